@@ -93,11 +93,11 @@ func settled(t *testing.T, s jobfate.Snapshot) jobfate.Snapshot {
 		}
 		s.Backoff = d.Backoff
 	}
-	t.Fatal("the decisions never stop changing the status")
+	t.Fatal("the decisions keep changing the status")
 	return s
 }
 
-// The states of a large Job in which a decision changes nothing.
+// atRest are the states of a large Job in which a decision changes nothing.
 var atRest = []struct {
 	name     string
 	perIndex bool
@@ -113,7 +113,7 @@ var atRest = []struct {
 	{"not indexed", false, running, notIndexed},
 	{"pod failure policy", true, failedJustNow, withFailurePolicy},
 	{"success policy", false, everySecondSucceeded, withSuccessPolicy},
-	{"a label of its own", false, running, func(s *batchv1.JobSpec) { s.Selector.MatchLabels[batchv1.JobNameLabel] = "job" }},
+	{"a custom label", false, running, func(s *batchv1.JobSpec) { s.Selector.MatchLabels[batchv1.JobNameLabel] = "job" }},
 }
 
 func asItIs(*batchv1.JobSpec) {}

@@ -15,7 +15,7 @@ import (
 	"github.com/jobfate/jobfate"
 )
 
-// largeJob returns a snapshot of an Indexed Job with n pods, shuffled in memory.
+// largeJob returns a snapshot of an Indexed Job with n pods, which are shuffled in memory.
 func largeJob(n int, perIndex bool, state func(i int, pod *corev1.Pod)) jobfate.Snapshot {
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	count, limit, mode := int32(n), int32(1<<30), batchv1.IndexedCompletion

@@ -19,12 +19,12 @@ import (
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
-// observer is a tally with a slow and obvious record of its inputs.
+// observer is a tally with a slow and simple record of its inputs.
 type observer struct {
 	tally  decide.Tally
 	pods   []*corev1.Pod
 	hidden []*corev1.Pod
-	inputs []decide.Input // the changes are drawn from these
+	inputs []decide.Input // the changes are drawn from these inputs
 	in     decide.Input
 	config decide.Config
 }
@@ -35,7 +35,7 @@ func (o *observer) list(pods []*corev1.Pod) {
 	o.pods, o.hidden = slices.Clone(pods), nil
 }
 
-// feed replaces all pods of a name, and those with the UID of the new one.
+// feed replaces all pods with a name, and the pods with the UID of the new one.
 func (o *observer) feed(name string, pod *corev1.Pod) {
 	o.tally.Feed(name, pod)
 	o.pods = slices.DeleteFunc(o.pods, func(p *corev1.Pod) bool { return p.Name == name || pod != nil && p.UID == pod.UID })
@@ -146,7 +146,7 @@ func tallyIsLikeDecide(inputs *rapid.Generator[decide.Input]) func(*rapid.T) {
 	}
 }
 
-// named gives pods unique names.
+// named returns copies of pods with unique names.
 func named(pods []*corev1.Pod) (out []*corev1.Pod) {
 	for _, pod := range pods {
 		pod = pod.DeepCopy()
@@ -178,8 +178,8 @@ func TestMachine_isLikeDecide(t *testing.T) { rapid.Check(t, livesAreLikeDecide)
 
 func FuzzMachine_isLikeDecide(f *testing.F) { f.Fuzz(rapid.MakeFuzz(livesAreLikeDecide)) }
 
-// A pod without a UID is an error when it is fed, as in a list, until another pod of its name
-// is fed.
+// After a pod without a UID is fed, Begin returns an error, as for a list with such a pod,
+// until a valid pod with its name is fed.
 func TestFeed_withoutUID(t *testing.T) {
 	m, job := jobfate.NewMachine(), decidetest.SpecJob(t, "completions: 1")
 	view := jobfate.View{Job: job, Now: jobtest.Noon(), Fed: true, JobsVersion: "9", PodsVersion: "9", Barrier: "9"}
@@ -211,7 +211,7 @@ func TestFeed_withoutUID(t *testing.T) {
 	}
 }
 
-// A later list replaces what was fed, and feeding a pod twice changes nothing.
+// A later list replaces the pods that were fed, and feeding a pod twice changes nothing.
 func TestFeed_listReplaces(t *testing.T) {
 	job := decidetest.SpecJob(t, "completions: 2\nparallelism: 2")
 	pods := []*corev1.Pod{decidetest.PodIn(job, 1, corev1.PodRunning), decidetest.PodIn(job, 2, corev1.PodRunning)}
@@ -256,7 +256,8 @@ func podUIDs(pods []*corev1.Pod) (uids []types.UID) {
 	return uids
 }
 
-// A long list of copies, as from a cache that copies its objects.
+// The decisions are right for long lists of copies, as from a cache that copies its
+// objects.
 func TestTally_longLists(t *testing.T) {
 	s := decidetest.Input(largeJob(300, true, failedJustNow))
 	var tally decide.Tally

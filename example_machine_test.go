@@ -37,8 +37,8 @@ func trainPod(job *batchv1.Job, phase corev1.PodPhase) *corev1.Pod {
 	}
 }
 
-// A controller of its own kind of object sets its name, its kind and its keys. Jobs of
-// others are refused.
+// A controller for a custom kind sets its name, its kind and its keys. It rejects Jobs of
+// other controllers.
 func ExampleManagedBy() {
 	options := []jobfate.Option{
 		jobfate.ManagedBy("batch.example.com/suites"),
@@ -57,7 +57,7 @@ func ExampleManagedBy() {
 	// [batch.example.com/tracking] <nil>
 }
 
-// An InputError names the fields that are wrong. Retrying does not help.
+// An InputError names the invalid fields. Retrying does not help.
 func ExampleInputError() {
 	job := trainJob()
 	negative := int32(-1)
@@ -74,7 +74,8 @@ func ExampleInputError() {
 	// spec.backoffLimit -1
 }
 
-// A rule with a name fails the Job, and the condition's reason has the name (KEP-4443).
+// A rule with a name fails the Job, and the reason of the condition contains the name
+// (KEP-4443).
 func ExampleGranularReasons() {
 	job := trainJob()
 	job.Spec.Template.Spec.RestartPolicy = corev1.RestartPolicyNever
@@ -143,8 +144,8 @@ func ExampleOrphansIn() {
 	// error: <nil>
 }
 
-// The event handler queues the names of changed pods. Before a sync the worker feeds what
-// the cache holds under these names, and no list is needed.
+// The event handler queues the names of changed pods. Before a sync the worker feeds the
+// cached pods with these names, so the sync needs no list.
 func ExampleMachine_Feed() {
 	job := trainJob()
 	// send stands for a client. It stores the status and prints it.

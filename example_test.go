@@ -85,7 +85,7 @@ func ExampleMachine() {
 		},
 		Status: corev1.PodStatus{Phase: corev1.PodSucceeded},
 	}
-	// send stands for a client. It stores what it is sent.
+	// send stands for a client. It stores the objects of the requests.
 	send := func(r jobfate.Request) (runtime.Object, error) {
 		switch r.Verb {
 		case jobfate.PatchPod:

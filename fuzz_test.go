@@ -31,14 +31,15 @@ type fatal interface {
 	Fatalf(format string, args ...any)
 }
 
-// checkDecision checks what holds for any input: Decide returns an error and an empty
-// decision, or a decision whose statuses the API server accepts if it accepts the one before.
+// checkDecision checks properties that hold for any input. Decide returns either an error
+// and an empty decision, or a decision. The API server accepts the statuses of a decision
+// if it accepts the status before.
 func checkDecision(t fatal, s decide.Input) {
 	for i, opts := range fuzzOptions {
 		d, err := decidetest.Decide(s, opts...)
 		if err != nil {
 			if !d.Idle() || d.Requeue != 0 || len(d.Metrics)+len(d.Events) != 0 {
-				t.Fatalf("options %d: an error and half a decision: %v", i, err)
+				t.Fatalf("options %d: an error and a decision that is not empty: %v", i, err)
 			}
 			continue
 		}

@@ -25,8 +25,8 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// An invalid input gives an error that names the field, never a panic and never part of a
-// decision.
+// For an invalid input Decide returns an error that names the field. It never panics and
+// returns an empty decision.
 func TestInput_rejected(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -136,7 +136,7 @@ func TestInput_errorsHaveOneShape(t *testing.T) {
 	}
 }
 
-func TestInput_whoManagesTheJob(t *testing.T) {
+func TestInput_managedBy(t *testing.T) {
 	job := decidetest.SpecJob(t, "completions: 1")
 	decide := func(managedBy *string, opts ...jobfate.Option) error {
 		job := job.DeepCopy()
@@ -174,8 +174,8 @@ func errorText(err error) string {
 	return err.Error()
 }
 
-// A spec without the defaults of the API server is read as if it had them, so that a spec made
-// by hand works.
+// A spec without the defaults of the API server is treated as if it had them, so a
+// handwritten spec works.
 func TestInput_defaults(t *testing.T) {
 	bare := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job", UID: "job-uid"}}
 	for _, test := range []struct {
@@ -189,7 +189,7 @@ func TestInput_defaults(t *testing.T) {
 		{"only completions", batchv1.JobSpec{Completions: ptrTo[int32](4)}, 1, nil},
 		{"only parallelism", batchv1.JobSpec{Parallelism: ptrTo[int32](4)}, 4, nil},
 		{"suspend and policy unset", batchv1.JobSpec{Completions: ptrTo[int32](2), Parallelism: ptrTo[int32](2)}, 2, nil},
-		{"own labels stay", batchv1.JobSpec{Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "x", batchv1.JobNameLabel: "mine"}}}}, 1,
+		{"existing labels stay", batchv1.JobSpec{Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "x", batchv1.JobNameLabel: "mine"}}}}, 1,
 			map[string]string{"app": "x", batchv1.JobNameLabel: "mine"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -209,7 +209,7 @@ func TestInput_defaults(t *testing.T) {
 					t.Errorf("label %s is %q, want %q", k, pod.Labels[k], v)
 				}
 			}
-			// The Job recognises the pod that it creates, and does not create it again.
+			// The created pod counts as a pod of the Job and is not created again.
 			pod.UID = "pod-1"
 			if d := decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: jobtest.Noon()}); len(d.Create) != test.create-1 || len(d.Claim) != 0 {
 				t.Errorf("with its pod: %d to create, claims %v; want %d, none", len(d.Create), d.Claim, test.create-1)
@@ -243,9 +243,9 @@ func TestInput_tolerated(t *testing.T) {
 		{"pods of another Job", func(s *decide.Input) {
 			s.Pods[0].OwnerReferences[0].UID = "other-job"
 			s.Pods[1].Namespace = "elsewhere"
-		}, []explain.Reason{{Code: explain.NoteForeignPods, Text: "2 pods in the snapshot do not belong to the Job"}}},
+		}, []explain.Reason{{Code: explain.NoteForeignPods, Text: "the snapshot has 2 pods of other owners"}}},
 		{"one pod of another Job", func(s *decide.Input) { s.Pods[0].OwnerReferences[0].UID = "other-job" },
-			[]explain.Reason{{Code: explain.NoteForeignPods, Text: "1 pod in the snapshot does not belong to the Job"}}},
+			[]explain.Reason{{Code: explain.NoteForeignPods, Text: "the snapshot has 1 pod of other owners"}}},
 		{"damaged completedIndexes", func(s *decide.Input) { s.Job.Status.CompletedIndexes = "0,x" },
 			[]explain.Reason{{Code: explain.NoteStatusRepaired, Text: "status.completedIndexes: at offset 2: an index has digits only"}}},
 		{"completedIndexes past completions", func(s *decide.Input) { s.Job.Status.CompletedIndexes = "0,7" },
@@ -297,8 +297,8 @@ func TestInput_tolerated(t *testing.T) {
 }
 
 // KEP-3850 § Risks and Mitigations, the Job object too big: a note says that the lists of
-// indexes come near their largest size, in the status to store or in the last status of a Job
-// that has ended.
+// indexes are near their maximum size, in the status to store or in the last status of a
+// Job that has ended.
 func TestInput_largeIndexes(t *testing.T) {
 	job := decidetest.SpecJob(t, "completions: 1000000\nparallelism: 1\ncompletionMode: Indexed")
 	var odd indexset.Builder

@@ -27,28 +27,12 @@ import (
 //
 // A Machine is not safe for concurrent use, and must not be copied.
 type Machine struct {
-	core    machine.Machine
-	own     *decide.Config   // without the options of the sync that has begun
-	orphans *machine.Orphans // set in a Machine that OrphansIn has made
-}
-
-// dialogue issues requests and takes their answers.
-type dialogue interface {
-	Next() []machine.Request
-	Answer(id uint64, object runtime.Object, err error) error
-	Result() machine.Result
-}
-
-func (m *Machine) dialogue() dialogue {
-	if m.orphans != nil {
-		return m.orphans
-	}
-	return &m.core
+	core *machine.Machine
 }
 
 // NewMachine returns a Machine that remembers nothing.
 func NewMachine(opts ...Option) *Machine {
-	return &Machine{core: machine.Machine{Config: *configure(opts)}}
+	return &Machine{&machine.Machine{Config: *configure(opts)}}
 }
 
 // View is what the caller's caches hold for a Job. The Machine does not change it. The
@@ -160,25 +144,19 @@ func (m *Machine) Feed(name string, pod *corev1.Pod) { m.core.Feed(name, pod) }
 // and [ErrNotManaged] for a Job that another controller manages. If the Job must be read
 // live first, these errors are in the Result instead.
 func (m *Machine) Begin(v View, opts ...Option) error {
-	if m.orphans != nil {
-		return errOrphans
-	}
-	if m.own != nil {
-		m.core.Config = *m.own
-	}
-	m.own = nil
+	config := &m.core.Config
 	if len(opts) > 0 {
-		own := m.core.Config
-		m.own = &own
-		apply(opts, &m.core.Config)
+		own := *config
+		apply(opts, &own)
+		config = &own
 	}
-	return publicError(m.core.Begin(machine.View(v)))
+	return publicError(m.core.Begin(machine.View(v), config))
 }
 
 // Next returns the requests to send next; none when the sync is finished. You may call it
 // while answers are missing. The Machine then assumes that these requests may or may not
 // have been carried out, and finds out before it relies on either.
-func (m *Machine) Next() []Request { return convert(m.dialogue().Next(), newRequest) }
+func (m *Machine) Next() []Request { return convert(m.core.Next(), newRequest) }
 
 func newRequest(r machine.Request) Request {
 	return Request{ID: r.ID, Verb: Verb(r.Verb), Namespace: r.Namespace, Name: r.Name, UID: r.UID,
@@ -190,7 +168,7 @@ func newRequest(r machine.Request) Request {
 // still relevant. A second answer to a request, or an answer to an unknown request, is an
 // error and does no harm.
 func (m *Machine) Answer(r Request, object runtime.Object, err error) error {
-	return m.dialogue().Answer(r.ID, object, err)
+	return m.core.Answer(r.ID, object, err)
 }
 
 // Run sends all requests of the sync, one after another, passes each answer to Answer, and
@@ -208,7 +186,7 @@ func (m *Machine) Run(send func(Request) (runtime.Object, error)) Result {
 
 // Result returns the result of the sync, or its state so far.
 func (m *Machine) Result() Result {
-	r := m.dialogue().Result()
+	r := m.core.Result()
 	result := Result{Requeue: r.Requeue, Err: publicError(r.Err), RetryAfter: r.RetryAfter, Gone: r.Gone, Ended: r.Ended,
 		Events: convert(r.Events, newEvent), Metrics: convert(r.Metrics, newMetric)}
 	if r.Outcome != nil {
@@ -227,6 +205,6 @@ func (m *Machine) String() string { return m.core.Memory.String() }
 func init() {
 	inside.Open(
 		func(d any) *decide.Outcome { return d.(Decision).outcome },
-		func(m any) *machine.Machine { return &m.(*Machine).core },
+		func(m any) *machine.Machine { return m.(*Machine).core },
 	)
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/jobfate/jobfate/internal/decidetest"
 )
 
-// drive answers all requests, and returns them. Reads return the Job, and all writes succeed.
-// The versions of the statuses count up from 8.
+// drive answers all requests, and returns them. Reads return the Job, and all writes
+// succeed. The resource versions of the statuses increase from 8.
 func drive(t *testing.T, m *jobfate.Machine, job *batchv1.Job) (asked []jobfate.Request) {
 	t.Helper()
 	version := 7
@@ -71,7 +71,7 @@ func patches(asked []jobfate.Request) map[string]string {
 }
 
 // The patch of a status contains the UID, the resource version and every field. The second
-// patch names the version that the first returned.
+// patch has the resource version from the answer to the first.
 func TestMachine_statusPatch(t *testing.T) {
 	job := decidetest.SpecJob(t, "completions: 1")
 	asked, result := requests(t, job, decidetest.PodIn(job, 1, corev1.PodSucceeded))
@@ -100,9 +100,9 @@ func TestMachine_statusPatch(t *testing.T) {
 	}
 }
 
-// Patches of pods name the UID, and also the resource version if the pod must not be counted.
-// KEP-2307 § Pod adoption: "adds the finalizer in the same patch request that modifies the
-// owner reference".
+// Patches of pods contain the UID, and also the resource version if the pod must not be
+// counted. KEP-2307 § Pod adoption: "adds the finalizer in the same patch request that
+// modifies the owner reference".
 func TestMachine_podPatches(t *testing.T) {
 	job := decidetest.SpecJob(t, "completions: 2\nparallelism: 1")
 	orphan := decidetest.WithoutFinalizers(decidetest.PodIn(job, 1, corev1.PodRunning))
@@ -136,8 +136,8 @@ func TestMachine_podPatches(t *testing.T) {
 	}
 }
 
-// Pods of a finished Job that have no owner, or that it does not select, are freed. They are
-// neither adopted nor released.
+// Pods of a finished Job without an owner, or that the Job does not select, lose their
+// finalizer. They are neither adopted nor released.
 func TestMachine_freesAfterTheEnd(t *testing.T) {
 	job := decidetest.SpecJob(t, "completions: 1\nparallelism: 1")
 	orphan, odd := decidetest.PodIn(job, 1, corev1.PodFailed), decidetest.PodIn(job, 2, corev1.PodRunning)
@@ -193,7 +193,7 @@ func TestMachine_begin(t *testing.T) {
 	}
 }
 
-// With the option Names, a Machine names its pods.
+// With the option Names, a Machine chooses the names of its pods.
 func TestMachine_names(t *testing.T) {
 	job := decidetest.SpecJob(t, "completions: 1")
 	m := jobfate.NewMachine(jobfate.Names(func(prefix string) string { return prefix + "12345" }))

@@ -24,8 +24,8 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// What options change in one decision. ManagedBy is tested in input_test.go, and what options
-// change over several syncs in the folder stories.
+// These tests check the effect of options on one decision. ManagedBy is tested in
+// input_test.go, and the effects over several syncs in the folder stories.
 
 // Objects of typed clients and caches have an empty kind. If that meant the default, the pods
 // would be owned by a Job that does not exist, and would be garbage collected.
@@ -39,9 +39,9 @@ func TestOptions_noOwnerKind(t *testing.T) {
 	}
 }
 
-// With a caller's own keys, its pods carry those keys and no others. A pod with the finalizer of
+// With custom keys, the pods have those keys and no others. A pod with the finalizer of
 // Kubernetes is not counted, and a note says so. TestOwnKeys of jobtest/chaos shows that
-// everything else is as with the keys of Kubernetes.
+// everything else is the same as with the keys of Kubernetes.
 func TestOptions_keys(t *testing.T) {
 	own := jobfate.Keys(tracking.Keys{
 		Finalizer: "example.com/counted", Index: "example.com/part", IndexVariable: "PART", FailureCount: "example.com/failures",
@@ -79,7 +79,7 @@ func TestOptions_keys(t *testing.T) {
 	}
 	if routed := jobfate.RouteOf(nil, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "lost", Namespace: "ns", Finalizers: []string{"example.com/counted"}}},
 		func(string) []*batchv1.Job { return nil }, own); len(routed) != 1 {
-		t.Errorf("a pod without a controller that carries the finalizer is routed to %v", routed)
+		t.Errorf("a pod without an owner that has the finalizer is routed to %v", routed)
 	}
 }
 

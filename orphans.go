@@ -1,16 +1,12 @@
 package jobfate
 
 import (
-	"errors"
-
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/internal/machine"
 )
-
-var errOrphans = errors.New("this Machine frees orphans: it cannot begin a sync")
 
 // OrphansIn returns Machines that remove the finalizer from the orphans among the pods. An
 // orphan has no Job left to count it, so its finalizer would block its deletion. OrphansIn
@@ -21,7 +17,7 @@ var errOrphans = errors.New("this Machine frees orphans: it cannot begin a sync"
 // Each Machine has already begun. Run it once and drop it. If its result has an error,
 // retry soon, unless the Job of the pods turns out to exist.
 func OrphansIn(pods []*corev1.Pod, jobs []*batchv1.Job, opts ...Option) []*Machine {
-	return convert(machine.OrphansIn(configure(opts).Controller, pods, jobs), func(o *machine.Orphans) *Machine { return &Machine{orphans: o} })
+	return convert(machine.OrphansIn(*configure(opts), pods, jobs), func(m *machine.Machine) *Machine { return &Machine{m} })
 }
 
 // RouteOf returns the names of the Jobs that a change of a pod concerns: the Jobs that

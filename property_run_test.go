@@ -21,11 +21,11 @@ import (
 // builtin are the keys of the built-in Job controller.
 var builtin keys.Keys
 
-// run is one decision on a random snapshot, carried out with some failures.
+// run is a decision on a random snapshot, carried out with some failed writes.
 type run struct {
 	s       decide.Input
 	opts    []jobfate.Option
-	d       jobfate.Decision // as revised
+	d       jobfate.Decision // after the revision for failed writes
 	done    decide.Done
 	gone    []*corev1.Pod
 	settled decide.Settled
@@ -44,7 +44,7 @@ func (r run) after() *batchv1.JobStatus {
 
 func (r run) indexed() bool { return *r.s.Job.Spec.CompletionMode == batchv1.IndexedCompletion }
 
-// drawRun draws a snapshot, decides, lets some writes fail and settles.
+// drawRun draws a snapshot, makes a decision, lets some writes fail and settles the status.
 func drawRun(t *rapid.T, snapshots *rapid.Generator[decide.Input]) run {
 	r := run{s: snapshots.Draw(t, "snapshot")}
 	if rapid.Bool().Draw(t, "small caps") {
@@ -80,7 +80,7 @@ var snapshotsOf = map[string]*rapid.Generator[decide.Input]{
 	"lived, read live": rapid.Map(jobtest.Lived(), decidetest.Input),
 }
 
-// holds checks a property over many runs.
+// holds checks a property of many runs.
 func holds(t *testing.T, property func(t *rapid.T, r run)) {
 	t.Helper()
 	for name, snapshots := range snapshotsOf {

@@ -21,7 +21,7 @@ import (
 	"github.com/jobfate/jobfate/validation"
 )
 
-func TestS1_eachPodIsChargedOnce(t *testing.T) {
+func TestS1_eachPodIsCountedOnce(t *testing.T) {
 	holds(t, func(t *rapid.T, r run) {
 		seen := map[types.UID]int{}
 		u := r.after().UncountedTerminatedPods
@@ -52,7 +52,7 @@ func TestS1_eachPodIsChargedOnce(t *testing.T) {
 	})
 }
 
-func TestS2_aFinalizerGoesOnlyAfterARecordOrForAReason(t *testing.T) {
+func TestS2_finalizersAreRemovedOnlyWithARecordOrAReason(t *testing.T) {
 	holds(t, func(t *rapid.T, r run) {
 		st := &r.s.Job.Status
 		if r.d.Status != nil {
@@ -116,7 +116,7 @@ func TestS4_indexesAreDisjointAndCanonical(t *testing.T) {
 	})
 }
 
-func TestS5_noMorePodsThanAsked(t *testing.T) {
+func TestS5_noMorePodsThanNeeded(t *testing.T) {
 	holds(t, func(t *rapid.T, r run) {
 		d, spec := r.d, r.s.Job.Spec
 		if len(d.Create) > 0 && len(d.Delete) > 0 {
@@ -172,7 +172,7 @@ func TestS7_noPodOnceTheEndIsKnown(t *testing.T) {
 	})
 }
 
-func TestS8S9_theEndIsSound(t *testing.T) {
+func TestS8S9_endsAreConsistent(t *testing.T) {
 	holds(t, func(t *rapid.T, r run) {
 		st := r.after()
 		is := func(c batchv1.JobConditionType) bool { return lifecycle.True(st.Conditions, c) != nil }
@@ -198,9 +198,9 @@ func TestS8S9_theEndIsSound(t *testing.T) {
 		case complete && !is(batchv1.JobSuccessCriteriaMet), failed && !is(batchv1.JobFailureTarget):
 			t.Fatalf("no interim condition: %+v", st.Conditions)
 		case st.Active != 0, *st.Terminating != 0, *st.Ready != 0:
-			t.Fatalf("active %d, terminating %d, ready %d in the end", st.Active, *st.Terminating, *st.Ready)
+			t.Fatalf("active %d, terminating %d, ready %d at the end", st.Active, *st.Terminating, *st.Ready)
 		case len(st.UncountedTerminatedPods.Failed)+len(st.UncountedTerminatedPods.Succeeded) != 0:
-			t.Fatalf("uncounted in the end: %v", st.UncountedTerminatedPods)
+			t.Fatalf("uncounted at the end: %v", st.UncountedTerminatedPods)
 		case st.StartTime == nil, complete != (st.CompletionTime != nil), complete && st.CompletionTime.Before(st.StartTime):
 			t.Fatalf("started %v, completed %v", st.StartTime, st.CompletionTime)
 		case over: // pods that are observed later do not matter
@@ -290,7 +290,7 @@ func TestS13_failureCountsCarryOver(t *testing.T) {
 	})
 }
 
-func TestS14_ignoredFailuresChargeNothing(t *testing.T) {
+func TestS14_ignoredFailuresAreNotCounted(t *testing.T) {
 	holds(t, func(t *rapid.T, r run) {
 		if r.d.Status == nil || r.s.Job.Spec.PodFailurePolicy == nil {
 			return
@@ -307,7 +307,7 @@ func TestS14_ignoredFailuresChargeNothing(t *testing.T) {
 	})
 }
 
-func TestS16_aDecisionIsAFunction(t *testing.T) {
+func TestS16_decisionsAreFunctions(t *testing.T) {
 	for name, snapshots := range snapshotsOf {
 		t.Run(name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {

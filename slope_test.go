@@ -19,7 +19,7 @@ import (
 
 var sizes = []int{1000, 10_000}
 
-// withSidecars gives a pod n sidecars that have all finished.
+// withSidecars adds n finished sidecars to a pod.
 func withSidecars(pod *corev1.Pod, n int) *corev1.Pod {
 	always := corev1.ContainerRestartPolicyAlways
 	for i := range n {
@@ -80,7 +80,7 @@ func BenchmarkSlope_uids(b *testing.B) {
 			pods := similarUIDs(n)
 			for b.Loop() {
 				if census.FirstRepeated(pods) >= 0 {
-					b.Fatal("two pods have one UID")
+					b.Fatal("two pods have the same UID")
 				}
 			}
 		})
@@ -118,8 +118,8 @@ func largeTemplate(t testing.TB, n int32) jobfate.Snapshot {
 	return jobfate.Snapshot{Job: job, Now: jobtest.Noon()}
 }
 
-// A decision copies the template once, whatever the number of pods to create. Creation.Pod
-// makes each pod when it is called.
+// A decision copies the template once, regardless of the number of pods to create.
+// Creation.Pod makes a pod each time it is called.
 func TestCreations_areMadeWhenNeeded(t *testing.T) {
 	bytes := func(n int32) uint64 {
 		s := largeTemplate(t, n)

@@ -2,6 +2,7 @@ package backoff
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -39,27 +40,14 @@ func (r Record) For(job types.UID) Record {
 // failure whose pod is gone is then missing, and so is a success, which would have cleared
 // the failures before it.
 func (r Record) With(succeeded, failed []time.Time) Record {
-	var lastSuccess time.Time
-	for i, t := range succeeded {
-		if i == 0 || t.After(lastSuccess) {
-			lastSuccess = t
-		}
-	}
 	if len(succeeded) > 0 {
+		success := slices.MaxFunc(succeeded, time.Time.Compare)
+		failed = slices.DeleteFunc(slices.Clone(failed), func(t time.Time) bool { return !t.After(success) })
 		r.Failures, r.LastFailure = 0, time.Time{}
 	}
-	first := true
-	for _, t := range failed {
-		if len(succeeded) > 0 && !t.After(lastSuccess) {
-			continue
-		}
-		if first || t.After(r.LastFailure) {
-			r.LastFailure = t
-		}
-		r.Failures, first = saturate(int64(r.Failures)+1), false
+	if len(failed) > 0 {
+		r.Failures = int32(min(max(int64(r.Failures)+int64(len(failed)), 0), math.MaxInt32))
+		r.LastFailure = slices.MaxFunc(failed, time.Time.Compare)
 	}
 	return r
 }
-
-// saturate limits n to the range of a count.
-func saturate(n int64) int32 { return int32(min(max(n, 0), math.MaxInt32)) }

@@ -64,7 +64,7 @@ func (a axis) at(v float64) float64 {
 	return a.from + (math.Log10(v)-float64(a.low))/float64(a.high-a.low)*(a.to-a.from)
 }
 
-// draw returns an SVG for light and dark pages.
+// draw returns an SVG for light and dark mode.
 func (c chart) draw() []byte {
 	least, most := point{math.Inf(1), math.Inf(1)}, point{}
 	for _, curve := range c.curves {

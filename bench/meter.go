@@ -10,12 +10,12 @@ import (
 type side struct {
 	// run does the work the given number of times, and returns the time of one.
 	run func(times int) (time.Duration, error)
-	// litters says that the side leaves much garbage. It is collected before the next
-	// side runs, so that it does not slow down that side.
+	// litters says that the side leaves much garbage. The meter collects it before the next
+	// side runs, so that the garbage does not slow down that side.
 	litters bool
 }
 
-// timed makes a side of a function that needs no preparation.
+// timed returns a side that calls a function without preparation.
 func timed(f func()) side {
 	return side{run: func(times int) (time.Duration, error) {
 		start := clock()
@@ -26,7 +26,7 @@ func timed(f func()) side {
 	}}
 }
 
-// A meter runs sides.
+// A meter measures sides.
 type meter struct {
 	runs int
 }
@@ -37,7 +37,7 @@ type result [][]time.Duration
 // long is the minimum duration of a run, so that the resolution of the clock does not matter.
 const long = 4 * time.Millisecond
 
-// measure runs the sides in turn, after it has tried each one.
+// measure runs the sides in turn. It first tries each one, to learn how often a run must repeat it.
 func (m meter) measure(sides ...side) (result, error) {
 	runtime.LockOSThread() // the clock measures this thread
 	defer runtime.UnlockOSThread()
@@ -65,7 +65,7 @@ func (m meter) measure(sides ...side) (result, error) {
 	return out, nil
 }
 
-// try returns how many times a run must do the work to be long enough.
+// try returns how many times a run must do the work, so that the run is long enough.
 func (s side) try() (times int, err error) {
 	for times = 1; ; times *= 8 {
 		took, err := s.run(times)

@@ -28,10 +28,10 @@ type fedLife struct {
 	took    time.Duration   // the time in the Machine
 	decided time.Duration   // the part of that for feeding and deciding
 	syncs   int
-	bytes   uint64 // at the end, with the pods
+	bytes   uint64 // live bytes at the end, including the pods
 }
 
-var errStuck = errors.New("the Job waits for nothing")
+var errStuck = errors.New("the Job has not ended, but no pod runs and no sync is due")
 
 func newFedLife(n int, perIndex bool) *fedLife {
 	w := &world{job: newJob(n)}
@@ -149,15 +149,15 @@ func (l *fedLife) show(pod *corev1.Pod) {
 	l.changed = append(l.changed, pod)
 }
 
-// time adds the time of f, which only calls the Machine.
+// time adds the duration of f to took. f only calls the Machine.
 func (l *fedLife) time(f func()) {
 	start := clock()
 	f()
 	l.took += clock() - start
 }
 
-// lifeRows measure the times of lives, and whether they grow faster than the number of indexes.
-// The longest life has ten times the pods of the previous one, and runs only once.
+// lifeRows measure how long lives take, and whether the time grows faster than the number of
+// indexes. The longest life has ten times the pods of the previous one, and runs only once.
 func lifeRows(m meter, z scale, emit emit) error {
 	runtime.LockOSThread() // the clock measures this thread
 	defer runtime.UnlockOSThread()

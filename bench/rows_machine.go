@@ -18,7 +18,8 @@ import (
 	"github.com/jobfate/jobfate/jobstatus"
 )
 
-// A fedMachine is a Machine that is fed with the pods of a world, with a server that answers it.
+// A fedMachine is a Machine that is fed with the pods of a world, and a server that answers its
+// requests.
 type fedMachine struct {
 	machine *jobfate.Machine
 	job     *batchv1.Job
@@ -26,7 +27,7 @@ type fedMachine struct {
 	now     time.Time
 }
 
-// newFedMachine returns a Machine that has nothing left to write, and the world in that state.
+// newFedMachine returns a Machine that has nothing left to write. The world is in the same state.
 func newFedMachine(w *world) (*fedMachine, error) {
 	f := &fedMachine{machine: jobfate.NewMachine(), job: w.job, version: 100, now: now}
 	view := f.view()
@@ -58,13 +59,13 @@ func (f *fedMachine) sync(view jobfate.View) (status *batchv1.JobStatus, err err
 			var answer k8sruntime.Object
 			switch r.Verb {
 			case jobfate.PatchStatus:
-				job := *f.job // the server's copy: only the status is new
+				job := *f.job // a copy, as on the server: only the status is new
 				job.Status, job.ResourceVersion = *r.Status, strconv.Itoa(f.version)
 				f.job, answer, status = &job, &job, r.Status
 			case jobfate.PatchPod:
 				pod := &corev1.Pod{}
 				pod.Name, pod.UID, pod.ResourceVersion = r.Name, r.UID, strconv.Itoa(f.version)
-				f.machine.Feed(r.Name, nil) // it is collected at once
+				f.machine.Feed(r.Name, nil) // the pod is garbage collected at once
 				answer = pod
 			default:
 				return nil, fmt.Errorf("unexpected request: %s", r.Verb)
@@ -77,7 +78,7 @@ func (f *fedMachine) sync(view jobfate.View) (status *batchv1.JobStatus, err err
 	return status, f.machine.Result().Err
 }
 
-// eventRows measure one event, with a sync that finds nothing to do.
+// eventRows measure one event and a sync that finds nothing to do.
 func eventRows(m meter, z scale, emit emit) error {
 	fewest, most := z.pods[0], z.pods[len(z.pods)-1]
 	for _, tc := range []struct {
@@ -169,10 +170,11 @@ func eventSide(s scene, change func(*world) *world, n int) (side, error) {
 	}}, nil
 }
 
-// endRows measure the time until a finished pod is counted, and the part of it for the texts of
-// the status.
+// endRows measure the time until a finished pod is counted, and the part of that time for the index
+// lists of the status.
 func endRows(m meter, z scale, emit emit) error {
-	// No garbage collection: it would mark all pods, and its time would hide what is measured.
+	// Without garbage collection: it would mark all pods, which takes longer than the measured
+	// work.
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	n := z.pods[len(z.pods)-1]
 	for _, tc := range []struct {
@@ -205,7 +207,7 @@ func indexOf(pod *corev1.Pod) int {
 	return index
 }
 
-// An endSide ends pods one after the other, in the order of their indexes.
+// An endSide ends one pod after the other, in the order of their indexes.
 type endSide struct {
 	*fedMachine
 	world *world
@@ -233,7 +235,7 @@ func (e *endSide) begin() (err error) {
 func (e *endSide) run(times int) (time.Duration, error) {
 	var took time.Duration
 	for range times {
-		if len(e.left) == 1 { // the last would end the Job
+		if len(e.left) == 1 { // the end of the last pod would end the Job
 			if err := e.begin(); err != nil {
 				return 0, err
 			}
@@ -256,8 +258,8 @@ func (e *endSide) run(times int) (time.Duration, error) {
 	return took / time.Duration(times), nil
 }
 
-// texts does what a sync must do at least with the sets and texts of the status: it adds an index
-// to the set, formats the set, and encodes the patch. It need not parse the text again.
+// texts does the minimum that a sync must do for the index lists of the status: it adds an index to
+// the set, formats the set, and encodes the patch.
 func (e *endSide) texts() {
 	status := e.job.Status
 	status.CompletedIndexes = e.set.Union(indexset.Of(int32(indexOf(e.left[0])))).String()
@@ -293,8 +295,8 @@ func machineMemoryRows(_ meter, z scale, emit emit) error {
 	return nil
 }
 
-// keptBy returns the number of bytes that a Machine keeps for a world, after it was fed with an
-// event and has released its last result.
+// keptBy returns the number of bytes that a Machine keeps for a world after an event, once its last
+// result is released.
 func keptBy(w *world) (int64, error) {
 	machines := make([]*fedMachine, max(1, 1000/len(w.pods)))
 	before := liveBytes()
@@ -315,7 +317,7 @@ func keptBy(w *world) (int64, error) {
 	runtime.KeepAlive(w)
 	kept := (int64(after)-int64(before))/int64(len(machines)) - int64(unsafe.Sizeof(fedMachine{}))
 	if machines[0].job != w.job {
-		kept -= int64(unsafe.Sizeof(batchv1.Job{})) // the server's
+		kept -= int64(unsafe.Sizeof(batchv1.Job{})) // the server's copy
 	}
 	return kept, nil
 }

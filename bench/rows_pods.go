@@ -9,8 +9,8 @@ import (
 
 // A scale holds the sizes of the measurements: full for the table, small for the tests.
 type scale struct {
-	pods      []int // only the last number has targets
-	intervals []int // only the last number has targets
+	pods      []int // only rows with the last number have targets
+	intervals []int // only rows with the last number have targets
 	completed int32 // the completions at the end of the range
 }
 
@@ -122,8 +122,8 @@ func perIndexRows(m meter, z scale, emit emit) error {
 	return nil
 }
 
-// completionRows compares a Job with as many completions as pods with a Job with the maximum
-// completions, on the same pods.
+// completionRows compares two Jobs with the same pods: one has a completion for each pod, the other
+// has the maximum of completions.
 func completionRows(m meter, z scale, emit emit) error {
 	n := z.pods[min(1, len(z.pods)-1)]
 	for _, s := range []scene{running, backingOff} {

@@ -117,8 +117,8 @@ func codecRows(m meter, z scale, emit emit) error {
 	return nil
 }
 
-// absolute makes a row whose target is a time. It takes the minimum of the runs, because other work
-// on the machine only adds to the time.
+// absolute makes a row whose target is a duration. The row has the minimum of the runs, because
+// other work on the machine can only make a run longer.
 func absolute(what string, least time.Duration, t target) row {
 	return row{what: what + ": least", ours: span(least)}.with(t, float64(least))
 }
@@ -126,7 +126,7 @@ func absolute(what string, least time.Duration, t target) row {
 func (c *collection) parse() {
 	s, err := indexset.Parse(c.text)
 	if err != nil {
-		panic(err) // the text is what String wrote
+		panic(err) // String wrote the text
 	}
 	use(s)
 }
@@ -237,8 +237,8 @@ func questions(s indexset.Set) []int32 {
 	return asked
 }
 
-// ask counts the answers in a local variable, so that no branch depends on them: a branch may take
-// longer than a lookup.
+// ask counts the indexes that are in the set. No branch depends on an answer, because a branch may
+// take longer than a lookup.
 func ask(asked []int32, has func(int32) bool) {
 	n := 0
 	for _, i := range asked {
@@ -301,7 +301,7 @@ func validationRows(m meter, z scale, emit emit) error {
 		"jobfate": len(validation.StatusUpdate(job, old)), "the API server": len(apiserver.AcceptStatus(old, job)),
 	} {
 		if errs > 0 {
-			return fmt.Errorf("%s refuses the status", what)
+			return fmt.Errorf("%s rejects the status", what)
 		}
 	}
 	r, err := m.measure(
@@ -316,7 +316,7 @@ func validationRows(m meter, z scale, emit emit) error {
 	return nil
 }
 
-// failedBeside returns n intervals that do not overlap with the singles.
+// failedBeside returns n intervals that do not overlap with singles(n).
 func failedBeside(n int) indexset.Set {
 	var b indexset.Builder
 	for i := range int32(n) {

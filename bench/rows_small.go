@@ -9,7 +9,7 @@ import (
 	"github.com/jobfate/jobfate"
 )
 
-// smallRows measure a Job of one pod, the most common Job: the decision to create the pod, and a
+// smallRows measure the most common Job, which has one pod: the decision to create the pod, and a
 // sync after an event.
 func smallRows(m meter, _ scale, emit emit) error {
 	w, err := newWorld(running, 1)

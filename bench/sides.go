@@ -37,7 +37,7 @@ func floor(pods []*corev1.Pod) (n int) {
 
 func (w *world) floor() side { return timed(func() { sink += floor(w.pods) }) }
 
-// jobfate decides, and then settles the status, because the real controller does both in one sync.
+// jobfate decides and then settles the status, because the real controller does both in one sync.
 func (w *world) jobfate() side { return decisions(w.snapshot()) }
 
 func decisions(s jobfate.Snapshot) side {

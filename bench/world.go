@@ -42,8 +42,8 @@ type world struct {
 	pods []*corev1.Pod
 }
 
-// newWorld makes an Indexed Job with n completions and n pods. The pods are like those of a
-// client: each is decoded on its own, so that pods share no strings, and their order in memory is
+// newWorld makes an Indexed Job with n completions and n pods. The pods are laid out as in the cache
+// of a client: each is decoded on its own, so pods share no strings, and their order in memory is
 // not the order of the list.
 func newWorld(s scene, n int) (*world, error) {
 	w := &world{job: newJob(n), pods: make([]*corev1.Pod, n)}

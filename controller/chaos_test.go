@@ -23,14 +23,14 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// The two controllers, of Jobs and of orphans, under random schedules of faults.
+// Random schedules of faults for the Job controller and the orphan controller.
 func TestSchedules(t *testing.T) {
 	o := Options{ManagedBy: managedBy}
 	schedules(t, chaos.Config{ManagedBy: managedBy}, o, func(_ *chaos.Env, api clients) objects { return jobs{api} })
 }
 
-// The same for the controllers of custom resources. Here they run Jobs, as objects of which
-// they only know a Job spec and a status.
+// Random schedules of faults for the controllers that AddKind adds. The custom resource is Job
+// itself: these controllers use only its spec and its status.
 func TestSchedules_ofAKind(t *testing.T) {
 	kind := Kind[*batchv1.Job]{
 		Spec:   func(job *batchv1.Job) batchv1.JobSpec { return job.Spec },
@@ -42,7 +42,7 @@ func TestSchedules_ofAKind(t *testing.T) {
 	})
 }
 
-// liveClient reads past the caches.
+// liveClient is a client whose Get reads live.
 type liveClient struct {
 	client.WithWatch
 	live client.Reader
@@ -52,7 +52,7 @@ func (r liveClient) Get(ctx context.Context, key client.ObjectKey, o client.Obje
 	return r.live.Get(ctx, key, o, options...)
 }
 
-// schedules tests the controllers of what runs.
+// schedules tests the controllers of the objects that what returns.
 func schedules(t *testing.T, config chaos.Config, o Options, what func(*chaos.Env, clients) objects) {
 	config.Requests = []string{"default/"}
 	config.Test(t, func(env *chaos.Env) reconcile.Reconciler {
@@ -94,7 +94,8 @@ func scheduled(env *chaos.Env, o Options, what func(*chaos.Env, clients) objects
 	return c, err
 }
 
-// podsAfterJob fills the cache of pods when a Job has been read, so that the pods are no older.
+// podsAfterJob updates the cache of pods after each read of a Job, so that the pods are at least as
+// new as the Job.
 type podsAfterJob struct {
 	cache.Indexer
 	pods  *podCache
@@ -106,8 +107,8 @@ func (p podsAfterJob) GetByKey(key string) (any, bool, error) {
 	return job, ok, errors.Join(err, mirror(p.pods, p.shown))
 }
 
-// mirror makes a cache hold what the lagging cache of a schedule shows: change by change, and now
-// and then as a new list. The cache gets copies, because it drops fields.
+// mirror brings a cache to the state of the lagging cache of a schedule: usually change by change,
+// sometimes with a new list. It passes copies of the pods, because the cache drops their fields.
 func mirror(pods *podCache, shown cache.Store) error {
 	version, list, there := shown.LastStoreSyncResourceVersion(), shown.List(), map[types.NamespacedName]bool{}
 	for i, obj := range list {

@@ -29,12 +29,12 @@ import (
 // Use it in a synctest bubble.
 type cluster struct {
 	*kube.Server
-	client kubernetes.Interface // of users
+	client kubernetes.Interface // the client of a user
 
 	mu     sync.Mutex
 	asked  map[string]int
-	first  string                // that was asked
-	before func(r *kube.Request) // a request of a controller takes effect
+	first  string                // the first request
+	before func(r *kube.Request) // called before a request of a controller takes effect
 	errors []string
 }
 
@@ -88,7 +88,7 @@ func (c *cluster) logger() logr.Logger {
 	}, funcr.Options{})
 }
 
-// manager returns a manager whose requests are counted.
+// manager returns a manager whose requests the cluster counts.
 func (c *cluster) manager(t *testing.T, scheme *runtime.Scheme) manager.Manager {
 	t.Helper()
 	config := c.Config()
@@ -102,7 +102,7 @@ func (c *cluster) manager(t *testing.T, scheme *runtime.Scheme) manager.Manager 
 	return mgr
 }
 
-// anyName allows a process to create several controllers of one name.
+// anyName allows a process to create several controllers with the same name.
 var anyName = config.Controller{SkipNameValidation: new(true)}
 
 // run starts a manager, and returns a function that stops it.
@@ -155,7 +155,7 @@ func (c *cluster) createWith(t *testing.T, namespace string, spec batchv1.JobSpe
 	}
 }
 
-// work ends all pods, and waits until the controller has observed it.
+// work ends all pods, and waits until the controller has observed their ends.
 func (c *cluster) work() {
 	kubelet := kube.Kubelet{Server: c.Server}
 	for kubelet.Step(func(*corev1.Pod) (int32, bool) { return 0, true }) {

@@ -17,6 +17,6 @@
 // caches. watch.go fills them, and route.go decides which Jobs a change triggers. orphans.go
 // frees pods without a Job. kind.go contains the differences for custom resources.
 //
-// The package knows no rule for Jobs: it watches, and sends what a [jobfate.Machine]
-// requests.
+// The package knows no rules for Jobs. It watches, and sends the requests of a
+// [jobfate.Machine].
 package controller

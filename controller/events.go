@@ -22,7 +22,7 @@ type reported struct {
 	job     types.UID
 	failed  indexset.Set // the indexes that have failed
 	refusal string       // why no decision can be made
-	names   string       // the error in the names of its rules
+	names   string       // the error in the rule names
 	waits   explain.Reason
 	at      time.Time // when waits was reported
 }
@@ -38,15 +38,15 @@ const (
 	eventsPerSync = 25
 )
 
-// worthAnEvent are the reasons for a missing pod that no other event or condition gives. A
-// Job that is suspended or has ended has its own events and conditions.
+// worthAnEvent are the reasons for a missing pod that would otherwise appear in no event and no
+// condition. A Job that is suspended or has ended has events and conditions that say so.
 var worthAnEvent = map[explain.Code]bool{
 	explain.JobBackingOff:          true,
 	explain.JobAwaitingTermination: true,
 	explain.JobNoParallelism:       true,
 }
 
-// resetFor forgets everything if the Job is another one of the same name.
+// resetFor clears the record if the Job is a new one with the same name.
 func (t *reported) resetFor(job *batchv1.Job) {
 	if t.job != job.UID {
 		*t = reported{job: job.UID, failed: jobstatus.Indexes(job).Failed}
@@ -79,7 +79,7 @@ func (t *reported) refused(err error) (e jobfate.Event) {
 	return e
 }
 
-// badNames returns an event with the error in the names of the rules.
+// badNames returns an event that reports invalid rule names.
 func (t *reported) badNames(err error) (e jobfate.Event) {
 	if err == nil || t.names == err.Error() {
 		return e

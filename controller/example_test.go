@@ -16,7 +16,7 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// A whole controller of Jobs.
+// A complete program that runs Jobs.
 func ExampleNewManager() {
 	run := func(ctx context.Context, config *rest.Config) error {
 		mgr, err := controller.NewManager(config, controller.Options{ManagedBy: "example.com/jobs"})
@@ -28,7 +28,7 @@ func ExampleNewManager() {
 	_ = run
 }
 
-// Jobs of two namespaces in the manager of an operator, with custom delays.
+// An operator's manager also runs the Jobs of two namespaces, with custom delays.
 func ExampleAdd() {
 	add := func(mgr manager.Manager) error {
 		return controller.Add(mgr, controller.Options{

@@ -38,7 +38,7 @@ var (
 
 var noon = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
-// bench is a controller with a fake API server and with caches that the test fills.
+// bench is a controller with a fake API server. The test fills the caches.
 type bench struct {
 	*controller
 	store  *store
@@ -100,7 +100,7 @@ func newUID(tracker ktesting.ObjectTracker) ktesting.ReactionFunc {
 	}
 }
 
-// show puts objects into the caches, which are then complete up to the server's last version.
+// show puts objects into the caches, and sets the versions of the caches to the server's latest.
 func (b *bench) show(t testing.TB, objects ...runtime.Object) {
 	t.Helper()
 	for _, o := range objects {
@@ -144,8 +144,8 @@ func (b *bench) sent() []string {
 	return all
 }
 
-// fail makes a kind of request fail a number of times. With carriedOut the request takes
-// effect, and only its answer is lost.
+// fail makes the next requests of a kind fail. With carriedOut a request takes effect, and only its
+// answer is lost.
 func (b *bench) fail(verb, resource string, times int, carriedOut bool, err error) {
 	var mu sync.Mutex
 	b.server.PrependReactor(verb, resource, func(a ktesting.Action) (bool, runtime.Object, error) {
@@ -209,14 +209,14 @@ func failedWith3(pod *corev1.Pod) {
 	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 3}}}}
 }
 
-// asked is a queue that records what was added to it.
-type asked[T comparable] struct {
+// recordingQueue is a queue that records what was added to it.
+type recordingQueue[T comparable] struct {
 	workqueue.TypedRateLimitingInterface[T]
 	all      []string
 	requests []T
 }
 
-func (q *asked[T]) AddAfter(r T, after time.Duration) {
+func (q *recordingQueue[T]) AddAfter(r T, after time.Duration) {
 	text := fmt.Sprint(r)
 	if o, ok := any(r).(orphanKey); ok {
 		if text = "orphans of " + o.String(); o.job != "" {

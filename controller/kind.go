@@ -30,12 +30,13 @@ type Kind[T client.Object] struct {
 	// defaults. Without a selector, the owner reference alone decides which object owns a
 	// pod. Spec must not change the object.
 	Spec func(T) batchv1.JobSpec
-	// Status returns the place of the Job status in the object. The status subresource
-	// must write that place. The schema of the custom resource must contain all its
-	// fields.
+	// Status returns a pointer to the Job status in the object, which must be part of the
+	// status subresource. The schema of the custom resource must contain all fields of the
+	// Job status.
 	Status func(T) *batchv1.JobStatus
-	// Keys are the names that the controller uses on the pods. Finalizer is required: the
-	// built-in controller may remove its own finalizer from these pods.
+	// Keys are the finalizer, labels and annotations that the controller sets on pods.
+	// Finalizer is required: the built-in controller may remove its own finalizer from these
+	// pods.
 	Keys tracking.Keys
 }
 
@@ -76,7 +77,7 @@ func AddKind[T client.Object](mgr manager.Manager, kind Kind[T], o Options) erro
 // objects gives access to what a controller runs: Jobs, or custom resources as Jobs.
 type objects interface {
 	api() clients
-	// controller returns which objects the controller runs, and the keys on their pods.
+	// controller says which objects the controller runs, and which keys it sets on their pods.
 	controller(Options) tracking.Controller
 	// get reads an object live.
 	get(ctx context.Context, namespace, name string) (*batchv1.Job, error)
@@ -145,7 +146,7 @@ func (k customKind[T]) newList() (client.ObjectList, error) {
 	return list.(client.ObjectList), nil
 }
 
-// job returns an object as a Job. The Job shares the fields of the object.
+// job returns a Job with the metadata, spec and status of an object. They are not copied.
 func (k customKind[T]) job(o T) *batchv1.Job {
 	job := &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{
@@ -170,8 +171,8 @@ func (k customKind[T]) get(ctx context.Context, namespace, name string) (*batchv
 	return k.job(o), nil
 }
 
-// putStatus patches the changed fields of the status. The patch fails if the object is no
-// longer the one that was observed.
+// putStatus patches the changed fields of the status. The patch fails if the object has changed
+// since it was observed.
 func (k customKind[T]) putStatus(ctx context.Context, r jobfate.Request, seen *batchv1.Job) (*batchv1.Job, error) {
 	before, after := k.new(), k.new()
 	for o, status := range map[client.Object]*batchv1.JobStatus{before: &seen.Status, after: r.Status} {

@@ -82,7 +82,7 @@ func sweepScheme(t *testing.T) *runtime.Scheme {
 
 // Custom resources run and end like Jobs, across a restart of the controller, and in one
 // process with Jobs.
-func TestOwnKind(t *testing.T) {
+func TestAddKind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, kube.Kind{GroupVersionKind: sweepKind, Status: true})
 		scheme := sweepScheme(t)
@@ -149,7 +149,7 @@ func TestOwnKind(t *testing.T) {
 }
 
 // A status write does not overwrite a newer status.
-func TestOwnKindConflict(t *testing.T) {
+func TestAddKind_conflict(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, kube.Kind{GroupVersionKind: sweepKind, Status: true})
 		scheme := sweepScheme(t)
@@ -188,7 +188,7 @@ func TestOwnKindConflict(t *testing.T) {
 }
 
 // AddKind rejects invalid kinds with an error that says why.
-func TestAddKindRefuses(t *testing.T) {
+func TestAddKind_invalid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
 		unknown := c.manager(t, clientgoscheme.Scheme)

@@ -20,8 +20,8 @@ import (
 	"github.com/jobfate/jobfate/jobtest/kube"
 )
 
-// After a restart a controller lists pods once. It then makes no live reads, neither for existing
-// Jobs nor for a new one.
+// After a restart a controller lists one pod for the barrier. It makes no other live read, neither
+// for existing Jobs nor for a new one.
 func TestRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
@@ -96,7 +96,7 @@ func TestDeletedDuringASync(t *testing.T) {
 	}
 }
 
-// A new Job does not wait until many orphans are freed.
+// A new Job gets its pod while many orphans are still being freed.
 func TestOrphansDoNotHoldUpJobs(t *testing.T) {
 	const many = 300 // 15 seconds' worth of writes
 	synctest.Test(t, func(t *testing.T) {
@@ -125,7 +125,7 @@ func TestOrphansDoNotHoldUpJobs(t *testing.T) {
 			}
 		}
 		if !made || freed == 0 || freed == many {
-			t.Errorf("a second after its creation the Job has a pod: %t; %d orphans are freed, want some", made, freed)
+			t.Errorf("a second after its creation: the Job has a pod: %t; freed %d orphans; want true, and some", made, freed)
 		}
 		time.Sleep(20 * time.Second)
 		for _, pod := range kube.List[*corev1.Pod](c.Server, "default") {
@@ -142,9 +142,9 @@ func answer(code int, body string) *http.Response {
 	return &http.Response{StatusCode: code, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body))}
 }
 
-// The controller requests the barrier until it gets one, from the single namespace if only one is
-// watched. If it may not read the namespace, the namespace may exist.
-func TestBarrierTakesTime(t *testing.T) {
+// The controller retries until it has read the barrier. If it watches a single namespace, it reads
+// the barrier there. Without the permission to get the namespace, it assumes that it exists.
+func TestBarrier_isRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tries := 0
 		s := transport(func(r *http.Request) (*http.Response, error) {
@@ -155,7 +155,7 @@ func TestBarrierTakesTime(t *testing.T) {
 				return answer(403, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403}`), nil
 			}
 			if want := "/api/v1/namespaces/here/pods?limit=1"; r.URL.RequestURI() != want {
-				t.Errorf("asked for %s, want %s", r.URL.RequestURI(), want)
+				t.Errorf("requested %s, want %s", r.URL.RequestURI(), want)
 			}
 			return answer(200, `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"7"}}`), nil
 		}).sender(t)
@@ -200,7 +200,7 @@ func TestConsistent(t *testing.T) {
 func TestEventsOfAMissingPod(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
-		var explained atomic.Int32 // client-go sends events beside the test
+		var explained atomic.Int32 // client-go sends events in its own goroutine
 		c.Intercept(func(r *kube.Request) kube.Verdict {
 			// In virtual time, events of the same moment have the same name, and only the first
 			// is stored. The test checks that they are sent.

@@ -26,7 +26,7 @@ const (
 	trackedTotal = "terminated_pods_tracking_finalizer_total"
 )
 
-// counters are the counters that a result names, and the two above.
+// counters are the counters that a [jobfate.Result] can increment, and the two above.
 var counters = []struct {
 	name, help string
 	labels     []string
@@ -74,7 +74,7 @@ func register[C prometheus.Collector](registry prometheus.Registerer, collector 
 	return collector, err
 }
 
-// add records the increments of a result.
+// add applies the increments of a result.
 func (m *metrics) add(list []jobfate.Metric) {
 	for _, metric := range list {
 		vec := m.counters[metric.Name]

@@ -50,7 +50,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// Every metric that a decision names is registered with its labels.
+// Every metric of a decision is registered, with its labels.
 func TestMetricsOfDecisions(t *testing.T) {
 	m, err := newMetrics(prometheus.NewRegistry(), tracking.Keys{})
 	if err != nil {

@@ -50,8 +50,8 @@ type Options struct {
 	// Decide are options of the decisions, such as [jobfate.Backoff], [jobfate.MaxChanges]
 	// and [jobfate.FillFreeSlots].
 	Decide []jobfate.Option
-	// DecideFor returns further decision options for one Job, in each sync, for example
-	// delays from an annotation.
+	// DecideFor returns further decision options for one Job, for example delays from an
+	// annotation. It is called in each sync.
 	DecideFor func(*batchv1.Job) []jobfate.Option
 	// Transform removes fields from a pod that need not be cached. It must keep the
 	// metadata, and everything that the Job's pod failure policy matches. Pods of other

@@ -10,8 +10,8 @@ import (
 	"github.com/jobfate/jobfate"
 )
 
-// orphanKey stands for the pods that a deleted Job has left behind. Without a name and a UID
-// it stands for the pods of a namespace that have no controller and that no Job selects.
+// orphanKey identifies the pods that a deleted Job has left behind. Without a name and a UID, it
+// identifies the pods of a namespace that have no controller and match no Job's selector.
 type orphanKey struct {
 	types.NamespacedName
 	job types.UID

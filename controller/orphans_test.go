@@ -17,10 +17,10 @@ var alone = orphanKey{NamespacedName: types.NamespacedName{Namespace: "default"}
 
 // A Job is deleted without its pods. The pods lose their owner while the cache still shows the
 // Job, so only the Job is queued. When the Job is gone, its pods are queued as orphans.
-func TestOrphanedBeforeTheJobGoes(t *testing.T) {
+func TestOrphanedBeforeTheJobIsGone(t *testing.T) {
 	job := newJob(started, func(job *batchv1.Job) { now := metav1.NewTime(noon); job.DeletionTimestamp = &now })
 	pod := newPod(job, "pod", "6", ownerless, succeeded)
-	b, q, free := newBench(t, pod), &asked[reconcile.Request]{}, &asked[orphanKey]{}
+	b, q, free := newBench(t, pod), &recordingQueue[reconcile.Request]{}, &recordingQueue[orphanKey]{}
 	o := orphans{b.controller}
 	b.show(t, job, pod)
 	b.podChanged(q, newPod(job, "pod", "5", succeeded), pod)
@@ -42,7 +42,7 @@ func TestOrphanedBeforeTheJobGoes(t *testing.T) {
 	wantList(t, "writes", b.writes(), []string{"patch pods"})
 }
 
-// A Job that the cache does not show may exist: it is read live before its pods are freed.
+// A Job may exist although the cache does not show it. It is read live before its pods are freed.
 func TestFree(t *testing.T) {
 	job := newJob()
 	leftBehind := orphanKey{nameOf(job), job.UID}
@@ -78,8 +78,8 @@ func TestFree(t *testing.T) {
 	}
 }
 
-// Of several errors, one that another client did not cause is returned.
-func TestFreeTellsTheWorst(t *testing.T) {
+// If several requests fail, the error that is returned is one that no other client caused.
+func TestFree_returnsTheWorstError(t *testing.T) {
 	job := newJob()
 	b := newBench(t)
 	for _, name := range []string{"a", "b", "c"} {
@@ -96,9 +96,10 @@ func TestFreeTellsTheWorst(t *testing.T) {
 	}
 }
 
-// A Job that is created while pods are freed may adopt one, which then keeps its finalizer. A pod
-// that cannot be freed does not stop the others from being freed, and is retried.
-func TestFreeGoesOn(t *testing.T) {
+// Each patch names the version of the pod: a new Job may adopt a pod while orphans are freed, and
+// that pod must keep its finalizer. After a patch has failed, the others are still sent, and the
+// failed one is retried.
+func TestFree_continuesAfterAnError(t *testing.T) {
 	job := newJob()
 	b := newBench(t)
 	for _, name := range []string{"a", "b", "c"} {

@@ -13,9 +13,9 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// podCache holds the pods that a Job or no object controls. A reflector fills it. Unlike an
-// informer, it knows which pods have changed up to its version, so that a sync costs what has
-// changed, however many pods the Job has.
+// podCache holds the pods that are controlled by a Job or have no controller. A reflector fills it.
+// Unlike an informer, it records which pods have changed. The cost of a sync therefore depends on
+// the number of changed pods, and not on the number of pods of the Job.
 type podCache struct {
 	me        tracking.Controller
 	transform func(*corev1.Pod)
@@ -29,15 +29,15 @@ type podCache struct {
 	groups  map[groupKey]*group
 	version string // the resource version up to which the pods are complete
 	changes int64  // the number of changes so far
-	listed  int64  // that number when the pods were listed last; 0: never
+	listed  int64  // the number of changes when the pods were last listed; 0: never listed
 }
 
 // podHandler is called for each change, in order. before is nil for a new pod, after for a
 // deleted one. initial says that the pod existed before this process.
 type podHandler func(before, after *corev1.Pod, initial bool)
 
-// groupKey names the pods of one controller; without a controller, the pods of a namespace that
-// have none.
+// groupKey identifies the pods that one object controls. If controller is empty, it identifies the
+// pods of a namespace that have no controller.
 type groupKey struct {
 	namespace  string
 	controller types.UID
@@ -47,7 +47,7 @@ type groupKey struct {
 type group struct {
 	pods map[string]*corev1.Pod
 	log  []change // in order
-	// since is the number of a change: the log has all later ones.
+	// since is the number of a change. The log contains all changes after that one.
 	since int64
 }
 
@@ -69,25 +69,27 @@ func newPodCache(me tracking.Controller, transform func(*corev1.Pod)) *podCache 
 	}
 }
 
-// position is what a Machine has read of the pods of a Job. The zero value is nothing.
+// position is the last change of a Job's pods that a Machine has read. The zero value means that it
+// has read nothing.
 type position struct {
 	job    types.UID
 	change int64
 }
 
-// reading is what a Machine reads of the pods of a Job.
+// reading is the result of a read of a Job's pods: all pods, or those that have changed.
 type reading struct {
 	version string
-	// all are the pods, unless the Machine has only to be fed with those that have changed.
+	// all are all pods. It is unset if fed is true: then the Machine needs only the changed
+	// pods.
 	all []*corev1.Pod
 	fed bool
-	// changed are the changed pods by name, nil for a pod that is gone.
+	// changed are the changed pods by name. A pod that is gone is nil.
 	changed map[string]*corev1.Pod
 	next    position
 }
 
-// read returns the pods of a Job and the pods of its namespace without a controller, or which of
-// them have changed since an earlier reading, if that is known.
+// read returns the pods of a Job, and the pods of its namespace without a controller. If the logs
+// go back to the last position, it returns only the pods that have changed since.
 func (c *podCache) read(job *batchv1.Job, last position) reading {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -206,8 +208,8 @@ func (c *podCache) Transformer() cache.TransformFunc {
 	}
 }
 
-// keep returns the part of a pod that the cache holds; nil if an object of another kind controls
-// it. If it loses that controller, it is a new pod.
+// keep returns the part of a pod that the cache holds, or nil if an object of another kind controls
+// the pod. If the pod loses that controller, it is new to the cache.
 func (c *podCache) keep(pod *corev1.Pod) *corev1.Pod {
 	if ofOthers(c.me, pod) {
 		return nil
@@ -215,7 +217,7 @@ func (c *podCache) keep(pod *corev1.Pod) *corev1.Pod {
 	return dropUnused(c.me, pod, c.transform)
 }
 
-// apply stores the new state of a pod, nil if it is gone.
+// apply stores the new state of a pod. after is nil if the pod is gone.
 func (c *podCache) apply(sent, after *corev1.Pod) {
 	c.notifying.Lock()
 	defer c.notifying.Unlock()
@@ -248,8 +250,8 @@ func (c *podCache) enter(pod *corev1.Pod) {
 	g.record(change{c.changes, pod.Name})
 }
 
-// leave records that a pod is no longer in its group. A controller's group without pods goes:
-// the Job reads it as a list when it has pods again.
+// leave records that a pod is no longer in its group. It deletes a controller's group that has no
+// pods left. If the Job gets pods again, its Machine reads them all.
 func (c *podCache) leave(pod *corev1.Pod) {
 	g := c.groupOf(pod)
 	delete(g.pods, pod.Name)
@@ -259,9 +261,9 @@ func (c *podCache) leave(pod *corev1.Pod) {
 	}
 }
 
-// groupOf returns the group of a pod. The log of a new group has all changes of it: a group
-// without a controller has not existed since the list, and another one is read from its
-// creation on.
+// groupOf returns the group of a pod, and creates it if needed. The log of a new group starts at
+// its creation. The group of pods without a controller is never deleted, so its log starts at the
+// list: no such pod has existed since then.
 func (c *podCache) groupOf(pod *corev1.Pod) *group {
 	key := keyOf(pod)
 	g := c.groups[key]
@@ -281,15 +283,15 @@ func (c *podCache) notify(before, after *corev1.Pod, initial bool) {
 	}
 }
 
-// logs reports whether the log has all changes after a change.
+// logs reports whether the log contains all changes after the given number.
 func (g *group) logs(number int64) bool { return g != nil && number >= g.since }
 
-// after returns the changes after a change.
+// after returns the changes after the given number.
 func (g *group) after(number int64) []change {
 	return g.log[sort.Search(len(g.log), func(i int) bool { return g.log[i].number > number }):]
 }
 
-// or returns a pod of one of two groups, nil if neither has it.
+// or returns the pod with a name in one of two groups, or nil if neither has it.
 func (g *group) or(other *group, name string) *corev1.Pod {
 	if pod := g.pods[name]; pod != nil || other == nil {
 		return pod
@@ -304,8 +306,8 @@ func (g *group) appendTo(pods []*corev1.Pod) []*corev1.Pod {
 	return pods
 }
 
-// record adds a change to the log, and keeps the log within about twice the number of pods. Who
-// reads less often reads a list, which is no longer.
+// record adds a change to the log. It limits the length of the log to about twice the number of
+// pods. A Machine that falls further behind reads the whole group, which is no more work.
 func (g *group) record(c change) {
 	g.log = append(g.log, c)
 	if drop := len(g.log) / 2; drop > 512+len(g.pods) {
@@ -332,8 +334,8 @@ func ofOthers(me tracking.Controller, pod *corev1.Pod) bool {
 	return ref != nil && !me.Owns(ref)
 }
 
-// dropUnused drops unused fields of a pod: nearly all fields of a pod that an object of another
-// kind controls, of which only the loss of its controller matters.
+// dropUnused drops unused fields of a pod. If an object of another kind controls the pod, it drops
+// nearly all fields, because only the loss of that controller matters.
 func dropUnused(me tracking.Controller, pod *corev1.Pod, more func(*corev1.Pod)) *corev1.Pod {
 	if ofOthers(me, pod) {
 		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{

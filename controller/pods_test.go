@@ -15,14 +15,14 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// reader reads the pods of a Job now and then, as a Machine does.
+// reader reads the pods of a Job from time to time, as a Machine does.
 type reader struct {
 	job  *batchv1.Job
 	last position
 	pods map[string]*corev1.Pod
 }
 
-// read returns whether only changes were read.
+// read reads the pods, and reports whether it read only changes.
 func (r *reader) read(c *podCache) (fed bool) {
 	got := c.read(r.job, r.last)
 	if !got.fed {
@@ -53,8 +53,8 @@ func (s server) of(job *batchv1.Job) map[string]*corev1.Pod {
 	return pods
 }
 
-// However seldom a Machine reads the cache, the pods that it knows are those of the server:
-// after creations, updates, deletions, changes of the owner and new lists.
+// A Machine knows all pods of the server after each read, no matter how rarely it reads: after
+// creations, updates, deletions, changes of the owner and new lists.
 func TestPodCache_readersKnowAllPods(t *testing.T) {
 	for seed := range uint64(200) {
 		random := rand.New(rand.NewPCG(seed, 0))
@@ -111,8 +111,8 @@ func TestPodCache_readersKnowAllPods(t *testing.T) {
 	}
 }
 
-// After its first reading, a Job with pods reads only what has changed, until the pods are listed
-// anew or more has changed than it has pods.
+// After the first read, only changed pods are read. All pods are read again after a new list, and
+// after too many changes.
 func TestPodCache_fed(t *testing.T) {
 	job := newJob()
 	c, r := newPodCache(tracking.Controller{}, nil), &reader{job: job}
@@ -167,7 +167,7 @@ func TestPodCache_fed(t *testing.T) {
 	want("of another Job", false, "a")
 }
 
-// A handler is told of each change in order, and of the pods that are there when it is added.
+// A handler gets the pods that exist when it is added, and then each change, in order.
 func TestPodCache_handlers(t *testing.T) {
 	job := newJob()
 	c := newPodCache(tracking.Controller{}, nil)
@@ -201,7 +201,7 @@ func TestPodCache_handlers(t *testing.T) {
 		}
 	}
 	c.handle(record)
-	wantList(t, "told", got, []string{
+	wantList(t, "calls of the handlers", got, []string{
 		"- a@1 true", "- b@3 false", "a@1 a@4 false", "a@4 - false", "- a@7 false", "a@7 - false",
 		"b@3 - false", "- c@10 false", "- c@10 true",
 	})
@@ -210,7 +210,7 @@ func TestPodCache_handlers(t *testing.T) {
 	}
 }
 
-// BenchmarkReconcile syncs a Job of which one pod has changed, and reads only that pod or all.
+// BenchmarkReconcile syncs a Job after one of its pods has changed. It reads only that pod, or all.
 func BenchmarkReconcile(b *testing.B) {
 	for _, count := range []int32{1000, 100_000} {
 		for _, fed := range []bool{true, false} {

@@ -2,8 +2,7 @@ package controller
 
 import "github.com/go-logr/logr"
 
-// quiet is a log sink that logs the failure of a sync as an error only if an operator can do
-// something about it.
+// quiet is a log sink that logs a failed sync as an error only if an operator may have to act.
 type quiet struct{ logr.LogSink }
 
 func quietly(log logr.Logger) logr.Logger {

@@ -11,7 +11,7 @@ import (
 	"github.com/jobfate/jobfate"
 )
 
-// Errors that other clients cause are logged at level 1 only, and never as errors.
+// Conflicts and objects that are gone are logged at level 1, and not as errors.
 func TestQuiet(t *testing.T) {
 	conflict, input := apierrors.NewConflict(pods, "job", nil), jobfate.ErrNotManaged
 	again := `"level"=1 "msg"="Retrying" "name"="job" "because"=` + strconv.Quote(conflict.Error())
@@ -33,6 +33,6 @@ func TestQuiet(t *testing.T) {
 		wantList(t, "lines", lines, want)
 	}
 	if !quietly(logr.Logger{}).IsZero() {
-		t.Error("a zero logger has become another one")
+		t.Error("quietly has changed a zero logger")
 	}
 }

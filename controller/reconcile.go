@@ -32,11 +32,11 @@ type controller struct {
 	retries  *retries[reconcile.Request]
 }
 
-// memory is the state that is kept for a Job between syncs. It needs no lock: the queue gives
-// a Job to one worker at a time.
+// memory is the state of a Job that is kept between syncs. It needs no lock, because the queue
+// gives a Job to one worker at a time.
 type memory struct {
 	machine  *jobfate.Machine
-	read     position // what the machine has read of the pods
+	read     position // the last change that the machine has read
 	reported reported
 }
 
@@ -83,7 +83,7 @@ func (c *controller) Reconcile(ctx context.Context, r reconcile.Request) (reconc
 	return c.next(r, result)
 }
 
-// observe reads the pods of a Job: only the changed ones, if the Machine knows the others.
+// observe reads the pods of a Job, or only the changed ones if the Machine knows the others.
 func (m *memory) observe(pods *podCache, view *jobfate.View) {
 	r := pods.read(view.Job, m.read)
 	view.PodsVersion, view.Pods, view.Fed = r.version, r.all, r.fed
@@ -93,8 +93,8 @@ func (m *memory) observe(pods *podCache, view *jobfate.View) {
 	m.read = r.next
 }
 
-// begin begins a sync. An error is in the result, too. Without a Job, or after an error, the
-// Machine does not know the pods.
+// begin begins a sync. The result of the sync contains the error too. Without a Job, or after an
+// error, the Machine does not know the pods, so the next sync reads them all.
 func (m *memory) begin(view jobfate.View, options []jobfate.Option) error {
 	err := m.machine.Begin(view, options...)
 	if view.Job == nil || err != nil {

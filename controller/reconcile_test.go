@@ -32,7 +32,7 @@ func (b *bench) reconcile(t *testing.T) reconcile.Result {
 	return result
 }
 
-// interfered syncs the Job, which another client changes or deletes, and checks that it is
+// interfered syncs the Job while another client changes or deletes it, and checks that the sync is
 // retried soon.
 func (b *bench) interfered(t *testing.T) {
 	t.Helper()
@@ -50,7 +50,7 @@ func (b *bench) remembered() (n int) {
 	return n
 }
 
-// For a new Job, the pods are created and then the status is stored, without a live read.
+// The first sync of a new Job creates the pods and then stores the status, without a live read.
 func TestNewJob(t *testing.T) {
 	job := newJob()
 	b := newBench(t, job)
@@ -65,7 +65,7 @@ func TestNewJob(t *testing.T) {
 	if again := b.reconcile(t).RequeueAfter; again != time.Second {
 		t.Errorf("requeued after %v, want 1s", again)
 	}
-	wantList(t, "writes of the second turn", b.writes(), nil)
+	wantList(t, "writes of the second sync", b.writes(), nil)
 }
 
 // A pod is recorded before its finalizer is removed, and counted afterwards.
@@ -83,8 +83,8 @@ func TestCount(t *testing.T) {
 	wantList(t, "events", b.sent(), []string{"Normal Completed Job completed"})
 }
 
-// The cache of pods has not reached the barrier, and still shows a pod as it was before another
-// process counted it. The Job and its pods are read live until the cache reaches the barrier.
+// The cache of pods has not reached the barrier: it shows a pod as it was before another process
+// counted it. The Job and its pods are read live until the cache reaches the barrier.
 func TestCachesBehindTheBarrier(t *testing.T) {
 	job := newJob(started, func(job *batchv1.Job) {
 		two, none := int32(2), int32(0)
@@ -97,7 +97,7 @@ func TestCachesBehindTheBarrier(t *testing.T) {
 	b.show(t, job, newPod(job, "pod", "5", succeeded))
 	b.reconcile(t)
 	if b.reads() != 2 {
-		t.Errorf("%d live reads, want the Job and its pods", b.reads())
+		t.Errorf("%d live reads, want those of the Job and its pods", b.reads())
 	}
 	for _, action := range b.server.Actions() {
 		if action.Matches("patch", "pods") {
@@ -156,9 +156,9 @@ func (l *lateIndexer) GetByKey(key string) (any, bool, error) {
 	return l.Indexer.GetByKey(key)
 }
 
-// An invalid Job gets one event and is not requeued. Every sync fails, and controller-runtime
-// counts it.
-func TestBadInput(t *testing.T) {
+// An invalid Job gets one event and is not requeued. Each sync fails, and controller-runtime counts
+// each failure.
+func TestInvalidJob(t *testing.T) {
 	job := newJob(func(job *batchv1.Job) {
 		mode := batchv1.CompletionMode("Unheard")
 		job.Spec.CompletionMode = &mode
@@ -178,7 +178,7 @@ func TestBadInput(t *testing.T) {
 }
 
 // Invalid rule names are reported once, and the Job runs without them.
-func TestBadNames(t *testing.T) {
+func TestInvalidRuleNames(t *testing.T) {
 	job := newJob(func(job *batchv1.Job) { job.Annotations = map[string]string{namesAnnotation: "?"} })
 	b := newBench(t, job)
 	b.show(t, job)
@@ -196,9 +196,9 @@ func TestBadNames(t *testing.T) {
 	wantList(t, "writes", b.writes(), []string{"create pods", "patch jobs/status"})
 }
 
-// The delay grows with each failure, but no deadline is missed. The queue gets the error, and
-// the sync is counted as failed.
-func TestTryAgain(t *testing.T) {
+// The delay grows with each failure, but not past a deadline. The queue gets the error, and the
+// sync is counted as failed.
+func TestRetryDelays(t *testing.T) {
 	job := newJob(started, func(job *batchv1.Job) {
 		seconds := int64(3)
 		job.Spec.ActiveDeadlineSeconds = &seconds
@@ -208,7 +208,7 @@ func TestTryAgain(t *testing.T) {
 	b.fail("create", "pods", -1, false, errQuota)
 	for n, want := range []time.Duration{1, 2, 3, 3} {
 		if _, err := b.Reconcile(t.Context(), theJob); !apierrors.IsForbidden(err) {
-			t.Fatalf("got %v, want that the quota is used up", err)
+			t.Fatalf("got %v, want the error of the quota", err)
 		}
 		if got := b.retries.When(theJob); got != want*time.Second {
 			t.Errorf("requeued after %v, want %ds", got, want)
@@ -225,19 +225,19 @@ func TestTryAgain(t *testing.T) {
 }
 
 // The delay that the API server asks for takes precedence.
-func TestRetryAfter(t *testing.T) {
+func TestRetryDelays_RetryAfter(t *testing.T) {
 	r := newRetries[reconcile.Request]()
 	r.bounds.Store(theJob, bounds{due: time.Second, notBefore: 7 * time.Second})
-	for _, want := range []time.Duration{7, 2, 4} { // the bounds hold once
+	for _, want := range []time.Duration{7, 2, 4} { // the bounds apply to one retry only
 		if got := r.When(theJob); got != want*time.Second {
 			t.Errorf("requeued after %v, want %ds", got, want)
 		}
 	}
 }
 
-// Another client changes or deletes the Job during a sync. The sync is counted as failed, and is
-// retried soon, however often it happens.
-func TestOthersInterfere(t *testing.T) {
+// Another client changes or deletes the Job during a sync. The sync is counted as failed and is
+// retried soon, even after earlier failures.
+func TestConflictsAreRetriedSoon(t *testing.T) {
 	for name, err := range map[string]error{
 		"a conflict":      apierrors.NewConflict(pods, "job", nil),
 		"the Job is gone": apierrors.NewNotFound(pods, "job"),
@@ -256,8 +256,8 @@ func TestOthersInterfere(t *testing.T) {
 	}
 }
 
-// A Job that is gone or is being deleted must not adopt pods, so it is read live first.
-func TestAdoptOnlyForAJobThatIsThere(t *testing.T) {
+// A Job that is gone or is being deleted must not adopt pods, so the Job is read live first.
+func TestAdopt_readsTheJobFirst(t *testing.T) {
 	now := metav1.NewTime(noon)
 	for name, onServer := range map[string]*batchv1.Job{
 		"gone":          newJob(func(job *batchv1.Job) { job.Name = "another" }),
@@ -274,7 +274,7 @@ func TestAdoptOnlyForAJobThatIsThere(t *testing.T) {
 }
 
 // The names of the rules may be added after the Machine was created.
-func TestNamesChange(t *testing.T) {
+func TestRuleNamesChange(t *testing.T) {
 	job := newJob(started, func(job *batchv1.Job) {
 		job.Spec.PodFailurePolicy = &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{
 			Action:      batchv1.PodFailurePolicyActionFailJob,
@@ -301,7 +301,7 @@ func TestNamesChange(t *testing.T) {
 	}
 }
 
-func TestMemoryGoesWithTheJob(t *testing.T) {
+func TestMemory_endsWithTheJob(t *testing.T) {
 	job := newJob()
 	b := newBench(t, job)
 	b.show(t, job)
@@ -321,7 +321,7 @@ func TestMemoryGoesWithTheJob(t *testing.T) {
 	b.show(t, newJob(builtIn))
 	b.reconcile(t)
 	if n := b.remembered(); n != 0 {
-		t.Errorf("a Job of another controller now: %d are remembered, want none", n)
+		t.Errorf("a Job that moved to another controller: %d are remembered, want none", n)
 	}
 	ended := newJob(started, func(job *batchv1.Job) {
 		job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}
@@ -335,15 +335,15 @@ func TestMemoryGoesWithTheJob(t *testing.T) {
 }
 
 // The record of events is reset for a new Job of the same name.
-func TestToldIsOfAUID(t *testing.T) {
+func TestReported_resetForANewUID(t *testing.T) {
 	events := reported{job: "earlier", refusal: "no", failed: indexset.MustParse("1")}
 	events.resetFor(newJob())
 	if events.refusal != "" || !events.failed.IsEmpty() || events.job != "job-uid" {
-		t.Errorf("got %+v, want that of a Job without events", events)
+		t.Errorf("got %+v, want the record of a Job without events", events)
 	}
 	events.refusal = "no"
 	if events.resetFor(newJob()); events.refusal != "no" {
-		t.Error("what was reported of the same Job is forgotten")
+		t.Error("the record of the same Job is cleared")
 	}
 }
 
@@ -373,7 +373,7 @@ func TestExplained(t *testing.T) {
 	}
 }
 
-// One event reports all indexes that fail in a sync, with the cause.
+// One event reports all indexes that fail in a sync, and why they fail.
 func TestFailedIndexes(t *testing.T) {
 	indexed, five, none := batchv1.IndexedCompletion, int32(5), int32(0)
 	earlier := "0"

@@ -59,7 +59,7 @@ func (c orphans) jobChanged(q orphanQueue, before, after *batchv1.Job) {
 	q.AddAfter(orphanKey{NamespacedName: types.NamespacedName{Namespace: before.Namespace}}, c.BatchPeriod)
 }
 
-// podChanged queues a pod that is an orphan now.
+// podChanged queues a pod that has become an orphan.
 func (c orphans) podChanged(q orphanQueue, _, after *corev1.Pod) {
 	if after == nil || !c.me.Frees(after, nil) {
 		return

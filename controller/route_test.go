@@ -11,7 +11,7 @@ import (
 
 func builtIn(job *batchv1.Job) { job.Spec.ManagedBy = nil }
 
-// TestPodChanged checks which Jobs and orphans a change of a pod queues.
+// A change of a pod queues Jobs and orphans.
 func TestPodChanged(t *testing.T) {
 	job := newJob()
 	pod := newPod(job, "pod", "5")
@@ -30,20 +30,20 @@ func TestPodChanged(t *testing.T) {
 		"a new pod":                                {job, nil, pod, []string{batched}},
 		"a pod that has changed":                   {job, pod, newPod(job, "pod", "6"), []string{batched}},
 		"a pod that is gone":                       {job, pod, nil, []string{batched}},
-		"of a Job that is another's":               {newJob(builtIn), nil, pod, nil},
+		"of another controller's Job":              {newJob(builtIn), nil, pod, nil},
 		"of a Job that is gone":                    {nil, nil, pod, []string{leftBehind}},
-		"of a Job that was made again":             {newJob(func(job *batchv1.Job) { job.UID = "next" }), nil, pod, []string{batched, leftBehind}},
+		"of a Job that was recreated":              {newJob(func(job *batchv1.Job) { job.UID = "next" }), nil, pod, []string{batched, leftBehind}},
 		"of a Job that is gone, without finalizer": {nil, nil, newPod(job, "pod", "5", stripped), nil},
-		"of something else":                        {job, nil, newPod(job, "pod", "5", other), nil},
+		"of another kind":                          {job, nil, newPod(job, "pod", "5", other), nil},
 		"one that may be adopted":                  {job, nil, newPod(job, "pod", "5", ownerless), []string{batched}},
-		"one that another may adopt":               {newJob(builtIn), nil, newPod(job, "pod", "5", ownerless), nil},
+		"one that another controller may adopt":    {newJob(builtIn), nil, newPod(job, "pod", "5", ownerless), nil},
 		"one that may not be adopted":              {job, nil, newPod(job, "pod", "5", ownerless, elsewhere), []string{alone}},
 		"orphaned":                                 {job, pod, newPod(job, "pod", "6", ownerless), []string{batched}},
 		"without an owner, as before":              {job, newPod(job, "pod", "5", ownerless, stripped), newPod(job, "pod", "6", ownerless, stripped), nil},
 		"without an owner, with new labels":        {job, newPod(job, "pod", "5", ownerless, stripped, elsewhere), newPod(job, "pod", "6", ownerless, stripped), []string{batched}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b, q, free := newBench(t), &asked[reconcile.Request]{}, &asked[orphanKey]{}
+			b, q, free := newBench(t), &recordingQueue[reconcile.Request]{}, &recordingQueue[orphanKey]{}
 			if tc.job != nil {
 				b.show(t, tc.job)
 			}
@@ -62,21 +62,21 @@ func TestJobChanged(t *testing.T) {
 		wakes         string
 		frees         []string
 	}{
-		"new":                   {nil, job, "default/job", nil},
-		"another's":             {nil, newJob(builtIn), "", nil},
-		"only the status":       {job, newJob(started), "default/job after 1s", nil},
-		"the spec":              {job, newJob(func(job *batchv1.Job) { job.Generation++ }), "default/job", nil},
-		"made again":            {job, newJob(func(job *batchv1.Job) { job.UID = "next" }), "default/job", left},
-		"made again, another's": {job, newJob(builtIn, func(job *batchv1.Job) { job.UID = "next" }), "default/job", left},
-		"gone":                  {job, nil, "default/job", left},
-		"gone, another's":       {newJob(builtIn), nil, "", nil},
+		"new":                              {nil, job, "default/job", nil},
+		"another's":                        {nil, newJob(builtIn), "", nil},
+		"only the status":                  {job, newJob(started), "default/job after 1s", nil},
+		"the spec":                         {job, newJob(func(job *batchv1.Job) { job.Generation++ }), "default/job", nil},
+		"made again":                       {job, newJob(func(job *batchv1.Job) { job.UID = "next" }), "default/job", left},
+		"recreated for another controller": {job, newJob(builtIn, func(job *batchv1.Job) { job.UID = "next" }), "default/job", left},
+		"gone":                             {job, nil, "default/job", left},
+		"gone, another's":                  {newJob(builtIn), nil, "", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b, q, free := newBench(t), &asked[reconcile.Request]{}, &asked[orphanKey]{}
+			b, q, free := newBench(t), &recordingQueue[reconcile.Request]{}, &recordingQueue[orphanKey]{}
 			b.jobChanged(q, tc.before, tc.after)
 			orphans{b.controller}.jobChanged(free, tc.before, tc.after)
 			if got := strings.Join(q.all, ","); got != tc.wakes {
-				t.Errorf("woken: got %q, want %q", got, tc.wakes)
+				t.Errorf("queued: got %q, want %q", got, tc.wakes)
 			}
 			wantList(t, "orphans to free", free.all, tc.frees)
 		})

@@ -20,8 +20,8 @@ import (
 // a name (KEP-4443).
 const namesAnnotation = "jobfate.dev/failure-rule-names"
 
-// ruleNames reads the annotation. named reports whether it exists. After an error all rules
-// are without a name.
+// ruleNames reads the annotation. named reports whether the annotation exists. After an error no
+// rule has a name.
 func ruleNames(job *batchv1.Job) (names []string, named bool, err error) {
 	text, named := job.Annotations[namesAnnotation]
 	if !named {

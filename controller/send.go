@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// requestTimeout is the time after which a request is given up. It is shorter than the
-	// time that the controller has to stop.
+	// requestTimeout is the timeout of a request. It is shorter than the graceful shutdown
+	// timeout of the manager.
 	requestTimeout = 20 * time.Second
 	// orphansInFlight is the number of concurrent requests that free orphans. They share the
 	// limit of the other writes.

@@ -28,7 +28,7 @@ func many(n int32) func(*batchv1.Job) {
 	return func(job *batchv1.Job) { job.Spec.Completions, job.Spec.Parallelism = &n, &n }
 }
 
-// Each verb is sent as the right request, and the answer is the client's.
+// Each verb is sent as the right request, and the client's answer is returned.
 func TestSend(t *testing.T) {
 	job := newJob()
 	pod := newPod(job, "pod", "5")
@@ -56,11 +56,11 @@ func TestSend(t *testing.T) {
 		}
 		tc.r.Name = "another"
 		if _, err := b.send(t.Context(), tc.r, nil); tc.r.Pod == nil && tc.r.Verb != jobfate.ListPods && !apierrors.IsNotFound(err) {
-			t.Errorf("%s of what is not there: got %v, want that it is not found", tc.r.Verb, err)
+			t.Errorf("%s of a missing object: got %v, want not found", tc.r.Verb, err)
 		}
 	}
 	if _, err := newBench(t).send(t.Context(), jobfate.Request{Verb: 99}, nil); err == nil {
-		t.Error("a verb of a newer library: want an error")
+		t.Error("an unknown verb: want an error")
 	}
 }
 
@@ -102,9 +102,9 @@ func (t transport) sender(tt *testing.T) sender {
 
 var errCut = errors.New("the connection was cut")
 
-// The requests of a batch are sent concurrently, up to a limit, and the next batch is sent when
-// all are answered.
-func TestSideBySide(t *testing.T) {
+// The requests of a batch are sent concurrently, up to a limit. The next batch is sent when all are
+// answered.
+func TestDrive_concurrentRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var now, most, all atomic.Int32
 		s := transport(func(*http.Request) (*http.Response, error) {
@@ -123,7 +123,7 @@ func TestSideBySide(t *testing.T) {
 		}
 		for _, err := range m.errs {
 			if !errors.Is(err, errCut) {
-				t.Errorf("answered with %v, want the error as it is", err)
+				t.Errorf("answered with %v, want the unchanged error", err)
 			}
 		}
 		if len(m.errs) != 11 {
@@ -134,7 +134,7 @@ func TestSideBySide(t *testing.T) {
 
 // When the controller stops, a request in flight is finished within its own timeout, and no other
 // is sent.
-func TestStop(t *testing.T) {
+func TestDrive_stops(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	sent := 0
 	s := transport(func(r *http.Request) (*http.Response, error) {
@@ -149,7 +149,7 @@ func TestStop(t *testing.T) {
 		return nil, errCut
 	}).sender(t)
 	if m := (&script{batches: [][]jobfate.Request{reads(3)}}); s.drive(ctx, m, nil, 1) || sent != 1 || len(m.errs) != 0 {
-		t.Errorf("sent %d and answered %d, want 1 and none, and no end", sent, len(m.errs))
+		t.Errorf("sent %d, answered %d, or the sync is complete; want 1, 0, and an incomplete sync", sent, len(m.errs))
 	}
 	job := newJob()
 	b := newBench(t, job)
@@ -161,8 +161,8 @@ func TestStop(t *testing.T) {
 	wantList(t, "events", b.sent(), nil)
 }
 
-// After a creation without an answer the pod is read by its name: the first pod is found, and
-// no second one is created.
+// After a creation without an answer, the pod is read by its name. If it exists, no second pod is
+// created.
 func TestLostCreation(t *testing.T) {
 	for name, tc := range map[string]struct {
 		carriedOut bool
@@ -211,7 +211,7 @@ func TestNameIsTaken(t *testing.T) {
 }
 
 // An exhausted quota is reported once, and no further creations are attempted.
-func TestCreateRefused(t *testing.T) {
+func TestQuotaExhausted(t *testing.T) {
 	job := newJob(many(5))
 	b := newBench(t, job)
 	b.show(t, job)
@@ -223,9 +223,9 @@ func TestCreateRefused(t *testing.T) {
 	wantList(t, "events", b.sent(), []string{`Warning FailedCreate Error creating: pods "pod" is forbidden: the quota is used up`})
 }
 
-// A sync that creates many pods sends a limited number of events, and always the event of a
-// failure.
-func TestFewEvents(t *testing.T) {
+// A sync that creates many pods sends a limited number of events for them. It always sends the
+// event of a failure.
+func TestEventsPerSync(t *testing.T) {
 	job := newJob(many(2*eventsPerSync + 20))
 	b := newBench(t, job)
 	b.show(t, job)
@@ -266,7 +266,7 @@ func TestClaim(t *testing.T) {
 	}
 }
 
-// The number of requests in flight is what the limit admits in a fifth of a second.
+// The number of requests in flight is what the rate limit admits in a fifth of a second.
 func TestInFlight(t *testing.T) {
 	for qps, want := range map[float32]int{-1: 64, 1: 16, 20: 16, 200: 40, 1000: 64} {
 		if got := inFlight(qps); got != want {

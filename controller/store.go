@@ -18,8 +18,8 @@ func (s stores) of(namespace string) *store {
 	return cmp.Or(s[namespace], s[metav1.NamespaceAll])
 }
 
-// store reads the caches of a namespace. It returns shared objects, which must not be changed:
-// a list from controller-runtime's client would copy each pod, 12 MB per sync at 10,000 pods.
+// store reads the caches of a namespace. It returns shared objects, which must not be changed.
+// controller-runtime's client would copy each pod: 12 MB per sync at 10,000 pods.
 type store struct {
 	jobs cache.Indexer
 	pods *podCache
@@ -28,8 +28,8 @@ type store struct {
 	barrier string
 }
 
-// view returns what the caches hold for a Job, without its pods. It reads the version first, so
-// it is never newer than the Job.
+// view returns the cached Job and the versions of the caches, without the pods. It reads the version
+// of the Jobs first, so the version is never newer than the Job.
 func (s *store) view(name types.NamespacedName) jobfate.View {
 	v := jobfate.View{Barrier: s.barrier, JobsVersion: s.jobs.LastStoreSyncResourceVersion()}
 	v.Job = s.job(name)
@@ -44,8 +44,7 @@ func (s *store) job(name types.NamespacedName) *batchv1.Job {
 	return obj.(*batchv1.Job)
 }
 
-// ownerOf returns the Job that a controller reference names; nil if the cache does not have
-// it.
+// ownerOf returns the Job that a controller reference names, or nil if it is not in the cache.
 func (s *store) ownerOf(namespace string, ref *metav1.OwnerReference) *batchv1.Job {
 	job := s.job(types.NamespacedName{Namespace: namespace, Name: ref.Name})
 	if job == nil || job.UID != ref.UID {

@@ -31,9 +31,9 @@ var oldest = version.MustParseGeneric("1.32")
 const namespaceRetry = 10 * time.Second
 
 // watcher fills the stores of a controller, one for each namespace. It does not use the
-// manager's cache. That cache is filled before the process leads, so it would be older than the
-// barrier. Its other users may need the fields that are dropped here. Its client copies each
-// pod. And it does not tell which pods have changed up to its version.
+// manager's cache, for four reasons. The manager fills that cache before the process leads, so
+// it would be older than the barrier. Its other users may need the fields that are dropped here.
+// Its client copies each pod. And it does not record which pods have changed.
 type watcher struct {
 	client    kubernetes.Interface
 	log       logr.Logger
@@ -125,7 +125,7 @@ func (w *watcher) begin(ctx context.Context) error {
 	return nil
 }
 
-// watch watches a namespace as soon as that is possible. Other namespaces do not wait for it.
+// watch starts to watch a namespace, and retries if that fails. Other namespaces do not wait for it.
 func (w *watcher) watch(ctx context.Context, s *space) {
 	for err := w.open(ctx, s); err != nil; err = w.open(ctx, s) {
 		if ctx.Err() != nil {
@@ -192,7 +192,7 @@ func (w *watcher) open(ctx context.Context, s *space) (fault error) {
 				fault = fmt.Errorf("the namespace %s does not exist", s.namespace)
 				return nil
 			}
-			if err != nil && !apierrors.IsForbidden(err) { // without the permission it may exist
+			if err != nil && !apierrors.IsForbidden(err) { // without the permission, assume that it exists
 				return err
 			}
 		}
@@ -280,8 +280,8 @@ func (s source[T]) handleJobs(informer cache.SharedIndexInformer, q workqueue.Ty
 	return err
 }
 
-// queueOf returns a queue that adds with a priority; a low one for objects that existed before
-// this process.
+// queueOf returns a queue that adds with a priority. Objects that existed before this process get a
+// low one.
 func queueOf[T comparable](q workqueue.TypedRateLimitingInterface[T], initial bool, priority int) workqueue.TypedRateLimitingInterface[T] {
 	switch {
 	case initial:
@@ -292,9 +292,9 @@ func queueOf[T comparable](q workqueue.TypedRateLimitingInterface[T], initial bo
 	return q
 }
 
-// firstSync is the priority of the first sync of a Job: its pods do not wait until those of other
-// Jobs are counted. Objects that existed before this process have a low priority, so a new Job
-// does not wait for the syncs of all running Jobs after a restart.
+// firstSync is the priority of the first sync of a Job. A new Job gets its pods before the pods of
+// other Jobs are counted. After a restart it does not wait for the syncs of all running Jobs,
+// because objects that existed before this process have a low priority.
 const firstSync = 1
 
 // prioritized is a queue that adds with a priority.

@@ -28,7 +28,7 @@ func namespace(name string) *corev1.Namespace {
 	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
 }
 
-// checked is a manager whose readiness check the test can call.
+// checked is a manager that passes its readiness check to the test.
 type checked struct {
 	manager.Manager
 	ready healthz.Checker
@@ -39,8 +39,8 @@ func (c *checked) AddReadyzCheck(_ string, ready healthz.Checker) error {
 	return nil
 }
 
-// Only the Jobs of the given namespaces are run. A namespace that does not exist is reported until
-// it exists.
+// Only the Jobs of the given namespaces run. The readiness check reports a namespace that does not
+// exist until it is created.
 func TestNamespaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
@@ -57,7 +57,7 @@ func TestNamespaces(t *testing.T) {
 		stop := run(t, mgr)
 		time.Sleep(time.Second)
 		if err := mgr.ready(nil); err == nil || err.Error() != "the namespace late does not exist" {
-			t.Errorf("ready: got %v, want that late does not exist", err)
+			t.Errorf("ready: got %v, want the error that late does not exist", err)
 		}
 		if _, err := c.client.CoreV1().Namespaces().Create(t.Context(), namespace("late"), metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
@@ -65,7 +65,7 @@ func TestNamespaces(t *testing.T) {
 		c.createIn(t, "late", "job")
 		time.Sleep(20 * time.Second)
 		if err := mgr.ready(nil); err != nil {
-			t.Errorf("ready: got %v, want nothing: the namespace is there", err)
+			t.Errorf("ready: got %v, want nothing: the namespace exists", err)
 		}
 		c.work()
 		stop()
@@ -76,7 +76,7 @@ func TestNamespaces(t *testing.T) {
 			}
 		}
 		if len(c.errors) != 1 || !strings.Contains(c.errors[0], "late") {
-			t.Errorf("logged: %q, want once that late does not exist", c.errors)
+			t.Errorf("logged: %q, want one error: late does not exist", c.errors)
 		}
 	})
 }
@@ -104,8 +104,8 @@ func TestOldServer(t *testing.T) {
 	}
 }
 
-// Of pods that another kind controls, only metadata is read.
-func TestSlim(t *testing.T) {
+// dropUnused keeps only metadata of a pod that another kind controls.
+func TestDropUnused(t *testing.T) {
 	drop := newPodCache(newBench(t).me, func(pod *corev1.Pod) { pod.Spec.Volumes = nil }).Transformer()
 	kept := func(pod *corev1.Pod) *corev1.Pod {
 		t.Helper()
@@ -129,7 +129,7 @@ func TestSlim(t *testing.T) {
 		t.Errorf("a pod of a ReplicaSet: got %+v, want its name, UID and owner", got)
 	}
 	if got, err := drop("other"); got != "other" || err != nil {
-		t.Errorf("not a pod: got %v, %v, want it as it is", got, err)
+		t.Errorf("not a pod: got %v, %v, want it unchanged", got, err)
 	}
 }
 
@@ -161,7 +161,7 @@ func TestForeignPods(t *testing.T) {
 
 // A pod whose owner reference has the UID of a Job but names another kind does not belong to the
 // Job, neither in the cache nor in a live list.
-func TestLyingOwner(t *testing.T) {
+func TestOwnerReferenceOfAnotherKind(t *testing.T) {
 	job := newJob(started)
 	lies := newPod(job, "lies", "5", func(pod *corev1.Pod) { pod.OwnerReferences[0].APIVersion = "batch.example.com/v1" })
 	b := newBench(t, job, lies)
@@ -175,24 +175,24 @@ func TestLyingOwner(t *testing.T) {
 	}
 }
 
-// recorded is a queue that records the priority of each item.
-type recorded struct {
+// priorityRecorder is a queue that records the priority of each item.
+type priorityRecorder struct {
 	priorityqueue.PriorityQueue[string]
 	added chan string
 }
 
-func (q *recorded) AddWithOpts(o priorityqueue.AddOpts, items ...string) {
+func (q *priorityRecorder) AddWithOpts(o priorityqueue.AddOpts, items ...string) {
 	q.added <- fmt.Sprint(items, " after ", o.After, " priority ", *o.Priority)
 }
 
-// A new Job comes first, and what existed before this process last.
+// A new Job has the highest priority, and a Job that existed before this process the lowest.
 func TestHandleJobs_priorities(t *testing.T) {
 	old, created := newJob(), newJob()
 	created.Name = "created"
 	jobs := fcache.NewFakeControllerSource()
 	jobs.Add(old)
 	informer := cache.NewSharedIndexInformer(jobs, &batchv1.Job{}, 0, nil)
-	q := &recorded{added: make(chan string, 2)}
+	q := &priorityRecorder{added: make(chan string, 2)}
 	s := source[string]{job: func(q workqueue.TypedRateLimitingInterface[string], _, after *batchv1.Job) {
 		q.AddAfter(after.Name, time.Second)
 	}}
@@ -206,9 +206,9 @@ func TestHandleJobs_priorities(t *testing.T) {
 	wantList(t, "added", added, []string{"[job] after 1s priority -100", "[created] after 1s priority 1"})
 }
 
-// Other queues have no priorities.
+// A queue without priorities is used as it is.
 func TestPrioritized_ofAQueueWithoutPriorities(t *testing.T) {
-	plain := &asked[string]{}
+	plain := &recordingQueue[string]{}
 	prioritized[string]{plain, firstSync}.AddAfter("job", time.Second)
 	wantList(t, "added", plain.all, []string{"job after 1s"})
 }

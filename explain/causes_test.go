@@ -130,7 +130,7 @@ status:
 	{"Kueue, with a workload of its own", []string{theJob("labels: {kueue.x-k8s.io/prebuilt-workload-name: group-1}", "suspend: true", "")},
 		explain.CauseQueuedByKueue, "Kueue holds the Job suspended until its workload group-1 is admitted", explain.AttentionHeld, ""},
 	{"the pods of a Job that was recreated", []string{theJob("", "", "active: 3"), aPod(0, "# of an earlier Job\n"+running), aPod(1, "# of an earlier Job\n"+running)},
-		explain.CauseRecreated, "2 pods belong to an earlier Job named train; this Job was created 30m ago and has no pods", explain.AttentionStuck, "train-0, train-1"},
+		explain.CauseRecreated, "an earlier Job named train owns 2 pods; this Job was created 30m ago and has no pods", explain.AttentionStuck, "train-0, train-1"},
 	{"no pods", []string{theJob("", "", "active: 3")},
 		explain.CausePodsMissing, "the status counts 3 pods as active, but the snapshot has none of the Job's pods", explain.AttentionStuck, ""},
 

@@ -2,13 +2,9 @@ package explain
 
 import (
 	"fmt"
-	"iter"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
-
 	"github.com/jobfate/jobfate"
-	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/jobstatus"
@@ -18,18 +14,13 @@ import (
 // computes details when they are requested.
 type Explanation struct {
 	about    outcome
-	evidence Evidence
+	evidence []Evidence
 }
 
 // Of returns the explanation of a decision, with the given evidence. The explanation of
 // the zero Decision is empty.
 func Of(d jobfate.Decision, evidence ...Evidence) Explanation {
-	e := Explanation{about: outcome{inside.OutcomeOf(d)}}
-	for _, more := range evidence {
-		e.evidence.Events = append(e.evidence.Events, more.Events...)
-		e.evidence.Nodes = append(e.evidence.Nodes, more.Nodes...)
-	}
-	return e
+	return Explanation{outcome{inside.OutcomeOf(d)}, evidence}
 }
 
 // outcome is the decision to explain; the pointer is nil for the zero Explanation.
@@ -85,101 +76,69 @@ func (e Explanation) Job() Reason {
 	if o.Outcome == nil {
 		return Reason{}
 	}
-	return o.jobReason()
-}
-
-// jobReasons are tried in order; the first that applies is the answer.
-var jobReasons = [...]struct {
-	code    Code
-	applies func(outcome) bool
-	text    func(outcome) string
-}{
-	{JobFinished, func(o outcome) bool { return jobstatus.Finished(o.View.Job) != nil }, func(o outcome) string { return textFinished(o.View.Job) }},
-	{JobStale, func(o outcome) bool { return o.View.InFlight.Status }, func(outcome) string {
-		return "waiting for the last status write to be observed"
-	}},
-	{JobEnding, func(o outcome) bool { return o.End.Ended() || o.Plan.End.Ended() }, outcome.textEnding},
-	{JobDeleting, func(o outcome) bool { return o.View.Job.DeletionTimestamp != nil }, func(outcome) string {
-		return "the Job is being deleted"
-	}},
-	{JobInFlight, func(o outcome) bool { return !o.Plan.Settled }, func(o outcome) string {
-		return "waiting to observe " + o.unobserved()
-	}},
-	{JobSuspended, func(o outcome) bool { return o.View.Spec.Suspended }, func(o outcome) string {
-		return "the Job is suspended" + o.alsoDeletes()
-	}},
-	{JobRemoving, func(o outcome) bool { return len(o.Plan.Work.Delete) > 0 }, func(o outcome) string {
-		return fmt.Sprintf("deleting %s: %s", portion(len(o.Plan.Work.Delete), int(o.View.Census.Active)), o.Plan.Work.Delete[0].Cause)
-	}},
-	{JobCreating, func(o outcome) bool { return len(o.Plan.Work.Create) > 0 }, func(o outcome) string {
-		return "creating " + pods(len(o.Plan.Work.Create)) + o.alsoWaits()
-	}},
-	{JobBackingOff, func(o outcome) bool { return o.Plan.Work.Wait > 0 }, outcome.textBackingOff},
-	{JobAwaitingTermination, func(o outcome) bool {
-		return o.View.Spec.ReplaceFailedOnly && o.View.Census.Active < o.Plan.Work.Want && o.View.Census.Terminating > 0
-	}, func(o outcome) string {
-		return fmt.Sprintf("replacements wait for %s to terminate", pods(int(o.View.Census.Terminating)))
-	}},
-	{JobNoParallelism, func(o outcome) bool { return o.View.Spec.Parallelism == 0 }, func(outcome) string {
-		return "the Job's parallelism is 0"
-	}},
-	{JobRunning, func(outcome) bool { return true }, outcome.textRunning},
-}
-
-func (o outcome) jobReason() Reason {
-	for _, r := range jobReasons {
-		if r.applies(o) {
-			return Reason{Code: r.code, Until: o.until(r.code), Text: r.text(o) + o.left()}
-		}
-	}
-	return Reason{}
-}
-
-func (o outcome) until(code Code) time.Time {
+	var r Reason
+	spec, pods, work := &o.View.Spec, o.View.Census, &o.Plan.Work
 	switch {
-	case (code == JobBackingOff || code == JobCreating) && o.Plan.Work.Wait > 0:
-		return o.View.Now.Add(o.Plan.Work.Wait)
+	case jobstatus.Finished(o.View.Job) != nil:
+		r.Code, r.Text = JobFinished, textFinished(o.View.Job)
+	case o.View.InFlight.Status:
+		r.Code, r.Text = JobStale, "waiting for the last status write to be observed"
+	case o.Ending().Ended():
+		r.Code, r.Text = JobEnding, o.textEnding()
+	case o.View.Job.DeletionTimestamp != nil:
+		r.Code, r.Text = JobDeleting, "the Job is being deleted"
+	case !o.Plan.Settled:
+		r.Code, r.Text = JobInFlight, "waiting to observe "+o.unobserved()
+	case spec.Suspended:
+		r.Code, r.Text = JobSuspended, "the Job is suspended"+o.alsoDeletes()
+	case len(work.Delete) > 0:
+		r.Code, r.Text = JobRemoving, fmt.Sprintf("deleting %d of %s: %s", len(work.Delete), count(pods.Active, "active pod"), work.Delete[0].Cause)
+	case len(work.Create) > 0 && work.Wait > 0:
+		r.Code, r.Text = JobCreating, fmt.Sprintf("creating %s; others are backing off, the first until %s", count(len(work.Create), "pod"), o.clock(o.retry()))
+	case len(work.Create) > 0:
+		r.Code, r.Text = JobCreating, "creating "+count(len(work.Create), "pod")
+	case work.Wait > 0 && spec.PerIndex:
+		r.Code, r.Text = JobBackingOff, "the next indexes without a pod are backing off, the first until "+o.clock(o.retry())
+	case work.Wait > 0:
+		r.Code, r.Text = JobBackingOff, fmt.Sprintf("backing off until %s after %s", o.clock(o.retry()), count(o.Plan.Record.Failures, "failure"))
+	case spec.ReplaceFailedOnly && pods.Active < work.Want && pods.Terminating > 0:
+		r.Code, r.Text = JobAwaitingTermination, fmt.Sprintf("replacements wait for %s to terminate", count(pods.Terminating, "pod"))
+	case spec.Parallelism == 0:
+		r.Code, r.Text = JobNoParallelism, "the Job's parallelism is 0"
+	default:
+		r.Code, r.Text = JobRunning, o.textRunning()
 	}
-	return time.Time{}
+	r.Until = o.retry()
+	r.Text += o.left()
+	return r
 }
 
-func textFinished(job *batchv1.Job) string {
-	end := jobstatus.OutcomeOf(job)
-	return fmt.Sprintf("the Job is %s: %s: %s", end.Phase, end.Reason, end.Message)
+// retry is when the next pod that is backing off may be created; zero if none is.
+func (o outcome) retry() time.Time {
+	if o.Plan.Work.Wait == 0 {
+		return time.Time{}
+	}
+	return o.View.Now.Add(o.Plan.Work.Wait)
 }
 
 // ending says in short how the Job ends.
 func (o outcome) ending() string {
-	end, how := o.End, "fails"
-	if !end.Ended() {
-		end = o.Plan.End
-	}
-	if end.Succeeds() {
+	how := "fails"
+	if o.Ending().Succeeds() {
 		how = "succeeds"
 	}
-	return how + ": " + end.Reason
+	return how + ": " + o.Ending().Reason
 }
 
 func (o outcome) textEnding() string {
-	end := o.End
-	if !end.Ended() {
-		end = o.Plan.End
-	}
-	text := fmt.Sprintf("the Job %s: %s%s", o.ending(), end.Message, o.alsoDeletes())
-	if !o.End.Ended() {
-		return text + "; the condition is set once all pods are observed and deleted"
-	}
-	if o.After.Terminating > 0 {
-		text += "; " + pods(int(o.After.Terminating)) + " terminating"
+	text := fmt.Sprintf("the Job %s: %s%s", o.ending(), o.Ending().Message, o.alsoDeletes())
+	switch {
+	case !o.End.Ended():
+		text += "; the condition is set once all pods are observed and deleted"
+	case o.After.Terminating > 0:
+		text += "; " + count(o.After.Terminating, "pod") + " terminating"
 	}
 	return text
-}
-
-func (o outcome) textBackingOff() string {
-	if o.View.Spec.PerIndex {
-		return "the next indexes without a pod are backing off, the first until " + o.clock(o.View.Now.Add(o.Plan.Work.Wait))
-	}
-	return fmt.Sprintf("backing off until %s after %s", o.clock(o.View.Now.Add(o.Plan.Work.Wait)), failures(o.Plan.Record.Failures))
 }
 
 func (o outcome) textRunning() string {
@@ -190,7 +149,7 @@ func (o outcome) textRunning() string {
 	if n := o.View.Totals.Results.Failed.Len(); n > 0 {
 		done += fmt.Sprintf(", %d failed", n)
 	}
-	return fmt.Sprintf("%s active, parallelism %d, %s", pods(int(o.View.Census.Active)), o.View.Spec.Parallelism, done)
+	return fmt.Sprintf("%s active, parallelism %d, %s", count(o.View.Census.Active, "pod"), o.View.Spec.Parallelism, done)
 }
 
 // unobserved counts the writes that are in flight.
@@ -202,31 +161,17 @@ func (o outcome) alsoDeletes() string {
 	if len(o.Plan.Work.Delete) == 0 {
 		return ""
 	}
-	return "; deleting " + pods(len(o.Plan.Work.Delete))
-}
-
-func (o outcome) alsoWaits() string {
-	if o.Plan.Work.Wait == 0 {
-		return ""
-	}
-	return "; others are backing off, the first until " + o.clock(o.View.Now.Add(o.Plan.Work.Wait))
+	return "; deleting " + count(len(o.Plan.Work.Delete), "pod")
 }
 
 // left says what the limits of one sync leave for the next.
 func (o outcome) left() (text string) {
-	finished := "more pod%s to count"
-	if o.View.Job.DeletionTimestamp != nil || jobstatus.Finished(o.View.Job) != nil {
-		finished = "more finalizer%s to remove"
-	}
-	for _, rest := range []struct {
-		n    int
-		what string
-	}{{o.Left.Create, "more pod%s to create"}, {o.Left.Delete, "more pod%s to delete"}, {o.Left.Strip, finished}} {
-		switch {
-		case rest.n == 1:
-			text += fmt.Sprintf("; 1 "+rest.what, "")
-		case rest.n > 1:
-			text += fmt.Sprintf("; %d "+rest.what, rest.n, "s")
+	for _, rest := range [...]struct {
+		n           int
+		thing, todo string
+	}{{o.Left.Create, "pod", "create"}, {o.Left.Delete, "pod", "delete"}, {o.Left.Strip, "finalizer", "remove"}} {
+		if rest.n > 0 {
+			text += fmt.Sprintf("; %s to %s", count(rest.n, "more "+rest.thing), rest.todo)
 		}
 	}
 	return text
@@ -242,48 +187,96 @@ func (o outcome) clock(t time.Time) string {
 }
 
 // count renders a number of things: "3 pods".
-func count(n int, thing string) string {
+func count[N int | int32](n N, thing string) string {
 	if n != 1 {
 		thing += "s"
 	}
 	return fmt.Sprintf("%d %s", n, thing)
 }
 
-func pods(n int) string { return count(n, "pod") }
+// What a Job waits for.
+const (
+	// WaitOwnWrite: for the last status write to be observed.
+	WaitOwnWrite Code = "OwnWrite"
+	// WaitPodsObserved: for creations and deletions of pods to be observed.
+	WaitPodsObserved Code = "PodsToBeObserved"
+	// WaitPodsFinish: for active pods to finish.
+	WaitPodsFinish Code = "PodsToFinish"
+	// WaitTermination: for pods that are being deleted to terminate.
+	WaitTermination Code = "PodsToTerminate"
+	// WaitBackoff: for a backoff delay to end.
+	WaitBackoff Code = "Backoff"
+	// WaitResume: for a user to resume the Job.
+	WaitResume Code = "Resume"
+	// WaitParallelism: for a user to raise the parallelism above 0.
+	WaitParallelism Code = "Parallelism"
+	// WaitDeletion: for the Job to be deleted.
+	WaitDeletion Code = "Deletion"
+	// WaitDeadline: for the Job's deadline, at which it fails.
+	WaitDeadline Code = "Deadline"
+)
 
-// portion renders a part of the active pods: "1 of 5 active pods".
-func portion(n, active int) string { return fmt.Sprintf("%d of %s", n, count(active, "active pod")) }
-
-func failures(n int32) string { return count(int(n), "failure") }
-
-// Indexes returns, for an Indexed Job, the state of each index that is not completed, in
-// order. Neighbouring indexes without a pod and in the same state are returned as one;
-// [Explanation.Groups] also merges those that are not neighbours. For a Job that is not
-// Indexed it returns none.
-func (e Explanation) Indexes() iter.Seq[IndexReason] {
-	return func(yield func(IndexReason) bool) {
-		o := e.about
-		if o.Outcome == nil || !o.View.Spec.Indexed {
-			return
-		}
-		for _, r := range e.indexReasons() {
-			if !yield(r.reason()) {
-				return
-			}
-		}
+// Waits returns what the Job waits for once the decision is carried out. Until is the time
+// at which the wait ends by itself or is due to end. A Job that has ended waits for
+// nothing.
+func (e Explanation) Waits() []Reason {
+	o := e.about
+	if o.Outcome == nil || jobstatus.Finished(o.View.Job) != nil {
+		return nil
 	}
+	var out []Reason
+	wait := func(code Code, until time.Time, text string) { out = append(out, Reason{code, until, text}) }
+	never := time.Time{}
+	if o.View.InFlight.Status {
+		wait(WaitOwnWrite, never, "the last status write to be observed")
+	}
+	if o.View.InFlight.Creations > 0 || o.View.InFlight.Deletions > 0 {
+		wait(WaitPodsObserved, never, o.unobserved()+" to be observed")
+	}
+	if o.View.Job.DeletionTimestamp != nil {
+		wait(WaitDeletion, never, "the Job to be deleted")
+	}
+	switch {
+	case !o.goesOn():
+	case o.View.Spec.Suspended:
+		wait(WaitResume, never, "a user to resume the Job")
+	case o.View.Spec.Parallelism == 0:
+		wait(WaitParallelism, never, "a user to raise the parallelism above 0")
+	}
+	if o.After.Active > 0 {
+		wait(WaitPodsFinish, never, count(o.After.Active, "pod")+" to finish")
+	}
+	if o.After.Terminating > 0 {
+		due, text := o.terminated()
+		wait(WaitTermination, due, count(o.After.Terminating, "pod")+" to terminate"+text)
+	}
+	if until := o.retry(); !until.IsZero() {
+		wait(WaitBackoff, until, "the backoff to end at "+o.clock(until))
+	}
+	if o.Plan.Timer() > 0 && o.goesOn() {
+		wait(WaitDeadline, o.FailsAt(), "its deadline at "+o.clock(o.FailsAt())+", when it fails")
+	}
+	return out
 }
 
-// Index returns the state of one index, which may be completed. For many indexes use
-// Indexes, because each call of Index reads every pod.
-func (e Explanation) Index(index int32) IndexReason {
-	o := e.about
-	switch {
-	case o.Outcome == nil || !o.View.Spec.Indexed || index < 0 || index >= *o.View.Spec.Completions:
-		return IndexReason{Indexes: indexset.Range(index, index), Reason: Reason{Code: IndexUnknown, Text: "not an index of the Job"}}
-	case o.View.Totals.Results.Completed.Contains(index):
-		return IndexReason{Indexes: indexset.Range(index, index), Reason: Reason{Code: IndexCompleted, Text: "completed"}}
+// goesOn reports whether the Job has not ended, and is not about to end.
+func (o outcome) goesOn() bool {
+	return jobstatus.Finished(o.View.Job) == nil && o.View.Job.DeletionTimestamp == nil && !o.Ending().Ended()
+}
+
+// terminated returns when the last terminating pod is due, and says so. A pod that the
+// decision deletes has no due time until it is deleted.
+func (o outcome) terminated() (due time.Time, text string) {
+	for r := range o.View.Census.All() {
+		if r.Terminating && r.Pod.DeletionTimestamp.After(due) {
+			due = r.Pod.DeletionTimestamp.Time
+		}
 	}
-	r := e.indexReason(index)
-	return r.reason()
+	switch {
+	case len(o.Plan.Work.Delete) > 0 || due.IsZero():
+		return time.Time{}, ""
+	case due.Before(o.View.Now):
+		return due, ", due since " + o.clock(due)
+	}
+	return due, ", due by " + o.clock(due)
 }

@@ -175,6 +175,17 @@ func TestExplanation_stoppedUnrun(t *testing.T) {
 	}
 }
 
+// If the Job backs off as a whole, its indexes wait for that, with FillFreeSlots as well.
+func TestExplanation_backsOffAsAWhole(t *testing.T) {
+	job := decidetest.SpecJob(t, "completions: 2\nparallelism: 1\ncompletionMode: Indexed")
+	s := jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{decidetest.PodIn(job, 1, corev1.PodFailed)}, Now: job.CreationTimestamp.Time}
+	for _, d := range []jobfate.Decision{decidetest.MustDecide(t, s), decidetest.MustDecide(t, s, jobfate.FillFreeSlots())} {
+		if got, want := explain.Of(d).Index(1).Text, "pending: "+explain.Of(d).Job().Text; got != want || explain.Of(d).Job().Code != explain.JobBackingOff {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
+
 // If an index has several failed pods, the explanation is about the one with the most
 // failures, then the one that failed last.
 func TestExplanation_whichFailedPod(t *testing.T) {

@@ -1,5 +1,7 @@
 package explain
 
+import "slices"
+
 // Row is the fixed part of a row in the table of causes.
 type Row struct {
 	Code   Code
@@ -17,5 +19,5 @@ func Rows() (rows []Row) {
 // NewerFields is newerFields.
 func NewerFields(spec any) []string { return newerFields(spec) }
 
-// Known is known.
-func Known(field string) bool { return known(field) }
+// Known reports whether a field of a Job's spec is known.
+func Known(field string) bool { return slices.Contains(known, field) }

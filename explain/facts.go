@@ -2,83 +2,91 @@ package explain
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/jobfate/jobfate/internal/decide"
 )
 
 // patience is how long a step may be overdue before it counts as a cause. Kubelets, and
 // controllers under load, take seconds.
 const patience = 2 * time.Minute
 
+// Evidence is additional information besides the snapshot. All of it is optional. Objects
+// that do not concern the Job are ignored.
+type Evidence struct {
+	// Events of the Job and of its pods show why a pod is not created or does not start.
+	Events []*corev1.Event
+	// Nodes show why a pod does not run or does not terminate.
+	Nodes []*corev1.Node
+}
+
 // facts are the inputs of the search for causes. Without a decision only job is set.
 type facts struct {
 	outcome
-	job     *batchv1.Job
-	reason  Reason // of the decision
-	nodes   map[string]*corev1.Node
-	refusal *corev1.Event            // the last FailedCreate of the Job
-	events  map[string]*corev1.Event // the last event of each pod, by the pod's name
-	// stuck are the active pods that the decision does not delete, by their first cause.
-	stuck map[Code]*stuckPods
+	job      *batchv1.Job
+	reason   Reason                     // of the decision
+	deleted  map[types.UID]decide.Cause // the pods that the decision deletes
+	nodes    map[string]*corev1.Node
+	events   map[about]*corev1.Event // the last of each pod, and the last FailedCreate of each Job
+	symptoms []symptom
 }
 
-// newFacts reads each pod and each piece of evidence once.
+// about is the object of an event.
+type about struct{ kind, namespace, name string }
+
+// symptom is the first cause that an active pod has, with its message.
+type symptom struct {
+	row
+	pod     *corev1.Pod
+	message string
+}
+
+// newFacts returns the facts without the symptoms.
 func newFacts(e Explanation) *facts {
-	f := evidenceOf(e)
-	f.findStuck()
-	return f
-}
-
-// evidenceOf returns the facts without the stuck pods.
-func evidenceOf(e Explanation) *facts {
 	f := &facts{
 		outcome: e.about,
 		job:     e.about.View.Job,
-		reason:  e.about.jobReason(),
-		nodes:   make(map[string]*corev1.Node, len(e.evidence.Nodes)),
-		events:  make(map[string]*corev1.Event),
-		stuck:   make(map[Code]*stuckPods),
+		reason:  e.Job(),
+		deleted: make(map[types.UID]decide.Cause, len(e.about.Plan.Work.Delete)),
+		nodes:   make(map[string]*corev1.Node),
+		events:  make(map[about]*corev1.Event),
 	}
-	for _, node := range e.evidence.Nodes {
-		if node != nil {
-			f.nodes[node.Name] = node
+	for _, d := range e.about.Plan.Work.Delete {
+		f.deleted[d.Record.Pod.UID] = d.Cause
+	}
+	for _, evidence := range e.evidence {
+		for _, node := range evidence.Nodes {
+			if node != nil {
+				f.nodes[node.Name] = node
+			}
 		}
-	}
-	for _, event := range e.evidence.Events {
-		f.addEvent(event)
+		for _, event := range evidence.Events {
+			if event == nil || event.InvolvedObject.Kind == "Job" && event.Reason != "FailedCreate" {
+				continue
+			}
+			object := about{event.InvolvedObject.Kind, event.InvolvedObject.Namespace, event.InvolvedObject.Name}
+			if last := f.events[object]; last == nil || timeOf(event).After(timeOf(last)) {
+				f.events[object] = event
+			}
+		}
 	}
 	return f
 }
 
-// addEvent keeps the event if it is the latest FailedCreate of the Job, or the latest event
-// for a pod name in the Job's namespace.
-func (f *facts) addEvent(event *corev1.Event) {
-	if event == nil || event.InvolvedObject.Namespace != f.job.Namespace {
-		return
-	}
-	about := &event.InvolvedObject
-	switch {
-	case about.Kind == "Pod":
-		if last := f.events[about.Name]; last == nil || timeOf(event).After(timeOf(last)) {
-			f.events[about.Name] = event
-		}
-	case about.Kind == "Job" && about.Name == f.job.Name && (about.UID == "" || about.UID == f.job.UID) && event.Reason == "FailedCreate":
-		if f.refusal == nil || timeOf(event).After(timeOf(f.refusal)) {
-			f.refusal = event
-		}
-	}
-}
-
-// lastEvent returns the last event of a pod, nil if none is known.
-func (f *facts) lastEvent(pod *corev1.Pod) *corev1.Event {
-	event := f.events[pod.Name]
-	if event == nil || event.InvolvedObject.UID != "" && event.InvolvedObject.UID != pod.UID {
+// lastEvent returns the last event of a pod, or the last FailedCreate of the Job; nil if none
+// is known.
+func (f *facts) lastEvent(kind string, object metav1.Object) *corev1.Event {
+	event := f.events[about{kind, f.job.Namespace, object.GetName()}]
+	if event == nil || event.InvolvedObject.UID != "" && event.InvolvedObject.UID != object.GetUID() {
 		return nil
 	}
 	return event
@@ -88,15 +96,10 @@ func (f *facts) lastEvent(pod *corev1.Pod) *corev1.Event {
 // hold this time twice.
 func timeOf(event *corev1.Event) time.Time {
 	last := event.LastTimestamp.Time
-	if event.Series != nil && event.Series.LastObservedTime.After(last) {
-		last = event.Series.LastObservedTime.Time
+	if event.Series != nil {
+		last = latest(last, event.Series.LastObservedTime.Time)
 	}
-	for _, t := range [...]time.Time{event.EventTime.Time, event.FirstTimestamp.Time, event.CreationTimestamp.Time} {
-		if last.IsZero() {
-			last = t
-		}
-	}
-	return last
+	return cmp.Or(last, event.EventTime.Time, event.FirstTimestamp.Time, event.CreationTimestamp.Time)
 }
 
 // notReady says since when a node has been NotReady. It is empty if the node is ready or
@@ -107,51 +110,57 @@ func (f *facts) notReady(name string) string {
 		return ""
 	}
 	for i := range node.Status.Conditions {
-		c := &node.Status.Conditions[i]
-		switch {
-		case c.Type != corev1.NodeReady:
-		case c.Status == corev1.ConditionTrue:
+		switch c := &node.Status.Conditions[i]; {
+		case c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue:
 			return ""
-		default:
+		case c.Type == corev1.NodeReady:
 			return "node " + name + " has been NotReady since " + f.clock(c.LastTransitionTime.Time)
 		}
 	}
 	return "node " + name + " is NotReady"
 }
 
-// findStuck groups the active pods that the decision does not delete by their first cause.
-func (f *facts) findStuck() {
-	removed := make(map[types.UID]bool, len(f.Plan.Work.Delete))
-	for _, d := range f.Plan.Work.Delete {
-		removed[d.Record.Pod.UID] = true
-	}
+// examine returns the symptoms of the active pods that the decision does not delete.
+func (f *facts) examine() (all []symptom) {
 	for _, r := range f.View.Census.ActiveInOrder() {
-		if removed[r.Pod.UID] {
+		if _, goes := f.deleted[r.Pod.UID]; goes {
 			continue
 		}
-		row, message := f.causeOf(r.Pod)
-		if row.pod == nil {
-			continue
+		if s := f.symptomOf(r.Pod); s.code != "" {
+			all = append(all, s)
 		}
-		if f.stuck[row.code] == nil {
-			f.stuck[row.code] = &stuckPods{messages: make(map[string]int)}
-		}
-		f.stuck[row.code].add(r.Pod, message)
 	}
+	return all
 }
 
-// causeOf returns the first cause that an active pod has, with its message; the zero row if
-// the pod has none.
-func (f *facts) causeOf(pod *corev1.Pod) (row, string) {
+// symptomOf returns the symptom of an active pod; without a row if the pod has none.
+func (f *facts) symptomOf(pod *corev1.Pod) symptom {
 	for i := range causes {
 		if causes[i].pod == nil {
 			continue
 		}
-		if message, has := causes[i].pod(f, pod); has {
-			return causes[i], oneLine(message)
+		if message := causes[i].pod(f, pod); message != "" {
+			return symptom{causes[i], pod, oneLine(message)}
 		}
 	}
-	return row{}, ""
+	return symptom{}
+}
+
+// stuck says how many active pods have the cause of a row, with the most common message.
+func (f *facts) stuck(r row, c *Cause) {
+	var messages []string
+	times := map[string]int{}
+	for _, s := range f.symptoms {
+		if s.code == r.code {
+			c.Pods = append(c.Pods, s.pod.Name)
+			messages = append(messages, s.message)
+			times[s.message]++
+		}
+	}
+	if len(messages) > 0 {
+		common := slices.MaxFunc(messages, func(a, b string) int { return cmp.Compare(times[a], times[b]) })
+		c.Text = fmt.Sprintf("%d of %s %s: %s", len(messages), count(f.View.Census.Active, "active pod"), r.cannot, common)
+	}
 }
 
 // ago says how long ago something was.
@@ -178,79 +187,46 @@ func oneLine(message string) string {
 	return strings.ToValidUTF8(message[:maxMessage], "") + "…"
 }
 
-// lastChange returns the latest time in the Job and its pods that is not after now.
-func (o outcome) lastChange() time.Time {
-	job := o.View.Job
-	times := []time.Time{job.CreationTimestamp.Time}
-	if job.Status.StartTime != nil {
-		times = append(times, job.Status.StartTime.Time)
+// lastChange returns the latest time in the Job and its pods, at most now.
+func (o outcome) lastChange() (last time.Time) {
+	see := func(t *metav1.Time) {
+		if t != nil && t.After(last) {
+			last = t.Time
+		}
 	}
+	job := o.View.Job
+	see(&job.CreationTimestamp)
+	see(job.Status.StartTime)
 	for i := range job.Status.Conditions {
-		times = append(times, job.Status.Conditions[i].LastTransitionTime.Time)
+		see(&job.Status.Conditions[i].LastTransitionTime)
 	}
 	for i := range job.ManagedFields {
-		if t := job.ManagedFields[i].Time; t != nil {
-			times = append(times, t.Time)
-		}
+		see(job.ManagedFields[i].Time)
 	}
 	for r := range o.View.Census.All() {
-		times = append(times, lastChangeOf(r.Pod))
-	}
-	for i := range times {
-		if times[i].After(o.View.Now) {
-			times[i] = o.View.Now
+		see(&r.Pod.CreationTimestamp)
+		see(r.Pod.DeletionTimestamp)
+		for i := range r.Pod.Status.Conditions {
+			see(&r.Pod.Status.Conditions[i].LastTransitionTime)
+		}
+		for i := range r.Pod.Status.ContainerStatuses {
+			state := &r.Pod.Status.ContainerStatuses[i].State
+			if state.Running != nil {
+				see(&state.Running.StartedAt)
+			}
+			if state.Terminated != nil {
+				see(&state.Terminated.FinishedAt)
+			}
 		}
 	}
-	return slices.MaxFunc(times, time.Time.Compare)
-}
-
-func lastChangeOf(pod *corev1.Pod) time.Time {
-	last := pod.CreationTimestamp.Time
-	later := func(t time.Time) {
-		if t.After(last) {
-			last = t
-		}
-	}
-	if pod.DeletionTimestamp != nil {
-		later(pod.DeletionTimestamp.Time)
-	}
-	for i := range pod.Status.Conditions {
-		later(pod.Status.Conditions[i].LastTransitionTime.Time)
-	}
-	for i := range pod.Status.ContainerStatuses {
-		state := &pod.Status.ContainerStatuses[i].State
-		if state.Running != nil {
-			later(state.Running.StartedAt.Time)
-		}
-		if state.Terminated != nil {
-			later(state.Terminated.FinishedAt.Time)
-		}
+	if last.After(o.View.Now) {
+		return o.View.Now
 	}
 	return last
 }
 
-// stuckPods are pods with the same cause.
-type stuckPods struct {
-	pods     []*corev1.Pod
-	messages map[string]int
-	order    []string // of the messages
-}
-
-func (s *stuckPods) add(pod *corev1.Pod, message string) {
-	s.pods = append(s.pods, pod)
-	if s.messages[message]++; s.messages[message] == 1 {
-		s.order = append(s.order, message)
-	}
-}
-
-// finding says how many active pods have the cause, with the most common message.
-func (s *stuckPods) finding(cannot string, f *facts) finding {
-	if s == nil {
-		return finding{}
-	}
-	common := slices.MaxFunc(s.order, func(a, b string) int { return cmp.Compare(s.messages[a], s.messages[b]) })
-	return finding{text: portion(len(s.pods), int(f.View.Census.Active)) + " " + cannot + colon(common), pods: s.pods}
-}
+// latest returns the latest of the times.
+func latest(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Time.Compare) }
 
 func colon(message string) string {
 	if message == "" {

@@ -3,17 +3,14 @@ package explain
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
-	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/internal/census"
-	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/jobstatus"
 )
 
@@ -74,16 +71,114 @@ func (r IndexReason) String() string {
 	return fmt.Sprintf("indexes %s: %s", r.Indexes, r.Text)
 }
 
-// state is the reason of neighbouring indexes, with the text for their group.
-type state struct {
-	first, last int32
-	IndexReason        // reason sets its Indexes
-	groupText   string // Text without the details of single indexes; empty if Text has none
+// Indexes returns, for an Indexed Job, the state of each index that is not completed, in
+// order. Neighbouring indexes without a pod and in the same state are returned as one;
+// [Explanation.Groups] also merges those that are not neighbours. For a Job that is not
+// Indexed it returns none.
+func (e Explanation) Indexes() iter.Seq[IndexReason] {
+	return func(yield func(IndexReason) bool) {
+		for _, s := range e.unfinished() {
+			if !yield(s.IndexReason) {
+				return
+			}
+		}
+	}
 }
 
-func (s *state) reason() IndexReason {
-	s.Indexes = indexset.Range(s.first, s.last)
-	return s.IndexReason
+// Index returns the state of one index, which may be completed. For many indexes use
+// Indexes, because each call of Index reads every pod.
+func (e Explanation) Index(index int32) IndexReason {
+	o, r := e.about, IndexReason{Indexes: indexset.Range(index, index)}
+	switch {
+	case o.Outcome == nil || !o.View.Spec.Indexed || index < 0 || index >= *o.View.Spec.Completions:
+		r.Code, r.Text = IndexUnknown, "not an index of the Job"
+	case o.View.Totals.Results.Completed.Contains(index):
+		r.Code, r.Text = IndexCompleted, "completed"
+	default:
+		r = newFacts(e).states(r.Indexes)[0].IndexReason
+	}
+	return r
+}
+
+// groupOrder is the order of groups. Groups that need attention come first.
+var groupOrder = []Code{IndexFailed, IndexStuck, IndexBackingOff, IndexTerminating, IndexRemoving,
+	IndexCreating, IndexActive, IndexPending, IndexStopped}
+
+// Groups returns, for an Indexed Job, the states of the indexes that are not completed,
+// with one entry for all indexes in the same state. Text has no details of single indexes,
+// and Until is the earliest of the group. Failed indexes come first, then stuck ones.
+// Groups with the same code are in the order of their first index. The number of groups is
+// small, whatever the number of indexes.
+func (e Explanation) Groups() []IndexReason {
+	type group struct {
+		Reason
+		indexes indexset.Builder
+	}
+	var order []*group
+	groups := map[Reason]*group{} // by the reason without Until
+	for _, s := range e.unfinished() {
+		key := Reason{Code: s.Code, Text: cmp.Or(s.groupText, s.Text)}
+		g := groups[key]
+		if g == nil {
+			g = &group{Reason: Reason{key.Code, s.Until, key.Text}}
+			groups[key], order = g, append(order, g)
+		}
+		if s.Until.Before(g.Until) {
+			g.Until = s.Until
+		}
+		for iv := range s.Indexes.Intervals() {
+			g.indexes.AddRange(iv.First, iv.Last)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b *group) int {
+		return cmp.Compare(slices.Index(groupOrder, a.Code), slices.Index(groupOrder, b.Code))
+	})
+	var out []IndexReason
+	for _, g := range order {
+		if !g.Until.IsZero() {
+			g.Text += ", the first until " + e.about.clock(g.Until)
+		}
+		out = append(out, IndexReason{Indexes: g.indexes.Set(), Reason: g.Reason})
+	}
+	return out
+}
+
+// state is the state of an index, or of neighbouring indexes without a pod.
+type state struct {
+	IndexReason
+	groupText string // Text without the details of single indexes; empty if Text has none
+}
+
+// unfinished returns the states of the indexes that are not completed, in order; none for a
+// Job that is not Indexed.
+func (e Explanation) unfinished() []state {
+	o := e.about
+	if o.Outcome == nil || !o.View.Spec.Indexed {
+		return nil
+	}
+	return newFacts(e).states(o.View.Totals.Results.Completed.Complement(*o.View.Spec.Completions))
+}
+
+// states returns the states of the given indexes, none of which is completed, in order.
+func (f *facts) states(indexes indexset.Set) (out []state) {
+	var withPods indexset.Builder
+	for index, p := range f.podsByIndex(indexes) {
+		withPods.Add(index)
+		out = append(out, f.stateWithPods(index, p))
+	}
+	rest, failed := indexes.Difference(withPods.Set()), f.View.Totals.Results.Failed
+	for iv := range rest.Intersection(failed).Intervals() {
+		out = append(out, state{IndexReason: IndexReason{Indexes: indexset.Range(iv.First, iv.Last), Reason: Reason{Code: IndexFailed, Text: "failed"}}})
+	}
+	for iv := range rest.Difference(failed).Intervals() {
+		out = append(out, state{IndexReason: IndexReason{Indexes: indexset.Range(iv.First, iv.Last), Reason: f.reasonForNoPod()}})
+	}
+	slices.SortFunc(out, func(a, b state) int {
+		first, _ := a.Indexes.Min()
+		other, _ := b.Indexes.Min()
+		return cmp.Compare(first, other)
+	})
+	return out
 }
 
 // indexPods are the pods of one index that explain its state.
@@ -92,61 +187,9 @@ type indexPods struct {
 	creating                    bool
 }
 
-// indexes explains the indexes of one decision. It computes the shared facts once.
-type indexes struct {
-	*facts
-	removing map[types.UID]decide.Cause
-}
-
-func (e Explanation) indexes() indexes {
-	x := indexes{facts: evidenceOf(e), removing: make(map[types.UID]decide.Cause, len(e.about.Plan.Work.Delete))}
-	for _, d := range e.about.Plan.Work.Delete {
-		x.removing[d.Record.Pod.UID] = d.Cause
-	}
-	return x
-}
-
-// indexReason returns the reason of one index that is not completed.
-func (e Explanation) indexReason(index int32) state {
-	x := e.indexes()
-	if p := x.podsByIndex(func(i int32) bool { return i == index })[index]; p != nil {
-		return x.stateWithPods(index, p)
-	}
-	return x.stateWithoutPods(index, index)
-}
-
-// indexReasons returns the reasons of all indexes that are not completed.
-func (e Explanation) indexReasons() []state {
-	x, results := e.indexes(), &e.about.View.Totals.Results
-	var out []state
-	var withPods indexset.Builder
-	for index, p := range x.podsByIndex(func(i int32) bool { return !results.Completed.Contains(i) }) {
-		withPods.Add(index)
-		out = append(out, x.stateWithPods(index, p))
-	}
-	rest := results.Completed.Union(withPods.Set()).Complement(*x.View.Spec.Completions)
-	for _, alike := range []indexset.Set{rest.Intersection(results.Failed), rest.Difference(results.Failed)} {
-		for iv := range alike.Intervals() {
-			out = append(out, x.stateWithoutPods(iv.First, iv.Last))
-		}
-	}
-	slices.SortFunc(out, func(a, b state) int { return cmp.Compare(a.first, b.first) })
-	return out
-}
-
-// stateWithoutPods explains a range of indexes without a known pod. Either all of them have
-// failed, or none has.
-func (x *indexes) stateWithoutPods(first, last int32) state {
-	reason := Reason{Code: IndexFailed, Text: "failed"}
-	if !x.View.Totals.Results.Failed.Contains(first) {
-		reason = x.reasonForNoPod()
-	}
-	return state{first: first, last: last, IndexReason: IndexReason{Reason: reason}}
-}
-
-// podsByIndex returns the pods that explain the wanted indexes. An index without a known or
+// podsByIndex returns the pods that explain the given indexes. An index without a known or
 // planned pod has no entry.
-func (x *indexes) podsByIndex(wanted func(int32) bool) map[int32]*indexPods {
+func (f *facts) podsByIndex(indexes indexset.Set) map[int32]*indexPods {
 	known := make(map[int32]*indexPods)
 	of := func(index int32) *indexPods {
 		if known[index] == nil {
@@ -154,28 +197,23 @@ func (x *indexes) podsByIndex(wanted func(int32) bool) map[int32]*indexPods {
 		}
 		return known[index]
 	}
-	for r := range x.View.Census.All() {
-		if !r.Valid || !wanted(r.Index) {
+	for r := range f.View.Census.All() {
+		if !r.Valid || !indexes.Contains(r.Index) {
 			continue
 		}
 		p := of(r.Index)
-		if r.Active && (p.active == nil || x.stays(r, p.active)) {
+		if r.Active && (p.active == nil || f.stays(r, p.active)) {
 			p.active = r
 		}
-		if r.Failed && (p.failed == nil || later(r, p.failed)) {
+		if r.Failed && (p.failed == nil || r.CompareFailures(p.failed) > 0) {
 			p.failed = r
 		}
 		if r.Terminating && (p.terminating == nil || r.Before(p.terminating)) {
 			p.terminating = r
 		}
 	}
-	for _, r := range x.View.Census.Predecessors() {
-		if wanted(r.Index) {
-			of(r.Index).failed = r
-		}
-	}
-	for _, c := range x.Plan.Work.Create {
-		if wanted(c.Index) {
+	for _, c := range f.Plan.Work.Create {
+		if indexes.Contains(c.Index) {
 			of(c.Index).creating = true
 		}
 	}
@@ -184,155 +222,85 @@ func (x *indexes) podsByIndex(wanted func(int32) bool) map[int32]*indexPods {
 
 // stays reports whether active pod a rather than b stands for their index: the one that the
 // decision does not delete, else the first.
-func (x *indexes) stays(a, b *census.Record) bool {
-	_, goes := x.removing[a.Pod.UID]
-	if _, other := x.removing[b.Pod.UID]; goes != other {
+func (f *facts) stays(a, b *census.Record) bool {
+	_, goes := f.deleted[a.Pod.UID]
+	if _, other := f.deleted[b.Pod.UID]; goes != other {
 		return other
 	}
 	return a.Before(b)
 }
 
-// later reports whether a is the later failed pod of an index.
-func later(a, b *census.Record) bool {
-	if c := a.Counts.Compare(b.Counts); c != 0 {
-		return c > 0
-	}
-	return b.Before(a)
-}
-
-// stateWithPods explains an index with a known or planned pod.
-func (x *indexes) stateWithPods(index int32, p *indexPods) state {
-	r := state{first: index, last: index}
-	if p.failed != nil {
-		pod := p.failed.Pod
-		r.Failures = p.failed.Counts.Next(true).Total()
-		r.Match = x.View.Spec.Policy.Match(pod)
-		r.Pod, r.FailedPod, r.Fault = pod.Name, pod.Name, fault(pod)
+// stateWithPods explains an index with a known or planned pod by the first reason that
+// applies. The end of the Job ranks after pods that still exist, and before reasons about
+// the next pod.
+func (f *facts) stateWithPods(index int32, p *indexPods) (s state) {
+	s.Indexes = indexset.Range(index, index)
+	if r := cmp.Or(f.View.Census.Predecessor(index), p.failed); r != nil {
+		last := f.failure(r)
+		s.Pod, s.FailedPod, s.Fault, s.Match = last.Pod, last.Pod, last.Fault, last.Match
+		s.Failures = r.Counts.Next(true).Total()
 	}
 	switch {
 	case p.active != nil:
-		r.Pod = p.active.Pod.Name
+		s.Pod = p.active.Pod.Name
 	case p.terminating != nil:
-		r.Pod = p.terminating.Pod.Name
+		s.Pod = p.terminating.Pod.Name
 	}
-	r.Reason, r.groupText = x.reasonWithPods(index, p, r.IndexReason)
-	return r
-}
-
-// reasonWithPods returns the first reason that applies, and its text for a group of
-// indexes; the text is empty if it is that of the reason. The end of the Job ranks after
-// pods that still exist, and before reasons about the next pod.
-func (x *indexes) reasonWithPods(index int32, p *indexPods, r IndexReason) (Reason, string) {
 	switch {
-	case x.View.Totals.Results.Failed.Contains(index):
-		return Reason{Code: IndexFailed, Text: x.textFailed(r)}, ""
+	case f.View.Totals.Results.Failed.Contains(index):
+		s.Code, s.Text = IndexFailed, f.textFailed(s.IndexReason)
 	case p.active != nil:
-		return x.reasonOfActive(p.active.Pod)
+		f.explainActive(&s, p.active)
 	case p.creating:
-		return Reason{Code: IndexCreating, Text: "creating a pod"}, ""
-	case p.terminating != nil && (x.View.Spec.ReplaceFailedOnly || x.stopping()):
-		return Reason{Code: IndexTerminating, Text: "waiting for pod " + r.Pod + " to terminate"}, "waiting for pods to terminate"
-	case x.stopping() && r.Match.Action == batchv1.PodFailurePolicyActionFailJob:
-		return Reason{Code: IndexStopped, Text: "stopped; its pod matched FailJob " + r.Match.Explain()}, ""
-	case !x.stopping() && !x.held() && x.View.IndexDelay(index) > 0:
-		until := x.View.Now.Add(x.View.IndexDelay(index))
-		return Reason{Code: IndexBackingOff, Until: until,
-			Text: fmt.Sprintf("backing off until %s after %s", x.clock(until), failures(r.Failures))}, "backing off"
+		s.Code, s.Text = IndexCreating, "creating a pod"
+	case p.terminating != nil && (f.View.Spec.ReplaceFailedOnly || !f.goesOn()):
+		s.Code, s.Text, s.groupText = IndexTerminating, "waiting for pod "+s.Pod+" to terminate", "waiting for pods to terminate"
+	case !f.goesOn() && s.Match.Action == batchv1.PodFailurePolicyActionFailJob:
+		s.Code, s.Text = IndexStopped, "stopped; its pod matched FailJob "+s.Match.Explain()
+	case f.goesOn() && !f.View.Spec.Suspended && f.View.Spec.Parallelism > 0 && f.View.IndexDelay(index) > 0:
+		s.Code, s.Until, s.groupText = IndexBackingOff, f.View.Now.Add(f.View.IndexDelay(index)), "backing off"
+		s.Text = fmt.Sprintf("backing off until %s after %s", f.clock(s.Until), count(s.Failures, "failure"))
+	default:
+		s.Reason = f.reasonForNoPod()
 	}
-	return x.reasonForNoPod(), ""
+	return s
 }
 
-// reasonOfActive returns the reason of an index with an active pod.
-func (x *indexes) reasonOfActive(pod *corev1.Pod) (Reason, string) {
-	if cause, ok := x.removing[pod.UID]; ok {
-		return Reason{Code: IndexRemoving, Text: fmt.Sprintf("deleting pod %s: %s", pod.Name, cause)}, "deleting pods: " + string(cause)
+// explainActive explains an index with an active pod.
+func (f *facts) explainActive(s *state, r *census.Record) {
+	if cause, goes := f.deleted[r.Pod.UID]; goes {
+		s.Code, s.Text, s.groupText = IndexRemoving, "deleting pod "+s.Pod+": "+string(cause), "deleting pods: "+string(cause)
+	} else if symptom := f.symptomOf(r.Pod); symptom.attention == AttentionStuck {
+		s.Code, s.Text, s.groupText = IndexStuck, "pod "+s.Pod+" "+symptom.cannot+": "+symptom.message, "pods "+symptom.cannot
+	} else {
+		s.Code, s.Text, s.groupText = IndexActive, "active, pod "+s.Pod, "active"
 	}
-	if row, message := x.causeOf(pod); row.attention == AttentionStuck {
-		return Reason{Code: IndexStuck, Text: "pod " + pod.Name + " " + row.cannot + colon(message)}, "pods " + row.cannot
-	}
-	return Reason{Code: IndexActive, Text: "active, pod " + pod.Name}, "active"
-}
-
-// stopping reports whether no index gets another pod.
-func (x *indexes) stopping() bool { return stops(x.reason.Code) }
-
-// stops reports whether a Job with this reason gets no more pods.
-func stops(code Code) bool { return code == JobFinished || code == JobEnding || code == JobDeleting }
-
-// held reports whether no index gets a pod until the Job's spec is edited.
-func (x *indexes) held() bool {
-	return x.reason.Code == JobSuspended || x.reason.Code == JobNoParallelism
 }
 
 // textFailed says why an index failed.
-func (x *indexes) textFailed(r IndexReason) string {
+func (f *facts) textFailed(r IndexReason) string {
 	switch {
 	case r.FailedPod == "":
 		return "failed"
 	case r.Match.Action == batchv1.PodFailurePolicyActionFailIndex:
 		return "failed: its pod matched FailIndex " + r.Match.Explain()
 	}
-	return fmt.Sprintf("failed after %s, the limit is %d", failures(r.Failures), x.View.Spec.Limit.PerIndex)
+	return fmt.Sprintf("failed after %s, the limit is %d", count(r.Failures, "failure"), f.View.Spec.Limit.PerIndex)
 }
 
 // reasonForNoPod says why an index without a pod gets none.
-func (x *indexes) reasonForNoPod() Reason {
-	switch x.reason.Code {
-	case JobFinished:
-		return Reason{Code: IndexStopped, Text: "stopped, because the Job is " + string(jobstatus.OutcomeOf(x.View.Job).Phase)}
-	case JobEnding:
-		return Reason{Code: IndexStopped, Text: "stopped, because the Job " + x.ending()}
-	case JobDeleting:
-		return Reason{Code: IndexStopped, Text: "stopped, because " + x.reason.Text}
+func (f *facts) reasonForNoPod() Reason {
+	switch code := f.reason.Code; {
+	case code == JobFinished:
+		return Reason{Code: IndexStopped, Text: "stopped, because the Job is " + string(jobstatus.OutcomeOf(f.View.Job).Phase)}
+	case code == JobEnding:
+		return Reason{Code: IndexStopped, Text: "stopped, because the Job " + f.ending()}
+	case code == JobDeleting:
+		return Reason{Code: IndexStopped, Text: "stopped, because " + f.reason.Text}
+	case f.Plan.Work.Wait > 0 && f.View.Spec.PerIndex && !f.View.Config.FillFreeSlots:
+		return Reason{Code: IndexPending, Text: "pending, behind lower indexes that are backing off"}
+	case code == JobRunning || code == JobCreating || code == JobBackingOff && f.View.Spec.PerIndex:
+		return Reason{Code: IndexPending, Text: "pending, limited by parallelism"}
 	}
-	text := "pending, limited by parallelism"
-	switch {
-	case x.View.Config.FillFreeSlots && (x.reason.Code == JobCreating || x.reason.Code == JobBackingOff):
-	case x.reason.Code == JobCreating && x.Plan.Work.Wait > 0, x.reason.Code == JobBackingOff && x.View.Spec.PerIndex:
-		text = "pending, behind lower indexes that are backing off"
-	case x.reason.Code != JobRunning && x.reason.Code != JobCreating:
-		text = "pending: " + x.reason.Text
-	}
-	return Reason{Code: IndexPending, Text: text}
-}
-
-// fault says how a pod failed, from its status: the reason, the first container that did
-// not exit with 0, and the disruption condition.
-func fault(pod *corev1.Pod) string {
-	var parts []string
-	if pod.Status.Reason != "" {
-		parts = append(parts, pod.Status.Reason)
-	}
-	if container := faultyContainer(pod); container != "" {
-		parts = append(parts, container)
-	}
-	for _, c := range pod.Status.Conditions {
-		if c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue {
-			parts = append(parts, strings.TrimSuffix("disrupted by "+c.Reason, " by "))
-		}
-	}
-	switch {
-	case len(parts) > 0:
-		return strings.Join(parts, ", ")
-	case pod.DeletionTimestamp != nil:
-		return "deleted"
-	}
-	return "the pod gives no reason"
-}
-
-func faultyContainer(pod *corev1.Pod) string {
-	for _, all := range [...][]corev1.ContainerStatus{pod.Status.ContainerStatuses, pod.Status.InitContainerStatuses} {
-		for i := range all {
-			end := all[i].State.Terminated
-			if end == nil || end.ExitCode == 0 {
-				continue
-			}
-			text := fmt.Sprintf("container %s, exit code %d", all[i].Name, end.ExitCode)
-			if end.Reason != "" && end.Reason != "Error" {
-				text += ", " + end.Reason
-			}
-			return text
-		}
-	}
-	return ""
+	return Reason{Code: IndexPending, Text: "pending: " + f.reason.Text}
 }

@@ -2,10 +2,14 @@ package explain
 
 import (
 	"fmt"
+	"reflect"
+	"slices"
 	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/jobfate/jobfate/internal/census"
 	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/internal/keys"
 	"github.com/jobfate/jobfate/validation"
@@ -45,46 +49,47 @@ func (e Explanation) Notes() []Reason {
 	if o.Outcome == nil {
 		return nil
 	}
-	var notes []Reason
-	for _, n := range o.View.Notes {
-		notes = append(notes, Reason{Code: Code(n.Code), Text: n.Text})
+	var notes notes
+	for _, n := range o.View.Status.Notes {
+		notes.add(Code(n.Code), "%s", n.Text)
 	}
 	for _, name := range newerFields(&o.View.Job.Spec) {
-		notes = append(notes, Reason{Code: NoteUnknownField, Text: "spec." + name + " is newer than this version of jobfate and was ignored"})
+		notes.add(NoteUnknownField, "spec.%s is newer than this version of jobfate and was ignored", name)
 	}
-	if o.View.Foreign > 0 {
-		belong := " in the snapshot do not belong to the Job"
-		if o.View.Foreign == 1 {
-			belong = " in the snapshot does not belong to the Job"
-		}
-		notes = append(notes, Reason{Code: NoteForeignPods, Text: pods(o.View.Foreign) + belong})
+	if o.View.Census.Foreign > 0 {
+		notes.add(NoteForeignPods, "the snapshot has %s of other owners", count(o.View.Census.Foreign, "pod"))
 	}
 	if o.PutOff {
-		notes = append(notes, Reason{Code: NoteStatusPutOff, Text: "the status write is delayed: the last write is recent, and this one changes little"})
+		notes.add(NoteStatusPutOff, "the status write is delayed: the last write is recent, and this one changes little")
 	}
-	notes = append(notes, o.uncounted()...)
+	o.addUncounted(&notes)
 	status := &o.View.Job.Status
 	if o.Planned() {
 		status = &o.Status
 	}
 	for _, text := range validation.StatusAdvice(status) {
-		notes = append(notes, Reason{Code: NoteIndexesLarge, Text: text})
+		notes.add(NoteIndexesLarge, "%s", text)
 	}
-	if !o.View.Spec.Indexed {
-		return notes
-	}
-	names := o.View.Keys()
-	for _, r := range o.View.Census.AllInOrder() {
-		notes = append(notes, notesOf(r.Pod, names)...)
+	if names := o.View.Keys(); o.View.Spec.Indexed {
+		for _, r := range o.View.Census.AllInOrder() {
+			notes.addAnnotations(r.Pod, names)
+		}
 	}
 	return notes
 }
 
-func notesOf(pod *corev1.Pod, names keys.Keys) (notes []Reason) {
+type notes []Reason
+
+func (all *notes) add(code Code, format string, args ...any) {
+	*all = append(*all, Reason{Code: code, Text: fmt.Sprintf(format, args...)})
+}
+
+// addAnnotations adds notes about the annotations of a pod that are wrong.
+func (all *notes) addAnnotations(pod *corev1.Pod, names keys.Keys) {
 	index, counts := names.IndexOf(pod), names.CountsOf(pod.Annotations)
 	if names.IndexConflict(pod) {
-		notes = append(notes, Reason{Code: NoteIndexConflict, Text: fmt.Sprintf("pod %s: the annotation %s is %q, the label %q; %s",
-			pod.Name, names.Index, pod.Annotations[names.Index], pod.Labels[names.Index], inPlace(index))})
+		all.add(NoteIndexConflict, "pod %s: the annotation %s is %q, the label %q; %s",
+			pod.Name, names.Index, pod.Annotations[names.Index], pod.Labels[names.Index], inPlace(index))
 	}
 	for _, a := range [...]struct {
 		key  string
@@ -92,10 +97,9 @@ func notesOf(pod *corev1.Pod, names keys.Keys) (notes []Reason) {
 	}{{names.Index, index}, {names.FailureCount, counts.Failures}, {names.IgnoredFailureCount, counts.Ignored}} {
 		text, ok := pod.Annotations[a.key]
 		if n, err := strconv.Atoi(text); ok && (err != nil || n < 0 || n > 1<<31-1) {
-			notes = append(notes, Reason{Code: NoteBadAnnotation, Text: fmt.Sprintf("pod %s: the annotation %s is %q; %s", pod.Name, a.key, text, inPlace(a.used))})
+			all.add(NoteBadAnnotation, "pod %s: the annotation %s is %q; %s", pod.Name, a.key, text, inPlace(a.used))
 		}
 	}
-	return notes
 }
 
 // inPlace says which number was used in place of a wrong one.
@@ -104,4 +108,54 @@ func inPlace(used int32) string {
 		return "the pod was treated as one without an index"
 	}
 	return fmt.Sprintf("%d was used", used)
+}
+
+// addUncounted adds notes about pods of the Job that have finished and cannot be counted. A
+// pod without the finalizer looks as if it had been counted, but the status does not count
+// it.
+func (o outcome) addUncounted(notes *notes) {
+	var misplaced, lost []*census.Record
+	for _, r := range o.View.Census.AllInOrder() {
+		switch {
+		case !r.Valid && (r.Succeeded || r.Failed):
+			misplaced = append(misplaced, r)
+		case r.Succeeded && !r.Finalized && (!o.View.Spec.Indexed || !o.View.Totals.Results.Completed.Contains(r.Index)):
+			lost = append(lost, r)
+		}
+	}
+	if n := len(misplaced); n > 0 {
+		notes.add(NoteNotCounted, "%s finished without an index below completions and cannot be counted, such as %s", count(n, "pod"), misplaced[0].Pod.Name)
+	}
+	if o.View.InFlight.Status {
+		return // the status that may count the others is not observed yet
+	}
+	n := len(lost)
+	if !o.View.Spec.Indexed {
+		n -= int(o.View.Totals.Succeeded - o.View.Census.Succeeded) // those that the status may have counted, or still lists
+	}
+	if n > 0 {
+		notes.add(NoteNotCounted, "%s succeeded without the finalizer %s and cannot be counted, such as %s",
+			count(n, "pod"), o.View.Keys().Finalizer, lost[len(lost)-1].Pod.Name)
+	}
+}
+
+// newerFields returns the names of the fields of a spec that are set and not known. Such
+// fields exist if the caller is built with a newer release of k8s.io/api.
+func newerFields(spec any) (names []string) {
+	value := reflect.ValueOf(spec).Elem()
+	for i := range value.NumField() {
+		field := value.Type().Field(i)
+		if !slices.Contains(known, field.Name) && !value.Field(i).IsZero() {
+			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// known are the fields of a Job's spec up to Kubernetes 1.36.
+var known = []string{
+	"ActiveDeadlineSeconds", "BackoffLimit", "BackoffLimitPerIndex", "CompletionMode", "Completions",
+	"ManagedBy", "ManualSelector", "MaxFailedIndexes", "Parallelism", "PodFailurePolicy", "PodReplacementPolicy",
+	"Selector", "SuccessPolicy", "Suspend", "TTLSecondsAfterFinished", "Template",
 }

@@ -4,6 +4,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 func TestCheckName(t *testing.T) {
@@ -30,21 +33,42 @@ func TestCheckName(t *testing.T) {
 	}
 }
 
+// The reasons that the Job controller of 1.36.3 sets in the conditions of a Job.
+var controllerReasons = []string{
+	batchv1.JobReasonPodFailurePolicy,
+	batchv1.JobReasonBackoffLimitExceeded,
+	batchv1.JobReasonDeadlineExceeded,
+	batchv1.JobReasonMaxFailedIndexesExceeded,
+	batchv1.JobReasonFailedIndexes,
+	batchv1.JobReasonSuccessPolicy,
+	"CompletionsReached", // its constant is younger than the oldest supported k8s.io/api
+	"JobSuspended",
+	"JobResumed",
+}
+
 // "We will also validate the pod failure policy rule does not conflict with any
 // K8s internal reasons used by the Job controller."
 func TestCheckName_doesNotConflictWithTheController(t *testing.T) {
 	for _, reason := range controllerReasons {
 		if strings.HasPrefix(reason, prefix) {
-			t.Errorf("%s has the prefix of named rules: say in the comment what it conflicts with", reason)
+			t.Errorf("%s has the prefix of named rules: CheckName must reject the name that makes it", reason)
 		}
 		// A reason of the controller is a valid name, because the prefix is added to it.
 		if got := CheckName(reason); got != nil {
 			t.Errorf("CheckName(%q) = %q", reason, got)
 		}
 	}
-	// A later release might set a reason with the prefix.
-	got := checkName("Timeout", []string{"PodFailurePolicy_Timeout"})
-	if want := []string{"must not make a reason that the Job controller gives: PodFailurePolicy_Timeout"}; !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
+}
+
+// "Validate pod failure policy rule names do not have integer values of any of the existing
+// indexes (unless the value is the rule's own index)." The tests of the package validation
+// have more cases.
+func TestSpec_CheckNames_index(t *testing.T) {
+	path := func(rule int) *field.Path { return field.NewPath("rules").Index(rule) }
+	for name, want := range map[string]bool{"0": true, "1": false, "2": true, "3": false} {
+		spec := &Spec{Rules: []Rule{{}, {Name: name}, {}}}
+		if errs := spec.CheckNames(path); (len(errs) > 0) != want {
+			t.Errorf("a rule at index 1 with the name %s: got %v, want an error: %t", name, errs, want)
+		}
 	}
 }

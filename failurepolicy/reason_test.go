@@ -116,6 +116,7 @@ func TestRuleOf_message(t *testing.T) {
 		"... matching FailJob rule at index 01":                   -1,
 		"... matching FailJob rule at index +1":                   -1,
 		"... matching FailJob rule at index -1":                   -1,
+		"... matching FailJob rule at index -2":                   -1,
 		"... matching FailJob rule at index 1 ":                   -1,
 		"... matching FailJob rule at index 99999999999999999999": -1,
 		"... matching Ignore rule at index 1":                     -1,

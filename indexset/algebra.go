@@ -1,6 +1,9 @@
 package indexset
 
-import "iter"
+import (
+	"iter"
+	"slices"
+)
 
 // Union returns the indexes that are in s, in o or in both.
 func (s Set) Union(o Set) Set {
@@ -9,27 +12,25 @@ func (s Set) Union(o Set) Set {
 		return s
 	case covers(o.ivs, s.ivs):
 		return o
+	case len(s.ivs) < len(o.ivs):
+		return newSet(union(s.ivs, o.ivs))
 	}
-	return newSet(union(make([]Interval, 0, len(s.ivs)+len(o.ivs)), s.ivs, o.ivs))
+	return newSet(union(o.ivs, s.ivs))
 }
 
 // Intersection returns the indexes that are in both s and o.
 func (s Set) Intersection(o Set) Set {
-	switch {
-	case covers(o.ivs, s.ivs):
+	switch s.IntersectionLen(o) {
+	case s.Len():
 		return s
-	case covers(s.ivs, o.ivs):
+	case o.Len():
 		return o
 	}
 	n := 0
 	for range common(s.ivs, o.ivs) {
 		n++
 	}
-	ivs := make([]Interval, 0, n)
-	for iv := range common(s.ivs, o.ivs) {
-		ivs = append(ivs, iv)
-	}
-	return newSet(ivs)
+	return newSet(slices.AppendSeq(make([]Interval, 0, n), common(s.ivs, o.ivs)))
 }
 
 // IntersectionLen returns the number of indexes that are in both s and o.
@@ -75,40 +76,20 @@ func covers(a, b []Interval) bool {
 	return true
 }
 
-// union appends the indexes of a and b to out, which is empty. A run of intervals that the
-// other list does not touch is copied as a whole, so that adding a few intervals to many is
-// fast.
-func union(out, a, b []Interval) []Interval {
-	for len(a) > 0 && len(b) > 0 {
-		if b[0].First < a[0].First {
-			a, b = b, a
+// union returns the indexes of few and many. A run of intervals of many that few does not
+// touch is copied as a whole, so that adding a few intervals to many is fast.
+func union(few, many []Interval) []Interval {
+	b := Builder{ivs: make([]Interval, 0, len(few)+len(many))}
+	for _, iv := range few {
+		apart := seek(many, 0, iv.First-1) // these end before iv and do not touch it
+		b.ivs, many = append(b.ivs, many[:apart]...), many[apart:]
+		for len(many) > 0 && many[0].First <= iv.Last+1 {
+			iv = Interval{min(iv.First, many[0].First), max(iv.Last, many[0].Last)}
+			many = many[1:]
 		}
-		if apart := seek(a, 0, b[0].First-1); apart > 0 { // these end before b[0] and do not touch it
-			out, a = append(out, a[:apart]...), a[apart:]
-			continue
-		}
-		fused := a[0] // touches b[0]
-		a = a[1:]
-		// An interval that has absorbed one of a list does not touch the next of that
-		// list, so the two lists take turns.
-		for more := true; more; a, b = b, a {
-			b, more = absorb(&fused, b)
-		}
-		out = append(out, fused)
+		b.AddRange(iv.First, iv.Last)
 	}
-	out = append(out, a...)
-	return append(out, b...)
-}
-
-// absorb removes the intervals at the head of rest that lie within iv. If the next one
-// touches iv, it extends iv by that one and removes it too. It reports whether iv grew.
-func absorb(iv *Interval, rest []Interval) ([]Interval, bool) {
-	rest = rest[seek(rest, 0, iv.Last+1):]
-	if len(rest) == 0 || iv.Last+1 < rest[0].First {
-		return rest, false
-	}
-	iv.Last = rest[0].Last
-	return rest[1:], true
+	return append(b.ivs, many...)
 }
 
 // common yields the intervals of the indexes that are in both a and b. They are canonical:

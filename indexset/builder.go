@@ -2,6 +2,7 @@ package indexset
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
 )
 
@@ -57,12 +58,25 @@ func (b *Builder) settle() {
 	b.ivs, b.unordered = b.ivs[:0], false
 	bounds, total := measure(given)
 	if bitmapPays(len(given), bounds, total) {
-		b.ivs = appendRuns(b.ivs, bounds.First, bitmap(given, bounds))
+		b.addRuns(bounds.First, bitmap(given, bounds))
 		return
 	}
 	slices.SortFunc(given, func(x, y Interval) int { return cmp.Compare(x.First, y.First) })
 	for _, iv := range given { // AddRange overwrites only intervals that were read already
 		b.AddRange(iv.First, iv.Last)
+	}
+}
+
+// addRuns adds the ones in words, counted from base.
+func (b *Builder) addRuns(base int32, words []uint64) {
+	for w, word := range words {
+		for at := base + int32(64*w); word != 0; {
+			gap := bits.TrailingZeros64(word)
+			run := bits.TrailingZeros64(^(word >> gap))
+			word >>= gap + run
+			at += int32(gap + run)
+			b.AddRange(at-int32(run), at-1)
+		}
 	}
 }
 

@@ -1,6 +1,9 @@
 package indexset
 
-import "iter"
+import (
+	"iter"
+	"slices"
+)
 
 // Clip returns the indexes of s that are in [0, n).
 func (s Set) Clip(n int32) Set {
@@ -9,15 +12,11 @@ func (s Set) Clip(n int32) Set {
 	case at == len(s.ivs):
 		return s
 	case n <= s.ivs[at].First:
-		if at == 0 {
-			return Set{}
-		}
-		return Set{s.ivs[:at], count(s.ivs[:at])} // shares the intervals, which never change
+		return newSet(s.ivs[:at:at]) // shares the intervals, which never change
 	}
-	ivs := make([]Interval, at+1)
-	copy(ivs, s.ivs)
+	ivs := slices.Clone(s.ivs[:at+1])
 	ivs[at].Last = n - 1
-	return Set{ivs, count(ivs)}
+	return newSet(ivs)
 }
 
 // Complement returns the indexes of [0, n) that are not in s.
@@ -28,23 +27,17 @@ func (s Set) Complement(n int32) Set {
 // Missing yields the indexes of [0, n) that are not in s, in increasing order.
 func (s Set) Missing(n int32) iter.Seq[int32] {
 	return func(yield func(int32) bool) {
-		next := int32(0)
-		for _, iv := range s.ivs {
-			end := min(iv.First, n)
-			for ; next < end; next++ {
+		for at, next := 0, int32(0); next < n; at++ {
+			iv := Interval{n, n - 1} // after the last one
+			if at < len(s.ivs) {
+				iv = s.ivs[at]
+			}
+			for end := min(iv.First, n); next < end; next++ {
 				if !yield(next) {
 					return
 				}
 			}
-			if end == n {
-				return
-			}
 			next = iv.Last + 1
-		}
-		for ; next < n; next++ {
-			if !yield(next) {
-				return
-			}
 		}
 	}
 }

@@ -28,38 +28,22 @@ func ParseDamaged(s string, completions int32) (set Set, damage *SyntaxError) {
 	if fault == nil && set.isBelow(completions) {
 		return set, nil
 	}
-	read := readDamaged(s, int64(completions))
-	if fault == nil {
-		fragment, _, _ := strings.Cut(s[read.cut:], ",")
-		fault = &SyntaxError{Fragment: fragment, Offset: read.cut, Reason: fmt.Sprintf("completions are %d", completions)}
-	}
-	return read.set, fault
-}
-
-// reading is the set read from a text, and the offset of the first fragment that had to be
-// cut; -1 if there was none.
-type reading struct {
-	set Set
-	cut int
-}
-
-func readDamaged(s string, completions int64) reading {
 	var b Builder
-	cut, offset := -1, 0
+	end, offset := int64(completions), 0
 	for fragment := range strings.SplitSeq(s, ",") {
-		iv, ok := damagedInterval(fragment, completions)
-		if ok && cut < 0 && iv.last >= completions {
-			cut = offset
+		iv, ok := damagedInterval(fragment, end)
+		if ok && iv.last >= end && fault == nil {
+			fault = &SyntaxError{Fragment: fragment, Offset: offset, Reason: fmt.Sprintf("completions are %d", completions)}
 		}
-		if ok && iv.first >= completions {
+		if ok && iv.first >= end {
 			break
 		}
 		if ok {
-			b.AddRange(int32(iv.first), int32(min(iv.last, completions-1)))
+			b.AddRange(int32(iv.first), int32(min(iv.last, end-1)))
 		}
 		offset += len(fragment) + 1
 	}
-	return reading{b.take(), cut}
+	return b.take(), fault
 }
 
 // damagedInterval parses a fragment, and reports whether it could be parsed. If the fragment

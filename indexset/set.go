@@ -40,11 +40,9 @@ func Of(indexes ...int32) Set {
 // Range returns the set of the indexes from first to last, both included. Indexes outside
 // [0, Max] are ignored. It is empty if last is before first.
 func Range(first, last int32) Set {
-	first, last = max(first, 0), min(last, Max)
-	if first > last {
-		return Set{}
-	}
-	return newSet([]Interval{{first, last}})
+	var b Builder
+	b.AddRange(first, last)
+	return b.take()
 }
 
 // Len returns the number of indexes in s.

@@ -70,12 +70,12 @@ func DemandOf(job *batchv1.Job, pods []*corev1.Pod, of ...tracking.Keys) Demand 
 	most := s.mostCreated()
 	least := min(s.leastCreated(), most) // a status may contradict its spec
 	d := Demand{
-		AtOnce:    Range{Least: max(s.running, min(least, 1)), Most: s.mostAtOnce(most)},
-		InTotal:   Range{Least: s.running + least, Most: math.MaxInt64},
+		AtOnce:    Range{Least: max(s.running(), min(least, 1)), Most: s.mostAtOnce(most)},
+		InTotal:   Range{Least: s.running() + least, Most: math.MaxInt64},
 		Unbounded: most == unbounded,
 	}
 	if !d.Unbounded {
-		d.InTotal.Most = s.running + most
+		d.InTotal.Most = s.running() + most
 	}
 	return d
 }

@@ -20,7 +20,7 @@ type unobservedEnd struct {
 }
 
 func (s *supply) unobservedEnd() (u unobservedEnd) {
-	u.failed = s.verdicts + max(0, s.failed-s.verdicts-int64(s.limit.PerJob))
+	u.failed = s.verdicts + max(0, s.failed-s.verdicts-int64(s.Limit.PerJob))
 	if s.perIndex {
 		indexes := min(u.failed, s.spent)
 		if m := s.maxFailedIndexes; m != nil {
@@ -41,11 +41,10 @@ func (u unobservedEnd) any() bool { return u != unobservedEnd{} }
 // does not replace: with the pod replacement policy Failed all of them, otherwise those that
 // it cannot have counted as failed.
 func (s *supply) notReplaced() int64 {
-	if !s.replacesAtOnce {
+	if s.ReplaceFailedOnly {
 		return s.terminating
 	}
-	unobserved := max(0, s.failed-int64(s.limit.PerJob))
-	return min(s.expectedTerminating, max(0, s.failed+s.expectedTerminating-int64(s.limit.PerJob))-unobserved)
+	return min(s.expectedTerminating, max(0, s.failed+s.expectedTerminating-int64(s.Limit.PerJob)))
 }
 
 // unbounded means any number of pods. It is more than any Job can create otherwise, and
@@ -70,7 +69,7 @@ func (s *supply) mostCreated() int64 {
 		return unbounded
 	default:
 		// Each pod except the last ones succeeds, or fails and is replaced.
-		most = s.startable() + int64(s.limit.PerJob) - s.failed - s.expected + s.surplus()
+		most = s.startable() + int64(s.Limit.PerJob) - s.failed - s.expected + s.surplus()
 	}
 	if s.perIndex {
 		most = min(most, s.mostByIndex()+s.surplus())
@@ -105,16 +104,10 @@ func (s *supply) startable() int64 {
 func (s *supply) mostByIndex() int64 {
 	most := s.remaining()*s.perIndexPods() - s.expected
 	if s.byPod {
-		untouched, touched := s.retriesLeft()
-		most = untouched * s.perIndexPods()
-		for _, left := range touched {
-			most += left
-		}
+		touched := s.retriesLeft()
+		most = (s.remaining()-int64(len(touched)))*s.perIndexPods() + sum(touched)
 	}
-	if len(s.successRules) == 0 {
-		return most
-	}
-	// The success policy ends the Job before some indexes have had their last pod. An
+	// A success policy ends the Job before some indexes have had their last pod. An
 	// index that fails with its last pod does not bring that end nearer.
 	last := s.startable()
 	if m := s.maxFailedIndexes; m != nil {
@@ -125,29 +118,36 @@ func (s *supply) mostByIndex() int64 {
 	return most - max(0, s.remaining()-last)
 }
 
-func (s *supply) perIndexPods() int64 { return int64(s.limit.PerIndex) + 1 }
+func (s *supply) perIndexPods() int64 { return int64(s.Limit.PerIndex) + 1 }
 
-// retriesLeft returns how many unfinished indexes have had no pod, and how many pods may be
-// created for each of the other unfinished indexes, in increasing order.
-func (s *supply) retriesLeft() (untouched int64, touched []int64) {
+// retriesLeft returns how many pods may be created for each unfinished index that has had a
+// pod, in increasing order.
+func (s *supply) retriesLeft() (touched []int64) {
 	for index, left := range s.retries {
 		if s.unfinished.Contains(index) {
 			touched = append(touched, left)
 		}
 	}
 	slices.Sort(touched)
-	return s.remaining() - int64(len(touched)), touched
+	return touched
+}
+
+func sum(numbers []int64) (n int64) {
+	for _, more := range numbers {
+		n += more
+	}
+	return n
 }
 
 // mostAtOnce returns how many pods may run at the same time if the given number of pods is
 // created from now on.
 func (s *supply) mostAtOnce(created int64) int64 {
 	want := min(s.parallelism, s.remaining())
-	most := max(s.running, want)
-	if s.replacesAtOnce {
+	most := max(s.running(), want)
+	if !s.ReplaceFailedOnly {
 		most = max(s.active, want+s.surplus()) + s.terminating
 	}
-	return min(most, s.running+created)
+	return min(most, s.running()+created)
 }
 
 // leastCreated returns how many pods must still be created. It is the minimum over all ways
@@ -156,19 +156,12 @@ func (s *supply) leastCreated() int64 {
 	if s.closed || s.closing || s.parallelism == 0 || s.hasDeadline || s.verdicts > 0 {
 		return 0
 	}
-	least := s.leastToComplete()
-	for _, way := range []struct {
-		open  bool
-		takes func() int64
-	}{
-		{true, func() int64 { return int64(s.limit.PerJob) + 1 - s.failed - s.hopeful }},
-		{s.failsJob || s.countsRestarts, func() int64 { return 1 - s.running }},
-		{s.maxFailedIndexes != nil, s.leastToFailIndexes},
-		{len(s.successRules) > 0, s.leastToSatisfy},
-	} {
-		if way.open {
-			least = min(least, way.takes())
-		}
+	least := min(s.leastToComplete(), s.leastToSatisfy(), int64(s.Limit.PerJob)+1-s.failed-s.hopeful)
+	if s.failsJob || s.CountRestarts {
+		least = min(least, 1-s.running())
+	}
+	if s.maxFailedIndexes != nil {
+		least = min(least, s.leastToFailIndexes())
 	}
 	return max(0, least)
 }
@@ -181,7 +174,7 @@ func (s *supply) leastToComplete() int64 {
 		return 0
 	case s.workQueue:
 		return 1 - s.hopeful
-	case s.indexed:
+	case s.Indexed:
 		return s.remaining() - s.covers(s.unfinished, s.lateCompleted.Union(s.lateFailed))
 	}
 	return s.remaining() - s.hopeful
@@ -196,7 +189,7 @@ func (s *supply) covers(indexes, late indexset.Set) int64 {
 }
 
 // leastToSatisfy returns how many pods must still be created to meet a rule of the success
-// policy.
+// policy; the largest int64 if the Job has none.
 func (s *supply) leastToSatisfy() int64 {
 	return s.successRules.lacks(s.completed, s.unfinished, func(indexes indexset.Set) int64 {
 		return s.covers(indexes, s.lateCompleted)
@@ -217,13 +210,7 @@ func (s *supply) leastToFailIndexes() int64 {
 	case !s.byPod:
 		return max(lacks-s.hopeful, lacks*s.perIndexPods()-s.failed-s.hopeful)
 	}
-	_, touched := s.retriesLeft()
-	var least int64
-	for i := int64(0); i < lacks; i++ {
-		if i == int64(len(touched)) {
-			return least + (lacks-i)*s.perIndexPods()
-		}
-		least += touched[i]
-	}
-	return least
+	touched := s.retriesLeft()
+	touched = touched[:min(lacks, int64(len(touched)))]
+	return sum(touched) + (lacks-int64(len(touched)))*s.perIndexPods()
 }

@@ -13,9 +13,6 @@ type successRules []lifecycle.SuccessRule
 // surplus returns how many of the completed indexes would have to be incomplete so that no
 // rule is satisfied.
 func (rules successRules) surplus(completed indexset.Set) (most int64) {
-	if completed.IsEmpty() {
-		return 0
-	}
 	for i := range rules {
 		r := &rules[i]
 		most = max(most, int64(r.Named.IntersectionLen(completed))-int64(max(r.Need, 1))+1)

@@ -1,14 +1,12 @@
 package jobstatus
 
 import (
-	"math"
 	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/internal/census"
 	"github.com/jobfate/jobfate/internal/keys"
@@ -16,65 +14,20 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// demandRules are the parts of a spec that the demand depends on.
-type demandRules struct {
+// supply is the state of a Job that its demand depends on.
+type supply struct {
+	// The spec.
+	census.Classifier
 	parallelism      int64
-	completions      int64 // 0 for a work queue
+	completions      int64 // unbounded for a work queue
 	workQueue        bool  // the Job has no completions
-	indexed          bool
-	limit            backoff.Limit
-	perIndex         bool // backoffLimitPerIndex is set
+	perIndex         bool  // an Indexed Job with a backoffLimitPerIndex
 	maxFailedIndexes *int32
 	successRules     successRules
-	replacesAtOnce   bool // a pod is replaced while it terminates
-	countsRestarts   bool
 	hasDeadline      bool
 	// The actions of the pod failure policy.
 	ignores, failsJob, failsIndex bool
-}
 
-func readDemandRules(spec *batchv1.JobSpec) demandRules {
-	r := demandRules{parallelism: 1, limit: backoff.LimitOf(spec)}
-	if p := spec.Parallelism; p != nil {
-		r.parallelism = int64(max(*p, 0))
-	}
-	switch {
-	case spec.Completions != nil:
-		r.completions = int64(max(*spec.Completions, 0))
-	case spec.Parallelism == nil:
-		r.completions = 1
-	default:
-		r.workQueue = true
-	}
-	if lifecycle.IsIndexed(spec) && !r.workQueue {
-		r.indexed = true
-		r.perIndex = r.limit.Target == backoff.TargetIndex
-		if p := lifecycle.NewSuccessPolicy(spec.SuccessPolicy, int32(r.completions)); p != nil {
-			r.successRules = p.Rules
-		}
-	}
-	if r.perIndex {
-		r.maxFailedIndexes = spec.MaxFailedIndexes
-	}
-	replacement := spec.PodReplacementPolicy
-	r.replacesAtOnce = spec.PodFailurePolicy == nil && (replacement == nil || *replacement != batchv1.Failed)
-	r.countsRestarts = spec.Template.Spec.RestartPolicy == corev1.RestartPolicyOnFailure
-	r.hasDeadline = spec.ActiveDeadlineSeconds != nil
-	if policy := spec.PodFailurePolicy; policy != nil {
-		has := func(action batchv1.PodFailurePolicyAction) bool {
-			return slices.ContainsFunc(policy.Rules, func(r batchv1.PodFailurePolicyRule) bool { return r.Action == action })
-		}
-		r.ignores = has(batchv1.PodFailurePolicyActionIgnore)
-		r.failsJob = has(batchv1.PodFailurePolicyActionFailJob)
-		r.failsIndex = r.perIndex && has(batchv1.PodFailurePolicyActionFailIndex)
-	}
-	return r
-}
-
-// supply is the state of a Job that its demand depends on.
-type supply struct {
-	demandRules
-	keys keys.Keys // of the controller
 	// closed says that no further pod is created, closing that none is created once the
 	// controller has observed the spec.
 	closed, closing bool
@@ -93,7 +46,7 @@ type supply struct {
 	uncredited, unaccounted, spent int64
 
 	// The running pods. A terminating pod is not active.
-	running, active, terminating int64
+	active, terminating int64
 	// expected are the running pods that certainly count when they end, hopeful those
 	// that may count. byPod says that the individual pods are known. open are then the
 	// indexes of the expected pods.
@@ -111,7 +64,8 @@ type supply struct {
 }
 
 func newSupply(job *batchv1.Job, pods []*corev1.Pod, k tracking.Keys) *supply {
-	s := &supply{demandRules: readDemandRules(&job.Spec), keys: keys.Keys(k), byPod: pods != nil}
+	s := &supply{Classifier: census.ClassifierOf(job, keys.Keys(k)), byPod: pods != nil}
+	s.readSpec(&job.Spec)
 	outcome := OutcomeOf(job)
 	s.edited = job.Generation > 1
 	s.closing = job.Spec.Suspend != nil && *job.Spec.Suspend
@@ -132,11 +86,39 @@ func newSupply(job *batchv1.Job, pods []*corev1.Pod, k tracking.Keys) *supply {
 	} else {
 		s.readActive(job)
 	}
-	if s.indexed {
+	if s.Indexed {
 		s.failedIndexes = s.failedIndexes.Difference(s.completed)
-		s.unfinished = s.completed.Union(s.failedIndexes).Complement(int32(s.completions))
+		s.unfinished = s.completed.Union(s.failedIndexes).Complement(s.Completions)
 	}
 	return s
+}
+
+func (s *supply) readSpec(spec *batchv1.JobSpec) {
+	s.parallelism, s.completions = 1, 1
+	if p := spec.Parallelism; p != nil {
+		s.parallelism = int64(max(*p, 0))
+	}
+	if c := spec.Completions; c != nil {
+		s.completions = int64(max(*c, 0))
+	} else if s.workQueue = spec.Parallelism != nil; s.workQueue {
+		s.completions = unbounded
+	}
+	if s.perIndex = s.PerIndex(); s.perIndex {
+		s.maxFailedIndexes = spec.MaxFailedIndexes
+	}
+	if p := lifecycle.NewSuccessPolicy(spec.SuccessPolicy, s.Completions); p != nil && s.Indexed {
+		s.successRules = p.Rules
+	}
+	s.CountRestarts = spec.Template.Spec.RestartPolicy == corev1.RestartPolicyOnFailure
+	s.hasDeadline = spec.ActiveDeadlineSeconds != nil
+	if policy := spec.PodFailurePolicy; policy != nil {
+		has := func(action batchv1.PodFailurePolicyAction) bool {
+			return slices.ContainsFunc(policy.Rules, func(r batchv1.PodFailurePolicyRule) bool { return r.Action == action })
+		}
+		s.ignores = has(batchv1.PodFailurePolicyActionIgnore)
+		s.failsJob = has(batchv1.PodFailurePolicyActionFailJob)
+		s.failsIndex = s.perIndex && has(batchv1.PodFailurePolicyActionFailIndex)
+	}
 }
 
 // readCounters reads the pods that are counted or in the uncounted lists.
@@ -154,14 +136,13 @@ func (s *supply) readActive(job *batchv1.Job) {
 	if t := job.Status.Terminating; t != nil {
 		s.terminating = int64(max(*t, 0))
 	}
-	s.running = s.active + s.terminating
 	s.spent = s.failed // an upper bound: the status does not say which have failed their index
-	s.expected, s.hopeful = s.active, s.running
+	s.expected, s.hopeful = s.active, s.running()
 }
 
 // readPods reads the running pods, and the ended pods that are not counted.
 func (s *supply) readPods(job *batchv1.Job, pods []*corev1.Pod) {
-	c := census.New(census.ClassifierOf(job, s.keys), len(pods))
+	c := census.New(s.Classifier, len(pods))
 	for _, pod := range pods {
 		if pod != nil && metav1.IsControlledBy(pod, job) {
 			c.Add(pod, false)
@@ -191,7 +172,6 @@ type indexEnds struct{ completed, failed indexset.Builder }
 
 // run adds a running pod.
 func (s *supply) run(r *census.Record, open *indexset.Builder) {
-	s.running++
 	if r.Active {
 		s.active++
 	} else {
@@ -242,7 +222,7 @@ func (s *supply) note(r *census.Record, ended *indexEnds) (fails bool) {
 	case !r.Valid, r.Ignored:
 	case r.Succeeded:
 		ended.completed.Add(r.Index)
-	case r.FailsIndex, s.limit.IndexExhausted(r.Counts.Failures):
+	case r.FailsIndex, s.Limit.IndexExhausted(r.Counts.Failures):
 		ended.failed.Add(r.Index)
 		fails = true
 	}
@@ -254,7 +234,7 @@ func (s *supply) retry(r *census.Record) {
 	if !s.perIndex {
 		return
 	}
-	left := max(0, int64(s.limit.PerIndex)-int64(s.keys.CountsOf(r.Pod.Annotations).Failures))
+	left := max(0, int64(s.Limit.PerIndex)-int64(s.Keys.CountsOf(r.Pod.Annotations).Failures))
 	if r.Ignored {
 		left++ // an ignored failure does not count towards the limit
 	}
@@ -263,13 +243,12 @@ func (s *supply) retry(r *census.Record) {
 	}
 }
 
+func (s *supply) running() int64 { return s.active + s.terminating }
+
 // remaining returns the number of successes that the Job lacks. For a work queue, which has
-// no such number, it returns the largest int32.
+// no such number, it is larger than any number of pods.
 func (s *supply) remaining() int64 {
-	switch {
-	case s.workQueue:
-		return math.MaxInt32
-	case s.indexed:
+	if s.Indexed {
 		return int64(s.unfinished.Len())
 	}
 	return max(0, s.completions-s.succeeded)

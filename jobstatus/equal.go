@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Equal reports whether two statuses are equal in all fields, so that a change of any
@@ -18,7 +17,7 @@ func Equal(a, b *batchv1.JobStatus) bool {
 	return a.Active == b.Active && a.Succeeded == b.Succeeded && a.Failed == b.Failed &&
 		equalValue(a.Ready, b.Ready) && equalValue(a.Terminating, b.Terminating) &&
 		a.CompletedIndexes == b.CompletedIndexes && equalValue(a.FailedIndexes, b.FailedIndexes) &&
-		equalTime(a.StartTime, b.StartTime) && equalTime(a.CompletionTime, b.CompletionTime) &&
+		a.StartTime.Equal(b.StartTime) && a.CompletionTime.Equal(b.CompletionTime) &&
 		slices.EqualFunc(a.Conditions, b.Conditions, equalCondition) &&
 		equalUncounted(a.UncountedTerminatedPods, b.UncountedTerminatedPods)
 }
@@ -26,8 +25,6 @@ func Equal(a, b *batchv1.JobStatus) bool {
 func equalValue[T comparable](a, b *T) bool {
 	return a == b || a != nil && b != nil && *a == *b
 }
-
-func equalTime(a, b *metav1.Time) bool { return a.Equal(b) }
 
 func equalCondition(a, b batchv1.JobCondition) bool {
 	return a.Type == b.Type && a.Status == b.Status && a.Reason == b.Reason && a.Message == b.Message &&

@@ -9,7 +9,7 @@
 //     missing indexes, edited annotations, damaged interval lists (a [Mix] sets the
 //     share of each); and [Lived] snapshots, which are the result of a simulated
 //     lifetime;
-//   - [Lives]: everything that happens to a Job besides the actions of its controller.
+//   - [Lives]: everything that happens to a Job except the actions of its controller.
 //     A [Life] lets kubelets report, users interfere, time pass and caches lag, one
 //     event at a time.
 //
@@ -22,5 +22,5 @@
 //   - chaos runs random schedules, and crashes at every write;
 //   - explore searches small configurations exhaustively.
 //
-// The package knows no controller: it only makes what controllers are given.
+// The package does not know any controller: it only generates input for controllers.
 package jobtest

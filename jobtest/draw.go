@@ -8,17 +8,17 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Noon is the time around which everything generated takes place.
+// noon is the time around which all generated times are.
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// Noon returns the time around which everything that is generated takes place.
+// Noon returns the time around which all generated times are.
 func Noon() time.Time { return noon }
 
-// chance is true in that many of a hundred cases. It shrinks to false.
+// chance returns true in the given percentage of cases. It shrinks to false.
 //
-// It is made of coin tosses, because rapid draws numbers near the ends of a
-// range far more often than others. Each toss halves the range in which the
-// number lies, until that is on one side.
+// It uses coin tosses, because rapid draws numbers near the ends of a range far more often
+// than others. Each toss halves the range of the number, until the range is on one side of
+// the threshold.
 func chance(t *rapid.T, percent int, label string) bool {
 	low, high := 0, 128
 	for middle := 64; high-low > 1; middle = (low + high) / 2 {
@@ -37,7 +37,7 @@ func chance(t *rapid.T, percent int, label string) bool {
 	return 100*low >= 128*(100-percent)
 }
 
-// among draws a number from 0 to n-1, each as often as the others.
+// among draws a number from 0 to n-1 with equal probabilities.
 func among(t *rapid.T, n int, label string) int {
 	number := 0
 	for range bits.Len(uint(n-1)) + 3 {
@@ -49,7 +49,7 @@ func among(t *rapid.T, n int, label string) int {
 	return number % n
 }
 
-// small draws a number from 0 to most, small ones more often.
+// small draws a number from 0 to most, preferring small ones.
 func small(t *rapid.T, most int, label string) int32 {
 	return int32(min(rapid.IntRange(0, most).Draw(t, label), rapid.IntRange(0, most).Draw(t, label+"'")+1))
 }
@@ -59,7 +59,7 @@ func pick[T any](t *rapid.T, label string, values ...T) T {
 	return values[among(t, len(values), label)]
 }
 
-// weighted draws one of the values, each as often as its weight says.
+// weighted draws one of the values with probabilities in proportion to their weights.
 func weighted[T any](t *rapid.T, label string, choices ...weight[T]) T {
 	total := 0
 	for _, c := range choices {
@@ -84,7 +84,7 @@ func w[T any](of int, value T) weight[T] { return weight[T]{of, value} }
 
 func ptr[T any](v T) *T { return &v }
 
-// instant draws a time within the given seconds before and after noon.
+// instant draws a time from before seconds before noon to after seconds after it.
 func instant(t *rapid.T, before, after int, label string) metav1.Time {
 	return metav1.NewTime(noon.Add(time.Duration(rapid.IntRange(-before, after).Draw(t, label)) * time.Second))
 }

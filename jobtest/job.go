@@ -11,24 +11,23 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Mix says how much of what is unusual a generator makes, in percent.
+// Mix sets the shares of unusual input that a generator makes, in percent.
 type Mix struct {
-	// Undefaulted leaves out fields that the API server would have set.
+	// Undefaulted omits fields that the API server would have set.
 	Undefaulted int
-	// Damaged makes interval lists that no controller has written, and
-	// counters that contradict them.
+	// Damaged makes interval lists that no controller would write, and counters that
+	// contradict them.
 	Damaged int
-	// Edited makes pods whose annotations, index, owner or phase a client has
-	// tampered with.
+	// Edited makes pods whose annotations, index, owner or phase another client has edited.
 	Edited int
 	// Deleted makes Jobs that are being deleted.
 	Deleted int
 }
 
-// Usual is what a controller meets in a cluster that works.
+// Usual returns the mix of a healthy cluster.
 func Usual() Mix { return Mix{Undefaulted: 20, Deleted: 6} }
 
-// Wild adds what it meets when something has gone wrong.
+// Wild returns a mix with damaged statuses and edited pods.
 func Wild() Mix { return Mix{Undefaulted: 20, Damaged: 20, Edited: 20, Deleted: 6} }
 
 // Names of the generated objects.
@@ -210,13 +209,12 @@ func drawIndexes(t *rapid.T, n int32, label string) []int32 {
 	return out
 }
 
-// join writes indexes one by one, which the API accepts though it is not
-// canonical.
+// join lists the indexes one by one. The API accepts that, although it is not canonical.
 func join(indexes []int32) string {
 	return strings.Trim(strings.ReplaceAll(fmt.Sprint(indexes), " ", ","), "[]")
 }
 
-// setDefaults sets what the API server sets.
+// setDefaults sets the defaults of the API server.
 func setDefaults(job *batchv1.Job) {
 	spec := &job.Spec
 	if spec.Suspend == nil {

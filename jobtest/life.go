@@ -16,13 +16,12 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// Life is how a Job lives in a cluster: what happens to it and to its pods,
-// besides what its controller does.
+// Life describes what happens to a Job and its pods in a cluster, except the actions of its
+// controller.
 type Life struct {
-	// Tampered says that clients do to pods what they should not.
+	// Tampered says that clients edit pods in ways that break controllers.
 	Tampered bool
-	// Lag is of how many percent of the changed pods a cache shows nothing at
-	// first.
+	// Lag is the percentage of the changed pods that lag in a cache.
 	Lag int
 }
 
@@ -33,13 +32,13 @@ func Lives() *rapid.Generator[Life] {
 	})
 }
 
-// Lead leads a Job through a part of its life, up to the last sync of a controller whose
+// Lead runs a Job through a part of its life, up to the last sync of the controller, whose
 // cache lags.
 func Lead(t *rapid.T, controller cluster.Controller) {
 	life := Lives().Draw(t, "life")
 	c, err := cluster.New(LivelyJobs().Draw(t, "job"), noon)
 	if err != nil {
-		t.Fatalf("the API server refuses a generated Job: %v", err)
+		t.Fatalf("the API server rejects a generated Job: %v", err)
 	}
 	cache := c.NewCache(false)
 	out := c.Run(controller, cache)
@@ -54,13 +53,13 @@ func Lead(t *rapid.T, controller cluster.Controller) {
 	}
 }
 
-// Happen lets one thing happen and returns its name: a kubelet reports, a user
-// interferes, time passes. Look is when the controller wants to look again, zero
-// if it does not. The name is empty when nothing happens.
+// Happen makes one event happen and returns its name: a kubelet reports, a user interferes,
+// or time passes. Look is the time of the requeue of the controller; zero if there is none.
+// The name is empty if nothing happens.
 func (l Life) Happen(t *rapid.T, c *cluster.Cluster, look time.Time) string {
 	n := among(t, 200, "event")
 	if len(c.Pods()) == 0 {
-		n = 155 + n*45/200 // nothing can happen to pods
+		n = 155 + n*45/200 // no event of a pod is possible
 	}
 	switch {
 	case n < 155:
@@ -76,8 +75,8 @@ func (l Life) Happen(t *rapid.T, c *cluster.Cluster, look time.Time) string {
 	return ""
 }
 
-// CatchUp lets a cache show the Job as it is, and such pods as do not lag. It
-// returns those that it shows anew.
+// CatchUp makes a cache catch up with the Job, and with the pods that do not lag. It
+// returns the pods with which it has caught up.
 func (l Life) CatchUp(t *rapid.T, cache *cluster.Cache) (shown []types.UID) {
 	late, versions := cache.Late()
 	for range versions {
@@ -92,8 +91,8 @@ func (l Life) CatchUp(t *rapid.T, cache *cluster.Cache) (shown []types.UID) {
 	return shown
 }
 
-// Happenings are the names of what happens in lives: to pods, to tampered pods
-// and to all else.
+// Happenings returns the names of the events in lives: those of pods, of tampered pods and
+// all others.
 func Happenings() (pods, tampered, others []string) {
 	for _, e := range podEvents {
 		pods = append(pods, e.name)
@@ -105,8 +104,7 @@ func Happenings() (pods, tampered, others []string) {
 	return pods, tampered, append(others, slices.Sorted(maps.Keys(jobEdits))...)
 }
 
-// passTime lets time pass. Clocks have fractions of a second, stored times have
-// not.
+// passTime advances the time. Clocks have fractions of a second, stored times do not.
 func passTime(t *rapid.T, c *cluster.Cluster, look time.Time) string {
 	if look.After(c.Now) && chance(t, 50, "to the next look") {
 		c.Now = look
@@ -116,7 +114,7 @@ func passTime(t *rapid.T, c *cluster.Cluster, look time.Time) string {
 	return "time passes"
 }
 
-// jobEdits are what users change in the spec of a Job.
+// jobEdits are changes of the spec of a Job by users.
 var jobEdits = map[string]func(*rapid.T, *batchv1.JobSpec){
 	"parallelism changes": func(t *rapid.T, s *batchv1.JobSpec) { s.Parallelism = ptr(int32(among(t, 7, "parallelism"))) },
 	"completions change with parallelism": func(t *rapid.T, s *batchv1.JobSpec) {
@@ -137,7 +135,7 @@ var jobEdits = map[string]func(*rapid.T, *batchv1.JobSpec){
 	},
 }
 
-// drawEdit changes the spec; what the API server refuses does not happen.
+// drawEdit changes the spec, unless the API server rejects the change.
 func drawEdit(t *rapid.T, c *cluster.Cluster) string {
 	spec := &c.Job().Spec
 	name := weighted(t, "edit", w(2, "suspend"), w(3, "parallelism changes"), w(3, "completions change with parallelism"),
@@ -154,12 +152,12 @@ func drawEdit(t *rapid.T, c *cluster.Cluster) string {
 		return ""
 	}
 	if c.EditJob(func(s *batchv1.JobSpec) { edit(t, s) }) != nil {
-		return "change is refused"
+		return "change is rejected"
 	}
 	return name
 }
 
-// podHappens lets something happen to a pod.
+// podHappens makes an event of a pod happen.
 func (l Life) podHappens(t *rapid.T, c *cluster.Cluster) string {
 	pods, events := c.Pods(), podEvents
 	if l.Tampered && chance(t, 15, "tampering") {
@@ -167,7 +165,7 @@ func (l Life) podHappens(t *rapid.T, c *cluster.Cluster) string {
 			events = events[:len(events)-1]
 		}
 	} else if going := slices.DeleteFunc(c.Pods(), cluster.HasEnded); len(going) > 0 && !chance(t, 10, "any pod") {
-		pods = going // little happens to pods that have ended
+		pods = going // ended pods have few events
 	}
 	pod := pods[among(t, len(pods), "pod")]
 	var fit []weight[podEvent]
@@ -184,7 +182,7 @@ func (l Life) podHappens(t *rapid.T, c *cluster.Cluster) string {
 	return e.name
 }
 
-// podEvent is something that happens to a pod.
+// podEvent is an event of a pod.
 type podEvent struct {
 	name string
 	of   int // its weight
@@ -224,8 +222,8 @@ var podEvents = []podEvent{
 	{"pod vanishes", 1, anyPod, func(_ *rapid.T, c *cluster.Cluster, p *corev1.Pod) { c.Vanish(p.UID) }},
 }
 
-// tamperings are what no client should do to pods. The last is left out where
-// caches lag: a pod that is orphaned while it is counted would be adopted, with a
+// tamperings are edits of pods that no client should make. The last one is omitted if
+// caches lag: a pod that is orphaned while it is being counted would be adopted, with a
 // finalizer, and counted again, by Kubernetes as well as by jobfate.
 var tamperings = []podEvent{
 	{"a twin appears", 3, owned, func(_ *rapid.T, c *cluster.Cluster, p *corev1.Pod) {

@@ -8,9 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// LivelyJobs generates Jobs that the API server accepts, as users send them. A
-// fifth are as those of Jobs; the others have more of the features that make
-// lives long.
+// LivelyJobs generates Jobs that the API server accepts, as users send them. A fifth are
+// like those of [Jobs]. The others use more of the features that make lives long.
 func LivelyJobs() *rapid.Generator[*batchv1.Job] { return rapid.Custom(drawLively) }
 
 func drawLively(t *rapid.T) *batchv1.Job {

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Pod generates the n-th pod of a Job.
+// drawPod generates the n-th pod of a Job.
 func drawPod(t *rapid.T, m Mix, job *batchv1.Job, n int) *corev1.Pod {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
@@ -66,16 +66,16 @@ func drawOwner(t *rapid.T, m Mix, pod *corev1.Pod) {
 	switch weighted(t, "owner", w(100-m.Edited/2-2, 0), w(1+m.Edited/8, 1), w(1+m.Edited/8, 2), w(m.Edited/8, 3), w(m.Edited/8, 4)) {
 	case 1: // an orphan that the Job selects
 		pod.OwnerReferences = nil
-	case 2: // another Job's
+	case 2: // a pod of another Job
 		pod.OwnerReferences[0].UID = "other-uid"
-	case 3: // the Job's, but not selected
+	case 3: // a pod of the Job that it does not select
 		pod.Labels = map[string]string{"other": "label"}
-	case 4: // without an owner, and not selected
+	case 4: // a pod without an owner that is not selected
 		pod.OwnerReferences, pod.Labels = nil, map[string]string{"other": "label"}
 	}
 }
 
-// drawState draws what the kubelet and those who delete pods have made of it.
+// drawState draws the status and the deletion of a pod.
 func drawState(t *rapid.T, pod *corev1.Pod) {
 	pod.Status.Phase = weighted(t, "phase", w(3, corev1.PodRunning), w(2, corev1.PodPending), w(2, corev1.PodSucceeded), w(4, corev1.PodFailed), w(1, corev1.PodUnknown), w(1, corev1.PodPhase("")))
 	if chance(t, 22, "deleted") {

@@ -16,7 +16,7 @@ import (
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
-// Snapshots generates snapshots, each as if one of many syncs of its Job.
+// Snapshots generates snapshots, each from the middle of the life of its Job.
 func Snapshots(m Mix) *rapid.Generator[jobfate.Snapshot] {
 	return rapid.Custom(func(t *rapid.T) jobfate.Snapshot {
 		s := jobfate.Snapshot{Job: drawJob(t, m), Now: noon}
@@ -29,7 +29,7 @@ func Snapshots(m Mix) *rapid.Generator[jobfate.Snapshot] {
 	})
 }
 
-// drawStatus draws what earlier syncs have left behind.
+// drawStatus draws the status that earlier syncs have left.
 func drawStatus(t *rapid.T, m Mix, job *batchv1.Job, pods []*corev1.Pod) {
 	st := &job.Status
 	if chance(t, 12, "no status") {
@@ -60,7 +60,7 @@ func drawStatus(t *rapid.T, m Mix, job *batchv1.Job, pods []*corev1.Pod) {
 
 func isSuspended(job *batchv1.Job) bool { return job.Spec.Suspend != nil && *job.Spec.Suspend }
 
-// drawFinished draws the indexes that earlier syncs settled, or the count.
+// drawFinished draws the completed and failed indexes of earlier syncs, or the count.
 func drawFinished(t *rapid.T, m Mix, job *batchv1.Job) {
 	st := &job.Status
 	if *job.Spec.CompletionMode != batchv1.IndexedCompletion {
@@ -107,7 +107,7 @@ func drawUncounted(t *rapid.T, m Mix, job *batchv1.Job, pods []*corev1.Pod) {
 	}
 	u := &batchv1.UncountedTerminatedPods{}
 	job.Status.UncountedTerminatedPods = u
-	// For an Indexed Job a completed index takes the place of the UID.
+	// An Indexed Job lists completed indexes instead of the UIDs of succeeded pods.
 	listed := *job.Spec.CompletionMode != batchv1.IndexedCompletion || chance(t, m.Damaged, "successes listed")
 	for _, pod := range pods {
 		if !chance(t, 20, "recorded") {
@@ -147,14 +147,14 @@ func condition(t batchv1.JobConditionType, status corev1.ConditionStatus, reason
 	return batchv1.JobCondition{Type: t, Status: status, Reason: reason, Message: message, LastProbeTime: at, LastTransitionTime: at}
 }
 
-// drawMemory draws what the controller remembers from its earlier syncs.
+// drawMemory draws the memory of the controller from its earlier syncs.
 func drawMemory(t *rapid.T, s *jobfate.Snapshot) {
 	if n := small(t, 5, "remembered failures"); n > 0 {
 		s.Backoff = backoff.Record{Failures: n, LastFailure: instant(t, 200, 10, "last failure").Time}
 	}
 }
 
-// Lived generates snapshots from the middle of lives: what a Machine decides on that
+// Lived generates snapshots from the middle of simulated lives: the input of a Machine that
 // reads live.
 func Lived() *rapid.Generator[jobfate.Snapshot] {
 	return rapid.Custom(func(t *rapid.T) (s jobfate.Snapshot) {
@@ -166,7 +166,7 @@ func Lived() *rapid.Generator[jobfate.Snapshot] {
 	})
 }
 
-// live is a caller that does not know how old its caches are, and so trusts none.
+// live is a caller that does not know the versions of its caches, so it reads live.
 type live struct{ *cluster.Caller }
 
 func (l live) Sync(client *cluster.Client) (time.Duration, error) {

@@ -15,7 +15,7 @@ import (
 // stopped at any point and executed again from the first step without losing
 // information."
 
-// story is a course of events until a Job ends.
+// story is a sequence of events until a Job ends.
 type story struct {
 	name, spec string
 	happens    func(w *world)
@@ -35,7 +35,7 @@ var stories = []story{
 		end: `active=0 ready=0 terminating=0 succeeded=3 failed=1 completedIndexes="" failedIndexes=none uncounted=0 Complete=True:CompletionsReached SuccessCriteriaMet=True:CompletionsReached`,
 	},
 	{
-		name: "an index that fails for good",
+		name: "an index that fails permanently",
 		spec: "completions: 3\nparallelism: 3\ncompletionMode: Indexed\nbackoffLimitPerIndex: 1",
 		happens: func(w *world) {
 			w.runAll()
@@ -111,7 +111,7 @@ podFailurePolicy:
 	},
 }
 
-// runAll lets the controller create pods, and starts them.
+// runAll lets the controller create pods, and starts the pods.
 func (w *world) runAll() {
 	w.settle()
 	for _, pod := range w.alive() {
@@ -136,7 +136,7 @@ func (w *world) pass() {
 	w.settle()
 }
 
-// play plays a story with a fault until the Job ends.
+// play runs a story with a fault until the Job ends.
 func (s story) play(t *testing.T, f fault) *world {
 	t.Helper()
 	w := newWorld(t, s.spec)

@@ -45,7 +45,7 @@ func TestAlgorithm_step1_countsInThreePlaces(t *testing.T) {
 		{"with a finalizer", 0, nil, []*corev1.Pod{done}, 9},
 		{"with a finalizer and in the list", 0, []types.UID{"pod-1"}, []*corev1.Pod{done}, 9},
 		{"without a finalizer and in the list", 0, []types.UID{"pod-1"}, []*corev1.Pod{without(done)}, 9},
-		{"without a finalizer: in the counter already", 1, nil, []*corev1.Pod{without(done)}, 9},
+		{"without a finalizer: already in the counter", 1, nil, []*corev1.Pod{without(done)}, 9},
 		{"all three", 3, []types.UID{"pod-2"}, []*corev1.Pod{done}, 5},
 		{"more than completions", 12, nil, nil, 0},
 	} {
@@ -419,11 +419,11 @@ func TestAlgorithm_revisedTwice(t *testing.T) {
 	s := jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{done, surplus}, Now: now, LastStatus: now}
 	d := mustDecide(t, s, jobfate.Throttle(tracking.Throttle{Every: time.Minute, Share: 2}))
 
-	putOff := decidetest.Revise(d, decide.Done{NotDeleted: []types.UID{"surplus"}})
-	if putOff.Status != nil || decidetest.Settle(putOff, putOff.Strip...).Status != nil {
-		t.Fatalf("the deletion fails: got the status %s, want it delayed", toJSON(putOff.Status))
+	delayed := decidetest.Revise(d, decide.Done{NotDeleted: []types.UID{"surplus"}})
+	if delayed.Status != nil || decidetest.Settle(delayed, delayed.Strip...).Status != nil {
+		t.Fatalf("the deletion fails: got the status %s, want it delayed", toJSON(delayed.Status))
 	}
-	again := decidetest.Revise(putOff, decide.Done{})
+	again := decidetest.Revise(delayed, decide.Done{})
 	if again.Status == nil || len(again.Strip) != 2 {
 		t.Fatalf("the deletion succeeds: got the status %s and %d finalizers to remove", toJSON(again.Status), len(again.Strip))
 	}

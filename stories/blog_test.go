@@ -79,7 +79,7 @@ func (w *world) live(t *testing.T, exits func(index int32) (time.Duration, int32
 	return nil
 }
 
-// created lists the pods that were created, and when.
+// created lists the created pods with the times of their creation.
 func (w *world) created(from int, begin time.Time) (lines []string) {
 	for n := from + 1; n <= w.made; n++ {
 		pod := w.Pod(types.UID(fmt.Sprintf("pod-%d", n)))
@@ -100,9 +100,9 @@ func (w *world) created(from int, begin time.Time) (lines []string) {
 //	 8 s  2 failed at 7 s and backs off until 17 s. The lowest two are 1 and 2:
 //	      no pod is created, and none runs.
 //	13 s  1 gets a pod again. 2 takes the other place, and backs off.
-//	17 s  1 failed for good at 16 s. The lowest two are 2 and 3, and the delay of 2 is
+//	17 s  1 failed permanently at 16 s. The lowest two are 2 and 3, and the delay of 2 is
 //	      over. Both get a pod.
-//	21 s  2 failed for good at 20 s, and 3 succeeded at 21 s: 4 and 5 get a pod.
+//	21 s  2 failed permanently at 20 s, and 3 succeeded at 21 s: 4 and 5 get a pod.
 //	25 s  4 and 5 have succeeded: 6 and 7 get a pod.
 //	29 s  6 and 7 have succeeded, and all indexes are finished.
 //
@@ -113,7 +113,7 @@ func (w *world) created(from int, begin time.Time) (lines []string) {
 //	12 s  6 and 7 get a pod. At 13 s there is no place for 1.
 //	16 s  6 and 7 have succeeded: 1 gets a pod again.
 //	17 s  2 gets a pod again.
-//	20 s  1 failed for good at 19 s, and 2 at 20 s.
+//	20 s  1 failed permanently at 19 s, and 2 at 20 s.
 func TestBlog_indexesExecuteDespiteFailures(t *testing.T) {
 	for _, test := range []struct {
 		name string

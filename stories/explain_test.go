@@ -65,7 +65,7 @@ func TestExplanation_job(t *testing.T) {
 			explain.JobBackingOff, "the next indexes without a pod are backing off, the first until 12:00:10", "12:00:10"},
 		{"terminating", "completions: 1\npodReplacementPolicy: Failed", func(w *world) { w.runAll(); w.Delete("pod-1", 30) },
 			explain.JobAwaitingTermination, "replacements wait for 1 pod to terminate", ""},
-		{"terminating, and not to be replaced", "completions: 2\nparallelism: 2\npodReplacementPolicy: Failed", func(w *world) {
+		{"terminating, without a replacement", "completions: 2\nparallelism: 2\npodReplacementPolicy: Failed", func(w *world) {
 			w.runAll()
 			w.Delete("pod-1", 30)
 			w.edit("parallelism: 1")
@@ -153,8 +153,8 @@ podFailurePolicy:
 	}
 }
 
-// The text depends on what is known.
-func TestExplanation_indexInOtherWords(t *testing.T) {
+// The text of an index depends on the data that is available.
+func TestExplanation_indexTexts(t *testing.T) {
 	for _, test := range []struct {
 		name, spec string
 		happens    func(*world)
@@ -168,7 +168,7 @@ func TestExplanation_indexInOtherWords(t *testing.T) {
 			"index 1: failed after 1 failure, the limit is 0"},
 		{"failed, pod gone", "backoffLimitPerIndex: 0", func(w *world) { w.runAll(); w.exitIndexes(1, 1); w.settle(); w.Vanish("pod-2") }, nil, 1,
 			"index 1: failed"},
-		{"failed, and a pod still runs", "backoffLimitPerIndex: 0", func(w *world) {
+		{"failed, and a pod is still running", "backoffLimitPerIndex: 0", func(w *world) {
 			w.runAll()
 			st := w.Job().Status
 			st.FailedIndexes = ptrTo("1")

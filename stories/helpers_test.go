@@ -8,7 +8,7 @@ import (
 	"github.com/jobfate/jobfate/internal/decidetest"
 )
 
-// Short names for what every story needs.
+// Short names for functions that every story needs.
 var (
 	parseJob   = decidetest.ParseJob
 	specJob    = decidetest.SpecJob

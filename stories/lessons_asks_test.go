@@ -17,7 +17,7 @@ import (
 )
 
 // "Which rule failed it?" The match has the rule, its name, the pod, the container and the
-// exit code. The message is the Job controller's.
+// exit code. The message is that of the Job controller.
 func whichRule(t *testing.T) {
 	w := newWorld(t, `
 completions: 8
@@ -153,7 +153,7 @@ func decidedVersusTerminal(t *testing.T) {
 	w.End("pod-2", 143)
 	w.settle()
 	if o := jobstatus.OutcomeOf(w.Job()); !o.Decided() || !o.Terminal() || explain.Of(w.last).Job().Code != explain.JobFinished {
-		t.Errorf("in the end: %+v, %s", o, explain.Of(w.last).Job().Code)
+		t.Errorf("at the end: %+v, %s", o, explain.Of(w.last).Job().Code)
 	}
 }
 

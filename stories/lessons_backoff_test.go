@@ -27,8 +27,8 @@ func indexesOf(create []jobfate.Creation) (indexes []int32) {
 	return indexes
 }
 
-// The lowest pending indexes are picked before their delays are checked. With 8 indexes,
-// parallelism 2, and indexes 0 and 1 backing off, nothing runs for 10 s.
+// The controller picks the lowest pending indexes before it checks their delays. With 8
+// indexes, parallelism 2, and indexes 0 and 1 backing off, no pod runs for 10 s.
 func lowestPendingFirst(t *testing.T) {
 	for _, test := range []struct {
 		opts []jobfate.Option
@@ -360,7 +360,7 @@ func oneTimer(t *testing.T) {
 func terminatingPods(t *testing.T) {
 	for _, test := range []struct {
 		policy                          string
-		failed, succeeded, made, active int32 // when the first pod has exited, and the delay is over
+		failed, succeeded, made, active int32 // after the first pod has exited and the delay has passed
 	}{
 		{"TerminatingOrFailed", 1, 0, 2, 1},
 		{"Failed", 0, 1, 1, 0},
@@ -380,9 +380,9 @@ func terminatingPods(t *testing.T) {
 	}
 }
 
-// Precedence of ends: existing SuccessCriteriaMet > existing FailureTarget >
-// FailJob rule > backoffLimit > deadline > maxFailedIndexes > FailedIndexes >
-// success policy > completions. All apply at first, and the first is removed row by row.
+// Precedence of ends: existing SuccessCriteriaMet > existing FailureTarget > FailJob rule >
+// backoffLimit > deadline > maxFailedIndexes > FailedIndexes > success policy >
+// completions. At first all apply. Each row removes the one with the highest precedence.
 func precedenceOfEnds(t *testing.T) {
 	job := specJob(t, `
 completions: 3

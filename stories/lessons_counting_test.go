@@ -44,8 +44,8 @@ func stalePods(t *testing.T) {
 	}
 }
 
-// Above 500 pods, UIDs were dropped while the pods still carried the finalizer. In this test
-// every removal fails.
+// Above 500 pods, UIDs were dropped while the pods still carried the finalizer. In this
+// test the removal of every finalizer fails.
 func above500(t *testing.T) {
 	for _, n := range []int{499, 500, 501} {
 		w := newWorld(t, fmt.Sprintf("completions: %[1]d\nparallelism: %[1]d", n+10))
@@ -108,7 +108,7 @@ func noEndBeforeAllPodsAreObserved(t *testing.T) {
 	}
 }
 
-// The finalizer of an orphan was never removed, or its removal was not retried.
+// The finalizer of an orphan was never removed, or a failed removal was not retried.
 func removalIsRetried(t *testing.T) {
 	for _, state := range []string{"finished", "being deleted"} {
 		job := specJob(t, "completions: 1\nparallelism: 1")
@@ -131,8 +131,8 @@ func removalIsRetried(t *testing.T) {
 			t.Errorf("%s: %d to strip although none has the finalizer", state, len(d.Strip))
 		}
 	}
-	// Pods of a finished Job that have no owner, or that it does not select, are freed.
-	// They are neither adopted nor released.
+	// Pods of a finished Job without an owner, or that the Job does not select, lose their
+	// finalizer. They are neither adopted nor released.
 	job := specJob(t, "completions: 1\nparallelism: 1")
 	orphan, stray, odd := podIn(job, 1, corev1.PodFailed), podIn(job, 2, corev1.PodRunning), podIn(job, 3, corev1.PodRunning)
 	orphan.OwnerReferences, orphan.DeletionTimestamp = nil, &job.CreationTimestamp
@@ -187,7 +187,7 @@ func countersNeverFall(t *testing.T) {
 	w.Delete("pod-2", 0)
 	w.settle()
 	if st := w.Job().Status; len(w.Pods()) != 3 || st.Succeeded != 1 || st.Failed != 1 {
-		t.Errorf("after the pods have gone: %d pods, %d succeeded, %d failed; want 3, 1, 1", len(w.Pods()), st.Succeeded, st.Failed)
+		t.Errorf("after the pods are gone: %d pods, %d succeeded, %d failed; want 3, 1, 1", len(w.Pods()), st.Succeeded, st.Failed)
 	}
 	// The one exception: an Indexed Job that is scaled down.
 	w = newWorld(t, "completions: 3\nparallelism: 3\ncompletionMode: Indexed")

@@ -61,7 +61,7 @@ func TestLessons(t *testing.T) {
 		"k110239_k107226_one_timer":                      oneTimer,
 		"k115844_k125695_terminating_pods":               terminatingPods,
 		"precedence_of_ends":                             precedenceOfEnds,
-		// What people ask for (lessons_asks_test.go).
+		// Requests of users (lessons_asks_test.go).
 		"k122972_enhancements4479_jobset1027_which_rule": whichRule,
 		"jobset1091_armada4713_matchers":                 matchers,
 		"k94012_k114651_k88718_enhancements3922_delays":  otherDelays,
@@ -104,7 +104,7 @@ func activeIsTakenFromThePods(t *testing.T) {
 		w := newWorld(t, spec)
 		w.runAll()
 		w.exitIndexes(1, 1)
-		w.settle() // every status goes through the API server's checks
+		w.settle() // the API server validates every status
 		if st := w.Job().Status; explain.Of(w.last).Job().Code != explain.JobBackingOff || st.Active != 2 || *st.Ready != 2 {
 			t.Errorf("%s: %s with %d active and %d ready, want %s with 2 and 2", name, explain.Of(w.last).Job().Code, st.Active, *st.Ready, explain.JobBackingOff)
 		}
@@ -132,7 +132,7 @@ func firstClassificationSticks(t *testing.T) {
 		w.Add(podIn(job, 1, ""))
 		w.Edit("pod-1", func(pod *corev1.Pod) { *pod = *podIn(job, 1, test.seen) })
 		w.settle()
-		if test.seen == corev1.PodRunning { // it counts as listed when it ends
+		if test.seen == corev1.PodRunning { // it counts by its list when it ends
 			if st := w.Job().Status; st.Succeeded+st.Failed != 0 || !builtin.HasFinalizer(w.Pods()[0]) {
 				t.Errorf("parked %+v, seen %s: counted before it ends: %s", test.parked, test.seen, toJSON(st))
 			}
@@ -196,7 +196,7 @@ func suspendAndResume(t *testing.T) {
 	w.advance(time.Minute)
 	w.settle()
 	if st := w.Job().Status; !st.StartTime.Equal(started) || st.Conditions[0].Reason != "JobResumed" {
-		t.Errorf("started %v with %v, want still %v with JobResumed", st.StartTime, st.Conditions, started)
+		t.Errorf("started %v with %v, want unchanged %v with JobResumed", st.StartTime, st.Conditions, started)
 	}
 }
 

@@ -49,7 +49,7 @@ func TestManage_action(t *testing.T) {
 
 // The Suspended condition is set only if the number of pods is managed, and not when the Job
 // ends.
-func TestManage_suspensionIsNotedInItsPlace(t *testing.T) {
+func TestManage_suspendedCondition(t *testing.T) {
 	suspended := func(d jobfate.Decision) bool {
 		return d.Status != nil && slices.ContainsFunc(d.Status.Conditions, func(c batchv1.JobCondition) bool { return c.Type == batchv1.JobSuspended })
 	}
@@ -79,10 +79,10 @@ func TestManage_suspensionIsNotedInItsPlace(t *testing.T) {
 	}
 }
 
-// KEP-3850: with a backoff limit per index "the exponential backoff delay" is "per
-// index", so the backoff record of the Job delays nothing. The record is kept, because the
-// limit per index may be switched off later.
-func TestManage_perIndexPassesOverTheRecord(t *testing.T) {
+// KEP-3850: with a backoff limit per index "the exponential backoff delay" is "per index",
+// so the backoff record of the Job delays nothing. The record is kept, because the limit
+// per index may be turned off later.
+func TestManage_perIndexIgnoresTheRecord(t *testing.T) {
 	for _, test := range []struct {
 		spec   string
 		create int
@@ -97,10 +97,10 @@ func TestManage_perIndexPassesOverTheRecord(t *testing.T) {
 	}
 }
 
-// KEP-3850: "the Job controller removes finalizers of a failed pod for a given index, only once
-// the replacement pod [...] is created, or the index is marked as failed". Pod 1 waits for its
-// replacement, and then something happens to the Job. Only a Job that gets no more pods counts
-// the pod without one, and a suspended Job may be resumed.
+// KEP-3850: "the Job controller removes finalizers of a failed pod for a given index, only
+// once the replacement pod [...] is created, or the index is marked as failed". Pod 1 waits
+// for its replacement when the Job changes. Only a Job that gets no more pods counts the
+// pod without a replacement. A suspended Job may be resumed, so its pod keeps waiting.
 func TestManage_podsThatWaitForTheirReplacement(t *testing.T) {
 	for _, test := range []struct {
 		name     string
@@ -166,7 +166,7 @@ func TestManage_completionsWithoutParallelism(t *testing.T) {
 
 // KEP-3850, Rollback: without the feature, FailIndex rules are skipped and a later rule may
 // match.
-func TestManage_withoutPerIndexBackoffFailIndexIsPassedOver(t *testing.T) {
+func TestManage_withoutPerIndexBackoffFailIndexIsSkipped(t *testing.T) {
 	job := specJob(t, `
 completions: 2
 parallelism: 2
@@ -281,12 +281,12 @@ func TestManage_afterTheEndNothingIsStrippedTwice(t *testing.T) {
 	s := decide.Input{Job: job, Pods: []*corev1.Pod{podIn(job, 1, corev1.PodSucceeded), podIn(job, 2, corev1.PodSucceeded)}, Now: job.CreationTimestamp.Time}
 	s.InFlight.Stripped = []types.UID{"pod-1"}
 	if d := mustDecide(t, s); len(d.Strip) != 1 || d.Strip[0].UID != "pod-2" {
-		t.Errorf("%d finalizers to remove, want that of pod-2 alone", len(d.Strip))
+		t.Errorf("%d finalizers to remove, want only that of pod-2", len(d.Strip))
 	}
 }
 
 // A pod with the finalizer that is observed after the end loses it, and is not recorded.
-func TestManage_aPodAfterTheEndIsFreed(t *testing.T) {
+func TestManage_podAfterTheEndLosesItsFinalizer(t *testing.T) {
 	w := newWorld(t, "completions: 1\nbackoffLimit: 0")
 	w.settle()
 	w.End("pod-1", 1)
@@ -299,8 +299,8 @@ func TestManage_aPodAfterTheEndIsFreed(t *testing.T) {
 	}
 }
 
-// A completed index counts once. A UID of its pod that an older controller has put into the
-// list adds nothing when the finalizer is removed.
+// A completed index counts once. If an older controller has put the UID of its pod into the
+// list, the removal of the finalizer adds nothing.
 func TestManage_indexedSuccessesAreNotCountedByUID(t *testing.T) {
 	job := specJob(t, "completions: 2\nparallelism: 2\ncompletionMode: Indexed")
 	job.Status = batchv1.JobStatus{

@@ -16,7 +16,7 @@ import (
 	"github.com/jobfate/jobfate/jobtest"
 )
 
-// A caller runs objects of its own kind as Jobs.
+// With the option OwnerKind, a caller runs custom resources as Jobs.
 func TestOptions_ownerKind(t *testing.T) {
 	kind := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Simulation"}
 	w := newWorld(t, "completions: 1", jobfate.OwnerKind(kind))
@@ -32,7 +32,7 @@ func TestOptions_ownerKind(t *testing.T) {
 	}
 }
 
-// The caps of UIDs in the lists, of created pods and of deleted surplus pods.
+// The caps limit the UIDs in the lists, the created pods and the deleted surplus pods.
 func TestOptions_caps(t *testing.T) {
 	for _, test := range []struct {
 		uncounted, changes           int
@@ -92,9 +92,9 @@ func TestOptions_workLeft(t *testing.T) {
 	}
 	expect("10 have ended", jobfate.Left{}, "2 pods active, parallelism 12, 10 of 12 succeeded", 0)
 	w.End(pods[10].UID, 0)
-	expect("11 have ended", jobfate.Left{Strip: 1}, "; 1 more pod to count", soon)
+	expect("11 have ended", jobfate.Left{Strip: 1}, "; 1 more finalizer to remove", soon)
 	w.End(pods[11].UID, 0)
-	expect("12 have ended", jobfate.Left{Strip: 2}, "; 2 more pods to count", soon)
+	expect("12 have ended", jobfate.Left{Strip: 2}, "; 2 more finalizers to remove", soon)
 	w.opts = []jobfate.Option{jobfate.MaxUncounted(12), jobfate.BatchPeriod(soon)}
 	expect("all are counted, and the end is left", jobfate.Left{}, "Reached expected number of succeeded pods", soon)
 }
@@ -110,9 +110,9 @@ func TestOptions_workLeftOfIndexes(t *testing.T) {
 	}
 }
 
-// A sync removes at most MaxRemovals finalizers, whether the pods have ended, the Job has ended,
-// or the Job is being deleted. All pods are counted at last, and the Job does not end before
-// that.
+// A sync removes at most MaxRemovals finalizers, whether the pods have ended, the Job has
+// ended, or the Job is being deleted. In the end all pods are counted, and the Job does not
+// end before that.
 func TestOptions_maxRemovals(t *testing.T) {
 	const most = 2
 	held := func(w *world) bool { return slices.ContainsFunc(w.Pods(), builtin.HasFinalizer) }
@@ -166,7 +166,7 @@ func TestOptions_withoutReplacementPolicy(t *testing.T) {
 		{[]jobfate.Option{jobfate.WithoutReplacementPolicy()}, 1, "none", `job_pods_creation_total{reason="new",status="succeeded"} 3`},
 	} {
 		w := newWorld(t, "completions: 2\nparallelism: 2\npodReplacementPolicy: Failed", test.opts...)
-		w.rules = nil // the referee does not know that the policy is switched off
+		w.rules = nil // the referee does not support turning off the policy
 		w.runAll()
 		w.Delete("pod-1", 30)
 		w.settle()

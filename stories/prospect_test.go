@@ -34,10 +34,10 @@ func TestExplanation_Prospect(t *testing.T) {
 		{"restarts count", two + "\nbackoffLimit: 1\ntemplate: {spec: {restartPolicy: OnFailure}}", func(*world) {}, explain.ProspectPossible,
 			"yes: 2 of 2 pods to go; at most 1 failure, 0 so far, or as many container restarts, 0 so far", ""},
 		{"indexes", perIndex, func(w *world) { w.runAll(); w.exitIndexes(0, 1) }, explain.ProspectPossible,
-			"yes: 2 of 3 indexes to go; each index is retried once at most", ""},
+			"yes: 2 of 3 indexes to go; at most 1 failure per index", ""},
 		{"indexes that may fail often", indexed + "\nbackoffLimitPerIndex: 4\nbackoffLimit: 3", func(w *world) { w.runAll() }, explain.ProspectPossible,
-			"yes: 3 of 3 indexes to go; each index is retried 4 times at most; at most 3 failures, 0 so far", ""},
-		{"the limit per index is switched off", perIndex, func(w *world) {
+			"yes: 3 of 3 indexes to go; at most 4 failures per index; at most 3 failures, 0 so far", ""},
+		{"the limit per index is turned off", perIndex, func(w *world) {
 			w.opts, w.rules = []jobfate.Option{jobfate.WithoutPerIndexBackoff()}, nil
 			w.runAll()
 			w.exitIndexes(1, 1)
@@ -56,10 +56,10 @@ func TestExplanation_Prospect(t *testing.T) {
 			"yes: 3 of 3 indexes to go, or fewer by the success policy; at most 6 failures, 0 so far", ""},
 		{"an index has failed, the success policy does not need it", indexed + "\nbackoffLimitPerIndex: 0\nsuccessPolicy: {rules: [{succeededIndexes: '1'}, {succeededCount: 2}]}",
 			func(w *world) { w.runAll(); w.exitIndexes(1, 1) }, explain.ProspectPossible,
-			"yes: index 1 has failed, but rule 1 of the success policy can still be met; no index is retried", ""},
+			"yes: index 1 has failed, but rule 1 of the success policy can still be met; at most 0 failures per index", ""},
 		{"an index has failed, the first rule does not need it", indexed + "\nbackoffLimitPerIndex: 0\nsuccessPolicy: {rules: [{succeededIndexes: '0'}]}",
 			func(w *world) { w.runAll(); w.exitIndexes(1, 1) }, explain.ProspectPossible,
-			"yes: index 1 has failed, but rule 0 of the success policy can still be met; no index is retried", ""},
+			"yes: index 1 has failed, but rule 0 of the success policy can still be met; at most 0 failures per index", ""},
 		{"an index has failed, the success policy needs it", indexed + "\nbackoffLimitPerIndex: 0\nsuccessPolicy: {rules: [{succeededIndexes: '1'}]}",
 			func(w *world) { w.runAll(); w.exitIndexes(1, 1) }, explain.ProspectOutOfReach,
 			"no: index 1 has failed; the Job fails when no other index is left to run", ""},
@@ -133,7 +133,7 @@ func TestExplanation_Waits(t *testing.T) {
 			w.Delete("pod-2", 30)
 			w.cache.ShowPod("pod-2")
 		}, "OwnWrite: the last status write to be observed\nPodsToFinish: 1 pod to finish\nPodsToTerminate 12:00:30: 1 pod to terminate, due by 12:00:30"},
-		{"the Job to be gone", "completions: 1\nactiveDeadlineSeconds: 60", func(w *world) { w.runAll(); w.DeleteJob(metav1.DeletePropagationForeground) },
+		{"the removal of the Job", "completions: 1\nactiveDeadlineSeconds: 60", func(w *world) { w.runAll(); w.DeleteJob(metav1.DeletePropagationForeground) },
 			"Deletion: the Job to be deleted\nPodsToFinish: 1 pod to finish"},
 		{"pods not observed", "completions: 1", func(w *world) { w.lag(false); w.sync() }, "PodsToBeObserved: 1 creation and 0 deletions to be observed"},
 		{"its own write", "completions: 1", func(w *world) { w.lag(true); w.sync() },

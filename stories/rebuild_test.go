@@ -14,8 +14,8 @@ import (
 	"github.com/jobfate/jobfate/backoff"
 )
 
-// A record in doubt is computed from the counted pods: the failures after the last success.
-// Running pods are not in it. A pod that is not counted yet is added.
+// A record in doubt is computed from the counted pods: it has the failures after the last
+// success. It ignores running pods and adds pods that are not counted yet.
 func TestBackoffInDoubt_whatItCounts(t *testing.T) {
 	job := specJob(t, "completions: 5\nparallelism: 5")
 	noon := job.CreationTimestamp.Time
@@ -44,9 +44,9 @@ func TestBackoffInDoubt_whatItCounts(t *testing.T) {
 		{"a success after a failure", []*corev1.Pod{pod(1, corev1.PodFailed, time.Second), pod(2, corev1.PodSucceeded, 2*time.Second)}, backoff.Record{Job: job.UID}},
 		{"a pod that runs", []*corev1.Pod{pod(1, corev1.PodRunning, 0)}, backoff.Record{Job: job.UID}},
 		{"a failure that is not counted yet", []*corev1.Pod{podIn(job, 1, corev1.PodFailed)}, newsOf(podIn(job, 1, corev1.PodFailed))},
-		// Two pods failed and were counted together. The controller was killed after it
-		// had removed one of the two finalizers, and restarts with a stale Job. So one pod
-		// counts as not counted yet, and the other one failed later or earlier.
+		// Two pods failed and were counted together. The controller was killed after it had
+		// removed one of the two finalizers, and restarts with a stale Job. So it treats
+		// one pod as not counted yet. The other one failed later or earlier.
 		{"a failure that is not counted yet, and a later one that is", []*corev1.Pod{pod(2, corev1.PodFailed, time.Second), podIn(job, 1, corev1.PodFailed)},
 			backoff.Record{Job: job.UID, Failures: 2, LastFailure: noon.Add(time.Second)}},
 		{"a failure that is not counted yet, and an earlier one that is", []*corev1.Pod{pod(2, corev1.PodFailed, -time.Second), podIn(job, 1, corev1.PodFailed)},
@@ -85,8 +85,9 @@ func TestBackoffInDoubt_podsBeyondCompletions(t *testing.T) {
 	}
 }
 
-// Without doubt, the last failure is the last one of the pods that are not counted yet, even if
-// the record has a later one because the clock was set back. So it is in 1.36.3.
+// A record that is not in doubt takes the last failure from the pods that are not counted
+// yet, even if it has a later time because the clock was set back. Kubernetes 1.36.3 does
+// the same.
 func TestBackoff_newsDecide(t *testing.T) {
 	job := specJob(t, "completions: 5\nparallelism: 5")
 	news := podIn(job, 1, corev1.PodFailed)
@@ -108,8 +109,8 @@ func TestBackoff_newsDecide(t *testing.T) {
 }
 
 // A Job is suspended, which deletes its pods without counting them, and resumed while they
-// still terminate. Nothing shows whether they were counted. The delay is that of one failure,
-// not of as many failures as there are pods.
+// are still terminating. A restarted controller cannot know whether they were counted. The
+// delay is that of one failure, not of one failure per pod.
 func TestBackoffInDoubt_podsThatTerminate(t *testing.T) {
 	job := specJob(t, "completions: 100\nparallelism: 100")
 	noon := job.CreationTimestamp.Time
@@ -125,7 +126,7 @@ func TestBackoffInDoubt_podsThatTerminate(t *testing.T) {
 	if !cmp.Equal(got.Backoff, want) || got.Requeue != 9*time.Second {
 		t.Errorf("got %+v, waiting %s, want %+v, waiting 9s", got.Backoff, got.Requeue, want)
 	}
-	// The time is that of the pod that was deleted last, whatever the order of the pods.
+	// The time is that of the pod that was deleted last, in any order of the pods.
 	later := metav1.NewTime(due.Add(5 * time.Second))
 	pods[50].DeletionTimestamp = &later
 	if got := mustDecide(t, jobfate.Snapshot{Job: job, Pods: pods, Now: noon.Add(6 * time.Second), BackoffInDoubt: true}); !got.Backoff.LastFailure.Equal(noon.Add(5 * time.Second)) {

@@ -18,9 +18,9 @@ func atMinute(minute int) metav1.Time {
 	return metav1.NewTime(time.Date(2026, 1, 1, 11, minute, 0, 0, time.UTC))
 }
 
-// Of two pods, one of them surplus, the one is deleted whose deletion loses less, whatever the
-// order of the pods.
-func TestRemoval_lesserOfTwo(t *testing.T) {
+// Of two pods, one of them surplus, the controller deletes the one whose deletion loses
+// less, in any order of the pods.
+func TestRemoval_choice(t *testing.T) {
 	readySince := func(since metav1.Time) func(*corev1.Pod) {
 		return func(pod *corev1.Pod) {
 			pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: since}}

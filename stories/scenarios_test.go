@@ -20,18 +20,19 @@ import (
 	"github.com/jobfate/jobfate/internal/decidetest"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write what the scenarios come to into testdata")
+var rewrite = flag.Bool("rewrite", false, "write the actual outputs of the scenarios to testdata")
 
-// TestScenarios plays the stories in testdata. A story is a list of commands. A command
-// that prints something is followed by its output:
+// TestScenarios runs the stories in testdata. A story is a list of commands. A command that
+// has output is followed by the output:
 //
 //	command argument key=value
 //	further input, if the command takes any
 //	----
 //	the output, up to an empty line
 //
-// Lines that begin with # are comments, which quote the sentences that are checked. With -rewrite
-// the test writes the outputs to the files. The command "expect" fails the test even then.
+// Lines that begin with # are comments. They quote the sentences that the story checks.
+// With -rewrite the test writes the outputs to the files. The command "expect" fails the
+// test even then.
 func TestScenarios(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -53,7 +54,7 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-// play plays a scenario and returns it with the actual outputs.
+// play runs a scenario and returns it with the actual outputs.
 func play(t *testing.T, text string) string {
 	w := &world{}
 	var out []string
@@ -171,7 +172,8 @@ func orNone(lines []string) []string {
 	return lines
 }
 
-// reconcile syncs, and returns what the controller did, when it syncs again, and its explanation.
+// reconcile runs a sync, and returns the writes of the controller, the time of the next
+// sync, and the explanation.
 func (w *world) reconcile(t *testing.T, c command) []string {
 	t.Helper()
 	for _, kind := range []faultKind{crashBefore, crashAfter, refuse, lose} {
@@ -195,7 +197,7 @@ func (w *world) reconcile(t *testing.T, c command) []string {
 	return append(out, fmt.Sprintf("%s: %s", explain.Of(w.last).Job().Code, explain.Of(w.last).Job().Text))
 }
 
-// joined puts consecutive removals of finalizers into one line.
+// joined joins consecutive removals of finalizers into one line.
 func joined(log []string) (lines []string) {
 	for _, line := range log {
 		verb, pod, _ := strings.Cut(line, " ")
@@ -225,13 +227,13 @@ func (w *world) setOptions(t *testing.T, names []string) {
 		}
 		w.opts = append(w.opts, opt)
 		if strings.HasPrefix(name, "Without") {
-			w.rules = nil // the referee does not know that the feature is switched off
+			w.rules = nil // the referee does not support turning off the feature
 		}
 	}
 }
 
-// move changes pods. They are named p1, p2 and so on, or all, or by an index, which means its
-// newest pod that has not ended.
+// move changes pods. The command names them p1, p2 and so on, or all, or by an index, for
+// the newest pod of the index that has not ended.
 func (w *world) move(t *testing.T, c command) {
 	t.Helper()
 	for _, uid := range w.named(t, c.Fields[1:]) {
@@ -276,7 +278,7 @@ func (w *world) named(t *testing.T, fields []string) (uids []types.UID) {
 	return uids
 }
 
-// expect compares the status with what a specification says.
+// expect compares the status with the values that a specification requires.
 func (w *world) expect(t *testing.T, c command) {
 	t.Helper()
 	is := map[string]string{"pods": fmt.Sprint(len(w.alive()))}

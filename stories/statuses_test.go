@@ -20,7 +20,7 @@ func TestInput_contradictoryStatuses(t *testing.T) {
 	}{
 		{"more ready than active", batchv1.JobStatus{Active: 1, Ready: ptrTo[int32](5)}, "Complete"},
 		{"more counted than completions", batchv1.JobStatus{Succeeded: 9}, "Complete"},
-		{"resumed and never suspended", batchv1.JobStatus{Conditions: []batchv1.JobCondition{{Type: batchv1.JobSuspended, Status: corev1.ConditionFalse}}}, "Complete"},
+		{"resumed but never suspended", batchv1.JobStatus{Conditions: []batchv1.JobCondition{{Type: batchv1.JobSuspended, Status: corev1.ConditionFalse}}}, "Complete"},
 		{"suspended and started", batchv1.JobStatus{StartTime: &at, Conditions: []batchv1.JobCondition{{Type: batchv1.JobSuspended, Status: corev1.ConditionTrue}}}, "Complete"},
 		{"failed indexes without a limit per index", batchv1.JobStatus{FailedIndexes: ptrTo("1")}, "Complete"},
 		{"a completion time, but not complete", batchv1.JobStatus{StartTime: &at, CompletionTime: &at}, "Complete"},

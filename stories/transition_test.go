@@ -75,7 +75,7 @@ func migrate(t *rapid.T, c *cluster.Cluster) {
 		case corev1.PodFailed:
 			c.End(uid, 1)
 		}
-		// The legacy algorithm has counted the pod, which may be gone since.
+		// The legacy algorithm has counted the pod, which may be gone now.
 		switch counted := rapid.Bool().Draw(t, "counted"); {
 		case !counted:
 		case phase == corev1.PodFailed:

@@ -26,8 +26,8 @@ import (
 // builtin are the keys of the built-in Job controller.
 var builtin keys.Keys
 
-// world is a cluster with one Job, a controller that carries out the decisions of jobfate, and a
-// log of what it does. A referee checks its writes.
+// world is a cluster with one Job, a controller that carries out the decisions of jobfate,
+// and a log of its writes. A referee checks the writes.
 type world struct {
 	*cluster.Cluster
 	t      testing.TB
@@ -35,7 +35,7 @@ type world struct {
 	caller *cluster.Caller
 	cache  *cluster.Cache
 	lags   bool // the cache of pods is not updated
-	jobToo bool // nor is the cache of Jobs
+	jobToo bool // the cache of Jobs is not updated either
 
 	fault   fault
 	struck  faultKind // the fault of the last write, if any
@@ -48,7 +48,7 @@ type world struct {
 	ghost referee.Ghost
 	rules *referee.Rules // nil if the referee cannot know the rules
 
-	recordedEvents, recordedMetrics int // how many of the sync are recorded
+	recordedEvents, recordedMetrics int // how many events and metrics of the sync are recorded
 
 	log     []string
 	metrics map[string]int64
@@ -67,7 +67,7 @@ const (
 	crashBefore faultKind = "crash-before"
 	crashAfter  faultKind = "crash-after"
 	refuse      faultKind = "refuse" // the write has no effect and fails
-	lose        faultKind = "lose"   // the write has its effect, but returns an error
+	lose        faultKind = "lose"   // the write takes effect but returns an error
 )
 
 var faults = map[faultKind]cluster.Fault{
@@ -98,7 +98,7 @@ func (w *world) begin(t testing.TB, manifest string, opts ...jobfate.Option) {
 	w.restart()
 }
 
-// restart replaces the controller by one that remembers nothing.
+// restart replaces the controller by one with an empty memory.
 func (w *world) restart() {
 	w.caller = cluster.NewCaller(w.opts...)
 	w.caller.Progress = w.progress
@@ -136,8 +136,8 @@ func (w *world) recordMetric(m jobfate.Metric) {
 
 func (w *world) dead() bool { return w.struck == crashBefore || w.struck == crashAfter }
 
-// watch ends the test if the API server rejects a status, because jobfate promises that it never
-// does.
+// watch fails the test if the API server rejects a status. jobfate must never write such a
+// status.
 func (w *world) watch(s cluster.Step) {
 	w.t.Helper()
 	if s.Refused != nil {
@@ -169,7 +169,7 @@ func reads(r *cluster.Request) bool {
 	return r.Verb == cluster.Get || r.Verb == cluster.List || r.Verb == cluster.GetPod
 }
 
-// Sync syncs the caller, and logs every write.
+// Sync runs a sync of the caller, and logs every write.
 func (w *world) Sync(client *cluster.Client) (time.Duration, error) {
 	send := client.Send
 	client.Send = func(r *cluster.Request) (cluster.Answer, error) {
@@ -237,7 +237,8 @@ func (w *world) describe(r *cluster.Request) string {
 	return "free " + nickUID(r.UID) // its Job is gone
 }
 
-// sync syncs once. It reports whether the controller sent a write, so that another sync is due.
+// sync runs one sync. It reports whether another sync is due because the controller sent a
+// write.
 func (w *world) sync() (again bool) {
 	w.t.Helper()
 	w.catchUp()
@@ -277,8 +278,8 @@ func (w *world) lag(jobToo bool) {
 	w.lags, w.jobToo = true, jobToo
 }
 
-// stale runs all pods, ends one of them successfully, and stores the status that records it. The
-// cache still shows the Job before that.
+// stale runs all pods, lets one of them succeed, and stores the status that records it. The
+// cache still shows the Job before that write.
 func (w *world) stale(uid types.UID) {
 	w.runAll()
 	w.lag(true)
@@ -314,7 +315,7 @@ func (w *world) counted() (lines []string) {
 	return lines
 }
 
-// settle syncs until the controller writes nothing more, without moving the clock.
+// settle syncs until the controller sends no more writes, without advancing the clock.
 func (w *world) settle() {
 	w.t.Helper()
 	for range 50 {
@@ -322,17 +323,17 @@ func (w *world) settle() {
 			return
 		}
 	}
-	w.t.Fatalf("the syncs do not end:\n%s", strings.Join(w.log, "\n"))
+	w.t.Fatalf("the controller does not stop writing:\n%s", strings.Join(w.log, "\n"))
 }
 
-// advance moves the clock.
+// advance advances the clock.
 func (w *world) advance(d time.Duration) { w.Now = w.Now.Add(d) }
 
-// wait moves the clock to the next sync, and settles.
+// wait advances the clock to the next sync, and settles.
 func (w *world) wait() {
 	w.t.Helper()
 	if w.next.IsZero() {
-		w.t.Fatalf("there is nothing to wait for:\n%s", strings.Join(w.log, "\n"))
+		w.t.Fatalf("no sync is due:\n%s", strings.Join(w.log, "\n"))
 	}
 	w.Now = w.next
 	w.settle()
@@ -363,7 +364,7 @@ func (w *world) ofIndex(index int32) types.UID {
 	return ""
 }
 
-// exitIndexes ends the pods of some indexes.
+// exitIndexes ends the pods of some indexes with an exit code.
 func (w *world) exitIndexes(code int32, indexes ...int32) {
 	w.t.Helper()
 	for _, i := range indexes {

@@ -9,7 +9,7 @@ import (
 	"github.com/jobfate/jobfate/internal/vectors"
 )
 
-// goalsOf are each two things that happen in one sync or in a sync and the next.
+// goalsOf returns all pairs of events in one sync or in two consecutive syncs.
 func goalsOf(d *vectors.Dialogue) map[string]bool {
 	goals, before := map[string]bool{}, []string(nil)
 	for _, sync := range happenings(d) {
@@ -29,7 +29,7 @@ func goalsOf(d *vectors.Dialogue) map[string]bool {
 	return goals
 }
 
-// happenings are what happens in each sync of a dialogue.
+// happenings returns the events of each sync of a dialogue.
 func happenings(d *vectors.Dialogue) (syncs [][]string) {
 	asked, open := map[uint64]string{}, map[uint64]bool{}
 	add := func(what string) {
@@ -97,7 +97,7 @@ func happenings(d *vectors.Dialogue) (syncs [][]string) {
 // unusual reports whether an answer is missing, late or an error.
 func unusual(what string) bool { return strings.ContainsAny(what, ":,") }
 
-// purpose says what a request is for.
+// purpose returns the purpose of a request.
 func purpose(r *vectors.Request) string {
 	patch := string(r.Patch)
 	switch {

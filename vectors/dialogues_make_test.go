@@ -19,18 +19,19 @@ import (
 	"github.com/jobfate/jobfate/internal/vectors"
 )
 
-var makeVectors = flag.Bool("vectors", false, "write the file of dialogues anew")
+var makeVectors = flag.Bool("vectors", false, "regenerate the file of dialogues")
 
-// How many lifetimes of Jobs the dialogues are taken from, and the most syncs of a dialogue.
+// The number of lifetimes from which the dialogues are taken, and the maximum number of
+// syncs of a dialogue.
 const (
 	lifetimes     = 300
 	mostSyncs     = 12
 	dialoguesFile = "dialogues/dialogues.jsonl"
 )
 
-// TestMakeDialogues writes the file of dialogues, if it is asked to. It records the Machines of
-// random lifetimes, and keeps for each two things that happen in one sync, or in a sync and the
-// next, the smallest dialogue in which they do.
+// TestMakeDialogues regenerates the file of dialogues with the flag -vectors. It records
+// the Machines of random lifetimes. For each pair of events in one sync or in two
+// consecutive syncs, it keeps the smallest dialogue with that pair.
 func TestMakeDialogues(t *testing.T) {
 	if !*makeVectors {
 		t.Skip("only with -vectors")
@@ -60,7 +61,7 @@ func TestMakeDialogues(t *testing.T) {
 	t.Logf("%d dialogues show %d goals", len(lines), len(smallest))
 }
 
-// prefixes returns for each goal of a dialogue the text of its beginning up to there.
+// prefixes returns, for each goal of a dialogue, the text of the dialogue up to that goal.
 func prefixes(t *testing.T, d *vectors.Dialogue) map[string]string {
 	texts := map[string]string{}
 	for i, s := range d.Steps {
@@ -90,8 +91,8 @@ type candidate struct {
 	goals map[string]bool
 }
 
-// shorten takes away from a dialogue the syncs without which the others do the same and the goal
-// is still there.
+// shorten removes syncs from a dialogue if the other syncs stay the same without them and
+// the goal remains.
 func shorten(t *testing.T, is, goal string) *candidate {
 	d := new(vectors.Dialogue)
 	if err := json.Unmarshal([]byte(is), d); err != nil {
@@ -109,7 +110,8 @@ func shorten(t *testing.T, is, goal string) *candidate {
 	return &candidate{text(t, d), goalsOf(d)}
 }
 
-// cover returns dialogues that show all goals: first those that show most for their length.
+// cover returns dialogues that together show all goals. It picks first the dialogues with
+// the most goals for their length.
 func cover(candidates []*candidate) (lines []string) {
 	worth := func(c *candidate) float64 { return float64(len(c.goals)) / float64(len(c.text)) }
 	for {
@@ -125,8 +127,8 @@ func cover(candidates []*candidate) (lines []string) {
 	}
 }
 
-// without returns steps without a sync, but with what is fed there. The requests behind are
-// numbered anew.
+// without returns the steps without one sync, but with the pods that were fed in it. It
+// renumbers the later requests.
 func without(steps []vectors.Step, sync int) (rest []vectors.Step) {
 	at, number := -1, map[uint64]uint64{}
 	for _, s := range steps {
@@ -154,7 +156,7 @@ func without(steps []vectors.Step, sync int) (rest []vectors.Step) {
 	return rest
 }
 
-// mentioned are the objects that the steps of a dialogue mention.
+// mentioned returns the objects to which the steps of a dialogue refer.
 func mentioned(d *vectors.Dialogue) (map[string]*batchv1.Job, map[string]*corev1.Pod) {
 	jobs, pods := map[string]*batchv1.Job{}, map[string]*corev1.Pod{}
 	add := func(job string, versions ...string) {

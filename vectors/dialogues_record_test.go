@@ -39,20 +39,21 @@ func record(t *testing.T, seed uint64) (all []*vectors.Dialogue) {
 	return all
 }
 
-// recorder is a controller that records what its Machine and the API server say.
+// recorder is a controller that records the requests of its Machine and the answers of the
+// API server.
 type recorder struct {
 	*vectors.Dialogue
 	*testing.T
 	machine *jobfate.Machine
 	dice    *rand.Rand
 	feeding bool
-	fed     map[string]string // the versions of the pods that the Machine was fed with
+	fed     map[string]string // the versions of the pods that were fed to the Machine
 	held    []vectors.Answer  // answers that arrive late
 	syncs   int
-	all     *[]*vectors.Dialogue // those of orphans are added
+	all     *[]*vectors.Dialogue // also gets the dialogues about orphans
 }
 
-// step plays a step, and records it with what the Machine does.
+// step performs a step, and records it with the reaction of the Machine.
 func (r *recorder) step(s vectors.Step) vectors.Step {
 	s, err := r.Play(r.machine, s)
 	if err != nil {
@@ -78,7 +79,7 @@ func (r *recorder) Sync(client *cluster.Client) (time.Duration, error) {
 	return r.drive(client)
 }
 
-// drive sends the requests of the Machine, until it has none.
+// drive sends the requests of the Machine until there are no more.
 func (r *recorder) drive(client *cluster.Client) (time.Duration, error) {
 	for {
 		s := r.step(vectors.Step{})
@@ -93,7 +94,7 @@ func (r *recorder) drive(client *cluster.Client) (time.Duration, error) {
 	}
 }
 
-// free frees orphans, each with a Machine and a dialogue of its own.
+// free removes the finalizers of orphans, each with a separate Machine and dialogue.
 func (r *recorder) free(client *cluster.Client) error {
 	of := len(jobfate.OrphansIn(client.Pods, client.Jobs))
 	for at := range of {
@@ -114,7 +115,7 @@ func (r *recorder) free(client *cluster.Client) error {
 	return nil
 }
 
-// begin returns what the caches show.
+// begin returns the content of the caches.
 func (r *recorder) begin(v *cluster.View) *vectors.Begin {
 	b := &vectors.Begin{Now: v.Now, JobsVersion: v.JobsVersion, PodsVersion: v.PodsVersion, Barrier: v.Barrier, Fed: r.fed != nil}
 	if v.Job != nil {
@@ -140,8 +141,8 @@ func (r *recorder) begin(v *cluster.View) *vectors.Begin {
 	return b
 }
 
-// send sends a request, and gives the Machine the answer now, later or never. It returns an
-// error if the sync cannot go on.
+// send sends a request, and passes the answer to the Machine now, later or never. It
+// returns an error if the sync cannot continue.
 func (r *recorder) send(client *cluster.Client, q vectors.Request) error {
 	if r.dice.IntN(100) == 0 {
 		return cluster.ErrGivenUp
@@ -219,7 +220,7 @@ func (r *recorder) answer(a *vectors.Answer, object runtime.Object) {
 	}
 }
 
-// job and pod keep an object as it reads after it was sent, and return its version.
+// job and pod store an object as it is after encoding and decoding, and return its version.
 func (r *recorder) job(job *batchv1.Job) string {
 	if r.Jobs[job.ResourceVersion] == nil {
 		r.Jobs[job.ResourceVersion] = sent(r.T, job)

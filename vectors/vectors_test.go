@@ -1,4 +1,4 @@
-// Package vectors has no code, but the test that jobfate does what the cases in this
+// Package vectors has only tests. They check that jobfate behaves as the cases in this
 // folder say.
 package vectors
 
@@ -19,15 +19,15 @@ import (
 	"github.com/jobfate/jobfate/internal/vectors"
 )
 
-// atLeast is how many cases there are to be, and room how many bytes they may take.
-// When enough have failed the others are not tried.
+// atLeast is the minimum number of cases, and room the maximum number of bytes. After
+// enough failures the other cases are skipped.
 const (
 	atLeast = 2000
 	room    = 8_000_000
 	enough  = 10
 )
 
-// TestFunctions checks of every case of a function what jobfate returns.
+// TestFunctions checks the result of jobfate for every case of a function.
 func TestFunctions(t *testing.T) {
 	found, failed := map[string]bool{}, 0
 	for line, err := range vectors.Lines[vectors.Call]("functions/*.jsonl") {
@@ -42,18 +42,18 @@ func TestFunctions(t *testing.T) {
 		}
 		t.Errorf("%s(%s): %v\nwant %s\ngot  %s", c.Function, c.In, err, c.Jobfate, got)
 		if failed++; failed == enough {
-			t.Fatalf("%d cases have failed, and no more are tried", failed)
+			t.Fatalf("%d cases have failed; the others are skipped", failed)
 		}
 	}
 	for name := range vectors.Functions {
 		if !found[name] {
-			t.Errorf("there is no case of %s", name)
+			t.Errorf("there is no case for %s", name)
 		}
 	}
 }
 
-// TestDialogues checks of every dialogue what a Machine asks for, and what it returns, and that
-// every request is in one of them.
+// TestDialogues checks the requests and results of a Machine in every dialogue, and that
+// every verb is in some dialogue.
 func TestDialogues(t *testing.T) {
 	failed, shown := 0, map[string]bool{}
 	for line, err := range vectors.Lines[vectors.Dialogue]("dialogues/*.jsonl") {
@@ -66,13 +66,13 @@ func TestDialogues(t *testing.T) {
 		if problem := replay(t, line.Case); problem != "" {
 			t.Errorf("%s: %s", line.Case.ID, problem)
 			if failed++; failed == enough {
-				t.Fatalf("%d dialogues have failed, and no more are tried", failed)
+				t.Fatalf("%d dialogues have failed; the others are skipped", failed)
 			}
 		}
 	}
 	for v := jobfate.GetJob; v <= jobfate.PatchStatus; v++ {
 		if v != jobfate.PatchPod && !shown[v.String()] {
-			t.Errorf("no dialogue has a request to %s", v)
+			t.Errorf("no dialogue has the request %s", v)
 		}
 	}
 	for _, what := range []string{"adopt", "release", "strip", "untrack", "orphans"} {
@@ -82,11 +82,11 @@ func TestDialogues(t *testing.T) {
 	}
 }
 
-// replay says where a Machine departs from a dialogue; nothing if it does not.
+// replay describes where a Machine differs from a dialogue; empty if it does not.
 func replay(t *testing.T, d *vectors.Dialogue) string {
 	m := d.Machine()
 	if m == nil {
-		return "there is another number of Machines for the orphans"
+		return "the number of Machines for orphans differs"
 	}
 	for i, s := range d.Steps {
 		got, err := d.Play(m, s)
@@ -100,31 +100,31 @@ func replay(t *testing.T, d *vectors.Dialogue) string {
 	return ""
 }
 
-// TestCases checks of every case what jobfate does, write by write, and that the one that
-// README.md shows is among them.
+// TestCases checks the writes of jobfate in every case, and that the case in README.md is
+// one of them.
 func TestCases(t *testing.T) {
 	ids, size, failed := map[string]bool{}, 0, 0
 	shown, found := shownCase(t), false
 	for c, line := range cases(t) {
 		found = found || bytes.Equal(line, shown)
 		if size += len(line); ids[c.ID] {
-			t.Errorf("there are two cases %s", c.ID)
+			t.Errorf("two cases have the id %s", c.ID)
 		}
 		ids[c.ID] = true
 		if failed += check(t, c); failed == enough {
-			t.Fatalf("%d cases have failed, and no more are tried", failed)
+			t.Fatalf("%d cases have failed; the others are skipped", failed)
 		}
 	}
 	if !found {
-		t.Errorf("no file has the case that README.md shows:\n%s", shown)
+		t.Errorf("no file has the case in README.md:\n%s", shown)
 	}
 	if len(ids) < atLeast || size > room {
 		t.Errorf("%d cases in %d bytes; want at least %d in at most %d", len(ids), size, atLeast, room)
 	}
 }
 
-// TestPairs checks that every pair of features is in a case, but for those that
-// pairs.json lists.
+// TestPairs checks that every pair of features is in a case, except for the pairs in
+// pairs.json.
 func TestPairs(t *testing.T) {
 	var list struct{ Never map[string][]string }
 	data, err := os.ReadFile("pairs.json")
@@ -145,8 +145,8 @@ func TestPairs(t *testing.T) {
 	}
 }
 
-// pairs are all features, and those that are in one case. They are read once for all runs
-// of the tests, since none changes them.
+// pairs returns all features, and the pairs that are together in a case. It reads them once
+// for all runs of the tests, which do not change them.
 func pairs(t *testing.T) (features []string, together map[[2]string]bool) {
 	t.Helper()
 	once.Do(func() {
@@ -176,7 +176,7 @@ var (
 	}
 )
 
-// shownCase is the case that README.md shows.
+// shownCase returns the case in README.md.
 func shownCase(t *testing.T) []byte {
 	t.Helper()
 	readme, err := os.ReadFile("README.md")
@@ -192,7 +192,7 @@ func shownCase(t *testing.T) []byte {
 	return shown.Bytes()
 }
 
-// cases are the cases of all files with their lines.
+// cases returns an iterator over the cases of all files with their lines.
 func cases(t *testing.T) func(func(*vectors.Case, []byte) bool) {
 	t.Helper()
 	return func(yield func(*vectors.Case, []byte) bool) {
@@ -220,7 +220,7 @@ func check(t *testing.T, c *vectors.Case) int {
 	return 1
 }
 
-// difference says what jobfate does otherwise than a case says; nothing if all is well.
+// difference describes how jobfate differs from a case; empty if it does not.
 func difference(t *testing.T, c *vectors.Case) string {
 	got, err := c.Run()
 	switch {
@@ -237,8 +237,8 @@ func difference(t *testing.T, c *vectors.Case) string {
 	return decides(t, c)
 }
 
-// decides checks that Decide alone says the same as the Machine does, where it can: it
-// knows nothing of what is pending, or of faults.
+// decides checks that Decide returns the same as the Machine, except for pending writes and
+// faults, which are not part of its input.
 func decides(t *testing.T, c *vectors.Case) string {
 	s := &c.Snapshot
 	if text(t, s.Pending) != "{}" || text(t, c.Faults) != "{}" {
@@ -256,10 +256,10 @@ func decides(t *testing.T, c *vectors.Case) string {
 	}
 	want := *c.Jobfate
 	want.Writes = decided(want.Writes, d.Status != nil)
-	want.Events, want.Metrics, want.Finished = nil, nil, false // also of the second status
+	want.Events, want.Metrics, want.Finished = nil, nil, false // they include those of the second status
 	got := vectors.Outcome{Writes: writes(d), Requeue: d.Requeue.Milliseconds(), Action: d.Action, Left: vectors.Left(d.Left)}
 	if got.Backoff = vectors.BackoffOf(d.Backoff); ended(d) {
-		got.Backoff = want.Backoff // it goes when the Job has ended
+		got.Backoff = want.Backoff // the Machine drops it when the Job has ended
 	}
 	if want, got := text(t, want), text(t, got); want != got {
 		return "Decide, -want +got:\n" + cmp.Diff(want, got)
@@ -267,8 +267,8 @@ func decides(t *testing.T, c *vectors.Case) string {
 	return ""
 }
 
-// decided returns the writes without the status that follows once finalizers are gone,
-// and without patches.
+// decided returns the writes without patches, and without the status that follows the
+// removal of finalizers.
 func decided(all []vectors.Write, storesFirst bool) (first []vectors.Write) {
 	for _, w := range all {
 		w.Patch = nil
@@ -283,10 +283,11 @@ func decided(all []vectors.Write, storesFirst bool) (first []vectors.Write) {
 	return first
 }
 
-// ended reports whether the Job had ended before the decision. Its pods are only freed.
+// ended reports whether the Job had ended before the decision. Such a decision only removes
+// finalizers.
 func ended(d jobfate.Decision) bool { return d.Action == "" }
 
-// writes are those that a decision asks for.
+// writes returns the writes of a decision.
 func writes(d jobfate.Decision) []vectors.Write {
 	var w vectors.Writes
 	for _, claim := range d.Claim {

@@ -13,17 +13,17 @@
 // computes with sets of completion indexes. No command changes anything or connects to a
 // cluster. docs/command.md has examples.
 //
-// A controller remembers failures from one decision to the next. The command computes them
-// from the pods in the input.
+// A controller keeps a backoff record from one decision to the next. The command computes the
+// record from the pods in the input.
 //
 // This package itself knows nothing of Jobs: it only runs internal/cli.
 //
 // # Exit status
 //
 //	0    done, accepted
-//	1    the input cannot be read, or is no valid input for a decision
-//	2    usage
-//	3    the answer is no: rejected, not contained, no such index
+//	1    the input cannot be read, or is invalid
+//	2    wrong usage
+//	3    negative result: rejected, not contained, no next index
 //	130  interrupted, after printing the results so far
 //
 // With --exit-status, explain returns 3 for a Job that waits, 4 for a Job that is on hold

@@ -7,8 +7,8 @@ import (
 	"github.com/jobfate/jobfate/internal/cli"
 )
 
-// Most of the input is kept, so the garbage collector runs less often than by default, until
-// the heap reaches a limit above which memory matters more than time.
+// Most of the input stays in memory, so the garbage collector runs less often than by default. Above
+// a limit of the heap it runs more often, because memory then matters more than time.
 const (
 	softLimit      = 3 << 30
 	garbagePercent = 150

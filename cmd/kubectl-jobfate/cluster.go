@@ -20,7 +20,7 @@ import (
 
 // cluster holds the objects of a cluster that a selection of Jobs needs.
 type cluster struct {
-	name      string // of the Job; empty for a list
+	name      string // the name of the Job; empty for a list
 	namespace string // empty: all namespaces
 
 	jobs   *table[*kubefile.Manifest]
@@ -29,7 +29,7 @@ type cluster struct {
 	nodes  *table[*corev1.Node]
 }
 
-// connect returns the cluster that the flags name. Nothing is read yet.
+// connect returns the cluster that the flags name, without reading from it.
 func (p *program) connect(s selection) (*cluster, error) {
 	config, err := p.flags.ToRESTConfig()
 	if err != nil {
@@ -159,7 +159,7 @@ func (c *cluster) podLabels(jobs []*kubefile.Manifest) string {
 	return label
 }
 
-// uidLabel returns the label that the generated selector of a Job uses; empty if the selector
+// uidLabel returns the label that the generated selector of a Job uses. It is empty if the selector
 // is not generated.
 func uidLabel(job *batchv1.Job) string {
 	for _, label := range []string{batchv1.ControllerUidLabel, "controller-uid"} { // the latter before Kubernetes 1.27
@@ -208,7 +208,7 @@ func keepJob(object runtime.Object) (*kubefile.Manifest, bool, error) {
 	return in.Jobs[0], true, nil
 }
 
-// keepPod drops the parts of a pod that do not influence decisions, which are most of it.
+// keepPod drops the parts of a pod that do not influence decisions. These are most of the pod.
 func keepPod(object runtime.Object) (*corev1.Pod, bool, error) {
 	pod := object.(*corev1.Pod)
 	pod.ManagedFields = nil

@@ -43,7 +43,7 @@ func (s *selection) named(args []string) error {
 	return nil
 }
 
-// command returns the root command, which is explain, with its subcommands.
+// command returns the root command, which explains Jobs, with its subcommands.
 func (p *program) command() *cobra.Command {
 	root := p.explain()
 	root.SetOut(p.env.Stdout)
@@ -116,7 +116,7 @@ worst.`,
 	return command
 }
 
-// look explains what was read: one Job, or a list.
+// look explains the objects that were read: one Job, or a list.
 func look(env cli.Environment, x *cli.Explain, name string, in cli.Objects) (*cli.View, error) {
 	if name == "" {
 		return x.List(env, in)

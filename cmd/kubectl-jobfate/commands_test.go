@@ -153,9 +153,9 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-// TestCompletionDoesNotWait checks that completion does not wait long for a server that does not
+// TestCompletion_slowServer checks that completion does not wait long for a server that does not
 // answer.
-func TestCompletionDoesNotWait(t *testing.T) {
+func TestCompletion_slowServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)
 		s.suspended("default", "one", nil)

@@ -2,11 +2,11 @@
 //
 //	kubectl jobfate                    the Jobs that need attention, worst first
 //	kubectl jobfate NAME               what the Job controller does next for a Job, and why
-//	kubectl jobfate simulate NAME      the rest of its life, in virtual time
-//	kubectl jobfate validate NAME      which of its fields the API server would reject
+//	kubectl jobfate simulate NAME      how the Job continues, in virtual time
+//	kubectl jobfate validate NAME      which fields of the Job the API server would reject
 //
-// It reads from the cluster what the command jobfate reads from files. The output and the
-// exit status are the same. It changes nothing. docs/command.md has examples.
+// It does the same as the command jobfate, but reads from the cluster instead of files. The output
+// and the exit status are the same. It changes nothing. docs/command.md has examples.
 //
 // The package knows no rule for Jobs: it reads objects from a cluster and passes them to
 // internal/cli.

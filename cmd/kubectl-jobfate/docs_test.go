@@ -36,7 +36,7 @@ func TestDocs(t *testing.T) {
 		return
 	}
 	if diff := cmp.Diff(string(text), got); diff != "" {
-		t.Errorf("%s (-want +got; go -C cmd/kubectl-jobfate test -update takes what was got):\n%s", page, diff)
+		t.Errorf("%s (-want +got; go -C cmd/kubectl-jobfate test -update accepts the new output):\n%s", page, diff)
 	}
 }
 
@@ -66,9 +66,9 @@ func (s *stage) play(block string) string {
 	return b.String()
 }
 
-// TestDocsNameFlags checks that the docs mention the plugin's own flags. Another test checks the
+// TestDocs_flags checks that the docs mention the plugin's own flags. Another test checks the
 // flags of the command jobfate. Those of kubectl need no documentation here.
-func TestDocsNameFlags(t *testing.T) {
+func TestDocs_flags(t *testing.T) {
 	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)

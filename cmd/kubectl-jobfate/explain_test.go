@@ -28,7 +28,7 @@ var ruleNames = map[string]*strings.Replacer{
 	"managed-elsewhere": strings.NewReplacer(`{"action":"FailJob"`, `{"name":"OutOfMemory","action":"FailJob"`),
 }
 
-func TestPrintsWhatTheCommandPrints(t *testing.T) {
+func TestSameOutputAsTheCommand(t *testing.T) {
 	for _, g := range goldens {
 		t.Run(g.golden, func(t *testing.T) {
 			s := newStage(t)

@@ -34,7 +34,7 @@ func jobsOf(text string) (names []string) {
 	return names
 }
 
-func TestListsTheWorstFirst(t *testing.T) {
+func TestListOrder(t *testing.T) {
 	s := loadAll(t)
 	status, text, stderr := s.run("--exit-status")
 	want := []string{"default/resize", "default/import", "default/train", "default/nightly", "default/crawl"}
@@ -62,7 +62,7 @@ func TestListsTheWorstFirst(t *testing.T) {
 	}
 }
 
-func TestSelectsJobs(t *testing.T) {
+func TestSelection(t *testing.T) {
 	s := loadAll(t)
 	s.suspended("elsewhere", "crawl", map[string]string{"team": "a"})
 	s.suspended("default", "other", map[string]string{"team": "a"})

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/term"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
-	_ "k8s.io/client-go/plugin/pkg/client/auth" // the ways to log in that kubectl has
+	_ "k8s.io/client-go/plugin/pkg/client/auth" // the authentication plugins of kubectl
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
@@ -30,14 +30,14 @@ func main() {
 	os.Exit(p.run(ctx, os.Args[1:]))
 }
 
-// silence drops the logs of clients and the warnings of servers. They would be written
-// unescaped, and into the text.
+// silence drops the logs of clients and the warnings of servers. They would appear unescaped, in the
+// middle of the output.
 func silence() {
 	klog.SetLogger(klog.Logger{})
 	rest.SetDefaultWarningHandler(rest.NoWarnings{})
 }
 
-// sizeOf returns the size of a terminal; 80 × 24 if it is unknown.
+// sizeOf returns the size of a terminal, or 80 × 24 if it is unknown.
 func sizeOf(terminal int) (width, height int) {
 	width, height, err := term.GetSize(terminal)
 	if err != nil || width == 0 || height == 0 {
@@ -50,7 +50,7 @@ func sizeOf(terminal int) (width, height int) {
 type program struct {
 	env   cli.Environment
 	flags *genericclioptions.ConfigFlags
-	size  func() (width, height int) // of the terminal; nil if there is none
+	size  func() (width, height int) // the size of the terminal; nil if there is none
 }
 
 // run runs the command that the arguments name and returns the exit status.

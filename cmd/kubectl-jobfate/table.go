@@ -33,7 +33,7 @@ type client[L runtime.Object] interface {
 // cluster as the store of a reflector.
 type table[T any] struct {
 	resource string
-	// keep returns the needed part of an object; false if the object is not needed.
+	// keep returns the needed part of an object, or false if the object is not needed.
 	keep func(runtime.Object) (T, bool, error)
 	// labels and fields select the objects.
 	labels, fields string
@@ -41,7 +41,7 @@ type table[T any] struct {
 
 	mu      sync.Mutex
 	objects map[string]T // by namespace and name
-	failure error        // of the last request; nil if it succeeded
+	failure error        // the error of the last request; nil if it succeeded
 
 	changed func()
 	fail    func(error)   // is called if the table cannot follow the cluster
@@ -88,7 +88,7 @@ func (t *table[T]) fill(ctx context.Context) error {
 }
 
 // follow keeps the table up to date until the context ends or the server refuses the request.
-// After other errors it tries again.
+// After other errors it retries.
 func (t *table[T]) follow(ctx context.Context) {
 	defer t.done()
 	r := cache.NewReflectorWithOptions(&t.ListWatch, nil, t, cache.ReflectorOptions{Name: t.resource, TypeDescription: t.resource})
@@ -136,8 +136,8 @@ func (t *table[T]) put(object any) error {
 	return err
 }
 
-// Add implements [cache.ReflectorStore], like the methods below. It does not return the error
-// of an unreadable object to the reflector, which would only try again.
+// Add implements [cache.ReflectorStore], like the methods below. It does not return the error of an
+// unreadable object, because the reflector would only retry.
 func (t *table[T]) Add(object any) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// lookEvery is the minimum time between two views, and lookAfter the maximum time if
-	// nothing but the time changes.
+	// lookEvery is the minimum time between two views. lookAfter is the maximum time between
+	// them if only the time changes.
 	lookEvery, lookAfter = time.Second, 5 * time.Second
 )
 

@@ -85,7 +85,7 @@ func (s *stage) finish(name string, condition batchv1.JobConditionType) {
 	})
 }
 
-func TestWatchesUntilTheEnd(t *testing.T) {
+func TestWatch_untilTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)
 		job := s.create(newJob("a"))
@@ -94,7 +94,7 @@ func TestWatchesUntilTheEnd(t *testing.T) {
 		s.pod(job, "a-1")
 		s.pod(job, "a-2")
 		w.printed(2*time.Second, "\nRunning: 2 pods active, ")
-		// Nothing changes but the time, until the pods are overdue.
+		// Only the time changes, until the pods are overdue.
 		w.printed(time.Minute)
 		w.printed(time.Minute, "\nNoScheduler: 2 of 2 active pods got no response from a scheduler")
 		w.printed(time.Hour)
@@ -108,9 +108,9 @@ func TestWatchesUntilTheEnd(t *testing.T) {
 	})
 }
 
-// TestWatchesWithFewRequests checks that a watch lists each kind only once, and that it prints
+// TestWatch_requests checks that a watch lists each kind only once, and that it prints
 // at most once a second, even with many changes.
-func TestWatchesWithFewRequests(t *testing.T) {
+func TestWatch_requests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)
 		job := newJob("a")
@@ -143,7 +143,7 @@ func TestWatchesWithFewRequests(t *testing.T) {
 	})
 }
 
-func TestWatchesAList(t *testing.T) {
+func TestWatch_list(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)
 		w := s.watch("-A")
@@ -235,7 +235,7 @@ func TestWatchSurvivesAnOutage(t *testing.T) {
 			time.Sleep(time.Minute)
 			// The client treats a cut connection as a watch without changes.
 			if told := strings.Contains(w.stdout.String(), "NotUpToDate: pods may be stale: "); told == (failure == io.ErrUnexpectedEOF) {
-				t.Errorf("%v: it says that the pods may have changed: %t", failure, told)
+				t.Errorf("%v: the output says that the pods may have changed: %t", failure, told)
 			}
 			s.pod(job, "a-1")
 			s.server.Compact(s.server.Revision())
@@ -251,8 +251,7 @@ func TestWatchSurvivesAnOutage(t *testing.T) {
 	}
 }
 
-// TestUnreadableJob checks that a Job that this version cannot read ends a watch, rather
-// than being waited for.
+// TestUnreadableJob checks that a watch ends if this version cannot read the Job.
 func TestUnreadableJob(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)

@@ -12,22 +12,20 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	"k8s.io/kubernetes/pkg/apis/batch"
-	_ "k8s.io/kubernetes/pkg/apis/batch/install" // the Job's versions, in legacyscheme
-	_ "k8s.io/kubernetes/pkg/apis/core/install"  // those of the pod template
+	_ "k8s.io/kubernetes/pkg/apis/batch/install" // registers the versions of Job in legacyscheme
+	_ "k8s.io/kubernetes/pkg/apis/core/install"  // registers those of the pod template
 	registry "k8s.io/kubernetes/pkg/registry/batch/job"
 )
 
-// Default returns the Job with the fields set that the API server sets when
-// they are absent.
+// Default returns the Job with the defaults of the API server.
 func Default(job *batchv1.Job) *batchv1.Job {
 	defaulted := job.DeepCopy()
 	legacyscheme.Scheme.Default(defaulted)
 	return defaulted
 }
 
-// Create returns the Job as it would be stored, if no error says that it would
-// be refused. The Job must have its name, namespace and UID, which a server
-// would give it first.
+// Create returns the Job as the API server would store it, or the errors with which it would
+// reject the Job. The Job must have its name, namespace and UID, which a server assigns first.
 func Create(job *batchv1.Job) (*batchv1.Job, field.ErrorList) {
 	received, err := sent(job)
 	if err != nil {
@@ -39,16 +37,16 @@ func Create(job *batchv1.Job) (*batchv1.Job, field.ErrorList) {
 	return encode(obj), errs
 }
 
-// Warnings returns what the API server warns of when it creates the Job, but for its pod
-// template.
+// Warnings returns the warnings of the API server when it creates the Job, except those about the
+// pod template.
 func Warnings(job *batchv1.Job) []string {
 	bare := job.DeepCopy()
 	bare.Spec.Template.Spec.Containers, bare.Spec.Template.Spec.InitContainers = nil, nil
 	return registry.Strategy.WarningsOnCreate(context.Background(), decode(bare))
 }
 
-// RuleOfJob reports whether an error comes from a rule of the Job: all else below
-// spec.template is the check of the pod template, which package validation leaves out.
+// RuleOfJob reports whether an error comes from a rule of the Job. Other errors below spec.template
+// come from the validation of pods, which package validation does not contain.
 func RuleOfJob(err *field.Error) bool {
 	const template = "spec.template"
 	switch {
@@ -59,14 +57,15 @@ func RuleOfJob(err *field.Error) bool {
 	case strings.HasPrefix(err.Field, template+".metadata.labels"):
 		return true
 	case err.Field == template+".spec.restartPolicy":
-		// The check of pods allows Always and says nothing when it is required.
+		// The validation of pods allows Always, and its error for a missing policy has no
+		// detail.
 		return err.Detail != "" && !strings.Contains(err.Detail, `"Always"`)
 	}
 	return false
 }
 
-// Update returns the Job as it would be stored in place of old by an update of
-// anything but the status, if no error says that it would be refused.
+// Update returns the Job as the API server would store it in place of old after an update of
+// anything but the status, or the errors with which it would reject the update.
 func Update(old, job *batchv1.Job) (*batchv1.Job, field.ErrorList) {
 	received, err := sent(job)
 	if err != nil {
@@ -75,10 +74,10 @@ func Update(old, job *batchv1.Job) (*batchv1.Job, field.ErrorList) {
 	return update(registry.Strategy, old, received)
 }
 
-// UpdateStatus returns the Job as it would be stored in place of old by an
-// update of the status, if no error says that it would be refused.
+// UpdateStatus returns the Job as the API server would store it in place of old after an update of
+// the status, or the errors with which it would reject the update.
 func UpdateStatus(old, job *batchv1.Job) (*batchv1.Job, field.ErrorList) {
-	// The strategy takes the spec from the old Job: no need to send it.
+	// The strategy takes the spec from the old Job, so it need not be sent.
 	received := &batchv1.Job{ObjectMeta: job.ObjectMeta}
 	if err := travel(&job.Status, &received.Status); err != nil {
 		return nil, undecodable(err)
@@ -86,23 +85,23 @@ func UpdateStatus(old, job *batchv1.Job) (*batchv1.Job, field.ErrorList) {
 	return update(registry.StatusStrategy, old, received)
 }
 
-// AcceptStatus returns why the API server would refuse to store the status of
-// job in place of that of old.
+// AcceptStatus returns the errors with which the API server would reject the status of job in place
+// of the status of old.
 func AcceptStatus(old, job *batchv1.Job) field.ErrorList {
 	_, errs := UpdateStatus(old, job)
 	return errs
 }
 
 func update(strategy rest.RESTUpdateStrategy, oldJob, job *batchv1.Job) (*batchv1.Job, field.ErrorList) {
-	// What is stored came through JSON once. The strategies compare times with
-	// ==, which tells apart two that merely name the same moment.
+	// A stored Job was decoded from JSON. The strategies compare times with ==, so the same
+	// moment in another representation would differ.
 	oldJob, err := sent(oldJob)
 	if err != nil {
 		return nil, undecodable(err)
 	}
 	old, obj := decode(oldJob), decode(job)
-	// A client that sends no resource version does not care which one it
-	// replaces. No matter which it is, there must be one.
+	// A client that sends no resource version replaces any version. The strategies still
+	// require one.
 	if old.ResourceVersion == "" {
 		old.ResourceVersion = "1"
 	}
@@ -114,7 +113,7 @@ func update(strategy rest.RESTUpdateStrategy, oldJob, job *batchv1.Job) (*batchv
 	return encode(obj), errs
 }
 
-// sent returns the Job after its journey from the client.
+// sent returns the Job as the server decodes it.
 func sent(job *batchv1.Job) (*batchv1.Job, error) {
 	received := new(batchv1.Job)
 	return received, travel(job, received)
@@ -128,20 +127,20 @@ func travel(from, to any) error {
 	return json.Unmarshal(data, to)
 }
 
-// undecodable is the refusal of a body that the server cannot decode, such as
-// one with a time after the year 9999.
+// undecodable returns the error for a body that the server cannot decode, such as one with a time
+// after the year 9999.
 func undecodable(err error) field.ErrorList {
 	return field.ErrorList{field.InternalError(nil, err)}
 }
 
-// decode returns the Job in the form in which the strategies take it.
+// decode returns the Job in the internal version, which the strategies use.
 func decode(job *batchv1.Job) *batch.Job {
 	var internal batch.Job
 	convert(Default(job), &internal)
 	return &internal
 }
 
-// encode returns the Job in the form in which clients know it.
+// encode returns the Job in the version that clients use.
 func encode(internal *batch.Job) *batchv1.Job {
 	var job batchv1.Job
 	convert(internal, &job)

@@ -49,7 +49,7 @@ func TestCreate(t *testing.T) {
 	job.Status.Active = 3
 	stored := create(t, job)
 	if stored.Status.Active != 0 {
-		t.Error("a client sets the status when it creates a Job")
+		t.Error("the creation stores the status that the client sent")
 	}
 	if got := stored.Spec.Selector.MatchLabels[batchv1.ControllerUidLabel]; got != "uid" {
 		t.Errorf("the selector names %q, want the UID", got)
@@ -70,7 +70,7 @@ func TestUpdate(t *testing.T) {
 	job.Status.Active = 2
 	stored, errs := apiserver.Update(old, job)
 	if len(errs) > 0 {
-		t.Fatalf("parallelism is refused: %v", errs)
+		t.Fatalf("a new parallelism is rejected: %v", errs)
 	}
 	if *stored.Spec.Parallelism != 5 || stored.Generation != old.Generation+1 || stored.Status.Active != 1 {
 		t.Errorf("got parallelism %d, generation %d, active %d; want 5, %d, 1",
@@ -106,9 +106,9 @@ func TestUpdateStatus(t *testing.T) {
 	if stored.Status.UncountedTerminatedPods.Failed != nil {
 		t.Error("an empty list survives JSON")
 	}
-	// The same moment is not a change, however it is written.
+	// The same moment in another representation is not a change.
 	if errs := apiserver.AcceptStatus(job, stored); len(errs) > 0 {
-		t.Errorf("the status that was stored is refused: %v", errs)
+		t.Errorf("the stored status is rejected: %v", errs)
 	}
 }
 
@@ -143,13 +143,13 @@ func TestAcceptStatus(t *testing.T) {
 	bad := bare()
 	bad.CreationTimestamp.Time = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
 	if _, errs := apiserver.Create(bad); len(errs) == 0 {
-		t.Error("Create takes a Job that has no JSON")
+		t.Error("Create accepts a Job that cannot be encoded as JSON")
 	}
 	if _, errs := apiserver.Update(create(t, bare()), bad); len(errs) == 0 {
-		t.Error("Update takes a Job that has no JSON")
+		t.Error("Update accepts a Job that cannot be encoded as JSON")
 	}
 	if _, errs := apiserver.Update(bad, bare()); len(errs) == 0 {
-		t.Error("Update takes an old Job that has no JSON")
+		t.Error("Update accepts an old Job that cannot be encoded as JSON")
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// instant draws a time near noon, often the same, and seldom none.
+// instant draws a time near noon. Draws often agree, and a few are zero.
 func (d draw) instant() metav1.Time {
 	switch {
 	case d.percent(6):
@@ -38,7 +38,7 @@ func (d draw) containerStatus(name string) corev1.ContainerStatus {
 	return s
 }
 
-// pod draws a pod with everything that has a time.
+// pod draws a pod with all fields that contain a time.
 func (d draw) pod(name string) *corev1.Pod {
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, CreationTimestamp: d.instant()}}
 	for i := range d.upTo(3) {
@@ -93,8 +93,8 @@ func TestFinishTime(t *testing.T) {
 	})
 }
 
-// The base is never above the cap here. Where it is, the Job controller does not
-// cap the first delay; its own base and cap are constants.
+// Here the base is never above the cap. Otherwise the Job controller does not cap the first delay;
+// its own base and cap are constants.
 func TestRemaining(t *testing.T) {
 	each(t, 1, func(t *testing.T, d draw, reached func(string)) {
 		base := pick(d, 10*time.Second, 10*time.Second, time.Second, time.Duration(1+d.Int64N(1e12)))
@@ -146,7 +146,7 @@ func TestRecord(t *testing.T) {
 	})
 }
 
-// countAnnotation draws a value of one of the two annotations; empty for none.
+// countAnnotation draws a value of one of the two annotations. Empty means no annotation.
 func (d draw) countAnnotation() string {
 	return pick(d, strconv.Itoa(d.upTo(12)), strconv.Itoa(d.upTo(12)), "", "0",
 		pick(d, "x", "-3", "+4", "007", " 1", "1e3", "2147483646", "2147483647", "2147483648", "4294967297", "99999999999999999999"))

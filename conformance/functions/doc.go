@@ -3,8 +3,8 @@
 //
 // Each test calls both functions with the same random inputs. The inputs go beyond those of
 // a whole sync: texts that no status contains, clocks that run backwards, hundreds of
-// failures. Where the two are meant to differ, the test names the entry of
-// docs/divergences.md and checks its condition.
+// failures. If the two differ on purpose, the test names the entry of docs/divergences.md and
+// checks its condition.
 //
 // The inputs of a test grow, so the first failure is a small one. The flag -cases sets their
 // number, a million by default; -seed repeats a run.

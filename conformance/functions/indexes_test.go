@@ -11,7 +11,7 @@ import (
 	"github.com/jobfate/jobfate/indexset"
 )
 
-// indexes draws a set below the number of completions, with runs of all lengths.
+// indexes draws a set of indexes below the completions, with intervals of all lengths.
 func (d draw) indexes(completions int32) indexset.Set {
 	var b indexset.Builder
 	at := int64(0)
@@ -37,7 +37,7 @@ func (d draw) completions() int32 {
 	return pick(d, int32(1+d.upTo(40)), int32(1+d.upTo(40)), 0, 1, 100_000, math.MaxInt32)
 }
 
-// intervals spells a set as the controller does.
+// intervals converts a set to the type of the controller.
 func intervals(s indexset.Set) real.Intervals {
 	var x real.Intervals
 	for iv := range s.Intervals() {
@@ -48,7 +48,7 @@ func intervals(s indexset.Set) real.Intervals {
 
 func same(s indexset.Set, x real.Intervals) bool { return slices.Equal(intervals(s), x) }
 
-// Canonical sets: everything is equal.
+// All functions agree on canonical sets.
 func TestSets(t *testing.T) {
 	each(t, 1, func(t *testing.T, d draw, reached func(string)) {
 		n := d.completions()
@@ -74,7 +74,7 @@ func TestSets(t *testing.T) {
 		if want := real.ParseIndexes(a.String(), int(n)); !same(parsed, want) || damage != nil {
 			t.Errorf("%q parsed for %d completions: jobfate %s, %v, Kubernetes %v", a, n, parsed, damage, want)
 		}
-		// Scaled down below what is completed.
+		// Scaled down below the completed indexes.
 		fewer := int32(d.Int64N(int64(n) + 1))
 		if m, ok := a.Max(); ok && d.percent(80) {
 			fewer = int32(d.IntN(int(m) + 2))
@@ -87,7 +87,7 @@ func TestSets(t *testing.T) {
 	})
 }
 
-// What the API server takes in a spec is equal though it need not be canonical.
+// Both parsers agree on the sets that the API server accepts in a spec, which need not be canonical.
 func TestParseWhatTheServerTakes(t *testing.T) {
 	each(t, 1, func(t *testing.T, d draw, reached func(string)) {
 		n := d.completions()
@@ -107,7 +107,8 @@ func TestParseWhatTheServerTakes(t *testing.T) {
 	})
 }
 
-// ungrouped writes a set one by one, in pieces, or with signs and zeros.
+// ungrouped writes a set in a form that is not canonical: single indexes, split intervals, signs and
+// leading zeros.
 func (d draw) ungrouped(s indexset.Set) string {
 	var parts []string
 	for iv := range s.Intervals() {
@@ -135,7 +136,7 @@ func (d draw) number(n int64) string {
 	return s
 }
 
-// damaged writes fragments of all kinds.
+// damaged writes a text of valid and invalid fragments.
 func (d draw) damaged(n int32) string {
 	numbers := []func() string{
 		func() string { return strconv.Itoa(d.IntN(20)) },
@@ -157,10 +158,9 @@ func (d draw) damaged(n int32) string {
 	return strings.Join(parts, ",")
 }
 
-// canonical-indexes: "jobfate reads the same fragments and makes a set of them".
-// The fragments are read by the real controller, each on its own. Where it does
-// not read a fragment, the next decides; one that starts at completions or past
-// it ends the reading.
+// The divergence canonical-indexes: jobfate parses the same fragments into a set. The test lets the
+// real controller parse each fragment alone, and unites the results. A fragment that starts at the
+// completions or above ends the parsing.
 func TestParseDamaged_canonical_indexes(t *testing.T) {
 	each(t, 1, func(t *testing.T, d draw, reached func(string)) {
 		n := d.completions()

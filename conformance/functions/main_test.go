@@ -14,21 +14,20 @@ import (
 )
 
 var (
-	howMany = flag.Int("cases", 1_000_000, "cases of each comparison")
-	seed    = flag.Uint64("seed", uint64(time.Now().UnixNano()), "of the random inputs")
+	howMany = flag.Int("cases", 1_000_000, "the number of cases of each comparison")
+	seed    = flag.Uint64("seed", uint64(time.Now().UnixNano()), "the seed of the random inputs")
 )
 
-// builtin are the names that the Job controller puts on pods.
+// builtin are the finalizer, labels and annotations of the built-in Job controller.
 var builtin keys.Keys
 
-// A draw makes random values up to a size.
+// A draw draws random values up to a size.
 type draw struct {
 	*rand.Rand
 	size int // from 0 to 9, growing
 }
 
-// each runs the comparison on a share of -cases, and prints what
-// the cases reached.
+// each runs a comparison for one in oneIn of the -cases, and prints what the cases reached.
 func each(t *testing.T, oneIn int, compare func(t *testing.T, d draw, reached func(string))) {
 	t.Helper()
 	t.Parallel()
@@ -48,10 +47,10 @@ func each(t *testing.T, oneIn int, compare func(t *testing.T, d draw, reached fu
 	}
 }
 
-// percent is true in that many of a hundred cases.
+// percent returns true with a probability of n percent.
 func (d draw) percent(n int) bool { return d.IntN(100) < n }
 
-// upTo draws a number from 0 to most, or to less while cases are small.
+// upTo draws a number from 0 to most. While cases are small, the maximum is lower.
 func (d draw) upTo(most int) int { return d.IntN(min(most, 1+most*d.size/9) + 1) }
 
 func pick[T any](d draw, values ...T) T { return values[d.IntN(len(values))] }

@@ -38,7 +38,7 @@ func (d draw) job(indexed bool) *batchv1.Job {
 	return job
 }
 
-// own makes a pod the Job's.
+// own makes the Job the controller of a pod.
 func own(job *batchv1.Job, p *corev1.Pod, n int) {
 	p.Name, p.UID = fmt.Sprintf("pod-%02d", n), types.UID(fmt.Sprintf("uid-%02d", n))
 	p.Labels = job.Spec.Template.Labels
@@ -46,8 +46,7 @@ func own(job *batchv1.Job, p *corev1.Pod, n int) {
 	p.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(job, batchv1.SchemeGroupVersion.WithKind("Job"))}
 }
 
-// sorted puts pods into the order in which jobfate looks at them, which is the
-// one that the real controller is handed.
+// sorted sorts pods in the order of jobfate. The real controller gets them in the same order.
 func sorted(pods []*corev1.Pod, indexed bool) []*corev1.Pod {
 	slices.SortStableFunc(pods, func(a, b *corev1.Pod) int {
 		if indexed && builtin.IndexOf(a) != builtin.IndexOf(b) {
@@ -58,8 +57,8 @@ func sorted(pods []*corev1.Pod, indexed bool) []*corev1.Pod {
 	return pods
 }
 
-// Which active pods go when there are too many, and in which order. The
-// controller's sort is stable up to twelve pods.
+// Both delete the same surplus pods, in the same order. The controller's sort is stable up to twelve
+// pods.
 func TestActivePodsForRemoval(t *testing.T) {
 	each(t, 20, func(t *testing.T, d draw, reached func(string)) {
 		indexed := d.percent(60)
@@ -101,7 +100,8 @@ func TestActivePodsForRemoval(t *testing.T) {
 	})
 }
 
-// Which indexes get a pod. Failed pods are left out: their delays come later.
+// Both create pods for the same indexes. There are no failed pods, because the controller checks
+// delays later.
 func TestFirstPendingIndexes(t *testing.T) {
 	each(t, 20, func(t *testing.T, d draw, reached func(string)) {
 		job := d.job(true)
@@ -118,7 +118,7 @@ func TestFirstPendingIndexes(t *testing.T) {
 			job.Spec.BackoffLimitPerIndex, job.Status.FailedIndexes = ptr[int32](2), ptr(failed.String())
 			theirFailed = ptr(intervals(failed))
 			if completed.Len()+failed.Len() >= int(n) {
-				return // it ends
+				return // the Job ends
 			}
 		}
 		if d.percent(50) {
@@ -169,7 +169,7 @@ func TestFirstPendingIndexes(t *testing.T) {
 	})
 }
 
-// Which pods lose their finalizer because no controller is left that would count them.
+// Both remove the finalizer from the same orphans.
 func TestOrphans(t *testing.T) {
 	each(t, 20, func(t *testing.T, d draw, reached func(string)) {
 		job := d.job(false)

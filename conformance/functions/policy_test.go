@@ -13,7 +13,7 @@ import (
 	"github.com/jobfate/jobfate/internal/lifecycle"
 )
 
-// failurePolicy draws rules of all kinds, those of a future release included.
+// failurePolicy draws rules of all kinds, including kinds that a future release may add.
 func (d draw) failurePolicy() *batchv1.PodFailurePolicy {
 	p := &batchv1.PodFailurePolicy{}
 	for range d.upTo(4) {
@@ -61,7 +61,7 @@ func TestFailurePolicy(t *testing.T) {
 	})
 }
 
-// The rules have indexes that the API server takes, which need not be canonical.
+// The rules have indexes that the API server accepts, which need not be canonical.
 func TestSuccessPolicy(t *testing.T) {
 	each(t, 1, func(t *testing.T, d draw, reached func(string)) {
 		n := int32(1 + d.upTo(30))

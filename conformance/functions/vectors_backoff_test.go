@@ -144,8 +144,8 @@ var aboutBackoff = []subject{
 	{name: "toDraft", aimed: fields()},
 }
 
-// waits is why waits differ: that of the controller overflows, or the base is above the
-// cap.
+// waits returns the divergence that explains a different delay: either the delay of the controller
+// overflows, or the base is above the cap.
 func waits(in []byte) string {
 	if base, limit := settings(delayOf(in).Delays); base <= limit {
 		return "saturation"
@@ -160,7 +160,7 @@ func delayOf(in []byte) (d vectors.Delay) {
 	return d
 }
 
-// settings are the base and the cap, with defaults.
+// settings returns the base and the cap, with defaults.
 func settings(d vectors.Delays) (base, limit time.Duration) {
 	base, limit = time.Duration(d.Base), time.Duration(d.Cap)
 	if base <= 0 {
@@ -172,8 +172,8 @@ func settings(d vectors.Delays) (base, limit time.Duration) {
 	return base, limit
 }
 
-// ifItDoubles asks the controller only if the delay doubles, since it has no other factor,
-// and not about negative numbers of failures, which it never has.
+// ifItDoubles calls the controller's function only if the factor is 2, because the controller has no
+// other, and if the number of failures is not negative, which never occurs there.
 func ifItDoubles(asks func(in, ours []byte) any) func(in, ours []byte) any {
 	return func(in, ours []byte) any {
 		if d := delayOf(in); d.Factor != 0 && d.Factor != 2 || d.Failures < 0 {
@@ -183,7 +183,7 @@ func ifItDoubles(asks func(in, ours []byte) any) func(in, ours []byte) any {
 	}
 }
 
-// realWait is what the controller waits.
+// realWait returns the delay of the controller.
 func realWait(in vectors.Wait) vectors.Nanoseconds {
 	base, limit := settings(in.Delays)
 	return vectors.Nanoseconds{Nanoseconds: real.Remaining(in.Now, base, limit, in.Failures, &in.Last).Nanoseconds()}
@@ -208,7 +208,7 @@ func (d draw) failures() int32 {
 
 var targets = []backoff.Target{"", backoff.TargetJob, backoff.TargetIndex, "Other"}
 
-// drafts are all drafts of a few values.
+// drafts returns the drafts with all combinations of a few values.
 func drafts() (all []any) {
 	for _, limit := range []*int32{nil, ptr(int32(-1)), ptr(int32(0)), ptr(int32(3))} {
 		for _, target := range targets {
@@ -221,7 +221,7 @@ func drafts() (all []any) {
 	return all
 }
 
-// fields are all fields of a few values.
+// fields returns the fields with all combinations of a few values.
 func fields() (all []any) {
 	values := []*int32{nil}
 	for _, n := range []int32{-1, 0, 3, math.MaxInt32} {
@@ -235,11 +235,10 @@ func fields() (all []any) {
 	return all
 }
 
-// numerals are texts beside those that are numbers.
+// numerals are numbers at the boundaries, and texts that are almost numbers.
 var numerals = []string{"", "-1", "+1", "01", " 1", "1.0", "x", "0", "7", strconv.Itoa(math.MaxInt32 - 1), strconv.Itoa(math.MaxInt32), strconv.Itoa(math.MaxInt32 + 1), "9223372036854775808"}
 
-// sidecars are pods with init containers in all orders, of which those that always restart
-// have run the longest.
+// sidecars returns pods with init containers in all orders. Those that always restart finished last.
 func sidecars() (all []any) {
 	always := ptr(corev1.ContainerRestartPolicyAlways)
 	for _, policies := range [][]*corev1.ContainerRestartPolicy{{nil, always}, {always, nil}, {always, always}, {always, always, always}, {nil, always, nil, always}} {

@@ -55,7 +55,7 @@ func expression(key, operator string, values ...string) object {
 	return object{"matchExpressions": []object{{"key": key, "operator": operator, "values": values}}}
 }
 
-// repeated is a list of alike elements.
+// repeated returns a list of equal elements.
 func repeated[T any](n int, v T) []T { return slices.Repeat([]T{v}, n) }
 
 func failureRules() (all []any) {
@@ -101,8 +101,8 @@ func successRules() (all []any) {
 	return append(all, []object{}, []object{{}}, repeated(20, object{"succeededCount": 1}), repeated(21, object{"succeededCount": 1}), []object{{"succeededCount": 1}, {}})
 }
 
-// changingFields are what an update may change, always or while a Job is suspended, and
-// what it may not.
+// changingFields are fields that an update may change, always or only while a Job is suspended, and
+// fields that it may not change.
 var changingFields = func() []choice {
 	named := func(name string, more object) object {
 		return with(object{"name": name, "image": "i"}, settingsOf(more)...)
@@ -153,8 +153,8 @@ func settingsOf(o object) (all []setting) {
 	return all
 }
 
-// jobsWithStatus are Jobs whose status is updated: each spec that rules ask for, with
-// statuses before.
+// jobsWithStatus returns Jobs whose status is updated. They cover the specs that the rules
+// distinguish, with old statuses.
 func jobsWithStatus() (all []object) {
 	plain := object{"metadata": object{"name": "job", "namespace": "ns", "uid": "uid", "resourceVersion": "1"}, "spec": object{"completions": 5, "parallelism": 2}, "status": object{}}
 	indexed := with(plain, setting{"spec.completionMode", "Indexed"})
@@ -180,7 +180,7 @@ func jobsWithStatus() (all []object) {
 	}
 }
 
-// statusFields are the fields of a status with values on both sides of each rule.
+// statusFields returns the fields of a status, with values on both sides of each rule.
 func statusFields() []choice {
 	indexes := values("", "0", "0,1", "1", "0-2", "1-3", "3", "3,4", "0-4", "4", "5", "4-5", "2,1", "2-1,3", "1,1", "2-2", "1-2-3", "x", "0,x,3", "1-x", "0,,1", "+1", "007", "-1", "1-")
 	all := []choice{

@@ -110,7 +110,7 @@ func firstOf(x real.Intervals) (out []int32) {
 	return out
 }
 
-// serverOn returns what the API server says of the indexes of a success policy.
+// serverOn returns the API server's error about the indexes of a success policy.
 func serverOn(in vectors.IndexText) string {
 	const path = "spec.successPolicy.rules[0].succeededIndexes"
 	mode := batchv1.IndexedCompletion
@@ -142,7 +142,7 @@ func (d draw) indexText() vectors.IndexText {
 	return in
 }
 
-// indexTexts are texts on both sides of what is canonical.
+// indexTexts returns texts that are canonical, and texts that are almost canonical.
 func indexTexts(completions ...int32) (all []any) {
 	for _, s := range append([]string{
 		"0", "1", "0,1", "0-1", "0-2", "1-3", "0,2", "0,1,2", "2,1", "1,1", "1-1", "3-1", "1-3,4", "1-3,3", "1-3,2", "1-3,5", "1-3,5-7", "1-3,4-6",
@@ -156,8 +156,8 @@ func indexTexts(completions ...int32) (all []any) {
 	return all
 }
 
-// twoSets are pairs of sets of all sizes: a few intervals, and many in even and uneven
-// distances.
+// twoSets returns pairs of sets of all sizes, with few intervals and with many, at regular and
+// irregular distances.
 func twoSets() (all []any) {
 	spread := func(n, step, length, from int32) string {
 		var b indexset.Builder

@@ -63,7 +63,7 @@ var aboutPods = []subject{{
 	name: "checkKeys", aimed: ownKeys(),
 }}
 
-// indexMarks are indexes in annotations and labels.
+// indexMarks returns completion indexes in annotations and labels.
 func indexMarks() (all []any) {
 	const key = batchv1.JobCompletionIndexAnnotation
 	all = append(all, vectors.Marks{}, vectors.Marks{Labels: map[string]string{key: "0"}}, vectors.Marks{Labels: map[string]string{key: "x"}})
@@ -75,7 +75,7 @@ func indexMarks() (all []any) {
 	return all
 }
 
-// ownKeys are names on both sides of what is valid.
+// ownKeys returns names that are valid, and names that are almost valid.
 func ownKeys() (all []any) {
 	const a, b = "example.com/a", "example.com/b"
 	for _, k := range []vectors.OwnKeys{
@@ -93,7 +93,7 @@ func ownKeys() (all []any) {
 	return all
 }
 
-// changesOfPods are changes between pods of all kinds that a Job may be concerned with.
+// changesOfPods returns changes between all kinds of pods that may concern a Job.
 func changesOfPods() (all []any) {
 	job := func(name string, labels map[string]string) *batchv1.Job {
 		j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name)}}

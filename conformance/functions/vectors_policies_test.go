@@ -69,7 +69,7 @@ var aboutPolicies = []subject{
 	},
 }
 
-// conditionsOfRules are conditions that name a rule, and others.
+// conditionsOfRules returns conditions that name a rule, and others.
 func conditionsOfRules() (all []any) {
 	const message = "Container c for pod ns/p failed with exit code 3 matching FailJob rule at index "
 	for _, reason := range []string{
@@ -84,7 +84,7 @@ func conditionsOfRules() (all []any) {
 		vectors.Condition{Reason: "PodFailurePolicy_1", Names: []string{"1", "b"}})
 }
 
-// namesOfRules are names on both sides of what is valid.
+// namesOfRules returns names that are valid, and names that are almost valid.
 func namesOfRules() (all []any) {
 	for _, names := range [][]string{
 		{}, {""}, {"", ""}, {"a"}, {"a", "b"}, {"a", "a"}, {"a", "", "a", "a"}, {"0"}, {"1", "0"}, {"1", "x"}, {"2", "x"}, {"-1", "x"}, {"x", "1"}, {"01", "x"}, {"x", "+0"},

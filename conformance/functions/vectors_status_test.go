@@ -44,7 +44,7 @@ var aboutStatus = []subject{
 	{name: "gauge", aimed: podsToGauge()},
 }
 
-// spec of a Job with any of the fields on which it depends how many pods there will be.
+// spec draws a spec with any of the fields that bound the number of pods.
 func (d draw) spec(s *batchv1.JobSpec, indexed bool) {
 	s.Parallelism = pick(d, nil, ptr[int32](0), ptr[int32](1), ptr(int32(d.upTo(6))), ptr(int32(d.upTo(6))))
 	if indexed {
@@ -116,7 +116,7 @@ func (d draw) started() *batchv1.Job {
 	return job
 }
 
-// jobAndPods draws a started Job and pods of it.
+// jobAndPods draws a started Job and its pods.
 func (d draw) jobAndPods() vectors.JobAndPods {
 	in := vectors.JobAndPods{Job: d.started()}
 	for n := range d.upTo(6) {
@@ -145,9 +145,9 @@ func (d draw) jobAndPods() vectors.JobAndPods {
 	return in
 }
 
-// podsToCount are pods that look as if they were counted: without a UID, twice, without a
-// controller or under a Job without a UID. And a failed pod matches a rule that fails its Job,
-// which is running, or ends in one of several ways.
+// podsToCount returns pods that must not be counted although they look like pods of the Job:
+// without a UID, twice in the list, without a controller, or with a Job that has no UID. In other
+// cases a failed pod matches a FailJob rule, while the Job runs or ends in one of several ways.
 func podsToCount() (all []any) {
 	failsJob := &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{Action: batchv1.PodFailurePolicyActionFailJob,
 		OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: []int32{42}}}}}
@@ -186,7 +186,7 @@ func podsToCount() (all []any) {
 	add(func(j *batchv1.Job, p *corev1.Pod) {
 		j.Status.Failed, j.Status.Succeeded = math.MaxInt32-1, math.MaxInt32
 	})
-	// A counter is above the number of indexes, and lists of indexes are damaged.
+	// A counter above the number of indexes, and damaged lists of indexes.
 	add(func(j *batchv1.Job, p *corev1.Pod) {
 		j.Spec.CompletionMode, j.Spec.Completions = ptr(batchv1.IndexedCompletion), ptr[int32](5)
 		j.Status.Succeeded, j.Status.CompletedIndexes, j.Status.FailedIndexes = 4, "1,x,3-9", ptr("2,y")
@@ -200,7 +200,7 @@ func podsToCount() (all []any) {
 	return all
 }
 
-// podsToTrack are pods that get no finalizer, or do not count, when tracking begins.
+// podsToTrack returns pods that get no finalizer, or do not count, when tracking begins.
 func podsToTrack() (all []any) {
 	for _, indexed := range []bool{false, true} {
 		for _, phase := range []corev1.PodPhase{corev1.PodFailed, corev1.PodSucceeded, corev1.PodRunning} {
@@ -241,7 +241,7 @@ func podsToTrack() (all []any) {
 	return all
 }
 
-// statusesToRead are the statuses that the validation is checked with, and times to live.
+// statusesToRead returns the statuses of the validation cases, and Jobs with a TTL.
 func statusesToRead() (all []any) {
 	seen := map[string]bool{}
 	for _, job := range jobsWithStatus()[:6] {
@@ -273,7 +273,7 @@ func statusesToRead() (all []any) {
 	return all
 }
 
-// pairsOfStatuses are statuses beside the same with one field changed.
+// pairsOfStatuses returns pairs of statuses that differ in one field.
 func pairsOfStatuses() (all []any) {
 	status := func(o object) *batchv1.JobStatus { return &jobOf(o).Status }
 	base := with(jobsWithStatus()[3], setting{"status.conditions", conditions(batchv1.JobSuspended)}, setting{"status.uncountedTerminatedPods", object{"succeeded": []string{"a"}, "failed": []string{"b"}}},
@@ -298,8 +298,8 @@ func pairsOfStatuses() (all []any) {
 		vectors.TwoStatuses{A: &batchv1.JobStatus{Conditions: []batchv1.JobCondition{}}, B: &batchv1.JobStatus{}})
 }
 
-// withLists returns a status with lists of uncounted pods: none are like empty ones, which
-// equality.Semantic does not know.
+// withLists returns a status with non-nil lists of uncounted pods. Nil and empty lists mean the
+// same, but equality.Semantic distinguishes them.
 func withLists(status *batchv1.JobStatus) *batchv1.JobStatus {
 	status = status.DeepCopy()
 	if status != nil && status.UncountedTerminatedPods == nil {
@@ -308,7 +308,7 @@ func withLists(status *batchv1.JobStatus) *batchv1.JobStatus {
 	return status
 }
 
-// statusesToPatch are statuses with each field alone.
+// statusesToPatch returns statuses in which only one field is set.
 func statusesToPatch() (all []any) {
 	all = append(all, vectors.StatusOf{UID: "uid", ResourceVersion: "7"})
 	for _, f := range statusFields() {

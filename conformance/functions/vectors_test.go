@@ -19,33 +19,33 @@ import (
 	"github.com/jobfate/jobfate/internal/vectors"
 )
 
-var makeVectors = flag.Bool("vectors", false, "write the files of the folder vectors/functions anew")
+var makeVectors = flag.Bool("vectors", false, "rewrite the files of the folder vectors/functions")
 
 const (
 	vectorsDir  = "../../vectors/functions"
-	perFunction = 150 // cases that are drawn
+	perFunction = 150 // the number of drawn cases
 )
 
-// subject is a function of which there are cases.
+// subject is a function with cases.
 type subject struct {
 	name  string
 	draw  func(draw) any
 	aimed []any // further inputs
-	// shrinks says that drawn inputs are large, and made smaller while the function returns
-	// the same.
+	// shrinks says that drawn inputs are large. They are made smaller as long as the function
+	// returns the same.
 	shrinks bool
-	cases   int // that are drawn; 0: perFunction
-	// oracle is the function of Kubernetes that kubernetes runs: on an input, with what
-	// jobfate returns for it, of which it replaces what the oracle returns too. It returns
-	// nil for an input that the oracle does not take.
+	cases   int // the number of drawn cases; 0: perFunction
+	// oracle is the name of the function of Kubernetes that kubernetes runs. kubernetes gets
+	// the input and the output of jobfate, and returns that output with the values of the
+	// oracle in it, or nil if the oracle does not accept the input.
 	oracle     string
 	kubernetes func(in, ours []byte) any
-	// divergence says why the two differ: a heading of docs/divergences.md. It is nil if
-	// they never do.
+	// divergence returns why the two differ, as a heading of docs/divergences.md. It is nil
+	// if they never differ.
 	divergence func(in []byte) string
 }
 
-// subjects are those of each file.
+// subjects are the subjects of each file.
 var subjects = map[string][]subject{"backoff": aboutBackoff, "indexes": aboutIndexes, "policies": aboutPolicies, "pods": aboutPods, "validation": aboutValidation, "status": aboutStatus}
 
 // asks returns a function that takes the input and the output of jobfate as JSON.
@@ -57,17 +57,17 @@ func asks[In, Out any](f func(in In, out *Out)) func(in, ours []byte) any {
 			panic(err) // jobfate has read it
 		}
 		if err := json.Unmarshal(ours, &o); err != nil {
-			panic(err) // it was made of it
+			panic(err) // jobfate has written it
 		}
 		f(i, &o)
 		return o
 	}
 }
 
-// always is the one reason why the two differ.
+// always returns a divergence that does not depend on the input.
 func always(name string) func([]byte) string { return func([]byte) string { return name } }
 
-// call makes a case of an input.
+// call returns the case of an input.
 func (s *subject) call(t *testing.T, in json.RawMessage) *vectors.Call {
 	t.Helper()
 	c := &vectors.Call{Function: s.name, In: in, Oracle: s.oracle}
@@ -94,7 +94,7 @@ func (s *subject) call(t *testing.T, in json.RawMessage) *vectors.Call {
 	return c
 }
 
-// shrink takes away from an input what the function does not need to return the same.
+// shrink removes parts of an input as long as the function returns the same.
 func (s *subject) shrink(t *testing.T, in any) any {
 	t.Helper()
 	var tree map[string]any
@@ -121,7 +121,7 @@ func (s *subject) shrink(t *testing.T, in any) any {
 	return tree
 }
 
-// TestMakeVectors writes the files of the folder vectors/functions, if it is asked to.
+// TestMakeVectors writes the files of the folder vectors/functions. It needs the flag -vectors.
 func TestMakeVectors(t *testing.T) {
 	if !*makeVectors {
 		t.Skip("only with -vectors")
@@ -178,7 +178,7 @@ func TestVectors(t *testing.T) {
 		list := subjects[strings.TrimSuffix(filepath.Base(line.File), ".jsonl")]
 		at := slices.IndexFunc(list, func(s subject) bool { return s.name == line.Case.Function })
 		if at < 0 {
-			t.Fatalf("%s has a case of %s", line.File, line.Case.Function)
+			t.Fatalf("%s has a case of the unknown function %s", line.File, line.Case.Function)
 		}
 		found[&list[at]]++
 		if diff := gocmp.Diff(string(line.Text), text(list[at].call(t, line.Case.In))); diff != "" {

@@ -60,8 +60,8 @@ func ofJob(errs field.ErrorList) []vectors.Invalid {
 	return vectors.InvalidOf(slices.DeleteFunc(errs, func(err *field.Error) bool { return !apiserver.RuleOfJob(err) }))
 }
 
-// unlessItPanics asks the API server but for Jobs for which its checks panic: those with a
-// success policy and without completions.
+// unlessItPanics calls the API server's validation, except for Jobs for which it panics: those with
+// a success policy and without completions.
 func unlessItPanics(asks func(in, ours []byte) any) func(in, ours []byte) any {
 	return func(in, ours []byte) (answer any) {
 		defer func() {
@@ -76,13 +76,13 @@ func unlessItPanics(asks func(in, ours []byte) any) func(in, ours []byte) any {
 // object is a part of a Job as JSON.
 type object = map[string]any
 
-// setting puts a value at a path of a Job; nil takes the field away.
+// setting sets the field at a path of a Job. A nil value removes the field.
 type setting struct {
 	path  string
 	value any
 }
 
-// choice is a field and values of it.
+// choice is a field with possible values.
 type choice struct {
 	path   string
 	values []any
@@ -92,7 +92,7 @@ type choice struct {
 func with(job object, settings ...setting) object {
 	out := object{}
 	if err := json.Unmarshal([]byte(text(job)), &out); err != nil {
-		panic(err) // it was made here
+		panic(err) // the value was built here
 	}
 	for _, s := range settings {
 		at, keys := out, strings.Split(s.path, ".")
@@ -113,14 +113,14 @@ func with(job object, settings ...setting) object {
 	return out
 }
 
-// toCreate and toReplace make inputs of a Job and settings.
+// toCreate and toReplace return the input of a creation and of an update, for a Job with settings.
 func toCreate(job object, settings ...setting) (string, any) {
 	return "createJob", vectors.NewJob{Job: jobOf(with(job, settings...))}
 }
 
 func toReplace(job object, settings ...setting) (string, any) {
 	function := "updateStatus"
-	if job["spec"].(object)["template"] != nil { // which a status does not need
+	if job["spec"].(object)["template"] != nil { // an update of the status needs no template
 		function = "updateJob"
 	}
 	return function, vectors.Replacement{Old: jobOf(job), Job: jobOf(with(job, settings...))}
@@ -129,16 +129,16 @@ func toReplace(job object, settings ...setting) (string, any) {
 func jobOf(o object) *batchv1.Job {
 	job := new(batchv1.Job)
 	if err := json.Unmarshal([]byte(text(o)), job); err != nil {
-		panic(err) // it was made here
+		panic(err) // the value was built here
 	}
 	return job
 }
 
-// said is what jobfate says is wrong.
+// said returns the errors of jobfate.
 func said(function string, in any) string {
 	out, err := vectors.Functions[function]([]byte(text(in)))
 	if err != nil {
-		panic(err) // it was made here
+		panic(err) // the value was built here
 	}
 	if created, ok := out.(vectors.Created); ok {
 		return text(created.Errors) + text(created.Warnings) + text(created.Advice) + text(created.Bytes)
@@ -146,7 +146,7 @@ func said(function string, in any) string {
 	return text(out)
 }
 
-// single are inputs with one setting each: of the Jobs for which the answer is the same the
+// single returns inputs with one setting each. If several Jobs lead to the same answer, it uses the
 // first.
 func single(jobs []object, fields []choice, make func(object, ...setting) (string, any)) (all []any) {
 	seen := map[string]bool{}
@@ -166,8 +166,8 @@ func single(jobs []object, fields []choice, make func(object, ...setting) (strin
 	return all
 }
 
-// several draws an input with up to four settings, of which only those stay that the
-// answer depends on.
+// several draws an input with up to four settings, and drops the settings that do not change the
+// answer.
 func (d draw) several(jobs []object, fields []choice, make func(object, ...setting) (string, any)) any {
 	job := pick(d, jobs...)
 	var settings []setting
@@ -187,7 +187,7 @@ func (d draw) several(jobs []object, fields []choice, make func(object, ...setti
 	return in
 }
 
-// newJobs are Jobs to create, one for each part of a spec with rules of its own.
+// newJobs are Jobs to create, one for each part of the spec that has its own rules.
 var newJobs = func() []object {
 	pod := object{"restartPolicy": "Never", "containers": []object{{"name": "main", "image": "i"}}}
 	plain := object{"metadata": object{"name": "job", "namespace": "ns", "uid": "uid"}, "spec": object{"template": object{"spec": pod}}}
@@ -205,12 +205,12 @@ var newJobs = func() []object {
 	}
 }()
 
-// storedJobs are Jobs to update: waiting, running, suspended in several ways.
+// storedJobs returns Jobs to update: waiting, running, and suspended in several ways.
 func storedJobs() (all []object) {
 	for i, job := range newJobs {
 		stored := object{}
 		if err := json.Unmarshal([]byte(text(validation.PrepareCreate(jobOf(job)))), &stored); err != nil {
-			panic(err) // it was made here
+			panic(err) // the value was built here
 		}
 		stored = with(stored, setting{"metadata.resourceVersion", "1"}, setting{"metadata.creationTimestamp", nil},
 			setting{"spec.template.metadata.creationTimestamp", nil})
@@ -231,7 +231,7 @@ func storedJobs() (all []object) {
 
 func clock(seconds int) string { return fmt.Sprintf("2026-01-01T12:00:%02dZ", seconds) }
 
-// conditions are true conditions.
+// conditions returns True conditions of the given types.
 func conditions(types ...batchv1.JobConditionType) []object {
 	all := []object{}
 	for _, t := range types {

@@ -2,8 +2,8 @@ package lifetime
 
 import "pgregory.net/rapid"
 
-// rapid's own integers prefer small ones and edges. A life is better lived at
-// random: these draws are even, and shrink to the first choice all the same.
+// rapid draws small integers and edges far more often than others. The draws here are uniform, and
+// still shrink to the first choice.
 
 var bits = rapid.SliceOfN(rapid.Bool(), 10, 10)
 
@@ -19,7 +19,7 @@ func among(t *rapid.T, n int, label string) int {
 	return number * n >> 10
 }
 
-// chance is true in that many of a hundred cases.
+// chance returns true with the given probability in percent.
 func chance(t *rapid.T, percent int, label string) bool {
 	return among(t, 100, label) >= 100-percent
 }

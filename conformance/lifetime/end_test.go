@@ -16,8 +16,8 @@ import (
 
 const mostRounds = 400
 
-// end leads the Job to its end with jobfate alone: caches catch up, nothing
-// fails, pods end, time passes.
+// end runs the Job to its end with jobfate alone. Caches catch up, no request fails, pods end, and
+// time passes.
 func (l *lifetime) end(t *rapid.T) {
 	w := l.world
 	if w.Job() == nil {
@@ -54,7 +54,7 @@ func (l *lifetime) end(t *rapid.T) {
 	}
 }
 
-// buried checks a Job that has come to its end, with all its pods.
+// buried checks a Job that has ended, and its pods.
 func (l *lifetime) buried() error {
 	w := l.world
 	for _, pod := range w.Pods() {
@@ -71,8 +71,8 @@ func (l *lifetime) buried() error {
 	return nil
 }
 
-// rounds goes on until nothing is left to do, and reports whether the Job is
-// then finished or gone.
+// rounds continues until nothing is left to do, and reports whether the Job is then finished or
+// gone.
 func (l *lifetime) rounds(t *rapid.T, fails bool) bool {
 	for range mostRounds {
 		w := l.world
@@ -87,7 +87,7 @@ func (l *lifetime) rounds(t *rapid.T, fails bool) bool {
 		}
 		o, d, err := jobfateSyncs(w, l.habits, noFaults())
 		if err != nil || o.refused != nil {
-			t.Fatalf("jobfate: %v, refused %v\n%s", err, o.refused, strings.Join(l.story, "\n"))
+			t.Fatalf("jobfate: %v, rejected %v\n%s", err, o.refused, strings.Join(l.story, "\n"))
 		}
 		l.say("alone: %s; %s", explain.Of(d).Job().Text, brief(o))
 		l.reach["steps alone"]++
@@ -107,7 +107,7 @@ func (l *lifetime) rounds(t *rapid.T, fails bool) bool {
 	return false
 }
 
-// progress ends every pod that runs or terminates.
+// progress ends all running and terminating pods.
 func (w *world) progress(fails bool) bool {
 	moved := false
 	for _, pod := range w.Pods() {

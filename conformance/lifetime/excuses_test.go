@@ -17,7 +17,7 @@ import (
 	"github.com/jobfate/jobfate/indexset"
 )
 
-// A comparison is one step of both.
+// A comparison is one step of both controllers.
 type comparison struct {
 	before   *world
 	habits   habits
@@ -31,9 +31,9 @@ type comparison struct {
 // An excuse is an entry of docs/divergences.md.
 type excuse struct {
 	name string
-	// holds reports whether the condition of the entry holds. It may put into
-	// want what the entry says that jobfate does instead; the rest must be equal
-	// then. Or it says that the entry explains everything.
+	// holds reports whether the condition of the entry holds. It may change want to what
+	// jobfate does instead according to the entry; then the rest must be equal. Or its
+	// verdict is that the entry explains every difference.
 	holds func(c *comparison) verdict
 }
 
@@ -81,8 +81,8 @@ var excuses = []excuse{
 	{"whole-status", wholeStatus},
 }
 
-// Some indexes may get a pod now, and others are backing off: jobfate looks
-// again when the least delay is over.
+// Some indexes may get a pod now, and others are backing off: jobfate requeues after the least
+// delay.
 func leastDelay(c *comparison) verdict {
 	if !c.perIndex() || len(c.decision.Create) == 0 || c.got.requeue == 0 || c.want.requeue != 0 && c.want.requeue <= c.got.requeue {
 		return no
@@ -91,7 +91,7 @@ func leastDelay(c *comparison) verdict {
 	return mended
 }
 
-// A cap leaves pods, or the end of the Job, for the next sync: jobfate looks again after
+// Because of a cap, pods or the end of the Job are left for the next sync: jobfate requeues after
 // the batch period.
 func workLeft(c *comparison) verdict {
 	status := &c.got.world.Job().Status
@@ -103,7 +103,7 @@ func workLeft(c *comparison) verdict {
 	return mended
 }
 
-// The pods of a Job with a backoff limit per index carry its memory.
+// With a backoff limit per index, the failure counts are in annotations of the pods.
 func perIndexRecord(c *comparison) verdict {
 	if !c.perIndex() || cmp.Equal(c.want.world.memory, c.got.world.memory) || !cmp.Equal(c.got.world.memory, c.before.memory) {
 		return no
@@ -112,11 +112,11 @@ func perIndexRecord(c *comparison) verdict {
 	return mended
 }
 
-// A finished pod changes nothing in the status: an Ignore rule matches it, it
-// waits for its replacement, or it succeeds where another has before.
+// A finished pod does not change the status: an Ignore rule matches it, it waits for its
+// replacement, or its index is already completed.
 func rememberedBackoff(c *comparison) verdict {
 	write, strip := c.first(real.WriteStatus), c.first(real.Strip)
-	written := write >= 0 && (strip < 0 || write < strip) // before any finalizer went
+	written := write >= 0 && (strip < 0 || write < strip) // before any finalizer was removed
 	if written || cmp.Equal(c.want.world.memory, c.got.world.memory) || !slices.ContainsFunc(c.before.seen(), c.changesNothing) {
 		return no
 	}
@@ -145,7 +145,7 @@ func (c *comparison) ignored(pod *corev1.Pod) bool {
 	return real.MatchFailurePolicy(policyOf(c.before.Job()), pod).Action == batchv1.PodFailurePolicyActionIgnore
 }
 
-// An index is in both sets of a status that Kubernetes writes.
+// Kubernetes writes a status with an index in both sets.
 func disjointIndexes(c *comparison) verdict {
 	for _, st := range c.want.statuses {
 		if st.FailedIndexes == nil {
@@ -179,7 +179,7 @@ func startTime(c *comparison) verdict {
 	return no
 }
 
-// The counter is above the completed indexes, and may not fall.
+// The counter is above the number of completed indexes, and must not decrease.
 func stuckSucceeded(c *comparison) verdict {
 	spec, st := &c.before.Job().Spec, &c.before.Job().Status
 	if !isIndexed(c.before.Job()) || *spec.Completions == *spec.Parallelism || c.want.refused == nil {
@@ -214,8 +214,7 @@ func inFlightEnd(c *comparison) verdict {
 	return no
 }
 
-// Kubernetes removes the finalizer of a pod that fails the Job, and does not store
-// the verdict.
+// Kubernetes removes the finalizer of a pod that fails the Job, without storing the verdict.
 func keptVerdict(c *comparison) verdict {
 	if c.before.Job().DeletionTimestamp != nil || decided(&c.want.world.Job().Status) {
 		return no
@@ -247,7 +246,7 @@ func fullLists(c *comparison) verdict {
 	return everything
 }
 
-// A recorded pod is seen in another phase.
+// A recorded pod is observed in another phase.
 func firstClassification(c *comparison) verdict {
 	u := c.before.Job().Status.UncountedTerminatedPods
 	if u == nil {
@@ -265,7 +264,7 @@ func firstClassification(c *comparison) verdict {
 	return no
 }
 
-// A pod that was to lose its finalizer before its deletion has changed.
+// A pod has changed before its finalizer could be removed for its deletion.
 func guardedPatches(c *comparison) verdict {
 	if c.got.stale {
 		return everything
@@ -273,9 +272,9 @@ func guardedPatches(c *comparison) verdict {
 	return no
 }
 
-// A ready pod whose deletion failed, for which Kubernetes reports one ready pod
-// less. One that was gone when it was to lose its finalizer before its deletion
-// counts as ready too long, which the API server may refuse.
+// The deletion of a ready pod failed, and Kubernetes reports one ready pod too few. Or the pod was
+// already gone when its finalizer should be removed before its deletion, and Kubernetes still
+// counts it as ready, which the API server may reject.
 func failedDeletion(c *comparison) verdict {
 	failed := false
 	for _, call := range c.out.Calls {
@@ -303,7 +302,7 @@ func failedDeletion(c *comparison) verdict {
 	return mended
 }
 
-// The pod of an index with the most failures is not the one that failed last.
+// The pod of an index with the highest failure count is not the one that failed last.
 func predecessor(c *comparison) verdict {
 	if !c.perIndex() {
 		return no
@@ -321,7 +320,7 @@ func predecessor(c *comparison) verdict {
 	return no
 }
 
-// Only startTime or succeeded have to change.
+// Only startTime or succeeded has to change.
 func wholeStatus(c *comparison) verdict {
 	if len(c.want.statuses) > 0 || len(c.got.statuses) != 1 {
 		return no
@@ -335,7 +334,7 @@ func wholeStatus(c *comparison) verdict {
 
 func (c *comparison) perIndex() bool { return c.before.Job().Spec.BackoffLimitPerIndex != nil }
 
-// difference describes how the worlds differ; empty when they do not.
+// difference describes how the worlds differ. It is empty if they are equal.
 func (c *comparison) difference() string {
 	var lines []string
 	say := func(what, want, got string) {

@@ -29,12 +29,11 @@ import (
 
 const defaultChecks = 2500
 
-// TestMain raises the number of lifetimes from rapid's 100, unless the command
-// line says otherwise.
+// TestMain raises the number of lifetimes from rapid's 100, unless a flag sets it.
 func TestMain(m *testing.M) {
 	flag.Parse()
-	// The same lifetimes each time, unless the flags say otherwise: what a change
-	// breaks shows at that change.
+	// Without flags the lifetimes are the same in each run, so that a failure is due to the
+	// latest change.
 	for name, value := range map[string]string{"rapid.checks": strconv.Itoa(defaultChecks), "rapid.seed": "1"} {
 		chosen := false
 		flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == name })
@@ -65,11 +64,11 @@ func TestLifetimes(t *testing.T) {
 	r.demand(t)
 }
 
-// demand fails for everything that a run of the usual length must reach and did
-// not: lifetimes that miss a feature say nothing about it.
+// demand fails the test for each feature that a run of the usual length should reach and did not:
+// the lifetimes would not have tested it.
 func (r reach) demand(t *testing.T) {
 	if checks, _ := strconv.Atoi(flag.Lookup("rapid.checks").Value.String()); checks < defaultChecks {
-		t.Logf("%d lifetimes are too few to reach everything", checks)
+		t.Logf("%d lifetimes are too few to reach all features", checks)
 		return
 	}
 	names := []string{"small caps", "tampered lifetimes", "end: alone", "end: by deletion", "end: backoff rebuilt", "event: controller restarts"}
@@ -96,7 +95,7 @@ func (r reach) demand(t *testing.T) {
 	}
 }
 
-// A lifetime is one Job and all that happens to it.
+// A lifetime is one Job and all events of its life.
 type lifetime struct {
 	reach
 	jobtest.Life
@@ -109,7 +108,7 @@ type lifetime struct {
 func conceive(t *rapid.T, r reach) *lifetime {
 	c, err := cluster.New(jobtest.LivelyJobs().Draw(t, "job"), jobtest.Noon())
 	if err != nil {
-		t.Fatalf("the Job is refused: %v", err)
+		t.Fatalf("the API server rejects the Job: %v", err)
 	}
 	l := &lifetime{reach: r, Life: jobtest.Lives().Draw(t, "life")}
 	l.world = newWorld(c, l.Tampered)
@@ -131,7 +130,7 @@ func (l *lifetime) say(format string, args ...any) {
 	l.story = append(l.story, fmt.Sprintf(format, args...))
 }
 
-// live leads the Job through its steps, both controllers in lockstep.
+// live runs the steps of the Job, with both controllers in lockstep.
 func (l *lifetime) live(t *rapid.T) {
 	l.reach["lifetimes"]++
 	l.say("caps %+v, ends in flight %t", l.habits.limits, l.habits.endsInFlight)
@@ -176,7 +175,7 @@ func (l *lifetime) step(t *rapid.T) {
 		t.Fatalf("jobfate: %v\n%s", err, l.tale(c))
 	}
 	if c.got.refused != nil {
-		t.Fatalf("S11: jobfate's status is refused: %v\n%s", c.got.refused, l.tale(c))
+		t.Fatalf("S11: the API server rejects jobfate's status: %v\n%s", c.got.refused, l.tale(c))
 	}
 	if err := c.got.world.judge.verdict; err != nil {
 		t.Fatalf("%v\n%s", err, l.tale(c))
@@ -203,22 +202,22 @@ func (l *lifetime) step(t *rapid.T) {
 	}
 	l.note(c)
 	l.world = c.got.world
-	if l.world.look = (time.Time{}); c.got.requeue > 0 {
-		l.world.look = l.world.Now.Add(c.got.requeue)
+	if l.world.requeueAt = (time.Time{}); c.got.requeue > 0 {
+		l.world.requeueAt = l.world.Now.Add(c.got.requeue)
 	}
 }
 
-// happens lets one thing happen.
+// happens draws one event and applies it.
 func (l *lifetime) happens(t *rapid.T) {
 	name := "controller restarts"
 	if w := l.world; among(t, 200, "restart") == 199 && w.Job() != nil {
 		w.restart()
 	} else {
 		old := w.Job()
-		name = l.Happen(t, w.Cluster, w.look)
+		name = l.Happen(t, w.Cluster, w.requeueAt)
 		if now := w.Job(); now != nil && now != old && now.DeletionTimestamp == nil {
 			if _, errs := apiserver.Update(old, now); len(errs) > 0 {
-				t.Fatalf("the API server refuses a change of the Job: %v", errs)
+				t.Fatalf("the API server rejects a change of the Job: %v", errs)
 			}
 		}
 	}
@@ -228,15 +227,14 @@ func (l *lifetime) happens(t *rapid.T) {
 	}
 }
 
-// sameMemory checks that the lifetime's notion of what is in flight is that of
-// the real controller itself.
+// sameMemory checks that the lifetime and the real controller agree on which writes are in flight.
 func (c *comparison) sameMemory() error {
 	w := c.want.world
 	if c.out.Creations != len(w.created) {
-		return fmt.Errorf("Kubernetes expects %d creations, %d are unseen", c.out.Creations, len(w.created))
+		return fmt.Errorf("Kubernetes expects %d creations, %d are not observed", c.out.Creations, len(w.created))
 	}
 	if !c.habits.endsInFlight && c.out.Deletions != len(w.deleted) {
-		return fmt.Errorf("Kubernetes expects %d deletions, %d are unseen", c.out.Deletions, len(w.deleted))
+		return fmt.Errorf("Kubernetes expects %d deletions, %d are not observed", c.out.Deletions, len(w.deleted))
 	}
 	return nil
 }
@@ -267,8 +265,8 @@ func (l *lifetime) drawFaults(t *rapid.T) faults {
 	return f
 }
 
-// afterTheEnd compares which finalizers go once the Job is finished. The real
-// controller leaves that to its queue of orphans.
+// afterTheEnd compares which finalizers are removed once the Job is finished. The real controller
+// does that from its queue of orphans.
 func (l *lifetime) afterTheEnd(t *rapid.T) {
 	w := l.world
 	d, err := decidetest.Decide(snapshot(w), l.habits.options()...)
@@ -279,7 +277,7 @@ func (l *lifetime) afterTheEnd(t *rapid.T) {
 	for _, pod := range d.Strip {
 		strip[pod.UID] = true
 	}
-	for _, claim := range d.Claim { // to release, which takes the finalizer too
+	for _, claim := range d.Claim { // a release removes the finalizer too
 		strip[claim.Pod.UID] = true
 	}
 	for _, pod := range w.seen() {
@@ -287,11 +285,11 @@ func (l *lifetime) afterTheEnd(t *rapid.T) {
 			continue
 		}
 		if got, want := strip[pod.UID], real.StripsOrphan(pod, w.Job()); got != want {
-			t.Fatalf("the Job is over; jobfate strips %s: %t, Kubernetes: %t\n%s", pod.UID, got, want, strings.Join(l.story, "\n"))
+			t.Fatalf("the Job has ended; jobfate removes the finalizer of %s: %t, Kubernetes: %t\n%s", pod.UID, got, want, strings.Join(l.story, "\n"))
 		}
 	}
 	if out, _ := kubernetesSyncs(w, l.habits, noFaults()); len(out.statuses)+len(out.created)+len(out.deleted) > 0 || d.Status != nil {
-		t.Fatalf("a Job that is over is touched")
+		t.Fatalf("a Job that has ended is changed")
 	}
 	l.reach["step after the end"]++
 	for _, claim := range d.Claim {
@@ -316,7 +314,7 @@ func brief(o *outcome) string {
 		}
 	}
 	if o.requeue > 0 {
-		fmt.Fprintf(&b, "looks again in %v ", o.requeue)
+		fmt.Fprintf(&b, "requeues after %v ", o.requeue)
 	}
 	for _, st := range o.statuses {
 		fmt.Fprintf(&b, "status %s ", text(st))
@@ -365,7 +363,7 @@ func (r reach) features(job *batchv1.Job) {
 	}
 }
 
-// note counts what a step did.
+// note counts the features of a step.
 func (l *lifetime) note(c *comparison) {
 	for name, has := range map[string]bool{
 		"creates":              len(c.got.created) > 0,

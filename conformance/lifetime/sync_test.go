@@ -23,12 +23,11 @@ import (
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
-// habits are what both controllers do alike throughout a lifetime.
+// habits are settings of both controllers for a whole lifetime.
 type habits struct {
 	limits real.Limits
-	// endsInFlight says that the deletions with which a Job ends are in flight
-	// until they are seen, as jobfate's protocol has it. The real controller
-	// does not wait for them.
+	// endsInFlight says that the deletions at the end of a Job are in flight until they are
+	// observed, as in jobfate's protocol. The real controller does not wait for them.
 	endsInFlight bool
 }
 
@@ -36,20 +35,20 @@ func (h habits) options() []jobfate.Option {
 	return []jobfate.Option{jobfate.MaxUncounted(h.limits.MaxUncounted), jobfate.MaxChanges(h.limits.MaxCreateDelete)}
 }
 
-// faults are the writes that the API server refuses in one sync.
+// faults are the writes that fail in one sync.
 type faults struct {
-	create   int // ordinal of the creation that fails; -1: none
+	create   int // the number of the creation that fails, from 0; -1: none
 	pods     uids
 	deletion bool // whether the deletions of pods fail
 	strip    bool // whether the removals of their finalizers fail
-	status   int  // ordinal of the status write that fails; -1: none
+	status   int  // the number of the status write that fails, from 0; -1: none
 }
 
 func noFaults() faults { return faults{create: -1, status: -1} }
 
 func (f faults) any() bool { return f.create >= 0 || f.status >= 0 || len(f.pods) > 0 }
 
-// What is gone already cannot fail to go.
+// The deletion of a pod that is already gone cannot fail.
 
 func (f faults) failsDeletion(w *world, uid types.UID) bool {
 	return f.deletion && f.pods[uid] && w.Pod(uid) != nil
@@ -59,17 +58,17 @@ func (f faults) failsStrip(w *world, uid types.UID) bool {
 	return f.strip && f.pods[uid] && builtin.HasFinalizer(w.Pod(uid))
 }
 
-// An outcome is what a sync leaves behind.
+// An outcome is the result of a sync.
 type outcome struct {
 	world   *world
 	requeue time.Duration
 	events  []real.Event
-	// What it did, in so far as it succeeded.
+	// The writes that succeeded.
 	created, deleted, stripped []types.UID
 	statuses                   []*batchv1.JobStatus // sent, stored or not
 	refused                    field.ErrorList      // by the API server's validation
 	claimed                    int
-	stale                      bool // a guarded patch met a pod that had changed
+	stale                      bool // a guarded patch was rejected because the pod had changed
 }
 
 func (o *outcome) noteCreation(uid types.UID) {
@@ -89,7 +88,7 @@ func (o *outcome) noteStrip(uid types.UID) {
 	o.stripped = append(o.stripped, uid)
 }
 
-// accept asks the API server's own validation about a status.
+// accept validates a status with the API server's own code.
 func (o *outcome) accept(st *batchv1.JobStatus) (*batchv1.JobStatus, bool) {
 	o.statuses = append(o.statuses, st)
 	next := *o.world.Job()
@@ -102,7 +101,7 @@ func (o *outcome) accept(st *batchv1.JobStatus) (*batchv1.JobStatus, bool) {
 	return &stored.Status, true
 }
 
-// jobfateSync drives a Machine through one sync, with the memory that the world has.
+// jobfateSync drives a Machine through one sync. The Machine starts with the memory of the world.
 type jobfateSync struct {
 	*outcome
 	before   *world
@@ -112,9 +111,9 @@ type jobfateSync struct {
 	decision jobfate.Decision // as it was carried out
 
 	creations int         // sent so far
-	counted   []types.UID // have lost their finalizer and are counted
-	ended     bool        // by a status of the decision that was not stored
-	broken    error       // what no API server answers to a right request
+	counted   []types.UID // pods that have lost their finalizer and are counted
+	ended     bool        // a status of the decision was not stored, which ended the sync
+	broken    error       // an answer that no API server gives to a correct request
 }
 
 func jobfateSyncs(before *world, h habits, f faults) (*outcome, jobfate.Decision, error) {
@@ -123,20 +122,23 @@ func jobfateSyncs(before *world, h habits, f faults) (*outcome, jobfate.Decision
 	return j.outcome, j.decision, err
 }
 
-// The caches show everything up to one version, but for what is in flight.
+// The caches show everything up to version upTo. Writes in flight have the version later.
 const upTo, later = "1", "1000000000"
 
-// remembered is the memory of a Machine to which the same is in flight as in the world.
+// remembered returns the memory of a Machine with the writes in flight of the world.
 func (w *world) remembered() machine.Memory {
-	m := machine.Memory{Job: w.Job().UID, Backoff: w.memory, Sure: !w.inDoubt}
+	m := machine.Memory{
+		Job: w.Job().UID, Backoff: w.memory, Sure: !w.inDoubt,
+		Deleted: map[types.UID]string{}, Stripped: map[types.UID]machine.Stripped{},
+	}
 	for uid := range w.created {
 		m.Created = append(m.Created, machine.Created{UID: uid, Version: later, At: w.Now})
 	}
 	for uid := range w.deleted {
-		m.Deleted = append(m.Deleted, machine.Deleted{UID: uid, Version: later})
+		m.Deleted[uid] = later
 	}
 	for uid := range w.stripped {
-		m.Stripped = append(m.Stripped, machine.Stripped{UID: uid, Without: later})
+		m.Stripped[uid] = machine.Stripped{Without: later}
 	}
 	return m
 }
@@ -163,10 +165,10 @@ func (j *jobfateSync) Sync(client *cluster.Client) (time.Duration, error) {
 	}
 	d := j.machine.Result().Decision
 	j.decision, j.requeue = d, d.Requeue
-	// Events and Requeue of a decision whose status cannot be stored mean nothing: the
-	// Machine keeps them back. They are compared all the same: the real controller has
-	// sent them by then.
-	j.tell(d.Events)
+	// If the status cannot be stored, the Machine does not return the events and the requeue
+	// of the decision. The comparison includes them, because the real controller has sent
+	// its events by then.
+	j.addEvents(d.Events)
 	if j.ended {
 		return 0, nil
 	}
@@ -179,7 +181,7 @@ func (j *jobfateSync) Sync(client *cluster.Client) (time.Duration, error) {
 	return d.Requeue, nil
 }
 
-// send sends a request, unless it is to fail, and notes what it did.
+// send sends a request, unless it must fail, and records the result.
 func (j *jobfateSync) send(client *cluster.Client, r jobfate.Request) (runtime.Object, error) {
 	switch r.Verb {
 	case jobfate.GetJob:
@@ -193,11 +195,11 @@ func (j *jobfateSync) send(client *cluster.Client, r jobfate.Request) (runtime.O
 	case jobfate.PatchStatus:
 		return j.store(client, r)
 	}
-	j.broken = errors.New("a Machine whose caches are fresh does not ask for this")
+	j.broken = errors.New("a Machine with fresh caches does not send this request")
 	return nil, j.broken
 }
 
-// store stores a status, unless the API server refuses it.
+// store stores a status, unless the API server rejects it.
 func (j *jobfateSync) store(client *cluster.Client, r jobfate.Request) (runtime.Object, error) {
 	first := len(j.statuses) == 0 && j.machine.Result().Decision.Status != nil
 	if j.faults.status == len(j.statuses) {
@@ -268,7 +270,7 @@ func (j *jobfateSync) delete(client *cluster.Client, r jobfate.Request) error {
 	return err
 }
 
-// snapshot is what a Machine decides on.
+// snapshot returns the input of a Machine's decision.
 func snapshot(w *world) decide.Input {
 	s := decide.Input{
 		Job: w.Job(), Pods: w.seen(), Now: w.Now, Backoff: w.memory, BackoffInDoubt: w.inDoubt,
@@ -281,14 +283,13 @@ func snapshot(w *world) decide.Input {
 	return s
 }
 
-func (o *outcome) tell(events []jobfate.Event) {
+func (o *outcome) addEvents(events []jobfate.Event) {
 	for _, e := range events {
 		o.events = append(o.events, real.Event{Type: string(e.Type), Reason: e.Reason, Message: e.Message})
 	}
 }
 
-// kubernetesSyncs runs one sync of the real controller and lets its writes come
-// true.
+// kubernetesSyncs runs one sync of the real controller, and applies its writes to the world.
 func kubernetesSyncs(before *world, h habits, f faults) (*outcome, real.Output) {
 	o := &outcome{world: before.clone()}
 	in := real.Input{
@@ -304,7 +305,7 @@ func kubernetesSyncs(before *world, h habits, f faults) (*outcome, real.Output) 
 	for _, pod := range before.seen() {
 		byName[pod.Name] = pod.UID
 	}
-	expected := out.Deletions > len(before.deleted) // those with which a Job ends are not
+	expected := out.Deletions > len(before.deleted) // the controller does not expect the deletions at the end of a Job
 	for _, c := range out.Calls {
 		uid := byName[c.Pod]
 		gone := before.Pod(uid) == nil
@@ -345,8 +346,8 @@ func kubernetesSyncs(before *world, h habits, f faults) (*outcome, real.Output) 
 	return o, out
 }
 
-// freeOrphans does what the real controller does from another queue: pods that
-// have no owner, and that it did not adopt, lose their finalizer.
+// freeOrphans does what the real controller does from another queue: it removes the finalizer from
+// pods that have no owner and were not adopted.
 func (o *outcome) freeOrphans(before *world, adopted uids) {
 	for _, pod := range before.seen() {
 		if len(pod.OwnerReferences) == 0 && !adopted[pod.UID] && real.StripsOrphan(pod, nil) {
@@ -368,8 +369,8 @@ func (o *outcome) recordWrite(c real.Call) {
 	}
 }
 
-// toReal spells the faults as the real controller's client wants them. A pod
-// that is gone, and that the cache still shows, is not found.
+// toReal converts the faults for the client of the real controller. For a pod that is gone but still
+// in the cache, the error is NotFound.
 func (f faults) toReal(w *world) real.Faults {
 	r := real.Faults{
 		Create: map[int]error{}, Delete: map[string]error{}, Strip: map[string]error{},

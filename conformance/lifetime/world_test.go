@@ -17,27 +17,26 @@ import (
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
 
-// builtin are the names that the Job controller puts on pods.
+// builtin are the finalizer, labels and annotations of the built-in Job controller.
 var builtin keys.Keys
 
-// A world is a cluster, a cache of it, and what a controller remembers. Two
-// clones can go different ways.
+// A world is a cluster, a cache of it, and the memory of a controller. Clones are independent.
 type world struct {
 	*cluster.Cluster
 	cache *cluster.Cache
 
-	created, deleted, stripped uids // written, not yet seen
+	created, deleted, stripped uids // written, but not observed
 	memory                     backoff.Record
-	inDoubt                    bool      // the memory
-	look                       time.Time // when jobfate wants to look again
+	inDoubt                    bool      // whether the memory is in doubt
+	requeueAt                  time.Time // the requeue time of jobfate
 
-	writes map[types.UID]int // to each pod
+	writes map[types.UID]int // the number of writes to each pod
 	judge  *judge            // nil in the world of the real controller
 }
 
 type uids map[types.UID]bool
 
-// judge is a referee, what it knows, and its first verdict.
+// judge is a referee, its state, and its first verdict.
 type judge struct {
 	referee.Rules
 	ghost    referee.Ghost
@@ -68,7 +67,7 @@ func (w *world) clone() *world {
 	return &c
 }
 
-// judged is a clone in which the judge goes on.
+// judged returns a clone in which the judge continues.
 func (w *world) judged() *world {
 	c := w.clone()
 	j := *w.judge
@@ -88,15 +87,14 @@ func (w *world) watch(s cluster.Step) {
 		return
 	}
 	v := w.judge.See(&w.judge.ghost, &s)
-	// What is done to tampered pods is beyond the referee.
+	// The referee cannot judge changes of tampered pods.
 	if v != nil && w.judge.verdict == nil && (!w.judge.tampered || s.Pod == nil && s.OldPod == nil) {
 		w.judge.verdict = v
 	}
 }
 
-// seen returns the pods that the cache shows, by index and UID. That is the
-// order in which jobfate looks at pods; the real controller takes the order of
-// its cache, so it is handed this one.
+// seen returns the pods that the cache shows, ordered by index and UID. That is the order of
+// jobfate. The real controller uses the order of its cache, so it gets the pods in this order too.
 func (w *world) seen() []*corev1.Pod {
 	pods := w.cache.View().Pods
 	indexed := isIndexed(w.Job())
@@ -120,7 +118,7 @@ func find(pods []*corev1.Pod, uid types.UID) *corev1.Pod {
 	return nil
 }
 
-// noted forgets what was in flight for a pod that the cache shows as it is.
+// noted removes the writes in flight of a pod whose current state is in the cache.
 func (w *world) noted(uid types.UID) {
 	pod := w.Pod(uid)
 	delete(w.created, uid)
@@ -150,15 +148,15 @@ func (w *world) stale() bool {
 	return len(late) > 0
 }
 
-// restart makes the controller forget everything, its backoff too.
+// restart makes the controller lose its memory, including the backoff record.
 func (w *world) restart() {
 	w.observeAll()
 	w.created, w.deleted, w.stripped = uids{}, uids{}, uids{}
 	w.memory = backoff.Record{Job: w.Job().UID}
-	w.judge.Backoff.Base = -1 // delays are not kept any more
+	w.judge.Backoff.Base = -1 // the referee no longer checks delays
 }
 
-// What the real controller asks for.
+// The methods below apply the writes of the real controller.
 
 func (w *world) strip(uid types.UID) {
 	w.Edit(uid, func(p *corev1.Pod) { p.Finalizers = slices.DeleteFunc(p.Finalizers, isTracking) })

@@ -12,18 +12,17 @@ import (
 	"github.com/jobfate/jobfate/conformance/real"
 )
 
-// A cluster is a Job with its pods, all writes seen before the next sync.
+// A cluster is a Job with its pods. All writes are observed before the next sync.
 type cluster struct {
 	t    *testing.T
 	job  *batchv1.Job
 	pods []*corev1.Pod
 	now  int
 	real.Memory
-	seen int // pods ever created
+	seen int // the number of pods ever created
 }
 
-// sync runs one sync, through the validation of the API server, and carries
-// out what it asks for.
+// sync runs one sync, with the validation of the API server, and applies its writes.
 func (c *cluster) sync() real.Output {
 	c.t.Helper()
 	out := mustSync(c.t, real.Input{Job: c.job, Pods: c.pods, Now: at(c.now), Memory: c.Memory, Validate: true})
@@ -66,7 +65,7 @@ func (c *cluster) exit(index int, code int32) {
 	c.t.Fatalf("at %d s: index %d has no running pod", c.now, index)
 }
 
-// running lists the indexes of the running pods and how often each has failed.
+// running lists the indexes of the running pods, with the number of failures of each.
 func (c *cluster) running() string {
 	list := ""
 	for _, p := range c.pods {
@@ -92,7 +91,7 @@ func TestBlogExample(t *testing.T) {
 	}{
 		{1, nil, "0×0 1×0 ", false},
 		{2, map[int]int32{0: 0, 1: 1}, "2×0 ", false}, // 1 backs off, and no timer is set for it
-		{4, map[int]int32{2: 1}, "", true},            // 1 and 2 back off, and keep 3 from running
+		{4, map[int]int32{2: 1}, "", true},            // 1 and 2 back off and block 3
 		{12, nil, "1×1 ", false},
 		{14, nil, "1×1 2×1 ", false},
 		{15, map[int]int32{1: 1, 2: 1}, "3×0 4×0 ", false},
@@ -127,9 +126,9 @@ func TestBlogExample(t *testing.T) {
 		t.Errorf("got conditions %s, want %s", got, want)
 	}
 	if !out.Finished {
-		t.Error("the controller does not remember that the Job finished")
+		t.Error("the memory of the controller does not say that the Job finished")
 	}
 	if again := c.sync(); len(again.Calls) > 0 {
-		t.Errorf("a finished Job is touched again: %s", trace(again))
+		t.Errorf("the controller writes to a finished Job: %s", trace(again))
 	}
 }

@@ -42,18 +42,16 @@ func (c namespacedJobCache) Get(name string) (*batchv1.Job, error) {
 	return c.job, nil
 }
 
-// A podCache finds pods by their controller. A real one would return the pods
-// in no particular order, and the controller would put those that have no
-// controller last; this one keeps the order of the input throughout.
+// A podCache finds pods by their controller. It keeps the order of the input. A real cache would
+// return the pods in any order, and the Job controller would append those without a controller.
 type podCache struct {
 	cache.Indexer
 	job  *batchv1.Job
 	pods []*corev1.Pod
 }
 
-// ByIndex returns the pods that the Job controls together with those that
-// have no controller, when asked for the former; it returns nothing when asked
-// for the latter.
+// ByIndex returns both kinds of pods for the key of the Job: those that it controls, and those
+// without a controller. For the key of the pods without a controller it returns nothing.
 func (c podCache) ByIndex(_, key string) ([]any, error) {
 	orphan := controller.PodControllerIndexKey(c.job.Namespace, nil)
 	if key == orphan {
@@ -69,7 +67,7 @@ func (c podCache) ByIndex(_, key string) ([]any, error) {
 	return found, nil
 }
 
-// A timers is a queue that remembers the delays that it is asked for.
+// A timers is a queue that records the delays of AddAfter.
 type timers struct {
 	workqueue.TypedRateLimitingInterface[string]
 	delays []time.Duration
@@ -79,7 +77,7 @@ func (t *timers) AddAfter(_ string, delay time.Duration) {
 	t.delays = append(t.delays, delay)
 }
 
-// A diary remembers events.
+// A diary records events.
 type diary struct {
 	record.EventRecorder
 	mu     sync.Mutex
@@ -96,8 +94,7 @@ func (d *diary) Eventf(object runtime.Object, eventType, reason, format string, 
 	d.Event(object, eventType, reason, fmt.Sprintf(format, args...))
 }
 
-// sorted returns the events in an order that does not depend on that of
-// goroutines.
+// sorted returns the events in an order that does not depend on goroutines.
 func (d *diary) sorted() []Event {
 	slices.SortFunc(d.events, func(a, b Event) int {
 		return cmp.Or(cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.Message, b.Message))

@@ -8,7 +8,7 @@
 //
 // Two syncs of equal inputs have equal outputs. The controller sends the requests of a batch
 // from goroutines, in any order; the package sorts them. The clock is an input, except for
-// the one by which expectations expire after five minutes: a sync is shorter.
+// the clock of the expectations. These expire after five minutes, and a sync is shorter.
 //
 // The other functions of the package call single functions of the controller, to compare
 // them one by one.

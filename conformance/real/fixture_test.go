@@ -25,8 +25,8 @@ func timeAt(seconds int) *metav1.Time {
 	return &t
 }
 
-// newJob returns a Job as the API server stores it, changed by the functions
-// before that.
+// newJob returns a Job as the API server stores it. The functions change the Job before it is
+// stored.
 func newJob(t testing.TB, change ...func(*batchv1.JobSpec)) *batchv1.Job {
 	t.Helper()
 	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "job", Namespace: "ns", UID: "job-uid"}}
@@ -39,7 +39,7 @@ func newJob(t testing.TB, change ...func(*batchv1.JobSpec)) *batchv1.Job {
 	}
 	stored, errs := apiserver.Create(job)
 	if len(errs) > 0 {
-		t.Fatalf("the Job is refused: %v", errs)
+		t.Fatalf("the API server rejects the Job: %v", errs)
 	}
 	return stored
 }
@@ -58,8 +58,7 @@ func perIndex(limit int32) func(*batchv1.JobSpec) {
 	return func(s *batchv1.JobSpec) { s.BackoffLimitPerIndex = &limit }
 }
 
-// newPod returns a pod of the Job as the controller makes them, with its name
-// as its UID.
+// newPod returns a pod as the controller creates it for the Job. Its UID equals its name.
 func newPod(job *batchv1.Job, name string, phase corev1.PodPhase, change ...func(*corev1.Pod)) *corev1.Pod {
 	controls := true
 	pod := &corev1.Pod{
@@ -86,12 +85,12 @@ func index(i int) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { p.Annotations[batchv1.JobCompletionIndexAnnotation] = strconv.Itoa(i) }
 }
 
-// failures sets how often the index failed before this pod.
+// failures sets the number of failures of the index before this pod.
 func failures(n int) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { p.Annotations[batchv1.JobIndexFailureCountAnnotation] = strconv.Itoa(n) }
 }
 
-// exit makes the pod's container exit at the time.
+// exit makes the pod's container exit at a time.
 func exit(code int32, seconds int) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		p.Status.ContainerStatuses = []corev1.ContainerStatus{{

@@ -11,8 +11,8 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 )
 
-// Intervals is the controller's orderedIntervals. The controller trusts it to
-// be sorted and disjoint and does not look; neither does this package.
+// Intervals is the controller's orderedIntervals. The controller assumes that it is sorted and
+// disjoint, without a check; so does this package.
 type Intervals []Interval
 
 // An Interval holds the indexes from First to Last.
@@ -41,19 +41,19 @@ func (x Intervals) Merge(y Intervals) Intervals { return intervalsMerge(x, y) }
 // FinishedTime runs getFinishedTime.
 func FinishedTime(pod *corev1.Pod) time.Time { return getFinishedTime(pod) }
 
-// Remaining runs getRemainingTimeForFailuresCount: the rest, at now, of the
-// delay after a number of failures, the last of them at last.
+// Remaining runs getRemainingTimeForFailuresCount. It returns the rest of the delay at the time now,
+// after a number of failures, the last of which was at last.
 func Remaining(now time.Time, base, limit time.Duration, failures int32, last *time.Time) time.Duration {
 	return getRemainingTimeForFailuresCount(clocktesting.NewFakeClock(now), base, limit, failures, last)
 }
 
-// RemainingPerIndex runs getRemainingTimePerIndex: the rest, at now, of the
-// delay of the index whose last failed pod is given; nil: none has failed.
+// RemainingPerIndex runs getRemainingTimePerIndex. It returns the rest of the delay of an index at
+// the time now. lastFailed is the last failed pod of the index, or nil if none has failed.
 func RemainingPerIndex(now time.Time, base, limit time.Duration, lastFailed *corev1.Pod) time.Duration {
 	return getRemainingTimePerIndex(logr.Discard(), clocktesting.NewFakeClock(now), base, limit, lastFailed)
 }
 
-// NextRecord runs newBackoffRecord on a store that holds old; nil: no record.
+// NextRecord runs newBackoffRecord on a store that holds old. A nil old means no record.
 func NextRecord(old *Record, succeeded, failed []*corev1.Pod) Record {
 	const key = "ns/job"
 	store := newBackoffStore()
@@ -78,7 +78,7 @@ func NextIndexFailureCounts(job *batchv1.Job, replaced *corev1.Pod) IndexFailure
 	return IndexFailureCounts{Counted: counted, Ignored: ignored}
 }
 
-// A FailureMatch says what the pod failure policy makes of a failed pod.
+// A FailureMatch is the result of the pod failure policy for a failed pod.
 type FailureMatch struct {
 	Message string                         // why the Job fails; empty unless the action is FailJob
 	Counted bool                           // the failure counts towards the backoff limits
@@ -98,8 +98,8 @@ func MatchFailurePolicy(policy *batchv1.PodFailurePolicy, failed *corev1.Pod) Fa
 	return m
 }
 
-// MatchSuccessPolicy runs matchSuccessPolicy and returns the message of the
-// rule that is met, or the empty string.
+// MatchSuccessPolicy runs matchSuccessPolicy, and returns the message of the rule that is met, or
+// the empty string.
 func MatchSuccessPolicy(policy *batchv1.SuccessPolicy, completions int32, succeeded Intervals) string {
 	message, _ := matchSuccessPolicy(logr.Discard(), policy, completions, succeeded)
 	return message
@@ -110,16 +110,16 @@ func PastBackoffLimitOnFailure(job *batchv1.Job, pods []*corev1.Pod) bool {
 	return pastBackoffLimitOnFailure(job, pods)
 }
 
-// ActivePodsForRemoval runs activePodsForRemoval: which of the active pods to
-// delete, at least that many of them.
+// ActivePodsForRemoval runs activePodsForRemoval. It returns the active pods to delete, at least
+// atLeast of them.
 func ActivePodsForRemoval(job *batchv1.Job, active []*corev1.Pod, atLeast int) []*corev1.Pod {
 	// The controller sorts the slice in place.
 	return activePodsForRemoval(job, slices.Clone(active), atLeast)
 }
 
-// FirstPendingIndexes runs firstPendingIndexes: the first count indexes that
-// have neither an active pod nor an end. A nil failed means that the Job has no
-// backoff limit per index.
+// FirstPendingIndexes runs firstPendingIndexes. It returns the first count indexes that have no
+// active pod and are not completed or failed. A nil failed means that the Job has no backoff limit
+// per index.
 func FirstPendingIndexes(job *batchv1.Job, pods []*corev1.Pod, succeeded Intervals, failed *Intervals, count int) []int {
 	ctx := &syncJobCtx{
 		job:              job,

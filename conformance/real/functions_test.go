@@ -56,7 +56,7 @@ func TestBackoffFunctions(t *testing.T) {
 		return newPod(job, "a", corev1.PodFailed, append(change, exit(1, seconds))...)
 	}
 	if got := real.FinishedTime(failed(7)); !got.Equal(at(7)) {
-		t.Errorf("finished at %v, want %v", got, at(7))
+		t.Errorf("got the finish time %v, want %v", got, at(7))
 	}
 
 	last := at(0)

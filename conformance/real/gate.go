@@ -9,16 +9,15 @@ import (
 	"k8s.io/kubernetes/pkg/controller"
 )
 
-// A gate gives the creations of a sync their ordinals. The controller sends a
-// batch of creations from as many goroutines; the gate holds them until all of
-// the batch have arrived and then numbers them by completion index. It knows
-// the size of the batches because the controller says first how many pods it
-// will create, and doubles from one batch to the next.
+// A gate numbers the creations of a sync. The controller sends each creation of a batch from its own
+// goroutine. The gate holds the creations until the whole batch has arrived, and then numbers them
+// by completion index. It knows the sizes of the batches, because the controller first sets its
+// expectations to the total, and doubles the size from one batch to the next.
 type gate struct {
 	mu      sync.Mutex
-	size    int // of the current batch
-	left    int // creations from the current batch on
-	next    int // ordinal of the first of the current batch
+	size    int // the size of the current batch
+	left    int // the number of creations from the current batch on
+	next    int // the number of the first creation of the current batch
 	waiting []arrival
 }
 
@@ -33,8 +32,8 @@ func (g *gate) open(n int) {
 	g.size = min(n, controller.SlowStartInitialBatchSize)
 }
 
-// pass returns the ordinal of the creation for the completion index, empty for
-// a Job without.
+// pass returns the number of the creation for a completion index. The index is empty if the Job is
+// not Indexed.
 func (g *gate) pass(index string) int {
 	ordinal := make(chan int, 1)
 	g.mu.Lock()

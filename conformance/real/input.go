@@ -13,31 +13,30 @@ import (
 	"k8s.io/component-base/featuregate"
 )
 
-// An Input is everything that one sync depends on. Nothing in it is changed.
+// An Input is everything that one sync depends on. A sync does not change it.
 type Input struct {
 	Job *batchv1.Job // as in the controller's cache; it needs a name, a namespace and a UID
-	// Pods are in the controller's cache, in the order in which the cache
-	// returns them. Those of another owner or another namespace are there but
-	// the controller does not get to see them.
+	// Pods are the pods in the controller's cache, in the order in which the cache returns
+	// them. The controller does not get pods of other owners and other namespaces.
 	Pods []*corev1.Pod
 	Now  time.Time
 	Memory
 
-	Live     *batchv1.Job // what the server holds, when the cache is stale; nil: Job
-	Validate bool         // the server refuses a status that its validation refuses
+	Live     *batchv1.Job // the Job on the server, if the cache is stale; nil: Job
+	Validate bool         // whether the server validates statuses
 	Fail     Faults
 	Limits   Limits
-	Off      []featuregate.Feature // gates to see as off, whatever their stage
-	On       []featuregate.Feature // gates to see as on
+	Off      []featuregate.Feature // gates that are off, even if they are locked
+	On       []featuregate.Feature // gates that are on
 }
 
-// Memory is what the controller keeps of a Job between two syncs.
+// Memory is the state that the controller keeps for a Job between two syncs.
 type Memory struct {
-	Creations int         // pods created and not yet seen
-	Deletions int         // pods deleted and not yet seen to be
-	Stripped  []types.UID // pods whose finalizer was removed, which was not yet seen; sorted in an Output
-	Backoff   *Record     // nil: none; after a first status it is there, perhaps zero
-	Finished  bool        // the Job was written as finished, which was not yet seen
+	Creations int         // creations that are not observed
+	Deletions int         // deletions that are not observed
+	Stripped  []types.UID // pods whose removal of the finalizer is not observed; sorted in an Output
+	Backoff   *Record     // nil: none; never nil after the first status write
+	Finished  bool        // the end of the Job was stored and is not observed
 }
 
 // A Record is the entry of a Job in the backoff store.
@@ -46,8 +45,7 @@ type Record struct {
 	LastFailure *time.Time
 }
 
-// Limits are the package variables of the controller; zero leaves one at its
-// default.
+// Limits are package variables of the controller. A zero field leaves the default.
 type Limits struct {
 	MaxUncounted    int           // MaxUncountedPods
 	MaxCreateDelete int           // MaxPodCreateDeletePerSync
@@ -56,27 +54,25 @@ type Limits struct {
 	BatchPeriod     time.Duration // SyncJobBatchPeriod
 }
 
-// Faults says which calls fail, and with which error. A call that fails has no
-// effect.
+// Faults says which calls fail, and with which errors. A call that fails has no effect.
 type Faults struct {
-	// Create is by ordinal, from 0, in the canonical order: by completion
-	// index. The controller sends creations in batches of 1, 2, 4, … and skips
+	// Create holds errors by the number of the creation, from 0, in the order of the
+	// completion indexes. The controller sends creations in batches of 1, 2, 4, … and skips
 	// the batches after one with a failure.
 	Create map[int]error
 
-	// By the name of the pod.
+	// Errors by the name of the pod.
 	Adopt         map[string]error
 	Release       map[string]error
 	StripToDelete map[string]error
 	Delete        map[string]error
 	Strip         map[string]error
 
-	Status map[int]error // by ordinal, from 0
-	Get    error         // of the Job, before the first adoption
+	Status map[int]error // errors by the number of the status write, from 0
+	Get    error         // the error of the live read of the Job before the first adoption
 }
 
-// Errors to use as faults. The controller takes any other as it takes
-// ErrInternal.
+// Errors to use as faults. The controller handles every other error like ErrInternal.
 var (
 	ErrInternal             error = apierrors.NewInternalError(errors.New("injected"))
 	ErrNotFound             error = apierrors.NewNotFound(schema.GroupResource{Resource: "pods"}, "injected")

@@ -15,8 +15,8 @@ import (
 	"github.com/jobfate/jobfate/conformance/real"
 )
 
-// An index with a succeeded and an exhausted failed pod goes into both lists,
-// both count towards the end of the Job, and the API server refuses the status.
+// One pod of an index has succeeded, and another has used up its limit. The index gets into both
+// lists, counts twice towards the end of the Job, and the API server rejects the status.
 func TestIndexBothCompletedAndFailed(t *testing.T) {
 	job := newJob(t, size(2, 2), indexed, perIndex(0))
 	in := real.Input{
@@ -39,14 +39,14 @@ func TestIndexBothCompletedAndFailed(t *testing.T) {
 	in.Validate = true
 	out = real.Sync(in)
 	if out.Err == nil || !strings.Contains(out.Err.Error(), "failedIndexes and completedIndexes overlap at index: 0") {
-		t.Errorf("got error %v, want a refusal of the overlap", out.Err)
+		t.Errorf("got error %v, want the overlap rejected", out.Err)
 	}
 	if got, want := trace(out), "write status failed"; got != want {
-		t.Errorf("got calls %s, want %s: it wedges", got, want)
+		t.Errorf("got calls %s, want %s: the Job is stuck", got, want)
 	}
 }
 
-// A counter of finished indexes would have to fall.
+// The controller panics because it would have to decrease the counter of finished indexes.
 func TestDamagedCompletedIndexesPanic(t *testing.T) {
 	for _, damaged := range []string{"5,1", "2,2", "1-5,3"} {
 		job := newJob(t, size(1, 10), indexed)
@@ -62,7 +62,7 @@ func TestDamagedCompletedIndexesPanic(t *testing.T) {
 	}
 }
 
-// backingOff returns failed pods of the first n indexes, at time 0.
+// backingOff returns pods of the first n indexes that failed at time 0.
 func backingOff(job *batchv1.Job, n int) []*corev1.Pod {
 	var pods []*corev1.Pod
 	for i := range n {
@@ -71,7 +71,7 @@ func backingOff(job *batchv1.Job, n int) []*corev1.Pod {
 	return pods
 }
 
-// The lowest pending indexes are picked before their delays are looked at.
+// The controller picks the lowest pending indexes before it checks their delays.
 func TestIndexesThatBackOffHoldBackOthers(t *testing.T) {
 	job := newJob(t, size(2, 8), indexed, perIndex(1))
 	out := mustSync(t, real.Input{Job: job, Pods: backingOff(job, 2), Now: at(0)})
@@ -83,7 +83,7 @@ func TestIndexesThatBackOffHoldBackOthers(t *testing.T) {
 	}
 }
 
-// When some index is ready no timer is set for those that wait.
+// If an index is ready, the controller sets no timer for those that wait.
 func TestNoTimerWhenSomeIndexIsReady(t *testing.T) {
 	job := newJob(t, size(2, 8), indexed, perIndex(1))
 	out := mustSync(t, real.Input{Job: job, Pods: backingOff(job, 1), Now: at(0)})
@@ -96,7 +96,7 @@ func TestNoTimerWhenSomeIndexIsReady(t *testing.T) {
 	}
 }
 
-// Seconds above 9.2e9 do not fit into a duration.
+// More than 9.2e9 seconds do not fit into a time.Duration.
 func TestActiveDeadlineOverflows(t *testing.T) {
 	for _, tt := range []struct {
 		seconds int64
@@ -113,8 +113,7 @@ func TestActiveDeadlineOverflows(t *testing.T) {
 	}
 }
 
-// A pod that is parked as uncounted in one phase and then seen in the other
-// counts as both.
+// A pod that is recorded as uncounted in one phase, and then observed in the other, counts as both.
 func TestPhaseFlipCountsTwice(t *testing.T) {
 	succeeded := batchv1.UncountedTerminatedPods{Succeeded: []types.UID{"a"}}
 	failed := batchv1.UncountedTerminatedPods{Failed: []types.UID{"a"}}
@@ -162,14 +161,14 @@ func TestPhaseFlipCountsTwice(t *testing.T) {
 		in.Validate = true
 		switch err := real.Sync(in).Err; {
 		case tt.refused == "" && err != nil:
-			t.Errorf("%s: the server refuses: %v", tt.name, err)
+			t.Errorf("%s: the server rejects: %v", tt.name, err)
 		case tt.refused != "" && (err == nil || !strings.Contains(err.Error(), tt.refused)):
 			t.Errorf("%s: got error %v, want %s", tt.name, err, tt.refused)
 		}
 	}
 }
 
-// What the harness says of a refusal is what the API server says.
+// A status that the harness rejects gets the error of the API server.
 func TestValidateRefusesLikeTheServer(t *testing.T) {
 	job := newJob(t, size(1, 2))
 	bad := job.DeepCopy()
@@ -178,7 +177,7 @@ func TestValidateRefusesLikeTheServer(t *testing.T) {
 	if len(errs) == 0 {
 		t.Fatal("the server accepts a negative number of active pods")
 	}
-	// The controller takes the negative count of its predecessor along.
+	// The controller keeps the negative count of the old status.
 	bad.Status.Failed = -1
 	out := real.Sync(real.Input{Job: bad, Live: job, Now: at(0), Validate: true})
 	if !apierrors.IsInvalid(out.Err) {

@@ -23,7 +23,7 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// The fields of the controller that a sync uses, by their names there.
+// The fields of the controller that a sync uses.
 var (
 	kubeClient            = slotOf[clientset.Interface]("kubeClient")
 	podControl            = slotOf[controller.PodControlInterface]("podControl")
@@ -58,9 +58,8 @@ func (s slot[T]) in(c *job.Controller) *T {
 	return (*T)(unsafe.Add(unsafe.Pointer(c), s))
 }
 
-// mirrors reports whether values of type ours can stand for values of type
-// theirs: the types are the same, or ours is a struct, or a pointer to one,
-// declared below with the same fields.
+// mirrors reports whether ours has the memory layout of theirs: the types are the same, or ours is a
+// struct, or a pointer to a struct, that is declared below with the same fields.
 func mirrors(ours, theirs reflect.Type) bool {
 	if ours == theirs {
 		return true
@@ -86,8 +85,8 @@ func mirrors(ours, theirs reflect.Type) bool {
 	return false
 }
 
-// Mirrors of the controller's own types. Those that no exported type leads to
-// cannot be checked by mirrors; the tests use each of them.
+// Copies of the controller's unexported types. mirrors can check only types that are reachable from
+// an exported type. The tests use each of the others.
 type (
 	backoffStore struct {
 		store cache.Store

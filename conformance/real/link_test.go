@@ -7,7 +7,7 @@ import (
 	"k8s.io/kubernetes/pkg/controller/job"
 )
 
-// A release with another controller is refused when the package is initialised.
+// slotOf panics if the controller of a release has other fields.
 func TestSlotOfRefusesAnotherController(t *testing.T) {
 	for name, f := range map[string]func(){
 		"no such field":  func() { slotOf[int]("noSuchField") },

@@ -30,7 +30,7 @@ func resetCounters() {
 	}
 }
 
-// readCounters returns the counters that moved since resetCounters.
+// readCounters returns the counters that have changed since resetCounters.
 func readCounters() map[string]float64 {
 	moved := map[string]float64{}
 	for _, vec := range counters() {

@@ -9,50 +9,49 @@ import (
 
 // An Output is everything that one sync did.
 type Output struct {
-	// Calls are the writes that the controller sent, failed ones included, in
-	// the order of the batches; within a batch by ordinal or by the pod's place
-	// in the input.
+	// Calls are the writes that the controller sent, including those that failed, in the
+	// order of the batches. Within a batch, creations are ordered by number, and other calls
+	// by the position of the pod in the input.
 	Calls []Call
-	// Events are those of the controller itself, in their order. PodEvents are
-	// those that RealPodControl sends for each creation and deletion, in the
-	// order of Calls.
+	// Events are the events of the controller itself, in order. PodEvents are the events
+	// that RealPodControl sends for each creation and deletion, in the order of Calls.
 	Events, PodEvents []Event
-	// Requeues are the delays after which the controller wants the Job again,
-	// in their order. All of them stand: the queue wakes it up at the first.
+	// Requeues are the delays with which the controller has added the Job to its queue, in
+	// order. The shortest one triggers the next sync.
 	Requeues []time.Duration
-	// Metrics are the counters that moved, as job_syncs_total{action="tracking",…}.
+	// Metrics are the counters that have changed, as job_syncs_total{action="tracking",…}.
 	Metrics map[string]float64
 	Memory
-	// Err is what syncJob returned: the queue then tries again. When calls of
-	// one batch fail with different errors the controller returns any of them;
-	// Err is the first in the order of Calls.
+	// Err is the error of syncJob, after which the queue retries. If calls of one batch fail
+	// with different errors, the controller returns any of them; Err is the first in the
+	// order of Calls.
 	Err   error
-	Panic any // what syncJob panicked with; the rest is what happened before
+	Panic any // the panic of syncJob; the other fields describe what it did before
 }
 
 // A Call is one write.
 type Call struct {
 	Kind   Kind
-	Pod    string             // its name; for Create the name that the server gave it; or that of the Workload or PodGroup
-	Object *corev1.Pod        // Create: the pod as it was sent, without a name
+	Pod    string             // the name of the pod, Workload or PodGroup; for Create the name that the server generated
+	Object *corev1.Pod        // Create: the pod in the request, without a name
 	Patch  []byte             // Adopt, Release, StripToDelete, Strip: the strategic merge patch
 	Status *batchv1.JobStatus // WriteStatus
 	Err    error              // the server's answer
 }
 
-// A Kind says what a call is for.
+// A Kind is the purpose of a call.
 type Kind string
 
-// The kinds of calls, in the order in which a sync sends them. The two before
-// Delete exclude Create.
+// The kinds of calls, in the order in which a sync sends them. A sync with StripToDelete or Delete
+// has no Create.
 const (
 	Adopt         Kind = "adopt"           // add the owner reference and the finalizer
-	Release       Kind = "release"         // remove both, the selector no longer matches
+	Release       Kind = "release"         // remove both, because the selector no longer matches
 	StripToDelete Kind = "strip to delete" // remove the finalizer so that the deletion does not count
 	Delete        Kind = "delete"
 	Create        Kind = "create"
 	WriteStatus   Kind = "write status"
-	Strip         Kind = "strip" // remove the finalizer of a pod that is accounted for
+	Strip         Kind = "strip" // remove the finalizer of a counted pod
 	// With the gate WorkloadWithJob on, these come first.
 	CreateWorkload Kind = "create workload"
 	CreatePodGroup Kind = "create pod group"
@@ -74,7 +73,7 @@ func (o Output) Done(kind Kind) []string {
 	return names
 }
 
-// Created returns the pods that were created, as they were sent.
+// Created returns the created pods, as in the requests.
 func (o Output) Created() []*corev1.Pod {
 	var pods []*corev1.Pod
 	for _, c := range o.Calls {

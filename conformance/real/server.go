@@ -22,25 +22,24 @@ import (
 	"github.com/jobfate/jobfate/conformance/apiserver"
 )
 
-// A server stands where the API server is. It records each write and answers as
-// the faults say.
+// A server takes the place of the API server. It records each write, and answers with the faults.
 type server struct {
 	in     *Input
 	stored *batchv1.Job
 	gate   gate
-	// forgetful servers record nothing, for a Stopwatch.
+	// A forgetful server records nothing. A Stopwatch uses it.
 	forgetful bool
 
 	mu     sync.Mutex // guards what follows: the controller writes from goroutines
 	writes []write
-	status int            // status writes so far
-	places map[string]int // of the pods in the input, by name; made when needed
+	status int            // the number of status writes so far
+	places map[string]int // the positions of pods in the input, by name; built on first use
 }
 
-// A write is a call with what it takes to put it in the canonical order.
+// A write is a call with its position in the canonical order.
 type write struct {
 	Call
-	batch int // calls of one batch have no order among themselves
+	batch int // the controller sends the calls of a batch in any order
 	rank  int // within the batch
 }
 
@@ -88,8 +87,8 @@ func (s *server) recordPod(c Call) error {
 	return s.record(c, rank)
 }
 
-// family joins the kinds that come from one batch of goroutines: each strips
-// the finalizer of a pod and then deletes it.
+// family maps the kinds that come from the same goroutines to one kind: each goroutine removes the
+// finalizer of a pod and then deletes it.
 func family(k Kind) Kind {
 	if k == StripToDelete {
 		return Delete
@@ -104,14 +103,14 @@ func sequential(k Kind) bool {
 // sorted returns the writes in the canonical order.
 func (s *server) sorted() []write {
 	slices.SortStableFunc(s.writes, func(a, b write) int {
-		// The two calls for one pod, to strip it and to delete it, keep their order.
+		// The removal of the finalizer stays before the deletion of the same pod.
 		return cmp.Or(a.batch-b.batch, a.rank-b.rank)
 	})
 	return s.writes
 }
 
-// canonical returns the error that syncJob would have returned, had the first
-// of the calls that failed in one batch been the first to say so.
+// canonical returns the error that syncJob would have returned if the first failed call of the batch
+// had also been the first to return.
 func canonical(err error, sorted []write) error {
 	if err == nil {
 		return nil
@@ -134,8 +133,8 @@ func canonical(err error, sorted []write) error {
 	return err
 }
 
-// reported returns the error that the controller makes of one call of a batch;
-// empty if none.
+// reported returns the text of the error that the controller returns for a failed call of a batch.
+// It is empty for other calls.
 func reported(c Call) string {
 	switch {
 	case c.Err == nil || sequential(c.Kind):
@@ -204,7 +203,7 @@ func (p pods) Delete(_ context.Context, name string, _ metav1.DeleteOptions) err
 	return p.s.recordPod(Call{Kind: Delete, Pod: name, Err: p.s.in.Fail.Delete[name]})
 }
 
-// Patch records the patch under the kind that its caller tells.
+// Patch records the patch. The caller in the controller determines its kind.
 func (p pods) Patch(_ context.Context, name string, _ types.PatchType, data []byte, _ metav1.PatchOptions, _ ...string) (*corev1.Pod, error) {
 	if p.s.forgetful {
 		return &corev1.Pod{}, nil
@@ -232,8 +231,8 @@ var purposes = []struct {
 	{".handleSingleOrphanPod", Strip},
 }
 
-// purpose tells what a patch is for by who sends it. The patch cannot tell: that
-// of StripToDelete and that of Strip are the same, and a pod can get both.
+// purpose returns the kind of a patch, by the function that sends it. The patch itself does not
+// show it: StripToDelete and Strip have the same patch, and a pod can get both.
 func purpose() Kind {
 	var pcs [8]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs[:])])
@@ -245,7 +244,7 @@ func purpose() Kind {
 			}
 		}
 		if !more {
-			panic("real: a patch from an unknown place in the controller")
+			panic("real: a patch from an unknown function of the controller")
 		}
 	}
 }
@@ -255,7 +254,7 @@ type jobs struct {
 	s *server
 }
 
-// Get answers with the Job that is stored.
+// Get returns the stored Job.
 func (j jobs) Get(context.Context, string, metav1.GetOptions) (*batchv1.Job, error) {
 	if err := j.s.in.Fail.Get; err != nil {
 		return nil, err
@@ -263,7 +262,7 @@ func (j jobs) Get(context.Context, string, metav1.GetOptions) (*batchv1.Job, err
 	return j.s.stored.DeepCopy(), nil
 }
 
-// UpdateStatus records the status and answers with a copy of the Job.
+// UpdateStatus records the status and returns a copy of the Job.
 func (j jobs) UpdateStatus(_ context.Context, job *batchv1.Job, _ metav1.UpdateOptions) (*batchv1.Job, error) {
 	err := j.s.in.Fail.Status[j.s.status]
 	j.s.status++

@@ -9,12 +9,12 @@ import (
 	"k8s.io/kubernetes/pkg/controller/job"
 )
 
-// apply sets the package variables that the sync of in depends on, and returns
-// a function that puts them back.
+// apply sets the package variables that a sync of the input depends on, and returns a function that
+// restores them.
 func (in *Input) apply() (restore func()) {
 	undo := []func(){
-		// The default handlers log, and sleep to log no more than one error
-		// each millisecond.
+		// The default handlers log, and sleep so that they log at most one error per
+		// millisecond.
 		override(&utilruntime.ErrorHandlers, nil),
 	}
 	limit := in.Limits
@@ -40,7 +40,7 @@ func HasGate(gate featuregate.Feature) bool {
 	return found
 }
 
-// override sets the variable and returns a function that puts it back.
+// override sets a variable, and returns a function that restores it.
 func override[T any](variable *T, value T) func() {
 	old := *variable
 	*variable = value
@@ -56,9 +56,9 @@ func appendOverride[T comparable](undo []func(), variable *T, value T) []func() 
 	return append(undo, override(variable, value))
 }
 
-// switchedGates are the feature gates with some of them off and some on. The gates
-// themselves refuse to switch what is locked to its default, except when they
-// emulate an older release, which switches off other, newer, features as well.
+// switchedGates are the feature gates with some of them switched. The gates themselves cannot be
+// switched if they are locked to their default, unless they emulate an older release, which also
+// switches off newer features.
 type switchedGates struct {
 	featuregate.FeatureGate
 	off, on []featuregate.Feature

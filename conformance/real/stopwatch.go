@@ -10,18 +10,17 @@ import (
 	"k8s.io/kubernetes/pkg/controller"
 )
 
-// A Stopwatch times syncs of the real controller. All that stands around the
-// controller is prepared before the time runs, or does next to nothing: the
-// cache has the list of pods ready, and the server answers each write at once
-// and forgets it.
+// A Stopwatch times syncs of the real controller. Everything around the controller is prepared
+// before the clock starts, or takes almost no time: the cache has the list of pods ready, and the
+// server answers each write at once without recording it.
 type Stopwatch struct {
 	in    Input
 	clock func() time.Duration
-	found []any // what the cache returns
+	found []any // the pods that the cache returns
 }
 
-// NewStopwatch prepares syncs of one input. The clock tells the time since some
-// moment; it may be that of the thread.
+// NewStopwatch prepares syncs of one input. The clock returns the time since some moment. It may be
+// the CPU time of the thread.
 func NewStopwatch(in Input, clock func() time.Duration) (*Stopwatch, error) {
 	s := &Stopwatch{in: in, clock: clock}
 	owner := metav1.NewControllerRef(in.Job, batchv1.SchemeGroupVersion.WithKind("Job"))
@@ -30,8 +29,8 @@ func NewStopwatch(in Input, clock func() time.Duration) (*Stopwatch, error) {
 	return s, err
 }
 
-// Sync runs one sync, as the first after a start of the controller, and returns
-// how long it took.
+// Sync runs one sync, like the first one after a start of the controller, and returns how long it
+// took.
 func (s *Stopwatch) Sync() (time.Duration, error) {
 	turn.Lock()
 	defer turn.Unlock()
@@ -50,15 +49,15 @@ func (s *Stopwatch) Sync() (time.Duration, error) {
 	return took, err
 }
 
-// A preparedPodCache has the answer to the one question ready.
+// A preparedPodCache has the pods of the Job ready.
 type preparedPodCache struct {
 	cache.Indexer
 	found  []any
 	orphan string // the key of the pods without a controller
 }
 
-// ByIndex returns the pods when asked for those of the Job, and nothing when
-// asked for those without a controller.
+// ByIndex returns the pods for the key of the Job, and nothing for the key of the pods without a
+// controller.
 func (c preparedPodCache) ByIndex(_, key string) ([]any, error) {
 	if key == c.orphan {
 		return nil, nil

@@ -11,8 +11,7 @@ var began = time.Now()
 
 func sinceStart() time.Duration { return time.Since(began) }
 
-// A Stopwatch runs the controller that Sync runs, and nothing of one sync is
-// left for the next.
+// A Stopwatch runs the same controller as Sync, and leaves no state behind.
 func TestStopwatch(t *testing.T) {
 	in := real.Input{Job: newJob(t, size(2, 8), indexed, perIndex(1)), Now: at(0)}
 	watch, err := real.NewStopwatch(in, sinceStart)

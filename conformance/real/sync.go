@@ -15,7 +15,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 )
 
-// turn makes syncs take turns, because of the package variables they share.
+// turn serialises syncs, because they share package variables.
 var turn sync.Mutex
 
 // quiet keeps the controller from logging.
@@ -46,9 +46,8 @@ func Sync(in Input) Output {
 	return out
 }
 
-// StripsOrphan reports whether the controller removes the finalizer of a pod
-// that it was told may be an orphan; a nil job means that there is no Job of
-// the name that the pod's controller reference gives.
+// StripsOrphan reports whether the controller removes the finalizer of a pod from its queue of
+// orphans. A nil job means that the Job in the pod's controller reference does not exist.
 func StripsOrphan(pod *corev1.Pod, j *batchv1.Job) bool {
 	in := Input{Job: j, Pods: []*corev1.Pod{pod}}
 	s := newServer(&in)
@@ -56,7 +55,7 @@ func StripsOrphan(pod *corev1.Pod, j *batchv1.Job) bool {
 	*podControl.in(c) = controller.RealPodControl{KubeClient: client{s: s}}
 	*jobLister.in(c) = jobCache{job: j}
 	if err := handleSingleOrphanPod(c, quiet, pod); err != nil {
-		panic(err) // no fault was asked for
+		panic(err) // the input has no fault
 	}
 	return len(s.writes) > 0
 }
@@ -104,8 +103,7 @@ func (r *run) sync() (caught any, err error) {
 	return nil, syncJob(r.controller, quiet, r.key)
 }
 
-// remember gives the controller its memory. The stores take whatever they are
-// given, so their errors cannot happen.
+// remember gives the controller its memory. The stores accept any value, so they return no error.
 func (r *run) remember(m Memory) {
 	if m.Creations != 0 || m.Deletions != 0 {
 		must(r.expectations.SetExpectations(logr.Discard(), r.key, m.Creations, m.Deletions))
@@ -119,14 +117,14 @@ func (r *run) remember(m Memory) {
 	}
 }
 
-// remember puts a record into the store; nil: none.
+// remember puts a record into the store, unless it is nil.
 func remember(store *backoffStore, key string, record *Record) {
 	if record != nil {
 		must(updateBackoffRecord(store, backoffRecord{key, record.Failures, record.LastFailure}))
 	}
 }
 
-// memory returns what the controller remembers.
+// memory returns the memory of the controller.
 func (r *run) memory() Memory {
 	var m Memory
 	if e, found, err := r.expectations.GetExpectations(r.key); found {
@@ -141,7 +139,7 @@ func (r *run) memory() Memory {
 	store := *podBackoffStore.in(r.controller)
 	if _, found, err := store.store.GetByKey(r.key); found {
 		must(err)
-		// With no pods to add, the next record is the one that is stored.
+		// Without pods to add, the next record equals the stored one.
 		record := newBackoffRecord(store, r.key, nil, nil)
 		m.Backoff = &Record{record.failuresAfterLastSuccess, record.lastFailureTime}
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/jobfate/jobfate/conformance/real"
 )
 
-// busy returns a Job of 50 indexes in which pods are deleted, succeed and fail.
+// busy returns a Job of 50 indexes whose pods are deleted, succeed and fail.
 func busy(t testing.TB) real.Input {
 	job := newJob(t, size(10, 50), indexed, perIndex(3))
 	var pods []*corev1.Pod
@@ -29,7 +29,7 @@ func busy(t testing.TB) real.Input {
 	return real.Input{Job: job, Pods: pods, Now: at(100)}
 }
 
-// The order of the controller's goroutines must not show.
+// The output does not depend on the order of the controller's goroutines.
 func TestSyncIsDeterministic(t *testing.T) {
 	create := real.Input{Job: newJob(t, size(100, 200), indexed), Now: at(0)}
 	create.Fail.Create = map[int]error{40: real.ErrInternal, 41: real.ErrConflict, 60: real.ErrNamespaceTerminating}
@@ -108,7 +108,7 @@ func TestCreatedPodIsThatOfRealPodControl(t *testing.T) {
 	}
 }
 
-// The calls of one sync, in their order, and what remains in memory.
+// The calls of one sync, in order, and the memory afterwards.
 func TestCalls(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -117,7 +117,7 @@ func TestCalls(t *testing.T) {
 		memory real.Memory
 	}{
 		{
-			name: "adopt, release, and leave the pods of others alone",
+			name: "adopt, release, and ignore pods of other owners",
 			in: func(t *testing.T) real.Input {
 				job := newJob(t, size(2, 3))
 				orphan := newPod(job, "orphan", corev1.PodRunning, func(p *corev1.Pod) { p.OwnerReferences = nil })
@@ -139,7 +139,7 @@ func TestCalls(t *testing.T) {
 			},
 		},
 		{
-			name: "delete too many: the finalizer goes first",
+			name: "delete surplus pods: their finalizers are removed first",
 			in: func(t *testing.T) real.Input {
 				job := newJob(t, size(1, 3))
 				return real.Input{Job: job, Now: at(0), Pods: []*corev1.Pod{
@@ -187,7 +187,7 @@ func TestCalls(t *testing.T) {
 			memory: real.Memory{Stripped: []types.UID{"a"}, Creations: 1, Backoff: &real.Record{}},
 		},
 		{
-			name: "the Job finished, the cache does not know",
+			name: "the Job finished, and the cache does not show it",
 			in: func(t *testing.T) real.Input {
 				return real.Input{Job: newJob(t), Now: at(0), Memory: real.Memory{Finished: true}}
 			},
@@ -211,7 +211,7 @@ func TestFaults(t *testing.T) {
 		return real.Input{Job: job, Now: at(100), Pods: []*corev1.Pod{
 			newPod(job, "a", corev1.PodSucceeded, index(0), exit(0, 1)),
 			newPod(job, "b", corev1.PodRunning, index(1)),
-			newPod(job, "c", corev1.PodRunning, index(1)), // a second one
+			newPod(job, "c", corev1.PodRunning, index(1)), // a duplicate
 		}}
 	}
 	orphan := func(t *testing.T) real.Input {
@@ -265,7 +265,7 @@ func TestFaults(t *testing.T) {
 			"create job-0-00000; create job-1-00001; create job-2-00002 failed; write status", injected,
 		},
 		{
-			"a creation, since the namespace goes: the pod counts as active", fresh,
+			"a creation in a namespace that is being deleted: the pod counts as active", fresh,
 			real.Faults{Create: map[int]error{0: real.ErrNamespaceTerminating, 1: real.ErrInternal}},
 			"create job-0-00000 failed; create job-1-00001 failed; create job-2-00002; write status", injected,
 		},
@@ -286,7 +286,7 @@ func TestFaults(t *testing.T) {
 			"release a failed", injected,
 		},
 		{
-			"a release, refused: it is taken for done", stray, real.Faults{Release: map[string]error{"a": real.ErrInvalid}},
+			"a release that is rejected as invalid: it counts as done", stray, real.Faults{Release: map[string]error{"a": real.ErrInvalid}},
 			"release a failed; create job-00000; write status", "",
 		},
 	}
@@ -392,8 +392,8 @@ func TestOff(t *testing.T) {
 	}
 }
 
-// The order of the pods in the input is the order in which the controller looks
-// at them: the first pod that matches a FailJob rule is named.
+// The controller processes the pods in the order of the input: its message names the first pod that
+// matches a FailJob rule.
 func TestOrderOfPodsIsKept(t *testing.T) {
 	j := newJob(t, size(5, 5), func(s *batchv1.JobSpec) {
 		s.PodFailurePolicy = &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{

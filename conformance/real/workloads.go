@@ -12,11 +12,11 @@ import (
 	"k8s.io/kubernetes/pkg/controller/util/consistency"
 )
 
-// This file is what differs from one release of Kubernetes to another; the package
-// suites has it for others.
+// This file differs between releases of Kubernetes. The package suites has the files for other
+// releases.
 //
-// With the gate WorkloadWithJob on, the controller looks for the Workload and the
-// PodGroup of a Job in two caches, which are empty here, and creates both.
+// With the gate WorkloadWithJob on, the controller looks up the Workload and the PodGroup of a Job
+// in two caches, which are empty here, and creates both.
 
 var (
 	workloadIndexer  = slotOf[cache.Indexer]("workloadIndexer")
@@ -24,7 +24,7 @@ var (
 	consistencyStore = slotOf[consistency.ConsistencyStore]("consistencyStore")
 )
 
-// setWorkloads sets the fields that only newer releases have.
+// setWorkloads sets fields that only newer releases have.
 func setWorkloads(c *job.Controller) {
 	*workloadIndexer.in(c) = emptyCache{}
 	*podGroupIndexer.in(c) = emptyCache{}

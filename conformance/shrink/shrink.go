@@ -1,4 +1,4 @@
-// Package shrink makes JSON objects smaller, for cases that say no more than they must.
+// Package shrink makes JSON objects smaller, so that cases contain only what they need.
 package shrink
 
 import (
@@ -6,22 +6,21 @@ import (
 	"slices"
 )
 
-// A Shrinker takes away from an object whatever it does not need, the largest parts first.
+// A Shrinker removes the parts that an object does not need, the largest parts first.
 type Shrinker struct {
-	// Read returns how the object reads, if it still can be read.
+	// Read returns the text of the object. ok is false if the object is not valid any more.
 	Read func() (text string, ok bool)
-	// Keeps reports whether the object is still what it is for.
+	// Keeps reports whether the object still serves its purpose.
 	Keeps func() bool
-	// Essential are keys without which an object would be hard to read, or be about
-	// something else. Wherever they stand, they stay.
+	// Essential are keys that are never removed. Without them an object would be hard to
+	// read, or would be about something else.
 	Essential []string
 
-	best  string // how it reads at its smallest
+	best  string // the smallest text so far
 	taken bool
 }
 
-// Until calls a function, which shrinks parts of the object, until nothing is left to take
-// away.
+// Until calls a function that shrinks parts of the object, until nothing more can be removed.
 func (s *Shrinker) Until(parts func()) {
 	s.best, _ = s.Read()
 	for s.taken = true; s.taken; {
@@ -30,7 +29,7 @@ func (s *Shrinker) Until(parts func()) {
 	}
 }
 
-// Object tries to take away each part of an object, and then parts of those that stay.
+// Object tries to remove each part of an object, and then parts of the remaining ones.
 func (s *Shrinker) Object(o map[string]any) {
 	for _, key := range slices.Sorted(maps.Keys(o)) {
 		if slices.Contains(s.Essential, key) || s.Without(o, key) {
@@ -45,7 +44,7 @@ func (s *Shrinker) Object(o map[string]any) {
 	}
 }
 
-// list tries to take away each element of a list, from the end.
+// list tries to remove each element of a list, from the end.
 func (s *Shrinker) list(o map[string]any, key string, list []any) {
 	for i := len(list) - 1; i >= 0; i-- {
 		rest := slices.Delete(slices.Clone(list), i, i+1)
@@ -60,7 +59,7 @@ func (s *Shrinker) list(o map[string]any, key string, list []any) {
 	}
 }
 
-// Without takes a key away, if the object can do without.
+// Without removes a key if the object does not need it.
 func (s *Shrinker) Without(o map[string]any, key string) bool {
 	value := o[key]
 	delete(o, key)
@@ -71,7 +70,8 @@ func (s *Shrinker) Without(o map[string]any, key string) bool {
 	return false
 }
 
-// still reports whether the object reads as before, or is a smaller one that will do.
+// still reports whether the text is unchanged, or the object is smaller and still serves its
+// purpose.
 func (s *Shrinker) still() bool {
 	now, ok := s.Read()
 	if !ok {

@@ -9,10 +9,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// document is a file with generated sections, which stand between comments.
+// document is a file with generated sections. Comments mark the beginning and the end of a section.
 type document struct{ file, text string }
 
-// The documents, from the root of the repository.
+// The paths of the documents, relative to the root of the repository.
 const (
 	compatibility = "docs/compatibility.md"
 	readme        = "README.md"

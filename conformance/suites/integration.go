@@ -10,18 +10,18 @@ import (
 	"strings"
 )
 
-// ourController is the module that the integration tests run, from the root of the repository.
+// ourController is the path of the module that the integration tests run, relative to the root of
+// the repository.
 const ourController = "controller"
 
-// The package that the tests import for the built-in controller, and the one that stands
-// in its place.
+// The package of the built-in controller that the tests import, and its replacement.
 const (
 	builtIn  = "k8s.io/kubernetes/pkg/controller/job"
 	standIn  = ours + "/conformance/suites/integration/controller"
 	etcdTool = "go.etcd.io/etcd/server/v3"
 )
 
-// integrationReasons say why tests do not pass.
+// integrationReasons say why tests fail.
 var integrationReasons = []reason{
 	{"TestDelayTerminalPhaseCondition/job_backoff_limit_exceeded;_JobPodReplacementPolicy_and_JobManagedBy_disabled", withoutInterim},
 	{"TestDelayTerminalPhaseCondition/job_scale_down_to_meet_completions;_JobManagedBy_enabled", withoutReason},
@@ -41,10 +41,10 @@ const (
 	noWorkload     = "The alpha gate `WorkloadWithJob` is on. The controller creates no Workload and no PodGroup"
 )
 
-// racing are the lines before two updates with the resource version that the creation of
-// the Job returned. Such an update conflicts with the first status write of any controller
-// that is faster than the test; under load the built-in one fails the test as well. The
-// tests are about validation, so here they update whatever version is stored.
+// racing are the lines before two updates. The updates use the resource version that the creation of
+// the Job returned, so they conflict with the first status write of a controller that is faster than
+// the test. Under load the built-in controller fails these tests as well. The tests are about
+// validation, so here they update any version.
 var racing = []string{
 	"job.Spec.Template.Spec.NodeSelector = nodeSelector",
 	"job.Spec.Template.Spec.Containers[0].Resources = wantResources",
@@ -79,7 +79,7 @@ func runIntegration(ctx context.Context, r release) (*report, error) {
 	}, err
 }
 
-// forIntegration makes the overlay and the go.mod of the integration tests.
+// forIntegration writes the overlay and the go.mod of the integration tests.
 func (r *release) forIntegration(ctx context.Context, temp string) (overlay string, err error) {
 	if overlay, err = integrationOverlay(temp, *r); err != nil {
 		return "", err
@@ -88,7 +88,7 @@ func (r *release) forIntegration(ctx context.Context, temp string) (overlay stri
 	return overlay, err
 }
 
-// integrationOverlay makes Kubernetes' package of integration tests ./suites/integration.
+// integrationOverlay shows Kubernetes' package of integration tests as ./suites/integration.
 func integrationOverlay(temp string, r release) (file string, err error) {
 	o, to := newOverlay(temp), filepath.Join(r.module, "suites", "integration")
 	if err := o.show(filepath.Join(r.dir, "test", "integration", "job"), to, "_test.go"); err != nil {
@@ -115,7 +115,7 @@ func integrationOverlay(temp string, r release) (file string, err error) {
 	return o.write()
 }
 
-// showController puts the files of the module beside those that give it its shape.
+// showController shows the files of the module controller beside the files that adapt it.
 func showController(o *overlay, from, to string) error {
 	files, err := filepath.Glob(filepath.Join(from, "*.go"))
 	if err != nil {
@@ -129,12 +129,12 @@ func showController(o *overlay, from, to string) error {
 	return nil
 }
 
-// replaceImport returns the change of a file that imports one package in place of another.
+// replaceImport returns a change of a file that replaces one import with another.
 func replaceImport(from, to string) func([]byte) ([]byte, error) {
 	return replaceOnce(strconv.Quote(from), strconv.Quote(to))
 }
 
-// replaceOnce returns the change of a text that occurs once in a file.
+// replaceOnce returns a change of a file that replaces a text. The text must occur exactly once.
 func replaceOnce(from, to string) func([]byte) ([]byte, error) {
 	return func(text []byte) ([]byte, error) {
 		if n := bytes.Count(text, []byte(from)); n != 1 {
@@ -144,7 +144,7 @@ func replaceOnce(from, to string) func([]byte) ([]byte, error) {
 	}
 }
 
-// provideEtcd puts an etcd where the tests look for it.
+// provideEtcd builds etcd in the folder in which the tests look for it.
 func provideEtcd(ctx context.Context, temp, module string) error {
 	out, err := goCommand(ctx, filepath.Join(module, "..", "e2e"), "tool", "-n", etcdTool)
 	if err != nil {

@@ -8,10 +8,10 @@ import (
 	"os/signal"
 )
 
-// section is a generated text and where it belongs.
+// section is a generated text and its place in a document.
 type section struct{ document, name, text string }
 
-// suites make the sections.
+// suites are the functions that generate the sections, by the name of the suite.
 var suites = map[string]func(context.Context, release) ([]section, error){
 	"unit":        oneSection(runUnit),
 	"integration": oneSection(runIntegration),
@@ -34,7 +34,7 @@ func main() {
 	}
 }
 
-// run runs a suite and writes the results, or compares them with those that are listed.
+// run runs a suite, and writes its results or compares them with the listed ones.
 func run(ctx context.Context, name string, times int, write bool) error {
 	suite := suites[name]
 	if suite == nil {
@@ -68,7 +68,7 @@ func run(ctx context.Context, name string, times int, write bool) error {
 	return nil
 }
 
-// oneSection makes the section of a report.
+// oneSection returns a suite whose only section is a report.
 func oneSection(run func(context.Context, release) (*report, error)) func(context.Context, release) ([]section, error) {
 	return func(ctx context.Context, r release) ([]section, error) {
 		report, err := run(ctx, r)

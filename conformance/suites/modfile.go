@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// ours is the path of this repository, and the beginning of those of its modules.
+// ours is the module path of this repository, and the prefix of the paths of its modules.
 const ours = "github.com/jobfate/jobfate"
 
-// goMod is what go mod edit -json prints, as far as it is used here.
+// goMod has the fields of the output of go mod edit -json that are used here.
 type goMod struct {
 	Require []struct {
 		Path, Version string
@@ -30,10 +30,10 @@ func readMod(ctx context.Context, dir string) (mod goMod, err error) {
 	return mod, json.Unmarshal(text, &mod)
 }
 
-// modfile is a go.mod for this module that is made for a run.
+// modfile is a temporary go.mod for this module.
 type modfile struct {
 	lines []string
-	has   map[string]bool // the paths that are required
+	has   map[string]bool // the required paths
 	sums  []byte
 }
 
@@ -47,7 +47,7 @@ func newModfile(module string) *modfile {
 	}
 }
 
-// require adds a requirement, unless there is one of the path.
+// require adds a requirement, unless the path is already required.
 func (m *modfile) require(path, version string) {
 	if !m.has[path] {
 		m.has[path] = true
@@ -55,8 +55,8 @@ func (m *modfile) require(path, version string) {
 	}
 }
 
-// replace makes a module of Kubernetes be the release of a version. Kubernetes names its
-// own libraries v0.0.0 and replaces them with folders of its repository.
+// replace replaces a module of Kubernetes with a released version. Kubernetes requires its own
+// libraries as v0.0.0, and replaces them with folders of its repository.
 func (m *modfile) replace(path, version string) {
 	m.lines = append(m.lines, "replace "+path+" => "+path+" "+version)
 }
@@ -77,8 +77,8 @@ func (m *modfile) write(temp string) (file string, err error) {
 	return file, os.WriteFile(filepath.Join(temp, "go.sum"), m.sums, 0o600)
 }
 
-// unionModfile writes a go.mod with the requirements of several modules of this
-// repository, which go by the same release of Kubernetes.
+// unionModfile writes a go.mod with the requirements of several modules of this repository, which
+// use the same release of Kubernetes.
 func unionModfile(ctx context.Context, temp, module string, others ...string) (file string, err error) {
 	m := newModfile(module)
 	for i, other := range append([]string{"conformance"}, others...) {
@@ -104,8 +104,8 @@ func unionModfile(ctx context.Context, temp, module string, others ...string) (f
 	return m.write(temp)
 }
 
-// releaseModfile writes a go.mod that requires another release of Kubernetes. Which
-// versions of other modules that takes is left to the go command.
+// releaseModfile writes a go.mod that requires another release of Kubernetes. The go command chooses
+// the versions of the other modules.
 func releaseModfile(ctx context.Context, temp string, r release) (file string, err error) {
 	m := newModfile(r.module)
 	own, err := readMod(ctx, r.module)

@@ -12,10 +12,10 @@ import (
 	"strings"
 )
 
-// overlay shows the go command files that are not there.
+// overlay makes the go command see files that do not exist on disk.
 type overlay struct {
-	temp  string            // folder for files that are made
-	Files map[string]string `json:"Replace"` // where a file is to be, and where it is
+	temp  string            // the folder for generated files
+	Files map[string]string `json:"Replace"` // the actual path of each file, by the path that the go command sees
 }
 
 func newOverlay(temp string) *overlay {
@@ -32,7 +32,7 @@ func (o *overlay) write() (string, error) {
 	return file, os.WriteFile(file, text, 0o600)
 }
 
-// show makes the files of one folder, those with a suffix, appear in another.
+// show makes the files of one folder that have a suffix appear in another.
 func (o *overlay) show(from, to, suffix string) error {
 	files, err := filepath.Glob(filepath.Join(from, "*"+suffix))
 	if err != nil {
@@ -47,7 +47,7 @@ func (o *overlay) show(from, to, suffix string) error {
 	return nil
 }
 
-// change makes a file appear as the function changes it.
+// change makes a file appear with the changes of a function.
 func (o *overlay) change(path string, change func([]byte) ([]byte, error)) error {
 	from := path
 	if shown, ok := o.Files[path]; ok {
@@ -65,10 +65,10 @@ func (o *overlay) change(path string, change func([]byte) ([]byte, error)) error
 	return os.WriteFile(made, text, 0o600)
 }
 
-// ignored is the first line of our own files for a package of Kubernetes.
+// ignored is the first line of our own files that belong to a package of Kubernetes.
 const ignored = "//go:build ignore\n"
 
-// enable makes the go command compile a file of ours that it ignores otherwise.
+// enable makes the go command compile one of our files that begin with ignored.
 func (o *overlay) enable(path string) error {
 	return o.change(path, func(text []byte) ([]byte, error) {
 		rest, found := bytes.CutPrefix(text, []byte(ignored))
@@ -79,8 +79,8 @@ func (o *overlay) enable(path string) error {
 	})
 }
 
-// renameFunc returns the change of a file in which a function or method has another name
-// where it is declared, so that its callers call ours.
+// renameFunc returns a change of a file that renames the declaration of a function or method. Its
+// callers then call our function of the old name.
 func renameFunc(receiver, from, to string) func([]byte) ([]byte, error) {
 	return func(text []byte) ([]byte, error) {
 		files := token.NewFileSet()
@@ -100,7 +100,7 @@ func renameFunc(receiver, from, to string) func([]byte) ([]byte, error) {
 	}
 }
 
-// receiverOf is the name of the type that a method belongs to; empty for a function.
+// receiverOf returns the name of the receiver type of a method. It is empty for a function.
 func receiverOf(f *ast.FuncDecl) string {
 	if f.Recv == nil || len(f.Recv.List) != 1 {
 		return ""

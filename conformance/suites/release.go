@@ -14,13 +14,13 @@ import (
 
 // release is a release of Kubernetes whose tests are run.
 type release struct {
-	version string // as in 1.36.3
-	dir     string // of k8s.io/kubernetes in the module cache
+	version string // for example 1.36.3
+	dir     string // the folder of k8s.io/kubernetes in the module cache
 	module  string // the folder of this module
 	modfile string // the go.mod to use; empty: that of this module
 }
 
-// pinned is the release that this module requires.
+// pinned returns the release that this module requires.
 func pinned(ctx context.Context) (release, error) {
 	module, err := moduleRoot()
 	if err != nil {
@@ -29,8 +29,8 @@ func pinned(ctx context.Context) (release, error) {
 	return download(ctx, module, module, "k8s.io/kubernetes")
 }
 
-// download makes sure that a release is in the module cache. It is named as the go
-// command names it in a folder.
+// download makes sure that a release is in the module cache. The go command runs in dir, and resolves
+// name there.
 func download(ctx context.Context, module, dir, name string) (release, error) {
 	text, err := goCommand(ctx, dir, "mod", "download", "-json", name)
 	if err != nil {
@@ -43,12 +43,12 @@ func download(ctx context.Context, module, dir, name string) (release, error) {
 	return release{version: strings.TrimPrefix(found.Version, "v"), dir: found.Dir, module: module}, nil
 }
 
-// minor is 36 for 1.36.3.
+// minor returns the minor version: 36 for 1.36.3.
 func (r release) minor() int {
 	parts := strings.Split(r.version, ".")
 	n, err := strconv.Atoi(parts[1])
 	if err != nil {
-		panic(err) // the go command has found it
+		panic(err) // the go command has accepted the version
 	}
 	return n
 }
@@ -62,7 +62,7 @@ func (r release) test(ctx context.Context, overlay string, args ...string) ([]re
 	return runTests(ctx, r.module, append(all, args...)...)
 }
 
-// moduleRoot finds the folder of this module: tests run in the folder of their package.
+// moduleRoot returns the folder of this module. Tests run in the folder of their package.
 func moduleRoot() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {

@@ -13,16 +13,16 @@ import (
 	"strings"
 )
 
-// others are the releases beside the pinned one.
+// others are the compared releases besides the pinned one.
 var others = []string{"1.34.4", "1.35.4", "1.37.0"}
 
-// comparedDecisions is how many decisions are compared for each release.
+// comparedDecisions is the number of compared decisions for each release.
 const comparedDecisions = 40_000
 
-// differences are what differs in other releases and not in the pinned one, of decisions
-// or of statuses. That of neither cannot be seen with a Job that an API server stores.
-// Their excuses are in sync/release_test.go and validation/release_test.go, and
-// TestReleases has all those of decisions.
+// differences are the differences of other releases that the pinned one does not have. They concern
+// decisions or statuses. A difference that concerns neither does not show with any Job that an API
+// server stores. Their excuses are in sync/release_test.go and validation/release_test.go.
+// TestReleases shows all differences of decisions.
 var differences = []struct {
 	name     string
 	releases []string
@@ -30,22 +30,22 @@ var differences = []struct {
 	text     string
 }{
 	{"backing-off-active", []string{"1.34.4", "1.35.4"}, "decisions",
-		"While a Job waits for the delay after a failure, Kubernetes writes `status.active: 0`, though pods are active. The API server refuses that if one of them is ready. 1.36.3 writes how many there are"},
+		"While a Job waits for the delay after a failure, Kubernetes writes `status.active: 0`, though pods are active. The API server rejects that if one of them is ready. 1.36.3 writes the number of active pods"},
 	{"suspended-start-time", []string{"1.34.4", "1.35.4"}, "decisions",
 		"Kubernetes keeps the start time of a Job that is suspended. jobfate removes it, as 1.36.3 does. The API server accepts both"},
 	{"policy-alone", []string{"1.37.0"}, "",
-		"Only `podReplacementPolicy` decides whether failed pods alone are replaced. Until 1.36 a pod failure policy decides it, too. No Job shows the difference: the API server sets `Failed` for a Job with a pod failure policy, and refuses another value"},
+		"Only `podReplacementPolicy` decides whether failed pods alone are replaced. Until 1.36 a pod failure policy decides it too. No Job shows the difference: the API server sets `Failed` for a Job with a pod failure policy, and rejects any other value"},
 	{"start-time-error", []string{"1.34.4", "1.35.4"}, "statuses",
-		"An unsuspended Job whose start time changes is refused in other words"},
+		"If the start time of an unsuspended Job changes, the error has another text"},
 }
 
-// unitReasons say why unit tests of other releases do not pass.
+// unitReasons say why unit tests of other releases fail.
 var unitReasons = map[string][]reason{
 	"1.34.4": {{"TestControllerSyncJob/indexed_job_with_podIndexLabel_feature_disabled",
 		"The gate `PodIndexLabel` is off, which 1.35 removed. The pods then get their index from the annotation, and those of jobfate from the label"}},
 }
 
-// comparison is how a release compares with jobfate.
+// comparison is the comparison of a release with jobfate.
 type comparison struct {
 	release
 	decisions int
@@ -126,7 +126,7 @@ func allPass(results []result) error {
 
 var comparedLine = regexp.MustCompile(`(?m)^decisions compared: (\d+),`)
 
-// read reads what TestSync prints. A difference that was not met is an error.
+// read reads the output of TestSync. It returns an error if a listed difference did not occur.
 func (c *comparison) read(results []result) error {
 	i := slices.IndexFunc(results, func(t result) bool { return t.test == "TestSync" })
 	if i < 0 || len(results) < 2 {
@@ -143,13 +143,13 @@ func (c *comparison) read(results []result) error {
 			continue
 		}
 		if !regexp.MustCompile(`(?m)^ +\d+ ` + regexp.QuoteMeta(d.name) + `$`).MatchString(output) {
-			return fmt.Errorf("no decision meets %s", d.name)
+			return fmt.Errorf("no decision shows %s", d.name)
 		}
 	}
 	return nil
 }
 
-// cell says how something compares: equal, or which divergences there are.
+// cell returns a cell of the table: "equal", and the divergences if there are any.
 func (c *comparison) cell(of string) string {
 	var names []string
 	for _, d := range differences {
@@ -163,7 +163,8 @@ func (c *comparison) cell(of string) string {
 	return "equal, but for " + strings.Join(names, " and ")
 }
 
-// renderReleases returns the table of the releases, and for each what does not pass.
+// renderReleases returns the table of the releases, and the tables of divergences and of failed
+// tests.
 func renderReleases(all []comparison) (table, rest string, err error) {
 	var b, more strings.Builder
 	fmt.Fprintf(&b, "| Kubernetes | decisions | unit tests | statuses |\n| --- | --- | --- | --- |\n")
@@ -185,7 +186,7 @@ func renderReleases(all []comparison) (table, rest string, err error) {
 	return b.String(), more.String(), nil
 }
 
-// otherRelease returns a release that this module does not require.
+// otherRelease returns a release other than the one that this module requires.
 func otherRelease(ctx context.Context, temp, module, version string) (release, error) {
 	// The go command writes checksums beside a go.mod.
 	if err := os.WriteFile(filepath.Join(temp, "go.mod"), []byte("module temp\n"), 0o600); err != nil {
@@ -215,7 +216,7 @@ func releaseOverlay(temp string, r release) (file string, err error) {
 	if err != nil {
 		return "", err
 	}
-	o.Files[filepath.Join(r.module, "sync", "gates_test.go")] = "" // about gates of the pinned release
+	o.Files[filepath.Join(r.module, "sync", "gates_test.go")] = "" // tests gates of the pinned release
 	if err := showUnit(o, r); err != nil {
 		return "", err
 	}

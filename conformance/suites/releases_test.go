@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What TestSync prints, as far as it is read.
+// printed is the part of TestSync's output that is read.
 const printed = "decisions compared: 39715, of which 4021 needed an excuse\ndivergences:\n" +
 	"      732 backing-off-active\n    25320 order\n      112 suspended-start-time\n"
 
@@ -16,8 +16,8 @@ func TestReadComparison(t *testing.T) {
 		reason, version, output string
 		want                    string // the error
 	}{
-		{"both divergences are met", "1.35.4", printed, ""},
-		{"one is not", "1.35.4", strings.Replace(printed, "112 suspended-start-time", "112 suspended-start-times", 1), "no decision meets suspended-start-time"},
+		{"both divergences occur", "1.35.4", printed, ""},
+		{"one is not", "1.35.4", strings.Replace(printed, "112 suspended-start-time", "112 suspended-start-times", 1), "no decision shows suspended-start-time"},
 		{"a release without any", "1.37.0", strings.Replace(printed, "backing-off-active", "in-flight-end", 1), ""},
 		{"no count", "1.36.3", "PASS\n", "TestSync does not say how many decisions it has compared:\nPASS\n"},
 	} {
@@ -31,7 +31,7 @@ func TestReadComparison(t *testing.T) {
 		}
 	}
 	if err := new(comparison).read([]result{{test: "TestSync", output: printed}}); err == nil {
-		t.Error("that TestReleases did not run is no error")
+		t.Error("TestReleases did not run: got no error")
 	}
 }
 

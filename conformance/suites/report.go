@@ -7,21 +7,21 @@ import (
 	"strings"
 )
 
-// meanings explain the marks, in the order of the list.
+// meanings explain the marks. Their order is that of the generated table.
 var meanings = []struct{ mark, text string }{
-	{"uid", "The pods of the test have no UID. No API server stores such a pod, and jobfate refuses it. Each gets its name for a UID."},
-	{"interim", "The gates `JobManagedBy` and `JobPodReplacementPolicy` are off, as in an emulated 1.33 or earlier. Kubernetes then writes the terminal condition alone; the interim condition of jobfate is left out."},
-	{"terminating", "The same two gates are off. The terminal condition then does not wait for terminating pods, and jobfate is told that there are none."},
+	{"uid", "The pods of the test have no UID. No API server stores such a pod, and jobfate rejects it. Each pod gets its name as its UID."},
+	{"interim", "The gates `JobManagedBy` and `JobPodReplacementPolicy` are off, as in an emulated 1.33 or earlier. Kubernetes then writes the terminal condition alone; the interim condition of jobfate is removed."},
+	{"terminating", "The same two gates are off. The terminal condition then does not wait for terminating pods, and jobfate gets 0 as their number."},
 	{"reason", "The gate `JobSuccessPolicy` is off. The condition `Complete` then has neither reason nor message, and those of jobfate are removed."},
 	{"successPolicy", "The gate `JobSuccessPolicy` is off. `spec.successPolicy` is removed from the Job."},
 	{"managedBy", "The gate `JobManagedBy` is off. `spec.managedBy` is removed from the Job."},
-	{"startTime", "The gate `MutableSchedulingDirectivesForSuspendedJobs` is off. Kubernetes then keeps the start time of a Job that is suspended, which jobfate removes; it is put back."},
-	{"podGroup", "The alpha gate `WorkloadWithJob` is on. Kubernetes' own code creates the Workload and the PodGroup, and the pods of jobfate's decision are put into the group."},
+	{"startTime", "The gate `MutableSchedulingDirectivesForSuspendedJobs` is off. Kubernetes then keeps the start time of a suspended Job. jobfate removes it, and the test puts it back."},
+	{"podGroup", "The alpha gate `WorkloadWithJob` is on. Kubernetes' own code creates the Workload and the PodGroup, and the pods that jobfate creates are added to the group."},
 }
 
 // report is a section of docs/compatibility.md.
 type report struct {
-	name    string // of the section
+	name    string // the name of the section
 	title   string
 	command string
 	about   string
@@ -29,7 +29,7 @@ type report struct {
 	reasons []reason
 }
 
-// reason says why tests do not pass: the one of that name and those below it.
+// reason says why a test and its subtests fail.
 type reason struct{ test, text string }
 
 // passed is the number of tests that pass.
@@ -42,7 +42,7 @@ func (r *report) passed() (n int) {
 	return n
 }
 
-// summary counts the results.
+// summary returns the numbers of results as a sentence.
 func (r *report) summary() string {
 	passed, changed := r.passed(), 0
 	for _, t := range r.results {
@@ -52,9 +52,9 @@ func (r *report) summary() string {
 	}
 	text := fmt.Sprintf("%d tests: %d pass", len(r.results), passed)
 	if changed > 0 {
-		text += fmt.Sprintf(", %d of them with a change that is named", changed)
+		text += fmt.Sprintf(", %d of them with a change listed below", changed)
 	}
-	return text + fmt.Sprintf("; %d do not.", len(r.results)-passed)
+	return text + fmt.Sprintf("; %d fail.", len(r.results)-passed)
 }
 
 // render returns the section with all results.
@@ -72,7 +72,7 @@ func (r *report) render() (string, error) {
 	return b.String(), err
 }
 
-// outcome says what became of a test, and why.
+// outcome returns the result of a test, with the reason or the marks.
 func (r *report) outcome(t result) string {
 	switch {
 	case t.outcome != "pass":
@@ -84,8 +84,8 @@ func (r *report) outcome(t result) string {
 	return "pass"
 }
 
-// failures returns the rows of the tests that do not pass. It is an error if one has no
-// reason, or if a reason is given for tests that pass.
+// failures returns the rows of the tests that fail. It returns an error if one of them has no
+// reason, or if a test with a reason passes.
 func (r *report) failures() (rows string, err error) {
 	var errs []error
 	given := map[reason]bool{}
@@ -95,14 +95,14 @@ func (r *report) failures() (rows string, err error) {
 		}
 		why, found := r.reason(t.test)
 		if !found {
-			errs = append(errs, fmt.Errorf("%s: %s, for no reason that is known:\n%s", t.test, t.outcome, t.output))
+			errs = append(errs, fmt.Errorf("%s: %s, without a known reason:\n%s", t.test, t.outcome, t.output))
 		}
 		given[why] = true
 		rows += fmt.Sprintf("| %s | %s |\n", code(t.test), r.outcome(t))
 	}
 	for _, why := range r.reasons {
 		if !given[why] {
-			errs = append(errs, fmt.Errorf("%s passes, or is gone, and has a reason not to: %s", why.test, why.text))
+			errs = append(errs, fmt.Errorf("%s passes or does not exist, but has a reason to fail: %s", why.test, why.text))
 		}
 	}
 	return rows, errors.Join(errs...)

@@ -13,21 +13,20 @@ import (
 	"strings"
 )
 
-// result is what became of one test.
+// result is the result of one test.
 type result struct {
 	test    string
 	outcome string // pass, fail or skip
-	// marks are the words that our code printed while the test ran.
+	// marks are the marks that our code printed while the test ran.
 	marks  []string
 	output string
 }
 
-// mark begins the lines that our code prints for this command: a word and the controller
-// that did what it says.
+// mark is the prefix of the lines that our code prints for this command. A line contains a word, and
+// the controller that printed it.
 const mark = "jobfate: "
 
-// made and synced mark a test that has made a controller, and one that has called our
-// function.
+// made marks a test that has created a controller, and synced a test that has called our function.
 const (
 	made   = "made"
 	synced = "sync"
@@ -54,7 +53,7 @@ func runTests(ctx context.Context, dir string, args ...string) ([]result, error)
 	err = cmd.Wait()
 	var status *exec.ExitError
 	if errors.As(err, &status) && slices.ContainsFunc(results, func(r result) bool { return r.outcome == "fail" }) {
-		err = nil // that is a result
+		err = nil // failed tests are a result
 	}
 	if err = errors.Join(readErr, err); err != nil {
 		return nil, fmt.Errorf("go %s: %w\n%s%s", strings.Join(cmd.Args[1:], " "), err, errs.String(), rest)
@@ -62,7 +61,7 @@ func runTests(ctx context.Context, dir string, args ...string) ([]result, error)
 	return results, nil
 }
 
-// readEvents reads what go test -json prints. rest is the output of no test.
+// readEvents reads the output of go test -json. rest is the output that belongs to no test.
 func readEvents(r io.Reader) (results []result, rest string, err error) {
 	all := tests{madeBy: map[string]string{}}
 	var other strings.Builder
@@ -82,19 +81,18 @@ func readEvents(r io.Reader) (results []result, rest string, err error) {
 	return all.leaves(), other.String(), lines.Err()
 }
 
-// tests are the tests seen so far, in the order in which they started. None of the
-// suites runs tests in parallel.
+// tests are the tests that have started so far, in order. No suite runs tests in parallel.
 type tests struct {
 	all     []*result
-	running []*result // each a subtest of the one before
-	// madeBy are the tests that made the controllers.
+	running []*result // each is a subtest of the one before
+	// madeBy are the names of the tests that created the controllers.
 	madeBy map[string]string
 }
 
 func (t *tests) read(e event) {
 	switch e.Action {
 	case "run":
-		r := &result{test: e.Test, outcome: "fail"} // unless it ends well
+		r := &result{test: e.Test, outcome: "fail"} // until the test passes or is skipped
 		t.all, t.running = append(t.all, r), append(t.running, r)
 	case "pass", "fail", "skip":
 		t.find(e.Test).outcome = e.Action
@@ -107,14 +105,15 @@ func (t *tests) read(e event) {
 		case !marked:
 			t.find(e.Test).output += e.Output
 		case n > 0:
-			// What a subtest prints is said to be of its parent while the parent's log is used.
+			// go test attributes the output of a subtest to its parent while the parent's log
+			// is used.
 			t.mark(t.running[n-1], strings.TrimSpace(word))
 		}
 	}
 }
 
-// mark marks a test with what a controller did. A controller that another test made, and
-// whose workers still run, says nothing about this one.
+// mark adds a mark to a test. It ignores controllers that another test created and whose workers
+// still run.
 func (t *tests) mark(r *result, text string) {
 	word, controller, _ := strings.Cut(text, " ")
 	if word == made {

@@ -25,12 +25,12 @@ func TestUnit(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := d.compare(sections[0].name, sections[0].text); err != nil {
-		t.Errorf("go -C conformance run ./suites -write unit lists what is found; %v", err)
+		t.Errorf("go -C conformance run ./suites -write unit writes the current results; %v", err)
 	}
 }
 
-// What gives our controller the shape of the built-in one compiles. Only make soak runs the
-// integration tests.
+// The files that adapt our controller to the integration tests compile. Only make soak runs these
+// tests.
 func TestIntegration_compiles(t *testing.T) {
 	r, err := pinned(t.Context())
 	if err != nil {
@@ -45,9 +45,9 @@ func TestIntegration_compiles(t *testing.T) {
 	}
 }
 
-// The lines of go test -json for a test with two subtests, of which the second fails
-// and the third never ends. The controller that the test before makes syncs in it, and in
-// the second subtest, which makes none.
+// The output of go test -json for a test with three subtests. The first passes, the second fails, and
+// the third never ends. The second subtest creates no controller; a controller of the test before
+// syncs while it runs.
 const lines = `{"Action":"start"}
 {"Action":"run","Test":"Test"}
 {"Action":"output","Test":"Test","Output":"jobfate: made 0xb\n"}
@@ -99,11 +99,11 @@ func TestRenderReasons(t *testing.T) {
 	}{
 		{name: "a reason for all subtests", results: []result{failing}, reasons: []reason{{"TestA", "a gate is off"}},
 			want: "| `TestA/two` | fail: a gate is off |\n"},
-		{name: "no reason", results: []result{failing}, want: "TestA/two: fail, for no reason that is known:\nwrong", refused: true},
+		{name: "no reason", results: []result{failing}, want: "TestA/two: fail, without a known reason:\nwrong", refused: true},
 		{name: "a reason for another test of that prefix", results: []result{failing}, reasons: []reason{{"TestA/tw", "a gate is off"}},
-			want: "TestA/two: fail, for no reason that is known:\nwrong", refused: true},
+			want: "TestA/two: fail, without a known reason:\nwrong", refused: true},
 		{name: "a reason for a test that passes", results: []result{{test: "TestA", outcome: "pass"}}, reasons: []reason{{"TestA", "a gate is off"}},
-			want: "TestA passes, or is gone, and has a reason not to: a gate is off", refused: true},
+			want: "TestA passes or does not exist, but has a reason to fail: a gate is off", refused: true},
 		{name: "a change", results: []result{{test: "TestA/a|b", outcome: "pass", marks: []string{"interim", "uid"}}},
 			want: "| `TestA/a\\|b` | pass (interim, uid) |\n"},
 	} {
@@ -134,7 +134,7 @@ func TestRenameFunc(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if _, err := renameFunc("Controller", "crawl", "walk")([]byte(source)); err == nil {
-		t.Error("a method that is not there is not missed")
+		t.Error("a method that does not exist: got no error")
 	}
 	got, err = renameFunc("", "run", "walk")([]byte(source))
 	if want := strings.Replace(source, "func run()", "func walk()", 1); err != nil || string(got) != want {

@@ -26,8 +26,8 @@ func runUnit(ctx context.Context, r release) (*report, error) {
 	return unitReport(ctx, file, r)
 }
 
-// showUnit makes Kubernetes' package of the Job controller ./suites/unit, with the functions
-// of our syncjob.go.
+// showUnit shows Kubernetes' package of the Job controller as ./suites/unit, with the functions of
+// our syncjob.go.
 func showUnit(o *overlay, r release) error {
 	to := filepath.Join(r.module, "suites", "unit")
 	if err := o.show(filepath.Join(r.dir, "pkg", "controller", "job"), to, ".go"); err != nil {

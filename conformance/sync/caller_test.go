@@ -18,8 +18,8 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// A caller drives a Machine that remembers what the trial has in flight, and answers
-// its requests as the trial says.
+// A caller drives a Machine whose memory contains the writes in flight of the trial. It answers the
+// requests with the faults of the trial.
 type caller struct {
 	*trial
 	machine    *jobfate.Machine
@@ -27,14 +27,14 @@ type caller struct {
 	settlement decision.Settled // zero if the sync ends before that
 	out        outcome
 
-	created, statuses int // sent so far
+	created, statuses int // the numbers of requests so far
 	claimFailed       bool
-	statusFailed      bool        // that of the decision
-	freed             []types.UID // by claims
-	gone              []types.UID // have lost their finalizer and are counted
+	statusFailed      bool        // the write of the decision's status failed
+	freed             []types.UID // pods freed by claims
+	gone              []types.UID // pods that have lost their finalizer and are counted
 }
 
-// The caches show everything up to one version, but for what is in flight.
+// The caches show everything up to version shown. Writes in flight have the version inFlight.
 const shown, inFlight = "1000", "2000"
 
 // decide lets a Machine sync once.
@@ -57,18 +57,19 @@ func decide(t *trial) (*caller, error) {
 	return c, c.finish()
 }
 
-// memory is what the Machine remembers from the syncs before the trial.
+// memory returns the memory of the Machine from the syncs before the trial.
 func (t *trial) memory() machine.Memory {
 	s := &t.snapshot
-	m := machine.Memory{Job: s.Job.UID, Backoff: s.Backoff, Sure: !s.BackoffInDoubt, LastStatus: s.LastStatus}
+	m := machine.Memory{Job: s.Job.UID, Backoff: s.Backoff, Sure: !s.BackoffInDoubt, LastStatus: s.LastStatus,
+		Deleted: map[types.UID]string{}, Stripped: map[types.UID]machine.Stripped{}}
 	for i := range s.InFlight.Creations {
 		m.Created = append(m.Created, machine.Created{UID: types.UID(fmt.Sprint("created-", i)), Version: inFlight, At: s.Now})
 	}
 	for i := range s.InFlight.Deletions {
-		m.Deleted = append(m.Deleted, machine.Deleted{UID: types.UID(fmt.Sprint("deleted-", i)), Version: inFlight})
+		m.Deleted[types.UID(fmt.Sprint("deleted-", i))] = inFlight
 	}
 	for _, uid := range s.InFlight.Stripped {
-		m.Stripped = append(m.Stripped, machine.Stripped{UID: uid, Without: inFlight})
+		m.Stripped[uid] = machine.Stripped{Without: inFlight}
 	}
 	if s.InFlight.Status {
 		m.Known = inFlight
@@ -80,7 +81,7 @@ func (t *trial) memory() machine.Memory {
 func (c *caller) finish() error {
 	result := c.machine.Result()
 	if c.decision = result.Decision; inside.OutcomeOf(c.decision) == nil {
-		return result.Err // it could not be decided again
+		return result.Err // the second decision failed
 	}
 	if !c.claimFailed && !c.statusFailed {
 		c.settlement = inside.OutcomeOf(c.decision).Settle(c.gone)
@@ -90,17 +91,17 @@ func (c *caller) finish() error {
 	}
 	last := inside.MachineOf(c.machine).Backoff
 	if c.out.Backoff = record(last.Failures, &last.LastFailure); isFinished(c.snapshot.Job) {
-		c.out.Backoff = real.Record{} // and forgotten with the Job
+		c.out.Backoff = real.Record{} // the record is deleted with the Job
 	}
 	c.out.Action, c.out.Finished, c.out.Failed = c.decision.Action, result.Ended, result.Err != nil
 	c.out.Metrics = map[string]float64{}
 	c.count(result.Metrics)
 	for _, e := range result.Events {
-		told := &c.out.Events
+		list := &c.out.Events
 		if strings.HasSuffix(e.Reason, "Create") || strings.HasSuffix(e.Reason, "Delete") {
-			told = &c.out.PodEvents
+			list = &c.out.PodEvents
 		}
-		*told = append(*told, real.Event{Type: e.Type, Reason: e.Reason, Message: e.Message})
+		*list = append(*list, real.Event{Type: e.Type, Reason: e.Reason, Message: e.Message})
 	}
 	c.out.finish()
 	return nil
@@ -117,7 +118,7 @@ func (c *caller) count(metrics []jobfate.Metric) {
 	}
 }
 
-// answer notes a request, and answers it.
+// answer records a request, and answers it.
 func (c *caller) answer(r jobfate.Request) (runtime.Object, error) {
 	switch r.Verb {
 	case jobfate.GetJob: // the live read before the first adoption
@@ -138,10 +139,10 @@ func (c *caller) answer(r jobfate.Request) (runtime.Object, error) {
 	case jobfate.PatchStatus:
 		return c.store(r)
 	}
-	panic(fmt.Sprintf("a Machine whose caches are fresh asks to %s", r.Verb))
+	panic(fmt.Sprintf("a Machine with fresh caches sends the request %s", r.Verb))
 }
 
-// call notes a write and returns its error.
+// call records a write, and returns its error.
 func (c *caller) call(w real.Call) error {
 	c.out.add(w)
 	return w.Err
@@ -167,8 +168,8 @@ func (c *caller) patch(r jobfate.Request) (runtime.Object, error) {
 	return pod, err
 }
 
-// purpose says what a patch is for, and which of its kind fail; empty for one that frees
-// a pod that is not counted.
+// purpose returns the kind of a patch, and the errors of that kind. The kind is empty for a patch
+// that frees a pod that is not counted.
 func (c *caller) purpose(r jobfate.Request) (real.Kind, map[string]error) {
 	patch := string(r.Patch)
 	orphaned := func(claim jobfate.Claim) bool { return claim.Relation == tracking.Orphaned && claim.Pod.UID == r.UID }

@@ -13,7 +13,7 @@ import (
 
 // The divergence failed-claim: how it is excused and pinned.
 
-// actionWithoutFault takes the action of the sync in which no claim fails.
+// actionWithoutFault replaces the action with that of the same sync without failed claims.
 func actionWithoutFault(d *dispute) bool {
 	if !d.them.claimFailed() || d.planned == "" || d.planned == d.them.outcome.Action {
 		return false
@@ -22,8 +22,8 @@ func actionWithoutFault(d *dispute) bool {
 	return true
 }
 
-// plannedAction is the action of the trial in which no claim fails, if both sides
-// agree there; empty if they do not.
+// plannedAction returns the action of the same trial without failed claims. It is empty if the two
+// sides differ there.
 func (d *dispute) plannedAction() string {
 	plain := *d.trial
 	plain.fail.Get, plain.fail.Adopt, plain.fail.Release = nil, nil, nil
@@ -39,16 +39,15 @@ func (d *dispute) plannedAction() string {
 	return us.out.Action
 }
 
-// claimFailed reports whether the controller could not adopt or release a pod. The
-// sync ends there.
+// claimFailed reports whether an adoption or a release failed, which ends the sync.
 func (r *run) claimFailed() bool {
 	return slices.ContainsFunc(r.outcome.Claims, call.failed) ||
 		r.in.Fail.Get != nil && slices.ContainsFunc(r.in.Pods, func(p *corev1.Pod) bool { return adoptable(r.in.Job, p) })
 }
 
-// An adoption that finds its pod gone: the real controller goes on without the pod
-// in the same sync. The first decision of jobfate counts on the adoption, and a
-// second one without the pod does what the real controller does.
+// A pod to adopt is gone. The real controller continues without the pod in the same sync. The first
+// decision of jobfate assumes the adoption. A second decision without the pod equals that of the
+// real controller.
 func TestDivergence_adoptionOfAPodThatIsGone(t *testing.T) {
 	c := newTrial(size(2, 2), pod("a", corev1.PodRunning, orphaned),
 		func(c *trial) { c.fail.Adopt = map[string]error{"a": real.ErrNotFound} })

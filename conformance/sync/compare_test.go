@@ -23,12 +23,11 @@ import (
 	"github.com/jobfate/jobfate/conformance/real"
 )
 
-var decisions = flag.Int("decisions", 104_000, "how many trials TestSync draws; a hundredth or so is impossible input")
+var decisions = flag.Int("decisions", 104_000, "the number of trials of TestSync; about one in a hundred is impossible input")
 
-// TestSync compares one sync with one decision, for many trials. It prints what
-// the trials reached. Unless -rapid.seed says otherwise it draws the same trials
-// each time: what a change breaks shows at that change, and what chance finds is
-// for the long run, with another seed.
+// TestSync compares one sync with one decision, for many trials. It prints what the trials reached.
+// Without -rapid.seed it draws the same trials in each run, so that a failure is due to the latest
+// change. The long run uses other seeds to find more.
 func TestSync(t *testing.T) {
 	flag.Parse()
 	set(t, "rapid.checks", fmt.Sprint(*decisions))
@@ -50,7 +49,7 @@ func set(t *testing.T, name, value string) {
 	}
 }
 
-// FuzzSync is TestSync for the fuzzer of the go command.
+// FuzzSync is TestSync for native fuzzing.
 func FuzzSync(f *testing.F) {
 	f.Fuzz(rapid.MakeFuzz(func(t *rapid.T) {
 		var r reach
@@ -58,11 +57,11 @@ func FuzzSync(f *testing.F) {
 	}))
 }
 
-// gates guards the feature gates. A trial with one of them off has the process
-// to itself: the API server's defaults depend on the gates too.
+// gates guards the feature gates. While a trial has one of them off, no other trial runs: the API
+// server's defaults depend on the gates too.
 var gates sync.RWMutex
 
-// hold takes the gates for a trial and returns how to give them back.
+// hold locks the gates for a trial, and returns a function that unlocks them.
 func (c *trial) hold() func() {
 	if c.noPerIndex || c.noReplace {
 		gates.Lock()
@@ -72,14 +71,13 @@ func (c *trial) hold() func() {
 	return gates.RUnlock
 }
 
-// fataler is a test or a random trial of one.
+// fataler is a test, or a random trial of a test.
 type fataler interface {
 	Helper()
 	Fatalf(format string, args ...any)
 }
 
-// compare runs both sides of a trial and fails unless they are equal, but for
-// the divergences.
+// compare runs both sides of a trial. It fails if they differ in more than the divergences.
 func compare(t fataler, c *trial, r *reach) {
 	t.Helper()
 	defer c.hold()()
@@ -90,7 +88,7 @@ func compare(t fataler, c *trial, r *reach) {
 	}
 	us, err := decide(c)
 	if err != nil {
-		t.Fatalf("jobfate does not decide: %v\n%s", err, describe(c))
+		t.Fatalf("jobfate makes no decision: %v\n%s", err, describe(c))
 	}
 	accepted(t, c, us)
 	them := newRun(c)
@@ -109,8 +107,8 @@ func compare(t fataler, c *trial, r *reach) {
 	}
 }
 
-// same is cmp.Equal, but for the time that it takes: what is deeply equal is equal,
-// and what is not even equal semantically is not. A trial takes half the time.
+// same returns the same as cmp.Equal in less time: it first checks for deep equality and for semantic
+// inequality. This halves the time of a trial.
 func same[T any](a, b T) bool {
 	return reflect.DeepEqual(a, b) || semantic.DeepEqual(a, b) && cmp.Equal(a, b)
 }
@@ -123,7 +121,7 @@ var semantic = func() conversion.Equalities {
 	return e
 }()
 
-// refuses fails unless jobfate refuses to decide and names the field.
+// refuses fails unless jobfate rejects the input with an error that names the field.
 func refuses(t fataler, c *trial) {
 	t.Helper()
 	_, err := decide(c)
@@ -132,7 +130,7 @@ func refuses(t fataler, c *trial) {
 	}
 }
 
-// accepted fails unless the API server takes every status of jobfate.
+// accepted fails unless the API server accepts every status of jobfate.
 func accepted(t fataler, c *trial, us *caller) {
 	t.Helper()
 	job := c.snapshot.Job
@@ -143,7 +141,7 @@ func accepted(t fataler, c *trial, us *caller) {
 		next := job.DeepCopy()
 		next.Status = *status
 		if errs := apiserver.AcceptStatus(job, next); len(errs) > 0 {
-			t.Fatalf("status %d of jobfate is refused: %v\nbefore: %s\nafter: %s\n%s",
+			t.Fatalf("the API server rejects status %d of jobfate: %v\nbefore: %s\nafter: %s\n%s",
 				i, errs, text(job.Status), text(status), describe(c))
 		}
 		job = next
@@ -166,7 +164,7 @@ func newRun(c *trial) *run {
 // panicEvent is the type of the event that stands for a panic.
 const panicEvent = "Panic"
 
-// sync runs the controller. A panic is an outcome that equals none of jobfate's.
+// sync runs the controller. A panic becomes an outcome that never equals an outcome of jobfate.
 func (r *run) sync() {
 	r.out = real.Sync(r.in)
 	r.outcome = newOutcome(&r.in, &r.out)
@@ -176,9 +174,9 @@ func (r *run) sync() {
 	r.free()
 }
 
-// free adds the pods whose finalizer the controller removes outside a sync,
-// because they are orphans. It does that for every orphan that it hears of;
-// jobfate only for those that the Job selects, since it is told of no others.
+// free adds the orphans whose finalizer the controller removes outside a sync. The controller does
+// that for every orphan. jobfate does it only for the orphans in its snapshot, which the Job
+// selects.
 func (r *run) free() {
 	finished := isFinished(r.in.Job)
 	for _, pod := range r.in.Pods {

@@ -21,22 +21,22 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// A divergence is a trial that shows what each side does, so that either
-// changing is noticed. What they do stands in testdata/divergences.txt.
+// A divergence is a trial that shows what each side does. testdata/divergences.txt contains both
+// outcomes, so the test fails if either side changes.
 type divergence struct {
 	name  string // the heading in docs/divergences.md
 	trial *trial
-	// undrawn says that no random trial shows it.
+	// undrawn says that no random trial shows the divergence.
 	undrawn bool
 }
 
-var rewrite = flag.Bool("rewrite", false, "write testdata/divergences.txt anew")
+var rewrite = flag.Bool("rewrite", false, "rewrite testdata/divergences.txt")
 
 const pinned = "testdata/divergences.txt"
 
-// sides writes down what both sides do.
+// sides returns the outcomes of both sides as text.
 func sides(name string, c *trial, them, us outcome) string {
-	return fmt.Sprintf("== %s\n---- Kubernetes\n%s\n---- jobfate\n%s\n", name, tell(c, them), tell(c, us))
+	return fmt.Sprintf("== %s\n---- Kubernetes\n%s\n---- jobfate\n%s\n", name, formatOutcome(c, them), formatOutcome(c, us))
 }
 
 func uncounted(succeeded, failed []types.UID) func(*trial) {
@@ -75,7 +75,7 @@ func TestDivergences(t *testing.T) {
 		t.Run(d.name, func(t *testing.T) {
 			us, err := decide(d.trial)
 			if err != nil {
-				t.Fatalf("jobfate does not decide: %v", err)
+				t.Fatalf("jobfate makes no decision: %v", err)
 			}
 			them := newRun(d.trial)
 			both := sides(d.name, d.trial, them.outcome, us.out)
@@ -97,8 +97,7 @@ func TestDivergences(t *testing.T) {
 	}
 }
 
-// divergent are the divergences that one trial shows. The others have tests of
-// their own below.
+// divergent returns the divergences that one trial can show. The others have separate tests below.
 func divergent() []divergence {
 	return []divergence{
 		{
@@ -241,8 +240,7 @@ func divergent() []divergence {
 	}
 }
 
-// The order of the pods decides which message the real controller reports; to
-// jobfate it is all the same.
+// The message of the real controller depends on the order of the pods; jobfate's does not.
 func TestDivergence_order(t *testing.T) {
 	c := newTrial(rule(batchv1.PodFailurePolicyActionFailJob), pod("a", corev1.PodFailed), pod("b", corev1.PodFailed))
 	message := func(o outcome) string { return condition(o.Statuses[0].Status, batchv1.JobFailureTarget).Message }
@@ -266,10 +264,10 @@ func TestDivergence_order(t *testing.T) {
 	}
 }
 
-// A Job that does not select its own pods.
+// The selector of the Job does not match its own pods.
 func TestDivergence_impossibleInput(t *testing.T) {
 	c := newTrial(size(1, 1), onJob(func(j *batchv1.Job) { j.Spec.Template.Labels = map[string]string{"other": "label"} }))
-	if got := tell(c, newRun(c).outcome); !strings.HasPrefix(got, "create job-00000\n") {
+	if got := formatOutcome(c, newRun(c).outcome); !strings.HasPrefix(got, "create job-00000\n") {
 		t.Errorf("the real controller: got %q, want it to create a pod", got)
 	}
 	c.impossible = "spec.template.metadata.labels"
@@ -353,7 +351,7 @@ func TestDivergence_options(t *testing.T) {
 			without, _ := decidetest.Decide(tt.trial.snapshot)
 			with, _ := decidetest.Decide(tt.trial.snapshot, tt.option)
 			if !tt.changes(without, with) {
-				t.Errorf("the option does not do what it is for:\nwithout %s\nwith %s", text(without), text(with))
+				t.Errorf("the option does not have the expected effect:\nwithout %s\nwith %s", text(without), text(with))
 			}
 		})
 	}
@@ -365,7 +363,7 @@ func reasons(without, with string) func(a, b jobfate.Decision) bool {
 	}
 }
 
-// The page and the code know the same divergences, and each has its test.
+// docs/divergences.md and the code list the same divergences, and each has a test.
 func TestDivergencesAreListed(t *testing.T) {
 	page, err := os.ReadFile("../../docs/divergences.md")
 	if err != nil {

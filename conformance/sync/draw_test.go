@@ -17,9 +17,8 @@ import (
 	"github.com/jobfate/jobfate/jobtest"
 )
 
-// chance is true in that many of a hundred cases. It is made of coin tosses,
-// because rapid draws numbers near the ends of a range far more often than
-// others.
+// chance returns true with the given probability in percent. It draws single bits, because rapid
+// draws numbers near the ends of a range far more often than others.
 func chance(t *rapid.T, percent int, label string) bool {
 	n := 0
 	for range 7 {
@@ -33,15 +32,15 @@ func chance(t *rapid.T, percent int, label string) bool {
 
 func ptr[T any](v T) *T { return &v }
 
-// edited is a cluster in which only pods are tampered with.
+// edited returns a cluster in which only pods are tampered with.
 func edited() jobtest.Mix {
 	m := jobtest.Usual()
 	m.Edited = 20
 	return m
 }
 
-// drawTrial draws a snapshot of jobtest, adds what is rare there, and draws
-// limits, features and faults.
+// drawTrial draws a snapshot with jobtest, adds features that are rare there, and draws limits,
+// switched-off features and faults.
 func drawTrial(t *rapid.T) *trial {
 	mix := jobtest.Usual()
 	switch {
@@ -75,8 +74,8 @@ func drawTrial(t *rapid.T) *trial {
 	return c
 }
 
-// goOn changes a snapshot so that the Job rather goes on than ends: most Jobs
-// that are drawn have a reason to end, and then create no pod.
+// goOn changes a snapshot so that the Job is more likely to continue. Most drawn Jobs have a reason
+// to end, and then create no pod.
 func goOn(t *rapid.T, s *decision.Input) {
 	spec, st := &s.Job.Spec, &s.Job.Status
 	spec.BackoffLimit, spec.ActiveDeadlineSeconds, spec.Suspend = ptr(int32(100)), nil, ptr(false)
@@ -91,7 +90,7 @@ func goOn(t *rapid.T, s *decision.Input) {
 	s.Job.DeletionTimestamp, st.Conditions = nil, nil
 	s.InFlight.Creations, s.InFlight.Deletions = 0, 0
 	if chance(t, 60, "later") {
-		// All delays are over; some that doubled often are not.
+		// Most delays are over. Only those that have doubled often are not.
 		s.Now = s.Now.Add(5 * time.Minute)
 	}
 	if chance(t, 60, "nothing remembered") {
@@ -99,7 +98,7 @@ func goOn(t *rapid.T, s *decision.Input) {
 	}
 }
 
-// drawUndefaulted takes fields away that hold what the API server would set.
+// drawUndefaulted removes fields that have the default value of the API server.
 func drawUndefaulted(t *rapid.T, spec *batchv1.JobSpec) {
 	if !chance(t, 30, "defaults absent") {
 		return
@@ -116,8 +115,8 @@ func drawUndefaulted(t *rapid.T, spec *batchv1.JobSpec) {
 	}
 }
 
-// drawTimes draws a clock between two seconds, a start in the future, and
-// deadlines that no clock reaches.
+// drawTimes draws a clock with fractions of seconds, start times in the future, and deadlines that
+// are never reached.
 func drawTimes(t *rapid.T, s *decision.Input) {
 	if chance(t, 30, "between seconds") {
 		s.Now = s.Now.Add(time.Duration(rapid.IntRange(1, 999).Draw(t, "milliseconds")) * time.Millisecond)
@@ -130,8 +129,8 @@ func drawTimes(t *rapid.T, s *decision.Input) {
 	}
 }
 
-// drawConditions draws conditions that are not True, terminal ones, and a
-// Suspended condition that others have written.
+// drawConditions draws conditions that are not True, terminal conditions, and a Suspended condition
+// of another client.
 func drawConditions(t *rapid.T, s *decision.Input) {
 	st := &s.Job.Status
 	add := func(kind batchv1.JobConditionType, status corev1.ConditionStatus, reason string) {
@@ -157,7 +156,7 @@ func drawConditions(t *rapid.T, s *decision.Input) {
 	hideConditions(t, st)
 }
 
-// drawRareStatus draws counters and lists that only an accident leaves behind.
+// drawRareStatus draws counters and lists that only a mistake can cause.
 func drawRareStatus(t *rapid.T, s *decision.Input) {
 	st := &s.Job.Status
 	if indexed(s.Job) && chance(t, 3, "succeeded too high") {
@@ -176,8 +175,8 @@ func drawRareStatus(t *rapid.T, s *decision.Input) {
 	if chance(t, 1, "empty UID") {
 		u.Failed = append(u.Failed, "")
 	}
-	// A pod that terminates does not stand in the list of the succeeded: its
-	// phase was Succeeded then, and phases do not go back.
+	// A terminating pod that has not ended is not in the list of succeeded pods: its phase was
+	// Succeeded when it was recorded, and phases do not change back.
 	u.Succeeded = slices.DeleteFunc(u.Succeeded, func(uid types.UID) bool {
 		return slices.ContainsFunc(s.Pods, func(p *corev1.Pod) bool {
 			return p.UID == uid && p.DeletionTimestamp != nil && p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed
@@ -201,8 +200,8 @@ func drawSettings(t *rapid.T, c *trial) {
 	c.noReplace = chance(t, 8, "no replacement policy") && real.HasGate(replacementGate)
 }
 
-// drawFaults draws the writes that fail. Each kind fails in one of three trials
-// with faults, and then half of its writes do.
+// drawFaults draws the writes that fail. In a trial with faults, each kind of write has faults with
+// a probability of one in three, and then half of its writes fail.
 func drawFaults(t *rapid.T, c *trial) {
 	errs := []error{real.ErrInternal, real.ErrNotFound, real.ErrConflict}
 	pods := func(kind string) map[string]error {
@@ -244,7 +243,7 @@ func drawImpossible(t *rapid.T, c *trial) {
 	c.impossible = i.field
 }
 
-// impossibles are what jobfate refuses, with the field that it names.
+// impossibles are the inputs that jobfate rejects, with the field in the error.
 var impossibles = []struct {
 	field string
 	make  func(*decision.Input)

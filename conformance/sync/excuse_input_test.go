@@ -17,8 +17,7 @@ import (
 	"github.com/jobfate/jobfate/indexset"
 )
 
-// canonicalIndexes writes the interval lists of the status the way that the
-// controller writes them.
+// canonicalIndexes replaces the lists of indexes in the status with their canonical form.
 func canonicalIndexes(d *dispute) bool {
 	job := d.them.in.Job
 	if !indexed(job) {
@@ -42,7 +41,7 @@ func repair(text *string, completions int32) bool {
 	return true
 }
 
-// uncountedLists takes from the lists what stands in them twice, or is empty.
+// uncountedLists removes duplicates and empty UIDs from the lists.
 func uncountedLists(d *dispute) bool {
 	u := d.them.in.Job.Status.UncountedTerminatedPods
 	if u == nil {
@@ -60,7 +59,7 @@ func uncountedLists(d *dispute) bool {
 	return len(u.Failed)+len(u.Succeeded) != before
 }
 
-// firstClassification gives the pods in the lists the phase of their list.
+// firstClassification sets the phase of each pod in a list to the phase of the list.
 func firstClassification(d *dispute) (changed bool) {
 	job := d.them.in.Job
 	u := job.Status.UncountedTerminatedPods
@@ -85,7 +84,7 @@ func firstClassification(d *dispute) (changed bool) {
 	return changed
 }
 
-// withoutOverlap takes completed indexes out of failedIndexes.
+// withoutOverlap removes completed indexes from failedIndexes.
 func withoutOverlap(d *dispute) bool {
 	job := d.them.in.Job
 	if !d.perIndex() || job.Status.FailedIndexes == nil {
@@ -111,18 +110,18 @@ func parseIndexes(job *batchv1.Job, text string) indexset.Set {
 	return set
 }
 
-// shift is by how much withinRange lowers failure counts that are so large that
-// the next ones would not fit into an int32.
+// shift is the number that withinRange subtracts from failure counts so large that the next count
+// would not fit into an int32.
 const shift = math.MaxInt32 - 1<<29
 
-// longest is the longest deadline, in seconds, that can be calculated with, and
-// slack what is taken off, because a start in the future adds to it.
+// longest is the longest deadline, in seconds, that does not overflow. slack is subtracted from it,
+// because a start in the future is added.
 const (
 	longest = math.MaxInt64 / 1_000_000_000
 	slack   = 3600
 )
 
-// baseWithinCap lowers the first delay to the longest.
+// baseWithinCap lowers the first delay to the longest delay.
 func baseWithinCap(d *dispute) bool {
 	if d.base() <= d.delay() {
 		return false
@@ -131,7 +130,7 @@ func baseWithinCap(d *dispute) bool {
 	return true
 }
 
-// orphansWithoutReference takes the reference to the Job from pods that it does not
+// orphansWithoutReference removes the owner reference to the Job from pods that the Job does not
 // control.
 func orphansWithoutReference(d *dispute) (changed bool) {
 	for i, pod := range d.them.in.Pods {
@@ -145,8 +144,8 @@ func orphansWithoutReference(d *dispute) (changed bool) {
 	return changed
 }
 
-// withinRange lowers the numbers with which the controller would calculate
-// beyond their range. What they decide stays the same: they are above any limit.
+// withinRange lowers numbers that would overflow in the controller. The decision stays the same,
+// because they are still above any limit.
 func withinRange(d *dispute) (changed bool) {
 	if s := d.them.in.Job.Spec.ActiveDeadlineSeconds; s != nil && *s > longest-slack {
 		d.them.in.Job.Spec.ActiveDeadlineSeconds = ptr(min(*s, longest) - slack)
@@ -165,9 +164,9 @@ func withinRange(d *dispute) (changed bool) {
 
 var countKeys = []string{batchv1.JobIndexFailureCountAnnotation, batchv1.JobIndexIgnoredFailureCountAnnotation}
 
-// onlyListed lets the controller handle all pods, although its lists are full,
-// and keeps it from finishing with those that are not in them: their finalizer
-// cannot be removed. withoutUnlisted then takes them out of the lists again.
+// onlyListed lets the controller handle all pods, although its lists are full. The removal of the
+// finalizer fails for pods that are not in the lists. withoutUnlisted then removes these pods from
+// the lists again.
 func onlyListed(d *dispute) bool {
 	u := d.them.in.Job.Status.UncountedTerminatedPods
 	if u == nil {
@@ -198,9 +197,9 @@ func onlyListed(d *dispute) bool {
 	return true
 }
 
-// keepVerdict keeps the pods that carry a FailJob verdict while the controller
-// does not store it: those that a list holds stay there, because their finalizer
-// cannot be removed, and the others are no longer offered.
+// keepVerdict keeps the pods with a FailJob verdict while the controller does not store it. Pods in
+// a list stay there, because the removal of their finalizer fails. The others are hidden from the
+// controller.
 func keepVerdict(d *dispute) bool {
 	if d.them.in.Job.DeletionTimestamp != nil || isDecided(d.stored) {
 		return false
@@ -235,13 +234,13 @@ func isDecided(st *batchv1.JobStatus) bool {
 	return ended(st) || isTrue(st, batchv1.JobFailureTarget) || isTrue(st, batchv1.JobSuccessCriteriaMet)
 }
 
-// noneFailedLater takes care that the controller takes the failed pod of an index
-// with the most failures, or the one of these that failed last, for the
-// predecessor: no other has failed later. Nothing else that is compared depends on
-// when those failed.
+// noneFailedLater makes the controller choose the predecessor that jobfate chooses: the failed pod of
+// an index with the highest count or, of several such pods, the one that failed last. It changes the
+// finish times of the other pods so that none failed later. No other part of the comparison depends
+// on these times.
 func noneFailedLater(d *dispute) (changed bool) {
 	if !d.perIndex() || d.ends() || d.them.in.Job.DeletionTimestamp != nil {
-		return false // nothing is replaced
+		return false // no pod is replaced
 	}
 	settled := d.settled()
 	candidate := func(p *corev1.Pod) bool {
@@ -269,8 +268,7 @@ func noneFailedLater(d *dispute) (changed bool) {
 	return changed
 }
 
-// finishAt changes each time that may be taken for the one at which a pod has
-// ended.
+// finishAt changes each time that the controller may use as the finish time of a pod.
 func finishAt(p *corev1.Pod, t time.Time) {
 	p.CreationTimestamp.Time = t
 	if p.DeletionTimestamp != nil {
@@ -294,7 +292,7 @@ func finishAt(p *corev1.Pod, t time.Time) {
 	}
 }
 
-// status is the one that jobfate leaves before finalizers go.
+// status returns the status of jobfate before finalizers are removed.
 func (d *dispute) status() *batchv1.JobStatus {
 	if st := d.us.decision.Status; st != nil {
 		return st
@@ -302,15 +300,15 @@ func (d *dispute) status() *batchv1.JobStatus {
 	return d.stored
 }
 
-// ends reports whether the Job ends with this sync, so that nothing is replaced:
-// no pod is left that should be gone, and every write is observed.
+// ends reports whether the Job ends in this sync, so that no pod is replaced: no deletion is
+// outstanding, and every write is observed.
 func (d *dispute) ends() bool {
 	interim := isTrue(d.status(), batchv1.JobSuccessCriteriaMet) || isTrue(d.status(), batchv1.JobFailureTarget)
 	return interim && d.them.in.Creations+d.them.in.Deletions == 0 && !slices.ContainsFunc(d.us.out.Deletions, call.failed)
 }
 
-// settled are the indexes that get no new pod: they are completed, or have
-// failed, or have an active pod.
+// settled returns the indexes that get no new pod: they are completed, have failed, or have an active
+// pod.
 func (d *dispute) settled() indexset.Set {
 	job := d.them.in.Job
 	set := parseIndexes(job, d.status().CompletedIndexes)
@@ -330,8 +328,8 @@ func (d *dispute) settled() indexset.Set {
 // phantom is the pod that seeInFlight adds.
 const phantom = "phantom"
 
-// seeInFlight lets the controller see a pod that is in flight: an active one,
-// that is not counted.
+// seeInFlight adds an active pod in place of the writes in flight, so that the controller does not end
+// the Job. The pod is not counted.
 func seeInFlight(d *dispute) bool {
 	in := &d.them.in
 	if in.Creations+in.Deletions == 0 || isTrue(d.stored, batchv1.JobSuccessCriteriaMet) || !d.endsByCompletions() {
@@ -347,8 +345,8 @@ func seeInFlight(d *dispute) bool {
 	return true
 }
 
-// endsByCompletions reports whether the controller ends the Job, with what it is
-// given so far, because it has all its completions.
+// endsByCompletions reports whether the controller, with the current input, ends the Job because it
+// has all its completions.
 func (d *dispute) endsByCompletions() bool {
 	d.them.sync()
 	return slices.ContainsFunc(d.them.outcome.Statuses, func(c call) bool {
@@ -358,8 +356,8 @@ func (d *dispute) endsByCompletions() bool {
 	})
 }
 
-// writeAlways makes the controller write the status, whatever it says: it looks
-// different from the one that is stored.
+// writeAlways makes the controller write the status in any case: the stored status gets an additional
+// difference.
 func writeAlways(d *dispute) bool {
 	d.them.in.Job.Status.Active += 1_000_000
 	return true

@@ -9,8 +9,8 @@ import (
 	"github.com/jobfate/jobfate/conformance/real"
 )
 
-// lookAtRest sets the timer for what the caps leave to the next sync.
-func lookAtRest(d *dispute) bool {
+// requeueForRest sets the timer for the work that the caps leave for the next sync.
+func requeueForRest(d *dispute) bool {
 	o, soon := &d.them.outcome, cmp.Or(d.limits.BatchPeriod, time.Second)
 	if o.Requeue != 0 && o.Requeue <= soon || !d.leavesWork() {
 		return false
@@ -19,8 +19,8 @@ func lookAtRest(d *dispute) bool {
 	return true
 }
 
-// leavesWork reports whether a sync without caps does more, whether or not the status
-// is stored and finalizers go.
+// leavesWork reports whether a sync without caps does more. It ignores whether the status write and
+// the removals of finalizers succeed.
 func (d *dispute) leavesWork() bool {
 	capped := run{in: d.them.in}
 	capped.in.Limits = d.limits
@@ -42,14 +42,14 @@ func (d *dispute) leavesWork() bool {
 	done := func(c call) bool {
 		return slices.ContainsFunc(capped.outcome.Strips, func(o call) bool { return o.Pod == c.Pod })
 	}
-	if d.them.in.Limits.MaxUncounted == math.MaxInt32 { // by onlyListed: the lists are full
+	if d.them.in.Limits.MaxUncounted == math.MaxInt32 { // set by onlyListed, because the lists are full
 		return slices.ContainsFunc(whole.outcome.Strips, func(c call) bool { return d.hidden[c.Pod] && !kept(c) })
 	}
 	return whole.outcome.Finished && !capped.outcome.Finished ||
 		slices.ContainsFunc(whole.outcome.Strips, func(c call) bool { return !done(c) && !kept(c) })
 }
 
-// missing is how many pods the controller creates when no delay holds it back.
+// missing returns the number of pods that the controller would create without delays.
 func (d *dispute) missing(in real.Input) int {
 	in.Limits.Base, in.Limits.Cap, in.Fail.Create = 1, 1, nil
 	in.Pods = slices.Clone(in.Pods)

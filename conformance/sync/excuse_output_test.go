@@ -20,8 +20,8 @@ import (
 	"github.com/jobfate/jobfate/internal/vectors"
 )
 
-// listedNotMatched takes back that pods which run, though they stand in the list
-// of the succeeded, were matched against the pod failure policy.
+// listedNotMatched reverts the metric of the pod failure policy for running pods in the list of
+// succeeded pods.
 func listedNotMatched(d *dispute) (changed bool) {
 	u := d.them.in.Job.Status.UncountedTerminatedPods
 	if u == nil {
@@ -35,8 +35,8 @@ func listedNotMatched(d *dispute) (changed bool) {
 	return changed
 }
 
-// unhandle takes back that a pod whose finalizer goes was matched against the
-// pod failure policy, and reports whether it was.
+// unhandle reverts the metric of the pod failure policy for a pod whose finalizer is removed. It
+// reports whether the policy matched the pod.
 func (d *dispute) unhandle(pod *corev1.Pod) bool {
 	o := &d.them.outcome
 	failing := d.ends() && isTrue(d.status(), batchv1.JobFailureTarget)
@@ -52,7 +52,7 @@ func (d *dispute) unhandle(pod *corev1.Pod) bool {
 	return true
 }
 
-// action returns the action of the rule that the pod matches; empty for none.
+// action returns the action of the rule that the pod matches. It is empty if no rule matches.
 func (d *dispute) action(pod *corev1.Pod) batchv1.PodFailurePolicyAction {
 	policy := d.them.in.Job.Spec.PodFailurePolicy
 	if policy == nil {
@@ -67,8 +67,7 @@ func (d *dispute) action(pod *corev1.Pod) batchv1.PodFailurePolicyAction {
 	return real.MatchFailurePolicy(policy, pod).Action
 }
 
-// withoutKept takes back what the controller asked of the pods that keepVerdict
-// kept in the lists.
+// withoutKept removes the failed writes to the pods that keepVerdict kept in the lists.
 func withoutKept(d *dispute) bool {
 	if len(d.kept) == 0 {
 		return false
@@ -84,7 +83,7 @@ func withoutKept(d *dispute) bool {
 	return true
 }
 
-// withoutNewOverlap takes completed indexes out of the failed ones.
+// withoutNewOverlap removes completed indexes from the failed ones.
 func withoutNewOverlap(d *dispute) bool {
 	job := d.them.in.Job
 	if !d.perIndex() {
@@ -108,7 +107,7 @@ func withoutNewOverlap(d *dispute) bool {
 	return true
 }
 
-// setMetric sets a counter; one that has not moved is absent.
+// setMetric sets a counter. A counter that has not changed is absent.
 func (d *dispute) setMetric(name string, n float64) {
 	d.them.outcome.Metrics[name] = n
 	if n == 0 {
@@ -116,8 +115,7 @@ func (d *dispute) setMetric(name string, n float64) {
 	}
 }
 
-// unchangedRecord leaves the backoff record of a Job with a backoff limit per
-// index as it was.
+// unchangedRecord restores the backoff record of a Job with a backoff limit per index.
 func unchangedRecord(d *dispute) bool {
 	was := record(d.snapshot.Backoff.Failures, &d.snapshot.Backoff.LastFailure)
 	if !d.perIndex() || same(d.them.outcome.Backoff, was) {
@@ -127,7 +125,7 @@ func unchangedRecord(d *dispute) bool {
 	return true
 }
 
-// untilDeadline raises the time until the deadline to what it would have been.
+// untilDeadline restores the time until the deadline that withinRange has lowered.
 func untilDeadline(d *dispute) bool {
 	o := &d.them.outcome
 	if o.Requeue <= (longest-2*slack)*time.Second {
@@ -139,7 +137,7 @@ func untilDeadline(d *dispute) bool {
 	return true
 }
 
-// outOfRange raises the failure counts of new pods to what they would have been.
+// outOfRange restores the failure counts of new pods that withinRange has lowered.
 func outOfRange(d *dispute) (changed bool) {
 	for i := range d.them.outcome.Creations {
 		c := &d.them.outcome.Creations[i]
@@ -154,7 +152,7 @@ func outOfRange(d *dispute) (changed bool) {
 	return changed
 }
 
-// withoutUnlisted takes out what onlyListed let in.
+// withoutUnlisted removes the pods that onlyListed added.
 func withoutUnlisted(d *dispute) bool {
 	if len(d.hidden) == 0 || d.them.claimFailed() {
 		return false
@@ -189,7 +187,7 @@ func withoutUnlisted(d *dispute) bool {
 	return changed || d.unlisted
 }
 
-// unseeInFlight takes the phantom out of the number of active pods.
+// unseeInFlight subtracts the phantom from the number of active pods.
 func unseeInFlight(d *dispute) bool {
 	if d.pod(phantom) == nil {
 		return false
@@ -200,8 +198,7 @@ func unseeInFlight(d *dispute) bool {
 	})
 }
 
-// readyAfterFailure counts a ready pod as ready while it is there, and no
-// longer.
+// readyAfterFailure counts a ready pod as ready exactly as long as it exists.
 func readyAfterFailure(d *dispute) bool {
 	var wrong int32
 	for _, c := range d.them.outcome.Deletions {
@@ -219,7 +216,7 @@ func readyAfterFailure(d *dispute) bool {
 	})
 }
 
-// succeededFromIndexes takes the number of succeeded pods from the indexes.
+// succeededFromIndexes sets the number of succeeded pods to the number of completed indexes.
 func succeededFromIndexes(d *dispute) bool {
 	u := d.stored.UncountedTerminatedPods
 	if !indexed(d.them.in.Job) || len(u.Succeeded) == 0 {
@@ -235,8 +232,7 @@ func succeededFromIndexes(d *dispute) bool {
 	})
 }
 
-// keepSucceeded keeps the number of succeeded pods where the API server does
-// not let it fall.
+// keepSucceeded keeps the number of succeeded pods if the API server does not accept a lower one.
 func keepSucceeded(d *dispute) bool {
 	spec := &d.them.in.Job.Spec
 	if !indexed(d.them.in.Job) || *spec.Completions == *spec.Parallelism {
@@ -249,7 +245,7 @@ func keepSucceeded(d *dispute) bool {
 	})
 }
 
-// keepStartTime keeps the start time where the Job was not suspended before.
+// keepStartTime keeps the start time if the Job was not suspended before.
 func keepStartTime(d *dispute) bool {
 	old := condition(d.stored, batchv1.JobSuspended)
 	if old == nil || isTrue(d.stored, batchv1.JobSuspended) || *d.them.in.Job.Spec.Suspend {
@@ -274,7 +270,7 @@ func ended(st *batchv1.JobStatus) bool {
 	return isTrue(st, batchv1.JobComplete) || isTrue(st, batchv1.JobFailed)
 }
 
-// startAtEnd gives a Job that ends a start time.
+// startAtEnd sets the start time of a Job that ends without one.
 func startAtEnd(d *dispute) bool {
 	return d.each(func(st *batchv1.JobStatus) bool {
 		if !ended(st) || st.StartTime != nil {
@@ -285,7 +281,7 @@ func startAtEnd(d *dispute) bool {
 	})
 }
 
-// completeAfterStart lets no Job complete before it starts.
+// completeAfterStart raises a completion time that is before the start time.
 func completeAfterStart(d *dispute) bool {
 	return d.each(func(st *batchv1.JobStatus) bool {
 		if st.CompletionTime == nil || !st.CompletionTime.Before(st.StartTime) {
@@ -296,8 +292,8 @@ func completeAfterStart(d *dispute) bool {
 	})
 }
 
-// leastDelay sets the timer that the controller sets in the sync after the one
-// in which it creates pods, when only indexes that wait are left.
+// leastDelay sets a timer that the controller sets one sync later: after it has created pods, when
+// all remaining indexes are backing off.
 func leastDelay(d *dispute) bool {
 	o := &d.them.outcome
 	if !d.perIndex() || len(o.Creations) == 0 {
@@ -329,8 +325,8 @@ func leastDelay(d *dispute) bool {
 	return true
 }
 
-// creationMetric counts a creation that failed as nothing but that. Where the
-// status was not stored it counts none.
+// creationMetric counts a failed creation only as failed. If the status was not stored, it counts no
+// creation.
 func creationMetric(d *dispute) (changed bool) {
 	o := &d.them.outcome
 	for name, n := range maps.Clone(o.Metrics) {
@@ -349,15 +345,14 @@ func creationMetric(d *dispute) (changed bool) {
 	return changed
 }
 
-// firstStatusFailed reports whether the first status could not be stored, so
-// that no finalizer was removed.
+// firstStatusFailed reports whether the first status write failed, so that no finalizer was removed.
 func (d *dispute) firstStatusFailed() bool {
 	o := &d.them.outcome
 	return len(o.Statuses) == 1 && o.Statuses[0].Err != "" && len(o.Strips) == 0
 }
 
-// settleMetric counts the pods that are counted while the finalizers of others
-// could not be removed.
+// settleMetric adds the counted pods to the metric although the finalizers of others could not be
+// removed.
 func settleMetric(d *dispute) (changed bool) {
 	o := &d.them.outcome
 	if !slices.ContainsFunc(o.Strips, call.failed) && !d.unlisted || o.StoredFirst >= len(o.Statuses) || o.Statuses[o.StoredFirst].Err != "" {
@@ -382,7 +377,7 @@ func settleMetric(d *dispute) (changed bool) {
 	return changed
 }
 
-// earlyEvents takes back the events about a suspension that was not stored.
+// earlyEvents removes the events about a suspension that was not stored.
 func earlyEvents(d *dispute) bool {
 	if !d.firstStatusFailed() {
 		return false
@@ -390,7 +385,7 @@ func earlyEvents(d *dispute) bool {
 	return d.dropEvents("Suspended", "Resumed")
 }
 
-// dropEvents takes back the events with some reasons.
+// dropEvents removes the events with some reasons.
 func (d *dispute) dropEvents(reasons ...string) bool {
 	o := &d.them.outcome
 	left := slices.DeleteFunc(slices.Clone(o.Events), func(e real.Event) bool { return slices.Contains(reasons, e.Reason) })
@@ -401,9 +396,8 @@ func (d *dispute) dropEvents(reasons ...string) bool {
 	return dropped
 }
 
-// lookAgain sets a timer until the end of the Job is observed. Orphans
-// wait until then.
-func lookAgain(d *dispute) bool {
+// requeueUntilObserved sets a timer while the end of the Job is not observed. Orphans wait until then.
+func requeueUntilObserved(d *dispute) bool {
 	o := &d.them.outcome
 	if !d.them.in.Finished || isFinished(d.them.in.Job) {
 		return false
@@ -412,17 +406,17 @@ func lookAgain(d *dispute) bool {
 	return true
 }
 
-// refusals are the rules of the API server that some divergences are about, by
-// what the refusal says.
+// refusals are the divergences for which the API server rejects the status of the real controller,
+// with the field and the text of the error.
 var refusals = []struct{ name, field, detail string }{
 	{"disjoint-indexes", "status.failedIndexes", "failedIndexes and completedIndexes overlap"},
 	{"first-classification", "status.uncountedTerminatedPods", "Duplicate value"},
 }
 
-// refusal returns the name of the divergence for which the API server refuses
-// the status of the real controller, as it is or as the excuses have it; empty if
-// it is another or accepts it. There is then nothing to compare: the controller
-// stops there, for ever.
+// refusal returns the name of the divergence for which the API server rejects the status of the real
+// controller, before or after the excuses have changed it. It is empty if the API server accepts the
+// status or rejects it for another reason. After such a rejection there is nothing to compare,
+// because the controller fails in each later sync too.
 func (d *dispute) refusal() string {
 	for _, statuses := range [][]*batchv1.JobStatus{d.direct.statuses(), d.answered} {
 		if name := d.refused(statuses); name != "" {

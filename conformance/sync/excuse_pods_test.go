@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// What a pod is to a Job, in the plainest words.
+// The relation of a pod to a Job, in the simplest form.
 
 func controllerOf(pod *corev1.Pod) *metav1.OwnerReference { return metav1.GetControllerOf(pod) }
 
@@ -28,25 +28,25 @@ func adoptable(job *batchv1.Job, pod *corev1.Pod) bool {
 	return controllerOf(pod) == nil && selects(job, pod) && job.DeletionTimestamp == nil && pod.DeletionTimestamp == nil
 }
 
-// ours reports whether the controller has the pod: it owns it, or adopts it and
-// does not find on the way that it is gone.
+// ours reports whether the Job has the pod after the claims: it owns the pod, or adopts it and the pod
+// is not gone.
 func (d *dispute) ours(pod *corev1.Pod) bool {
 	job := d.them.in.Job
 	return owned(job, pod) || adoptable(job, pod) && !apierrors.IsNotFound(d.fail.Adopt[pod.Name])
 }
 
-// finalized reports whether the pod is the Job's and carries the finalizer, or
-// gets it because it is adopted.
+// finalized reports whether the Job has the pod, and the pod has the finalizer or gets it by
+// adoption.
 func (d *dispute) finalized(pod *corev1.Pod) bool {
 	return d.ours(pod) && (builtin.HasFinalizer(pod) || controllerOf(pod) == nil)
 }
 
-// tracked reports whether the pod is still to be counted.
+// tracked reports whether the pod has the finalizer and is not counted yet.
 func (d *dispute) tracked(pod *corev1.Pod) bool {
 	return d.finalized(pod) && !slices.Contains(d.them.in.Stripped, pod.UID)
 }
 
-// valid reports whether the pod can count.
+// valid reports whether the index of the pod allows it to count.
 func valid(job *batchv1.Job, pod *corev1.Pod) bool {
 	if !indexed(job) {
 		return true

@@ -10,18 +10,17 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// An excuse is a divergence of docs/divergences.md, by its name there. It says
-// what the real controller would do without the divergence: it changes what the
-// controller is given, or what it answered. Each function reports whether it
-// changed anything.
+// An excuse implements a divergence of docs/divergences.md, under the same name. It makes the real
+// controller behave as it would without the divergence, by changing its input or its output. Each
+// function reports whether it changed anything.
 type excuse struct {
 	name   string
 	input  func(*dispute) bool
 	output func(*dispute) bool
 }
 
-// excuses are applied in this order. Two names are missing: guarded-patches and
-// order are about every trial (see guarded and inOrder).
+// excuses are applied in this order. guarded-patches and order are missing because they apply to
+// every trial (see guarded and inOrder).
 var excuses = []excuse{
 	{name: "hidden-condition", input: showConditions, output: hideConditionsAgain},
 	{name: "canonical-indexes", input: canonicalIndexes},
@@ -45,18 +44,17 @@ var excuses = []excuse{
 	{name: "completion-time", output: completeAfterStart},
 	{name: "least-delay", output: leastDelay},
 	{name: "saturation", output: untilDeadline},
-	{name: "work-left", output: lookAtRest},
+	{name: "work-left", output: requeueForRest},
 	{name: "creation-metric", output: creationMetric},
 	{name: "settle-metric", output: settleMetric},
 	{name: "early-events", output: earlyEvents},
-	{name: "stale-job", output: lookAgain},
+	{name: "stale-job", output: requeueUntilObserved},
 	{name: "failed-claim", output: actionWithoutFault},
 }
 
-// whetherWritten stands for whole-status and remembered-backoff, which have the
-// same cause: the real controller does not write a status that it should. It is
-// also what makes other excuses comparable: with a repaired input the controller
-// may see no reason to write.
+// whetherWritten is the excuse for whole-status and remembered-backoff, which have the same cause: the
+// real controller does not write a status although it should. Other excuses also need it: with the
+// changed input, the controller may have no reason to write.
 const whetherWritten = "whether the status is written"
 
 // A dispute is a trial in which the two sides differ.
@@ -64,16 +62,16 @@ type dispute struct {
 	*trial
 	us     *caller // what jobfate did
 	direct *run    // what the real controller did
-	them   *run    // what it does as the excuses have it
-	// answered are the statuses that it wrote for the input as the excuses have
-	// it, before they changed them.
+	them   *run    // what it does with the excuses
+	// answered are the statuses that it wrote for the changed input, before excuses changed
+	// the output.
 	answered []*batchv1.JobStatus
 	// stored is the status before the sync, which the excuses do not change.
 	stored *batchv1.JobStatus
-	// planned is the action of the sync when no claim fails; set if one fails.
+	// planned is the action of the sync without failed claims. It is set if a claim fails.
 	planned string
-	// hidden are the pods that full lists do not take. See onlyListed. unlisted
-	// says that an excuse made the removal of a finalizer fail.
+	// hidden are the pods that do not fit into full lists: see onlyListed. unlisted says that
+	// an excuse made the removal of a finalizer fail.
 	hidden   map[string]bool
 	unlisted bool
 	kept     []types.UID // the pods of keepVerdict
@@ -83,8 +81,8 @@ func newDispute(us *caller, direct *run) *dispute {
 	return &dispute{trial: us.trial, us: us, direct: direct, stored: vectors.Normal(&us.snapshot.Job.Status)}
 }
 
-// explain returns the names of the divergences that account for the difference,
-// as few as possible, and what they leave of it.
+// explain returns the smallest set of divergences that explains the difference, and the part of the
+// difference that they do not explain.
 func explain(us *caller, direct *run) (names []string, diff string) {
 	d := newDispute(us, direct)
 	if direct.claimFailed() {
@@ -119,8 +117,8 @@ func explain(us *caller, direct *run) (names []string, diff string) {
 	return names, ""
 }
 
-// attempt applies all excuses but some, and returns those that changed anything
-// and whether they account for all of the difference.
+// attempt applies all excuses except some. It returns those that changed anything, and whether they
+// explain the whole difference.
 func (d *dispute) attempt(without []string) (used []string, all bool) {
 	d.them, d.hidden = &run{in: d.trial.input()}, map[string]bool{}
 	d.unlisted, d.kept = false, nil
@@ -141,8 +139,8 @@ func (d *dispute) attempt(without []string) (used []string, all bool) {
 	return used, same(d.them.outcome, d.us.out)
 }
 
-// dropUnchanged drops a first status that says what is stored already. An excuse
-// may have made it so, or made the controller write it.
+// dropUnchanged drops a first status write that equals the stored status. It may be the effect of an
+// excuse.
 func (d *dispute) dropUnchanged() {
 	o := &d.them.outcome
 	if len(o.Statuses) > 0 && same(o.Statuses[0].Status, d.stored) {
@@ -156,7 +154,7 @@ func (d *dispute) dropUnchanged() {
 	}
 }
 
-// unwritten names what jobfate writes or remembers and the real controller does
+// unwritten returns the divergences for what jobfate writes or records and the real controller does
 // not.
 func (d *dispute) unwritten() (names []string) {
 	if d.us.decision.Status != nil && !d.wroteFirst() {
@@ -178,9 +176,8 @@ func (d *dispute) wroteFirst() bool {
 	return len(o.Statuses) > 0 && !ended(o.Statuses[0].Status)
 }
 
-// withoutStatusFaults explains a trial in which a status cannot be written by
-// the one in which it can be. Where an excuse changes whether there is a write,
-// the fault would hit another one.
+// withoutStatusFaults explains a trial with a failed status write by the same trial without that
+// fault. If an excuse adds or removes a status write, the fault would affect another write.
 func (d *dispute) withoutStatusFaults(used []string, diff string) ([]string, string) {
 	if len(d.fail.Status) == 0 {
 		return used, diff
@@ -193,13 +190,12 @@ func (d *dispute) withoutStatusFaults(used []string, diff string) ([]string, str
 	}
 	direct := newRun(&plain)
 	if same(direct.outcome, us.out) {
-		return used, diff // the fault is what makes the difference
+		return used, diff // the fault causes the difference
 	}
 	return explain(us, direct)
 }
 
-// each runs f on the statuses of the real controller and reports whether one
-// has changed.
+// each calls f for each status of the real controller, and reports whether one has changed.
 func (d *dispute) each(f func(*batchv1.JobStatus) bool) (changed bool) {
 	for _, c := range d.them.outcome.Statuses {
 		if f(c.Status) {

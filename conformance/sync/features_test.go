@@ -95,8 +95,8 @@ func damaged(text string) bool {
 	return err != nil
 }
 
-// podFeatures are every phase with and without a deletion and the finalizer, and
-// what can be wrong with an index.
+// podFeatures are all combinations of phase, deletion and finalizer, and the possible defects of an
+// index.
 var podFeatures = func() (all []feature) {
 	for _, phase := range []corev1.PodPhase{corev1.PodPending, corev1.PodRunning, corev1.PodSucceeded, corev1.PodFailed, corev1.PodUnknown} {
 		for _, deleted := range []bool{false, true} {
@@ -143,8 +143,7 @@ func onPod(name string, in func(*trial, *corev1.Pod) bool) feature {
 	}}
 }
 
-// exclusions are the features that cannot be together, each with those that it
-// excludes. A trailing * stands for any ending.
+// exclusions are the features that exclude others. A trailing * matches any suffix.
 var exclusions = map[string][]string{
 	"Indexed":                     {"NonIndexed", "no completions", "uncounted succeeded"},
 	"NonIndexed":                  {"backoffLimitPerIndex", "maxFailedIndexes", "successPolicy", "completions huge", "rule FailIndex", "damaged*", "pod with*"},
@@ -164,8 +163,8 @@ var exclusions = map[string][]string{
 	"uncounted succeeded":         {"damaged*", "pod with*", "backoffLimitPerIndex", "maxFailedIndexes", "successPolicy", "rule FailIndex"},
 }
 
-// excludes reports whether two features cannot be together, or may be rare
-// together because both are.
+// excludes reports whether two features cannot occur together, or are both so rare that the
+// combination may be missing.
 func excludes(a, b string) bool {
 	matches := func(name, pattern string) bool {
 		prefix, any := strings.CutSuffix(pattern, "*")

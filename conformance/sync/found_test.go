@@ -11,8 +11,7 @@ import (
 	"github.com/jobfate/jobfate/conformance/real"
 )
 
-// What random trials once found, shrunk: the two sides differed, and no
-// divergence is about it.
+// Shrunk cases from random trials in which the two sides once differed without a divergence.
 func TestFound(t *testing.T) {
 	ended := onJob(func(j *batchv1.Job) {
 		j.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}
@@ -25,31 +24,31 @@ func TestFound(t *testing.T) {
 		{"a finished Job releases no pod", newTrial(ended,
 			pod("a", corev1.PodRunning, unselected, func(p *corev1.Pod) { p.Finalizers = nil }))},
 		{"a finished Job frees a pod that it no longer selects", newTrial(ended, pod("a", corev1.PodRunning, unselected))},
-		{"so does one that is being deleted", newTrial(ended, pod("a", corev1.PodRunning, unselected),
+		{"a Job that is being deleted frees such a pod too", newTrial(ended, pod("a", corev1.PodRunning, unselected),
 			onJob(func(j *batchv1.Job) { j.DeletionTimestamp = ptr(at(0)) }))},
 		{"the default replacement policy names the reason of a creation", newTrial(size(1, 1), rule(batchv1.PodFailurePolicyActionCount),
 			onJob(func(j *batchv1.Job) { j.Spec.PodReplacementPolicy, j.Status.Failed = nil, 1 }))},
-		{"an Indexed Job has never too many succeeded pods", newTrial(size(0, 1), onJob(byIndex),
+		{"an Indexed Job never has too many succeeded pods", newTrial(size(0, 1), onJob(byIndex),
 			onJob(func(j *batchv1.Job) { j.Status.Succeeded, j.Status.CompletedIndexes = 3, "0" }))},
 		{"the index of a listed pod counts towards the cap", newTrial(size(0, 3), onJob(byIndex), uncounted([]types.UID{"a"}, nil),
 			pod("a", corev1.PodSucceeded, index(0)), pod("b", corev1.PodFailed, index(1)),
 			func(c *trial) { c.limits.MaxUncounted, c.limits.MaxCreateDelete = 2, 2 })},
-		{"indexes that a damaged status held as completed and failed are no news", newTrial(size(0, 5), limitPerIndex(0),
+		{"indexes in both lists of a damaged status do not count as newly finished", newTrial(size(0, 5), limitPerIndex(0),
 			onJob(func(j *batchv1.Job) { j.Status.CompletedIndexes, j.Status.FailedIndexes = "3", ptr("3-1") }),
 			pod("a", corev1.PodFailed, index(0)))},
-		{"a predecessor is chosen, and the others are listed in their order", newTrial(size(2, 2), limitPerIndex(5),
+		{"a predecessor is chosen, and the other failed pods are listed in order", newTrial(size(2, 2), limitPerIndex(5),
 			pod("a", corev1.PodFailed, index(0), finished(1, -10)),
 			pod("b", corev1.PodFailed, index(0), failures(1), finished(1, -20)),
 			pod("c", corev1.PodFailed, index(0), failures(1), finished(1, -20)))},
-		{"also when the list has only one place", newTrial(size(2, 2), limitPerIndex(5),
+		{"the same if the list has room for one pod", newTrial(size(2, 2), limitPerIndex(5),
 			pod("a", corev1.PodFailed, index(0), finished(1, -10)),
 			pod("b", corev1.PodFailed, index(0), failures(1), finished(1, -20)),
 			pod("c", corev1.PodFailed, index(0), failures(1), finished(1, -20)),
 			func(c *trial) { c.limits.MaxUncounted = 1 })},
-		{"of counts that do not fit into an int32 the larger is the predecessor's", newTrial(size(0, 1), limitPerIndex(5),
+		{"if counts do not fit into an int32, the predecessor is the pod with the larger count", newTrial(size(0, 1), limitPerIndex(5),
 			pod("a", corev1.PodFailed, index(0), failures(1), ignored(math.MaxInt32)),
 			pod("b", corev1.PodFailed, index(0), failures(1), ignored(math.MaxInt32-1)))},
-		{"a status that repairs a counter before the end, and is not stored", newTrial(size(0, 0), onJob(byIndex),
+		{"a status that corrects a counter before the end is not stored", newTrial(size(0, 0), onJob(byIndex),
 			func(c *trial) { c.fail.Status = map[int]error{0: real.ErrInternal} },
 			onJob(func(j *batchv1.Job) {
 				j.Status.Succeeded = 1

@@ -24,9 +24,9 @@ func switched(c *trial, on, off []featuregate.Feature) real.Output {
 	return real.Sync(in)
 }
 
-// With MutableSchedulingDirectivesForSuspendedJobs off, the real controller keeps
-// the start time of a Job that is suspended. jobfate removes it, as with the gate
-// on, and the API server takes that with the gate off too.
+// With MutableSchedulingDirectivesForSuspendedJobs off, the real controller keeps the start time of a
+// suspended Job. jobfate removes it, as with the gate on, and the API server also accepts that with
+// the gate off.
 func TestDivergence_startTimeOfASuspendedJob(t *testing.T) {
 	c := newTrial(onJob(func(j *batchv1.Job) { j.Spec.Suspend = ptr(true) }))
 	off := []featuregate.Feature{features.MutableSchedulingDirectivesForSuspendedJobs}
@@ -43,7 +43,7 @@ func TestDivergence_startTimeOfASuspendedJob(t *testing.T) {
 	if st := us.decision.Status; st.StartTime != nil {
 		t.Errorf("jobfate: got start time %s, want none", st.StartTime)
 	}
-	// When the Job is resumed, both sides set the start time anew.
+	// When the Job is resumed, both sides set a new start time.
 	for _, kept := range []*metav1.Time{ptr(at(-60)), nil} {
 		resumed := newTrial(conditions(batchv1.JobSuspended, corev1.ConditionTrue),
 			onJob(func(j *batchv1.Job) { j.Status.StartTime = kept }))
@@ -61,8 +61,8 @@ func TestDivergence_startTimeOfASuspendedJob(t *testing.T) {
 	accepted(t, c, us)
 }
 
-// With WorkloadWithJob on, the real controller creates a Workload and a PodGroup for
-// a Job whose pods are to be scheduled together, and its pods name the PodGroup.
+// With WorkloadWithJob on, the real controller creates a Workload and a PodGroup for a Job whose pods
+// must be scheduled together, and the pods name the PodGroup.
 func TestDivergence_workloads(t *testing.T) {
 	c := newTrial(size(2, 2), onJob(func(j *batchv1.Job) { byIndex(j); j.Status.StartTime = nil }))
 	out := switched(c, []featuregate.Feature{features.WorkloadWithJob}, nil)

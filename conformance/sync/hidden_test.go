@@ -14,7 +14,7 @@ import (
 
 // The divergence hidden-condition: how it is drawn, excused and pinned.
 
-// A hidden condition is True and stands behind the first of its type, which is not.
+// A hidden condition is True, but comes after the first condition of its type, which is not.
 type hidden struct{ first, behind int }
 
 func (h hidden) swap(conditions []batchv1.JobCondition) {
@@ -32,7 +32,7 @@ func hiddenOf(st *batchv1.JobStatus, kind batchv1.JobConditionType) (hidden, boo
 	return h, h.first < h.behind
 }
 
-// hiddenVerdicts are the hidden conditions that say how the Job ends.
+// hiddenVerdicts returns the hidden conditions that decide how the Job ends.
 func hiddenVerdicts(st *batchv1.JobStatus) (all []hidden) {
 	for _, kind := range []batchv1.JobConditionType{batchv1.JobFailureTarget, batchv1.JobSuccessCriteriaMet} {
 		if h, ok := hiddenOf(st, kind); ok {
@@ -59,13 +59,13 @@ func hideConditions(t *rapid.T, st *batchv1.JobStatus) {
 	}
 }
 
-// conditionTypes are all types of the conditions that a Job has.
+// conditionTypes are all types of conditions of a Job.
 var conditionTypes = []batchv1.JobConditionType{
 	batchv1.JobFailureTarget, batchv1.JobSuccessCriteriaMet, batchv1.JobFailed, batchv1.JobComplete, batchv1.JobSuspended,
 }
 
-// showConditions lets each FailureTarget and SuccessCriteriaMet that is True and
-// hidden change places with the condition that hides it.
+// showConditions swaps each hidden FailureTarget and SuccessCriteriaMet with the condition that hides
+// it.
 func showConditions(d *dispute) bool {
 	pairs := hiddenVerdicts(d.stored)
 	for _, p := range pairs {
@@ -87,7 +87,7 @@ func hideConditionsAgain(d *dispute) bool {
 }
 
 // While a pod terminates, each sync of the real controller appends one more
-// FailureTarget; the API server stores them all. jobfate finds the one that is there.
+// FailureTarget; the API server stores them all. jobfate finds the existing one.
 func TestDivergence_hiddenConditionIsAppendedAgain(t *testing.T) {
 	c := newTrial(size(1, 1), conditions(batchv1.JobFailureTarget, corev1.ConditionFalse, corev1.ConditionTrue),
 		pod("a", corev1.PodRunning, func(p *corev1.Pod) { p.DeletionTimestamp = ptr(at(-1)) }),
@@ -118,7 +118,7 @@ func TestDivergence_hiddenConditionIsAppendedAgain(t *testing.T) {
 	}
 }
 
-// Of the other types, both sides do the same with a hidden condition.
+// For the other types, both sides treat a hidden condition alike.
 func TestHiddenConditionsThatChangeNothing(t *testing.T) {
 	for _, kind := range []batchv1.JobConditionType{batchv1.JobComplete, batchv1.JobFailed, batchv1.JobSuspended} {
 		c := newTrial(size(1, 1), conditions(kind, corev1.ConditionFalse, corev1.ConditionTrue), pod("a", corev1.PodRunning))

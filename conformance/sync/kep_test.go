@@ -18,11 +18,11 @@ import (
 	"github.com/jobfate/jobfate/conformance/real"
 )
 
-// Where the real controller departs from a KEP, jobfate follows the controller.
-// docs/divergences.md lists the departures; these tests show both doing it.
+// If the real controller departs from a KEP, jobfate follows the controller. docs/divergences.md
+// lists these cases, and the tests below show that both sides behave alike.
 
-// sameOnBothSides returns the outcome of a trial, which must be the same on both
-// sides but for the divergences in except.
+// sameOnBothSides returns the outcome of a trial. The two sides may differ only by the divergences in
+// except.
 func sameOnBothSides(t *testing.T, c *trial, except ...string) outcome {
 	t.Helper()
 	us, err := decide(c)
@@ -41,7 +41,7 @@ func sameOnBothSides(t *testing.T, c *trial, except ...string) outcome {
 }
 
 // KEP-3850: "the finalizer removal is delayed" after the UID has been recorded.
-// Both record the UID only when the replacement is there.
+// Both record the UID only when the replacement exists.
 func TestKEP3850_recordedOnceReplaced(t *testing.T) {
 	failed := pod("a", corev1.PodFailed, index(0), failures(0), finished(1, -20))
 	recorded := func(o outcome) []types.UID {
@@ -61,8 +61,8 @@ func TestKEP3850_recordedOnceReplaced(t *testing.T) {
 	}
 }
 
-// KEP-3850: the field entails no further status updates. From a failure to the
-// running replacement, both write 3 statuses, and 4 with a limit per index.
+// KEP-3850: the field causes no further status updates. From a failure to the running replacement,
+// both write 3 statuses, and 4 with a limit per index.
 func TestKEP3850_statusWritesOfAFailure(t *testing.T) {
 	for name, test := range map[string]struct {
 		trial func() *trial
@@ -94,8 +94,8 @@ func TestKEP3850_statusWritesOfAFailure(t *testing.T) {
 	}
 }
 
-// statusWrites carries syncs out, observing each write at once, until nothing is
-// written and no timer is set. It returns the number of status writes.
+// statusWrites runs syncs until nothing is written and no timer is set. Each write is observed at
+// once. It returns the number of status writes.
 func statusWrites(c *trial, sync func(*trial) outcome) (n int) {
 	for range 20 {
 		o := sync(c)
@@ -105,7 +105,7 @@ func statusWrites(c *trial, sync func(*trial) outcome) (n int) {
 			s.Job.Status = *o.Statuses[len(o.Statuses)-1].Status
 		}
 		for _, strip := range o.Strips {
-			// Nothing keeps a failed pod without the finalizer from being removed.
+			// A failed pod without the finalizer may be removed at any time.
 			s.Pods = slices.DeleteFunc(s.Pods, func(p *corev1.Pod) bool { return p.Name == strip.Pod })
 		}
 		for _, creation := range o.Creations {
@@ -129,9 +129,8 @@ func statusWrites(c *trial, sync func(*trial) outcome) (n int) {
 	return -1
 }
 
-// KEP-3850 takes the finish times of the containers only if all have one, and else
-// the transition of Ready. Both sides look at the statuses that are there, and at
-// sidecars last.
+// KEP-3850 uses the finish times of the containers only if all have one, and otherwise the transition
+// of Ready. Both sides use the existing container statuses, those of sidecars last.
 func TestKEP3850_finishTime(t *testing.T) {
 	ended := func(name string, seconds int) corev1.ContainerStatus {
 		return corev1.ContainerStatus{Name: name, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{FinishedAt: at(seconds)}}}
@@ -161,12 +160,12 @@ func TestKEP3850_finishTime(t *testing.T) {
 	}
 }
 
-// KEP-3850: ignored failures are skipped in the delay. Both sides count them: after
-// three ignored failures and one that counts the delay is 80 s, not 10 s.
+// KEP-3850: ignored failures do not count towards the delay. Both sides count them: after three
+// ignored failures and one that counts, the delay is 80 s, not 10 s.
 func TestKEP3850_ignoredFailuresDelay(t *testing.T) {
 	o := sameOnBothSides(t, newTrial(size(1, 1), limitPerIndex(5), pod("a", corev1.PodFailed, index(0), failures(0), ignored(3))), "per-index-record")
 	if o.Requeue != 80*time.Second || len(o.Creations) != 0 {
-		t.Errorf("%d creations, look again in %s; want none and 80s", len(o.Creations), o.Requeue)
+		t.Errorf("%d creations, requeue after %s; want none and 80s", len(o.Creations), o.Requeue)
 	}
 }
 
@@ -182,8 +181,8 @@ func TestKEP3850_failedIndexesFailTheJob(t *testing.T) {
 	}
 }
 
-// KEP-2307 counts a pod as active only with the finalizer. To both sides a running
-// pod without it is active, and is not counted when it ends.
+// In KEP-2307, only a pod with the finalizer is active. On both sides a running pod without it is
+// active too, and is not counted when it ends.
 func TestKEP2307_activeWithoutTheFinalizer(t *testing.T) {
 	bare := func(p *corev1.Pod) { p.Finalizers = nil }
 	if o := sameOnBothSides(t, newTrial(size(2, 2), pod("a", corev1.PodRunning, bare))); len(o.Creations) != 1 {
@@ -217,9 +216,9 @@ func TestKEP2307_names(t *testing.T) {
 	}
 }
 
-// KEP-2307 bounds the time for which a sync removes finalizers, and puts the Job back
-// into the queue. Both sides bound only their number; the real controller sets no timer.
-// MaxRemovals of jobfate bounds the number in all cases.
+// KEP-2307: a sync removes finalizers for a limited time, and then requeues the Job. Both sides only
+// limit the number of counted pods, and the real controller sets no timer. MaxRemovals of jobfate
+// limits the number of removals in all cases.
 func TestKEP2307_noBoundOnTheTimeOfRemovals(t *testing.T) {
 	var pods []func(*trial)
 	for i := range 501 {
@@ -228,7 +227,7 @@ func TestKEP2307_noBoundOnTheTimeOfRemovals(t *testing.T) {
 	c := newTrial(append([]func(*trial){size(0, 600)}, pods...)...)
 	them := newRun(c)
 	if o := them.outcome; len(o.Strips) != 500 || o.Requeue != 0 {
-		t.Errorf("Kubernetes: %d finalizers removed, look again in %s; want 500 and no timer for the last", len(o.Strips), o.Requeue)
+		t.Errorf("Kubernetes: %d finalizers removed, requeue after %s; want 500 and no timer for the last", len(o.Strips), o.Requeue)
 	}
 	us, err := decide(c)
 	if err != nil {
@@ -236,7 +235,7 @@ func TestKEP2307_noBoundOnTheTimeOfRemovals(t *testing.T) {
 	}
 	names, diff := explain(us, them)
 	if diff != "" || !slices.Equal(names, []string{"work-left"}) || us.out.Requeue != time.Second {
-		t.Errorf("jobfate looks again in %s, explained by %v; want 1s and work-left (-real +jobfate):\n%s", us.out.Requeue, names, diff)
+		t.Errorf("jobfate requeues after %s, explained by %v; want 1s and work-left (-real +jobfate):\n%s", us.out.Requeue, names, diff)
 	}
 	d, err := jobfate.Decide(jobfate.Snapshot{Job: c.snapshot.Job, Pods: c.snapshot.Pods, Now: c.snapshot.Now}, jobfate.MaxRemovals(20))
 	if err != nil || len(d.Strip) != 20 || d.Left.Strip != 481 || d.Requeue != time.Second {
@@ -244,13 +243,13 @@ func TestKEP2307_noBoundOnTheTimeOfRemovals(t *testing.T) {
 	}
 }
 
-// The blog on 1.28: with TerminatingOrFailed a terminating pod is replaced
-// "immediately". To both sides it has failed, and the replacement waits 10 s.
+// The blog on 1.28: with TerminatingOrFailed a terminating pod is replaced "immediately". On both
+// sides the pod counts as failed, and the replacement waits 10 s.
 func TestBlog_replacementWaitsForTheBackoff(t *testing.T) {
 	o := sameOnBothSides(t, newTrial(size(1, 1), pod("a", corev1.PodRunning, func(p *corev1.Pod) {
 		p.DeletionTimestamp, p.DeletionGracePeriodSeconds = ptr(at(30)), ptr(int64(30))
 	})))
 	if len(o.Creations) != 0 || o.Requeue != 10*time.Second {
-		t.Errorf("%d creations, look again in %s; want none and 10s", len(o.Creations), o.Requeue)
+		t.Errorf("%d creations, requeue after %s; want none and 10s", len(o.Creations), o.Requeue)
 	}
 }

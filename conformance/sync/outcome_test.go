@@ -16,18 +16,18 @@ import (
 	"github.com/jobfate/jobfate/internal/vectors"
 )
 
-// An outcome is everything that a sync did. The calls of one kind are by the
-// name of the pod, creations by ordinal: within a batch there is no order.
+// An outcome is everything that a sync did. Calls of one kind are ordered by the name of the pod, and
+// creations by number, because calls within a batch have no order.
 type outcome struct {
 	Claims    []call
-	Deletions []call // of one pod: first the finalizer, then the pod
+	Deletions []call // for each pod first the removal of the finalizer, then the deletion
 	Creations []call
 	Statuses  []call
 	Strips    []call
-	// StoredFirst is how many statuses were written before the first finalizer
-	// went; zero when none went.
+	// StoredFirst is the number of statuses written before the first finalizer was removed.
+	// It is zero if none was removed.
 	StoredFirst int
-	Freed       []string // pods that lose the finalizer since they will not be counted
+	Freed       []string // pods that lose the finalizer because they will not be counted
 
 	Events    []real.Event
 	PodEvents []real.Event
@@ -36,7 +36,7 @@ type outcome struct {
 	Metrics   map[string]float64
 	Action    string // the label of job_syncs_total; empty: the sync is not counted
 	Finished  bool   // the end of the Job was stored
-	Failed    bool   // a write failed: look again soon
+	Failed    bool   // a write failed, so the sync is retried
 }
 
 // A call is a write, and whether it failed.
@@ -49,11 +49,11 @@ type call struct {
 	Err    string
 }
 
-// failed reports whether the call failed. One that meets a pod that is gone
-// already has got what it was for, unless it was to create or to store.
+// failed reports whether the call failed. A call for a pod that is already gone has reached its
+// goal.
 func (c call) failed() bool { return c.Err != "" && !c.gone() }
 
-// gone reports whether the pod of the call was gone already.
+// gone reports whether the pod of the call was already gone.
 func (c call) gone() bool { return strings.Contains(c.Err, "not found") }
 
 func newCall(c real.Call) call {
@@ -83,7 +83,7 @@ func canonicalJSON(data []byte) string {
 	return string(text)
 }
 
-// add puts a call into its place.
+// add adds a call to the list of its kind.
 func (o *outcome) add(c real.Call) {
 	n := newCall(c)
 	switch c.Kind {
@@ -105,7 +105,7 @@ func (o *outcome) add(c real.Call) {
 	}
 }
 
-// finish sorts what has no order.
+// finish sorts the lists that have no order.
 func (o *outcome) finish() {
 	byPod := func(a, b call) int { return cmp.Compare(a.Pod, b.Pod) }
 	for _, calls := range [][]call{o.Claims, o.Deletions, o.Strips} {
@@ -117,7 +117,7 @@ func (o *outcome) finish() {
 	slices.Sort(o.Freed)
 }
 
-// newOutcome puts what the real controller did into an outcome.
+// newOutcome converts the output of the real controller to an outcome.
 func newOutcome(in *real.Input, out *real.Output) outcome {
 	o := outcome{
 		Events:    out.Events,
@@ -128,7 +128,7 @@ func newOutcome(in *real.Input, out *real.Output) outcome {
 	}
 	for _, c := range out.Calls {
 		if c.Kind == real.Create {
-			// The namespace is in the address of the request.
+			// The URL of the request contains the namespace.
 			pod := *c.Object
 			pod.Namespace = in.Job.Namespace
 			c.Object = &pod
@@ -145,7 +145,7 @@ func newOutcome(in *real.Input, out *real.Output) outcome {
 		o.Backoff = record(out.Memory.Backoff.Failures, out.Memory.Backoff.LastFailure)
 	}
 	for name, n := range out.Metrics {
-		// How many syncs there were is for the caller to count.
+		// The caller counts syncs.
 		if label, counts := strings.CutPrefix(name, `job_syncs_total{action="`); counts {
 			o.Action, _, _ = strings.Cut(label, `"`)
 			continue
@@ -156,7 +156,7 @@ func newOutcome(in *real.Input, out *real.Output) outcome {
 	return o
 }
 
-// record returns a record whose time is in UTC; no time is nil.
+// record returns a record whose time is in UTC. A nil time stays nil.
 func record(failures int32, last *time.Time) real.Record {
 	r := real.Record{Failures: failures}
 	if last != nil && !last.IsZero() {
@@ -166,10 +166,9 @@ func record(failures int32, last *time.Time) real.Record {
 	return r
 }
 
-// guarded adds to a patch of the real controller what jobfate's patches name:
-// the pod's UID, and the resource version where the pod is not to be counted, or
-// not to be counted again.
-// That is the divergence guarded-patches.
+// guarded adds the preconditions of jobfate's patches to a patch of the real controller: the UID of
+// the pod and, if the pod must not be counted or not be counted again, the resource version. This
+// implements the divergence guarded-patches.
 func guarded(in *real.Input, c real.Call) []byte {
 	if c.Patch == nil {
 		return nil

@@ -13,20 +13,20 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// reach counts what random trials got to.
+// reach counts what random trials have reached.
 type reach struct {
 	mu       sync.Mutex
-	trials   int // with a decision
-	differed int // of those, the ones that needed an excuse
+	trials   int // trials with a decision
+	differed int // trials with a decision that needed an excuse
 	features counts
-	hidden   counts // conditions, by type
-	pairs    counts // of features
+	hidden   counts // hidden conditions, by type
+	pairs    counts // pairs of features
 	actions  counts
-	ends     counts // by reason
+	ends     counts // ends of Jobs, by reason
 	excuses  counts
 }
 
-// counts count by name; nil until something is counted.
+// counts are numbers by name. They are nil until something is counted.
 type counts map[string]int
 
 func (c *counts) add(name string, n int) {
@@ -36,7 +36,7 @@ func (c *counts) add(name string, n int) {
 	(*c)[name] += n
 }
 
-// note counts what a trial and the decision about it reach.
+// note counts the features of a trial and of its decision.
 func (r *reach) note(c *trial, us *caller) {
 	r.trials++
 	var has []string
@@ -76,7 +76,7 @@ func (r *reach) note(c *trial, us *caller) {
 
 func (r *reach) excused(name string) { r.excuses.add(name, 1) }
 
-// add adds what another worker reached.
+// add adds the counts of another worker.
 func (r *reach) add(o *reach) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -110,8 +110,8 @@ func (r *reach) print(w io.Writer) {
 	}
 }
 
-// check fails when something was reached too rarely. The floors are far below
-// what is usual, and for 100,000 trials; a short run checks nothing.
+// check fails if something was reached too rarely. The floors are for 100,000 trials, and far below
+// the usual numbers. A short run checks nothing.
 func (r *reach) check(t *testing.T) {
 	if r.trials < 50_000 {
 		return
@@ -126,7 +126,7 @@ func (r *reach) check(t *testing.T) {
 		atLeast(200, r.features[a.name], a.name)
 		for _, b := range traits[i+1:] {
 			if !excludes(a.name, b.name) {
-				// A small part of what it would be if they were independent.
+				// A small part of the number for independent features.
 				floor := r.features[a.name] * r.features[b.name] / r.trials / 50
 				atLeast(max(1, int(float64(floor)/scale)), r.pairs[a.name+" × "+b.name], a.name+" × "+b.name)
 			}
@@ -154,14 +154,14 @@ var ends = []string{
 	"MaxFailedIndexesExceeded", "FailedIndexes",
 }
 
-// rare are the divergences that a random trial meets a few times in 100,000, or never. A
-// run may miss them; TestDivergences has them all.
+// rare are the divergences that occur at most a few times in 100,000 random trials. A run may miss
+// them; TestDivergences shows all divergences.
 var rare = []string{"adopted-and-deleted", "base-above-cap", "remembered-backoff", "whole-status"}
 
-// floors are for the divergences of which a few are not enough.
+// floors are the floors of divergences that need more than a few trials.
 var floors = map[string]int{"hidden-condition": 100}
 
-// divergences are the names of docs/divergences.md that the comparison knows.
+// divergences returns the names of the divergences that have an excuse.
 func divergences() []string {
 	names := []string{"guarded-patches", "order", "impossible-input", "whole-status", "remembered-backoff"}
 	for _, e := range excuses {
@@ -173,8 +173,7 @@ func divergences() []string {
 	return names
 }
 
-// traits are the features that a trial may have. Those of pods say that there is such a
-// pod.
+// traits are the features of trials. A trial has the feature of a pod if it has such a pod.
 var traits = slices.Concat(specFeatures, ruleFeatures(), statusFeatures, podFeatures)
 
 type feature struct {
@@ -218,8 +217,8 @@ var actions = []struct {
 	{"settle", func(_ *trial, us *caller) bool { return us.settlement.Status != nil }},
 	{"finish", func(_ *trial, us *caller) bool { return us.settlement.Finished }},
 	{"wait", func(_ *trial, us *caller) bool { return us.out.Requeue > 0 }},
-	{"suspend", tells("Suspended")},
-	{"resume", tells("Resumed")},
+	{"suspend", emits("Suspended")},
+	{"resume", emits("Resumed")},
 	{"fail to create", failsTo(func(us *caller) []call { return us.out.Creations })},
 	{"fail to delete", failsTo(func(us *caller) []call { return us.out.Deletions })},
 	{"fail to strip", failsTo(func(us *caller) []call { return us.out.Strips })},
@@ -250,7 +249,7 @@ func claims(as tracking.Relation) func(*trial, *caller) bool {
 	}
 }
 
-func tells(reason string) func(*trial, *caller) bool {
+func emits(reason string) func(*trial, *caller) bool {
 	return func(_ *trial, us *caller) bool {
 		for _, e := range us.out.Events {
 			if e.Reason == reason {

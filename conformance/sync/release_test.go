@@ -8,12 +8,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// The package suites compares other releases as well, and then says which. What differs
-// there and not in 1.36.3 has these names in docs/compatibility.md.
+// The package suites also compares other releases, and sets this flag. docs/compatibility.md lists
+// the divergences that 1.36.3 does not have, under the names below.
 var release = flag.String("release", "1.36.3", "the release of Kubernetes that is compared")
 
-// releaseExcuses returns the divergences of the release that is compared, beside those
-// that it shares with 1.36.3.
+// releaseExcuses returns the divergences of the compared release that 1.36.3 does not have.
 func releaseExcuses() []excuse { return excusesOf[*release] }
 
 var excusesOf = map[string][]excuse{"1.34.4": before136, "1.35.4": before136}
@@ -23,8 +22,8 @@ var before136 = []excuse{
 	{name: "suspended-start-time", output: noStartWhileSuspended},
 }
 
-// activeWhileBackingOff counts the active pods of a Job that wants more of them and
-// waits for a delay. The controller then writes that there are none.
+// activeWhileBackingOff sets the number of active pods of a Job that waits for a delay before it
+// creates more. The controller writes 0.
 func activeWhileBackingOff(d *dispute) bool {
 	o := &d.them.outcome
 	if o.Action != "pods_created" || len(o.Creations) > 0 {
@@ -43,7 +42,7 @@ func activeWhileBackingOff(d *dispute) bool {
 	})
 }
 
-// noStartWhileSuspended takes the start time from a Job that gets suspended.
+// noStartWhileSuspended removes the start time of a Job that is suspended.
 func noStartWhileSuspended(d *dispute) bool {
 	was := condition(d.stored, batchv1.JobSuspended)
 	return d.each(func(st *batchv1.JobStatus) bool {
@@ -57,9 +56,8 @@ func noStartWhileSuspended(d *dispute) bool {
 	})
 }
 
-// What differs between releases: what the real controller of each does. jobfate does the
-// same as 1.36.3 in all cases. policy-alone has no excuse, for the API server refuses
-// such a Job, and no trial has one.
+// The differences between releases: each real controller, and jobfate, which does the same as 1.36.3.
+// policy-alone has no excuse, because the API server rejects such a Job, so no trial has one.
 func TestReleases(t *testing.T) {
 	older, newer := *release < "1.36", *release >= "1.37"
 	terminating := func(p *corev1.Pod) { p.DeletionTimestamp = ptr(at(0)) }
@@ -96,7 +94,7 @@ func TestReleases(t *testing.T) {
 	}
 }
 
-// starts is the number of start times of a status.
+// starts returns the number of start times of a status: 0 or 1.
 func starts(st *batchv1.JobStatus) int {
 	if st.StartTime == nil {
 		return 0

@@ -17,14 +17,13 @@ import (
 	"github.com/jobfate/jobfate/jobtest"
 )
 
-// Trials made by hand, and outcomes as a text.
+// Handwritten trials, and outcomes as text.
 
 func at(seconds int) metav1.Time {
 	return metav1.NewTime(jobtest.Noon().Add(time.Duration(seconds) * time.Second))
 }
 
-// newTrial returns a trial at noon of a Job that started a minute ago, with
-// nothing to do.
+// newTrial returns a trial at noon, with a Job that started a minute ago and has nothing to do.
 func newTrial(change ...func(*trial)) *trial {
 	labels := map[string]string{batchv1.ControllerUidLabel: jobtest.JobUID}
 	job := &batchv1.Job{
@@ -80,8 +79,8 @@ func rule(action batchv1.PodFailurePolicyAction) func(*trial) {
 	})
 }
 
-// pod adds a pod with the finalizer, of a Job that is not yet to be changed. One
-// that has failed has exited with 1.
+// pod adds a pod with the finalizer to the current Job; change the Job before. A failed pod has exit
+// code 1.
 func pod(name string, phase corev1.PodPhase, change ...func(*corev1.Pod)) func(*trial) {
 	return func(c *trial) {
 		p := &corev1.Pod{
@@ -131,9 +130,9 @@ func isReady(p *corev1.Pod) {
 	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
 }
 
-// tell writes an outcome as lines. A status that the API server refuses says so,
-// and the sync goes no further.
-func tell(c *trial, o outcome) string {
+// formatOutcome formats an outcome as lines. If the API server rejects a status, the text says so and ends
+// there.
+func formatOutcome(c *trial, o outcome) string {
 	var lines []string
 	line := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
 	for _, c := range slices.Concat(o.Claims, o.Deletions, o.Creations, o.Strips) {
@@ -152,7 +151,7 @@ func tell(c *trial, o outcome) string {
 	}
 	old := c.snapshot.Job
 	for _, call := range o.Statuses {
-		line("status %s", tellStatus(call.Status))
+		line("status %s", formatStatus(call.Status))
 		next := old.DeepCopy()
 		next.Status = *call.Status
 		if errs := apiserver.AcceptStatus(old, next); len(errs) > 0 {
@@ -168,7 +167,7 @@ func tell(c *trial, o outcome) string {
 		line("%s", strings.TrimSpace(strings.ToLower(e.Type)+" "+e.Reason+" "+panicked(e)))
 	}
 	if o.Requeue != 0 {
-		line("look again after %s", o.Requeue)
+		line("requeue after %s", o.Requeue)
 	}
 	if o.Action != "" {
 		line("count the sync as %s", o.Action)
@@ -193,7 +192,7 @@ func panicked(e real.Event) string {
 	return ""
 }
 
-func tellStatus(st *batchv1.JobStatus) string {
+func formatStatus(st *batchv1.JobStatus) string {
 	text := ""
 	add := func(format string, args ...any) { text += fmt.Sprintf(format, args...) + " " }
 	seconds := func(t *metav1.Time) string { return fmt.Sprintf("%+.0fs", t.Sub(jobtest.Noon()).Seconds()) }

@@ -17,28 +17,28 @@ import (
 	"github.com/jobfate/jobfate/internal/keys"
 )
 
-// builtin are the names that the Job controller puts on pods.
+// builtin are the finalizer, labels and annotations of the built-in Job controller.
 var builtin keys.Keys
 
-// A trial is one input for both sides. Nothing in it is changed.
+// A trial is one input for both sides. Neither side changes it.
 type trial struct {
-	snapshot decision.Input // as jobfate decides on it
+	snapshot decision.Input // the input of jobfate
 	fail     real.Faults
 	limits   real.Limits
 	noPerIndex,
 	noReplace bool // the features that are off
-	// impossible is the field that the error of jobfate has to name; empty for
-	// an input that can be decided.
+	// impossible is the field that the error of jobfate must name. It is empty for a valid
+	// input.
 	impossible string
 }
 
-// The gates of the features that a trial may have off. Newer releases have none.
+// The gates of the features that may be off in a trial. Newer releases do not have them.
 const (
 	perIndexGate    featuregate.Feature = "JobBackoffLimitPerIndex"
 	replacementGate featuregate.Feature = "JobPodReplacementPolicy"
 )
 
-// options are what jobfate is told of the limits and features.
+// options returns the options of jobfate for the limits and features.
 func (t *trial) options() []jobfate.Option {
 	opts := []jobfate.Option{
 		jobfate.MaxUncounted(t.limits.MaxUncounted), jobfate.MaxChanges(t.limits.MaxCreateDelete),
@@ -56,7 +56,7 @@ func (t *trial) options() []jobfate.Option {
 	return opts
 }
 
-// input is what the real controller is told.
+// input returns the input of the real controller.
 func (t *trial) input() real.Input {
 	s := &t.snapshot
 	in := real.Input{
@@ -109,14 +109,14 @@ func (t *trial) perIndex() bool {
 	return indexed(t.snapshot.Job) && t.snapshot.Job.Spec.BackoffLimitPerIndex != nil && !t.noPerIndex
 }
 
-// onlyFailedReplaced reports whether a pod that terminates is not failed yet.
+// onlyFailedReplaced reports whether a terminating pod does not count as failed yet.
 func (t *trial) onlyFailedReplaced() bool {
 	spec := &t.snapshot.Job.Spec
 	return spec.PodFailurePolicy != nil ||
 		!t.noReplace && spec.PodReplacementPolicy != nil && *spec.PodReplacementPolicy == batchv1.Failed
 }
 
-// uncountedCap is how many UIDs the lists may hold.
+// uncountedCap returns the maximum number of UIDs in the lists.
 func (t *trial) uncountedCap() int { return cmp.Or(t.limits.MaxUncounted, 500) }
 
 func (t *trial) changesCap() int { return cmp.Or(t.limits.MaxCreateDelete, 500) }

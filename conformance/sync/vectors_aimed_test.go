@@ -11,9 +11,9 @@ import (
 	"github.com/jobfate/jobfate/internal/vectors"
 )
 
-// aimed are cases on both sides of a boundary, and of values that are read in a way of
-// their own: chance does not find all of them. A mistake in the functions below a
-// decision shows in them.
+// aimed returns cases on both sides of a boundary, and cases with values that are parsed in a special
+// way. Random trials do not find all of them. They detect mistakes in the functions that a decision
+// calls.
 func aimed() (all []*vectors.Case) {
 	for _, table := range [][][]func(*trial){delays(), finishTimes(), records(), limits(), annotations(), owners(), deadlines()} {
 		for _, change := range table {
@@ -31,7 +31,7 @@ func remembers(failures int32, last time.Duration) func(*trial) {
 	}
 }
 
-// delays are waits of a Job that wants a pod.
+// delays returns Jobs that wait for a delay before they create a pod.
 func delays() (all [][]func(*trial)) {
 	for _, n := range []int32{1, 2, 3, 6, 7, 8, 31, 32, 33, 63, 64, 65, math.MaxInt32} {
 		all = append(all, []func(*trial){size(1, 6), remembers(n, -5*time.Second)})
@@ -52,8 +52,8 @@ func delays() (all [][]func(*trial)) {
 	return all
 }
 
-// container returns a status of a container that finished at a second after noon, or
-// that runs.
+// container returns the status of a container that finished some seconds after noon, or that is
+// running.
 func container(name string, seconds int, runs ...bool) corev1.ContainerStatus {
 	s := corev1.ContainerStatus{Name: name}
 	if len(runs) == 0 {
@@ -64,12 +64,12 @@ func container(name string, seconds int, runs ...bool) corev1.ContainerStatus {
 	return s
 }
 
-// finishTimes are failed pods that tell in several ways when they failed.
+// finishTimes returns failed pods with different sources of their finish time.
 func finishTimes() (all [][]func(*trial)) {
 	containers := func(statuses ...corev1.ContainerStatus) func(*corev1.Pod) {
 		return func(p *corev1.Pod) { p.Status.ContainerStatuses = statuses }
 	}
-	// sidecars come first of the init containers; one that is no sidecar follows.
+	// The sidecars are the first init containers. An ordinary one follows.
 	sidecars := func(statuses ...corev1.ContainerStatus) func(*corev1.Pod) {
 		return func(p *corev1.Pod) {
 			for _, s := range statuses {
@@ -90,7 +90,7 @@ func finishTimes() (all [][]func(*trial)) {
 		}
 	}
 	none := containers()
-	for _, tells := range [][]func(*corev1.Pod){
+	for _, change := range [][]func(*corev1.Pod){
 		{containers(container("a", -9), container("b", -4))},
 		{containers(container("a", -4), container("b", -9))},
 		{containers(container("a", -4), container("b", -9), container("c", -7))},
@@ -115,14 +115,14 @@ func finishTimes() (all [][]func(*trial)) {
 		{none},
 		{none, func(p *corev1.Pod) { p.CreationTimestamp = at(-2) }},
 	} {
-		all = append(all, []func(*trial){size(1, 6), pod("a", corev1.PodFailed, tells...)})
-		perIndex := append([]func(*corev1.Pod){index(0), failures(0)}, tells...)
+		all = append(all, []func(*trial){size(1, 6), pod("a", corev1.PodFailed, change...)})
+		perIndex := append([]func(*corev1.Pod){index(0), failures(0)}, change...)
 		all = append(all, []func(*trial){size(1, 6), limitPerIndex(3), pod("a", corev1.PodFailed, perIndex...)})
 	}
 	return all
 }
 
-// records are pods that finish after others that are remembered.
+// records returns pods that finish when the backoff record already has failures.
 func records() (all [][]func(*trial)) {
 	for _, seconds := range [][]int{{-9}, {-9, -5}, {-5, -9}, {-9, -5, -7}, {-5, -5}} {
 		for _, success := range []int{1, -10, -9, -6, -5, -4} {
@@ -142,7 +142,7 @@ func records() (all [][]func(*trial)) {
 	)
 }
 
-// limits are failures and restarts on both sides of a limit.
+// limits returns numbers of failures and restarts on both sides of a limit.
 func limits() (all [][]func(*trial)) {
 	limit := func(n *int32) func(*trial) {
 		return onJob(func(j *batchv1.Job) { j.Spec.BackoffLimit = n })
@@ -183,7 +183,7 @@ func limits() (all [][]func(*trial)) {
 	return all
 }
 
-// annotations are texts that a number is read from.
+// annotations returns annotations with texts that are parsed as numbers.
 func annotations() (all [][]func(*trial)) {
 	set := func(key, value string) func(*corev1.Pod) {
 		return func(p *corev1.Pod) { p.Annotations[key] = value }
@@ -196,7 +196,7 @@ func annotations() (all [][]func(*trial)) {
 			[]func(*trial){size(2, 3), onJob(byIndex), pod("a", corev1.PodRunning, isReady, set(batchv1.JobCompletionIndexAnnotation, text))},
 		)
 	}
-	// Of several failed pods of an index the one with most failures is replaced.
+	// If an index has several failed pods, the one with the highest count is replaced.
 	for _, counts := range [][4]int{{0, 1, 1, 0}, {1, 0, 0, 2}, {2, 0, 0, 1}, {1, 1, 1, 2}, {1, 2, 2, 1}, {1, 2, 2, 0}, {2, 0, 1, 2}, {math.MaxInt32, 1, math.MaxInt32, 2}} {
 		all = append(all, []func(*trial){size(1, 3), limitPerIndex(9),
 			pod("a", corev1.PodFailed, index(0), failures(counts[0]), ignored(counts[1]), finished(1, -20)),
@@ -205,7 +205,7 @@ func annotations() (all [][]func(*trial)) {
 	return all
 }
 
-// owners are pods of which the labels, the owner or an end says whose they are.
+// owners returns pods whose labels, owner references or end decide whether they belong to the Job.
 func owners() (all [][]func(*trial)) {
 	other := func(p *corev1.Pod) { p.OwnerReferences[0].UID = "other" }
 	noController := func(p *corev1.Pod) { p.OwnerReferences[0].Controller = nil }
@@ -250,8 +250,7 @@ func owners() (all [][]func(*trial)) {
 	return all
 }
 
-// deadlines are Jobs that have been active for about as long as they may, and that end
-// for one of several reasons.
+// deadlines returns Jobs that are close to their deadline, and that end for one of several reasons.
 func deadlines() (all [][]func(*trial)) {
 	deadline := func(seconds int64, start int) func(*trial) {
 		return onJob(func(j *batchv1.Job) { j.Spec.ActiveDeadlineSeconds, j.Status.StartTime = &seconds, ptr(at(start)) })

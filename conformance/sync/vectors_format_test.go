@@ -12,9 +12,9 @@ import (
 	"github.com/jobfate/jobfate/internal/vectors"
 )
 
-// Trials as cases of the folder vectors, and back.
+// Conversion between trials and the cases of the folder vectors.
 
-// caseOf returns a trial as a case without outcomes.
+// caseOf converts a trial to a case without outcomes.
 func caseOf(t *trial) *vectors.Case {
 	s := &t.snapshot
 	c := &vectors.Case{
@@ -46,8 +46,8 @@ func caseOf(t *trial) *vectors.Case {
 	return c
 }
 
-// trialOf returns a case as a trial, with the defaults of the pod template, so that whole
-// pods can be compared. What only jobfate knows of the settings is left out.
+// trialOf converts a case to a trial. It sets the defaults of the pod template, so that whole pods can
+// be compared, and drops the settings that only jobfate has.
 func trialOf(c *vectors.Case) *trial {
 	t := &trial{
 		impossible: c.Refused,
@@ -97,7 +97,7 @@ func errorsOf[K comparable](faults map[K]string) map[K]error {
 	return mapped(faults, errorOf)
 }
 
-// mapped returns a map with f of each value; nil for an empty one.
+// mapped returns a map with f applied to each value, or nil for an empty map.
 func mapped[K comparable, A, B any](in map[K]A, f func(A) B) map[K]B {
 	if len(in) == 0 {
 		return nil
@@ -109,7 +109,7 @@ func mapped[K comparable, A, B any](in map[K]A, f func(A) B) map[K]B {
 	return out
 }
 
-// outcomeOf returns what a sync did as cases tell it.
+// outcomeOf converts an outcome to that of a case.
 func outcomeOf(o *outcome) *vectors.Outcome {
 	out := &vectors.Outcome{
 		Requeue: o.Requeue.Milliseconds(), Action: o.Action, Finished: o.Finished,
@@ -135,7 +135,7 @@ func outcomeOf(o *outcome) *vectors.Outcome {
 	return out
 }
 
-// storedFirst is how many statuses were written before the first finalizer went.
+// storedFirst returns the number of statuses written before the first finalizer was removed.
 func (o *outcome) storedFirst() int {
 	if len(o.Strips) == 0 {
 		return len(o.Statuses)
@@ -143,7 +143,7 @@ func (o *outcome) storedFirst() int {
 	return o.StoredFirst
 }
 
-// verbs are the kinds of writes as cases name them.
+// verbs are the names of the kinds of writes in cases.
 var verbs = map[real.Kind]vectors.Verb{
 	real.Adopt: vectors.Adopt, real.Release: vectors.Release, real.StripToDelete: vectors.Untrack,
 	real.Delete: vectors.Delete, real.Create: vectors.Create, real.WriteStatus: vectors.Status, real.Strip: vectors.Strip,
@@ -157,15 +157,15 @@ func writeOf(c call) vectors.Write {
 	return w
 }
 
-// answer fills in what both sides do about a case, and the divergences by name. It fails
-// when the two differ otherwise, or either does what no case may contain.
+// answer adds the outcomes of both sides and the names of the divergences to a case. It fails if the
+// sides differ in any other way, or if an outcome must not be in a case.
 func answer(c *vectors.Case) error {
 	t := trialOf(c)
 	defer t.hold()()
 	c.Jobfate, c.Kubernetes, c.Divergences = nil, nil, nil
 	if c.Refused != "" {
 		if _, err := c.Run(); vectors.RefusedField(err) != c.Refused {
-			return fmt.Errorf("got error %v, want one that names %s alone", err, c.Refused)
+			return fmt.Errorf("got error %v, want one that names only %s", err, c.Refused)
 		}
 		return nil
 	}
@@ -193,7 +193,7 @@ func answer(c *vectors.Case) error {
 	ours.Left = vectors.Left(us.decision.Left)
 	if !same(*ours, *c.Jobfate) {
 		if len(extras(c)) == 0 {
-			return fmt.Errorf("the case carries the decision out otherwise:\n%s\n%s", text(ours), text(c.Jobfate))
+			return fmt.Errorf("the case has another outcome of jobfate:\n%s\n%s", text(ours), text(c.Jobfate))
 		}
 		c.Divergences = append(c.Divergences, extras(c)...)
 	}
@@ -201,14 +201,14 @@ func answer(c *vectors.Case) error {
 	comparable := *c.Jobfate
 	comparable.Left = vectors.Left{}
 	if text(theirs) == text(comparable) {
-		c.Divergences = nil // about what cases do not tell
+		c.Divergences = nil // they concern fields that cases do not have
 		return nil
 	}
 	c.Kubernetes = theirs
 	return nil
 }
 
-// complaint is a fataler that goes on.
+// complaint is a fataler that records the error.
 type complaint struct{ err error }
 
 func (*complaint) Helper() {}
@@ -219,7 +219,7 @@ func (c *complaint) Fatalf(format string, args ...any) {
 	}
 }
 
-// extras are the options of a case that Kubernetes does not have.
+// extras returns the options of a case that Kubernetes does not have.
 func extras(c *vectors.Case) (names []string) {
 	o := &c.Options
 	for _, extra := range []struct {

@@ -12,10 +12,10 @@ import (
 	"github.com/jobfate/jobfate/validation"
 )
 
-// pair names two features that occur together.
+// pair returns the name of a pair of features.
 func pair(a, b string) string { return a + " × " + b }
 
-// traitsOf are the features of a trial, by name, in the order of the table.
+// traitsOf returns the names of the features of a trial, in the order of the table.
 func traitsOf(t *trial) (names []string) {
 	for _, f := range traits {
 		if f.in(t) {
@@ -25,7 +25,7 @@ func traitsOf(t *trial) (names []string) {
 	return names
 }
 
-// featuresOf are the features of a case, by name.
+// featuresOf returns the names of the features of a case.
 func featuresOf(c *vectors.Case) []string {
 	if c.Refused != "" {
 		return []string{c.Refused}
@@ -33,8 +33,8 @@ func featuresOf(c *vectors.Case) []string {
 	return traitsOf(trialOf(c))
 }
 
-// goalsOf are what a trial shows: pairs of features, and features with what jobfate
-// does. They are in a fixed order; none if jobfate does not decide.
+// goalsOf returns the goals that a trial reaches, in a fixed order: pairs of features, and pairs of a
+// feature and an action of jobfate. There are none if jobfate rejects the input.
 func goalsOf(t *trial) (all []string) {
 	if t.impossible != "" {
 		return []string{"refused " + t.impossible}
@@ -59,7 +59,7 @@ func goalsOf(t *trial) (all []string) {
 	return all
 }
 
-// deeds are what jobfate does about a trial, by name.
+// deeds returns the names of jobfate's actions in a trial.
 func deeds(t *trial, us *caller) []string {
 	does := map[string]bool{}
 	for _, a := range actions {
@@ -94,8 +94,8 @@ func deeds(t *trial, us *caller) []string {
 	return slices.Sorted(maps.Keys(does))
 }
 
-// pairsOfDeeds are the pairs of what jobfate does about a trial; none if it does not
-// decide.
+// pairsOfDeeds returns the pairs of jobfate's actions in a trial. There are none if jobfate rejects
+// the input.
 func pairsOfDeeds(t *trial) (pairs []string) {
 	unhold := t.hold()
 	us, err := decide(t)
@@ -112,8 +112,8 @@ func pairsOfDeeds(t *trial) (pairs []string) {
 	return pairs
 }
 
-// changes are the fields in which two statuses differ, each with whether it is added,
-// changed or removed, and the reasons of conditions that are added.
+// changes returns the fields in which two statuses differ, each with "added", "changed" or "removed",
+// and the reasons of new conditions.
 func changes(before, after *batchv1.JobStatus) (names []string) {
 	was, is := treeOf(before), treeOf(after)
 	for field := range is {
@@ -137,8 +137,8 @@ func changes(before, after *batchv1.JobStatus) (names []string) {
 	return names
 }
 
-// goals are what a case shows. One with options that Kubernetes does not have shows
-// those that matter, each with the features.
+// goals returns the goals that a case reaches. If it has options that Kubernetes does not have, these
+// are the pairs of an option that changes the decision and a feature.
 func goals(c *vectors.Case) (all []string) {
 	set := extras(c)
 	if len(set) == 0 || c.Refused != "" {
@@ -159,9 +159,9 @@ func goals(c *vectors.Case) (all []string) {
 	return all
 }
 
-// sketch is what a case has to go on doing while it is made smaller: which kinds of
-// writes there are, which pods are claimed, which conditions are stored, the events,
-// whether there is a timer, and whether anything is remembered.
+// sketch returns the parts of an outcome that must not change while a case is made smaller: the kinds
+// of writes, the claimed pods, the stored conditions, the events, whether there is a timer, and
+// whether there is a backoff record.
 func sketch(o *vectors.Outcome) string {
 	if o == nil {
 		return ""
@@ -184,8 +184,8 @@ func sketch(o *vectors.Outcome) string {
 	return fmt.Sprint(o.Action, slices.Sorted(maps.Keys(does)), o.Requeue > 0, o.Backoff.Failures > 0, o.Finished)
 }
 
-// validJob reports whether the API server would create the Job of a case, unless that
-// is what the case is about.
+// validJob reports whether the API server would create the Job of a case. It returns true for cases
+// about invalid Jobs.
 func validJob(c *vectors.Case) bool {
 	return c.Refused != "" || len(validation.Create(validation.PrepareCreate(c.Snapshot.Job))) == 0
 }
@@ -195,7 +195,7 @@ type group struct {
 	in   func(*vectors.Case) bool
 }
 
-// groups are the files, in the order in which a case looks for its own.
+// groups are the files. A case belongs to the first group that matches.
 var groups = []group{
 	{"refused", func(c *vectors.Case) bool { return c.Refused != "" }},
 	{"options", func(c *vectors.Case) bool { return len(extras(c)) > 0 }},

@@ -21,17 +21,16 @@ import (
 )
 
 var (
-	makeVectors = flag.Bool("vectors", false, "write the files of the folder vectors anew")
-	wanted      = flag.Int("cases", 2100, "how many cases the folder vectors is to have at least")
-	drawn       = flag.Int("drawn", 100_000, "how many trials to look through for cases")
+	makeVectors = flag.Bool("vectors", false, "rewrite the files of the folder vectors")
+	wanted      = flag.Int("cases", 2100, "the minimum number of cases in the folder vectors")
+	drawn       = flag.Int("drawn", 100_000, "the number of trials to search for cases")
 )
 
 const vectorsDir = "../../vectors"
 
-// TestMakeVectors writes the files of the folder vectors, if it is asked to. It draws
-// trials until each pair of features occurs that can, and each feature with each action,
-// and goes on until there are as many cases as wanted. Each case is made as small as it
-// can be while it shows what it was taken for.
+// TestMakeVectors writes the files of the folder vectors. It needs the flag -vectors. It draws trials
+// until each possible pair of features occurs, and each feature with each action, and continues until
+// there are enough cases. Each case is made as small as possible while it still reaches its goals.
 func TestMakeVectors(t *testing.T) {
 	if !*makeVectors {
 		t.Skip("only with -vectors: it takes some minutes")
@@ -43,7 +42,7 @@ func TestMakeVectors(t *testing.T) {
 		}
 	}
 	for _, c := range chosen() {
-		m.add(treeOf(c)) // as it is: a smaller one would do the same for another reason
+		m.add(treeOf(c)) // not made smaller: a smaller case would have the same outcome for another reason
 	}
 	for _, r := range wrongInputs {
 		c := caseOf(newTrial())
@@ -52,16 +51,16 @@ func TestMakeVectors(t *testing.T) {
 		m.refuse(c)
 	}
 	for m.round = 1; m.round == 1 || len(m.seen) < *wanted; m.round++ {
-		// What can be shown without a divergence is.
+		// First use cases without a divergence.
 		for _, m.alike = range []bool{true, false} {
 			for seed := 0; seed < *drawn && (m.round == 1 || len(m.seen) < *wanted); seed++ {
-				m.look(seed)
+				m.consider(seed)
 			}
 			t.Logf("round %d, both sides alike: %v: %d cases, %d goals", m.round, m.alike, len(m.seen), len(m.count))
 		}
 	}
 	for seed, before := 0, len(m.seen); len(m.seen) < before+wholes; seed++ {
-		m.lookWhole(seed)
+		m.considerWhole(seed)
 	}
 	t.Logf("with whole outcomes: %d cases", len(m.seen))
 	m.addLast()
@@ -69,7 +68,8 @@ func TestMakeVectors(t *testing.T) {
 	m.write()
 }
 
-// addLast adds cases for which none of the others is left out.
+// addLast adds the aimed cases, and the divergences that no random trial shows. It runs last, so that
+// other cases are not left out because of these.
 func (m *maker) addLast() {
 	for _, c := range aimed() {
 		m.add(treeOf(c))
@@ -86,23 +86,23 @@ func (m *maker) addLast() {
 // maker collects cases.
 type maker struct {
 	*testing.T
-	round int             // a goal is sought that fewer cases show
-	alike bool            // in cases in which both sides do the same
+	round int             // search for goals that fewer cases than this reach
+	alike bool            // use only cases in which both sides do the same
 	seen  map[string]bool // the IDs of the cases
-	count map[string]int  // how many cases show a goal
+	count map[string]int  // the number of cases that reach a goal
 	files map[string][]*line
-	// together are the pairs of features that are in some case.
+	// together are the pairs of features that occur in a case.
 	together map[string]bool
 }
 
-// line is a case as it is written.
+// line is the text of a case.
 type line struct{ id, text string }
 
 var trials = rapid.Custom(drawTrial)
 
-// perDivergence is how many cases show a divergence. They are sought among the first
-// trials; atOnce is how many goals a case is taken for, since with more it would be larger.
-// wholes is how many cases keep their whole outcome while they are made smaller.
+// perDivergence is the number of cases for each divergence, from the first trials. atOnce is the
+// maximum number of goals of a case: with more goals the case would be larger. wholes is the number
+// of cases that keep their whole outcome while they are made smaller.
 const (
 	perDivergence = 12
 	first         = 10_000
@@ -110,9 +110,8 @@ const (
 	wholes        = 350
 )
 
-// look takes a trial, and the same with an option, if it shows a goal that few cases
-// show.
-func (m *maker) look(seed int) {
+// consider adds a trial as a case if it reaches a goal that few cases reach, and the same with an option.
+func (m *maker) consider(seed int) {
 	drawn := trials.Example(seed)
 	if len(m.few(goalsOf(drawn))) > 0 || m.round == 1 && seed < first {
 		c := caseOfTree(treeOf(caseOf(drawn)))
@@ -130,7 +129,7 @@ func (m *maker) look(seed int) {
 	}
 }
 
-// refuse adds a case that jobfate refuses.
+// refuse adds a case that jobfate rejects.
 func (m *maker) refuse(c *vectors.Case) {
 	_, err := c.Run()
 	m.add(minimise(c, func(c *vectors.Case) bool {
@@ -139,9 +138,9 @@ func (m *maker) refuse(c *vectors.Case) {
 	}))
 }
 
-// lookWhole takes a trial if jobfate does two things about it that no case shows yet of
-// those taken here. What is left of such a case is all that its outcome depends on.
-func (m *maker) lookWhole(seed int) {
+// considerWhole adds a trial as a case if it has a pair of actions that no case of considerWhole has yet. The
+// case keeps everything that its outcome depends on.
+func (m *maker) considerWhole(seed int) {
 	drawn := trials.Example(seed)
 	if drawn.impossible != "" {
 		return
@@ -157,8 +156,8 @@ func (m *maker) lookWhole(seed int) {
 	}
 }
 
-// addWhole adds a case of which all stays that its outcome depends on, and reports
-// whether it can be one.
+// addWhole adds a case that keeps everything its outcome depends on. It reports whether the trial can
+// be a case.
 func (m *maker) addWhole(c *vectors.Case) bool {
 	withFewLabels(c)
 	if !validJob(c) || answer(c) != nil {
@@ -174,12 +173,12 @@ func (m *maker) addWhole(c *vectors.Case) bool {
 	return true
 }
 
-// few returns those goals that few cases show.
+// few returns the goals that few cases reach.
 func (m *maker) few(goals []string) []string {
 	return slices.DeleteFunc(goals, func(goal string) bool { return m.count[goal] >= m.round })
 }
 
-// withFewLabels takes away the labels that no selector asks for.
+// withFewLabels removes the labels that no selector needs.
 func withFewLabels(c *vectors.Case) {
 	drop := func(labels map[string]string) {
 		maps.DeleteFunc(labels, func(key, _ string) bool {
@@ -193,7 +192,7 @@ func withFewLabels(c *vectors.Case) {
 	}
 }
 
-// variations set what Kubernetes does not have.
+// variations set options that Kubernetes does not have.
 var variations = []func(*vectors.Case){
 	func(c *vectors.Case) { c.Options.FillFreeSlots = true },
 	func(c *vectors.Case) { c.Options.GranularReasons = true },
@@ -211,7 +210,7 @@ var variations = []func(*vectors.Case){
 	},
 }
 
-// withoutExtras takes away what variations set.
+// withoutExtras removes the options that variations set.
 func withoutExtras(c *vectors.Case) {
 	o := &c.Options
 	o.FillFreeSlots, o.GranularReasons, o.RuleNames, o.WithoutFailurePolicy = false, false, nil, false
@@ -219,7 +218,7 @@ func withoutExtras(c *vectors.Case) {
 	c.Snapshot.Backoff.InDoubt, c.Snapshot.LastStatus = false, time.Time{}
 }
 
-// take adds a case, made smaller, if it shows what few cases show.
+// take makes a case smaller and adds it, if it reaches a goal that few cases reach.
 func (m *maker) take(c *vectors.Case) {
 	if !validJob(c) {
 		return
@@ -259,7 +258,7 @@ func (m *maker) take(c *vectors.Case) {
 	}))
 }
 
-// add adds a case, unless it is there already.
+// add adds a case, unless it exists already.
 func (m *maker) add(tree map[string]any) {
 	c := caseOfTree(tree)
 	if err := answer(c); err != nil {
@@ -290,7 +289,7 @@ func (m *maker) add(tree map[string]any) {
 	m.files[group] = append(m.files[group], &line{c.ID, text(full)})
 }
 
-// spread returns some of a list, from all over it.
+// spread returns at most the given number of elements, spread over the list.
 func spread(list []string, most int) (some []string) {
 	for i := range min(most, len(list)) {
 		some = append(some, list[i*len(list)/min(most, len(list))])
@@ -298,7 +297,7 @@ func spread(list []string, most int) (some []string) {
 	return some
 }
 
-// write writes the files anew: in each the smallest case first.
+// write rewrites the files. Each file begins with the smallest case.
 func (m *maker) write() {
 	old, err := filepath.Glob(vectorsDir + "/*.jsonl")
 	if err != nil {

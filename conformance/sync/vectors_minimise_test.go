@@ -9,8 +9,8 @@ import (
 	"github.com/jobfate/jobfate/internal/vectors"
 )
 
-// minimise takes away from a case whatever it does not need to keep what it is for, and
-// returns what is left of its text.
+// minimise removes the parts that a case does not need for its goals, and returns the rest as generic
+// JSON.
 func minimise(c *vectors.Case, keeps func(*vectors.Case) bool) map[string]any {
 	tree := treeOf(c)
 	var now *vectors.Case
@@ -37,7 +37,7 @@ func minimise(c *vectors.Case, keeps func(*vectors.Case) bool) map[string]any {
 func treeOf(v any) map[string]any {
 	data, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // it was made here
+		panic(err) // the value was built here
 	}
 	var tree map[string]any
 	numbers := json.NewDecoder(bytes.NewReader(data))
@@ -48,7 +48,7 @@ func treeOf(v any) map[string]any {
 	return tree
 }
 
-// caseOfTree reads a case; nil if it is none.
+// caseOfTree decodes a case, or returns nil if it is invalid.
 func caseOfTree(tree map[string]any) *vectors.Case {
 	c := new(vectors.Case)
 	if json.Unmarshal([]byte(text(tree)), c) != nil || c.Snapshot.Job == nil || c.Snapshot.Now.IsZero() {

@@ -11,8 +11,7 @@ import (
 	"github.com/jobfate/jobfate/internal/vectors"
 )
 
-// wrongInputs are changes of a case for which jobfate refuses it, with the field that is
-// wrong.
+// wrongInputs are changes of a case that make jobfate reject it, with the field in the error.
 var wrongInputs = append([]wrongInput{
 	{"spec.parallelism", refuse(func(j *batchv1.Job) { j.Spec.Parallelism = ptr(int32(-1)) })},
 	{"spec.completions", refuse(func(j *batchv1.Job) { j.Spec.Completions = ptr(int32(-1)) })},
@@ -58,8 +57,8 @@ type wrongInput struct {
 	set   func(*vectors.Case)
 }
 
-// wrongLabels are selectors that no labels can have: the characters beside those that
-// are allowed, and what is too long.
+// wrongLabels returns invalid label selectors: with the characters next to the allowed ones, and with
+// texts that are too long.
 func wrongLabels() (all []wrongInput) {
 	add := func(key, value string) {
 		all = append(all, wrongInput{"spec.selector", refuse(func(j *batchv1.Job) {
@@ -68,7 +67,7 @@ func wrongLabels() (all []wrongInput) {
 		})})
 	}
 	for _, c := range "/:@[`{ -._" {
-		add("key", "a"+string(c)) // the last three may only stand inside
+		add("key", "a"+string(c)) // the last three are allowed only in the middle
 		add("key", string(c)+"a")
 		add("key"+string(c), "a")
 	}

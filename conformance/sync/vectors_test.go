@@ -12,8 +12,8 @@ import (
 	"github.com/jobfate/jobfate/internal/vectors"
 )
 
-// TestVectors checks every case of the folder vectors against the schema there and
-// against the real controller, and that each divergence is in some case.
+// TestVectors checks every case of the folder vectors against the schema and against the real
+// controller. It also checks that each divergence has a case.
 func TestVectors(t *testing.T) {
 	schema, err := jsonschema.NewCompiler().Compile(filepath.Join(vectorsDir, "schema.json"))
 	if err != nil {
@@ -29,14 +29,14 @@ func TestVectors(t *testing.T) {
 		shown = append(shown, line.Case.Divergences...)
 	}
 	for _, name := range slices.Concat(divergences(), []string{"FillFreeSlots", "GranularReasons, RuleNames", "BackoffInDoubt", "Throttle"}) {
-		if !slices.Contains(shown, name) && !slices.Contains(untold, name) {
+		if !slices.Contains(shown, name) && !slices.Contains(withoutCase, name) {
 			t.Errorf("no case shows the divergence %s", name)
 		}
 	}
 }
 
-// TestDialogues checks every dialogue of the folder vectors against the schema there. Kubernetes
-// has no counterpart to compare with.
+// TestDialogues checks every dialogue of the folder vectors against the schema. Kubernetes has no
+// counterpart of a Machine.
 func TestDialogues(t *testing.T) {
 	schema, err := jsonschema.NewCompiler().Compile(filepath.Join(vectorsDir, "dialogues", "schema.json"))
 	if err != nil {
@@ -61,12 +61,12 @@ func validate(t *testing.T, schema *jsonschema.Schema, file string, line []byte)
 	}
 }
 
-// untold are the divergences that cases do not tell: what concerns all of them, and
-// snapshots that jobfate refuses.
-var untold = []string{"order", "guarded-patches", "impossible-input"}
+// withoutCase are the divergences without a case: those that apply to all cases, and the one about inputs
+// that jobfate rejects.
+var withoutCase = []string{"order", "guarded-patches", "impossible-input"}
 
-// reproduce checks that both sides do what the case says, and that it has the features
-// that it names.
+// reproduce checks that both sides have the outcomes of the case, and that the case has the features
+// that it lists.
 func reproduce(t *testing.T, c *vectors.Case) {
 	t.Helper()
 	again := *c

@@ -23,11 +23,11 @@ func TestKeptVerdict(t *testing.T) {
 	if st := last(t, out); has(st, batchv1.JobFailureTarget) || st.Failed != 1 || len(out.Done(real.Strip)) != 1 {
 		t.Fatalf("failed %d, conditions %v, finalizers removed %v; want pod a counted without FailureTarget", st.Failed, st.Conditions, out.Done(real.Strip))
 	}
-	// Pod a is deleted, which nothing prevents any more. Nothing tells of exit code 42.
+	// Pod a has no finalizer and is deleted, so exit code 42 is lost.
 	job.Status = *last(t, out)
 	next := sync(real.Input{Job: job, Pods: []*corev1.Pod{b}})
 	if len(next.Done(real.Delete)) != 0 || len(next.Statuses()) > 0 && has(last(t, next), batchv1.JobFailureTarget) {
-		t.Errorf("deleted %v, want pod b to run on as if no rule had matched", next.Done(real.Delete))
+		t.Errorf("deleted %v, want pod b to continue as if no rule had matched", next.Done(real.Delete))
 	}
 }
 
@@ -40,14 +40,14 @@ func TestFullLists(t *testing.T) {
 		in.Fail.Strip[name] = real.ErrInternal
 	}
 	if got := last(t, sync(in)).UncountedTerminatedPods.Failed; len(got) != 3 {
-		t.Errorf("the list holds %v, want 3 UIDs though 2 are the most", got)
+		t.Errorf("the list holds %v, want 3 UIDs although the limit is 2", got)
 	}
 }
 
 func TestSaturation(t *testing.T) {
 	job := newJob(t, 0, 1, func(j *batchv1.Job) { j.Spec.ActiveDeadlineSeconds = ptr(int64(math.MaxInt64/1_000_000_000 + 1)) })
 	if st := last(t, sync(real.Input{Job: job})); !has(st, batchv1.JobFailed) {
-		t.Errorf("conditions %v, want Failed though the deadline is in 292 years", st.Conditions)
+		t.Errorf("conditions %v, want Failed although the deadline is in 292 years", st.Conditions)
 	}
 }
 
@@ -62,7 +62,7 @@ func TestPredecessor(t *testing.T) {
 		counts = append(counts, pod.Annotations[batchv1.JobIndexFailureCountAnnotation])
 	}
 	if fmt.Sprint(counts) != "[1]" {
-		t.Errorf("replacements with the failure counts %v, want 1, though a pod of the index had the count 4", counts)
+		t.Errorf("replacements with the failure counts %v, want 1 although a pod of the index had the count 4", counts)
 	}
 }
 

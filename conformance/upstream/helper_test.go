@@ -22,8 +22,7 @@ func at(seconds int) *metav1.Time {
 	return &t
 }
 
-// newJob returns a Job that the API server accepts, and that started a minute ago. For
-// an Indexed Job give its limit per index, or -1 for none.
+// newJob returns a Job that the API server accepts, and that started a minute ago.
 func newJob(t *testing.T, parallelism, completions int32, change ...func(*batchv1.Job)) *batchv1.Job {
 	t.Helper()
 	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job", UID: "job-uid"}}
@@ -37,7 +36,7 @@ func newJob(t *testing.T, parallelism, completions int32, change ...func(*batchv
 	}
 	stored, errs := apiserver.Create(job)
 	if len(errs) > 0 {
-		t.Fatalf("the API server refuses the Job: %v", errs)
+		t.Fatalf("the API server rejects the Job: %v", errs)
 	}
 	stored.ResourceVersion, stored.Status.StartTime = "1", at(-60)
 	return stored
@@ -57,8 +56,7 @@ func failJob(j *batchv1.Job) {
 	}}}
 }
 
-// newPod returns a pod of the Job as its controller makes them, which has been there for
-// 50 s.
+// newPod returns a pod as the controller creates it for the Job. The pod is 50 s old.
 func newPod(job *batchv1.Job, name string, phase corev1.PodPhase, change ...func(*corev1.Pod)) *corev1.Pod {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
@@ -79,7 +77,7 @@ func index(i int) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { p.Annotations[batchv1.JobCompletionIndexAnnotation] = fmt.Sprint(i) }
 }
 
-// failures sets how often the index failed before this pod.
+// failures sets the number of failures of the index before this pod.
 func failures(n int) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { p.Annotations[batchv1.JobIndexFailureCountAnnotation] = fmt.Sprint(n) }
 }
@@ -121,11 +119,11 @@ func has(status *batchv1.JobStatus, kind batchv1.JobConditionType) bool {
 	return false
 }
 
-// refused fails the test unless the API server has refused a status for the reason.
+// refused fails the test unless the API server has rejected a status with the reason.
 func refused(t *testing.T, out real.Output, reason string) {
 	t.Helper()
 	if out.Err == nil || !strings.Contains(out.Err.Error(), reason) {
-		t.Errorf("got the error %v, want the refusal %q", out.Err, reason)
+		t.Errorf("got the error %v, want %q in it", out.Err, reason)
 	}
 }
 

@@ -51,12 +51,13 @@ func TestHiddenCondition(t *testing.T) {
 		job.Status.Conditions = append(job.Status.Conditions, batchv1.JobCondition{Type: batchv1.JobFailureTarget, Status: status, Reason: "PodFailurePolicy"})
 	}
 	if out := sync(real.Input{Job: job}); len(out.Created()) != 1 {
-		t.Errorf("created %v, want a pod though FailureTarget is True", out.Done(real.Create))
+		t.Errorf("created %v, want a pod although FailureTarget is True", out.Done(real.Create))
 	}
 }
 
 func TestStartTime(t *testing.T) {
-	// The Job was suspended while a user was deleting its pod, which has then succeeded.
+	// A user deleted the pod, the Job was suspended while the pod was terminating, and then the
+	// pod succeeded.
 	job := newJob(t, 1, 1, func(j *batchv1.Job) { j.Spec.Suspend = ptr(true) })
 	job.Status.StartTime = nil
 	job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobSuspended, Status: corev1.ConditionTrue, Reason: "JobSuspended", Message: "Job suspended"}}
@@ -66,12 +67,12 @@ func TestStartTime(t *testing.T) {
 
 func TestCompletionTime(t *testing.T) {
 	job := newJob(t, 1, 1)
-	job.Status.StartTime, job.Status.Succeeded = at(30), 1 // by the clock of another replica
+	job.Status.StartTime, job.Status.Succeeded = at(30), 1 // set by another replica, with another clock
 	refused(t, sync(real.Input{Job: job}), "completionTime: Invalid value")
 }
 
 func TestStuckSucceeded(t *testing.T) {
-	// Scaled down from 3 to 1, then the parallelism alone is changed.
+	// The Job was scaled down from 3 to 1, and then only the parallelism was changed.
 	job := newJob(t, 0, 1, indexed)
 	job.Status.CompletedIndexes, job.Status.Succeeded = "0-2", 3
 	refused(t, sync(real.Input{Job: job}), "cannot decrease the succeeded counter")

@@ -14,7 +14,7 @@ func TestLeastDelay(t *testing.T) {
 	job := newJob(t, 2, 2, limitPerIndex(1))
 	out := sync(real.Input{Job: job, Pods: []*corev1.Pod{newPod(job, "a", corev1.PodFailed, index(0), failures(0), exit(1, 0))}})
 	if len(out.Created()) != 1 || len(out.Requeues) != 0 {
-		t.Errorf("created %v, timers %v; want index 1 alone, and no timer for index 0", out.Done(real.Create), out.Requeues)
+		t.Errorf("created %v, timers %v; want only index 1, and no timer for index 0", out.Done(real.Create), out.Requeues)
 	}
 }
 
@@ -25,7 +25,7 @@ func TestFillFreeSlots(t *testing.T) {
 		newPod(job, "b", corev1.PodFailed, index(1), failures(0), exit(1, 0)),
 	}})
 	if len(out.Created()) != 0 || len(out.Requeues) != 1 || out.Requeues[0] != 10*time.Second {
-		t.Errorf("created %v, timers %v; want none for 10 s, though indexes 2 to 7 could run", out.Done(real.Create), out.Requeues)
+		t.Errorf("created %v, timers %v; want none for 10 s although indexes 2 to 7 could run", out.Done(real.Create), out.Requeues)
 	}
 }
 
@@ -49,7 +49,7 @@ func TestCreationMetric(t *testing.T) {
 	out := sync(real.Input{Job: job, Fail: real.Faults{Create: map[int]error{0: real.ErrInternal}}})
 	for _, status := range []string{"failed", "succeeded"} {
 		if n := out.Metrics[`job_pods_creation_total{reason="new",status="`+status+`"}`]; n != 1 {
-			t.Errorf("%v creations %s, want 1 of each, though one alone was tried", n, status)
+			t.Errorf("%v creations %s, want 1 of each although only one was sent", n, status)
 		}
 	}
 }
@@ -73,6 +73,6 @@ func TestEarlyEvents(t *testing.T) {
 	job := newJob(t, 1, 1, func(j *batchv1.Job) { j.Spec.Suspend = ptr(true) })
 	out := sync(real.Input{Job: job, Fail: real.Faults{Status: map[int]error{0: real.ErrConflict}}})
 	if len(out.Events) != 1 || out.Events[0].Reason != "Suspended" || len(out.Statuses()) != 0 {
-		t.Errorf("events %v, %d statuses stored; want Suspended, though nothing is stored", out.Events, len(out.Statuses()))
+		t.Errorf("events %v, %d statuses stored; want Suspended although no status is stored", out.Events, len(out.Statuses()))
 	}
 }

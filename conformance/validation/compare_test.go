@@ -22,8 +22,8 @@ import (
 
 const defaultChecks = 6000
 
-// TestMain raises the number of checks from rapid's 100 to what takes some 15
-// seconds, unless the command line says otherwise.
+// TestMain raises the number of checks from rapid's 100, so that they take about 15 seconds, unless a
+// flag sets it.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	chosen := false
@@ -36,11 +36,11 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// line is an error as it is compared.
+// line is the compared part of an error.
 type line struct{ Type, Field, Detail, Value string }
 
-// lines returns the errors of Job rules in order. Those of one map come in a
-// random order, under one path: a run of equal paths is sorted.
+// lines returns the errors of Job rules in order. Errors about the entries of a map have the same path
+// and come in random order, so errors with equal paths are sorted.
 func lines(errs field.ErrorList) []line {
 	var out []line
 	for _, err := range errs {
@@ -59,8 +59,8 @@ func lines(errs field.ErrorList) []line {
 	return out
 }
 
-// badValue renders a value that is the same in both forms of a Job, and "…" for
-// those whose type differs.
+// badValue formats a value that has the same type in both versions of a Job, and returns "…" for
+// others.
 func badValue(value any) string {
 	if t, ok := value.(*metav1.Time); ok {
 		if t.IsZero() {
@@ -81,7 +81,7 @@ func badValue(value any) string {
 	return fmt.Sprint(v.Interface())
 }
 
-// compare fails unless both lists say the same in the same order.
+// compare fails unless both lists have equal errors in the same order.
 func compare(t failer, what string, got, want field.ErrorList) {
 	t.Helper()
 	if w, g := lines(want), lines(got); !slices.Equal(w, g) {
@@ -94,7 +94,7 @@ type failer interface {
 	Fatalf(format string, args ...any)
 }
 
-// unchanged fails unless a function left its input alone.
+// unchanged fails if a function has changed its input.
 func unchanged(t failer, what string, before, after *batchv1.Job) {
 	t.Helper()
 	if !reflect.DeepEqual(before, after) {
@@ -107,17 +107,17 @@ var (
 	quoted  = regexp.MustCompile(`"[^"]*"|'[^']*'`)
 )
 
-// reach counts what the API server said.
+// reach counts the messages of the API server.
 type reach map[string]int
 
 const (
 	accepted      = "accepted"
-	panics        = "panics"                // the API server does
-	templateMoved = "template changed"      // and accepted
-	selectorKept  = "invalid selector kept" // and accepted in an update
+	panics        = "panics"                // the API server panics
+	templateMoved = "template changed"      // a changed template is accepted
+	selectorKept  = "invalid selector kept" // an update with an unchanged invalid selector is accepted
 )
 
-// note counts the errors, or that there were none.
+// note counts the errors, or the absence of errors.
 func (r reach) note(errs field.ErrorList) {
 	none := true
 	for _, err := range errs {
@@ -133,12 +133,11 @@ func (r reach) note(errs field.ErrorList) {
 	}
 }
 
-// demand fails for every message that was never seen, unless the command line
-// asks for fewer checks than usual.
+// demand fails for every message that never occurred, unless there were fewer checks than usual.
 func (r reach) demand(t *testing.T, messages []string) {
 	t.Helper()
 	if checks, _ := strconv.Atoi(flag.Lookup("rapid.checks").Value.String()); checks < defaultChecks {
-		t.Logf("%d checks are too few to reach everything", checks)
+		t.Logf("%d checks are too few to reach all messages", checks)
 		return
 	}
 	for _, message := range messages {
@@ -152,7 +151,7 @@ func (r reach) demand(t *testing.T, messages []string) {
 			t.Logf("%6d %s", count, message)
 		}
 		if count == 0 {
-			t.Errorf("the generators never made the API server say: %s", message)
+			t.Errorf("the generators never caused the API server's message: %s", message)
 		}
 	}
 }

@@ -1,5 +1,5 @@
-// Package validation_test runs the API server's checks of Jobs and package
-// validation on the same Jobs.
+// Package validation_test compares package validation with the API server's validation, on the same
+// Jobs.
 package validation_test
 
 import (
@@ -53,7 +53,7 @@ func TestCreate(t *testing.T) {
 		drawn := g.job()
 		want, err := realCreate(realPrepare(drawn))
 		if err != nil {
-			// The one panic after defaulting: a success policy without completions.
+			// The only panic after defaulting: a success policy without completions.
 			seen[panics]++
 			_ = validation.Create(validation.PrepareCreate(drawn))
 			return
@@ -98,7 +98,7 @@ func TestUpdate(t *testing.T) {
 		for range rapid.IntRange(0, 2).Draw(t, "changes") {
 			g.changeSpec(changed)
 		}
-		changed.Status = g.status(&old.Spec) // of no interest
+		changed.Status = g.status(&old.Spec) // does not matter here
 
 		was, now := old.DeepCopy(), changed.DeepCopy()
 		got := validation.Update(changed, old)
@@ -150,8 +150,8 @@ func TestStatus(t *testing.T) {
 	seen.demand(t, statusMessages)
 }
 
-// statusChange draws a Job and what a status update makes of it. Half the time
-// the new status differs from the old one in a few fields only.
+// statusChange draws a Job and a status update of it. In half of the cases the new status differs from
+// the old one in a few fields only.
 func statusChange(t *rapid.T) (changed, old *batchv1.Job) {
 	g := newGen(t, fields)
 	old = validation.PrepareCreate(g.job())
@@ -167,7 +167,7 @@ func statusChange(t *rapid.T) (changed, old *batchv1.Job) {
 		changed.Status = small
 	}
 	if g.chance(10, "another spec") {
-		newGen(t, fields).spec(&changed.Spec) // the API server does not look at it
+		newGen(t, fields).spec(&changed.Spec) // the API server ignores it
 	}
 	return changed, old
 }

@@ -13,16 +13,16 @@ import (
 	"pgregory.net/rapid"
 )
 
-// gen draws Jobs: valid, nearly valid or wild. Every field is drawn with choose,
-// from values that are good and others that are not.
+// gen draws Jobs: valid, nearly valid or arbitrary. It draws every field with choose, from valid and
+// invalid values.
 type gen struct {
 	*rapid.T
 	wild     bool
-	breaking string // of a nearly valid Job, the field that may be bad
+	breaking string // the field of a nearly valid Job that may be invalid
 }
 
-// fields are those with bad values. A name that begins with one of the groups
-// below makes sure that there is such a thing to break.
+// fields are the fields that may get invalid values. If the name begins with one of the groups below,
+// the Job gets that group, so that the field exists.
 var fields = []string{
 	"name", "namespace", "uid", "labels", "annotations", "finalizers", "selector", "manual/selector",
 	"completionMode", "indexed/completionMode", "completions", "indexed/completions", "parallelism", "indexed/parallelism",
@@ -34,13 +34,13 @@ var fields = []string{
 	"indexed/success/rules", "indexed/success/rule/indexes", "indexed/success/rule/count", "indexed/success/rule/indexes and count", "success",
 	"template/labels", "template/restartPolicy",
 
-	// Again, those with many bad values.
+	// Fields with many invalid values are listed again.
 	"selector", "manual/selector", "indexed/many/maxFailedIndexes", "indexed/many/maxFailedIndexes",
 	"failure/rule/code/values", "failure/rule/code/values", "failure/rule/condition/type", "failure/rule/condition/type",
 	"indexed/success/rule/indexes", "indexed/success/rule/indexes", "indexed/success/rule/indexes", "indexed/success/rule/indexes and count",
 }
 
-// statusFields are those of a status with bad values.
+// statusFields are the fields of a status that may get invalid values.
 var statusFields = []string{
 	"condition", "more condition", "active", "ready", "terminating", "succeeded", "failed", "uncounted",
 	"completedIndexes", "failedIndexes", "startTime", "completionTime",
@@ -57,10 +57,10 @@ func newGen(t *rapid.T, fields []string) *gen {
 	return g
 }
 
-// needs reports whether the field to break is within the group.
+// needs reports whether the field to break belongs to the group.
 func (g *gen) needs(group string) bool { return strings.Contains("/"+g.breaking, "/"+group+"/") }
 
-// breaks reports whether the field is to be broken.
+// breaks reports whether to break the field.
 func (g *gen) breaks(name string) bool {
 	if g.wild {
 		return rapid.IntRange(0, 3).Draw(g.T, name+" wild") == 0
@@ -76,7 +76,7 @@ func choose[T any](g *gen, name string, good []T, bad ...T) T {
 	return good[rapid.IntRange(0, len(good)-1).Draw(g.T, name)]
 }
 
-// chance reports true once in n.
+// chance returns true with a probability of one in n.
 func (g *gen) chance(n int, name string) bool { return rapid.IntRange(0, n-1).Draw(g.T, name) == 0 }
 
 func p[T any](v T) *T { return &v }
@@ -92,7 +92,7 @@ func ps[T any](values ...T) []*T {
 
 var long = strings.Repeat("a", 64)
 
-// job draws a Job as a user writes it: much may be missing.
+// job draws a Job as a user writes it. Many fields may be missing.
 func (g *gen) job() *batchv1.Job {
 	j := &batchv1.Job{}
 	g.spec(&j.Spec)
@@ -283,7 +283,7 @@ func (g *gen) successPolicy() *batchv1.SuccessPolicy {
 
 var tooLongList = strings.Repeat("0", 64*1024+1)
 
-// indexLists returns lists to break things with; one of them is a random text.
+// indexLists returns invalid lists of indexes. One of them is a random text.
 func indexLists(g *gen) []*string {
 	text := rapid.StringOfN(rapid.SampledFrom([]rune("0123456789,-+ x")), 0, 12, -1).Draw(g.T, "index text")
 	return ps("0,1", "0-2,4", "1-3", "2,1", "2,2", "3-1", "2-2", "1-2-3", "x", "1-x", "0,,1", "5", "6", "4-6", "+1", "007", "-1", "1-", ",", "99999999999999999999", "0-2147483646", "2147483646", text, "3-2-1", tooLongList, tooLongList, tooLongList, "1-2-3")[1:]
@@ -313,7 +313,7 @@ func affinities() []*corev1.Affinity {
 	return []*corev1.Affinity{nil, nil, {}, {NodeAffinity: node}, {NodeAffinity: other}, {PodAffinity: pod}, {NodeAffinity: node, PodAffinity: pod}, {PodAntiAffinity: &corev1.PodAntiAffinity{}}}
 }
 
-// A status is drawn from few values, so that two of them often agree in part.
+// Statuses have few possible values, so that two of them often agree in some fields.
 
 var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
@@ -325,8 +325,8 @@ func times() []*metav1.Time {
 	return append(out, nil, nil)
 }
 
-// status draws a status that is right for the most part: what the conditions
-// and lists say goes together unless the field is broken.
+// status draws a status that is mostly valid: the conditions and lists are consistent unless the field
+// is broken.
 func (g *gen) status(s *batchv1.JobSpec) batchv1.JobStatus {
 	var st batchv1.JobStatus
 	end := rapid.SampledFrom([]string{"running", "running", "succeeding", "failing", "complete", "failed"}).Draw(g.T, "end")
@@ -393,7 +393,7 @@ func (g *gen) statusIndexes(st *batchv1.JobStatus, s *batchv1.JobSpec) {
 	st.FailedIndexes = choose(g, "failedIndexes", failed, append(indexLists(g), p(""), nil)...)
 }
 
-// changeTemplate changes something in a template that had been drawn.
+// changeTemplate changes a field of a template.
 func (g *gen) changeTemplate(t *corev1.PodTemplateSpec) {
 	s := &t.Spec
 	first := func(cs []corev1.Container, change func(*corev1.Container)) {
@@ -433,7 +433,7 @@ func (g *gen) changeTemplate(t *corev1.PodTemplateSpec) {
 	changes[rapid.IntRange(0, len(changes)-1).Draw(g.T, "template change")]()
 }
 
-// changeSpec changes something else of a Job that had been drawn.
+// changeSpec changes a field of a Job outside the template.
 func (g *gen) changeSpec(j *batchv1.Job) {
 	other := newGen(g.T, fields)
 	spec := &batchv1.JobSpec{}

@@ -2,9 +2,9 @@ package validation_test
 
 import "strings"
 
-// The messages of the API server's rules for Jobs, one a line, each cut after
-// what tells it from the others. N stands for a number and … for what is quoted.
-// A test fails when its objects never made the API server say one of them.
+// The messages of the API server's rules for Jobs, one per line. Each is truncated after the part that
+// distinguishes it from the others. N stands for a number, and … for a quoted text. A test fails if
+// its objects never cause one of these messages.
 
 var specMessages = list(`
 	FieldValueInvalid metadata.name: will not able to create pod with invalid DNS
@@ -86,7 +86,7 @@ var specMessages = list(`
 	panics
 `)
 
-// Only a Job that did not go through PrepareForCreate lacks these.
+// These messages occur only for Jobs that PrepareForCreate has not processed.
 var notPreparedMessages = append(list(`
 	FieldValueRequired spec.template.metadata.labels[controller-uid]: must be …
 	FieldValueRequired spec.template.metadata.labels[job-name]: must be …

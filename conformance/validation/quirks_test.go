@@ -10,7 +10,7 @@ import (
 	"github.com/jobfate/jobfate/validation"
 )
 
-// What the API server does that one would not expect, pinned.
+// Tests that pin unexpected behaviour of the API server.
 
 func plainJob() *batchv1.Job {
 	j := &batchv1.Job{}
@@ -21,8 +21,8 @@ func plainJob() *batchv1.Job {
 	return j
 }
 
-// A parallelism keeps completions from being defaulted; the check of the success
-// policy then reads them all the same.
+// If parallelism is set, completions get no default. The validation of the success policy dereferences
+// them anyway.
 func TestSuccessPolicyWithoutCompletionsPanics(t *testing.T) {
 	j := plainJob()
 	j.Spec.Parallelism = p[int32](3)
@@ -32,7 +32,7 @@ func TestSuccessPolicyWithoutCompletionsPanics(t *testing.T) {
 	}
 	got := validation.Create(validation.PrepareCreate(j))
 	if len(got) != 1 || got[0].Type != field.ErrorTypeRequired || got[0].Field != "spec.completions" {
-		t.Errorf("jobfate says %v, want that completions are required", got)
+		t.Errorf("jobfate says %v, want an error that completions are required", got)
 	}
 }
 
@@ -49,9 +49,8 @@ func TestPerIndexWithOnFailureIsAccepted(t *testing.T) {
 	compare(t, "Create", validation.Create(validation.PrepareCreate(j)), want)
 }
 
-// FailureTarget is demanded of a failed Job when the condition or failedIndexes
-// change; a change of FailureTarget itself is caught only as a condition taken
-// back.
+// The API server requires FailureTarget of a failed Job if the condition Failed or failedIndexes
+// change. It rejects a change of FailureTarget itself only because the condition must not be disabled.
 func TestFailureTargetIsDemandedWhenFailedIndexesChange(t *testing.T) {
 	old := validation.PrepareCreate(plainJob())
 	old.Spec.Completions, old.Spec.BackoffLimitPerIndex = p[int32](3), p[int32](1)
@@ -77,8 +76,8 @@ func TestFailureTargetIsDemandedWhenFailedIndexesChange(t *testing.T) {
 	}
 }
 
-// Two labels maps are one in the API server: a Job that takes its labels from
-// the template gets the generated ones as well.
+// In the API server, the Job and its template may share one map of labels: a Job that gets its labels
+// from the template also gets the generated ones.
 func TestGeneratedLabelsReachTheJob(t *testing.T) {
 	j := plainJob()
 	j.Spec.Template.Labels = map[string]string{"app": "x"}

@@ -18,8 +18,8 @@ import (
 
 var ctx = context.Background()
 
-// onTheWire returns the Job as the API server decodes it: times cut to seconds,
-// zero times gone.
+// onTheWire returns the Job as the API server decodes it: times are truncated to seconds, and zero
+// times are removed.
 func onTheWire(j *batchv1.Job) *batchv1.Job {
 	data, err := json.Marshal(j)
 	if err != nil {
@@ -32,7 +32,7 @@ func onTheWire(j *batchv1.Job) *batchv1.Job {
 	return decoded
 }
 
-// internal returns the API server's own form of a Job, with no defaults.
+// internal converts a Job to the internal version of the API server, without defaults.
 func internal(j *batchv1.Job) *batch.Job {
 	out := &batch.Job{}
 	if err := legacyscheme.Scheme.Convert(onTheWire(j), out, nil); err != nil {
@@ -41,7 +41,7 @@ func internal(j *batchv1.Job) *batch.Job {
 	return out
 }
 
-// published turns the API server's own form back.
+// published converts a Job from the internal version.
 func published(j *batch.Job) *batchv1.Job {
 	out := &batchv1.Job{}
 	if err := legacyscheme.Scheme.Convert(j, out, nil); err != nil {
@@ -50,14 +50,14 @@ func published(j *batch.Job) *batchv1.Job {
 	return out
 }
 
-// realDefault is the API server's decoding with defaults.
+// realDefault returns a Job with the defaults of the API server.
 func realDefault(j *batchv1.Job) *batchv1.Job {
 	out := onTheWire(j)
 	legacyscheme.Scheme.Default(out)
 	return out
 }
 
-// realPrepare is all that the API server does to a new Job before it checks it.
+// realPrepare returns a new Job as the API server prepares it for validation.
 func realPrepare(j *batchv1.Job) *batch.Job {
 	out := &batch.Job{}
 	if err := legacyscheme.Scheme.Convert(realDefault(j), out, nil); err != nil {
@@ -81,7 +81,7 @@ func realStatusUpdate(j, old *batchv1.Job) (field.ErrorList, error) {
 	return tolerant(func() field.ErrorList { return asPinned(job.StatusStrategy.ValidateUpdate(ctx, now, was), now) })
 }
 
-// realStatus checks one status with all the options on that reject something.
+// realStatus validates one status, with all options on that make the validation stricter.
 func realStatus(j *batchv1.Job) field.ErrorList {
 	now := internal(j)
 	nothingToDo := now.Spec.Suspend != nil && *now.Spec.Suspend && now.Spec.Completions != nil && *now.Spec.Completions == 0
@@ -116,11 +116,11 @@ func realStatus(j *batchv1.Job) field.ErrorList {
 	return asPinned(batchvalidation.ValidateJobStatusUpdate(now, now.DeepCopy(), options), now)
 }
 
-// tolerant runs a check of the API server and returns its panic as an error.
+// tolerant runs a validation of the API server, and returns a panic as an error.
 func tolerant(check func() field.ErrorList) (errs field.ErrorList, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("the API server's check panics: %v", r)
+			err = fmt.Errorf("the API server's validation panics: %v", r)
 		}
 	}()
 	return check(), nil

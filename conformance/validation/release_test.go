@@ -7,14 +7,13 @@ import (
 	"k8s.io/kubernetes/pkg/apis/batch"
 )
 
-// The package suites compares the checks of statuses with those of other releases as
-// well, and then says which.
+// The package suites also compares the validation of statuses in other releases, and sets this flag.
 var release = flag.String("release", "1.36.3", "the release of Kubernetes that is compared")
 
 // startTimeError is the divergence start-time-error of docs/compatibility.md.
 const startTimeError = "startTime cannot be removed for unsuspended job"
 
-// asPinned returns the errors about a status as 1.36.3 words them.
+// asPinned replaces the text of errors about a status with that of 1.36.3.
 func asPinned(errs field.ErrorList, j *batch.Job) field.ErrorList {
 	if *release != "1.34.4" && *release != "1.35.4" {
 		return errs

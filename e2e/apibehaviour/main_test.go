@@ -26,8 +26,8 @@ var (
 
 const (
 	scripts = "../../jobtest/kube/behaviour/testdata"
-	// settleTime is the longest time that the garbage collector may take. pollTime is the
-	// interval of the checks.
+	// settleTime is how long the garbage collector may take. pollTime is the interval of the
+	// checks.
 	settleTime, pollTime = 15 * time.Second, 100 * time.Millisecond
 )
 

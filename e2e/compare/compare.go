@@ -16,7 +16,7 @@ import (
 	"github.com/jobfate/jobfate/e2e/observe"
 )
 
-// moment replaces any time.
+// moment replaces every time.
 var moment = metav1.Unix(0, 0)
 
 // final is the compared part of a run.
@@ -39,12 +39,13 @@ type pod struct {
 	Disruptions []corev1.PodCondition
 }
 
-// Ends returns the differences between the final states of two runs; empty if there are none.
+// Ends returns the differences between the final states of two runs. It is empty if they are equal.
 func Ends(a, b observe.State) string {
 	return gocmp.Diff(finalOf(a), finalOf(b))
 }
 
-// finalOf returns nil if the Job is gone: its pods may still be terminating.
+// finalOf returns nil if the Job is gone. The pods are not compared then, because they may still be
+// terminating.
 func finalOf(s observe.State) *final {
 	if s.Job == nil {
 		return nil
@@ -66,14 +67,14 @@ func finalOf(s observe.State) *final {
 	return f
 }
 
-// texts replaces random parts of texts.
+// texts replaces the random parts of texts.
 type texts struct {
 	namespace string
 	pods      *regexp.Regexp
 }
 
-// textsOf knows the names of all pods of a Job, deleted ones included: the name of the Job, the
-// index if there is one, and five letters and digits.
+// textsOf returns a replacer for the names of all pods of a Job, including deleted ones. A name
+// consists of the name of the Job, the index if there is one, and five letters or digits.
 func textsOf(job *batchv1.Job) texts {
 	return texts{job.Namespace, regexp.MustCompile(`\b(` + regexp.QuoteMeta(job.Name) + `(?:-[0-9]+)?)-[a-z0-9]{5}\b`)}
 }

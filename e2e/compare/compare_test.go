@@ -12,8 +12,8 @@ import (
 	"github.com/jobfate/jobfate/e2e/observe"
 )
 
-// run returns the final state of a Job that a FailJob rule ended. Everything that may differ
-// between runs depends on its number.
+// run returns the final state of a Job that a FailJob rule ended. Everything that may differ between
+// runs depends on n and at.
 func run(n string, at time.Time) observe.State {
 	uid := types.UID("uid-" + n)
 	now := metav1.NewTime(at)
@@ -48,14 +48,14 @@ func run(n string, at time.Time) observe.State {
 	return observe.State{Job: job, All: map[string]*corev1.Pod{pod.Name: pod}}
 }
 
-func TestRunsOfTheSameAreEqual(t *testing.T) {
+func TestIgnoredDifferences(t *testing.T) {
 	now := time.Now()
 	if got := Ends(run("1", now), run("2", now.Add(time.Hour))); got != "" {
 		t.Errorf("two runs of the same Job differ:\n%s", got)
 	}
 }
 
-func TestWhatMattersIsCompared(t *testing.T) {
+func TestComparedFields(t *testing.T) {
 	onePod := func(change func(*corev1.Pod)) func(observe.State) {
 		return func(s observe.State) {
 			for _, p := range s.All {
@@ -92,7 +92,7 @@ func TestWhatMattersIsCompared(t *testing.T) {
 	}
 }
 
-func TestJobsThatAreGoneAreEqual(t *testing.T) {
+func TestDeletedJobs(t *testing.T) {
 	if got := Ends(observe.State{}, observe.State{}); got != "" {
 		t.Errorf("two Jobs that are gone differ:\n%s", got)
 	}

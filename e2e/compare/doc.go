@@ -1,7 +1,7 @@
-// Package compare lists the differences between the ends of two runs of the same Job: its
+// Package compare lists the differences between the final states of two runs of the same Job: its
 // status and its pods.
 //
-// It ignores what differs between any two runs:
+// It ignores differences that exist between any two runs:
 //
 //   - UIDs, resource versions, generations, names, namespaces and managed fields, which the
 //     server assigns. The random parts of pod and namespace names in texts are replaced.

@@ -17,8 +17,8 @@ import (
 )
 
 // checkCounts compares the status of a Job that has ended with the kubelet's record of how each
-// pod ended. Each pod that had its finalizer until it ended or was deleted counts once; no
-// other pod counts.
+// pod ended. A pod counts once if it had its finalizer until it ended or was deleted. No other pod
+// counts.
 func checkCounts(w *world.World) {
 	w.T.Helper()
 	pods := list(w)
@@ -49,7 +49,7 @@ func checkCounts(w *world.World) {
 // charged is what the status of a Job must count.
 type charged struct {
 	succeeded, failed int
-	doubtful          int   // that may have failed
+	doubtful          int   // pods that may count as failed
 	indexes           []int // that succeeded, in order
 }
 
@@ -75,8 +75,8 @@ func charge(job *batchv1.Job, ends map[types.UID]kubelet.Ended) charged {
 	return c
 }
 
-// ignored reports whether a rule ignores the failure of a pod. The plays have one such rule,
-// for disruptions.
+// ignored reports whether a rule ignores the failure of a pod. The plays have one Ignore rule, for
+// disruptions.
 func ignored(job *batchv1.Job, end kubelet.Ended) bool {
 	return job.Spec.PodFailurePolicy != nil && end.Disrupted &&
 		slices.ContainsFunc(job.Spec.PodFailurePolicy.Rules, func(r batchv1.PodFailurePolicyRule) bool {

@@ -13,9 +13,9 @@ import (
 	"github.com/jobfate/jobfate/e2e/world"
 )
 
-// All kinds of faults hit a share of the writes and reads at once, and the watches are cut
-// again and again.
-func TestRequestsGoWrong(t *testing.T) {
+// A share of the writes and reads fails, with all kinds of faults at the same time. The watches are
+// cut repeatedly.
+func TestRequestsFail(t *testing.T) {
 	t.Parallel()
 	random := newRand(t)
 	p, side := throughProxy(t, "disturbed")
@@ -25,8 +25,8 @@ func TestRequestsGoWrong(t *testing.T) {
 	}
 	rules := map[string][]*proxy.Handle{}
 	for name, fault := range faults {
-		// In total a tenth. After a failure a sync is retried with growing delays, so a larger
-		// share would only take longer.
+		// The shares add up to a tenth. Failed syncs are retried with growing delays, so a
+		// larger share would only take longer.
 		rules[name] = disturbWrites(p, random.Uint64(), 0.015, fault)
 	}
 	for _, call := range []proxy.Call{{Verb: "get"}, {Verb: "list"}} {
@@ -49,7 +49,7 @@ func TestRequestsGoWrong(t *testing.T) {
 		}
 		t.Logf("%s: %d requests", name, hits)
 		if hits == 0 && name != "reads" {
-			t.Errorf("%s: no request met it", name)
+			t.Errorf("%s: disturbed no request", name)
 		}
 	}
 	t.Logf("watches cut: %d", watches)
@@ -59,7 +59,7 @@ func TestRequestsGoWrong(t *testing.T) {
 }
 
 // The events of Jobs and pods reach the controller some seconds late, with different delays.
-func TestNewsIsLate(t *testing.T) {
+func TestEventsAreLate(t *testing.T) {
 	t.Parallel()
 	for name, late := range map[string]map[string]time.Duration{
 		"pods": {"pods": 4 * time.Second, "jobs": time.Second},
@@ -118,7 +118,7 @@ func disturbWrites(p *proxy.Proxy, seed uint64, share float64, do proxy.Fault) (
 	return rules
 }
 
-// throughProxy starts a controller of jobfate, for Jobs that name it, behind a new proxy.
+// throughProxy starts jobfate's controller behind a new proxy. It runs Jobs that name it.
 func throughProxy(t *testing.T, name string, args ...string) (*proxy.Proxy, world.Side) {
 	t.Helper()
 	p := newProxy(t)
@@ -146,9 +146,9 @@ func startThrough(t *testing.T, p *proxy.Proxy, name string, args ...string) wor
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		c.Kill() // the process that runs by then, not the first
+		c.Kill() // the process that runs at that time, not the first one
 		if n := p.Answers(proxy.Call{Verb: "patch", Resource: "jobs/status"}, http.StatusUnprocessableEntity); n > 0 {
-			t.Errorf("the server has refused %d statuses", n)
+			t.Errorf("the API server has rejected %d statuses", n)
 		}
 	})
 	return world.Side{Controller: c, ManagedBy: &managedBy}

@@ -16,8 +16,8 @@ import (
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
-// play is a Job that must end equally, whatever happens to its controller. Its pods follow a
-// script by index and attempt.
+// play is a Job whose final state must not depend on what happens to its controller. Its pods follow
+// a script by index and attempt.
 type play struct {
 	name string
 	// script returns the script of one run.
@@ -37,8 +37,8 @@ var plays = []play{
 
 const (
 	fatal     = 42          // the exit code that ends an index or a Job
-	worktime  = time.Second // of pods that succeed, longer than of those that fail: a success ends the backoff
-	runsTwice = 10          // one of this number of pods fails once
+	worktime  = time.Second // how long pods that succeed run. Pods that fail run shorter, because a success ends the backoff
+	runsTwice = 10          // one in this number of pods fails once
 )
 
 func quick(l kubelet.Life) kubelet.Life {
@@ -48,7 +48,7 @@ func quick(l kubelet.Life) kubelet.Life {
 
 func running() kubelet.Script { return kubelet.Always(kubelet.Run()) }
 
-// byUser runs an action of a user that must not fail while the server restarts.
+// byUser runs an action of a user. It retries, because the server may be restarting.
 func byUser(do func()) {
 	serverRestarts.RLock()
 	defer serverRestarts.RUnlock()
@@ -173,22 +173,22 @@ func runSuspended(w *world.World, n int32) {
 	s := allRun(w, n)
 	for _, pod := range s.Active() {
 		if before.All[pod.Name] != nil {
-			w.T.Errorf("pod %s has lived through the suspension", pod.Name)
+			w.T.Errorf("pod %s has survived the suspension", pod.Name)
 		}
 	}
 	// A Job that ends before its status shows the resumption stays Suspended.
-	w.When("the status says so", func(s observe.State) bool { return suspendedIs(s, corev1.ConditionFalse) })
+	w.When("the status shows the resumption", func(s observe.State) bool { return suspendedIs(s, corev1.ConditionFalse) })
 	endAs(w, kubelet.Succeed(), observe.State.Active)
 }
 
 // endAs ends pods in a given way, and waits until the Job has ended. Pods may be created or
 // replaced meanwhile.
 func endAs(w *world.World, life kubelet.Life, which func(observe.State) []*corev1.Pod) {
-	told := map[types.UID]bool{}
+	done := map[types.UID]bool{}
 	w.When("the Job has ended", func(s observe.State) bool {
 		for _, pod := range which(s) {
-			if !told[pod.UID] {
-				told[pod.UID] = true
+			if !done[pod.UID] {
+				done[pod.UID] = true
 				w.Become(life, pod)
 			}
 		}
@@ -202,8 +202,8 @@ func suspendedIs(s observe.State, status corev1.ConditionStatus) bool {
 	})
 }
 
-// A Job is deleted when half of its pods have ended. Finalizers must not block the deletion of
-// the others.
+// A Job is deleted when half of its pods have ended. Finalizers must not block the deletion of the
+// other pods.
 func runDeleted(w *world.World, n int32) {
 	n /= 5
 	create(w, batchv1.JobSpec{CompletionMode: new(batchv1.IndexedCompletion), Completions: &n, Parallelism: &n})

@@ -10,7 +10,7 @@ import (
 	"github.com/jobfate/jobfate/e2e/server"
 )
 
-// The controller is killed again and again: before one of its writes, after it, or at any time.
+// The controller is killed repeatedly: before one of its writes, after it, or at any time.
 func TestControllerIsKilled(t *testing.T) {
 	t.Parallel()
 	random := newRand(t)
@@ -34,15 +34,15 @@ func TestControllerIsKilled(t *testing.T) {
 	})
 	t.Logf("killed %d times, %d of them at a write", died, byWrite)
 	if died < *kills || byWrite == 0 {
-		t.Errorf("the controller was killed %d times, and %d of them at a write, before all Jobs had ended; want %d times", died, byWrite, *kills)
+		t.Errorf("before all Jobs had ended, the controller was killed %d times, %d of them at a write; want %d times", died, byWrite, *kills)
 	}
 }
 
 const (
 	// writesOfLife is the average number of writes of a process before it is killed.
 	writesOfLife = 50
-	// lifetime is the longest life in half of the cases. In the other half the process is
-	// killed at a write, or after a much longer time without one.
+	// lifetime bounds the life of half of the processes. The others are killed at a write, or
+	// after a much longer time without a write.
 	lifetime = 2 * time.Second
 	idle     = 20 * time.Second
 )
@@ -50,7 +50,7 @@ const (
 type killed uint8
 
 const (
-	notAtAll killed = iota // all is over
+	notAtAll killed = iota // all Jobs have ended
 	atWrite
 	atSomeTime
 )

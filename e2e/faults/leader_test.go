@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	// leaseNamespace is the namespace in which the manifests allow a lease.
+	// leaseNamespace is the namespace of the lease that the manifests allow.
 	leaseNamespace = "jobfate"
 	// leaseName is the lease of the name server.ManagedBy.
 	leaseName = "jobfate.dev-controller"
@@ -31,8 +31,8 @@ const (
 	takeover = time.Minute
 )
 
-// Of two replicas one leads, and the other takes over between its writes. The manifests allow
-// one lease, so the tests do not run in parallel.
+// One of two replicas leads, and the other takes over between two writes of the leader. The
+// manifests allow one lease, so the tests do not run in parallel.
 func TestLeadersChange(t *testing.T) {
 	t.Parallel()
 	random := newRand(t)
@@ -42,8 +42,8 @@ func TestLeadersChange(t *testing.T) {
 			r.changes(t, random, over, kill, (*server.Controller).Stop)
 		})
 	})
-	// A leader that is frozen until the other replica leads continues without knowing that. It
-	// may create pods that the other has created too: more pods may fail, and each is counted.
+	// A leader is frozen until the other replica leads, and then continues without knowing
+	// that. Both may create the same pods, so more pods may fail. Each is counted.
 	t.Run("frozen", func(t *testing.T) {
 		same := func(a, b observe.State) string { return gocmp.Diff(outcomeOf(a), outcomeOf(b)) }
 		r := startReplicas(t)
@@ -58,7 +58,7 @@ func kill(c *server.Controller) error {
 
 func freeze(c *server.Controller) error { return c.Freeze() }
 
-// outcome is the part of a final state that is equal even if more pods were created.
+// outcome is the part of a final state that does not depend on the number of created pods.
 type outcome struct {
 	Conditions               []string
 	Completed, FailedIndexes string
@@ -79,14 +79,14 @@ func outcomeOf(s observe.State) (o outcome) {
 type replicas struct {
 	controllers [2]*server.Controller
 	proxies     [2]*proxy.Proxy
-	holder      string // of the lease
+	holder      string // the holder of the lease
 }
 
 func startReplicas(t *testing.T) *replicas {
 	r := &replicas{holder: heldBy(t)}
 	for i := range r.controllers {
 		p, side := throughProxy(t, fmt.Sprintf("replica-%d", i),
-			"--qps=60", "--burst=60", // so that there is work for all three
+			"--qps=60", "--burst=60", // so low that the Jobs last for all leader changes
 			"--managed-by="+server.ManagedBy, "--leader-elect=true", "--leader-elect-namespace="+leaseNamespace)
 		r.controllers[i], r.proxies[i] = side.Controller, p
 		if i == 0 {
@@ -135,7 +135,7 @@ func (r *replicas) change(ctx context.Context, seed uint64, end func(*server.Con
 	ended := make(chan error, 1)
 	rules := disturbWrites(r.proxies[0], seed, 1./writesOfLife, proxy.After(func() {
 		once.Do(func() {
-			go func() { ended <- end(leader) }() // one that stops waits for this write
+			go func() { ended <- end(leader) }() // a leader that stops first waits for this write
 		})
 	}))
 	select {
@@ -144,7 +144,7 @@ func (r *replicas) change(ctx context.Context, seed uint64, end func(*server.Con
 			return err
 		}
 	case <-over:
-		return errors.New("all Jobs had ended before")
+		return errors.New("all Jobs ended before the change")
 	}
 	r.proxies[0].Remove(rules...)
 	if err := r.awaitLeader(ctx); err != nil {
@@ -152,12 +152,12 @@ func (r *replicas) change(ctx context.Context, seed uint64, end func(*server.Con
 	}
 	r.controllers[0], r.controllers[1] = r.controllers[1], r.controllers[0]
 	r.proxies[0], r.proxies[1] = r.proxies[1], r.proxies[0]
-	// A leader that was frozen ends when it finds that it has lost the lease.
+	// A thawed leader ends when it finds that it has lost the lease.
 	if err := leader.Thaw(); err == nil {
 		select {
 		case <-leader.Done():
 		case <-time.After(takeover):
-			return errors.New("the old leader does not end")
+			return errors.New("the old leader has not ended")
 		}
 	}
 	leader.Kill()

@@ -26,7 +26,7 @@ const atOnce = 32
 
 var (
 	api *server.Server
-	// The controller without disturbance.
+	// The side whose controller is not disturbed.
 	undisturbed world.Side
 )
 
@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// qps is the limit of each controller's writes, far above what the server can do.
+// qps limits the writes of each controller. It is far above what the API server can handle.
 const qps = 1000
 
 // small is the size of the Jobs of most tests.
@@ -58,6 +58,6 @@ func newRand(t *testing.T) *rand.Rand {
 	if seed == 0 {
 		seed = rand.Uint64()
 	}
-	t.Logf("to have the same again: -seed %d", seed)
+	t.Logf("to repeat this run: -seed %d", seed)
 	return rand.New(rand.NewPCG(seed, seed))
 }

@@ -18,8 +18,8 @@ import (
 // patience is how long a disturbed Job may take for each step.
 const patience = 2 * time.Minute
 
-// survive makes a controller run all plays under a disturbance, and compares their final states
-// with those of undisturbed runs. Closing the channel ends the disturbance.
+// survive makes a controller run all plays while it is disturbed, and compares their final states
+// with those of undisturbed runs. It closes the channel over when all plays have ended.
 func survive(t *testing.T, side world.Side, n int, disturb func(over <-chan struct{})) {
 	t.Helper()
 	endure(t, side, n, compare.Ends, disturb)
@@ -60,10 +60,10 @@ func perform(t *testing.T, side world.Side, n int) map[string]observe.State {
 				var w *world.World
 				byUser(func() { w = world.New(t, api, side, p.script()) })
 				w.View.Patience(patience)
-				t.Cleanup(w.TellOfFailure)
-				t.Cleanup(func() { tellOfLeft(w) })
+				t.Cleanup(w.LogOnFailure)
+				t.Cleanup(func() { logRemainingPods(w) })
 				seen := &history{named: map[types.UID]bool{}}
-				w.View.Always("a pod that was counted as failed is not named again", seen.see)
+				w.View.Always("a pod that was counted as failed is not listed again", seen.see)
 				p.run(w, int32(n))
 				catchUp(w)
 				w.Settle()
@@ -72,7 +72,7 @@ func perform(t *testing.T, side world.Side, n int) map[string]observe.State {
 				})
 				checkCounts(w)
 				if t.Failed() {
-					t.Log(seen.tell(w.Kubelet.Ended()))
+					t.Log(seen.differences(w.Kubelet.Ended()))
 				}
 				mu.Lock()
 				defer mu.Unlock()
@@ -83,8 +83,8 @@ func perform(t *testing.T, side world.Side, n int) map[string]observe.State {
 	return ends
 }
 
-// catchUp waits until the view shows the pods that have ended. After a restart of the server,
-// the watch of pods may resume seconds later than that of Jobs.
+// catchUp waits until the view shows the pods that have ended. After a restart of the server, the
+// watch of pods may resume seconds later than the watch of Jobs.
 func catchUp(w *world.World) {
 	w.T.Helper()
 	pods := list(w)
@@ -122,14 +122,14 @@ func (c *peace) ends(t *testing.T, n int) map[string]observe.State {
 	if c.all[n] == nil {
 		t.Run("undisturbed", func(t *testing.T) { c.all[n] = perform(t, undisturbed, n) })
 		if t.Failed() {
-			t.Fatal("there is nothing to compare with")
+			t.Fatal("the undisturbed runs have failed")
 		}
 	}
 	return c.all[n]
 }
 
-// tellOfLeft lists the pods that are left if the test has failed.
-func tellOfLeft(w *world.World) {
+// logRemainingPods lists the remaining pods if the test has failed.
+func logRemainingPods(w *world.World) {
 	if !w.T.Failed() {
 		return
 	}
@@ -137,7 +137,7 @@ func tellOfLeft(w *world.World) {
 	for _, pod := range w.View.State().Sorted(func(p *corev1.Pod) bool {
 		return p.DeletionTimestamp != nil || len(p.Finalizers) > 0
 	}) {
-		w.T.Logf("left: %s, index %d, phase %s, deleted %t, finalizers %v, on node %q; to the kubelet: %s",
+		w.T.Logf("left: %s, index %d, phase %s, deleted %t, finalizers %v, on node %q; the kubelet's record: %s",
 			pod.Name, observe.Index(pod), pod.Status.Phase, pod.DeletionTimestamp != nil, pod.Finalizers, pod.Spec.NodeName, about(ends[pod.UID]))
 	}
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
-// All tests here run the controller with the permissions of its manifests, so none is missing.
-// This test checks that all permissions of its cluster role are used.
+// All tests here run the controller with the permissions of its manifests, so no permission is
+// missing. This test checks that all permissions of the cluster role are used.
 func TestPermissionsAreUsed(t *testing.T) {
 	t.Parallel()
 	p, err := proxy.Start(api.Config())
@@ -29,7 +29,7 @@ func TestPermissionsAreUsed(t *testing.T) {
 
 	taken := s.takeName(simulation(1))
 	s.create("restart-job", set(int64(2), "jobs", 0, "replicas"))
-	s.untilToldTwice("CannotCreate")
+	s.untilEventTwice("CannotCreate")
 	for _, path := range []string{"/healthz", "/readyz"} {
 		if answer, err := http.Get("http://" + address + path); err != nil || answer.StatusCode != http.StatusOK {
 			t.Errorf("%s, which the Deployment probes: got %v, %v", path, answer, err)
@@ -67,8 +67,8 @@ func (s *stage) takeName(name string) *batchv1.Job {
 	return made
 }
 
-// untilToldTwice waits until an event was sent more than once.
-func (s *stage) untilToldTwice(reason string) {
+// untilEventTwice waits until an event has been sent at least twice.
+func (s *stage) untilEventTwice(reason string) {
 	s.t.Helper()
 	events, err := api.Client.EventsV1().Events(s.namespace).Watch(s.t.Context(), metav1.ListOptions{})
 	s.must(err)
@@ -78,5 +78,5 @@ func (s *stage) untilToldTwice(reason string) {
 			return
 		}
 	}
-	s.t.Fatalf("no event %s came twice", reason)
+	s.t.Fatalf("no event %s was sent twice", reason)
 }

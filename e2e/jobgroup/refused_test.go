@@ -37,13 +37,13 @@ func TestServerRefusesGroups(t *testing.T) {
 	} {
 		_, err := s.client.Create(t.Context(), sample(t, "restart-job", test.change), metav1.CreateOptions{})
 		if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("got %v, want it refused because of %q", err, test.want)
+			t.Errorf("got %v, want it rejected with %q", err, test.want)
 		}
 	}
 	long := sample(t, "restart-job")
 	long.SetName(strings.Repeat("x", 41))
 	if _, err := s.client.Create(t.Context(), long, metav1.CreateOptions{}); !apierrors.IsInvalid(err) {
-		t.Errorf("a name of 41 characters: got %v, want it refused", err)
+		t.Errorf("a name of 41 characters: got %v, want it rejected", err)
 	}
 }
 
@@ -76,8 +76,9 @@ func TestServerRefusesChanges(t *testing.T) {
 	}
 }
 
-// The status reports errors that only the controller or the creation of a Job can find.
-func TestGroupTellsWhyItCannotRun(t *testing.T) {
+// The status reports errors that the schema cannot find: the controller finds them, or the API
+// server when it creates a Job.
+func TestStatusSaysWhyTheGroupCannotRun(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, kubelet.Always(kubelet.Run()))
 	for _, test := range []struct {

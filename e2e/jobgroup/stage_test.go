@@ -46,25 +46,25 @@ type stage struct {
 	client     dynamic.ResourceInterface
 	kubelet    *kubelet.Kubelet
 
-	news chan struct{} // has an element when changes may have come
-	mu   sync.Mutex
-	come []change // what the test has not gone through
+	news    chan struct{} // has an element if there may be pending changes
+	mu      sync.Mutex
+	pending []change // changes that are not processed yet
 
-	// What the test has processed.
+	// The state after the changes that are processed.
 	status status
 	jobs   map[string]*batchv1.Job
-	made   map[string][]types.UID // by name, all there ever were
+	made   map[string][]types.UID // all Jobs that ever existed, by name
 	start  time.Time
 	story  []string
 }
 
-// change is a changed object; a deleted one is a DeletedFinalStateUnknown.
+// change is a changed object. A deleted object is wrapped in a DeletedFinalStateUnknown.
 type change struct {
 	at     time.Duration
 	object any
 }
 
-// newStage returns a stage on which pods follow the script.
+// newStage returns a stage whose pods follow the script.
 func newStage(t *testing.T, script kubelet.Script) *stage {
 	t.Helper()
 	return newStageWith(t, script, server.Options{})
@@ -102,13 +102,13 @@ func newStageWith(t *testing.T, script kubelet.Script, o server.Options) *stage 
 	jobFactory := informers.NewSharedInformerFactoryWithOptions(api.Client, 0, informers.WithNamespace(namespace))
 	for _, informer := range []cache.SharedIndexInformer{groupFactory.ForResource(groups).Informer(), jobFactory.Batch().V1().Jobs().Informer()} {
 		informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-			AddFunc:    s.tell,
-			UpdateFunc: func(_, o any) { s.tell(o) },
+			AddFunc:    s.add,
+			UpdateFunc: func(_, o any) { s.add(o) },
 			DeleteFunc: func(o any) {
 				if _, ok := o.(cache.DeletedFinalStateUnknown); !ok {
 					o = cache.DeletedFinalStateUnknown{Obj: o}
 				}
-				s.tell(o)
+				s.add(o)
 			},
 		})
 	}
@@ -117,9 +117,9 @@ func newStageWith(t *testing.T, script kubelet.Script, o server.Options) *stage 
 	return s
 }
 
-func (s *stage) tell(o any) {
+func (s *stage) add(o any) {
 	s.mu.Lock()
-	s.come = append(s.come, change{time.Since(s.start), o})
+	s.pending = append(s.pending, change{time.Since(s.start), o})
 	s.mu.Unlock()
 	select {
 	case s.news <- struct{}{}:
@@ -148,11 +148,11 @@ func (s *stage) until(what string, holds func() bool) {
 func (s *stage) step() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.come) == 0 {
+	if len(s.pending) == 0 {
 		return false
 	}
-	c := s.come[0]
-	s.come = s.come[1:]
+	c := s.pending[0]
+	s.pending = s.pending[1:]
 	line := ""
 	switch o := c.object.(type) {
 	case *unstructured.Unstructured:
@@ -213,7 +213,7 @@ func (s *stage) end(how kubelet.Life, jobs ...string) {
 	}
 }
 
-// outcome returns the outcome of a Job; "gone" if it does not exist.
+// outcome returns the outcome of a Job, or "gone" if it does not exist.
 func (s *stage) outcome(job string) string {
 	if s.jobs[job] == nil {
 		return "gone"

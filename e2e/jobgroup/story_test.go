@@ -42,7 +42,7 @@ func TestStory1OtherExitCodeRestartsTheGroup(t *testing.T) {
 	s := newStage(t, kubelet.Always(kubelet.Run()))
 	s.create("fail-group")
 	s.untilReady(10)
-	s.end(kubelet.Succeed(), worker(0)) // it has to run again, too
+	s.end(kubelet.Succeed(), worker(0)) // it is restarted too
 	s.until("a worker has succeeded", func() bool { return strings.HasPrefix(s.outcome(worker(0)), "Complete/") })
 	s.end(kubelet.Fail(1), worker(7))
 	s.untilPhase("Restarting", 1)
@@ -71,7 +71,7 @@ func TestStory2ExitCodeRestartsTheJob(t *testing.T) {
 
 	for restart := 1; restart <= 2; restart++ {
 		s.end(kubelet.Fail(3), simulation(5))
-		s.until("Job 5 has been made anew", func() bool { return s.status.Restarts == restart && len(s.made[simulation(5)]) == restart+1 })
+		s.until("Job 5 has been recreated", func() bool { return s.status.Restarts == restart && len(s.made[simulation(5)]) == restart+1 })
 		s.untilReady(9)
 	}
 	if got := s.outcome(simulation(2)); got != "Failed/PodFailurePolicy_ExitCode2" {
@@ -116,8 +116,8 @@ func TestGroupFailsAfterTooManyRestarts(t *testing.T) {
 	s.wantMade(3, 3, worker)
 }
 
-// The controllers of groups and Jobs are killed at each first change, in the middle of a
-// restart. The group still restarts once, and each pod is counted once.
+// In the middle of a restart of the group, the controllers of groups and Jobs are killed at the
+// first change of each Job. The group still restarts once, and each pod is counted once.
 func TestKilledInTheMiddleOfARestart(t *testing.T) {
 	t.Parallel()
 	const jobs, kills = 4, 60
@@ -159,8 +159,9 @@ func TestKilledInTheMiddleOfARestart(t *testing.T) {
 	s.noFinalizerLeft()
 }
 
-// Jobs have what the reasons are made from, and are deleted with the group.
-func TestJobsAreAsTheGroupSays(t *testing.T) {
+// The Jobs have the annotation and the rules from which the reasons are built. They are deleted with
+// the group.
+func TestJobsMatchTheGroup(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, kubelet.Always(kubelet.Run()))
 	s.create("restart-job", set(int64(1), "jobs", 0, "replicas"))

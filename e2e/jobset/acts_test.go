@@ -15,15 +15,15 @@ import (
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
-// create makes the JobSet; its Jobs are for the controller of this side.
+// create creates the JobSet. The controller of this side runs its Jobs.
 func (s *stage) create(js *jobset.JobSet) {
 	s.t.Helper()
 	_, err := s.sets.Create(s.t.Context(), plain(s.managed(js)), metav1.CreateOptions{})
 	s.must(err)
-	s.until("the JobSet is there", func() bool { return s.set != nil })
+	s.until("the JobSet exists", func() bool { return s.set != nil })
 }
 
-// managed is a copy of a JobSet whose Jobs are for the controller of this side.
+// managed returns a copy of a JobSet whose Jobs name the controller of this side.
 func (s *stage) managed(js *jobset.JobSet) *jobset.JobSet {
 	js = js.DeepCopy()
 	for i := range js.Spec.ReplicatedJobs {
@@ -50,8 +50,8 @@ func (s *stage) update(change func(*jobset.JobSet)) {
 	}))
 }
 
-// become changes what becomes of the pods of some Jobs, once they are there: the news of
-// pods may come after that of their Job.
+// become changes the script of the pods of some Jobs. It first waits for the pods, which may be
+// observed later than their Job.
 func (s *stage) become(life kubelet.Life, jobs ...string) {
 	s.t.Helper()
 	for _, job := range jobs {
@@ -62,30 +62,30 @@ func (s *stage) become(life kubelet.Life, jobs ...string) {
 	}
 }
 
-// podsOf returns the pods of the present Job of a name, by index.
+// podsOf returns the pods of the current Job with a name, ordered by index.
 func (s *stage) podsOf(job string) []*corev1.Pod {
 	return s.stateOf(job).Pods()
 }
 
-// stateOf is a Job with all pods.
+// stateOf returns a Job and all pods of the namespace.
 func (s *stage) stateOf(job string) observe.State {
 	return observe.State{Job: s.jobs[job], All: s.pods}
 }
 
-// untilReady waits until all pods of some Jobs are ready, in a Job that has been made a
-// number of times.
+// untilReady waits until all pods of some Jobs are ready, and each of these Jobs has been created
+// the given number of times.
 func (s *stage) untilReady(times int, jobs ...string) {
 	s.t.Helper()
-	s.until(fmt.Sprintf("the Jobs %v, made %d times, are ready", jobs, times), func() bool {
+	s.until(fmt.Sprintf("the Jobs %v, created %d times, are ready", jobs, times), func() bool {
 		return !slices.ContainsFunc(jobs, func(name string) bool {
 			job := s.jobs[name]
-			return job == nil || len(s.made[name]) != times || job.Status.Ready == nil || *job.Status.Ready != *job.Spec.Parallelism ||
+			return job == nil || len(s.created[name]) != times || job.Status.Ready == nil || *job.Status.Ready != *job.Spec.Parallelism ||
 				len(s.stateOf(name).Active()) != int(*job.Spec.Parallelism)
 		})
 	})
 }
 
-// untilCondition waits until the JobSet has a condition, as Type=Status/Reason.
+// untilCondition waits until the JobSet has a condition, written as Type=Status/Reason.
 func (s *stage) untilCondition(want string) {
 	s.t.Helper()
 	s.until(want, func() bool { return s.set != nil && slices.Contains(conditions(s.set), want) })
@@ -102,19 +102,19 @@ const (
 	started   = "StartupPolicyCompleted=True/InOrderStartupPolicyCompleted"
 )
 
-// counted is how a JobSet counts the Jobs of a replicated Job.
+// counted is the status of a replicated Job: the number of Jobs in each state.
 type counted = jobset.ReplicatedJobStatus
 
-// untilCounted waits until the JobSet counts its Jobs so, by replicated Job.
+// untilCounted waits until the JobSet has these statuses of its replicated Jobs.
 func (s *stage) untilCounted(want ...counted) {
 	s.t.Helper()
-	s.until(fmt.Sprintf("the JobSet counts %v", want), func() bool {
+	s.until(fmt.Sprintf("the replicated Jobs have the statuses %v", want), func() bool {
 		return s.set != nil && slices.Equal(counts(s.set), want)
 	})
 }
 
-// counts are how a JobSet counts its Jobs, in the order of its spec. JobSet writes them in
-// any order.
+// counts returns the statuses of the replicated Jobs in the order of the spec. JobSet writes them
+// in any order.
 func counts(js *jobset.JobSet) (in []counted) {
 	for _, r := range js.Spec.ReplicatedJobs {
 		for _, status := range js.Status.ReplicatedJobsStatus {
@@ -126,25 +126,25 @@ func counts(js *jobset.JobSet) (in []counted) {
 	return in
 }
 
-// goesOn checks that the JobSet has not ended. It is for what was just waited for: JobSet
-// writes how it counts its Jobs together with what comes of that.
-func (s *stage) goesOn() {
+// wantRunning checks that the JobSet has not ended. Call it after a wait for counts: JobSet writes
+// the counts together with the conditions that follow from them.
+func (s *stage) wantRunning() {
 	s.t.Helper()
 	if s.set.Status.TerminalState != "" {
-		s.t.Errorf("the JobSet has ended: %v; what came:\n%s", conditions(s.set), s.told())
+		s.t.Errorf("the JobSet has ended: %v; history:\n%s", conditions(s.set), s.history())
 	}
 }
 
-// untilRestarted waits until all Jobs are ready after a number of restarts, some of which
-// count.
+// untilRestarted waits until all Jobs are ready after a number of restarts. counting is the number
+// of restarts that count towards the maximum.
 func (s *stage) untilRestarted(restarts, counting int32, jobs ...string) {
 	s.t.Helper()
 	s.untilReady(int(restarts)+1, jobs...)
 	s.wantRestarts(restarts, counting)
 }
 
-// wantRestarts waits until the JobSet says how often it was restarted, and how often that
-// counted. It is for what was just waited for: the news of the JobSet may come later.
+// wantRestarts waits until the status of the JobSet has these numbers of restarts. The update of
+// the JobSet may be observed later than its new Jobs.
 func (s *stage) wantRestarts(restarts, counting int32) {
 	s.t.Helper()
 	s.until(fmt.Sprintf("%d restarts, %d of which count", restarts, counting), func() bool {
@@ -156,20 +156,20 @@ func (s *stage) wantRestarts(restarts, counting int32) {
 func (s *stage) wantStuck(name string) {
 	s.t.Helper()
 	if job := s.jobs[name]; job == nil || job.DeletionTimestamp == nil || job.Labels[restartAttempt] != "0" {
-		s.t.Errorf("%s: want the Job of the first run, being deleted; what came:\n%s", name, s.told())
+		s.t.Errorf("%s: want the Job of the first run, still being deleted; history:\n%s", name, s.history())
 	}
 }
 
-// untilOnly waits until there are no Jobs but some.
+// untilOnly waits until only the given Jobs exist.
 func (s *stage) untilOnly(jobs ...string) {
 	s.t.Helper()
 	slices.Sort(jobs)
-	s.until(fmt.Sprintf("there are the Jobs %v alone", jobs), func() bool {
+	s.until(fmt.Sprintf("only the Jobs %v exist", jobs), func() bool {
 		return slices.Equal(slices.Sorted(maps.Keys(s.jobs)), jobs)
 	})
 }
 
-// failedWith checks the reason for which a Job has failed.
+// failedWith checks the reason of a failed Job.
 func (s *stage) failedWith(reason, job string) {
 	s.t.Helper()
 	if got := observe.Conditions(s.jobs[job]); !slices.Contains(got, string(batchv1.JobFailed)+"/"+reason) {
@@ -177,7 +177,7 @@ func (s *stage) failedWith(reason, job string) {
 	}
 }
 
-// wantManaged checks that all Jobs are for the controller of this side.
+// wantManaged checks that all Jobs name the controller of this side.
 func (s *stage) wantManaged() {
 	s.t.Helper()
 	for name, job := range s.jobs {

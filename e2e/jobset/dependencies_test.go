@@ -8,7 +8,7 @@ import (
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
-var dependencies = []scene{
+var dependencies = []testCase{
 	{"workers start when the leader is ready", integration, func(s *stage) {
 		s.create(set(replicated("leader", 1, pending), replicated("worker", 3, after("leader", jobset.DependencyReady))))
 		s.untilCounted(counted{Name: "leader", Active: 1}, counted{Name: "worker"})
@@ -69,15 +69,15 @@ var dependencies = []scene{
 	}},
 }
 
-// wantOnly checks that there have never been Jobs but some.
+// wantOnly checks that only the given Jobs were ever created, each of them once.
 func (s *stage) wantOnly(jobs ...string) {
 	s.t.Helper()
-	if len(s.made) != len(jobs) {
-		s.t.Errorf("want the Jobs %v alone; what came:\n%s", jobs, s.told())
+	if len(s.created) != len(jobs) {
+		s.t.Errorf("want only the Jobs %v; history:\n%s", jobs, s.history())
 	}
 	for _, job := range jobs {
-		if len(s.made[job]) != 1 {
-			s.t.Errorf("%s was made %d times, want once; what came:\n%s", job, len(s.made[job]), s.told())
+		if len(s.created[job]) != 1 {
+			s.t.Errorf("%s was created %d times, want once; history:\n%s", job, len(s.created[job]), s.history())
 		}
 	}
 }

@@ -18,7 +18,8 @@ import (
 	"github.com/jobfate/jobfate/e2e/observe"
 )
 
-// agree goes on with both stages until nothing is on its way and their ends are the same.
+// agree processes the changes of both stages until both have settled and their final states are
+// equal.
 func agree(t *testing.T, a, b *stage) {
 	t.Helper()
 	late := time.After(observe.DefaultPatience)
@@ -36,13 +37,12 @@ func agree(t *testing.T, a, b *stage) {
 		case <-b.news:
 		case <-late:
 			t.Fatalf("still different after %s (%s -, %s +):\n%s\n%s:\n%s\n\n%s:\n%s", observe.DefaultPatience,
-				a.side.name, b.side.name, diff, a.side.name, a.told(), b.side.name, b.told())
+				a.side.name, b.side.name, diff, a.side.name, a.history(), b.side.name, b.history())
 		}
 	}
 }
 
-// settled reports whether no Job is being deleted and no pod that has ended waits to be
-// counted.
+// settled reports whether no Job is being deleted, and all ended pods are counted.
 func (s *stage) settled() bool {
 	for _, job := range s.jobs {
 		if job.DeletionTimestamp != nil {
@@ -54,17 +54,18 @@ func (s *stage) settled() bool {
 	})
 }
 
-// outcome is what is compared beside the statuses and pods of the Jobs.
+// outcome is the part of a final state that is compared in addition to the statuses and pods of
+// the Jobs.
 type outcome struct {
 	Status   jobset.JobSetStatus
 	Train    trainer.TrainJobStatus
-	Made     map[string]int
+	Created  map[string]int
 	Specs    map[string]batchv1.JobSpec
 	Services map[string]corev1.ServiceSpec
 }
 
-// difference says where the ends of a case differ: the JobSet, its Jobs, their pods, its
-// Service.
+// difference returns how the final states of a case differ, in the JobSet, its Jobs, their pods and
+// its Service.
 func difference(a, b *stage) string {
 	if diff := gocmp.Diff(endOf(a), endOf(b)); diff != "" {
 		return diff
@@ -78,7 +79,7 @@ func difference(a, b *stage) string {
 }
 
 func endOf(s *stage) outcome {
-	e := outcome{Made: map[string]int{}, Specs: map[string]batchv1.JobSpec{}, Services: map[string]corev1.ServiceSpec{}}
+	e := outcome{Created: map[string]int{}, Specs: map[string]batchv1.JobSpec{}, Services: map[string]corev1.ServiceSpec{}}
 	if s.set != nil {
 		e.Status = *s.set.Status.DeepCopy()
 		e.Status.ReplicatedJobsStatus = counts(s.set)
@@ -93,12 +94,12 @@ func endOf(s *stage) outcome {
 		}
 		slices.SortFunc(e.Train.JobsStatus, func(a, b trainer.JobStatus) int { return strings.Compare(a.Name, b.Name) })
 	}
-	for name, uids := range s.made {
-		e.Made[name] = len(uids)
+	for name, uids := range s.created {
+		e.Created[name] = len(uids)
 	}
 	for name := range s.jobs {
 		spec := keyless(s.stateOf(name)).Job.Spec
-		spec.ManagedBy, spec.Selector = nil, nil // the selector is the Job's UID
+		spec.ManagedBy, spec.Selector = nil, nil // the selector contains the Job's UID
 		delete(spec.Template.Labels, batchv1.ControllerUidLabel)
 		delete(spec.Template.Labels, "controller-uid")
 		e.Specs[name] = spec
@@ -109,7 +110,7 @@ func endOf(s *stage) outcome {
 	return e
 }
 
-// keyless replaces the hash that JobSet makes of the namespace and the name of a Job.
+// keyless replaces the hash that JobSet computes from the namespace and the name of a Job.
 func keyless(s observe.State) observe.State {
 	plain := observe.State{Job: s.Job.DeepCopy(), All: map[string]*corev1.Pod{}}
 	hideKey(plain.Job.Labels, plain.Job.Annotations, plain.Job.Spec.Template.Labels, plain.Job.Spec.Template.Annotations)

@@ -7,8 +7,8 @@ import (
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
-var failure = []scene{
-	{"no failure policy; Jobs that run are deleted", integration, func(s *stage) {
+var failure = []testCase{
+	{"no failure policy; running Jobs are deleted", integration, func(s *stage) {
 		s.create(leaderAndWorkers())
 		s.untilReady(1, everyone...)
 		s.become(kubelet.Fail(1), worker(1))
@@ -50,11 +50,11 @@ var failure = []scene{
 	}},
 }
 
-var restarts = []scene{
-	{byDefault, integration, func(s *stage) {
+var restarts = []testCase{
+	{defaultCase, integration, func(s *stage) {
 		s.create(leaderAndWorkers(restartsOnce()))
 		s.untilReady(1, everyone...)
-		s.become(kubelet.Succeed(), leader) // it has to run again, too
+		s.become(kubelet.Succeed(), leader) // it is restarted too
 		s.untilCounted(counted{Name: "leader", Succeeded: 1}, counted{Name: "worker", Ready: 3, Active: 3})
 		s.become(kubelet.Fail(1), worker(0))
 		s.untilRestarted(1, 1, everyone...)
@@ -80,7 +80,7 @@ var restarts = []scene{
 			s.untilRestarted(n, 0, everyone...)
 		}
 	}},
-	{"Recreate: Jobs are made again while one is still being deleted", integration, func(s *stage) {
+	{"Recreate: Jobs are recreated while one is still being deleted", integration, func(s *stage) {
 		s.create(leaderAndWorkers(recreates(jobset.Recreate)))
 		s.untilReady(1, everyone...)
 		s.become(kubelet.Run().NeverDying(), worker(2))
@@ -90,7 +90,7 @@ var restarts = []scene{
 		s.become(kubelet.Run(), worker(2))
 		s.untilRestarted(1, 1, everyone...)
 	}},
-	{"BlockingRecreate: Jobs are made again when all are deleted", integration, func(s *stage) {
+	{"BlockingRecreate: Jobs are recreated when all are deleted", integration, func(s *stage) {
 		s.create(leaderAndWorkers(recreates(jobset.BlockingRecreate)))
 		s.untilReady(1, everyone...)
 		s.become(kubelet.Run().NeverDying(), worker(2))
@@ -98,8 +98,8 @@ var restarts = []scene{
 		s.untilOnly(worker(2))
 		s.wantStuck(worker(2))
 		for _, job := range everyone {
-			if len(s.made[job]) != 1 {
-				s.t.Errorf("%s was made %d times before all were deleted", job, len(s.made[job]))
+			if len(s.created[job]) != 1 {
+				s.t.Errorf("%s was created %d times before all were deleted", job, len(s.created[job]))
 			}
 		}
 		s.become(kubelet.Run(), worker(2))
@@ -107,7 +107,7 @@ var restarts = []scene{
 	}},
 }
 
-var indexes = []scene{
+var indexes = []testCase{
 	{"FailJobSet for FailedIndexes in the replicated Job", integration, func(s *stage) {
 		s.create(leaderAndWorkers(perIndex(), restartsOnce(rule(jobset.FailJobSet, batchv1.JobReasonFailedIndexes, "worker"))))
 		s.untilReady(1, everyone...)

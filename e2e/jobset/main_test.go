@@ -1,14 +1,14 @@
-// Package jobset runs JobSet 0.8.2 on a real API server: its manager, built as its own
-// go.mod says, its webhooks and its rights. The child Jobs are run by examples/controller
-// and, in the same cases, by the built-in Job controller; the ends must be the same.
+// Package jobset runs JobSet 0.8.2 on a real API server: its manager, built with its own go.mod,
+// with its webhooks and its permissions. In each case examples/controller and the built-in Job
+// controller run the child Jobs, in separate namespaces. The final states must be equal.
 //
 // The cases are those of JobSet's own end-to-end and integration tests in which Jobs run,
-// written anew: pods live by a script, and Jobs end because their pods do. One case runs
-// by default. All of them, compared with the table in docs/compatibility.md:
+// rewritten: pods follow a script, and Jobs end because their pods end. One case runs by default.
+// This command runs all of them, and compares the results with the table in docs/compatibility.md:
 //
 //	go -C e2e/jobset test . -timeout 0 -all
 //
-// With -write the table is written instead of compared.
+// With -write it writes the table instead.
 package jobset
 
 import (
@@ -21,15 +21,15 @@ import (
 	"github.com/jobfate/jobfate/e2e/server"
 )
 
-// atOnce is how many cases are played at a time. They mostly wait.
+// atOnce is the number of cases that run in parallel. They mostly wait.
 const atOnce = 6
 
 var (
-	all   = flag.Bool("all", false, "play all cases")
+	all   = flag.Bool("all", false, "run all cases")
 	write = flag.Bool("write", false, "write the table of docs/compatibility.md; implies -all")
 
 	api *server.Server
-	// Who runs the child Jobs.
+	// The controllers of the child Jobs.
 	builtIn = side{name: "built-in"}
 	ours    = side{name: "jobfate", managedBy: new(server.ManagedBy)}
 )

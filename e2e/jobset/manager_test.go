@@ -19,21 +19,21 @@ import (
 	"github.com/jobfate/jobfate/e2e/server"
 )
 
-// manager is that of JobSet, which both sides share.
+// manager is JobSet's manager, which both sides share.
 var manager *server.Controller
 
 const (
-	// The account that JobSet's manifests give rights to.
+	// The service account of JobSet's manifests.
 	namespace, account = "system", "controller-manager"
-	// webhookPort is on an address that no other process has.
+	// webhookPort is a port of an address that no other process uses.
 	webhookPort = 9443
 
 	startTime = time.Minute
 	pollTime  = 50 * time.Millisecond
 )
 
-// startManager builds JobSet's manager, gives it the rights and the webhooks of its
-// manifests and starts it. It returns when the webhooks answer.
+// startManager builds JobSet's manager, applies the permissions and webhooks of its manifests, and
+// starts it. It returns when the webhooks answer.
 func startManager(ctx context.Context, s *server.Server) (*server.Controller, error) {
 	source, err := sourceOf(ctx, "sigs.k8s.io/jobset")
 	if err != nil {
@@ -76,12 +76,12 @@ func startManager(ctx context.Context, s *server.Server) (*server.Controller, er
 func sourceOf(ctx context.Context, module string) (string, error) {
 	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", module).Output()
 	if err != nil {
-		return "", fmt.Errorf("looking for the source of %s: %w", module, err)
+		return "", fmt.Errorf("finding the source of %s: %w", module, err)
 	}
 	return strings.TrimSpace(string(out)), nil
 }
 
-// configure writes a certificate for the webhooks and the file that tells the manager of it.
+// configure writes a certificate for the webhooks, and the configuration file of the manager.
 func configure(dir, host string) (ca []byte, config string, err error) {
 	ca, key, err := cert.GenerateSelfSignedCertKey(host, []net.IP{net.ParseIP(host)}, nil)
 	if err != nil {
@@ -102,8 +102,8 @@ webhook: {host: %q, port: %d, certDir: %q}
 	)
 }
 
-// awaitWebhooks asks for a JobSet and a pod, which are not stored, until both pass the
-// webhooks. Nothing tells when all of them are served.
+// awaitWebhooks creates a JobSet and a pod as a dry run, and retries until both pass the webhooks.
+// The manager does not report when it serves all of them.
 func awaitWebhooks(ctx context.Context, s *server.Server, controller *server.Controller) error {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()

@@ -10,41 +10,41 @@ import (
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
-// keeper is a finalizer that keeps a JobSet from going.
+// keeper is a finalizer that blocks the deletion of a JobSet.
 const keeper = "example.com/keeper"
 
-var rest = []scene{
+var rest = []testCase{
 	{"every Job has the address of the coordinator", integration, func(s *stage) {
 		s.create(leaderAndWorkers(func(spec *jobset.JobSetSpec) {
 			spec.Coordinator = &jobset.Coordinator{ReplicatedJob: "worker"}
-			spec.ReplicatedJobs[1].Template.Spec.Completions = new(int32(1)) // it must be given
+			spec.ReplicatedJobs[1].Template.Spec.Completions = new(int32(1)) // JobSet requires it
 		}))
 		s.untilReady(1, everyone...)
 		address := worker(0) + "-0." + setName
 		for _, job := range everyone {
 			for _, m := range []metav1.Object{s.jobs[job], s.podsOf(job)[0]} {
 				if m.GetLabels()[jobset.CoordinatorKey] != address || m.GetAnnotations()[jobset.CoordinatorKey] != address {
-					s.t.Errorf("%s has not the address %s: %v, %v", m.GetName(), address, m.GetLabels(), m.GetAnnotations())
+					s.t.Errorf("%s does not have the address %s: %v, %v", m.GetName(), address, m.GetLabels(), m.GetAnnotations())
 				}
 			}
 		}
 	}},
-	{"the Service is made again when it is deleted", integration, func(s *stage) {
+	{"a deleted Service is recreated", integration, func(s *stage) {
 		s.create(leaderAndWorkers())
 		s.untilReady(1, everyone...)
-		s.until("there is a Service", func() bool { return s.services[setName] != nil })
+		s.until("the Service exists", func() bool { return s.services[setName] != nil })
 		first := s.services[setName].UID
 		s.must(api.Client.CoreV1().Services(s.namespace).Delete(s.t.Context(), setName, metav1.DeleteOptions{}))
-		s.until("there is another Service", func() bool { return s.services[setName] != nil && s.services[setName].UID != first })
+		s.until("a new Service exists", func() bool { return s.services[setName] != nil && s.services[setName].UID != first })
 	}},
-	{"a failed JobSet goes after its time to live", integration, func(s *stage) {
+	{"a failed JobSet is deleted after its TTL", integration, func(s *stage) {
 		s.create(leaderAndWorkers(livesOn(2)))
 		s.untilReady(1, everyone...)
 		s.become(kubelet.Fail(1), leader)
 		s.untilCondition(anyFailed)
 		s.untilGone()
 	}},
-	{"a completed JobSet goes after its time to live, once its finalizer is removed", e2e, func(s *stage) {
+	{"a completed JobSet is deleted after its TTL, once its finalizer is removed", e2e, func(s *stage) {
 		js := leaderAndWorkers(livesOn(1))
 		js.Finalizers = []string{keeper}
 		s.create(js)
@@ -85,7 +85,7 @@ func livesOn(seconds int32) func(*jobset.JobSetSpec) {
 	return func(spec *jobset.JobSetSpec) { spec.TTLSecondsAfterFinished = &seconds }
 }
 
-// untilGone waits until the JobSet is gone with all that is its.
+// untilGone waits until the JobSet and all its objects are gone.
 func (s *stage) untilGone() {
 	s.t.Helper()
 	s.until("the JobSet, its Jobs, their pods and the Service are gone", func() bool {

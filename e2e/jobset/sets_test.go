@@ -14,12 +14,12 @@ import (
 	"github.com/jobfate/jobfate/e2e/server"
 )
 
-// setName is the JobSet of every case.
+// setName is the name of the JobSet in every case.
 const setName = "set"
 
 var containers = []corev1.Container{{Name: "main", Image: "image"}}
 
-// set makes a JobSet of replicated Jobs.
+// set returns a JobSet of replicated Jobs.
 func set(jobs ...jobset.ReplicatedJob) *jobset.JobSet {
 	js := &jobset.JobSet{ObjectMeta: metav1.ObjectMeta{Name: setName}}
 	js.APIVersion, js.Kind = jobset.GroupVersion.String(), "JobSet"
@@ -27,7 +27,7 @@ func set(jobs ...jobset.ReplicatedJob) *jobset.JobSet {
 	return js
 }
 
-// replicated makes a replicated Job, each of whose Jobs fails with its first pod.
+// replicated returns a replicated Job. Each of its Jobs fails when its first pod fails.
 func replicated(name string, replicas int32, changes ...func(*jobset.ReplicatedJob)) jobset.ReplicatedJob {
 	r := jobset.ReplicatedJob{Name: name, Replicas: replicas}
 	r.Template.Spec.BackoffLimit = new(int32(0))
@@ -38,8 +38,8 @@ func replicated(name string, replicas int32, changes ...func(*jobset.ReplicatedJ
 	return r
 }
 
-// leaderAndWorkers is the JobSet of most cases: a leader without indexes and three workers
-// with them, as is JobSet's default.
+// leaderAndWorkers returns the JobSet of most cases: a NonIndexed leader and three Indexed workers.
+// Indexed is JobSet's default.
 func leaderAndWorkers(changes ...func(*jobset.JobSetSpec)) *jobset.JobSet {
 	return withSpec(set(replicated("leader", 1, nonIndexed), replicated("worker", 3)), changes...)
 }
@@ -55,7 +55,7 @@ func withSpec(js *jobset.JobSet, changes ...func(*jobset.JobSetSpec)) *jobset.Jo
 	return js
 }
 
-// Names of its Jobs.
+// The names of the Jobs of leaderAndWorkers.
 const leader = "set-leader-0"
 
 func worker(n int) string { return fmt.Sprintf("set-worker-%d", n) }
@@ -65,7 +65,7 @@ var (
 	everyone = append([]string{leader}, workers...)
 )
 
-// pending keeps the pods of a replicated Job pending until a case says how they go on.
+// pending keeps the pods of a replicated Job pending until the case changes their script.
 func pending(r *jobset.ReplicatedJob) {
 	r.Template.Spec.Template.Spec.NodeSelector = map[string]string{corev1.LabelOSStable: noSystem}
 }
@@ -87,7 +87,7 @@ func succeedsWith(operator jobset.Operator, targets ...string) func(*jobset.JobS
 	}
 }
 
-// restartsOnce allows one restart that counts; rules come before that.
+// restartsOnce allows one restart that counts towards the maximum, and adds failure policy rules.
 func restartsOnce(rules ...jobset.FailurePolicyRule) func(*jobset.JobSetSpec) {
 	return func(spec *jobset.JobSetSpec) {
 		spec.FailurePolicy = &jobset.FailurePolicy{MaxRestarts: 1, Rules: rules}
@@ -111,7 +111,8 @@ func rule(action jobset.FailurePolicyAction, reason string, targets ...string) j
 // policyExit is the exit code with which podFailurePolicy fails a Job.
 const policyExit = 42
 
-// podFailurePolicy has the exit code fail every Job with the reason PodFailurePolicy.
+// podFailurePolicy adds a rule to every Job: policyExit fails the Job, with the reason
+// PodFailurePolicy.
 func podFailurePolicy(spec *jobset.JobSetSpec) {
 	for i := range spec.ReplicatedJobs {
 		spec.ReplicatedJobs[i].Template.Spec.PodFailurePolicy = &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{
@@ -121,9 +122,9 @@ func podFailurePolicy(spec *jobset.JobSetSpec) {
 	}
 }
 
-// perIndex gives every Job two indexes, each of which fails with its first pod. The Job
-// fails with FailedIndexes; when a number of failed indexes is given, with
-// MaxFailedIndexesExceeded once there are more.
+// perIndex gives every Job two indexes. An index fails when its first pod fails, and the Job then
+// fails with FailedIndexes. With a maximum of failed indexes, the Job fails with
+// MaxFailedIndexesExceeded as soon as more indexes have failed.
 func perIndex(most ...int32) func(*jobset.JobSetSpec) {
 	return func(spec *jobset.JobSetSpec) {
 		for i := range spec.ReplicatedJobs {
@@ -140,7 +141,7 @@ func perIndex(most ...int32) func(*jobset.JobSetSpec) {
 
 var jobSetResource = jobset.GroupVersion.WithResource("jobsets")
 
-// jobSets is a client of the JobSets of a namespace.
+// jobSets returns a client for the JobSets of a namespace.
 func jobSets(s *server.Server, namespace string) (dynamic.ResourceInterface, error) {
 	client, err := dynamicClient(s)
 	if err != nil {
@@ -149,11 +150,11 @@ func jobSets(s *server.Server, namespace string) (dynamic.ResourceInterface, err
 	return client.Resource(jobSetResource).Namespace(namespace), nil
 }
 
-// plain is a JobSet as the dynamic client wants it.
+// plain converts a JobSet for the dynamic client.
 func plain(js *jobset.JobSet) *unstructured.Unstructured {
 	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(js)
 	if err != nil {
-		panic(err) // there is nothing in a JobSet that is not JSON
+		panic(err) // every JobSet can be written as JSON
 	}
 	return &unstructured.Unstructured{Object: object}
 }

@@ -26,15 +26,15 @@ import (
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
-// side is who runs the child Jobs.
+// side is one of the two controllers that run the child Jobs.
 type side struct {
 	name       string
 	managedBy  *string // in the template of every Job; nil for the built-in controller
 	controller *server.Controller
 }
 
-// stage is a namespace in which one side plays a case. What has changed is gone through
-// one change at a time.
+// stage is a namespace in which a case runs with one side. The stage processes one change at a
+// time.
 type stage struct {
 	t         *testing.T
 	side      side
@@ -43,17 +43,17 @@ type stage struct {
 	trainJobs dynamic.ResourceInterface
 	kubelet   *kubelet.Kubelet
 
-	news chan struct{} // has an element when changes may have come
-	mu   sync.Mutex
-	come []change // what the case has not gone through
+	news    chan struct{} // has an element if there may be pending changes
+	mu      sync.Mutex
+	pending []change // changes that are not processed yet
 
-	// What the case has gone through.
-	set      *jobset.JobSet // nil before it is made and after it is gone
+	// The state after the changes that are processed.
+	set      *jobset.JobSet // nil before it is created and after it is gone
 	train    *trainer.TrainJob
 	jobs     map[string]*batchv1.Job
 	pods     map[string]*corev1.Pod
 	services map[string]*corev1.Service
-	made     map[string][]types.UID // the Jobs that there have ever been, by name
+	created  map[string][]types.UID // all Jobs that ever existed, by name
 	start    time.Time
 	story    []string
 }
@@ -64,8 +64,8 @@ type change struct {
 	gone   bool
 }
 
-// lives is the script of all cases: pods run until the case ends them, and those that no
-// node fits stay pending.
+// lives is the script of all cases. A pod runs until the case ends it. A pod that fits no node
+// stays pending.
 func lives(p kubelet.Pod) kubelet.Life {
 	if p.Spec.NodeSelector[corev1.LabelOSStable] == noSystem {
 		return kubelet.Wait()
@@ -73,13 +73,13 @@ func lives(p kubelet.Pod) kubelet.Life {
 	return kubelet.Run()
 }
 
-// restartAttempt is a label of Jobs: the restart of the JobSet that they were made in.
+// restartAttempt is the label of a Job with the number of the restart that created it.
 const restartAttempt = "jobset.sigs.k8s.io/restart-attempt"
 
 // noSystem is an operating system that no node has.
 const noSystem = "none"
 
-// newStage makes a stage for a test that goes on until the context is done.
+// newStage returns a stage for a test. The stage runs until the context is done.
 func newStage(ctx context.Context, t *testing.T, by side) *stage {
 	t.Helper()
 	namespace, err := api.Namespace(ctx, by.name)
@@ -91,7 +91,7 @@ func newStage(ctx context.Context, t *testing.T, by side) *stage {
 		kubelet: kubelet.Start(ctx, api.Client, namespace, lives),
 		news:    make(chan struct{}, 1), start: time.Now(),
 		jobs: map[string]*batchv1.Job{}, pods: map[string]*corev1.Pod{}, services: map[string]*corev1.Service{},
-		made: map[string][]types.UID{},
+		created: map[string][]types.UID{},
 	}
 	if s.sets, err = jobSets(api, namespace); err != nil {
 		t.Fatal(err)
@@ -112,13 +112,13 @@ func newStage(ctx context.Context, t *testing.T, by side) *stage {
 	}
 	for _, informer := range watched {
 		informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-			AddFunc:    func(o any) { s.tell(o, false) },
-			UpdateFunc: func(_, o any) { s.tell(o, false) },
+			AddFunc:    func(o any) { s.add(o, false) },
+			UpdateFunc: func(_, o any) { s.add(o, false) },
 			DeleteFunc: func(o any) {
 				if tombstone, ok := o.(cache.DeletedFinalStateUnknown); ok {
 					o = tombstone.Obj
 				}
-				s.tell(o, true)
+				s.add(o, true)
 			},
 		})
 	}
@@ -127,9 +127,9 @@ func newStage(ctx context.Context, t *testing.T, by side) *stage {
 	return s
 }
 
-func (s *stage) tell(o any, gone bool) {
+func (s *stage) add(o any, gone bool) {
 	s.mu.Lock()
-	s.come = append(s.come, change{time.Since(s.start), o, gone})
+	s.pending = append(s.pending, change{time.Since(s.start), o, gone})
 	s.mu.Unlock()
 	select {
 	case s.news <- struct{}{}:
@@ -137,7 +137,7 @@ func (s *stage) tell(o any, gone bool) {
 	}
 }
 
-// until goes through the changes until a function holds.
+// until processes changes until a function holds.
 func (s *stage) until(what string, holds func() bool) {
 	s.t.Helper()
 	late := time.After(observe.DefaultPatience)
@@ -148,22 +148,22 @@ func (s *stage) until(what string, holds func() bool) {
 		select {
 		case <-s.news:
 		case <-late:
-			s.t.Fatalf("not within %s: %s; what came:\n%s", observe.DefaultPatience, what, s.told())
+			s.t.Fatalf("not observed within %s: %s; history:\n%s", observe.DefaultPatience, what, s.history())
 		}
 	}
-	s.story = append(s.story, fmt.Sprintf("%8.3fs this is it: %s", time.Since(s.start).Seconds(), what))
+	s.story = append(s.story, fmt.Sprintf("%8.3fs reached: %s", time.Since(s.start).Seconds(), what))
 }
 
-// step goes through the next change, if one has come.
+// step processes the next change, if there is one.
 func (s *stage) step() bool {
 	s.t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.come) == 0 {
+	if len(s.pending) == 0 {
 		return false
 	}
-	c := s.come[0]
-	s.come = s.come[1:]
+	c := s.pending[0]
+	s.pending = s.pending[1:]
 	line := ""
 	switch o := c.object.(type) {
 	case *unstructured.Unstructured:
@@ -183,8 +183,8 @@ func (s *stage) step() bool {
 			s.set = nil
 		}
 	case *batchv1.Job:
-		if !slices.Contains(s.made[o.Name], o.UID) {
-			s.made[o.Name] = append(s.made[o.Name], o.UID)
+		if !slices.Contains(s.created[o.Name], o.UID) {
+			s.created[o.Name] = append(s.created[o.Name], o.UID)
 		}
 		line = fmt.Sprintf("Job %s of restart %s: %s", o.Name, o.Labels[restartAttempt], observe.Status(o))
 		keep(s.jobs, o.Name, o, c.gone)
@@ -208,17 +208,17 @@ func keep[T any](in map[string]T, name string, object T, gone bool) {
 	}
 }
 
-// told is the story with what the controllers logged about the namespace.
-func (s *stage) told() string {
-	told := strings.Join(s.story, "\n") +
+// history returns the changes so far, and what the controllers logged about the namespace.
+func (s *stage) history() string {
+	history := strings.Join(s.story, "\n") +
 		"\n" + s.side.controller.Log(s.namespace, 20) + "\n" + manager.Log(s.namespace, 20)
 	if trainManager != nil {
-		told += "\n" + trainManager.Log(s.namespace, 20)
+		history += "\n" + trainManager.Log(s.namespace, 20)
 	}
-	return told
+	return history
 }
 
-// conditions are those of a JobSet as Type=Status/Reason.
+// conditions returns the conditions of a JobSet, each written as Type=Status/Reason.
 func conditions(js *jobset.JobSet) (names []string) {
 	for _, c := range js.Status.Conditions {
 		names = append(names, fmt.Sprintf("%s=%s/%s", c.Type, c.Status, c.Reason))

@@ -6,13 +6,13 @@ import (
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
-// slowStart is leaderAndWorkers with pods that stay pending until a case says how they go
-// on.
+// slowStart returns leaderAndWorkers with pods that stay pending until the case changes their
+// script.
 func slowStart(changes ...func(*jobset.JobSetSpec)) *jobset.JobSet {
 	return withSpec(set(replicated("leader", 1, pending), replicated("worker", 3, pending)), changes...)
 }
 
-var startup = []scene{
+var startup = []testCase{
 	{"startup policy InOrder: created suspended", integration, func(s *stage) {
 		s.create(leaderAndWorkers(inOrder, suspended))
 		s.untilSuspended(counted{Name: "leader", Suspended: 1}, counted{Name: "worker", Suspended: 3})
@@ -42,7 +42,7 @@ var startup = []scene{
 		s.become(kubelet.Succeed(), everyone...)
 		s.untilCondition(completed)
 	}},
-	{"startup policy InOrder: the same again after a restart", integration, func(s *stage) {
+	{"startup policy InOrder: workers wait for the leader again after a restart", integration, func(s *stage) {
 		s.create(slowStart(inOrder, restartsOnce()))
 		s.startInOrder(1)
 		s.become(kubelet.Fail(1), worker(1))
@@ -51,19 +51,19 @@ var startup = []scene{
 	}},
 }
 
-// startInOrder has the leader start and then the workers, in Jobs that have been made a
-// number of times. Of the workers there is none before.
+// startInOrder lets the leader start, and then the workers. It checks that no worker is created
+// before the leader is ready. Each Job has then been created the given number of times.
 func (s *stage) startInOrder(times int) {
 	s.t.Helper()
 	made := func(job string) bool {
-		return s.jobs[job] != nil && len(s.made[job]) == times && len(s.stateOf(job).Active()) == 1
+		return s.jobs[job] != nil && len(s.created[job]) == times && len(s.stateOf(job).Active()) == 1
 	}
 	s.until("the leader has a pod", func() bool { return made(leader) })
 	s.untilCounted(counted{Name: "leader", Active: 1}, counted{Name: "worker"})
 	s.untilCondition(starting)
 	for _, job := range workers {
-		if len(s.made[job]) == times {
-			s.t.Errorf("%s was made before the leader was ready; what came:\n%s", job, s.told())
+		if len(s.created[job]) == times {
+			s.t.Errorf("%s was created before the leader was ready; history:\n%s", job, s.history())
 		}
 	}
 	s.become(kubelet.Run(), leader)

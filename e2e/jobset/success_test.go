@@ -6,12 +6,12 @@ import (
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
-var success = []scene{
+var success = []testCase{
 	{"Jobs run and are counted as ready", integration, func(s *stage) {
 		s.create(leaderAndWorkers())
 		s.untilReady(1, everyone...)
 		s.untilCounted(counted{Name: "leader", Ready: 1, Active: 1}, counted{Name: "worker", Ready: 3, Active: 3})
-		s.goesOn()
+		s.wantRunning()
 	}},
 	{"all Jobs succeed", integration, func(s *stage) {
 		s.create(leaderAndWorkers())
@@ -25,14 +25,14 @@ var success = []scene{
 		s.untilReady(1, everyone...)
 		s.become(kubelet.Succeed(), leader, worker(0), worker(2))
 		s.untilCounted(counted{Name: "leader", Succeeded: 1}, counted{Name: "worker", Ready: 1, Active: 1, Succeeded: 2})
-		s.goesOn()
+		s.wantRunning()
 	}},
 	{"success policy All, no targets", integration, func(s *stage) {
 		s.create(leaderAndWorkers(succeedsWith(jobset.OperatorAll)))
 		s.untilReady(1, everyone...)
 		s.become(kubelet.Succeed(), leader)
 		s.untilCounted(counted{Name: "leader", Succeeded: 1}, counted{Name: "worker", Ready: 3, Active: 3})
-		s.goesOn()
+		s.wantRunning()
 		s.become(kubelet.Succeed(), workers...)
 		s.untilCondition(completed)
 	}},
@@ -41,17 +41,17 @@ var success = []scene{
 		s.untilReady(1, everyone...)
 		s.become(kubelet.Succeed(), worker(0))
 		s.untilCounted(counted{Name: "leader", Ready: 1, Active: 1}, counted{Name: "worker", Ready: 2, Active: 2, Succeeded: 1})
-		s.goesOn()
+		s.wantRunning()
 		s.become(kubelet.Succeed(), worker(1), worker(2))
 		s.untilCondition(completed)
 		s.untilOnly(workers...)
 	}},
-	{"success policy All, another than the target succeeds", integration, func(s *stage) {
+	{"success policy All, a Job that is no target succeeds", integration, func(s *stage) {
 		s.create(leaderAndWorkers(succeedsWith(jobset.OperatorAll, "worker")))
 		s.untilReady(1, everyone...)
 		s.become(kubelet.Succeed(), leader)
 		s.untilCounted(counted{Name: "leader", Succeeded: 1}, counted{Name: "worker", Ready: 3, Active: 3})
-		s.goesOn()
+		s.wantRunning()
 		s.become(kubelet.Succeed(), workers...)
 		s.untilCondition(completed)
 	}},
@@ -62,7 +62,7 @@ var success = []scene{
 		s.untilCondition(completed)
 		s.untilOnly(worker(1))
 	}},
-	{"success policy Any, no targets; Jobs that run are deleted", integration, func(s *stage) {
+	{"success policy Any, no targets; running Jobs are deleted", integration, func(s *stage) {
 		s.create(leaderAndWorkers(succeedsWith(jobset.OperatorAny)))
 		s.untilReady(1, everyone...)
 		s.become(kubelet.Succeed(), leader)

@@ -11,23 +11,23 @@ import (
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
-// What is changed in the pod templates of suspended JobSets.
+// The changes of the pod templates of suspended JobSets.
 const (
 	addedKey, addedValue = "example.com/added", "value"
 	gate                 = "example.com/gate"
 )
 
-var suspension = []scene{
+var suspension = []testCase{
 	{"created suspended", integration, func(s *stage) {
 		s.create(leaderAndWorkers(suspended))
 		s.untilSuspended(counted{Name: "leader", Suspended: 1}, counted{Name: "worker", Suspended: 3})
 	}},
-	{"suspended while Jobs run", integration, func(s *stage) {
+	{"suspended while its Jobs run", integration, func(s *stage) {
 		s.create(leaderAndWorkers())
 		s.untilReady(1, everyone...)
 		s.update(func(js *jobset.JobSet) { suspended(&js.Spec) })
 		s.untilSuspended(counted{Name: "leader", Suspended: 1}, counted{Name: "worker", Suspended: 3})
-		s.goesOn()
+		s.wantRunning()
 	}},
 	{"resumed with other pod templates", integration, func(s *stage) {
 		s.create(leaderAndWorkers(suspended))
@@ -47,7 +47,7 @@ var suspension = []scene{
 		for _, job := range everyone {
 			for _, pod := range s.podsOf(job) {
 				if pod.Labels[addedKey] != addedValue || pod.Annotations[addedKey] != addedValue || pod.Spec.NodeSelector[addedKey] != addedValue || !tolerates(pod, addedKey) {
-					s.t.Errorf("%s is not made from the changed template: %v, %v", pod.Name, pod.ObjectMeta, pod.Spec)
+					s.t.Errorf("%s was not created from the changed template: %v, %v", pod.Name, pod.ObjectMeta, pod.Spec)
 				}
 			}
 		}
@@ -94,20 +94,20 @@ var suspension = []scene{
 	}},
 }
 
-// resume has the JobSet go on.
+// resume resumes the JobSet.
 func (s *stage) resume() {
 	s.t.Helper()
 	s.update(func(js *jobset.JobSet) { js.Spec.Suspend = new(false) })
 }
 
-// untilSuspended waits until the JobSet is suspended, counts its Jobs so, and all of them
-// say that they are suspended and have no pod. JobSet goes by spec.suspend and does not
-// wait for that.
+// untilSuspended waits until the JobSet is suspended with these counts, all Jobs have the condition
+// Suspended, and no pod is left. JobSet reads only the spec.suspend of its Jobs, so it may count
+// them as suspended earlier.
 func (s *stage) untilSuspended(want ...counted) {
 	s.t.Helper()
 	s.untilCounted(want...)
 	s.untilCondition(paused)
-	s.until("all Jobs say that they are suspended, and there are no pods", func() bool {
+	s.until("all Jobs have the condition Suspended, and no pod is left", func() bool {
 		for _, job := range s.jobs {
 			if !slices.Contains(observe.Conditions(job), "Suspended/JobSuspended") {
 				return false
@@ -117,7 +117,7 @@ func (s *stage) untilSuspended(want ...counted) {
 	})
 }
 
-// gated are the pods with the gate.
+// gated returns the pods that still have the gate.
 func (s *stage) gated() (pods []*corev1.Pod) {
 	for _, pod := range s.pods {
 		if len(pod.Spec.SchedulingGates) == 1 && pod.Spec.SchedulingGates[0].Name == gate && pod.Spec.NodeName == "" {

@@ -9,12 +9,12 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
-// document has each table between two comments.
+// document contains each table between two comments.
 const document = "../../docs/compatibility.md"
 
-// checkTable compares the table of a project with its cases, in their order, and with the
-// results of those that were played; or writes it.
-func checkTable(t *testing.T, project string, scenes []scene, played map[string]*result) {
+// checkTable compares the table of a project with its cases and with the results of those that ran.
+// With -write it writes the table.
+func checkTable(t *testing.T, project string, cases []testCase, played map[string]*result) {
 	t.Helper()
 	begin, end := "<!-- begin "+strings.ToLower(project)+" -->\n", "<!-- end "+strings.ToLower(project)+" -->\n"
 	text, err := os.ReadFile(document)
@@ -27,21 +27,22 @@ func checkTable(t *testing.T, project string, scenes []scene, played map[string]
 		t.Fatalf("%s has no section between %s and %s", document, begin, end)
 	}
 	if *write {
-		if err := os.WriteFile(document, []byte(before+begin+table(project, scenes, played)+end+after), 0o644); err != nil {
+		if err := os.WriteFile(document, []byte(before+begin+table(project, cases, played)+end+after), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
-	if diff := gocmp.Diff(listed, table(project, scenes, played)); diff != "" {
-		t.Errorf("%s (-listed +found); go test . -timeout 0 -write makes it anew:\n%s", document, diff)
+	if diff := gocmp.Diff(listed, table(project, cases, played)); diff != "" {
+		t.Errorf("%s (-listed +found); go test . -timeout 0 -write writes it:\n%s", document, diff)
 	}
 }
 
-// table takes a case that was not played as passed: that is what the table is to say.
-func table(project string, scenes []scene, played map[string]*result) string {
+// table returns the table of a project. It lists a case that did not run as passed on both sides,
+// which is what the table must say.
+func table(project string, cases []testCase, played map[string]*result) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "| case | of %s's tests | built-in | jobfate |\n| --- | --- | --- | --- |\n", project)
-	for _, c := range scenes {
+	for _, c := range cases {
 		r := played[c.name]
 		if r == nil {
 			r = &result{true, true}

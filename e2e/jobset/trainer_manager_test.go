@@ -19,7 +19,7 @@ import (
 	"github.com/jobfate/jobfate/e2e/server"
 )
 
-// trainManager is that of Kubeflow Trainer, which both sides share.
+// trainManager is Kubeflow Trainer's manager, which both sides share.
 var trainManager *server.Controller
 
 const (
@@ -27,13 +27,13 @@ const (
 	trainNamespace, trainAccount = "kubeflow-system", "kubeflow-trainer-controller-manager"
 	trainSecret                  = "kubeflow-trainer-webhook-cert"
 
-	// trainCerts is where the manager expects the Secret with its certificates to be
-	// mounted. It has no flag for that.
+	// trainCerts is the folder in which the manager expects the Secret with its certificates
+	// to be mounted. The manager has no flag for it.
 	trainCerts = "/tmp/k8s-webhook-server/serving-certs"
 )
 
-// startTrainer builds Trainer's manager, gives it the rights and the webhooks of its
-// manifests and starts it. It returns when the webhooks answer.
+// startTrainer builds Trainer's manager, applies the permissions and webhooks of its manifests, and
+// starts it. It returns when the webhooks answer.
 func startTrainer(ctx context.Context, s *server.Server) (*server.Controller, error) {
 	source, err := sourceOf(ctx, "github.com/kubeflow/trainer/v2")
 	if err != nil {
@@ -56,7 +56,7 @@ func startTrainer(ctx context.Context, s *server.Server) (*server.Controller, er
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
-	// The manager gives up if its kinds are not served yet.
+	// The manager ends if the API server does not serve its kinds yet.
 	if err := poll(ctx, manager, func() error { return listTrainer(ctx, s) }); err != nil {
 		return nil, err
 	}
@@ -85,9 +85,9 @@ func freePort() (int32, error) {
 	return int32(l.Addr().(*net.TCPAddr).Port), nil
 }
 
-// installTrainer applies what kustomize makes of the manifests, apart from the Deployment.
-// The webhooks are called through a Service, for which the certificates are made: here it
-// is a name of this machine.
+// installTrainer applies the output of kustomize for the manifests, without the Deployment. The
+// webhooks are called through a Service, and the certificates are for its name. Here the Service is
+// an external name for this machine.
 func installTrainer(ctx context.Context, s *server.Server, base string, port int32) error {
 	core := s.Client.CoreV1()
 	meta := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: trainNamespace, Name: name} }
@@ -119,7 +119,7 @@ func installTrainer(ctx context.Context, s *server.Server, base string, port int
 	return err
 }
 
-// mountCerts writes the certificates that the manager has put into its Secret to where it
+// mountCerts copies the certificates from the manager's Secret into the folder where the manager
 // expects them, as a kubelet does.
 func mountCerts(ctx context.Context, s *server.Server) error {
 	secret, err := s.Client.CoreV1().Secrets(trainNamespace).Get(ctx, trainSecret, metav1.GetOptions{})
@@ -132,7 +132,7 @@ func mountCerts(ctx context.Context, s *server.Server) error {
 	if err := os.MkdirAll(trainCerts, 0o755); err != nil {
 		return err
 	}
-	for _, name := range []string{"ca.crt", "ca.key", "tls.key", "tls.crt"} { // the last is waited for
+	for _, name := range []string{"ca.crt", "ca.key", "tls.key", "tls.crt"} { // the manager waits for the last one
 		if err := os.WriteFile(filepath.Join(trainCerts, name), secret.Data[name], 0o600); err != nil {
 			return err
 		}
@@ -154,14 +154,14 @@ func listTrainer(ctx context.Context, s *server.Server) error {
 	return nil
 }
 
-// dynamicClient returns a client of resources of definitions, which have no protocol buffers.
+// dynamicClient returns a client for custom resources, which have no protobuf encoding.
 func dynamicClient(s *server.Server) (dynamic.Interface, error) {
 	config := s.Config()
 	config.ContentType = ""
 	return dynamic.NewForConfig(config)
 }
 
-// tryTrainer asks for a runtime that is not stored.
+// tryTrainer creates a runtime as a dry run.
 func tryTrainer(ctx context.Context, s *server.Server) error {
 	client, err := dynamicClient(s)
 	if err != nil {
@@ -172,7 +172,7 @@ func tryTrainer(ctx context.Context, s *server.Server) error {
 	return err
 }
 
-// poll tries until a try succeeds. No event reports that.
+// poll retries a function until it succeeds. It polls because no event reports the change.
 func poll(ctx context.Context, controller *server.Controller, try func() error) error {
 	for {
 		last := try()

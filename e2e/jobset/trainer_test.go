@@ -18,8 +18,8 @@ func nodes(n int32) func(*trainer.TrainJobSpec) {
 	return func(spec *trainer.TrainJobSpec) { spec.Trainer = &trainer.Trainer{NumNodes: &n} }
 }
 
-// trainings are the cases of Trainer, in the order of the table.
-var trainings = []scene{
+// trainings are the cases of Kubeflow Trainer, in the order of the table.
+var trainings = []testCase{
 	{"torch-distributed of the manifests completes", e2e, func(s *stage) {
 		s.runOf("torch_distributed.yaml")
 		s.untilReady(1, node)
@@ -106,15 +106,15 @@ var trainings = []scene{
 	}},
 }
 
-// trainingByDefault is played without -all.
-const trainingByDefault = "torch on 4 nodes completes"
+// defaultTraining runs without -all.
+const defaultTraining = "torch on 4 nodes completes"
 
-// Trainer's TrainJobs make JobSets, whose Jobs either controller runs.
+// A TrainJob of Trainer creates a JobSet. Either controller runs the Jobs of the JobSet.
 func TestTrainer(t *testing.T) {
 	var err error
-	// It goes on until the server stops.
+	// The manager runs until the API server stops.
 	if trainManager, err = startTrainer(context.WithoutCancel(t.Context()), api); err != nil {
 		t.Fatal(err)
 	}
-	play(t, "Trainer", trainings, trainingByDefault)
+	play(t, "Trainer", trainings, defaultTraining)
 }

@@ -37,7 +37,7 @@ const (
 	trainPaused, trainResumed  = "Suspended=True/Suspended", "Suspended=False/Resumed"
 )
 
-// trains makes a replicated Job of a runtime, with a container of a name.
+// trains returns a replicated Job of a runtime, with one named container.
 func trains(name, container, step string) jobset.ReplicatedJob {
 	r := replicated(name, 1)
 	if step != "" {
@@ -47,7 +47,7 @@ func trains(name, container, step string) jobset.ReplicatedJob {
 	return r
 }
 
-// plainRuntime is a runtime without a framework.
+// plainRuntime returns a runtime without a framework.
 func plainRuntime(jobs ...jobset.ReplicatedJob) *trainer.TrainingRuntime {
 	r := &trainer.TrainingRuntime{ObjectMeta: metav1.ObjectMeta{Name: "runtime"}}
 	r.APIVersion, r.Kind = trainer.GroupVersion.String(), trainer.TrainingRuntimeKind
@@ -55,7 +55,7 @@ func plainRuntime(jobs ...jobset.ReplicatedJob) *trainer.TrainingRuntime {
 	return r
 }
 
-// torch is a runtime of PyTorch on a number of nodes.
+// torch returns a runtime of PyTorch on a number of nodes.
 func torch(nodes int32) *trainer.TrainingRuntime {
 	r := plainRuntime(trains("node", "node", trainStep))
 	r.Spec.MLPolicy = &trainer.MLPolicy{NumNodes: &nodes}
@@ -63,7 +63,7 @@ func torch(nodes int32) *trainer.TrainingRuntime {
 	return r
 }
 
-// mpi is a runtime of OpenMPI on a number of nodes, whose launcher decides how it ends.
+// mpi returns a runtime of OpenMPI on a number of nodes. Its outcome is that of the launcher.
 func mpi(nodes int32) *trainer.TrainingRuntime {
 	r := plainRuntime(trains("launcher", "node", trainStep), trains("node", "node", ""))
 	r.Spec.Template.Spec.SuccessPolicy = &jobset.SuccessPolicy{Operator: jobset.OperatorAll, TargetReplicatedJobs: []string{"launcher"}}
@@ -73,7 +73,7 @@ func mpi(nodes int32) *trainer.TrainingRuntime {
 	return r
 }
 
-// trainJob is a TrainJob of a runtime of its namespace.
+// trainJob returns a TrainJob that uses a runtime of its namespace.
 func trainJob(changes ...func(*trainer.TrainJobSpec)) *trainer.TrainJob {
 	job := &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{Name: setName}}
 	job.APIVersion, job.Kind = trainer.GroupVersion.String(), trainer.TrainJobKind
@@ -84,7 +84,7 @@ func trainJob(changes ...func(*trainer.TrainJobSpec)) *trainer.TrainJob {
 	return job
 }
 
-// run creates a runtime whose Jobs are for the controller of this side, and a TrainJob.
+// run creates a runtime, and a TrainJob that uses it. The controller of this side runs the Jobs.
 func (s *stage) run(r *trainer.TrainingRuntime, job *trainer.TrainJob) {
 	s.t.Helper()
 	s.manage(&r.Spec)
@@ -93,8 +93,8 @@ func (s *stage) run(r *trainer.TrainingRuntime, job *trainer.TrainJob) {
 	s.submit(job)
 }
 
-// runOf creates a ClusterTrainingRuntime of Trainer's manifests under a name of its own, and
-// a TrainJob.
+// runOf creates a ClusterTrainingRuntime from Trainer's manifests under a unique name, and a
+// TrainJob that uses it.
 func (s *stage) runOf(manifest string) {
 	s.t.Helper()
 	source, err := sourceOf(s.t.Context(), "github.com/kubeflow/trainer/v2")
@@ -120,13 +120,13 @@ func (s *stage) manage(spec *trainer.TrainingRuntimeSpec) {
 
 func (s *stage) submit(job *trainer.TrainJob) {
 	s.t.Helper()
-	// The webhook of Trainer looks for the runtime in a cache.
+	// Trainer's webhook looks up the runtime in a cache, which may lag.
 	patient := wait.Backoff{Duration: 50 * time.Millisecond, Factor: 1.5, Steps: 16, Cap: time.Minute}
 	s.must(retry.OnError(patient, apierrors.IsForbidden, func() error {
 		_, err := s.trainJobs.Create(s.t.Context(), untyped(job), metav1.CreateOptions{})
 		return err
 	}))
-	s.until("the JobSet is there", func() bool { return s.set != nil })
+	s.until("the JobSet exists", func() bool { return s.set != nil })
 }
 
 // retrain changes the TrainJob, as a user does.
@@ -147,7 +147,7 @@ func (s *stage) retrain(change func(*trainer.TrainJobSpec)) {
 	}))
 }
 
-// untilTrained waits until the TrainJob has a condition, as Type=Status/Reason.
+// untilTrained waits until the TrainJob has a condition, written as Type=Status/Reason.
 func (s *stage) untilTrained(want string) {
 	s.t.Helper()
 	s.until("TrainJob "+want, func() bool {
@@ -170,11 +170,11 @@ func (s *stage) client() dynamic.Interface {
 	return client
 }
 
-// untyped is an object as the dynamic client wants it.
+// untyped converts an object for the dynamic client.
 func untyped(o any) *unstructured.Unstructured {
 	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
 	if err != nil {
-		panic(err) // there is nothing in it that is not JSON
+		panic(err) // every object here can be written as JSON
 	}
 	return &unstructured.Unstructured{Object: object}
 }

@@ -15,9 +15,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// installWebhooks puts the webhooks of JobSet's manifests on the server, with the patches
-// that its kustomization has for them. The server calls them at an address instead of a
-// Service.
+// installWebhooks registers the webhooks of JobSet's manifests, with the patches of its
+// kustomization. The API server calls them at an address instead of a Service.
 func installWebhooks(ctx context.Context, client kubernetes.Interface, dir, address string, ca []byte) error {
 	at := func(c *admissionv1.WebhookClientConfig) {
 		*c = admissionv1.WebhookClientConfig{URL: new(address + *c.Service.Path), CABundle: ca}
@@ -44,7 +43,7 @@ func installWebhooks(ctx context.Context, client kubernetes.Interface, dir, addr
 	return err
 }
 
-// read takes the object of a kind from manifests.yaml and patches it.
+// read reads the object of a kind from manifests.yaml, and patches it.
 func read(dir, kind, patchFile string, into any) error {
 	manifests, err := os.ReadFile(filepath.Join(dir, "manifests.yaml"))
 	if err != nil {

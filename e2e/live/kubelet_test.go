@@ -119,7 +119,8 @@ func TestPodRunsAndEnds(t *testing.T) {
 	}
 }
 
-// A pod with a grace period first gets its phase. Then only its finalizer blocks its deletion.
+// A pod that is deleted with a grace period first gets its final phase. After that, only its
+// finalizer blocks its deletion.
 func TestGracefulDeletion(t *testing.T) {
 	s := newStage(t, api.Client, kubelet.Always(kubelet.Run().Dying(0, 0)))
 	s.create("a", 0)
@@ -134,7 +135,7 @@ func TestGracefulDeletion(t *testing.T) {
 	})
 }
 
-func TestBecomeChangesWhatBecomesOfAPod(t *testing.T) {
+func TestBecome(t *testing.T) {
 	s := newStage(t, api.Client, kubelet.Always(kubelet.Run().NeverDying()))
 	s.create("a", 0)
 	s.create("b", 1)
@@ -144,7 +145,7 @@ func TestBecomeChangesWhatBecomesOfAPod(t *testing.T) {
 	s.kubelet.Become(kubelet.Fail(3).After(time.Millisecond), a)
 	s.when("a fails", "a", phase(corev1.PodFailed))
 	if got := s.view.State().All["b"]; got.Status.Phase != corev1.PodRunning {
-		t.Errorf("b heeds its deletion: it is %s", got.Status.Phase)
+		t.Errorf("b does not ignore its deletion: it is %s", got.Status.Phase)
 	}
 	s.kubelet.Become(kubelet.Run(), b)
 	s.when("b fails", "b", phase(corev1.PodFailed))
@@ -165,8 +166,8 @@ func TestAttemptsAreCountedByIndex(t *testing.T) {
 	}
 }
 
-// The kubelet reads through one watch, and sends only changes of a pod.
-func TestFewCalls(t *testing.T) {
+// The kubelet reads pods with one watch. It sends one request for each change of a pod.
+func TestCallsPerPod(t *testing.T) {
 	const pods = 200
 	p, err := proxy.Start(api.Config())
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(server.RunInTurn(m)) }
 
-// All workloads at a small size: each controller makes one call to create a pod and one to
-// remove its finalizer. jobfate's controller makes no more other calls than the built-in one,
-// apart from a few that depend on the timing of syncs.
+// All workloads run at a small size. For each pod, each controller makes one call to create it and
+// one to remove its finalizer. In total, jobfate's controller makes no more calls than the built-in
+// one, apart from a few that depend on the timing of syncs.
 func TestSmall(t *testing.T) {
 	r, err := run(t.Context(), settings{
 		indexes: 100, failing: 50, jobs: 10, qps: 1000, fairQPS: 100, workers: 5, order: "AB", quiet: 1500 * time.Millisecond,

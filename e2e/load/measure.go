@@ -29,8 +29,8 @@ type cost struct {
 	calls  proxy.Counts
 	took   time.Duration // until the last Job was complete
 	cpu    time.Duration
-	memory int64           // bytes, the most at any time
-	waits  []time.Duration // of the Jobs that are waited for, until their first pod
+	memory int64           // peak bytes
+	waits  []time.Duration // the time of each timed Job from its creation to its first pod
 }
 
 func (c *cost) String() string {

@@ -92,7 +92,7 @@ func (r *row) calls() []proxy.Call {
 	})
 }
 
-// median returns the median of the runs; of two, the mean.
+// median returns the median of the runs, or the mean of two.
 func median(of func(*cost) float64) func([]*cost) float64 {
 	return func(list []*cost) float64 {
 		if len(list) == 0 {

@@ -26,7 +26,7 @@ type stage struct {
 
 	mu       sync.Mutex
 	jobs     map[string]*jobRun
-	made     int // pods
+	made     int // the number of pods
 	changed  chan struct{}
 	failures error
 }
@@ -37,7 +37,7 @@ type jobRun struct {
 	made     time.Time
 	firstPod time.Time
 	complete bool
-	timed    bool // its wait is asked for
+	timed    bool // whether to measure the wait for its first pod
 }
 
 func newStage(client kubernetes.Interface, namespace string, managedBy *string) *stage {
@@ -48,7 +48,7 @@ func newStage(client kubernetes.Interface, namespace string, managedBy *string) 
 func (s *stage) script(p kubelet.Pod) kubelet.Life {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	defer s.tell()
+	defer s.notify()
 	s.made++
 	job := s.jobs[p.Job]
 	if job.firstPod.IsZero() {
@@ -59,7 +59,7 @@ func (s *stage) script(p kubelet.Pod) kubelet.Life {
 	return life
 }
 
-func (s *stage) tell() {
+func (s *stage) notify() {
 	select {
 	case s.changed <- struct{}{}:
 	default:
@@ -78,7 +78,7 @@ func (s *stage) watch(ctx context.Context) {
 			}
 			if failed(job) || complete(job) {
 				s.jobs[job.Name].complete = true
-				s.tell()
+				s.notify()
 			}
 		},
 	})
@@ -99,7 +99,7 @@ func (s *stage) create(ctx context.Context, name string, timed bool, spec batchv
 	return err
 }
 
-// until waits until a function holds, which is called with the lock held.
+// until waits until a function holds. It calls the function with the lock held.
 func (s *stage) until(ctx context.Context, holds func() bool) error {
 	for {
 		s.mu.Lock()
@@ -119,12 +119,6 @@ func (s *stage) until(ctx context.Context, holds func() bool) error {
 // done waits until all Jobs are complete.
 func (s *stage) done(ctx context.Context) error {
 	return s.until(ctx, s.allComplete)
-}
-
-func (s *stage) isComplete(name string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.jobs[name].complete
 }
 
 func (s *stage) allComplete() bool {
@@ -153,7 +147,7 @@ func (s *stage) waits() (waits []time.Duration) {
 	return waits
 }
 
-// warm runs a Job of one pod. Afterwards the caches of the controller are filled.
+// warm runs a Job of one pod, so that the caches of the controller are filled.
 func (s *stage) warm(ctx context.Context) error {
 	err := s.create(ctx, "warm", false, batchv1.JobSpec{}, func(kubelet.Pod) kubelet.Life { return kubelet.Succeed() })
 	if err != nil {

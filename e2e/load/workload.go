@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -34,7 +35,7 @@ func workloads(s settings) []workload {
 			return failOncePerIndex(ctx, st, s.failing)
 		}},
 		{fmt.Sprintf("small Jobs beside one of %d", s.indexes), s.fairQPS, func(ctx context.Context, st *stage) error {
-			return beside(ctx, st, s.indexes, s.fairQPS)
+			return beside(ctx, st, s.indexes, cmp.Or(s.beside, s.indexes/16), s.fairQPS)
 		}},
 	}
 }
@@ -68,10 +69,10 @@ func many(ctx context.Context, st *stage, jobs int) error {
 }
 
 // failOnce makes all pods wait until the last one exists. Then all but one fail, and that one
-// succeeds last. Otherwise the Job would back off for ten minutes: without a success after that
-// many failures, or if pods failed before the last one was created.
+// succeeds last, because a success ends the backoff. Without that success, or if pods failed before
+// the last one was created, the Job would back off for ten minutes.
 func failOnce(ctx context.Context, st *stage, n int) error {
-	var first []*corev1.Pod // by the lock of the stage
+	var first []*corev1.Pod // guarded by the lock of the stage
 	err := st.create(ctx, "failing", false, indexed(n), func(p kubelet.Pod) kubelet.Life {
 		if p.Attempt > 0 {
 			return kubelet.Succeed()
@@ -119,18 +120,18 @@ func failOncePerIndex(ctx context.Context, st *stage, n int) error {
 	return st.done(ctx)
 }
 
-// beside creates small Jobs while a large one runs. A small Job takes 7 requests, so all of
-// them use less than a fifth of the limit. They arrive at a steady rate: if each waited for the
-// creation of the one before, few would arrive while the API server is slow, and the waits of
-// that time would hardly count.
-func beside(ctx context.Context, st *stage, n, qps int) error {
+// beside creates small Jobs while a large one runs. A small Job takes 7 requests, so together they
+// use less than a fifth of the limit. They arrive at a steady rate. If each waited for the creation
+// of the one before, few would arrive while the API server is slow, and the waits of that time
+// would hardly count. Their number is fixed, so that both controllers run the same Jobs.
+func beside(ctx context.Context, st *stage, n, small, qps int) error {
 	if err := st.create(ctx, "large", false, indexed(n), succeed); err != nil {
 		return err
 	}
 	tick := time.NewTicker(40 * time.Second / time.Duration(qps))
 	defer tick.Stop()
 	var group errgroup.Group
-	for i := 0; !st.isComplete("large"); i++ {
+	for i := range small {
 		group.Go(func() error { return st.create(ctx, fmt.Sprintf("small-%d", i), true, batchv1.JobSpec{}, succeed) })
 		select {
 		case <-tick.C:

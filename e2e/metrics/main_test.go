@@ -1,6 +1,5 @@
-// Package metrics compares the metrics of jobfate's controller and the built-in one. It has its
-// own server, because some metrics count the pods of the whole cluster, and all count those of a
-// whole process.
+// Package metrics compares the metrics of jobfate's controller and the built-in one. It has its own
+// server, because every metric is of a whole process, and some count the pods of the whole cluster.
 package metrics
 
 import (
@@ -18,7 +17,7 @@ var (
 	jobfate, builtIn *server.Controller
 )
 
-// atOnce is how many worlds there are at a time. They mostly wait.
+// atOnce is the number of worlds at a time. They mostly wait.
 const atOnce = 32
 
 func TestMain(m *testing.M) {

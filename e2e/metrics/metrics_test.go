@@ -29,11 +29,11 @@ const (
 	finalizers = "terminated_pods_tracking_finalizer_total"
 	// external is the counter of Jobs that the built-in controller leaves to jobfate's.
 	external = `jobs_by_external_controller_total{controller_name="` + server.ManagedBy + `"}`
-	// quota is the name of one.
+	// quota is the name of a ResourceQuota.
 	quota = "pods"
 )
 
-// uncompared are the metrics that depend on how often and when a controller syncs. TestTurns
+// uncompared are the metrics that depend on how often and when a controller syncs. TestSyncLabels
 // checks them.
 var uncompared = []string{"job_syncs_total", "job_sync_duration_seconds", "stale_sync_skips_total"}
 
@@ -87,7 +87,7 @@ func since(before, now counts) counts {
 	return c
 }
 
-// differences returns a line for each counter that differs from what is wanted.
+// differences returns a line for each counter that differs from the wanted value.
 func differences(got, want counts) (lines []string) {
 	all := maps.Clone(got)
 	maps.Copy(all, want)
@@ -107,7 +107,7 @@ func play(t *testing.T, script kubelet.Script, story func(*world.World)) {
 			t.Run(side.Name, func(t *testing.T) {
 				t.Parallel()
 				w := world.New(t, api, side, script)
-				t.Cleanup(w.TellOfFailure)
+				t.Cleanup(w.LogOnFailure)
 				story(w)
 				w.Settle()
 			})
@@ -121,7 +121,7 @@ func scrapeBoth(t *testing.T) map[*server.Controller]counts {
 	return map[*server.Controller]counts{jobfate: scrape(t, jobfate), builtIn: scrape(t, builtIn)}
 }
 
-// await waits until the counters of a controller are as wanted.
+// await waits until a function finds nothing wrong with the counters of a controller.
 func await(t *testing.T, controller *server.Controller, wrong func(now counts) []string) {
 	t.Helper()
 	late := time.After(patience)
@@ -139,19 +139,21 @@ func await(t *testing.T, controller *server.Controller, wrong func(now counts) [
 	}
 }
 
-// TestCounters checks that both controllers count the same events.
+// Both controllers count the same events.
 func TestCounters(t *testing.T) {
 	before := scrapeBoth(t)
-	for controller, want := range tell(t, stories) {
+	for controller, want := range playAll(t, stories) {
 		await(t, controller, func(now counts) []string { return differences(since(before[controller], now), want) })
 	}
 }
 
-// TestCountersOfEndings is the same for endings. Both controllers count the pods with
-// finalizers of the whole cluster.
+// Both controllers count the same events when they delete running pods. The number of pods that end
+// before they lose the finalizer depends on timing. So the finalizer counters have no fixed values:
+// both controllers must count the same pods of the cluster, and each of these pods must lose the
+// finalizer.
 func TestCountersOfEndings(t *testing.T) {
 	before := scrapeBoth(t)
-	want := tell(t, endings)
+	want := playAll(t, endings)
 	await(t, builtIn, func(theirs counts) []string {
 		theirs, ours := since(before[builtIn], theirs), since(before[jobfate], scrape(t, jobfate))
 		for _, want := range want {
@@ -162,8 +164,9 @@ func TestCountersOfEndings(t *testing.T) {
 	})
 }
 
-// tell plays stories in parallel, and returns the increments that they should cause.
-func tell(t *testing.T, stories []story) map[*server.Controller]counts {
+// playAll plays stories in parallel, and returns the increments that they should cause for each
+// controller.
+func playAll(t *testing.T, stories []story) map[*server.Controller]counts {
 	t.Helper()
 	ours, theirs := counts{}, counts{}
 	t.Run("stories", func(t *testing.T) {
@@ -171,7 +174,7 @@ func tell(t *testing.T, stories []story) map[*server.Controller]counts {
 			t.Run(s.name, func(t *testing.T) {
 				for name, n := range parse(t, s.want) {
 					if strings.HasPrefix(name, finalizers) {
-						n *= 2 // the pods of the other's Job as well
+						n *= 2 // it also counts the pods of the other controller's Job
 					}
 					ours[name] += n
 				}
@@ -188,9 +191,8 @@ func tell(t *testing.T, stories []story) map[*server.Controller]counts {
 	return map[*server.Controller]counts{jobfate: ours, builtIn: theirs}
 }
 
-// TestTurns checks that both controllers label their syncs equally, by completion mode, action
-// and result.
-func TestTurns(t *testing.T) {
+// Both controllers label their syncs with the same completion modes, actions and results.
+func TestSyncLabels(t *testing.T) {
 	before := scrapeBoth(t)
 	play(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
 		w.Create(indexed(2))

@@ -18,8 +18,8 @@ type story struct {
 	want   string
 }
 
-// stories are those in which Kubernetes' own tests check metrics, and some for label values
-// that these omit.
+// stories are the cases in which Kubernetes' own tests check metrics, and some for label values that
+// these tests omit.
 var stories = []story{
 	{
 		name:   "parallel",
@@ -71,7 +71,7 @@ var stories = []story{
 			terminated_pods_tracking_finalizer_total{event="delete"} 5`,
 	},
 	{
-		// An ignored failure is no finished pod.
+		// A pod whose failure is ignored does not count as finished.
 		name: "pod failure policy",
 		script: func(p kubelet.Pod) kubelet.Life {
 			switch p.Attempt {

@@ -57,7 +57,7 @@ func (s State) Active() []*corev1.Pod {
 	})
 }
 
-// OfIndex returns the pods of the Job with one of some indexes.
+// OfIndex returns the pods of the Job with the given indexes.
 func (s State) OfIndex(indexes ...int) []*corev1.Pod {
 	return slices.DeleteFunc(s.Pods(), func(p *corev1.Pod) bool { return !slices.Contains(indexes, Index(p)) })
 }

@@ -18,10 +18,10 @@ import (
 )
 
 const (
-	// DefaultPatience is how long a view waits without any change for what a test expects. It
+	// DefaultPatience is how long a view waits for an expected state while nothing changes. It
 	// is long enough for a busy machine, and matters only to tests that fail.
 	DefaultPatience = 90 * time.Second
-	// atMost is the factor for the wait while other things change.
+	// atMost times the patience is the longest wait while other changes occur.
 	atMost = 5
 	// storyLines is the number of lines of the story that are printed.
 	storyLines = 150
@@ -31,10 +31,10 @@ const (
 type View struct {
 	job   string
 	start time.Time
-	news  chan struct{} // has an element when changes may have come
+	news  chan struct{} // has an element if there may be pending changes
 
 	mu      sync.Mutex
-	pending []change // what the view has not gone through
+	pending []change // changes that are not processed yet
 
 	state      State
 	always     []invariant
@@ -68,13 +68,13 @@ func Watch(ctx context.Context, client kubernetes.Interface, namespace, job stri
 	factory := informers.NewSharedInformerFactoryWithOptions(client, 0,
 		informers.WithNamespace(namespace), informers.WithTransform(strip))
 	handler := cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(o any) { v.tell(o, false) },
-		UpdateFunc: func(_, o any) { v.tell(o, false) },
+		AddFunc:    func(o any) { v.add(o, false) },
+		UpdateFunc: func(_, o any) { v.add(o, false) },
 		DeleteFunc: func(o any) {
 			if tombstone, ok := o.(cache.DeletedFinalStateUnknown); ok {
 				o = tombstone.Obj
 			}
-			v.tell(o, true)
+			v.add(o, true)
 		},
 	}
 	factory.Batch().V1().Jobs().Informer().AddEventHandler(handler)
@@ -92,7 +92,7 @@ func strip(o any) (any, error) {
 	return o, nil
 }
 
-func (v *View) tell(o any, gone bool) {
+func (v *View) add(o any, gone bool) {
 	c := change{at: time.Now(), gone: gone}
 	switch o := o.(type) {
 	case *batchv1.Job:

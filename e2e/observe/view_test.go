@@ -47,13 +47,13 @@ func newJob(active, failed int32) *batchv1.Job {
 func view(t *testing.T, jobs ...*batchv1.Job) *View {
 	v := Watch(t.Context(), fake.NewClientset(), "ns", "job")
 	for _, job := range jobs {
-		v.tell(job, false)
+		v.add(job, false)
 	}
 	return v
 }
 
 // A past state can still be awaited, and the next wait continues from it.
-func TestNothingPassesUnseen(t *testing.T) {
+func TestNoStateIsMissed(t *testing.T) {
 	v := view(t, newJob(0, 0), newJob(0, 1), newJob(0, 2), newJob(0, 3))
 	for want := range int32(4) {
 		if got := v.Until(t, Want{Failed: want}).Job.Status.Failed; got != want {
@@ -76,7 +76,7 @@ func TestChangesComeFromTheServer(t *testing.T) {
 	v.When(t, "the Job is gone", func(s State) bool { return s.Job == nil })
 }
 
-func TestWhatDoesNotComeIsToldAsAStory(t *testing.T) {
+func TestTimeoutPrintsTheChanges(t *testing.T) {
 	v := view(t, newJob(0, 0), newJob(0, 1))
 	v.Patience(50 * time.Millisecond)
 	said := fails(t, func(t testing.TB) { v.Until(t, Want{Failed: 7}) })
@@ -87,7 +87,7 @@ func TestWhatDoesNotComeIsToldAsAStory(t *testing.T) {
 	}
 }
 
-// The count decreases only for a moment, and is detected nevertheless.
+// A count that decreases only for a moment is detected.
 func TestInvariantsHoldInEveryState(t *testing.T) {
 	v := view(t, newJob(0, 2), newJob(0, 1), newJob(0, 3))
 	v.Basics()
@@ -98,16 +98,16 @@ func TestInvariantsHoldInEveryState(t *testing.T) {
 }
 
 // A status with an active pod matches only when the pod exists.
-func TestWantLooksAtThePods(t *testing.T) {
+func TestWantChecksThePods(t *testing.T) {
 	job := newJob(1, 0)
 	s := State{Job: job, All: map[string]*corev1.Pod{}}
 	if (Want{Active: 1}).Met(s) {
-		t.Error("a status without its pod is taken")
+		t.Error("a status without its pod matches")
 	}
 	s.All["pod"] = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "pod", OwnerReferences: []metav1.OwnerReference{
 		*metav1.NewControllerRef(job, batchv1.SchemeGroupVersion.WithKind("Job"))}}}
 	if !(Want{Active: 1}).Met(s) {
-		t.Error("a status with its pod is not taken")
+		t.Error("a status with its pod does not match")
 	}
 }
 
@@ -123,6 +123,6 @@ func TestAgree(t *testing.T) {
 	a, b := view(t, newJob(0, 1)), view(t, newJob(0, 2))
 	a.Patience(50 * time.Millisecond)
 	if said := fails(t, func(t testing.TB) { Agree(t, a, b, difference) }); !strings.Contains(said, "the counts differ") {
-		t.Errorf("the difference is not told: %s", said)
+		t.Errorf("the message does not contain the difference: %s", said)
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Want is the state of a Job that a test waits for. Every field counts: a zero value means
-// none. The pods must match the status: there are as many active pods as Active says.
+// Want is the state of a Job that a test waits for. A field that is not set must be zero in the
+// status. The number of active pods must also equal Active.
 type Want struct {
 	Active, Ready, Terminating int32
 	Succeeded, Failed          int32

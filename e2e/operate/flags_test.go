@@ -34,8 +34,9 @@ func TestNamesAreChecked(t *testing.T) {
 	refuses(t, "the-built-in", "the built-in controller runs these Jobs", "--managed-by="+batchv1.JobControllerName)
 }
 
-// With --replace-built-in it runs ordinary Jobs. No built-in controller runs here.
-func TestInPlaceOfTheBuiltIn(t *testing.T) {
+// With --replace-built-in the controller runs Jobs without spec.managedBy. No built-in controller
+// runs here.
+func TestReplaceBuiltIn(t *testing.T) {
 	t.Parallel()
 	c := run(t, server.Options{Name: "in-place", Args: []string{"--replace-built-in"}})
 	w := newWorld(t, world.BuiltIn(c), kubelet.Succeed())
@@ -43,7 +44,7 @@ func TestInPlaceOfTheBuiltIn(t *testing.T) {
 	w.Until(observe.Want{Succeeded: 3, Completed: "0-2", Conditions: completed})
 }
 
-// Controllers with names that cannot be used unchanged as lease names lead side by side.
+// Controllers lead side by side even if their names must be changed to become lease names.
 func TestLeases(t *testing.T) {
 	t.Parallel()
 	const namespace = "jobfate"

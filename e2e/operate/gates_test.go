@@ -13,7 +13,7 @@ import (
 // A current API server whose gate JobManagedBy is switched off by emulation drops
 // spec.managedBy, so the built-in controller runs the Jobs. The version of the server does not
 // show that: jobfate's controller starts and ignores the Jobs.
-func TestManagedByIsSwitchedOff(t *testing.T) {
+func TestJobManagedByGateIsOff(t *testing.T) {
 	if err := api.Restart(t.Context(), "--emulated-version=1.34", "--feature-gates=JobManagedBy=false"); err != nil {
 		t.Fatal(err)
 	}
@@ -39,6 +39,6 @@ func TestManagedByIsSwitchedOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	if job.Spec.ManagedBy != nil {
-		t.Errorf("the Job is stored for %s, want that the name is dropped", *job.Spec.ManagedBy)
+		t.Errorf("the stored Job names %s, want no name", *job.Spec.ManagedBy)
 	}
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
-// claims are the changes of a pod, besides its status, that a controller may make.
+// claims are the fields of a pod, besides its status, that a controller may change.
 type claims struct {
 	UID                 types.UID
 	Labels, Annotations map[string]string
@@ -52,7 +52,7 @@ func (s *safe) keep(name string, job *batchv1.Job, change func(*corev1.Pod)) {
 	s.pods[name] = claimsOf(createPod(s.w, pod))
 }
 
-// check fails the test if one of these pods was changed, except for those that are named.
+// check fails the test if one of these pods was changed. It skips the given names.
 func (s *safe) check(names ...string) {
 	s.w.T.Helper()
 	for name, before := range s.pods {
@@ -60,7 +60,7 @@ func (s *safe) check(names ...string) {
 			continue
 		}
 		if diff := gocmp.Diff(before, claimsOf(getPod(s.w, name))); diff != "" {
-			s.w.T.Errorf("the pod %s of another was touched (-before +now):\n%s", name, diff)
+			s.w.T.Errorf("the pod %s of another owner was changed (-before +now):\n%s", name, diff)
 		}
 	}
 }
@@ -124,11 +124,11 @@ func marker(w *world.World) {
 // succeed ends all pods that the controller creates for the Job, until the Job has ended.
 func succeed(w *world.World) {
 	w.T.Helper()
-	told := map[types.UID]bool{}
+	done := map[types.UID]bool{}
 	w.When("the Job has ended", func(s observe.State) bool {
 		for _, pod := range s.Active() {
-			if !told[pod.UID] && strings.HasPrefix(pod.Name, world.JobName+"-") {
-				told[pod.UID] = true
+			if !done[pod.UID] && strings.HasPrefix(pod.Name, world.JobName+"-") {
+				done[pod.UID] = true
 				w.Become(kubelet.Succeed(), pod)
 			}
 		}
@@ -144,7 +144,7 @@ func ended(w *world.World, p *proxy.Proxy) observe.State {
 	marker(w)
 	status := proxy.Call{Verb: "patch", Resource: "jobs/status"}
 	if n := p.Answers(status, 422) + p.Answers(status, 400); n > 0 {
-		w.T.Errorf("%d statuses were refused", n)
+		w.T.Errorf("the API server has rejected %d statuses", n)
 	}
 	if log := w.Side.Log("level=ERROR", 5); log != "" {
 		w.T.Errorf("logged: %s", log)
@@ -154,7 +154,7 @@ func ended(w *world.World, p *proxy.Proxy) observe.State {
 
 // Pods of other owners that look like pods of a Job are neither counted, nor deleted, nor
 // changed, while the Job runs, when it ends, and when it is deleted.
-func TestPodsOfOthers(t *testing.T) {
+func TestPodsOfOtherOwners(t *testing.T) {
 	t.Parallel()
 	p, side := start(t, "others", server.Options{})
 	w := newWorld(t, side, kubelet.Run())
@@ -178,12 +178,12 @@ func TestPodsOfOthers(t *testing.T) {
 	w.Delete(metav1.DeletePropagationOrphan)
 	w.When("the Job is gone", func(s observe.State) bool { return s.Job == nil })
 	marker(w)
-	others.check("of-a-replicaset") // garbage collection changes the others
+	others.check("of-a-replicaset") // garbage collection changes the other pods
 }
 
 // Users who may create pods can give a Job more pods, with invalid or extreme annotations. The
 // Job still ends, and counts no index that it does not have.
-func TestPodsWithAnnotationsOfUsers(t *testing.T) {
+func TestAnnotationsWrittenByUsers(t *testing.T) {
 	t.Parallel()
 	p, side := start(t, "annotations", server.Options{})
 	w := newWorld(t, side, kubelet.Run())
@@ -213,10 +213,10 @@ func TestPodsWithAnnotationsOfUsers(t *testing.T) {
 	w.When("no pod carries the finalizer", func(s observe.State) bool { return len(s.Tracked()) == 0 })
 }
 
-// Users who may write statuses can end a Job, or make it count what never happened. The Job
-// still ends with a status that the API server accepts, other Jobs run, and the pods of other
-// owners are safe.
-func TestStatusesOfUsers(t *testing.T) {
+// Users who may write statuses can end a Job, or make it count successes and failures that never
+// happened. The Job still ends with a status that the API server accepts, other Jobs run, and the
+// pods of other owners are not changed.
+func TestStatusesWrittenByUsers(t *testing.T) {
 	t.Parallel()
 	uids := func(n int) (all []types.UID) {
 		for i := range n {
@@ -256,7 +256,7 @@ func TestStatusesOfUsers(t *testing.T) {
 		"uncounted successes without a pod": func(s *batchv1.JobStatus, _ types.UID) {
 			s.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Succeeded: uids(1)}
 		},
-		"the pod of another is uncounted": func(s *batchv1.JobStatus, other types.UID) {
+		"another owner's pod is uncounted": func(s *batchv1.JobStatus, other types.UID) {
 			s.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Failed: []types.UID{other}}
 		},
 	} {

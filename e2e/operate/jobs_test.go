@@ -31,7 +31,7 @@ var completed = []string{"SuccessCriteriaMet/CompletionsReached", "Complete/Comp
 func newWorld(t *testing.T, side world.Side, life kubelet.Life) *world.World {
 	t.Helper()
 	w := world.New(t, api, side, kubelet.Always(life))
-	t.Cleanup(w.TellOfFailure)
+	t.Cleanup(w.LogOnFailure)
 	return w
 }
 
@@ -52,7 +52,7 @@ func TestEventsAfterManyCreations(t *testing.T) {
 	w.When("an event says that the Job is suspended", func(s observe.State) bool { return s.Event("Suspended") != nil })
 }
 
-// Names that the controller generates for pods are taken. It retries with others, without an
+// Some pod names that the controller generates are taken. It retries with other names, without an
 // event.
 func TestNamesAreTaken(t *testing.T) {
 	t.Parallel()
@@ -60,7 +60,7 @@ func TestNamesAreTaken(t *testing.T) {
 	w := newWorld(t, side, kubelet.Succeed())
 	var mu sync.Mutex
 	taken := map[string]*corev1.Pod{}
-	take := proxy.Looking(func(body []byte) {
+	take := proxy.Inspect(func(body []byte) {
 		obj, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, nil)
 		if err != nil {
 			t.Error(err)
@@ -81,7 +81,7 @@ func TestNamesAreTaken(t *testing.T) {
 	}
 	for name, before := range taken {
 		if now := getPod(w, name); now.UID != before.UID || len(now.OwnerReferences)+len(now.Finalizers) > 0 {
-			t.Errorf("the pod of another was touched: %+v", now.ObjectMeta)
+			t.Errorf("another owner's pod was changed: %+v", now.ObjectMeta)
 		}
 	}
 	for _, e := range s.Events {
@@ -118,9 +118,9 @@ func awaitFailures(t *testing.T, side world.Side, least float64) {
 	}
 }
 
-// A quota admits no pod. The failures are counted, and the Job fails at its deadline, not at
-// the next retry, which comes after 1, 3, 7, 15 and 31 s.
-func TestDeadlineInSpiteOfErrors(t *testing.T) {
+// A quota admits no pod. The failures are counted. Retries come after 1, 3, 7, 15 and 31 s, but the
+// Job fails at its deadline and not at the next retry.
+func TestDeadlineDespiteErrors(t *testing.T) {
 	t.Parallel()
 	const deadline, nextTry = 18, 31
 	_, side := start(t, "quota", server.Options{})
@@ -135,15 +135,15 @@ func TestDeadlineInSpiteOfErrors(t *testing.T) {
 	s := w.When("the Job has failed", func(s observe.State) bool { return s.Job != nil && observe.Ended(s.Job) })
 	ended := s.Job.Status.Conditions[len(s.Job.Status.Conditions)-1]
 	if ended.Reason != batchv1.JobReasonDeadlineExceeded {
-		t.Errorf("the Job has failed for %s, want its deadline", ended.Reason)
+		t.Errorf("the Job has failed with %s, want DeadlineExceeded", ended.Reason)
 	}
 	if took := ended.LastTransitionTime.Sub(s.Job.Status.StartTime.Time); took >= nextTry*time.Second {
 		t.Errorf("it has failed after %s, want %ds", took, deadline)
 	}
 }
 
-// Other clients write the Job at the same time, and requests fail. Both are counted, and only
-// the latter is logged as an error.
+// Syncs fail because other clients write the Job at the same time, and because requests fail. Both
+// are counted. Only failed requests are logged as errors.
 func TestFailuresAreCounted(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -165,7 +165,7 @@ func TestFailuresAreCounted(t *testing.T) {
 	}
 }
 
-// The orphans of a Job cannot be freed at first. These failures are counted too.
+// The first attempts to free the orphans of a Job fail. These failures are counted too.
 func TestFailuresToFreeAreCounted(t *testing.T) {
 	t.Parallel()
 	p, side := start(t, "freeing", server.Options{})
@@ -186,7 +186,7 @@ func TestFailuresToFreeAreCounted(t *testing.T) {
 	})
 }
 
-// A deletion names the UID of the pod: another pod of the same name stays.
+// A deletion names the UID of the pod, so a new pod with the same name is not deleted.
 func TestPodIsReplacedBeforeItsDeletion(t *testing.T) {
 	t.Parallel()
 	p, side := start(t, "precondition", server.Options{})
@@ -210,7 +210,7 @@ func TestPodIsReplacedBeforeItsDeletion(t *testing.T) {
 		t.Fatal("no pod was deleted")
 	}
 	if now := getPod(w, victim.Name); now.UID != other.UID || now.DeletionTimestamp != nil {
-		t.Errorf("the pod of another was deleted: %+v", now.ObjectMeta)
+		t.Errorf("the new pod was deleted: %+v", now.ObjectMeta)
 	}
 }
 
@@ -223,10 +223,15 @@ func TestDeletedDuringASync(t *testing.T) {
 			t.Parallel()
 			p, side := start(t, name, server.Options{})
 			w := newWorld(t, side, kubelet.Run())
-			p.Add(proxy.Rule{Call: proxy.Call{Verb: "create", Resource: "pods"}, Nth: 2, Do: proxy.Before(func() { w.Delete(how) })})
+			deleted := make(chan struct{})
+			p.Add(proxy.Rule{Call: proxy.Call{Verb: "create", Resource: "pods"}, Nth: 2, Do: proxy.Before(func() {
+				defer close(deleted)
+				w.Delete(how)
+			})})
 			w.Create(at(5))
 			w.When("the Job is there", func(s observe.State) bool { return s.Job != nil })
 			w.When("the Job is gone", func(s observe.State) bool { return s.Job == nil })
+			<-deleted // the Job may be gone before its deletion is answered
 			w.When("its pods are gone, or free", func(s observe.State) bool {
 				return len(s.Tracked()) == 0 && (how == metav1.DeletePropagationOrphan || len(s.All) == 0)
 			})

@@ -15,9 +15,8 @@ import (
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
-// Of pods that another kind controls only metadata is cached: many large pods take less memory
-// than their size.
-func TestMemoryOfPodsOfOthers(t *testing.T) {
+// Pods that another kind controls are not cached: many large pods take less memory than their size.
+func TestMemoryOfForeignPods(t *testing.T) {
 	const pods, size = 1500, 40_000
 	namespace, err := api.Namespace(t.Context(), "foreign")
 	if err != nil {
@@ -34,7 +33,7 @@ func TestMemoryOfPodsOfOthers(t *testing.T) {
 	}
 	before := peak("without-others")
 	owner := metav1.NewControllerRef(&metav1.ObjectMeta{Name: "web", UID: "set-uid"}, appsv1.SchemeGroupVersion.WithKind("ReplicaSet"))
-	owner.APIVersion = "apps.example.com/v1" // garbage collection does not know it
+	owner.APIVersion = "apps.example.com/v1" // a kind that garbage collection ignores
 	var group errgroup.Group
 	group.SetLimit(16)
 	for i := range pods {
@@ -54,6 +53,6 @@ func TestMemoryOfPodsOfOthers(t *testing.T) {
 	after := peak("beside-others")
 	t.Logf("%d pods of %d bytes: %d MB, without them %d MB", pods, size, after>>20, before>>20)
 	if grown := after - before; grown > pods*size {
-		t.Errorf("the memory has grown by %d MB, which is more than the pods have", grown>>20)
+		t.Errorf("the memory has grown by %d MB, more than the size of the pods", grown>>20)
 	}
 }

@@ -48,7 +48,7 @@ func TestNamespaces(t *testing.T) {
 	}
 	awaitLog(t, c, fmt.Sprintf("the namespace %s does not exist, or its pods may not be listed", late))
 	if code := probe(t, probes); code == http.StatusOK {
-		t.Error("the controller is ready, want that it is not: a namespace is missing")
+		t.Error("the controller is ready although a namespace is missing")
 	}
 
 	// The namespace is created, with its permissions and a Job.

@@ -14,7 +14,7 @@ import (
 
 // The controller needs every permission of its ClusterRole. All tests run it with these
 // permissions only.
-func TestEveryRightIsUsed(t *testing.T) {
+func TestPermissionsAreUsed(t *testing.T) {
 	t.Parallel()
 	p, side := start(t, "rights", server.Options{})
 	// After a creation and a status write without an answer it reads live.
@@ -23,7 +23,7 @@ func TestEveryRightIsUsed(t *testing.T) {
 	w := newWorld(t, side, kubelet.Run())
 	w.Create(at(4))
 	w.Until(observe.Want{Active: 4, Ready: 4})
-	// A repeated event becomes a patch of the first. The event of a lost reply is not sent.
+	// A repeated event becomes a patch of the first one.
 	for _, suspend := range []bool{true, false, true, false, true} {
 		w.Update(func(job *batchv1.Job) { job.Spec.Suspend = &suspend })
 		w.When("the Job is suspended or resumed", func(s observe.State) bool { return (len(s.Active()) == 0) == suspend })

@@ -21,7 +21,7 @@ var (
 	api        *server.Server
 	builtIn    *server.Controller
 	binary     string
-	kubeconfig string // of the one who may do everything
+	kubeconfig string // of an administrator
 )
 
 func TestMain(m *testing.M) {
@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 func newWorld(t *testing.T, script kubelet.Script) *world.World {
 	t.Parallel()
 	w := world.New(t, api, world.BuiltIn(builtIn), script)
-	t.Cleanup(w.TellOfFailure)
+	t.Cleanup(w.LogOnFailure)
 	return w
 }
 
@@ -77,8 +77,8 @@ func runAs(w *world.World, kubeconfig string, status int, args []string, parts .
 	return text
 }
 
-// eventually runs the plugin until it prints what is wanted, because the events of the built-in
-// controller arrive late.
+// eventually runs the plugin until it prints the given parts. The events of the built-in controller
+// arrive late.
 func eventually(w *world.World, status int, args []string, parts ...string) {
 	w.T.Helper()
 	for late := time.Now().Add(30 * time.Second); time.Now().Before(late); time.Sleep(200 * time.Millisecond) {

@@ -26,7 +26,7 @@ func three() batchv1.JobSpec {
 	return batchv1.JobSpec{Parallelism: new(int32(3)), Completions: new(int32(3)), CompletionMode: new(batchv1.IndexedCompletion)}
 }
 
-func TestExplains(t *testing.T) {
+func TestExplain(t *testing.T) {
 	w := newWorld(t, kubelet.Always(kubelet.Run()))
 	w.Create(three())
 	s := w.Until(observe.Want{Active: 3, Ready: 3})
@@ -43,9 +43,8 @@ func TestExplains(t *testing.T) {
 // observe0 is the name of the pod of an index.
 func observe0(s observe.State, index int) string { return s.OfIndex(index)[0].Name }
 
-// TestFindsTheQuota makes the API server reject pods. The built-in controller reports that in
-// an event.
-func TestFindsTheQuota(t *testing.T) {
+// The API server rejects pods because of a quota. The built-in controller reports that in an event.
+func TestQuota(t *testing.T) {
 	w := newWorld(t, kubelet.Always(kubelet.Run()))
 	limit := corev1.ResourceList{corev1.ResourcePods: resource.MustParse("1")}
 	quotas := w.Client.CoreV1().ResourceQuotas(w.Namespace)
@@ -60,7 +59,7 @@ func TestFindsTheQuota(t *testing.T) {
 	run(w, 0, []string{"-A", "-l", "job-name=none"}, "No Job was found.\n")
 }
 
-func TestListsTheWorstFirst(t *testing.T) {
+func TestListOrder(t *testing.T) {
 	w := newWorld(t, kubelet.Always(kubelet.Run()))
 	w.Create(three())
 	w.Until(observe.Want{Active: 3, Ready: 3})
@@ -79,15 +78,15 @@ func TestListsTheWorstFirst(t *testing.T) {
 		w.Namespace+"/held: Suspended: the Job is suspended\n1 other Job needs no attention (--all lists them).\n")
 }
 
-// TestWatches watches one Job to its end, and another until it is interrupted.
-func TestWatches(t *testing.T) {
+// The plugin watches one Job to its end, and another until it is interrupted.
+func TestWatch(t *testing.T) {
 	w := newWorld(t, kubelet.Always(kubelet.Run()))
 	w.Create(three())
 	s := w.Until(observe.Want{Active: 3, Ready: 3})
 	interrupted, _ := watch(w)
 	cmd, out := watch(w)
 	w.Must(interrupted.Process.Signal(os.Interrupt))
-	_ = interrupted.Wait() // the status is looked at
+	_ = interrupted.Wait() // the exit code is checked below
 	if got := interrupted.ProcessState.ExitCode(); got != 130 {
 		t.Errorf("interrupted: got status %d, want 130", got)
 	}
@@ -101,10 +100,10 @@ func TestWatches(t *testing.T) {
 	views := strings.Split(strings.TrimSpace(out.String()), "\n\nJob ")
 	first := func(view string) string { return view[strings.LastIndex(view, "\n")+1:] }
 	if len(views) < 4 || !strings.Contains(out.String(), "done 1 · running 2.") {
-		t.Errorf("got\n%s\nwant the Job with all pods, with one that is done, and at its end", out.String())
+		t.Errorf("got\n%s\nwant the Job with all pods running, with one done, and at its end", out.String())
 	}
 	if last := first(views[len(views)-2]); !strings.HasPrefix(first(views[0]), "Running: ") || !strings.HasPrefix(last, "Finished: the Job is Complete") {
-		t.Errorf("got %q first and %q last, want that it runs and that it is complete", first(views[0]), last)
+		t.Errorf("got %q first and %q last, want Running and Finished", first(views[0]), last)
 	}
 }
 
@@ -125,7 +124,7 @@ func watch(w *world.World) (*exec.Cmd, *bytes.Buffer) {
 	select {
 	case <-started:
 	case <-time.After(30 * time.Second):
-		w.T.Fatal("it prints nothing")
+		w.T.Fatal("the plugin prints nothing")
 	}
 	return cmd, &out
 }
@@ -134,7 +133,7 @@ type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
-// TestPermissions runs the plugin with restricted permissions.
+// The plugin runs with restricted permissions.
 func TestPermissions(t *testing.T) {
 	w := newWorld(t, kubelet.Always(kubelet.Run()))
 	w.Create(three())
@@ -168,9 +167,8 @@ func role(w *world.World, name string, allowed map[string][]string) *rest.Config
 	return config
 }
 
-// TestValidatesAsTheServer compares the findings about a change with the answer of the API
-// server.
-func TestValidatesAsTheServer(t *testing.T) {
+// The findings about a change match the answer of the API server.
+func TestValidate(t *testing.T) {
 	w := newWorld(t, kubelet.Always(kubelet.Run()))
 	w.Create(three())
 	s := w.Until(observe.Want{Active: 3, Ready: 3})
@@ -178,7 +176,7 @@ func TestValidatesAsTheServer(t *testing.T) {
 	next.Spec.BackoffLimitPerIndex = new(int32(-1))
 	_, err := w.Client.BatchV1().Jobs(w.Namespace).Update(t.Context(), next, metav1.UpdateOptions{})
 	if err == nil {
-		t.Fatal("the API server took a negative limit")
+		t.Fatal("the API server accepts a negative limit")
 	}
 	file := filepath.Join(t.TempDir(), "next.yaml")
 	text := "apiVersion: batch/v1\nkind: Job\nmetadata: {name: job}\nspec:\n  completionMode: Indexed\n  completions: 3\n  parallelism: 3\n  backoffLimitPerIndex: -1\n" +
@@ -192,7 +190,7 @@ func TestValidatesAsTheServer(t *testing.T) {
 	}
 }
 
-func TestSimulatesAndCompletes(t *testing.T) {
+func TestSimulateAndComplete(t *testing.T) {
 	w := newWorld(t, kubelet.Always(kubelet.Run()))
 	spec := three()
 	spec.Completions = new(int32(9))
@@ -201,7 +199,7 @@ func TestSimulatesAndCompletes(t *testing.T) {
 	text := run(w, 0, []string{"simulate", "job", "--full"}, "Complete after ")
 	for _, pod := range s.Active() {
 		if !strings.Contains(text, pod.Name) {
-			t.Errorf("got\n%s\nwant it to go on from pod %s", text, pod.Name)
+			t.Errorf("got\n%s\nwant it to continue from pod %s", text, pod.Name)
 		}
 	}
 	names := strings.Fields(run(w, 0, []string{"__complete", "simulate", ""}))

@@ -34,7 +34,7 @@ type Proxy struct {
 	rules   []*Handle
 	cut     bool
 	next    int
-	open    map[int]openCall // what is being answered
+	open    map[int]openCall // the requests in flight
 }
 
 type openCall struct {
@@ -53,7 +53,7 @@ func Start(target *rest.Config) (*Proxy, error) {
 		return nil, err
 	}
 	p := &Proxy{counts: Counts{}, answers: map[Call]map[int]int{}, lags: map[string]time.Duration{}, open: map[int]openCall{}}
-	quiet := log.New(io.Discard, "", 0) // a cut connection is what was asked for
+	quiet := log.New(io.Discard, "", 0) // connections are cut on purpose
 	p.behind = &httputil.ReverseProxy{
 		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(host) },
 		Transport:     &http.Transport{TLSClientConfig: trusted, ForceAttemptHTTP2: true, DisableCompression: true},
@@ -212,7 +212,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case before:
 		fault.call()
 		p.behind.ServeHTTP(w, r)
-	case looked:
+	case inspect:
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
 			panic(http.ErrAbortHandler)

@@ -54,7 +54,7 @@ func TestFaults(t *testing.T) {
 	for name, test := range map[string]struct {
 		do    Fault
 		is    func(error) bool
-		comes bool // to the server
+		comes bool // whether the request reaches the server
 	}{
 		"conflict":   {Conflict, apierrors.IsConflict, false},
 		"internal":   {Internal, apierrors.IsInternalError, false},
@@ -84,13 +84,13 @@ func TestFaults(t *testing.T) {
 				t.Errorf("the rule disturbed %d requests, want 1", got)
 			}
 			if err := create(t, client); err != nil {
-				t.Errorf("the second request is not for the rule, got %v", err)
+				t.Errorf("the rule does not apply to the second request, got %v", err)
 			}
 		})
 	}
 }
 
-func TestProbabilityIsThatOfTheSeed(t *testing.T) {
+func TestSeedDeterminesFaults(t *testing.T) {
 	hits := func() (got []int) {
 		p, client, _ := start(t)
 		p.Add(Rule{Call: Call{Verb: "create"}, Probability: 0.3, Seed: 7, Do: Conflict})

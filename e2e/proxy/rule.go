@@ -32,14 +32,14 @@ type Fault struct {
 type kind uint8
 
 const (
-	refuse    kind = iota // answered with an error; the server never sees it
-	drop                  // the connection is cut; the server never sees it
+	refuse    kind = iota // answered with an error; does not reach the server
+	drop                  // the connection is cut; does not reach the server
 	loseReply             // the server carries it out, and the connection is cut
 	loseLate              // the server carries it out, and the answer is a time-out
-	slow                  // the server sees it later
+	slow                  // reaches the server later
 	before                // something else happens first
-	after                 // the server carries it out, something else happens, and then it is answered
-	looked                // its body is looked at first
+	after                 // the server carries it out, something else happens, then the answer is passed on
+	inspect               // the body is passed to a function first
 )
 
 var (
@@ -66,8 +66,8 @@ func Before(f func()) Fault { return Fault{kind: before, call: f} }
 // After lets the server carry out the request, calls a function, and then passes the answer on.
 func After(f func()) Fault { return Fault{kind: after, call: f} }
 
-// Looking calls a function with the body of the request, and then passes the request on.
-func Looking(f func(body []byte)) Fault { return Fault{kind: looked, look: f} }
+// Inspect calls a function with the body of the request, and then passes the request on.
+func Inspect(f func(body []byte)) Fault { return Fault{kind: inspect, look: f} }
 
 // Handle is a rule that was added.
 type Handle struct {

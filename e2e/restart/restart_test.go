@@ -17,10 +17,10 @@ import (
 )
 
 var (
-	sizes   = flag.String("jobs", "600", "how many Jobs there are already, separated by commas")
-	workers = flag.String("workers", "5", "how many Jobs the controllers look at at once, separated by commas")
-	times   = flag.Int("times", 3, "how often each start is measured; the median counts")
-	orphans = flag.Int("orphans", 600, "how many pods there are whose Job is gone")
+	sizes   = flag.String("jobs", "600", "the numbers of existing Jobs, separated by commas")
+	workers = flag.String("workers", "5", "the numbers of concurrent syncs, separated by commas")
+	times   = flag.Int("times", 3, "the number of measured starts; the result is their median")
+	orphans = flag.Int("orphans", 600, "the number of pods whose Job is gone")
 )
 
 const (
@@ -48,7 +48,7 @@ var (
 
 func TestMain(m *testing.M) { os.Exit(server.RunInTurn(m)) }
 
-// With many Jobs of one running pod, a new Job waits about as long for its pod as with the
+// While many Jobs with one running pod exist, a new Job waits about as long for its pod as with the
 // built-in controller.
 func TestRestart(t *testing.T) {
 	var table strings.Builder

@@ -36,7 +36,7 @@ type stage struct {
 	*testing.T
 	api  *server.Server
 	with side
-	jobs int // that were made
+	jobs int // the number of Jobs created so far
 }
 
 func newStage(t *testing.T, with side) *stage {

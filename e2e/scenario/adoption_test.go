@@ -47,13 +47,13 @@ func TestReleasedAndAdopted(t *testing.T) {
 		s := w.Until(observe.Want{Active: 2, Ready: 2})
 		pod := s.Active()[0]
 		patchPod(w, pod, unlabel)
-		w.When("the pod is let go", func(now observe.State) bool {
+		w.When("the pod is released", func(now observe.State) bool {
 			p := now.All[pod.Name]
 			return len(p.OwnerReferences) == 0 && len(p.Finalizers) == 0
 		})
 		w.Until(observe.Want{Active: 2, Ready: 2})
 		patchPod(w, pod, relabel(s.Job))
-		w.When("the pod is taken back", func(now observe.State) bool { return metav1.IsControlledBy(now.All[pod.Name], s.Job) })
+		w.When("the pod is adopted again", func(now observe.State) bool { return metav1.IsControlledBy(now.All[pod.Name], s.Job) })
 		w.When("one of three is gone", func(now observe.State) bool { return len(now.All) == 2 })
 		now := w.Until(observe.Want{Active: 2, Ready: 2})
 		for _, late := range without(now.Active(), s.Active()) {
@@ -73,7 +73,7 @@ func TestReleasedPodEnds(t *testing.T) {
 		s := w.Until(observe.Want{Active: 2, Ready: 2})
 		pod := s.Active()[0]
 		patchPod(w, pod, unlabel)
-		w.When("the pod is let go", func(now observe.State) bool { return len(now.All[pod.Name].Finalizers) == 0 })
+		w.When("the pod is released", func(now observe.State) bool { return len(now.All[pod.Name].Finalizers) == 0 })
 		w.Become(kubelet.Succeed(), pod)
 		w.When("the pod has ended", func(now observe.State) bool { return now.All[pod.Name].Status.Phase == corev1.PodSucceeded })
 		w.Until(observe.Want{Active: 2, Ready: 2})

@@ -44,7 +44,7 @@ func play(t *testing.T, script kubelet.Script, scenario func(*world.World), side
 			t.Run(w.Side.Name, func(t *testing.T) {
 				t.Parallel()
 				w.T = t
-				t.Cleanup(w.TellOfFailure)
+				t.Cleanup(w.LogOnFailure)
 				scenario(w)
 				w.Settle()
 			})

@@ -116,7 +116,7 @@ func TestActiveDeadlineOfSuspendedJob(t *testing.T) {
 
 // A separate controller, ttl-after-finished, deletes Jobs that have ended. It does not run
 // here, and the Job controller does not delete them.
-func TestTTLIsForAnother(t *testing.T) {
+func TestControllerIgnoresTTL(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Succeed()), func(w *world.World) {
 		spec := regular(1)

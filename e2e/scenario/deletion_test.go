@@ -139,7 +139,7 @@ func TestPodDeletedByForce(t *testing.T) {
 
 // A pod whose finalizer another client has removed is not counted, however it ends, because it
 // may be gone before the controller observes its end. It is replaced.
-func TestFinalizerRemovedBySomebody(t *testing.T) {
+func TestFinalizerRemovedByAnotherClient(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"regular", "indexed"} {
 		t.Run(mode, func(t *testing.T) {
@@ -165,7 +165,7 @@ func TestFinalizerRemovedBySomebody(t *testing.T) {
 
 // A running pod that is deleted without its finalizer is gone before it is counted: it is
 // replaced, and is no failure.
-func TestPodTornAway(t *testing.T) {
+func TestPodGoneBeforeItIsCounted(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run().NeverDying()), func(w *world.World) {
 		w.Create(indexed(2))

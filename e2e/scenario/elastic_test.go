@@ -64,7 +64,7 @@ func TestScaleDownAndUp(t *testing.T) {
 }
 
 // All remaining indexes have succeeded, so the Job is complete.
-func TestScaleDownToWhatHasSucceeded(t *testing.T) {
+func TestScaleDownToSucceededIndexes(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
 		w.Create(indexed(3))
@@ -105,7 +105,7 @@ func TestScaleDownBelowFailedIndex(t *testing.T) {
 // number of successes may decrease only while completions and parallelism are equal, so the API
 // server rejects each status of the built-in controller: see stuck-succeeded in
 // docs/divergences.md. jobfate keeps the number until it may decrease.
-func TestScaleDownThenLessParallel(t *testing.T) {
+func TestScaleDownThenParallelism(t *testing.T) {
 	onlyJobfate(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
 		w.Create(indexed(4))
 		s := w.Until(observe.Want{Active: 4, Ready: 4})

@@ -73,7 +73,7 @@ func bothProxied(t *testing.T, script kubelet.Script, scenario func(*world.World
 }
 
 // hold holds back all events of a resource from a controller until it is released.
-func hold(p *proxy.Proxy, resource string) (letGo func()) {
+func hold(p *proxy.Proxy, resource string) (release func()) {
 	list := p.Add(proxy.Rule{Call: proxy.Call{Verb: "list", Resource: resource}, Probability: 1, Do: proxy.Drop})
 	watch := p.Add(proxy.Rule{Call: proxy.Call{Verb: "watch", Resource: resource}, Probability: 1, Do: proxy.Drop})
 	p.CutWatches()
@@ -106,12 +106,12 @@ func TestLateJobEvents(t *testing.T) {
 				w.Create(spec)
 				s := w.Until(observe.Want{Active: 1, Ready: 1})
 				tick := beginClock(w)
-				letGo := hold(p, "jobs")
+				release := hold(p, "jobs")
 				w.Become(life, s.Active()...)
 				w.When("the pod is counted", func(s observe.State) bool { return s.Job.Status.Succeeded+s.Job.Status.Failed == 1 })
 				patchPod(w, s.Active()[0], `{"metadata":{"annotations":{"changed":"yes"}}}`)
 				tick()
-				letGo()
+				release()
 				if life.End.Exit == 0 {
 					w.Until(observe.Want{Succeeded: 1, Conditions: completed})
 				} else {
@@ -131,13 +131,13 @@ func TestLateJobEventsWhileMorePodsEnd(t *testing.T) {
 		w.Create(spec)
 		s := w.Until(observe.Want{Active: 4, Ready: 4})
 		tick := beginClock(w)
-		letGo := hold(p, "jobs")
+		release := hold(p, "jobs")
 		w.Become(kubelet.Fail(1), s.OfIndex(0)...)
 		w.When("the failure is counted", func(s observe.State) bool { return s.Job.Status.Failed == 1 })
 		w.Become(kubelet.Fail(1), s.OfIndex(1)...)
 		w.Become(kubelet.Succeed(), s.OfIndex(2)...)
 		tick()
-		letGo()
+		release()
 		s = w.Until(observe.Want{Active: 4, Ready: 4, Succeeded: 1, Failed: 2, Completed: "2"})
 		w.Become(kubelet.Succeed(), s.Active()...)
 		w.Until(observe.Want{Succeeded: 5, Failed: 2, Completed: "0-4", Conditions: completed})
@@ -150,13 +150,13 @@ func TestLatePodEvents(t *testing.T) {
 		neverMore(w, 5)
 		w.Create(indexed(4))
 		s := w.Until(observe.Want{Active: 4, Ready: 4})
-		letGo := hold(p, "pods")
+		release := hold(p, "pods")
 		w.Become(kubelet.Succeed(), s.OfIndex(1, 2)...)
 		w.Become(kubelet.Fail(1), s.OfIndex(3)...)
 		w.When("the pods have ended", func(s observe.State) bool { return len(s.Active()) == 1 })
 		setParallelism(w, 5)
 		_, endMarker := beginMarker(w)
-		letGo()
+		release()
 		endMarker()
 		s = w.Until(observe.Want{Active: 2, Ready: 2, Succeeded: 2, Failed: 1, Completed: "1,2"})
 		w.Become(kubelet.Succeed(), s.Active()...)
@@ -169,12 +169,12 @@ func TestLateCreations(t *testing.T) {
 	bothProxied(t, kubelet.Always(kubelet.Run()), func(w *world.World, p *proxy.Proxy) {
 		neverMore(w, 5)
 		marker(w) // the controller has begun
-		letGo := hold(p, "pods")
+		release := hold(p, "pods")
 		w.Create(regular(5))
 		w.When("pods", func(s observe.State) bool { return len(s.Pods()) == 5 })
 		w.Update(func(job *batchv1.Job) { job.Spec.BackoffLimit = new(int32(1)) })
 		_, endMarker := beginMarker(w)
-		letGo()
+		release()
 		endMarker()
 		s := w.Until(observe.Want{Active: 5, Ready: 5})
 		w.Become(kubelet.Succeed(), s.Active()...)
@@ -193,7 +193,7 @@ func TestLateSuccessesOfSurplusPods(t *testing.T) {
 		spec.Parallelism = new(int32(2))
 		w.Create(spec)
 		s := w.Until(observe.Want{Active: 2, Ready: 2})
-		letGo := hold(side.Proxy, "pods")
+		release := hold(side.Proxy, "pods")
 		w.Become(kubelet.Succeed(), s.Active()...)
 		w.When("the pods have ended", func(s observe.State) bool { return len(s.Active()) == 0 })
 		tried := make(chan struct{})
@@ -204,7 +204,7 @@ func TestLateSuccessesOfSurplusPods(t *testing.T) {
 		case <-time.After(observe.DefaultPatience):
 			w.T.Fatal("the controller did not try to take the finalizer from a pod that it deletes")
 		}
-		letGo()
+		release()
 		w.Until(observe.Want{Succeeded: 2})
 		setParallelism(w, 1)
 		s = w.Until(observe.Want{Active: 1, Ready: 1, Succeeded: 2})
@@ -216,7 +216,7 @@ func TestLateSuccessesOfSurplusPods(t *testing.T) {
 // A Job is deleted and created again under its name. To the controller this looks like an
 // update. A backoff of 40 seconds after three failures of the first Job must not delay the
 // second. The built-in controller keeps the backoff by name, and delays the second Job.
-func TestLateNewsOfAnotherJob(t *testing.T) {
+func TestLateEventsOfARecreatedJob(t *testing.T) {
 	t.Parallel()
 	side := jobfateProxied(t, "jobfate-another")
 	play(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
@@ -225,11 +225,11 @@ func TestLateNewsOfAnotherJob(t *testing.T) {
 		w.Become(kubelet.Fail(1), s.Active()...)
 		w.Until(observe.Want{Failed: 3})
 		marker(w)
-		letGo := hold(side.Proxy, "jobs")
+		release := hold(side.Proxy, "jobs")
 		w.Delete(metav1.DeletePropagationBackground)
 		again := w.Create(regular(2))
 		w.When("an old pod is gone", func(now observe.State) bool { return now.All[s.Active()[0].Name] == nil })
-		letGo()
+		release()
 		s = w.Until(observe.Want{Active: 2, Ready: 2})
 		for _, pod := range s.Active() {
 			if waited := pod.CreationTimestamp.Sub(again.CreationTimestamp.Time); waited >= 30*time.Second {

@@ -29,7 +29,7 @@ func untouched(w *world.World) {
 
 // "Your cluster's built-in controller ignores Jobs that have a different value", and so does
 // every other controller, whether the Jobs are suspended or not, and whatever changes.
-func TestManagedByAnother(t *testing.T) {
+func TestManagedByAnotherController(t *testing.T) {
 	t.Parallel()
 	for name, suspend := range map[string]bool{"running": false, "suspended": true} {
 		t.Run(name, func(t *testing.T) {
@@ -47,7 +47,7 @@ func TestManagedByAnother(t *testing.T) {
 
 // A controller that uses the same finalizer removes it itself. Other controllers do not count
 // its pods, even after the Job has ended.
-func TestManagedByAnotherWithFinalizers(t *testing.T) {
+func TestManagedByAnotherControllerWithFinalizers(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Succeed()), func(w *world.World) {
 		job := w.Create(batchv1.JobSpec{ManagedBy: new(noManager)})
@@ -126,7 +126,7 @@ func TestHandOverWithSyncPending(t *testing.T) {
 
 // The pods of an earlier Job of the same name still exist, and terminate slowly. The new Job
 // does not count them, and they lose their finalizers.
-func TestMadeAgainBesideOldPods(t *testing.T) {
+func TestRecreatedBesideOldPods(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run().NeverDying()), func(w *world.World) {
 		w.Create(regular(2))
@@ -153,7 +153,7 @@ func TestMadeAgainBesideOldPods(t *testing.T) {
 
 // A Job that is created again does not wait for the backoff of the first one, 40 seconds after
 // three failures.
-func TestMadeAgainWithoutBackoff(t *testing.T) {
+func TestRecreatedWithoutBackoff(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
 		w.Create(regular(3))
@@ -172,7 +172,7 @@ func TestMadeAgainWithoutBackoff(t *testing.T) {
 }
 
 // As above while no controller runs: it knows neither the Job that is gone nor the new one.
-func TestMadeAgainDuringRestart(t *testing.T) {
+func TestRecreatedDuringRestart(t *testing.T) {
 	both(t, kubelet.Always(kubelet.Run().NeverDying()), func(w *world.World) {
 		w.Create(indexed(3))
 		old := w.Until(observe.Want{Active: 3, Ready: 3})

@@ -21,10 +21,10 @@ type Process struct {
 	// LogFile holds the output of this process and of earlier ones of the same name.
 	LogFile string
 
-	cmd  *exec.Cmd
-	done chan struct{} // closed when the process has ended
-	why  error         // how it ended; to be read once done is closed
-	told atomic.Bool   // it was told to end
+	cmd     *exec.Cmd
+	done    chan struct{} // closed when the process has ended
+	why     error         // how it ended; to be read once done is closed
+	stopped atomic.Bool   // whether Kill, Stop or Freeze was called
 }
 
 // launch starts a process in a folder, with its log file there.
@@ -51,7 +51,7 @@ func launch(dir, name, path string, args ...string) (*Process, error) {
 
 // Kill ends the process at once (SIGKILL).
 func (p *Process) Kill() {
-	p.told.Store(true)
+	p.stopped.Store(true)
 	_ = p.cmd.Process.Kill() // fails only if it has ended already
 	<-p.done
 }
@@ -59,7 +59,7 @@ func (p *Process) Kill() {
 // Stop sends SIGTERM and waits until the process has ended. A process that does not end is
 // killed, which is an error.
 func (p *Process) Stop() error {
-	p.told.Store(true)
+	p.stopped.Store(true)
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)
 	select {
 	case <-p.done:
@@ -73,7 +73,7 @@ func (p *Process) Stop() error {
 // Freeze stops the process until Thaw. It may end by itself afterwards: a leader ends when it
 // finds that it has lost the lease.
 func (p *Process) Freeze() error {
-	p.told.Store(true)
+	p.stopped.Store(true)
 	return p.cmd.Process.Signal(syscall.SIGSTOP)
 }
 
@@ -90,7 +90,7 @@ func (p *Process) Done() <-chan struct{} { return p.done }
 func (p *Process) Err() error {
 	select {
 	case <-p.done:
-		if !p.told.Load() {
+		if !p.stopped.Load() {
 			return fmt.Errorf("%s ended by itself: %v; its log: %s\n%s", p.Name, p.why, p.LogFile, p.Log("", 40))
 		}
 	default:

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 
 // The server enforces permissions: the account of the built-in controller may create pods, but
 // may not read secrets.
-func TestAccountHasTheRightsOfItsRoleOnly(t *testing.T) {
+func TestAccountPermissions(t *testing.T) {
 	config, err := api.Account(t.Context(), "kube-system", "job-controller")
 	if err != nil {
 		t.Fatal(err)
@@ -68,7 +68,7 @@ func TestRestart(t *testing.T) {
 }
 
 // A killed controller can be started again, and its usage can be read.
-func TestControllerLives(t *testing.T) {
+func TestControllerRestarts(t *testing.T) {
 	c, err := api.BuiltIn(t.Context(), Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -150,9 +150,9 @@ func (w *World) Restart(between func()) {
 	between()
 }
 
-// TellOfFailure logs what the controller logged about this namespace if the test has failed;
+// LogOnFailure logs what the controller logged about this namespace if the test has failed;
 // use it in t.Cleanup.
-func (w *World) TellOfFailure() {
+func (w *World) LogOnFailure() {
 	if w.T.Failed() {
 		w.T.Logf("the log of %s about %s:\n%s", w.Side.Name, w.Namespace, w.Side.Log(w.Namespace, 40))
 		if err := w.Side.Err(); err != nil {

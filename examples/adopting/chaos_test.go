@@ -9,8 +9,8 @@ import (
 	"github.com/jobfate/jobfate/jobtest/kube/chaos"
 )
 
-// The Reconciler of docs/adopting.md under faults, called directly for its Job and for the pods
-// without a controller.
+// Random schedules of faults for the Reconciler of docs/adopting.md. The schedule calls Reconcile
+// itself, for the Job and for the pods without a controller.
 func TestReconcilerSchedules(t *testing.T) {
 	c := chaos.Config{ManagedBy: manager, Requests: []string{"default/", "other/"}}
 	c.Test(t, func(env *chaos.Env) reconcile.Reconciler {

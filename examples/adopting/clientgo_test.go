@@ -12,7 +12,7 @@ import (
 	"github.com/jobfate/jobfate/jobtest/kube"
 )
 
-// The controller of docs/adopting.md with client-go, under faults.
+// The client-go controller of docs/adopting.md, under faults.
 func TestClientGo(t *testing.T) {
 	for seed := range uint64(60) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

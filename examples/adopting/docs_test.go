@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// docs/adopting.md shows these controllers as they are, without their imports.
+// docs/adopting.md contains the code of these controllers, without the imports.
 func TestDocument(t *testing.T) {
 	document, err := os.ReadFile("../../docs/adopting.md")
 	if err != nil {

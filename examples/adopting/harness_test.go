@@ -24,8 +24,8 @@ import (
 
 const manager = "example.com/jobs"
 
-// By default client-go waits after an error until some time has passed since the last one. It
-// initializes that time when the process starts, 26 years ahead of the time in a synctest bubble.
+// client-go limits the rate of errors by the time since the last one. It sets that time when the
+// process starts, 26 years ahead of the time in a synctest bubble, so the first error would block.
 func init() { utilruntime.ErrorHandlers = nil }
 
 // start runs a controller until its context ends.
@@ -59,8 +59,8 @@ func faulty(dice *rand.Rand) func(*kube.Request) kube.Verdict {
 }
 
 // runUnderFaults lets a controller run a Job whose pods sometimes fail, while requests fail and
-// the controller is restarted. No index may ever have two pods, each pod is counted once, and in
-// the end no pod keeps the finalizer.
+// the controller is restarted. It checks that no index ever has two running pods, that each pod is
+// counted once, and that in the end no pod keeps the finalizer.
 func runUnderFaults(t *testing.T, seed uint64, run start) {
 	synctest.Test(t, func(t *testing.T) {
 		dice := rand.New(rand.NewPCG(seed, 0))

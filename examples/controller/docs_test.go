@@ -10,8 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// TestPermissionsAreDocumented: controller/README.md gives a reason for each verb that
-// the manifests allow.
+// controller/README.md gives a reason for each verb that the manifests allow.
 func TestPermissionsAreDocumented(t *testing.T) {
 	document, err := os.ReadFile("testdata/README.md")
 	if err != nil {
@@ -19,7 +18,7 @@ func TestPermissionsAreDocumented(t *testing.T) {
 	}
 	_, table, _ := strings.Cut(string(document), "| resource | verbs | why |\n| --- | --- | --- |\n")
 	table, _, _ = strings.Cut(table, "\n\n")
-	told := map[string]bool{} // resource and verb
+	documented := map[string]bool{} // by resource and verb
 	resource := ""
 	for _, row := range strings.Split(table, "\n") {
 		cells := strings.Split(row, "|")
@@ -30,7 +29,7 @@ func TestPermissionsAreDocumented(t *testing.T) {
 			resource, _, _ = strings.Cut(name, "`")
 		}
 		for _, verb := range regexp.MustCompile(`[a-z]+`).FindAllString(cells[2], -1) {
-			told[resource+" "+verb] = true
+			documented[resource+" "+verb] = true
 		}
 	}
 	var manifests []byte
@@ -48,7 +47,7 @@ func TestPermissionsAreDocumented(t *testing.T) {
 		}
 		for _, rule := range role.Rules {
 			for _, verb := range rule.Verbs {
-				if want := rule.Resources[0] + " " + verb; !told[want] {
+				if want := rule.Resources[0] + " " + verb; !documented[want] {
 					t.Errorf("controller/README.md does not say what %q is for", want)
 				}
 			}

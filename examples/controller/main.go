@@ -7,6 +7,7 @@ import (
 	"flag"
 	"log/slog"
 	"os"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -93,6 +94,9 @@ func (s *settings) options() controller.Options {
 }
 
 func main() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(200) // caches are most of the memory; this saves a tenth of the CPU time or more
+	}
 	var s settings
 	s.register(flag.CommandLine)
 	flag.Parse()

@@ -21,7 +21,7 @@ import (
 	"github.com/jobfate/jobfate/jobtest/kube/chaos"
 )
 
-// underFaults runs groups of Jobs that fail in every way.
+// underFaults runs groups whose Jobs fail with every kind of reason.
 var underFaults = chaos.Creator{
 	Scheme:  newScheme(),
 	Kinds:   []kube.Kind{{GroupVersionKind: groupVersion.WithKind("JobGroup"), Status: true}},
@@ -38,7 +38,7 @@ func memberOf(name string) string {
 	return strings.Join(strings.SplitN(name, "-", 4)[:3], "-")
 }
 
-// drawGroups returns one group or two, and sometimes a Job of a user with the label of a group.
+// drawGroups returns one or two groups, and sometimes a Job that a user created with a group's label.
 func drawGroups(seed uint64) []client.Object {
 	random := rand.New(rand.NewPCG(seed, 0))
 	var all []client.Object
@@ -53,8 +53,8 @@ func drawGroups(seed uint64) []client.Object {
 	return all
 }
 
-// drawGroup draws a group and writes into its template which Jobs fail. The end does not depend on
-// the order in which they fail.
+// drawGroup draws a group, and writes into its template which Jobs fail. The outcome of the group
+// does not depend on the order in which they fail.
 func drawGroup(random *rand.Rand, name string) *JobGroup {
 	group := newGroup(1+random.IntN(3), random.IntN(3))
 	group.Name, group.UID = name, ""
@@ -117,7 +117,7 @@ func judge(now client.Reader) (end string, violation error) {
 				end += "The Job " + job.Name + " is left. "
 			}
 		}
-		whole := len(group.Spec.FailurePolicy.Rules) == 0 // is restarted
+		whole := len(group.Spec.FailurePolicy.Rules) == 0 // every failure restarts all Jobs
 		if whole && len(restarts) > 0 && slices.Min(restarts) != slices.Max(restarts) {
 			violation = fmt.Errorf("the group %s has Jobs of the restarts %d", group.Name, restarts)
 		}
@@ -132,7 +132,7 @@ func newController(env *chaos.Env) *groupController {
 	return &groupController{client: env.Client, live: env.Live, recorder: env.Manager.GetEventRecorder("jobgroup-controller")}
 }
 
-// The controller under random schedules of faults.
+// Random schedules of faults for the controller of groups.
 func TestSchedules(t *testing.T) {
 	underFaults.Test(t, func(env *chaos.Env) reconcile.Reconciler { return newController(env) })
 }
@@ -163,7 +163,7 @@ func (c suffixed) Delete(ctx context.Context, o client.Object, options ...client
 	return c.Client.Delete(ctx, o, options...)
 }
 
-// byLabel takes the Jobs with the label of a group for its own.
+// byLabel treats all Jobs with the label of a group as Jobs of the group.
 type byLabel struct{ client.Client }
 
 func (c byLabel) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
@@ -185,7 +185,7 @@ func (c byName) Delete(ctx context.Context, o client.Object, _ ...client.DeleteO
 	return c.Client.Delete(ctx, o, client.PropagationPolicy(metav1.DeletePropagationForeground))
 }
 
-// resigned does not try again what a quota has refused.
+// resigned does not retry a creation that a quota has refused.
 type resigned struct{ client.Client }
 
 func (c resigned) Create(ctx context.Context, o client.Object, options ...client.CreateOption) error {
@@ -201,14 +201,14 @@ var planted = []struct {
 	name, property string
 	plant          func(*groupController)
 }{
-	{"what is read live comes from the cache", "C1 own", func(c *groupController) { c.live = c.client }},
-	{"names are random, and a lost answer means that there is no Job", "C1", func(c *groupController) {
+	{"live reads go to the cache", "C1 own", func(c *groupController) { c.live = c.client }},
+	{"names are random, and after a lost answer the Job is assumed not to exist", "C1", func(c *groupController) {
 		c.client = suffixed{c.client, map[types.UID]string{}}
 		c.live = c.client
 	}},
-	{"Jobs are chosen by their label, and not by their owner", "C2", func(c *groupController) { c.client = byLabel{c.client} }},
-	{"Jobs are deleted by their names", "C1", func(c *groupController) { c.client = byName{c.client} }},
-	{"a quota refuses a Job, which is not created later", "C4", func(c *groupController) { c.client = resigned{c.client} }},
+	{"Jobs are selected by label instead of by owner", "C2", func(c *groupController) { c.client = byLabel{c.client} }},
+	{"Jobs are deleted by name, without the UID", "C1", func(c *groupController) { c.client = byName{c.client} }},
+	{"a creation that a quota refused is not retried", "C4", func(c *groupController) { c.client = resigned{c.client} }},
 }
 
 // Each bug is found, with a report that fits on a screen.

@@ -14,8 +14,8 @@ import (
 	"github.com/jobfate/jobfate/validation"
 )
 
-// plan is what to do for a group. The status is stored first, and the Jobs to remove and create
-// follow from it alone. So they may be removed and created late, in part or twice.
+// plan is what to do for a group. The status is stored first. The Jobs to remove and create depend
+// on that status alone, so it is safe to remove and create them late, in part or twice.
 type plan struct {
 	status Status
 	remove []*batchv1.Job
@@ -47,7 +47,7 @@ func decide(group *JobGroup, jobs []*batchv1.Job) plan {
 	return p
 }
 
-// outdated reports whether a Job was created before its last restart.
+// outdated reports whether a Job dates from before its last restart.
 func (s Status) outdated(job *batchv1.Job) bool { return madeAt(job) < s.Restarted[job.Name] }
 
 // failure is a Job that has failed or is failing, and the action for it.
@@ -112,8 +112,8 @@ func (s Status) fail(message string) Status {
 	return s
 }
 
-// after returns the status after failures, with restarts or as failed. Of several failures, the one
-// with the strongest action decides.
+// after returns the status after failures: it counts restarts, or fails the group. If there are
+// several failures, the one with the strongest action decides.
 func (s Status) after(failures []failure, group *JobGroup) Status {
 	with := func(a Action) int {
 		return slices.IndexFunc(failures, func(f failure) bool { return f.action == a })
@@ -137,7 +137,7 @@ func (s Status) after(failures []failure, group *JobGroup) Status {
 	return s
 }
 
-// restart counts a restart of some Jobs. If the restarts are used up, the group fails.
+// restart counts a restart of some Jobs. If no restarts are left, the group fails.
 func (s Status) restart(f failure, group *JobGroup, jobs ...string) Status {
 	most := group.Spec.FailurePolicy.MaxRestarts
 	if s.Restarts >= most {
@@ -154,7 +154,7 @@ func (s Status) restart(f failure, group *JobGroup, jobs ...string) Status {
 	return s
 }
 
-// templateOf returns the name of the template of a Job.
+// templateOf returns the name of the template that a Job was created from.
 func templateOf(members []member, job *batchv1.Job) string {
 	for _, m := range members {
 		if m.name == job.Name {
@@ -181,8 +181,8 @@ func covers(wanted, reason string) bool {
 	return wanted == reason || wanted == batchv1.JobReasonPodFailurePolicy && byRule
 }
 
-// check checks what the schema cannot: names of rules make valid reasons, the Jobs that a rule of
-// the group targets exist, and one of them can fail with each reason that names a rule.
+// check checks what the schema cannot. The names of rules must make valid reasons. The Jobs that a
+// rule of the group targets must exist, and if a reason names a rule, one of them must have it.
 func check(spec *Spec) error {
 	var errs field.ErrorList
 	path := field.NewPath("spec")

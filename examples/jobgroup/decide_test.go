@@ -77,33 +77,33 @@ func TestDecide(t *testing.T) {
 		remove string // the numbers of the Jobs
 		create string
 	}{
-		{name: "the Jobs are made", want: Status{Phase: Running}, create: "0 1 2"},
-		{name: "one has been made, or was deleted by a user", jobs: "1 Running",
+		{name: "a new group", want: Status{Phase: Running}, create: "0 1 2"},
+		{name: "only one Job exists: the others are created", jobs: "1 Running",
 			want: Status{Phase: Running}, create: "0 2"},
-		{name: "one is being deleted by a user: it is made again when it is gone", jobs: "0 Running, 1 Failed/BackoffLimitExceeded deleted, 2 Running",
+		{name: "a user deletes a Job: it is recreated when it is gone", jobs: "0 Running, 1 Failed/BackoffLimitExceeded deleted, 2 Running",
 			want: Status{Phase: Running}},
 		{name: "all are complete", jobs: "0 Complete, 1 Complete, 2 Complete", want: Status{Phase: Succeeded}},
-		{name: "not yet", jobs: "0 Complete, 1 Complete, 2 SuccessCriteriaMet", want: Status{Phase: Running}},
-		{name: "what has succeeded lasts", status: Status{Phase: Succeeded}, jobs: "0 Complete", want: Status{Phase: Succeeded}},
+		{name: "one is not complete yet", jobs: "0 Complete, 1 Complete, 2 SuccessCriteriaMet", want: Status{Phase: Running}},
+		{name: "Succeeded is final", status: Status{Phase: Succeeded}, jobs: "0 Complete", want: Status{Phase: Succeeded}},
 
-		{name: "story 1: the rule fails the group at once, and what runs is ended", rules: story1,
+		{name: "story 1: the rule fails the group at once, and running Jobs are deleted", rules: story1,
 			jobs:   "0 Running, 1 FailureTarget/PodFailurePolicy_ExitCode2, 2 Complete",
 			want:   Status{Phase: Failed, Message: "Job g-a-1 failed: PodFailurePolicy_ExitCode2: because"},
 			remove: "0"},
-		{name: "what has failed lasts", rules: story1, status: Status{Phase: Failed, Message: "m"},
+		{name: "Failed is final", rules: story1, status: Status{Phase: Failed, Message: "m"},
 			jobs: "0 Running deleted, 2 Complete", want: Status{Phase: Failed, Message: "m"}},
 		{name: "story 1: any other failure restarts the group", rules: story1,
 			jobs: "0 Running, 1 FailureTarget/BackoffLimitExceeded, 2 Complete",
 			want: Status{Phase: Restarting, Restarts: 1, Restarted: all,
 				Message: "restart 1 of 5: Job g-a-1 failed: BackoffLimitExceeded: because"},
 			remove: "0 1 2"},
-		{name: "no Job is made before all are gone", status: Status{Restarts: 1, Restarted: all},
+		{name: "no Job is created before all old ones are gone", status: Status{Restarts: 1, Restarted: all},
 			jobs: "1 Failed/BackoffLimitExceeded deleted, 2 Complete", want: Status{Phase: Restarting, Restarts: 1, Restarted: all}, remove: "2"},
-		{name: "they are gone", status: Status{Phase: Restarting, Restarts: 1, Restarted: all},
+		{name: "all old Jobs are gone", status: Status{Phase: Restarting, Restarts: 1, Restarted: all},
 			want: Status{Phase: Running, Restarts: 1, Restarted: all}, create: "0 1 2"},
-		{name: "the new ones count", status: Status{Phase: Running, Restarts: 1, Restarted: all},
+		{name: "the new Jobs are complete", status: Status{Phase: Running, Restarts: 1, Restarted: all},
 			jobs: "0@1 Complete, 1@1 Complete, 2@1 Complete", want: Status{Phase: Succeeded, Restarts: 1, Restarted: all}},
-		{name: "too often", status: Status{Restarts: 5, Restarted: all}, jobs: "0@5 Failed/DeadlineExceeded, 1@5 Running",
+		{name: "no restart is left", status: Status{Restarts: 5, Restarted: all}, jobs: "0@5 Failed/DeadlineExceeded, 1@5 Running",
 			want: Status{Phase: Failed, Restarts: 5, Restarted: all,
 				Message: "all 5 restarts are used up: Job g-a-0 failed: DeadlineExceeded: because"},
 			remove: "1"},
@@ -115,14 +115,14 @@ func TestDecide(t *testing.T) {
 			want: Status{Phase: Restarting, Restarts: 1, Restarted: map[string]int{"g-a-1": 1},
 				Message: "restart 1 of 5: Job g-a-1 failed: PodFailurePolicy_ExitCode3: because"},
 			remove: "1"},
-		{name: "story 2: not before its pods are gone", rules: story2, jobs: "0 Running, 1 FailureTarget/PodFailurePolicy_ExitCode3, 2 Running",
+		{name: "story 2: a Job that is failing is not restarted before its pods are gone", rules: story2, jobs: "0 Running, 1 FailureTarget/PodFailurePolicy_ExitCode3, 2 Running",
 			want: Status{Phase: Running}},
-		{name: "story 2: two at a time are two restarts", rules: story2,
+		{name: "story 2: two failures at a time are two restarts", rules: story2,
 			jobs: "0 Running, 1 Failed/PodFailurePolicy_ExitCode3, 2 Failed/PodFailurePolicy_ExitCode3",
 			want: Status{Phase: Restarting, Restarts: 2, Restarted: map[string]int{"g-a-1": 1, "g-a-2": 2},
 				Message: "restart 2 of 5: Job g-a-2 failed: PodFailurePolicy_ExitCode3: because"},
 			remove: "1 2"},
-		{name: "story 2: another restart does not wait for this one", rules: story2,
+		{name: "story 2: one restart does not wait for another", rules: story2,
 			status: Status{Restarts: 2, Restarted: map[string]int{"g-a-1": 1, "g-a-2": 2}}, jobs: "0 Running, 1 Failed/PodFailurePolicy_ExitCode3 deleted",
 			want:   Status{Phase: Restarting, Restarts: 2, Restarted: map[string]int{"g-a-1": 1, "g-a-2": 2}},
 			create: "2"},
@@ -133,7 +133,7 @@ func TestDecide(t *testing.T) {
 			want: Status{Phase: Failed, Message: "Job g-a-2 failed: PodFailurePolicy_ExitCode2: because"}},
 		{name: "the plain reason stands for all rules", rules: []Rule{on(FailGroup, "PodFailurePolicy")}, jobs: "0 Failed/PodFailurePolicy_1, 1 Complete, 2 Complete",
 			want: Status{Phase: Failed, Message: "Job g-a-0 failed: PodFailurePolicy_1: because"}},
-		{name: "a slip of the pen", rules: []Rule{on(FailGroup, "PodFailurePolicy_ExitCode4")},
+		{name: "a typo in a reason", rules: []Rule{on(FailGroup, "PodFailurePolicy_ExitCode4")},
 			want: Status{Phase: Failed, Message: `spec.failurePolicy.rules[0].onJobFailureReasons[0]: Not found: "PodFailurePolicy_ExitCode4"`}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -161,7 +161,7 @@ func TestDecide(t *testing.T) {
 }
 
 // The status reports the first failure, in whatever order the cache lists the Jobs.
-func TestFirstFailureIsTold(t *testing.T) {
+func TestStatusReportsTheFirstFailure(t *testing.T) {
 	jobs := newJobs("0 Failed/BackoffLimitExceeded, 1 Failed/DeadlineExceeded, 2 Failed/FailedIndexes")
 	for i, later := range []time.Duration{2, 1, 3} {
 		jobs[i].Status.Conditions[0].LastTransitionTime = metav1.NewTime(noon.Add(later * time.Second))
@@ -251,6 +251,6 @@ func TestDecideChangesNothing(t *testing.T) {
 	group.Status.Restarted = map[string]int{"g-a-0": 0}
 	decide(group, newJobs("0 Failed/BackoffLimitExceeded"))
 	if got := group.Status.Restarted["g-a-0"]; got != 0 || group.Status.Restarts != 0 {
-		t.Errorf("got %s, want it as it was", strconv.Itoa(got))
+		t.Errorf("got %s, want it unchanged", strconv.Itoa(got))
 	}
 }

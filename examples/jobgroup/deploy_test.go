@@ -101,7 +101,7 @@ func TestDeployment(t *testing.T) {
 	}
 }
 
-// The account is bound to both roles, and may use no lease but its own.
+// The account is bound to both roles, and may use only its own lease.
 func TestPermissions(t *testing.T) {
 	all := readManifests(t)
 	account := rbacv1.Subject{Kind: "ServiceAccount", Name: "jobgroup-controller", Namespace: "jobgroup"}

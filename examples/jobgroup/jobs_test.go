@@ -22,7 +22,7 @@ func readSample(t *testing.T, name string) *JobGroup {
 	return group
 }
 
-// The names of the rules are copied from the group to the annotation, and the rules to the Job.
+// newJob copies the rules to the Job, and their names to the annotation.
 func TestNewJob(t *testing.T) {
 	group := readSample(t, "restart-job")
 	group.Status.Restarted = map[string]int{"restart-job-simulations-3": 7}
@@ -63,7 +63,7 @@ func TestRulesWithoutNames(t *testing.T) {
 	}
 }
 
-// A copy of a group shares nothing that may change.
+// A copy of a group shares no mutable fields with the original.
 func TestDeepCopy(t *testing.T) {
 	group := readSample(t, "fail-group")
 	group.Status.Restarted = map[string]int{"j": 1}

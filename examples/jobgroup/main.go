@@ -1,6 +1,6 @@
 // The command jobgroup runs groups of Jobs: a small relative of JobSet. When a Job fails, a rule
-// of the group decides what to do. It matches the reason of the Job's condition, which names the
-// rule of the pod failure policy that failed the Job: PodFailurePolicy_{name} (KEP-4443, both
+// of the group decides what to do. It matches the reason of the Job's condition. The reason names
+// the rule of the pod failure policy that failed the Job: PodFailurePolicy_{name} (KEP-4443, both
 // user stories).
 //
 // The same process runs the Jobs, with the module github.com/jobfate/jobfate/controller, which
@@ -73,7 +73,7 @@ func run(s settings) error {
 	return mgr.Start(ctrl.SetupSignalHandler())
 }
 
-// newManager returns a manager with two controllers, of groups and of their Jobs.
+// newManager returns a manager with two controllers: one for groups, one for their Jobs.
 func newManager(config *rest.Config, o ctrl.Options, namespace string) (manager.Manager, error) {
 	mgr, err := ctrl.NewManager(config, o)
 	if err != nil {
@@ -88,7 +88,7 @@ func newManager(config *rest.Config, o ctrl.Options, namespace string) (manager.
 }
 
 func (s *settings) managerOptions() ctrl.Options {
-	ofGroups, err := labels.Parse(groupLabel) // the label exists
+	ofGroups, err := labels.Parse(groupLabel) // selects all values of the label
 	utilruntime.Must(err)
 	options := ctrl.Options{
 		Scheme:                 newScheme(),

@@ -44,8 +44,8 @@ func start(t *testing.T, s *kube.Server) (stop func()) {
 	}
 }
 
-// One process runs groups and their Jobs, across a restart: a rule restarts a Job by the name of
-// the rule that failed it, and the group succeeds.
+// One process runs groups and their Jobs, across a restart of the process. A rule of the group
+// restarts a Job because of the rule name in its reason, and the group succeeds.
 func TestManagerRunsGroups(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := kube.New(kube.Options{Kinds: []kube.Kind{{GroupVersionKind: groupVersion.WithKind("JobGroup"), Status: true}}})

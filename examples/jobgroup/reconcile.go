@@ -24,9 +24,9 @@ type groupController struct {
 // errStale says that the cache is stale. The next update of the cache triggers a reconcile.
 var errStale = errors.New("the cache is stale")
 
-// Reconcile reconciles one group. It may be stopped at any point, and its cache may be stale: the
-// API server then rejects the wrong writes, because the status names the resource version of the
-// group, and a deletion the UID of the Job. Before it creates Jobs, it reads live.
+// Reconcile reconciles one group. It may be stopped at any point, and its cache may be stale. Then
+// the API server rejects wrong writes, because a status write names the resource version of the
+// group, and a deletion names the UID of the Job. Before Reconcile creates Jobs, it reads live.
 func (c *groupController) Reconcile(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
 	group := &JobGroup{}
 	if err := c.client.Get(ctx, r.NamespacedName, group); err != nil {
@@ -60,8 +60,8 @@ func jobsOf(ctx context.Context, from client.Reader, group *JobGroup) (jobs []*b
 	return jobs, nil
 }
 
-// carryOut stores the new status before anything else. The write names the resource version of the
-// group, so nothing is decided twice.
+// carryOut stores the new status first. The write names the resource version of the group, so the
+// same failure is not handled twice.
 func (c *groupController) carryOut(ctx context.Context, group *JobGroup, p plan) error {
 	if err := c.store(ctx, group, p.status); err != nil {
 		return err
@@ -79,8 +79,8 @@ func (c *groupController) carryOut(ctx context.Context, group *JobGroup, p plan)
 	return c.createJobs(ctx, group)
 }
 
-// createJobs creates the Jobs that the group lacks. A stale cache may hide a restart of the group,
-// or a Job from before the restart that is not gone yet. So it reads both live.
+// createJobs creates the missing Jobs of the group. A stale cache may hide a restart of the group,
+// or a Job from before the restart. So createJobs reads the group and the Jobs live.
 func (c *groupController) createJobs(ctx context.Context, group *JobGroup) error {
 	now := &JobGroup{}
 	if err := c.live.Get(ctx, client.ObjectKeyFromObject(group), now); err != nil {
@@ -105,8 +105,8 @@ func (c *groupController) createJobs(ctx context.Context, group *JobGroup) error
 	return nil
 }
 
-// create creates a Job. It is no error if the group already has the Job and the cache does not show
-// it yet.
+// create creates a Job. If the group already has the Job, which the cache may not show yet, create
+// returns no error.
 func (c *groupController) create(ctx context.Context, group *JobGroup, m member) error {
 	err := c.client.Create(ctx, newJob(group, m))
 	if apierrors.IsAlreadyExists(err) {

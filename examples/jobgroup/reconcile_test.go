@@ -35,7 +35,7 @@ type world struct {
 	writes int
 	// fault is the error of a write; done says that the write takes effect nevertheless.
 	fault func(write int) (fails, done bool)
-	made  map[string]int // how often a Job of a name was made
+	made  map[string]int // the number of creations of each Job, by name
 }
 
 func newWorld(t *testing.T, group *JobGroup) *world {
@@ -57,7 +57,7 @@ func newWorld(t *testing.T, group *JobGroup) *world {
 			return w.write(func() error {
 				name := o.GetName()
 				o.SetUID(types.UID(fmt.Sprint(name, "-", w.made[name])))
-				o.SetFinalizers([]string{metav1.FinalizerDeleteDependents}) // it is not gone at once
+				o.SetFinalizers([]string{metav1.FinalizerDeleteDependents}) // deleted in the foreground, so it is not gone at once
 				err := c.Create(ctx, o, options...)
 				if err == nil {
 					w.made[name]++
@@ -72,7 +72,7 @@ func newWorld(t *testing.T, group *JobGroup) *world {
 				if err := c.Get(ctx, client.ObjectKeyFromObject(o), now); err != nil {
 					return err
 				}
-				if *uid != now.UID { // the fake server does not look
+				if *uid != now.UID { // the fake server does not check the UID
 					return apierrors.NewConflict(batchv1.Resource("jobs"), o.GetName(), errors.New("another UID"))
 				}
 				return c.Delete(ctx, now)
@@ -120,8 +120,8 @@ func (w *world) turn() error {
 	return err
 }
 
-// liveOn makes one change to a Job: the first Job 1 fails, later Jobs succeed, and deleted Jobs
-// are gone.
+// liveOn makes one change to a Job: the first g-a-1 fails, other Jobs succeed, and deleted Jobs are
+// gone.
 func (w *world) liveOn(pick int) {
 	_, jobs := w.now()
 	if len(jobs) == 0 {
@@ -171,7 +171,7 @@ func (w *world) play(what string, step func()) {
 	w.t.Errorf("%s: the group does not end", what)
 }
 
-// The controller is stopped before or after each of its writes.
+// The controller is stopped before and after each of its writes.
 func TestStoppedAtEachWrite(t *testing.T) {
 	for _, done := range []bool{false, true} {
 		for stop, writes := 1, 1; stop <= writes; stop++ {
@@ -193,7 +193,7 @@ func TestStoppedAtEachWrite(t *testing.T) {
 }
 
 // The caches lag independently, and a tenth of the writes fail or lose their answers.
-func TestCachesThatLag(t *testing.T) {
+func TestLaggingCaches(t *testing.T) {
 	for seed := range uint64(40) {
 		random := rand.New(rand.NewPCG(seed, 0))
 		w := newWorld(t, newGroup(3, 5))
@@ -213,9 +213,10 @@ func TestCachesThatLag(t *testing.T) {
 	}
 }
 
-// After a restart of the group, the cache of a new process shows the group, but none of the Jobs
-// from before, some of which still exist. No Job is created beside them. TestSchedules found this.
-func TestRestartIsHiddenByTheCache(t *testing.T) {
+// After a restart of the group, the cache of a new process shows the group, but none of the old
+// Jobs, some of which still exist. The controller creates no Job beside them. TestSchedules found
+// this bug.
+func TestCacheHidesJobsFromBeforeARestart(t *testing.T) {
 	w := newWorld(t, newGroup(3, 5))
 	w.showGroup()
 	w.must(w.turn())
@@ -228,7 +229,7 @@ func TestRestartIsHiddenByTheCache(t *testing.T) {
 	w.list.Items = nil
 	w.must(w.turn())
 	if _, jobs := w.now(); len(jobs) != 2 || w.made["g-a-0"] != 1 {
-		t.Errorf("%d Jobs exist, and g-a-0 was made %d times, want the 2 old ones, and 1", len(jobs), w.made["g-a-0"])
+		t.Errorf("%d Jobs exist, and g-a-0 was created %d times, want 2 and 1", len(jobs), w.made["g-a-0"])
 	}
 }
 
@@ -239,7 +240,7 @@ func TestNameIsTaken(t *testing.T) {
 	w.must(w.server.Create(t.Context(), &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "g-a-0"}}))
 	w.showGroup()
 	if err := w.turn(); !apierrors.IsAlreadyExists(err) {
-		t.Errorf("got the error %v, want that the Job exists", err)
+		t.Errorf("got the error %v, want already exists", err)
 	}
 	if event := <-w.events.Events; !strings.Contains(event, "CannotCreate") {
 		t.Errorf("got the event %q, want CannotCreate", event)

@@ -49,8 +49,8 @@ type FailurePolicy struct {
 	Rules       []Rule `json:"rules,omitempty"`
 }
 
-// Rule matches Jobs whose condition Failed has one of the reasons, and whose template has one of the
-// names. Without names it matches every template.
+// Rule matches Jobs whose condition Failed has one of the reasons, and whose template is one of the
+// targets. Without targets it matches every template.
 type Rule struct {
 	Action               Action   `json:"action"`
 	TargetReplicatedJobs []string `json:"targetReplicatedJobs,omitempty"`
@@ -77,8 +77,9 @@ type Status struct {
 	Phase    Phase  `json:"phase,omitempty"`
 	Restarts int    `json:"restarts"`
 	Message  string `json:"message,omitempty"`
-	// Restarted is the number of the last restart of each Job that was restarted. A Job that
-	// was created before it is replaced. A restart continues from this field alone.
+	// Restarted is the number of the last restart, by the name of the Job. A Job that was
+	// created before its last restart is replaced. This field is all that a restart needs to
+	// continue.
 	Restarted map[string]int `json:"restarted,omitempty"`
 }
 

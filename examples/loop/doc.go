@@ -1,4 +1,4 @@
-// Package loop is a Job controller of some sixty lines: it sends the requests of a
+// Package loop is a Job controller in about sixty lines. It sends the requests of a
 // [jobfate.Machine].
 //
 // It writes through an interface of one method, so it works with any client library. Its

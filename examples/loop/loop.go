@@ -18,8 +18,8 @@ type API interface {
 	Send(ctx context.Context, r jobfate.Request) (runtime.Object, error)
 }
 
-// Sync runs one sync of a Job. Sync again after the time that it returns, if that is not zero,
-// and soon after an error.
+// Sync runs one sync of a Job. Call it again after the time that it returns, unless that is zero.
+// After an error, call it again soon.
 func Sync(ctx context.Context, api API, m *jobfate.Machine, v jobfate.View) (time.Duration, error) {
 	if err := m.Begin(v); err != nil {
 		return 0, err

@@ -19,12 +19,12 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// on runs the loop on the simulated cluster.
-type on struct{ machine *jobfate.Machine }
+// onCluster runs the loop on the simulated cluster.
+type onCluster struct{ machine *jobfate.Machine }
 
-func newOn() *on { return &on{jobfate.NewMachine()} }
+func newOnCluster() *onCluster { return &onCluster{jobfate.NewMachine()} }
 
-func (o *on) Sync(c *cluster.Client) (time.Duration, error) {
+func (o *onCluster) Sync(c *cluster.Client) (time.Duration, error) {
 	ctx, giveUp := context.WithCancel(context.Background())
 	defer giveUp()
 	api := client{c, giveUp}
@@ -54,11 +54,11 @@ func (c client) Send(_ context.Context, r jobfate.Request) (runtime.Object, erro
 	return object, err
 }
 
-// hasty makes the same decisions, but removes the finalizers before it stores the status. It works
-// as long as nothing fails.
-type hasty struct{ *on }
+// wrongOrder makes the same decisions, but removes the finalizers before it stores the status. That
+// works as long as nothing fails.
+type wrongOrder struct{ *onCluster }
 
-func (h *hasty) Sync(c *cluster.Client) (time.Duration, error) {
+func (h *wrongOrder) Sync(c *cluster.Client) (time.Duration, error) {
 	if c.Job != nil {
 		d, err := jobfate.Decide(jobfate.Snapshot{Job: c.Job, Pods: c.Pods, Now: c.Now})
 		if err != nil {
@@ -70,7 +70,7 @@ func (h *hasty) Sync(c *cluster.Client) (time.Duration, error) {
 			}
 		}
 	}
-	return h.on.Sync(c)
+	return h.onCluster.Sync(c)
 }
 
 func example() *batchv1.Job {
@@ -85,8 +85,8 @@ func example() *batchv1.Job {
 	return job
 }
 
-// The second pod of a Job of two completions fails. The loop is killed at two of every three
-// writes, and another one takes over, which remembers nothing.
+// The second pod of a Job with two completions fails. The loop is killed at two of every three
+// writes. Then a new loop without memory takes over.
 func ExampleSync() {
 	c, err := cluster.New(example(), time.Date(2026, time.May, 1, 12, 0, 0, 0, time.UTC))
 	if err != nil {
@@ -106,11 +106,11 @@ func ExampleSync() {
 		}
 		return fault
 	}
-	controller, cache := newOn(), c.NewCache(true)
+	controller, cache := newOnCluster(), c.NewCache(true)
 	for c.Job().Status.CompletionTime == nil {
 		out := c.Run(controller, cache)
 		if out.Killed {
-			controller = newOn()
+			controller = newOnCluster()
 			killed++
 			continue
 		}
@@ -138,7 +138,7 @@ var schedules = effort.Flag("schedules", "number of random schedules", 200, 1000
 // then stop, and the Job must end.
 func TestLoopUnderFire(t *testing.T) {
 	for seed := range uint64(schedules()) {
-		report := chaos.Run(chaos.Config{Seed: seed, Mode: chaos.Mode(seed % 2), Controller: func() cluster.Controller { return newOn() }})
+		report := chaos.Run(chaos.Config{Seed: seed, Mode: chaos.Mode(seed % 2), Controller: func() cluster.Controller { return newOnCluster() }})
 		if report.Violation != nil {
 			t.Fatal(report.Story)
 		}
@@ -149,7 +149,7 @@ func TestLoopUnderFire(t *testing.T) {
 // the Job must not change.
 func TestLoopKilledAtEveryWrite(t *testing.T) {
 	for seed := range uint64(10) {
-		report := chaos.Crashes(chaos.Config{Seed: seed, Controller: func() cluster.Controller { return newOn() }}, 0)
+		report := chaos.Crashes(chaos.Config{Seed: seed, Controller: func() cluster.Controller { return newOnCluster() }}, 0)
 		if report.Violation != nil {
 			t.Fatal(report.Story)
 		}
@@ -159,10 +159,10 @@ func TestLoopKilledAtEveryWrite(t *testing.T) {
 	}
 }
 
-// TestHastyIsCaught: the referee reports the wrong order of steps.
-func TestHastyIsCaught(t *testing.T) {
+// The referee reports the wrong order of steps.
+func TestWrongOrderIsReported(t *testing.T) {
 	for seed := range uint64(100) {
-		report := chaos.Run(chaos.Config{Seed: seed, Controller: func() cluster.Controller { return &hasty{newOn()} }})
+		report := chaos.Run(chaos.Config{Seed: seed, Controller: func() cluster.Controller { return &wrongOrder{newOnCluster()} }})
 		if v := report.Violation; v != nil {
 			if v.Property != "S2" {
 				t.Errorf("seed %d: %v\nwant S2: a finalizer is removed before the pod is recorded", seed, v)

@@ -26,7 +26,7 @@ func Of(job *batchv1.Job) string {
 	if failed := jobstatus.Indexes(job).Failed; !failed.IsEmpty() {
 		parts = append(parts, "failed indexes "+failed.String())
 	}
-	// A Job that is decided has not ended: it may still have pods.
+	// A Job whose end is decided may still have pods.
 	if held := jobstatus.PodsHeld(job); held > 0 {
 		parts = append(parts, fmt.Sprintf("holds %d pods", held))
 	}

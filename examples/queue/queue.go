@@ -33,7 +33,7 @@ func Admit(quota int32, jobs []*batchv1.Job) []*batchv1.Job {
 }
 
 // Holds returns how much of the quota a Job uses: the largest number of pods that it may have
-// at once. For a suspended Job these are the pods that are not gone yet.
+// at once. For a suspended Job this is the number of pods that are not gone yet.
 //
 // Prefer the pod replacement policy Failed: a Job then never holds more pods than its
 // parallelism.
@@ -48,8 +48,8 @@ func resumed(job *batchv1.Job) *batchv1.Job {
 	return &copied
 }
 
-// waits reports whether a Job is suspended and its controller has observed that. Until then
-// the Job may still get pods.
+// waits reports whether a Job is suspended and its controller has observed the suspension. Until
+// then the Job may still get pods.
 func waits(job *batchv1.Job) bool {
 	asked := job.Spec.Suspend != nil && *job.Spec.Suspend
 	return asked && jobstatus.OutcomeOf(job).Phase == jobstatus.Suspended

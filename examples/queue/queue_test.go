@@ -195,12 +195,12 @@ func TestHolds(t *testing.T) {
 			j.Spec.CompletionMode, j.Spec.BackoffLimitPerIndex = &mode, &none
 			j.Status.Active, j.Status.CompletedIndexes, j.Status.FailedIndexes = 2, "0,1", &failed
 		}), 2},
-		{"terminating pods are waited for", running(func(j *batchv1.Job) { j.Status.Active, j.Status.Terminating = 2, &two }), 4},
+		{"terminating pods delay their replacements", running(func(j *batchv1.Job) { j.Status.Active, j.Status.Terminating = 2, &two }), 4},
 		{"terminating pods are replaced at once", running(func(j *batchv1.Job) {
 			j.Spec.PodReplacementPolicy = nil
 			j.Status.Active, j.Status.Terminating = 4, &two
 		}), 6},
-		{"suspended, and the controller has not seen it", running(func(j *batchv1.Job) { *j.Spec.Suspend = true }), 4},
+		{"suspended, but the controller has not observed it", running(func(j *batchv1.Job) { *j.Spec.Suspend = true }), 4},
 		{"decided", running(func(j *batchv1.Job) {
 			j.Status.Terminating = &two
 			j.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailureTarget, Status: corev1.ConditionTrue}}

@@ -15,7 +15,7 @@ import (
 	"github.com/jobfate/jobfate/jobstatus"
 )
 
-// Action is the response to a failed Job, the weakest first.
+// Action is the response to a failed Job. The constants begin with the weakest.
 type Action int
 
 const (
@@ -37,8 +37,8 @@ func (a Action) String() string {
 	return [...]string{"Nothing", "FailJob", "RestartJob", "RestartGroup", "FailGroup"}[a]
 }
 
-// Rule is the action for Jobs that fail with one of the reasons. A reason is that of the
-// condition, for example PodFailurePolicy_{rule name}.
+// Rule is the action for Jobs that fail with one of the reasons. A reason is the reason of the
+// condition Failed, for example PodFailurePolicy_{rule name}.
 type Rule struct {
 	Action  Action
 	Reasons []string
@@ -54,9 +54,9 @@ type Group struct {
 // Verdict is the decision about a group.
 type Verdict struct {
 	Action Action
-	// Restart are the Jobs to delete and create again. With RestartJob it omits a Job that
-	// still has pods: call Decide again when the Job has ended. With RestartGroup it has all
-	// Jobs. Delete them in the foreground, so that they are gone when their pods are.
+	// Restart are the Jobs to delete and create again. With RestartGroup these are all Jobs.
+	// With RestartJob, a Job that still has pods is omitted: call Decide again when the Job
+	// has ended. Delete the Jobs in the foreground: then a Job is not gone before its pods.
 	Restart []*batchv1.Job
 	// Job, Reason and Message describe the failure that decided.
 	Job     string
@@ -64,8 +64,9 @@ type Verdict struct {
 	Message string
 }
 
-// Decide returns what to do with the Jobs of a group. The action for a failure is that of the
-// first rule with its reason. Of several failures, the one with the strongest action decides.
+// Decide returns what to do with the Jobs of a group. The first rule that has the reason of a
+// failure gives the action. If there are several failures, the one with the strongest action
+// decides.
 func (g Group) Decide(jobs []*batchv1.Job) Verdict {
 	var strongest Verdict
 	var restart []*batchv1.Job

@@ -136,9 +136,9 @@ func ExampleGroup_Decide_restartTheJob() {
 	//   job-1 failed: PodFailurePolicy_ExitCode3
 }
 
-// TestDecidedIsNotEnded: a Job that is failing still has pods, so it is not restarted yet. The
-// group can fail without waiting.
-func TestDecidedIsNotEnded(t *testing.T) {
+// A Job that is failing still has pods, so it is not restarted yet. The group can fail without
+// waiting.
+func TestFailingJobIsNotRestarted(t *testing.T) {
 	failing := &batchv1.Job{Status: batchv1.JobStatus{Conditions: []batchv1.JobCondition{
 		{Type: batchv1.JobFailureTarget, Status: corev1.ConditionTrue, Reason: "PodFailurePolicy_ExitCode3"},
 	}}}

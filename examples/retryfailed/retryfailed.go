@@ -2,8 +2,8 @@
 // the indexes that failed, or all that did not complete.
 //
 // The indexes of a Job begin at 0 and have no gaps, so the new Job has new indexes. An
-// environment variable lists the indexes of the first Job that they stand for, in the format of
-// the status, as in "3,7-9".
+// environment variable maps them to indexes of the first Job. It lists these in the format of the
+// status, as in "3,7-9".
 package retryfailed
 
 import (
@@ -18,7 +18,8 @@ import (
 )
 
 // Variable and Annotation are the names of the environment variable and of the annotation that
-// list the indexes. A container whose JOB_COMPLETION_INDEX is i does the work of the i-th one.
+// list the indexes. A container whose JOB_COMPLETION_INDEX is i does the work of index number i in
+// the list, counted from 0.
 const (
 	Variable   = "RETRIED_INDEXES"
 	Annotation = "example.com/retried-indexes"
@@ -30,7 +31,7 @@ func Failed(job *batchv1.Job, name string) (*batchv1.Job, error) {
 }
 
 // Unfinished returns the Job that runs all indexes that did not complete: those that failed, and
-// those that had not run when the Job ended.
+// those that had not finished when the Job ended.
 func Unfinished(job *batchv1.Job, name string) (*batchv1.Job, error) {
 	sets := jobstatus.Indexes(job)
 	return Job(job, name, sets.Failed.Union(sets.Unfinished))

@@ -27,8 +27,7 @@ func example() *batchv1.Job {
 	return job
 }
 
-// play runs a Job to its end. A pod fails if its work is bad. It finds its work at its own
-// position in the list of indexes.
+// play runs a Job to its end. A pod fails if the index that it works on is bad.
 func play(job *batchv1.Job, bad indexset.Set) (*batchv1.Job, error) {
 	c, err := cluster.New(job, time.Date(2026, time.May, 1, 12, 0, 0, 0, time.UTC))
 	if err != nil {
@@ -49,7 +48,8 @@ func play(job *batchv1.Job, bad indexset.Set) (*batchv1.Job, error) {
 	return c.Job(), nil
 }
 
-// work finds the work of a pod, as a program in a container would.
+// work returns the index of the first Job that a pod works on. A program in a container would
+// compute it in the same way.
 func work(pod *corev1.Pod) int32 {
 	var i int32
 	fmt.Sscan(pod.Annotations[batchv1.JobCompletionIndexAnnotation], &i)
@@ -66,7 +66,7 @@ func work(pod *corev1.Pod) int32 {
 	return i
 }
 
-// Three of ten indexes fail. They are rerun, and one of them fails again.
+// Three of ten indexes fail. They run again, and one of them fails again.
 func ExampleFailed() {
 	job, err := play(example(), indexset.Of(2, 5, 8))
 	if err != nil {
@@ -98,7 +98,7 @@ func ExampleFailed() {
 	// suites-3 runs 1 index: 5
 }
 
-// TestUnfinished also runs the indexes that the Job had not started.
+// Unfinished also returns the indexes that the Job had not started.
 func TestUnfinished(t *testing.T) {
 	job := example()
 	one := int32(1)
@@ -115,11 +115,11 @@ func TestUnfinished(t *testing.T) {
 		t.Errorf("indexes to run again: got %s, want %s", got, want)
 	}
 	if _, err := play(next, indexset.Set{}); err != nil {
-		t.Errorf("the API server would refuse the Job: %v", err)
+		t.Errorf("the API server would reject the Job: %v", err)
 	}
 }
 
-func TestRefusals(t *testing.T) {
+func TestErrors(t *testing.T) {
 	done, err := play(example(), indexset.Set{})
 	if err != nil {
 		t.Fatal(err)

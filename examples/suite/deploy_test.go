@@ -16,8 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// read reads the only manifest of a kind in a file. A field that the type does not have is an
-// error.
+// read reads the only manifest of a kind in a file. An unknown field is an error.
 func read[T any](t *testing.T, file, kind string) T {
 	t.Helper()
 	var found []T
@@ -82,11 +81,11 @@ func TestDeployment(t *testing.T) {
 	role := read[rbacv1.Role](t, "rbac.yaml", "Role")
 	lease := s.managerOptions().LeaderElectionID
 	if !slices.ContainsFunc(role.Rules, func(r rbacv1.PolicyRule) bool { return slices.Equal(r.ResourceNames, []string{lease}) }) {
-		t.Errorf("the role has no right to the lease %s", lease)
+		t.Errorf("the role does not allow the lease %s", lease)
 	}
 }
 
-// README.md shows the sample, and its figure for the size of the program is true.
+// README.md shows the sample, and states the size of the program.
 func TestReadme(t *testing.T) {
 	const most = 200 // lines
 	file := func(name string) string {

@@ -38,7 +38,7 @@ var suites = controller.Kind[*Suite]{
 	Keys:   tracking.Keys{Finalizer: finalizer},
 }
 
-// jobSpec returns the Job spec of a suite. A shard without retries left fails the suite when the
+// jobSpec returns the Job spec of a suite. If a shard has no retries left, the suite fails when the
 // other shards have ended.
 func jobSpec(s *Suite) batchv1.JobSpec {
 	template := s.Spec.Template

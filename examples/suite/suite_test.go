@@ -126,7 +126,7 @@ func TestSuitePasses(t *testing.T) {
 	})
 }
 
-// A shard without retries left fails the suite after the other shards have ended.
+// If a shard has no retries left, the suite fails after the other shards have ended.
 func TestSuiteFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, live.Fail(1).ForIndex(1), live.Succeed().After(time.Second))

@@ -1,6 +1,8 @@
 package census
 
 import (
+	"slices"
+
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -90,64 +92,43 @@ func (a *Account) strip(c *Census, in AccountInputs, candidates *ordered[*Record
 	// their finalizer.
 	overfull := a.listed() >= in.Cap
 	if overfull {
-		candidates = c.listedAmong(in)
+		candidates = c.listedAmong(candidates)
 	}
 	var indexes int
-	for _, chunk := range candidates.chunks {
-		for _, r := range chunk {
-			a.Strip = append(a.Strip, r.Pod)
-			indexes += a.record(r, c, in)
-			if a.Full = !overfull && indexes+a.listed() >= in.Cap || len(a.Strip) == in.Removals; a.Full {
-				return
-			}
+	for r := range candidates.all() {
+		a.Strip = append(a.Strip, r.Pod)
+		indexes += a.record(r, c, in)
+		if a.Full = !overfull && indexes+a.listed() >= in.Cap || len(a.Strip) == in.Removals; a.Full {
+			return
 		}
 	}
 }
 
-// candidates returns the tracked pods whose finalizer may be removed, in order.
+// candidates returns the tracked pods whose finalizer may be removed, in order. While the
+// Job runs, these are the finished pods that do not wait for their replacement.
 func (c *Census) candidates(in AccountInputs) *ordered[*Record] {
-	l := in.list()
-	if l == countable && c.ended == 0 {
+	switch {
+	case in.Deleting || in.Ending != Running:
+		return c.list(tracked)
+	case c.ended == 0:
 		return &ordered[*Record]{}
+	case !in.KeepFailsJob:
+		return c.list(countable)
 	}
-	list := c.list(l)
-	if !in.KeepFailsJob {
-		return list
-	}
-	var candidates []*Record
-	for r := range list.all() {
-		if in.isCandidate(c, r) {
-			candidates = append(candidates, r)
-		}
-	}
-	return newOrdered(list.compare, candidates)
+	candidates := slices.Collect(c.list(countable).all())
+	return newOrdered((*Record).compare, slices.DeleteFunc(candidates, func(r *Record) bool { return r.FailsJob }))
 }
 
 // listedAmong returns the candidates that are in the uncounted lists.
-func (c *Census) listedAmong(in AccountInputs) *ordered[*Record] {
-	var candidates []*Record
+func (c *Census) listedAmong(candidates *ordered[*Record]) *ordered[*Record] {
+	var listed []*Record
 	for uid := range c.classifier.Uncounted.listed {
-		if r := c.records[uid]; r != nil && in.isCandidate(c, r) {
-			candidates = append(candidates, r)
+		if r := c.records[uid]; r != nil && candidates.get(r) != nil {
+			listed = append(listed, r)
 		}
 	}
-	sortRecords(candidates)
-	return newOrdered((*Record).compare, candidates)
-}
-
-// list returns the list that contains the candidates. While the Job runs, failed pods that
-// wait for their replacement are left out.
-func (in AccountInputs) list() list {
-	if in.Deleting || in.Ending != Running {
-		return tracked
-	}
-	return countable
-}
-
-// isCandidate reports whether a pod is a candidate.
-func (in AccountInputs) isCandidate(c *Census, r *Record) bool {
-	l := in.list()
-	return kinds[l].belongs(c, r) && (l == tracked || !in.KeepFailsJob || !r.FailsJob)
+	sortRecords(listed)
+	return newOrdered((*Record).compare, listed)
 }
 
 func (a *Account) listed() int { return len(a.Lists.Succeeded) + len(a.Lists.Failed) }
@@ -155,7 +136,7 @@ func (a *Account) listed() int { return len(a.Lists.Succeeded) + len(a.Lists.Fai
 // release removes from the lists the UIDs of pods that have lost the finalizer, and adds
 // them to the counters.
 func (a *Account) release(c *Census) {
-	if c.held == c.classifier.Uncounted.Len() {
+	if int(c.held) == c.classifier.Uncounted.Len() {
 		return
 	}
 	gone := func(uid types.UID) bool {

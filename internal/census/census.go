@@ -37,7 +37,7 @@ type Census struct {
 	owner      owner.Owner
 	// stripped are pods whose finalizer has been removed, although their objects still
 	// show it.
-	stripped map[types.UID]struct{}
+	stripped map[types.UID]bool
 
 	// records are the records of all pods, by UID. spare is preallocated memory for
 	// further ones.
@@ -45,14 +45,14 @@ type Census struct {
 	spare   []Record
 	// names are the records of the pods in the Job's namespace, by name; nil until they
 	// are needed. No two pods have the same name.
-	names   map[string]*Record
-	own     int // the number of pods of the Job
-	claimed int // the number of pods to adopt, to release or to free
-	// held is the number of listed UIDs whose pods still carry the finalizer.
-	held int
+	names map[string]*Record
+	// own is the number of pods of the Job, claimed the number of pods to adopt, to
+	// release or to free, and held that of listed UIDs whose pods still carry the
+	// finalizer.
+	own, claimed, held int32
 	// ended is the number of tracked pods that have succeeded or failed, failsJob the
 	// number of pods that match a FailJob rule.
-	ended, failsJob int
+	ended, failsJob int32
 	lists           [lists]*ordered[*Record] // nil until they are needed
 
 	// The finish times of the pods that are not recorded yet, with those that match a
@@ -73,7 +73,7 @@ func New(c Classifier, n int) *Census {
 }
 
 // Len returns the number of the Job's pods.
-func (c *Census) Len() int { return c.own }
+func (c *Census) Len() int { return int(c.own) }
 
 // Of returns the record of the pod with the UID; nil if there is none.
 func (c *Census) Of(uid types.UID) *Record { return c.records[uid] }
@@ -156,10 +156,23 @@ func (c *Census) Remove(uid types.UID) bool {
 	return true
 }
 
-// reread classifies a pod again.
-func (c *Census) reread(uid types.UID) {
-	if r := c.records[uid]; r != nil {
-		c.swap(r, r.Pod, r.Relation)
+// reread classifies the pods again whose UIDs are in only one of the maps, or have another
+// value in each.
+func (c *Census) reread(before, now map[types.UID]bool) {
+	again := func(uid types.UID) {
+		if r := c.records[uid]; r != nil {
+			c.swap(r, r.Pod, r.Relation)
+		}
+	}
+	for uid, was := range before {
+		if is, still := now[uid]; !still || is != was {
+			again(uid)
+		}
+	}
+	for uid := range now {
+		if _, already := before[uid]; !already {
+			again(uid)
+		}
 	}
 }
 
@@ -170,36 +183,18 @@ func (c *Census) SetStripped(uids []types.UID) {
 		return
 	}
 	before := c.stripped
-	c.stripped = make(map[types.UID]struct{}, len(uids))
+	c.stripped = make(map[types.UID]bool, len(uids))
 	for _, uid := range uids {
-		c.stripped[uid] = struct{}{}
+		c.stripped[uid] = true
 	}
-	for uid := range before {
-		if _, still := c.stripped[uid]; !still {
-			c.reread(uid)
-		}
-	}
-	for uid := range c.stripped {
-		if _, already := before[uid]; !already {
-			c.reread(uid)
-		}
-	}
+	c.reread(before, c.stripped)
 }
 
 // SetUncounted sets the uncounted lists of the status.
 func (c *Census) SetUncounted(u Uncounted) {
 	before := c.classifier.Uncounted
 	c.classifier.Uncounted = u
-	for uid, failed := range before.listed {
-		if now, still := u.listed[uid]; !still || now != failed {
-			c.reread(uid)
-		}
-	}
-	for uid := range u.listed {
-		if _, already := before.listed[uid]; !already {
-			c.reread(uid)
-		}
-	}
+	c.reread(before.listed, u.listed)
 }
 
 // Clone returns an independent copy. The records are shared.
@@ -222,42 +217,27 @@ func (c *Census) Clone() *Census {
 // count adds a record to all counts and lists (by is 1), or removes it (by is -1).
 func (c *Census) count(r *Record, by int32) {
 	if toClaim(r) {
-		c.claimed += int(by)
+		c.claimed += by
+	}
+	if r.Relation == owner.Foreign {
+		c.Foreign += int(by)
 	}
 	if !r.own() {
-		if r.Relation == owner.Foreign {
-			c.Foreign += int(by)
-		}
-		c.register(r, by)
+		c.register(r, by > 0)
 		return
 	}
-	c.own += int(by)
+	c.own += by
 	c.countNumbers(r, by)
 	c.countFinish(r, by)
-	c.register(r, by)
-	if c.lists[countable] == nil {
-		c.countIndex(r, by)
-		return
-	}
-	waited := c.waiting(r.Index)
+	waited := c.Predecessor(r.Index)
 	c.countIndex(r, by)
-	c.updateCountable(r, by, waited, c.waiting(r.Index))
-}
-
-// updateCountable updates the list of countable pods. waited and waits are the pods of the
-// record's index that waited for their replacement before the change and that wait now.
-func (c *Census) updateCountable(r *Record, by int32, waited, waits *Record) {
-	list := c.lists[countable]
-	if by < 0 {
-		list.remove(r)
-	} else if r.ended() && r != waits {
-		list.insert(r)
-	}
-	if waited != waits && waited != nil && waited != r {
-		list.insert(waited)
-	}
-	if waited != waits && waits != nil && waits != r {
-		list.remove(waits)
+	c.register(r, by > 0)
+	if waits := c.Predecessor(r.Index); waits != waited { // which may make pods countable, or not
+		for _, other := range [...]*Record{waited, waits} {
+			if other != nil && other != r {
+				c.register(other, true)
+			}
+		}
 	}
 }
 
@@ -272,13 +252,13 @@ func (c *Census) countNumbers(r *Record, by int32) {
 		c.Terminating += by
 	}
 	if r.ended() {
-		c.ended += int(by)
+		c.ended += by
 	}
 	if r.FailsJob {
-		c.failsJob += int(by)
+		c.failsJob += by
 	}
 	if r.Tracked && r.Listed {
-		c.held += int(by)
+		c.held += by
 	}
 	if c.classifier.CountRestarts {
 		c.Restarts += int64(by) * backoff.Restarts(r.Pod)

@@ -62,15 +62,14 @@ func (c *Classifier) PerIndex() bool { return c.Indexed && c.Limit.Target == bac
 // read fills in the record of a pod of the Job. A pod that is being adopted counts as
 // finalized, because the patch that adopts it adds the finalizer. stripped are the pods
 // whose finalizer has been removed. index is the index annotation; empty if there is none.
-func (c *Classifier) read(r *Record, stripped map[types.UID]struct{}, index string) {
+func (c *Classifier) read(r *Record, stripped map[types.UID]bool, index string) {
 	r.Index = keys.NoIndex
 	if c.Indexed {
 		r.Index = keys.ParseIndex(index)
 	}
 	r.Valid = !c.Indexed || r.Index != keys.NoIndex && r.Index < c.Completions
 	r.Finalized = r.Relation == owner.Adoptable || slices.Contains(r.Pod.Finalizers, c.Keys.Finalizer)
-	_, gone := stripped[r.Pod.UID]
-	r.Tracked = r.Finalized && !gone
+	r.Tracked = r.Finalized && !stripped[r.Pod.UID]
 	c.classify(r)
 	if r.Succeeded || r.Failed {
 		at := instantOf(backoff.FinishTime(r.Pod))

@@ -65,7 +65,8 @@ func (c *Census) Check() error {
 	}
 	if c.vacant != nil {
 		errs = append(errs, c.vacant.check("vacant"))
-		if got, want := c.vacant.intervals(), fresh.vacancies().intervals(); !slices.Equal(got, want) || c.vacant.number != fresh.vacant.number {
+		fresh.findVacant()
+		if got, want := slices.Collect(c.vacant.all()), slices.Collect(fresh.vacant.all()); !slices.Equal(got, want) || c.vacancies != fresh.vacancies {
 			errs = append(errs, fmt.Errorf("vacant: got %v, want %v", got, want))
 		}
 	}
@@ -73,7 +74,7 @@ func (c *Census) Check() error {
 	type numbered struct{ a, r, t, s, f, fs, restarts, foreign, own, claimed, held, ended, failsJob int }
 	of := func(c *Census) numbered {
 		return numbered{int(c.Active), int(c.Ready), int(c.Terminating), int(c.Succeeded), int(c.Failed), int(c.Failures), int(c.Restarts),
-			c.Foreign, c.own, c.claimed, c.held, c.ended, c.failsJob}
+			c.Foreign, int(c.own), int(c.claimed), int(c.held), int(c.ended), int(c.failsJob)}
 	}
 	if of(&a) != of(&b) {
 		errs = append(errs, fmt.Errorf("numbers: got %v, want %v", of(&a), of(&b)))
@@ -82,13 +83,6 @@ func (c *Census) Check() error {
 }
 
 func equalRecords(a, b *Record) bool { return *a == *b }
-
-func (v *vacancies) intervals() (all []any) {
-	for i := range v.all() {
-		all = append(all, i)
-	}
-	return all
-}
 
 func (o *ordered[T]) check(name string) error {
 	if o == nil {

@@ -29,11 +29,7 @@ func (n *numbers) add(index, by int32, expected int) bool {
 
 // set returns the indexes.
 func (n numbers) set() indexset.Set {
-	indexes := make([]int32, 0, len(n))
-	for index := range n {
-		indexes = append(indexes, index)
-	}
-	return indexset.Of(indexes...)
+	return indexset.Of(slices.AppendSeq(make([]int32, 0, len(n)), maps.Keys(n))...)
 }
 
 // joined is the union of a set of indexes of the status and the indexes of pods. It is
@@ -107,7 +103,12 @@ type indexed struct {
 	running, ending numbers
 	// failed holds, for each index, its last pod in the list failures.
 	failed map[int32]*Record
-	vacant *vacancies // nil until they are needed
+	// vacant are the indexes that may get a new pod; nil until they are needed. vacancies is
+	// their number.
+	//
+	// Invariant: the intervals are not empty and do not touch each other.
+	vacant    *ordered[indexset.Interval]
+	vacancies int
 }
 
 func (x *indexed) clone() indexed {
@@ -142,7 +143,7 @@ func (c *Census) countIndex(r *Record, by int32) {
 		}
 	}
 	if c.vacant != nil {
-		c.vacant.put(r.Index, !c.occupied(r.Index))
+		c.putVacant(r.Index, !c.occupied(r.Index))
 	}
 }
 

@@ -34,7 +34,7 @@ var kinds = [lists]struct {
 	countable: {func(c *Census, r *Record) bool { return r.ended() && !c.waits(r) }, (*Record).compare},
 	failJob:   {func(_ *Census, r *Record) bool { return r.FailsJob }, (*Record).compare},
 	active:    {func(_ *Census, r *Record) bool { return r.Active }, (*Record).compare},
-	failures:  {func(_ *Census, r *Record) bool { return r.replaceable() }, (*Record).compareFailures},
+	failures:  {func(_ *Census, r *Record) bool { return r.replaceable() }, (*Record).CompareFailures},
 }
 
 func toClaim(r *Record) bool { return r.Relation != owner.Owned && r.Relation != owner.Foreign }
@@ -61,13 +61,13 @@ func (c *Census) list(l list) *ordered[*Record] {
 	return c.lists[l]
 }
 
-// register adds a record to the lists, or removes it. The list countable is updated by
-// updateCountable.
-func (c *Census) register(r *Record, by int32) {
-	for l := range c.lists {
-		switch list := c.lists[l]; {
-		case list == nil || l == int(countable) || !kinds[l].belongs(c, r):
-		case by > 0:
+// register adds a record to the lists that it belongs to, and removes it from the others. If
+// it is no longer present in the census, it belongs to none.
+func (c *Census) register(r *Record, present bool) {
+	for l, list := range &c.lists {
+		switch {
+		case list == nil:
+		case present && kinds[l].belongs(c, r):
 			list.insert(r)
 		default:
 			list.remove(r)

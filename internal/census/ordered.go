@@ -26,20 +26,9 @@ const mostItems = 256
 
 // newOrdered returns a set of sorted items. It takes over the slice.
 func newOrdered[T any](compare func(a, b T) int, items []T) *ordered[T] {
-	o := &ordered[T]{compare: compare}
-	o.fill(items)
+	o := &ordered[T]{compare: compare, n: len(items)}
+	o.chunks = slices.AppendSeq(slices.Grow(o.first[:0], len(items)/mostItems), slices.Chunk(items, mostItems))
 	return o
-}
-
-// fill adds sorted items to an empty set. It takes over the slice.
-func (o *ordered[T]) fill(items []T) {
-	o.n, o.chunks = len(items), o.first[:0]
-	if len(items) > len(o.first)*mostItems {
-		o.chunks = make([][]T, 0, (len(items)-1)/mostItems+1)
-	}
-	for chunk := range slices.Chunk(items, mostItems) {
-		o.chunks = append(o.chunks, chunk)
-	}
 }
 
 // search returns the position of the first item that is not before x, and whether that

@@ -9,7 +9,13 @@ import "github.com/jobfate/jobfate/internal/keys"
 // Tracking the number of failures per index). Of several failed pods, the predecessor is
 // the one with the most failures, then the one that failed last, because the count must
 // never fall.
-func (c *Census) Predecessor(index int32) *Record { return c.waiting(index) }
+func (c *Census) Predecessor(index int32) *Record {
+	r := c.failed[index]
+	if r == nil || c.done(index) || c.running[index] > 0 {
+		return nil
+	}
+	return r
+}
 
 // Predecessors returns the predecessors of all indexes, ordered by index.
 func (c *Census) Predecessors() (all []*Record) {
@@ -22,24 +28,15 @@ func (c *Census) Predecessors() (all []*Record) {
 	return all
 }
 
-// waiting returns the pod of an index that waits for its replacement.
-func (c *Census) waiting(index int32) *Record {
-	r := c.failed[index]
-	if r == nil || c.done(index) || c.running[index] > 0 {
-		return nil
-	}
-	return r
-}
-
 // waits reports whether a pod waits for its replacement.
-func (c *Census) waits(r *Record) bool { return len(c.failed) > 0 && c.waiting(r.Index) == r }
+func (c *Census) waits(r *Record) bool { return c.Predecessor(r.Index) == r }
 
 // countFailed updates the last failed pod of an index. When that pod is removed, the list
 // failures has the one before it.
 func (c *Census) countFailed(r *Record, by int32) {
 	last := c.failed[r.Index]
 	switch {
-	case by > 0 && (last == nil || last.compareFailures(r) < 0):
+	case by > 0 && (last == nil || last.CompareFailures(r) < 0):
 		if c.failed == nil {
 			c.failed = make(map[int32]*Record, c.expected())
 		}

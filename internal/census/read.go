@@ -9,12 +9,6 @@ import (
 	"github.com/jobfate/jobfate/internal/owner"
 )
 
-// Claim is a pod to adopt, to release or to free, as its relation says.
-type Claim struct {
-	Pod      *corev1.Pod
-	Relation owner.Relation
-}
-
 // Read reads pods into the census, which must be empty. It returns false if a pod is nil,
 // has no UID, or has the UID of another. The census must not be used then.
 func (c *Census) Read(job owner.Owner, pods []*corev1.Pod) bool {
@@ -91,11 +85,7 @@ func (c *Census) Differs(pods []*corev1.Pod) bool {
 
 // Put adds a pod to the census, or replaces the pod with its UID.
 func (c *Census) Put(pod *corev1.Pod) {
-	c.put(c.records[pod.UID], pod)
-}
-
-func (c *Census) put(before *Record, pod *corev1.Pod) {
-	if before == nil || before.Pod != pod {
+	if before := c.records[pod.UID]; before == nil || before.Pod != pod {
 		c.swap(before, pod, c.owner.Relation(pod))
 	}
 }
@@ -103,11 +93,7 @@ func (c *Census) put(before *Record, pod *corev1.Pod) {
 // PutNamed replaces the pod of a name in the Job's namespace. A nil pod means that the pod
 // of that name is gone.
 func (c *Census) PutNamed(name string, pod *corev1.Pod) {
-	switch before := c.named(name); {
-	case pod != nil && before != nil && before.Pod.UID == pod.UID:
-		c.put(before, pod)
-		return
-	case before != nil:
+	if before := c.named(name); before != nil && (pod == nil || before.Pod.UID != pod.UID) {
 		c.Remove(before.Pod.UID)
 	}
 	if pod != nil {
@@ -155,13 +141,11 @@ func (c *Census) unname(r *Record) {
 	}
 }
 
-// Claims returns the pods to adopt, to release or to free, ordered by UID.
-func (c *Census) Claims() (all []Claim) {
+// Claims returns the records of the pods to adopt, to release or to free, as their relation
+// says, ordered by UID.
+func (c *Census) Claims() []*Record {
 	if c.claimed == 0 {
 		return nil
 	}
-	for r := range c.list(claims).all() {
-		all = append(all, Claim{r.Pod, r.Relation})
-	}
-	return all
+	return slices.Collect(c.list(claims).all())
 }

@@ -73,9 +73,9 @@ func (r *Record) compare(o *Record) int {
 // Before reports whether a pod comes before another, by index and then by UID.
 func (r *Record) Before(o *Record) bool { return r.compare(o) < 0 }
 
-// compareFailures orders failed pods by index, failures, finish time and UID. The last pod
+// CompareFailures orders failed pods by index, failures, finish time and UID. The last pod
 // of an index is the one that the next pod of the index replaces.
-func (r *Record) compareFailures(o *Record) int {
+func (r *Record) CompareFailures(o *Record) int {
 	if c := cmp.Or(cmp.Compare(r.Index, o.Index), r.Counts.Compare(o.Counts), r.finished().compare(o.finished())); c != 0 {
 		return c
 	}

@@ -46,7 +46,7 @@ func valueOf[T any](p *T) any {
 	return *p
 }
 
-// uncounted returns the lists, empty rather than nil: the controller makes no difference.
+// uncounted returns the lists, empty instead of nil: for the controller both are the same.
 func uncounted(s *batchv1.JobStatus) batchv1.UncountedTerminatedPods {
 	lists := batchv1.UncountedTerminatedPods{Succeeded: []types.UID{}, Failed: []types.UID{}}
 	if u := s.UncountedTerminatedPods; u != nil {

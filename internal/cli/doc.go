@@ -2,7 +2,7 @@
 // its reports and its output.
 //
 // [Explain], [Validate] and [Simulate] take objects from any source and print to an
-// [Environment]. They know neither files nor clusters. [Run] is the command, which reads the
+// [Environment], without access to files or clusters. [Run] is the command, which reads the
 // objects from files.
 //
 // The package knows no rule for Jobs: other packages decide, explain and validate.

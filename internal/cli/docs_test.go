@@ -37,7 +37,7 @@ func TestDocs(t *testing.T) {
 		text = got
 	}
 	if diff := cmp.Diff(text, got); diff != "" {
-		t.Errorf("%s (-want +got; go test ./internal/cli -update takes what was got):\n%s", path, diff)
+		t.Errorf("%s (-want +got; go test ./internal/cli -update accepts the new output):\n%s", path, diff)
 	}
 	for _, c := range commands {
 		if !strings.Contains(text, "$ jobfate "+c.name+" ") {

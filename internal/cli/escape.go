@@ -55,7 +55,7 @@ func pieces(all string) iter.Seq2[string, string] {
 // Text from the network may contain both.
 func utf8Only(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
 
-// harmless reports whether a terminal only displays the character.
+// harmless reports whether a character has no other effect on a terminal than its display.
 func harmless(r rune) bool { return r == '\n' || r == '\t' || strconv.IsPrint(r) }
 
 // visible escapes all characters that are not harmless.

@@ -134,7 +134,7 @@ func TestNothingHostileReachesTheTerminal(t *testing.T) {
 			args = append(args, "--color", "always")
 		}
 		env, stdout, stderr := patient(time.Minute, 0)
-		env.Told, env.Stdin = true, strings.NewReader(input)
+		env.StderrTerminal, env.Stdin = true, strings.NewReader(input)
 		Run(args, env)
 		checkHarmless(t, "stdout", stdout.String(), format == "text")
 		checkHarmless(t, "stderr", stderr.String(), true)

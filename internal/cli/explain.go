@@ -32,8 +32,8 @@ type Explain struct {
 	// Troubled omits the Jobs that need no attention from a list, unless --all is given.
 	Troubled bool
 
-	at         *time.Time // of the decision; nil: the present
-	managedBy  string     // empty: whoever manages the Job
+	at         *time.Time // the time of the decision; nil: the present
+	managedBy  string     // the controller that decides; empty: the one that manages the Job
 	all        bool
 	exitStatus bool
 }
@@ -65,7 +65,7 @@ func (x *Explain) One(env Environment, in Objects) (*View, error) {
 	return &View{reports: []*report{r}}, nil
 }
 
-// Reason returns the code of the first cause; empty without a Job.
+// Reason returns the code of the first cause. It is empty without a Job.
 func (v *View) Reason() string {
 	if len(v.reports) == 0 {
 		return ""
@@ -143,7 +143,7 @@ func elsewhere(job *batchv1.Job, causes []why.Cause) []why.Cause {
 	return append([]why.Cause{first}, causes...)
 }
 
-// managerOf returns the name of the controller that manages the Job; empty if it is the Job
+// managerOf returns the name of the controller that manages the Job. It is empty if that is the Job
 // controller.
 func managerOf(job *batchv1.Job) string {
 	if name := job.Spec.ManagedBy; name != nil && *name != batchv1.JobControllerName {

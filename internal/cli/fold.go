@@ -19,12 +19,12 @@ const (
 	mostStatus    = 110 // characters of a status within a window
 	longestCycle  = 40  // lines of a cycle
 	leastRepeats  = 3   // repetitions of a cycle that is folded
-	mostSums      = 6   // kinds of things in a line that stands for others
+	mostSums      = 6   // kinds of events in a line that replaces others
 )
 
-// folded shortens a long timeline. First it merges lines of the same time that say the same
-// about several pods, then it folds cycles, and finally it sums up windows of time. It also
-// returns the original number of lines; 0 if the timeline is not folded.
+// folded shortens a long timeline. First it merges lines of the same time with the same text about
+// several pods, then it folds cycles, and finally it sums up windows of time. It also returns the
+// original number of lines, or 0 if the timeline is not folded.
 func folded(lines []moment, indexed bool) ([]moment, int) {
 	all := len(lines)
 	if all <= mostTimeline {
@@ -37,7 +37,7 @@ func folded(lines []moment, indexed bool) ([]moment, int) {
 	return lines, all
 }
 
-// merged merges lines of the same time that say the same about several pods.
+// merged merges lines of the same time with the same text about several pods.
 func merged(lines []moment, indexed bool) (out []moment) {
 	first := 0 // the position in out of the first line of this time
 	for i := range lines {

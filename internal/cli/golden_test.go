@@ -109,7 +109,7 @@ func checkGoldenFile(t *testing.T, path, got string) {
 		}
 	}
 	if diff := cmp.Diff(readFile(t, path), got); diff != "" {
-		t.Errorf("%s (-want +got; go test ./internal/cli -update takes what was got):\n%s", path, diff)
+		t.Errorf("%s (-want +got; go test ./internal/cli -update accepts the new output):\n%s", path, diff)
 	}
 }
 

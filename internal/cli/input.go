@@ -111,7 +111,7 @@ func withFiles(env Environment, names []string, f func([]kubefile.Source) error)
 			if read {
 				return Misused("standard input (-) is given twice")
 			}
-			if env.Typed {
+			if env.StdinTerminal {
 				fmt.Fprintln(env.Stderr, env.Name+": reading standard input; end it with Ctrl-D")
 			}
 			read = true

@@ -14,7 +14,7 @@ import (
 	"github.com/jobfate/jobfate/internal/kubefile"
 )
 
-// locate adds to an error the file and line of each field that it names.
+// locate adds the file and line of each field in an error.
 func locate(err error, m *kubefile.Manifest, pods []*corev1.Pod, podsAt []kubefile.Place) error {
 	var located []error
 	for _, e := range fieldErrors(err) {

@@ -15,17 +15,17 @@ type moment struct {
 	color string
 	text  string // if empty, said renders it: only a few of many lines are printed
 	what  what
-	index int32           // of a line about a pod or an index
-	pod   *simulation.Pod // of a line about a pod
+	index int32           // the index, in a line about a pod or an index
+	pod   *simulation.Pod // the pod, in a line about a pod
 	pods  []int32         // the indexes of all pods that a merged line is about
 	sums  []sum           // what happened in the lines that this line replaces
 }
 
-// what is what a line says, without the pod or the index that it is about.
+// what is the text of a line, without the name of the pod or the index.
 type what struct {
 	subject   string // "pod", "index" or "" for the Job
 	one, many string // "fails with exit code 1", "fail with exit code 1"
-	until     string // of a backoff
+	until     string // the end of a backoff
 	important bool   // events and conditions
 }
 

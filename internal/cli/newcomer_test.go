@@ -107,7 +107,7 @@ func TestColor(t *testing.T) {
 	} {
 		var out, err bytes.Buffer
 		env := testEnvironment()
-		env.Shown, env.Getenv = tc.shown, func(name string) string { return tc.env[name] }
+		env.StdoutTerminal, env.Getenv = tc.shown, func(name string) string { return tc.env[name] }
 		env.Stdin, env.Stdout, env.Stderr = strings.NewReader(""), &out, &err
 		status := Run(append(append([]string{"explain"}, tc.flags...), files...), env)
 		if got := strings.Contains(out.String(), "\x1b["); status != exitOK || got != tc.want {
@@ -120,7 +120,7 @@ func TestColor(t *testing.T) {
 func TestTypedInput(t *testing.T) {
 	var out, err bytes.Buffer
 	env := testEnvironment()
-	env.Typed, env.Stdin, env.Stdout, env.Stderr = true, strings.NewReader(edit(t, "finished")), &out, &err
+	env.StdinTerminal, env.Stdin, env.Stdout, env.Stderr = true, strings.NewReader(edit(t, "finished")), &out, &err
 	if status := Run([]string{"explain"}, env); status != exitOK || err.String() != "jobfate: reading standard input; end it with Ctrl-D\n" {
 		t.Errorf("got status %d and %q, want a hint about the standard input", status, err.String())
 	}

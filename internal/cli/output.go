@@ -31,7 +31,7 @@ func (o output) paint(env Environment) paint {
 	case "never":
 		return paint{}
 	}
-	return paint{env.Shown && env.Getenv("NO_COLOR") == "" && env.Getenv("TERM") != "dumb"}
+	return paint{env.StdoutTerminal && env.Getenv("NO_COLOR") == "" && env.Getenv("TERM") != "dumb"}
 }
 
 // print prints a value in the requested format; text renders it as text.

@@ -9,16 +9,16 @@ import (
 // Process returns the environment of this process. The name is the one by which users run it.
 func Process(name string) Environment {
 	return Environment{
-		Name:   name,
-		Stdin:  os.Stdin,
-		Stdout: os.Stdout,
-		Stderr: os.Stderr,
-		Getenv: os.Getenv,
-		Clock:  time.Now,
-		Typed:  terminal(os.Stdin),
-		Shown:  terminal(os.Stdout),
-		Told:   terminal(os.Stderr),
-		Catch:  catch,
+		Name:           name,
+		Stdin:          os.Stdin,
+		Stdout:         os.Stdout,
+		Stderr:         os.Stderr,
+		Getenv:         os.Getenv,
+		Clock:          time.Now,
+		StdinTerminal:  terminal(os.Stdin),
+		StdoutTerminal: terminal(os.Stdout),
+		StderrTerminal: terminal(os.Stderr),
+		Catch:          catch,
 	}
 }
 

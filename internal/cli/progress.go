@@ -23,7 +23,7 @@ type progress struct {
 
 func newProgress(env Environment) *progress {
 	p := &progress{clock: env.Clock}
-	if env.Told && env.Getenv("TERM") != "dumb" {
+	if env.StderrTerminal && env.Getenv("TERM") != "dumb" {
 		p.out, p.next = env.Stderr, env.Clock().Add(quietFor)
 	}
 	return p

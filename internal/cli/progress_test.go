@@ -48,7 +48,7 @@ func TestProgress(t *testing.T) {
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			env, stdout, stderr := patient(tc.step, 0)
-			env.Told, env.Getenv = tc.told, func(name string) string { return map[string]string{"TERM": tc.term}[name] }
+			env.StderrTerminal, env.Getenv = tc.told, func(name string) string { return map[string]string{"TERM": tc.term}[name] }
 			status := Run(tc.args, env)
 			shown, errors, cleared := cutLast(stderr.String(), clearLine)
 			switch {

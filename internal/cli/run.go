@@ -16,22 +16,22 @@ const (
 	exitOK    = 0
 	exitInput = 1 // the input cannot be read or decided on
 	exitUsage = 2
-	exitNo    = 3 // the answer is no
+	exitNo    = 3 // negative result
 
 	exitInterrupted = 130 // as shells report a program that SIGINT ended
 )
 
 // Environment is everything that a command needs from the process.
 type Environment struct {
-	Name   string // the command line by which users run the program
-	Stdin  io.Reader
-	Stdout io.Writer
-	Stderr io.Writer
-	Getenv func(string) string
-	Clock  func() time.Time
-	Typed  bool // the standard input is a terminal
-	Shown  bool // the standard output is a terminal
-	Told   bool // the standard error is a terminal
+	Name           string // the command line by which users run the program
+	Stdin          io.Reader
+	Stdout         io.Writer
+	Stderr         io.Writer
+	Getenv         func(string) string
+	Clock          func() time.Time
+	StdinTerminal  bool // the standard input is a terminal
+	StdoutTerminal bool // the standard output is a terminal
+	StderrTerminal bool // the standard error is a terminal
 	// Catch catches the first Ctrl-C until release is called. caught reports whether it
 	// has happened.
 	Catch func() (caught func() bool, release func())
@@ -65,7 +65,7 @@ func init() {
 // usageError is an error whose exit status is exitUsage.
 type usageError struct{ error }
 
-// Misused returns an error about wrong usage, whose exit status is 2.
+// Misused returns an error about wrong usage. Its exit status is 2.
 func Misused(format string, args ...any) error {
 	return usageError{fmt.Errorf(format, args...)}
 }
@@ -139,7 +139,7 @@ func (env Environment) Status(command string, err error) int {
 	case errors.As(err, &a):
 		return int(a)
 	}
-	env.tell(command, err)
+	env.printError(command, err)
 	if errors.As(err, &usageError{}) {
 		fmt.Fprintf(env.Stderr, "run %s -h for usage\n", command)
 		return exitUsage
@@ -147,8 +147,8 @@ func (env Environment) Status(command string, err error) int {
 	return exitInput
 }
 
-// tell prints an error, line by line.
-func (env Environment) tell(command string, err error) {
+// printError prints an error, line by line.
+func (env Environment) printError(command string, err error) {
 	for _, line := range strings.Split(utf8Only(err.Error()), "\n") {
 		fmt.Fprintf(env.Stderr, "%s: %s\n", command, line)
 	}

@@ -21,7 +21,7 @@ A scenario is YAML or JSON. Every field is optional:
   stopDelay: 1s              # from the deletion of a pod until it has stopped
   batchPeriod: 1s            # from a change of a pod until the controller syncs
   limit: 168h                # the virtual time at which to give up
-  seed: 1                    # of all random values
+  seed: 1                    # the seed of all random values
   capacity: 4                # pods that can run at once; the others stay Pending
   lostNodes:
     unreachableAfter: 50s    # from the loss of a node until it is unreachable
@@ -32,8 +32,8 @@ A scenario is YAML or JSON. Every field is optional:
   pods:                      # the first entry that matches a pod applies
   - indexes: 0-3,7           # default: all; NonIndexed: pods, counted from 0
     chance: 0.1              # probability that the entry matches a pod
-    exits: [42, 0]           # of the first, second, ... pod; the last is repeated
-    durations: [30s, 10s]    # of the first, second, ... pod; the last is repeated
+    exits: [42, 0]           # exit codes of the first, second, ... pod; the last is repeated
+    durations: [30s, 10s]    # run times of the first, second, ... pod; the last is repeated
     spread: 5s               # random extra duration of each pod, up to this
     startDelay: 5s
   - indexes: "4"
@@ -47,7 +47,7 @@ A scenario is YAML or JSON. Every field is optional:
   - {at: 20m, removeNodes: "3"} # or all: the nodes of lost pods are removed
   - {at: 25m, forceDelete: "4"} # or all: as kubectl delete pod --force
 
-For a Job that exists, with its pods, the simulation continues from its status:
+With an existing Job and its pods, the simulation continues from their current state:
 
   (kubectl get job/NAME -o yaml; echo ---; kubectl get pods -l job-name=NAME -o yaml) | jobfate simulate
 
@@ -56,8 +56,9 @@ For a Job that exists, with its pods, the simulation continues from its status:
 --runs repeats the simulation, each time with the next seed, and prints the
 distribution of the results.
 
---against compares with another Job in the same scenario, --against-set with the same
-Job with other fields. The n-th pod of an index gets the same random values in both.
+--against compares the Job with another one in the same scenario. --against-set compares it
+with a copy that has other fields. The n-th pod of an index gets the same random values in
+both.
 
   jobfate simulate -f job.yaml --against other.yaml --scenario scenario.yaml
   jobfate simulate -f job.yaml --against-set spec.parallelism=50
@@ -86,7 +87,7 @@ func simulateFiles(env Environment, args []string) error {
 	return s.PlayFiles(env, files)
 }
 
-// Flags adds the flags; more are formats beside text, JSON and YAML.
+// Flags adds the flags. more are formats in addition to text, JSON and YAML.
 func (s *Simulate) Flags(fs *flag.FlagSet, clock func() time.Time, more ...string) {
 	s.output.flags(fs, more...)
 	fs.StringVar(&s.scenarioFile, "scenario", "", "the `file` with the scenario")
@@ -100,8 +101,8 @@ func (s *Simulate) Flags(fs *flag.FlagSet, clock func() time.Time, more ...strin
 	})
 	fs.IntVar(&s.runs, "runs", 0, "the `number` of runs whose distribution to print (default: print one run)")
 	fs.BoolVar(&s.full, "full", false, "print every line; by default output of more than 50 lines is folded")
-	fs.BoolVar(&s.fromCreation, "from-creation", false, "run a Job that exists from its creation: ignore its status and pods")
-	nowFlag(fs, clock, "the status and the pods of a Job that exists", func(at time.Time) { s.now = at })
+	fs.BoolVar(&s.fromCreation, "from-creation", false, "run an existing Job from its creation: ignore its status and pods")
+	nowFlag(fs, clock, "the status and the pods of an existing Job", func(at time.Time) { s.now = at })
 	fs.Func("limit", "the virtual `time` at which to give up, instead of the limit of the scenario (default 168h)", func(text string) (err error) {
 		d, err := time.ParseDuration(text)
 		s.limit = &d

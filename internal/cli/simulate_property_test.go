@@ -121,14 +121,14 @@ func TestSimulationAddsUp(t *testing.T) {
 			}
 			return newTimeline(titled{File: "a <&\x00> b", name: "a <&\x00> b"}, part{Manifest: &kubefile.Manifest{Job: job}}, r, &rec), nil
 		}
-		tell, err := play()
+		run, err := play()
 		if err != nil {
 			if !strings.HasPrefix(err.Error(), "events[") {
 				rt.Fatalf("got %v, want a result, or a rejected event", err)
 			}
 			return
 		}
-		r := tell.Result
+		r := run.Result
 		ends[r.End]++
 		checkPods(rt, r, isIndexed(job), scenario.Capacity)
 		checkStatus(rt, r, last)
@@ -136,15 +136,15 @@ func TestSimulationAddsUp(t *testing.T) {
 		if err != nil {
 			rt.Fatalf("the second time: %v", err)
 		}
-		if diff := cmp.Diff(toJSON(tell), toJSON(again)); diff != "" {
+		if diff := cmp.Diff(toJSON(run), toJSON(again)); diff != "" {
 			rt.Fatalf("the second time (-first +second):\n%s", diff)
 		}
-		checkXML(rt, drawing([]timeline{tell}))
-		checkXML(rt, drawing([]timeline{tell, tell}))
-		if text := newComparison([]timeline{tell, tell}).text(paint{}, false); strings.Contains(text, "Indexes that differ") {
+		checkXML(rt, drawing([]timeline{run}))
+		checkXML(rt, drawing([]timeline{run, run}))
+		if text := newComparison([]timeline{run, run}).text(paint{}, false); strings.Contains(text, "Indexes that differ") {
 			rt.Fatalf("a Job differs from itself:\n%s", text)
 		}
-		if text := tell.text(paint{}, false); text == "" || strings.Count(text, "\n") > mostTimeline+12 {
+		if text := run.text(paint{}, false); text == "" || strings.Count(text, "\n") > mostTimeline+12 {
 			rt.Fatalf("got a text of %d lines:\n%s", strings.Count(text, "\n"), text)
 		}
 	})
@@ -202,7 +202,7 @@ func checkPods(t *rapid.T, r *simulation.Result, indexed bool, capacity *int32) 
 	}
 	sum.Syncs = r.Totals.Syncs
 	if diff := cmp.Diff(r.Totals, sum); diff != "" || len(names) != sum.Pods {
-		t.Fatalf("%d names; totals (-told +added up):\n%s", len(names), diff)
+		t.Fatalf("%d names; totals (-result +added up):\n%s", len(names), diff)
 	}
 }
 
@@ -240,7 +240,7 @@ func checkCapacity(t *rapid.T, r *simulation.Result, capacity int) {
 // the pods.
 func checkStatus(t *rapid.T, r *simulation.Result, last batchv1.JobStatus) {
 	if diff := cmp.Diff(last, r.Status); diff != "" {
-		t.Fatalf("the status (-stored last +told):\n%s", diff)
+		t.Fatalf("the status (-stored last +result):\n%s", diff)
 	}
 	finished := jobstatus.Finished(&batchv1.Job{Status: r.Status})
 	if ended := r.End == simulation.Complete || r.End == simulation.Failed; finished == nil && ended || ended && string(finished.Type) != string(r.End) {
@@ -260,10 +260,10 @@ func checkStatus(t *rapid.T, r *simulation.Result, last batchv1.JobStatus) {
 		t.Fatalf("%d pods count as failed, of %d that have not succeeded", n, r.Totals.Pods-r.Totals.Succeeded)
 	}
 	for _, c := range r.Status.Conditions {
-		if !slices.ContainsFunc(r.Conditions, func(told simulation.Condition) bool {
-			return told.Type == string(c.Type) && told.Status == string(c.Status) && told.Reason == c.Reason
+		if !slices.ContainsFunc(r.Conditions, func(have simulation.Condition) bool {
+			return have.Type == string(c.Type) && have.Status == string(c.Status) && have.Reason == c.Reason
 		}) {
-			t.Fatalf("condition %s is not told of", c.Type)
+			t.Fatalf("the result has no condition %s", c.Type)
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 // TestUsageScenario runs the scenario in the usage.
 func TestUsageScenario(t *testing.T) {
 	_, text, _ := strings.Cut(runWith("", "simulate", "-h").Stdout, "Every field is optional:\n")
-	text, _, ok := strings.Cut(text, "\nFor a Job that exists")
+	text, _, ok := strings.Cut(text, "\nWith an existing Job")
 	if !ok || !strings.Contains(text, "forceDelete") {
 		t.Fatalf("got %q, want the scenario of the usage", text)
 	}

@@ -45,7 +45,7 @@ type part struct {
 	*kubefile.Manifest
 	pods   []*corev1.Pod
 	podsAt []kubefile.Place
-	live   *simulation.Live // set for a Job that exists
+	live   *simulation.Live // set for an existing Job
 	sets   overrides
 	flag   string // the flag of the overrides
 	name   string // distinguishes the two Jobs of a comparison
@@ -137,7 +137,7 @@ func (s *Simulate) many(env Environment) error {
 	}
 	s.progress.clear()
 	if spreads[0].Runs == 0 {
-		env.tell(env.Name+" simulate", errors.New("interrupted before the first run ended"))
+		env.printError(env.Name+" simulate", errors.New("interrupted before the first run ended"))
 		return s.interruption()
 	}
 	for i := range spreads {

@@ -23,7 +23,7 @@ var trapTable = []trap{
 	{"BackoffLimitBeforeIndexes", backoffLimitBeforeIndexes},
 	// The first rule that matches a pod applies, in the order of the rules.
 	{"ShadowedRule", shadowedRules},
-	// No limit counts ignored failures: the pod is replaced again and again.
+	// Ignored failures count towards no limit, so the pod is replaced forever.
 	{"EndlessIgnore", endlessIgnore},
 }
 

@@ -27,14 +27,15 @@ counted in a note.
 
 Without a file, and for the file -, it reads the standard input. A new Job may lack what
 the API server fills in: namespace, UID, defaults, selector and labels. So may a Job
-that replaces another one. Only the parts of the pod template that the Job depends on are
-checked. Defaults of the template are not set, so check an update with two files of the
-same origin: two manifests, or two outputs of kubectl.
+that replaces another one. The command checks only the parts of the pod template that the
+Job depends on, and does not set the defaults of the template. So check an update with two
+files of the same origin: two manifests, or two outputs of kubectl.
 
-The names of rules of a pod failure policy are checked as KEP-4443 proposes. The
-warnings are those of the API server, the KEPs' advice about the number of completions
-and the size of the status, unknown fields, and policies that do not do what they seem
-to do. With --strict an unknown field is an error, as for kubectl apply.
+The names of rules of a pod failure policy are checked as KEP-4443 proposes. There are
+warnings for everything that the API server warns about, for numbers of completions and
+sizes of the status that the KEPs advise against, for unknown fields, and for policies that
+do not do what they seem to do. With --strict an unknown field is an error, as for kubectl
+apply.
 
 -o sarif is for the code scanning of CI systems (SARIF 2.1.0).
 
@@ -50,7 +51,7 @@ type Validate struct {
 	strict bool
 }
 
-// Flags adds the flags; more are formats beside text, JSON and YAML.
+// Flags adds the flags. more are formats in addition to text, JSON and YAML.
 func (c *Validate) Flags(fs *flag.FlagSet, more ...string) {
 	c.output.flags(fs, more...)
 	fs.BoolVar(&c.status, "status", false, "check the status instead of the spec")
@@ -137,7 +138,7 @@ func (c *Validate) verdict(m, old *kubefile.Manifest) verdict {
 		v.warnText("Advice", text)
 	}
 	if old != nil {
-		v.tellDifferences(m, stored(old.Job), replacing(m.Job, old.Job))
+		v.addDifferences(m, stored(old.Job), replacing(m.Job, old.Job))
 	}
 	return v.sorted()
 }

@@ -194,8 +194,8 @@ func body(err *field.Error) string {
 	return err.ErrorBody()
 }
 
-// tellDifferences adds to each error about an immutable field where the first difference is.
-func (v *verdict) tellDifferences(m *kubefile.Manifest, old, job *batchv1.Job) {
+// addDifferences adds to each error about an immutable field where the first difference is.
+func (v *verdict) addDifferences(m *kubefile.Manifest, old, job *batchv1.Job) {
 	was, is := plainly(old), plainly(job)
 	for i := range v.Errors {
 		f := &v.Errors[i]

@@ -81,20 +81,13 @@ func checkIdentity(job *batchv1.Job) (errs field.ErrorList) {
 }
 
 func checkSpec(spec *batchv1.JobSpec) (errs field.ErrorList) {
-	for _, f := range [...]struct {
-		name  string
-		value *int32
-	}{
+	errs = checkNumbers("spec", []number{
 		{"parallelism", spec.Parallelism},
 		{"completions", spec.Completions},
 		{"backoffLimit", spec.BackoffLimit},
 		{"backoffLimitPerIndex", spec.BackoffLimitPerIndex},
 		{"maxFailedIndexes", spec.MaxFailedIndexes},
-	} {
-		if f.value != nil && *f.value < 0 {
-			errs = append(errs, negative(field.NewPath("spec", f.name), *f.value))
-		}
-	}
+	})
 	if s := spec.ActiveDeadlineSeconds; s != nil && *s < 0 {
 		errs = append(errs, negative(field.NewPath("spec", "activeDeadlineSeconds"), *s))
 	}
@@ -124,20 +117,13 @@ func ownerOf(job *batchv1.Job, c *Config) (owner.Owner, field.ErrorList) {
 }
 
 func checkStatus(status *batchv1.JobStatus) (errs field.ErrorList) {
-	for _, f := range [...]struct {
-		name  string
-		value *int32
-	}{
+	errs = checkNumbers("status", []number{
 		{"active", &status.Active},
 		{"succeeded", &status.Succeeded},
 		{"failed", &status.Failed},
 		{"ready", status.Ready},
 		{"terminating", status.Terminating},
-	} {
-		if f.value != nil && *f.value < 0 {
-			errs = append(errs, negative(field.NewPath("status", f.name), *f.value))
-		}
-	}
+	})
 	met, target := batchv1.JobSuccessCriteriaMet, batchv1.JobFailureTarget
 	if lifecycle.True(status.Conditions, met) != nil && lifecycle.True(status.Conditions, target) != nil {
 		errs = append(errs, field.Invalid(field.NewPath("status", "conditions"), field.OmitValueType{},
@@ -167,6 +153,21 @@ func checkNames(own *batchv1.PodFailurePolicy, c *Config) field.ErrorList {
 		named.Rules[i].Name = name
 	}
 	return append(errs, named.CheckNames(path.Index)...)
+}
+
+// number is a field that must not be negative.
+type number struct {
+	name  string
+	value *int32
+}
+
+func checkNumbers(within string, numbers []number) (errs field.ErrorList) {
+	for _, n := range numbers {
+		if n.value != nil && *n.value < 0 {
+			errs = append(errs, negative(field.NewPath(within, n.name), *n.value))
+		}
+	}
+	return errs
 }
 
 func negative[T int32 | int64](path *field.Path, value T) *field.Error {

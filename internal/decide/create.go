@@ -70,15 +70,12 @@ func (v *View) blueprint() *blueprint {
 	}}
 }
 
-// creation returns the Creation of a pod without an index.
-func (b *blueprint) creation() Creation { return Creation{Index: keys.NoIndex, from: b} }
-
-// creationFor returns the Creation of the pod of an index. With a backoff limit per index,
-// the pod takes over the failure counts of the pod that it replaces, and its annotations
-// carry the failures of the index so far.
-func (b *blueprint) creationFor(index int32, replaces *census.Record) Creation {
+// creation returns the Creation of the pod of an index. With a backoff limit per index, the
+// pod takes over the failure counts of the pod that it replaces, and its annotations carry
+// the failures of the index so far.
+func (b *blueprint) creation(index int32, replaces *census.Record) Creation {
 	c := Creation{Index: index, from: b}
-	if b.perIndex && replaces != nil {
+	if replaces != nil {
 		c.Replaces = replaces.Pod
 		c.counts = replaces.Counts.Next(!replaces.Ignored)
 	}

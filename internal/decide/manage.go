@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/internal/keys"
 )
 
 // deleteAll deletes the active pods of a Job that ends. They keep their finalizers until
@@ -81,7 +82,7 @@ func (v *View) creations(most int, record backoff.Record) (create []Creation, wa
 	if !v.Spec.Indexed {
 		from := v.blueprint()
 		for range most {
-			create = append(create, from.creation())
+			create = append(create, from.creation(keys.NoIndex, nil))
 		}
 		return create, 0
 	}
@@ -89,7 +90,7 @@ func (v *View) creations(most int, record backoff.Record) (create []Creation, wa
 	if len(chosen.ready) > 0 {
 		from := v.blueprint()
 		for _, index := range chosen.ready {
-			create = append(create, from.creationFor(index, v.Census.Predecessor(index)))
+			create = append(create, from.creation(index, v.Census.Predecessor(index)))
 		}
 	}
 	return create, v.atLeastBatch(chosen.wait)

@@ -6,7 +6,6 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 
 	"github.com/jobfate/jobfate/failurepolicy"
-	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/internal/lifecycle"
 )
 
@@ -38,33 +37,34 @@ func (v *View) mode() string {
 	return string(batchv1.NonIndexedCompletion)
 }
 
-// podsFinished adds the pods and indexes that next counts and old does not.
-func (m *metrics) podsFinished(v *View, old, next *batchv1.JobStatus, oldSets, nextSets indexSets) {
-	succeeded := int(next.Succeeded) - int(old.Succeeded)
-	if v.Spec.Indexed {
-		// When a Job is scaled down, status.succeeded may fall, but the metric must
-		// not. Hence the difference of the sets.
-		succeeded = nextSets.completed.Len() - oldSets.completed.Len() // no index is ever removed
-		limit := Label{"backoffLimit", "global"}
-		if v.Spec.PerIndex {
-			limit.Value = "perIndex"
-		}
-		m.add(succeeded, "job_finished_indexes_total", Label{"status", "succeeded"}, limit)
-		m.add(added(oldSets.failed, nextSets.failed), "job_finished_indexes_total", Label{"status", "failed"}, limit)
+// indexesFinished adds the indexes that have completed or failed since the status was stored.
+func (m *metrics) indexesFinished(v *View) {
+	if !v.Spec.Indexed {
+		return
 	}
-	mode := Label{"completion_mode", v.mode()}
-	m.add(succeeded, "job_pods_finished_total", mode, Label{"result", "succeeded"})
-	m.add(int(next.Failed)-int(old.Failed), "job_pods_finished_total", mode, Label{"result", "failed"})
+	// When a Job is scaled down, status.succeeded may fall, but the metric must not. Hence
+	// the difference of the sets.
+	results, failed := &v.Totals.Results, v.Status.Failed.Set
+	succeeded := results.Completed.Len() - results.Counted.Len() // no index is ever removed
+	limit := Label{"backoffLimit", "global"}
+	if v.Spec.PerIndex {
+		limit.Value = "perIndex"
+	}
+	m.add(succeeded, "job_finished_indexes_total", Label{"status", "succeeded"}, limit)
+	if !results.Failed.Equal(failed) {
+		m.add(results.Failed.Len()-results.Failed.IntersectionLen(failed), "job_finished_indexes_total", Label{"status", "failed"}, limit)
+	}
+	m.add(succeeded, "job_pods_finished_total", Label{"completion_mode", v.mode()}, Label{"result", "succeeded"})
 }
 
-type indexSets struct{ completed, failed indexset.Set }
-
-// added returns the number of indexes in next that are not in old.
-func added(old, next indexset.Set) int {
-	if next.Equal(old) {
-		return 0
+// podsFinished adds the pods that next counts and old does not. The succeeded pods of an
+// Indexed Job are those of its indexes.
+func (m *metrics) podsFinished(v *View, old, next *batchv1.JobStatus) {
+	mode := Label{"completion_mode", v.mode()}
+	if !v.Spec.Indexed {
+		m.add(int(next.Succeeded)-int(old.Succeeded), "job_pods_finished_total", mode, Label{"result", "succeeded"})
 	}
-	return next.Len() - next.IntersectionLen(old)
+	m.add(int(next.Failed)-int(old.Failed), "job_pods_finished_total", mode, Label{"result", "failed"})
 }
 
 // actions are the actions of a pod failure policy, in the order of the API.

@@ -12,7 +12,6 @@ import (
 	"github.com/jobfate/jobfate/internal/census"
 	"github.com/jobfate/jobfate/internal/lifecycle"
 	"github.com/jobfate/jobfate/jobstatus"
-	"github.com/jobfate/jobfate/tracking"
 )
 
 // Outcome is the result of a plan, given which of its creations and deletions succeeded.
@@ -67,6 +66,14 @@ func Decide(in Input, c Config) (*Outcome, error) {
 // Planned reports whether the outcome has a plan to carry out.
 func (o *Outcome) Planned() bool { return o.Plan.Work.Action != "" }
 
+// Ending returns how the Job ends, even while pods may exist that are not counted.
+func (o *Outcome) Ending() lifecycle.End {
+	if o.End.Ended() {
+		return o.End
+	}
+	return o.Plan.End
+}
+
 // Close returns the outcome of the same plan if it was carried out except for what done
 // lists.
 func (o *Outcome) Close(done Done) *Outcome {
@@ -79,12 +86,7 @@ func (o *Outcome) Close(done Done) *Outcome {
 // afterTheEnd returns the outcome for a Job that has ended: its status is never written
 // again, and the remaining finalizers are removed.
 func (v *View) afterTheEnd() *Outcome {
-	o := &Outcome{View: v, After: v.counts(), Backoff: v.Backoff}
-	for _, claim := range v.Claims {
-		if claim.Relation != tracking.Adoptable {
-			o.Claims = append(o.Claims, claim)
-		}
-	}
+	o := &Outcome{View: v, After: v.counts(), Backoff: v.Backoff, Claims: v.claims()}
 	var strip []*corev1.Pod
 	for _, r := range v.Census.TrackedInOrder() {
 		strip = append(strip, r.Pod)
@@ -121,7 +123,7 @@ func (v *View) close(p Plan, done Done) *Outcome {
 		Account: account,
 		Status:  status,
 		Changed: !jobstatus.Equal(&status, &v.Job.Status),
-		Claims:  v.Claims,
+		Claims:  v.claims(),
 	}
 	o.Left = p.Work.Left
 	o.Left.Strip = account.Left
@@ -133,14 +135,15 @@ func (v *View) close(p Plan, done Done) *Outcome {
 	wait := v.putOff(suspension, end, account.Recorded)
 	if wait > 0 && (o.Changed || len(account.Strip) > 0) {
 		o.PutOff, o.Backoff, o.Metrics = true, v.Backoff, m
-		o.Requeue = least(p.Work.Wait, p.Deadline, wait, rest)
+		o.Requeue = least(p.Work.Wait, p.Timer(), wait, rest)
 		return o
 	}
 	if o.Changed {
-		m.podsFinished(v, &v.Job.Status, &status, v.setsBefore(), v.setsAfter())
+		m.indexesFinished(v)
+		m.podsFinished(v, &v.Job.Status, &status)
 	}
 	m.handled(account.Handled)
-	o.Strip, o.Backoff, o.Requeue = account.Strip, p.Record, least(p.Work.Wait, p.Deadline, rest)
+	o.Strip, o.Backoff, o.Requeue = account.Strip, p.Record, least(p.Work.Wait, p.Timer(), rest)
 	if inputs.KeepFailsJob {
 		o.Backoff = v.record(true)
 	}
@@ -184,13 +187,10 @@ func (v *View) after(p *Plan, done Done) Counts {
 // while a deletion is outstanding or a write is unobserved, because pods may exist that
 // are not counted.
 func (v *View) endAfter(p *Plan, after Counts, undeleted bool) lifecycle.End {
-	if p.End.Ended() {
-		if undeleted || !p.Settled {
-			return lifecycle.End{}
-		}
-		return p.End
+	if p.End.Ended() && (undeleted || !p.Settled) {
+		return lifecycle.End{}
 	}
-	facts := v.Facts(p.PastDeadline)
+	facts := v.Facts(p.PastDeadline())
 	facts.Settled, facts.Active = p.Settled, after.Active
 	return lifecycle.Decide(&facts)
 }
@@ -221,13 +221,6 @@ func (v *View) putOff(suspension lifecycle.Change, end lifecycle.End, recorded i
 		return 0
 	}
 	return throttled(v.Config.Throttle, v.LastStatus, v.Now, recorded, v.Spec.Parallelism)
-}
-
-func (v *View) setsBefore() indexSets {
-	return indexSets{v.Totals.Results.Counted, v.Status.Failed.Set}
-}
-func (v *View) setsAfter() indexSets {
-	return indexSets{v.Totals.Results.Completed, v.Totals.Results.Failed}
 }
 
 func suspensionEvents(change lifecycle.Change) []Event {

@@ -27,12 +27,13 @@ type Plan struct {
 	Record backoff.Record // holds once the status is stored
 	// End is how the Job ends, unless only its completions end it.
 	End lifecycle.End
-	// PastDeadline says that the Job has exceeded activeDeadlineSeconds, Settled that
-	// every creation and deletion is observed.
-	PastDeadline, Settled bool
-	// Deadline is the time until the deadline; 0 when no timer is needed.
-	Deadline time.Duration
-	Work     Work
+	// Limited says that the Job has a deadline, Settled that every creation and deletion
+	// is observed.
+	Limited, Settled bool
+	// Remaining is the time until the deadline. It is not positive once the Job has exceeded
+	// activeDeadlineSeconds.
+	Remaining time.Duration
+	Work      Work
 }
 
 // Work is the pods to create and delete.
@@ -51,13 +52,9 @@ type Left struct{ Create, Delete, Strip int }
 
 func (v *View) plan() Plan {
 	p := Plan{Start: v.start(), Record: v.record(false), Settled: !v.InFlight.pods()}
-	left, limited := v.UntilDeadline(p.Start)
-	p.PastDeadline = limited && left <= 0
-	facts := v.Facts(p.PastDeadline)
+	p.Remaining, p.Limited = v.untilDeadline(p.Start)
+	facts := v.Facts(p.PastDeadline())
 	p.End = lifecycle.Decide(&facts)
-	if limited && left > 0 && !p.End.OutranksDeadline() {
-		p.Deadline = left
-	}
 	switch {
 	case p.End.Ended():
 		p.Work = v.deleteAll()
@@ -67,6 +64,25 @@ func (v *View) plan() Plan {
 		p.Work = Work{Action: ActionReconciling}
 	}
 	return p
+}
+
+// PastDeadline reports whether the Job has exceeded activeDeadlineSeconds.
+func (p *Plan) PastDeadline() bool { return p.Limited && p.Remaining <= 0 }
+
+// Timer returns the time until the deadline; 0 when no timer is needed.
+func (p *Plan) Timer() time.Duration {
+	if p.PastDeadline() || p.End.OutranksDeadline() {
+		return 0
+	}
+	return p.Remaining
+}
+
+// FailsAt returns the deadline of the Job; zero without one.
+func (o *Outcome) FailsAt() (at time.Time) {
+	if o.Plan.Limited {
+		at = o.View.Now.Add(o.Plan.Remaining)
+	}
+	return at
 }
 
 // start returns the start time: the stored one; without one, now, or none if the Job is
@@ -79,9 +95,9 @@ func (v *View) start() *metav1.Time {
 	return &now
 }
 
-// UntilDeadline returns how long the Job may remain active, and whether its spec limits
+// untilDeadline returns how long the Job may remain active, and whether its spec limits
 // that.
-func (v *View) UntilDeadline(start *metav1.Time) (left time.Duration, limited bool) {
+func (v *View) untilDeadline(start *metav1.Time) (left time.Duration, limited bool) {
 	seconds := v.Job.Spec.ActiveDeadlineSeconds
 	if seconds == nil || start.IsZero() || v.Spec.Suspended {
 		return 0, false

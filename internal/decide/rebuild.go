@@ -31,7 +31,7 @@ func (v *View) record(kept bool) backoff.Record {
 	}
 	news := v.Census.News(kept)
 	record := news.With(v.Backoff)
-	if v.InDoubt && !news.Succeeded && record.LastFailure.Before(v.Backoff.LastFailure) {
+	if v.BackoffInDoubt && !news.Succeeded && record.LastFailure.Before(v.Backoff.LastFailure) {
 		record.LastFailure = v.Backoff.LastFailure
 	}
 	return record

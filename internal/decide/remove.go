@@ -2,10 +2,11 @@ package decide
 
 import (
 	"cmp"
+	"math"
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobfate/jobfate/internal/census"
 	"github.com/jobfate/jobfate/internal/keys"
@@ -50,103 +51,63 @@ func (v *View) deletions(tooMany int, cause Cause) []Deletion {
 	return r.remove
 }
 
-// candidate is an active pod with the properties that decide which pods are deleted first.
+// candidate is an active pod with the cost of deleting it.
 type candidate struct {
 	*census.Record
-	assigned bool
-	phase    int
-	readyAt  time.Time
-	restarts containerRestarts
-	created  time.Time
+	cost cost
 }
 
-type containerRestarts struct{ regular, sidecar int32 }
+// cost says how much is lost when a pod is deleted. The first numbers that differ decide, and
+// the pod with the lower one is deleted first. Pods without a node come first, then pods in
+// an earlier phase, not ready, ready for a shorter time, restarted more often, and created
+// later.
+type cost [9]int64
+
+func cheapestFirst(a, b candidate) int { return slices.Compare(a.cost[:], b.cost[:]) }
 
 // activePods returns the candidates, ordered by index and UID.
 func (v *View) activePods() []candidate {
 	records := v.Census.ActiveInOrder()
 	out := make([]candidate, len(records))
 	for i, r := range records {
-		out[i] = newCandidate(r)
+		out[i] = candidate{r, costOf(r)}
 	}
 	return out
 }
 
-func newCandidate(r *census.Record) candidate {
-	c := candidate{
-		Record:   r,
-		assigned: r.Pod.Spec.NodeName != "",
-		restarts: restartsOf(r.Pod),
-		created:  r.Pod.CreationTimestamp.Time,
+func costOf(r *census.Record) (c cost) {
+	pod := r.Pod
+	if pod.Spec.NodeName != "" {
+		c[0] = 1
 	}
-	switch r.Pod.Status.Phase {
+	switch pod.Status.Phase {
 	case corev1.PodUnknown:
-		c.phase = 1
+		c[1] = 1
 	case corev1.PodRunning:
-		c.phase = 2
+		c[1] = 2
 	}
-	for i := range r.Pod.Status.Conditions {
-		if cond := &r.Pod.Status.Conditions[i]; cond.Type == corev1.PodReady && cond.Status == corev1.ConditionTrue {
-			c.readyAt = cond.LastTransitionTime.Time
-			break
-		}
+	if r.Ready {
+		c[2] = 1
+		ready := func(cond corev1.PodCondition) bool { return cond.Type == corev1.PodReady }
+		c[3], c[4] = latestFirst(pod.Status.Conditions[slices.IndexFunc(pod.Status.Conditions, ready)].LastTransitionTime)
 	}
+	for i := range pod.Status.ContainerStatuses {
+		c[5] = min(c[5], -int64(pod.Status.ContainerStatuses[i].RestartCount))
+	}
+	for status := range sidecar.Statuses(pod) {
+		c[6] = min(c[6], -int64(status.RestartCount))
+	}
+	c[7], c[8] = latestFirst(pod.CreationTimestamp)
 	return c
 }
 
-func restartsOf(pod *corev1.Pod) (most containerRestarts) {
-	for i := range pod.Status.ContainerStatuses {
-		most.regular = max(most.regular, pod.Status.ContainerStatuses[i].RestartCount)
+// latestFirst returns numbers that decrease with the time. An unknown time counts as the
+// latest.
+func latestFirst(t metav1.Time) (seconds, nanos int64) {
+	if t.IsZero() {
+		return math.MinInt64, 0
 	}
-	for status := range sidecar.Statuses(pod) {
-		most.sidecar = max(most.sidecar, status.RestartCount)
-	}
-	return most
-}
-
-// cheapestFirst orders pods by how little is lost when they are deleted. First come pods
-// without a node, then pods in an earlier phase, not ready, ready for a shorter time,
-// restarted more often, and created later. An unknown time counts as the latest.
-func cheapestFirst(a, b candidate) int {
-	if c := cmp.Or(
-		compareBool(a.assigned, b.assigned),
-		cmp.Compare(a.phase, b.phase),
-		compareBool(a.Ready, b.Ready),
-	); c != 0 {
-		return c
-	}
-	if a.Ready {
-		if c := latestFirst(a.readyAt, b.readyAt); c != 0 {
-			return c
-		}
-	}
-	return cmp.Or(
-		cmp.Compare(b.restarts.regular, a.restarts.regular),
-		cmp.Compare(b.restarts.sidecar, a.restarts.sidecar),
-		latestFirst(a.created, b.created),
-	)
-}
-
-func compareBool(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case b:
-		return -1
-	}
-	return 1
-}
-
-func latestFirst(a, b time.Time) int {
-	switch {
-	case a.Equal(b):
-		return 0
-	case a.IsZero():
-		return -1
-	case b.IsZero():
-		return 1
-	}
-	return b.Compare(a)
+	return -t.Unix(), -int64(t.Nanosecond())
 }
 
 // removal divides active pods into those to delete and those that may stay.
@@ -167,11 +128,8 @@ func (r *removal) take(pods []candidate, cause Cause) {
 func (r *removal) removeMisplaced(completions int32) {
 	pods := r.left
 	r.left = make([]candidate, 0, len(pods))
-	valid := pods
-	var beyond []candidate
-	if i := slices.IndexFunc(pods, func(c candidate) bool { return c.Index >= completions }); i >= 0 {
-		valid, beyond = pods[:i], pods[i:]
-	}
+	i, _ := slices.BinarySearchFunc(pods, completions, func(c candidate, n int32) int { return cmp.Compare(c.Index, n) })
+	valid, beyond := pods[:i], pods[i:]
 	for len(valid) > 0 {
 		n := 1
 		for n < len(valid) && valid[n].Index == valid[0].Index {

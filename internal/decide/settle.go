@@ -41,7 +41,7 @@ func (o *Outcome) Settle(gone []types.UID) Settled {
 	}
 	s.Status = st.DeepCopy()
 	var m metrics
-	m.podsFinished(v, &o.Status, &st, v.setsAfter(), v.setsAfter())
+	m.podsFinished(v, &o.Status, &st)
 	if s.Finished {
 		m.finished(v, o.End)
 		s.Events = v.endEvents(o.End, &st)

@@ -1,9 +1,9 @@
 package decide
 
 import (
+	"maps"
 	"reflect"
 	"slices"
-	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -119,15 +119,13 @@ func (t *Tally) Pods() (pods []*corev1.Pod) {
 // Clone returns an independent copy. The pods are shared.
 func (t *Tally) Clone() Tally {
 	next := *t
-	next.changes, next.hidden, next.census = nil, slices.Clone(t.hidden), t.census.Clone()
-	for name, pod := range t.changes {
-		next.Feed(name, pod)
-	}
+	next.changes, next.hidden, next.census = maps.Clone(t.changes), slices.Clone(t.hidden), t.census.Clone()
 	return next
 }
 
 // basis holds the fields of a Job and of the Config that decide how a pod is classified,
-// besides those that [census.Census.ReadsAs] compares.
+// besides those that [census.Census.ReadsAs] compares. Those of two Jobs are compared in depth,
+// but matchers in two policies are never equal.
 type basis struct {
 	selector *metav1.LabelSelector
 	policy   *batchv1.PodFailurePolicy
@@ -143,52 +141,38 @@ func basisOf(job *batchv1.Job, c *Config) basis {
 	}
 }
 
-func (b basis) equal(o basis) bool {
-	return b.withoutPolicy == o.withoutPolicy && b.withoutPerIndex == o.withoutPerIndex &&
-		(b.selector == o.selector || reflect.DeepEqual(b.selector, o.selector)) &&
-		(b.policy == o.policy || reflect.DeepEqual(b.policy, o.policy)) &&
-		(b.own == o.own || reflect.DeepEqual(b.own, o.own)) // matchers in two specs are never equal
-}
-
 // Read validates the input and updates the census.
 func (t *Tally) Read(in Input, c *Config) error {
-	_, err := t.read(&in, c)
+	_, _, err := t.read(&in, c)
 	return err
-}
-
-// jobRead is the spec and status of a Job as a decision reads them.
-type jobRead struct {
-	spec   Spec
-	status Status
-	notes  []Note
 }
 
 // read validates the Job, and reads the pods that have changed. It reads all pods again if
 // their classification may have changed, or if most of them are new objects.
-func (t *Tally) read(in *Input, c *Config) (job jobRead, err error) {
+func (t *Tally) read(in *Input, c *Config) (spec Spec, status Status, err error) {
 	of, err := t.check(in, c)
 	if err != nil {
-		return job, err
+		return spec, status, err
 	}
-	job.spec = readSpec(&in.Job.Spec, c)
-	job.status, job.notes = t.readStatus(in.Job, &job.spec)
-	classifier, now := job.spec.classifier(&job.status, c), basisOf(in.Job, c)
-	if t.census == nil || !t.census.ReadsAs(&of, &classifier) || !t.basis.equal(now) || t.given && t.census.Differs(t.list) {
+	spec = readSpec(&in.Job.Spec, c)
+	status = t.readStatus(in.Job, &spec)
+	classifier, now := spec.classifier(&status, c), basisOf(in.Job, c)
+	if t.census == nil || !t.census.ReadsAs(&of, &classifier) || t.basis != now && !reflect.DeepEqual(t.basis, now) || t.given && t.census.Differs(t.list) {
 		err = t.readAll(of, classifier)
 		t.basis = now
 	} else {
 		// First the status: it then contains the indexes of counted pods, so removing
 		// these pods does not change the indexes that are done.
-		t.census.SetDone(job.status.Completed.Set, job.status.Failed.Set)
+		t.census.SetDone(status.Completed.Set, status.Failed.Set)
 		if t.given && !t.census.Replace(t.list) {
 			err = &InputError{checkPods(t.list)}
 		}
 	}
 	if err != nil {
-		return job, err
+		return spec, status, err
 	}
 	t.list, t.given = nil, false
-	return job, t.readChanges()
+	return spec, status, t.readChanges()
 }
 
 // readChanges reads the pods that were fed.
@@ -196,20 +180,12 @@ func (t *Tally) readChanges() error {
 	if len(t.changes) == 0 {
 		return nil
 	}
-	type change struct {
-		name string
-		pod  *corev1.Pod
-	}
-	all := make([]change, 0, len(t.changes))
-	for name, pod := range t.changes {
+	for _, name := range slices.Sorted(maps.Keys(t.changes)) {
+		pod := t.changes[name]
 		if pod != nil && pod.UID == "" {
 			return &InputError{checkPods([]*corev1.Pod{pod})}
 		}
-		all = append(all, change{name, pod})
-	}
-	slices.SortFunc(all, func(a, b change) int { return strings.Compare(a.name, b.name) })
-	for _, c := range all {
-		t.census.PutNamed(c.name, c.pod)
+		t.census.PutNamed(name, pod)
 	}
 	t.changes = nil
 	return nil
@@ -247,32 +223,25 @@ func (s *Spec) classifier(status *Status, c *Config) census.Classifier {
 
 // view returns the View of an input.
 func (t *Tally) view(in Input, config *Config) (*View, error) {
-	job, err := t.read(&in, config)
+	spec, status, err := t.read(&in, config)
 	if err != nil {
 		return nil, err
 	}
-	inFlight, record, dropped := readMemory(&in)
+	status.Notes = append(status.Notes, in.forgetOthers()...)
 	c := t.census
-	c.SetStripped(inFlight.Stripped)
-	c.SetUncounted(job.status.Uncounted)
+	c.SetStripped(in.InFlight.Stripped)
+	c.SetUncounted(status.Uncounted)
 	if in.BackoffInDoubt {
-		record = rebuild(c, record)
+		in.Backoff = rebuild(c, in.Backoff)
 	}
+	in.Pods = nil
 	return &View{
-		Config:     config,
-		Job:        in.Job,
-		Now:        in.Now,
-		InFlight:   inFlight,
-		Backoff:    record,
-		InDoubt:    in.BackoffInDoubt,
-		LastStatus: in.LastStatus,
-		Spec:       job.spec,
-		Status:     job.status,
-		Census:     c,
-		Claims:     claims(c.Claims()),
-		Foreign:    c.Foreign,
-		Totals:     count(in.Job, &job.spec, &job.status, c),
-		Notes:      append(job.notes, dropped...),
+		Input:  in,
+		Config: config,
+		Spec:   spec,
+		Status: status,
+		Census: c,
+		Totals: count(in.Job, &spec, &status, c),
 	}, nil
 }
 

@@ -2,7 +2,6 @@ package decide
 
 import (
 	"fmt"
-	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -18,24 +17,14 @@ import (
 
 // View is a validated input with all defaults applied.
 type View struct {
-	Config   *Config
-	Job      *batchv1.Job
-	Now      time.Time
-	InFlight InFlight
-	// Backoff is the record that the caller remembers or, in doubt, the one that
-	// rebuild returns.
-	Backoff    backoff.Record
-	InDoubt    bool
-	LastStatus time.Time
-	Spec       Spec
-	Status     Status
-	Census     *census.Census
-	// Claims are ordered by UID.
-	Claims []Claim
-	// Foreign is the number of pods of other owners.
-	Foreign int
-	Totals  Totals
-	Notes   []Note
+	// Input is without the pods and without what the caller remembers of another Job. In
+	// doubt, Backoff is the record that rebuild returns.
+	Input
+	Config *Config
+	Spec   Spec
+	Status Status
+	Census *census.Census
+	Totals Totals
 }
 
 // Keys returns the names of the finalizer, labels and annotations on the Job's pods.
@@ -62,6 +51,8 @@ type Status struct {
 	Uncounted census.Uncounted
 	Completed indexes
 	Failed    indexes
+	// Notes say what was damaged in the status, and in what the caller remembers.
+	Notes []Note
 }
 
 // indexes is a list of indexes in the status. Intact says that the text is the canonical
@@ -140,14 +131,14 @@ func (s *Spec) indexes() int32 {
 	return *s.Completions
 }
 
-func (t *Tally) readStatus(job *batchv1.Job, spec *Spec) (s Status, notes []Note) {
-	repaired := func(text string) { notes = append(notes, Note{NoteStatusRepaired, text}) }
+func (t *Tally) readStatus(job *batchv1.Job, spec *Spec) (s Status) {
+	repaired := func(text string) { s.Notes = append(s.Notes, Note{NoteStatusRepaired, text}) }
 	s.Uncounted = census.ReadUncounted(job.Status.UncountedTerminatedPods)
 	if s.Uncounted.Damaged {
 		repaired("status.uncountedTerminatedPods contained a duplicate or empty UID")
 	}
 	if !spec.Indexed {
-		return s, notes
+		return s
 	}
 	read := func(path, text string, known *indexTexts) indexes {
 		set, damage := known.parse(text, *spec.Completions)
@@ -163,24 +154,25 @@ func (t *Tally) readStatus(job *batchv1.Job, spec *Spec) (s Status, notes []Note
 			repaired("status.failedIndexes contained completed indexes")
 		}
 	}
-	return s, notes
+	return s
 }
 
-// readMemory returns what the caller remembers, without what belongs to another Job.
-func readMemory(in *Input) (inFlight InFlight, record backoff.Record, notes []Note) {
-	if in.InFlight.Job == "" || in.InFlight.Job == in.Job.UID {
-		inFlight = in.InFlight
-	} else {
+// forgetOthers clears what the caller remembers of another Job.
+func (in *Input) forgetOthers() (notes []Note) {
+	if in.InFlight.Job != "" && in.InFlight.Job != in.Job.UID {
+		in.InFlight = InFlight{}
 		notes = append(notes, Note{NoteMemoryDropped, "the writes in flight belong to an earlier Job of this name"})
 	}
 	if in.Backoff.Job != "" && in.Backoff.Job != in.Job.UID {
 		notes = append(notes, Note{NoteMemoryDropped, "the backoff record belongs to an earlier Job of this name"})
 	}
-	return inFlight, in.Backoff.For(in.Job.UID), notes
+	in.Backoff = in.Backoff.For(in.Job.UID)
+	return notes
 }
 
-func claims(found []census.Claim) (claims []Claim) {
-	for _, c := range found {
+// claims returns the pods to claim, ordered by UID.
+func (v *View) claims() (claims []Claim) {
+	for _, c := range v.Census.Claims() {
 		claims = append(claims, Claim{Pod: c.Pod, Relation: tracking.Relation(c.Relation.String())})
 	}
 	return claims

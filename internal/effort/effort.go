@@ -1,7 +1,7 @@
-// Package effort sets how far the searches of a test binary go: a little by default, so
-// that "go test ./..." stays quick, and with the flag -long as far as .ci/run demands.
+// Package effort sets the size of the searches in tests. By default they are small, so that
+// "go test ./..." stays quick. With the flag -long they are as large as .ci/run requires.
 //
-// The package knows nothing of what is searched.
+// The package knows nothing about the searches.
 package effort
 
 import (

@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// TestAPI: api/jobfate.txt lists what the public packages of the main module export.
+// api/jobfate.txt lists the exported declarations of the public packages of the main module.
 func TestAPI(t *testing.T) {
 	sources, fset := read(t)
 	var all strings.Builder
@@ -44,7 +44,7 @@ func exported(t *testing.T, fset *token.FileSet, files []*ast.File) (out []strin
 			if err := format.Node(&b, fset, decl); err != nil {
 				t.Fatal(err)
 			}
-			text, err := format.Source(gaps.ReplaceAll(b.Bytes(), []byte("\n"))) // aligned as if comments had never been
+			text, err := format.Source(gaps.ReplaceAll(b.Bytes(), []byte("\n"))) // aligned as if there were no comments
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -55,7 +55,7 @@ func exported(t *testing.T, fset *token.FileSet, files []*ast.File) (out []strin
 	return out
 }
 
-// uncomment takes away the comments of a node, and the body of a function.
+// uncomment removes the comments of a node, and the body of a function.
 func uncomment(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.FuncDecl:
@@ -72,7 +72,7 @@ func uncomment(n ast.Node) bool {
 	return true
 }
 
-// TestExamples: each public package has an example whose output is checked.
+// Each public package has an example whose output is checked.
 func TestExamples(t *testing.T) {
 	sources, fset := read(t)
 	for dir, s := range sources {
@@ -96,11 +96,11 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// ignorance is how a package says what it must not know.
+// ignorance matches the sentence with which an overview limits what its package knows.
 var ignorance = regexp.MustCompile(`\b(knows? (no|nothing|neither|only)|does not know|do not know)\b`)
 
-// TestIgnorance: the overview of each package says what the package does not know, but for
-// those of the modules that only compare, measure and show.
+// The overview of each package says what the package does not know. The modules with tests,
+// benchmarks, examples and tools are exempt.
 func TestIgnorance(t *testing.T) {
 	sources, _ := read(t)
 	for dir, s := range sources {

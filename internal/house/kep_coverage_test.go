@@ -53,7 +53,7 @@ func TestKEPCoverage(t *testing.T) {
 	}
 }
 
-// tableRows returns the rows of the tables with that many columns, without headings.
+// tableRows returns the rows of the tables with the given number of columns, without headings.
 func tableRows(text string, columns int) (rows [][]string) {
 	for line := range strings.Lines(text) {
 		cells := strings.Split(strings.Trim(line, "| \n"), " | ")
@@ -70,11 +70,11 @@ func tableRows(text string, columns int) (rows [][]string) {
 
 var quoted = regexp.MustCompile("`([^`]+)`")
 
-// declarations are the names declared in each folder, with those of tests apart. A method is
+// declarations are the names declared in each folder, separately for tests. A method has the name
 // Type.Method.
 type declarations map[string]map[bool]map[string]bool
 
-// expect reports each name in a cell that is not declared, and a cell without one.
+// expect reports each name in a cell that is not declared, and cells without a name.
 func (d declarations) expect(t *testing.T, page, cell string, inTest bool) {
 	t.Helper()
 	names := quoted.FindAllStringSubmatch(cell, -1)

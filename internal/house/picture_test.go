@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestPicture: the picture in docs/architecture.md shows the imports.
+// The picture in docs/architecture.md shows the imports.
 func TestPicture(t *testing.T) {
 	sources, _ := read(t)
 	deciding, err := os.ReadFile(root + "/tools/lint/deciding.txt")
@@ -23,8 +23,8 @@ func TestPicture(t *testing.T) {
 	golden(t, root+"/docs/architecture.md", "```mermaid\n", "```\n", picture(shown(sources), pure))
 }
 
-// shown returns what packages import, by folder: the public packages and the commands of
-// the main module, and what they import.
+// shown returns the imports of packages, by folder. It contains the public packages and the commands
+// of the main module, and the packages that they import.
 func shown(sources map[string]*source) map[string]map[string]bool {
 	out := map[string]map[string]bool{}
 	var add func(dir string)
@@ -44,7 +44,7 @@ func shown(sources map[string]*source) map[string]map[string]bool {
 	return out
 }
 
-// picture draws imports as a diagram of Mermaid. It leaves out an import that others imply.
+// picture draws imports as a Mermaid diagram. It omits an import that others imply.
 func picture(imports map[string]map[string]bool, pure map[string]bool) string {
 	var b strings.Builder
 	box := func(indent, dir string) {
@@ -85,7 +85,7 @@ func id(dir string) string {
 	return strings.NewReplacer("/", "_", "-", "_").Replace(dir)
 }
 
-// implied reports whether another import leads to the same package.
+// implied reports whether another import leads to the same package indirectly.
 func implied(imports map[string]map[string]bool, from, to string) bool {
 	var leads func(from string) bool
 	leads = func(from string) bool {

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "draw the picture and write the listing anew")
+var update = flag.Bool("update", false, "redraw the picture and rewrite the listing")
 
 const (
 	root   = "../.."
@@ -24,8 +24,8 @@ const (
 
 // A source is a package of the repository, without its tests.
 type source struct {
-	dir     string // from the root of the repository
-	nested  bool   // it is in a module of its own
+	dir     string // relative to the root of the repository
+	nested  bool   // whether it is in a nested module
 	files   []*ast.File
 	imports map[string]bool // folders of the main module
 }
@@ -77,12 +77,12 @@ func (s *source) add(file *ast.File) {
 	}
 }
 
-// public reports whether others can import a package of the main module.
+// public reports whether other modules can import a package of the main module.
 func (s *source) public() bool {
 	return !s.nested && s.files[0].Name.Name != "main" && !strings.HasPrefix(s.dir, "examples/") && !strings.Contains("/"+s.dir+"/", "/internal/")
 }
 
-// golden compares text with the part of a file between two marks; with -update it writes it.
+// golden compares a text with the part of a file between two marks. With -update it writes the text.
 func golden(t *testing.T, name, begin, end, got string) {
 	t.Helper()
 	data, err := os.ReadFile(name)
@@ -98,7 +98,7 @@ func golden(t *testing.T, name, begin, end, got string) {
 		t.Fatalf("%s has no %q and %q", name, begin, end)
 	}
 	if diff := cmp.Diff(want, got); diff != "" && !*update {
-		t.Errorf("%s (-want +got; go test ./internal/house -update takes what was got):\n%s", name, diff)
+		t.Errorf("%s (-want +got; go test ./internal/house -update accepts the new text):\n%s", name, diff)
 	} else if *update {
 		if err := os.WriteFile(name, []byte(before+begin+got+end+after), 0o644); err != nil {
 			t.Fatal(err)

@@ -9,11 +9,11 @@ import (
 	"testing"
 )
 
-// screen is the largest number of lines of a page of docs/upstream.
+// screen is the maximum number of lines of a page of docs/upstream.
 const screen = 40
 
-// Every divergence has a page in docs/upstream, which the README there lists, or a reason for
-// having none. Each page names a test of conformance/upstream, and each of these tests has a page.
+// Every divergence has a page in docs/upstream, or a reason for having none; the README there lists
+// both. Each page names a test of conformance/upstream, and each of these tests has a page.
 func TestUpstreamReports(t *testing.T) {
 	index := readPage(t, "docs/upstream/README.md")
 	reports, without, _ := strings.Cut(index, "\n## No report")

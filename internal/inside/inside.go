@@ -1,9 +1,9 @@
-// Package inside gives the packages of this repository what package jobfate keeps to itself:
-// the outcome behind a Decision, for explanations and tests, and the implementation of a
-// Machine, for the test kit.
+// Package inside gives packages of this repository access to unexported parts of package jobfate:
+// the outcome behind a Decision, for explanations and tests, and the implementation of a Machine,
+// for the test kit.
 //
-// It cannot import package jobfate, so it knows nothing of the types that it opens: package
-// jobfate says how when it is initialized.
+// The package knows nothing about the types of package jobfate, which it cannot import. When
+// package jobfate is initialized, it passes functions that return these parts.
 package inside
 
 import (
@@ -16,13 +16,14 @@ var (
 	machineOf func(m any) *machine.Machine
 )
 
-// Open says how to look into a Decision and into a *Machine.
+// Open sets the functions that return the outcome of a Decision, and the implementation of a
+// *Machine.
 func Open(decision func(any) *decide.Outcome, m func(any) *machine.Machine) {
 	outcomeOf, machineOf = decision, m
 }
 
-// OutcomeOf returns the inputs and intermediate results of a jobfate.Decision; nil for the
-// zero Decision.
+// OutcomeOf returns the inputs and intermediate results of a jobfate.Decision, or nil for the zero
+// Decision.
 func OutcomeOf(decision any) *decide.Outcome { return outcomeOf(decision) }
 
 // MachineOf returns the implementation of a *jobfate.Machine.

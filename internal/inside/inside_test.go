@@ -11,8 +11,8 @@ import (
 	"github.com/jobfate/jobfate/internal/inside"
 )
 
-// A Machine decides as its implementation is told to, and the Decision has that outcome. The
-// zero Decision has none.
+// A Decision has the outcome that the implementation of its Machine decided. The zero Decision has
+// none.
 func TestInside(t *testing.T) {
 	if o := inside.OutcomeOf(jobfate.Decision{}); o != nil {
 		t.Errorf("the outcome of the zero Decision is %v, want nil", o)

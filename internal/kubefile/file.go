@@ -25,9 +25,9 @@ import (
 type Place struct {
 	File string
 	*file
-	number string // of the document, without empty ones, and of the item in a list
-	part   []byte // of the text
-	path   string // of the object in the part
+	number string // the number of the document, not counting empty ones, and of the item in a list
+	part   []byte // the part of the text that contains the object
+	path   string // the path of the object in the part
 }
 
 // String returns the place in the form for errors: "pods.yaml: document 1, item 3".
@@ -84,8 +84,8 @@ func find(at, n *yamlnode.Node, path string) *yamlnode.Node {
 type file struct {
 	Source
 	text    []byte
-	format  string // of the document that is read: JSON or YAML
-	count   int    // of the documents
+	format  string // the format of the current document: JSON or YAML
+	count   int    // the number of documents so far
 	objects []object
 
 	offset, line, column int
@@ -291,8 +291,8 @@ func asItem(document []byte) []byte {
 	return append([]byte("- "+indented.Replace(string(document[:last]))), document[last:]...)
 }
 
-// toJSON converts a YAML list to the JSON of its single item. The list starts at the beginning
-// of a line. Of the errors of the parser, one for each line, it returns the first.
+// toJSON converts a YAML list to the JSON of its single item. The list starts at the beginning of a
+// line. The parser returns an error for each wrong line; toJSON returns the first.
 func toJSON(list []byte) ([]byte, error) {
 	var items []json.RawMessage
 	err := guard(list, mostValues, func() error { return yaml.UnmarshalStrict(list, &items) })

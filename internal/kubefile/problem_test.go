@@ -82,6 +82,6 @@ func TestOneLongLine(t *testing.T) {
 	}
 	allocs := testing.AllocsPerRun(10, func() { in.Jobs[0].At.Position("metadata.ownerReferences[1].uid") })
 	if allocs > 10 {
-		t.Errorf("a look-up makes %v allocations, as if it parsed the text again", allocs)
+		t.Errorf("a lookup makes %v allocations, as if it parsed the text again", allocs)
 	}
 }

@@ -2,17 +2,17 @@
 //
 // The input is YAML or JSON: single objects, lists (List, JobList, PodList), or several
 // documents, in one file or in many, in any order. Events and Nodes are kept, and objects of
-// other kinds are counted. Pods of other Jobs are kept as well, because ownership takes more
-// than reading to find out.
+// other kinds are counted. Pods of other Jobs are kept as well, because this package does not decide
+// which Job owns a pod.
 //
-// YAML is converted to JSON by kubectl's parser, except that duplicate keys are errors, unless
-// they only become equal in JSON, as 1 and "1" do: the parser keeps any of them. A second parser
-// finds the lines and columns of fields.
+// kubectl's parser converts YAML to JSON. Unlike in kubectl, duplicate keys are errors. Keys that
+// only become equal in JSON, as 1 and "1" do, are no errors: the parser keeps any of them. A second
+// parser finds the lines and columns of fields.
 //
-// Truncated or damaged input is rejected as a whole, because a decision about a part of the
-// pods would be wrong without looking wrong.
+// Truncated or damaged input is rejected as a whole, because a decision on some of the pods would
+// be wrong, and users would not notice.
 //
-// The package knows nothing of decisions: only files, and the objects in them.
+// The package knows nothing about decisions: only files, and the objects in them.
 package kubefile
 
 import (
@@ -145,7 +145,7 @@ func read(sources []Source, want string, add func(*Input, object) error) (*Input
 // has the fields of a pod that influence decisions.
 type object struct {
 	metav1.TypeMeta
-	Items    []json.RawMessage `json:"items"` // of a list
+	Items    []json.RawMessage `json:"items"` // the items of a list
 	Metadata metav1.ObjectMeta `json:"metadata"`
 	Spec     *struct {
 		corev1.PodSpec
@@ -154,11 +154,12 @@ type object struct {
 	} `json:"spec"`
 	Status *corev1.PodStatus `json:"status"`
 	json   []byte
-	wrong  error // why it is not a pod; type and items are set all the same
+	wrong  error // why it cannot be decoded as a pod; type and items are set anyway
 	at     Place
 }
 
-// newObject decodes JSON, or a YAML list of one item; without json if it is not YAML.
+// newObject decodes JSON, or a YAML list of one item. If the text is not valid YAML, the object has
+// no json.
 func newObject(text []byte, format string) (o object) {
 	if o.json = text; format == "YAML" {
 		o.json, o.wrong = toJSON(text)
@@ -236,14 +237,14 @@ func (o object) decode(v any) error {
 type Manifest struct {
 	Job  *batchv1.Job
 	At   Place
-	Path string // of the Job template in a CronJob; empty for a Job
+	Path string // the path of the Job template in a CronJob; empty for a Job
 	// RuleNames are the names of the rules of the Job's pod failure policy, which KEP-4443
 	// proposes; nil if no rule has a name.
 	RuleNames []string
-	// Unknown are the fields of the Job that this version of the API does not have:
-	// they are from a later release, or misspelt.
+	// Unknown are the fields of the Job that this version of the API does not have. They are
+	// from a later release, or misspelt.
 	Unknown  []string
-	Problems []Problem // the fields that cannot be read, which the Job lacks
+	Problems []Problem // the fields that cannot be read, which are not set in Job
 }
 
 // strict is the decoder with which the API server finds unknown fields.
@@ -309,7 +310,7 @@ func (o object) template() *Manifest {
 	return m
 }
 
-// Problem says why a field of an object cannot be read. It is empty for the object as a whole.
+// Problem says why a field of an object cannot be read. Field is empty for the whole object.
 type Problem struct{ Field, Message string }
 
 // first returns the first of the problems, with its place.

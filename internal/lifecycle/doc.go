@@ -4,7 +4,7 @@
 // A Job ends in two steps. First an interim condition, SuccessCriteriaMet or FailureTarget,
 // records the decision. The terminal condition, Complete or Failed, follows when no pod is
 // active or terminating and every pod is counted. It has the same reason and message. If a
-// Job can end in several ways at once, one ordered table decides; [Ends] returns its rows.
+// Job can end in several ways at once, one ordered table decides.
 //
 // A condition counts only if its status is True.
 //

@@ -1,6 +1,9 @@
 package lifecycle
 
 import (
+	"fmt"
+	"slices"
+
 	batchv1 "k8s.io/api/batch/v1"
 
 	"github.com/jobfate/jobfate/backoff"
@@ -73,36 +76,29 @@ func (e End) Terminal() batchv1.JobConditionType {
 	return batchv1.JobFailed
 }
 
+// row is a way in which a Job can end. verdict returns nil if the Job does not end that way.
 type row struct {
-	name string
-	end  func(*Facts) End
+	name    string
+	interim batchv1.JobConditionType
+	verdict func(*Facts) *Verdict
 }
 
 // ends is the table of ends, in order of precedence: the first row that ends the Job
 // decides.
-var ends = [...]row{
+var ends = []row{
 	// An earlier decision that the status has stored stands.
-	{"SuccessCriteriaMet", decided(batchv1.JobSuccessCriteriaMet)},
-	{"FailureTarget", decided(batchv1.JobFailureTarget)},
+	{"SuccessCriteriaMet", batchv1.JobSuccessCriteriaMet, decided(batchv1.JobSuccessCriteriaMet)},
+	{"FailureTarget", batchv1.JobFailureTarget, decided(batchv1.JobFailureTarget)},
 	// A rule about a single pod comes before counts, counts come before the deadline.
-	{"FailJob", failJob},
-	{"BackoffLimit", backoffLimit},
-	{"Deadline", deadline},
+	{"FailJob", batchv1.JobFailureTarget, func(f *Facts) *Verdict { return f.FailJob }},
+	{"BackoffLimit", batchv1.JobFailureTarget, backoffLimit},
+	{"Deadline", batchv1.JobFailureTarget, deadline},
 	// KEP-3850 § Job completion.
-	{"MaxFailedIndexes", maxFailedIndexes},
-	{"FailedIndexes", failedIndexes},
+	{"MaxFailedIndexes", batchv1.JobFailureTarget, maxFailedIndexes},
+	{"FailedIndexes", batchv1.JobFailureTarget, failedIndexes},
 	// Success comes last: a Job that can fail does not succeed.
-	{"SuccessPolicy", successPolicy},
-	{"Completions", completions},
-}
-
-// Ends returns the names of the ways in which a Job can end, in order of precedence.
-func Ends() []string {
-	names := make([]string, len(ends))
-	for i := range ends {
-		names[i] = ends[i].name
-	}
-	return names
+	{"SuccessPolicy", batchv1.JobSuccessCriteriaMet, successPolicy},
+	{"Completions", batchv1.JobSuccessCriteriaMet, completions},
 }
 
 // Decide returns how the Job ends; the zero End if it does not.
@@ -110,107 +106,77 @@ func Decide(f *Facts) End {
 	if f == nil {
 		return End{}
 	}
-	for i := range ends {
-		if end := ends[i].end(f); end.Ended() {
-			end.Rule = ends[i].name
-			return end
+	for _, r := range ends {
+		if v := r.verdict(f); v != nil {
+			return End{Rule: r.name, Interim: r.interim, Verdict: *v, Decided: True(f.Conditions, r.interim) != nil}
 		}
 	}
 	return End{}
 }
 
-func fails(reason, message string) End {
-	return End{Interim: batchv1.JobFailureTarget, Verdict: Verdict{reason, message}}
-}
-
-func succeeds(reason, message string) End {
-	return End{Interim: batchv1.JobSuccessCriteriaMet, Verdict: Verdict{reason, message}}
-}
-
-func decided(t batchv1.JobConditionType) func(*Facts) End {
-	return func(f *Facts) End {
+func decided(t batchv1.JobConditionType) func(*Facts) *Verdict {
+	return func(f *Facts) *Verdict {
 		c := True(f.Conditions, t)
 		if c == nil {
-			return End{}
+			return nil
 		}
-		return End{Interim: t, Verdict: Verdict{c.Reason, c.Message}, Decided: true}
+		return &Verdict{c.Reason, c.Message}
 	}
 }
 
-func failJob(f *Facts) End {
-	if f.FailJob == nil {
-		return End{}
-	}
-	return fails(f.FailJob.Reason, f.FailJob.Message)
-}
-
-func backoffLimit(f *Facts) End {
+func backoffLimit(f *Facts) *Verdict {
 	if f.Limit.JobExceeded(f.Failed) || f.CountRestarts && f.Limit.RestartsExceeded(f.Restarts) {
-		return fails(batchv1.JobReasonBackoffLimitExceeded, "Job has reached the specified backoff limit")
+		return &Verdict{batchv1.JobReasonBackoffLimitExceeded, "Job has reached the specified backoff limit"}
 	}
-	return End{}
+	return nil
 }
 
-func deadline(f *Facts) End {
+func deadline(f *Facts) *Verdict {
 	if !f.PastDeadline {
-		return End{}
+		return nil
 	}
-	return fails(batchv1.JobReasonDeadlineExceeded, "Job was active longer than specified deadline")
+	return &Verdict{batchv1.JobReasonDeadlineExceeded, "Job was active longer than specified deadline"}
 }
 
-func maxFailedIndexes(f *Facts) End {
+func maxFailedIndexes(f *Facts) *Verdict {
 	if f.MaxFailedIndexes == nil || f.Limit.Target != backoff.TargetIndex || f.FailedIndexes.Len() <= int(*f.MaxFailedIndexes) {
-		return End{}
+		return nil
 	}
-	return fails(batchv1.JobReasonMaxFailedIndexesExceeded, "Job has exceeded the specified maximal number of failed indexes")
+	return &Verdict{batchv1.JobReasonMaxFailedIndexesExceeded, "Job has exceeded the specified maximal number of failed indexes"}
 }
 
-func failedIndexes(f *Facts) End {
+func failedIndexes(f *Facts) *Verdict {
 	if f.FailedIndexes.IsEmpty() || f.Completions == nil || f.FailedIndexes.Len()+f.Completed.Len() < int(*f.Completions) {
-		return End{}
+		return nil
 	}
-	return fails(batchv1.JobReasonFailedIndexes, "Job has failed indexes")
+	return &Verdict{batchv1.JobReasonFailedIndexes, "Job has failed indexes"}
 }
 
-func successPolicy(f *Facts) End {
-	if !f.Indexed {
-		return End{}
+func successPolicy(f *Facts) *Verdict {
+	rule := f.SuccessPolicy.Match(f.Completed)
+	if !f.Indexed || rule < 0 {
+		return nil
 	}
-	if rule := f.SuccessPolicy.Match(f.Completed); rule >= 0 {
-		return succeeds(batchv1.JobReasonSuccessPolicy, matchedRule(rule))
-	}
-	return End{}
+	return &Verdict{batchv1.JobReasonSuccessPolicy, fmt.Sprintf("Matched rules at index %d", rule)}
 }
-
-// completionsReached is a reason that the API package names from 1.31 on.
-const completionsReached = "CompletionsReached"
 
 // completions ends a Job that has reached its completions and has no active pod. Without a
 // number of completions, one success is enough.
-func completions(f *Facts) End {
-	if !f.Settled || f.Active != 0 {
-		return End{}
-	}
+func completions(f *Facts) *Verdict {
 	want := int32(1)
 	if f.Completions != nil {
 		want = *f.Completions
 	}
-	if f.Succeeded < want {
-		return End{}
+	if !f.Settled || f.Active != 0 || f.Succeeded < want {
+		return nil
 	}
-	return succeeds(completionsReached, "Reached expected number of succeeded pods")
+	// The API package has a constant for this reason from 1.31 on.
+	return &Verdict{"CompletionsReached", "Reached expected number of succeeded pods"}
 }
 
 // OutranksDeadline reports whether the Job ends by its deadline or by a row before it. No
 // timer for the deadline is needed then.
 func (e End) OutranksDeadline() bool {
-	for i := range ends {
-		switch ends[i].name {
-		case e.Rule:
-			return true
-		case "Deadline":
-			return false
-		}
-	}
-	return false
+	at := func(rule string) int { return slices.IndexFunc(ends, func(r row) bool { return r.name == rule }) }
+	return e.Ended() && at(e.Rule) <= at("Deadline")
 }

@@ -1,8 +1,6 @@
 package lifecycle
 
 import (
-	"fmt"
-
 	batchv1 "k8s.io/api/batch/v1"
 
 	"github.com/jobfate/jobfate/indexset"
@@ -68,5 +66,3 @@ func (p *SuccessPolicy) Match(completed indexset.Set) int {
 	}
 	return -1
 }
-
-func matchedRule(rule int) string { return fmt.Sprintf("Matched rules at index %d", rule) }

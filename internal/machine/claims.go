@@ -14,32 +14,23 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// claims says which claims a sync has yet to send. A sync sends them once, even if it
-// decides again afterwards.
-type claims uint8
-
-const (
-	claimsDue       claims = iota
-	adoptionsBarred        // the Job is gone or being deleted, and must not adopt
-	claimsSent
-)
+// adopts reports whether a claim adopts its pod.
+func adopts(c decide.Claim) bool { return c.Relation == tracking.Adoptable }
 
 // askBeforeAdoption reads the Job live before the first adoption: a Job that is gone or
 // being deleted must not adopt pods (kubernetes#42639).
 func (s *sync) askBeforeAdoption() []exchange {
-	adopts := func(c decide.Claim) bool { return c.Relation == tracking.Adoptable }
-	if s.claims != claimsDue || s.live || !slices.ContainsFunc(s.result.Outcome.Claims, adopts) {
+	if s.live || !slices.ContainsFunc(s.claims, adopts) {
 		return nil
 	}
-	return []exchange{{Request: Request{Verb: GetJob, Name: s.Key.Name, UID: s.Job}}}
+	return readOf(s.Key.Name, s.Job)
 }
 
 func (s *sync) handleBeforeAdoption(batch []exchange) step {
-	x := &batch[0]
-	live := x.jobObject()
-	switch fate := x.fate(); {
-	case fate != done && fate != missing:
-		return s.adoptNone(fmt.Errorf("reading the Job: %w", x.failure()))
+	live, err := batch[0].job()
+	switch {
+	case err != nil:
+		return s.adoptNone(err)
 	case live == nil || live.UID != s.Job:
 		return s.adoptNone(s.jobGone())
 	}
@@ -62,26 +53,18 @@ func (s *sync) jobGone() error {
 // adoptNone skips all adoptions. The sync ends with the error after the other claims.
 func (s *sync) adoptNone(err error) step {
 	s.fail(err)
-	s.claims = adoptionsBarred
+	if s.claims = without(s.claims, adopts); len(s.claims) == 0 {
+		return s.end(nil)
+	}
 	return claimPods
 }
 
 // askClaims adopts, releases and frees pods. The decision assumes that all claims succeed.
 func (s *sync) askClaims() (batch []exchange) {
-	if s.claims == claimsSent {
-		return nil
-	}
-	barred := s.claims == adoptionsBarred
-	for _, claim := range s.result.Outcome.Claims {
-		if barred && claim.Relation == tracking.Adoptable {
-			continue
-		}
+	for _, claim := range s.claims {
 		x := patchOf(claim.Pod)
-		x.Patch, x.strips = s.result.Outcome.View.ClaimPatch(claim), claim.Relation != tracking.Adoptable
+		x.Patch, x.strips = s.result.Outcome.View.ClaimPatch(claim), !adopts(claim)
 		batch = append(batch, x)
-	}
-	if barred && len(batch) == 0 {
-		s.end(nil)
 	}
 	return batch
 }
@@ -89,24 +72,17 @@ func (s *sync) askClaims() (batch []exchange) {
 // handleClaims decides again without the pods to adopt that turned out to be gone. They
 // were not adopted and must not be counted.
 func (s *sync) handleClaims(batch []exchange) step {
-	s.claims = claimsSent
+	s.claims, s.claimed = nil, true
 	var missed []types.UID
-	var stripped []Stripped
 	for i := range batch {
 		x := &batch[i]
 		switch fate := x.fate(); {
-		case fate == done && x.strips:
-			stripped = append(stripped, strippedBy(x))
-		case fate == done:
-			s.adopted(x)
 		case fate == missing && !x.strips:
 			missed = append(missed, x.UID)
-		case fate == missing:
-		default:
-			s.fail(fmt.Errorf("claiming pod %s: %w", x.Name, x.failure()))
+		case fate != done && fate != missing:
+			s.fail(fmt.Errorf("claiming pod %s: %w", x.Name, x.err))
 		}
 	}
-	s.strip(stripped)
 	switch {
 	case s.result.Err != nil:
 		return s.end(nil)

@@ -14,6 +14,9 @@ func (s *sync) decide() []exchange {
 		return nil
 	}
 	s.setOutcome(outcome)
+	if !s.claimed {
+		s.claims = outcome.Claims
+	}
 	s.writes = newWrites(outcome, version)
 	return nil
 }
@@ -39,11 +42,11 @@ func (s *sync) outcome() (*decide.Outcome, error) {
 		}
 	}
 	if s.Machine.Decide != nil {
-		return s.Machine.Decide(in, s.Config)
+		return s.Machine.Decide(in, *s.config)
 	}
-	outcome, err := s.tally.Decide(in, &s.Config)
+	outcome, err := s.tally.Decide(in, s.config)
 	if s.Check != nil {
-		s.Check(in, s.Config, outcome, err)
+		s.Check(in, *s.config, outcome, err)
 	}
 	return outcome, err
 }

@@ -7,7 +7,8 @@
 // outlives the sync.
 //
 // Read the files in this order: request, answer, memory, view, machine, steps, reads,
-// decision, claims, writes, pods, status. The files orphans and route stand on their own.
+// decision, claims, writes, pods, status. The file orphans holds the two steps of a Machine
+// that frees orphans; route stands on its own.
 //
 // The package knows no rule for Jobs and no client: only requests, their order and their
 // answers.

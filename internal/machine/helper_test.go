@@ -65,7 +65,7 @@ type answers func(machine.Request) (runtime.Object, error)
 // run runs a sync, and returns its requests.
 func run(t testing.TB, m *machine.Machine, v machine.View, how answers) (asked []string) {
 	t.Helper()
-	if err := m.Begin(v); err != nil {
+	if err := m.Begin(v, &m.Config); err != nil {
 		t.Fatalf("Begin: %v", err)
 	}
 	return drive(t, m, how)

@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/internal/machine"
 )
@@ -16,7 +17,7 @@ import (
 // batch, unanswered.
 func upTo(t *testing.T, m *machine.Machine, v machine.View, s *server, verb machine.Verb) []machine.Request {
 	t.Helper()
-	if err := m.Begin(v); err != nil {
+	if err := m.Begin(v, &m.Config); err != nil {
 		t.Fatal(err)
 	}
 	for batch := m.Next(); len(batch) > 0; batch = m.Next() {
@@ -135,13 +136,13 @@ func TestString(t *testing.T) {
 		machine.Verb(99).String():              "Verb(99)",
 		(&machine.Memory{}).String():           "nothing pending",
 		(&machine.Memory{Known: "7"}).String(): "waiting to observe version 7 of the Job",
-		(&machine.Memory{Deleted: []machine.Deleted{{}}, ReadFirst: true}).String(): "waiting to observe a status write without an answer, 1 deletions",
+		(&machine.Memory{Deleted: map[types.UID]string{"": ""}, ReadFirst: true}).String(): "waiting to observe a status write without an answer, 1 deletions",
 	} {
 		if r != want {
 			t.Errorf("got %q, want %q", r, want)
 		}
 	}
-	if !strings.Contains((&machine.Memory{Lost: []machine.Lost{{}}}).String(), "1 creations without an answer") {
+	if !strings.Contains((&machine.Memory{Lost: []string{""}}).String(), "1 creations without an answer") {
 		t.Error("String does not mention a lost creation")
 	}
 }

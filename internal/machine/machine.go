@@ -3,6 +3,7 @@ package machine
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -25,7 +26,9 @@ type Machine struct {
 	// cached holds the pods of the caches. Pods that are read live serve one sync only.
 	cached decide.Tally
 	sync   *sync // nil if none is under way
-	lastID uint64
+	// orphans says that the Machine frees orphans. It has no other sync.
+	orphans bool
+	lastID  uint64
 	// What remains of the last sync: its result (nil before the first), its time, the
 	// last ID before it, and its requests without an answer.
 	result *Result
@@ -55,15 +58,18 @@ type Result struct {
 
 var errNoSync = errors.New("no sync has begun")
 
-// Begin begins a sync, and abandons an earlier one that is not finished. It returns an
-// error for an invalid view.
-func (m *Machine) Begin(v View) error {
+// Begin begins a sync with the given configuration, and abandons an earlier one that is not
+// finished. It returns an error for an invalid view.
+func (m *Machine) Begin(v View, config *decide.Config) error {
+	if m.orphans {
+		return errOrphans
+	}
 	m.Abandon()
 	if m.cached.Show(); !v.Fed {
 		m.cached.List(v.Pods)
 	}
 	m.result, m.began, m.first = &Result{}, v.Now, m.lastID
-	m.sync = &sync{Machine: m, view: v, tally: &m.cached}
+	m.sync = &sync{Machine: m, config: config, step: readJob, view: v, tally: &m.cached}
 	return m.sync.begin()
 }
 
@@ -141,9 +147,14 @@ func (m *Machine) Abandon() {
 	if m.sync = nil; s == nil || s.ready {
 		return // Next has returned none of the requests
 	}
-	for i := range s.batch {
-		x := &s.batch[i]
-		if x.fate() == unknown {
+	m.take(s.batch)
+}
+
+// take remembers the answers to a batch, and which of its requests may or may not have been
+// carried out.
+func (m *Machine) take(batch []exchange) {
+	for i := range batch {
+		if x := &batch[i]; x.fate() == unknown {
 			m.lose(x)
 		} else {
 			m.absorb(x)
@@ -156,7 +167,7 @@ func (m *Machine) Abandon() {
 func (m *Machine) lose(x *exchange) {
 	switch x.Verb {
 	case CreatePod:
-		m.Lost = append(m.Lost, Lost{Name: x.Pod.Name})
+		m.Lost = append(m.Lost, x.Pod.Name)
 	case PatchStatus:
 		m.Sure, m.ReadFirst = false, true
 	}
@@ -165,11 +176,11 @@ func (m *Machine) lose(x *exchange) {
 	}
 }
 
-// absorb takes an answer that arrives after its step, and remembers the write. The steps
-// that would have followed a status write are not made up for.
+// absorb remembers the write that an answer shows. The answer may arrive after its step. The
+// steps that would have followed a status write are then not made up for.
 func (m *Machine) absorb(x *exchange) {
 	fate := x.fate()
-	if x.job != m.Job || fate == unknown {
+	if x.sender != m.Job || fate == unknown {
 		return
 	}
 	switch x.Verb {
@@ -182,13 +193,13 @@ func (m *Machine) absorb(x *exchange) {
 		}
 	case DeletePod:
 		if fate != refused {
-			m.delete([]Deleted{{x.UID, x.seen}})
+			m.delete(x)
 		}
 	case PatchPod:
 		switch {
 		case fate != done:
 		case x.strips:
-			m.strip([]Stripped{strippedBy(x)})
+			m.strip(x)
 		default:
 			m.adopted(x)
 		}
@@ -201,10 +212,7 @@ func (m *Machine) absorb(x *exchange) {
 
 // found forgets a creation without an answer, once it is known whether it was carried out.
 func (m *Memory) found(name string) {
-	for i, lost := range m.Lost {
-		if lost.Name == name {
-			m.Lost = append(m.Lost[:i:i], m.Lost[i+1:]...)
-			return
-		}
+	if i := slices.Index(m.Lost, name); i >= 0 {
+		m.Lost = append(m.Lost[:i:i], m.Lost[i+1:]...)
 	}
 }

@@ -292,20 +292,20 @@ func TestMisuse(t *testing.T) {
 	if m.Answer(1, nil, nil) == nil {
 		t.Error("an answer before Begin is no error")
 	}
-	if err := m.Begin(machine.View{Job: &batchv1.Job{}}); err != nil {
+	if err := m.Begin(machine.View{Job: &batchv1.Job{}}, &m.Config); err != nil {
 		t.Errorf("Begin with a Job that must be read live: %v", err)
 	}
 	v := fresh(train(1))
 	v.Now = time.Time{}
 	var input *decide.InputError
-	if err := m.Begin(v); !errors.As(err, &input) {
+	if err := m.Begin(v, &m.Config); !errors.As(err, &input) {
 		t.Errorf("Begin without a time: %v, want an input error", err)
 	}
 	if got := m.Next(); len(got) != 0 {
 		t.Errorf("requests after a failed Begin: %v", got)
 	}
 
-	if err := m.Begin(fresh(train(1))); err != nil {
+	if err := m.Begin(fresh(train(1)), &m.Config); err != nil {
 		t.Fatal(err)
 	}
 	batch := m.Next()
@@ -329,7 +329,7 @@ func TestMisuse(t *testing.T) {
 // treats the others as lost.
 func TestAbandoned(t *testing.T) {
 	m, s := newMachine(), &server{job: train(3)}
-	if err := m.Begin(fresh(train(3))); err != nil {
+	if err := m.Begin(fresh(train(3)), &m.Config); err != nil {
 		t.Fatal(err)
 	}
 	first := m.Next()
@@ -338,7 +338,7 @@ func TestAbandoned(t *testing.T) {
 	second := m.Next()
 	object, _ = s.answer(second[0])
 	_ = m.Answer(second[0].ID, object, nil)
-	if err := m.Begin(fresh(train(3))); err != nil {
+	if err := m.Begin(fresh(train(3)), &m.Config); err != nil {
 		t.Fatal(err)
 	}
 	if len(m.Created) != 2 || len(m.Lost) != 1 {
@@ -360,7 +360,7 @@ func TestLateAnswers(t *testing.T) {
 	done := podOf(job, "a", "11", succeeded)
 	job.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{}
 	m, s := newMachine(), &server{job: job}
-	if err := m.Begin(fresh(job, done)); err != nil {
+	if err := m.Begin(fresh(job, done), &m.Config); err != nil {
 		t.Fatal(err)
 	}
 	batch := m.Next() // the status

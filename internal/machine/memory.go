@@ -2,6 +2,7 @@ package machine
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -35,11 +36,13 @@ type Memory struct {
 	ReadFirst bool
 	// Created, Deleted and Stripped are pods that were created, were deleted, or have
 	// lost their finalizer. They are forgotten when every view that may still be used
-	// shows the write. Lost are creations without an answer.
+	// shows the write. Deleted has the versions before the deletions.
 	Created  []Created
-	Deleted  []Deleted
-	Stripped []Stripped
-	Lost     []Lost
+	Deleted  map[types.UID]string
+	Stripped map[types.UID]Stripped
+	// Lost are the names of the creations without an answer. A name is empty if the API
+	// server generates it.
+	Lost []string
 	// JobsFloor and PodsFloor are the versions up to which the caches were complete when
 	// they were last used. PodsFloor is also at least the version of every pod that was
 	// adopted since. No older view is ever used.
@@ -54,24 +57,11 @@ type Created struct {
 	At      time.Time // when it was created, or last read by name
 }
 
-// Deleted is a pod that was deleted, with its version before the deletion.
-type Deleted struct {
-	UID     types.UID
-	Version string
-}
-
 // Stripped is a pod whose finalizer was removed. Version is its version before that, Without
 // the version without the finalizer. Without is empty if the removal may also have deleted
 // the pod: the answer to such a patch still has the old version.
 type Stripped struct {
-	UID              types.UID
 	Version, Without string
-}
-
-// Lost is a creation without an answer. Name is empty if the API server generates the
-// name.
-type Lost struct {
-	Name string
 }
 
 // readAfter is how long a created pod may remain unobserved before it is read by name.
@@ -80,7 +70,8 @@ const readAfter = 10 * time.Second
 // clone returns an independent copy.
 func (m *Memory) clone() Memory {
 	c := *m
-	c.Created, c.Deleted, c.Stripped, c.Lost = slices.Clip(c.Created), slices.Clip(c.Deleted), slices.Clip(c.Stripped), slices.Clip(c.Lost)
+	c.Created, c.Lost = slices.Clip(c.Created), slices.Clip(c.Lost)
+	c.Deleted, c.Stripped = maps.Clone(c.Deleted), maps.Clone(c.Stripped)
 	return c
 }
 
@@ -137,22 +128,22 @@ func (m *Memory) observe(shown func(types.UID) *corev1.Pod, version string) (f u
 	}
 	f.Creations = len(f.created)
 	gone := func(uid types.UID, since string) bool { return shown(uid) == nil && !older(version, since) }
-	m.Deleted = without(m.Deleted, func(d Deleted) bool {
-		pod := shown(d.UID)
-		return gone(d.UID, d.Version) || pod != nil && pod.DeletionTimestamp != nil && !older(version, pod.ResourceVersion)
+	maps.DeleteFunc(m.Deleted, func(uid types.UID, before string) bool {
+		pod := shown(uid)
+		return gone(uid, before) || pod != nil && pod.DeletionTimestamp != nil && !older(version, pod.ResourceVersion)
 	})
-	for _, d := range m.Deleted {
-		if pod := shown(d.UID); pod == nil || pod.DeletionTimestamp == nil {
+	for uid := range m.Deleted {
+		if pod := shown(uid); pod == nil || pod.DeletionTimestamp == nil {
 			f.Deletions++
 		}
 	}
-	m.Stripped = without(m.Stripped, func(s Stripped) bool {
-		return s.Without == "" && gone(s.UID, s.Version) || s.Without != "" && !older(version, s.Without)
+	maps.DeleteFunc(m.Stripped, func(uid types.UID, s Stripped) bool {
+		return s.Without == "" && gone(uid, s.Version) || s.Without != "" && !older(version, s.Without)
 	})
-	for _, s := range m.Stripped {
+	for uid, s := range m.Stripped {
 		// Others may have put the finalizer back.
-		if pod := shown(s.UID); pod != nil && (s.Without == "" || older(pod.ResourceVersion, s.Without)) {
-			f.Stripped = append(f.Stripped, s.UID)
+		if pod := shown(uid); pod != nil && (s.Without == "" || older(pod.ResourceVersion, s.Without)) {
+			f.Stripped = append(f.Stripped, uid)
 		}
 	}
 	return f
@@ -162,9 +153,7 @@ func (m *Memory) observe(shown func(types.UID) *corev1.Pod, version string) (f u
 // none.
 func (u *unobserved) nextRead(now time.Time) (wait time.Duration) {
 	for _, c := range u.created {
-		if left := max(c.At.Add(readAfter).Sub(now), time.Second); wait == 0 || left < wait {
-			wait = left
-		}
+		wait = least(wait, max(c.At.Add(readAfter).Sub(now), time.Second))
 	}
 	return wait
 }
@@ -175,18 +164,6 @@ func without[T any](list []T, drop func(T) bool) []T {
 		return list
 	}
 	return slices.DeleteFunc(slices.Clone(list), drop)
-}
-
-// replace removes the elements with the same UIDs from a list, and appends the new ones.
-func replace[T any](list, elements []T, uid func(T) types.UID) []T {
-	if len(elements) == 0 {
-		return list
-	}
-	again := make(map[types.UID]bool, len(elements))
-	for _, e := range elements {
-		again[uid(e)] = true
-	}
-	return append(without(list, func(e T) bool { return again[uid(e)] }), elements...)
 }
 
 // older reports whether a resource version is older than another. Resource versions are

@@ -1,6 +1,7 @@
 package machine_test
 
 import (
+	"maps"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -37,6 +38,7 @@ func viewOf(job *batchv1.Job, pods []*corev1.Pod, podsVersion string) machine.Vi
 // remembering returns a machine with a memory, and the input of its last decision.
 func remembering(memory machine.Memory) (*machine.Machine, *decide.Input) {
 	in := new(decide.Input)
+	memory.Deleted, memory.Stripped = maps.Clone(memory.Deleted), maps.Clone(memory.Stripped)
 	return &machine.Machine{
 		Memory: memory, Config: decide.DefaultConfig(),
 		Decide: func(seen decide.Input, c decide.Config) (*decide.Outcome, error) {
@@ -48,7 +50,7 @@ func remembering(memory machine.Memory) (*machine.Machine, *decide.Input) {
 
 func begin(t *testing.T, m *machine.Machine, v machine.View) {
 	t.Helper()
-	if err := m.Begin(v); err != nil {
+	if err := m.Begin(v, &m.Config); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -57,9 +59,9 @@ func begin(t *testing.T, m *machine.Machine, v machine.View) {
 // view shows it.
 func TestMemory_forgetsWhatIsObserved(t *testing.T) {
 	created := machine.Memory{Created: []machine.Created{{UID: "a", Name: "a", Version: "5", At: noon}}}
-	removed := machine.Memory{Deleted: []machine.Deleted{{UID: "a", Version: "3"}}}
-	freed := machine.Memory{Stripped: []machine.Stripped{{UID: "a", Version: "5", Without: "6"}}}
-	goneWithIt := machine.Memory{Stripped: []machine.Stripped{{UID: "a", Version: "5"}}}
+	removed := machine.Memory{Deleted: map[types.UID]string{"a": "3"}}
+	freed := machine.Memory{Stripped: map[types.UID]machine.Stripped{"a": {Version: "5", Without: "6"}}}
+	goneWithIt := machine.Memory{Stripped: map[types.UID]machine.Stripped{"a": {Version: "5"}}}
 	for _, test := range []struct {
 		name    string
 		memory  machine.Memory
@@ -131,8 +133,8 @@ func TestMemory_String(t *testing.T) {
 	for want, m := range map[string]machine.Memory{
 		"nothing pending": {Job: "job", Known: "7", Shown: "7"},
 		"waiting to observe version 8 of the Job, a status write without an answer, 1 creations, 2 deletions, 1 removed finalizers, 1 creations without an answer": {
-			Known: "8", Shown: "7", ReadFirst: true, Created: make([]machine.Created, 1), Deleted: make([]machine.Deleted, 2),
-			Stripped: make([]machine.Stripped, 1), Lost: make([]machine.Lost, 1),
+			Known: "8", Shown: "7", ReadFirst: true, Created: make([]machine.Created, 1), Deleted: map[types.UID]string{"a": "", "b": ""},
+			Stripped: map[types.UID]machine.Stripped{"a": {}}, Lost: make([]string, 1),
 		},
 	} {
 		if got := m.String(); got != want {

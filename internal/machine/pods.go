@@ -22,11 +22,12 @@ func patchOf(pod *corev1.Pod) exchange {
 // § Deleted Pods). The patch names the resource version, because a pod that has changed may
 // have finished and must then be counted.
 func (s *sync) askStripFirst() []exchange {
-	batch := make([]exchange, 0, len(s.writes.deletions))
-	for i := range s.writes.deletions {
-		if d := &s.writes.deletions[i]; d.StripFirst {
+	deletions := s.result.Outcome.Plan.Work.Delete
+	batch := make([]exchange, 0, len(deletions))
+	for i := range deletions {
+		if d := &deletions[i]; d.StripFirst {
 			x := patchOf(d.Record.Pod)
-			x.Patch, x.strips, x.at = keys.Keys(s.Config.Controller.Keys).StripPatchAt(d.Record.Pod), true, i
+			x.Patch, x.strips = keys.Keys(s.config.Controller.Keys).StripPatchAt(d.Record.Pod), true
 			batch = append(batch, x)
 		}
 	}
@@ -34,79 +35,51 @@ func (s *sync) askStripFirst() []exchange {
 }
 
 func (s *sync) handleStripFirst(batch []exchange) step {
-	var stripped []Stripped
+	s.writes.concluded = map[types.UID]bool{}
 	for i := range batch {
-		x := &batch[i]
-		d := &s.writes.deletions[x.at]
-		switch x.fate() {
-		case done:
-			stripped = append(stripped, strippedBy(x))
-		case missing:
-			d.missing = true
-		default:
-			d.err = x.failure()
+		if x := &batch[i]; x.fate() != done {
+			s.concludeDeletion(x)
+			s.writes.concluded[x.UID] = true
 		}
 	}
-	s.strip(stripped)
 	return deletePods
 }
 
 func (s *sync) askDeletions() []exchange {
-	batch := make([]exchange, 0, len(s.writes.deletions))
-	for i := range s.writes.deletions {
-		d := &s.writes.deletions[i]
-		if d.missing || d.err != nil {
-			continue
+	deletions := s.result.Outcome.Plan.Work.Delete
+	batch := make([]exchange, 0, len(deletions))
+	for i := range deletions {
+		if pod := deletions[i].Record.Pod; !s.writes.concluded[pod.UID] {
+			batch = append(batch, exchange{seen: pod.ResourceVersion, Request: Request{Verb: DeletePod, Name: pod.Name, UID: pod.UID,
+				Options: metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(pod.UID))}}})
 		}
-		pod := d.Record.Pod
-		batch = append(batch, exchange{at: i, seen: pod.ResourceVersion, Request: Request{Verb: DeletePod, Name: pod.Name, UID: pod.UID,
-			Options: metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(pod.UID))}}})
-	}
-	if len(batch) == 0 {
-		s.concludeDeletions()
 	}
 	return batch
 }
 
 func (s *sync) handleDeletions(batch []exchange) step {
 	for i := range batch {
-		x := &batch[i]
-		d := &s.writes.deletions[x.at]
-		d.sent = true
-		switch x.fate() {
-		case done:
-		case missing:
-			d.missing = true
-		default:
-			d.err = x.failure()
-		}
+		s.concludeDeletion(&batch[i])
 	}
-	s.concludeDeletions()
 	return createPods
 }
 
-// concludeDeletions records the results of the deletions. A pod that was gone already
-// counts as deleted, but as in Kubernetes there is no event for it.
-func (s *sync) concludeDeletions() {
-	var deleted []Deleted
-	for i := range s.writes.deletions {
-		d := &s.writes.deletions[i]
-		pod := d.Record.Pod
-		if d.err == nil {
-			deleted = append(deleted, Deleted{pod.UID, pod.ResourceVersion})
-			if !d.missing {
-				s.addEvents(decide.Event{Type: corev1.EventTypeNormal, Reason: "SuccessfulDelete", Message: "Deleted pod: " + pod.Name})
-			}
-			continue
+// concludeDeletion records the answer to a deletion, or to a patch before it that was not
+// carried out. A pod that was gone already counts as deleted, but as in Kubernetes there is
+// no event for it.
+func (s *sync) concludeDeletion(x *exchange) {
+	switch x.fate() {
+	case done:
+		s.addEvents(decide.Event{Type: corev1.EventTypeNormal, Reason: "SuccessfulDelete", Message: "Deleted pod: " + x.Name})
+	case missing:
+		s.delete(x) // also if the patch found it gone
+	default:
+		s.writes.done.NotDeleted = append(s.writes.done.NotDeleted, x.UID)
+		if x.Verb == DeletePod {
+			s.addEvents(decide.Event{Type: corev1.EventTypeWarning, Reason: "FailedDelete", Message: "Error deleting: " + x.err.Error()})
 		}
-		s.writes.done.NotDeleted = append(s.writes.done.NotDeleted, pod.UID)
-		if d.sent {
-			s.addEvents(decide.Event{Type: corev1.EventTypeWarning, Reason: "FailedDelete", Message: "Error deleting: " + d.err.Error()})
-		}
-		s.fail(fmt.Errorf("deleting pod %s: %w", pod.Name, d.err))
+		s.fail(fmt.Errorf("deleting pod %s: %w", x.Name, x.err))
 	}
-	s.delete(deleted)
-	s.writes.deletions = nil
 }
 
 // askCreations creates pods in batches of 1, 2, 4 and so on until a creation fails: a quota
@@ -116,10 +89,10 @@ func (s *sync) askCreations() []exchange {
 	batch := make([]exchange, 0, min(s.writes.batchSize, len(s.writes.creations)))
 	for i := range cap(batch) {
 		pod := s.writes.creations[i].Pod()
-		if s.Config.Names != nil {
-			pod.Name = s.Config.Names(pod.GenerateName)
+		if s.config.Names != nil {
+			pod.Name = s.config.Names(pod.GenerateName)
 		}
-		batch = append(batch, exchange{at: i, seen: pod.ResourceVersion, Request: Request{Verb: CreatePod, Pod: pod}})
+		batch = append(batch, exchange{Request: Request{Verb: CreatePod, Pod: pod}})
 	}
 	return batch
 }
@@ -130,11 +103,10 @@ func (s *sync) handleCreations(batch []exchange) step {
 	failed := 0
 	for i := range batch {
 		x := &batch[i]
-		c := w.creations[x.at]
-		object, err := x.meta(), x.failure()
+		c := w.creations[i]
+		object, err := x.meta(), x.err
 		switch {
 		case x.fate() == done && object != nil:
-			s.create(object, s.view.Now)
 			s.addEvents(decide.Event{Type: corev1.EventTypeNormal, Reason: "SuccessfulCreate", Message: "Created pod: " + object.GetName()})
 			continue
 		case x.fate() == done:
@@ -145,8 +117,8 @@ func (s *sync) handleCreations(batch []exchange) step {
 			continue
 		}
 		failed++
-		if namespaceTerminating(err) {
-			continue // neither an event nor a retry
+		if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
+			continue // later creations will be refused too, and that is no error
 		}
 		s.addEvents(decide.Event{Type: corev1.EventTypeWarning, Reason: "FailedCreate", Message: "Error creating: " + err.Error()})
 		s.fail(fmt.Errorf("creating a pod: %w", err))
@@ -165,25 +137,25 @@ func (s *sync) askStrips() []exchange {
 	batch := make([]exchange, 0, len(s.result.Outcome.Strip))
 	for _, pod := range s.result.Outcome.Strip {
 		x := patchOf(pod)
-		x.Patch, x.strips = s.Config.Controller.Keys.StripPatch(pod), true
+		x.Patch, x.strips = s.config.Controller.Keys.StripPatch(pod), true
 		batch = append(batch, x)
 	}
 	return batch
 }
 
 func (s *sync) handleStrips(batch []exchange) step {
-	var stripped []Stripped
 	for i := range batch {
 		x := &batch[i]
 		switch x.fate() {
-		case done, missing:
-			stripped = append(stripped, strippedBy(x))
+		case missing:
+			s.strip(x) // the finalizer is gone with the pod
+			fallthrough
+		case done:
 			s.writes.removed = append(s.writes.removed, x.UID)
 		default:
-			s.fail(fmt.Errorf("removing the finalizer of pod %s: %w", x.Name, x.failure()))
+			s.fail(fmt.Errorf("removing the finalizer of pod %s: %w", x.Name, x.err))
 		}
 	}
-	s.strip(stripped)
 	return settleStatus
 }
 
@@ -193,26 +165,27 @@ func (m *Memory) create(pod metav1.Object, now time.Time) {
 	m.Created = append(m.Created, Created{UID: pod.GetUID(), Name: pod.GetName(), Version: pod.GetResourceVersion(), At: now})
 }
 
-// delete remembers pods that were deleted.
-func (m *Memory) delete(pods []Deleted) {
-	m.Deleted = replace(m.Deleted, pods, func(d Deleted) types.UID { return d.UID })
+// delete remembers a pod that was deleted or is gone.
+func (m *Memory) delete(x *exchange) {
+	if m.Deleted == nil {
+		m.Deleted = map[types.UID]string{}
+	}
+	m.Deleted[x.UID] = x.seen
 }
 
-// strip remembers pods that have lost their finalizer or are gone.
-func (m *Memory) strip(pods []Stripped) {
-	m.Stripped = replace(m.Stripped, pods, func(s Stripped) types.UID { return s.UID })
-}
-
-// strippedBy returns the pod as the answer to its patch shows it. If the finalizer was the
-// last thing that blocked the deletion, the patch has deleted the pod, and the answer has
-// the old version.
-func strippedBy(x *exchange) Stripped {
-	s := Stripped{UID: x.UID, Version: x.seen}
+// strip remembers a pod that has lost its finalizer or is gone. If the finalizer was the last
+// thing that blocked the deletion, the patch has deleted the pod, and the answer has the old
+// version.
+func (m *Memory) strip(x *exchange) {
+	s := Stripped{Version: x.seen}
 	if pod := x.meta(); pod != nil && pod.GetUID() == x.UID {
 		grace := pod.GetDeletionGracePeriodSeconds()
 		if pod.GetDeletionTimestamp() == nil || len(pod.GetFinalizers()) > 0 || grace != nil && *grace > 0 {
 			s.Without = pod.GetResourceVersion()
 		}
 	}
-	return s
+	if m.Stripped == nil {
+		m.Stripped = map[types.UID]Stripped{}
+	}
+	m.Stripped[x.UID] = s
 }

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/internal/machine"
 	"github.com/jobfate/jobfate/tracking"
 )
@@ -143,7 +144,7 @@ func TestClaim_isRemembered(t *testing.T) {
 	m, s := newMachine(), &server{job: job}
 	asked := run(t, m, fresh(job, podOf(job, "a", "11", func(p *corev1.Pod) { p.Labels = nil })), s.answer)
 	same(t, "requests", asked, []string{"patch pod train-a", "create pod train-", "patch the status"})
-	if len(m.Stripped) != 1 || m.Stripped[0].UID != "a" {
+	if _, a := m.Stripped["a"]; len(m.Stripped) != 1 || !a {
 		t.Errorf("the machine remembers %v, want a", m.Stripped)
 	}
 }
@@ -278,7 +279,7 @@ func TestStripped_isRemembered(t *testing.T) {
 	other := podOf(job, "b", "12")
 	m, s := newMachine(), &server{job: job}
 	run(t, m, fresh(job, pod, other), s.answer)
-	if len(m.Stripped) != 1 || m.Stripped[0].Without == "" {
+	if len(m.Stripped) != 1 || m.Stripped["a"].Without == "" {
 		t.Fatalf("the machine remembers %v, want the version without the finalizer", m.Stripped)
 	}
 	sync := func(version string, pods ...*corev1.Pod) string {
@@ -354,7 +355,7 @@ func TestOrphans(t *testing.T) {
 			if from == nil {
 				from = pods[3:]
 			}
-			all := machine.OrphansIn(tracking.Controller{}, from, []*batchv1.Job{another})
+			all := machine.OrphansIn(decide.DefaultConfig(), from, []*batchv1.Job{another})
 			if len(all) != 1 {
 				t.Fatalf("OrphansIn returns %d, want 1", len(all))
 			}
@@ -374,10 +375,10 @@ func TestOrphans(t *testing.T) {
 			}
 		})
 	}
-	if all := machine.OrphansIn(tracking.Controller{}, pods, []*batchv1.Job{job, another}); len(all) != 0 {
+	if all := machine.OrphansIn(decide.DefaultConfig(), pods, []*batchv1.Job{job, another}); len(all) != 0 {
 		t.Errorf("with all Jobs OrphansIn returns %d, want none: the last pod is selected", len(all))
 	}
-	one := func() *machine.Orphans { return machine.OrphansIn(tracking.Controller{}, pods[3:], nil)[0] }
+	one := func() *machine.Machine { return machine.OrphansIn(decide.DefaultConfig(), pods[3:], nil)[0] }
 	o := one()
 	if r := o.Next(); o.Answer(r[0].ID+1, nil, nil) == nil || o.Answer(r[0].ID, nil, nil) != nil || o.Answer(r[0].ID, nil, nil) == nil {
 		t.Error("an unknown or second answer is accepted, or the first one is not")

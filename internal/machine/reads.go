@@ -27,11 +27,11 @@ func (s *sync) begin() error {
 	if s.Job == "" || s.Job != job.UID && fresh && s.Idle() {
 		s.forget(job.UID)
 	}
-	generated := func(l Lost) bool { return l.Name == "" }
-	s.live = !fresh || s.Job != job.UID || s.ReadFirst || slices.ContainsFunc(s.Lost, generated)
+	s.live = !fresh || s.Job != job.UID || s.ReadFirst || slices.Contains(s.Lost, "")
 	if s.live {
 		return nil
 	}
+	s.step = findPods
 	s.accept(&s.view)
 	s.Shown = newest(s.Shown, s.view.version())
 	s.proceed()
@@ -42,20 +42,16 @@ func (s *sync) begin() error {
 }
 
 func (s *sync) askJob() []exchange {
-	if !s.live {
-		return nil
-	}
-	return []exchange{{Request: Request{Verb: GetJob, Name: s.Key.Name, UID: s.Job}}}
+	return readOf(s.Key.Name, s.Job)
 }
 
 func (s *sync) handleJob(batch []exchange) step {
-	x := &batch[0]
-	live := x.jobObject()
-	switch fate := x.fate(); {
-	case fate == missing, fate == done && live == nil:
+	live, err := batch[0].job()
+	switch {
+	case err != nil:
+		return s.end(err)
+	case live == nil:
 		return s.leave()
-	case fate != done:
-		return s.end(fmt.Errorf("reading the Job: %w", x.failure()))
 	}
 	switch seen := s.view.Job; {
 	case live.UID == s.Job && (seen == nil || seen.UID != live.UID):
@@ -76,9 +72,6 @@ func (s *sync) handleJob(batch []exchange) step {
 }
 
 func (s *sync) askPods() []exchange {
-	if !s.live {
-		return nil
-	}
 	return []exchange{{Request: Request{Verb: ListPods}}}
 }
 
@@ -86,7 +79,7 @@ func (s *sync) handlePods(batch []exchange) step {
 	x := &batch[0]
 	list, ok := x.object.(*corev1.PodList)
 	if x.fate() != done {
-		return s.end(fmt.Errorf("listing the pods: %w", x.failure()))
+		return s.end(fmt.Errorf("listing the pods: %w", x.err))
 	}
 	if !ok || list == nil {
 		return s.end(fmt.Errorf("listing the pods: %T is not a list of pods", x.object))
@@ -108,11 +101,11 @@ func (s *sync) handlePods(batch []exchange) step {
 // created some time ago and are still not observed.
 func (s *sync) askUnobserved() (batch []exchange) {
 	if len(s.Created)+len(s.Deleted)+len(s.Stripped) > 0 {
-		_ = s.tally.Read(s.input(), &s.Config) // the decision returns the same error
+		_ = s.tally.Read(s.input(), s.config) // the decision returns the same error
 	}
 	s.pending = s.observe(s.tally.Pod, s.view.PodsVersion)
-	for _, lost := range s.Lost {
-		batch = append(batch, exchange{Request: Request{Verb: GetPod, Name: lost.Name}})
+	for _, name := range s.Lost {
+		batch = append(batch, exchange{Request: Request{Verb: GetPod, Name: name}})
 	}
 	for _, c := range s.pending.created {
 		if !c.At.Add(readAfter).After(s.view.Now) {
@@ -127,7 +120,7 @@ func (s *sync) handleUnobserved(batch []exchange) step {
 		x := &batch[i]
 		object, fate := x.meta(), x.fate()
 		if fate != missing && fate != done {
-			return s.end(fmt.Errorf("reading pod %s: %w", x.Name, x.failure()))
+			return s.end(fmt.Errorf("reading pod %s: %w", x.Name, x.err))
 		}
 		exists := object != nil && (x.UID == object.GetUID() || x.UID == "" && metav1.IsControlledBy(object, s.view.Job))
 		if x.UID == "" {

@@ -18,19 +18,17 @@ import (
 // before and after or, if it has no controller, the Jobs that select it. If there are none
 // and the pod has the finalizer, RouteOf returns an empty name.
 func RouteOf(as tracking.Controller, before, after *corev1.Pod, jobs func(namespace string) []*batchv1.Job) (names []types.NamespacedName) {
-	was, is := controllerOf(before), controllerOf(after)
 	add := func(namespace, name string) {
 		if key := (types.NamespacedName{Namespace: namespace, Name: name}); !slices.Contains(names, key) {
 			names = append(names, key)
 		}
 	}
-	if as.Owns(was) {
-		add(before.Namespace, was.Name)
+	for _, pod := range []*corev1.Pod{before, after} {
+		if owner := controllerOf(pod); as.Owns(owner) {
+			add(pod.Namespace, owner.Name)
+		}
 	}
-	if as.Owns(is) {
-		add(after.Namespace, is.Name)
-	}
-	if after == nil || is != nil || !matters(as, before, was, after) {
+	if after == nil || controllerOf(after) != nil || !matters(as, before, after) {
 		return names
 	}
 	selected := false
@@ -49,8 +47,8 @@ func RouteOf(as tracking.Controller, before, after *corev1.Pod, jobs func(namesp
 // matters reports whether a change of a pod without a controller concerns a Job. If the pod
 // had no controller before and has no finalizer to remove, only a change of its labels
 // does.
-func matters(as tracking.Controller, before *corev1.Pod, was *metav1.OwnerReference, after *corev1.Pod) bool {
-	return before == nil || was != nil || as.Keys.HasFinalizer(after) || !maps.Equal(before.Labels, after.Labels)
+func matters(as tracking.Controller, before, after *corev1.Pod) bool {
+	return before == nil || controllerOf(before) != nil || as.Keys.HasFinalizer(after) || !maps.Equal(before.Labels, after.Labels)
 }
 
 func controllerOf(pod *corev1.Pod) *metav1.OwnerReference {

@@ -72,7 +72,7 @@ func (s *sync) statusOf(status *batchv1.JobStatus) exchange {
 // store handles the answer to a status write, and reports whether the status was stored.
 func (s *sync) store(x *exchange) bool {
 	if x.fate() != done {
-		s.end(fmt.Errorf("storing the status: %w", x.failure()))
+		s.end(fmt.Errorf("storing the status: %w", x.err))
 		return false
 	}
 	stored := x.meta()

@@ -4,29 +4,37 @@ import (
 	"errors"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/jobfate/jobfate/internal/decide"
 )
 
 // sync is one sync under way.
 type sync struct {
 	*Machine
-	step  step
-	batch []exchange // the requests of the step
-	ready bool       // Next has yet to return the batch
+	config *decide.Config
+	step   step
+	batch  []exchange // the requests of the step
+	ready  bool       // Next has yet to return the batch
 
 	view    View
 	tally   *decide.Tally // the pods that the sync decides on
 	live    bool          // the Job and its pods are read live
 	pending unobserved
-	claims  claims
-	writes  writes // the writes of the decision
+	claims  []decide.Claim         // the claims to send
+	claimed bool                   // the claims were sent; another decision of the sync sends none
+	writes  writes                 // the writes of the decision
+	owner   *metav1.OwnerReference // the controller of orphans
 }
 
 // step is a row of the table of steps.
 type step int
 
 const (
-	readJob step = iota
+	readOwner step = iota // the first step of a Machine that frees orphans
+	freePods
+	readJob // the first step of every other sync
 	listPods
 	findPods
 	decideNow
@@ -51,6 +59,8 @@ type functions struct {
 // functions returns the functions of a step. This is the table of the steps, in order.
 func (at step) functions() functions {
 	return [over]functions{
+		readOwner:    {(*sync).askOwner, (*sync).handleOwner},
+		freePods:     {(*sync).askFree, (*sync).handleFree},
 		readJob:      {(*sync).askJob, (*sync).handleJob},
 		listPods:     {(*sync).askPods, (*sync).handlePods},
 		findPods:     {(*sync).askUnobserved, (*sync).handleUnobserved},
@@ -73,11 +83,7 @@ func (s *sync) proceed() {
 	}
 	if batch := s.batch; len(batch) > 0 {
 		s.batch = nil
-		for i := range batch {
-			if batch[i].fate() == unknown {
-				s.lose(&batch[i])
-			}
-		}
+		s.take(batch)
 		s.step = s.step.functions().handle(s, batch)
 	}
 	for s.step != over {
@@ -93,12 +99,13 @@ func (s *sync) proceed() {
 	}
 }
 
-// number sets the IDs of a batch, and the Job and namespace of its requests.
+// number sets the IDs of a batch, and the Job and namespace of its requests. They have no
+// answer yet.
 func (s *sync) number() {
 	for i := range s.batch {
 		x := &s.batch[i]
 		s.lastID++
-		x.ID, x.job, x.Namespace = s.lastID, s.Job, s.Key.Namespace
+		x.ID, x.sender, x.Namespace, x.err = s.lastID, s.Job, s.Key.Namespace, ErrNoAnswer
 	}
 }
 
@@ -111,7 +118,7 @@ func (s *sync) end(err error) step {
 
 // wait ends the sync and requeues it, so that the caches can catch up.
 func (s *sync) wait() step {
-	s.result.Requeue = s.Config.BatchPeriod
+	s.result.Requeue = s.config.BatchPeriod
 	if s.result.Requeue == 0 {
 		s.result.Requeue = time.Second
 	}
@@ -130,7 +137,8 @@ func (s *sync) fail(err error) {
 	if err == nil {
 		return
 	}
-	s.result.RetryAfter = max(s.result.RetryAfter, retryAfter(err))
+	seconds, _ := apierrors.SuggestsClientDelay(err) // 0 if it does not
+	s.result.RetryAfter = max(s.result.RetryAfter, time.Duration(seconds)*time.Second)
 	if s.result.Err != nil {
 		err = errors.Join(s.result.Err, err)
 	}

@@ -8,9 +8,9 @@ import (
 
 // writes are the writes of a decision after its claims, and their results.
 type writes struct {
-	deletions []deletion
-	creations []creation // the creations that have not been sent
-	batchSize int        // the number of creations in the next batch
+	concluded map[types.UID]bool // the pods that need no deletion after the patch before it
+	creations []creation         // the creations that have not been sent
+	batchSize int                // the number of creations in the next batch
 	done      decide.Done
 	version   string      // the last known version of the object that holds the status
 	removed   []types.UID // the pods whose finalizer was removed after the status write
@@ -22,21 +22,10 @@ type writes struct {
 func newWrites(outcome *decide.Outcome, version string) writes {
 	work := &outcome.Plan.Work
 	w := writes{version: version, batchSize: 1}
-	for i := range work.Delete {
-		w.deletions = append(w.deletions, deletion{Deletion: &work.Delete[i]})
-	}
 	for i := range work.Create {
 		w.creations = append(w.creations, creation{Creation: &work.Create[i]})
 	}
 	return w
-}
-
-// deletion is a pod to delete, and its result.
-type deletion struct {
-	*decide.Deletion
-	missing bool // the pod was gone already
-	sent    bool // the deletion itself was sent, not only the patch before it
-	err     error
 }
 
 // creation is a pod to create. collisions is how often its name was already in use.

@@ -1,4 +1,4 @@
-// Package owner says which pods are a Job's.
+// Package owner decides which pods belong to a Job.
 //
 // The package knows no status and no counts of a Job: only its identity, and one pod at a
 // time.
@@ -52,8 +52,8 @@ func (r Relation) String() string {
 	return fmt.Sprintf("Relation(%d)", uint8(r))
 }
 
-// Owner holds the fields of a Job that decide which pods are its own. To the zero Owner,
-// and to the Owner of a Job without a UID, every pod is foreign.
+// Owner holds the fields of a Job that decide which pods belong to it. Every pod is foreign to the
+// zero Owner, and to the Owner of a Job without a UID.
 type Owner struct {
 	jobState
 	selector selector // if absent, the controller reference alone decides
@@ -75,12 +75,13 @@ func Of(job *batchv1.Job, k keys.Keys) (Owner, error) {
 	if job == nil {
 		return Owner{}, errors.New("there is no Job")
 	}
+	k = k.WithDefaults()
 	o := Owner{jobState: jobState{
 		uid: job.UID, namespace: job.Namespace, deleting: job.DeletionTimestamp != nil, finished: lifecycle.Finished(job) != nil,
-		finalizer: k.WithDefaults().Finalizer,
+		finalizer: k.Finalizer,
 	}}
 	var err error
-	if o.selector, err = compileSelector(job.Spec.Selector); err != nil {
+	if o.selector, err = compileSelector(job.Spec.Selector, label{k.ControllerUID, string(job.UID)}); err != nil {
 		return Owner{}, err
 	}
 	return o, nil

@@ -2,15 +2,15 @@ package owner
 
 import (
 	"fmt"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // selector is a Job's label selector. Nearly always it is the one label that the API server
 // generates, the UID of the Job. Such a selector, and any of a few labels, is compiled
-// without allocating, and needs one lookup for each label where labels.Selector needs two.
+// nearly without allocating, and needs one lookup for each label where labels.Selector needs two.
 type selector struct {
 	labels  [fewLabels]label // the required labels; an empty key ends the list
 	general labels.Selector  // any other selector
@@ -21,12 +21,12 @@ type label struct{ key, value string }
 const fewLabels = 4
 
 // compileSelector compiles a selector. Nil gives an absent selector, which matches all
-// labels.
-func compileSelector(s *metav1.LabelSelector) (selector, error) {
+// labels. The generated label is not validated.
+func compileSelector(s *metav1.LabelSelector, generated label) (selector, error) {
 	if s == nil {
 		return selector{}, nil
 	}
-	if few, ok := compileLabels(s); ok {
+	if few, ok := compileLabels(s, generated); ok {
 		return few, nil
 	}
 	general, err := metav1.LabelSelectorAsSelector(s)
@@ -36,18 +36,19 @@ func compileSelector(s *metav1.LabelSelector) (selector, error) {
 	return selector{general: general}, nil
 }
 
-// compileLabels compiles a selector of a few labels that are all plain.
-func compileLabels(s *metav1.LabelSelector) (c selector, ok bool) {
+// compileLabels compiles a selector of a few labels that are all valid.
+func compileLabels(s *metav1.LabelSelector, generated label) (c selector, ok bool) {
 	n := len(s.MatchLabels)
 	if n == 0 || n > fewLabels || len(s.MatchExpressions) > 0 {
 		return selector{}, false
 	}
 	for key, value := range s.MatchLabels {
-		if !plainLabel(key, value) {
+		l := label{key, value}
+		if l != generated && len(validation.IsQualifiedName(key))+len(validation.IsValidLabelValue(value)) > 0 {
 			return selector{}, false
 		}
 		n--
-		c.labels[n] = label{key, value}
+		c.labels[n] = l
 	}
 	return c, true
 }
@@ -67,32 +68,4 @@ func (s *selector) matches(set labels.Set) bool {
 		}
 	}
 	return s.general == nil || s.general.Matches(set)
-}
-
-// plainLabel reports whether a label is certainly valid. All other labels are left to the
-// API's own validation.
-func plainLabel(key, value string) bool {
-	prefix, name, prefixed := strings.Cut(key, "/")
-	if !prefixed {
-		prefix, name = "x", key
-	}
-	return len(prefix) <= 63 && plain(prefix, false) && len(name) <= 63 && plain(name, true) &&
-		len(value) <= 63 && (value == "" || plain(value, true))
-}
-
-// plain reports whether a text consists of letters and digits, with single dots or dashes
-// between them. upper allows upper-case letters.
-func plain(text string, upper bool) bool {
-	inside := false // the last character was a letter or digit
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case 'a' <= c && c <= 'z', '0' <= c && c <= '9', upper && 'A' <= c && c <= 'Z':
-			inside = true
-		case (c == '-' || c == '.') && inside:
-			inside = false
-		default:
-			return false
-		}
-	}
-	return inside
 }

@@ -1,6 +1,6 @@
-// Package parallel does many things of one kind on all cores.
+// Package parallel calls a function many times on all cores.
 //
-// The package knows nothing of what is done.
+// The package knows nothing about the function.
 package parallel
 
 import (

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestInOrder checks that results come in their order, and that a caller that stops
-// keeps the rest from being produced.
+// TestInOrder checks that results are in order, and that no more are produced after the caller has
+// stopped.
 func TestInOrder(t *testing.T) {
 	for _, n := range []int{0, 1, 2, 1000} {
 		var got []int

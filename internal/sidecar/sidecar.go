@@ -27,7 +27,7 @@ func Statuses(pod *corev1.Pod) iter.Seq[*corev1.ContainerStatus] {
 	}
 }
 
-// names returns the names of the restartable containers; nil when there are none.
+// names returns the names of the restartable containers, or nil if there are none.
 func names(inits []corev1.Container) map[string]struct{} {
 	var names map[string]struct{}
 	for i := range inits {

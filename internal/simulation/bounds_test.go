@@ -26,8 +26,8 @@ func containers(n int) func(*batchv1.JobSpec) {
 	}
 }
 
-// TestSlim simulates a Job whose template is larger than a mebibyte. Its pods do not hold the
-// template, and have the same outcomes as those of a small one.
+// TestSlim simulates a Job whose template is larger than a mebibyte. Its pods do not contain the
+// whole template, and have the same outcomes as the pods of a small template.
 func TestSlim(t *testing.T) {
 	large := func(s *batchv1.JobSpec) {
 		s.ManualSelector, s.Selector = ptr(true), &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}, MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "c", Operator: metav1.LabelSelectorOpExists}}}

@@ -29,7 +29,7 @@ func DecodeScenario(text []byte) (Scenario, error) {
 	return s, nil
 }
 
-// wants describes the value of a field by its Go type, for users who do not know Go.
+// wants describes values of Go types, for users who do not know Go.
 var wants = map[string]string{
 	"bool":    "true or false",
 	"int32":   "a whole number of at most 32 bits",
@@ -61,7 +61,7 @@ func inWords(err error) error {
 	return fmt.Errorf("want %s; got %s", want, m[1])
 }
 
-// longest is the longest time that a scenario may name.
+// longest is the longest duration that a scenario may contain.
 const longest = 10 * 365 * 24 * time.Hour
 
 // Check returns an error if the scenario is invalid. The error begins with the field.

@@ -16,7 +16,7 @@ type Settings struct {
 	RuleNames []string
 	// Options are passed to each decision.
 	Options []jobfate.Option
-	// Live is set for a Job that exists: the simulation continues from there.
+	// Live is set for an existing Job. The simulation continues from this state.
 	Live *Live
 	// Bounds limit the simulation; zero fields have the values of DefaultBounds.
 	Bounds Bounds
@@ -47,7 +47,7 @@ func newController(c *cluster.Cluster, s Settings, backsOff func(until map[int32
 		options = append(slices.Clone(options), jobfate.RuleNames(s.RuleNames...))
 	}
 	out := &controller{cluster: c, cache: c.NewCache(true), caller: cluster.NewCaller(options...)}
-	inside.MachineOf(out.caller.Machine).Check = nil // the check is for tests
+	inside.MachineOf(out.caller.Machine).Check = nil // slow, and only needed in tests
 	out.backsOff = backsOff
 	return out
 }
@@ -68,7 +68,8 @@ func (c *controller) waitsFor() string { return explain.Of(c.last).Job().Text }
 // wholeJob is the key of the Job itself in maps by index.
 const wholeJob = -1
 
-// backingOff returns the indexes that back off, or wholeJob if the Job does, and until when.
+// backingOff returns the indexes that back off, with the ends of their delays. If the whole Job backs
+// off, the index is wholeJob.
 func backingOff(d jobfate.Decision) map[int32]time.Time {
 	until := map[int32]time.Time{}
 	basis, why := inside.OutcomeOf(d).View, explain.Of(d).Job()

@@ -47,7 +47,7 @@ func (p *play) happen(e Event) error {
 	}
 	if e.Capacity != nil {
 		p.places.set(e.Capacity)
-		p.tell("capacity is set to %d", *e.Capacity)
+		p.addEvent("capacity is set to %d", *e.Capacity)
 		p.admit()
 	}
 	for _, t := range e.targets() {
@@ -60,16 +60,16 @@ func (p *play) happen(e Event) error {
 			return fmt.Errorf(".%s: %w", t.field, err)
 		}
 		if len(pods) == 0 {
-			p.tell("%s %s: %s", t.field, t.indexes, a.none)
+			p.addEvent("%s %s: %s", t.field, t.indexes, a.none)
 			continue
 		}
-		p.tell("%s", p.phrase(pods, a.one, a.many))
+		p.addEvent("%s", p.phrase(pods, a.one, a.many))
 		a.do(p, pods)
 	}
 	return nil
 }
 
-// actions are what events do to pods.
+// actions are the effects of events on pods.
 var actions = map[string]struct {
 	concerns  func(*play, *life) bool
 	one, many string // the text about one pod, and about many
@@ -142,12 +142,12 @@ func set[T any](p *play, field **T, value *T, name string) {
 	if value != nil {
 		v := *value
 		*field = &v
-		p.tell("%s is set to %v", name, v)
+		p.addEvent("%s is set to %v", name, v)
 	}
 }
 
-// tell adds an event to the result.
-func (p *play) tell(format string, args ...any) {
+// addEvent adds an event to the result.
+func (p *play) addEvent(format string, args ...any) {
 	p.result.Happened = append(p.result.Happened, Happening{p.now(), fmt.Sprintf(format, args...)})
 }
 

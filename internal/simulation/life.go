@@ -23,7 +23,7 @@ const (
 type life struct {
 	uid    types.UID
 	index  int32 // the index by which courses and events name it
-	turn   int   // the number of earlier pods and restarts of the index
+	turn   int   // how many pods and restarts of the index came before
 	course Course
 	random *rand.Rand
 	lane   *Lane
@@ -100,8 +100,8 @@ func (p *play) startPod(l *life) {
 	p.proceed(l, 0)
 }
 
-// proceed schedules the end of the containers of a pod, which start after a delay. A negative
-// delay means that they have already been running for that time.
+// proceed schedules the end of the containers of a pod. They start after the delay; if it is negative,
+// they have already been running for that time.
 func (p *play) proceed(l *life, delay time.Duration) {
 	duration := defaultDuration
 	if list := l.course.Durations; len(list) > 0 {

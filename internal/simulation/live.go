@@ -18,11 +18,11 @@ import (
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
-// Live is the state of a Job that exists: the simulation continues from its status and pods.
+// Live is the state of an existing Job. The simulation continues from its status and pods.
 type Live struct {
 	// Now is the time of the status and of the pods.
 	Now time.Time
-	// Pods are pods of the namespace; those of other owners are ignored.
+	// Pods are pods of the namespace. Pods of other owners are ignored.
 	Pods []*corev1.Pod
 }
 
@@ -43,8 +43,8 @@ func PodsOf(job *batchv1.Job, pods []*corev1.Pod) ([]*corev1.Pod, error) {
 	return pods, nil
 }
 
-// goLive adds the status and the pods of a Job that exists to the cluster, with the UIDs that
-// the cluster assigns.
+// goLive adds the status and the pods of an existing Job to the cluster, with UIDs that the cluster
+// assigns.
 func (p *play) goLive(job *batchv1.Job, pods []*corev1.Pod) error {
 	uids := map[types.UID]types.UID{job.UID: p.cluster.Job().UID}
 	pods, err := PodsOf(job, pods)
@@ -99,7 +99,7 @@ func (p *play) relabel(pod *corev1.Pod, uids map[types.UID]types.UID) {
 	}
 }
 
-// resume adds a pod that exists, and schedules what it does next.
+// resume adds an existing pod, and schedules what it does next.
 func (p *play) resume(pod *corev1.Pod) {
 	l := p.born(pod, p.timeOf(pod.CreationTimestamp.Time))
 	l.pod().Restarts = restartsOf(pod)
@@ -107,7 +107,7 @@ func (p *play) resume(pod *corev1.Pod) {
 	l.turn = max(l.turn, int(earlier.Failures)+int(earlier.Ignored)) + l.pod().Restarts
 	p.taken[l.index] = l.turn + 1
 	p.draw(l)
-	var runs Time // when its containers were started last
+	var runs Time // the last start of its containers
 	if since, ok := runningSince(pod); ok {
 		at := p.timeOf(since)
 		runs = at

@@ -22,7 +22,7 @@ func (p *play) lose(pods []*life) {
 		for _, l := range left {
 			p.cluster.Ready(l.uid, corev1.ConditionFalse)
 		}
-		p.tellOf(left, "the node of %s is unreachable", "the nodes of %s are unreachable")
+		p.addEventOf(left, "the node of %s is unreachable", "the nodes of %s are unreachable")
 	})
 	if toleration, ends := p.toleration(); ends {
 		p.after(unreachable+toleration, func() {
@@ -30,20 +30,20 @@ func (p *play) lose(pods []*life) {
 			for _, l := range left {
 				p.evict(l)
 			}
-			p.tellOf(left, "%s is evicted from its lost node, and stays terminating", "%s are evicted from their lost nodes, and stay terminating")
+			p.addEventOf(left, "%s is evicted from its lost node, and stays terminating", "%s are evicted from their lost nodes, and stay terminating")
 		})
 	}
 	if how.RemovedAfter != nil {
 		p.after(how.RemovedAfter.Duration, func() {
 			left := p.those(pods, (*play).isLost)
-			p.tellOf(left, "the node of %s is removed", "the nodes of %s are removed")
+			p.addEventOf(left, "the node of %s is removed", "the nodes of %s are removed")
 			p.removeNodes(left)
 		})
 	}
 }
 
-// toleration returns how long the pods tolerate an unreachable node; false if they tolerate it
-// forever.
+// toleration returns how long the pods tolerate an unreachable node. It returns false if they tolerate
+// it forever.
 func (p *play) toleration() (time.Duration, bool) {
 	if d := p.scenario.LostNodes.Toleration; d != nil {
 		return d.Duration, true
@@ -82,14 +82,14 @@ func tolerates(t corev1.Toleration, taint corev1.Taint) bool {
 func (p *play) removeNodes(pods []*life) {
 	p.after(or(p.scenario.LostNodes.CollectedAfter, defaultCollected), func() {
 		left := p.those(pods, (*play).isUnfinished)
-		p.tellOf(left, "%s is failed and deleted by pod garbage collection", "%s are failed and deleted by pod garbage collection")
+		p.addEventOf(left, "%s is failed and deleted by pod garbage collection", "%s are failed and deleted by pod garbage collection")
 		for _, l := range left {
 			p.cluster.Lose(l.uid)
 		}
 	})
 }
 
-// those returns the pods that still exist and for which holds reports true.
+// those returns the pods that still exist and for which holds returns true.
 func (p *play) those(pods []*life, holds func(*play, *life) bool) (out []*life) {
 	for _, l := range pods {
 		if p.cluster.Pod(l.uid) != nil && holds(p, l) {
@@ -99,8 +99,8 @@ func (p *play) those(pods []*life, holds func(*play, *life) bool) (out []*life) 
 	return out
 }
 
-func (p *play) tellOf(pods []*life, one, many string) {
+func (p *play) addEventOf(pods []*life, one, many string) {
 	if len(pods) > 0 {
-		p.tell("%s", p.phrase(pods, one, many))
+		p.addEvent("%s", p.phrase(pods, one, many))
 	}
 }

@@ -22,8 +22,8 @@ func tolerating(seconds *int64) func(*batchv1.JobSpec) {
 	}
 }
 
-// told returns the events, one per line.
-func told(r *Result) string {
+// eventsOf returns the events, one per line.
+func eventsOf(r *Result) string {
 	var b strings.Builder
 	for _, h := range r.Happened {
 		b.WriteString(h.At.String() + " " + h.Text + "\n")
@@ -41,7 +41,7 @@ func TestLostNodes(t *testing.T) {
 		job      *batchv1.Job
 		scenario string
 		want     string
-		told     string
+		events   string
 	}{
 		{"the pod is replaced once it is terminating, but the Job waits for its termination", indexed(1, 1), "events: [{at: 5s, lose: all}]",
 			`0: 1s-open Unfinished 5m56s-6m6s Succeeded
@@ -113,7 +113,7 @@ Complete CompletionsReached at 11s: 1 pods, 10s`, `0s lose 0: no such pod runs
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			got := checkPlay(t, tc.job, "batchPeriod: 0s\n"+tc.scenario, tc.want)
-			if diff := cmp.Diff(tc.told, told(got)); diff != "" {
+			if diff := cmp.Diff(tc.events, eventsOf(got)); diff != "" {
 				t.Errorf("events, -want +got:\n%s", diff)
 			}
 			if (got.End == Stalled) != (got.WaitsFor != "") {

@@ -26,7 +26,7 @@ const (
 // play is a running simulation.
 type play struct {
 	scenario Scenario
-	indexes  []indexset.Set // of the courses
+	indexes  []indexset.Set // the indexes of each course
 	bounds   Bounds
 	goOn     func(now Time, pods int) bool
 	stored   func(Status) error
@@ -38,7 +38,7 @@ type play struct {
 	due        bool                // the controller must sync now
 	syncAt     time.Time           // the time of the next sync; zero: after the next change
 	errors     int                 // failed syncs in a row
-	waiting    map[int32]time.Time // until when indexes back off
+	waiting    map[int32]time.Time // the end of the delay of each index that backs off
 	changed    Time                // the time of the last change
 	steps      int
 	failure    error // the error that ends the simulation
@@ -89,10 +89,10 @@ func newPlay(job *batchv1.Job, scenario Scenario, settings Settings) (*play, err
 		p.start = settings.Live.Now
 	}
 	var err error
-	if p.cluster, err = cluster.New(anew(job), p.start); err != nil { // validates the template as well
+	if p.cluster, err = cluster.New(unstored(job), p.start); err != nil { // validates the template as well
 		return nil, err
 	}
-	if p.cluster, err = cluster.New(slimJob(anew(job)), p.start); err != nil {
+	if p.cluster, err = cluster.New(slimJob(unstored(job)), p.start); err != nil {
 		return nil, err
 	}
 	spec := &p.cluster.Job().Spec
@@ -119,8 +119,8 @@ func newPlay(job *batchv1.Job, scenario Scenario, settings Settings) (*play, err
 	return p, nil
 }
 
-// anew returns a Job without its status and what the API server generated.
-func anew(job *batchv1.Job) *batchv1.Job {
+// unstored returns a Job without its status and without the fields that the API server generated.
+func unstored(job *batchv1.Job) *batchv1.Job {
 	job = job.DeepCopy()
 	job.Status = batchv1.JobStatus{}
 	if m := job.Spec.ManualSelector; m != nil && *m {
@@ -221,10 +221,10 @@ func (p *play) next() (at time.Time, some bool) {
 	return at, some
 }
 
-// lookAt schedules a sync, unless an earlier one is scheduled. The queue of a controller also
-// holds a Job only once, at the earliest time. Otherwise, with each sync requesting another
-// one a batch period later, their number would grow without end. An immediate sync does not
-// change the scheduled one, so that a batch period that is almost over does not begin again.
+// lookAt schedules a sync, unless an earlier one is scheduled. The queue of a controller also holds a
+// Job only once, at the earliest time. Otherwise the number of scheduled syncs would grow without end,
+// because each sync requests another one after the batch period. An immediate sync does not change
+// the scheduled one, so that a batch period that is almost over does not begin again.
 func (p *play) lookAt(at time.Time) {
 	switch {
 	case !at.After(p.cluster.Now):
@@ -247,10 +247,10 @@ func (p *play) forgetSpent() {
 	p.spent = p.spent[:0]
 }
 
-// over reports whether the Job and all of its pods have ended.
+// over reports whether the Job and all its pods have ended.
 func (p *play) over() bool { return p.running == 0 && jobstatus.Finished(p.cluster.Job()) != nil }
 
-// finish completes the result. If end is empty, it is how the Job ended.
+// finish completes the result. If end is empty, the condition of the Job determines it.
 func (p *play) finish(end End) *Result {
 	r := &p.result
 	r.End, r.Took = end, p.now()

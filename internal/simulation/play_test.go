@@ -322,8 +322,8 @@ func TestPlayRejects(t *testing.T) {
 	}
 }
 
-// TestAnew simulates a Job as kubectl prints it, with everything that the API server generated.
-func TestAnew(t *testing.T) {
+// TestUnstored simulates a Job as kubectl prints it, with everything that the API server generated.
+func TestUnstored(t *testing.T) {
 	job := indexed(1, 1)
 	labels := map[string]string{batchv1.ControllerUidLabel: "x", "controller-uid": "x", "mine": "y"}
 	job.Spec.Template.Labels = labels

@@ -19,7 +19,7 @@ type entry struct {
 }
 
 func (q *queue) add(at time.Time, do func()) {
-	heap.Push(&q.entries, entry{at, q.added, do})
+	heap.Push(&q.entries, &entry{at, q.added, do})
 	q.added++
 }
 
@@ -34,12 +34,12 @@ func (q *queue) next() (at time.Time, some bool) {
 // do runs all actions up to a time.
 func (q *queue) do(upTo time.Time) {
 	for at, some := q.next(); some && !at.After(upTo); at, some = q.next() {
-		heap.Pop(&q.entries).(entry).do()
+		heap.Pop(&q.entries).(*entry).do()
 	}
 }
 
 // entries are a heap.
-type entries []entry
+type entries []*entry
 
 func (e entries) Len() int      { return len(e) }
 func (e entries) Swap(i, j int) { e[i], e[j] = e[j], e[i] }
@@ -50,7 +50,7 @@ func (e entries) Less(i, j int) bool {
 	return e[i].nr < e[j].nr
 }
 
-func (e *entries) Push(x any) { *e = append(*e, x.(entry)) }
+func (e *entries) Push(x any) { *e = append(*e, x.(*entry)) }
 
 func (e *entries) Pop() any {
 	last := len(*e) - 1

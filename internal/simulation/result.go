@@ -8,14 +8,14 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 )
 
-// Result is the result of a simulation. All times are relative to the creation of the Job or,
-// for a Job that existed, to the start of the simulation.
+// Result is the result of a simulation. All times are relative to the creation of the Job or, for an
+// existing Job, to the start of the simulation.
 type Result struct {
 	// End says how the simulation ended, and Took when. For a stalled simulation Took is
 	// the time of the last change.
 	End  End  `json:"end"`
 	Took Time `json:"took"`
-	// Reason and Message are those of the condition with which the Job ended.
+	// Reason and Message are from the condition with which the Job ended.
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
 	Totals  Totals `json:"totals"`
@@ -52,7 +52,7 @@ const (
 	Interrupted End = "Interrupted"
 )
 
-// Totals are the costs of a Job.
+// Totals are numbers of pods and syncs, and the total run time.
 type Totals struct {
 	// Pods is the number of pods that were created; the next four count their outcomes.
 	Pods      int `json:"pods"`
@@ -76,8 +76,8 @@ type Lane struct {
 // Outcome is the outcome of a pod.
 type Outcome string
 
-// The outcomes. An evicted pod failed because of a disruption. A deleted pod was stopped
-// without one, for example by the controller. An unfinished pod has not ended.
+// The outcomes. An evicted pod failed because of a disruption. A deleted pod was stopped without a
+// disruption, for example by the controller. An unfinished pod has not ended.
 const (
 	PodSucceeded  Outcome = "Succeeded"
 	PodFailed     Outcome = "Failed"

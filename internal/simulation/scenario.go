@@ -6,8 +6,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Scenario says what happens to a Job from outside. With the zero Scenario every
-// pod succeeds.
+// Scenario defines how pods behave and what happens to a Job. With the zero Scenario every pod
+// succeeds.
 type Scenario struct {
 	// Seed is the seed of all random values.
 	Seed uint64 `json:"seed,omitempty"`
@@ -17,9 +17,9 @@ type Scenario struct {
 	// StopDelay is the time that a running pod takes to stop once it is deleted:
 	// 1s by default, and never more than its grace period.
 	StopDelay *metav1.Duration `json:"stopDelay,omitempty"`
-	// BatchPeriod is the time from a change of a pod until the controller syncs,
-	// once for all changes until then: 1s by default, as in Kubernetes; with 0s it
-	// syncs at once.
+	// BatchPeriod is the time from a change of a pod until the controller syncs. One sync
+	// handles all changes until then. The default is 1s, as in Kubernetes; with 0s the
+	// controller syncs at once.
 	BatchPeriod *metav1.Duration `json:"batchPeriod,omitempty"`
 	// Limit is the virtual time at which the simulation gives up: 7 days by default.
 	Limit *metav1.Duration `json:"limit,omitempty"`
@@ -27,9 +27,9 @@ type Scenario struct {
 	// Pending, and are admitted in the order of their creation. By default there is no
 	// limit.
 	Capacity *int32 `json:"capacity,omitempty"`
-	// LostNodes says how the cluster treats lost nodes.
+	// LostNodes defines how the cluster treats lost nodes.
 	LostNodes LostNodes `json:"lostNodes,omitzero"`
-	// Pods say what pods do. The first entry that matches a pod applies; a pod without a
+	// Pods define what pods do. The first entry that matches a pod applies. A pod without a
 	// match succeeds after 10s.
 	Pods []Course `json:"pods,omitempty"`
 	// Events happen at their times; events of the same time happen in the order of the
@@ -37,16 +37,16 @@ type Scenario struct {
 	Events []Event `json:"events,omitempty"`
 }
 
-// LostNodes says what happens to the pods on a lost node. Its kubelet has stopped, so no pod
-// ends by itself.
+// LostNodes defines what happens to the pods on a lost node. The kubelet of the node has stopped, so
+// no pod ends by itself.
 type LostNodes struct {
 	// UnreachableAfter is the time until the node counts as unreachable and its
 	// pods as not ready: 50s by default, like --node-monitor-grace-period of
 	// kube-controller-manager in Kubernetes 1.36.
 	UnreachableAfter *metav1.Duration `json:"unreachableAfter,omitempty"`
-	// Toleration is the time from then until the pods are evicted, that is, get the
-	// condition DisruptionTarget and are deleted. They stay terminating. The default is
-	// the toleration of the pod template, or else 5m, which Kubernetes adds to every pod.
+	// Toleration is the time from then until the pods are evicted: they get the condition
+	// DisruptionTarget, are deleted, and stay terminating. The default is the toleration of
+	// the pod template, or 5m without one, which Kubernetes adds to every pod.
 	Toleration *metav1.Duration `json:"toleration,omitempty"`
 	// RemovedAfter is the time from the loss until the Node object is removed.
 	// Without it the node stays, and its pods stay terminating.
@@ -56,7 +56,7 @@ type LostNodes struct {
 	CollectedAfter *metav1.Duration `json:"collectedAfter,omitempty"`
 }
 
-// Course says what a pod does.
+// Course defines what a pod does.
 type Course struct {
 	// Indexes are the indexes whose pods the course matches; empty is all. The pods of a
 	// NonIndexed Job are numbered from 0 in the order of their creation.

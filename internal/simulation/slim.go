@@ -22,7 +22,7 @@ func slimJob(job *batchv1.Job) *batchv1.Job {
 	return &slim
 }
 
-// slimPod returns a pod that exists, with only the fields on which decisions depend.
+// slimPod returns an existing pod with only the fields on which decisions depend.
 func slimPod(pod *corev1.Pod, selector *metav1.LabelSelector) *corev1.Pod {
 	slim := *pod
 	slim.Labels = selected(pod.Labels, selector)

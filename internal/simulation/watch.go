@@ -71,28 +71,28 @@ func (p *play) ended(l *life, pod *corev1.Pod, at Time) {
 	}
 	p.places.leave(l)
 	p.admit()
-	told := l.pod()
-	told.Ended = &at
-	p.result.Totals.Running += told.Ran(at)
+	ended := l.pod()
+	ended.Ended = &at
+	p.result.Totals.Running += ended.Ran(at)
 	t := &p.result.Totals
 	switch {
 	case pod.Status.Phase == corev1.PodSucceeded:
-		told.Outcome = PodSucceeded
+		ended.Outcome = PodSucceeded
 		t.Succeeded++
 		return
 	case disrupted(pod):
-		told.Outcome = PodEvicted
+		ended.Outcome = PodEvicted
 		t.Evicted++
 	case pod.DeletionTimestamp != nil || !cluster.HasEnded(pod): // or removed while it ran
-		told.Outcome = PodDeleted
+		ended.Outcome = PodDeleted
 		t.Deleted++
 	default:
-		told.Outcome = PodFailed
+		ended.Outcome = PodFailed
 		t.Failed++
 	}
 	if pod.Status.Phase == corev1.PodFailed {
 		if m := p.policy.Match(pod); m.Matched() {
-			told.Rule, told.Action = m.Explain(), string(m.Action)
+			ended.Rule, ended.Action = m.Explain(), string(m.Action)
 		}
 	}
 }
@@ -130,7 +130,7 @@ func conditionOf(s *batchv1.JobStatus, kind batchv1.JobConditionType) *batchv1.J
 	return nil
 }
 
-// backsOff records until when indexes back off.
+// backsOff records the ends of the delays of indexes that back off.
 func (p *play) backsOff(waiting map[int32]time.Time) {
 	for key, until := range p.waiting {
 		if !until.Equal(waiting[key]) && until.After(p.cluster.Now) {

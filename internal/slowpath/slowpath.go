@@ -1,8 +1,7 @@
-// Package slowpath compares what a Machine decides on what has changed with what is
-// decided from nothing on the same input. It is for test kits: it panics at the first
-// difference.
+// Package slowpath compares the incremental decision of a Machine with a decision from scratch on
+// the same input. It is for test kits: it panics at the first difference.
 //
-// The package knows no rule for Jobs: it does not say which of the two is right.
+// The package knows no rule for Jobs: it does not say which of the two decisions is correct.
 package slowpath
 
 import (
@@ -45,7 +44,7 @@ func Diff(got, want *decide.Outcome) (diff string) {
 	return diff
 }
 
-// summary holds everything of an outcome that a caller can use.
+// summary holds all parts of an outcome that a caller can use.
 type summary struct {
 	Numbers      [6]int32
 	Restarts     int64
@@ -111,13 +110,13 @@ func summaryOf(o *decide.Outcome) summary {
 	v, c, work := o.View, o.View.Census, &o.Plan.Work
 	s := summary{
 		Numbers:  [6]int32{c.Active, c.Ready, c.Terminating, c.Succeeded, c.Failed, c.Failures},
-		Restarts: c.Restarts, Foreign: v.Foreign, Own: c.Len(),
+		Restarts: c.Restarts, Foreign: c.Foreign, Own: c.Len(),
 		Totals:       [2]int32{v.Totals.Succeeded, v.Totals.Failed},
 		Indexes:      [3]string{v.Totals.Results.Counted.String(), v.Totals.Results.Completed.String(), v.Totals.Results.Failed.String()},
 		Predecessors: records(c.Predecessors()), Active: records(c.ActiveInOrder()),
-		Notes: v.Notes, Remembered: v.Backoff,
-		Facts:  factsOf(v.Facts(o.Plan.PastDeadline)),
-		Record: o.Plan.Record, Planned: o.Plan.End, End: o.End, Settled: o.Plan.Settled, Deadline: o.Plan.Deadline,
+		Notes: v.Status.Notes, Remembered: v.Backoff,
+		Facts:  factsOf(v.Facts(o.Plan.PastDeadline())),
+		Record: o.Plan.Record, Planned: o.Plan.End, End: o.End, Settled: o.Plan.Settled, Deadline: o.Plan.Timer(),
 		Work: fmt.Sprint(work.Action, work.Managed, work.Want, work.Left), Wait: work.Wait,
 		After: o.After, Account: o.Account, Status: o.Status, Changed: o.Changed, PutOff: o.PutOff,
 		Claims: o.Claims, Strip: uids(o.Strip), Left: o.Left, Backoff: o.Backoff, Requeue: o.Requeue, Events: o.Events, Metrics: o.Metrics,

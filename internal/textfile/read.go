@@ -1,6 +1,6 @@
-// Package textfile reads text, in the encodings that shells write.
+// Package textfile reads text in the encodings that shells write.
 //
-// The package knows nothing of what the text says.
+// The package knows nothing about the content of the text.
 package textfile
 
 import (

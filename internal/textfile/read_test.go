@@ -26,9 +26,10 @@ func encoded(text string, order binary.AppendByteOrder) (out string) {
 func TestRead(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := strings.Join(rapid.SliceOfN(rapid.StringOfN(rapid.RuneFrom([]rune("a: ü\U0001F600\u2028\uFEFF")), 0, 2000, -1), 1, 9).Draw(t, "lines"), "\n")
-		want = strings.TrimPrefix(want, "\uFEFF")
 		input := strings.ReplaceAll(want, "\n", rapid.SampledFrom([]string{"\n", "\r\n", "\r"}).Draw(t, "line end"))
 		switch rapid.SampledFrom([]string{"UTF-8", "UTF-8 with a mark", "UTF-16, little-endian", "UTF-16, big-endian"}).Draw(t, "encoding") {
+		case "UTF-8":
+			want = strings.TrimPrefix(want, "\uFEFF") // it is the mark
 		case "UTF-8 with a mark":
 			input = "\uFEFF" + input
 		case "UTF-16, little-endian":
@@ -47,12 +48,24 @@ func TestRead(t *testing.T) {
 	})
 }
 
+// Only the first mark is removed: the others are characters of the text.
+func TestRead_twoMarks(t *testing.T) {
+	const mark = "\uFEFF"
+	for name, input := range map[string]string{
+		"UTF-8": mark + mark, "UTF-16, little-endian": encoded(mark, binary.LittleEndian), "UTF-16, big-endian": encoded(mark, binary.BigEndian),
+	} {
+		if got, err := Read(strings.NewReader(input), 0); string(got) != mark || err != nil {
+			t.Errorf("%s: got %q, %v, want one mark", name, got, err)
+		}
+	}
+}
+
 func TestRead_refused(t *testing.T) {
 	const text = "kind: Job\n"
 	little := encoded(text, binary.LittleEndian)
 	for _, tc := range []struct{ name, input, want string }{
 		{"binary", "\x7fELF\x02\x01\x01\x00\x00", errBinary.Error()},
-		{"a NUL behind the beginning", strings.Repeat(text, 1000) + "\x00", errBinary.Error()},
+		{"a NUL after the beginning", strings.Repeat(text, 1000) + "\x00", errBinary.Error()},
 		{"a NUL in UTF-16", encoded(text+"\x00", binary.BigEndian), errBinary.Error()},
 		{"UTF-16 without a mark", little[2:], errBinary.Error()},
 		{"half a character of UTF-16", little + "a", "the UTF-16 text has half of a character; is the input truncated?"},

@@ -6,14 +6,14 @@ import (
 	"fmt"
 )
 
-// Call is one line of a file of the folder vectors/functions: what one function returns.
+// Call is one line of a file of the folder vectors/functions: the input and output of a function.
 type Call struct {
 	Function string          `json:"function"`
 	In       json.RawMessage `json:"in"`
-	// Jobfate is what jobfate returns.
+	// Jobfate is the output of jobfate.
 	Jobfate json.RawMessage `json:"jobfate"`
-	// Kubernetes is what the function of Kubernetes returns. It is absent if the result is
-	// the same, or if Oracle is absent.
+	// Kubernetes is the output of the function of Kubernetes. It is absent if it equals that
+	// of jobfate, or if Oracle is absent.
 	Kubernetes json.RawMessage `json:"kubernetes,omitempty"`
 	// Oracle is the function of Kubernetes; absent if Kubernetes has none.
 	Oracle      string   `json:"oracle,omitempty"`
@@ -56,7 +56,7 @@ var Functions = map[string]func(in []byte) (any, error){
 	"renameRules":   calls(renameRules),
 }
 
-// Run returns what jobfate returns.
+// Run returns the output of jobfate.
 func (c *Call) Run() (json.RawMessage, error) {
 	f := Functions[c.Function]
 	if f == nil {
@@ -82,8 +82,8 @@ func calls[In, Out any](f func(In) Out) func([]byte) (any, error) {
 	}
 }
 
-// objectOf returns a value of the API as JSON that no release of its types changes: the
-// keys in order, and what is null is absent.
+// objectOf returns an API value as JSON that does not depend on the release of the API types: keys
+// are sorted, and null values are absent.
 func objectOf(v any) json.RawMessage {
 	data, err := json.Marshal(v)
 	if err != nil || string(data) == "null" {
@@ -92,7 +92,8 @@ func objectOf(v any) json.RawMessage {
 	return tidied(data, false)
 }
 
-// patchOf returns a merge patch like an object, in which null says something but in lists.
+// patchOf returns a merge patch in the same form. Null values are kept, except in lists, because null
+// removes a field.
 func patchOf(data []byte) json.RawMessage {
 	if data == nil {
 		return nil

@@ -15,15 +15,15 @@ type Case struct {
 	Snapshot Snapshot `json:"snapshot"`
 	Options  Options  `json:"options,omitzero"`
 	Faults   Faults   `json:"faults,omitzero"`
-	// Refused is the field because of which jobfate rejects the snapshot. The case then
-	// has no outcomes.
+	// Refused is the invalid field for which jobfate rejects the snapshot. The case then has
+	// no outcomes.
 	Refused     string   `json:"refused,omitempty"`
 	Jobfate     *Outcome `json:"jobfate,omitempty"`
-	Kubernetes  *Outcome `json:"kubernetes,omitempty"` // absent if it is the same
+	Kubernetes  *Outcome `json:"kubernetes,omitempty"` // absent if it equals that of jobfate
 	Divergences []string `json:"divergences,omitempty"`
 }
 
-// Snapshot is what a decision depends on.
+// Snapshot is the input of a decision.
 type Snapshot struct {
 	Now     time.Time     `json:"now"`
 	Job     *batchv1.Job  `json:"job"`
@@ -42,7 +42,7 @@ type Pending struct {
 	Stripped  []types.UID `json:"stripped,omitempty"`
 }
 
-// Backoff is what a controller remembers of failures.
+// Backoff is the backoff record of a controller.
 type Backoff struct {
 	Failures    int32      `json:"failures,omitempty"`
 	LastFailure *time.Time `json:"lastFailure,omitempty"`
@@ -74,8 +74,8 @@ type Throttle struct {
 	Share   float64 `json:"share,omitempty"`
 }
 
-// Faults are the writes that fail, and how: Internal, Conflict or NotFound. Creations and
-// status writes are identified by their ordinals, the others by the name of the pod.
+// Faults are the writes that fail, and how: Internal, Conflict or NotFound. Creations and status
+// writes are identified by their number, and other writes by the name of the pod.
 type Faults struct {
 	Get     string            `json:"get,omitempty"` // the live read of the Job before an adoption
 	Adopt   map[string]string `json:"adopt,omitempty"`
@@ -108,8 +108,8 @@ type Outcome struct {
 	Left Left `json:"left,omitzero"`
 }
 
-// Left holds numbers of pods: to create, to delete because they are surplus, and to count or to
-// remove the finalizer of.
+// Left holds numbers of pods: pods to create, surplus pods to delete, and pods whose counting or
+// removal of the finalizer is left.
 type Left struct {
 	Create int `json:"create,omitempty"`
 	Delete int `json:"delete,omitempty"`

@@ -22,7 +22,8 @@ type Dialogue struct {
 	ID      string   `json:"id"`
 	Shows   []string `json:"shows"`
 	Options Options  `json:"options,omitzero"`
-	// Named says that the Machine names its pods itself: the prefix, and a number from 00001 on.
+	// Named says that the Machine chooses the names of its pods: a prefix, and a number from
+	// 00001 on.
 	Named bool `json:"named,omitempty"`
 	// Orphans is set in a dialogue of a Machine that frees orphans. It has no syncs.
 	Orphans *Orphans `json:"orphans,omitempty"`
@@ -32,8 +33,8 @@ type Dialogue struct {
 	Steps []Step                  `json:"steps"`
 }
 
-// Orphans are versions of the pods and the Jobs that the caches show. There are Of Machines for
-// their orphans, and the dialogue is that of the one numbered At from 0.
+// Orphans are versions of the pods and the Jobs that the caches show. Of is the number of Machines
+// that free the orphans. The dialogue is that of Machine number At, counted from 0.
 type Orphans struct {
 	Pods []string `json:"pods"`
 	Jobs []string `json:"jobs,omitempty"`
@@ -50,7 +51,7 @@ type Step struct {
 	Result   *Result   `json:"result,omitempty"` // the Machine has no more requests
 }
 
-// Feed passes a version of a pod, or none: the pod is gone.
+// Feed passes a version of a pod. Without a version the pod is gone.
 type Feed struct {
 	Name string `json:"name"`
 	Pod  string `json:"pod,omitempty"`
@@ -110,12 +111,12 @@ type Result struct {
 	Events     []Event          `json:"events,omitempty"`
 	Metrics    map[string]int64 `json:"metrics,omitempty"`
 	Left       Left             `json:"left,omitzero"`
-	// Unobserved says in jobfate's words which writes the caches do not show yet.
+	// Unobserved is jobfate's text about the writes that are not observed yet.
 	Unobserved string `json:"unobserved,omitempty"`
 }
 
-// Play carries out a step with a Machine. What the Machine does comes back as the step that should
-// have been: the requests, or the result.
+// Play carries out a step with a Machine. It returns the step with the actual requests or the actual
+// result of the Machine.
 func (d *Dialogue) Play(m *jobfate.Machine, s Step) (Step, error) {
 	switch {
 	case s.Feed != nil:
@@ -133,8 +134,8 @@ func (d *Dialogue) Play(m *jobfate.Machine, s Step) (Step, error) {
 	return s, nil
 }
 
-// Machine returns the Machine of the dialogue, before its first step; nil if there are not as many
-// Machines for orphans as the dialogue says.
+// Machine returns the Machine of the dialogue, before its first step. It returns nil if the number of
+// Machines for orphans differs from that in the dialogue.
 func (d *Dialogue) Machine() *jobfate.Machine {
 	options := (&Case{Options: d.Options}).JobfateOptions()
 	if d.Named {
@@ -165,7 +166,7 @@ func (d *Dialogue) pods(versions []string) (pods []*corev1.Pod) {
 	return pods
 }
 
-// answer returns what a client returns.
+// answer returns the object and the error of a client.
 func (d *Dialogue) answer(a *Answer) (runtime.Object, error) {
 	switch {
 	case a.Fail != nil && a.Fail.Broken:

@@ -1,5 +1,5 @@
 // Package vectors defines the format of the cases in the folder vectors, and runs jobfate on
 // them. The README of that folder explains the fields.
 //
-// The package knows no rule for Jobs: the cases say what the real controller does.
+// The package knows no rule for Jobs: the cases contain the behaviour of the real controller.
 package vectors

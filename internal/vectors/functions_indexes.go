@@ -61,7 +61,7 @@ type TwoSets struct {
 type Sets struct {
 	Union        string `json:"union"`
 	Intersection string `json:"intersection"`
-	Common       int    `json:"common"`     // the indexes in both
+	Common       int    `json:"common"`     // the number of indexes in both
 	Difference   string `json:"difference"` // a without b
 	Equal        bool   `json:"equal"`
 	// The following fields are about a and n.

@@ -20,7 +20,7 @@ type FailurePolicy struct {
 // Match is the result of failurePolicy.
 type Match struct {
 	Action  batchv1.PodFailurePolicyAction `json:"action,omitempty"` // absent: no rule matches
-	Counts  bool                           `json:"counts"`           // towards the backoff limits
+	Counts  bool                           `json:"counts"`           // whether the failure counts towards the backoff limits
 	Message string                         `json:"message,omitempty"`
 	// Only jobfate has Rule, Reason and Explanation.
 	Rule        *int   `json:"rule,omitempty"`
@@ -70,7 +70,7 @@ func failedRule(in Condition) Rule {
 	return out
 }
 
-// specOf is a policy of rules with these names; nil for no list.
+// specOf returns a policy of rules with these names, or nil without a list.
 func specOf(names []string) *failurepolicy.Spec {
 	if names == nil {
 		return nil

@@ -21,14 +21,15 @@ type State struct {
 	Phase    jobstatus.Phase `json:"phase"`
 	Decided  bool            `json:"decided,omitempty"`  // an end is certain
 	Terminal bool            `json:"terminal,omitempty"` // the Job has ended
-	// Reason, Message and Since are those of the condition that says so.
+	// Reason, Message and Since are from the condition that decides the outcome.
 	Reason  string    `json:"reason,omitempty"`
 	Message string    `json:"message,omitempty"`
 	Since   time.Time `json:"since,omitzero"`
 	// Expires is when the Job may be deleted; absent: never.
 	Expires  time.Time `json:"expires,omitzero"`
 	PodsHeld int32     `json:"podsHeld,omitempty"`
-	// IndexesFinished are numbers, as are the succeeded pods of a Job without indexes.
+	// IndexesFinished is the number of finished indexes or, in a Job that is not Indexed, of
+	// succeeded pods.
 	IndexesFinished int    `json:"indexesFinished,omitempty"`
 	Completed       string `json:"completedIndexes,omitempty"`
 	Failed          string `json:"failedIndexes,omitempty"`
@@ -46,7 +47,7 @@ func readStatus(in OneJob) State {
 	}
 }
 
-// inUTC keeps the zero time what it is, so that it is absent in JSON.
+// inUTC returns a time in UTC. It keeps the zero time, so that it is absent in JSON.
 func inUTC(t time.Time) time.Time {
 	if t.IsZero() {
 		return time.Time{}
@@ -54,7 +55,7 @@ func inUTC(t time.Time) time.Time {
 	return t.UTC()
 }
 
-// TwoStatuses is the input of equalStatus; an absent one is none.
+// TwoStatuses is the input of equalStatus. An absent status is nil.
 type TwoStatuses struct {
 	A *batchv1.JobStatus `json:"a,omitempty"`
 	B *batchv1.JobStatus `json:"b,omitempty"`
@@ -95,7 +96,7 @@ type Demand struct {
 	InTotal Bounds `json:"inTotal"`
 }
 
-// Bounds are those of a number; without an upper one it has none.
+// Bounds are the bounds of a number. Without an upper bound the field is absent.
 type Bounds struct {
 	Least int64  `json:"least"`
 	Most  *int64 `json:"most,omitempty"`

@@ -10,12 +10,12 @@ import (
 
 // Counted is the result of count: the next step of counting.
 type Counted struct {
-	// Status is stored first. Then the pods, by name, lose their finalizer.
+	// Status is stored first. Then the finalizers of the pods with these names are removed.
 	Status json.RawMessage `json:"status,omitempty"`
 	Strip  []string        `json:"strip,omitempty"`
 	Full   bool            `json:"full,omitempty"` // the lists take no more pods
-	// First is stored when of these pods only the first has lost its finalizer, and All
-	// when all have.
+	// First is the status to store if only the first of these pods has lost its finalizer,
+	// and All the status to store if all have.
 	First json.RawMessage `json:"first,omitempty"`
 	All   json.RawMessage `json:"all,omitempty"`
 }

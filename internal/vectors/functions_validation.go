@@ -12,19 +12,19 @@ import (
 	"github.com/jobfate/jobfate/validation"
 )
 
-// NewJob is the input of createJob: a Job as a client sends it, with the UID that the API
-// server gives it.
+// NewJob is the input of createJob: a Job as a client sends it, with the UID that the API server
+// assigns.
 type NewJob struct {
 	Job *batchv1.Job `json:"job"`
 }
 
-// Created is the result of createJob. Advice and the bytes of the lists of indexes are
-// those of jobfate alone.
+// Created is the result of createJob. Only jobfate has the advice and the bytes of the lists of
+// indexes.
 type Created struct {
 	Errors   []Invalid `json:"errors,omitempty"`
 	Warnings []string  `json:"warnings,omitempty"`
-	// Stored is the Job as it is stored if there are no errors, without the pod of its
-	// template.
+	// Stored is the Job as the API server stores it if there are no errors, without the pod
+	// spec of its template.
 	Stored json.RawMessage `json:"stored,omitempty"`
 	Advice []string        `json:"advice,omitempty"`
 	Bytes  Bytes           `json:"bytes,omitzero"`
@@ -45,8 +45,8 @@ type Invalid struct {
 	Detail string `json:"detail,omitempty"`
 }
 
-// InvalidOf returns errors in order. Those of one map come in a random order, under one
-// field: a run of equal fields is sorted.
+// InvalidOf returns errors in order. Errors about the entries of a map have the same field and come
+// in random order, so errors with equal fields are sorted.
 func InvalidOf(errs field.ErrorList) (out []Invalid) {
 	for _, err := range errs {
 		out = append(out, Invalid{string(err.Type), err.Field, err.Detail})
@@ -74,16 +74,16 @@ func createJob(in NewJob) Created {
 	return out
 }
 
-// StoredJob returns a Job as JSON, without the pod of its template: the API server gives it
-// the defaults of pods.
+// StoredJob returns a Job as JSON, without the pod spec of its template, for which the API server
+// sets the defaults of pods.
 func StoredJob(job *batchv1.Job) json.RawMessage {
 	stored := *job
 	stored.Spec.Template.Spec = corev1.PodSpec{}
 	return objectOf(stored)
 }
 
-// Replacement is the input of updateJob and updateStatus: a Job to store in the place of
-// another. Of updateStatus only the status is stored.
+// Replacement is the input of updateJob and updateStatus: a Job to store in place of an old one.
+// updateStatus stores only its status.
 type Replacement struct {
 	Old *batchv1.Job `json:"old"`
 	Job *batchv1.Job `json:"job"`
@@ -92,9 +92,10 @@ type Replacement struct {
 // Refused is the result of updateJob and updateStatus.
 type Refused struct {
 	Errors []Invalid `json:"errors,omitempty"`
-	// Alone are the errors in the status by itself. Kubernetes has no such check.
+	// Alone are the errors in the new status without the old one. Kubernetes has no such
+	// check.
 	Alone []Invalid `json:"alone,omitempty"`
-	// Advice is about a status that grows large; only jobfate has it.
+	// Advice warns about a large status. Only jobfate has it.
 	Advice []string `json:"advice,omitempty"`
 }
 
@@ -109,7 +110,7 @@ func updateStatus(in Replacement) Refused {
 	}
 }
 
-// Renamed is the input of renameRules: the names of rules, and those before.
+// Renamed is the input of renameRules: the new and the old names of rules.
 type Renamed struct {
 	Old   []string `json:"old"`
 	Names []string `json:"ruleNames"`

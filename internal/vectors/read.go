@@ -11,13 +11,13 @@ import (
 
 // Line is a line of a file: a [Case], or a [Call].
 type Line[T any] struct {
-	File string // its path
+	File string // the path of the file
 	Text []byte
 	Case *T
 }
 
-// Lines reads the lines of all files whose names match a pattern. It ends with the first
-// error, as for a field that a T does not have; that there is no file is one.
+// Lines reads the lines of all files whose names match a pattern. It ends after the first error, for
+// example for a field that T does not have. It is an error if no file matches.
 func Lines[T any](pattern string) iter.Seq2[Line[T], error] {
 	return func(yield func(Line[T], error) bool) {
 		files, err := filepath.Glob(pattern)

@@ -22,8 +22,8 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// Run runs one sync of a Machine that remembers the pending writes, with the faults of the case,
-// and returns the outcome. It fails if jobfate rejects the snapshot.
+// Run runs one sync of a Machine whose memory contains the pending writes, with the faults of the
+// case, and returns the outcome. It fails if jobfate rejects the snapshot.
 func (c *Case) Run() (*Outcome, error) {
 	r := run{Case: c, machine: jobfate.NewMachine(c.JobfateOptions()...), patched: map[types.UID]int{}}
 	inside.MachineOf(r.machine).Memory = c.memory()
@@ -35,8 +35,8 @@ func (c *Case) Run() (*Outcome, error) {
 	return r.outcome(r.machine.Run(r.answer))
 }
 
-// RefusedField returns the field of an error of Run; empty for other errors, and for errors about
-// several fields.
+// RefusedField returns the field of an error of Run. It is empty for other errors, and for errors
+// about several fields.
 func RefusedField(err error) string {
 	if errors.Is(err, jobfate.ErrNotManaged) {
 		return "spec.managedBy"
@@ -80,18 +80,19 @@ func milliseconds(n int64) time.Duration { return time.Duration(n) * time.Millis
 // The caches have observed the version shown. Pending writes have a higher version.
 const shown, pending = "1000", "2000"
 
-// memory returns what a Machine remembers from the syncs before the case.
+// memory returns the memory of a Machine from the syncs before the case.
 func (c *Case) memory() machine.Memory {
 	s := &c.Snapshot
-	m := machine.Memory{Job: s.Job.UID, Backoff: s.Backoff.record(), Sure: !s.Backoff.InDoubt, LastStatus: s.LastStatus}
+	m := machine.Memory{Job: s.Job.UID, Backoff: s.Backoff.record(), Sure: !s.Backoff.InDoubt, LastStatus: s.LastStatus,
+		Deleted: map[types.UID]string{}, Stripped: map[types.UID]machine.Stripped{}}
 	for i := range s.Pending.Creations {
 		m.Created = append(m.Created, machine.Created{UID: types.UID(fmt.Sprint("created-", i)), Version: pending, At: s.Now})
 	}
 	for i := range s.Pending.Deletions {
-		m.Deleted = append(m.Deleted, machine.Deleted{UID: types.UID(fmt.Sprint("deleted-", i)), Version: pending})
+		m.Deleted[types.UID(fmt.Sprint("deleted-", i))] = pending
 	}
 	for _, uid := range s.Pending.Stripped {
-		m.Stripped = append(m.Stripped, machine.Stripped{UID: uid, Without: pending})
+		m.Stripped[uid] = machine.Stripped{Without: pending}
 	}
 	if s.Pending.Status {
 		m.Known = pending
@@ -149,7 +150,7 @@ func (r *run) answer(request jobfate.Request) (runtime.Object, error) {
 		stored.Status, stored.ResourceVersion = *request.Status.DeepCopy(), pending
 		return stored, r.send(Write{Verb: Status, Status: Normal(request.Status)}, r.Faults.Status[ordinal])
 	}
-	return nil, fmt.Errorf("a Machine whose caches are fresh asks to %s", request.Verb)
+	return nil, fmt.Errorf("a Machine with fresh caches sends the request %s", request.Verb)
 }
 
 // send records a write and returns its fault as an error.
@@ -220,11 +221,11 @@ func (r *run) outcome(result jobfate.Result) (*Outcome, error) {
 	if !r.claimFailed {
 		out.Requeue = d.Requeue.Milliseconds()
 	}
-	if jobstatus.Finished(r.Snapshot.Job) == nil { // a finished Job is forgotten, with its record
+	if jobstatus.Finished(r.Snapshot.Job) == nil { // the record of a finished Job is deleted
 		out.Backoff = BackoffOf(inside.MachineOf(r.machine).Backoff)
 	}
 	for _, e := range result.Events {
-		if !strings.HasSuffix(e.Reason, "Create") && !strings.HasSuffix(e.Reason, "Delete") { // not the events about single pods
+		if !strings.HasSuffix(e.Reason, "Create") && !strings.HasSuffix(e.Reason, "Delete") { // skip the events about single pods
 			out.Events = append(out.Events, Event{e.Type, e.Reason, e.Message})
 		}
 	}

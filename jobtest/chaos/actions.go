@@ -11,16 +11,15 @@ import (
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
-// action is something that may happen. Weight is how often it is a step, aside
-// how often it happens between two writes of a sync. Do reports whether there
-// was anything to be done.
+// action is something that may happen. Weight is how often it is drawn as a step, aside how
+// often it is drawn between two writes of a sync. Do reports whether it had an effect.
 type action struct {
 	name          string
 	weight, aside int
 	do            func(*run) bool
 }
 
-// seeing is what the controllers do of themselves, and what their caches show.
+// seeing are the syncs of the controllers and the updates of their caches.
 var seeing = []action{
 	{"sync", 60, 0, func(r *run) bool {
 		r.sync(r.leaders[r.IntN(len(r.leaders))])
@@ -50,8 +49,8 @@ var seeing = []action{
 		return true
 	}},
 	{"cache goes back in time", 2, 1, func(r *run) bool {
-		// A controller that reads the version of a cache, and then what it holds, relies on
-		// that this gets no older in between, as with informers.
+		// A controller that reads the version of a cache, and then its content, may rely on
+		// the content not getting older in between, as with informers.
 		if len(r.leaders) > 1 || r.leaders[0].looks {
 			return false
 		}
@@ -65,8 +64,8 @@ var seeing = []action{
 
 func (r *run) leader() *leader { return r.leaders[r.IntN(len(r.leaders))] }
 
-// showJob shows the next version of the Job. As long as that may hold what another
-// leader has written, the pods have to be as fresh.
+// showJob shows the next version of the Job. While that version may include writes of
+// another leader, the pods have to be as fresh as the Job.
 func (r *run) showJob(l *leader) bool {
 	next := l.cache.NextJob()
 	if next == 0 {
@@ -79,7 +78,7 @@ func (r *run) showJob(l *leader) bool {
 	return true
 }
 
-// podActions are what kubelets and nodes do.
+// podActions are the actions of kubelets and nodes.
 var podActions = []action{
 	{"pod starts", 16, 2, func(r *run) bool {
 		pod := r.pod(func(p *corev1.Pod) bool { return cluster.IsActive(p) && p.Status.Phase != corev1.PodRunning })
@@ -190,7 +189,7 @@ func (r *run) end(code int32, which func(*corev1.Pod) bool) bool {
 	return pod != nil
 }
 
-// clockActions move the time.
+// clockActions change the time.
 var clockActions = []action{
 	{"a moment passes", 12, 2, func(r *run) bool {
 		r.c.Now = r.c.Now.Add(time.Duration(1+r.IntN(3000)) * time.Millisecond)
@@ -213,9 +212,9 @@ var clockActions = []action{
 	}},
 }
 
-// leaderActions are what befalls controllers.
+// leaderActions restart and replace controllers.
 var leaderActions = []action{
-	{"controller starts again", 2, 0, func(r *run) bool {
+	{"controller restarts", 2, 0, func(r *run) bool {
 		r.succeed(r.leader())
 		return true
 	}},
@@ -226,7 +225,7 @@ var leaderActions = []action{
 		r.lead(r.lag(), r.lag())
 		return true
 	}},
-	{"one leader gives up", 3, 0, func(r *run) bool {
+	{"one leader stops", 3, 0, func(r *run) bool {
 		if len(r.leaders) < 2 {
 			return false
 		}
@@ -235,7 +234,7 @@ var leaderActions = []action{
 	}},
 }
 
-// isDone reports whether the Job has ended and no pod of it lives.
+// isDone reports whether the Job has ended and all its pods have ended.
 func (r *run) isDone() bool {
 	return r.c.Job() != nil && r.ended() && !slices.ContainsFunc(r.c.Pods(), hasFinalizer)
 }

@@ -23,19 +23,19 @@ import (
 
 type bug struct {
 	name       string
-	property   string // the properties that it breaks
+	property   string // the properties that it may violate, one of which a run must report
 	controller func() cluster.Controller
 	job        func(*batchv1.JobSpec)
 }
 
 var knownBugs = []bug{
-	// A caller that does not tell the truth.
+	// Callers that violate the assumptions of the Machine.
 	{name: "the memory of pending writes is lost", property: "S1 S5 S6", controller: forgetful},
 	{name: "a View claims to be newer than it is", property: "S1", controller: looking(func(v *cluster.View) {
 		v.JobsVersion, v.PodsVersion = "999999", "999999"
 	})},
 	{name: "a live read comes from a cache", property: "S1 S6", controller: stale},
-	{name: "a lost creation is called refused", property: "S6", controller: func() cluster.Controller {
+	{name: "a lost creation is reported as rejected", property: "S6", controller: func() cluster.Controller {
 		return &wrong{Caller: cluster.NewCaller(), answer: func(q *cluster.Request, a cluster.Answer, err error) (cluster.Answer, error) {
 			if q.Verb == cluster.Create && err != nil {
 				err = apierrors.NewForbidden(corev1.Resource("pods"), q.Name, err)
@@ -44,14 +44,14 @@ var knownBugs = []bug{
 		}}
 	}},
 
-	// Statuses that the API server refuses.
+	// Statuses that the API server rejects.
 	{name: "seen, an index in both sets", property: "S4 S11", controller: spoiled(func(_ decide.Input, st *batchv1.JobStatus) {
 		if st.FailedIndexes != nil && st.CompletedIndexes != "" {
 			st.FailedIndexes = &st.CompletedIndexes
 		}
 	})},
 	{name: "k139428, active is a literal 0", property: "S10 S11", controller: rewriting(func(st map[string]any) { st["active"] = 0 })},
-	{name: "seen, k125410, k111646, a pod whose phase flips is classified anew", property: "S1 S11", controller: spoiled(countFlips)},
+	{name: "seen, k125410, k111646, a counted pod is classified again when its phase flips", property: "S1 S11", controller: spoiled(countFlips)},
 	{name: "k132144, an end without a start time", property: "S9 S11", controller: rewriting(atEnd(func(st map[string]any) { st["startTime"] = nil }))},
 	{name: "k134521, the start time is reset", property: "S11", controller: spoiled(func(s decide.Input, st *batchv1.JobStatus) {
 		st.StartTime = &metav1.Time{Time: s.Now}
@@ -83,17 +83,17 @@ var knownBugs = []bug{
 
 	// Counting.
 	{name: "k105200, a stale pod is counted again", property: "S1", controller: forgetful},
-	{name: "KEP-2307, finalizers go before the status is stored", property: "S2", controller: func() cluster.Controller { return &hasty{} }},
-	{name: "k104666, UIDs leave the list and the finalizer is there", property: "S1", controller: spoiled(func(_ decide.Input, st *batchv1.JobStatus) {
+	{name: "KEP-2307, finalizers are removed before the status is stored", property: "S2", controller: func() cluster.Controller { return &hasty{} }},
+	{name: "k104666, UIDs leave the list while pods have the finalizer", property: "S1", controller: spoiled(func(_ decide.Input, st *batchv1.JobStatus) {
 		if u := st.UncountedTerminatedPods; u != nil && len(u.Failed) > 1 {
 			st.Failed += int32(len(u.Failed) - 1)
 			u.Failed = u.Failed[:1]
 		}
 	})},
-	{name: "KEP-2307, pods are stripped and not charged", property: "S2", controller: spoiled(func(_ decide.Input, st *batchv1.JobStatus) {
+	{name: "KEP-2307, finalizers are removed from uncounted pods", property: "S2", controller: spoiled(func(_ decide.Input, st *batchv1.JobStatus) {
 		st.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{}
 	})},
-	{name: "k109485, k119160, an end before all pods are released", property: "S9 S11", controller: spoiled(func(s decide.Input, st *batchv1.JobStatus) {
+	{name: "k109485, k119160, an end before all finalizers are removed", property: "S9 S11", controller: spoiled(func(s decide.Input, st *batchv1.JobStatus) {
 		if c := st.Conditions; len(c) > 0 && c[len(c)-1].Type == batchv1.JobFailureTarget && st.Active == 0 && st.StartTime != nil {
 			failed := c[len(c)-1]
 			failed.Type = batchv1.JobFailed
@@ -115,7 +115,7 @@ var knownBugs = []bug{
 	{name: "k81227, k28486, counters fall", property: "S1 S3 S11", controller: spoiled(func(_ decide.Input, st *batchv1.JobStatus) {
 		st.Failed = 0
 	})},
-	{name: "k104130, what others share is changed", property: "S1 S2 S12 L1 L2", controller: amended(func(s decide.Input, _ *bugs.Draft) {
+	{name: "k104130, a shared object is changed", property: "S1 S2 S12 L1 L2", controller: amended(func(s decide.Input, _ *bugs.Draft) {
 		for _, pod := range s.Pods {
 			if pod.Status.Phase == corev1.PodFailed {
 				pod.Status.Phase = corev1.PodSucceeded
@@ -134,10 +134,10 @@ var knownBugs = []bug{
 	}},
 
 	// Staleness, duplicates, scaling.
-	{name: "k130333, k137210, a stale Job is not waited for", property: "S5 S6 S7", controller: forgetful},
-	{name: "a creation is sent again and counts, though its pod has finished", property: "L1 L2", controller: resending},
+	{name: "k130333, k137210, a decision on a stale Job", property: "S5 S6 S7", controller: forgetful},
+	{name: "a creation is sent again and counted although its pod has finished", property: "L1 L2", controller: resending},
 	{name: "k131917, k142142, memory is keyed by the name", property: "L2", controller: func() cluster.Controller { return &byName{Caller: cluster.NewCaller()} }},
-	{name: "k140839, one index runs twice", property: "S5 S6", controller: looking(changed(func(_ *batchv1.Job, p *corev1.Pod) {
+	{name: "k140839, two pods run for one index", property: "S5 S6", controller: looking(changed(func(_ *batchv1.Job, p *corev1.Pod) {
 		if p.Annotations[batchv1.JobCompletionIndexAnnotation] == "1" {
 			p.Annotations[batchv1.JobCompletionIndexAnnotation] = "0"
 		}
@@ -154,7 +154,7 @@ var knownBugs = []bug{
 	})},
 
 	// Backoff, policy, deadline.
-	{name: "seen, no timer for the indexes that wait", property: "L2 L5", controller: waiting(func(time.Duration) time.Duration { return 0 })},
+	{name: "seen, no timer for indexes that back off", property: "L2 L5", controller: waiting(func(time.Duration) time.Duration { return 0 })},
 	{name: "k110239, k107226, one timer overwrites another", property: "L5", controller: waiting(func(d time.Duration) time.Duration { return 2 * d })},
 	{name: "annotations, a replacement forgets the failures", property: "S13", controller: asking(func(q *cluster.Request) bool {
 		if q.Verb == cluster.Create && q.Pod.Annotations[batchv1.JobIndexFailureCountAnnotation] != "" {
@@ -168,7 +168,7 @@ var knownBugs = []bug{
 			st.Failed++
 		}
 	})},
-	{name: "k114391, parallelism gets round the backoff", property: "S12", controller: func() cluster.Controller {
+	{name: "k114391, parallelism bypasses the backoff", property: "S12", controller: func() cluster.Controller {
 		return cluster.NewCaller(jobfate.Backoff(backoff.Policy{Base: time.Millisecond, Cap: time.Millisecond}))
 	}},
 	{name: "k114516, k114768, an event resets the backoff", property: "S12", controller: func() cluster.Controller { return amnesiac{} }, job: plain},
@@ -187,7 +187,7 @@ var knownBugs = []bug{
 	{name: "k115844, k125695, a terminating pod is replaced", property: "S6", controller: spec(func(s *batchv1.JobSpec) {
 		s.PodReplacementPolicy, s.PodFailurePolicy = ptr(batchv1.TerminatingOrFailed), nil
 	})},
-	{name: "KEP-3329, not the first rule that matches decides", property: "S2 S14", controller: spec(func(s *batchv1.JobSpec) {
+	{name: "KEP-3329, a rule other than the first match decides", property: "S2 S14", controller: spec(func(s *batchv1.JobSpec) {
 		if s.PodFailurePolicy != nil {
 			slices.Reverse(s.PodFailurePolicy.Rules)
 		}
@@ -200,7 +200,7 @@ var knownBugs = []bug{
 	{name: "pods are not deleted when parallelism falls", property: "L1", controller: sparing(func(s decide.Input, d decide.Deletion) bool {
 		return !*s.Job.Spec.Suspend && d.Cause == decide.CauseTooMany
 	})},
-	{name: "a decision is taken back", property: "S8 S11", controller: amended(func(s decide.Input, d *bugs.Draft) {
+	{name: "a verdict is removed", property: "S8 S11", controller: amended(func(s decide.Input, d *bugs.Draft) {
 		if d.Status == nil && !ended(s.Job) {
 			d.Status = s.Job.Status.DeepCopy()
 		}
@@ -209,13 +209,13 @@ var knownBugs = []bug{
 		}
 	})},
 	{name: "the end is changed", property: "S1 S8 S11", controller: func() cluster.Controller { return &restless{*cluster.NewCaller()} }},
-	{name: "a refused status is offered for ever", property: "L4 S11", controller: spoiled(func(_ decide.Input, st *batchv1.JobStatus) { st.Active = -1 })},
-	{name: "a status is written at each look", property: "L1", controller: amended(func(s decide.Input, d *bugs.Draft) {
+	{name: "a rejected status is sent again and again", property: "L4 S11", controller: spoiled(func(_ decide.Input, st *batchv1.JobStatus) { st.Active = -1 })},
+	{name: "a status is written in each sync", property: "L1", controller: amended(func(s decide.Input, d *bugs.Draft) {
 		if d.Status == nil && !ended(s.Job) {
 			d.Status = s.Job.Status.DeepCopy()
 		}
 	})},
-	{name: "patches name no UID", property: "S15", controller: asking(func(q *cluster.Request) bool {
+	{name: "patches have no UID", property: "S15", controller: asking(func(q *cluster.Request) bool {
 		if q.Verb == cluster.Patch {
 			q.Patch = []byte(strings.ReplaceAll(string(q.Patch), `"uid":"`+string(q.UID)+`",`, ""))
 		}
@@ -229,12 +229,12 @@ func ended(job *batchv1.Job) bool {
 	})
 }
 
-// plain makes a Job one that backs off as a whole, and lets it fail often.
+// plain removes the backoff limit per index, and lets many pods fail.
 func plain(s *batchv1.JobSpec) {
 	*s = batchv1.JobSpec{Template: s.Template, Completions: ptr[int32](3), Parallelism: s.Parallelism, BackoffLimit: ptr[int32](6)}
 }
 
-// stale is a caller whose live reads are answered by its caches.
+// stale is a caller whose live reads return the content of its caches.
 func stale() cluster.Controller {
 	var seen cluster.View
 	return &wrong{
@@ -252,7 +252,7 @@ func stale() cluster.Controller {
 	}
 }
 
-// forgetful is a caller that does not know what it has asked for.
+// forgetful is a caller that forgets its writes in flight.
 func forgetful() cluster.Controller {
 	return &wrong{Caller: cluster.NewCaller(), before: func(w *wrong) { w.ForgetInFlight() }}
 }
@@ -261,7 +261,7 @@ func waiting(how func(time.Duration) time.Duration) func() cluster.Controller {
 	return func() cluster.Controller { return &wrong{Caller: cluster.NewCaller(), after: how} }
 }
 
-// spoiled is a caller whose first status of each sync is changed.
+// spoiled is a caller whose first status write of each sync is changed.
 func spoiled(how func(decide.Input, *batchv1.JobStatus)) func() cluster.Controller {
 	return amended(func(s decide.Input, d *bugs.Draft) {
 		if d.Status != nil {
@@ -271,8 +271,8 @@ func spoiled(how func(decide.Input, *batchv1.JobStatus)) func() cluster.Controll
 	})
 }
 
-// sparing is a caller that does not delete some of the pods, and says so in the
-// status.
+// sparing is a caller that omits some deletions, with a status that is consistent with
+// that.
 func sparing(which func(decide.Input, decide.Deletion) bool) func() cluster.Controller {
 	return amended(func(s decide.Input, d *bugs.Draft) {
 		if d.Status == nil {
@@ -305,7 +305,7 @@ func atEnd(how func(map[string]any)) func(map[string]any) {
 	}
 }
 
-// countFlips puts a pod into the list that its phase of today asks for.
+// countFlips moves a pod to the uncounted list of its current phase.
 func countFlips(s decide.Input, st *batchv1.JobStatus) {
 	u := st.UncountedTerminatedPods
 	for _, pod := range s.Pods {
@@ -319,10 +319,10 @@ func countFlips(s decide.Input, st *batchv1.JobStatus) {
 	}
 }
 
-// resending is a caller that makes names up, and after a lost answer sends the
-// creation again at a later look, under the same name. That the pod exists already
-// counts as created, whatever has become of the pod; and because the answer names no
-// UID, no cache will ever show what the caller waits for.
+// resending is a caller that chooses the names of pods. After a lost answer, a later sync
+// sends the creation again with the same name. It treats AlreadyExists as a success, even
+// if the pod has ended. Because that answer has no UID, the caller never observes the
+// creation.
 func resending() cluster.Controller {
 	made, lost, sent := 0, "", ""
 	return &wrong{
@@ -371,7 +371,7 @@ func (h *hasty) Sync(client *cluster.Client) (time.Duration, error) {
 	return h.caller.Sync(client)
 }
 
-// amnesiac is started anew for every event.
+// amnesiac restarts for every sync.
 type amnesiac struct{}
 
 // Sync implements cluster.Controller.
@@ -381,8 +381,8 @@ func (amnesiac) Sync(client *cluster.Client) (time.Duration, error) {
 	return cluster.NewCaller().Sync(&seen)
 }
 
-// byName waits for the pods that it has created, whichever Job of that name they
-// were for.
+// byName waits to observe the pods that it created, even if they belong to an earlier Job
+// of that name.
 type byName struct {
 	*cluster.Caller
 	unseen []types.UID
@@ -407,7 +407,7 @@ func (b *byName) Sync(client *cluster.Client) (time.Duration, error) {
 	return b.Caller.Sync(&seen)
 }
 
-// restless goes on writing once the Job has ended.
+// restless keeps writing after the Job has ended.
 type restless struct{ cluster.Caller }
 
 // Sync implements cluster.Controller.

@@ -12,27 +12,27 @@ import (
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
-// open is a write of a controller of which it has not observed what came.
+// open is a write of a controller whose effect it has not observed.
 type open struct {
 	name, answer string
-	uid          types.UID // of the pod that was created
+	uid          types.UID // of the created pod
 	step         int
 }
 
-// note enters a creation or deletion, whose pod the controller will look for in its cache.
+// note records a creation whose pod the controller waits to observe in its cache.
 func (r *run) note(q *cluster.Request, a cluster.Answer, err error) {
 	l := r.acting
 	switch {
 	case q.Verb == cluster.Create && err == nil:
 		l.open = append(l.open, open{name: "the creation of " + string(a.Pod.UID), uid: a.Pod.UID, step: r.step})
-	case q.Verb == cluster.Create && r.served == q: // carried out, and the answer was lost
+	case q.Verb == cluster.Create && r.served == q: // it took effect, but the answer was lost
 		l.open = append(l.open, open{name: "the creation of " + string(r.created), uid: r.created, answer: err.Error(), step: r.step})
 	case q.Verb == cluster.Create && apierrors.IsAlreadyExists(err):
 		l.open = append(l.open, open{name: "the creation of pod " + q.Pod.Name, answer: err.Error(), step: r.step})
 	}
 }
 
-// observe removes what a view shows.
+// observe removes the writes that a view shows.
 func (l *leader) observe(pods []*corev1.Pod) {
 	var left []open
 	for _, o := range l.open {
@@ -52,10 +52,10 @@ func find(pods []*corev1.Pod, uid types.UID) *corev1.Pod {
 	return nil
 }
 
-// explainer is a controller that says why a Job may stall.
+// explainer is a controller that can say why a Job stalls.
 type explainer interface{ Explain() string }
 
-// explain names the cause of a stall, as far as it can be told from outside.
+// explain names the cause of a stall, as far as it is visible from outside.
 func (r *run) explain(out cluster.Outcome) {
 	if !r.tale.Told || len(r.leaders) == 0 {
 		return
@@ -66,9 +66,9 @@ func (r *run) explain(out cluster.Outcome) {
 		if o.uid != "" && r.c.Pod(o.uid) != nil {
 			continue // it can still be observed
 		}
-		why := "its cache never showed the pod, which is gone"
+		why := "the pod was removed before the cache showed it"
 		if o.answer != "" {
-			why = fmt.Sprintf("its answer in step %d was %q, and no cache will show a pod for it", o.step, o.answer)
+			why = fmt.Sprintf("its answer in step %d was %q, and the cache will never show a pod for it", o.step, o.answer)
 		}
 		causes = append(causes, fmt.Sprintf("%s is still in flight and nothing will resolve it: %s", o.name, why))
 	}
@@ -77,11 +77,11 @@ func (r *run) explain(out cluster.Outcome) {
 	}
 	switch {
 	case out.Err != nil:
-		causes = append(causes, fmt.Sprintf("each look fails: %v", out.Err))
+		causes = append(causes, fmt.Sprintf("every sync fails: %v", out.Err))
 	case out.At.IsZero():
-		causes = append(causes, "the controller does not want to look again")
+		causes = append(causes, "the controller has set no requeue")
 	default:
-		causes = append(causes, "the controller wants to look again at "+out.At.Format("15:04:05"))
+		causes = append(causes, "the controller has set a requeue for "+out.At.Format("15:04:05"))
 	}
 	r.cause = strings.Join(causes, ";\n  ")
 }

@@ -15,20 +15,20 @@ var (
 	seeds     = flag.Uint64("seeds", 0, "first seed of the random schedules")
 )
 
-// never are the pairs that cannot meet.
+// never are the events that cannot happen to Jobs with a feature.
 var never = map[string][]string{
-	"containers restart":   {"Ignore", "Count", "FailJob", "FailIndex"}, // pod failure policies demand Never
+	"containers restart":   {"Ignore", "Count", "FailJob", "FailIndex"}, // pod failure policies require restartPolicy Never
 	"completions changed":  {"NonIndexed", "work queue"},
 	"annotation edited":    {"NonIndexed", "work queue"},
 	"annotation made huge": {"NonIndexed", "work queue"},
 	"annotation deleted":   {"NonIndexed", "work queue"},
 	"suspended":            {"suspended"},
-	"quota refuses a pod":  {"suspended"}, // none is asked for
+	"quota rejects a pod":  {"suspended"}, // no creation is sent
 }
 
-// TestSchedules leads Jobs through random lives. It fails as well when one of the
-// things that may happen never met one of the things that Jobs may ask for: a
-// generator that is blind proves nothing.
+// TestSchedules runs Jobs through random schedules. It also fails if an action or fault
+// never happened to a Job with some feature, because a generator that misses such pairs
+// proves little.
 func TestSchedules(t *testing.T) {
 	const shards = 8
 	reports := make([]Report, shards)
@@ -58,15 +58,15 @@ func TestSchedules(t *testing.T) {
 	floor := schedules() / 5000
 	for _, p := range sum.Reach.Pairs() {
 		if p.Times < floor && !slices.Contains(never[p.Event], p.Policy) {
-			t.Errorf("%q met %q %d times, want %d at least", p.Event, p.Policy, p.Times, floor)
+			t.Errorf("%q happened with %q %d times, want at least %d", p.Event, p.Policy, p.Times, floor)
 		}
-		if p.Times > 0 && slices.Contains(never[p.Event], p.Policy) && p.Event != "quota refuses a pod" {
-			t.Errorf("%q met %q, which was thought impossible", p.Event, p.Policy)
+		if p.Times > 0 && slices.Contains(never[p.Event], p.Policy) && p.Event != "quota rejects a pod" {
+			t.Errorf("%q happened with %q, which is listed as impossible", p.Event, p.Policy)
 		}
 	}
 }
 
-// TestRunIsAFunctionOfItsSeed runs twice what must be the same.
+// TestRunIsAFunctionOfItsSeed runs each seed twice, with the same result.
 func TestRunIsAFunctionOfItsSeed(t *testing.T) {
 	for seed := range uint64(50) {
 		a, b := Run(Config{Seed: seed, Mode: Liveness}), Run(Config{Seed: seed, Mode: Liveness})
@@ -76,7 +76,7 @@ func TestRunIsAFunctionOfItsSeed(t *testing.T) {
 	}
 }
 
-// TestWithout leaves actions out.
+// TestWithout turns actions off.
 func TestWithout(t *testing.T) {
 	r := Run(Config{Seed: 1, Without: []string{"pod starts", "killed before a write"}})
 	for _, p := range r.Reach.Pairs() {
@@ -86,7 +86,7 @@ func TestWithout(t *testing.T) {
 	}
 }
 
-// TestJobs draws Jobs, which are small and valid.
+// TestJobs checks that the drawn Jobs are small and valid.
 func TestJobs(t *testing.T) {
 	var has [len(policies)]int
 	for seed := range uint64(500) {
@@ -100,7 +100,7 @@ func TestJobs(t *testing.T) {
 	}
 	for i := range policies {
 		if has[i] < 10 {
-			t.Errorf("%d Jobs of 500 ask for %s", has[i], policies[i].name)
+			t.Errorf("%d of 500 Jobs use %s", has[i], policies[i].name)
 		}
 	}
 }

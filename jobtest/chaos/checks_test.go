@@ -16,17 +16,17 @@ import (
 	"github.com/jobfate/jobfate/jobtest/internal/shrink"
 )
 
-// TestCrashesOfLivesWithoutEnd leads Jobs by controllers under which they come to
-// no end, whether one is killed or not: that all lives stall alike is no excuse.
+// TestCrashesOfLivesWithoutEnd uses controllers with which Jobs never end, with or without
+// a crash. Crashes must report that, although all runs stall in the same way.
 func TestCrashesOfLivesWithoutEnd(t *testing.T) {
 	for name, c := range map[string]struct {
 		controller func() cluster.Controller
 		want       string
 	}{
-		"no requeue":           {waiting(func(time.Duration) time.Duration { return 0 }), "L2"},
-		"no finalizer goes":    {amended(func(_ decide.Input, d *bugs.Draft) { d.Strip = nil }), "L2"},
-		"always suspended":     {spec(func(s *batchv1.JobSpec) { s.Suspend = ptr(true) }), "L2"},
-		"finalizers come back": {func() cluster.Controller { return &leaving{*cluster.NewCaller()} }, "L3"},
+		"no requeue":              {waiting(func(time.Duration) time.Duration { return 0 }), "L2"},
+		"no finalizer is removed": {amended(func(_ decide.Input, d *bugs.Draft) { d.Strip = nil }), "L2"},
+		"always suspended":        {spec(func(s *batchv1.JobSpec) { s.Suspend = ptr(true) }), "L2"},
+		"finalizers come back":    {func() cluster.Controller { return &leaving{*cluster.NewCaller()} }, "L3"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			found := map[string]int{}
@@ -36,13 +36,13 @@ func TestCrashesOfLivesWithoutEnd(t *testing.T) {
 				}
 			}
 			if found[c.want] < 5 {
-				t.Errorf("40 lives break %v, want %s five times at least", found, c.want)
+				t.Errorf("40 lives violate %v, want %s at least five times", found, c.want)
 			}
 		})
 	}
 }
 
-// leaving puts the finalizer back on a pod when the Job has ended.
+// leaving adds the finalizer to a pod again when the Job has ended.
 type leaving struct{ cluster.Caller }
 
 // Sync implements cluster.Controller.
@@ -59,18 +59,18 @@ func (l *leaving) Sync(client *cluster.Client) (time.Duration, error) {
 	return 0, nil
 }
 
-// TestCrashesOfJobsAtRest leads a Job that is not meant to run: it need not end.
+// TestCrashesOfJobsAtRest checks that a Job with a parallelism of 0 need not end.
 func TestCrashesOfJobsAtRest(t *testing.T) {
 	job := Job(1)
 	job.Spec = batchv1.JobSpec{Template: job.Spec.Template, Completions: ptr[int32](2), Parallelism: new(int32)}
 	job.Spec.Template.Spec.RestartPolicy = corev1.RestartPolicyNever
 	if r := Crashes(Config{Seed: 1, Job: job}, 0); r.Violation != nil {
-		t.Errorf("a parallelism of 0 breaks %v", r.Violation)
+		t.Errorf("with a parallelism of 0: %v", r.Violation)
 	}
 }
 
-// TestManualSelector leads Jobs that select their pods by a label of their own:
-// the pods have no other.
+// TestManualSelector runs Jobs that select their pods by a label of the user, which is the
+// only label of the pods.
 func TestManualSelector(t *testing.T) {
 	for seed := range uint64(100) {
 		job := Job(seed)
@@ -91,7 +91,7 @@ var (
 	pods  = effort.Flag("largePods", "number of pods of a large Job", 60, 120)
 )
 
-// TestLargeJobs leads Jobs that take longer than small ones, and that is all.
+// TestLargeJobs checks that the limits for rounds and steps are high enough for large Jobs.
 func TestLargeJobs(t *testing.T) {
 	job := func(completions, parallelism int32) *batchv1.Job {
 		job := Job(1)
@@ -114,16 +114,16 @@ func TestLargeJobs(t *testing.T) {
 	})
 }
 
-// TestRefusals sends what the API server refuses, and then the same or something
-// else, a look later or two.
-func TestRefusals(t *testing.T) {
+// TestRejections sends a status that the API server rejects, and then the same or another
+// status one or two syncs later.
+func TestRejections(t *testing.T) {
 	for name, c := range map[string]struct {
-		asked []int32 // by each look: the counter in a status that is refused; 0 asks for nothing
+		asked []int32 // for each sync, the counter in a rejected status; 0 sends nothing
 		want  bool
 	}{
-		"the same at the next look":     {[]int32{-1, -1}, true},
+		"the same in the next sync":     {[]int32{-1, -1}, true},
 		"another status":                {[]int32{-1, -2}, false},
-		"the same after a look between": {[]int32{-1, 0, -1}, false},
+		"the same after a sync between": {[]int32{-1, 0, -1}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRun(Config{Job: Job(1)}.orDefault(), shrink.Plan{})
@@ -132,7 +132,7 @@ func TestRefusals(t *testing.T) {
 			r.c.Watch = nil
 			for _, n := range c.asked {
 				l := r.leaders[0]
-				l.controller = refusable(n)
+				l.controller = rejected(n)
 				l.cache.ShowAll()
 				r.sync(l)
 			}
@@ -143,11 +143,11 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// refusable asks for a status in which as many pods have failed.
-type refusable int32
+// rejected writes a status with this number of failed pods.
+type rejected int32
 
 // Sync implements cluster.Controller.
-func (n refusable) Sync(client *cluster.Client) (time.Duration, error) {
+func (n rejected) Sync(client *cluster.Client) (time.Duration, error) {
 	if n == 0 {
 		return 0, nil
 	}
@@ -157,15 +157,15 @@ func (n refusable) Sync(client *cluster.Client) (time.Duration, error) {
 	return 0, err
 }
 
-// TestNegativeSteps runs a Job that the API server refuses for no step.
+// TestNegativeSteps runs an invalid Job for no steps.
 func TestNegativeSteps(t *testing.T) {
 	job := &batchv1.Job{Spec: batchv1.JobSpec{Completions: ptr[int32](-1)}}
 	if v := Run(Config{Job: job, Steps: -5}).Violation; v == nil || v.Property != "Job" {
-		t.Errorf("the violation is %v, want that the Job is not valid", v)
+		t.Errorf("the violation is %v, want that the Job is invalid", v)
 	}
 }
 
-// TestBarePods runs controllers whose pods lack what all pods have: nothing panics.
+// TestBarePods checks that pods without labels or containers cause no panic.
 func TestBarePods(t *testing.T) {
 	for name, strip := range map[string]func(*corev1.Pod){
 		"no labels":     func(p *corev1.Pod) { p.Labels = nil },
@@ -183,7 +183,7 @@ func TestBarePods(t *testing.T) {
 			for seed := range uint64(100) {
 				r := Run(Config{Seed: seed, Controller: controller, Mode: Liveness, Retries: -1})
 				if r.Syncs == 0 {
-					t.Errorf("seed %d: the controller never looked", seed)
+					t.Errorf("seed %d: the controller never synced", seed)
 				}
 			}
 		})

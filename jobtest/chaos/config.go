@@ -17,7 +17,7 @@ import (
 type Mode uint8
 
 const (
-	// Safety checks what must hold at each step, whatever fails.
+	// Safety checks the properties that must hold at each step, under all faults.
 	Safety Mode = iota
 	// Liveness also checks that the Job ends once the faults have stopped.
 	Liveness
@@ -29,17 +29,19 @@ type Config struct {
 	Seed uint64
 	// Job is the Job to run. By default it is Job(Seed).
 	Job *batchv1.Job
-	// Beside are further Jobs to run in the same cluster, under other names.
+	// Beside are further Jobs in the same cluster, under other names.
 	Beside []*batchv1.Job
-	// Controller makes a controller without memory, which syncs the Job that Client.Name
-	// names. The default makes the reference caller.
+	// Controller returns a new controller with an empty memory, which syncs the Job with
+	// the name Client.Name. The default is the reference caller.
 	Controller func() cluster.Controller
-	// Rules are what the referee must know about the controller.
+	// Rules are the settings of the controller that the referee needs.
 	Rules referee.Rules
-	// Start is when a run begins. By default all begin at the same noon.
+	// Start returns the time at which a run begins. By default all runs begin at the same
+	// time.
 	Start func() time.Time
-	// Isolate runs each run, and each of those that make a story short: in a bubble of
-	// testing/synctest, for one. By default it only calls it.
+	// Isolate calls the function of each run, including the runs that shorten a story. It
+	// can, for example, call it in a bubble of testing/synctest. By default it just calls
+	// it.
 	Isolate func(run func())
 	// Again is the command that runs this seed again, for the report.
 	Again string
@@ -47,11 +49,11 @@ type Config struct {
 	Steps int
 	// Mode says what to check.
 	Mode Mode
-	// Without names actions and faults that must not happen: Events of [Reach.Pairs].
-	// Other names are ignored.
+	// Without has the names of actions and faults that must not happen. The names are the
+	// Events of [Reach.Pairs]; others are ignored.
 	Without []string
-	// Retries is how many further runs may be spent on making the story of a
-	// violation short; by default 500. Below zero there is no story.
+	// Retries is the maximum number of further runs that shorten the story of a violation.
+	// The default is 500; with a negative value there is no story.
 	Retries int
 }
 
@@ -97,7 +99,7 @@ func (c Config) orDefault() Config {
 	return c
 }
 
-// plan returns what happens unless a report is made short.
+// plan returns the plan of a run before it is shortened.
 func (c Config) plan() shrink.Plan {
 	p := shrink.Until(c.Steps)
 	p.Off = c.Without
@@ -106,15 +108,15 @@ func (c Config) plan() shrink.Plan {
 
 // Report is the result of a run.
 type Report struct {
-	// Violation is the first property that did not hold; nil when all did. It is that of the
-	// run that the story tells.
+	// Violation is the first violation, or nil. It is that of the shortened run, as in the
+	// story.
 	Violation *referee.Violation
-	// Story tells how it came to the violation; empty without one. It has 60 lines at most.
+	// Story lists the steps that led to the violation, in at most 60 lines. It is empty
+	// without a violation.
 	Story string
 	// Reach counts what happened.
 	Reach Reach
-	// Syncs and Writes are how often controllers looked, and how much they asked
-	// for.
+	// Syncs and Writes are the numbers of syncs of the controllers and of their requests.
 	Syncs, Writes int
 }
 

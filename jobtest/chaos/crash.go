@@ -21,8 +21,8 @@ import (
 type CrashReport struct {
 	// Writes is the number of writes of the undisturbed run.
 	Writes int
-	// Runs is the number of runs with a crash, Pairs how many of them had two.
-	// Excused is how many of them ended otherwise, as they may (see Crashes).
+	// Runs is the number of runs with a crash, Pairs how many of them had two. Excused is
+	// how many of them ended differently and are accepted (see Crashes).
 	Runs, Pairs, Excused int
 	// Violation is the first violated property, or nil. If a crash has changed the end,
 	// the property is "crash".
@@ -33,10 +33,10 @@ type CrashReport struct {
 
 // Crashes runs a Job through a lifetime determined by Config.Seed. Then it runs the same
 // lifetime again for every write, and kills the controller before or after that write. A
-// new controller without memory takes over. If there are at most pairs writes, Crashes
-// also kills the controller at every pair of writes. Each run must come to its end, unless
-// the Job has a parallelism of 0. Then no pod may have its finalizer, and the Job must
-// have ended in the same way.
+// new controller without memory takes over. If there are at most pairs writes, Crashes also
+// kills the controller at every pair of writes. In each run the Job must end, unless its
+// parallelism is 0. Then no pod may have its finalizer, and the Job must have ended in the
+// same way as without a crash.
 //
 // The lifetime fixes the fate of each pod in advance: for an Indexed Job by index and
 // attempt, otherwise by the order of creation. Users delete pods, and suspend and resume
@@ -85,7 +85,7 @@ func Crashes(cfg Config, pairs int) CrashReport {
 		if got, want := l.end(), undisturbed.end(); l.broken == nil && got != want && l.excused {
 			report.Excused++
 		} else if l.broken == nil && got != want {
-			l.broken = &referee.Violation{Property: "crash", Text: fmt.Sprintf("killed at %v it ends with\n  %s\nundisturbed with\n  %s", crashes, got, want)}
+			l.broken = &referee.Violation{Property: "crash", Text: fmt.Sprintf("killed at %v, the Job ends with\n  %s\nundisturbed, it ends with\n  %s", crashes, got, want)}
 		}
 		if l.broken != nil {
 			report.Violation, report.Story = l.broken, fmt.Sprintf("%v\n%s", l.broken, tellLife(cfg, crashes))
@@ -100,8 +100,8 @@ func Crashes(cfg Config, pairs int) CrashReport {
 		if report.Writes > pairs {
 			continue
 		}
-		// The second write is counted from the first crash on: what follows it may
-		// have other numbers than in the undisturbed run.
+		// The number of the second write is counted from the first crash, because the
+		// writes after it may differ from those of the undisturbed run.
 		for j := i + 1; j < 2*(report.Writes+1); j++ {
 			if !try(first, crash{j / 2, j%2 == 1}) {
 				return report
@@ -111,7 +111,7 @@ func Crashes(cfg Config, pairs int) CrashReport {
 	return report
 }
 
-// crash is the death of a controller before or after the n-th write.
+// crash kills the controller before or after the n-th write.
 type crash struct {
 	write int
 	after bool
@@ -124,7 +124,7 @@ func (c crash) String() string {
 	return fmt.Sprintf("before write %d", c.write)
 }
 
-// life is a Job's life by a script.
+// life runs a Job by a script.
 type life struct {
 	cfg     Config
 	c       *cluster.Cluster
@@ -132,16 +132,16 @@ type life struct {
 	crashes []crash
 	writes  int
 	excused bool
-	doomed  map[types.UID]bool // pods that a controller has deleted
+	doomed  map[types.UID]bool // pods that the controller has deleted
 	broken  *referee.Violation
-	lives   map[string]fate // by the name that the script gives to pods
+	lives   map[string]fate // by the name of the pod in the script
 	names   map[types.UID]string
-	made    map[string]int // pods so far, by index
+	made    map[string]int // the number of pods so far, by index
 	events  []event
 	tale    tale
 }
 
-// fate is what becomes of a pod.
+// fate is what happens to a pod.
 type fate struct {
 	starts, ends time.Duration // after its creation
 	code         int32
@@ -159,8 +159,7 @@ func newLife(cfg Config, crashes []crash) *life {
 	return &life{cfg: cfg, crashes: crashes, lives: map[string]fate{}, names: map[types.UID]string{}, made: map[string]int{}, doomed: map[types.UID]bool{}}
 }
 
-// fateOf draws the fate of a pod from its name, so that it is the same in every
-// run.
+// fateOf derives the fate of a pod from its name, so that it is the same in every run.
 func (l *life) fateOf(name string) fate {
 	var salt uint64
 	for _, c := range []byte(name) {
@@ -200,7 +199,7 @@ func (l *life) lead() {
 		case l.broken != nil:
 			return
 		case out.Killed:
-			l.tale.Say("     the controller is killed, and another started")
+			l.tale.Say("     the controller is killed, and another one is started")
 			controller = l.cfg.Controller()
 		case out.Err != nil || l.writes != before:
 		case !l.moveOn(out.At):
@@ -208,22 +207,22 @@ func (l *life) lead() {
 			return
 		}
 	}
-	l.broken = &referee.Violation{Property: "L1", Text: "the life does not end"}
+	l.broken = &referee.Violation{Property: "L1", Text: "the run does not end"}
 }
 
-// seeEnd checks, when nothing is left to happen, that the Job has ended, unless
-// it is not meant to run (L2), and has let its pods go (L3).
+// seeEnd runs when no more events are due. It checks that the Job has ended, unless it is
+// not meant to run (L2), and that no pod has the finalizer (L3).
 func (l *life) seeEnd() {
 	job := l.c.Job()
 	switch {
 	case isOver(job):
 		l.broken = held(l.c.Pods())
 	case *job.Spec.Parallelism > 0 && !*job.Spec.Suspend:
-		l.broken = &referee.Violation{Property: "L2", Text: fmt.Sprintf("nothing is left to happen, and the Job has not ended: %s", statusLine(&job.Status))}
+		l.broken = &referee.Violation{Property: "L2", Text: fmt.Sprintf("no more events are due, but the Job has not ended: %s", statusLine(&job.Status))}
 	}
 }
 
-// write writes down what users do: a Job may be suspended and resumed.
+// write adds the actions of users to the script: a Job may be suspended and resumed.
 func (l *life) write() {
 	d := dice{rand.New(rand.NewPCG(l.cfg.Seed, 7))}
 	now := l.c.Now
@@ -236,8 +235,7 @@ func (l *life) write() {
 	}
 }
 
-// moveOn lets the time pass to what happens next. It reports whether there is
-// anything.
+// moveOn advances the time to the next event. It reports whether there is one.
 func (l *life) moveOn(requeue time.Time) bool {
 	next := requeue
 	sooner := func(at time.Time) {
@@ -260,7 +258,7 @@ func (l *life) moveOn(requeue time.Time) bool {
 		l.c.Now = next
 	}
 	for len(l.events) > 0 && !l.events[0].at.After(l.c.Now) {
-		_ = l.c.EditJob(l.events[0].how) // refused once the Job has ended
+		_ = l.c.EditJob(l.events[0].how) // rejected after the end of the Job
 		l.events = l.events[1:]
 	}
 	for _, pod := range l.c.Pods() {
@@ -271,7 +269,7 @@ func (l *life) moveOn(requeue time.Time) bool {
 	return true
 }
 
-// due returns when something happens to a pod next.
+// due returns the time of the next event of a pod.
 func (l *life) due(pod *corev1.Pod) (time.Time, bool) {
 	f := l.lives[l.names[pod.UID]]
 	made := pod.CreationTimestamp.Time
@@ -338,7 +336,7 @@ func (l *life) intercept(q *cluster.Request) cluster.Fault {
 	return cluster.Fault{}
 }
 
-// end is what must be the same after a crash.
+// end returns the part of the final state that must be the same after a crash.
 func (l *life) end() string {
 	if l.c == nil || l.c.Job() == nil {
 		return "no Job"

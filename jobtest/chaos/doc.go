@@ -10,8 +10,8 @@
 // [Crashes] is systematic: it runs a Job to its end once, and then again for every write,
 // with the controller killed before or after that write. The end must be the same.
 //
-// Everything is a function of the seed, without goroutines and clocks, so a seed that
+// A run is a function of its seed and uses neither goroutines nor clocks, so a seed that
 // finds a violation always finds it.
 //
-// The package knows no property that a controller must have: package referee does.
+// The package does not know the properties of a controller: package referee checks them.
 package chaos

@@ -14,8 +14,8 @@ import (
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
-// naive is a controller as one might write it in an afternoon. It counts the
-// failed pods that it sees, every time that it sees them.
+// naive is a simple controller. It counts the failed pods that it sees, each time that it
+// sees them.
 type naive struct{}
 
 func (naive) Sync(client *cluster.Client) (time.Duration, error) {
@@ -54,9 +54,9 @@ func (naive) Sync(client *cluster.Client) (time.Duration, error) {
 	return time.Second, err
 }
 
-// A controller of the reader's own is put to the test. The first thing that goes
-// wrong is told from its beginning: here that a pod is counted, and nothing in the
-// status or on the pod says so. The next look would count it again.
+// Run tests a controller and describes the first violation from its beginning. Here a pod
+// is counted, but neither the status nor the pod records that. The next sync would count it
+// again.
 func ExampleRun() {
 	report := chaos.Run(chaos.Config{
 		Seed:       13,
@@ -65,14 +65,14 @@ func ExampleRun() {
 	})
 	fmt.Println(report.Story)
 	// Output:
-	// S1, each pod is counted once: failed is 1 with 0 uncounted, but 0 pods were charged
+	// S1, each pod is counted once: failed is 1 with 0 uncounted, but 0 pods were recorded
 	// seed 13. To run it again:
 	//   chaos.Run(chaos.Config{Seed: 13, ...}), with the Job and the controller of this run
 	//   8  12:00:00.713  sync
 	//      controller 1 sees job-1 with status {}, and no pods
 	//        creates pod-1 Pending of job-1
 	//        stores the status {"active":1,"terminating":0,"ready":0}
-	//      it will look again after 1s
+	//      it will sync again after 1s
 	//   9  12:00:00.713  pod exits 1
 	//      pod-1 Pending of job-1 -> Failed(1) of job-1
 	//  37  12:00:00.713  sync
@@ -80,9 +80,9 @@ func ExampleRun() {
 	//        pod-1 Failed(1) of job-1
 	//        creates pod-2 Pending of job-1
 	//        stores the status {"active":1,"failed":1,"terminating":0,"ready":0}
-	//        => this breaks S1
-	//      it will look again after 1s
-	// in the end:
+	//        => this violates S1
+	//      it will sync again after 1s
+	// at the end:
 	//   job-1 {"parallelism":1,"completions":1,"backoffLimit":6,"completionMode":"NonIndexed","suspend":false,"podReplacementPolicy":"TerminatingOrFailed"} restartPolicy Never
 	//   status {"active":1,"failed":1,"terminating":0,"ready":0}
 	//   pod-1 Failed(1) of job-1
@@ -98,8 +98,7 @@ func small() *batchv1.Job {
 	return job
 }
 
-// What would this Job do if index 3 always exited with 42? The Job is led through
-// its life in virtual time.
+// What would this Job do if index 3 always exited with 42? The Job runs in virtual time.
 func ExampleJob() {
 	n, parallelism, limit := int32(4), int32(2), int32(1)
 	indexed := batchv1.IndexedCompletion

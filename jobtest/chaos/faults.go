@@ -9,7 +9,7 @@ import (
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
-// fault is what may happen to a request.
+// fault is a possible fault of a request.
 type fault struct {
 	name   string
 	weight int
@@ -22,8 +22,8 @@ var (
 	podKind     = schema.GroupKind{Kind: "Pod"}
 )
 
-// faults are all that may happen to a request. That part of a batch fails comes
-// of them, because each is about one request.
+// faults are the faults of requests. Each concerns one request, so a part of a batch may
+// fail.
 var faults = []fault{
 	{"409 conflict", 3, writes, refuse(func(q *cluster.Request) error {
 		return apierrors.NewConflict(podResource, q.Name, errors.New("the object has been modified"))
@@ -45,11 +45,11 @@ var faults = []fault{
 	{"answer never comes, with effect", 2, writes, func(*cluster.Request) cluster.Fault {
 		return cluster.Fault{Err: cluster.ErrNoAnswer, Lost: true}
 	}},
-	{"sync given up", 1, nil, refuse(func(*cluster.Request) error { return cluster.ErrGivenUp })},
-	{"sync given up, with effect", 1, writes, func(*cluster.Request) cluster.Fault {
+	{"sync abandoned", 1, nil, refuse(func(*cluster.Request) error { return cluster.ErrGivenUp })},
+	{"sync abandoned, with effect", 1, writes, func(*cluster.Request) cluster.Fault {
 		return cluster.Fault{Err: cluster.ErrGivenUp, Lost: true}
 	}},
-	{"quota refuses a pod", 2, func(q *cluster.Request) bool { return q.Verb == cluster.Create }, quota},
+	{"quota rejects a pod", 2, func(q *cluster.Request) bool { return q.Verb == cluster.Create }, quota},
 	{"killed before a write", 2, nil, func(*cluster.Request) cluster.Fault { return cluster.Fault{Killed: true} }},
 	{"killed after a write", 3, writes, func(*cluster.Request) cluster.Fault { return cluster.Fault{Killed: true, Lost: true} }},
 }

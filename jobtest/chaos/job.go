@@ -23,7 +23,7 @@ func Job(seed uint64) *batchv1.Job {
 	}
 }
 
-// dice draw what is left to chance.
+// dice make the random choices.
 type dice struct{ *rand.Rand }
 
 func (d dice) chance(percent int) bool { return d.IntN(100) < percent }

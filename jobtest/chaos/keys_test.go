@@ -19,7 +19,7 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// ownKeys are the keys of a controller for a kind of its own.
+// ownKeys are the keys of a controller for a custom kind.
 var ownKeys = tracking.Keys{
 	Finalizer:           "example.com/counted",
 	Index:               "example.com/part",
@@ -30,8 +30,8 @@ var ownKeys = tracking.Keys{
 	JobName:             "example.com/suite",
 }
 
-// With keys of its own a controller does what it does with those of Kubernetes, under
-// other names: in random lives, with all faults, two Machines ask for the same.
+// With custom keys a controller behaves as with those of Kubernetes. In random schedules
+// with all faults, two Machines send the same requests except for the names.
 func TestOwnKeys(t *testing.T) {
 	for seed := range uint64(schedules() / 25) {
 		var differs string
@@ -42,7 +42,7 @@ func TestOwnKeys(t *testing.T) {
 			t.Fatal(r.Story)
 		}
 		if differs != "" {
-			t.Fatalf("seed %d: with the keys of Kubernetes (-) and keys of one's own (+):\n%s", seed, differs)
+			t.Fatalf("seed %d: with the keys of Kubernetes (-) and custom keys (+):\n%s", seed, differs)
 		}
 	}
 }
@@ -84,8 +84,8 @@ func rename[T any](object *T, names *strings.Replacer) *T {
 	return renamed
 }
 
-// renamed is a controller of two Machines. The one with own keys is shown the cluster
-// as if its keys were in use, the other one acts.
+// renamed is a controller with two Machines. The Machine with the keys of Kubernetes acts.
+// The one with custom keys gets a copy of its input in which the keys are replaced.
 type renamed struct {
 	own, plain *jobfate.Machine
 	differs    *string
@@ -127,13 +127,13 @@ func (r *renamed) Sync(client *cluster.Client) (time.Duration, error) {
 	return ought.Requeue, ought.Err
 }
 
-// told is what a result says beside its Decision.
+// told returns the fields of a result except its Decision.
 func told(r jobfate.Result) string {
 	return fmt.Sprint(r.Requeue, r.Err, r.Gone, r.Events, r.Metrics)
 }
 
-// drive sends what the first asks for, and answers both. It reports whether the sync
-// goes on.
+// drive sends the requests of the first Machine, and passes the answers to both. It reports
+// whether the sync continues.
 func (r *renamed) drive(client *cluster.Client, plain, own *jobfate.Machine) bool {
 	for {
 		ought, is := plain.Next(), own.Next()
@@ -148,7 +148,7 @@ func (r *renamed) drive(client *cluster.Client, plain, own *jobfate.Machine) boo
 			case errors.Is(err, cluster.ErrNoAnswer):
 				continue
 			}
-			_ = plain.Answer(ought[i], object, err) // just asked for
+			_ = plain.Answer(ought[i], object, err) // the request is known
 			_ = own.Answer(is[i], renameAny(object), err)
 		}
 	}

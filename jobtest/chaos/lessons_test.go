@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// elsewhere are the lessons that no schedule can teach, because they are about
-// what a function reads or says: the file, and the name of the test in it. All
-// others are in bugs.
+// elsewhere lists the bugs of other controllers that no schedule can find, because they
+// concern what a function reads or returns. Each has a test in another file. All other such
+// bugs are in bugs.
 var elsewhere = []struct{ lesson, file, test string }{
 	{"k121147, k122235, k121011: panics on what is not defaulted", "../../stories/lessons_test.go", "k121147_k122235_k121011_no_panic"},
 	{"k118085, k118420: completedIndexes outgrows etcd", "../../stories/lessons_test.go", "k118085_k118420_size_of_completedIndexes"},
@@ -40,7 +40,7 @@ var elsewhere = []struct{ lesson, file, test string }{
 	{"karmada#6964, #7844: conditions read wrongly", "../../stories/lessons_test.go", "karmada6964_karmada7844_outcome"},
 }
 
-// TestLessonsElsewhere sees to it that the tests are where they are said to be.
+// TestLessonsElsewhere checks that the listed tests exist.
 func TestLessonsElsewhere(t *testing.T) {
 	for _, l := range elsewhere {
 		source, err := os.ReadFile(l.file)

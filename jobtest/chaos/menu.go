@@ -2,7 +2,7 @@ package chaos
 
 import "strings"
 
-// menu is what may be drawn, each as often as its weight says.
+// menu has the indexes of a table to draw from, each as often as its weight says.
 type menu []int
 
 func newMenu(n int, weight func(int) int) menu {
@@ -17,12 +17,12 @@ func newMenu(n int, weight func(int) int) menu {
 
 func (m menu) draw(d dice) int { return m[d.IntN(len(m))] }
 
-// The actions draw from the menus, and the menus are made of the actions: only
-// init can tie that knot.
+// The actions draw from the menus, and the menus are made from the actions. Go allows such
+// a cycle only in init.
 var (
 	actions           []action
 	everything, aside menu
-	shifting          menu // what caches do
+	shifting          menu // updates of caches
 	strike            = newMenu(len(faults), func(i int) int { return faults[i].weight })
 )
 

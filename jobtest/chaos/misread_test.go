@@ -13,8 +13,8 @@ import (
 	"github.com/jobfate/jobfate/jobtest/internal/bugs"
 )
 
-// misread are controllers that get wrong when a Job ends, what a pod counts as, or
-// whose a pod is.
+// misread are controllers that misread the input: when a Job ends, whether a pod has failed
+// or succeeded, or which Job owns a pod.
 var misread = []struct {
 	name, property string
 	controller     func() cluster.Controller
@@ -74,8 +74,8 @@ var misread = []struct {
 	})},
 }
 
-// The referee knows when a Job may end, what its pods count as, and by which pods
-// its indexes are done.
+// The referee reports controllers that misread the spec, the phases of pods or their
+// indexes.
 func TestMisread(t *testing.T) {
 	for _, bug := range misread {
 		t.Run(bug.name, func(t *testing.T) {
@@ -87,7 +87,7 @@ func TestMisread(t *testing.T) {
 					return
 				}
 			}
-			t.Error("no run has found it")
+			t.Error("no run finds it")
 		})
 	}
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/jobfate/jobfate/jobtest/internal/bugs"
 )
 
-// wrong is the reference caller with a bug put in: it sees something else, decides
-// something else, or asks for something else.
+// wrong is the reference caller with a bug. The bug changes its view, its decisions or its
+// requests.
 type wrong struct {
 	*cluster.Caller
 	before func(*wrong)
@@ -54,24 +54,24 @@ func (w *wrong) Sync(client *cluster.Client) (time.Duration, error) {
 	return wait, err
 }
 
-// amended is a caller whose decisions are changed.
+// amended is a caller with changed decisions.
 func amended(how func(decide.Input, *bugs.Draft)) func() cluster.Controller {
 	return func() cluster.Controller {
 		return cluster.NewCaller().Deciding(bugs.Amend(how))
 	}
 }
 
-// asking is a caller whose requests are changed.
+// asking is a caller with changed requests.
 func asking(how func(*cluster.Request) bool) func() cluster.Controller {
 	return func() cluster.Controller { return &wrong{Caller: cluster.NewCaller(), ask: how} }
 }
 
-// looking is a caller whose view is changed.
+// looking is a caller with a changed view.
 func looking(how func(*cluster.View)) func() cluster.Controller {
 	return func() cluster.Controller { return &wrong{Caller: cluster.NewCaller(), view: how} }
 }
 
-// rewriting is a caller whose statuses are changed on their way out.
+// rewriting is a caller with changed status patches.
 func rewriting(how func(map[string]any)) func() cluster.Controller {
 	return asking(func(q *cluster.Request) bool {
 		if q.Verb == cluster.Status {
@@ -97,7 +97,7 @@ func changed(how func(*batchv1.Job, *corev1.Pod)) func(*cluster.View) {
 	}
 }
 
-// spec is a caller that reads another spec than there is.
+// spec is a caller that sees another spec than the stored one.
 func spec(how func(*batchv1.JobSpec)) func() cluster.Controller {
 	return looking(func(v *cluster.View) {
 		if v.Job != nil {
@@ -107,20 +107,20 @@ func spec(how func(*batchv1.JobSpec)) func() cluster.Controller {
 	})
 }
 
-// foundBy has a seed that finds a bug which few runs find. It is tried first; if the
-// generator has changed since, the search takes longer and must find another.
+// foundBy has a seed for each bug that few runs find. The test tries it first. If the
+// generator has changed since, the test must find another seed, which takes longer.
 var foundBy = map[string]uint64{
 	"maxFailedIndexes is ignored": 1809,
 	"FailJob is read as Count":    137,
-	"seen, a pod that fails the Job is counted before the verdict is stored": 1559,
-	"k131917, k142142, memory is keyed by the name":                          965,
-	"seen, k125410, k111646, a pod whose phase flips is classified anew":     483,
-	"a creation is sent again and counts, though its pod has finished":       479,
-	"a lost creation is called refused":                                      249,
-	"KEP-3329, not the first rule that matches decides":                      195,
+	"seen, a pod that fails the Job is counted before the verdict is stored":         1559,
+	"k131917, k142142, memory is keyed by the name":                                  965,
+	"seen, k125410, k111646, a counted pod is classified again when its phase flips": 483,
+	"a creation is sent again and counted although its pod has finished":             479,
+	"a lost creation is reported as rejected":                                        249,
+	"KEP-3329, a rule other than the first match decides":                            195,
 }
 
-// seedsFor are those of the runs that must find a bug.
+// seedsFor returns the seeds of the runs, one of which must find the bug.
 func seedsFor(bug string) []uint64 {
 	const runs = 3000
 	all := []uint64{foundBy[bug]}
@@ -130,9 +130,9 @@ func seedsFor(bug string) []uint64 {
 	return all
 }
 
-// TestPutBack puts bugs in, one at a time, and demands that a run finds each. The
-// names are the threads of kubernetes/kubernetes in which they were met; "seen" are
-// those that release 1.36.3 has.
+// TestPutBack injects known bugs, one at a time, and requires that a run finds each. The
+// names refer to issues and pull requests of kubernetes/kubernetes; "seen" marks bugs of
+// release 1.36.3.
 func TestPutBack(t *testing.T) {
 	for _, bug := range knownBugs {
 		t.Run(bug.name, func(t *testing.T) {
@@ -148,7 +148,7 @@ func TestPutBack(t *testing.T) {
 					return
 				}
 			}
-			t.Error("no run has found it")
+			t.Error("no run finds it")
 		})
 	}
 }

@@ -14,19 +14,19 @@ import (
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
 
-// How long a Job may take when nothing stands in its way any more.
+// These constants limit how long a Job may take after the faults have stopped.
 const (
-	// patience is the number of syncs, each on a fresh view, within which nothing
-	// is left to be asked for.
+	// patience is the number of syncs, each on a fresh view, after which the controller
+	// must send no more requests.
 	patience = 25
-	// rounds is the number of rounds, in each of which every pod gets on, within
-	// which the Job ends, and perPod how many more each completion may take.
+	// rounds is the number of rounds after which the Job must have ended; each completion
+	// adds perPod. In a round, each pod advances by a step.
 	rounds, perPod = 150, 6
-	// unsteady is the number of rounds in which pods may fail, or be stuck.
+	// unsteady is the number of rounds in which pods may fail or be stuck.
 	unsteady = 40
 )
 
-// quiet ends all faults and leads the Jobs to their end.
+// quiet stops all faults and runs the Jobs to their end.
 func (r *run) quiet() {
 	r.calm = true
 	for len(r.leaders) > 1 {
@@ -55,7 +55,7 @@ func (r *run) quiet() {
 		if round == unsteady {
 			clear(stuck)
 		}
-		moved := r.getOn(stuck, round < unsteady)
+		moved := r.advancePods(stuck, round < unsteady)
 		if r.c.CollectGarbage() {
 			moved = true
 		}
@@ -67,13 +67,14 @@ func (r *run) quiet() {
 	}
 	r.each(func() {
 		if !r.ended() || len(r.sites) == 1 {
-			r.violate("L2", "pods terminate, and the Job has not ended after %d rounds", limit)
+			r.violate("L2", "pods terminate, but the Job has not ended after %d rounds", limit)
 		}
 	})
 }
 
-// resume lets a Job run. A Job that is being deleted does not release the pods that it no
-// longer selects, neither here nor in Kubernetes: a user puts their label back.
+// resume makes a Job able to run. A Job that is being deleted does not release the pods
+// that it no longer selects, neither here nor in Kubernetes, so a user restores their
+// label.
 func (r *run) resume() {
 	r.editJob(func(s *batchv1.JobSpec) bool {
 		s.Suspend = new(bool)
@@ -86,18 +87,18 @@ func (r *run) resume() {
 	}
 	key, value := mark(job)
 	for _, pod := range r.c.Pods() {
-		if owned(pod) && r.is(&pod.OwnerReferences[0], pod) && value != "" && pod.Labels[key] != value {
+		if owned(pod) && r.isInFocus(&pod.OwnerReferences[0], pod) && value != "" && pod.Labels[key] != value {
 			r.c.Edit(pod.UID, setLabel(key, value))
 		}
 	}
 }
 
-// late is how much later than the deadline a controller may look at a Job.
+// late is how long after the deadline a controller may sync the Job.
 const late = time.Second
 
-// deadline refuses all creations, as a quota does, and calls the controller only when it
-// wants to be called. The Job must be decided when its deadline has passed (L5): that a
-// look fails is no reason to forget the next one.
+// deadline rejects all creations, as a quota does, and syncs only when the controller has
+// set a requeue. The Job must have its verdict when its deadline has passed (L5): a sync
+// that fails must not discard the requeue.
 func (r *run) deadline() {
 	job := r.c.Job()
 	if job == nil || job.Spec.ActiveDeadlineSeconds == nil || *job.Spec.ActiveDeadlineSeconds > 100 || isDecided(job) || *job.Spec.Suspend ||
@@ -106,7 +107,7 @@ func (r *run) deadline() {
 	}
 	r.noPods = true
 	defer func() { r.noPods = false }()
-	r.tell("calm, but no pod can be created")
+	r.tell("no faults, but no pod can be created")
 	const looks = 300
 	for range looks {
 		r.leaders[0].cache.ShowAll()
@@ -122,11 +123,11 @@ func (r *run) deadline() {
 		}
 		switch {
 		case r.c.Version() != before, end.IsZero():
-			r.c.Now = r.c.Now.Add(time.Millisecond) // its own writes call it
+			r.c.Now = r.c.Now.Add(time.Millisecond) // its own writes trigger a sync
 		case out.At.IsZero():
-			r.violate("L5", "the deadline is %s, and the controller does not want to look again", end.Format("15:04:05"))
+			r.violate("L5", "the deadline is %s, but the controller has set no requeue", end.Format("15:04:05"))
 		case out.At.After(end.Add(late)) && out.At.After(r.c.Now.Add(late)):
-			r.violate("L5", "the deadline is %s, and the controller looks again at %s", end.Format("15:04:05"), out.At.Format("15:04:05"))
+			r.violate("L5", "the deadline is %s, but the controller has set a requeue for %s", end.Format("15:04:05"), out.At.Format("15:04:05"))
 		case out.At.After(r.c.Now):
 			r.c.Now = out.At
 		default:
@@ -135,20 +136,20 @@ func (r *run) deadline() {
 		if r.broken != nil {
 			return
 		}
-		r.tell("the controller looks again")
+		r.tell("the requeue is due")
 	}
-	r.violate("L5", "after %d looks the Job is not decided, and its deadline is %ds", looks, *job.Spec.ActiveDeadlineSeconds)
+	r.violate("L5", "after %d syncs the Job has no verdict, but its deadline is %ds", looks, *job.Spec.ActiveDeadlineSeconds)
 }
 
-// isDecided reports whether the status says how the Job ends, or there is no Job.
+// isDecided reports whether the status says how the Job ends, or the Job is gone.
 func isDecided(job *batchv1.Job) bool {
 	return isOver(job) || slices.ContainsFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
 		return (c.Type == batchv1.JobSuccessCriteriaMet || c.Type == batchv1.JobFailureTarget) && c.Status == corev1.ConditionTrue
 	})
 }
 
-// rest lets the Job come to rest as it is: suspended, it may be, or with a
-// parallelism of 0.
+// rest runs the Job until nothing changes any more, without making it able to run: it may
+// be suspended or have a parallelism of 0.
 func (r *run) rest() {
 	r.tell("calm")
 	if r.chance(30) {
@@ -157,8 +158,9 @@ func (r *run) rest() {
 	r.settle()
 }
 
-// size is how many pods a Job asks for: its completions, and no fewer than run at a
-// time. It is capped, so that a controller that comes to no end is found out.
+// size returns the number of pods that a Job needs: the larger of completions and
+// parallelism. It is capped, so that the number of rounds stays finite for a Job with huge
+// values.
 func size(job *batchv1.Job) int {
 	if job == nil {
 		return 0
@@ -170,8 +172,7 @@ func size(job *batchv1.Job) int {
 	return int(min(n, 100_000))
 }
 
-// settle lets the controller look, on a fresh view each time, until it asks for
-// nothing (L1).
+// settle runs syncs, each on a fresh view, until the controller sends no requests (L1).
 func (r *run) settle() {
 	l := r.leaders[0]
 	quiet := 0
@@ -187,19 +188,19 @@ func (r *run) settle() {
 				r.seeCounts()
 				r.seeActive()
 				if job := r.c.Job(); job != nil && job.DeletionTimestamp == nil && referee.Due(job) {
-					r.violate("L1", "the Job has succeeded, and the status does not say so: %s", statusLine(&job.Status))
+					r.violate("L1", "the Job has succeeded, but its status does not say so: %s", statusLine(&job.Status))
 				}
 				return
 			}
 		case quiet > 0:
-			r.violate("L1", "the controller asked for nothing, and then, though nothing has changed, it does")
+			r.violate("L1", "the controller sent no request in a sync, but sends one in the next although nothing has changed")
 		}
 	}
-	r.violate("L1", "after %d looks at the same the controller still asks for something", patience)
+	r.violate("L1", "after %d syncs without a change from outside, the controller still sends requests", patience)
 }
 
-// seeCounts checks that the status of a Job that has not ended tells how many
-// pods are active, ready and terminating.
+// seeCounts checks the numbers of active, ready and terminating pods in the status of a Job
+// that has not ended.
 func (r *run) seeCounts() {
 	if r.ended() {
 		return
@@ -207,7 +208,7 @@ func (r *run) seeCounts() {
 	job := r.c.Job()
 	selector, err := metav1.LabelSelectorAsSelector(job.Spec.Selector)
 	if err != nil {
-		selector = labels.Nothing() // the API server would have refused the Job
+		selector = labels.Nothing() // the API server would have rejected the Job
 	}
 	var active, ready, leaving int32
 	for _, pod := range r.c.Pods() {
@@ -224,14 +225,14 @@ func (r *run) seeCounts() {
 	}
 	st := &job.Status
 	if st.Active != active || st.Ready == nil || *st.Ready != ready || st.Terminating == nil || *st.Terminating != leaving {
-		r.violate("L1", "the status says %s, and of the pods %d are active, %d ready, %d terminating", statusLine(st), active, ready, leaving)
+		r.violate("L1", "the status says %s, but %d pods are active, %d ready, %d terminating", statusLine(st), active, ready, leaving)
 	}
 }
 
-// seeActive checks that no more pods are active than the Job asks for: none when
-// it is suspended. Pods that another client has added or tampered with do not count. A
-// Job without completions that has a success lets those run that it has, and one
-// that is being deleted leaves its pods to garbage collection.
+// seeActive checks that no more pods are active than the Job needs, and none if it is
+// suspended. Pods that another client added or edited do not count. A Job without
+// completions keeps its running pods after a success, and a Job that is being deleted
+// leaves its pods to garbage collection.
 func (r *run) seeActive() {
 	job := r.c.Job()
 	if r.ended() || job.DeletionTimestamp != nil {
@@ -251,7 +252,7 @@ func (r *run) seeActive() {
 		}
 	}
 	if active > wanted {
-		r.violate("L1", "nothing more is asked for, and %d pods are active instead of %d: %s", active, wanted, specLine(job))
+		r.violate("L1", "the controller sends no more requests, but %d pods are active instead of %d: %s", active, wanted, specLine(job))
 	}
 }
 
@@ -259,9 +260,9 @@ func isReady(c corev1.PodCondition) bool {
 	return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
 }
 
-// getOn lets each pod get on by a step, unless it is stuck. It reports whether
-// there was any.
-func (r *run) getOn(stuck map[types.UID]bool, fails bool) bool {
+// advancePods advances each pod by a step, unless it is stuck. It reports whether there was
+// such a pod.
+func (r *run) advancePods(stuck map[types.UID]bool, fails bool) bool {
 	moved := false
 	for _, pod := range r.c.Pods() {
 		code := int32(0)
@@ -283,8 +284,8 @@ func (r *run) getOn(stuck map[types.UID]bool, fails bool) bool {
 	return moved
 }
 
-// pass lets the time pass. Where only that is left to wait for, the controller
-// must have said so, and it must not want to act any earlier (L5).
+// pass advances the time. If the Job waits only for a time, the controller must have set a
+// requeue, and must have nothing to do before that (L5).
 func (r *run) pass() {
 	first, at := r.soonest(r.leaders[0])
 	after := at.Sub(r.c.Now)
@@ -293,7 +294,7 @@ func (r *run) pass() {
 	case !at.After(r.c.Now):
 		r.c.Now = r.c.Now.Add(time.Second)
 	case after > time.Second && r.chance(50):
-		// The least wait is a second, so that one is not exact.
+		// The minimum delay is a second, so a requeue after one second may be early.
 		r.probe(at.Add(-time.Millisecond), at)
 		r.c.Now = at
 	case r.chance(50):
@@ -303,8 +304,8 @@ func (r *run) pass() {
 	}
 }
 
-// probe lets the controller look at a time when it must not find anything to do,
-// if nothing else has changed since it has settled.
+// probe runs a sync at a time when the controller must have nothing to do, because nothing
+// has changed since it settled.
 func (r *run) probe(at, promised time.Time) {
 	l := r.leaders[0]
 	if upto := l.cache.Upto(); upto != r.c.Version() {
@@ -314,7 +315,7 @@ func (r *run) probe(at, promised time.Time) {
 	before := r.writes
 	r.tell("just before the requeue")
 	if out := r.sync(l); r.broken == nil && (r.writes != before || out.Err != nil) {
-		r.violate("L5", "the controller wanted to look again at %v and has something to do at %v", promised, at)
+		r.violate("L5", "the controller has set a requeue for %v, but already sends requests at %v", promised, at)
 	}
 }
 
@@ -328,8 +329,8 @@ func isOver(job *batchv1.Job) bool {
 	})
 }
 
-// held returns a violation if a pod of a Job that has ended or is gone is held
-// back by the finalizer (L3).
+// held returns a violation if a pod of a Job that has ended or is gone has the finalizer
+// (L3).
 func held(pods []*corev1.Pod) *referee.Violation {
 	for _, pod := range pods {
 		owner := metav1.GetControllerOfNoCopy(pod)

@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// policy is something that a Job may ask for.
+// policy is a feature that a Job may use.
 type policy struct {
 	name string
 	has  func(*batchv1.JobSpec) bool
@@ -53,7 +53,7 @@ func hasRule(action batchv1.PodFailurePolicyAction) func(*batchv1.JobSpec) bool 
 	}
 }
 
-// most is how many actions and faults there may be.
+// most is the maximum number of actions and faults.
 const most = 80
 
 // Reach counts how often each action and each fault occurred with each policy; see Pairs.

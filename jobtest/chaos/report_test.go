@@ -9,18 +9,18 @@ import (
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
 
-// Reports are for people: the property in words, the violation that the story ends with, the
-// cause of a stall, how to run it again, 60 lines at most, and few of the 200 steps.
+// A report describes the property, the violation at which the story ends, the cause of a
+// stall, and how to run it again. It has at most 60 lines, and few of the 200 steps.
 func TestReports(t *testing.T) {
 	for _, c := range []struct {
 		name, property, cause, folded string
-		steps                         int // at most
+		steps                         int // the maximum number
 	}{
-		{"a creation is sent again and counts, though its pod has finished", "L1", "is still in flight and nothing will resolve it", "", 11},
-		{"seen, no timer for the indexes that wait", "L2", "the controller does not want to look again", "", 3},
-		{"a status is written at each look", "L1", "", "times more", 1},
+		{"a creation is sent again and counted although its pod has finished", "L1", "is still in flight and nothing will resolve it", "", 11},
+		{"seen, no timer for indexes that back off", "L2", "the controller has set no requeue", "", 3},
+		{"a status is written in each sync", "L1", "", "times more", 1},
 		{"k105200, a stale pod is counted again", "S1", "", "", 7},
-		{"k130333, k137210, a stale Job is not waited for", "S6", "", "", 2},
+		{"k130333, k137210, a decision on a stale Job", "S6", "", "", 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -38,14 +38,14 @@ func TestReports(t *testing.T) {
 				lines := strings.Split(strings.TrimSuffix(r.Story, "\n"), "\n")
 				t.Logf("%d lines\n%s", len(lines), r.Story)
 				if len(lines) > 60 || !r.Violation.Same(found) || !strings.HasPrefix(r.Story, c.property+", "+found.Meaning()+": "+r.Violation.Text+"\n") {
-					t.Errorf("%d lines about %v, want 60 at most, about a case of %v", len(lines), r.Violation, found)
+					t.Errorf("%d lines about %v, want at most 60, about a case of %v", len(lines), r.Violation, found)
 				}
 				if steps := story.StepsOf(r.Story); steps > c.steps {
-					t.Errorf("%d steps are left, want %d at most", steps, c.steps)
+					t.Errorf("%d steps are left, want at most %d", steps, c.steps)
 				}
 				for _, part := range []string{"To run it again:\n  chaos.Run(", c.cause, c.folded} {
 					if !strings.Contains(r.Story, part) {
-						t.Errorf("the report does not say %q", part)
+						t.Errorf("the report does not contain %q", part)
 					}
 				}
 				return
@@ -55,8 +55,8 @@ func TestReports(t *testing.T) {
 	}
 }
 
-// TestFickle runs a controller that depends on chance: what was found once is reported as
-// such.
+// TestFickle runs a controller that is not deterministic. The report says that the
+// violation did not occur again.
 func TestFickle(t *testing.T) {
 	cfg := Config{Seed: 1, Retries: 10}
 	cfg = cfg.orDefault()
@@ -67,7 +67,8 @@ func TestFickle(t *testing.T) {
 	}
 }
 
-// Two cases of a bug differ in pods, counts and times; two bugs in their words.
+// Two cases of one bug differ only in pods, counts and times. Two bugs differ in other
+// words.
 func TestSame(t *testing.T) {
 	for _, c := range []struct {
 		a, b string
@@ -75,15 +76,15 @@ func TestSame(t *testing.T) {
 	}{
 		{"pod-3 is created 5s after a failure", "pod-12 is created 1m2.5s after a failure", true},
 		{"the indexes 0-2,4 have failed", "the indexes 1 have failed", true},
-		{`the status says {"active":1}, and 2 pods are active`, `the status says {"ready":3}, and 1 pods are active`, true},
-		{"active is 3, and 2 pods at most can be", "ready is 3, active 2", false},
+		{`the status says {"active":1}, but 2 pods are active`, `the status says {"ready":3}, but 1 pods are active`, true},
+		{"active is 3, but at most 2 pods can be active", "ready is 3, active 2", false},
 	} {
 		a, b := &referee.Violation{Property: "S1", Text: c.a}, &referee.Violation{Property: "S1", Text: c.b}
 		if a.Same(b) != c.want {
 			t.Errorf("%q and %q are the same: %v, want %v", c.a, c.b, !c.want, c.want)
 		}
 		if b.Property = "S2"; a.Same(b) {
-			t.Errorf("%q breaks the same of two properties", c.a)
+			t.Errorf("%q is the same for two properties", c.a)
 		}
 	}
 }

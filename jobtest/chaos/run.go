@@ -14,62 +14,63 @@ import (
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
 
-// run is a run under way.
+// run is the state of a run.
 type run struct {
 	Config
 	dice
 	source  *rand.PCG
 	c       *cluster.Cluster
 	sites   []*site
-	ledgers referee.Ledgers // of the sites
+	ledgers referee.Ledgers // by the names of the Jobs
 	at      *site           // in focus
 	leaders []*leader
-	acting  *leader // whose sync is under way
-	nested  bool    // another sync is under way around it
-	started int     // leaders, ever
+	acting  *leader // the leader whose sync is in progress
+	nested  bool    // the sync is in progress during a sync of another leader
+	started int     // the number of leaders so far
 
 	plan    shrink.Plan
 	step    int
-	off     []bool // actions and faults that do not happen
+	off     []bool // actions and faults that are turned off
 	used    [most]bool
 	calm    bool // faults have stopped
-	noPods  bool // and every creation is refused
+	noPods  bool // and every creation is rejected
 	kinds   []int
 	broken  *referee.Violation
-	of      types.NamespacedName // the Job for which it is broken
+	of      types.NamespacedName // the Job of the violation
 	reach   Reach
 	syncs   int
 	writes  int
 	tale    tale
-	last    cluster.Outcome  // of a sync
+	last    cluster.Outcome  // of the last sync
 	cause   string           // of a stall
-	fickle  bool             // what was found is not found again
-	served  *cluster.Request // the last one that had an effect
-	created types.UID        // by a controller, last
-	// When calm: what was refused in the last sync, and what in the one under way.
+	fickle  bool             // the violation did not occur again
+	served  *cluster.Request // the last request that had an effect
+	created types.UID        // the last pod that a controller created
+	// When calm: the requests that were rejected in the last sync, and in the current one.
 	refused, refusing map[string]bool
 }
 
-// leader is a controller and what it sees.
+// leader is a controller and its cache.
 type leader struct {
 	n          int
 	controller cluster.Controller
 	cache      *cluster.Cache
-	// Up to this version there are writes of another leader, made since this one
-	// started. It is blind until its cache shows them.
+	// The version of the last write that another leader made since this one started. This
+	// leader is blind until its cache shows that write.
 	foreign int
-	upto    int // what its cache showed when its sync began
+	upto    int // the version up to which its cache was complete when its sync began
 	next    map[*site]time.Time
-	lost    bool   // the answer to the request under way
+	lost    bool   // the answer to the current request is lost
 	looks   bool   // it reads its caches during a sync
 	open    []open // creations that its cache has not shown
-	// The Jobs whose status it has stored, and got the answer: of the others it is in doubt.
+	// The Jobs whose status it has stored and for which it got the answer. It is in doubt
+	// about the others.
 	sure map[*site]bool
 }
 
 func (l *leader) blind() bool { return l.upto < l.foreign }
 
-// history is how many changes a cache may lie back when a controller starts.
+// history is the maximum number of changes by which a cache lags when a controller starts.
 const history = 24
 
 func newRun(cfg Config, plan shrink.Plan) *run {
@@ -98,18 +99,18 @@ func (r *run) begin() bool {
 	r.source.Seed(r.Seed, 2)
 	c, err := cluster.New(r.Job, r.Start().Add(time.Duration(r.IntN(1000))*time.Millisecond))
 	if err != nil {
-		r.violate("Job", "the Job is not valid: %v", err)
+		r.violate("Job", "the Job is invalid: %v", err)
 		return false
 	}
 	r.c, c.History = c, history
 	r.ledgers = referee.Ledgers{}
-	r.settleAt(c.Focused(), r.Job)
+	r.addSite(c.Focused(), r.Job)
 	for _, job := range r.Beside {
 		if err := c.CreateJob(job); err != nil {
-			r.violate("Job", "a Job is not valid: %v", err)
+			r.violate("Job", "a Job is invalid: %v", err)
 			return false
 		}
-		r.settleAt(types.NamespacedName{Namespace: cmp.Or(job.Namespace, "default"), Name: cmp.Or(job.Name, "job")}, job)
+		r.addSite(types.NamespacedName{Namespace: cmp.Or(job.Namespace, "default"), Name: cmp.Or(job.Name, "job")}, job)
 	}
 	c.Watch, c.Intercept, c.Glance = r.watch, r.intercept, r.glance
 	r.turn(r.sites[0])
@@ -118,7 +119,7 @@ func (r *run) begin() bool {
 	return true
 }
 
-// live runs the steps, and what follows them.
+// live runs the steps and the checks after them.
 func (r *run) live() { r.Isolate(r.steps) }
 
 func (r *run) steps() {
@@ -126,8 +127,8 @@ func (r *run) steps() {
 		return
 	}
 	for _, r.step = range r.plan.Steps {
-		// The dice of a step do not depend on those of the steps before, so that steps can
-		// be left out.
+		// The random choices of a step do not depend on earlier steps, so that steps can be
+		// left out.
 		r.source.Seed(r.Seed, uint64(r.step)<<8)
 		if r.choose(everything); r.broken != nil {
 			return
@@ -139,7 +140,7 @@ func (r *run) steps() {
 	}
 }
 
-// choose draws an action and carries it out.
+// choose draws an action and executes it.
 func (r *run) choose(from menu) {
 	i := from.draw(r.dice)
 	a := &actions[i]
@@ -160,7 +161,7 @@ func (r *run) choose(from menu) {
 	}
 }
 
-// happened counts an action or a fault, for what the Job asked for then.
+// happened counts an action or a fault for each feature that the Job uses now.
 func (r *run) happened(i int, kinds []int) {
 	r.used[i] = true
 	for _, kind := range kinds {
@@ -168,7 +169,7 @@ func (r *run) happened(i int, kinds []int) {
 	}
 }
 
-// seeSpec finds out what the Job asks for now.
+// seeSpec determines the features that the Job uses now.
 func (r *run) seeSpec() {
 	r.kinds = nil
 	if job := r.c.Job(); job != nil {
@@ -180,7 +181,7 @@ func (r *run) seeSpec() {
 	}
 }
 
-// lead starts another controller, whose caches lie back by a number of changes.
+// lead starts another controller, whose caches lag by a number of changes.
 func (r *run) lead(jobBack, podsBack int) {
 	r.started++
 	l := &leader{n: r.started, controller: r.Controller(), cache: r.c.NewCacheAt(jobBack, podsBack),
@@ -188,7 +189,7 @@ func (r *run) lead(jobBack, podsBack int) {
 	r.leaders = append(r.leaders, l)
 }
 
-// dismiss ends a controller.
+// dismiss stops a controller.
 func (r *run) dismiss(l *leader) {
 	l.cache.Stop()
 	if len(r.leaders) > 1 {
@@ -197,14 +198,13 @@ func (r *run) dismiss(l *leader) {
 	r.leaders = slices.DeleteFunc(r.leaders, func(o *leader) bool { return o == l })
 }
 
-// succeed starts a controller in the place of another, with caches that may lie
-// back, each as far as it likes.
+// succeed replaces a controller by a new one. Each of its caches may lag.
 func (r *run) succeed(l *leader) {
 	r.dismiss(l)
 	r.lead(r.lag(), r.lag())
 }
 
-// lag is by how many changes a cache lies back.
+// lag draws the number of changes by which a cache lags.
 func (r *run) lag() int {
 	if r.chance(40) {
 		return 0
@@ -212,7 +212,8 @@ func (r *run) lag() int {
 	return r.IntN(12)
 }
 
-// sync lets a controller sync the Job in focus once. It is replaced if it is killed.
+// sync runs one sync of a controller for the Job in focus. If the controller is killed, it
+// is replaced.
 func (r *run) sync(l *leader) cluster.Outcome {
 	outer, nested := r.acting, r.nested
 	r.acting, r.nested = l, outer != nil
@@ -228,7 +229,7 @@ func (r *run) sync(l *leader) cluster.Outcome {
 	r.acting, r.nested = outer, nested
 	if outer != nil {
 		r.inform(outer)
-		r.forgive() // the outer one cannot know of what this one has counted
+		r.forgive() // the outer leader cannot know what this one has counted
 	}
 	l.next[r.at] = out.At
 	if out.Killed {
@@ -237,7 +238,7 @@ func (r *run) sync(l *leader) cluster.Outcome {
 	return out
 }
 
-// inform lets the ghosts know what the controller lacks.
+// inform tells the ghosts what the controller does not know.
 func (r *run) inform(l *leader) {
 	for _, s := range r.sites {
 		s.ghost.Blind, s.ghost.InDoubt = l.blind(), !l.sure[s]
@@ -250,7 +251,7 @@ func (r *run) forgive() {
 	}
 }
 
-// watch sees every change of the cluster.
+// watch handles every change of the cluster.
 func (r *run) watch(s cluster.Step) {
 	if s.Request != nil && r.acting != nil && s.Refused == nil {
 		for _, l := range r.leaders {
@@ -274,11 +275,11 @@ func (r *run) watch(s cluster.Step) {
 	r.tale.changed(&s)
 	if of, v := r.judge(&s); v != nil && r.broken == nil {
 		r.broken, r.of = v, of
-		r.tale.Say("=> this breaks %s", v.Property)
+		r.tale.Say("=> this violates %s", v.Property)
 	}
 }
 
-// intercept lets things happen before a request is served, and to the request.
+// intercept runs actions before a request is served, and draws the fault of the request.
 func (r *run) intercept(q *cluster.Request) cluster.Fault {
 	r.acting.lost = false
 	if r.noPods && q.Verb == cluster.Create {
@@ -309,7 +310,7 @@ func (r *run) intercept(q *cluster.Request) cluster.Fault {
 	return fault
 }
 
-// glance lets things happen before a controller reads a cache again.
+// glance runs actions before a controller reads a cache again.
 func (r *run) glance() {
 	r.acting.looks = true
 	if r.calm || r.broken != nil {
@@ -322,15 +323,15 @@ func (r *run) glance() {
 	r.shift()
 }
 
-// shift moves the caches of a controller that reads them during a sync: between a list and
-// its use there is time for events.
+// shift updates the caches of a controller that reads them during a sync, because events
+// may arrive between two reads.
 func (r *run) shift() {
 	if r.acting.looks && !r.nested && r.chance(15) {
 		r.choose(shifting)
 	}
 }
 
-// pod draws one of the pods that meet a condition; nil when there is none.
+// pod draws one of the pods that meet a condition; nil if there is none.
 func (r *run) pod(when func(*corev1.Pod) bool) *corev1.Pod {
 	var found []*corev1.Pod
 	for _, pod := range r.c.Pods() {

@@ -10,8 +10,8 @@ import (
 
 var severalSchedules = effort.Flag("several", "number of random schedules with several controllers", 150, 1500)
 
-// The reference caller breaks nothing with two Jobs in one cluster: each is judged by its
-// own ledger.
+// The reference caller violates no property with two Jobs in one cluster. Each Job is
+// judged by its own ghost.
 func TestSeveral(t *testing.T) {
 	for seed := range uint64(severalSchedules()) {
 		r := Run(severalOf(seed))

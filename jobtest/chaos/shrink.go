@@ -2,7 +2,7 @@ package chaos
 
 import "github.com/jobfate/jobfate/jobtest/internal/shrink"
 
-// shrink returns a run of a shorter schedule with the violation that was found, told.
+// shrink returns a run of a shorter schedule with the same violation, and with its tale.
 func (r *run) shrink() *run {
 	var happened []string
 	for i, name := range events() {

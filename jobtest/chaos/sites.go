@@ -12,22 +12,23 @@ import (
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
 
-// site is one of the Jobs of a run. It stays while the Job is deleted and created again.
+// site is one of the Jobs of a run. It stays the same when the Job is deleted and created
+// again.
 type site struct {
 	name  types.NamespacedName
-	job   *batchv1.Job // as it is created
+	job   *batchv1.Job // as the run creates it
 	ghost *referee.Ghost
 }
 
-// settleAt adds the site of a Job that has just been created.
-func (r *run) settleAt(name types.NamespacedName, job *batchv1.Job) {
+// addSite adds the site of a new Job.
+func (r *run) addSite(name types.NamespacedName, job *batchv1.Job) {
 	s := &site{name: name, job: job, ghost: &referee.Ghost{}}
 	r.c.Focus(name)
 	s.ghost.Started(r.c.Job())
 	r.sites, r.ledgers[name] = append(r.sites, s), s.ghost
 }
 
-// turn puts a Job into focus: actions and syncs are about it.
+// turn puts a Job into focus for actions and syncs.
 func (r *run) turn(to *site) {
 	if r.at == to || to == nil {
 		return
@@ -37,12 +38,12 @@ func (r *run) turn(to *site) {
 	r.seeSpec()
 }
 
-// is reports whether the owner of a pod has the name of the Job in focus.
-func (r *run) is(owner *metav1.OwnerReference, pod *corev1.Pod) bool {
+// isInFocus reports whether the owner of a pod has the name of the Job in focus.
+func (r *run) isInFocus(owner *metav1.OwnerReference, pod *corev1.Pod) bool {
 	return owner.Name == r.at.name.Name && pod.Namespace == r.at.name.Namespace
 }
 
-// each calls a function with each Job in focus, until something is broken.
+// each calls a function with each Job in focus, until there is a violation.
 func (r *run) each(do func()) {
 	for _, s := range r.sites {
 		if r.broken == nil {
@@ -61,7 +62,7 @@ func (r *run) siteOf(name types.NamespacedName) *site {
 	return r.at
 }
 
-// judge asks the referee about a change.
+// judge passes a change to the referee.
 func (r *run) judge(s *cluster.Step) (types.NamespacedName, *referee.Violation) {
 	if len(r.sites) == 1 {
 		return r.at.name, r.Rules.See(r.at.ghost, s)
@@ -69,8 +70,8 @@ func (r *run) judge(s *cluster.Step) (types.NamespacedName, *referee.Violation) 
 	return r.Rules.Judge(r.ledgers, s)
 }
 
-// soonest returns the site whose Job a controller wants to sync first, and when; zero if it
-// wants none.
+// soonest returns the site with the earliest requeue of a controller, and its time; zero if
+// there is none.
 func (r *run) soonest(l *leader) (*site, time.Time) {
 	first, at := r.at, l.next[r.at]
 	for _, s := range r.sites {
@@ -92,7 +93,8 @@ func (r *run) allEnded() bool {
 }
 
 // Jobs returns two small Jobs for one cluster: in one namespace, with selectors of their
-// own or with selectors that match the pods of both, or in two namespaces under one name.
+// own or with selectors that match the pods of both, or in two namespaces with the same
+// name.
 func Jobs(seed uint64) []*batchv1.Job {
 	jobs := []*batchv1.Job{Job(seed), Job(seed ^ 1<<63)}
 	switch seed / 2 % 3 {

@@ -12,7 +12,7 @@ import (
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
 
-// spy looks on while a controller talks to the API server.
+// spy observes the requests of a controller.
 type spy struct {
 	r *run
 	cluster.Controller
@@ -34,7 +34,7 @@ func (s spy) Sync(client *cluster.Client) (time.Duration, error) {
 		r.note(q, answer, err)
 		r.tale.asked(q, err, r.served == q && r.c.Version() != before)
 		if r.calm && !r.noPods && err != nil && !apierrors.IsNotFound(err) {
-			r.seeRefusal(q, err)
+			r.seeRejection(q, err)
 		}
 		return answer, err
 	}
@@ -46,12 +46,12 @@ func (s spy) Sync(client *cluster.Client) (time.Duration, error) {
 	return after, err
 }
 
-// seeRefusal notes what the API server refuses when nothing is in the way. A look
-// later, on a fresh view, the same must not be asked for again (L4).
-func (r *run) seeRefusal(q *cluster.Request, err error) {
+// seeRejection records the requests that the API server rejects without a fault. The next
+// sync, on a fresh view, must not send the same request again (L4).
+func (r *run) seeRejection(q *cluster.Request, err error) {
 	key := fmt.Sprint(q.Verb, q.UID, string(q.Patch), encoded(q.Options), encoded(q.Pod), encoded(q.Job), r.at.name)
 	if r.refused[key] {
-		r.violate("L4", "a %s that was refused is asked for again unchanged: %v", q.Verb, err)
+		r.violate("L4", "a %s that was rejected is sent again unchanged: %v", q.Verb, err)
 	}
 	if r.refusing == nil {
 		r.refusing = map[string]bool{}

@@ -6,7 +6,7 @@ import (
 	"github.com/jobfate/jobfate/jobtest/internal/story"
 )
 
-// story is the report.
+// story returns the report.
 func (r *run) story() string {
 	s := story.Report{Violation: r.broken, Seed: r.Seed, Again: r.Again, Chance: r.fickle, Tale: &r.tale.Tale, End: r.objects()}
 	if len(r.sites) > 1 {
@@ -18,13 +18,13 @@ func (r *run) story() string {
 	return s.String()
 }
 
-// objects are what there is when the story ends.
+// objects describes the objects at the end of the story.
 func (r *run) objects() []string {
 	const most = 12
 	if r.c == nil {
 		return nil
 	}
-	lines := []string{"in the end:"}
+	lines := []string{"at the end:"}
 	for _, job := range r.c.Jobs() {
 		lines = append(lines, "  "+specLine(job), "  status "+statusLine(&job.Status))
 	}

@@ -11,11 +11,11 @@ import (
 	"github.com/jobfate/jobfate/jobtest/internal/story"
 )
 
-// tale is what happens in a run, with what its controllers see and ask for.
+// tale is the log of a run, with the views and requests of its controllers.
 type tale struct {
 	story.Tale
-	shown map[who]*sights
-	syncs []*looked // under way
+	shown map[who]*loggedView
+	syncs []*loggedSync // in progress
 }
 
 // who is a controller, by its number, and the Job that it syncs.
@@ -24,14 +24,15 @@ type who struct {
 	at *site
 }
 
-// sights is what a controller was last told to see.
-type sights struct {
+// loggedView is the last view of a controller that is in the log.
+type loggedView struct {
 	job  string
 	pods []*corev1.Pod
 }
 
-// looked is a sync under way. It leaves no line if it saw nothing new and asked for nothing.
-type looked struct {
+// loggedSync is a sync in progress. It leaves no line if its view was unchanged and it sent no
+// requests.
+type loggedSync struct {
 	from int // its first line
 	new  bool
 }
@@ -71,29 +72,29 @@ func (t *tale) changed(s *cluster.Step) {
 	}
 }
 
-// saw notes what a controller sees when a sync begins, as far as it is new.
+// saw logs what is new in the view of a controller when a sync begins.
 func (t *tale) saw(l *leader, at *site, v *cluster.View) {
 	if !t.Told {
 		return
 	}
 	if t.shown == nil {
-		t.shown = map[who]*sights{}
+		t.shown = map[who]*loggedView{}
 	}
 	by := who{l.n, at}
 	last, before := t.shown[by], t.shown[by] != nil
-	now := &sights{"no Job", v.Pods}
+	now := &loggedView{"no Job", v.Pods}
 	if v.Job != nil {
 		now.job = string(v.Job.UID) + " with status " + statusLine(&v.Job.Status)
 	}
 	if !before {
-		last = &sights{}
+		last = &loggedView{}
 	}
 	t.shown[by] = now
 	job := now.job
 	if last.job == now.job {
 		job = "the same Job"
 	}
-	look := &looked{from: t.Len(), new: last.job != now.job}
+	look := &loggedSync{from: t.Len(), new: last.job != now.job}
 	t.syncs = append(t.syncs, look)
 	var fresh []*corev1.Pod
 	for _, pod := range v.Pods {
@@ -106,7 +107,7 @@ func (t *tale) saw(l *leader, at *site, v *cluster.View) {
 	case len(v.Pods) == 0:
 		job += ", and no pods"
 	case len(fresh) == 0:
-		job += fmt.Sprintf(", and of %d pods nothing new", len(v.Pods))
+		job += fmt.Sprintf(", and %d unchanged pods", len(v.Pods))
 	case len(fresh) < len(v.Pods):
 		job += fmt.Sprintf(", and %d pods, of which these are new or have changed:", len(v.Pods))
 	default:
@@ -119,7 +120,7 @@ func (t *tale) saw(l *leader, at *site, v *cluster.View) {
 	t.Indent(1)
 }
 
-// asked notes a request. What came of it is told already.
+// asked logs a request. Its effect is already in the log.
 func (t *tale) asked(q *cluster.Request, err error, effect bool) {
 	if !t.Told {
 		return
@@ -127,7 +128,7 @@ func (t *tale) asked(q *cluster.Request, err error, effect bool) {
 	t.syncs[len(t.syncs)-1].new = true
 	switch {
 	case err != nil && effect:
-		t.Say("which is answered: %v", err)
+		t.Say("the answer is: %v", err)
 	case err != nil:
 		t.Say("asks to %s: %v", requestLine(q), err)
 	case !effect && !writes(q):
@@ -148,11 +149,11 @@ func (t *tale) synced(out cluster.Outcome) {
 	case out.Killed:
 		t.Say("the controller is killed")
 	case out.Err != nil:
-		t.Say("it will try again: %v", out.Err)
+		t.Say("it will retry: %v", out.Err)
 	case !look.new && len(t.syncs) == 0:
 		t.Drop(look.from)
 	case out.After > 0:
-		t.Say("it will look again after %v", out.After)
+		t.Say("it will sync again after %v", out.After)
 	}
 	if len(t.syncs) == 0 {
 		t.Fold(look.from)

@@ -14,7 +14,7 @@ import (
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
-// userActions are what users and other controllers do to pods.
+// userActions are the changes of pods by users and other controllers.
 var userActions = []action{
 	{"pod deleted with grace", 4, 1, func(r *run) bool { return r.delete(cluster.DefaultGrace) }},
 	{"pod deleted by force", 2, 1, func(r *run) bool { return r.delete(0) }},
@@ -81,8 +81,8 @@ func owned(p *corev1.Pod) bool {
 	return len(p.OwnerReferences) == 1 && cluster.OwnedByJob(&p.OwnerReferences[0])
 }
 
-// mark returns a label by which a Job selects its pods; without a value when there
-// is none.
+// mark returns a label by which a Job selects its pods; the value is empty if there is
+// none.
 func mark(job *batchv1.Job) (key, value string) {
 	if job == nil || job.Spec.Selector == nil {
 		return batchv1.ControllerUidLabel, ""
@@ -118,8 +118,8 @@ func (r *run) edit(which func(*corev1.Pod) bool, how func(*corev1.Pod)) bool {
 	return pod != nil
 }
 
-// editAnnotation changes one of the annotations that Jobs rely on; an empty
-// value removes it.
+// editAnnotation changes one of the annotations that hold state of Jobs; an empty value
+// removes it.
 func editAnnotation(value func(*run) string) func(*run) bool {
 	return func(r *run) bool {
 		key := one(r.dice, batchv1.JobCompletionIndexAnnotation, batchv1.JobIndexFailureCountAnnotation, batchv1.JobIndexIgnoredFailureCountAnnotation)
@@ -134,7 +134,7 @@ func editAnnotation(value func(*run) string) func(*run) bool {
 	}
 }
 
-// specActions are what users do to the Job.
+// specActions are the changes of the Job by users.
 var specActions = []action{
 	{"parallelism changed", 3, 1, func(r *run) bool {
 		n := int32(r.IntN(4))
@@ -197,8 +197,8 @@ func (r *run) suspend(to bool) bool {
 	})
 }
 
-// editJob changes the spec, if there is a Job, how says that it changes anything,
-// and the API server takes it.
+// editJob changes the spec. It has no effect if there is no Job, if how returns false, or
+// if the API server rejects the change.
 func (r *run) editJob(how func(*batchv1.JobSpec) bool) bool {
 	job := r.c.Job()
 	if job == nil || !how(job.Spec.DeepCopy()) {

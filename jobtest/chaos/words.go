@@ -59,7 +59,7 @@ func podLine(pod *corev1.Pod) string {
 	return strings.Join(words, " ")
 }
 
-// statusLine is a status without its times and messages.
+// statusLine describes a status without its times and messages.
 func statusLine(st *batchv1.JobStatus) string {
 	short := *st
 	short.Conditions, short.StartTime, short.CompletionTime = nil, nil, nil
@@ -77,7 +77,7 @@ func statusLine(st *batchv1.JobStatus) string {
 	return line
 }
 
-// specLine is what of a spec matters here.
+// specLine describes the fields of a spec that matter here.
 func specLine(job *batchv1.Job) string {
 	short := job.Spec
 	short.Template, short.Selector, short.ManualSelector = corev1.PodTemplateSpec{}, nil, nil
@@ -117,7 +117,7 @@ func specChange(old, now *batchv1.Job) string {
 	return strings.Join(changes, ", ")
 }
 
-// requestLine is what a request asks for.
+// requestLine describes a request.
 func requestLine(q *cluster.Request) string {
 	of := string(q.UID)
 	if of == "" {

@@ -14,15 +14,15 @@ import (
 	"github.com/jobfate/jobfate/validation"
 )
 
-// What happens to the cluster from outside. Methods about a pod that does not exist do
-// nothing.
+// These methods are what kubelets, users and the garbage collector do. Methods about a pod
+// that does not exist do nothing.
 
 // Start schedules a pod and runs it.
 func (c *Cluster) Start(uid types.UID) {
 	c.act(uid, func(p *corev1.Pod) *corev1.Pod { return StartPod(p, c.Now) })
 }
 
-// End ends the containers of a pod with an exit code.
+// End terminates the containers of a pod with an exit code.
 func (c *Cluster) End(uid types.UID, code int32) {
 	c.act(uid, func(p *corev1.Pod) *corev1.Pod { return EndPod(p, code, c.Now) })
 }
@@ -40,25 +40,25 @@ func (c *Cluster) Disrupt(uid types.UID) {
 	c.act(uid, func(p *corev1.Pod) *corev1.Pod { return DisruptPod(p, c.Now) })
 }
 
-// Lose loses the node of a pod: the pod is marked as failed, with a disruption,
-// and deleted by force.
+// Lose loses the node of a pod: it marks the pod as disrupted and failed, and force-deletes
+// it.
 func (c *Cluster) Lose(uid types.UID) {
 	c.Disrupt(uid)
 	c.act(uid, FailPod)
 	c.Delete(uid, 0)
 }
 
-// Delete deletes a pod, with a grace in seconds; zero is by force.
+// Delete deletes a pod with a grace period in seconds; zero is a forced deletion.
 func (c *Cluster) Delete(uid types.UID, grace int64) {
 	c.act(uid, func(p *corev1.Pod) *corev1.Pod { return DeletePod(p, grace, c.Now) })
 }
 
-// Vanish removes a pod, whatever its finalizers.
+// Vanish removes a pod regardless of its finalizers.
 func (c *Cluster) Vanish(uid types.UID) {
 	c.act(uid, func(*corev1.Pod) *corev1.Pod { return nil })
 }
 
-// Edit changes a pod at will.
+// Edit applies any change to a pod.
 func (c *Cluster) Edit(uid types.UID, how func(*corev1.Pod)) {
 	c.act(uid, func(p *corev1.Pod) *corev1.Pod { return EditPod(p, how) })
 }
@@ -69,8 +69,7 @@ func (c *Cluster) act(uid types.UID, f func(*corev1.Pod) *corev1.Pod) {
 	}
 }
 
-// Add creates a pod that the controller did not create. It returns nil, and creates none,
-// if there is a pod of that name.
+// Add creates a pod on behalf of a user. It returns nil if the name is in use.
 func (c *Cluster) Add(pod *corev1.Pod) *corev1.Pod {
 	next, err := c.newPod(pod, c.Focused().Namespace)
 	if err != nil {
@@ -80,8 +79,8 @@ func (c *Cluster) Add(pod *corev1.Pod) *corev1.Pod {
 	return next
 }
 
-// EditJob changes the spec of the Job as a user does. It fails when the API
-// server refuses the change.
+// EditJob changes the spec of the Job as a user does. It fails if the API server would
+// reject the change.
 func (c *Cluster) EditJob(how func(*batchv1.JobSpec)) error {
 	if c.Job() == nil {
 		return fmt.Errorf("there is no Job")
@@ -103,7 +102,7 @@ func (c *Cluster) SetStatus(status batchv1.JobStatus) {
 	}
 }
 
-// EditJob returns the next version of a Job whose spec a user changes.
+// EditJob returns the next version of a Job after a user changes its spec.
 func EditJob(job *batchv1.Job, how func(*batchv1.JobSpec)) (*batchv1.Job, error) {
 	next := job.DeepCopy()
 	how(&next.Spec)
@@ -114,16 +113,17 @@ func EditJob(job *batchv1.Job, how func(*batchv1.JobSpec)) (*batchv1.Job, error)
 	return next, nil
 }
 
-// DeleteJob deletes the Job. In the background it is gone at once; in the foreground it
-// waits for its pods; with the policy Orphan its pods lose their owner. CollectGarbage does
-// the rest.
+// DeleteJob deletes the Job. With background deletion the Job is removed at once. With
+// foreground deletion it stays until its pods are gone. With the policy Orphan its pods
+// lose their owner. CollectGarbage does the rest.
 func (c *Cluster) DeleteJob(policy metav1.DeletionPropagation) {
 	if job := c.Job(); job != nil && job.DeletionTimestamp == nil {
 		c.putJob(c.focus, DeleteJob(job, policy, c.Now), nil, nil)
 	}
 }
 
-// DeleteJob returns the next version of a Job that is deleted; nil if it is gone at once.
+// DeleteJob returns the next version of a Job after its deletion; nil if it is removed at
+// once.
 func DeleteJob(job *batchv1.Job, policy metav1.DeletionPropagation, now time.Time) *batchv1.Job {
 	finalizer := ""
 	switch policy {
@@ -141,9 +141,9 @@ func DeleteJob(job *batchv1.Job, policy metav1.DeletionPropagation, now time.Tim
 	return next
 }
 
-// CollectGarbage does what the garbage collector has to do now: it deletes the pods of Jobs
-// that are gone or being deleted in the foreground, removes the owner of orphans, and
-// removes Jobs that wait for nothing more. It reports whether there was anything to do.
+// CollectGarbage acts as the garbage collector. It deletes the pods of Jobs that are gone
+// or in foreground deletion, removes the owner references of orphans, and removes the Jobs
+// that were waiting for this. It reports whether it changed anything.
 func (c *Cluster) CollectGarbage() bool {
 	before := c.version
 	for _, pod := range c.Pods() {
@@ -167,7 +167,8 @@ func (c *Cluster) CollectGarbage() bool {
 	return c.version != before
 }
 
-// OwnedByJob reports whether an owner is a Job of a cluster, under whatever kind.
+// OwnedByJob reports whether an owner is a Job of a cluster. It ignores the kind, which
+// adapters for custom resources change.
 func OwnedByJob(owner *metav1.OwnerReference) bool {
 	return strings.HasPrefix(string(owner.UID), jobUID)
 }
@@ -177,7 +178,7 @@ func (c *Cluster) noneLeft(job *batchv1.Job) bool {
 	return !slices.ContainsFunc(c.Pods(), func(pod *corev1.Pod) bool { return metav1.IsControlledBy(pod, job) })
 }
 
-// OrphanPod takes the owner from a pod.
+// OrphanPod removes the owner references of a pod.
 func OrphanPod(pod *corev1.Pod) *corev1.Pod {
 	return EditPod(pod, func(p *corev1.Pod) { p.OwnerReferences = nil })
 }

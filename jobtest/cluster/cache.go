@@ -10,22 +10,22 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Cache is the watch caches of one controller: one of Jobs, one of pods. They
-// lag behind until they are told to catch up, each on its own, and pod by pod.
+// Cache holds the watch caches of one controller, one of Jobs and one of pods. Each cache
+// lags until a method makes it catch up, the cache of pods one pod at a time.
 type Cache struct {
 	c    *Cluster
 	jobs []cachedJob // by site
-	pods shelf
-	late []types.UID // the pods whose changes are not shown yet, in the order of their first change
+	pods podStore    // empty in a live cache, which shows the stored pods
+	late []types.UID // the stale pods, in the order of their first change that is not shown
 	live bool
-	// lateAt are the first changes of the pods in late.
+	// lateAt are the versions of these first changes.
 	lateAt  []int
-	barrier int // the version when the process of the cache began
-	shown   int // up to this version the pods of the last view were complete
+	barrier int // the version when the process started
+	shown   int // the last view was complete in pods up to this version
 }
 
-// cachedJob is what a cache shows of a site, and the versions that it does not show yet,
-// in order, each with the change that made it.
+// cachedJob is the Job that a cache shows for a site, and in late the later versions, in
+// order. lateAt has the number of the change that made each of them.
 type cachedJob struct {
 	job    *batchv1.Job
 	late   []*batchv1.Job
@@ -39,7 +39,7 @@ func (s *cachedJob) next() {
 	}
 }
 
-// at returns what the cache shows of a site.
+// at returns the cache entry of a site.
 func (s *Cache) at(site int) *cachedJob {
 	for len(s.jobs) <= site {
 		s.jobs = append(s.jobs, cachedJob{})
@@ -47,28 +47,27 @@ func (s *Cache) at(site int) *cachedJob {
 	return &s.jobs[site]
 }
 
-// NewCache starts a cache that shows what is stored. A live one never lags.
+// NewCache returns a cache that is up to date. A live cache never lags.
 func (c *Cluster) NewCache(live bool) *Cache {
 	cache := &Cache{c: c, live: live, barrier: c.version}
 	for at, site := range c.sites {
 		cache.at(at).job = site.job
 	}
-	for _, pod := range c.Pods() {
-		cache.pods.put(pod)
+	if !live {
+		cache.pods = c.pods.clone()
 	}
 	c.caches = append(c.caches, cache)
 	return cache
 }
 
-// NewCacheAt starts a cache that shows what was stored before the last changes,
-// at most as many as History remembers: what a controller finds when it starts
-// again and is served by an API server that lags. The pods may lag by more than
-// the Job; then they are older, and what the controllers of Jobs may rely on is
-// broken.
+// NewCacheAt returns a cache that is stale by these numbers of changes, at most History. A
+// controller gets such a cache if it restarts and reads from an API server that lags. If
+// podsBack is larger than jobBack, the pods are older than the Job, which breaks an
+// assumption of Job controllers.
 func (c *Cluster) NewCacheAt(jobBack, podsBack int) *Cache {
 	cache := c.NewCache(false)
-	// A Job goes back no further than to the first version that is remembered; pods that
-	// are to be as fresh as the Job then are.
+	// A Job goes back to its first remembered version at most. The pods go back less
+	// accordingly, so that they stay as fresh relative to the Job as requested.
 	known := -1
 	for at := range c.sites {
 		known = max(known, slices.IndexFunc(c.past, func(e change) bool { return e.uid == "" && e.site == at }))
@@ -86,7 +85,7 @@ func (c *Cluster) NewCacheAt(jobBack, podsBack int) *Cache {
 	return cache
 }
 
-// rewindJob undoes changes of a Job, as far as an earlier version is known.
+// rewindJob undoes changes of a Job if an earlier version is known.
 func (c *Cluster) rewindJob(cache *Cache, at int, undone []change) {
 	earlier := c.past[:len(c.past)-len(undone)]
 	for _, e := range slices.Backward(earlier) {
@@ -103,9 +102,9 @@ func (c *Cluster) rewindJob(cache *Cache, at int, undone []change) {
 	}
 }
 
-// rewindPods undoes changes of pods. The earlier version of a pod is the last
-// one before them; without any it was created by one of them or is not
-// remembered, and then stays.
+// rewindPods undoes changes of pods. A pod gets its last version in earlier. A pod without
+// one was either created by an undone change, and is dropped, or its earlier versions are
+// not remembered, and it stays.
 func (s *Cache) rewindPods(earlier, undone []change) {
 	for i, u := range undone {
 		if u.uid == "" || slices.ContainsFunc(undone[:i], func(o change) bool { return o.uid == u.uid }) {
@@ -123,7 +122,7 @@ func (s *Cache) rewindPods(earlier, undone []change) {
 		case before != nil:
 			s.pods.put(before)
 		case known || u.pod != nil && len(u.pod.Status.Conditions) == 0 && u.pod.Spec.NodeName == "":
-			s.pods.drop(u.uid) // its creation is among what is undone
+			s.pods.drop(u.uid) // its creation is undone
 		default:
 			continue
 		}
@@ -131,8 +130,8 @@ func (s *Cache) rewindPods(earlier, undone []change) {
 	}
 }
 
-// Rewind lets the cache go back in time, by these numbers of changes, within the life of its
-// process. It reports whether it did: it never shows older pods and claims to be
+// Rewind makes the cache stale by these numbers of changes while its process lives on. It
+// reports whether it did. It does not if the cache would show older pods and claim to be
 // complete up to the same version.
 func (s *Cache) Rewind(jobBack, podsBack int) bool {
 	older := s.c.NewCacheAt(jobBack, podsBack)
@@ -147,10 +146,10 @@ func (s *Cache) Rewind(jobBack, podsBack int) bool {
 	return true
 }
 
-// Restart begins another process with the cache as it is.
+// Restart starts another process with the current content of the cache.
 func (s *Cache) Restart() { s.barrier = s.c.version }
 
-// Stop ends a cache: it observes no more changes.
+// Stop stops the cache, which observes no further changes.
 func (s *Cache) Stop() {
 	s.c.caches = slices.DeleteFunc(s.c.caches, func(o *Cache) bool { return o == s })
 }
@@ -165,9 +164,7 @@ func (s *Cache) lateJob(at int, job *batchv1.Job, version int) {
 }
 
 func (s *Cache) latePod(uid types.UID, version int) {
-	if s.live {
-		s.show(uid)
-	} else if !slices.Contains(s.late, uid) {
+	if !s.live && !slices.Contains(s.late, uid) {
 		s.late, s.lateAt = append(s.late, uid), append(s.lateAt, version)
 	}
 }
@@ -180,14 +177,14 @@ func (s *Cache) show(uid types.UID) {
 	}
 }
 
-// Late returns the pods that the cache shows as they were, and how many versions it is
-// behind the Job in focus.
+// Late returns the stale pods of the cache, and by how many versions it lags for the Job in
+// focus.
 func (s *Cache) Late() (pods []types.UID, job int) { return s.late, len(s.at(s.c.focus).late) }
 
 // ShowJob shows the next version of the Job in focus.
 func (s *Cache) ShowJob() { s.at(s.c.focus).next() }
 
-// ShowPod shows a pod as it is stored now. Versions in between are never shown.
+// ShowPod shows the stored version of a pod. It skips the versions in between.
 func (s *Cache) ShowPod(uid types.UID) {
 	if i := slices.Index(s.late, uid); i >= 0 {
 		s.late, s.lateAt = slices.Delete(s.late, i, i+1), slices.Delete(s.lateAt, i, i+1)
@@ -195,7 +192,7 @@ func (s *Cache) ShowPod(uid types.UID) {
 	}
 }
 
-// ShowPods shows all pods as they are stored.
+// ShowPods shows the stored versions of all pods.
 func (s *Cache) ShowPods() {
 	for _, uid := range s.late {
 		s.show(uid)
@@ -203,7 +200,7 @@ func (s *Cache) ShowPods() {
 	s.late, s.lateAt = nil, nil
 }
 
-// ShowAll shows everything as it is stored.
+// ShowAll makes the cache catch up completely.
 func (s *Cache) ShowAll() {
 	s.ShowPods()
 	for at, site := range s.c.sites {
@@ -211,14 +208,14 @@ func (s *Cache) ShowAll() {
 	}
 }
 
-// Upto returns how many changes the cache shows without a gap: everything up to
-// that change of [Cluster.Version], and some of what came later.
+// Upto returns the version, as counted by [Cluster.Version], up to which the cache is
+// complete. It may also show some later changes.
 func (s *Cache) Upto() int {
 	return min(s.jobsVersion(), s.podsVersion())
 }
 
-// ShowPodsUpTo shows the pods that have changed up to a version, as they are
-// stored now.
+// ShowPodsUpTo shows the stored versions of the stale pods whose first hidden change is at
+// or before a version.
 func (s *Cache) ShowPodsUpTo(version int) {
 	for i := len(s.late) - 1; i >= 0; i-- {
 		if s.lateAt[i] <= version {
@@ -227,8 +224,8 @@ func (s *Cache) ShowPodsUpTo(version int) {
 	}
 }
 
-// NextJob returns the change that made the version of the Job that ShowJob will
-// show; zero when there is none.
+// NextJob returns the number of the change that ShowJob will show next; zero if there is
+// none.
 func (s *Cache) NextJob() int {
 	if at := s.at(s.c.focus).lateAt; len(at) > 0 {
 		return at[0]
@@ -236,20 +233,24 @@ func (s *Cache) NextJob() int {
 	return 0
 }
 
-// View returns what the cache shows now.
+// View returns the current content of the cache.
 func (s *Cache) View() View {
 	s.shown = s.podsVersion()
+	pods := &s.pods
+	if s.live {
+		pods = &s.c.pods
+	}
 	var jobs []*batchv1.Job
 	for _, site := range s.jobs {
 		if site.job != nil {
 			jobs = append(jobs, site.job)
 		}
 	}
-	return View{Now: s.c.Now, Job: s.at(s.c.focus).job, Jobs: jobs, Pods: s.pods.all(),
+	return View{Now: s.c.Now, Job: s.at(s.c.focus).job, Jobs: jobs, Pods: pods.all(),
 		JobsVersion: strconv.Itoa(s.jobsVersion()), PodsVersion: strconv.Itoa(s.shown), Barrier: strconv.Itoa(s.barrier)}
 }
 
-// jobsVersion is the version up to which the cache of Jobs is complete.
+// jobsVersion returns the version up to which the cache of Jobs is complete.
 func (s *Cache) jobsVersion() int {
 	version := s.c.version
 	for _, site := range s.jobs {
@@ -260,7 +261,7 @@ func (s *Cache) jobsVersion() int {
 	return version
 }
 
-// podsVersion is the version up to which the cache of pods is complete.
+// podsVersion returns the version up to which the cache of pods is complete.
 func (s *Cache) podsVersion() int {
 	version := s.c.version
 	for _, at := range s.lateAt {
@@ -271,11 +272,11 @@ func (s *Cache) podsVersion() int {
 
 // Outcome is the result of a sync.
 type Outcome struct {
-	// After is when the controller wants to look again; At is that as a time,
-	// zero when only a change is worth it.
+	// After is the delay after which the controller requeues the Job, and At the time when
+	// that is due. Both are zero if the controller only waits for a change.
 	After time.Duration
 	At    time.Time
-	// Err is what the controller returned.
+	// Err is the error of Sync.
 	Err error
 	// Killed says that the controller was killed and must not be used again.
 	Killed bool

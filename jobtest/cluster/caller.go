@@ -17,15 +17,16 @@ import (
 	"github.com/jobfate/jobfate/internal/slowpath"
 )
 
-// Caller is the reference controller: it drives a [jobfate.Machine], and frees orphans.
+// Caller is the reference controller. It drives a [jobfate.Machine], and releases orphans.
 type Caller struct {
-	// Machine remembers the Job.
+	// Machine is the memory of the Job.
 	Machine *jobfate.Machine
-	// Feeding says to feed the Machine with the changed pods, after a first list.
+	// Feeding says to pass all pods to the Machine once, and from then on only the changed
+	// ones.
 	Feeding bool
-	shown   map[string]*corev1.Pod // what it was fed, by name
-	// Order returns the order in which the requests of a batch are sent; nil keeps their
-	// order.
+	shown   map[string]*corev1.Pod // the pods that the Machine was fed, by name
+	// Order returns the order in which to send the n requests of a batch. If it is nil,
+	// they are sent in their order.
 	Order func(n int) []int
 	// Progress, if set, gets the state of the sync before each batch of requests and at
 	// the end.
@@ -34,23 +35,23 @@ type Caller struct {
 
 var errAgain = errors.New("something failed")
 
-// NewCaller returns a caller that remembers nothing. It panics when its Machine decides
-// otherwise than [jobfate.Decide] does on the same view.
+// NewCaller returns a caller with an empty memory. The caller panics if its Machine decides
+// differently from [jobfate.Decide] on the same view.
 func NewCaller(options ...jobfate.Option) *Caller {
 	c := &Caller{Machine: jobfate.NewMachine(options...)}
 	inside.MachineOf(c.Machine).Check = slowpath.Check
 	return c
 }
 
-// Deciding makes the caller decide otherwise, to put in what a controller may get
-// wrong, or to look on. It returns the caller.
+// Deciding replaces the function that decides, to inject a bug or to observe decisions. It
+// returns the caller.
 func (c *Caller) Deciding(how func(decide.Input, decide.Config) (*decide.Outcome, error)) *Caller {
 	inside.MachineOf(c.Machine).Decide = how
 	return c
 }
 
-// Input returns what the caller would decide on, were it to look at this view now, and
-// were that what it reads live.
+// Input returns the input of the decision that the caller would make if its caches and live
+// reads showed this view.
 func (c *Caller) Input(v View) (in decide.Input, err error) {
 	next := c.Clone().Deciding(func(seen decide.Input, c decide.Config) (*decide.Outcome, error) {
 		in = seen
@@ -75,7 +76,7 @@ func (c *Caller) Input(v View) (in decide.Input, err error) {
 
 // Sync carries out one decision.
 func (c *Caller) Sync(client *Client) (time.Duration, error) {
-	if err := c.free(client); err != nil {
+	if err := c.releaseOrphans(client); err != nil {
 		return 0, err
 	}
 	if err := c.Machine.Begin(c.viewOf(&client.View)); err != nil {
@@ -90,7 +91,8 @@ func (c *Caller) Sync(client *Client) (time.Duration, error) {
 	return r.Requeue, nil
 }
 
-// viewOf is the view that the Machine is given. What it is fed with is fed before.
+// viewOf returns the view to pass to the Machine. With Feeding it first feeds the changed
+// pods.
 func (c *Caller) viewOf(v *View) jobfate.View {
 	view := jobfate.View{Job: v.Job, Pods: v.Pods, Now: v.Now, JobsVersion: v.JobsVersion, PodsVersion: v.PodsVersion, Barrier: v.Barrier}
 	if !c.Feeding {
@@ -117,7 +119,7 @@ func (c *Caller) viewOf(v *View) jobfate.View {
 	return view
 }
 
-// checkShown panics if the Machine does not know the pods that it was fed with.
+// checkShown panics if the pods of the Machine are not those that it was fed.
 func (c *Caller) checkShown() {
 	if !c.Feeding {
 		return
@@ -133,14 +135,8 @@ func (c *Caller) checkShown() {
 	}
 }
 
-// driven is a machine that names requests and takes answers.
-type driven interface {
-	Next() []machine.Request
-	Answer(id uint64, object runtime.Object, err error) error
-}
-
-// drive sends what a machine asks for, until it asks for nothing more.
-func (c *Caller) drive(client *Client, m driven) {
+// drive sends the requests of a machine until there are no more.
+func (c *Caller) drive(client *Client, m *machine.Machine) {
 	for {
 		batch := m.Next()
 		if c.Progress != nil {
@@ -162,15 +158,15 @@ func (c *Caller) drive(client *Client, m driven) {
 	}
 }
 
-// exchange sends a request, and hands the answer on if one comes. It reports whether
-// the sync goes on.
-func (c *Caller) exchange(client *Client, m driven, r *machine.Request) bool {
+// exchange sends a request, and passes on the answer if there is one. It reports whether
+// the sync continues.
+func (c *Caller) exchange(client *Client, m *machine.Machine, r *machine.Request) bool {
 	object, err := client.do(r)
 	switch {
 	case errors.Is(err, ErrGivenUp):
 		return false
 	case !errors.Is(err, ErrNoAnswer):
-		_ = m.Answer(r.ID, object, err) // it has just been asked for
+		_ = m.Answer(r.ID, object, err) // fails only for an unknown request
 	}
 	return true
 }
@@ -219,9 +215,10 @@ var verbs = map[machine.Verb]Verb{
 	machine.PatchStatus: Status,
 }
 
-// free frees the pods whose Job is gone, and those that no Job selects.
-func (c *Caller) free(client *Client) error {
-	for _, orphans := range machine.OrphansIn(inside.MachineOf(c.Machine).Config.Controller, client.Pods, client.Jobs) {
+// releaseOrphans removes the finalizer of the pods whose Job is gone or that no Job
+// selects.
+func (c *Caller) releaseOrphans(client *Client) error {
+	for _, orphans := range machine.OrphansIn(inside.MachineOf(c.Machine).Config, client.Pods, client.Jobs) {
 		(&Caller{Machine: jobfate.NewMachine()}).drive(client, orphans)
 		if err := orphans.Result().Err; err != nil {
 			return err
@@ -230,8 +227,8 @@ func (c *Caller) free(client *Client) error {
 	return nil
 }
 
-// Callers is a reference controller for several Jobs: it has a caller for each, which is
-// made when it is first needed.
+// Callers is a reference controller for several Jobs. It creates a caller for each Job when
+// it first needs it.
 type Callers struct {
 	New func() *Caller
 	of  map[types.NamespacedName]*Caller

@@ -12,56 +12,56 @@ import (
 
 // A Controller is the code under test.
 type Controller interface {
-	// Sync looks at the Job once and writes what is due, through the client and
-	// in no other way. It returns when it wants to look again; zero is only when
-	// something changes. An error makes it look again soon. What the client
-	// returns is shared and must not be changed.
+	// Sync reconciles the Job once. It reads and writes only through the client. It returns
+	// the delay after which to requeue the Job; zero means only after a change. An error
+	// requeues the Job soon. The objects that the client returns are shared and must not be
+	// changed.
 	//
-	// Once it is killed, every request fails with ErrKilled, and after Sync has
-	// returned the controller is never used again.
+	// After the controller is killed, every request fails with ErrKilled, and the
+	// controller is not used again once Sync has returned.
 	Sync(*Client) (time.Duration, error)
 }
 
 // ErrKilled is the error of every request after the controller was killed.
 var ErrKilled = errors.New("the controller has been killed")
 
-// ErrNoAnswer is what a controller gets for a request whose answer never comes, and
-// ErrGivenUp for one at which it gives its sync up, but goes on living.
+// ErrNoAnswer is the error for a request whose answer never arrives. ErrGivenUp makes the
+// controller abandon its sync; the process lives on.
 var (
 	ErrNoAnswer = errors.New("no answer came")
-	ErrGivenUp  = errors.New("the sync was given up")
+	ErrGivenUp  = errors.New("the sync was abandoned")
 )
 
-// View is the content of a controller's caches.
+// View is the content of a controller's caches at one time.
 type View struct {
 	Now time.Time
-	// Job is the Job that the sync is for, the one in focus; nil when the cache shows none.
+	// Job is the Job of the sync, which is in focus; nil if the cache has none.
 	Job *batchv1.Job
 	// Jobs are all Jobs.
 	Jobs []*batchv1.Job
 	// Pods are all pods, whoever owns them.
 	Pods []*corev1.Pod
-	// JobsVersion and PodsVersion are the resource versions up to which the caches of
-	// Jobs and pods are complete.
+	// The cache of Jobs is complete up to the resource version JobsVersion, the cache of
+	// pods up to PodsVersion.
 	JobsVersion, PodsVersion string
-	// Barrier is the version of a consistent read of pods when the process got its
-	// lease.
+	// Barrier is the version of the consistent read of pods that the process made when it
+	// acquired its lease.
 	Barrier string
 }
 
 // Client is a controller's access to the cluster.
 type Client struct {
-	// View is what the caches showed when the sync began.
+	// View is the content of the caches when the sync began.
 	View
-	// Name is the name of the Job that the sync is for.
+	// Name is the name of the Job to sync.
 	Name types.NamespacedName
 	// Send sends a request.
 	Send func(*Request) (Answer, error)
-	// Look reads a cache again, which may have moved since the sync began. The controller
-	// is then judged by what it read last.
+	// Look reads a cache again, which may have changed since the sync began. The referee
+	// then judges the controller by its last read.
 	Look func(Kind) View
-	// Cached returns what the caches hold now: for the event handlers of a controller, and
-	// for what it keeps beside its caches. It counts as no read.
+	// Cached returns the current content of the caches without recording a read. It is for
+	// the event handlers of a controller and for state that it keeps beside its caches.
 	Cached func() View
 }
 
@@ -74,11 +74,12 @@ const (
 	Pods
 )
 
-// Verb says what a request asks for.
+// Verb is the verb of a request.
 type Verb string
 
-// The verbs. Get reads a Job, ListJobs all Jobs, List the pods of a namespace or, without one,
-// all, and GetPod one of them, live, past the caches.
+// The verbs. Get, ListJobs, List and GetPod read live, not from the caches. Get reads a
+// Job, ListJobs all Jobs, and GetPod a pod. List reads the pods of a namespace, or all pods
+// if there is no namespace.
 const (
 	Create   Verb = "create"
 	Delete   Verb = "delete"
@@ -93,43 +94,46 @@ const (
 // Request is a request to the API server.
 type Request struct {
 	Verb Verb
-	// Namespace and Name are those of the object. By default they are those of the Job that
-	// the sync is for.
+	// Namespace and Name are those of the object. They default to those of the Job of the
+	// sync.
 	Namespace, Name string
-	// UID is that of the pod that is patched or deleted, as the controller knows it. The
-	// server ignores it and uses what Patch and Options say; the referee needs it.
+	// UID is the UID that the controller knows for the pod to patch or delete. The server
+	// ignores it and uses Patch and Options; the referee needs it.
 	UID types.UID
 	// Pod is the pod to create.
 	Pod *corev1.Pod
-	// Patch is a strategic merge patch of a pod or a JSON merge patch of the
-	// status of a Job.
+	// Patch is a strategic merge patch of a pod, or a JSON merge patch of the status of a
+	// Job.
 	Patch []byte
-	// Options are those of a deletion.
+	// Options are the options of a deletion.
 	Options metav1.DeleteOptions
-	// Job is set to replace the status of a Job instead of patching it.
+	// Job, if set, has the status to store. The request then replaces the status instead of
+	// patching it.
 	Job *batchv1.Job
-	// AboutAll says that the request is not about the Job that the sync is for. Otherwise a
-	// write to another Job or its pods is a mistake, to the referee.
+	// AboutAll says that the request is not limited to the Job of the sync. Without it, the
+	// referee reports a write to another Job or its pods.
 	AboutAll bool
-	// Edit, if it is set, makes the next version of the pod from the stored one. Patch is
-	// then for those who watch: a request as a client sent it, which is no strategic merge
-	// patch. It must not change the pod that it is given.
+	// Edit, if set, computes the next version of the pod from the stored one. It must not
+	// change its argument. The cluster then does not apply Patch, which can be a patch of
+	// another type and is kept for observers.
 	Edit func(*corev1.Pod) (*corev1.Pod, error)
 }
 
-// Answer is the object as the API server has stored it; nil once it is gone.
+// Answer is the answer of the API server to a request. Its object is the stored one; nil if
+// it is gone.
 type Answer struct {
-	// Pod is set when a pod was read, created, patched or deleted, Job when the Job was
-	// read or its status stored.
+	// Pod is set if a pod was read, created, patched or deleted; Job if a Job was read or
+	// its status stored.
 	Pod *corev1.Pod
 	Job *batchv1.Job
-	// Jobs is the answer to ListJobs, Pods that to List, and Version the version of either.
+	// Jobs is the answer to ListJobs, Pods the answer to List, and Version the resource
+	// version of that list.
 	Jobs    []*batchv1.Job
 	Pods    []*corev1.Pod
 	Version string
 }
 
-// GetJob reads the Job live. The Job is nil when there is none.
+// GetJob reads the Job live. It returns nil if there is none.
 func (c *Client) GetJob() (*batchv1.Job, error) {
 	a, err := c.Send(&Request{Verb: Get})
 	return a.Job, err
@@ -147,7 +151,7 @@ func (c *Client) CreatePod(pod *corev1.Pod) (*corev1.Pod, error) {
 	return a.Pod, err
 }
 
-// DeletePod asks for the deletion of a pod.
+// DeletePod deletes a pod.
 func (c *Client) DeletePod(pod *corev1.Pod, options metav1.DeleteOptions) error {
 	_, err := c.Send(&Request{Verb: Delete, Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, Options: options})
 	return err
@@ -165,8 +169,8 @@ func (c *Client) PatchStatus(patch []byte) (*batchv1.Job, error) {
 	return a.Job, err
 }
 
-// UpdateStatus replaces the status of a Job; its resource version must be the one that is
-// stored.
+// UpdateStatus replaces the status of a Job. The resource version must match the stored
+// one.
 func (c *Client) UpdateStatus(job *batchv1.Job) (*batchv1.Job, error) {
 	a, err := c.Send(&Request{Verb: Status, Namespace: job.Namespace, Name: job.Name, Job: job})
 	return a.Job, err

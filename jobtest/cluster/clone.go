@@ -5,9 +5,8 @@ import (
 	"slices"
 )
 
-// Clone returns a cluster in the same state, which goes its own way from there.
-// It has no caches, and none of Intercept, Glance and Watch. Objects never change, so
-// they are shared.
+// Clone returns an independent cluster in the same state. It has no caches, and Intercept,
+// Glance and Watch are not set. The two share the objects, which are immutable.
 func (c *Cluster) Clone() *Cluster {
 	next := *c
 	next.Intercept, next.Glance, next.Watch, next.caches = nil, nil, nil, nil
@@ -15,7 +14,7 @@ func (c *Cluster) Clone() *Cluster {
 	return &next
 }
 
-// Clone returns a cache of a clone of its cluster that shows what this one shows.
+// Clone returns a cache with the same content for a clone of its cluster.
 func (s *Cache) Clone(of *Cluster) *Cache {
 	next := *s
 	next.c, next.pods = of, s.pods.clone()

@@ -14,7 +14,7 @@ import (
 
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// newStage starts a cluster with a Job of some pods, and a live cache.
+// newStage returns a cluster with a Job of some pods, and a live cache.
 func newStage(t *testing.T, pods int32) (*cluster.Cluster, *cluster.Cache) {
 	t.Helper()
 	job := &batchv1.Job{}
@@ -40,7 +40,7 @@ func run(t *testing.T, c *cluster.Cluster, controller cluster.Controller, cache 
 	return out
 }
 
-// A clone goes its own way, and so does a cache of it.
+// A clone and its cache are independent of the original.
 func TestClone(t *testing.T) {
 	c, _ := newStage(t, 2)
 	cache, caller := c.NewCache(false), cluster.NewCaller()
@@ -50,21 +50,21 @@ func TestClone(t *testing.T) {
 	other.End("pod-1", 0)
 	late.ShowAll()
 	if pods := cache.View().Pods; len(pods) != 0 {
-		t.Errorf("the first cache shows %d pods, want none", len(pods))
+		t.Errorf("the cache of the original shows %d pods, want none", len(pods))
 	}
 	if pods := late.View().Pods; len(pods) != 2 || !cluster.HasEnded(pods[0]) {
 		t.Errorf("the clone's cache shows %d pods, want 2, the first ended", len(pods))
 	}
 	if cluster.HasEnded(c.Pod("pod-1")) {
-		t.Error("what happens to a clone happens to the first")
+		t.Error("a change of the clone changes the original")
 	}
 	c.Vanish("pod-2")
 	if c.Pod("pod-2") != nil || other.Pod("pod-2") == nil {
-		t.Error("a pod vanishes from the clone and not from the first")
+		t.Error("a pod vanishes from the clone and not from the original")
 	}
 }
 
-// Times are stored without fractions of seconds, whoever sends them.
+// All times are stored without fractions of a second.
 func TestTimes(t *testing.T) {
 	c, cache := newStage(t, 1)
 	c.Now = noon.Add(1500 * time.Millisecond)
@@ -86,7 +86,7 @@ func TestTimes(t *testing.T) {
 		}
 	}
 	if s := pod.Status.InitContainerStatuses; s[0].State.Terminated == nil || s[1].State.Running == nil {
-		t.Errorf("once the pod runs the init containers are %+v, want the first ended and the sidecar running", s)
+		t.Errorf("in a running pod the init containers are %+v, want the first ended and the sidecar running", s)
 	}
 }
 
@@ -94,8 +94,8 @@ type controllerFunc func(*cluster.Client) error
 
 func (f controllerFunc) Sync(client *cluster.Client) (time.Duration, error) { return 0, f(client) }
 
-// A status is stored and the answer lost. It records a failure that the caller's
-// record of the backoff lacks, and that must be waited after all the same (S12).
+// A status write is stored and its answer lost. It records a failure that the backoff
+// record of the caller lacks. The backoff delay after that failure still applies (S12).
 func TestCaller_lostAnswer(t *testing.T) {
 	c, cache := newStage(t, 1)
 	caller := cluster.NewCaller()
@@ -110,14 +110,14 @@ func TestCaller_lostAnswer(t *testing.T) {
 	c.Intercept = nil
 	out := run(t, c, caller, cache)
 	if len(c.Pods()) != 1 || out.After != 10*time.Second {
-		t.Errorf("there are %d pods, to look again in %v; want 1, 10s", len(c.Pods()), out.After)
+		t.Errorf("there are %d pods, and the next sync is in %v; want 1, 10s", len(c.Pods()), out.After)
 	}
 	if got := inside.MachineOf(caller.Machine).Backoff; got.Failures != 1 {
 		t.Errorf("the caller remembers %+v, want one failure", got)
 	}
 }
 
-// A status that another client has put in place is there, valid or not.
+// SetStatus stores any status, valid or not.
 func TestSetStatus(t *testing.T) {
 	c, cache := newStage(t, 1)
 	version := c.Job().ResourceVersion
@@ -127,7 +127,7 @@ func TestSetStatus(t *testing.T) {
 	}
 }
 
-// A pod becomes ready and unready; what changes nothing makes no version.
+// A pod becomes ready and unready. A call that changes nothing stores no new version.
 func TestReady(t *testing.T) {
 	c, cache := newStage(t, 1)
 	run(t, c, cluster.NewCaller(), cache)

@@ -14,80 +14,80 @@ import (
 	"github.com/jobfate/jobfate/validation"
 )
 
-// Cluster holds Jobs and pods. Objects in it never change: each change stores a new
+// Cluster holds Jobs and pods. Stored objects are immutable: each change stores a new
 // version, and holders of the old version keep it.
 //
-// Most clusters hold one Job. In a cluster with several, [Cluster.Focus] says which Job the
-// methods about one Job mean.
+// Most clusters hold one Job. In a cluster with several, [Cluster.Focus] selects the Job
+// that methods about one Job act on.
 type Cluster struct {
 	// Now is the current time. The driver of the cluster sets it.
 	Now time.Time
-	// Intercept is asked about every request of a controller, if it is set. It may
-	// change the cluster before it answers.
+	// Intercept, if set, is called for every request of a controller. It may change the
+	// cluster before it returns.
 	Intercept func(*Request) Fault
-	// Glance is called before a controller reads one of its caches during a sync, if it is
-	// set. It may change the cluster and move the caches.
+	// Glance, if set, is called before a controller reads one of its caches during a sync.
+	// It may change the cluster and update the caches.
 	Glance func()
-	// Watch is told of every change, if it is set.
+	// Watch, if set, is called after every change.
 	Watch func(Step)
-	// History is the number of changes that are remembered, for caches that go
-	// back in time.
+	// History is the number of changes that the cluster remembers, for caches that go back
+	// in time.
 	History int
-	// Quota is how many pods there may be at a time; zero is no limit.
+	// Quota is the maximum number of pods at a time; zero means no limit.
 	Quota int
 
-	sites   []site
-	focus   int // the site that methods about one Job mean
-	pods    shelf
-	names   map[types.NamespacedName]types.UID
-	version int
-	made    int // pods
-	jobs    int // Jobs
-	caches  []*Cache
-	past    []change
+	sites    []site
+	listed   []*batchv1.Job // the Jobs of the sites
+	focus    int            // the site that methods about one Job act on
+	pods     podStore
+	names    map[types.NamespacedName]types.UID
+	version  int
+	podsMade int
+	jobsMade int
+	caches   []*Cache
+	past     []change
 }
 
-// Fault is what happens to a request. The zero Fault is none.
+// Fault is the fault of a request. The zero Fault is none.
 type Fault struct {
-	// Err is what the sender gets instead of the answer.
+	// Err is the error that the sender gets instead of the answer.
 	Err error
-	// Lost says that the request has its effect all the same.
+	// Lost says that the request takes effect although the sender gets Err.
 	Lost bool
-	// Killed says that the sender dies: with Lost after the request, else before.
+	// Killed says that the sender is killed: after the request if Lost is set, else before.
 	Killed bool
 }
 
 // Step is a change of the cluster. Either a pod or a Job has changed.
 type Step struct {
 	Now time.Time
-	// Request is what the controller asked for, and View what it saw when it
-	// began; nil when the change was not made by a controller.
+	// Request is the request of the controller, and View the content of its caches at its
+	// last reads. Both are nil if no controller made the change.
 	Request *Request
 	View    *View
-	// For is the Job that the controller synced, if it said so.
+	// For is the Job that the controller synced; empty if the request is about all Jobs.
 	For types.NamespacedName
-	// Read is View with what the controller has read live since; nil if that is nothing.
+	// Read is View updated with the live reads of the sync; nil if there were none.
 	Read *View
-	// Earlier is what it may have decided on, if it has read its caches more than once: each
-	// read of the Jobs with each read of the pods and with each time. It is nil if there is
-	// only one.
+	// Earlier yields the views that the controller may have decided on if it read its
+	// caches more than once: each read of the Jobs with each read of the pods and with each
+	// time. It is nil if there is only one view.
 	Earlier iter.Seq[View]
-	// Job is the Job after the change, OldJob before. If a pod has changed, both are the
-	// Job in focus.
+	// Job is the Job after the change, OldJob before. If a pod changed, both are the Job in
+	// focus.
 	Job, OldJob *batchv1.Job
 	// Jobs are all Jobs after the change.
 	Jobs []*batchv1.Job
-	// Pod is the pod after the change, OldPod before; both nil when the Job has
-	// changed.
+	// Pod is the pod after the change, OldPod before. Both are nil if a Job changed.
 	Pod, OldPod *corev1.Pod
 	// Pods are all pods after the change.
 	Pods func() []*corev1.Pod
-	// Refused is set when nothing has changed because what the controller asked
-	// for is not valid.
+	// Refused is set if nothing changed because the request was invalid.
 	Refused error
 }
 
-// change is a change as the past remembers it: of the Job of a site if there is no UID.
+// change is an entry of the history: a change of a pod, or of the Job of a site if there is
+// no UID.
 type change struct {
 	version int
 	site    int
@@ -96,15 +96,14 @@ type change struct {
 	job     *batchv1.Job
 }
 
-// New starts a cluster with a Job, which it stores as the API server does, with
-// defaults and a generated selector. It fails when the Job is not valid.
+// New returns a cluster with a Job, which it stores as the API server does, with defaults
+// and a generated selector. It fails if the Job is invalid.
 func New(job *batchv1.Job, now time.Time) (*Cluster, error) {
 	c := &Cluster{Now: now, names: map[types.NamespacedName]types.UID{}}
 	return c, c.CreateJob(job)
 }
 
-// CreateJob creates a Job. It fails if the Job is not valid, and while there is a Job of
-// the same name.
+// CreateJob creates a Job. It fails if the Job is invalid or if its name is in use.
 func (c *Cluster) CreateJob(job *batchv1.Job) error {
 	job = job.DeepCopy()
 	if job.Name == "" {
@@ -117,8 +116,8 @@ func (c *Cluster) CreateJob(job *batchv1.Job) error {
 	if at >= 0 && c.sites[at].job != nil {
 		return fmt.Errorf("there is a Job %s already", job.Name)
 	}
-	c.jobs++
-	job.UID, job.ResourceVersion = types.UID(fmt.Sprintf("%s%d", jobUID, c.jobs)), ""
+	c.jobsMade++
+	job.UID, job.ResourceVersion = types.UID(fmt.Sprintf("%s%d", jobUID, c.jobsMade)), ""
 	job.CreationTimestamp, job.DeletionTimestamp = stamp(c.Now), nil
 	job = validation.PrepareCreate(job)
 	if errs := validation.Create(job); len(errs) > 0 {
@@ -132,13 +131,13 @@ func (c *Cluster) CreateJob(job *batchv1.Job) error {
 	return nil
 }
 
-// jobUID is what the UIDs of Jobs begin with.
+// jobUID is the prefix of the UIDs of Jobs.
 const jobUID = "job-"
 
-// Pods returns the pods as they are stored, in the order of their creation.
+// Pods returns the stored pods in the order of their creation.
 func (c *Cluster) Pods() []*corev1.Pod { return c.pods.all() }
 
-// Pod returns a pod as it is stored; nil when there is none.
+// Pod returns the stored pod with this UID; nil if there is none.
 func (c *Cluster) Pod(uid types.UID) *corev1.Pod { return c.pods.get(uid) }
 
 // Version counts the changes so far.
@@ -146,22 +145,23 @@ func (c *Cluster) Version() int { return c.version }
 
 // putJob stores the next version of the Job of a site; nil removes it. The caller must not
 // keep next.
-func (c *Cluster) putJob(at int, next *batchv1.Job, r *Request, v *sight) {
+func (c *Cluster) putJob(at int, next *batchv1.Job, r *Request, v *syncReads) {
 	old := c.sites[at].job
 	c.version++
 	if next != nil {
 		next.ResourceVersion = strconv.Itoa(c.version)
 	}
 	c.sites[at].job = next
+	c.listed = c.listJobs()
 	c.remember(change{version: c.version, site: at, job: next})
 	for _, cache := range c.caches {
 		cache.lateJob(at, next, c.version)
 	}
-	c.tell(v.step(Step{Request: r, OldJob: old, Job: next}))
+	c.notify(v.step(Step{Request: r, OldJob: old, Job: next}))
 }
 
 // putPod stores the next version of a pod; nil removes it.
-func (c *Cluster) putPod(old, next *corev1.Pod, r *Request, v *sight) {
+func (c *Cluster) putPod(old, next *corev1.Pod, r *Request, v *syncReads) {
 	if old == next {
 		return
 	}
@@ -183,10 +183,10 @@ func (c *Cluster) putPod(old, next *corev1.Pod, r *Request, v *sight) {
 	for _, cache := range c.caches {
 		cache.latePod(uid, c.version)
 	}
-	c.tell(v.step(Step{Request: r, OldJob: c.Job(), Job: c.Job(), Pod: next, OldPod: old}))
+	c.notify(v.step(Step{Request: r, OldJob: c.Job(), Job: c.Job(), Pod: next, OldPod: old}))
 }
 
-func (c *Cluster) tell(s Step) {
+func (c *Cluster) notify(s Step) {
 	if c.Watch == nil {
 		return
 	}

@@ -29,9 +29,9 @@ func newCluster(t *testing.T, completions int32) *cluster.Cluster {
 	return c
 }
 
-// A cache that goes back in time shows pods that are at least as fresh as the Job,
-// also where the history begins after the Job was created (A2).
-func TestNewCacheAtGoesNoFurtherThanTheJob(t *testing.T) {
+// A cache that goes back in time shows pods at least as fresh as the Job, even if the
+// history begins after the creation of the Job (A2).
+func TestNewCacheAt_podsAreAsFreshAsTheJob(t *testing.T) {
 	c := newCluster(t, 1)
 	c.History = 20
 	live, caller := c.NewCache(true), cluster.NewCaller()
@@ -62,7 +62,8 @@ func TestNewCacheAtGoesNoFurtherThanTheJob(t *testing.T) {
 	}
 }
 
-// A merge patch replaces what it names, unsets what is null, and leaves the rest.
+// A merge patch replaces the fields that it names, removes those that are null, and keeps
+// the rest.
 func TestPatchStatus(t *testing.T) {
 	job := &batchv1.Job{Status: batchv1.JobStatus{
 		Active: 2, Ready: ptr[int32](1), Terminating: ptr[int32](1),
@@ -84,16 +85,16 @@ func TestPatchStatus(t *testing.T) {
 		t.Errorf("the status is %+v", st)
 	}
 	if _, err := cluster.PatchStatus(job, []byte(`{"status":{"active":"x"}}`)); !apierrors.IsBadRequest(err) {
-		t.Errorf("a word as a number: got %v, want a bad request", err)
+		t.Errorf("a string for a number: got %v, want a bad request", err)
 	}
 	if _, err := cluster.PatchStatus(job, []byte(`{"metadata":{"resourceVersion":"99"},"status":{}}`)); !apierrors.IsConflict(err) {
 		t.Errorf("another version: got %v, want a conflict", err)
 	}
 }
 
-// An orphan that is gone before it is adopted is not counted, however long the
-// cache still shows it. (Found by chaos.)
-func TestCallerDoesNotCountAnOrphanThatIsGone(t *testing.T) {
+// An orphan that is removed before its adoption is not counted, even while the cache still
+// shows it. (Found by chaos.)
+func TestCaller_removedOrphanIsNotCounted(t *testing.T) {
 	c := newCluster(t, 3)
 	cache, caller := c.NewCache(false), cluster.NewCaller()
 	c.Run(caller, cache)
@@ -112,9 +113,9 @@ func TestCallerDoesNotCountAnOrphanThatIsGone(t *testing.T) {
 	}
 }
 
-// An adoption on an old view does not give a counted pod its finalizer back.
+// An adoption decided on a stale view does not add the finalizer to a counted pod again.
 // (Found by chaos.)
-func TestCallerDoesNotAdoptOnAnOldView(t *testing.T) {
+func TestCaller_noAdoptionOnAStaleView(t *testing.T) {
 	c := newCluster(t, 3)
 	live, caller := c.NewCache(true), cluster.NewCaller()
 	c.Run(caller, live)
@@ -132,9 +133,9 @@ func TestCallerDoesNotAdoptOnAnOldView(t *testing.T) {
 	}
 }
 
-// A status whose answer is lost may have recorded failures. The delay after them
-// is kept all the same. (Found by chaos.)
-func TestCallerKeepsTheBackoffWhenAnAnswerIsLost(t *testing.T) {
+// A status write whose answer is lost may have recorded failures. The backoff delay after
+// them still applies. (Found by chaos.)
+func TestCaller_backoffAfterALostAnswer(t *testing.T) {
 	c := newCluster(t, 3)
 	live, caller := c.NewCache(true), cluster.NewCaller()
 	c.Run(caller, live)
@@ -148,6 +149,6 @@ func TestCallerKeepsTheBackoffWhenAnAnswerIsLost(t *testing.T) {
 	c.Run(caller, live)
 	c.Intercept = nil
 	if out := c.Run(caller, live); len(c.Pods()) != 1 || out.After < 9*time.Second {
-		t.Errorf("there are %d pods, and the next look is after %v; want 1 pod and 10s", len(c.Pods()), out.After)
+		t.Errorf("there are %d pods, and the next sync is after %v; want 1 pod and 10s", len(c.Pods()), out.After)
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/jobfate/jobfate/jobtest"
 )
 
-// A pod is not created as one that is being deleted, and one that an edit has made
-// such without a grace has none.
+// A new pod has no deletion timestamp. A pod that gets one by an edit, without a grace
+// period, has a grace period of zero.
 func TestDeletionWithoutGrace(t *testing.T) {
 	at := metav1.NewTime(jobtest.Noon())
 	dying := func(p *corev1.Pod) { p.DeletionTimestamp, p.DeletionGracePeriodSeconds = &at, nil }
@@ -27,15 +27,15 @@ func TestDeletionWithoutGrace(t *testing.T) {
 	c.Delete(uid, 0)
 	c.Delete(uid, 30)
 	if pod := c.Pod(uid); pod == nil || pod.DeletionTimestamp == nil || !slices.Contains(pod.Finalizers, "example.com/held") {
-		t.Errorf("got %v, want a pod that is being deleted and held", pod)
+		t.Errorf("got %v, want a pod that is being deleted and has a finalizer", pod)
 	}
 	c.Edit(uid, func(p *corev1.Pod) { p.Finalizers = nil })
 	if pod := c.Pod(uid); pod != nil {
-		t.Errorf("got %v, want none: nothing holds it any more", pod)
+		t.Errorf("got %v, want none: it has no finalizer any more", pod)
 	}
 	b := c.Add(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "b"}}).UID
 	c.Edit(b, dying)
 	if pod := c.Pod(b); pod != nil {
-		t.Errorf("got %v, want none: nothing ever held it", pod)
+		t.Errorf("got %v, want none: it never had a finalizer", pod)
 	}
 }

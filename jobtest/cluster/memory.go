@@ -9,14 +9,14 @@ import (
 	"github.com/jobfate/jobfate/internal/inside"
 )
 
-// Clone returns a caller with the same memory, which shares nothing that changes.
+// Clone returns a caller with the same memory. The two share only immutable data.
 func (c *Caller) Clone() *Caller {
 	next := &Caller{Machine: jobfate.NewMachine(), Progress: c.Progress, Feeding: c.Feeding, shown: c.shown}
 	*inside.MachineOf(next.Machine) = *inside.MachineOf(c.Machine).Clone()
 	return next
 }
 
-// Explain says what the caller waits to observe; empty for nothing.
+// Explain says what the caller is waiting to observe; empty if nothing.
 func (c *Caller) Explain() string {
 	m := &inside.MachineOf(c.Machine).Memory
 	if len(m.Created) == 0 {
@@ -32,15 +32,16 @@ func (c *Caller) Explain() string {
 	return "the controller is waiting to observe " + strings.Join(names, ", ")
 }
 
-// Key returns the memory as text: callers with equal options and keys act alike.
+// Key returns the memory as text. Callers with equal options and equal keys behave the
+// same.
 func (c *Caller) Key() string {
 	m := &inside.MachineOf(c.Machine).Memory
-	return fmt.Sprintf("%s %v %v %d %q %q %v %v %v %v %v %q %q", m.Job, m.Sure, m.Backoff, m.LastStatus.UnixNano(), m.Known, m.Shown,
+	return fmt.Sprintf("%s %v %v %d %q %q %v %v %v %v %q %q %q", m.Job, m.Sure, m.Backoff, m.LastStatus.UnixNano(), m.Known, m.Shown,
 		m.ReadFirst, m.Created, m.Deleted, m.Stripped, m.Lost, m.JobsFloor, m.PodsFloor)
 }
 
-// Age makes everything that the caller remembers older, but nothing older than
-// the limit.
+// Age subtracts a duration from all times that the caller remembers, but makes none of them
+// earlier than the limit.
 func (c *Caller) Age(by time.Duration, limit time.Time) {
 	age := func(t time.Time) time.Time {
 		if t.IsZero() {
@@ -62,8 +63,8 @@ func (c *Caller) Age(by time.Duration, limit time.Time) {
 	m.Created = created
 }
 
-// ForgetInFlight makes the caller forget which of its writes it has not observed. It
-// then breaks what a decision relies on: for tests that show what comes of it.
+// ForgetInFlight makes the caller forget its writes in flight. This breaks an assumption of
+// decisions, for tests that show the consequences.
 func (c *Caller) ForgetInFlight() {
 	m := &inside.MachineOf(c.Machine).Memory
 	m.Known, m.Shown, m.ReadFirst, m.Created, m.Deleted, m.Stripped, m.Lost = "", "", false, nil, nil, nil, nil

@@ -14,8 +14,8 @@ func named(name string) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Finalizers: []string{"example.com/held"}}}
 }
 
-// A pod of a name that there is already is refused, whoever creates it, and the one
-// that there is stays what it is. A name that is free again may be used again.
+// Neither a controller nor a user can create a pod whose name is in use, and the existing
+// pod stays unchanged. A name that becomes free can be used again.
 func TestAlreadyExists(t *testing.T) {
 	c, cache := newStage(t, 1)
 	creates := func(name string) error {
@@ -28,10 +28,10 @@ func TestAlreadyExists(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := creates("a"); !apierrors.IsAlreadyExists(err) {
-		t.Errorf("the second pod of a name: got %v, want that it exists", err)
+		t.Errorf("the second pod with this name: got %v, want AlreadyExists", err)
 	}
 	if pod := c.Add(named("a")); pod != nil || len(c.Pods()) != 1 {
-		t.Errorf("added as %v, there are %d pods; want none, and 1", pod, len(c.Pods()))
+		t.Errorf("Add returns %v, and there are %d pods; want none and 1", pod, len(c.Pods()))
 	}
 	first := c.Pods()[0]
 	out := c.Run(controllerFunc(func(client *cluster.Client) error {
@@ -39,7 +39,7 @@ func TestAlreadyExists(t *testing.T) {
 		return err
 	}), cache)
 	if out.Err != nil || len(c.Pods()[0].Finalizers) != 0 {
-		t.Errorf("the pod is patched by its name: got %v, finalizers %v; want none", out.Err, c.Pods()[0].Finalizers)
+		t.Errorf("patching the pod by name: got %v, finalizers %v; want none", out.Err, c.Pods()[0].Finalizers)
 	}
 	c.Vanish(first.UID)
 	if err := creates("a"); err != nil || len(c.Pods()) != 1 || c.Pods()[0].UID == first.UID {
@@ -47,8 +47,9 @@ func TestAlreadyExists(t *testing.T) {
 	}
 }
 
-// A name that an edit has given away is not lost with its first pod.
-func TestNameThatWasTakenOver(t *testing.T) {
+// If an edit gives a pod the name of another pod, the name survives the removal of the
+// other pod.
+func TestNameTakenOverByAnEdit(t *testing.T) {
 	c, cache := newStage(t, 1)
 	a, b := c.Add(named("a")), c.Add(named("b"))
 	c.Edit(b.UID, func(p *corev1.Pod) { p.Name = "a" })

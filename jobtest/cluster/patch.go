@@ -18,9 +18,8 @@ var (
 	jobResource = schema.GroupResource{Group: "batch", Resource: "jobs"}
 )
 
-// PatchStatus applies a JSON merge patch to a Job through its status
-// subresource, which takes nothing but the status and refuses one that is not
-// valid.
+// PatchStatus applies a JSON merge patch to the status subresource of a Job. The
+// subresource ignores other fields and rejects an invalid status.
 func PatchStatus(job *batchv1.Job, data []byte) (*batchv1.Job, error) {
 	var p struct {
 		Metadata struct {
@@ -42,9 +41,8 @@ func PatchStatus(job *batchv1.Job, data []byte) (*batchv1.Job, error) {
 	return updateStatus(job, p.Metadata.UID, p.Metadata.ResourceVersion, status)
 }
 
-// mergeStatus applies a merge patch to a status: a field that is named is
-// replaced, and unset by null; only the lists of uncounted pods are merged
-// field by field.
+// mergeStatus applies a merge patch to a status. The patch replaces the fields that it
+// names, and null removes them. Only the lists of uncounted pods are merged field by field.
 func mergeStatus(old *batchv1.JobStatus, patch map[string]json.RawMessage) (*batchv1.JobStatus, error) {
 	next := old.DeepCopy()
 	for name, raw := range patch {
@@ -80,7 +78,7 @@ func mergeStatus(old *batchv1.JobStatus, patch map[string]json.RawMessage) (*bat
 	return next, nil
 }
 
-// replace decodes a value that owes nothing to the one before it.
+// replace decodes a value into a new variable, so that nothing of the old value remains.
 func replace[T any](to *T, raw json.RawMessage) error {
 	var value T
 	err := json.Unmarshal(raw, &value)
@@ -113,13 +111,13 @@ func mergeUncounted(status *batchv1.JobStatus, raw json.RawMessage) error {
 	return nil
 }
 
-// updateStatus replaces the status of a Job. An empty UID or resource version
-// demands nothing.
+// updateStatus replaces the status of a Job. An empty UID or resource version is no
+// precondition.
 func updateStatus(job *batchv1.Job, uid types.UID, version string, status *batchv1.JobStatus) (*batchv1.Job, error) {
 	if err := preconditions(jobResource, job, uid, version); err != nil {
 		return nil, err
 	}
-	next := *job // the spec is shared: it never changes
+	next := *job // shares the spec, which is immutable
 	next.Status = *status
 	if errs := validation.StatusUpdate(&next, job); len(errs) > 0 {
 		return nil, apierrors.NewInvalid(schema.GroupKind{Group: "batch", Kind: "Job"}, job.Name, errs)

@@ -8,14 +8,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// What may happen to a pod. Each function returns the next version and leaves
-// the one before as it was; nil is a pod that is gone. They are exported for
-// searches, which keep versions instead of clusters.
+// These functions are the changes that can happen to a pod. Each returns the next version,
+// or nil if the pod is gone, and does not change its argument. They are exported for
+// searches, which keep versions of pods instead of clusters.
 
-// stamp returns a time as objects hold it: cut to seconds.
+// stamp truncates a time to seconds, as the API server does.
 func stamp(now time.Time) metav1.Time { return metav1.NewTime(now.Truncate(time.Second)) }
 
-// StartPod schedules a pod and runs it, ready.
+// StartPod schedules a pod and makes it running and ready.
 func StartPod(pod *corev1.Pod, now time.Time) *corev1.Pod {
 	if HasEnded(pod) || pod.Spec.NodeName != "" && pod.Status.Phase == corev1.PodRunning {
 		return pod
@@ -40,8 +40,8 @@ func StartPod(pod *corev1.Pod, now time.Time) *corev1.Pod {
 	return next
 }
 
-// EndPod ends the containers of a pod with an exit code, and with it the pod. A
-// pod that was being deleted is then confirmed as stopped.
+// EndPod terminates the containers of a pod with an exit code, and sets the phase. If the
+// pod was being deleted, its grace period ends.
 func EndPod(pod *corev1.Pod, code int32, now time.Time) *corev1.Pod {
 	if HasEnded(pod) {
 		return pod
@@ -65,11 +65,11 @@ func EndPod(pod *corev1.Pod, code int32, now time.Time) *corev1.Pod {
 			next.Status.InitContainerStatuses[i].State = exited(0, at)
 		}
 	}
-	return stopped(next)
+	return endGrace(next)
 }
 
-// withStatus copies a pod with its status. Pods are never changed, so the versions share
-// what stays the same.
+// withStatus copies a pod and its status. Pods are immutable, so the versions share the
+// rest.
 func withStatus(pod *corev1.Pod) *corev1.Pod {
 	next := *pod
 	pod.Status.DeepCopyInto(&next.Status)
@@ -80,8 +80,8 @@ func exited(code int32, at metav1.Time) corev1.ContainerState {
 	return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, FinishedAt: at}}
 }
 
-// RestartPod restarts the containers of a pod, as happens under the restart
-// policy OnFailure.
+// RestartPod restarts the containers of a pod, as a kubelet does with the restart policy
+// OnFailure.
 func RestartPod(pod *corev1.Pod) *corev1.Pod {
 	if HasEnded(pod) || len(pod.Status.ContainerStatuses) == 0 {
 		return pod
@@ -113,8 +113,8 @@ func DisruptPod(pod *corev1.Pod, now time.Time) *corev1.Pod {
 	return next
 }
 
-// FailPod marks a pod as failed from outside, without a word of its containers:
-// its node is lost, or it was never scheduled.
+// FailPod marks a pod as failed without container statuses, because its node is lost or it
+// was never scheduled.
 func FailPod(pod *corev1.Pod) *corev1.Pod {
 	if HasEnded(pod) {
 		return pod
@@ -122,11 +122,11 @@ func FailPod(pod *corev1.Pod) *corev1.Pod {
 	next := pod.DeepCopy()
 	next.Status.Phase = corev1.PodFailed
 	next.Status.ContainerStatuses = nil
-	return stopped(next)
+	return endGrace(next)
 }
 
-// DeletePod asks for the deletion of a pod. One that runs on no node, or has
-// ended, needs no grace. A second request can only shorten it.
+// DeletePod deletes a pod. If the pod is on no node or has ended, the grace period is zero.
+// A second deletion can only shorten the grace period.
 func DeletePod(pod *corev1.Pod, grace int64, now time.Time) *corev1.Pod {
 	if pod.Spec.NodeName == "" || HasEnded(pod) {
 		grace = 0
@@ -140,34 +140,34 @@ func DeletePod(pod *corev1.Pod, grace int64, now time.Time) *corev1.Pod {
 		next.DeletionTimestamp = &at
 	}
 	next.DeletionGracePeriodSeconds = &grace
-	return unlessGone(next)
+	return nilIfGone(next)
 }
 
-// EditPod changes a pod at will.
+// EditPod applies any change to a pod.
 func EditPod(pod *corev1.Pod, how func(*corev1.Pod)) *corev1.Pod {
 	next := pod.DeepCopy()
 	how(next)
-	return unlessGone(next)
+	return nilIfGone(next)
 }
 
-// stopped takes the grace away from a pod that has stopped.
-func stopped(pod *corev1.Pod) *corev1.Pod {
+// endGrace ends the grace period of a pod that has stopped.
+func endGrace(pod *corev1.Pod) *corev1.Pod {
 	if pod.DeletionTimestamp != nil {
 		pod.DeletionGracePeriodSeconds = new(int64)
 	}
-	return unlessGone(pod)
+	return nilIfGone(pod)
 }
 
-// unlessGone returns nil for a deleted pod that nothing holds any more.
-func unlessGone(pod *corev1.Pod) *corev1.Pod {
+// nilIfGone returns nil for a deleted pod with neither a finalizer nor a grace period left.
+func nilIfGone(pod *corev1.Pod) *corev1.Pod {
 	if pod.DeletionTimestamp != nil && len(pod.Finalizers) == 0 && graceOf(pod) == 0 {
 		return nil
 	}
 	return pod
 }
 
-// graceOf is the grace that a pod that is being deleted has left. One that was
-// edited may name none.
+// graceOf returns the grace period of a pod that is being deleted. An edited pod may have
+// none.
 func graceOf(pod *corev1.Pod) int64 {
 	if pod.DeletionGracePeriodSeconds == nil {
 		return 0

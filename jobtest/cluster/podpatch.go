@@ -16,9 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// metaPatch is what a strategic merge patch may say of a pod's metadata. The
-// cluster takes no others, and refuses them: controllers of Jobs have no business
-// elsewhere in a pod.
+// metaPatch is a strategic merge patch of the metadata of a pod. The cluster rejects
+// patches of other fields, because Job controllers do not need them.
 type metaPatch struct {
 	Metadata struct {
 		UID             types.UID
@@ -31,7 +30,8 @@ type metaPatch struct {
 		}
 		Finalizers []string
 		Remove     []string `json:"$deleteFromPrimitiveList/finalizers"`
-		// What tools add to say in which order a list is; here it makes no difference.
+		// Patch tools add these directives for the order of a list. The cluster ignores
+		// them.
 		OwnerOrder     []struct{ UID types.UID } `json:"$setElementOrder/ownerReferences"`
 		FinalizerOrder []string                  `json:"$setElementOrder/finalizers"`
 	}
@@ -71,10 +71,10 @@ func readPatch(data []byte) (*metaPatch, error) {
 	return p, nil
 }
 
-// PatchPod applies a strategic merge patch of the metadata to a pod; the next
-// version is nil when the pod is gone with it. Like the API server it refuses a
-// patch that names another UID or resource version, a second controller, and new
-// finalizers for a pod that is being deleted.
+// PatchPod applies a strategic merge patch of the metadata to a pod. It returns nil if the
+// patch removes the last finalizer of a deleted pod. Like the API server it rejects a patch
+// with another UID or resource version, a second controller, and new finalizers for a pod
+// that is being deleted.
 func PatchPod(pod *corev1.Pod, data []byte) (*corev1.Pod, error) {
 	p, err := readPatch(data)
 	if err != nil {
@@ -83,7 +83,7 @@ func PatchPod(pod *corev1.Pod, data []byte) (*corev1.Pod, error) {
 	if err := preconditions(podResource, pod, p.Metadata.UID, p.Metadata.ResourceVersion); err != nil {
 		return nil, err
 	}
-	// Pods are never changed, so the versions share what stays the same.
+	// Pods are immutable, so the versions share the unchanged parts.
 	same := *pod
 	next := &same
 	next.OwnerReferences, next.Finalizers = slices.Clone(pod.OwnerReferences), slices.Clone(pod.Finalizers)
@@ -104,11 +104,10 @@ func PatchPod(pod *corev1.Pod, data []byte) (*corev1.Pod, error) {
 	}
 	next.Labels = mergeStrings(next.Labels, p.Metadata.Labels)
 	next.Annotations = mergeStrings(next.Annotations, p.Metadata.Annotations)
-	return unlessGone(next), nil
+	return nilIfGone(next), nil
 }
 
-// checkMeta finds what the API server refuses in the metadata of a pod that is
-// updated.
+// checkMeta returns the errors of the API server for the metadata of an updated pod.
 func checkMeta(next, old *corev1.Pod) (errs field.ErrorList) {
 	path := field.NewPath("metadata")
 	controllers := 0

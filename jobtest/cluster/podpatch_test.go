@@ -18,7 +18,7 @@ import (
 const adoption = `{"metadata":{"uid":"u","ownerReferences":[{"apiVersion":"batch/v1","kind":"Job","name":"j","uid":"mine","controller":true}],` +
 	`"finalizers":["batch.kubernetes.io/job-tracking"]}}`
 
-// podToPatch is a tracked pod, changed.
+// podToPatch returns a tracked pod after a change.
 func podToPatch(how func(*corev1.Pod)) *corev1.Pod {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Name: "x", UID: "u", Labels: map[string]string{"a": "b"}, Finalizers: []string{batchv1.JobTrackingFinalizer},
@@ -35,7 +35,7 @@ func deleting(p *corev1.Pod) {
 	p.OwnerReferences, p.DeletionTimestamp, p.DeletionGracePeriodSeconds = nil, &at, ptr[int64](30)
 }
 
-// What the API server takes, of what a controller of Jobs may say of a pod.
+// These are patches of a Job controller that the API server accepts.
 func TestPatchPod(t *testing.T) {
 	for _, test := range []struct {
 		name, patch string
@@ -44,10 +44,10 @@ func TestPatchPod(t *testing.T) {
 		finalizers  int
 	}{
 		{"an orphan is adopted", adoption, orphaned, 1, 1},
-		{"an orphan that is being deleted is adopted: its finalizer is not new", adoption, deleting, 1, 1},
+		{"an orphan that is being deleted is adopted, as its finalizer is not new", adoption, deleting, 1, 1},
 		{"the owner changes", strings.Replace(adoption, `[{`, `[{"$patch":"delete","uid":"other"},{`, 1), func(*corev1.Pod) {}, 1, 1},
-		{"the order of a list", `{"metadata":{"$setElementOrder/finalizers":["x"],"$setElementOrder/ownerReferences":[{"uid":"u"}],"finalizers":["x"]}}`, orphaned, 0, 2},
-		{"a finalizer goes", `{"metadata":{"uid":"u","$deleteFromPrimitiveList/finalizers":["batch.kubernetes.io/job-tracking"]}}`, deleting, 0, 0},
+		{"directives for the order of lists", `{"metadata":{"$setElementOrder/finalizers":["x"],"$setElementOrder/ownerReferences":[{"uid":"u"}],"finalizers":["x"]}}`, orphaned, 0, 2},
+		{"a finalizer is removed", `{"metadata":{"uid":"u","$deleteFromPrimitiveList/finalizers":["batch.kubernetes.io/job-tracking"]}}`, deleting, 0, 0},
 	} {
 		pod := podToPatch(test.pod)
 		before := pod.DeepCopy()
@@ -61,8 +61,8 @@ func TestPatchPod(t *testing.T) {
 	}
 }
 
-// What it refuses, and what the cluster does not know.
-func TestPatchPod_refused(t *testing.T) {
+// These patches the API server rejects, or the cluster does not support.
+func TestPatchPod_rejected(t *testing.T) {
 	for _, test := range []struct {
 		name, patch string
 		pod         func(*corev1.Pod)
@@ -88,7 +88,7 @@ func TestPatchPod_refused(t *testing.T) {
 	}
 }
 
-// A label is set, and taken away by null.
+// A patch sets labels, and removes those that are null.
 func TestPatchPod_labels(t *testing.T) {
 	got, err := cluster.PatchPod(podToPatch(orphaned), []byte(`{"metadata":{"labels":{"a":null,"c":"d"},"annotations":{"e":"f"}}}`))
 	if err != nil {

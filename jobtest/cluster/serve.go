@@ -15,12 +15,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Run lets a controller sync once, on what a cache shows. It reports what Sync
-// returned, and whether the controller was killed meanwhile.
+// Run runs one sync of a controller on the content of a cache. It returns the result of
+// Sync, and whether the controller was killed.
 func (c *Cluster) Run(controller Controller, cache *Cache) Outcome {
 	var out Outcome
 	view := cache.View()
-	saw := newSight(c.Focused(), view)
+	saw := newSyncReads(c.Focused(), view)
 	client := &Client{View: view, Name: c.Focused()}
 	client.Send = func(r *Request) (Answer, error) {
 		if out.Killed {
@@ -37,7 +37,7 @@ func (c *Cluster) Run(controller Controller, cache *Cache) Outcome {
 		if f.Err != nil && !f.Lost {
 			return Answer{}, f.Err
 		}
-		saw.pass(c.Now)
+		saw.readClock(c.Now)
 		if saw.syncs = client.Name; r.AboutAll {
 			saw.syncs = types.NamespacedName{}
 		}
@@ -52,8 +52,8 @@ func (c *Cluster) Run(controller Controller, cache *Cache) Outcome {
 		if c.Glance != nil && !out.Killed {
 			c.Glance()
 		}
-		saw.look(cache.View(), kind)
-		seen := saw.cached
+		saw.readCache(cache.View(), kind)
+		seen := *saw.cached
 		seen.Now = c.Now
 		return seen
 	}
@@ -64,13 +64,13 @@ func (c *Cluster) Run(controller Controller, cache *Cache) Outcome {
 	return out
 }
 
-// serve does what an API server does.
-func (c *Cluster) serve(r *Request, syncs types.NamespacedName, v *sight) (Answer, error) {
+// serve handles a request as the API server does.
+func (c *Cluster) serve(r *Request, syncs types.NamespacedName, v *syncReads) (Answer, error) {
 	name := types.NamespacedName{Namespace: cmp.Or(r.Namespace, syncs.Namespace), Name: r.Name}
 	switch r.Verb {
 	case Get:
 		name.Name = cmp.Or(name.Name, syncs.Name)
-		v.jobs[name] = named(c.Jobs(), name)
+		v.jobs[name] = jobNamed(c.Jobs(), name)
 		return Answer{Job: v.jobs[name]}, nil
 	case ListJobs:
 		jobs := c.Jobs()
@@ -97,7 +97,7 @@ func (c *Cluster) serve(r *Request, syncs types.NamespacedName, v *sight) (Answe
 	case GetPod:
 		return Answer{Pod: old}, nil
 	case Patch:
-		next, err = patched(old, r)
+		next, err = patchPod(old, r)
 	case Delete:
 		next, err = RequestDeletion(old, r.Options, c.Now)
 	default:
@@ -110,7 +110,7 @@ func (c *Cluster) serve(r *Request, syncs types.NamespacedName, v *sight) (Answe
 	return Answer{Pod: next}, nil
 }
 
-func patched(old *corev1.Pod, r *Request) (*corev1.Pod, error) {
+func patchPod(old *corev1.Pod, r *Request) (*corev1.Pod, error) {
 	if r.Edit == nil {
 		return PatchPod(old, r.Patch)
 	}
@@ -121,13 +121,14 @@ func patched(old *corev1.Pod, r *Request) (*corev1.Pod, error) {
 	if errs := checkMeta(next, old); len(errs) > 0 {
 		return nil, apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, old.Name, errs)
 	}
-	return unlessGone(next), nil
+	return nilIfGone(next), nil
 }
 
-// DefaultGrace is the grace of a deletion that names none, in seconds.
+// DefaultGrace is the default grace period of a deletion, in seconds.
 const DefaultGrace = 30
 
-// RequestDeletion deletes a pod as the API server does when it is asked to.
+// RequestDeletion deletes a pod as the API server does. It checks the preconditions and
+// returns the next version of the pod.
 func RequestDeletion(pod *corev1.Pod, o metav1.DeleteOptions, now time.Time) (*corev1.Pod, error) {
 	if p := o.Preconditions; p != nil {
 		var uid types.UID
@@ -149,14 +150,14 @@ func RequestDeletion(pod *corev1.Pod, o metav1.DeleteOptions, now time.Time) (*c
 	return DeletePod(pod, grace, now), nil
 }
 
-func (c *Cluster) serveStatus(r *Request, name types.NamespacedName, v *sight) (Answer, error) {
-	job := named(c.Jobs(), name)
+func (c *Cluster) serveStatus(r *Request, name types.NamespacedName, v *syncReads) (Answer, error) {
+	job := jobNamed(c.Jobs(), name)
 	if job == nil {
 		return Answer{}, apierrors.NewNotFound(jobResource, name.Name)
 	}
 	next, err := StoreStatus(job, r)
 	if apierrors.IsInvalid(err) {
-		c.tell(v.step(Step{Request: r, OldJob: job, Job: job, Refused: err}))
+		c.notify(v.step(Step{Request: r, OldJob: job, Job: job, Refused: err}))
 	}
 	if err != nil {
 		return Answer{}, err
@@ -165,20 +166,21 @@ func (c *Cluster) serveStatus(r *Request, name types.NamespacedName, v *sight) (
 	return Answer{Job: next}, nil
 }
 
-// StoreStatus does to a Job what a request for its status says.
+// StoreStatus applies a request to the status subresource of a Job, and returns the next
+// version of the Job.
 func StoreStatus(job *batchv1.Job, r *Request) (*batchv1.Job, error) {
 	if r.Job == nil {
 		return PatchStatus(job, r.Patch)
 	}
-	status, err := arrived(&r.Job.Status)
+	status, err := asStored(&r.Job.Status)
 	if err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
 	return updateStatus(job, r.Job.UID, r.Job.ResourceVersion, status)
 }
 
-// arrived returns a status as it arrives: its times have lost their fractions.
-func arrived(sent *batchv1.JobStatus) (*batchv1.JobStatus, error) {
+// asStored returns a status after encoding: its times have no fractions of a second.
+func asStored(sent *batchv1.JobStatus) (*batchv1.JobStatus, error) {
 	data, err := json.Marshal(sent)
 	if err != nil {
 		return nil, err
@@ -187,7 +189,7 @@ func arrived(sent *batchv1.JobStatus) (*batchv1.JobStatus, error) {
 	return status, json.Unmarshal(data, status)
 }
 
-func (c *Cluster) serveCreate(r *Request, syncs types.NamespacedName, v *sight) (Answer, error) {
+func (c *Cluster) serveCreate(r *Request, syncs types.NamespacedName, v *syncReads) (Answer, error) {
 	if c.Quota > 0 && len(c.pods.place) >= c.Quota {
 		return Answer{}, apierrors.NewForbidden(podResource, r.Pod.GenerateName, fmt.Errorf("exceeded quota: pods=%d", c.Quota))
 	}
@@ -199,10 +201,10 @@ func (c *Cluster) serveCreate(r *Request, syncs types.NamespacedName, v *sight) 
 	return Answer{Pod: next}, nil
 }
 
-// newPod returns the next pod, unless there is one of that name.
+// newPod returns a new pod. It fails if the name is in use.
 func (c *Cluster) newPod(sent *corev1.Pod, namespace string) (*corev1.Pod, error) {
-	c.made++
-	next := NewPod(sent, c.made, stamp(c.Now))
+	c.podsMade++
+	next := NewPod(sent, c.podsMade, stamp(c.Now))
 	next.Namespace = cmp.Or(next.Namespace, namespace)
 	if c.pods.get(c.names[nameOf(next)]) != nil {
 		return nil, apierrors.NewAlreadyExists(podResource, next.Name)
@@ -210,8 +212,8 @@ func (c *Cluster) newPod(sent *corev1.Pod, namespace string) (*corev1.Pod, error
 	return next, nil
 }
 
-// NewPod returns a pod as it is stored when it is created, the n-th. No pod is
-// created as one that is being deleted.
+// NewPod returns the n-th pod as the API server stores it at its creation. A new pod has no
+// deletion timestamp, even if the request sets one.
 func NewPod(sent *corev1.Pod, n int, now metav1.Time) *corev1.Pod {
 	pod := sent.DeepCopy()
 	pod.UID = types.UID(fmt.Sprintf("pod-%d", n))

@@ -18,8 +18,8 @@ func jobNamed(namespace, name string) *batchv1.Job {
 	return job
 }
 
-// Two Jobs in one cluster, each with its own caller, end without touching each other, and
-// only the pods of the one that is deleted are collected.
+// Two Jobs in one cluster, each with its own caller, do not affect each other, and garbage
+// collection deletes only the pods of the deleted Job.
 func TestSeveralJobs(t *testing.T) {
 	a, b := types.NamespacedName{Namespace: "default", Name: "a"}, types.NamespacedName{Namespace: "other", Name: "a"}
 	c := newCluster(t, 1)

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// site is a name under which Jobs are created, and the Job of that name; nil if there is
-// none now. A Job that is created again takes the site of its predecessor.
+// site is a name, with the Job that has it now, or nil. A Job that is created again gets
+// the site of its predecessor.
 type site struct {
 	name types.NamespacedName
 	job  *batchv1.Job
@@ -20,13 +20,13 @@ func nameOf(o metav1.Object) types.NamespacedName {
 	return types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
 }
 
-// siteOf returns the site of a name; below zero if no Job ever had that name.
+// siteOf returns the index of the site of a name; -1 if no Job ever had that name.
 func (c *Cluster) siteOf(name types.NamespacedName) int {
 	return slices.IndexFunc(c.sites, func(s site) bool { return s.name == name })
 }
 
-// Focus says which Job the methods about one Job mean from now on, of the cluster and of
-// its caches. At first it is the first Job. A name that no Job ever had changes nothing.
+// Focus selects the Job that methods about one Job act on, in the cluster and its caches.
+// The default is the first Job. A name that no Job ever had changes nothing.
 func (c *Cluster) Focus(name types.NamespacedName) {
 	if at := c.siteOf(name); at >= 0 {
 		c.focus = at
@@ -36,7 +36,7 @@ func (c *Cluster) Focus(name types.NamespacedName) {
 // Focused returns the name of the Job in focus.
 func (c *Cluster) Focused() types.NamespacedName { return c.sites[c.focus].name }
 
-// Job returns the Job in focus as it is stored; nil if there is none.
+// Job returns the stored Job in focus; nil if there is none.
 func (c *Cluster) Job() *batchv1.Job {
 	if len(c.sites) == 0 {
 		return nil
@@ -44,9 +44,12 @@ func (c *Cluster) Job() *batchv1.Job {
 	return c.sites[c.focus].job
 }
 
-// Jobs returns all Jobs as they are stored, in the order in which their names were first
-// used.
-func (c *Cluster) Jobs() []*batchv1.Job {
+// Jobs returns all stored Jobs, in the order in which their names were first used. The
+// caller must not change the slice.
+func (c *Cluster) Jobs() []*batchv1.Job { return c.listed }
+
+// listJobs returns the Jobs of the sites in a new slice.
+func (c *Cluster) listJobs() []*batchv1.Job {
 	var jobs []*batchv1.Job
 	for _, s := range c.sites {
 		if s.job != nil {
@@ -66,8 +69,8 @@ func (c *Cluster) jobOf(uid types.UID) *batchv1.Job {
 	return nil
 }
 
-// named returns the Job of a name; nil if it is not among them.
-func named(jobs []*batchv1.Job, name types.NamespacedName) *batchv1.Job {
+// jobNamed returns the Job with a name; nil if there is none.
+func jobNamed(jobs []*batchv1.Job, name types.NamespacedName) *batchv1.Job {
 	for _, job := range jobs {
 		if nameOf(job) == name {
 			return job
@@ -76,7 +79,7 @@ func named(jobs []*batchv1.Job, name types.NamespacedName) *batchv1.Job {
 	return nil
 }
 
-// podsIn returns the pods of a namespace; all if it is empty.
+// podsIn returns the pods in a namespace; all pods if the namespace is empty.
 func podsIn(pods []*corev1.Pod, namespace string) []*corev1.Pod {
 	if namespace == "" {
 		return pods
@@ -84,11 +87,11 @@ func podsIn(pods []*corev1.Pod, namespace string) []*corev1.Pod {
 	return slices.DeleteFunc(slices.Clone(pods), func(pod *corev1.Pod) bool { return pod.Namespace != namespace })
 }
 
-// Of returns the step as it concerns the Job of a name: Job and the Jobs of the views are
-// the Job of that name.
+// Of returns the step from the perspective of the named Job: Job and the Job of each view
+// are that Job.
 func (s Step) Of(name types.NamespacedName) Step {
 	if s.Pod != nil || s.OldPod != nil {
-		s.Job = named(s.Jobs, name)
+		s.Job = jobNamed(s.Jobs, name)
 		s.OldJob = s.Job
 	}
 	s.View, s.Read = s.View.of(name), s.Read.of(name)
@@ -104,7 +107,7 @@ func (s Step) Of(name types.NamespacedName) Step {
 	return s
 }
 
-// Name returns the name of the Job that has changed; empty if a pod has.
+// Name returns the name of the Job that changed; empty if a pod changed.
 func (s *Step) Name() types.NamespacedName {
 	switch {
 	case s.Pod != nil || s.OldPod != nil:
@@ -115,12 +118,12 @@ func (s *Step) Name() types.NamespacedName {
 	return nameOf(s.OldJob)
 }
 
-// of returns the view of the Job of a name; nil of nil.
+// of returns the view for the named Job; nil if v is nil.
 func (v *View) of(name types.NamespacedName) *View {
 	if v == nil {
 		return nil
 	}
 	next := *v
-	next.Job = named(v.Jobs, name)
+	next.Job = jobNamed(v.Jobs, name)
 	return &next
 }

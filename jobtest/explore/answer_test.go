@@ -11,8 +11,8 @@ import (
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
 
-// twice is a controller that patches each pod once more before: it notes something
-// on it. Then it names the version that the answer shows.
+// twice is a controller that patches each pod twice. The first patch sets an annotation.
+// The second is the patch of the caller, with the resource version of the first answer.
 type twice struct {
 	Searchable
 	heard func(*cluster.Request, cluster.Answer)
@@ -47,8 +47,9 @@ func (w twice) Sync(client *cluster.Client) (time.Duration, error) {
 	return w.Searchable.Sync(client)
 }
 
-// A patch and a deletion are answered with the pod as it is stored then, and a later
-// patch may name its version. How pods end makes no difference to that: here all succeed.
+// The answers to a patch and to a deletion have the stored pod, and a later patch may use
+// its resource version. In this test all pods succeed, because the end of a pod makes no
+// difference.
 func TestPodAnswers(t *testing.T) {
 	c := jobOf(2, all(indexed, withSuccess))
 	c.Pods, c.Codes = 3, []int32{0}
@@ -76,8 +77,8 @@ func TestPodAnswers(t *testing.T) {
 	}
 }
 
-// A patch that names the version of an earlier answer is a conflict once another
-// client has changed the pod, and changes nothing.
+// A patch with the resource version of an earlier answer is a conflict, and changes
+// nothing, if another client has changed the pod.
 func TestPodAnswers_conflict(t *testing.T) {
 	c := jobOf(1, indexed)
 	c.Pods = 1
@@ -93,7 +94,7 @@ func TestPodAnswers_conflict(t *testing.T) {
 		if a, v := x.serve(&s); v != nil || a.kind != fine || a.pod == 0 {
 			t.Fatalf("the first patch is answered with %+v (%v), want a pod", a, v)
 		} else {
-			x.goOn(&s, a)
+			x.proceed(&s, a)
 		}
 		if changed {
 			s.storePod(0, x.agedPod(s.pods[0].stored, time.Minute))
@@ -108,7 +109,7 @@ func TestPodAnswers_conflict(t *testing.T) {
 	}
 }
 
-// toPatch goes on, with a pod that succeeds, until the controller wants to patch it.
+// toPatch lets a pod succeed, and proceeds until the controller is about to patch it.
 func toPatch(t *testing.T, x *search) state {
 	t.Helper()
 	s := x.states[0]
@@ -128,8 +129,8 @@ func toPatch(t *testing.T, x *search) state {
 		if v != nil {
 			t.Fatal(v)
 		}
-		x.goOn(&s, a)
+		x.proceed(&s, a)
 	}
-	t.Fatal("the controller never patches the pod")
+	t.Fatal("the controller does not patch the pod")
 	return s
 }

@@ -8,33 +8,33 @@ import (
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
 
-// Of a search that ends early the last states are not expanded. From each of them
-// one way is followed on which nothing goes wrong any more: no other client interferes, the
-// caches catch up, the controller goes on, and pods succeed. It must lead to rest
-// (L1, L2, L3), and what happens on it is put before the referee as well.
+// A search that ends early has not expanded its last states. From each of them it follows
+// one path without faults: no other client interferes, the caches catch up, the controller
+// proceeds, and pods succeed. The path must lead to a state at rest (L1, L2, L3). The
+// referee checks its steps as well.
 
-// longWay is more states than a way to rest has. One that leads there has some
-// dozens.
+// longWay limits the number of states that the search for one path visits. A path to rest
+// has some dozens.
 const longWay = 10_000
 
-// calm follows the ways from all states that are not expanded.
+// calm follows a path from each state that was not expanded.
 func (x *search) calm() (found *violation) {
 	c := &calmness{search: x, seen: map[uint32]bool{}}
-	// What a way leaves aside gets one of its own.
+	// The states that a path meets first but does not expand get their own paths.
 	for n := uint32(len(x.first)); int(n) < len(x.states) && found == nil && x.err == nil; n++ {
 		found = c.follow(n)
 	}
 	return found
 }
 
-// calmness is what is known of calm ways.
+// calmness is the state of the search for paths without faults.
 type calmness struct {
 	*search
 	leads []bool // for each state, whether it is known to lead to rest
 	seen  map[uint32]bool
 }
 
-// branch is a state of a way, and what else may happen there, the best last.
+// branch is a state of a path with the moves that are left to try there, the best one last.
 type branch struct {
 	at    uint32
 	moves []calmMove
@@ -46,8 +46,8 @@ type calmMove struct {
 	after state
 }
 
-// follow goes on from a state until it meets a way that leads to rest, and turns
-// back where it meets itself.
+// follow searches for a path from a state to one that leads to rest. It backtracks if it
+// reaches a state again.
 func (c *calmness) follow(n uint32) *violation {
 	clear(c.seen)
 	var way []branch
@@ -65,7 +65,7 @@ func (c *calmness) follow(n uint32) *violation {
 		}
 		if len(way) == 0 || len(c.seen) > longWay {
 			return &violation{at: n, after: c.states[n], what: &referee.Violation{
-				Property: "L1", Text: fmt.Sprintf("though nothing goes wrong any more, the Job comes to rest in none of %d states", len(c.seen)),
+				Property: "L1", Text: fmt.Sprintf("without further faults, the Job comes to rest in none of %d states", len(c.seen)),
 			}}
 		}
 		last := &way[len(way)-1]
@@ -86,8 +86,8 @@ func (c *calmness) atRest(n uint32) bool {
 	return int(n) < len(c.leads) && c.leads[n] || c.quiescent(&c.states[n])
 }
 
-// calmMoves are the moves in a state, but for faults and edits of the spec, when
-// the caches have caught up.
+// calmMoves returns the moves in a state after the caches have caught up, without faults
+// and edits of the spec.
 func (c *calmness) calmMoves(at uint32) (moves []calmMove, found *violation) {
 	s, shown := c.caughtUp(&c.states[at])
 	faults := s.faults
@@ -102,26 +102,26 @@ func (c *calmness) calmMoves(at uint32) (moves []calmMove, found *violation) {
 		}
 	}).after(shown))
 	if found == nil {
-		found = c.tardy(at)
+		found = c.lateRequeue(at)
 	}
 	slices.SortStableFunc(moves, func(a, b calmMove) int { return cmp.Compare(a.rank, b.rank) })
 	return moves, found
 }
 
-// rank orders the moves of a calm way, and is negative for those that it does not
-// need. The highest is made first.
+// rank orders the moves of a path; the highest comes first. It is negative for unnecessary
+// moves.
 func (c *calmness) rank(m move) int {
 	switch m.what {
 	case showJob, showPod:
 		return 5
-	case goOn:
+	case proceed:
 		return 4
 	case end:
 		if int(m.detail) < len(c.Codes) && c.Codes[m.detail] != 0 {
 			return 2
 		}
 		return 3
-	case start, collect, bury:
+	case start, collect, removeJob:
 		return 3
 	case reap:
 		return 1

@@ -14,10 +14,10 @@ type (
 	podVersion = corev1.Pod
 )
 
-// noon is when everything happens.
+// noon is the time of all states.
 var noon = time.Date(2030, time.January, 1, 12, 0, 0, 0, time.UTC)
 
-// canonical makes states equal that differ in nothing that matters.
+// canonical makes states equal whose differences have no effect.
 func (x *search) canonical(s *state) {
 	s.ghost = x.forget(s)
 }
@@ -27,7 +27,7 @@ type forgottenKey struct {
 	used  uint8
 }
 
-// forget makes the ghost forget the pods that nothing refers to.
+// forget makes the ghost forget the pods that are no longer referenced.
 func (x *search) forget(s *state) uint32 {
 	used := x.jobMentions(s.job) | x.jobMentions(s.seenJob) | x.memoryMentions(s.memory)
 	if s.at != 0 {
@@ -53,7 +53,8 @@ func (x *search) forget(s *state) uint32 {
 	return n
 }
 
-// jobMentions and memoryMentions are the places that are referred to.
+// jobMentions and memoryMentions return the places that a Job and a memory refer to, as
+// bits.
 func (x *search) jobMentions(n uint16) uint8 {
 	if n == 0 {
 		return 0
@@ -82,7 +83,7 @@ type agedKey struct {
 	by time.Duration
 }
 
-// aged is a state when time has passed.
+// aged returns a state after some time has passed.
 func (x *search) aged(s *state, by time.Duration) state {
 	next := *s
 	next.job, next.seenJob = x.agedJob(s.job, by), x.agedJob(s.seenJob, by)
@@ -110,8 +111,7 @@ func (x *search) agedPod(n uint16, by time.Duration) uint16 {
 	return older(x.agedPods, n, by, func() uint16 { return x.podNumber(x.agePod(x.pods.values[n], by)) })
 }
 
-// older is what a version becomes with age, worked out once. No version stays
-// none.
+// older returns the number of the older version, and computes it once. Zero stays zero.
 func older(known map[agedKey]uint16, n uint16, by time.Duration, age func() uint16) uint16 {
 	if n == 0 {
 		return 0
@@ -130,8 +130,8 @@ type editKey struct {
 	which uint8
 }
 
-// edited is the Job after an edit of its spec, worked out once; zero when the API
-// server refuses it.
+// edited returns the Job after an edit of its spec, and computes it once. It is zero if the
+// API server rejects the edit.
 func (x *search) edited(n uint16, which uint8) uint16 {
 	key := editKey{n, which}
 	to, ok := x.editedJobs[key]

@@ -3,7 +3,6 @@ package explore
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -19,13 +18,14 @@ const MaxPods = 5
 // Searchable is a controller whose memory is a value.
 type Searchable interface {
 	cluster.Controller
-	// Clone returns an equal controller that shares nothing that changes.
+	// Clone returns an equal controller. The two share only immutable data.
 	Clone() Searchable
-	// Key returns all that it remembers: with equal keys it acts alike. The UID of
-	// a pod that it remembers must appear in it as it is: by the UIDs in its text
-	// the search knows which pods are still referred to.
+	// Key returns the memory as text. Controllers with equal keys must behave the same. The
+	// text must contain the UID of each pod that the controller remembers, because the
+	// search reads from it which pods are still referenced.
 	Key() string
-	// Age makes all that it remembers older, but nothing older than the limit.
+	// Age subtracts a duration from all times that the controller remembers, but makes none
+	// of them earlier than the limit.
 	Age(by time.Duration, limit time.Time)
 }
 
@@ -33,9 +33,10 @@ type Searchable interface {
 type Config struct {
 	// Job is the initial Job, without a status.
 	Job *batchv1.Job
-	// New returns a controller without memory; nil means the reference caller of jobfate.
+	// New returns a controller with an empty memory; nil means the reference caller of
+	// jobfate.
 	New func() Searchable
-	// Rules are what the referee must know about the controller.
+	// Rules are the settings of the controller that the referee needs.
 	Rules referee.Rules
 
 	// Pods is the largest number of pods at the same time, from 1 to MaxPods. The API
@@ -43,11 +44,10 @@ type Config struct {
 	Pods int
 	// Codes are the possible exit codes of containers, at least one.
 	Codes []int32
-	// Runs lets pods be observed as running. Otherwise they go from pending directly to
-	// their end.
+	// Runs lets pods run. Otherwise they go directly from pending to their end.
 	Runs bool
-	// Ticks are the steps by which time may pass, by default an hour. Old is the largest
-	// age, by default an hour; it must be above every delay and deadline.
+	// Ticks are the durations by which time may advance; the default is one hour. Old is
+	// the largest age; the default is one hour. It must exceed every delay and deadline.
 	Ticks []time.Duration
 	Old   time.Duration
 	// AnyTime lets time pass at any time between two syncs. Otherwise it passes only while
@@ -57,14 +57,15 @@ type Config struct {
 	// Faults is the largest number of faults, of the kinds in Kinds, in one lifetime.
 	Faults int
 	Kinds  []Kind
-	// Edits are changes of the spec by the user, in this order, each at any time.
+	// Edits are changes of the spec by the user. They happen in this order, each at any
+	// time.
 	Edits []func(*batchv1.JobSpec)
-	// Lies lets the caches claim to be complete when they are not. That violates the
-	// assumptions of decisions; it is for tests that show the consequences.
+	// Lies lets the caches claim to be complete when they are not. That violates an
+	// assumption of decisions, for tests that show the consequences.
 	Lies bool
 
 	// AllOrders tries all orders of events, even of independent ones. It finds the same
-	// violations, and visits many times the states.
+	// violations, and visits many more states.
 	AllOrders bool
 
 	// Limit ends the search after this number of states, except for the paths from its
@@ -77,21 +78,21 @@ type Kind uint8
 
 // The faults.
 const (
-	KillBefore          Kind = iota // the controller dies before a request
-	KillAfter                       // and after one
+	KillBefore          Kind = iota // the controller is killed before a request
+	KillAfter                       // the controller is killed after a request
 	Refuse                          // a request fails with 500
-	Lose                            // a request has its effect, and its answer is lost
-	GiveUp                          // the controller gives a sync up before a request
-	GiveUpAfter                     // and after one, whose answer it never gets
+	Lose                            // a request takes effect, and its answer is lost
+	GiveUp                          // the controller abandons a sync before a request
+	GiveUpAfter                     // the controller abandons a sync after a request, without its answer
 	Delete                          // a user deletes a pod
 	Force                           // a user deletes a pod by force
 	Disrupt                         // a pod is about to be evicted
 	LoseNode                        // a pod is marked failed and disrupted, and deleted by force
-	Orphan                          // a user takes the owner from a pod
-	Strip                           // a user takes the finalizer from a pod
+	Orphan                          // a user removes the owner of a pod
+	Strip                           // a user removes the finalizer of a pod
 	DeleteJob                       // a user deletes the Job in the background
 	DeleteJobForeground             // in the foreground
-	DeleteJobOrphan                 // so that its pods stay
+	DeleteJobOrphan                 // with the policy Orphan
 	kinds
 )
 
@@ -117,7 +118,8 @@ func (k Kind) String() string {
 	return kindNames[k]
 }
 
-// The most that states and moves have room for. The code 255 stands for none.
+// These are the largest values that states and moves can hold. The exit code number 255
+// means no code.
 const (
 	maxFaults = 255
 	maxEdits  = 255
@@ -125,10 +127,11 @@ const (
 	maxTicks  = 255
 )
 
-// check finds what cannot be searched, in a configuration with its defaults.
+// check returns an error if the search does not support the configuration, which has its
+// defaults.
 func (c *Config) check() error {
 	if c.Job == nil {
-		return errors.New("config: Job is nil, and must be one")
+		return errors.New("config: Job is nil")
 	}
 	for _, n := range []struct {
 		name             string
@@ -137,25 +140,25 @@ func (c *Config) check() error {
 		{"Pods is", c.Pods, 1, MaxPods},
 		{"Faults is", c.Faults, 0, maxFaults},
 		{"the number of Edits is", len(c.Edits), 0, maxEdits},
-		{"the number of Codes is", len(c.Codes), 1, maxCodes}, // without any no pod ends, and no Job
+		{"the number of Codes is", len(c.Codes), 1, maxCodes}, // without an exit code no pod can end
 		{"the number of Ticks is", len(c.Ticks), 1, maxTicks},
 	} {
 		if n.got < n.least || n.got > n.most {
-			return fmt.Errorf("config: %s %d, and must be %d to %d", n.name, n.got, n.least, n.most)
+			return fmt.Errorf("config: %s %d, but must be %d to %d", n.name, n.got, n.least, n.most)
 		}
 	}
 	for _, kind := range c.Kinds {
 		if kind >= kinds {
-			return fmt.Errorf("config: Kinds has %v, and must have none but those of Faults()", kind)
+			return fmt.Errorf("config: Kinds has %v, which is not one of Faults()", kind)
 		}
 	}
 	for _, tick := range c.Ticks {
 		if tick <= 0 {
-			return fmt.Errorf("config: Ticks has %v, and must have none but positive ones", tick)
+			return fmt.Errorf("config: Ticks has %v, but all must be positive", tick)
 		}
 	}
 	if c.Old <= 0 {
-		return fmt.Errorf("config: Old is %v, and must be positive", c.Old)
+		return fmt.Errorf("config: Old is %v, but must be positive", c.Old)
 	}
 	return nil
 }
@@ -172,9 +175,9 @@ func (c caller) Sync(client *cluster.Client) (time.Duration, error) {
 	return wait, err
 }
 
-// rest renames the versions that are remembered, so that memories that differ in
-// nothing else are equal. It keeps how they compare with those that the next sync
-// meets.
+// rest replaces the remembered versions by canonical ones, so that memories that differ
+// only in versions become equal. The comparisons with the versions in the next sync keep
+// their results.
 func (c caller) rest() {
 	m := &inside.MachineOf(c.Machine).Memory
 	if shown := m.Shown == m.Known; m.Known != "" {
@@ -183,15 +186,16 @@ func (c caller) rest() {
 			m.Shown = versionKnown
 		}
 	}
-	// The caches of a search never go back in time, so what a pod was at does not matter.
-	m.Deleted, m.Stripped = slices.Clone(m.Deleted), slices.Clone(m.Stripped)
-	for i := range m.Deleted {
-		m.Deleted[i].Version = versionFloor
+	// The caches of a search never go back in time, so the versions of these pods do not
+	// matter.
+	for uid := range m.Deleted {
+		m.Deleted[uid] = versionFloor
 	}
-	for i := range m.Stripped {
-		m.Stripped[i].Version = versionFloor
+	for uid, s := range m.Stripped {
+		s.Version = versionFloor
+		m.Stripped[uid] = s
 	}
-	// An adoption that the cache does not show yet is newer than all that it shows.
+	// An adoption that the cache does not show yet is newer than everything that it shows.
 	for _, floor := range []*string{&m.JobsFloor, &m.PodsFloor} {
 		if *floor != "" && *floor != versionOwn {
 			*floor = versionFloor
@@ -199,10 +203,10 @@ func (c caller) rest() {
 	}
 }
 
-// heedless is a controller that reads nothing of the answer to a patch or deletion
-// of a pod but the error, so that such answers need not be told apart.
-type heedless interface{ heedsNoPods() }
+// podIgnorer is a controller that uses only the error of the answer to a patch or deletion
+// of a pod. The search then need not distinguish the pods in such answers.
+type podIgnorer interface{ ignoresPods() }
 
-func (caller) heedsNoPods() {}
+func (caller) ignoresPods() {}
 
 func (c caller) Clone() Searchable { return caller{c.Caller.Clone()} }

@@ -8,8 +8,8 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 )
 
-// A configuration that cannot be searched is an error that names the field. None
-// is cut to what a state has room for.
+// Search returns an error that names the field of an invalid configuration. It does not
+// truncate values.
 func TestSearch_errors(t *testing.T) {
 	for _, test := range []struct {
 		want   string
@@ -34,12 +34,12 @@ func TestSearch_errors(t *testing.T) {
 		c.Pods = 1
 		test.change(&c)
 		if _, err := Search(c); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("got %v, want an error that says %q", err, test.want)
+			t.Errorf("got %v, want an error that contains %q", err, test.want)
 		}
 	}
 }
 
-// The zero values of Ticks and Old are an hour, and the largest numbers have room.
+// Ticks and Old default to an hour, and the largest values are valid.
 func TestSearch_limits(t *testing.T) {
 	c := jobOf(1, indexed)
 	c.Pods, c.Limit, c.Faults, c.Codes = 1, 2, 255, make([]int32, 254)
@@ -52,7 +52,7 @@ func TestSearch_limits(t *testing.T) {
 	}
 }
 
-// A kind that there is not has a name as well.
+// An unknown kind has a name as well.
 func TestKindString(t *testing.T) {
 	for kind, want := range map[Kind]string{KillBefore: "kill before", DeleteJobOrphan: "delete the Job, orphan its pods", 99: "Kind(99)"} {
 		if got := kind.String(); got != want {

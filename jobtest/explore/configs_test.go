@@ -14,14 +14,14 @@ import (
 
 func ptr[T any](v T) *T { return &v }
 
-// kindOfJob is one kind of Job that is searched, in the size that is asked for.
+// kindOfJob is a kind of Job to search, with a configuration for each size.
 type kindOfJob struct {
 	name string
 	make func(n int32) Config
 }
 
-// jobOf returns a configuration for a Job of n completions at once and a backoff
-// limit of 1, changed.
+// jobOf returns a configuration for a Job with n completions, parallelism n and a backoff
+// limit of 1, after a change.
 func jobOf(n int32, change func(*batchv1.JobSpec)) Config {
 	job := &batchv1.Job{}
 	s := &job.Spec
@@ -40,7 +40,7 @@ func perIndex(s *batchv1.JobSpec) {
 
 func onlyFailed(s *batchv1.JobSpec) { s.PodReplacementPolicy = ptr(batchv1.Failed) }
 
-// withPolicy ignores disruptions, and does something at the exit code 42.
+// withPolicy ignores disruptions, and applies an action to exit code 42.
 func withPolicy(action batchv1.PodFailurePolicyAction) func(*batchv1.JobSpec) {
 	return func(s *batchv1.JobSpec) {
 		s.PodFailurePolicy = &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{
@@ -62,12 +62,12 @@ func all(changes ...func(*batchv1.JobSpec)) func(*batchv1.JobSpec) {
 	}
 }
 
-// plain is a kind of Job that differs in its spec alone.
+// plain is a kind of Job that differs only in its spec.
 func plain(name string, changes ...func(*batchv1.JobSpec)) kindOfJob {
 	return kindOfJob{name, func(n int32) Config { return jobOf(n, all(changes...)) }}
 }
 
-// coded is one whose containers may also exit with 42.
+// coded is a kind of Job whose containers may also exit with 42.
 func coded(name string, changes ...func(*batchv1.JobSpec)) kindOfJob {
 	return kindOfJob{name, func(n int32) Config {
 		c := jobOf(n, all(changes...))
@@ -133,8 +133,8 @@ var kindsOfJob = []kindOfJob{
 	edited("parallelism down and up", []func(*batchv1.JobSpec){parallelism(0), parallelism(1)}),
 	edited("indexed, scaled down and up", []func(*batchv1.JobSpec){scale(1), scale(2)}, indexed),
 	{"per index, scaled up", func(n int32) Config {
-		// There must be more places than indexes: of each a pod that has failed may
-		// be kept until there is another one.
+		// There must be more places than indexes, because the failed pod of each index is
+		// kept until it is replaced.
 		c := jobOf(max(1, n-1), perIndex)
 		c.Edits = []func(*batchv1.JobSpec){scale(n)}
 		return c

@@ -13,15 +13,15 @@ import (
 	"github.com/jobfate/jobfate/jobstatus"
 )
 
-// unaware reports whether the controller acts on another spec than the one that is
-// stored, or does not know that the Job is being deleted.
+// unaware reports whether the controller acts on a stale spec, or does not know that the
+// Job is being deleted.
 func (l *lives) unaware(n uint32) bool {
 	s := &l.states[n]
 	differs := func(n uint16) bool {
 		a, b := l.jobs.values[s.job], l.jobs.values[n]
 		return a == nil || b == nil || a.Generation != b.Generation || (a.DeletionTimestamp == nil) != (b.DeletionTimestamp == nil)
 	}
-	return differs(s.seenJob) || s.at != 0 && differs(l.positions[s.at].sight.job)
+	return differs(s.seenJob) || s.at != 0 && differs(l.positions[s.at].input.job)
 }
 
 // observesGone reports whether the spec was edited and the controller still observes the
@@ -35,7 +35,7 @@ func (l *lives) observesGone(n uint32) bool {
 	for i, p := range s.pods {
 		observed := []uint16{p.seen}
 		if s.at != 0 {
-			observed = append(observed, l.positions[s.at].sight.pods[i])
+			observed = append(observed, l.positions[s.at].input.pods[i])
 		}
 		if p.stored == 0 && slices.ContainsFunc(observed, func(n uint16) bool { return n != 0 && len(l.pods.values[n].Finalizers) > 0 }) {
 			return true
@@ -51,14 +51,14 @@ func (l *lives) suspending(n uint32) bool {
 	return *job.Spec.Suspend && job.Generation > 1 && lifecycle.True(job.Status.Conditions, batchv1.JobSuspended) == nil
 }
 
-// demandSight is all that DemandOf gets to see in a state.
-type demandSight struct {
+// demandInput is the input of DemandOf in a state.
+type demandInput struct {
 	job  uint16
 	pods [MaxPods]uint16
 }
 
-func (l *lives) sightOf(n uint32) demandSight {
-	v := demandSight{job: l.states[n].job}
+func (l *lives) inputOf(n uint32) demandInput {
+	v := demandInput{job: l.states[n].job}
 	for i, p := range l.states[n].pods {
 		if p.stored != 0 && metav1.IsControlledBy(l.pods.values[p.stored], l.jobs.values[v.job]) {
 			v.pods[i] = p.stored
@@ -68,8 +68,8 @@ func (l *lives) sightOf(n uint32) demandSight {
 	return v
 }
 
-// key is a sight in words that other searches use as well.
-func (l *lives) key(v demandSight) string {
+// key returns the input as text that is the same in other searches.
+func (l *lives) key(v demandInput) string {
 	var b strings.Builder
 	b.WriteString(encoded(l.jobs.values[v.job]))
 	var pods []string
@@ -82,37 +82,37 @@ func (l *lives) key(v demandSight) string {
 	return b.String() + strings.Join(pods, "")
 }
 
-// seenSight is a sight, what DemandOf says about it, and what the lives from there
-// come to.
-type seenSight struct {
+// demandCase is an input with the result of DemandOf for it, and the actual bounds of the
+// lives from its states.
+type demandCase struct {
 	state         uint32
 	demand, rough jobstatus.Demand
 	lives         jobstatus.Demand
 }
 
-// sights returns the demand of each sight and what the lives come to.
-func (l *lives) sights() map[demandSight]*seenSight {
-	all := map[demandSight]*seenSight{}
+// demandCases returns the demand and the actual bounds for each input.
+func (l *lives) demandCases() map[demandInput]*demandCase {
+	all := map[demandInput]*demandCase{}
 	for n := range l.states {
 		if l.states[n].job == 0 || l.unaware(uint32(n)) && !l.suspending(uint32(n)) || l.observesGone(uint32(n)) {
 			continue
 		}
-		got, v := l.lifeOf(n), l.sightOf(uint32(n))
+		got, v := l.lifeOf(n), l.inputOf(uint32(n))
 		if at := all[v]; at != nil {
 			at.lives = widest(at.lives, got)
 			continue
 		}
 		job := l.jobs.values[v.job]
-		all[v] = &seenSight{uint32(n), jobstatus.DemandOf(job, l.podsOf(uint32(n))), jobstatus.DemandOf(job, nil), got}
+		all[v] = &demandCase{uint32(n), jobstatus.DemandOf(job, l.podsOf(uint32(n))), jobstatus.DemandOf(job, nil), got}
 	}
 	return all
 }
 
 // check compares the demand in every state with the lives from there. Replaced says that
-// pods may be replaced before they are gone, which AtOnce does not foresee.
-func (l *lives) check(t *testing.T, replaced bool) map[demandSight]*seenSight {
+// pods may be replaced before they are gone, which AtOnce does not include.
+func (l *lives) check(t *testing.T, replaced bool) map[demandInput]*demandCase {
 	t.Helper()
-	faults, all := 0, l.sights()
+	faults, all := 0, l.demandCases()
 	for _, at := range all {
 		edited := l.states[at.state].edits > 0 // the status may lack pods from before
 		for _, b := range []struct {
@@ -128,7 +128,7 @@ func (l *lives) check(t *testing.T, replaced bool) map[demandSight]*seenSight {
 		} {
 			if !b.holds {
 				if faults++; faults < 4 {
-					t.Errorf("%s does not hold: the demand is %+v, by the status %+v, and the lives come to %+v\n%s",
+					t.Errorf("%s does not hold: the demand is %+v, by the status %+v, but the bounds of the lives are %+v\n%s",
 						b.what, at.demand, at.rough, at.lives, strings.Join(l.objects(&l.states[at.state]), "\n"))
 				}
 			}
@@ -140,7 +140,7 @@ func (l *lives) check(t *testing.T, replaced bool) map[demandSight]*seenSight {
 	return all
 }
 
-// widest returns the bounds of both.
+// widest returns bounds that include both.
 func widest(a, b jobstatus.Demand) jobstatus.Demand {
 	a.AtOnce = jobstatus.Range{Least: min(a.AtOnce.Least, b.AtOnce.Least), Most: max(a.AtOnce.Most, b.AtOnce.Most)}
 	a.InTotal = jobstatus.Range{Least: min(a.InTotal.Least, b.InTotal.Least), Most: max(a.InTotal.Most, b.InTotal.Most)}
@@ -148,8 +148,8 @@ func widest(a, b jobstatus.Demand) jobstatus.Demand {
 	return a
 }
 
-// demanding are the kinds of Jobs whose searches are complete, so that each bound must
-// be attained, each with the completions that it is searched with.
+// demanding are kinds of Jobs whose searches are complete, so that some life must attain
+// each bound. Each has the number of completions to search with.
 var demanding = []demandingKind{
 	{2, plain("no retry", retries(0))},
 	{2, plain("one at a time", parallelism(1))},
@@ -174,7 +174,7 @@ var demanding = []demandingKind{
 	{2, edited("parallelism down", []func(*batchv1.JobSpec){parallelism(1)}, retries(0))},
 }
 
-// withManyStates are more such kinds, whose searches take longer.
+// withManyStates are further such kinds, whose searches take longer.
 var withManyStates = []demandingKind{
 	{1, plain("two retries", retries(2))},
 	{1, plain("per index, two retries", perIndex, retriesPerIndex(2))},
@@ -207,7 +207,7 @@ func oneSuccess(s *batchv1.JobSpec) {
 	s.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededCount: ptr[int32](1)}}}
 }
 
-// rule is a pod failure policy of one rule, for the exit code 42.
+// rule sets a pod failure policy with one rule, for exit code 42.
 func rule(action batchv1.PodFailurePolicyAction) func(*batchv1.JobSpec) {
 	return func(s *batchv1.JobSpec) {
 		withPolicy(action)(s)
@@ -225,8 +225,9 @@ func mixed(name string, changes ...func(*batchv1.JobSpec)) kindOfJob {
 }
 
 var (
-	attained = effort.Flag("attained", "the most completions of a Job whose bounds must be attained", 1, 2)
+	attained = effort.Flag("attained", "the largest number of completions of the Jobs whose bounds must be attained", 1, 2)
 	many     = effort.Flag("many", "1 to search the kinds of Jobs with many states too", 0, 1)
+	longer   = effort.Flag("longer", "the number of states in which TestDemand_unbounded searches for longer lives", 3_000, 20_000)
 )
 
 func TestDemand_attained(t *testing.T) {
@@ -244,9 +245,9 @@ func TestDemand_attained(t *testing.T) {
 				demand, lives jobstatus.Demand
 				text          string
 			}
-			sights := map[string]*known{}
-			// The later searches are for the lives in which the API server refuses pods.
-			// They need not be complete.
+			cases := map[string]*known{}
+			// The later searches cover lives in which the API server rejects pods. They
+			// need not be complete.
 			for first, how := range []func(*Config){
 				func(c *Config) { c.AllOrders, c.Limit = true, 0 },
 				func(c *Config) {
@@ -260,7 +261,7 @@ func TestDemand_attained(t *testing.T) {
 				c.Pods, c.Limit = int(k.n)+1, 50_000
 				how(&c)
 				if c.Job.Spec.BackoffLimitPerIndex != nil && c.Pods <= int(k.n) {
-					continue // a failed pod is kept until there is another one
+					continue // a failed pod is kept until it is replaced
 				}
 				l, complete := searchLives(t, c)
 				if first == 0 && !complete {
@@ -268,32 +269,31 @@ func TestDemand_attained(t *testing.T) {
 				}
 				for v, at := range l.check(t, false) {
 					key := l.key(v)
-					if a := sights[key]; a != nil {
+					if a := cases[key]; a != nil {
 						a.lives = widest(a.lives, at.lives)
 					} else if first == 0 && l.jobs.values[v.job].Generation == 1 {
-						sights[key] = &known{at.demand, at.lives, strings.Join(l.objects(&l.states[at.state]), "\n")}
+						cases[key] = &known{at.demand, at.lives, strings.Join(l.objects(&l.states[at.state]), "\n")}
 					}
 				}
-				t.Logf("%d states, %d sights", len(l.states), len(sights))
+				t.Logf("%d states, %d cases", len(l.states), len(cases))
 			}
 			missed := 0
-			for _, a := range sights {
+			for _, a := range cases {
 				if a.demand != a.lives {
 					if missed++; missed < 4 {
-						t.Errorf("the demand is %+v, and the lives come to %+v\n%s", a.demand, a.lives, a.text)
+						t.Errorf("the demand is %+v, but the bounds of the lives are %+v\n%s", a.demand, a.lives, a.text)
 					}
 				}
 			}
-			if missed > 0 || len(sights) == 0 {
-				t.Errorf("%d of %d sights", missed, len(sights))
+			if missed > 0 || len(cases) == 0 {
+				t.Errorf("%d of %d cases", missed, len(cases))
 			}
 		})
 	}
 }
 
-// demandScopes are what may go wrong without breaking a bound. Not among them is what
-// makes a controller create a pod twice: that it is killed, or does not hear that it
-// has created one.
+// demandScopes are the faults that keep the bounds. They exclude faults that make a
+// controller create a pod twice: a restart, or a lost answer to a creation.
 var demandScopes = []struct {
 	name  string
 	kinds []Kind
@@ -316,19 +316,19 @@ func TestDemand_holds(t *testing.T) {
 				}
 				l, complete := searchLives(t, c)
 				replaced := c.Job.Spec.PodReplacementPolicy == nil && c.Job.Spec.PodFailurePolicy == nil
-				sights := l.check(t, scope.name == "pods" && replaced)
-				t.Logf("%d states, %d sights, complete: %v", len(l.states), len(sights), complete)
+				cases := l.check(t, scope.name == "pods" && replaced)
+				t.Logf("%d states, %d cases, complete: %v", len(l.states), len(cases), complete)
 			})
 		}
 	}
 }
 
-// An Indexed Job is scaled down, and its controller removes the finalizer of a pod that has
-// ended beyond the completions. The Job is scaled up, and the controller, which observes
-// that, still observes the finalizer: it counts the index, which gets no other pod.
+// An Indexed Job is scaled down, and its controller removes the finalizer of an ended pod
+// beyond the completions. Then the Job is scaled up. The controller observes that while its
+// cache still shows the finalizer. It counts the index, which gets no further pod.
 func TestDemand_scaledDownAndUp(t *testing.T) {
 	kinds := []struct {
-		code int32 // with which all pods exit
+		code int32 // the exit code of all pods
 		kindOfJob
 	}{
 		{0, plain("indexed", indexed)},
@@ -341,15 +341,15 @@ func TestDemand_scaledDownAndUp(t *testing.T) {
 			c.Edits = []func(*batchv1.JobSpec){scale(1), scale(2)}
 			c.Codes, c.Pods = []int32{k.code}, 2
 			l, complete := searchLives(t, c)
-			if sights := l.check(t, false); !complete || len(sights) == 0 {
-				t.Errorf("%d states, %d sights, complete: %v", len(l.states), len(sights), complete)
+			if cases := l.check(t, false); !complete || len(cases) == 0 {
+				t.Errorf("%d states, %d cases, complete: %v", len(l.states), len(cases), complete)
 			}
 		})
 	}
 }
 
-// TestDemand_unbounded compares Jobs with an Ignore rule with the same Jobs without
-// one: there is a life with more pods than these may have.
+// TestDemand_unbounded compares Jobs with an Ignore rule with the same Jobs without it.
+// With the rule, some life has more pods than the demand without the rule allows.
 func TestDemand_unbounded(t *testing.T) {
 	for _, k := range []kindOfJob{
 		mixed("regular", rule(ignore)), mixed("work queue", rule(ignore), workQueue), mixed("per index", perIndex, rule(ignore)),
@@ -357,7 +357,7 @@ func TestDemand_unbounded(t *testing.T) {
 		t.Run(k.name, func(t *testing.T) {
 			t.Parallel()
 			c := k.make(1)
-			c.Pods, c.Limit = 2, 20_000
+			c.Pods, c.Limit = 2, longer()
 			l, _ := searchLives(t, c)
 			l.check(t, false)
 			job := l.jobs.values[l.states[0].job].DeepCopy()

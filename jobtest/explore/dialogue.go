@@ -9,18 +9,17 @@ import (
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
-// step runs the controller from a position with the answers so far, and adds that
-// position. After those each request is answered as it is when nothing goes wrong,
-// for most often nothing does: the positions after such answers are added as well,
-// and one run makes them all.
-func (x *search) step(view cluster.View, sight sight, answers []answer) uint32 {
+// step runs the controller with the answers so far, and adds its position. After these
+// answers, step answers each further request as if there were no faults, and adds those
+// positions too. That is the most frequent case, so one run computes many positions.
+func (x *search) step(view cluster.View, input syncInput, answers []answer) uint32 {
 	first := uint32(len(x.positions))
-	d := &dialogue{search: x, status: sight.job, mark: asSeen, own: firstWrite, pods: sight.pods}
+	d := &dialogue{search: x, status: input.job, mark: asSeen, own: firstWrite, pods: input.pods}
 	for i := range d.marks {
 		d.marks[i] = asSeen
 	}
-	d.at = x.addPosition(view, sight, answers)
-	controller := x.memories.values[sight.memory].Clone()
+	d.at = x.addPosition(view, input, answers)
+	controller := x.memories.values[input.memory].Clone()
 	after, err := controller.Sync(&cluster.Client{View: view, Send: d.send})
 	if last := d.at; last.request == nil {
 		last.after, last.err, last.memory = after, err, x.memoryNumber(controller)
@@ -28,10 +27,10 @@ func (x *search) step(view cluster.View, sight sight, answers []answer) uint32 {
 	return first
 }
 
-// addPosition adds a position of which the request is not known yet.
-func (x *search) addPosition(view cluster.View, sight sight, answers []answer) *position {
-	p := &position{view: view, sight: sight, answers: answers}
-	for i, n := range sight.pods {
+// addPosition adds a position whose request is not known yet.
+func (x *search) addPosition(view cluster.View, input syncInput, answers []answer) *position {
+	p := &position{view: view, input: input, answers: answers}
+	for i, n := range input.pods {
 		if n != 0 {
 			p.mentions |= 1 << i
 		}
@@ -50,21 +49,22 @@ func (x *search) addPosition(view cluster.View, sight sight, answers []answer) *
 	return p
 }
 
-// dialogue is what a controller and the API server say to each other in a sync.
+// dialogue is the exchange of requests and answers between a controller and the API server
+// in a sync.
 type dialogue struct {
 	*search
-	at     *position       // the last one so far
-	given  int             // how many of its answers were given
-	status uint16          // the Job as the controller has read it or its own status left it
+	at     *position       // the last position so far
+	given  int             // how many of its answers were used
+	status uint16          // the Job that the controller last read or stored
 	mark   mark            // of that
 	own    mark            // of its next status
-	read   *cluster.View   // what it has read live
-	pods   [MaxPods]uint16 // the pods as it has seen them or its requests left them
+	read   *cluster.View   // the view with live reads
+	pods   [MaxPods]uint16 // the pods that it last saw, or as its requests changed them
 	marks  [MaxPods]mark
 }
 
-// send gives the next answer. A controller that asks for what cannot go well is
-// killed.
+// send returns the next answer. After the known answers, it stops the controller at a
+// request that cannot succeed.
 func (d *dialogue) send(q *cluster.Request) (cluster.Answer, error) {
 	p := d.at
 	if p.request != nil {
@@ -78,7 +78,7 @@ func (d *dialogue) send(q *cluster.Request) (cluster.Answer, error) {
 		}
 		n := uint32(len(d.positions))
 		p.next = map[answer]uint32{a: n}
-		d.at = d.addPosition(p.view, p.sight, append(p.answers[:len(p.answers):len(p.answers)], a))
+		d.at = d.addPosition(p.view, p.input, append(p.answers[:len(p.answers):len(p.answers)], a))
 	}
 	a := d.at.answers[d.given]
 	d.given++
@@ -88,12 +88,12 @@ func (d *dialogue) send(q *cluster.Request) (cluster.Answer, error) {
 	switch q.Verb {
 	case cluster.Create:
 		pod := d.created(q, int(a.place))
-		d.know(int(a.place)-1, d.podNumber(pod), unknown)
+		d.recordPod(int(a.place)-1, d.podNumber(pod), unknown)
 		return cluster.Answer{Pod: pod}, nil
 	case cluster.Get:
 		d.status, d.mark = a.job, a.mark
 		if a.mark == firstWrite {
-			d.own = secondWrite // also when that one's answer was lost
+			d.own = secondWrite // also if the answer to the first was lost
 		}
 		job := d.job(a.job, d.version())
 		d.reads(func(v *cluster.View) { setJob(v, job) })
@@ -110,14 +110,14 @@ func (d *dialogue) send(q *cluster.Request) (cluster.Answer, error) {
 		d.status, d.mark, d.own = e.version, d.own, secondWrite
 		return cluster.Answer{Job: d.job(d.status, d.version())}, nil
 	}
-	if d.heedless {
-		return d.heard(q, a), nil
+	if d.ignoresPods {
+		return d.minimalAnswer(q, a), nil
 	}
-	d.know(placeOf(q), a.pod, a.mark)
+	d.recordPod(placeOf(q), a.pod, a.mark)
 	return cluster.Answer{Pod: d.pod(a.pod, a.mark.version(false))}, nil
 }
 
-// reads notes what was read live.
+// reads records a live read.
 func (d *dialogue) reads(what func(*cluster.View)) {
 	read := d.at.view
 	if d.read != nil {
@@ -131,7 +131,7 @@ func (d *dialogue) reads(what func(*cluster.View)) {
 func (d *dialogue) listed(l list) cluster.Answer {
 	a := cluster.Answer{Version: versionRead}
 	for i, n := range l.pods {
-		d.know(i, n, l.marks[i])
+		d.recordPod(i, n, l.marks[i])
 		if n != 0 {
 			a.Pods = append(a.Pods, d.pod(n, l.marks[i].version(false)))
 		}
@@ -140,11 +140,12 @@ func (d *dialogue) listed(l list) cluster.Answer {
 	return a
 }
 
-// heard answers a controller that only heeds whether a pod is there.
-func (d *dialogue) heard(q *cluster.Request, a answer) cluster.Answer {
+// minimalAnswer returns the answer about a pod for a controller that ignores pods in
+// answers. Its pod has only a name, a UID and a version.
+func (d *dialogue) minimalAnswer(q *cluster.Request, a answer) cluster.Answer {
 	if i := placeOf(q); i >= 0 && d.pods[i] != 0 {
 		b := d.podAnswer(d.pods[i], d.marks[i], q, asText(q))
-		d.know(i, b.pod, b.mark)
+		d.recordPod(i, b.pod, b.mark)
 	}
 	if a.pod == 0 {
 		return cluster.Answer{}
@@ -152,18 +153,18 @@ func (d *dialogue) heard(q *cluster.Request, a answer) cluster.Answer {
 	return cluster.Answer{Pod: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: q.Name, UID: q.UID, ResourceVersion: versionOwn}}}
 }
 
-// know takes up what an answer said of a pod.
-func (d *dialogue) know(place int, pod uint16, is mark) {
+// recordPod records the pod of an answer.
+func (d *dialogue) recordPod(place int, pod uint16, is mark) {
 	if place >= 0 {
 		d.pods[place], d.marks[place] = pod, is
 	}
 }
 
-// version is the resource version of the Job as the controller knows it.
-func (d *dialogue) version() string { return d.mark.version(d.at.sight.behind) }
+// version returns the resource version of the Job that the controller knows.
+func (d *dialogue) version() string { return d.mark.version(d.at.input.behind) }
 
-// expected is the answer to the request of a position when nothing goes wrong, as
-// far as the controller's view tells.
+// expected returns the answer to the request of a position if there is no fault, as far as
+// the view of the controller determines it.
 func (d *dialogue) expected(p *position) (a answer, ok bool) {
 	switch p.request.Verb {
 	case cluster.Get:
@@ -180,7 +181,7 @@ func (d *dialogue) expected(p *position) (a answer, ok bool) {
 	case cluster.Status:
 		return a, d.status != 0 && d.stored(d.status, d.version(), p.request, p.asks).err == nil
 	case cluster.Create:
-		used := d.jobMentions(p.sight.job) | d.memoryMentions(p.sight.memory) | p.mentions
+		used := d.jobMentions(p.input.job) | d.memoryMentions(p.input.memory) | p.mentions
 		a.place = uint8(bits.TrailingZeros8(^used) + 1)
 		return a, int(a.place) <= d.Pods
 	default:
@@ -189,15 +190,15 @@ func (d *dialogue) expected(p *position) (a answer, ok bool) {
 			return a, false
 		}
 		a = d.podAnswer(d.pods[i], d.marks[i], p.request, p.asks)
-		if d.heedless {
-			a = heedlessly(a)
+		if d.ignoresPods {
+			a = withoutPod(a)
 		}
 		return a, a.kind == fine
 	}
 	return a, true
 }
 
-// asText is what a request to change something says.
+// asText returns the content of a write as text.
 func asText(r *cluster.Request) string {
 	switch {
 	case r.Verb == cluster.Delete:
@@ -208,7 +209,7 @@ func asText(r *cluster.Request) string {
 	return string(r.Patch)
 }
 
-// created is the pod that a creation leads to in a place.
+// created returns the pod that a creation stores in a place.
 func (x *search) created(r *cluster.Request, place int) *corev1.Pod {
 	pod := cluster.NewPod(r.Pod, place, metaTime(x.now))
 	pod.ResourceVersion = versionOwn

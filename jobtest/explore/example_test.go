@@ -11,8 +11,8 @@ import (
 	"github.com/jobfate/jobfate/jobtest/explore"
 )
 
-// The caller that keeps to the protocol may be killed at every write. One that
-// drops the time of its next look is found out.
+// A search finds no violation of the reference caller, which may be killed at every write.
+// It finds one of a caller that loses its requeue.
 func ExampleSearch() {
 	one, never := int32(1), corev1.RestartPolicyNever
 	job := &batchv1.Job{Spec: batchv1.JobSpec{
@@ -37,7 +37,7 @@ func ExampleSearch() {
 	// found: L5 <nil>
 }
 
-// sleepy does not look again when only time must pass.
+// sleepy never requeues a Job.
 type sleepy struct{ explore.Searchable }
 
 func (s sleepy) Clone() explore.Searchable { return sleepy{s.Searchable.Clone()} }

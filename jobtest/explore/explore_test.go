@@ -16,22 +16,21 @@ import (
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
-// Each search goes on until it has seen every state, or this number times that of its
-// scope. One that ends early goes on by calm ways alone.
+// Each search ends when it has visited every state, or this number of states times that of
+// its scope. A search that ends early then only follows paths without faults.
 var unit = effort.Flag("states", "the states of one search, times those of its scope", 4, 4_000)
 
 var states, calm, complete, searches atomic.Int64
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	debug.SetGCPercent(400) // the states are many, small, and stay
+	debug.SetGCPercent(400) // there are many small states, which all stay alive
 	code := m.Run()
-	fmt.Printf("%d states in %d searches, %d of them complete; %d more on calm ways\n", states.Load(), searches.Load(), complete.Load(), calm.Load())
+	fmt.Printf("%d states in %d searches, %d of them complete; %d more on paths without faults\n", states.Load(), searches.Load(), complete.Load(), calm.Load())
 	os.Exit(code)
 }
 
-// scope is how large the Jobs are, how much goes wrong, and how far a search
-// goes.
+// scope sets the size of the Jobs, the number of faults, and the limit of a search.
 type scope struct {
 	name              string
 	completions, pods int32
@@ -51,8 +50,7 @@ var scopes = []scope{
 	{"two faults", 2, 3, 2, Faults(), 8},
 }
 
-// TestEverything tries everything that can happen to each kind of Job, in each
-// scope.
+// TestEverything searches each kind of Job in each scope.
 func TestEverything(t *testing.T) {
 	for _, s := range scopes {
 		for _, k := range kindsOfJob {
@@ -61,7 +59,7 @@ func TestEverything(t *testing.T) {
 				c := k.make(s.completions)
 				c.Pods, c.Faults, c.Kinds, c.Limit = int(s.pods), s.faults, s.kinds, unit()*s.times
 				if len(c.Edits) > 0 {
-					c.Limit /= 2 // there are too many states to see all, and each costs the most
+					c.Limit /= 2 // the search is never complete, and its states are the most expensive
 				}
 				r, err := Search(c)
 				if err != nil {
@@ -76,7 +74,7 @@ func TestEverything(t *testing.T) {
 				if r.Complete {
 					complete.Add(1)
 				}
-				t.Logf("%d states, %d transitions, %d deep, complete: %v, %d on calm ways, at rest in %d", r.States, r.Transitions, r.Depth, r.Complete, r.Calm, r.Ends)
+				t.Logf("%d states, %d transitions, %d deep, complete: %v, %d on paths without faults, at rest in %d", r.States, r.Transitions, r.Depth, r.Complete, r.Calm, r.Ends)
 				if r.Ends == 0 {
 					t.Error("the Job comes to rest in no state")
 				}
@@ -90,7 +88,7 @@ type updater struct{ Searchable }
 
 func (u updater) Clone() Searchable { return updater{u.Searchable.Clone()} }
 
-func (updater) heedsNoPods() {}
+func (updater) ignoresPods() {}
 
 func (u updater) Sync(client *cluster.Client) (time.Duration, error) {
 	send, job := client.Send, client.Job
@@ -113,7 +111,7 @@ func (u updater) Sync(client *cluster.Client) (time.Duration, error) {
 
 var faulty = effort.Flag("faulty", "how many kinds of faults TestUpdatedStatus tries", 1, 3)
 
-// It makes no difference to the search how a controller stores a status.
+// The search reaches the same states whether a controller patches or updates the status.
 func TestUpdatedStatus(t *testing.T) {
 	c := jobOf(1, perIndex)
 	c.Pods, c.Faults, c.Kinds = 2, 1, []Kind{Lose, KillAfter, Force}[:faulty()]
@@ -131,8 +129,8 @@ func TestUpdatedStatus(t *testing.T) {
 	}
 }
 
-// What is known of init containers gets older as well: the end of a sidecar may be
-// what a delay is counted from.
+// The statuses of init containers age as well, because a delay may be counted from the end
+// of a sidecar.
 func TestSidecarsAge(t *testing.T) {
 	c := jobOf(1, func(s *batchv1.JobSpec) {
 		s.Template.Spec.InitContainers = []corev1.Container{{Name: "side", Image: "image", RestartPolicy: ptr(corev1.ContainerRestartPolicyAlways)}}

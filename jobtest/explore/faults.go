@@ -8,7 +8,7 @@ import (
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
 
-// faultMoves are what may go wrong.
+// faultMoves yields the faults.
 func (x *search) faultMoves(s *state, yield visitor) {
 	for _, kind := range x.Kinds {
 		m := move{what: fault, detail: uint8(kind)}
@@ -32,8 +32,7 @@ func (x *search) faultMoves(s *state, yield visitor) {
 	}
 }
 
-// requestFault does something to the request that the controller is about to
-// send.
+// requestFault applies a fault to the next request of the controller.
 func (x *search) requestFault(s *state, m move, yield visitor) {
 	next := *s
 	next.faults--
@@ -43,22 +42,22 @@ func (x *search) requestFault(s *state, m move, yield visitor) {
 		_, v = x.serve(&next)
 	}
 	if verb := x.positions[s.at].request.Verb; (kind == Lose || kind == GiveUpAfter) && (verb == cluster.Status || verb == cluster.Patch) {
-		next.ghost = x.doubtful(next.ghost) // the controller cannot know what was recorded
+		next.ghost = x.doubtful(next.ghost) // the controller cannot know the stored status
 	}
 	switch kind {
 	case Refuse, Lose:
-		x.goOn(&next, answer{kind: failed})
+		x.proceed(&next, answer{kind: failed})
 		yield(m, next, v)
 		return
 	case GiveUp, GiveUpAfter:
-		x.goOn(&next, answer{kind: givenUp})
+		x.proceed(&next, answer{kind: givenUp})
 		yield(m, next, v)
 		return
 	}
 	x.restart(&next, m, v, yield)
 }
 
-// restart starts the controller again: with fresh caches, or with old ones.
+// restart restarts the controller, with fresh or with stale caches.
 func (x *search) restart(s *state, m move, v *referee.Violation, yield visitor) {
 	s.rest(x.fresh)
 	s.behind = s.job != s.seenJob
@@ -79,7 +78,7 @@ func (x *search) restart(s *state, m move, v *referee.Violation, yield visitor) 
 	}
 }
 
-// doubtful is the ghost that knows that the controller is in doubt.
+// doubtful returns the ghost with InDoubt set.
 func (x *search) doubtful(ghost uint32) uint32 {
 	g := x.ghosts.values[ghost]
 	if g.InDoubt {

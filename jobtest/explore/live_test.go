@@ -12,8 +12,8 @@ import (
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
-// reader is a controller that reads the Job live before it writes a status. If the
-// status is the one that it knows, it names the version that it has read.
+// reader is a controller that reads the Job live before it writes a status. If the Job has
+// the status that it knows, it writes with the resource version of the read.
 type reader struct {
 	Searchable
 	updates bool
@@ -36,7 +36,7 @@ func (l reader) Sync(client *cluster.Client) (time.Duration, error) {
 			return cluster.Answer{}, err
 		}
 		if read.Job == nil {
-			return send(r) // and hears that it is gone
+			return send(r) // and gets NotFound
 		}
 		if encoded(read.Job.Status) != encoded(known.Status) {
 			return cluster.Answer{}, apierrors.NewConflict(batchv1.Resource("jobs"), known.Name, errChanged)
@@ -54,7 +54,7 @@ func (l reader) Sync(client *cluster.Client) (time.Duration, error) {
 	return l.Searchable.Sync(client)
 }
 
-// onto is a request for a status for the version that was read.
+// onto returns a status write with the resource version of a read.
 func (l reader) onto(read cluster.Answer, r *cluster.Request) (*cluster.Request, error) {
 	var patch map[string]any
 	if err := json.Unmarshal(r.Patch, &patch); err != nil {
@@ -69,8 +69,8 @@ func (l reader) onto(read cluster.Answer, r *cluster.Request) (*cluster.Request,
 	return &cluster.Request{Verb: cluster.Status, Job: next}, err
 }
 
-// A status that names the version that was read live just before is stored, if
-// the Job did not change in between. So a controller that reads before each write
+// A status write with the resource version of the last live read is stored if the Job has
+// not changed in between. So a controller that reads before each write reaches the same
 // ends as one that does not.
 func TestLiveRead(t *testing.T) {
 	c := jobOf(1, perIndex)
@@ -84,8 +84,8 @@ func TestLiveRead(t *testing.T) {
 	}
 }
 
-// ends searches everything, and returns what is stored in the states in which the Job
-// has come to rest.
+// ends runs a complete search, and returns the stored objects of the states in which the
+// Job is at rest.
 func ends(t *testing.T, c Config) map[string]bool {
 	t.Helper()
 	x, err := newSearch(c)
@@ -108,8 +108,8 @@ func ends(t *testing.T, c Config) map[string]bool {
 	return found
 }
 
-// Also when answers are lost, when the controller starts again, and when the Job is
-// edited or deleted in between.
+// A controller that reads live violates no property if answers are lost, the controller
+// restarts, or the Job is edited or deleted.
 func TestLiveRead_faults(t *testing.T) {
 	c := jobOf(1, parallelism(1))
 	c.Pods, c.Limit = 2, 6_000
@@ -122,8 +122,8 @@ func TestLiveRead_faults(t *testing.T) {
 	}
 }
 
-// A status for a version that was read before a client changed the Job again is a
-// conflict, and one for the version that was read afterwards is none.
+// A status write with a resource version that was read before another client changed the
+// Job is a conflict. One with the resource version after that change is not.
 func TestLiveRead_conflict(t *testing.T) {
 	c := jobOf(1, parallelism(1))
 	c.Pods, c.Edits = 1, []func(*batchv1.JobSpec){parallelism(2), parallelism(3)}
@@ -138,13 +138,13 @@ func TestLiveRead_conflict(t *testing.T) {
 	next := func(verb cluster.Verb) answer {
 		t.Helper()
 		if got := x.positions[s.at].request.Verb; got != verb {
-			t.Fatalf("the controller asks for %s, want %s", got, verb)
+			t.Fatalf("the controller sends %s, want %s", got, verb)
 		}
 		a, v := x.serve(&s)
 		if v != nil {
 			t.Fatal(v)
 		}
-		x.goOn(&s, a)
+		x.proceed(&s, a)
 		return a
 	}
 	next(cluster.Create)
@@ -152,12 +152,12 @@ func TestLiveRead_conflict(t *testing.T) {
 	before := s
 	next(cluster.Get)
 	if a := next(cluster.Status); a.kind != fine {
-		t.Errorf("a status after a live read is answered with %d, want %d", a.kind, fine)
+		t.Errorf("a status write after a live read gets the answer %d, want %d", a.kind, fine)
 	}
 	s = before
 	next(cluster.Get)
 	edit()
 	if a := next(cluster.Status); a.kind != conflict {
-		t.Errorf("a status for a version that is stored no more is answered with %d, want %d", a.kind, conflict)
+		t.Errorf("a status write with an old version gets the answer %d, want %d", a.kind, conflict)
 	}
 }

@@ -12,20 +12,20 @@ import (
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
-// lives are the states of a search, and for each state what the lives of the Job from
-// there on come to, as long as the spec stands.
+// lives has the states of a search, and for each state the bounds of the pods of the Job
+// from there on, while the spec stays the same.
 type lives struct {
 	*search
 	next graph
 	back graph
 
-	running               []int64 // pods that run in the state
+	running               []int64 // pods that are active in the state
 	leastPeak, mostPeak   []int64 // pods at once
 	leastAfter, mostAfter []int64 // pods created later
 }
 
-// without is the number of pods of lives that never come to rest, and endless that of
-// a life that creates pods without end.
+// without stands for states with no life that comes to rest, endless for lives that create
+// pods forever.
 const (
 	without = int64(math.MaxInt32)
 	endless = int64(math.MaxInt64)
@@ -49,8 +49,8 @@ func livesOf(x *search) *lives {
 	return l
 }
 
-// graphs returns the successors and predecessors of each state, over the steps that
-// are kept.
+// graphs returns the successors and predecessors of each state, by the steps for which keep
+// is true.
 func (x *search) graphs(keep func(from, to uint32) bool) (next, back graph) {
 	next = graph{first: make([]uint32, 1, len(x.states)+1)}
 	for n := range x.states {
@@ -84,7 +84,7 @@ func (x *search) graphs(keep func(from, to uint32) bool) (next, back graph) {
 	return next, back
 }
 
-// standing reports whether a step leaves the Job in place and its spec as it is.
+// standing reports whether a step changes neither the UID nor the spec of the Job.
 func (l *lives) standing(from, to uint32) bool {
 	a, b := l.jobs.values[l.states[from].job], l.jobs.values[l.states[to].job]
 	return a != nil && b != nil && a.Generation == b.Generation && (a.DeletionTimestamp == nil) == (b.DeletionTimestamp == nil)
@@ -92,7 +92,7 @@ func (l *lives) standing(from, to uint32) bool {
 
 // podsOf returns the stored pods of the Job.
 func (l *lives) podsOf(n uint32) []*corev1.Pod {
-	pods := []*corev1.Pod{} // none is not unknown
+	pods := []*corev1.Pod{} // not nil, which would mean unknown
 	s := &l.states[n]
 	for i := range s.pods {
 		if p := s.pods[i].stored; p != 0 && s.job != 0 && metav1.IsControlledBy(l.pods.values[p], l.jobs.values[s.job]) {
@@ -112,7 +112,7 @@ func (l *lives) creates(from, to uint32) bool {
 	return false
 }
 
-// atRest are the states in which nothing is left to do.
+// atRest returns the states in which the Job is at rest.
 func (l *lives) atRest() (rest []uint32) {
 	for n := range l.states {
 		if l.quiescent(&l.states[n]) {
@@ -122,8 +122,8 @@ func (l *lives) atRest() (rest []uint32) {
 	return rest
 }
 
-// reach calls found for each state from which one of the given states is reached over
-// states that may be passed, those states included.
+// reach calls found for each state from which one of the given states is reachable through
+// states for which may is true, including the given states.
 func (l *lives) reach(to []uint32, may func(uint32) bool, found func(uint32)) {
 	seen := make([]bool, len(l.states))
 	var queue []uint32
@@ -166,7 +166,7 @@ func (l *lives) peaks(rest []uint32) {
 	}
 }
 
-// leastCreated finds the least number of creations on a way to rest.
+// leastCreated computes the least number of creations on a path to rest.
 func (l *lives) leastCreated(rest []uint32) {
 	l.leastAfter = l.filled(without)
 	queue := rest
@@ -183,8 +183,8 @@ func (l *lives) leastCreated(rest []uint32) {
 	}
 }
 
-// reachFree goes back over steps that create no pod, from the states that take takes,
-// and gives those that are before a creation to paid.
+// reachFree goes backwards over steps that create no pod, through states for which take is
+// true. It calls paid for the states before a creation.
 func (l *lives) reachFree(queue []uint32, take func(uint32) bool, paid func(uint32)) {
 	queue = slices.DeleteFunc(slices.Clone(queue), func(n uint32) bool { return !take(n) })
 	for len(queue) > 0 {
@@ -201,11 +201,11 @@ func (l *lives) reachFree(queue []uint32, take func(uint32) bool, paid func(uint
 	}
 }
 
-// mostCreated finds the largest number of creations on any way. From layer to layer
-// the states are those from which there is one creation more to come.
+// mostCreated computes the largest number of creations on any path. Each layer has the
+// states from which one more creation is possible.
 func (l *lives) mostCreated() {
 	l.mostAfter = l.filled(0)
-	layer := l.filled(0) // all
+	layer := l.filled(0) // all states
 	for created := int64(1); ; created++ {
 		var at []uint32
 		for n := range l.states {
@@ -237,7 +237,7 @@ func (l *lives) mostCreated() {
 	}
 }
 
-// repeats reports whether a layer is as the one before: then there is no end.
+// repeats reports whether a layer equals the previous one, so that creations never end.
 func (l *lives) repeats(layer []int64, created int64) bool {
 	return !slices.Contains(layer, created-1)
 }
@@ -254,7 +254,7 @@ func (l *lives) lifeOf(n int) jobstatus.Demand {
 	return d
 }
 
-// searchLives searches, and returns whether it has seen all states.
+// searchLives runs a search, and reports whether it visited all states.
 func searchLives(t *testing.T, c Config) (*lives, bool) {
 	t.Helper()
 	x, err := newSearch(c)

@@ -10,36 +10,35 @@ import (
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
 
-// move is one thing that can happen: what, to which place, and a detail.
+// move is an event in a state: its kind, the place of the pod, and a detail.
 type move struct {
 	what   what
 	place  uint8
 	detail uint8
-	shown  objects // what the caches catch up with just before
+	shown  objects // the objects with which the caches catch up just before
 }
 
 type what uint8
 
 const (
-	goOn what = iota // the controller begins a sync, or sends its next request
+	proceed what = iota // the controller begins a sync, or sends its next request
 	showJob
 	showPod
 	start
-	end // detail: which of the codes
+	end // detail: the number of the exit code
 	collect
-	bury // a Job that waits for nothing any more
+	removeJob // remove a deleted Job
 	reap
-	pass // detail: which of the ticks
+	pass // detail: the number of the tick
 	edit
-	fault // detail: which kind
+	fault // detail: the kind
 	restart
 )
 
-// visitor is told of a move, of what follows from it, and of what is wrong with it.
+// visitor gets a move, the state after it, and its violation, if any.
 type visitor func(move, state, *referee.Violation)
 
-// after is the visitor for what happens after the caches have caught up with
-// something.
+// after returns the visitor for moves after the caches have caught up with some objects.
 func (y visitor) after(shown objects) visitor {
 	return func(m move, next state, v *referee.Violation) {
 		m.shown |= shown
@@ -47,8 +46,8 @@ func (y visitor) after(shown objects) visitor {
 	}
 }
 
-// moves yields everything that can happen in a state and what follows from it,
-// but for orders that make no difference. A violation ends the search.
+// moves yields the moves in a state with the states after them. It omits orders that make
+// no difference. A violation ends the search.
 func (x *search) moves(s *state, yield visitor) {
 	x.controllerMoves(s, yield)
 	x.cacheMoves(s, yield)
@@ -62,7 +61,7 @@ func (x *search) moves(s *state, yield visitor) {
 	}
 }
 
-// jobMoves are what becomes of the Job.
+// jobMoves yields edits and the removal of the Job.
 func (x *search) jobMoves(s *state, yield visitor) {
 	if int(s.edits) < len(x.Edits) && s.job != 0 {
 		next := *s
@@ -73,15 +72,15 @@ func (x *search) jobMoves(s *state, yield visitor) {
 			yield(move{what: edit, detail: s.edits}, next, v)
 		}
 	}
-	if x.waitsForNobody(s) {
+	if x.isRemovable(s) {
 		next := *s
 		next.storeJob(0, unknown)
-		yield(move{what: bury}, next, x.see(&next, nil, s.job, -1, 0))
+		yield(move{what: removeJob}, next, x.see(&next, nil, s.job, -1, 0))
 	}
 }
 
-// waitsForNobody reports whether the Job is being deleted and has no pods left.
-func (x *search) waitsForNobody(s *state) bool {
+// isRemovable reports whether the Job is being deleted and has no pods left.
+func (x *search) isRemovable(s *state) bool {
 	job := x.jobs.values[s.job]
 	if job == nil || job.DeletionTimestamp == nil {
 		return false
@@ -94,8 +93,8 @@ func (x *search) waitsForNobody(s *state) bool {
 	return true
 }
 
-// timeMoves let time pass: between two syncs, or only while the controller waits
-// for it.
+// timeMoves yields the moves that advance the time: between any two syncs, or only while
+// the controller waits for a time.
 func (x *search) timeMoves(s *state, yield visitor) {
 	if s.at != 0 {
 		return
@@ -112,7 +111,7 @@ func (x *search) timeMoves(s *state, yield visitor) {
 	}
 }
 
-// controllerMoves lets the controller go on.
+// controllerMoves yields the next step of the controller.
 func (x *search) controllerMoves(s *state, yield visitor) {
 	if s.at == 0 {
 		x.everyWay(s, yield, x.beginMove)
@@ -121,8 +120,8 @@ func (x *search) controllerMoves(s *state, yield visitor) {
 	x.eitherWay(s, x.target(s), yield, func(s *state, yield visitor) {
 		next := *s
 		a, v := x.serve(&next)
-		x.goOn(&next, a)
-		yield(move{what: goOn}, next, v)
+		x.proceed(&next, a)
+		yield(move{what: proceed}, next, v)
 	})
 }
 
@@ -141,11 +140,11 @@ func (x *search) beginMove(s *state, yield visitor) {
 	if p := x.positions[next.at]; p.request == nil {
 		next.rest(p.memory)
 	}
-	yield(move{what: goOn}, next, nil)
+	yield(move{what: proceed}, next, nil)
 }
 
-// goOn gives the controller an answer.
-func (x *search) goOn(s *state, a answer) {
+// proceed passes an answer to the controller.
+func (x *search) proceed(s *state, a answer) {
 	if a.kind == fine && x.positions[s.at].request.Verb == cluster.Status {
 		s.behind = true
 	}
@@ -155,7 +154,7 @@ func (x *search) goOn(s *state, a answer) {
 	}
 }
 
-// podMoves are what kubelets and garbage collection do with a pod.
+// podMoves yields the actions of kubelets and garbage collection on a pod.
 func (x *search) podMoves(s *state, i int, yield visitor) {
 	if s.pods[i].stored == 0 {
 		return
@@ -200,8 +199,8 @@ func (x *search) podMoves(s *state, i int, yield visitor) {
 	}
 }
 
-// abandoned reports whether garbage collection deletes a pod, for its Job is
-// gone or waits for it.
+// abandoned reports whether garbage collection deletes a pod, because its Job is gone or in
+// foreground deletion.
 func (x *search) abandoned(s *state, pod *corev1.Pod) bool {
 	owner := metav1.GetControllerOfNoCopy(pod)
 	if owner == nil {
@@ -220,7 +219,7 @@ func (x *search) freePlaces(s *state) (n int) {
 	return n
 }
 
-// life is what becomes of a version of a pod with a move, worked out once.
+// life returns the version of a pod after a move, and computes it once.
 func (x *search) life(version uint16, m move, f func(*corev1.Pod) *corev1.Pod) uint16 {
 	key := lifeKey{version, m}
 	if n, ok := x.lives[key]; ok {

@@ -34,8 +34,8 @@ func (n namer) Sync(client *cluster.Client) (time.Duration, error) {
 	return n.Searchable.Sync(client)
 }
 
-// There is one pod of a name at a time: a second one is refused. As a pod that has
-// ended stays while there is room, such a controller gets stuck, and that is found.
+// The API server rejects a second pod with the same name. Ended pods stay, so a controller
+// that uses one name gets stuck, and the search finds that.
 func TestOneName(t *testing.T) {
 	c := jobOf(2, indexed)
 	refused := 0
@@ -47,16 +47,17 @@ func TestOneName(t *testing.T) {
 	}
 	r, err := x.run()
 	if err != nil || r.Found == nil || r.Found.Violation.Property != "L1" || refused == 0 {
-		t.Fatalf("got %+v (%v), and %d pods were refused; want L1 and some", r, err, refused)
+		t.Fatalf("got %+v (%v), and %d pods were rejected; want L1 and some", r, err, refused)
 	}
 	for _, s := range x.states {
 		if n := s.pods; n[0].stored != 0 && (n[1].stored != 0 || n[2].stored != 0) || n[1].stored != 0 && n[2].stored != 0 {
-			t.Fatalf("there are two pods of a name: %+v", s)
+			t.Fatalf("there are two pods with the same name: %+v", s)
 		}
 	}
 }
 
-// A request finds the pod that has the name now, whichever the controller means.
+// A request applies to the pod that has the name now, even if the controller means another
+// one.
 func TestNamed(t *testing.T) {
 	c := jobOf(2, indexed)
 	refused := 0
@@ -76,10 +77,10 @@ func TestNamed(t *testing.T) {
 	p.request = &cluster.Request{Verb: cluster.Patch, Name: "the-pod", UID: uids[0], Patch: []byte(`{"metadata":{"uid":"pod-9"}}`)}
 	p.asks = asText(p.request)
 	if a, v := x.servePod(&s, &p); v != nil || a.kind != conflict {
-		t.Errorf("got %+v (%v), want a conflict: the pod of that name is another one", a, v)
+		t.Errorf("got %+v (%v), want a conflict: another pod has that name", a, v)
 	}
 	p.request.Name = "another"
 	if a, v := x.servePod(&s, &p); v != nil || a.kind != gone {
-		t.Errorf("got %+v (%v), want that there is no pod of that name", a, v)
+		t.Errorf("got %+v (%v), want NotFound", a, v)
 	}
 }

@@ -2,28 +2,25 @@ package explore
 
 import "github.com/jobfate/jobfate/jobtest/cluster"
 
-// Most things that happen do not touch each other, and then their order makes no
-// difference: a pod that ends while the controller talks about another one may as
-// well end when it is done. Of all such orders one is tried. That leaves out most
-// states and none in which anything could go wrong:
+// Most events are independent, and then their order makes no difference: if a pod ends
+// during a request about another pod, it may as well end after the request. The search
+// tries one of these orders. That omits most states but finds the same violations:
 //
-//   - A cache catches up with an object only just before a reader uses what it
-//     shows, the controller when it begins a sync, or before the object changes,
-//     for then it can show this version no more.
-//   - In the middle of a sync a pod changes only if that can make a difference to
-//     the next request of the controller.
+//   - A cache catches up with an object only just before the controller begins a sync, or
+//     before the object changes, after which the cache cannot show this version any more.
+//   - During a sync a pod changes only if that can affect the next request of the
+//     controller.
 //
 // [Config.AllOrders] switches this off.
 
-// objects are the Job and pods, a bit for each.
+// objects is a set of objects: a bit for the Job and for each pod.
 type objects uint8
 
 const theJob objects = 1 << 7
 
 func onePod(i int) objects { return 1 << i }
 
-// lagging returns the objects of which a cache shows another version than is
-// stored.
+// lagging returns the objects for which a cache does not show the stored version.
 func (s *state) lagging() (o objects) {
 	if s.job != s.seenJob || s.behind || s.past {
 		o |= theJob
@@ -36,8 +33,8 @@ func (s *state) lagging() (o objects) {
 	return o
 }
 
-// show lets the caches catch up with some objects. The Job comes first: of pods
-// that lag when it is shown more is known.
+// show makes the caches catch up with some objects. The Job comes first: showing it marks
+// pods that still lag.
 func (x *search) show(s *state, o objects) state {
 	next := *s
 	if o&theJob != 0 {
@@ -51,8 +48,8 @@ func (x *search) show(s *state, o objects) state {
 	return next
 }
 
-// caughtUp is a state when the caches show everything. When all orders are tried,
-// and in the middle of a sync, they do not catch up by themselves.
+// caughtUp returns a state after the caches have caught up, and the objects with which they
+// did. With AllOrders, and during a sync, the caches do not catch up by themselves.
 func (x *search) caughtUp(s *state) (state, objects) {
 	shown := s.lagging()
 	if x.AllOrders || s.at != 0 || shown == 0 {
@@ -61,7 +58,7 @@ func (x *search) caughtUp(s *state) (state, objects) {
 	return x.show(s, shown), shown
 }
 
-// cacheMoves let a cache catch up with an object, at any time.
+// cacheMoves yields the moves in which a cache catches up with an object.
 func (x *search) cacheMoves(s *state, yield visitor) {
 	if !x.AllOrders {
 		return
@@ -77,8 +74,8 @@ func (x *search) cacheMoves(s *state, yield visitor) {
 	}
 }
 
-// eitherWay makes moves that change an object: after the cache has caught up with
-// it, and without.
+// eitherWay yields moves that change an object, both after the cache has caught up with it
+// and without.
 func (x *search) eitherWay(s *state, o objects, yield visitor, moves func(*state, visitor)) {
 	moves(s, yield)
 	if !x.AllOrders && s.lagging()&o != 0 {
@@ -87,7 +84,7 @@ func (x *search) eitherWay(s *state, o objects, yield visitor, moves func(*state
 	}
 }
 
-// everyWay makes moves after the caches have caught up with any of the objects.
+// everyWay yields moves for each set of objects with which the caches may have caught up.
 func (x *search) everyWay(s *state, yield visitor, moves func(*state, visitor)) {
 	moves(s, yield)
 	if x.AllOrders {
@@ -100,13 +97,12 @@ func (x *search) everyWay(s *state, yield visitor, moves func(*state, visitor)) 
 	}
 }
 
-// target is the object that the next request of the controller changes, if there
-// is one.
+// target returns the object that the next request of the controller changes, if any.
 func (x *search) target(s *state) objects {
 	r := x.positions[s.at].request
 	i := x.named(s, r.Name)
 	if i < 0 {
-		i = placeOf(r) // a pod that is gone
+		i = placeOf(r) // the pod is gone
 	}
 	switch {
 	case r.Verb == cluster.Status:
@@ -117,11 +113,10 @@ func (x *search) target(s *state) objects {
 	return 0
 }
 
-// matters reports whether it can make a difference that a pod changes now, and not
-// when the controller has had its next request answered. It does if the request is
-// about the pod, or if the pod goes, for that frees its place. And anything may
-// lead to a place for a pod that is to be created, or to the end of a Job that is
-// being deleted.
+// matters reports whether a pod that changes now can have another effect than after the
+// next request of the controller. It can if the request is about the pod, or if the pod is
+// removed, which frees its place. Any change may free a place for a pod to create, or end
+// the deletion of the Job.
 func (x *search) matters(s, next *state, i int) bool {
 	if x.AllOrders || s.at == 0 || next.pods[i].stored == 0 || x.target(s) == onePod(i) {
 		return true

@@ -11,43 +11,44 @@ import (
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
-// The resource versions that a sync meets. Only equality and order count: what
-// the cache shows is older than the controller's own last status, or newer.
+// These are the resource versions that a sync can see. Only their equality and order
+// matter, for example whether the cache is older than the last status write of the
+// controller.
 const (
-	versionBehind = "1"  // of an object or a cache that lacks what the controller knows
-	versionFloor  = "2"  // of the barrier, and of what an earlier sync has relied on
-	versionLate   = "3"  // of a pod that has changed since, and of a cache with such pods
-	versionKnown  = "4"  // of the Job, in the memory
-	versionSeen   = "5"  // of what the caches show, if it is stored
+	versionBehind = "1"  // of an object or a cache older than what the controller knows
+	versionFloor  = "2"  // of the barrier, and of the reads of earlier syncs
+	versionLate   = "3"  // of a pod that changed later, and of a cache that lacks such changes
+	versionKnown  = "4"  // of the Job in the memory
+	versionSeen   = "5"  // of objects in the caches that are up to date
 	versionOwn    = "6"  // of a pod after a request of the controller
 	versionFirst  = "7"  // of the Job after the first status of a sync
 	versionSecond = "8"  // and after the second
 	versionAll    = "9"  // of a cache of pods that shows everything
-	versionRead   = "10" // of what was read live
+	versionRead   = "10" // of objects that were read live
 	versionOther  = "11" // of anything else
 )
 
-// sight is what a controller sees and remembers when a sync begins.
-type sight struct {
+// syncInput is what a controller sees and remembers when a sync begins.
+type syncInput struct {
 	job              uint16
 	behind           bool
-	jobPast, podPast bool // the caches lack what the barrier covers
+	jobPast, podPast bool // the caches lack changes before the barrier
 	memory           uint32
 	pods             [MaxPods]uint16
-	complete         uint8 // a bit for each place of which the cache shows all
+	complete         uint8 // a bit for each place whose pod the cache shows as stored
 }
 
-// answer is what became of a request, as the controller sees it.
+// answer is the result of a request as the controller sees it.
 type answer struct {
 	kind  answerKind
-	place uint8  // of a pod that was created, from 1 on
+	place uint8  // of a created pod, counted from 1
 	job   uint16 // the version of a Job that was read
-	pod   uint16 // and of a pod that was read, patched or deleted
+	pod   uint16 // the version of a pod that was read, patched or deleted
 	mark  mark   // of that
-	list  list   // of pods that were listed
+	list  list   // the listed pods
 }
 
-// list is the pods that a live list shows.
+// list has the pods of a live list.
 type list struct {
 	pods  [MaxPods]uint16
 	marks [MaxPods]mark
@@ -66,26 +67,26 @@ const (
 	givenUp
 )
 
-// position is a controller within a sync: what it saw, and the answers so far.
+// position is a point in a sync, given by the input of the sync and the answers so far.
 type position struct {
 	view     cluster.View
-	read     *cluster.View // with what was read live before the request
-	sight    sight
+	read     *cluster.View // the view with the live reads before the request
+	input    syncInput
 	answers  []answer
-	mentions uint8 // the places that it knows of
+	mentions uint8 // the places of the pods that it refers to
 	memory   uint32
 	after    time.Duration
 	err      error
-	// request is what it asks for next; nil at the end of the sync.
+	// request is the next request; nil at the end of the sync.
 	request *cluster.Request
-	asks    string // what it says
+	asks    string // the content of the request
 	own     mark   // of its next status
 	next    map[answer]uint32
 }
 
 // begin returns the position at the beginning of a sync.
 func (x *search) begin(s *state) uint32 {
-	key := sight{job: s.seenJob, behind: s.behind, jobPast: s.past, memory: s.memory}
+	key := syncInput{job: s.seenJob, behind: s.behind, jobPast: s.past, memory: s.memory}
 	for i := range s.pods {
 		key.pods[i] = s.pods[i].seen
 		key.podPast = key.podPast || s.pods[i].past
@@ -101,8 +102,8 @@ func (x *search) begin(s *state) uint32 {
 	return n
 }
 
-// view makes what the caches show.
-func (x *search) view(key sight) cluster.View {
+// view returns the content of the caches.
+func (x *search) view(key syncInput) cluster.View {
 	v := cluster.View{Now: x.now, JobsVersion: versionLate, PodsVersion: versionAll, Barrier: versionFloor}
 	if key.job != 0 {
 		setJob(&v, x.job(key.job, seenVersion(key.behind)))
@@ -128,7 +129,7 @@ func (x *search) view(key sight) cluster.View {
 	return v
 }
 
-// setJob has a view show a Job, the only one there is; nil for none.
+// setJob sets the only Job of a view; nil means none.
 func setJob(v *cluster.View, job *batchv1.Job) {
 	v.Job, v.Jobs = job, nil
 	if job != nil {
@@ -149,7 +150,7 @@ type versioned struct {
 	version string
 }
 
-// job and pod return versions of objects with a resource version. No caller changes
+// job and pod return versions of objects with a resource version. Callers must not change
 // them.
 func (x *search) job(n uint16, version string) *batchv1.Job {
 	return withVersion(x.versionedJobs, &x.jobs, versioned{n, version}, func(job *batchv1.Job) { job.ResourceVersion = version })
@@ -159,8 +160,8 @@ func (x *search) pod(n uint16, version string) *corev1.Pod {
 	return withVersion(x.versionedPods, &x.pods, versioned{n, version}, func(pod *corev1.Pod) { pod.ResourceVersion = version })
 }
 
-// withVersion is a copy of an object with a resource version, made once. No version
-// stays none.
+// withVersion returns a copy of an object with a resource version, and makes it once. It
+// returns nil for the number zero.
 func withVersion[T any](known map[versioned]*T, all *table[*T], key versioned, set func(*T)) *T {
 	if key.n == 0 {
 		return nil
@@ -181,7 +182,7 @@ func (x *search) answered(at uint32, a answer) uint32 {
 	if n, ok := p.next[a]; ok {
 		return n
 	}
-	n := x.step(p.view, p.sight, append(p.answers[:len(p.answers):len(p.answers)], a))
+	n := x.step(p.view, p.input, append(p.answers[:len(p.answers):len(p.answers)], a))
 	if p.next == nil {
 		p.next = map[answer]uint32{}
 	}

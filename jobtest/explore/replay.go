@@ -6,11 +6,10 @@ import (
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
 
-// Replay goes the way of a trace and returns what is found on it: the same
-// violation, or nil once it has been mended. It fails when the way no longer
-// exists.
+// Replay executes the moves of a trace. It returns the violation that it finds, or nil if
+// the bug is fixed. It fails if a move is no longer possible.
 func Replay(c Config, way []Move) (*Trace, error) {
-	c.AllOrders = true // each move of its own
+	c.AllOrders = true // each move is separate
 	x, err := newSearch(c)
 	if err != nil {
 		return nil, err
@@ -35,13 +34,13 @@ func Replay(c Config, way []Move) (*Trace, error) {
 		case x.err != nil:
 			return nil, x.err
 		case !reached:
-			return nil, fmt.Errorf("move %d, %s: it cannot happen there", i+1, want)
+			return nil, fmt.Errorf("move %d, %s is not possible in its state", i+1, want)
 		case found != nil:
 			return x.trace(found), nil
 		}
 	}
 	s := x.states[at]
-	if v := x.punctual(&s); v != nil {
+	if v := x.checkRequeue(&s); v != nil {
 		return x.trace(&violation{at: at, after: s, what: v}), nil
 	}
 	return nil, x.err

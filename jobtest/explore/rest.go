@@ -11,13 +11,13 @@ import (
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
 
-// rest is what is known of a position at which a sync ends without a request.
+// rest caches facts about a position at which a sync ends without a request.
 type rest struct {
 	late *referee.Violation
 }
 
-// idle returns the position of a sync that asks for nothing, on caches that show
-// everything; nil when it asks for something.
+// idle returns the position of a sync on fresh caches that sends no request; nil if it
+// sends one.
 func (x *search) idle(s *state) *position {
 	if s.at != 0 || !s.current() {
 		return nil
@@ -29,9 +29,9 @@ func (x *search) idle(s *state) *position {
 	return p
 }
 
-// punctual checks L5: where only time must pass, the controller wants to look
-// again when it has passed, and not later.
-func (x *search) punctual(s *state) *referee.Violation {
+// checkRequeue checks L5: if the Job waits only for a time, the controller has set a
+// requeue for that time or earlier.
+func (x *search) checkRequeue(s *state) *referee.Violation {
 	p := x.idle(s)
 	if p == nil {
 		return nil
@@ -48,16 +48,16 @@ func (x *search) punctual(s *state) *referee.Violation {
 	if wait > 0 {
 		later := x.aged(s, wait)
 		if q := x.positions[x.begin(&later)]; q.request != nil {
-			r.late = &referee.Violation{Property: "L5", Text: "the controller wants to look again after " + p.after.String() +
-				" (0: only when something changes), but after " + wait.String() + " it has something to do: to " + string(q.request.Verb)}
+			r.late = &referee.Violation{Property: "L5", Text: "the controller has set a requeue after " + p.after.String() +
+				" (0: none), but after " + wait.String() + " it sends a request: " + string(q.request.Verb)}
 		}
 	}
 	x.rests[at] = r
 	return r.late
 }
 
-// quiescent reports whether the Job has come to rest when the caches show
-// everything: nothing is left to do for anybody.
+// quiescent reports whether the Job is at rest after the caches have caught up: no
+// component has anything left to do.
 func (x *search) quiescent(s *state) bool {
 	current, _ := x.caughtUp(s)
 	p := x.idle(&current)
@@ -69,12 +69,12 @@ func (x *search) quiescent(s *state) bool {
 			return false
 		}
 	}
-	return x.over(s.job)
+	return x.needsNoPods(s.job)
 }
 
-// settled reports whether a pod has ended and nothing is left to do with it. With
-// a limit per index a pod that has failed is kept until another one takes its
-// place, even when it is being deleted, and a suspended Job does not replace it.
+// settled reports whether a pod has ended and needs no more action. With a limit per index
+// the controller keeps a failed pod until it is replaced, even if the pod is being deleted,
+// and a suspended Job does not replace it.
 func (x *search) settled(n uint16, pod *corev1.Pod) bool {
 	if !cluster.HasEnded(pod) {
 		return false
@@ -84,9 +84,8 @@ func (x *search) settled(n uint16, pod *corev1.Pod) bool {
 	return kept || !slices.Contains(pod.Finalizers, batchv1.JobTrackingFinalizer)
 }
 
-// over reports whether a Job needs no more pods: it is gone, has ended, or wants
-// none.
-func (x *search) over(n uint16) bool {
+// needsNoPods reports whether a Job is gone, has ended, or must have no pods.
+func (x *search) needsNoPods(n uint16) bool {
 	job := x.jobs.values[n]
 	return job == nil || *job.Spec.Suspend || *job.Spec.Parallelism == 0 || hasEnded(job)
 }
@@ -97,9 +96,9 @@ func hasEnded(job *batchv1.Job) bool {
 	})
 }
 
-// unreachable finds a state from which the Job cannot come to rest any more (L1,
-// L2, L3). It returns the number of states at rest as well. The states that are not
-// expanded are those from which calm ways lead to rest.
+// unreachable finds a state from which the Job cannot come to rest any more (L1, L2, L3).
+// It also returns the number of states at rest. States that were not expanded lead to rest,
+// as calm has checked.
 func (x *search) unreachable() (ends int, found *violation) {
 	backwards := x.reversed()
 	reached := make([]bool, len(x.states))
@@ -127,7 +126,7 @@ func (x *search) unreachable() (ends int, found *violation) {
 	for n, ok := range reached {
 		if !ok {
 			return ends, &violation{at: uint32(n), after: x.states[n], what: &referee.Violation{
-				Property: "L1", Text: "whatever happens now, the Job never comes to rest",
+				Property: "L1", Text: "from here on, the Job can never come to rest",
 			}}
 		}
 	}
@@ -142,7 +141,7 @@ type graph struct {
 
 func (g *graph) of(n uint32) []uint32 { return g.to[g.first[n]:g.first[n+1]] }
 
-// reversed returns for each state those that lead to it.
+// reversed returns the predecessors of each state.
 func (x *search) reversed() graph {
 	g := graph{make([]uint32, len(x.states)+1), make([]uint32, len(x.next))}
 	for _, n := range x.next {

@@ -7,19 +7,19 @@ import (
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
 
-// Result is what a search came to.
+// Result is the result of a search.
 type Result struct {
-	// States and Transitions are how many there were; Depth is how many steps it
-	// takes to the last state.
+	// States and Transitions are the numbers of states and transitions. Depth is the number
+	// of steps to the last state.
 	States, Transitions, Depth int
-	// Calm is how many states more there are on the ways from the last states to
-	// rest, of a search that has left some out.
+	// Calm is the number of further states on the paths from the last states to rest, if
+	// the search ended early.
 	Calm int
-	// Ends are how many states there are in which the Job has come to rest.
+	// Ends is the number of states in which the Job has come to rest.
 	Ends int
-	// Complete says that no state was left out.
+	// Complete says that the search visited all states.
 	Complete bool
-	// Found is the shortest counterexample; nil when every property holds.
+	// Found is the shortest counterexample; nil if every property holds.
 	Found *Trace
 }
 
@@ -27,21 +27,21 @@ type Result struct {
 type search struct {
 	Config
 	now   time.Time
-	limit time.Time // nothing is older
+	limit time.Time // the earliest time
 	err   error
 
-	jobs      table[*jobVersion]
-	pods      table[*podVersion]
-	memories  table[Searchable]
-	ghosts    table[referee.Ghost]
-	positions []*position
-	fresh     uint32 // the memory of a controller that has just started
-	heedless  bool   // whether the controller is
+	jobs        table[*jobVersion]
+	pods        table[*podVersion]
+	memories    table[Searchable]
+	ghosts      table[referee.Ghost]
+	positions   []*position
+	fresh       uint32 // the memory of a new controller
+	ignoresPods bool   // whether the controller is
 
-	// What was worked out already.
+	// Results that were already computed.
 	versionedJobs map[versioned]*jobVersion
 	versionedPods map[versioned]*podVersion
-	begins        map[sight]uint32
+	begins        map[syncInput]uint32
 	jobEffects    map[jobEffect]effect
 	podAnswers    map[podEffect]answer
 	verdicts      map[seen]verdict
@@ -57,13 +57,13 @@ type search struct {
 
 	numbers map[state]uint32
 	states  []state
-	from    []uint32 // for each state, the one that it was first reached from
+	from    []uint32 // for each state, the state from which it was first reached
 	by      []move
-	first   []int // for each state that was expanded, where its successors begin
+	first   []int // for each expanded state, where its successors begin
 	next    []uint32
 }
 
-// Search tries everything. It fails when the configuration cannot be searched.
+// Search runs an exhaustive search. It fails if the configuration is invalid.
 func Search(c Config) (Result, error) {
 	x, err := newSearch(c)
 	if err != nil {
@@ -102,11 +102,11 @@ func (x *search) run() (r Result, err error) {
 	return r, nil
 }
 
-// violation is where a property does not hold: after a move in a state.
+// violation is a violation with its place: a move in a state.
 type violation struct {
 	at    uint32
 	move  *move   // nil: in the state itself
-	shown objects // when the caches have caught up with these
+	shown objects // the objects with which the caches have caught up
 	after state
 	what  *referee.Violation
 }
@@ -129,7 +129,7 @@ func newSearch(c Config) (*search, error) {
 		jobs: newTable[*jobVersion](), pods: newTable[*podVersion](), memories: newTable[Searchable](), ghosts: newTable[referee.Ghost](),
 		positions:     make([]*position, 1),
 		versionedJobs: map[versioned]*jobVersion{}, versionedPods: map[versioned]*podVersion{},
-		begins: map[sight]uint32{}, jobEffects: map[jobEffect]effect{}, podAnswers: map[podEffect]answer{},
+		begins: map[syncInput]uint32{}, jobEffects: map[jobEffect]effect{}, podAnswers: map[podEffect]answer{},
 		verdicts: map[seen]verdict{}, lives: map[lifeKey]uint16{},
 		editedJobs: map[editKey]uint16{},
 		agedJobs:   map[agedKey]uint16{}, agedPods: map[agedKey]uint16{}, agedMemory: map[agedKey]uint32{},
@@ -143,7 +143,7 @@ func newSearch(c Config) (*search, error) {
 	var ghost referee.Ghost
 	ghost.Started(cl.Job())
 	fresh := c.New()
-	_, x.heedless = fresh.(heedless)
+	_, x.ignoresPods = fresh.(podIgnorer)
 	x.fresh = x.memoryNumber(fresh)
 	start := state{job: x.jobNumber(cl.Job()), memory: x.fresh, ghost: x.ghostNumber(ghost), faults: uint8(c.Faults)}
 	start.seenJob = start.job
@@ -151,7 +151,7 @@ func newSearch(c Config) (*search, error) {
 	return x, nil
 }
 
-// number returns the number of a state, and takes up one that is new.
+// number returns the number of a state, and adds a new one.
 func (x *search) number(s state, from uint32, by move) uint32 {
 	if n, ok := x.numbers[s]; ok {
 		return n
@@ -164,7 +164,7 @@ func (x *search) number(s state, from uint32, by move) uint32 {
 	return n
 }
 
-// expand goes through all that can happen in a state.
+// expand visits all moves in a state.
 func (x *search) expand(at uint32) (found *violation) {
 	s := x.states[at]
 	x.moves(&s, func(m move, next state, v *referee.Violation) {
@@ -181,19 +181,19 @@ func (x *search) expand(at uint32) (found *violation) {
 		}
 	})
 	if found == nil {
-		found = x.tardy(at)
+		found = x.lateRequeue(at)
 	}
 	return found
 }
 
-// tardy finds out whether the controller looks again too late.
-func (x *search) tardy(at uint32) *violation {
+// lateRequeue returns a violation if the requeue of the controller is too late.
+func (x *search) lateRequeue(at uint32) *violation {
 	s := x.states[at]
 	if s.at != 0 {
 		return nil
 	}
 	late, shown := x.caughtUp(&s)
-	if v := x.punctual(&late); v != nil {
+	if v := x.checkRequeue(&late); v != nil {
 		return &violation{at: at, shown: shown, after: late, what: v}
 	}
 	return nil

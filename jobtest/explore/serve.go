@@ -19,9 +19,8 @@ var (
 
 func metaTime(t time.Time) metav1.Time { return metav1.NewTime(t) }
 
-// serve does what the API server does for the request at the controller's
-// position. The state is as before but for what is stored, the ghost and the
-// marks.
+// serve handles the request at the position of the controller as the API server does. It
+// changes only the stored objects, the ghost and the marks in the state.
 func (x *search) serve(s *state) (answer, *referee.Violation) {
 	p := x.positions[s.at]
 	switch r := p.request; r.Verb {
@@ -48,8 +47,7 @@ func (x *search) serve(s *state) (answer, *referee.Violation) {
 	}
 }
 
-// serveList lists all pods. The caches are older than that if they show another
-// version of any object.
+// serveList lists all pods. Caches that lag for any object are older than this list.
 func (x *search) serveList(s *state) (a answer) {
 	s.past = s.past || s.job != s.seenJob
 	for i := range s.pods {
@@ -63,13 +61,12 @@ func (x *search) serveList(s *state) (a answer) {
 	return a
 }
 
-// heedlessly is an answer about a pod to a controller that only heeds whether the pod
-// is there.
-func heedlessly(a answer) answer {
+// withoutPod returns the answer about a pod for a controller that only uses its error.
+func withoutPod(a answer) answer {
 	return answer{kind: a.kind, pod: min(a.pod, 1)}
 }
 
-// effect is what a request leads to, worked out once.
+// effect is the result of a request, computed once.
 type effect struct {
 	answer  answer
 	version uint16
@@ -82,7 +79,7 @@ type jobEffect struct {
 	asks    string
 }
 
-// stored is what a version of the Job becomes with a request for its status.
+// stored returns the version of the Job after a status write.
 func (x *search) stored(job uint16, version string, r *cluster.Request, asks string) effect {
 	key := jobEffect{job, version, asks}
 	if e, ok := x.jobEffects[key]; ok {
@@ -108,7 +105,7 @@ func (x *search) serveStatus(s *state, p *position) (answer, *referee.Violation)
 	if s.job == 0 {
 		return answer{kind: gone}, nil
 	}
-	e := x.stored(s.job, s.mark.version(p.sight.behind), p.request, p.asks)
+	e := x.stored(s.job, s.mark.version(p.input.behind), p.request, p.asks)
 	if e.answer.kind == invalid {
 		return e.answer, &referee.Violation{Property: "S11", Text: e.err.Error()}
 	}
@@ -133,8 +130,7 @@ func (x *search) serveCreate(s *state, p *position) (answer, *referee.Violation)
 	return answer{place: uint8(i + 1)}, x.see(s, p, s.job, i, 0)
 }
 
-// freePlace returns the lowest place that nothing refers to; -1 when there is
-// none.
+// freePlace returns the lowest place that is not referenced; -1 if there is none.
 func (x *search) freePlace(s *state) int {
 	used := x.jobMentions(s.job) | x.jobMentions(s.seenJob) | x.memoryMentions(s.memory) | x.positions[s.at].mentions
 	for i := range x.Pods {
@@ -163,8 +159,8 @@ func (x *search) servePod(s *state, p *position) (answer, *referee.Violation) {
 		return a, nil
 	}
 	s.storePod(i, a.pod)
-	if x.heedless {
-		a = heedlessly(a)
+	if x.ignoresPods {
+		a = withoutPod(a)
 	} else {
 		s.pods[i].mark = a.mark
 	}
@@ -174,8 +170,7 @@ func (x *search) servePod(s *state, p *position) (answer, *referee.Violation) {
 	return a, x.see(s, p, s.job, i, old)
 }
 
-// podAnswer is the answer to a request for a pod, with the version that the pod
-// gets.
+// podAnswer returns the answer to a request for a pod, with the new version of the pod.
 func (x *search) podAnswer(pod uint16, is mark, r *cluster.Request, asks string) answer {
 	key := podEffect{r.Verb, asks, pod, is}
 	if a, ok := x.podAnswers[key]; ok {
@@ -207,8 +202,8 @@ func (x *search) changed(pod *corev1.Pod, r *cluster.Request) (*corev1.Pod, erro
 	return cluster.RequestDeletion(pod, r.Options, x.now)
 }
 
-// named returns the place of the pod that is stored under a name, by which the API
-// server goes; -1 when there is none.
+// named returns the place of the pod that is stored with a name; -1 if there is none. The
+// API server finds pods by name.
 func (x *search) named(s *state, name string) int {
 	for i := range s.pods {
 		if n := s.pods[i].stored; n != 0 && x.pods.values[n].Name == name {
@@ -218,8 +213,7 @@ func (x *search) named(s *state, name string) int {
 	return -1
 }
 
-// placeOf returns the place of the pod that the controller means; -1 when it means
-// none.
+// placeOf returns the place of the pod with the UID in the request; -1 if there is none.
 func placeOf(r *cluster.Request) int {
 	for i, uid := range uids {
 		if uid == r.UID {
@@ -229,8 +223,8 @@ func placeOf(r *cluster.Request) int {
 	return -1
 }
 
-// see puts a change before the referee: of the pod in place i, or of the Job
-// when i is negative. p is nil when it was not the controller's.
+// see passes a change to the referee: of the pod in place i, or of the Job if i is
+// negative. p is nil if the controller did not make the change.
 func (x *search) see(s *state, p *position, oldJob uint16, i int, oldPod uint16) *referee.Violation {
 	key := seen{ghost: s.ghost, oldJob: oldJob, job: s.job, place: int8(i), oldPod: oldPod}
 	for j := range s.pods {
@@ -266,7 +260,7 @@ func (x *search) see(s *state, p *position, oldJob uint16, i int, oldPod uint16)
 	return v.violation
 }
 
-// seen is a change as the referee sees it.
+// seen is a change as the referee sees it, with the ghost before it.
 type seen struct {
 	ghost, at   uint32
 	oldJob, job uint16

@@ -1,34 +1,33 @@
 package explore
 
-// state is everything that can make a difference. Each number stands for a
-// version in a table; zero is none.
+// state is a state of the search. Each number refers to a version in a table; zero means
+// none.
 type state struct {
 	job, seenJob uint16
 	pods         [MaxPods]place
 	memory       uint32
-	at           uint32 // the controller's position in a sync; zero between syncs
+	at           uint32 // the position of the controller in a sync; zero between syncs
 	ghost        uint32
 	mark         mark
-	behind       bool  // the cache of Jobs lacks a version that the controller knows
-	past         bool  // the cache of Jobs lacks what was stored before the barrier or the last live read
-	faults       uint8 // left
-	edits        uint8 // made
+	behind       bool  // the cache of Jobs is older than the version that the controller knows
+	past         bool  // the cache of Jobs is older than the barrier or the last live read
+	faults       uint8 // that may still happen
+	edits        uint8 // so far
 }
 
-// place is what there is of a pod.
+// place is a slot for a pod: its stored and its cached version.
 type place struct {
 	stored, seen uint16
-	// mark says whether the pod is stored as the controller saw it when the sync
-	// began, or as a later answer showed it.
+	// mark says which version of the pod is stored, relative to what the sync has seen.
 	mark mark
-	// past says that the cache shows the pod as it was before the controller started,
-	// or before it last listed the pods live.
+	// past says that the cached version is older than the start of the controller or its
+	// last live list.
 	past bool
 }
 
-// mark says which version of an object is stored, as far as a sync knows: the one
-// that it saw, its own first or second write, one that it has read live or, of a
-// pod, its own write, or one of which it does not know.
+// mark says which version of an object is stored, relative to the current sync: the version
+// in the cache when the sync began, the first or second write of the sync, a version that
+// it has read live, or one that it does not know.
 type mark uint8
 
 const (
@@ -39,8 +38,8 @@ const (
 	asRead
 )
 
-// version is the resource version that a sync gets to see, or would. What the
-// cache shows is behind when it lacks the controller's own last status.
+// version returns the resource version that a sync sees for this mark. Behind says that the
+// cache lacks the last status write of the controller.
 func (m mark) version(behind bool) string {
 	switch m {
 	case asSeen:
@@ -57,10 +56,10 @@ func (m mark) version(behind bool) string {
 
 func (s *state) empty(i int) bool { return s.pods[i].stored == 0 && s.pods[i].seen == 0 }
 
-// current reports whether the caches show all that is stored.
+// current reports whether the caches are up to date.
 func (s *state) current() bool { return s.lagging() == 0 }
 
-// rest puts the controller between two syncs.
+// rest ends the sync of the controller.
 func (s *state) rest(memory uint32) {
 	s.at, s.memory, s.mark = 0, memory, unknown
 	for i := range s.pods {
@@ -68,13 +67,13 @@ func (s *state) rest(memory uint32) {
 	}
 }
 
-// showPod lets the cache catch up with a pod.
+// showPod makes the cache catch up with a pod.
 func (s *state) showPod(i int) {
 	p := &s.pods[i]
 	p.seen, p.past = p.stored, false
 }
 
-// showJob lets the cache catch up with the Job.
+// showJob makes the cache catch up with the Job.
 func (s *state) showJob() { s.seenJob, s.behind, s.past = s.job, false, false }
 
 // storeJob stores another version of the Job.

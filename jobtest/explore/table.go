@@ -14,7 +14,7 @@ import (
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
 
-// table keeps each version once and gives it a number from 1 on.
+// table stores each version once and numbers them from 1.
 type table[T any] struct {
 	numbers map[string]uint32
 	values  []T
@@ -34,15 +34,15 @@ func (t *table[T]) number(key string, value func() T) uint32 {
 	return n
 }
 
-// jobNumber and podNumber number versions of objects. Resource versions are no
-// part of them.
+// jobNumber and podNumber return the numbers of versions of objects. They ignore resource
+// versions.
 func (x *search) jobNumber(job *batchv1.Job) uint16 {
 	if job == nil {
 		return 0
 	}
 	copied := *job
 	copied.ResourceVersion = ""
-	// The spec changes by a user's hand alone, and with it the generation.
+	// Only users change the spec, and every change increments the generation.
 	key := encoded(copied.ObjectMeta) + encoded(copied.Status)
 	return x.short(x.jobs.number(key, func() *batchv1.Job { return &copied }))
 }
@@ -56,8 +56,8 @@ func (x *search) podNumber(pod *corev1.Pod) uint16 {
 	return x.short(x.pods.number(encoded(&copied), func() *corev1.Pod { return &copied }))
 }
 
-// short makes a number small enough for a state. A search with more versions
-// than that ends with an error.
+// short converts a number for a state. If there are too many versions, the search ends with
+// an error.
 func (x *search) short(n uint32) uint16 {
 	if n > 1<<16-1 {
 		x.err = fmt.Errorf("there are more than %d versions of an object: the Ticks may make too many for Old", 1<<16-1)
@@ -77,12 +77,12 @@ func (x *search) memoryNumber(c Searchable) uint32 {
 func encoded(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {
-		return err.Error() // objects always encode
+		return err.Error() // objects can always be encoded
 	}
 	return string(b)
 }
 
-// older returns t as it is when so much time has passed.
+// older returns a time that is earlier by a duration, but not earlier than the limit.
 func (x *search) older(t time.Time, by time.Duration) time.Time {
 	if t.IsZero() {
 		return t
@@ -137,10 +137,10 @@ func (x *search) ageJob(job *batchv1.Job, by time.Duration) *batchv1.Job {
 	return job
 }
 
-// uids are the names of the places.
+// uids are the UIDs of the places.
 var uids = [MaxPods]types.UID{"pod-1", "pod-2", "pod-3", "pod-4", "pod-5"}
 
-// mentioned returns the places that a text names, as bits.
+// mentioned returns the places whose UIDs are in a text, as bits.
 func mentioned(text string) (bits uint8) {
 	for i, uid := range uids {
 		if strings.Contains(text, string(uid)) {

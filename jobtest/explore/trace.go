@@ -11,25 +11,25 @@ import (
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
 
-// Trace is the way to a violation.
+// Trace is a path to a violation.
 type Trace struct {
-	// Moves are the moves that lead there. [Replay] goes the same way.
+	// Moves are the moves of the path. [Replay] executes them.
 	Moves []Move
-	// Lines tell it.
+	// Lines describe the moves.
 	Lines []string
-	// Violation is the property that does not hold in the end.
+	// Violation is the violation at the end of the path.
 	Violation *referee.Violation
 }
 
-// Move is one thing that happens, as text that [Replay] understands.
+// Move is a move as text that [Replay] can read.
 type Move string
 
-// String tells the trace, a line for each move, and the violation.
+// String returns the trace, with a line for each move, and the violation.
 func (t *Trace) String() string {
 	return strings.Join(t.Lines, "\n") + "\n" + t.Violation.Error()
 }
 
-// trace tells the way to a violation.
+// trace returns the path to a violation.
 func (x *search) trace(v *violation) *Trace {
 	var way []uint32
 	for at := v.at; at != 0; at = x.from[at] {
@@ -48,7 +48,7 @@ func (x *search) trace(v *violation) *Trace {
 			tellOne(move{what: showJob}, x.show(&before, theJob))
 		}
 		for i := range x.Pods {
-			// That of a Job may have shown some pods as well.
+			// Showing the Job may have shown some pods as well.
 			if shown&onePod(i) != 0 && before.lagging()&onePod(i) != 0 {
 				tellOne(move{what: showPod, place: uint8(i)}, x.show(&before, onePod(i)))
 			}
@@ -71,11 +71,11 @@ func (x *search) trace(v *violation) *Trace {
 
 func (m move) text() Move { return Move(fmt.Sprintf("%d.%d.%d", m.what, m.place, m.detail)) }
 
-// describe tells what a move is and does.
+// describe returns the text of a move and its effect.
 func (x *search) describe(before, after *state, m move) string {
 	text := ""
 	switch m.what {
-	case goOn:
+	case proceed:
 		text = x.describeController(before, after)
 	case showJob:
 		text = "the cache shows the Job"
@@ -90,11 +90,11 @@ func (x *search) describe(before, after *state, m move) string {
 			text = fmt.Sprintf("%s exits with %d", uids[m.place], x.Codes[m.detail])
 		}
 	case collect:
-		text = "garbage collection takes care of " + string(uids[m.place])
-	case bury:
-		text = "the Job waits for nothing any more"
+		text = "garbage collection processes " + string(uids[m.place])
+	case removeJob:
+		text = "garbage collection removes the Job"
 	case reap:
-		text = string(uids[m.place]) + " is cleaned up"
+		text = string(uids[m.place]) + " is removed"
 	case pass:
 		text = x.Ticks[m.detail].String() + " pass"
 	case edit:
@@ -117,9 +117,9 @@ func (x *search) describeController(before, after *state) string {
 	if before.at == 0 {
 		p := x.positions[x.begin(before)]
 		if p.request == nil {
-			return fmt.Sprintf("the controller looks, and asks for nothing (again after %v)", p.after)
+			return fmt.Sprintf("the controller syncs and sends no requests (requeue after %v)", p.after)
 		}
-		return "the controller looks"
+		return "the controller begins a sync"
 	}
 	p := x.positions[before.at]
 	text := "the controller: " + x.requestText(p)
@@ -151,13 +151,13 @@ func (x *search) describeFault(before *state, m move) string {
 	case KillBefore, KillAfter:
 		how := "with fresh caches"
 		if m.place != 0 {
-			how = "with old caches"
+			how = "with stale caches"
 		}
 		when := "before"
 		if kind == KillAfter {
 			when = "after"
 		}
-		return fmt.Sprintf("the controller is killed %s: %s; it starts again %s", when, x.requestText(x.positions[before.at]), how)
+		return fmt.Sprintf("the controller is killed %s: %s; it restarts %s", when, x.requestText(x.positions[before.at]), how)
 	case Refuse, Lose:
 		return fmt.Sprintf("%s: %s", kind, x.requestText(x.positions[before.at]))
 	case DeleteJob, DeleteJobForeground, DeleteJobOrphan:
@@ -166,7 +166,7 @@ func (x *search) describeFault(before *state, m move) string {
 	return kind.String() + " " + string(uids[m.place])
 }
 
-// objects tells what there is.
+// objects describes the objects of a state.
 func (x *search) objects(s *state) []string {
 	lines := []string{"     stored: " + x.jobText(s.job), "     shown:  " + x.jobText(s.seenJob)}
 	for i := range s.pods {

@@ -14,7 +14,7 @@ import (
 	"github.com/jobfate/jobfate/jobtest/internal/bugs"
 )
 
-// A search that finds nothing where something is wrong searches nothing.
+// The search finds known bugs. If it did not, finding nothing would prove nothing.
 func TestNotVacuous(t *testing.T) {
 	for _, test := range []struct {
 		name, want string
@@ -25,32 +25,32 @@ func TestNotVacuous(t *testing.T) {
 			c.New = func() Searchable { return forgetful{FromCaller(cluster.NewCaller())} }
 			return c
 		}},
-		{"caches claim after a restart to show what they do not (k#105200)", "S1 S6", func() Config {
+		{"after a restart the caches claim to be complete (k#105200)", "S1 S6", func() Config {
 			c := two(indexed)
 			c.Faults, c.Kinds, c.Lies = 1, []Kind{KillBefore, KillAfter}, true
 			return c
 		}},
-		{"and a Job ends while a pod runs that they do not show", "S6 S19", func() Config {
+		{"the same, and a Job ends while an unobserved pod is running", "S6 S19", func() Config {
 			c := two(func(s *batchv1.JobSpec) { s.ActiveDeadlineSeconds = ptr[int64](100) })
 			c.Faults, c.Kinds, c.AnyTime, c.Lies = 1, []Kind{KillAfter}, true, true
 			return c
 		}},
-		{"a creation whose answer is lost is taken for refused", "S6", func() Config {
+		{"a creation without an answer is treated as rejected", "S6", func() Config {
 			c := two(indexed)
 			c.Faults, c.Kinds = 1, []Kind{Lose}
 			c.New = func() Searchable { return confident{FromCaller(cluster.NewCaller())} }
 			return c
 		}},
-		{"finalizers go before the status is stored", "S2", func() Config {
+		{"finalizers are removed before the status is stored", "S2", func() Config {
 			return inHaste(two())
 		}},
-		{"no look when only time must pass (k#110239)", "L5", func() Config {
+		{"no requeue when the Job waits only for a time (k#110239)", "L5", func() Config {
 			return amended(two(), func(_ decide.Input, d *bugs.Draft) { d.Requeue = 0 })
 		}},
-		{"the memory of failures is lost at each look (k#114391)", "S12", func() Config {
+		{"the memory of failures is lost in each sync (k#114391)", "S12", func() Config {
 			return amended(two(), func(_ decide.Input, d *bugs.Draft) { d.Backoff.Failures = 0 })
 		}},
-		{"finalizers stay on (k#108645)", "L1", func() Config {
+		{"finalizers are never removed (k#108645)", "L1", func() Config {
 			c := amended(two(), keepsFinalizers)
 			c.Job.Spec.Parallelism, c.Job.Spec.Completions = ptr[int32](1), ptr[int32](1)
 			return c
@@ -79,7 +79,7 @@ func TestNotVacuous(t *testing.T) {
 				t.Fatal(err)
 			}
 			if r.Found == nil {
-				t.Fatalf("nothing is found in %d states", r.States)
+				t.Fatalf("no violation in %d states", r.States)
 			}
 			if !strings.Contains(test.want+" S11", r.Found.Violation.Property) {
 				t.Errorf("found %v\nwant %s", r.Found, test.want)
@@ -87,29 +87,29 @@ func TestNotVacuous(t *testing.T) {
 			t.Logf("%d states\n%v", r.States, r.Found)
 			again, err := Replay(test.config(), r.Found.Moves)
 			if r.Found.Violation.Property == "L1" {
-				return // nothing is wrong on the way to a dead end
+				return // no move on the path to a dead end is a violation
 			}
 			if err != nil || again == nil || again.String() != r.Found.String() {
-				t.Errorf("the replay comes to\n%v (%v), want\n%v", again, err, r.Found)
+				t.Errorf("the replay returns\n%v (%v), want\n%v", again, err, r.Found)
 			}
 		})
 	}
 }
 
-// A search that ends early finds what is wrong behind its end on the calm ways.
+// A search that ends early finds violations beyond its last states on paths without faults.
 func TestCalm(t *testing.T) {
 	for _, test := range []struct {
 		name, want string
 		config     func() Config
 	}{
 		{"nothing", "", func() Config { return two() }},
-		{"nothing, by all orders", "", func() Config {
+		{"no bug, all orders", "", func() Config {
 			c := two()
 			c.AllOrders = true
 			return c
 		}},
-		{"finalizers stay on", "L1", func() Config { return amended(two(), keepsFinalizers) }},
-		{"finalizers go before the status is stored", "S2", func() Config { return inHaste(two()) }},
+		{"finalizers are never removed", "L1", func() Config { return amended(two(), keepsFinalizers) }},
+		{"finalizers are removed before the status is stored", "S2", func() Config { return inHaste(two()) }},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -120,7 +120,7 @@ func TestCalm(t *testing.T) {
 				t.Fatal(err)
 			}
 			if r.Complete || r.Calm == 0 {
-				t.Errorf("%d states, complete: %t, %d on calm ways; want a search that ends early", r.States, r.Complete, r.Calm)
+				t.Errorf("%d states, complete: %t, %d on paths without faults; want a search that ends early", r.States, r.Complete, r.Calm)
 			}
 			if test.want == "" {
 				if r.Found != nil || r.Ends == 0 {
@@ -133,13 +133,13 @@ func TestCalm(t *testing.T) {
 			}
 			t.Log(r.Found)
 			if again, err := Replay(test.config(), r.Found.Moves); err != nil || test.want != "L1" && (again == nil || again.String() != r.Found.String()) {
-				t.Errorf("the replay comes to\n%v (%v), want\n%v", again, err, r.Found)
+				t.Errorf("the replay returns\n%v (%v), want\n%v", again, err, r.Found)
 			}
 		})
 	}
 }
 
-// two is a Job of two completions.
+// two is a Job with two completions.
 func two(changes ...func(*batchv1.JobSpec)) Config {
 	c := jobOf(2, all(changes...))
 	c.Pods, c.Limit = 3, 500_000
@@ -160,7 +160,7 @@ func inHaste(c Config) Config {
 	return c
 }
 
-// forgetful forgets before each look what it has written.
+// forgetful forgets its writes in flight before each sync.
 type forgetful struct{ Searchable }
 
 func (f forgetful) Clone() Searchable { return forgetful{f.Searchable.Clone()} }
@@ -170,7 +170,7 @@ func (f forgetful) Sync(client *cluster.Client) (time.Duration, error) {
 	return f.Searchable.Sync(client)
 }
 
-// confident takes a request without an answer for one that was refused.
+// confident treats a request without an answer as rejected.
 type confident struct{ Searchable }
 
 func (c confident) Clone() Searchable { return confident{c.Searchable.Clone()} }
@@ -187,8 +187,7 @@ func (c confident) Sync(client *cluster.Client) (time.Duration, error) {
 	return c.Searchable.Sync(&seen)
 }
 
-// hasty takes the finalizer off each pod that has ended before it does anything
-// else.
+// hasty removes the finalizer of each ended pod before it does anything else.
 type hasty struct{ Searchable }
 
 func (h hasty) Clone() Searchable { return hasty{h.Searchable.Clone()} }

@@ -104,8 +104,8 @@ func BenchmarkRequests(b *testing.B) {
 	}
 }
 
-// BenchmarkReconcile measures whole lives of a Job of 3 pods with a Reconciler that
-// is called directly and reads from a cache that lags.
+// BenchmarkReconcile measures complete lives of a Job with 3 pods. It calls the Reconciler
+// directly, with a cache that lags.
 func BenchmarkReconcile(b *testing.B) {
 	jobs, pods := batchv1.SchemeGroupVersion.WithKind("Job"), corev1.SchemeGroupVersion.WithKind("Pod")
 	steps := 0

@@ -14,10 +14,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// bindingKind reads the bodies of bindings, which are not stored.
+// bindingKind decodes bindings, which are not stored.
 var bindingKind = typed[corev1.Binding](corev1.SchemeGroupVersion, "bindings", "", rules{})
 
-// serveBind assigns a pod to a node, as a scheduler asks for it.
+// serveBind assigns a pod to a node, at the request of a scheduler.
 func (s *Server) serveBind(r *Request) (answer, error) {
 	obj, err := bindingKind.decode(r)
 	if err != nil {
@@ -80,7 +80,7 @@ func unbindable(pod *corev1.Pod) string {
 	return ""
 }
 
-// bind assigns a pod, and gives it the annotations and labels of the binding.
+// bind assigns a pod to a node, and adds the annotations and labels of the binding.
 func bind(pod *corev1.Pod, binding *corev1.Binding, now metav1.Time) {
 	pod.Spec.NodeName, pod.Status.NominatedNodeName = binding.Target.Name, ""
 	pod.Annotations = merged(pod.Annotations, binding.Annotations)

@@ -24,8 +24,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
 
-// Cache is a [client.Reader] that lags behind the server as far as the test decides,
-// separately for each kind. It makes no requests and starts no goroutine.
+// Cache is a [client.Reader] that lags behind the server. The test controls the lag of each
+// kind. It makes no requests and starts no goroutine.
 type Cache struct {
 	s      *Server
 	scheme *runtime.Scheme
@@ -35,12 +35,12 @@ type Cache struct {
 	indexes map[schema.GroupVersionKind]map[string]client.IndexerFunc
 }
 
-// view is what a cache shows of a kind.
+// view is the content of a cache for a kind.
 type view struct {
 	*kind
 	objects map[string]*version
-	// upto is the revision up to which every event is shown or dropped, ahead the
-	// revision up to which those of an object are.
+	// upto is the revision up to which every event is shown or dropped. ahead has, for some
+	// objects, a later revision up to which their events are shown.
 	upto  int64
 	ahead map[string]int64
 }
@@ -50,7 +50,7 @@ var (
 	_ client.FieldIndexer = &Cache{}
 )
 
-// NewCache returns a cache that shows what is stored.
+// NewCache returns a cache that is up to date.
 func (s *Server) NewCache(scheme *runtime.Scheme) *Cache {
 	c := &Cache{s: s, scheme: scheme, views: map[*kind]*view{}, indexes: map[schema.GroupVersionKind]map[string]client.IndexerFunc{}}
 	s.mu.Lock()
@@ -62,12 +62,12 @@ func (s *Server) NewCache(scheme *runtime.Scheme) *Cache {
 	return c
 }
 
-// newView is how a kind was at a revision, which must not be compacted.
+// newView returns the view of a kind at a revision, which must not be compacted.
 func newView(k *kind, revision int64) *view {
 	return &view{kind: k, objects: k.at(revision), upto: revision, ahead: map[string]int64{}}
 }
 
-// late are the events that are not shown.
+// late returns the events that are not shown.
 func (v *view) late() []Event {
 	var late []Event
 	for _, e := range v.since(v.upto) {
@@ -88,7 +88,7 @@ func (v *view) show(e Event) {
 	v.ahead[id] = e.Revision
 }
 
-// lock returns the view of a kind. The caller unlocks.
+// lock locks the server and returns the view of a kind. The caller must unlock.
 func (c *Cache) lock(gvk schema.GroupVersionKind) (*view, error) {
 	c.mu.Lock()
 	c.s.mu.Lock()
@@ -142,13 +142,13 @@ func (c *Cache) next(gvk schema.GroupVersionKind, take func(*view, Event)) (Even
 	return late[0], true
 }
 
-// settle forgets what is ahead when nothing is late.
+// settle clears ahead if no event is late.
 func (v *view) settle() {
 	v.upto = v.s.revision
 	clear(v.ahead)
 }
 
-// Show shows an object as it is stored, before events that came earlier.
+// Show shows the stored version of an object, ahead of earlier events.
 func (c *Cache) Show(gvk schema.GroupVersionKind, namespace, name string) bool {
 	v, err := c.lock(gvk)
 	if err != nil {
@@ -165,8 +165,8 @@ func (c *Cache) Show(gvk schema.GroupVersionKind, namespace, name string) bool {
 	return shown
 }
 
-// CatchUp shows what is stored for the given kinds, or for all kinds if none is given. It
-// also repairs dropped events, as a new list does.
+// CatchUp makes the cache up to date for the given kinds, or for all kinds if none is
+// given. It also repairs dropped events, as a new list does.
 func (c *Cache) CatchUp(kinds ...schema.GroupVersionKind) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -179,8 +179,8 @@ func (c *Cache) CatchUp(kinds ...schema.GroupVersionKind) {
 	}
 }
 
-// Jump shows a kind as it was at a revision, earlier or later than now, as a restarted
-// controller sees it if a stale server answers.
+// Jump shows a kind as it was at a revision, which may be earlier or later than the current
+// one. A restarted controller may see an earlier state if it reads from a stale server.
 func (c *Cache) Jump(gvk schema.GroupVersionKind, revision int64) error {
 	v, err := c.lock(gvk)
 	if err != nil {
@@ -188,7 +188,7 @@ func (c *Cache) Jump(gvk schema.GroupVersionKind, revision int64) error {
 	}
 	defer c.unlock()
 	if revision < v.compacted || revision > c.s.revision {
-		return fmt.Errorf("revision %d of %s is not known: the past goes from %d to %d", revision, gvk.Kind, v.compacted, c.s.revision)
+		return fmt.Errorf("revision %d of %s is not known: the known revisions are %d to %d", revision, gvk.Kind, v.compacted, c.s.revision)
 	}
 	c.views[v.kind] = newView(v.kind, revision)
 	return nil
@@ -246,7 +246,7 @@ func (c *Cache) Get(_ context.Context, id client.ObjectKey, out client.Object, _
 	return nil
 }
 
-// as returns a version as a Go type, which is made once.
+// as returns a version as an object of a Go type, and converts it once.
 func (v *view) as(found *version, want reflect.Type) (client.Object, error) {
 	if reflect.TypeOf(found.obj) == want {
 		return found.obj, nil
@@ -256,7 +256,7 @@ func (v *view) as(found *version, want reflect.Type) (client.Object, error) {
 	}
 	obj, ok := reflect.New(want.Elem()).Interface().(client.Object)
 	if !ok {
-		return nil, fmt.Errorf("%s is no object", want)
+		return nil, fmt.Errorf("%s is not an object", want)
 	}
 	if err := json.Unmarshal(v.appendJSON(nil, found, false), obj); err != nil {
 		return nil, err
@@ -311,7 +311,7 @@ func (c *Cache) List(_ context.Context, out client.ObjectList, opts ...client.Li
 	return meta.SetList(out, items)
 }
 
-// itemType is the Go type of the items of a list.
+// itemType returns the Go type of the items of a list.
 func (c *Cache) itemType(gvk schema.GroupVersionKind, list client.ObjectList) (reflect.Type, error) {
 	switch list.(type) {
 	case *unstructured.UnstructuredList:
@@ -323,8 +323,8 @@ func (c *Cache) itemType(gvk schema.GroupVersionKind, list client.ObjectList) (r
 	return reflect.TypeOf(item), err
 }
 
-// matches asks the indexes, as the cache of controller-runtime does: only fields
-// with an index can be selected.
+// matches evaluates a field selector with the indexes. As in the cache of
+// controller-runtime, only indexed fields can be selected.
 func (c *Cache) matches(gvk schema.GroupVersionKind, obj client.Object, selector fields.Selector) (bool, error) {
 	if selector == nil {
 		return true, nil

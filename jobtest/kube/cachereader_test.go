@@ -33,7 +33,7 @@ func configMap(name, value string) *corev1.ConfigMap {
 		Data: map[string]string{"x": value}}
 }
 
-// shown is what a reader shows of the ConfigMaps, as name=value.
+// shown returns the ConfigMaps that a reader shows, as name=value.
 func shown(t *testing.T, r client.Reader, opts ...client.ListOption) string {
 	t.Helper()
 	var list corev1.ConfigMapList
@@ -47,7 +47,7 @@ func shown(t *testing.T, r client.Reader, opts ...client.ListOption) string {
 	return strings.Join(all, " ")
 }
 
-// history writes a=1, b=1, a=2, b is deleted, a=3.
+// history writes a=1, b=1, a=2, deletes b, and writes a=3.
 func history(t *testing.T, c client.Client) {
 	t.Helper()
 	ctx := context.Background()
@@ -88,7 +88,7 @@ func TestCacheSteps(t *testing.T) {
 	}
 }
 
-func TestCacheLiesAndRepents(t *testing.T) {
+func TestCacheWrongAndRepaired(t *testing.T) {
 	s := kube.New(kube.Options{})
 	cache, c := lagging(t, s)
 	start := cache.Revision(configMapKind)
@@ -99,12 +99,12 @@ func TestCacheLiesAndRepents(t *testing.T) {
 		do   func() error
 		want string
 	}{
-		{"an object before its turn", func() error { cache.Show(configMapKind, "default", "a"); return nil }, "a=3"},
-		{"the others in theirs", func() error { cache.Step(configMapKind); return nil }, "a=3 b=1"},
+		{"an object ahead of the others", func() error { cache.Show(configMapKind, "default", "a"); return nil }, "a=3"},
+		{"the others in order", func() error { cache.Step(configMapKind); return nil }, "a=3 b=1"},
 		{"all", func() error { cache.CatchUp(configMapKind); return nil }, "a=3"},
 		{"back in time", func() error { return cache.Jump(configMapKind, start+3) }, "a=2 b=1"},
-		{"a delete that is never seen", func() error { cache.Drop(configMapKind); cache.Step(configMapKind); return nil }, "a=3 b=1"},
-		{"still not", func() error { cache.Step(configMapKind); return nil }, "a=3 b=1"},
+		{"a dropped deletion", func() error { cache.Drop(configMapKind); cache.Step(configMapKind); return nil }, "a=3 b=1"},
+		{"the dropped deletion is not shown later", func() error { cache.Step(configMapKind); return nil }, "a=3 b=1"},
 		{"a new list", func() error { cache.CatchUp(); return nil }, "a=3"},
 		{"the beginning", func() error { return cache.Jump(configMapKind, start) }, ""},
 		{"the end", func() error { return cache.Jump(configMapKind, end) }, "a=3"},
@@ -121,11 +121,11 @@ func TestCacheLiesAndRepents(t *testing.T) {
 	}
 	s.Compact(end)
 	if err := cache.Jump(configMapKind, start); err == nil {
-		t.Error("the cache jumped into a past that is forgotten")
+		t.Error("the cache jumped to a compacted revision")
 	}
 }
 
-// Compacting does not take from a cache what it has yet to show.
+// Compaction does not remove events that a cache has not shown yet.
 func TestCacheKeepsItsPast(t *testing.T) {
 	s := kube.New(kube.Options{})
 	cache, c := lagging(t, s)
@@ -170,7 +170,7 @@ func TestCacheReads(t *testing.T) {
 		t.Error("a field without an index was selected")
 	}
 
-	// The same objects in other Go types, which are the caller's to change.
+	// The same objects in other Go types. The caller may change them.
 	key := client.ObjectKey{Namespace: "default", Name: "a"}
 	loose := &unstructured.Unstructured{}
 	loose.SetGroupVersionKind(configMapKind)
@@ -193,7 +193,7 @@ func TestCacheReads(t *testing.T) {
 	}
 }
 
-// A write that is based on an old version conflicts, and a live read shows why.
+// A write based on a stale version is a conflict. A live read returns the current version.
 func TestCacheStaleWrite(t *testing.T) {
 	s := kube.New(kube.Options{})
 	cache, c := lagging(t, s)

@@ -26,8 +26,7 @@ import (
 	"github.com/jobfate/jobfate/jobtest/kube"
 )
 
-// Widget is a custom resource with a Go type, as users of controller-runtime have
-// it.
+// Widget is a custom resource with a Go type, as is usual with controller-runtime.
 type Widget struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -204,7 +203,7 @@ func TestDynamicAndMetadataClients(t *testing.T) {
 	}
 }
 
-// An event of events.k8s.io is one of core/v1.
+// Events of events.k8s.io and of core/v1 are the same objects.
 func TestEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := kube.New(kube.Options{})
@@ -236,7 +235,7 @@ func TestEvents(t *testing.T) {
 	})
 }
 
-func TestNamespaceThatEnds(t *testing.T) {
+func TestTerminatingNamespace(t *testing.T) {
 	s := kube.New(kube.Options{})
 	client := clientset(t, s.Config())
 	ctx := t.Context()
@@ -253,7 +252,7 @@ func TestNamespaceThatEnds(t *testing.T) {
 	}
 	_, err := client.BatchV1().Jobs("n").Create(ctx, newJobIn("n", "c"), metav1.CreateOptions{})
 	if !apierrors.IsForbidden(err) || !apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
-		t.Errorf("a Job in a namespace that ends: %v", err)
+		t.Errorf("a Job in a terminating namespace: %v", err)
 	}
 	if steps := (kube.Collector{Server: s}).Run(); steps != 3 {
 		t.Errorf("%d steps to empty and remove the namespace, want 3", steps)

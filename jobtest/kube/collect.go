@@ -21,9 +21,9 @@ func (c Collector) Run() int {
 	return steps
 }
 
-// Step does one of these: delete an object whose owners are gone, remove an owner
-// reference from an orphan, remove a finalizer that waits for nothing, or empty or remove
-// a namespace that is being deleted. It reports whether there was anything to do.
+// Step does one of these: delete an object whose owners are gone, remove an owner reference
+// of an orphan, remove a finalizer of its own whose work is done, or empty or remove a
+// namespace that is being deleted. It reports whether it did anything.
 func (c Collector) Step() bool {
 	s := c.Server
 	s.mu.Lock()
@@ -40,7 +40,7 @@ func (c Collector) Step() bool {
 	return false
 }
 
-// placed is an object and where it is stored.
+// placed is an object with its kind and version.
 type placed struct {
 	*kind
 	*version
@@ -56,15 +56,15 @@ func (s *Server) owners() map[types.UID]placed {
 	return all
 }
 
-// collect acts on the owners of an object: references to those that are gone go
-// when another owner stays, and else the object goes.
+// collect processes the owner references of an object. It removes the references to owners
+// that are gone if another owner remains, and deletes the object otherwise.
 func (s *Server) collect(k *kind, v *version, owners map[types.UID]placed) bool {
 	refs := v.obj.GetOwnerReferences()
 	if len(refs) == 0 || v.obj.GetDeletionTimestamp() != nil {
 		return false
 	}
 	var solid []metav1.OwnerReference
-	waits := false // an owner waits for the object to go
+	waits := false // an owner waits for the deletion of the object
 	for _, ref := range refs {
 		owner, found := owners[ref.UID]
 		switch {
@@ -93,7 +93,7 @@ func (s *Server) collect(k *kind, v *version, owners map[types.UID]placed) bool 
 	return err == nil
 }
 
-// is reports whether a reference from a namespace means this object.
+// is reports whether a reference from a namespace refers to this object.
 func (o placed) is(ref metav1.OwnerReference, namespace string) bool {
 	return o.GroupVersionKind.Kind == ref.Kind && o.obj.GetName() == ref.Name &&
 		(o.ClusterScoped || o.obj.GetNamespace() == namespace)
@@ -103,7 +103,7 @@ func deletesDependents(o Object) bool {
 	return o.GetDeletionTimestamp() != nil && slices.Contains(o.GetFinalizers(), metav1.FinalizerDeleteDependents)
 }
 
-// finish does what the collector's finalizers on a deleted object ask for.
+// finish processes the finalizers of the collector on a deleted object.
 func (s *Server) finish(k *kind, v *version) bool {
 	if v.obj.GetDeletionTimestamp() == nil {
 		return false
@@ -187,8 +187,8 @@ func (s *Server) empty(o Object) bool {
 	return true
 }
 
-// edit changes an object without any check. It goes when the change removes the
-// last thing that its deletion waited for.
+// edit changes an object without any check. It removes the object if it is being deleted
+// and has nothing left to wait for.
 func (s *Server) edit(k *kind, v *version, change func(Object)) {
 	next := v.obj.DeepCopyObject().(Object)
 	change(next)
@@ -196,11 +196,11 @@ func (s *Server) edit(k *kind, v *version, change func(Object)) {
 		k.drop(v, nil)
 		return
 	}
-	// An object that was encoded before can be encoded again.
+	// put cannot fail, because the object was encoded before.
 	_, _ = k.put(v, next, nil)
 }
 
-// tables are the kinds whose objects are their own.
+// tables returns the kinds that store their own objects.
 func (s *Server) tables() []*kind {
 	return slices.DeleteFunc(slices.Clone(s.kinds), func(k *kind) bool { return k.stored != nil })
 }

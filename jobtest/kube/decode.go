@@ -90,7 +90,7 @@ func (k *kind) decodeJSON(text []byte, strict bool) (Object, error) {
 	return obj, nil
 }
 
-// toStore makes an object of a Go type what is stored.
+// toStore converts an object of a Go type to the stored form.
 func (k *kind) toStore(obj Object) Object {
 	obj.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
 	if k.stored != nil {
@@ -99,8 +99,8 @@ func (k *kind) toStore(obj Object) Object {
 	return obj
 }
 
-// repairMetadata makes the metadata of a custom resource what it must be: the
-// accessors of unstructured objects pass over what has another type.
+// repairMetadata converts the metadata of a custom resource to the right types, because the
+// accessors of unstructured objects ignore values of other types.
 func repairMetadata(u *unstructured.Unstructured) error {
 	metadata, _ := u.Object["metadata"].(map[string]any)
 	if metadata == nil {
@@ -121,8 +121,8 @@ func repairMetadata(u *unstructured.Unstructured) error {
 	return nil
 }
 
-// checkType compares kind and version of a body with those of the path. A body of
-// a built-in kind may leave them out.
+// checkType compares kind and version of a body with those of the path. A body of a
+// built-in kind may omit them.
 func (k *kind) checkType(got schema.GroupVersionKind, name string) error {
 	want := k.GroupVersionKind
 	switch {

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// setDefault sets what is zero.
+// setDefault sets a value that is zero.
 func setDefault[T comparable](to *T, value T) {
 	var zero T
 	if *to == zero {
@@ -24,7 +24,7 @@ func setPointer[T any](to **T, value T) {
 	}
 }
 
-// defaultPod fills in what is left out of a pod.
+// defaultPod sets the defaults of a pod.
 func defaultPod(pod *corev1.Pod) {
 	defaultPodSpec(&pod.Spec)
 	setPointer(&pod.Spec.EnableServiceLinks, true)
@@ -35,7 +35,7 @@ func defaultPod(pod *corev1.Pod) {
 	}
 }
 
-// defaultRequests makes a limit the request for what no request names.
+// defaultRequests uses the limit of a resource as its request if there is none.
 func defaultRequests(r *corev1.ResourceRequirements) {
 	for name, limit := range r.Limits {
 		if _, named := r.Requests[name]; !named {
@@ -47,7 +47,7 @@ func defaultRequests(r *corev1.ResourceRequirements) {
 	}
 }
 
-// defaultPodSpec fills in what is left out of a pod or a pod template.
+// defaultPodSpec sets the defaults of the spec of a pod or a pod template.
 func defaultPodSpec(spec *corev1.PodSpec) {
 	setDefault(&spec.RestartPolicy, corev1.RestartPolicyAlways)
 	setDefault(&spec.DNSPolicy, corev1.DNSClusterFirst)
@@ -96,7 +96,7 @@ func defaultContainer(c *corev1.Container) {
 	}
 }
 
-// pullPolicy is Always for the tag latest, which an image without a tag has.
+// pullPolicy returns Always for the tag latest, which is the default tag.
 func pullPolicy(image string) corev1.PullPolicy {
 	if strings.Contains(image, "@") {
 		return corev1.PullIfNotPresent
@@ -144,8 +144,8 @@ func admitPod(pod *corev1.Pod) {
 	}
 }
 
-// qosClass is Guaranteed when each container limits CPU and memory to what it
-// requests, BestEffort when none names either, and Burstable otherwise.
+// qosClass returns Guaranteed if each container has limits for CPU and memory that equal
+// its requests, BestEffort if no container has requests or limits, and Burstable otherwise.
 func qosClass(spec *corev1.PodSpec) corev1.PodQOSClass {
 	any, all := false, true
 	for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
@@ -167,7 +167,7 @@ func qosClass(spec *corev1.PodSpec) corev1.PodQOSClass {
 	return corev1.PodQOSBurstable
 }
 
-// podSpecErrors are the most common mistakes in a pod's spec.
+// podSpecErrors returns the most common errors in the spec of a pod.
 func podSpecErrors(spec *corev1.PodSpec, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if len(spec.Containers) == 0 {
@@ -200,8 +200,8 @@ func podSpecErrors(spec *corev1.PodSpec, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// changedPodSpec refuses changes of a pod's spec but for the fields that may
-// change. That tolerations may only be added is left out.
+// changedPodSpec rejects changes of the spec of a pod, except for the mutable fields. It
+// does not check that tolerations are only added.
 func changedPodSpec(spec, old *corev1.PodSpec) field.ErrorList {
 	allowed := old.DeepCopy()
 	allowed.ActiveDeadlineSeconds = spec.ActiveDeadlineSeconds

@@ -41,7 +41,7 @@ func (s *Server) serveDelete(r *Request) (answer, error) {
 	return s.show(code, r, v)
 }
 
-// deleteOptions are in the body or, if there is none, in the query.
+// deleteOptions reads the options from the body or, if there is none, from the query.
 func (r *Request) deleteOptions() (*metav1.DeleteOptions, error) {
 	options := &metav1.DeleteOptions{}
 	if len(r.Body) > 0 {
@@ -60,8 +60,8 @@ func (r *Request) deleteOptions() (*metav1.DeleteOptions, error) {
 	return options, nil
 }
 
-// decodeOptions reads options in JSON or protobuf, whose version may be that of
-// any group.
+// decodeOptions reads options in JSON or protobuf. They may have the API version of any
+// group.
 func decodeOptions(r *Request, options *metav1.DeleteOptions) error {
 	if r.ContentType != runtime.ContentTypeProtobuf {
 		return kjson.UnmarshalCaseSensitivePreserveInts(r.Body, options)
@@ -103,8 +103,8 @@ func (s *Server) serveDeleteCollection(r *Request) (answer, error) {
 	return answer{code: http.StatusOK, body: text}, err
 }
 
-// remove deletes an object, or marks it when something has to happen first. It
-// returns the last version and whether the object is gone.
+// remove deletes an object, or marks it as being deleted if finalizers or a grace period
+// remain. It returns the last version and whether the object is gone.
 func (s *Server) remove(k *kind, old *version, options *metav1.DeleteOptions, r *Request) (*version, bool, error) {
 	if err := k.preconditions(old.obj, options); err != nil {
 		return nil, false, err
@@ -148,7 +148,7 @@ func (k *kind) preconditions(obj Object, options *metav1.DeleteOptions) error {
 	if options.Preconditions == nil {
 		return nil
 	}
-	// The API server names the kind here, not the resource.
+	// The API server has the kind in this message, not the resource.
 	gr := schema.GroupResource{Group: k.GroupVersionKind.Group, Resource: k.GroupVersionKind.Kind}
 	if uid := options.Preconditions.UID; uid != nil && *uid != obj.GetUID() {
 		return apierrors.NewConflict(gr, obj.GetName(), fmt.Errorf("the UID in the precondition (%s) does not match the UID in record (%s). The object might have been deleted and then recreated", *uid, obj.GetUID()))
@@ -159,8 +159,8 @@ func (k *kind) preconditions(obj Object, options *metav1.DeleteOptions) error {
 	return nil
 }
 
-// grace gives an object time to end, if its kind takes any. It is pending when a
-// deletion that takes no longer is under way.
+// grace sets the grace period of an object if its kind has one. Pending says that a
+// deletion with at most this grace period is already in progress.
 func (s *Server) grace(k *kind, next Object, asked *int64) (graceful, pending bool) {
 	if k.rules.grace == nil {
 		return false, false
@@ -191,7 +191,7 @@ func (s *Server) grace(k *kind, next Object, asked *int64) (graceful, pending bo
 	return true, false
 }
 
-// markDeleted marks an object that only finalizers keep.
+// markDeleted marks an object whose deletion waits only for finalizers.
 func (s *Server) markDeleted(next Object) {
 	now := s.stamp()
 	at := next.GetDeletionTimestamp()
@@ -202,8 +202,9 @@ func (s *Server) markDeleted(next Object) {
 	next.SetDeletionGracePeriodSeconds(new(int64))
 }
 
-// finalizers are those of an object that is deleted: the garbage collector's own
-// as the request asks, then as the object has them, then as the kind wants.
+// finalizers returns the finalizers of an object after a deletion request. The request, the
+// existing finalizers and the default of the kind decide, in this order, about the
+// finalizers of the garbage collector.
 func (k *kind) finalizers(obj Object, options *metav1.DeleteOptions) []string {
 	own := func(f string) bool {
 		return f == metav1.FinalizerOrphanDependents || f == metav1.FinalizerDeleteDependents
@@ -236,13 +237,14 @@ func (k *kind) finalizers(obj Object, options *metav1.DeleteOptions) []string {
 	return append(kept, wanted)
 }
 
-// oldPolicy is what old clients send in the place of a propagation policy.
+// oldPolicy returns orphanDependents, which old clients send instead of a propagation
+// policy.
 func oldPolicy(options *metav1.DeleteOptions) *bool {
-	//lint:ignore SA1019 the API server obeys it, too
+	//lint:ignore SA1019 the API server honours it, too
 	return options.OrphanDependents
 }
 
-// terminating is a namespace that waits for its content to go.
+// terminating returns a namespace that waits for the deletion of its content.
 func (s *Server) terminating(ns *corev1.Namespace) Object {
 	next := ns.DeepCopy()
 	if next.DeletionTimestamp == nil {
@@ -253,7 +255,7 @@ func (s *Server) terminating(ns *corev1.Namespace) Object {
 	return next
 }
 
-// deleteByUID is what actors do: a deletion of exactly this object.
+// deleteByUID returns the options with which the actors delete exactly this object.
 func deleteByUID(uid types.UID, policy metav1.DeletionPropagation) *metav1.DeleteOptions {
 	return &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}, PropagationPolicy: &policy}
 }

@@ -11,8 +11,8 @@ import (
 	apiversion "k8s.io/apimachinery/pkg/version"
 )
 
-// discover answers the requests that are not about objects. It serves discovery
-// without aggregation, which every client falls back to.
+// discover answers the requests that are not about objects. It serves discovery without
+// aggregation, to which every client falls back.
 func (s *Server) discover(hr *http.Request) ([]byte, bool) {
 	if hr.Method != http.MethodGet {
 		return nil, false
@@ -55,8 +55,8 @@ func (s *Server) serves(gv schema.GroupVersion) bool {
 	return slices.ContainsFunc(s.kinds, func(k *kind) bool { return k.GroupVersionKind.GroupVersion() == gv })
 }
 
-// groups are those of the kinds, in the order of their first kind, with versions
-// in that order.
+// groups returns the API groups in the order of their first kind, with the versions in the
+// same order.
 func (s *Server) groups() []metav1.APIGroup {
 	groups := []metav1.APIGroup{}
 	for _, k := range s.kinds {

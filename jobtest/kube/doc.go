@@ -17,7 +17,7 @@
 //	kubelet.End("default", "a-0", 0)
 //	kube.Collector{Server: s}.Run()
 //
-// The package knows nothing of the decisions of jobfate: it is an API server for any
+// The package does not know the decisions of jobfate: it is an API server for any
 // controller.
 //
 // # Time
@@ -27,10 +27,11 @@
 // returns when no controller can do anything more. A manager polls its caches while it
 // starts, so sleep a second first. The priority queue of controller-runtime before 0.25 may
 // leave a blocked goroutine behind when it shuts down, with which a bubble panics: set
-// UsePriorityQueue to false in the options of the manager. Set k8s.io/apimachinery/pkg/util/runtime.ErrorHandlers
-// to nil: by default client-go waits after an error until a moment has passed since the
-// last error. It initializes that time with the start of the process, which is decades
-// after the time in a bubble.
+// UsePriorityQueue to false in the options of the manager. Set
+// k8s.io/apimachinery/pkg/util/runtime.ErrorHandlers to nil: the default handlers of
+// client-go limit the rate of errors by the time since the last error. They initialize that
+// time with the start of the process, which is decades after the time in a bubble, so they
+// would wait for decades.
 //
 // # Determinism
 //
@@ -69,8 +70,8 @@
 //     validated. CustomResourceDefinition itself: see Options.Kinds.
 //   - Most validation of pods, and all validation of other kinds except Jobs, namespaces
 //     and metadata. An error may list a cause once that the API server lists twice.
-//   - Subresources except status and the finalize of namespaces: no binding, eviction,
-//     logs or scale.
+//   - Subresources except status, the binding of pods and the finalize of namespaces: no
+//     eviction, logs or scale.
 //   - Periodic bookmarks (see [Server.Bookmark]); the seconds that the API server waits
 //     for a future resource version; the expiry of events.
 //   - Foreground deletion of owners that form a cycle.

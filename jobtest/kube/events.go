@@ -5,8 +5,8 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 )
 
-// The two kinds of events differ in the names of their fields alone. What they
-// hold is shared and never changed.
+// The two kinds of events differ only in the names of their fields. The conversions share
+// the values, which are immutable.
 
 func toCoreEvent(e *eventsv1.Event) *corev1.Event {
 	to := &corev1.Event{

@@ -15,8 +15,8 @@ import (
 	"github.com/jobfate/jobfate/jobtest/kube"
 )
 
-// A Reconciler is called directly. Its cache shows what the test lets it show, and
-// a status update is refused once.
+// The test calls a Reconciler directly, controls what its cache shows, and rejects one
+// status update.
 func Example() {
 	s := kube.New(kube.Options{Now: func() time.Time { return time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC) }})
 	cache := s.NewCache(scheme.Scheme)

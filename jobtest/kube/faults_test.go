@@ -21,7 +21,7 @@ import (
 
 var podResource = schema.GroupResource{Resource: "pods"}
 
-// once lets a verdict fall on the first request with a verb.
+// once applies a fault to the first request with a verb.
 func once(s *kube.Server, verb string, verdict kube.Verdict) *int {
 	asked := 0
 	s.Intercept(func(r *kube.Request) kube.Verdict {
@@ -42,9 +42,9 @@ func TestFaults(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		verdict kube.Verdict
-		// is reports whether the error is the right one; nil: there is none.
+		// is reports whether the error is the expected one; nil means no error.
 		is func(error) bool
-		// stored is whether the pod is there afterwards, tries how often it was asked for.
+		// stored says whether the pod exists afterwards, tries how many requests were sent.
 		stored bool
 		tries  int
 	}{
@@ -86,7 +86,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// A client that is told to try again later waits as long as it is told.
+// A client that gets 429 waits for the time in Retry-After.
 func TestTooManyRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := kube.New(kube.Options{})
@@ -103,7 +103,7 @@ func TestTooManyRequests(t *testing.T) {
 	})
 }
 
-// What a function that intercepts does comes before the request.
+// Changes by the Intercept function happen before the request.
 func TestInterceptChangesTheClusterFirst(t *testing.T) {
 	s := kube.New(kube.Options{})
 	client := clientset(t, s.Config())
@@ -147,7 +147,7 @@ func TestObserve(t *testing.T) {
 		t.Fatal(err)
 	}
 	if kubelet := (kube.Kubelet{Server: s}); !kubelet.Start("default", "a") || !kubelet.End("default", "a", 0) || kubelet.End("default", "a", 0) {
-		t.Error("the kubelet did not do what it was told, or twice")
+		t.Error("the kubelet did not act once for each call")
 	}
 	if err := client.CoreV1().Pods("default").Delete(t.Context(), "a", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
@@ -158,7 +158,7 @@ func TestObserve(t *testing.T) {
 	}
 }
 
-// Events on the way to a client may be dropped, repeated and put in another order.
+// Deliver may drop, repeat and reorder events.
 func TestDeliver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := kube.New(kube.Options{})
@@ -198,7 +198,7 @@ func TestDeliver(t *testing.T) {
 	})
 }
 
-// A watch or a list of a forgotten past is refused, and one that is open goes on.
+// A new watch or list of a compacted revision is rejected. An open watch continues.
 func TestCompact(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := kube.New(kube.Options{})

@@ -11,8 +11,8 @@ import (
 	"github.com/jobfate/jobfate/jobtest/kube/behaviour"
 )
 
-// FuzzRequest sends a request, and again what may have changed by it: every answer
-// has a status, and none is a panic.
+// FuzzRequest sends any request, and then reads what it may have changed. Every answer has
+// a status, and nothing panics.
 func FuzzRequest(f *testing.F) {
 	scripts, err := behaviour.Scripts()
 	if err != nil {

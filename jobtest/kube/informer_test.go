@@ -40,8 +40,8 @@ func newJob(name string) *batchv1.Job {
 	}
 }
 
-// podMaker is a controller as people write them with client-go: informers, a
-// queue, listers. It sees to it that each Job has one pod, and counts its ends.
+// podMaker is a typical client-go controller with informers, a queue and listers. It
+// creates one pod for each Job, and counts its success.
 type podMaker struct {
 	client kubernetes.Interface
 	queue  workqueue.TypedRateLimitingInterface[string]
@@ -76,7 +76,7 @@ func (c *podMaker) sync(ctx context.Context, key string) error {
 	return nil
 }
 
-// run starts the informers and a worker, which end with the context.
+// run starts the informers and a worker, which stop with the context.
 func (c *podMaker) run(ctx context.Context) {
 	c.queue = workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[string]())
 	c.pods = informers.NewSharedInformerFactory(c.client, time.Hour)
@@ -132,7 +132,7 @@ func TestInformersAndWorkqueue(t *testing.T) {
 		synctest.Wait()
 		pod, err := client.CoreV1().Pods("default").Get(ctx, "a", metav1.GetOptions{})
 		if err != nil {
-			t.Fatalf("the controller made no pod: %v", err)
+			t.Fatalf("the controller created no pod: %v", err)
 		}
 		refused := 0
 		s.Intercept(func(r *kube.Request) kube.Verdict {
@@ -147,14 +147,14 @@ func TestInformersAndWorkqueue(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		time.Sleep(time.Second) // the rate limiter waits
+		time.Sleep(time.Second) // until the rate limiter retries
 		synctest.Wait()
 		job, err := client.BatchV1().Jobs("default").Get(ctx, "a", metav1.GetOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if job.Status.Succeeded != 1 || refused != 1 {
-			t.Errorf("succeeded = %d after %d refused status updates, want 1 after 1", job.Status.Succeeded, refused)
+			t.Errorf("succeeded = %d after %d rejected status updates, want 1 after 1", job.Status.Succeeded, refused)
 		}
 	})
 }

@@ -15,14 +15,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Object is what the server stores: a Go type of k8s.io/api, or
-// *unstructured.Unstructured for a custom resource.
+// Object is a stored object: a Go type of k8s.io/api, or *unstructured.Unstructured for a
+// custom resource.
 type Object interface {
 	metav1.Object
 	runtime.Object
 }
 
-// Kind is a kind of custom resources.
+// Kind is a kind of custom resource.
 type Kind struct {
 	GroupVersionKind schema.GroupVersionKind
 	// Resource is the plural name in paths. By default it is the kind in lower case
@@ -48,55 +48,55 @@ type kind struct {
 	Kind
 	rules
 	s *Server
-	// fresh makes an empty object of the Go type that clients see.
+	// fresh returns an empty object of the Go type that clients see.
 	fresh func() Object
-	// stored and shown convert between what clients see and what is stored, for a
-	// kind that is another's objects under another name; else they are nil.
+	// stored and shown convert between the objects that clients see and the stored ones, if
+	// a kind is a view of the objects of another kind. Otherwise they are nil.
 	stored, shown func(Object) Object
 	*table
 }
 
-// table is the objects of a kind and their past.
+// table has the objects of a kind and their history.
 type table struct {
 	objects map[string]*version // by key
 	keys    []string            // sorted
 	events  []Event
-	// compacted is the revision up to which the past is forgotten.
+	// compacted is the revision up to which the history is compacted.
 	compacted int64
 }
 
-// rules are where kinds differ. A nil function does nothing.
+// rules is the behaviour of a kind. A nil function does nothing.
 type rules struct {
-	// custom resources: strangers to strategic merge patches, and a status update
-	// keeps their metadata.
+	// custom marks custom resources: they do not support strategic merge patches, and a
+	// status update keeps their metadata.
 	custom bool
-	// defaults fills in what a request left out, at each write.
+	// defaults sets the defaults at each write.
 	defaults func(Object)
 	// create prepares a new object, after the defaults.
 	create func(Object)
 	// validate checks a whole object.
 	validate func(Object) field.ErrorList
-	// update prepares the next version of an object, and updateStatus that which
-	// comes through the status subresource. The versions may share what neither
-	// changes any more.
+	// update prepares the next version of an object in an update, and updateStatus in an
+	// update of the status subresource. The versions may share data that no later step
+	// changes.
 	update, updateStatus func(next, old Object)
-	// validateUpdate compares two versions. When it is nil, validate is enough.
+	// validateUpdate validates an update. If it is nil, validate is used.
 	validateUpdate, validateStatus func(next, old Object) field.ErrorList
-	// needsVersion refuses an update without a resource version.
+	// needsVersion rejects an update without a resource version.
 	needsVersion bool
 	// createOnUpdate lets an update create an object.
 	createOnUpdate bool
-	// orphans says that dependents are orphaned unless the request says otherwise.
+	// orphans says that the default propagation policy is Orphan.
 	orphans bool
-	// returnsDeleted answers a deletion with the object instead of a status.
+	// returnsDeleted says that the answer to a deletion is the object instead of a status.
 	returnsDeleted bool
-	// grace is how many seconds a deletion takes; nil when it takes none.
+	// grace returns the grace period of a deletion in seconds; nil means none.
 	grace func(obj Object, asked *int64) int64
-	// fields are what field selectors see beside name and namespace.
+	// fields returns the fields for field selectors besides name and namespace.
 	fields func(Object) fields.Set
 }
 
-// builtIn are the kinds that every server has.
+// builtIn returns the kinds that every server has.
 func builtIn() []*kind {
 	return []*kind{
 		typed[corev1.Namespace](corev1.SchemeGroupVersion, "namespaces", "ns", namespaceRules),
@@ -112,7 +112,7 @@ func builtIn() []*kind {
 	}
 }
 
-// newerEvents are the events of core/v1 as events.k8s.io/v1 shows them.
+// newerEvents returns the kind that shows the events of core/v1 as events.k8s.io/v1.
 func newerEvents(core *kind) *kind {
 	k := typed[eventsv1.Event](eventsv1.SchemeGroupVersion, "events", "ev", core.rules)
 	k.table = core.table
@@ -121,7 +121,7 @@ func newerEvents(core *kind) *kind {
 	return k
 }
 
-// typed is a kind with a Go type, whose name is that of the kind.
+// typed returns a kind with a Go type of the same name.
 func typed[T any, P interface {
 	*T
 	Object
@@ -139,7 +139,7 @@ func typed[T any, P interface {
 	return k
 }
 
-// custom is a kind without a Go type.
+// custom returns a kind without a Go type.
 func custom(c Kind) *kind {
 	if c.Resource == "" {
 		c.Resource = c.singular() + "s"

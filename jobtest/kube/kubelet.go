@@ -18,8 +18,8 @@ func (k Kubelet) Start(namespace, name string) bool {
 	return k.act(namespace, name, cluster.StartPod)
 }
 
-// End ends the containers of a pod with an exit code. If the pod is being deleted, its
-// termination is then confirmed.
+// End terminates the containers of a pod with an exit code. If the pod is being deleted,
+// its grace period ends.
 func (k Kubelet) End(namespace, name string, code int32) bool {
 	return k.act(namespace, name, func(p *corev1.Pod, now time.Time) *corev1.Pod { return cluster.EndPod(p, code, now) })
 }
@@ -54,7 +54,7 @@ func (k Kubelet) Lose(namespace, name string) bool {
 		return changed
 	}
 	before := s.revision
-	// Nothing is asked of the pod that it could refuse.
+	// The deletion has no preconditions, so it cannot fail.
 	_, _, _ = s.remove(pods, v, &metav1.DeleteOptions{GracePeriodSeconds: new(int64)}, nil)
 	return changed || s.revision != before
 }
@@ -80,20 +80,20 @@ func (k Kubelet) act(namespace, name string, change func(*corev1.Pod, time.Time)
 	case next == old.obj:
 		return false
 	default:
-		// A pod that was encoded before can be encoded again.
+		// put cannot fail, because the pod was encoded before.
 		v, err := pods.put(old, next.DeepCopy(), nil)
 		return err == nil && v != old
 	}
 	return true
 }
 
-// terminated is the exit code of a container that was stopped by SIGTERM.
+// terminated is the exit code of a container that SIGTERM stopped.
 const terminated = 143
 
 // Step does the first action that is due, in the order of the pods' names: it starts a
 // pending pod, ends a pod that the script ends, or stops a pod that is being deleted. It
-// reports whether there was anything to do. The script returns the exit code of a running
-// pod and whether it ends now.
+// reports whether it did anything. The script returns the exit code of a running pod and
+// whether the pod ends now.
 func (k Kubelet) Step(script func(*corev1.Pod) (code int32, ends bool)) bool {
 	for _, pod := range List[*corev1.Pod](k.Server, "") {
 		switch {

@@ -26,7 +26,7 @@ func TestKubelet(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !kubelet.Start("default", name) || !kubelet.Ready("default", name, corev1.ConditionFalse) || !kubelet.Restart("default", name) {
-				t.Errorf("%s did not start, or not again", name)
+				t.Errorf("%s did not start or restart", name)
 			}
 			if kubelet.Start("default", name) {
 				t.Errorf("%s started twice", name)
@@ -45,7 +45,7 @@ func TestKubelet(t *testing.T) {
 			}
 			pod, _ := kube.Get[*corev1.Pod](s, "default", name)
 			if want := time.Now().Add(30 * time.Second); !pod.DeletionTimestamp.Time.Equal(want) {
-				t.Errorf("%s is to be gone by %s, want %s", name, pod.DeletionTimestamp, want)
+				t.Errorf("the deletionTimestamp of %s is %s, want %s", name, pod.DeletionTimestamp, want)
 			}
 		}
 		for kubelet.Step(func(*corev1.Pod) (int32, bool) { return 0, true }) {
@@ -55,7 +55,7 @@ func TestKubelet(t *testing.T) {
 		}
 		held, there := kube.Get[*corev1.Pod](s, "default", "held")
 		if !there || held.Status.Phase != corev1.PodFailed || *held.DeletionGracePeriodSeconds != 0 {
-			t.Errorf("the pod with a finalizer: there %t, %+v", there, held)
+			t.Errorf("the pod with a finalizer: exists %t, %+v", there, held)
 		}
 		kube.Edit(s, "default", "held", func(p *corev1.Pod) { p.Finalizers = nil })
 		if !kubelet.Vanish("default", "lost") || kubelet.Vanish("default", "lost") {

@@ -22,8 +22,8 @@ import (
 	"github.com/jobfate/jobfate/jobtest/kube"
 )
 
-// jobReconciler is a Reconciler as people write them: it keeps one pod per
-// completion and counts those that succeeded.
+// jobReconciler is a typical Reconciler. It creates one pod per completion and counts those
+// that succeeded.
 type jobReconciler struct{ client.Client }
 
 func (r *jobReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
@@ -41,7 +41,7 @@ func (r *jobReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.R
 			succeeded++
 		}
 	}
-	// The names keep a stale cache from leading to a pod too many.
+	// The pod names are fixed, so a stale cache does not lead to surplus pods.
 	for i := range int(*job.Spec.Completions) {
 		pod := &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", job.Name, i), Namespace: job.Namespace, Labels: job.Spec.Template.Labels},
@@ -84,8 +84,8 @@ func startManager(t *testing.T, ctx context.Context, s *kube.Server, options ctr
 	return mgr, ended
 }
 
-// settle lets everything happen that waits no longer than a second: caches are
-// polled until they are in sync.
+// settle runs everything that waits for at most a second, because caches are polled until
+// they have synced.
 func settle() {
 	time.Sleep(time.Second)
 	synctest.Wait()
@@ -108,7 +108,7 @@ func TestManager(t *testing.T) {
 				break
 			}
 			if steps > 20 {
-				t.Fatal("the pods do not come to an end")
+				t.Fatal("the pods do not end")
 			}
 		}
 		stored, _ := kube.Get[*batchv1.Job](s, "default", "a")
@@ -119,11 +119,11 @@ func TestManager(t *testing.T) {
 			t.Errorf("%d pods, want 3", len(pods))
 		}
 
-		// In the background the Job goes first, and then its pods.
+		// Background deletion removes the Job first, and then its pods.
 		if err := mgr.GetClient().Delete(ctx, job, client.PropagationPolicy(metav1.DeletePropagationBackground)); err != nil {
 			t.Fatal(err)
 		}
-		// A stale reconciler may make pods for a Job that is gone.
+		// A Reconciler with a stale cache may create pods for a Job that is gone.
 		for collector := (kube.Collector{Server: s}); collector.Run() > 0; {
 			synctest.Wait()
 		}
@@ -137,9 +137,8 @@ func TestManager(t *testing.T) {
 	})
 }
 
-// A manager that starts again finds everything by itself, after watches that end,
-// and after a past that is forgotten.
-func TestManagerSurvivesDisturbance(t *testing.T) {
+// A manager recovers after a restart, after watches are closed, and after a compaction.
+func TestManagerRecovers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := kube.New(kube.Options{})
 		ctx, cancel := context.WithCancel(t.Context())
@@ -208,7 +207,7 @@ func TestLeaderElection(t *testing.T) {
 			return kube.Verdict{}
 		})
 		if err := <-secondEnded; err == nil {
-			t.Error("the manager ended without an error, though it lost its lease")
+			t.Error("the manager stopped without an error although it lost its lease")
 		}
 		stopSecond()
 	})

@@ -6,11 +6,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// These are for tests and actors: they make no request, and nothing intercepts
-// them.
+// These functions are for tests and actors. They make no requests, so Intercept does not
+// see them.
 
-// Get returns an object as it is stored, by its Go type: Get[*corev1.Pod]. The
-// object must not be changed.
+// Get returns the stored object of a Go type, as in Get[*corev1.Pod]. The object must not
+// be changed.
 func Get[T Object](s *Server, namespace, name string) (T, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -27,8 +27,8 @@ func Get[T Object](s *Server, namespace, name string) (T, bool) {
 	return obj, ok
 }
 
-// List returns the objects of a Go type in a namespace, by name, or in all when
-// it is empty. They must not be changed.
+// List returns the objects of a Go type in a namespace, sorted by name, or in all
+// namespaces if it is empty. They must not be changed.
 func List[T Object](s *Server, namespace string) []T {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -45,9 +45,9 @@ func List[T Object](s *Server, namespace string) []T {
 	return found
 }
 
-// Edit changes an object at will, status and all, without any check. It reports
-// whether the object is there. An object that is being deleted and that nothing
-// holds any more afterwards is removed.
+// Edit applies any change to an object, including its status, without any check. It reports
+// whether the object exists. If the object is being deleted and the change removes its last
+// finalizer, it is removed.
 func Edit[T Object](s *Server, namespace, name string, change func(T)) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -59,8 +59,7 @@ func Edit[T Object](s *Server, namespace, name string, change func(T)) bool {
 	return true
 }
 
-// Object returns an object of any kind as it is stored; nil when there is none. It
-// must not be changed.
+// Object returns a stored object of any kind; nil if there is none. It must not be changed.
 func (s *Server) Object(kind schema.GroupVersionKind, namespace, name string) Object {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -56,7 +56,7 @@ func (k *kind) patches(contentType string) bool {
 	return false
 }
 
-// patched returns the object that the patch makes of a version.
+// patched returns the object after the patch.
 func (r *Request) patched(old *version) (Object, error) {
 	if !r.kind.custom && r.kind.stored == nil && r.ContentType == string(types.MergePatchType) {
 		if next, ok := r.mergeParts(old); ok {
@@ -75,9 +75,9 @@ func (r *Request) patched(old *version) (Object, error) {
 	return next, nil
 }
 
-// mergeParts applies a merge patch to metadata, spec and status alone, as far as
-// it names them: most patches are small, and most objects are not. It is for speed;
-// whatever is not as usual is left to the slow way.
+// mergeParts applies a merge patch only to the parts that it names: metadata, spec and
+// status. This is faster, because most patches are small and most objects are not. It
+// reports false for patches that need the general code.
 func (r *Request) mergeParts(old *version) (Object, bool) {
 	var patch map[string]json.RawMessage
 	if json.Unmarshal(r.Body, &patch) != nil {
@@ -105,7 +105,7 @@ func (r *Request) mergeParts(old *version) (Object, bool) {
 	return next, true
 }
 
-// parts are the fields of Go types that a patch may touch apart from others.
+// parts are the fields of Go types that mergeParts can patch separately.
 var parts = map[string]string{"metadata": "ObjectMeta", "spec": "Spec", "status": "Status"}
 
 // patch applies the patch in the body to the JSON of an object.

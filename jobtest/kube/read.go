@@ -17,13 +17,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// show is the answer that holds one object.
+// show returns the answer with one object.
 func (s *Server) show(code int, r *Request, v *version) (answer, error) {
 	text, err := r.render(nil, v, false)
 	return answer{code: code, body: text}, err
 }
 
-// render appends a version in the form that the request asks for.
+// render appends a version in the format that the request accepts.
 func (r *Request) render(to []byte, v *version, inList bool) ([]byte, error) {
 	if !r.wantsMetadata() {
 		return r.kind.appendJSON(slices.Grow(to, len(v.body)+96), v, inList), nil
@@ -43,7 +43,7 @@ func (s *Server) serveGet(r *Request) (answer, error) {
 	return s.show(http.StatusOK, r, v)
 }
 
-// selection is which objects of a kind a request is about.
+// selection has the selectors of a request.
 type selection struct {
 	namespace string
 	labels    labels.Selector
@@ -80,7 +80,7 @@ func (k *kind) unknownField(name string) error {
 	return apierrors.NewBadRequest("field label not supported: " + name)
 }
 
-// empty is an object as it would be stored.
+// empty returns an empty object in the stored form.
 func (k *kind) empty() Object {
 	if k.stored != nil {
 		return k.stored(k.fresh())
@@ -109,14 +109,14 @@ func (sel *selection) has(v *version) bool {
 		(sel.fields.Empty() || sel.fields.Matches(sel.k.fieldsOf(v.obj)))
 }
 
-// page is where a list begins and ends.
+// page is a page of a list.
 type page struct {
-	// Revision is that of the whole list, Start the first key.
+	// Revision is the revision of the whole list, Start the first key of the page.
 	Revision int64  `json:"rv"`
 	Start    string `json:"start"`
 
 	limit int
-	past  bool // the list is of a revision before the present
+	past  bool // the list is of an earlier revision
 }
 
 func (s *Server) page(r *Request) (page, error) {

@@ -23,8 +23,8 @@ var jobRules = rules{
 		*job = *validation.Default(job)
 		defaultPodSpec(&job.Spec.Template.Spec)
 	},
-	// The defaults come afterwards: where the labels come from depends on which of
-	// them were there before.
+	// The defaults come last, because the source of the labels depends on which labels were
+	// set.
 	create: func(o Object) {
 		job := o.(*batchv1.Job)
 		*job = *validation.PrepareCreate(job)
@@ -44,7 +44,7 @@ var jobRules = rules{
 	updateStatus: func(o, was Object) {
 		job := o.(*batchv1.Job)
 		job.Spec = was.(*batchv1.Job).Spec
-		if len(job.Labels) == 0 { // a default, too
+		if len(job.Labels) == 0 { // also a default
 			job.Labels = maps.Clone(job.Spec.Template.Labels)
 		}
 	},
@@ -188,8 +188,7 @@ var eventRules = rules{
 	},
 }
 
-// keepStatus and keepSpec take a part of the old version, for kinds without
-// rules of their own.
+// keepStatus and keepSpec keep a part of the old version, for kinds without special rules.
 func keepStatus[T Object](next, old Object) { keep(next, old, "Status") }
 func keepSpec[T Object](next, old Object)   { keep(next, old, "Spec") }
 
@@ -198,15 +197,15 @@ func keep(next, old Object, part string) {
 	reflect.ValueOf(next).Elem().FieldByName(part).Set(from)
 }
 
-// bump counts a change of the spec.
+// bump increments the generation if the spec has changed.
 func bump(next, old Object, changed bool) {
 	if changed {
 		next.SetGeneration(old.GetGeneration() + 1)
 	}
 }
 
-// The rules of custom resources. Those without a status subresource have no
-// status that is kept apart.
+// These are the rules of custom resources. Without a status subresource, the status is an
+// ordinary field.
 
 func createCustom(o Object) { o.SetGeneration(1) }
 
@@ -237,7 +236,7 @@ func setOrDelete(to map[string]any, name string, from map[string]any) {
 	}
 }
 
-// contentChanged compares all but the metadata and, if there is a subresource for
+// contentChanged compares everything except the metadata and, if there is a subresource for
 // it, the status.
 func contentChanged(next, old Object, statusApart bool) bool {
 	content := func(o Object) map[string]any {
@@ -252,7 +251,7 @@ func contentChanged(next, old Object, statusApart bool) bool {
 	return !equality.Semantic.DeepEqual(content(next), content(old))
 }
 
-// systemFields sets what every new object gets.
+// systemFields sets the metadata that every new object gets.
 func (s *Server) systemFields(o Object) {
 	o.SetUID(s.newUID())
 	o.SetCreationTimestamp(s.stamp())

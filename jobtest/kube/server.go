@@ -29,7 +29,7 @@ type Server struct {
 	kinds    []*kind
 	byPath   map[schema.GroupVersionResource]*kind
 	revision int64
-	made     uint64 // objects, ever
+	made     uint64 // the number of objects so far
 	names    *rand.Rand
 	observe  func(Change)
 	watches  map[*watch]struct{}
@@ -41,13 +41,13 @@ type Options struct {
 	// Now is the clock. By default it is time.Now, which is virtual in a bubble of
 	// testing/synctest.
 	Now func() time.Time
-	// Seed decides the suffixes of generated names.
+	// Seed determines the suffixes of generated names.
 	Seed uint64
-	// Kinds are served beside the built-in ones, as custom resources are.
+	// Kinds are custom resources, served in addition to the built-in kinds.
 	Kinds []Kind
 }
 
-// New starts a server with the namespaces that every cluster has.
+// New returns a server with the namespaces that every cluster has.
 func New(o Options) *Server {
 	s := &Server{
 		now:     o.Now,
@@ -86,7 +86,7 @@ func (s *Server) Config() *rest.Config {
 	return &rest.Config{Host: "http://kube-apiserver", Transport: s, QPS: -1}
 }
 
-// RESTMapper knows all kinds of the server, without a request.
+// RESTMapper returns a mapper for all kinds of the server. It makes no requests.
 func (s *Server) RESTMapper() meta.RESTMapper {
 	var versions []schema.GroupVersion
 	for _, k := range s.kinds {
@@ -111,7 +111,7 @@ func (s *Server) Revision() int64 {
 	return s.revision
 }
 
-// stamp is the time as objects hold it: cut to seconds.
+// stamp returns the current time truncated to seconds, as in stored objects.
 func (s *Server) stamp() metav1.Time { return metav1.NewTime(s.now().UTC().Truncate(time.Second)) }
 
 // newUID returns a UID that no object has had.
@@ -120,14 +120,14 @@ func (s *Server) newUID() types.UID {
 	return types.UID(fmt.Sprintf("%08x-0000-4000-8000-%012x", s.made, s.made))
 }
 
-// suffixLetters are those of generated names: no vowels, and nothing that looks
-// like another.
+// suffixLetters are the characters of generated suffixes: no vowels, and no characters that
+// look alike.
 const suffixLetters = "bcdfghjklmnpqrstvwxz2456789"
 
-// suffixLength and the longest base make names of at most 63 characters.
+// suffixLength and longestBase limit names to 63 characters.
 const suffixLength, longestBase = 5, 58
 
-// newName generates a name that no object of the kind in the namespace has.
+// newName generates a name that is unused in the namespace.
 func (s *Server) newName(k *kind, namespace, base string) string {
 	base = base[:min(len(base), longestBase)]
 	for {

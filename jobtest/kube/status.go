@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// failure is the answer for an error of the API, and after how many seconds the
-// client is asked to try again.
+// failure returns the answer for an API error, and the number of seconds after which the
+// client should retry.
 func failure(err apierrors.APIStatus) (a answer, retryAfter int) {
 	status := err.Status()
 	status.Kind, status.APIVersion = "Status", "v1"
@@ -37,7 +37,7 @@ func statusJSON(status *metav1.Status) []byte {
 	return text
 }
 
-// success says that an object is gone.
+// success returns the answer to the deletion of an object.
 func success(k *kind, name string, uid types.UID) answer {
 	gr := k.groupResource()
 	return answer{code: http.StatusOK, body: statusJSON(&metav1.Status{
@@ -61,7 +61,8 @@ func (k *kind) staleVersion(name string) error {
 	return k.conflict(name, "the object has been modified; please apply your changes to the latest version and try again")
 }
 
-// preconditionFailed is the answer to an update of another object of the same name.
+// preconditionFailed returns the error of an update whose UID is that of another object
+// with the same name.
 func (k *kind) preconditionFailed(obj Object, what, wanted, has string) error {
 	return k.conflict(obj.GetName(), "StorageError: invalid object, Code: 4, Key: /registry/%s/%s, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: %s in precondition: %s, %[3]s in object meta: %[5]s",
 		k.Resource, strings.TrimPrefix(keyOf(obj), "/"), what, wanted, has)
@@ -69,8 +70,8 @@ func (k *kind) preconditionFailed(obj Object, what, wanted, has string) error {
 
 func gone(text string) error { return apierrors.NewResourceExpired(text) }
 
-// tooLargeVersion is the answer to a request for a future that has not come. The
-// API server gives it after three seconds.
+// tooLargeVersion returns the error of a request for a future resource version. The API
+// server returns it after three seconds.
 func tooLargeVersion(wanted, has int64) error {
 	err := apierrors.NewTimeoutError(fmt.Sprintf("Too large resource version: %d, current: %d", wanted, has), 1)
 	err.ErrStatus.Details.Causes = []metav1.StatusCause{{
@@ -78,7 +79,7 @@ func tooLargeVersion(wanted, has int64) error {
 	return err
 }
 
-// routeError is the answer to a request that no kind is asked about.
+// routeError returns the error of a request that is not about a kind.
 func routeError(code int32, reason metav1.StatusReason, message string) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: code, Reason: reason, Message: message, Details: &metav1.StatusDetails{}}}
@@ -97,7 +98,7 @@ func notAcceptable() error {
 		"406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, application/vnd.kubernetes.protobuf")
 }
 
-// internal is an error that the API server shows as it is.
+// internal returns an error whose message the API server passes on unchanged.
 func internal(message string) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Message: message}}

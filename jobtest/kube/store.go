@@ -12,42 +12,42 @@ import (
 	watchapi "k8s.io/apimachinery/pkg/watch"
 )
 
-// version is an object as it was stored by one change. It never changes.
+// version is a stored version of an object. It is immutable.
 type version struct {
 	obj      Object
 	revision int64
 	// body is its JSON without kind, API version and resource version; it begins
 	// with the metadata.
 	body []byte
-	// others are the same object in the Go types that caches were asked for.
+	// others are the same object in the Go types in which caches were read.
 	others map[reflect.Type]Object
 }
 
-// Event is a change of an object, as the past of its kind remembers it.
+// Event is a change of an object, in the history of its kind.
 type Event struct {
 	// Type is Added, Modified or Deleted; a watch also sees Bookmark and Error.
 	Type     watchapi.EventType
 	Revision int64
-	// Object is the object after the change, or the last version of it when it
-	// was deleted. It must not be changed.
+	// Object is the object after the change, or its last version if it was deleted. It must
+	// not be changed.
 	Object Object
 
 	old, now *version
 }
 
-// Change is told to an observer at the moment when it happens.
+// Change is a change that an observer gets.
 type Change struct {
-	// Request caused it; nil when an actor did.
+	// Request is the request that caused the change; nil for an actor.
 	Request *Request
-	// Old and New are the versions; Old is nil for a creation and New for a
-	// removal. They must not be changed.
+	// Old and New are the versions before and after the change; Old is nil for a creation
+	// and New for a removal. They must not be changed.
 	Old, New Object
 
 	s *Server
 }
 
-// Objects returns what is stored of a kind after the change, by namespace and
-// name. They must not be changed.
+// Objects returns the objects of a kind after the change, sorted by namespace and name.
+// They must not be changed.
 func (c Change) Objects(kind schema.GroupVersionKind) []Object {
 	k := c.s.kindOf(kind)
 	if k == nil {
@@ -56,8 +56,8 @@ func (c Change) Objects(kind schema.GroupVersionKind) []Object {
 	return k.all()
 }
 
-// Observe sets who is told of every change. It must not call the server, which
-// waits for it.
+// Observe sets the function that is called for every change. It must not call the server,
+// which holds a lock during the call.
 func (s *Server) Observe(f func(Change)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,8 +76,8 @@ func (k *kind) all() []Object {
 	return objects
 }
 
-// put stores the next version of an object, which the caller must own, and returns
-// it. When nothing has changed, it returns the old one.
+// put stores the next version of an object, takes ownership of it, and returns it. If
+// nothing has changed, put returns the old version.
 func (k *kind) put(old *version, next Object, r *Request) (*version, error) {
 	next.SetResourceVersion("")
 	body, err := encode(next)
@@ -140,14 +140,13 @@ func (k *kind) record(e Event, r *Request) {
 	}
 }
 
-// since are the events after a revision.
+// since returns the events after a revision.
 func (k *kind) since(revision int64) []Event {
 	at, _ := slices.BinarySearchFunc(k.events, revision+1, func(e Event, r int64) int { return int(e.Revision - r) })
 	return k.events[at:]
 }
 
-// at returns the objects as they were at a revision that is not compacted, by
-// key.
+// at returns the objects at a revision that is not compacted, by key.
 func (k *kind) at(revision int64) map[string]*version {
 	state := make(map[string]*version, len(k.objects))
 	for id, v := range k.objects {
@@ -163,9 +162,8 @@ func (k *kind) at(revision int64) map[string]*version {
 	return state
 }
 
-// Compact forgets the past up to a revision, as etcd does every few minutes:
-// watches and lists that need it are refused with 410 Gone. Watches that are open,
-// and caches, are not harmed.
+// Compact removes the history up to a revision, as etcd does every few minutes. New watches
+// and lists that need it get 410 Gone. Open watches and caches are not affected.
 func (s *Server) Compact(revision int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -185,8 +183,8 @@ func (s *Server) Compact(revision int64) {
 	}
 }
 
-// encode returns the JSON of an object without kind, API version and resource
-// version, which the caller has cleared.
+// encode returns the JSON of an object. The caller has cleared kind, API version and
+// resource version.
 func encode(obj Object) ([]byte, error) {
 	u, ok := obj.(*unstructured.Unstructured)
 	if !ok {
@@ -215,8 +213,8 @@ func encode(obj Object) ([]byte, error) {
 
 const metadataPrefix = `{"metadata":{`
 
-// appendJSON appends a version as the API shows it. Lists of built-in kinds do
-// not repeat kind and API version.
+// appendJSON appends a version as the API returns it. Items of lists of built-in kinds have
+// no kind and API version.
 func (k *kind) appendJSON(to []byte, v *version, inList bool) []byte {
 	body := v.body
 	if k.shown != nil {
@@ -237,18 +235,18 @@ func (k *kind) appendJSON(to []byte, v *version, inList bool) []byte {
 	return append(to, body[len(metadataPrefix):]...)
 }
 
-// shownBody is the body of a version as another kind.
+// shownBody returns the body of a version as another kind.
 func (k *kind) shownBody(v *version) []byte {
 	obj := k.shown(v.obj)
 	obj.SetResourceVersion("")
 	body, err := encode(obj)
-	if err != nil { // it was encoded before
+	if err != nil { // cannot happen: it was encoded before
 		return v.body
 	}
 	return body
 }
 
-// metadataOnly is a version as PartialObjectMetadata.
+// metadataOnly returns a version as PartialObjectMetadata.
 func metadataOnly(v *version) ([]byte, error) {
 	var parts struct {
 		Metadata json.RawMessage `json:"metadata"`

@@ -20,21 +20,22 @@ import (
 type Request struct {
 	// Verb is create, get, list, watch, update, patch, delete or deletecollection.
 	Verb string
-	// Resource is what it is about; Subresource and Name may be empty.
+	// Resource, Subresource, Namespace and Name are from the path. Subresource and Name may
+	// be empty.
 	Resource                     schema.GroupVersionResource
 	Subresource, Namespace, Name string
 	Query                        url.Values
 	// ContentType and Body are as sent.
 	ContentType string
 	Body        []byte
-	// UserAgent is that of the client: rest.Config.UserAgent.
+	// UserAgent is the rest.Config.UserAgent of the client.
 	UserAgent string
 
 	accept string
 	kind   *kind
 }
 
-// Verdict is what happens to a request. The zero Verdict lets it pass.
+// Verdict is the fault of a request. The zero Verdict is none.
 type Verdict struct {
 	// Err is the error that the client gets. A *apierrors.StatusError is an answer of the
 	// server; any other error is a network error.
@@ -47,18 +48,18 @@ type Verdict struct {
 	Delay time.Duration
 }
 
-// Intercept sets the function that decides what happens to each request. The function may
-// use the server to make other things happen first.
+// Intercept sets the function that decides about each request. The function may first use
+// the server to change objects.
 func (s *Server) Intercept(f func(*Request) Verdict) {
 	s.hooks.Lock()
 	defer s.hooks.Unlock()
 	s.hooks.intercept = f
 }
 
-// errNoPage is the answer to a path of no group that is served.
+// errNoPage is the error for a path of an unknown group.
 var errNoPage = errors.New("404 page not found")
 
-// answer is what goes back to the client.
+// answer is the answer to the client.
 type answer struct {
 	code  int
 	body  []byte
@@ -195,7 +196,7 @@ func isNamespaceSubresource(parts []string) bool {
 	return len(parts) == 3 && (parts[2] == "status" || parts[2] == "finalize")
 }
 
-// verb is empty for a method that the path does not have.
+// verb returns the verb of a request; empty if the path does not support the method.
 func verb(method string, r *Request) string {
 	named := r.Name != ""
 	switch {
@@ -229,7 +230,7 @@ func mediaType(header string) string {
 	return strings.TrimSpace(kind)
 }
 
-// serve carries a request out.
+// serve executes a request.
 func (s *Server) serve(ctx context.Context, r *Request) (answer, error) {
 	if !acceptsJSON(r.accept) {
 		return answer{}, notAcceptable()
@@ -277,7 +278,7 @@ func acceptsJSON(accept string) bool {
 	return accept == "" || strings.Contains(accept, "json") || strings.Contains(accept, "*/*")
 }
 
-// refuse is the answer to a request that failed.
+// refuse returns the answer to a failed request.
 func refuse(hr *http.Request, err error) (*http.Response, error) {
 	if errors.Is(err, errNoPage) {
 		response := respond(hr, answer{code: http.StatusNotFound, body: []byte("404 page not found\n")})

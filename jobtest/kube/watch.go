@@ -14,8 +14,8 @@ import (
 	watchapi "k8s.io/apimachinery/pkg/watch"
 )
 
-// watch is the body of the answer to a watch. It has no goroutine: events are
-// rendered when the client reads.
+// watch is the response body of a watch. It has no goroutine: it renders events when the
+// client reads.
 type watch struct {
 	*Request
 	ctx       context.Context
@@ -27,8 +27,8 @@ type watch struct {
 	closed    chan struct{}
 
 	// Guarded by the server's lock.
-	seen  int64  // the revision up to which events are rendered
-	frame []byte // what the client has not read yet
+	seen  int64  // events up to this revision are rendered
+	frame []byte // the bytes that the client has not read yet
 	ended bool
 }
 
@@ -200,7 +200,7 @@ func (w *watch) Close() error {
 	return nil
 }
 
-// collect renders the events that came since the last time.
+// collect renders the events since the last call.
 func (w *watch) collect() {
 	for _, e := range w.kind.since(w.seen) {
 		w.seen = e.Revision
@@ -210,7 +210,7 @@ func (w *watch) collect() {
 	}
 }
 
-// sees returns a change as it looks to one who sees the selected objects alone.
+// sees returns a change as seen through the selectors of the watch.
 func (w *watch) sees(e Event) (Event, bool) {
 	before := e.old != nil && w.sel.has(e.old)
 	after := e.Type != watchapi.Deleted && w.sel.has(e.now)
@@ -220,7 +220,7 @@ func (w *watch) sees(e Event) (Event, bool) {
 	case after:
 		e.Type = watchapi.Added
 	case before && e.Type == watchapi.Deleted:
-	case before: // it is selected no longer: the watcher gets what it knew
+	case before: // no longer selected: the client gets the old version as deleted
 		e.Type = watchapi.Deleted
 		gone := &version{obj: e.old.obj, body: e.old.body, revision: e.Revision}
 		e.Object, e.now = gone.obj, gone
@@ -230,7 +230,7 @@ func (w *watch) sees(e Event) (Event, bool) {
 	return e, true
 }
 
-// emit renders an event, or what becomes of it on the way.
+// emit renders an event, or the events by which Deliver replaces it.
 func (w *watch) emit(e Event) {
 	s := w.kind.s
 	s.hooks.RLock()
@@ -273,7 +273,7 @@ func (w *watch) bookmark(annotations map[string]string) {
 	}
 }
 
-// fail ends a watch with an error, which comes as an event.
+// fail ends a watch with an error event.
 func (w *watch) fail(err error) {
 	if status, ok := err.(apierrors.APIStatus); ok {
 		a, _ := failure(status)

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// dryRun reports whether a change is to be checked but not made.
+// dryRun reports whether to check a change without storing it.
 func dryRun(r *Request) bool { return r != nil && r.Query.Get("dryRun") == metav1.DryRunAll }
 
 func (s *Server) serveCreate(r *Request) (answer, error) {
@@ -71,7 +71,7 @@ func (s *Server) create(k *kind, namespace string, obj Object, r *Request) (*ver
 	return k.store(nil, obj, r)
 }
 
-// store puts a version, or only shows what it would be.
+// store stores a version. In a dry run it only returns it.
 func (k *kind) store(old *version, next Object, r *Request) (*version, error) {
 	if !dryRun(r) {
 		return k.put(old, next, r)
@@ -85,7 +85,7 @@ func (k *kind) store(old *version, next Object, r *Request) (*version, error) {
 	return v, err
 }
 
-// ensureNamespace gives an object the namespace of the path.
+// ensureNamespace sets the namespace of an object to that of the path.
 func ensureNamespace(k *kind, namespace string, obj Object) error {
 	if k.ClusterScoped {
 		if obj.GetNamespace() != "" {
@@ -102,7 +102,7 @@ func ensureNamespace(k *kind, namespace string, obj Object) error {
 	return nil
 }
 
-// admit refuses new objects in a namespace that is not there or about to go.
+// admit rejects new objects in a namespace that does not exist or is being deleted.
 func (s *Server) admit(k *kind, namespace, name string) error {
 	if k.ClusterScoped {
 		return nil
@@ -123,7 +123,7 @@ func (s *Server) admit(k *kind, namespace, name string) error {
 
 func (s *Server) addNamespace(name string) {
 	k := s.byPath[corev1.SchemeGroupVersion.WithResource("namespaces")]
-	// The names are those that every cluster has, which are valid.
+	// The creation cannot fail, because the names are valid and unused.
 	_, _ = s.create(k, "", &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, nil)
 }
 
@@ -169,8 +169,8 @@ func (r *Request) checkName(next Object) error {
 	return apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)", next.GetName(), r.Name))
 }
 
-// update stores the next version of an object, which the caller has made. An
-// object that only waited for its last finalizer is removed.
+// update stores the next version of an object and takes ownership of it. If the update
+// removes the last finalizer of an object that is being deleted, the object is removed.
 func (s *Server) update(k *kind, old *version, next Object, r *Request) (*version, error) {
 	switch given := next.GetResourceVersion(); {
 	case given == "" && k.needsVersion:
@@ -198,8 +198,7 @@ func (s *Server) update(k *kind, old *version, next Object, r *Request) (*versio
 	return k.store(old, next, r)
 }
 
-// prepare keeps what an update may not change, and returns what is wrong with
-// the rest.
+// prepare restores the immutable fields of an object, and validates the other changes.
 func (k *kind) prepare(old, next Object, subresource string) field.ErrorList {
 	change, check := k.rules.update, k.validateUpdate
 	if subresource == "status" {
@@ -236,8 +235,8 @@ func (k *kind) prepare(old, next Object, subresource string) field.ErrorList {
 	return errs
 }
 
-// sameMetadata reports whether an update leaves alone what it may change of the
-// metadata. What is stored was checked before.
+// sameMetadata reports whether an update keeps the mutable metadata. Stored metadata need
+// not be validated again.
 func sameMetadata(next, old Object) bool {
 	return next.GetUID() == old.GetUID() && next.GetGenerateName() == old.GetGenerateName() &&
 		maps.Equal(next.GetLabels(), old.GetLabels()) &&
@@ -248,8 +247,7 @@ func sameMetadata(next, old Object) bool {
 		equality.Semantic.DeepEqual(next.GetDeletionGracePeriodSeconds(), old.GetDeletionGracePeriodSeconds())
 }
 
-// finalized reports whether an update removed the last thing that a deletion
-// waited for.
+// finalized reports whether an update removed the last reason to keep a deleted object.
 func (k *kind) finalized(old, next Object) bool {
 	if len(next.GetFinalizers()) > 0 || old.GetDeletionTimestamp() == nil {
 		return false

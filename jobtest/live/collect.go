@@ -21,7 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// retryTime is how long after an error the collector looks again.
+// retryTime is the delay before the collector retries after an error.
 const retryTime = time.Second
 
 var (
@@ -29,8 +29,9 @@ var (
 	podKind = corev1.SchemeGroupVersion.WithKind("Pod")
 )
 
-// collector is a garbage collector of Jobs and pods: envtest and the server in process
-// have none. Beside another one it does no harm, for every deletion names a UID.
+// collector is a garbage collector of Jobs and pods, because envtest and package kube have
+// none. It can run next to another garbage collector, because every deletion has a UID
+// precondition.
 type collector struct {
 	client    client.Client // without a cache
 	metadata  metadata.Interface
@@ -38,7 +39,7 @@ type collector struct {
 	informers map[schema.GroupVersionKind]cache.SharedIndexInformer
 	running   sync.WaitGroup
 	gone      map[types.UID]bool
-	wake      chan struct{} // has an element when something may have changed
+	wake      chan struct{} // has an element if something may have changed
 }
 
 func newCollector(cfg *rest.Config, mapper meta.RESTMapper, namespace string) (*collector, error) {
@@ -69,7 +70,7 @@ func (c *collector) Start(ctx context.Context) error {
 	}
 }
 
-// informer returns the informer of a kind, which wakes the collector up.
+// informer returns the informer of a kind, whose events wake the collector.
 func (c *collector) informer(ctx context.Context, kind schema.GroupVersionKind) (cache.SharedIndexInformer, error) {
 	if informer := c.informers[kind]; informer != nil {
 		return informer, nil
@@ -99,7 +100,7 @@ func (c *collector) informer(ctx context.Context, kind schema.GroupVersionKind) 
 	return informer, nil
 }
 
-// list returns what is cached of a kind. The metadata must not be changed.
+// list returns the cached objects of a kind. The metadata must not be changed.
 func (c *collector) list(ctx context.Context, kind schema.GroupVersionKind) ([]*metav1.PartialObjectMetadata, error) {
 	informer, err := c.informer(ctx, kind)
 	if err != nil {
@@ -117,7 +118,7 @@ func (c *collector) list(ctx context.Context, kind schema.GroupVersionKind) ([]*
 	return all, nil
 }
 
-// sweep does all that there is to do.
+// sweep processes all Jobs and pods.
 func (c *collector) sweep(ctx context.Context) error {
 	jobs, errJobs := c.list(ctx, jobKind)
 	pods, errPods := c.list(ctx, podKind)
@@ -135,8 +136,8 @@ func (c *collector) sweep(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// deleteOrphan deletes an object that no owner keeps: each is gone, or is being deleted
-// and waits for it to go.
+// deleteOrphan deletes an object if each of its owners is gone, or is in foreground
+// deletion and waits for the object.
 func (c *collector) deleteOrphan(ctx context.Context, o *metav1.PartialObjectMetadata) error {
 	policy := metav1.DeletePropagationBackground
 	for _, ref := range o.OwnerReferences {
@@ -152,15 +153,16 @@ func (c *collector) deleteOrphan(ctx context.Context, o *metav1.PartialObjectMet
 		}
 	}
 	if o.GroupVersionKind() == podKind {
-		policy = metav1.DeletePropagationBackground // it owns nothing
+		policy = metav1.DeletePropagationBackground // a pod owns nothing
 	}
-	// What the cache shows may have lost its owner since: then it stays.
+	// The object may have lost its owner reference since the cached version. Then the
+	// precondition keeps it.
 	as := client.Preconditions{UID: &o.UID, ResourceVersion: &o.ResourceVersion}
 	return settled(c.client.Delete(ctx, o, as, client.PropagationPolicy(policy)))
 }
 
-// owner returns the owner that a reference names, or nil when it is gone. That a cache
-// does not show it is not enough: the cache may be behind.
+// owner returns the owner of a reference, or nil if it is gone. If the cache does not have
+// the owner, owner reads it live, because the cache may be stale.
 func (c *collector) owner(ctx context.Context, namespace string, ref metav1.OwnerReference) (*metav1.PartialObjectMetadata, error) {
 	if c.gone[ref.UID] {
 		return nil, nil
@@ -183,7 +185,7 @@ func (c *collector) owner(ctx context.Context, namespace string, ref metav1.Owne
 	return owner, err
 }
 
-// finish does what a finalizer asks for that the deletion of a Job has set.
+// finish processes the finalizer that the deletion of a Job has set.
 func (c *collector) finish(ctx context.Context, job *metav1.PartialObjectMetadata) error {
 	orphan := slices.Contains(job.Finalizers, metav1.FinalizerOrphanDependents)
 	if !orphan && !slices.Contains(job.Finalizers, metav1.FinalizerDeleteDependents) {
@@ -201,7 +203,7 @@ func (c *collector) finish(ctx context.Context, job *metav1.PartialObjectMetadat
 		switch at := slices.IndexFunc(pod.OwnerReferences, ofJob); {
 		case at < 0:
 		case orphan:
-			// After a conflict the pod still has its owner, so the Job must stay.
+			// After a conflict the pod still has its owner reference, so the Job must stay.
 			err := c.change(ctx, pod, func() { pod.OwnerReferences = slices.DeleteFunc(pod.OwnerReferences, ofJob) })
 			if client.IgnoreNotFound(err) != nil {
 				return settled(err)
@@ -217,15 +219,15 @@ func (c *collector) finish(ctx context.Context, job *metav1.PartialObjectMetadat
 	}))
 }
 
-// change patches an object, provided that it is still as it was seen.
+// change patches an object if it has not changed since the cached version.
 func (c *collector) change(ctx context.Context, o *metav1.PartialObjectMetadata, change func()) error {
 	before := o.DeepCopy()
 	change()
 	return c.client.Patch(ctx, o, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 }
 
-// settled drops errors that say that an object has changed or gone: its event wakes the
-// collector again.
+// settled ignores errors because an object has changed or is gone. The event of that change
+// wakes the collector again.
 func settled(err error) error {
 	if apierrors.IsConflict(err) {
 		return nil

@@ -18,7 +18,8 @@ import (
 	"github.com/jobfate/jobfate/jobtest/live"
 )
 
-// A deleted Job goes, and its pods go or stay as the deletion asks. By default they stay.
+// A deleted Job is removed. The propagation policy decides whether its pods are deleted; by
+// default they stay.
 func TestDeleteJob(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -43,7 +44,7 @@ func TestDeleteJob(t *testing.T) {
 				}
 				pods := slices.DeleteFunc(w.pods(), func(p *corev1.Pod) bool { return p.Labels[batchv1.JobNameLabel] == "kept" })
 				if len(pods) != test.pods || len(w.pods()) != test.pods+1 {
-					t.Errorf("%d of %d pods are of the Job, want %d and one of the other", len(pods), len(w.pods()), test.pods)
+					t.Errorf("%d of %d pods belong to the Job, want %d and one of the other Job", len(pods), len(w.pods()), test.pods)
 				}
 				for _, pod := range pods {
 					if len(pod.OwnerReferences) > 0 || len(pod.Finalizers) > 0 || pod.DeletionTimestamp != nil {
@@ -55,7 +56,7 @@ func TestDeleteJob(t *testing.T) {
 	}
 }
 
-// With the object of an operator go its Job and the pods of that.
+// If the object of an operator is deleted, its Job and the pods of the Job are deleted too.
 func TestDeleteOwner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := kube.New(kube.Options{Kinds: []kube.Kind{backupKind}})
@@ -77,8 +78,8 @@ func TestDeleteOwner(t *testing.T) {
 	})
 }
 
-// An owner that has been made anew is another: what belonged to the first goes.
-func TestOwnerMadeAnew(t *testing.T) {
+// If an owner is created again, the dependents of the first owner are deleted.
+func TestOwnerCreatedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := kube.New(kube.Options{Kinds: []kube.Kind{backupKind}})
 		user := startOperator(t, server.Config())
@@ -90,7 +91,7 @@ func TestOwnerMadeAnew(t *testing.T) {
 		second := backup()
 		must(t, user.Create(t.Context(), second))
 		live.Start(t, server.Config(), live.Pods(live.Run()))
-		time.Sleep(time.Hour) // the operator tries again, ever more seldom
+		time.Sleep(time.Hour) // the operator retries with an increasing delay
 		job := &batchv1.Job{}
 		must(t, user.Get(t.Context(), client.ObjectKeyFromObject(second), job))
 		if !metav1.IsControlledBy(job, second) {
@@ -99,7 +100,7 @@ func TestOwnerMadeAnew(t *testing.T) {
 	})
 }
 
-// A Job with a time to live is deleted with its pods when that is over.
+// A Job with ttlSecondsAfterFinished is deleted with its pods when that time has passed.
 func TestTimeToLive(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		c := w.start()
@@ -118,8 +119,8 @@ func TestTimeToLive(t *testing.T) {
 	})
 }
 
-// A pod that changes while it is orphaned keeps its owner for now, and so the Job stays: it
-// would be deleted with the Job otherwise.
+// If orphaning a pod fails with a conflict, the Job stays until the pod has lost its owner
+// reference. Otherwise the pod would be deleted with the Job.
 func TestOrphanConflict(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.start(live.Pods(live.Run()))

@@ -17,7 +17,7 @@
 // The kubelet runs all pods, not only those of Jobs. The collector deletes Jobs and pods
 // whose owners are gone, and no other objects.
 //
-// The package knows no rule for Jobs: package controller decides.
+// The package does not know the rules for Jobs: package controller decides.
 //
 // # Time
 //

@@ -16,8 +16,8 @@ import (
 	"github.com/jobfate/jobfate/jobstatus"
 )
 
-// Ended waits until a Job is complete or failed, and returns it. It ends the test with an
-// error when that takes too long. The Job need not exist yet.
+// Ended waits until a Job is complete or failed, and returns it. It fails the test if that
+// takes longer than the timeout. The Job need not exist yet.
 func (c *Cluster) Ended(namespace, name string, timeout time.Duration) *batchv1.Job {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(c.t.Context(), timeout)
@@ -38,7 +38,7 @@ func (c *Cluster) Ended(namespace, name string, timeout time.Duration) *batchv1.
 	return last
 }
 
-// describe says how far a Job is.
+// describe describes the progress of a Job.
 func (c *Cluster) describe(job *batchv1.Job) string {
 	if job.Name == "" {
 		return "there is no such Job"

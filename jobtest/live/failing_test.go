@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// failing is a test that may fail without failing the real one.
+// failing is a testing.TB whose failure does not fail the real test.
 type failing struct {
 	testing.TB
 	text string

@@ -23,8 +23,8 @@ import (
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
-// Cluster is what runs the Jobs of an API server: a Job controller, a kubelet and a
-// garbage collector.
+// Cluster runs the Jobs of an API server with a Job controller, a kubelet and a garbage
+// collector.
 type Cluster struct {
 	*kubelet.Kubelet
 	client kubernetes.Interface
@@ -41,14 +41,14 @@ type settings struct {
 	controller controller.Options
 }
 
-// Pods says what becomes of pods: the first rule that fits a pod decides. A pod that
-// no rule fits succeeds at once, or runs until it is deleted if its restart policy is
-// Always.
+// Pods sets the rules for what happens to pods. The first matching rule decides. A pod
+// without a matching rule succeeds at once, or runs until it is deleted if its restart
+// policy is Always.
 func Pods(rules ...Rule) Option {
 	return func(s *settings) { s.pods = append(s.pods, rules...) }
 }
 
-// Namespace runs the Jobs of one namespace alone. The default is all.
+// Namespace runs only the Jobs of one namespace. The default is all namespaces.
 func Namespace(name string) Option {
 	return func(s *settings) { s.namespace = name }
 }
@@ -65,19 +65,19 @@ func BatchPeriod(d time.Duration) Option {
 	return func(s *settings) { s.controller.BatchPeriod = d }
 }
 
-// Decide adds options of the decisions about Jobs.
+// Decide adds options for the decisions about Jobs.
 func Decide(options ...jobfate.Option) Option {
 	return func(s *settings) { s.controller.Decide = append(s.controller.Decide, options...) }
 }
 
-// ManagedBy runs the Jobs that have a name in spec.managedBy, and no others. The default
-// is those without.
+// ManagedBy runs only the Jobs with this name in spec.managedBy. The default is the Jobs
+// without spec.managedBy.
 func ManagedBy(name string) Option {
 	return func(s *settings) { s.controller.ManagedBy = name }
 }
 
-// PodsOnly runs pods and collects garbage, and leaves the Jobs to the controller that is
-// tested.
+// PodsOnly runs pods and collects garbage, but starts no Job controller. It is for tests of
+// another Job controller.
 func PodsOnly() Option {
 	return func(s *settings) { s.podsOnly = true }
 }
@@ -145,7 +145,7 @@ func newManager(t testing.TB, cfg *rest.Config, s settings) (manager.Manager, er
 	return mgr, errors.Join(addTTL(mgr), mgr.Add(collector))
 }
 
-// errorsTo logs to a test what is logged as an error.
+// errorsTo returns a logger that writes errors to the log of a test.
 func errorsTo(t testing.TB) logr.Logger {
 	return funcr.New(func(_, line string) {
 		if strings.Contains(line, `"error"=`) {

@@ -17,7 +17,7 @@ import (
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
-// world is an API server in process, in virtual time, and a client of it.
+// world is an in-process API server in virtual time, and a client of it.
 type world struct {
 	*testing.T
 	*kube.Server
@@ -71,7 +71,7 @@ func (w *world) wantOutcome(job *batchv1.Job, want string) {
 	}
 }
 
-// A Job fails after its backoff, whose delays are those of Kubernetes.
+// A Job fails after its retries, with the backoff delays of Kubernetes.
 func TestFailsAfterBackoff(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		c := w.start(live.Pods(live.Fail(1)))
@@ -79,12 +79,13 @@ func TestFailsAfterBackoff(t *testing.T) {
 		w.create("job", func(s *batchv1.JobSpec) { s.BackoffLimit = new(int32(2)) })
 		w.wantOutcome(c.Ended("default", "job", time.Hour), "Failed/BackoffLimitExceeded, 0 succeeded, 3 failed")
 		if took := time.Since(start); took < 30*time.Second || took > 40*time.Second {
-			t.Errorf("it took %v, want 10 s and 20 s of backoff, and few more", took)
+			t.Errorf("it took %v, want little more than the backoff delays of 10 s and 20 s", took)
 		}
 	})
 }
 
-// A rule for one index ends after its number of pods, and the next rule decides.
+// After the number of pods in Times, a rule for one index no longer applies, and the next
+// rule decides.
 func TestIndexIsKilledTwice(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		c := w.start(live.Pods(live.Fail(137).ForIndex(3).Times(2), live.Succeed().After(2*time.Second)))
@@ -103,7 +104,7 @@ func TestIndexIsKilledTwice(t *testing.T) {
 	})
 }
 
-// A Job that is created anew under its name goes on where the rules were.
+// If a Job is created again with the same name, the counts of the rules continue.
 func TestRulesCountOn(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		c := w.start(live.Pods(live.Fail(1).Times(1)))
@@ -115,7 +116,7 @@ func TestRulesCountOn(t *testing.T) {
 	})
 }
 
-// The first rule that fits decides. A rule without conditions fits all pods.
+// The first matching rule decides. A rule without conditions matches all pods.
 func TestFirstRuleDecides(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		labelled := func(s *batchv1.JobSpec) { s.Template.Labels = map[string]string{"tier": "low"} }
@@ -144,7 +145,7 @@ func TestFirstRuleDecides(t *testing.T) {
 	})
 }
 
-// Pods run until the test ends them, and a suspended Job loses its pods.
+// Pods run until the test ends them, and the pods of a suspended Job are deleted.
 func TestStepByStep(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		c := w.start(live.Pods(live.Run()))
@@ -152,7 +153,7 @@ func TestStepByStep(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		pods := w.pods()
 		if len(pods) != 2 || pods[0].Status.Phase != corev1.PodRunning {
-			t.Fatalf("there are %d pods, want 2 that run", len(pods))
+			t.Fatalf("there are %d pods, want 2 running pods", len(pods))
 		}
 		_, err := w.client.BatchV1().Jobs("default").Patch(t.Context(), "job", "application/merge-patch+json", []byte(`{"spec": {"suspend": true}}`), metav1.PatchOptions{})
 		must(t, err)
@@ -168,7 +169,7 @@ func TestStepByStep(t *testing.T) {
 	})
 }
 
-// A pod that no rule fits succeeds, unless it is to run always.
+// A pod without a matching rule succeeds, unless its restart policy is Always.
 func TestPodsWithoutRule(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.start()
@@ -188,7 +189,7 @@ func TestPodsWithoutRule(t *testing.T) {
 	})
 }
 
-// One namespace, one name in spec.managedBy, and another period are as asked for.
+// The options Namespace, ManagedBy and BatchPeriod have their effects.
 func TestOptions(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		c := w.start(live.Namespace("default"), live.ManagedBy("example.com/jobs"), live.BatchPeriod(time.Minute))
@@ -205,7 +206,7 @@ func TestOptions(t *testing.T) {
 	})
 }
 
-// Without a Job controller pods run and garbage is collected all the same.
+// Without a Job controller, pods still run and garbage is still collected.
 func TestPodsOnly(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.start(live.PodsOnly(), live.Pods(live.Run()))
@@ -230,14 +231,14 @@ func TestPodsOnly(t *testing.T) {
 	})
 }
 
-// A Job that does not end in time ends the test, with what there is to know.
+// Ended fails the test if the Job does not end in time, and describes the Job and its pods.
 func TestEndedTimesOut(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		failure := &failing{TB: t}
 		c := live.Start(failure, w.Config(), live.Pods(live.Run()))
 		w.create("job", nil)
 		done := make(chan struct{})
-		go func() { // Fatalf ends the goroutine
+		go func() { // because Fatalf ends the goroutine
 			defer close(done)
 			c.Ended("default", "job", time.Minute)
 		}()

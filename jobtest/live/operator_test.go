@@ -23,8 +23,8 @@ import (
 
 func init() { ctrl.SetLogger(logr.Discard()) }
 
-// This is an operator as there are many: it makes a Job for an object of its own kind,
-// and tells in the status of the object how the Job ended.
+// This is a typical operator. It creates a Job for an object of its kind, and records in
+// the status of the object how the Job ended.
 
 type Backup struct {
 	metav1.TypeMeta   `json:",inline"`

@@ -29,7 +29,7 @@ func TestBackup(t *testing.T) {
 	})
 }
 
-// cfg is of a server that a package has for all its tests, as with envtest.
+// cfg is the config of one server for all tests of a package, as with envtest.
 var cfg = kube.New(kube.Options{Kinds: []kube.Kind{backupKind}}).Config()
 
 func TestBackupFails(t *testing.T) {
@@ -44,7 +44,7 @@ func TestBackupFails(t *testing.T) {
 	}
 }
 
-// The tests in README.md are those above, and are short.
+// The tests in README.md are the ones above, and are short.
 func TestReadme(t *testing.T) {
 	const most = 15 // lines
 	readme, err := os.ReadFile("README.md")

@@ -10,8 +10,8 @@ import (
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
-// Rule says what becomes of some pods. Its methods return another rule, and each
-// condition narrows it: a rule fits the pods that meet all its conditions.
+// Rule describes what happens to some pods. Its methods return a new rule with a further
+// condition. A rule matches the pods that meet all its conditions.
 type Rule struct {
 	life   kubelet.Life
 	owner  string
@@ -20,19 +20,19 @@ type Rule struct {
 	times  *int
 }
 
-// Succeed is a rule for pods that exit with 0.
+// Succeed returns a rule for pods that exit with 0.
 func Succeed() Rule { return As(kubelet.Succeed()) }
 
-// Fail is a rule for pods that exit with another code.
+// Fail returns a rule for pods that exit with the given code.
 func Fail(code int32) Rule { return As(kubelet.Fail(code)) }
 
-// Run is a rule for pods that run until they are deleted.
+// Run returns a rule for pods that run until they are deleted.
 func Run() Rule { return As(kubelet.Run()) }
 
-// As is a rule for pods that have any life.
+// As returns a rule for pods with any life.
 func As(life kubelet.Life) Rule { return Rule{life: life} }
 
-// After has the pods run for a while first.
+// After makes the pods run for a duration first.
 func (r Rule) After(d time.Duration) Rule {
 	r.life = r.life.After(d)
 	return r
@@ -44,26 +44,27 @@ func (r Rule) Disrupted() Rule {
 	return r
 }
 
-// ForJob narrows the rule to the pods of a Job, or of another controller of that name.
+// ForJob restricts the rule to the pods of a Job, or of another controller with that name.
 func (r Rule) ForJob(name string) Rule {
 	r.owner = name
 	return r
 }
 
-// ForLabels narrows the rule to pods with some labels.
+// ForLabels restricts the rule to pods with these labels.
 func (r Rule) ForLabels(l map[string]string) Rule {
 	r.labels = labels.Merge(r.labels, l)
 	return r
 }
 
-// ForIndex narrows the rule to the pods of a completion index.
+// ForIndex restricts the rule to the pods of a completion index.
 func (r Rule) ForIndex(index int) Rule {
 	r.index = &index
 	return r
 }
 
 // Times ends the rule after a number of pods, counted for each index of each Job, or for
-// each Job that has no indexes. A Job that is created anew under its name counts on.
+// each Job without indexes. If a Job is created again with the same name, its count
+// continues.
 func (r Rule) Times(n int) Rule {
 	r.times = &n
 	return r
@@ -75,14 +76,14 @@ func (r Rule) fits(p kubelet.Pod) bool {
 		r.labels.AsSelectorPreValidated().Matches(labels.Set(p.Labels))
 }
 
-// used is what the uses of a rule are counted by.
+// used is the key by which the uses of a rule are counted.
 type used struct {
 	rule                   int
 	namespace, kind, owner string
 	index                  int
 }
 
-// script returns the script that follows rules.
+// script returns the script that applies the rules.
 func script(rules []Rule) kubelet.Script {
 	uses := map[used]int{}
 	return func(p kubelet.Pod) kubelet.Life {

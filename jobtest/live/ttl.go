@@ -14,7 +14,7 @@ import (
 	"github.com/jobfate/jobfate/jobstatus"
 )
 
-// addTTL deletes Jobs with ttlSecondsAfterFinished when their time is over.
+// addTTL adds a controller that deletes Jobs when their ttlSecondsAfterFinished has passed.
 func addTTL(mgr manager.Manager) error {
 	expire := func(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
 		job := &batchv1.Job{}

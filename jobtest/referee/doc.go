@@ -9,5 +9,5 @@
 //
 // The names of the properties are those of docs/reliability.md.
 //
-// The package knows nothing of how a controller decides: only what it writes.
+// The package does not know how a controller decides: it judges only the writes.
 package referee

@@ -14,10 +14,10 @@ import (
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
-// An end must be due, by the spec and the pods that the controller saw and by the
-// status that it stored.
+// These checks verify that an end is due: by the spec and the pods that the controller saw,
+// and by the status that it stored.
 
-// seeEnd checks that a Job which is decided now may be.
+// seeEnd checks that a verdict that a status adds is due.
 func (g *Ghost) seeEnd(s *cluster.Step) *Violation {
 	old, now := &s.OldJob.Status, &s.Job.Status
 	if s.View.Job == nil {
@@ -25,24 +25,24 @@ func (g *Ghost) seeEnd(s *cluster.Step) *Violation {
 	}
 	e := &ending{Ghost: g, spec: &s.View.Job.Spec, now: now, view: s.View}
 	if isTrue(now, batchv1.JobSuccessCriteriaMet) && !isTrue(old, batchv1.JobSuccessCriteriaMet) && !e.succeeds() {
-		return violated("S17", "the Job succeeds with %d succeeded, completed %q", now.Succeeded, now.CompletedIndexes)
+		return violated("S17", "the Job succeeds, but %d pods have succeeded and the completed indexes are %q", now.Succeeded, now.CompletedIndexes)
 	}
 	if isTrue(now, batchv1.JobFailureTarget) && !isTrue(old, batchv1.JobFailureTarget) {
 		if reason := reasonOf(now, batchv1.JobFailureTarget); !e.fails(reason) {
-			return violated("S17", "the Job fails with the reason %s, and %d failed", reason, now.Failed)
+			return violated("S17", "the Job fails with the reason %s, but that is not due with %d failed pods", reason, now.Failed)
 		}
 	}
 	return nil
 }
 
-// Due reports whether a Job with completions has succeeded by what its status counts, and
-// is not decided.
+// Due reports whether a Job has enough successes in its status but no verdict yet. It is
+// false for a Job without completions.
 func Due(job *batchv1.Job) bool {
 	e := &ending{Ghost: &Ghost{}, spec: &job.Spec, now: &job.Status, view: &cluster.View{Job: job}}
 	return job.Spec.Completions != nil && !isOver(&job.Status) && e.succeeds()
 }
 
-// ending is what a status is judged by that decides a Job.
+// ending holds the data by which a verdict is judged.
 type ending struct {
 	*Ghost
 	spec *batchv1.JobSpec
@@ -50,8 +50,8 @@ type ending struct {
 	view *cluster.View
 }
 
-// unrecorded counts the pods that were seen in a phase and are in no status. They
-// may be more than one status holds. One that terminates may count as failed.
+// unrecorded counts the pods that were seen in a phase and are in no status. There may be
+// more than fit in one status. A terminating pod may count as failed.
 func (e *ending) unrecorded(phase corev1.PodPhase) (n int32) {
 	for _, pod := range e.view.Pods {
 		_, charged := e.Charged[pod.UID]
@@ -65,7 +65,7 @@ func (e *ending) unrecorded(phase corev1.PodPhase) (n int32) {
 	return n
 }
 
-// concerns reports whether a pod is the Job's, or may be adopted.
+// concerns reports whether the Job owns a pod or may adopt it.
 func concerns(pod *corev1.Pod, job *batchv1.Job) bool {
 	return ownedBy(pod, job) || metav1.GetControllerOfNoCopy(pod) == nil
 }
@@ -84,7 +84,7 @@ func (e *ending) succeeds() bool {
 		return true
 	}
 	if e.spec.SuccessPolicy == nil || completed.IsEmpty() {
-		return false // even where 0 are enough
+		return false // even if 0 are enough
 	}
 	for _, rule := range e.spec.SuccessPolicy.Rules {
 		of, need := completed, *e.spec.Completions
@@ -105,7 +105,7 @@ func (e *ending) succeeds() bool {
 	return false
 }
 
-// completed are the indexes in the status, and those of pods that were seen to have
+// completed returns the indexes in the status, and those of pods that were seen to have
 // succeeded.
 func (e *ending) completed() indexset.Set {
 	completed := setOf(&e.now.CompletedIndexes)
@@ -117,8 +117,8 @@ func (e *ending) completed() indexset.Set {
 	return completed.Clip(*e.spec.Completions)
 }
 
-// fails reports whether a Job may fail for a reason. One that Kubernetes does not
-// have is the controller's own affair.
+// fails reports whether a Job may fail for a reason. Reasons that Kubernetes does not
+// define are not checked.
 func (e *ending) fails(reason string) bool {
 	listed, _ := uncounted(e.now)
 	failed := e.now.Failed + int32(len(listed)) + e.unrecorded(corev1.PodFailed)
@@ -134,7 +134,7 @@ func (e *ending) fails(reason string) bool {
 		return !indexes.IsEmpty() && int32(indexes.Union(e.completed()).Len()) >= *e.spec.Completions
 	case strings.HasPrefix(reason, batchv1.JobReasonPodFailurePolicy) && e.spec.PodFailurePolicy != nil:
 		for _, pod := range e.view.Pods {
-			// One that was charged has failed, whatever it shows now.
+			// A pod charged as failed has failed, regardless of its current phase.
 			failed := e.failed(pod.UID) || pod.Status.Phase == corev1.PodFailed && concerns(pod, e.view.Job)
 			if failed && action(e.view.Job, pod) == batchv1.PodFailurePolicyActionFailJob {
 				return true
@@ -145,8 +145,8 @@ func (e *ending) fails(reason string) bool {
 	return true
 }
 
-// restarts counts the restarts in place, which count as failures under OnFailure;
-// there as many as the limit exceed it.
+// restarts counts the container restarts, which count as failures with OnFailure. There the
+// limit is exceeded as soon as it is reached.
 func (e *ending) restarts() (n int32) {
 	if e.spec.Template.Spec.RestartPolicy != corev1.RestartPolicyOnFailure {
 		return 0
@@ -191,42 +191,43 @@ func reasonOf(st *batchv1.JobStatus, kind batchv1.JobConditionType) string {
 	return ""
 }
 
-// ripe checks that a Job which gets another pod is not one that should have been
-// decided, by the status that was seen.
-func (g *Ghost) ripe(s *cluster.Step) *Violation {
+// checkNotDue checks that a Job that gets another pod is not due for a verdict by the status that
+// the controller saw.
+func (g *Ghost) checkNotDue(s *cluster.Step) *Violation {
 	spec, st := &s.View.Job.Spec, &s.View.Job.Status
 	failed, succeeded := uncounted(st)
 	switch {
 	case spec.BackoffLimitPerIndex == nil && st.Failed+int32(len(failed)) > limitOf(spec):
-		return violated("S17", "%s is created, and %d have failed", s.Pod.UID, st.Failed+int32(len(failed)))
+		return violated("S17", "%s is created, but %d pods have failed", s.Pod.UID, st.Failed+int32(len(failed)))
 	case overdue(spec, st, s.View.Now) && !isTrue(st, batchv1.JobSuspended):
 		return violated("S17", "%s is created after the deadline", s.Pod.UID)
 	}
 	view := *s.View
 	view.Pods = slices.DeleteFunc(slices.Clone(view.Pods), func(pod *corev1.Pod) bool {
-		// One that was charged as succeeded has not failed, whatever it shows now.
+		// A pod charged as succeeded has not failed, regardless of its current phase.
 		flipped := pod.Status.Phase == corev1.PodFailed && slices.Contains(succeeded, pod.UID)
 		return flipped || !ownedBy(pod, view.Job) || !selects(view.Job, pod) || !hasFinalizer(pod) || g.Strange[pod.UID] || g.failed(pod.UID)
 	})
 	e := &ending{Ghost: g, spec: spec, now: st, view: &view}
 	switch {
 	case spec.SuccessPolicy != nil && e.succeeds():
-		return violated("S17", "%s is created, and the success policy is met", s.Pod.UID)
+		return violated("S17", "%s is created, but the success policy is met", s.Pod.UID)
 	case spec.PodFailurePolicy != nil && e.fails(batchv1.JobReasonPodFailurePolicy):
-		return violated("S17", "%s is created, and a pod has failed that fails the Job", s.Pod.UID)
+		return violated("S17", "%s is created, but the failure of a pod matches a FailJob rule", s.Pod.UID)
 	case spec.MaxFailedIndexes == nil:
 		return nil
 	}
-	// One that has another pod all the same, after a restart or by a user, may have
-	// completed.
+	// After a restart or an action of a user, a failed index may have another pod, which
+	// may have completed it.
 	e.view = s.View
 	if failed := setOf(st.FailedIndexes).Clip(*spec.Completions).Difference(e.completed()); int32(failed.Len()) > *spec.MaxFailedIndexes {
-		return violated("S17", "%s is created, and the indexes %s have failed", s.Pod.UID, failed)
+		return violated("S17", "%s is created, but the indexes %s have failed", s.Pod.UID, failed)
 	}
 	return nil
 }
 
-// isTrue reports whether a condition is true, also behind a false one of the same type.
+// isTrue reports whether a condition is true, even if a false one of the same type precedes
+// it.
 func isTrue(st *batchv1.JobStatus, kind batchv1.JobConditionType) bool { return listed(st, kind) > 0 }
 
 func isIndexed(job *batchv1.Job) bool {

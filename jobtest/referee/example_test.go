@@ -13,7 +13,7 @@ import (
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
 
-// hasty deletes pods without a word of which pod it means.
+// hasty deletes pods without a UID precondition.
 type hasty struct{ *cluster.Caller }
 
 func (h hasty) Sync(client *cluster.Client) (time.Duration, error) {

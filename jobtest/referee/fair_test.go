@@ -16,7 +16,7 @@ import (
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
 
-// court is a cluster that a referee watches, and its verdicts.
+// court is a cluster with a referee, and the violations that it has reported.
 type court struct {
 	*cluster.Cluster
 	t        *testing.T
@@ -55,7 +55,7 @@ func (k *court) sync() {
 	}
 }
 
-// failOn1 fails a Job of which a container exits with 1.
+// failOn1 fails a Job if a container exits with code 1.
 var failOn1 = &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{
 	Action:      batchv1.PodFailurePolicyActionFailJob,
 	OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: []int32{1}},
@@ -74,7 +74,7 @@ func (k *court) orphan(uid types.UID) {
 	k.Edit(uid, func(pod *corev1.Pod) { pod.OwnerReferences = nil })
 }
 
-// orphaner takes the owner from pods that the caller has adopted, at once.
+// orphaner removes the owner of pods right after the caller has adopted them.
 type orphaner struct{ *court }
 
 func (o orphaner) Sync(client *cluster.Client) (time.Duration, error) {
@@ -89,7 +89,7 @@ func (o orphaner) Sync(client *cluster.Client) (time.Duration, error) {
 	return o.caller.Sync(client)
 }
 
-// What a controller may do, and what it must not.
+// The referee accepts what a controller may do, and reports what it must not do.
 func TestVerdicts(t *testing.T) {
 	two, perIndex, ignoring := indexed(2), indexed(1), indexed(2)
 	perIndex.BackoffLimitPerIndex = ptr[int32](3)
@@ -104,9 +104,9 @@ func TestVerdicts(t *testing.T) {
 		}
 		k.cache.ShowAll()
 	}
-	// news has a controller take a success that its predecessor has recorded, and
-	// that it still sees with its finalizer, for news, together with a failure. When
-	// all is shown again, there are places for pods.
+	// news makes a controller treat a success as news that its predecessor recorded,
+	// because its cache still shows the finalizer. It records a failure at the same time.
+	// When its caches have caught up, the Job needs more pods.
 	news := func(blind bool) func(*court) {
 		return func(k *court) {
 			places(k, 0)
@@ -124,9 +124,9 @@ func TestVerdicts(t *testing.T) {
 			places(k, 2)
 		}
 	}
-	// anew has a controller start again, after a success and a failure at the same
-	// time, and store a status when it has seen both; then only the failure is left,
-	// and there are places for pods.
+	// anew restarts a controller after a success and a failure at the same time. The
+	// controller stores a status after it has seen both. Then only the failed pod is left,
+	// and the Job needs more pods.
 	anew := func(inDoubt bool) func(*court) {
 		return func(k *court) {
 			k.End("pod-1", 0)
@@ -153,15 +153,15 @@ func TestVerdicts(t *testing.T) {
 		happens func(*court)
 		want    string
 	}{
-		{"what a status says that another client has put in place is true", two, referee.Rules{}, func(k *court) {
+		{"a status written by another client is accepted as correct", two, referee.Rules{}, func(k *court) {
 			k.SetStatus(batchv1.JobStatus{Failed: 1, UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{
 				Failed: []types.UID{"gone", "both"}, Succeeded: []types.UID{"both"},
 			}})
 		}, ""},
-		{"failedIndexes mean nothing without a limit per index", two, referee.Rules{}, func(k *court) {
+		{"failedIndexes is ignored without a limit per index", two, referee.Rules{}, func(k *court) {
 			k.SetStatus(batchv1.JobStatus{FailedIndexes: ptr("1")})
 		}, ""},
-		{"the failure count goes with a pod that the controller deletes", perIndex, referee.Rules{}, func(k *court) {
+		{"the failure count is lost with a pod that the controller deletes", perIndex, referee.Rules{}, func(k *court) {
 			k.End("pod-1", 1)
 			k.sync()
 			k.Now = k.Now.Add(10 * time.Second)
@@ -169,19 +169,19 @@ func TestVerdicts(t *testing.T) {
 			suspend(k, true)
 			suspend(k, false)
 		}, ""},
-		{"and with one that is torn out", perIndex, referee.Rules{}, func(k *court) {
+		{"the failure count is lost with a pod that vanishes", perIndex, referee.Rules{}, func(k *court) {
 			k.End("pod-1", 1)
 			k.sync()
 			k.Now = k.Now.Add(10 * time.Second)
 			k.sync()
 			k.Vanish("pod-2")
 		}, ""},
-		{"a pod that is ignored may go with the Job's end", ignoring, referee.Rules{}, func(k *court) {
+		{"an ignored pod may lose its finalizer when the Job ends", ignoring, referee.Rules{}, func(k *court) {
 			k.Start("pod-2")
 			k.Disrupt("pod-2")
 			k.End("pod-1", 1)
 		}, ""},
-		{"a pod that ended unseen may go", func() batchv1.JobSpec {
+		{"a pod whose end was not observed may lose its finalizer", func() batchv1.JobSpec {
 			s := indexed(2)
 			s.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededCount: ptr[int32](1)}}}
 			return s
@@ -191,18 +191,18 @@ func TestVerdicts(t *testing.T) {
 			k.End("pod-2", 1)
 			k.Run(k.caller, k.cache)
 		}, ""},
-		{"a success that is seen late makes failures forgotten", indexed(3), referee.Rules{}, func(k *court) {
+		{"a success that is observed late forgives failures", indexed(3), referee.Rules{}, func(k *court) {
 			k.End("pod-1", 0)
 			k.Now = k.Now.Add(time.Second)
 			k.End("pod-2", 1)
 			k.cache.ShowPod("pod-2")
 			k.Run(k.caller, k.cache)
 		}, ""},
-		{"a success is news again to a controller that starts on an old view", two, referee.Rules{}, news(true), ""},
-		{"and to no other", two, referee.Rules{}, news(false), "S12"},
-		{"a controller that starts again makes its record of what it sees", indexed(3), referee.Rules{}, anew(true), ""},
-		{"and no other does", indexed(3), referee.Rules{}, anew(false), "S12"},
-		{"and not of what has failed beyond the completions", indexed(3), referee.Rules{}, func(k *court) {
+		{"a recorded success is news to a controller that starts with a stale view", two, referee.Rules{}, news(true), ""},
+		{"a recorded success is not news to another controller", two, referee.Rules{}, news(false), "S12"},
+		{"a restarted controller computes its backoff record from the observed pods", indexed(3), referee.Rules{}, anew(true), ""},
+		{"a controller that was not restarted keeps its backoff record", indexed(3), referee.Rules{}, anew(false), "S12"},
+		{"the backoff record lacks failures beyond the completions", indexed(3), referee.Rules{}, func(k *court) {
 			scale := func(n int32) {
 				if err := k.EditJob(func(s *batchv1.JobSpec) { s.Completions, s.Parallelism = &n, &n }); err != nil {
 					k.t.Fatal(err)
@@ -218,7 +218,7 @@ func TestVerdicts(t *testing.T) {
 			k.sync()
 			scale(3)
 		}, ""},
-		{"what is news to it delays all the same", two, referee.Rules{Backoff: backoff.Policy{Base: 20 * time.Second}}, func(k *court) {
+		{"a failure that is news after a restart causes a delay", two, referee.Rules{Backoff: backoff.Policy{Base: 20 * time.Second}}, func(k *court) {
 			k.End("pod-1", 0)
 			k.sync()
 			k.End("pod-2", 1)
@@ -227,7 +227,7 @@ func TestVerdicts(t *testing.T) {
 			k.Delete("pod-1", 0)
 			k.Now = k.Now.Add(10 * time.Second)
 		}, "S12"},
-		{"a failure that is ignored is news too, and the clock may have gone back", all(ignoring, func(s *batchv1.JobSpec) { s.BackoffLimit = nil }), referee.Rules{}, func(k *court) {
+		{"an ignored failure is news too, and the clock may have gone back", all(ignoring, func(s *batchv1.JobSpec) { s.BackoffLimit = nil }), referee.Rules{}, func(k *court) {
 			k.End("pod-1", 1)
 			k.sync()
 			k.Now = k.Now.Add(-time.Hour)
@@ -236,7 +236,7 @@ func TestVerdicts(t *testing.T) {
 			k.sync()
 			k.Now = k.Now.Add(20 * time.Second)
 		}, ""},
-		{"how a failure was seen says whether it is ignored", ignoringPerIndex, referee.Rules{}, func(k *court) {
+		{"the observed failure decides whether a rule ignores it", ignoringPerIndex, referee.Rules{}, func(k *court) {
 			k.End("pod-1", 1)
 			k.sync()
 			k.Now = k.Now.Add(10 * time.Second)
@@ -245,7 +245,7 @@ func TestVerdicts(t *testing.T) {
 			})
 			k.Run(k.caller, k.cache)
 		}, ""},
-		{"a pod that another client has added may be taken for the last one", ignoringPerIndex, referee.Rules{}, func(k *court) {
+		{"a pod that another client added may be the predecessor", ignoringPerIndex, referee.Rules{}, func(k *court) {
 			second := k.Pod("pod-1").DeepCopy()
 			second.Name = "second"
 			k.Add(second)
@@ -255,7 +255,7 @@ func TestVerdicts(t *testing.T) {
 			k.End("pod-2", 1)
 			k.Now = k.Now.Add(10 * time.Second)
 		}, ""},
-		{"of two pods that have failed the last is the predecessor", ignoringPerIndex, referee.Rules{}, func(k *court) {
+		{"the last of two failed pods is the predecessor", ignoringPerIndex, referee.Rules{}, func(k *court) {
 			places(k, 0)
 			k.sync()
 			old := k.NewCache(false)
@@ -271,7 +271,7 @@ func TestVerdicts(t *testing.T) {
 			k.End("pod-3", 1)
 			k.Now = k.Now.Add(10 * time.Second)
 		}, ""},
-		{"a pod that failed, and one that is being deleted: either may be the predecessor", perIndex, referee.Rules{}, func(k *court) {
+		{"a failed pod or one that is being deleted may be the predecessor", perIndex, referee.Rules{}, func(k *court) {
 			k.End("pod-1", 1)
 			k.sync()
 			k.Now = k.Now.Add(10 * time.Second)
@@ -300,15 +300,15 @@ func TestVerdicts(t *testing.T) {
 			k.End("pod-2", 0)
 			k.End("pod-3", 0)
 		}, ""},
-		{"one that is content with 0 is met by the first", all(indexed(3), func(s *batchv1.JobSpec) {
+		{"a success policy with a count of 0 is met by the first success", all(indexed(3), func(s *batchv1.JobSpec) {
 			s.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededCount: ptr[int32](0)}}}
 		}), referee.Rules{}, func(k *court) { k.End("pod-3", 0) }, ""},
-		{"failures that no status holds yet exceed a limit", all(indexed(4), func(s *batchv1.JobSpec) { s.BackoffLimit = ptr[int32](1) }), referee.Rules{}, func(k *court) {
+		{"failures that no status records yet exceed a limit", all(indexed(4), func(s *batchv1.JobSpec) { s.BackoffLimit = ptr[int32](1) }), referee.Rules{}, func(k *court) {
 			inside.MachineOf(k.caller.Machine).Config.UncountedCap = 1
 			k.End("pod-1", 1)
 			k.Delete("pod-2", 30)
 		}, ""},
-		{"a pod that was charged as failed fails the Job, whatever it shows now", all(indexed(2), func(s *batchv1.JobSpec) {
+		{"a pod charged as failed fails the Job regardless of its current phase", all(indexed(2), func(s *batchv1.JobSpec) {
 			s.PodFailurePolicy = failOn1
 		}), referee.Rules{}, func(k *court) {
 			k.End("pod-1", 1)
@@ -317,7 +317,7 @@ func TestVerdicts(t *testing.T) {
 			status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Failed: []types.UID{"pod-1"}}
 			k.SetStatus(*status)
 		}, ""},
-		{"a pod that was charged as succeeded fails no Job, whatever it shows now", batchv1.JobSpec{
+		{"a pod charged as succeeded does not fail the Job regardless of its current phase", batchv1.JobSpec{
 			Completions: ptr[int32](3), Parallelism: ptr[int32](2), PodFailurePolicy: failOn1,
 		}, referee.Rules{}, func(k *court) {
 			k.End("pod-1", 1)
@@ -325,12 +325,12 @@ func TestVerdicts(t *testing.T) {
 			status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Succeeded: []types.UID{"pod-1"}}
 			k.SetStatus(*status)
 		}, ""},
-		{"a replacement comes before its delay", two, referee.Rules{Backoff: backoff.Policy{Base: 20 * time.Second}}, func(k *court) {
+		{"a replacement is created before its delay has passed", two, referee.Rules{Backoff: backoff.Policy{Base: 20 * time.Second}}, func(k *court) {
 			k.End("pod-1", 1)
 			k.sync()
 			k.Now = k.Now.Add(10 * time.Second)
 		}, "S12"},
-		{"and so in an index", perIndex, referee.Rules{Backoff: backoff.Policy{Base: 20 * time.Second}}, func(k *court) {
+		{"a replacement for an index is created before its delay has passed", perIndex, referee.Rules{Backoff: backoff.Policy{Base: 20 * time.Second}}, func(k *court) {
 			k.End("pod-1", 1)
 			k.sync()
 			k.Now = k.Now.Add(10 * time.Second)
@@ -346,7 +346,7 @@ func TestVerdicts(t *testing.T) {
 				got = k.verdicts[0]
 			}
 			if got != test.want {
-				t.Errorf("the verdict is %q of %v, want %q", got, k.verdicts, test.want)
+				t.Errorf("the referee reports %q of %v, want %q", got, k.verdicts, test.want)
 			}
 		})
 	}

@@ -13,20 +13,18 @@ import (
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
-// Ghost is the knowledge of the referee about the past. The zero Ghost is that of a Job
-// that has just been created.
+// Ghost is what the referee knows about the past. The zero Ghost is that of a new Job.
 type Ghost struct {
-	// Charged are the pods that a stored status has recorded, with the phase recorded. A
-	// pod that was orphaned since, or is no longer selected, does not belong to the Job
-	// any more; it is kept as released, and may be counted again if it is adopted again. A
-	// failure that is followed by a counted success is kept as forgiven: it does not delay
-	// pods any more.
+	// Charged are the pods that a stored status recorded, with the recorded phase. A pod
+	// that was orphaned later, or is no longer selected, is kept as released, and may be
+	// counted again if it is adopted again. A failure before a counted success is kept as
+	// forgiven, because it no longer delays pods.
 	Charged map[types.UID]corev1.PodPhase
-	// Failed and Succeeded are how many pods were ever charged.
+	// Failed and Succeeded count all pods that were ever charged.
 	Failed, Succeeded int32
-	// Parallelism is the largest parallelism that was in force.
+	// Parallelism is the largest parallelism that the Job has had.
 	Parallelism int32
-	// Failures is, for each index, the highest failure count that a pod of it has carried.
+	// Failures is, for each index, the highest failure count of its pods.
 	Failures map[int32]int32
 	// Strange are pods that users have edited or added.
 	Strange map[types.UID]bool
@@ -45,14 +43,14 @@ type Ghost struct {
 	Disturbed bool
 }
 
-// Instead of its phase, released stands in Charged for a pod that was charged
-// and then taken away, and forgiven for one whose failure a success followed.
+// These replace the phase in Charged: released for a charged pod that no longer belongs to
+// the Job, forgiven for a failed pod that no longer delays others.
 const (
 	released corev1.PodPhase = "released"
 	forgiven corev1.PodPhase = "forgiven"
 )
 
-// Clone returns a ghost that shares nothing with this one.
+// Clone returns a deep copy.
 func (g Ghost) Clone() Ghost {
 	g.Charged, g.Failures, g.Strange, g.Adopted = maps.Clone(g.Charged), maps.Clone(g.Failures), maps.Clone(g.Strange), maps.Clone(g.Adopted)
 	return g
@@ -90,7 +88,7 @@ func (g *Ghost) Forget(uid types.UID) {
 	delete(g.Adopted, uid)
 }
 
-// release enters that a pod is no longer the Job's.
+// release records that a pod no longer belongs to the Job.
 func (g *Ghost) release(uid types.UID) {
 	if _, ok := g.Charged[uid]; ok {
 		g.Charged[uid] = released
@@ -98,9 +96,9 @@ func (g *Ghost) release(uid types.UID) {
 	g.Strange[uid], g.Disturbed = true, true
 }
 
-// Forgive says that the controller cannot know of the failures so far, because another
-// controller has counted them. They do not delay pods any more. With a backoff limit per
-// index the pods carry the counts, and nothing is forgiven.
+// Forgive says that the controller cannot know the failures so far, because another
+// controller counted them. They do not delay pods any more. With a backoff limit per index
+// Forgive has no effect, because the pods have the counts.
 func (g *Ghost) Forgive() { g.forgive(&cluster.View{}, nil, true) }
 
 // Started must be called for the first Job, and for each Job that is created later under
@@ -114,7 +112,7 @@ func (g *Ghost) Started(job *batchv1.Job) {
 	g.spec(job)
 }
 
-// believe takes a status that no controller has stored as true.
+// believe accepts a status that no controller stored as correct.
 func (g *Ghost) believe(st *batchv1.JobStatus) {
 	g.Charged, g.Failed, g.Succeeded = map[types.UID]corev1.PodPhase{}, st.Failed, st.Succeeded
 	failed, succeeded := uncounted(st)
@@ -134,7 +132,7 @@ func (g *Ghost) spec(job *batchv1.Job) {
 	if p := job.Spec.Parallelism; p != nil {
 		g.Parallelism = max(g.Parallelism, *p)
 	}
-	// What has failed beyond the completions is forgotten.
+	// Failures of indexes beyond the completions are forgotten.
 	for index := range g.Failures {
 		if n := job.Spec.Completions; n != nil && index >= *n {
 			delete(g.Failures, index)
@@ -142,14 +140,14 @@ func (g *Ghost) spec(job *batchv1.Job) {
 	}
 }
 
-// charge enters the UIDs that a status records and the one before did not.
+// charge records the UIDs that a status adds.
 func (g *Ghost) charge(old, now []types.UID, as corev1.PodPhase) (new []types.UID, err error) {
 	for _, uid := range now {
 		if slices.Contains(old, uid) {
 			continue
 		}
 		if before, ok := g.Charged[uid]; ok && before != released {
-			return nil, fmt.Errorf("%s is charged as %s and was charged as %s before", uid, as, before)
+			return nil, fmt.Errorf("%s is counted as %s, but was already counted as %s", uid, as, before)
 		}
 		g.Charged[uid] = as
 		new = append(new, uid)

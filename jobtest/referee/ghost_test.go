@@ -9,7 +9,7 @@ import (
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
 
-// Ghosts have equal keys exactly when they know the same.
+// Ghosts have equal keys if and only if they are equal.
 func TestKey(t *testing.T) {
 	var ghost referee.Ghost
 	ghost.Started(&batchv1.Job{})
@@ -22,10 +22,10 @@ func TestKey(t *testing.T) {
 	}
 	for what, change := range map[string]func(*referee.Ghost){
 		"a pod that was charged":            func(g *referee.Ghost) { g.Charged["pod-3"] = corev1.PodFailed },
-		"as what it was charged":            func(g *referee.Ghost) { g.Charged["pod-1"] = corev1.PodSucceeded },
+		"the phase of a charged pod":        func(g *referee.Ghost) { g.Charged["pod-1"] = corev1.PodSucceeded },
 		"a pod that was not charged":        func(g *referee.Ghost) { delete(g.Charged, "pod-1") },
-		"how many failed":                   func(g *referee.Ghost) { g.Failed++ },
-		"how many succeeded":                func(g *referee.Ghost) { g.Succeeded++ },
+		"the number of failures":            func(g *referee.Ghost) { g.Failed++ },
+		"the number of successes":           func(g *referee.Ghost) { g.Succeeded++ },
 		"the parallelism":                   func(g *referee.Ghost) { g.Parallelism++ },
 		"the failures of an index":          func(g *referee.Ghost) { g.Failures[1]++ },
 		"an index that has failed":          func(g *referee.Ghost) { g.Failures[2] = 1 },
@@ -33,8 +33,8 @@ func TestKey(t *testing.T) {
 		"a pod that was adopted":            func(g *referee.Ghost) { g.Adopted["pod-4"] = true },
 		"that the controller is blind":      func(g *referee.Ghost) { g.Blind = true },
 		"that it is in doubt":               func(g *referee.Ghost) { g.InDoubt = true },
-		"that something was taken from it":  func(g *referee.Ghost) { g.Disturbed = true },
-		"one failure of index 0 to index 1": func(g *referee.Ghost) { g.Failures[0], g.Failures[1] = 0, 3 },
+		"that state was removed from pods":  func(g *referee.Ghost) { g.Disturbed = true },
+		"a failure moved from index 0 to 1": func(g *referee.Ghost) { g.Failures[0], g.Failures[1] = 0, 3 },
 	} {
 		changed := ghost.Clone()
 		change(&changed)

@@ -15,14 +15,14 @@ import (
 // Ledgers are the ghosts of the Jobs of a cluster, by the names of the Jobs.
 type Ledgers map[types.NamespacedName]*Ghost
 
-// Judge looks at one change of a cluster with several Jobs, as See does for one. Each Job is
-// judged by its own ghost: a write to a pod by that of the Job that controls it. A write to a
-// pod without a controller is right if it is for one of the Jobs. What a controller does
-// while it syncs a Job must not concern another one. Judge returns the Job whose property
-// does not hold.
+// Judge checks one change of a cluster with several Jobs, as See does for one Job. Each Job
+// is judged by its own ghost. A write to a pod is judged by the ghost of the Job that
+// controls the pod. A write to a pod without a controller is correct if it is correct for
+// one of the Jobs. A write in the sync of one Job must not concern another Job. Judge
+// returns the violation and the name of its Job.
 func (r Rules) Judge(all Ledgers, s *cluster.Step) (types.NamespacedName, *Violation) {
 	if of := s.Name(); of.Name != "" {
-		if v := strays(s, of, "the status of "+of.String()+" is stored"); v != nil {
+		if v := inWrongSync(s, of, "the status of "+of.String()+" is stored"); v != nil {
 			return of, v
 		}
 		return of, r.seeFor(all, s, of)
@@ -33,18 +33,19 @@ func (r Rules) Judge(all Ledgers, s *cluster.Step) (types.NamespacedName, *Viola
 		return of, r.seeFor(all, s, of)
 	case s.Request == nil:
 		for name := range all {
-			_ = r.seeFor(all, s, name) // what others do breaks nothing
+			_ = r.seeFor(all, s, name) // a change by others violates nothing
 		}
 		return of, nil
 	case known:
 		if controlled(s, of) {
 			if s.For != of && seenAs(s, s.For) {
-				// The pod has changed hands since: to its Job this is what others do to it.
+				// The pod has another owner since the controller saw it. For its Job, the
+				// write is a change by others.
 				other := *s
 				other.Request = nil
 				return of, r.seeFor(all, &other, of)
 			}
-			if v := strays(s, of, "a "+string(s.Request.Verb)+" of "+string(podOf(s).UID)+", which belongs to "+of.String()+", is asked for"); v != nil {
+			if v := inWrongSync(s, of, "a "+string(s.Request.Verb)+" of "+string(podOf(s).UID)+", which belongs to "+of.String()+", is sent"); v != nil {
 				return of, v
 			}
 		}
@@ -59,8 +60,9 @@ func (r Rules) seeFor(all Ledgers, s *cluster.Step, name types.NamespacedName) *
 	return r.See(all[name], &step)
 }
 
-// seeForAny judges a write to a pod that no Job of the cluster controls: it is right for the
-// first Job of which it is. If there is none, the Job that was synced breaks the property.
+// seeForAny judges a write to a pod that no Job of the cluster controls. The write is
+// correct if it is correct for one of the Jobs. Otherwise the violation is one of the
+// synced Job.
 func (r Rules) seeForAny(all Ledgers, s *cluster.Step) (of types.NamespacedName, found *Violation) {
 	names := slices.SortedFunc(maps.Keys(all), func(a, b types.NamespacedName) int { return strings.Compare(a.String(), b.String()) })
 	for _, name := range names {
@@ -77,8 +79,8 @@ func (r Rules) seeForAny(all Ledgers, s *cluster.Step) (of types.NamespacedName,
 	return of, found
 }
 
-// owner returns the Job that controls the pod that has changed, or controls it now; by name,
-// so that it may be a predecessor of the Job that there is.
+// owner returns the name of the Job that controlled the changed pod before the change, or
+// controls it now. The owner may be an earlier Job of that name.
 func (r Rules) owner(all Ledgers, s *cluster.Step) (types.NamespacedName, bool) {
 	for _, pod := range []*corev1.Pod{s.OldPod, s.Pod} {
 		if pod == nil {
@@ -92,13 +94,14 @@ func (r Rules) owner(all Ledgers, s *cluster.Step) (types.NamespacedName, bool) 
 	return types.NamespacedName{}, false
 }
 
-// controlled reports whether the Job of a name exists and controls the pod.
+// controlled reports whether the named Job exists and controls the pod.
 func controlled(s *cluster.Step, name types.NamespacedName) bool {
 	step := s.Of(name)
 	return s.OldPod != nil && ownedBy(s.OldPod, step.Job) || s.Pod != nil && ownedBy(s.Pod, step.Job)
 }
 
-// seenAs reports whether the controller may have seen the pod as one of the Job of a name.
+// seenAs reports whether the controller may have seen the pod as controlled by the named
+// Job.
 func seenAs(s *cluster.Step, name types.NamespacedName) bool {
 	step := s.Of(name)
 	for v := range step.Views() {
@@ -116,8 +119,9 @@ func podOf(s *cluster.Step) *corev1.Pod {
 	return s.Pod
 }
 
-// strays returns a violation if a write that concerns a Job was made in the sync of another.
-func strays(s *cluster.Step, of types.NamespacedName, what string) *Violation {
+// inWrongSync returns a violation if a write that concerns one Job was made in the sync of
+// another.
+func inWrongSync(s *cluster.Step, of types.NamespacedName, what string) *Violation {
 	if s.Request == nil || s.For.Name == "" || s.For == of {
 		return nil
 	}

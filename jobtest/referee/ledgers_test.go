@@ -14,13 +14,13 @@ import (
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
 
-// controllerFunc is a controller.
+// controllerFunc implements [cluster.Controller].
 type controllerFunc func(*cluster.Client) error
 
 func (f controllerFunc) Sync(client *cluster.Client) (time.Duration, error) { return 0, f(client) }
 
-// Each Job is judged by its own ledger: what is right in the sync of a Job is wrong in that
-// of another.
+// Each Job is judged by its own ghost. A write that is correct in the sync of its Job is a
+// violation in the sync of another Job.
 func TestJudge(t *testing.T) {
 	a, b := types.NamespacedName{Namespace: "default", Name: "a"}, types.NamespacedName{Namespace: "default", Name: "b"}
 	strip := func(client *cluster.Client, pod *corev1.Pod, all bool) error {

@@ -14,8 +14,8 @@ import (
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
 
-// creating creates a pod for the Job that it finds by a read, whose kind it takes for
-// another, and deletes it.
+// creating creates a pod for the Job that find reads, with an owner of another kind, and
+// deletes the pod.
 type creating struct {
 	find  func(*cluster.Client) *batchv1.Job
 	owner schema.GroupVersionKind
@@ -34,8 +34,8 @@ func (c creating) Sync(client *cluster.Client) (time.Duration, error) {
 	return 0, client.DeletePod(made, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(made.UID))})
 }
 
-// judged runs a controller once on a cache that does not show the Job, and returns what the
-// referee says.
+// judged runs a controller once on a cache that does not have the Job, and returns what the
+// referee reports.
 func judged(t *testing.T, rules referee.Rules, c creating) *referee.Violation {
 	t.Helper()
 	one := int32(1)
@@ -46,7 +46,7 @@ func judged(t *testing.T, rules referee.Rules, c creating) *referee.Violation {
 		t.Fatal(err)
 	}
 	world.History = 10
-	// The cache is that of the Job that was deleted before.
+	// The cache shows a state in which the Job was deleted.
 	stale := world.NewCache(false)
 	world.DeleteJob(metav1.DeletePropagationBackground)
 	stale.ShowAll()
@@ -56,7 +56,7 @@ func judged(t *testing.T, rules referee.Rules, c creating) *referee.Violation {
 	var ghost referee.Ghost
 	ghost.Started(world.Job())
 	var found *referee.Violation
-	world.Glance = stale.ShowAll // the cache moves before it is read again
+	world.Glance = stale.ShowAll // the cache catches up before it is read again
 	world.Watch = func(s cluster.Step) {
 		if v := rules.See(&ghost, &s); v != nil && found == nil {
 			found = v
@@ -70,9 +70,9 @@ func judged(t *testing.T, rules referee.Rules, c creating) *referee.Violation {
 
 var ofJob = batchv1.SchemeGroupVersion.WithKind("Job")
 
-// A controller may decide on the Job that it has read live, though its cache shows none yet,
-// and on what its cache shows when it reads that again during the sync.
-func TestLiveFirstLook(t *testing.T) {
+// A controller may decide on a Job that it read live while its cache does not have it yet.
+// It may also decide on what its cache shows when it reads it again during the sync.
+func TestSee_readDuringTheSync(t *testing.T) {
 	for name, c := range map[string]struct {
 		find func(*cluster.Client) *batchv1.Job
 		want string
@@ -102,7 +102,7 @@ func propertyOf(v *referee.Violation) string {
 	return v.Property
 }
 
-// A controller of another kind may touch the pods of that kind, and no others.
+// A controller of another kind may write to the pods of that kind only.
 func TestOtherKind(t *testing.T) {
 	live := func(c *cluster.Client) *batchv1.Job { job, _ := c.GetJob(); return job }
 	suite := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Suite"}

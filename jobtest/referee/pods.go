@@ -23,48 +23,47 @@ func (r Rules) seeWrite(g *Ghost, s *cluster.Step) *Violation {
 	old := s.OldPod
 	owner := metav1.GetControllerOfNoCopy(old)
 	switch {
-	case owner == nil && s.Request.Verb == cluster.Delete && !g.Adopted[old.UID] && !ownedBy(or(find(s.View.Pods, old.UID), old), s.View.Job):
-		return violated("S15", "%s has no controller, and a deletion of it is asked for", old.UID)
+	case owner == nil && s.Request.Verb == cluster.Delete && !g.Adopted[old.UID] && !ownedBy(seenOrStored(find(s.View.Pods, old.UID), old), s.View.Job):
+		return violated("S15", "the controller deletes %s, which has no owner", old.UID)
 	case owner == nil:
 		if s.Pod != nil && ownedBy(s.Pod, s.View.Job) {
-			if !selects(s.View.Job, old) && !selects(s.View.Job, or(find(s.View.Pods, old.UID), old)) {
-				return violated("S15", "%s is adopted, and %s does not select it", old.UID, s.View.Job.UID)
+			if !selects(s.View.Job, old) && !selects(s.View.Job, seenOrStored(find(s.View.Pods, old.UID), old)) {
+				return violated("S15", "%s is adopted, but %s does not select it", old.UID, s.View.Job.UID)
 			}
 			g.Adopted[old.UID], g.Strange[old.UID] = true, true
 		}
 	case !r.treats(owner):
-		return violated("S15", "%s belongs to the %s %s, and a %s of it is asked for", old.UID, owner.Kind, owner.Name, s.Request.Verb)
+		return violated("S15", "%s belongs to the %s %s, but the controller sends a %s for it", old.UID, owner.Kind, owner.Name, s.Request.Verb)
 	case s.View.Job == nil || owner.UID != s.View.Job.UID:
-		// The pods of an earlier Job lose their finalizer, and no more.
+		// The controller may only remove the finalizer from the pods of an earlier Job.
 		if s.Request.Verb == cluster.Delete || s.Pod != nil && (hasFinalizer(s.Pod) && !hasFinalizer(old) || metav1.GetControllerOfNoCopy(s.Pod) == nil) {
-			return violated("S15", "%s belongs to %s, and a %s of it is asked for", old.UID, owner.UID, s.Request.Verb)
+			return violated("S15", "%s belongs to %s, but the controller sends a %s for it", old.UID, owner.UID, s.Request.Verb)
 		}
 		return nil
 	}
 	if !namesUID(s.Request, old.UID) {
 		return violated("S15", "a %s of %s does not name its UID", s.Request.Verb, old.UID)
 	}
-	// A pod may have changed since the controller saw it; what it saw decides.
+	// A pod may have changed since the controller saw it. The version that it saw decides.
 	if s.Request.Verb == cluster.Patch && hasFinalizer(old) && !hasFinalizer(s.Pod) && !mayLose(g, s, old) &&
 		!mayLose(g, s, find(s.View.Pods, old.UID)) {
-		return violated("S2", "the finalizer of %s goes, and nothing records it", old.UID)
+		return violated("S2", "the finalizer of %s is removed, but no status records the pod", old.UID)
 	}
 	if s.Request.Verb == cluster.Patch && hasFinalizer(old) && !hasFinalizer(s.Pod) && losesVerdict(g, s) {
-		return violated("S18", "the finalizer of %s goes, which fails the Job by a rule, and the status does not say so", old.UID)
+		return violated("S18", "the finalizer of %s is removed, but the status lacks the FailJob verdict of the pod", old.UID)
 	}
 	if index, ok := indexOf(old); ok && s.Request.Verb == cluster.Patch && !cluster.HasEnded(old) && !hasFinalizer(s.Pod) {
-		// The controller deletes a pod that has not ended: because the Job is
-		// suspended, or smaller. The failures that the pod carried go with it, as
-		// in Kubernetes.
+		// The controller deletes a pod that has not ended, because the Job is suspended or
+		// scaled down. The failure count of the pod is lost, as in Kubernetes.
 		delete(g.Failures, index)
 	}
 	if g.Strange[old.UID] && hasFinalizer(old) && !hasFinalizer(s.Pod) || completedBefore(s, old) {
-		// Its end was news, and nothing in the status need tell of it.
+		// Its end was news, and the status need not record it.
 		g.Forgive()
 	}
 	if _, charged := g.Charged[old.UID]; !charged && hasFinalizer(old) && !hasFinalizer(s.Pod) {
 		if seen := find(s.View.Pods, old.UID); seen != nil && seen.Status.Phase == corev1.PodFailed {
-			g.forgive(s.View, []types.UID{old.UID}, false) // a failure that is ignored is news as well
+			g.forgive(s.View, []types.UID{old.UID}, false) // an ignored failure is news as well
 		}
 	}
 	if ownedBy(old, s.Job) && s.Pod != nil && !ownedBy(s.Pod, s.Job) {
@@ -73,24 +72,24 @@ func (r Rules) seeWrite(g *Ghost, s *cluster.Step) *Violation {
 	return nil
 }
 
-// or is a pod as it was seen, or else as it is.
-func or(seen, pod *corev1.Pod) *corev1.Pod {
+// seenOrStored returns the pod that was seen, or else the stored one.
+func seenOrStored(seen, pod *corev1.Pod) *corev1.Pod {
 	if seen != nil {
 		return seen
 	}
 	return pod
 }
 
-// completedBefore reports whether a pod that loses its finalizer has succeeded at
-// an index that was completed already.
+// completedBefore reports whether a pod that loses its finalizer has succeeded for an index
+// that was already completed.
 func completedBefore(s *cluster.Step, pod *corev1.Pod) bool {
 	index, ok := indexOf(pod)
 	return ok && pod.Status.Phase == corev1.PodSucceeded && hasFinalizer(pod) && !hasFinalizer(s.Pod) &&
 		s.View.Job != nil && contains(s.View.Job.Status.CompletedIndexes, index)
 }
 
-// namesUID reports whether a write can meet no other pod of the same name: it names the
-// UID, or the resource version.
+// namesUID reports whether a write has the UID or the resource version as a precondition,
+// so that it cannot affect another pod of the same name.
 func namesUID(r *cluster.Request, uid types.UID) bool {
 	if r.Verb == cluster.Delete {
 		p := r.Options.Preconditions
@@ -99,7 +98,7 @@ func namesUID(r *cluster.Request, uid types.UID) bool {
 	return bytes.Contains(r.Patch, []byte(strconv.Quote(string(uid)))) || bytes.Contains(r.Patch, []byte(`"resourceVersion":"`))
 }
 
-// mayLose reports whether the finalizer of a pod may go.
+// mayLose reports whether the finalizer of a pod may be removed.
 func mayLose(g *Ghost, s *cluster.Step, pod *corev1.Pod) bool {
 	job := s.Job
 	if pod == nil {
@@ -115,9 +114,9 @@ func mayLose(g *Ghost, s *cluster.Step, pod *corev1.Pod) bool {
 		return true
 	}
 	if !cluster.HasEnded(pod) && bytes.Contains(s.Request.Patch, []byte(`"resourceVersion"`)) {
-		return true // deleted by the controller itself, next, if it has not ended meanwhile
+		return true // the controller deletes it next, unless it has ended
 	}
-	// When a Job fails, the rules are applied to the pods that still run too.
+	// When a Job fails, the rules also apply to running pods.
 	fails := pod.Status.Phase == corev1.PodFailed || isTrue(&job.Status, batchv1.JobFailureTarget)
 	if fails && action(job, pod) == batchv1.PodFailurePolicyActionIgnore {
 		return true
@@ -129,20 +128,20 @@ func mayLose(g *Ghost, s *cluster.Step, pod *corev1.Pod) bool {
 		return false
 	}
 	index, ok := indexOf(pod)
-	// Whether an index is in range is for the spec to say that the controller saw.
+	// The spec that the controller saw decides whether an index is in range.
 	if !ok || index >= *job.Spec.Completions || s.View.Job != nil && index >= *s.View.Job.Spec.Completions {
 		return true
 	}
-	// An index that the controller saw as completed was recorded, even if the Job
-	// has been scaled down since and knows of it no more.
+	// An index that the controller saw as completed was recorded, even if the Job was
+	// scaled down and its status no longer has the index.
 	return pod.Status.Phase == corev1.PodSucceeded && (contains(job.Status.CompletedIndexes, index) ||
 		s.View.Job != nil && s.View.Job.UID == job.UID && contains(s.View.Job.Status.CompletedIndexes, index))
 }
 
-// losesVerdict reports whether a pod goes that the controller saw to have failed by
-// a FailJob rule, and no condition of the Job records how it ends. A pod that the
-// Job did not select then, or does not own now, is not its to judge. One that is recorded
-// as succeeded is not judged again if its phase changes.
+// losesVerdict reports whether the finalizer is removed from a pod that the controller saw
+// fail by a FailJob rule, while no condition of the Job records a verdict. It ignores pods
+// that the Job did not select then or does not own now, and pods that are recorded as
+// succeeded.
 func losesVerdict(g *Ghost, s *cluster.Step) bool {
 	saw, seen := s.View.Job, find(s.View.Pods, s.OldPod.UID)
 	switch {
@@ -163,23 +162,23 @@ func selects(job *batchv1.Job, pod *corev1.Pod) bool {
 	return err == nil && selector.Matches(labels.Set(pod.Labels))
 }
 
-// seeCreation checks a pod that the controller has created.
+// seeCreation checks a pod that the controller creates.
 func (r Rules) seeCreation(g *Ghost, s *cluster.Step) *Violation {
 	seen, pod := s.View.Job, s.Pod
 	switch {
 	case seen == nil || !ownedBy(pod, seen):
 		return violated("S15", "%s is created without an observed Job", pod.UID)
 	case isOver(&seen.Status), !g.Blind && s.Job != nil && isOver(&s.Job.Status):
-		return violated("S7", "%s is created, and the Job has been decided", pod.UID)
+		return violated("S7", "%s is created, but the Job has its verdict", pod.UID)
 	case seen.Spec.Suspend != nil && *seen.Spec.Suspend:
-		return violated("S7", "%s is created, and the Job is suspended", pod.UID)
+		return violated("S7", "%s is created, but the Job is suspended", pod.UID)
 	case seen.DeletionTimestamp != nil:
-		return violated("S7", "%s is created, and the Job is being deleted", pod.UID)
+		return violated("S7", "%s is created, but the Job is being deleted", pod.UID)
 	}
 	if s.Job == nil || s.Job.UID != seen.UID {
-		return nil // the Job went meanwhile, which no controller can know
+		return nil // the Job was removed, which the controller cannot know yet
 	}
-	if v := g.ripe(s); v != nil {
+	if v := g.checkNotDue(s); v != nil {
 		return v
 	}
 	pods := s.Pods()
@@ -187,7 +186,7 @@ func (r Rules) seeCreation(g *Ghost, s *cluster.Step) *Violation {
 		return v
 	}
 	if isIndexed(seen) {
-		if v := g.unwanted(s, pods); v != nil {
+		if v := g.notNeeded(s, pods); v != nil {
 			return v
 		}
 	}
@@ -206,13 +205,13 @@ func isOver(st *batchv1.JobStatus) bool {
 	return false
 }
 
-// occupies reports whether a pod takes a place that another must not be created
-// for.
+// occupies reports whether a pod takes a place of parallelism, so that no other pod may be
+// created for it.
 func occupies(job *batchv1.Job, pod *corev1.Pod) bool {
 	return ownedBy(pod, job) && !cluster.HasEnded(pod) && !failsDeleted(job, pod)
 }
 
-// failsDeleted reports whether a pod that has not ended counts as failed, for it is
+// failsDeleted reports whether a pod that has not ended counts as failed because it is
 // being deleted.
 func failsDeleted(job *batchv1.Job, pod *corev1.Pod) bool {
 	onlyFailed := job.Spec.PodReplacementPolicy != nil && *job.Spec.PodReplacementPolicy == batchv1.Failed
@@ -230,7 +229,7 @@ func (g *Ghost) tooMany(s *cluster.Step, pods []*corev1.Pod) *Violation {
 		}
 	}
 	if n > g.Parallelism {
-		return violated("S6", "with %s there are %d pods, and parallelism was never above %d", s.Pod.UID, n, g.Parallelism)
+		return violated("S6", "with %s there are %d pods, but parallelism was never above %d", s.Pod.UID, n, g.Parallelism)
 	}
 	seen := s.View.Job
 	if isIndexed(seen) || seen.Spec.Completions == nil || g.Disturbed {
@@ -238,39 +237,39 @@ func (g *Ghost) tooMany(s *cluster.Step, pods []*corev1.Pod) *Violation {
 	}
 	_, listed := uncounted(&seen.Status)
 	if succeeded := seen.Status.Succeeded + int32(len(listed)); n > *seen.Spec.Completions-succeeded {
-		return violated("S5", "with %s there are %d pods, and of %d completions %d are there", s.Pod.UID, n, *seen.Spec.Completions, succeeded)
+		return violated("S5", "with %s there are %d pods, but %d of %d completions have succeeded", s.Pod.UID, n, succeeded, *seen.Spec.Completions)
 	}
 	return nil
 }
 
-// unwanted checks that an index needs the pod that was created for it.
-func (g *Ghost) unwanted(s *cluster.Step, pods []*corev1.Pod) *Violation {
+// notNeeded checks that a created pod is needed for its index.
+func (g *Ghost) notNeeded(s *cluster.Step, pods []*corev1.Pod) *Violation {
 	seen := s.View.Job
 	index, ok := indexOf(s.Pod)
 	if !ok || index >= *seen.Spec.Completions {
-		return violated("S5", "%s is created for the index %d of %d", s.Pod.UID, index, *seen.Spec.Completions)
+		return violated("S5", "%s is created for index %d, but completions is %d", s.Pod.UID, index, *seen.Spec.Completions)
 	}
 	for _, st := range []*batchv1.JobStatus{&seen.Status, &s.Job.Status} {
 		over := contains(st.CompletedIndexes, index) || seen.Spec.BackoffLimitPerIndex != nil && st.FailedIndexes != nil && contains(*st.FailedIndexes, index)
 		if over && (st == &seen.Status || !g.Blind) {
-			return violated("S5", "%s is created, and its index %d is done", s.Pod.UID, index)
+			return violated("S5", "%s is created, but its index %d has ended", s.Pod.UID, index)
 		}
 	}
 	for _, pod := range pods {
 		other, ok := indexOf(pod)
 		if ok && other == index && pod.UID != s.Pod.UID && occupies(s.Job, pod) && !g.Strange[pod.UID] && !g.Blind {
-			return violated("S6", "%s is created, and %s is alive in its index %d", s.Pod.UID, pod.UID, index)
+			return violated("S6", "%s is created, but %s is active for its index %d", s.Pod.UID, pod.UID, index)
 		}
 	}
 	return nil
 }
 
-// seeSuccessor checks the failures that a pod takes over from those before it in
-// its index, and that it does not come too soon after them.
+// seeSuccessor checks the failure count that a pod takes over from its predecessors, and
+// that its backoff delay has passed.
 func (r Rules) seeSuccessor(g *Ghost, s *cluster.Step, pods []*corev1.Pod) *Violation {
 	index, _ := indexOf(s.Pod)
 	carries, _ := strconv.ParseInt(s.Pod.Annotations[batchv1.JobIndexFailureCountAnnotation], 10, 32)
-	// Of two pods that have failed, which a restart may leave, either may be the last.
+	// A restart may leave two failed pods. Either may be the predecessor.
 	had := int64(g.Failures[index])
 	least, most := int64(math.MaxInt64), had
 	for _, pod := range pods {
@@ -278,22 +277,22 @@ func (r Rules) seeSuccessor(g *Ghost, s *cluster.Step, pods []*corev1.Pod) *Viol
 		if !ok || other != index || pod.UID == s.Pod.UID || !hasFinalizer(pod) || !ownedBy(pod, s.Job) {
 			continue
 		}
-		// Its end may have been another, or of another kind, when it was seen.
+		// When the controller saw the pod, it may have had another end time or phase.
 		seen := find(s.View.Pods, pod.UID)
 		if seen == nil || seen.Status.Phase != corev1.PodFailed && !failsDeleted(s.View.Job, seen) {
 			continue
 		}
 		if g.Strange[pod.UID] {
-			return nil // what another client has added, or edited, may be believed
+			return nil // the controller may believe pods that another client added or edited
 		}
 		failures := number(seen, batchv1.JobIndexFailureCountAnnotation)
 		if seen.Status.Phase != corev1.PodFailed {
-			most = max(most, failures+1) // the controller may have deleted it, and then nothing is demanded
+			most = max(most, failures+1) // the controller may have deleted it, and then least stays as it is
 			continue
 		}
 		ignored := number(seen, batchv1.JobIndexIgnoredFailureCountAnnotation)
 		if !g.Blind && s.View.Now.Before(backoff.FinishTime(seen).Add(r.delay(int32(min(failures+ignored+1, 100))))) && !g.Disturbed {
-			return violated("S12", "%s replaces %s too soon", s.Pod.UID, pod.UID)
+			return violated("S12", "%s replaces %s before the backoff delay has passed", s.Pod.UID, pod.UID)
 		}
 		if action(s.Job, seen) != batchv1.PodFailurePolicyActionIgnore {
 			failures = min(failures+1, math.MaxInt32)
@@ -308,32 +307,30 @@ func (r Rules) seeSuccessor(g *Ghost, s *cluster.Step, pods []*corev1.Pod) *Viol
 		least = had
 	}
 	if carries < least || has && carries > most {
-		return violated("S13", "%s carries %d failures, and index %d has had %d", s.Pod.UID, carries, index, least)
+		return violated("S13", "%s has failure count %d, but index %d has had %d failures", s.Pod.UID, carries, index, least)
 	}
 	g.Failures[index] = int32(carries)
 	return nil
 }
 
-// tooSoon checks a pod of a Job that backs off as a whole. Of the number of
-// failures only the first is demanded here: how many there were since the last
-// success depends on what the controller remembers. The last failure is the one
-// of the latest news, even if an earlier one claims to have ended later: the
-// clock may have gone back.
+// tooSoon checks the delay of a pod of a Job without a backoff limit per index. It requires
+// only the delay after one failure, because the number of failures since the last success
+// depends on what the controller remembers. The last failure is the one that was recorded
+// last, even if an earlier one claims a later finish time: the clock may have gone back.
 //
-// A pod without a valid index is no pod of an Indexed Job: its failure does not
-// count, and delays nothing. Neither does one that will not be counted, because
-// another client took its finalizer, or because the controller did so when it was not
-// to be counted.
+// In an Indexed Job, the failure of a pod without a valid index does not count and causes
+// no delay. Nor does the failure of a pod that will not be counted because another client
+// or the controller removed its finalizer.
 func (r Rules) tooSoon(g *Ghost, s *cluster.Step, pods []*corev1.Pod) *Violation {
 	var news, charged, succeeded time.Time
-	fresh := false // there is other news: a success, which forgives what was charged, or a deletion
+	fresh := false // there is other news: a success, which forgives charged failures, or a deletion
 	for _, pod := range s.View.Pods {
 		adopted := metav1.GetControllerOfNoCopy(pod) == nil
 		if !ownedBy(pod, s.View.Job) && !adopted || !counts(pod, s.View.Job) {
 			continue
 		}
 		if g.Strange[pod.UID] || adopted {
-			return nil // it may be news that it has ended, however long ago that was
+			return nil // its end may be news, even if it was long ago
 		}
 		at := backoff.FinishTime(pod)
 		as, counted := g.Charged[pod.UID]
@@ -344,7 +341,7 @@ func (r Rules) tooSoon(g *Ghost, s *cluster.Step, pods []*corev1.Pod) *Violation
 		case failsDeleted(s.View.Job, pod):
 			fresh = fresh || !counted && hasFinalizer(pod)
 		case pod.Status.Phase != corev1.PodFailed:
-		case as == corev1.PodFailed && pod.DeletionTimestamp == nil: // else it ended after it was charged
+		case as == corev1.PodFailed && pod.DeletionTimestamp == nil: // a deleted one may have ended after it was charged
 			charged = latest(charged, at)
 		case !counted && hasFinalizer(pod) && hasFinalizer(find(pods, pod.UID)):
 			news = latest(news, at)
@@ -360,8 +357,8 @@ func (r Rules) tooSoon(g *Ghost, s *cluster.Step, pods []*corev1.Pod) *Violation
 	return nil
 }
 
-// counts reports whether the end of a pod counts for a Job: if that is Indexed, the
-// pod must have one of its indexes.
+// counts reports whether the end of a pod counts for a Job. For an Indexed Job, the pod
+// must have one of its indexes.
 func counts(pod *corev1.Pod, job *batchv1.Job) bool {
 	index, ok := indexOf(pod)
 	return job == nil || !isIndexed(job) || ok && index < *job.Spec.Completions

@@ -7,9 +7,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// action is what the first rule that matches says of a failed pod; Count when
-// none does. It is written out again here, because a referee must not trust the
-// code that it watches.
+// action returns the action of the first rule that matches a failed pod; Count if none
+// does. It does not use package failurepolicy, because the referee must not trust the code
+// under test.
 func action(job *batchv1.Job, pod *corev1.Pod) batchv1.PodFailurePolicyAction {
 	if job.Spec.PodFailurePolicy != nil {
 		for _, rule := range job.Spec.PodFailurePolicy.Rules {

@@ -14,17 +14,17 @@ import (
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
-// Rules are what the referee must know about the controller.
+// Rules are the settings of the controller that the referee needs.
 type Rules struct {
-	// Backoff is the backoff policy of the controller; the zero value is that of
+	// Backoff is the backoff policy of the controller; the zero value is the policy of
 	// Kubernetes.
 	Backoff backoff.Policy
 	// Owner is the kind of the objects that the controller runs as Jobs; the zero value is
-	// Job itself.
+	// Job.
 	Owner schema.GroupKind
 }
 
-// treats reports whether an owner is of the controller's kind.
+// treats reports whether an owner is of the kind that the controller runs.
 func (r Rules) treats(owner *metav1.OwnerReference) bool {
 	kind := r.Owner
 	if kind.Empty() {
@@ -35,7 +35,7 @@ func (r Rules) treats(owner *metav1.OwnerReference) bool {
 
 // Violation is a violated property.
 type Violation struct {
-	// Property is its name in docs/reliability.md.
+	// Property is the name of the property in docs/reliability.md.
 	Property string
 	Text     string
 }
@@ -47,10 +47,9 @@ func violated(property, format string, args ...any) *Violation {
 	return &Violation{property, fmt.Sprintf(format, args...)}
 }
 
-// See looks at one change of the cluster and enters it in the ghost. It returns
-// the first property that does not hold; nil when all do. A controller that has read
-// live, or has read its caches again, may decide on any of that: a write is right if one
-// of them says so.
+// See checks one change of the cluster and records it in the ghost. It returns the first
+// violation, or nil. A controller that read live, or read its caches again, may decide on
+// any of these reads. A write is correct if it is correct for one of them.
 func (r Rules) See(g *Ghost, s *cluster.Step) *Violation {
 	if s.Read == nil && s.Earlier == nil {
 		return r.see(g, s)
@@ -75,7 +74,7 @@ func (r Rules) See(g *Ghost, s *cluster.Step) *Violation {
 	return found
 }
 
-// seeWith judges a step by one of the views that the controller had.
+// seeWith judges a step by one of the views of the controller.
 func (r Rules) seeWith(g *Ghost, s *cluster.Step, view *cluster.View) *Violation {
 	step := *s
 	step.View, step.Read, step.Earlier = view, nil, nil
@@ -85,7 +84,7 @@ func (r Rules) seeWith(g *Ghost, s *cluster.Step, view *cluster.View) *Violation
 func (r Rules) see(g *Ghost, s *cluster.Step) *Violation {
 	switch {
 	case s.Refused != nil:
-		return violated("S11", "the API server refuses the status: %v", s.Refused)
+		return violated("S11", "the API server rejects the status: %v", s.Refused)
 	case s.Pod == nil && s.OldPod == nil:
 		return r.seeJob(g, s)
 	case s.Request == nil:
@@ -129,13 +128,13 @@ func (r Rules) seeJob(g *Ghost, s *cluster.Step) *Violation {
 	return r.seeLeft(g, s)
 }
 
-// seeOthers enters what others have done to a pod.
+// seeOthers records a change of a pod that the controller did not make.
 func (g *Ghost) seeOthers(s *cluster.Step) {
 	switch old, pod := s.OldPod, s.Pod; {
 	case old == nil:
 		g.Strange[pod.UID] = true
 	case pod == nil:
-		// A pod that vanishes with its finalizer on was torn out by force.
+		// The pod was removed with its finalizer.
 		g.Disturbed = g.Disturbed || hasFinalizer(old)
 	case ownedBy(old, s.Job) && (!ownedBy(pod, s.Job) || !selects(s.Job, pod)):
 		g.release(pod.UID)
@@ -144,8 +143,8 @@ func (g *Ghost) seeOthers(s *cluster.Step) {
 	}
 }
 
-// tampered reports whether a change of a pod touched what a Job keeps its memory
-// in.
+// tampered reports whether a change of a pod touched an annotation, label or finalizer that
+// holds state of a Job.
 func tampered(old, pod *corev1.Pod) bool {
 	return hasFinalizer(old) != hasFinalizer(pod) ||
 		len(old.Annotations) != len(pod.Annotations) ||
@@ -166,7 +165,7 @@ func ownedBy(pod *corev1.Pod, job *batchv1.Job) bool {
 	return owner != nil && job != nil && owner.UID == job.UID
 }
 
-// delay is how long a Job or an index waits after its n-th failure.
+// delay returns the backoff delay of a Job or an index after its n-th failure.
 func (r Rules) delay(n int32) time.Duration {
 	base, limit := r.Backoff.Base, r.Backoff.Cap
 	if base == 0 {

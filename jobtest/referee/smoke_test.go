@@ -14,7 +14,7 @@ import (
 
 func ptr[T any](v T) *T { return &v }
 
-// TestQuietLife leads a Job with one failure per index to its end.
+// TestQuietLife runs a Job with one failure per index to its end.
 func TestQuietLife(t *testing.T) {
 	job := &batchv1.Job{}
 	job.Spec.Completions, job.Spec.Parallelism = ptr[int32](3), ptr[int32](2)

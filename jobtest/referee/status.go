@@ -14,8 +14,7 @@ import (
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
-// seeCharges checks the counters of a status that was stored, and charges the
-// pods that it records.
+// seeCharges checks the counters of a stored status, and charges the pods that it records.
 func (g *Ghost) seeCharges(s *cluster.Step) *Violation {
 	old, now := &s.OldJob.Status, &s.Job.Status
 	wasFailed, wasSucceeded := uncounted(old)
@@ -37,11 +36,11 @@ func (g *Ghost) seeCharges(s *cluster.Step) *Violation {
 		return violated("S5", "%d pods are listed as uncounted", len(failed)+len(succeeded))
 	}
 	if n := now.Failed + int32(len(failed)); n != g.Failed {
-		return violated("S1", "failed is %d with %d uncounted, but %d pods were charged", now.Failed, len(failed), g.Failed)
+		return violated("S1", "failed is %d with %d uncounted, but %d pods were recorded", now.Failed, len(failed), g.Failed)
 	}
 	indexed := isIndexed(s.Job)
 	if n := now.Succeeded + int32(len(succeeded)); !indexed && n != g.Succeeded {
-		return violated("S1", "succeeded is %d with %d uncounted, but %d pods were charged", now.Succeeded, len(succeeded), g.Succeeded)
+		return violated("S1", "succeeded is %d with %d uncounted, but %d pods were recorded", now.Succeeded, len(succeeded), g.Succeeded)
 	}
 	if v := seeResults(s, newFailed, newSucceeded); v != nil {
 		return v
@@ -49,7 +48,7 @@ func (g *Ghost) seeCharges(s *cluster.Step) *Violation {
 	pods := s.Pods()
 	for _, uid := range slices.Concat(newFailed, newSucceeded) {
 		if pod := find(pods, uid); pod != nil && (!ownedBy(pod, s.Job) || !selects(s.Job, pod)) {
-			g.Charged[uid] = released // it was taken away meanwhile
+			g.Charged[uid] = released // another client removed its owner or labels
 		}
 	}
 	if v := g.seeIgnored(s, pods, newFailed); v != nil {
@@ -60,7 +59,7 @@ func (g *Ghost) seeCharges(s *cluster.Step) *Violation {
 			continue
 		}
 		if pod := find(pods, uid); pod != nil && hasFinalizer(pod) && !g.Strange[uid] {
-			return violated("S1", "%s leaves the list of uncounted pods with its finalizer on", uid)
+			return violated("S1", "%s leaves the list of uncounted pods and still has its finalizer", uid)
 		}
 	}
 	return nil
@@ -71,34 +70,34 @@ func (g *Ghost) seeOwners(s *cluster.Step, charged []types.UID) *Violation {
 	pods := s.Pods()
 	for _, uid := range charged {
 		pod := find(s.View.Pods, uid)
-		if pod == nil || concerns(pod, s.Job) || g.Adopted[uid] || ownedBy(or(find(pods, uid), pod), s.Job) {
+		if pod == nil || concerns(pod, s.Job) || g.Adopted[uid] || ownedBy(seenOrStored(find(pods, uid), pod), s.Job) {
 			continue
 		}
-		return violated("S1", "%s is charged to %s, and belongs to %s", uid, s.Job.UID, metav1.GetControllerOfNoCopy(pod).UID)
+		return violated("S1", "%s is counted for %s, but belongs to %s", uid, s.Job.UID, metav1.GetControllerOfNoCopy(pod).UID)
 	}
 	return nil
 }
 
-// seeResults checks that pods are charged as what they were seen to be. One that
-// terminates may be charged as failed, and so may all when the Job ends.
+// seeResults checks that pods are charged by the phase in which the controller saw them. A
+// terminating pod may be charged as failed, and so may every pod when the Job ends.
 func seeResults(s *cluster.Step, failed, succeeded []types.UID) *Violation {
 	over := isOver(&s.Job.Status)
 	for _, uid := range failed {
 		pod := find(s.View.Pods, uid)
 		if pod != nil && pod.Status.Phase != corev1.PodFailed && (pod.Status.Phase == corev1.PodSucceeded || pod.DeletionTimestamp == nil && !over) {
-			return violated("S1", "%s is charged as failed, and was seen %s", uid, pod.Status.Phase)
+			return violated("S1", "%s is counted as failed, but its observed phase is %s", uid, pod.Status.Phase)
 		}
 	}
 	for _, uid := range succeeded {
 		if pod := find(s.View.Pods, uid); pod != nil && pod.Status.Phase != corev1.PodSucceeded {
-			return violated("S1", "%s is charged as succeeded, and was seen %s", uid, pod.Status.Phase)
+			return violated("S1", "%s is counted as succeeded, but its observed phase is %s", uid, pod.Status.Phase)
 		}
 	}
 	return nil
 }
 
-// seeIndexes checks that indexes are done by pods that were seen, and that those
-// that have failed stay so.
+// seeIndexes checks that indexes complete or fail because of observed pods, and that failed
+// indexes stay failed.
 func (g *Ghost) seeIndexes(s *cluster.Step) *Violation {
 	job := s.View.Job
 	if job == nil || !isIndexed(job) {
@@ -106,20 +105,20 @@ func (g *Ghost) seeIndexes(s *cluster.Step) *Violation {
 	}
 	old, now := &s.OldJob.Status, &s.Job.Status
 	if _, err := indexset.Parse(old.CompletedIndexes); err != nil {
-		return nil // it is repaired
+		return nil // the controller repairs the status
 	}
 	for index := range setOf(&now.CompletedIndexes).Difference(setOf(&old.CompletedIndexes)).All() {
 		if !hasPod(s, index, func(pod *corev1.Pod) bool { return pod.Status.Phase == corev1.PodSucceeded }) {
-			return violated("S4", "the index %d is completed, and no pod of it was seen to succeed", index)
+			return violated("S4", "index %d is completed, but no pod of it was observed to succeed", index)
 		}
 	}
 	if job.Spec.BackoffLimitPerIndex == nil || g.Disturbed {
 		return nil
 	}
 	was, is := setOf(old.FailedIndexes), setOf(now.FailedIndexes)
-	// One that has another pod all the same, after a restart, may complete.
+	// After a restart a failed index may have another pod, which may complete it.
 	if lost := was.Clip(*job.Spec.Completions).Difference(is).Difference(setOf(&now.CompletedIndexes)); !lost.IsEmpty() {
-		return violated("S3", "failedIndexes lose %s", lost)
+		return violated("S3", "failedIndexes loses %s", lost)
 	}
 	for index := range is.Difference(was).All() {
 		if !hasPod(s, index, func(pod *corev1.Pod) bool {
@@ -128,13 +127,13 @@ func (g *Ghost) seeIndexes(s *cluster.Step) *Violation {
 				rule != batchv1.PodFailurePolicyActionIgnore && number(pod, batchv1.JobIndexFailureCountAnnotation) >= int64(*job.Spec.BackoffLimitPerIndex)) ||
 				pod.Status.Phase != corev1.PodSucceeded && pod.DeletionTimestamp != nil || g.failed(pod.UID)
 		}) {
-			return violated("S4", "the index %d has failed, and no pod of it was seen to exceed the limit", index)
+			return violated("S4", "index %d has failed, but no pod of it was observed to exceed the limit", index)
 		}
 	}
 	return nil
 }
 
-// failed reports whether a pod has been charged as failed, whatever it shows now.
+// failed reports whether a pod has been charged as failed, regardless of its current phase.
 func (g *Ghost) failed(uid types.UID) bool {
 	as := g.Charged[uid]
 	return as == corev1.PodFailed || as == forgiven
@@ -148,7 +147,7 @@ func setOf(text *string) indexset.Set {
 	return set
 }
 
-// hasPod reports whether the controller saw such a pod of an index.
+// hasPod reports whether the controller saw a pod of an index for which such is true.
 func hasPod(s *cluster.Step, index int32, such func(*corev1.Pod) bool) bool {
 	return slices.ContainsFunc(s.View.Pods, func(pod *corev1.Pod) bool {
 		n, ok := indexOf(pod)
@@ -156,19 +155,19 @@ func hasPod(s *cluster.Step, index int32, such func(*corev1.Pod) bool) bool {
 	})
 }
 
-// forgive enters that a status records news: after a success, the failures
-// before it delay no pod any more, and after a failure, those that claim to have
-// ended later do not. Of a failure and a success in the same status, the times of
-// their ends decide, and so they do for a controller in doubt: what it makes its
-// record of it keeps when the pods are gone.
+// forgive records which failures delay no pod any more, after a status records news. After
+// a success, these are the failures before it. After a failure, these are the failures
+// whose pods claim a later finish time. If a status records a failure and a success, their
+// finish times decide. They also decide for a controller in doubt, which keeps its backoff
+// record when the pods are gone.
 func (g *Ghost) forgive(v *cluster.View, charged []types.UID, success bool) {
 	var succeeded, failed time.Time
 	for _, pod := range v.Pods {
 		switch at := backoff.FinishTime(pod); {
 		case pod.Status.Phase == corev1.PodSucceeded && ownedBy(pod, v.Job):
 			succeeded = latest(succeeded, at)
-			// One that was recorded already is news to a controller that does not know of
-			// that: because another leader did it, or an answer was lost.
+			// A success that is already recorded is news to a controller that does not know
+			// the record, because another leader wrote it or an answer was lost.
 			success = success || (g.Blind || g.InDoubt) && hasFinalizer(pod)
 		case slices.Contains(charged, pod.UID):
 			failed = latest(failed, at)
@@ -192,22 +191,21 @@ func (g *Ghost) forgive(v *cluster.View, charged []types.UID, success bool) {
 	}
 }
 
-// seeIgnored checks that no pod is charged that the first rule to match says to
-// ignore.
+// seeIgnored checks that no pod is charged whose first matching rule is Ignore.
 func (g *Ghost) seeIgnored(s *cluster.Step, pods []*corev1.Pod, charged []types.UID) *Violation {
 	for _, uid := range charged {
 		pod := find(s.View.Pods, uid)
 		if pod == nil {
-			return violated("S1", "%s is charged, and was not observed", uid)
+			return violated("S1", "%s is counted, but was not observed", uid)
 		}
 		if pod.Status.Phase == corev1.PodFailed && action(s.View.Job, pod) == batchv1.PodFailurePolicyActionIgnore {
-			return violated("S14", "%s is charged, and a rule says to ignore it", uid)
+			return violated("S14", "%s is counted, but a rule says to ignore it", uid)
 		}
 	}
 	return nil
 }
 
-// seeStatus checks one status in place of another.
+// seeStatus checks the change from one status to another.
 func seeStatus(job *batchv1.Job, old, now *batchv1.JobStatus) *Violation {
 	for _, check := range []func(*batchv1.Job, *batchv1.JobStatus, *batchv1.JobStatus) *Violation{
 		counters, indexes, ends, terminal, suspension,
@@ -243,12 +241,13 @@ func indexes(job *batchv1.Job, old, now *batchv1.JobStatus) *Violation {
 	before, err := indexset.Parse(old.CompletedIndexes)
 	if err == nil {
 		if lost := before.Clip(*job.Spec.Completions).Difference(completed); !lost.IsEmpty() {
-			return violated("S3", "completedIndexes lose %s", lost)
+			return violated("S3", "completedIndexes loses %s", lost)
 		}
 	}
-	// A scaled Job keeps its counter until the API server lets it fall.
+	// After the Job is scaled down, its counter stays until the API server allows it to
+	// fall.
 	if n := int32(completed.Len()); n > now.Succeeded || n < now.Succeeded && now.Succeeded > old.Succeeded {
-		return violated("S1", "succeeded is %d, completedIndexes are %s", now.Succeeded, completed)
+		return violated("S1", "succeeded is %d, completedIndexes is %s", now.Succeeded, completed)
 	}
 	if now.FailedIndexes == nil {
 		return nil
@@ -258,7 +257,7 @@ func indexes(job *batchv1.Job, old, now *batchv1.JobStatus) *Violation {
 		return violated("S4", "failedIndexes: %v", err)
 	}
 	if failed.IntersectionLen(completed) > 0 {
-		return violated("S4", "completedIndexes are %s, failedIndexes %s", completed, failed)
+		return violated("S4", "completedIndexes is %s, failedIndexes is %s", completed, failed)
 	}
 	return nil
 }
@@ -266,7 +265,7 @@ func indexes(job *batchv1.Job, old, now *batchv1.JobStatus) *Violation {
 func ends(_ *batchv1.Job, old, now *batchv1.JobStatus) *Violation {
 	for _, kind := range []batchv1.JobConditionType{batchv1.JobSuccessCriteriaMet, batchv1.JobFailureTarget, batchv1.JobComplete, batchv1.JobFailed} {
 		if isTrue(old, kind) && !isTrue(now, kind) {
-			return violated("S8", "%s is taken back", kind)
+			return violated("S8", "the condition %s is removed", kind)
 		}
 	}
 	for i := range now.Conditions {
@@ -289,7 +288,7 @@ func ends(_ *batchv1.Job, old, now *batchv1.JobStatus) *Violation {
 	return nil
 }
 
-// listed is how often a condition is listed as true.
+// listed returns how often a condition is listed as true.
 func listed(st *batchv1.JobStatus, kind batchv1.JobConditionType) (n int) {
 	for i := range st.Conditions {
 		if st.Conditions[i].Type == kind && st.Conditions[i].Status == corev1.ConditionTrue {
@@ -321,9 +320,9 @@ func terminal(_ *batchv1.Job, old, now *batchv1.JobStatus) *Violation {
 	return nil
 }
 
-// seeActive checks that a status tells of no more active pods than the controller
-// has seen or created. A pod that it has just created is there: only one whose
-// finalizer another client took can be gone already.
+// seeActive checks that a status has no more active pods than the controller has seen or
+// created. A pod that it has just created exists, unless another client removed its
+// finalizer.
 func (g *Ghost) seeActive(s *cluster.Step) *Violation {
 	most := int32(0)
 	if g.Blind || g.Disturbed {
@@ -338,20 +337,20 @@ func (g *Ghost) seeActive(s *cluster.Step) *Violation {
 		return nil
 	}
 	for _, pod := range s.Pods() {
-		// One that was seen as another Job's was adopted by a later read.
+		// A pod that the controller saw as owned by another Job was adopted after a later
+		// read.
 		if seen := find(s.View.Pods, pod.UID); ownedBy(pod, s.Job) && (seen == nil || !concerns(seen, s.Job)) {
 			most++
 		}
 	}
 	if s.Job.Status.Active > most {
-		return violated("S10", "active is %d, and %d pods at most can be", s.Job.Status.Active, most)
+		return violated("S10", "active is %d, but at most %d pods can be active", s.Job.Status.Active, most)
 	}
 	return nil
 }
 
-// seeLeft checks that a Job does not end while one of its pods runs or is not
-// counted. A pod that a user has added or tampered with may have come too late to be
-// observed.
+// seeLeft checks that a Job does not end while one of its pods is running or uncounted. A
+// pod that a user added or edited may have changed too late to be observed.
 func (r Rules) seeLeft(g *Ghost, s *cluster.Step) *Violation {
 	if !isTrue(&s.Job.Status, batchv1.JobComplete) && !isTrue(&s.Job.Status, batchv1.JobFailed) {
 		return nil
@@ -360,16 +359,17 @@ func (r Rules) seeLeft(g *Ghost, s *cluster.Step) *Violation {
 		switch {
 		case !ownedBy(pod, s.Job) || g.Strange[pod.UID]:
 		case !cluster.HasEnded(pod) && !g.Blind:
-			return violated("S19", "the Job ends, and %s runs on", pod.UID)
+			return violated("S19", "the Job ends, but %s is still running", pod.UID)
 		case hasFinalizer(pod) && !g.Blind:
-			return violated("S9", "the Job ends, and %s is still tracked", pod.UID)
+			return violated("S9", "the Job ends, but %s still has its finalizer", pod.UID)
 		}
 	}
 	return nil
 }
 
-// suspension checks that a Job loses its start time when it is suspended: its deadline begins
-// anew when it is resumed, and until then its scheduling directives can be edited.
+// suspension checks that a Job loses its start time when it is suspended. The deadline then
+// starts again when the Job is resumed, and until then its scheduling directives can be
+// edited.
 func suspension(_ *batchv1.Job, old, now *batchv1.JobStatus) *Violation {
 	if isTrue(now, batchv1.JobSuspended) && !isTrue(old, batchv1.JobSuspended) && now.StartTime != nil && !isOver(now) {
 		return violated("S20", "the Job is suspended with the start time %v", now.StartTime)

@@ -4,7 +4,7 @@ package real
 
 import "k8s.io/kubernetes/pkg/controller/job"
 
-// This file takes the place of real/workloads.go for the releases before 1.36, whose
-// controller has neither the caches of Workloads and PodGroups nor a consistency store.
+// This file replaces real/workloads.go for releases before 1.36. The controllers of these releases
+// have no caches of Workloads and PodGroups, and no consistency store.
 
 func setWorkloads(*job.Controller) {}

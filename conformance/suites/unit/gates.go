@@ -12,11 +12,11 @@ import (
 	"github.com/jobfate/jobfate/internal/decide"
 )
 
-// Some tests switch gates off that 1.36.3 has locked: they emulate an older release.
-// jobfate has options for two of these gates. The effects of the others are reproduced
-// here, before and after the decision, and the list of results names them for each test.
+// Some tests switch off gates that 1.36.3 has locked, by emulating an older release. jobfate has
+// options for two of these gates. The code below reproduces the effects of the others, before and
+// after the decision, and the list of results names them for each test.
 
-// The gates. A release without a gate has the feature for good, or does not have it yet.
+// The gates. In a release without a gate, the feature is always on, or does not exist yet.
 var (
 	managedBy         = gate{"JobManagedBy", true}
 	perIndex          = gate{"JobBackoffLimitPerIndex", true}
@@ -27,7 +27,7 @@ var (
 
 type gate struct {
 	name    featuregate.Feature
-	without bool // in a release that does not know the gate
+	without bool // whether the feature is on in a release without the gate
 }
 
 func (g gate) on() bool {
@@ -53,7 +53,7 @@ func config() decide.Config {
 
 // translateInput removes the fields that the emulated release ignores, and completes
 // pods that no API server stores.
-func (l *look) translateInput() {
+func (l *jobSync) translateInput() {
 	l.job = l.job.DeepCopy()
 	spec := &l.job.Spec
 	if spec.ManagedBy != nil && !managedBy.on() {
@@ -73,8 +73,8 @@ func (l *look) translateInput() {
 	}
 }
 
-// withoutDelay makes the end of the Job not wait for terminating pods.
-func (l *look) withoutDelay() {
+// withoutDelay makes the Job end without waiting for terminating pods.
+func (l *jobSync) withoutDelay() {
 	if !delayed() && l.outcome.After.Terminating > 0 && l.outcome.End.Ended() {
 		l.outcome.After.Terminating = 0
 		l.translated("terminating")
@@ -82,10 +82,10 @@ func (l *look) withoutDelay() {
 }
 
 // translateStatus returns the status as the emulated release stores it.
-func (l *look) translateStatus(st batch.JobStatus) batch.JobStatus {
+func (l *jobSync) translateStatus(st batch.JobStatus) batch.JobStatus {
 	st = *st.DeepCopy()
 	end := l.outcome.End
-	// These two verdicts have an interim condition in the emulated releases, too.
+	// These two verdicts have an interim condition in the emulated releases too.
 	interim := end.Decided || end.Reason == batch.JobReasonPodFailurePolicy || end.Reason == batch.JobReasonSuccessPolicy
 	if end.Ended() && !delayed() && !interim {
 		st.Conditions = without(st.Conditions, end.Interim)

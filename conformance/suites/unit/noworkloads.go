@@ -14,6 +14,6 @@ func (jm *Controller) observed(types.NamespacedName) error { return nil }
 
 type podGroup struct{}
 
-func (l *look) podGroup() (podGroup, error) { return podGroup{}, nil }
+func (l *jobSync) podGroup() (podGroup, error) { return podGroup{}, nil }
 
 func (podGroup) join(*v1.Pod) {}

@@ -1,11 +1,11 @@
 //go:build ignore
 
-// This file takes the place of (*Controller).syncJob in Kubernetes' package
-// pkg/controller/job, so that the unit tests of that package test jobfate. It is
-// compiled as part of that package, without the line above: see the package suites.
+// This file replaces (*Controller).syncJob in Kubernetes' package pkg/controller/job, so that the
+// unit tests of that package test jobfate. It is compiled as part of that package, without the
+// line above: see the package suites.
 //
-// The expectations, the backoff store and the queue are the controller's own, where the
-// tests set and read them.
+// It uses the expectations, the backoff store and the queue of the controller, because the tests
+// set and read them.
 package job
 
 import (
@@ -31,8 +31,8 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// look is one sync of a Job.
-type look struct {
+// jobSync is one sync of a Job.
+type jobSync struct {
 	*Controller
 	ctx     context.Context
 	logger  klog.Logger
@@ -42,12 +42,11 @@ type look struct {
 	outcome *decide.Outcome
 }
 
-// made are the expectations made so far. Every controller makes one when a test makes the
-// controller, and keeps it, so it identifies the controller. To be kept here makes its
-// address unique.
+// made holds all expectations created so far. Each controller has one, so its address identifies the
+// controller. The address stays unique because made keeps the object alive.
 var made sync.Map
 
-// newUIDTrackingExpectations marks the test that makes a controller.
+// newUIDTrackingExpectations prints a mark for the test that creates the controller.
 func newUIDTrackingExpectations() *uidTrackingExpectations {
 	expectations := newUIDTrackingExpectationsOfKubernetes()
 	made.Store(expectations, true)
@@ -55,13 +54,13 @@ func newUIDTrackingExpectations() *uidTrackingExpectations {
 	return expectations
 }
 
-// mark prints what a controller did for the package suites, which explains the words.
+// mark prints a mark for the package suites, which explains the marks.
 func mark(what string, controller *uidTrackingExpectations) {
 	fmt.Fprintf(os.Stdout, "jobfate: %s %p\n", what, controller)
 }
 
-// translated marks a test whose input or result was changed here.
-func (l *look) translated(what string) { mark(what, l.finalizerExpectations) }
+// translated marks a test whose input or result this package has changed.
+func (l *jobSync) translated(what string) { mark(what, l.finalizerExpectations) }
 
 func (jm *Controller) syncJob(ctx context.Context, key string) error {
 	mark("sync", jm.finalizerExpectations)
@@ -73,7 +72,7 @@ func (jm *Controller) syncJob(ctx context.Context, key string) error {
 		return err
 	}
 	job, err := jm.jobLister.Jobs(namespace).Get(name)
-	l := &look{Controller: jm, ctx: ctx, logger: klog.FromContext(ctx), key: key, job: job}
+	l := &jobSync{Controller: jm, ctx: ctx, logger: klog.FromContext(ctx), key: key, job: job}
 	switch {
 	case apierrors.IsNotFound(err):
 		l.expectations.DeleteExpectations(l.logger, l.key)
@@ -85,7 +84,7 @@ func (jm *Controller) syncJob(ctx context.Context, key string) error {
 	return l.run()
 }
 
-func (l *look) run() error {
+func (l *jobSync) run() error {
 	in, err := l.read()
 	if err != nil {
 		return err
@@ -128,9 +127,8 @@ func (l *look) run() error {
 	return errors.Join(failed, left)
 }
 
-// wait ends a sync in which nothing is decided: the Job has ended, or is older than its
-// last status.
-func (l *look) wait() error {
+// wait ends a sync without a decision: the Job has ended, or is older than its last status write.
+func (l *jobSync) wait() error {
 	l.requeue()
 	if !l.outcome.View.InFlight.Status {
 		return l.podBackoffStore.removeBackoffRecord(l.key)
@@ -138,15 +136,15 @@ func (l *look) wait() error {
 	return nil
 }
 
-func (l *look) requeue() {
+func (l *jobSync) requeue() {
 	if l.outcome.Requeue > 0 {
 		l.queue.AddAfter(l.key, l.outcome.Requeue)
 	}
 }
 
-// read makes the input of the decision. The expectations are read before the pods, so
-// that a pod that is observed in between is not missing from both.
-func (l *look) read() (in decide.Input, err error) {
+// read returns the input of the decision. It reads the expectations before the pods. Otherwise a pod
+// that is observed in between would be missing from both.
+func (l *jobSync) read() (in decide.Input, err error) {
 	in.Now = l.clock.Now()
 	in.InFlight.Job = l.job.UID
 	if !l.expectations.SatisfiedExpectations(l.logger, l.key) {
@@ -167,7 +165,7 @@ func (l *look) read() (in decide.Input, err error) {
 	return in, nil
 }
 
-func (l *look) record(r backoff.Record) backoffRecord {
+func (l *jobSync) record(r backoff.Record) backoffRecord {
 	record := backoffRecord{key: l.key, failuresAfterLastSuccess: r.Failures}
 	if !r.LastFailure.IsZero() {
 		record.lastFailureTime = &r.LastFailure
@@ -175,11 +173,11 @@ func (l *look) record(r backoff.Record) backoffRecord {
 	return record
 }
 
-func (l *look) owner() metav1.OwnerReference {
+func (l *jobSync) owner() metav1.OwnerReference {
 	return l.outcome.View.Config.Controller.Reference(l.job)
 }
 
-func (l *look) claim() error {
+func (l *jobSync) claim() error {
 	for _, claim := range l.outcome.Claims {
 		patch := keys.Keys{}.StripPatchAt(claim.Pod)
 		switch claim.Relation {
@@ -203,7 +201,7 @@ func (l *look) claim() error {
 }
 
 // act deletes or creates pods.
-func (l *look) act() (decide.Done, error) {
+func (l *jobSync) act() (decide.Done, error) {
 	work := &l.outcome.Plan.Work
 	if len(work.Delete) > 0 {
 		left, err := l.deletePods(work.Delete)
@@ -215,7 +213,7 @@ func (l *look) act() (decide.Done, error) {
 	return decide.Done{}, nil
 }
 
-func (l *look) deletePods(deletions []decide.Deletion) (left []types.UID, failed error) {
+func (l *jobSync) deletePods(deletions []decide.Deletion) (left []types.UID, failed error) {
 	must(l.expectations.ExpectDeletions(l.logger, l.key, len(deletions)))
 	for i, err := range together(len(deletions), func(i int) error {
 		pod := deletions[i].Record.Pod
@@ -238,7 +236,7 @@ func (l *look) deletePods(deletions []decide.Deletion) (left []types.UID, failed
 
 // createPods creates pods in batches of 1, 2, 4 and so on, and stops after a batch in
 // which a creation failed.
-func (l *look) createPods(creations []decide.Creation) (done decide.Done, failed error) {
+func (l *jobSync) createPods(creations []decide.Creation) (done decide.Done, failed error) {
 	owner := l.owner()
 	group, err := l.podGroup()
 	if err != nil {
@@ -251,7 +249,7 @@ func (l *look) createPods(creations []decide.Creation) (done decide.Done, failed
 		for _, err := range together(len(batch), func(i int) error {
 			pod, prefix := batch[i].Pod(), ""
 			if batch[i].Index != tracking.NoIndex {
-				prefix = pod.GenerateName // otherwise the pod control makes the prefix
+				prefix = pod.GenerateName // otherwise the pod control generates the prefix
 			}
 			pod.OwnerReferences = nil // the pod control adds the owner
 			group.join(pod)
@@ -273,7 +271,7 @@ func (l *look) createPods(creations []decide.Creation) (done decide.Done, failed
 	return done, failed
 }
 
-func (l *look) store(status batch.JobStatus) error {
+func (l *jobSync) store(status batch.JobStatus) error {
 	job := l.job.DeepCopy()
 	job.Status = l.translateStatus(status)
 	_, err := l.updateStatusHandler(l.ctx, job)
@@ -281,7 +279,7 @@ func (l *look) store(status batch.JobStatus) error {
 }
 
 // strip removes finalizers, and returns the pods that have lost theirs.
-func (l *look) strip() (gone []types.UID, failed error) {
+func (l *jobSync) strip() (gone []types.UID, failed error) {
 	pods := l.outcome.Strip
 	uids := make([]types.UID, len(pods))
 	for i, pod := range pods {
@@ -303,7 +301,7 @@ func (l *look) strip() (gone []types.UID, failed error) {
 	return gone, failed
 }
 
-// together calls a function n times at once.
+// together calls a function n times concurrently.
 func together(n int, do func(i int) error) []error {
 	errs := make([]error, n)
 	var wait sync.WaitGroup
@@ -314,7 +312,7 @@ func together(n int, do func(i int) error) []error {
 	return errs
 }
 
-// must is for the controller's stores, which are in memory and return no error.
+// must panics on an error of the controller's stores, which are in memory and return none.
 func must(err error) {
 	if err != nil {
 		panic(err)

@@ -17,12 +17,12 @@ func (jm *Controller) observed(job types.NamespacedName) error {
 	return jm.consistencyStore.EnsureReady(job)
 }
 
-// podGroup is the PodGroup of a Job, as its pods refer to it; nil without one.
+// podGroup is the reference of the pods of a Job to its PodGroup, or nil without one.
 type podGroup metav1.OwnerReference
 
-// podGroup makes the Workload and the PodGroup of a Job with Kubernetes' own code, if
-// the gate WorkloadWithJob is on: jobfate makes none.
-func (l *look) podGroup() (*podGroup, error) {
+// podGroup creates the Workload and the PodGroup of a Job with Kubernetes' own code, if the gate
+// WorkloadWithJob is on. jobfate creates neither.
+func (l *jobSync) podGroup() (*podGroup, error) {
 	if !shouldManageWorkloadForJob(l.job) {
 		return nil, nil
 	}
@@ -39,7 +39,7 @@ func (l *look) podGroup() (*podGroup, error) {
 	return &podGroup{APIVersion: version, Kind: kind, Name: group.Name, UID: group.UID}, nil
 }
 
-// join puts a new pod into the group.
+// join adds a new pod to the group.
 func (g *podGroup) join(pod *v1.Pod) {
 	if g != nil {
 		pod.Spec.SchedulingGroup = &v1.PodSchedulingGroup{PodGroupName: &g.Name}

@@ -109,7 +109,7 @@ func (c *Controller) sync(ctx context.Context, key string) (again time.Duration,
 	}
 	found, _ := c.machines.LoadOrStore(key, jobfate.NewMachine(jobfate.ManagedBy(c.Name)))
 	m := found.(*jobfate.Machine)
-	for try := 0; try == 0 || try < 10 && view.PodsVersion != c.pods.LastStoreSyncResourceVersion(); try++ { // until both lists are of one version
+	for try := 0; try == 0 || try < 10 && view.PodsVersion != c.pods.LastStoreSyncResourceVersion(); try++ { // until both reads show the same version
 		view.PodsVersion = c.pods.LastStoreSyncResourceVersion()
 		view.Pods = append(indexed[corev1.Pod](c.pods, "job", key), indexed[corev1.Pod](c.pods, "job", namespace+"/")...)
 	}

@@ -29,7 +29,7 @@ type Reconciler struct {
 	client.Client
 	Live       client.Reader // reads live
 	Name       string
-	Jobs, Pods cache.Indexer // those of the caches
+	Jobs, Pods cache.Indexer // of the manager's caches
 	machines   sync.Map      // *jobfate.Machine, by the name of its Job
 }
 
@@ -66,7 +66,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	}
 	found, _ := r.machines.LoadOrStore(request.NamespacedName, jobfate.NewMachine(jobfate.ManagedBy(r.Name)))
 	m := found.(*jobfate.Machine)
-	for try := 0; try == 0 || try < 10 && view.PodsVersion != r.Pods.LastStoreSyncResourceVersion(); try++ { // until both lists are of one version
+	for try := 0; try == 0 || try < 10 && view.PodsVersion != r.Pods.LastStoreSyncResourceVersion(); try++ { // until both reads show the same version
 		view.PodsVersion = r.Pods.LastStoreSyncResourceVersion()
 		view.Pods = append(indexed[corev1.Pod](r.Pods, "job", request.String()), indexed[corev1.Pod](r.Pods, "job", request.Namespace+"/")...)
 	}
@@ -77,7 +77,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if view.Job == nil && m.Idle() {
 		r.machines.Delete(request.NamespacedName)
 	}
-	if result.Err != nil && result.Requeue > 0 { // an error discards RequeueAfter, and the Job would miss a deadline
+	if result.Err != nil && result.Requeue > 0 { // controller-runtime ignores RequeueAfter if there is an error, and the Job would miss a deadline
 		ctrllog.FromContext(ctx).Error(result.Err, "The sync is retried")
 		return reconcile.Result{RequeueAfter: min(result.Requeue, 5*time.Second)}, nil
 	}

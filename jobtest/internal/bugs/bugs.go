@@ -1,7 +1,7 @@
-// Package bugs holds bugs that the tests of more than one kit put into a caller, to
-// see that they are found. Each changes a decision before it is carried out.
+// Package bugs holds bugs that the tests of several kits inject into a caller, to check
+// that the kits find them. Each bug changes a decision before it is carried out.
 //
-// The package knows nothing of the kits that are to find them.
+// The package does not know the kits that must find the bugs.
 package bugs
 
 import (
@@ -18,16 +18,16 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// Draft is what of a decision a bug may change.
+// Draft is the part of a decision that a bug may change.
 type Draft struct {
-	Status  *batchv1.JobStatus // nil when there is none to store; a bug may change it
+	Status  *batchv1.JobStatus // nil if there is none to store; a bug may change it
 	Strip   []*corev1.Pod
 	Delete  []decide.Deletion
 	Backoff backoff.Record
 	Requeue time.Duration
 }
 
-// Amend returns a decider whose decisions a bug changes.
+// Amend returns a function that decides and then applies a bug to the decision.
 func Amend(bug func(decide.Input, *Draft)) func(decide.Input, decide.Config) (*decide.Outcome, error) {
 	return func(in decide.Input, c decide.Config) (*decide.Outcome, error) {
 		o, err := decide.Decide(in, c)
@@ -47,9 +47,8 @@ func Amend(bug func(decide.Input, *Draft)) func(decide.Input, decide.Config) (*d
 	}
 }
 
-// ForgetVerdict counts the pods that carry a FailJob verdict like any others,
-// although the status does not hold the verdict (kept-verdict in
-// docs/divergences.md).
+// ForgetVerdict counts the pods with a FailJob verdict like other pods, although the status
+// lacks the verdict (kept-verdict in docs/divergences.md).
 func ForgetVerdict(s decide.Input, d *Draft) {
 	if s.InFlight.Status {
 		return

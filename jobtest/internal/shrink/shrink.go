@@ -1,7 +1,7 @@
-// Package shrink shortens a schedule that violates a property. The kits share it, so that
-// each of their reports shows only what a violation needs.
+// Package shrink shortens a schedule that violates a property, so that the report shows
+// only what the violation needs. The kits that run schedules share it.
 //
-// The package knows nothing of what happens in a schedule.
+// The package does not know what happens in the steps of a schedule.
 package shrink
 
 import (
@@ -10,13 +10,14 @@ import (
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
 
-// Plan is what happens in a schedule.
+// Plan selects the steps, actions and faults of a schedule that happen.
 type Plan struct {
-	Steps []int    // by number, in order
+	Steps []int    // the numbers of the steps that happen, in order
 	Off   []string // actions and faults that do not happen
 }
 
-// Until returns the plan in which everything happens, until a step.
+// Until returns the plan with all steps up to a step, and without any action or fault
+// turned off.
 func Until(step int) Plan {
 	var p Plan
 	for i := range step {
@@ -37,12 +38,13 @@ type Run interface {
 	Violation() *referee.Violation
 }
 
-// Search shortens the plan of a run that violates a property, as long as the same property is
-// violated in the same words. It leaves out what happened, then steps, and spends at most a
-// number of runs on that. It returns a run of the shortest plan, the only one that is told.
+// Search shortens the plan of a run that violates a property. It leaves out actions and
+// faults, then steps, as long as the run still violates the same property with the same
+// text. It uses at most the given number of runs. It returns a run of the shortest plan,
+// which is the only run with a tale.
 //
-// If no such run violates the property, the controller depends on chance: Search returns
-// the run that was found, and again is false.
+// If no further run violates the property, the controller is not deterministic. Search then
+// returns the original run, and again is false.
 func Search[R Run](found R, p Plan, happened []string, runs int, run func(p Plan, told bool) R) (shortest R, again bool) {
 	same := func(r R) bool { return r.Violation() != nil && r.Violation().Same(found.Violation()) }
 	p = p.shorten(happened, func(less Plan) bool {
@@ -57,7 +59,7 @@ func Search[R Run](found R, p Plan, happened []string, runs int, run func(p Plan
 	return found, false
 }
 
-// shorten leaves out all that is not needed.
+// shorten leaves out everything that is not needed.
 func (p Plan) shorten(happened []string, enough func(Plan) bool) Plan {
 	for _, name := range happened {
 		if less := (Plan{p.Steps, append(slices.Clip(p.Off), name)}); enough(less) {
@@ -76,7 +78,7 @@ func (p Plan) shorten(happened []string, enough func(Plan) bool) Plan {
 				p = less
 			}
 		}
-		if size > 1 || len(p.Steps) == before { // else a step may not be needed any more
+		if size > 1 || len(p.Steps) == before { // otherwise earlier steps may have become unnecessary
 			size /= 2
 		}
 	}

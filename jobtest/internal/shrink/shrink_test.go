@@ -7,24 +7,25 @@ import (
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
 
-// result is what a run violates; nil for nothing.
+// result is the violation of a run, or nil.
 type result struct{ broken *referee.Violation }
 
 func (r result) Violation() *referee.Violation { return r.broken }
 
-// All that a violation does not need is left out: what is needed is scattered over the steps.
+// Search leaves out everything that a violation does not need, also if the needed steps are
+// far apart.
 func TestSearch(t *testing.T) {
 	violation := &referee.Violation{Property: "S1", Text: "2 pods are active"}
 	for _, c := range []struct {
 		name   string
 		needs  []int    // steps
-		event  string   // that must happen
-		other  []int    // without these steps another property is violated
-		before [2]int   // the first is needed as long as there is the second
-		runs   int      // that may be spent
-		steps  []int    // that are left
-		off    []string // what is left out
-		most   int      // runs that are needed
+		event  string   // an event that must happen
+		other  []int    // without these steps, another property is violated
+		before [2]int   // the first is needed while the second is in the plan
+		runs   int      // the limit for runs
+		steps  []int    // the steps that are left
+		off    []string // the actions that are left out
+		most   int      // the maximum number of runs used
 	}{
 		{name: "one step", needs: []int{137}, runs: 500, steps: []int{137}, off: []string{"a", "b", "c"}, most: 20},
 		{name: "no step", runs: 500, off: []string{"a", "b", "c"}, most: 5},
@@ -32,7 +33,7 @@ func TestSearch(t *testing.T) {
 		{name: "four steps", needs: []int{3, 50, 51, 180}, runs: 500, steps: []int{3, 50, 51, 180}, off: []string{"a", "b", "c"}, most: 60},
 		{name: "an event", needs: []int{9}, event: "b", runs: 500, steps: []int{9}, off: []string{"a", "c"}, most: 22},
 		{name: "another violation is not the same", needs: []int{9}, other: []int{20}, runs: 500, steps: []int{9, 20}, off: []string{"a", "b", "c"}, most: 35},
-		{name: "a step that is not needed without another", needs: []int{8, 10}, before: [2]int{7, 9}, runs: 500, steps: []int{8, 10}, off: []string{"a", "b", "c"}, most: 40},
+		{name: "a step that is needed only with another", needs: []int{8, 10}, before: [2]int{7, 9}, runs: 500, steps: []int{8, 10}, off: []string{"a", "b", "c"}, most: 40},
 		{name: "no runs", needs: []int{9}, steps: Until(200).Steps},
 		{name: "few runs", needs: []int{9}, runs: 5, steps: Until(100).Steps, off: []string{"a", "b", "c"}, most: 5},
 	} {
@@ -61,16 +62,16 @@ func TestSearch(t *testing.T) {
 				t.Errorf("found again: %v, with %v, told %d times; want it told once", ok, got.broken, told)
 			}
 			if !slices.Equal(last.Steps, c.steps) || !slices.Equal(last.Off, c.off) {
-				t.Errorf("left are the steps %v without %q, want %v without %q", last.Steps, last.Off, c.steps, c.off)
+				t.Errorf("the plan has the steps %v without %q, want %v without %q", last.Steps, last.Off, c.steps, c.off)
 			}
 			if spent > c.most {
-				t.Errorf("%d runs are spent, want %d at most", spent, c.most)
+				t.Errorf("%d runs are used, want at most %d", spent, c.most)
 			}
 		})
 	}
 }
 
-// A violation that does not occur again is reported as such.
+// Search reports that a violation did not occur again.
 func TestSearch_chance(t *testing.T) {
 	violation := &referee.Violation{Property: "S1", Text: "2 pods are active"}
 	told := 0
@@ -81,7 +82,7 @@ func TestSearch_chance(t *testing.T) {
 		return result{}
 	})
 	if ok || told != 3 || got.broken != violation {
-		t.Errorf("found again: %v, after %d runs, with %v; want what was found, after 3", ok, told, got.broken)
+		t.Errorf("found again: %v, after %d runs, with %v; want the original violation, after 3", ok, told, got.broken)
 	}
 }
 

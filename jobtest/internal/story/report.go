@@ -1,6 +1,6 @@
-// Package story lays out the reports of the kits that run schedules of faults.
+// Package story formats the reports of the kits that run schedules of faults.
 //
-// The package knows nothing of what happens in a schedule.
+// The package does not know what happens in the steps of a schedule.
 package story
 
 import (
@@ -16,15 +16,15 @@ import (
 type Report struct {
 	Violation *referee.Violation
 	Seed      uint64
-	Of        string // the Job that it is about, if there are several
+	Of        string // the Job of the violation, if there are several
 	Again     string // the command that runs the schedule again
-	Notes     string // lines about how it comes about
-	Chance    bool   // the violation occurred once, and not when the schedule ran again
+	Notes     string // lines about the cause
+	Chance    bool   // the violation did not occur again when the schedule ran again
 	Tale      *Tale
-	End       []string // the objects in the end
+	End       []string // the objects at the end
 }
 
-// Longest is the number of lines that a report has at most.
+// Longest is the maximum number of lines of a report.
 const Longest = 60
 
 // String returns the report.
@@ -41,7 +41,7 @@ func (r Report) String() string {
 		head = append(head, strings.Split(r.Notes, "\n")...)
 	}
 	if r.Chance {
-		head = append(head, "It was found once, and not when the same schedule ran again: the controller depends on",
+		head = append(head, "It did not occur again when the same schedule ran again: the controller depends on",
 			"chance, as on the order of a map.")
 	}
 	return strings.Join(slices.Concat(head, r.Tale.Lines(Longest-len(head)-len(r.End)), r.End), "\n") + "\n"
@@ -49,7 +49,7 @@ func (r Report) String() string {
 
 var stepLine = regexp.MustCompile(`(?m)^ *(\d+)  \d\d:\d\d:\d\d\.\d{3}  `)
 
-// StepsOf returns the number of steps that a report has, for tests of how short it is.
+// StepsOf returns the number of steps in a report, for tests of its length.
 func StepsOf(report string) int {
 	steps := map[string]bool{}
 	for _, line := range stepLine.FindAllStringSubmatch(report, -1) {

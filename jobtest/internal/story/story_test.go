@@ -14,12 +14,12 @@ import (
 
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// What happens is told in order; steps in which nothing happens are not.
+// A tale lists what happens in order. It omits steps in which nothing happens.
 func TestTale(t *testing.T) {
 	tale := &Tale{Told: true}
 	tale.Say("before all steps")
-	tale.Begin(1, noon, "nothing comes of it")
-	tale.Mention("nor of this")
+	tale.Begin(1, noon, "a step without lines")
+	tale.Mention("a mention without a following line")
 	for i := range 3 {
 		tale.Begin(2+i, noon.Add(time.Duration(i)*time.Second), "equal steps")
 		tale.Say("a line")
@@ -29,7 +29,7 @@ func TestTale(t *testing.T) {
 	tale.Indent(1)
 	tale.Begin(5, noon, "something else")
 	tale.Say("a write: %v", errors.Join(errors.New("it is late"), errors.New("it fails")))
-	tale.Begin(5, noon, "a second thing of which nothing comes")
+	tale.Begin(5, noon, "another step without lines")
 	tale.Indent(-1)
 	tale.Begin(6, noon, "the last step")
 	tale.Say("an end")
@@ -49,7 +49,7 @@ func TestTale(t *testing.T) {
 	}
 }
 
-// A part of a step that is like the one before it is counted.
+// Repeated parts of a step are counted instead of listed.
 func TestTale_Fold(t *testing.T) {
 	tale := &Tale{Told: true}
 	tale.Begin(1, noon, "many syncs")
@@ -59,8 +59,8 @@ func TestTale_Fold(t *testing.T) {
 		tale.Fold(from)
 	}
 	from := tale.Len()
-	tale.Say("a line that is not needed")
-	tale.Mention("nor this one")
+	tale.Say("a line that Drop drops")
+	tale.Mention("a mention that Drop drops")
 	tale.Drop(from)
 	tale.Say("the end")
 	want := `  1  12:00:00.000  many syncs
@@ -72,8 +72,8 @@ func TestTale_Fold(t *testing.T) {
 	}
 }
 
-// What is not told costs nothing.
-func TestTale_notTold(t *testing.T) {
+// A tale that is not recorded allocates nothing.
+func TestTale_notRecorded(t *testing.T) {
 	tale := &Tale{}
 	allocs := testing.AllocsPerRun(10, func() {
 		tale.Begin(1, noon, "a step")
@@ -81,25 +81,25 @@ func TestTale_notTold(t *testing.T) {
 		tale.Say("a line")
 	})
 	if lines := tale.Lines(60); len(lines) > 0 || allocs > 0 {
-		t.Errorf("%q is told, with %v allocations", lines, allocs)
+		t.Errorf("%q is recorded, with %v allocations", lines, allocs)
 	}
 }
 
-// A report has 60 lines at most. The first and the last ones are kept.
+// A report has at most 60 lines. It keeps the first and the last ones.
 func TestReport(t *testing.T) {
 	for _, n := range []int{0, 1, 53, 54, 55, 500} {
 		tale := &Tale{Told: true}
 		for i := range n {
 			tale.Say("line %d of %d", i+1, n)
 		}
-		r := Report{Violation: &referee.Violation{Property: "S1", Text: "2 pods"}, Seed: 7, Of: "other/job", Again: "go test", Notes: "cause: a\n  b", Chance: true, Tale: tale, End: []string{"in the end:"}}
+		r := Report{Violation: &referee.Violation{Property: "S1", Text: "2 pods"}, Seed: 7, Of: "other/job", Again: "go test", Notes: "cause: a\n  b", Chance: true, Tale: tale, End: []string{"at the end:"}}
 		text := r.String()
 		if lines := strings.Count(text, "\n"); lines != min(n+8, Longest) {
 			t.Errorf("%d lines make a report of %d, want %d", n, lines, min(n+8, Longest))
 		}
 		head := "S1, " + r.Violation.Meaning() + ": 2 pods\nthe Job is other/job. Seed 7. To run it again:\n  go test\ncause: a\n  b\n" +
-			"It was found once, and not when the same schedule ran again: the controller depends on\nchance, as on the order of a map.\n"
-		last := fmt.Sprintf("line %d of %d\nin the end:\n", n, n)
+			"It did not occur again when the same schedule ran again: the controller depends on\nchance, as on the order of a map.\n"
+		last := fmt.Sprintf("line %d of %d\nat the end:\n", n, n)
 		if !strings.HasPrefix(text, head) || n > 0 && (!strings.HasSuffix(text, last) || !strings.Contains(text, "line 1 of")) {
 			t.Errorf("the report of %d lines is:\n%s", n, text)
 		}

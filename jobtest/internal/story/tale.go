@@ -8,27 +8,28 @@ import (
 	"time"
 )
 
-// Tale is what happens in a schedule, step by step. A step in which nothing happens leaves no
-// line, and equal steps are told once. The zero Tale is not told.
+// Tale is the log of a schedule, step by step. It omits steps in which nothing happens, and
+// lists equal steps once. The zero Tale records nothing.
 type Tale struct {
 	Told    bool
 	mu      sync.Mutex
 	steps   []step
 	depth   int
-	pending []string // lines that are told if something follows in the step
+	pending []string // lines to add if another line follows in the step
 }
 
-// step is a step with what happens in it.
+// step is a step and its lines.
 type step struct {
 	number, at, name string
 	lines            []string
-	last             []string // the part that was folded last
-	again, mark      int      // how often that was repeated, and the line that says so
-	times            int      // that it happened, one after another
-	until            string   // the last of these
+	last             []string // the last folded part
+	again, mark      int      // how often the last part was repeated, and the index of the line that says so
+	times            int      // how often the step happened in a row
+	until            string   // the time of the last repetition
 }
 
-// Begin ends a step and begins the next one. What begins during a sync is part of the step.
+// Begin ends a step and begins the next one. A step that begins during a sync becomes part
+// of the step of the sync.
 func (t *Tale) Begin(number int, at time.Time, name string) {
 	if !t.Told {
 		return
@@ -56,7 +57,7 @@ func (t *Tale) Say(format string, args ...any) {
 	t.pending = nil
 }
 
-// Mention adds a line to the step if another follows.
+// Mention adds a line to the step if another line follows.
 func (t *Tale) Mention(format string, args ...any) {
 	if !t.Told {
 		return
@@ -66,7 +67,8 @@ func (t *Tale) Mention(format string, args ...any) {
 	t.pending = append(t.pending, t.line(format, args))
 }
 
-// Indent indents what follows: by 1 when a sync begins, by -1 when it ends.
+// Indent changes the indentation of the following lines: by 1 when a sync begins, by -1
+// when it ends.
 func (t *Tale) Indent(by int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -74,7 +76,7 @@ func (t *Tale) Indent(by int) {
 }
 
 func (t *Tale) line(format string, args []any) string {
-	text := strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "; ") // errors are joined by lines
+	text := strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "; ") // errors.Join separates errors by newlines
 	return "     " + strings.Repeat("  ", t.depth) + text
 }
 
@@ -100,17 +102,17 @@ func (t *Tale) fold() {
 	}
 }
 
-// Len is the number of lines of the step.
+// Len returns the number of lines of the step.
 func (t *Tale) Len() int { return len(t.step().lines) }
 
-// Drop drops the lines of the step from a line on.
+// Drop removes the lines of the step from an index on.
 func (t *Tale) Drop(from int) {
 	s := t.step()
 	s.lines, t.pending = s.lines[:from], nil
 }
 
-// Fold ends a part of the step, which begins at a line. If it is like the part before it, it
-// is counted and not told.
+// Fold ends a part of the step that begins at an index. If the part equals the previous
+// part, Fold counts it instead of keeping its lines.
 func (t *Tale) Fold(from int) {
 	s := t.step()
 	lines := slices.Clone(s.lines[from:])
@@ -129,8 +131,8 @@ func (t *Tale) Fold(from int) {
 	s.lines[s.mark] = fmt.Sprintf("     and the same %d times more", s.again)
 }
 
-// Lines returns the lines of all steps. If there are too many, lines of the middle are left
-// out: the last ones tell most.
+// Lines returns the lines of all steps. If there are too many, it leaves out lines in the
+// middle, because the last ones matter most.
 func (t *Tale) Lines(most int) []string {
 	t.fold()
 	var lines []string

@@ -24,5 +24,5 @@
 // answers everything that differs between runs is replaced in the same way, and times close
 // to the present by their distance from it.
 //
-// The package knows no server: the tests send the requests.
+// The package does not know any server: the tests send the requests.
 package behaviour

@@ -16,21 +16,21 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// names knows what differs from run to run, and replaces it.
+// names replaces values that differ between runs.
 type names struct {
 	namespace string
-	// objects by name, and what was seen last.
+	// objects has the objects by name, and last the most recent values.
 	objects map[string]*seen
 	last    string
 	uids    []string // in the order in which they were seen
-	owners  []string // whose they are
+	owners  []string // the names of the objects with these UIDs
 	// versions are resource versions in the order in which they were seen.
 	versions       []string
 	list, proceed  string
 	generatedNames map[string]string
 }
 
-// suffixLength is that of generated names.
+// suffixLength is the length of the suffixes of generated names.
 const suffixLength = 5
 
 type seen struct{ uid, version, before string }
@@ -59,7 +59,7 @@ func (n *names) fill(text string) (string, error) {
 		object, what, _ := strings.Cut(name, ".")
 		o := n.objects[object]
 		if o == nil {
-			unknown = fmt.Errorf("nothing named %s was seen", object)
+			unknown = fmt.Errorf("there is no object %s in earlier answers", object)
 			return v
 		}
 		switch what {
@@ -70,13 +70,13 @@ func (n *names) fill(text string) (string, error) {
 		case "rv-1":
 			return o.before
 		}
-		unknown = fmt.Errorf("%s means nothing", v)
+		unknown = fmt.Errorf("%s is not a variable", v)
 		return v
 	})
 	return filled, unknown
 }
 
-// render shows an answer: objects of JSON, one after the other.
+// render formats an answer, a sequence of JSON objects.
 func (n *names) render(text []byte, show []string, now time.Time) (string, error) {
 	if !bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) {
 		return string(text), nil
@@ -104,15 +104,14 @@ func (n *names) render(text []byte, show []string, now time.Time) (string, error
 	return n.hide(strings.Join(shown, "\n---\n")), nil
 }
 
-// bookmark reports whether an event tells nothing but how far the server is: it
-// may come at any time.
+// bookmark reports whether an event is a plain bookmark, which may arrive at any time.
 func bookmark(event map[string]any) bool {
 	object, _ := event["object"].(map[string]any)
 	metadata, _ := object["metadata"].(map[string]any)
 	return event["type"] == "BOOKMARK" && metadata["annotations"] == nil
 }
 
-// learn remembers the objects of an answer.
+// learn records the objects of an answer.
 func (n *names) learn(value any) {
 	switch v := value.(type) {
 	case []any:
@@ -163,7 +162,7 @@ func (n *names) meet(metadata map[string]any) {
 	o.uid = uid
 }
 
-// normal replaces what has a place of its own: times and resource versions.
+// normal replaces values that are whole fields: times and resource versions.
 func (n *names) normal(value any, field string, now time.Time) any {
 	switch v := value.(type) {
 	case map[string]any:
@@ -207,9 +206,9 @@ func (n *names) normal(value any, field string, now time.Time) any {
 	return value
 }
 
-// uniqueCauses makes the causes of a failure unique, for the API server checks
-// some things several times, and sorts them, for it goes through maps. It drops the
-// message, which repeats them.
+// uniqueCauses removes duplicate causes of a failure, because the API server checks some
+// fields several times. It sorts them, because the API server iterates over maps. It drops
+// the message, which repeats them.
 func uniqueCauses(status map[string]any) {
 	details, _ := status["details"].(map[string]any)
 	causes, _ := details["causes"].([]any)
@@ -227,7 +226,7 @@ func uniqueCauses(status map[string]any) {
 	delete(status, "message")
 }
 
-// hide replaces what may be anywhere in a text.
+// hide replaces values that may occur anywhere in a text.
 func (n *names) hide(text string) string {
 	text = strings.ReplaceAll(text, n.namespace, "(ns)")
 	for i, uid := range n.uids {
@@ -243,8 +242,8 @@ func (n *names) hide(text string) string {
 	return text
 }
 
-// pick keeps the fields that are asked for, of an object, of each item of a list
-// and of the object of an event. A failure is shown whole.
+// pick keeps the selected fields of an object, of each item of a list, or of the object of
+// an event. It keeps a failure completely.
 func pick(answer map[string]any, show []string) map[string]any {
 	failed := answer["kind"] == "Status"
 	if len(show) == 0 || failed && !slices.Contains(show, "reason") {

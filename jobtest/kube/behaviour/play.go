@@ -11,16 +11,16 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Player plays rows on a server.
+// Player runs rows on a server.
 type Player struct {
-	// Config is of a client that may do everything.
+	// Config is the config of a client with all permissions.
 	Config *rest.Config
-	// Settle is called before a request that waits for its answer is repeated, with
-	// the time of its first try. It reports whether another try makes sense.
+	// Settle is called before a request is repeated that waits for its recorded answer,
+	// with the time of the first try. It reports whether to try again.
 	Settle func(since time.Time) bool
 }
 
-// Play plays a row in a new namespace and returns the answers, one for each step.
+// Play runs a row in a new namespace and returns the answers, one for each step.
 func (p Player) Play(ctx context.Context, row Row, namespace string) ([]string, error) {
 	client, err := rest.HTTPClientFor(p.Config)
 	if err != nil {
@@ -29,7 +29,7 @@ func (p Player) Play(ctx context.Context, row Row, namespace string) ([]string, 
 	t := &stage{client: client, host: strings.TrimSuffix(p.Config.Host, "/"), namespace: namespace, names: newNames(namespace)}
 	body := fmt.Sprintf(`{"metadata":{"name":%q}}`, namespace)
 	if code, text, err := t.send(ctx, Step{Method: "POST", Path: "/api/v1/namespaces", Body: body}); err != nil || code != http.StatusCreated {
-		return nil, fmt.Errorf("making the namespace %s: %d %s %w", namespace, code, text, err)
+		return nil, fmt.Errorf("creating the namespace %s: %d %s %w", namespace, code, text, err)
 	}
 	var answers []string
 	for _, step := range row.Steps {
@@ -63,7 +63,7 @@ func (t *stage) play(ctx context.Context, step Step) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("the answer to %s %s: %w\n%s", step.Method, step.Path, err, text)
 	}
-	shown = strings.ReplaceAll(shown, "\n\n", "\n") // an empty line would end the step
+	shown = strings.ReplaceAll(shown, "\n\n", "\n") // an empty line ends a step
 	return strings.TrimSpace(fmt.Sprintf("%d %s\n%s", code, http.StatusText(code), shown)), nil
 }
 

@@ -14,25 +14,25 @@ var testdata embed.FS
 
 // Script is a file of rows.
 type Script struct {
-	// Name is the file, without its folder.
+	// Name is the name of the file, without its folder.
 	Name   string
 	Header string // comments above the first row
 	Rows   []Row
 }
 
-// Row is a story that is told to a server.
+// Row is a sequence of steps in its own namespace.
 type Row struct {
 	Name  string
 	Steps []Step
 }
 
-// Step is a request and the answer that was recorded.
+// Step is a request and its recorded answer.
 type Step struct {
 	Method, Path string
 	Header       [][2]string
-	// Show are the fields that are looked at; all when there are none.
+	// Show are the fields to compare; all fields if it is empty.
 	Show []string
-	// Eventually the recorded answer must come.
+	// Eventually says to repeat the request until the recorded answer comes.
 	Eventually bool
 	Body       string
 	Want       string
@@ -73,7 +73,7 @@ func parse(name, text string) (Script, error) {
 			row.Steps = append(row.Steps, step)
 		}
 		if slices.ContainsFunc(script.Rows, func(r Row) bool { return r.Name == title }) {
-			return script, fmt.Errorf("%s: two rows are named %s", name, title)
+			return script, fmt.Errorf("%s: two rows have the name %s", name, title)
 		}
 		script.Rows = append(script.Rows, row)
 	}
@@ -86,7 +86,7 @@ func parseStep(block string) (Step, error) {
 	step := Step{Want: strings.TrimSpace(want)}
 	var ok bool
 	if step.Method, step.Path, ok = strings.Cut(lines[0], " "); !ok {
-		return step, fmt.Errorf("%q is no request", lines[0])
+		return step, fmt.Errorf("%q is not a request", lines[0])
 	}
 	for i, line := range lines[1:] {
 		name, value, isHeader := strings.Cut(line, ": ")
@@ -105,7 +105,7 @@ func parseStep(block string) (Step, error) {
 	return step, nil
 }
 
-// Format is the text of a script with other answers, by row and step.
+// Format returns the text of a script with other answers, given by row and step.
 func (s Script) Format(answers map[string][]string) string {
 	var b strings.Builder
 	b.WriteString(s.Header)

@@ -7,8 +7,8 @@ import (
 	"github.com/jobfate/jobfate"
 )
 
-// actionOf is the action by which the Reconciler counts a sync. A sync that a failed claim
-// has ended did nothing of what was decided.
+// actionOf returns the action under which the Reconciler counts a sync. If a failed claim
+// ended the sync, the decision was not carried out.
 func (r *reconciler) actionOf(result jobfate.Result) string {
 	d := &result.Decision
 	if result.Err != nil && len(d.Claim) > 0 && !r.carriedOut(d) {
@@ -17,7 +17,7 @@ func (r *reconciler) actionOf(result jobfate.Result) string {
 	return d.Action
 }
 
-// carriedOut reports whether the sync came to what follows the claims.
+// carriedOut reports whether the sync reached the steps after the claims.
 func (r *reconciler) carriedOut(d *jobfate.Decision) bool {
 	return slices.ContainsFunc(r.asked, func(q jobfate.Request) bool {
 		switch q.Verb {
@@ -30,8 +30,8 @@ func (r *reconciler) carriedOut(d *jobfate.Decision) bool {
 	})
 }
 
-// auditAction says what is wrong with the action by which a sync is counted: pods are
-// created or deleted only by requests.
+// auditAction returns an error text if a sync is counted as creating or deleting pods but
+// sent no such request.
 func auditAction(action string, d *jobfate.Decision, asked []jobfate.Request) string {
 	sent := func(verb jobfate.Verb, of func(jobfate.Request) bool) bool {
 		return slices.ContainsFunc(asked, func(q jobfate.Request) bool { return q.Verb == verb && of(q) })
@@ -51,5 +51,5 @@ func auditAction(action string, d *jobfate.Decision, asked []jobfate.Request) st
 	if acted {
 		return ""
 	}
-	return fmt.Sprintf("a sync counts as %s, and sent no request for that", action)
+	return fmt.Sprintf("a sync counts as %s, but sent no such request", action)
 }

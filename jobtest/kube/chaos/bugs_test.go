@@ -29,15 +29,15 @@ import (
 	"github.com/jobfate/jobfate/jobtest/kube/chaos"
 )
 
-// planted are bugs that people have put into controllers of Jobs. Each is put into the
-// correct Reconciler and must be found.
+// planted are bugs of real Job controllers. The test injects each into the correct
+// Reconciler, and a schedule must find it.
 var planted = []struct {
 	name, property string
 	with           func(*chaos.Env, *reconciler)
-	cause          string // that the report must name
+	cause          string // a text that the report must contain
 }{
 	{name: "a FailJob verdict is forgotten", property: "S1 S18", with: deciding(bugs.ForgetVerdict)},
-	{name: "a status that was put off is never stored", property: "L1", with: deciding(func(in decide.Input, d *bugs.Draft) {
+	{name: "a deferred status is never stored", property: "L1", with: deciding(func(in decide.Input, d *bugs.Draft) {
 		if d.Status != nil && d.Status.Active != in.Job.Status.Active && len(d.Strip) == 0 && len(d.Status.Conditions) == len(in.Job.Status.Conditions) {
 			d.Status = nil
 		}
@@ -68,7 +68,7 @@ var planted = []struct {
 		}
 		r.look = func(_ context.Context, _ *reconciler, _ *jobfate.Machine, v *jobfate.View) { v.Barrier = "1" }
 	}},
-	{name: "a creation is sent again, and counts though its pod has finished", property: "S10 L1 L2", with: resending},
+	{name: "a creation is sent again and counted although its pod has finished", property: "S10 L1 L2", with: resending},
 	{name: "a decision is dropped after its buffers were reused", property: "L1 L2 S1", with: func(_ *chaos.Env, r *reconciler) {
 		n := 0
 		r.ask = func(_ context.Context, q *jobfate.Request) (runtime.Object, bool) {
@@ -98,7 +98,7 @@ var planted = []struct {
 			st["succeeded"] = st["succeeded"].(float64) + 1
 		}
 	})},
-	{name: "the end of a Job is put off", property: "S2 L1 L5", with: deciding(func(_ decide.Input, d *bugs.Draft) {
+	{name: "the end of a Job is deferred", property: "S2 L1 L5", with: deciding(func(_ decide.Input, d *bugs.Draft) {
 		if d.Status != nil && len(d.Status.Conditions) > 0 && d.Status.Conditions[len(d.Status.Conditions)-1].Type == batchv1.JobSuccessCriteriaMet {
 			d.Status.Conditions = d.Status.Conditions[:len(d.Status.Conditions)-1]
 		}
@@ -123,14 +123,14 @@ var planted = []struct {
 			return reconcile.Result{RequeueAfter: result.Requeue}, result.Err
 		}
 	}},
-	{name: "an orphan is adopted whatever its labels are", property: "S15", with: looking(func(v *jobfate.View) {
+	{name: "an orphan is adopted regardless of its labels", property: "S15", with: looking(func(v *jobfate.View) {
 		for _, pod := range v.Pods {
 			if v.Job != nil && metav1.GetControllerOfNoCopy(pod) == nil {
 				pod.Labels = v.Job.Spec.Template.Labels
 			}
 		}
 	})},
-	{name: "a sync that a failed claim ends is counted as what was decided", property: "own", with: func(_ *chaos.Env, r *reconciler) {
+	{name: "a sync that a failed claim ends is counted as if it was carried out", property: "own", with: func(_ *chaos.Env, r *reconciler) {
 		r.action = func(result jobfate.Result) string { return result.Decision.Action }
 	}},
 	{name: "a suspended Job keeps its start time", property: "S20", with: deciding(func(in decide.Input, d *bugs.Draft) {
@@ -161,7 +161,7 @@ func looking(bug func(*jobfate.View)) func(*chaos.Env, *reconciler) {
 	}
 }
 
-// rewriting changes the statuses that are stored.
+// rewriting changes the stored statuses.
 func rewriting(bug func(map[string]any)) func(*chaos.Env, *reconciler) {
 	return func(_ *chaos.Env, r *reconciler) {
 		r.ask = func(_ context.Context, q *jobfate.Request) (runtime.Object, bool) {
@@ -175,9 +175,9 @@ func rewriting(bug func(map[string]any)) func(*chaos.Env, *reconciler) {
 	}
 }
 
-// resending makes names up, and after a lost answer sends the creation again at a later
-// look. That the pod exists then counts as created, and what is waited for is a pod that
-// no cache will show.
+// resending chooses the names of pods, and after a lost answer sends the creation again in
+// a later sync. It treats AlreadyExists as a success, and then waits for a pod that no
+// cache will show.
 func resending(_ *chaos.Env, r *reconciler) {
 	made, lost := 0, ""
 	r.ask = func(_ context.Context, q *jobfate.Request) (runtime.Object, bool) {
@@ -206,9 +206,9 @@ func resending(_ *chaos.Env, r *reconciler) {
 	}
 }
 
-// racing keeps, by an event handler, which pods are gone, and forgets the finalizers that
-// it removed from them. It lists the pods, makes a request, and only then asks which are
-// gone: the list may still show them with the finalizer.
+// racing records in an event handler which pods are gone, and forgets that it removed their
+// finalizers. It lists the pods, makes a request, and only then reads which pods are gone.
+// The list may still show these pods with the finalizer.
 func racing(env *chaos.Env, r *reconciler) {
 	gone := map[types.UID]bool{}
 	_, _ = env.Informer(&corev1.Pod{}).AddEventHandler(cache.ResourceEventHandlerFuncs{DeleteFunc: func(o any) {
@@ -218,17 +218,16 @@ func racing(env *chaos.Env, r *reconciler) {
 	}})
 	r.look = func(ctx context.Context, r *reconciler, m *jobfate.Machine, v *jobfate.View) {
 		_ = r.live.Get(ctx, types.NamespacedName{Namespace: "default", Name: "job"}, &batchv1.Job{}) // any request
-		memory := &inside.MachineOf(m).Memory
-		memory.Stripped = slices.DeleteFunc(memory.Stripped, func(s machine.Stripped) bool { return gone[s.UID] })
+		maps.DeleteFunc(inside.MachineOf(m).Stripped, func(uid types.UID, _ machine.Stripped) bool { return gone[uid] })
 	}
 }
 
-// The correct Reconciler breaks nothing.
+// The correct Reconciler violates no property.
 func TestCorrect(t *testing.T) {
 	chaos.Test(t, func(env *chaos.Env) reconcile.Reconciler { return newReconciler(env) })
 }
 
-// Each of the bugs is found, and the report fits a screen and names the property.
+// A schedule finds each bug. The report fits on a screen and names the property.
 func TestPlanted(t *testing.T) {
 	longest, at := 0, ""
 	for _, bug := range planted {
@@ -247,7 +246,7 @@ func TestPlanted(t *testing.T) {
 				longest, at = lines, bug.name
 			}
 			if lines > 60 || !strings.Contains(r.Story, bug.cause) || !strings.Contains(r.Story, r.Violation.Meaning()) {
-				t.Errorf("a report of %d lines, want 60 at most and the cause %q", lines, bug.cause)
+				t.Errorf("a report of %d lines, want at most 60 and the cause %q", lines, bug.cause)
 			}
 		})
 	}

@@ -13,9 +13,9 @@ import (
 	"github.com/jobfate/jobfate/jobtest/kube"
 )
 
-// quiet lets everything end without further faults. Reconcile is called when it is due. In
-// some schedules a quota refuses creations at first. Nothing tells the controller when that
-// is over.
+// quiet runs everything to its end without further faults. It calls Reconcile only when
+// that is due. In some schedules a quota rejects creations at first; the controller gets no
+// event when that is over.
 func (s *schedule) quiet() {
 	s.quota = !s.calm && !slices.Contains(s.plan.Off, overQuotaForAWhile) && s.IntN(100) < 30
 	if s.quota {
@@ -33,7 +33,7 @@ func (s *schedule) quiet() {
 		ran, moved := s.runDue(), false
 		if !ran {
 			for _, job := range s.jobs() {
-				moved = s.getOn(job) || moved
+				moved = s.advanceJob(job) || moved
 			}
 		}
 		if !ran && !moved {
@@ -50,17 +50,17 @@ func (s *schedule) quiet() {
 		case s.isBroken():
 			return
 		case afterwards > patienceAfterwards:
-			s.violate("C4", "it has ended (%s), and the controller still writes", s.end)
+			s.violate("C4", "everything has ended (%s), but the controller still writes", s.end)
 			return
 		case idle >= 3 && s.end != "":
 			s.rest()
 			return
 		}
 	}
-	s.violate("C4", "after %d rounds without faults it has not ended. The last Reconcile %v", patience, s.p.last)
+	s.violate("C4", "after %d rounds without faults not everything has ended. The last Reconcile %v", patience, s.p.last)
 }
 
-// rest checks the end, and that the controller does nothing more.
+// rest checks the end, and that the controller sends no more writes.
 func (s *schedule) rest() {
 	writes := s.writes
 	time.Sleep(time.Second)
@@ -70,13 +70,13 @@ func (s *schedule) rest() {
 	switch {
 	case s.isBroken():
 	case s.writes != writes:
-		s.violate("C4", "everything has ended, nothing has changed since the last Reconcile, and the controller writes")
+		s.violate("C4", "everything has ended and nothing has changed since the last Reconcile, but the controller writes")
 	case s.want != "" && s.end != s.want:
 		s.violate("C3", "the end is: %s. Without faults it is: %s", s.end, s.want)
 	}
 }
 
-// runDue calls Reconcile for what is due, and reports whether there was anything.
+// runDue calls Reconcile for the objects that are due, and reports whether there were any.
 func (s *schedule) runDue() bool {
 	ran := false
 	for _, o := range s.owners {
@@ -89,7 +89,7 @@ func (s *schedule) runDue() bool {
 	return ran
 }
 
-// nextDue is when Reconcile is due next; now if it is not.
+// nextDue returns the time when Reconcile is due next; now if it is not.
 func (s *schedule) nextDue() time.Time {
 	next := time.Time{}
 	for _, at := range s.p.due {
@@ -100,7 +100,7 @@ func (s *schedule) nextDue() time.Time {
 	return next
 }
 
-// jobs are the Jobs that owners control.
+// jobs returns the Jobs that owners control.
 func (s *schedule) jobs() []*batchv1.Job {
 	return slices.DeleteFunc(kube.List[*batchv1.Job](s.server, ""), func(job *batchv1.Job) bool {
 		owner := metav1.GetControllerOfNoCopy(job)
@@ -108,9 +108,9 @@ func (s *schedule) jobs() []*batchv1.Job {
 	})
 }
 
-// getOn sets the interim condition of a Job, or ends it. A Job that is being deleted no
-// longer changes.
-func (s *schedule) getOn(job *batchv1.Job) bool {
+// advanceJob sets the interim condition of a Job, or ends it. A Job that is being deleted
+// no longer changes.
+func (s *schedule) advanceJob(job *batchv1.Job) bool {
 	if job.DeletionTimestamp != nil || len(job.Status.Conditions) > 1 {
 		return false
 	}

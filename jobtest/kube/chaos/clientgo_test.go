@@ -14,7 +14,7 @@ import (
 	"github.com/jobfate/jobfate/jobtest/kube/chaos"
 )
 
-// A sync function that sends with a clientset of client-go breaks nothing either.
+// A sync function that uses a clientset of client-go violates no property.
 func TestClientset(t *testing.T) {
 	chaos.Config{Schedules: 300}.Test(t, func(env *chaos.Env) reconcile.Reconciler {
 		client, err := kubernetes.NewForConfig(env.Config())

@@ -26,19 +26,20 @@ type Creator struct {
 	// custom resources.
 	Scheme *runtime.Scheme
 	Kinds  []kube.Kind
-	// Objects returns what users have created before the controller starts. Reconcile is
-	// called for the objects that have the kind of the first one.
+	// Objects returns the objects that users have created before the controller starts.
+	// Reconcile is called for those of the same kind as the first one.
 	Objects func(seed uint64) []client.Object
-	// Purpose names what a Job is for, among the Jobs of its owner: for example an index and
-	// the number of the attempt. A second Job for the same purpose violates a property, unless
-	// another client has deleted the first.
+	// Purpose names the purpose of a Job among the Jobs of its owner, for example an index
+	// and the number of the attempt. A second Job for the same purpose violates a property,
+	// unless another client has deleted the first.
 	Purpose func(*batchv1.Job) string
-	// Outcome returns the reason with which a Job fails; empty: it completes. It should depend
-	// on the seed and the purpose only, so that every run ends in the same way.
+	// Outcome returns the reason with which a Job fails; empty means that it completes. It
+	// should depend on the seed and the purpose only, so that every run ends in the same
+	// way.
 	Outcome func(seed uint64, job *batchv1.Job) string
-	// Judge describes how everything has ended; empty: not yet. Every run must end as a run
-	// without faults does. An error is a violated property of the test's own. Judge is called
-	// after each change, with a reader of what is stored.
+	// Judge describes how everything has ended; empty means not yet. Every run must end
+	// like a run without faults. An error is a violation of a condition of the test itself.
+	// Judge is called after each change, with a reader of the stored objects.
 	Judge func(now client.Reader) (end string, violation error)
 }
 
@@ -54,7 +55,8 @@ func (c Creator) Search(t *testing.T, factory func(*Env) reconcile.Reconciler) e
 	return search(c.Schedules, c.run(t, factory))
 }
 
-// run returns a function that runs one schedule, at first without faults, to see how it ends.
+// run returns a function that runs one schedule. It first runs the schedule without faults
+// to learn how it ends.
 func (c Creator) run(t *testing.T, factory func(*Env) reconcile.Reconciler) func(seed uint64, retries int) engine.Report {
 	return func(seed uint64, retries int) engine.Report {
 		var total engine.Report
@@ -79,7 +81,7 @@ func (c Creator) run(t *testing.T, factory func(*Env) reconcile.Reconciler) func
 	}
 }
 
-// drawPlan draws when the faults stop: in some schedules early.
+// drawPlan draws the step at which the faults stop, in some schedules early.
 func drawPlan(seed uint64) shrink.Plan {
 	return shrink.Until(1 + rand.New(rand.NewPCG(seed, 3)).IntN(200))
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/jobfate/jobfate/jobtest/kube/chaos"
 )
 
-// twoJobs runs a controller that creates two Jobs for a ConfigMap, and then says there that
-// it is done.
+// twoJobs runs a controller that creates two Jobs for a ConfigMap, and records in the
+// ConfigMap when they are done.
 var twoJobs = chaos.Creator{
 	Schedules: 300,
 	Scheme:    scheme.Scheme,
@@ -41,10 +41,10 @@ var twoJobs = chaos.Creator{
 	},
 }
 
-// trainer is the controller. A bug is put in by what is set.
+// trainer is the controller. Its fields inject bugs.
 type trainer struct {
 	client.Client
-	want    int // Jobs
+	want    int // the number of Jobs
 	created func(error) error
 	listed  func(jobs int)
 	ended   func(context.Context, *corev1.ConfigMap)
@@ -82,7 +82,7 @@ func (r *trainer) Reconcile(ctx context.Context, request reconcile.Request) (rec
 		job.Spec.Template.Spec = corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "main", Image: "image"}}}
 		err := r.created(r.Create(ctx, job))
 		if apierrors.IsAlreadyExists(err) {
-			continue // it waits for the event
+			continue // wait for the event
 		}
 		return reconcile.Result{}, err
 	}
@@ -94,20 +94,21 @@ func (r *trainer) Reconcile(ctx context.Context, request reconcile.Request) (rec
 	return reconcile.Result{}, err
 }
 
-// A correct controller breaks nothing.
+// A correct controller violates no property.
 func TestCreator(t *testing.T) {
 	twoJobs.Test(t, func(env *chaos.Env) reconcile.Reconciler { return newTrainer(env) })
 }
 
-// Each bug of a controller that creates Jobs is found. examples/jobgroup has more of them.
+// The schedules find each bug of a controller that creates Jobs. examples/jobgroup has
+// further bugs.
 func TestCreator_planted(t *testing.T) {
 	exists := apierrors.NewAlreadyExists(batchv1.Resource("jobs"), "")
 	for _, bug := range []struct {
 		name, property string
-		steps          int // at most, in the report
+		steps          int // the maximum in the report
 		plant          func(*chaos.Env, *trainer)
 	}{
-		{"it is done without the Job that a quota has refused", "C3", 1, func(_ *chaos.Env, r *trainer) {
+		{"it is done without the Job that a quota rejected", "C3", 1, func(_ *chaos.Env, r *trainer) {
 			r.created = func(err error) error {
 				if apierrors.IsForbidden(err) {
 					r.want--
@@ -122,7 +123,7 @@ func TestCreator_planted(t *testing.T) {
 				_ = r.Update(ctx, train) // another sync tries again
 			}
 		}},
-		{"it takes a lost answer for a success, and nothing wakes it", "C4", 1, func(_ *chaos.Env, r *trainer) {
+		{"it treats a lost answer as a success, and gets no further event", "C4", 1, func(_ *chaos.Env, r *trainer) {
 			r.created = func(err error) error {
 				if err != nil {
 					return exists
@@ -138,8 +139,8 @@ func TestCreator_planted(t *testing.T) {
 				}
 			}
 		}},
-		{"it asks for an informer", "chaos", 1, func(env *chaos.Env, _ *trainer) { env.Informer(&batchv1.Job{}) }},
-		{"it finds a violation itself", "own", 2, func(env *chaos.Env, r *trainer) {
+		{"it requests an informer", "chaos", 1, func(env *chaos.Env, _ *trainer) { env.Informer(&batchv1.Job{}) }},
+		{"it reports a violation itself", "own", 2, func(env *chaos.Env, r *trainer) {
 			r.created = func(err error) error {
 				if apierrors.IsTimeout(err) {
 					env.Fail("a creation took too long")
@@ -158,7 +159,7 @@ func TestCreator_planted(t *testing.T) {
 				t.Fatalf("found %v, want %s\n%s", r.Violation, bug.property, r.Story)
 			}
 			if steps := story.StepsOf(r.Story); steps > bug.steps {
-				t.Errorf("%d steps are left, want %d at most", steps, bug.steps)
+				t.Errorf("%d steps are left, want at most %d", steps, bug.steps)
 			}
 			if t.Log(r.Story); strings.Count(r.Story, "\n") > 60 {
 				t.Error("the report has more than 60 lines")

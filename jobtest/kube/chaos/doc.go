@@ -8,18 +8,18 @@
 //	}
 //
 // A schedule has 200 steps: pods start, end and are deleted, users edit the Job, caches lag
-// and move during a reconcile, requests fail or lose their answers, the controller is killed
-// and starts again with older caches, and two of them overlap. In every second schedule the
-// faults then stop, and the Job must end. The properties are those of docs/reliability.md;
-// packages jobtest/chaos and jobtest/referee do the work.
+// and change during a reconcile, requests fail or lose their answers, the controller is
+// killed and restarts with older caches, and two processes overlap. In every second
+// schedule the faults then stop, and the Job must end. The properties are those of
+// docs/reliability.md; packages jobtest/chaos and jobtest/referee do the work.
 //
-// The factory makes a Reconciler for each start of the controller, so it remembers nothing. A
-// sync function is a Reconciler as well, through [reconcile.Func]. [Env] has what it needs:
-// clients, the stores and informers of the caches, a manager for SetupWithManager, a
-// [rest.Config] for client-go. [Config] says which Jobs run, how many schedules, and what
-// Reconcile is called with.
+// The factory makes a new Reconciler for each start of the controller. A sync function is a
+// Reconciler as well, through [reconcile.Func]. [Env] has what it needs: clients, the
+// stores and informers of the caches, a manager for SetupWithManager, a [rest.Config] for
+// client-go. [Config] says which Jobs run, how many schedules, and what Reconcile is called
+// with.
 //
-// The package knows nothing of how the Reconciler decides: only its requests.
+// The package does not know how the Reconciler decides: it judges only the requests.
 //
 // A controller that creates Jobs is tested with a [Creator].
 //
@@ -33,27 +33,29 @@
 //
 // # Controllers that create Jobs
 //
-// [Creator.Test] runs a controller that creates Jobs for the objects of another kind, on the
-// API server of package kube, with the same faults, except for overlapping processes and
-// rejections as invalid. The Jobs have no pods: they end as [Creator.Outcome] says. Each
-// schedule stops its faults after 1 to 200 steps. From then on Reconcile is called only when
-// it is due: after an error, after RequeueAfter, or when the caches show an event of the
-// object or of something that it controls. So a Reconcile that waits for an event that does
-// not come is found. The properties are C1 to C4 of docs/reliability.md. [Creator.Purpose]
-// and [Creator.Judge] say what the package cannot know: which Jobs replace each other, what
-// else must hold, and how everything ends. Of [Env] there are the clients, the Manager, the
-// RateLimiter and the Config: no stores and no informers. [examples/jobgroup] shows a test.
+// [Creator.Test] runs a controller that creates Jobs for the objects of another kind, on
+// the API server of package kube, with the same faults, except for overlapping processes
+// and rejections as invalid. The Jobs have no pods: they end as [Creator.Outcome] says.
+// Each schedule stops its faults after 1 to 200 steps. From then on Reconcile is called
+// only when it is due: after an error, after RequeueAfter, or when the caches show an event
+// of the object or of something that it controls. So the test finds a Reconcile that waits
+// for an event that never comes. The properties are C1 to C4 of docs/reliability.md. With
+// [Creator.Purpose] and [Creator.Judge] the test says which Jobs replace each other, what
+// else must hold, and how everything ends. The [Env] has the clients, the Manager, the
+// RateLimiter and the Config, but no stores and no informers. [examples/jobgroup] shows a
+// test.
 //
 // # A report
 //
-// The first schedule that violates a property is shrunk as long as it violates the same
-// property in the same words. The report has at most 60 lines: the property and its meaning,
-// the steps, the cause of a stall, and the command that runs the schedule again. The flag
+// The first schedule that violates a property is shrunk while it violates the same property
+// with the same text. The report has at most 60 lines: the property and its meaning, the
+// steps, the cause of a stall, and the command that runs the schedule again. The flag
 // -chaos.seed runs one schedule, -chaos.schedules sets their number, and -chaos.first the
 // first seed.
 //
-// With [Env.Fail] a test reports a violation of its own, for example in the metrics or the
-// log of the Reconciler. The schedule is then shrunk and reported in the same way.
+// With [Env.Fail] a test reports a violation of its own condition, for example one about
+// the metrics or the log of the Reconciler. The schedule is then shrunk and reported in the
+// same way.
 //
 // # How Reconcile is called
 //
@@ -64,9 +66,9 @@
 // error is not retried. Reconcile is also called when nothing has changed, which is always
 // allowed.
 //
-// The referee knows what Reconcile has read from a cache, and judges its writes by any of
-// these reads. A Reconciler that depends on chance, such as the order of a map or of
-// goroutines, may behave differently when a seed is repeated.
+// The referee knows each cache read of Reconcile. A write is correct if it is correct for
+// one of these reads. A Reconciler that is not deterministic, for example by the order of a
+// map or of goroutines, may behave differently when a seed is repeated.
 //
 // # What is served
 //

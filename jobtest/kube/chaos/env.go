@@ -21,21 +21,20 @@ import (
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
 
-// Env is what a controller process has of the cluster.
+// Env is the access of a controller process to the cluster.
 type Env struct {
 	// Client reads Jobs and pods from caches that lag, and writes to the API server. Jobs
 	// are written through their status, pods by updates, patches and deletions. Objects of
 	// other kinds are stored, without faults; events are accepted and dropped.
 	Client client.Client
-	// Live reads past the caches.
+	// Live reads from the API server, not from the caches.
 	Live client.Reader
 	// Manager is for SetupWithManager of a Reconciler. It starts nothing.
 	Manager manager.Manager
 	// RateLimiter delays a Reconcile after an error. It is the default of
 	// controller-runtime; a factory that sets another for its controller sets it here too.
 	RateLimiter workqueue.TypedRateLimiter[reconcile.Request]
-	// Jobs and Pods are the stores of the caches, as informers have them. A [Creator] has
-	// none.
+	// Jobs and Pods are the stores of the informers. A [Creator] has none.
 	Jobs, Pods cache.Indexer
 
 	jobs, pods *indexer
@@ -43,12 +42,12 @@ type Env struct {
 	mu     lock        // a Reconciler may start goroutines
 	moving atomic.Bool // event handlers are being called
 	now    *cluster.Client
-	all    bool // Reconcile is called for something else than a Job
+	all    bool // Reconcile is called for an object that is not a Job
 	stop   context.CancelFunc
-	broken error // what cannot be served was asked for, or the test has failed
+	broken error // an unsupported request, or a failure of the test
 	others client.Client
 
-	// Of a Creator; else nil.
+	// nil without a Creator.
 	schedule *schedule
 	cache    *kube.Cache
 }
@@ -64,7 +63,7 @@ func (e *Env) Barrier() string {
 	return e.now.Barrier
 }
 
-// Fail says that a property of the test's own is broken. The schedule fails with it, and is
+// Fail reports a violation of a condition of the test itself. The schedule fails, and is
 // shortened and reported like any other.
 func (e *Env) Fail(format string, args ...any) {
 	e.fail(&referee.Violation{Property: "own", Text: fmt.Sprintf(format, args...)})
@@ -84,9 +83,9 @@ func (e *Env) failed() error {
 	return e.broken
 }
 
-// Informer returns the informer of Jobs or of pods: its store, and its event handlers. They
-// are called when the caches move, also while Reconcile makes a request; they must not need
-// a lock that it holds then. A [Creator] has none.
+// Informer returns the informer of Jobs or of pods, with its store and event handlers. The
+// handlers are called when the caches change, also during a request of Reconcile. They must
+// not acquire a lock that Reconcile holds then. A [Creator] has none.
 func (e *Env) Informer(of client.Object) cache.SharedIndexInformer {
 	if e.schedule != nil {
 		_ = e.unserved("an informer", of) // fails the test
@@ -112,16 +111,17 @@ func defaultRateLimiter() workqueue.TypedRateLimiter[reconcile.Request] {
 	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](5*time.Millisecond, 1000*time.Second)
 }
 
-// lock is a mutex on which the time of a bubble passes: who waits for a [sync.Mutex] stops it.
+// lock is a mutex that lets the time of a bubble advance. A goroutine that waits for a
+// [sync.Mutex] would stop it.
 type lock chan struct{}
 
 func (l lock) Lock()   { l <- struct{}{} }
 func (l lock) Unlock() { <-l }
 
-// errOutside is what a request fails with that is made when Reconcile does not run.
+// errOutside is the error of a request that is made while Reconcile does not run.
 var errOutside = errors.New("chaos: the cluster can be used only while Reconcile runs")
 
-// send sends a request and lets everything follow that comes of it.
+// send sends a request, and then updates the time and the caches.
 func (e *Env) send(ctx context.Context, q *cluster.Request) (cluster.Answer, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -157,7 +157,7 @@ func (e *Env) look(kind cluster.Kind) (cluster.View, error) {
 	return v, nil
 }
 
-// moved takes over the time and what the caches hold.
+// moved takes over the time and the content of the caches from the cluster.
 func (e *Env) moved() {
 	v := e.now.Cached()
 	time.Sleep(time.Until(v.Now))
@@ -167,6 +167,6 @@ func (e *Env) moved() {
 	show(e.pods, v.Pods, v.PodsVersion)
 }
 
-// isPod and isJob are the kinds that the cluster itself holds.
+// isPod and isJob report whether the cluster itself stores an object.
 func isPod(o any) bool { _, ok := o.(*corev1.Pod); return ok }
 func isJob(o any) bool { _, ok := o.(*batchv1.Job); return ok }

@@ -18,12 +18,12 @@ import (
 // action is something that may happen in a schedule of a [Creator].
 type action struct {
 	name string
-	// step is how often it is a step, aside how often it happens during a Reconcile.
+	// step is how often the action is drawn as a step, aside how often during a Reconcile.
 	step, aside int
 	do          func(*schedule)
 }
 
-// actions is set by init, because some actions call what draws from it.
+// actions is set by init, because some actions call functions that draw from it.
 var actions []action
 
 func init() {
@@ -33,9 +33,9 @@ func init() {
 		}},
 		{"the cache shows a change", 40, 6, func(s *schedule) { s.p.show(pick(s, s.seen())) }},
 		{"the cache shows everything", 20, 2, func(s *schedule) { s.p.showAll() }},
-		{"a Job gets on", 40, 4, func(s *schedule) {
+		{"a Job advances", 40, 4, func(s *schedule) {
 			if jobs := s.jobs(); len(jobs) > 0 {
-				s.getOn(pick(s, jobs))
+				s.advanceJob(pick(s, jobs))
 			}
 		}},
 		{"garbage is collected", 25, 3, func(s *schedule) { kube.Collector{Server: s.server}.Step() }},
@@ -44,10 +44,10 @@ func init() {
 				s.delete(pick(s, jobs))
 			}
 		}},
-		{"a user creates an owner anew", 1, 1, func(s *schedule) {
+		{"a user creates an owner again", 1, 1, func(s *schedule) {
 			o := pick(s, s.owners).DeepCopyObject().(client.Object)
 			s.delete(o)
-			_ = s.users.Create(context.Background(), o) // is valid
+			_ = s.users.Create(context.Background(), o) // the owner is valid
 		}},
 		{"a user annotates an object", 2, 1, func(s *schedule) {
 			o := pick(s, s.owners).DeepCopyObject().(client.Object)
@@ -59,14 +59,14 @@ func init() {
 		}},
 		{"time passes", 8, 1, func(s *schedule) { time.Sleep(time.Duration(s.IntN(3000)) * time.Millisecond) }},
 		{"time passes to the requeue", 8, 0, func(s *schedule) { time.Sleep(max(0, time.Until(s.nextDue()))) }},
-		{"the controller starts again", 3, 0, func(s *schedule) { s.start() }},
+		{"the controller restarts", 3, 0, func(s *schedule) { s.start() }},
 	}
 }
 
 func steps(a *action) int { return a.step }
 func aside(a *action) int { return a.aside }
 
-// choose draws an action and carries it out.
+// choose draws an action and executes it.
 func (s *schedule) choose(weight func(*action) int) {
 	a := &actions[s.weighted(len(actions), func(i int) int { return weight(&actions[i]) })]
 	if slices.Contains(s.plan.Off, a.name) {
@@ -106,7 +106,7 @@ func (s *schedule) delete(o client.Object) {
 	_ = s.users.Delete(context.Background(), o, client.PropagationPolicy("Background")) // may be gone
 }
 
-// incident is what may happen to a request.
+// incident is a possible fault of a request.
 type incident struct {
 	name    string
 	weight  int
@@ -115,19 +115,19 @@ type incident struct {
 	verdict func(*kube.Request) kube.Verdict
 }
 
-// faults do not include a 422: it is an answer to the object, and the same each time.
+// faults do not include a 422, because that answer depends only on the object.
 var faults = []incident{
 	{"answered with 500", 2, nil, false, refused(func(*kube.Request) error { return apierrors.NewInternalError(errors.New("something broke")) })},
 	{"answered with 504", 2, nil, false, refused(timeout)},
 	{"carried out, and answered with 504", 3, isWrite, false, lost(timeout)},
 	{"not carried out: the connection breaks", 2, nil, false, refused(broken)},
 	{"carried out, and the connection breaks", 4, isWrite, false, lost(broken)},
-	{"refused by a quota", 2, func(r *kube.Request) bool { return r.Verb == "create" }, false, overQuota},
+	{"rejected by a quota", 2, func(r *kube.Request) bool { return r.Verb == "create" }, false, overQuota},
 	{"not sent: the controller is killed", 3, nil, true, refused(broken)},
 	{"carried out, and the controller is killed", 4, isWrite, true, lost(broken)},
 }
 
-const overQuotaForAWhile = "a quota refuses creations for a while"
+const overQuotaForAWhile = "a quota rejects creations for a while"
 
 var overQuota = refused(func(r *kube.Request) error {
 	return apierrors.NewForbidden(r.Resource.GroupResource(), r.Name, errors.New("exceeded quota"))

@@ -11,7 +11,7 @@ import (
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
-// indexer is the store of an informer. What is read from it counts as seen.
+// indexer is the store of an informer. It records the reads of Reconcile.
 type indexer struct {
 	cache.Indexer
 	env      *Env
@@ -29,7 +29,7 @@ func newIndexer(e *Env, kind cluster.Kind) *indexer {
 	}
 }
 
-// show makes an indexer hold these objects, and calls its handlers.
+// show replaces the content of an indexer, and calls its handlers.
 func show[T client.Object](x *indexer, objects []T, version string) {
 	x.version = version
 	for _, obj := range objects {
@@ -44,7 +44,7 @@ func show[T client.Object](x *indexer, objects []T, version string) {
 			switch {
 			case old == nil:
 				h.OnAdd(obj, false)
-			case old.GetUID() != obj.GetUID(): // a deletion was not seen
+			case old.GetUID() != obj.GetUID(): // the deletion was not observed
 				h.OnDelete(cache.DeletedFinalStateUnknown{Key: key, Obj: old})
 				h.OnAdd(obj, false)
 			default:
@@ -73,14 +73,15 @@ func show[T client.Object](x *indexer, objects []T, version string) {
 // LastStoreSyncResourceVersion implements [cache.Store].
 func (x *indexer) LastStoreSyncResourceVersion() string { return x.version }
 
-// look reads the cache. Outside Reconcile, and in event handlers, the store is as it is.
+// look updates the store from the cache and records the read. It does nothing outside
+// Reconcile and in event handlers.
 func (x *indexer) look() {
 	if !x.env.moving.Load() {
 		_, _ = x.env.look(x.kind)
 	}
 }
 
-// sorted puts what a store returns into an order that does not depend on chance.
+// sorted sorts the objects that a store returns, so that their order is deterministic.
 func sorted(found []any, err error) ([]any, error) {
 	slices.SortFunc(found, func(a, b any) int {
 		return strings.Compare(client.ObjectKeyFromObject(a.(client.Object)).String(), client.ObjectKeyFromObject(b.(client.Object)).String())

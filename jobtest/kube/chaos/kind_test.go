@@ -11,7 +11,8 @@ import (
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
 
-// A Reconciler for objects of another kind, whose pods name that kind as their controller.
+// A Reconciler for objects of another kind violates no property. Its pods have an owner of
+// that kind.
 func TestOtherKind(t *testing.T) {
 	kind := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Suite"}
 	c := chaos.Config{Schedules: 300, Rules: referee.Rules{Owner: kind.GroupKind()}}

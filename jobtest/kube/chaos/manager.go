@@ -23,12 +23,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 )
 
-// A manager is what SetupWithManager of a Reconciler needs. It starts nothing: Reconcile
-// is called directly.
+// setup implements the part of a manager that SetupWithManager of a Reconciler needs. It
+// starts nothing, because Reconcile is called directly.
 //
-// R is what GetEventRecorder returns. It has another type since controller-runtime 0.25.
+// R is the result type of GetEventRecorder, which changed in controller-runtime 0.25.
 type setup[R any] struct {
-	manager.Manager // nil: what is not here is not served
+	manager.Manager // nil: other methods are not supported
 	*Env
 }
 
@@ -73,7 +73,7 @@ func (c caches) List(ctx context.Context, out client.ObjectList, opts ...client.
 	return c.Reader.List(ctx, out, opts...)
 }
 
-// errNoInformer is what GetInformer returns for kinds that the caches do not hold.
+// errNoInformer is the error of GetInformer for other kinds.
 var errNoInformer = errors.New("chaos: there are informers of Jobs and pods only")
 
 func (c caches) GetInformer(_ context.Context, of client.Object, _ ...ctrlcache.InformerGetOption) (ctrlcache.Informer, error) {

@@ -16,26 +16,27 @@ import (
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
 
-// process is a controller process: a Reconciler and what it has of the cluster.
+// process is a controller process: a Reconciler and its Env.
 type process struct {
 	*Env
 	reconcile.Reconciler
 }
 
-// answer is what Reconcile returns, and what follows from it.
+// answer is the result of Reconcile, with its consequences.
 type answer struct {
 	reconcile.Result
 	err   error
-	retry bool          // because of the error
+	retry bool          // the error causes a retry
 	again time.Duration // until Reconcile is called again; 0: until something changes
 }
 
-// longest is the longest wait between two calls: the clock of a bubble ends in 2262.
+// longest is the longest wait between two calls, because the clock of a bubble ends in
+// 2262.
 const longest = 100 * 24 * time.Hour
 
 // reconcile calls Reconcile as controller-runtime does. An error discards the result; the
 // rate limiter says when to retry, unless the error is terminal. The context has a logger,
-// because without one controller-runtime keeps each that it is asked for.
+// because without one controller-runtime retains every logger that Reconcile requests.
 func (p *process) reconcile(request reconcile.Request) answer {
 	ctx, stop := context.WithCancel(log.IntoContext(context.Background(), logr.Discard()))
 	defer stop()
@@ -80,7 +81,7 @@ func (a answer) String() string {
 // forJobs is a process whose Reconcile is called for Jobs.
 type forJobs struct {
 	process
-	requests []reconcile.Request // before those for Jobs
+	requests []reconcile.Request // sent before those for Jobs
 	stall    string              // why the Job may stall
 }
 

@@ -12,9 +12,9 @@ import (
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
 
-// What Reconcile returns has the consequences that it has in controller-runtime: see
-// reconcileHandler of its package internal/controller. The rate limiter delays the first retry
-// by 5ms, and the second by 10ms.
+// A result of Reconcile has the same consequences as in controller-runtime: see
+// reconcileHandler in its package internal/controller. The rate limiter delays the first
+// retry by 5ms, and the second by 10ms.
 func TestReconcile_answers(t *testing.T) {
 	failed := errors.New("something failed")
 	for _, c := range []struct {
@@ -61,8 +61,8 @@ func TestReconcile_success(t *testing.T) {
 	}
 }
 
-// A panic is a violation, and a goroutine of a Reconcile that has returned finds its context
-// cancelled.
+// A panic is a violation. The context of Reconcile is cancelled when Reconcile has
+// returned.
 func TestReconcile_panic(t *testing.T) {
 	var kept context.Context
 	p := process{newEnv(), reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {

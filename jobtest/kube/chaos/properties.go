@@ -12,7 +12,7 @@ import (
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
 
-// judge asks the test, if anything has changed.
+// judge calls Judge if anything has changed.
 func (s *schedule) judge() {
 	if s.judged == s.server.Revision() || s.isBroken() {
 		return
@@ -25,7 +25,7 @@ func (s *schedule) judge() {
 	}
 }
 
-// observe is told every change.
+// observe handles every change.
 func (s *schedule) observe(c kube.Change) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -56,8 +56,8 @@ func (s *schedule) observe(c kube.Change) {
 	}
 }
 
-// checkOwner checks that the controller writes only to the object that it reconciles, and to
-// what that object controls.
+// checkOwner checks that the controller writes only to the object that it reconciles, and
+// to objects which that object controls.
 func (s *schedule) checkOwner(c *kube.Change) {
 	o := c.Old
 	if o == nil {
@@ -65,7 +65,7 @@ func (s *schedule) checkOwner(c *kube.Change) {
 	}
 	if gvkOf(o) == s.kind {
 		if s.uids[o.GetUID()] != s.p.request.NamespacedName {
-			s.violated("C2", "Reconcile is for %s and writes to %s", s.p.request, nameOf(o))
+			s.violated("C2", "Reconcile for %s writes to %s", s.p.request, nameOf(o))
 		}
 		return
 	}
@@ -73,9 +73,9 @@ func (s *schedule) checkOwner(c *kube.Change) {
 	switch {
 	case owner != nil && s.uids[owner.UID] == s.p.request.NamespacedName:
 	case c.Old == nil:
-		s.violated("C2", "Reconcile is for %s, and creates %s without it as the controller", s.p.request, nameOf(o))
+		s.violated("C2", "Reconcile for %s creates %s without it as the controller", s.p.request, nameOf(o))
 	default:
-		s.violated("C2", "Reconcile is for %s, and writes to %s, which it does not control", s.p.request, nameOf(o))
+		s.violated("C2", "Reconcile for %s writes to %s, which it does not control", s.p.request, nameOf(o))
 	}
 }
 
@@ -107,7 +107,7 @@ func (s *schedule) violate(property, format string, args ...any) {
 func (s *schedule) violated(property, format string, args ...any) {
 	if s.broken == nil {
 		s.broken = &referee.Violation{Property: property, Text: fmt.Sprintf(format, args...)}
-		s.tale.Say("=> this breaks %s", property)
+		s.tale.Say("=> this violates %s", property)
 	}
 }
 

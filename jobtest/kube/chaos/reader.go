@@ -16,7 +16,7 @@ import (
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
-// reader reads Jobs and pods, from the caches or past them.
+// reader reads Jobs and pods, from the caches or live.
 type reader struct {
 	*Env
 	cached bool
@@ -193,7 +193,8 @@ func (e *Env) IndexField(ctx context.Context, of client.Object, field string, ex
 	return nil
 }
 
-// versioned reports whether an object that a client sends is that one, as far as it says.
+// versioned returns a conflict if the UID or the resource version of a sent object is set
+// and differs from the stored one.
 func versioned(sent, stored client.Object) error {
 	uid, version := sent.GetUID(), sent.GetResourceVersion()
 	switch {

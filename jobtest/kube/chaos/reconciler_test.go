@@ -19,7 +19,7 @@ import (
 	"github.com/jobfate/jobfate/jobtest/kube/chaos"
 )
 
-// reconciler is a correct Reconciler around a Machine. Bugs are put in by what is set.
+// reconciler is a correct Reconciler around a Machine. Its fields inject bugs.
 type reconciler struct {
 	client.Client
 	live     client.Reader
@@ -29,16 +29,15 @@ type reconciler struct {
 
 	send func(context.Context, jobfate.Request) (runtime.Object, error)
 
-	key    func(types.NamespacedName) types.NamespacedName // by which Machines are kept
+	key    func(types.NamespacedName) types.NamespacedName // the key under which a Machine is kept
 	decide func(decide.Input, decide.Config) (*decide.Outcome, error)
-	// What a bug changes: what the Reconciler sees, what it sends, what it gets, and what it
-	// returns.
+	// Functions by which a bug changes the view, the requests, the answers and the result.
 	look func(ctx context.Context, r *reconciler, m *jobfate.Machine, v *jobfate.View)
 	ask  func(ctx context.Context, q *jobfate.Request) (runtime.Object, bool)
 	got  func(q jobfate.Request, o runtime.Object, err error) (runtime.Object, error)
 	last func(jobfate.Result) (reconcile.Result, error)
 
-	asked  []jobfate.Request // in the sync
+	asked  []jobfate.Request // the requests of the sync
 	action func(jobfate.Result) string
 	synced func(action string, result jobfate.Result, asked []jobfate.Request)
 }
@@ -119,7 +118,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if r.last != nil {
 		return r.last(result)
 	}
-	if result.Err != nil && result.Requeue > 0 { // an error would discard it
+	if result.Err != nil && result.Requeue > 0 { // an error would discard the requeue
 		return reconcile.Result{RequeueAfter: min(result.Requeue, time.Second)}, nil
 	}
 	return reconcile.Result{RequeueAfter: result.Requeue}, result.Err

@@ -41,7 +41,7 @@ type schedule struct {
 	users  client.Client
 	stored *kube.Cache
 	kind   schema.GroupVersionKind // of the owners
-	owners []client.Object         // as users create them
+	owners []client.Object         // as users created them
 	p      *creating
 	judged int64 // revision
 	end    string
@@ -49,20 +49,20 @@ type schedule struct {
 	happened      []string // actions and faults
 	syncs, writes int
 	step          int
-	calm          bool // there are no faults, or no more
-	quota         bool // refuses every creation
+	calm          bool // there are no faults (any more)
+	quota         bool // every creation is rejected
 	tale          story.Tale
 
 	turn lock // a Reconciler may start goroutines
 
 	mu     sync.Mutex // guards what an observer uses
 	kinds  []schema.GroupVersionKind
-	uids   map[types.UID]types.NamespacedName // of the owners, ever
+	uids   map[types.UID]types.NamespacedName // of all owners so far
 	made   map[string]*purpose
 	broken *referee.Violation
 }
 
-// purpose is the last Job that was created for a purpose.
+// purpose is the last Job for a purpose.
 type purpose struct {
 	name string
 	uid  types.UID
@@ -73,7 +73,7 @@ type purpose struct {
 type creating struct {
 	process
 	due     map[reconcile.Request]time.Time
-	request reconcile.Request // under way
+	request reconcile.Request // in progress
 	running bool
 	killed  bool
 	last    answer
@@ -81,12 +81,13 @@ type creating struct {
 
 const (
 	agent = "controller" // the user agent of the controller
-	// patience is the number of rounds without faults within which everything ends, and
-	// afterwards the number of those in which something may still be written.
+	// patience is the number of rounds without faults after which everything must have
+	// ended, and patienceAfterwards the number of further rounds in which the controller
+	// may still write.
 	patience, patienceAfterwards = 300, 25
 )
 
-// answers is the API server of a controller. It notes what is refused.
+// answers is the API server of a controller. It logs rejected requests.
 type answers struct{ *schedule }
 
 // RoundTrip implements [http.RoundTripper].
@@ -99,7 +100,7 @@ func (a answers) RoundTrip(r *http.Request) (*http.Response, error) {
 	response.Body = io.NopCloser(bytes.NewReader(text))
 	var status metav1.Status
 	if json.Unmarshal(text, &status) == nil {
-		a.tale.Say("%s %s is answered: %s", r.Method, path.Base(strings.TrimSuffix(r.URL.Path, "/status")), status.Message)
+		a.tale.Say("the answer to %s %s is: %s", r.Method, path.Base(strings.TrimSuffix(r.URL.Path, "/status")), status.Message)
 	}
 	return response, err
 }
@@ -183,7 +184,7 @@ func (s *schedule) start() {
 	s.p = p
 }
 
-// glancing reads a cache, which may move between two reads.
+// glancing reads a cache, which may change between two reads.
 type glancing struct {
 	p     *creating
 	cache *kube.Cache
@@ -217,7 +218,7 @@ func (s *schedule) glance(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// intercept lets things happen before a request is served, and to the request.
+// intercept runs actions before a request is served, and draws the fault of the request.
 func (s *schedule) intercept(r *kube.Request) kube.Verdict {
 	if r.UserAgent != agent {
 		return kube.Verdict{}
@@ -256,7 +257,7 @@ func (s *schedule) intercept(r *kube.Request) kube.Verdict {
 	return v
 }
 
-// reconcile calls Reconcile as a controller for the owners and their Jobs does.
+// reconcile calls Reconcile as a controller that watches the owners and their Jobs.
 func (s *schedule) reconcile(request reconcile.Request) {
 	p := s.p
 	s.tale.Begin(s.step, time.Now(), "reconcile "+request.String())
@@ -270,7 +271,7 @@ func (s *schedule) reconcile(request reconcile.Request) {
 	p.running = false
 	s.tale.Indent(-1)
 	if p.killed {
-		s.tale.Say("the controller is killed, and starts again")
+		s.tale.Say("the controller is killed and restarts")
 		s.start()
 		return
 	}
@@ -286,7 +287,7 @@ func (s *schedule) reconcile(request reconcile.Request) {
 	}
 }
 
-// wake makes the owner due for which an event is.
+// wake makes the owner of the object of an event due.
 func (p *creating) wake(e kube.Event) {
 	s, o := p.schedule, e.Object
 	request := reconcile.Request{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}}
@@ -300,7 +301,7 @@ func (p *creating) wake(e kube.Event) {
 	p.due[request] = time.Now()
 }
 
-// show lets the cache show the next event of a kind.
+// show makes the cache show the next event of a kind.
 func (p *creating) show(kind schema.GroupVersionKind) bool {
 	e, ok := p.cache.Step(kind)
 	if ok {
@@ -316,7 +317,7 @@ func (p *creating) showAll() {
 	}
 }
 
-// seen are the kinds of which there were objects.
+// seen returns the kinds that have had objects.
 func (s *schedule) seen() []schema.GroupVersionKind {
 	s.mu.Lock()
 	defer s.mu.Unlock()

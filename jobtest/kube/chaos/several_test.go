@@ -23,17 +23,17 @@ import (
 	"github.com/jobfate/jobfate/jobtest/kube/chaos"
 )
 
-// between are bugs by which one Job touches another. With one Job in the cluster they do no
-// harm.
+// between are bugs by which one Job affects another. With one Job in the cluster they have
+// no effect.
 var between = []struct {
 	name, property string
 	with           func(*chaos.Env, *reconciler)
 }{
-	{"pods are chosen by their labels, and not by the UID of their controller", "S1 S2 S4 S15", byLabel},
-	{"the pods of another Job are taken for orphans", "S2 S15", stripsOthers},
-	{"pods that are in flight are counted for the namespace", "S5 S6", expecting(func(of types.NamespacedName) string { return of.Namespace })},
-	{"pods that are in flight are counted by the name of the Job, without its namespace", "S5 S6", expecting(func(of types.NamespacedName) string { return of.Name })},
-	{"the backoff record is kept for all Jobs", "S12 L5", func(_ *chaos.Env, r *reconciler) {
+	{"pods are selected by their labels and not by the UID of their owner", "S1 S2 S4 S15", byLabel},
+	{"the pods of another Job are treated as orphans", "S2 S15", stripsOthers},
+	{"creations in flight are counted for the namespace", "S5 S6", expecting(func(of types.NamespacedName) string { return of.Namespace })},
+	{"creations in flight are counted by the name of the Job without its namespace", "S5 S6", expecting(func(of types.NamespacedName) string { return of.Name })},
+	{"all Jobs share a backoff record", "S12 L5", func(_ *chaos.Env, r *reconciler) {
 		var shared backoff.Record
 		var current *jobfate.Machine
 		r.look = func(_ context.Context, _ *reconciler, m *jobfate.Machine, _ *jobfate.View) {
@@ -57,7 +57,7 @@ var between = []struct {
 	}},
 }
 
-// byLabel takes pods for the Job's that it selects, if any Job controls them.
+// byLabel treats the pods that a Job selects as its own if any Job controls them.
 func byLabel(_ *chaos.Env, r *reconciler) {
 	r.look = func(_ context.Context, _ *reconciler, _ *jobfate.Machine, v *jobfate.View) {
 		if v.Job == nil {
@@ -73,8 +73,8 @@ func byLabel(_ *chaos.Env, r *reconciler) {
 	}
 }
 
-// stripsOthers removes the finalizer from the pods of the namespace that a Job controls
-// which is not the one that it looks at.
+// stripsOthers removes the finalizer from all pods in the namespace that other Jobs
+// control.
 func stripsOthers(_ *chaos.Env, r *reconciler) {
 	r.look = func(ctx context.Context, r *reconciler, _ *jobfate.Machine, v *jobfate.View) {
 		if v.Job == nil {
@@ -92,8 +92,9 @@ func stripsOthers(_ *chaos.Env, r *reconciler) {
 	}
 }
 
-// expecting counts created pods until events show them, by a key, and forgets what is in
-// flight when none is left. Each Job begins to count anew.
+// expecting counts created pods by a key until events show them, like the expectations of
+// client-go controllers. It drops the key when no creation is in flight. Each Job starts a
+// new count.
 func expecting(key func(types.NamespacedName) string) func(*chaos.Env, *reconciler) {
 	type expectation struct {
 		of types.NamespacedName
@@ -132,7 +133,8 @@ func expecting(key func(types.NamespacedName) string) func(*chaos.Env, *reconcil
 	}
 }
 
-// Each of these bugs is found with two Jobs in the cluster, and does no harm with one.
+// The schedules find each of these bugs with two Jobs in the cluster, and none with one
+// Job.
 func TestBetween(t *testing.T) {
 	for _, bug := range between {
 		t.Run(bug.name, func(t *testing.T) {
@@ -147,11 +149,11 @@ func TestBetween(t *testing.T) {
 			}
 			t.Log(r.Story)
 			if n := strings.Count(r.Story, "\n"); n > 60 || !strings.Contains(r.Story, r.Violation.Meaning()) {
-				t.Errorf("a report of %d lines, want 60 at most", n)
+				t.Errorf("a report of %d lines, want at most 60", n)
 			}
 			alone := func(seed uint64) []*batchv1.Job { return []*batchv1.Job{engine.Job(seed)} }
 			if r := (chaos.Config{Schedules: 300, Jobs: alone}).Search(t, factory); r.Violation != nil {
-				t.Errorf("with one Job it breaks %v", r.Story)
+				t.Errorf("with one Job: %v", r.Story)
 			}
 		})
 	}

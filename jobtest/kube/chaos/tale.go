@@ -18,9 +18,9 @@ import (
 	"github.com/jobfate/jobfate/jobtest/kube"
 )
 
-// story is the report.
+// story returns the report.
 func (s *schedule) story(again string, chance bool) string {
-	r := story.Report{Violation: s.broken, Seed: s.seed, Again: again, Chance: chance, Tale: &s.tale, End: []string{"in the end:"}}
+	r := story.Report{Violation: s.broken, Seed: s.seed, Again: again, Chance: chance, Tale: &s.tale, End: []string{"at the end:"}}
 	if s.want == "" {
 		r.Notes = "It happens without faults."
 	}
@@ -32,7 +32,7 @@ func (s *schedule) story(again string, chance bool) string {
 	return r.String()
 }
 
-// mentionLate says what the cache does not show.
+// mentionLate logs the changes that the cache does not show.
 func (s *schedule) mentionLate() {
 	if !s.tale.Told {
 		return
@@ -89,7 +89,7 @@ func (s *schedule) line(o client.Object) string {
 	return strings.Join(words, " ")
 }
 
-// all are the objects of a kind.
+// all returns the objects of a kind.
 func (s *schedule) all(kind schema.GroupVersionKind) (all []kube.Object) {
 	var list unstructured.UnstructuredList
 	list.SetGroupVersionKind(kind)
@@ -107,6 +107,6 @@ func nameOf(o client.Object) string {
 
 // gvkOf returns the kind of an object as the server stores it.
 func gvkOf(o client.Object) schema.GroupVersionKind {
-	gvk, _ := apiutil.GVKForObject(o, scheme.Scheme) // all of its Go types are known
+	gvk, _ := apiutil.GVKForObject(o, scheme.Scheme) // the scheme has all of these types
 	return gvk
 }

@@ -19,30 +19,31 @@ import (
 )
 
 var (
-	number = flag.Int("chaos.schedules", 0, "number of schedules of each chaos test; 0 is what the test says")
-	first  = flag.Int("chaos.first", 0, "first schedule of each chaos test, to go on from there")
+	number = flag.Int("chaos.schedules", 0, "number of schedules of each chaos test; 0 means the default of the test")
+	first  = flag.Int("chaos.first", 0, "seed of the first schedule of each chaos test")
 	seed   = flag.Int64("chaos.seed", -1, "the only schedule to run")
 )
 
-// Config says what is tested, and for how long. The zero Config is ready to use.
+// Config configures a test. The zero Config is ready to use.
 type Config struct {
 	// Schedules is the number of schedules; by default 1,000. The flag -chaos.schedules
 	// overrides it.
 	Schedules int
 	// Steps is the length of a schedule; by default 200.
 	Steps int
-	// ManagedBy is what spec.managedBy of the Jobs says.
+	// ManagedBy is the spec.managedBy of the Jobs.
 	ManagedBy string
 	// Jobs returns the Jobs of a schedule, which run in one cluster. By default they are
-	// drawn, so that they use everything that Jobs can do: in each fourth schedule two, else
-	// one.
+	// drawn and together use all features of Jobs. Every fourth schedule has two Jobs, the
+	// others one.
 	Jobs func(seed uint64) []*batchv1.Job
-	// Requests name what Reconcile is called for before it is called for a Job, one after
-	// another, as namespace/name.
+	// Requests are additional requests, one for each object, with which Reconcile is called
+	// before it is called for a Job.
 	Requests []string
-	// Rules are what the referee must know of the controller.
+	// Rules are the settings of the controller that the referee needs.
 	Rules referee.Rules
-	// Without names faults and other events that are not to happen, as reports name them.
+	// Without has the names of faults and other events that must not happen. The names are
+	// those in reports.
 	Without []string
 }
 
@@ -52,9 +53,8 @@ func Test(t *testing.T, factory func(*Env) reconcile.Reconciler) {
 	Config{}.Test(t, factory)
 }
 
-// Test runs schedules of faults, each with Reconcilers of its own, which factory makes: one
-// for each start of the controller. It fails with a report of the first schedule that
-// breaks a property.
+// Test runs schedules of faults. The factory makes a Reconciler for each start of the
+// controller. Test fails with a report of the first schedule that violates a property.
 func (c Config) Test(t *testing.T, factory func(*Env) reconcile.Reconciler) {
 	t.Helper()
 	test(t, c.Schedules, c.run(t, factory))
@@ -66,7 +66,7 @@ func (c Config) Search(t *testing.T, factory func(*Env) reconcile.Reconciler) en
 	return search(c.Schedules, c.run(t, factory))
 }
 
-// test fails the test if a schedule breaks a property.
+// test fails the test if a schedule violates a property.
 func test(t *testing.T, schedules int, run func(seed uint64, retries int) engine.Report) {
 	t.Helper()
 	schedules = cmp.Or(max(0, *number), schedules, defaultSchedules)
@@ -78,13 +78,13 @@ func test(t *testing.T, schedules int, run func(seed uint64, retries int) engine
 	if r.Violation != nil {
 		t.Fatal(r.Story)
 	}
-	t.Logf("%d schedules, %d reconciles and %d writes in %v: no property broken", schedules, r.Syncs, r.Writes, time.Since(began).Round(time.Millisecond))
+	t.Logf("%d schedules, %d reconciles and %d writes in %v: no violation", schedules, r.Syncs, r.Writes, time.Since(began).Round(time.Millisecond))
 }
 
 const defaultSchedules = 1000
 
-// search runs schedules on all processors. It runs the first that breaks a property once
-// more, with retries, to report it.
+// search runs schedules on all processors. It runs the first schedule that violates a
+// property once more, with retries, to report it.
 func search(schedules int, run func(seed uint64, retries int) engine.Report) (total engine.Report) {
 	if *seed >= 0 {
 		return run(uint64(*seed), 0)
@@ -118,7 +118,7 @@ func search(schedules int, run func(seed uint64, retries int) engine.Report) (to
 	return run(uint64(found), 0)
 }
 
-// run returns a function that runs one schedule in a bubble, in which the time is that of the
+// run returns a function that runs one schedule in a bubble whose time is that of the
 // cluster.
 func (c Config) run(t *testing.T, factory func(*Env) reconcile.Reconciler) func(seed uint64, retries int) engine.Report {
 	return func(seed uint64, retries int) engine.Report {
@@ -132,7 +132,7 @@ func (c Config) run(t *testing.T, factory func(*Env) reconcile.Reconciler) func(
 			Steps:   c.Steps,
 			Start:   time.Now,
 			Isolate: func(run func()) { synctest.Test(t, func(*testing.T) { run() }) },
-			// time.Now never goes back.
+			// The time of a bubble never goes back.
 			Without:    append([]string{"clock jumps an hour back"}, c.Without...),
 			Again:      fmt.Sprintf(again, t.Name(), seed),
 			Retries:    retries,
@@ -144,7 +144,7 @@ func (c Config) run(t *testing.T, factory func(*Env) reconcile.Reconciler) func(
 // again is the command that runs a schedule again.
 const again = "go test -run '^%s$' -chaos.seed=%d"
 
-// jobs are the Jobs of a schedule: one at least.
+// jobs returns the Jobs of a schedule, at least one.
 func (c Config) jobs(seed uint64) []*batchv1.Job {
 	var jobs []*batchv1.Job
 	switch {

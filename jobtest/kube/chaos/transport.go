@@ -21,8 +21,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Config is for a clientset of client-go, which reads live. It serves what Client and Live
-// do, but for watches: the caches are [Env.Informer].
+// Config returns the config for a clientset of client-go, which reads live. It supports the
+// requests of Client and Live, but no watches: use [Env.Informer].
 func (e *Env) Config() *rest.Config {
 	if e.schedule != nil {
 		config := e.schedule.server.Config()

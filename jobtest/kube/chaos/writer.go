@@ -28,7 +28,7 @@ type writer struct{ reader }
 
 var _ client.Client = &writer{}
 
-// elsewhere is the client for other kinds than Jobs and pods.
+// elsewhere returns the client for kinds other than Jobs and pods.
 func (e *Env) elsewhere() (client.Client, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -42,10 +42,10 @@ func (e *Env) elsewhere() (client.Client, error) {
 	return e.others, nil
 }
 
-// unserved is what a request fails with that the cluster does not serve. It fails the test,
-// whatever Reconcile makes of the error.
+// unserved returns the error of an unsupported request. It fails the test, even if
+// Reconcile ignores the error.
 func (e *Env) unserved(verb string, obj any) error {
-	err := &referee.Violation{Property: "chaos", Text: fmt.Sprintf("%s of a %T is not served: see the documentation of package chaos", verb, obj)}
+	err := &referee.Violation{Property: "chaos", Text: fmt.Sprintf("%s of a %T is not supported: see the documentation of package chaos", verb, obj)}
 	e.fail(err)
 	return err
 }
@@ -74,8 +74,8 @@ func (w *writer) Create(ctx context.Context, obj client.Object, opts ...client.C
 	return others.Create(ctx, obj, opts...)
 }
 
-// answered copies the pod that was stored into the one that was sent. One that is gone
-// leaves it as it was.
+// answered copies the stored pod into the sent one. If the pod is gone, the sent one stays
+// unchanged.
 func answered(obj *corev1.Pod, a cluster.Answer, err error) error {
 	if err == nil && a.Pod != nil {
 		a.Pod.DeepCopyInto(obj)
@@ -123,8 +123,8 @@ func (w *writer) Update(ctx context.Context, obj client.Object, opts ...client.U
 	return answered(pod, a, err)
 }
 
-// updated is the next version of a pod that a client replaces. Only the metadata of a pod
-// can be changed here; its status is for the kubelet.
+// updated returns the next version of a pod after an update. An update can only change the
+// metadata; the status is for the kubelet.
 func updated(old, sent *corev1.Pod) (*corev1.Pod, error) {
 	if err := versioned(sent, old); err != nil {
 		return nil, err
@@ -170,7 +170,7 @@ func (w *writer) Patch(ctx context.Context, obj client.Object, patch client.Patc
 	return answered(pod, a, err)
 }
 
-// merged is the next version of a pod by a JSON merge patch.
+// merged returns the next version of a pod after a JSON merge patch.
 func merged(old *corev1.Pod, data []byte) (*corev1.Pod, error) {
 	before, err := json.Marshal(old)
 	if err != nil {
@@ -256,7 +256,7 @@ func (s *status) store(ctx context.Context, job *batchv1.Job, q *cluster.Request
 	return err
 }
 
-// subResource is a subresource by its name: only the status is served.
+// subResource is a subresource by its name; only the status is supported.
 type subResource struct {
 	*status
 	name string

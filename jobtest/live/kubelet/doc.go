@@ -1,6 +1,5 @@
-// Package kubelet takes the part of the scheduler, the nodes and the kubelets in a test. It
-// moves pods through their phases according to a script, and carries out their graceful
-// deletion.
+// Package kubelet simulates the scheduler, the nodes and the kubelets in a test. It moves
+// pods through their phases according to a script, and performs their graceful deletion.
 //
 //	k := kubelet.Start(ctx, client, namespace, func(p kubelet.Pod) kubelet.Life {
 //		if p.Index == 1 && p.Attempt < 2 {
@@ -9,14 +8,14 @@
 //		return kubelet.Succeed().After(time.Second)
 //	})
 //
-// [Kubelet.Become] changes the script of a pod. A test can thus go step by step: it lets all
-// pods run forever, and then ends some of them.
+// [Kubelet.Become] changes the script of a pod. A test can thus proceed step by step: it
+// lets all pods run forever, and then ends some of them.
 //
 // A pod without scheduling gates is bound to a node that does not exist. It runs, becomes
 // ready and ends, with the statuses and finish times of its containers. A pod that is being
 // deleted gets a terminal phase and is then deleted without a grace period, as by the real
 // kubelet. It remains while it has a finalizer.
 //
-// The package knows no Jobs: only pods, and the labels and annotations that a script
-// reads.
+// The package does not know Jobs. It only uses pods, with the labels and annotations that a
+// script needs.
 package kubelet

@@ -9,31 +9,31 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Ended is how a pod has ended. It stays known when the pod is gone.
+// Ended describes the end of a pod. The kubelet keeps it after the pod is gone.
 type Ended struct {
-	Pod *corev1.Pod // as it was before
-	// Phase is empty when the pod was deleted and has not ended.
+	Pod *corev1.Pod // the last version before its end
+	// Phase is empty if the pod was deleted before it ended.
 	Phase     corev1.PodPhase
-	Disrupted bool // by the condition DisruptionTarget
-	// Tracked pods carried the finalizer of Jobs until they ended or were deleted.
-	// They must be counted; those that their controller has let go before, to delete
-	// them itself, must not be.
+	Disrupted bool // it had the condition DisruptionTarget
+	// Tracked says that the pod had the finalizer of Jobs until it ended or was deleted.
+	// Such a pod must be counted. A pod whose finalizer the controller removed first, to
+	// delete the pod itself, must not be counted.
 	Tracked bool
-	// Doubtful pods lost the finalizer and were deleted unobserved, since the
-	// server was restarted: in an unknown order.
+	// Doubtful says that the pod lost its finalizer and was deleted while the server was
+	// restarted, in an unknown order.
 	Doubtful bool
 }
 
-// Ended returns the end of every pod that has ended or was deleted.
+// Ended returns the ends of all pods that have ended or were deleted.
 func (k *Kubelet) Ended() map[types.UID]Ended {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return maps.Clone(k.ended)
 }
 
-// ends remembers an end before it is written, for the answer may be lost. What it
-// returns takes the answer: the pod as it has ended, which may have lost the
-// finalizer just before, or nil if it was gone.
+// ends records an end before it is written, because the answer may be lost. It returns a
+// function for the answer: the ended pod, which may have lost its finalizer just before, or
+// nil if it was gone.
 func (k *Kubelet) ends(pod *corev1.Pod, status corev1.PodStatus) func(answer *corev1.Pod) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -62,8 +62,8 @@ func (k *Kubelet) ends(pod *corev1.Pod, status corev1.PodStatus) func(answer *co
 	}
 }
 
-// deleted remembers that a pod was deleted; the lock is held. What it was before is
-// nil when it is new.
+// deleted records that a pod was deleted. Before is nil if the pod is new. The caller holds
+// the lock.
 func (k *Kubelet) deleted(before, pod *corev1.Pod) {
 	if _, known := k.ended[pod.UID]; known || pod.DeletionTimestamp == nil {
 		return

@@ -19,34 +19,34 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// workers is how many pods are served at once.
+// workers is the number of pods that are processed concurrently.
 const workers = 8
 
-// node is where all pods run.
+// node is the node of all pods.
 const node = "node"
 
-// Pod is what a script sees.
+// Pod is the input of a script.
 type Pod struct {
 	*corev1.Pod        // read only
 	Job         string // the name of its Job; empty without one
 	Index       int    // its completion index; -1 without one
-	Attempt     int    // how many pods of the same Job and index came before it
+	Attempt     int    // the number of earlier pods of the same Job and index
 }
 
-// Script decides what becomes of a pod. It is asked once for each pod, in the
-// order in which they come, never twice at a time.
+// Script returns the life of a pod. It is called once for each pod, in the order of their
+// events, and never concurrently.
 type Script func(Pod) Life
 
 // Always is the script that gives every pod the same life.
 func Always(l Life) Script { return func(Pod) Life { return l } }
 
-// Kubelet serves the pods of a namespace.
+// Kubelet runs the pods of a namespace.
 type Kubelet struct {
 	client kubernetes.Interface
 	script Script
 	pods   cache.SharedIndexInformer
 	queue  workqueue.TypedRateLimitingInterface[target]
-	wait   func() // until all goroutines have ended
+	wait   func() // returns when all goroutines have ended
 
 	mu       sync.Mutex
 	records  map[types.UID]*record
@@ -54,28 +54,28 @@ type Kubelet struct {
 	ended    map[types.UID]Ended
 }
 
-// target is a pod; the name alone may be that of another one tomorrow.
+// target identifies a pod. The name alone may later be that of another pod.
 type target struct {
 	name cache.ObjectName
 	uid  types.UID
 }
 
-// attempt is what attempts are counted by.
+// attempt is the key by which attempts are counted.
 type attempt struct {
 	owner types.UID
 	index int
 }
 
-// record is what is known of a pod beside what the server says.
+// record is the state that the kubelet keeps for a pod.
 type record struct {
 	life  Life
-	due   step      // what it waits for
-	since time.Time // since when
+	due   step      // the step that it waits for
+	since time.Time // the time at which it began to wait
 	did   [remove + 1]bool
 }
 
-// Start serves the pods of a namespace, or of all with the empty one, until the
-// context is done.
+// Start runs the pods of a namespace until the context is done. The empty namespace means
+// all.
 func Start(ctx context.Context, client kubernetes.Interface, namespace string, script Script) *Kubelet {
 	factory := informers.NewSharedInformerFactoryWithOptions(client, 0,
 		informers.WithNamespace(namespace), informers.WithTransform(strip))
@@ -105,11 +105,11 @@ func Start(ctx context.Context, client kubernetes.Interface, namespace string, s
 	return k
 }
 
-// Wait waits, after the context of [Start] is done, until the kubelet has stopped.
+// Wait waits until the kubelet has stopped, after the context of [Start] is done.
 func (k *Kubelet) Wait() { k.wait() }
 
-// Become changes what becomes of some pods from now on. It has no effect on pods
-// that have ended.
+// Become changes the life of some pods from now on. It has no effect on pods that have
+// ended.
 func (k *Kubelet) Become(l Life, pods ...*corev1.Pod) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -120,7 +120,7 @@ func (k *Kubelet) Become(l Life, pods ...*corev1.Pod) {
 	}
 }
 
-// strip drops what is not read here and takes most of the memory.
+// strip drops unused fields that take most of the memory.
 func strip(o any) (any, error) {
 	if m, err := meta.Accessor(o); err == nil {
 		m.SetManagedFields(nil)
@@ -140,7 +140,7 @@ func (k *Kubelet) meet(before, pod *corev1.Pod) {
 	k.queue.Add(targetOf(pod))
 }
 
-// know returns the record of a pod. The script is asked when there is none.
+// know returns the record of a pod. It calls the script for a new pod.
 func (k *Kubelet) know(pod *corev1.Pod) *record {
 	r := k.records[pod.UID]
 	if r == nil {
@@ -161,7 +161,7 @@ func (k *Kubelet) forget(o any) {
 	}
 }
 
-// view counts the pod among the attempts.
+// view returns the input of the script, and counts the attempt.
 func (k *Kubelet) view(pod *corev1.Pod) Pod {
 	p := Pod{Pod: pod, Index: -1}
 	if index, err := strconv.Atoi(pod.Annotations[batchv1.JobCompletionIndexAnnotation]); err == nil {
@@ -192,7 +192,7 @@ func (k *Kubelet) work(ctx context.Context) {
 	}
 }
 
-// serve does what a pod is due for, or comes back when it is.
+// serve performs the step that is due for a pod, or requeues the pod for it.
 func (k *Kubelet) serve(ctx context.Context, t target) error {
 	found, exists, err := k.pods.GetStore().GetByKey(t.name.String())
 	if err != nil || !exists {
@@ -221,8 +221,8 @@ func (k *Kubelet) serve(ctx context.Context, t target) error {
 	return nil
 }
 
-// due returns the step to do and how long to wait before it. What has been done
-// but is not in the cache yet is not done again.
+// due returns the next step and how long to wait before it. It does not repeat a step that
+// the cache does not show yet.
 func (k *Kubelet) due(pod *corev1.Pod) (step, Life, time.Duration) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -263,7 +263,7 @@ func (k *Kubelet) do(ctx context.Context, pod *corev1.Pod, due step, life Life) 
 			GracePeriodSeconds: new(int64(0)), Preconditions: metav1.NewUIDPreconditions(string(pod.UID)),
 		})
 	}
-	// The pod is gone, or another has its name.
+	// The pod is gone, or another pod has its name.
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

@@ -6,46 +6,46 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Life is what becomes of a pod. The zero value is bound, runs, and at once
-// exits with 0.
+// Life describes what happens to a pod. The zero value is bound, runs, and exits with 0 at
+// once.
 type Life struct {
-	// Pending and Running are how long it is in the phase of that name.
+	// Pending and Running are the durations of these phases.
 	Pending, Running time.Duration
-	// Stuck pods stay Pending; Forever ones run until they are deleted.
+	// Stuck pods stay Pending. Forever pods run until they are deleted.
 	Stuck, Forever bool
 	// Unready pods run without being ready.
 	Unready bool
-	// Restarts is how often its containers have been restarted where they are.
+	// Restarts is the restart count of the containers.
 	Restarts int32
-	// End is how it ends by itself.
+	// End is the end of a pod that is not deleted.
 	End End
-	// Stop is how it ends when it is deleted, Stopping how long it takes.
-	// Undying pods do not heed that they are deleted.
+	// Stop is the end of a deleted pod, Stopping the time until then. Undying pods ignore
+	// their deletion.
 	Stop     *End
 	Stopping time.Duration
 	Undying  bool
-	// Direct pods go from Pending to their end in one step, unscheduled: a third
-	// of the requests, for tests of very many pods.
+	// Direct pods go from Pending to their end in one step, without being scheduled. That
+	// takes a third of the requests, for tests with very many pods.
 	Direct bool
 }
 
-// End is how a pod ends.
+// End describes the end of a pod.
 type End struct {
-	// Exit is the exit code of all its containers, but for those named in Exits.
+	// Exit is the exit code of all containers except those in Exits.
 	Exit  int32
 	Exits map[string]int32
 	// Conditions are added to the status with the phase.
 	Conditions []corev1.PodCondition
-	// Reason is that of the pod's status.
+	// Reason is the reason in the status of the pod.
 	Reason string
-	// Lost pods fail with no word from their containers.
+	// Lost pods fail without container statuses.
 	Lost bool
 }
 
 // Succeed is the life of a pod that exits with 0.
 func Succeed() Life { return Life{} }
 
-// Fail is the life of a pod that exits with some other code.
+// Fail is the life of a pod that exits with the given code.
 func Fail(code int32) Life { return Life{End: End{Exit: code}} }
 
 // Run is the life of a pod that runs until it is deleted.
@@ -54,7 +54,7 @@ func Run() Life { return Life{Forever: true} }
 // Wait is the life of a pod that never starts.
 func Wait() Life { return Life{Stuck: true} }
 
-// After has the pod run for a while first.
+// After makes the pod run for a duration first.
 func (l Life) After(d time.Duration) Life {
 	l.Running = d
 	return l
@@ -71,7 +71,7 @@ func (l Life) With(c corev1.PodCondition) Life {
 	return l
 }
 
-// Exiting gives one container an exit code of its own.
+// Exiting sets the exit code of one container.
 func (l Life) Exiting(container string, code int32) Life {
 	exits := map[string]int32{container: code}
 	for name, code := range l.End.Exits {
@@ -83,14 +83,14 @@ func (l Life) Exiting(container string, code int32) Life {
 	return l
 }
 
-// Dying says how a pod ends when it is deleted, and how long that takes. By
-// default it is killed at once, with exit code 143.
+// Dying sets the exit code of a deleted pod, and the time until it ends. By default it ends
+// at once with exit code 143.
 func (l Life) Dying(code int32, after time.Duration) Life {
 	l.Stop, l.Stopping = &End{Exit: code}, after
 	return l
 }
 
-// NeverDying has the pod run on when it is deleted.
+// NeverDying makes the pod keep running when it is deleted.
 func (l Life) NeverDying() Life {
 	l.Undying = true
 	return l

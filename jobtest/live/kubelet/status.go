@@ -8,10 +8,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// killed is the exit code of a container that ends on SIGTERM.
+// killed is the exit code of a container that SIGTERM ends.
 const killed = 128 + 15
 
-// patch is a strategic merge patch of a pod's status. The UID makes it fail on
+// patch is a strategic merge patch of the status of a pod. The UID makes it fail for
 // another pod of the same name.
 type patch struct {
 	Metadata struct {

@@ -10,15 +10,15 @@ import (
 type step uint8
 
 const (
-	rest   step = iota // nothing, until the pod changes
-	bind               // to a node
-	run                // Pending to Running
+	rest   step = iota // wait until the pod changes
+	bind               // bind it to a node
+	run                // from Pending to Running
 	end                // to a terminal phase, by itself
 	stop               // to a terminal phase, because it is deleted
-	remove             // delete it with no grace period
+	remove             // delete it without a grace period
 )
 
-// next returns the step that a pod is due for, and how long after the last one.
+// next returns the next step of a pod, and the delay after the previous one.
 func next(pod *corev1.Pod, life Life) (step, time.Duration) {
 	ended := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 	switch {
@@ -50,7 +50,7 @@ func nextOfDeleted(pod *corev1.Pod, life Life, ended bool) (step, time.Duration)
 	case ended || life.Undying:
 		return rest, 0
 	case pod.Spec.NodeName == "" && pod.Status.Phase != corev1.PodRunning:
-		return rest, 0 // no kubelet knows of it
+		return rest, 0 // it is on no node
 	}
 	return stop, life.Stopping
 }

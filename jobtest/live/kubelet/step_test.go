@@ -44,7 +44,7 @@ func TestNext(t *testing.T) {
 		"pending, bound, deleted":        {with(corev1.PodPending, deleted(30)), slow, stop, 3},
 		"unknown to kubelets, deleted":   {with(corev1.PodPending, unbound, deleted(0)), slow, rest, 0},
 		"running, not bound, deleted":    {with(corev1.PodRunning, unbound, deleted(0)), slow, stop, 3},
-		"does not heed its deletion":     {with(corev1.PodRunning, deleted(30)), Run().NeverDying(), rest, 0},
+		"ignores its deletion":           {with(corev1.PodRunning, deleted(30)), Run().NeverDying(), rest, 0},
 		"has ended after it was deleted": {with(corev1.PodFailed, deleted(30)), slow, remove, 0},
 		"ended, deleted at once":         {with(corev1.PodFailed, deleted(0)), slow, rest, 0},
 	} {

@@ -1,8 +1,8 @@
 //go:build ignore
 
-// This file gives the module controller the shape of Kubernetes' package
-// pkg/controller/job, so that the integration tests of that package test it. It is
-// compiled together with the files of that module: see the package suites.
+// This file adapts the module controller to the API of Kubernetes' package pkg/controller/job, so
+// that the integration tests of that package test it. It is compiled together with the files of
+// that module: see the package suites.
 package controller
 
 import (
@@ -32,7 +32,7 @@ import (
 	"github.com/jobfate/jobfate/backoff"
 )
 
-// What the tests change before they start a controller.
+// The variables that tests set before they start a controller.
 var (
 	SyncJobBatchPeriod          = time.Second
 	DefaultJobPodFailureBackOff = 10 * time.Second
@@ -41,14 +41,14 @@ var (
 	MaxPodCreateDeletePerSync   = 500
 )
 
-// Controller is a controller that stands for the built-in one.
+// Controller replaces the built-in controller.
 type Controller struct {
 	*controller
 	client kubernetes.Interface
 }
 
-// NewController returns a controller that uses the test's informer of Jobs, and has a cache of
-// pods of its own. The last two informers are of Workloads and PodGroups, which it does not know.
+// NewController returns a controller that uses the test's informer of Jobs and its own cache of
+// pods. It ignores the last two informers, of Workloads and PodGroups.
 func NewController(_ context.Context, client kubernetes.Interface, _ coreinformers.PodInformer, ofJobs batchinformers.JobInformer,
 	_ schedulinginformers.WorkloadInformer, _ schedulinginformers.PodGroupInformer) (*Controller, error) {
 	o, err := Options{ReplaceBuiltIn: true, Decide: []jobfate.Option{
@@ -68,7 +68,7 @@ func NewController(_ context.Context, client kubernetes.Interface, _ coreinforme
 	watch.store.jobs = watch.jobs.GetIndexer()
 	c.metrics = metricsOfKubernetes()
 	_, err = watch.jobs.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: func(obj any) {
-		// A controller beside the built-in one has no such metric.
+		// The module controller does not have this metric.
 		if job := obj.(*batchv1.Job); !c.me.Manages(job) {
 			kubemetrics.JobByExternalControllerTotal.WithLabelValues(*job.Spec.ManagedBy).Inc()
 		}
@@ -76,12 +76,12 @@ func NewController(_ context.Context, client kubernetes.Interface, _ coreinforme
 	return &Controller{c, client}, err
 }
 
-// running is an informer that the test starts.
+// running is an informer that the test has started.
 type running struct{ cache.SharedIndexInformer }
 
 func (running) RunWithContext(context.Context) {}
 
-// metricsOfKubernetes counts in the metrics that the tests read.
+// metricsOfKubernetes returns metrics that increment those of Kubernetes, which the tests read.
 func metricsOfKubernetes() *metrics {
 	kubemetrics.Register()
 	return &metrics{
@@ -118,9 +118,9 @@ func (c *Controller) Run(ctx context.Context, workers int) {
 	}
 }
 
-// runner runs what add adds to a manager.
+// runner runs the controller that add would add to a manager.
 func runner[T comparable](ctx context.Context, name string, does reconcile.TypedReconciler[T], retries *retries[T], workers int, watch source[T]) error {
-	several := true // controllers of one name, one after the other
+	several := true // a test may create several controllers with the same name
 	runs, err := ctrlcontroller.NewTypedUnmanaged(name, ctrlcontroller.TypedOptions[T]{
 		Reconciler: does, RateLimiter: retries, MaxConcurrentReconciles: workers, SkipNameValidation: &several, Logger: klog.FromContext(ctx),
 	})

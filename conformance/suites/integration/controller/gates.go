@@ -18,10 +18,10 @@ import (
 	"github.com/jobfate/jobfate/internal/decide"
 )
 
-// Some tests switch gates off that 1.36.3 has locked, by emulating an older release. The
-// controller follows three of them; without the others, tests fail.
+// Some tests switch off gates that 1.36.3 has locked, by emulating an older release. The
+// controller supports three of them. Tests of the others fail.
 
-// without returns an option that holds for each decision while a gate is off.
+// without returns an option that applies to each decision made while a gate is off.
 func without(gate featuregate.Feature, option jobfate.Option) jobfate.Option {
 	return func(c *decide.Config) {
 		if !feature.DefaultFeatureGate.Enabled(gate) {
@@ -35,7 +35,7 @@ var gates = []jobfate.Option{
 	without(features.JobPodReplacementPolicy, jobfate.WithoutReplacementPolicy()),
 }
 
-// managedJobs are Jobs without spec.managedBy while the gate JobManagedBy is off.
+// managedJobs hides spec.managedBy of Jobs while the gate JobManagedBy is off.
 type managedJobs struct{ cache.SharedIndexInformer }
 
 func (m managedJobs) GetIndexer() cache.Indexer {
@@ -65,7 +65,7 @@ func (m managedIndexer) ByIndex(index, key string) ([]any, error) {
 	return all, err
 }
 
-// managedClient is a client whose live reads show such Jobs as the caches do.
+// managedClient hides spec.managedBy in live reads in the same way.
 type managedClient struct{ kubernetes.Interface }
 
 func (m managedClient) BatchV1() typedbatchv1.BatchV1Interface {

@@ -10,11 +10,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// A controller that has read two versions of the Job and many lists of pods may have decided
-// on each version with each list, and may have taken the pods of the Job from one list and the
-// others from another, however many there are. A kit that forgot the first of them took a
-// correct status for wrong.
-func TestSight_remembersEachCombination(t *testing.T) {
+// A controller that read two versions of the Job and many lists of pods may have decided on
+// each version with each list. It may also have taken the pods of the Job from one list and
+// the other pods from another. If the cluster forgot the first lists, the referee would
+// report a correct status.
+func TestSyncReads_remembersEachCombination(t *testing.T) {
 	job := func(version string) *batchv1.Job {
 		return &batchv1.Job{ObjectMeta: metav1.ObjectMeta{UID: "job", ResourceVersion: version}}
 	}
@@ -33,12 +33,12 @@ func TestSight_remembersEachCombination(t *testing.T) {
 		lists = append(lists, append(lists[i][:2*i:2*i], pod, orphan))
 	}
 
-	s := newSight(types.NamespacedName{}, view(versions[0], lists[0]))
+	s := newSyncReads(types.NamespacedName{}, view(versions[0], lists[0]))
 	for i, pods := range lists {
 		job := versions[i*len(versions)/len(lists)]
-		for range 2 { // to read the same again changes nothing
-			s.look(view(job, pods), Jobs)
-			s.look(view(job, pods), Pods)
+		for range 2 { // repeated reads change nothing
+			s.readCache(view(job, pods), Jobs)
+			s.readCache(view(job, pods), Pods)
 		}
 	}
 

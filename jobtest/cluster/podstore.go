@@ -8,21 +8,21 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// shelf holds pods in the order in which they came. The zero shelf is empty.
-type shelf struct {
+// podStore holds pods in the order in which they were added. The zero podStore is empty.
+type podStore struct {
 	place map[types.UID]int
-	pods  []*corev1.Pod // with gaps, which are closed when they are the larger part
+	pods  []*corev1.Pod // has nil gaps, which drop removes when they are the majority
 }
 
-func (s *shelf) get(uid types.UID) *corev1.Pod {
+func (s *podStore) get(uid types.UID) *corev1.Pod {
 	if at, ok := s.place[uid]; ok {
 		return s.pods[at]
 	}
 	return nil
 }
 
-// put takes a pod up, or puts it in the place of its earlier version.
-func (s *shelf) put(pod *corev1.Pod) {
+// put adds a pod, or replaces its earlier version.
+func (s *podStore) put(pod *corev1.Pod) {
 	if at, ok := s.place[pod.UID]; ok {
 		s.pods[at] = pod
 		return
@@ -34,7 +34,7 @@ func (s *shelf) put(pod *corev1.Pod) {
 	s.pods = append(s.pods, pod)
 }
 
-func (s *shelf) drop(uid types.UID) {
+func (s *podStore) drop(uid types.UID) {
 	at, ok := s.place[uid]
 	if !ok {
 		return
@@ -50,10 +50,10 @@ func (s *shelf) drop(uid types.UID) {
 	}
 }
 
-func (s *shelf) clone() shelf { return shelf{maps.Clone(s.place), slices.Clone(s.pods)} }
+func (s *podStore) clone() podStore { return podStore{maps.Clone(s.place), slices.Clone(s.pods)} }
 
-// all returns the pods in a slice of its own.
-func (s *shelf) all() []*corev1.Pod {
+// all returns the pods in a new slice.
+func (s *podStore) all() []*corev1.Pod {
 	pods := make([]*corev1.Pod, 0, len(s.place))
 	for _, pod := range s.pods {
 		if pod != nil {

@@ -1,0 +1,76 @@
+package jobset
+
+import (
+	"slices"
+	"testing"
+)
+
+// testCase is a test of JobSet or Trainer, rewritten.
+type testCase struct {
+	name string // in the table
+	from string // the kind of test in the project
+	play func(*stage)
+}
+
+const (
+	e2e         = "e2e"
+	integration = "integration"
+)
+
+// cases are the cases of JobSet, in the order of the table.
+var cases = slices.Concat(success, failure, restarts, indexes, suspension, startup, dependencies, rest)
+
+// defaultCase runs without -all. One of four Jobs fails, and all are restarted.
+const defaultCase = "one failure, one restart, then all succeed"
+
+func TestJobSet(t *testing.T) { play(t, "JobSet", cases, defaultCase) }
+
+// play runs the cases of a project. Without -all it runs only the default one.
+func play(t *testing.T, project string, cases []testCase, defaultCase string) {
+	played := map[string]*result{}
+	t.Run("case", func(t *testing.T) {
+		for _, c := range cases {
+			if !*all && !*write && c.name != defaultCase {
+				continue
+			}
+			t.Run(c.name, func(t *testing.T) {
+				r := &result{}
+				played[c.name] = r
+				t.Parallel()
+				r.play(t, c)
+			})
+		}
+	})
+	checkTable(t, project, cases, played)
+}
+
+// result says which sides have passed a case.
+type result struct{ builtIn, ours bool }
+
+// play runs a case on both sides, and compares the final states.
+func (r *result) play(t *testing.T, c testCase) {
+	var theirs, own *stage
+	ctx := t.Context() // the stages run until the final states are compared
+	t.Run("with", func(t *testing.T) {
+		for _, p := range []struct {
+			side   side
+			stage  **stage
+			passed *bool
+		}{{builtIn, &theirs, &r.builtIn}, {ours, &own, &r.ours}} {
+			t.Run(p.side.name, func(t *testing.T) {
+				t.Parallel()
+				s := newStage(ctx, t, p.side)
+				*p.stage = s
+				c.play(s)
+				s.wantManaged()
+				*p.passed = !t.Failed() // not reached after a fatal error
+			})
+		}
+	})
+	if t.Failed() {
+		return
+	}
+	r.ours = false
+	agree(t, theirs, own)
+	r.ours = true
+}
