@@ -14,7 +14,8 @@
 // A pod without scheduling gates is bound to a node that does not exist. It runs, becomes
 // ready and ends, with the statuses and finish times of its containers. A pod that is being
 // deleted gets a terminal phase and is then deleted without a grace period, as by the real
-// kubelet. It remains while it has a finalizer.
+// kubelet. It remains while it has a finalizer. If the server was stopped while it deleted a
+// pod, the deletion is repeated.
 //
 // The package does not know Jobs. It only uses pods, with the labels and annotations that a
 // script needs.

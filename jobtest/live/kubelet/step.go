@@ -43,9 +43,17 @@ func next(pod *corev1.Pod, life Life) (step, time.Duration) {
 	return run, life.Pending
 }
 
+// recovery is the delay before a deletion is completed that the server began.
+const recovery = time.Second
+
 func nextOfDeleted(pod *corev1.Pod, life Life, ended bool) (step, time.Duration) {
+	atOnce := pod.DeletionGracePeriodSeconds == nil || *pod.DeletionGracePeriodSeconds == 0
 	switch {
-	case ended && pod.DeletionGracePeriodSeconds != nil && *pod.DeletionGracePeriodSeconds > 0:
+	case atOnce && len(pod.Finalizers) == 0:
+		// The server writes the grace period of zero first, and removes the pod with a second
+		// write. It was stopped in between if the pod remains.
+		return remove, recovery
+	case ended && !atOnce:
 		return remove, 0
 	case ended || life.Undying:
 		return rest, 0

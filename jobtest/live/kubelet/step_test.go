@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -20,6 +21,7 @@ func TestNext(t *testing.T) {
 	deleted := func(grace int64) func(*corev1.Pod) {
 		return func(p *corev1.Pod) { p.DeletionTimestamp, p.DeletionGracePeriodSeconds = &metav1.Time{}, &grace }
 	}
+	tracked := func(p *corev1.Pod) { p.Finalizers = []string{batchv1.JobTrackingFinalizer} }
 	gated := func(p *corev1.Pod) { p.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "example.com/gate"}} }
 	slow := Life{Pending: 1, Running: 2, Stopping: 3}
 	for name, test := range map[string]struct {
@@ -42,11 +44,15 @@ func TestNext(t *testing.T) {
 		"running, deleted":               {with(corev1.PodRunning, deleted(30)), slow, stop, 3},
 		"running for ever, deleted":      {with(corev1.PodRunning, deleted(30)), Run(), stop, 0},
 		"pending, bound, deleted":        {with(corev1.PodPending, deleted(30)), slow, stop, 3},
-		"unknown to kubelets, deleted":   {with(corev1.PodPending, unbound, deleted(0)), slow, rest, 0},
-		"running, not bound, deleted":    {with(corev1.PodRunning, unbound, deleted(0)), slow, stop, 3},
+		"unknown to kubelets, deleted":   {with(corev1.PodPending, unbound, tracked, deleted(0)), slow, rest, 0},
+		"running, not bound, deleted":    {with(corev1.PodRunning, unbound, tracked, deleted(0)), slow, stop, 3},
 		"ignores its deletion":           {with(corev1.PodRunning, deleted(30)), Run().NeverDying(), rest, 0},
 		"has ended after it was deleted": {with(corev1.PodFailed, deleted(30)), slow, remove, 0},
-		"ended, deleted at once":         {with(corev1.PodFailed, deleted(0)), slow, rest, 0},
+		"ended, deleted at once":         {with(corev1.PodFailed, tracked, deleted(0)), slow, rest, 0},
+		// The server was stopped between the two writes of a deletion without grace period.
+		"half deleted, ended":       {with(corev1.PodFailed, deleted(0)), slow, remove, recovery},
+		"half deleted, on no node":  {with(corev1.PodPending, unbound, deleted(0)), slow, remove, recovery},
+		"half deleted, never dying": {with(corev1.PodRunning, deleted(0)), Run().NeverDying(), remove, recovery},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got, after := next(test.pod, test.life); got != test.want || after != test.after {
