@@ -11,7 +11,8 @@ const simulateUsage = `Usage: jobfate simulate [flags] [file ...]
 
 Runs a Job in virtual time on a simulated cluster until the Job has ended, and prints
 what happens to its pods. A scenario describes what the pods do, and what happens to
-them and to the Job. Without a scenario every pod succeeds after 10s.
+them and to the Job. Without a scenario every pod succeeds after 10s. The template of a
+CronJob is run as a Job.
 
   jobfate simulate -f job.yaml --scenario scenario.yaml
 

@@ -72,6 +72,38 @@ func checkRun(t *testing.T, stdin string, args []string, status int, stdout, std
 	checkPart(t, "stderr", got.Stderr, stderr)
 }
 
+// A CronJob is simulated as the Job of its template. Errors have the line in the CronJob. It is no
+// old Job for validate.
+func TestSimulateCronJob(t *testing.T) {
+	const nightly = `apiVersion: batch/v1
+kind: CronJob
+metadata: {name: nightly, namespace: team}
+spec:
+  schedule: '@daily'
+  jobTemplate:
+    spec:
+      completions: 3
+      template: {spec: {restartPolicy: Never, containers: [{name: main, image: i}]}}
+`
+	for _, tc := range []struct {
+		reason, old, replaced string
+		args                  []string
+		status                int
+		stdout, stderr        string
+	}{
+		{reason: "its template", stdout: "Job team/nightly, 3 pods"},
+		{reason: "another value", args: []string{"--set", "spec.completions=2"}, stdout: "Job team/nightly, 2 pods"},
+		{reason: "a field of the wrong type", old: "3", replaced: "three", status: exitInput, stderr: "standard input:8: spec.completions: "},
+		{reason: "an invalid value", old: "3", replaced: "-3", status: exitInput, stderr: "standard input:8: spec.completions: Invalid value: -3"},
+		{reason: "no template", old: "jobTemplate", replaced: "template", status: exitInput, stderr: "standard input:4: spec.jobTemplate: the CronJob has no template"},
+	} {
+		t.Run(tc.reason, func(t *testing.T) {
+			checkRun(t, strings.Replace(nightly, tc.old, tc.replaced, 1), append([]string{"simulate"}, tc.args...), tc.status, tc.stdout, tc.stderr)
+		})
+	}
+	checkRun(t, nightly, []string{"validate", "--old", "-", simulated("job")}, exitInput, "", "standard input: document 1 is a CronJob, whose template may change; want a Job")
+}
+
 // TestSimulateLive continues from existing Jobs.
 func TestSimulateLive(t *testing.T) {
 	files := func(sample string, args ...string) []string {

@@ -80,7 +80,9 @@ func validateFiles(env Environment, args []string) error {
 			if err != nil {
 				return err
 			}
-			before, sources = start.Jobs[0], sources[1:]
+			if before, sources = start.Jobs[0], sources[1:]; before.Path != "" {
+				return fmt.Errorf("%s is a CronJob, whose template may change; want a Job", before.At)
+			}
 		}
 		in, err = kubefile.ReadManifests(sources...)
 		return err

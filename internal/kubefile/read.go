@@ -77,9 +77,17 @@ func Read(sources ...Source) (*Input, error) {
 	})
 }
 
-// ReadStart reads the Job with which a simulation starts, which may be new, and its pods.
+// ReadStart reads the Job with which a simulation starts, which may be new or the template of a
+// CronJob, and its pods.
 func ReadStart(sources ...Source) (*Input, error) {
-	in, err := read(sources, "a Job", (*Input).add)
+	in, err := read(sources, "a Job", func(in *Input, o object) error {
+		if o.Kind != "CronJob" {
+			return in.add(o)
+		}
+		m := o.template()
+		in.Jobs, o.at = append(in.Jobs, m), m.At
+		return o.first(m.Problems, nil)
+	})
 	if err == nil && len(in.Jobs) > 1 {
 		return nil, fmt.Errorf("%s is a second Job; the first is %s", in.Jobs[1].At, in.Jobs[0].At)
 	}
