@@ -9,11 +9,11 @@
 //     missing indexes, edited annotations, damaged interval lists (a [Mix] sets the
 //     share of each); and [Lived] snapshots, which are the result of a simulated
 //     lifetime;
-//   - [Lives]: everything that happens to a Job except the actions of its controller.
+//   - [Lives]: everything that happens to a Job except what its controller does.
 //     A [Life] lets kubelets report, users interfere, time pass and caches lag, one
 //     event at a time.
 //
-// The packages below it test a complete controller, also one that does not use jobfate:
+// The packages below it test a complete controller, whether or not it uses jobfate:
 //
 //   - cluster is a small simulated Kubernetes with caches, faults and a reference
 //     controller that carries out the decisions of jobfate;

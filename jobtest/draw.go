@@ -84,7 +84,7 @@ func w[T any](of int, value T) weight[T] { return weight[T]{of, value} }
 
 func ptr[T any](v T) *T { return &v }
 
-// instant draws a time from before seconds before noon to after seconds after it.
+// instant draws a time near noon: at most the given number of seconds before it or after it.
 func instant(t *rapid.T, before, after int, label string) metav1.Time {
 	return metav1.NewTime(noon.Add(time.Duration(rapid.IntRange(-before, after).Draw(t, label)) * time.Second))
 }

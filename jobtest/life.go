@@ -54,8 +54,8 @@ func Lead(t *rapid.T, controller cluster.Controller) {
 }
 
 // Happen makes one event happen and returns its name: a kubelet reports, a user interferes,
-// or time passes. Look is the time of the requeue of the controller; zero if there is none.
-// The name is empty if nothing happens.
+// or time passes. Look is when the controller's requeue is due; zero if there is none. The
+// name is empty if nothing happens.
 func (l Life) Happen(t *rapid.T, c *cluster.Cluster, look time.Time) string {
 	n := among(t, 200, "event")
 	if len(c.Pods()) == 0 {
@@ -100,15 +100,15 @@ func Happenings() (pods, tampered, others []string) {
 	for _, e := range tamperings {
 		tampered = append(tampered, e.name)
 	}
-	others = []string{"Job is deleted", "Job is suspended", "Job is resumed", "time passes", "the next look is due"}
+	others = []string{"Job is deleted", "Job is suspended", "Job is resumed", "time passes", "the requeue is due"}
 	return pods, tampered, append(others, slices.Sorted(maps.Keys(jobEdits))...)
 }
 
 // passTime advances the time. Clocks have fractions of a second, stored times do not.
 func passTime(t *rapid.T, c *cluster.Cluster, look time.Time) string {
-	if look.After(c.Now) && chance(t, 50, "to the next look") {
+	if look.After(c.Now) && chance(t, 50, "to the requeue") {
 		c.Now = look
-		return "the next look is due"
+		return "the requeue is due"
 	}
 	c.Now = c.Now.Add(pick(t, "time", time.Second, 300*time.Millisecond, 10*time.Second, 40*time.Second, 3*time.Minute))
 	return "time passes"
@@ -203,7 +203,7 @@ var podEvents = []podEvent{
 	{"pod fails", 9, exits, func(t *rapid.T, c *cluster.Cluster, p *corev1.Pod) {
 		c.End(p.UID, pick[int32](t, "exit code", 1, 42, 2, 137))
 	}},
-	{"pod fails without a word", 1, exits, func(_ *rapid.T, c *cluster.Cluster, p *corev1.Pod) {
+	{"pod fails without container statuses", 1, exits, func(_ *rapid.T, c *cluster.Cluster, p *corev1.Pod) {
 		c.Edit(p.UID, func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed })
 	}},
 	{"container restarts", 3, running, func(_ *rapid.T, c *cluster.Cluster, p *corev1.Pod) { c.Restart(p.UID) }},
@@ -222,11 +222,11 @@ var podEvents = []podEvent{
 	{"pod vanishes", 1, anyPod, func(_ *rapid.T, c *cluster.Cluster, p *corev1.Pod) { c.Vanish(p.UID) }},
 }
 
-// tamperings are edits of pods that no client should make. The last one is omitted if
-// caches lag: a pod that is orphaned while it is being counted would be adopted, with a
-// finalizer, and counted again, by Kubernetes as well as by jobfate.
+// tamperings are edits of pods that no client should make. The last one is omitted if caches
+// lag: if a pod is orphaned while it is being counted, Kubernetes and jobfate both adopt it,
+// with a finalizer, and count it again.
 var tamperings = []podEvent{
-	{"a twin appears", 3, owned, func(_ *rapid.T, c *cluster.Cluster, p *corev1.Pod) {
+	{"a duplicate appears", 3, owned, func(_ *rapid.T, c *cluster.Cluster, p *corev1.Pod) {
 		twin := p.DeepCopy()
 		twin.Name, twin.GenerateName, twin.Finalizers, twin.Spec.NodeName = "", "twin-", []string{batchv1.JobTrackingFinalizer}, ""
 		twin.DeletionTimestamp, twin.DeletionGracePeriodSeconds = nil, nil

@@ -9,7 +9,7 @@ import (
 )
 
 // LivelyJobs generates Jobs that the API server accepts, as users send them. A fifth are
-// like those of [Jobs]. The others use more of the features that make lives long.
+// drawn as by [Jobs]. The others use more of the features that make lifetimes long.
 func LivelyJobs() *rapid.Generator[*batchv1.Job] { return rapid.Custom(drawLively) }
 
 func drawLively(t *rapid.T) *batchv1.Job {

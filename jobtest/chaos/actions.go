@@ -19,8 +19,8 @@ type action struct {
 	do            func(*run) bool
 }
 
-// seeing are the syncs of the controllers and the updates of their caches.
-var seeing = []action{
+// syncActions are the syncs of the controllers and the updates of their caches.
+var syncActions = []action{
 	{"sync", 60, 0, func(r *run) bool {
 		r.sync(r.leaders[r.IntN(len(r.leaders))])
 		return true

@@ -271,7 +271,7 @@ func spoiled(how func(decide.Input, *batchv1.JobStatus)) func() cluster.Controll
 	})
 }
 
-// sparing is a caller that omits some deletions, with a status that is consistent with
+// sparing is a caller that omits some deletions, and stores a status that is consistent with
 // that.
 func sparing(which func(decide.Input, decide.Deletion) bool) func() cluster.Controller {
 	return amended(func(s decide.Input, d *bugs.Draft) {
@@ -319,10 +319,9 @@ func countFlips(s decide.Input, st *batchv1.JobStatus) {
 	}
 }
 
-// resending is a caller that chooses the names of pods. After a lost answer, a later sync
-// sends the creation again with the same name. It treats AlreadyExists as a success, even
-// if the pod has ended. Because that answer has no UID, the caller never observes the
-// creation.
+// resending is a caller that chooses the names of pods. After a lost answer, its next sync
+// sends the creation again with the same name. It treats AlreadyExists as a success, even if
+// the pod has ended. That answer has no UID, so the caller never observes the creation.
 func resending() cluster.Controller {
 	made, lost, sent := 0, "", ""
 	return &wrong{

@@ -57,7 +57,7 @@ type explainer interface{ Explain() string }
 
 // explain names the cause of a stall, as far as it is visible from outside.
 func (r *run) explain(out cluster.Outcome) {
-	if !r.tale.Told || len(r.leaders) == 0 {
+	if !r.log.On || len(r.leaders) == 0 {
 		return
 	}
 	l := r.leaders[0]

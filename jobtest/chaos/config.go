@@ -127,8 +127,8 @@ func Run(cfg Config) Report {
 	r.live()
 	report := Report{Violation: r.broken, Reach: r.reach, Syncs: r.syncs, Writes: r.writes}
 	if r.broken != nil && cfg.Retries >= 0 {
-		told := r.shrink()
-		report.Violation, report.Story = told.broken, told.story()
+		logged := r.shrink()
+		report.Violation, report.Story = logged.broken, logged.story()
 	}
 	return report
 }

@@ -38,7 +38,7 @@ type CrashReport struct {
 // parallelism is 0. Then no pod may have its finalizer, and the Job must have ended in the
 // same way as without a crash.
 //
-// The lifetime fixes the fate of each pod in advance: for an Indexed Job by index and
+// The lifetime fixes what happens to each pod in advance: for an Indexed Job by index and
 // attempt, otherwise by the order of creation. Users delete pods, and suspend and resume
 // the Job, at fixed times.
 //
@@ -52,8 +52,8 @@ type CrashReport struct {
 //     ended, and waits longer, so a success may come before the next pod does.
 //   - The deletion of failed pods, without a backoff limit per index. A restarted
 //     controller knows a failure only from its pod. If the pod were gone, it would wait
-//     less. So another finalizer keeps the pods of such a Job, also those that are
-//     deleted.
+//     less. So another finalizer keeps the pods of such a Job, including
+//     deleted ones.
 //
 // One difference is accepted, because Kubernetes has it too. When a Job succeeds, the
 // controller deletes the pods that still run and does not count them. If it is killed
@@ -134,15 +134,15 @@ type life struct {
 	excused bool
 	doomed  map[types.UID]bool // pods that the controller has deleted
 	broken  *referee.Violation
-	lives   map[string]fate // by the name of the pod in the script
+	plans   map[string]podPlan // by the name of the pod in the script
 	names   map[types.UID]string
 	made    map[string]int // the number of pods so far, by index
 	events  []event
-	tale    tale
+	log     runLog
 }
 
-// fate is what happens to a pod.
-type fate struct {
+// podPlan is what happens to a pod.
+type podPlan struct {
 	starts, ends time.Duration // after its creation
 	code         int32
 	lost         bool // it fails with its node, and is removed
@@ -156,17 +156,17 @@ type event struct {
 }
 
 func newLife(cfg Config, crashes []crash) *life {
-	return &life{cfg: cfg, crashes: crashes, lives: map[string]fate{}, names: map[types.UID]string{}, made: map[string]int{}, doomed: map[types.UID]bool{}}
+	return &life{cfg: cfg, crashes: crashes, plans: map[string]podPlan{}, names: map[types.UID]string{}, made: map[string]int{}, doomed: map[types.UID]bool{}}
 }
 
-// fateOf derives the fate of a pod from its name, so that it is the same in every run.
-func (l *life) fateOf(name string) fate {
+// planOf derives what happens to a pod from its name, so that it is the same in every run.
+func (l *life) planOf(name string) podPlan {
 	var salt uint64
 	for _, c := range []byte(name) {
 		salt = salt*131 + uint64(c)
 	}
 	d := dice{rand.New(rand.NewPCG(l.cfg.Seed, salt))}
-	f := fate{starts: time.Duration(1+d.IntN(3)) * time.Second}
+	f := podPlan{starts: time.Duration(1+d.IntN(3)) * time.Second}
 	f.ends = f.starts + time.Duration(1+d.IntN(20))*time.Second
 	switch n := d.IntN(100); {
 	case n < 55 || strings.HasSuffix(name, "#9"):
@@ -189,41 +189,41 @@ func (l *life) lead() {
 	l.c = c
 	c.Watch, c.Intercept = l.watch, l.intercept
 	l.ghost.Started(c.Job())
-	l.write()
+	l.scriptUsers()
 	controller, cache := l.cfg.Controller(), c.NewCache(true)
 	for range 2000 + 100*size(c.Job()) {
 		before := l.writes
-		l.tale.Say("%s  sync", c.Now.Format("15:04:05"))
+		l.log.Say("%s  sync", c.Now.Format("15:04:05"))
 		out := c.Run(controller, cache)
 		switch {
 		case l.broken != nil:
 			return
 		case out.Killed:
-			l.tale.Say("     the controller is killed, and another one is started")
+			l.log.Say("     the controller is killed, and another one is started")
 			controller = l.cfg.Controller()
 		case out.Err != nil || l.writes != before:
 		case !l.moveOn(out.At):
-			l.seeEnd()
+			l.checkEnd()
 			return
 		}
 	}
 	l.broken = &referee.Violation{Property: "L1", Text: "the run does not end"}
 }
 
-// seeEnd runs when no more events are due. It checks that the Job has ended, unless it is
-// not meant to run (L2), and that no pod has the finalizer (L3).
-func (l *life) seeEnd() {
+// checkEnd is called when no more events are due. It checks that the Job has ended, unless
+// it is suspended or has a parallelism of 0 (L2), and that no pod has the finalizer (L3).
+func (l *life) checkEnd() {
 	job := l.c.Job()
 	switch {
 	case isOver(job):
-		l.broken = held(l.c.Pods())
+		l.broken = checkFinalizers(l.c.Pods())
 	case *job.Spec.Parallelism > 0 && !*job.Spec.Suspend:
 		l.broken = &referee.Violation{Property: "L2", Text: fmt.Sprintf("no more events are due, but the Job has not ended: %s", statusLine(&job.Status))}
 	}
 }
 
-// write adds the actions of users to the script: a Job may be suspended and resumed.
-func (l *life) write() {
+// scriptUsers adds the actions of users to the script: a Job may be suspended and resumed.
+func (l *life) scriptUsers() {
 	d := dice{rand.New(rand.NewPCG(l.cfg.Seed, 7))}
 	now := l.c.Now
 	set := func(to bool) func(*batchv1.JobSpec) { return func(s *batchv1.JobSpec) { s.Suspend = &to } }
@@ -271,7 +271,7 @@ func (l *life) moveOn(requeue time.Time) bool {
 
 // due returns the time of the next event of a pod.
 func (l *life) due(pod *corev1.Pod) (time.Time, bool) {
-	f := l.lives[l.names[pod.UID]]
+	f := l.plans[l.names[pod.UID]]
 	made := pod.CreationTimestamp.Time
 	switch {
 	case cluster.HasEnded(pod):
@@ -285,7 +285,7 @@ func (l *life) due(pod *corev1.Pod) (time.Time, bool) {
 }
 
 func (l *life) happen(pod *corev1.Pod) {
-	f := l.lives[l.names[pod.UID]]
+	f := l.plans[l.names[pod.UID]]
 	switch {
 	case pod.DeletionTimestamp != nil && f.deleted:
 		l.c.End(pod.UID, f.code)
@@ -308,9 +308,9 @@ func (l *life) watch(s cluster.Step) {
 		name := fmt.Sprintf("%s#%d", key, l.made[key])
 		l.made[key]++
 		l.names[s.Pod.UID] = name
-		l.lives[name] = l.fateOf(name)
+		l.plans[name] = l.planOf(name)
 	}
-	l.tale.changed(&s)
+	l.log.changed(&s)
 	if v := l.cfg.Rules.See(&l.ghost, &s); v != nil && l.broken == nil {
 		l.broken = v
 	}
@@ -361,7 +361,7 @@ func (l *life) end() string {
 
 func tellLife(cfg Config, crashes []crash) string {
 	l := newLife(cfg, crashes)
-	l.tale.Told = true
+	l.log.On = true
 	l.lead()
-	return strings.Join(l.tale.Lines(story.Longest), "\n")
+	return strings.Join(l.log.Lines(story.Longest), "\n")
 }

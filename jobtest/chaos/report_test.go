@@ -55,9 +55,9 @@ func TestReports(t *testing.T) {
 	}
 }
 
-// TestFickle runs a controller that is not deterministic. The report says that the
+// TestReport_nondeterministicController runs a controller that is not deterministic. The report says that the
 // violation did not occur again.
-func TestFickle(t *testing.T) {
+func TestReport_nondeterministicController(t *testing.T) {
 	cfg := Config{Seed: 1, Retries: 10}
 	cfg = cfg.orDefault()
 	r := newRun(cfg, cfg.plan())
@@ -67,8 +67,8 @@ func TestFickle(t *testing.T) {
 	}
 }
 
-// Two cases of one bug differ only in pods, counts and times. Two bugs differ in other
-// words.
+// Two cases of one bug differ only in pods, counts and times. The texts of different bugs
+// differ in other words.
 func TestSame(t *testing.T) {
 	for _, c := range []struct {
 		a, b string

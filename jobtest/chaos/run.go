@@ -20,32 +20,32 @@ type run struct {
 	dice
 	source  *rand.PCG
 	c       *cluster.Cluster
-	sites   []*site
+	slots   []*slot
 	ledgers referee.Ledgers // by the names of the Jobs
-	at      *site           // in focus
+	at      *slot           // in focus
 	leaders []*leader
 	acting  *leader // the leader whose sync is in progress
 	nested  bool    // the sync is in progress during a sync of another leader
 	started int     // the number of leaders so far
 
-	plan    shrink.Plan
-	step    int
-	off     []bool // actions and faults that are turned off
-	used    [most]bool
-	calm    bool // faults have stopped
-	noPods  bool // and every creation is rejected
-	kinds   []int
-	broken  *referee.Violation
-	of      types.NamespacedName // the Job of the violation
-	reach   Reach
-	syncs   int
-	writes  int
-	tale    tale
-	last    cluster.Outcome  // of the last sync
-	cause   string           // of a stall
-	fickle  bool             // the violation did not occur again
-	served  *cluster.Request // the last request that had an effect
-	created types.UID        // the last pod that a controller created
+	plan       shrink.Plan
+	step       int
+	off        []bool // actions and faults that are turned off
+	used       [most]bool
+	calm       bool // faults have stopped
+	noPods     bool // and every creation is rejected
+	kinds      []int
+	broken     *referee.Violation
+	of         types.NamespacedName // the Job of the violation
+	reach      Reach
+	syncs      int
+	writes     int
+	log        runLog
+	last       cluster.Outcome  // of the last sync
+	cause      string           // of a stall
+	unrepeated bool             // the violation did not occur again
+	served     *cluster.Request // the last request that had an effect
+	created    types.UID        // the last pod that a controller created
 	// When calm: the requests that were rejected in the last sync, and in the current one.
 	refused, refusing map[string]bool
 }
@@ -59,13 +59,13 @@ type leader struct {
 	// leader is blind until its cache shows that write.
 	foreign int
 	upto    int // the version up to which its cache was complete when its sync began
-	next    map[*site]time.Time
+	next    map[*slot]time.Time
 	lost    bool   // the answer to the current request is lost
 	looks   bool   // it reads its caches during a sync
 	open    []open // creations that its cache has not shown
-	// The Jobs whose status it has stored and for which it got the answer. It is in doubt
-	// about the others.
-	sure map[*site]bool
+	// The Jobs whose last status write was answered. The leader is in doubt about the
+	// others.
+	sure map[*slot]bool
 }
 
 func (l *leader) blind() bool { return l.upto < l.foreign }
@@ -86,12 +86,12 @@ func newRun(cfg Config, plan shrink.Plan) *run {
 // Violation returns the violated property, if any.
 func (r *run) Violation() *referee.Violation { return r.broken }
 
-// tell begins a step of the report.
-func (r *run) tell(name string) {
-	if r.tale.Told && len(r.sites) > 1 {
+// beginStep begins a step of the report.
+func (r *run) beginStep(name string) {
+	if r.log.On && len(r.slots) > 1 {
 		name += ", at " + r.at.name.String()
 	}
-	r.tale.Begin(r.step, r.c.Now, name)
+	r.log.Begin(r.step, r.c.Now, name)
 }
 
 // begin creates the Jobs and the first controller.
@@ -104,17 +104,17 @@ func (r *run) begin() bool {
 	}
 	r.c, c.History = c, history
 	r.ledgers = referee.Ledgers{}
-	r.addSite(c.Focused(), r.Job)
+	r.addSlot(c.Focused(), r.Job)
 	for _, job := range r.Beside {
 		if err := c.CreateJob(job); err != nil {
 			r.violate("Job", "a Job is invalid: %v", err)
 			return false
 		}
-		r.addSite(types.NamespacedName{Namespace: cmp.Or(job.Namespace, "default"), Name: cmp.Or(job.Name, "job")}, job)
+		r.addSlot(types.NamespacedName{Namespace: cmp.Or(job.Namespace, "default"), Name: cmp.Or(job.Name, "job")}, job)
 	}
 	c.Watch, c.Intercept, c.Glance = r.watch, r.intercept, r.glance
-	r.turn(r.sites[0])
-	r.seeSpec()
+	r.focusOn(r.slots[0])
+	r.updateKinds()
 	r.lead(0, 0)
 	return true
 }
@@ -136,22 +136,22 @@ func (r *run) steps() {
 	}
 	if r.step = r.Steps + 1; r.Mode == Liveness {
 		r.source.Seed(r.Seed, 3)
-		r.quiet()
+		r.runToEnd()
 	}
 }
 
 // choose draws an action and executes it.
-func (r *run) choose(from menu) {
+func (r *run) choose(from choices) {
 	i := from.draw(r.dice)
 	a := &actions[i]
 	if r.off[i] {
 		return
 	}
-	defer r.turn(r.at)
-	if n := len(r.sites); n > 1 {
-		r.turn(r.sites[r.IntN(n)])
+	defer r.focusOn(r.at)
+	if n := len(r.slots); n > 1 {
+		r.focusOn(r.slots[r.IntN(n)])
 	}
-	r.tell(a.name)
+	r.beginStep(a.name)
 	kinds := r.kinds
 	if a.do(r) {
 		if kinds == nil {
@@ -169,8 +169,8 @@ func (r *run) happened(i int, kinds []int) {
 	}
 }
 
-// seeSpec determines the features that the Job uses now.
-func (r *run) seeSpec() {
+// updateKinds determines which features the Job uses now.
+func (r *run) updateKinds() {
 	r.kinds = nil
 	if job := r.c.Job(); job != nil {
 		for i := range policies {
@@ -185,7 +185,7 @@ func (r *run) seeSpec() {
 func (r *run) lead(jobBack, podsBack int) {
 	r.started++
 	l := &leader{n: r.started, controller: r.Controller(), cache: r.c.NewCacheAt(jobBack, podsBack),
-		next: map[*site]time.Time{}, sure: map[*site]bool{}}
+		next: map[*slot]time.Time{}, sure: map[*slot]bool{}}
 	r.leaders = append(r.leaders, l)
 }
 
@@ -218,17 +218,17 @@ func (r *run) sync(l *leader) cluster.Outcome {
 	outer, nested := r.acting, r.nested
 	r.acting, r.nested = l, outer != nil
 	l.upto = l.cache.Upto()
-	r.inform(l)
+	r.updateGhosts(l)
 	if len(r.leaders) > 1 {
 		r.forgive()
 	}
 	r.syncs++
-	out := r.c.Run(spy{r, l.controller}, l.cache)
+	out := r.c.Run(observer{r, l.controller}, l.cache)
 	r.last = out
-	r.tale.synced(out)
+	r.log.synced(out)
 	r.acting, r.nested = outer, nested
 	if outer != nil {
-		r.inform(outer)
+		r.updateGhosts(outer)
 		r.forgive() // the outer leader cannot know what this one has counted
 	}
 	l.next[r.at] = out.At
@@ -238,15 +238,15 @@ func (r *run) sync(l *leader) cluster.Outcome {
 	return out
 }
 
-// inform tells the ghosts what the controller does not know.
-func (r *run) inform(l *leader) {
-	for _, s := range r.sites {
+// updateGhosts records in the ghosts what a controller cannot know.
+func (r *run) updateGhosts(l *leader) {
+	for _, s := range r.slots {
 		s.ghost.Blind, s.ghost.InDoubt = l.blind(), !l.sure[s]
 	}
 }
 
 func (r *run) forgive() {
-	for _, s := range r.sites {
+	for _, s := range r.slots {
 		s.ghost.Forgive()
 	}
 }
@@ -260,11 +260,11 @@ func (r *run) watch(s cluster.Step) {
 			}
 		}
 		if s.Request.Verb == cluster.Status {
-			r.acting.sure[r.siteOf(s.Name())] = !r.acting.lost
+			r.acting.sure[r.slotOf(s.Name())] = !r.acting.lost
 		}
 	}
 	if s.Pod == nil && s.OldPod == nil && s.Refused == nil && (s.Request == nil || s.Job == nil) {
-		r.seeSpec()
+		r.updateKinds()
 	}
 	if s.Request != nil && s.Refused == nil {
 		r.served = s.Request
@@ -272,10 +272,10 @@ func (r *run) watch(s cluster.Step) {
 			r.created = s.Pod.UID
 		}
 	}
-	r.tale.changed(&s)
+	r.log.changed(&s)
 	if of, v := r.judge(&s); v != nil && r.broken == nil {
 		r.broken, r.of = v, of
-		r.tale.Say("=> this violates %s", v.Property)
+		r.log.Say("=> this violates %s", v.Property)
 	}
 }
 
@@ -291,12 +291,12 @@ func (r *run) intercept(q *cluster.Request) cluster.Fault {
 	if !r.nested && r.chance(12) {
 		r.choose(aside)
 	}
-	r.shift()
-	r.inform(r.acting)
+	r.updateCaches()
+	r.updateGhosts(r.acting)
 	if !r.chance(12) {
 		return cluster.Fault{}
 	}
-	i := strike.draw(r.dice)
+	i := faultChoices.draw(r.dice)
 	f := &faults[i]
 	if r.off[len(actions)+i] || f.on != nil && !f.on(q) {
 		return cluster.Fault{}
@@ -318,16 +318,16 @@ func (r *run) glance() {
 	}
 	if !r.nested && r.chance(4) {
 		r.choose(aside)
-		r.inform(r.acting)
+		r.updateGhosts(r.acting)
 	}
-	r.shift()
+	r.updateCaches()
 }
 
-// shift updates the caches of a controller that reads them during a sync, because events
+// updateCaches updates the caches of a controller that reads them during a sync, because events
 // may arrive between two reads.
-func (r *run) shift() {
+func (r *run) updateCaches() {
 	if r.acting.looks && !r.nested && r.chance(15) {
-		r.choose(shifting)
+		r.choose(cacheUpdates)
 	}
 }
 

@@ -2,7 +2,7 @@ package chaos
 
 import "github.com/jobfate/jobfate/jobtest/internal/shrink"
 
-// shrink returns a run of a shorter schedule with the same violation, and with its tale.
+// shrink returns a run of a shorter schedule with the same violation, and with its log.
 func (r *run) shrink() *run {
 	var happened []string
 	for i, name := range events() {
@@ -10,12 +10,12 @@ func (r *run) shrink() *run {
 			happened = append(happened, name)
 		}
 	}
-	told, again := shrink.Search(r, r.plan.Upto(r.step), happened, r.Retries, func(p shrink.Plan, told bool) *run {
+	logged, again := shrink.Search(r, r.plan.Upto(r.step), happened, r.Retries, func(p shrink.Plan, logged bool) *run {
 		next := newRun(r.Config, p)
-		next.tale.Told = told
+		next.log.On = logged
 		next.live()
 		return next
 	})
-	told.fickle = !again
-	return told
+	logged.unrepeated = !again
+	return logged
 }

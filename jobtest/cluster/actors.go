@@ -159,8 +159,8 @@ func (c *Cluster) CollectGarbage() bool {
 			c.Delete(pod.UID, DefaultGrace)
 		}
 	}
-	for at := range c.sites {
-		if job := c.sites[at].job; job != nil && job.DeletionTimestamp != nil && c.noneLeft(job) {
+	for at := range c.slots {
+		if job := c.slots[at].job; job != nil && job.DeletionTimestamp != nil && c.hasNoPods(job) {
 			c.putJob(at, nil, nil, nil)
 		}
 	}
@@ -173,8 +173,8 @@ func OwnedByJob(owner *metav1.OwnerReference) bool {
 	return strings.HasPrefix(string(owner.UID), jobUID)
 }
 
-// noneLeft reports whether no pod has the Job as its controller.
-func (c *Cluster) noneLeft(job *batchv1.Job) bool {
+// hasNoPods reports whether no pod has the Job as its controller.
+func (c *Cluster) hasNoPods(job *batchv1.Job) bool {
 	return !slices.ContainsFunc(c.Pods(), func(pod *corev1.Pod) bool { return metav1.IsControlledBy(pod, job) })
 }
 

@@ -14,7 +14,7 @@ import (
 // lags until a method makes it catch up, the cache of pods one pod at a time.
 type Cache struct {
 	c    *Cluster
-	jobs []cachedJob // by site
+	jobs []cachedJob // by slot
 	pods podStore    // empty in a live cache, which shows the stored pods
 	late []types.UID // the stale pods, in the order of their first change that is not shown
 	live bool
@@ -24,8 +24,8 @@ type Cache struct {
 	shown   int // the last view was complete in pods up to this version
 }
 
-// cachedJob is the Job that a cache shows for a site, and in late the later versions, in
-// order. lateAt has the number of the change that made each of them.
+// cachedJob is the Job that a cache shows for a slot. late has the versions that it does not
+// show yet, in order, and lateAt the number of the change that made each of them.
 type cachedJob struct {
 	job    *batchv1.Job
 	late   []*batchv1.Job
@@ -39,19 +39,19 @@ func (s *cachedJob) next() {
 	}
 }
 
-// at returns the cache entry of a site.
-func (s *Cache) at(site int) *cachedJob {
-	for len(s.jobs) <= site {
+// at returns the cache entry of a slot.
+func (s *Cache) at(slot int) *cachedJob {
+	for len(s.jobs) <= slot {
 		s.jobs = append(s.jobs, cachedJob{})
 	}
-	return &s.jobs[site]
+	return &s.jobs[slot]
 }
 
 // NewCache returns a cache that is up to date. A live cache never lags.
 func (c *Cluster) NewCache(live bool) *Cache {
 	cache := &Cache{c: c, live: live, barrier: c.version}
-	for at, site := range c.sites {
-		cache.at(at).job = site.job
+	for at, slot := range c.slots {
+		cache.at(at).job = slot.job
 	}
 	if !live {
 		cache.pods = c.pods.clone()
@@ -66,11 +66,11 @@ func (c *Cluster) NewCache(live bool) *Cache {
 // assumption of Job controllers.
 func (c *Cluster) NewCacheAt(jobBack, podsBack int) *Cache {
 	cache := c.NewCache(false)
-	// A Job goes back to its first remembered version at most. The pods go back less
-	// accordingly, so that they stay as fresh relative to the Job as requested.
+	// A Job goes back at most to its first remembered version. If that is less than
+	// requested, the pods go back less too, so that they stay as fresh relative to the Job.
 	known := -1
-	for at := range c.sites {
-		known = max(known, slices.IndexFunc(c.past, func(e change) bool { return e.uid == "" && e.site == at }))
+	for at := range c.slots {
+		known = max(known, slices.IndexFunc(c.past, func(e change) bool { return e.uid == "" && e.slot == at }))
 	}
 	if most := len(c.past) - 1 - known; known < 0 {
 		podsBack, jobBack = max(0, podsBack-jobBack), 0
@@ -78,7 +78,7 @@ func (c *Cluster) NewCacheAt(jobBack, podsBack int) *Cache {
 		podsBack, jobBack = podsBack-min(podsBack, jobBack-most), most
 	}
 	back := func(n int) []change { return c.past[len(c.past)-min(n, len(c.past)):] }
-	for at := range c.sites {
+	for at := range c.slots {
 		c.rewindJob(cache, at, back(jobBack))
 	}
 	cache.rewindPods(c.past[:len(c.past)-len(back(podsBack))], back(podsBack))
@@ -89,12 +89,12 @@ func (c *Cluster) NewCacheAt(jobBack, podsBack int) *Cache {
 func (c *Cluster) rewindJob(cache *Cache, at int, undone []change) {
 	earlier := c.past[:len(c.past)-len(undone)]
 	for _, e := range slices.Backward(earlier) {
-		if e.uid != "" || e.site != at {
+		if e.uid != "" || e.slot != at {
 			continue
 		}
 		cache.at(at).job = e.job
 		for _, u := range undone {
-			if u.uid == "" && u.site == at {
+			if u.uid == "" && u.slot == at {
 				cache.lateJob(at, u.job, u.version)
 			}
 		}
@@ -130,8 +130,8 @@ func (s *Cache) rewindPods(earlier, undone []change) {
 	}
 }
 
-// Rewind makes the cache stale by these numbers of changes while its process lives on. It
-// reports whether it did. It does not if the cache would show older pods and claim to be
+// Rewind makes the cache stale by these numbers of changes while its process lives on, and
+// reports whether it did. It does nothing if the cache would show older pods but claim to be
 // complete up to the same version.
 func (s *Cache) Rewind(jobBack, podsBack int) bool {
 	older := s.c.NewCacheAt(jobBack, podsBack)
@@ -155,12 +155,12 @@ func (s *Cache) Stop() {
 }
 
 func (s *Cache) lateJob(at int, job *batchv1.Job, version int) {
-	site := s.at(at)
+	slot := s.at(at)
 	if s.live {
-		site.job = job
+		slot.job = job
 		return
 	}
-	site.late, site.lateAt = append(site.late, job), append(site.lateAt, version)
+	slot.late, slot.lateAt = append(slot.late, job), append(slot.lateAt, version)
 }
 
 func (s *Cache) latePod(uid types.UID, version int) {
@@ -203,8 +203,8 @@ func (s *Cache) ShowPods() {
 // ShowAll makes the cache catch up completely.
 func (s *Cache) ShowAll() {
 	s.ShowPods()
-	for at, site := range s.c.sites {
-		*s.at(at) = cachedJob{job: site.job}
+	for at, slot := range s.c.slots {
+		*s.at(at) = cachedJob{job: slot.job}
 	}
 }
 
@@ -241,9 +241,9 @@ func (s *Cache) View() View {
 		pods = &s.c.pods
 	}
 	var jobs []*batchv1.Job
-	for _, site := range s.jobs {
-		if site.job != nil {
-			jobs = append(jobs, site.job)
+	for _, slot := range s.jobs {
+		if slot.job != nil {
+			jobs = append(jobs, slot.job)
 		}
 	}
 	return View{Now: s.c.Now, Job: s.at(s.c.focus).job, Jobs: jobs, Pods: pods.all(),
@@ -253,9 +253,9 @@ func (s *Cache) View() View {
 // jobsVersion returns the version up to which the cache of Jobs is complete.
 func (s *Cache) jobsVersion() int {
 	version := s.c.version
-	for _, site := range s.jobs {
-		if len(site.lateAt) > 0 {
-			version = min(version, site.lateAt[0]-1)
+	for _, slot := range s.jobs {
+		if len(slot.lateAt) > 0 {
+			version = min(version, slot.lateAt[0]-1)
 		}
 	}
 	return version

@@ -10,7 +10,7 @@ import (
 func (c *Cluster) Clone() *Cluster {
 	next := *c
 	next.Intercept, next.Glance, next.Watch, next.caches = nil, nil, nil, nil
-	next.sites, next.pods, next.names, next.past = slices.Clone(c.sites), c.pods.clone(), maps.Clone(c.names), slices.Clone(c.past)
+	next.slots, next.pods, next.names, next.past = slices.Clone(c.slots), c.pods.clone(), maps.Clone(c.names), slices.Clone(c.past)
 	return &next
 }
 
@@ -19,8 +19,8 @@ func (s *Cache) Clone(of *Cluster) *Cache {
 	next := *s
 	next.c, next.pods = of, s.pods.clone()
 	next.jobs = slices.Clone(s.jobs)
-	for at, site := range s.jobs {
-		next.jobs[at].late, next.jobs[at].lateAt = slices.Clone(site.late), slices.Clone(site.lateAt)
+	for at, slot := range s.jobs {
+		next.jobs[at].late, next.jobs[at].lateAt = slices.Clone(slot.late), slices.Clone(slot.lateAt)
 	}
 	next.late, next.lateAt = slices.Clone(s.late), slices.Clone(s.lateAt)
 	of.caches = append(of.caches, &next)

@@ -36,9 +36,9 @@ type Cluster struct {
 	// Quota is the maximum number of pods at a time; zero means no limit.
 	Quota int
 
-	sites    []site
-	listed   []*batchv1.Job // the Jobs of the sites
-	focus    int            // the site that methods about one Job act on
+	slots    []slot
+	listed   []*batchv1.Job // the Jobs of the slots
+	focus    int            // the slot that methods about one Job act on
 	pods     podStore
 	names    map[types.NamespacedName]types.UID
 	version  int
@@ -86,11 +86,11 @@ type Step struct {
 	Refused error
 }
 
-// change is an entry of the history: a change of a pod, or of the Job of a site if there is
-// no UID.
+// change is an entry of the history: a change of a pod or, without a UID, of the Job of a
+// slot.
 type change struct {
 	version int
-	site    int
+	slot    int
 	uid     types.UID
 	pod     *corev1.Pod
 	job     *batchv1.Job
@@ -112,8 +112,8 @@ func (c *Cluster) CreateJob(job *batchv1.Job) error {
 	if job.Namespace == "" {
 		job.Namespace = metav1.NamespaceDefault
 	}
-	at := c.siteOf(nameOf(job))
-	if at >= 0 && c.sites[at].job != nil {
+	at := c.slotOf(nameOf(job))
+	if at >= 0 && c.slots[at].job != nil {
 		return fmt.Errorf("there is a Job %s already", job.Name)
 	}
 	c.jobsMade++
@@ -124,8 +124,8 @@ func (c *Cluster) CreateJob(job *batchv1.Job) error {
 		return errs.ToAggregate()
 	}
 	if at < 0 {
-		at = len(c.sites)
-		c.sites = append(c.sites, site{name: nameOf(job)})
+		at = len(c.slots)
+		c.slots = append(c.slots, slot{name: nameOf(job)})
 	}
 	c.putJob(at, job, nil, nil)
 	return nil
@@ -143,17 +143,17 @@ func (c *Cluster) Pod(uid types.UID) *corev1.Pod { return c.pods.get(uid) }
 // Version counts the changes so far.
 func (c *Cluster) Version() int { return c.version }
 
-// putJob stores the next version of the Job of a site; nil removes it. The caller must not
+// putJob stores the next version of the Job of a slot; nil removes it. The caller must not
 // keep next.
 func (c *Cluster) putJob(at int, next *batchv1.Job, r *Request, v *syncReads) {
-	old := c.sites[at].job
+	old := c.slots[at].job
 	c.version++
 	if next != nil {
 		next.ResourceVersion = strconv.Itoa(c.version)
 	}
-	c.sites[at].job = next
+	c.slots[at].job = next
 	c.listed = c.listJobs()
-	c.remember(change{version: c.version, site: at, job: next})
+	c.remember(change{version: c.version, slot: at, job: next})
 	for _, cache := range c.caches {
 		cache.lateJob(at, next, c.version)
 	}

@@ -74,8 +74,8 @@ func (c *Cluster) serve(r *Request, syncs types.NamespacedName, v *syncReads) (A
 		return Answer{Job: v.jobs[name]}, nil
 	case ListJobs:
 		jobs := c.Jobs()
-		for _, site := range c.sites {
-			v.jobs[site.name] = site.job
+		for _, slot := range c.slots {
+			v.jobs[slot.name] = slot.job
 		}
 		return Answer{Jobs: jobs, Version: strconv.Itoa(c.version)}, nil
 	case List:
@@ -162,7 +162,7 @@ func (c *Cluster) serveStatus(r *Request, name types.NamespacedName, v *syncRead
 	if err != nil {
 		return Answer{}, err
 	}
-	c.putJob(c.siteOf(name), next, r, v)
+	c.putJob(c.slotOf(name), next, r, v)
 	return Answer{Job: next}, nil
 }
 

@@ -13,7 +13,7 @@ import (
 // A controller that read two versions of the Job and many lists of pods may have decided on
 // each version with each list. It may also have taken the pods of the Job from one list and
 // the other pods from another. If the cluster forgot the first lists, the referee would
-// report a correct status.
+// report a violation for a correct status.
 func TestSyncReads_remembersEachCombination(t *testing.T) {
 	job := func(version string) *batchv1.Job {
 		return &batchv1.Job{ObjectMeta: metav1.ObjectMeta{UID: "job", ResourceVersion: version}}

@@ -48,8 +48,8 @@ func (w twice) Sync(client *cluster.Client) (time.Duration, error) {
 }
 
 // The answers to a patch and to a deletion have the stored pod, and a later patch may use
-// its resource version. In this test all pods succeed, because the end of a pod makes no
-// difference.
+// its resource version. All pods succeed here, because it makes no difference how a pod
+// ends.
 func TestPodAnswers(t *testing.T) {
 	c := jobOf(2, all(indexed, withSuccess))
 	c.Pods, c.Codes = 3, []int32{0}

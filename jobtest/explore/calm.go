@@ -20,7 +20,7 @@ const longWay = 10_000
 // calm follows a path from each state that was not expanded.
 func (x *search) calm() (found *violation) {
 	c := &calmness{search: x, seen: map[uint32]bool{}}
-	// The states that a path meets first but does not expand get their own paths.
+	// A path may reach new states that it does not expand. These get their own paths.
 	for n := uint32(len(x.first)); int(n) < len(x.states) && found == nil && x.err == nil; n++ {
 		found = c.follow(n)
 	}
@@ -34,7 +34,7 @@ type calmness struct {
 	seen  map[uint32]bool
 }
 
-// branch is a state of a path with the moves that are left to try there, the best one last.
+// branch is a state on a path with the moves still to try there, the best one last.
 type branch struct {
 	at    uint32
 	moves []calmMove

@@ -17,7 +17,7 @@ type (
 // noon is the time of all states.
 var noon = time.Date(2030, time.January, 1, 12, 0, 0, 0, time.UTC)
 
-// canonical makes states equal whose differences have no effect.
+// canonical makes states equal if their differences have no effect.
 func (x *search) canonical(s *state) {
 	s.ghost = x.forget(s)
 }

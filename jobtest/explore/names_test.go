@@ -36,7 +36,7 @@ func (n namer) Sync(client *cluster.Client) (time.Duration, error) {
 
 // The API server rejects a second pod with the same name. Ended pods stay, so a controller
 // that uses one name gets stuck, and the search finds that.
-func TestOneName(t *testing.T) {
+func TestPodsWithTheSameName(t *testing.T) {
 	c := jobOf(2, indexed)
 	refused := 0
 	c.Pods = 3
@@ -58,7 +58,7 @@ func TestOneName(t *testing.T) {
 
 // A request applies to the pod that has the name now, even if the controller means another
 // one.
-func TestNamed(t *testing.T) {
+func TestRequest_appliesToThePodWithTheName(t *testing.T) {
 	c := jobOf(2, indexed)
 	refused := 0
 	c.Pods = 3

@@ -74,8 +74,8 @@ func (x *search) cacheMoves(s *state, yield visitor) {
 	}
 }
 
-// eitherWay yields moves that change an object, both after the cache has caught up with it
-// and without.
+// eitherWay yields the moves that change an object, each twice: with and without the cache
+// catching up first.
 func (x *search) eitherWay(s *state, o objects, yield visitor, moves func(*state, visitor)) {
 	moves(s, yield)
 	if !x.AllOrders && s.lagging()&o != 0 {

@@ -56,8 +56,8 @@ func (x *search) checkRequeue(s *state) *referee.Violation {
 	return r.late
 }
 
-// quiescent reports whether the Job is at rest after the caches have caught up: no
-// component has anything left to do.
+// quiescent reports whether the Job is at rest once the caches have caught up: no component
+// has anything to do.
 func (x *search) quiescent(s *state) bool {
 	current, _ := x.caughtUp(s)
 	p := x.idle(&current)

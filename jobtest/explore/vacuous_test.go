@@ -14,7 +14,7 @@ import (
 	"github.com/jobfate/jobfate/jobtest/internal/bugs"
 )
 
-// The search finds known bugs. If it did not, finding nothing would prove nothing.
+// The search finds known bugs. Otherwise a search without a violation would prove nothing.
 func TestNotVacuous(t *testing.T) {
 	for _, test := range []struct {
 		name, want string

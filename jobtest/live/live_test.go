@@ -86,7 +86,7 @@ func TestFailsAfterBackoff(t *testing.T) {
 
 // After the number of pods in Times, a rule for one index no longer applies, and the next
 // rule decides.
-func TestIndexIsKilledTwice(t *testing.T) {
+func TestRule_Times(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		c := w.start(live.Pods(live.Fail(137).ForIndex(3).Times(2), live.Succeed().After(2*time.Second)))
 		w.create("job", indexed(5))
@@ -105,7 +105,7 @@ func TestIndexIsKilledTwice(t *testing.T) {
 }
 
 // If a Job is created again with the same name, the counts of the rules continue.
-func TestRulesCountOn(t *testing.T) {
+func TestRuleCountsContinue(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		c := w.start(live.Pods(live.Fail(1).Times(1)))
 		for _, want := range []string{"Failed/BackoffLimitExceeded, 0 succeeded, 1 failed", "Complete/CompletionsReached, 1 succeeded, 0 failed"} {

@@ -14,11 +14,11 @@ import (
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
-// These checks verify that an end is due: by the spec and the pods that the controller saw,
-// and by the status that it stored.
+// These checks verify that a Job ends only when that is due: by the spec and the pods that
+// the controller saw, and by the status that it stored.
 
-// seeEnd checks that a verdict that a status adds is due.
-func (g *Ghost) seeEnd(s *cluster.Step) *Violation {
+// checkEnd checks that a verdict that a status adds is due.
+func (g *Ghost) checkEnd(s *cluster.Step) *Violation {
 	old, now := &s.OldJob.Status, &s.Job.Status
 	if s.View.Job == nil {
 		return nil

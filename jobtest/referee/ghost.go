@@ -108,12 +108,12 @@ func (g *Ghost) Started(job *batchv1.Job) {
 	if g.Strange == nil {
 		g.Strange = map[types.UID]bool{}
 	}
-	g.believe(&job.Status)
+	g.accept(&job.Status)
 	g.spec(job)
 }
 
-// believe accepts a status that no controller stored as correct.
-func (g *Ghost) believe(st *batchv1.JobStatus) {
+// accept accepts a status that no controller stored as correct.
+func (g *Ghost) accept(st *batchv1.JobStatus) {
 	g.Charged, g.Failed, g.Succeeded = map[types.UID]corev1.PodPhase{}, st.Failed, st.Succeeded
 	failed, succeeded := uncounted(st)
 	for _, uid := range failed {

@@ -25,15 +25,15 @@ func (r Rules) Judge(all Ledgers, s *cluster.Step) (types.NamespacedName, *Viola
 		if v := inWrongSync(s, of, "the status of "+of.String()+" is stored"); v != nil {
 			return of, v
 		}
-		return of, r.seeFor(all, s, of)
+		return of, r.checkFor(all, s, of)
 	}
 	of, known := r.owner(all, s)
 	switch {
 	case s.Request == nil && known:
-		return of, r.seeFor(all, s, of)
+		return of, r.checkFor(all, s, of)
 	case s.Request == nil:
 		for name := range all {
-			_ = r.seeFor(all, s, name) // a change by others violates nothing
+			_ = r.checkFor(all, s, name) // a change by others violates nothing
 		}
 		return of, nil
 	case known:
@@ -43,31 +43,31 @@ func (r Rules) Judge(all Ledgers, s *cluster.Step) (types.NamespacedName, *Viola
 				// write is a change by others.
 				other := *s
 				other.Request = nil
-				return of, r.seeFor(all, &other, of)
+				return of, r.checkFor(all, &other, of)
 			}
 			if v := inWrongSync(s, of, "a "+string(s.Request.Verb)+" of "+string(podOf(s).UID)+", which belongs to "+of.String()+", is sent"); v != nil {
 				return of, v
 			}
 		}
-		return of, r.seeFor(all, s, of)
+		return of, r.checkFor(all, s, of)
 	}
-	return r.seeForAny(all, s)
+	return r.checkForAny(all, s)
 }
 
-// seeFor judges a step by the ghost of one Job.
-func (r Rules) seeFor(all Ledgers, s *cluster.Step, name types.NamespacedName) *Violation {
+// checkFor judges a step by the ghost of one Job.
+func (r Rules) checkFor(all Ledgers, s *cluster.Step, name types.NamespacedName) *Violation {
 	step := s.Of(name)
 	return r.See(all[name], &step)
 }
 
-// seeForAny judges a write to a pod that no Job of the cluster controls. The write is
+// checkForAny judges a write to a pod that no Job of the cluster controls. The write is
 // correct if it is correct for one of the Jobs. Otherwise the violation is one of the
 // synced Job.
-func (r Rules) seeForAny(all Ledgers, s *cluster.Step) (of types.NamespacedName, found *Violation) {
+func (r Rules) checkForAny(all Ledgers, s *cluster.Step) (of types.NamespacedName, found *Violation) {
 	names := slices.SortedFunc(maps.Keys(all), func(a, b types.NamespacedName) int { return strings.Compare(a.String(), b.String()) })
 	for _, name := range names {
 		before := all[name].Clone()
-		v := r.seeFor(all, s, name)
+		v := r.checkFor(all, s, name)
 		if v == nil {
 			return name, nil
 		}
@@ -88,7 +88,7 @@ func (r Rules) owner(all Ledgers, s *cluster.Step) (types.NamespacedName, bool) 
 		}
 		if owner := metav1.GetControllerOfNoCopy(pod); owner != nil {
 			name := types.NamespacedName{Namespace: pod.Namespace, Name: owner.Name}
-			return name, all[name] != nil && r.treats(owner)
+			return name, all[name] != nil && r.runsKindOf(owner)
 		}
 	}
 	return types.NamespacedName{}, false

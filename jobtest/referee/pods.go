@@ -18,8 +18,8 @@ import (
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
-// seeWrite checks a patch or a deletion of a pod.
-func (r Rules) seeWrite(g *Ghost, s *cluster.Step) *Violation {
+// checkWrite checks a patch or a deletion of a pod.
+func (r Rules) checkWrite(g *Ghost, s *cluster.Step) *Violation {
 	old := s.OldPod
 	owner := metav1.GetControllerOfNoCopy(old)
 	switch {
@@ -32,7 +32,7 @@ func (r Rules) seeWrite(g *Ghost, s *cluster.Step) *Violation {
 			}
 			g.Adopted[old.UID], g.Strange[old.UID] = true, true
 		}
-	case !r.treats(owner):
+	case !r.runsKindOf(owner):
 		return violated("S15", "%s belongs to the %s %s, but the controller sends a %s for it", old.UID, owner.Kind, owner.Name, s.Request.Verb)
 	case s.View.Job == nil || owner.UID != s.View.Job.UID:
 		// The controller may only remove the finalizer from the pods of an earlier Job.
@@ -45,8 +45,8 @@ func (r Rules) seeWrite(g *Ghost, s *cluster.Step) *Violation {
 		return violated("S15", "a %s of %s does not name its UID", s.Request.Verb, old.UID)
 	}
 	// A pod may have changed since the controller saw it. The version that it saw decides.
-	if s.Request.Verb == cluster.Patch && hasFinalizer(old) && !hasFinalizer(s.Pod) && !mayLose(g, s, old) &&
-		!mayLose(g, s, find(s.View.Pods, old.UID)) {
+	if s.Request.Verb == cluster.Patch && hasFinalizer(old) && !hasFinalizer(s.Pod) && !mayRemoveFinalizer(g, s, old) &&
+		!mayRemoveFinalizer(g, s, find(s.View.Pods, old.UID)) {
 		return violated("S2", "the finalizer of %s is removed, but no status records the pod", old.UID)
 	}
 	if s.Request.Verb == cluster.Patch && hasFinalizer(old) && !hasFinalizer(s.Pod) && losesVerdict(g, s) {
@@ -58,7 +58,7 @@ func (r Rules) seeWrite(g *Ghost, s *cluster.Step) *Violation {
 		delete(g.Failures, index)
 	}
 	if g.Strange[old.UID] && hasFinalizer(old) && !hasFinalizer(s.Pod) || completedBefore(s, old) {
-		// Its end was news, and the status need not record it.
+		// The end of the pod was news to the controller, but the status need not record it.
 		g.Forgive()
 	}
 	if _, charged := g.Charged[old.UID]; !charged && hasFinalizer(old) && !hasFinalizer(s.Pod) {
@@ -98,8 +98,8 @@ func namesUID(r *cluster.Request, uid types.UID) bool {
 	return bytes.Contains(r.Patch, []byte(strconv.Quote(string(uid)))) || bytes.Contains(r.Patch, []byte(`"resourceVersion":"`))
 }
 
-// mayLose reports whether the finalizer of a pod may be removed.
-func mayLose(g *Ghost, s *cluster.Step, pod *corev1.Pod) bool {
+// mayRemoveFinalizer reports whether the finalizer of a pod may be removed.
+func mayRemoveFinalizer(g *Ghost, s *cluster.Step, pod *corev1.Pod) bool {
 	job := s.Job
 	if pod == nil {
 		return false
@@ -162,8 +162,8 @@ func selects(job *batchv1.Job, pod *corev1.Pod) bool {
 	return err == nil && selector.Matches(labels.Set(pod.Labels))
 }
 
-// seeCreation checks a pod that the controller creates.
-func (r Rules) seeCreation(g *Ghost, s *cluster.Step) *Violation {
+// checkCreation checks a pod that the controller creates.
+func (r Rules) checkCreation(g *Ghost, s *cluster.Step) *Violation {
 	seen, pod := s.View.Job, s.Pod
 	switch {
 	case seen == nil || !ownedBy(pod, seen):
@@ -191,7 +191,7 @@ func (r Rules) seeCreation(g *Ghost, s *cluster.Step) *Violation {
 		}
 	}
 	if seen.Spec.BackoffLimitPerIndex != nil {
-		return r.seeSuccessor(g, s, pods)
+		return r.checkSuccessor(g, s, pods)
 	}
 	return r.tooSoon(g, s, pods)
 }
@@ -264,9 +264,9 @@ func (g *Ghost) notNeeded(s *cluster.Step, pods []*corev1.Pod) *Violation {
 	return nil
 }
 
-// seeSuccessor checks the failure count that a pod takes over from its predecessors, and
+// checkSuccessor checks the failure count that a pod takes over from its predecessors, and
 // that its backoff delay has passed.
-func (r Rules) seeSuccessor(g *Ghost, s *cluster.Step, pods []*corev1.Pod) *Violation {
+func (r Rules) checkSuccessor(g *Ghost, s *cluster.Step, pods []*corev1.Pod) *Violation {
 	index, _ := indexOf(s.Pod)
 	carries, _ := strconv.ParseInt(s.Pod.Annotations[batchv1.JobIndexFailureCountAnnotation], 10, 32)
 	// A restart may leave two failed pods. Either may be the predecessor.
@@ -283,7 +283,7 @@ func (r Rules) seeSuccessor(g *Ghost, s *cluster.Step, pods []*corev1.Pod) *Viol
 			continue
 		}
 		if g.Strange[pod.UID] {
-			return nil // the controller may believe pods that another client added or edited
+			return nil // the controller may rely on pods that another client added or edited
 		}
 		failures := number(seen, batchv1.JobIndexFailureCountAnnotation)
 		if seen.Status.Phase != corev1.PodFailed {

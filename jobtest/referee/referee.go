@@ -24,8 +24,8 @@ type Rules struct {
 	Owner schema.GroupKind
 }
 
-// treats reports whether an owner is of the kind that the controller runs.
-func (r Rules) treats(owner *metav1.OwnerReference) bool {
+// runsKindOf reports whether an owner is of the kind that the controller runs.
+func (r Rules) runsKindOf(owner *metav1.OwnerReference) bool {
 	kind := r.Owner
 	if kind.Empty() {
 		kind = schema.GroupKind{Group: batchv1.GroupName, Kind: "Job"}
@@ -52,7 +52,7 @@ func violated(property, format string, args ...any) *Violation {
 // any of these reads. A write is correct if it is correct for one of them.
 func (r Rules) See(g *Ghost, s *cluster.Step) *Violation {
 	if s.Read == nil && s.Earlier == nil {
-		return r.see(g, s)
+		return r.check(g, s)
 	}
 	before := g.Clone()
 	var found *Violation
@@ -62,7 +62,7 @@ func (r Rules) See(g *Ghost, s *cluster.Step) *Violation {
 			other := before.Clone()
 			ghost = &other
 		}
-		v := r.seeWith(ghost, s, &view)
+		v := r.checkWith(ghost, s, &view)
 		if v == nil {
 			*g = *ghost
 			return nil
@@ -74,29 +74,29 @@ func (r Rules) See(g *Ghost, s *cluster.Step) *Violation {
 	return found
 }
 
-// seeWith judges a step by one of the views of the controller.
-func (r Rules) seeWith(g *Ghost, s *cluster.Step, view *cluster.View) *Violation {
+// checkWith judges a step by one of the views of the controller.
+func (r Rules) checkWith(g *Ghost, s *cluster.Step, view *cluster.View) *Violation {
 	step := *s
 	step.View, step.Read, step.Earlier = view, nil, nil
-	return r.see(g, &step)
+	return r.check(g, &step)
 }
 
-func (r Rules) see(g *Ghost, s *cluster.Step) *Violation {
+func (r Rules) check(g *Ghost, s *cluster.Step) *Violation {
 	switch {
 	case s.Refused != nil:
 		return violated("S11", "the API server rejects the status: %v", s.Refused)
 	case s.Pod == nil && s.OldPod == nil:
-		return r.seeJob(g, s)
+		return r.checkJob(g, s)
 	case s.Request == nil:
-		g.seeOthers(s)
+		g.recordOthers(s)
 		return nil
 	case s.OldPod == nil:
-		return r.seeCreation(g, s)
+		return r.checkCreation(g, s)
 	}
-	return r.seeWrite(g, s)
+	return r.checkWrite(g, s)
 }
 
-func (r Rules) seeJob(g *Ghost, s *cluster.Step) *Violation {
+func (r Rules) checkJob(g *Ghost, s *cluster.Step) *Violation {
 	switch {
 	case s.Job == nil:
 		return nil
@@ -105,31 +105,31 @@ func (r Rules) seeJob(g *Ghost, s *cluster.Step) *Violation {
 		return nil
 	case s.Request == nil:
 		if !equality.Semantic.DeepEqual(s.OldJob.Status, s.Job.Status) {
-			g.believe(&s.Job.Status)
+			g.accept(&s.Job.Status)
 		}
 		g.spec(s.Job)
 		return nil
 	}
-	if v := g.seeCharges(s); v != nil {
+	if v := g.checkCharges(s); v != nil {
 		return v
 	}
-	if v := seeStatus(s.OldJob, &s.OldJob.Status, &s.Job.Status); v != nil {
+	if v := checkStatus(s.OldJob, &s.OldJob.Status, &s.Job.Status); v != nil {
 		return v
 	}
-	if v := g.seeIndexes(s); v != nil {
+	if v := g.checkIndexes(s); v != nil {
 		return v
 	}
-	if v := g.seeEnd(s); v != nil {
+	if v := g.checkEnd(s); v != nil {
 		return v
 	}
-	if v := g.seeActive(s); v != nil {
+	if v := g.checkActive(s); v != nil {
 		return v
 	}
-	return r.seeLeft(g, s)
+	return r.checkLeft(g, s)
 }
 
-// seeOthers records a change of a pod that the controller did not make.
-func (g *Ghost) seeOthers(s *cluster.Step) {
+// recordOthers records a change of a pod that the controller did not make.
+func (g *Ghost) recordOthers(s *cluster.Step) {
 	switch old, pod := s.OldPod, s.Pod; {
 	case old == nil:
 		g.Strange[pod.UID] = true

@@ -14,8 +14,8 @@ import (
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
-// seeCharges checks the counters of a stored status, and charges the pods that it records.
-func (g *Ghost) seeCharges(s *cluster.Step) *Violation {
+// checkCharges checks the counters of a stored status, and charges the pods that it records.
+func (g *Ghost) checkCharges(s *cluster.Step) *Violation {
 	old, now := &s.OldJob.Status, &s.Job.Status
 	wasFailed, wasSucceeded := uncounted(old)
 	failed, succeeded := uncounted(now)
@@ -29,7 +29,7 @@ func (g *Ghost) seeCharges(s *cluster.Step) *Violation {
 	if err != nil {
 		return violated("S1", "%v", err)
 	}
-	if v := g.seeOwners(s, slices.Concat(newFailed, newSucceeded)); v != nil {
+	if v := g.checkOwners(s, slices.Concat(newFailed, newSucceeded)); v != nil {
 		return v
 	}
 	if len(failed)+len(succeeded) > 500 {
@@ -42,7 +42,7 @@ func (g *Ghost) seeCharges(s *cluster.Step) *Violation {
 	if n := now.Succeeded + int32(len(succeeded)); !indexed && n != g.Succeeded {
 		return violated("S1", "succeeded is %d with %d uncounted, but %d pods were recorded", now.Succeeded, len(succeeded), g.Succeeded)
 	}
-	if v := seeResults(s, newFailed, newSucceeded); v != nil {
+	if v := checkResults(s, newFailed, newSucceeded); v != nil {
 		return v
 	}
 	pods := s.Pods()
@@ -51,7 +51,7 @@ func (g *Ghost) seeCharges(s *cluster.Step) *Violation {
 			g.Charged[uid] = released // another client removed its owner or labels
 		}
 	}
-	if v := g.seeIgnored(s, pods, newFailed); v != nil {
+	if v := g.checkIgnored(s, pods, newFailed); v != nil {
 		return v
 	}
 	for _, uid := range slices.Concat(wasFailed, wasSucceeded) {
@@ -65,8 +65,8 @@ func (g *Ghost) seeCharges(s *cluster.Step) *Violation {
 	return nil
 }
 
-// seeOwners checks that a Job charges only its own pods.
-func (g *Ghost) seeOwners(s *cluster.Step, charged []types.UID) *Violation {
+// checkOwners checks that a Job charges only its own pods.
+func (g *Ghost) checkOwners(s *cluster.Step, charged []types.UID) *Violation {
 	pods := s.Pods()
 	for _, uid := range charged {
 		pod := find(s.View.Pods, uid)
@@ -78,9 +78,9 @@ func (g *Ghost) seeOwners(s *cluster.Step, charged []types.UID) *Violation {
 	return nil
 }
 
-// seeResults checks that pods are charged by the phase in which the controller saw them. A
+// checkResults checks that pods are charged by the phase in which the controller saw them. A
 // terminating pod may be charged as failed, and so may every pod when the Job ends.
-func seeResults(s *cluster.Step, failed, succeeded []types.UID) *Violation {
+func checkResults(s *cluster.Step, failed, succeeded []types.UID) *Violation {
 	over := isOver(&s.Job.Status)
 	for _, uid := range failed {
 		pod := find(s.View.Pods, uid)
@@ -96,9 +96,9 @@ func seeResults(s *cluster.Step, failed, succeeded []types.UID) *Violation {
 	return nil
 }
 
-// seeIndexes checks that indexes complete or fail because of observed pods, and that failed
+// checkIndexes checks that indexes complete or fail because of observed pods, and that failed
 // indexes stay failed.
-func (g *Ghost) seeIndexes(s *cluster.Step) *Violation {
+func (g *Ghost) checkIndexes(s *cluster.Step) *Violation {
 	job := s.View.Job
 	if job == nil || !isIndexed(job) {
 		return nil
@@ -155,11 +155,11 @@ func hasPod(s *cluster.Step, index int32, such func(*corev1.Pod) bool) bool {
 	})
 }
 
-// forgive records which failures delay no pod any more, after a status records news. After
-// a success, these are the failures before it. After a failure, these are the failures
-// whose pods claim a later finish time. If a status records a failure and a success, their
-// finish times decide. They also decide for a controller in doubt, which keeps its backoff
-// record when the pods are gone.
+// forgive records which failures no longer delay pods, after a status records news. After a
+// success, these are the failures before it. After a failure, these are the failures whose
+// pods claim a later finish time. If a status records a failure and a success, their finish
+// times decide. They also decide for a controller in doubt, which keeps its backoff record
+// when the pods are gone.
 func (g *Ghost) forgive(v *cluster.View, charged []types.UID, success bool) {
 	var succeeded, failed time.Time
 	for _, pod := range v.Pods {
@@ -191,8 +191,8 @@ func (g *Ghost) forgive(v *cluster.View, charged []types.UID, success bool) {
 	}
 }
 
-// seeIgnored checks that no pod is charged whose first matching rule is Ignore.
-func (g *Ghost) seeIgnored(s *cluster.Step, pods []*corev1.Pod, charged []types.UID) *Violation {
+// checkIgnored checks that no pod is charged whose first matching rule is Ignore.
+func (g *Ghost) checkIgnored(s *cluster.Step, pods []*corev1.Pod, charged []types.UID) *Violation {
 	for _, uid := range charged {
 		pod := find(s.View.Pods, uid)
 		if pod == nil {
@@ -205,8 +205,8 @@ func (g *Ghost) seeIgnored(s *cluster.Step, pods []*corev1.Pod, charged []types.
 	return nil
 }
 
-// seeStatus checks the change from one status to another.
-func seeStatus(job *batchv1.Job, old, now *batchv1.JobStatus) *Violation {
+// checkStatus checks the change from one status to another.
+func checkStatus(job *batchv1.Job, old, now *batchv1.JobStatus) *Violation {
 	for _, check := range []func(*batchv1.Job, *batchv1.JobStatus, *batchv1.JobStatus) *Violation{
 		counters, indexes, ends, terminal, suspension,
 	} {
@@ -320,10 +320,10 @@ func terminal(_ *batchv1.Job, old, now *batchv1.JobStatus) *Violation {
 	return nil
 }
 
-// seeActive checks that a status has no more active pods than the controller has seen or
+// checkActive checks that a status has no more active pods than the controller has seen or
 // created. A pod that it has just created exists, unless another client removed its
 // finalizer.
-func (g *Ghost) seeActive(s *cluster.Step) *Violation {
+func (g *Ghost) checkActive(s *cluster.Step) *Violation {
 	most := int32(0)
 	if g.Blind || g.Disturbed {
 		return nil
@@ -349,9 +349,9 @@ func (g *Ghost) seeActive(s *cluster.Step) *Violation {
 	return nil
 }
 
-// seeLeft checks that a Job does not end while one of its pods is running or uncounted. A
+// checkLeft checks that a Job does not end while one of its pods is running or uncounted. A
 // pod that a user added or edited may have changed too late to be observed.
-func (r Rules) seeLeft(g *Ghost, s *cluster.Step) *Violation {
+func (r Rules) checkLeft(g *Ghost, s *cluster.Step) *Violation {
 	if !isTrue(&s.Job.Status, batchv1.JobComplete) && !isTrue(&s.Job.Status, batchv1.JobFailed) {
 		return nil
 	}

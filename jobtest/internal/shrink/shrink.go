@@ -41,11 +41,11 @@ type Run interface {
 // Search shortens the plan of a run that violates a property. It leaves out actions and
 // faults, then steps, as long as the run still violates the same property with the same
 // text. It uses at most the given number of runs. It returns a run of the shortest plan,
-// which is the only run with a tale.
+// which is the only run with a log.
 //
 // If no further run violates the property, the controller is not deterministic. Search then
 // returns the original run, and again is false.
-func Search[R Run](found R, p Plan, happened []string, runs int, run func(p Plan, told bool) R) (shortest R, again bool) {
+func Search[R Run](found R, p Plan, happened []string, runs int, run func(p Plan, recorded bool) R) (shortest R, again bool) {
 	same := func(r R) bool { return r.Violation() != nil && r.Violation().Same(found.Violation()) }
 	p = p.shorten(happened, func(less Plan) bool {
 		runs--

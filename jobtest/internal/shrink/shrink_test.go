@@ -38,11 +38,11 @@ func TestSearch(t *testing.T) {
 		{name: "few runs", needs: []int{9}, runs: 5, steps: Until(100).Steps, off: []string{"a", "b", "c"}, most: 5},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			spent, told := 0, 0
+			spent, recorded := 0, 0
 			var last Plan
 			run := func(p Plan, tell bool) result {
 				if last = p; tell {
-					told++
+					recorded++
 				} else {
 					spent++
 				}
@@ -58,8 +58,8 @@ func TestSearch(t *testing.T) {
 				return result{violation}
 			}
 			got, ok := Search(result{violation}, Until(200), []string{"a", "b", "c"}, c.runs, run)
-			if !ok || got.broken != violation || told != 1 {
-				t.Errorf("found again: %v, with %v, told %d times; want it told once", ok, got.broken, told)
+			if !ok || got.broken != violation || recorded != 1 {
+				t.Errorf("found again: %v, with %v, recorded %d times; want it recorded once", ok, got.broken, recorded)
 			}
 			if !slices.Equal(last.Steps, c.steps) || !slices.Equal(last.Off, c.off) {
 				t.Errorf("the plan has the steps %v without %q, want %v without %q", last.Steps, last.Off, c.steps, c.off)
@@ -74,15 +74,15 @@ func TestSearch(t *testing.T) {
 // Search reports that a violation did not occur again.
 func TestSearch_chance(t *testing.T) {
 	violation := &referee.Violation{Property: "S1", Text: "2 pods are active"}
-	told := 0
+	recorded := 0
 	got, ok := Search(result{violation}, Until(10), nil, 10, func(_ Plan, tell bool) result {
 		if tell {
-			told++
+			recorded++
 		}
 		return result{}
 	})
-	if ok || told != 3 || got.broken != violation {
-		t.Errorf("found again: %v, after %d runs, with %v; want the original violation, after 3", ok, told, got.broken)
+	if ok || recorded != 3 || got.broken != violation {
+		t.Errorf("found again: %v, after %d runs, with %v; want the original violation, after 3", ok, recorded, got.broken)
 	}
 }
 

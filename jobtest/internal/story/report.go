@@ -20,7 +20,7 @@ type Report struct {
 	Again     string // the command that runs the schedule again
 	Notes     string // lines about the cause
 	Chance    bool   // the violation did not occur again when the schedule ran again
-	Tale      *Tale
+	Log       *Log
 	End       []string // the objects at the end
 }
 
@@ -44,7 +44,7 @@ func (r Report) String() string {
 		head = append(head, "It did not occur again when the same schedule ran again: the controller depends on",
 			"chance, as on the order of a map.")
 	}
-	return strings.Join(slices.Concat(head, r.Tale.Lines(Longest-len(head)-len(r.End)), r.End), "\n") + "\n"
+	return strings.Join(slices.Concat(head, r.Log.Lines(Longest-len(head)-len(r.End)), r.End), "\n") + "\n"
 }
 
 var stepLine = regexp.MustCompile(`(?m)^ *(\d+)  \d\d:\d\d:\d\d\.\d{3}  `)

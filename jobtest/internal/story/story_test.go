@@ -14,25 +14,25 @@ import (
 
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// A tale lists what happens in order. It omits steps in which nothing happens.
-func TestTale(t *testing.T) {
-	tale := &Tale{Told: true}
-	tale.Say("before all steps")
-	tale.Begin(1, noon, "a step without lines")
-	tale.Mention("a mention without a following line")
+// A log lists what happens in order. It omits steps in which nothing happens.
+func TestLog(t *testing.T) {
+	log := &Log{On: true}
+	log.Say("before all steps")
+	log.Begin(1, noon, "a step without lines")
+	log.Mention("a mention without a following line")
 	for i := range 3 {
-		tale.Begin(2+i, noon.Add(time.Duration(i)*time.Second), "equal steps")
-		tale.Say("a line")
+		log.Begin(2+i, noon.Add(time.Duration(i)*time.Second), "equal steps")
+		log.Say("a line")
 	}
-	tale.Begin(5, noon, "a sync")
-	tale.Mention("an old cache")
-	tale.Indent(1)
-	tale.Begin(5, noon, "something else")
-	tale.Say("a write: %v", errors.Join(errors.New("it is late"), errors.New("it fails")))
-	tale.Begin(5, noon, "another step without lines")
-	tale.Indent(-1)
-	tale.Begin(6, noon, "the last step")
-	tale.Say("an end")
+	log.Begin(5, noon, "a sync")
+	log.Mention("an old cache")
+	log.Indent(1)
+	log.Begin(5, noon, "something else")
+	log.Say("a write: %v", errors.Join(errors.New("it is late"), errors.New("it fails")))
+	log.Begin(5, noon, "another step without lines")
+	log.Indent(-1)
+	log.Begin(6, noon, "the last step")
+	log.Say("an end")
 	want := `     before all steps
   2  12:00:00.000  equal steps
      a line
@@ -43,44 +43,44 @@ func TestTale(t *testing.T) {
        a write: it is late; it fails
   6  12:00:00.000  the last step
      an end`
-	got := strings.Join(tale.Lines(60), "\n")
+	got := strings.Join(log.Lines(60), "\n")
 	if diff := cmp.Diff(want, got); diff != "" || StepsOf(got) != 3 {
 		t.Errorf("%d steps, want 3\n%s", StepsOf(got), diff)
 	}
 }
 
 // Repeated parts of a step are counted instead of listed.
-func TestTale_Fold(t *testing.T) {
-	tale := &Tale{Told: true}
-	tale.Begin(1, noon, "many syncs")
+func TestLog_Fold(t *testing.T) {
+	log := &Log{On: true}
+	log.Begin(1, noon, "many syncs")
 	for range 4 {
-		from := tale.Len()
-		tale.Say("nothing new")
-		tale.Fold(from)
+		from := log.Len()
+		log.Say("nothing new")
+		log.Fold(from)
 	}
-	from := tale.Len()
-	tale.Say("a line that Drop drops")
-	tale.Mention("a mention that Drop drops")
-	tale.Drop(from)
-	tale.Say("the end")
+	from := log.Len()
+	log.Say("a line that Drop drops")
+	log.Mention("a mention that Drop drops")
+	log.Drop(from)
+	log.Say("the end")
 	want := `  1  12:00:00.000  many syncs
      nothing new
      and the same 3 times more
      the end`
-	if diff := cmp.Diff(want, strings.Join(tale.Lines(60), "\n")); diff != "" {
+	if diff := cmp.Diff(want, strings.Join(log.Lines(60), "\n")); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// A tale that is not recorded allocates nothing.
-func TestTale_notRecorded(t *testing.T) {
-	tale := &Tale{}
+// A log that is not recorded allocates nothing.
+func TestLog_notRecorded(t *testing.T) {
+	log := &Log{}
 	allocs := testing.AllocsPerRun(10, func() {
-		tale.Begin(1, noon, "a step")
-		tale.Mention("a line")
-		tale.Say("a line")
+		log.Begin(1, noon, "a step")
+		log.Mention("a line")
+		log.Say("a line")
 	})
-	if lines := tale.Lines(60); len(lines) > 0 || allocs > 0 {
+	if lines := log.Lines(60); len(lines) > 0 || allocs > 0 {
 		t.Errorf("%q is recorded, with %v allocations", lines, allocs)
 	}
 }
@@ -88,11 +88,11 @@ func TestTale_notRecorded(t *testing.T) {
 // A report has at most 60 lines. It keeps the first and the last ones.
 func TestReport(t *testing.T) {
 	for _, n := range []int{0, 1, 53, 54, 55, 500} {
-		tale := &Tale{Told: true}
+		log := &Log{On: true}
 		for i := range n {
-			tale.Say("line %d of %d", i+1, n)
+			log.Say("line %d of %d", i+1, n)
 		}
-		r := Report{Violation: &referee.Violation{Property: "S1", Text: "2 pods"}, Seed: 7, Of: "other/job", Again: "go test", Notes: "cause: a\n  b", Chance: true, Tale: tale, End: []string{"at the end:"}}
+		r := Report{Violation: &referee.Violation{Property: "S1", Text: "2 pods"}, Seed: 7, Of: "other/job", Again: "go test", Notes: "cause: a\n  b", Chance: true, Log: log, End: []string{"at the end:"}}
 		text := r.String()
 		if lines := strings.Count(text, "\n"); lines != min(n+8, Longest) {
 			t.Errorf("%d lines make a report of %d, want %d", n, lines, min(n+8, Longest))

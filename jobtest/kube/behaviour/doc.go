@@ -21,8 +21,8 @@
 // In requests {ns} is the namespace, {a.uid} the UID of the object a, {a.rv} its last known
 // resource version and {a.rv-1} the one before. {name} is the name of the object in the last
 // answer, {list.rv} the resource version of the last list and {continue} its token. In
-// answers everything that differs between runs is replaced in the same way, and times close
-// to the present by their distance from it.
+// answers, values that differ between runs are replaced by the same variables, and times
+// close to the present by their distance from it.
 //
 // The package does not know any server: the tests send the requests.
 package behaviour

@@ -223,7 +223,7 @@ func racing(env *chaos.Env, r *reconciler) {
 }
 
 // The correct Reconciler violates no property.
-func TestCorrect(t *testing.T) {
+func TestCorrectReconciler(t *testing.T) {
 	chaos.Test(t, func(env *chaos.Env) reconcile.Reconciler { return newReconciler(env) })
 }
 

@@ -26,7 +26,7 @@ func (s *schedule) quiet() {
 	for round := range patience {
 		time.Sleep(time.Second)
 		s.quota = s.quota && round < 10
-		s.tale.Begin(s.step, time.Now(), "without faults")
+		s.log.Begin(s.step, time.Now(), "without faults")
 		kube.Collector{Server: s.server}.Run()
 		s.p.showAll()
 		writes := s.writes

@@ -61,9 +61,9 @@ func (c Creator) run(t *testing.T, factory func(*Env) reconcile.Reconciler) func
 	return func(seed uint64, retries int) engine.Report {
 		var total engine.Report
 		want := ""
-		run := func(p shrink.Plan, told bool) *schedule {
+		run := func(p shrink.Plan, logged bool) *schedule {
 			s := &schedule{Creator: c, plan: p, want: want, factory: factory, seed: seed}
-			s.tale.Told = told
+			s.log.On = logged
 			synctest.Test(t, func(*testing.T) { s.live() })
 			total.Syncs, total.Writes = total.Syncs+s.syncs, total.Writes+s.writes
 			return s
@@ -74,8 +74,8 @@ func (c Creator) run(t *testing.T, factory func(*Env) reconcile.Reconciler) func
 			found = run(drawPlan(seed), false)
 		}
 		if total.Violation = found.broken; found.broken != nil && retries >= 0 {
-			told, same := shrink.Search(found, found.plan.Upto(found.step), found.happened, 600, run)
-			total.Violation, total.Story = told.broken, told.story(fmt.Sprintf(again, t.Name(), seed), !same)
+			logged, same := shrink.Search(found, found.plan.Upto(found.step), found.happened, 600, run)
+			total.Violation, total.Story = logged.broken, logged.story(fmt.Sprintf(rerunCommand, t.Name(), seed), !same)
 		}
 		return total
 	}

@@ -9,15 +9,15 @@
 //
 // A schedule has 200 steps: pods start, end and are deleted, users edit the Job, caches lag
 // and change during a reconcile, requests fail or lose their answers, the controller is
-// killed and restarts with older caches, and two processes overlap. In every second
-// schedule the faults then stop, and the Job must end. The properties are those of
+// killed and restarts with older caches, and two processes overlap. In every second schedule
+// the faults stop after these steps, and the Job must end. The properties are those of
 // docs/reliability.md; packages jobtest/chaos and jobtest/referee do the work.
 //
 // The factory makes a new Reconciler for each start of the controller. A sync function is a
-// Reconciler as well, through [reconcile.Func]. [Env] has what it needs: clients, the
-// stores and informers of the caches, a manager for SetupWithManager, a [rest.Config] for
-// client-go. [Config] says which Jobs run, how many schedules, and what Reconcile is called
-// with.
+// Reconciler as well, through [reconcile.Func]. [Env] has what it needs: clients, the stores
+// and informers of the caches, a manager for SetupWithManager, a [rest.Config] for
+// client-go. [Config] sets the Jobs, the number of schedules, and the requests that
+// Reconcile gets.
 //
 // The package does not know how the Reconciler decides: it judges only the requests.
 //
@@ -33,13 +33,13 @@
 //
 // # Controllers that create Jobs
 //
-// [Creator.Test] runs a controller that creates Jobs for the objects of another kind, on
-// the API server of package kube, with the same faults, except for overlapping processes
-// and rejections as invalid. The Jobs have no pods: they end as [Creator.Outcome] says.
-// Each schedule stops its faults after 1 to 200 steps. From then on Reconcile is called
-// only when it is due: after an error, after RequeueAfter, or when the caches show an event
-// of the object or of something that it controls. So the test finds a Reconcile that waits
-// for an event that never comes. The properties are C1 to C4 of docs/reliability.md. With
+// [Creator.Test] runs a controller that creates Jobs for the objects of another kind, on the
+// API server of package kube, with the same faults, except for overlapping processes and
+// rejections as invalid. The Jobs have no pods: they end as [Creator.Outcome] says. Each
+// schedule stops its faults after 1 to 200 steps. From then on Reconcile is called only when
+// it is due: after an error, after RequeueAfter, or when the caches show an event of the
+// object or of something that it controls. So the test finds a Reconcile that waits for an
+// event that never comes. The properties are C1 to C4 of docs/reliability.md. With
 // [Creator.Purpose] and [Creator.Judge] the test says which Jobs replace each other, what
 // else must hold, and how everything ends. The [Env] has the clients, the Manager, the
 // RateLimiter and the Config, but no stores and no informers. [examples/jobgroup] shows a
@@ -53,9 +53,9 @@
 // -chaos.seed runs one schedule, -chaos.schedules sets their number, and -chaos.first the
 // first seed.
 //
-// With [Env.Fail] a test reports a violation of its own condition, for example one about
-// the metrics or the log of the Reconciler. The schedule is then shrunk and reported in the
-// same way.
+// With [Env.Fail] a test reports a violation of its own condition, for example one about the
+// metrics or the log of the Reconciler. The schedule is then shrunk and reported in the same
+// way.
 //
 // # How Reconcile is called
 //
@@ -72,8 +72,8 @@
 //
 // # What is served
 //
-// A [Config] serves cached and live reads of Jobs and pods; creations, updates, deletions, and
-// strategic and merge patches of the metadata of pods; updates and merge patches of the
+// A [Config] serves cached and live reads of Jobs and pods; creations, updates, deletions,
+// and strategic and merge patches of the metadata of pods; updates and merge patches of the
 // status of a Job. Objects of other kinds are stored by package kube, without faults. Any
 // other request, such as a watch, a change of the Job's spec or a server-side apply, fails
 // the test with an explanation. As in client-go, a cache never goes back in time within one

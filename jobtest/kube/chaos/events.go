@@ -74,7 +74,7 @@ func (s *schedule) choose(weight func(*action) int) {
 	}
 	if a.name != "reconcile" {
 		s.happens(a.name)
-		s.tale.Begin(s.step, time.Now(), a.name)
+		s.log.Begin(s.step, time.Now(), a.name)
 	}
 	a.do(s)
 }
@@ -106,8 +106,8 @@ func (s *schedule) delete(o client.Object) {
 	_ = s.users.Delete(context.Background(), o, client.PropagationPolicy("Background")) // may be gone
 }
 
-// incident is a possible fault of a request.
-type incident struct {
+// requestFault is a possible fault of a request.
+type requestFault struct {
 	name    string
 	weight  int
 	on      func(*kube.Request) bool // nil: any
@@ -116,7 +116,7 @@ type incident struct {
 }
 
 // faults do not include a 422, because that answer depends only on the object.
-var faults = []incident{
+var faults = []requestFault{
 	{"answered with 500", 2, nil, false, refused(func(*kube.Request) error { return apierrors.NewInternalError(errors.New("something broke")) })},
 	{"answered with 504", 2, nil, false, refused(timeout)},
 	{"carried out, and answered with 504", 3, isWrite, false, lost(timeout)},

@@ -44,8 +44,8 @@ func (s *schedule) observe(c kube.Change) {
 		s.uids[o.GetUID()] = types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
 	}
 	by := c.Request != nil && c.Request.UserAgent == agent
-	if s.tale.Told {
-		s.tale.Say("%s%s", map[bool]string{true: "writes: "}[by], s.changeLine(&c))
+	if s.log.On {
+		s.log.Say("%s%s", map[bool]string{true: "writes: "}[by], s.changeLine(&c))
 	}
 	if by {
 		s.writes++
@@ -107,7 +107,7 @@ func (s *schedule) violate(property, format string, args ...any) {
 func (s *schedule) violated(property, format string, args ...any) {
 	if s.broken == nil {
 		s.broken = &referee.Violation{Property: property, Text: fmt.Sprintf(format, args...)}
-		s.tale.Say("=> this violates %s", property)
+		s.log.Say("=> this violates %s", property)
 	}
 }
 

@@ -46,7 +46,7 @@ func (r reader) Get(ctx context.Context, key client.ObjectKey, out client.Object
 		}
 		return err
 	}
-	others, err := r.elsewhere()
+	others, err := r.otherKinds()
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (r reader) List(ctx context.Context, out client.ObjectList, opts ...client.
 	case *corev1.PodList:
 		return r.listPods(ctx, out, o)
 	}
-	others, err := r.elsewhere()
+	others, err := r.otherKinds()
 	if err != nil {
 		return err
 	}

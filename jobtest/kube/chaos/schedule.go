@@ -51,9 +51,9 @@ type schedule struct {
 	step          int
 	calm          bool // there are no faults (any more)
 	quota         bool // every creation is rejected
-	tale          story.Tale
+	log           story.Log
 
-	turn lock // a Reconciler may start goroutines
+	serial lock // serves one request at a time: a Reconciler may start goroutines
 
 	mu     sync.Mutex // guards what an observer uses
 	kinds  []schema.GroupVersionKind
@@ -93,14 +93,14 @@ type answers struct{ *schedule }
 // RoundTrip implements [http.RoundTripper].
 func (a answers) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := a.server.RoundTrip(r)
-	if err != nil || response.StatusCode < 400 || !a.tale.Told || r.Method == http.MethodGet {
+	if err != nil || response.StatusCode < 400 || !a.log.On || r.Method == http.MethodGet {
 		return response, err
 	}
 	text, err := io.ReadAll(response.Body)
 	response.Body = io.NopCloser(bytes.NewReader(text))
 	var status metav1.Status
 	if json.Unmarshal(text, &status) == nil {
-		a.tale.Say("the answer to %s %s is: %s", r.Method, path.Base(strings.TrimSuffix(r.URL.Path, "/status")), status.Message)
+		a.log.Say("the answer to %s %s is: %s", r.Method, path.Base(strings.TrimSuffix(r.URL.Path, "/status")), status.Message)
 	}
 	return response, err
 }
@@ -108,7 +108,7 @@ func (a answers) RoundTrip(r *http.Request) (*http.Response, error) {
 // live runs the schedule.
 func (s *schedule) live() {
 	s.source = rand.NewPCG(s.seed, 1)
-	s.Rand, s.turn = rand.New(s.source), make(lock, 1)
+	s.Rand, s.serial = rand.New(s.source), make(lock, 1)
 	s.uids, s.made = map[types.UID]types.NamespacedName{}, map[string]*purpose{}
 	s.server = kube.New(kube.Options{Seed: s.seed, Kinds: s.Kinds})
 	s.server.Observe(s.observe)
@@ -168,7 +168,7 @@ func (s *schedule) start() {
 	}
 	config := p.Config()
 	mapper := s.server.RESTMapper()
-	reads := &client.CacheOptions{Reader: glancing{p, p.cache}, Unstructured: true}
+	reads := &client.CacheOptions{Reader: changingReader{p, p.cache}, Unstructured: true}
 	cached, err := client.New(config, client.Options{Scheme: s.Scheme, Mapper: mapper, Cache: reads})
 	live, err2 := client.New(config, client.Options{Scheme: s.Scheme, Mapper: mapper})
 	if err := errors.Join(err, err2); err != nil {
@@ -184,14 +184,14 @@ func (s *schedule) start() {
 	s.p = p
 }
 
-// glancing reads a cache, which may change between two reads.
-type glancing struct {
+// changingReader reads a cache that may change between two reads.
+type changingReader struct {
 	p     *creating
 	cache *kube.Cache
 }
 
 // Get implements [client.Reader].
-func (g glancing) Get(ctx context.Context, key client.ObjectKey, out client.Object, opts ...client.GetOption) error {
+func (g changingReader) Get(ctx context.Context, key client.ObjectKey, out client.Object, opts ...client.GetOption) error {
 	if err := g.p.schedule.glance(ctx); err != nil {
 		return err
 	}
@@ -199,7 +199,7 @@ func (g glancing) Get(ctx context.Context, key client.ObjectKey, out client.Obje
 }
 
 // List implements [client.Reader].
-func (g glancing) List(ctx context.Context, out client.ObjectList, opts ...client.ListOption) error {
+func (g changingReader) List(ctx context.Context, out client.ObjectList, opts ...client.ListOption) error {
 	if err := g.p.schedule.glance(ctx); err != nil {
 		return err
 	}
@@ -207,8 +207,8 @@ func (g glancing) List(ctx context.Context, out client.ObjectList, opts ...clien
 }
 
 func (s *schedule) glance(ctx context.Context) error {
-	s.turn.Lock()
-	defer s.turn.Unlock()
+	s.serial.Lock()
+	defer s.serial.Unlock()
 	if s.p == nil || !s.p.running {
 		return errOutside
 	}
@@ -223,8 +223,8 @@ func (s *schedule) intercept(r *kube.Request) kube.Verdict {
 	if r.UserAgent != agent {
 		return kube.Verdict{}
 	}
-	s.turn.Lock()
-	defer s.turn.Unlock()
+	s.serial.Lock()
+	defer s.serial.Unlock()
 	switch {
 	case s.p == nil || !s.p.running:
 		return kube.Verdict{Err: errOutside}
@@ -253,25 +253,25 @@ func (s *schedule) intercept(r *kube.Request) kube.Verdict {
 		s.p.killed = true
 		v.Err = context.Canceled
 	}
-	s.tale.Say("%s %s %s is %s", r.Verb, r.Resource.Resource, r.Name, f.name)
+	s.log.Say("%s %s %s is %s", r.Verb, r.Resource.Resource, r.Name, f.name)
 	return v
 }
 
 // reconcile calls Reconcile as a controller that watches the owners and their Jobs.
 func (s *schedule) reconcile(request reconcile.Request) {
 	p := s.p
-	s.tale.Begin(s.step, time.Now(), "reconcile "+request.String())
+	s.log.Begin(s.step, time.Now(), "reconcile "+request.String())
 	s.mentionLate()
 	delete(p.due, request)
 	p.request = request
 	s.syncs++
-	s.tale.Indent(1)
+	s.log.Indent(1)
 	p.running = true
 	p.last = p.reconcile(request)
 	p.running = false
-	s.tale.Indent(-1)
+	s.log.Indent(-1)
 	if p.killed {
-		s.tale.Say("the controller is killed and restarts")
+		s.log.Say("the controller is killed and restarts")
 		s.start()
 		return
 	}
@@ -279,7 +279,7 @@ func (s *schedule) reconcile(request reconcile.Request) {
 		s.violate(v.Property, "%s", v.Text)
 	}
 	if p.last.err != nil {
-		s.tale.Say("Reconcile %v", p.last)
+		s.log.Say("Reconcile %v", p.last)
 	}
 	at := time.Now().Add(p.last.again)
 	if already, ok := p.due[request]; p.last.again > 0 && (!ok || at.Before(already)) {

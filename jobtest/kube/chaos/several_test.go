@@ -23,9 +23,9 @@ import (
 	"github.com/jobfate/jobfate/jobtest/kube/chaos"
 )
 
-// between are bugs by which one Job affects another. With one Job in the cluster they have
-// no effect.
-var between = []struct {
+// crossJobBugs are bugs through which one Job affects another. They have no effect with one
+// Job in the cluster.
+var crossJobBugs = []struct {
 	name, property string
 	with           func(*chaos.Env, *reconciler)
 }{
@@ -135,8 +135,8 @@ func expecting(key func(types.NamespacedName) string) func(*chaos.Env, *reconcil
 
 // The schedules find each of these bugs with two Jobs in the cluster, and none with one
 // Job.
-func TestBetween(t *testing.T) {
-	for _, bug := range between {
+func TestCrossJobBugs(t *testing.T) {
+	for _, bug := range crossJobBugs {
 		t.Run(bug.name, func(t *testing.T) {
 			factory := func(env *chaos.Env) reconcile.Reconciler {
 				r := newReconciler(env)

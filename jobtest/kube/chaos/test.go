@@ -134,15 +134,15 @@ func (c Config) run(t *testing.T, factory func(*Env) reconcile.Reconciler) func(
 			Isolate: func(run func()) { synctest.Test(t, func(*testing.T) { run() }) },
 			// The time of a bubble never goes back.
 			Without:    append([]string{"clock jumps an hour back"}, c.Without...),
-			Again:      fmt.Sprintf(again, t.Name(), seed),
+			Again:      fmt.Sprintf(rerunCommand, t.Name(), seed),
 			Retries:    retries,
 			Controller: func() cluster.Controller { return newForJobs(c, factory) },
 		})
 	}
 }
 
-// again is the command that runs a schedule again.
-const again = "go test -run '^%s$' -chaos.seed=%d"
+// rerunCommand is the command that runs a schedule again.
+const rerunCommand = "go test -run '^%s$' -chaos.seed=%d"
 
 // jobs returns the Jobs of a schedule, at least one.
 func (c Config) jobs(seed uint64) []*batchv1.Job {

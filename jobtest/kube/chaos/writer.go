@@ -28,8 +28,8 @@ type writer struct{ reader }
 
 var _ client.Client = &writer{}
 
-// elsewhere returns the client for kinds other than Jobs and pods.
-func (e *Env) elsewhere() (client.Client, error) {
+// otherKinds returns the client for kinds other than Jobs and pods.
+func (e *Env) otherKinds() (client.Client, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.others == nil {
@@ -67,7 +67,7 @@ func (w *writer) Create(ctx context.Context, obj client.Object, opts ...client.C
 		a, err := w.send(ctx, &cluster.Request{Verb: cluster.Create, Pod: obj.DeepCopy()})
 		return answered(obj, a, err)
 	}
-	others, err := w.elsewhere()
+	others, err := w.otherKinds()
 	if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func (w *writer) Delete(ctx context.Context, obj client.Object, opts ...client.D
 		return w.unserved("the deletion", obj)
 	}
 	if !isPod(obj) {
-		others, err := w.elsewhere()
+		others, err := w.otherKinds()
 		if err != nil {
 			return err
 		}
@@ -107,7 +107,7 @@ func (w *writer) Update(ctx context.Context, obj client.Object, opts ...client.U
 		if isJob(obj) {
 			return w.unserved("an update", obj)
 		}
-		others, err := w.elsewhere()
+		others, err := w.otherKinds()
 		if err != nil {
 			return err
 		}
@@ -148,7 +148,7 @@ func (w *writer) Patch(ctx context.Context, obj client.Object, patch client.Patc
 		if isJob(obj) {
 			return w.unserved("a patch", obj)
 		}
-		others, err := w.elsewhere()
+		others, err := w.otherKinds()
 		if err != nil {
 			return err
 		}
@@ -215,7 +215,7 @@ func (s *status) Update(ctx context.Context, obj client.Object, opts ...client.S
 		if isPod(obj) {
 			return s.unserved("a status update", obj)
 		}
-		others, err := s.elsewhere()
+		others, err := s.otherKinds()
 		if err != nil {
 			return err
 		}
@@ -231,7 +231,7 @@ func (s *status) Patch(ctx context.Context, obj client.Object, patch client.Patc
 		if isPod(obj) {
 			return s.unserved("a status patch", obj)
 		}
-		others, err := s.elsewhere()
+		others, err := s.otherKinds()
 		if err != nil {
 			return err
 		}

@@ -140,7 +140,7 @@ func (k *Kubelet) meet(before, pod *corev1.Pod) {
 	k.queue.Add(targetOf(pod))
 }
 
-// know returns the record of a pod. It calls the script for a new pod.
+// know returns the record of a pod. For a new pod it first calls the script.
 func (k *Kubelet) know(pod *corev1.Pod) *record {
 	r := k.records[pod.UID]
 	if r == nil {

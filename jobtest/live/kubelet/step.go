@@ -43,7 +43,7 @@ func next(pod *corev1.Pod, life Life) (step, time.Duration) {
 	return run, life.Pending
 }
 
-// recovery is the delay before a deletion is completed that the server began.
+// recovery is the delay before the kubelet completes a deletion that the server began.
 const recovery = time.Second
 
 func nextOfDeleted(pod *corev1.Pod, life Life, ended bool) (step, time.Duration) {

@@ -16,8 +16,8 @@ import (
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
 
-// court is a cluster with a referee, and the violations that it has reported.
-type court struct {
+// refereed is a cluster with a referee, and the violations that the referee has reported.
+type refereed struct {
 	*cluster.Cluster
 	t        *testing.T
 	caller   *cluster.Caller
@@ -26,7 +26,7 @@ type court struct {
 	verdicts []string
 }
 
-func newCourt(t *testing.T, rules referee.Rules, spec batchv1.JobSpec) *court {
+func newRefereed(t *testing.T, rules referee.Rules, spec batchv1.JobSpec) *refereed {
 	t.Helper()
 	job := &batchv1.Job{Spec: spec}
 	job.Spec.Template.Spec = corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "main"}}}
@@ -34,7 +34,7 @@ func newCourt(t *testing.T, rules referee.Rules, spec batchv1.JobSpec) *court {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := &court{Cluster: c, t: t, caller: cluster.NewCaller(), cache: c.NewCache(false)}
+	k := &refereed{Cluster: c, t: t, caller: cluster.NewCaller(), cache: c.NewCache(false)}
 	k.ghost.Started(c.Job())
 	c.Watch = func(s cluster.Step) {
 		if v := rules.See(&k.ghost, &s); v != nil {
@@ -44,7 +44,7 @@ func newCourt(t *testing.T, rules referee.Rules, spec batchv1.JobSpec) *court {
 	return k
 }
 
-func (k *court) sync() {
+func (k *refereed) sync() {
 	k.t.Helper()
 	k.cache.ShowAll()
 	for range 3 {
@@ -70,12 +70,12 @@ func all(s batchv1.JobSpec, change func(*batchv1.JobSpec)) batchv1.JobSpec {
 	return s
 }
 
-func (k *court) orphan(uid types.UID) {
+func (k *refereed) orphan(uid types.UID) {
 	k.Edit(uid, func(pod *corev1.Pod) { pod.OwnerReferences = nil })
 }
 
 // orphaner removes the owner of pods right after the caller has adopted them.
-type orphaner struct{ *court }
+type orphaner struct{ *refereed }
 
 func (o orphaner) Sync(client *cluster.Client) (time.Duration, error) {
 	send := client.Send
@@ -98,18 +98,19 @@ func TestVerdicts(t *testing.T) {
 		Action: batchv1.PodFailurePolicyActionIgnore, OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}},
 	}}}
 	ignoringPerIndex := all(perIndex, func(s *batchv1.JobSpec) { s.PodFailurePolicy = ignoring.PodFailurePolicy })
-	places := func(k *court, n int32) {
+	setParallelism := func(k *refereed, n int32) {
 		if err := k.EditJob(func(s *batchv1.JobSpec) { s.Parallelism = &n }); err != nil {
 			k.t.Fatal(err)
 		}
 		k.cache.ShowAll()
 	}
-	// news makes a controller treat a success as news that its predecessor recorded,
-	// because its cache still shows the finalizer. It records a failure at the same time.
-	// When its caches have caught up, the Job needs more pods.
-	news := func(blind bool) func(*court) {
-		return func(k *court) {
-			places(k, 0)
+	// recordedAgain restarts a controller after its predecessor has recorded a success. The
+	// cache still shows the finalizer of that pod, so the new controller records the success
+	// again, together with a failure. When its caches have caught up, the Job needs more
+	// pods.
+	recordedAgain := func(blind bool) func(*refereed) {
+		return func(k *refereed) {
+			setParallelism(k, 0)
 			k.End("pod-1", 1)
 			k.End("pod-2", 0)
 			old := k.NewCache(false)
@@ -121,26 +122,26 @@ func TestVerdicts(t *testing.T) {
 			k.ghost.Blind = false
 			k.cache.ShowAll()
 			k.Delete("pod-2", 0)
-			places(k, 2)
+			setParallelism(k, 2)
 		}
 	}
-	// anew restarts a controller after a success and a failure at the same time. The
+	// restarted replaces a controller after a success and a failure at the same time. The
 	// controller stores a status after it has seen both. Then only the failed pod is left,
 	// and the Job needs more pods.
-	anew := func(inDoubt bool) func(*court) {
-		return func(k *court) {
+	restarted := func(inDoubt bool) func(*refereed) {
+		return func(k *refereed) {
 			k.End("pod-1", 0)
 			k.sync()
 			k.End("pod-2", 1)
 			k.sync()
 			k.caller, k.ghost.InDoubt = cluster.NewCaller(), inDoubt
-			places(k, 0)
+			setParallelism(k, 0)
 			k.sync()
 			k.Delete("pod-1", 0)
-			places(k, 3)
+			setParallelism(k, 3)
 		}
 	}
-	suspend := func(k *court, suspended bool) {
+	suspend := func(k *refereed, suspended bool) {
 		if err := k.EditJob(func(s *batchv1.JobSpec) { s.Suspend = &suspended }); err != nil {
 			k.t.Fatal(err)
 		}
@@ -150,18 +151,18 @@ func TestVerdicts(t *testing.T) {
 		name    string
 		spec    batchv1.JobSpec
 		rules   referee.Rules
-		happens func(*court)
+		happens func(*refereed)
 		want    string
 	}{
-		{"a status written by another client is accepted as correct", two, referee.Rules{}, func(k *court) {
+		{"a status written by another client is accepted as correct", two, referee.Rules{}, func(k *refereed) {
 			k.SetStatus(batchv1.JobStatus{Failed: 1, UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{
 				Failed: []types.UID{"gone", "both"}, Succeeded: []types.UID{"both"},
 			}})
 		}, ""},
-		{"failedIndexes is ignored without a limit per index", two, referee.Rules{}, func(k *court) {
+		{"failedIndexes is ignored without a limit per index", two, referee.Rules{}, func(k *refereed) {
 			k.SetStatus(batchv1.JobStatus{FailedIndexes: ptr("1")})
 		}, ""},
-		{"the failure count is lost with a pod that the controller deletes", perIndex, referee.Rules{}, func(k *court) {
+		{"the failure count is lost with a pod that the controller deletes", perIndex, referee.Rules{}, func(k *refereed) {
 			k.End("pod-1", 1)
 			k.sync()
 			k.Now = k.Now.Add(10 * time.Second)
@@ -169,14 +170,14 @@ func TestVerdicts(t *testing.T) {
 			suspend(k, true)
 			suspend(k, false)
 		}, ""},
-		{"the failure count is lost with a pod that vanishes", perIndex, referee.Rules{}, func(k *court) {
+		{"the failure count is lost with a pod that vanishes", perIndex, referee.Rules{}, func(k *refereed) {
 			k.End("pod-1", 1)
 			k.sync()
 			k.Now = k.Now.Add(10 * time.Second)
 			k.sync()
 			k.Vanish("pod-2")
 		}, ""},
-		{"an ignored pod may lose its finalizer when the Job ends", ignoring, referee.Rules{}, func(k *court) {
+		{"an ignored pod may lose its finalizer when the Job ends", ignoring, referee.Rules{}, func(k *refereed) {
 			k.Start("pod-2")
 			k.Disrupt("pod-2")
 			k.End("pod-1", 1)
@@ -185,24 +186,24 @@ func TestVerdicts(t *testing.T) {
 			s := indexed(2)
 			s.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededCount: ptr[int32](1)}}}
 			return s
-		}(), referee.Rules{}, func(k *court) {
+		}(), referee.Rules{}, func(k *refereed) {
 			k.End("pod-1", 0)
 			k.cache.ShowAll()
 			k.End("pod-2", 1)
 			k.Run(k.caller, k.cache)
 		}, ""},
-		{"a success that is observed late forgives failures", indexed(3), referee.Rules{}, func(k *court) {
+		{"a success that is observed late forgives failures", indexed(3), referee.Rules{}, func(k *refereed) {
 			k.End("pod-1", 0)
 			k.Now = k.Now.Add(time.Second)
 			k.End("pod-2", 1)
 			k.cache.ShowPod("pod-2")
 			k.Run(k.caller, k.cache)
 		}, ""},
-		{"a recorded success is news to a controller that starts with a stale view", two, referee.Rules{}, news(true), ""},
-		{"a recorded success is not news to another controller", two, referee.Rules{}, news(false), "S12"},
-		{"a restarted controller computes its backoff record from the observed pods", indexed(3), referee.Rules{}, anew(true), ""},
-		{"a controller that was not restarted keeps its backoff record", indexed(3), referee.Rules{}, anew(false), "S12"},
-		{"the backoff record lacks failures beyond the completions", indexed(3), referee.Rules{}, func(k *court) {
+		{"a recorded success is news to a controller that starts with a stale view", two, referee.Rules{}, recordedAgain(true), ""},
+		{"a recorded success is not news to another controller", two, referee.Rules{}, recordedAgain(false), "S12"},
+		{"a restarted controller computes its backoff record from the observed pods", indexed(3), referee.Rules{}, restarted(true), ""},
+		{"a controller that was not restarted keeps its backoff record", indexed(3), referee.Rules{}, restarted(false), "S12"},
+		{"the backoff record lacks failures beyond the completions", indexed(3), referee.Rules{}, func(k *refereed) {
 			scale := func(n int32) {
 				if err := k.EditJob(func(s *batchv1.JobSpec) { s.Completions, s.Parallelism = &n, &n }); err != nil {
 					k.t.Fatal(err)
@@ -218,7 +219,7 @@ func TestVerdicts(t *testing.T) {
 			k.sync()
 			scale(3)
 		}, ""},
-		{"a failure that is news after a restart causes a delay", two, referee.Rules{Backoff: backoff.Policy{Base: 20 * time.Second}}, func(k *court) {
+		{"a failure that is news after a restart causes a delay", two, referee.Rules{Backoff: backoff.Policy{Base: 20 * time.Second}}, func(k *refereed) {
 			k.End("pod-1", 0)
 			k.sync()
 			k.End("pod-2", 1)
@@ -227,7 +228,7 @@ func TestVerdicts(t *testing.T) {
 			k.Delete("pod-1", 0)
 			k.Now = k.Now.Add(10 * time.Second)
 		}, "S12"},
-		{"an ignored failure is news too, and the clock may have gone back", all(ignoring, func(s *batchv1.JobSpec) { s.BackoffLimit = nil }), referee.Rules{}, func(k *court) {
+		{"an ignored failure is news too, and the clock may have gone back", all(ignoring, func(s *batchv1.JobSpec) { s.BackoffLimit = nil }), referee.Rules{}, func(k *refereed) {
 			k.End("pod-1", 1)
 			k.sync()
 			k.Now = k.Now.Add(-time.Hour)
@@ -236,7 +237,7 @@ func TestVerdicts(t *testing.T) {
 			k.sync()
 			k.Now = k.Now.Add(20 * time.Second)
 		}, ""},
-		{"the observed failure decides whether a rule ignores it", ignoringPerIndex, referee.Rules{}, func(k *court) {
+		{"the observed failure decides whether a rule ignores it", ignoringPerIndex, referee.Rules{}, func(k *refereed) {
 			k.End("pod-1", 1)
 			k.sync()
 			k.Now = k.Now.Add(10 * time.Second)
@@ -245,7 +246,7 @@ func TestVerdicts(t *testing.T) {
 			})
 			k.Run(k.caller, k.cache)
 		}, ""},
-		{"a pod that another client added may be the predecessor", ignoringPerIndex, referee.Rules{}, func(k *court) {
+		{"a pod that another client added may be the predecessor", ignoringPerIndex, referee.Rules{}, func(k *refereed) {
 			second := k.Pod("pod-1").DeepCopy()
 			second.Name = "second"
 			k.Add(second)
@@ -255,11 +256,11 @@ func TestVerdicts(t *testing.T) {
 			k.End("pod-2", 1)
 			k.Now = k.Now.Add(10 * time.Second)
 		}, ""},
-		{"the last of two failed pods is the predecessor", ignoringPerIndex, referee.Rules{}, func(k *court) {
-			places(k, 0)
+		{"the last of two failed pods is the predecessor", ignoringPerIndex, referee.Rules{}, func(k *refereed) {
+			setParallelism(k, 0)
 			k.sync()
 			old := k.NewCache(false)
-			places(k, 1)
+			setParallelism(k, 1)
 			k.sync()
 			old.ShowJob()
 			k.ghost.Blind = true // another leader, which does not see pod-2
@@ -271,7 +272,7 @@ func TestVerdicts(t *testing.T) {
 			k.End("pod-3", 1)
 			k.Now = k.Now.Add(10 * time.Second)
 		}, ""},
-		{"a failed pod or one that is being deleted may be the predecessor", perIndex, referee.Rules{}, func(k *court) {
+		{"a failed pod or one that is being deleted may be the predecessor", perIndex, referee.Rules{}, func(k *refereed) {
 			k.End("pod-1", 1)
 			k.sync()
 			k.Now = k.Now.Add(10 * time.Second)
@@ -280,14 +281,14 @@ func TestVerdicts(t *testing.T) {
 			k.Delete("pod-2", 30)
 			k.Now = k.Now.Add(20 * time.Second)
 		}, ""},
-		{"a deletion is news too, and the clock may have gone back", batchv1.JobSpec{Completions: ptr[int32](2), Parallelism: ptr[int32](2)}, referee.Rules{}, func(k *court) {
+		{"a deletion is news too, and the clock may have gone back", batchv1.JobSpec{Completions: ptr[int32](2), Parallelism: ptr[int32](2)}, referee.Rules{}, func(k *refereed) {
 			k.End("pod-2", 1)
 			k.sync()
 			k.Now = k.Now.Add(-time.Hour)
 			k.Delete("pod-1", 0)
 			k.Now = k.Now.Add(time.Hour + time.Second)
 		}, ""},
-		{"a pod that is orphaned again after its adoption may be deleted", all(perIndex, func(s *batchv1.JobSpec) { s.ActiveDeadlineSeconds = ptr[int64](100) }), referee.Rules{}, func(k *court) {
+		{"a pod that is orphaned again after its adoption may be deleted", all(perIndex, func(s *batchv1.JobSpec) { s.ActiveDeadlineSeconds = ptr[int64](100) }), referee.Rules{}, func(k *refereed) {
 			k.orphan("pod-1")
 			k.Now = k.Now.Add(100 * time.Second)
 			k.cache.ShowAll()
@@ -295,22 +296,22 @@ func TestVerdicts(t *testing.T) {
 		}, ""},
 		{"a success policy may name indexes one by one", all(indexed(4), func(s *batchv1.JobSpec) {
 			s.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededIndexes: ptr("0,1,2")}}}
-		}), referee.Rules{}, func(k *court) {
+		}), referee.Rules{}, func(k *refereed) {
 			k.End("pod-1", 0)
 			k.End("pod-2", 0)
 			k.End("pod-3", 0)
 		}, ""},
 		{"a success policy with a count of 0 is met by the first success", all(indexed(3), func(s *batchv1.JobSpec) {
 			s.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededCount: ptr[int32](0)}}}
-		}), referee.Rules{}, func(k *court) { k.End("pod-3", 0) }, ""},
-		{"failures that no status records yet exceed a limit", all(indexed(4), func(s *batchv1.JobSpec) { s.BackoffLimit = ptr[int32](1) }), referee.Rules{}, func(k *court) {
+		}), referee.Rules{}, func(k *refereed) { k.End("pod-3", 0) }, ""},
+		{"failures that no status records yet exceed a limit", all(indexed(4), func(s *batchv1.JobSpec) { s.BackoffLimit = ptr[int32](1) }), referee.Rules{}, func(k *refereed) {
 			inside.MachineOf(k.caller.Machine).Config.UncountedCap = 1
 			k.End("pod-1", 1)
 			k.Delete("pod-2", 30)
 		}, ""},
 		{"a pod charged as failed fails the Job regardless of its current phase", all(indexed(2), func(s *batchv1.JobSpec) {
 			s.PodFailurePolicy = failOn1
-		}), referee.Rules{}, func(k *court) {
+		}), referee.Rules{}, func(k *refereed) {
 			k.End("pod-1", 1)
 			k.Edit("pod-1", func(pod *corev1.Pod) { pod.Status.Phase = corev1.PodSucceeded })
 			status := k.Job().Status.DeepCopy()
@@ -319,25 +320,25 @@ func TestVerdicts(t *testing.T) {
 		}, ""},
 		{"a pod charged as succeeded does not fail the Job regardless of its current phase", batchv1.JobSpec{
 			Completions: ptr[int32](3), Parallelism: ptr[int32](2), PodFailurePolicy: failOn1,
-		}, referee.Rules{}, func(k *court) {
+		}, referee.Rules{}, func(k *refereed) {
 			k.End("pod-1", 1)
 			status := k.Job().Status.DeepCopy()
 			status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Succeeded: []types.UID{"pod-1"}}
 			k.SetStatus(*status)
 		}, ""},
-		{"a replacement is created before its delay has passed", two, referee.Rules{Backoff: backoff.Policy{Base: 20 * time.Second}}, func(k *court) {
+		{"a replacement is created before its delay has passed", two, referee.Rules{Backoff: backoff.Policy{Base: 20 * time.Second}}, func(k *refereed) {
 			k.End("pod-1", 1)
 			k.sync()
 			k.Now = k.Now.Add(10 * time.Second)
 		}, "S12"},
-		{"a replacement for an index is created before its delay has passed", perIndex, referee.Rules{Backoff: backoff.Policy{Base: 20 * time.Second}}, func(k *court) {
+		{"a replacement for an index is created before its delay has passed", perIndex, referee.Rules{Backoff: backoff.Policy{Base: 20 * time.Second}}, func(k *refereed) {
 			k.End("pod-1", 1)
 			k.sync()
 			k.Now = k.Now.Add(10 * time.Second)
 		}, "S12"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			k := newCourt(t, test.rules, test.spec)
+			k := newRefereed(t, test.rules, test.spec)
 			k.sync()
 			test.happens(k)
 			k.sync()

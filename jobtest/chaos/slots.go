@@ -12,30 +12,30 @@ import (
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
 
-// site is one of the Jobs of a run. It stays the same when the Job is deleted and created
+// slot is one of the Jobs of a run. It stays the same when the Job is deleted and created
 // again.
-type site struct {
+type slot struct {
 	name  types.NamespacedName
 	job   *batchv1.Job // as the run creates it
 	ghost *referee.Ghost
 }
 
-// addSite adds the site of a new Job.
-func (r *run) addSite(name types.NamespacedName, job *batchv1.Job) {
-	s := &site{name: name, job: job, ghost: &referee.Ghost{}}
+// addSlot adds the slot of a new Job.
+func (r *run) addSlot(name types.NamespacedName, job *batchv1.Job) {
+	s := &slot{name: name, job: job, ghost: &referee.Ghost{}}
 	r.c.Focus(name)
 	s.ghost.Started(r.c.Job())
-	r.sites, r.ledgers[name] = append(r.sites, s), s.ghost
+	r.slots, r.ledgers[name] = append(r.slots, s), s.ghost
 }
 
-// turn puts a Job into focus for actions and syncs.
-func (r *run) turn(to *site) {
+// focusOn puts a Job into focus for actions and syncs.
+func (r *run) focusOn(to *slot) {
 	if r.at == to || to == nil {
 		return
 	}
 	r.at = to
 	r.c.Focus(to.name)
-	r.seeSpec()
+	r.updateKinds()
 }
 
 // isInFocus reports whether the owner of a pod has the name of the Job in focus.
@@ -45,16 +45,16 @@ func (r *run) isInFocus(owner *metav1.OwnerReference, pod *corev1.Pod) bool {
 
 // each calls a function with each Job in focus, until there is a violation.
 func (r *run) each(do func()) {
-	for _, s := range r.sites {
+	for _, s := range r.slots {
 		if r.broken == nil {
-			r.turn(s)
+			r.focusOn(s)
 			do()
 		}
 	}
 }
 
-func (r *run) siteOf(name types.NamespacedName) *site {
-	for _, s := range r.sites {
+func (r *run) slotOf(name types.NamespacedName) *slot {
+	for _, s := range r.slots {
 		if s.name == name {
 			return s
 		}
@@ -64,17 +64,17 @@ func (r *run) siteOf(name types.NamespacedName) *site {
 
 // judge passes a change to the referee.
 func (r *run) judge(s *cluster.Step) (types.NamespacedName, *referee.Violation) {
-	if len(r.sites) == 1 {
+	if len(r.slots) == 1 {
 		return r.at.name, r.Rules.See(r.at.ghost, s)
 	}
 	return r.Rules.Judge(r.ledgers, s)
 }
 
-// soonest returns the site with the earliest requeue of a controller, and its time; zero if
+// soonest returns the slot with the earliest requeue of a controller, and its time; zero if
 // there is none.
-func (r *run) soonest(l *leader) (*site, time.Time) {
+func (r *run) soonest(l *leader) (*slot, time.Time) {
 	first, at := r.at, l.next[r.at]
-	for _, s := range r.sites {
+	for _, s := range r.slots {
 		if next := l.next[s]; !next.IsZero() && (at.IsZero() || next.Before(at)) {
 			first, at = s, next
 		}

@@ -20,7 +20,7 @@ import (
 
 // story returns the report.
 func (s *schedule) story(again string, chance bool) string {
-	r := story.Report{Violation: s.broken, Seed: s.seed, Again: again, Chance: chance, Tale: &s.tale, End: []string{"at the end:"}}
+	r := story.Report{Violation: s.broken, Seed: s.seed, Again: again, Chance: chance, Log: &s.log, End: []string{"at the end:"}}
 	if s.want == "" {
 		r.Notes = "It happens without faults."
 	}
@@ -34,7 +34,7 @@ func (s *schedule) story(again string, chance bool) string {
 
 // mentionLate logs the changes that the cache does not show.
 func (s *schedule) mentionLate() {
-	if !s.tale.Told {
+	if !s.log.On {
 		return
 	}
 	const most = 6
@@ -52,7 +52,7 @@ func (s *schedule) mentionLate() {
 		lines = append(lines[:most], fmt.Sprintf("nor %d later changes", left))
 	}
 	for _, line := range lines {
-		s.tale.Mention("%s", line)
+		s.log.Mention("%s", line)
 	}
 }
 

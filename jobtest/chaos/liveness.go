@@ -26,8 +26,8 @@ const (
 	unsteady = 40
 )
 
-// quiet stops all faults and runs the Jobs to their end.
-func (r *run) quiet() {
+// runToEnd stops all faults and runs the Jobs to their end.
+func (r *run) runToEnd() {
 	r.calm = true
 	for len(r.leaders) > 1 {
 		r.dismiss(r.leaders[1])
@@ -47,7 +47,7 @@ func (r *run) quiet() {
 		limit += perPod * size(job)
 	}
 	for round := range limit {
-		r.tell("round " + number(round))
+		r.beginStep("round " + number(round))
 		r.each(r.settle)
 		if r.broken != nil {
 			return
@@ -60,21 +60,20 @@ func (r *run) quiet() {
 			moved = true
 		}
 		if !moved && r.allEnded() {
-			r.broken = held(r.c.Pods())
+			r.broken = checkFinalizers(r.c.Pods())
 			return
 		}
 		r.pass()
 	}
 	r.each(func() {
-		if !r.ended() || len(r.sites) == 1 {
+		if !r.ended() || len(r.slots) == 1 {
 			r.violate("L2", "pods terminate, but the Job has not ended after %d rounds", limit)
 		}
 	})
 }
 
-// resume makes a Job able to run. A Job that is being deleted does not release the pods
-// that it no longer selects, neither here nor in Kubernetes, so a user restores their
-// label.
+// resume changes the Job so that it can run. A Job that is being deleted does not release
+// the pods that it no longer selects, in Kubernetes either, so a user restores their label.
 func (r *run) resume() {
 	r.editJob(func(s *batchv1.JobSpec) bool {
 		s.Suspend = new(bool)
@@ -107,7 +106,7 @@ func (r *run) deadline() {
 	}
 	r.noPods = true
 	defer func() { r.noPods = false }()
-	r.tell("no faults, but no pod can be created")
+	r.beginStep("no faults, but no pod can be created")
 	const looks = 300
 	for range looks {
 		r.leaders[0].cache.ShowAll()
@@ -136,7 +135,7 @@ func (r *run) deadline() {
 		if r.broken != nil {
 			return
 		}
-		r.tell("the requeue is due")
+		r.beginStep("the requeue is due")
 	}
 	r.violate("L5", "after %d syncs the Job has no verdict, but its deadline is %ds", looks, *job.Spec.ActiveDeadlineSeconds)
 }
@@ -148,10 +147,10 @@ func isDecided(job *batchv1.Job) bool {
 	})
 }
 
-// rest runs the Job until nothing changes any more, without making it able to run: it may
-// be suspended or have a parallelism of 0.
+// rest runs the Job until nothing changes any more. Unlike resume, it leaves the spec as it
+// is: the Job may be suspended or have a parallelism of 0.
 func (r *run) rest() {
-	r.tell("calm")
+	r.beginStep("calm")
 	if r.chance(30) {
 		r.suspend(true)
 	}
@@ -159,8 +158,7 @@ func (r *run) rest() {
 }
 
 // size returns the number of pods that a Job needs: the larger of completions and
-// parallelism. It is capped, so that the number of rounds stays finite for a Job with huge
-// values.
+// parallelism. It is capped, so that a Job with huge values does not need too many rounds.
 func size(job *batchv1.Job) int {
 	if job == nil {
 		return 0
@@ -185,8 +183,8 @@ func (r *run) settle() {
 			return
 		case r.writes == before && out.Err == nil:
 			if quiet++; quiet == 2 {
-				r.seeCounts()
-				r.seeActive()
+				r.checkCounts()
+				r.checkActive()
 				if job := r.c.Job(); job != nil && job.DeletionTimestamp == nil && referee.Due(job) {
 					r.violate("L1", "the Job has succeeded, but its status does not say so: %s", statusLine(&job.Status))
 				}
@@ -199,9 +197,9 @@ func (r *run) settle() {
 	r.violate("L1", "after %d syncs without a change from outside, the controller still sends requests", patience)
 }
 
-// seeCounts checks the numbers of active, ready and terminating pods in the status of a Job
+// checkCounts checks the numbers of active, ready and terminating pods in the status of a Job
 // that has not ended.
-func (r *run) seeCounts() {
+func (r *run) checkCounts() {
 	if r.ended() {
 		return
 	}
@@ -229,11 +227,11 @@ func (r *run) seeCounts() {
 	}
 }
 
-// seeActive checks that no more pods are active than the Job needs, and none if it is
+// checkActive checks that no more pods are active than the Job needs, and none if it is
 // suspended. Pods that another client added or edited do not count. A Job without
 // completions keeps its running pods after a success, and a Job that is being deleted
 // leaves its pods to garbage collection.
-func (r *run) seeActive() {
+func (r *run) checkActive() {
 	job := r.c.Job()
 	if r.ended() || job.DeletionTimestamp != nil {
 		return
@@ -289,7 +287,7 @@ func (r *run) advancePods(stuck map[types.UID]bool, fails bool) bool {
 func (r *run) pass() {
 	first, at := r.soonest(r.leaders[0])
 	after := at.Sub(r.c.Now)
-	r.turn(first)
+	r.focusOn(first)
 	switch {
 	case !at.After(r.c.Now):
 		r.c.Now = r.c.Now.Add(time.Second)
@@ -313,7 +311,7 @@ func (r *run) probe(at, promised time.Time) {
 	}
 	r.c.Now = at
 	before := r.writes
-	r.tell("just before the requeue")
+	r.beginStep("just before the requeue")
 	if out := r.sync(l); r.broken == nil && (r.writes != before || out.Err != nil) {
 		r.violate("L5", "the controller has set a requeue for %v, but already sends requests at %v", promised, at)
 	}
@@ -329,9 +327,9 @@ func isOver(job *batchv1.Job) bool {
 	})
 }
 
-// held returns a violation if a pod of a Job that has ended or is gone has the finalizer
+// checkFinalizers returns a violation if a pod of a Job that has ended or is gone has the finalizer
 // (L3).
-func held(pods []*corev1.Pod) *referee.Violation {
+func checkFinalizers(pods []*corev1.Pod) *referee.Violation {
 	for _, pod := range pods {
 		owner := metav1.GetControllerOfNoCopy(pod)
 		if owner != nil && cluster.OwnedByJob(owner) && hasFinalizer(pod) {

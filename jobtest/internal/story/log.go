@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// Tale is the log of a schedule, step by step. It omits steps in which nothing happens, and
-// lists equal steps once. The zero Tale records nothing.
-type Tale struct {
-	Told    bool
+// Log is the log of a schedule, step by step. It omits steps in which nothing happens, and
+// lists equal steps once. The zero Log records nothing.
+type Log struct {
+	On      bool
 	mu      sync.Mutex
 	steps   []step
 	depth   int
@@ -30,8 +30,8 @@ type step struct {
 
 // Begin ends a step and begins the next one. A step that begins during a sync becomes part
 // of the step of the sync.
-func (t *Tale) Begin(number int, at time.Time, name string) {
-	if !t.Told {
+func (t *Log) Begin(number int, at time.Time, name string) {
+	if !t.On {
 		return
 	}
 	t.mu.Lock()
@@ -46,8 +46,8 @@ func (t *Tale) Begin(number int, at time.Time, name string) {
 }
 
 // Say adds a line to the step.
-func (t *Tale) Say(format string, args ...any) {
-	if !t.Told {
+func (t *Log) Say(format string, args ...any) {
+	if !t.On {
 		return
 	}
 	t.mu.Lock()
@@ -58,8 +58,8 @@ func (t *Tale) Say(format string, args ...any) {
 }
 
 // Mention adds a line to the step if another line follows.
-func (t *Tale) Mention(format string, args ...any) {
-	if !t.Told {
+func (t *Log) Mention(format string, args ...any) {
+	if !t.On {
 		return
 	}
 	t.mu.Lock()
@@ -69,18 +69,18 @@ func (t *Tale) Mention(format string, args ...any) {
 
 // Indent changes the indentation of the following lines: by 1 when a sync begins, by -1
 // when it ends.
-func (t *Tale) Indent(by int) {
+func (t *Log) Indent(by int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.depth += by
 }
 
-func (t *Tale) line(format string, args []any) string {
+func (t *Log) line(format string, args []any) string {
 	text := strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "; ") // errors.Join separates errors by newlines
 	return "     " + strings.Repeat("  ", t.depth) + text
 }
 
-func (t *Tale) step() *step {
+func (t *Log) step() *step {
 	if len(t.steps) == 0 {
 		t.steps = append(t.steps, step{times: 1})
 	}
@@ -88,7 +88,7 @@ func (t *Tale) step() *step {
 }
 
 // fold ends the last step.
-func (t *Tale) fold() {
+func (t *Log) fold() {
 	n := len(t.steps)
 	switch {
 	case n == 0:
@@ -103,17 +103,17 @@ func (t *Tale) fold() {
 }
 
 // Len returns the number of lines of the step.
-func (t *Tale) Len() int { return len(t.step().lines) }
+func (t *Log) Len() int { return len(t.step().lines) }
 
 // Drop removes the lines of the step from an index on.
-func (t *Tale) Drop(from int) {
+func (t *Log) Drop(from int) {
 	s := t.step()
 	s.lines, t.pending = s.lines[:from], nil
 }
 
 // Fold ends a part of the step that begins at an index. If the part equals the previous
 // part, Fold counts it instead of keeping its lines.
-func (t *Tale) Fold(from int) {
+func (t *Log) Fold(from int) {
 	s := t.step()
 	lines := slices.Clone(s.lines[from:])
 	switch {
@@ -133,7 +133,7 @@ func (t *Tale) Fold(from int) {
 
 // Lines returns the lines of all steps. If there are too many, it leaves out lines in the
 // middle, because the last ones matter most.
-func (t *Tale) Lines(most int) []string {
+func (t *Log) Lines(most int) []string {
 	t.fold()
 	var lines []string
 	for _, s := range t.steps {

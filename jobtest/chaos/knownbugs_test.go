@@ -120,7 +120,7 @@ var foundBy = map[string]uint64{
 	"KEP-3329, a rule other than the first match decides":                            195,
 }
 
-// seedsFor returns the seeds of the runs, one of which must find the bug.
+// seedsFor returns the seeds to try. A run with one of them must find the bug.
 func seedsFor(bug string) []uint64 {
 	const runs = 3000
 	all := []uint64{foundBy[bug]}

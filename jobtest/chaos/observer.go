@@ -12,18 +12,18 @@ import (
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
 
-// spy observes the requests of a controller.
-type spy struct {
+// observer observes the requests of a controller.
+type observer struct {
 	r *run
 	cluster.Controller
 }
 
 // Sync implements cluster.Controller.
-func (s spy) Sync(client *cluster.Client) (time.Duration, error) {
+func (s observer) Sync(client *cluster.Client) (time.Duration, error) {
 	r := s.r
 	r.refused, r.refusing = r.refusing, nil
 	r.acting.observe(client.Pods)
-	r.tale.saw(r.acting, r.at, &client.View)
+	r.log.saw(r.acting, r.at, &client.View)
 	seen := *client
 	seen.Send = func(q *cluster.Request) (cluster.Answer, error) {
 		if writes(q) {
@@ -32,9 +32,9 @@ func (s spy) Sync(client *cluster.Client) (time.Duration, error) {
 		before := r.c.Version()
 		answer, err := client.Send(q)
 		r.note(q, answer, err)
-		r.tale.asked(q, err, r.served == q && r.c.Version() != before)
+		r.log.asked(q, err, r.served == q && r.c.Version() != before)
 		if r.calm && !r.noPods && err != nil && !apierrors.IsNotFound(err) {
-			r.seeRejection(q, err)
+			r.checkRejection(q, err)
 		}
 		return answer, err
 	}
@@ -46,9 +46,9 @@ func (s spy) Sync(client *cluster.Client) (time.Duration, error) {
 	return after, err
 }
 
-// seeRejection records the requests that the API server rejects without a fault. The next
+// checkRejection records the requests that the API server rejects without a fault. The next
 // sync, on a fresh view, must not send the same request again (L4).
-func (r *run) seeRejection(q *cluster.Request, err error) {
+func (r *run) checkRejection(q *cluster.Request, err error) {
 	key := fmt.Sprint(q.Verb, q.UID, string(q.Patch), encoded(q.Options), encoded(q.Pod), encoded(q.Job), r.at.name)
 	if r.refused[key] {
 		r.violate("L4", "a %s that was rejected is sent again unchanged: %v", q.Verb, err)

@@ -11,9 +11,9 @@ import (
 	"github.com/jobfate/jobfate/jobtest/internal/story"
 )
 
-// tale is the log of a run, with the views and requests of its controllers.
-type tale struct {
-	story.Tale
+// runLog is the log of a run, with the views and requests of its controllers.
+type runLog struct {
+	story.Log
 	shown map[who]*loggedView
 	syncs []*loggedSync // in progress
 }
@@ -21,7 +21,7 @@ type tale struct {
 // who is a controller, by its number, and the Job that it syncs.
 type who struct {
 	n  int
-	at *site
+	at *slot
 }
 
 // loggedView is the last view of a controller that is in the log.
@@ -37,8 +37,8 @@ type loggedSync struct {
 	new  bool
 }
 
-func (t *tale) changed(s *cluster.Step) {
-	if !t.Told {
+func (t *runLog) changed(s *cluster.Step) {
+	if !t.On {
 		return
 	}
 	by := ""
@@ -73,8 +73,8 @@ func (t *tale) changed(s *cluster.Step) {
 }
 
 // saw logs what is new in the view of a controller when a sync begins.
-func (t *tale) saw(l *leader, at *site, v *cluster.View) {
-	if !t.Told {
+func (t *runLog) saw(l *leader, at *slot, v *cluster.View) {
+	if !t.On {
 		return
 	}
 	if t.shown == nil {
@@ -121,8 +121,8 @@ func (t *tale) saw(l *leader, at *site, v *cluster.View) {
 }
 
 // asked logs a request. Its effect is already in the log.
-func (t *tale) asked(q *cluster.Request, err error, effect bool) {
-	if !t.Told {
+func (t *runLog) asked(q *cluster.Request, err error, effect bool) {
+	if !t.On {
 		return
 	}
 	t.syncs[len(t.syncs)-1].new = true
@@ -138,8 +138,8 @@ func (t *tale) asked(q *cluster.Request, err error, effect bool) {
 	}
 }
 
-func (t *tale) synced(out cluster.Outcome) {
-	if !t.Told {
+func (t *runLog) synced(out cluster.Outcome) {
+	if !t.On {
 		return
 	}
 	look := t.syncs[len(t.syncs)-1]

@@ -9,9 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// site is a name, with the Job that has it now, or nil. A Job that is created again gets
-// the site of its predecessor.
-type site struct {
+// slot is a name and the Job that has it now; nil if none has. A Job that is created again
+// gets the slot of its predecessor.
+type slot struct {
 	name types.NamespacedName
 	job  *batchv1.Job
 }
@@ -20,38 +20,38 @@ func nameOf(o metav1.Object) types.NamespacedName {
 	return types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
 }
 
-// siteOf returns the index of the site of a name; -1 if no Job ever had that name.
-func (c *Cluster) siteOf(name types.NamespacedName) int {
-	return slices.IndexFunc(c.sites, func(s site) bool { return s.name == name })
+// slotOf returns the index of the slot of a name; -1 if no Job ever had that name.
+func (c *Cluster) slotOf(name types.NamespacedName) int {
+	return slices.IndexFunc(c.slots, func(s slot) bool { return s.name == name })
 }
 
 // Focus selects the Job that methods about one Job act on, in the cluster and its caches.
 // The default is the first Job. A name that no Job ever had changes nothing.
 func (c *Cluster) Focus(name types.NamespacedName) {
-	if at := c.siteOf(name); at >= 0 {
+	if at := c.slotOf(name); at >= 0 {
 		c.focus = at
 	}
 }
 
 // Focused returns the name of the Job in focus.
-func (c *Cluster) Focused() types.NamespacedName { return c.sites[c.focus].name }
+func (c *Cluster) Focused() types.NamespacedName { return c.slots[c.focus].name }
 
 // Job returns the stored Job in focus; nil if there is none.
 func (c *Cluster) Job() *batchv1.Job {
-	if len(c.sites) == 0 {
+	if len(c.slots) == 0 {
 		return nil
 	}
-	return c.sites[c.focus].job
+	return c.slots[c.focus].job
 }
 
 // Jobs returns all stored Jobs, in the order in which their names were first used. The
 // caller must not change the slice.
 func (c *Cluster) Jobs() []*batchv1.Job { return c.listed }
 
-// listJobs returns the Jobs of the sites in a new slice.
+// listJobs returns the Jobs of the slots in a new slice.
 func (c *Cluster) listJobs() []*batchv1.Job {
 	var jobs []*batchv1.Job
-	for _, s := range c.sites {
+	for _, s := range c.slots {
 		if s.job != nil {
 			jobs = append(jobs, s.job)
 		}
@@ -61,7 +61,7 @@ func (c *Cluster) listJobs() []*batchv1.Job {
 
 // jobOf returns the Job with a UID; nil if there is none.
 func (c *Cluster) jobOf(uid types.UID) *batchv1.Job {
-	for _, s := range c.sites {
+	for _, s := range c.slots {
 		if s.job != nil && s.job.UID == uid {
 			return s.job
 		}
