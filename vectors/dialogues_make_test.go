@@ -156,7 +156,7 @@ func without(steps []vectors.Step, sync int) (rest []vectors.Step) {
 	return rest
 }
 
-// mentioned returns the objects to which the steps of a dialogue refer.
+// mentioned returns the objects that the steps of a dialogue refer to.
 func mentioned(d *vectors.Dialogue) (map[string]*batchv1.Job, map[string]*corev1.Pod) {
 	jobs, pods := map[string]*batchv1.Job{}, map[string]*corev1.Pod{}
 	add := func(job string, versions ...string) {

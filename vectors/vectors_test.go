@@ -210,7 +210,7 @@ func cases(t *testing.T) func(func(*vectors.Case, []byte) bool) {
 	}
 }
 
-// check returns 1 if a case fails, and 0 if it does not.
+// check returns the number of failures of a case: 0 or 1.
 func check(t *testing.T, c *vectors.Case) int {
 	problem := difference(t, c)
 	if problem == "" {
@@ -237,8 +237,8 @@ func difference(t *testing.T, c *vectors.Case) string {
 	return decides(t, c)
 }
 
-// decides checks that Decide returns the same as the Machine, except for pending writes and
-// faults, which are not part of its input.
+// decides checks that Decide and the Machine agree, except about pending writes and faults,
+// which are not part of the input of Decide.
 func decides(t *testing.T, c *vectors.Case) string {
 	s := &c.Snapshot
 	if text(t, s.Pending) != "{}" || text(t, c.Faults) != "{}" {

@@ -28,7 +28,7 @@ type contrast struct {
 type fate struct {
 	// Outcome is Succeeded, Failed, Unfinished, or None if the Job has no such index.
 	Outcome string `json:"outcome"`
-	// Ended is when the last of its pods ended; absent if a pod has not ended.
+	// Ended is the time when the last pod of the index ended; absent if a pod has not ended.
 	Ended   *simulation.Time `json:"ended,omitempty"`
 	Pods    int              `json:"pods"`
 	Running simulation.Time  `json:"podSeconds"`

@@ -16,21 +16,21 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// hostile are texts that control a terminal, or that display as something else.
+// hostile are texts that control a terminal, or that look like other texts.
 var hostile = []string{
 	"\x1b[2J", "\x1b]0;owned\x07", "\x1b[31m", "\x07", "\r", "a\rb", "\x7f", "\u009b31m", "\u0085", "\u202e", "\u2066", "\u200b", "\u2028", "\ufeff", "\ufffe",
 	"\u00ad", "\U000e0041", "\b\b", "\x0b", "\x00", "\\", "\"", "'", "\\x1b", "\u061c", "a\nb", "\uffff", "y", "null", "0o7", "\U0001F600",
 }
 
-// obeyed matches the terminal sequences of the command itself: colours, and clearing a line.
-var obeyed = regexp.MustCompile(`\x1b\[(0|1|3[0-9]|1;3[0-9])m|\r\x1b\[K`)
+// ownSequences matches the terminal sequences of the command itself: colours, and clearing a line.
+var ownSequences = regexp.MustCompile(`\x1b\[(0|1|3[0-9]|1;3[0-9])m|\r\x1b\[K`)
 
 // checkHarmless fails if an output contains characters that control a terminal.
 func checkHarmless(t *rapid.T, what, output string, colored bool) {
 	t.Helper()
 	plain := output
 	if colored {
-		plain = obeyed.ReplaceAllString(output, "")
+		plain = ownSequences.ReplaceAllString(output, "")
 	}
 	for i, r := range plain {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co, unicode.Noncharacter_Code_Point) {
@@ -39,9 +39,9 @@ func checkHarmless(t *rapid.T, what, output string, colored bool) {
 	}
 }
 
-// poisoned returns a value in which hostile texts replace some texts or are appended to them,
+// withHostileTexts returns a value in which hostile texts replace some texts or are appended to them,
 // and with hostile keys.
-func poisoned(t *rapid.T, value any) any {
+func withHostileTexts(t *rapid.T, value any) any {
 	poison := func(text string) string {
 		switch rapid.IntRange(0, 60).Draw(t, "how") {
 		case 0:
@@ -56,12 +56,12 @@ func poisoned(t *rapid.T, value any) any {
 		return poison(v)
 	case []any:
 		for i := range v {
-			v[i] = poisoned(t, v[i])
+			v[i] = withHostileTexts(t, v[i])
 		}
 	case map[string]any:
 		for key := range v {
 			if key != "apiVersion" && key != "kind" {
-				v[key] = poisoned(t, v[key])
+				v[key] = withHostileTexts(t, v[key])
 			}
 		}
 		if rapid.IntRange(0, 30).Draw(t, "key") == 0 {
@@ -108,12 +108,12 @@ func TestNothingHostileReachesTheTerminal(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		sample := rapid.SampledFrom([]string{"backing-off", "failed-by-rule", "indexes-backing-off", "managed-elsewhere", "suspended"}).Draw(t, "sample")
 		files, _ := filepath.Glob(filepath.Join(samples, sample, "*"))
-		input := concatenated(t, poisoned(t, valuesOf(t, files...)).([]any))
-		job := concatenated(t, poisoned(t, valuesOf(t, rapid.SampledFrom([]string{manifest("wrong.yaml"), manifest("elastic.yaml"), simulated("job")}).Draw(t, "job"))).([]any))
+		input := concatenated(t, withHostileTexts(t, valuesOf(t, files...)).([]any))
+		job := concatenated(t, withHostileTexts(t, valuesOf(t, rapid.SampledFrom([]string{manifest("wrong.yaml"), manifest("elastic.yaml"), simulated("job")}).Draw(t, "job"))).([]any))
 		text := rapid.SampledFrom(hostile).Draw(t, "argument")
 		name := filepath.Join(folder, "f"+strings.ReplaceAll(text, "\x00", ""))
 		scenario := name + ".scenario"
-		for file, content := range map[string]string{name: job, scenario: concatenated(t, poisoned(t, valuesOf(t, simulated("retry"))).([]any))} {
+		for file, content := range map[string]string{name: job, scenario: concatenated(t, withHostileTexts(t, valuesOf(t, simulated("retry"))).([]any))} {
 			if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -133,7 +133,7 @@ func TestNothingHostileReachesTheTerminal(t *testing.T) {
 		if format == "text" && len(args) > 0 && args[0] != "indexes" {
 			args = append(args, "--color", "always")
 		}
-		env, stdout, stderr := patient(time.Minute, 0)
+		env, stdout, stderr := slowEnvironment(time.Minute, 0)
 		env.StderrTerminal, env.Stdin = true, strings.NewReader(input)
 		Run(args, env)
 		checkHarmless(t, "stdout", stdout.String(), format == "text")
@@ -187,9 +187,9 @@ func TestHostileTextsRoundTrip(t *testing.T) {
 	}
 }
 
-// TestControlNeedsItsMarks checks that text that only looks like one of the command's own
+// TestForgedTerminalSequencesAreEscaped checks that text that only looks like one of the command's own
 // terminal sequences is escaped.
-func TestControlNeedsItsMarks(t *testing.T) {
+func TestForgedTerminalSequencesAreEscaped(t *testing.T) {
 	for text, want := range map[string]string{
 		control("\x1b[1m") + "a" + control("\x1b[0m"): "\x1b[1ma\x1b[0m",
 		"\x1b[1ma":                   `\u001b[1ma`,

@@ -11,7 +11,7 @@ import (
 	"github.com/jobfate/jobfate/internal/kubefile"
 )
 
-// Objects are Jobs, their pods, and evidence of why the pods do not run.
+// Objects are Jobs, their pods, and objects that explain why the pods do not run.
 type Objects struct {
 	*kubefile.Input
 	// Notes say what could not be read.

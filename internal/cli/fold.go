@@ -75,7 +75,7 @@ func setOf(indexes []int32) indexset.Set {
 }
 
 // of returns the text about n pods or indexes.
-func (w what) of(n int) string {
+func (w lineText) of(n int) string {
 	switch {
 	case w.subject == "":
 		return w.one
@@ -89,7 +89,7 @@ func (w what) of(n int) string {
 
 // cycle identifies lines that repeat each other.
 type cycle struct {
-	what what
+	what lineText
 	n    int
 }
 
@@ -120,8 +120,8 @@ func foldRepeats(lines []moment) (out []moment) {
 	return out
 }
 
-// repeatsAt returns the length of the cycle that begins at line i and covers most lines, and
-// the number of times it occurs in a row.
+// repeatsAt returns the length of the cycle that begins at line i, and how often it occurs
+// in a row. Of several cycles it returns the one that covers the most lines.
 func repeatsAt(lines []moment, keys []int, i int) (length, times int) {
 	for l := 1; l <= longestCycle && i+2*l <= len(lines); l++ {
 		period := lines[i+l].at - lines[i].at

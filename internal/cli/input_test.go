@@ -44,7 +44,7 @@ func TestInputLimit(t *testing.T) {
 // TestReadingProgress checks what a terminal shows while much is read.
 func TestReadingProgress(t *testing.T) {
 	pods := "---\napiVersion: v1\nitems:\n" + strings.Repeat("- apiVersion: v1\n  kind: Pod\n  metadata: {name: p}\n  spec: {}\n  status: {}\n", 20_000) + "kind: List\n"
-	env, _, stderr := patient(time.Minute, 0)
+	env, _, stderr := slowEnvironment(time.Minute, 0)
 	env.StderrTerminal, env.Stdin = true, strings.NewReader(readFile(t, manifest("elastic.yaml"))+pods)
 	Run([]string{"validate"}, env)
 	if shown, rest, ok := cutLast(stderr.String(), clearLine); !ok || rest != "" || !strings.Contains(shown, clearLine+"0 of 1 MB read") {

@@ -13,16 +13,16 @@ import (
 type moment struct {
 	at    simulation.Time
 	color string
-	text  string // if empty, said renders it: only a few of many lines are printed
-	what  what
+	text  string // if empty, textOf renders it: only a few of many lines are printed
+	what  lineText
 	index int32           // the index, in a line about a pod or an index
 	pod   *simulation.Pod // the pod, in a line about a pod
 	pods  []int32         // the indexes of all pods that a merged line is about
 	sums  []sum           // what happened in the lines that this line replaces
 }
 
-// what is the text of a line, without the name of the pod or the index.
-type what struct {
+// lineText is the text of a line, without the name of the pod or the index.
+type lineText struct {
 	subject   string // "pod", "index" or "" for the Job
 	one, many string // "fails with exit code 1", "fail with exit code 1"
 	until     string // the end of a backoff
@@ -31,7 +31,7 @@ type what struct {
 
 // sum counts how often something happened.
 type sum struct {
-	what what
+	what lineText
 	n    int
 }
 
@@ -39,11 +39,11 @@ type sum struct {
 // come before their effects.
 func (t timeline) moments() []moment {
 	all := make([]moment, 0, t.most())
-	add := func(at simulation.Time, color string, w what, text string) {
+	add := func(at simulation.Time, color string, w lineText, text string) {
 		all = append(all, moment{at: at, color: color, what: w, text: text})
 	}
 	for _, e := range t.Happened {
-		add(e.At, cyan, what{one: e.Text, important: true}, e.Text)
+		add(e.At, cyan, lineText{one: e.Text, important: true}, e.Text)
 	}
 	for _, lane := range t.Lanes {
 		for n := range lane.Pods {
@@ -61,17 +61,17 @@ func (t timeline) moments() []moment {
 	}
 	for _, c := range t.Conditions {
 		text := fmt.Sprintf("condition %s is %s: %s: %s", c.Type, c.Status, c.Reason, c.Message)
-		add(c.At, bold, what{one: text, important: true}, text)
+		add(c.At, bold, lineText{one: text, important: true}, text)
 	}
 	for _, s := range t.tallies {
-		add(s.at, "", what{one: "status"}, s.text)
+		add(s.at, "", lineText{one: "status"}, s.text)
 	}
 	for _, w := range t.Waits {
-		add(w.From, yellow, what{one: "the Job backs off"}, fmt.Sprintf("the Job backs off until %s", w.Until))
+		add(w.From, yellow, lineText{one: "the Job backs off"}, fmt.Sprintf("the Job backs off until %s", w.Until))
 	}
 	for _, lane := range t.Lanes {
 		for _, w := range lane.Waits {
-			backsOff := what{subject: "index", one: "backs off", many: "back off", until: " until " + w.Until.String()}
+			backsOff := lineText{subject: "index", one: "backs off", many: "back off", until: " until " + w.Until.String()}
 			all = append(all, moment{at: w.From, color: yellow, what: backsOff, index: lane.Index})
 		}
 	}
@@ -87,7 +87,7 @@ func (t timeline) most() int {
 	return n
 }
 
-var starts = what{subject: "pod", one: "starts", many: "start"}
+var starts = lineText{subject: "pod", one: "starts", many: "start"}
 
 // inOrder sorts the lines by time. Lines of the same time keep their order.
 func inOrder(all []moment) []moment {
@@ -99,8 +99,8 @@ func inOrder(all []moment) []moment {
 	return mapped(order, func(i int) moment { return all[i] })
 }
 
-// said returns the text of a line.
-func (t timeline) said(m moment) string {
+// textOf returns the text of a line.
+func (t timeline) textOf(m moment) string {
 	switch {
 	case m.text != "" || m.what.subject == "":
 		return m.text
@@ -128,8 +128,8 @@ func colorOf(o simulation.Outcome) string {
 }
 
 // endOf says how a pod ended, without its restarts and the text of a rule.
-func endOf(pod simulation.Pod) what {
-	w := what{subject: "pod"}
+func endOf(pod simulation.Pod) lineText {
+	w := lineText{subject: "pod"}
 	switch pod.Outcome {
 	case simulation.PodSucceeded:
 		w.one, w.many = "succeeds", "succeed"

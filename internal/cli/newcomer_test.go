@@ -10,7 +10,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 )
 
-// TestWrongInput gives explain and validate the wrong inputs that a newcomer may give them.
+// TestWrongInput gives explain and validate wrong inputs, such as those of new users.
 func TestWrongInput(t *testing.T) {
 	whole := edit(t, "indexes-backing-off")
 	cut := whole[:strings.LastIndex(whole, "kind: List")]
@@ -116,8 +116,8 @@ func TestColor(t *testing.T) {
 	}
 }
 
-// TestTypedInput checks that without a file, a user at a terminal gets a hint.
-func TestTypedInput(t *testing.T) {
+// TestHintForInputFromATerminal checks that without a file, a user at a terminal gets a hint.
+func TestHintForInputFromATerminal(t *testing.T) {
 	var out, err bytes.Buffer
 	env := testEnvironment()
 	env.StdinTerminal, env.Stdin, env.Stdout, env.Stderr = true, strings.NewReader(edit(t, "finished")), &out, &err

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-func TestInstantOf(t *testing.T) {
+func TestParseTime(t *testing.T) {
 	zone := time.FixedZone("", 2*60*60)
 	now := time.Date(2023, 8, 21, 12, 0, 9, 999, zone)
 	for text, want := range map[string]string{
@@ -15,7 +15,7 @@ func TestInstantOf(t *testing.T) {
 		"2023-08-21": "2023-08-20T22:00:00Z", "-10m": "2023-08-21T09:50:09Z", "+1h30m": "2023-08-21T11:30:09Z", "-0s": "2023-08-21T10:00:09Z",
 		"10m": "", "noon": "", "": "", "-": "", "10:00": "", "-10": "",
 	} {
-		got, err := instantOf(text, now)
+		got, err := parseTime(text, now)
 		if (err != nil) != (want == "") || err == nil && got.UTC().Format(time.RFC3339Nano) != want {
 			t.Errorf("%q: got %s and %v, want %q", text, got, err, want)
 		}

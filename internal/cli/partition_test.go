@@ -91,8 +91,8 @@ func TestPartition(t *testing.T) {
 	}
 }
 
-// TestTroubled checks which Jobs a list omits.
-func TestTroubled(t *testing.T) {
+// TestListOmitsHealthyJobs checks which Jobs a list omits.
+func TestListOmitsHealthyJobs(t *testing.T) {
 	in, env := namespaceOf(4), testEnvironment()
 	in.Pods, in.PodsAt = nil, nil
 	in.Jobs[1].Job.Spec.Suspend = pointer(true)

@@ -39,8 +39,8 @@ func catch() (caught func() bool, release func()) {
 	}, func() { signal.Stop(signals) }
 }
 
-// terminal reports whether a file is a terminal or another character device, except the null
-// device, which is the standard input of many jobs without a user.
+// terminal reports whether a file is a terminal or another character device. The null device
+// does not count: it is the standard input of many programs that run unattended.
 func terminal(f *os.File) bool {
 	info, err := f.Stat()
 	null, _ := os.Stat(os.DevNull)

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// patient returns an environment whose clock advances by a step at each reading. It is
+// slowEnvironment returns an environment whose clock advances by a step at each call. It is
 // interrupted after interruptAfter checks; 0 is never.
-func patient(step time.Duration, interruptAfter int) (env Environment, stdout, stderr *bytes.Buffer) {
+func slowEnvironment(step time.Duration, interruptAfter int) (env Environment, stdout, stderr *bytes.Buffer) {
 	env = testEnvironment()
 	stdout, stderr = &bytes.Buffer{}, &bytes.Buffer{}
 	env.Stdin, env.Stdout, env.Stderr = strings.NewReader(""), stdout, stderr
@@ -47,7 +47,7 @@ func TestProgress(t *testing.T) {
 		{"an error after a while", true, "", time.Minute, []string{"simulate", job, "--scenario", simulated("refused")}, "\r\x1b[K1s simulated, 3 pods"},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
-			env, stdout, stderr := patient(tc.step, 0)
+			env, stdout, stderr := slowEnvironment(tc.step, 0)
 			env.StderrTerminal, env.Getenv = tc.told, func(name string) string { return map[string]string{"TERM": tc.term}[name] }
 			status := Run(tc.args, env)
 			shown, errors, cleared := cutLast(stderr.String(), clearLine)
@@ -92,7 +92,7 @@ func TestInterrupted(t *testing.T) {
 		{"in the first of many runs", 5, []string{"--runs", "90000"}, "", "jobfate simulate: interrupted before the first run ended\n"},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
-			env, stdout, stderr := patient(0, tc.after)
+			env, stdout, stderr := slowEnvironment(0, tc.after)
 			status := Run(append([]string{"simulate", "--scenario", scenario, job}, tc.args...), env)
 			if status != exitInterrupted {
 				t.Errorf("got status %d, want %d", status, exitInterrupted)

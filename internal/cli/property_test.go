@@ -33,9 +33,9 @@ func printed(t *rapid.T, job *batchv1.Job, pods []*corev1.Pod) string {
 	return string(text)
 }
 
-// TestWhateverTheClusterHolds explains random snapshots. Both formats must agree, and the
+// TestRandomSnapshots explains random snapshots. Both formats must agree, and the
 // order of the pods must not matter.
-func TestWhateverTheClusterHolds(t *testing.T) {
+func TestRandomSnapshots(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := jobtest.Snapshots(jobtest.Wild()).Draw(t, "snapshot")
 		now := s.Now.UTC().Format(time.RFC3339)

@@ -172,7 +172,7 @@ func (s *Simulate) timelines(before string) ([]timeline, error) {
 			Live:      part.live,
 			Bounds:    s.bounds,
 			Stored:    r.stored,
-			GoOn: func(now simulation.Time, pods int) bool {
+			Continue: func(now simulation.Time, pods int) bool {
 				s.progress.show("%s%s simulated, %s", before, now, podCount(pods))
 				return !s.caught()
 			},

@@ -111,7 +111,7 @@ func (t timeline) text(p paint, full bool) string {
 		if i > 0 && lines[i-1].at == l.at {
 			at = ""
 		}
-		fmt.Fprintf(&b, "%*s  %s\n", width, at, p.text(l.color, t.said(l)))
+		fmt.Fprintf(&b, "%*s  %s\n", width, at, p.text(l.color, t.textOf(l)))
 	}
 	if left > 0 {
 		fmt.Fprintf(&b, "\n%d lines are folded into %d; --full prints all of them.\n", left, len(lines))

@@ -9,7 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// A trap is a policy that the API server accepts but that does not do what it seems to do.
+// A trap is a policy that the API server accepts, but that has another effect than users
+// expect.
 type trap struct {
 	rule string
 	find func(*batchv1.Job) []finding

@@ -42,7 +42,7 @@ func MustDecide[S jobfate.Snapshot | decide.Input](t testing.TB, s S, opts ...jo
 	return d
 }
 
-// Revise returns the decision as it is if some of its creations or deletions fail.
+// Revise returns the decision that follows if some of its creations or deletions fail.
 func Revise(d jobfate.Decision, done decide.Done) jobfate.Decision {
 	outcome := inside.OutcomeOf(d).Close(done)
 	revised, err := carriedOut(func(decide.Input, decide.Config) (*decide.Outcome, error) { return outcome, nil }, nil)

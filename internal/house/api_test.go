@@ -96,22 +96,22 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// ignorance matches the sentence with which an overview limits what its package knows.
-var ignorance = regexp.MustCompile(`\b(knows? (no|nothing|neither|only)|does not know|do not know)\b`)
+// limitSentence matches the sentence with which an overview limits what its package knows.
+var limitSentence = regexp.MustCompile(`\b(knows? (no|nothing|neither|only)|does not know|do not know)\b`)
 
 // The overview of each package says what the package does not know. The modules with tests,
 // benchmarks, examples and tools are exempt.
-func TestIgnorance(t *testing.T) {
+func TestOverviewsStateTheirLimits(t *testing.T) {
 	sources, _ := read(t)
 	for dir, s := range sources {
 		if top, _, _ := strings.Cut(dir, "/"); slices.Contains([]string{"bench", "conformance", "e2e", "examples", "tools"}, top) {
 			continue
 		}
-		said := false
+		stated := false
 		for _, f := range s.files {
-			said = said || f.Doc != nil && ignorance.MatchString(strings.Join(strings.Fields(f.Doc.Text()), " "))
+			stated = stated || f.Doc != nil && limitSentence.MatchString(strings.Join(strings.Fields(f.Doc.Text()), " "))
 		}
-		if !said {
+		if !stated {
 			t.Errorf("the overview of %s does not say what the package does not know", dir)
 		}
 	}

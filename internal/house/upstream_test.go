@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// screen is the maximum number of lines of a page of docs/upstream.
-const screen = 40
+// longestPage is the maximum number of lines of a page of docs/upstream.
+const longestPage = 40
 
 // Every divergence has a page in docs/upstream, or a reason for having none; the README there lists
 // both. Each page names a test of conformance/upstream, and each of these tests has a page.
@@ -34,8 +34,8 @@ func TestUpstreamReports(t *testing.T) {
 		known = append(known, name)
 		file, _ = filepath.Rel(root, file)
 		page := readPage(t, file)
-		if n := strings.Count(page, "\n"); n > screen {
-			t.Errorf("%s has %d lines, want %d at most", file, n, screen)
+		if n := strings.Count(page, "\n"); n > longestPage {
+			t.Errorf("%s has %d lines, want %d at most", file, n, longestPage)
 		}
 		if !strings.Contains(reports, "| ["+name+"]("+name+".md) |") {
 			t.Errorf("docs/upstream/README.md does not list %s", name)

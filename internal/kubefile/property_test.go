@@ -33,8 +33,8 @@ var listLines = []string{
 	"- k: !!str 5\n", "- yes: no\n", "- ? a\n", "  : b\n", "\uFEFF", "%YAML 1.1\n", "- a: 1\n  a: 2\n", "items: []\n", "-- \n", "- \n",
 }
 
-// TestCutIsWhole checks that cutting a list does not change the result.
-func TestCutIsWhole(t *testing.T) {
+// TestCuttingChangesNothing checks that cutting a list does not change the result.
+func TestCuttingChangesNothing(t *testing.T) {
 	lists := 0
 	rapid.Check(t, func(t *rapid.T) {
 		indent := rapid.SampledFrom([]string{"", "", "  "}).Draw(t, "indent")
@@ -58,7 +58,7 @@ func TestCutIsWhole(t *testing.T) {
 	}
 }
 
-// TestNotCut has lists that must not be cut, although they look like lists of kubectl.
+// TestNotCut checks that lists which only look like lists of kubectl are not cut.
 func TestNotCut(t *testing.T) {
 	const head, tail = "apiVersion: v1\nitems:\n", "kind: List\n"
 	for _, input := range []string{
@@ -82,8 +82,9 @@ func TestNotCut(t *testing.T) {
 	}
 }
 
-// notString matches a key that YAML does not take for a string, or a string that looks like it.
-// JSON spells 0, 0. and "0" alike, and of such keys in one map kubectl's parser keeps any.
+// notString matches a key that YAML does not read as a string, or a string that looks like
+// such a key. In JSON 0, 0. and "0" become the same key, and kubectl's parser keeps any one
+// of them.
 var notString = regexp.MustCompile(`(?i)(^|\W)(y|n|yes|no|on|off|true|false|null|~|[-+.]*(inf|nan|[0-9][-+.:_0-9a-fx]*))['"]?\s*:`)
 
 // checkCut checks that cutting a list does not change the result.
@@ -157,9 +158,9 @@ func FuzzCut(f *testing.F) {
 	f.Fuzz(func(t *testing.T, input string) { checkCut(t, "", input) })
 }
 
-// TestDocumentsInDocumentsOut writes objects one after the other, in random formats and with
+// TestEachWrittenDocumentIsRead writes objects one after the other, in random formats and with
 // random separators, and checks that each is read with its place.
-func TestDocumentsInDocumentsOut(t *testing.T) {
+func TestEachWrittenDocumentIsRead(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var b strings.Builder
 		var want []string

@@ -2,15 +2,15 @@
 //
 // The input is YAML or JSON: single objects, lists (List, JobList, PodList), or several
 // documents, in one file or in many, in any order. Events and Nodes are kept, and objects of
-// other kinds are counted. Pods of other Jobs are kept as well, because this package does not decide
-// which Job owns a pod.
+// other kinds are counted. Pods of other Jobs are kept as well, because this package does
+// not decide which Job owns a pod.
 //
-// kubectl's parser converts YAML to JSON. Unlike in kubectl, duplicate keys are errors. Keys that
-// only become equal in JSON, as 1 and "1" do, are no errors: the parser keeps any of them. A second
-// parser finds the lines and columns of fields.
+// kubectl's parser converts YAML to JSON. Unlike in kubectl, duplicate keys are errors. Keys
+// that become equal only in JSON, such as 1 and "1", are not errors: the parser keeps any
+// one of them. A second parser finds the lines and columns of fields.
 //
-// Truncated or damaged input is rejected as a whole, because a decision on some of the pods would
-// be wrong, and users would not notice.
+// Truncated or damaged input is rejected as a whole, because a decision on some of the pods
+// would be wrong, and users would not notice.
 //
 // The package knows nothing about decisions: only files, and the objects in them.
 package kubefile

@@ -129,7 +129,7 @@ func TestRefused(t *testing.T) {
 		{"text that is not UTF-8", []string{"# a\nkind: \xfc\n"}, "f1: line 2, column 7: this is not UTF-8 text"},
 		{"half a character of UTF-16", []string{utf16le(jobYAML) + "a"}, "f1: the UTF-16 text has half of a character"},
 		{"an alias that repeats itself", []string{"kind: Job\na: &a [*a]\n"}, "f1: document 1: anchor 'a' value contains itself"},
-		{"aliases that repeat too much", []string{laughs(12)}, "f1: document 1: document contains excessive aliasing"},
+		{"aliases that repeat too much", []string{nestedAliases(12)}, "f1: document 1: document contains excessive aliasing"},
 		{"objects nested too deep", []string{strings.Repeat(`{"a":`, 140_000)}, "f1: document 1: line 1: invalid character '{' exceeded max depth"},
 		{"lists nested too deep", []string{"a: " + strings.Repeat("[", 20_000)}, "f1: document 1: exceeded max depth of 10000"},
 		{"a separator behind an end of line that only YAML knows", []string{strings.ReplaceAll(jobYAML+"---\n"+pod(podYAML, "p"), "\n---", "\u0085---")}, "f1: document 1: line 7: could not find expected ':'"},
@@ -171,8 +171,8 @@ func utf16be(text string) string {
 	return string(out)
 }
 
-// laughs returns aliases of aliases, each ten times as long as the one before.
-func laughs(n int) string {
+// nestedAliases returns aliases of aliases, each ten times as long as the one before.
+func nestedAliases(n int) string {
 	text := "a0: &a0 [x]\n"
 	for i := range n {
 		text += fmt.Sprintf("a%d: &a%d [%s*a%d]\n", i+1, i+1, strings.Repeat(fmt.Sprintf("*a%d, ", i), 9), i)
@@ -240,8 +240,8 @@ func TestUnknownFields(t *testing.T) {
 	}
 }
 
-// TestUnknownBesideWrong checks that a field of the wrong type hides no unknown field, and that
-// the rest of the Job is read.
+// TestUnknownBesideWrong checks that unknown fields are reported and the rest of the Job is
+// read, even if a field has the wrong type.
 func TestUnknownBesideWrong(t *testing.T) {
 	text := strings.Replace(jobYAML, "{completions: 3}", "{completions: three, backOffLimit: 1, parallelism: 2}", 1)
 	in, err := kubefile.ReadManifests(kubefile.Source{Name: "f", Reader: strings.NewReader(text)})

@@ -9,8 +9,8 @@ import (
 // Bounds limit the memory and the time of a simulation. A zero field means the bound of
 // DefaultBounds.
 type Bounds struct {
-	// Pods is the number of pods in all, and AtOnce the number of pods that the Job may
-	// need at once. For AtOnce a pod counts once for every ten of its containers.
+	// Pods is the total number of pods, and AtOnce the number of pods that the Job may need
+	// at once. For AtOnce a pod counts once for every ten of its containers.
 	Pods, AtOnce int
 	// Events is the number of events of a scenario.
 	Events int

@@ -20,9 +20,10 @@ type Settings struct {
 	Live *Live
 	// Bounds limit the simulation; zero fields have the values of DefaultBounds.
 	Bounds Bounds
-	// GoOn is called before each sync, with the virtual time and the number of pods so
-	// far. If it returns false, the simulation is interrupted. It may be nil.
-	GoOn func(now Time, pods int) bool
+	// Continue reports whether to go on. It is called before each sync, with the virtual
+	// time and the number of pods so far. If it returns false, the simulation is
+	// interrupted. It may be nil.
+	Continue func(now Time, pods int) bool
 	// Stored is called after each status write; an error ends the simulation. It may be
 	// nil.
 	Stored func(Status) error

@@ -23,7 +23,7 @@ const (
 type life struct {
 	uid    types.UID
 	index  int32 // the index by which courses and events name it
-	turn   int   // how many pods and restarts of the index came before
+	before int   // the number of earlier pods and restarts of the index
 	course Course
 	random *rand.Rand
 	lane   *Lane
@@ -35,16 +35,16 @@ type life struct {
 
 func (l *life) pod() *Pod { return &l.lane.Pods[l.at] }
 
-// born adds a pod that was created at the given time.
-func (p *play) born(pod *corev1.Pod, created Time) *life {
+// addPod adds a pod that was created at the given time.
+func (p *play) addPod(pod *corev1.Pod, created Time) *life {
 	l := &life{uid: pod.UID}
 	if p.indexed {
 		l.index = tracking.Keys{}.IndexOf(pod)
-		l.turn = p.taken[l.index]
+		l.before = p.taken[l.index]
 		l.lane = p.lanes.of(l.index)
 	} else {
 		l.index = p.earlier + int32(p.result.Totals.Pods)
-		l.turn = int(l.index)
+		l.before = int(l.index)
 		l.lane = p.lanes.take()
 	}
 	p.taken[l.index]++
@@ -56,10 +56,10 @@ func (p *play) born(pod *corev1.Pod, created Time) *life {
 	return l
 }
 
-// draw chooses what a pod does. The n-th pod of an index gets the same random values in every
-// Job, so that two Jobs can be compared.
+// draw chooses the behaviour of a pod. The n-th pod of an index gets the same random values
+// in every Job, so that two Jobs can be compared.
 func (p *play) draw(l *life) {
-	l.random = rand.New(rand.NewPCG(p.scenario.Seed, uint64(l.index)<<32|uint64(l.turn)))
+	l.random = rand.New(rand.NewPCG(p.scenario.Seed, uint64(l.index)<<32|uint64(l.before)))
 	l.course = p.courseOf(l)
 }
 
@@ -97,15 +97,15 @@ func (p *play) startPod(l *life) {
 	p.cluster.Start(l.uid)
 	now := p.now()
 	l.pod().Started = &now
-	p.proceed(l, 0)
+	p.scheduleExit(l, 0)
 }
 
-// proceed schedules the end of the containers of a pod. They start after the delay; if it is negative,
+// scheduleExit schedules the end of the containers of a pod. They start after the delay; if it is negative,
 // they have already been running for that time.
-func (p *play) proceed(l *life, delay time.Duration) {
+func (p *play) scheduleExit(l *life, delay time.Duration) {
 	duration := defaultDuration
 	if list := l.course.Durations; len(list) > 0 {
-		duration = list[min(l.turn, len(list)-1)].Duration
+		duration = list[min(l.before, len(list)-1)].Duration
 	}
 	if spread := l.course.Spread.Duration; spread > 0 {
 		duration += time.Duration(l.random.Int64N(int64(spread)))
@@ -119,7 +119,7 @@ func (p *play) exit(l *life) {
 	if pod == nil || !cluster.IsActive(pod) || l.lost {
 		return
 	}
-	code := inTurn(l.course.Exits, l.turn, 0)
+	code := nth(l.course.Exits, l.before, 0)
 	switch {
 	case l.course.Evict:
 		p.evict(l)
@@ -127,9 +127,9 @@ func (p *play) exit(l *life) {
 		p.cluster.Restart(l.uid)
 		restarts := l.pod().Restarts
 		l.pod().Restarts++
-		l.turn++
-		p.taken[l.index] = max(p.taken[l.index], l.turn+1)
-		p.proceed(l, crashDelayAfter(restarts))
+		l.before++
+		p.taken[l.index] = max(p.taken[l.index], l.before+1)
+		p.scheduleExit(l, crashDelayAfter(restarts))
 	default:
 		l.pod().ExitCode = &code
 		p.cluster.End(l.uid, code)

@@ -43,9 +43,9 @@ func PodsOf(job *batchv1.Job, pods []*corev1.Pod) ([]*corev1.Pod, error) {
 	return pods, nil
 }
 
-// goLive adds the status and the pods of an existing Job to the cluster, with UIDs that the cluster
+// continueFrom adds the status and the pods of an existing Job to the cluster, with UIDs that the cluster
 // assigns.
-func (p *play) goLive(job *batchv1.Job, pods []*corev1.Pod) error {
+func (p *play) continueFrom(job *batchv1.Job, pods []*corev1.Pod) error {
 	uids := map[types.UID]types.UID{job.UID: p.cluster.Job().UID}
 	pods, err := PodsOf(job, pods)
 	if err != nil {
@@ -101,11 +101,11 @@ func (p *play) relabel(pod *corev1.Pod, uids map[types.UID]types.UID) {
 
 // resume adds an existing pod, and schedules what it does next.
 func (p *play) resume(pod *corev1.Pod) {
-	l := p.born(pod, p.timeOf(pod.CreationTimestamp.Time))
+	l := p.addPod(pod, p.timeOf(pod.CreationTimestamp.Time))
 	l.pod().Restarts = restartsOf(pod)
 	earlier := keys.Keys{}.CountsOf(pod.Annotations)
-	l.turn = max(l.turn, int(earlier.Failures)+int(earlier.Ignored)) + l.pod().Restarts
-	p.taken[l.index] = l.turn + 1
+	l.before = max(l.before, int(earlier.Failures)+int(earlier.Ignored)) + l.pod().Restarts
+	p.taken[l.index] = l.before + 1
 	p.draw(l)
 	var runs Time // the last start of its containers
 	if since, ok := runningSince(pod); ok {
@@ -127,14 +127,14 @@ func (p *play) resume(pod *corev1.Pod) {
 		}
 		p.ended(l, pod, max(at, l.pod().Created))
 		if len(pod.Finalizers) == 0 {
-			p.spent = append(p.spent, pod.UID)
+			p.counted = append(p.counted, pod.UID)
 		}
 	case pod.DeletionTimestamp != nil:
 		since := p.timeOf(pod.DeletionTimestamp.Add(-graceOf(pod)))
 		l.pod().Terminating = &since
 		p.stopping(l, max(0, int64(pod.DeletionTimestamp.Sub(p.start).Seconds())))
 	case l.pod().Started != nil:
-		p.proceed(l, time.Duration(runs))
+		p.scheduleExit(l, time.Duration(runs))
 	default:
 		p.schedule(l)
 	}

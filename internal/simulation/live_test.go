@@ -143,7 +143,7 @@ Complete CompletionsReached at 18s: 4 pods, 40s`
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.goOn = func(now Time, _ int) bool {
+	p.proceed = func(now Time, _ int) bool {
 		if now > 0 {
 			most = max(most, len(p.cluster.Pods()))
 		}

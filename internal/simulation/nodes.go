@@ -18,7 +18,7 @@ func (p *play) lose(pods []*life) {
 	how := p.scenario.LostNodes
 	unreachable := or(how.UnreachableAfter, defaultUnreachable)
 	p.after(unreachable, func() {
-		left := p.those(pods, (*play).isLost)
+		left := p.filter(pods, (*play).isLost)
 		for _, l := range left {
 			p.cluster.Ready(l.uid, corev1.ConditionFalse)
 		}
@@ -26,7 +26,7 @@ func (p *play) lose(pods []*life) {
 	})
 	if toleration, ends := p.toleration(); ends {
 		p.after(unreachable+toleration, func() {
-			left := p.those(pods, (*play).isActive)
+			left := p.filter(pods, (*play).isActive)
 			for _, l := range left {
 				p.evict(l)
 			}
@@ -35,7 +35,7 @@ func (p *play) lose(pods []*life) {
 	}
 	if how.RemovedAfter != nil {
 		p.after(how.RemovedAfter.Duration, func() {
-			left := p.those(pods, (*play).isLost)
+			left := p.filter(pods, (*play).isLost)
 			p.addEventOf(left, "the node of %s is removed", "the nodes of %s are removed")
 			p.removeNodes(left)
 		})
@@ -81,7 +81,7 @@ func tolerates(t corev1.Toleration, taint corev1.Taint) bool {
 // and deletes them.
 func (p *play) removeNodes(pods []*life) {
 	p.after(or(p.scenario.LostNodes.CollectedAfter, defaultCollected), func() {
-		left := p.those(pods, (*play).isUnfinished)
+		left := p.filter(pods, (*play).isUnfinished)
 		p.addEventOf(left, "%s is failed and deleted by pod garbage collection", "%s are failed and deleted by pod garbage collection")
 		for _, l := range left {
 			p.cluster.Lose(l.uid)
@@ -89,8 +89,8 @@ func (p *play) removeNodes(pods []*life) {
 	})
 }
 
-// those returns the pods that still exist and for which holds returns true.
-func (p *play) those(pods []*life, holds func(*play, *life) bool) (out []*life) {
+// filter returns the pods that still exist and for which holds returns true.
+func (p *play) filter(pods []*life, holds func(*play, *life) bool) (out []*life) {
 	for _, l := range pods {
 		if p.cluster.Pod(l.uid) != nil && holds(p, l) {
 			out = append(out, l)

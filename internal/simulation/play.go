@@ -28,7 +28,7 @@ type play struct {
 	scenario Scenario
 	indexes  []indexset.Set // the indexes of each course
 	bounds   Bounds
-	goOn     func(now Time, pods int) bool
+	proceed  func(now Time, pods int) bool
 	stored   func(Status) error
 
 	start      time.Time // all times are relative to it
@@ -42,15 +42,15 @@ type play struct {
 	changed    Time                // the time of the last change
 	steps      int
 	failure    error // the error that ends the simulation
-	stopped    bool  // goOn has returned false
+	stopped    bool  // proceed has returned false
 
 	indexed bool
 	policy  *failurepolicy.Policy
 	lives   map[types.UID]*life
 	running int           // the number of pods that have not ended
 	earlier int32         // the number of pods of a NonIndexed Job that ended before the simulation
-	spent   []types.UID   // ended pods without the finalizer
-	keep    bool          // keep the spent pods, for a test
+	counted []types.UID   // ended pods without the finalizer
+	keep    bool          // keep the counted pods, for a test
 	taken   map[int32]int // the number of pods that each index has had
 	places  places
 	lanes   lanes
@@ -74,7 +74,7 @@ func newPlay(job *batchv1.Job, scenario Scenario, settings Settings) (*play, err
 	p := &play{
 		scenario: scenario,
 		bounds:   settings.Bounds.orDefault(),
-		goOn:     settings.GoOn,
+		proceed:  settings.Continue,
 		stored:   settings.Stored,
 		start:    epoch,
 		due:      true,
@@ -110,7 +110,7 @@ func newPlay(job *batchv1.Job, scenario Scenario, settings Settings) (*play, err
 	}
 	p.places.set(scenario.Capacity)
 	if settings.Live != nil {
-		if err := p.goLive(job, settings.Live.Pods); err != nil {
+		if err := p.continueFrom(job, settings.Live.Pods); err != nil {
 			return nil, err
 		}
 	}
@@ -155,7 +155,7 @@ func (p *play) run() (*Result, error) {
 			return nil, p.failure
 		case p.stopped:
 			return p.finish(Interrupted), nil
-		case p.over():
+		case p.isOver():
 			return p.finish(""), nil
 		case !some && jobstatus.Finished(p.cluster.Job()) != nil: // a pod on a lost node remains
 			return p.finish(""), nil
@@ -189,13 +189,13 @@ func (p *play) syncAll() {
 		if !p.due || p.failure != nil {
 			return
 		}
-		if p.stopped = p.goOn != nil && !p.goOn(p.now(), p.result.Totals.Pods); p.stopped {
+		if p.stopped = p.proceed != nil && !p.proceed(p.now(), p.result.Totals.Pods); p.stopped {
 			return
 		}
 		p.due = false
 		p.steps += 1 + len(p.lives)
 		again, err := p.controller.sync()
-		p.forgetSpent()
+		p.forgetCounted()
 		p.result.Totals.Syncs++
 		switch p.errors++; {
 		case err == nil:
@@ -206,7 +206,7 @@ func (p *play) syncAll() {
 			again = p.cluster.Now.Add(time.Second)
 		}
 		if !again.IsZero() {
-			p.lookAt(again)
+			p.scheduleSync(again)
 		}
 	}
 	p.fail(errors.New("the controller syncs endlessly without a wait"))
@@ -221,11 +221,11 @@ func (p *play) next() (at time.Time, some bool) {
 	return at, some
 }
 
-// lookAt schedules a sync, unless an earlier one is scheduled. The queue of a controller also holds a
+// scheduleSync schedules a sync, unless an earlier one is scheduled. The queue of a controller also holds a
 // Job only once, at the earliest time. Otherwise the number of scheduled syncs would grow without end,
 // because each sync requests another one after the batch period. An immediate sync does not change
 // the scheduled one, so that a batch period that is almost over does not begin again.
-func (p *play) lookAt(at time.Time) {
+func (p *play) scheduleSync(at time.Time) {
 	switch {
 	case !at.After(p.cluster.Now):
 		p.due = true
@@ -234,21 +234,21 @@ func (p *play) lookAt(at time.Time) {
 	}
 }
 
-// forgetSpent removes the pods that the Job has counted, as pod garbage collection may do at
+// forgetCounted removes the pods that the Job has counted, as pod garbage collection may do at
 // any time. No decision depends on them, but each sync would read all of them.
-func (p *play) forgetSpent() {
+func (p *play) forgetCounted() {
 	if p.keep {
 		return
 	}
-	for _, uid := range p.spent {
+	for _, uid := range p.counted {
 		p.cluster.Vanish(uid)
 		delete(p.lives, uid)
 	}
-	p.spent = p.spent[:0]
+	p.counted = p.counted[:0]
 }
 
-// over reports whether the Job and all its pods have ended.
-func (p *play) over() bool { return p.running == 0 && jobstatus.Finished(p.cluster.Job()) != nil }
+// isOver reports whether the Job and all its pods have ended.
+func (p *play) isOver() bool { return p.running == 0 && jobstatus.Finished(p.cluster.Job()) != nil }
 
 // finish completes the result. If end is empty, the condition of the Job determines it.
 func (p *play) finish(end End) *Result {

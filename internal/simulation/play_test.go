@@ -222,9 +222,9 @@ Complete CompletionsReached at 20s: 2 pods, 20s`, 3},
 // TestInterrupted interrupts simulations. The result holds everything up to then.
 func TestInterrupted(t *testing.T) {
 	for _, tc := range []struct {
-		reason string
-		goOn   func(now Time, pods int) bool
-		want   string
+		reason  string
+		proceed func(now Time, pods int) bool
+		want    string
 	}{
 		{"at once", func(Time, int) bool { return false }, "Interrupted  at 0s: 0 pods, 0s"},
 		{"while pods run", func(now Time, _ int) bool { return now < Time(13*time.Second) }, `0: 1s-11s Succeeded
@@ -235,7 +235,7 @@ Interrupted  at 13s: 2 pods, 10s`},
 Complete CompletionsReached at 24s: 2 pods, 20s`},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
-			got, err := Play(indexed(2, 1), Scenario{}, Settings{GoOn: tc.goOn})
+			got, err := Play(indexed(2, 1), Scenario{}, Settings{Continue: tc.proceed})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -23,7 +23,7 @@ func (q *queue) add(at time.Time, do func()) {
 	q.added++
 }
 
-// next returns the time of the next entry, if there is any.
+// next returns the time of the next entry; false if there is none.
 func (q *queue) next() (at time.Time, some bool) {
 	if len(q.entries) == 0 {
 		return time.Time{}, false

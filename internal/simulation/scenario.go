@@ -14,8 +14,8 @@ type Scenario struct {
 	// StartDelay is the time from the creation of a pod until it runs: 1s by default. If
 	// the pod has to wait for capacity, the time begins when it is admitted.
 	StartDelay *metav1.Duration `json:"startDelay,omitempty"`
-	// StopDelay is the time that a running pod takes to stop once it is deleted:
-	// 1s by default, and never more than its grace period.
+	// StopDelay is the time from the deletion of a running pod until it stops: 1s by
+	// default, and never more than its grace period.
 	StopDelay *metav1.Duration `json:"stopDelay,omitempty"`
 	// BatchPeriod is the time from a change of a pod until the controller syncs. One sync
 	// handles all changes until then. The default is 1s, as in Kubernetes; with 0s the
@@ -29,8 +29,8 @@ type Scenario struct {
 	Capacity *int32 `json:"capacity,omitempty"`
 	// LostNodes defines how the cluster treats lost nodes.
 	LostNodes LostNodes `json:"lostNodes,omitzero"`
-	// Pods define what pods do. The first entry that matches a pod applies. A pod without a
-	// match succeeds after 10s.
+	// Pods define how pods behave. The first entry that matches a pod applies. A pod without
+	// a match succeeds after 10s.
 	Pods []Course `json:"pods,omitempty"`
 	// Events happen at their times; events of the same time happen in the order of the
 	// list.
@@ -109,15 +109,15 @@ const (
 	defaultCollected   = 40 * time.Second
 )
 
-// inTurn returns the n-th value of a list, or the last one beyond its end.
-func inTurn[T any](list []T, n int, none T) T {
+// nth returns the n-th value of a list, or the last one beyond its end.
+func nth[T any](list []T, n int, none T) T {
 	if len(list) == 0 {
 		return none
 	}
 	return list[min(n, len(list)-1)]
 }
 
-// or returns a duration, or another one if it is not set.
+// or returns a duration, or the other one if it is not set.
 func or(d *metav1.Duration, other time.Duration) time.Duration {
 	if d == nil {
 		return other

@@ -16,14 +16,14 @@ func (p *play) watch(s cluster.Step) {
 	}
 	p.changed = p.now()
 	p.steps++
-	p.lookAt(p.cluster.Now.Add(p.batchPeriod(s)))
+	p.scheduleSync(p.cluster.Now.Add(p.batchPeriod(s)))
 	switch {
 	case s.Pod == nil && s.OldPod == nil:
 		if s.Job != nil && s.OldJob != nil {
 			p.watchStatus(&s.OldJob.Status, &s.Job.Status)
 		}
 	case s.OldPod == nil:
-		l := p.born(s.Pod, p.now())
+		l := p.addPod(s.Pod, p.now())
 		p.draw(l)
 		p.schedule(l)
 	default:
@@ -45,7 +45,7 @@ func (p *play) batchPeriod(s cluster.Step) time.Duration {
 // watchPod records the deletion and the end of a pod. A nil pod has been removed.
 func (p *play) watchPod(l *life, old, pod *corev1.Pod) {
 	if pod != nil && cluster.HasEnded(pod) && len(pod.Finalizers) == 0 {
-		p.spent = append(p.spent, pod.UID)
+		p.counted = append(p.counted, pod.UID)
 	}
 	if l.gone {
 		return

@@ -20,7 +20,7 @@ import (
 )
 
 // Check panics if the outcome and error of a Machine differ from those of a decision from
-// scratch on the same input. It is for the field Check of a Machine.
+// scratch on the same input. Pass it as the field Check of a Machine.
 func Check(in decide.Input, c decide.Config, got *decide.Outcome, err error) {
 	want, wantErr := decide.Decide(in, c)
 	if text, wantText := fmt.Sprint(err), fmt.Sprint(wantErr); text != wantText {

@@ -18,7 +18,7 @@ type Orphan struct {
 	Job *batchv1.Job `json:"job,omitempty"`
 }
 
-// Frees is the result of orphan: whether the finalizer is removed.
+// Frees is the result of orphan: it says whether the finalizer is removed.
 type Frees struct {
 	Frees bool `json:"frees"`
 }

@@ -55,7 +55,7 @@ func inUTC(t time.Time) time.Time {
 	return t.UTC()
 }
 
-// TwoStatuses is the input of equalStatus. An absent status is nil.
+// TwoStatuses is the input of equalStatus. A status that is absent is nil.
 type TwoStatuses struct {
 	A *batchv1.JobStatus `json:"a,omitempty"`
 	B *batchv1.JobStatus `json:"b,omitempty"`

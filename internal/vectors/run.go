@@ -22,8 +22,9 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// Run runs one sync of a Machine whose memory contains the pending writes, with the faults of the
-// case, and returns the outcome. It fails if jobfate rejects the snapshot.
+// Run runs one sync of a Machine with the faults of the case, and returns the outcome. The
+// memory of the Machine contains the pending writes. Run fails if jobfate rejects the
+// snapshot.
 func (c *Case) Run() (*Outcome, error) {
 	r := run{Case: c, machine: jobfate.NewMachine(c.JobfateOptions()...), patched: map[types.UID]int{}}
 	inside.MachineOf(r.machine).Memory = c.memory()

@@ -11,11 +11,11 @@ import (
 	"github.com/jobfate/jobfate/jobtest"
 )
 
-// TestSpentPodsDoNotMatter simulates Jobs with and without the pods that have been counted.
+// TestCountedPodsDoNotMatter simulates Jobs with and without the pods that have been counted.
 // KEP-2307 § Proposal: "In subsequent Job syncs, the controller ignores finished Pods that
 // don't have the finalizer."
-func TestSpentPodsDoNotMatter(t *testing.T) {
-	spent := 0
+func TestCountedPodsDoNotMatter(t *testing.T) {
+	counted := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		job, s := jobtest.Jobs(jobtest.Usual()).Draw(rt, "job"), drawScenario(rt)
 		play := func(keep bool) (*Result, error) {
@@ -26,7 +26,7 @@ func TestSpentPodsDoNotMatter(t *testing.T) {
 			p.keep = keep
 			r, err := p.run()
 			if keep {
-				spent += len(p.spent)
+				counted += len(p.counted)
 			}
 			return r, err
 		}
@@ -39,7 +39,7 @@ func TestSpentPodsDoNotMatter(t *testing.T) {
 			rt.Fatalf("-with all pods +without those that have been counted:\n%s", diff)
 		}
 	})
-	if spent == 0 {
+	if counted == 0 {
 		t.Error("no pod has been counted")
 	}
 }
@@ -93,7 +93,7 @@ func TestLargeJob(t *testing.T) {
 		t.Fatal(err)
 	}
 	most := 0
-	p.goOn = func(Time, int) bool {
+	p.proceed = func(Time, int) bool {
 		most = max(most, len(p.cluster.Pods()))
 		return true
 	}
