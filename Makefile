@@ -1,39 +1,40 @@
-# Every folder with a go.mod is a module: the main one, and those with what the
-# main one must not depend on.
+# Each folder with a go.mod is a module: the main module, and the modules with dependencies
+# that the main module must not have.
 modules := $(shell find . -name go.mod -not -path '*/.*' -not -path '*/testdata/*' -exec dirname {} \; | sort)
 
 .PHONY: test quick check golden vectors bench mutate soak suites releases release
 
-# All tests of all modules. One that fails does not keep the others from running. On a slow
-# or busy machine those of e2e take longer than go test's ten minutes.
+# Runs all tests of all modules, even if some fail. On a slow or busy machine the tests of e2e
+# take longer than go test's default timeout of ten minutes.
 test:
 	@status=0; for module in $(modules); do \
 		echo "== $$module: go test ./..."; \
 		go -C $$module test -timeout 1h ./... || status=1; \
 	done; exit $$status
 
-# The first stages of check, in two minutes: format, prose, vet, lint, unit tests.
+# Runs the first stages of check, in two minutes: format, prose, vet, lint, unit tests.
 quick:
 	.ci/run quick
 
-# Everything that a change must pass.
+# Runs everything that a change must pass.
 check:
 	.ci/run
 
-# Takes what the command now prints as right, draws the picture of the packages, and lists
-# the API.
+# Accepts the current output of the command, draws the picture of the packages, and lists the
+# API.
 golden:
 	go test ./internal/cli ./internal/house -update
 
-# Writes the cases of the folder vectors anew, from random lives of Jobs and the comparison with
-# the real controller: the same each time. It takes some ten minutes.
+# Regenerates the cases of the folder vectors from random lifetimes of Jobs and from the
+# comparison with the real controller. The result is the same each time. It takes about ten
+# minutes.
 vectors:
 	go test ./vectors -run TestMakeDialogues -vectors
 	go -C conformance test ./functions -run TestMakeVectors -vectors
 	go -C conformance test ./sync -timeout 0 -run TestMakeVectors -vectors -v
 
-# The checks of docs/reliability.md, run longer: five hours on two cores, and 20 GiB
-# for large searches, two at a time.
+# Runs the checks of docs/reliability.md for longer: five hours on two cores. Two large searches
+# run at a time, which takes 20 GiB of memory.
 soak:
 	GOMEMLIMIT=18GiB go test ./jobtest/explore -timeout 0 -run TestEverything -states 60000
 	GOMEMLIMIT=18GiB go test ./jobtest/explore -timeout 0 -run 'TestEverything/^killed$$/^(regular|indexed|no_retry|one_at_a_time)$$' -states 2500000
@@ -51,27 +52,28 @@ soak:
 	go -C e2e/jobset test . -timeout 0 -count 1 -all
 	$(MAKE) suites releases
 
-# Kubernetes' own tests of the Job controller, each three times: an hour. They must have
-# the results that docs/compatibility.md lists.
+# Runs Kubernetes' own tests of the Job controller, each three times, in an hour. The results
+# must be those in docs/compatibility.md.
 suites:
 	go -C conformance run ./suites -times 3 unit
 	go -C conformance run ./suites -times 3 integration
 
-# Compares jobfate with other releases of Kubernetes. The first time it builds them,
-# which takes half an hour.
+# Compares jobfate with other releases of Kubernetes. The first run builds them, which takes
+# half an hour.
 releases:
 	go -C conformance run ./suites releases
 
-# How fast it is, beside the real controller and others: docs/performance.md.
+# Compares the speed of jobfate with that of the real controller and others:
+# docs/performance.md.
 bench:
 	@go -C bench run .
 
-# Makes mistakes in what decides and looks whether a test fails. It takes about two
-# hours on two cores. docs/mutants.md explains what survives.
+# Introduces small mistakes into the packages that decide, and checks that a test fails. It
+# takes about two hours on two cores. docs/mutants.md explains the mutants that no test detects.
 mutate:
 	go -C tools run ./mutate $(shell cat tools/lint/deciding.txt)
 
-# Makes the commit of a release beside main, and the tags of the modules that it offers:
+# Creates the commit of a release, which is not on main, and the tags of the released modules:
 # make release VERSION=v0.1.0. Push the tags afterwards.
 release:
 	git switch --detach
