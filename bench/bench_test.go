@@ -190,7 +190,7 @@ func TestCollections(t *testing.T) {
 
 func TestMeter(t *testing.T) {
 	calls := 0
-	slow := side{run: func(times int) (time.Duration, error) { calls++; return 2 * time.Second, nil }, litters: true}
+	slow := side{run: func(times int) (time.Duration, error) { calls++; return 2 * time.Second, nil }, leavesGarbage: true}
 	fast := side{run: func(times int) (time.Duration, error) { return time.Second, nil }}
 	r, err := meter{runs: 3}.measure(slow, fast)
 	if err != nil || calls != 3+1 || len(r[0]) != 3 {

@@ -10,9 +10,9 @@ import (
 type side struct {
 	// run does the work the given number of times, and returns the time of one.
 	run func(times int) (time.Duration, error)
-	// litters says that the side leaves much garbage. The meter collects it before the next
+	// leavesGarbage says that the side leaves much garbage. The meter collects it before the next
 	// side runs, so that the garbage does not slow down that side.
-	litters bool
+	leavesGarbage bool
 }
 
 // timed returns a side that calls a function without preparation.
@@ -56,7 +56,7 @@ func (m meter) measure(sides ...side) (result, error) {
 			if err != nil {
 				return nil, err
 			}
-			if sides[i].litters {
+			if sides[i].leavesGarbage {
 				runtime.GC()
 			}
 			out[i] = append(out[i], took)
@@ -72,7 +72,7 @@ func (s side) try() (times int, err error) {
 		if err != nil {
 			return 0, err
 		}
-		if s.litters {
+		if s.leavesGarbage {
 			runtime.GC()
 		}
 		if took*time.Duration(times) >= long/16 {

@@ -68,7 +68,7 @@ func uidsOf(pods []*corev1.Pod) []types.UID {
 // realSync runs the real controller.
 func (w *world) realSync() side {
 	watch, err := real.NewStopwatch(w.input(), clock)
-	return side{litters: true, run: func(times int) (total time.Duration, _ error) {
+	return side{leavesGarbage: true, run: func(times int) (total time.Duration, _ error) {
 		if err != nil {
 			return 0, err
 		}

@@ -38,15 +38,15 @@ var (
 
 var noon = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
-// bench is a controller with a fake API server. The test fills the caches.
-type bench struct {
+// fixture is a controller with a fake API server. The test fills the caches.
+type fixture struct {
 	*controller
 	store  *store
 	server *fake.Clientset
 	events *record.FakeRecorder
 }
 
-func newBench(t testing.TB, onServer ...runtime.Object) *bench {
+func newFixture(t testing.TB, onServer ...runtime.Object) *fixture {
 	t.Helper()
 	server := fake.NewClientset(onServer...)
 	server.PrependReactor("patch", "*", newVersion(server.Tracker()))
@@ -71,7 +71,7 @@ func newBench(t testing.TB, onServer ...runtime.Object) *bench {
 	if c.metrics, err = newMetrics(prometheus.NewRegistry(), tracking.Keys{}); err != nil {
 		t.Fatal(err)
 	}
-	return &bench{c, s, server, events}
+	return &fixture{c, s, server, events}
 }
 
 func jobsOf(server kubernetes.Interface) jobs { return jobs{clients{reader: server, writer: server}} }
@@ -101,7 +101,7 @@ func newUID(tracker ktesting.ObjectTracker) ktesting.ReactionFunc {
 }
 
 // show puts objects into the caches, and sets the versions of the caches to the server's latest.
-func (b *bench) show(t testing.TB, objects ...runtime.Object) {
+func (b *fixture) show(t testing.TB, objects ...runtime.Object) {
 	t.Helper()
 	for _, o := range objects {
 		var add interface{ Add(any) error } = b.store.jobs
@@ -119,7 +119,7 @@ func (b *bench) show(t testing.TB, objects ...runtime.Object) {
 }
 
 // writes returns the verbs and resources of the writes so far, in order.
-func (b *bench) writes() []string {
+func (b *fixture) writes() []string {
 	var all []string
 	for _, a := range b.server.Actions() {
 		if verb := a.GetVerb(); verb != "get" && verb != "list" && verb != "watch" {
@@ -133,10 +133,10 @@ func (b *bench) writes() []string {
 	return all
 }
 
-func (b *bench) reads() int { return len(b.server.Actions()) - len(b.writes()) }
+func (b *fixture) reads() int { return len(b.server.Actions()) - len(b.writes()) }
 
 // sent returns the events so far.
-func (b *bench) sent() []string {
+func (b *fixture) sent() []string {
 	var all []string
 	for len(b.events.Events) > 0 {
 		all = append(all, <-b.events.Events)
@@ -146,7 +146,7 @@ func (b *bench) sent() []string {
 
 // fail makes the next requests of a kind fail. With carriedOut a request takes effect, and only its
 // answer is lost.
-func (b *bench) fail(verb, resource string, times int, carriedOut bool, err error) {
+func (b *fixture) fail(verb, resource string, times int, carriedOut bool, err error) {
 	var mu sync.Mutex
 	b.server.PrependReactor(verb, resource, func(a ktesting.Action) (bool, runtime.Object, error) {
 		mu.Lock()

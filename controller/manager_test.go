@@ -160,8 +160,8 @@ func TestBarrier_isRetried(t *testing.T) {
 			return answer(200, `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"7"}}`), nil
 		}).sender(t)
 		w := newWatcherOf(t, s.api().reader, "here")
-		if err := w.open(t.Context(), w.spaces[0]); err != nil || w.spaces[0].barrier != "7" || tries != 4 {
-			t.Errorf("got %v and barrier %q after %d requests, want 7 after 4", err, w.spaces[0].barrier, tries)
+		if err := w.open(t.Context(), w.namespaces[0]); err != nil || w.namespaces[0].barrier != "7" || tries != 4 {
+			t.Errorf("got %v and barrier %q after %d requests, want 7 after 4", err, w.namespaces[0].barrier, tries)
 		}
 		stopped, stop := context.WithCancel(t.Context())
 		stop()

@@ -20,7 +20,7 @@ var alone = orphanKey{NamespacedName: types.NamespacedName{Namespace: "default"}
 func TestOrphanedBeforeTheJobIsGone(t *testing.T) {
 	job := newJob(started, func(job *batchv1.Job) { now := metav1.NewTime(noon); job.DeletionTimestamp = &now })
 	pod := newPod(job, "pod", "6", ownerless, succeeded)
-	b, q, free := newBench(t, pod), &recordingQueue[reconcile.Request]{}, &recordingQueue[orphanKey]{}
+	b, q, free := newFixture(t, pod), &recordingQueue[reconcile.Request]{}, &recordingQueue[orphanKey]{}
 	o := orphans{b.controller}
 	b.show(t, job, pod)
 	b.podChanged(q, newPod(job, "pod", "5", succeeded), pod)
@@ -62,9 +62,9 @@ func TestFree(t *testing.T) {
 		"there is nothing to free":    {leftBehind, nil, nil, false, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t)
+			b := newFixture(t)
 			if tc.live != nil {
-				b = newBench(t, tc.live)
+				b = newFixture(t, tc.live)
 			}
 			b.show(t, tc.shown...)
 			if _, err := (orphans{b.controller}).Reconcile(t.Context(), tc.request); (err != nil) != tc.fails {
@@ -81,7 +81,7 @@ func TestFree(t *testing.T) {
 // If several requests fail, the error that is returned is one that no other client caused.
 func TestFree_returnsTheWorstError(t *testing.T) {
 	job := newJob()
-	b := newBench(t)
+	b := newFixture(t)
 	for _, name := range []string{"a", "b", "c"} {
 		b.show(t, newPod(job, name, "5", ownerless))
 	}
@@ -101,7 +101,7 @@ func TestFree_returnsTheWorstError(t *testing.T) {
 // failed one is retried.
 func TestFree_continuesAfterAnError(t *testing.T) {
 	job := newJob()
-	b := newBench(t)
+	b := newFixture(t)
 	for _, name := range []string{"a", "b", "c"} {
 		b.show(t, newPod(job, name, "5", ownerless))
 	}

@@ -220,7 +220,7 @@ func BenchmarkReconcile(b *testing.B) {
 					job.Status.Active, job.Status.Ready, job.Status.Terminating = count, new(int32), new(int32)
 					job.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{}
 				})
-				bench := newBench(b, job)
+				bench := newFixture(b, job)
 				list := make([]any, count)
 				for i := range list {
 					list[i] = newPod(job, fmt.Sprint("pod", i), "5")

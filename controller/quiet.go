@@ -2,17 +2,17 @@ package controller
 
 import "github.com/go-logr/logr"
 
-// quiet is a log sink that logs a failed sync as an error only if an operator may have to act.
-type quiet struct{ logr.LogSink }
+// quietSink is a log sink that logs a failed sync as an error only if an operator may have to act.
+type quietSink struct{ logr.LogSink }
 
 func quietly(log logr.Logger) logr.Logger {
 	if log.IsZero() {
 		return log
 	}
-	return log.WithSink(quiet{log.GetSink()})
+	return log.WithSink(quietSink{log.GetSink()})
 }
 
-func (q quiet) Error(err error, message string, keysAndValues ...any) {
+func (q quietSink) Error(err error, message string, keysAndValues ...any) {
 	level := 0
 	switch {
 	case expected(err):
@@ -28,8 +28,8 @@ func (q quiet) Error(err error, message string, keysAndValues ...any) {
 	}
 }
 
-func (q quiet) WithValues(keysAndValues ...any) logr.LogSink {
-	return quiet{q.LogSink.WithValues(keysAndValues...)}
+func (q quietSink) WithValues(keysAndValues ...any) logr.LogSink {
+	return quietSink{q.LogSink.WithValues(keysAndValues...)}
 }
 
-func (q quiet) WithName(name string) logr.LogSink { return quiet{q.LogSink.WithName(name)} }
+func (q quietSink) WithName(name string) logr.LogSink { return quietSink{q.LogSink.WithName(name)} }

@@ -23,7 +23,7 @@ import (
 
 var theJob = reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "default", Name: "job"}}
 
-func (b *bench) reconcile(t *testing.T) reconcile.Result {
+func (b *fixture) reconcile(t *testing.T) reconcile.Result {
 	t.Helper()
 	result, err := b.Reconcile(t.Context(), theJob)
 	if err != nil {
@@ -34,7 +34,7 @@ func (b *bench) reconcile(t *testing.T) reconcile.Result {
 
 // interfered syncs the Job while another client changes or deletes it, and checks that the sync is
 // retried soon.
-func (b *bench) interfered(t *testing.T) {
+func (b *fixture) interfered(t *testing.T) {
 	t.Helper()
 	if _, err := b.Reconcile(t.Context(), theJob); !expected(err) {
 		t.Errorf("got %v, want an error that another client causes", err)
@@ -45,7 +45,7 @@ func (b *bench) interfered(t *testing.T) {
 }
 
 // remembered returns the number of Jobs with a memory.
-func (b *bench) remembered() (n int) {
+func (b *fixture) remembered() (n int) {
 	b.memories.Range(func(any, any) bool { n++; return true })
 	return n
 }
@@ -53,7 +53,7 @@ func (b *bench) remembered() (n int) {
 // The first sync of a new Job creates the pods and then stores the status, without a live read.
 func TestNewJob(t *testing.T) {
 	job := newJob()
-	b := newBench(t, job)
+	b := newFixture(t, job)
 	b.show(t, job)
 	b.reconcile(t)
 	wantList(t, "writes", b.writes(), []string{"create pods", "patch jobs/status"})
@@ -72,7 +72,7 @@ func TestNewJob(t *testing.T) {
 func TestCount(t *testing.T) {
 	job := newJob(started)
 	pod := newPod(job, "pod", "5", succeeded)
-	b := newBench(t, job, pod)
+	b := newFixture(t, job, pod)
 	b.show(t, job, pod)
 	b.reconcile(t)
 	wantList(t, "writes", b.writes(), []string{"patch jobs/status", "patch pods", "patch jobs/status"})
@@ -92,7 +92,7 @@ func TestCachesBehindTheBarrier(t *testing.T) {
 		job.Status.Succeeded = 1
 	})
 	counted := newPod(job, "pod", "7", succeeded, stripped)
-	b := newBench(t, job, counted)
+	b := newFixture(t, job, counted)
 	b.store.barrier = "1001"
 	b.show(t, job, newPod(job, "pod", "5", succeeded))
 	b.reconcile(t)
@@ -121,7 +121,7 @@ func TestCachesBehindTheBarrier(t *testing.T) {
 // The version of the cache of Jobs is read before the Job.
 func TestVersionComesFirst(t *testing.T) {
 	job := newJob()
-	b := newBench(t)
+	b := newFixture(t)
 	b.show(t, job)
 	b.store.jobs.Bookmark("20")
 	b.store.jobs = &lateIndexer{Indexer: b.store.jobs, before: func() { b.store.jobs.Bookmark("21") }}
@@ -163,7 +163,7 @@ func TestInvalidJob(t *testing.T) {
 		mode := batchv1.CompletionMode("Unheard")
 		job.Spec.CompletionMode = &mode
 	})
-	b := newBench(t, job)
+	b := newFixture(t, job)
 	b.show(t, job)
 	for range 3 {
 		if _, err := b.Reconcile(t.Context(), theJob); !errors.Is(err, reconcile.TerminalError(nil)) {
@@ -180,7 +180,7 @@ func TestInvalidJob(t *testing.T) {
 // Invalid rule names are reported once, and the Job runs without them.
 func TestInvalidRuleNames(t *testing.T) {
 	job := newJob(func(job *batchv1.Job) { job.Annotations = map[string]string{namesAnnotation: "?"} })
-	b := newBench(t, job)
+	b := newFixture(t, job)
 	b.show(t, job)
 	b.reconcile(t)
 	b.reconcile(t)
@@ -203,7 +203,7 @@ func TestRetryDelays(t *testing.T) {
 		seconds := int64(3)
 		job.Spec.ActiveDeadlineSeconds = &seconds
 	})
-	b := newBench(t, job)
+	b := newFixture(t, job)
 	b.show(t, job)
 	b.fail("create", "pods", -1, false, errQuota)
 	for n, want := range []time.Duration{1, 2, 3, 3} {
@@ -244,7 +244,7 @@ func TestConflictsAreRetriedSoon(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			job := newJob()
-			b := newBench(t, job)
+			b := newFixture(t, job)
 			b.show(t, job)
 			b.fail("patch", "jobs", 1, false, err)
 			b.retries.When(theJob) // it failed before
@@ -265,7 +265,7 @@ func TestAdopt_readsTheJobFirst(t *testing.T) {
 		"being deleted": newJob(func(job *batchv1.Job) { job.DeletionTimestamp = &now }),
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, onServer)
+			b := newFixture(t, onServer)
 			b.show(t, newJob(), newPod(newJob(), "alone", "5", ownerless, stripped))
 			b.interfered(t)
 			wantList(t, "writes", b.writes(), nil)
@@ -282,7 +282,7 @@ func TestRuleNamesChange(t *testing.T) {
 		}}}
 	})
 	running := newPod(job, "pod", "5")
-	b := newBench(t, job, running)
+	b := newFixture(t, job, running)
 	b.show(t, job, running)
 	b.reconcile(t)
 	job, err := b.server.BatchV1().Jobs("default").Get(t.Context(), "job", metav1.GetOptions{})
@@ -303,7 +303,7 @@ func TestRuleNamesChange(t *testing.T) {
 
 func TestMemory_endsWithTheJob(t *testing.T) {
 	job := newJob()
-	b := newBench(t, job)
+	b := newFixture(t, job)
 	b.show(t, job)
 	b.reconcile(t)
 	if n := b.remembered(); n != 1 {
@@ -416,7 +416,7 @@ func TestDecideFor(t *testing.T) {
 	pod := newPod(job, "pod", "5", failedWith3, stripped, func(pod *corev1.Pod) {
 		pod.Status.ContainerStatuses[0].State.Terminated.FinishedAt = metav1.NewTime(noon)
 	})
-	b := newBench(t, job, pod)
+	b := newFixture(t, job, pod)
 	b.DecideFor = func(job *batchv1.Job) []jobfate.Option {
 		base, err := time.ParseDuration(job.Annotations["delay"])
 		if err != nil {

@@ -43,7 +43,7 @@ func TestPodChanged(t *testing.T) {
 		"without an owner, with new labels":        {job, newPod(job, "pod", "5", ownerless, stripped, elsewhere), newPod(job, "pod", "6", ownerless, stripped), []string{batched}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b, q, free := newBench(t), &recordingQueue[reconcile.Request]{}, &recordingQueue[orphanKey]{}
+			b, q, free := newFixture(t), &recordingQueue[reconcile.Request]{}, &recordingQueue[orphanKey]{}
 			if tc.job != nil {
 				b.show(t, tc.job)
 			}
@@ -72,7 +72,7 @@ func TestJobChanged(t *testing.T) {
 		"gone, another's":                  {newJob(builtIn), nil, "", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b, q, free := newBench(t), &recordingQueue[reconcile.Request]{}, &recordingQueue[orphanKey]{}
+			b, q, free := newFixture(t), &recordingQueue[reconcile.Request]{}, &recordingQueue[orphanKey]{}
 			b.jobChanged(q, tc.before, tc.after)
 			orphans{b.controller}.jobChanged(free, tc.before, tc.after)
 			if got := strings.Join(q.all, ","); got != tc.wakes {

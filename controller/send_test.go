@@ -44,7 +44,7 @@ func TestSend(t *testing.T) {
 		{jobfate.Request{Verb: jobfate.DeletePod, Name: "pod"}, "delete pods"},
 		{jobfate.Request{Verb: jobfate.PatchStatus, Name: "job", Patch: []byte(`{"status":{"active":1}}`)}, "patch jobs/status"},
 	} {
-		b := newBench(t, job, pod)
+		b := newFixture(t, job, pod)
 		tc.r.Namespace = "default"
 		object, err := b.send(t.Context(), tc.r, nil)
 		if err != nil || (object == nil) != (tc.r.Verb == jobfate.DeletePod) {
@@ -59,7 +59,7 @@ func TestSend(t *testing.T) {
 			t.Errorf("%s of a missing object: got %v, want not found", tc.r.Verb, err)
 		}
 	}
-	if _, err := newBench(t).send(t.Context(), jobfate.Request{Verb: 99}, nil); err == nil {
+	if _, err := newFixture(t).send(t.Context(), jobfate.Request{Verb: 99}, nil); err == nil {
 		t.Error("an unknown verb: want an error")
 	}
 }
@@ -152,7 +152,7 @@ func TestDrive_stops(t *testing.T) {
 		t.Errorf("sent %d, answered %d, or the sync is complete; want 1, 0, and an incomplete sync", sent, len(m.errs))
 	}
 	job := newJob()
-	b := newBench(t, job)
+	b := newFixture(t, job)
 	b.show(t, job)
 	if result, err := b.Reconcile(ctx, theJob); err != nil || result.RequeueAfter != 0 {
 		t.Errorf("got %v, %v, want nothing more", result, err)
@@ -173,7 +173,7 @@ func TestLostCreation(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			job := newJob()
-			b := newBench(t, job)
+			b := newFixture(t, job)
 			b.show(t, job)
 			b.fail("create", "pods", 1, tc.carriedOut, errTimeout)
 			if _, err := b.Reconcile(t.Context(), theJob); !apierrors.IsTimeout(err) {
@@ -200,7 +200,7 @@ func TestLostCreation(t *testing.T) {
 // event.
 func TestNameIsTaken(t *testing.T) {
 	job := newJob()
-	b := newBench(t, job)
+	b := newFixture(t, job)
 	b.show(t, job)
 	b.fail("create", "pods", 1, false, apierrors.NewAlreadyExists(pods, "job-12345"))
 	b.reconcile(t)
@@ -213,7 +213,7 @@ func TestNameIsTaken(t *testing.T) {
 // An exhausted quota is reported once, and no further creations are attempted.
 func TestQuotaExhausted(t *testing.T) {
 	job := newJob(many(5))
-	b := newBench(t, job)
+	b := newFixture(t, job)
 	b.show(t, job)
 	b.fail("create", "pods", 1, false, errQuota)
 	if _, err := b.Reconcile(t.Context(), theJob); !apierrors.IsForbidden(err) {
@@ -227,7 +227,7 @@ func TestQuotaExhausted(t *testing.T) {
 // event of a failure.
 func TestEventsPerSync(t *testing.T) {
 	job := newJob(many(2*eventsPerSync + 20))
-	b := newBench(t, job)
+	b := newFixture(t, job)
 	b.show(t, job)
 	created := 0
 	b.server.PrependReactor("create", "pods", func(ktesting.Action) (bool, runtime.Object, error) {
@@ -254,7 +254,7 @@ func TestClaim(t *testing.T) {
 	job := newJob()
 	alone := newPod(job, "alone", "5", ownerless, stripped)
 	leaves := newPod(job, "leaves", "5", func(pod *corev1.Pod) { pod.Labels = nil })
-	b := newBench(t, job, alone, leaves)
+	b := newFixture(t, job, alone, leaves)
 	b.show(t, job, alone, leaves)
 	b.reconcile(t)
 	wantList(t, "writes", b.writes(), []string{"patch pods", "patch pods", "patch jobs/status"})

@@ -35,18 +35,18 @@ const namespaceRetry = 10 * time.Second
 // it would be older than the barrier. Its other users may need the fields that are dropped here.
 // Its client copies each pod. And it does not record which pods have changed.
 type watcher struct {
-	client    kubernetes.Interface
-	log       logr.Logger
-	anyServer bool // whether to accept any version of the API server
-	spaces    []*space
-	stores    stores
-	beginning sync.Mutex
-	begun     bool
-	running   sync.WaitGroup
+	client     kubernetes.Interface
+	log        logr.Logger
+	anyServer  bool // whether to accept any version of the API server
+	namespaces []*watchedNamespace
+	stores     stores
+	beginning  sync.Mutex
+	begun      bool
+	running    sync.WaitGroup
 }
 
-// space is a watched namespace.
-type space struct {
+// watchedNamespace is a watched namespace.
+type watchedNamespace struct {
 	namespace string
 	jobs      cache.SharedIndexInformer
 	*store
@@ -64,8 +64,8 @@ func newWatcher(o Options, objects objects) (*watcher, error) {
 		if err != nil {
 			return nil, err
 		}
-		s := &space{namespace: namespace, jobs: jobs, store: &store{jobs: jobs.GetIndexer(), pods: newPodCache(me, o.Transform)}}
-		w.spaces = append(w.spaces, s)
+		s := &watchedNamespace{namespace: namespace, jobs: jobs, store: &store{jobs: jobs.GetIndexer(), pods: newPodCache(me, o.Transform)}}
+		w.namespaces = append(w.namespaces, s)
 		w.stores[namespace] = s.store
 	}
 	return w, nil
@@ -81,7 +81,7 @@ func consistent(options *metav1.ListOptions) {
 
 // synced reports whether the caches of all namespaces that can be watched are filled.
 func (w *watcher) synced() bool {
-	for _, s := range w.spaces {
+	for _, s := range w.namespaces {
 		if s.problem() == nil && !(s.jobs.HasSynced() && s.pods.filled()) {
 			return false
 		}
@@ -95,13 +95,13 @@ func (w *watcher) ready() error {
 		return errors.New("the caches are not filled yet")
 	}
 	var errs []error
-	for _, s := range w.spaces {
+	for _, s := range w.namespaces {
 		errs = append(errs, s.problem())
 	}
 	return errors.Join(errs...)
 }
 
-func (s *space) problem() error {
+func (s *watchedNamespace) problem() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.fault
@@ -118,7 +118,7 @@ func (w *watcher) begin(ctx context.Context) error {
 	if err := w.checkServer(ctx); err != nil {
 		return err
 	}
-	for _, s := range w.spaces {
+	for _, s := range w.namespaces {
 		w.running.Go(func() { w.watch(ctx, s) })
 	}
 	w.begun = true
@@ -126,7 +126,7 @@ func (w *watcher) begin(ctx context.Context) error {
 }
 
 // watch starts to watch a namespace, and retries if that fails. Other namespaces do not wait for it.
-func (w *watcher) watch(ctx context.Context, s *space) {
+func (w *watcher) watch(ctx context.Context, s *watchedNamespace) {
 	for err := w.open(ctx, s); err != nil; err = w.open(ctx, s) {
 		if ctx.Err() != nil {
 			return
@@ -151,7 +151,7 @@ func (w *watcher) watch(ctx context.Context, s *space) {
 }
 
 // reflector fills the cache of the pods of a namespace.
-func (w *watcher) reflector(s *space) *cache.Reflector {
+func (w *watcher) reflector(s *watchedNamespace) *cache.Reflector {
 	pods := w.client.CoreV1().Pods(s.namespace)
 	source := cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
@@ -183,7 +183,7 @@ func (w *watcher) retry(ctx context.Context, what string, try func(context.Conte
 
 // open reads the barrier of a namespace. It fails if the namespace does not exist, or if the
 // controller may not list its pods.
-func (w *watcher) open(ctx context.Context, s *space) (fault error) {
+func (w *watcher) open(ctx context.Context, s *watchedNamespace) (fault error) {
 	err := w.retry(ctx, "listing a pod", func(ctx context.Context) error {
 		fault = nil
 		if s.namespace != metav1.NamespaceAll {
@@ -243,7 +243,7 @@ type source[T comparable] struct {
 
 // Start is called once this process leads.
 func (s source[T]) Start(ctx context.Context, q workqueue.TypedRateLimitingInterface[T]) error {
-	for _, space := range s.spaces {
+	for _, space := range s.namespaces {
 		if err := s.handleJobs(space.jobs, q); err != nil {
 			return err
 		}

@@ -106,7 +106,7 @@ func TestOldServer(t *testing.T) {
 
 // dropUnused keeps only metadata of a pod that another kind controls.
 func TestDropUnused(t *testing.T) {
-	drop := newPodCache(newBench(t).me, func(pod *corev1.Pod) { pod.Spec.Volumes = nil }).Transformer()
+	drop := newPodCache(newFixture(t).me, func(pod *corev1.Pod) { pod.Spec.Volumes = nil }).Transformer()
 	kept := func(pod *corev1.Pod) *corev1.Pod {
 		t.Helper()
 		obj, err := drop(pod)
@@ -152,7 +152,7 @@ func foreign(n int) *corev1.Pod {
 
 // Pods of other owners are not cached.
 func TestForeignPods(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	b.show(t, foreign(1), newPod(newJob(), "pod", "5"))
 	if n := len(b.store.pods.pods); n != 1 {
 		t.Errorf("%d pods are cached, want 1", n)
@@ -164,7 +164,7 @@ func TestForeignPods(t *testing.T) {
 func TestOwnerReferenceOfAnotherKind(t *testing.T) {
 	job := newJob(started)
 	lies := newPod(job, "lies", "5", func(pod *corev1.Pod) { pod.OwnerReferences[0].APIVersion = "batch.example.com/v1" })
-	b := newBench(t, job, lies)
+	b := newFixture(t, job, lies)
 	b.show(t, job, lies)
 	if r := b.store.pods.read(job, position{}); len(r.all) != 0 {
 		t.Errorf("the Job has %d pods, want none", len(r.all))
@@ -216,7 +216,7 @@ func TestPrioritized_ofAQueueWithoutPriorities(t *testing.T) {
 // After its first sync a Job has the priority of all others.
 func TestReconcile_priority(t *testing.T) {
 	job := newJob()
-	b := newBench(t, job)
+	b := newFixture(t, job)
 	b.show(t, job)
 	if result := b.reconcile(t); result.Priority == nil || *result.Priority != 0 {
 		t.Errorf("the priority is %v, want 0", result.Priority)

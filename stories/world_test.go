@@ -37,13 +37,13 @@ type world struct {
 	lags   bool // the cache of pods is not updated
 	jobToo bool // the cache of Jobs is not updated either
 
-	fault   fault
-	struck  faultKind // the fault of the last write, if any
-	writes  int       // writes tried so far
-	made    int       // pods created so far
-	next    time.Time // when to sync next; zero: only after a change
-	last    jobfate.Decision
-	unsaved bool // the status of the last decision is not stored yet
+	fault     fault
+	lastFault faultKind // the fault of the last write, if any
+	writes    int       // writes tried so far
+	made      int       // pods created so far
+	next      time.Time // when to sync next; zero: only after a change
+	last      jobfate.Decision
+	unsaved   bool // the status of the last decision is not stored yet
 
 	ghost referee.Ghost
 	rules *referee.Rules // nil if the referee cannot know the rules
@@ -134,7 +134,7 @@ func (w *world) recordMetric(m jobfate.Metric) {
 	w.metrics[name] += m.Add
 }
 
-func (w *world) dead() bool { return w.struck == crashBefore || w.struck == crashAfter }
+func (w *world) dead() bool { return w.lastFault == crashBefore || w.lastFault == crashAfter }
 
 // watch fails the test if the API server rejects a status. jobfate must never write such a
 // status.
@@ -160,9 +160,9 @@ func (w *world) intercept(r *cluster.Request) (f cluster.Fault) {
 	}
 	w.writes++
 	if w.fault.at == w.writes {
-		w.struck = w.fault.kind
+		w.lastFault = w.fault.kind
 	}
-	return faults[w.struck]
+	return faults[w.lastFault]
 }
 
 func reads(r *cluster.Request) bool {
@@ -176,18 +176,18 @@ func (w *world) Sync(client *cluster.Client) (time.Duration, error) {
 		if w.dead() || reads(r) {
 			return send(r)
 		}
-		w.struck = ""
+		w.lastFault = ""
 		what := w.describe(r)
 		a, err := send(r)
 		switch {
-		case w.struck == crashBefore:
+		case w.lastFault == crashBefore:
 			w.logf("crash before: %s", what)
-		case w.struck == "" && err != nil, w.struck == refuse:
+		case w.lastFault == "" && err != nil, w.lastFault == refuse:
 			w.logf("%v: %s", err, what)
 		default:
 			w.logf("%s", what)
 		}
-		switch w.struck {
+		switch w.lastFault {
 		case crashAfter:
 			w.logf("crash")
 		case lose:
@@ -244,7 +244,7 @@ func (w *world) sync() (again bool) {
 	w.catchUp()
 	before := w.writes
 	w.configure()
-	w.struck, w.recordedEvents, w.recordedMetrics = "", 0, 0
+	w.lastFault, w.recordedEvents, w.recordedMetrics = "", 0, 0
 	out := w.Run(w, w.cache)
 	w.next = out.At
 	if out.Killed {

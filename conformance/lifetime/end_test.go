@@ -23,7 +23,7 @@ func (l *lifetime) end(t *rapid.T) {
 	if w.Job() == nil {
 		l.reach["end: deleted"]++
 		w.cache.ShowAll()
-		if err := l.buried(); err != nil {
+		if err := l.checkEnded(); err != nil {
 			t.Fatalf("%v\n%s", err, strings.Join(l.story, "\n"))
 		}
 		return
@@ -49,13 +49,13 @@ func (l *lifetime) end(t *rapid.T) {
 		l.world.DeleteJob(metav1.DeletePropagationForeground)
 		l.rounds(t, false)
 	}
-	if err := l.buried(); err != nil {
+	if err := l.checkEnded(); err != nil {
 		t.Fatalf("%v\n%s", err, strings.Join(l.story, "\n"))
 	}
 }
 
-// buried checks a Job that has ended, and its pods.
-func (l *lifetime) buried() error {
+// checkEnded checks a Job that has ended, and its pods.
+func (l *lifetime) checkEnded() error {
 	w := l.world
 	for _, pod := range w.Pods() {
 		if builtin.HasFinalizer(pod) {
@@ -85,7 +85,7 @@ func (l *lifetime) rounds(t *rapid.T, fails bool) bool {
 			w.observeAll()
 			return true
 		}
-		o, d, err := jobfateSyncs(w, l.habits, noFaults())
+		o, d, err := jobfateSyncs(w, l.settings, noFaults())
 		if err != nil || o.refused != nil {
 			t.Fatalf("jobfate: %v, rejected %v\n%s", err, o.refused, strings.Join(l.story, "\n"))
 		}

@@ -20,7 +20,7 @@ import (
 // A comparison is one step of both controllers.
 type comparison struct {
 	before   *world
-	habits   habits
+	settings settings
 	faults   faults
 	decision jobfate.Decision
 	got      *outcome // jobfate's
@@ -96,7 +96,7 @@ func leastDelay(c *comparison) verdict {
 func workLeft(c *comparison) verdict {
 	status := &c.got.world.Job().Status
 	left := c.decision.Left != (jobfate.Left{}) || decided(status) && !terminal(c.got.world.Job())
-	if !left || c.habits.limits == (real.Limits{}) || c.got.requeue != time.Second || c.want.requeue != 0 && c.want.requeue <= time.Second {
+	if !left || c.settings.limits == (real.Limits{}) || c.got.requeue != time.Second || c.want.requeue != 0 && c.want.requeue <= time.Second {
 		return no
 	}
 	c.want.requeue = c.got.requeue
@@ -231,7 +231,7 @@ func keptVerdict(c *comparison) verdict {
 // The lists are full of pods that still have their finalizer.
 func fullLists(c *comparison) verdict {
 	u := c.before.Job().Status.UncountedTerminatedPods
-	if u == nil || c.habits.limits.MaxUncounted == 0 {
+	if u == nil || c.settings.limits.MaxUncounted == 0 {
 		return no
 	}
 	held := 0
@@ -240,7 +240,7 @@ func fullLists(c *comparison) verdict {
 			held++
 		}
 	}
-	if held < c.habits.limits.MaxUncounted {
+	if held < c.settings.limits.MaxUncounted {
 		return no
 	}
 	return everything

@@ -99,10 +99,10 @@ func (r reach) demand(t *testing.T) {
 type lifetime struct {
 	reach
 	jobtest.Life
-	world  *world
-	habits habits
-	faulty int // percent of syncs in which writes fail
-	story  []string
+	world    *world
+	settings settings
+	faulty   int // percent of syncs in which writes fail
+	story    []string
 }
 
 func conceive(t *rapid.T, r reach) *lifetime {
@@ -113,11 +113,11 @@ func conceive(t *rapid.T, r reach) *lifetime {
 	l := &lifetime{reach: r, Life: jobtest.Lives().Draw(t, "life")}
 	l.world = newWorld(c, l.Tampered)
 	if chance(t, 30, "small caps") {
-		l.habits.limits.MaxUncounted = 1 + among(t, 4, "uncounted cap")
-		l.habits.limits.MaxCreateDelete = 1 + among(t, 3, "changes cap")
+		l.settings.limits.MaxUncounted = 1 + among(t, 4, "uncounted cap")
+		l.settings.limits.MaxCreateDelete = 1 + among(t, 3, "changes cap")
 		r["small caps"]++
 	}
-	l.habits.endsInFlight = rapid.Bool().Draw(t, "ends in flight")
+	l.settings.endsInFlight = rapid.Bool().Draw(t, "ends in flight")
 	if l.Tampered {
 		r["tampered lifetimes"]++
 	}
@@ -133,7 +133,7 @@ func (l *lifetime) say(format string, args ...any) {
 // live runs the steps of the Job, with both controllers in lockstep.
 func (l *lifetime) live(t *rapid.T) {
 	l.reach["lifetimes"]++
-	l.say("caps %+v, ends in flight %t", l.habits.limits, l.habits.endsInFlight)
+	l.say("caps %+v, ends in flight %t", l.settings.limits, l.settings.endsInFlight)
 	after := 0
 	for range 1 + among(t, mostSteps, "steps") {
 		l.step(t)
@@ -159,18 +159,18 @@ func (l *lifetime) step(t *rapid.T) {
 		return
 	}
 	for _, uid := range l.CatchUp(t, w.cache) {
-		w.noted(uid)
+		w.observed(uid)
 	}
 	if w.stale() {
 		l.reach["step with a stale cache"]++
 	}
-	c := &comparison{before: w, habits: l.habits, faults: l.drawFaults(t)}
+	c := &comparison{before: w, settings: l.settings, faults: l.drawFaults(t)}
 	if terminal(w.Job()) {
 		l.afterTheEnd(t)
 		return
 	}
 	var err error
-	c.got, c.decision, err = jobfateSyncs(w, l.habits, c.faults)
+	c.got, c.decision, err = jobfateSyncs(w, l.settings, c.faults)
 	if err != nil {
 		t.Fatalf("jobfate: %v\n%s", err, l.tale(c))
 	}
@@ -180,7 +180,7 @@ func (l *lifetime) step(t *rapid.T) {
 	if err := c.got.world.judge.verdict; err != nil {
 		t.Fatalf("%v\n%s", err, l.tale(c))
 	}
-	c.want, c.out = kubernetesSyncs(w, l.habits, c.faults)
+	c.want, c.out = kubernetesSyncs(w, l.settings, c.faults)
 	if c.out.Panic != nil {
 		t.Fatalf("Kubernetes panics: %v\n%s", c.out.Panic, l.tale(c))
 	}
@@ -233,7 +233,7 @@ func (c *comparison) sameMemory() error {
 	if c.out.Creations != len(w.created) {
 		return fmt.Errorf("Kubernetes expects %d creations, %d are not observed", c.out.Creations, len(w.created))
 	}
-	if !c.habits.endsInFlight && c.out.Deletions != len(w.deleted) {
+	if !c.settings.endsInFlight && c.out.Deletions != len(w.deleted) {
 		return fmt.Errorf("Kubernetes expects %d deletions, %d are not observed", c.out.Deletions, len(w.deleted))
 	}
 	return nil
@@ -269,7 +269,7 @@ func (l *lifetime) drawFaults(t *rapid.T) faults {
 // does that from its queue of orphans.
 func (l *lifetime) afterTheEnd(t *rapid.T) {
 	w := l.world
-	d, err := decidetest.Decide(snapshot(w), l.habits.options()...)
+	d, err := decidetest.Decide(snapshot(w), l.settings.options()...)
 	if err != nil {
 		t.Fatalf("jobfate: %v", err)
 	}
@@ -288,7 +288,7 @@ func (l *lifetime) afterTheEnd(t *rapid.T) {
 			t.Fatalf("the Job has ended; jobfate removes the finalizer of %s: %t, Kubernetes: %t\n%s", pod.UID, got, want, strings.Join(l.story, "\n"))
 		}
 	}
-	if out, _ := kubernetesSyncs(w, l.habits, noFaults()); len(out.statuses)+len(out.created)+len(out.deleted) > 0 || d.Status != nil {
+	if out, _ := kubernetesSyncs(w, l.settings, noFaults()); len(out.statuses)+len(out.created)+len(out.deleted) > 0 || d.Status != nil {
 		t.Fatalf("a Job that has ended is changed")
 	}
 	l.reach["step after the end"]++
@@ -327,7 +327,7 @@ func (l *lifetime) tale(c *comparison) string {
 	spec := c.before.Job().Spec
 	spec.Template, spec.Selector = corev1.PodTemplateSpec{}, nil
 	fmt.Fprintf(&b, "spec %s\nstory:\n%s\n", text(spec), strings.Join(l.story, "\n"))
-	fmt.Fprintf(&b, "now %v, habits %+v, faults %+v\nstatus before %s\nin flight %s\nmemory %s\n", c.before.Now, c.habits, c.faults, text(c.before.Job().Status), inFlight(c.before), text(c.before.memory))
+	fmt.Fprintf(&b, "now %v, settings %+v, faults %+v\nstatus before %s\nin flight %s\nmemory %s\n", c.before.Now, c.settings, c.faults, text(c.before.Job().Status), inFlight(c.before), text(c.before.memory))
 	for _, pod := range c.before.seen() {
 		fmt.Fprintf(&b, "  seen   %s %s\n", describe(pod), text(pod.Status))
 	}

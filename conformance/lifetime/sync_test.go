@@ -23,15 +23,15 @@ import (
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
-// habits are settings of both controllers for a whole lifetime.
-type habits struct {
+// settings are settings of both controllers for a whole lifetime.
+type settings struct {
 	limits real.Limits
 	// endsInFlight says that the deletions at the end of a Job are in flight until they are
 	// observed, as in jobfate's protocol. The real controller does not wait for them.
 	endsInFlight bool
 }
 
-func (h habits) options() []jobfate.Option {
+func (h settings) options() []jobfate.Option {
 	return []jobfate.Option{jobfate.MaxUncounted(h.limits.MaxUncounted), jobfate.MaxChanges(h.limits.MaxCreateDelete)}
 }
 
@@ -105,7 +105,7 @@ func (o *outcome) accept(st *batchv1.JobStatus) (*batchv1.JobStatus, bool) {
 type jobfateSync struct {
 	*outcome
 	before   *world
-	habits   habits
+	settings settings
 	faults   faults
 	machine  *jobfate.Machine
 	decision jobfate.Decision // as it was carried out
@@ -116,8 +116,8 @@ type jobfateSync struct {
 	broken    error       // an answer that no API server gives to a correct request
 }
 
-func jobfateSyncs(before *world, h habits, f faults) (*outcome, jobfate.Decision, error) {
-	j := &jobfateSync{outcome: &outcome{world: before.judged()}, before: before, habits: h, faults: f, machine: jobfate.NewMachine(h.options()...)}
+func jobfateSyncs(before *world, h settings, f faults) (*outcome, jobfate.Decision, error) {
+	j := &jobfateSync{outcome: &outcome{world: before.judged()}, before: before, settings: h, faults: f, machine: jobfate.NewMachine(h.options()...)}
 	err := j.world.Run(j, j.world.cache).Err
 	return j.outcome, j.decision, err
 }
@@ -266,7 +266,7 @@ func (j *jobfateSync) delete(client *cluster.Client, r jobfate.Request) error {
 		return err
 	}
 	ends := slices.ContainsFunc(j.machine.Result().Decision.Delete, func(d jobfate.Deletion) bool { return d.Pod.UID == r.UID && d.Cause == jobfate.CauseJobEnds })
-	j.noteDeletion(r.UID, there && (j.habits.endsInFlight || !ends))
+	j.noteDeletion(r.UID, there && (j.settings.endsInFlight || !ends))
 	return err
 }
 
@@ -290,7 +290,7 @@ func (o *outcome) addEvents(events []jobfate.Event) {
 }
 
 // kubernetesSyncs runs one sync of the real controller, and applies its writes to the world.
-func kubernetesSyncs(before *world, h habits, f faults) (*outcome, real.Output) {
+func kubernetesSyncs(before *world, h settings, f faults) (*outcome, real.Output) {
 	o := &outcome{world: before.clone()}
 	in := real.Input{
 		Job: before.Job(), Pods: before.seen(), Now: before.Now, Validate: true, Limits: h.limits,

@@ -118,8 +118,8 @@ func find(pods []*corev1.Pod, uid types.UID) *corev1.Pod {
 	return nil
 }
 
-// noted removes the writes in flight of a pod whose current state is in the cache.
-func (w *world) noted(uid types.UID) {
+// observed removes the writes in flight of a pod whose current state is in the cache.
+func (w *world) observed(uid types.UID) {
 	pod := w.Pod(uid)
 	delete(w.created, uid)
 	if pod == nil || pod.DeletionTimestamp != nil {
@@ -132,14 +132,14 @@ func (w *world) noted(uid types.UID) {
 
 func (w *world) observe(uid types.UID) {
 	w.cache.ShowPod(uid)
-	w.noted(uid)
+	w.observed(uid)
 }
 
 func (w *world) observeAll() {
 	late, _ := w.cache.Late()
 	w.cache.ShowAll()
 	for _, uid := range late {
-		w.noted(uid)
+		w.observed(uid)
 	}
 }
 

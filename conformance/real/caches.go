@@ -77,25 +77,25 @@ func (t *timers) AddAfter(_ string, delay time.Duration) {
 	t.delays = append(t.delays, delay)
 }
 
-// A diary records events.
-type diary struct {
+// An eventRecorder records events.
+type eventRecorder struct {
 	record.EventRecorder
 	mu     sync.Mutex
 	events []Event
 }
 
-func (d *diary) Event(_ runtime.Object, eventType, reason, message string) {
+func (d *eventRecorder) Event(_ runtime.Object, eventType, reason, message string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.events = append(d.events, Event{eventType, reason, message})
 }
 
-func (d *diary) Eventf(object runtime.Object, eventType, reason, format string, args ...any) {
+func (d *eventRecorder) Eventf(object runtime.Object, eventType, reason, format string, args ...any) {
 	d.Event(object, eventType, reason, fmt.Sprintf(format, args...))
 }
 
 // sorted returns the events in an order that does not depend on goroutines.
-func (d *diary) sorted() []Event {
+func (d *eventRecorder) sorted() []Event {
 	slices.SortFunc(d.events, func(a, b Event) int {
 		return cmp.Or(cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.Message, b.Message))
 	})

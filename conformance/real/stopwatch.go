@@ -32,8 +32,8 @@ func NewStopwatch(in Input, clock func() time.Duration) (*Stopwatch, error) {
 // Sync runs one sync, like the first one after a start of the controller, and returns how long it
 // took.
 func (s *Stopwatch) Sync() (time.Duration, error) {
-	turn.Lock()
-	defer turn.Unlock()
+	syncMu.Lock()
+	defer syncMu.Unlock()
 	defer s.in.apply()()
 	registerMetrics()
 

@@ -15,16 +15,16 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 )
 
-// turn serialises syncs, because they share package variables.
-var turn sync.Mutex
+// syncMu serialises syncs, because they share package variables.
+var syncMu sync.Mutex
 
 // quiet keeps the controller from logging.
 var quiet = klog.NewContext(context.Background(), logr.Discard())
 
 // Sync runs one sync of the real Job controller.
 func Sync(in Input) Output {
-	turn.Lock()
-	defer turn.Unlock()
+	syncMu.Lock()
+	defer syncMu.Unlock()
 	defer in.apply()()
 	registerMetrics()
 	resetCounters()
@@ -67,8 +67,8 @@ type run struct {
 	server       *server
 	expectations *controller.ControllerExpectations
 	timers       timers
-	events       diary
-	podEvents    diary
+	events       eventRecorder
+	podEvents    eventRecorder
 }
 
 func newRun(in *Input) *run {

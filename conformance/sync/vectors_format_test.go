@@ -173,7 +173,7 @@ func answer(c *vectors.Case) error {
 	if err != nil {
 		return err
 	}
-	var refusal complaint
+	var refusal errorRecorder
 	if accepted(&refusal, t, us); refusal.err != nil {
 		return refusal.err
 	}
@@ -208,12 +208,12 @@ func answer(c *vectors.Case) error {
 	return nil
 }
 
-// complaint is a fataler that records the error.
-type complaint struct{ err error }
+// errorRecorder is a fataler that records the error.
+type errorRecorder struct{ err error }
 
-func (*complaint) Helper() {}
+func (*errorRecorder) Helper() {}
 
-func (c *complaint) Fatalf(format string, args ...any) {
+func (c *errorRecorder) Fatalf(format string, args ...any) {
 	if c.err == nil {
 		c.err = fmt.Errorf(format, args...)
 	}

@@ -51,7 +51,7 @@ func goalsOf(t *trial) (all []string) {
 			all = append(all, pair(a, b))
 		}
 	}
-	for _, does := range deeds(t, us) {
+	for _, does := range actionsOf(t, us) {
 		for _, a := range has {
 			all = append(all, pair(does, a))
 		}
@@ -59,8 +59,8 @@ func goalsOf(t *trial) (all []string) {
 	return all
 }
 
-// deeds returns the names of jobfate's actions in a trial.
-func deeds(t *trial, us *caller) []string {
+// actionsOf returns the names of jobfate's actions in a trial.
+func actionsOf(t *trial, us *caller) []string {
 	does := map[string]bool{}
 	for _, a := range actions {
 		if a.in(t, us) {
@@ -94,16 +94,16 @@ func deeds(t *trial, us *caller) []string {
 	return slices.Sorted(maps.Keys(does))
 }
 
-// pairsOfDeeds returns the pairs of jobfate's actions in a trial. There are none if jobfate rejects
+// actionPairs returns the pairs of jobfate's actions in a trial. There are none if jobfate rejects
 // the input.
-func pairsOfDeeds(t *trial) (pairs []string) {
+func actionPairs(t *trial) (pairs []string) {
 	unhold := t.hold()
 	us, err := decide(t)
 	unhold()
 	if err != nil {
 		return nil
 	}
-	does := deeds(t, us)
+	does := actionsOf(t, us)
 	for i, a := range does {
 		for _, b := range does[i+1:] {
 			pairs = append(pairs, a+" and "+b)

@@ -145,7 +145,7 @@ func (m *maker) considerWhole(seed int) {
 	if drawn.impossible != "" {
 		return
 	}
-	pairs := m.few(pairsOfDeeds(drawn))
+	pairs := m.few(actionPairs(drawn))
 	if len(pairs) == 0 {
 		return
 	}

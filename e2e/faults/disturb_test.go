@@ -33,7 +33,7 @@ func TestRequestsFail(t *testing.T) {
 		rules["reads"] = append(rules["reads"], p.Add(proxy.Rule{Call: call, Probability: 0.1, Seed: random.Uint64(), Do: proxy.Internal}))
 	}
 	watches := 0
-	survive(t, side, small(), func(over <-chan struct{}) {
+	compareDisturbed(t, side, small(), func(over <-chan struct{}) {
 		// An informer waits longer after each cut, up to half a minute.
 		for range 6 {
 			if !pause(random, 3*time.Second, over) {
@@ -72,7 +72,7 @@ func TestEventsAreLate(t *testing.T) {
 				p.Lag(resource, by)
 			}
 			side := startThrough(t, p, "late-"+name)
-			survive(t, side, small(), func(over <-chan struct{}) { <-over })
+			compareDisturbed(t, side, small(), func(over <-chan struct{}) { <-over })
 		})
 	}
 }
@@ -82,7 +82,7 @@ func TestServerIsRestarted(t *testing.T) {
 	random := newRand(t)
 	_, side := throughProxy(t, "restarted", "--qps=100", "--burst=100")
 	restarts := 0
-	survive(t, side, small(), func(over <-chan struct{}) {
+	compareDisturbed(t, side, small(), func(over <-chan struct{}) {
 		for restarts < 3 && pause(random, 2*time.Second, over) {
 			serverRestarts.Lock()
 			err := api.Restart(t.Context())

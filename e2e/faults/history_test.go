@@ -16,8 +16,8 @@ type history struct {
 	named, now map[types.UID]bool
 }
 
-// see records a state. It returns false if the status lists a pod again after it was counted.
-func (h *history) see(s observe.State) bool {
+// record records a state. It returns false if the status lists a pod again after it was counted.
+func (h *history) record(s observe.State) bool {
 	if s.Job == nil || s.Job.Status.UncountedTerminatedPods == nil {
 		return true
 	}

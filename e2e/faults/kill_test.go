@@ -16,9 +16,9 @@ func TestControllerIsKilled(t *testing.T) {
 	random := newRand(t)
 	p, side := throughProxy(t, "killed")
 	died, byWrite := 0, 0
-	survive(t, side, *indexes, func(over <-chan struct{}) {
+	compareDisturbed(t, side, *indexes, func(over <-chan struct{}) {
 		for died < *kills {
-			how := death(p, side.Controller, random, over)
+			how := runAndKill(p, side.Controller, random, over)
 			if how == notAtAll {
 				return
 			}
@@ -55,8 +55,8 @@ const (
 	atSomeTime
 )
 
-// death lets the controller run for some time, and kills it.
-func death(p *proxy.Proxy, c *server.Controller, random *rand.Rand, over <-chan struct{}) killed {
+// runAndKill lets the controller run for some time, and kills it.
+func runAndKill(p *proxy.Proxy, c *server.Controller, random *rand.Rand, over <-chan struct{}) killed {
 	dead := make(chan struct{})
 	var once sync.Once
 	kill := func() {

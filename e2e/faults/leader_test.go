@@ -38,7 +38,7 @@ func TestLeadersChange(t *testing.T) {
 	random := newRand(t)
 	t.Run("killed and stopped", func(t *testing.T) {
 		r := startReplicas(t)
-		survive(t, r.side(), small(), func(over <-chan struct{}) {
+		compareDisturbed(t, r.side(), small(), func(over <-chan struct{}) {
 			r.changes(t, random, over, kill, (*server.Controller).Stop)
 		})
 	})
@@ -47,7 +47,7 @@ func TestLeadersChange(t *testing.T) {
 	t.Run("frozen", func(t *testing.T) {
 		same := func(a, b observe.State) string { return gocmp.Diff(outcomeOf(a), outcomeOf(b)) }
 		r := startReplicas(t)
-		endure(t, r.side(), small(), same, func(over <-chan struct{}) { r.changes(t, random, over, freeze) })
+		compareDisturbedBy(t, r.side(), small(), same, func(over <-chan struct{}) { r.changes(t, random, over, freeze) })
 	})
 }
 

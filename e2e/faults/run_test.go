@@ -18,23 +18,24 @@ import (
 // patience is how long a disturbed Job may take for each step.
 const patience = 2 * time.Minute
 
-// survive makes a controller run all plays while it is disturbed, and compares their final states
-// with those of undisturbed runs. It closes the channel over when all plays have ended.
-func survive(t *testing.T, side world.Side, n int, disturb func(over <-chan struct{})) {
+// compareDisturbed makes a controller run all plays while it is disturbed, and compares their
+// final states with those of undisturbed runs. It closes the channel over when all plays have
+// ended.
+func compareDisturbed(t *testing.T, side world.Side, n int, disturb func(over <-chan struct{})) {
 	t.Helper()
-	endure(t, side, n, compare.Ends, disturb)
+	compareDisturbedBy(t, side, n, compare.Ends, disturb)
 }
 
-// endure is survive with another comparison.
-func endure(t *testing.T, side world.Side, n int, difference func(a, b observe.State) string, disturb func(over <-chan struct{})) {
+// compareDisturbedBy is compareDisturbed with another comparison.
+func compareDisturbedBy(t *testing.T, side world.Side, n int, difference func(a, b observe.State) string, disturb func(over <-chan struct{})) {
 	t.Helper()
-	want := calm.ends(t, n)
+	want := reference.ends(t, n)
 	over, quiet := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(quiet)
 		disturb(over)
 	}()
-	got := perform(t, side, n)
+	got := runPlays(t, side, n)
 	close(over)
 	<-quiet
 	if t.Failed() {
@@ -47,9 +48,9 @@ func endure(t *testing.T, side world.Side, n int, difference func(a, b observe.S
 	}
 }
 
-// perform makes a controller run all plays in parallel, checks that each pod has been counted
+// runPlays makes a controller run all plays in parallel, checks that each pod has been counted
 // once, and returns the final states.
-func perform(t *testing.T, side world.Side, n int) map[string]observe.State {
+func runPlays(t *testing.T, side world.Side, n int) map[string]observe.State {
 	t.Helper()
 	var mu sync.Mutex
 	ends := map[string]observe.State{}
@@ -63,7 +64,7 @@ func perform(t *testing.T, side world.Side, n int) map[string]observe.State {
 				t.Cleanup(w.LogOnFailure)
 				t.Cleanup(func() { logRemainingPods(w) })
 				seen := &history{named: map[types.UID]bool{}}
-				w.View.Always("a pod that was counted as failed is not listed again", seen.see)
+				w.View.Always("a pod that was counted as failed is not listed again", seen.record)
 				p.run(w, int32(n))
 				catchUp(w)
 				w.Settle()
@@ -107,20 +108,20 @@ func list(w *world.World) []corev1.Pod {
 	return pods.Items
 }
 
-// peace holds the final states of undisturbed plays, by their size.
-type peace struct {
+// undisturbedEnds holds the final states of undisturbed plays, by their size.
+type undisturbedEnds struct {
 	mu  sync.Mutex
 	all map[int]map[string]observe.State
 }
 
-var calm = peace{all: map[int]map[string]observe.State{}}
+var reference = undisturbedEnds{all: map[int]map[string]observe.State{}}
 
-func (c *peace) ends(t *testing.T, n int) map[string]observe.State {
+func (c *undisturbedEnds) ends(t *testing.T, n int) map[string]observe.State {
 	t.Helper()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.all[n] == nil {
-		t.Run("undisturbed", func(t *testing.T) { c.all[n] = perform(t, undisturbed, n) })
+		t.Run("undisturbed", func(t *testing.T) { c.all[n] = runPlays(t, undisturbed, n) })
 		if t.Failed() {
 			t.Fatal("the undisturbed runs have failed")
 		}

@@ -64,9 +64,9 @@ type change struct {
 	gone   bool
 }
 
-// lives is the script of all cases. A pod runs until the case ends it. A pod that fits no node
+// podScript is the script of all cases. A pod runs until the case ends it. A pod that fits no node
 // stays pending.
-func lives(p kubelet.Pod) kubelet.Life {
+func podScript(p kubelet.Pod) kubelet.Life {
 	if p.Spec.NodeSelector[corev1.LabelOSStable] == noSystem {
 		return kubelet.Wait()
 	}
@@ -88,7 +88,7 @@ func newStage(ctx context.Context, t *testing.T, by side) *stage {
 	}
 	s := &stage{
 		t: t, side: by, namespace: namespace,
-		kubelet: kubelet.Start(ctx, api.Client, namespace, lives),
+		kubelet: kubelet.Start(ctx, api.Client, namespace, podScript),
 		news:    make(chan struct{}, 1), start: time.Now(),
 		jobs: map[string]*batchv1.Job{}, pods: map[string]*corev1.Pod{}, services: map[string]*corev1.Service{},
 		created: map[string][]types.UID{},

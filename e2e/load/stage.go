@@ -33,7 +33,7 @@ type stage struct {
 
 // jobRun is the record of a Job.
 type jobRun struct {
-	lives    func(kubelet.Pod) kubelet.Life
+	script   func(kubelet.Pod) kubelet.Life
 	made     time.Time
 	firstPod time.Time
 	complete bool
@@ -54,7 +54,7 @@ func (s *stage) script(p kubelet.Pod) kubelet.Life {
 	if job.firstPod.IsZero() {
 		job.firstPod = time.Now()
 	}
-	life := job.lives(p)
+	life := job.script(p)
 	life.Direct = true
 	return life
 }
@@ -86,14 +86,14 @@ func (s *stage) watch(ctx context.Context) {
 }
 
 // create creates a Job whose pods follow a script.
-func (s *stage) create(ctx context.Context, name string, timed bool, spec batchv1.JobSpec, lives func(kubelet.Pod) kubelet.Life) error {
+func (s *stage) create(ctx context.Context, name string, timed bool, spec batchv1.JobSpec, script func(kubelet.Pod) kubelet.Life) error {
 	spec.ManagedBy = s.managedBy
 	spec.Template.Spec = corev1.PodSpec{
 		RestartPolicy: corev1.RestartPolicyNever,
 		Containers:    []corev1.Container{{Name: "main", Image: "image"}},
 	}
 	s.mu.Lock()
-	s.jobs[name] = &jobRun{lives: lives, made: time.Now(), timed: timed}
+	s.jobs[name] = &jobRun{script: script, made: time.Now(), timed: timed}
 	s.mu.Unlock()
 	_, err := s.client.BatchV1().Jobs(s.namespace).Create(ctx, &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{})
 	return err

@@ -35,14 +35,14 @@ func claimsOf(pod *corev1.Pod) claims {
 	return claims{pod.UID, pod.Labels, pod.Annotations, pod.Finalizers, pod.OwnerReferences, pod.DeletionTimestamp != nil}
 }
 
-// safe holds pods of other owners in their original state.
-type safe struct {
+// foreignPods holds pods of other owners in their original state.
+type foreignPods struct {
 	w    *world.World
 	pods map[string]claims
 }
 
 // keep creates a pod that has another owner but looks like a pod of the Job.
-func (s *safe) keep(name string, job *batchv1.Job, change func(*corev1.Pod)) {
+func (s *foreignPods) keep(name string, job *batchv1.Job, change func(*corev1.Pod)) {
 	s.w.T.Helper()
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Name: name, Labels: maps.Clone(job.Spec.Template.Labels), Annotations: map[string]string{batchv1.JobCompletionIndexAnnotation: "0"},
@@ -53,7 +53,7 @@ func (s *safe) keep(name string, job *batchv1.Job, change func(*corev1.Pod)) {
 }
 
 // check fails the test if one of these pods was changed. It skips the given names.
-func (s *safe) check(names ...string) {
+func (s *foreignPods) check(names ...string) {
 	s.w.T.Helper()
 	for name, before := range s.pods {
 		if len(names) > 0 && !slices.Contains(names, name) {
@@ -66,7 +66,7 @@ func (s *safe) check(names ...string) {
 }
 
 // othersOf creates pods that look like pods of the Job in every way but one.
-func othersOf(w *world.World, job *batchv1.Job) *safe {
+func othersOf(w *world.World, job *batchv1.Job) *foreignPods {
 	w.T.Helper()
 	template := job.Spec.Template.Spec.DeepCopy()
 	template.RestartPolicy = corev1.RestartPolicyAlways
@@ -80,7 +80,7 @@ func othersOf(w *world.World, job *batchv1.Job) *safe {
 	}, metav1.CreateOptions{})
 	w.Must(err)
 	jobKind := batchv1.SchemeGroupVersion.WithKind("Job")
-	s := &safe{w, map[string]claims{}}
+	s := &foreignPods{w, map[string]claims{}}
 	s.keep("of-a-replicaset", job, func(pod *corev1.Pod) {
 		pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(set, appsv1.SchemeGroupVersion.WithKind("ReplicaSet"))}
 	})

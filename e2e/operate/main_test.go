@@ -69,14 +69,14 @@ func run(t *testing.T, o server.Options) *server.Controller {
 }
 
 // await waits until a function returns nothing.
-func await(t *testing.T, what string, lacking func() string) {
+func await(t *testing.T, what string, missing func() string) {
 	t.Helper()
 	late := time.After(patience)
-	for lacks := lacking(); lacks != ""; lacks = lacking() {
+	for text := missing(); text != ""; text = missing() {
 		select {
 		case <-time.After(pollTime):
 		case <-late:
-			t.Fatalf("not reached within %s: %s: %s", patience, what, lacks)
+			t.Fatalf("not reached within %s: %s: %s", patience, what, text)
 		}
 	}
 }

@@ -31,7 +31,7 @@ func TestExplain(t *testing.T) {
 	w.Create(three())
 	s := w.Until(observe.Want{Active: 3, Ready: 3})
 	run(w, 0, []string{"job", "--exit-status"}, "Running: 3 pods active", "Job "+w.Namespace+"/job, 3 pods,", "done 0 · running 3.", "\nNext: nothing.\n",
-		"index 2: active, pod "+observe0(s, 2))
+		"index 2: active, pod "+podOfIndex(s, 2))
 	run(w, 0, []string{"job", "-o", "json"}, `"code": "Running",`, `"attention": "None"`)
 	run(w, 0, nil, "No Job needs attention (--all lists 1 Job).\n")
 	w.Become(kubelet.Fail(3), s.OfIndex(1)...)
@@ -40,8 +40,8 @@ func TestExplain(t *testing.T) {
 	run(w, 1, []string{"other"}, `kubectl jobfate: jobs.batch "other" not found`)
 }
 
-// observe0 is the name of the pod of an index.
-func observe0(s observe.State, index int) string { return s.OfIndex(index)[0].Name }
+// podOfIndex is the name of the pod of an index.
+func podOfIndex(s observe.State, index int) string { return s.OfIndex(index)[0].Name }
 
 // The API server rejects pods because of a quota. The built-in controller reports that in an event.
 func TestQuota(t *testing.T) {

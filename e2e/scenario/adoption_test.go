@@ -89,7 +89,7 @@ func TestReleasedPodEnds(t *testing.T) {
 func TestPodBeforeItsJob(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
-		neverMore(w, 2)
+		limitPods(w, 2)
 		labels := map[string]string{"app": "work"}
 		_, err := w.Client.CoreV1().Pods(w.Namespace).Create(w.T.Context(), &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Name: "early", Labels: labels},

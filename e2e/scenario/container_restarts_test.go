@@ -38,7 +38,7 @@ func TestRestartedContainersSucceed(t *testing.T) {
 	t.Parallel()
 	script := kubelet.Always(kubelet.Life{Restarts: 1})
 	both(t, script, func(w *world.World) {
-		neverMore(w, 4)
+		limitPods(w, 4)
 		spec := onFailure(4, 6)
 		spec.Parallelism = new(int32(2))
 		w.Create(spec)

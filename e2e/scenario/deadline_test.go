@@ -36,7 +36,7 @@ func failedAfter(job *batchv1.Job) time.Duration {
 func TestActiveDeadline(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
-		neverMore(w, 2)
+		limitPods(w, 2)
 		spec := withDeadline(regular(4), 4)
 		spec.Parallelism = new(int32(2))
 		w.Create(spec)
@@ -54,7 +54,7 @@ func TestActiveDeadline(t *testing.T) {
 func TestActiveDeadlineWhileBackingOff(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
-		neverMore(w, 3)
+		limitPods(w, 3)
 		w.Create(withDeadline(regular(3), 6))
 		s := w.Until(observe.Want{Active: 3, Ready: 3})
 		w.Become(kubelet.Fail(1), s.Active()...)

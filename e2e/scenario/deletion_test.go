@@ -58,7 +58,7 @@ func standAside(t *testing.T, c *server.Controller) {
 // that.
 func deleteJob(how metav1.DeletionPropagation) func(*world.World) {
 	return func(w *world.World) {
-		neverMore(w, 3)
+		limitPods(w, 3)
 		w.Create(regular(3))
 		s := w.Until(observe.Want{Active: 3, Ready: 3})
 		w.Become(kubelet.Succeed(), s.Active()[0])
@@ -71,7 +71,7 @@ func deleteJob(how metav1.DeletionPropagation) func(*world.World) {
 
 // The pods stay and keep running, without a Job and a finalizer.
 func orphanPods(w *world.World) {
-	neverMore(w, 2)
+	limitPods(w, 2)
 	w.Create(regular(2))
 	w.Until(observe.Want{Active: 2, Ready: 2})
 	w.Delete(metav1.DeletePropagationOrphan)
@@ -105,7 +105,7 @@ func isJobPod(pod *corev1.Pod) bool { return pod.Labels["job-name"] == world.Job
 func TestDeleteJobWithLingeringPods(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run().NeverDying()), func(w *world.World) {
-		neverMore(w, 2)
+		limitPods(w, 2)
 		w.Create(regular(2))
 		s := w.Until(observe.Want{Active: 2, Ready: 2})
 		w.Delete(metav1.DeletePropagationForeground)

@@ -100,7 +100,7 @@ func TestLateJobEvents(t *testing.T) {
 	for name, life := range map[string]kubelet.Life{"succeeded": kubelet.Succeed(), "failed": kubelet.Fail(1)} {
 		t.Run(name, func(t *testing.T) {
 			bothProxied(t, kubelet.Always(kubelet.Run()), func(w *world.World, p *proxy.Proxy) {
-				neverMore(w, 1)
+				limitPods(w, 1)
 				spec := regular(1)
 				spec.BackoffLimit = new(int32(0))
 				w.Create(spec)
@@ -147,7 +147,7 @@ func TestLateJobEventsWhileMorePodsEnd(t *testing.T) {
 // Pods end unobserved. The Job changes meanwhile, so the controller syncs with a stale cache.
 func TestLatePodEvents(t *testing.T) {
 	bothProxied(t, kubelet.Always(kubelet.Run()), func(w *world.World, p *proxy.Proxy) {
-		neverMore(w, 5)
+		limitPods(w, 5)
 		w.Create(indexed(4))
 		s := w.Until(observe.Want{Active: 4, Ready: 4})
 		release := hold(p, "pods")
@@ -167,7 +167,7 @@ func TestLatePodEvents(t *testing.T) {
 // The controller does not observe the pods that it has created, and creates no others.
 func TestLateCreations(t *testing.T) {
 	bothProxied(t, kubelet.Always(kubelet.Run()), func(w *world.World, p *proxy.Proxy) {
-		neverMore(w, 5)
+		limitPods(w, 5)
 		marker(w) // the controller has begun
 		release := hold(p, "pods")
 		w.Create(regular(5))

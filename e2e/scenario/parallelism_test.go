@@ -22,7 +22,7 @@ func TestWorkQueue(t *testing.T) {
 		w.Become(kubelet.Fail(1), s.Active()[0])
 		s = w.Until(observe.Want{Active: 5, Ready: 5, Failed: 1})
 
-		neverMore(w, 6)
+		limitPods(w, 6)
 		active := s.Active()
 		w.Become(kubelet.Succeed(), active[0])
 		w.Until(observe.Want{Active: 4, Ready: 4, Succeeded: 1, Failed: 1})
@@ -103,7 +103,7 @@ func TestParallelWithCompletions(t *testing.T) {
 		spec.Parallelism = new(int32(10))
 		w.Create(spec)
 		s := w.Until(observe.Want{Active: 10, Ready: 8})
-		neverMore(w, 13)
+		limitPods(w, 13)
 		active := s.Active()
 		w.Become(kubelet.Fail(1), active[0])
 		w.When("a failure", func(s observe.State) bool { return s.Job.Status.Failed == 1 })
@@ -121,7 +121,7 @@ func TestZeroCompletions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
-				neverMore(w, 0)
+				limitPods(w, 0)
 				w.Create(spec)
 				w.Until(observe.Want{Conditions: completed})
 			})

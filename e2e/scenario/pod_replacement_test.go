@@ -52,7 +52,7 @@ func TestReplacedWhileTerminating(t *testing.T) {
 func TestReplacedOnceFailed(t *testing.T) {
 	t.Parallel()
 	bothModes(t, batchv1.Failed, 2, func(w *world.World, spec batchv1.JobSpec) {
-		neverMore(w, 4)
+		limitPods(w, 4)
 		w.Create(spec)
 		s := w.Until(observe.Want{Active: 2, Ready: 2})
 		w.DeletePods(s.Active()...)
@@ -69,7 +69,7 @@ func TestReplacedOnceFailed(t *testing.T) {
 func TestTerminatingPodSucceeds(t *testing.T) {
 	t.Parallel()
 	bothModes(t, batchv1.Failed, 1, func(w *world.World, spec batchv1.JobSpec) {
-		neverMore(w, 1)
+		limitPods(w, 1)
 		w.Create(spec)
 		s := w.Until(observe.Want{Active: 1, Ready: 1})
 		w.DeletePods(s.Active()...)
@@ -105,7 +105,7 @@ func TestMoreParallelismWhileTerminating(t *testing.T) {
 func TestResumeWhileTerminating(t *testing.T) {
 	t.Parallel()
 	bothModes(t, batchv1.Failed, 2, func(w *world.World, spec batchv1.JobSpec) {
-		neverMore(w, 4)
+		limitPods(w, 4)
 		w.Create(spec)
 		s := w.Until(observe.Want{Active: 2, Ready: 2})
 		setSuspend(w, true)

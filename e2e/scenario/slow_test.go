@@ -63,7 +63,7 @@ func TestSlowCounting(t *testing.T) {
 			t.Parallel()
 			slow := slowly(t, "jobfate-slow-"+name)
 			worlds := play(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
-				neverMore(w, 5)
+				limitPods(w, 5)
 				if w.Side == slow {
 					countedOnce(w)
 				}

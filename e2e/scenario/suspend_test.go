@@ -173,17 +173,17 @@ func TestLastSuccessWhileSuspended(t *testing.T) {
 	})
 }
 
-// steer changes the scheduling directives and resources of the pods (KEP-2926, KEP-5440). The
+// changeDirectives changes the scheduling directives and resources of the pods (KEP-2926, KEP-5440). The
 // gates MutableSchedulingDirectivesForSuspendedJobs and MutablePodResourcesForSuspendedJobs
 // allow that, and are on by default in 1.36.
-func steer(job *batchv1.Job) {
+func changeDirectives(job *batchv1.Job) {
 	pod := &job.Spec.Template.Spec
 	pod.NodeSelector = map[string]string{"zone": "here"}
 	pod.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("200m")}
 }
 
-// wantSteered checks that pods have the values that steer sets.
-func wantSteered(w *world.World, pods []*corev1.Pod) {
+// wantDirectives checks that pods have the values that changeDirectives sets.
+func wantDirectives(w *world.World, pods []*corev1.Pod) {
 	w.T.Helper()
 	for _, pod := range pods {
 		cpu := pod.Spec.Containers[0].Resources.Requests.Cpu().String()
@@ -211,14 +211,14 @@ func TestTemplateChangedBeforeStart(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
 		w.Create(batchv1.JobSpec{Suspend: new(true)})
-		w.Update(steer)
+		w.Update(changeDirectives)
 		w.Until(observe.Want{Conditions: suspended})
 		w.Update(func(job *batchv1.Job) {
 			job.Spec.Template.Labels["late"] = "yes"
 			job.Spec.Suspend = new(false)
 		})
 		s := w.Until(observe.Want{Active: 1, Ready: 1})
-		wantSteered(w, s.Active())
+		wantDirectives(w, s.Active())
 		if s.Active()[0].Labels["late"] != "yes" {
 			w.T.Errorf("the pod has the labels %v, want the late one", s.Active()[0].Labels)
 		}
@@ -241,10 +241,10 @@ func TestTemplateChangedWhileSuspended(t *testing.T) {
 		w.Until(observe.Want{Terminating: 2, Conditions: suspended})
 		w.Become(kubelet.Run(), old.Active()...)
 		w.Until(observe.Want{Conditions: suspended})
-		w.Update(steer)
+		w.Update(changeDirectives)
 		setSuspend(w, false)
 		s := w.Until(observe.Want{Active: 2, Ready: 2})
-		wantSteered(w, s.Active())
+		wantDirectives(w, s.Active())
 		w.Become(kubelet.Succeed(), s.Active()...)
 		w.Until(observe.Want{Succeeded: 2, Conditions: completed})
 	})

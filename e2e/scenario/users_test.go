@@ -71,9 +71,9 @@ func without(pods, others []*corev1.Pod) []*corev1.Pod {
 	})
 }
 
-// neverMore checks from now on that Jobs of this name never have more than a number of pods in
+// limitPods checks from now on that Jobs of this name never have more than a number of pods in
 // total, including pods that are gone or released.
-func neverMore(w *world.World, most int) {
+func limitPods(w *world.World, most int) {
 	seen := map[types.UID]bool{}
 	w.View.Always("no pod but those that are needed is ever created", func(s observe.State) bool {
 		for _, pod := range s.All {

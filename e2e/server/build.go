@@ -101,40 +101,39 @@ func moduleRoot() (string, error) {
 	}
 }
 
-// turn is the turn of this process among the test binaries of this module.
-var turn struct {
+// binaryLock is the lock of this process among the test binaries of this module.
+var binaryLock struct {
 	mu    sync.Mutex
 	users int
 	dir   *os.File
 }
 
-// Turn waits until no other test binary of this module has a server, and blocks the others
-// until it is given back as often as it was taken. Go runs the tests of several packages at
-// once; they would build the same programs twice and disturb each other's measurements. Start
-// takes the turn by itself. A TestMain that takes it first excludes the wait from the time of
-// its tests.
-func Turn() (giveBack func(), err error) {
-	turn.mu.Lock()
-	defer turn.mu.Unlock()
-	if turn.users == 0 {
+// Lock waits until no other test binary of this module has a server. It blocks the others until
+// each Lock of this process is unlocked. Go runs the tests of several packages at once; they would
+// build the same programs twice and disturb each other's measurements. Start locks by itself. If a
+// TestMain locks first, the wait does not count as time of its tests.
+func Lock() (unlock func(), err error) {
+	binaryLock.mu.Lock()
+	defer binaryLock.mu.Unlock()
+	if binaryLock.users == 0 {
 		root, err := moduleRoot()
 		if err != nil {
 			return nil, err
 		}
-		if turn.dir, err = os.Open(root); err != nil {
+		if binaryLock.dir, err = os.Open(root); err != nil {
 			return nil, err
 		}
-		if err := unix.Flock(int(turn.dir.Fd()), unix.LOCK_EX); err != nil {
-			turn.dir.Close()
+		if err := unix.Flock(int(binaryLock.dir.Fd()), unix.LOCK_EX); err != nil {
+			binaryLock.dir.Close()
 			return nil, fmt.Errorf("locking %s: %w", root, err)
 		}
 	}
-	turn.users++
+	binaryLock.users++
 	return sync.OnceFunc(func() {
-		turn.mu.Lock()
-		defer turn.mu.Unlock()
-		if turn.users--; turn.users == 0 {
-			turn.dir.Close()
+		binaryLock.mu.Lock()
+		defer binaryLock.mu.Unlock()
+		if binaryLock.users--; binaryLock.users == 0 {
+			binaryLock.dir.Close()
 		}
 	}), nil
 }

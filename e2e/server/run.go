@@ -42,11 +42,11 @@ func Run(m *testing.M, ready func(context.Context, *Server) error) int {
 
 // RunInTurn runs the tests of a package that start servers themselves, for TestMain.
 func RunInTurn(m *testing.M) int {
-	giveBack, err := Turn()
+	unlock, err := Lock()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	defer giveBack()
+	defer unlock()
 	return m.Run()
 }

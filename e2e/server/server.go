@@ -34,7 +34,7 @@ type Server struct {
 	Client kubernetes.Interface
 
 	dir        string // of this server alone: logs, keys, the data of etcd
-	giveBack   func() // the turn
+	unlock     func() // ends the Lock
 	port       port
 	etcd       *Process
 	api        *Process
@@ -57,7 +57,7 @@ func Start(ctx context.Context) (*Server, error) {
 }
 
 func (s *Server) start(ctx context.Context) (err error) {
-	if s.giveBack, err = Turn(); err != nil {
+	if s.unlock, err = Lock(); err != nil {
 		return err
 	}
 	if s.dir, err = os.MkdirTemp("", "jobfate-e2e-"); err != nil {
@@ -239,8 +239,8 @@ func (s *Server) Stop() error {
 	if s.port.socket != nil {
 		s.port.close()
 	}
-	if s.giveBack != nil {
-		s.giveBack()
+	if s.unlock != nil {
+		s.unlock()
 	}
 	return errors.Join(errs...)
 }
