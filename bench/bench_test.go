@@ -93,7 +93,7 @@ func TestTableIsComplete(t *testing.T) {
 	}
 }
 
-// The sides of a comparison end with the same status.
+// Both sides of a comparison end with the same status.
 func TestSidesDoTheSame(t *testing.T) {
 	for _, s := range scenes {
 		w, err := newWorld(s, 40)

@@ -237,8 +237,8 @@ func questions(s indexset.Set) []int32 {
 	return asked
 }
 
-// ask counts the indexes that are in the set. No branch depends on an answer, because a branch may
-// take longer than a lookup.
+// ask counts the indexes that are in the set. It has no branch that depends on an answer,
+// because a branch may take longer than a lookup.
 func ask(asked []int32, has func(int32) bool) {
 	n := 0
 	for _, i := range asked {

@@ -52,7 +52,7 @@ func (r liveClient) Get(ctx context.Context, key client.ObjectKey, o client.Obje
 	return r.live.Get(ctx, key, o, options...)
 }
 
-// schedules tests the controllers of the objects that what returns.
+// schedules tests the controllers of the objects that the function what returns.
 func schedules(t *testing.T, config chaos.Config, o Options, what func(*chaos.Env, clients) objects) {
 	config.Requests = []string{"default/"}
 	config.Test(t, func(env *chaos.Env) reconcile.Reconciler {

@@ -135,8 +135,9 @@ func add(mgr manager.Manager, o Options, objects objects) error {
 	)
 }
 
-// eventBudget returns the key under which client-go limits events: the object and the reason.
-// With one limit for all events of an object, creations would use up what BackingOff needs.
+// eventBudget returns the key under which client-go limits events: the object and the
+// reason. With one limit for all events of an object, the events of creations would suppress
+// BackingOff.
 func eventBudget(e *corev1.Event) string {
 	return string(e.InvolvedObject.UID) + " " + e.Reason
 }

@@ -28,7 +28,7 @@ type reported struct {
 }
 
 const (
-	// explainAgain is the time after which the same reason to wait is reported again.
+	// explainAgain is how long the same reason to wait is not reported again.
 	explainAgain = 5 * time.Minute
 	// maxIndexes is how many failed indexes one event names.
 	maxIndexes = 3

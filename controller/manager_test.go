@@ -202,8 +202,8 @@ func TestEventsOfAMissingPod(t *testing.T) {
 		c := newCluster(t)
 		var explained atomic.Int32 // client-go sends events in its own goroutine
 		c.Intercept(func(r *kube.Request) kube.Verdict {
-			// In virtual time, events of the same moment have the same name, and only the first
-			// is stored. The test checks that they are sent.
+			// In virtual time, events of the same moment have the same name, and the server
+			// stores only the first. So the test checks what is sent.
 			if r.Resource.Resource == "events" && bytes.Contains(r.Body, []byte("BackingOff")) {
 				explained.Add(1)
 			}

@@ -26,7 +26,8 @@ const (
 	trackedTotal = "terminated_pods_tracking_finalizer_total"
 )
 
-// counters are the counters that a [jobfate.Result] can increment, and the two above.
+// counters are the counters that a [jobfate.Result] can increment, syncsTotal and
+// trackedTotal.
 var counters = []struct {
 	name, help string
 	labels     []string

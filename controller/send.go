@@ -25,9 +25,10 @@ const (
 	orphansInFlight = 2
 )
 
-// inFlight returns the number of concurrent requests of one sync: as many as the limit admits
-// in a fifth of a second. More would only wait for the limit, ahead of the requests of other
-// Jobs. With fewer, a slow API server would leave part of the limit unused.
+// inFlight returns the number of concurrent requests of one sync: as many as the limit
+// admits in a fifth of a second. More requests would only wait for the limit, ahead of the
+// requests of other Jobs. With fewer, part of the limit would stay unused if the API server
+// is slow.
 func inFlight(qps float32) int {
 	const least, most = 16, 64
 	if qps < 0 {

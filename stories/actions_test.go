@@ -78,7 +78,7 @@ template:
 	}
 }
 
-// A pod of a Job without indexes has no index. A pod of a Job with its own selector has only
+// A pod of a NonIndexed Job has no index. If a Job has its own selector, its pods have only
 // the labels of the template.
 func TestActions_createdPodOfAPlainJob(t *testing.T) {
 	job := specJob(t, "completions: 1\ntemplate: {metadata: {labels: {app: x}}, spec: {restartPolicy: Never, containers: [{name: main}]}}")
@@ -139,7 +139,7 @@ func TestActions_names(t *testing.T) {
 	}
 }
 
-// A pod whose deletion must not count loses its finalizer first.
+// If the deletion of a pod must not count, the controller removes its finalizer first.
 func TestActions_deletions(t *testing.T) {
 	job := specJob(t, "completions: 2\nparallelism: 0")
 	pods := []*corev1.Pod{podIn(job, 1, corev1.PodRunning), without(podIn(job, 2, corev1.PodRunning))}
@@ -173,7 +173,7 @@ func TestActions_release(t *testing.T) {
 	}
 }
 
-// Of surplus pods, those are deleted first whose deletion loses the least.
+// Surplus pods are deleted in a fixed order: first the pods whose deletion loses the least.
 func TestActions_whichPodsGoFirst(t *testing.T) {
 	at := func(minute int) metav1.Time { return metav1.NewTime(time.Date(2026, 1, 1, 11, minute, 0, 0, time.UTC)) }
 	job := specJob(t, "completions: 20\nparallelism: 20\ntemplate: {spec: {restartPolicy: Never, initContainers: [{name: init}, {name: side, restartPolicy: Always}], containers: [{name: main}]}}")

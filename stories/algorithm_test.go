@@ -24,10 +24,9 @@ import (
 // algorithm_fault_test.go.
 
 // "The Job controller calculates the number of succeeded Pods as the sum of:
-// .status.succeeded, the size of job.status.uncountedTerminatedPods.succeeded and
-// the number of finished Pods that are not in
-// job.status.uncountedTerminatedPods.succeeded and have a finalizer." The Job has 10
-// completions, and the rest of them is created.
+// .status.succeeded, the size of job.status.uncountedTerminatedPods.succeeded and the number
+// of finished Pods that are not in job.status.uncountedTerminatedPods.succeeded and have a
+// finalizer." The Job has 10 completions, and pods are created for the others.
 func TestAlgorithm_step1_countsInThreePlaces(t *testing.T) {
 	job := specJob(t, "completions: 10\nparallelism: 10")
 	start := job.CreationTimestamp

@@ -297,7 +297,7 @@ func TestExplanation_staleIndexedJob(t *testing.T) {
 	if r := explain.Of(d).Index(0); explain.Of(d).Job().Code != explain.JobStale || strings.Contains(r.Text, "not an index") {
 		t.Errorf("%s, and index 0: %q", explain.Of(d).Job().Code, r.Text)
 	}
-	// What the stale status says still holds.
+	// The results in the stale status still hold.
 	s := w.snapshot()
 	s.Job = s.Job.DeepCopy()
 	s.Job.Status.CompletedIndexes = "0"

@@ -337,8 +337,8 @@ func oneTimer(t *testing.T) {
 	w = newWorld(t, "completions: 1\nactiveDeadlineSeconds: 5")
 	w.settle()
 	w.wait()
-	// A Job whose end takes precedence over the deadline has no timer for the deadline. With
-	// an end of lower precedence it keeps the timer, as in the Job controller.
+	// If a Job ends for a reason with precedence over the deadline, it has no timer for the
+	// deadline. Otherwise it keeps the timer, as in the Job controller.
 	for _, test := range []struct {
 		spec string
 		want time.Duration

@@ -131,8 +131,8 @@ func removalIsRetried(t *testing.T) {
 			t.Errorf("%s: %d to strip although none has the finalizer", state, len(d.Strip))
 		}
 	}
-	// Pods of a finished Job without an owner, or that the Job does not select, lose their
-	// finalizer. They are neither adopted nor released.
+	// Pods without an owner, and pods that the Job no longer selects, lose their finalizer
+	// when the Job has ended. They are neither adopted nor released.
 	job := specJob(t, "completions: 1\nparallelism: 1")
 	orphan, stray, odd := podIn(job, 1, corev1.PodFailed), podIn(job, 2, corev1.PodRunning), podIn(job, 3, corev1.PodRunning)
 	orphan.OwnerReferences, orphan.DeletionTimestamp = nil, &job.CreationTimestamp
@@ -335,8 +335,8 @@ func sizeOfIndexes(t *testing.T) {
 	}
 }
 
-// A completedIndexes of "5,1", "2,2" or "1-5,3" made the controller panic,
-// because its metric would have had to fall.
+// A completedIndexes of "5,1", "2,2" or "1-5,3" made the controller panic, because it would
+// have had to decrease a counter metric.
 func metricsDoNotFall(t *testing.T) {
 	for _, text := range []string{"5,1", "2,2", "1-5,3", "0-5,9-3", "8-9"} {
 		w := newWorld(t, "completions: 6\nparallelism: 6\ncompletionMode: Indexed")

@@ -135,7 +135,7 @@ func TestMetrics_creationsThatFail(t *testing.T) {
 	}
 }
 
-// Without creations in the plan, none is counted, regardless of NotCreated.
+// If the plan has no creations, none is counted, regardless of NotCreated.
 func TestMetrics_noCreations(t *testing.T) {
 	w := newWorld(t, "completions: 1")
 	w.runAll()
@@ -199,8 +199,7 @@ func TestMetrics_reasonByDefault(t *testing.T) {
 	}
 }
 
-// If a status is delayed, the metrics of creations are not, neither of those that succeeded nor
-// of those that failed.
+// If a status is delayed, the metrics of successful and failed creations are not delayed.
 func TestMetrics_whileTheStatusIsDelayed(t *testing.T) {
 	job := specJob(t, "completions: 5\nparallelism: 5")
 	job.Status = batchv1.JobStatus{StartTime: &job.CreationTimestamp}

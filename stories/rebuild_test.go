@@ -15,7 +15,7 @@ import (
 )
 
 // A record in doubt is computed from the counted pods: it has the failures after the last
-// success. It ignores running pods and adds pods that are not counted yet.
+// success. Running pods are ignored, and pods that are not counted yet are added.
 func TestBackoffInDoubt_whatItCounts(t *testing.T) {
 	job := specJob(t, "completions: 5\nparallelism: 5")
 	noon := job.CreationTimestamp.Time
@@ -126,7 +126,7 @@ func TestBackoffInDoubt_podsThatTerminate(t *testing.T) {
 	if !cmp.Equal(got.Backoff, want) || got.Requeue != 9*time.Second {
 		t.Errorf("got %+v, waiting %s, want %+v, waiting 9s", got.Backoff, got.Requeue, want)
 	}
-	// The time is that of the pod that was deleted last, in any order of the pods.
+	// The time is that of the last deletion, regardless of the order of the pods.
 	later := metav1.NewTime(due.Add(5 * time.Second))
 	pods[50].DeletionTimestamp = &later
 	if got := mustDecide(t, jobfate.Snapshot{Job: job, Pods: pods, Now: noon.Add(6 * time.Second), BackoffInDoubt: true}); !got.Backoff.LastFailure.Equal(noon.Add(5 * time.Second)) {

@@ -18,8 +18,8 @@ func atMinute(minute int) metav1.Time {
 	return metav1.NewTime(time.Date(2026, 1, 1, 11, minute, 0, 0, time.UTC))
 }
 
-// Of two pods, one of them surplus, the controller deletes the one whose deletion loses
-// less, in any order of the pods.
+// If one of two pods is surplus, the controller deletes the one whose deletion loses less,
+// regardless of their order.
 func TestRemoval_choice(t *testing.T) {
 	readySince := func(since metav1.Time) func(*corev1.Pod) {
 		return func(pod *corev1.Pod) {

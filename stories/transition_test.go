@@ -47,9 +47,9 @@ func (m *migrator) Sync(client *cluster.Client) (time.Duration, error) {
 	return 0, nil
 }
 
-// KEP-2307 § Upgrade: a Job with lingering pods is migrated while pods end and the migration is
-// killed. The legacy algorithm has counted some of the pods. Afterwards each pod is counted once,
-// and no finalizer is left.
+// KEP-2307 § Upgrade: a Job with lingering pods is migrated while pods end and the migration
+// is killed. The legacy algorithm has counted some of the pods. At the end each pod is
+// counted once, and no pod has a finalizer.
 func TestEnterTracking_countsEachPodOnce(t *testing.T) {
 	for _, mode := range []string{"NonIndexed", "Indexed"} {
 		t.Run(mode, func(t *testing.T) {

@@ -182,8 +182,8 @@ func (s *stage) run(args ...string) (status int, stdout, stderr string) {
 	return status, out.stdout.String(), out.stderr.String()
 }
 
-// want runs the plugin, and checks the exit status and parts of the output. From a part that
-// begins with "!" on, the parts are of stderr.
+// want runs the plugin, and checks the exit status and parts of the output. A part that
+// begins with "!", and all parts after it, must be in stderr.
 func (s *stage) want(status int, args []string, parts ...string) {
 	s.Helper()
 	got, stdout, stderr := s.run(args...)

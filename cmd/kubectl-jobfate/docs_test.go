@@ -66,8 +66,8 @@ func (s *stage) play(block string) string {
 	return b.String()
 }
 
-// TestDocs_flags checks that the docs mention the plugin's own flags. Another test checks the
-// flags of the command jobfate. Those of kubectl need no documentation here.
+// TestDocs_flags checks that the docs mention the plugin's own flags. Another test checks
+// the flags of the command jobfate. The flags of kubectl need no documentation here.
 func TestDocs_flags(t *testing.T) {
 	text, err := os.ReadFile(page)
 	if err != nil {

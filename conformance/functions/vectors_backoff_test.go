@@ -172,8 +172,9 @@ func settings(d vectors.Delays) (base, limit time.Duration) {
 	return base, limit
 }
 
-// ifItDoubles calls the controller's function only if the factor is 2, because the controller has no
-// other, and if the number of failures is not negative, which never occurs there.
+// ifItDoubles calls the controller's function only if the factor is 2 and the number of
+// failures is not negative. The controller has no other factor, and no negative number of
+// failures.
 func ifItDoubles(asks func(in, ours []byte) any) func(in, ours []byte) any {
 	return func(in, ours []byte) any {
 		if d := delayOf(in); d.Factor != 0 && d.Factor != 2 || d.Failures < 0 {

@@ -145,9 +145,10 @@ func (d draw) jobAndPods() vectors.JobAndPods {
 	return in
 }
 
-// podsToCount returns pods that must not be counted although they look like pods of the Job:
-// without a UID, twice in the list, without a controller, or with a Job that has no UID. In other
-// cases a failed pod matches a FailJob rule, while the Job runs or ends in one of several ways.
+// podsToCount returns pods that look like pods of the Job but must not be counted: they have
+// no UID, are twice in the list, have no controller, or their Job has no UID. In further
+// cases a failed pod matches a FailJob rule, while the Job runs or ends in one of several
+// ways.
 func podsToCount() (all []any) {
 	failsJob := &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{Action: batchv1.PodFailurePolicyActionFailJob,
 		OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: []int32{42}}}}}

@@ -31,7 +31,7 @@ type subject struct {
 	name  string
 	draw  func(draw) any
 	aimed []any // further inputs
-	// shrinks says that drawn inputs are large. They are made smaller as long as the function
+	// shrinks says that drawn inputs are large. They are shrunk as long as the function
 	// returns the same.
 	shrinks bool
 	cases   int // the number of drawn cases; 0: perFunction
@@ -40,8 +40,8 @@ type subject struct {
 	// oracle in it, or nil if the oracle does not accept the input.
 	oracle     string
 	kubernetes func(in, ours []byte) any
-	// divergence returns why the two differ, as a heading of docs/divergences.md. It is nil
-	// if they never differ.
+	// divergence returns the heading in docs/divergences.md under which the two differ. It
+	// is nil if they never differ.
 	divergence func(in []byte) string
 }
 

@@ -32,8 +32,8 @@ type comparison struct {
 type excuse struct {
 	name string
 	// holds reports whether the condition of the entry holds. It may change want to what
-	// jobfate does instead according to the entry; then the rest must be equal. Or its
-	// verdict is that the entry explains every difference.
+	// jobfate does according to the entry; then everything else must be equal. Or it returns
+	// the verdict that the entry explains every difference.
 	holds func(c *comparison) verdict
 }
 
@@ -272,9 +272,9 @@ func guardedPatches(c *comparison) verdict {
 	return no
 }
 
-// The deletion of a ready pod failed, and Kubernetes reports one ready pod too few. Or the pod was
-// already gone when its finalizer should be removed before its deletion, and Kubernetes still
-// counts it as ready, which the API server may reject.
+// The deletion of a ready pod failed, and Kubernetes reports one ready pod too few. Or the
+// pod was already gone when the controller was about to remove its finalizer, and Kubernetes
+// still counts it as ready, which the API server may reject.
 func failedDeletion(c *comparison) verdict {
 	failed := false
 	for _, call := range c.out.Calls {
@@ -320,7 +320,7 @@ func predecessor(c *comparison) verdict {
 	return no
 }
 
-// Only startTime or succeeded has to change.
+// Only startTime or succeeded must change.
 func wholeStatus(c *comparison) verdict {
 	if len(c.want.statuses) > 0 || len(c.got.statuses) != 1 {
 		return no

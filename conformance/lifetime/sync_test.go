@@ -23,7 +23,7 @@ import (
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
-// settings are settings of both controllers for a whole lifetime.
+// settings are the settings of both controllers for a whole lifetime.
 type settings struct {
 	limits real.Limits
 	// endsInFlight says that the deletions at the end of a Job are in flight until they are

@@ -29,7 +29,7 @@ type report struct {
 	reasons []reason
 }
 
-// reason says why a test and its subtests fail.
+// reason explains why a test and its subtests fail.
 type reason struct{ test, text string }
 
 // passed is the number of tests that pass.

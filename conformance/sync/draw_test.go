@@ -90,7 +90,7 @@ func goOn(t *rapid.T, s *decision.Input) {
 	s.Job.DeletionTimestamp, st.Conditions = nil, nil
 	s.InFlight.Creations, s.InFlight.Deletions = 0, 0
 	if chance(t, 60, "later") {
-		// Most delays are over. Only those that have doubled often are not.
+		// Most delays are over, except those that have doubled many times.
 		s.Now = s.Now.Add(5 * time.Minute)
 	}
 	if chance(t, 60, "nothing remembered") {

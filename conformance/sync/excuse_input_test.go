@@ -234,10 +234,10 @@ func isDecided(st *batchv1.JobStatus) bool {
 	return ended(st) || isTrue(st, batchv1.JobFailureTarget) || isTrue(st, batchv1.JobSuccessCriteriaMet)
 }
 
-// noneFailedLater makes the controller choose the predecessor that jobfate chooses: the failed pod of
-// an index with the highest count or, of several such pods, the one that failed last. It changes the
-// finish times of the other pods so that none failed later. No other part of the comparison depends
-// on these times.
+// noneFailedLater makes the controller choose the predecessor that jobfate chooses: the
+// failed pod of an index with the highest count or, of several such pods, the one that
+// failed last. It changes the finish times of the other pods so that none of them failed
+// later. No other part of the comparison depends on these times.
 func noneFailedLater(d *dispute) (changed bool) {
 	if !d.perIndex() || d.ends() || d.them.in.Job.DeletionTimestamp != nil {
 		return false // no pod is replaced

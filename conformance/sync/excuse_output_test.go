@@ -198,7 +198,7 @@ func unseeInFlight(d *dispute) bool {
 	})
 }
 
-// readyAfterFailure counts a ready pod as ready exactly as long as it exists.
+// readyAfterFailure counts a ready pod as ready if and only if it still exists.
 func readyAfterFailure(d *dispute) bool {
 	var wrong int32
 	for _, c := range d.them.outcome.Deletions {

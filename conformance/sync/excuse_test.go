@@ -154,8 +154,8 @@ func (d *dispute) dropUnchanged() {
 	}
 }
 
-// unwritten returns the divergences for what jobfate writes or records and the real controller does
-// not.
+// unwritten returns the divergences under which jobfate writes or records something that the
+// real controller does not.
 func (d *dispute) unwritten() (names []string) {
 	if d.us.decision.Status != nil && !d.wroteFirst() {
 		names = append(names, "whole-status")

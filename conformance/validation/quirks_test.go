@@ -36,8 +36,8 @@ func TestSuccessPolicyWithoutCompletionsPanics(t *testing.T) {
 	}
 }
 
-// KEP-3850: "It can only be set when Job's completionMode=Indexed, and the Pod's
-// restart policy is Never." Nothing checks the latter.
+// KEP-3850: "It can only be set when Job's completionMode=Indexed, and the Pod's restart
+// policy is Never." Nothing checks the restart policy.
 func TestPerIndexWithOnFailureIsAccepted(t *testing.T) {
 	j := plainJob()
 	j.Spec.Completions, j.Spec.BackoffLimitPerIndex = p[int32](3), p[int32](1)

@@ -146,7 +146,7 @@ func startThrough(t *testing.T, p *proxy.Proxy, name string, args ...string) wor
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		c.Kill() // the process that runs at that time, not the first one
+		c.Kill() // kills the process that runs then, not the first one
 		if n := p.Answers(proxy.Call{Verb: "patch", Resource: "jobs/status"}, http.StatusUnprocessableEntity); n > 0 {
 			t.Errorf("the API server has rejected %d statuses", n)
 		}

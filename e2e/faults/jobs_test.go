@@ -37,7 +37,7 @@ var plays = []play{
 
 const (
 	fatal     = 42          // the exit code that ends an index or a Job
-	worktime  = time.Second // how long pods that succeed run. Pods that fail run shorter, because a success ends the backoff
+	worktime  = time.Second // how long succeeding pods run. Failing pods run shorter, because a success ends the backoff
 	runsTwice = 10          // one in this number of pods fails once
 )
 

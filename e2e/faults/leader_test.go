@@ -117,7 +117,7 @@ func heldBy(t *testing.T) string {
 	return *lease.Spec.HolderIdentity
 }
 
-// changes ends one leader after another in a given way.
+// changes ends one leader after another in the given way.
 func (r *replicas) changes(t *testing.T, random *rand.Rand, over <-chan struct{}, ends ...func(*server.Controller) error) {
 	for n, end := range ends {
 		if err := r.change(t.Context(), random.Uint64(), end, over); err != nil {

@@ -120,10 +120,11 @@ func failOncePerIndex(ctx context.Context, st *stage, n int) error {
 	return st.done(ctx)
 }
 
-// beside creates small Jobs while a large one runs. A small Job takes 7 requests, so together they
-// use less than a fifth of the limit. They arrive at a steady rate. If each waited for the creation
-// of the one before, few would arrive while the API server is slow, and the waits of that time
-// would hardly count. Their number is fixed, so that both controllers run the same Jobs.
+// beside creates small Jobs while a large one runs. A small Job takes 7 requests, so
+// together they use less than a fifth of the limit. They arrive at a steady rate. If each
+// waited for the creation of the one before, few would arrive while the API server is slow,
+// and those waits would hardly count. Their number is fixed, so that both controllers run
+// the same Jobs.
 func beside(ctx context.Context, st *stage, n, small, qps int) error {
 	if err := st.create(ctx, "large", false, indexed(n), succeed); err != nil {
 		return err

@@ -125,14 +125,14 @@ func (v *View) Always(what string, holds func(State) bool) {
 	v.always = append(v.always, invariant{what, holds})
 }
 
-// Until advances until the Job is as wanted, and returns that state.
+// Until advances the view until the Job matches, and returns that state.
 func (v *View) Until(t testing.TB, w Want) State {
 	t.Helper()
 	return v.When(t, w.String(), w.Met)
 }
 
-// When advances until a function holds, and returns the state in which it holds. This may be
-// the current state.
+// When advances the view until a function holds, and returns the state in which it holds.
+// This may be the current state.
 func (v *View) When(t testing.TB, what string, holds func(State) bool) State {
 	t.Helper()
 	began := time.Now()

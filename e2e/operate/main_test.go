@@ -68,7 +68,7 @@ func run(t *testing.T, o server.Options) *server.Controller {
 	return c
 }
 
-// await waits until a function returns nothing.
+// await waits until a function reports nothing missing.
 func await(t *testing.T, what string, missing func() string) {
 	t.Helper()
 	late := time.After(patience)

@@ -90,8 +90,8 @@ func TestPerIndexFailsAtTheEnd(t *testing.T) {
 	})
 }
 
-// The failed pod is deleted at once, but kept until it is counted and replaced: the replacement
-// continues from its annotation.
+// The failed pod is deleted at once. Its finalizer keeps it until it is counted and
+// replaced, because the replacement continues from its annotation.
 func TestPerIndexDelayedPodDeletion(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
@@ -170,8 +170,8 @@ func TestPerIndexMaxFailedIndexesZero(t *testing.T) {
 	})
 }
 
-// FailIndex fails an index at once, whatever its limit, by a rule for exit codes or for
-// conditions. A failure that matches neither counts towards the limit.
+// A FailIndex rule, for exit codes or for conditions, fails an index at once, regardless of
+// its limit. A failure that no rule matches counts towards the limit.
 func TestPerIndexFailIndex(t *testing.T) {
 	t.Parallel()
 	script := func(p kubelet.Pod) kubelet.Life {

@@ -48,8 +48,8 @@ func TestBackoffLimitExceededClearsFinalizers(t *testing.T) {
 	})
 }
 
-// The Job is deleted just after FailureTarget is set. Its running pods lose the finalizer, and
-// those that the deletion policy keeps are not changed otherwise.
+// The Job is deleted just after FailureTarget is set. Its running pods lose the finalizer.
+// If the deletion policy keeps them, nothing else about them changes.
 func TestBackoffLimitExceededThenDeleted(t *testing.T) {
 	t.Parallel()
 	for _, how := range []metav1.DeletionPropagation{
@@ -76,8 +76,8 @@ func TestBackoffLimitExceededThenDeleted(t *testing.T) {
 	}
 }
 
-// alone plays a scenario with one controller and then with the other, while the other one is
-// stopped, because each frees orphans of both.
+// alone plays a scenario with each controller in turn while the other one is stopped,
+// because each controller frees the orphans of both.
 func alone(t *testing.T, script kubelet.Script, scenario func(*world.World)) {
 	t.Helper()
 	sides := []world.Side{world.Jobfate(jobfate), world.BuiltIn(builtIn)}
@@ -169,9 +169,9 @@ func TestFailedWithInterruptAfterDecision(t *testing.T) {
 	})
 }
 
-// As in Kubernetes' own test, nothing is awaited: the others succeed and the controller stops
-// while it ends the Job. The number of failures varies, but each of the ten pods counts once,
-// and the Job fails.
+// As in Kubernetes' own test, nothing is awaited: the other pods succeed and the controller
+// stops while it ends the Job. The number of failures varies, but each of the ten pods
+// counts once, and the Job fails.
 func TestFailedWithInterruptMeanwhile(t *testing.T) {
 	play(t, kubelet.Always(kubelet.Run().Dying(0, 0)), func(w *world.World) {
 		spec := regular(10)

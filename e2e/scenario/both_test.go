@@ -22,7 +22,8 @@ func bothBut(t *testing.T, script kubelet.Script, difference func(ours, theirs o
 	t.Helper()
 	worlds := play(t, script, scenario, world.Jobfate(jobfate), world.BuiltIn(builtIn))
 	if !t.Failed() {
-		// One may still be waiting for a state that the scenario does not await.
+		// One controller may still be about to reach a state that the scenario does not wait
+		// for.
 		observe.Agree(t, worlds[0].View, worlds[1].View, difference)
 	}
 }

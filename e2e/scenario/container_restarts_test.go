@@ -46,9 +46,9 @@ func TestRestartedContainersSucceed(t *testing.T) {
 	})
 }
 
-// "the number of retries in all the containers of Pods with .status.phase equal to
-// Pending or Running. If either of the calculations reaches the .spec.backoffLimit,
-// the Job is considered failed." The pods are ended with it.
+// "the number of retries in all the containers of Pods with .status.phase equal to Pending
+// or Running. If either of the calculations reaches the .spec.backoffLimit, the Job is
+// considered failed." The pods end with the Job.
 func TestRestartsReachBackoffLimit(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {

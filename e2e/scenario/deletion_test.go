@@ -54,7 +54,7 @@ func standAside(t *testing.T, c *server.Controller) {
 	})
 }
 
-// All pods are deleted with their Job, ended and running ones. Their finalizers do not block
+// All pods, ended and running, are deleted with their Job. Their finalizers do not block
 // that.
 func deleteJob(how metav1.DeletionPropagation) func(*world.World) {
 	return func(w *world.World) {
@@ -98,7 +98,7 @@ func orphanOfNoOwner(w *world.World) {
 	w.Until(observe.Want{Succeeded: 2, Conditions: completed})
 }
 
-// isJobPod tells the pods of the Job from those of a marker by a label.
+// isJobPod reports, by a label, whether a pod belongs to the Job and not to a marker.
 func isJobPod(pod *corev1.Pod) bool { return pod.Labels["job-name"] == world.JobName }
 
 // A Job that waits for its deleted pods does not replace them.
@@ -137,8 +137,8 @@ func TestPodDeletedByForce(t *testing.T) {
 	})
 }
 
-// A pod whose finalizer another client has removed is not counted, however it ends, because it
-// may be gone before the controller observes its end. It is replaced.
+// If another client removes the finalizer of a pod, the pod is not counted, because it may
+// be gone before the controller observes its end. It is replaced.
 func TestFinalizerRemovedByAnotherClient(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"regular", "indexed"} {
@@ -163,8 +163,8 @@ func TestFinalizerRemovedByAnotherClient(t *testing.T) {
 	}
 }
 
-// A running pod that is deleted without its finalizer is gone before it is counted: it is
-// replaced, and is no failure.
+// A running pod that is deleted without its finalizer is gone before it is counted. It is
+// replaced, and does not count as a failure.
 func TestPodGoneBeforeItIsCounted(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run().NeverDying()), func(w *world.World) {
@@ -182,8 +182,8 @@ func TestPodGoneBeforeItIsCounted(t *testing.T) {
 	})
 }
 
-// A pod ends, and another client removes its finalizer, while no controller runs. It cannot be
-// known whether the pod was counted, so it is not.
+// A pod ends, and another client removes its finalizer, while no controller runs. The
+// controller cannot know whether the pod was counted, so it does not count it.
 func TestFinalizerRemovedDuringRestart(t *testing.T) {
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
 		w.Create(indexed(2))

@@ -28,8 +28,8 @@ func TestScaleUp(t *testing.T) {
 	})
 }
 
-// A failure of an index beyond the new completions still counts; a success does not. The pods
-// beyond are deleted, and are no failures.
+// A failure of an index beyond the new completions still counts; a success does not. The
+// running pods of such indexes are deleted, and do not count as failures.
 func TestScaleDown(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {

@@ -18,7 +18,7 @@ const atOnce = 16
 
 var (
 	api *server.Server
-	// The two that all scenarios share.
+	// The controllers that all scenarios share.
 	jobfate, builtIn *server.Controller
 )
 

@@ -171,7 +171,8 @@ func TestRecreatedWithoutBackoff(t *testing.T) {
 	})
 }
 
-// As above while no controller runs: it knows neither the Job that is gone nor the new one.
+// The Job is created again while no controller runs. The controller then knows neither the
+// old Job nor the new one.
 func TestRecreatedDuringRestart(t *testing.T) {
 	both(t, kubelet.Always(kubelet.Run().NeverDying()), func(w *world.World) {
 		w.Create(indexed(3))

@@ -49,8 +49,8 @@ func TestWorkQueueOverBackoffLimit(t *testing.T) {
 	})
 }
 
-// Pods that are deleted as surplus are no failures: here more of them than the backoff limit
-// are deleted.
+// Pods that are deleted as surplus do not count as failures. More of them than the backoff
+// limit are deleted here.
 func TestChangingParallelism(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
@@ -89,7 +89,7 @@ func TestLessParallelismKeepsReadyPods(t *testing.T) {
 	})
 }
 
-// No more pods run than there are completions left, and failed pods are replaced.
+// At most as many pods run as there are completions left, and failed pods are replaced.
 func TestParallelWithCompletions(t *testing.T) {
 	t.Parallel()
 	script := func(p kubelet.Pod) kubelet.Life {

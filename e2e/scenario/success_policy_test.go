@@ -22,7 +22,8 @@ func succeedAt(w *world.World, s observe.State, indexes ...int) {
 	w.Become(kubelet.Succeed(), s.OfIndex(indexes...)...)
 }
 
-// When every index has succeeded, the reason is the policy, not the completions.
+// When every index has succeeded, the reason of the condition is the policy, not the
+// completions.
 func TestSuccessPolicyAllIndexes(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Succeed()), func(w *world.World) {

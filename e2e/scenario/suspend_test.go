@@ -29,8 +29,9 @@ func wantEvents(w *world.World, reasons ...string) {
 	}
 }
 
-// The pods of a suspended Job are deleted and are no failures, and it has no start time. "When
-// a Job is resumed from suspension, its .status.startTime field will be reset".
+// The pods of a suspended Job are deleted and do not count as failures, and the Job has no
+// start time. "When a Job is resumed from suspension, its .status.startTime field will be
+// reset".
 func TestSuspendAndResume(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
@@ -173,9 +174,9 @@ func TestLastSuccessWhileSuspended(t *testing.T) {
 	})
 }
 
-// changeDirectives changes the scheduling directives and resources of the pods (KEP-2926, KEP-5440). The
-// gates MutableSchedulingDirectivesForSuspendedJobs and MutablePodResourcesForSuspendedJobs
-// allow that, and are on by default in 1.36.
+// changeDirectives changes the scheduling directives and the resources of the pods
+// (KEP-2926, KEP-5440). The gates MutableSchedulingDirectivesForSuspendedJobs and
+// MutablePodResourcesForSuspendedJobs allow that, and are on by default in 1.36.
 func changeDirectives(job *batchv1.Job) {
 	pod := &job.Spec.Template.Spec
 	pod.NodeSelector = map[string]string{"zone": "here"}

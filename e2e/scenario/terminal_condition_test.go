@@ -147,7 +147,7 @@ func TestTerminalConditionForeignFinalizer(t *testing.T) {
 }
 
 // The decision in the status survives a restart: the Job fails although its limit is raised
-// meanwhile.
+// in the meantime.
 func TestTerminalConditionOverRestart(t *testing.T) {
 	both(t, lingers(), func(w *world.World) {
 		spec := regular(2)

@@ -13,8 +13,8 @@ import (
 //		os.Exit(server.Run(m, func(ctx context.Context, s *server.Server) error { … }))
 //	}
 //
-// The function stores the server for the tests and starts what they share. If all tests pass
-// the logs are removed; otherwise it prints where they are.
+// The function stores the server for the tests and starts the controllers that they share.
+// If all tests pass the logs are removed; otherwise it prints where they are.
 func Run(m *testing.M, ready func(context.Context, *Server) error) int {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

@@ -114,7 +114,7 @@ func sample(t *testing.T) *unstructured.Unstructured {
 	return suite
 }
 
-// until waits until the status of the suite is as wanted.
+// until waits until the status of the suite matches.
 func until(t *testing.T, suites dynamic.ResourceInterface, what string, holds func(batchv1.JobStatus) bool) batchv1.JobStatus {
 	t.Helper()
 	var status batchv1.JobStatus

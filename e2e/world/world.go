@@ -116,13 +116,13 @@ func (w *World) DeletePods(pods ...*corev1.Pod) {
 // Become changes the script of pods that have not ended.
 func (w *World) Become(l kubelet.Life, pods ...*corev1.Pod) { w.Kubelet.Become(l, pods...) }
 
-// Until advances until the Job is as wanted.
+// Until advances the view until the Job matches.
 func (w *World) Until(want observe.Want) observe.State {
 	w.T.Helper()
 	return w.View.Until(w.T, want)
 }
 
-// When advances until a function holds.
+// When advances the view until a function holds.
 func (w *World) When(what string, holds func(observe.State) bool) observe.State {
 	w.T.Helper()
 	return w.View.When(w.T, what, holds)

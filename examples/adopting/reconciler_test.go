@@ -40,9 +40,9 @@ func TestReconciler(t *testing.T) {
 	}
 }
 
-// startUntil runs a manager until the context ends and its caches are filled. A manager that is
-// stopped earlier polls until they are filled. In a synctest bubble that never happens, because time
-// passes only while all goroutines are blocked.
+// startUntil runs a manager until the context ends and its caches are filled. A manager that
+// is stopped earlier polls until they are filled. In a synctest bubble the caches would
+// never be filled, because time passes only while all goroutines are blocked.
 func startUntil(ctx context.Context, mgr ctrl.Manager) error {
 	running, stop := context.WithCancel(context.Background())
 	failed, over := context.WithCancel(context.Background())

@@ -14,8 +14,9 @@ import (
 	"github.com/jobfate/jobfate/validation"
 )
 
-// plan is what to do for a group. The status is stored first. The Jobs to remove and create depend
-// on that status alone, so it is safe to remove and create them late, in part or twice.
+// plan is the status of a group to store, and the Jobs to remove and create afterwards. The
+// Jobs depend on that status only, so it is safe to remove and create them late, in part or
+// twice.
 type plan struct {
 	status Status
 	remove []*batchv1.Job

@@ -79,8 +79,8 @@ func (c *groupController) carryOut(ctx context.Context, group *JobGroup, p plan)
 	return c.createJobs(ctx, group)
 }
 
-// createJobs creates the missing Jobs of the group. A stale cache may hide a restart of the group,
-// or a Job from before the restart. So createJobs reads the group and the Jobs live.
+// createJobs creates the missing Jobs of the group. A stale cache may lack a restart of the
+// group, or a Job from before the restart. So createJobs reads the group and the Jobs live.
 func (c *groupController) createJobs(ctx context.Context, group *JobGroup) error {
 	now := &JobGroup{}
 	if err := c.live.Get(ctx, client.ObjectKeyFromObject(group), now); err != nil {
