@@ -171,7 +171,7 @@ func TestAlgorithm_anyWriteMayFail(t *testing.T) {
 							t.Errorf("the end is\n%s\nwant\n%s\n%s", got, s.end, strings.Join(w.log, "\n"))
 						}
 						if held := slices.IndexFunc(w.Pods(), builtin.HasFinalizer); held >= 0 {
-							t.Errorf("%s still has its finalizer\n%s", nick(w.Pods()[held]), strings.Join(w.log, "\n"))
+							t.Errorf("%s still has its finalizer\n%s", shortName(w.Pods()[held]), strings.Join(w.log, "\n"))
 						}
 					})
 				}

@@ -363,10 +363,10 @@ func TestAlgorithm_orphans(t *testing.T) {
 	var c tracking.Controller
 	for _, pod := range w.Pods() {
 		if c.Frees(pod, job) {
-			t.Errorf("%s is freed although its Job exists", nick(pod))
+			t.Errorf("%s is freed although its Job exists", shortName(pod))
 		}
 		if !c.Frees(pod, w.Job()) {
-			t.Errorf("%s is not freed although its Job is gone", nick(pod))
+			t.Errorf("%s is not freed although its Job is gone", shortName(pod))
 		}
 	}
 	w.settle()

@@ -18,15 +18,15 @@ import (
 
 // Functions that format the world and its decisions as text. The n-th pod is called pn.
 
-func nick(pod *corev1.Pod) string {
-	name := nickUID(pod.UID)
+func shortName(pod *corev1.Pod) string {
+	name := nameOfUID(pod.UID)
 	if i := builtin.IndexOf(pod); i != tracking.NoIndex {
 		return fmt.Sprintf("%s(%d)", name, i)
 	}
 	return name
 }
 
-func nickUID(uid types.UID) string {
+func nameOfUID(uid types.UID) string {
 	return "p" + strings.TrimPrefix(string(uid), "pod-")
 }
 
@@ -49,7 +49,7 @@ func (w *world) describeCreation(c jobfate.Creation) string {
 		}
 	}
 	if c.Replaces != nil {
-		text += ", for " + nick(c.Replaces)
+		text += ", for " + shortName(c.Replaces)
 	}
 	return text
 }
@@ -83,7 +83,7 @@ func statusFields(st *batchv1.JobStatus) [][2]string {
 		{"active", fmt.Sprint(st.Active)}, {"ready", number(st.Ready)}, {"terminating", number(st.Terminating)},
 		{"succeeded", fmt.Sprint(st.Succeeded)}, {"failed", fmt.Sprint(st.Failed)},
 		{"completedIndexes", text(&st.CompletedIndexes)}, {"failedIndexes", text(st.FailedIndexes)},
-		{"uncounted.succeeded", nicks(u.Succeeded)}, {"uncounted.failed", nicks(u.Failed)},
+		{"uncounted.succeeded", shortNames(u.Succeeded)}, {"uncounted.failed", shortNames(u.Failed)},
 	}
 	for _, c := range st.Conditions {
 		fields = append(fields, [2]string{string(c.Type), fmt.Sprintf("%s %s %q", c.Status, c.Reason, c.Message)})
@@ -91,10 +91,10 @@ func statusFields(st *batchv1.JobStatus) [][2]string {
 	return fields
 }
 
-func nicks(uids []types.UID) string {
+func shortNames(uids []types.UID) string {
 	names := make([]string, len(uids))
 	for i, uid := range uids {
-		names[i] = nickUID(uid)
+		names[i] = nameOfUID(uid)
 	}
 	return "[" + strings.Join(names, " ") + "]"
 }
@@ -129,7 +129,7 @@ func showStatus(st *batchv1.JobStatus) (lines []string) {
 
 func showPods(pods []*corev1.Pod) (lines []string) {
 	for _, pod := range pods {
-		line := nick(pod) + " " + string(pod.Status.Phase)
+		line := shortName(pod) + " " + string(pod.Status.Phase)
 		if pod.DeletionTimestamp != nil {
 			line += ", terminating"
 		}

@@ -111,7 +111,7 @@ func (w *world) progress(r jobfate.Result) {
 	if d := r.Decision; inside.OutcomeOf(d) != nil && inside.OutcomeOf(d) != inside.OutcomeOf(w.last) {
 		w.last, w.unsaved = d, d.Status != nil
 	}
-	if w.dead() {
+	if w.isCrashed() {
 		return
 	}
 	for ; w.recordedEvents < len(r.Events); w.recordedEvents++ {
@@ -134,7 +134,7 @@ func (w *world) recordMetric(m jobfate.Metric) {
 	w.metrics[name] += m.Add
 }
 
-func (w *world) dead() bool { return w.lastFault == crashBefore || w.lastFault == crashAfter }
+func (w *world) isCrashed() bool { return w.lastFault == crashBefore || w.lastFault == crashAfter }
 
 // watch fails the test if the API server rejects a status. jobfate must never write such a
 // status.
@@ -173,7 +173,7 @@ func reads(r *cluster.Request) bool {
 func (w *world) Sync(client *cluster.Client) (time.Duration, error) {
 	send := client.Send
 	client.Send = func(r *cluster.Request) (cluster.Answer, error) {
-		if w.dead() || reads(r) {
+		if w.isCrashed() || reads(r) {
 			return send(r)
 		}
 		w.lastFault = ""
@@ -219,22 +219,22 @@ func (w *world) describe(r *cluster.Request) string {
 		switch {
 		case del.Pod.UID != r.UID:
 		case r.Verb == cluster.Delete:
-			return fmt.Sprintf("delete %s, %s", nick(del.Pod), del.Cause)
+			return fmt.Sprintf("delete %s, %s", shortName(del.Pod), del.Cause)
 		case del.StripFirst:
-			return fmt.Sprintf("free %s, %s", nick(del.Pod), del.Cause)
+			return fmt.Sprintf("free %s, %s", shortName(del.Pod), del.Cause)
 		}
 	}
 	for _, c := range d.Claim {
 		if c.Pod.UID == r.UID {
-			return map[tracking.Relation]string{tracking.Adoptable: "adopt", tracking.Releasable: "release", tracking.Orphaned: "free"}[c.Relation] + " " + nick(c.Pod)
+			return map[tracking.Relation]string{tracking.Adoptable: "adopt", tracking.Releasable: "release", tracking.Orphaned: "free"}[c.Relation] + " " + shortName(c.Pod)
 		}
 	}
 	for _, pod := range d.Strip {
 		if pod.UID == r.UID {
-			return "strip " + nick(pod)
+			return "strip " + shortName(pod)
 		}
 	}
-	return "free " + nickUID(r.UID) // its Job is gone
+	return "free " + nameOfUID(r.UID) // its Job is gone
 }
 
 // sync runs one sync. It reports whether another sync is due because the controller sent a

@@ -79,7 +79,7 @@ func Update(old, job *batchv1.Job) (*batchv1.Job, field.ErrorList) {
 func UpdateStatus(old, job *batchv1.Job) (*batchv1.Job, field.ErrorList) {
 	// The strategy takes the spec from the old Job, so it need not be sent.
 	received := &batchv1.Job{ObjectMeta: job.ObjectMeta}
-	if err := travel(&job.Status, &received.Status); err != nil {
+	if err := viaJSON(&job.Status, &received.Status); err != nil {
 		return nil, undecodable(err)
 	}
 	return update(registry.StatusStrategy, old, received)
@@ -116,10 +116,10 @@ func update(strategy rest.RESTUpdateStrategy, oldJob, job *batchv1.Job) (*batchv
 // sent returns the Job as the server decodes it.
 func sent(job *batchv1.Job) (*batchv1.Job, error) {
 	received := new(batchv1.Job)
-	return received, travel(job, received)
+	return received, viaJSON(job, received)
 }
 
-func travel(from, to any) error {
+func viaJSON(from, to any) error {
 	data, err := json.Marshal(from)
 	if err != nil {
 		return err

@@ -249,7 +249,7 @@ func statusesToRead() (all []any) {
 		for _, f := range statusFields() {
 			for _, value := range f.values {
 				in := vectors.OneJob{Job: jobOf(with(job, setting{f.path, value}))}
-				if answer := said("readStatus", in); !seen[answer] {
+				if answer := answerOf("readStatus", in); !seen[answer] {
 					seen[answer] = true
 					all = append(all, in)
 				}

@@ -134,8 +134,8 @@ func jobOf(o object) *batchv1.Job {
 	return job
 }
 
-// said returns the errors of jobfate.
-func said(function string, in any) string {
+// answerOf returns the errors of jobfate.
+func answerOf(function string, in any) string {
 	out, err := vectors.Functions[function]([]byte(text(in)))
 	if err != nil {
 		panic(err) // the value was built here
@@ -156,7 +156,7 @@ func single(jobs []object, fields []choice, make func(object, ...setting) (strin
 		for _, f := range fields {
 			for _, value := range f.values {
 				function, in := make(job, setting{f.path, value})
-				if key := f.path + text(value) + said(function, in); !seen[key] {
+				if key := f.path + text(value) + answerOf(function, in); !seen[key] {
 					seen[key] = true
 					all = append(all, in)
 				}
@@ -175,9 +175,9 @@ func (d draw) several(jobs []object, fields []choice, make func(object, ...setti
 		f := pick(d, fields...)
 		settings = append(settings, setting{f.path, pick(d, f.values...)})
 	}
-	answer := said(make(job, settings...))
+	answer := answerOf(make(job, settings...))
 	for i := 0; i < len(settings); {
-		if fewer := slices.Delete(slices.Clone(settings), i, i+1); said(make(job, fewer...)) == answer {
+		if fewer := slices.Delete(slices.Clone(settings), i, i+1); answerOf(make(job, fewer...)) == answer {
 			settings = fewer
 		} else {
 			i++

@@ -89,7 +89,7 @@ func (l *lifetime) rounds(t *rapid.T, fails bool) bool {
 		if err != nil || o.refused != nil {
 			t.Fatalf("jobfate: %v, rejected %v\n%s", err, o.refused, strings.Join(l.story, "\n"))
 		}
-		l.say("alone: %s; %s", explain.Of(d).Job().Text, brief(o))
+		l.say("alone: %s; %s", explain.Of(d).Job().Text, describeOutcome(o))
 		l.reach["steps alone"]++
 		if err := o.world.judge.verdict; err != nil {
 			t.Fatalf("%v\n%s", err, strings.Join(l.story, "\n"))

@@ -56,7 +56,7 @@ type reach map[string]int
 func TestLifetimes(t *testing.T) {
 	r := reach{}
 	rapid.Check(t, func(t *rapid.T) {
-		l := conceive(t, r)
+		l := newLifetime(t, r)
 		l.live(t)
 		l.end(t)
 	})
@@ -105,7 +105,7 @@ type lifetime struct {
 	story    []string
 }
 
-func conceive(t *rapid.T, r reach) *lifetime {
+func newLifetime(t *rapid.T, r reach) *lifetime {
 	c, err := cluster.New(jobtest.LivelyJobs().Draw(t, "job"), jobtest.Noon())
 	if err != nil {
 		t.Fatalf("the API server rejects the Job: %v", err)
@@ -172,26 +172,26 @@ func (l *lifetime) step(t *rapid.T) {
 	var err error
 	c.got, c.decision, err = jobfateSyncs(w, l.settings, c.faults)
 	if err != nil {
-		t.Fatalf("jobfate: %v\n%s", err, l.tale(c))
+		t.Fatalf("jobfate: %v\n%s", err, l.describe(c))
 	}
 	if c.got.refused != nil {
-		t.Fatalf("S11: the API server rejects jobfate's status: %v\n%s", c.got.refused, l.tale(c))
+		t.Fatalf("S11: the API server rejects jobfate's status: %v\n%s", c.got.refused, l.describe(c))
 	}
 	if err := c.got.world.judge.verdict; err != nil {
-		t.Fatalf("%v\n%s", err, l.tale(c))
+		t.Fatalf("%v\n%s", err, l.describe(c))
 	}
 	c.want, c.out = kubernetesSyncs(w, l.settings, c.faults)
 	if c.out.Panic != nil {
-		t.Fatalf("Kubernetes panics: %v\n%s", c.out.Panic, l.tale(c))
+		t.Fatalf("Kubernetes panics: %v\n%s", c.out.Panic, l.describe(c))
 	}
 	if err := c.sameMemory(); err != nil {
-		t.Fatalf("%v\n%s", err, l.tale(c))
+		t.Fatalf("%v\n%s", err, l.describe(c))
 	}
-	l.say("  sync: %s; %s", explain.Of(c.decision).Job().Text, brief(c.got))
+	l.say("  sync: %s; %s", explain.Of(c.decision).Job().Text, describeOutcome(c.got))
 	if diff := c.difference(); diff != "" {
 		names, ok := c.explain()
 		if !ok {
-			t.Fatalf("%s\n%s", diff, l.tale(c))
+			t.Fatalf("%s\n%s", diff, l.describe(c))
 		}
 		for _, name := range names {
 			l.reach["excuse: "+name]++
@@ -306,7 +306,7 @@ func (l *lifetime) afterTheEnd(t *rapid.T) {
 	}
 }
 
-func brief(o *outcome) string {
+func describeOutcome(o *outcome) string {
 	var b strings.Builder
 	for what, list := range map[string][]types.UID{"creates": o.created, "deletes": o.deleted, "strips": o.stripped} {
 		if len(list) > 0 {
@@ -322,7 +322,7 @@ func brief(o *outcome) string {
 	return b.String()
 }
 
-func (l *lifetime) tale(c *comparison) string {
+func (l *lifetime) describe(c *comparison) string {
 	var b strings.Builder
 	spec := c.before.Job().Spec
 	spec.Template, spec.Selector = corev1.PodTemplateSpec{}, nil
@@ -334,9 +334,9 @@ func (l *lifetime) tale(c *comparison) string {
 	for _, pod := range c.before.Pods() {
 		fmt.Fprintf(&b, "  stored %s\n", describe(pod))
 	}
-	fmt.Fprintf(&b, "jobfate: %s\n", brief(c.got))
+	fmt.Fprintf(&b, "jobfate: %s\n", describeOutcome(c.got))
 	if c.want != nil {
-		fmt.Fprintf(&b, "Kubernetes: %s error %v refused %v\n", brief(c.want), c.out.Err, c.want.refused)
+		fmt.Fprintf(&b, "Kubernetes: %s error %v refused %v\n", describeOutcome(c.want), c.out.Err, c.want.refused)
 		for _, call := range c.out.Calls {
 			fmt.Fprintf(&b, "  %s %s %v\n", call.Kind, call.Pod, call.Err)
 		}

@@ -89,7 +89,7 @@ func TestNoTimerWhenSomeIndexIsReady(t *testing.T) {
 	out := mustSync(t, real.Input{Job: job, Pods: backingOff(job, 1), Now: at(0)})
 	created := out.Created()
 	if len(created) != 1 || created[0].Annotations[batchv1.JobCompletionIndexAnnotation] != "1" {
-		t.Errorf("created %v, want index 1 alone", out.Done(real.Create))
+		t.Errorf("created %v, want only index 1", out.Done(real.Create))
 	}
 	if len(out.Requeues) > 0 {
 		t.Errorf("timers %v, want none though index 0 waits", out.Requeues)

@@ -377,14 +377,14 @@ func TestOff(t *testing.T) {
 	in.Off = []featuregate.Feature{features.JobBackoffLimitPerIndex}
 	out := mustSync(t, in)
 	if s := lastStatus(t, out); s.FailedIndexes != nil || s.Terminating == nil {
-		t.Errorf("per-index backoff off: failedIndexes %v, terminating %v, want the latter alone", s.FailedIndexes, s.Terminating)
+		t.Errorf("per-index backoff off: failedIndexes %v, terminating %v, want only the latter", s.FailedIndexes, s.Terminating)
 	}
 	if _, ok := out.Created()[0].Annotations[batchv1.JobIndexFailureCountAnnotation]; ok {
 		t.Error("per-index backoff off: the new pod counts failures")
 	}
 	in.Off = []featuregate.Feature{features.JobPodReplacementPolicy}
 	if s := lastStatus(t, mustSync(t, in)); s.FailedIndexes == nil || s.Terminating != nil {
-		t.Errorf("replacement policy off: failedIndexes %v, terminating %v, want the former alone", s.FailedIndexes, s.Terminating)
+		t.Errorf("replacement policy off: failedIndexes %v, terminating %v, want only the former", s.FailedIndexes, s.Terminating)
 	}
 	in.Off = nil
 	if s := lastStatus(t, mustSync(t, in)); s.FailedIndexes == nil || s.Terminating == nil {

@@ -57,7 +57,7 @@ func drawTrial(t *rapid.T) *trial {
 	gates.RUnlock()
 	s.Pods = rapid.Permutation(s.Pods).Draw(t, "order")
 	if chance(t, 45, "goes on") {
-		goOn(t, s)
+		avoidEnd(t, s)
 	}
 	drawUndefaulted(t, &s.Job.Spec)
 	drawTimes(t, s)
@@ -74,9 +74,9 @@ func drawTrial(t *rapid.T) *trial {
 	return c
 }
 
-// goOn changes a snapshot so that the Job is more likely to continue. Most drawn Jobs have a reason
+// avoidEnd changes a snapshot so that the Job is more likely to continue. Most drawn Jobs have a reason
 // to end, and then create no pod.
-func goOn(t *rapid.T, s *decision.Input) {
+func avoidEnd(t *rapid.T, s *decision.Input) {
 	spec, st := &s.Job.Spec, &s.Job.Status
 	spec.BackoffLimit, spec.ActiveDeadlineSeconds, spec.Suspend = ptr(int32(100)), nil, ptr(false)
 	spec.Parallelism = ptr(int32(rapid.IntRange(3, 9).Draw(t, "parallelism")))

@@ -28,16 +28,16 @@ func listedNotMatched(d *dispute) (changed bool) {
 		return false
 	}
 	for _, c := range d.them.outcome.Strips {
-		if pod := d.pod(c.Pod); slices.Contains(u.Succeeded, pod.UID) && d.unhandle(pod) {
+		if pod := d.pod(c.Pod); slices.Contains(u.Succeeded, pod.UID) && d.revertHandled(pod) {
 			changed = true
 		}
 	}
 	return changed
 }
 
-// unhandle reverts the metric of the pod failure policy for a pod whose finalizer is removed. It
+// revertHandled reverts the metric of the pod failure policy for a pod whose finalizer is removed. It
 // reports whether the policy matched the pod.
-func (d *dispute) unhandle(pod *corev1.Pod) bool {
+func (d *dispute) revertHandled(pod *corev1.Pod) bool {
 	o := &d.them.outcome
 	failing := d.ends() && isTrue(d.status(), batchv1.JobFailureTarget)
 	if pod.Status.Phase == corev1.PodSucceeded || !valid(d.them.in.Job, pod) || !d.failed(pod) && !failing {
@@ -161,7 +161,7 @@ func withoutUnlisted(d *dispute) bool {
 	n := len(o.Strips)
 	o.Strips = slices.DeleteFunc(o.Strips, func(c call) bool {
 		if d.hidden[c.Pod] {
-			d.unhandle(d.pod(c.Pod))
+			d.revertHandled(d.pod(c.Pod))
 		}
 		return d.hidden[c.Pod]
 	})

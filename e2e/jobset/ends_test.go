@@ -71,7 +71,7 @@ func difference(a, b *stage) string {
 		return diff
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.jobs)) {
-		if diff := compare.Ends(keyless(a.stateOf(name)), keyless(b.stateOf(name))); diff != "" {
+		if diff := compare.Ends(withoutKeys(a.stateOf(name)), withoutKeys(b.stateOf(name))); diff != "" {
 			return name + ":\n" + diff
 		}
 	}
@@ -98,7 +98,7 @@ func endOf(s *stage) outcome {
 		e.Created[name] = len(uids)
 	}
 	for name := range s.jobs {
-		spec := keyless(s.stateOf(name)).Job.Spec
+		spec := withoutKeys(s.stateOf(name)).Job.Spec
 		spec.ManagedBy, spec.Selector = nil, nil // the selector contains the Job's UID
 		delete(spec.Template.Labels, batchv1.ControllerUidLabel)
 		delete(spec.Template.Labels, "controller-uid")
@@ -110,8 +110,8 @@ func endOf(s *stage) outcome {
 	return e
 }
 
-// keyless replaces the hash that JobSet computes from the namespace and the name of a Job.
-func keyless(s observe.State) observe.State {
+// withoutKeys replaces the hash that JobSet computes from the namespace and the name of a Job.
+func withoutKeys(s observe.State) observe.State {
 	plain := observe.State{Job: s.Job.DeepCopy(), All: map[string]*corev1.Pod{}}
 	hideKey(plain.Job.Labels, plain.Job.Annotations, plain.Job.Spec.Template.Labels, plain.Job.Spec.Template.Annotations)
 	for _, pod := range s.Pods() {

@@ -136,7 +136,7 @@ func TestRecreatedBesideOldPods(t *testing.T) {
 		s := w.Until(observe.Want{Active: 3, Ready: 3})
 		w.Become(kubelet.Succeed(), s.Active()[0])
 		w.Until(observe.Want{Active: 2, Ready: 2, Succeeded: 1})
-		w.When("the old pods wait for their kubelet alone", func(s observe.State) bool {
+		w.When("the old pods wait only for their kubelet", func(s observe.State) bool {
 			for _, pod := range old.Pods() {
 				if now := s.All[pod.Name]; now == nil || now.DeletionTimestamp == nil || len(now.Finalizers) > 0 {
 					return false

@@ -121,7 +121,7 @@ func TestPermissions(t *testing.T) {
 	for _, rule := range role.Rules {
 		// RBAC cannot restrict the creation of an object by its name.
 		if named := slices.Equal(rule.ResourceNames, []string{lease}); !named && !slices.Equal(rule.Verbs, []string{"create"}) {
-			t.Errorf("%v of %v is for %v, want it for %s alone", rule.Verbs, rule.Resources, rule.ResourceNames, lease)
+			t.Errorf("%v of %v is for %v, want it only for %s", rule.Verbs, rule.Resources, rule.ResourceNames, lease)
 		}
 	}
 }

@@ -215,21 +215,21 @@ var clockActions = []action{
 // leaderActions restart and replace controllers.
 var leaderActions = []action{
 	{"controller restarts", 2, 0, func(r *run) bool {
-		r.succeed(r.leader())
+		r.replaceLeader(r.leader())
 		return true
 	}},
 	{"second leader", 2, 0, func(r *run) bool {
 		if len(r.leaders) > 1 {
 			return false
 		}
-		r.lead(r.lag(), r.lag())
+		r.startLeader(r.lag(), r.lag())
 		return true
 	}},
 	{"one leader stops", 3, 0, func(r *run) bool {
 		if len(r.leaders) < 2 {
 			return false
 		}
-		r.dismiss(r.leader())
+		r.stopLeader(r.leader())
 		return true
 	}},
 }

@@ -69,15 +69,15 @@ func Crashes(cfg Config, pairs int) CrashReport {
 		cfg.Job.Spec.Template.Finalizers = append(cfg.Job.Spec.Template.Finalizers, "example.com/keep")
 	}
 	undisturbed := newLife(cfg, nil)
-	undisturbed.lead()
+	undisturbed.run()
 	report := CrashReport{Writes: undisturbed.writes, Violation: undisturbed.broken}
 	if report.Violation != nil {
-		report.Story = fmt.Sprintf("%v\n%s", report.Violation, tellLife(cfg, nil))
+		report.Story = fmt.Sprintf("%v\n%s", report.Violation, logLife(cfg, nil))
 		return report
 	}
 	try := func(crashes ...crash) bool {
 		l := newLife(cfg, crashes)
-		l.lead()
+		l.run()
 		report.Runs++
 		if len(crashes) > 1 {
 			report.Pairs++
@@ -88,7 +88,7 @@ func Crashes(cfg Config, pairs int) CrashReport {
 			l.broken = &referee.Violation{Property: "crash", Text: fmt.Sprintf("killed at %v, the Job ends with\n  %s\nundisturbed, it ends with\n  %s", crashes, got, want)}
 		}
 		if l.broken != nil {
-			report.Violation, report.Story = l.broken, fmt.Sprintf("%v\n%s", l.broken, tellLife(cfg, crashes))
+			report.Violation, report.Story = l.broken, fmt.Sprintf("%v\n%s", l.broken, logLife(cfg, crashes))
 		}
 		return l.broken == nil
 	}
@@ -180,7 +180,7 @@ func (l *life) planOf(name string) podPlan {
 	return f
 }
 
-func (l *life) lead() {
+func (l *life) run() {
 	c, err := cluster.New(l.cfg.Job, jobtest.Noon())
 	if err != nil {
 		l.broken = &referee.Violation{Property: "Job", Text: err.Error()}
@@ -310,7 +310,7 @@ func (l *life) watch(s cluster.Step) {
 		l.names[s.Pod.UID] = name
 		l.plans[name] = l.planOf(name)
 	}
-	l.log.changed(&s)
+	l.log.logChange(&s)
 	if v := l.cfg.Rules.See(&l.ghost, &s); v != nil && l.broken == nil {
 		l.broken = v
 	}
@@ -359,9 +359,9 @@ func (l *life) end() string {
 	return statusLine(st) + conditions + "; pods " + strings.Join(pods, ", ")
 }
 
-func tellLife(cfg Config, crashes []crash) string {
+func logLife(cfg Config, crashes []crash) string {
 	l := newLife(cfg, crashes)
 	l.log.On = true
-	l.lead()
+	l.run()
 	return strings.Join(l.log.Lines(story.Longest), "\n")
 }

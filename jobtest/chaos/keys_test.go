@@ -123,12 +123,12 @@ func (r *renamed) Sync(client *cluster.Client) (time.Duration, error) {
 		return 0, nil
 	}
 	is, ought := r.own.Result(), r.plain.Result()
-	r.compare("result", told(ought), told(is))
+	r.compare("result", resultText(ought), resultText(is))
 	return ought.Requeue, ought.Err
 }
 
-// told returns the fields of a result except its Decision.
-func told(r jobfate.Result) string {
+// resultText returns the fields of a result except its Decision.
+func resultText(r jobfate.Result) string {
 	return fmt.Sprint(r.Requeue, r.Err, r.Gone, r.Events, r.Metrics)
 }
 

@@ -30,7 +30,7 @@ const (
 func (r *run) runToEnd() {
 	r.calm = true
 	for len(r.leaders) > 1 {
-		r.dismiss(r.leaders[1])
+		r.stopLeader(r.leaders[1])
 	}
 	r.each(r.deadline)
 	r.each(r.rest)

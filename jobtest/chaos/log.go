@@ -37,7 +37,7 @@ type loggedSync struct {
 	new  bool
 }
 
-func (t *runLog) changed(s *cluster.Step) {
+func (t *runLog) logChange(s *cluster.Step) {
 	if !t.On {
 		return
 	}
@@ -72,8 +72,8 @@ func (t *runLog) changed(s *cluster.Step) {
 	}
 }
 
-// saw logs what is new in the view of a controller when a sync begins.
-func (t *runLog) saw(l *leader, at *slot, v *cluster.View) {
+// logView logs what is new in the view of a controller when a sync begins.
+func (t *runLog) logView(l *leader, at *slot, v *cluster.View) {
 	if !t.On {
 		return
 	}
@@ -120,8 +120,8 @@ func (t *runLog) saw(l *leader, at *slot, v *cluster.View) {
 	t.Indent(1)
 }
 
-// asked logs a request. Its effect is already in the log.
-func (t *runLog) asked(q *cluster.Request, err error, effect bool) {
+// logRequest logs a request. Its effect is already in the log.
+func (t *runLog) logRequest(q *cluster.Request, err error, effect bool) {
 	if !t.On {
 		return
 	}
@@ -138,7 +138,7 @@ func (t *runLog) asked(q *cluster.Request, err error, effect bool) {
 	}
 }
 
-func (t *runLog) synced(out cluster.Outcome) {
+func (t *runLog) logResult(out cluster.Outcome) {
 	if !t.On {
 		return
 	}

@@ -23,7 +23,7 @@ func (s observer) Sync(client *cluster.Client) (time.Duration, error) {
 	r := s.r
 	r.refused, r.refusing = r.refusing, nil
 	r.acting.observe(client.Pods)
-	r.log.saw(r.acting, r.at, &client.View)
+	r.log.logView(r.acting, r.at, &client.View)
 	seen := *client
 	seen.Send = func(q *cluster.Request) (cluster.Answer, error) {
 		if writes(q) {
@@ -32,7 +32,7 @@ func (s observer) Sync(client *cluster.Client) (time.Duration, error) {
 		before := r.c.Version()
 		answer, err := client.Send(q)
 		r.note(q, answer, err)
-		r.log.asked(q, err, r.served == q && r.c.Version() != before)
+		r.log.logRequest(q, err, r.served == q && r.c.Version() != before)
 		if r.calm && !r.noPods && err != nil && !apierrors.IsNotFound(err) {
 			r.checkRejection(q, err)
 		}

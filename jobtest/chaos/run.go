@@ -115,7 +115,7 @@ func (r *run) begin() bool {
 	c.Watch, c.Intercept, c.Glance = r.watch, r.intercept, r.glance
 	r.focusOn(r.slots[0])
 	r.updateKinds()
-	r.lead(0, 0)
+	r.startLeader(0, 0)
 	return true
 }
 
@@ -181,16 +181,16 @@ func (r *run) updateKinds() {
 	}
 }
 
-// lead starts another controller, whose caches lag by a number of changes.
-func (r *run) lead(jobBack, podsBack int) {
+// startLeader starts another controller, whose caches lag by a number of changes.
+func (r *run) startLeader(jobBack, podsBack int) {
 	r.started++
 	l := &leader{n: r.started, controller: r.Controller(), cache: r.c.NewCacheAt(jobBack, podsBack),
 		next: map[*slot]time.Time{}, sure: map[*slot]bool{}}
 	r.leaders = append(r.leaders, l)
 }
 
-// dismiss stops a controller.
-func (r *run) dismiss(l *leader) {
+// stopLeader stops a controller.
+func (r *run) stopLeader(l *leader) {
 	l.cache.Stop()
 	if len(r.leaders) > 1 {
 		r.forgive()
@@ -198,10 +198,10 @@ func (r *run) dismiss(l *leader) {
 	r.leaders = slices.DeleteFunc(r.leaders, func(o *leader) bool { return o == l })
 }
 
-// succeed replaces a controller by a new one. Each of its caches may lag.
-func (r *run) succeed(l *leader) {
-	r.dismiss(l)
-	r.lead(r.lag(), r.lag())
+// replaceLeader replaces a controller by a new one. Each of its caches may lag.
+func (r *run) replaceLeader(l *leader) {
+	r.stopLeader(l)
+	r.startLeader(r.lag(), r.lag())
 }
 
 // lag draws the number of changes by which a cache lags.
@@ -225,7 +225,7 @@ func (r *run) sync(l *leader) cluster.Outcome {
 	r.syncs++
 	out := r.c.Run(observer{r, l.controller}, l.cache)
 	r.last = out
-	r.log.synced(out)
+	r.log.logResult(out)
 	r.acting, r.nested = outer, nested
 	if outer != nil {
 		r.updateGhosts(outer)
@@ -233,7 +233,7 @@ func (r *run) sync(l *leader) cluster.Outcome {
 	}
 	l.next[r.at] = out.At
 	if out.Killed {
-		r.succeed(l)
+		r.replaceLeader(l)
 	}
 	return out
 }
@@ -272,7 +272,7 @@ func (r *run) watch(s cluster.Step) {
 			r.created = s.Pod.UID
 		}
 	}
-	r.log.changed(&s)
+	r.log.logChange(&s)
 	if of, v := r.judge(&s); v != nil && r.broken == nil {
 		r.broken, r.of = v, of
 		r.log.Say("=> this violates %s", v.Property)

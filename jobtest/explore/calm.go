@@ -111,7 +111,7 @@ func (c *calmness) calmMoves(at uint32) (moves []calmMove, found *violation) {
 // rank orders the moves of a path; the highest comes first. It is negative for unnecessary
 // moves.
 func (c *calmness) rank(m move) int {
-	switch m.what {
+	switch m.kind {
 	case showJob, showPod:
 		return 5
 	case proceed:

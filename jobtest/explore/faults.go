@@ -11,7 +11,7 @@ import (
 // faultMoves yields the faults.
 func (x *search) faultMoves(s *state, yield visitor) {
 	for _, kind := range x.Kinds {
-		m := move{what: fault, detail: uint8(kind)}
+		m := move{kind: fault, detail: uint8(kind)}
 		switch kind {
 		case KillBefore, Refuse, GiveUp:
 			if s.at != 0 {

@@ -12,16 +12,16 @@ import (
 
 // move is an event in a state: its kind, the place of the pod, and a detail.
 type move struct {
-	what   what
+	kind   moveKind
 	place  uint8
 	detail uint8
 	shown  objects // the objects with which the caches catch up just before
 }
 
-type what uint8
+type moveKind uint8
 
 const (
-	proceed what = iota // the controller begins a sync, or sends its next request
+	proceed moveKind = iota // the controller begins a sync, or sends its next request
 	showJob
 	showPod
 	start
@@ -69,13 +69,13 @@ func (x *search) jobMoves(s *state, yield visitor) {
 		if version := x.edited(s.job, s.edits); version != 0 {
 			next.storeJob(version, unknown)
 			v := x.see(&next, nil, s.job, -1, 0)
-			yield(move{what: edit, detail: s.edits}, next, v)
+			yield(move{kind: edit, detail: s.edits}, next, v)
 		}
 	}
 	if x.isRemovable(s) {
 		next := *s
 		next.storeJob(0, unknown)
-		yield(move{what: removeJob}, next, x.see(&next, nil, s.job, -1, 0))
+		yield(move{kind: removeJob}, next, x.see(&next, nil, s.job, -1, 0))
 	}
 }
 
@@ -107,7 +107,7 @@ func (x *search) timeMoves(s *state, yield visitor) {
 		}
 	}
 	for n, tick := range x.Ticks {
-		yield(move{what: pass, detail: uint8(n), shown: shown}, x.aged(&at, tick), nil)
+		yield(move{kind: pass, detail: uint8(n), shown: shown}, x.aged(&at, tick), nil)
 	}
 }
 
@@ -121,7 +121,7 @@ func (x *search) controllerMoves(s *state, yield visitor) {
 		next := *s
 		a, v := x.serve(&next)
 		x.proceed(&next, a)
-		yield(move{what: proceed}, next, v)
+		yield(move{kind: proceed}, next, v)
 	})
 }
 
@@ -140,7 +140,7 @@ func (x *search) beginMove(s *state, yield visitor) {
 	if p := x.positions[next.at]; p.request == nil {
 		next.rest(p.memory)
 	}
-	yield(move{what: proceed}, next, nil)
+	yield(move{kind: proceed}, next, nil)
 }
 
 // proceed passes an answer to the controller.
@@ -171,22 +171,22 @@ func (x *search) podMoves(s *state, i int, yield visitor) {
 	switch {
 	case cluster.HasEnded(pod):
 		if len(pod.Finalizers) == 0 && x.freePlaces(s) == 0 {
-			do(move{what: reap}, func(p *corev1.Pod) *corev1.Pod { return cluster.DeletePod(p, 0, x.now) })
+			do(move{kind: reap}, func(p *corev1.Pod) *corev1.Pod { return cluster.DeletePod(p, 0, x.now) })
 		}
 	case pod.DeletionTimestamp != nil && pod.Spec.NodeName == "":
-		do(move{what: end, detail: 255}, cluster.FailPod)
+		do(move{kind: end, detail: 255}, cluster.FailPod)
 	default:
 		if x.Runs && pod.Status.Phase != corev1.PodRunning && pod.DeletionTimestamp == nil {
-			do(move{what: start}, func(p *corev1.Pod) *corev1.Pod { return cluster.StartPod(p, x.now) })
+			do(move{kind: start}, func(p *corev1.Pod) *corev1.Pod { return cluster.StartPod(p, x.now) })
 			break
 		}
 		for n, code := range x.Codes {
-			do(move{what: end, detail: uint8(n)}, func(p *corev1.Pod) *corev1.Pod { return cluster.EndPod(p, code, x.now) })
+			do(move{kind: end, detail: uint8(n)}, func(p *corev1.Pod) *corev1.Pod { return cluster.EndPod(p, code, x.now) })
 		}
 	}
 	if x.abandoned(s, pod) {
 		orphans := s.job != 0 && slices.Contains(x.jobs.values[s.job].Finalizers, metav1.FinalizerOrphanDependents)
-		m := move{what: collect}
+		m := move{kind: collect}
 		if orphans {
 			m.detail = 1
 		}

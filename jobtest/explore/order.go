@@ -65,11 +65,11 @@ func (x *search) cacheMoves(s *state, yield visitor) {
 	}
 	lagging := s.lagging()
 	if lagging&theJob != 0 {
-		yield(move{what: showJob}, x.show(s, theJob), nil)
+		yield(move{kind: showJob}, x.show(s, theJob), nil)
 	}
 	for i := range x.Pods {
 		if lagging&onePod(i) != 0 {
-			yield(move{what: showPod, place: uint8(i)}, x.show(s, onePod(i)), nil)
+			yield(move{kind: showPod, place: uint8(i)}, x.show(s, onePod(i)), nil)
 		}
 	}
 }

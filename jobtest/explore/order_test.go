@@ -11,7 +11,7 @@ import (
 
 // overview returns all states between two syncs after the caches have caught up. The key of
 // a state does not depend on the search; the value is for people.
-func overview(t *testing.T, c Config) (told map[string]string, r Result) {
+func overview(t *testing.T, c Config) (states map[string]string, r Result) {
 	t.Helper()
 	x, err := newSearch(c)
 	if err != nil {
@@ -20,7 +20,7 @@ func overview(t *testing.T, c Config) (told map[string]string, r Result) {
 	if r, err = x.run(); err != nil || !r.Complete || r.Found != nil {
 		t.Fatalf("got %+v, %v, want all states and no violation", r, err)
 	}
-	told = map[string]string{}
+	states = map[string]string{}
 	for i := range x.states {
 		s := x.states[i]
 		if s.at != 0 {
@@ -35,9 +35,9 @@ func overview(t *testing.T, c Config) (told map[string]string, r Result) {
 		for _, p := range s.pods {
 			fmt.Fprintln(&text, encoded(x.pods.values[p.stored]))
 		}
-		told[text.String()] = strings.Join(x.objects(&s), "\n")
+		states[text.String()] = strings.Join(x.objects(&s), "\n")
 	}
-	return told, r
+	return states, r
 }
 
 // The first group has no faults; each further group takes longer.
@@ -69,14 +69,14 @@ func TestAllOrders(t *testing.T) {
 				one, few := overview(t, c)
 				c.AllOrders = true
 				all, many := overview(t, c)
-				for text, told := range all {
+				for text, states := range all {
 					if one[text] == "" {
-						t.Errorf("%v: missing:\n%s", kinds, told)
+						t.Errorf("%v: missing:\n%s", kinds, states)
 					}
 				}
-				for text, told := range one {
+				for text, states := range one {
 					if all[text] == "" {
-						t.Errorf("%v: too many:\n%s", kinds, told)
+						t.Errorf("%v: too many:\n%s", kinds, states)
 					}
 				}
 				t.Logf("%v: %d states between two syncs, of %d with one order and %d with all", kinds, len(one), few.States, many.States)

@@ -45,12 +45,12 @@ func (x *search) trace(v *violation) *Trace {
 	}
 	catchUp := func(shown objects) {
 		if shown&theJob != 0 {
-			tellOne(move{what: showJob}, x.show(&before, theJob))
+			tellOne(move{kind: showJob}, x.show(&before, theJob))
 		}
 		for i := range x.Pods {
 			// Showing the Job may have shown some pods as well.
 			if shown&onePod(i) != 0 && before.lagging()&onePod(i) != 0 {
-				tellOne(move{what: showPod, place: uint8(i)}, x.show(&before, onePod(i)))
+				tellOne(move{kind: showPod, place: uint8(i)}, x.show(&before, onePod(i)))
 			}
 		}
 	}
@@ -69,12 +69,12 @@ func (x *search) trace(v *violation) *Trace {
 	return t
 }
 
-func (m move) text() Move { return Move(fmt.Sprintf("%d.%d.%d", m.what, m.place, m.detail)) }
+func (m move) text() Move { return Move(fmt.Sprintf("%d.%d.%d", m.kind, m.place, m.detail)) }
 
 // describe returns the text of a move and its effect.
 func (x *search) describe(before, after *state, m move) string {
 	text := ""
-	switch m.what {
+	switch m.kind {
 	case proceed:
 		text = x.describeController(before, after)
 	case showJob:
@@ -102,11 +102,11 @@ func (x *search) describe(before, after *state, m move) string {
 	case fault:
 		text = x.describeFault(before, m)
 	}
-	if before.job != after.job && m.what != pass {
+	if before.job != after.job && m.kind != pass {
 		text += ": " + x.jobText(after.job)
 	}
 	for i := range before.pods {
-		if old, now := before.pods[i].stored, after.pods[i].stored; old != now && m.what != pass {
+		if old, now := before.pods[i].stored, after.pods[i].stored; old != now && m.kind != pass {
 			text += ": " + x.podText(now, i)
 		}
 	}

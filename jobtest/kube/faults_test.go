@@ -124,7 +124,7 @@ func TestInterceptChangesTheClusterFirst(t *testing.T) {
 
 func TestObserve(t *testing.T) {
 	s := kube.New(kube.Options{})
-	var told []string
+	var changes []string
 	s.Observe(func(c kube.Change) {
 		who := "an actor"
 		if c.Request != nil {
@@ -137,7 +137,7 @@ func TestObserve(t *testing.T) {
 		case c.Old != nil:
 			what = "changed"
 		}
-		told = append(told, who+" "+what+" "+obj.GetName()+" "+strings.Repeat("*", len(c.Objects(corev1.SchemeGroupVersion.WithKind("Pod")))))
+		changes = append(changes, who+" "+what+" "+obj.GetName()+" "+strings.Repeat("*", len(c.Objects(corev1.SchemeGroupVersion.WithKind("Pod")))))
 	})
 	config := s.Config()
 	config.UserAgent = "me"
@@ -153,8 +153,8 @@ func TestObserve(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{"me create made a *", "an actor changed a *", "an actor changed a *", "me delete changed a *", "me delete removed a "}
-	if strings.Join(told, "\n") != strings.Join(want, "\n") {
-		t.Errorf("told:\n%s\nwant:\n%s", strings.Join(told, "\n"), strings.Join(want, "\n"))
+	if strings.Join(changes, "\n") != strings.Join(want, "\n") {
+		t.Errorf("changes:\n%s\nwant:\n%s", strings.Join(changes, "\n"), strings.Join(want, "\n"))
 	}
 }
 
