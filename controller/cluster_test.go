@@ -113,7 +113,7 @@ func run(t *testing.T, mgr manager.Manager) (stop func()) {
 	go func() { ended <- mgr.Start(ctx) }()
 	time.Sleep(time.Second)
 	return func() {
-		synctest.Wait() // a queue that hands out an item when it shuts down may block for ever
+		synctest.Wait() // a queue that hands out an item when it shuts down may block forever
 		cancel()
 		if err := <-ended; err != nil {
 			t.Error(err)

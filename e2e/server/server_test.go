@@ -95,7 +95,7 @@ func TestControllerRestarts(t *testing.T) {
 	}
 }
 
-// With an empty file of authorities, a client would trust those of the system for ever.
+// With an empty file of authorities, a client would trust those of the system forever.
 func TestReady_withoutACertificate(t *testing.T) {
 	s := &Server{dir: t.TempDir()}
 	if err := os.MkdirAll(filepath.Dir(s.certificate()), 0o755); err != nil {

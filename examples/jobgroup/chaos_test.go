@@ -185,10 +185,10 @@ func (c byName) Delete(ctx context.Context, o client.Object, _ ...client.DeleteO
 	return c.Client.Delete(ctx, o, client.PropagationPolicy(metav1.DeletePropagationForeground))
 }
 
-// resigned does not retry a creation that a quota has refused.
-type resigned struct{ client.Client }
+// withoutRetry does not retry a creation that a quota has refused.
+type withoutRetry struct{ client.Client }
 
-func (c resigned) Create(ctx context.Context, o client.Object, options ...client.CreateOption) error {
+func (c withoutRetry) Create(ctx context.Context, o client.Object, options ...client.CreateOption) error {
 	err := c.Client.Create(ctx, o, options...)
 	if apierrors.IsForbidden(err) {
 		return nil
@@ -208,7 +208,7 @@ var planted = []struct {
 	}},
 	{"Jobs are selected by label instead of by owner", "C2", func(c *groupController) { c.client = byLabel{c.client} }},
 	{"Jobs are deleted by name, without the UID", "C1", func(c *groupController) { c.client = byName{c.client} }},
-	{"a creation that a quota refused is not retried", "C4", func(c *groupController) { c.client = resigned{c.client} }},
+	{"a creation that a quota refused is not retried", "C4", func(c *groupController) { c.client = withoutRetry{c.client} }},
 }
 
 // Each bug is found, with a report that fits on a screen.

@@ -114,15 +114,15 @@ func (w *world) now() (*JobGroup, []batchv1.Job) {
 func (w *world) showGroup() { w.group, _ = w.now() }
 func (w *world) showJobs()  { _, w.list.Items = w.now() }
 
-func (w *world) turn() error {
+func (w *world) reconcile() error {
 	w.t.Helper()
 	_, err := w.Reconcile(w.t.Context(), reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "default", Name: "g"}})
 	return err
 }
 
-// liveOn makes one change to a Job: the first g-a-1 fails, other Jobs succeed, and deleted Jobs are
+// advance makes one change to a Job: the first g-a-1 fails, other Jobs succeed, and deleted Jobs are
 // gone.
-func (w *world) liveOn(pick int) {
+func (w *world) advance(pick int) {
 	_, jobs := w.now()
 	if len(jobs) == 0 {
 		return
@@ -181,10 +181,10 @@ func TestStoppedAtEachWrite(t *testing.T) {
 			w.play(fmt.Sprintf("stopped at write %d, carried out %t", stop, done), func() {
 				w.showGroup()
 				w.showJobs()
-				if err := w.turn(); err != nil && !errors.Is(err, errFault) {
+				if err := w.reconcile(); err != nil && !errors.Is(err, errFault) {
 					t.Errorf("the turn: %v", err)
 				}
-				w.liveOn(n)
+				w.advance(n)
 				n++
 			})
 			writes = w.writes
@@ -205,9 +205,9 @@ func TestLaggingCaches(t *testing.T) {
 			case 1:
 				w.showJobs()
 			case 2:
-				w.liveOn(random.IntN(3))
+				w.advance(random.IntN(3))
 			default:
-				_ = w.turn() // it is called again
+				_ = w.reconcile() // it is called again
 			}
 		})
 	}
@@ -219,15 +219,15 @@ func TestLaggingCaches(t *testing.T) {
 func TestCacheHidesJobsFromBeforeARestart(t *testing.T) {
 	w := newWorld(t, newGroup(3, 5))
 	w.showGroup()
-	w.must(w.turn())
-	w.liveOn(1) // g-a-1 fails
+	w.must(w.reconcile())
+	w.advance(1) // g-a-1 fails
 	w.showGroup()
 	w.showJobs()
-	w.must(w.turn())
-	w.liveOn(0) // g-a-0 is gone
+	w.must(w.reconcile())
+	w.advance(0) // g-a-0 is gone
 	w.showGroup()
 	w.list.Items = nil
-	w.must(w.turn())
+	w.must(w.reconcile())
 	if _, jobs := w.now(); len(jobs) != 2 || w.made["g-a-0"] != 1 {
 		t.Errorf("%d Jobs exist, and g-a-0 was created %d times, want 2 and 1", len(jobs), w.made["g-a-0"])
 	}
@@ -239,7 +239,7 @@ func TestNameIsTaken(t *testing.T) {
 	w := newWorld(t, group)
 	w.must(w.server.Create(t.Context(), &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "g-a-0"}}))
 	w.showGroup()
-	if err := w.turn(); !apierrors.IsAlreadyExists(err) {
+	if err := w.reconcile(); !apierrors.IsAlreadyExists(err) {
 		t.Errorf("got the error %v, want already exists", err)
 	}
 	if event := <-w.events.Events; !strings.Contains(event, "CannotCreate") {
@@ -256,7 +256,7 @@ func TestInvalidJob(t *testing.T) {
 			return apierrors.NewInvalid(batchv1.SchemeGroupVersion.WithKind("Job").GroupKind(), "g-a-0", nil)
 		},
 	})
-	w.must(w.turn())
+	w.must(w.reconcile())
 	if got, _ := w.now(); got.Status.Phase != Failed || !strings.Contains(got.Status.Message, "invalid") {
 		t.Errorf("got %+v, want Failed with the server's message", got.Status)
 	}
@@ -267,10 +267,10 @@ func TestGroupIsGone(t *testing.T) {
 	group := newGroup(1, 0)
 	group.Finalizers = []string{"keep"}
 	w := newWorld(t, group)
-	w.must(w.turn()) // the cache does not show it
+	w.must(w.reconcile()) // the cache does not show it
 	w.must(w.server.Delete(t.Context(), group))
 	w.showGroup()
-	w.must(w.turn())
+	w.must(w.reconcile())
 	if len(w.made) > 0 {
 		t.Errorf("made %v, want nothing", w.made)
 	}

@@ -27,22 +27,22 @@ func example(name string, parallelism, completions int32, policy batchv1.PodRepl
 	return job
 }
 
-// lane is a Job and its controller, in a separate cluster.
-type lane struct {
+// queuedJob is a Job and its controller, in a separate cluster.
+type queuedJob struct {
 	*cluster.Cluster
 	caller *cluster.Caller
 	cache  *cluster.Cache
 }
 
 // pool holds the Jobs that share a quota, in the order of admission.
-type pool []lane
+type pool []queuedJob
 
 func (r *pool) add(job *batchv1.Job) error {
 	c, err := cluster.New(job, time.Date(2026, time.May, 1, 12, 0, 0, 0, time.UTC))
 	if err != nil {
 		return err
 	}
-	*r = append(*r, lane{c, cluster.NewCaller(), c.NewCache(true)})
+	*r = append(*r, queuedJob{c, cluster.NewCaller(), c.NewCache(true)})
 	return nil
 }
 

@@ -23,7 +23,7 @@ func TestSimulateGolden(t *testing.T) {
 	}{
 		{"simulate-retry", []string{"--scenario", simulated("retry")}, "indexes back off, and one fails"},
 		{"simulate-plain", nil, "without a scenario all pods succeed"},
-		{"simulate-whole", []string{"--scenario", simulated("whole"), "-f", simulated("whole-job")}, "a Job that is not Indexed backs off and is suspended for ever"},
+		{"simulate-whole", []string{"--scenario", simulated("whole"), "-f", simulated("whole-job")}, "a Job that is not Indexed backs off and is suspended forever"},
 		{"simulate-runs", []string{"--scenario", simulated("chances"), "--runs", "30", "--seed", "5"}, "the distribution of many runs"},
 		{"simulate-against", []string{"--scenario", simulated("retry"), "--against", simulated("other-job")}, "two Jobs with different outcomes"},
 		{"simulate-against-runs", []string{"--scenario", simulated("chances"), "--runs", "30", "--against", simulated("other-job")}, "two Jobs over many runs"},

@@ -123,7 +123,7 @@ Stalled  at 2s: 2 pods, 0s`},
 		{"suspended and resumed", indexed(2, 2), "stopDelay: 3s\nevents: [{at: 4s, suspend: true}, {at: 20s, suspend: false}]", `0: 1s-7s Deleted 21s-31s Succeeded
 1: 1s-7s Deleted 21s-31s Succeeded
 Complete CompletionsReached at 31s: 4 pods, 32s`},
-		{"suspended for ever", indexed(1, 1), "events: [{at: 4s, suspend: true}]", `0: 1s-5s Deleted
+		{"suspended forever", indexed(1, 1), "events: [{at: 4s, suspend: true}]", `0: 1s-5s Deleted
 Stalled  at 5s: 1 pods, 4s`},
 		{"scaled", indexed(4, 1), "events: [{at: 4s, parallelism: 3}, {at: 6s, parallelism: 3, completions: 3}]", `0: 1s-11s Succeeded
 1: 5s-15s Succeeded
