@@ -95,7 +95,7 @@ func TestTableIsComplete(t *testing.T) {
 
 // Both sides of a comparison end with the same status.
 func TestSidesDoTheSame(t *testing.T) {
-	for _, s := range scenes {
+	for _, s := range jobStates {
 		w, err := newWorld(s, 40)
 		if err != nil {
 			t.Fatal(err)
@@ -146,7 +146,7 @@ func statusAfter(t *testing.T, w *world) *batchv1.JobStatus {
 func TestRealSync(t *testing.T) {
 	runtime.LockOSThread() // the clock measures this thread
 	defer runtime.UnlockOSThread()
-	for _, s := range scenes {
+	for _, s := range jobStates {
 		w, err := newWorld(s, 30)
 		if err != nil {
 			t.Fatal(err)

@@ -82,10 +82,10 @@ func (f *fedMachine) sync(view jobfate.View) (status *batchv1.JobStatus, err err
 func eventRows(m meter, z scale, emit emit) error {
 	fewest, most := z.pods[0], z.pods[len(z.pods)-1]
 	for _, tc := range []struct {
-		name   string
-		scene  scene
-		change func(*world) *world
-		target time.Duration
+		name     string
+		jobState jobState
+		change   func(*world) *world
+		target   time.Duration
 	}{
 		{"running", running, asItIs, 20 * time.Microsecond},
 		{"running, per index", running, (*world).withLimitPerIndex, 20 * time.Microsecond},
@@ -94,7 +94,7 @@ func eventRows(m meter, z scale, emit emit) error {
 	} {
 		var sides []side
 		for _, n := range []int{fewest, most} {
-			s, err := eventSide(tc.scene, tc.change, n)
+			s, err := eventSide(tc.jobState, tc.change, n)
 			if err != nil {
 				return fmt.Errorf("%s, %d pods: %w", tc.name, n, err)
 			}
@@ -136,7 +136,7 @@ func (w *world) countedHalf() *world {
 }
 
 // eventSide feeds two states of one pod alternately.
-func eventSide(s scene, change func(*world) *world, n int) (side, error) {
+func eventSide(s jobState, change func(*world) *world, n int) (side, error) {
 	w, err := newWorld(s, n)
 	if err != nil {
 		return side{}, err
@@ -178,11 +178,11 @@ func endRows(m meter, z scale, emit emit) error {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	n := z.pods[len(z.pods)-1]
 	for _, tc := range []struct {
-		name   string
-		scene  scene
-		change func(*world) *world
+		name     string
+		jobState jobState
+		change   func(*world) *world
 	}{{"dense", running, asItIs}, {"scattered", half, (*world).countedHalf}} {
-		w, err := newWorld(tc.scene, n)
+		w, err := newWorld(tc.jobState, n)
 		if err != nil {
 			return err
 		}
@@ -268,7 +268,7 @@ func (e *endSide) texts() {
 
 // machineMemoryRows measure the memory of a Machine, without the pods themselves.
 func machineMemoryRows(_ meter, z scale, emit emit) error {
-	for _, s := range []scene{running, backingOff} {
+	for _, s := range []jobState{running, backingOff} {
 		n := z.pods[len(z.pods)-1]
 		w, err := newWorld(s, n)
 		if err != nil {

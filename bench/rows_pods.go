@@ -61,9 +61,9 @@ var decisionTargets = map[string]struct{ floor, real target }{
 
 // decisionRows compares Decide with the floor and with the real controller.
 func decisionRows(m meter, z scale, emit emit) error {
-	for _, s := range scenes {
+	for _, s := range jobStates {
 		for k, n := range z.pods {
-			r, err := measureScene(m, s, n)
+			r, err := measureState(m, s, n)
 			if err != nil {
 				return fmt.Errorf("%s, %d pods: %w", s.name, n, err)
 			}
@@ -83,7 +83,7 @@ func decisionRows(m meter, z scale, emit emit) error {
 	return nil
 }
 
-func measureScene(m meter, s scene, n int) (result, error) {
+func measureState(m meter, s jobState, n int) (result, error) {
 	w, err := newWorld(s, n)
 	if err != nil {
 		return nil, err
@@ -101,13 +101,13 @@ func measureScene(m meter, s scene, n int) (result, error) {
 func perIndexRows(m meter, z scale, emit emit) error {
 	for _, n := range z.pods {
 		for _, tc := range []struct {
-			scene scene
-			goal  target
+			jobState jobState
+			goal     target
 		}{
 			{running, atMost(1.01, "≤ 1.01")},
 			{backingOff, atMost(1.10, "≤ 1.10")},
 		} {
-			w, err := newWorld(tc.scene, n)
+			w, err := newWorld(tc.jobState, n)
 			if err != nil {
 				return err
 			}
@@ -116,7 +116,7 @@ func perIndexRows(m meter, z scale, emit emit) error {
 			if err != nil {
 				return err
 			}
-			emit(slower(r, 1, 0, fmt.Sprintf("per index, %s pods, %s", many(n), tc.scene.name), "regular Indexed Job", tc.goal))
+			emit(slower(r, 1, 0, fmt.Sprintf("per index, %s pods, %s", many(n), tc.jobState.name), "regular Indexed Job", tc.goal))
 		}
 	}
 	return nil
@@ -126,7 +126,7 @@ func perIndexRows(m meter, z scale, emit emit) error {
 // has the maximum of completions.
 func completionRows(m meter, z scale, emit emit) error {
 	n := z.pods[min(1, len(z.pods)-1)]
-	for _, s := range []scene{running, backingOff} {
+	for _, s := range []jobState{running, backingOff} {
 		few, err := newWorld(s, n)
 		if err != nil {
 			return err

@@ -18,22 +18,22 @@ import (
 
 var now = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// A scene is a state of a large Job.
-type scene struct {
+// A jobState is a state of a large Job.
+type jobState struct {
 	name string
-	// perIndex says that the scene is also measured with a backoff limit per index.
+	// perIndex says that the state is also measured with a backoff limit per index.
 	perIndex bool
 	pod      func(index int, pod *corev1.Pod)
 	status   func(n int, pods []*corev1.Pod, status *batchv1.JobStatus)
 }
 
 var (
-	running    = scene{name: "running", perIndex: true, pod: runs, status: allRun}
-	backingOff = scene{name: "failed and backing off", perIndex: true, pod: failedJustNow, status: allRun}
-	half       = scene{name: "half succeeded, to be counted", pod: halfSucceeded, status: allRun}
-	mass       = scene{name: "failed, 500 of them uncounted", pod: failedJustNow, status: someUncounted}
-	terminal   = scene{name: "succeeded: the terminal sync", pod: counted, status: allCounted}
-	scenes     = []scene{running, backingOff, half, mass, terminal}
+	running    = jobState{name: "running", perIndex: true, pod: runs, status: allRun}
+	backingOff = jobState{name: "failed and backing off", perIndex: true, pod: failedJustNow, status: allRun}
+	half       = jobState{name: "half succeeded, to be counted", pod: halfSucceeded, status: allRun}
+	mass       = jobState{name: "failed, 500 of them uncounted", pod: failedJustNow, status: someUncounted}
+	terminal   = jobState{name: "succeeded: the terminal sync", pod: counted, status: allCounted}
+	jobStates  = []jobState{running, backingOff, half, mass, terminal}
 )
 
 // A world is a Job and its pods.
@@ -45,7 +45,7 @@ type world struct {
 // newWorld makes an Indexed Job with n completions and n pods. The pods are laid out as in the cache
 // of a client: each is decoded on its own, so pods share no strings, and their order in memory is
 // not the order of the list.
-func newWorld(s scene, n int) (*world, error) {
+func newWorld(s jobState, n int) (*world, error) {
 	w := &world{job: newJob(n), pods: make([]*corev1.Pod, n)}
 	for _, i := range rand.New(rand.NewSource(1)).Perm(n) {
 		pod := newPod(w.job, i)

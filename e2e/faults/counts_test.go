@@ -75,7 +75,7 @@ func charge(job *batchv1.Job, ends map[types.UID]kubelet.Ended) charged {
 	return c
 }
 
-// ignored reports whether a rule ignores the failure of a pod. The plays have one Ignore rule, for
+// ignored reports whether a rule ignores the failure of a pod. The scenarios have one Ignore rule, for
 // disruptions.
 func ignored(job *batchv1.Job, end kubelet.Ended) bool {
 	return job.Spec.PodFailurePolicy != nil && end.Disrupted &&

@@ -100,7 +100,7 @@ func TestServerIsRestarted(t *testing.T) {
 	}
 }
 
-// pause waits for a random time, and reports whether the plays are still running.
+// pause waits for a random time, and reports whether the scenarios are still running.
 func pause(random *rand.Rand, most time.Duration, over <-chan struct{}) bool {
 	select {
 	case <-over:

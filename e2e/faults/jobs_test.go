@@ -16,9 +16,9 @@ import (
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
-// play is a Job whose final state must not depend on what happens to its controller. Its pods follow
+// scenario is a Job whose final state must not depend on what happens to its controller. Its pods follow
 // a script by index and attempt.
-type play struct {
+type scenario struct {
 	name string
 	// script returns the script of one run.
 	script func() kubelet.Script
@@ -26,7 +26,7 @@ type play struct {
 	run func(w *world.World, n int32)
 }
 
-var plays = []play{
+var scenarios = []scenario{
 	{"regular", regularScript, runRegular},
 	{"per-index", perIndexScript, runPerIndex},
 	{"counted", countedScript, runCounted},

@@ -18,8 +18,8 @@ import (
 // patience is how long a disturbed Job may take for each step.
 const patience = 2 * time.Minute
 
-// compareDisturbed makes a controller run all plays while it is disturbed, and compares their
-// final states with those of undisturbed runs. It closes the channel over when all plays have
+// compareDisturbed makes a controller run all scenarios while it is disturbed, and compares their
+// final states with those of undisturbed runs. It closes the channel over when all scenarios have
 // ended.
 func compareDisturbed(t *testing.T, side world.Side, n int, disturb func(over <-chan struct{})) {
 	t.Helper()
@@ -35,7 +35,7 @@ func compareDisturbedBy(t *testing.T, side world.Side, n int, difference func(a,
 		defer close(quiet)
 		disturb(over)
 	}()
-	got := runPlays(t, side, n)
+	got := runScenarios(t, side, n)
 	close(over)
 	<-quiet
 	if t.Failed() {
@@ -48,14 +48,14 @@ func compareDisturbedBy(t *testing.T, side world.Side, n int, difference func(a,
 	}
 }
 
-// runPlays makes a controller run all plays in parallel, checks that each pod has been counted
+// runScenarios makes a controller run all scenarios in parallel, checks that each pod has been counted
 // once, and returns the final states.
-func runPlays(t *testing.T, side world.Side, n int) map[string]observe.State {
+func runScenarios(t *testing.T, side world.Side, n int) map[string]observe.State {
 	t.Helper()
 	var mu sync.Mutex
 	ends := map[string]observe.State{}
 	t.Run("with", func(t *testing.T) {
-		for _, p := range plays {
+		for _, p := range scenarios {
 			t.Run(p.name, func(t *testing.T) {
 				t.Parallel()
 				var w *world.World
@@ -108,7 +108,7 @@ func list(w *world.World) []corev1.Pod {
 	return pods.Items
 }
 
-// undisturbedEnds holds the final states of undisturbed plays, by their size.
+// undisturbedEnds holds the final states of undisturbed scenarios, by their size.
 type undisturbedEnds struct {
 	mu  sync.Mutex
 	all map[int]map[string]observe.State
@@ -121,7 +121,7 @@ func (c *undisturbedEnds) ends(t *testing.T, n int) map[string]observe.State {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.all[n] == nil {
-		t.Run("undisturbed", func(t *testing.T) { c.all[n] = runPlays(t, undisturbed, n) })
+		t.Run("undisturbed", func(t *testing.T) { c.all[n] = runScenarios(t, undisturbed, n) })
 		if t.Failed() {
 			t.Fatal("the undisturbed runs have failed")
 		}

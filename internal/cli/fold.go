@@ -25,7 +25,7 @@ const (
 // folded shortens a long timeline. First it merges lines of the same time with the same text about
 // several pods, then it folds cycles, and finally it sums up windows of time. It also returns the
 // original number of lines, or 0 if the timeline is not folded.
-func folded(lines []moment, indexed bool) ([]moment, int) {
+func folded(lines []timelineLine, indexed bool) ([]timelineLine, int) {
 	all := len(lines)
 	if all <= mostTimeline {
 		return lines, 0
@@ -38,7 +38,7 @@ func folded(lines []moment, indexed bool) ([]moment, int) {
 }
 
 // merged merges lines of the same time with the same text about several pods.
-func merged(lines []moment, indexed bool) (out []moment) {
+func merged(lines []timelineLine, indexed bool) (out []timelineLine) {
 	first := 0 // the position in out of the first line of this time
 	for i := range lines {
 		l := &lines[i]
@@ -47,7 +47,7 @@ func merged(lines []moment, indexed bool) (out []moment) {
 		}
 		at := -1
 		if l.what.subject != "" {
-			at = slices.IndexFunc(out[first:], func(o moment) bool { return o.what == l.what })
+			at = slices.IndexFunc(out[first:], func(o timelineLine) bool { return o.what == l.what })
 		}
 		if at < 0 {
 			out, at = append(out, *l), len(out)-first
@@ -95,7 +95,7 @@ type cycle struct {
 
 // foldRepeats keeps the first of several cycles that follow each other at equal intervals,
 // and replaces the others by one line.
-func foldRepeats(lines []moment) (out []moment) {
+func foldRepeats(lines []timelineLine) (out []timelineLine) {
 	keys := make([]int, len(lines)) // equal for lines that repeat each other
 	known := map[cycle]int{}
 	for i, l := range lines {
@@ -122,7 +122,7 @@ func foldRepeats(lines []moment) (out []moment) {
 
 // repeatsAt returns the length of the cycle that begins at line i, and how often it occurs
 // in a row. Of several cycles it returns the one that covers the most lines.
-func repeatsAt(lines []moment, keys []int, i int) (length, times int) {
+func repeatsAt(lines []timelineLine, keys []int, i int) (length, times int) {
 	for l := 1; l <= longestCycle && i+2*l <= len(lines); l++ {
 		period := lines[i+l].at - lines[i].at
 		if period <= 0 || lines[i+l-1].at == lines[i+l].at { // a cycle begins at the first line of a time
@@ -139,7 +139,7 @@ func repeatsAt(lines []moment, keys []int, i int) (length, times int) {
 }
 
 // repeat returns the line that replaces all cycles but the first.
-func repeat(lines []moment, length int) moment {
+func repeat(lines []timelineLine, length int) timelineLine {
 	var words []string
 	for _, l := range lines[:length] {
 		if text := l.what.of(len(l.pods)); l.what.one != "status" && !slices.Contains(words, text) {
@@ -150,7 +150,7 @@ func repeat(lines []moment, length int) moment {
 		words = append(words[:mostSums], "and more")
 	}
 	times, end := len(lines)/length-1, lines[len(lines)-1].at
-	out := moment{at: lines[length].at, text: fmt.Sprintf("... repeats every %s, %s, until %s: %s",
+	out := timelineLine{at: lines[length].at, text: fmt.Sprintf("... repeats every %s, %s, until %s: %s",
 		lines[length].at-lines[0].at, count(times, "time"), end, strings.Join(words, ", "))}
 	for _, l := range lines[length:] {
 		out.sums = added(out.sums, l.sums)
@@ -160,7 +160,7 @@ func repeat(lines []moment, length int) moment {
 
 // foldWindows divides the time into windows and sums up each. It keeps the last status of a
 // window, a few important lines, and all lines of a short window.
-func foldWindows(lines []moment) (out []moment) {
+func foldWindows(lines []timelineLine) (out []timelineLine) {
 	step := niceStep(lines[len(lines)-1].at-lines[0].at, mostWindows)
 	important := 0
 	for first := 0; first < len(lines); {
@@ -180,9 +180,9 @@ func foldWindows(lines []moment) (out []moment) {
 }
 
 // foldWindow folds the lines of the window that ends at the given time.
-func foldWindow(lines []moment, until simulation.Time, important *int) []moment {
-	summary := moment{at: lines[0].at}
-	var kept, status []moment
+func foldWindow(lines []timelineLine, until simulation.Time, important *int) []timelineLine {
+	summary := timelineLine{at: lines[0].at}
+	var kept, status []timelineLine
 	for _, l := range lines {
 		switch {
 		case l.what.important && *important < mostImportant:
@@ -190,18 +190,18 @@ func foldWindow(lines []moment, until simulation.Time, important *int) []moment 
 			kept = append(kept, l)
 		case l.what.one == "status":
 			l.text = cutText(l.text, mostStatus)
-			status = []moment{l}
+			status = []timelineLine{l}
 		default:
 			summary.sums = added(summary.sums, l.sums)
 		}
 	}
 	summary.text = "until " + until.String() + summed(summary.sums)
 	kept = append(kept, status...)
-	slices.SortStableFunc(kept, func(a, b moment) int { return cmp.Compare(a.at, b.at) })
+	slices.SortStableFunc(kept, func(a, b timelineLine) int { return cmp.Compare(a.at, b.at) })
 	if summary.sums == nil {
 		return kept
 	}
-	return append([]moment{summary}, kept...)
+	return append([]timelineLine{summary}, kept...)
 }
 
 // added adds counts to the sums.

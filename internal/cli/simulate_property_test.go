@@ -28,8 +28,8 @@ func drawDuration(t *rapid.T, most int, label string) *metav1.Duration {
 
 var someIndexes = rapid.SampledFrom([]simulation.Indexes{"", "0", "1", "0-2", "1,3", "4-9"})
 
-func drawCourse(t *rapid.T) simulation.Course {
-	c := simulation.Course{
+func drawBehaviour(t *rapid.T) simulation.Behaviour {
+	c := simulation.Behaviour{
 		Indexes: someIndexes.Draw(t, "indexes"),
 		Exits:   rapid.SliceOfN(rapid.SampledFrom([]int32{0, 1, 42, 137}), 0, 3).Draw(t, "exits"),
 		Evict:   rapid.IntRange(0, 9).Draw(t, "evict") == 9,
@@ -94,7 +94,7 @@ func drawScenario(t *rapid.T) simulation.Scenario {
 		s.LostNodes.RemovedAfter = drawDuration(t, 200, "removedAfter")
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "courses") {
-		s.Pods = append(s.Pods, drawCourse(t))
+		s.Pods = append(s.Pods, drawBehaviour(t))
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "events") {
 		s.Events = append(s.Events, drawEvent(t))

@@ -233,7 +233,7 @@ func TestFoldKeepsCount(t *testing.T) {
 		end := at + simulation.Time(time.Duration(1+i%7)*time.Second)
 		result.Lanes = append(result.Lanes, simulation.Lane{Index: i, Pods: []simulation.Pod{{Started: &at, Ended: &end, Outcome: simulation.PodSucceeded}}})
 	}
-	lines, all := folded(tell.moments(), true)
+	lines, all := folded(tell.lines(), true)
 	if all != 600 {
 		t.Errorf("got %d lines, want 600", all)
 	}

@@ -17,19 +17,19 @@ type timeline struct {
 	// From is the time from which an existing Job continued.
 	From string `json:"from,omitempty"`
 	*simulation.Result
-	Statuses []stage `json:"statuses"`
-	tallies  []tally
-	indexed  bool
+	Statuses    []statusWrite `json:"statuses"`
+	statusTexts []statusText
+	indexed     bool
 }
 
-// stage is a status write and what it changed.
-type stage struct {
+// statusWrite is a status write and what it changed.
+type statusWrite struct {
 	At      simulation.Time `json:"at"`
 	Changes []change        `json:"changes"`
 }
 
-// tally is the text about a status.
-type tally struct {
+// statusText is the text about a status.
+type statusText struct {
 	at   simulation.Time
 	text string
 }
@@ -37,8 +37,8 @@ type tally struct {
 // recorder keeps the status writes that the output shows.
 type recorder struct {
 	changes, lines bool
-	stages         []stage
-	tallies        []tally
+	writes         []statusWrite
+	statusTexts    []statusText
 	size           int
 }
 
@@ -47,21 +47,21 @@ const mostChanges = 256 << 20
 
 func (r *recorder) stored(s simulation.Status) error {
 	if r.changes {
-		next := stage{s.At, changes(s.Old, s.New)}
+		next := statusWrite{s.At, changes(s.Old, s.New)}
 		for _, c := range next.Changes {
 			r.size += 100 + len(c.Field) + 2*len(c.Old) + 2*len(c.New)
 		}
 		if r.size > mostChanges {
 			return fmt.Errorf("gave up at %s of virtual time: the statuses take more than %d MiB; -o text does not keep them", s.At, mostChanges>>20)
 		}
-		r.stages = append(r.stages, next)
+		r.writes = append(r.writes, next)
 	}
 	if r.lines { // keep only the last status of a time
-		if last := len(r.tallies) - 1; last >= 0 && r.tallies[last].at == s.At {
-			r.tallies = r.tallies[:last]
+		if last := len(r.statusTexts) - 1; last >= 0 && r.statusTexts[last].at == s.At {
+			r.statusTexts = r.statusTexts[:last]
 		}
-		if text := counters(s.New); len(r.tallies) == 0 || r.tallies[len(r.tallies)-1].text != text {
-			r.tallies = append(r.tallies, tally{s.At, text})
+		if text := counters(s.New); len(r.statusTexts) == 0 || r.statusTexts[len(r.statusTexts)-1].text != text {
+			r.statusTexts = append(r.statusTexts, statusText{s.At, text})
 		}
 	}
 	return nil
@@ -76,9 +76,9 @@ func refOfNew(job *batchv1.Job) jobRef {
 }
 
 func newTimeline(n titled, job part, result *simulation.Result, r *recorder) timeline {
-	t := timeline{titled: n, Result: result, Statuses: r.stages, tallies: r.tallies, indexed: isIndexed(job.Job)}
+	t := timeline{titled: n, Result: result, Statuses: r.writes, statusTexts: r.statusTexts, indexed: isIndexed(job.Job)}
 	if t.Statuses == nil {
-		t.Statuses = []stage{}
+		t.Statuses = []statusWrite{}
 	}
 	if job.live != nil {
 		t.From = job.live.Now.UTC().Format(time.RFC3339)
@@ -98,7 +98,7 @@ func (t timeline) text(p paint, full bool) string {
 		fmt.Fprintf(&b, "All times are relative to %s.\n", t.From)
 	}
 	b.WriteString("\n")
-	lines, left := t.moments(), 0
+	lines, left := t.lines(), 0
 	if !full {
 		lines, left = folded(lines, t.indexed)
 	}

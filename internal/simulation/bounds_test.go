@@ -36,7 +36,7 @@ func TestSlim(t *testing.T) {
 		s.Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "E", Value: strings.Repeat("x", 1<<20)}}
 		s.Template.Spec.InitContainers = []corev1.Container{{Name: "sidecar", Image: "i", RestartPolicy: ptr(corev1.ContainerRestartPolicyAlways), Args: []string{strings.Repeat("x", 1<<20)}}}
 	}
-	s := Scenario{Pods: []Course{{Indexes: "1", Exits: []int32{42}}}}
+	s := Scenario{Pods: []Behaviour{{Indexes: "1", Exits: []int32{42}}}}
 	p, err := newPlay(indexed(3, 1, ignoreDisruptions, large), s, Settings{})
 	if err != nil {
 		t.Fatal(err)
@@ -60,7 +60,7 @@ func TestSlim(t *testing.T) {
 // TestBounds checks that every simulation is bounded, and that the error names the field and
 // the bound.
 func TestBounds(t *testing.T) {
-	loops := []Course{{Exits: []int32{1}, Durations: []metav1.Duration{seconds(1)}}}
+	loops := []Behaviour{{Exits: []int32{1}, Durations: []metav1.Duration{seconds(1)}}}
 	for _, tc := range []struct {
 		reason   string
 		job      *batchv1.Job

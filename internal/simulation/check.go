@@ -113,7 +113,7 @@ func checkCapacity(n *int32) error {
 	return nil
 }
 
-func (c Course) check() error {
+func (c Behaviour) check() error {
 	if _, err := c.Indexes.set(); err != nil {
 		return fmt.Errorf("indexes: %w", err)
 	}

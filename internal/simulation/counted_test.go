@@ -54,7 +54,7 @@ func drawScenario(t *rapid.T) Scenario {
 		BatchPeriod: ptr(duration(3, "batchPeriod")),
 	}
 	for range rapid.IntRange(1, 3).Draw(t, "courses") {
-		s.Pods = append(s.Pods, Course{
+		s.Pods = append(s.Pods, Behaviour{
 			Indexes:   rapid.SampledFrom([]Indexes{"", "0", "0-2", "1,3"}).Draw(t, "indexes"),
 			Chance:    ptr(rapid.Float64Range(0, 1).Draw(t, "chance")),
 			Exits:     rapid.SliceOfN(rapid.SampledFrom([]int32{0, 1, 42}), 0, 3).Draw(t, "exits"),

@@ -71,38 +71,38 @@ func (p *play) happen(e Event) error {
 
 // actions are the effects of events on pods.
 var actions = map[string]struct {
-	concerns  func(*play, *life) bool
+	concerns  func(*play, *simPod) bool
 	one, many string // the text about one pod, and about many
 	none      string // the text if there are no such pods
-	do        func(*play, []*life)
+	do        func(*play, []*simPod)
 }{
 	"lose": {(*play).isRunning, "the node of %s is lost", "the nodes of %s are lost", "no such pod runs", (*play).lose},
-	"evict": {(*play).isActive, "%s is evicted", "%s are evicted", "no such pod is active", func(p *play, pods []*life) {
+	"evict": {(*play).isActive, "%s is evicted", "%s are evicted", "no such pod is active", func(p *play, pods []*simPod) {
 		for _, l := range pods {
 			p.evict(l)
 		}
 	}},
 	"removeNodes": {(*play).isLost, "the node of %s is removed", "the nodes of %s are removed", "no such pod is on a lost node", (*play).removeNodes},
-	"forceDelete": {(*play).isUnfinished, "%s is deleted by force", "%s are deleted by force", "all such pods have ended", func(p *play, pods []*life) {
+	"forceDelete": {(*play).isUnfinished, "%s is deleted by force", "%s are deleted by force", "all such pods have ended", func(p *play, pods []*simPod) {
 		for _, l := range pods {
 			p.cluster.Delete(l.uid, 0)
 		}
 	}},
 }
 
-func (p *play) isUnfinished(l *life) bool { return !l.gone }
-func (p *play) isLost(l *life) bool       { return !l.gone && l.lost }
+func (p *play) isUnfinished(l *simPod) bool { return !l.gone }
+func (p *play) isLost(l *simPod) bool       { return !l.gone && l.lost }
 
-func (p *play) isActive(l *life) bool {
+func (p *play) isActive(l *simPod) bool {
 	pod := p.cluster.Pod(l.uid)
 	return pod != nil && cluster.IsActive(pod)
 }
 
-func (p *play) isRunning(l *life) bool { return !l.gone && !l.lost && l.pod().Started != nil }
+func (p *play) isRunning(l *simPod) bool { return !l.gone && !l.lost && l.pod().Started != nil }
 
 // podsOf returns the pods of the indexes for which concerns reports true, in the order of
 // their creation.
-func (p *play) podsOf(indexes Indexes, concerns func(*play, *life) bool) (out []*life, err error) {
+func (p *play) podsOf(indexes Indexes, concerns func(*play, *simPod) bool) (out []*simPod, err error) {
 	set, _ := indexes.set() // Check has validated it
 	if last, some := set.Max(); some && !p.indexed && indexes != all && int(last) >= int(p.earlier)+p.result.Totals.Pods {
 		return nil, fmt.Errorf("there is no pod %d at %s; %d have been created, numbered from 0",
@@ -155,7 +155,7 @@ func (p *play) addEvent(format string, args ...any) {
 const mostNames = 3
 
 // phrase returns the text about one pod, or about many.
-func (p *play) phrase(pods []*life, one, many string) string {
+func (p *play) phrase(pods []*simPod, one, many string) string {
 	if len(pods) == 1 {
 		return fmt.Sprintf(one, "pod "+pods[0].pod().Name)
 	}

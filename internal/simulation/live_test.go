@@ -161,7 +161,7 @@ Complete CompletionsReached at 18s: 4 pods, 40s`
 // TestLiveRestarts continues from a pod whose container waits for its restart, 4s after its
 // second crash.
 func TestLiveRestarts(t *testing.T) {
-	s := Scenario{Pods: []Course{{Exits: []int32{1, 1, 1, 0}, Durations: []metav1.Duration{seconds(3)}}}}
+	s := Scenario{Pods: []Behaviour{{Exits: []int32{1, 1, 1, 0}, Durations: []metav1.Duration{seconds(3)}}}}
 	onFailure := func(s *batchv1.JobSpec) { s.Template.Spec.RestartPolicy = corev1.RestartPolicyOnFailure }
 	job, live := snapshot(t, indexed(1, 1, onFailure), Scenario{}, 9*time.Second)
 	crashed := metav1.NewTime(live.Now.Add(-4 * time.Second))

@@ -9,7 +9,7 @@ import (
 // lose loses the nodes of pods; each pod has its own node. As in Kubernetes, a node becomes
 // unreachable after some time, and its pods are evicted after a further time. No kubelet
 // stops the pods.
-func (p *play) lose(pods []*life) {
+func (p *play) lose(pods []*simPod) {
 	now := p.now()
 	for _, l := range pods {
 		l.lost = true
@@ -79,7 +79,7 @@ func tolerates(t corev1.Toleration, taint corev1.Taint) bool {
 
 // removeNodes removes the nodes of lost pods. Pod garbage collection then fails
 // and deletes them.
-func (p *play) removeNodes(pods []*life) {
+func (p *play) removeNodes(pods []*simPod) {
 	p.after(or(p.scenario.LostNodes.CollectedAfter, defaultCollected), func() {
 		left := p.filter(pods, (*play).isUnfinished)
 		p.addEventOf(left, "%s is failed and deleted by pod garbage collection", "%s are failed and deleted by pod garbage collection")
@@ -90,7 +90,7 @@ func (p *play) removeNodes(pods []*life) {
 }
 
 // filter returns the pods that still exist and for which holds returns true.
-func (p *play) filter(pods []*life, holds func(*play, *life) bool) (out []*life) {
+func (p *play) filter(pods []*simPod, holds func(*play, *simPod) bool) (out []*simPod) {
 	for _, l := range pods {
 		if p.cluster.Pod(l.uid) != nil && holds(p, l) {
 			out = append(out, l)
@@ -99,7 +99,7 @@ func (p *play) filter(pods []*life, holds func(*play, *life) bool) (out []*life)
 	return out
 }
 
-func (p *play) addEventOf(pods []*life, one, many string) {
+func (p *play) addEventOf(pods []*simPod, one, many string) {
 	if len(pods) > 0 {
 		p.addEvent("%s", p.phrase(pods, one, many))
 	}

@@ -5,7 +5,7 @@ type places struct {
 	limited bool
 	most    int
 	taken   int
-	queue   []*life // pods without a place, in the order of their creation
+	queue   []*simPod // pods without a place, in the order of their creation
 }
 
 // set sets the capacity; nil is no limit.
@@ -17,7 +17,7 @@ func (p *places) set(most *int32) {
 }
 
 // admitted assigns free places to waiting pods, and returns these pods.
-func (p *places) admitted() (in []*life) {
+func (p *places) admitted() (in []*simPod) {
 	for len(p.queue) > 0 && (!p.limited || p.taken < p.most) {
 		l := p.queue[0]
 		p.queue = p.queue[1:]
@@ -32,7 +32,7 @@ func (p *places) admitted() (in []*life) {
 }
 
 // leave frees the place of a pod, if it has one.
-func (p *places) leave(l *life) {
+func (p *places) leave(l *simPod) {
 	if l.placed {
 		l.placed = false
 		p.taken--

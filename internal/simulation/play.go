@@ -26,7 +26,7 @@ const (
 // play is a running simulation.
 type play struct {
 	scenario Scenario
-	indexes  []indexset.Set // the indexes of each course
+	indexes  []indexset.Set // the indexes of each behaviour
 	bounds   Bounds
 	proceed  func(now Time, pods int) bool
 	stored   func(Status) error
@@ -46,7 +46,7 @@ type play struct {
 
 	indexed bool
 	policy  *failurepolicy.Policy
-	lives   map[types.UID]*life
+	lives   map[types.UID]*simPod
 	running int           // the number of pods that have not ended
 	earlier int32         // the number of pods of a NonIndexed Job that ended before the simulation
 	counted []types.UID   // ended pods without the finalizer
@@ -78,7 +78,7 @@ func newPlay(job *batchv1.Job, scenario Scenario, settings Settings) (*play, err
 		stored:   settings.Stored,
 		start:    epoch,
 		due:      true,
-		lives:    map[types.UID]*life{},
+		lives:    map[types.UID]*simPod{},
 		taken:    map[int32]int{},
 		result:   Result{Waits: []Wait{}, Conditions: []Condition{}, Happened: []Happening{}},
 	}
@@ -104,8 +104,8 @@ func newPlay(job *batchv1.Job, scenario Scenario, settings Settings) (*play, err
 		return nil, err
 	}
 	p.policy = failurepolicy.Compile(failurepolicy.FromAPI(spec.PodFailurePolicy, settings.RuleNames...))
-	for _, course := range scenario.Pods {
-		set, _ := course.Indexes.set() // Check has validated it
+	for _, behaviour := range scenario.Pods {
+		set, _ := behaviour.Indexes.set() // Check has validated it
 		p.indexes = append(p.indexes, set)
 	}
 	p.places.set(scenario.Capacity)

@@ -248,7 +248,7 @@ Complete CompletionsReached at 24s: 2 pods, 20s`},
 
 // TestSameRandomValues checks that corresponding pods of two Jobs get the same random values.
 func TestSameRandomValues(t *testing.T) {
-	s := Scenario{Seed: 7, Pods: []Course{{Chance: ptr(0.5), Spread: metav1.Duration{Duration: time.Hour}}}}
+	s := Scenario{Seed: 7, Pods: []Behaviour{{Chance: ptr(0.5), Spread: metav1.Duration{Duration: time.Hour}}}}
 	at := func(parallelism int32) (out []Time) {
 		got, err := Play(indexed(5, parallelism), s, Settings{})
 		if err != nil {

@@ -31,7 +31,7 @@ type Scenario struct {
 	LostNodes LostNodes `json:"lostNodes,omitzero"`
 	// Pods define how pods behave. The first entry that matches a pod applies. A pod without
 	// a match succeeds after 10s.
-	Pods []Course `json:"pods,omitempty"`
+	Pods []Behaviour `json:"pods,omitempty"`
 	// Events happen at their times; events of the same time happen in the order of the
 	// list.
 	Events []Event `json:"events,omitempty"`
@@ -56,12 +56,12 @@ type LostNodes struct {
 	CollectedAfter *metav1.Duration `json:"collectedAfter,omitempty"`
 }
 
-// Course defines what a pod does.
-type Course struct {
-	// Indexes are the indexes whose pods the course matches; empty is all. The pods of a
+// Behaviour defines what a pod does.
+type Behaviour struct {
+	// Indexes are the indexes whose pods the behaviour matches; empty is all. The pods of a
 	// NonIndexed Job are numbered from 0 in the order of their creation.
 	Indexes Indexes `json:"indexes,omitempty"`
-	// Chance is the probability that the course matches a pod; 1 by default.
+	// Chance is the probability that the behaviour matches a pod; 1 by default.
 	Chance *float64 `json:"chance,omitempty"`
 	// StartDelay replaces the StartDelay of the scenario.
 	StartDelay *metav1.Duration `json:"startDelay,omitempty"`

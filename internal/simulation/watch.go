@@ -43,7 +43,7 @@ func (p *play) batchPeriod(s cluster.Step) time.Duration {
 }
 
 // watchPod records the deletion and the end of a pod. A nil pod has been removed.
-func (p *play) watchPod(l *life, old, pod *corev1.Pod) {
+func (p *play) watchPod(l *simPod, old, pod *corev1.Pod) {
 	if pod != nil && cluster.HasEnded(pod) && len(pod.Finalizers) == 0 {
 		p.counted = append(p.counted, pod.UID)
 	}
@@ -63,7 +63,7 @@ func (p *play) watchPod(l *life, old, pod *corev1.Pod) {
 }
 
 // ended records the end of a pod, and gives its place to other pods.
-func (p *play) ended(l *life, pod *corev1.Pod, at Time) {
+func (p *play) ended(l *simPod, pod *corev1.Pod, at Time) {
 	l.gone = true
 	p.running--
 	if !p.indexed {

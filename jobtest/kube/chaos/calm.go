@@ -13,10 +13,10 @@ import (
 	"github.com/jobfate/jobfate/jobtest/kube"
 )
 
-// quiet runs everything to its end without further faults. It calls Reconcile only when
+// runToEnd runs everything to its end without further faults. It calls Reconcile only when
 // that is due. In some schedules a quota rejects creations at first; the controller gets no
 // event when that is over.
-func (s *schedule) quiet() {
+func (s *schedule) runToEnd() {
 	s.quota = !s.calm && !slices.Contains(s.plan.Off, overQuotaForAWhile) && s.IntN(100) < 30
 	if s.quota {
 		s.happens(overQuotaForAWhile)

@@ -148,7 +148,7 @@ func (s *schedule) live() {
 	}
 	if !s.isBroken() {
 		s.source.Seed(s.seed, 2)
-		s.quiet()
+		s.runToEnd()
 	}
 }
 

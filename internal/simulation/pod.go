@@ -19,25 +19,25 @@ const (
 	crashMost   = 300 * time.Second
 )
 
-// life is a pod of the simulation: what it does, and its position in the result.
-type life struct {
-	uid    types.UID
-	index  int32 // the index by which courses and events name it
-	before int   // the number of earlier pods and restarts of the index
-	course Course
-	random *rand.Rand
-	lane   *Lane
-	at     int  // the position of the pod in the lane
-	gone   bool // the pod has ended
-	placed bool // the pod takes capacity of the cluster
-	lost   bool // the node of the pod is lost
+// simPod is a pod of the simulation: what it does, and its position in the result.
+type simPod struct {
+	uid       types.UID
+	index     int32 // the index by which behaviours and events name it
+	before    int   // the number of earlier pods and restarts of the index
+	behaviour Behaviour
+	random    *rand.Rand
+	lane      *Lane
+	at        int  // the position of the pod in the lane
+	gone      bool // the pod has ended
+	placed    bool // the pod takes capacity of the cluster
+	lost      bool // the node of the pod is lost
 }
 
-func (l *life) pod() *Pod { return &l.lane.Pods[l.at] }
+func (l *simPod) pod() *Pod { return &l.lane.Pods[l.at] }
 
 // addPod adds a pod that was created at the given time.
-func (p *play) addPod(pod *corev1.Pod, created Time) *life {
-	l := &life{uid: pod.UID}
+func (p *play) addPod(pod *corev1.Pod, created Time) *simPod {
+	l := &simPod{uid: pod.UID}
 	if p.indexed {
 		l.index = tracking.Keys{}.IndexOf(pod)
 		l.before = p.taken[l.index]
@@ -58,13 +58,13 @@ func (p *play) addPod(pod *corev1.Pod, created Time) *life {
 
 // draw chooses the behaviour of a pod. The n-th pod of an index gets the same random values
 // in every Job, so that two Jobs can be compared.
-func (p *play) draw(l *life) {
+func (p *play) draw(l *simPod) {
 	l.random = rand.New(rand.NewPCG(p.scenario.Seed, uint64(l.index)<<32|uint64(l.before)))
-	l.course = p.courseOf(l)
+	l.behaviour = p.behaviourOf(l)
 }
 
-// courseOf returns the first course that matches a pod.
-func (p *play) courseOf(l *life) Course {
+// behaviourOf returns the first behaviour that matches a pod.
+func (p *play) behaviourOf(l *simPod) Behaviour {
 	for i, c := range p.scenario.Pods {
 		if c.Indexes != "" && !p.indexes[i].Contains(l.index) {
 			continue
@@ -73,23 +73,23 @@ func (p *play) courseOf(l *life) Course {
 			return c
 		}
 	}
-	return Course{}
+	return Behaviour{}
 }
 
 // schedule queues a pod, which runs as soon as the cluster has capacity.
-func (p *play) schedule(l *life) {
+func (p *play) schedule(l *simPod) {
 	p.places.queue = append(p.places.queue, l)
 	p.admit()
 }
 
 func (p *play) admit() {
 	for _, l := range p.places.admitted() {
-		delay := or(l.course.StartDelay, or(p.scenario.StartDelay, defaultDelay))
+		delay := or(l.behaviour.StartDelay, or(p.scenario.StartDelay, defaultDelay))
 		p.after(delay, func() { p.startPod(l) })
 	}
 }
 
-func (p *play) startPod(l *life) {
+func (p *play) startPod(l *simPod) {
 	pod := p.cluster.Pod(l.uid)
 	if pod == nil || !cluster.IsActive(pod) {
 		return
@@ -102,26 +102,26 @@ func (p *play) startPod(l *life) {
 
 // scheduleExit schedules the end of the containers of a pod. They start after the delay; if it is negative,
 // they have already been running for that time.
-func (p *play) scheduleExit(l *life, delay time.Duration) {
+func (p *play) scheduleExit(l *simPod, delay time.Duration) {
 	duration := defaultDuration
-	if list := l.course.Durations; len(list) > 0 {
+	if list := l.behaviour.Durations; len(list) > 0 {
 		duration = list[min(l.before, len(list)-1)].Duration
 	}
-	if spread := l.course.Spread.Duration; spread > 0 {
+	if spread := l.behaviour.Spread.Duration; spread > 0 {
 		duration += time.Duration(l.random.Int64N(int64(spread)))
 	}
 	p.after(max(0, delay+duration), func() { p.exit(l) })
 }
 
 // exit ends the containers of a pod, unless the pod has ended or its node is lost.
-func (p *play) exit(l *life) {
+func (p *play) exit(l *simPod) {
 	pod := p.cluster.Pod(l.uid)
 	if pod == nil || !cluster.IsActive(pod) || l.lost {
 		return
 	}
-	code := nth(l.course.Exits, l.before, 0)
+	code := nth(l.behaviour.Exits, l.before, 0)
 	switch {
-	case l.course.Evict:
+	case l.behaviour.Evict:
 		p.evict(l)
 	case code != 0 && pod.Spec.RestartPolicy == corev1.RestartPolicyOnFailure:
 		p.cluster.Restart(l.uid)
@@ -142,13 +142,13 @@ func crashDelayAfter(restarts int) time.Duration {
 	return min(crashDelay<<min(restarts, crashLonger), crashMost)
 }
 
-func (p *play) evict(l *life) {
+func (p *play) evict(l *simPod) {
 	p.cluster.Disrupt(l.uid)
 	p.cluster.Delete(l.uid, cluster.DefaultGrace)
 }
 
 // stopping schedules the end of a deleted pod. On a lost node no kubelet stops it.
-func (p *play) stopping(l *life, grace int64) {
+func (p *play) stopping(l *simPod, grace int64) {
 	delay := min(or(p.scenario.StopDelay, defaultDelay), time.Duration(grace)*time.Second)
 	p.after(delay, func() {
 		pod := p.cluster.Pod(l.uid)

@@ -8,9 +8,9 @@ import (
 	"github.com/jobfate/jobfate/internal/simulation"
 )
 
-// moment is a line of the text of a timeline: what happens to a pod, an index or the Job at
+// timelineLine is a line of the text of a timeline: what happens to a pod, an index or the Job at
 // a time.
-type moment struct {
+type timelineLine struct {
 	at    simulation.Time
 	color string
 	text  string // if empty, textOf renders it: only a few of many lines are printed
@@ -35,12 +35,12 @@ type sum struct {
 	n    int
 }
 
-// moments returns the lines of the timeline in the order of time. At the same time causes
+// lines returns the lines of the timeline in the order of time. At the same time causes
 // come before their effects.
-func (t timeline) moments() []moment {
-	all := make([]moment, 0, t.most())
+func (t timeline) lines() []timelineLine {
+	all := make([]timelineLine, 0, t.most())
 	add := func(at simulation.Time, color string, w lineText, text string) {
-		all = append(all, moment{at: at, color: color, what: w, text: text})
+		all = append(all, timelineLine{at: at, color: color, what: w, text: text})
 	}
 	for _, e := range t.Happened {
 		add(e.At, cyan, lineText{one: e.Text, important: true}, e.Text)
@@ -48,14 +48,14 @@ func (t timeline) moments() []moment {
 	for _, lane := range t.Lanes {
 		for n := range lane.Pods {
 			if pod := &lane.Pods[n]; pod.Ended != nil {
-				all = append(all, moment{at: *pod.Ended, color: colorOf(pod.Outcome), what: endOf(*pod), index: lane.Index, pod: pod})
+				all = append(all, timelineLine{at: *pod.Ended, color: colorOf(pod.Outcome), what: endOf(*pod), index: lane.Index, pod: pod})
 			}
 		}
 	}
 	for _, lane := range t.Lanes {
 		for n := range lane.Pods {
 			if pod := &lane.Pods[n]; pod.Started != nil {
-				all = append(all, moment{at: *pod.Started, what: starts, index: lane.Index, pod: pod})
+				all = append(all, timelineLine{at: *pod.Started, what: starts, index: lane.Index, pod: pod})
 			}
 		}
 	}
@@ -63,7 +63,7 @@ func (t timeline) moments() []moment {
 		text := fmt.Sprintf("condition %s is %s: %s: %s", c.Type, c.Status, c.Reason, c.Message)
 		add(c.At, bold, lineText{one: text, important: true}, text)
 	}
-	for _, s := range t.tallies {
+	for _, s := range t.statusTexts {
 		add(s.at, "", lineText{one: "status"}, s.text)
 	}
 	for _, w := range t.Waits {
@@ -72,7 +72,7 @@ func (t timeline) moments() []moment {
 	for _, lane := range t.Lanes {
 		for _, w := range lane.Waits {
 			backsOff := lineText{subject: "index", one: "backs off", many: "back off", until: " until " + w.Until.String()}
-			all = append(all, moment{at: w.From, color: yellow, what: backsOff, index: lane.Index})
+			all = append(all, timelineLine{at: w.From, color: yellow, what: backsOff, index: lane.Index})
 		}
 	}
 	return inOrder(all)
@@ -80,7 +80,7 @@ func (t timeline) moments() []moment {
 
 // most is the maximum number of lines.
 func (t timeline) most() int {
-	n := len(t.Happened) + len(t.Conditions) + len(t.tallies) + len(t.Waits)
+	n := len(t.Happened) + len(t.Conditions) + len(t.statusTexts) + len(t.Waits)
 	for _, lane := range t.Lanes {
 		n += 2*len(lane.Pods) + len(lane.Waits)
 	}
@@ -90,17 +90,17 @@ func (t timeline) most() int {
 var starts = lineText{subject: "pod", one: "starts", many: "start"}
 
 // inOrder sorts the lines by time. Lines of the same time keep their order.
-func inOrder(all []moment) []moment {
+func inOrder(all []timelineLine) []timelineLine {
 	order := make([]int, len(all))
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(all[a].at, all[b].at), cmp.Compare(a, b)) })
-	return mapped(order, func(i int) moment { return all[i] })
+	return mapped(order, func(i int) timelineLine { return all[i] })
 }
 
 // textOf returns the text of a line.
-func (t timeline) textOf(m moment) string {
+func (t timeline) textOf(m timelineLine) string {
 	switch {
 	case m.text != "" || m.what.subject == "":
 		return m.text
