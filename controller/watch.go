@@ -220,15 +220,15 @@ func (w *watcher) checkServer(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		acts := info.GitVersion
+		emulated := info.GitVersion
 		if info.EmulationMajor != "" {
-			acts = info.EmulationMajor + "." + info.EmulationMinor
+			emulated = info.EmulationMajor + "." + info.EmulationMinor
 		}
-		got, err := version.ParseGeneric(acts)
+		got, err := version.ParseGeneric(emulated)
 		if err == nil && got.Major() > 0 && got.LessThan(oldest) {
-			refused = fmt.Errorf("the API server is %s and acts as %s: at least %s is required, which keeps spec.managedBy and accepts the condition SuccessCriteriaMet", info.GitVersion, acts, oldest)
+			refused = fmt.Errorf("the API server is %s and emulates %s, but at least %s is required: older versions drop spec.managedBy or reject the condition SuccessCriteriaMet", info.GitVersion, emulated, oldest)
 		}
-		return nil // a version that cannot be parsed is accepted, such as that of a development build
+		return nil // a version that cannot be parsed, as of a development build, is accepted
 	})
 	return errors.Join(err, refused)
 }

@@ -84,13 +84,13 @@ func TestNamespaces(t *testing.T) {
 // An older API server would drop spec.managedBy, so the controller does not start.
 func TestOldServer(t *testing.T) {
 	for info, want := range map[string]string{
-		`"gitVersion":"v1.31.9"`:                                            "the API server is v1.31.9 and acts as v1.31.9: at least 1.32 is required",
+		`"gitVersion":"v1.31.9"`:                                            "the API server is v1.31.9 and emulates v1.31.9, but at least 1.32 is required",
 		`"gitVersion":"v1.32.0"`:                                            "",
 		`"gitVersion":"v1.32.0-alpha.1+x"`:                                  "",
 		`"gitVersion":"v1.40.1-eks-1234"`:                                   "",
 		`"gitVersion":"unknown"`:                                            "",
 		`"gitVersion":"v0.0.0-master+$Format"`:                              "",
-		`"gitVersion":"v1.34.1","emulationMajor":"1","emulationMinor":"31"`: "the API server is v1.34.1 and acts as 1.31: at least 1.32 is required",
+		`"gitVersion":"v1.34.1","emulationMajor":"1","emulationMinor":"31"`: "the API server is v1.34.1 and emulates 1.31, but at least 1.32 is required",
 		`"gitVersion":"v1.34.1","emulationMajor":"1","emulationMinor":"32"`: "",
 	} {
 		client := transport(func(*http.Request) (*http.Response, error) {

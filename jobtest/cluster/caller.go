@@ -127,11 +127,11 @@ func (c *Caller) checkShown() {
 	known := inside.MachineOf(c.Machine).Cached()
 	for _, pod := range known {
 		if c.shown[pod.Name] != pod {
-			panic("the Machine knows another pod " + pod.Name + " than it was fed with")
+			panic("the Machine has another version of the pod " + pod.Name + " than it was fed")
 		}
 	}
 	if len(known) != len(c.shown) {
-		panic(fmt.Sprintf("the Machine knows %d pods, and was fed with %d", len(known), len(c.shown)))
+		panic(fmt.Sprintf("the Machine has %d pods, but was fed %d", len(known), len(c.shown)))
 	}
 }
 

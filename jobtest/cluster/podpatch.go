@@ -46,7 +46,7 @@ func readPatch(data []byte) (*metaPatch, error) {
 		}
 		for name, raw := range names.Metadata {
 			if string(raw) == "null" {
-				return nil, fmt.Errorf("metadata.%s is null, which takes away all of it", name)
+				return nil, fmt.Errorf("metadata.%s is null, which would remove all of it", name)
 			}
 		}
 	}
@@ -59,13 +59,13 @@ func readPatch(data []byte) (*metaPatch, error) {
 	for _, texts := range []map[string]*string{p.Metadata.Labels, p.Metadata.Annotations} {
 		for key := range texts {
 			if strings.HasPrefix(key, "$") {
-				return nil, fmt.Errorf("the directive %s", key)
+				return nil, fmt.Errorf("the directive %s is not supported", key)
 			}
 		}
 	}
 	for _, ref := range p.Metadata.OwnerReferences {
 		if ref.Directive != "" && ref.Directive != "delete" {
-			return nil, fmt.Errorf("the directive $patch: %s", ref.Directive)
+			return nil, fmt.Errorf("the directive $patch: %s is not supported", ref.Directive)
 		}
 	}
 	return p, nil

@@ -60,7 +60,7 @@ func (x *search) podNumber(pod *corev1.Pod) uint16 {
 // an error.
 func (x *search) short(n uint32) uint16 {
 	if n > 1<<16-1 {
-		x.err = fmt.Errorf("there are more than %d versions of an object: the Ticks may make too many for Old", 1<<16-1)
+		x.err = fmt.Errorf("there are more than %d versions of an object: Old may be too large for the Ticks", 1<<16-1)
 		return 0
 	}
 	return uint16(n)
