@@ -152,7 +152,8 @@ func (c *controller) next(r reconcile.Request, result jobfate.Result) (reconcile
 	case permanent(err):
 		return next, reconcile.TerminalError(err) // the next change of the Job triggers a sync
 	default:
-		// After an error the queue asks retries for the delay.
+		// After an error the queue takes the delay from c.retries, which respects this
+		// bound.
 		due := result.Requeue
 		if expected(err) {
 			due = least(due, c.BatchPeriod)

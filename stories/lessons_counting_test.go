@@ -327,7 +327,7 @@ func sizeOfIndexes(t *testing.T) {
 	if size := len(d.Status.CompletedIndexes) + len(*d.Status.FailedIndexes); size > (5+1)*n || explain.Of(d).Job().Code != explain.JobEnding {
 		t.Errorf("the two take %d characters, %s; want at most %d", size, explain.Of(d).Job().Code, (5+1)*n)
 	}
-	// With the most completions that an int32 holds, nothing grows.
+	// With the maximum of completions, no list grows.
 	w = newWorld(t, fmt.Sprintf("completions: %d\nparallelism: 10\ncompletionMode: Indexed\nbackoffLimitPerIndex: 0\nmaxFailedIndexes: 10", math.MaxInt32))
 	d = mustDecide(t, w.snapshot())
 	if len(d.Create) != 10 {

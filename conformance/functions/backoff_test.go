@@ -93,8 +93,8 @@ func TestFinishTime(t *testing.T) {
 	})
 }
 
-// Here the base is never above the cap. Otherwise the Job controller does not cap the first delay;
-// its own base and cap are constants.
+// The base is never above the cap here, because the Job controller would not cap the first
+// delay. Its own base and cap are constants.
 func TestRemaining(t *testing.T) {
 	each(t, 1, func(t *testing.T, d draw, reached func(string)) {
 		base := pick(d, 10*time.Second, 10*time.Second, time.Second, time.Duration(1+d.Int64N(1e12)))

@@ -57,8 +57,8 @@ func sorted(pods []*corev1.Pod, indexed bool) []*corev1.Pod {
 	return pods
 }
 
-// Both delete the same surplus pods, in the same order. The controller's sort is stable up to twelve
-// pods.
+// jobfate and the Job controller delete the same surplus pods, in the same order. The
+// controller's sort is stable up to twelve pods.
 func TestActivePodsForRemoval(t *testing.T) {
 	each(t, 20, func(t *testing.T, d draw, reached func(string)) {
 		indexed := d.percent(60)
@@ -100,8 +100,8 @@ func TestActivePodsForRemoval(t *testing.T) {
 	})
 }
 
-// Both create pods for the same indexes. There are no failed pods, because the controller checks
-// delays later.
+// jobfate and the Job controller create pods for the same indexes. There are no failed pods
+// here, because the controller checks delays later.
 func TestFirstPendingIndexes(t *testing.T) {
 	each(t, 20, func(t *testing.T, d draw, reached func(string)) {
 		job := d.job(true)
@@ -169,7 +169,7 @@ func TestFirstPendingIndexes(t *testing.T) {
 	})
 }
 
-// Both remove the finalizer from the same orphans.
+// jobfate and the Job controller remove the finalizer from the same orphans.
 func TestOrphans(t *testing.T) {
 	each(t, 20, func(t *testing.T, d draw, reached func(string)) {
 		job := d.job(false)

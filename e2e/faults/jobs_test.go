@@ -105,8 +105,8 @@ func runRegular(w *world.World, n int32) {
 	ended(w)
 }
 
-// With a backoff limit per index some indexes fail once, some exceed their limit, some fail by
-// an exit code, and some fail by a disruption, which does not count.
+// With a backoff limit per index some indexes fail once, some exceed their limit, some fail
+// because of an exit code, and some because of a disruption, which does not count.
 func perIndexScript() kubelet.Script {
 	return func(p kubelet.Pod) kubelet.Life {
 		switch first := p.Attempt == 0; {

@@ -17,7 +17,7 @@ import (
 func TestPermissionsAreUsed(t *testing.T) {
 	t.Parallel()
 	p, side := start(t, "rights", server.Options{})
-	// After a creation and a status write without an answer it reads live.
+	// After a creation and a status write without an answer, the controller reads live.
 	p.Add(proxy.Rule{Call: proxy.Call{Verb: "create", Resource: "pods"}, Nth: 2, Do: proxy.LoseReply})
 	p.Add(proxy.Rule{Call: proxy.Call{Verb: "patch", Resource: "jobs/status"}, Nth: 2, Do: proxy.LoseReply})
 	w := newWorld(t, side, kubelet.Run())

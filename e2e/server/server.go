@@ -135,7 +135,7 @@ func (s *Server) startAPI(ctx context.Context, more ...string) error {
 		"--service-cluster-ip-range=10.0.0.0/24",
 		// Pods need no service account, because the default one does not exist.
 		"--disable-admission-plugins=ServiceAccount",
-		// It is off by default, and requires the permission to update finalizers.
+		// This plugin is off by default, and requires the permission to update finalizers.
 		"--enable-admission-plugins=OwnerReferencesPermissionEnforcement",
 		// Accounts of kube-system would take precedence over all others.
 		"--enable-priority-and-fairness=false",

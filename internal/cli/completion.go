@@ -97,7 +97,7 @@ func flagWordsOf(f *flag.Flag) flagWords {
 	return out
 }
 
-// These quote text within single quotes, for zsh also within brackets.
+// These replacers quote text within single quotes; the one for zsh also within brackets.
 var (
 	zshQuoted  = strings.NewReplacer(`\`, `\\`, `[`, `\[`, `]`, `\]`, `'`, `'\''`)
 	fishQuoted = strings.NewReplacer(`\`, `\\`, `'`, `\'`)

@@ -14,8 +14,8 @@ import (
 	"github.com/jobfate/jobfate/validation"
 )
 
-// These methods are what kubelets, users and the garbage collector do. Methods about a pod
-// that does not exist do nothing.
+// These methods act as kubelets, users and the garbage collector. A method for a pod that
+// does not exist does nothing.
 
 // Start schedules a pod and runs it.
 func (c *Cluster) Start(uid types.UID) {

@@ -35,7 +35,7 @@ func deleting(p *corev1.Pod) {
 	p.OwnerReferences, p.DeletionTimestamp, p.DeletionGracePeriodSeconds = nil, &at, ptr[int64](30)
 }
 
-// These are patches of a Job controller that the API server accepts.
+// The API server accepts these patches of a Job controller.
 func TestPatchPod(t *testing.T) {
 	for _, test := range []struct {
 		name, patch string
@@ -61,7 +61,7 @@ func TestPatchPod(t *testing.T) {
 	}
 }
 
-// These patches the API server rejects, or the cluster does not support.
+// The API server rejects these patches, or the cluster does not support them.
 func TestPatchPod_rejected(t *testing.T) {
 	for _, test := range []struct {
 		name, patch string
