@@ -88,7 +88,7 @@ func TestSets(t *testing.T) {
 }
 
 // Both parsers agree on the sets that the API server accepts in a spec, which need not be canonical.
-func TestParseWhatTheServerTakes(t *testing.T) {
+func TestParse_whatTheServerAccepts(t *testing.T) {
 	each(t, 1, func(t *testing.T, d draw, reached func(string)) {
 		n := d.completions()
 		s := d.damaged(n)

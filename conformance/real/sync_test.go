@@ -368,7 +368,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-func TestOff(t *testing.T) {
+func TestGatesOff(t *testing.T) {
 	j := newJob(t, size(2, 2), indexed, perIndex(5))
 	in := real.Input{Job: j, Pods: backingOff(j, 1), Now: at(100)}
 	if s := lastStatus(t, mustSync(t, in)); s.FailedIndexes == nil || s.Terminating == nil {

@@ -6,10 +6,11 @@ import (
 	"time"
 )
 
-// How long a command runs before it shows its progress, and the interval between updates.
+// progressDelay is how long a command runs before it shows its progress, and progressInterval the
+// interval between updates.
 const (
-	quietFor  = time.Second
-	lineEvery = 200 * time.Millisecond
+	progressDelay    = time.Second
+	progressInterval = 200 * time.Millisecond
 )
 
 // progress shows the progress of a long command on one line of a terminal. The line is
@@ -24,7 +25,7 @@ type progress struct {
 func newProgress(env Environment) *progress {
 	p := &progress{clock: env.Clock}
 	if env.StderrTerminal && env.Getenv("TERM") != "dumb" {
-		p.out, p.next = env.Stderr, env.Clock().Add(quietFor)
+		p.out, p.next = env.Stderr, env.Clock().Add(progressDelay)
 	}
 	return p
 }
@@ -38,7 +39,7 @@ func (p *progress) show(format string, args ...any) {
 	if now.Before(p.next) {
 		return
 	}
-	p.next, p.shown = now.Add(lineEvery), true
+	p.next, p.shown = now.Add(progressInterval), true
 	fmt.Fprintf(p.out, control(clearLine)+format, args...)
 }
 

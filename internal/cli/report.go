@@ -42,7 +42,8 @@ type report struct {
 	// is the deadline of the Job.
 	Prospect reason `json:"prospect"`
 
-	// What the controller does next, in this order.
+	// The fields from Claims to Finished are the next steps of the controller, in this
+	// order.
 	Claims    []claim    `json:"claims"`
 	Deletions []deletion `json:"deletions"`
 	Creations []creation `json:"creations"`

@@ -87,7 +87,7 @@ type Faults struct {
 	Strip   map[string]string `json:"strip,omitempty"`
 }
 
-// How a write fails.
+// The ways in which a write may fail.
 const (
 	Internal = "internal"
 	Conflict = "conflict"

@@ -46,7 +46,8 @@ type run struct {
 	unrepeated bool             // the violation did not occur again
 	served     *cluster.Request // the last request that had an effect
 	created    types.UID        // the last pod that a controller created
-	// When calm: the requests that were rejected in the last sync, and in the current one.
+	// If calm is set: the requests that were rejected in the last sync, and in the current
+	// one.
 	refused, refusing map[string]bool
 }
 
