@@ -15,17 +15,17 @@ type comparison struct {
 	// Runs are the runs of the two Jobs.
 	Runs []timeline `json:"runs"`
 	// Indexes are the indexes whose outcomes differ, if both Jobs are Indexed.
-	Indexes []contrast `json:"indexes"`
+	Indexes []indexComparison `json:"indexes"`
 }
 
-// contrast holds the outcomes of an index in both Jobs.
-type contrast struct {
-	Index int32  `json:"index"`
-	Fates []fate `json:"fates"`
+// indexComparison holds the outcomes of an index in both Jobs.
+type indexComparison struct {
+	Index int32          `json:"index"`
+	Fates []indexOutcome `json:"fates"`
 }
 
-// fate is the outcome of an index.
-type fate struct {
+// indexOutcome is the outcome of an index.
+type indexOutcome struct {
 	// Outcome is Succeeded, Failed, Unfinished, or None if the Job has no such index.
 	Outcome string `json:"outcome"`
 	// Ended is the time when the last pod of the index ended; absent if a pod has not ended.
@@ -35,42 +35,42 @@ type fate struct {
 }
 
 func newComparison(runs []timeline) comparison {
-	v := comparison{Runs: runs, Indexes: []contrast{}}
+	v := comparison{Runs: runs, Indexes: []indexComparison{}}
 	if !runs[0].indexed || !runs[1].indexed {
 		return v
 	}
-	a, b := fatesOf(runs[0]), fatesOf(runs[1])
+	a, b := outcomesOf(runs[0]), outcomesOf(runs[1])
 	for i := range max(len(a), len(b)) {
-		x, y := runs[0].fateAt(a, i), runs[1].fateAt(b, i)
+		x, y := runs[0].outcomeAt(a, i), runs[1].outcomeAt(b, i)
 		if x.String() != y.String() || x.Running != y.Running {
-			v.Indexes = append(v.Indexes, contrast{int32(i), []fate{x, y}})
+			v.Indexes = append(v.Indexes, indexComparison{int32(i), []indexOutcome{x, y}})
 		}
 	}
 	return v
 }
 
-// fateAt returns the outcome of an index, which may have no pods or not exist.
-func (t timeline) fateAt(fates []fate, i int) fate {
+// outcomeAt returns the outcome of an index, which may have no pods or not exist.
+func (t timeline) outcomeAt(outcomes []indexOutcome, i int) indexOutcome {
 	switch {
-	case i < len(fates):
-		return fates[i]
+	case i < len(outcomes):
+		return outcomes[i]
 	case i < int(t.Completions):
-		return fate{Outcome: string(simulation.PodUnfinished)}
+		return indexOutcome{Outcome: string(simulation.PodUnfinished)}
 	}
-	return fate{Outcome: "None"}
+	return indexOutcome{Outcome: "None"}
 }
 
-// fatesOf returns the outcomes of the indexes, up to the last index that had a pod.
-func fatesOf(t timeline) []fate {
+// outcomesOf returns the outcomes of the indexes, up to the last index that had a pod.
+func outcomesOf(t timeline) []indexOutcome {
 	completed, _ := indexset.Parse(t.Status.CompletedIndexes) // the simulated API server has validated it
 	var failed indexset.Set
 	if text := t.Status.FailedIndexes; text != nil {
 		failed, _ = indexset.Parse(*text)
 	}
-	var out []fate
+	var out []indexOutcome
 	for _, lane := range t.Lanes {
 		for len(out) <= int(lane.Index) {
-			out = append(out, fate{Outcome: string(simulation.PodUnfinished)})
+			out = append(out, indexOutcome{Outcome: string(simulation.PodUnfinished)})
 		}
 		f := &out[lane.Index]
 		switch {
@@ -96,7 +96,7 @@ func fatesOf(t timeline) []fate {
 	return out
 }
 
-func (f fate) String() string {
+func (f indexOutcome) String() string {
 	if f.Outcome == "None" {
 		return "no such index"
 	}

@@ -38,7 +38,7 @@ func drawing(all []timeline) string {
 	lane := mostLane
 	for i, t := range all {
 		p.span = max(p.span, t.Took, simulation.Time(time.Second))
-		panels[i] = &panel{picture: p, t: t, lanes: thinned(t.Lanes)}
+		panels[i] = &panel{picture: p, t: t, lanes: worstLanes(t.Lanes)}
 		lane = min(lane, max(lanesHeight/float64(max(len(panels[i].lanes), 1)), leastLane))
 	}
 	title := titleOf(all[0])
@@ -67,8 +67,8 @@ func titleOf(t timeline) string {
 	return fmt.Sprintf("Job %s/%s: %s after %s, %s: %s", t.Job.Namespace, t.Job.Name, t.End, t.Took, podCount(t.Totals.Pods), t.outcomes())
 }
 
-// thinned returns at most mostLanes lanes: of each group of neighbours the worst one.
-func thinned(lanes []simulation.Lane) []simulation.Lane {
+// worstLanes returns at most mostLanes lanes: of each group of neighbours the worst one.
+func worstLanes(lanes []simulation.Lane) []simulation.Lane {
 	each := (len(lanes) + mostLanes - 1) / mostLanes
 	if each <= 1 {
 		return lanes
@@ -79,16 +79,16 @@ func thinned(lanes []simulation.Lane) []simulation.Lane {
 		switch {
 		case i%each == 0:
 			out = append(out, lane)
-		case trouble(lane) > trouble(out[last]):
+		case failureRank(lane) > failureRank(out[last]):
 			out[last] = lane
 		}
 	}
 	return out
 }
 
-// trouble ranks an index by the number of its pods that did not succeed, and then by whether
+// failureRank ranks an index by the number of its pods that did not succeed, and then by whether
 // the last pod did not.
-func trouble(lane simulation.Lane) (rank int) {
+func failureRank(lane simulation.Lane) (rank int) {
 	for i, pod := range lane.Pods {
 		if pod.Outcome != simulation.PodSucceeded {
 			rank += 2

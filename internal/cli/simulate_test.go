@@ -135,8 +135,8 @@ func TestPictures(t *testing.T) {
 	}
 }
 
-// TestThinned checks that with too many lanes the worst of each group of neighbours is drawn.
-func TestThinned(t *testing.T) {
+// TestWorstLanes checks that with too many lanes the worst of each group of neighbours is drawn.
+func TestWorstLanes(t *testing.T) {
 	for _, tc := range []struct{ lanes, want int }{{0, 0}, {1, 1}, {mostLanes, mostLanes}, {mostLanes + 1, mostLanes/2 + 1}, {1000, 200}, {100_000, 225}} {
 		lanes := make([]simulation.Lane, tc.lanes)
 		for i := range lanes {
@@ -146,7 +146,7 @@ func TestThinned(t *testing.T) {
 		if tc.lanes > 0 {
 			lanes[worst].Pods = lanes[worst].Pods[:1]
 		}
-		got := thinned(lanes)
+		got := worstLanes(lanes)
 		if len(got) != tc.want || tc.lanes > 0 && !slices.ContainsFunc(got, func(l simulation.Lane) bool { return l.Index == int32(worst) }) {
 			t.Errorf("of %d lanes got %d, want %d and that of index %d", tc.lanes, len(got), tc.want, worst)
 		}

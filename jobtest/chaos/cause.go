@@ -12,8 +12,8 @@ import (
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
-// open is a write of a controller whose effect it has not observed.
-type open struct {
+// unobservedWrite is a write of a controller whose effect it has not observed.
+type unobservedWrite struct {
 	name, answer string
 	uid          types.UID // of the created pod
 	step         int
@@ -24,23 +24,23 @@ func (r *run) note(q *cluster.Request, a cluster.Answer, err error) {
 	l := r.acting
 	switch {
 	case q.Verb == cluster.Create && err == nil:
-		l.open = append(l.open, open{name: "the creation of " + string(a.Pod.UID), uid: a.Pod.UID, step: r.step})
+		l.unobserved = append(l.unobserved, unobservedWrite{name: "the creation of " + string(a.Pod.UID), uid: a.Pod.UID, step: r.step})
 	case q.Verb == cluster.Create && r.served == q: // it took effect, but the answer was lost
-		l.open = append(l.open, open{name: "the creation of " + string(r.created), uid: r.created, answer: err.Error(), step: r.step})
+		l.unobserved = append(l.unobserved, unobservedWrite{name: "the creation of " + string(r.created), uid: r.created, answer: err.Error(), step: r.step})
 	case q.Verb == cluster.Create && apierrors.IsAlreadyExists(err):
-		l.open = append(l.open, open{name: "the creation of pod " + q.Pod.Name, answer: err.Error(), step: r.step})
+		l.unobserved = append(l.unobserved, unobservedWrite{name: "the creation of pod " + q.Pod.Name, answer: err.Error(), step: r.step})
 	}
 }
 
 // observe removes the writes that a view shows.
 func (l *leader) observe(pods []*corev1.Pod) {
-	var left []open
-	for _, o := range l.open {
+	var left []unobservedWrite
+	for _, o := range l.unobserved {
 		if o.uid == "" || find(pods, o.uid) == nil {
 			left = append(left, o)
 		}
 	}
-	l.open = left
+	l.unobserved = left
 }
 
 func find(pods []*corev1.Pod, uid types.UID) *corev1.Pod {
@@ -62,7 +62,7 @@ func (r *run) explain(out cluster.Outcome) {
 	}
 	l := r.leaders[0]
 	var causes []string
-	for _, o := range l.open {
+	for _, o := range l.unobserved {
 		if o.uid != "" && r.c.Pod(o.uid) != nil {
 			continue // it can still be observed
 		}

@@ -107,7 +107,7 @@ func TestLargeJobs(t *testing.T) {
 		}
 	})
 	t.Run("a life", func(t *testing.T) {
-		l := newLife(Config{Seed: 1, Job: job(3*int32(pods()), 1)}.orDefault(), nil)
+		l := newScriptedRun(Config{Seed: 1, Job: job(3*int32(pods()), 1)}.orDefault(), nil)
 		if l.run(); l.broken != nil {
 			t.Error(l.broken)
 		}

@@ -68,7 +68,7 @@ func Crashes(cfg Config, pairs int) CrashReport {
 	if cfg.Job.Spec.BackoffLimitPerIndex == nil {
 		cfg.Job.Spec.Template.Finalizers = append(cfg.Job.Spec.Template.Finalizers, "example.com/keep")
 	}
-	undisturbed := newLife(cfg, nil)
+	undisturbed := newScriptedRun(cfg, nil)
 	undisturbed.run()
 	report := CrashReport{Writes: undisturbed.writes, Violation: undisturbed.broken}
 	if report.Violation != nil {
@@ -76,7 +76,7 @@ func Crashes(cfg Config, pairs int) CrashReport {
 		return report
 	}
 	try := func(crashes ...crash) bool {
-		l := newLife(cfg, crashes)
+		l := newScriptedRun(cfg, crashes)
 		l.run()
 		report.Runs++
 		if len(crashes) > 1 {
@@ -124,8 +124,8 @@ func (c crash) String() string {
 	return fmt.Sprintf("before write %d", c.write)
 }
 
-// life runs a Job by a script.
-type life struct {
+// scriptedRun runs a Job by a script.
+type scriptedRun struct {
 	cfg     Config
 	c       *cluster.Cluster
 	ghost   referee.Ghost
@@ -155,12 +155,12 @@ type event struct {
 	how func(*batchv1.JobSpec)
 }
 
-func newLife(cfg Config, crashes []crash) *life {
-	return &life{cfg: cfg, crashes: crashes, plans: map[string]podPlan{}, names: map[types.UID]string{}, made: map[string]int{}, doomed: map[types.UID]bool{}}
+func newScriptedRun(cfg Config, crashes []crash) *scriptedRun {
+	return &scriptedRun{cfg: cfg, crashes: crashes, plans: map[string]podPlan{}, names: map[types.UID]string{}, made: map[string]int{}, doomed: map[types.UID]bool{}}
 }
 
 // planOf derives what happens to a pod from its name, so that it is the same in every run.
-func (l *life) planOf(name string) podPlan {
+func (l *scriptedRun) planOf(name string) podPlan {
 	var salt uint64
 	for _, c := range []byte(name) {
 		salt = salt*131 + uint64(c)
@@ -180,7 +180,7 @@ func (l *life) planOf(name string) podPlan {
 	return f
 }
 
-func (l *life) run() {
+func (l *scriptedRun) run() {
 	c, err := cluster.New(l.cfg.Job, jobtest.Noon())
 	if err != nil {
 		l.broken = &referee.Violation{Property: "Job", Text: err.Error()}
@@ -212,7 +212,7 @@ func (l *life) run() {
 
 // checkEnd is called when no more events are due. It checks that the Job has ended, unless
 // it is suspended or has a parallelism of 0 (L2), and that no pod has the finalizer (L3).
-func (l *life) checkEnd() {
+func (l *scriptedRun) checkEnd() {
 	job := l.c.Job()
 	switch {
 	case isOver(job):
@@ -223,7 +223,7 @@ func (l *life) checkEnd() {
 }
 
 // scriptUsers adds the actions of users to the script: a Job may be suspended and resumed.
-func (l *life) scriptUsers() {
+func (l *scriptedRun) scriptUsers() {
 	d := dice{rand.New(rand.NewPCG(l.cfg.Seed, 7))}
 	now := l.c.Now
 	set := func(to bool) func(*batchv1.JobSpec) { return func(s *batchv1.JobSpec) { s.Suspend = &to } }
@@ -236,7 +236,7 @@ func (l *life) scriptUsers() {
 }
 
 // moveOn advances the time to the next event. It reports whether there is one.
-func (l *life) moveOn(requeue time.Time) bool {
+func (l *scriptedRun) moveOn(requeue time.Time) bool {
 	next := requeue
 	sooner := func(at time.Time) {
 		if next.IsZero() || at.Before(next) {
@@ -270,7 +270,7 @@ func (l *life) moveOn(requeue time.Time) bool {
 }
 
 // due returns the time of the next event of a pod.
-func (l *life) due(pod *corev1.Pod) (time.Time, bool) {
+func (l *scriptedRun) due(pod *corev1.Pod) (time.Time, bool) {
 	f := l.plans[l.names[pod.UID]]
 	made := pod.CreationTimestamp.Time
 	switch {
@@ -284,7 +284,7 @@ func (l *life) due(pod *corev1.Pod) (time.Time, bool) {
 	return made.Add(f.ends), true
 }
 
-func (l *life) happen(pod *corev1.Pod) {
+func (l *scriptedRun) happen(pod *corev1.Pod) {
 	f := l.plans[l.names[pod.UID]]
 	switch {
 	case pod.DeletionTimestamp != nil && f.deleted:
@@ -302,7 +302,7 @@ func (l *life) happen(pod *corev1.Pod) {
 	}
 }
 
-func (l *life) watch(s cluster.Step) {
+func (l *scriptedRun) watch(s cluster.Step) {
 	if s.OldPod == nil && s.Pod != nil {
 		key := s.Pod.Annotations[batchv1.JobCompletionIndexAnnotation]
 		name := fmt.Sprintf("%s#%d", key, l.made[key])
@@ -316,7 +316,7 @@ func (l *life) watch(s cluster.Step) {
 	}
 }
 
-func (l *life) intercept(q *cluster.Request) cluster.Fault {
+func (l *scriptedRun) intercept(q *cluster.Request) cluster.Fault {
 	if !writes(q) {
 		return cluster.Fault{}
 	}
@@ -337,7 +337,7 @@ func (l *life) intercept(q *cluster.Request) cluster.Fault {
 }
 
 // end returns the part of the final state that must be the same after a crash.
-func (l *life) end() string {
+func (l *scriptedRun) end() string {
 	if l.c == nil || l.c.Job() == nil {
 		return "no Job"
 	}
@@ -360,7 +360,7 @@ func (l *life) end() string {
 }
 
 func logLife(cfg Config, crashes []crash) string {
-	l := newLife(cfg, crashes)
+	l := newScriptedRun(cfg, crashes)
 	l.log.On = true
 	l.run()
 	return strings.Join(l.log.Lines(story.Longest), "\n")

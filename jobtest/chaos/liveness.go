@@ -63,7 +63,7 @@ func (r *run) runToEnd() {
 			r.broken = checkFinalizers(r.c.Pods())
 			return
 		}
-		r.pass()
+		r.passTime()
 	}
 	r.each(func() {
 		if !r.ended() || len(r.slots) == 1 {
@@ -282,9 +282,9 @@ func (r *run) advancePods(stuck map[types.UID]bool, fails bool) bool {
 	return moved
 }
 
-// pass advances the time. If the Job waits only for a time, the controller must have set a
+// passTime advances the time. If the Job waits only for a time, the controller must have set a
 // requeue, and must have nothing to do before that (L5).
-func (r *run) pass() {
+func (r *run) passTime() {
 	first, at := r.soonest(r.leaders[0])
 	after := at.Sub(r.c.Now)
 	r.focusOn(first)

@@ -14,12 +14,12 @@ import (
 // runLog is the log of a run, with the views and requests of its controllers.
 type runLog struct {
 	story.Log
-	shown map[who]*loggedView
+	shown map[viewer]*loggedView
 	syncs []*loggedSync // in progress
 }
 
-// who is a controller, by its number, and the Job that it syncs.
-type who struct {
+// viewer is a controller, by its number, and the Job that it syncs.
+type viewer struct {
 	n  int
 	at *slot
 }
@@ -78,9 +78,9 @@ func (t *runLog) logView(l *leader, at *slot, v *cluster.View) {
 		return
 	}
 	if t.shown == nil {
-		t.shown = map[who]*loggedView{}
+		t.shown = map[viewer]*loggedView{}
 	}
-	by := who{l.n, at}
+	by := viewer{l.n, at}
 	last, before := t.shown[by], t.shown[by] != nil
 	now := &loggedView{"no Job", v.Pods}
 	if v.Job != nil {

@@ -53,12 +53,12 @@ func hasRule(action batchv1.PodFailurePolicyAction) func(*batchv1.JobSpec) bool 
 	}
 }
 
-// most is the maximum number of actions and faults.
-const most = 80
+// maxActions is the maximum number of actions and faults.
+const maxActions = 80
 
 // Reach counts how often each action and each fault occurred with each policy; see Pairs.
 type Reach struct {
-	counts [most][len(policies)]int
+	counts [maxActions][len(policies)]int
 }
 
 // Add adds the counts of another run.

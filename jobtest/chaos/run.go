@@ -31,7 +31,7 @@ type run struct {
 	plan       shrink.Plan
 	step       int
 	off        []bool // actions and faults that are turned off
-	used       [most]bool
+	used       [maxActions]bool
 	calm       bool // faults have stopped
 	noPods     bool // and every creation is rejected
 	kinds      []int
@@ -58,12 +58,12 @@ type leader struct {
 	cache      *cluster.Cache
 	// The version of the last write that another leader made since this one started. This
 	// leader is blind until its cache shows that write.
-	foreign int
-	upto    int // the version up to which its cache was complete when its sync began
-	next    map[*slot]time.Time
-	lost    bool   // the answer to the current request is lost
-	looks   bool   // it reads its caches during a sync
-	open    []open // creations that its cache has not shown
+	foreign    int
+	upto       int // the version up to which its cache was complete when its sync began
+	next       map[*slot]time.Time
+	lost       bool              // the answer to the current request is lost
+	looks      bool              // it reads its caches during a sync
+	unobserved []unobservedWrite // creations that its cache has not shown
 	// The Jobs whose last status write was answered. The leader is in doubt about the
 	// others.
 	sure map[*slot]bool
@@ -77,7 +77,7 @@ const history = 24
 func newRun(cfg Config, plan shrink.Plan) *run {
 	r := &run{Config: cfg, source: rand.NewPCG(cfg.Seed, 0), plan: plan}
 	r.dice = dice{rand.New(r.source)}
-	r.off = make([]bool, most)
+	r.off = make([]bool, maxActions)
 	for i, name := range events() {
 		r.off[i] = slices.Contains(plan.Off, name)
 	}

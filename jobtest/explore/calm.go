@@ -19,7 +19,7 @@ const longWay = 10_000
 
 // calm follows a path from each state that was not expanded.
 func (x *search) calm() (found *violation) {
-	c := &calmness{search: x, seen: map[uint32]bool{}}
+	c := &calmSearch{search: x, seen: map[uint32]bool{}}
 	// A path may reach new states that it does not expand. These get their own paths.
 	for n := uint32(len(x.first)); int(n) < len(x.states) && found == nil && x.err == nil; n++ {
 		found = c.follow(n)
@@ -27,8 +27,8 @@ func (x *search) calm() (found *violation) {
 	return found
 }
 
-// calmness is the state of the search for paths without faults.
-type calmness struct {
+// calmSearch is the state of the search for paths without faults.
+type calmSearch struct {
 	*search
 	leads []bool // for each state, whether it is known to lead to rest
 	seen  map[uint32]bool
@@ -48,7 +48,7 @@ type calmMove struct {
 
 // follow searches for a path from a state to one that leads to rest. It backtracks if it
 // reaches a state again.
-func (c *calmness) follow(n uint32) *violation {
+func (c *calmSearch) follow(n uint32) *violation {
 	clear(c.seen)
 	var way []branch
 	for at := n; !c.atRest(at); {
@@ -82,13 +82,13 @@ func (c *calmness) follow(n uint32) *violation {
 }
 
 // atRest reports whether a state is at rest or known to lead there.
-func (c *calmness) atRest(n uint32) bool {
+func (c *calmSearch) atRest(n uint32) bool {
 	return int(n) < len(c.leads) && c.leads[n] || c.quiescent(&c.states[n])
 }
 
 // calmMoves returns the moves in a state after the caches have caught up, without faults
 // and edits of the spec.
-func (c *calmness) calmMoves(at uint32) (moves []calmMove, found *violation) {
+func (c *calmSearch) calmMoves(at uint32) (moves []calmMove, found *violation) {
 	s, shown := c.caughtUp(&c.states[at])
 	faults := s.faults
 	s.faults = 0
@@ -110,7 +110,7 @@ func (c *calmness) calmMoves(at uint32) (moves []calmMove, found *violation) {
 
 // rank orders the moves of a path; the highest comes first. It is negative for unnecessary
 // moves.
-func (c *calmness) rank(m move) int {
+func (c *calmSearch) rank(m move) int {
 	switch m.kind {
 	case showJob, showPod:
 		return 5
