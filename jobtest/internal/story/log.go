@@ -11,7 +11,7 @@ import (
 // Log is the log of a schedule, step by step. It omits steps in which nothing happens, and
 // lists equal steps once. The zero Log records nothing.
 type Log struct {
-	On      bool
+	On      bool // whether the Log records
 	mu      sync.Mutex
 	steps   []step
 	depth   int
