@@ -1,8 +1,10 @@
 package explain
 
 import (
+	"cmp"
+	"slices"
+
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 )
 
 // Cause says why a Job makes no progress, or that it does.
@@ -58,17 +60,10 @@ func (e Explanation) Causes() []Cause {
 	if e.about.Outcome == nil {
 		return nil
 	}
-	var all []Cause
-	f := newFacts(e)
-	f.symptoms = f.examine()
-	least := AttentionNone
+	all := ranked(newFacts(e).findings()...)
 	if code := e.Prospect().Code; code == ProspectFailure || code == ProspectOutOfReach {
-		least = AttentionLost
-	}
-	for _, r := range causes {
-		if c := r.of(f); c.Text != "" {
-			c.Attention = max(c.Attention, least)
-			all = append(all, c)
+		for i := range all {
+			all[i].Attention = max(all[i].Attention, AttentionLost)
 		}
 	}
 	return all
@@ -77,11 +72,20 @@ func (e Explanation) Causes() []Cause {
 // Unmanaged explains a Job that another controller manages, for which
 // [jobfate.Decide] returns [jobfate.ErrNotManaged]. A nil Job has no cause.
 func Unmanaged(job *batchv1.Job) Cause {
-	var c Cause
-	for i := 0; job != nil && c.Text == ""; i++ { // CauseManagedElsewhere applies at the latest
-		c = causes[i].of(&facts{job: job})
+	if job == nil {
+		return Cause{}
 	}
-	return c
+	manager, suspended := batchv1.JobControllerName, job.Spec.Suspend != nil && *job.Spec.Suspend
+	if job.Spec.ManagedBy != nil {
+		manager = *job.Spec.ManagedBy
+	}
+	return ranked(finding{mild: hasSucceeded(job), Reason: cmp.Or(
+		finished(job),
+		when(manager == multiKueue && suspended, CauseMultiKueue,
+			"MultiKueue manages the Job, which is suspended here, and runs it in a worker cluster once it is admitted"),
+		when(manager == multiKueue, CauseMultiKueue, "MultiKueue runs the Job in a worker cluster; there are no pods here"),
+		when(true, CauseManagedElsewhere, "the controller "+manager+" manages the Job"),
+	)})[0]
 }
 
 // The causes beside the codes of [Explanation.Job].
@@ -136,105 +140,84 @@ const (
 	CauseCreationOverdue Code = "CreationOverdue"
 )
 
-// causes are in the order of their rank. Causes that make the rest meaningless come first,
-// then causes that end or hold the Job, then causes that keep pods from being created or
-// from running, then the reasons for the decision.
-var causes = [...]row{
-	{code: JobFinished, attention: AttentionLost, find: (*facts).finished,
-		advice: "Read the condition and the last failure; a Job that has failed does not run again."},
-	{code: CauseMultiKueue, find: (*facts).managedElsewhere,
-		advice: "Look at the Job and its pods in the worker cluster that the Workload names."},
-	{code: CauseManagedElsewhere, find: (*facts).managedElsewhere,
-		advice: "Look at that controller; the built-in Job controller ignores this Job."},
-	{code: JobStale, attention: AttentionWait},
-	{code: CauseRecreated, attention: AttentionStuck, find: (*facts).recreated,
-		advice: "Get the Job and its pods again, with one command. Delete the old pods if garbage collection does not."},
-	{code: CausePodsMissing, attention: AttentionStuck, find: (*facts).podsMissing,
-		advice: "Add the pods to the input: kubectl get pods -l job-name=NAME -o yaml. If there are none, the controller is not running."},
-	{code: CauseTerminationOverdue, attention: AttentionStuck, find: termination(true),
-		advice: "Look at the node: if it is gone, delete the pod with --force. If a finalizer remains, ask its owner to remove it."},
-	{code: CauseDeadlineOverdue, attention: AttentionStuck, find: (*facts).deadlineOverdue,
-		advice: "Check that the controller that manages the Job is running."},
-	{code: CauseEndOverdue, attention: AttentionStuck, find: (*facts).endOverdue,
-		advice: "Check that the controller that manages the Job is running, and that it may update the status and the pods."},
-	{code: JobEnding},
-	{code: JobDeleting, attention: AttentionHeld},
-	{code: CauseQueuedByKueue, attention: AttentionHeld, find: (*facts).queuedByKueue,
-		advice: "Read the conditions of the Job's Workload and the quota of its ClusterQueue. If you resume the Job by hand, Kueue suspends it again."},
-	{code: JobSuspended, attention: AttentionHeld,
-		advice: "Set spec.suspend to false to resume the Job."},
-	{code: CauseQuota, attention: AttentionStuck, find: (*facts).refused,
-		advice: "Raise the quota, lower the requests or the parallelism, or wait until other pods of the namespace end."},
-	{code: CauseWebhook, attention: AttentionStuck, find: (*facts).refused,
-		advice: "Fix the pod template or the admission webhook."},
-	{code: CauseCreationRefused, attention: AttentionStuck, find: (*facts).refused,
-		advice: "Fix what the API server names: often a ServiceAccount, a PriorityClass or a field of the pod template."},
-	{code: CauseNodeLost, attention: AttentionStuck, pod: (*facts).nodeLost, cannot: "cannot be reached",
-		advice: "Look at the node; if it is gone, delete the Node object, so that its pods are replaced."},
-	{code: CauseSchedulingGated, attention: AttentionStuck, pod: (*facts).schedulingGated, cannot: "must wait for a scheduling gate",
-		advice: "Look at the controller that set the gate; it removes the gate when the pod may be scheduled."},
-	{code: CauseUnschedulable, attention: AttentionStuck, pod: (*facts).unschedulable, cannot: "cannot be scheduled",
-		advice: "Add nodes, lower the requests, or fix the affinity, the tolerations or the volumes that the message names."},
-	{code: CauseNoScheduler, attention: AttentionStuck, pod: (*facts).noScheduler, cannot: "got no response from a scheduler",
-		advice: "Check spec.template.spec.schedulerName, and that this scheduler is running."},
-	{code: CauseImagePull, attention: AttentionStuck, pod: waits(CauseImagePull), cannot: "cannot pull an image",
-		advice: "Check the name and the tag of the image, imagePullSecrets, and that the node reaches the registry. The pod template is immutable: delete the Job and create it again."},
-	{code: CauseContainerConfig, attention: AttentionStuck, pod: waits(CauseContainerConfig), cannot: "cannot create a container",
-		advice: "Create the Secret, the ConfigMap or the key that the message names; the kubelet tries again."},
-	{code: CauseCrashLoop, attention: AttentionStuck, pod: waits(CauseCrashLoop), cannot: "cannot keep a container running",
-		advice: "Read the log of the last run: kubectl logs POD --previous."},
-	{code: CauseContainerStart, attention: AttentionStuck, pod: waits(CauseContainerStart), cannot: "cannot start a container",
-		advice: "Check the command, the security context and the mounts of the container that the message names."},
-	{code: CausePodStartFailing, attention: AttentionStuck, pod: (*facts).startFailing, cannot: "cannot start",
-		advice: "Create the Secret, the ConfigMap or the volume that the event names, or look at the network plugin of the node."},
-	{code: CausePodStartOverdue, attention: AttentionStuck, pod: (*facts).startOverdue, cannot: "should have started",
-		advice: "Read the events: kubectl describe pod POD. A large image, a volume or the network of the node may be the cause."},
-	{code: CauseSidecarRunning, attention: AttentionStuck, pod: (*facts).sidecarRunning, cannot: "cannot finish",
-		advice: "Make the sidecar end on SIGTERM, and look at the kubelet of the node."},
-	{code: CauseContainerRunning, attention: AttentionWait, pod: (*facts).containerRunning, cannot: "cannot finish",
-		advice: "If that container only serves the others, make it a sidecar: an init container with restartPolicy Always, which the kubelet stops when they have finished."},
-	{code: CauseCreationOverdue, attention: AttentionStuck, find: (*facts).creationOverdue,
-		advice: "Look for FailedCreate events (kubectl describe job NAME), an exhausted quota, an admission webhook, or a controller that is not running."},
-	{code: CauseTerminationOverdue, attention: AttentionStuck, find: termination(false),
-		advice: "Look at the node: if it is gone, delete the pod with --force. If a finalizer remains, ask its owner to remove it."},
-	{code: JobInFlight, attention: AttentionWait},
-	{code: JobRemoving},
-	{code: JobCreating},
-	{code: JobBackingOff, attention: AttentionWait,
-		advice: "Read why the last pod failed; the delay ends by itself."},
-	{code: JobAwaitingTermination, attention: AttentionWait},
-	{code: JobNoParallelism, attention: AttentionHeld,
-		advice: "Set spec.parallelism above 0."},
-	{code: JobRunning},
-}
-
-// row is a cause to look for: with find, with pod or, if it has neither, in the reason for
-// the decision.
+// row is what holds for a cause whenever it is found.
 type row struct {
 	code      Code
 	attention Attention
-	// advice is what to do.
-	advice string
-	// find looks for a cause that concerns the whole Job. It gets the cause without a text,
-	// and adds the text if the Job has the cause.
-	find func(*facts, *Cause)
-	// pod looks for a cause that concerns single pods. It returns the message of an active
-	// pod that has the cause, and "" for others. cannot completes the sentence
-	// "3 of 5 active pods …".
-	pod    func(*facts, *corev1.Pod) (message string)
-	cannot string
+	cannot    string // completes "3 of 5 active pods …", for a cause in active pods
+	advice    string
 }
 
-// of returns the cause of the row; without a text if the Job does not have it.
-func (r row) of(f *facts) Cause {
-	c := Cause{Reason: Reason{Code: r.code}, Advice: r.advice, Attention: r.attention}
-	switch {
-	case r.find != nil:
-		r.find(f, &c)
-	case r.pod != nil:
-		f.stuck(r, &c)
-	case r.code == f.reason.Code:
-		c.Reason = f.reason
+// causes are in the order of their rank. Causes that make the rest meaningless come first,
+// then causes that end or hold the Job, then causes that keep pods from being created or
+// from running, then the reasons for the decision. The second row of a code is for its mild
+// form: the Job has succeeded, or goes on in spite of the cause.
+var causes = [...]row{
+	{JobFinished, AttentionLost, "", "Read the condition and the last failure; a Job that has failed does not run again."},
+	{JobFinished, AttentionNone, "", ""},
+	{CauseMultiKueue, AttentionNone, "", "Look at the Job and its pods in the worker cluster that the Workload names."},
+	{CauseManagedElsewhere, AttentionNone, "", "Look at that controller; the built-in Job controller ignores this Job."},
+	{JobStale, AttentionWait, "", ""},
+	{CauseRecreated, AttentionStuck, "", "Get the Job and its pods again, with one command. Delete the old pods if garbage collection does not."},
+	{CausePodsMissing, AttentionStuck, "", "Add the pods to the input: kubectl get pods -l job-name=NAME -o yaml. If there are none, the controller is not running."},
+	{CauseTerminationOverdue, AttentionStuck, "", "Look at the node: if it is gone, delete the pod with --force. If a finalizer remains, ask its owner to remove it."},
+	{CauseDeadlineOverdue, AttentionStuck, "", "Check that the controller that manages the Job is running."},
+	{CauseEndOverdue, AttentionStuck, "", "Check that the controller that manages the Job is running, and that it may update the status and the pods."},
+	{JobEnding, AttentionNone, "", ""},
+	{JobDeleting, AttentionHeld, "", ""},
+	{CauseQueuedByKueue, AttentionHeld, "", "Read the conditions of the Job's Workload and the quota of its ClusterQueue. If you resume the Job by hand, Kueue suspends it again."},
+	{JobSuspended, AttentionHeld, "", "Set spec.suspend to false to resume the Job."},
+	{CauseQuota, AttentionStuck, "", "Raise the quota, lower the requests or the parallelism, or wait until other pods of the namespace end."},
+	{CauseWebhook, AttentionStuck, "", "Fix the pod template or the admission webhook."},
+	{CauseCreationRefused, AttentionStuck, "", "Fix what the API server names: often a ServiceAccount, a PriorityClass or a field of the pod template."},
+	{CauseNodeLost, AttentionStuck, "cannot be reached", "Look at the node; if it is gone, delete the Node object, so that its pods are replaced."},
+	{CauseSchedulingGated, AttentionStuck, "must wait for a scheduling gate", "Look at the controller that set the gate; it removes the gate when the pod may be scheduled."},
+	{CauseUnschedulable, AttentionStuck, "cannot be scheduled", "Add nodes, lower the requests, or fix the affinity, the tolerations or the volumes that the message names."},
+	{CauseNoScheduler, AttentionStuck, "got no response from a scheduler", "Check spec.template.spec.schedulerName, and that this scheduler is running."},
+	{CauseImagePull, AttentionStuck, "cannot pull an image", "Check the name and the tag of the image, imagePullSecrets, and that the node reaches the registry. The pod template is immutable: delete the Job and create it again."},
+	{CauseContainerConfig, AttentionStuck, "cannot create a container", "Create the Secret, the ConfigMap or the key that the message names; the kubelet tries again."},
+	{CauseCrashLoop, AttentionStuck, "cannot keep a container running", "Read the log of the last run: kubectl logs POD --previous."},
+	{CauseContainerStart, AttentionStuck, "cannot start a container", "Check the command, the security context and the mounts of the container that the message names."},
+	{CausePodStartFailing, AttentionStuck, "cannot start", "Create the Secret, the ConfigMap or the volume that the event names, or look at the network plugin of the node."},
+	{CausePodStartOverdue, AttentionStuck, "should have started", "Read the events: kubectl describe pod POD. A large image, a volume or the network of the node may be the cause."},
+	{CauseSidecarRunning, AttentionStuck, "cannot finish", "Make the sidecar end on SIGTERM, and look at the kubelet of the node."},
+	{CauseContainerRunning, AttentionWait, "cannot finish", "If that container only serves the others, make it a sidecar: an init container with restartPolicy Always, which the kubelet stops when they have finished."},
+	{CauseCreationOverdue, AttentionStuck, "", "Look for FailedCreate events (kubectl describe job NAME), an exhausted quota, an admission webhook, or a controller that is not running."},
+	{CauseTerminationOverdue, AttentionStuck, "", "Look at the node: if it is gone, delete the pod with --force. If a finalizer remains, ask its owner to remove it."},
+	{JobInFlight, AttentionWait, "", ""},
+	{JobRemoving, AttentionNone, "", ""},
+	{JobCreating, AttentionNone, "", ""},
+	{JobBackingOff, AttentionWait, "", "Read why the last pod failed; the delay ends by itself."},
+	{JobAwaitingTermination, AttentionWait, "", ""},
+	{JobNoParallelism, AttentionHeld, "", "Set spec.parallelism above 0."},
+	{JobRunning, AttentionNone, "", ""},
+}
+
+// rowOf returns the first row of a code; a zero row for none.
+func rowOf(code Code) (found row) {
+	if i := slices.IndexFunc(causes[:], func(r row) bool { return r.code == code }); i >= 0 {
+		found = causes[i]
 	}
-	return c
+	return found
+}
+
+// finding is a cause that was found, with the names of the pods affected.
+type finding struct {
+	Reason
+	pods []string
+	mild bool
+}
+
+// ranked returns the findings in the order of the table, without those that are zero.
+func ranked(found ...finding) (all []Cause) {
+	seen := map[Code]bool{}
+	for _, r := range causes {
+		for _, f := range found {
+			if f.Code == r.code && f.mild == seen[r.code] {
+				all = append(all, Cause{f.Reason, r.advice, f.pods, r.attention})
+			}
+		}
+		seen[r.code] = true
+	}
+	return all
 }

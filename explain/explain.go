@@ -2,7 +2,11 @@ package explain
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/internal/decide"
@@ -38,6 +42,28 @@ type Reason struct {
 
 // Code names a reason.
 type Code string
+
+// when returns a reason that applies under a condition, and the zero Reason if it does not
+// hold. So cmp.Or of such reasons is an ordered table: the first that applies is the result.
+func when(holds bool, code Code, text string) Reason {
+	if !holds {
+		return Reason{}
+	}
+	return Reason{Code: code, Text: text}
+}
+
+// until returns the reason with a time, unless it is zero.
+func (r Reason) until(t time.Time) Reason {
+	if r != (Reason{}) {
+		r.Until = t
+	}
+	return r
+}
+
+// thatApply returns the reasons that are not zero.
+func thatApply(all ...Reason) []Reason {
+	return append([]Reason(nil), slices.DeleteFunc(all, func(r Reason) bool { return r == Reason{} })...)
+}
 
 // Why a Job is where it is.
 const (
@@ -76,11 +102,10 @@ func (e Explanation) Job() Reason {
 	if o.Outcome == nil {
 		return Reason{}
 	}
-	var r Reason
 	spec, pods, work := &o.View.Spec, o.View.Census, &o.Plan.Work
+	r := finished(o.View.Job)
 	switch {
-	case jobstatus.Finished(o.View.Job) != nil:
-		r.Code, r.Text = JobFinished, textFinished(o.View.Job)
+	case r.Code != "":
 	case o.View.InFlight.Status:
 		r.Code, r.Text = JobStale, "waiting for the last status write to be observed"
 	case o.Ending().Ended():
@@ -90,27 +115,32 @@ func (e Explanation) Job() Reason {
 	case !o.Plan.Settled:
 		r.Code, r.Text = JobInFlight, "waiting to observe "+o.unobserved()
 	case spec.Suspended:
-		r.Code, r.Text = JobSuspended, "the Job is suspended"+o.alsoDeletes()
+		r.Code, r.Text = JobSuspended, "the Job is suspended"+o.deletes()
 	case len(work.Delete) > 0:
 		r.Code, r.Text = JobRemoving, fmt.Sprintf("deleting %d of %s: %s", len(work.Delete), count(pods.Active, "active pod"), work.Delete[0].Cause)
-	case len(work.Create) > 0 && work.Wait > 0:
-		r.Code, r.Text = JobCreating, fmt.Sprintf("creating %s; others are backing off, the first until %s", count(len(work.Create), "pod"), o.clock(o.retry()))
 	case len(work.Create) > 0:
-		r.Code, r.Text = JobCreating, "creating "+count(len(work.Create), "pod")
+		r.Code, r.Text = JobCreating, "creating "+count(len(work.Create), "pod")+textIf(work.Wait > 0, "; others are backing off, the first until "+o.clock(o.retry()))
 	case work.Wait > 0 && spec.PerIndex:
 		r.Code, r.Text = JobBackingOff, "the next indexes without a pod are backing off, the first until "+o.clock(o.retry())
 	case work.Wait > 0:
-		r.Code, r.Text = JobBackingOff, fmt.Sprintf("backing off until %s after %s", o.clock(o.retry()), count(o.Plan.Record.Failures, "failure"))
+		r.Code, r.Text = JobBackingOff, "backing off until "+o.clock(o.retry())+" after "+count(o.Plan.Record.Failures, "failure")
 	case spec.ReplaceFailedOnly && pods.Active < work.Want && pods.Terminating > 0:
-		r.Code, r.Text = JobAwaitingTermination, fmt.Sprintf("replacements wait for %s to terminate", count(pods.Terminating, "pod"))
+		r.Code, r.Text = JobAwaitingTermination, "replacements wait for "+count(pods.Terminating, "pod")+" to terminate"
 	case spec.Parallelism == 0:
 		r.Code, r.Text = JobNoParallelism, "the Job's parallelism is 0"
 	default:
 		r.Code, r.Text = JobRunning, o.textRunning()
 	}
 	r.Until = o.retry()
-	r.Text += o.left()
+	r.Text += also("", o.Left.Create, "more pod", " to create") + also("", o.Left.Delete, "more pod", " to delete") +
+		also("", o.Left.Strip, "more finalizer", " to remove")
 	return r
+}
+
+// finished says how a Job has ended; it is zero if the Job has not.
+func finished(job *batchv1.Job) Reason {
+	end := jobstatus.OutcomeOf(job)
+	return when(end.Terminal(), JobFinished, fmt.Sprintf("the Job is %s: %s: %s", end.Phase, end.Reason, end.Message))
 }
 
 // retry is when the next pod that is backing off may be created; zero if none is.
@@ -121,35 +151,36 @@ func (o outcome) retry() time.Time {
 	return o.View.Now.Add(o.Plan.Work.Wait)
 }
 
-// ending says in short how the Job ends.
-func (o outcome) ending() string {
-	how := "fails"
+// goesOn reports whether the Job has not ended, and is not about to end.
+func (o outcome) goesOn() bool {
+	return jobstatus.Finished(o.View.Job) == nil && o.View.Job.DeletionTimestamp == nil && !o.Ending().Ended()
+}
+
+// ends returns one of two words, by the way in which the Job ends.
+func (o outcome) ends(succeeds, fails string) string {
 	if o.Ending().Succeeds() {
-		how = "succeeds"
+		return succeeds
 	}
-	return how + ": " + o.Ending().Reason
+	return fails
 }
 
 func (o outcome) textEnding() string {
-	text := fmt.Sprintf("the Job %s: %s%s", o.ending(), o.Ending().Message, o.alsoDeletes())
-	switch {
-	case !o.End.Ended():
-		text += "; the condition is set once all pods are observed and deleted"
-	case o.After.Terminating > 0:
-		text += "; " + count(o.After.Terminating, "pod") + " terminating"
+	end := o.Ending()
+	text := fmt.Sprintf("the Job %s: %s: %s%s", o.ends("succeeds", "fails"), end.Reason, end.Message, o.deletes())
+	if !o.End.Ended() {
+		return text + "; the condition is set once all pods are observed and deleted"
 	}
-	return text
+	return text + also("", o.After.Terminating, "pod", " terminating")
 }
 
 func (o outcome) textRunning() string {
-	done := fmt.Sprintf("%d succeeded", o.View.Totals.Succeeded)
+	totals, of := &o.View.Totals, ""
 	if o.View.Spec.Completions != nil {
-		done = fmt.Sprintf("%d of %d succeeded", o.View.Totals.Succeeded, *o.View.Spec.Completions)
+		of = fmt.Sprintf(" of %d", *o.View.Spec.Completions)
 	}
-	if n := o.View.Totals.Results.Failed.Len(); n > 0 {
-		done += fmt.Sprintf(", %d failed", n)
-	}
-	return fmt.Sprintf("%s active, parallelism %d, %s", count(o.View.Census.Active, "pod"), o.View.Spec.Parallelism, done)
+	failed := totals.Results.Failed.Len()
+	return fmt.Sprintf("%s active, parallelism %d, %d%s succeeded%s", count(o.View.Census.Active, "pod"),
+		o.View.Spec.Parallelism, totals.Succeeded, of, textIf(failed > 0, fmt.Sprintf(", %d failed", failed)))
 }
 
 // unobserved counts the writes that are in flight.
@@ -157,25 +188,7 @@ func (o outcome) unobserved() string {
 	return count(max(0, o.View.InFlight.Creations), "creation") + " and " + count(max(0, o.View.InFlight.Deletions), "deletion")
 }
 
-func (o outcome) alsoDeletes() string {
-	if len(o.Plan.Work.Delete) == 0 {
-		return ""
-	}
-	return "; deleting " + count(len(o.Plan.Work.Delete), "pod")
-}
-
-// left says what the limits of one sync leave for the next.
-func (o outcome) left() (text string) {
-	for _, rest := range [...]struct {
-		n           int
-		thing, todo string
-	}{{o.Left.Create, "pod", "create"}, {o.Left.Delete, "pod", "delete"}, {o.Left.Strip, "finalizer", "remove"}} {
-		if rest.n > 0 {
-			text += fmt.Sprintf("; %s to %s", count(rest.n, "more "+rest.thing), rest.todo)
-		}
-	}
-	return text
-}
+func (o outcome) deletes() string { return also("deleting ", len(o.Plan.Work.Delete), "pod", "") }
 
 // clock renders a time in UTC, without the date if it is today's.
 func (o outcome) clock(t time.Time) string {
@@ -188,95 +201,21 @@ func (o outcome) clock(t time.Time) string {
 
 // count renders a number of things: "3 pods".
 func count[N int | int32](n N, thing string) string {
-	if n != 1 {
-		thing += "s"
-	}
-	return fmt.Sprintf("%d %s", n, thing)
+	return strconv.Itoa(int(n)) + " " + thing + textIf(n != 1, "s")
 }
 
-// What a Job waits for.
-const (
-	// WaitOwnWrite: for the last status write to be observed.
-	WaitOwnWrite Code = "OwnWrite"
-	// WaitPodsObserved: for creations and deletions of pods to be observed.
-	WaitPodsObserved Code = "PodsToBeObserved"
-	// WaitPodsFinish: for active pods to finish.
-	WaitPodsFinish Code = "PodsToFinish"
-	// WaitTermination: for pods that are being deleted to terminate.
-	WaitTermination Code = "PodsToTerminate"
-	// WaitBackoff: for a backoff delay to end.
-	WaitBackoff Code = "Backoff"
-	// WaitResume: for a user to resume the Job.
-	WaitResume Code = "Resume"
-	// WaitParallelism: for a user to raise the parallelism above 0.
-	WaitParallelism Code = "Parallelism"
-	// WaitDeletion: for the Job to be deleted.
-	WaitDeletion Code = "Deletion"
-	// WaitDeadline: for the Job's deadline, at which it fails.
-	WaitDeadline Code = "Deadline"
-)
-
-// Waits returns what the Job waits for once the decision is carried out. Until is the time
-// at which the wait ends by itself or is due to end. A Job that has ended waits for
-// nothing.
-func (e Explanation) Waits() []Reason {
-	o := e.about
-	if o.Outcome == nil || jobstatus.Finished(o.View.Job) != nil {
-		return nil
+// also renders a number of things as a further clause; empty if there are none.
+func also[N int | int32](before string, n N, thing, after string) string {
+	if n <= 0 {
+		return ""
 	}
-	var out []Reason
-	wait := func(code Code, until time.Time, text string) { out = append(out, Reason{code, until, text}) }
-	never := time.Time{}
-	if o.View.InFlight.Status {
-		wait(WaitOwnWrite, never, "the last status write to be observed")
-	}
-	if o.View.InFlight.Creations > 0 || o.View.InFlight.Deletions > 0 {
-		wait(WaitPodsObserved, never, o.unobserved()+" to be observed")
-	}
-	if o.View.Job.DeletionTimestamp != nil {
-		wait(WaitDeletion, never, "the Job to be deleted")
-	}
-	switch {
-	case !o.goesOn():
-	case o.View.Spec.Suspended:
-		wait(WaitResume, never, "a user to resume the Job")
-	case o.View.Spec.Parallelism == 0:
-		wait(WaitParallelism, never, "a user to raise the parallelism above 0")
-	}
-	if o.After.Active > 0 {
-		wait(WaitPodsFinish, never, count(o.After.Active, "pod")+" to finish")
-	}
-	if o.After.Terminating > 0 {
-		due, text := o.terminated()
-		wait(WaitTermination, due, count(o.After.Terminating, "pod")+" to terminate"+text)
-	}
-	if until := o.retry(); !until.IsZero() {
-		wait(WaitBackoff, until, "the backoff to end at "+o.clock(until))
-	}
-	if o.Plan.Timer() > 0 && o.goesOn() {
-		wait(WaitDeadline, o.FailsAt(), "its deadline at "+o.clock(o.FailsAt())+", when it fails")
-	}
-	return out
+	return "; " + before + count(n, thing) + after
 }
 
-// goesOn reports whether the Job has not ended, and is not about to end.
-func (o outcome) goesOn() bool {
-	return jobstatus.Finished(o.View.Job) == nil && o.View.Job.DeletionTimestamp == nil && !o.Ending().Ended()
-}
-
-// terminated returns when the last terminating pod is due, and says so. A pod that the
-// decision deletes has no due time until it is deleted.
-func (o outcome) terminated() (due time.Time, text string) {
-	for r := range o.View.Census.All() {
-		if r.Terminating && r.Pod.DeletionTimestamp.After(due) {
-			due = r.Pod.DeletionTimestamp.Time
-		}
+// textIf returns a text that applies under a condition, and "" if it does not hold.
+func textIf(holds bool, text string) string {
+	if !holds {
+		return ""
 	}
-	switch {
-	case len(o.Plan.Work.Delete) > 0 || due.IsZero():
-		return time.Time{}, ""
-	case due.Before(o.View.Now):
-		return due, ", due since " + o.clock(due)
-	}
-	return due, ", due by " + o.clock(due)
+	return text
 }

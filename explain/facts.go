@@ -14,14 +14,29 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/jobfate/jobfate/internal/decide"
+	"github.com/jobfate/jobfate/jobstatus"
 )
 
-// patience is how long a step may be overdue before it counts as a cause. Kubelets, and
-// controllers under load, take seconds.
-const patience = 2 * time.Minute
+const (
+	// patience is how long a step may be overdue before it counts as a cause. Kubelets, and
+	// controllers under load, take seconds.
+	patience = 2 * time.Minute
+	// longPatience is how long a pod without a warning may take to start: large images take
+	// minutes. It is also how long a container may outlast the others of its pod, and how long
+	// a FailedCreate event counts: the controller retries every minute, but event clients let
+	// one event through every five minutes.
+	longPatience = 10 * time.Minute
+)
+
+// The labels and values that Kueue sets on Jobs.
+const (
+	kueueQueue    = "kueue.x-k8s.io/queue-name" // a label; once an annotation
+	kueueWorkload = "kueue.x-k8s.io/prebuilt-workload-name"
+	multiKueue    = "kueue.x-k8s.io/multikueue" // in spec.managedBy
+)
 
 // Evidence is additional information besides the snapshot. All of it is optional. Objects
-// that do not concern the Job are ignored.
+// that do not concern the Job are ignored. Events are about the object whose UID they name.
 type Evidence struct {
 	// Events of the Job and of its pods show why a pod is not created or does not start.
 	Events []*corev1.Event
@@ -29,67 +44,56 @@ type Evidence struct {
 	Nodes []*corev1.Node
 }
 
-// facts are the inputs of the search for causes. Without a decision only job is set.
+// facts are the decision and the evidence, prepared for the search for causes.
 type facts struct {
 	outcome
-	job      *batchv1.Job
 	reason   Reason                     // of the decision
 	deleted  map[types.UID]decide.Cause // the pods that the decision deletes
-	nodes    map[string]*corev1.Node
-	events   map[about]*corev1.Event // the last of each pod, and the last FailedCreate of each Job
-	symptoms []symptom
+	notReady map[string]string          // what is wrong with a node, by its name
+	events   map[types.UID]*corev1.Event
+	grouped  bool // texts are about several indexes, without details of single ones
 }
 
-// about is the object of an event.
-type about struct{ kind, namespace, name string }
-
-// symptom is the first cause that an active pod has, with its message.
-type symptom struct {
-	row
-	pod     *corev1.Pod
-	message string
-}
-
-// newFacts returns the facts without the symptoms.
 func newFacts(e Explanation) *facts {
-	f := &facts{
-		outcome: e.about,
-		job:     e.about.View.Job,
-		reason:  e.Job(),
-		deleted: make(map[types.UID]decide.Cause, len(e.about.Plan.Work.Delete)),
-		nodes:   make(map[string]*corev1.Node),
-		events:  make(map[about]*corev1.Event),
-	}
-	for _, d := range e.about.Plan.Work.Delete {
+	f := &facts{outcome: e.about, reason: e.Job(), deleted: map[types.UID]decide.Cause{}, notReady: map[string]string{},
+		events: map[types.UID]*corev1.Event{}}
+	for _, d := range f.Plan.Work.Delete {
 		f.deleted[d.Record.Pod.UID] = d.Cause
 	}
 	for _, evidence := range e.evidence {
 		for _, node := range evidence.Nodes {
-			if node != nil {
-				f.nodes[node.Name] = node
-			}
+			f.addNode(node)
 		}
 		for _, event := range evidence.Events {
-			if event == nil || event.InvolvedObject.Kind == "Job" && event.Reason != "FailedCreate" {
-				continue
-			}
-			object := about{event.InvolvedObject.Kind, event.InvolvedObject.Namespace, event.InvolvedObject.Name}
-			if last := f.events[object]; last == nil || timeOf(event).After(timeOf(last)) {
-				f.events[object] = event
-			}
+			f.addEvent(event)
 		}
 	}
 	return f
 }
 
-// lastEvent returns the last event of a pod, or the last FailedCreate of the Job; nil if none
-// is known.
-func (f *facts) lastEvent(kind string, object metav1.Object) *corev1.Event {
-	event := f.events[about{kind, f.job.Namespace, object.GetName()}]
-	if event == nil || event.InvolvedObject.UID != "" && event.InvolvedObject.UID != object.GetUID() {
-		return nil
+// addNode adds a node that is not ready.
+func (f *facts) addNode(node *corev1.Node) {
+	if node == nil {
+		return
 	}
-	return event
+	text := "node " + node.Name + " is NotReady"
+	for _, c := range node.Status.Conditions {
+		if c.Type == corev1.NodeReady {
+			text = textIf(c.Status != corev1.ConditionTrue, "node "+node.Name+" has been NotReady since "+f.clock(c.LastTransitionTime.Time))
+		}
+	}
+	f.notReady[node.Name] = text
+}
+
+// addEvent adds an event unless a later one about the same object is known. Of the events
+// about Jobs only FailedCreate counts.
+func (f *facts) addEvent(event *corev1.Event) {
+	if event == nil || event.InvolvedObject.Kind == "Job" && event.Reason != "FailedCreate" {
+		return
+	}
+	if last := f.events[event.InvolvedObject.UID]; last == nil || timeOf(event).After(timeOf(last)) {
+		f.events[event.InvolvedObject.UID] = event
+	}
 }
 
 // timeOf returns when an event last happened. The Event API has changed the fields that
@@ -102,65 +106,121 @@ func timeOf(event *corev1.Event) time.Time {
 	return cmp.Or(last, event.EventTime.Time, event.FirstTimestamp.Time, event.CreationTimestamp.Time)
 }
 
-// notReady says since when a node has been NotReady. It is empty if the node is ready or
-// not known.
-func (f *facts) notReady(name string) string {
-	node := f.nodes[name]
-	if node == nil {
-		return ""
+// findings returns the causes found, in no particular order; some may be zero.
+func (f *facts) findings() []finding {
+	job, pods, end, failsAt, change := f.View.Job, f.View.Census, f.Ending(), f.FailsAt(), f.lastChange()
+	queue, workload := cmp.Or(job.Labels[kueueQueue], job.Annotations[kueueQueue]), job.Labels[kueueWorkload]
+	suspended := f.reason.Code == JobSuspended
+	// The next condition, the interim or the terminal one, could have been written since then.
+	endDue, pastDeadline := change, end.Reason == batchv1.JobReasonDeadlineExceeded && !end.Decided
+	if pastDeadline {
+		endDue = latest(change, failsAt)
 	}
-	for i := range node.Status.Conditions {
-		switch c := &node.Status.Conditions[i]; {
-		case c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue:
-			return ""
-		case c.Type == corev1.NodeReady:
-			return "node " + name + " has been NotReady since " + f.clock(c.LastTransitionTime.Time)
-		}
-	}
-	return "node " + name + " is NotReady"
+	waits := end.Decided && pods.Active+pods.Terminating > 0
+	return append(f.ofPods(),
+		finding{Reason: cmp.Or(finished(job), f.reason), mild: hasSucceeded(job)},
+		f.recreated(),
+		f.terminationOverdue(),
+		finding{Reason: cmp.Or(f.refusal(change), f.creationOverdue(change))},
+		finding{Reason: when(pods.Len() == 0 && job.Status.Active > 0 && f.reason.Code != JobFinished, CausePodsMissing,
+			"the status counts "+count(job.Status.Active, "pod")+" as active, but the snapshot has none of the Job's pods")},
+		finding{Reason: when(pastDeadline && f.overdue(failsAt), CauseDeadlineOverdue,
+			"the deadline passed "+f.ago(failsAt)+", and the Job has no condition FailureTarget")},
+		finding{Reason: when(end.Ended() && !waits && f.overdue(endDue), CauseEndOverdue,
+			"the Job should have "+f.ends("succeeded", "failed")+" "+f.ago(endDue)+": "+end.Reason)},
+		finding{Reason: cmp.Or(
+			when(suspended && queue != "", CauseQueuedByKueue, "Kueue holds the Job suspended until its queue "+queue+" admits it"+f.deletes()),
+			when(suspended && workload != "", CauseQueuedByKueue, "Kueue holds the Job suspended until its workload "+workload+" is admitted"+f.deletes()))},
+	)
 }
 
-// examine returns the symptoms of the active pods that the decision does not delete.
-func (f *facts) examine() (all []symptom) {
-	for _, r := range f.View.Census.ActiveInOrder() {
-		if _, goes := f.deleted[r.Pod.UID]; goes {
-			continue
-		}
-		if s := f.symptomOf(r.Pod); s.code != "" {
-			all = append(all, s)
+func hasSucceeded(job *batchv1.Job) bool { return jobstatus.OutcomeOf(job).Phase == jobstatus.Complete }
+
+// recreated finds that the pods are controlled by a Job with the same name and another UID,
+// and that this Job has none.
+func (f *facts) recreated() (c finding) {
+	if f.View.Census.Len() > 0 {
+		return c
+	}
+	job := f.View.Job
+	for _, pod := range f.View.Census.Pods() {
+		owner := metav1.GetControllerOfNoCopy(pod)
+		if pod.Namespace == job.Namespace && owner != nil && owner.Kind == "Job" && owner.Name == job.Name && owner.UID != job.UID {
+			c.pods = append(c.pods, pod.Name)
 		}
 	}
-	return all
+	c.Reason = when(len(c.pods) > 0, CauseRecreated, fmt.Sprintf("an earlier Job named %s owns %s; this Job was created %s and has no pods",
+		job.Name, count(len(c.pods), "pod"), f.ago(job.CreationTimestamp.Time)))
+	return c
 }
 
-// symptomOf returns the symptom of an active pod; without a row if the pod has none.
-func (f *facts) symptomOf(pod *corev1.Pod) symptom {
-	for i := range causes {
-		if causes[i].pod == nil {
-			continue
-		}
-		if message := causes[i].pod(f, pod); message != "" {
-			return symptom{causes[i], pod, oneLine(message)}
-		}
+// refusal returns why the API server refuses to create the missing pods; zero if no event
+// reports that.
+func (f *facts) refusal(change time.Time) Reason {
+	event, missing := f.events[f.View.Job.UID], len(f.Plan.Work.Create)
+	if event == nil || missing == 0 || f.past(timeOf(event), longPatience) && timeOf(event).Before(change) {
+		return Reason{}
 	}
-	return symptom{}
+	message, code := oneLine(strings.TrimPrefix(event.Message, "Error creating: ")), CauseCreationRefused
+	switch {
+	case strings.Contains(message, "exceeded quota"):
+		code = CauseQuota
+	case strings.Contains(message, "admission webhook"), strings.Contains(message, "calling webhook"):
+		code = CauseWebhook
+	}
+	return when(message != "", code, count(missing, "pod")+" cannot be created: "+message)
 }
 
-// stuck says how many active pods have the cause of a row, with the most common message.
-func (f *facts) stuck(r row, c *Cause) {
-	var messages []string
-	times := map[string]int{}
-	for _, s := range f.symptoms {
-		if s.code == r.code {
-			c.Pods = append(c.Pods, s.pod.Name)
-			messages = append(messages, s.message)
-			times[s.message]++
+// creationOverdue finds pods whose creation has been due since the last known change and
+// the end of their backoff.
+func (f *facts) creationOverdue(change time.Time) Reason {
+	delay, record := f.View.Config.Backoff.Delay, f.Plan.Record
+	if !f.View.Spec.PerIndex && record.Failures > 0 {
+		change = latest(change, record.LastFailure.Add(delay(record.Failures)))
+	}
+	first, n := f.View.Now, 0
+	for _, create := range f.Plan.Work.Create {
+		due := change
+		if failed := f.View.Census.Predecessor(create.Index); failed != nil {
+			due = latest(due, failed.Finish().Add(delay(failed.Counts.Next(true).Total())))
+		}
+		if f.overdue(due) {
+			first = earliest(first, due)
+			n++
 		}
 	}
-	if len(messages) > 0 {
-		common := slices.MaxFunc(messages, func(a, b string) int { return cmp.Compare(times[a], times[b]) })
-		c.Text = fmt.Sprintf("%d of %s %s: %s", len(messages), count(f.View.Census.Active, "active pod"), r.cannot, common)
+	return when(n > 0, CauseCreationOverdue, count(n, "pod")+" should have been created "+f.ago(first))
+}
+
+// terminationOverdue finds the pods that should have terminated. A pod that has terminated
+// but has a foreign finalizer matters only if the Job is being deleted, which it blocks.
+func (f *facts) terminationOverdue() (c finding) {
+	var late []*corev1.Pod
+	for _, r := range f.View.Census.AllInOrder() {
+		if pod := r.Pod; pod.DeletionTimestamp != nil && f.overdue(pod.DeletionTimestamp.Time) &&
+			(r.Terminating || f.View.Job.DeletionTimestamp != nil && f.foreignFinalizers(pod) != "") {
+			late, c.pods = append(late, pod), append(c.pods, pod.Name)
+		}
 	}
+	if len(late) == 0 {
+		return c
+	}
+	first := slices.MinFunc(late, func(a, b *corev1.Pod) int { return a.DeletionTimestamp.Compare(b.DeletionTimestamp.Time) })
+	who, ago, finalizers := joined(" on node ", "pod "+first.Name, first.Spec.NodeName), f.ago(first.DeletionTimestamp.Time), f.foreignFinalizers(first)
+	text := who + " should have terminated " + ago
+	if n := len(late); n > 1 {
+		text = fmt.Sprintf("%s should have terminated, the first (%s) %s", count(n, "pod"), who, ago)
+	}
+	c.Reason = Reason{Code: CauseTerminationOverdue, Text: joined("; ", text, f.notReady[first.Spec.NodeName],
+		textIf(finalizers != "", "the pod has the finalizer "+finalizers))}
+	c.mild = f.goesOn() && (!f.View.Spec.ReplaceFailedOnly || f.View.Spec.Suspended)
+	return c
+}
+
+// foreignFinalizers returns the finalizers of a pod other than the Job controller's.
+func (f *facts) foreignFinalizers(pod *corev1.Pod) string {
+	own := f.View.Keys().Finalizer
+	return strings.Join(slices.DeleteFunc(slices.Clone(pod.Finalizers), func(name string) bool { return name == own }), ", ")
 }
 
 // ago says how long ago something was.
@@ -175,6 +235,48 @@ func (o outcome) past(t time.Time, ago time.Duration) bool {
 	return !t.IsZero() && o.View.Now.Sub(t) >= ago
 }
 
+// lastChange returns the latest time in the Job and its pods, at most now.
+func (o outcome) lastChange() (last time.Time) {
+	see := func(times ...*metav1.Time) {
+		for _, t := range times {
+			if t != nil {
+				last = latest(last, t.Time)
+			}
+		}
+	}
+	job := o.View.Job
+	see(&job.CreationTimestamp, job.Status.StartTime)
+	for i := range job.Status.Conditions {
+		see(&job.Status.Conditions[i].LastTransitionTime)
+	}
+	for i := range job.ManagedFields {
+		see(job.ManagedFields[i].Time)
+	}
+	for r := range o.View.Census.All() {
+		see(&r.Pod.CreationTimestamp, r.Pod.DeletionTimestamp)
+		for i := range r.Pod.Status.Conditions {
+			see(&r.Pod.Status.Conditions[i].LastTransitionTime)
+		}
+		for _, c := range r.Pod.Status.ContainerStatuses {
+			switch {
+			case c.State.Running != nil:
+				see(&c.State.Running.StartedAt)
+			case c.State.Terminated != nil:
+				see(&c.State.Terminated.FinishedAt)
+			}
+		}
+	}
+	return earliest(last, o.View.Now)
+}
+
+func latest(times ...time.Time) time.Time   { return slices.MaxFunc(times, time.Time.Compare) }
+func earliest(times ...time.Time) time.Time { return slices.MinFunc(times, time.Time.Compare) }
+
+// joined joins the parts that are not empty.
+func joined(separator string, parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), separator)
+}
+
 // maxMessage is the number of bytes of a message that are quoted.
 const maxMessage = 300
 
@@ -185,52 +287,4 @@ func oneLine(message string) string {
 		return message
 	}
 	return strings.ToValidUTF8(message[:maxMessage], "") + "…"
-}
-
-// lastChange returns the latest time in the Job and its pods, at most now.
-func (o outcome) lastChange() (last time.Time) {
-	see := func(t *metav1.Time) {
-		if t != nil && t.After(last) {
-			last = t.Time
-		}
-	}
-	job := o.View.Job
-	see(&job.CreationTimestamp)
-	see(job.Status.StartTime)
-	for i := range job.Status.Conditions {
-		see(&job.Status.Conditions[i].LastTransitionTime)
-	}
-	for i := range job.ManagedFields {
-		see(job.ManagedFields[i].Time)
-	}
-	for r := range o.View.Census.All() {
-		see(&r.Pod.CreationTimestamp)
-		see(r.Pod.DeletionTimestamp)
-		for i := range r.Pod.Status.Conditions {
-			see(&r.Pod.Status.Conditions[i].LastTransitionTime)
-		}
-		for i := range r.Pod.Status.ContainerStatuses {
-			state := &r.Pod.Status.ContainerStatuses[i].State
-			if state.Running != nil {
-				see(&state.Running.StartedAt)
-			}
-			if state.Terminated != nil {
-				see(&state.Terminated.FinishedAt)
-			}
-		}
-	}
-	if last.After(o.View.Now) {
-		return o.View.Now
-	}
-	return last
-}
-
-// latest returns the latest of the times.
-func latest(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Time.Compare) }
-
-func colon(message string) string {
-	if message == "" {
-		return ""
-	}
-	return ": " + message
 }

@@ -5,12 +5,15 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strconv"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 
 	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/internal/census"
+	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/jobstatus"
 )
 
@@ -75,15 +78,7 @@ func (r IndexReason) String() string {
 // order. Neighbouring indexes without a pod and in the same state are returned as one;
 // [Explanation.Groups] also merges those that are not neighbours. For a Job that is not
 // Indexed it returns none.
-func (e Explanation) Indexes() iter.Seq[IndexReason] {
-	return func(yield func(IndexReason) bool) {
-		for _, s := range e.unfinished() {
-			if !yield(s.IndexReason) {
-				return
-			}
-		}
-	}
-}
+func (e Explanation) Indexes() iter.Seq[IndexReason] { return slices.Values(e.unfinished(false)) }
 
 // Index returns the state of one index, which may be completed. For many indexes use
 // Indexes, because each call of Index reads every pod.
@@ -95,7 +90,7 @@ func (e Explanation) Index(index int32) IndexReason {
 	case o.View.Totals.Results.Completed.Contains(index):
 		r.Code, r.Text = IndexCompleted, "completed"
 	default:
-		r = newFacts(e).states(r.Indexes)[0].IndexReason
+		r = newFacts(e).states(r.Indexes)[0]
 	}
 	return r
 }
@@ -109,198 +104,166 @@ var groupOrder = []Code{IndexFailed, IndexStuck, IndexBackingOff, IndexTerminati
 // and Until is the earliest of the group. Failed indexes come first, then stuck ones.
 // Groups with the same code are in the order of their first index. The number of groups is
 // small, whatever the number of indexes.
-func (e Explanation) Groups() []IndexReason {
-	type group struct {
-		Reason
-		indexes indexset.Builder
-	}
-	var order []*group
-	groups := map[Reason]*group{} // by the reason without Until
-	for _, s := range e.unfinished() {
-		key := Reason{Code: s.Code, Text: cmp.Or(s.groupText, s.Text)}
-		g := groups[key]
-		if g == nil {
-			g = &group{Reason: Reason{key.Code, s.Until, key.Text}}
-			groups[key], order = g, append(order, g)
+func (e Explanation) Groups() (groups []IndexReason) {
+	indexes, until := map[Reason]*indexset.Builder{}, map[Reason]time.Time{}
+	for _, s := range e.unfinished(true) {
+		key := Reason{Code: s.Code, Text: s.Text}
+		if indexes[key] == nil {
+			indexes[key], until[key] = &indexset.Builder{}, s.Until
+			groups = append(groups, IndexReason{Reason: key})
 		}
-		if s.Until.Before(g.Until) {
-			g.Until = s.Until
+		if s.Until.Before(until[key]) {
+			until[key] = s.Until
 		}
 		for iv := range s.Indexes.Intervals() {
-			g.indexes.AddRange(iv.First, iv.Last)
+			indexes[key].AddRange(iv.First, iv.Last)
 		}
 	}
-	slices.SortStableFunc(order, func(a, b *group) int {
-		return cmp.Compare(slices.Index(groupOrder, a.Code), slices.Index(groupOrder, b.Code))
-	})
-	var out []IndexReason
-	for _, g := range order {
+	for i := range groups {
+		g := &groups[i]
+		g.Indexes, g.Until = indexes[g.Reason].Set(), until[g.Reason]
 		if !g.Until.IsZero() {
 			g.Text += ", the first until " + e.about.clock(g.Until)
 		}
-		out = append(out, IndexReason{Indexes: g.indexes.Set(), Reason: g.Reason})
 	}
-	return out
-}
-
-// state is the state of an index, or of neighbouring indexes without a pod.
-type state struct {
-	IndexReason
-	groupText string // Text without the details of single indexes; empty if Text has none
+	slices.SortStableFunc(groups, func(a, b IndexReason) int {
+		return cmp.Compare(slices.Index(groupOrder, a.Code), slices.Index(groupOrder, b.Code))
+	})
+	return groups
 }
 
 // unfinished returns the states of the indexes that are not completed, in order; none for a
-// Job that is not Indexed.
-func (e Explanation) unfinished() []state {
+// Job that is not Indexed. grouped leaves the details of single indexes out of the texts.
+func (e Explanation) unfinished(grouped bool) []IndexReason {
 	o := e.about
 	if o.Outcome == nil || !o.View.Spec.Indexed {
 		return nil
 	}
-	return newFacts(e).states(o.View.Totals.Results.Completed.Complement(*o.View.Spec.Completions))
+	f := newFacts(e)
+	f.grouped = grouped
+	return f.states(o.View.Totals.Results.Completed.Complement(*o.View.Spec.Completions))
 }
 
 // states returns the states of the given indexes, none of which is completed, in order.
-func (f *facts) states(indexes indexset.Set) (out []state) {
+func (f *facts) states(indexes indexset.Set) (all []IndexReason) {
 	var withPods indexset.Builder
 	for index, p := range f.podsByIndex(indexes) {
 		withPods.Add(index)
-		out = append(out, f.stateWithPods(index, p))
+		all = append(all, f.state(indexset.Range(index, index), p))
 	}
 	rest, failed := indexes.Difference(withPods.Set()), f.View.Totals.Results.Failed
-	for iv := range rest.Intersection(failed).Intervals() {
-		out = append(out, state{IndexReason: IndexReason{Indexes: indexset.Range(iv.First, iv.Last), Reason: Reason{Code: IndexFailed, Text: "failed"}}})
+	for _, same := range []indexset.Set{rest.Intersection(failed), rest.Difference(failed)} {
+		for iv := range same.Intervals() {
+			all = append(all, f.state(indexset.Range(iv.First, iv.Last), indexPods{}))
+		}
 	}
-	for iv := range rest.Difference(failed).Intervals() {
-		out = append(out, state{IndexReason: IndexReason{Indexes: indexset.Range(iv.First, iv.Last), Reason: f.reasonForNoPod()}})
-	}
-	slices.SortFunc(out, func(a, b state) int {
+	slices.SortFunc(all, func(a, b IndexReason) int {
 		first, _ := a.Indexes.Min()
 		other, _ := b.Indexes.Min()
 		return cmp.Compare(first, other)
 	})
-	return out
+	return all
 }
 
-// indexPods are the pods of one index that explain its state.
+// indexPods are the pods of one index that explain its state. Of several active pods it is
+// the one that the decision does not delete. Of several in the same state it is the first,
+// but the last that failed.
 type indexPods struct {
 	active, terminating, failed *census.Record
+	goes                        decide.Cause // why the active pod is deleted
 	creating                    bool
 }
 
 // podsByIndex returns the pods that explain the given indexes. An index without a known or
 // planned pod has no entry.
-func (f *facts) podsByIndex(indexes indexset.Set) map[int32]*indexPods {
-	known := make(map[int32]*indexPods)
-	of := func(index int32) *indexPods {
-		if known[index] == nil {
-			known[index] = &indexPods{}
-		}
-		return known[index]
-	}
-	for r := range f.View.Census.All() {
+func (f *facts) podsByIndex(indexes indexset.Set) map[int32]indexPods {
+	known := make(map[int32]indexPods)
+	for _, r := range f.View.Census.AllInOrder() {
 		if !r.Valid || !indexes.Contains(r.Index) {
 			continue
 		}
-		p := of(r.Index)
-		if r.Active && (p.active == nil || f.stays(r, p.active)) {
-			p.active = r
+		p, goes := known[r.Index], f.deleted[r.Pod.UID]
+		if r.Active && (p.active == nil || p.goes != "" && goes == "") {
+			p.active, p.goes = r, goes
 		}
 		if r.Failed && (p.failed == nil || r.CompareFailures(p.failed) > 0) {
 			p.failed = r
 		}
-		if r.Terminating && (p.terminating == nil || r.Before(p.terminating)) {
-			p.terminating = r
+		if r.Terminating {
+			p.terminating = cmp.Or(p.terminating, r)
 		}
+		known[r.Index] = p
 	}
 	for _, c := range f.Plan.Work.Create {
 		if indexes.Contains(c.Index) {
-			of(c.Index).creating = true
+			p := known[c.Index]
+			p.creating = true
+			known[c.Index] = p
 		}
 	}
 	return known
 }
 
-// stays reports whether active pod a rather than b stands for their index: the one that the
-// decision does not delete, else the first.
-func (f *facts) stays(a, b *census.Record) bool {
-	_, goes := f.deleted[a.Pod.UID]
-	if _, other := f.deleted[b.Pod.UID]; goes != other {
-		return other
-	}
-	return a.Before(b)
-}
-
-// stateWithPods explains an index with a known or planned pod by the first reason that
+// state explains an index, or neighbouring indexes without a pod, by the first reason that
 // applies. The end of the Job ranks after pods that still exist, and before reasons about
 // the next pod.
-func (f *facts) stateWithPods(index int32, p *indexPods) (s state) {
-	s.Indexes = indexset.Range(index, index)
+func (f *facts) state(indexes indexset.Set, p indexPods) IndexReason {
+	index, _ := indexes.Min()
+	s := IndexReason{Indexes: indexes}
 	if r := cmp.Or(f.View.Census.Predecessor(index), p.failed); r != nil {
 		last := f.failure(r)
 		s.Pod, s.FailedPod, s.Fault, s.Match = last.Pod, last.Pod, last.Fault, last.Match
 		s.Failures = r.Counts.Next(true).Total()
 	}
-	switch {
-	case p.active != nil:
-		s.Pod = p.active.Pod.Name
-	case p.terminating != nil:
-		s.Pod = p.terminating.Pod.Name
+	if r := cmp.Or(p.active, p.terminating); r != nil {
+		s.Pod = r.Pod.Name
 	}
-	switch {
-	case f.View.Totals.Results.Failed.Contains(index):
-		s.Code, s.Text = IndexFailed, f.textFailed(s.IndexReason)
-	case p.active != nil:
-		f.explainActive(&s, p.active)
-	case p.creating:
-		s.Code, s.Text = IndexCreating, "creating a pod"
-	case p.terminating != nil && (f.View.Spec.ReplaceFailedOnly || !f.goesOn()):
-		s.Code, s.Text, s.groupText = IndexTerminating, "waiting for pod "+s.Pod+" to terminate", "waiting for pods to terminate"
-	case !f.goesOn() && s.Match.Action == batchv1.PodFailurePolicyActionFailJob:
-		s.Code, s.Text = IndexStopped, "stopped; its pod matched FailJob "+s.Match.Explain()
-	case f.goesOn() && !f.View.Spec.Suspended && f.View.Spec.Parallelism > 0 && f.View.IndexDelay(index) > 0:
-		s.Code, s.Until, s.groupText = IndexBackingOff, f.View.Now.Add(f.View.IndexDelay(index)), "backing off"
-		s.Text = fmt.Sprintf("backing off until %s after %s", f.clock(s.Until), count(s.Failures, "failure"))
-	default:
-		s.Reason = f.reasonForNoPod()
+	spec, goesOn, failures := &f.View.Spec, f.goesOn(), count(s.Failures, "failure")
+	failed, delay := f.View.Totals.Results.Failed.Contains(index), f.View.IndexDelay(index)
+	until := f.View.Now.Add(delay)
+	pods := "pod " + s.Pod
+	if f.grouped {
+		pods = "pods"
 	}
+	s.Reason = cmp.Or(
+		when(failed && s.FailedPod == "", IndexFailed, "failed"),
+		when(failed && s.Match.Action == batchv1.PodFailurePolicyActionFailIndex, IndexFailed,
+			"failed: its pod matched FailIndex "+s.Match.Explain()),
+		when(failed, IndexFailed, "failed after "+failures+", the limit is "+strconv.Itoa(int(spec.Limit.PerIndex))),
+		when(p.goes != "", IndexRemoving, "deleting "+pods+": "+string(p.goes)),
+		f.stateOfActive(p.active, pods),
+		when(p.creating, IndexCreating, "creating a pod"),
+		when(p.terminating != nil && (spec.ReplaceFailedOnly || !goesOn), IndexTerminating, "waiting for "+pods+" to terminate"),
+		when(!goesOn && s.Match.Action == batchv1.PodFailurePolicyActionFailJob, IndexStopped,
+			"stopped; its pod matched FailJob "+s.Match.Explain()),
+		when(goesOn && !spec.Suspended && spec.Parallelism > 0 && delay > 0, IndexBackingOff,
+			"backing off"+textIf(!f.grouped, " until "+f.clock(until)+" after "+failures)).until(until),
+		f.stateWithoutPod(),
+	)
 	return s
 }
 
-// explainActive explains an index with an active pod.
-func (f *facts) explainActive(s *state, r *census.Record) {
-	if cause, goes := f.deleted[r.Pod.UID]; goes {
-		s.Code, s.Text, s.groupText = IndexRemoving, "deleting pod "+s.Pod+": "+string(cause), "deleting pods: "+string(cause)
-	} else if symptom := f.symptomOf(r.Pod); symptom.attention == AttentionStuck {
-		s.Code, s.Text, s.groupText = IndexStuck, "pod "+s.Pod+" "+symptom.cannot+": "+symptom.message, "pods "+symptom.cannot
-	} else {
-		s.Code, s.Text, s.groupText = IndexActive, "active, pod "+s.Pod, "active"
+// stateOfActive explains an index with an active pod that stays; zero if there is none.
+func (f *facts) stateOfActive(r *census.Record, pods string) Reason {
+	if r == nil {
+		return Reason{}
 	}
+	symptom := f.symptomOf(r.Pod)
+	if row := rowOf(symptom.Code); row.attention == AttentionStuck {
+		return Reason{Code: IndexStuck, Text: pods + " " + row.cannot + textIf(!f.grouped, ": "+symptom.Text)}
+	}
+	return Reason{Code: IndexActive, Text: "active" + textIf(!f.grouped, ", "+pods)}
 }
 
-// textFailed says why an index failed.
-func (f *facts) textFailed(r IndexReason) string {
-	switch {
-	case r.FailedPod == "":
-		return "failed"
-	case r.Match.Action == batchv1.PodFailurePolicyActionFailIndex:
-		return "failed: its pod matched FailIndex " + r.Match.Explain()
-	}
-	return fmt.Sprintf("failed after %s, the limit is %d", count(r.Failures, "failure"), f.View.Spec.Limit.PerIndex)
-}
-
-// reasonForNoPod says why an index without a pod gets none.
-func (f *facts) reasonForNoPod() Reason {
-	switch code := f.reason.Code; {
-	case code == JobFinished:
-		return Reason{Code: IndexStopped, Text: "stopped, because the Job is " + string(jobstatus.OutcomeOf(f.View.Job).Phase)}
-	case code == JobEnding:
-		return Reason{Code: IndexStopped, Text: "stopped, because the Job " + f.ending()}
-	case code == JobDeleting:
-		return Reason{Code: IndexStopped, Text: "stopped, because " + f.reason.Text}
-	case f.Plan.Work.Wait > 0 && f.View.Spec.PerIndex && !f.View.Config.FillFreeSlots:
-		return Reason{Code: IndexPending, Text: "pending, behind lower indexes that are backing off"}
-	case code == JobRunning || code == JobCreating || code == JobBackingOff && f.View.Spec.PerIndex:
-		return Reason{Code: IndexPending, Text: "pending, limited by parallelism"}
-	}
-	return Reason{Code: IndexPending, Text: "pending: " + f.reason.Text}
+// stateWithoutPod says why an index without a pod gets none.
+func (f *facts) stateWithoutPod() Reason {
+	code, perIndex := f.reason.Code, f.View.Spec.PerIndex
+	return cmp.Or(
+		when(code == JobFinished, IndexStopped, "stopped, because the Job is "+string(jobstatus.OutcomeOf(f.View.Job).Phase)),
+		when(code == JobEnding, IndexStopped, "stopped, because the Job "+f.ends("succeeds", "fails")+": "+f.Ending().Reason),
+		when(code == JobDeleting, IndexStopped, "stopped, because "+f.reason.Text),
+		when(f.Plan.Work.Wait > 0 && perIndex && !f.View.Config.FillFreeSlots, IndexPending, "pending, behind lower indexes that are backing off"),
+		when(code == JobRunning || code == JobCreating || code == JobBackingOff && perIndex, IndexPending, "pending, limited by parallelism"),
+		when(true, IndexPending, "pending: "+f.reason.Text),
+	)
 }

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -9,7 +10,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/jobfate/jobfate/internal/census"
 	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/internal/keys"
 	"github.com/jobfate/jobfate/validation"
@@ -49,57 +49,47 @@ func (e Explanation) Notes() []Reason {
 	if o.Outcome == nil {
 		return nil
 	}
-	var notes notes
+	var notes []Reason
 	for _, n := range o.View.Status.Notes {
-		notes.add(Code(n.Code), "%s", n.Text)
+		notes = append(notes, Reason{Code: Code(n.Code), Text: n.Text})
 	}
 	for _, name := range newerFields(&o.View.Job.Spec) {
-		notes.add(NoteUnknownField, "spec.%s is newer than this version of jobfate and was ignored", name)
+		notes = append(notes, Reason{Code: NoteUnknownField, Text: "spec." + name + " is newer than this version of jobfate and was ignored"})
 	}
-	if o.View.Census.Foreign > 0 {
-		notes.add(NoteForeignPods, "the snapshot has %s of other owners", count(o.View.Census.Foreign, "pod"))
-	}
-	if o.PutOff {
-		notes.add(NoteStatusPutOff, "the status write is delayed: the last write is recent, and this one changes little")
-	}
-	o.addUncounted(&notes)
+	notes = append(notes,
+		when(o.View.Census.Foreign > 0, NoteForeignPods, "the snapshot has "+count(o.View.Census.Foreign, "pod")+" of other owners"),
+		when(o.PutOff, NoteStatusPutOff, "the status write is delayed: the last write is recent, and this one changes little"))
+	notes = append(notes, o.uncounted()...)
 	status := &o.View.Job.Status
 	if o.Planned() {
 		status = &o.Status
 	}
 	for _, text := range validation.StatusAdvice(status) {
-		notes.add(NoteIndexesLarge, "%s", text)
+		notes = append(notes, Reason{Code: NoteIndexesLarge, Text: text})
 	}
 	if names := o.View.Keys(); o.View.Spec.Indexed {
 		for _, r := range o.View.Census.AllInOrder() {
-			notes.addAnnotations(r.Pod, names)
+			notes = append(notes, ofAnnotations(r.Pod, names)...)
 		}
 	}
-	return notes
+	return thatApply(notes...)
 }
 
-type notes []Reason
-
-func (all *notes) add(code Code, format string, args ...any) {
-	*all = append(*all, Reason{Code: code, Text: fmt.Sprintf(format, args...)})
-}
-
-// addAnnotations adds notes about the annotations of a pod that are wrong.
-func (all *notes) addAnnotations(pod *corev1.Pod, names keys.Keys) {
+// ofAnnotations returns notes about the annotations of a pod that are wrong.
+func ofAnnotations(pod *corev1.Pod, names keys.Keys) []Reason {
 	index, counts := names.IndexOf(pod), names.CountsOf(pod.Annotations)
-	if names.IndexConflict(pod) {
-		all.add(NoteIndexConflict, "pod %s: the annotation %s is %q, the label %q; %s",
-			pod.Name, names.Index, pod.Annotations[names.Index], pod.Labels[names.Index], inPlace(index))
-	}
+	notes := []Reason{when(names.IndexConflict(pod), NoteIndexConflict, fmt.Sprintf("pod %s: the annotation %s is %q, the label %q; %s",
+		pod.Name, names.Index, pod.Annotations[names.Index], pod.Labels[names.Index], inPlace(index)))}
 	for _, a := range [...]struct {
 		key  string
 		used int32
 	}{{names.Index, index}, {names.FailureCount, counts.Failures}, {names.IgnoredFailureCount, counts.Ignored}} {
 		text, ok := pod.Annotations[a.key]
-		if n, err := strconv.Atoi(text); ok && (err != nil || n < 0 || n > 1<<31-1) {
-			all.add(NoteBadAnnotation, "pod %s: the annotation %s is %q; %s", pod.Name, a.key, text, inPlace(a.used))
-		}
+		n, err := strconv.Atoi(text)
+		notes = append(notes, when(ok && (err != nil || n < 0 || n > 1<<31-1), NoteBadAnnotation,
+			fmt.Sprintf("pod %s: the annotation %s is %q; %s", pod.Name, a.key, text, inPlace(a.used))))
 	}
+	return notes
 }
 
 // inPlace says which number was used in place of a wrong one.
@@ -110,32 +100,32 @@ func inPlace(used int32) string {
 	return fmt.Sprintf("%d was used", used)
 }
 
-// addUncounted adds notes about pods of the Job that have finished and cannot be counted. A
+// uncounted returns notes about pods of the Job that have finished and cannot be counted. A
 // pod without the finalizer looks as if it had been counted, but the status does not count
 // it.
-func (o outcome) addUncounted(notes *notes) {
-	var misplaced, lost []*census.Record
+func (o outcome) uncounted() []Reason {
+	indexed, completed := o.View.Spec.Indexed, o.View.Totals.Results.Completed
+	var misplaced, lost int
+	var firstMisplaced, lastLost string
 	for _, r := range o.View.Census.AllInOrder() {
 		switch {
 		case !r.Valid && (r.Succeeded || r.Failed):
-			misplaced = append(misplaced, r)
-		case r.Succeeded && !r.Finalized && (!o.View.Spec.Indexed || !o.View.Totals.Results.Completed.Contains(r.Index)):
-			lost = append(lost, r)
+			misplaced++
+			firstMisplaced = cmp.Or(firstMisplaced, r.Pod.Name)
+		case r.Succeeded && !r.Finalized && (!indexed || !completed.Contains(r.Index)):
+			lost++
+			lastLost = r.Pod.Name
 		}
 	}
-	if n := len(misplaced); n > 0 {
-		notes.add(NoteNotCounted, "%s finished without an index below completions and cannot be counted, such as %s", count(n, "pod"), misplaced[0].Pod.Name)
+	if !indexed {
+		lost -= int(o.View.Totals.Succeeded - o.View.Census.Succeeded) // those that the status may have counted, or still lists
 	}
-	if o.View.InFlight.Status {
-		return // the status that may count the others is not observed yet
-	}
-	n := len(lost)
-	if !o.View.Spec.Indexed {
-		n -= int(o.View.Totals.Succeeded - o.View.Census.Succeeded) // those that the status may have counted, or still lists
-	}
-	if n > 0 {
-		notes.add(NoteNotCounted, "%s succeeded without the finalizer %s and cannot be counted, such as %s",
-			count(n, "pod"), o.View.Keys().Finalizer, lost[len(lost)-1].Pod.Name)
+	return []Reason{
+		when(misplaced > 0, NoteNotCounted, count(misplaced, "pod")+
+			" finished without an index below completions and cannot be counted, such as "+firstMisplaced),
+		// A status that is not observed yet may count the others.
+		when(lost > 0 && !o.View.InFlight.Status, NoteNotCounted, count(lost, "pod")+
+			" succeeded without the finalizer "+o.View.Keys().Finalizer+" and cannot be counted, such as "+lastLost),
 	}
 }
 

@@ -3,7 +3,6 @@ package explain
 import (
 	"cmp"
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -16,196 +15,133 @@ import (
 	"github.com/jobfate/jobfate/internal/sidecar"
 )
 
-const (
-	// startPatience is how long a pod without a warning may take to start. Large images
-	// take minutes.
-	startPatience = 10 * time.Minute
-	// containerPatience is how long a container may outlast the others of its pod.
-	containerPatience = 10 * time.Minute
-)
-
-// causeOf classifies the reason that the kubelet gives for a waiting container. It returns
-// no cause for a container that is about to start.
-func causeOf(reason string) Code {
-	switch reason {
-	case "", "ContainerCreating", "PodInitializing":
-		return ""
-	case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull",
-		"ImageInspectError", "RegistryUnavailable", "SignatureValidationFailed":
-		return CauseImagePull
-	case "CreateContainerConfigError", "CreateContainerError":
-		return CauseContainerConfig
-	case "CrashLoopBackOff":
-		return CauseCrashLoop
-	}
-	return CauseContainerStart
-}
-
-// waits finds pods with a container that waits because of the given cause.
-func waits(cause Code) func(*facts, *corev1.Pod) string {
-	return func(_ *facts, pod *corev1.Pod) string {
-		for _, list := range [...][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
-			for i := range list {
-				c, w := &list[i], list[i].State.Waiting
-				if w == nil || causeOf(w.Reason) != cause {
-					continue
-				}
-				text := "container " + c.Name + ": " + w.Reason
-				if cause != CauseCrashLoop {
-					return text + colon(w.Message)
-				}
-				if end := c.LastTerminationState.Terminated; end != nil {
-					text += " after " + exit(end)
-				}
-				return text
-			}
-		}
-		return ""
-	}
-}
-
-// containers yields the statuses of the lists.
-func containers(lists ...[]corev1.ContainerStatus) iter.Seq[*corev1.ContainerStatus] {
-	return func(yield func(*corev1.ContainerStatus) bool) {
-		for _, list := range lists {
-			for i := range list {
-				if !yield(&list[i]) {
-					return
-				}
-			}
+// symptoms returns what is wrong with the active pods that the decision does not delete.
+func (f *facts) symptoms() map[Code][]finding {
+	all := map[Code][]finding{}
+	for _, r := range f.View.Census.ActiveInOrder() {
+		if s := f.symptomOf(r.Pod); s.Code != "" && f.deleted[r.Pod.UID] == "" {
+			all[s.Code] = append(all[s.Code], finding{Reason: s, pods: []string{r.Pod.Name}})
 		}
 	}
+	return all
+}
+
+// ofPods finds how many active pods have the same symptom, with the most common message.
+func (f *facts) ofPods() (found []finding) {
+	for code, same := range f.symptoms() {
+		var pods []string
+		times := map[string]int{}
+		for _, s := range same {
+			pods = append(pods, s.pods...)
+			times[s.Text]++
+		}
+		common := slices.MaxFunc(same, func(a, b finding) int { return cmp.Compare(times[a.Text], times[b.Text]) })
+		found = append(found, finding{pods: pods, Reason: Reason{Code: code, Text: fmt.Sprintf("%d of %s %s: %s",
+			len(same), count(f.View.Census.Active, "active pod"), rowOf(code).cannot, common.Text)}})
+	}
+	return found
+}
+
+// symptomOf returns the first cause that keeps an active pod from starting or finishing, with
+// a message; zero if there is none.
+func (f *facts) symptomOf(pod *corev1.Pod) Reason {
+	status, node, event, scheduled := &pod.Status, pod.Spec.NodeName, f.events[pod.UID], condition(pod, corev1.PodScheduled)
+	if event == nil {
+		event = &corev1.Event{}
+	}
+	var gates []string
+	for _, gate := range pod.Spec.SchedulingGates {
+		gates = append(gates, gate.Name)
+	}
+	all := slices.Concat(status.InitContainerStatuses, status.ContainerStatuses)
+	pending, created := status.Phase == corev1.PodPending, pod.CreationTimestamp.Time
+	starting := pending && node != "" && !slices.ContainsFunc(all, func(c corev1.ContainerStatus) bool {
+		return c.State.Running != nil || c.State.Terminated != nil
+	})
+	since := latest(created, scheduled.LastTransitionTime.Time)
+	r := cmp.Or(
+		when(f.notReady[node] != "", CauseNodeLost, f.notReady[node]),
+		when(status.Phase == corev1.PodUnknown || status.Reason == "NodeLost", CauseNodeLost,
+			joined(": ", joined(", on node ", "the pod's phase is "+string(status.Phase), node), status.Message)),
+		when(len(gates) > 0, CauseSchedulingGated, strings.Join(gates, ", ")),
+		when(node == "" && scheduled.Type != "" && scheduled.Status != corev1.ConditionTrue, CauseUnschedulable,
+			cmp.Or(scheduled.Message, scheduled.Reason, "the condition PodScheduled is not True")),
+		when(node == "" && scheduled.Type == "" && pending && f.overdue(created), CauseNoScheduler,
+			"schedulerName is "+cmp.Or(pod.Spec.SchedulerName, corev1.DefaultSchedulerName)),
+		waiting(all, CauseImagePull, true, "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull",
+			"ImageInspectError", "RegistryUnavailable", "SignatureValidationFailed"),
+		waiting(all, CauseContainerConfig, true, "CreateContainerConfigError", "CreateContainerError"),
+		waiting(all, CauseCrashLoop, true, "CrashLoopBackOff"),
+		waiting(all, CauseContainerStart, false, "", "ContainerCreating", "PodInitializing"),
+		when(starting && event.Type == corev1.EventTypeWarning, CausePodStartFailing, joined(": ", event.Reason, event.Message)),
+		when(starting && f.past(since, longPatience), CausePodStartOverdue,
+			"no container has started on node "+node+" in "+duration.HumanDuration(f.View.Now.Sub(since))),
+		f.unfinished(pod),
+	)
+	r.Text = oneLine(r.Text)
+	return r
+}
+
+// waiting finds a container that waits for one of the reasons or, if listed is false, for
+// another reason than these.
+func waiting(all []corev1.ContainerStatus, code Code, listed bool, reasons ...string) Reason {
+	for _, c := range all {
+		w, last := c.State.Waiting, c.LastTerminationState.Terminated
+		if w == nil || slices.Contains(reasons, w.Reason) != listed {
+			continue
+		}
+		text := "container " + c.Name + ": " + w.Reason
+		switch {
+		case code != CauseCrashLoop:
+			text = joined(": ", text, w.Message)
+		case last != nil:
+			text += " after " + exit(last)
+		}
+		return Reason{Code: code, Text: text}
+	}
+	return Reason{}
+}
+
+// unfinished finds a container that still runs although others of its pod finished long ago,
+// and a sidecar that still runs after its grace period although all containers have finished.
+func (f *facts) unfinished(pod *corev1.Pod) Reason {
+	var last time.Time
+	var running, server string
+	for _, c := range pod.Status.ContainerStatuses {
+		switch {
+		case c.State.Terminated != nil:
+			last = latest(last, c.State.Terminated.FinishedAt.Time)
+		case c.State.Running == nil:
+			return Reason{}
+		default:
+			running = cmp.Or(running, c.Name)
+		}
+	}
+	for c := range sidecar.Statuses(pod) {
+		if c.State.Running != nil {
+			server = cmp.Or(server, c.Name)
+		}
+	}
+	grace := pod.Spec.TerminationGracePeriodSeconds // in seconds; the default is shorter than patience
+	stops := grace != nil && f.View.Now.Sub(last)/time.Second < time.Duration(*grace)
+	text := "container " + cmp.Or(running, server) + " is still running, though the others finished " + f.ago(last)
+	return cmp.Or(
+		when(running == "" && server != "" && f.overdue(last) && !stops, CauseSidecarRunning, text),
+		when(running != "" && f.past(last, longPatience), CauseContainerRunning, text),
+	)
+}
+
+// condition returns a condition of a pod; the zero condition if the pod does not have it.
+func condition(pod *corev1.Pod, kind corev1.PodConditionType) (c corev1.PodCondition) {
+	if i := slices.IndexFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == kind }); i >= 0 {
+		c = pod.Status.Conditions[i]
+	}
+	return c
 }
 
 // exit says how a container ended.
 func exit(end *corev1.ContainerStateTerminated) string {
-	text := fmt.Sprintf("exit code %d", end.ExitCode)
-	if end.Reason != "" && end.Reason != "Error" {
-		text += ", " + end.Reason
-	}
-	return text
-}
-
-// nodeLost finds pods whose node is not ready, or whose phase is not known.
-func (f *facts) nodeLost(pod *corev1.Pod) string {
-	node := pod.Spec.NodeName
-	if notReady := f.notReady(node); notReady != "" {
-		return notReady
-	}
-	if pod.Status.Phase != corev1.PodUnknown && pod.Status.Reason != "NodeLost" {
-		return ""
-	}
-	text := "the pod's phase is " + string(pod.Status.Phase)
-	if node != "" {
-		text += ", on node " + node
-	}
-	return text + colon(pod.Status.Message)
-}
-
-// condition returns a condition of a pod; the zero condition if the pod does not have it.
-func condition(pod *corev1.Pod, kind corev1.PodConditionType) *corev1.PodCondition {
-	for i := range pod.Status.Conditions {
-		if pod.Status.Conditions[i].Type == kind {
-			return &pod.Status.Conditions[i]
-		}
-	}
-	return &corev1.PodCondition{}
-}
-
-func (*facts) schedulingGated(pod *corev1.Pod) string {
-	var names []string
-	for _, gate := range pod.Spec.SchedulingGates {
-		names = append(names, gate.Name)
-	}
-	return strings.Join(names, ", ")
-}
-
-func (*facts) unschedulable(pod *corev1.Pod) string {
-	c := condition(pod, corev1.PodScheduled)
-	if c.Type == "" || c.Status == corev1.ConditionTrue || pod.Spec.NodeName != "" {
-		return ""
-	}
-	return cmp.Or(c.Message, c.Reason, "the condition PodScheduled is not True")
-}
-
-func (f *facts) noScheduler(pod *corev1.Pod) string {
-	if condition(pod, corev1.PodScheduled).Type != "" || pod.Spec.NodeName != "" || pod.Status.Phase != corev1.PodPending || !f.overdue(pod.CreationTimestamp.Time) {
-		return ""
-	}
-	return "schedulerName is " + cmp.Or(pod.Spec.SchedulerName, corev1.DefaultSchedulerName)
-}
-
-// starting reports whether a pod has a node, and none of its containers has run.
-func starting(pod *corev1.Pod) bool {
-	for c := range containers(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
-		if c.State.Running != nil || c.State.Terminated != nil {
-			return false
-		}
-	}
-	return pod.Status.Phase == corev1.PodPending && pod.Spec.NodeName != ""
-}
-
-func (f *facts) startFailing(pod *corev1.Pod) string {
-	event := f.lastEvent("Pod", pod)
-	if event == nil || event.Type != corev1.EventTypeWarning || !starting(pod) {
-		return ""
-	}
-	return event.Reason + colon(event.Message)
-}
-
-func (f *facts) startOverdue(pod *corev1.Pod) string {
-	since := latest(pod.CreationTimestamp.Time, condition(pod, corev1.PodScheduled).LastTransitionTime.Time)
-	if !starting(pod) || !f.past(since, startPatience) {
-		return ""
-	}
-	return "no container has started on node " + pod.Spec.NodeName + " in " + duration.HumanDuration(f.View.Now.Sub(since))
-}
-
-// finished returns when the last container of a pod finished; zero if none has, or if one
-// has not started. It also returns the first container that still runs.
-func finished(pod *corev1.Pod) (last time.Time, running string) {
-	for i := range pod.Status.ContainerStatuses {
-		switch c := &pod.Status.ContainerStatuses[i]; {
-		case c.State.Terminated != nil:
-			last = latest(last, c.State.Terminated.FinishedAt.Time)
-		case c.State.Running == nil:
-			return time.Time{}, ""
-		case running == "":
-			running = c.Name
-		}
-	}
-	return last, running
-}
-
-// outlasts says which container still runs, and when the others finished.
-func (f *facts) outlasts(container string, last time.Time) string {
-	return fmt.Sprintf("container %s is still running, though the others finished %s", container, f.ago(last))
-}
-
-// sidecarRunning finds pods whose containers have all finished, but whose sidecars still
-// run after the grace period.
-func (f *facts) sidecarRunning(pod *corev1.Pod) string {
-	last, running := finished(pod)
-	grace := pod.Spec.TerminationGracePeriodSeconds // in seconds; the default is shorter than patience
-	if running != "" || !f.overdue(last) || grace != nil && f.View.Now.Sub(last)/time.Second < time.Duration(*grace) {
-		return ""
-	}
-	for status := range sidecar.Statuses(pod) {
-		if status.State.Running != nil {
-			return f.outlasts(status.Name, last)
-		}
-	}
-	return ""
-}
-
-// containerRunning finds pods in which some containers finished long ago and others still
-// run.
-func (f *facts) containerRunning(pod *corev1.Pod) string {
-	last, running := finished(pod)
-	if running == "" || !f.past(last, containerPatience) {
-		return ""
-	}
-	return f.outlasts(running, last)
+	return joined(", ", fmt.Sprintf("exit code %d", end.ExitCode), textIf(end.Reason != "Error", end.Reason))
 }
 
 // Failure is a failed pod and the way in which it failed.
@@ -228,44 +164,33 @@ func (e Explanation) LastFailure() Failure {
 		return Failure{}
 	}
 	var last *census.Record
-	for r := range o.View.Census.All() {
-		if !r.Failed || !r.Valid {
-			continue
-		}
-		if last == nil || r.Finish().After(last.Finish()) || r.Finish().Equal(last.Finish()) && r.Before(last) {
+	for _, r := range o.View.Census.AllInOrder() {
+		if r.Failed && r.Valid && (last == nil || r.Finish().After(last.Finish())) {
 			last = r
 		}
-	}
-	if last == nil {
-		return Failure{}
 	}
 	return o.failure(last)
 }
 
-// failure says how a pod failed.
+// failure says how a pod failed; it is zero without a pod.
 func (o outcome) failure(r *census.Record) Failure {
+	if r == nil {
+		return Failure{}
+	}
 	return Failure{Pod: r.Pod.Name, Fault: fault(r.Pod), Match: o.View.Spec.Policy.Match(r.Pod)}
 }
 
 // fault says how a pod failed, from its status: the reason, the first container that did
 // not exit with 0, and the disruption condition.
 func fault(pod *corev1.Pod) string {
-	parts := []string{pod.Status.Reason}
-	for c := range containers(pod.Status.ContainerStatuses, pod.Status.InitContainerStatuses) {
+	var exited, disrupted string
+	for _, c := range slices.Concat(pod.Status.ContainerStatuses, pod.Status.InitContainerStatuses) {
 		if end := c.State.Terminated; end != nil && end.ExitCode != 0 {
-			parts = append(parts, "container "+c.Name+", "+exit(end))
-			break
+			exited = cmp.Or(exited, "container "+c.Name+", "+exit(end))
 		}
 	}
 	if c := condition(pod, corev1.DisruptionTarget); c.Status == corev1.ConditionTrue {
-		parts = append(parts, strings.TrimSuffix("disrupted by "+c.Reason, " by "))
+		disrupted = joined(" by ", "disrupted", c.Reason)
 	}
-	parts = slices.DeleteFunc(parts, func(part string) bool { return part == "" })
-	switch {
-	case len(parts) > 0:
-		return strings.Join(parts, ", ")
-	case pod.DeletionTimestamp != nil:
-		return "deleted"
-	}
-	return "the pod gives no reason"
+	return cmp.Or(joined(", ", pod.Status.Reason, exited, disrupted), textIf(pod.DeletionTimestamp != nil, "deleted"), "the pod gives no reason")
 }

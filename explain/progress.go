@@ -1,12 +1,77 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"math"
-	"strings"
+	"time"
 
 	"github.com/jobfate/jobfate/jobstatus"
 )
+
+// What a Job waits for.
+const (
+	// WaitOwnWrite: for the last status write to be observed.
+	WaitOwnWrite Code = "OwnWrite"
+	// WaitPodsObserved: for creations and deletions of pods to be observed.
+	WaitPodsObserved Code = "PodsToBeObserved"
+	// WaitPodsFinish: for active pods to finish.
+	WaitPodsFinish Code = "PodsToFinish"
+	// WaitTermination: for pods that are being deleted to terminate.
+	WaitTermination Code = "PodsToTerminate"
+	// WaitBackoff: for a backoff delay to end.
+	WaitBackoff Code = "Backoff"
+	// WaitResume: for a user to resume the Job.
+	WaitResume Code = "Resume"
+	// WaitParallelism: for a user to raise the parallelism above 0.
+	WaitParallelism Code = "Parallelism"
+	// WaitDeletion: for the Job to be deleted.
+	WaitDeletion Code = "Deletion"
+	// WaitDeadline: for the Job's deadline, at which it fails.
+	WaitDeadline Code = "Deadline"
+)
+
+// Waits returns what the Job waits for once the decision is carried out. Until is the time
+// at which the wait ends by itself or is due to end. A Job that has ended waits for
+// nothing.
+func (e Explanation) Waits() []Reason {
+	o := e.about
+	if o.Outcome == nil || jobstatus.Finished(o.View.Job) != nil {
+		return nil
+	}
+	spec, writes, goesOn := &o.View.Spec, &o.View.InFlight, o.goesOn()
+	due := o.terminationDue()
+	late := "by"
+	if due.Before(o.View.Now) {
+		late = "since"
+	}
+	return thatApply(
+		when(writes.Status, WaitOwnWrite, "the last status write to be observed"),
+		when(writes.Creations > 0 || writes.Deletions > 0, WaitPodsObserved, o.unobserved()+" to be observed"),
+		when(o.View.Job.DeletionTimestamp != nil, WaitDeletion, "the Job to be deleted"),
+		when(goesOn && spec.Suspended, WaitResume, "a user to resume the Job"),
+		when(goesOn && !spec.Suspended && spec.Parallelism == 0, WaitParallelism, "a user to raise the parallelism above 0"),
+		when(o.After.Active > 0, WaitPodsFinish, count(o.After.Active, "pod")+" to finish"),
+		when(o.After.Terminating > 0, WaitTermination, count(o.After.Terminating, "pod")+" to terminate"+
+			textIf(!due.IsZero(), ", due "+late+" "+o.clock(due))).until(due),
+		when(o.Plan.Work.Wait > 0, WaitBackoff, "the backoff to end at "+o.clock(o.retry())).until(o.retry()),
+		when(goesOn && o.Plan.Timer() > 0, WaitDeadline, "its deadline at "+o.clock(o.FailsAt())+", when it fails").until(o.FailsAt()),
+	)
+}
+
+// terminationDue returns when the last terminating pod is due; zero if that is not known. A
+// pod that the decision deletes has no due time until it is deleted.
+func (o outcome) terminationDue() (due time.Time) {
+	if len(o.Plan.Work.Delete) > 0 {
+		return due
+	}
+	for r := range o.View.Census.All() {
+		if r.Terminating {
+			due = latest(due, r.Pod.DeletionTimestamp.Time)
+		}
+	}
+	return due
+}
 
 // Whether a Job can still succeed.
 const (
@@ -27,97 +92,54 @@ func (e Explanation) Prospect() Reason {
 	if o.Outcome == nil {
 		return Reason{}
 	}
-	phase, end := jobstatus.OutcomeOf(o.View.Job).Phase, o.Ending()
-	switch {
-	case phase == jobstatus.Complete:
-		return Reason{Code: ProspectSuccess, Text: "yes, the Job has succeeded"}
-	case phase == jobstatus.Failed:
-		return Reason{Code: ProspectFailure, Text: "no, the Job has failed"}
-	case end.Succeeds() || !end.Ended() && phase == jobstatus.Succeeding:
-		return Reason{Code: ProspectSuccess, Text: "yes, it is decided that the Job succeeds"}
-	case end.Ended() || phase == jobstatus.Failing:
-		return Reason{Code: ProspectFailure, Text: "no, it is decided that the Job fails"}
-	case !o.View.Totals.Results.Failed.IsEmpty() && o.ruleLeft() < 0:
-		return Reason{Code: ProspectOutOfReach, Text: "no: " + o.haveFailed() + "; the Job fails when no other index is left to run"}
-	case o.View.Job.DeletionTimestamp != nil && o.need() > o.View.Census.Active:
-		return Reason{Code: ProspectOutOfReach, Text: fmt.Sprintf("no: the Job is being deleted, and %s cannot reach the %d successes that are still needed",
-			count(o.View.Census.Active, "pod"), o.need())}
+	spec, totals, completions := &o.View.Spec, &o.View.Totals, int32(1) // a Job without completions needs one success
+	if spec.Completions != nil {
+		completions = *spec.Completions
 	}
-	r := Reason{Code: ProspectPossible, Text: "yes: " + strings.Join(append([]string{o.toGo()}, o.conditions()...), "; ")}
-	if r.Until = o.FailsAt(); !r.Until.IsZero() {
-		r.Text += "; before the deadline at " + o.clock(r.Until)
+	phase, end, need := jobstatus.OutcomeOf(o.View.Job).Phase, o.Ending(), max(0, completions-totals.Succeeded)
+	// A failed index keeps the Job from being complete (KEP-3850), but its success policy
+	// can still be met: rule is the first that the other indexes can satisfy.
+	rule := spec.SuccessPolicy.Match(totals.Results.Failed.Complement(completions))
+	first, failed := totals.Results.Failed.Min()
+	haveFailed := fmt.Sprintf("index %d has failed", first)
+	if n := totals.Results.Failed.Len(); n > 1 {
+		haveFailed = fmt.Sprintf("%d indexes have failed, the first is %d", n, first)
+	}
+	r := cmp.Or(
+		when(phase == jobstatus.Complete, ProspectSuccess, "yes, the Job has succeeded"),
+		when(phase == jobstatus.Failed, ProspectFailure, "no, the Job has failed"),
+		when(end.Succeeds() || !end.Ended() && phase == jobstatus.Succeeding, ProspectSuccess, "yes, it is decided that the Job succeeds"),
+		when(end.Ended() || phase == jobstatus.Failing, ProspectFailure, "no, it is decided that the Job fails"),
+		when(failed && rule < 0, ProspectOutOfReach, "no: "+haveFailed+"; the Job fails when no other index is left to run"),
+		when(o.View.Job.DeletionTimestamp != nil && need > o.View.Census.Active, ProspectOutOfReach,
+			fmt.Sprintf("no: the Job is being deleted, and %s cannot reach the %d successes that are still needed", count(o.View.Census.Active, "pod"), need)),
+		when(spec.Completions == nil && need > 0, ProspectPossible, "yes: one pod must succeed, and all must finish"),
+		when(spec.Completions == nil, ProspectPossible, "yes: a pod has succeeded, the others must finish"),
+		when(failed, ProspectPossible, fmt.Sprintf("yes: %s, but rule %d of the success policy can still be met", haveFailed, rule)),
+		when(spec.Indexed, ProspectPossible, fmt.Sprintf("yes: %d of %d indexes to go", need, completions)+
+			textIf(spec.SuccessPolicy != nil, ", or fewer by the success policy")),
+		when(true, ProspectPossible, fmt.Sprintf("yes: %d of %s to go", need, count(completions, "pod"))),
+	)
+	if r.Code == ProspectPossible {
+		r.Until, r.Text = o.FailsAt(), r.Text+o.conditions()
 	}
 	return r
 }
 
-// ruleLeft returns the first rule of the success policy that the indexes that have not
-// failed can satisfy; -1 if there is none. A failed index keeps the Job from being complete
-// (KEP-3850), but its success policy can still be met.
-func (o outcome) ruleLeft() int {
-	return o.View.Spec.SuccessPolicy.Match(o.View.Totals.Results.Failed.Complement(*o.View.Spec.Completions))
-}
-
-func (o outcome) haveFailed() string {
-	first, _ := o.View.Totals.Results.Failed.Min()
-	if n := o.View.Totals.Results.Failed.Len(); n > 1 {
-		return fmt.Sprintf("%d indexes have failed, the first is %d", n, first)
-	}
-	return fmt.Sprintf("index %d has failed", first)
-}
-
-// need is the number of successes that are still needed. A Job without completions needs
-// one.
-func (o outcome) need() int32 {
-	completions := int32(1)
-	if o.View.Spec.Completions != nil {
-		completions = *o.View.Spec.Completions
-	}
-	return max(0, completions-o.View.Totals.Succeeded)
-}
-
-// toGo says what the Job still needs to succeed.
-func (o outcome) toGo() string {
-	need := o.need()
-	switch {
-	case o.View.Spec.Completions == nil && need > 0:
-		return "one pod must succeed, and all must finish"
-	case o.View.Spec.Completions == nil:
-		return "a pod has succeeded, the others must finish"
-	case !o.View.Totals.Results.Failed.IsEmpty():
-		return fmt.Sprintf("%s, but rule %d of the success policy can still be met", o.haveFailed(), o.ruleLeft())
-	case o.View.Spec.Indexed && o.View.Spec.SuccessPolicy != nil:
-		return fmt.Sprintf("%d of %d indexes to go, or fewer by the success policy", need, *o.View.Spec.Completions)
-	case o.View.Spec.Indexed:
-		return fmt.Sprintf("%d of %d indexes to go", need, *o.View.Spec.Completions)
-	}
-	return fmt.Sprintf("%d of %s to go", need, count(*o.View.Spec.Completions, "pod"))
-}
-
 // conditions says on what conditions the Job succeeds.
-func (o outcome) conditions() []string {
-	var out []string
-	switch {
-	case o.View.Job.DeletionTimestamp != nil:
-		out = append(out, "only with the pods it has, because it is being deleted")
-	case o.View.Spec.Suspended:
-		out = append(out, "once it is resumed")
-	case o.View.Spec.Parallelism == 0:
-		out = append(out, "once its parallelism is above 0")
-	}
-	if o.View.Spec.PerIndex {
-		out = append(out, "at most "+count(o.View.Spec.Limit.PerIndex, "failure")+" per index")
-	}
-	switch limit := o.View.Spec.Limit.PerJob; {
-	case limit < math.MaxInt32:
-		text := fmt.Sprintf("at most %s, %d so far", count(limit, "failure"), o.View.Totals.Failed)
-		if o.View.Spec.CountRestarts {
-			text += fmt.Sprintf(", or as many container restarts, %d so far", o.View.Census.Restarts)
-		}
-		out = append(out, text)
-	case !o.View.Spec.PerIndex:
-		out = append(out, fmt.Sprintf("no limit on failures, %d so far", o.View.Totals.Failed))
-	}
-	return out
+func (o outcome) conditions() string {
+	spec, limit, failed, failsAt := &o.View.Spec, o.View.Spec.Limit.PerJob, o.View.Totals.Failed, o.FailsAt()
+	limited := limit < math.MaxInt32
+	return cmp.Or(
+		textIf(o.View.Job.DeletionTimestamp != nil, "; only with the pods it has, because it is being deleted"),
+		textIf(spec.Suspended, "; once it is resumed"),
+		textIf(spec.Parallelism == 0, "; once its parallelism is above 0"),
+	) +
+		textIf(spec.PerIndex, "; at most "+count(spec.Limit.PerIndex, "failure")+" per index") +
+		textIf(limited, fmt.Sprintf("; at most %s, %d so far", count(limit, "failure"), failed)) +
+		textIf(limited && spec.CountRestarts, fmt.Sprintf(", or as many container restarts, %d so far", o.View.Census.Restarts)) +
+		textIf(!limited && !spec.PerIndex, fmt.Sprintf("; no limit on failures, %d so far", failed)) +
+		textIf(!failsAt.IsZero(), "; before the deadline at "+o.clock(failsAt))
 }
 
 // Totals are the numbers of indexes of an Indexed Job by their state, each index counted
@@ -144,68 +166,49 @@ type Totals struct {
 // String returns the totals as a line, without those that are 0: "done 3400 · running 1900
 // · stuck 78 · backing off 13 · failed 2".
 func (t Totals) String() string {
-	text := fmt.Sprintf("done %d", t.Done)
-	for _, part := range [...]struct {
-		name string
-		n    int
-	}{
-		{"running", t.Running}, {"stuck", t.Stuck}, {"terminating", t.Terminating}, {"backing off", t.BackingOff},
-		{"pending", t.Pending}, {"failed", t.Failed}, {"stopped", t.Stopped},
-	} {
-		if part.n > 0 {
-			text += fmt.Sprintf(" · %s %d", part.name, part.n)
-		}
-	}
-	return text
+	part := func(name string, n int) string { return textIf(n > 0, fmt.Sprintf(" · %s %d", name, n)) }
+	return fmt.Sprintf("done %d", t.Done) + part("running", t.Running) + part("stuck", t.Stuck) +
+		part("terminating", t.Terminating) + part("backing off", t.BackingOff) + part("pending", t.Pending) +
+		part("failed", t.Failed) + part("stopped", t.Stopped)
 }
 
 // Totals returns the totals before the decision is carried out.
 func (e Explanation) Totals() Totals {
 	o := e.about
-	switch {
-	case o.Outcome == nil:
+	if o.Outcome == nil {
 		return Totals{}
-	case o.View.Spec.Indexed:
-		return e.totalsOfIndexes()
 	}
-	f, active := newFacts(e), int(o.View.Census.Active)
-	t := Totals{Done: int(o.View.Totals.Succeeded), Failed: int(o.View.Totals.Failed),
-		Terminating: int(o.View.Census.Terminating), BackingOff: o.backingOff(), Pending: len(o.Plan.Work.Create)}
-	for _, s := range f.examine() {
-		if s.attention == AttentionStuck {
-			t.Stuck++
+	spec, pods, work, done := &o.View.Spec, o.View.Census, &o.Plan.Work, int(o.View.Totals.Succeeded)
+	waiting := 0 // missing pods that wait for the backoff of the Job
+	if work.Wait > 0 && !spec.PerIndex {
+		waiting = int(work.Want - pods.Active)
+		if spec.ReplaceFailedOnly {
+			waiting -= int(pods.Terminating)
 		}
 	}
-	t.Running = active - t.Stuck
-	if o.View.Spec.Completions != nil {
-		t.Pending = max(0, int(*o.View.Spec.Completions)-t.Done-active-t.BackingOff)
-	}
-	if !f.goesOn() {
-		t.Pending, t.Stopped = 0, t.Pending
-	}
-	return t
-}
-
-// backingOff is the number of missing pods that wait for the backoff of the Job.
-func (o outcome) backingOff() int {
-	if o.View.Spec.PerIndex || o.Plan.Work.Wait == 0 {
-		return 0
-	}
-	missing := o.Plan.Work.Want - o.View.Census.Active
-	if o.View.Spec.ReplaceFailedOnly {
-		missing -= o.View.Census.Terminating
-	}
-	return int(missing)
-}
-
-func (e Explanation) totalsOfIndexes() Totals {
 	n := map[Code]int{}
-	for _, s := range e.unfinished() {
+	for _, s := range e.unfinished(false) {
 		n[s.Code] += s.Indexes.Len()
 	}
-	waiting := min(e.about.backingOff(), n[IndexPending])
+	if !spec.Indexed {
+		f, lacking, code := newFacts(e), len(work.Create)+waiting, IndexPending
+		if spec.Completions != nil {
+			lacking = max(0, int(*spec.Completions)-done-int(pods.Active))
+		}
+		if !o.goesOn() {
+			code = IndexStopped
+		}
+		n = map[Code]int{code: lacking, IndexTerminating: int(pods.Terminating), IndexFailed: int(o.View.Totals.Failed)}
+		for code, pods := range f.symptoms() {
+			if rowOf(code).attention == AttentionStuck {
+				n[IndexStuck] += len(pods)
+			}
+		}
+		n[IndexActive] = int(pods.Active) - n[IndexStuck]
+	}
+	waiting = min(waiting, n[IndexPending])
 	return Totals{
-		Done:        e.about.View.Totals.Results.Completed.Len(),
+		Done:        done,
 		Running:     n[IndexActive],
 		Stuck:       n[IndexStuck],
 		Terminating: n[IndexRemoving] + n[IndexTerminating],
