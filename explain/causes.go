@@ -60,13 +60,8 @@ func (e Explanation) Causes() []Cause {
 	if e.about.Outcome == nil {
 		return nil
 	}
-	all := ranked(newFacts(e).findings()...)
-	if code := e.Prospect().Code; code == ProspectFailure || code == ProspectOutOfReach {
-		for i := range all {
-			all[i].Attention = max(all[i].Attention, AttentionLost)
-		}
-	}
-	return all
+	code := e.Prospect().Code
+	return ranked(either(code == ProspectFailure || code == ProspectOutOfReach, AttentionLost, AttentionNone), newFacts(e).findings()...)
 }
 
 // Unmanaged explains a Job that another controller manages, for which
@@ -79,7 +74,7 @@ func Unmanaged(job *batchv1.Job) Cause {
 	if job.Spec.ManagedBy != nil {
 		manager = *job.Spec.ManagedBy
 	}
-	return ranked(finding{mild: hasSucceeded(job), Reason: cmp.Or(
+	return ranked(AttentionNone, finding{mild: hasSucceeded(job), Reason: cmp.Or(
 		finished(job),
 		when(manager == multiKueue && suspended, CauseMultiKueue,
 			"MultiKueue manages the Job, which is suspended here, and runs it in a worker cluster once it is admitted"),
@@ -208,13 +203,14 @@ type finding struct {
 	mild bool
 }
 
-// ranked returns the findings in the order of the table, without those that are zero.
-func ranked(found ...finding) (all []Cause) {
+// ranked returns the findings in the order of the table, without those that are zero. Each
+// needs at least the given attention.
+func ranked(least Attention, found ...finding) (all []Cause) {
 	seen := map[Code]bool{}
 	for _, r := range causes {
 		for _, f := range found {
 			if f.Code == r.code && f.mild == seen[r.code] {
-				all = append(all, Cause{f.Reason, r.advice, f.pods, r.attention})
+				all = append(all, Cause{f.Reason, r.advice, f.pods, max(r.attention, least)})
 			}
 		}
 		seen[r.code] = true

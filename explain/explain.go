@@ -1,7 +1,9 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -46,18 +48,12 @@ type Code string
 // when returns a reason that applies under a condition, and the zero Reason if it does not
 // hold. So cmp.Or of such reasons is an ordered table: the first that applies is the result.
 func when(holds bool, code Code, text string) Reason {
-	if !holds {
-		return Reason{}
-	}
-	return Reason{Code: code, Text: text}
+	return either(holds, Reason{Code: code, Text: text}, Reason{})
 }
 
 // until returns the reason with a time, unless it is zero.
 func (r Reason) until(t time.Time) Reason {
-	if r != (Reason{}) {
-		r.Until = t
-	}
-	return r
+	return either(r == Reason{}, r, Reason{r.Code, t, r.Text})
 }
 
 // thatApply returns the reasons that are not zero.
@@ -137,6 +133,133 @@ func (e Explanation) Job() Reason {
 	return r
 }
 
+// What a Job waits for.
+const (
+	// WaitOwnWrite: for the last status write to be observed.
+	WaitOwnWrite Code = "OwnWrite"
+	// WaitPodsObserved: for creations and deletions of pods to be observed.
+	WaitPodsObserved Code = "PodsToBeObserved"
+	// WaitPodsFinish: for active pods to finish.
+	WaitPodsFinish Code = "PodsToFinish"
+	// WaitTermination: for pods that are being deleted to terminate.
+	WaitTermination Code = "PodsToTerminate"
+	// WaitBackoff: for a backoff delay to end.
+	WaitBackoff Code = "Backoff"
+	// WaitResume: for a user to resume the Job.
+	WaitResume Code = "Resume"
+	// WaitParallelism: for a user to raise the parallelism above 0.
+	WaitParallelism Code = "Parallelism"
+	// WaitDeletion: for the Job to be deleted.
+	WaitDeletion Code = "Deletion"
+	// WaitDeadline: for the Job's deadline, at which it fails.
+	WaitDeadline Code = "Deadline"
+)
+
+// Waits returns what the Job waits for once the decision is carried out. Until is the time
+// at which the wait ends by itself or is due to end. A Job that has ended waits for
+// nothing.
+func (e Explanation) Waits() []Reason {
+	o := e.about
+	if o.Outcome == nil || jobstatus.Finished(o.View.Job) != nil {
+		return nil
+	}
+	spec, writes, goesOn := &o.View.Spec, &o.View.InFlight, o.goesOn()
+	due := o.terminationDue()
+	return thatApply(
+		when(writes.Status, WaitOwnWrite, "the last status write to be observed"),
+		when(writes.Creations > 0 || writes.Deletions > 0, WaitPodsObserved, o.unobserved()+" to be observed"),
+		when(o.View.Job.DeletionTimestamp != nil, WaitDeletion, "the Job to be deleted"),
+		when(goesOn && spec.Suspended, WaitResume, "a user to resume the Job"),
+		when(goesOn && !spec.Suspended && spec.Parallelism == 0, WaitParallelism, "a user to raise the parallelism above 0"),
+		when(o.After.Active > 0, WaitPodsFinish, count(o.After.Active, "pod")+" to finish"),
+		when(o.After.Terminating > 0, WaitTermination, count(o.After.Terminating, "pod")+" to terminate"+
+			textIf(!due.IsZero(), ", due "+either(due.Before(o.View.Now), "since ", "by ")+o.clock(due))).until(due),
+		when(o.Plan.Work.Wait > 0, WaitBackoff, "the backoff to end at "+o.clock(o.retry())).until(o.retry()),
+		when(goesOn && o.Plan.Timer() > 0, WaitDeadline, "its deadline at "+o.clock(o.FailsAt())+", when it fails").until(o.FailsAt()),
+	)
+}
+
+// terminationDue returns when the last terminating pod is due; zero if that is not known. A
+// pod that the decision deletes has no due time until it is deleted.
+func (o outcome) terminationDue() (due time.Time) {
+	if len(o.Plan.Work.Delete) > 0 {
+		return due
+	}
+	for r := range o.View.Census.All() {
+		if r.Terminating {
+			due = latest(due, r.Pod.DeletionTimestamp.Time)
+		}
+	}
+	return due
+}
+
+// Whether a Job can still succeed.
+const (
+	// ProspectSuccess: the Job has succeeded, or it is decided that it will.
+	ProspectSuccess Code = "Success"
+	// ProspectPossible: the Job can succeed.
+	ProspectPossible Code = "Possible"
+	// ProspectOutOfReach: nothing is decided yet, but the Job can only fail.
+	ProspectOutOfReach Code = "OutOfReach"
+	// ProspectFailure: the Job has failed, or it is decided that it will.
+	ProspectFailure Code = "Failure"
+)
+
+// Prospect says whether the Job can still succeed, and what is needed for that. Until is
+// the deadline of the Job, if it has one.
+func (e Explanation) Prospect() Reason {
+	o := e.about
+	if o.Outcome == nil {
+		return Reason{}
+	}
+	spec, totals, completions := &o.View.Spec, &o.View.Totals, int32(1) // a Job without completions needs one success
+	if spec.Completions != nil {
+		completions = *spec.Completions
+	}
+	phase, end, need := jobstatus.OutcomeOf(o.View.Job).Phase, o.Ending(), max(0, completions-totals.Succeeded)
+	// A failed index keeps the Job from being complete (KEP-3850), but its success policy
+	// can still be met: rule is the first that the other indexes can satisfy.
+	rule := spec.SuccessPolicy.Match(totals.Results.Failed.Complement(completions))
+	first, failed := totals.Results.Failed.Min()
+	n := totals.Results.Failed.Len()
+	haveFailed := either(n > 1, fmt.Sprintf("%d indexes have failed, the first is %d", n, first), fmt.Sprintf("index %d has failed", first))
+	r := cmp.Or(
+		when(phase == jobstatus.Complete, ProspectSuccess, "yes, the Job has succeeded"),
+		when(phase == jobstatus.Failed, ProspectFailure, "no, the Job has failed"),
+		when(end.Succeeds() || !end.Ended() && phase == jobstatus.Succeeding, ProspectSuccess, "yes, it is decided that the Job succeeds"),
+		when(end.Ended() || phase == jobstatus.Failing, ProspectFailure, "no, it is decided that the Job fails"),
+		when(failed && rule < 0, ProspectOutOfReach, "no: "+haveFailed+"; the Job fails when no other index is left to run"),
+		when(o.View.Job.DeletionTimestamp != nil && need > o.View.Census.Active, ProspectOutOfReach,
+			fmt.Sprintf("no: the Job is being deleted, and %s cannot reach the %d successes that are still needed", count(o.View.Census.Active, "pod"), need)),
+		when(spec.Completions == nil && need > 0, ProspectPossible, "yes: one pod must succeed, and all must finish"),
+		when(spec.Completions == nil, ProspectPossible, "yes: a pod has succeeded, the others must finish"),
+		when(failed, ProspectPossible, fmt.Sprintf("yes: %s, but rule %d of the success policy can still be met", haveFailed, rule)),
+		when(spec.Indexed, ProspectPossible, fmt.Sprintf("yes: %d of %d indexes to go", need, completions)+
+			textIf(spec.SuccessPolicy != nil, ", or fewer by the success policy")),
+		when(true, ProspectPossible, fmt.Sprintf("yes: %d of %s to go", need, count(completions, "pod"))),
+	)
+	if r.Code == ProspectPossible {
+		r.Until, r.Text = o.FailsAt(), r.Text+o.conditions()
+	}
+	return r
+}
+
+// conditions says on what conditions the Job succeeds.
+func (o outcome) conditions() string {
+	spec, limit, failed, failsAt := &o.View.Spec, o.View.Spec.Limit.PerJob, o.View.Totals.Failed, o.FailsAt()
+	limited := limit < math.MaxInt32
+	return cmp.Or(
+		textIf(o.View.Job.DeletionTimestamp != nil, "; only with the pods it has, because it is being deleted"),
+		textIf(spec.Suspended, "; once it is resumed"),
+		textIf(spec.Parallelism == 0, "; once its parallelism is above 0"),
+	) +
+		textIf(spec.PerIndex, "; at most "+count(spec.Limit.PerIndex, "failure")+" per index") +
+		textIf(limited, fmt.Sprintf("; at most %s, %d so far", count(limit, "failure"), failed)) +
+		textIf(limited && spec.CountRestarts, fmt.Sprintf(", or as many container restarts, %d so far", o.View.Census.Restarts)) +
+		textIf(!limited && !spec.PerIndex, fmt.Sprintf("; no limit on failures, %d so far", failed)) +
+		textIf(!failsAt.IsZero(), "; before the deadline at "+o.clock(failsAt))
+}
+
 // finished says how a Job has ended; it is zero if the Job has not.
 func finished(job *batchv1.Job) Reason {
 	end := jobstatus.OutcomeOf(job)
@@ -145,10 +268,7 @@ func finished(job *batchv1.Job) Reason {
 
 // retry is when the next pod that is backing off may be created; zero if none is.
 func (o outcome) retry() time.Time {
-	if o.Plan.Work.Wait == 0 {
-		return time.Time{}
-	}
-	return o.View.Now.Add(o.Plan.Work.Wait)
+	return either(o.Plan.Work.Wait > 0, o.View.Now.Add(o.Plan.Work.Wait), time.Time{})
 }
 
 // goesOn reports whether the Job has not ended, and is not about to end.
@@ -158,19 +278,14 @@ func (o outcome) goesOn() bool {
 
 // ends returns one of two words, by the way in which the Job ends.
 func (o outcome) ends(succeeds, fails string) string {
-	if o.Ending().Succeeds() {
-		return succeeds
-	}
-	return fails
+	return either(o.Ending().Succeeds(), succeeds, fails)
 }
 
 func (o outcome) textEnding() string {
 	end := o.Ending()
 	text := fmt.Sprintf("the Job %s: %s: %s%s", o.ends("succeeds", "fails"), end.Reason, end.Message, o.deletes())
-	if !o.End.Ended() {
-		return text + "; the condition is set once all pods are observed and deleted"
-	}
-	return text + also("", o.After.Terminating, "pod", " terminating")
+	return text + either(o.End.Ended(), also("", o.After.Terminating, "pod", " terminating"),
+		"; the condition is set once all pods are observed and deleted")
 }
 
 func (o outcome) textRunning() string {
@@ -193,10 +308,7 @@ func (o outcome) deletes() string { return also("deleting ", len(o.Plan.Work.Del
 // clock renders a time in UTC, without the date if it is today's.
 func (o outcome) clock(t time.Time) string {
 	t = t.UTC()
-	if t.Format(time.DateOnly) == o.View.Now.UTC().Format(time.DateOnly) {
-		return t.Format(time.TimeOnly)
-	}
-	return t.Format(time.RFC3339)
+	return t.Format(either(t.Format(time.DateOnly) == o.View.Now.UTC().Format(time.DateOnly), time.TimeOnly, time.RFC3339))
 }
 
 // count renders a number of things: "3 pods".
@@ -206,16 +318,16 @@ func count[N int | int32](n N, thing string) string {
 
 // also renders a number of things as a further clause; empty if there are none.
 func also[N int | int32](before string, n N, thing, after string) string {
-	if n <= 0 {
-		return ""
-	}
-	return "; " + before + count(n, thing) + after
+	return textIf(n > 0, "; "+before+count(n, thing)+after)
 }
 
 // textIf returns a text that applies under a condition, and "" if it does not hold.
-func textIf(holds bool, text string) string {
-	if !holds {
-		return ""
+func textIf(holds bool, text string) string { return either(holds, text, "") }
+
+// either returns a if a condition holds, and b if it does not.
+func either[T any](holds bool, a, b T) T {
+	if holds {
+		return a
 	}
-	return text
+	return b
 }

@@ -47,11 +47,11 @@ type Evidence struct {
 // facts are the decision and the evidence, prepared for the search for causes.
 type facts struct {
 	outcome
-	reason   Reason                     // of the decision
-	deleted  map[types.UID]decide.Cause // the pods that the decision deletes
-	notReady map[string]string          // what is wrong with a node, by its name
-	events   map[types.UID]*corev1.Event
-	grouped  bool // texts are about several indexes, without details of single ones
+	reason   Reason                      // of the decision
+	deleted  map[types.UID]decide.Cause  // the pods that the decision deletes
+	notReady map[string]string           // what is wrong with a node, by its name
+	events   map[types.UID]*corev1.Event // the last about a pod, and the last FailedCreate of the Job
+	grouped  bool                        // texts are about several indexes, without details of single ones
 }
 
 func newFacts(e Explanation) *facts {
@@ -62,38 +62,31 @@ func newFacts(e Explanation) *facts {
 	}
 	for _, evidence := range e.evidence {
 		for _, node := range evidence.Nodes {
-			f.addNode(node)
+			if node != nil {
+				f.notReady[node.Name] = f.textNotReady(node)
+			}
 		}
 		for _, event := range evidence.Events {
-			f.addEvent(event)
+			if event == nil || event.InvolvedObject.Kind == "Job" && event.Reason != "FailedCreate" {
+				continue
+			}
+			if last := f.events[event.InvolvedObject.UID]; last == nil || timeOf(event).After(timeOf(last)) {
+				f.events[event.InvolvedObject.UID] = event
+			}
 		}
 	}
 	return f
 }
 
-// addNode adds a node that is not ready.
-func (f *facts) addNode(node *corev1.Node) {
-	if node == nil {
-		return
-	}
+// textNotReady says since when a node has been NotReady; it is empty if the node is ready.
+func (f *facts) textNotReady(node *corev1.Node) string {
 	text := "node " + node.Name + " is NotReady"
 	for _, c := range node.Status.Conditions {
 		if c.Type == corev1.NodeReady {
 			text = textIf(c.Status != corev1.ConditionTrue, "node "+node.Name+" has been NotReady since "+f.clock(c.LastTransitionTime.Time))
 		}
 	}
-	f.notReady[node.Name] = text
-}
-
-// addEvent adds an event unless a later one about the same object is known. Of the events
-// about Jobs only FailedCreate counts.
-func (f *facts) addEvent(event *corev1.Event) {
-	if event == nil || event.InvolvedObject.Kind == "Job" && event.Reason != "FailedCreate" {
-		return
-	}
-	if last := f.events[event.InvolvedObject.UID]; last == nil || timeOf(event).After(timeOf(last)) {
-		f.events[event.InvolvedObject.UID] = event
-	}
+	return text
 }
 
 // timeOf returns when an event last happened. The Event API has changed the fields that
@@ -207,10 +200,8 @@ func (f *facts) terminationOverdue() (c finding) {
 	}
 	first := slices.MinFunc(late, func(a, b *corev1.Pod) int { return a.DeletionTimestamp.Compare(b.DeletionTimestamp.Time) })
 	who, ago, finalizers := joined(" on node ", "pod "+first.Name, first.Spec.NodeName), f.ago(first.DeletionTimestamp.Time), f.foreignFinalizers(first)
-	text := who + " should have terminated " + ago
-	if n := len(late); n > 1 {
-		text = fmt.Sprintf("%s should have terminated, the first (%s) %s", count(n, "pod"), who, ago)
-	}
+	text := either(len(late) > 1, fmt.Sprintf("%s should have terminated, the first (%s) %s", count(len(late), "pod"), who, ago),
+		who+" should have terminated "+ago)
 	c.Reason = Reason{Code: CauseTerminationOverdue, Text: joined("; ", text, f.notReady[first.Spec.NodeName],
 		textIf(finalizers != "", "the pod has the finalizer "+finalizers))}
 	c.mild = f.goesOn() && (!f.View.Spec.ReplaceFailedOnly || f.View.Spec.Suspended)

@@ -65,13 +65,8 @@ type IndexReason struct {
 // String returns the reason as a line: "index 3: backing off until 12:00:40
 // after 2 failures", "indexes 2-4,7: pods cannot pull an image".
 func (r IndexReason) String() string {
-	switch r.Indexes.Len() {
-	case 0:
-		return r.Text
-	case 1:
-		return fmt.Sprintf("index %s: %s", r.Indexes, r.Text)
-	}
-	return fmt.Sprintf("indexes %s: %s", r.Indexes, r.Text)
+	n := r.Indexes.Len()
+	return textIf(n > 0, either(n == 1, "index ", "indexes ")+r.Indexes.String()+": ") + r.Text
 }
 
 // Indexes returns, for an Indexed Job, the state of each index that is not completed, in
@@ -104,7 +99,8 @@ var groupOrder = []Code{IndexFailed, IndexStuck, IndexBackingOff, IndexTerminati
 // and Until is the earliest of the group. Failed indexes come first, then stuck ones.
 // Groups with the same code are in the order of their first index. The number of groups is
 // small, whatever the number of indexes.
-func (e Explanation) Groups() (groups []IndexReason) {
+func (e Explanation) Groups() []IndexReason {
+	var groups []IndexReason
 	indexes, until := map[Reason]*indexset.Builder{}, map[Reason]time.Time{}
 	for _, s := range e.unfinished(true) {
 		key := Reason{Code: s.Code, Text: s.Text}
@@ -178,6 +174,11 @@ type indexPods struct {
 // planned pod has no entry.
 func (f *facts) podsByIndex(indexes indexset.Set) map[int32]indexPods {
 	known := make(map[int32]indexPods)
+	for _, c := range f.Plan.Work.Create {
+		if indexes.Contains(c.Index) {
+			known[c.Index] = indexPods{creating: true}
+		}
+	}
 	for _, r := range f.View.Census.AllInOrder() {
 		if !r.Valid || !indexes.Contains(r.Index) {
 			continue
@@ -193,13 +194,6 @@ func (f *facts) podsByIndex(indexes indexset.Set) map[int32]indexPods {
 			p.terminating = cmp.Or(p.terminating, r)
 		}
 		known[r.Index] = p
-	}
-	for _, c := range f.Plan.Work.Create {
-		if indexes.Contains(c.Index) {
-			p := known[c.Index]
-			p.creating = true
-			known[c.Index] = p
-		}
 	}
 	return known
 }
@@ -221,10 +215,7 @@ func (f *facts) state(indexes indexset.Set, p indexPods) IndexReason {
 	spec, goesOn, failures := &f.View.Spec, f.goesOn(), count(s.Failures, "failure")
 	failed, delay := f.View.Totals.Results.Failed.Contains(index), f.View.IndexDelay(index)
 	until := f.View.Now.Add(delay)
-	pods := "pod " + s.Pod
-	if f.grouped {
-		pods = "pods"
-	}
+	pods := either(f.grouped, "pods", "pod "+s.Pod)
 	s.Reason = cmp.Or(
 		when(failed && s.FailedPod == "", IndexFailed, "failed"),
 		when(failed && s.Match.Action == batchv1.PodFailurePolicyActionFailIndex, IndexFailed,
@@ -266,4 +257,75 @@ func (f *facts) stateWithoutPod() Reason {
 		when(code == JobRunning || code == JobCreating || code == JobBackingOff && perIndex, IndexPending, "pending, limited by parallelism"),
 		when(true, IndexPending, "pending: "+f.reason.Text),
 	)
+}
+
+// Totals are the numbers of indexes of an Indexed Job by their state, each index counted
+// once. For another Job they count pods, including pods that it still needs.
+type Totals struct {
+	// Done: succeeded.
+	Done int
+	// Running: active and not stuck.
+	Running int
+	// Stuck: active, but unable to start or finish.
+	Stuck int
+	// Terminating: being deleted, and replaced only after termination or not at all.
+	Terminating int
+	// BackingOff: without a pod until a delay ends.
+	BackingOff int
+	// Pending: without a pod, which is created now or when a slot is free.
+	Pending int
+	// Failed: failed indexes, or failed pods.
+	Failed int
+	// Stopped: neither done nor failed, and without a pod because the Job ends or has ended.
+	Stopped int
+}
+
+// String returns the totals as a line, without those that are 0: "done 3400 · running 1900
+// · stuck 78 · backing off 13 · failed 2".
+func (t Totals) String() string {
+	part := func(name string, n int) string { return textIf(n > 0, fmt.Sprintf(" · %s %d", name, n)) }
+	return fmt.Sprintf("done %d", t.Done) + part("running", t.Running) + part("stuck", t.Stuck) +
+		part("terminating", t.Terminating) + part("backing off", t.BackingOff) + part("pending", t.Pending) +
+		part("failed", t.Failed) + part("stopped", t.Stopped)
+}
+
+// Totals returns the totals before the decision is carried out.
+func (e Explanation) Totals() Totals {
+	o := e.about
+	if o.Outcome == nil {
+		return Totals{}
+	}
+	spec, pods, work, done := &o.View.Spec, o.View.Census, &o.Plan.Work, int(o.View.Totals.Succeeded)
+	waiting := 0 // missing pods that wait for the backoff of the Job
+	if work.Wait > 0 && !spec.PerIndex {
+		waiting = int(work.Want - pods.Active - either(spec.ReplaceFailedOnly, pods.Terminating, 0))
+	}
+	n := map[Code]int{}
+	for _, s := range e.unfinished(false) {
+		n[s.Code] += s.Indexes.Len()
+	}
+	if !spec.Indexed {
+		f, lacking, code := newFacts(e), len(work.Create)+waiting, either(o.goesOn(), IndexPending, IndexStopped)
+		if spec.Completions != nil {
+			lacking = max(0, int(*spec.Completions)-done-int(pods.Active))
+		}
+		n = map[Code]int{code: lacking, IndexTerminating: int(pods.Terminating), IndexFailed: int(o.View.Totals.Failed)}
+		for code, pods := range f.symptoms() {
+			if rowOf(code).attention == AttentionStuck {
+				n[IndexStuck] += len(pods)
+			}
+		}
+		n[IndexActive] = int(pods.Active) - n[IndexStuck]
+	}
+	waiting = min(waiting, n[IndexPending])
+	return Totals{
+		Done:        done,
+		Running:     n[IndexActive],
+		Stuck:       n[IndexStuck],
+		Terminating: n[IndexRemoving] + n[IndexTerminating],
+		BackingOff:  n[IndexBackingOff] + waiting,
+		Pending:     n[IndexCreating] + n[IndexPending] - waiting,
+		Failed:      n[IndexFailed],
+		Stopped:     n[IndexStopped],
+	}
 }

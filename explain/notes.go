@@ -60,11 +60,7 @@ func (e Explanation) Notes() []Reason {
 		when(o.View.Census.Foreign > 0, NoteForeignPods, "the snapshot has "+count(o.View.Census.Foreign, "pod")+" of other owners"),
 		when(o.PutOff, NoteStatusPutOff, "the status write is delayed: the last write is recent, and this one changes little"))
 	notes = append(notes, o.uncounted()...)
-	status := &o.View.Job.Status
-	if o.Planned() {
-		status = &o.Status
-	}
-	for _, text := range validation.StatusAdvice(status) {
+	for _, text := range validation.StatusAdvice(either(o.Planned(), &o.Status, &o.View.Job.Status)) {
 		notes = append(notes, Reason{Code: NoteIndexesLarge, Text: text})
 	}
 	if names := o.View.Keys(); o.View.Spec.Indexed {
@@ -94,10 +90,7 @@ func ofAnnotations(pod *corev1.Pod, names keys.Keys) []Reason {
 
 // inPlace says which number was used in place of a wrong one.
 func inPlace(used int32) string {
-	if used == keys.NoIndex {
-		return "the pod was treated as one without an index"
-	}
-	return fmt.Sprintf("%d was used", used)
+	return either(used == keys.NoIndex, "the pod was treated as one without an index", fmt.Sprintf("%d was used", used))
 }
 
 // uncounted returns notes about pods of the Job that have finished and cannot be counted. A
