@@ -47,12 +47,7 @@ func (a Attention) String() string { return attentions[min(int(a), len(attention
 //
 // Cause is for a snapshot seen from outside. A controller in the middle of its writes
 // should use Job.
-func (e Explanation) Cause() Cause {
-	for _, c := range e.Causes() {
-		return c
-	}
-	return Cause{}
-}
+func (e Explanation) Cause() Cause { return append(e.Causes(), Cause{})[0] }
 
 // Causes returns all causes in the order of their rank. The reason that [Explanation.Job]
 // returns is among them.
@@ -70,10 +65,8 @@ func Unmanaged(job *batchv1.Job) Cause {
 	if job == nil {
 		return Cause{}
 	}
-	manager, suspended := batchv1.JobControllerName, job.Spec.Suspend != nil && *job.Spec.Suspend
-	if job.Spec.ManagedBy != nil {
-		manager = *job.Spec.ManagedBy
-	}
+	builtin := batchv1.JobControllerName
+	manager, suspended := *cmp.Or(job.Spec.ManagedBy, &builtin), *cmp.Or(job.Spec.Suspend, new(bool))
 	return ranked(AttentionNone, finding{mild: hasSucceeded(job), Reason: cmp.Or(
 		finished(job),
 		when(manager == multiKueue && suspended, CauseMultiKueue,

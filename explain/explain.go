@@ -128,6 +128,9 @@ func (e Explanation) Job() Reason {
 		r.Code, r.Text = JobRunning, o.textRunning()
 	}
 	r.Until = o.retry()
+	if o.Left == (decide.Left{}) {
+		return r
+	}
 	r.Text += also("", o.Left.Create, "more pod", " to create") + also("", o.Left.Delete, "more pod", " to delete") +
 		also("", o.Left.Strip, "more finalizer", " to remove")
 	return r
@@ -164,7 +167,12 @@ func (e Explanation) Waits() []Reason {
 		return nil
 	}
 	spec, writes, goesOn := &o.View.Spec, &o.View.InFlight, o.goesOn()
-	due := o.terminationDue()
+	var due time.Time // of the last terminating pod; a pod that the decision deletes has no due time yet
+	for r := range o.View.Census.All() {
+		if r.Terminating && len(o.Plan.Work.Delete) == 0 {
+			due = latest(due, r.Pod.DeletionTimestamp.Time)
+		}
+	}
 	return thatApply(
 		when(writes.Status, WaitOwnWrite, "the last status write to be observed"),
 		when(writes.Creations > 0 || writes.Deletions > 0, WaitPodsObserved, o.unobserved()+" to be observed"),
@@ -177,20 +185,6 @@ func (e Explanation) Waits() []Reason {
 		when(o.Plan.Work.Wait > 0, WaitBackoff, "the backoff to end at "+o.clock(o.retry())).until(o.retry()),
 		when(goesOn && o.Plan.Timer() > 0, WaitDeadline, "its deadline at "+o.clock(o.FailsAt())+", when it fails").until(o.FailsAt()),
 	)
-}
-
-// terminationDue returns when the last terminating pod is due; zero if that is not known. A
-// pod that the decision deletes has no due time until it is deleted.
-func (o outcome) terminationDue() (due time.Time) {
-	if len(o.Plan.Work.Delete) > 0 {
-		return due
-	}
-	for r := range o.View.Census.All() {
-		if r.Terminating {
-			due = latest(due, r.Pod.DeletionTimestamp.Time)
-		}
-	}
-	return due
 }
 
 // Whether a Job can still succeed.
@@ -212,10 +206,8 @@ func (e Explanation) Prospect() Reason {
 	if o.Outcome == nil {
 		return Reason{}
 	}
-	spec, totals, completions := &o.View.Spec, &o.View.Totals, int32(1) // a Job without completions needs one success
-	if spec.Completions != nil {
-		completions = *spec.Completions
-	}
+	spec, totals, one := &o.View.Spec, &o.View.Totals, int32(1)
+	completions := *cmp.Or(spec.Completions, &one) // a Job without completions needs one success
 	phase, end, need := jobstatus.OutcomeOf(o.View.Job).Phase, o.Ending(), max(0, completions-totals.Succeeded)
 	// A failed index keeps the Job from being complete (KEP-3850), but its success policy
 	// can still be met: rule is the first that the other indexes can satisfy.
@@ -289,13 +281,10 @@ func (o outcome) textEnding() string {
 }
 
 func (o outcome) textRunning() string {
-	totals, of := &o.View.Totals, ""
-	if o.View.Spec.Completions != nil {
-		of = fmt.Sprintf(" of %d", *o.View.Spec.Completions)
-	}
+	completions, totals := o.View.Spec.Completions, &o.View.Totals
 	failed := totals.Results.Failed.Len()
-	return fmt.Sprintf("%s active, parallelism %d, %d%s succeeded%s", count(o.View.Census.Active, "pod"),
-		o.View.Spec.Parallelism, totals.Succeeded, of, textIf(failed > 0, fmt.Sprintf(", %d failed", failed)))
+	return fmt.Sprintf("%s active, parallelism %d, %d%s succeeded%s", count(o.View.Census.Active, "pod"), o.View.Spec.Parallelism, totals.Succeeded,
+		textIf(completions != nil, fmt.Sprintf(" of %d", *cmp.Or(completions, new(int32)))), textIf(failed > 0, fmt.Sprintf(", %d failed", failed)))
 }
 
 // unobserved counts the writes that are in flight.
@@ -307,8 +296,8 @@ func (o outcome) deletes() string { return also("deleting ", len(o.Plan.Work.Del
 
 // clock renders a time in UTC, without the date if it is today's.
 func (o outcome) clock(t time.Time) string {
-	t = t.UTC()
-	return t.Format(either(t.Format(time.DateOnly) == o.View.Now.UTC().Format(time.DateOnly), time.TimeOnly, time.RFC3339))
+	const day = 24 * time.Hour
+	return t.UTC().Format(either(t.Truncate(day).Equal(o.View.Now.Truncate(day)), time.TimeOnly, time.RFC3339))
 }
 
 // count renders a number of things: "3 pods".

@@ -92,11 +92,8 @@ func (f *facts) textNotReady(node *corev1.Node) string {
 // timeOf returns when an event last happened. The Event API has changed the fields that
 // hold this time twice.
 func timeOf(event *corev1.Event) time.Time {
-	last := event.LastTimestamp.Time
-	if event.Series != nil {
-		last = latest(last, event.Series.LastObservedTime.Time)
-	}
-	return cmp.Or(last, event.EventTime.Time, event.FirstTimestamp.Time, event.CreationTimestamp.Time)
+	series := cmp.Or(event.Series, &corev1.EventSeries{})
+	return cmp.Or(latest(event.LastTimestamp.Time, series.LastObservedTime.Time), event.EventTime.Time, event.FirstTimestamp.Time, event.CreationTimestamp.Time)
 }
 
 // findings returns the causes found, in no particular order; some may be zero.
@@ -154,14 +151,13 @@ func (f *facts) refusal(change time.Time) Reason {
 	if event == nil || missing == 0 || f.past(timeOf(event), longPatience) && timeOf(event).Before(change) {
 		return Reason{}
 	}
-	message, code := oneLine(strings.TrimPrefix(event.Message, "Error creating: ")), CauseCreationRefused
-	switch {
-	case strings.Contains(message, "exceeded quota"):
-		code = CauseQuota
-	case strings.Contains(message, "admission webhook"), strings.Contains(message, "calling webhook"):
-		code = CauseWebhook
-	}
-	return when(message != "", code, count(missing, "pod")+" cannot be created: "+message)
+	message := oneLine(strings.TrimPrefix(event.Message, "Error creating: "))
+	text := count(missing, "pod") + " cannot be created: " + message
+	return cmp.Or(
+		when(strings.Contains(message, "exceeded quota"), CauseQuota, text),
+		when(strings.Contains(message, "admission webhook") || strings.Contains(message, "calling webhook"), CauseWebhook, text),
+		when(message != "", CauseCreationRefused, text),
+	)
 }
 
 // creationOverdue finds pods whose creation has been due since the last known change and
@@ -228,15 +224,10 @@ func (o outcome) past(t time.Time, ago time.Duration) bool {
 
 // lastChange returns the latest time in the Job and its pods, at most now.
 func (o outcome) lastChange() (last time.Time) {
-	see := func(times ...*metav1.Time) {
-		for _, t := range times {
-			if t != nil {
-				last = latest(last, t.Time)
-			}
-		}
-	}
+	see := func(t *metav1.Time) { last = latest(last, cmp.Or(t, &metav1.Time{}).Time) }
 	job := o.View.Job
-	see(&job.CreationTimestamp, job.Status.StartTime)
+	see(&job.CreationTimestamp)
+	see(job.Status.StartTime)
 	for i := range job.Status.Conditions {
 		see(&job.Status.Conditions[i].LastTransitionTime)
 	}
@@ -244,17 +235,14 @@ func (o outcome) lastChange() (last time.Time) {
 		see(job.ManagedFields[i].Time)
 	}
 	for r := range o.View.Census.All() {
-		see(&r.Pod.CreationTimestamp, r.Pod.DeletionTimestamp)
+		see(&r.Pod.CreationTimestamp)
+		see(r.Pod.DeletionTimestamp)
 		for i := range r.Pod.Status.Conditions {
 			see(&r.Pod.Status.Conditions[i].LastTransitionTime)
 		}
 		for _, c := range r.Pod.Status.ContainerStatuses {
-			switch {
-			case c.State.Running != nil:
-				see(&c.State.Running.StartedAt)
-			case c.State.Terminated != nil:
-				see(&c.State.Terminated.FinishedAt)
-			}
+			see(&cmp.Or(c.State.Running, &corev1.ContainerStateRunning{}).StartedAt)
+			see(&cmp.Or(c.State.Terminated, &corev1.ContainerStateTerminated{}).FinishedAt)
 		}
 	}
 	return earliest(last, o.View.Now)
@@ -274,8 +262,5 @@ const maxMessage = 300
 // oneLine puts a message on one line and cuts it after maxMessage bytes.
 func oneLine(message string) string {
 	message = strings.Join(strings.Fields(message), " ")
-	if len(message) <= maxMessage {
-		return message
-	}
-	return strings.ToValidUTF8(message[:maxMessage], "") + "…"
+	return strings.ToValidUTF8(message[:min(len(message), maxMessage)], "") + textIf(len(message) > maxMessage, "…")
 }

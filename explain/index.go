@@ -6,7 +6,6 @@ import (
 	"iter"
 	"slices"
 	"strconv"
-	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 
@@ -101,26 +100,24 @@ var groupOrder = []Code{IndexFailed, IndexStuck, IndexBackingOff, IndexTerminati
 // small, whatever the number of indexes.
 func (e Explanation) Groups() []IndexReason {
 	var groups []IndexReason
-	indexes, until := map[Reason]*indexset.Builder{}, map[Reason]time.Time{}
+	var indexes []indexset.Builder
+	at := map[Reason]int{} // the positions of the groups, by their reasons without Until
 	for _, s := range e.unfinished(true) {
 		key := Reason{Code: s.Code, Text: s.Text}
-		if indexes[key] == nil {
-			indexes[key], until[key] = &indexset.Builder{}, s.Until
-			groups = append(groups, IndexReason{Reason: key})
+		i, known := at[key]
+		if !known {
+			i = len(groups)
+			at[key], groups, indexes = i, append(groups, IndexReason{Reason: s.Reason}), append(indexes, indexset.Builder{})
 		}
-		if s.Until.Before(until[key]) {
-			until[key] = s.Until
-		}
+		groups[i].Until = earliest(groups[i].Until, s.Until)
 		for iv := range s.Indexes.Intervals() {
-			indexes[key].AddRange(iv.First, iv.Last)
+			indexes[i].AddRange(iv.First, iv.Last)
 		}
 	}
 	for i := range groups {
 		g := &groups[i]
-		g.Indexes, g.Until = indexes[g.Reason].Set(), until[g.Reason]
-		if !g.Until.IsZero() {
-			g.Text += ", the first until " + e.about.clock(g.Until)
-		}
+		g.Indexes = indexes[i].Set()
+		g.Text += textIf(!g.Until.IsZero(), ", the first until "+e.about.clock(g.Until))
 	}
 	slices.SortStableFunc(groups, func(a, b IndexReason) int {
 		return cmp.Compare(slices.Index(groupOrder, a.Code), slices.Index(groupOrder, b.Code))
@@ -212,6 +209,11 @@ func (f *facts) state(indexes indexset.Set, p indexPods) IndexReason {
 	if r := cmp.Or(p.active, p.terminating); r != nil {
 		s.Pod = r.Pod.Name
 	}
+	var symptom Reason // of the active pod
+	if p.active != nil {
+		symptom = f.symptomOf(p.active.Pod)
+	}
+	stuck := rowOf(symptom.Code)
 	spec, goesOn, failures := &f.View.Spec, f.goesOn(), count(s.Failures, "failure")
 	failed, delay := f.View.Totals.Results.Failed.Contains(index), f.View.IndexDelay(index)
 	until := f.View.Now.Add(delay)
@@ -222,7 +224,8 @@ func (f *facts) state(indexes indexset.Set, p indexPods) IndexReason {
 			"failed: its pod matched FailIndex "+s.Match.Explain()),
 		when(failed, IndexFailed, "failed after "+failures+", the limit is "+strconv.Itoa(int(spec.Limit.PerIndex))),
 		when(p.goes != "", IndexRemoving, "deleting "+pods+": "+string(p.goes)),
-		f.stateOfActive(p.active, pods),
+		when(p.active != nil && stuck.attention == AttentionStuck, IndexStuck, pods+" "+stuck.cannot+textIf(!f.grouped, ": "+symptom.Text)),
+		when(p.active != nil, IndexActive, "active"+textIf(!f.grouped, ", "+pods)),
 		when(p.creating, IndexCreating, "creating a pod"),
 		when(p.terminating != nil && (spec.ReplaceFailedOnly || !goesOn), IndexTerminating, "waiting for "+pods+" to terminate"),
 		when(!goesOn && s.Match.Action == batchv1.PodFailurePolicyActionFailJob, IndexStopped,
@@ -232,18 +235,6 @@ func (f *facts) state(indexes indexset.Set, p indexPods) IndexReason {
 		f.stateWithoutPod(),
 	)
 	return s
-}
-
-// stateOfActive explains an index with an active pod that stays; zero if there is none.
-func (f *facts) stateOfActive(r *census.Record, pods string) Reason {
-	if r == nil {
-		return Reason{}
-	}
-	symptom := f.symptomOf(r.Pod)
-	if row := rowOf(symptom.Code); row.attention == AttentionStuck {
-		return Reason{Code: IndexStuck, Text: pods + " " + row.cannot + textIf(!f.grouped, ": "+symptom.Text)}
-	}
-	return Reason{Code: IndexActive, Text: "active" + textIf(!f.grouped, ", "+pods)}
 }
 
 // stateWithoutPod says why an index without a pod gets none.

@@ -45,10 +45,8 @@ func (f *facts) ofPods() (found []finding) {
 // symptomOf returns the first cause that keeps an active pod from starting or finishing, with
 // a message; zero if there is none.
 func (f *facts) symptomOf(pod *corev1.Pod) Reason {
-	status, node, event, scheduled := &pod.Status, pod.Spec.NodeName, f.events[pod.UID], condition(pod, corev1.PodScheduled)
-	if event == nil {
-		event = &corev1.Event{}
-	}
+	status, node, scheduled := &pod.Status, pod.Spec.NodeName, condition(pod, corev1.PodScheduled)
+	event := cmp.Or(f.events[pod.UID], &corev1.Event{})
 	var gates []string
 	for _, gate := range pod.Spec.SchedulingGates {
 		gates = append(gates, gate.Name)
@@ -76,7 +74,7 @@ func (f *facts) symptomOf(pod *corev1.Pod) Reason {
 		when(starting && event.Type == corev1.EventTypeWarning, CausePodStartFailing, joined(": ", event.Reason, event.Message)),
 		when(starting && f.past(since, longPatience), CausePodStartOverdue,
 			"no container has started on node "+node+" in "+duration.HumanDuration(f.View.Now.Sub(since))),
-		f.unfinished(pod),
+		f.outlasting(pod),
 	)
 	r.Text = oneLine(r.Text)
 	return r
@@ -90,11 +88,8 @@ func waiting(all []corev1.ContainerStatus, code Code, listed bool, reasons ...st
 		if w == nil || slices.Contains(reasons, w.Reason) != listed {
 			continue
 		}
-		text := "container " + c.Name + ": " + w.Reason
-		switch {
-		case code != CauseCrashLoop:
-			text = joined(": ", text, w.Message)
-		case last != nil:
+		text := joined(": ", "container "+c.Name, w.Reason, textIf(code != CauseCrashLoop, w.Message))
+		if code == CauseCrashLoop && last != nil {
 			text += " after " + exit(last)
 		}
 		return Reason{Code: code, Text: text}
@@ -102,9 +97,9 @@ func waiting(all []corev1.ContainerStatus, code Code, listed bool, reasons ...st
 	return Reason{}
 }
 
-// unfinished finds a container that still runs although others of its pod finished long ago,
+// outlasting finds a container that still runs although others of its pod finished long ago,
 // and a sidecar that still runs after its grace period although all containers have finished.
-func (f *facts) unfinished(pod *corev1.Pod) Reason {
+func (f *facts) outlasting(pod *corev1.Pod) Reason {
 	var last time.Time
 	var running, server string
 	for _, c := range pod.Status.ContainerStatuses {
@@ -122,8 +117,8 @@ func (f *facts) unfinished(pod *corev1.Pod) Reason {
 			server = cmp.Or(server, c.Name)
 		}
 	}
-	grace := pod.Spec.TerminationGracePeriodSeconds // in seconds; the default is shorter than patience
-	stops := grace != nil && f.View.Now.Sub(last)/time.Second < time.Duration(*grace)
+	grace := cmp.Or(pod.Spec.TerminationGracePeriodSeconds, new(int64)) // in seconds; the default is shorter than patience
+	stops := f.View.Now.Sub(last)/time.Second < time.Duration(*grace)
 	text := "container " + cmp.Or(running, server) + " is still running, though the others finished " + f.ago(last)
 	return cmp.Or(
 		when(running == "" && server != "" && f.overdue(last) && !stops, CauseSidecarRunning, text),
