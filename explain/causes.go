@@ -2,7 +2,6 @@ package explain
 
 import (
 	"cmp"
-	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
 )
@@ -182,11 +181,13 @@ var causes = [...]row{
 }
 
 // rowOf returns the first row of a code; a zero row for none.
-func rowOf(code Code) (found row) {
-	if i := slices.IndexFunc(causes[:], func(r row) bool { return r.code == code }); i >= 0 {
-		found = causes[i]
+func rowOf(code Code) row {
+	for _, r := range causes {
+		if r.code == code {
+			return r
+		}
 	}
-	return found
+	return row{}
 }
 
 // finding is a cause that was found, with the names of the pods affected.
