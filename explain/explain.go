@@ -281,10 +281,11 @@ func (o outcome) textEnding() string {
 }
 
 func (o outcome) textRunning() string {
-	completions, totals := o.View.Spec.Completions, &o.View.Totals
-	failed := totals.Results.Failed.Len()
-	return fmt.Sprintf("%s active, parallelism %d, %d%s succeeded%s", count(o.View.Census.Active, "pod"), o.View.Spec.Parallelism, totals.Succeeded,
-		textIf(completions != nil, fmt.Sprintf(" of %d", *cmp.Or(completions, new(int32)))), textIf(failed > 0, fmt.Sprintf(", %d failed", failed)))
+	spec, totals := &o.View.Spec, &o.View.Totals
+	n := totals.Results.Failed.Len()
+	of := textIf(spec.Completions != nil, fmt.Sprintf(" of %d", *cmp.Or(spec.Completions, new(int32))))
+	return fmt.Sprintf("%s active, parallelism %d, %d%s succeeded%s", count(o.View.Census.Active, "pod"), spec.Parallelism,
+		totals.Succeeded, of, textIf(n > 0, fmt.Sprintf(", %d failed", n)))
 }
 
 // unobserved counts the writes that are in flight.

@@ -93,7 +93,8 @@ func (f *facts) textNotReady(node *corev1.Node) string {
 // hold this time twice.
 func timeOf(event *corev1.Event) time.Time {
 	series := cmp.Or(event.Series, &corev1.EventSeries{})
-	return cmp.Or(latest(event.LastTimestamp.Time, series.LastObservedTime.Time), event.EventTime.Time, event.FirstTimestamp.Time, event.CreationTimestamp.Time)
+	return cmp.Or(latest(event.LastTimestamp.Time, series.LastObservedTime.Time), event.EventTime.Time,
+		event.FirstTimestamp.Time, event.CreationTimestamp.Time)
 }
 
 // findings returns the causes found, in no particular order; some may be zero.
@@ -195,7 +196,8 @@ func (f *facts) terminationOverdue() (c finding) {
 		return c
 	}
 	first := slices.MinFunc(late, func(a, b *corev1.Pod) int { return a.DeletionTimestamp.Compare(b.DeletionTimestamp.Time) })
-	who, ago, finalizers := joined(" on node ", "pod "+first.Name, first.Spec.NodeName), f.ago(first.DeletionTimestamp.Time), f.foreignFinalizers(first)
+	who, finalizers := joined(" on node ", "pod "+first.Name, first.Spec.NodeName), f.foreignFinalizers(first)
+	ago := f.ago(first.DeletionTimestamp.Time)
 	text := either(len(late) > 1, fmt.Sprintf("%s should have terminated, the first (%s) %s", count(len(late), "pod"), who, ago),
 		who+" should have terminated "+ago)
 	c.Reason = Reason{Code: CauseTerminationOverdue, Text: joined("; ", text, f.notReady[first.Spec.NodeName],
