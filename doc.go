@@ -3,10 +3,12 @@
 // again, and why. It decides as the Job controller of Kubernetes 1.36.3 does;
 // docs/divergences.md lists the exceptions. It does no I/O and reads no clock.
 //
-// There are two entry points. [Decide] is a pure function. Use it to find out what is
-// due, in commands, queues and simulations. Use a [Machine] to act on Jobs.
+// There are two entry points. [Decide] is a pure function, for programs that want to know
+// what the controller would do: commands, queues, simulations. A [Machine] is for
+// controllers, which act on Jobs.
 //
-// The package knows no client and no cache: the caller reads, sends and waits.
+// The package knows no client and no cache: the caller reads objects, sends requests and
+// waits.
 //
 // # Usage of the Machine
 //
@@ -38,25 +40,28 @@
 // concurrently. Pass the object and the error of the client to Answer unchanged: the
 // Machine distinguishes requests that the API server rejected from requests that it may
 // have carried out. If a request gets no answer, do not call Answer for it. You may
-// abandon a sync at any request, also for good; another process can continue.
+// abandon a sync after any request. This process or another one can then begin a new sync.
 //
 // The result describes the sync. Sync again when the Job or one of its pods changes, and
 // after result.Requeue if that is set. If result.Err is set, also retry soon, but not
-// before result.RetryAfter. Send the Events, and add up the Metrics.
-// [Machine.Idle] reports when you may drop the Machine.
+// before result.RetryAfter has passed. Send the Events, and add the Metrics to your
+// counters. [Machine.Idle] reports when you may drop the Machine.
 //
 // # What the caller guarantees
 //
-// The Machine relies on correct input. An answer is what the API server returned. A read
-// is live, never from a cache. A View is what the caches held, and includes everything up
-// to JobsVersion and PodsVersion; read these versions before Job and Pods. A View may be
-// arbitrarily old.
+// The Machine relies on correct input:
+//
+//   - An answer is what the API server returned. The requests that read ([GetJob], [GetPod],
+//     [ListPods]) go to the API server, never to a cache.
+//   - A View is what the caches held at some time, however long ago. It includes
+//     everything up to JobsVersion and PodsVersion. So read these versions before Job and
+//     Pods.
 //
 // The Barrier makes restarts safe. After a process has acquired its lease, it requests one
 // consistent list of pods (limit 1 is enough), and passes the resource version of that
 // list to all its Machines. All writes of earlier processes are older than the barrier.
-// While the caches are older than the barrier, the Machine reads live. It also reads live
-// if it gets no versions. That is always correct, and costs two requests a sync.
+// While the caches are older than the barrier, or have no versions, the Machine reads the
+// Job and its pods live. That is always correct, and costs two requests per sync.
 //
 // A Machine belongs to one UID. If the View shows a Job of the same name with another UID,
 // or no Job, the Machine reads the Job live. When that read shows that the first Job is
@@ -69,19 +74,20 @@
 //
 // For a Job with many pods you need not pass all pods to each sync. Queue the names of
 // the changed pods as well. Before the sync, pass what the cache holds for each of them to
-// [Machine.Feed], and begin with a View that is Fed. The cost of that sync depends on the
-// number of changed pods only.
+// [Machine.Feed], and begin with a View that is Fed. The cost of that sync depends only on
+// the number of changed pods.
 //
 // A pod may outlive its Job or lose its owner. The finalizer then blocks the deletion of
-// the pod, and no sync of a Job removes it. [OrphansIn] returns the Machines that do.
+// the pod, and no sync of a Job removes the finalizer. [OrphansIn] returns Machines that
+// remove it.
 //
 // # What the Machine takes care of
 //
 // The Machine records a pod in the status before it removes the finalizer, and moves the
 // pod from the uncounted list to the counter after the finalizer is removed (KEP-2307).
-// It neither repeats nor acts on a write that is not observed yet. It creates pods in
-// batches of 1, 2, 4 and so on, and stops after the first failure. Before the first
-// adoption of a sync it reads the Job live. After a status write without an answer it
-// reads the Job live before the next write. After a creation without an answer it lists
-// the pods or, with [Names], reads the pod by name.
+// It remembers each write until the caches show it, so it neither repeats the write nor
+// decides without it. It creates pods in batches of 1, 2, 4 and so on, and stops after the
+// first failure. Before the first adoption of a sync it reads the Job live. After a status
+// write without an answer it reads the Job live before the next write. After a creation
+// without an answer it lists the pods or, with [Names], reads the pod by name.
 package jobfate

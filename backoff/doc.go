@@ -1,8 +1,8 @@
 // Package backoff decides how long a Job waits before it replaces a failed pod, and how
 // many failures end a Job or an index.
 //
-// The package knows no rules of a policy and no sets of indexes: only finish times and
-// numbers of failures.
+// The package does not know the pod failure policy or the index that a pod belongs to: it
+// works with finish times and numbers of failures.
 //
 // # Delays
 //
@@ -12,15 +12,15 @@
 //
 // A Job counts consecutive failures in one of two ways:
 //
-//   - For the whole Job, in a [Record]. It is a plain value that the caller stores. After a
-//     restart, [Record.With] computes it again from the pods.
+//   - For the whole Job, in a [Record], which the caller keeps in memory. After a restart,
+//     [Record.With] computes it again from the pods that still exist.
 //   - For each index, if backoffLimitPerIndex is set. The count is in two annotations of
-//     the pod, so it survives a restart.
+//     each pod, so it survives a restart.
 //
 // # Limits
 //
-// [Limit] decides which failures end a Job or an index. It depends only on the failure
-// counts, so repeating a sync changes nothing.
+// [Limit] decides which failures end a Job or an index. It depends only on failure counts,
+// so a repeated sync gives the same result.
 //
 // # Arithmetic
 //

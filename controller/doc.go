@@ -9,14 +9,14 @@
 //
 // This runs the Jobs whose spec.managedBy is example.com/jobs. [Add] adds the same
 // controller to an existing manager, and [AddKind] runs custom resources as Jobs. Each
-// controller has its own caches, which it fills once its process is the leader. It does
-// not use the manager's cache.
+// controller has its own caches, and does not use those of the manager. It fills them when
+// its process becomes the leader.
 //
-// To read the code, begin with reconcile.go, one sync of a Job: a [jobfate.Machine]
-// decides and returns the requests, send.go sends them, and store.go and pods.go are the
-// caches. watch.go fills them, and route.go decides which Jobs a change triggers. orphans.go
-// frees pods without a Job. kind.go contains the differences for custom resources.
-//
-// The package knows no rules for Jobs. It watches, and sends the requests of a
+// The package knows no rules for Jobs: it watches objects, and sends the requests of a
 // [jobfate.Machine].
+//
+// To read the code, begin with reconcile.go, which is one sync of a Job. send.go sends the
+// requests of the Machine. store.go and pods.go are the caches, and watch.go fills them.
+// route.go decides which Jobs a change concerns. orphans.go frees pods whose Job is gone.
+// kind.go contains the differences for custom resources.
 package controller

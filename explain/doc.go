@@ -1,5 +1,5 @@
-// Package explain says why a decision is what it is: why the Job and each of its indexes
-// are in their state, what the Job waits for, whether it can still succeed, and what is
+// Package explain gives the reasons of a decision: why the Job and each of its indexes are
+// in their state, what the Job waits for, whether it can still succeed, and what is
 // unexpected in the snapshot.
 //
 // [Of] explains a [jobfate.Decision], with Events and Nodes as further evidence.
@@ -11,6 +11,6 @@
 // create pods that no controller carries out, and active pods that cannot pull their
 // image.
 //
-// The package knows only what a decision and its snapshot contain, and changes nothing
-// about either.
+// The package knows only what a decision, its snapshot and the evidence contain, and
+// changes none of them.
 package explain

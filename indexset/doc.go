@@ -2,7 +2,7 @@
 // used in status.completedIndexes, status.failedIndexes and
 // successPolicy.rules[].succeededIndexes.
 //
-// The package knows no Job and nothing else of Kubernetes: only sets of numbers.
+// The package knows only sets of numbers, and nothing else of Kubernetes.
 //
 // # Text
 //

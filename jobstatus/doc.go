@@ -1,8 +1,9 @@
 // Package jobstatus reads the status of a Job.
 //
 // [OutcomeOf] returns the outcome of a Job from its conditions. A condition counts only if
-// its status is True. A Job ends in two steps. First it is decided: an interim condition
-// says how it ends. It has ended when no pod is active, terminating or uncounted any more.
+// its status is True. A Job ends in two steps. First it is decided: an interim condition,
+// FailureTarget or SuccessCriteriaMet, says how it ends. The terminal condition, Failed or
+// Complete, follows when no pod is active, terminating or uncounted any more.
 //
 // [Indexes] and [IndexesFinished] return the indexes that are done. [PodsHeld] and
 // [DemandOf] are for queues that reserve resources for a Job: they return the pods that it
@@ -10,6 +11,5 @@
 //
 // [Patch] makes the patch that writes a status, and [Equal] compares two statuses.
 //
-// The package knows no decision: it does not say what a controller should do with a
-// status.
+// The package does not know what a controller should do with a status.
 package jobstatus

@@ -22,5 +22,5 @@
 //   - chaos runs random schedules, and crashes at every write;
 //   - explore searches small configurations exhaustively.
 //
-// The package does not know any controller: it only generates input for controllers.
+// The package does not know any controller: it generates their input.
 package jobtest

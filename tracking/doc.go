@@ -1,17 +1,18 @@
-// Package tracking counts the pods of a Job with finalizers (KEP-2307), and contains the
-// other parts that a controller needs for this.
+// Package tracking counts each finished pod of a Job once, with the help of finalizers
+// (KEP-2307).
 //
 // A pod of a Job has the finalizer batch.kubernetes.io/job-tracking from its creation, so
-// it cannot be deleted before it is counted. Counting takes several steps, because no
-// single write spans two objects:
+// it cannot disappear before it is counted. Counting takes several steps, because no write
+// changes both a pod and its Job:
 //
 //  1. Add the UID of a finished pod to status.uncountedTerminatedPods.
 //  2. Store that status.
 //  3. Remove the finalizer.
 //  4. Remove the UID from the list and increment the counter, in one status write.
 //
-// A controller may stop between any two steps and start again with step 1. A UID in a list
-// is never added again, and it leaves the list only after its finalizer is removed.
+// A controller may stop between any two steps and start again with step 1. A UID is never
+// added to a list twice, and it leaves the list only after the finalizer of its pod is
+// removed.
 //
 // In Indexed Jobs a succeeded pod is not added to the list. Its index in
 // status.completedIndexes shows that it is counted (KEP-2307 § Simplified algorithm for
@@ -20,10 +21,10 @@
 // The first classification of a pod is final. A UID that a list holds as failed remains
 // failed, whatever phase the pod shows later, so no pod is counted twice.
 //
-// [Keys.Count] does step 1 and [Counted.Settle] step 4. [Keys] are the names of the
-// finalizer, annotations, labels and the variable that a controller puts on its pods.
-// [Controller] decides which Jobs a controller manages and which pods no controller will
-// count.
+// [Keys.Count] does step 1, and [Counted.Settle] does step 4. [Keys] are the names of the
+// finalizer, annotations, labels and the environment variable that a controller sets on its
+// pods. [Controller] reports which Jobs a controller manages, and which pods no controller
+// will count.
 //
 // The package does not know how many pods a Job should have: it counts those that exist.
 package tracking

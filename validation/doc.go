@@ -4,7 +4,7 @@
 // gates. A controller or a test can thus find out before a write whether the API server
 // would reject it, and why.
 //
-// The package knows no pods and no decision: only a Job, and what it was before.
+// The package does not know the pods of a Job: it reads the Job and its old version.
 //
 // # What to call
 //
