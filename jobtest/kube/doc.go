@@ -1,6 +1,7 @@
-// Package kube is an in-process Kubernetes API server for testing production code unchanged:
-// clientsets and informers of client-go, and clients and managers of controller-runtime. It
-// uses no sockets, and nothing happens unless a test or a client causes it.
+// Package kube is an in-process Kubernetes API server for testing production code
+// unchanged: clientsets and informers of client-go, and clients and managers of
+// controller-runtime. It uses no sockets, and nothing happens unless a test or a client
+// causes it.
 //
 // A [Server] is the transport of a [rest.Config]:
 //
@@ -21,24 +22,25 @@
 //
 // # Time
 //
-// In a bubble of [testing/synctest], the server and its clients use virtual time: resyncs,
-// backoffs, leases and watch timeouts take no real time, and synctest.Wait returns when no
-// controller can do anything more. A manager polls its caches while it starts, so sleep a
-// second first. The priority queue of controller-runtime before 0.25 may leave a blocked
-// goroutine behind when it shuts down, with which a bubble panics: set UsePriorityQueue to
-// false in the options of the manager. Set
-// k8s.io/apimachinery/pkg/util/runtime.ErrorHandlers to nil: the default handlers of
-// client-go limit the rate of errors by the time since the last error. They initialize that
-// time with the start of the process, which is decades after the time in a bubble, so they
-// would wait for decades.
+// If they start in a bubble of [testing/synctest], the server and its clients use virtual
+// time: resyncs, backoffs, leases and watch timeouts take no real time, and synctest.Wait
+// returns when no controller can do anything more. In a bubble:
+//
+//   - Sleep for a second after the start of a manager, because it polls its caches.
+//   - Set UsePriorityQueue to false in the options of a manager of controller-runtime before
+//     0.25. Its priority queue may leave a blocked goroutine behind when it shuts down, and
+//     then the bubble panics.
+//   - Set k8s.io/apimachinery/pkg/util/runtime.ErrorHandlers to nil. The default handlers
+//     wait between errors, counted from the start of the process. That is decades after the
+//     time in a bubble, so they would wait for decades.
 //
 // # Determinism
 //
-// The server handles one request at a time, UIDs are numbered, and generated names come from
-// Options.Seed. A test that makes its requests from one goroutine always gets the same
-// answers. To test a Reconciler deterministically, call it directly, with a client that
-// writes live and reads from a [Cache]. The test controls the state of the cache for each
-// kind: event by event, object by object, stale, back in time, or wrong. Workers and
+// The server handles one request at a time, UIDs are numbered, and generated names come
+// from Options.Seed. A test that makes its requests from one goroutine always gets the
+// same answers. To test a Reconciler deterministically, call it directly, with a client
+// that writes live and reads from a [Cache]. The test controls the state of the cache for
+// each kind: event by event, object by object, stale, back in time, or wrong. Workers and
 // informers are goroutines, so their order is random.
 //
 // # Faults
@@ -55,8 +57,8 @@
 // pods and Jobs, generated selectors and generations; conflicts and preconditions;
 // subresources; the three kinds of patch; finalizers, propagation and graceful deletion;
 // selectors, pages and resource versions; watches with initial events, bookmarks and 410
-// Gone. Package behaviour is a table of requests that is run on both servers to verify this.
-// Jobs and their statuses are validated by package validation of jobfate.
+// Gone. Package behaviour is a table of requests that is run on both servers to verify
+// this. Jobs and their statuses are validated by package validation of jobfate.
 //
 // # What it does not implement
 //
