@@ -1,22 +1,22 @@
 // Jobfate explains, validates and simulates Kubernetes Jobs.
 //
-//	jobfate explain [-o text|json|yaml] [--color auto|always|never] [--job NAME] [--now TIME] [--managed-by NAME] [--all] [--exit-status] [file ...]
-//	jobfate validate [-o text|json|yaml|sarif] [--color auto|always|never] [--old FILE] [--status] [--strict] [file ...]
-//	jobfate simulate [-o text|json|yaml|svg] [--color auto|always|never] [--scenario FILE] [--set FIELD=VALUE] [--against FILE] [--against-set FIELD=VALUE] [--runs N] [--full] [file ...]
+//	jobfate explain [flags] [file ...]
+//	jobfate validate [flags] [file ...]
+//	jobfate simulate [flags] [file ...]
+//	jobfate indexes count|contains|union|minus|missing|next [flags] SET ...
 //	jobfate completion bash|zsh|fish
-//	jobfate indexes count|contains|union|minus|missing|next [--completions N] [--count N] SET ...
 //
 // explain reads a Job and its pods as kubectl prints them, and says what the Job controller
 // does next, and why. The first line is the cause. validate says which fields of a Job, an
 // update or a status the API server would reject. simulate runs a Job in virtual time
 // according to a scenario, and compares it with a second Job if there is one. indexes
 // computes with sets of completion indexes. No command changes anything or connects to a
-// cluster. docs/command.md has examples.
+// cluster. Run a command with -h for its flags; docs/command.md has examples.
 //
-// A controller keeps a backoff record from one decision to the next. The command computes the
-// record from the pods in the input.
+// The backoff record that a controller keeps in memory is not in the input. The command
+// computes it from the pods.
 //
-// This package itself knows nothing of Jobs: it only runs internal/cli.
+// This package knows nothing about Jobs: it only runs internal/cli.
 //
 // # Exit status
 //

@@ -13,11 +13,11 @@
 // the faults stop after these steps, and the Job must end. The properties are those of
 // docs/reliability.md; packages jobtest/chaos and jobtest/referee do the work.
 //
-// The factory makes a new Reconciler for each start of the controller. A sync function is a
-// Reconciler as well, through [reconcile.Func]. [Env] has what it needs: clients, the stores
-// and informers of the caches, a manager for SetupWithManager, a [rest.Config] for
-// client-go. [Config] sets the Jobs, the number of schedules, and the requests that
-// Reconcile gets.
+// The factory makes a new Reconciler for each start of the controller. To test a sync
+// function, wrap it in [reconcile.Func]. [Env] has what the factory needs: clients, the
+// stores and informers of the caches, a manager for SetupWithManager, a [rest.Config] for
+// client-go. [Config] sets which Jobs run, how many schedules there are, and for which
+// requests Reconcile is called.
 //
 // The package does not know how the Reconciler decides: it judges only the requests.
 //
@@ -33,17 +33,20 @@
 //
 // # Controllers that create Jobs
 //
-// [Creator.Test] runs a controller that creates Jobs for the objects of another kind, on the
-// API server of package kube, with the same faults, except for overlapping processes and
-// rejections as invalid. The Jobs have no pods: they end as [Creator.Outcome] says. Each
-// schedule stops its faults after 1 to 200 steps. From then on Reconcile is called only when
-// it is due: after an error, after RequeueAfter, or when the caches show an event of the
-// object or of something that it controls. So the test finds a Reconcile that waits for an
-// event that never comes. The properties are C1 to C4 of docs/reliability.md. With
-// [Creator.Purpose] and [Creator.Judge] the test says which Jobs replace each other, what
-// else must hold, and how everything ends. The [Env] has the clients, the Manager, the
-// RateLimiter and the Config, but no stores and no informers. [examples/jobgroup] shows a
-// test.
+// [Creator.Test] runs a controller that creates Jobs for the objects of another kind, on
+// the API server of package kube. The faults are the same, except for overlapping processes
+// and rejections as invalid. The Jobs have no pods: they end as [Creator.Outcome] says. The
+// [Env] has the clients, the Manager, the RateLimiter and the Config, but no stores and no
+// informers.
+//
+// Each schedule stops its faults after 1 to 200 steps. From then on Reconcile is called
+// only when it is due: after an error, after RequeueAfter, or when the caches show an event
+// of the object or of something that it controls. So the test finds a Reconcile that waits
+// for an event that never comes.
+//
+// The properties are C1 to C4 of docs/reliability.md. With [Creator.Purpose] the test
+// defines which Jobs replace each other, and with [Creator.Judge] what else must hold and
+// how everything ends. [examples/jobgroup] shows a test.
 //
 // # A report
 //
@@ -67,8 +70,8 @@
 // allowed.
 //
 // The referee knows each cache read of Reconcile. A write is correct if it is correct for
-// one of these reads. A Reconciler that is not deterministic, for example by the order of a
-// map or of goroutines, may behave differently when a seed is repeated.
+// one of these reads. If a Reconciler is not deterministic, for example because of the
+// order of a map or of goroutines, a repeated seed may give another result.
 //
 // # What is served
 //
