@@ -5,99 +5,12 @@ import (
 	"slices"
 )
 
-// Union returns the indexes that are in s, in o or in both.
-func (s Set) Union(o Set) Set {
-	switch {
-	case covers(s.ivs, o.ivs):
-		return s
-	case covers(o.ivs, s.ivs):
-		return o
-	case len(s.ivs) < len(o.ivs):
-		return newSet(union(s.ivs, o.ivs))
-	}
-	return newSet(union(o.ivs, s.ivs))
-}
-
-// Intersection returns the indexes that are in both s and o.
-func (s Set) Intersection(o Set) Set {
-	switch s.IntersectionLen(o) {
-	case s.Len():
-		return s
-	case o.Len():
-		return o
-	}
-	n := 0
-	for range common(s.ivs, o.ivs) {
-		n++
-	}
-	return newSet(slices.AppendSeq(make([]Interval, 0, n), common(s.ivs, o.ivs)))
-}
-
-// IntersectionLen returns the number of indexes that are in both s and o.
-func (s Set) IntersectionLen(o Set) int {
-	switch {
-	case covers(s.ivs, o.ivs):
-		return o.Len()
-	case covers(o.ivs, s.ivs):
-		return s.Len()
-	}
-	var n int64
-	for iv := range common(s.ivs, o.ivs) {
-		n += iv.len()
-	}
-	return int(n)
-}
-
-// overlaps reports whether some index is in both s and o.
-func (s Set) overlaps(o Set) bool {
-	for range common(s.ivs, o.ivs) {
-		return true
-	}
-	return false
-}
-
-// Difference returns the indexes of s that are not in o.
-func (s Set) Difference(o Set) Set {
-	if !s.overlaps(o) {
-		return s
-	}
-	return newSet(difference(s.ivs, o.ivs))
-}
-
-// covers reports whether every index of b is in a.
-func covers(a, b []Interval) bool {
-	at := 0
-	for _, iv := range b {
-		at = seek(a, at, iv.First)
-		if at == len(a) || iv.First < a[at].First || a[at].Last < iv.Last {
-			return false
-		}
-	}
-	return true
-}
-
-// union returns the indexes of few and many. A run of intervals of many that few does not
-// touch is copied as a whole, so that adding a few intervals to many is fast.
-func union(few, many []Interval) []Interval {
-	b := Builder{ivs: make([]Interval, 0, len(few)+len(many))}
-	for _, iv := range few {
-		apart := seek(many, 0, iv.First-1) // these end before iv and do not touch it
-		b.ivs, many = append(b.ivs, many[:apart]...), many[apart:]
-		for len(many) > 0 && many[0].First <= iv.Last+1 {
-			iv = Interval{min(iv.First, many[0].First), max(iv.Last, many[0].Last)}
-			many = many[1:]
-		}
-		b.AddRange(iv.First, iv.Last)
-	}
-	return append(b.ivs, many...)
-}
-
-// common yields the intervals of the indexes that are in both a and b. They are canonical:
-// if two were adjacent, they would be one interval in a and in b.
-func common(a, b []Interval) iter.Seq[Interval] {
+// common yields the intervals of the indexes that are in both s and o. They are canonical:
+// if two were adjacent, they would be one interval in s and in o.
+func (s Set) common(o Set) iter.Seq[Interval] {
 	return func(yield func(Interval) bool) {
-		i, j := 0, 0
-		for i < len(a) && j < len(b) {
+		a, b := s.ivs, o.ivs
+		for i, j := 0, 0; i < len(a) && j < len(b); {
 			both := Interval{max(a[i].First, b[j].First), min(a[i].Last, b[j].Last)}
 			if both.First <= both.Last && !yield(both) {
 				return
@@ -111,48 +24,93 @@ func common(a, b []Interval) iter.Seq[Interval] {
 	}
 }
 
-// difference returns the indexes of a that are not in b. Like union it copies a run of
-// intervals that b does not touch as a whole.
-func difference(a, b []Interval) []Interval {
-	b = within(b, Interval{a[0].First, a[len(a)-1].Last})
-	out := make([]Interval, 0, len(a)+len(b))
-	for len(a) > 0 {
-		b = b[seek(b, 0, a[0].First):]
-		if len(b) == 0 {
-			return append(out, a...)
-		}
-		if apart := seek(a, 0, b[0].First); apart > 0 { // these end before b[0]
-			out, a = append(out, a[:apart]...), a[apart:]
-			continue
-		}
-		out, a = cut(out, a[0], b), a[1:]
+// overlap returns the numbers of intervals and of indexes that are in both s and o.
+func (s Set) overlap(o Set) (intervals int, indexes int64) {
+	for iv := range s.common(o) {
+		intervals++
+		indexes += iv.len()
 	}
-	return out
+	return intervals, indexes
 }
 
-// cut appends iv without the indexes of b. No interval of b may end before iv starts.
-func cut(out []Interval, iv Interval, b []Interval) []Interval {
-	for _, gone := range b {
-		if iv.Last < gone.First {
-			return append(out, iv)
-		}
-		if iv.First < gone.First {
-			out = append(out, Interval{iv.First, gone.First - 1})
-		}
-		iv.First = gone.Last + 1
-		if iv.Last < iv.First {
-			return out
-		}
-	}
-	return append(out, iv)
+// IntersectionLen returns the number of indexes that are in both s and o.
+func (s Set) IntersectionLen(o Set) int {
+	_, n := s.overlap(o)
+	return int(n)
 }
 
-// within returns the intervals that have an index in bounds.
-func within(ivs []Interval, bounds Interval) []Interval {
-	from := search(ivs, bounds.First)
-	to := seek(ivs, from, bounds.Last)
-	if to < len(ivs) && ivs[to].First <= bounds.Last {
-		to++
+// Intersection returns the indexes that are in both s and o.
+func (s Set) Intersection(o Set) Set {
+	intervals, n := s.overlap(o)
+	switch n {
+	case s.n:
+		return s
+	case o.n:
+		return o
 	}
-	return ivs[from:to]
+	return newSet(slices.AppendSeq(make([]Interval, 0, intervals), s.common(o)))
 }
+
+// Union returns the indexes that are in s, in o or in both.
+func (s Set) Union(o Set) Set {
+	few, many := s, o
+	if len(s.ivs) > len(o.ivs) {
+		few, many = o, s
+	}
+	switch _, n := few.overlap(many); n {
+	case few.n:
+		return many
+	case many.n:
+		return few
+	}
+	// A run of intervals of many that few does not touch is copied as a whole, so that
+	// adding a few intervals to many is fast.
+	b, rest := Builder{ivs: make([]Interval, 0, len(few.ivs)+len(many.ivs))}, many.ivs
+	for _, iv := range few.ivs {
+		apart := seek(rest, 0, iv.First-1) // these end before iv and do not touch it
+		b.ivs, rest = append(b.ivs, rest[:apart]...), rest[apart:]
+		for len(rest) > 0 && rest[0].First <= iv.Last+1 {
+			iv = Interval{min(iv.First, rest[0].First), max(iv.Last, rest[0].Last)}
+			rest = rest[1:]
+		}
+		b.AddRange(iv.First, iv.Last)
+	}
+	return newSet(append(b.ivs, rest...))
+}
+
+// Difference returns the indexes of s that are not in o.
+func (s Set) Difference(o Set) Set {
+	intervals, n := s.overlap(o)
+	if n == 0 {
+		return s
+	}
+	b, left := Builder{ivs: make([]Interval, 0, len(s.ivs)+intervals)}, s.ivs
+	next := left[0].First // the first index of left that has not been added
+	for gone := range s.common(o) {
+		for ; left[0].Last < gone.First; next = left[0].First {
+			b.AddRange(next, left[0].Last)
+			left = left[1:]
+		}
+		b.AddRange(next, gone.First-1)
+		next = gone.Last + 1
+	}
+	b.AddRange(next, left[0].Last)
+	return newSet(append(b.ivs, left[1:]...))
+}
+
+// Clip returns the indexes of s that are in [0, n).
+func (s Set) Clip(n int32) Set {
+	if s.isBelow(n) {
+		return s
+	}
+	return s.Intersection(Range(0, max(n, 0)-1))
+}
+
+// isBelow reports whether all of s is in [0, n).
+func (s Set) isBelow(n int32) bool {
+	last, ok := s.Max()
+	return !ok || last < n
+}
+
+// Complement returns the indexes of [0, n) that are not in s.
+func (s Set) Complement(n int32) Set { return Range(0, max(n, 0)-1).Difference(s) }

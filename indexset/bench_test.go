@@ -181,8 +181,7 @@ func BenchmarkUnionInterleaved(b *testing.B) {
 	}
 }
 
-// BenchmarkSearch compares guess and search with the search of the standard
-// library, on intervals that are spread evenly, at random, and very unevenly.
+// BenchmarkSearch compares search with that of the standard library, on intervals that are spread evenly, at random, and very unevenly.
 func BenchmarkSearch(b *testing.B) {
 	r := rand.New(rand.NewSource(1))
 	var random, uneven Builder
@@ -211,25 +210,11 @@ func BenchmarkSearch(b *testing.B) {
 			})
 		}
 		ask("Contains", func(x int32) { tt.set.Contains(x) })
-		ask("guess", func(x int32) { guess(ivs, x) })
 		ask("search", func(x int32) { search(ivs, x) })
 		ask("slices", func(x int32) {
 			_, _ = slices.BinarySearchFunc(ivs, x, func(iv Interval, x int32) int { return int(iv.Last) - int(x) })
 		})
 	}
-}
-
-func BenchmarkMissing(b *testing.B) {
-	eachBenchSet(b, func(b *testing.B, s Set) {
-		for range b.N {
-			n := 0
-			for range s.Missing(Max) {
-				if n++; n == 500 {
-					break
-				}
-			}
-		}
-	})
 }
 
 func BenchmarkBuilder(b *testing.B) {

@@ -56,9 +56,10 @@ func ExampleParseDamaged() {
 	// 1,6-9 (indexes: fragment "6-20" at offset 2: completions are 10)
 }
 
-func ExampleSet_Missing() {
+// The indexes that have neither completed nor back off, lazily.
+func ExampleSet_Complement() {
 	done, backingOff := indexset.MustParse("0-2"), indexset.Of(4)
-	for i := range done.Missing(1_000_000_000) {
+	for i := range done.Complement(1_000_000_000).All() {
 		if backingOff.Contains(i) {
 			continue
 		}

@@ -4,22 +4,67 @@ import "strings"
 
 // String returns the canonical text of s.
 func (s Set) String() string {
-	// The text is built in a buffer on the stack, so that the string is the only
-	// allocation and exactly as long as the text.
-	const chunk = 64
-	var buffer [chunk * longestInterval]byte
+	// The text is written to a buffer on the stack, so that the string is the only
+	// allocation. A buffer is filled from its end, because the last digit of a number is
+	// found first.
+	const chunk, longest = 64, len("2147483640-2147483646,")
+	var buffer [chunk * longest]byte
 	var b strings.Builder
-	b.Grow(textLen(s.ivs))
-	digits := newDecimals()
+	b.Grow(s.maxText())
 	for rest := s.ivs; len(rest) > 0; {
-		n := min(chunk, len(rest))
-		text := digits.appendIntervals(buffer[:0], rest[:n])
-		if rest = rest[n:]; len(rest) == 0 {
-			text = text[:len(text)-1]
+		n, at, end := min(chunk, len(rest)), len(buffer), len(buffer)
+		for i := n - 1; i >= 0; i-- {
+			at = putInterval(buffer[:at], rest[i])
 		}
-		b.Write(text)
+		if rest = rest[n:]; len(rest) == 0 {
+			end-- // no comma after the last interval
+		}
+		b.Write(buffer[at:end])
 	}
 	return b.String()
+}
+
+// putInterval writes the text of iv and a comma to the end of b, and returns where it starts.
+func putInterval(b []byte, iv Interval) int {
+	at := len(b) - 1
+	b[at] = ','
+	at = putIndex(b[:at], iv.Last)
+	if iv.First == iv.Last {
+		return at
+	}
+	at--
+	b[at] = '-'
+	if iv.First+1 == iv.Last {
+		b[at] = ','
+	}
+	return putIndex(b[:at], iv.First)
+}
+
+// putIndex writes i to the end of b, and returns where it starts.
+func putIndex(b []byte, i int32) int {
+	at := len(b)
+	for left := uint32(i); ; left /= 10 {
+		at--
+		b[at] = '0' + byte(left%10)
+		if left < 10 {
+			return at
+		}
+	}
+}
+
+// maxText returns the length of the text if all numbers had as many digits as the last.
+func (s Set) maxText() int {
+	digits, numbers := 1, len(s.ivs)
+	last, _ := s.Max()
+	for ; last >= 10; last /= 10 {
+		digits++
+	}
+	for _, iv := range s.ivs {
+		if iv.First < iv.Last {
+			numbers++
+		}
+	}
+	return numbers * (digits + 1)
 }
 
 // MarshalText returns the canonical text of s. The error is always nil.
@@ -33,83 +78,4 @@ func (s *Set) UnmarshalText(b []byte) error {
 		*s = set
 	}
 	return err
-}
-
-// longestInterval is the length of "2147483640-2147483646,".
-const longestInterval = 22
-
-// decimals is the number of digits of the index written last. The indexes of a set increase,
-// so the number of digits never decreases and need not be counted anew.
-type decimals struct {
-	n     int
-	limit int64 // the least number with more than n digits
-}
-
-func newDecimals() decimals { return decimals{n: 1, limit: 10} }
-
-// fit raises d to the number of digits of i.
-func (d *decimals) fit(i int32) {
-	for int64(i) >= d.limit {
-		d.n, d.limit = d.n+1, d.limit*10
-	}
-}
-
-// appendIntervals appends the text of ivs, each followed by a comma. The capacity of b must
-// suffice.
-func (d *decimals) appendIntervals(b []byte, ivs []Interval) []byte {
-	for _, iv := range ivs {
-		b = d.appendIndex(b, iv.First)
-		if iv.First < iv.Last {
-			separator := byte('-')
-			if iv.First+1 == iv.Last {
-				separator = ','
-			}
-			b = append(b, separator)
-			b = d.appendIndex(b, iv.Last)
-		}
-		b = append(b, ',')
-	}
-	return b
-}
-
-// digitPairs holds the numbers from 00 to 99.
-const digitPairs = "" +
-	"00010203040506070809" + "10111213141516171819" +
-	"20212223242526272829" + "30313233343536373839" +
-	"40414243444546474849" + "50515253545556575859" +
-	"60616263646566676869" + "70717273747576777879" +
-	"80818283848586878889" + "90919293949596979899"
-
-// appendIndex writes the digits directly to their place, from the last to the first. With
-// strconv.AppendInt, which has to compute the number of digits, String takes 1.9 times as
-// long.
-func (d *decimals) appendIndex(b []byte, i int32) []byte {
-	d.fit(i)
-	at, left := len(b)+d.n, uint32(i)
-	b = b[:at]
-	for ; left >= 100; left /= 100 {
-		at -= 2
-		copy(b[at:at+2], digitPairs[left%100*2:])
-	}
-	if left >= 10 {
-		copy(b[at-2:at], digitPairs[left*2:])
-	} else {
-		b[at-1] = '0' + byte(left)
-	}
-	return b
-}
-
-// textLen returns the length of the canonical text of ivs.
-func textLen(ivs []Interval) int {
-	if len(ivs) == 0 {
-		return 0
-	}
-	n, d := -1, newDecimals() // no comma after the last interval
-	for _, iv := range ivs {
-		d.fit(iv.First)
-		n += d.n + 1
-		d.fit(iv.Last)
-		n += (d.n + 1) & (int(iv.First-iv.Last) >> 31) // added only if there are two numbers
-	}
-	return n
 }

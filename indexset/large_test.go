@@ -9,9 +9,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// drawLarge generates sets of many intervals, which alone reach some code: long strides,
-// runs that are copied as a whole, wrong guesses. The density varies, so that the intervals
-// are spread unevenly.
+// drawLarge generates sets of many intervals, which alone reach some code: searches, and
+// runs that are copied as a whole. The density varies, so that the intervals are spread
+// unevenly.
 func drawLarge() *rapid.Generator[oracle] {
 	return rapid.Custom(func(t *rapid.T) oracle {
 		r := rand.New(rand.NewSource(rapid.Int64().Draw(t, "seed")))
@@ -54,50 +54,11 @@ func TestSearchesMatchLinearSearch(t *testing.T) {
 				}
 				from := r.Intn(want + 1)
 				got := map[string]int{"search": search(ivs, x), "seek": seek(ivs, from, x)}
-				if at, ok := guess(ivs, x); ok {
-					got["guess"] = at
-				}
 				for how, got := range got {
 					if got != want {
 						t.Fatalf("%s, %d intervals, %s of %d from %d: got %d, want %d", name, n, how, x, from, got, want)
 					}
 				}
-			}
-		}
-	}
-}
-
-// If intervals are spread evenly, guess finds every position, so that Contains need not
-// search. With the second interpolation it also does so if there is one gap.
-func TestGuess(t *testing.T) {
-	tests := []struct {
-		reason string
-		n      int
-		gap    int32 // the additional gap in the middle
-		want   bool
-	}{
-		{"too few", 63, 0, false},
-		{"just enough", 64, 0, true},
-		{"many", 2000, 0, true},
-		{"a gap of a tenth of the intervals", 2000, 400, true},
-	}
-	for _, tt := range tests {
-		var ivs []Interval
-		for i := range int32(tt.n) {
-			at := 1000 + 2*i
-			if int(i) >= tt.n/2 {
-				at += tt.gap
-			}
-			ivs = append(ivs, Interval{at, at})
-		}
-		for want, iv := range ivs {
-			if got, ok := guess(ivs, iv.Last); ok != tt.want || ok && got != want {
-				t.Errorf("%s: guess of %d: got %d, %t, want %d, %t", tt.reason, iv.Last, got, ok, want, tt.want)
-			}
-		}
-		for _, x := range []int32{-1, 0, 999, ivs[tt.n-1].Last + 1, Max, math.MaxInt32} {
-			if got, ok := guess(ivs, x); ok {
-				t.Errorf("%s: guess of %d: got %d, want none outside of the bounds", tt.reason, x, got)
 			}
 		}
 	}
@@ -119,65 +80,6 @@ func TestContainsAtTheEnds(t *testing.T) {
 			if got := s.Contains(i); got != want {
 				t.Errorf("%d intervals: Contains(%d): got %t, want %t", len(s.ivs), i, got, want)
 			}
-		}
-	}
-}
-
-// The stretch to search is no longer than the distance to it, and contains none of the
-// intervals that were passed.
-func TestStretch(t *testing.T) {
-	ivs := make([]Interval, 21)
-	for i := range ivs {
-		ivs[i] = Interval{int32(10 * i), int32(10*i + 5)}
-	}
-	tests := []struct {
-		from       int
-		x          int32
-		first, end int
-	}{
-		{0, 0, 0, 0},
-		{0, 5, 0, 0},
-		{0, 6, 1, 1},
-		{0, 15, 1, 1},
-		{0, 16, 2, 3},
-		{0, 30, 2, 3},
-		{0, 36, 4, 7},
-		{0, 75, 4, 7},
-		{0, 76, 8, 15},
-		{0, 155, 8, 15},
-		{0, 156, 16, 21}, // cut at the end of the list
-		{0, 300, 16, 21},
-		{9, 95, 9, 9},
-		{9, 126, 13, 16},
-		{20, 206, 21, 21},
-		{21, 0, 21, 21},
-	}
-	for _, tt := range tests {
-		first, end := stretch(ivs, tt.from, tt.x)
-		if first != tt.first || end != tt.end {
-			t.Errorf("from %d to %d: got %d to %d, want %d to %d", tt.from, tt.x, first, end, tt.first, tt.end)
-		}
-	}
-}
-
-func TestWithin(t *testing.T) {
-	ivs := MustParse("1,3-5,7").ivs
-	tests := []struct {
-		bounds Interval
-		want   []Interval
-	}{
-		{Interval{0, 0}, nil},
-		{Interval{8, 9}, nil},
-		{Interval{2, 2}, nil},
-		{Interval{1, 1}, ivs[:1]},
-		{Interval{4, 4}, ivs[1:2]},
-		{Interval{5, 6}, ivs[1:2]},
-		{Interval{2, 7}, ivs[1:]},
-		{Interval{0, Max}, ivs},
-	}
-	for _, tt := range tests {
-		if got := within(ivs, tt.bounds); !slices.Equal(got, tt.want) {
-			t.Errorf("within %v: got %v, want %v", tt.bounds, got, tt.want)
 		}
 	}
 }

@@ -24,40 +24,29 @@ import (
 // canonical but extends beyond completions, as after an Indexed Job was scaled down, the
 // damage names the fragment that was cut.
 func ParseDamaged(s string, completions int32) (set Set, damage *SyntaxError) {
-	set, fault := parse(s)
-	if fault == nil && set.isBelow(completions) {
+	set, damage = parse(s)
+	if damage == nil && set.isBelow(completions) {
 		return set, nil
 	}
 	var b Builder
 	end, offset := int64(completions), 0
 	for fragment := range strings.SplitSeq(s, ",") {
-		iv, ok := damagedInterval(fragment, end)
-		if ok && iv.last >= end && fault == nil {
-			fault = &SyntaxError{Fragment: fragment, Offset: offset, Reason: fmt.Sprintf("completions are %d", completions)}
+		parts := strings.SplitN(fragment, "-", 3)
+		first, err := strconv.ParseInt(parts[0], 10, 64)
+		last := first
+		if len(parts) > 1 && err == nil && first < end {
+			last, err = strconv.ParseInt(parts[1], 10, 64)
 		}
-		if ok && iv.first >= end {
-			break
-		}
-		if ok {
-			b.AddRange(int32(iv.first), int32(min(iv.last, end-1)))
+		if err == nil {
+			if last >= end && damage == nil {
+				damage = &SyntaxError{Fragment: fragment, Offset: offset, Reason: fmt.Sprintf("completions are %d", completions)}
+			}
+			if first >= end {
+				break
+			}
+			b.AddRange(int32(first), int32(min(last, end-1)))
 		}
 		offset += len(fragment) + 1
 	}
-	return b.take(), fault
-}
-
-// damagedInterval parses a fragment, and reports whether it could be parsed. If the fragment
-// starts at completions or later, its second part is not parsed.
-func damagedInterval(fragment string, completions int64) (iv limits, ok bool) {
-	first, rest, two := strings.Cut(fragment, "-")
-	var err error
-	if iv.first, err = strconv.ParseInt(first, 10, 64); err != nil {
-		return iv, false
-	}
-	iv.last = iv.first
-	if two && iv.first < completions {
-		second, _, _ := strings.Cut(rest, "-")
-		iv.last, err = strconv.ParseInt(second, 10, 64)
-	}
-	return iv, err == nil
+	return b.Set(), damage
 }

@@ -26,56 +26,40 @@ func ParseOrdered(s string, completions int32) (Set, error) {
 	var b Builder
 	previous, offset := int64(-1), 0
 	for fragment := range strings.SplitSeq(s, ",") {
-		iv, reason := orderedInterval(fragment, int64(completions))
-		if reason == "" && iv.first <= previous {
-			reason = notIncreasing(previous, iv.first)
-		}
+		numbers, reason := orderedFragment(fragment, previous, int64(completions))
 		if reason != "" {
 			return Set{}, serverError{&SyntaxError{Fragment: fragment, Offset: offset, Reason: reason}}
 		}
-		b.AddRange(int32(iv.first), int32(iv.last))
-		previous, offset = iv.last, offset+len(fragment)+1
+		previous, offset = numbers[len(numbers)-1], offset+len(fragment)+1
+		b.AddRange(int32(numbers[0]), int32(previous))
 	}
-	return b.take(), nil
+	return b.Set(), nil
 }
 
-// isBelow reports whether all of s is in [0, n).
-func (s Set) isBelow(n int32) bool {
-	last, ok := s.Max()
-	return !ok || last < n
-}
-
-// limits are the first and last number of a fragment. Unlike an Interval they may have any
-// value that the API server and the controller accept, that is any of 64 bits.
-type limits struct{ first, last int64 }
-
-// orderedInterval parses a fragment. It checks in the order of the API server, which decides
-// which of several faults is reported.
-func orderedInterval(fragment string, completions int64) (iv limits, reason string) {
+// orderedFragment returns the one or two numbers of a fragment. It checks in the order of the
+// API server, which decides which of several faults is reported.
+func orderedFragment(fragment string, previous, completions int64) (numbers []int64, reason string) {
 	parts := strings.SplitN(fragment, "-", 3)
 	if len(parts) > 2 {
-		return iv, fmt.Sprintf("the fragment %q violates the requirement that an index interval can have at most two parts separated by '-'", fragment)
+		return nil, fmt.Sprintf("the fragment %q violates the requirement that an index interval can have at most two parts separated by '-'", fragment)
 	}
-	values := [2]int64{}
-	for i, part := range parts {
-		value, err := strconv.ParseInt(part, 10, 64)
+	numbers = []int64{previous}
+	for _, part := range parts {
+		number, err := strconv.ParseInt(part, 10, 64)
 		if err != nil {
-			return iv, fmt.Sprintf("cannot convert string to integer for index: %q", part)
+			return nil, fmt.Sprintf("cannot convert string to integer for index: %q", part)
 		}
-		if value >= completions {
-			return iv, fmt.Sprintf("too large index: %q", part)
+		if number >= completions {
+			return nil, fmt.Sprintf("too large index: %q", part)
 		}
-		values[i] = value
+		numbers = append(numbers, number)
 	}
-	iv = limits{values[0], values[len(parts)-1]}
-	if len(parts) == 2 && iv.first >= iv.last {
-		return iv, notIncreasing(iv.first, iv.last)
+	for i := len(parts); i > 0; i-- { // the order within the fragment comes first
+		if numbers[i-1] >= numbers[i] {
+			return nil, fmt.Sprintf("non-increasing order, previous: %d, current: %d", numbers[i-1], numbers[i])
+		}
 	}
-	return iv, ""
-}
-
-func notIncreasing(previous, current int64) string {
-	return fmt.Sprintf("non-increasing order, previous: %d, current: %d", previous, current)
+	return numbers[1:], ""
 }
 
 // serverError has the message of the API server, without the position.

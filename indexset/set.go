@@ -17,24 +17,32 @@ type Set struct {
 // newSet returns the Set of canonical intervals that will not change. If less than half of
 // the capacity is used, it copies the list, because sets outlive the slices they are built
 // from.
-func newSet(ivs []Interval) Set {
+func newSet(ivs []Interval) (s Set) {
 	switch {
 	case len(ivs) == 0:
 		return Set{}
 	case len(ivs) < cap(ivs)/2:
 		ivs = slices.Clone(ivs)
 	}
-	return Set{ivs, count(ivs)}
+	s.ivs = ivs
+	for _, iv := range ivs {
+		s.n += iv.len()
+	}
+	return s
 }
 
 // Of returns the set of the given indexes, in any order. Duplicates count once. Indexes
 // outside [0, Max] are ignored.
 func Of(indexes ...int32) Set {
+	if !slices.IsSorted(indexes) {
+		indexes = slices.Clone(indexes)
+		slices.Sort(indexes)
+	}
 	b := Builder{ivs: make([]Interval, 0, len(indexes))}
 	for _, i := range indexes {
 		b.Add(i)
 	}
-	return b.take()
+	return b.Set()
 }
 
 // Range returns the set of the indexes from first to last, both included. Indexes outside
@@ -42,19 +50,11 @@ func Of(indexes ...int32) Set {
 func Range(first, last int32) Set {
 	var b Builder
 	b.AddRange(first, last)
-	return b.take()
+	return b.Set()
 }
 
 // Len returns the number of indexes in s.
 func (s Set) Len() int { return int(s.n) }
-
-// count returns the sum of the lengths of intervals.
-func count(ivs []Interval) (n int64) {
-	for _, iv := range ivs {
-		n += int64(iv.Last) - int64(iv.First) + 1
-	}
-	return n
-}
 
 // IsEmpty reports whether s has no index.
 func (s Set) IsEmpty() bool { return len(s.ivs) == 0 }
@@ -77,11 +77,7 @@ func (s Set) Max() (int32, bool) {
 
 // Contains reports whether i is in s.
 func (s Set) Contains(i int32) bool {
-	// For a negative i the position may be wrong, but every interval begins after it.
-	at, ok := guess(s.ivs, i)
-	if !ok {
-		at = search(s.ivs, i)
-	}
+	at := search(s.ivs, i) // may be wrong for a negative i, but every interval begins after it
 	return at < len(s.ivs) && s.ivs[at].First <= i
 }
 

@@ -81,7 +81,7 @@ func (q *query) contains() (string, error) {
 func (q *query) next() (string, error) {
 	var b strings.Builder
 	n := 0
-	for index := range union(q.sets).Missing(q.completions) {
+	for index := range union(q.sets).Complement(q.completions).All() {
 		b.WriteString(line(index))
 		if n++; n == q.count {
 			break

@@ -87,7 +87,7 @@ func sets(in TwoSets) Sets {
 		Difference: a.Difference(b).String(), Equal: a.Equal(b),
 		Contains: a.Contains(in.N), Below: a.Clip(in.N).String(), Complement: a.Complement(in.N).String(), Len: a.Len(),
 	}
-	for i := range a.Missing(in.N) {
+	for i := range a.Complement(in.N).All() {
 		if out.Missing = append(out.Missing, i); len(out.Missing) == firstFew {
 			break
 		}
