@@ -10,9 +10,8 @@
 // conditions, or a [Matcher], which is any function of the pod. If a rule has several
 // requirements, only the first of them in that order is used.
 //
-// [Compile] reads a Spec once. [Policy.Match] then evaluates pods without allocating. A
-// rule is skipped if it cannot decide: its action or operator is unknown, or it has no
-// requirement.
+// [Spec.Match] evaluates a pod. It skips a rule that cannot decide, because its action or
+// operator is unknown, or because it has no requirement.
 //
 // # Names
 //

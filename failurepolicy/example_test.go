@@ -26,15 +26,13 @@ rules:
 		fmt.Println(err)
 		return
 	}
-	policy := failurepolicy.Compile(&spec)
-
 	pod := &corev1.Pod{}
 	pod.Namespace, pod.Name = "default", "train-0-x7k2p"
 	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{
 		Name:  "main",
 		State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 42}},
 	}}
-	match := policy.Match(pod)
+	match := spec.Match(pod)
 	fmt.Println(match.Explain())
 	fmt.Println(failurepolicy.Reason(match.Rule, match.Name))
 	fmt.Println(match.Message())
@@ -47,12 +45,15 @@ rules:
 }
 
 func ExampleMatcher() {
-	policy := failurepolicy.Compile(&failurepolicy.Spec{Rules: []failurepolicy.Rule{{
-		Name:    "NodeGone",
-		Action:  "Ignore",
-		Matcher: failurepolicy.OnPodReason("NodeLost", "NodeShutdown"),
-	}}})
+	spec := &failurepolicy.Spec{Rules: []failurepolicy.Rule{{
+		Name:   "NodeGone",
+		Action: "Ignore",
+		Matcher: func(pod *corev1.Pod) (string, bool) {
+			reason := pod.Status.Reason
+			return "reason " + reason, reason == "NodeLost" || reason == "NodeShutdown"
+		},
+	}}}
 	pod := &corev1.Pod{Status: corev1.PodStatus{Reason: "NodeLost"}}
-	fmt.Println(policy.Match(pod).Explain())
+	fmt.Println(spec.Match(pod).Explain())
 	// Output: rule 0 (NodeGone) on reason NodeLost
 }

@@ -1,7 +1,9 @@
 package failurepolicy
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -9,41 +11,105 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Kind is the kind of requirement that a pod met.
-type Kind uint8
-
-const (
-	// NoMatch means that no rule matched.
-	NoMatch Kind = iota
-	// ByExitCode means that Container and ExitCode are set.
-	ByExitCode
-	// ByPodCondition means that Condition is set.
-	ByPodCondition
-	// ByMatcher means that Detail is set.
-	ByMatcher
-)
-
 // Match is the rule that decides about a failed pod, with the evidence. The zero Match
 // means that no rule matched.
 type Match struct {
-	// Kind is the kind of requirement that the pod met.
-	Kind Kind
-	// Rule is the position of the rule. It is meaningless without a match; [Policy.Match]
+	// Rule is the position of the rule. It is meaningless without a match; [Spec.Match]
 	// then sets it to -1.
 	Rule int
 	// Name is the name of the rule; often empty.
 	Name string
 	// Action is the action of the rule; empty without a match.
 	Action batchv1.PodFailurePolicyAction
-	// Container and ExitCode are those of the first container that matched.
+	// Container and ExitCode are those of the first container that matched, if the rule is
+	// on exit codes. ExitCode is then not 0.
 	Container string
 	ExitCode  int32
-	// Condition is the type of the first pod condition that matched.
+	// Condition is the type of the first pod condition that matched, if the rule is on
+	// conditions.
 	Condition corev1.PodConditionType
 	// Detail is the detail that a Matcher returned.
 	Detail string
 	// Pod is the pod that was matched.
 	Pod types.NamespacedName
+}
+
+// Match returns the rule that decides about a failed pod. It assumes that the pod has
+// failed, and reads only its status. A nil pod matches nothing, and neither does a nil Spec.
+// Match does not allocate, unless a Matcher does.
+func (s *Spec) Match(pod *corev1.Pod) Match {
+	if s == nil || pod == nil {
+		return Match{Rule: -1}
+	}
+	for i := range s.Rules {
+		r := &s.Rules[i]
+		m := Match{Rule: i, Name: r.Name, Action: r.Action, Pod: types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}}
+		if r.decides() && r.meets(pod, &m) {
+			return m
+		}
+	}
+	return Match{Rule: -1}
+}
+
+// decides reports whether the action is known. API: "Clients should react to an unknown action
+// by skipping the rule."
+func (r *Rule) decides() bool {
+	switch r.Action {
+	case batchv1.PodFailurePolicyActionFailJob,
+		batchv1.PodFailurePolicyActionFailIndex,
+		batchv1.PodFailurePolicyActionIgnore,
+		batchv1.PodFailurePolicyActionCount:
+		return true
+	}
+	return false
+}
+
+// meets reports whether the pod meets the requirement. If it does, meets records the
+// evidence in out. The order of the pod's conditions decides, not that of the patterns.
+func (r *Rule) meets(pod *corev1.Pod, out *Match) bool {
+	switch {
+	case r.OnExitCodes != nil:
+		for _, statuses := range [...][]corev1.ContainerStatus{pod.Status.ContainerStatuses, pod.Status.InitContainerStatuses} {
+			for i := range statuses {
+				if s := &statuses[i]; exits(s, r.OnExitCodes) {
+					out.Container, out.ExitCode = s.Name, s.State.Terminated.ExitCode
+					return true
+				}
+			}
+		}
+	case len(r.OnPodConditions) > 0:
+		for i := range pod.Status.Conditions {
+			c := &pod.Status.Conditions[i]
+			for j := range r.OnPodConditions {
+				p := &r.OnPodConditions[j]
+				if c.Type == p.Type && c.Status == cmp.Or(p.Status, corev1.ConditionTrue) {
+					out.Condition = c.Type
+					return true
+				}
+			}
+		}
+	case r.Matcher != nil:
+		detail, ok := r.Matcher(pod)
+		if ok {
+			out.Detail = detail
+		}
+		return ok
+	}
+	return false
+}
+
+// exits reports whether a container meets a requirement on exit codes. One that has not
+// terminated, or has exit code 0, never does. API: "Clients should react to an unknown operator
+// by assuming the requirement is not satisfied."
+func exits(s *corev1.ContainerStatus, r *batchv1.PodFailurePolicyOnExitCodesRequirement) bool {
+	t := s.State.Terminated
+	if t == nil || t.ExitCode == 0 || r.ContainerName != nil && *r.ContainerName != s.Name {
+		return false
+	}
+	if slices.Contains(r.Values, t.ExitCode) {
+		return r.Operator == batchv1.PodFailurePolicyOnExitCodesOpIn
+	}
+	return r.Operator == batchv1.PodFailurePolicyOnExitCodesOpNotIn
 }
 
 // Matched reports whether a rule matched.
@@ -60,13 +126,12 @@ func (m Match) Message() string {
 		return ""
 	}
 	rule := ofRule + strconv.Itoa(m.Rule)
-	switch m.Kind {
-	case ByExitCode:
+	switch {
+	case m.ExitCode != 0:
 		return fmt.Sprintf("Container %s for pod %s failed with exit code %d%s", m.Container, m.Pod, m.ExitCode, rule)
-	case ByPodCondition:
+	case m.Condition != "":
 		return fmt.Sprintf("Pod %s has condition %s%s", m.Pod, m.Condition, rule)
-	}
-	if m.Detail == "" {
+	case m.Detail == "":
 		return fmt.Sprintf("Pod %s failed%s", m.Pod, rule)
 	}
 	return fmt.Sprintf("Pod %s failed with %s%s", m.Pod, m.Detail, rule)
@@ -82,9 +147,9 @@ func (m Match) Explain() string {
 		text += fmt.Sprintf(" (%s)", m.Name)
 	}
 	switch {
-	case m.Kind == ByExitCode:
+	case m.ExitCode != 0:
 		text += fmt.Sprintf(" on container %s, exit code %d", m.Container, m.ExitCode)
-	case m.Kind == ByPodCondition:
+	case m.Condition != "":
 		text += fmt.Sprintf(" on pod condition %s", m.Condition)
 	case m.Detail != "":
 		text += " on " + m.Detail

@@ -67,9 +67,9 @@ func condition(typ corev1.PodConditionType, status corev1.ConditionStatus) corev
 	return corev1.PodCondition{Type: typ, Status: status}
 }
 
-// decide compiles the rules and matches the pod.
+// decide matches the pod with the rules.
 func decide(pod *corev1.Pod, rules ...failurepolicy.Rule) failurepolicy.Match {
-	return failurepolicy.Compile(&failurepolicy.Spec{Rules: rules}).Match(pod)
+	return (&failurepolicy.Spec{Rules: rules}).Match(pod)
 }
 
 // Each case checks the action and, with Explain, the evidence.
@@ -248,15 +248,15 @@ func TestMatchHoldsWhatMatched(t *testing.T) {
 	}{
 		"exit code": {
 			decide(podThatExited(exited("main", 7)), failurepolicy.Rule{Name: "Seven", Action: failJob, OnExitCodes: in("", 7)}),
-			failurepolicy.Match{Kind: failurepolicy.ByExitCode, Name: "Seven", Action: failJob, Container: "main", ExitCode: 7, Pod: pod},
+			failurepolicy.Match{Name: "Seven", Action: failJob, Container: "main", ExitCode: 7, Pod: pod},
 		},
 		"condition": {
 			decide(podOn(condition(corev1.DisruptionTarget, "True")), failurepolicy.Rule{Action: ignore, OnPodConditions: disrupted()}),
-			failurepolicy.Match{Kind: failurepolicy.ByPodCondition, Action: ignore, Condition: corev1.DisruptionTarget, Pod: pod},
+			failurepolicy.Match{Action: ignore, Condition: corev1.DisruptionTarget, Pod: pod},
 		},
 		"matcher": {
-			decide(podWith(corev1.PodStatus{Reason: "Evicted"}), failurepolicy.Rule{Action: count, Matcher: failurepolicy.OnPodReason("Evicted")}),
-			failurepolicy.Match{Kind: failurepolicy.ByMatcher, Action: count, Detail: "reason Evicted", Pod: pod},
+			decide(podWith(corev1.PodStatus{Reason: "Evicted"}), failurepolicy.Rule{Action: count, Matcher: onReason("Evicted")}),
+			failurepolicy.Match{Action: count, Detail: "Evicted", Pod: pod},
 		},
 		"nothing": {decide(podThatExited()), failurepolicy.Match{Rule: -1}},
 	} {
@@ -280,14 +280,11 @@ func TestZeroMatch(t *testing.T) {
 
 // k#121147: a nil policy made the controller panic.
 func TestNilPolicyMatchesNothing_k121147(t *testing.T) {
-	p := failurepolicy.Compile(nil)
-	if p != nil {
-		t.Fatalf("Compile(nil) = %v, want nil", p)
-	}
+	var p *failurepolicy.Spec
 	if m := p.Match(podThatExited(exited("main", 1))); m.Matched() || !m.Counts() {
 		t.Errorf("nil policy: %+v, want no match, and the failure to count", m)
 	}
-	if m := failurepolicy.Compile(&failurepolicy.Spec{}).Match(nil); m.Matched() {
+	if m := (&failurepolicy.Spec{}).Match(nil); m.Matched() {
 		t.Errorf("nil pod: %+v, want no match", m)
 	}
 }
@@ -307,28 +304,7 @@ func TestFailedPodWhoseContainersExited0_k115688(t *testing.T) {
 	}
 }
 
-func TestPolicySharesNothingWithItsSpec(t *testing.T) {
-	spec := &failurepolicy.Spec{Rules: []failurepolicy.Rule{
-		{Action: failJob, OnExitCodes: in("main", 9, 5)},
-		{Action: failJob, OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{pattern(corev1.DisruptionTarget, "")}},
-	}}
-	before := failurepolicy.FromAPI(spec.ToAPI())
-	policy := failurepolicy.Compile(spec)
-	if diff := cmp.Diff(before, spec); diff != "" {
-		t.Errorf("Compile changed the spec (-before +after):\n%s", diff)
-	}
-	*spec.Rules[0].OnExitCodes.ContainerName = "other"
-	spec.Rules[0].OnExitCodes.Values[1] = 6
-	spec.Rules[0].Action = ignore
-	spec.Rules[1].OnPodConditions[0].Type = "Other"
-	for _, pod := range []*corev1.Pod{podThatExited(exited("main", 5)), podOn(condition(corev1.DisruptionTarget, "True"))} {
-		if m := policy.Match(pod); m.Action != failJob {
-			t.Errorf("after a change of the spec: %s, want an unchanged policy", m.Explain())
-		}
-	}
-}
-
-// The API server limits the exit codes of a rule to 255. Like the Job controller, Compile
+// The API server limits the exit codes of a rule to 255. Like the Job controller, Match
 // accepts rules with more.
 func TestMatch_moreExitCodesThanTheServerTakes(t *testing.T) {
 	var values []int32

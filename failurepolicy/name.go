@@ -14,20 +14,16 @@ var conditionReason = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])
 // maxReasonLength is the longest reason with a name that KEP-4443 allows.
 const maxReasonLength = 128
 
-// CheckName checks the name of a rule by itself, and returns texts for people that say
+// checkName checks the name of a rule by itself, and returns texts for people that say
 // what is wrong, none if the name is valid. The reason made from it,
 // PodFailurePolicy_{name}, must have the syntax of a reason and at most 128 characters. It
 // cannot be a reason of the Job controller, because none of those has the prefix. The empty
 // name means no name and is valid.
 //
 // KEP-4443 also asks for CamelCase. Kubernetes does not enforce that for reasons, and
-// PodFailurePolicy_{name} contains an underscore, so it is not CamelCase anyway. CheckName
+// PodFailurePolicy_{name} contains an underscore, so it is not CamelCase anyway. checkName
 // therefore accepts any name with valid syntax.
-func CheckName(name string) []string {
-	if name == "" {
-		return nil
-	}
-	var wrong []string
+func checkName(name string) (wrong []string) {
 	reason := prefix + name
 	if !conditionReason.MatchString(reason) {
 		wrong = append(wrong, "must make a valid reason of a condition: '"+reason+
@@ -39,7 +35,7 @@ func CheckName(name string) []string {
 	return wrong
 }
 
-// CheckNames returns errors for the names of the rules: the errors of [CheckName], a name
+// CheckNames returns errors for the names of the rules: the errors of checkName, a name
 // that an earlier rule has, and a name that is the index of another rule, because the index
 // identifies a rule without a name. path returns the path to the name of a rule.
 func (s *Spec) CheckNames(path func(rule int) *field.Path) (errs field.ErrorList) {
@@ -59,7 +55,7 @@ func (s *Spec) CheckNames(path func(rule int) *field.Path) (errs field.ErrorList
 		if n, err := strconv.Atoi(name); err == nil && n != i && n >= 0 && n < len(s.Rules) {
 			errs = append(errs, field.Invalid(path(i), name, "must not be the index of another rule"))
 		}
-		for _, msg := range CheckName(name) {
+		for _, msg := range checkName(name) {
 			errs = append(errs, field.Invalid(path(i), name, msg))
 		}
 	}

@@ -26,9 +26,9 @@ func TestCheckName(t *testing.T) {
 		"a:":            {syntax},
 		longest + "aa:": {syntax, "must be no more than 111 bytes"},
 	} {
-		got := CheckName(name)
+		got := checkName(name)
 		if !slices.EqualFunc(got, want, strings.HasPrefix) {
-			t.Errorf("CheckName(%q) = %q, want %q", name, got, want)
+			t.Errorf("checkName(%q) = %q, want %q", name, got, want)
 		}
 	}
 }
@@ -51,11 +51,11 @@ var controllerReasons = []string{
 func TestCheckName_doesNotConflictWithTheController(t *testing.T) {
 	for _, reason := range controllerReasons {
 		if strings.HasPrefix(reason, prefix) {
-			t.Errorf("%s has the prefix of named rules: CheckName must reject the name that makes it", reason)
+			t.Errorf("%s has the prefix of named rules: checkName must reject the name that makes it", reason)
 		}
 		// A reason of the controller is a valid name, because the prefix is added to it.
-		if got := CheckName(reason); got != nil {
-			t.Errorf("CheckName(%q) = %q", reason, got)
+		if got := checkName(reason); got != nil {
+			t.Errorf("checkName(%q) = %q", reason, got)
 		}
 	}
 }

@@ -44,7 +44,7 @@ func slowRequirement(rule failurepolicy.Rule, pod *corev1.Pod) *failurepolicy.Ma
 		for _, status := range all {
 			if slowExitCode(*rule.OnExitCodes, status) {
 				return &failurepolicy.Match{
-					Kind: failurepolicy.ByExitCode, Container: status.Name, ExitCode: status.State.Terminated.ExitCode,
+					Container: status.Name, ExitCode: status.State.Terminated.ExitCode,
 				}
 			}
 		}
@@ -60,7 +60,7 @@ func slowRequirement(rule failurepolicy.Rule, pod *corev1.Pod) *failurepolicy.Ma
 					status = corev1.ConditionTrue
 				}
 				if pattern.Type == condition.Type && status == condition.Status {
-					return &failurepolicy.Match{Kind: failurepolicy.ByPodCondition, Condition: condition.Type}
+					return &failurepolicy.Match{Condition: condition.Type}
 				}
 			}
 		}
@@ -68,7 +68,7 @@ func slowRequirement(rule failurepolicy.Rule, pod *corev1.Pod) *failurepolicy.Ma
 	}
 	if rule.Matcher != nil {
 		if detail, ok := rule.Matcher(pod); ok {
-			return &failurepolicy.Match{Kind: failurepolicy.ByMatcher, Detail: detail}
+			return &failurepolicy.Match{Detail: detail}
 		}
 	}
 	return nil
@@ -151,7 +151,7 @@ func anySpec(choose chooser) *failurepolicy.Spec {
 			})
 		}
 		if what&4 != 0 {
-			r.Matcher = pick(choose, failurepolicy.OnPodReason("Evicted", "NodeLost"), failurepolicy.OnTerminationMessage("", says("CUDA")),
+			r.Matcher = pick(choose, onReason("Evicted", "NodeLost"), onMessage("CUDA"),
 				func(*corev1.Pod) (string, bool) { return "nothing", false })
 		}
 		s.Rules = append(s.Rules, r)

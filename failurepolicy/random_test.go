@@ -17,7 +17,7 @@ import (
 func checkMatch(fatalf func(string, ...any), choose chooser) failurepolicy.Match {
 	spec, pod := anySpec(choose), anyPod(choose)
 	before := pod.DeepCopy()
-	got := failurepolicy.Compile(spec).Match(pod)
+	got := spec.Match(pod)
 	if want := slowMatch(spec, pod); got != want {
 		fatalf("Match (-want +got):\n%s\nspec: %+v\npod: %+v", cmp.Diff(want, got), spec.ToAPI(), pod.Status)
 	}
@@ -41,22 +41,31 @@ func TestOracleIsNotBlind(t *testing.T) {
 	random := rand.New(rand.NewSource(1))
 	type outcome struct {
 		action batchv1.PodFailurePolicyAction
-		kind   failurepolicy.Kind
+		kind   string
 	}
 	reached := map[outcome]int{}
 	for range 5000 {
 		m := checkMatch(t.Fatalf, random.Intn)
-		reached[outcome{m.Action, m.Kind}]++
+		kind := ""
+		switch {
+		case m.ExitCode != 0:
+			kind = "exit code"
+		case m.Condition != "":
+			kind = "condition"
+		case m.Matched():
+			kind = "matcher, or a condition without a type"
+		}
+		reached[outcome{m.Action, kind}]++
 	}
 	want := []outcome{{}}
 	for _, action := range []batchv1.PodFailurePolicyAction{failJob, failIndex, ignore, count} {
-		for _, kind := range []failurepolicy.Kind{failurepolicy.ByExitCode, failurepolicy.ByPodCondition, failurepolicy.ByMatcher} {
+		for _, kind := range []string{"exit code", "condition", "matcher, or a condition without a type"} {
 			want = append(want, outcome{action, kind})
 		}
 	}
 	for _, o := range want {
 		if reached[o] < 20 {
-			t.Errorf("action %q by kind %d was reached %d times in 5000, want at least 20", o.action, o.kind, reached[o])
+			t.Errorf("action %q by %s was reached %d times in 5000, want at least 20", o.action, o.kind, reached[o])
 		}
 	}
 	if len(reached) != len(want) {
@@ -99,7 +108,7 @@ func largeSpec() *failurepolicy.Spec {
 		spec.Rules = append(spec.Rules, r)
 	}
 	spec.Rules = append(spec.Rules,
-		failurepolicy.Rule{Action: count, Matcher: failurepolicy.OnPodReason("Evicted")},
+		failurepolicy.Rule{Action: count, Matcher: onReason("Evicted")},
 		failurepolicy.Rule{Name: "Last", Action: failJob, OnExitCodes: in("main", 7)})
 	return spec
 }
@@ -117,7 +126,7 @@ func podsOfEachKind() []*corev1.Pod {
 
 // Match runs once for each failed pod, and there may be 10^5 of them.
 func TestMatchDoesNotAllocate(t *testing.T) {
-	policy := failurepolicy.Compile(largeSpec())
+	policy := largeSpec()
 	for _, pod := range podsOfEachKind() {
 		var m failurepolicy.Match
 		if got := testing.AllocsPerRun(100, func() { m = policy.Match(pod) }); got != 0 {
@@ -127,7 +136,7 @@ func TestMatchDoesNotAllocate(t *testing.T) {
 }
 
 func BenchmarkMatch(b *testing.B) {
-	policy, pods := failurepolicy.Compile(largeSpec()), podsOfEachKind()
+	policy, pods := largeSpec(), podsOfEachKind()
 	b.ReportAllocs()
 	for i := range b.N {
 		policy.Match(pods[i%len(pods)])

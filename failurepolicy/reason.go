@@ -37,7 +37,11 @@ type Ref struct {
 // position from the end of the message: "... matching FailJob rule at index 1".
 func RuleOf(reason, message string) (Ref, bool) {
 	if reason == batchv1.JobReasonPodFailurePolicy {
-		return Ref{Index: positionOf(message)}, true
+		at := strings.LastIndex(message, ofRule)
+		if at < 0 {
+			return Ref{Index: -1}, true
+		}
+		return Ref{Index: readPosition(message[at+len(ofRule):])}, true
 	}
 	name, ok := strings.CutPrefix(reason, prefix)
 	if !ok || name == "" {
@@ -48,15 +52,6 @@ func RuleOf(reason, message string) (Ref, bool) {
 
 // ofRule is the end of the Job controller's message, before the position of the rule.
 const ofRule = " matching " + string(batchv1.PodFailurePolicyActionFailJob) + " rule at index "
-
-// positionOf returns the position at the end of a message, or -1.
-func positionOf(message string) int {
-	at := strings.LastIndex(message, ofRule)
-	if at < 0 {
-		return -1
-	}
-	return readPosition(message[at+len(ofRule):])
-}
 
 // readPosition parses a position without sign and leading zeros. It returns -1 for any other
 // text.

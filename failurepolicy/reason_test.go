@@ -129,11 +129,11 @@ func TestRuleOf_message(t *testing.T) {
 
 // RuleOf reads the rule from every message that this package writes.
 func FuzzRuleOf(f *testing.F) {
-	f.Add(uint8(failurepolicy.ByExitCode), uint16(1), "main", "DisruptionTarget", "", "ns", "pod")
-	f.Add(uint8(failurepolicy.ByMatcher), uint16(2), "", "", "x matching FailJob rule at index 7", "", "")
-	f.Fuzz(func(t *testing.T, kind uint8, rule uint16, container, condition, detail, namespace, name string) {
+	f.Add(int32(1), uint16(1), "main", "DisruptionTarget", "", "ns", "pod")
+	f.Add(int32(0), uint16(2), "", "", "x matching FailJob rule at index 7", "", "")
+	f.Fuzz(func(t *testing.T, code int32, rule uint16, container, condition, detail, namespace, name string) {
 		m := failurepolicy.Match{
-			Kind: failurepolicy.Kind(kind % 4), Rule: int(rule), Action: failJob, Container: container,
+			Rule: int(rule), Action: failJob, Container: container, ExitCode: code,
 			Condition: corev1.PodConditionType(condition), Detail: detail, Pod: types.NamespacedName{Namespace: namespace, Name: name},
 		}
 		if got, ok := failurepolicy.RuleOf("PodFailurePolicy", m.Message()); !ok || got.Index != m.Rule {
@@ -154,7 +154,7 @@ func TestFind_ofAnyController(t *testing.T) {
 			spec.Rules = append(spec.Rules, failurepolicy.Rule{Name: name, Action: failJob, OnExitCodes: in("", int32(i+1))})
 		}
 		want := rapid.IntRange(0, len(names)-1).Draw(t, "rule")
-		m := failurepolicy.Compile(spec).Match(podThatExited(exited("main", int32(want+1))))
+		m := spec.Match(podThatExited(exited("main", int32(want+1))))
 		granular := failurepolicy.Reason(m.Rule, m.Name)
 		for _, reason := range []string{"PodFailurePolicy", granular} {
 			got, ok := spec.Find(reason, m.Message())

@@ -4,10 +4,17 @@ import (
 	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 )
 
+// Matcher is a custom requirement. It reports whether a failed pod meets it. The optional
+// detail is a text for people, which completes the sentence "the pod failed with ...". A
+// Matcher must depend on the pod alone and must not change it.
+type Matcher func(pod *corev1.Pod) (detail string, ok bool)
+
 // Spec is a pod failure policy whose rules may have names. Its YAML and JSON are those of
-// podFailurePolicy in a Job, with an additional name for each rule (KEP-4443).
+// podFailurePolicy in a Job, with an additional name for each rule (KEP-4443). A nil Spec
+// matches nothing.
 type Spec struct {
 	// Rules are tried in order.
 	Rules []Rule `json:"rules"`

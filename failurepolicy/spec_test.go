@@ -93,7 +93,7 @@ func reasonOf(m failurepolicy.Match) string { return failurepolicy.Reason(m.Rule
 // KEP-4443, Story 1: "If Job fails due to a pod failing with exit code 2, fail
 // the JobSet immediately".
 func TestStory1(t *testing.T) {
-	policy := failurepolicy.Compile(decode(t, story1))
+	policy := decode(t, story1)
 	if got, want := reasonOf(policy.Match(podThatExited(exited("main", 2)))), "PodFailurePolicy_ExitCode2"; got != want {
 		t.Errorf("exit code 2: reason %q, want %q", got, want)
 	}
@@ -111,7 +111,7 @@ func TestStory1(t *testing.T) {
 // retried. Exit code 3 [...] should be restarted."
 func TestStory2(t *testing.T) {
 	spec := decode(t, story2)
-	policy := failurepolicy.Compile(spec)
+	policy := spec
 	for code, want := range map[int32]string{2: "PodFailurePolicy_ExitCode2", 3: "PodFailurePolicy_ExitCode3"} {
 		m := policy.Match(podThatExited(exited("main", code)))
 		if got := reasonOf(m); m.Action != failJob || got != want {
@@ -130,7 +130,7 @@ func TestStory2(t *testing.T) {
 // and only the first matching rule is executed, even if multiple rules match".
 func TestOnlyTheFirstMatchingRuleIsExecuted(t *testing.T) {
 	pod := podThatExited(exited("main", 3), exited("main", 2))
-	if got, want := reasonOf(failurepolicy.Compile(decode(t, story2)).Match(pod)), "PodFailurePolicy_ExitCode2"; got != want {
+	if got, want := reasonOf(decode(t, story2).Match(pod)), "PodFailurePolicy_ExitCode2"; got != want {
 		t.Errorf("a pod with both exit codes: reason %q, want %q", got, want)
 	}
 }
@@ -231,7 +231,7 @@ func TestFromAPIAndToAPIShareNothing(t *testing.T) {
 // them. A rule that has lost its Matcher must not match all pods.
 func TestToAPIKeepsThePlaceOfARuleItCannotExpress(t *testing.T) {
 	spec := &failurepolicy.Spec{Rules: []failurepolicy.Rule{
-		{Name: "Evicted", Action: ignore, Matcher: failurepolicy.OnPodReason("Evicted")},
+		{Name: "Evicted", Action: ignore, Matcher: onReason("Evicted")},
 		{Name: "Two", Action: failJob, OnExitCodes: in("", 2)},
 	}}
 	api := spec.ToAPI()
@@ -244,7 +244,7 @@ func TestToAPIKeepsThePlaceOfARuleItCannotExpress(t *testing.T) {
 	}
 	pod := podThatExited(exited("main", 2))
 	pod.Status.Reason = "Evicted"
-	if got, want := failurepolicy.Compile(failurepolicy.FromAPI(api)).Match(pod).Explain(), "rule 1 on container main, exit code 2"; got != want {
+	if got, want := failurepolicy.FromAPI(api).Match(pod).Explain(), "rule 1 on container main, exit code 2"; got != want {
 		t.Errorf("after ToAPI: %q, want %q", got, want)
 	}
 }

@@ -56,9 +56,15 @@ func matchers(t *testing.T) {
 	job := specJob(t, "completions: 1")
 	pod := podIn(job, 1, corev1.PodFailed)
 	pod.Status.Reason = "NodeLost"
+	outOfMemory := regexp.MustCompile("CUDA out of memory$")
 	policy := &failurepolicy.Spec{Rules: []failurepolicy.Rule{
-		{Name: "OutOfMemory", Action: batchv1.PodFailurePolicyActionFailJob, Matcher: failurepolicy.OnTerminationMessage("main", regexp.MustCompile("CUDA out of memory$").MatchString)},
-		{Name: "Node", Action: batchv1.PodFailurePolicyActionIgnore, Matcher: failurepolicy.OnPodReason("NodeLost")},
+		{Name: "OutOfMemory", Action: batchv1.PodFailurePolicyActionFailJob, Matcher: func(pod *corev1.Pod) (string, bool) {
+			main := pod.Status.ContainerStatuses[0]
+			return "the termination message of container " + main.Name, outOfMemory.MatchString(main.State.Terminated.Message)
+		}},
+		{Name: "Node", Action: batchv1.PodFailurePolicyActionIgnore, Matcher: func(pod *corev1.Pod) (string, bool) {
+			return "reason NodeLost", pod.Status.Reason == "NodeLost"
+		}},
 	}}
 	s := jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time}
 	opts := []jobfate.Option{jobfate.FailurePolicy(policy), jobfate.GranularReasons()}

@@ -110,7 +110,7 @@ func (k Keys) countLingering(job *batchv1.Job, ended []*corev1.Pod) (s legacySta
 	if indexed && spec.Completions != nil {
 		completions = *spec.Completions
 	}
-	policy := failurepolicy.Compile(failurepolicy.FromAPI(spec.PodFailurePolicy))
+	policy := failurepolicy.FromAPI(spec.PodFailurePolicy)
 	var completed indexset.Builder
 	for _, pod := range ended {
 		index := k.IndexOf(pod)

@@ -51,7 +51,7 @@ func (d draw) failurePolicy() *batchv1.PodFailurePolicy {
 func TestFailurePolicy(t *testing.T) {
 	each(t, 2, func(t *testing.T, d draw, reached func(string)) {
 		policy, p := d.failurePolicy(), d.pod("pod")
-		got := failurepolicy.Compile(failurepolicy.FromAPI(policy)).Match(p)
+		got := failurepolicy.FromAPI(policy).Match(p)
 		want := real.MatchFailurePolicy(policy, p)
 		if got.Action != want.Action || got.Counts() != want.Counted || got.Message() != want.Message {
 			t.Errorf("policy %s, pod %s:\njobfate    %s, counts %t, %q\nKubernetes %s, counts %t, %q",

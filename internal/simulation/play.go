@@ -45,7 +45,7 @@ type play struct {
 	stopped    bool  // proceed has returned false
 
 	indexed bool
-	policy  *failurepolicy.Policy
+	policy  *failurepolicy.Spec
 	lives   map[types.UID]*simPod
 	running int           // the number of pods that have not ended
 	earlier int32         // the number of pods of a NonIndexed Job that ended before the simulation
@@ -103,7 +103,7 @@ func newPlay(job *batchv1.Job, scenario Scenario, settings Settings) (*play, err
 	if err := p.checkTargets(spec); err != nil {
 		return nil, err
 	}
-	p.policy = failurepolicy.Compile(failurepolicy.FromAPI(spec.PodFailurePolicy, settings.RuleNames...))
+	p.policy = failurepolicy.FromAPI(spec.PodFailurePolicy, settings.RuleNames...)
 	for _, behaviour := range scenario.Pods {
 		set, _ := behaviour.Indexes.set() // Check has validated it
 		p.indexes = append(p.indexes, set)

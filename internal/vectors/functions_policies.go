@@ -29,7 +29,7 @@ type Match struct {
 }
 
 func failurePolicy(in FailurePolicy) Match {
-	m := failurepolicy.Compile(failurepolicy.FromAPI(in.Policy, in.Names...)).Match(in.Pod)
+	m := failurepolicy.FromAPI(in.Policy, in.Names...).Match(in.Pod)
 	out := Match{Action: m.Action, Counts: m.Counts(), Message: m.Message(), Explanation: m.Explain()}
 	if m.Matched() {
 		out.Rule, out.Reason = &m.Rule, failurepolicy.Reason(m.Rule, m.Name)

@@ -53,7 +53,7 @@ func ForgetVerdict(s decide.Input, d *Draft) {
 	if s.InFlight.Status {
 		return
 	}
-	policy := failurepolicy.Compile(failurepolicy.FromAPI(s.Job.Spec.PodFailurePolicy))
+	policy := failurepolicy.FromAPI(s.Job.Spec.PodFailurePolicy)
 	for _, pod := range s.Pods {
 		counted := slices.Contains(d.Strip, pod) || slices.Contains(s.InFlight.Stripped, pod.UID)
 		if pod.Status.Phase != corev1.PodFailed || !(tracking.Keys{}).HasFinalizer(pod) || !metav1.IsControlledBy(pod, s.Job) ||
