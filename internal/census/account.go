@@ -174,7 +174,7 @@ func (a *Account) record(r *Record, c *Census, in AccountInputs) int {
 
 // handle counts the action of the rule that the pod matches, and reports whether the pod
 // counts as failed.
-func (a *Account) handle(p *failurepolicy.Policy, pod *corev1.Pod) bool {
+func (a *Account) handle(p *failurepolicy.Spec, pod *corev1.Pod) bool {
 	match := p.Match(pod)
 	if !match.Matched() {
 		return true

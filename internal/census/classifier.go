@@ -29,7 +29,7 @@ type Classifier struct {
 	// policy OnFailure.
 	CountRestarts bool
 	// Policy is the pod failure policy; nil for none.
-	Policy *failurepolicy.Policy
+	Policy *failurepolicy.Spec
 	// Uncounted are the lists of the status.
 	Uncounted Uncounted
 }
@@ -41,7 +41,7 @@ func ClassifierOf(job *batchv1.Job, k keys.Keys) Classifier {
 		Keys:              k,
 		Limit:             backoff.LimitOf(spec),
 		ReplaceFailedOnly: spec.PodFailurePolicy != nil || spec.PodReplacementPolicy != nil && *spec.PodReplacementPolicy == batchv1.Failed,
-		Policy:            failurepolicy.Compile(failurepolicy.FromAPI(spec.PodFailurePolicy)),
+		Policy:            failurepolicy.FromAPI(spec.PodFailurePolicy),
 		Uncounted:         ReadUncounted(job.Status.UncountedTerminatedPods),
 	}
 	if spec.CompletionMode == nil || *spec.CompletionMode != batchv1.IndexedCompletion {

@@ -59,7 +59,7 @@ var actionOf = map[int32]batchv1.PodFailurePolicyAction{
 }
 
 // policy has one rule for each exit code in actionOf.
-func policy() *failurepolicy.Policy {
+func policy() *failurepolicy.Spec {
 	spec := &failurepolicy.Spec{}
 	for code := int32(exitCount); code <= exitFailJob; code++ {
 		spec.Rules = append(spec.Rules, failurepolicy.Rule{
@@ -69,7 +69,7 @@ func policy() *failurepolicy.Policy {
 			},
 		})
 	}
-	return failurepolicy.Compile(spec)
+	return spec
 }
 
 // perIndex is a backoff limit per index.

@@ -10,7 +10,7 @@ import (
 
 // readPolicy returns the pod failure policy in force: the caller's, or the Job's with the
 // caller's names; nil if there is none.
-func readPolicy(spec *batchv1.JobSpec, c *Config) *failurepolicy.Policy {
+func readPolicy(spec *batchv1.JobSpec, c *Config) *failurepolicy.Spec {
 	policy := c.FailurePolicy
 	switch {
 	case c.WithoutPolicy:
@@ -21,7 +21,7 @@ func readPolicy(spec *batchv1.JobSpec, c *Config) *failurepolicy.Policy {
 	if policy != nil && c.WithoutPerIndex {
 		policy = withoutFailIndex(policy)
 	}
-	return failurepolicy.Compile(policy)
+	return policy
 }
 
 // named is failurepolicy.FromAPI without the deep copy, because every decision reads the

@@ -41,7 +41,7 @@ type Spec struct {
 	CountRestarts     bool // the restart policy is OnFailure
 	Limit             backoff.Limit
 	MaxFailedIndexes  *int32
-	Policy            *failurepolicy.Policy
+	Policy            *failurepolicy.Spec
 	SuccessPolicy     *lifecycle.SuccessPolicy
 }
 
