@@ -35,14 +35,21 @@ type Fields struct {
 // stays nil, and the API server defaults it. A value that the API server would reject is
 // an error that names the field.
 func Convert(d Draft) (Fields, error) {
-	target, err := d.target()
-	if err != nil {
-		return Fields{}, err
+	target, path := d.BackoffLimitTarget, "backoffLimitTarget"
+	if p := d.PodFailurePolicy; p != nil && p.BackoffLimitTarget != "" {
+		path = "podFailurePolicy.backoffLimitTarget"
+		if target != "" && target != p.BackoffLimitTarget {
+			return Fields{}, fmt.Errorf("%s: is %q, and backoffLimitTarget is %q", path, p.BackoffLimitTarget, target)
+		}
+		target = p.BackoffLimitTarget
+	}
+	if target != "" && target != TargetJob && target != TargetIndex {
+		return Fields{}, fmt.Errorf("%s: unknown target %q, want %q or %q", path, target, TargetJob, TargetIndex)
 	}
 	if err := notNegative("backoffLimit", d.BackoffLimit); err != nil {
 		return Fields{}, err
 	}
-	if target == TargetJob {
+	if target != TargetIndex {
 		return Fields{BackoffLimit: clone(d.BackoffLimit)}, nil
 	}
 	perIndex := defaultLimit
@@ -50,26 +57,6 @@ func Convert(d Draft) (Fields, error) {
 		perIndex = *d.BackoffLimit
 	}
 	return Fields{BackoffLimitPerIndex: &perIndex}, nil
-}
-
-// target returns the target from either of its two places in the draft.
-func (d Draft) target() (Target, error) {
-	target := TargetJob
-	path := "backoffLimitTarget"
-	if d.BackoffLimitTarget != "" {
-		target = d.BackoffLimitTarget
-	}
-	if p := d.PodFailurePolicy; p != nil && p.BackoffLimitTarget != "" {
-		path = "podFailurePolicy.backoffLimitTarget"
-		if d.BackoffLimitTarget != "" && d.BackoffLimitTarget != p.BackoffLimitTarget {
-			return "", fmt.Errorf("%s: is %q, and backoffLimitTarget is %q", path, p.BackoffLimitTarget, d.BackoffLimitTarget)
-		}
-		target = p.BackoffLimitTarget
-	}
-	if target != TargetJob && target != TargetIndex {
-		return "", fmt.Errorf("%s: unknown target %q, want %q or %q", path, target, TargetJob, TargetIndex)
-	}
-	return target, nil
 }
 
 func notNegative(name string, limit *int32) error {

@@ -2,6 +2,7 @@ package backoff
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -82,17 +83,11 @@ func later(last, t time.Time) time.Time {
 // unreadySince returns the transition time of the Ready condition if that is False, and the
 // zero time otherwise. Like the Job controller it reads only the first Ready condition.
 func unreadySince(conditions []corev1.PodCondition) time.Time {
-	for i := range conditions {
-		c := &conditions[i]
-		if c.Type != corev1.PodReady {
-			continue
-		}
-		if c.Status == corev1.ConditionFalse {
-			return c.LastTransitionTime.Time
-		}
-		break
+	i := slices.IndexFunc(conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodReady })
+	if i < 0 || conditions[i].Status != corev1.ConditionFalse {
+		return time.Time{}
 	}
-	return time.Time{}
+	return conditions[i].LastTransitionTime.Time
 }
 
 // gracePeriod returns the grace period of the deletion. It saturates: a period that does not

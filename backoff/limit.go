@@ -81,11 +81,10 @@ func Restarts(pod *corev1.Pod) int64 {
 		return 0
 	}
 	var sum int64
-	for i := range pod.Status.InitContainerStatuses {
-		sum += int64(pod.Status.InitContainerStatuses[i].RestartCount)
-	}
-	for i := range pod.Status.ContainerStatuses {
-		sum += int64(pod.Status.ContainerStatuses[i].RestartCount)
+	for _, statuses := range [...][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
+		for i := range statuses {
+			sum += int64(statuses[i].RestartCount)
+		}
 	}
 	return sum
 }

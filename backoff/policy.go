@@ -5,13 +5,6 @@ import (
 	"time"
 )
 
-// The defaults of the Job controller.
-const (
-	defaultBase   = 10 * time.Second
-	defaultCap    = 10 * time.Minute
-	defaultFactor = 2
-)
-
 // Policy defines how the delay before a replacement grows with consecutive failures. The
 // zero Policy is that of the Job controller.
 type Policy struct {
@@ -25,17 +18,18 @@ type Policy struct {
 	Factor float64
 }
 
+// orDefault returns the policy with the defaults of the Job controller.
 func (p Policy) orDefault() Policy {
 	if p.Base <= 0 {
-		p.Base = defaultBase
+		p.Base = 10 * time.Second
 	}
 	if p.Cap <= 0 {
-		p.Cap = defaultCap
+		p.Cap = 10 * time.Minute
 	}
-	if p.Factor == 0 {
-		p.Factor = defaultFactor
-	}
-	if !(p.Factor >= 1) { // true for NaN
+	switch {
+	case p.Factor == 0:
+		p.Factor = 2
+	case !(p.Factor >= 1): // true for NaN
 		p.Factor = 1
 	}
 	return p
