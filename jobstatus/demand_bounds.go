@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/jobfate/jobfate/indexset"
+	"github.com/jobfate/jobfate/internal/lifecycle"
 )
 
 // A controller may be in the middle of a sync, and may have decided how many pods to create
@@ -22,20 +23,25 @@ type unobservedEnd struct {
 func (s *supply) unobservedEnd() (u unobservedEnd) {
 	u.failed = s.verdicts + max(0, s.failed-s.verdicts-int64(s.Limit.PerJob))
 	if s.perIndex {
-		indexes := min(u.failed, s.spent)
-		if m := s.maxFailedIndexes; m != nil {
-			indexes = max(indexes, int64(s.failedIndexes.Len())-int64(*m))
-		}
+		indexes := max(min(u.failed, s.spent), -s.mayFail())
 		u.finished, u.failed = indexes, max(0, u.failed-indexes)
 	}
 	if s.workQueue {
 		u.finished = s.uncredited
 	}
-	u.finished += s.successRules.surplus(s.completed)
+	satisfied := int64(0) // the most completed indexes beyond the last before a rule was satisfied
+	for i := range s.successRules {
+		satisfied = max(satisfied, 1-s.lacks(&s.successRules[i]))
+	}
+	u.finished += satisfied
 	return u
 }
 
-func (u unobservedEnd) any() bool { return u != unobservedEnd{} }
+// lacks returns how many more of the rule's indexes must complete; 0 or less if the rule is
+// satisfied.
+func (s *supply) lacks(r *lifecycle.SuccessRule) int64 {
+	return int64(max(r.Need, 1) - r.Named.IntersectionLen(s.completed))
+}
 
 // notReplaced returns how many terminating pods a controller that has not observed the end
 // does not replace: with the pod replacement policy Failed all of them, otherwise those that
@@ -54,7 +60,7 @@ const unbounded = math.MaxInt64 / 2
 // mostCreated returns how many pods may still be created.
 func (s *supply) mostCreated() int64 {
 	switch {
-	case s.closed, s.parallelism == 0, s.remaining() == 0, s.byPod && s.workQueue && s.succeeded > s.uncredited:
+	case s.closed, s.remaining() == 0:
 		return 0
 	case s.workQueue && s.succeeded > 0 && !s.byPod:
 		// After a success no pod is created. But the status may lack pods that were
@@ -63,7 +69,7 @@ func (s *supply) mostCreated() int64 {
 	}
 	var most int64
 	switch u := s.unobservedEnd(); {
-	case u.any():
+	case u != unobservedEnd{}:
 		most = min(s.parallelism-u.finished, s.remaining()) - u.failed - s.active - s.notReplaced()
 	case s.ignores:
 		return unbounded
@@ -94,49 +100,42 @@ func (s *supply) startable() int64 {
 	if s.workQueue {
 		return s.parallelism
 	}
-	if len(s.successRules) == 0 {
-		return s.remaining()
+	most := s.remaining()
+	for i := range s.successRules { // the indexes that may complete before the rule is satisfied
+		r := &s.successRules[i]
+		named := int64(r.Named.IntersectionLen(s.unfinished))
+		most = min(most, s.remaining()-named+min(named, max(0, s.lacks(r)-1))+s.parallelism)
 	}
-	return min(s.remaining(), s.successRules.before(s.completed, s.unfinished)+s.parallelism)
+	return most
 }
 
 // mostByIndex returns how many pods may still be created according to the limits per index.
 func (s *supply) mostByIndex() int64 {
-	most := s.remaining()*s.perIndexPods() - s.expected
-	if s.byPod {
-		touched := s.retriesLeft()
-		most = (s.remaining()-int64(len(touched)))*s.perIndexPods() + sum(touched)
+	most := s.retriesOf(s.remaining())
+	if !s.byPod {
+		most -= s.expected
 	}
 	// A success policy ends the Job before some indexes have had their last pod. An
 	// index that fails with its last pod does not bring that end nearer.
-	last := s.startable()
-	if m := s.maxFailedIndexes; m != nil {
-		last += max(0, int64(*m)-int64(s.failedIndexes.Len()))
-	} else {
-		last = s.remaining()
-	}
-	return most - max(0, s.remaining()-last)
+	return most - max(0, s.remaining()-s.startable()-max(0, s.mayFail()))
 }
 
-func (s *supply) perIndexPods() int64 { return int64(s.Limit.PerIndex) + 1 }
-
-// retriesLeft returns how many pods may be created for each unfinished index that has had a
-// pod, in increasing order.
-func (s *supply) retriesLeft() (touched []int64) {
+// retriesOf returns how many pods may be created for the n unfinished indexes that may have
+// the fewest, according to the limits per index and the known pods.
+func (s *supply) retriesOf(n int64) int64 {
+	var touched []int64
 	for index, left := range s.retries {
 		if s.unfinished.Contains(index) {
 			touched = append(touched, left)
 		}
 	}
 	slices.Sort(touched)
-	return touched
-}
-
-func sum(numbers []int64) (n int64) {
-	for _, more := range numbers {
-		n += more
+	touched = touched[:min(n, int64(len(touched)))]
+	pods := (n - int64(len(touched))) * (int64(s.Limit.PerIndex) + 1)
+	for _, left := range touched {
+		pods += left
 	}
-	return n
+	return pods
 }
 
 // mostAtOnce returns how many pods may run at the same time if the given number of pods is
@@ -153,15 +152,12 @@ func (s *supply) mostAtOnce(created int64) int64 {
 // leastCreated returns how many pods must still be created. It is the minimum over all ways
 // in which the Job can end.
 func (s *supply) leastCreated() int64 {
-	if s.closed || s.closing || s.parallelism == 0 || s.hasDeadline || s.verdicts > 0 {
+	if s.closed || s.mayStop || s.verdicts > 0 {
 		return 0
 	}
-	least := min(s.leastToComplete(), s.leastToSatisfy(), int64(s.Limit.PerJob)+1-s.failed-s.hopeful)
-	if s.failsJob || s.CountRestarts {
+	least := min(s.leastToComplete(), s.leastToSatisfy(), s.leastToFailIndexes(), int64(s.Limit.PerJob)+1-s.failed-s.hopeful)
+	if s.failsJob {
 		least = min(least, 1-s.running())
-	}
-	if s.maxFailedIndexes != nil {
-		least = min(least, s.leastToFailIndexes())
 	}
 	return max(0, least)
 }
@@ -170,10 +166,8 @@ func (s *supply) leastCreated() int64 {
 // on.
 func (s *supply) leastToComplete() int64 {
 	switch {
-	case s.workQueue && s.succeeded > 0:
-		return 0
 	case s.workQueue:
-		return 1 - s.hopeful
+		return 1 - s.succeeded - s.hopeful
 	case s.Indexed:
 		return s.remaining() - s.covers(s.unfinished, s.lateCompleted.Union(s.lateFailed))
 	}
@@ -191,15 +185,21 @@ func (s *supply) covers(indexes, late indexset.Set) int64 {
 // leastToSatisfy returns how many pods must still be created to meet a rule of the success
 // policy; the largest int64 if the Job has none.
 func (s *supply) leastToSatisfy() int64 {
-	return s.successRules.lacks(s.completed, s.unfinished, func(indexes indexset.Set) int64 {
-		return s.covers(indexes, s.lateCompleted)
-	})
+	least := int64(math.MaxInt64)
+	for i := range s.successRules {
+		r := &s.successRules[i]
+		named := r.Named.Intersection(s.unfinished)
+		if lacks := s.lacks(r); lacks <= int64(named.Len()) {
+			least = min(least, lacks-s.covers(named, s.lateCompleted))
+		}
+	}
+	return least
 }
 
 // leastToFailIndexes returns how many pods must still be created to exceed maxFailedIndexes.
 // The fewest are needed if the indexes with the fewest retries left fail.
 func (s *supply) leastToFailIndexes() int64 {
-	lacks := int64(*s.maxFailedIndexes) + 1 - int64(s.failedIndexes.Len()) - int64(s.unfinished.IntersectionLen(s.lateFailed))
+	lacks := s.mayFail() + 1 - int64(s.unfinished.IntersectionLen(s.lateFailed))
 	switch {
 	case lacks <= 0:
 		return 0
@@ -208,9 +208,7 @@ func (s *supply) leastToFailIndexes() int64 {
 	case s.failsIndex:
 		return lacks - s.covers(s.unfinished, indexset.Set{})
 	case !s.byPod:
-		return max(lacks-s.hopeful, lacks*s.perIndexPods()-s.failed-s.hopeful)
+		return max(lacks, s.retriesOf(lacks)-s.failed) - s.hopeful
 	}
-	touched := s.retriesLeft()
-	touched = touched[:min(lacks, int64(len(touched)))]
-	return sum(touched) + (lacks-int64(len(touched)))*s.perIndexPods()
+	return s.retriesOf(lacks)
 }

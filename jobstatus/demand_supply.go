@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/internal/census"
 	"github.com/jobfate/jobfate/internal/keys"
@@ -18,19 +19,19 @@ import (
 type supply struct {
 	// The spec.
 	census.Classifier
-	parallelism      int64
-	completions      int64 // unbounded for a work queue
-	workQueue        bool  // the Job has no completions
-	perIndex         bool  // an Indexed Job with a backoffLimitPerIndex
-	maxFailedIndexes *int32
-	successRules     successRules
-	hasDeadline      bool
-	// The actions of the pod failure policy.
+	parallelism  int64
+	completions  int64                   // unbounded for a work queue
+	workQueue    bool                    // the Job has no completions
+	perIndex     bool                    // an Indexed Job with a backoffLimitPerIndex
+	maxFailed    int64                   // the maxFailedIndexes; unbounded for none
+	successRules []lifecycle.SuccessRule // those that can be satisfied
+	// ignores, failsJob and failsIndex say that a pod may do so when it fails: by a rule of
+	// the pod failure policy, or, for the Job, by the restart of a container.
 	ignores, failsJob, failsIndex bool
 
-	// closed says that no further pod is created, closing that none is created once the
-	// controller has observed the spec.
-	closed, closing bool
+	// closed says that no further pod is created, mayStop that creations may stop at any time:
+	// by a deadline, or when the controller observes that the Job is suspended.
+	closed, mayStop bool
 	// edited says that the spec has changed since the Job was created.
 	edited bool
 
@@ -66,174 +67,114 @@ type supply struct {
 func newSupply(job *batchv1.Job, pods []*corev1.Pod, k tracking.Keys) *supply {
 	s := &supply{Classifier: census.ClassifierOf(job, keys.Keys(k)), byPod: pods != nil}
 	s.readSpec(&job.Spec)
-	outcome := OutcomeOf(job)
+	outcome, suspend := OutcomeOf(job), job.Spec.Suspend != nil && *job.Spec.Suspend
 	s.edited = job.Generation > 1
-	s.closing = job.Spec.Suspend != nil && *job.Spec.Suspend
-	neverActive := job.Generation == 1
-	s.closed = outcome.Decided() || job.DeletionTimestamp != nil || s.closing && (neverActive || outcome.Phase == Suspended)
-	s.readCounters(&job.Status)
-	if sets := Indexes(job); s.perIndex {
-		s.completed, s.failedIndexes = sets.Completed, sets.Failed
-	} else {
-		s.completed = sets.Completed
-	}
+	s.mayStop = suspend || job.Spec.ActiveDeadlineSeconds != nil
+	s.closed = s.parallelism == 0 || outcome.Decided() || job.DeletionTimestamp != nil ||
+		suspend && (job.Generation == 1 || outcome.Phase == Suspended)
+	s.readStatus(job)
 	if s.byPod {
 		// The controller has observed what the status records, so it creates no more
 		// pods if that ends the Job. Without the pods this does not help: until the
 		// condition is stored, the status may lack pods that have just been created.
-		s.closed = s.closed || s.unobservedEnd().any()
+		s.closed = s.closed || s.workQueue && s.succeeded > 0 || s.unobservedEnd() != unobservedEnd{}
 		s.readPods(job, pods)
-	} else {
-		s.readActive(job)
 	}
 	if s.Indexed {
-		s.failedIndexes = s.failedIndexes.Difference(s.completed)
 		s.unfinished = s.completed.Union(s.failedIndexes).Complement(s.Completions)
 	}
 	return s
 }
 
 func (s *supply) readSpec(spec *batchv1.JobSpec) {
-	s.parallelism, s.completions = 1, 1
-	if p := spec.Parallelism; p != nil {
-		s.parallelism = int64(max(*p, 0))
-	}
-	if c := spec.Completions; c != nil {
-		s.completions = int64(max(*c, 0))
-	} else if s.workQueue = spec.Parallelism != nil; s.workQueue {
+	s.parallelism, s.completions, s.maxFailed = numberOf(spec.Parallelism, 1), numberOf(spec.Completions, 1), unbounded
+	if s.workQueue = spec.Completions == nil && spec.Parallelism != nil; s.workQueue {
 		s.completions = unbounded
 	}
 	if s.perIndex = s.PerIndex(); s.perIndex {
-		s.maxFailedIndexes = spec.MaxFailedIndexes
+		s.maxFailed = numberOf(spec.MaxFailedIndexes, unbounded)
 	}
 	if p := lifecycle.NewSuccessPolicy(spec.SuccessPolicy, s.Completions); p != nil && s.Indexed {
 		s.successRules = p.Rules
 	}
-	s.CountRestarts = spec.Template.Spec.RestartPolicy == corev1.RestartPolicyOnFailure
-	s.hasDeadline = spec.ActiveDeadlineSeconds != nil
-	if policy := spec.PodFailurePolicy; policy != nil {
-		has := func(action batchv1.PodFailurePolicyAction) bool {
-			return slices.ContainsFunc(policy.Rules, func(r batchv1.PodFailurePolicyRule) bool { return r.Action == action })
-		}
-		s.ignores = has(batchv1.PodFailurePolicyActionIgnore)
-		s.failsJob = has(batchv1.PodFailurePolicyActionFailJob)
-		s.failsIndex = s.perIndex && has(batchv1.PodFailurePolicyActionFailIndex)
+	has := func(action batchv1.PodFailurePolicyAction) bool {
+		return s.Policy != nil && slices.ContainsFunc(s.Policy.Rules, func(r failurepolicy.Rule) bool { return r.Action == action })
 	}
+	s.ignores = has(batchv1.PodFailurePolicyActionIgnore)
+	s.failsJob = has(batchv1.PodFailurePolicyActionFailJob) || spec.Template.Spec.RestartPolicy == corev1.RestartPolicyOnFailure
+	s.failsIndex = s.perIndex && has(batchv1.PodFailurePolicyActionFailIndex)
 }
 
-// readCounters reads the pods that are counted or in the uncounted lists.
-func (s *supply) readCounters(status *batchv1.JobStatus) {
-	s.succeeded, s.failed = int64(max(status.Succeeded, 0)), int64(max(status.Failed, 0))
+// readStatus reads what has ended, and the running pods if the pods are unknown.
+func (s *supply) readStatus(job *batchv1.Job) {
+	status, sets := &job.Status, Indexes(job)
+	s.succeeded, s.failed = numberOf(&status.Succeeded, 0), numberOf(&status.Failed, 0)
 	if u := status.UncountedTerminatedPods; u != nil {
 		s.succeeded += int64(len(u.Succeeded))
 		s.failed += int64(len(u.Failed))
 	}
-}
-
-// readActive reads the running pods from the status.
-func (s *supply) readActive(job *batchv1.Job) {
-	s.active = int64(max(job.Status.Active, 0))
-	if t := job.Status.Terminating; t != nil {
-		s.terminating = int64(max(*t, 0))
+	s.completed = sets.Completed
+	if s.perIndex {
+		s.failedIndexes = sets.Failed
 	}
-	s.spent = s.failed // an upper bound: the status does not say which have failed their index
-	s.expected, s.hopeful = s.active, s.running()
+	if !s.byPod {
+		s.active, s.terminating = numberOf(&status.Active, 0), numberOf(status.Terminating, 0)
+		s.spent = s.failed // an upper bound: the status does not say which have failed their index
+		s.expected, s.hopeful = s.active, s.running()
+	}
 }
 
 // readPods reads the running pods, and the ended pods that are not counted.
 func (s *supply) readPods(job *batchv1.Job, pods []*corev1.Pod) {
-	c := census.New(s.Classifier, len(pods))
+	classifier := s.Classifier
+	classifier.ReplaceFailedOnly = true // a terminating pod has not failed yet
+	c := census.New(classifier, len(pods))
 	for _, pod := range pods {
 		if pod != nil && metav1.IsControlledBy(pod, job) {
 			c.Add(pod, false)
 		}
 	}
+	s.active, s.terminating = int64(c.Active), int64(c.Terminating)
+	s.uncredited, s.unaccounted = int64(c.Succeeded), int64(c.Succeeded)+int64(c.Failures)
+	s.succeeded += s.uncredited
+	s.failed += int64(c.Failed)
+	results := c.IndexResults(s.completed, s.failedIndexes)
+	s.completed, s.failedIndexes = results.Completed, results.Failed
 	s.retries = map[int32]int64{}
-	var open indexset.Builder
-	var ended, late indexEnds
+	var open, completed, failed indexset.Builder
 	for r := range c.All() {
+		if r.FailsJob {
+			s.verdicts++
+		}
+		if !r.Valid {
+			continue
+		}
+		if s.perIndex && r.Finalized {
+			s.retry(r)
+		}
+		counts := r.Finalized && !r.Listed
+		fails := r.Failed && !r.Ignored && (r.FailsIndex || s.Limit.IndexExhausted(r.Counts.Failures))
 		switch {
-		case r.Active, r.Terminating:
-			s.run(r, &open)
-		case r.Finalized:
-			s.end(r, &ended)
-		default:
-			s.note(r, &late)
+		case counts && (r.Active || r.Terminating):
+			s.expected++
+			if r.Terminating {
+				s.expectedTerminating++
+			}
+			open.Add(r.Index)
+		case counts && fails:
+			s.spent++
+		case !r.Finalized && r.Succeeded:
+			completed.Add(r.Index)
+		case !r.Finalized && fails:
+			failed.Add(r.Index)
 		}
 	}
-	s.open = open.Set()
-	s.completed = s.completed.Union(ended.completed.Set())
-	s.failedIndexes = s.failedIndexes.Union(ended.failed.Set())
-	s.lateCompleted, s.lateFailed = late.completed.Set(), late.failed.Set()
-}
-
-// indexEnds collects the indexes that ended pods have completed or failed.
-type indexEnds struct{ completed, failed indexset.Builder }
-
-// run adds a running pod.
-func (s *supply) run(r *census.Record, open *indexset.Builder) {
-	if r.Active {
-		s.active++
-	} else {
-		s.terminating++
-	}
-	if !r.Tracked || !r.Valid || r.Listed {
-		return
-	}
-	s.expected++
-	s.hopeful++
-	if r.Terminating {
-		s.expectedTerminating++
-	}
-	open.Add(r.Index)
-	s.retry(r)
-}
-
-// end adds an ended pod that has the finalizer.
-func (s *supply) end(r *census.Record, ended *indexEnds) {
-	fails := s.note(r, ended)
-	if !r.Valid {
-		return
-	}
-	s.retry(r)
-	if r.Listed {
-		return
-	}
-	if fails {
-		s.spent++
-	}
-	s.unaccounted++
-	switch {
-	case r.Succeeded:
-		s.succeeded++
-		s.uncredited++
-	case !r.Ignored:
-		s.failed++
-	}
-}
-
-// note records the verdict of an ended pod and the end of its index, and reports whether
-// the index has failed.
-func (s *supply) note(r *census.Record, ended *indexEnds) (fails bool) {
-	if r.FailsJob {
-		s.verdicts++
-	}
-	switch {
-	case !r.Valid, r.Ignored:
-	case r.Succeeded:
-		ended.completed.Add(r.Index)
-	case r.FailsIndex, s.Limit.IndexExhausted(r.Counts.Failures):
-		ended.failed.Add(r.Index)
-		fails = true
-	}
-	return fails
+	s.hopeful = s.expected
+	s.open, s.lateCompleted, s.lateFailed = open.Set(), completed.Set(), failed.Set()
 }
 
 // retry records how many pods may follow a pod of an index.
 func (s *supply) retry(r *census.Record) {
-	if !s.perIndex {
-		return
-	}
 	left := max(0, int64(s.Limit.PerIndex)-int64(s.Keys.CountsOf(r.Pod.Annotations).Failures))
 	if r.Ignored {
 		left++ // an ignored failure does not count towards the limit
@@ -253,3 +194,6 @@ func (s *supply) remaining() int64 {
 	}
 	return max(0, s.completions-s.succeeded)
 }
+
+// mayFail returns how many more indexes may fail before the Job fails.
+func (s *supply) mayFail() int64 { return s.maxFailed - int64(s.failedIndexes.Len()) }

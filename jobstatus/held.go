@@ -16,10 +16,7 @@ func PodsHeld(job *batchv1.Job) int32 {
 	if job == nil {
 		return 0
 	}
-	held := int64(max(job.Status.Active, 0))
-	if t := job.Status.Terminating; t != nil {
-		held += int64(max(*t, 0))
-	}
+	held := numberOf(&job.Status.Active, 0) + numberOf(job.Status.Terminating, 0)
 	return int32(min(held, math.MaxInt32))
 }
 
@@ -33,11 +30,15 @@ func IndexesFinished(job *batchv1.Job) int {
 	if lifecycle.IsIndexed(&job.Spec) {
 		return Indexes(job).Finished.Len()
 	}
-	succeeded := max(job.Status.Succeeded, 0)
-	if job.Spec.Completions != nil {
-		succeeded = min(succeeded, max(*job.Spec.Completions, 0))
+	return int(min(numberOf(&job.Status.Succeeded, 0), numberOf(job.Spec.Completions, math.MaxInt32)))
+}
+
+// numberOf returns a number of the API, 0 if it is negative.
+func numberOf(p *int32, absent int64) int64 {
+	if p == nil {
+		return absent
 	}
-	return int(succeeded)
+	return int64(max(*p, 0))
 }
 
 // IndexSets are the indexes of an Indexed Job by their state in the status.
