@@ -8,9 +8,8 @@ import (
 // Builder collects indexes in any order and builds a Set. The zero Builder is empty and
 // ready for use. Do not copy a Builder after its first use.
 type Builder struct {
-	built     Set        // what Set has returned
-	ivs       []Interval // added since then; canonical unless unordered
-	unordered bool       // some interval starts before the one before it
+	built Set        // what Set has returned
+	ivs   []Interval // added since then; canonical if they are in order
 }
 
 // Add adds an index. One outside [0, Max] is ignored.
@@ -24,11 +23,7 @@ func (b *Builder) AddRange(first, last int32) {
 		return
 	}
 	if n := len(b.ivs); n > 0 {
-		latest := &b.ivs[n-1]
-		switch {
-		case first < latest.First:
-			b.unordered = true
-		case first <= latest.Last+1:
+		if latest := &b.ivs[n-1]; latest.First <= first && first <= latest.Last+1 {
 			latest.Last = max(latest.Last, last)
 			return
 		}
@@ -39,8 +34,9 @@ func (b *Builder) AddRange(first, last int32) {
 // Set returns the set of the indexes added so far. You can add more later; that does not
 // change the returned set.
 func (b *Builder) Set() Set {
-	if b.unordered {
-		slices.SortFunc(b.ivs, func(x, y Interval) int { return cmp.Compare(x.First, y.First) })
+	byFirst := func(x, y Interval) int { return cmp.Compare(x.First, y.First) }
+	if !slices.IsSortedFunc(b.ivs, byFirst) {
+		slices.SortFunc(b.ivs, byFirst)
 		sorted := Builder{ivs: b.ivs[:0]}
 		for _, iv := range b.ivs { // AddRange overwrites only intervals that were read already
 			sorted.AddRange(iv.First, iv.Last)

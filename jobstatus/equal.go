@@ -1,6 +1,7 @@
 package jobstatus
 
 import (
+	"cmp"
 	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -14,12 +15,14 @@ func Equal(a, b *batchv1.JobStatus) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
+	var none batchv1.UncountedTerminatedPods
+	listsA, listsB := cmp.Or(a.UncountedTerminatedPods, &none), cmp.Or(b.UncountedTerminatedPods, &none)
 	return a.Active == b.Active && a.Succeeded == b.Succeeded && a.Failed == b.Failed &&
 		equalValue(a.Ready, b.Ready) && equalValue(a.Terminating, b.Terminating) &&
 		a.CompletedIndexes == b.CompletedIndexes && equalValue(a.FailedIndexes, b.FailedIndexes) &&
 		a.StartTime.Equal(b.StartTime) && a.CompletionTime.Equal(b.CompletionTime) &&
 		slices.EqualFunc(a.Conditions, b.Conditions, equalCondition) &&
-		equalUncounted(a.UncountedTerminatedPods, b.UncountedTerminatedPods)
+		slices.Equal(listsA.Succeeded, listsB.Succeeded) && slices.Equal(listsA.Failed, listsB.Failed)
 }
 
 func equalValue[T comparable](a, b *T) bool {
@@ -29,15 +32,4 @@ func equalValue[T comparable](a, b *T) bool {
 func equalCondition(a, b batchv1.JobCondition) bool {
 	return a.Type == b.Type && a.Status == b.Status && a.Reason == b.Reason && a.Message == b.Message &&
 		a.LastProbeTime.Equal(&b.LastProbeTime) && a.LastTransitionTime.Equal(&b.LastTransitionTime)
-}
-
-func equalUncounted(a, b *batchv1.UncountedTerminatedPods) bool {
-	var none batchv1.UncountedTerminatedPods
-	if a == nil {
-		a = &none
-	}
-	if b == nil {
-		b = &none
-	}
-	return slices.Equal(a.Succeeded, b.Succeeded) && slices.Equal(a.Failed, b.Failed)
 }
