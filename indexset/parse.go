@@ -51,15 +51,15 @@ func parse(s string) (Set, *SyntaxError) {
 			last, end = number(s, end+1)
 			ok = ok && last-first >= 2 // last is -1 if it is not an index
 		}
+		ok = ok && (end == len(s) || s[end] == ',')
 		switch {
-		case !ok || end < len(s) && s[end] != ',':
-			return Set{}, newSyntaxError(s, at, previous)
-		case first > previous+1:
+		case ok && first > previous+1:
 			ivs = append(ivs, Interval{first, last})
-		case first == previous+1 && first == last && ivs[len(ivs)-1].First == previous:
+		case ok && first == previous+1 && first == last && ivs[len(ivs)-1].First == previous:
 			ivs[len(ivs)-1].Last = last // two consecutive single indexes are one interval
 		default:
-			return Set{}, newSyntaxError(s, at, previous)
+			fragment, _, _ := strings.Cut(s[at:], ",")
+			return Set{}, &SyntaxError{Fragment: fragment, Offset: at, Reason: whyNotCanonical(fragment, previous)}
 		}
 		if end == len(s) {
 			return newSet(ivs), nil
@@ -86,13 +86,6 @@ func number(s string, at int) (value int32, end int) {
 		return -1, end
 	}
 	return int32(n), end
-}
-
-// newSyntaxError returns the error for the fragment at s[at:], which follows the index
-// previous.
-func newSyntaxError(s string, at int, previous int32) *SyntaxError {
-	fragment, _, _ := strings.Cut(s[at:], ",")
-	return &SyntaxError{Fragment: fragment, Offset: at, Reason: whyNotCanonical(fragment, previous)}
 }
 
 // whyNotCanonical returns the first reason why a fragment cannot follow the index previous
