@@ -189,7 +189,8 @@ func (s *supply) leastToSatisfy() int64 {
 	for i := range s.successRules {
 		r := &s.successRules[i]
 		named := r.Named.Intersection(s.unfinished)
-		if lacks := s.lacks(r); lacks <= int64(named.Len()) {
+		// Not s.lacks: a count of 0, which the API server rejects, needs no pod.
+		if lacks := int64(r.Need - r.Named.IntersectionLen(s.completed)); lacks <= int64(named.Len()) {
 			least = min(least, lacks-s.covers(named, s.lateCompleted))
 		}
 	}

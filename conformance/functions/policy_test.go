@@ -57,7 +57,7 @@ func TestFailurePolicy(t *testing.T) {
 			t.Errorf("policy %s, pod %s:\njobfate    %s, counts %t, %q\nKubernetes %s, counts %t, %q",
 				text(policy), text(p.Status), got.Action, got.Counts(), got.Message(), want.Action, want.Counted, want.Message)
 		}
-		reached(fmt.Sprintf("action %s, kind %d", want.Action, got.Kind))
+		reached(fmt.Sprintf("action %s, exit code %t, condition %t", want.Action, got.ExitCode != 0, got.Condition != ""))
 	})
 }
 
