@@ -11,6 +11,7 @@ import (
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/internal/census"
 	"github.com/jobfate/jobfate/internal/decidetest"
+	"github.com/jobfate/jobfate/internal/owner"
 	"github.com/jobfate/jobfate/jobtest"
 )
 
@@ -79,7 +80,7 @@ func BenchmarkSlope_uids(b *testing.B) {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			pods := similarUIDs(n)
 			for b.Loop() {
-				if census.FirstRepeated(pods) >= 0 {
+				if !census.New(census.Classifier{}, n).Read(owner.Owner{}, pods) {
 					b.Fatal("two pods have the same UID")
 				}
 			}

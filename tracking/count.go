@@ -1,7 +1,6 @@
 package tracking
 
 import (
-	"math"
 	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -61,7 +60,11 @@ func (k Keys) Count(job *batchv1.Job, pods []*corev1.Pod) Counted {
 	for _, pod := range owned {
 		c.Add(pod, false)
 	}
-	inputs := census.AccountInputs{Ending: endingOf(&job.Status), Deleting: job.DeletionTimestamp != nil, KeepFailsJob: c.FailsJob() != nil}
+	inputs := census.AccountInputs{
+		Ending:       lifecycle.Decide(&lifecycle.Facts{Conditions: job.Status.Conditions}).Interim,
+		Deleting:     job.DeletionTimestamp != nil,
+		KeepFailsJob: c.FailsJob() != nil,
+	}
 	if classifier.Indexed {
 		results := c.IndexResults(readIndexes(job, &classifier))
 		inputs.Counted = results.Counted
@@ -90,9 +93,9 @@ func (c Counted) Settle(gone ...types.UID) *batchv1.JobStatus {
 // Indexed Job is set by putIndexes.
 func (c *Counted) put(out *batchv1.JobStatus, lists *batchv1.UncountedTerminatedPods, succeeded, failed int32) {
 	out.UncountedTerminatedPods = lists.DeepCopy()
-	out.Failed = add(out.Failed, failed)
+	out.Failed = census.Sum(out.Failed, failed)
 	if !c.indexed {
-		out.Succeeded = add(out.Succeeded, succeeded)
+		out.Succeeded = census.Sum(out.Succeeded, succeeded)
 	}
 }
 
@@ -107,17 +110,6 @@ func ownedBy(job *batchv1.Job, pods []*corev1.Pod) (owned []*corev1.Pod) {
 		owned = append(owned, pod)
 	}
 	return owned
-}
-
-// endingOf returns how the Job ends according to its interim conditions.
-func endingOf(status *batchv1.JobStatus) census.Ending {
-	switch {
-	case lifecycle.True(status.Conditions, batchv1.JobSuccessCriteriaMet) != nil:
-		return census.Succeeding
-	case lifecycle.True(status.Conditions, batchv1.JobFailureTarget) != nil:
-		return census.Failing
-	}
-	return census.Running
 }
 
 // readIndexes returns the completed and the failed indexes of the status.
@@ -139,6 +131,3 @@ func putIndexes(out *batchv1.JobStatus, results census.IndexResults, perIndex bo
 		out.FailedIndexes = &failed
 	}
 }
-
-// add returns the sum, at most the largest int32.
-func add(a, b int32) int32 { return int32(min(int64(a)+int64(b), math.MaxInt32)) }

@@ -15,23 +15,12 @@ import (
 // keeps them under 20 kB (KEP-2307 § Algorithm).
 const DefaultCap = 500
 
-// Ending says whether the Job is about to end.
-type Ending uint8
-
-const (
-	// Running Jobs do not end.
-	Running Ending = iota
-	// Succeeding Jobs remove the finalizers of all their pods. Pods that still run
-	// are not counted.
-	Succeeding
-	// Failing Jobs remove the finalizers of all their pods. Pods that still run are
-	// counted as failed.
-	Failing
-)
-
 // AccountInputs are what accounting depends on besides the pods.
 type AccountInputs struct {
-	Ending Ending
+	// Ending is the interim condition with which the Job ends; empty while it runs. A Job
+	// that ends removes the finalizers of all its pods. Pods that still run are not
+	// counted if it succeeds, and are counted as failed if it fails.
+	Ending batchv1.JobConditionType
 	// Deleting says that the Job itself is being deleted: every finalizer is removed.
 	Deleting bool
 	// KeepFailsJob says that a pod matches a FailJob rule and the status does not have
@@ -53,11 +42,8 @@ type AccountInputs struct {
 // Account says what to record in the status, and which finalizers may be removed once that
 // status is stored.
 type Account struct {
-	// Lists are the uncounted UIDs to store.
-	Lists *batchv1.UncountedTerminatedPods
-	// Succeeded and Failed are what the same write adds to the counters: the UIDs that
-	// leave the lists because their pods have lost the finalizer.
-	Succeeded, Failed int32
+	// Settled are the lists to store, and what the same write adds to the counters.
+	Settled
 	// Strip are the pods whose finalizer may be removed.
 	Strip []*corev1.Pod
 	// Handled counts the failed pods by the action of the rule that they match.
@@ -73,15 +59,17 @@ type Account struct {
 
 // Account computes the next step of counting.
 func (c *Census) Account(in AccountInputs) Account {
-	lists := c.classifier.Uncounted.status()
-	a := Account{Lists: &lists}
-	a.release(c)
+	u := &c.classifier.Uncounted
+	a := Account{Settled: settle(u.succeeded, u.failed, func(uid types.UID) bool {
+		r := c.records[uid]
+		return r == nil || !r.Tracked
+	})}
 	if in.Cap <= 0 {
 		in.Cap = DefaultCap
 	}
 	candidates := c.candidates(in)
 	a.strip(c, in, candidates)
-	a.Left = candidates.n - len(a.Strip)
+	a.Left = candidates.len() - len(a.Strip)
 	a.Full = a.Full || a.Left > 0
 	return a
 }
@@ -91,11 +79,11 @@ func (a *Account) strip(c *Census, in AccountInputs, candidates *ordered[*Record
 	// If the lists are full from the start, no UID is added, and only listed pods lose
 	// their finalizer.
 	overfull := a.listed() >= in.Cap
-	if overfull {
-		candidates = c.listedAmong(candidates)
-	}
 	var indexes int
 	for r := range candidates.all() {
+		if overfull && !r.Listed {
+			continue
+		}
 		a.Strip = append(a.Strip, r.Pod)
 		indexes += a.record(r, c, in)
 		if a.Full = !overfull && indexes+a.listed() >= in.Cap || len(a.Strip) == in.Removals; a.Full {
@@ -108,10 +96,8 @@ func (a *Account) strip(c *Census, in AccountInputs, candidates *ordered[*Record
 // Job runs, these are the finished pods that do not wait for their replacement.
 func (c *Census) candidates(in AccountInputs) *ordered[*Record] {
 	switch {
-	case in.Deleting || in.Ending != Running:
+	case in.Deleting || in.Ending != "":
 		return c.list(tracked)
-	case c.ended == 0:
-		return &ordered[*Record]{}
 	case !in.KeepFailsJob:
 		return c.list(countable)
 	}
@@ -119,33 +105,7 @@ func (c *Census) candidates(in AccountInputs) *ordered[*Record] {
 	return newOrdered((*Record).compare, slices.DeleteFunc(candidates, func(r *Record) bool { return r.FailsJob }))
 }
 
-// listedAmong returns the candidates that are in the uncounted lists.
-func (c *Census) listedAmong(candidates *ordered[*Record]) *ordered[*Record] {
-	var listed []*Record
-	for uid := range c.classifier.Uncounted.listed {
-		if r := c.records[uid]; r != nil && candidates.get(r) != nil {
-			listed = append(listed, r)
-		}
-	}
-	sortRecords(listed)
-	return newOrdered((*Record).compare, listed)
-}
-
 func (a *Account) listed() int { return len(a.Lists.Succeeded) + len(a.Lists.Failed) }
-
-// release removes from the lists the UIDs of pods that have lost the finalizer, and adds
-// them to the counters.
-func (a *Account) release(c *Census) {
-	if int(c.held) == c.classifier.Uncounted.Len() {
-		return
-	}
-	gone := func(uid types.UID) bool {
-		r := c.records[uid]
-		return r == nil || !r.Tracked || !r.Listed
-	}
-	left := settle(a.Lists, gone)
-	*a.Lists, a.Succeeded, a.Failed = *left.Lists, left.Succeeded, left.Failed
-}
 
 // record adds a pod to the lists, unless it is listed already or does not count. It returns
 // the number of indexes that the pod completes.
@@ -163,7 +123,7 @@ func (a *Account) record(r *Record, c *Census, in AccountInputs) int {
 	case r.Succeeded:
 		a.Recorded++
 		a.Lists.Succeeded = append(a.Lists.Succeeded, r.Pod.UID)
-	case r.Valid && (r.Failed || in.Ending == Failing):
+	case r.Valid && (r.Failed || in.Ending == batchv1.JobFailureTarget):
 		if a.handle(c.classifier.Policy, r.Pod) {
 			a.Recorded++
 			a.Lists.Failed = append(a.Lists.Failed, r.Pod.UID)
@@ -186,9 +146,10 @@ func (a *Account) handle(p *failurepolicy.Spec, pod *corev1.Pod) bool {
 	return match.Counts()
 }
 
-// Settled is the change of the status after some finalizers are removed.
+// Settled is the change of the status when UIDs leave the lists because their pods have lost
+// the finalizer.
 type Settled struct {
-	// Lists are the UIDs that remain uncounted.
+	// Lists are the uncounted UIDs to store.
 	Lists *batchv1.UncountedTerminatedPods
 	// Succeeded and Failed are added to the counters.
 	Succeeded, Failed int32
@@ -201,23 +162,15 @@ func (a Account) Settle(gone []types.UID) Settled {
 	for _, uid := range gone {
 		set[uid] = struct{}{}
 	}
-	return settle(a.Lists, func(uid types.UID) bool { _, ok := set[uid]; return ok })
+	return settle(a.Lists.Succeeded, a.Lists.Failed, func(uid types.UID) bool { _, ok := set[uid]; return ok })
 }
 
-func settle(lists *batchv1.UncountedTerminatedPods, gone func(types.UID) bool) Settled {
-	if lists == nil {
-		lists = &batchv1.UncountedTerminatedPods{}
-	}
-	succeeded, failed := without(lists.Succeeded, gone), without(lists.Failed, gone)
-	return Settled{
-		Lists:     &batchv1.UncountedTerminatedPods{Succeeded: succeeded, Failed: failed},
-		Succeeded: int32(len(lists.Succeeded) - len(succeeded)),
-		Failed:    int32(len(lists.Failed) - len(failed)),
-	}
+func settle(succeeded, failed []types.UID, gone func(types.UID) bool) Settled {
+	lists := &batchv1.UncountedTerminatedPods{Succeeded: without(succeeded, gone), Failed: without(failed, gone)}
+	return Settled{lists, int32(len(succeeded) - len(lists.Succeeded)), int32(len(failed) - len(lists.Failed))}
 }
 
-func without(list []types.UID, gone func(types.UID) bool) []types.UID {
-	var left []types.UID
+func without(list []types.UID, gone func(types.UID) bool) (left []types.UID) {
 	for _, uid := range list {
 		if !gone(uid) {
 			left = append(left, uid)

@@ -3,7 +3,6 @@ package census
 import (
 	"cmp"
 	"iter"
-	"maps"
 	"math"
 	"slices"
 
@@ -25,9 +24,6 @@ type Census struct {
 	// Succeeded and Failed are the numbers of such pods that are not recorded yet:
 	// tracked, valid and not listed. Pods that match an Ignore rule are not in Failed.
 	Succeeded, Failed int32
-	// Failures is Failed plus the ignored pods: the backoff delay applies after those
-	// too.
-	Failures int32
 	// Restarts is the sum of the container restarts of pending and running pods.
 	Restarts int64
 	// Foreign is the number of pods that do not belong to the Job.
@@ -39,28 +35,19 @@ type Census struct {
 	// show it.
 	stripped map[types.UID]bool
 
-	// records are the records of all pods, by UID. spare is preallocated memory for
-	// further ones.
+	// records are the records of all pods, by UID. most is the number of pods that the
+	// census was made for.
 	records map[types.UID]*Record
-	spare   []Record
+	most    int
 	// names are the records of the pods in the Job's namespace, by name; nil until they
 	// are needed. No two pods have the same name.
 	names map[string]*Record
-	// own is the number of pods of the Job, claimed the number of pods to adopt, to
-	// release or to free, and held that of listed UIDs whose pods still carry the
-	// finalizer.
-	own, claimed, held int32
-	// ended is the number of tracked pods that have succeeded or failed, failsJob the
-	// number of pods that match a FailJob rule.
-	ended, failsJob int32
-	lists           [lists]*ordered[*Record] // nil until they are needed
-
-	// The finish times of the pods that are not recorded yet, with those that match a
-	// FailJob rule apart, and of the pods that have been counted. deleted are failed
-	// pods without the finalizer that are being deleted. They may or may not have been
-	// counted.
-	unrecorded struct{ succeeded, failed, failJob instants }
-	counted    struct{ succeeded, failed, deleted instants }
+	own   int32                    // the number of pods of the Job
+	lists [lists]*ordered[*Record] // nil until they are needed
+	// members are the numbers of pods that belong to the lists, those that wait for a
+	// replacement included.
+	members  [lists]int32
+	finishes *ordered[finish] // nil if there are none
 
 	indexed // only for Indexed Jobs
 }
@@ -68,8 +55,11 @@ type Census struct {
 // New returns an empty census with memory for n pods.
 func New(c Classifier, n int) *Census {
 	c.Keys = c.Keys.WithDefaults()
-	n = max(n, 0)
-	return &Census{classifier: c, records: make(map[types.UID]*Record, n), spare: make([]Record, 0, n)}
+	return newCensus(c, n)
+}
+
+func newCensus(c Classifier, n int) *Census {
+	return &Census{classifier: c, records: make(map[types.UID]*Record, n), most: n}
 }
 
 // Len returns the number of the Job's pods.
@@ -118,31 +108,35 @@ func (c *Census) Add(pod *corev1.Pod, adopted bool) {
 // swap replaces a record with that of a pod of the same UID. before is nil for a new pod.
 func (c *Census) swap(before *Record, pod *corev1.Pod, relation owner.Relation) {
 	if before != nil {
-		c.count(before, -1)
-		if before.Pod.Name != pod.Name {
-			c.unname(before)
-		}
+		c.drop(before)
 	}
-	c.add(pod, relation, pod.Annotations[c.classifier.Keys.Index])
+	c.put(c.classified(&Record{Pod: pod, Relation: relation}, pod.Annotations[c.classifier.Keys.Index]))
 }
 
-// add adds a pod, given the value of its index annotation.
-func (c *Census) add(pod *corev1.Pod, relation owner.Relation, index string) {
-	if len(c.spare) == cap(c.spare) {
-		c.spare = make([]Record, 0, 1)
-	}
-	c.spare = append(c.spare, Record{Pod: pod, Relation: relation})
-	r := &c.spare[len(c.spare)-1]
+// classified classifies a pod, given the value of its index annotation.
+func (c *Census) classified(r *Record, index string) *Record {
 	if r.own() {
 		c.classifier.read(r, c.stripped, index)
 	}
-	c.records[pod.UID] = r
+	return r
+}
+
+// put adds a record.
+func (c *Census) put(r *Record) {
+	c.records[r.Pod.UID] = r
 	c.name(r)
 	c.count(r, 1)
 }
 
+// drop removes a record.
+func (c *Census) drop(r *Record) {
+	delete(c.records, r.Pod.UID)
+	c.unname(r)
+	c.count(r, -1)
+}
+
 // expected returns how many more pods the census was made for.
-func (c *Census) expected() int { return cap(c.spare) - len(c.spare) }
+func (c *Census) expected() int { return max(0, c.most-len(c.records)) }
 
 // Remove removes a pod. It reports whether the census had it.
 func (c *Census) Remove(uid types.UID) bool {
@@ -150,9 +144,7 @@ func (c *Census) Remove(uid types.UID) bool {
 	if r == nil {
 		return false
 	}
-	delete(c.records, uid)
-	c.unname(r)
-	c.count(r, -1)
+	c.drop(r)
 	return true
 }
 
@@ -202,92 +194,79 @@ func (c *Census) Clone() *Census {
 	if c == nil {
 		return nil
 	}
-	next := *c
-	next.records, next.names, next.stripped, next.spare = maps.Clone(c.records), maps.Clone(c.names), maps.Clone(c.stripped), nil
-	for l := range c.lists {
-		next.lists[l] = c.lists[l].clone()
+	next := c.empty(len(c.records))
+	for _, r := range c.records {
+		next.put(r)
 	}
-	for _, s := range []*instants{&next.unrecorded.succeeded, &next.unrecorded.failed, &next.unrecorded.failJob, &next.counted.succeeded, &next.counted.failed, &next.counted.deleted} {
-		s.ordered = s.clone()
-	}
-	next.indexed = c.indexed.clone()
-	return &next
+	return next
+}
+
+// empty returns a census of the same Job without pods.
+func (c *Census) empty(n int) *Census {
+	next := newCensus(c.classifier, n)
+	next.owner, next.stripped = c.owner, c.stripped
+	next.SetDone(c.succeeded.base, c.failing.base)
+	return next
 }
 
 // count adds a record to all counts and lists (by is 1), or removes it (by is -1).
 func (c *Census) count(r *Record, by int32) {
-	if toClaim(r) {
-		c.claimed += by
-	}
 	if r.Relation == owner.Foreign {
 		c.Foreign += int(by)
 	}
 	if !r.own() {
-		c.register(r, by > 0)
+		c.register(r, by)
 		return
 	}
-	c.own += by
 	c.countNumbers(r, by)
 	c.countFinish(r, by)
 	waited := c.Predecessor(r.Index)
 	c.countIndex(r, by)
-	c.register(r, by > 0)
+	c.register(r, by)
 	if waits := c.Predecessor(r.Index); waits != waited { // which may make pods countable, or not
 		for _, other := range [...]*Record{waited, waits} {
 			if other != nil && other != r {
-				c.register(other, true)
+				c.update(countable, other, true)
 			}
 		}
 	}
 }
 
 func (c *Census) countNumbers(r *Record, by int32) {
-	if r.Active {
-		c.Active += by
-		if r.Ready {
-			c.Ready += by
+	unrecorded := r.isUnrecorded()
+	for _, n := range [...]struct {
+		number *int32
+		counts bool
+	}{
+		{&c.own, true},
+		{&c.Active, r.Active},
+		{&c.Ready, r.Ready},
+		{&c.Terminating, r.Terminating},
+		{&c.Succeeded, unrecorded && r.Succeeded},
+		{&c.Failed, unrecorded && r.Failed && !r.Ignored},
+	} {
+		if n.counts {
+			*n.number += by
 		}
-	}
-	if r.Terminating {
-		c.Terminating += by
-	}
-	if r.ended() {
-		c.ended += by
-	}
-	if r.FailsJob {
-		c.failsJob += by
-	}
-	if r.Tracked && r.Listed {
-		c.held += by
 	}
 	if c.classifier.CountRestarts {
 		c.Restarts += int64(by) * backoff.Restarts(r.Pod)
-	}
-	switch {
-	case !r.isUnrecorded():
-	case r.Succeeded:
-		c.Succeeded += by
-	case r.Failed:
-		c.Failures += by
-		if !r.Ignored {
-			c.Failed += by
-		}
 	}
 }
 
 // SucceededTotal returns the number of succeeded pods: those that the status has counted,
 // those in the lists, and those not recorded yet (KEP-2307 § Algorithm, step 1).
 func (c *Census) SucceededTotal(counted int32) int32 {
-	return add(counted, c.Succeeded, int32(len(c.classifier.Uncounted.succeeded)))
+	return Sum(counted, c.Succeeded, int32(len(c.classifier.Uncounted.succeeded)))
 }
 
 // FailedTotal returns the number of failed pods in the same way.
 func (c *Census) FailedTotal(counted int32) int32 {
-	return add(counted, c.Failed, int32(len(c.classifier.Uncounted.failed)))
+	return Sum(counted, c.Failed, int32(len(c.classifier.Uncounted.failed)))
 }
 
-// add returns the sum, at most the largest int32.
-func add(terms ...int32) int32 {
+// Sum returns the sum, at most the largest int32.
+func Sum(terms ...int32) int32 {
 	var sum int64
 	for _, t := range terms {
 		sum += int64(t)
@@ -298,9 +277,6 @@ func add(terms ...int32) int32 {
 // FailsJob returns the first pod, in the order of [Record.Before], that matches a FailJob
 // rule; nil if there is none.
 func (c *Census) FailsJob() *corev1.Pod {
-	if c.failsJob == 0 {
-		return nil
-	}
 	for r := range c.list(failJob).all() {
 		return r.Pod
 	}
@@ -308,20 +284,14 @@ func (c *Census) FailsJob() *corev1.Pod {
 }
 
 // ActiveInOrder returns the records of active pods, in the order of Before.
-func (c *Census) ActiveInOrder() []*Record {
-	if c.Active == 0 {
-		return nil
-	}
-	return slices.Collect(c.list(active).all())
-}
+func (c *Census) ActiveInOrder() []*Record { return slices.Collect(c.list(active).all()) }
 
 // TrackedInOrder returns the records of pods that carry the finalizer.
 func (c *Census) TrackedInOrder() []*Record { return slices.Collect(c.list(tracked).all()) }
 
+// Claims returns the records of the pods to adopt, to release or to free, as their relation
+// says, ordered by UID.
+func (c *Census) Claims() []*Record { return slices.Collect(c.list(claims).all()) }
+
 // AllInOrder returns the records of all pods of the Job, in the order of Before.
-func (c *Census) AllInOrder() []*Record {
-	records := make([]*Record, 0, c.own)
-	records = slices.AppendSeq(records, c.All())
-	sortRecords(records)
-	return records
-}
+func (c *Census) AllInOrder() []*Record { return slices.SortedFunc(c.All(), (*Record).compare) }

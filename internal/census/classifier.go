@@ -70,14 +70,6 @@ func (c *Classifier) read(r *Record, stripped map[types.UID]bool, index string) 
 	r.Valid = !c.Indexed || r.Index != keys.NoIndex && r.Index < c.Completions
 	r.Finalized = r.Relation == owner.Adoptable || slices.Contains(r.Pod.Finalizers, c.Keys.Finalizer)
 	r.Tracked = r.Finalized && !stripped[r.Pod.UID]
-	c.classify(r)
-	if r.Succeeded || r.Failed {
-		at := instantOf(backoff.FinishTime(r.Pod))
-		r.finish, r.nanos = at.seconds, at.nanos
-	}
-}
-
-func (c *Classifier) classify(r *Record) {
 	pod := r.Pod
 	switch {
 	case pod.Status.Phase == corev1.PodSucceeded:

@@ -13,7 +13,7 @@ func (c *Census) Check() error {
 	fresh.owner, fresh.stripped = c.owner, c.stripped
 	fresh.succeeded.base, fresh.failing.base = c.succeeded.base, c.failing.base
 	for _, r := range c.records {
-		fresh.add(r.Pod, r.Relation, r.Pod.Annotations[c.classifier.Keys.Index])
+		fresh.swap(nil, r.Pod, r.Relation)
 	}
 	var errs []error
 	for l := range lists {
@@ -29,15 +29,9 @@ func (c *Census) Check() error {
 			errs = append(errs, fmt.Errorf("record %s: got %v, want %v", uid, r, fresh.records[uid]))
 		}
 	}
-	for name, sets := range map[string][2]*instants{
-		"unrecorded succeeded": {&c.unrecorded.succeeded, &fresh.unrecorded.succeeded}, "unrecorded failed": {&c.unrecorded.failed, &fresh.unrecorded.failed},
-		"unrecorded fail Job": {&c.unrecorded.failJob, &fresh.unrecorded.failJob}, "succeeded": {&c.counted.succeeded, &fresh.counted.succeeded},
-		"failed": {&c.counted.failed, &fresh.counted.failed}, "deleted": {&c.counted.deleted, &fresh.counted.deleted},
-	} {
-		errs = append(errs, sets[0].check(name))
-		if got, want := slices.Collect(sets[0].backward()), slices.Collect(sets[1].backward()); !slices.Equal(got, want) {
-			errs = append(errs, fmt.Errorf("%s: got %v, want %v", name, got, want))
-		}
+	errs = append(errs, c.finishes.check("finishes"))
+	if got, want := slices.Collect(c.finishes.all()), slices.Collect(fresh.finishes.all()); !slices.EqualFunc(got, want, equalFinishes) {
+		errs = append(errs, fmt.Errorf("finishes: got %v, want %v", got, want))
 	}
 	for name, n := range map[string][2]numbers{
 		"running": {c.running, fresh.running}, "ending": {c.ending, fresh.ending},
@@ -58,7 +52,7 @@ func (c *Census) Check() error {
 		errs = append(errs, fmt.Errorf("failed: got %v, want %v", c.failed, fresh.failed))
 	}
 	for name, j := range map[string]*joined{"succeeded": &c.succeeded, "failing": &c.failing} {
-		copied := j.clone()
+		copied := *j
 		if want := j.base.Union(j.pods.set()); !copied.union().Equal(want) {
 			errs = append(errs, fmt.Errorf("%s: got %v, want %v", name, copied.union(), want))
 		}
@@ -70,19 +64,24 @@ func (c *Census) Check() error {
 			errs = append(errs, fmt.Errorf("vacant: got %v, want %v", got, want))
 		}
 	}
-	a, b := *c, *fresh
-	type numbered struct{ a, r, t, s, f, fs, restarts, foreign, own, claimed, held, ended, failsJob int }
-	of := func(c *Census) numbered {
-		return numbered{int(c.Active), int(c.Ready), int(c.Terminating), int(c.Succeeded), int(c.Failed), int(c.Failures), int(c.Restarts),
-			c.Foreign, int(c.own), int(c.claimed), int(c.held), int(c.ended), int(c.failsJob)}
+	type numbered struct {
+		active, ready, terminating, succeeded, failed, own int32
+		restarts                                           int64
+		foreign                                            int
+		members                                            [lists]int32
 	}
-	if of(&a) != of(&b) {
-		errs = append(errs, fmt.Errorf("numbers: got %v, want %v", of(&a), of(&b)))
+	of := func(c *Census) numbered {
+		return numbered{c.Active, c.Ready, c.Terminating, c.Succeeded, c.Failed, c.own, c.Restarts, c.Foreign, c.members}
+	}
+	if of(c) != of(fresh) {
+		errs = append(errs, fmt.Errorf("numbers: got %v, want %v", of(c), of(fresh)))
 	}
 	return errors.Join(errs...)
 }
 
 func equalRecords(a, b *Record) bool { return *a == *b }
+
+func equalFinishes(a, b finish) bool { return a.compare(b) == 0 && a.number == b.number }
 
 func (o *ordered[T]) check(name string) error {
 	if o == nil {

@@ -85,11 +85,6 @@ func (j *joined) union() indexset.Set {
 	return j.set
 }
 
-func (j joined) clone() joined {
-	j.pods, j.added = maps.Clone(j.pods), slices.Clone(j.added)
-	return j
-}
-
 // indexed is the state of the indexes of an Indexed Job.
 type indexed struct {
 	// results are the last results. allFailing is the set of failing indexes that they
@@ -109,14 +104,6 @@ type indexed struct {
 	// Invariant: the intervals are not empty and do not touch each other.
 	vacant    *ordered[indexset.Interval]
 	vacancies int
-}
-
-func (x *indexed) clone() indexed {
-	next := *x
-	next.succeeded, next.failing = x.succeeded.clone(), x.failing.clone()
-	next.running, next.ending, next.failed = maps.Clone(x.running), maps.Clone(x.ending), maps.Clone(x.failed)
-	next.vacant = x.vacant.clone()
-	return next
 }
 
 // countIndex adds a record to the state of its index, or removes it. Without a valid index

@@ -86,13 +86,13 @@ func TestKEP2307_account(t *testing.T) {
 		},
 		{
 			sentence: "a Job that succeeds removes the finalizers of running pods without counting them",
-			inputs:   census.AccountInputs{Ending: census.Succeeding},
+			inputs:   census.AccountInputs{Ending: batchv1.JobSuccessCriteriaMet},
 			pods:     []*corev1.Pod{newPod("f", failed), newPod("r"), newPod("s", succeeded)},
 			want:     "succeeded[s] failed[f] +0 +0 strip[f r s] handledmap[] recorded 2 full false",
 		},
 		{
 			sentence: "a Job that fails counts its running pods as failed",
-			inputs:   census.AccountInputs{Ending: census.Failing},
+			inputs:   census.AccountInputs{Ending: batchv1.JobFailureTarget},
 			pods:     []*corev1.Pod{newPod("f", failed), newPod("r"), newPod("s", succeeded)},
 			want:     "succeeded[s] failed[f r] +0 +0 strip[f r s] handledmap[] recorded 3 full false",
 		},
@@ -107,7 +107,7 @@ func TestKEP2307_account(t *testing.T) {
 		},
 		{
 			sentence:   "the policy applies to running pods of a Job that fails",
-			classifier: withPolicy, inputs: census.AccountInputs{Ending: census.Failing},
+			classifier: withPolicy, inputs: census.AccountInputs{Ending: batchv1.JobFailureTarget},
 			pods: []*corev1.Pod{newPod("r", exit(exitIgnore, after(0)), phase(corev1.PodRunning))},
 			want: "succeeded[] failed[] +0 +0 strip[r] handledmap[Ignore:1] recorded 0 full false",
 		},
@@ -149,7 +149,7 @@ func TestKEP2307_totals(t *testing.T) {
 // finalizer removal fails in step 3, the controller manager still executes step
 // 4 with the Pods that succeeded."
 func TestKEP2307_settle(t *testing.T) {
-	a := census.Account{Lists: lists(uids("a", "b"), uids("c", "d"))}
+	a := census.Account{Settled: census.Settled{Lists: lists(uids("a", "b"), uids("c", "d"))}}
 	for _, tc := range []struct {
 		gone []types.UID
 		want census.Settled
@@ -160,7 +160,6 @@ func TestKEP2307_settle(t *testing.T) {
 	} {
 		same(t, fmt.Sprintf("without %v", tc.gone), a.Settle(tc.gone), tc.want)
 	}
-	same(t, "the zero account", census.Account{}.Settle(uids("a")), census.Settled{Lists: lists(nil, nil)})
 }
 
 // KEP-3850 § Tracking the number of failures per index: "When Job controller sees

@@ -43,7 +43,7 @@ func TestLesson_k125410_k111646_phaseFlip(t *testing.T) {
 		if got := summary(c.Account(census.AccountInputs{})); got != tc.want {
 			t.Errorf("%s\n got %s\nwant %s", tc.reason, got, tc.want)
 		}
-		if c.Succeeded+c.Failed+c.Failures != 0 || c.FailsJob() != nil {
+		if c.Succeeded+c.Failed != 0 || c.FailsJob() != nil {
 			t.Errorf("%s: the pod is counted again", tc.reason)
 		}
 		if done := c.IndexResults(indexset.Set{}, indexset.Set{}).Completed; !done.IsEmpty() {
@@ -229,13 +229,12 @@ func TestLesson_k121147_k122235_nothingPanics(t *testing.T) {
 	empty := &corev1.Pod{}
 	c := take(census.Classifier{}, nil, empty)
 	same(t, "records", c.Len(), 1)
-	c.Account(census.AccountInputs{Ending: 77, Cap: -1})
+	c.Account(census.AccountInputs{Ending: "unknown", Cap: -1})
 	same(t, "removed", []bool{c.Remove("other"), c.Remove(""), c.Remove("")}, []bool{false, true, false})
 	census.New(census.Classifier{Indexed: true, Limit: perIndex(0), Completions: -1}, -1).IndexResults(indexset.Set{}, indexset.Set{})
 
 	same(t, "index of nil", names.IndexOf(nil), keys.NoIndex)
 	same(t, "conflict of nil", names.IndexConflict(nil), false)
-	same(t, "repeated", census.FirstRepeated(nil), -1)
 }
 
 // A terminating pod was counted as failed, and then exited with 0. With ReplaceFailedOnly
@@ -262,7 +261,7 @@ func TestLesson_k114391_severalFailuresInOneSync(t *testing.T) {
 		newPod("a", exit(exitPlain, after(5))), newPod("s", exit(0, after(3))), newPod("b", exit(exitIgnore, after(7))),
 		newPod("c", exit(exitPlain, after(3))), newPod("d", exit(exitPlain, after(1))))
 	same(t, "news", c.News(false), census.News{Succeeded: true, LastSuccess: after(3).Time, Failures: 2, LastFailure: after(7).Time})
-	same(t, "failed, failures", [2]int32{c.Failed, c.Failures}, [2]int32{3, 4})
+	same(t, "failed", c.Failed, int32(3))
 }
 
 // A new Job inherited the memory of an earlier Job of the same name. Here pods are

@@ -7,8 +7,7 @@ import (
 )
 
 // ordered is a sorted set. It is stored in chunks, so that a change moves a few hundred
-// items at most. Of items that compare as equal it holds one. A census stores nil for a set
-// that it does not need.
+// items at most. Of items that compare as equal it holds one. A nil set is empty.
 //
 // Invariant: the items increase strictly, from chunk to chunk as well; no chunk is empty
 // or holds more than mostItems; n is the number of items.
@@ -31,9 +30,20 @@ func newOrdered[T any](compare func(a, b T) int, items []T) *ordered[T] {
 	return o
 }
 
+// len returns the number of items.
+func (o *ordered[T]) len() int {
+	if o == nil {
+		return 0
+	}
+	return o.n
+}
+
 // search returns the position of the first item that is not before x, and whether that
 // item equals x.
 func (o *ordered[T]) search(x T) (chunk, at int, found bool) {
+	if o == nil {
+		return 0, 0, false
+	}
 	chunk = sort.Search(len(o.chunks), func(i int) bool {
 		items := o.chunks[i]
 		return o.compare(items[len(items)-1], x) >= 0
@@ -104,6 +114,9 @@ func (o *ordered[T]) last(x T) (item T, ok bool) {
 // all yields the items in order.
 func (o *ordered[T]) all() iter.Seq[T] {
 	return func(yield func(T) bool) {
+		if o == nil {
+			return
+		}
 		for _, items := range o.chunks {
 			for _, item := range items {
 				if !yield(item) {
@@ -112,32 +125,4 @@ func (o *ordered[T]) all() iter.Seq[T] {
 			}
 		}
 	}
-}
-
-// backward yields the items from the last to the first; for a nil set, none.
-func (o *ordered[T]) backward() iter.Seq[T] {
-	return func(yield func(T) bool) {
-		if o == nil {
-			return
-		}
-		for _, items := range slices.Backward(o.chunks) {
-			for _, item := range slices.Backward(items) {
-				if !yield(item) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// clone returns an independent copy; for a nil set, nil.
-func (o *ordered[T]) clone() *ordered[T] {
-	if o == nil {
-		return nil
-	}
-	c := &ordered[T]{compare: o.compare, n: o.n, chunks: make([][]T, len(o.chunks))}
-	for i, items := range o.chunks {
-		c.chunks[i] = slices.Clone(items)
-	}
-	return c
 }

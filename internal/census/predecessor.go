@@ -1,6 +1,10 @@
 package census
 
-import "github.com/jobfate/jobfate/internal/keys"
+import (
+	"slices"
+
+	"github.com/jobfate/jobfate/internal/keys"
+)
 
 // Predecessor returns the failed pod that the next pod of an index replaces. It returns nil
 // if the next pod is the first, if the index needs no new pod, and if the Job has no
@@ -24,7 +28,7 @@ func (c *Census) Predecessors() (all []*Record) {
 			all = append(all, r)
 		}
 	}
-	sortRecords(all)
+	slices.SortFunc(all, (*Record).compare)
 	return all
 }
 

@@ -15,7 +15,7 @@ import (
 
 func drawInputs(t *rapid.T, w world) census.AccountInputs {
 	inputs := census.AccountInputs{
-		Ending:   rapid.SampledFrom([]census.Ending{census.Running, census.Running, census.Succeeding, census.Failing}).Draw(t, "ending"),
+		Ending:   rapid.SampledFrom([]batchv1.JobConditionType{"", "", batchv1.JobSuccessCriteriaMet, batchv1.JobFailureTarget}).Draw(t, "ending"),
 		Deleting: oneIn(t, 5, "deleting"),
 		Cap:      rapid.IntRange(1, 6).Draw(t, "cap"),
 		Removals: rapid.SampledFrom([]int{0, 0, 1, 2, 100}).Draw(t, "removals"),
@@ -31,7 +31,7 @@ func (w world) removable(inputs census.AccountInputs, waiting map[int64]types.UI
 		switch {
 		case !w.tracked(pod):
 			return false
-		case inputs.Deleting, inputs.Ending != census.Running, w.succeeded(pod):
+		case inputs.Deleting, inputs.Ending != "", w.succeeded(pod):
 			return true
 		case !w.failed(pod):
 			return false
@@ -60,7 +60,7 @@ func (w world) recorded(pod *corev1.Pod, inputs census.AccountInputs) string {
 		return ""
 	case w.succeeded(pod):
 		return "succeeded"
-	case (w.failed(pod) || inputs.Ending == census.Failing) && w.action(pod) != batchv1.PodFailurePolicyActionIgnore:
+	case (w.failed(pod) || inputs.Ending == batchv1.JobFailureTarget) && w.action(pod) != batchv1.PodFailurePolicyActionIgnore:
 		return "failed"
 	}
 	return ""
@@ -68,7 +68,7 @@ func (w world) recorded(pod *corev1.Pod, inputs census.AccountInputs) string {
 
 // account computes Account pod by pod.
 func (w world) account(inputs census.AccountInputs, waiting map[int64]types.UID) census.Account {
-	a := census.Account{Lists: lists(nil, nil)}
+	a := census.Account{Settled: census.Settled{Lists: lists(nil, nil)}}
 	seen := map[types.UID]bool{"": true}
 	tracked := uidsOf(w.filter(w.tracked))
 	for _, uid := range w.Failed {
@@ -115,7 +115,7 @@ func (w world) account(inputs census.AccountInputs, waiting map[int64]types.UID)
 		if how != "" && !w.listed(pod) {
 			a.Recorded++
 		}
-		handled := !w.listed(pod) && w.valid(pod) && !w.succeeded(pod) && (w.failed(pod) || inputs.Ending == census.Failing)
+		handled := !w.listed(pod) && w.valid(pod) && !w.succeeded(pod) && (w.failed(pod) || inputs.Ending == batchv1.JobFailureTarget)
 		if action := w.action(pod); handled && action != "" {
 			if a.Handled == nil {
 				a.Handled = map[batchv1.PodFailurePolicyAction]int{}

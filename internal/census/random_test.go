@@ -44,17 +44,17 @@ func TestRandom_classification(t *testing.T) {
 
 // counters are the results of a census, except those about indexes.
 type counters struct {
-	Active, Ready, Terminating, Succeeded, Failed, Failures int32
-	Restarts                                                int64
-	Record                                                  backoff.Record
-	FailsJob                                                *corev1.Pod
-	InOrder                                                 []types.UID
+	Active, Ready, Terminating, Succeeded, Failed int32
+	Restarts                                      int64
+	Record                                        backoff.Record
+	FailsJob                                      *corev1.Pod
+	InOrder                                       []types.UID
 }
 
 func countersOf(c *census.Census) counters {
 	out := counters{
 		Active: c.Active, Ready: c.Ready, Terminating: c.Terminating,
-		Succeeded: c.Succeeded, Failed: c.Failed, Failures: c.Failures, Restarts: c.Restarts,
+		Succeeded: c.Succeeded, Failed: c.Failed, Restarts: c.Restarts,
 		Record: c.News(false).With(failedBefore), FailsJob: c.FailsJob(),
 	}
 	for _, r := range inOrder(c, func(r *census.Record) bool { return r.Finalized }) {
@@ -68,10 +68,10 @@ func (w world) counters() counters {
 	ignored := w.does(batchv1.PodFailurePolicyActionIgnore)
 	out := counters{
 		Active: count(active), Ready: count(ready), Terminating: count(terminating),
-		Succeeded: int32(len(w.fresh(w.succeeded))), Failures: int32(len(w.fresh(w.failed))),
-		Failed:  int32(len(w.fresh(func(pod *corev1.Pod) bool { return w.failed(pod) && !ignored(pod) }))),
-		Record:  w.record(),
-		InOrder: uidsOf(w.sorted(w.filter(w.carries))),
+		Succeeded: int32(len(w.fresh(w.succeeded))),
+		Failed:    int32(len(w.fresh(func(pod *corev1.Pod) bool { return w.failed(pod) && !ignored(pod) }))),
+		Record:    w.record(),
+		InOrder:   uidsOf(w.sorted(w.filter(w.carries))),
 	}
 	for _, pod := range w.Pods {
 		if w.Restarts {

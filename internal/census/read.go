@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/internal/owner"
 )
@@ -13,22 +12,23 @@ import (
 // has no UID, or has the UID of another. The census must not be used then.
 func (c *Census) Read(job owner.Owner, pods []*corev1.Pod) bool {
 	c.owner = job
-	if slices.Contains(pods, nil) {
-		return false
-	}
+	return !slices.Contains(pods, nil) && c.read(pods) && len(c.records) == len(pods)
+}
+
+// read adds pods that are not in the census. It returns false if one has no UID.
+func (c *Census) read(pods []*corev1.Pod) bool {
+	records := make([]Record, len(pods))
 	var ahead prefetched
 	for at := 0; at < len(pods); at += stride {
 		group := pods[at:min(at+stride, len(pods))]
-		ahead.read(group, &job, c.classifier.Indexed, c.classifier.Keys.Index)
+		ahead.read(group, &c.owner, c.classifier.Indexed, c.classifier.Keys.Index)
 		for i, pod := range group {
-			before := len(c.records)
-			c.add(pod, job.RelationOf(pod, ahead.selected[i]), ahead.index[i])
-			if pod.UID == "" || len(c.records) == before {
-				return false
-			}
+			r := &records[at+i]
+			r.Pod, r.Relation = pod, c.owner.RelationOf(pod, ahead.selected[i])
+			c.put(c.classified(r, ahead.index[i]))
 		}
 	}
-	return true
+	return c.records[""] == nil
 }
 
 // ReadsAs reports whether pods are classified as they would be for the given Job and
@@ -43,44 +43,23 @@ func (c *Census) ReadsAs(job *owner.Owner, as *Classifier) bool {
 // read again. Replace returns false and changes nothing if a pod is nil, has no UID, or has
 // the UID of another.
 func (c *Census) Replace(pods []*corev1.Pod) bool {
-	present := make(map[types.UID]struct{}, len(pods))
-	for _, pod := range pods {
-		if pod == nil || pod.UID == "" {
-			return false
-		}
-		present[pod.UID] = struct{}{}
-	}
-	if len(present) < len(pods) {
+	if slices.Contains(pods, nil) {
 		return false
 	}
-	for uid := range c.records {
-		if _, still := present[uid]; !still {
-			c.Remove(uid)
+	next := c.empty(len(pods))
+	unread := slices.DeleteFunc(slices.Clone(pods), func(pod *corev1.Pod) bool {
+		r := c.records[pod.UID]
+		same := r != nil && r.Pod == pod
+		if same {
+			next.put(r)
 		}
+		return same
+	})
+	if !next.read(unread) || len(next.records) < len(pods) {
+		return false
 	}
-	for _, pod := range pods {
-		c.Put(pod)
-	}
+	*c = *next
 	return true
-}
-
-// Differs reports whether most pods of a long list are not the objects in the census, as
-// with a cache that returns copies. Reading them into a new census is then faster.
-func (c *Census) Differs(pods []*corev1.Pod) bool {
-	const long = 100
-	if len(pods) < long {
-		return false
-	}
-	same := 0
-	for _, pod := range pods {
-		if pod == nil {
-			return false
-		}
-		if r := c.records[pod.UID]; r != nil && r.Pod == pod {
-			same++
-		}
-	}
-	return same < len(pods)/2
 }
 
 // Put adds a pod to the census, or replaces the pod with its UID.
@@ -139,13 +118,4 @@ func (c *Census) unname(r *Record) {
 	if c.names[r.Pod.Name] == r {
 		delete(c.names, r.Pod.Name)
 	}
-}
-
-// Claims returns the records of the pods to adopt, to release or to free, as their relation
-// says, ordered by UID.
-func (c *Census) Claims() []*Record {
-	if c.claimed == 0 {
-		return nil
-	}
-	return slices.Collect(c.list(claims).all())
 }

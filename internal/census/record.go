@@ -6,16 +6,15 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/internal/keys"
 	"github.com/jobfate/jobfate/internal/owner"
 )
 
 // Record is the classification of one pod. It never changes: classifying the pod again
-// makes another Record. It takes 48 bytes.
+// makes another Record. It takes 40 bytes.
 type Record struct {
-	Pod    *corev1.Pod
-	finish int64 // the Unix time, with nanos: time.Time would take 24 bytes
-	nanos  int32
+	Pod *corev1.Pod
 	// Index is the completion index of an Indexed Job's pod, or keys.NoIndex. An
 	// index above the largest int32 is read as the largest int32.
 	Index int32
@@ -46,18 +45,11 @@ type Record struct {
 	Ignored, FailsIndex, FailsJob bool
 }
 
-// Finish returns when the pod finished. It is set for pods that count as succeeded or
-// failed.
-func (r *Record) Finish() time.Time { return r.finished().time() }
-
-func (r *Record) finished() instant { return instant{r.finish, r.nanos} }
+// Finish returns when the pod finished, if it counts as succeeded or failed.
+func (r *Record) Finish() time.Time { return backoff.FinishTime(r.Pod).UTC() }
 
 // own reports whether the Job owns or adopts the pod.
 func (r *Record) own() bool { return r.Relation == owner.Owned || r.Relation == owner.Adoptable }
-
-// ended reports whether the pod counts as succeeded or failed, and its finalizer has not
-// been removed.
-func (r *Record) ended() bool { return r.Tracked && (r.Succeeded || r.Failed) }
 
 // isUnrecorded reports whether a status has yet to record the pod once it has finished.
 func (r *Record) isUnrecorded() bool { return r.Tracked && r.Valid && !r.Listed }
@@ -67,7 +59,10 @@ func (r *Record) replaceable() bool { return r.Failed && r.Tracked && r.Valid }
 
 // compare is the order of a Job's pods in every decision: by index, then by UID.
 func (r *Record) compare(o *Record) int {
-	return cmp.Or(cmp.Compare(r.Index, o.Index), cmp.Compare(r.Pod.UID, o.Pod.UID))
+	if r.Index != o.Index {
+		return cmp.Compare(r.Index, o.Index)
+	}
+	return byUID(r, o)
 }
 
 // Before reports whether a pod comes before another, by index and then by UID.
@@ -76,8 +71,8 @@ func (r *Record) Before(o *Record) bool { return r.compare(o) < 0 }
 // CompareFailures orders failed pods by index, failures, finish time and UID. The last pod
 // of an index is the one that the next pod of the index replaces.
 func (r *Record) CompareFailures(o *Record) int {
-	if c := cmp.Or(cmp.Compare(r.Index, o.Index), r.Counts.Compare(o.Counts), r.finished().compare(o.finished())); c != 0 {
+	if c := cmp.Or(cmp.Compare(r.Index, o.Index), r.Counts.Compare(o.Counts)); c != 0 {
 		return c
 	}
-	return cmp.Compare(r.Pod.UID, o.Pod.UID)
+	return cmp.Or(r.Finish().Compare(o.Finish()), byUID(r, o))
 }

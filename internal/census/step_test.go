@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"testing"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
@@ -66,7 +67,7 @@ var queries = []func(*census.Census) string{
 		return "kept " + summary(c.Account(census.AccountInputs{KeepFailsJob: true, Removals: 2}))
 	},
 	func(c *census.Census) string {
-		return "failing " + summary(c.Account(census.AccountInputs{Ending: census.Failing, Cap: 2}))
+		return "failing " + summary(c.Account(census.AccountInputs{Ending: batchv1.JobFailureTarget, Cap: 2}))
 	},
 	func(c *census.Census) string { return fmt.Sprint("pods ", uidsOf(c.Pods())) },
 }

@@ -1,8 +1,6 @@
 package census
 
 import (
-	"slices"
-
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -47,8 +45,3 @@ func (u *Uncounted) list(list []types.UID, uid types.UID, failed bool) []types.U
 
 // Len returns the number of UIDs in both lists.
 func (u Uncounted) Len() int { return len(u.succeeded) + len(u.failed) }
-
-// status returns a copy of the lists as an API type.
-func (u Uncounted) status() batchv1.UncountedTerminatedPods {
-	return batchv1.UncountedTerminatedPods{Succeeded: slices.Clone(u.succeeded), Failed: slices.Clone(u.failed)}
-}

@@ -6,10 +6,10 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/jobfate/jobfate/failurepolicy"
-	"github.com/jobfate/jobfate/internal/census"
 	"github.com/jobfate/jobfate/internal/keys"
 	"github.com/jobfate/jobfate/internal/lifecycle"
 	"github.com/jobfate/jobfate/internal/owner"
@@ -188,8 +188,12 @@ func checkPods(pods []*corev1.Pod) (errs field.ErrorList) {
 	if len(errs) > 0 {
 		return errs
 	}
-	if i := census.FirstRepeated(pods); i >= 0 {
-		errs = append(errs, field.Duplicate(path.Index(i).Child("metadata", "uid"), pods[i].UID))
+	seen := make(map[types.UID]bool, len(pods))
+	for i, pod := range pods {
+		if seen[pod.UID] {
+			return field.ErrorList{field.Duplicate(path.Index(i).Child("metadata", "uid"), pod.UID)}
+		}
+		seen[pod.UID] = true
 	}
-	return errs
+	return nil
 }

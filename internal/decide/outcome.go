@@ -1,7 +1,6 @@
 package decide
 
 import (
-	"math"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -197,6 +196,7 @@ func (v *View) endAfter(p *Plan, after Counts, undeleted bool) lifecycle.End {
 
 func (v *View) accountInputs(p *Plan, end lifecycle.End) census.AccountInputs {
 	in := census.AccountInputs{
+		Ending:   end.Interim,
 		Deleting: v.Job.DeletionTimestamp != nil,
 		Counted:  v.Totals.Results.Counted,
 		Cap:      v.Config.UncountedCap,
@@ -205,12 +205,6 @@ func (v *View) accountInputs(p *Plan, end lifecycle.End) census.AccountInputs {
 	// The end is known, but this outcome does not store it. The pod that shows the
 	// verdict must stay until one does.
 	in.KeepFailsJob = !in.Deleting && p.End.Ended() && !p.End.Decided && !end.Ended()
-	switch {
-	case end.Succeeds():
-		in.Ending = census.Succeeding
-	case end.Ended():
-		in.Ending = census.Failing
-	}
 	return in
 }
 
@@ -231,11 +225,6 @@ func suspensionEvents(change lifecycle.Change) []Event {
 		return []Event{{corev1.EventTypeNormal, "Resumed", "Job resumed"}}
 	}
 	return nil
-}
-
-// sum returns the sum, at most the largest int32.
-func sum(a, b int32) int32 {
-	return int32(min(int64(a)+int64(b), math.MaxInt32))
 }
 
 // least returns the shortest of the waits. 0 means no wait.

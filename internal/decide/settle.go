@@ -5,6 +5,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/jobfate/jobfate/internal/census"
 	"github.com/jobfate/jobfate/internal/lifecycle"
 	"github.com/jobfate/jobfate/jobstatus"
 )
@@ -28,9 +29,9 @@ func (o *Outcome) Settle(gone []types.UID) Settled {
 	v, st := o.View, o.Status
 	settled := o.Account.Settle(gone)
 	st.UncountedTerminatedPods = settled.Lists
-	st.Failed = sum(st.Failed, settled.Failed)
+	st.Failed = census.Sum(st.Failed, settled.Failed)
 	if !v.Spec.Indexed {
-		st.Succeeded = sum(st.Succeeded, settled.Succeeded)
+		st.Succeeded = census.Sum(st.Succeeded, settled.Succeeded)
 	}
 	var s Settled
 	if !o.Account.Full && containsAll(gone, o.Strip) {

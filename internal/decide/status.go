@@ -19,11 +19,11 @@ func (v *View) statusAfter(p *Plan, after Counts, end lifecycle.End, account *ce
 		st.Terminating = nil
 	}
 	st.UncountedTerminatedPods = account.Lists
-	st.Failed = sum(st.Failed, account.Failed)
+	st.Failed = census.Sum(st.Failed, account.Failed)
 	if v.Spec.Indexed {
 		v.putIndexes(&st)
 	} else {
-		st.Succeeded = sum(st.Succeeded, account.Succeeded)
+		st.Succeeded = census.Sum(st.Succeeded, account.Succeeded)
 	}
 	change := lifecycle.Unchanged
 	if p.Work.Managed && !end.Ended() {

@@ -148,7 +148,7 @@ func (t *Tally) Read(in Input, c *Config) error {
 }
 
 // read validates the Job, and reads the pods that have changed. It reads all pods again if
-// their classification may have changed, or if most of them are new objects.
+// their classification may have changed.
 func (t *Tally) read(in *Input, c *Config) (spec Spec, status Status, err error) {
 	of, err := t.check(in, c)
 	if err != nil {
@@ -157,7 +157,7 @@ func (t *Tally) read(in *Input, c *Config) (spec Spec, status Status, err error)
 	spec = readSpec(&in.Job.Spec, c)
 	status = t.readStatus(in.Job, &spec)
 	classifier, now := spec.classifier(&status, c), basisOf(in.Job, c)
-	if t.census == nil || !t.census.ReadsAs(&of, &classifier) || t.basis != now && !reflect.DeepEqual(t.basis, now) || t.given && t.census.Differs(t.list) {
+	if t.census == nil || !t.census.ReadsAs(&of, &classifier) || t.basis != now && !reflect.DeepEqual(t.basis, now) {
 		err = t.readAll(of, classifier)
 		t.basis = now
 	} else {

@@ -46,7 +46,7 @@ func Diff(got, want *decide.Outcome) (diff string) {
 
 // summary holds all parts of an outcome that a caller can use.
 type summary struct {
-	Numbers      [6]int32
+	Numbers      [5]int32
 	Restarts     int64
 	Foreign, Own int
 	Totals       [2]int32
@@ -109,7 +109,7 @@ func factsOf(f lifecycle.Facts) facts {
 func summaryOf(o *decide.Outcome) summary {
 	v, c, work := o.View, o.View.Census, &o.Plan.Work
 	s := summary{
-		Numbers:  [6]int32{c.Active, c.Ready, c.Terminating, c.Succeeded, c.Failed, c.Failures},
+		Numbers:  [5]int32{c.Active, c.Ready, c.Terminating, c.Succeeded, c.Failed},
 		Restarts: c.Restarts, Foreign: c.Foreign, Own: c.Len(),
 		Totals:       [2]int32{v.Totals.Succeeded, v.Totals.Failed},
 		Indexes:      [3]string{v.Totals.Results.Counted.String(), v.Totals.Results.Completed.String(), v.Totals.Results.Failed.String()},

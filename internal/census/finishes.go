@@ -1,0 +1,160 @@
+package census
+
+import (
+	"cmp"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate/backoff"
+)
+
+// group says what a finished pod means for the backoff of the whole Job.
+type group uint8
+
+const (
+	nothing          group = iota // no index is valid, or the pod has not finished
+	newSuccess                    // no status has recorded the pod yet
+	newFailure                    // the same
+	newVerdict                    // the same, and the pod matches a FailJob rule
+	countedSuccess                // a status has recorded the pod
+	countedFailure                // the same
+	deletedUncertain              // a deleted failed pod without the finalizer: recorded or not
+)
+
+func (r *Record) group() group {
+	counted := !r.Tracked || r.Listed
+	switch {
+	case !r.Valid || !r.Succeeded && !r.Failed:
+		return nothing
+	case r.Succeeded && counted:
+		return countedSuccess
+	case r.Succeeded:
+		return newSuccess
+	case counted && r.Pod.DeletionTimestamp != nil && !r.Listed:
+		return deletedUncertain
+	case counted:
+		return countedFailure
+	case r.FailsJob:
+		return newVerdict
+	}
+	return newFailure
+}
+
+// finish is the number of pods of a group that finished at one time. The API stores whole
+// seconds, so many pods have the same one.
+//
+// Invariant: the number is above zero.
+type finish struct {
+	at     time.Time
+	number int32
+	group  group
+}
+
+func (f finish) compare(o finish) int {
+	return cmp.Or(cmp.Compare(f.group, o.group), f.at.Compare(o.at))
+}
+
+// ever and never are before and after the finish times of all pods.
+var ever, never = time.Unix(-1<<55, 0), time.Unix(1<<55, 0)
+
+// countFinish adds the finish time of a pod, or removes it.
+func (c *Census) countFinish(r *Record, by int32) {
+	f := finish{group: r.group()}
+	if f.group == nothing {
+		return
+	}
+	f.at = r.Finish()
+	if c.finishes == nil {
+		c.finishes = newOrdered(finish.compare, nil)
+	}
+	switch known := c.finishes.get(f); {
+	case known == nil:
+		f.number = by
+		c.finishes.insert(f)
+	case known.number+by == 0:
+		c.finishes.remove(f)
+	default:
+		known.number += by
+	}
+}
+
+// latest returns the last finish time in a group, if there is one.
+func (c *Census) latest(g group) (at time.Time, ok bool) {
+	f, ok := c.finishes.last(finish{group: g, at: never})
+	return f.at, ok && f.group == g
+}
+
+// News is the effect of finished pods on the backoff of the whole Job.
+type News struct {
+	// Succeeded says that a pod has succeeded, the last one at LastSuccess.
+	Succeeded   bool
+	LastSuccess time.Time
+	// Failures is the number of failures after that, the last one at LastFailure.
+	Failures    int32
+	LastFailure time.Time
+}
+
+// With returns the record with the news added.
+func (n News) With(r backoff.Record) backoff.Record {
+	var succeeded, failed []time.Time
+	if n.Succeeded {
+		succeeded = []time.Time{n.LastSuccess}
+	}
+	if n.Failures > 0 {
+		failed = []time.Time{n.LastFailure}
+	}
+	r = r.With(succeeded, failed)
+	r.Failures = Sum(r.Failures, max(n.Failures-1, 0))
+	return r
+}
+
+// fail adds a number of failures at one time, unless a success came later.
+func (n *News) fail(at time.Time, number int32) {
+	if n.Succeeded && !at.After(n.LastSuccess) {
+		return
+	}
+	if n.Failures == 0 || at.After(n.LastFailure) {
+		n.LastFailure = at
+	}
+	n.Failures = Sum(n.Failures, number)
+}
+
+// News returns the news of the pods that no status has recorded yet. kept says that pods
+// that match a FailJob rule are not counted now (see AccountInputs.KeepFailsJob). They are
+// then left out.
+func (c *Census) News(kept bool) News {
+	if kept {
+		return c.newsOf(newSuccess, newFailure)
+	}
+	return c.newsOf(newSuccess, newFailure, newVerdict)
+}
+
+func (c *Census) newsOf(success group, failures ...group) (news News) {
+	since := ever
+	if at, ok := c.latest(success); ok {
+		news.Succeeded, news.LastSuccess, since = true, at, at
+	}
+	for _, g := range failures {
+		last := finish{group: g, at: never}
+		for f, ok := c.finishes.last(last); ok && f.group == g && f.at.After(since); f, ok = c.finishes.last(f) {
+			news.fail(f.at, f.number)
+		}
+	}
+	return news
+}
+
+// Rebuilt returns the backoff record that follows from the counted pods that still exist.
+// Pods that are not counted yet are left to [Census.News].
+//
+// A pod that is being deleted and has no finalizer may have been counted as failed, or the
+// controller has deleted it uncounted, for example when it suspended the Job. The pod does
+// not show which. All such pods together count as one failure. So the delay after one failure
+// is kept, and a Job of many pods does not wait for ten minutes when it is resumed.
+func (c *Census) Rebuilt(job types.UID) backoff.Record {
+	news := c.newsOf(countedSuccess, countedFailure)
+	if at, ok := c.latest(deletedUncertain); ok && at.After(time.Time{}) {
+		news.fail(at, 1)
+	}
+	return news.With(backoff.Record{Job: job})
+}
