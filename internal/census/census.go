@@ -2,6 +2,7 @@ package census
 
 import (
 	"cmp"
+	"encoding/binary"
 	"iter"
 	"math"
 	"slices"
@@ -115,6 +116,9 @@ func (c *Census) swap(before *Record, pod *corev1.Pod, relation owner.Relation) 
 
 // classified classifies a pod, given the value of its index annotation.
 func (c *Census) classified(r *Record, index string) *Record {
+	var start [8]byte
+	copy(start[:], r.Pod.UID)
+	r.start = binary.BigEndian.Uint64(start[:])
 	if r.own() {
 		c.classifier.read(r, c.stripped, index)
 	}

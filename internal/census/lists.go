@@ -1,7 +1,6 @@
 package census
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/jobfate/jobfate/internal/owner"
@@ -33,8 +32,6 @@ var kinds = [lists]struct {
 	active:    {func(r *Record) bool { return r.Active }, (*Record).compare},
 	failures:  {(*Record).replaceable, (*Record).CompareFailures},
 }
-
-func byUID(a, b *Record) int { return cmp.Compare(a.Pod.UID, b.Pod.UID) }
 
 // list returns a list, which it makes if necessary.
 func (c *Census) list(l list) *ordered[*Record] {

@@ -12,9 +12,12 @@ import (
 )
 
 // Record is the classification of one pod. It never changes: classifying the pod again
-// makes another Record. It takes 40 bytes.
+// makes another Record. It takes 48 bytes.
 type Record struct {
 	Pod *corev1.Pod
+	// start holds the first eight bytes of the UID. Sorting 10^5 pods would take several
+	// times as long if it had to follow two pointers to a UID in each comparison.
+	start uint64
 	// Index is the completion index of an Indexed Job's pod, or keys.NoIndex. An
 	// index above the largest int32 is read as the largest int32.
 	Index int32
@@ -63,6 +66,14 @@ func (r *Record) compare(o *Record) int {
 		return cmp.Compare(r.Index, o.Index)
 	}
 	return byUID(r, o)
+}
+
+// byUID compares UIDs.
+func byUID(r, o *Record) int {
+	if r.start != o.start {
+		return cmp.Compare(r.start, o.start)
+	}
+	return cmp.Compare(r.Pod.UID, o.Pod.UID)
 }
 
 // Before reports whether a pod comes before another, by index and then by UID.

@@ -19,18 +19,15 @@ type Counts struct {
 // CountsOf reads the two annotations. A value that is missing, negative, above MaxInt32 or
 // not a number is read as zero.
 func (k Keys) CountsOf(annotations map[string]string) Counts {
-	return Counts{
-		Failures: parseCount(annotations, k.failureCount()),
-		Ignored:  parseCount(annotations, k.ignoredFailureCount()),
-	}
+	k = k.WithDefaults()
+	return Counts{parseCount(annotations[k.FailureCount]), parseCount(annotations[k.IgnoredFailureCount])}
 }
 
-func parseCount(annotations map[string]string, key string) int32 {
-	value, ok := annotations[key]
-	if !ok {
-		return 0
+func parseCount(text string) int32 {
+	if text == "" {
+		return 0 // without allocating an error
 	}
-	n, err := strconv.ParseInt(value, 10, 32)
+	n, err := strconv.ParseInt(text, 10, 32)
 	if err != nil {
 		return 0
 	}
@@ -67,9 +64,10 @@ func (k Keys) PutCounts(annotations map[string]string, c Counts) {
 	if annotations == nil {
 		return
 	}
-	annotations[k.failureCount()] = formatCount(c.Failures)
+	k = k.WithDefaults()
+	annotations[k.FailureCount] = formatCount(c.Failures)
 	if c.Ignored > 0 {
-		annotations[k.ignoredFailureCount()] = formatCount(c.Ignored)
+		annotations[k.IgnoredFailureCount] = formatCount(c.Ignored)
 	}
 }
 

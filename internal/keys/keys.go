@@ -25,28 +25,19 @@ type Keys struct {
 // WithDefaults returns the keys with empty ones replaced by those of Kubernetes.
 func (k Keys) WithDefaults() Keys {
 	return Keys{
-		Finalizer:           k.finalizer(),
-		Index:               k.index(),
+		Finalizer:           cmp.Or(k.Finalizer, batchv1.JobTrackingFinalizer),
+		Index:               cmp.Or(k.Index, batchv1.JobCompletionIndexAnnotation),
 		IndexVariable:       cmp.Or(k.IndexVariable, "JOB_COMPLETION_INDEX"),
-		FailureCount:        k.failureCount(),
-		IgnoredFailureCount: k.ignoredFailureCount(),
+		FailureCount:        cmp.Or(k.FailureCount, batchv1.JobIndexFailureCountAnnotation),
+		IgnoredFailureCount: cmp.Or(k.IgnoredFailureCount, batchv1.JobIndexIgnoredFailureCountAnnotation),
 		ControllerUID:       cmp.Or(k.ControllerUID, batchv1.ControllerUidLabel),
 		JobName:             cmp.Or(k.JobName, batchv1.JobNameLabel),
 	}
 }
 
-func (k Keys) finalizer() string { return cmp.Or(k.Finalizer, batchv1.JobTrackingFinalizer) }
-func (k Keys) index() string     { return cmp.Or(k.Index, batchv1.JobCompletionIndexAnnotation) }
-func (k Keys) failureCount() string {
-	return cmp.Or(k.FailureCount, batchv1.JobIndexFailureCountAnnotation)
-}
-func (k Keys) ignoredFailureCount() string {
-	return cmp.Or(k.IgnoredFailureCount, batchv1.JobIndexIgnoredFailureCountAnnotation)
-}
-
 // HasFinalizer reports whether the pod carries the finalizer.
 func (k Keys) HasFinalizer(pod *corev1.Pod) bool {
-	return pod != nil && slices.Contains(pod.Finalizers, k.finalizer())
+	return pod != nil && slices.Contains(pod.Finalizers, k.WithDefaults().Finalizer)
 }
 
 // NoIndex is the index of a pod without a valid index annotation.
@@ -57,7 +48,7 @@ func (k Keys) IndexOf(pod *corev1.Pod) int32 {
 	if pod == nil {
 		return NoIndex
 	}
-	return ParseIndex(pod.Annotations[k.index()])
+	return ParseIndex(pod.Annotations[k.WithDefaults().Index])
 }
 
 // ParseIndex parses an index. It returns NoIndex if the text is empty or not an index. An
@@ -76,6 +67,6 @@ func (k Keys) IndexConflict(pod *corev1.Pod) bool {
 	if pod == nil {
 		return false
 	}
-	label, ok := pod.Labels[k.index()]
+	label, ok := pod.Labels[k.WithDefaults().Index]
 	return ok && ParseIndex(label) != k.IndexOf(pod)
 }

@@ -27,36 +27,27 @@ type podPatchMeta struct {
 
 // StripPatch returns the patch that removes the finalizer from a pod.
 func (k Keys) StripPatch(pod *corev1.Pod) []byte {
-	return encode(pod, podPatchMeta{DeleteFinalizers: []string{k.finalizer()}})
+	return encode(pod, podPatchMeta{DeleteFinalizers: []string{k.WithDefaults().Finalizer}})
 }
 
 // StripPatchAt is StripPatch for one version of the pod. It is for a pod that must not be
 // counted. If the pod has finished or has been adopted meanwhile, the patch fails, and the
 // pod is counted.
 func (k Keys) StripPatchAt(pod *corev1.Pod) []byte {
-	if pod == nil {
-		return nil
-	}
-	return encode(pod, podPatchMeta{ResourceVersion: pod.ResourceVersion, DeleteFinalizers: []string{k.finalizer()}})
+	return encodeAt(pod, podPatchMeta{DeleteFinalizers: []string{k.WithDefaults().Finalizer}})
 }
 
 // TrackPatch returns the patch that adds the finalizer to one version of a pod, because a
 // late patch must not add it to a pod that has been counted.
 func (k Keys) TrackPatch(pod *corev1.Pod) []byte {
-	if pod == nil {
-		return nil
-	}
-	return encode(pod, podPatchMeta{ResourceVersion: pod.ResourceVersion, Finalizers: []string{k.finalizer()}})
+	return encodeAt(pod, podPatchMeta{Finalizers: []string{k.WithDefaults().Finalizer}})
 }
 
 // AdoptPatch returns the patch that adopts a pod. It adds the finalizer together with the
 // owner reference (KEP-2307 § Pod adoption). It is for one version of the pod: a pod that
 // has since been adopted, counted and freed would otherwise be counted again.
 func (k Keys) AdoptPatch(pod *corev1.Pod, owner metav1.OwnerReference) []byte {
-	if pod == nil {
-		return nil
-	}
-	return encode(pod, podPatchMeta{ResourceVersion: pod.ResourceVersion, OwnerReferences: []metav1.OwnerReference{owner}, Finalizers: []string{k.finalizer()}})
+	return encodeAt(pod, podPatchMeta{OwnerReferences: []metav1.OwnerReference{owner}, Finalizers: []string{k.WithDefaults().Finalizer}})
 }
 
 // ReleasePatch returns the patch that removes the owner reference with the given UID and
@@ -68,8 +59,16 @@ func (k Keys) ReleasePatch(pod *corev1.Pod, owner types.UID) []byte {
 	}
 	return encode(pod, podPatchMeta{
 		OwnerReferences:  []deleted{{Patch: "delete", UID: owner}},
-		DeleteFinalizers: []string{k.finalizer()},
+		DeleteFinalizers: []string{k.WithDefaults().Finalizer},
 	})
+}
+
+// encodeAt encodes a patch for one version of a pod.
+func encodeAt(pod *corev1.Pod, meta podPatchMeta) []byte {
+	if pod != nil {
+		meta.ResourceVersion = pod.ResourceVersion
+	}
+	return encode(pod, meta)
 }
 
 func encode(pod *corev1.Pod, meta podPatchMeta) []byte {

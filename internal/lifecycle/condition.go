@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"slices"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -8,10 +9,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// True returns the condition of the given type that has the status True, or nil.
-func True(conditions []batchv1.JobCondition, t batchv1.JobConditionType) *batchv1.JobCondition {
+// True returns the first condition of one of the types that has the status True, or nil.
+func True(conditions []batchv1.JobCondition, types ...batchv1.JobConditionType) *batchv1.JobCondition {
 	for i := range conditions {
-		if c := &conditions[i]; c.Type == t && c.Status == corev1.ConditionTrue {
+		if c := &conditions[i]; slices.Contains(types, c.Type) && c.Status == corev1.ConditionTrue {
 			return c
 		}
 	}
@@ -24,13 +25,7 @@ func Finished(job *batchv1.Job) *batchv1.JobCondition {
 	if job == nil {
 		return nil
 	}
-	for i := range job.Status.Conditions {
-		c := &job.Status.Conditions[i]
-		if (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) && c.Status == corev1.ConditionTrue {
-			return c
-		}
-	}
-	return nil
+	return True(job.Status.Conditions, batchv1.JobComplete, batchv1.JobFailed)
 }
 
 // newCondition returns a condition whose times are now.

@@ -18,27 +18,16 @@ func Statuses(pod *corev1.Pod) iter.Seq[*corev1.ContainerStatus] {
 		if len(statuses) == 0 {
 			return
 		}
-		sidecars := names(pod.Spec.InitContainers)
+		sidecars := make(map[string]bool, len(pod.Spec.InitContainers))
+		for i := range pod.Spec.InitContainers {
+			if c := &pod.Spec.InitContainers[i]; c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
+				sidecars[c.Name] = true
+			}
+		}
 		for i := range statuses {
-			if _, is := sidecars[statuses[i].Name]; is && !yield(&statuses[i]) {
+			if sidecars[statuses[i].Name] && !yield(&statuses[i]) {
 				return
 			}
 		}
 	}
-}
-
-// names returns the names of the restartable containers, or nil if there are none.
-func names(inits []corev1.Container) map[string]struct{} {
-	var names map[string]struct{}
-	for i := range inits {
-		c := &inits[i]
-		if c.RestartPolicy == nil || *c.RestartPolicy != corev1.ContainerRestartPolicyAlways {
-			continue
-		}
-		if names == nil {
-			names = make(map[string]struct{}, len(inits))
-		}
-		names[c.Name] = struct{}{}
-	}
-	return names
 }
