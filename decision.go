@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/internal/decide"
+	"github.com/jobfate/jobfate/tracking"
 )
 
 // Decision lists the actions for a Job, and what holds once all of them have succeeded.
@@ -61,7 +62,6 @@ type Left struct{ Create, Delete, Strip int }
 func newDecision(o *decide.Outcome) Decision {
 	work := &o.Plan.Work
 	d := Decision{
-		Claim: convert(o.Claims, func(c decide.Claim) Claim { return Claim{c.Pod, c.Relation} }),
 		Delete: convert(work.Delete, func(d decide.Deletion) Deletion {
 			return Deletion{d.Record.Pod, d.StripFirst, string(d.Cause)}
 		}),
@@ -74,6 +74,9 @@ func newDecision(o *decide.Outcome) Decision {
 		Metrics: convert(o.Metrics, newMetric),
 		Action:  work.Action,
 		outcome: o,
+	}
+	for _, r := range o.Claims {
+		d.Claim = append(d.Claim, Claim{r.Pod, tracking.Relation(r.Relation.String())})
 	}
 	if o.Changed && !o.PutOff {
 		d.Status = o.Status.DeepCopy()

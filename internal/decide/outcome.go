@@ -34,7 +34,7 @@ type Outcome struct {
 
 	// Claims are the claims to send, Strip the pods whose finalizer may be removed once
 	// the status is stored.
-	Claims  []Claim
+	Claims  []*census.Record
 	Strip   []*corev1.Pod
 	Left    Left
 	Backoff backoff.Record
@@ -86,7 +86,7 @@ func (o *Outcome) Close(done Done) *Outcome {
 // afterTheEnd returns the outcome for a Job that has ended: its status is never written
 // again, and the remaining finalizers are removed.
 func (v *View) afterTheEnd() *Outcome {
-	o := &Outcome{View: v, After: v.counts(), Backoff: v.Backoff, Claims: v.claims()}
+	o := &Outcome{View: v, After: v.counts(), Backoff: v.Backoff, Claims: v.Census.Claims()}
 	var strip []*corev1.Pod
 	for _, r := range v.Census.TrackedInOrder() {
 		strip = append(strip, r.Pod)
@@ -123,7 +123,7 @@ func (v *View) close(p Plan, done Done) *Outcome {
 		Account: account,
 		Status:  status,
 		Changed: !jobstatus.Equal(&status, &v.Job.Status),
-		Claims:  v.claims(),
+		Claims:  v.Census.Claims(),
 	}
 	o.Left = p.Work.Left
 	o.Left.Strip = account.Left
@@ -135,7 +135,7 @@ func (v *View) close(p Plan, done Done) *Outcome {
 	wait := v.putOff(suspension, end, account.Recorded)
 	if wait > 0 && (o.Changed || len(account.Strip) > 0) {
 		o.PutOff, o.Backoff, o.Metrics = true, v.Backoff, m
-		o.Requeue = least(p.Work.Wait, p.Timer(), wait, rest)
+		o.Requeue = Soonest(p.Work.Wait, p.Timer(), wait, rest)
 		return o
 	}
 	if o.Changed {
@@ -143,7 +143,7 @@ func (v *View) close(p Plan, done Done) *Outcome {
 		m.podsFinished(v, &v.Job.Status, &status)
 	}
 	m.handled(account.Handled)
-	o.Strip, o.Backoff, o.Requeue = account.Strip, p.Record, least(p.Work.Wait, p.Timer(), rest)
+	o.Strip, o.Backoff, o.Requeue = account.Strip, p.Record, Soonest(p.Work.Wait, p.Timer(), rest)
 	if inputs.KeepFailsJob {
 		o.Backoff = v.record(true)
 	}
@@ -238,8 +238,8 @@ func sum(a, b int32) int32 {
 	return int32(min(int64(a)+int64(b), math.MaxInt32))
 }
 
-// least returns the shortest of the waits. 0 means no wait.
-func least(waits ...time.Duration) (least time.Duration) {
+// Soonest returns the shortest of the waits. 0 means no wait.
+func Soonest(waits ...time.Duration) (least time.Duration) {
 	for _, wait := range waits {
 		if wait != 0 && (least == 0 || wait < least) {
 			least = wait

@@ -29,7 +29,6 @@ type Tally struct {
 	list    []*corev1.Pod
 	given   bool
 	changes map[string]*corev1.Pod
-	hidden  []*corev1.Pod // left out until Show
 
 	// census holds the pods, classified as basis says; nil at first.
 	census            *census.Census
@@ -39,7 +38,7 @@ type Tally struct {
 
 // List replaces all pods.
 func (t *Tally) List(pods []*corev1.Pod) {
-	t.list, t.given, t.changes, t.hidden = pods, true, nil, nil
+	t.list, t.given, t.changes = pods, true, nil
 }
 
 // Feed replaces the pod of a name; nil means that it is gone.
@@ -53,40 +52,11 @@ func (t *Tally) Feed(name string, pod *corev1.Pod) {
 	t.changes[name] = pod
 }
 
-// Hide leaves a pod out of the decisions until Show.
-func (t *Tally) Hide(uid types.UID) {
-	if t.census == nil {
-		return
-	}
-	if r := t.census.Of(uid); r != nil {
-		t.census.Remove(uid)
-		t.hidden = append(t.hidden, r.Pod)
-	}
-}
-
-// Show returns the hidden pods to the decisions, unless Feed has since been given their
-// names.
-func (t *Tally) Show() {
-	for _, pod := range t.hidden {
-		if _, known := t.changes[pod.Name]; !known {
-			t.Feed(pod.Name, pod)
-		}
-	}
-	t.hidden = nil
-}
-
-// Pod returns the pod with a UID; nil when there is none.
+// Pod returns the pod with a UID; nil when there is none. It finds pods only once they were
+// read.
 func (t *Tally) Pod(uid types.UID) *corev1.Pod {
-	if t.census != nil && !t.given && len(t.changes) == 0 {
-		if r := t.census.Of(uid); r != nil {
-			return r.Pod
-		}
-		return nil
-	}
-	for _, pod := range t.Pods() { // without reading them into the census
-		if pod != nil && pod.UID == uid {
-			return pod
-		}
+	if r := t.census.Of(uid); r != nil {
+		return r.Pod
 	}
 	return nil
 }
@@ -119,7 +89,7 @@ func (t *Tally) Pods() (pods []*corev1.Pod) {
 // Clone returns an independent copy. The pods are shared.
 func (t *Tally) Clone() Tally {
 	next := *t
-	next.changes, next.hidden, next.census = maps.Clone(t.changes), slices.Clone(t.hidden), t.census.Clone()
+	next.changes, next.census = maps.Clone(t.changes), t.census.Clone()
 	return next
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/jobfate/jobfate/internal/census"
 	"github.com/jobfate/jobfate/internal/keys"
 	"github.com/jobfate/jobfate/internal/lifecycle"
-	"github.com/jobfate/jobfate/tracking"
+	"github.com/jobfate/jobfate/internal/owner"
 )
 
 // View is a validated input with all defaults applied.
@@ -62,24 +62,18 @@ type indexes struct {
 	Intact bool
 }
 
-// Claim is a pod to adopt, to release or to free of its finalizer.
-type Claim struct {
-	Pod      *corev1.Pod
-	Relation tracking.Relation
-}
-
 // ClaimPatch returns the strategic merge patch that adopts, releases or frees a pod.
-func (v *View) ClaimPatch(c Claim) []byte {
+func (v *View) ClaimPatch(claim *census.Record) []byte {
 	names := v.Keys()
-	switch c.Relation {
-	case tracking.Adoptable:
-		return names.AdoptPatch(c.Pod, v.Config.Controller.Reference(v.Job))
-	case tracking.Releasable:
-		return names.ReleasePatch(c.Pod, v.Job.UID)
+	switch claim.Relation {
+	case owner.Adoptable:
+		return names.AdoptPatch(claim.Pod, v.Config.Controller.Reference(v.Job))
+	case owner.Releasable:
+		return names.ReleasePatch(claim.Pod, v.Job.UID)
 	}
 	// The patch applies only to the pod as it was read: meanwhile another Job may have
 	// adopted it, and may be about to count it.
-	return names.StripPatchAt(c.Pod)
+	return names.StripPatchAt(claim.Pod)
 }
 
 // Note describes a defect in the input that the decision works around.
@@ -168,12 +162,4 @@ func (in *Input) forgetOthers() (notes []Note) {
 	}
 	in.Backoff = in.Backoff.For(in.Job.UID)
 	return notes
-}
-
-// claims returns the pods to claim, ordered by UID.
-func (v *View) claims() (claims []Claim) {
-	for _, c := range v.Census.Claims() {
-		claims = append(claims, Claim{Pod: c.Pod, Relation: tracking.Relation(c.Relation.String())})
-	}
-	return claims
 }

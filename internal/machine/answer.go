@@ -6,6 +6,7 @@ import (
 	"reflect"
 
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,14 +20,34 @@ var ErrNoAnswer = errors.New("the request was not answered")
 // exchange is a request and its answer.
 type exchange struct {
 	Request
-	strips   bool      // the patch removes the finalizer
-	seen     string    // the version of the pod when the request was made
-	sender   types.UID // the UID of the Job when the request was made
-	lost     bool      // the request counts as lost
-	answered bool
-	object   runtime.Object
-	err      error // ErrNoAnswer until it is answered
+	adopts bool      // the patch adopts the pod; every other one removes the finalizer
+	seen   string    // the version of the pod when the request was made
+	sender types.UID // the UID of the Job when the request was made
+	object runtime.Object
+	err    error // ErrNoAnswer until it is answered
 }
+
+// about returns a request about a pod.
+func about(pod *corev1.Pod, verb Verb) *exchange {
+	return &exchange{seen: pod.ResourceVersion, Request: Request{Verb: verb, Name: pod.Name, UID: pod.UID}}
+}
+
+// patches returns patches of pods.
+func patches(pods []*corev1.Pod, patch func(*corev1.Pod) []byte) (batch []*exchange) {
+	for _, pod := range pods {
+		x := about(pod, PatchPod)
+		x.Patch = patch(pod)
+		batch = append(batch, x)
+	}
+	return batch
+}
+
+// readOf returns the request to read a Job.
+func readOf(name string, uid types.UID) []*exchange {
+	return []*exchange{{Request: Request{Verb: GetJob, Name: name, UID: uid}}}
+}
+
+func (x *exchange) answered() bool { return !errors.Is(x.err, ErrNoAnswer) }
 
 // fate says whether a request was carried out.
 type fate uint8
@@ -59,6 +80,15 @@ func (x *exchange) fate() fate {
 	return unknown
 }
 
+// failure returns the error of a request that was not carried out; nil if it was, and if
+// its object does not exist.
+func (x *exchange) failure(doing string) error {
+	if f := x.fate(); f == done || f == missing {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", doing, x.err)
+}
+
 // meta returns the metadata of the object in the answer; nil if there is none. Clients may
 // return a typed nil.
 func (x *exchange) meta() metav1.Object {
@@ -72,15 +102,10 @@ func (x *exchange) meta() metav1.Object {
 	return object
 }
 
-// readOf returns the request to read a Job.
-func readOf(name string, uid types.UID) []exchange {
-	return []exchange{{Request: Request{Verb: GetJob, Name: name, UID: uid}}}
-}
-
 // job returns the Job in the answer to its reading; nil if there is none.
 func (x *exchange) job() (*batchv1.Job, error) {
-	if fate := x.fate(); fate != done && fate != missing {
-		return nil, fmt.Errorf("reading the Job: %w", x.err)
+	if err := x.failure("reading the Job"); err != nil {
+		return nil, err
 	}
 	if job, ok := x.object.(*batchv1.Job); ok && x.meta() != nil {
 		return job, nil

@@ -2,7 +2,6 @@ package machine
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -11,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/internal/decide"
-	"github.com/jobfate/jobfate/internal/keys"
 )
 
 var (
@@ -49,7 +47,7 @@ func OrphansIn(config decide.Config, pods []*corev1.Pod, jobs []*batchv1.Job) (a
 
 // freeing returns the sync of a new Machine that frees a pod with the given controller.
 func freeing(config decide.Config, owner *metav1.OwnerReference, pod *corev1.Pod) *sync {
-	m := &Machine{Config: config, orphans: true, result: &Result{}}
+	m := &Machine{Config: config, orphans: true}
 	m.Key.Namespace = pod.Namespace
 	m.sync = &sync{Machine: m, config: &m.Config, step: freePods, owner: owner, view: View{Pods: []*corev1.Pod{pod}}}
 	if owner != nil {
@@ -60,11 +58,9 @@ func freeing(config decide.Config, owner *metav1.OwnerReference, pod *corev1.Pod
 
 // askOwner reads the Job of the orphans live, because a cache that does not show it may be
 // stale.
-func (s *sync) askOwner() []exchange {
-	return readOf(s.owner.Name, s.owner.UID)
-}
+func (s *sync) askOwner() []*exchange { return readOf(s.owner.Name, s.owner.UID) }
 
-func (s *sync) handleOwner(batch []exchange) step {
+func (s *sync) handleOwner(batch []*exchange) step {
 	switch job, err := batch[0].job(); {
 	case err != nil:
 		return s.end(err)
@@ -75,20 +71,11 @@ func (s *sync) handleOwner(batch []exchange) step {
 }
 
 // askFree removes the finalizers. A patch fails if a Job has adopted the pod meanwhile.
-func (s *sync) askFree() (batch []exchange) {
-	for _, pod := range s.view.Pods {
-		x := patchOf(pod)
-		x.Patch = keys.Keys(s.config.Controller.Keys).StripPatchAt(pod)
-		batch = append(batch, x)
-	}
-	return batch
-}
+func (s *sync) askFree() []*exchange { return patches(s.view.Pods, s.keys().StripPatchAt) }
 
-func (s *sync) handleFree(batch []exchange) step {
-	for i := range batch {
-		if x := &batch[i]; x.fate() != done && x.fate() != missing {
-			s.fail(fmt.Errorf("freeing pod %s: %w", x.Name, x.err))
-		}
+func (s *sync) handleFree(batch []*exchange) step {
+	for _, x := range batch {
+		s.fail(x.failure("freeing pod " + x.Name))
 	}
 	return over
 }

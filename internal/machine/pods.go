@@ -2,7 +2,6 @@ package machine
 
 import (
 	"fmt"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -13,31 +12,50 @@ import (
 	"github.com/jobfate/jobfate/internal/keys"
 )
 
-// patchOf returns a patch request for a pod, without the patch.
-func patchOf(pod *corev1.Pod) exchange {
-	return exchange{seen: pod.ResourceVersion, Request: Request{Verb: PatchPod, Name: pod.Name, UID: pod.UID}}
+// writes are the writes of a decision after its claims, and their results.
+type writes struct {
+	concluded map[types.UID]bool // the pods that need no deletion after the patch before it
+	creations []creation         // the creations that have not been sent
+	batchSize int                // the number of creations in the next batch
+	done      decide.Done
+	version   string      // the last known version of the object that holds the status
+	removed   []types.UID // the pods whose finalizer was removed after the status write
+	settled   decide.Settled
 }
+
+// creation is a pod to create. collisions is how often its name was already in use.
+type creation struct {
+	*decide.Creation
+	collisions int
+}
+
+// mostCollisions is how often a creation is retried with another name.
+const mostCollisions = 3
+
+func (s *sync) keys() keys.Keys { return keys.Keys(s.config.Controller.Keys) }
 
 // askStripFirst removes the finalizer from pods whose deletion does not count (KEP-2307
 // § Deleted Pods). The patch names the resource version, because a pod that has changed may
 // have finished and must then be counted.
-func (s *sync) askStripFirst() []exchange {
-	deletions := s.result.Outcome.Plan.Work.Delete
-	batch := make([]exchange, 0, len(deletions))
-	for i := range deletions {
-		if d := &deletions[i]; d.StripFirst {
-			x := patchOf(d.Record.Pod)
-			x.Patch, x.strips = keys.Keys(s.config.Controller.Keys).StripPatchAt(d.Record.Pod), true
-			batch = append(batch, x)
-		}
-	}
-	return batch
+func (s *sync) askStripFirst() []*exchange {
+	return patches(s.toDelete(func(d *decide.Deletion) bool { return d.StripFirst }), s.keys().StripPatchAt)
 }
 
-func (s *sync) handleStripFirst(batch []exchange) step {
+// toDelete returns the pods of the deletions that are selected.
+func (s *sync) toDelete(selected func(*decide.Deletion) bool) (pods []*corev1.Pod) {
+	deletions := s.result.Outcome.Plan.Work.Delete
+	for i := range deletions {
+		if d := &deletions[i]; selected(d) {
+			pods = append(pods, d.Record.Pod)
+		}
+	}
+	return pods
+}
+
+func (s *sync) handleStripFirst(batch []*exchange) step {
 	s.writes.concluded = map[types.UID]bool{}
-	for i := range batch {
-		if x := &batch[i]; x.fate() != done {
+	for _, x := range batch {
+		if x.fate() != done {
 			s.concludeDeletion(x)
 			s.writes.concluded[x.UID] = true
 		}
@@ -45,21 +63,18 @@ func (s *sync) handleStripFirst(batch []exchange) step {
 	return deletePods
 }
 
-func (s *sync) askDeletions() []exchange {
-	deletions := s.result.Outcome.Plan.Work.Delete
-	batch := make([]exchange, 0, len(deletions))
-	for i := range deletions {
-		if pod := deletions[i].Record.Pod; !s.writes.concluded[pod.UID] {
-			batch = append(batch, exchange{seen: pod.ResourceVersion, Request: Request{Verb: DeletePod, Name: pod.Name, UID: pod.UID,
-				Options: metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(pod.UID))}}})
-		}
+func (s *sync) askDeletions() (batch []*exchange) {
+	for _, pod := range s.toDelete(func(d *decide.Deletion) bool { return !s.writes.concluded[d.Record.Pod.UID] }) {
+		x := about(pod, DeletePod)
+		x.Options.Preconditions = metav1.NewUIDPreconditions(string(pod.UID))
+		batch = append(batch, x)
 	}
 	return batch
 }
 
-func (s *sync) handleDeletions(batch []exchange) step {
-	for i := range batch {
-		s.concludeDeletion(&batch[i])
+func (s *sync) handleDeletions(batch []*exchange) step {
+	for _, x := range batch {
+		s.concludeDeletion(x)
 	}
 	return createPods
 }
@@ -70,48 +85,46 @@ func (s *sync) handleDeletions(batch []exchange) step {
 func (s *sync) concludeDeletion(x *exchange) {
 	switch x.fate() {
 	case done:
-		s.addEvents(decide.Event{Type: corev1.EventTypeNormal, Reason: "SuccessfulDelete", Message: "Deleted pod: " + x.Name})
+		s.event(corev1.EventTypeNormal, "SuccessfulDelete", "Deleted pod: "+x.Name)
 	case missing:
 		s.delete(x) // also if the patch found it gone
 	default:
 		s.writes.done.NotDeleted = append(s.writes.done.NotDeleted, x.UID)
 		if x.Verb == DeletePod {
-			s.addEvents(decide.Event{Type: corev1.EventTypeWarning, Reason: "FailedDelete", Message: "Error deleting: " + x.err.Error()})
+			s.event(corev1.EventTypeWarning, "FailedDelete", "Error deleting: "+x.err.Error())
 		}
-		s.fail(fmt.Errorf("deleting pod %s: %w", x.Name, x.err))
+		s.fail(x.failure("deleting pod " + x.Name))
 	}
 }
 
 // askCreations creates pods in batches of 1, 2, 4 and so on until a creation fails: a quota
 // that refuses one pod will refuse the others too. Only the pods of the batch are made
 // here, so that not all of them are in memory at once.
-func (s *sync) askCreations() []exchange {
-	batch := make([]exchange, 0, min(s.writes.batchSize, len(s.writes.creations)))
-	for i := range cap(batch) {
-		pod := s.writes.creations[i].Pod()
+func (s *sync) askCreations() (batch []*exchange) {
+	for _, c := range s.writes.creations[:min(s.writes.batchSize, len(s.writes.creations))] {
+		pod := c.Pod()
 		if s.config.Names != nil {
 			pod.Name = s.config.Names(pod.GenerateName)
 		}
-		batch = append(batch, exchange{Request: Request{Verb: CreatePod, Pod: pod}})
+		batch = append(batch, &exchange{Request: Request{Verb: CreatePod, Pod: pod}})
 	}
 	return batch
 }
 
-func (s *sync) handleCreations(batch []exchange) step {
+func (s *sync) handleCreations(batch []*exchange) step {
 	w := &s.writes
 	var retries []creation
 	failed := 0
-	for i := range batch {
-		x := &batch[i]
+	for i, x := range batch {
 		c := w.creations[i]
 		object, err := x.meta(), x.err
 		switch {
-		case x.fate() == done && object != nil:
-			s.addEvents(decide.Event{Type: corev1.EventTypeNormal, Reason: "SuccessfulCreate", Message: "Created pod: " + object.GetName()})
+		case err == nil && object != nil:
+			s.event(corev1.EventTypeNormal, "SuccessfulCreate", "Created pod: "+object.GetName())
 			continue
-		case x.fate() == done:
+		case err == nil:
 			s.lose(x) // without the UID the pod cannot be observed
-			err = fmt.Errorf("%w: the response contains no object", ErrNoAnswer)
+			err = errNoObject
 		case apierrors.IsAlreadyExists(err) && c.collisions < mostCollisions:
 			retries = append(retries, creation{c.Creation, c.collisions + 1})
 			continue
@@ -120,7 +133,7 @@ func (s *sync) handleCreations(batch []exchange) step {
 		if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 			continue // later creations will be refused too, and that is no error
 		}
-		s.addEvents(decide.Event{Type: corev1.EventTypeWarning, Reason: "FailedCreate", Message: "Error creating: " + err.Error()})
+		s.event(corev1.EventTypeWarning, "FailedCreate", "Error creating: "+err.Error())
 		s.fail(fmt.Errorf("creating a pod: %w", err))
 	}
 	w.creations = append(retries, w.creations[len(batch):]...)
@@ -133,59 +146,21 @@ func (s *sync) handleCreations(batch []exchange) step {
 	return storeStatus
 }
 
-func (s *sync) askStrips() []exchange {
-	batch := make([]exchange, 0, len(s.result.Outcome.Strip))
-	for _, pod := range s.result.Outcome.Strip {
-		x := patchOf(pod)
-		x.Patch, x.strips = s.config.Controller.Keys.StripPatch(pod), true
-		batch = append(batch, x)
-	}
-	return batch
-}
-
-func (s *sync) handleStrips(batch []exchange) step {
-	for i := range batch {
-		x := &batch[i]
-		switch x.fate() {
-		case missing:
-			s.strip(x) // the finalizer is gone with the pod
-			fallthrough
-		case done:
-			s.writes.removed = append(s.writes.removed, x.UID)
-		default:
-			s.fail(fmt.Errorf("removing the finalizer of pod %s: %w", x.Name, x.err))
+func (s *sync) handleStrips(batch []*exchange) step {
+	for _, x := range batch {
+		if err := x.failure("removing the finalizer of pod " + x.Name); err != nil {
+			s.fail(err)
+			continue
 		}
+		if x.fate() == missing {
+			s.strip(x) // the finalizer is gone with the pod
+		}
+		s.writes.removed = append(s.writes.removed, x.UID)
 	}
 	return settleStatus
 }
 
-// create remembers a pod that was created, or that exists although the cache does not show
-// it.
-func (m *Memory) create(pod metav1.Object, now time.Time) {
-	m.Created = append(m.Created, Created{UID: pod.GetUID(), Name: pod.GetName(), Version: pod.GetResourceVersion(), At: now})
-}
-
-// delete remembers a pod that was deleted or is gone.
-func (m *Memory) delete(x *exchange) {
-	if m.Deleted == nil {
-		m.Deleted = map[types.UID]string{}
-	}
-	m.Deleted[x.UID] = x.seen
-}
-
-// strip remembers a pod that has lost its finalizer or is gone. If the finalizer was the last
-// thing that blocked the deletion, the patch has deleted the pod, and the answer has the old
-// version.
-func (m *Memory) strip(x *exchange) {
-	s := Stripped{Version: x.seen}
-	if pod := x.meta(); pod != nil && pod.GetUID() == x.UID {
-		grace := pod.GetDeletionGracePeriodSeconds()
-		if pod.GetDeletionTimestamp() == nil || len(pod.GetFinalizers()) > 0 || grace != nil && *grace > 0 {
-			s.Without = pod.GetResourceVersion()
-		}
-	}
-	if m.Stripped == nil {
-		m.Stripped = map[types.UID]Stripped{}
-	}
-	m.Stripped[x.UID] = s
+// event adds an event to the result.
+func (s *sync) event(kind, reason, message string) {
+	s.report([]decide.Event{{Type: kind, Reason: reason, Message: message}}, nil)
 }

@@ -54,17 +54,3 @@ type Request struct {
 	// the Job.
 	Status *batchv1.JobStatus
 }
-
-// String describes the request.
-func (r Request) String() string {
-	name := r.Name
-	if name == "" && r.Pod != nil {
-		if name = r.Pod.Name; name == "" {
-			name = r.Pod.GenerateName
-		}
-	}
-	if name == "" || r.Verb == PatchStatus || r.Verb == GetJob {
-		return r.Verb.String()
-	}
-	return r.Verb.String() + " " + name
-}

@@ -47,7 +47,7 @@ func newController(c *cluster.Cluster, s Settings, backsOff func(until map[int32
 		options = append(slices.Clone(options), jobfate.RuleNames(s.RuleNames...))
 	}
 	out := &controller{cluster: c, cache: c.NewCache(true), caller: cluster.NewCaller(options...)}
-	inside.MachineOf(out.caller.Machine).Check = nil // slow, and only needed in tests
+	inside.MachineOf(out.caller.Machine).Decide = nil // slow, and only needed in tests
 	out.backsOff = backsOff
 	return out
 }
