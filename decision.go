@@ -1,6 +1,7 @@
 package jobfate
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -87,11 +88,8 @@ func newDecision(o *decide.Outcome) Decision {
 func newEvent(e decide.Event) Event { return Event(e) }
 
 func newMetric(m decide.Metric) Metric {
-	labels := make(map[string]string, len(m.Labels))
-	for _, l := range m.Labels {
-		labels[l.Name] = l.Value
-	}
-	return Metric{m.Name, labels, m.Add}
+	m.Labels = maps.Clone(m.Labels)
+	return Metric(m)
 }
 
 // convert returns the results of f for a list; nil for an empty one.

@@ -97,7 +97,7 @@ func (e Explanation) Job() Reason {
 		r.Code, r.Text = JobCreating, fmt.Sprintf("creating %s; others are backing off, the first until %s", count(len(work.Create), "pod"), o.clock(o.retry()))
 	case len(work.Create) > 0:
 		r.Code, r.Text = JobCreating, "creating "+count(len(work.Create), "pod")
-	case work.Wait > 0 && spec.PerIndex:
+	case work.Wait > 0 && spec.PerIndex():
 		r.Code, r.Text = JobBackingOff, "the next indexes without a pod are backing off, the first until "+o.clock(o.retry())
 	case work.Wait > 0:
 		r.Code, r.Text = JobBackingOff, fmt.Sprintf("backing off until %s after %s", o.clock(o.retry()), count(o.Plan.Record.Failures, "failure"))

@@ -297,9 +297,9 @@ func (f *facts) reasonForNoPod() Reason {
 		return Reason{Code: IndexStopped, Text: "stopped, because the Job " + f.ending()}
 	case code == JobDeleting:
 		return Reason{Code: IndexStopped, Text: "stopped, because " + f.reason.Text}
-	case f.Plan.Work.Wait > 0 && f.View.Spec.PerIndex && !f.View.Config.FillFreeSlots:
+	case f.Plan.Work.Wait > 0 && f.View.Spec.PerIndex() && !f.View.Config.FillFreeSlots:
 		return Reason{Code: IndexPending, Text: "pending, behind lower indexes that are backing off"}
-	case code == JobRunning || code == JobCreating || code == JobBackingOff && f.View.Spec.PerIndex:
+	case code == JobRunning || code == JobCreating || code == JobBackingOff && f.View.Spec.PerIndex():
 		return Reason{Code: IndexPending, Text: "pending, limited by parallelism"}
 	}
 	return Reason{Code: IndexPending, Text: "pending: " + f.reason.Text}

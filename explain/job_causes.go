@@ -133,7 +133,7 @@ func (f *facts) creationOverdue(c *Cause) {
 		return
 	}
 	v, change := f.View, f.lastChange()
-	if r := f.Plan.Record; !v.Spec.PerIndex && r.Failures > 0 {
+	if r := f.Plan.Record; !v.Spec.PerIndex() && r.Failures > 0 {
 		change = latest(change, r.LastFailure.Add(v.Config.Backoff.Delay(r.Failures)))
 	}
 	var overdue []time.Time

@@ -104,7 +104,7 @@ func (o outcome) conditions() []string {
 	case o.View.Spec.Parallelism == 0:
 		out = append(out, "once its parallelism is above 0")
 	}
-	if o.View.Spec.PerIndex {
+	if o.View.Spec.PerIndex() {
 		out = append(out, "at most "+count(o.View.Spec.Limit.PerIndex, "failure")+" per index")
 	}
 	switch limit := o.View.Spec.Limit.PerJob; {
@@ -114,7 +114,7 @@ func (o outcome) conditions() []string {
 			text += fmt.Sprintf(", or as many container restarts, %d so far", o.View.Census.Restarts)
 		}
 		out = append(out, text)
-	case !o.View.Spec.PerIndex:
+	case !o.View.Spec.PerIndex():
 		out = append(out, fmt.Sprintf("no limit on failures, %d so far", o.View.Totals.Failed))
 	}
 	return out
@@ -188,7 +188,7 @@ func (e Explanation) Totals() Totals {
 
 // backingOff is the number of missing pods that wait for the backoff of the Job.
 func (o outcome) backingOff() int {
-	if o.View.Spec.PerIndex || o.Plan.Work.Wait == 0 {
+	if o.View.Spec.PerIndex() || o.Plan.Work.Wait == 0 {
 		return 0
 	}
 	missing := o.Plan.Work.Want - o.View.Census.Active

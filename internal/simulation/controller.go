@@ -73,7 +73,7 @@ const wholeJob = -1
 func backingOff(d jobfate.Decision) map[int32]time.Time {
 	until := map[int32]time.Time{}
 	basis, why := inside.OutcomeOf(d).View, explain.Of(d).Job()
-	if !basis.Spec.PerIndex {
+	if !basis.Spec.PerIndex() {
 		if why.Code == explain.JobBackingOff {
 			until[wholeJob] = why.Until
 		}
