@@ -7,16 +7,6 @@ import (
 	"github.com/jobfate/jobfate/internal/keys"
 )
 
-// deleteAll deletes the active pods of a Job that ends. They keep their finalizers until
-// they are counted.
-func (v *View) deleteAll() Work {
-	w := Work{Action: ActionReconciling}
-	for _, r := range v.Census.ActiveInOrder() {
-		w.Delete = append(w.Delete, Deletion{Record: r, Cause: CauseJobEnds})
-	}
-	return w
-}
-
 // manage brings the number of active pods in line with the spec. It deletes or
 // creates, never both.
 func (v *View) manage(record backoff.Record) Work {
@@ -43,7 +33,11 @@ func (v *View) manage(record backoff.Record) Work {
 		most := v.Config.ChangesCap
 		w.Create, w.Wait = v.creations(min(int(missing), most), record)
 		if len(w.Create) > 0 && int(missing) > most {
-			w.Left.Create = max(0, v.startable(int(missing))-most)
+			possible := int(missing)
+			if v.Spec.Indexed {
+				possible = min(possible, v.Census.Vacancies())
+			}
+			w.Left.Create = max(0, possible-most)
 		}
 	}
 	return w
@@ -60,15 +54,6 @@ func (v *View) wantActive() int32 {
 		return v.Spec.Parallelism
 	}
 	return min(v.Spec.Parallelism, max(0, *v.Spec.Completions-v.Totals.Succeeded))
-}
-
-// startable returns how many of the missing pods can be created: in an Indexed Job, no
-// more than there are vacant indexes.
-func (v *View) startable(missing int) int {
-	if !v.Spec.Indexed {
-		return missing
-	}
-	return min(missing, v.Census.Vacancies())
 }
 
 // creations returns the pods to create, at most the given number, and the time until

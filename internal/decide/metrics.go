@@ -31,10 +31,7 @@ func (m *metrics) add(n int, name string, labels ...string) {
 }
 
 func (v *View) mode() string {
-	if v.Spec.Indexed {
-		return string(batchv1.IndexedCompletion)
-	}
-	return string(batchv1.NonIndexedCompletion)
+	return string(valueOf(v.Job.Spec.CompletionMode, batchv1.NonIndexedCompletion))
 }
 
 // indexesFinished adds the indexes that have completed or failed since the status was stored.

@@ -97,12 +97,6 @@ func (v *View) afterTheEnd() *Outcome {
 	return o
 }
 
-// waitForJob returns the outcome while the last status write is not observed: do nothing
-// but wait.
-func (v *View) waitForJob() *Outcome {
-	return &Outcome{View: v, After: v.counts(), Backoff: v.Backoff, Requeue: v.Config.BatchPeriod}
-}
-
 func (v *View) counts() Counts {
 	return Counts{v.Census.Active, v.Census.Ready, v.Census.Terminating}
 }

@@ -62,13 +62,15 @@ func (v *View) plan() Plan {
 	}
 	facts := v.Facts(p.PastDeadline())
 	p.End = lifecycle.Decide(&facts)
+	p.Work.Action = ActionReconciling
 	switch {
 	case p.End.Ended():
-		p.Work = v.deleteAll()
+		// The pods keep their finalizers until they are counted.
+		for _, r := range v.Census.ActiveInOrder() {
+			p.Work.Delete = append(p.Work.Delete, Deletion{Record: r, Cause: CauseJobEnds})
+		}
 	case p.Settled && v.Job.DeletionTimestamp == nil:
 		p.Work = v.manage(p.Record)
-	default:
-		p.Work = Work{Action: ActionReconciling}
 	}
 	return p
 }

@@ -186,7 +186,7 @@ func (t *Tally) Decide(in Input, c *Config) (*Outcome, error) {
 	case lifecycle.Finished(v.Job) != nil:
 		return v.afterTheEnd(), nil
 	case v.InFlight.Status:
-		return v.waitForJob(), nil
+		return &Outcome{View: v, After: v.counts(), Backoff: v.Backoff, Requeue: c.BatchPeriod}, nil // wait to observe the status
 	}
 	o := v.close(v.plan(), Done{})
 	if v.Spec.Indexed {

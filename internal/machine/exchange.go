@@ -14,6 +14,52 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
+// Verb is the kind of a request.
+type Verb uint8
+
+// The verbs. Reads must be live, never from a cache.
+const (
+	GetJob Verb = iota + 1
+	ListPods
+	GetPod
+	CreatePod
+	PatchPod
+	DeletePod
+	PatchStatus
+)
+
+var verbNames = [...]string{"", "get the Job", "list the pods", "get pod", "create pod", "patch pod", "delete pod", "patch the status"}
+
+// String names the verb.
+func (v Verb) String() string {
+	if int(v) < len(verbNames) {
+		return verbNames[v]
+	}
+	return fmt.Sprintf("Verb(%d)", uint8(v))
+}
+
+// Request is a request to the API server, with everything that the call needs.
+type Request struct {
+	// ID is unique among the requests of a Machine.
+	ID        uint64
+	Verb      Verb
+	Namespace string
+	// Name is the name of the Job or the pod; empty for ListPods and CreatePod.
+	Name string
+	// UID is the UID of the Job or the pod; empty if it is not known.
+	UID types.UID
+	// Pod is the pod to create. The caller may change it.
+	Pod *corev1.Pod
+	// Patch is a strategic merge patch of a pod, or a JSON merge patch of the status
+	// of a Job.
+	Patch []byte
+	// Options are the options of DeletePod.
+	Options metav1.DeleteOptions
+	// Status is the whole new status, for a caller that stores it elsewhere than in
+	// the Job.
+	Status *batchv1.JobStatus
+}
+
 // ErrNoAnswer is the error of a request that was never answered.
 var ErrNoAnswer = errors.New("the request was not answered")
 
