@@ -124,7 +124,9 @@ func (v *View) close(p Plan, done Done) *Outcome {
 	o.PutOff = wait > 0
 	o.Requeue = Soonest(p.Work.Wait, p.Timer(), wait, o.untilRest())
 	var m metrics
-	m.created(v, int(after.Active-v.Census.Active), max(0, done.NotCreated-max(done.Untried, 0)))
+	if len(p.Work.Create) > 0 {
+		m.created(v, int(after.Active-v.Census.Active), max(0, done.NotCreated-max(done.Untried, 0)))
+	}
 	if !o.PutOff {
 		if o.Changed {
 			m.indexesFinished(v)
