@@ -1,6 +1,7 @@
 package jobfate
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/internal/decide"
+	"github.com/jobfate/jobfate/tracking"
 )
 
 // Decision lists the actions for a Job, and what holds once all of them have succeeded.
@@ -61,7 +63,6 @@ type Left struct{ Create, Delete, Strip int }
 func newDecision(o *decide.Outcome) Decision {
 	work := &o.Plan.Work
 	d := Decision{
-		Claim: convert(o.Claims, func(c decide.Claim) Claim { return Claim{c.Pod, c.Relation} }),
 		Delete: convert(work.Delete, func(d decide.Deletion) Deletion {
 			return Deletion{d.Record.Pod, d.StripFirst, string(d.Cause)}
 		}),
@@ -75,6 +76,9 @@ func newDecision(o *decide.Outcome) Decision {
 		Action:  work.Action,
 		outcome: o,
 	}
+	for _, r := range o.Claims {
+		d.Claim = append(d.Claim, Claim{r.Pod, tracking.Relation(r.Relation.String())})
+	}
 	if o.Changed && !o.PutOff {
 		d.Status = o.Status.DeepCopy()
 	}
@@ -84,11 +88,8 @@ func newDecision(o *decide.Outcome) Decision {
 func newEvent(e decide.Event) Event { return Event(e) }
 
 func newMetric(m decide.Metric) Metric {
-	labels := make(map[string]string, len(m.Labels))
-	for _, l := range m.Labels {
-		labels[l.Name] = l.Value
-	}
-	return Metric{m.Name, labels, m.Add}
+	m.Labels = maps.Clone(m.Labels)
+	return Metric(m)
 }
 
 // convert returns the results of f for a list; nil for an empty one.

@@ -23,16 +23,14 @@ import (
 type observer struct {
 	tally  decide.Tally
 	pods   []*corev1.Pod
-	hidden []*corev1.Pod
 	inputs []decide.Input // the changes are drawn from these inputs
 	in     decide.Input
 	config decide.Config
 }
 
 func (o *observer) list(pods []*corev1.Pod) {
-	o.tally.Show()
 	o.tally.List(pods)
-	o.pods, o.hidden = slices.Clone(pods), nil
+	o.pods = slices.Clone(pods)
 }
 
 // feed replaces all pods with a name, and the pods with the UID of the new one.

@@ -37,9 +37,6 @@ func (e *InputError) Unwrap() []error {
 
 // publicError returns an error of the package decide as callers know it.
 func publicError(err error) error {
-	if err == nil {
-		return nil
-	}
 	var input *decide.InputError
 	if errors.As(err, &input) {
 		return &InputError{input.Fields}

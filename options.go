@@ -41,7 +41,7 @@ func ManagedBy(name string) Option {
 // because objects from typed clients and caches have an empty TypeMeta. An empty kind is
 // an error.
 func OwnerKind(kind schema.GroupVersionKind) Option {
-	return func(c *decide.Config) { c.Controller.Kind, c.NoKind = kind, kind.Kind == "" }
+	return func(c *decide.Config) { c.Controller.Kind = kind }
 }
 
 // Keys sets the names of the finalizer, labels, annotations and the index variable that

@@ -116,7 +116,7 @@ func (e Explanation) Job() Reason {
 		r.Code, r.Text = JobRemoving, fmt.Sprintf("deleting %d of %s: %s", len(work.Delete), count(pods.Active, "active pod"), work.Delete[0].Cause)
 	case len(work.Create) > 0:
 		r.Code, r.Text = JobCreating, "creating "+count(len(work.Create), "pod")+textIf(work.Wait > 0, "; others are backing off, the first until "+o.clock(o.retry()))
-	case work.Wait > 0 && spec.PerIndex:
+	case work.Wait > 0 && spec.PerIndex():
 		r.Code, r.Text = JobBackingOff, "the next indexes without a pod are backing off, the first until "+o.clock(o.retry())
 	case work.Wait > 0:
 		r.Code, r.Text = JobBackingOff, "backing off until "+o.clock(o.retry())+" after "+count(o.Plan.Record.Failures, "failure")
@@ -245,10 +245,10 @@ func (o outcome) conditions() string {
 		textIf(spec.Suspended, "; once it is resumed"),
 		textIf(spec.Parallelism == 0, "; once its parallelism is above 0"),
 	) +
-		textIf(spec.PerIndex, "; at most "+count(spec.Limit.PerIndex, "failure")+" per index") +
+		textIf(spec.PerIndex(), "; at most "+count(spec.Limit.PerIndex, "failure")+" per index") +
 		textIf(limited, fmt.Sprintf("; at most %s, %d so far", count(limit, "failure"), failed)) +
 		textIf(limited && spec.CountRestarts, fmt.Sprintf(", or as many container restarts, %d so far", o.View.Census.Restarts)) +
-		textIf(!limited && !spec.PerIndex, fmt.Sprintf("; no limit on failures, %d so far", failed)) +
+		textIf(!limited && !spec.PerIndex(), fmt.Sprintf("; no limit on failures, %d so far", failed)) +
 		textIf(!failsAt.IsZero(), "; before the deadline at "+o.clock(failsAt))
 }
 

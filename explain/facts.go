@@ -165,7 +165,7 @@ func (f *facts) refusal(change time.Time) Reason {
 // the end of their backoff.
 func (f *facts) creationOverdue(change time.Time) Reason {
 	delay, record := f.View.Config.Backoff.Delay, f.Plan.Record
-	if !f.View.Spec.PerIndex && record.Failures > 0 {
+	if !f.View.Spec.PerIndex() && record.Failures > 0 {
 		change = latest(change, record.LastFailure.Add(delay(record.Failures)))
 	}
 	first, n := f.View.Now, 0

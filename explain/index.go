@@ -216,30 +216,38 @@ func (f *facts) state(indexes indexset.Set, p indexPods) IndexReason {
 	stuck := rowOf(symptom.Code)
 	spec, goesOn, failures := &f.View.Spec, f.goesOn(), count(s.Failures, "failure")
 	failed, delay := f.View.Totals.Results.Failed.Contains(index), f.View.IndexDelay(index)
-	until := f.View.Now.Add(delay)
 	pods := either(f.grouped, "pods", "pod "+s.Pod)
-	s.Reason = cmp.Or(
-		when(failed && s.FailedPod == "", IndexFailed, "failed"),
-		when(failed && s.Match.Action == batchv1.PodFailurePolicyActionFailIndex, IndexFailed,
-			"failed: its pod matched FailIndex "+s.Match.Explain()),
-		when(failed, IndexFailed, "failed after "+failures+", the limit is "+strconv.Itoa(int(spec.Limit.PerIndex))),
-		when(p.goes != "", IndexRemoving, "deleting "+pods+": "+string(p.goes)),
-		when(p.active != nil && stuck.attention == AttentionStuck, IndexStuck, pods+" "+stuck.cannot+textIf(!f.grouped, ": "+symptom.Text)),
-		when(p.active != nil, IndexActive, "active"+textIf(!f.grouped, ", "+pods)),
-		when(p.creating, IndexCreating, "creating a pod"),
-		when(p.terminating != nil && (spec.ReplaceFailedOnly || !goesOn), IndexTerminating, "waiting for "+pods+" to terminate"),
-		when(!goesOn && s.Match.Action == batchv1.PodFailurePolicyActionFailJob, IndexStopped,
-			"stopped; its pod matched FailJob "+s.Match.Explain()),
-		when(goesOn && !spec.Suspended && spec.Parallelism > 0 && delay > 0, IndexBackingOff,
-			"backing off"+textIf(!f.grouped, " until "+f.clock(until)+" after "+failures)).until(until),
-		f.stateWithoutPod(),
-	)
+	switch {
+	case failed && s.FailedPod == "":
+		s.Code, s.Text = IndexFailed, "failed"
+	case failed && s.Match.Action == batchv1.PodFailurePolicyActionFailIndex:
+		s.Code, s.Text = IndexFailed, "failed: its pod matched FailIndex "+s.Match.Explain()
+	case failed:
+		s.Code, s.Text = IndexFailed, "failed after "+failures+", the limit is "+strconv.Itoa(int(spec.Limit.PerIndex))
+	case p.goes != "":
+		s.Code, s.Text = IndexRemoving, "deleting "+pods+": "+string(p.goes)
+	case p.active != nil && stuck.attention == AttentionStuck:
+		s.Code, s.Text = IndexStuck, pods+" "+stuck.cannot+textIf(!f.grouped, ": "+symptom.Text)
+	case p.active != nil:
+		s.Code, s.Text = IndexActive, "active"+textIf(!f.grouped, ", "+pods)
+	case p.creating:
+		s.Code, s.Text = IndexCreating, "creating a pod"
+	case p.terminating != nil && (spec.ReplaceFailedOnly || !goesOn):
+		s.Code, s.Text = IndexTerminating, "waiting for "+pods+" to terminate"
+	case !goesOn && s.Match.Action == batchv1.PodFailurePolicyActionFailJob:
+		s.Code, s.Text = IndexStopped, "stopped; its pod matched FailJob "+s.Match.Explain()
+	case goesOn && !spec.Suspended && spec.Parallelism > 0 && delay > 0:
+		s.Until = f.View.Now.Add(delay)
+		s.Code, s.Text = IndexBackingOff, "backing off"+textIf(!f.grouped, " until "+f.clock(s.Until)+" after "+failures)
+	default:
+		s.Reason = f.stateWithoutPod()
+	}
 	return s
 }
 
 // stateWithoutPod says why an index without a pod gets none.
 func (f *facts) stateWithoutPod() Reason {
-	code, perIndex := f.reason.Code, f.View.Spec.PerIndex
+	code, perIndex := f.reason.Code, f.View.Spec.PerIndex()
 	return cmp.Or(
 		when(code == JobFinished, IndexStopped, "stopped, because the Job is "+string(jobstatus.OutcomeOf(f.View.Job).Phase)),
 		when(code == JobEnding, IndexStopped, "stopped, because the Job "+f.ends("succeeds", "fails")+": "+f.Ending().Reason),
@@ -288,7 +296,7 @@ func (e Explanation) Totals() Totals {
 	}
 	spec, pods, work, done := &o.View.Spec, o.View.Census, &o.Plan.Work, int(o.View.Totals.Succeeded)
 	waiting := 0 // missing pods that wait for the backoff of the Job
-	if work.Wait > 0 && !spec.PerIndex {
+	if work.Wait > 0 && !spec.PerIndex() {
 		waiting = int(work.Want - pods.Active - either(spec.ReplaceFailedOnly, pods.Terminating, 0))
 	}
 	n := map[Code]int{}

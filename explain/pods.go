@@ -44,38 +44,46 @@ func (f *facts) ofPods() (found []finding) {
 
 // symptomOf returns the first cause that keeps an active pod from starting or finishing, with
 // a message; zero if there is none.
-func (f *facts) symptomOf(pod *corev1.Pod) Reason {
+func (f *facts) symptomOf(pod *corev1.Pod) (r Reason) {
 	status, node, scheduled := &pod.Status, pod.Spec.NodeName, condition(pod, corev1.PodScheduled)
-	event := cmp.Or(f.events[pod.UID], &corev1.Event{})
-	var gates []string
-	for _, gate := range pod.Spec.SchedulingGates {
-		gates = append(gates, gate.Name)
-	}
-	all := slices.Concat(status.InitContainerStatuses, status.ContainerStatuses)
 	pending, created := status.Phase == corev1.PodPending, pod.CreationTimestamp.Time
-	starting := pending && node != "" && !slices.ContainsFunc(all, func(c corev1.ContainerStatus) bool {
-		return c.State.Running != nil || c.State.Terminated != nil
-	})
-	since := latest(created, scheduled.LastTransitionTime.Time)
-	r := cmp.Or(
-		when(f.notReady[node] != "", CauseNodeLost, f.notReady[node]),
-		when(status.Phase == corev1.PodUnknown || status.Reason == "NodeLost", CauseNodeLost,
-			joined(": ", joined(", on node ", "the pod's phase is "+string(status.Phase), node), status.Message)),
-		when(len(gates) > 0, CauseSchedulingGated, strings.Join(gates, ", ")),
-		when(node == "" && scheduled.Type != "" && scheduled.Status != corev1.ConditionTrue, CauseUnschedulable,
-			cmp.Or(scheduled.Message, scheduled.Reason, "the condition PodScheduled is not True")),
-		when(node == "" && scheduled.Type == "" && pending && f.overdue(created), CauseNoScheduler,
-			"schedulerName is "+cmp.Or(pod.Spec.SchedulerName, corev1.DefaultSchedulerName)),
-		waiting(all, CauseImagePull, true, "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull",
-			"ImageInspectError", "RegistryUnavailable", "SignatureValidationFailed"),
-		waiting(all, CauseContainerConfig, true, "CreateContainerConfigError", "CreateContainerError"),
-		waiting(all, CauseCrashLoop, true, "CrashLoopBackOff"),
-		waiting(all, CauseContainerStart, false, "", "ContainerCreating", "PodInitializing"),
-		when(starting && event.Type == corev1.EventTypeWarning, CausePodStartFailing, joined(": ", event.Reason, event.Message)),
-		when(starting && f.past(since, longPatience), CausePodStartOverdue,
-			"no container has started on node "+node+" in "+duration.HumanDuration(f.View.Now.Sub(since))),
-		f.outlasting(pod),
-	)
+	switch {
+	case f.notReady[node] != "":
+		r.Code, r.Text = CauseNodeLost, f.notReady[node]
+	case status.Phase == corev1.PodUnknown || status.Reason == "NodeLost":
+		r.Code = CauseNodeLost
+		r.Text = joined(": ", joined(", on node ", "the pod's phase is "+string(status.Phase), node), status.Message)
+	case len(pod.Spec.SchedulingGates) > 0:
+		var gates []string
+		for _, gate := range pod.Spec.SchedulingGates {
+			gates = append(gates, gate.Name)
+		}
+		r.Code, r.Text = CauseSchedulingGated, strings.Join(gates, ", ")
+	case node == "" && scheduled.Type != "" && scheduled.Status != corev1.ConditionTrue:
+		r.Code, r.Text = CauseUnschedulable, cmp.Or(scheduled.Message, scheduled.Reason, "the condition PodScheduled is not True")
+	case node == "" && scheduled.Type == "" && pending && f.overdue(created):
+		r.Code, r.Text = CauseNoScheduler, "schedulerName is "+cmp.Or(pod.Spec.SchedulerName, corev1.DefaultSchedulerName)
+	default:
+		all := slices.Concat(status.InitContainerStatuses, status.ContainerStatuses)
+		r = cmp.Or(
+			waiting(all, CauseImagePull, true, "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull",
+				"ImageInspectError", "RegistryUnavailable", "SignatureValidationFailed"),
+			waiting(all, CauseContainerConfig, true, "CreateContainerConfigError", "CreateContainerError"),
+			waiting(all, CauseCrashLoop, true, "CrashLoopBackOff"),
+			waiting(all, CauseContainerStart, false, "", "ContainerCreating", "PodInitializing"),
+		)
+		started := slices.ContainsFunc(all, func(c corev1.ContainerStatus) bool { return c.State.Running != nil || c.State.Terminated != nil })
+		since, event := latest(created, scheduled.LastTransitionTime.Time), f.events[pod.UID]
+		switch starting := pending && node != "" && !started; {
+		case r.Code != "":
+		case starting && event != nil && event.Type == corev1.EventTypeWarning:
+			r.Code, r.Text = CausePodStartFailing, joined(": ", event.Reason, event.Message)
+		case starting && f.past(since, longPatience):
+			r.Code, r.Text = CausePodStartOverdue, "no container has started on node "+node+" in "+duration.HumanDuration(f.View.Now.Sub(since))
+		default:
+			r = f.outlasting(pod)
+		}
+	}
 	r.Text = oneLine(r.Text)
 	return r
 }
@@ -119,11 +127,16 @@ func (f *facts) outlasting(pod *corev1.Pod) Reason {
 	}
 	grace := cmp.Or(pod.Spec.TerminationGracePeriodSeconds, new(int64)) // in seconds; the default is shorter than patience
 	stops := f.View.Now.Sub(last)/time.Second < time.Duration(*grace)
-	text := "container " + cmp.Or(running, server) + " is still running, though the others finished " + f.ago(last)
-	return cmp.Or(
-		when(running == "" && server != "" && f.overdue(last) && !stops, CauseSidecarRunning, text),
-		when(running != "" && f.past(last, longPatience), CauseContainerRunning, text),
-	)
+	var code Code
+	switch {
+	case running == "" && server != "" && f.overdue(last) && !stops:
+		code = CauseSidecarRunning
+	case running != "" && f.past(last, longPatience):
+		code = CauseContainerRunning
+	default:
+		return Reason{}
+	}
+	return Reason{Code: code, Text: "container " + cmp.Or(running, server) + " is still running, though the others finished " + f.ago(last)}
 }
 
 // condition returns a condition of a pod; the zero condition if the pod does not have it.

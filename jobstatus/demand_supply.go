@@ -135,7 +135,7 @@ func (s *supply) readPods(job *batchv1.Job, pods []*corev1.Pod) {
 		}
 	}
 	s.active, s.terminating = int64(c.Active), int64(c.Terminating)
-	s.uncredited, s.unaccounted = int64(c.Succeeded), int64(c.Succeeded)+int64(c.Failures)
+	s.uncredited, s.unaccounted = int64(c.Succeeded), int64(c.Succeeded)
 	s.succeeded += s.uncredited
 	s.failed += int64(c.Failed)
 	results := c.IndexResults(s.completed, s.failedIndexes)
@@ -153,6 +153,9 @@ func (s *supply) readPods(job *batchv1.Job, pods []*corev1.Pod) {
 			s.retry(r)
 		}
 		counts := r.Finalized && !r.Listed
+		if counts && r.Failed {
+			s.unaccounted++ // ignored failures as well
+		}
 		fails := r.Failed && !r.Ignored && (r.FailsIndex || s.Limit.IndexExhausted(r.Counts.Failures))
 		switch {
 		case counts && (r.Active || r.Terminating):

@@ -24,154 +24,118 @@ type InputError struct{ Fields field.ErrorList }
 // Error returns the errors of all fields.
 func (e *InputError) Error() string { return e.Fields.ToAggregate().Error() }
 
+// problems are the errors about an input.
+type problems field.ErrorList
+
+// require adds an error about a required field that is missing.
+func (p *problems) require(present bool, why string, path ...string) {
+	if !present {
+		*p = append(*p, field.Required(field.NewPath(path[0], path[1:]...), why))
+	}
+}
+
+// invalid adds an error about a field without its value.
+func (p *problems) invalid(why string, path ...string) {
+	*p = append(*p, field.Invalid(field.NewPath(path[0], path[1:]...), field.OmitValueType{}, why))
+}
+
+// notNegative adds an error if a value is negative. Nil is valid.
+func notNegative[T int32 | int64](p *problems, value *T, path ...string) {
+	if value != nil && *value < 0 {
+		*p = append(*p, field.Invalid(field.NewPath(path[0], path[1:]...), *value, "must be greater than or equal to 0"))
+	}
+}
+
 // check validates the input except its pods, and returns the owner that recognises the
 // Job's pods. It validates the pods only to report their errors with the others.
 func (t *Tally) check(in *Input, c *Config) (owner.Owner, error) {
-	if in.Job == nil {
-		return owner.Owner{}, &InputError{field.ErrorList{field.Required(field.NewPath("job"), "the snapshot has no Job")}}
+	var p problems
+	job := in.Job
+	if p.require(job != nil, "the snapshot has no Job", "job"); job == nil {
+		return owner.Owner{}, &InputError{field.ErrorList(p)}
 	}
-	if !c.Controller.Manages(in.Job) {
-		return owner.Owner{}, fmt.Errorf("spec.managedBy: %w: %s", ErrNotManaged, managerOf(in.Job))
+	if !c.Controller.Manages(job) {
+		return owner.Owner{}, fmt.Errorf("spec.managedBy: %w: %s", ErrNotManaged, valueOf(job.Spec.ManagedBy, batchv1.JobControllerName))
 	}
-	errs := checkCaller(in, c)
-	errs = append(errs, checkIdentity(in.Job)...)
-	errs = append(errs, checkSpec(&in.Job.Spec)...)
-	errs = append(errs, checkNames(in.Job.Spec.PodFailurePolicy, c)...)
-	job, ownerErrs := ownerOf(in.Job, c)
-	errs = append(errs, ownerErrs...)
-	if lifecycle.Finished(in.Job) == nil {
-		errs = append(errs, checkStatus(&in.Job.Status)...)
-	}
-	if len(errs) > 0 {
-		return job, &InputError{append(errs, checkPods(t.Pods())...)}
-	}
-	return job, nil
-}
-
-func managerOf(job *batchv1.Job) string {
-	if job.Spec.ManagedBy == nil {
-		return batchv1.JobControllerName
-	}
-	return *job.Spec.ManagedBy
-}
-
-// checkCaller validates what the caller sets: the options and the clock. The API server
-// would reject every status that contains a zero time.
-func checkCaller(in *Input, c *Config) (errs field.ErrorList) {
-	if c.NoKind {
-		errs = append(errs, field.Required(field.NewPath("OwnerKind").Child("kind"), "objects from typed clients have an empty kind"))
-	}
+	p.require(c.Controller.Kind.Kind != "", "objects from typed clients have an empty kind", "OwnerKind", "kind")
 	if own := keys.Keys(c.Controller.Keys); own != (keys.Keys{}) {
-		errs = append(errs, own.Check(field.NewPath("Keys"))...)
+		p = append(p, own.Check(field.NewPath("Keys"))...)
 	}
-	if in.Now.IsZero() {
-		errs = append(errs, field.Required(field.NewPath("now"), "timestamps in the status are set to it"))
+	p.require(!in.Now.IsZero(), "timestamps in the status are set to it", "now") // the API server rejects a zero time
+	p.require(job.Name != "", "pods are named after the Job", "metadata", "name")
+	p.require(job.UID != "", "pods are recognised by the UID of their Job", "metadata", "uid")
+	p.spec(&job.Spec)
+	p.ruleNames(job.Spec.PodFailurePolicy, c)
+	of := p.owner(job, c)
+	if lifecycle.Finished(job) == nil {
+		p.status(&job.Status)
 	}
-	return errs
+	if len(p) > 0 {
+		return of, &InputError{append(field.ErrorList(p), checkPods(t.Pods())...)}
+	}
+	return of, nil
 }
 
-func checkIdentity(job *batchv1.Job) (errs field.ErrorList) {
-	if job.Name == "" {
-		errs = append(errs, field.Required(field.NewPath("metadata", "name"), "pods are named after the Job"))
-	}
-	if job.UID == "" {
-		errs = append(errs, field.Required(field.NewPath("metadata", "uid"), "pods are recognised by the UID of their Job"))
-	}
-	return errs
-}
-
-func checkSpec(spec *batchv1.JobSpec) (errs field.ErrorList) {
-	errs = checkNumbers("spec", []number{
-		{"parallelism", spec.Parallelism},
-		{"completions", spec.Completions},
-		{"backoffLimit", spec.BackoffLimit},
-		{"backoffLimitPerIndex", spec.BackoffLimitPerIndex},
-		{"maxFailedIndexes", spec.MaxFailedIndexes},
-	})
-	if s := spec.ActiveDeadlineSeconds; s != nil && *s < 0 {
-		errs = append(errs, negative(field.NewPath("spec", "activeDeadlineSeconds"), *s))
-	}
+func (p *problems) spec(spec *batchv1.JobSpec) {
+	notNegative(p, spec.Parallelism, "spec", "parallelism")
+	notNegative(p, spec.Completions, "spec", "completions")
+	notNegative(p, spec.BackoffLimit, "spec", "backoffLimit")
+	notNegative(p, spec.BackoffLimitPerIndex, "spec", "backoffLimitPerIndex")
+	notNegative(p, spec.MaxFailedIndexes, "spec", "maxFailedIndexes")
+	notNegative(p, spec.ActiveDeadlineSeconds, "spec", "activeDeadlineSeconds")
 	if mode := spec.CompletionMode; mode != nil && *mode != batchv1.IndexedCompletion && *mode != batchv1.NonIndexedCompletion {
-		errs = append(errs, field.NotSupported(field.NewPath("spec", "completionMode"), string(*mode),
+		*p = append(*p, field.NotSupported(field.NewPath("spec", "completionMode"), string(*mode),
 			[]string{string(batchv1.IndexedCompletion), string(batchv1.NonIndexedCompletion)}))
 	}
-	if lifecycle.IsIndexed(spec) && spec.Completions == nil && spec.Parallelism != nil {
-		errs = append(errs, field.Required(field.NewPath("spec", "completions"), "when completion mode is Indexed"))
-	}
-	return errs
+	p.require(!lifecycle.IsIndexed(spec) || spec.Completions != nil || spec.Parallelism == nil,
+		"when completion mode is Indexed", "spec", "completions")
 }
 
-// ownerOf returns the owner that recognises the Job's pods. It rejects a Job whose
-// selector does not match its own template: each new pod would be released and another
-// one created, without end.
-func ownerOf(job *batchv1.Job, c *Config) (owner.Owner, field.ErrorList) {
-	o, err := owner.Of(job, keys.Keys(c.Controller.Keys))
-	if err != nil {
-		return o, field.ErrorList{field.Invalid(field.NewPath("spec", "selector"), field.OmitValueType{}, errors.Unwrap(err).Error())}
+// owner returns the owner that recognises the Job's pods. It rejects a Job whose selector
+// does not match its own template: each new pod would be released and another one created,
+// without end.
+func (p *problems) owner(job *batchv1.Job, c *Config) owner.Owner {
+	of, err := owner.Of(job, keys.Keys(c.Controller.Keys))
+	switch {
+	case err != nil:
+		p.invalid(errors.Unwrap(err).Error(), "spec", "selector")
+	case !of.Selects(job.Spec.Template.Labels):
+		p.invalid("the selector does not match them", "spec", "template", "metadata", "labels")
 	}
-	if !o.Selects(job.Spec.Template.Labels) {
-		return o, field.ErrorList{field.Invalid(field.NewPath("spec", "template", "metadata", "labels"), field.OmitValueType{},
-			"the selector does not match them")}
-	}
-	return o, nil
+	return of
 }
 
-func checkStatus(status *batchv1.JobStatus) (errs field.ErrorList) {
-	errs = checkNumbers("status", []number{
-		{"active", &status.Active},
-		{"succeeded", &status.Succeeded},
-		{"failed", &status.Failed},
-		{"ready", status.Ready},
-		{"terminating", status.Terminating},
-	})
+func (p *problems) status(status *batchv1.JobStatus) {
+	notNegative(p, &status.Active, "status", "active")
+	notNegative(p, &status.Succeeded, "status", "succeeded")
+	notNegative(p, &status.Failed, "status", "failed")
+	notNegative(p, status.Ready, "status", "ready")
+	notNegative(p, status.Terminating, "status", "terminating")
 	met, target := batchv1.JobSuccessCriteriaMet, batchv1.JobFailureTarget
 	if lifecycle.True(status.Conditions, met) != nil && lifecycle.True(status.Conditions, target) != nil {
-		errs = append(errs, field.Invalid(field.NewPath("status", "conditions"), field.OmitValueType{},
-			fmt.Sprintf("%s and %s are both True; the API server lets neither be removed", met, target)))
+		p.invalid(fmt.Sprintf("%s and %s are both True; the API server lets neither be removed", met, target), "status", "conditions")
 	}
-	return errs
 }
 
-// checkNames validates the rule names in the options. RuleNames has no effect on a Job
+// ruleNames validates the rule names in the options. RuleNames has no effect on a Job
 // without a policy (KEP-4443), but is validated nevertheless.
-func checkNames(own *batchv1.PodFailurePolicy, c *Config) field.ErrorList {
-	errs := c.FailurePolicy.CheckNames(func(rule int) *field.Path {
+func (p *problems) ruleNames(own *batchv1.PodFailurePolicy, c *Config) {
+	*p = append(*p, c.FailurePolicy.CheckNames(func(rule int) *field.Path {
 		return field.NewPath("FailurePolicy", "rules").Index(rule).Child("name")
-	})
+	})...)
 	if len(c.RuleNames) == 0 {
-		return errs
+		return
 	}
-	path, rules := field.NewPath("RuleNames"), len(c.RuleNames)
+	path, names := field.NewPath("RuleNames"), len(c.RuleNames)
+	rules := names
 	if own != nil {
 		rules = len(own.Rules)
 	}
-	if len(c.RuleNames) > rules {
-		errs = append(errs, field.TooMany(path, len(c.RuleNames), rules))
+	if names > rules {
+		*p = append(*p, field.TooMany(path, names, rules))
 	}
-	named := failurepolicy.Spec{Rules: make([]failurepolicy.Rule, max(rules, len(c.RuleNames)))}
-	for i, name := range c.RuleNames {
-		named.Rules[i].Name = name
-	}
-	return append(errs, named.CheckNames(path.Index)...)
-}
-
-// number is a field that must not be negative.
-type number struct {
-	name  string
-	value *int32
-}
-
-func checkNumbers(within string, numbers []number) (errs field.ErrorList) {
-	for _, n := range numbers {
-		if n.value != nil && *n.value < 0 {
-			errs = append(errs, negative(field.NewPath(within, n.name), *n.value))
-		}
-	}
-	return errs
-}
-
-func negative[T int32 | int64](path *field.Path, value T) *field.Error {
-	return field.Invalid(path, value, "must be greater than or equal to 0")
+	named := failurepolicy.FromAPI(&batchv1.PodFailurePolicy{Rules: make([]batchv1.PodFailurePolicyRule, max(rules, names))}, c.RuleNames...)
+	*p = append(*p, named.CheckNames(path.Index)...)
 }
 
 // checkPods validates the pods.

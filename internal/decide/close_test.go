@@ -69,8 +69,8 @@ func TestClose_failedCreations(t *testing.T) {
 		done decide.Done
 		want string
 	}{
-		{decide.Done{NotCreated: 3, Untried: 2}, "{job_pods_creation_total [{reason new} {status failed}] 1}"},
-		{decide.Done{NotCreated: 3, Untried: -2}, "{job_pods_creation_total [{reason new} {status failed}] 3}"},
+		{decide.Done{NotCreated: 3, Untried: 2}, "{job_pods_creation_total map[reason:new status:failed] 1}"},
+		{decide.Done{NotCreated: 3, Untried: -2}, "{job_pods_creation_total map[reason:new status:failed] 3}"},
 	} {
 		var got []string
 		for _, m := range d.Close(test.done).Metrics {

@@ -33,22 +33,18 @@ type Creation struct {
 // Job, so pods can be made from it at any later time.
 type blueprint struct {
 	job      string // its name
-	indexed  bool
 	perIndex bool
 	keys     keys.Keys
 	pod      corev1.Pod
 }
 
-// blueprint copies the template, and adds the finalizer, the owner reference and the
-// index variable.
+// blueprint copies the template, and adds the finalizer, the owner reference, the labels and
+// the index variable.
 func (v *View) blueprint() *blueprint {
 	job, names := v.Job, v.Keys()
 	t := job.Spec.Template.DeepCopy()
 	if !slices.Contains(t.Finalizers, names.Finalizer) {
 		t.Finalizers = append(t.Finalizers, names.Finalizer)
-	}
-	if job.Spec.Selector == nil {
-		t.Labels = v.withGeneratedLabels(t.Labels)
 	}
 	if v.Spec.Indexed {
 		for i := range t.Spec.InitContainers {
@@ -58,16 +54,38 @@ func (v *View) blueprint() *blueprint {
 			addIndexVariable(&t.Spec.Containers[i], names)
 		}
 	}
-	return &blueprint{job: job.Name, indexed: v.Spec.Indexed, perIndex: v.Spec.PerIndex, keys: names, pod: corev1.Pod{
+	annotations := map[string]string{}
+	maps.Copy(annotations, t.Annotations)
+	return &blueprint{job: job.Name, perIndex: v.Spec.PerIndex(), keys: names, pod: corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace:       job.Namespace,
-			Labels:          t.Labels,
-			Annotations:     t.Annotations,
+			Labels:          v.labels(),
+			Annotations:     annotations,
 			Finalizers:      t.Finalizers,
 			OwnerReferences: []metav1.OwnerReference{v.Config.Controller.Reference(job)},
 		},
 		Spec: t.Spec,
 	}}
+}
+
+// labels returns the labels of the template, with those that the API server adds to the
+// template of a Job without a selector. The names of Kubernetes are added without their
+// prefix too.
+func (v *View) labels() map[string]string {
+	all := map[string]string{}
+	if v.Job.Spec.Selector == nil {
+		uid, name := string(v.Job.UID), v.Job.Name
+		own, names := v.Config.Controller.Keys, v.Keys()
+		all[names.ControllerUID], all[names.JobName] = uid, name
+		if own.ControllerUID == "" {
+			all[keys.LegacyControllerUID] = uid
+		}
+		if own.JobName == "" {
+			all[keys.LegacyJobName] = name
+		}
+	}
+	maps.Copy(all, v.Job.Spec.Template.Labels)
+	return all
 }
 
 // creation returns the Creation of the pod of an index. With a backoff limit per index, the
@@ -82,20 +100,24 @@ func (b *blueprint) creation(index int32, replaces *census.Record) Creation {
 	return c
 }
 
-// Pod returns the complete object to create, with a generateName.
-func (c Creation) Pod() (made *corev1.Pod) {
+// Pod returns the complete object to create, with a generateName. It cuts a long name of an
+// Indexed Job itself, so that the API server does not cut off the index. A pod without an
+// index is named after the Job alone if the API server would reject its name with a dash.
+func (c Creation) Pod() *corev1.Pod {
 	b := c.from
 	if b == nil {
 		return nil
 	}
 	pod := b.pod.DeepCopy()
-	pod.Labels, pod.Annotations = notNil(pod.Labels), notNil(pod.Annotations)
-	if !b.indexed {
-		pod.GenerateName = namePrefix(b.job)
+	if c.Index == keys.NoIndex {
+		if pod.GenerateName = b.job + "-"; len(apivalidation.NameIsDNSSubdomain(pod.GenerateName, true)) > 0 {
+			pod.GenerateName = b.job
+		}
 		return pod
 	}
 	text := strconv.Itoa(int(c.Index))
-	pod.GenerateName = indexedNamePrefix(b.job, text)
+	suffix := "-" + text + "-"
+	pod.GenerateName = b.job[:min(len(b.job), longestPrefix-len(suffix))] + suffix
 	pod.Annotations[b.keys.Index] = text
 	pod.Labels[b.keys.Index] = text
 	pod.Spec.Hostname = b.job + "-" + text
@@ -103,29 +125,6 @@ func (c Creation) Pod() (made *corev1.Pod) {
 		b.keys.PutCounts(pod.Annotations, c.counts)
 	}
 	return pod
-}
-
-func notNil(m map[string]string) map[string]string {
-	if m == nil {
-		return map[string]string{}
-	}
-	return m
-}
-
-// withGeneratedLabels adds the labels that the API server adds to the template of a Job
-// without a selector. The names of Kubernetes are added without their prefix too.
-func (v *View) withGeneratedLabels(labels map[string]string) map[string]string {
-	uid, name := string(v.Job.UID), v.Job.Name
-	own, names := v.Config.Controller.Keys, v.Keys()
-	all := map[string]string{names.ControllerUID: uid, names.JobName: name}
-	if own.ControllerUID == "" {
-		all[keys.LegacyControllerUID] = uid
-	}
-	if own.JobName == "" {
-		all[keys.LegacyJobName] = name
-	}
-	maps.Copy(all, labels)
-	return all
 }
 
 func addIndexVariable(out *corev1.Container, names keys.Keys) {
@@ -140,24 +139,4 @@ func addIndexVariable(out *corev1.Container, names keys.Keys) {
 			FieldPath: "metadata.labels['" + names.Index + "']",
 		}},
 	})
-}
-
-// namePrefix returns the Job's name and a dash, or the name alone if the API server would
-// reject the name with the dash.
-func namePrefix(job string) string {
-	prefix := job + "-"
-	if len(apivalidation.NameIsDNSSubdomain(prefix, true)) > 0 {
-		return job
-	}
-	return prefix
-}
-
-// indexedNamePrefix returns the Job's name, a dash, the index and a dash. It cuts a long
-// name itself, so that the API server does not cut off the index.
-func indexedNamePrefix(job, index string) string {
-	suffix := "-" + index + "-"
-	if keep := longestPrefix - len(suffix); len(job) > keep {
-		job = job[:keep]
-	}
-	return job + suffix
 }

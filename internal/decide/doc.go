@@ -10,8 +10,8 @@
 // An Outcome assumes that all writes of its Plan succeed. If some failed, [Outcome.Close]
 // closes the same Plan again with their results.
 //
-// Read the files in this order: input, check, tally, texts, view, policy, totals, plan,
-// manage, choose, remove, create, rebuild, outcome, throttle, status, settle, metrics.
+// Read the files in this order: input, check, view, tally, plan, manage, remove, create,
+// outcome, status, metrics.
 //
 // The package knows no requests and no answers: package machine does.
 package decide

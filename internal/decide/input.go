@@ -34,14 +34,10 @@ type InFlight struct {
 	Stripped  []types.UID
 }
 
-// pods reports whether a creation or a deletion is unobserved.
-func (f *InFlight) pods() bool { return f.Creations > 0 || f.Deletions > 0 }
-
 // Config holds the options of the caller. DefaultConfig has the defaults of Kubernetes
 // 1.36.3.
 type Config struct {
-	Controller   tracking.Controller
-	NoKind       bool // the option OwnerKind was given an empty kind
+	Controller   tracking.Controller // an empty kind is an error
 	Backoff      backoff.Policy
 	UncountedCap int
 	ChangesCap   int
@@ -64,5 +60,16 @@ type Config struct {
 
 // DefaultConfig returns the settings of the Job controller.
 func DefaultConfig() Config {
-	return Config{UncountedCap: census.DefaultCap, ChangesCap: 500, BatchPeriod: time.Second}
+	return Config{
+		Controller:   tracking.Controller{Kind: batchv1.SchemeGroupVersion.WithKind("Job")},
+		UncountedCap: census.DefaultCap, ChangesCap: 500, BatchPeriod: time.Second,
+	}
+}
+
+// valueOf returns what a pointer points to, or the other value for nil.
+func valueOf[T any](p *T, otherwise T) T {
+	if p == nil {
+		return otherwise
+	}
+	return *p
 }

@@ -7,16 +7,6 @@ import (
 	"github.com/jobfate/jobfate/internal/keys"
 )
 
-// deleteAll deletes the active pods of a Job that ends. They keep their finalizers until
-// they are counted.
-func (v *View) deleteAll() Work {
-	w := Work{Action: ActionReconciling}
-	for _, r := range v.Census.ActiveInOrder() {
-		w.Delete = append(w.Delete, Deletion{Record: r, Cause: CauseJobEnds})
-	}
-	return w
-}
-
 // manage brings the number of active pods in line with the spec. It deletes or
 // creates, never both.
 func (v *View) manage(record backoff.Record) Work {
@@ -43,7 +33,11 @@ func (v *View) manage(record backoff.Record) Work {
 		most := v.Config.ChangesCap
 		w.Create, w.Wait = v.creations(min(int(missing), most), record)
 		if len(w.Create) > 0 && int(missing) > most {
-			w.Left.Create = max(0, v.startable(int(missing))-most)
+			possible := int(missing)
+			if v.Spec.Indexed {
+				possible = min(possible, v.Census.Vacancies())
+			}
+			w.Left.Create = max(0, possible-most)
 		}
 	}
 	return w
@@ -62,44 +56,56 @@ func (v *View) wantActive() int32 {
 	return min(v.Spec.Parallelism, max(0, *v.Spec.Completions-v.Totals.Succeeded))
 }
 
-// startable returns how many of the missing pods can be created: in an Indexed Job, no
-// more than there are vacant indexes.
-func (v *View) startable(missing int) int {
-	if !v.Spec.Indexed {
-		return missing
-	}
-	return min(missing, v.Census.Vacancies())
-}
-
 // creations returns the pods to create, at most the given number, and the time until
-// another pod that is backing off may be created.
+// another pod that is backing off may be created. In an Indexed Job they are the pods of the
+// lowest indexes that have no pod and need one.
+//
+// An index that is backing off uses up a place unless FillFreeSlots is set, because the
+// Job controller picks indexes before it checks their delays.
 func (v *View) creations(most int, record backoff.Record) (create []Creation, wait time.Duration) {
-	if !v.Spec.PerIndex {
-		if wait := v.atLeastBatch(v.Config.Backoff.Remaining(record.Failures, record.LastFailure, v.Now)); wait > 0 {
-			return nil, wait
+	if !v.Spec.PerIndex() {
+		if wait = v.Config.Backoff.Remaining(record.Failures, record.LastFailure, v.Now); wait > 0 {
+			return nil, max(wait, v.Config.BatchPeriod)
 		}
 	}
+	var from *blueprint // made only if a pod is created: it copies the template
+	add := func(index int32) {
+		if from == nil {
+			from = v.blueprint()
+		}
+		create = append(create, from.creation(index, v.Census.Predecessor(index)))
+	}
 	if !v.Spec.Indexed {
-		from := v.blueprint()
 		for range most {
-			create = append(create, from.creation(keys.NoIndex, nil))
+			add(keys.NoIndex)
 		}
 		return create, 0
 	}
-	chosen := v.chooseIndexes(most)
-	if len(chosen.ready) > 0 {
-		from := v.blueprint()
-		for _, index := range chosen.ready {
-			create = append(create, from.creation(index, v.Census.Predecessor(index)))
+	picked := 0
+	for index := range v.Census.Vacant() {
+		if picked == most {
+			break
+		}
+		delay := v.IndexDelay(index)
+		if delay == 0 {
+			add(index)
+		} else {
+			wait = Soonest(wait, max(delay, v.Config.BatchPeriod))
+		}
+		if delay == 0 || !v.Config.FillFreeSlots {
+			picked++
 		}
 	}
-	return create, v.atLeastBatch(chosen.wait)
+	return create, wait
 }
 
-// atLeastBatch extends a wait to at least the batch period. No wait (0) stays 0.
-func (v *View) atLeastBatch(wait time.Duration) time.Duration {
-	if wait <= 0 {
+// IndexDelay returns how long an index must wait for its next pod (KEP-3850 §
+// Exponential backoff delay per index).
+func (v *View) IndexDelay(index int32) time.Duration {
+	failed := v.Census.Predecessor(index)
+	if failed == nil {
 		return 0
 	}
-	return max(wait, v.Config.BatchPeriod)
+	failures := failed.Counts.Next(true).Total()
+	return v.Config.Backoff.Remaining(failures, failed.Finish(), v.Now)
 }

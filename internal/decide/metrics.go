@@ -1,8 +1,6 @@
 package decide
 
 import (
-	"slices"
-
 	batchv1 "k8s.io/api/batch/v1"
 
 	"github.com/jobfate/jobfate/failurepolicy"
@@ -13,28 +11,27 @@ import (
 // controller, without the subsystem prefix job_controller_.
 type Metric struct {
 	Name   string
-	Labels []Label
+	Labels map[string]string
 	Add    int64
 }
-
-// Label is a label of a metric.
-type Label struct{ Name, Value string }
 
 // metrics collects the increments that are above zero. A counter never falls.
 type metrics []Metric
 
-func (m *metrics) add(n int, name string, labels ...Label) {
-	if n > 0 {
-		// Cloned here, so that labels without an increment are not allocated.
-		*m = append(*m, Metric{Name: name, Labels: slices.Clone(labels), Add: int64(n)})
+// add adds an increment. labels are names, each followed by its value.
+func (m *metrics) add(n int, name string, labels ...string) {
+	if n <= 0 {
+		return
 	}
+	all := make(map[string]string, len(labels)/2)
+	for i := 0; i < len(labels); i += 2 {
+		all[labels[i]] = labels[i+1]
+	}
+	*m = append(*m, Metric{name, all, int64(n)})
 }
 
 func (v *View) mode() string {
-	if v.Spec.Indexed {
-		return string(batchv1.IndexedCompletion)
-	}
-	return string(batchv1.NonIndexedCompletion)
+	return string(valueOf(v.Job.Spec.CompletionMode, batchv1.NonIndexedCompletion))
 }
 
 // indexesFinished adds the indexes that have completed or failed since the status was stored.
@@ -44,27 +41,26 @@ func (m *metrics) indexesFinished(v *View) {
 	}
 	// When a Job is scaled down, status.succeeded may fall, but the metric must not. Hence
 	// the difference of the sets.
-	results, failed := &v.Totals.Results, v.Status.Failed.Set
+	results, failed := &v.Totals.Results, v.Status.Failed.set
 	succeeded := results.Completed.Len() - results.Counted.Len() // no index is ever removed
-	limit := Label{"backoffLimit", "global"}
-	if v.Spec.PerIndex {
-		limit.Value = "perIndex"
+	limit := "global"
+	if v.Spec.PerIndex() {
+		limit = "perIndex"
 	}
-	m.add(succeeded, "job_finished_indexes_total", Label{"status", "succeeded"}, limit)
+	m.add(succeeded, "job_finished_indexes_total", "status", "succeeded", "backoffLimit", limit)
 	if !results.Failed.Equal(failed) {
-		m.add(results.Failed.Len()-results.Failed.IntersectionLen(failed), "job_finished_indexes_total", Label{"status", "failed"}, limit)
+		m.add(results.Failed.Len()-results.Failed.IntersectionLen(failed), "job_finished_indexes_total", "status", "failed", "backoffLimit", limit)
 	}
-	m.add(succeeded, "job_pods_finished_total", Label{"completion_mode", v.mode()}, Label{"result", "succeeded"})
+	m.add(succeeded, "job_pods_finished_total", "completion_mode", v.mode(), "result", "succeeded")
 }
 
 // podsFinished adds the pods that next counts and old does not. The succeeded pods of an
 // Indexed Job are those of its indexes.
 func (m *metrics) podsFinished(v *View, old, next *batchv1.JobStatus) {
-	mode := Label{"completion_mode", v.mode()}
 	if !v.Spec.Indexed {
-		m.add(int(next.Succeeded)-int(old.Succeeded), "job_pods_finished_total", mode, Label{"result", "succeeded"})
+		m.add(int(next.Succeeded)-int(old.Succeeded), "job_pods_finished_total", "completion_mode", v.mode(), "result", "succeeded")
 	}
-	m.add(int(next.Failed)-int(old.Failed), "job_pods_finished_total", mode, Label{"result", "failed"})
+	m.add(int(next.Failed)-int(old.Failed), "job_pods_finished_total", "completion_mode", v.mode(), "result", "failed")
 }
 
 // actions are the actions of a pod failure policy, in the order of the API.
@@ -77,15 +73,15 @@ var actions = [...]batchv1.PodFailurePolicyAction{
 
 func (m *metrics) handled(byAction map[batchv1.PodFailurePolicyAction]int) {
 	for _, action := range actions {
-		m.add(byAction[action], "pod_failures_handled_by_failure_policy_total", Label{"action", string(action)})
+		m.add(byAction[action], "pod_failures_handled_by_failure_policy_total", "action", string(action))
 	}
 }
 
 // created adds the pods that were created and the creations that failed.
 func (m *metrics) created(v *View, succeeded, failed int) {
-	reason := Label{"reason", v.creationReason()}
-	m.add(succeeded, "job_pods_creation_total", reason, Label{"status", "succeeded"})
-	m.add(failed, "job_pods_creation_total", reason, Label{"status", "failed"})
+	reason := v.creationReason()
+	m.add(succeeded, "job_pods_creation_total", "reason", reason, "status", "succeeded")
+	m.add(failed, "job_pods_creation_total", "reason", reason, "status", "failed")
 }
 
 // creationReason returns the label that says whether created pods are new or replace
@@ -93,14 +89,15 @@ func (m *metrics) created(v *View, succeeded, failed int) {
 func (v *View) creationReason() string {
 	// The label depends on the policy that the spec sets. With a pod failure policy the
 	// default is Failed.
-	failedOnly := v.Spec.Policy != nil
-	if replacement := v.Job.Spec.PodReplacementPolicy; replacement != nil {
-		failedOnly = *replacement == batchv1.Failed
+	replacement := batchv1.TerminatingOrFailed
+	if v.Spec.Policy != nil {
+		replacement = batchv1.Failed
 	}
+	replacement = valueOf(v.Job.Spec.PodReplacementPolicy, replacement)
 	switch {
 	case v.Config.WithoutReplacement:
 		return "new"
-	case failedOnly && v.Totals.Failed > 0:
+	case replacement == batchv1.Failed && v.Totals.Failed > 0:
 		return "recreate_failed"
 	case v.Totals.Failed > 0 || v.Census.Terminating > 0:
 		return "recreate_terminating_or_failed"
@@ -119,5 +116,5 @@ func (m *metrics) finished(v *View, end lifecycle.End) {
 	if _, granular := failurepolicy.RuleOf(reason, ""); granular {
 		reason = batchv1.JobReasonPodFailurePolicy
 	}
-	m.add(1, "jobs_finished_total", Label{"completion_mode", v.mode()}, Label{"result", result}, Label{"reason", reason})
+	m.add(1, "jobs_finished_total", "completion_mode", v.mode(), "result", result, "reason", reason)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/jobfate/jobfate/internal/census"
 	"github.com/jobfate/jobfate/internal/lifecycle"
 	"github.com/jobfate/jobfate/jobstatus"
+	"github.com/jobfate/jobfate/tracking"
 )
 
 // Outcome is the result of a plan, given which of its creations and deletions succeeded.
@@ -33,7 +34,7 @@ type Outcome struct {
 
 	// Claims are the claims to send, Strip the pods whose finalizer may be removed once
 	// the status is stored.
-	Claims  []Claim
+	Claims  []*census.Record
 	Strip   []*corev1.Pod
 	Left    Left
 	Backoff backoff.Record
@@ -85,23 +86,15 @@ func (o *Outcome) Close(done Done) *Outcome {
 // afterTheEnd returns the outcome for a Job that has ended: its status is never written
 // again, and the remaining finalizers are removed.
 func (v *View) afterTheEnd() *Outcome {
-	o := &Outcome{View: v, After: v.counts(), Backoff: v.Backoff, Claims: v.claims()}
-	var strip []*corev1.Pod
+	o := &Outcome{View: v, After: v.counts(), Backoff: v.Backoff, Claims: v.Census.Claims()}
 	for _, r := range v.Census.TrackedInOrder() {
-		strip = append(strip, r.Pod)
+		o.Strip = append(o.Strip, r.Pod)
 	}
-	if n := v.Config.RemovalsCap; n > 0 && len(strip) > n {
-		o.Left.Strip, o.Requeue = len(strip)-n, v.Config.BatchPeriod
-		strip = strip[:n]
+	if n := v.Config.RemovalsCap; n > 0 && len(o.Strip) > n {
+		o.Left.Strip, o.Requeue = len(o.Strip)-n, v.Config.BatchPeriod
+		o.Strip = o.Strip[:n]
 	}
-	o.Strip = strip
 	return o
-}
-
-// waitForJob returns the outcome while the last status write is not observed: do nothing
-// but wait.
-func (v *View) waitForJob() *Outcome {
-	return &Outcome{View: v, After: v.counts(), Backoff: v.Backoff, Requeue: v.Config.BatchPeriod}
 }
 
 func (v *View) counts() Counts {
@@ -122,31 +115,30 @@ func (v *View) close(p Plan, done Done) *Outcome {
 		Account: account,
 		Status:  status,
 		Changed: !jobstatus.Equal(&status, &v.Job.Status),
-		Claims:  v.claims(),
+		Claims:  v.Census.Claims(),
+		Left:    p.Work.Left,
+		Backoff: v.Backoff,
 	}
-	o.Left = p.Work.Left
 	o.Left.Strip = account.Left
-	rest := o.untilRest()
+	wait := o.putOff(suspension)
+	o.PutOff = wait > 0
+	o.Requeue = Soonest(p.Work.Wait, p.Timer(), wait, o.untilRest())
 	var m metrics
-	if p.Work.Action == ActionCreated && len(p.Work.Create) > 0 {
+	if len(p.Work.Create) > 0 {
 		m.created(v, int(after.Active-v.Census.Active), max(0, done.NotCreated-max(done.Untried, 0)))
 	}
-	wait := v.putOff(suspension, end, account.Recorded)
-	if wait > 0 && (o.Changed || len(account.Strip) > 0) {
-		o.PutOff, o.Backoff, o.Metrics = true, v.Backoff, m
-		o.Requeue = least(p.Work.Wait, p.Timer(), wait, rest)
-		return o
+	if !o.PutOff {
+		if o.Changed {
+			m.indexesFinished(v)
+			m.podsFinished(v, &v.Job.Status, &status)
+		}
+		m.handled(account.Handled)
+		o.Strip, o.Backoff, o.Events = account.Strip, p.Record, suspensionEvents(suspension)
+		if inputs.KeepFailsJob {
+			o.Backoff = v.record(true)
+		}
 	}
-	if o.Changed {
-		m.indexesFinished(v)
-		m.podsFinished(v, &v.Job.Status, &status)
-	}
-	m.handled(account.Handled)
-	o.Strip, o.Backoff, o.Requeue = account.Strip, p.Record, least(p.Work.Wait, p.Timer(), rest)
-	if inputs.KeepFailsJob {
-		o.Backoff = v.record(true)
-	}
-	o.Metrics, o.Events = m, suspensionEvents(suspension)
+	o.Metrics = m
 	return o
 }
 
@@ -165,12 +157,9 @@ func (o *Outcome) untilRest() time.Duration {
 func (v *View) after(p *Plan, done Done) Counts {
 	c := v.counts()
 	c.Active += int32(len(p.Work.Create) - min(max(done.NotCreated, 0), len(p.Work.Create)))
-	kept := make(map[types.UID]struct{}, len(done.NotDeleted))
-	for _, uid := range done.NotDeleted {
-		kept[uid] = struct{}{}
-	}
+	kept := setOf(done.NotDeleted)
 	for _, d := range p.Work.Delete {
-		if _, ok := kept[d.Record.Pod.UID]; ok {
+		if kept[d.Record.Pod.UID] {
 			continue
 		}
 		c.Active--
@@ -180,6 +169,14 @@ func (v *View) after(p *Plan, done Done) Counts {
 		}
 	}
 	return c
+}
+
+func setOf(uids []types.UID) map[types.UID]bool {
+	set := make(map[types.UID]bool, len(uids))
+	for _, uid := range uids {
+		set[uid] = true
+	}
+	return set
 }
 
 // endAfter returns how the Job ends once the plan is carried out. The Job does not end
@@ -208,13 +205,24 @@ func (v *View) accountInputs(p *Plan, end lifecycle.End) census.AccountInputs {
 	return in
 }
 
-// putOff returns how long the throttle delays the status write. It never delays what users
-// wait for: suspending, resuming, the end and the first status.
-func (v *View) putOff(suspension lifecycle.Change, end lifecycle.End, recorded int) time.Duration {
-	if suspension != lifecycle.Unchanged || end.Ended() || v.Job.Status.StartTime == nil {
+// putOff returns how long the throttle delays the status write; 0 if it does not. It never
+// delays what users wait for: suspending, resuming, the end and the first status.
+func (o *Outcome) putOff(suspension lifecycle.Change) time.Duration {
+	v := o.View
+	nothing := !o.Changed && len(o.Account.Strip) == 0
+	if nothing || suspension != lifecycle.Unchanged || o.End.Ended() || v.Job.Status.StartTime == nil {
 		return 0
 	}
-	return throttled(v.Config.Throttle, v.LastStatus, v.Now, recorded, v.Spec.Parallelism)
+	return throttled(v.Config.Throttle, v.LastStatus, v.Now, o.Account.Recorded, v.Spec.Parallelism)
+}
+
+// throttled returns how long to delay a status write that records the given number of
+// pods; 0 means no delay. A last write in the future causes no delay.
+func throttled(t tracking.Throttle, last, now time.Time, recorded int, parallelism int32) time.Duration {
+	if t.Every <= 0 || last.IsZero() || last.After(now) || float64(recorded) > t.Share*float64(parallelism) {
+		return 0
+	}
+	return max(0, t.Every-now.Sub(last))
 }
 
 func suspensionEvents(change lifecycle.Change) []Event {
@@ -227,12 +235,12 @@ func suspensionEvents(change lifecycle.Change) []Event {
 	return nil
 }
 
-// least returns the shortest of the waits. 0 means no wait.
-func least(waits ...time.Duration) (least time.Duration) {
+// Soonest returns the shortest of the waits. 0 means no wait.
+func Soonest(waits ...time.Duration) (soonest time.Duration) {
 	for _, wait := range waits {
-		if wait != 0 && (least == 0 || wait < least) {
-			least = wait
+		if wait != 0 && (soonest == 0 || wait < soonest) {
+			soonest = wait
 		}
 	}
-	return least
+	return soonest
 }

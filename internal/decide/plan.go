@@ -22,7 +22,8 @@ const (
 // Plan is the state of the Job, and the pods to create and delete: everything that does
 // not depend on whether these creations and deletions succeed.
 type Plan struct {
-	// Start is the start time before suspending or resuming changes it.
+	// Start is the start time before suspending or resuming changes it: the stored one;
+	// without one, now, or none if the Job is suspended.
 	Start  *metav1.Time
 	Record backoff.Record // holds once the status is stored
 	// End is how the Job ends, unless only its completions end it.
@@ -51,17 +52,25 @@ type Work struct {
 type Left struct{ Create, Delete, Strip int }
 
 func (v *View) plan() Plan {
-	p := Plan{Start: v.start(), Record: v.record(false), Settled: !v.InFlight.pods()}
-	p.Remaining, p.Limited = v.untilDeadline(p.Start)
+	p := Plan{Start: v.Job.Status.StartTime, Record: v.record(false), Settled: v.InFlight.Creations <= 0 && v.InFlight.Deletions <= 0}
+	if p.Start.IsZero() && !v.Spec.Suspended {
+		now := metav1.NewTime(v.Now)
+		p.Start = &now
+	}
+	if seconds := v.Job.Spec.ActiveDeadlineSeconds; seconds != nil && !p.Start.IsZero() && !v.Spec.Suspended {
+		p.Limited, p.Remaining = true, lifecycle.Deadline(*seconds, p.Start.Time, v.Now)
+	}
 	facts := v.Facts(p.PastDeadline())
 	p.End = lifecycle.Decide(&facts)
+	p.Work.Action = ActionReconciling
 	switch {
 	case p.End.Ended():
-		p.Work = v.deleteAll()
+		// The pods keep their finalizers until they are counted.
+		for _, r := range v.Census.ActiveInOrder() {
+			p.Work.Delete = append(p.Work.Delete, Deletion{Record: r, Cause: CauseJobEnds})
+		}
 	case p.Settled && v.Job.DeletionTimestamp == nil:
 		p.Work = v.manage(p.Record)
-	default:
-		p.Work = Work{Action: ActionReconciling}
 	}
 	return p
 }
@@ -83,26 +92,6 @@ func (o *Outcome) FailsAt() (at time.Time) {
 		at = o.View.Now.Add(o.Plan.Remaining)
 	}
 	return at
-}
-
-// start returns the start time: the stored one; without one, now, or none if the Job is
-// suspended.
-func (v *View) start() *metav1.Time {
-	if !v.Job.Status.StartTime.IsZero() || v.Spec.Suspended {
-		return v.Job.Status.StartTime
-	}
-	now := metav1.NewTime(v.Now)
-	return &now
-}
-
-// untilDeadline returns how long the Job may remain active, and whether its spec limits
-// that.
-func (v *View) untilDeadline(start *metav1.Time) (left time.Duration, limited bool) {
-	seconds := v.Job.Spec.ActiveDeadlineSeconds
-	if seconds == nil || start.IsZero() || v.Spec.Suspended {
-		return 0, false
-	}
-	return lifecycle.Deadline(*seconds, start.Time, v.Now), true
 }
 
 // Facts returns what the end of the Job depends on, besides the plan.
@@ -137,4 +126,25 @@ func (v *View) failJob() *lifecycle.Verdict {
 		verdict.Reason = failurepolicy.Reason(match.Rule, match.Name)
 	}
 	return verdict
+}
+
+// record returns the backoff record with the pods that are not counted yet added. With a
+// backoff limit per index it stays as it is: the pods carry the failure counts, and a pod
+// that waits for its replacement would be added at every sync.
+//
+// kept says that pods with a FailJob verdict are kept. They are left out, because they too
+// would be added at every sync.
+//
+// In doubt, an earlier status write may already have counted these pods together with the
+// pods that the record was rebuilt from. The last failure is then the latest of both.
+func (v *View) record(kept bool) backoff.Record {
+	if v.Spec.PerIndex() {
+		return v.Backoff
+	}
+	news := v.Census.News(kept)
+	record := news.With(v.Backoff)
+	if v.BackoffInDoubt && !news.Succeeded && record.LastFailure.Before(v.Backoff.LastFailure) {
+		record.LastFailure = v.Backoff.LastFailure
+	}
+	return record
 }

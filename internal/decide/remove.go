@@ -126,33 +126,33 @@ func (r *removal) take(pods []candidate, cause Cause) {
 // pod of each index. The order is that of the Job controller: the highest valid index
 // comes last. The order matters when a cap splits the deletions.
 func (r *removal) removeMisplaced(completions int32) {
-	pods := r.left
-	r.left = make([]candidate, 0, len(pods))
-	i, _ := slices.BinarySearchFunc(pods, completions, func(c candidate, n int32) int { return cmp.Compare(c.Index, n) })
-	valid, beyond := pods[:i], pods[i:]
-	for len(valid) > 0 {
+	first := func(index int32) int {
+		i, _ := slices.BinarySearchFunc(r.left, index, func(c candidate, n int32) int { return cmp.Compare(c.Index, n) })
+		return i
+	}
+	beyond := first(completions)
+	last := beyond // where the pods of the highest valid index begin
+	if beyond > 0 {
+		last = first(r.left[beyond-1].Index)
+	}
+	pods := slices.Concat(r.left[:last], r.left[beyond:], r.left[last:beyond])
+	r.left = nil
+	for len(pods) > 0 {
 		n := 1
-		for n < len(valid) && valid[n].Index == valid[0].Index {
+		for n < len(pods) && pods[n].Index == pods[0].Index {
 			n++
 		}
-		if n == len(valid) {
-			r.take(beyond, CauseBeyond)
-			beyond = nil
+		same := pods[:n]
+		pods = pods[n:]
+		switch index := same[0].Index; {
+		case index == keys.NoIndex:
+			r.take(same, CauseNoIndex)
+		case index >= completions:
+			r.take(same, CauseBeyond)
+		default:
+			slices.SortStableFunc(same, cheapestFirst)
+			r.take(same[:n-1], CauseDuplicate)
+			r.left = append(r.left, same[n-1])
 		}
-		r.keepBest(valid[:n])
-		valid = valid[n:]
 	}
-	r.take(beyond, CauseBeyond)
-}
-
-// keepBest keeps the most valuable of the pods of one index.
-func (r *removal) keepBest(same []candidate) {
-	if same[0].Index == keys.NoIndex {
-		r.take(same, CauseNoIndex)
-		return
-	}
-	slices.SortStableFunc(same, cheapestFirst)
-	best := len(same) - 1
-	r.take(same[:best], CauseDuplicate)
-	r.left = append(r.left, same[best])
 }

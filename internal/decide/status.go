@@ -1,10 +1,15 @@
 package decide
 
 import (
+	"slices"
+
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/internal/census"
 	"github.com/jobfate/jobfate/internal/lifecycle"
+	"github.com/jobfate/jobfate/jobstatus"
 )
 
 // statusAfter returns the status to store before any finalizer is removed, and how the
@@ -18,12 +23,9 @@ func (v *View) statusAfter(p *Plan, after Counts, end lifecycle.End, account *ce
 	if v.Config.WithoutReplacement {
 		st.Terminating = nil
 	}
-	st.UncountedTerminatedPods = account.Lists
-	st.Failed = census.Sum(st.Failed, account.Failed)
+	v.count(&st, account.Lists, account.Succeeded, account.Failed)
 	if v.Spec.Indexed {
 		v.putIndexes(&st)
-	} else {
-		st.Succeeded = census.Sum(st.Succeeded, account.Succeeded)
 	}
 	change := lifecycle.Unchanged
 	if p.Work.Managed && !end.Ended() {
@@ -31,6 +33,15 @@ func (v *View) statusAfter(p *Plan, after Counts, end lifecycle.End, account *ce
 	}
 	lifecycle.EnterInterim(&st, end, v.Now)
 	return st, change
+}
+
+// count sets the uncounted lists of a status, and adds pods to its counters.
+func (v *View) count(out *batchv1.JobStatus, lists *batchv1.UncountedTerminatedPods, succeeded, failed int32) {
+	out.UncountedTerminatedPods = lists
+	out.Failed = census.Sum(out.Failed, failed)
+	if !v.Spec.Indexed {
+		out.Succeeded = census.Sum(out.Succeeded, succeeded)
+	}
 }
 
 // putIndexes sets the indexes of an Indexed Job in a status.
@@ -44,14 +55,62 @@ func (v *View) putIndexes(out *batchv1.JobStatus) {
 	}
 	// Formatting a large set takes a thousand times longer than comparing it, and most
 	// decisions do not change it.
-	if old := v.Status.Completed; !old.Intact || !results.Completed.Equal(old.Set) {
+	if old := &v.Status.Completed; old.damage != nil || !results.Completed.Equal(old.set) {
 		out.CompletedIndexes = results.Completed.String()
 	}
-	switch old := v.Status.Failed; {
-	case !v.Spec.PerIndex:
+	switch old := &v.Status.Failed; {
+	case !v.Spec.PerIndex():
 		out.FailedIndexes = nil
-	case !old.Intact || !results.Failed.Equal(old.Set):
+	case out.FailedIndexes == nil || old.damage != nil || !results.Failed.Equal(old.set):
 		failed := results.Failed.String()
 		out.FailedIndexes = &failed
 	}
+}
+
+// Settled is the result of removing finalizers.
+type Settled struct {
+	// Status is the status to store now; nil when it does not change.
+	Status *batchv1.JobStatus
+	// Finished says that Status has the terminal condition.
+	Finished bool
+	Events   []Event
+	Metrics  []Metric
+}
+
+// Settle returns the result of removing the finalizers of the given pods. The Job does not
+// end while a pod in Strip still has its finalizer.
+func (o *Outcome) Settle(gone []types.UID) (s Settled) {
+	if !o.Planned() || o.PutOff {
+		return s
+	}
+	v, st := o.View, o.Status
+	settled := o.Account.Settle(gone)
+	v.count(&st, settled.Lists, settled.Succeeded, settled.Failed)
+	set := setOf(gone)
+	left := slices.ContainsFunc(o.Strip, func(pod *corev1.Pod) bool { return !set[pod.UID] })
+	s.Finished = !o.Account.Full && !left && lifecycle.EnterTerminal(&st, o.End, o.After.Terminating, v.Now)
+	if jobstatus.Equal(&st, &o.Status) {
+		return s
+	}
+	s.Status = st.DeepCopy()
+	var m metrics
+	m.podsFinished(v, &o.Status, &st)
+	if s.Finished {
+		m.finished(v, o.End)
+		s.Events = v.endEvents(o.End, &st)
+	}
+	s.Metrics = m
+	return s
+}
+
+func (v *View) endEvents(end lifecycle.End, st *batchv1.JobStatus) (events []Event) {
+	if !end.Succeeds() {
+		return []Event{{corev1.EventTypeWarning, end.Reason, end.Message}}
+	}
+	// status.succeeded of an Indexed Job may exceed the number of its completed
+	// indexes, but no index completes twice.
+	if !v.Spec.Indexed && v.Spec.Completions != nil && st.Succeeded > *v.Spec.Completions {
+		events = append(events, Event{corev1.EventTypeWarning, "TooManySucceededPods", "Too many succeeded pods running after completion count reached"})
+	}
+	return append(events, Event{corev1.EventTypeNormal, "Completed", "Job completed"})
 }

@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/failurepolicy"
+	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/internal/census"
-	"github.com/jobfate/jobfate/internal/keys"
 	"github.com/jobfate/jobfate/internal/lifecycle"
 	"github.com/jobfate/jobfate/internal/owner"
 )
@@ -23,104 +23,15 @@ import (
 //
 // Invariant: a decision is the same as that of a new Tally that is given the same pods.
 type Tally struct {
-	// list is the list of pods that List was given and no decision has read yet; given
-	// says that there is one. changes are the pods that were fed since, by name; nil
-	// means that the pod is gone.
+	// list is the list of pods that List was given; nil once a decision has read it.
+	// changes are the pods that were fed since, by name; nil means that the pod is gone.
 	list    []*corev1.Pod
-	given   bool
 	changes map[string]*corev1.Pod
-	hidden  []*corev1.Pod // left out until Show
 
 	// census holds the pods, classified as basis says; nil at first.
 	census            *census.Census
 	basis             basis
 	completed, failed indexTexts
-}
-
-// List replaces all pods.
-func (t *Tally) List(pods []*corev1.Pod) {
-	t.list, t.given, t.changes, t.hidden = pods, true, nil, nil
-}
-
-// Feed replaces the pod of a name; nil means that it is gone.
-func (t *Tally) Feed(name string, pod *corev1.Pod) {
-	if pod != nil {
-		name = pod.Name
-	}
-	if t.changes == nil {
-		t.changes = map[string]*corev1.Pod{}
-	}
-	t.changes[name] = pod
-}
-
-// Hide leaves a pod out of the decisions until Show.
-func (t *Tally) Hide(uid types.UID) {
-	if t.census == nil {
-		return
-	}
-	if r := t.census.Of(uid); r != nil {
-		t.census.Remove(uid)
-		t.hidden = append(t.hidden, r.Pod)
-	}
-}
-
-// Show returns the hidden pods to the decisions, unless Feed has since been given their
-// names.
-func (t *Tally) Show() {
-	for _, pod := range t.hidden {
-		if _, known := t.changes[pod.Name]; !known {
-			t.Feed(pod.Name, pod)
-		}
-	}
-	t.hidden = nil
-}
-
-// Pod returns the pod with a UID; nil when there is none.
-func (t *Tally) Pod(uid types.UID) *corev1.Pod {
-	if t.census != nil && !t.given && len(t.changes) == 0 {
-		if r := t.census.Of(uid); r != nil {
-			return r.Pod
-		}
-		return nil
-	}
-	for _, pod := range t.Pods() { // without reading them into the census
-		if pod != nil && pod.UID == uid {
-			return pod
-		}
-	}
-	return nil
-}
-
-// Pods returns the pods: those of the list in its order, or those of the census by name.
-// Pods that were fed and not read yet come last.
-func (t *Tally) Pods() (pods []*corev1.Pod) {
-	pods = t.list
-	if !t.given && t.census != nil {
-		pods = t.census.Pods()
-	}
-	if len(t.changes) == 0 {
-		return pods
-	}
-	changed := slices.DeleteFunc(slices.Clone(pods), func(pod *corev1.Pod) bool {
-		if pod == nil {
-			return false
-		}
-		_, known := t.changes[pod.Name]
-		return known
-	})
-	for _, pod := range t.changes {
-		if pod != nil {
-			changed = append(changed, pod)
-		}
-	}
-	return changed
-}
-
-// Clone returns an independent copy. The pods are shared.
-func (t *Tally) Clone() Tally {
-	next := *t
-	next.changes, next.hidden, next.census = maps.Clone(t.changes), slices.Clone(t.hidden), t.census.Clone()
-	return next
 }
 
 // basis holds the fields of a Job and of the Config that decide how a pod is classified,
@@ -134,50 +45,115 @@ type basis struct {
 	withoutPolicy, withoutPerIndex bool
 }
 
-func basisOf(job *batchv1.Job, c *Config) basis {
-	return basis{
-		selector: job.Spec.Selector, policy: job.Spec.PodFailurePolicy, own: c.FailurePolicy,
-		withoutPolicy: c.WithoutPolicy, withoutPerIndex: c.WithoutPerIndex,
+// List replaces all pods.
+func (t *Tally) List(pods []*corev1.Pod) {
+	if t.list, t.changes = pods, nil; pods == nil {
+		t.list = []*corev1.Pod{}
 	}
+}
+
+// Feed replaces the pod of a name; nil means that it is gone.
+func (t *Tally) Feed(name string, pod *corev1.Pod) {
+	if pod != nil {
+		name = pod.Name
+	}
+	if t.changes == nil {
+		t.changes = map[string]*corev1.Pod{}
+	}
+	t.changes[name] = pod
+}
+
+// Pod returns the pod with a UID; nil when there is none. It finds pods only once they were
+// read.
+func (t *Tally) Pod(uid types.UID) *corev1.Pod {
+	if r := t.census.Of(uid); r != nil {
+		return r.Pod
+	}
+	return nil
+}
+
+// Pods returns the pods: those of the list in its order, or those of the census by name.
+// Pods that were fed and not read yet come last.
+func (t *Tally) Pods() []*corev1.Pod {
+	pods := t.listed()
+	if len(t.changes) == 0 {
+		return pods
+	}
+	pods = slices.DeleteFunc(slices.Clone(pods), func(pod *corev1.Pod) bool {
+		if pod == nil {
+			return false
+		}
+		_, known := t.changes[pod.Name]
+		return known
+	})
+	for _, pod := range t.changes {
+		if pod != nil {
+			pods = append(pods, pod)
+		}
+	}
+	return pods
+}
+
+// listed returns the pods without those that were fed and not read yet.
+func (t *Tally) listed() []*corev1.Pod {
+	if t.list == nil && t.census != nil {
+		return t.census.Pods()
+	}
+	return t.list
+}
+
+// Clone returns an independent copy. The pods are shared.
+func (t *Tally) Clone() Tally {
+	next := *t
+	next.changes, next.census = maps.Clone(t.changes), t.census.Clone()
+	return next
 }
 
 // Read validates the input and updates the census.
 func (t *Tally) Read(in Input, c *Config) error {
-	_, _, err := t.read(&in, c)
+	_, err := t.read(in, c)
 	return err
 }
 
-// read validates the Job, and reads the pods that have changed. It reads all pods again if
-// their classification may have changed.
-func (t *Tally) read(in *Input, c *Config) (spec Spec, status Status, err error) {
-	of, err := t.check(in, c)
+// read returns the View of an input with the updated census, but without what depends on the
+// writes in flight.
+func (t *Tally) read(in Input, c *Config) (*View, error) {
+	of, err := t.check(&in, c)
 	if err != nil {
-		return spec, status, err
+		return nil, err
 	}
-	spec = readSpec(&in.Job.Spec, c)
-	status = t.readStatus(in.Job, &spec)
-	classifier, now := spec.classifier(&status, c), basisOf(in.Job, c)
-	if t.census == nil || !t.census.ReadsAs(&of, &classifier) || t.basis != now && !reflect.DeepEqual(t.basis, now) {
-		err = t.readAll(of, classifier)
-		t.basis = now
+	in.Pods = nil
+	v := &View{Input: in, Config: c, Spec: readSpec(in.Job, c)}
+	t.readStatus(v)
+	if err = t.update(of, v); err != nil {
+		return nil, err
+	}
+	v.Census = t.census
+	return v, nil
+}
+
+// update reads the pods that have changed. It reads all pods again if their classification
+// may have changed. Only invalid pods are an error.
+func (t *Tally) update(of owner.Owner, v *View) error {
+	now := basis{v.Job.Spec.Selector, v.Job.Spec.PodFailurePolicy, v.Config.FailurePolicy, v.Config.WithoutPolicy, v.Config.WithoutPerIndex}
+	if t.census == nil || !t.census.ReadsAs(&of, &v.Spec.Classifier) || t.basis != now && !reflect.DeepEqual(t.basis, now) {
+		pods := t.listed()
+		next := census.New(v.Spec.Classifier, len(pods))
+		// Read detects invalid pods. Checking them beforehand would be another pass, which
+		// took a quarter of the time at 10^5 pods.
+		if !next.Read(of, pods) {
+			return &InputError{checkPods(pods)}
+		}
+		t.census, t.basis = next, now
 	} else {
 		// First the status: it then contains the indexes of counted pods, so removing
 		// these pods does not change the indexes that are done.
-		t.census.SetDone(status.Completed.Set, status.Failed.Set)
-		if t.given && !t.census.Replace(t.list) {
-			err = &InputError{checkPods(t.list)}
+		t.census.SetDone(v.Status.Completed.set, v.Status.Failed.set)
+		if t.list != nil && !t.census.Replace(t.list) {
+			return &InputError{checkPods(t.list)}
 		}
 	}
-	if err != nil {
-		return spec, status, err
-	}
-	t.list, t.given = nil, false
-	return spec, status, t.readChanges()
-}
-
-// readChanges reads the pods that were fed.
-func (t *Tally) readChanges() error {
-	if len(t.changes) == 0 {
+	if t.list = nil; len(t.changes) == 0 {
 		return nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(t.changes)) {
@@ -191,80 +167,58 @@ func (t *Tally) readChanges() error {
 	return nil
 }
 
-// readAll reads all pods into a new census.
-func (t *Tally) readAll(job owner.Owner, classifier census.Classifier) error {
-	pods := t.list
-	if !t.given && t.census != nil {
-		pods = t.census.Pods()
-	}
-	next := census.New(classifier, len(pods))
-	// Read detects invalid pods. Checking them beforehand would be another pass, which
-	// took a quarter of the time at 10^5 pods.
-	if !next.Read(job, pods) {
-		t.census, t.list, t.given = nil, pods, true
-		return &InputError{checkPods(pods)}
-	}
-	t.census = next
-	return nil
-}
-
-func (s *Spec) classifier(status *Status, c *Config) census.Classifier {
-	return census.Classifier{
-		Keys:              keys.Keys(c.Controller.Keys),
-		Indexed:           s.Indexed,
-		Completions:       s.indexes(),
-		Limit:             s.Limit,
-		ReplaceFailedOnly: s.ReplaceFailedOnly,
-		CountRestarts:     s.CountRestarts,
-		Policy:            s.Policy,
-		Uncounted:         status.Uncounted,
-	}
-}
-
-// view returns the View of an input.
-func (t *Tally) view(in Input, config *Config) (*View, error) {
-	spec, status, err := t.read(&in, config)
-	if err != nil {
-		return nil, err
-	}
-	status.Notes = append(status.Notes, in.forgetOthers()...)
-	c := t.census
-	c.SetStripped(in.InFlight.Stripped)
-	c.SetUncounted(status.Uncounted)
-	if in.BackoffInDoubt {
-		in.Backoff = rebuild(c, in.Backoff)
-	}
-	in.Pods = nil
-	return &View{
-		Input:  in,
-		Config: config,
-		Spec:   spec,
-		Status: status,
-		Census: c,
-		Totals: count(in.Job, &spec, &status, c),
-	}, nil
-}
-
 // Decide decides for the pods of the Tally and ignores the Pods of the Input. The View of
 // the outcome shares the census of the Tally, so it is valid until the next decision or a
 // change of the Config.
 func (t *Tally) Decide(in Input, c *Config) (*Outcome, error) {
-	v, err := t.view(in, c)
+	v, err := t.read(in, c)
 	if err != nil {
 		return nil, err
 	}
+	v.forgetOthers()
+	t.census.SetStripped(v.InFlight.Stripped)
+	t.census.SetUncounted(v.Spec.Uncounted)
+	if v.BackoffInDoubt {
+		v.Backoff = v.rebuilt()
+	}
+	v.Totals = v.totals()
 	switch {
 	case lifecycle.Finished(v.Job) != nil:
 		return v.afterTheEnd(), nil
 	case v.InFlight.Status:
-		return v.waitForJob(), nil
+		return &Outcome{View: v, After: v.counts(), Backoff: v.Backoff, Requeue: c.BatchPeriod}, nil // wait to observe the status
 	}
 	o := v.close(v.plan(), Done{})
 	if v.Spec.Indexed {
-		t.completed.wrote(o.Status.CompletedIndexes, v.Totals.Results.Completed, *v.Spec.Completions)
-		if o.Status.FailedIndexes != nil {
-			t.failed.wrote(*o.Status.FailedIndexes, v.Totals.Results.Failed, *v.Spec.Completions)
-		}
+		results := &v.Totals.Results
+		t.completed.written = indexText{o.Status.CompletedIndexes, v.Spec.Classifier.Completions, results.Completed, nil}
+		t.failed.written = indexText{valueOf(o.Status.FailedIndexes, ""), v.Spec.Classifier.Completions, results.Failed, nil}
 	}
 	return o, nil
+}
+
+// indexTexts caches the sets of two texts: the one that was read last, and the one that
+// the last decision asked to store. So a text is not parsed again if it has not changed,
+// or if it is the one that was stored.
+type indexTexts struct{ read, written indexText }
+
+// indexText is a text that stands for a set of indexes below completions. Damage says why it
+// is not the canonical text of the set; nil if it is.
+type indexText struct {
+	text        string
+	completions int32
+	set         indexset.Set
+	damage      *indexset.SyntaxError
+}
+
+func (k *indexTexts) parse(text string, completions int32) indexText {
+	for _, known := range []*indexText{&k.written, &k.read} {
+		if known.text == text && known.completions == completions {
+			k.read = *known
+			return k.read
+		}
+	}
+	set, damage := indexset.ParseDamaged(text, completions)
+	k.read = indexText{text, completions, set, damage}
+	return k.read
 }

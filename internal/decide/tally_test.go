@@ -55,42 +55,22 @@ func TestTally_feed(t *testing.T) {
 	tally.Feed("b", nil)
 	tally.Feed("", named("c"))
 	expect(t, "fed before a decision", &tally, "a c")
-	if tally.Pod("uid-c") == nil || tally.Pod("uid-b") != nil {
-		t.Error("fed before a decision: Pod does not find c, or still finds b")
-	}
 	clone := tally.Clone()
 	clone.Feed("a", nil)
 	if got := activeOf(t, &tally); got != 2 {
 		t.Errorf("%d pods are active, want 2", got)
 	}
 	expect(t, "after a decision", &tally, "a c")
+	if tally.Pod("uid-c") == nil || tally.Pod("uid-b") != nil {
+		t.Error("after a decision: Pod does not find c, or still finds b")
+	}
 	expect(t, "a clone is independent", &clone, "c")
 	tally.Feed("a", nil)
 	expect(t, "fed after a decision", &tally, "c")
-	if tally.Pod("uid-a") != nil || tally.Pod("uid-c") == nil {
-		t.Error("fed after a decision: Pod still finds a, or does not find c")
+	if got := activeOf(t, &tally); got != 1 || tally.Pod("uid-a") != nil {
+		t.Errorf("fed after a decision: %d pods are active, want 1; Pod must not find a", got)
 	}
 	tally.List([]*corev1.Pod{nil, named("d")})
 	tally.Feed("e", named("e"))
 	expect(t, "a list replaces what was fed", &tally, "d e")
-}
-
-// Show returns the hidden pods, except those that were fed since.
-func TestTally_hide(t *testing.T) {
-	var tally decide.Tally
-	tally.Hide("uid-a") // no pod has been read yet
-	tally.List([]*corev1.Pod{named("a"), named("b"), named("c")})
-	activeOf(t, &tally)
-	tally.Hide("uid-a")
-	tally.Hide("uid-b")
-	tally.Hide("uid-none")
-	if got := activeOf(t, &tally); got != 1 {
-		t.Errorf("%d pods are active while two are hidden, want 1", got)
-	}
-	tally.Feed("b", nil)
-	tally.Show()
-	if got := activeOf(t, &tally); got != 2 {
-		t.Errorf("%d pods are active after Show, want 2: b is gone", got)
-	}
-	expect(t, "shown", &tally, "a c")
 }

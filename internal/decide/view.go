@@ -2,23 +2,23 @@ package decide
 
 import (
 	"fmt"
+	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/failurepolicy"
-	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/internal/census"
 	"github.com/jobfate/jobfate/internal/keys"
 	"github.com/jobfate/jobfate/internal/lifecycle"
-	"github.com/jobfate/jobfate/tracking"
+	"github.com/jobfate/jobfate/internal/owner"
 )
 
 // View is a validated input with all defaults applied.
 type View struct {
 	// Input is without the pods and without what the caller remembers of another Job. In
-	// doubt, Backoff is the record that rebuild returns.
+	// doubt, Backoff is the record that follows from the pods.
 	Input
 	Config *Config
 	Spec   Spec
@@ -32,54 +32,32 @@ func (v *View) Keys() keys.Keys { return keys.Keys(v.Config.Controller.Keys).Wit
 
 // Spec is the spec of the Job, with the defaults that the API server would have set.
 type Spec struct {
-	Parallelism       int32
-	Completions       *int32
-	Indexed           bool
-	Suspended         bool
-	PerIndex          bool
-	ReplaceFailedOnly bool
-	CountRestarts     bool // the restart policy is OnFailure
-	Limit             backoff.Limit
-	MaxFailedIndexes  *int32
-	Policy            *failurepolicy.Spec
-	SuccessPolicy     *lifecycle.SuccessPolicy
+	// Classifier holds what decides how a pod is classified. Its Completions are those of
+	// an Indexed Job.
+	census.Classifier
+	Parallelism      int32
+	Completions      *int32
+	Suspended        bool
+	MaxFailedIndexes *int32
+	SuccessPolicy    *lifecycle.SuccessPolicy
 }
 
 // Status holds the parts of the status that can be damaged. Damaged parts are read as far
 // as possible.
 type Status struct {
-	Uncounted census.Uncounted
-	Completed indexes
-	Failed    indexes
+	Completed, Failed indexText
 	// Notes say what was damaged in the status, and in what the caller remembers.
 	Notes []Note
 }
 
-// indexes is a list of indexes in the status. Intact says that the text is the canonical
-// text of the set.
-type indexes struct {
-	Set    indexset.Set
-	Intact bool
-}
-
-// Claim is a pod to adopt, to release or to free of its finalizer.
-type Claim struct {
-	Pod      *corev1.Pod
-	Relation tracking.Relation
-}
-
-// ClaimPatch returns the strategic merge patch that adopts, releases or frees a pod.
-func (v *View) ClaimPatch(c Claim) []byte {
-	names := v.Keys()
-	switch c.Relation {
-	case tracking.Adoptable:
-		return names.AdoptPatch(c.Pod, v.Config.Controller.Reference(v.Job))
-	case tracking.Releasable:
-		return names.ReleasePatch(c.Pod, v.Job.UID)
-	}
-	// The patch applies only to the pod as it was read: meanwhile another Job may have
-	// adopted it, and may be about to count it.
-	return names.StripPatchAt(c.Pod)
+// Totals are the counts of the status and the uncounted pods together.
+type Totals struct {
+	// Succeeded is the number of succeeded pods or, in an Indexed Job, of completed
+	// indexes.
+	Succeeded int32
+	Failed    int32
+	// Results are set for an Indexed Job only.
+	Results census.IndexResults
 }
 
 // Note describes a defect in the input that the decision works around.
@@ -91,89 +69,147 @@ const (
 	NoteMemoryDropped  = "MemoryDropped"
 )
 
-func readSpec(spec *batchv1.JobSpec, c *Config) Spec {
+func (v *View) note(code, text string) { v.Status.Notes = append(v.Status.Notes, Note{code, text}) }
+
+// ClaimPatch returns the strategic merge patch that adopts, releases or frees a pod.
+func (v *View) ClaimPatch(claim *census.Record) []byte {
+	names := v.Keys()
+	switch claim.Relation {
+	case owner.Adoptable:
+		return names.AdoptPatch(claim.Pod, v.Config.Controller.Reference(v.Job))
+	case owner.Releasable:
+		return names.ReleasePatch(claim.Pod, v.Job.UID)
+	}
+	// The patch applies only to the pod as it was read: meanwhile another Job may have
+	// adopted it, and may be about to count it.
+	return names.StripPatchAt(claim.Pod)
+}
+
+func readSpec(job *batchv1.Job, c *Config) Spec {
+	spec := &job.Spec
 	s := Spec{
-		Parallelism:      1,
+		Classifier: census.Classifier{
+			Keys:          keys.Keys(c.Controller.Keys),
+			Indexed:       lifecycle.IsIndexed(spec),
+			Limit:         backoff.LimitOf(spec),
+			CountRestarts: spec.Template.Spec.RestartPolicy == corev1.RestartPolicyOnFailure,
+			Policy:        readPolicy(spec, c),
+			Uncounted:     census.ReadUncounted(job.Status.UncountedTerminatedPods),
+		},
+		Parallelism:      valueOf(spec.Parallelism, 1),
 		Completions:      spec.Completions,
-		Indexed:          lifecycle.IsIndexed(spec),
-		Suspended:        spec.Suspend != nil && *spec.Suspend,
-		CountRestarts:    spec.Template.Spec.RestartPolicy == corev1.RestartPolicyOnFailure,
-		Limit:            backoff.LimitOf(spec),
+		Suspended:        valueOf(spec.Suspend, false),
 		MaxFailedIndexes: spec.MaxFailedIndexes,
 	}
-	switch {
-	case spec.Parallelism != nil:
-		s.Parallelism = *spec.Parallelism
-	case spec.Completions == nil:
+	if spec.Parallelism == nil && spec.Completions == nil {
 		one := int32(1)
 		s.Completions = &one
 	}
 	if c.WithoutPerIndex {
 		s.Limit = backoff.Limit{Target: backoff.TargetJob, PerJob: s.Limit.PerJob} // KEP-3850, Downgrade and Rollback
 	}
-	s.PerIndex = s.Indexed && s.Limit.Target == backoff.TargetIndex
-	s.Policy = readPolicy(spec, c)
 	// KEP-3939: with a pod failure policy only failed pods are replaced, since rules
 	// are matched against terminated pods only.
-	failed := spec.PodReplacementPolicy != nil && *spec.PodReplacementPolicy == batchv1.Failed
-	s.ReplaceFailedOnly = s.Policy != nil || failed && !c.WithoutReplacement
+	s.ReplaceFailedOnly = s.Policy != nil || valueOf(spec.PodReplacementPolicy, "") == batchv1.Failed && !c.WithoutReplacement
 	if s.Indexed {
+		s.Classifier.Completions = *s.Completions
 		s.SuccessPolicy = lifecycle.NewSuccessPolicy(spec.SuccessPolicy, *s.Completions)
 	}
 	return s
 }
 
-// indexes returns the number of indexes of an Indexed Job, and 0 for others.
-func (s *Spec) indexes() int32 {
-	if !s.Indexed {
-		return 0
+// readPolicy returns the pod failure policy in force: the caller's, or the Job's with the
+// caller's names; nil if there is none. Without a backoff limit per index it clears the
+// action of FailIndex rules, so that they never match and a later rule may match (KEP-3850,
+// Rollback). All rules keep their positions.
+func readPolicy(spec *batchv1.JobSpec, c *Config) *failurepolicy.Spec {
+	policy := c.FailurePolicy
+	switch {
+	case c.WithoutPolicy:
+		return nil
+	case policy == nil && spec.PodFailurePolicy != nil:
+		policy = named(spec.PodFailurePolicy, c.RuleNames)
 	}
-	return *s.Completions
+	if policy != nil && c.WithoutPerIndex {
+		policy = &failurepolicy.Spec{Rules: slices.Clone(policy.Rules)}
+		for i := range policy.Rules {
+			if r := &policy.Rules[i]; r.Action == batchv1.PodFailurePolicyActionFailIndex {
+				r.Action = ""
+			}
+		}
+	}
+	return policy
 }
 
-func (t *Tally) readStatus(job *batchv1.Job, spec *Spec) (s Status) {
-	repaired := func(text string) { s.Notes = append(s.Notes, Note{NoteStatusRepaired, text}) }
-	s.Uncounted = census.ReadUncounted(job.Status.UncountedTerminatedPods)
-	if s.Uncounted.Damaged {
-		repaired("status.uncountedTerminatedPods contained a duplicate or empty UID")
-	}
-	if !spec.Indexed {
-		return s
-	}
-	read := func(path, text string, known *indexTexts) indexes {
-		set, damage := known.parse(text, *spec.Completions)
-		if damage != nil {
-			repaired(fmt.Sprintf("%s: at offset %d: %s", path, damage.Offset, damage.Reason))
-		}
-		return indexes{set, damage == nil}
-	}
-	s.Completed = read("status.completedIndexes", job.Status.CompletedIndexes, &t.completed)
-	if spec.PerIndex && job.Status.FailedIndexes != nil {
-		s.Failed = read("status.failedIndexes", *job.Status.FailedIndexes, &t.failed)
-		if s.Failed.Set.IntersectionLen(s.Completed.Set) > 0 {
-			repaired("status.failedIndexes contained completed indexes")
+// named is failurepolicy.FromAPI without the deep copy, because every decision reads the
+// policy.
+func named(policy *batchv1.PodFailurePolicy, names []string) *failurepolicy.Spec {
+	s := &failurepolicy.Spec{Rules: make([]failurepolicy.Rule, len(policy.Rules))}
+	for i, r := range policy.Rules {
+		s.Rules[i] = failurepolicy.Rule{Action: r.Action, OnExitCodes: r.OnExitCodes, OnPodConditions: r.OnPodConditions}
+		if i < len(names) {
+			s.Rules[i].Name = names[i]
 		}
 	}
 	return s
 }
 
-// forgetOthers clears what the caller remembers of another Job.
-func (in *Input) forgetOthers() (notes []Note) {
-	if in.InFlight.Job != "" && in.InFlight.Job != in.Job.UID {
-		in.InFlight = InFlight{}
-		notes = append(notes, Note{NoteMemoryDropped, "the writes in flight belong to an earlier Job of this name"})
+// readStatus reads the indexes of the status.
+func (t *Tally) readStatus(v *View) {
+	if v.Spec.Uncounted.Damaged {
+		v.note(NoteStatusRepaired, "status.uncountedTerminatedPods contained a duplicate or empty UID")
 	}
-	if in.Backoff.Job != "" && in.Backoff.Job != in.Job.UID {
-		notes = append(notes, Note{NoteMemoryDropped, "the backoff record belongs to an earlier Job of this name"})
+	if !v.Spec.Indexed {
+		return
 	}
-	in.Backoff = in.Backoff.For(in.Job.UID)
-	return notes
+	read := func(path, text string, known *indexTexts) indexText {
+		k := known.parse(text, *v.Spec.Completions)
+		if k.damage != nil {
+			v.note(NoteStatusRepaired, fmt.Sprintf("%s: at offset %d: %s", path, k.damage.Offset, k.damage.Reason))
+		}
+		return k
+	}
+	status := &v.Job.Status
+	v.Status.Completed = read("status.completedIndexes", status.CompletedIndexes, &t.completed)
+	if v.Spec.PerIndex() && status.FailedIndexes != nil {
+		v.Status.Failed = read("status.failedIndexes", *status.FailedIndexes, &t.failed)
+		if v.Status.Failed.set.IntersectionLen(v.Status.Completed.set) > 0 {
+			v.note(NoteStatusRepaired, "status.failedIndexes contained completed indexes")
+		}
+	}
 }
 
-// claims returns the pods to claim, ordered by UID.
-func (v *View) claims() (claims []Claim) {
-	for _, c := range v.Census.Claims() {
-		claims = append(claims, Claim{Pod: c.Pod, Relation: tracking.Relation(c.Relation.String())})
+// forgetOthers clears what the caller remembers of another Job.
+func (v *View) forgetOthers() {
+	if job := v.InFlight.Job; job != "" && job != v.Job.UID {
+		v.InFlight = InFlight{}
+		v.note(NoteMemoryDropped, "the writes in flight belong to an earlier Job of this name")
 	}
-	return claims
+	if job := v.Backoff.Job; job != "" && job != v.Job.UID {
+		v.note(NoteMemoryDropped, "the backoff record belongs to an earlier Job of this name")
+	}
+	v.Backoff = v.Backoff.For(v.Job.UID)
+}
+
+func (v *View) totals() Totals {
+	c := v.Census
+	t := Totals{Failed: c.FailedTotal(v.Job.Status.Failed)}
+	if !v.Spec.Indexed {
+		t.Succeeded = c.SucceededTotal(v.Job.Status.Succeeded)
+		return t
+	}
+	t.Results = c.IndexResults(v.Status.Completed.set, v.Status.Failed.set)
+	t.Succeeded = int32(t.Results.Completed.Len())
+	return t
+}
+
+// rebuilt computes the backoff record from the counted pods that still exist. It returns
+// the remembered record if that one has a later failure, or the same last failure and a
+// higher count.
+func (v *View) rebuilt() backoff.Record {
+	remembered, record := v.Backoff, v.Census.Rebuilt(v.Backoff.Job)
+	if at := remembered.LastFailure; record.LastFailure.Before(at) || record.LastFailure.Equal(at) && record.Failures < remembered.Failures {
+		return remembered
+	}
+	return record
 }

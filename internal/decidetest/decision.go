@@ -64,7 +64,7 @@ func Settle(d jobfate.Decision, gone ...*corev1.Pod) decide.Settled {
 // carriedOut returns the decision of a Machine that decides with the given function.
 func carriedOut(how func(decide.Input, decide.Config) (*decide.Outcome, error), opts []jobfate.Option) (jobfate.Decision, error) {
 	m := jobfate.NewMachine(opts...)
-	inside.MachineOf(m).Decide = how
+	inside.MachineOf(m).Decide = func(_ *decide.Tally, in decide.Input, c *decide.Config) (*decide.Outcome, error) { return how(in, *c) }
 	view := jobfate.View{
 		Job:         &batchv1.Job{ObjectMeta: metav1.ObjectMeta{UID: "any"}},
 		Now:         time.Unix(1, 0),

@@ -6,9 +6,9 @@
 // requests that do not depend on each other, and handles their answers. The [Memory]
 // outlives the sync.
 //
-// Read the files in this order: request, answer, memory, view, machine, steps, reads,
-// decision, claims, writes, pods, status. The file orphans holds the two steps of a Machine
-// that frees orphans; route stands on its own.
+// Read the files in this order: exchange, memory, machine, steps, reads, decision, writes.
+// The file orphans finds the Jobs that a pod concerns, and holds the two steps of a Machine
+// that frees orphans.
 //
 // The package knows no rule for Jobs and no client: only requests, their order and their
 // answers.

@@ -62,6 +62,21 @@ func unversioned(v machine.View) machine.View {
 // answers answers requests.
 type answers func(machine.Request) (runtime.Object, error)
 
+// text describes a request.
+func text(r machine.Request) string {
+	name := r.Name
+	if r.Pod != nil {
+		name = r.Pod.Name
+		if name == "" {
+			name = r.Pod.GenerateName
+		}
+	}
+	if name == "" || r.Verb == machine.PatchStatus || r.Verb == machine.GetJob {
+		return r.Verb.String()
+	}
+	return r.Verb.String() + " " + name
+}
+
 // run runs a sync, and returns its requests.
 func run(t testing.TB, m *machine.Machine, v machine.View, how answers) (asked []string) {
 	t.Helper()
@@ -78,7 +93,7 @@ func drive(t testing.TB, m interface {
 	t.Helper()
 	for batch := m.Next(); len(batch) > 0; batch = m.Next() {
 		for _, r := range batch {
-			asked = append(asked, r.String())
+			asked = append(asked, text(r))
 			object, err := how(r)
 			if err := m.Answer(r.ID, object, err); err != nil {
 				t.Errorf("%v: %v", r, err)

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -130,9 +129,7 @@ func TestClone(t *testing.T) {
 
 func TestString(t *testing.T) {
 	for r, want := range map[string]string{
-		machine.Request{Verb: machine.GetJob, Name: "train"}.String():         "get the Job",
-		machine.Request{Verb: machine.CreatePod, Pod: &corev1.Pod{}}.String(): "create pod",
-		machine.Request{Verb: machine.DeletePod, Name: "train-a"}.String():    "delete pod train-a",
+		machine.DeletePod.String():             "delete pod",
 		machine.Verb(99).String():              "Verb(99)",
 		(&machine.Memory{}).String():           "nothing pending",
 		(&machine.Memory{Known: "7"}).String(): "waiting to observe version 7 of the Job",

@@ -1,11 +1,13 @@
 package machine
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -16,26 +18,45 @@ import (
 type Machine struct {
 	Memory
 	Config decide.Config
-	// Decide replaces the decisions, for tests; nil means the decisions of the tally,
-	// whose cost depends on what has changed.
-	Decide func(decide.Input, decide.Config) (*decide.Outcome, error)
-	// Check is called with the input and the outcome of each decision, for tests; nil
-	// for none.
-	Check func(decide.Input, decide.Config, *decide.Outcome, error)
+	// Decide replaces or checks the decisions of a tally, for tests; nil means
+	// [decide.Tally.Decide].
+	Decide func(*decide.Tally, decide.Input, *decide.Config) (*decide.Outcome, error)
 
 	// cached holds the pods of the caches. Pods that are read live serve one sync only.
 	cached decide.Tally
-	sync   *sync // nil if none is under way
+	sync   *sync // the last sync; nil before the first
 	// orphans says that the Machine frees orphans. It has no other sync.
 	orphans bool
 	lastID  uint64
-	// What remains of the last sync: its result (nil before the first), its time, the
-	// last ID before it, and its requests without an answer.
-	result *Result
-	began  time.Time
-	first  uint64
-	late   []exchange
+	late    []*exchange // the requests of the last sync that had no answer
 }
+
+// View is what the caller's caches hold for a Job. The Machine does not change it.
+type View struct {
+	// Job is nil when the cache has no Job of that name.
+	Job *batchv1.Job
+	// Pods are the pods that the Job controls and the pods of its namespace that have
+	// no controller.
+	Pods []*corev1.Pod
+	// Fed says that the pods are those of the last list, with the changes passed to
+	// Feed since. Pods is ignored then.
+	Fed bool
+	// Now is the one reading of the clock.
+	Now time.Time
+	// JobsVersion and PodsVersion are the resource versions up to which the caches were
+	// complete before Job and Pods were read from them. Without them every sync reads
+	// live.
+	JobsVersion, PodsVersion string
+	// Barrier is the version of a consistent read of pods that the process requested
+	// after it acquired its lease.
+	Barrier string
+	// StatusVersion is the version of the object that holds the status, if that is not
+	// the Job.
+	StatusVersion string
+}
+
+// version returns the version of the object that holds the status.
+func (v *View) version() string { return cmp.Or(v.StatusVersion, v.Job.ResourceVersion) }
 
 // Result is the result of a sync.
 type Result struct {
@@ -65,11 +86,10 @@ func (m *Machine) Begin(v View, config *decide.Config) error {
 		return errOrphans
 	}
 	m.Abandon()
-	if m.cached.Show(); !v.Fed {
+	if !v.Fed {
 		m.cached.List(v.Pods)
 	}
-	m.result, m.began, m.first = &Result{}, v.Now, m.lastID
-	m.sync = &sync{Machine: m, config: config, step: readJob, view: v, tally: &m.cached}
+	m.sync = &sync{Machine: m, config: config, step: readJob, view: v, tally: &m.cached, first: m.lastID}
 	return m.sync.begin()
 }
 
@@ -78,29 +98,20 @@ func (m *Machine) Begin(v View, config *decide.Config) error {
 func (m *Machine) Feed(name string, pod *corev1.Pod) { m.cached.Feed(name, pod) }
 
 // Cached returns the pods that the next sync starts from if its View is Fed, for tests.
-func (m *Machine) Cached() []*corev1.Pod {
-	next := m.cached.Clone()
-	next.Show()
-	return next.Pods()
-}
+func (m *Machine) Cached() []*corev1.Pod { return m.cached.Pods() }
 
 // Next returns the requests to send next, in any order or concurrently; none when the sync
 // is finished. Earlier requests without an answer count as lost: they may have been carried
 // out.
-func (m *Machine) Next() []Request {
+func (m *Machine) Next() (requests []Request) {
 	s := m.sync
 	if s == nil {
 		return nil
 	}
 	s.proceed()
 	s.ready = false
-	if len(s.batch) == 0 {
-		m.sync = nil
-		return nil
-	}
-	requests := make([]Request, len(s.batch))
-	for i := range s.batch {
-		requests[i] = s.batch[i].Request
+	for _, x := range s.batch {
+		requests = append(requests, x.Request)
 	}
 	return requests
 }
@@ -109,55 +120,57 @@ func (m *Machine) Next() []Request {
 // an error, and does nothing, if no answer to the request is expected.
 func (m *Machine) Answer(id uint64, object runtime.Object, err error) error {
 	if s := m.sync; s != nil && len(s.batch) > 0 {
-		if at := id - s.batch[0].ID; at < uint64(len(s.batch)) && !s.batch[at].answered {
-			x := &s.batch[at]
-			x.answered, x.object, x.err = true, object, err
+		if at := id - s.batch[0].ID; at < uint64(len(s.batch)) && !s.batch[at].answered() {
+			s.batch[at].object, s.batch[at].err = object, err
 			return nil
 		}
 	}
-	for i, x := range m.late {
-		if x.ID == id {
-			m.late = append(m.late[:i:i], m.late[i+1:]...)
-			x.answered, x.object, x.err = true, object, err
-			m.absorb(&x)
-			return nil
-		}
+	i := slices.IndexFunc(m.late, func(x *exchange) bool { return x.ID == id })
+	if i < 0 {
+		return fmt.Errorf("no answer is expected to request %d", id)
 	}
-	return fmt.Errorf("no answer is expected to request %d", id)
+	x := m.late[i]
+	m.late = slices.Delete(m.late, i, i+1)
+	x.object, x.err = object, err
+	m.absorb(x, true)
+	return nil
 }
 
 // Result returns the result of the sync, or its state so far.
 func (m *Machine) Result() Result {
-	if m.result == nil {
+	if m.sync == nil {
 		return Result{Err: errNoSync}
 	}
-	return *m.result
+	return m.sync.result
 }
 
 // Clone returns a machine with the same memory and without a sync.
 func (m *Machine) Clone() *Machine {
-	return &Machine{Memory: m.Memory.clone(), Config: m.Config, Decide: m.Decide, Check: m.Check, cached: m.cached.Clone(), lastID: m.lastID}
+	return &Machine{Memory: m.Memory.clone(), Config: m.Config, Decide: m.Decide, cached: m.cached.Clone(), lastID: m.lastID}
 }
 
 // Abandon ends the sync at any step. Its answers are absorbed. Requests that Next returned
 // and that have no answer count as lost: they may or may not have been sent.
 func (m *Machine) Abandon() {
-	m.late = without(m.late, func(x exchange) bool { return x.ID <= m.first })
 	s := m.sync
-	if m.sync = nil; s == nil || s.ready {
-		return // Next has returned none of the requests
+	if s == nil {
+		return
 	}
-	m.take(s.batch)
+	m.late = slices.DeleteFunc(m.late, func(x *exchange) bool { return x.ID <= s.first })
+	if !s.ready { // otherwise Next has returned none of the requests
+		m.take(s.batch)
+	}
+	s.batch, s.ready, s.step = nil, false, over
 }
 
 // take remembers the answers to a batch, and which of its requests may or may not have been
 // carried out.
-func (m *Machine) take(batch []exchange) {
-	for i := range batch {
-		if x := &batch[i]; x.fate() == unknown {
+func (m *Machine) take(batch []*exchange) {
+	for _, x := range batch {
+		if x.fate() == unknown {
 			m.lose(x)
 		} else {
-			m.absorb(x)
+			m.absorb(x, false)
 		}
 	}
 }
@@ -171,48 +184,36 @@ func (m *Machine) lose(x *exchange) {
 	case PatchStatus:
 		m.Sure, m.ReadFirst = false, true
 	}
-	if x.lost = true; !x.answered {
-		m.late = append(m.late, *x)
+	if !x.answered() {
+		m.late = append(m.late, x)
 	}
 }
 
-// absorb remembers the write that an answer shows. The answer may arrive after its step. The
-// steps that would have followed a status write are then not made up for.
-func (m *Machine) absorb(x *exchange) {
+// absorb remembers the write that an answer shows. A late answer is to a request that was
+// lost. The steps that would have followed a status write are then not made up for.
+func (m *Machine) absorb(x *exchange, late bool) {
 	fate := x.fate()
-	if x.sender != m.Job || fate == unknown {
+	if m.Job == "" || x.sender != m.Job || fate == unknown {
 		return
 	}
-	switch x.Verb {
-	case CreatePod:
-		if x.lost {
-			m.found(x.Pod.Name)
-		}
-		if object := x.meta(); fate == done && object != nil {
-			m.create(object, m.began)
-		}
-	case DeletePod:
-		if fate != refused {
-			m.delete(x)
-		}
-	case PatchPod:
-		switch {
-		case fate != done:
-		case x.strips:
-			m.strip(x)
-		default:
-			m.adopted(x)
-		}
-	case PatchStatus:
-		if object := x.meta(); fate == done && object != nil {
-			m.Sure, m.Known = false, newest(m.Known, object.GetResourceVersion())
-		}
+	switch {
+	case x.Verb == CreatePod && late:
+		m.found(x.Pod.Name)
+	case x.Verb == DeletePod && fate != refused:
+		m.delete(x)
 	}
-}
-
-// found forgets a creation without an answer, once it is known whether it was carried out.
-func (m *Memory) found(name string) {
-	if i := slices.Index(m.Lost, name); i >= 0 {
-		m.Lost = append(m.Lost[:i:i], m.Lost[i+1:]...)
+	if fate != done || x.Verb == DeletePod {
+		return
+	}
+	switch object := x.meta(); {
+	case x.Verb == PatchPod && !x.adopts:
+		m.strip(x)
+	case object == nil:
+	case x.Verb == CreatePod:
+		m.create(object, m.sync.view.Now)
+	case x.Verb == PatchPod:
+		m.PodsFloor = newest(m.PodsFloor, object.GetResourceVersion()) // an older view shows the pod without its owner
+	case x.Verb == PatchStatus:
+		m.Sure, m.Known = false, newest(m.Known, object.GetResourceVersion())
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/backoff"
@@ -109,6 +110,53 @@ func (m *Memory) forget(job types.UID) {
 	*m = Memory{Job: job, Key: m.Key, JobsFloor: m.JobsFloor, PodsFloor: m.PodsFloor}
 }
 
+// fresh reports whether the caches show every write before the barrier, and are not older
+// than when they were last used.
+func (m *Memory) fresh(v *View) bool {
+	jobs, pods := newest(m.JobsFloor, v.Barrier), newest(m.PodsFloor, v.Barrier)
+	return jobs != "" && pods != "" &&
+		v.JobsVersion != "" && !older(v.JobsVersion, jobs) &&
+		v.PodsVersion != "" && !older(v.PodsVersion, pods)
+}
+
+// found forgets a creation without an answer, once it is known whether it was carried out.
+func (m *Memory) found(name string) {
+	if i := slices.Index(m.Lost, name); i >= 0 {
+		m.Lost = slices.Concat(m.Lost[:i], m.Lost[i+1:])
+	}
+}
+
+// create remembers a pod that was created, or that exists although the cache does not show
+// it.
+func (m *Memory) create(pod metav1.Object, now time.Time) {
+	m.Created = append(m.Created, Created{UID: pod.GetUID(), Name: pod.GetName(), Version: pod.GetResourceVersion(), At: now})
+}
+
+// delete remembers a pod that was deleted or is gone.
+func (m *Memory) delete(x *exchange) {
+	if m.Deleted == nil {
+		m.Deleted = map[types.UID]string{}
+	}
+	m.Deleted[x.UID] = x.seen
+}
+
+// strip remembers a pod that has lost its finalizer or is gone. If the finalizer was the last
+// thing that blocked the deletion, the patch has deleted the pod, and the answer has the old
+// version.
+func (m *Memory) strip(x *exchange) {
+	s := Stripped{Version: x.seen}
+	if pod := x.meta(); pod != nil && pod.GetUID() == x.UID {
+		grace := pod.GetDeletionGracePeriodSeconds()
+		if pod.GetDeletionTimestamp() == nil || len(pod.GetFinalizers()) > 0 || grace != nil && *grace > 0 {
+			s.Without = pod.GetResourceVersion()
+		}
+	}
+	if m.Stripped == nil {
+		m.Stripped = map[types.UID]Stripped{}
+	}
+	m.Stripped[x.UID] = s
+}
+
 // unobserved lists the writes that a view does not show.
 type unobserved struct {
 	decide.InFlight
@@ -153,7 +201,7 @@ func (m *Memory) observe(shown func(types.UID) *corev1.Pod, version string) (f u
 // none.
 func (u *unobserved) nextRead(now time.Time) (wait time.Duration) {
 	for _, c := range u.created {
-		wait = least(wait, max(c.At.Add(readAfter).Sub(now), time.Second))
+		wait = decide.Soonest(wait, max(c.At.Add(readAfter).Sub(now), time.Second))
 	}
 	return wait
 }

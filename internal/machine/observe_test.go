@@ -41,9 +41,9 @@ func remembering(memory machine.Memory) (*machine.Machine, *decide.Input) {
 	memory.Deleted, memory.Stripped = maps.Clone(memory.Deleted), maps.Clone(memory.Stripped)
 	return &machine.Machine{
 		Memory: memory, Config: decide.DefaultConfig(),
-		Decide: func(seen decide.Input, c decide.Config) (*decide.Outcome, error) {
+		Decide: func(tally *decide.Tally, seen decide.Input, c *decide.Config) (*decide.Outcome, error) {
 			*in = seen
-			return decide.Decide(seen, c)
+			return tally.Decide(seen, c)
 		},
 	}, in
 }
@@ -152,7 +152,7 @@ func TestAbandoned_beforeNext(t *testing.T) {
 	if len(m.Lost) != 0 || m.ReadFirst {
 		t.Errorf("%s", m.Memory.String())
 	}
-	same(t, "requests", []string{m.Next()[0].String()}, []string{"create pod train-"})
+	same(t, "requests", []string{text(m.Next()[0])}, []string{"create pod train-"})
 }
 
 // Every request names its object, including those of the first sync of a process.

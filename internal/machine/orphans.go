@@ -2,7 +2,7 @@ package machine
 
 import (
 	"errors"
-	"fmt"
+	"maps"
 	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -12,6 +12,8 @@ import (
 
 	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/internal/keys"
+	"github.com/jobfate/jobfate/internal/owner"
+	"github.com/jobfate/jobfate/tracking"
 )
 
 var (
@@ -49,7 +51,7 @@ func OrphansIn(config decide.Config, pods []*corev1.Pod, jobs []*batchv1.Job) (a
 
 // freeing returns the sync of a new Machine that frees a pod with the given controller.
 func freeing(config decide.Config, owner *metav1.OwnerReference, pod *corev1.Pod) *sync {
-	m := &Machine{Config: config, orphans: true, result: &Result{}}
+	m := &Machine{Config: config, orphans: true}
 	m.Key.Namespace = pod.Namespace
 	m.sync = &sync{Machine: m, config: &m.Config, step: freePods, owner: owner, view: View{Pods: []*corev1.Pod{pod}}}
 	if owner != nil {
@@ -60,11 +62,9 @@ func freeing(config decide.Config, owner *metav1.OwnerReference, pod *corev1.Pod
 
 // askOwner reads the Job of the orphans live, because a cache that does not show it may be
 // stale.
-func (s *sync) askOwner() []exchange {
-	return readOf(s.owner.Name, s.owner.UID)
-}
+func (s *sync) askOwner() []*exchange { return readOf(s.owner.Name, s.owner.UID) }
 
-func (s *sync) handleOwner(batch []exchange) step {
+func (s *sync) handleOwner(batch []*exchange) step {
 	switch job, err := batch[0].job(); {
 	case err != nil:
 		return s.end(err)
@@ -75,20 +75,61 @@ func (s *sync) handleOwner(batch []exchange) step {
 }
 
 // askFree removes the finalizers. A patch fails if a Job has adopted the pod meanwhile.
-func (s *sync) askFree() (batch []exchange) {
-	for _, pod := range s.view.Pods {
-		x := patchOf(pod)
-		x.Patch = keys.Keys(s.config.Controller.Keys).StripPatchAt(pod)
-		batch = append(batch, x)
-	}
-	return batch
-}
+func (s *sync) askFree() []*exchange { return patches(s.view.Pods, s.keys().StripPatchAt) }
 
-func (s *sync) handleFree(batch []exchange) step {
-	for i := range batch {
-		if x := &batch[i]; x.fate() != done && x.fate() != missing {
-			s.fail(fmt.Errorf("freeing pod %s: %w", x.Name, x.err))
-		}
+func (s *sync) handleFree(batch []*exchange) step {
+	for _, x := range batch {
+		s.fail(x.failure("freeing pod " + x.Name))
 	}
 	return over
+}
+
+// RouteOf returns the names of the Jobs that a change of a pod concerns: its controllers
+// before and after or, if it has no controller, the Jobs that select it. If there are none
+// and the pod has the finalizer, RouteOf returns an empty name.
+func RouteOf(as tracking.Controller, before, after *corev1.Pod, jobs func(namespace string) []*batchv1.Job) (names []types.NamespacedName) {
+	add := func(namespace, name string) {
+		if key := (types.NamespacedName{Namespace: namespace, Name: name}); !slices.Contains(names, key) {
+			names = append(names, key)
+		}
+	}
+	for _, pod := range []*corev1.Pod{before, after} {
+		if owner := controllerOf(pod); as.Owns(owner) {
+			add(pod.Namespace, owner.Name)
+		}
+	}
+	if after == nil || controllerOf(after) != nil || !matters(as, before, after) {
+		return names
+	}
+	selected := false
+	for _, job := range jobs(after.Namespace) {
+		if Selects(job, after) {
+			selected = true
+			add(job.Namespace, job.Name)
+		}
+	}
+	if !selected && as.Keys.HasFinalizer(after) {
+		add(after.Namespace, "")
+	}
+	return names
+}
+
+// matters reports whether a change of a pod without a controller concerns a Job. If the pod
+// had no controller before and has no finalizer to remove, only a change of its labels
+// does.
+func matters(as tracking.Controller, before, after *corev1.Pod) bool {
+	return before == nil || controllerOf(before) != nil || as.Keys.HasFinalizer(after) || !maps.Equal(before.Labels, after.Labels)
+}
+
+func controllerOf(pod *corev1.Pod) *metav1.OwnerReference {
+	if pod == nil {
+		return nil
+	}
+	return metav1.GetControllerOfNoCopy(pod)
+}
+
+// Selects reports whether a Job has a selector that matches a pod of its namespace.
+func Selects(job *batchv1.Job, pod *corev1.Pod) bool {
+	of, err := owner.Of(job, keys.Keys{})
+	return err == nil && job.Spec.Selector != nil && job.Namespace == pod.Namespace && of.Selects(pod.Labels)
 }

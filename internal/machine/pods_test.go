@@ -78,6 +78,9 @@ func TestAdoption_ofAPodThatIsGone(t *testing.T) {
 	if st := m.Result().Outcome.Status; st.Active != 1 || len(st.UncountedTerminatedPods.Succeeded) != 0 {
 		t.Errorf("the status is %+v, want one active pod and none counted", st)
 	}
+	if cached := m.Cached(); len(cached) != 1 {
+		t.Errorf("the next sync starts from %d pods, want the one that the cache shows", len(cached))
+	}
 }
 
 // A cache that is older than an adoption is not used, because it shows the pod without an

@@ -13,39 +13,30 @@ import (
 
 // begin chooses between the view and live reads. It decides at once if the view is usable.
 func (s *sync) begin() error {
-	job := s.view.Job
-	if job == nil {
-		if s.Idle() {
-			s.leave()
-		} else {
-			s.live = true
+	switch job := s.view.Job; {
+	case job != nil:
+		s.Key = types.NamespacedName{Namespace: job.Namespace, Name: job.Name}
+		fresh := s.fresh(&s.view)
+		if s.Job == "" || s.Job != job.UID && fresh && s.Idle() {
+			s.forget(job.UID)
 		}
-		return nil
+		if fresh && s.Job == job.UID && !s.ReadFirst && !slices.Contains(s.Lost, "") {
+			s.step = findPods
+			s.JobsFloor, s.PodsFloor = newest(s.JobsFloor, s.view.JobsVersion), newest(s.PodsFloor, s.view.PodsVersion)
+			s.Shown = newest(s.Shown, s.view.version())
+		}
+	case s.Idle():
+		s.leave()
 	}
-	s.Key = types.NamespacedName{Namespace: job.Namespace, Name: job.Name}
-	fresh := s.fresh(&s.view)
-	if s.Job == "" || s.Job != job.UID && fresh && s.Idle() {
-		s.forget(job.UID)
-	}
-	s.live = !fresh || s.Job != job.UID || s.ReadFirst || slices.Contains(s.Lost, "")
-	if s.live {
-		return nil
-	}
-	s.step = findPods
-	s.accept(&s.view)
-	s.Shown = newest(s.Shown, s.view.version())
-	s.proceed()
-	if s.result.Outcome == nil && s.step == over {
-		return s.Machine.Result().Err
+	if s.proceed(); s.result.Outcome == nil && s.step == over {
+		return s.result.Err
 	}
 	return nil
 }
 
-func (s *sync) askJob() []exchange {
-	return readOf(s.Key.Name, s.Job)
-}
+func (s *sync) askJob() []*exchange { return readOf(s.Key.Name, s.Job) }
 
-func (s *sync) handleJob(batch []exchange) step {
+func (s *sync) handleJob(batch []*exchange) step {
 	live, err := batch[0].job()
 	switch {
 	case err != nil:
@@ -71,25 +62,22 @@ func (s *sync) handleJob(batch []exchange) step {
 	return listPods
 }
 
-func (s *sync) askPods() []exchange {
-	return []exchange{{Request: Request{Verb: ListPods}}}
-}
+func (s *sync) askPods() []*exchange { return []*exchange{{Request: Request{Verb: ListPods}}} }
 
-func (s *sync) handlePods(batch []exchange) step {
-	x := &batch[0]
+func (s *sync) handlePods(batch []*exchange) step {
+	x := batch[0]
 	list, ok := x.object.(*corev1.PodList)
-	if x.fate() != done {
+	switch {
+	case x.err != nil:
 		return s.end(fmt.Errorf("listing the pods: %w", x.err))
-	}
-	if !ok || list == nil {
+	case !ok || list == nil:
 		return s.end(fmt.Errorf("listing the pods: %T is not a list of pods", x.object))
 	}
-	s.view.Pods, s.view.Fed = make([]*corev1.Pod, len(list.Items)), false
+	pods := make([]*corev1.Pod, len(list.Items))
 	for i := range list.Items {
-		s.view.Pods[i] = &list.Items[i]
+		pods[i] = &list.Items[i]
 	}
-	s.tally = &decide.Tally{}
-	s.tally.List(s.view.Pods)
+	s.decideOn(pods)
 	s.view.PodsVersion = list.ResourceVersion
 	s.PodsFloor = newest(newest(s.PodsFloor, s.view.Barrier), list.ResourceVersion)
 	s.JobsFloor = newest(newest(s.JobsFloor, s.view.Barrier), s.view.Job.ResourceVersion)
@@ -97,31 +85,39 @@ func (s *sync) handlePods(batch []exchange) step {
 	return findPods
 }
 
+// decideOn makes this sync decide on other pods than those of the caches.
+func (s *sync) decideOn(pods []*corev1.Pod) {
+	s.tally = &decide.Tally{}
+	s.tally.List(pods)
+}
+
 // askUnobserved reads pods by name: those that may have been created, and those that were
 // created some time ago and are still not observed.
-func (s *sync) askUnobserved() (batch []exchange) {
-	if len(s.Created)+len(s.Deleted)+len(s.Stripped) > 0 {
-		_ = s.tally.Read(s.input(), s.config) // the decision returns the same error
+func (s *sync) askUnobserved() (batch []*exchange) {
+	if !s.Idle() {
+		if err := s.tally.Read(s.input(), s.config); err != nil {
+			s.end(err)
+			return nil
+		}
 	}
 	s.pending = s.observe(s.tally.Pod, s.view.PodsVersion)
 	for _, name := range s.Lost {
-		batch = append(batch, exchange{Request: Request{Verb: GetPod, Name: name}})
+		batch = append(batch, &exchange{Request: Request{Verb: GetPod, Name: name}})
 	}
 	for _, c := range s.pending.created {
 		if !c.At.Add(readAfter).After(s.view.Now) {
-			batch = append(batch, exchange{Request: Request{Verb: GetPod, Name: c.Name, UID: c.UID}})
+			batch = append(batch, &exchange{Request: Request{Verb: GetPod, Name: c.Name, UID: c.UID}})
 		}
 	}
 	return batch
 }
 
-func (s *sync) handleUnobserved(batch []exchange) step {
-	for i := range batch {
-		x := &batch[i]
-		object, fate := x.meta(), x.fate()
-		if fate != missing && fate != done {
-			return s.end(fmt.Errorf("reading pod %s: %w", x.Name, x.err))
+func (s *sync) handleUnobserved(batch []*exchange) step {
+	for _, x := range batch {
+		if err := x.failure("reading pod " + x.Name); err != nil {
+			return s.end(err)
 		}
+		object := x.meta()
 		exists := object != nil && (x.UID == object.GetUID() || x.UID == "" && metav1.IsControlledBy(object, s.view.Job))
 		if x.UID == "" {
 			s.found(x.Name)

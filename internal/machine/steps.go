@@ -1,28 +1,31 @@
 package machine
 
 import (
+	"cmp"
 	"errors"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/jobfate/jobfate/internal/census"
 	"github.com/jobfate/jobfate/internal/decide"
 )
 
-// sync is one sync under way.
+// sync is one sync, under way or finished.
 type sync struct {
 	*Machine
 	config *decide.Config
+	first  uint64 // the last ID before the sync
 	step   step
-	batch  []exchange // the requests of the step
-	ready  bool       // Next has yet to return the batch
+	batch  []*exchange // the requests of the step
+	ready  bool        // Next has yet to return the batch
+	result Result
 
 	view    View
-	tally   *decide.Tally // the pods that the sync decides on
-	live    bool          // the Job and its pods are read live
+	tally   *decide.Tally // the pods that the sync decides on; those of the caches unless they are read live
 	pending unobserved
-	claims  []decide.Claim         // the claims to send
+	claims  []*census.Record       // the claims to send
 	claimed bool                   // the claims were sent; another decision of the sync sends none
 	writes  writes                 // the writes of the decision
 	owner   *metav1.OwnerReference // the controller of orphans
@@ -46,34 +49,31 @@ const (
 	storeStatus
 	stripPods
 	settleStatus
+	conclude
 	over
 )
 
-// functions are the two functions of a step. ask returns its requests; a step without
-// requests is skipped. handle takes their answers and returns the next step.
-type functions struct {
-	ask    func(*sync) []exchange
-	handle func(*sync, []exchange) step
-}
-
-// functions returns the functions of a step. This is the table of the steps, in order.
-func (at step) functions() functions {
-	return [over]functions{
-		readOwner:    {(*sync).askOwner, (*sync).handleOwner},
-		freePods:     {(*sync).askFree, (*sync).handleFree},
-		readJob:      {(*sync).askJob, (*sync).handleJob},
-		listPods:     {(*sync).askPods, (*sync).handlePods},
-		findPods:     {(*sync).askUnobserved, (*sync).handleUnobserved},
-		decideNow:    {(*sync).decide, nil},
-		checkJob:     {(*sync).askBeforeAdoption, (*sync).handleBeforeAdoption},
-		claimPods:    {(*sync).askClaims, (*sync).handleClaims},
-		stripFirst:   {(*sync).askStripFirst, (*sync).handleStripFirst},
-		deletePods:   {(*sync).askDeletions, (*sync).handleDeletions},
-		createPods:   {(*sync).askCreations, (*sync).handleCreations},
-		storeStatus:  {(*sync).askStatus, (*sync).handleStatus},
-		stripPods:    {(*sync).askStrips, (*sync).handleStrips},
-		settleStatus: {(*sync).askSettle, (*sync).handleSettle},
-	}[at]
+// steps is the table of the steps, in order. ask returns the requests of a step; a step
+// without requests is skipped. handle takes their answers and returns the next step.
+var steps = [over]struct {
+	ask    func(*sync) []*exchange
+	handle func(*sync, []*exchange) step
+}{
+	readOwner:    {(*sync).askOwner, (*sync).handleOwner},
+	freePods:     {(*sync).askFree, (*sync).handleFree},
+	readJob:      {(*sync).askJob, (*sync).handleJob},
+	listPods:     {(*sync).askPods, (*sync).handlePods},
+	findPods:     {(*sync).askUnobserved, (*sync).handleUnobserved},
+	decideNow:    {(*sync).decide, nil},
+	checkJob:     {(*sync).askBeforeAdoption, (*sync).handleBeforeAdoption},
+	claimPods:    {(*sync).askClaims, (*sync).handleClaims},
+	stripFirst:   {(*sync).askStripFirst, (*sync).handleStripFirst},
+	deletePods:   {(*sync).askDeletions, (*sync).handleDeletions},
+	createPods:   {(*sync).askCreations, (*sync).handleCreations},
+	storeStatus:  {(*sync).askStatus, (*sync).handleStatus},
+	stripPods:    {(*sync).askStrips, (*sync).handleStrips},
+	settleStatus: {(*sync).askSettle, (*sync).handleStatus},
+	conclude:     {(*sync).conclude, nil},
 }
 
 // proceed handles the answers to the last requests, and makes the next requests.
@@ -84,26 +84,17 @@ func (s *sync) proceed() {
 	if batch := s.batch; len(batch) > 0 {
 		s.batch = nil
 		s.take(batch)
-		s.step = s.step.functions().handle(s, batch)
+		s.step = steps[s.step].handle(s, batch)
 	}
-	for s.step != over {
+	for s.step != over && !s.ready {
 		at := s.step
-		if s.batch = at.functions().ask(s); len(s.batch) > 0 {
-			s.number()
-			s.ready = true
-			return
-		}
-		if s.step == at {
+		s.batch = steps[at].ask(s)
+		s.ready = len(s.batch) > 0
+		if s.step == at && !s.ready {
 			s.step++
 		}
 	}
-}
-
-// number sets the IDs of a batch, and the Job and namespace of its requests. They have no
-// answer yet.
-func (s *sync) number() {
-	for i := range s.batch {
-		x := &s.batch[i]
+	for _, x := range s.batch {
 		s.lastID++
 		x.ID, x.sender, x.Namespace, x.err = s.lastID, s.Job, s.Key.Namespace, ErrNoAnswer
 	}
@@ -118,10 +109,7 @@ func (s *sync) end(err error) step {
 
 // wait ends the sync and requeues it, so that the caches can catch up.
 func (s *sync) wait() step {
-	s.result.Requeue = s.config.BatchPeriod
-	if s.result.Requeue == 0 {
-		s.result.Requeue = time.Second
-	}
+	s.result.Requeue = cmp.Or(s.config.BatchPeriod, time.Second)
 	return s.end(nil)
 }
 

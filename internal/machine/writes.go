@@ -1,10 +1,20 @@
 package machine
 
 import (
+	"fmt"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/internal/decide"
+	"github.com/jobfate/jobfate/internal/keys"
+	"github.com/jobfate/jobfate/jobstatus"
 )
+
+var errNoObject = fmt.Errorf("%w: the response contains no object", ErrNoAnswer)
 
 // writes are the writes of a decision after its claims, and their results.
 type writes struct {
@@ -17,17 +27,6 @@ type writes struct {
 	settled   decide.Settled
 }
 
-// newWrites returns the writes of an outcome. version is the version of the object that holds
-// the status.
-func newWrites(outcome *decide.Outcome, version string) writes {
-	work := &outcome.Plan.Work
-	w := writes{version: version, batchSize: 1}
-	for i := range work.Create {
-		w.creations = append(w.creations, creation{Creation: &work.Create[i]})
-	}
-	return w
-}
-
 // creation is a pod to create. collisions is how often its name was already in use.
 type creation struct {
 	*decide.Creation
@@ -36,3 +35,201 @@ type creation struct {
 
 // mostCollisions is how often a creation is retried with another name.
 const mostCollisions = 3
+
+func (s *sync) keys() keys.Keys { return keys.Keys(s.config.Controller.Keys) }
+
+// askStripFirst removes the finalizer from pods whose deletion does not count (KEP-2307
+// § Deleted Pods). The patch names the resource version, because a pod that has changed may
+// have finished and must then be counted.
+func (s *sync) askStripFirst() []*exchange {
+	return patches(s.toDelete(func(d *decide.Deletion) bool { return d.StripFirst }), s.keys().StripPatchAt)
+}
+
+// toDelete returns the pods of the deletions that are selected.
+func (s *sync) toDelete(selected func(*decide.Deletion) bool) (pods []*corev1.Pod) {
+	deletions := s.result.Outcome.Plan.Work.Delete
+	for i := range deletions {
+		if d := &deletions[i]; selected(d) {
+			pods = append(pods, d.Record.Pod)
+		}
+	}
+	return pods
+}
+
+func (s *sync) handleStripFirst(batch []*exchange) step {
+	s.writes.concluded = map[types.UID]bool{}
+	for _, x := range batch {
+		if x.fate() != done {
+			s.concludeDeletion(x)
+			s.writes.concluded[x.UID] = true
+		}
+	}
+	return deletePods
+}
+
+func (s *sync) askDeletions() (batch []*exchange) {
+	for _, pod := range s.toDelete(func(d *decide.Deletion) bool { return !s.writes.concluded[d.Record.Pod.UID] }) {
+		x := about(pod, DeletePod)
+		x.Options.Preconditions = metav1.NewUIDPreconditions(string(pod.UID))
+		batch = append(batch, x)
+	}
+	return batch
+}
+
+func (s *sync) handleDeletions(batch []*exchange) step {
+	for _, x := range batch {
+		s.concludeDeletion(x)
+	}
+	return createPods
+}
+
+// concludeDeletion records the answer to a deletion, or to a patch before it that was not
+// carried out. A pod that was gone already counts as deleted, but as in Kubernetes there is
+// no event for it.
+func (s *sync) concludeDeletion(x *exchange) {
+	switch x.fate() {
+	case done:
+		s.event(corev1.EventTypeNormal, "SuccessfulDelete", "Deleted pod: "+x.Name)
+	case missing:
+		s.delete(x) // also if the patch found it gone
+	default:
+		s.writes.done.NotDeleted = append(s.writes.done.NotDeleted, x.UID)
+		if x.Verb == DeletePod {
+			s.event(corev1.EventTypeWarning, "FailedDelete", "Error deleting: "+x.err.Error())
+		}
+		s.fail(x.failure("deleting pod " + x.Name))
+	}
+}
+
+// askCreations creates pods in batches of 1, 2, 4 and so on until a creation fails: a quota
+// that refuses one pod will refuse the others too. Only the pods of the batch are made
+// here, so that not all of them are in memory at once.
+func (s *sync) askCreations() (batch []*exchange) {
+	for _, c := range s.writes.creations[:min(s.writes.batchSize, len(s.writes.creations))] {
+		pod := c.Pod()
+		if s.config.Names != nil {
+			pod.Name = s.config.Names(pod.GenerateName)
+		}
+		batch = append(batch, &exchange{Request: Request{Verb: CreatePod, Pod: pod}})
+	}
+	return batch
+}
+
+func (s *sync) handleCreations(batch []*exchange) step {
+	w := &s.writes
+	var retries []creation
+	failed := 0
+	for i, x := range batch {
+		c := w.creations[i]
+		object, err := x.meta(), x.err
+		switch {
+		case err == nil && object != nil:
+			s.event(corev1.EventTypeNormal, "SuccessfulCreate", "Created pod: "+object.GetName())
+			continue
+		case err == nil:
+			s.lose(x) // without the UID the pod cannot be observed
+			err = errNoObject
+		case apierrors.IsAlreadyExists(err) && c.collisions < mostCollisions:
+			retries = append(retries, creation{c.Creation, c.collisions + 1})
+			continue
+		}
+		failed++
+		if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
+			continue // later creations will be refused too, and that is no error
+		}
+		s.event(corev1.EventTypeWarning, "FailedCreate", "Error creating: "+err.Error())
+		s.fail(fmt.Errorf("creating a pod: %w", err))
+	}
+	w.creations = append(retries, w.creations[len(batch):]...)
+	w.batchSize *= 2
+	if failed == 0 {
+		return createPods
+	}
+	w.done.Untried = len(w.creations)
+	w.done.NotCreated = failed + w.done.Untried
+	return storeStatus
+}
+
+// askStatus stores the status of the outcome, given which creations and deletions
+// succeeded. Finalizers may be removed only after that.
+func (s *sync) askStatus() []*exchange {
+	if s.writes.done.NotCreated > 0 || len(s.writes.done.NotDeleted) > 0 {
+		s.setOutcome(s.result.Outcome.Close(s.writes.done))
+	}
+	if o := s.result.Outcome; o.Changed && !o.PutOff {
+		return s.patchStatus(&o.Status)
+	}
+	return nil
+}
+
+// askStrips removes the finalizers of the pods that the status records. The backoff record,
+// the events and the metrics of the decision hold from here on.
+func (s *sync) askStrips() []*exchange {
+	o := s.result.Outcome
+	s.Backoff = o.Backoff
+	s.report(o.Events, o.Metrics)
+	return patches(o.Strip, s.keys().StripPatch)
+}
+
+func (s *sync) handleStrips(batch []*exchange) step {
+	for _, x := range batch {
+		if err := x.failure("removing the finalizer of pod " + x.Name); err != nil {
+			s.fail(err)
+			continue
+		}
+		if x.fate() == missing {
+			s.strip(x) // the finalizer is gone with the pod
+		}
+		s.writes.removed = append(s.writes.removed, x.UID)
+	}
+	return settleStatus
+}
+
+// askSettle stores the status that counts the pods whose finalizers were removed.
+func (s *sync) askSettle() []*exchange {
+	if s.writes.settled = s.result.Outcome.Settle(s.writes.removed); s.writes.settled.Status != nil {
+		return s.patchStatus(s.writes.settled.Status)
+	}
+	return nil
+}
+
+// conclude reports what holds once that status is stored. It needs no request.
+func (s *sync) conclude() []*exchange {
+	s.report(s.writes.settled.Events, s.writes.settled.Metrics)
+	s.result.Ended = s.writes.settled.Finished
+	return nil
+}
+
+// patchStatus returns the write of a status, with the version that was last read or stored as
+// its precondition.
+func (s *sync) patchStatus(status *batchv1.JobStatus) []*exchange {
+	return []*exchange{{Request: Request{Verb: PatchStatus, Name: s.Key.Name, UID: s.Job,
+		Patch: jobstatus.Patch(s.Job, s.writes.version, status), Status: status.DeepCopy()}}}
+}
+
+// handleStatus handles the answer to a status write.
+func (s *sync) handleStatus(batch []*exchange) step {
+	x := batch[0]
+	stored, err := x.meta(), x.err
+	if err == nil && stored == nil {
+		s.lose(x) // without its version the write cannot be observed, nor can another follow it
+		err = errNoObject
+	}
+	if err != nil {
+		return s.end(fmt.Errorf("storing the status: %w", err))
+	}
+	s.writes.version = stored.GetResourceVersion()
+	s.Sure, s.LastStatus, s.Known = true, s.view.Now, newest(s.Known, s.writes.version)
+	return s.step + 1
+}
+
+// report adds events and metrics to the result.
+func (s *sync) report(events []decide.Event, metrics []decide.Metric) {
+	s.result.Events = append(s.result.Events, events...)
+	s.result.Metrics = append(s.result.Metrics, metrics...)
+}
+
+// event adds an event to the result.
+func (s *sync) event(kind, reason, message string) {
+	s.report([]decide.Event{{Type: kind, Reason: reason, Message: message}}, nil)
+}

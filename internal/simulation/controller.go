@@ -48,7 +48,7 @@ func newController(c *cluster.Cluster, s Settings, backsOff func(until map[int32
 		options = append(slices.Clone(options), jobfate.RuleNames(s.RuleNames...))
 	}
 	out := &controller{cluster: c, cache: c.NewCache(true), caller: cluster.NewCaller(options...)}
-	inside.MachineOf(out.caller.Machine).Check = nil // slow, and only needed in tests
+	inside.MachineOf(out.caller.Machine).Decide = nil // slow, and only needed in tests
 	out.backsOff = backsOff
 	return out
 }
@@ -74,7 +74,7 @@ const wholeJob = -1
 func backingOff(d jobfate.Decision) map[int32]time.Time {
 	until := map[int32]time.Time{}
 	basis, why := inside.OutcomeOf(d).View, explain.Of(d).Job()
-	if !basis.Spec.PerIndex {
+	if !basis.Spec.PerIndex() {
 		if why.Code == explain.JobBackingOff {
 			until[wholeJob] = why.Until
 		}

@@ -19,10 +19,12 @@ import (
 	"github.com/jobfate/jobfate/internal/lifecycle"
 )
 
-// Check panics if the outcome and error of a Machine differ from those of a decision from
-// scratch on the same input. Pass it as the field Check of a Machine.
-func Check(in decide.Input, c decide.Config, got *decide.Outcome, err error) {
-	want, wantErr := decide.Decide(in, c)
+// Decide decides as a Machine does, and panics if the outcome and error differ from those of a
+// decision from scratch on the same input. It is for the field Decide of a Machine.
+func Decide(t *decide.Tally, in decide.Input, c *decide.Config) (*decide.Outcome, error) {
+	in.Pods = t.Pods()
+	got, err := t.Decide(in, c)
+	want, wantErr := decide.Decide(in, *c)
 	if text, wantText := fmt.Sprint(err), fmt.Sprint(wantErr); text != wantText {
 		panic(fmt.Sprintf("the Machine's decision returns error %s, a decision from scratch returns %s", text, wantText))
 	}
@@ -31,6 +33,7 @@ func Check(in decide.Input, c decide.Config, got *decide.Outcome, err error) {
 			panic("the Machine's decision differs from a decision from scratch:\n" + diff)
 		}
 	}
+	return got, err
 }
 
 // Diff describes how two outcomes differ. It returns an empty string if they are equal.
@@ -71,7 +74,7 @@ type summary struct {
 	Account         census.Account
 	Status          any
 	Changed, PutOff bool
-	Claims          []decide.Claim
+	Claims          []*census.Record
 	Strip           []types.UID
 	Left            decide.Left
 	Backoff         backoff.Record

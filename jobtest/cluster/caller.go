@@ -39,14 +39,17 @@ var errAgain = errors.New("something failed")
 // differently from [jobfate.Decide] on the same view.
 func NewCaller(options ...jobfate.Option) *Caller {
 	c := &Caller{Machine: jobfate.NewMachine(options...)}
-	inside.MachineOf(c.Machine).Check = slowpath.Check
+	inside.MachineOf(c.Machine).Decide = slowpath.Decide
 	return c
 }
 
 // Deciding replaces the function that decides, to inject a bug or to observe decisions. It
 // returns the caller.
 func (c *Caller) Deciding(how func(decide.Input, decide.Config) (*decide.Outcome, error)) *Caller {
-	inside.MachineOf(c.Machine).Decide = how
+	inside.MachineOf(c.Machine).Decide = func(t *decide.Tally, in decide.Input, c *decide.Config) (*decide.Outcome, error) {
+		in.Pods = t.Pods()
+		return how(in, *c)
+	}
 	return c
 }
 

@@ -180,7 +180,7 @@ func (l *jobSync) owner() metav1.OwnerReference {
 func (l *jobSync) claim() error {
 	for _, claim := range l.outcome.Claims {
 		patch := keys.Keys{}.StripPatchAt(claim.Pod)
-		switch claim.Relation {
+		switch tracking.Relation(claim.Relation.String()) {
 		case tracking.Adoptable:
 			live, err := l.kubeClient.BatchV1().Jobs(l.job.Namespace).Get(l.ctx, l.job.Name, metav1.GetOptions{})
 			if err != nil {
