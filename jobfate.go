@@ -19,11 +19,12 @@ type Snapshot struct {
 	Pods []*corev1.Pod
 	// Now is the one reading of the clock. A zero Now is an error.
 	Now time.Time
-	// Backoff is the Backoff of the last decision. After a start it is zero, and
+	// Backoff is the Backoff of the last decision. Without one it is zero, and
 	// BackoffInDoubt must be set.
 	Backoff backoff.Record
 	// BackoffInDoubt says that a status may have recorded failures that Backoff
-	// lacks: the caller has just started, or its last status write had no answer.
+	// lacks: another controller runs the Job and the caller only explains it, the caller
+	// has just started, or its last status write had no answer.
 	// Decide then also uses the counted pods that still exist to compute the backoff.
 	// The result is correct unless pods that failed since the last success, or the
 	// pod of that success, have been deleted.

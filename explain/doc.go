@@ -6,6 +6,9 @@
 // [Unmanaged] explains a Job that another controller manages. Each answer is computed when
 // it is requested, so a decision that is not explained has no extra cost.
 //
+// To explain a Job of another controller, decide with Snapshot.BackoffInDoubt. Otherwise a
+// Job that backs off seems to create pods.
+//
 // [Explanation.Job] gives the reason within the decision. [Explanation.Cause] looks
 // further: at the state of the pods, and at overdue steps. Examples are a decision to
 // create pods that no controller carries out, and active pods that cannot pull their

@@ -16,7 +16,7 @@ func ExampleOf() {
 	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "train", UID: "job-uid"}}
 	job.Spec.Suspend = &suspend
 
-	d, _ := jobfate.Decide(jobfate.Snapshot{Job: job, Now: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)})
+	d, _ := jobfate.Decide(jobfate.Snapshot{Job: job, Now: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC), BackoffInDoubt: true})
 	why := explain.Of(d)
 	fmt.Println(why.Job().Code)
 	fmt.Println(why.Prospect().Text)

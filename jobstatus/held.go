@@ -47,7 +47,7 @@ type IndexSets struct {
 	Failed    indexset.Set
 	// Finished are the indexes that are completed or failed.
 	Finished indexset.Set
-	// Unfinished are all other indexes: the indexes to retry in a new run of the Job.
+	// Unfinished are all other indexes.
 	Unfinished indexset.Set
 }
 

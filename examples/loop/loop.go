@@ -19,7 +19,8 @@ type API interface {
 }
 
 // Sync runs one sync of a Job. Call it again after the time that it returns, unless that is zero.
-// After an error, call it again soon.
+// After an error, call it again soon, unless the error is a jobfate.InputError or
+// jobfate.ErrNotManaged.
 func Sync(ctx context.Context, api API, m *jobfate.Machine, v jobfate.View) (time.Duration, error) {
 	if err := m.Begin(v); err != nil {
 		return 0, err

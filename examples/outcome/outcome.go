@@ -21,7 +21,7 @@ func Of(job *batchv1.Job) string {
 		parts = append(parts, cause(outcome))
 	}
 	if n := job.Spec.Completions; n != nil {
-		parts = append(parts, fmt.Sprintf("%d of %d done", jobstatus.IndexesFinished(job), *n))
+		parts = append(parts, fmt.Sprintf("%d of %d finished", jobstatus.IndexesFinished(job), *n))
 	}
 	if failed := jobstatus.Indexes(job).Failed; !failed.IsEmpty() {
 		parts = append(parts, "failed indexes "+failed.String())

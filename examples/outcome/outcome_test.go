@@ -35,8 +35,8 @@ func ExampleOf() {
 	job.Status.Terminating = nil
 	fmt.Println(outcome.Of(job))
 	// Output:
-	// Running, 0 of 4 done
-	// Running, 2 of 4 done, holds 2 pods
-	// Failing, by the rule OutOfLicences, 3 of 4 done, failed indexes 3, holds 1 pods
-	// Failed, by the rule OutOfLicences, 3 of 4 done, failed indexes 3
+	// Running, 0 of 4 finished
+	// Running, 2 of 4 finished, holds 2 pods
+	// Failing, by the rule OutOfLicences, 3 of 4 finished, failed indexes 3, holds 1 pods
+	// Failed, by the rule OutOfLicences, 3 of 4 finished, failed indexes 3
 }
