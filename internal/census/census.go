@@ -237,21 +237,22 @@ func (c *Census) count(r *Record, by int32) {
 }
 
 func (c *Census) countNumbers(r *Record, by int32) {
-	unrecorded := r.isUnrecorded()
-	for _, n := range [...]struct {
-		number *int32
-		counts bool
-	}{
-		{&c.own, true},
-		{&c.Active, r.Active},
-		{&c.Ready, r.Ready},
-		{&c.Terminating, r.Terminating},
-		{&c.Succeeded, unrecorded && r.Succeeded},
-		{&c.Failed, unrecorded && r.Failed && !r.Ignored},
-	} {
-		if n.counts {
-			*n.number += by
-		}
+	c.own += by
+	if r.Active {
+		c.Active += by
+	}
+	if r.Ready {
+		c.Ready += by
+	}
+	if r.Terminating {
+		c.Terminating += by
+	}
+	switch {
+	case !r.isUnrecorded():
+	case r.Succeeded:
+		c.Succeeded += by
+	case r.Failed && !r.Ignored:
+		c.Failed += by
 	}
 	if c.classifier.CountRestarts {
 		c.Restarts += int64(by) * backoff.Restarts(r.Pod)

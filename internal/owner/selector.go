@@ -9,11 +9,11 @@ import (
 )
 
 // selector is a Job's label selector. Nearly always it is the one label that the API server
-// generates, the UID of the Job. A selector of labels alone is used without compiling it, and
-// needs one lookup for each label where labels.Selector needs two.
+// generates, the UID of the Job. A selector of labels alone needs one lookup for each label,
+// where labels.Selector needs two.
 type selector struct {
-	labels  map[string]string // the required labels
-	general labels.Selector   // any selector with expressions
+	labels  []label         // the required labels
+	general labels.Selector // any selector with expressions
 }
 
 type label struct{ key, value string }
@@ -25,7 +25,11 @@ func compileSelector(s *metav1.LabelSelector, generated label) (selector, error)
 		return selector{}, nil
 	}
 	if len(s.MatchLabels) > 0 && len(s.MatchExpressions) == 0 && areValid(s.MatchLabels, generated) {
-		return selector{labels: s.MatchLabels}, nil
+		var required []label
+		for key, value := range s.MatchLabels {
+			required = append(required, label{key, value})
+		}
+		return selector{labels: required}, nil
 	}
 	general, err := metav1.LabelSelectorAsSelector(s)
 	if err != nil {
@@ -49,8 +53,8 @@ func (s *selector) absent() bool { return s.labels == nil && s.general == nil }
 
 // matches reports whether the labels match. An absent selector matches all labels.
 func (s *selector) matches(set labels.Set) bool {
-	for key, want := range s.labels {
-		if value, ok := set[key]; !ok || value != want {
+	for _, want := range s.labels {
+		if value, ok := set[want.key]; !ok || value != want.value {
 			return false
 		}
 	}
