@@ -198,18 +198,12 @@ func (c *Census) Clone() *Census {
 	if c == nil {
 		return nil
 	}
-	next := c.empty(len(c.records))
+	next := newCensus(c.classifier, len(c.records))
+	next.owner, next.stripped = c.owner, c.stripped
+	next.SetDone(c.succeeded.base, c.failing.base)
 	for _, r := range c.records {
 		next.put(r)
 	}
-	return next
-}
-
-// empty returns a census of the same Job without pods.
-func (c *Census) empty(n int) *Census {
-	next := newCensus(c.classifier, n)
-	next.owner, next.stripped = c.owner, c.stripped
-	next.SetDone(c.succeeded.base, c.failing.base)
 	return next
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/internal/owner"
 )
@@ -12,11 +13,9 @@ import (
 // has no UID, or has the UID of another. The census must not be used then.
 func (c *Census) Read(job owner.Owner, pods []*corev1.Pod) bool {
 	c.owner = job
-	return !slices.Contains(pods, nil) && c.read(pods) && len(c.records) == len(pods)
-}
-
-// read adds pods that are not in the census. It returns false if one has no UID.
-func (c *Census) read(pods []*corev1.Pod) bool {
+	if slices.Contains(pods, nil) {
+		return false
+	}
 	records := make([]Record, len(pods))
 	var ahead prefetched
 	for at := 0; at < len(pods); at += stride {
@@ -28,7 +27,7 @@ func (c *Census) read(pods []*corev1.Pod) bool {
 			c.put(c.classified(r, ahead.index[i]))
 		}
 	}
-	return c.records[""] == nil
+	return c.records[""] == nil && len(c.records) == len(pods)
 }
 
 // ReadsAs reports whether pods are classified as they would be for the given Job and
@@ -43,23 +42,35 @@ func (c *Census) ReadsAs(job *owner.Owner, as *Classifier) bool {
 // read again. Replace returns false and changes nothing if a pod is nil, has no UID, or has
 // the UID of another.
 func (c *Census) Replace(pods []*corev1.Pod) bool {
-	if slices.Contains(pods, nil) {
-		return false
-	}
-	next := c.empty(len(pods))
-	unread := slices.DeleteFunc(slices.Clone(pods), func(pod *corev1.Pod) bool {
-		r := c.records[pod.UID]
-		same := r != nil && r.Pod == pod
-		if same {
-			next.put(r)
+	present := make(map[types.UID]bool, len(pods))
+	for _, pod := range pods {
+		if pod == nil || pod.UID == "" || present[pod.UID] {
+			return false
 		}
-		return same
-	})
-	if !next.read(unread) || len(next.records) < len(pods) {
-		return false
+		present[pod.UID] = true
 	}
-	*c = *next
+	for uid := range c.records {
+		if !present[uid] {
+			c.Remove(uid)
+		}
+	}
+	for _, pod := range pods {
+		c.Put(pod)
+	}
 	return true
+}
+
+// Differs reports whether most pods of a long list are not the objects in the census, as
+// with a cache that returns copies. Reading them into a new census is then faster.
+func (c *Census) Differs(pods []*corev1.Pod) bool {
+	const long = 100
+	same := 0
+	for _, pod := range pods {
+		if pod != nil && c.records[pod.UID] != nil && c.records[pod.UID].Pod == pod {
+			same++
+		}
+	}
+	return len(pods) >= long && same < len(pods)/2
 }
 
 // Put adds a pod to the census, or replaces the pod with its UID.

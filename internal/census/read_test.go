@@ -155,3 +155,17 @@ func TestInOrder_spread(t *testing.T) {
 		same(t, fmt.Sprintf("indexes below %d: in the order of Before", spread), slices.Equal(got, want), true)
 	}
 }
+
+// A long list of copies is read into a new census.
+func TestDiffers(t *testing.T) {
+	pods := clones([]*corev1.Pod{newPod("uid")}, 200)
+	c := take(census.Classifier{}, pods...)
+	copies := slices.Clone(pods)
+	for i := range copies[:101] {
+		copies[i] = pods[i].DeepCopy()
+	}
+	same(t, "the same objects", c.Differs(pods), false)
+	same(t, "copies of most, and a nil", c.Differs(append(copies, nil)), true)
+	same(t, "copies, but not of most", c.Differs(append(copies[:50:50], pods[50:]...)), false)
+	same(t, "a short list", c.Differs(copies[:99]), false)
+}

@@ -133,10 +133,10 @@ func (t *Tally) read(in Input, c *Config) (*View, error) {
 }
 
 // update reads the pods that have changed. It reads all pods again if their classification
-// may have changed. Only invalid pods are an error.
+// may have changed, or if most of them are new objects. Only invalid pods are an error.
 func (t *Tally) update(of owner.Owner, v *View) error {
 	now := basis{v.Job.Spec.Selector, v.Job.Spec.PodFailurePolicy, v.Config.FailurePolicy, v.Config.WithoutPolicy, v.Config.WithoutPerIndex}
-	if t.census == nil || !t.census.ReadsAs(&of, &v.Spec.Classifier) || t.basis != now && !reflect.DeepEqual(t.basis, now) {
+	if t.census == nil || !t.census.ReadsAs(&of, &v.Spec.Classifier) || t.basis != now && !reflect.DeepEqual(t.basis, now) || t.census.Differs(t.list) {
 		pods := t.listed()
 		next := census.New(v.Spec.Classifier, len(pods))
 		// Read detects invalid pods. Checking them beforehand would be another pass, which
