@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"go/token"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,7 +16,6 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	"golang.org/x/tools/cover"
 )
 
 // chosenMutant is declared in the package under test, which asks it what to be.
@@ -36,13 +33,13 @@ var chosenMutant, _ = strconv.Atoi(os.Getenv("CHOSEN_MUTANT"))
 // of functions cannot choose, and has a binary of its own. So has what survives where tests
 // are skipped.
 func (p *source) testIn(dir string) error {
-	if _, err := command(p.root, "go", "test", "-timeout=1h", dir); err != nil {
+	if err := command(p.root, "go", "test", "-timeout=1h", dir); err != nil {
 		return fmt.Errorf("without a mistake: %w", err)
 	}
 	left := slices.DeleteFunc(slices.Clone(p.mutants), func(m *mutant) bool { return m.verdict != "survived" })
-	skipped, err := p.try(dir, slices.DeleteFunc(slices.Clone(left), func(m *mutant) bool { return m.body == nil }))
+	skipped, err := p.try(dir, slices.DeleteFunc(slices.Clone(left), func(m *mutant) bool { return m.choice == "" }))
 	for _, m := range left {
-		if err == nil && m.verdict == "survived" && (m.body == nil || skipped) {
+		if err == nil && m.verdict == "survived" && (m.choice == "" || skipped) {
 			_, err = p.try(dir, []*mutant{m})
 		}
 	}
@@ -70,9 +67,9 @@ func (p *source) try(dir string, mutants []*mutant) (skipped bool, err error) {
 	}
 	var group errgroup.Group
 	group.SetLimit(runtime.NumCPU())
-	for i, m := range mutants {
+	for _, m := range mutants {
 		group.Go(func() error {
-			err := p.run(dir, i+1, limit, skip)
+			err := p.run(dir, m.number, limit, skip)
 			if exit := new(exec.ExitError); errors.As(err, &exit) {
 				m.verdict, err = "killed", nil
 			}
@@ -90,7 +87,7 @@ func (p *source) build(dir string, mutants []*mutant) ([]*mutant, error) {
 	for {
 		replace, err := p.overlay(mutants)
 		if err == nil {
-			_, err = command(p.root, "go", "test", "-c", "-vet=off", "-gcflags=./"+p.dir+"=-e", "-overlay", replace, "-o", p.binary(), dir)
+			err = command(p.root, "go", "test", "-c", "-vet=off", "-gcflags="+p.dir+"=-e", "-overlay", replace, "-o", p.binary(), dir)
 		}
 		names := broken.FindAllStringSubmatch(fmt.Sprint(err), -1)
 		if len(names) == 0 {
@@ -98,7 +95,7 @@ func (p *source) build(dir string, mutants []*mutant) ([]*mutant, error) {
 		}
 		for _, name := range names {
 			number, _ := strconv.Atoi(name[1])
-			mutants[number-1].verdict = "broken"
+			p.mutants[number-1].verdict = "broken"
 		}
 		mutants = slices.DeleteFunc(mutants, func(m *mutant) bool { return m.verdict == "broken" })
 	}
@@ -119,33 +116,28 @@ func (p *source) run(dir string, number int, limit time.Duration, skip string) e
 		args = append(args, "-test.failfast")
 	}
 	if err == nil {
-		_, err = command(filepath.Join(p.root, dir), "sh", args...)
+		err = command(filepath.Join(p.root, dir), "sh", args...)
 	}
 	return err
 }
 
 // overlay writes the files with mutants in them, and returns the file that names them to the go
-// command. A single mutant takes its place. Of several, a function first asks which to be, and
-// holds each as a function within it. To the compiler each is in a file of its own, mutant1 and so on.
+// command. A single mutant takes its place. Of several, a function first asks which to be.
 func (p *source) overlay(mutants []*mutant) (string, error) {
-	texts := maps.Clone(p.texts)
-	texts[filepath.Join(p.Dir, "chosen_mutant.go")] = fmt.Sprintf(chosenMutant, p.Package.Name)
-	inserts := map[token.Pos]string{} // by the bodies of functions
-	for i, m := range mutants {
+	texts := map[string]string{filepath.Join(p.Dir, "chosen_mutant.go"): fmt.Sprintf(chosenMutant, p.Package.Name)}
+	for _, m := range slices.Backward(mutants) {
 		if len(mutants) == 1 {
-			file := p.fset.File(m.from)
-			texts[file.Name()] = p.mutated(m, 1, token.Pos(file.Base()), token.Pos(file.Base()+file.Size()))
+			texts[m.file] = m.text
 			break
 		}
-		choice := " if chosenMutant == %d { return %s %s() }; "
-		if m.signature == "func()" {
-			choice = " if chosenMutant == %d { %s %s(); return }; "
+		if texts[m.file] == "" {
+			text, err := os.ReadFile(m.file)
+			if err != nil {
+				return "", err
+			}
+			texts[m.file] = string(text)
 		}
-		inserts[m.body.Pos()] += fmt.Sprintf(choice, i+1, m.signature, p.mutated(m, i+1, m.body.Pos(), m.body.End()))
-	}
-	for _, body := range slices.Backward(slices.Sorted(maps.Keys(inserts))) {
-		at := p.fset.Position(body)
-		texts[at.Filename] = texts[at.Filename][:at.Offset+1] + inserts[body] + texts[at.Filename][at.Offset+1:]
+		texts[m.file] = texts[m.file][:m.body] + m.choice + texts[m.file][m.body:]
 	}
 	var err error
 	files := map[string]string{}
@@ -158,36 +150,13 @@ func (p *source) overlay(mutants []*mutant) (string, error) {
 	return replace, errors.Join(err, os.WriteFile(replace, list, 0o600))
 }
 
-// leaveOut marks the survivors in statements that the tests do not run. What stands in no
-// block of a coverage profile, as the condition of a case, counts as run.
-func (p *source) leaveOut() error {
-	name := filepath.Join(p.work, "profile")
-	if _, err := command(p.root, "go", "test", "-count=1", "-coverpkg=./"+p.dir, "-coverprofile="+name, p.tests); err != nil {
-		return err
-	}
-	profiles, err := cover.ParseProfiles(name)
-	for _, profile := range profiles {
-		for _, b := range profile.Blocks {
-			for _, m := range p.mutants {
-				at := p.fset.Position(m.from)
-				after := at.Line > b.StartLine || at.Line == b.StartLine && at.Column >= b.StartCol
-				before := at.Line < b.EndLine || at.Line == b.EndLine && at.Column < b.EndCol
-				if m.verdict == "survived" && b.Count == 0 && after && before && filepath.Base(at.Filename) == filepath.Base(profile.FileName) {
-					m.verdict = "not run"
-				}
-			}
-		}
-	}
-	return err
-}
-
-// command runs a command in a folder and returns what it prints.
-func command(dir, name string, args ...string) (string, error) {
+// command runs a command in a folder. The error has what it prints.
+func command(dir, name string, args ...string) error {
 	cmd := exec.Command(name, args...)
 	cmd.Dir = dir
 	output, err := cmd.CombinedOutput()
 	if err != nil {
-		return "", fmt.Errorf("%s %s: %w\n%s", name, strings.Join(args, " "), err, output)
+		return fmt.Errorf("%s %s: %w\n%s", name, strings.Join(args, " "), err, output)
 	}
-	return string(output), nil
+	return nil
 }

@@ -3,47 +3,36 @@
 //
 //	go -C tools run ./mutate [flags] PACKAGE ...
 //
-// The packages are folders of the main module, as ./backoff. Gremlins finds operators to
-// swap; besides, statements are deleted, branches emptied, and conditions held at true or
+// The packages are folders of the main module, as ./backoff. Operators are swapped as gremlins
+// swaps them; besides, statements are deleted, branches emptied, and conditions held at true or
 // false (mutants.go). A mutant that does not compile does not count.
 //
 // Gremlins would link a test binary for each mutant. Here one binary holds all mutants of a
 // package, and a variable of the environment chooses one (binary.go). A mutant runs the tests
 // of its package and, if it survives them, those of the root, of stories and of vectors, which
-// go through all packages; with -tests those of one other folder instead. Random tests draw
-// the same in every run. A mutant that makes the tests take ten times as long counts as
-// killed.
+// go through all packages; with -tests those of one other folder instead. Random tests draw the
+// same in every run. A mutant that makes the tests take ten times as long counts as killed.
 //
 // The command fails if a package has fewer than the least percentage of its mutants killed,
-// or if docs/mutants.md does not explain a survivor. With -tests or -share it asks for no
-// explanation. It never touches the source: it builds with go test -overlay.
+// or if docs/mutants.md does not explain a survivor. It never touches the source: it builds with
+// go test -overlay.
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 )
 
-// options are the flags of the command.
-type options struct {
-	root, tests string
-	least       float64
-	share       int
-}
-
 func main() {
-	var o options
-	flag.StringVar(&o.root, "root", "..", "the `folder` of the main module")
-	flag.StringVar(&o.tests, "tests", "", "test with the tests of this `folder` alone, as ./vectors")
-	flag.Float64Var(&o.least, "min", 95, "the least `percentage` of mutants killed, of each package")
-	flag.IntVar(&o.share, "share", 100, "the `percentage` of the mutants to test, always the same ones")
+	least := flag.Float64("min", 95, "the least `percentage` of mutants killed, of each package")
+	tests := flag.String("tests", "", "test with the tests of this `folder` alone, as ./vectors")
 	flag.Parse()
-	ok, err := o.run(flag.Args(), os.Stdout)
+	ok, err := run(flag.Args(), *tests, *least)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "mutate:", err)
 	}
@@ -53,82 +42,60 @@ func main() {
 }
 
 // run tests the packages, prints what survived, and reports whether all is well.
-func (o options) run(dirs []string, out io.Writer) (ok bool, err error) {
-	text, err := os.ReadFile(filepath.Join(o.root, "docs", "mutants.md"))
-	if err != nil {
+func run(dirs []string, tests string, least float64) (ok bool, err error) {
+	root, err := filepath.Abs("..")
+	text, e := os.ReadFile(filepath.Join(root, "docs", "mutants.md"))
+	why, e2 := parseReasons(string(text))
+	if err := errors.Join(err, e, e2); err != nil {
 		return false, err
-	}
-	why, err := parseReasons(string(text))
-	if err != nil {
-		return false, err
-	}
-	row := func(name string, mutants []*mutant) (rate float64) {
-		count := map[string]int{}
-		for _, m := range mutants {
-			count[m.verdict]++
-		}
-		tested := count["killed"] + count["survived"]
-		rate = 100 * float64(count["killed"]) / float64(max(tested, 1))
-		fmt.Fprintf(out, "%-20s %5d mutants, %5d killed: %.1f %%\n", name, tested, count["killed"], rate)
-		return rate
 	}
 	ok = true
-	var all []*mutant
 	for _, dir := range dirs {
-		p, err := o.load(dir)
-		if err == nil {
-			err = p.test(why)
+		folders := slices.Compact([]string{dir, ".", "./stories", "./vectors"})
+		if tests != "" {
+			folders = []string{tests}
+		}
+		p, err := load(root, dir, why)
+		for _, folder := range folders {
+			if err == nil {
+				err = p.testIn(folder)
+			}
+		}
+		if p != nil {
 			os.RemoveAll(p.work)
 		}
 		if err != nil {
 			return false, fmt.Errorf("%s: %w", dir, err)
 		}
-		explained := p.report(why, out)
-		ok = row(dir, p.mutants) >= o.least && explained && ok
-		all = append(all, p.mutants...)
+		ok = p.report(least) && ok
 	}
-	row("all", all)
 	return ok, nil
 }
 
-// test makes the mutants of the package and tests them.
-func (p *source) test(why reasons) error {
-	folders := slices.Compact([]string{p.dir, ".", "stories", "vectors"})
-	if p.tests != "" {
-		folders = []string{p.tests}
-	}
-	err := p.findMutants(why)
-	for _, tests := range folders {
-		if err == nil {
-			err = p.testIn("./" + tests)
-		}
-	}
-	if p.tests != "" && err == nil {
-		err = p.leaveOut()
-	}
-	return err
-}
-
-// report prints the mutants that are not killed and have no reason, in the form of the file, and
-// the reasons for those that are killed or gone. It reports whether all survivors have a reason:
-// if only some mutants or tests were asked for, they need none.
-func (p *source) report(why reasons, out io.Writer) (explained bool) {
-	some, survivors := p.tests != "" || p.share < 100, reasons{}
-	explained = true
+// report prints the mutants that survive and have no reason, in the form of the file, the reasons
+// for those that are killed or gone, and the rate. It reports whether all survivors have a reason
+// and the rate is no less than the least.
+func (p *source) report(least float64) (ok bool) {
+	ok = true
+	count, survivors := map[string]int{}, map[string]bool{}
 	for _, m := range p.mutants {
-		if m.verdict == "broken" {
+		count[m.verdict]++
+		if m.verdict != "survived" {
 			continue
 		}
-		survivors[m.String()] = survivors[m.String()] || m.verdict == "survived"
-		if m.verdict != "killed" && (some || !why[m.String()]) {
-			explained = some
-			fmt.Fprintf(out, "%s, in %s\n", m.verdict, m)
+		survivors[m.name] = true
+		if !p.why[m.name] {
+			ok = false
+			fmt.Println("survived, in", m.name)
 		}
 	}
-	for key := range why {
-		if !some && strings.HasPrefix(key, p.name+" - ") && !strings.HasSuffix(key, ": all: ") && !survivors[key] {
-			fmt.Fprintf(out, "explained, but killed or gone, in %s\n", key)
+	for name := range p.why {
+		if strings.HasPrefix(name, p.name+" - ") && !strings.HasSuffix(name, ": all: ") && !survivors[name] {
+			fmt.Println("explained, but killed or gone, in", name)
 		}
 	}
-	return explained
+	tested := count["killed"] + count["survived"]
+	rate := 100 * float64(count["killed"]) / float64(max(tested, 1))
+	fmt.Printf("%-20s %5d mutants, %5d killed: %.1f %%\n", p.name, tested, count["killed"], rate)
+	return ok && rate >= least
 }

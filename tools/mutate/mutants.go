@@ -9,10 +9,9 @@ import (
 	"go/printer"
 	"go/token"
 	"go/types"
-	"hash/fnv"
 	"os"
+	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -20,47 +19,46 @@ import (
 // source is a package of the main module, without its tests.
 type source struct {
 	*build.Package
-	options
+	root    string
 	dir     string // in the main module
 	name    string // in docs/mutants.md: the folder, and of the root the package
+	why     reasons
 	work    string // a folder for what is built
 	fset    *token.FileSet
-	files   []*ast.File
-	texts   map[string]string // of the files
+	around  []ast.Node // where mutants are made: a file and what is in it
 	mutants []*mutant
 }
 
-// A mutant is a small mistake: a part of the source becomes another text.
+// A mutant is a small mistake in a file.
 type mutant struct {
-	pkg, function, change string // as docs/mutants.md names them
-	from, to              token.Pos
-	text                  string
-	body                  *ast.BlockStmt // of the innermost function; nil outside of functions
-	signature             string         // of that function, without parameters
-	verdict               string         // survived, killed, or not run: the tests do not come there
+	number  int    // among those of the package, from 1
+	name    string // as docs/mutants.md names it, with the package
+	file    string
+	text    string // of the whole file
+	choice  string // a statement that makes a function the mutant if that is chosen
+	body    int    // where the function begins with that statement; 0 outside of functions
+	verdict string // survived, killed, or broken: it does not compile
 }
 
-func (m *mutant) String() string { return fmt.Sprintf("%s - `%s`: %s: ", m.pkg, m.function, m.change) }
-
-func (o options) load(dir string) (*source, error) {
-	root, err := filepath.Abs(o.root)
+// load makes the mutants of a package, except in functions that the reasons leave out.
+func load(root, dir string, why reasons) (*source, error) {
+	pkg, err := build.ImportDir(filepath.Join(root, dir), 0)
 	if err != nil {
 		return nil, err
 	}
-	o.root = root
-	dir = filepath.Clean(dir)
-	p := &source{options: o, dir: dir, name: filepath.ToSlash(dir), fset: token.NewFileSet(), texts: map[string]string{}}
-	if p.Package, err = build.ImportDir(filepath.Join(root, dir), 0); err != nil {
-		return nil, err
-	}
+	p := &source{Package: pkg, root: root, dir: dir, name: path.Clean(dir), why: why, fset: token.NewFileSet()}
 	if p.name == "." {
 		p.name = p.Package.Name
 	}
 	for _, name := range p.GoFiles {
-		name = filepath.Join(p.Dir, name)
-		file, e := parser.ParseFile(p.fset, name, nil, parser.SkipObjectResolution)
-		text, e2 := os.ReadFile(name)
-		p.files, p.texts[name], err = append(p.files, file), string(text), errors.Join(err, e, e2)
+		file, e := parser.ParseFile(p.fset, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
+		err = errors.Join(err, e)
+		ast.PreorderStack(file, nil, func(n ast.Node, around []ast.Node) bool {
+			p.around = around
+			p.swapOperator(n)
+			p.breakStatements(n)
+			return true
+		})
 	}
 	if err == nil {
 		p.work, err = os.MkdirTemp("", "mutate-")
@@ -68,7 +66,7 @@ func (o options) load(dir string) (*source, error) {
 	return p, err
 }
 
-// print returns a part of the source as gofmt writes it alone.
+// print returns a part of the source as gofmt writes it alone, without comments.
 func (p *source) print(n ast.Node) string {
 	var out strings.Builder
 	if err := printer.Fprint(&out, p.fset, n); err != nil {
@@ -77,183 +75,145 @@ func (p *source) print(n ast.Node) string {
 	return out.String()
 }
 
-// between returns a part of the source.
-func (p *source) between(from, to token.Pos) string {
-	start, end := p.fset.Position(from), p.fset.Position(to)
-	return p.texts[start.Filename][start.Offset:end.Offset]
-}
-
-// mutated returns the part of the source around a mutant, with the mutant in it: from there on the
-// compiler names the mutant in place of the file.
-func (p *source) mutated(m *mutant, number int, from, to token.Pos) string {
-	return fmt.Sprintf("%s/*line mutant%d:1:1*/ %s%s", p.between(from, m.from), number, m.text, p.between(m.to, to))
-}
-
-// findMutants makes the mutants of the package: of the share, those that compile, but for
-// functions that the reasons leave out.
-func (p *source) findMutants(why reasons) error {
-	mutators, err := p.gremlins()
-	if err != nil {
-		return err
-	}
-	for _, file := range p.files {
-		ast.PreorderStack(file, nil, func(n ast.Node, around []ast.Node) bool {
-			place := p.place(around)
-			p.swapOperator(place, n, mutators)
-			p.breakStatements(place, n)
-			return true
-		})
-	}
-	p.mutants = slices.DeleteFunc(p.mutants, func(m *mutant) bool {
-		hash := fnv.New32a() // so that the share is the same in every run
-		hash.Write([]byte(m.String()))
-		return hash.Sum32()%100 >= uint32(p.share) || why[fmt.Sprintf("%s - `%s`: all: ", m.pkg, m.function)]
-	})
-	return nil
-}
-
-// place returns a mutant within some nodes that changes nothing yet.
-func (p *source) place(around []ast.Node) mutant {
-	m := mutant{pkg: p.name, function: "-", verdict: "survived"}
-	for _, n := range around {
-		var signature *ast.FuncType
+// add adds the mutant that the syntax tree now is, in the outermost function. To the compiler each
+// is in a file of its own, mutant1 and so on.
+func (p *source) add(was, becomes string) {
+	m := &mutant{number: len(p.mutants) + 1, verdict: "survived"}
+	line := fmt.Sprintf("/*line mutant%d:1:1*/", m.number)
+	m.file, m.text = p.fset.File(p.around[0].Pos()).Name(), line+p.print(p.around[0])
+	function := "-"
+	var signature *ast.FuncType
+	var body *ast.BlockStmt
+	for _, n := range slices.Backward(p.around) {
 		switch fn := n.(type) {
 		case *ast.FuncLit:
-			m.body, signature = fn.Body, fn.Type
+			signature, body = fn.Type, fn.Body
 		case *ast.FuncDecl:
-			m.body, signature, m.function = fn.Body, fn.Type, fn.Name.Name
+			signature, body, function = fn.Type, fn.Body, fn.Name.Name
 			if fn.Recv != nil {
-				m.function = strings.TrimPrefix(types.ExprString(fn.Recv.List[0].Type), "*") + "." + m.function
+				function = strings.TrimPrefix(types.ExprString(fn.Recv.List[0].Type), "*") + "." + function
 			}
 		}
-		if signature != nil {
-			m.signature = p.print(&ast.FuncType{Params: &ast.FieldList{}, Results: signature.Results})
+	}
+	if body != nil {
+		form := " if chosenMutant == %d { return %s%s %s() }; "
+		if signature.Results == nil {
+			form = " if chosenMutant == %d { %s%s %s(); return }; "
 		}
+		signature = &ast.FuncType{Params: &ast.FieldList{}, Results: signature.Results}
+		m.choice = fmt.Sprintf(form, m.number, line, p.print(signature), p.print(body))
+		m.body = p.fset.Position(body.Lbrace).Offset + 1
 	}
-	return m
+	m.name = fmt.Sprintf("%s - `%s`: %s → %s: ", p.name, function, quoted(was), quoted(becomes))
+	if !p.why[fmt.Sprintf("%s - `%s`: all: ", p.name, function)] {
+		p.mutants = append(p.mutants, m)
+	}
 }
 
-// add makes a mutant of what is from one node to another.
-func (p *source) add(place mutant, from, to ast.Node, text, was, becomes string) {
-	oneLine := func(text string) string {
-		return strings.ReplaceAll(strings.Join(strings.Fields(text), " "), "`", "'")
+// quoted returns a text on one line, as docs/mutants.md has it.
+func quoted(text string) string {
+	if text == "" {
+		return "nothing"
 	}
-	place.from, place.to, place.text = from.Pos(), to.End(), text
-	place.change = strings.ReplaceAll(fmt.Sprintf("`%s` → `%s`", oneLine(was), oneLine(becomes)), "``", "nothing")
-	p.mutants = append(p.mutants, &place)
+	return "`" + strings.ReplaceAll(strings.Join(strings.Fields(text), " "), "`", "'") + "`"
 }
 
-// swaps are the operators that gremlins puts in place of others, by the names of its mutators. One
-// that begins with another comes before that. INVERT_NEGATIVES is absent: it swaps each minus once
-// more.
-var swaps = map[string]*strings.Replacer{
-	"ARITHMETIC_BASE":         strings.NewReplacer("+", "-", "-", "+", "*", "/", "/", "*", "%", "*"),
-	"CONDITIONALS_BOUNDARY":   strings.NewReplacer(">=", ">", ">", ">=", "<=", "<", "<", "<="),
-	"CONDITIONALS_NEGATION":   strings.NewReplacer("==", "!=", "!=", "==", ">=", "<", "<=", ">", "<", ">=", ">", "<="),
-	"INCREMENT_DECREMENT":     strings.NewReplacer("++", "--", "--", "++"),
-	"INVERT_ASSIGNMENTS":      strings.NewReplacer("+", "-", "-", "+", "*", "/", "/", "*", "%", "*"),
-	"INVERT_BITWISE":          strings.NewReplacer("&^", "&", "&", "|", "|", "&", "^", "&", "<<", ">>", ">>", "<<"),
-	"INVERT_BWASSIGN":         strings.NewReplacer("&^", "&", "&", "|", "|", "&", "^", "&", "<<", ">>", ">>", "<<"),
-	"INVERT_LOGICAL":          strings.NewReplacer("&&", "||", "||", "&&"),
-	"INVERT_LOOPCTRL":         strings.NewReplacer("break", "continue", "continue", "break"),
-	"REMOVE_SELF_ASSIGNMENTS": strings.NewReplacer("+", "", "-", "", "*", "", "/", "", "%", "", "&", "", "|", "", "^", "", "<", "", ">", ""),
-}
-
-var found = regexp.MustCompile(`(\w+) at (\S+)`)
-
-// gremlins returns the names of the mutators that change an operator, by where it is: the file
-// without the folder, the line and the column.
-func (p *source) gremlins() (map[string][]string, error) {
-	out, err := command(".", "go", "tool", "gremlins", "unleash", "--dry-run",
-		"--invert-assignments", "--invert-bitwise", "--invert-bwassign", "--invert-logical", "--invert-loopctrl",
-		"--remove-self-assignments", "--invert-negatives=false", "--exclude-files", "/", p.Dir)
-	mutators := map[string][]string{}
-	for _, at := range found.FindAllStringSubmatch(out, -1) {
-		mutators[at[2]] = append(mutators[at[2]], at[1])
-	}
-	return mutators, err
+// swaps are the operators that gremlins puts in place of others. Before = it swaps them as well, or
+// removes them.
+var swaps = map[string][]string{
+	"+": {"-"}, "-": {"+"}, "*": {"/"}, "/": {"*"}, "%": {"*"}, // ARITHMETIC_BASE, INVERT_ASSIGNMENTS
+	"<": {"<=", ">="}, "<=": {"<", ">"}, ">": {">=", "<="}, ">=": {">", "<"}, // CONDITIONALS_BOUNDARY, CONDITIONALS_NEGATION
+	"==": {"!="}, "!=": {"=="}, // CONDITIONALS_NEGATION
+	"++": {"--"}, "--": {"++"}, // INCREMENT_DECREMENT
+	"&": {"|"}, "|": {"&"}, "^": {"&"}, "&^": {"&"}, "<<": {">>"}, ">>": {"<<"}, // INVERT_BITWISE, INVERT_BWASSIGN
+	"&&": {"||"}, "||": {"&&"}, // INVERT_LOGICAL
+	"break": {"continue"}, "continue": {"break"}, // INVERT_LOOPCTRL
 }
 
 // swapOperator adds the mutants that gremlins makes of a node with an operator.
-func (p *source) swapOperator(place mutant, n ast.Node, mutators map[string][]string) {
-	var op token.Token
-	var pos token.Pos
+func (p *source) swapOperator(n ast.Node) {
+	var op *token.Token
 	switch n := n.(type) {
 	case *ast.BinaryExpr:
-		op, pos = n.Op, n.OpPos
+		op = &n.Op
 	case *ast.UnaryExpr:
 		if n.Op != token.AND { // which takes an address
-			op, pos = n.Op, n.OpPos
+			op = &n.Op
 		}
 	case *ast.IncDecStmt:
-		op, pos = n.Tok, n.TokPos
+		op = &n.Tok
 	case *ast.AssignStmt:
-		op, pos = n.Tok, n.TokPos
+		op = &n.Tok
 	case *ast.BranchStmt:
-		op, pos = n.Tok, n.TokPos
+		op = &n.Tok
 	}
-	at := p.fset.Position(pos)
-	at.Filename = filepath.Base(at.Filename)
-	for _, mutator := range mutators[at.String()] {
-		becomes := swaps[mutator].Replace(op.String())
-		swapped := p.between(n.Pos(), pos) + becomes + p.between(pos+token.Pos(len(op.String())), n.End())
-		text := swapped
-		if binary, ok := n.(*ast.BinaryExpr); ok { // whose operands may need parentheses now
-			like, _ := parser.ParseExpr("x" + becomes + "y")
-			binary := *binary
-			binary.Op = like.(*ast.BinaryExpr).Op
-			swapped = p.print(&binary)
-			text = "(" + swapped + ")"
+	if op == nil {
+		return
+	}
+	old, was := *op, p.print(n)
+	others := swaps[old.String()]
+	if with, ok := strings.CutSuffix(old.String(), "="); ok && swaps[with] != nil && len(others) == 0 {
+		others = []string{swaps[with][0] + "=", "="}
+	}
+	for _, other := range others {
+		for *op = token.ILLEGAL; op.String() != other; {
+			*op++
 		}
-		p.add(place, n, n, text, p.print(n), swapped)
+		p.add(was, p.print(n))
 	}
+	*op = old
 }
 
 // breakStatements adds the mutants of a node that gremlins lacks. None of them does the same as
 // another: an if is neither deleted nor held at false when it has no else, since emptying it does
 // that, and a body of one statement is not emptied, since deleting the statement does that.
-func (p *source) breakStatements(place mutant, n ast.Node) {
-	// What is deleted stands in a branch that does not run, which keeps in use what it uses:
-	// without that most mutants would not compile.
-	remove := func(from, to ast.Stmt, form string) {
-		was, _, _ := strings.Cut(p.print(from), "\n")
-		p.add(place, from, to, "if false { "+p.between(from.Pos(), to.End())+" }", fmt.Sprintf(form, was), "")
-	}
-	empty := func(body []ast.Stmt) {
-		if len(body) > 1 {
-			remove(body[0], body[len(body)-1], "{ %s }")
-		}
-	}
-	hold := func(cond ast.Expr, value, operator string) {
-		p.add(place, cond, cond, value+operator+"("+p.print(cond)+")", p.print(cond), value)
-	}
-	var statements []ast.Stmt
+func (p *source) breakStatements(n ast.Node) {
 	switch n := n.(type) {
 	case *ast.BlockStmt:
-		statements = n.List
+		p.removeEach(n.List)
 	case *ast.CaseClause:
-		statements = n.Body
-		empty(n.Body)
+		p.removeEach(n.Body)
+		p.empty(n.Body)
 	case *ast.IfStmt:
-		empty(n.Body.List)
-		hold(n.Cond, "true", "||")
+		p.empty(n.Body.List)
+		p.hold(&n.Cond, "true", token.LOR)
 		if n.Else != nil {
-			hold(n.Cond, "false", "&&")
+			p.hold(&n.Cond, "false", token.LAND)
 		}
 		if block, ok := n.Else.(*ast.BlockStmt); ok {
-			empty(block.List)
+			p.empty(block.List)
 		}
 	case *ast.SwitchStmt:
 		for _, s := range n.Body.List {
-			for _, cond := range s.(*ast.CaseClause).List {
+			list := s.(*ast.CaseClause).List
+			for i := range list {
 				if n.Tag == nil {
-					hold(cond, "true", "||")
-					hold(cond, "false", "&&")
+					p.hold(&list[i], "true", token.LOR)
+					p.hold(&list[i], "false", token.LAND)
 				}
 			}
 		}
 	}
-	for _, s := range statements {
+}
+
+// hold adds the mutant in which a condition is always true or always false.
+func (p *source) hold(cond *ast.Expr, value string, operator token.Token) {
+	was := *cond
+	*cond = &ast.BinaryExpr{X: ast.NewIdent(value), Op: operator, Y: &ast.ParenExpr{X: was}}
+	p.add(p.print(was), value)
+	*cond = was
+}
+
+// empty adds the mutant in which a body of several statements does nothing.
+func (p *source) empty(body []ast.Stmt) {
+	if len(body) > 1 {
+		p.remove(body, "{ %s }")
+	}
+}
+
+// removeEach adds the mutants in which one of some statements is not there.
+func (p *source) removeEach(body []ast.Stmt) {
+	for i, s := range body {
 		keep := false
 		switch s := s.(type) {
 		case *ast.IfStmt, *ast.BlockStmt, *ast.DeclStmt, *ast.CaseClause, *ast.CommClause:
@@ -264,7 +224,20 @@ func (p *source) breakStatements(place mutant, n ast.Node) {
 			keep = s.Tok == token.FALLTHROUGH
 		}
 		if !keep {
-			remove(s, s, "%s")
+			p.remove(body[i:i+1], "%s")
 		}
 	}
+}
+
+// remove adds the mutant without some statements. They stand in a branch that does not run, which
+// keeps in use what they use: without that most mutants would not compile.
+func (p *source) remove(body []ast.Stmt, form string) {
+	was, first := slices.Clone(body), p.print(body[0])
+	first, _, _ = strings.Cut(first, "\n")
+	for i := range body {
+		body[i] = &ast.EmptyStmt{Implicit: true}
+	}
+	body[0] = &ast.IfStmt{Cond: ast.NewIdent("false"), Body: &ast.BlockStmt{List: was}}
+	p.add(fmt.Sprintf(form, first), "")
+	copy(body, was)
 }

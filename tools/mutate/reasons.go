@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// reasons are the mutants that docs/mutants.md explains, as String returns them. There, a list for
+// reasons are the mutants that docs/mutants.md explains, by their names. There, a list for
 // each package names functions, mutants of them, and why these do not matter:
 //
 //	## backoff
