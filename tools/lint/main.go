@@ -27,29 +27,29 @@ import (
 )
 
 func main() {
-	root, err := os.Getwd()
-	if err != nil {
-		panic(err)
-	}
 	cmd := lintcmd.NewCommand("lint")
 	cmd.ParseFlags(os.Args[1:])
 	cmd.AddAnalyzers(simple.Analyzers...)
 	cmd.AddAnalyzers(staticcheck.Analyzers...)
 	cmd.AddAnalyzers(stylecheck.Analyzers...)
 	cmd.AddAnalyzers(unused.Analyzer)
-	cmd.AddBareAnalyzers(own(root)...)
+	cmd.AddBareAnalyzers(own(must(os.Getwd()))...)
 	status := cmd.Execute()
 	for _, settings := range []string{"sizes.toml", "style.toml"} {
-		findings, err := style("tools/lint/" + settings)
-		if err != nil {
-			findings = append(findings, err.Error())
-		}
-		for _, f := range findings {
-			fmt.Println(f)
+		for _, finding := range style("tools/lint/" + settings) {
+			fmt.Println(finding)
 			status = 1
 		}
 	}
 	os.Exit(status)
+}
+
+// must returns a value if there is no error: without its settings the command finds nothing.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }
 
 // own returns the analyzers besides those of staticcheck, for the files in a folder.
@@ -58,33 +58,20 @@ func own(root string) []*analysis.Analyzer {
 }
 
 // style runs revive, with the given settings, on the files of all modules below the working folder.
-func style(settings string) (findings []string, err error) {
-	files, err := exec.Command("find", ".", "-name", "*.go", "-not", "-path", "*/testdata/*", "-not", "-path", "*/.*").Output()
-	if err != nil {
-		return nil, err
-	}
+func style(settings string) (findings []string) {
+	files := must(exec.Command("find", ".", "-name", "*.go", "-not", "-path", "*/testdata/*", "-not", "-path", "*/.*").Output())
 	packages := map[string][]string{}
 	for name := range strings.FieldsSeq(string(files)) {
 		packages[filepath.Dir(name)] = append(packages[filepath.Dir(name)], filepath.Clean(name))
 	}
-	conf, err := config.GetConfig(settings)
-	if err != nil {
-		return nil, err
-	}
-	rules, err := config.GetLintingRules(conf, nil)
-	if err != nil {
-		return nil, err
-	}
+	conf := must(config.GetConfig(settings))
+	rules := must(config.GetLintingRules(conf, nil))
 	linter := lint.New(os.ReadFile, 100)
-	failures, err := linter.Lint(slices.Collect(maps.Values(packages)), rules, *conf)
-	if err != nil {
-		return nil, err
-	}
-	for f := range failures {
+	for f := range must(linter.Lint(slices.Collect(maps.Values(packages)), rules, *conf)) {
 		if f.Confidence >= conf.Confidence || f.IsInternal() {
 			findings = append(findings, fmt.Sprintf("%s: %s (%s)", f.Position.Start, f.Failure, f.RuleName))
 		}
 	}
 	slices.Sort(findings)
-	return findings, nil
+	return findings
 }

@@ -32,9 +32,7 @@ var rules = func() (out struct {
 	Mutators       []string
 	Groups, Banned map[string]string
 }) {
-	if _, err := toml.Decode(rulesText, &out); err != nil {
-		panic(err)
-	}
+	must(toml.Decode(rulesText, &out))
 	return out
 }()
 
@@ -56,11 +54,7 @@ func imports(root string) *analysis.Analyzer {
 		others = append(others, "!"+files)
 	}
 	lists["packages without a layer"] = &depguard.List{Files: append(others, root+"/**.go"), Allow: []string{"none$"}}
-	a, err := depguard.NewAnalyzer(&lists)
-	if err != nil {
-		panic(err)
-	}
-	return a
+	return must(depguard.NewAnalyzer(&lists))
 }
 
 // allowed returns the entries of depguard for what a layer may import.
