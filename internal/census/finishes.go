@@ -42,7 +42,7 @@ func (r *Record) group() group {
 }
 
 // finish is the number of pods of a group that finished at one time. The API stores whole
-// seconds, so many pods have the same one.
+// seconds, and many pods finish in the same second.
 //
 // Invariant: the number is above zero.
 type finish struct {

@@ -87,13 +87,15 @@ func (o *Outcome) Close(done Done) *Outcome {
 // again, and the remaining finalizers are removed.
 func (v *View) afterTheEnd() *Outcome {
 	o := &Outcome{View: v, After: v.counts(), Backoff: v.Backoff, Claims: v.Census.Claims()}
+	var strip []*corev1.Pod
 	for _, r := range v.Census.TrackedInOrder() {
-		o.Strip = append(o.Strip, r.Pod)
+		strip = append(strip, r.Pod)
 	}
-	if n := v.Config.RemovalsCap; n > 0 && len(o.Strip) > n {
-		o.Left.Strip, o.Requeue = len(o.Strip)-n, v.Config.BatchPeriod
-		o.Strip = o.Strip[:n]
+	if n := v.Config.RemovalsCap; n > 0 && len(strip) > n {
+		o.Left.Strip, o.Requeue = len(strip)-n, v.Config.BatchPeriod
+		strip = strip[:n]
 	}
+	o.Strip = strip
 	return o
 }
 
