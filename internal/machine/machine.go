@@ -24,11 +24,16 @@ type Machine struct {
 
 	// cached holds the pods of the caches. Pods that are read live serve one sync only.
 	cached decide.Tally
-	sync   *sync // the last sync; nil before the first
+	sync   *sync // nil if none is under way
 	// orphans says that the Machine frees orphans. It has no other sync.
 	orphans bool
 	lastID  uint64
-	late    []*exchange // the requests of the last sync that had no answer
+	// What remains of the last sync: its result (nil before the first), its time, the last
+	// ID before it, and its requests without an answer.
+	result *Result
+	began  time.Time
+	first  uint64
+	late   []*exchange
 }
 
 // View is what the caller's caches hold for a Job. The Machine does not change it.
@@ -89,7 +94,8 @@ func (m *Machine) Begin(v View, config *decide.Config) error {
 	if !v.Fed {
 		m.cached.List(v.Pods)
 	}
-	m.sync = &sync{Machine: m, config: config, step: readJob, view: v, tally: &m.cached, first: m.lastID}
+	m.result, m.began, m.first = &Result{}, v.Now, m.lastID
+	m.sync = &sync{Machine: m, config: config, step: readJob, view: v, tally: &m.cached}
 	return m.sync.begin()
 }
 
@@ -109,7 +115,9 @@ func (m *Machine) Next() (requests []Request) {
 		return nil
 	}
 	s.proceed()
-	s.ready = false
+	if s.ready = false; len(s.batch) == 0 {
+		m.sync = nil
+	}
 	for _, x := range s.batch {
 		requests = append(requests, x.Request)
 	}
@@ -138,10 +146,10 @@ func (m *Machine) Answer(id uint64, object runtime.Object, err error) error {
 
 // Result returns the result of the sync, or its state so far.
 func (m *Machine) Result() Result {
-	if m.sync == nil {
+	if m.result == nil {
 		return Result{Err: errNoSync}
 	}
-	return m.sync.result
+	return *m.result
 }
 
 // Clone returns a machine with the same memory and without a sync.
@@ -152,15 +160,11 @@ func (m *Machine) Clone() *Machine {
 // Abandon ends the sync at any step. Its answers are absorbed. Requests that Next returned
 // and that have no answer count as lost: they may or may not have been sent.
 func (m *Machine) Abandon() {
-	s := m.sync
-	if s == nil {
-		return
-	}
-	m.late = slices.DeleteFunc(m.late, func(x *exchange) bool { return x.ID <= s.first })
-	if !s.ready { // otherwise Next has returned none of the requests
+	m.late = slices.DeleteFunc(m.late, func(x *exchange) bool { return x.ID <= m.first })
+	if s := m.sync; s != nil && !s.ready { // otherwise Next has returned none of the requests
 		m.take(s.batch)
 	}
-	s.batch, s.ready, s.step = nil, false, over
+	m.sync = nil
 }
 
 // take remembers the answers to a batch, and which of its requests may or may not have been
@@ -210,7 +214,7 @@ func (m *Machine) absorb(x *exchange, late bool) {
 		m.strip(x)
 	case object == nil:
 	case x.Verb == CreatePod:
-		m.create(object, m.sync.view.Now)
+		m.create(object, m.began)
 	case x.Verb == PatchPod:
 		m.PodsFloor = newest(m.PodsFloor, object.GetResourceVersion()) // an older view shows the pod without its owner
 	case x.Verb == PatchStatus:

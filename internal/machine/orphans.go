@@ -51,7 +51,7 @@ func OrphansIn(config decide.Config, pods []*corev1.Pod, jobs []*batchv1.Job) (a
 
 // freeing returns the sync of a new Machine that frees a pod with the given controller.
 func freeing(config decide.Config, owner *metav1.OwnerReference, pod *corev1.Pod) *sync {
-	m := &Machine{Config: config, orphans: true}
+	m := &Machine{Config: config, orphans: true, result: &Result{}}
 	m.Key.Namespace = pod.Namespace
 	m.sync = &sync{Machine: m, config: &m.Config, step: freePods, owner: owner, view: View{Pods: []*corev1.Pod{pod}}}
 	if owner != nil {

@@ -12,15 +12,13 @@ import (
 	"github.com/jobfate/jobfate/internal/decide"
 )
 
-// sync is one sync, under way or finished.
+// sync is one sync under way.
 type sync struct {
 	*Machine
 	config *decide.Config
-	first  uint64 // the last ID before the sync
 	step   step
 	batch  []*exchange // the requests of the step
 	ready  bool        // Next has yet to return the batch
-	result Result
 
 	view    View
 	tally   *decide.Tally // the pods that the sync decides on; those of the caches unless they are read live

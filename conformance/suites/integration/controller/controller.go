@@ -63,7 +63,7 @@ func NewController(_ context.Context, client kubernetes.Interface, _ coreinforme
 	if err != nil {
 		return nil, err
 	}
-	watch := c.spaces[0]
+	watch := c.namespaces[0]
 	watch.jobs = running{managedJobs{ofJobs.Informer()}}
 	watch.store.jobs = watch.jobs.GetIndexer()
 	c.metrics = metricsOfKubernetes()
