@@ -56,7 +56,8 @@ type View struct {
 	JobsVersion, PodsVersion string
 	// Barrier is the resource version of a consistent list of pods (limit 1 is enough)
 	// that the process requested after it acquired its lease. While the caches are
-	// older, the Machine reads live. Without a Barrier, its first sync reads live.
+	// older, the Machine reads live. Without a Barrier, its first sync reads live. It also
+	// reads live while the pods are older than a status that another process has stored.
 	Barrier string
 	// StatusVersion is the resource version of the object that holds the status, if
 	// that is not the Job.

@@ -154,6 +154,7 @@ func (s *server) answer(r machine.Request) (runtime.Object, error) {
 		s.statuses = append(s.statuses, string(r.Patch))
 		job := s.job.DeepCopy()
 		job.Status, job.ResourceVersion = *r.Status.DeepCopy(), s.next()
+		s.job = job
 		return job, nil
 	}
 	return nil, nil

@@ -2,6 +2,7 @@ package machine_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/internal/machine"
@@ -47,6 +49,59 @@ func TestFreshness(t *testing.T) {
 			v.JobsVersion, v.PodsVersion, v.Barrier = test.jobs, test.pods, test.barrier
 			same(t, "requests", run(t, newMachine(), v, s.answer), test.want)
 		})
+	}
+}
+
+// Another process, such as a leader that has lost its lease without noticing, may have counted
+// a pod and removed its finalizer. A pod cache that is older than the stored status still shows
+// the finalizer. The pods are then read live.
+func TestFreshness_ofAForeignStatus(t *testing.T) {
+	job := train(2)
+	failed := podOf(job, "a", "11", func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed })
+	for _, test := range []struct {
+		name   string
+		status func(*batchv1.JobStatus)
+		pods   string
+		live   bool
+	}{
+		{"the pods are older", func(s *batchv1.JobStatus) { s.Failed = 1 }, "2999", true},
+		{"the pods are as new", func(s *batchv1.JobStatus) { s.Failed = 1 }, "3000", false},
+		{"the status has not changed", func(*batchv1.JobStatus) {}, "2999", false},
+		{"a success was counted", func(s *batchv1.JobStatus) { s.Succeeded = 1 }, "2999", true},
+		{"a pod was listed", func(s *batchv1.JobStatus) {
+			s.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Failed: []types.UID{"b"}}
+		}, "2999", true},
+		{"the lists are empty", func(s *batchv1.JobStatus) { s.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{} }, "2999", false},
+		{"other counts have changed", func(s *batchv1.JobStatus) { s.Active = 5 }, "2999", false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			m, s := newMachine(), &server{job: job}
+			run(t, m, fresh(job), s.answer)
+			foreign := s.job.DeepCopy()
+			foreign.ResourceVersion = "3000"
+			test.status(&foreign.Status)
+			v := fresh(foreign, failed)
+			v.JobsVersion, v.PodsVersion, s.job = "3000", test.pods, foreign
+			asked := run(t, m, v, s.answer)
+			if live := slices.Contains(asked, "list the pods"); live != test.live {
+				t.Errorf("the requests are %q, want live reads: %v", asked, test.live)
+			}
+		})
+	}
+}
+
+// A status of another process is remembered only once pods were read that are as new.
+func TestFreshness_ofAForeignStatusAfterAFailedRead(t *testing.T) {
+	job := train(2)
+	m, s := newMachine(), &server{job: job}
+	run(t, m, fresh(job), s.answer)
+	s.job = s.job.DeepCopy()
+	s.job.ResourceVersion, s.job.Status.Failed = "3000", 1
+	v := fresh(s.job)
+	v.JobsVersion, v.PodsVersion = "3000", "2999"
+	for range 2 {
+		asked := run(t, m, v, s.except(machine.ListPods, func(machine.Request) (runtime.Object, error) { return nil, errTimeout }))
+		same(t, "requests", asked, []string{"get the Job", "list the pods"})
 	}
 }
 

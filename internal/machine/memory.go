@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -32,6 +33,9 @@ type Memory struct {
 	// Known is the newest resource version of the Job in an answer or in a cache, Shown
 	// the newest in a cache. A Job that is older than Known is stale.
 	Known, Shown string
+	// Counted holds the counters and lists of the last status that was stored, or that a
+	// decision was based on. A newer status with others was stored by another process.
+	Counted Counted
 	// ReadFirst says that a status write had no answer: the Job must be read live before
 	// any write.
 	ReadFirst bool
@@ -48,6 +52,26 @@ type Memory struct {
 	// they were last used. PodsFloor is also at least the version of every pod that was
 	// adopted since. No older view is ever used.
 	JobsFloor, PodsFloor string
+}
+
+// Counted is what a status counts. Completed indexes are left out, because a pod of a completed
+// index is not counted again.
+type Counted struct {
+	Succeeded, Failed                   int32
+	UncountedSucceeded, UncountedFailed []types.UID
+}
+
+func countedBy(s *batchv1.JobStatus) Counted {
+	c := Counted{Succeeded: s.Succeeded, Failed: s.Failed}
+	if u := s.UncountedTerminatedPods; u != nil {
+		c.UncountedSucceeded, c.UncountedFailed = u.Succeeded, u.Failed
+	}
+	return c
+}
+
+func (c Counted) equal(o Counted) bool {
+	return c.Succeeded == o.Succeeded && c.Failed == o.Failed &&
+		slices.Equal(c.UncountedSucceeded, o.UncountedSucceeded) && slices.Equal(c.UncountedFailed, o.UncountedFailed)
 }
 
 // Created is a pod whose creation was acknowledged.
@@ -111,12 +135,29 @@ func (m *Memory) forget(job types.UID) {
 }
 
 // fresh reports whether the caches show every write before the barrier, and are not older
-// than when they were last used.
+// than when they were last used. If another process has stored the status, the pods must
+// also be as new as that status: older pods may still have finalizers although the status
+// counts them.
 func (m *Memory) fresh(v *View) bool {
 	jobs, pods := newest(m.JobsFloor, v.Barrier), newest(m.PodsFloor, v.Barrier)
+	if m.isForeign(v) {
+		pods = newest(pods, v.version())
+	}
 	return jobs != "" && pods != "" &&
 		v.JobsVersion != "" && !older(v.JobsVersion, jobs) &&
 		v.PodsVersion != "" && !older(v.PodsVersion, pods)
+}
+
+// isForeign reports whether another process has stored the status in a view.
+func (m *Memory) isForeign(v *View) bool {
+	var last Counted // of a new Job
+	if m.Job == v.Job.UID {
+		if older(v.version(), m.Known) {
+			return false // a decision on this view waits
+		}
+		last = m.Counted
+	}
+	return !countedBy(&v.Job.Status).equal(last)
 }
 
 // found forgets a creation without an answer, once it is known whether it was carried out.

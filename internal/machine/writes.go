@@ -219,7 +219,7 @@ func (s *sync) handleStatus(batch []*exchange) step {
 		return s.end(fmt.Errorf("storing the status: %w", err))
 	}
 	s.writes.version = stored.GetResourceVersion()
-	s.Sure, s.LastStatus, s.Known = true, s.view.Now, newest(s.Known, s.writes.version)
+	s.Sure, s.LastStatus, s.Known, s.Counted = true, s.view.Now, newest(s.Known, s.writes.version), countedBy(x.Status)
 	return s.step + 1
 }
 

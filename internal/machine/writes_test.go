@@ -286,10 +286,9 @@ func TestStripped_isRemembered(t *testing.T) {
 		t.Fatalf("the machine remembers %v, want the version without the finalizer", m.Stripped)
 	}
 	sync := func(version string, pods ...*corev1.Pod) string {
-		job = job.DeepCopy()
-		job.ResourceVersion = version
-		s.job = job
-		v := fresh(job, pods...)
+		s.job = s.job.DeepCopy()
+		s.job.ResourceVersion = version
+		v := fresh(s.job, pods...)
 		v.PodsVersion = "1500" // below every answer
 		return strings.Join(run(t, m, v, s.answer), "; ")
 	}
@@ -299,10 +298,9 @@ func TestStripped_isRemembered(t *testing.T) {
 		}
 	}
 	back := podOf(job, "a", "3000", succeeded)
-	job = job.DeepCopy()
-	job.ResourceVersion = "9000"
-	s.job = job
-	v := fresh(job, back, other)
+	s.job = s.job.DeepCopy()
+	s.job.ResourceVersion = "9000"
+	v := fresh(s.job, back, other)
 	v.PodsVersion = "3000"
 	if asked := strings.Join(run(t, m, v, s.answer), "; "); !strings.Contains(asked, "patch pod train-a") {
 		t.Errorf("others have put the finalizer back, but it is not removed: %s", asked)

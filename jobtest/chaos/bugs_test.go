@@ -34,6 +34,11 @@ var knownBugs = []bug{
 	{name: "a View claims to be newer than it is", property: "S1", controller: looking(func(v *cluster.View) {
 		v.JobsVersion, v.PodsVersion = "999999", "999999"
 	})},
+	{name: "a View claims that its pods are as new as its Job", property: "S1", controller: looking(func(v *cluster.View) {
+		if v.Job != nil && len(v.Job.ResourceVersion) >= len(v.PodsVersion) {
+			v.PodsVersion = max(v.PodsVersion, v.Job.ResourceVersion)
+		}
+	})},
 	{name: "a live read comes from a cache", property: "S1 S6", controller: stale},
 	{name: "a lost creation is reported as rejected", property: "S6", controller: func() cluster.Controller {
 		return &wrong{Caller: cluster.NewCaller(), answer: func(q *cluster.Request, a cluster.Answer, err error) (cluster.Answer, error) {

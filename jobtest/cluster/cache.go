@@ -60,23 +60,11 @@ func (c *Cluster) NewCache(live bool) *Cache {
 	return cache
 }
 
-// NewCacheAt returns a cache that is stale by these numbers of changes, at most History. A
-// controller gets such a cache if it restarts and reads from an API server that lags. If
-// podsBack is larger than jobBack, the pods are older than the Job, which breaks an
-// assumption of Job controllers.
+// NewCacheAt returns a cache whose Jobs and pods are stale by these numbers of changes, at most
+// History. A controller gets such a cache if it restarts and reads from an API server that
+// lags. A Job without an earlier version in the History is not stale.
 func (c *Cluster) NewCacheAt(jobBack, podsBack int) *Cache {
 	cache := c.NewCache(false)
-	// A Job goes back at most to its first remembered version. If that is less than
-	// requested, the pods go back less too, so that they stay as fresh relative to the Job.
-	known := -1
-	for at := range c.slots {
-		known = max(known, slices.IndexFunc(c.past, func(e change) bool { return e.uid == "" && e.slot == at }))
-	}
-	if most := len(c.past) - 1 - known; known < 0 {
-		podsBack, jobBack = max(0, podsBack-jobBack), 0
-	} else if jobBack > most {
-		podsBack, jobBack = podsBack-min(podsBack, jobBack-most), most
-	}
 	back := func(n int) []change { return c.past[len(c.past)-min(n, len(c.past)):] }
 	for at := range c.slots {
 		c.rewindJob(cache, at, back(jobBack))
@@ -212,25 +200,6 @@ func (s *Cache) ShowAll() {
 // complete. It may also show some later changes.
 func (s *Cache) Upto() int {
 	return min(s.jobsVersion(), s.podsVersion())
-}
-
-// ShowPodsUpTo shows the stored versions of the stale pods whose first hidden change is at
-// or before a version.
-func (s *Cache) ShowPodsUpTo(version int) {
-	for i := len(s.late) - 1; i >= 0; i-- {
-		if s.lateAt[i] <= version {
-			s.ShowPod(s.late[i])
-		}
-	}
-}
-
-// NextJob returns the number of the change that ShowJob will show next; zero if there is
-// none.
-func (s *Cache) NextJob() int {
-	if at := s.at(s.c.focus).lateAt; len(at) > 0 {
-		return at[0]
-	}
-	return 0
 }
 
 // View returns the current content of the cache.

@@ -36,8 +36,8 @@ func (c *Caller) Explain() string {
 // same.
 func (c *Caller) Key() string {
 	m := &inside.MachineOf(c.Machine).Memory
-	return fmt.Sprintf("%s %v %v %d %q %q %v %v %v %v %q %q %q", m.Job, m.Sure, m.Backoff, m.LastStatus.UnixNano(), m.Known, m.Shown,
-		m.ReadFirst, m.Created, m.Deleted, m.Stripped, m.Lost, m.JobsFloor, m.PodsFloor)
+	return fmt.Sprintf("%s %v %v %d %q %q %v %v %v %v %v %q %q %q", m.Job, m.Sure, m.Backoff, m.LastStatus.UnixNano(), m.Known, m.Shown,
+		m.Counted, m.ReadFirst, m.Created, m.Deleted, m.Stripped, m.Lost, m.JobsFloor, m.PodsFloor)
 }
 
 // Age subtracts a duration from all times that the caller remembers, but makes none of them
