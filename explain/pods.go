@@ -167,25 +167,25 @@ type Failure struct {
 // Indexed; in an Indexed Job each index has its own last failure. If no failed pod is
 // known, it returns the zero Failure.
 func (e Explanation) LastFailure() Failure {
-	o := e.about
-	if o.Outcome == nil {
+	f := e.facts
+	if f == nil {
 		return Failure{}
 	}
 	var last *census.Record
-	for _, r := range o.View.Census.AllInOrder() {
+	for _, r := range f.View.Census.AllInOrder() {
 		if r.Failed && r.Valid && (last == nil || r.Finish().After(last.Finish())) {
 			last = r
 		}
 	}
-	return o.failure(last)
+	return f.failure(last)
 }
 
 // failure says how a pod failed; it is zero without a pod.
-func (o outcome) failure(r *census.Record) Failure {
+func (f *facts) failure(r *census.Record) Failure {
 	if r == nil {
 		return Failure{}
 	}
-	return Failure{Pod: r.Pod.Name, Fault: fault(r.Pod), Match: o.View.Spec.Policy.Match(r.Pod)}
+	return Failure{Pod: r.Pod.Name, Fault: fault(r.Pod), Match: f.View.Spec.Policy.Match(r.Pod)}
 }
 
 // fault says how a pod failed, from its status: the reason, the first container that did
