@@ -8,7 +8,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/internal/census"
 	"github.com/jobfate/jobfate/internal/keys"
 	"github.com/jobfate/jobfate/internal/lifecycle"
@@ -66,7 +65,7 @@ func (k Keys) Count(job *batchv1.Job, pods []*corev1.Pod) Counted {
 		KeepFailsJob: c.FailsJob() != nil,
 	}
 	if classifier.Indexed {
-		results := c.IndexResults(readIndexes(job, &classifier))
+		results := c.IndexResults(lifecycle.ReadIndexes(&job.Status, classifier.Completions))
 		inputs.Counted = results.Counted
 		putIndexes(counted.Status, results, classifier.PerIndex())
 	}
@@ -110,15 +109,6 @@ func ownedBy(job *batchv1.Job, pods []*corev1.Pod) (owned []*corev1.Pod) {
 		owned = append(owned, pod)
 	}
 	return owned
-}
-
-// readIndexes returns the completed and the failed indexes of the status.
-func readIndexes(job *batchv1.Job, c *census.Classifier) (completed, failed indexset.Set) {
-	completed, _ = indexset.ParseDamaged(job.Status.CompletedIndexes, c.Completions)
-	if job.Status.FailedIndexes != nil {
-		failed, _ = indexset.ParseDamaged(*job.Status.FailedIndexes, c.Completions)
-	}
-	return completed, failed
 }
 
 // putIndexes sets the completed and failed indexes of a status. A counter above the number
