@@ -19,12 +19,12 @@ import (
 type supply struct {
 	// The spec.
 	census.Classifier
-	parallelism  int64
-	completions  int64                   // unbounded for a work queue
-	workQueue    bool                    // the Job has no completions
-	perIndex     bool                    // an Indexed Job with a backoffLimitPerIndex
-	maxFailed    int64                   // the maxFailedIndexes; unbounded for none
-	successRules []lifecycle.SuccessRule // those that can be satisfied
+	parallelism   int64
+	completions   int64 // unbounded for a work queue
+	workQueue     bool  // the Job has no completions
+	perIndex      bool  // an Indexed Job with a backoffLimitPerIndex
+	maxFailed     int64 // the maxFailedIndexes; unbounded for none
+	successPolicy lifecycle.SuccessPolicy
 	// ignores, failsJob and failsIndex say that a pod may do so when it fails: by a rule of
 	// the pod failure policy, or, for the Job, by the restart of a container.
 	ignores, failsJob, failsIndex bool
@@ -94,8 +94,8 @@ func (s *supply) readSpec(spec *batchv1.JobSpec) {
 	if s.perIndex = s.PerIndex(); s.perIndex {
 		s.maxFailed = numberOf(spec.MaxFailedIndexes, unbounded)
 	}
-	if p := lifecycle.NewSuccessPolicy(spec.SuccessPolicy, s.Completions); p != nil && s.Indexed {
-		s.successRules = p.Rules
+	if s.Indexed {
+		s.successPolicy = lifecycle.NewSuccessPolicy(spec.SuccessPolicy, s.Completions)
 	}
 	has := func(action batchv1.PodFailurePolicyAction) bool {
 		return s.Policy != nil && slices.ContainsFunc(s.Policy.Rules, func(r failurepolicy.Rule) bool { return r.Action == action })

@@ -33,7 +33,7 @@ type Facts struct {
 	MaxFailedIndexes *int32
 	Completed        indexset.Set
 	FailedIndexes    indexset.Set
-	SuccessPolicy    *SuccessPolicy
+	SuccessPolicy    SuccessPolicy
 	// Succeeded is the number of succeeded pods or, in an Indexed Job, of completed
 	// indexes.
 	Succeeded int32
