@@ -107,7 +107,7 @@ func (f *facts) findings() []finding {
 		endDue = latest(change, failsAt)
 	}
 	waits := end.Decided && pods.Active+pods.Terminating > 0
-	return append(f.ofPods(),
+	return append(f.symptoms(),
 		finding{Reason: cmp.Or(finished(job), f.reason), mild: hasSucceeded(job)},
 		f.recreated(),
 		f.terminationOverdue(),

@@ -9,7 +9,6 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 
-	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/internal/census"
 	"github.com/jobfate/jobfate/internal/decide"
@@ -53,12 +52,8 @@ type IndexReason struct {
 	Pod string
 	// Failures is the number of failures of the index, as far as its pods show it.
 	Failures int32
-	// FailedPod is the name of the last failed pod.
-	FailedPod string
-	// Fault says how the pod failed. It is for people.
-	Fault string
-	// Match is the rule that the failed pod matches.
-	Match failurepolicy.Match
+	// LastFailure is the last failed pod; zero if none is known.
+	LastFailure Failure
 }
 
 // String returns the reason as a line: "index 3: backing off until 12:00:40
@@ -200,9 +195,7 @@ func (f *facts) state(indexes indexset.Set, p indexPods, grouped bool) IndexReas
 	index, _ := indexes.Min()
 	s := IndexReason{Indexes: indexes}
 	if r := cmp.Or(f.View.Census.Predecessor(index), p.failed); r != nil {
-		last := f.failure(r)
-		s.Pod, s.FailedPod, s.Fault, s.Match = last.Pod, last.Pod, last.Fault, last.Match
-		s.Failures = r.Counts.Next(true).Total()
+		s.Pod, s.Failures, s.LastFailure = r.Pod.Name, r.Counts.Next(true).Total(), f.failure(r)
 	}
 	if r := cmp.Or(p.active, p.terminating); r != nil {
 		s.Pod = r.Pod.Name
@@ -211,15 +204,15 @@ func (f *facts) state(indexes indexset.Set, p indexPods, grouped bool) IndexReas
 	if p.active != nil {
 		symptom = f.symptomOf(p.active.Pod)
 	}
-	stuck := rowOf(symptom.Code)
+	stuck, match := rowOf(symptom.Code), s.LastFailure.Match
 	spec, goesOn, failures := &f.View.Spec, f.goesOn(), count(s.Failures, "failure")
 	failed, delay := f.View.Totals.Results.Failed.Contains(index), f.View.IndexDelay(index)
 	pods := either(grouped, "pods", "pod "+s.Pod)
 	switch {
-	case failed && s.FailedPod == "":
+	case failed && s.LastFailure.Pod == "":
 		s.Code, s.Text = IndexFailed, "failed"
-	case failed && s.Match.Action == batchv1.PodFailurePolicyActionFailIndex:
-		s.Code, s.Text = IndexFailed, "failed: its pod matched FailIndex "+s.Match.Explain()
+	case failed && match.Action == batchv1.PodFailurePolicyActionFailIndex:
+		s.Code, s.Text = IndexFailed, "failed: its pod matched FailIndex "+match.Explain()
 	case failed:
 		s.Code, s.Text = IndexFailed, "failed after "+failures+", the limit is "+strconv.Itoa(int(spec.Limit.PerIndex))
 	case p.goes != "":
@@ -232,8 +225,8 @@ func (f *facts) state(indexes indexset.Set, p indexPods, grouped bool) IndexReas
 		s.Code, s.Text = IndexCreating, "creating a pod"
 	case p.terminating != nil && (spec.ReplaceFailedOnly || !goesOn):
 		s.Code, s.Text = IndexTerminating, "waiting for "+pods+" to terminate"
-	case !goesOn && s.Match.Action == batchv1.PodFailurePolicyActionFailJob:
-		s.Code, s.Text = IndexStopped, "stopped; its pod matched FailJob "+s.Match.Explain()
+	case !goesOn && match.Action == batchv1.PodFailurePolicyActionFailJob:
+		s.Code, s.Text = IndexStopped, "stopped; its pod matched FailJob "+match.Explain()
 	case goesOn && !spec.Suspended && spec.Parallelism > 0 && delay > 0:
 		s.Until = f.View.Now.Add(delay)
 		s.Code, s.Text = IndexBackingOff, "backing off"+textIf(!grouped, " until "+f.clock(s.Until)+" after "+failures)
@@ -307,9 +300,9 @@ func (e Explanation) Totals() Totals {
 			lacking = max(0, int(*spec.Completions)-done-int(pods.Active))
 		}
 		n = map[Code]int{code: lacking, IndexTerminating: int(pods.Terminating), IndexFailed: int(f.View.Totals.Failed)}
-		for code, pods := range f.symptoms() {
-			if rowOf(code).attention == AttentionStuck {
-				n[IndexStuck] += len(pods)
+		for _, s := range f.symptoms() {
+			if rowOf(s.Code).attention == AttentionStuck {
+				n[IndexStuck] += len(s.pods)
 			}
 		}
 		n[IndexActive] = int(pods.Active) - n[IndexStuck]
