@@ -109,9 +109,6 @@ var ends = []row{
 
 // Decide returns how the Job ends; the zero End if it does not.
 func Decide(f *Facts) End {
-	if f == nil {
-		return End{}
-	}
 	for _, r := range ends {
 		if v := r.verdict(f); v != nil {
 			return End{Rule: r.name, Interim: r.interim, Verdict: *v, Decided: True(f.Conditions, r.interim) != nil}

@@ -17,9 +17,6 @@ import (
 // condition changes from True to False. If the condition was not True, which only a write
 // by another controller explains, the start time stays.
 func Suspend(out *batchv1.JobStatus, suspend bool, now time.Time) (changed bool) {
-	if out == nil {
-		return false
-	}
 	want := newCondition(batchv1.JobSuspended, corev1.ConditionFalse, "JobResumed", "Job resumed", now)
 	if suspend {
 		want = newCondition(batchv1.JobSuspended, corev1.ConditionTrue, "JobSuspended", "Job suspended", now)

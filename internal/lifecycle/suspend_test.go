@@ -79,7 +79,6 @@ func TestSuspend(t *testing.T) {
 		same(t, tc.reason+": change", lifecycle.Suspend(status, tc.suspend, noon), tc.change)
 		same(t, tc.reason, *status, tc.want)
 	}
-	same(t, "no status", lifecycle.Suspend(nil, true, noon), false)
 }
 
 // The API server accepts every status of a Job that is suspended and resumed in any order,
