@@ -22,7 +22,7 @@ type unobservedEnd struct {
 
 func (s *supply) unobservedEnd() (u unobservedEnd) {
 	u.failed = s.verdicts + max(0, s.failed-s.verdicts-int64(s.Limit.PerJob))
-	if s.perIndex {
+	if s.PerIndex() {
 		indexes := max(min(u.failed, s.spent), -s.mayFail())
 		u.finished, u.failed = indexes, max(0, u.failed-indexes)
 	}
@@ -77,7 +77,7 @@ func (s *supply) mostCreated() int64 {
 		// Each pod except the last ones succeeds, or fails and is replaced.
 		most = s.startable() + int64(s.Limit.PerJob) - s.failed - s.expected + s.surplus()
 	}
-	if s.perIndex {
+	if s.PerIndex() {
 		most = min(most, s.mostByIndex()+s.surplus())
 	}
 	return max(0, most)
