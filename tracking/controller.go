@@ -62,14 +62,12 @@ func (c Controller) Frees(pod *corev1.Pod, owner *batchv1.Job) bool {
 	if !c.Keys.HasFinalizer(pod) {
 		return false
 	}
-	ref := metav1.GetControllerOfNoCopy(pod)
-	if ref == nil {
+	switch ref := metav1.GetControllerOfNoCopy(pod); {
+	case ref == nil:
 		return true
-	}
-	if !c.Owns(ref) {
+	case !c.Owns(ref):
 		return false
-	}
-	if owner == nil || owner.UID != ref.UID {
+	case owner == nil || owner.UID != ref.UID:
 		return true
 	}
 	return c.Manages(owner) && lifecycle.Finished(owner) != nil
