@@ -44,7 +44,7 @@ func (s *Spec) Match(pod *corev1.Pod) Match {
 	for i := range s.Rules {
 		r := &s.Rules[i]
 		m := Match{Rule: i, Name: r.Name, Action: r.Action, Pod: types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}}
-		if slices.Contains(actions[:], r.Action) && r.meets(pod, &m) {
+		if slices.Contains(actions, r.Action) && r.meets(pod, &m) {
 			return m
 		}
 	}
@@ -53,7 +53,7 @@ func (s *Spec) Match(pod *corev1.Pod) Match {
 
 // actions are the known actions. API: "Clients should react to an unknown action by skipping
 // the rule."
-var actions = [...]batchv1.PodFailurePolicyAction{
+var actions = []batchv1.PodFailurePolicyAction{
 	batchv1.PodFailurePolicyActionFailJob, batchv1.PodFailurePolicyActionFailIndex,
 	batchv1.PodFailurePolicyActionIgnore, batchv1.PodFailurePolicyActionCount,
 }
