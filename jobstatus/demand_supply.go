@@ -97,9 +97,7 @@ func (s *supply) readSpec(spec *batchv1.JobSpec) {
 	if s.PerIndex() {
 		s.maxFailed = numberOf(spec.MaxFailedIndexes, unbounded)
 	}
-	if s.Indexed {
-		s.successPolicy = lifecycle.NewSuccessPolicy(spec.SuccessPolicy, s.Completions)
-	}
+	s.successPolicy = lifecycle.NewSuccessPolicy(spec.SuccessPolicy, s.Completions) // without completions it has no rules
 	has := func(action batchv1.PodFailurePolicyAction) bool {
 		return s.Policy != nil && slices.ContainsFunc(s.Policy.Rules, func(r failurepolicy.Rule) bool { return r.Action == action })
 	}
