@@ -83,9 +83,7 @@ func newSupply(job *batchv1.Job, pods []*corev1.Pod, k tracking.Keys) *supply {
 		s.spent = s.failed // an upper bound: the status does not say which have failed their index
 		s.expected, s.hopeful = s.active, s.running()
 	}
-	if s.Indexed {
-		s.unfinished = s.completed.Union(s.failedIndexes).Complement(s.Completions)
-	}
+	s.unfinished = s.completed.Union(s.failedIndexes).Complement(s.Completions)
 	return s
 }
 
@@ -131,7 +129,7 @@ func (s *supply) readPods(job *batchv1.Job, pods []*corev1.Pod) {
 		if !r.Valid {
 			continue
 		}
-		if s.PerIndex() && r.Finalized {
+		if r.Finalized {
 			s.retry(r)
 		}
 		counts := r.Finalized && !r.Listed
