@@ -13,10 +13,6 @@ import (
 // version, because they are right for every version of the pod and the kubelet updates pods
 // often.
 
-type podPatch struct {
-	Metadata podPatchMeta `json:"metadata"`
-}
-
 type podPatchMeta struct {
 	UID              types.UID `json:"uid"`
 	ResourceVersion  string    `json:"resourceVersion,omitempty"`
@@ -71,6 +67,6 @@ func encodeAt(pod *corev1.Pod, meta podPatchMeta) []byte {
 
 func encode(pod *corev1.Pod, meta podPatchMeta) []byte {
 	meta.UID = pod.UID
-	b, _ := json.Marshal(podPatch{Metadata: meta}) // cannot fail: there are only strings and booleans
+	b, _ := json.Marshal(map[string]podPatchMeta{"metadata": meta}) // cannot fail: there are only strings and booleans
 	return b
 }

@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -163,11 +164,8 @@ func successPolicy(f *Facts) *Verdict {
 // hasCompletions reports whether the Job has reached its completions and has no active pod.
 // Without a number of completions, one success is enough.
 func hasCompletions(f *Facts) bool {
-	want := int32(1)
-	if f.Completions != nil {
-		want = *f.Completions
-	}
-	return f.Settled && f.Active == 0 && f.Succeeded >= want
+	one := int32(1)
+	return f.Settled && f.Active == 0 && f.Succeeded >= *cmp.Or(f.Completions, &one)
 }
 
 // OutranksDeadline reports whether the Job ends by its deadline or by a row before it. No

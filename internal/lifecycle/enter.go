@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -51,8 +52,6 @@ func EnterTerminal(out *batchv1.JobStatus, end End, terminating int32, now time.
 }
 
 func uncounted(status *batchv1.JobStatus) int {
-	if status.UncountedTerminatedPods == nil {
-		return 0
-	}
-	return len(status.UncountedTerminatedPods.Succeeded) + len(status.UncountedTerminatedPods.Failed)
+	lists := cmp.Or(status.UncountedTerminatedPods, &batchv1.UncountedTerminatedPods{})
+	return len(lists.Succeeded) + len(lists.Failed)
 }

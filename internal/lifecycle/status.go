@@ -25,9 +25,6 @@ func StatusPatch(uid types.UID, resourceVersion string, fields any) []byte {
 		UID             types.UID `json:"uid"`
 		ResourceVersion string    `json:"resourceVersion"`
 	}
-	b, _ := json.Marshal(struct { // cannot fail for a status
-		Metadata meta `json:"metadata"`
-		Status   any  `json:"status"`
-	}{meta{uid, resourceVersion}, fields})
+	b, _ := json.Marshal(map[string]any{"metadata": meta{uid, resourceVersion}, "status": fields}) // cannot fail for a status
 	return b
 }
