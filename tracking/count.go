@@ -72,7 +72,7 @@ func (k Keys) Count(job *batchv1.Job, pods []*corev1.Pod) Counted {
 	account := c.Account(inputs)
 	counted.Strip, counted.Full = account.Strip, account.Full
 	counted.indexed, counted.account = classifier.Indexed, account
-	counted.put(counted.Status, account.Lists, account.Succeeded, account.Failed)
+	counted.put(counted.Status, account.Settled)
 	return counted
 }
 
@@ -82,19 +82,18 @@ func (k Keys) Count(job *batchv1.Job, pods []*corev1.Pod) Counted {
 func (c Counted) Settle(gone ...types.UID) *batchv1.JobStatus {
 	status := c.Status.DeepCopy()
 	if c.account.Lists != nil {
-		settled := c.account.Settle(gone)
-		c.put(status, settled.Lists, settled.Succeeded, settled.Failed)
+		c.put(status, c.account.Settle(gone))
 	}
 	return status
 }
 
 // put sets the lists of a status and increments its counters. status.succeeded of an
 // Indexed Job is set by putIndexes.
-func (c *Counted) put(out *batchv1.JobStatus, lists *batchv1.UncountedTerminatedPods, succeeded, failed int32) {
-	out.UncountedTerminatedPods = lists.DeepCopy()
-	out.Failed = census.Sum(out.Failed, failed)
+func (c *Counted) put(out *batchv1.JobStatus, s census.Settled) {
+	out.UncountedTerminatedPods = s.Lists.DeepCopy()
+	out.Failed = census.Sum(out.Failed, s.Failed)
 	if !c.indexed {
-		out.Succeeded = census.Sum(out.Succeeded, succeeded)
+		out.Succeeded = census.Sum(out.Succeeded, s.Succeeded)
 	}
 }
 
