@@ -1,6 +1,7 @@
 package backoff
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"time"
@@ -94,9 +95,6 @@ func unreadySince(conditions []corev1.PodCondition) time.Time {
 // fit a Duration would wrap around and move the finish time after the deletion.
 func gracePeriod(pod *corev1.Pod) time.Duration {
 	const most = int64(math.MaxInt64 / time.Second)
-	if pod.DeletionGracePeriodSeconds == nil {
-		return 0
-	}
-	seconds := min(max(*pod.DeletionGracePeriodSeconds, -most), most)
-	return time.Duration(seconds) * time.Second
+	seconds := *cmp.Or(pod.DeletionGracePeriodSeconds, new(int64))
+	return time.Duration(min(max(seconds, -most), most)) * time.Second
 }

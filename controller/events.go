@@ -117,11 +117,12 @@ func (t *reported) failedIndexes(d jobfate.Decision) (e jobfate.Event) {
 
 func failedIndex(r explain.IndexReason) string {
 	line := r.String()
-	if r.FailedPod != "" {
-		line += fmt.Sprintf(": pod %s: %s", r.FailedPod, r.Fault)
+	last := r.LastFailure
+	if last.Pod != "" {
+		line += fmt.Sprintf(": pod %s: %s", last.Pod, last.Fault)
 	}
-	if r.Match.Matched() {
-		line += ": " + r.Match.Explain()
+	if last.Match.Matched() {
+		line += ": " + last.Match.Explain()
 	}
 	return line
 }

@@ -51,11 +51,11 @@ func (e Explanation) Cause() Cause { return append(e.Causes(), Cause{})[0] }
 // Causes returns all causes in the order of their rank. The reason that [Explanation.Job]
 // returns is among them.
 func (e Explanation) Causes() []Cause {
-	if e.about.Outcome == nil {
+	if e.facts == nil {
 		return nil
 	}
 	code := e.Prospect().Code
-	return ranked(either(code == ProspectFailure || code == ProspectOutOfReach, AttentionLost, AttentionNone), newFacts(e).findings()...)
+	return ranked(either(code == ProspectFailure || code == ProspectOutOfReach, AttentionLost, AttentionNone), e.facts.findings()...)
 }
 
 // Unmanaged explains a Job that another controller manages, for which

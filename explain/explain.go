@@ -19,18 +19,17 @@ import (
 // Explanation explains a decision. It keeps a reference to the snapshot's pods, and
 // computes details when they are requested.
 type Explanation struct {
-	about    outcome
-	evidence []Evidence
+	facts *facts // nil for the zero Explanation
 }
 
 // Of returns the explanation of a decision, with the given evidence. The explanation of
 // the zero Decision is empty.
 func Of(d jobfate.Decision, evidence ...Evidence) Explanation {
-	return Explanation{outcome{inside.OutcomeOf(d)}, evidence}
+	if o := inside.OutcomeOf(d); o != nil {
+		return Explanation{newFacts(o, evidence)}
+	}
+	return Explanation{}
 }
-
-// outcome is the decision to explain; the pointer is nil for the zero Explanation.
-type outcome struct{ *decide.Outcome }
 
 // Reason is a reason with a code for programs and a text for people.
 type Reason struct {
@@ -94,45 +93,49 @@ const (
 // Job returns the reason for the state of the Job as a whole. It mainly answers why there
 // is no pod, or no further pod. The zero Explanation has no reason.
 func (e Explanation) Job() Reason {
-	o := e.about
-	if o.Outcome == nil {
+	if e.facts == nil {
 		return Reason{}
 	}
-	spec, pods, work := &o.View.Spec, o.View.Census, &o.Plan.Work
-	r := finished(o.View.Job)
+	return e.facts.reason
+}
+
+// job explains the state of the Job by the first reason that applies.
+func (f *facts) job() Reason {
+	spec, pods, work := &f.View.Spec, f.View.Census, &f.Plan.Work
+	r := finished(f.View.Job)
 	switch {
 	case r.Code != "":
-	case o.View.InFlight.Status:
+	case f.View.InFlight.Status:
 		r.Code, r.Text = JobStale, "waiting for the last status write to be observed"
-	case o.Ending().Ended():
-		r.Code, r.Text = JobEnding, o.textEnding()
-	case o.View.Job.DeletionTimestamp != nil:
+	case f.Ending().Ended():
+		r.Code, r.Text = JobEnding, f.textEnding()
+	case f.View.Job.DeletionTimestamp != nil:
 		r.Code, r.Text = JobDeleting, "the Job is being deleted"
-	case !o.Plan.Settled:
-		r.Code, r.Text = JobInFlight, "waiting to observe "+o.unobserved()
+	case !f.Plan.Settled:
+		r.Code, r.Text = JobInFlight, "waiting to observe "+f.unobserved()
 	case spec.Suspended:
-		r.Code, r.Text = JobSuspended, "the Job is suspended"+o.deletes()
+		r.Code, r.Text = JobSuspended, "the Job is suspended"+f.deletes()
 	case len(work.Delete) > 0:
 		r.Code, r.Text = JobRemoving, fmt.Sprintf("deleting %d of %s: %s", len(work.Delete), count(pods.Active, "active pod"), work.Delete[0].Cause)
 	case len(work.Create) > 0:
-		r.Code, r.Text = JobCreating, "creating "+count(len(work.Create), "pod")+textIf(work.Wait > 0, "; others are backing off, the first until "+o.clock(o.retry()))
+		r.Code, r.Text = JobCreating, "creating "+count(len(work.Create), "pod")+textIf(work.Wait > 0, "; others are backing off, the first until "+f.clock(f.retry()))
 	case work.Wait > 0 && spec.PerIndex():
-		r.Code, r.Text = JobBackingOff, "the next indexes without a pod are backing off, the first until "+o.clock(o.retry())
+		r.Code, r.Text = JobBackingOff, "the next indexes without a pod are backing off, the first until "+f.clock(f.retry())
 	case work.Wait > 0:
-		r.Code, r.Text = JobBackingOff, "backing off until "+o.clock(o.retry())+" after "+count(o.Plan.Record.Failures, "failure")
+		r.Code, r.Text = JobBackingOff, "backing off until "+f.clock(f.retry())+" after "+count(f.Plan.Record.Failures, "failure")
 	case spec.ReplaceFailedOnly && pods.Active < work.Want && pods.Terminating > 0:
 		r.Code, r.Text = JobAwaitingTermination, "replacements wait for "+count(pods.Terminating, "pod")+" to terminate"
 	case spec.Parallelism == 0:
 		r.Code, r.Text = JobNoParallelism, "the Job's parallelism is 0"
 	default:
-		r.Code, r.Text = JobRunning, o.textRunning()
+		r.Code, r.Text = JobRunning, f.textRunning()
 	}
-	r.Until = o.retry()
-	if o.Left == (decide.Left{}) {
+	r.Until = f.retry()
+	if f.Left == (decide.Left{}) {
 		return r
 	}
-	r.Text += also("", o.Left.Create, "more pod", " to create") + also("", o.Left.Delete, "more pod", " to delete") +
-		also("", o.Left.Strip, "more finalizer", " to remove")
+	r.Text += also("", f.Left.Create, "more pod", " to create") + also("", f.Left.Delete, "more pod", " to delete") +
+		also("", f.Left.Strip, "more finalizer", " to remove")
 	return r
 }
 
@@ -162,28 +165,28 @@ const (
 // at which the wait ends by itself or is due to end. A Job that has ended waits for
 // nothing.
 func (e Explanation) Waits() []Reason {
-	o := e.about
-	if o.Outcome == nil || jobstatus.Finished(o.View.Job) != nil {
+	f := e.facts
+	if f == nil || jobstatus.Finished(f.View.Job) != nil {
 		return nil
 	}
-	spec, writes, goesOn := &o.View.Spec, &o.View.InFlight, o.goesOn()
+	spec, writes, goesOn := &f.View.Spec, &f.View.InFlight, f.goesOn()
 	var due time.Time // of the last terminating pod; a pod that the decision deletes has no due time yet
-	for r := range o.View.Census.All() {
-		if r.Terminating && len(o.Plan.Work.Delete) == 0 {
+	for r := range f.View.Census.All() {
+		if r.Terminating && len(f.Plan.Work.Delete) == 0 {
 			due = latest(due, r.Pod.DeletionTimestamp.Time)
 		}
 	}
 	return thatApply(
 		when(writes.Status, WaitOwnWrite, "the last status write to be observed"),
-		when(writes.Creations > 0 || writes.Deletions > 0, WaitPodsObserved, o.unobserved()+" to be observed"),
-		when(o.View.Job.DeletionTimestamp != nil, WaitDeletion, "the Job to be deleted"),
+		when(writes.Creations > 0 || writes.Deletions > 0, WaitPodsObserved, f.unobserved()+" to be observed"),
+		when(f.View.Job.DeletionTimestamp != nil, WaitDeletion, "the Job to be deleted"),
 		when(goesOn && spec.Suspended, WaitResume, "a user to resume the Job"),
 		when(goesOn && !spec.Suspended && spec.Parallelism == 0, WaitParallelism, "a user to raise the parallelism above 0"),
-		when(o.After.Active > 0, WaitPodsFinish, count(o.After.Active, "pod")+" to finish"),
-		when(o.After.Terminating > 0, WaitTermination, count(o.After.Terminating, "pod")+" to terminate"+
-			textIf(!due.IsZero(), ", due "+either(due.Before(o.View.Now), "since ", "by ")+o.clock(due))).until(due),
-		when(o.Plan.Work.Wait > 0, WaitBackoff, "the backoff to end at "+o.clock(o.retry())).until(o.retry()),
-		when(goesOn && o.Plan.Timer() > 0, WaitDeadline, "its deadline at "+o.clock(o.FailsAt())+", when it fails").until(o.FailsAt()),
+		when(f.After.Active > 0, WaitPodsFinish, count(f.After.Active, "pod")+" to finish"),
+		when(f.After.Terminating > 0, WaitTermination, count(f.After.Terminating, "pod")+" to terminate"+
+			textIf(!due.IsZero(), ", due "+either(due.Before(f.View.Now), "since ", "by ")+f.clock(due))).until(due),
+		when(f.Plan.Work.Wait > 0, WaitBackoff, "the backoff to end at "+f.clock(f.retry())).until(f.retry()),
+		when(goesOn && f.Plan.Timer() > 0, WaitDeadline, "its deadline at "+f.clock(f.FailsAt())+", when it fails").until(f.FailsAt()),
 	)
 }
 
@@ -202,13 +205,13 @@ const (
 // Prospect says whether the Job can still succeed, and what is needed for that. Until is
 // the deadline of the Job, if it has one.
 func (e Explanation) Prospect() Reason {
-	o := e.about
-	if o.Outcome == nil {
+	f := e.facts
+	if f == nil {
 		return Reason{}
 	}
-	spec, totals, one := &o.View.Spec, &o.View.Totals, int32(1)
+	spec, totals, one := &f.View.Spec, &f.View.Totals, int32(1)
 	completions := *cmp.Or(spec.Completions, &one) // a Job without completions needs one success
-	phase, end, need := jobstatus.OutcomeOf(o.View.Job).Phase, o.Ending(), max(0, completions-totals.Succeeded)
+	phase, end, need := jobstatus.OutcomeOf(f.View.Job).Phase, f.Ending(), max(0, completions-totals.Succeeded)
 	// A failed index keeps the Job from being complete (KEP-3850), but its success policy
 	// can still be met: rule is the first that the other indexes can satisfy.
 	rule := spec.SuccessPolicy.Match(totals.Results.Failed.Complement(completions))
@@ -221,8 +224,8 @@ func (e Explanation) Prospect() Reason {
 		when(end.Succeeds() || !end.Ended() && phase == jobstatus.Succeeding, ProspectSuccess, "yes, it is decided that the Job succeeds"),
 		when(end.Ended() || phase == jobstatus.Failing, ProspectFailure, "no, it is decided that the Job fails"),
 		when(failed && rule < 0, ProspectOutOfReach, "no: "+haveFailed+"; the Job fails when no other index is left to run"),
-		when(o.View.Job.DeletionTimestamp != nil && need > o.View.Census.Active, ProspectOutOfReach,
-			fmt.Sprintf("no: the Job is being deleted, and %s cannot reach the %d successes that are still needed", count(o.View.Census.Active, "pod"), need)),
+		when(f.View.Job.DeletionTimestamp != nil && need > f.View.Census.Active, ProspectOutOfReach,
+			fmt.Sprintf("no: the Job is being deleted, and %s cannot reach the %d successes that are still needed", count(f.View.Census.Active, "pod"), need)),
 		when(spec.Completions == nil && need > 0, ProspectPossible, "yes: one pod must succeed, and all must finish"),
 		when(spec.Completions == nil, ProspectPossible, "yes: a pod has succeeded, the others must finish"),
 		when(failed, ProspectPossible, fmt.Sprintf("yes: %s, but rule %d of the success policy can still be met", haveFailed, rule)),
@@ -231,25 +234,25 @@ func (e Explanation) Prospect() Reason {
 		when(true, ProspectPossible, fmt.Sprintf("yes: %d of %s to go", need, count(completions, "pod"))),
 	)
 	if r.Code == ProspectPossible {
-		r.Until, r.Text = o.FailsAt(), r.Text+o.conditions()
+		r.Until, r.Text = f.FailsAt(), r.Text+f.conditions()
 	}
 	return r
 }
 
 // conditions says on what conditions the Job succeeds.
-func (o outcome) conditions() string {
-	spec, limit, failed, failsAt := &o.View.Spec, o.View.Spec.Limit.PerJob, o.View.Totals.Failed, o.FailsAt()
+func (f *facts) conditions() string {
+	spec, limit, failed, failsAt := &f.View.Spec, f.View.Spec.Limit.PerJob, f.View.Totals.Failed, f.FailsAt()
 	limited := limit < math.MaxInt32
 	return cmp.Or(
-		textIf(o.View.Job.DeletionTimestamp != nil, "; only with the pods it has, because it is being deleted"),
+		textIf(f.View.Job.DeletionTimestamp != nil, "; only with the pods it has, because it is being deleted"),
 		textIf(spec.Suspended, "; once it is resumed"),
 		textIf(spec.Parallelism == 0, "; once its parallelism is above 0"),
 	) +
 		textIf(spec.PerIndex(), "; at most "+count(spec.Limit.PerIndex, "failure")+" per index") +
 		textIf(limited, fmt.Sprintf("; at most %s, %d so far", count(limit, "failure"), failed)) +
-		textIf(limited && spec.CountRestarts, fmt.Sprintf(", or as many container restarts, %d so far", o.View.Census.Restarts)) +
+		textIf(limited && spec.CountRestarts, fmt.Sprintf(", or as many container restarts, %d so far", f.View.Census.Restarts)) +
 		textIf(!limited && !spec.PerIndex(), fmt.Sprintf("; no limit on failures, %d so far", failed)) +
-		textIf(!failsAt.IsZero(), "; before the deadline at "+o.clock(failsAt))
+		textIf(!failsAt.IsZero(), "; before the deadline at "+f.clock(failsAt))
 }
 
 // finished says how a Job has ended; it is zero if the Job has not.
@@ -259,46 +262,46 @@ func finished(job *batchv1.Job) Reason {
 }
 
 // retry is when the next pod that is backing off may be created; zero if none is.
-func (o outcome) retry() time.Time {
-	return either(o.Plan.Work.Wait > 0, o.View.Now.Add(o.Plan.Work.Wait), time.Time{})
+func (f *facts) retry() time.Time {
+	return either(f.Plan.Work.Wait > 0, f.View.Now.Add(f.Plan.Work.Wait), time.Time{})
 }
 
 // goesOn reports whether the Job has not ended, and is not about to end.
-func (o outcome) goesOn() bool {
-	return jobstatus.Finished(o.View.Job) == nil && o.View.Job.DeletionTimestamp == nil && !o.Ending().Ended()
+func (f *facts) goesOn() bool {
+	return jobstatus.Finished(f.View.Job) == nil && f.View.Job.DeletionTimestamp == nil && !f.Ending().Ended()
 }
 
 // ends returns one of two words, by the way in which the Job ends.
-func (o outcome) ends(succeeds, fails string) string {
-	return either(o.Ending().Succeeds(), succeeds, fails)
+func (f *facts) ends(succeeds, fails string) string {
+	return either(f.Ending().Succeeds(), succeeds, fails)
 }
 
-func (o outcome) textEnding() string {
-	end := o.Ending()
-	text := fmt.Sprintf("the Job %s: %s: %s%s", o.ends("succeeds", "fails"), end.Reason, end.Message, o.deletes())
-	return text + either(o.End.Ended(), also("", o.After.Terminating, "pod", " terminating"),
+func (f *facts) textEnding() string {
+	end := f.Ending()
+	text := fmt.Sprintf("the Job %s: %s: %s%s", f.ends("succeeds", "fails"), end.Reason, end.Message, f.deletes())
+	return text + either(f.End.Ended(), also("", f.After.Terminating, "pod", " terminating"),
 		"; the condition is set once all pods are observed and deleted")
 }
 
-func (o outcome) textRunning() string {
-	spec, totals := &o.View.Spec, &o.View.Totals
+func (f *facts) textRunning() string {
+	spec, totals := &f.View.Spec, &f.View.Totals
 	n := totals.Results.Failed.Len()
 	of := textIf(spec.Completions != nil, fmt.Sprintf(" of %d", *cmp.Or(spec.Completions, new(int32))))
-	return fmt.Sprintf("%s active, parallelism %d, %d%s succeeded%s", count(o.View.Census.Active, "pod"), spec.Parallelism,
+	return fmt.Sprintf("%s active, parallelism %d, %d%s succeeded%s", count(f.View.Census.Active, "pod"), spec.Parallelism,
 		totals.Succeeded, of, textIf(n > 0, fmt.Sprintf(", %d failed", n)))
 }
 
 // unobserved counts the writes that are in flight.
-func (o outcome) unobserved() string {
-	return count(max(0, o.View.InFlight.Creations), "creation") + " and " + count(max(0, o.View.InFlight.Deletions), "deletion")
+func (f *facts) unobserved() string {
+	return count(max(0, f.View.InFlight.Creations), "creation") + " and " + count(max(0, f.View.InFlight.Deletions), "deletion")
 }
 
-func (o outcome) deletes() string { return also("deleting ", len(o.Plan.Work.Delete), "pod", "") }
+func (f *facts) deletes() string { return also("deleting ", len(f.Plan.Work.Delete), "pod", "") }
 
 // clock renders a time in UTC, without the date if it is today's.
-func (o outcome) clock(t time.Time) string {
+func (f *facts) clock(t time.Time) string {
 	const day = 24 * time.Hour
-	return t.UTC().Format(either(t.Truncate(day).Equal(o.View.Now.Truncate(day)), time.TimeOnly, time.RFC3339))
+	return t.UTC().Format(either(t.Truncate(day).Equal(f.View.Now.Truncate(day)), time.TimeOnly, time.RFC3339))
 }
 
 // count renders a number of things: "3 pods".

@@ -65,8 +65,8 @@ func TestExplanation_fault(t *testing.T) {
 		pod.Status.ContainerStatuses = nil
 		test.change(pod)
 		r := explain.Of(decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time})).Index(0)
-		if r.Fault != test.want || r.FailedPod != pod.Name || r.Failures != 1 {
-			t.Errorf("got %q of pod %q and %d failures, want %q of %q and 1", r.Fault, r.FailedPod, r.Failures, test.want, pod.Name)
+		if r.LastFailure.Fault != test.want || r.LastFailure.Pod != pod.Name || r.Failures != 1 {
+			t.Errorf("got %q of pod %q and %d failures, want %q of %q and 1", r.LastFailure.Fault, r.LastFailure.Pod, r.Failures, test.want, pod.Name)
 		}
 	}
 }

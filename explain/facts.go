@@ -44,29 +44,28 @@ type Evidence struct {
 	Nodes []*corev1.Node
 }
 
-// facts are the decision and the evidence, prepared for the search for causes.
+// facts are the decision and the evidence, prepared for the answers of an Explanation.
 type facts struct {
-	outcome
-	reason   Reason                      // of the decision
+	*decide.Outcome
+	reason   Reason                      // for the state of the Job
 	deleted  map[types.UID]decide.Cause  // the pods that the decision deletes
 	notReady map[string]string           // what is wrong with a node, by its name
 	events   map[types.UID]*corev1.Event // the last about a pod, and the last FailedCreate of the Job
-	grouped  bool                        // texts are about several indexes, without details of single ones
 }
 
-func newFacts(e Explanation) *facts {
-	f := &facts{outcome: e.about, reason: e.Job(), deleted: map[types.UID]decide.Cause{}, notReady: map[string]string{},
-		events: map[types.UID]*corev1.Event{}}
+func newFacts(o *decide.Outcome, evidence []Evidence) *facts {
+	f := &facts{Outcome: o, deleted: map[types.UID]decide.Cause{}, notReady: map[string]string{}, events: map[types.UID]*corev1.Event{}}
+	f.reason = f.job()
 	for _, d := range f.Plan.Work.Delete {
 		f.deleted[d.Record.Pod.UID] = d.Cause
 	}
-	for _, evidence := range e.evidence {
-		for _, node := range evidence.Nodes {
+	for _, given := range evidence {
+		for _, node := range given.Nodes {
 			if node != nil {
 				f.notReady[node.Name] = f.textNotReady(node)
 			}
 		}
-		for _, event := range evidence.Events {
+		for _, event := range given.Events {
 			if event == nil || event.InvolvedObject.Kind == "Job" && event.Reason != "FailedCreate" {
 				continue
 			}
@@ -108,7 +107,7 @@ func (f *facts) findings() []finding {
 		endDue = latest(change, failsAt)
 	}
 	waits := end.Decided && pods.Active+pods.Terminating > 0
-	return append(f.ofPods(),
+	return append(f.symptoms(),
 		finding{Reason: cmp.Or(finished(job), f.reason), mild: hasSucceeded(job)},
 		f.recreated(),
 		f.terminationOverdue(),
@@ -213,21 +212,21 @@ func (f *facts) foreignFinalizers(pod *corev1.Pod) string {
 }
 
 // ago says how long ago something was.
-func (o outcome) ago(t time.Time) string { return duration.HumanDuration(o.View.Now.Sub(t)) + " ago" }
+func (f *facts) ago(t time.Time) string { return duration.HumanDuration(f.View.Now.Sub(t)) + " ago" }
 
 // overdue reports whether a step that was due at this time is late enough to be a cause.
 // The zero time is never overdue.
-func (o outcome) overdue(due time.Time) bool { return o.past(due, patience) }
+func (f *facts) overdue(due time.Time) bool { return f.past(due, patience) }
 
 // past reports whether t was at least that long ago. The zero time was not.
-func (o outcome) past(t time.Time, ago time.Duration) bool {
-	return !t.IsZero() && o.View.Now.Sub(t) >= ago
+func (f *facts) past(t time.Time, ago time.Duration) bool {
+	return !t.IsZero() && f.View.Now.Sub(t) >= ago
 }
 
 // lastChange returns the latest time in the Job and its pods, at most now.
-func (o outcome) lastChange() (last time.Time) {
+func (f *facts) lastChange() (last time.Time) {
 	see := func(t *metav1.Time) { last = latest(last, cmp.Or(t, &metav1.Time{}).Time) }
-	job := o.View.Job
+	job := f.View.Job
 	see(&job.CreationTimestamp)
 	see(job.Status.StartTime)
 	for i := range job.Status.Conditions {
@@ -236,7 +235,7 @@ func (o outcome) lastChange() (last time.Time) {
 	for i := range job.ManagedFields {
 		see(job.ManagedFields[i].Time)
 	}
-	for r := range o.View.Census.All() {
+	for r := range f.View.Census.All() {
 		see(&r.Pod.CreationTimestamp)
 		see(r.Pod.DeletionTimestamp)
 		for i := range r.Pod.Status.Conditions {
@@ -247,7 +246,7 @@ func (o outcome) lastChange() (last time.Time) {
 			see(&cmp.Or(c.State.Terminated, &corev1.ContainerStateTerminated{}).FinishedAt)
 		}
 	}
-	return earliest(last, o.View.Now)
+	return earliest(last, f.View.Now)
 }
 
 func latest(times ...time.Time) time.Time   { return slices.MaxFunc(times, time.Time.Compare) }

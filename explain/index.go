@@ -9,7 +9,6 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 
-	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/internal/census"
 	"github.com/jobfate/jobfate/internal/decide"
@@ -53,12 +52,8 @@ type IndexReason struct {
 	Pod string
 	// Failures is the number of failures of the index, as far as its pods show it.
 	Failures int32
-	// FailedPod is the name of the last failed pod.
-	FailedPod string
-	// Fault says how the pod failed. It is for people.
-	Fault string
-	// Match is the rule that the failed pod matches.
-	Match failurepolicy.Match
+	// LastFailure is the last failed pod; zero if none is known.
+	LastFailure Failure
 }
 
 // String returns the reason as a line: "index 3: backing off until 12:00:40
@@ -77,14 +72,14 @@ func (e Explanation) Indexes() iter.Seq[IndexReason] { return slices.Values(e.un
 // Index returns the state of one index, which may be completed. For many indexes use
 // Indexes, because each call of Index reads every pod.
 func (e Explanation) Index(index int32) IndexReason {
-	o, r := e.about, IndexReason{Indexes: indexset.Range(index, index)}
+	f, r := e.facts, IndexReason{Indexes: indexset.Range(index, index)}
 	switch {
-	case o.Outcome == nil || !o.View.Spec.Indexed || index < 0 || index >= *o.View.Spec.Completions:
+	case f == nil || !f.View.Spec.Indexed || index < 0 || index >= *f.View.Spec.Completions:
 		r.Code, r.Text = IndexUnknown, "not an index of the Job"
-	case o.View.Totals.Results.Completed.Contains(index):
+	case f.View.Totals.Results.Completed.Contains(index):
 		r.Code, r.Text = IndexCompleted, "completed"
 	default:
-		r = newFacts(e).states(r.Indexes)[0]
+		r = f.states(r.Indexes, false)[0]
 	}
 	return r
 }
@@ -117,7 +112,7 @@ func (e Explanation) Groups() []IndexReason {
 	for i := range groups {
 		g := &groups[i]
 		g.Indexes = indexes[i].Set()
-		g.Text += textIf(!g.Until.IsZero(), ", the first until "+e.about.clock(g.Until))
+		g.Text += textIf(!g.Until.IsZero(), ", the first until "+e.facts.clock(g.Until))
 	}
 	slices.SortStableFunc(groups, func(a, b IndexReason) int {
 		return cmp.Compare(slices.Index(groupOrder, a.Code), slices.Index(groupOrder, b.Code))
@@ -128,26 +123,24 @@ func (e Explanation) Groups() []IndexReason {
 // unfinished returns the states of the indexes that are not completed, in order; none for a
 // Job that is not Indexed. grouped leaves the details of single indexes out of the texts.
 func (e Explanation) unfinished(grouped bool) []IndexReason {
-	o := e.about
-	if o.Outcome == nil || !o.View.Spec.Indexed {
+	f := e.facts
+	if f == nil || !f.View.Spec.Indexed {
 		return nil
 	}
-	f := newFacts(e)
-	f.grouped = grouped
-	return f.states(o.View.Totals.Results.Completed.Complement(*o.View.Spec.Completions))
+	return f.states(f.View.Totals.Results.Completed.Complement(*f.View.Spec.Completions), grouped)
 }
 
 // states returns the states of the given indexes, none of which is completed, in order.
-func (f *facts) states(indexes indexset.Set) (all []IndexReason) {
+func (f *facts) states(indexes indexset.Set, grouped bool) (all []IndexReason) {
 	var withPods indexset.Builder
 	for index, p := range f.podsByIndex(indexes) {
 		withPods.Add(index)
-		all = append(all, f.state(indexset.Range(index, index), p))
+		all = append(all, f.state(indexset.Range(index, index), p, grouped))
 	}
 	rest, failed := indexes.Difference(withPods.Set()), f.View.Totals.Results.Failed
 	for _, same := range []indexset.Set{rest.Intersection(failed), rest.Difference(failed)} {
 		for iv := range same.Intervals() {
-			all = append(all, f.state(indexset.Range(iv.First, iv.Last), indexPods{}))
+			all = append(all, f.state(indexset.Range(iv.First, iv.Last), indexPods{}, grouped))
 		}
 	}
 	slices.SortFunc(all, func(a, b IndexReason) int {
@@ -198,13 +191,11 @@ func (f *facts) podsByIndex(indexes indexset.Set) map[int32]indexPods {
 // state explains an index, or neighbouring indexes without a pod, by the first reason that
 // applies. The end of the Job ranks after pods that still exist, and before reasons about
 // the next pod.
-func (f *facts) state(indexes indexset.Set, p indexPods) IndexReason {
+func (f *facts) state(indexes indexset.Set, p indexPods, grouped bool) IndexReason {
 	index, _ := indexes.Min()
 	s := IndexReason{Indexes: indexes}
 	if r := cmp.Or(f.View.Census.Predecessor(index), p.failed); r != nil {
-		last := f.failure(r)
-		s.Pod, s.FailedPod, s.Fault, s.Match = last.Pod, last.Pod, last.Fault, last.Match
-		s.Failures = r.Counts.Next(true).Total()
+		s.Pod, s.Failures, s.LastFailure = r.Pod.Name, r.Counts.Next(true).Total(), f.failure(r)
 	}
 	if r := cmp.Or(p.active, p.terminating); r != nil {
 		s.Pod = r.Pod.Name
@@ -213,32 +204,32 @@ func (f *facts) state(indexes indexset.Set, p indexPods) IndexReason {
 	if p.active != nil {
 		symptom = f.symptomOf(p.active.Pod)
 	}
-	stuck := rowOf(symptom.Code)
+	stuck, match := rowOf(symptom.Code), s.LastFailure.Match
 	spec, goesOn, failures := &f.View.Spec, f.goesOn(), count(s.Failures, "failure")
 	failed, delay := f.View.Totals.Results.Failed.Contains(index), f.View.IndexDelay(index)
-	pods := either(f.grouped, "pods", "pod "+s.Pod)
+	pods := either(grouped, "pods", "pod "+s.Pod)
 	switch {
-	case failed && s.FailedPod == "":
+	case failed && s.LastFailure.Pod == "":
 		s.Code, s.Text = IndexFailed, "failed"
-	case failed && s.Match.Action == batchv1.PodFailurePolicyActionFailIndex:
-		s.Code, s.Text = IndexFailed, "failed: its pod matched FailIndex "+s.Match.Explain()
+	case failed && match.Action == batchv1.PodFailurePolicyActionFailIndex:
+		s.Code, s.Text = IndexFailed, "failed: its pod matched FailIndex "+match.Explain()
 	case failed:
 		s.Code, s.Text = IndexFailed, "failed after "+failures+", the limit is "+strconv.Itoa(int(spec.Limit.PerIndex))
 	case p.goes != "":
 		s.Code, s.Text = IndexRemoving, "deleting "+pods+": "+string(p.goes)
 	case p.active != nil && stuck.attention == AttentionStuck:
-		s.Code, s.Text = IndexStuck, pods+" "+stuck.cannot+textIf(!f.grouped, ": "+symptom.Text)
+		s.Code, s.Text = IndexStuck, pods+" "+stuck.cannot+textIf(!grouped, ": "+symptom.Text)
 	case p.active != nil:
-		s.Code, s.Text = IndexActive, "active"+textIf(!f.grouped, ", "+pods)
+		s.Code, s.Text = IndexActive, "active"+textIf(!grouped, ", "+pods)
 	case p.creating:
 		s.Code, s.Text = IndexCreating, "creating a pod"
 	case p.terminating != nil && (spec.ReplaceFailedOnly || !goesOn):
 		s.Code, s.Text = IndexTerminating, "waiting for "+pods+" to terminate"
-	case !goesOn && s.Match.Action == batchv1.PodFailurePolicyActionFailJob:
-		s.Code, s.Text = IndexStopped, "stopped; its pod matched FailJob "+s.Match.Explain()
+	case !goesOn && match.Action == batchv1.PodFailurePolicyActionFailJob:
+		s.Code, s.Text = IndexStopped, "stopped; its pod matched FailJob "+match.Explain()
 	case goesOn && !spec.Suspended && spec.Parallelism > 0 && delay > 0:
 		s.Until = f.View.Now.Add(delay)
-		s.Code, s.Text = IndexBackingOff, "backing off"+textIf(!f.grouped, " until "+f.clock(s.Until)+" after "+failures)
+		s.Code, s.Text = IndexBackingOff, "backing off"+textIf(!grouped, " until "+f.clock(s.Until)+" after "+failures)
 	default:
 		s.Reason = f.stateWithoutPod()
 	}
@@ -290,11 +281,11 @@ func (t Totals) String() string {
 
 // Totals returns the totals before the decision is carried out.
 func (e Explanation) Totals() Totals {
-	o := e.about
-	if o.Outcome == nil {
+	f := e.facts
+	if f == nil {
 		return Totals{}
 	}
-	spec, pods, work, done := &o.View.Spec, o.View.Census, &o.Plan.Work, int(o.View.Totals.Succeeded)
+	spec, pods, work, done := &f.View.Spec, f.View.Census, &f.Plan.Work, int(f.View.Totals.Succeeded)
 	waiting := 0 // missing pods that wait for the backoff of the Job
 	if work.Wait > 0 && !spec.PerIndex() {
 		waiting = int(work.Want - pods.Active - either(spec.ReplaceFailedOnly, pods.Terminating, 0))
@@ -304,14 +295,14 @@ func (e Explanation) Totals() Totals {
 		n[s.Code] += s.Indexes.Len()
 	}
 	if !spec.Indexed {
-		f, lacking, code := newFacts(e), len(work.Create)+waiting, either(o.goesOn(), IndexPending, IndexStopped)
+		lacking, code := len(work.Create)+waiting, either(f.goesOn(), IndexPending, IndexStopped)
 		if spec.Completions != nil {
 			lacking = max(0, int(*spec.Completions)-done-int(pods.Active))
 		}
-		n = map[Code]int{code: lacking, IndexTerminating: int(pods.Terminating), IndexFailed: int(o.View.Totals.Failed)}
-		for code, pods := range f.symptoms() {
-			if rowOf(code).attention == AttentionStuck {
-				n[IndexStuck] += len(pods)
+		n = map[Code]int{code: lacking, IndexTerminating: int(pods.Terminating), IndexFailed: int(f.View.Totals.Failed)}
+		for _, s := range f.symptoms() {
+			if rowOf(s.Code).attention == AttentionStuck {
+				n[IndexStuck] += len(s.pods)
 			}
 		}
 		n[IndexActive] = int(pods.Active) - n[IndexStuck]

@@ -45,26 +45,26 @@ const (
 
 // Notes returns what is unexpected in the snapshot, and how it was handled.
 func (e Explanation) Notes() []Reason {
-	o := e.about
-	if o.Outcome == nil {
+	f := e.facts
+	if f == nil {
 		return nil
 	}
 	var notes []Reason
-	for _, n := range o.View.Status.Notes {
+	for _, n := range f.View.Status.Notes {
 		notes = append(notes, Reason{Code: Code(n.Code), Text: n.Text})
 	}
-	for _, name := range newerFields(&o.View.Job.Spec) {
+	for _, name := range newerFields(&f.View.Job.Spec) {
 		notes = append(notes, Reason{Code: NoteUnknownField, Text: "spec." + name + " is newer than this version of jobfate and was ignored"})
 	}
 	notes = append(notes,
-		when(o.View.Census.Foreign > 0, NoteForeignPods, "the snapshot has "+count(o.View.Census.Foreign, "pod")+" of other owners"),
-		when(o.PutOff, NoteStatusPutOff, "the status write is delayed: the last write is recent, and this one changes little"))
-	notes = append(notes, o.uncounted()...)
-	for _, text := range validation.StatusAdvice(either(o.Planned(), &o.Status, &o.View.Job.Status)) {
+		when(f.View.Census.Foreign > 0, NoteForeignPods, "the snapshot has "+count(f.View.Census.Foreign, "pod")+" of other owners"),
+		when(f.PutOff, NoteStatusPutOff, "the status write is delayed: the last write is recent, and this one changes little"))
+	notes = append(notes, f.uncounted()...)
+	for _, text := range validation.StatusAdvice(either(f.Planned(), &f.Status, &f.View.Job.Status)) {
 		notes = append(notes, Reason{Code: NoteIndexesLarge, Text: text})
 	}
-	if names := o.View.Keys(); o.View.Spec.Indexed {
-		for _, r := range o.View.Census.AllInOrder() {
+	if names := f.View.Keys(); f.View.Spec.Indexed {
+		for _, r := range f.View.Census.AllInOrder() {
 			notes = append(notes, ofAnnotations(r.Pod, names)...)
 		}
 	}
@@ -96,11 +96,11 @@ func inPlace(used int32) string {
 // uncounted returns notes about pods of the Job that have finished and cannot be counted. A
 // pod without the finalizer looks as if it had been counted, but the status does not count
 // it.
-func (o outcome) uncounted() []Reason {
-	indexed, completed := o.View.Spec.Indexed, o.View.Totals.Results.Completed
+func (f *facts) uncounted() []Reason {
+	indexed, completed := f.View.Spec.Indexed, f.View.Totals.Results.Completed
 	var misplaced, lost int
 	var firstMisplaced, lastLost string
-	for _, r := range o.View.Census.AllInOrder() {
+	for _, r := range f.View.Census.AllInOrder() {
 		switch {
 		case !r.Valid && (r.Succeeded || r.Failed):
 			misplaced++
@@ -111,14 +111,14 @@ func (o outcome) uncounted() []Reason {
 		}
 	}
 	if !indexed {
-		lost -= int(o.View.Totals.Succeeded - o.View.Census.Succeeded) // those that the status may have counted, or still lists
+		lost -= int(f.View.Totals.Succeeded - f.View.Census.Succeeded) // those that the status may have counted, or still lists
 	}
 	return []Reason{
 		when(misplaced > 0, NoteNotCounted, count(misplaced, "pod")+
 			" finished without an index below completions and cannot be counted, such as "+firstMisplaced),
 		// A status that is not observed yet may count the others.
-		when(lost > 0 && !o.View.InFlight.Status, NoteNotCounted, count(lost, "pod")+
-			" succeeded without the finalizer "+o.View.Keys().Finalizer+" and cannot be counted, such as "+lastLost),
+		when(lost > 0 && !f.View.InFlight.Status, NoteNotCounted, count(lost, "pod")+
+			" succeeded without the finalizer "+f.View.Keys().Finalizer+" and cannot be counted, such as "+lastLost),
 	}
 }
 

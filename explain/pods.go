@@ -15,29 +15,23 @@ import (
 	"github.com/jobfate/jobfate/internal/sidecar"
 )
 
-// symptoms returns what is wrong with the active pods that the decision does not delete.
-func (f *facts) symptoms() map[Code][]finding {
-	all := map[Code][]finding{}
+// symptoms finds how many active pods have the same symptom, with the most common message. It
+// leaves out the pods that the decision deletes.
+func (f *facts) symptoms() (found []finding) {
+	pods, texts := map[Code][]string{}, map[Code][]string{}
 	for _, r := range f.View.Census.ActiveInOrder() {
 		if s := f.symptomOf(r.Pod); s.Code != "" && f.deleted[r.Pod.UID] == "" {
-			all[s.Code] = append(all[s.Code], finding{Reason: s, pods: []string{r.Pod.Name}})
+			pods[s.Code], texts[s.Code] = append(pods[s.Code], r.Pod.Name), append(texts[s.Code], s.Text)
 		}
 	}
-	return all
-}
-
-// ofPods finds how many active pods have the same symptom, with the most common message.
-func (f *facts) ofPods() (found []finding) {
-	for code, same := range f.symptoms() {
-		var pods []string
+	for code, affected := range pods {
 		times := map[string]int{}
-		for _, s := range same {
-			pods = append(pods, s.pods...)
-			times[s.Text]++
+		for _, text := range texts[code] {
+			times[text]++
 		}
-		common := slices.MaxFunc(same, func(a, b finding) int { return cmp.Compare(times[a.Text], times[b.Text]) })
-		found = append(found, finding{pods: pods, Reason: Reason{Code: code, Text: fmt.Sprintf("%d of %s %s: %s",
-			len(same), count(f.View.Census.Active, "active pod"), rowOf(code).cannot, common.Text)}})
+		common := slices.MaxFunc(texts[code], func(a, b string) int { return cmp.Compare(times[a], times[b]) })
+		found = append(found, finding{pods: affected, Reason: Reason{Code: code, Text: fmt.Sprintf("%d of %s %s: %s",
+			len(affected), count(f.View.Census.Active, "active pod"), rowOf(code).cannot, common)}})
 	}
 	return found
 }
@@ -167,25 +161,25 @@ type Failure struct {
 // Indexed; in an Indexed Job each index has its own last failure. If no failed pod is
 // known, it returns the zero Failure.
 func (e Explanation) LastFailure() Failure {
-	o := e.about
-	if o.Outcome == nil {
+	f := e.facts
+	if f == nil {
 		return Failure{}
 	}
 	var last *census.Record
-	for _, r := range o.View.Census.AllInOrder() {
+	for _, r := range f.View.Census.AllInOrder() {
 		if r.Failed && r.Valid && (last == nil || r.Finish().After(last.Finish())) {
 			last = r
 		}
 	}
-	return o.failure(last)
+	return f.failure(last)
 }
 
 // failure says how a pod failed; it is zero without a pod.
-func (o outcome) failure(r *census.Record) Failure {
+func (f *facts) failure(r *census.Record) Failure {
 	if r == nil {
 		return Failure{}
 	}
-	return Failure{Pod: r.Pod.Name, Fault: fault(r.Pod), Match: o.View.Spec.Policy.Match(r.Pod)}
+	return Failure{Pod: r.Pod.Name, Fault: fault(r.Pod), Match: f.View.Spec.Policy.Match(r.Pod)}
 }
 
 // fault says how a pod failed, from its status: the reason, the first container that did

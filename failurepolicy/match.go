@@ -44,24 +44,18 @@ func (s *Spec) Match(pod *corev1.Pod) Match {
 	for i := range s.Rules {
 		r := &s.Rules[i]
 		m := Match{Rule: i, Name: r.Name, Action: r.Action, Pod: types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}}
-		if r.decides() && r.meets(pod, &m) {
+		if slices.Contains(actions, r.Action) && r.meets(pod, &m) {
 			return m
 		}
 	}
 	return Match{Rule: -1}
 }
 
-// decides reports whether the action is known. API: "Clients should react to an unknown action
-// by skipping the rule."
-func (r *Rule) decides() bool {
-	switch r.Action {
-	case batchv1.PodFailurePolicyActionFailJob,
-		batchv1.PodFailurePolicyActionFailIndex,
-		batchv1.PodFailurePolicyActionIgnore,
-		batchv1.PodFailurePolicyActionCount:
-		return true
-	}
-	return false
+// actions are the known actions. API: "Clients should react to an unknown action by skipping
+// the rule."
+var actions = []batchv1.PodFailurePolicyAction{
+	batchv1.PodFailurePolicyActionFailJob, batchv1.PodFailurePolicyActionFailIndex,
+	batchv1.PodFailurePolicyActionIgnore, batchv1.PodFailurePolicyActionCount,
 }
 
 // meets reports whether the pod meets the requirement. If it does, meets records the

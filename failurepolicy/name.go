@@ -14,30 +14,17 @@ var conditionReason = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])
 // maxReasonLength is the longest reason with a name that KEP-4443 allows.
 const maxReasonLength = 128
 
-// checkName checks the name of a rule by itself, and returns texts for people that say
-// what is wrong, none if the name is valid. The reason made from it,
-// PodFailurePolicy_{name}, must have the syntax of a reason and at most 128 characters. It
-// cannot be a reason of the Job controller, because none of those has the prefix. The empty
-// name means no name and is valid.
+// CheckNames returns errors for the names of the rules: a name that an earlier rule has, a name
+// that is the index of another rule, because the index identifies a rule without a name, and a
+// name that makes no valid reason. path returns the path to the name of a rule.
+//
+// The reason, PodFailurePolicy_{name}, must have the syntax of a reason and at most 128
+// characters. It cannot be a reason of the Job controller, because none of those has the prefix.
+// The empty name means no name and is valid.
 //
 // KEP-4443 also asks for CamelCase. Kubernetes does not enforce that for reasons, and
-// PodFailurePolicy_{name} contains an underscore, so it is not CamelCase anyway. checkName
+// PodFailurePolicy_{name} contains an underscore, so it is not CamelCase anyway. CheckNames
 // therefore accepts any name with valid syntax.
-func checkName(name string) (wrong []string) {
-	reason := prefix + name
-	if !conditionReason.MatchString(reason) {
-		wrong = append(wrong, "must make a valid reason of a condition: '"+reason+
-			"' must consist of alphanumeric characters, '_', ',' or ':', and must end with an alphanumeric character or '_'")
-	}
-	if len(reason) > maxReasonLength {
-		wrong = append(wrong, fmt.Sprintf("must be no more than %d bytes", maxReasonLength-len(prefix)))
-	}
-	return wrong
-}
-
-// CheckNames returns errors for the names of the rules: the errors of checkName, a name
-// that an earlier rule has, and a name that is the index of another rule, because the index
-// identifies a rule without a name. path returns the path to the name of a rule.
 func (s *Spec) CheckNames(path func(rule int) *field.Path) (errs field.ErrorList) {
 	if s == nil {
 		return nil
@@ -48,6 +35,7 @@ func (s *Spec) CheckNames(path func(rule int) *field.Path) (errs field.ErrorList
 		if name == "" {
 			continue
 		}
+		reason := prefix + name
 		if seen[name] {
 			errs = append(errs, field.Duplicate(path(i), name))
 		}
@@ -55,8 +43,12 @@ func (s *Spec) CheckNames(path func(rule int) *field.Path) (errs field.ErrorList
 		if n, err := strconv.Atoi(name); err == nil && n != i && n >= 0 && n < len(s.Rules) {
 			errs = append(errs, field.Invalid(path(i), name, "must not be the index of another rule"))
 		}
-		for _, msg := range checkName(name) {
-			errs = append(errs, field.Invalid(path(i), name, msg))
+		if !conditionReason.MatchString(reason) {
+			errs = append(errs, field.Invalid(path(i), name, "must make a valid reason of a condition: '"+reason+
+				"' must consist of alphanumeric characters, '_', ',' or ':', and must end with an alphanumeric character or '_'"))
+		}
+		if len(reason) > maxReasonLength {
+			errs = append(errs, field.Invalid(path(i), name, fmt.Sprintf("must be no more than %d bytes", maxReasonLength-len(prefix))))
 		}
 	}
 	return errs

@@ -9,7 +9,16 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-func TestCheckName(t *testing.T) {
+// nameErrors returns the details of the errors for a policy with one rule of a name.
+func nameErrors(name string) (details []string) {
+	spec := &Spec{Rules: []Rule{{Name: name}}}
+	for _, err := range spec.CheckNames(func(int) *field.Path { return field.NewPath("name") }) {
+		details = append(details, err.Detail)
+	}
+	return details
+}
+
+func TestSpec_CheckNames_syntax(t *testing.T) {
 	const syntax = "must make a valid reason"
 	longest := strings.Repeat("a", 128-len("PodFailurePolicy_"))
 	for name, want := range map[string][]string{
@@ -26,9 +35,9 @@ func TestCheckName(t *testing.T) {
 		"a:":            {syntax},
 		longest + "aa:": {syntax, "must be no more than 111 bytes"},
 	} {
-		got := checkName(name)
+		got := nameErrors(name)
 		if !slices.EqualFunc(got, want, strings.HasPrefix) {
-			t.Errorf("checkName(%q) = %q, want %q", name, got, want)
+			t.Errorf("%q: got %q, want %q", name, got, want)
 		}
 	}
 }
@@ -48,14 +57,14 @@ var controllerReasons = []string{
 
 // "We will also validate the pod failure policy rule does not conflict with any
 // K8s internal reasons used by the Job controller."
-func TestCheckName_doesNotConflictWithTheController(t *testing.T) {
+func TestSpec_CheckNames_doNotConflictWithTheController(t *testing.T) {
 	for _, reason := range controllerReasons {
 		if strings.HasPrefix(reason, prefix) {
-			t.Errorf("%s has the prefix of named rules: checkName must reject the name that makes it", reason)
+			t.Errorf("%s has the prefix of named rules: CheckNames must reject the name that makes it", reason)
 		}
 		// A reason of the controller is a valid name, because the prefix is added to it.
-		if got := checkName(reason); got != nil {
-			t.Errorf("checkName(%q) = %q", reason, got)
+		if got := nameErrors(reason); got != nil {
+			t.Errorf("%q: got %q, want no error", reason, got)
 		}
 	}
 }

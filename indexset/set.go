@@ -34,10 +34,6 @@ func newSet(ivs []Interval) (s Set) {
 // Of returns the set of the given indexes, in any order. Duplicates count once. Indexes
 // outside [0, Max] are ignored.
 func Of(indexes ...int32) Set {
-	if !slices.IsSorted(indexes) {
-		indexes = slices.Clone(indexes)
-		slices.Sort(indexes)
-	}
 	b := Builder{ivs: make([]Interval, 0, len(indexes))}
 	for _, i := range indexes {
 		b.Add(i)

@@ -22,7 +22,7 @@ type unobservedEnd struct {
 
 func (s *supply) unobservedEnd() (u unobservedEnd) {
 	u.failed = s.verdicts + max(0, s.failed-s.verdicts-int64(s.Limit.PerJob))
-	if s.perIndex {
+	if s.PerIndex() {
 		indexes := max(min(u.failed, s.spent), -s.mayFail())
 		u.finished, u.failed = indexes, max(0, u.failed-indexes)
 	}
@@ -30,8 +30,8 @@ func (s *supply) unobservedEnd() (u unobservedEnd) {
 		u.finished = s.uncredited
 	}
 	satisfied := int64(0) // the most completed indexes beyond the last before a rule was satisfied
-	for i := range s.successRules {
-		satisfied = max(satisfied, 1-s.lacks(&s.successRules[i]))
+	for _, r := range s.successPolicy {
+		satisfied = max(satisfied, 1-s.lacks(r))
 	}
 	u.finished += satisfied
 	return u
@@ -39,7 +39,7 @@ func (s *supply) unobservedEnd() (u unobservedEnd) {
 
 // lacks returns how many more of the rule's indexes must complete; 0 or less if the rule is
 // satisfied.
-func (s *supply) lacks(r *lifecycle.SuccessRule) int64 {
+func (s *supply) lacks(r lifecycle.SuccessRule) int64 {
 	return int64(max(r.Need, 1) - r.Named.IntersectionLen(s.completed))
 }
 
@@ -77,7 +77,7 @@ func (s *supply) mostCreated() int64 {
 		// Each pod except the last ones succeeds, or fails and is replaced.
 		most = s.startable() + int64(s.Limit.PerJob) - s.failed - s.expected + s.surplus()
 	}
-	if s.perIndex {
+	if s.PerIndex() {
 		most = min(most, s.mostByIndex()+s.surplus())
 	}
 	return max(0, most)
@@ -101,8 +101,7 @@ func (s *supply) startable() int64 {
 		return s.parallelism
 	}
 	most := s.remaining()
-	for i := range s.successRules { // the indexes that may complete before the rule is satisfied
-		r := &s.successRules[i]
+	for _, r := range s.successPolicy { // the indexes that may complete before the rule is satisfied
 		named := int64(r.Named.IntersectionLen(s.unfinished))
 		most = min(most, s.remaining()-named+min(named, max(0, s.lacks(r)-1))+s.parallelism)
 	}
@@ -186,8 +185,7 @@ func (s *supply) covers(indexes, late indexset.Set) int64 {
 // policy; the largest int64 if the Job has none.
 func (s *supply) leastToSatisfy() int64 {
 	least := int64(math.MaxInt64)
-	for i := range s.successRules {
-		r := &s.successRules[i]
+	for _, r := range s.successPolicy {
 		named := r.Named.Intersection(s.unfinished)
 		// Not s.lacks: a count of 0, which the API server rejects, needs no pod.
 		if lacks := int64(r.Need - r.Named.IntersectionLen(s.completed)); lacks <= int64(named.Len()) {

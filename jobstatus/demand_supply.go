@@ -19,12 +19,11 @@ import (
 type supply struct {
 	// The spec.
 	census.Classifier
-	parallelism  int64
-	completions  int64                   // unbounded for a work queue
-	workQueue    bool                    // the Job has no completions
-	perIndex     bool                    // an Indexed Job with a backoffLimitPerIndex
-	maxFailed    int64                   // the maxFailedIndexes; unbounded for none
-	successRules []lifecycle.SuccessRule // those that can be satisfied
+	parallelism   int64
+	completions   int64 // unbounded for a work queue
+	workQueue     bool  // the Job has no completions
+	maxFailed     int64 // the maxFailedIndexes; unbounded for none
+	successPolicy lifecycle.SuccessPolicy
 	// ignores, failsJob and failsIndex say that a pod may do so when it fails: by a rule of
 	// the pod failure policy, or, for the Job, by the restart of a container.
 	ignores, failsJob, failsIndex bool
@@ -72,17 +71,19 @@ func newSupply(job *batchv1.Job, pods []*corev1.Pod, k tracking.Keys) *supply {
 	s.mayStop = suspend || job.Spec.ActiveDeadlineSeconds != nil
 	s.closed = s.parallelism == 0 || outcome.Decided() || job.DeletionTimestamp != nil ||
 		suspend && (job.Generation == 1 || outcome.Phase == Suspended)
-	s.readStatus(job)
+	s.readPods(job, nil)
 	if s.byPod {
 		// The controller has observed what the status records, so it creates no more
 		// pods if that ends the Job. Without the pods this does not help: until the
 		// condition is stored, the status may lack pods that have just been created.
 		s.closed = s.closed || s.workQueue && s.succeeded > 0 || s.unobservedEnd() != unobservedEnd{}
 		s.readPods(job, pods)
+	} else {
+		s.active, s.terminating = numberOf(&job.Status.Active, 0), numberOf(job.Status.Terminating, 0)
+		s.spent = s.failed // an upper bound: the status does not say which have failed their index
+		s.expected, s.hopeful = s.active, s.running()
 	}
-	if s.Indexed {
-		s.unfinished = s.completed.Union(s.failedIndexes).Complement(s.Completions)
-	}
+	s.unfinished = s.completed.Union(s.failedIndexes).Complement(s.Completions)
 	return s
 }
 
@@ -91,40 +92,19 @@ func (s *supply) readSpec(spec *batchv1.JobSpec) {
 	if s.workQueue = spec.Completions == nil && spec.Parallelism != nil; s.workQueue {
 		s.completions = unbounded
 	}
-	if s.perIndex = s.PerIndex(); s.perIndex {
+	if s.PerIndex() {
 		s.maxFailed = numberOf(spec.MaxFailedIndexes, unbounded)
 	}
-	if p := lifecycle.NewSuccessPolicy(spec.SuccessPolicy, s.Completions); p != nil && s.Indexed {
-		s.successRules = p.Rules
-	}
+	s.successPolicy = lifecycle.NewSuccessPolicy(spec.SuccessPolicy, s.Completions) // without completions it has no rules
 	has := func(action batchv1.PodFailurePolicyAction) bool {
 		return s.Policy != nil && slices.ContainsFunc(s.Policy.Rules, func(r failurepolicy.Rule) bool { return r.Action == action })
 	}
 	s.ignores = has(batchv1.PodFailurePolicyActionIgnore)
 	s.failsJob = has(batchv1.PodFailurePolicyActionFailJob) || spec.Template.Spec.RestartPolicy == corev1.RestartPolicyOnFailure
-	s.failsIndex = s.perIndex && has(batchv1.PodFailurePolicyActionFailIndex)
+	s.failsIndex = s.PerIndex() && has(batchv1.PodFailurePolicyActionFailIndex)
 }
 
-// readStatus reads what has ended, and the running pods if the pods are unknown.
-func (s *supply) readStatus(job *batchv1.Job) {
-	status, sets := &job.Status, Indexes(job)
-	s.succeeded, s.failed = numberOf(&status.Succeeded, 0), numberOf(&status.Failed, 0)
-	if u := status.UncountedTerminatedPods; u != nil {
-		s.succeeded += int64(len(u.Succeeded))
-		s.failed += int64(len(u.Failed))
-	}
-	s.completed = sets.Completed
-	if s.perIndex {
-		s.failedIndexes = sets.Failed
-	}
-	if !s.byPod {
-		s.active, s.terminating = numberOf(&status.Active, 0), numberOf(status.Terminating, 0)
-		s.spent = s.failed // an upper bound: the status does not say which have failed their index
-		s.expected, s.hopeful = s.active, s.running()
-	}
-}
-
-// readPods reads the running pods, and the ended pods that are not counted.
+// readPods reads what has ended according to the status and the pods, and the pods that run.
 func (s *supply) readPods(job *batchv1.Job, pods []*corev1.Pod) {
 	classifier := s.Classifier
 	classifier.ReplaceFailedOnly = true // a terminating pod has not failed yet
@@ -136,9 +116,9 @@ func (s *supply) readPods(job *batchv1.Job, pods []*corev1.Pod) {
 	}
 	s.active, s.terminating = int64(c.Active), int64(c.Terminating)
 	s.uncredited, s.unaccounted = int64(c.Succeeded), int64(c.Succeeded)
-	s.succeeded += s.uncredited
-	s.failed += int64(c.Failed)
-	results := c.IndexResults(s.completed, s.failedIndexes)
+	s.succeeded = int64(c.SucceededTotal(max(job.Status.Succeeded, 0)))
+	s.failed = int64(c.FailedTotal(max(job.Status.Failed, 0)))
+	results := c.IndexResults(lifecycle.ReadIndexes(&job.Status, s.Completions))
 	s.completed, s.failedIndexes = results.Completed, results.Failed
 	s.retries = map[int32]int64{}
 	var open, completed, failed indexset.Builder
@@ -149,7 +129,7 @@ func (s *supply) readPods(job *batchv1.Job, pods []*corev1.Pod) {
 		if !r.Valid {
 			continue
 		}
-		if s.perIndex && r.Finalized {
+		if r.Finalized {
 			s.retry(r)
 		}
 		counts := r.Finalized && !r.Listed

@@ -58,13 +58,8 @@ func Indexes(job *batchv1.Job) IndexSets {
 		return IndexSets{}
 	}
 	completions := *job.Spec.Completions
-	var sets IndexSets
-	sets.Completed, _ = indexset.ParseDamaged(job.Status.CompletedIndexes, completions)
-	if job.Status.FailedIndexes != nil {
-		failed, _ := indexset.ParseDamaged(*job.Status.FailedIndexes, completions)
-		sets.Failed = failed.Difference(sets.Completed)
-	}
-	sets.Finished = sets.Completed.Union(sets.Failed)
+	completed, failed := lifecycle.ReadIndexes(&job.Status, completions)
+	sets := IndexSets{Completed: completed, Failed: failed.Difference(completed), Finished: completed.Union(failed)}
 	sets.Unfinished = sets.Finished.Complement(completions)
 	return sets
 }

@@ -1,11 +1,11 @@
 package jobstatus
 
 import (
-	"encoding/json"
-
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate/internal/lifecycle"
 )
 
 // Patch returns the status as a JSON merge patch for the Job's status subresource. The
@@ -20,31 +20,19 @@ func Patch(uid types.UID, resourceVersion string, status *batchv1.JobStatus) []b
 	if status == nil {
 		return nil
 	}
-	type meta struct {
-		UID             types.UID `json:"uid"`
-		ResourceVersion string    `json:"resourceVersion"`
-	}
-	// Marshal cannot fail for a status.
-	b, _ := json.Marshal(struct {
-		Metadata meta         `json:"metadata"`
-		Status   statusFields `json:"status"`
-	}{
-		meta{uid, resourceVersion},
-		statusFields{
-			Conditions:              status.Conditions,
-			StartTime:               status.StartTime,
-			CompletionTime:          status.CompletionTime,
-			Active:                  orNull(status.Active),
-			Succeeded:               orNull(status.Succeeded),
-			Failed:                  orNull(status.Failed),
-			Terminating:             status.Terminating,
-			CompletedIndexes:        orNull(status.CompletedIndexes),
-			FailedIndexes:           status.FailedIndexes,
-			UncountedTerminatedPods: uncountedFieldsOf(status.UncountedTerminatedPods),
-			Ready:                   status.Ready,
-		},
+	return lifecycle.StatusPatch(uid, resourceVersion, statusFields{
+		Conditions:              status.Conditions,
+		StartTime:               status.StartTime,
+		CompletionTime:          status.CompletionTime,
+		Active:                  orNull(status.Active),
+		Succeeded:               orNull(status.Succeeded),
+		Failed:                  orNull(status.Failed),
+		Terminating:             status.Terminating,
+		CompletedIndexes:        orNull(status.CompletedIndexes),
+		FailedIndexes:           status.FailedIndexes,
+		UncountedTerminatedPods: uncountedFieldsOf(status.UncountedTerminatedPods),
+		Ready:                   status.Ready,
 	})
-	return b
 }
 
 // statusFields are the fields of a JobStatus without omitempty, because a merge patch does

@@ -140,7 +140,7 @@ podFailurePolicy:
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	if r := explain.Of(d).Index(3); r.Failures != 2 || r.Pod != "job-3-11" || clock(r.Until) != "12:00:40" || r.Match.Matched() {
+	if r := explain.Of(d).Index(3); r.Failures != 2 || r.Pod != "job-3-11" || clock(r.Until) != "12:00:40" || r.LastFailure.Match.Matched() {
 		t.Errorf("index 3: %+v", r)
 	}
 	for index, want := range map[int32]string{0: "Completed: index 0: completed", 12: "Unknown: index 12: not an index of the Job", -1: "Unknown: not an index of the Job"} {

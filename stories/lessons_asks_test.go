@@ -33,7 +33,7 @@ podFailurePolicy:
 	w.exitIndexes(42, 7)
 	d := mustDecide(t, w.snapshot(), w.opts...)
 	got := explain.Of(d).Index(7)
-	if m := got.Match; m.Rule != 1 || m.Name != "ExitCode42" || m.Container != "main" || m.ExitCode != 42 || m.Pod.Name != "job-7-8" || got.Pod != "job-7-8" {
+	if m := got.LastFailure.Match; m.Rule != 1 || m.Name != "ExitCode42" || m.Container != "main" || m.ExitCode != 42 || m.Pod.Name != "job-7-8" || got.Pod != "job-7-8" {
 		t.Errorf("the match is %+v", m)
 	}
 	if want := "index 7: failed: its pod matched FailIndex rule 1 (ExitCode42) on container main, exit code 42"; got.String() != want {

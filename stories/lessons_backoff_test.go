@@ -301,8 +301,8 @@ func failedWithExit0(t *testing.T) {
 		pod.Status.ContainerStatuses[0].State.Terminated.ExitCode = 0
 		d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time})
 		r := explain.Of(d).Index(0)
-		if r.Code != explain.IndexBackingOff || r.Match.Matched() || r.Match.Explain() != "no rule matched" {
-			t.Errorf("%s: %s, %s; want %s, no rule matched", operator, r.Code, r.Match.Explain(), explain.IndexBackingOff)
+		if r.Code != explain.IndexBackingOff || r.LastFailure.Match.Matched() || r.LastFailure.Match.Explain() != "no rule matched" {
+			t.Errorf("%s: %s, %s; want %s, no rule matched", operator, r.Code, r.LastFailure.Match.Explain(), explain.IndexBackingOff)
 		}
 	}
 }

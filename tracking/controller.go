@@ -23,21 +23,12 @@ type Controller struct {
 // Manages reports whether the controller manages the Job. The built-in controller manages
 // Jobs that name no controller.
 func (c Controller) Manages(job *batchv1.Job) bool {
-	if job == nil {
-		return false
-	}
-	manager := batchv1.JobControllerName
-	if job.Spec.ManagedBy != nil {
-		manager = *job.Spec.ManagedBy
-	}
-	return manager == cmp.Or(c.Name, batchv1.JobControllerName)
+	builtin := batchv1.JobControllerName
+	return job != nil && *cmp.Or(job.Spec.ManagedBy, &builtin) == cmp.Or(c.Name, builtin)
 }
 
 func (c Controller) kind() schema.GroupVersionKind {
-	if c.Kind.Empty() {
-		return batchv1.SchemeGroupVersion.WithKind("Job")
-	}
-	return c.Kind
+	return cmp.Or(c.Kind, batchv1.SchemeGroupVersion.WithKind("Job"))
 }
 
 // Owns reports whether an owner reference refers to an object of the controller's kind.
@@ -62,14 +53,12 @@ func (c Controller) Frees(pod *corev1.Pod, owner *batchv1.Job) bool {
 	if !c.Keys.HasFinalizer(pod) {
 		return false
 	}
-	ref := metav1.GetControllerOfNoCopy(pod)
-	if ref == nil {
+	switch ref := metav1.GetControllerOfNoCopy(pod); {
+	case ref == nil:
 		return true
-	}
-	if !c.Owns(ref) {
+	case !c.Owns(ref):
 		return false
-	}
-	if owner == nil || owner.UID != ref.UID {
+	case owner == nil || owner.UID != ref.UID:
 		return true
 	}
 	return c.Manages(owner) && lifecycle.Finished(owner) != nil

@@ -8,7 +8,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/internal/census"
 	"github.com/jobfate/jobfate/internal/keys"
 	"github.com/jobfate/jobfate/internal/lifecycle"
@@ -66,14 +65,14 @@ func (k Keys) Count(job *batchv1.Job, pods []*corev1.Pod) Counted {
 		KeepFailsJob: c.FailsJob() != nil,
 	}
 	if classifier.Indexed {
-		results := c.IndexResults(readIndexes(job, &classifier))
+		results := c.IndexResults(lifecycle.ReadIndexes(&job.Status, classifier.Completions))
 		inputs.Counted = results.Counted
 		putIndexes(counted.Status, results, classifier.PerIndex())
 	}
 	account := c.Account(inputs)
 	counted.Strip, counted.Full = account.Strip, account.Full
 	counted.indexed, counted.account = classifier.Indexed, account
-	counted.put(counted.Status, account.Lists, account.Succeeded, account.Failed)
+	counted.put(counted.Status, account.Settled)
 	return counted
 }
 
@@ -83,19 +82,18 @@ func (k Keys) Count(job *batchv1.Job, pods []*corev1.Pod) Counted {
 func (c Counted) Settle(gone ...types.UID) *batchv1.JobStatus {
 	status := c.Status.DeepCopy()
 	if c.account.Lists != nil {
-		settled := c.account.Settle(gone)
-		c.put(status, settled.Lists, settled.Succeeded, settled.Failed)
+		c.put(status, c.account.Settle(gone))
 	}
 	return status
 }
 
 // put sets the lists of a status and increments its counters. status.succeeded of an
 // Indexed Job is set by putIndexes.
-func (c *Counted) put(out *batchv1.JobStatus, lists *batchv1.UncountedTerminatedPods, succeeded, failed int32) {
-	out.UncountedTerminatedPods = lists.DeepCopy()
-	out.Failed = census.Sum(out.Failed, failed)
+func (c *Counted) put(out *batchv1.JobStatus, s census.Settled) {
+	out.UncountedTerminatedPods = s.Lists.DeepCopy()
+	out.Failed = census.Sum(out.Failed, s.Failed)
 	if !c.indexed {
-		out.Succeeded = census.Sum(out.Succeeded, succeeded)
+		out.Succeeded = census.Sum(out.Succeeded, s.Succeeded)
 	}
 }
 
@@ -110,15 +108,6 @@ func ownedBy(job *batchv1.Job, pods []*corev1.Pod) (owned []*corev1.Pod) {
 		owned = append(owned, pod)
 	}
 	return owned
-}
-
-// readIndexes returns the completed and the failed indexes of the status.
-func readIndexes(job *batchv1.Job, c *census.Classifier) (completed, failed indexset.Set) {
-	completed, _ = indexset.ParseDamaged(job.Status.CompletedIndexes, c.Completions)
-	if job.Status.FailedIndexes != nil {
-		failed, _ = indexset.ParseDamaged(*job.Status.FailedIndexes, c.Completions)
-	}
-	return completed, failed
 }
 
 // putIndexes sets the completed and failed indexes of a status. A counter above the number

@@ -52,4 +52,9 @@ func (k Keys) IndexOf(pod *corev1.Pod) int32 { return keys.Keys(k).IndexOf(pod) 
 // StripPatch returns the strategic merge patch that removes the finalizer from a pod. The
 // patch names the UID, so it fails on another pod with the same name. For a nil pod it
 // returns nil.
-func (k Keys) StripPatch(pod *corev1.Pod) []byte { return keys.Keys(k).StripPatch(pod) }
+func (k Keys) StripPatch(pod *corev1.Pod) []byte {
+	if pod == nil {
+		return nil
+	}
+	return keys.Keys(k).StripPatch(pod)
+}

@@ -5,10 +5,9 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/indexset"
+	"github.com/jobfate/jobfate/internal/census"
 	"github.com/jobfate/jobfate/internal/keys"
 	"github.com/jobfate/jobfate/internal/lifecycle"
 )
@@ -61,7 +60,7 @@ func (k Keys) EnterTracking(job *batchv1.Job, owned []*corev1.Pod) (t Transition
 	}
 	counted := k.countLingering(job, ended)
 	counted.Uncounted = &batchv1.UncountedTerminatedPods{}
-	t.Status = encodeStatus(job, counted)
+	t.Status = lifecycle.StatusPatch(job.UID, job.ResourceVersion, counted)
 	return t
 }
 
@@ -83,7 +82,7 @@ func (k Keys) LeaveTracking(job *batchv1.Job, owned []*corev1.Pod) (t Transition
 		return t
 	}
 	if job.Status.UncountedTerminatedPods != nil {
-		t.Status = encodeStatus(job, legacyStatus{})
+		t.Status = lifecycle.StatusPatch(job.UID, job.ResourceVersion, legacyStatus{})
 	}
 	if _, ok := job.Annotations[batchv1.JobTrackingFinalizer]; ok {
 		t.Job, _ = json.Marshal(map[string]any{"metadata": map[string]any{ // cannot fail: there are only strings and nil
@@ -104,44 +103,26 @@ type legacyStatus struct {
 // countLingering counts pods that have ended. Counters and indexes of the status never
 // decrease, so that pods that are gone stay counted.
 func (k Keys) countLingering(job *batchv1.Job, ended []*corev1.Pod) (s legacyStatus) {
-	spec := &job.Spec
-	indexed := lifecycle.IsIndexed(spec)
-	completions := int32(0)
-	if indexed && spec.Completions != nil {
-		completions = *spec.Completions
-	}
-	policy := failurepolicy.FromAPI(spec.PodFailurePolicy)
+	classifier := census.ClassifierOf(job, keys.Keys(k))
 	var completed indexset.Builder
 	for _, pod := range ended {
 		index := k.IndexOf(pod)
 		switch {
-		case indexed && (index == NoIndex || index >= completions):
+		case classifier.Indexed && (index == NoIndex || index >= classifier.Completions):
 		case pod.Status.Phase == corev1.PodSucceeded:
 			s.Succeeded++
 			completed.Add(index)
-		case policy.Match(pod).Counts():
+		case classifier.Policy.Match(pod).Counts():
 			s.Failed++
 		}
 	}
 	s.Failed = max(s.Failed, job.Status.Failed)
-	if !indexed {
+	if !classifier.Indexed {
 		s.Succeeded = max(s.Succeeded, job.Status.Succeeded)
 		return s
 	}
-	before, _ := indexset.ParseDamaged(job.Status.CompletedIndexes, completions)
+	before, _ := lifecycle.ReadIndexes(&job.Status, classifier.Completions)
 	all := completed.Set().Union(before)
 	s.Succeeded, s.Completed = int32(all.Len()), all.String()
 	return s
-}
-
-func encodeStatus(job *batchv1.Job, status legacyStatus) []byte {
-	type meta struct {
-		UID             types.UID `json:"uid"`
-		ResourceVersion string    `json:"resourceVersion"`
-	}
-	b, _ := json.Marshal(struct { // cannot fail for a status
-		Metadata meta         `json:"metadata"`
-		Status   legacyStatus `json:"status"`
-	}{meta{job.UID, job.ResourceVersion}, status})
-	return b
 }

@@ -248,8 +248,9 @@ func newReport(in Objects, m *kubefile.Manifest, now time.Time, d jobfate.Decisi
 	for i := range r.Indexes {
 		r.Indexes[i].policy = policy
 	}
-	if last := e.LastFailure(); last.Pod != "" {
-		r.LastFailure = &failure{last.Pod, last.Fault, newRule(last.Match), policy}
+	if last := newFailure(e.LastFailure()); last.FailedPod != "" {
+		last.policy = policy
+		r.LastFailure = &last
 	}
 	if d.Requeue > 0 {
 		at := now.Add(d.Requeue).UTC()
@@ -320,7 +321,11 @@ func newIndex(r why.IndexReason) index {
 	first, _ := r.Indexes.Min()
 	last, _ := r.Indexes.Max()
 	return index{First: first, Last: last, reason: newReason(r.Reason), Pod: r.Pod, Failures: r.Failures,
-		failure: failure{FailedPod: r.FailedPod, Fault: r.Fault, Rule: newRule(r.Match)}, line: r.String()}
+		failure: newFailure(r.LastFailure), line: r.String()}
+}
+
+func newFailure(f why.Failure) failure {
+	return failure{FailedPod: f.Pod, Fault: f.Fault, Rule: newRule(f.Match)}
 }
 
 // newRule returns nil if the pod matches no rule.

@@ -135,7 +135,7 @@ func (v *View) close(p Plan, done Done) *Outcome {
 			m.podsFinished(v, &v.Job.Status, &status)
 		}
 		m.handled(account.Handled)
-		o.Strip, o.Backoff, o.Events = account.Strip, p.Record, suspensionEvents(suspension)
+		o.Strip, o.Backoff, o.Events = account.Strip, p.Record, v.suspensionEvents(suspension)
 		if inputs.KeepFailsJob {
 			o.Backoff = v.record(true)
 		}
@@ -209,10 +209,10 @@ func (v *View) accountInputs(p *Plan, end lifecycle.End) census.AccountInputs {
 
 // putOff returns how long the throttle delays the status write; 0 if it does not. It never
 // delays what users wait for: suspending, resuming, the end and the first status.
-func (o *Outcome) putOff(suspension lifecycle.Change) time.Duration {
+func (o *Outcome) putOff(suspension bool) time.Duration {
 	v := o.View
 	nothing := !o.Changed && len(o.Account.Strip) == 0
-	if nothing || suspension != lifecycle.Unchanged || o.End.Ended() || v.Job.Status.StartTime == nil {
+	if nothing || suspension || o.End.Ended() || v.Job.Status.StartTime == nil {
 		return 0
 	}
 	return throttled(v.Config.Throttle, v.LastStatus, v.Now, o.Account.Recorded, v.Spec.Parallelism)
@@ -227,14 +227,14 @@ func throttled(t tracking.Throttle, last, now time.Time, recorded int, paralleli
 	return max(0, t.Every-now.Sub(last))
 }
 
-func suspensionEvents(change lifecycle.Change) []Event {
-	switch change {
-	case lifecycle.Suspended:
+func (v *View) suspensionEvents(suspension bool) []Event {
+	switch {
+	case !suspension:
+		return nil
+	case v.Spec.Suspended:
 		return []Event{{corev1.EventTypeNormal, "Suspended", "Job suspended"}}
-	case lifecycle.Resumed:
-		return []Event{{corev1.EventTypeNormal, "Resumed", "Job resumed"}}
 	}
-	return nil
+	return []Event{{corev1.EventTypeNormal, "Resumed", "Job resumed"}}
 }
 
 // Soonest returns the shortest of the waits. 0 means no wait.

@@ -12,10 +12,10 @@ import (
 	"github.com/jobfate/jobfate/jobstatus"
 )
 
-// statusAfter returns the status to store before any finalizer is removed, and how the
-// Suspended condition changes.
-func (v *View) statusAfter(p *Plan, after Counts, end lifecycle.End, account *census.Account) (batchv1.JobStatus, lifecycle.Change) {
-	st := v.Job.Status // a shallow copy: fields are replaced, what they point to is not changed
+// statusAfter returns the status to store before any finalizer is removed, and whether the
+// Job is suspended or resumed.
+func (v *View) statusAfter(p *Plan, after Counts, end lifecycle.End, account *census.Account) (st batchv1.JobStatus, suspension bool) {
+	st = v.Job.Status // a shallow copy: fields are replaced, what they point to is not changed
 	st.StartTime = p.Start
 	st.Active = after.Active
 	st.Ready = &after.Ready
@@ -27,12 +27,11 @@ func (v *View) statusAfter(p *Plan, after Counts, end lifecycle.End, account *ce
 	if v.Spec.Indexed {
 		v.putIndexes(&st)
 	}
-	change := lifecycle.Unchanged
 	if p.Work.Managed && !end.Ended() {
-		change = lifecycle.Suspend(&st, v.Spec.Suspended, v.Now)
+		suspension = lifecycle.Suspend(&st, v.Spec.Suspended, v.Now)
 	}
 	lifecycle.EnterInterim(&st, end, v.Now)
-	return st, change
+	return st, suspension
 }
 
 // count sets the uncounted lists of a status, and adds pods to its counters.

@@ -39,7 +39,7 @@ type Spec struct {
 	Completions      *int32
 	Suspended        bool
 	MaxFailedIndexes *int32
-	SuccessPolicy    *lifecycle.SuccessPolicy
+	SuccessPolicy    lifecycle.SuccessPolicy
 }
 
 // Status holds the parts of the status that can be damaged. Damaged parts are read as far

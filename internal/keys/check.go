@@ -16,9 +16,6 @@ const (
 // Check validates the keys. It rejects names that the API server rejects on a pod, and
 // duplicate names of annotations or of labels.
 func (k Keys) Check(path *field.Path) (errs field.ErrorList) {
-	if k == (Keys{}) {
-		return nil
-	}
 	all := k.WithDefaults()
 	type key struct{ field, name string }
 	invalid := func(of key, why string) {

@@ -59,19 +59,14 @@ func (c Counts) Next(counted bool) Counts {
 
 // PutCounts sets the annotations of a new pod. Like the Job controller, it sets the
 // annotation of ignored failures only if there are any, and otherwise leaves the value of
-// the template. A nil map is ignored.
+// the template.
 func (k Keys) PutCounts(annotations map[string]string, c Counts) {
-	if annotations == nil {
-		return
-	}
 	k = k.WithDefaults()
-	annotations[k.FailureCount] = formatCount(c.Failures)
+	annotations[k.FailureCount] = strconv.Itoa(int(c.Failures))
 	if c.Ignored > 0 {
-		annotations[k.IgnoredFailureCount] = formatCount(c.Ignored)
+		annotations[k.IgnoredFailureCount] = strconv.Itoa(int(c.Ignored))
 	}
 }
-
-func formatCount(n int32) string { return strconv.Itoa(int(n)) }
 
 // saturate limits n to the range of a count.
 func saturate(n int64) int32 { return int32(min(max(n, 0), math.MaxInt32)) }

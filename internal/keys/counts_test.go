@@ -113,7 +113,6 @@ func TestPutCounts(t *testing.T) {
 			map[string]string{"a": "b", batchv1.JobIndexFailureCountAnnotation: "2"}},
 		"ignored above zero":                    {keys.Counts{Failures: 2, Ignored: 1}, annotations("x", "y"), annotations("2", "1")},
 		"ignored of the template stays at zero": {keys.Counts{Failures: 2}, annotations("x", "y"), annotations("2", "y")},
-		"nil map":                               {keys.Counts{Failures: 2}, nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			names.PutCounts(tc.in, tc.counts)

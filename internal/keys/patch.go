@@ -11,11 +11,7 @@ import (
 // The patches are strategic merge patches. Each names the pod's UID, so that it fails on
 // another pod of the same name. StripPatch and ReleasePatch do not name the resource
 // version, because they are right for every version of the pod and the kubelet updates pods
-// often. The patch for a nil pod is nil.
-
-type podPatch struct {
-	Metadata podPatchMeta `json:"metadata"`
-}
+// often.
 
 type podPatchMeta struct {
 	UID              types.UID `json:"uid"`
@@ -65,17 +61,12 @@ func (k Keys) ReleasePatch(pod *corev1.Pod, owner types.UID) []byte {
 
 // encodeAt encodes a patch for one version of a pod.
 func encodeAt(pod *corev1.Pod, meta podPatchMeta) []byte {
-	if pod != nil {
-		meta.ResourceVersion = pod.ResourceVersion
-	}
+	meta.ResourceVersion = pod.ResourceVersion
 	return encode(pod, meta)
 }
 
 func encode(pod *corev1.Pod, meta podPatchMeta) []byte {
-	if pod == nil {
-		return nil
-	}
 	meta.UID = pod.UID
-	b, _ := json.Marshal(podPatch{Metadata: meta}) // cannot fail: there are only strings and booleans
+	b, _ := json.Marshal(map[string]podPatchMeta{"metadata": meta}) // cannot fail: there are only strings and booleans
 	return b
 }

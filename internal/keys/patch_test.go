@@ -110,12 +110,3 @@ func TestPatches_applied(t *testing.T) {
 	same(t, "finalizers of the adopted pod", len(adopted.Finalizers), 2)
 	same(t, "owners of the adopted pod", len(adopted.OwnerReferences), 2)
 }
-
-func TestPatches_ofNoPod(t *testing.T) {
-	for name, patch := range map[string][]byte{
-		"strip": names.StripPatch(nil), "strip at": names.StripPatchAt(nil),
-		"track": names.TrackPatch(nil), "adopt": names.AdoptPatch(nil, reference()), "release": names.ReleasePatch(nil, ""),
-	} {
-		same(t, name, patch, []byte(nil))
-	}
-}

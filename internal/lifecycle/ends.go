@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -33,7 +34,7 @@ type Facts struct {
 	MaxFailedIndexes *int32
 	Completed        indexset.Set
 	FailedIndexes    indexset.Set
-	SuccessPolicy    *SuccessPolicy
+	SuccessPolicy    SuccessPolicy
 	// Succeeded is the number of succeeded pods or, in an Indexed Job, of completed
 	// indexes.
 	Succeeded int32
@@ -91,21 +92,24 @@ var ends = []row{
 	{"FailureTarget", batchv1.JobFailureTarget, decided(batchv1.JobFailureTarget)},
 	// A rule about a single pod comes before counts, counts come before the deadline.
 	{"FailJob", batchv1.JobFailureTarget, func(f *Facts) *Verdict { return f.FailJob }},
-	{"BackoffLimit", batchv1.JobFailureTarget, backoffLimit},
-	{"Deadline", batchv1.JobFailureTarget, deadline},
+	{"BackoffLimit", batchv1.JobFailureTarget,
+		when(exceedsBackoffLimit, batchv1.JobReasonBackoffLimitExceeded, "Job has reached the specified backoff limit")},
+	{"Deadline", batchv1.JobFailureTarget,
+		when(isPastDeadline, batchv1.JobReasonDeadlineExceeded, "Job was active longer than specified deadline")},
 	// KEP-3850 § Job completion.
-	{"MaxFailedIndexes", batchv1.JobFailureTarget, maxFailedIndexes},
-	{"FailedIndexes", batchv1.JobFailureTarget, failedIndexes},
+	{"MaxFailedIndexes", batchv1.JobFailureTarget,
+		when(exceedsMaxFailedIndexes, batchv1.JobReasonMaxFailedIndexesExceeded, "Job has exceeded the specified maximal number of failed indexes")},
+	{"FailedIndexes", batchv1.JobFailureTarget,
+		when(hasFailedIndexes, batchv1.JobReasonFailedIndexes, "Job has failed indexes")},
 	// Success comes last: a Job that can fail does not succeed.
 	{"SuccessPolicy", batchv1.JobSuccessCriteriaMet, successPolicy},
-	{"Completions", batchv1.JobSuccessCriteriaMet, completions},
+	// The API package has a constant for this reason from 1.31 on.
+	{"Completions", batchv1.JobSuccessCriteriaMet,
+		when(hasCompletions, "CompletionsReached", "Reached expected number of succeeded pods")},
 }
 
 // Decide returns how the Job ends; the zero End if it does not.
 func Decide(f *Facts) End {
-	if f == nil {
-		return End{}
-	}
 	for _, r := range ends {
 		if v := r.verdict(f); v != nil {
 			return End{Rule: r.name, Interim: r.interim, Verdict: *v, Decided: True(f.Conditions, r.interim) != nil}
@@ -124,32 +128,29 @@ func decided(t batchv1.JobConditionType) func(*Facts) *Verdict {
 	}
 }
 
-func backoffLimit(f *Facts) *Verdict {
-	if f.Limit.JobExceeded(f.Failed) || f.CountRestarts && f.Limit.RestartsExceeded(f.Restarts) {
-		return &Verdict{batchv1.JobReasonBackoffLimitExceeded, "Job has reached the specified backoff limit"}
+// when returns a verdict for the Jobs for which something holds.
+func when(holds func(*Facts) bool, reason, message string) func(*Facts) *Verdict {
+	return func(f *Facts) *Verdict {
+		if !holds(f) {
+			return nil
+		}
+		return &Verdict{reason, message}
 	}
-	return nil
 }
 
-func deadline(f *Facts) *Verdict {
-	if !f.PastDeadline {
-		return nil
-	}
-	return &Verdict{batchv1.JobReasonDeadlineExceeded, "Job was active longer than specified deadline"}
+func exceedsBackoffLimit(f *Facts) bool {
+	return f.Limit.JobExceeded(f.Failed) || f.CountRestarts && f.Limit.RestartsExceeded(f.Restarts)
 }
 
-func maxFailedIndexes(f *Facts) *Verdict {
-	if f.MaxFailedIndexes == nil || f.Limit.Target != backoff.TargetIndex || f.FailedIndexes.Len() <= int(*f.MaxFailedIndexes) {
-		return nil
-	}
-	return &Verdict{batchv1.JobReasonMaxFailedIndexesExceeded, "Job has exceeded the specified maximal number of failed indexes"}
+func isPastDeadline(f *Facts) bool { return f.PastDeadline }
+
+func exceedsMaxFailedIndexes(f *Facts) bool {
+	return f.MaxFailedIndexes != nil && f.Limit.Target == backoff.TargetIndex && f.FailedIndexes.Len() > int(*f.MaxFailedIndexes)
 }
 
-func failedIndexes(f *Facts) *Verdict {
-	if f.FailedIndexes.IsEmpty() || f.Completions == nil || f.FailedIndexes.Len()+f.Completed.Len() < int(*f.Completions) {
-		return nil
-	}
-	return &Verdict{batchv1.JobReasonFailedIndexes, "Job has failed indexes"}
+// hasFailedIndexes reports whether all indexes are done and some have failed.
+func hasFailedIndexes(f *Facts) bool {
+	return !f.FailedIndexes.IsEmpty() && f.Completions != nil && f.FailedIndexes.Len()+f.Completed.Len() >= int(*f.Completions)
 }
 
 func successPolicy(f *Facts) *Verdict {
@@ -160,18 +161,11 @@ func successPolicy(f *Facts) *Verdict {
 	return &Verdict{batchv1.JobReasonSuccessPolicy, fmt.Sprintf("Matched rules at index %d", rule)}
 }
 
-// completions ends a Job that has reached its completions and has no active pod. Without a
-// number of completions, one success is enough.
-func completions(f *Facts) *Verdict {
-	want := int32(1)
-	if f.Completions != nil {
-		want = *f.Completions
-	}
-	if !f.Settled || f.Active != 0 || f.Succeeded < want {
-		return nil
-	}
-	// The API package has a constant for this reason from 1.31 on.
-	return &Verdict{"CompletionsReached", "Reached expected number of succeeded pods"}
+// hasCompletions reports whether the Job has reached its completions and has no active pod.
+// Without a number of completions, one success is enough.
+func hasCompletions(f *Facts) bool {
+	one := int32(1)
+	return f.Settled && f.Active == 0 && f.Succeeded >= *cmp.Or(f.Completions, &one)
 }
 
 // OutranksDeadline reports whether the Job ends by its deadline or by a row before it. No

@@ -165,7 +165,6 @@ func TestDecide_rows(t *testing.T) {
 			t.Errorf("%s: the Job ends by %q, want %q", tc.reason, got, tc.want)
 		}
 	}
-	same(t, "no facts", lifecycle.Decide(nil), lifecycle.End{})
 }
 
 // slowDecide follows the sentences of the KEPs in order of precedence.

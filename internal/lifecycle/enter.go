@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -14,7 +15,7 @@ import (
 // pods that it came from. As in the Job controller, a condition of that type that is not
 // True stays in the list.
 func EnterInterim(out *batchv1.JobStatus, end End, now time.Time) {
-	if out == nil || !end.Ended() || True(out.Conditions, end.Interim) != nil {
+	if !end.Ended() || True(out.Conditions, end.Interim) != nil {
 		return
 	}
 	c := newCondition(end.Interim, corev1.ConditionTrue, end.Reason, end.Message, now)
@@ -29,10 +30,7 @@ func EnterInterim(out *batchv1.JobStatus, end End, now time.Time) {
 // started gets a start time. If the clock is before the start time, the completion time is
 // the start time.
 func EnterTerminal(out *batchv1.JobStatus, end End, terminating int32, now time.Time) bool {
-	if out == nil || !end.Ended() || True(out.Conditions, end.Interim) == nil {
-		return false
-	}
-	if out.Active > 0 || terminating > 0 || uncounted(out) > 0 {
+	if !end.Ended() || True(out.Conditions, end.Interim) == nil || out.Active > 0 || terminating > 0 || uncounted(out) > 0 {
 		return false
 	}
 	if out.StartTime.IsZero() {
@@ -54,8 +52,6 @@ func EnterTerminal(out *batchv1.JobStatus, end End, terminating int32, now time.
 }
 
 func uncounted(status *batchv1.JobStatus) int {
-	if status.UncountedTerminatedPods == nil {
-		return 0
-	}
-	return len(status.UncountedTerminatedPods.Succeeded) + len(status.UncountedTerminatedPods.Failed)
+	lists := cmp.Or(status.UncountedTerminatedPods, &batchv1.UncountedTerminatedPods{})
+	return len(lists.Succeeded) + len(lists.Failed)
 }

@@ -127,9 +127,6 @@ func TestLesson_k54870_k67859_k95438_restarts(t *testing.T) {
 
 // Fields without their defaults caused panics.
 func TestLesson_k121011_nothingPanics(t *testing.T) {
-	lifecycle.EnterInterim(nil, failing, noon)
-	same(t, "EnterTerminal", lifecycle.EnterTerminal(nil, failing, 0, noon), false)
-	same(t, "Suspend", lifecycle.Suspend(nil, false, noon), lifecycle.Unchanged)
 	same(t, "Finished", lifecycle.Finished(nil), (*batchv1.JobCondition)(nil))
 	same(t, "a zero end", lifecycle.End{}.Terminal(), batchv1.JobFailed)
 	same(t, "a policy for no completions", lifecycle.NewSuccessPolicy(&batchv1.SuccessPolicy{

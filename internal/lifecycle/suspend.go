@@ -8,46 +8,29 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Change says how the Suspended condition has changed.
-type Change uint8
-
-const (
-	// Unchanged means that there is no event to record.
-	Unchanged Change = iota
-	// Suspended means that the Job has been suspended.
-	Suspended
-	// Resumed means that the Job has been resumed.
-	Resumed
-)
-
 // Suspend brings the Suspended condition of a status in line with the spec. Suspending
 // clears the start time and resuming sets it to now, so that the deadline is measured over
-// the time since the last resumption (KEP-2232).
+// the time since the last resumption (KEP-2232). It reports whether that changed
+// the condition.
 //
 // The API server allows a new start time of a Job that is not suspended only when the
 // condition changes from True to False. If the condition was not True, which only a write
 // by another controller explains, the start time stays.
-func Suspend(out *batchv1.JobStatus, suspend bool, now time.Time) Change {
-	if out == nil {
-		return Unchanged
-	}
+func Suspend(out *batchv1.JobStatus, suspend bool, now time.Time) (changed bool) {
 	want := newCondition(batchv1.JobSuspended, corev1.ConditionFalse, "JobResumed", "Job resumed", now)
 	if suspend {
 		want = newCondition(batchv1.JobSuspended, corev1.ConditionTrue, "JobSuspended", "Job suspended", now)
 	}
 	wasSuspended := True(out.Conditions, batchv1.JobSuspended) != nil
-	list, changed := set(out.Conditions, want)
-	if !changed {
-		return Unchanged
+	if out.Conditions, changed = set(out.Conditions, want); !changed {
+		return false
 	}
-	out.Conditions = list
-	if suspend {
+	switch {
+	case suspend:
 		out.StartTime = nil
-		return Suspended
-	}
-	if wasSuspended {
+	case wasSuspended:
 		start := metav1.NewTime(now)
 		out.StartTime = &start
 	}
-	return Resumed
+	return true
 }

@@ -36,50 +36,49 @@ func TestSuspend(t *testing.T) {
 		before  batchv1.JobStatus
 		suspend bool
 		want    batchv1.JobStatus
-		change  lifecycle.Change
+		change  bool
 	}{
 		{
 			"suspended", batchv1.JobStatus{StartTime: ptrTo(after(-5))}, true,
-			batchv1.JobStatus{Conditions: []batchv1.JobCondition{suspended(0)}}, lifecycle.Suspended,
+			batchv1.JobStatus{Conditions: []batchv1.JobCondition{suspended(0)}}, true,
 		},
 		{
 			"still suspended", batchv1.JobStatus{Conditions: []batchv1.JobCondition{suspended(-5)}}, true,
-			batchv1.JobStatus{Conditions: []batchv1.JobCondition{suspended(-5)}}, lifecycle.Unchanged,
+			batchv1.JobStatus{Conditions: []batchv1.JobCondition{suspended(-5)}}, false,
 		},
 		{
 			"resumed", batchv1.JobStatus{Conditions: []batchv1.JobCondition{yes("Other"), suspended(-5)}}, false,
-			batchv1.JobStatus{StartTime: ptrTo(after(0)), Conditions: []batchv1.JobCondition{yes("Other"), resumed(0)}}, lifecycle.Resumed,
+			batchv1.JobStatus{StartTime: ptrTo(after(0)), Conditions: []batchv1.JobCondition{yes("Other"), resumed(0)}}, true,
 		},
 		{
 			"no condition, and not suspended", batchv1.JobStatus{StartTime: ptrTo(after(-5))}, false,
-			batchv1.JobStatus{StartTime: ptrTo(after(-5))}, lifecycle.Unchanged,
+			batchv1.JobStatus{StartTime: ptrTo(after(-5))}, false,
 		},
 		{
 			"still not suspended", batchv1.JobStatus{StartTime: ptrTo(after(-5)), Conditions: []batchv1.JobCondition{resumed(-5)}}, false,
-			batchv1.JobStatus{StartTime: ptrTo(after(-5)), Conditions: []batchv1.JobCondition{resumed(-5)}}, lifecycle.Unchanged,
+			batchv1.JobStatus{StartTime: ptrTo(after(-5)), Conditions: []batchv1.JobCondition{resumed(-5)}}, false,
 		},
 		{
 			"suspended again", batchv1.JobStatus{StartTime: ptrTo(after(-5)), Conditions: []batchv1.JobCondition{resumed(-5)}}, true,
-			batchv1.JobStatus{Conditions: []batchv1.JobCondition{suspended(0)}}, lifecycle.Suspended,
+			batchv1.JobStatus{Conditions: []batchv1.JobCondition{suspended(0)}}, true,
 		},
 		{
 			"another client wrote the condition: the start time stays", batchv1.JobStatus{StartTime: ptrTo(after(-5)), Conditions: []batchv1.JobCondition{no(batchv1.JobSuspended)}}, false,
-			batchv1.JobStatus{StartTime: ptrTo(after(-5)), Conditions: []batchv1.JobCondition{resumed(0)}}, lifecycle.Resumed,
+			batchv1.JobStatus{StartTime: ptrTo(after(-5)), Conditions: []batchv1.JobCondition{resumed(0)}}, true,
 		},
 		{
 			"another reason", batchv1.JobStatus{Conditions: []batchv1.JobCondition{edited(func(c *batchv1.JobCondition) { c.Reason = "R" })}}, true,
-			batchv1.JobStatus{Conditions: []batchv1.JobCondition{suspended(0)}}, lifecycle.Suspended,
+			batchv1.JobStatus{Conditions: []batchv1.JobCondition{suspended(0)}}, true,
 		},
 		{
 			"another message", batchv1.JobStatus{Conditions: []batchv1.JobCondition{edited(func(c *batchv1.JobCondition) { c.Message = "M" })}}, true,
-			batchv1.JobStatus{Conditions: []batchv1.JobCondition{suspended(0)}}, lifecycle.Suspended,
+			batchv1.JobStatus{Conditions: []batchv1.JobCondition{suspended(0)}}, true,
 		},
 	} {
 		status := tc.before.DeepCopy()
 		same(t, tc.reason+": change", lifecycle.Suspend(status, tc.suspend, noon), tc.change)
 		same(t, tc.reason, *status, tc.want)
 	}
-	same(t, "no status", lifecycle.Suspend(nil, true, noon), lifecycle.Unchanged)
 }
 
 // The API server accepts every status of a Job that is suspended and resumed in any order,
@@ -98,12 +97,12 @@ func TestRandom_suspendAndResume(t *testing.T) {
 			next := job.DeepCopy()
 			change := lifecycle.Suspend(&next.Status, suspend, now)
 			accepted(t, "status", next, job)
-			want := lifecycle.Unchanged
+			want := false
 			switch {
 			case suspend && !was:
-				want, wantStart = lifecycle.Suspended, nil
+				want, wantStart = true, nil
 			case !suspend && was:
-				want, wantStart = lifecycle.Resumed, ptrTo(now)
+				want, wantStart = true, ptrTo(now)
 			}
 			same(t, "change", change, want)
 			var start *time.Time

@@ -96,9 +96,6 @@ func (o Owner) Namespace() string { return o.namespace }
 
 // Relation returns the relation of the pod to the Job.
 func (o Owner) Relation(pod *corev1.Pod) Relation {
-	if pod == nil {
-		return Foreign
-	}
 	return o.RelationOf(pod, o.Selects(pod.Labels))
 }
 

@@ -237,6 +237,5 @@ func TestLesson_k121147_k122235_nothingPanics(t *testing.T) {
 	if _, err := owner.Of(nil, keys.Keys{}); err == nil {
 		t.Error("Of(nil): got no error")
 	}
-	same(t, "relation of nil", ownerOf(t, newJob()).Relation(nil), owner.Foreign)
 	same(t, "relation to the zero Owner", owner.Owner{}.Relation(newPod("a")), owner.Foreign)
 }
