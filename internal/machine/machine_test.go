@@ -90,6 +90,24 @@ func TestFreshness_ofAForeignStatus(t *testing.T) {
 	}
 }
 
+// The status that the Machine itself has stored does not require newer pods, also after a cache
+// has shown an older one again.
+func TestFreshness_ofItsOwnStatus(t *testing.T) {
+	job := train(2)
+	failed := podOf(job, "a", "11", func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed })
+	m, s := newMachine(), &server{job: job}
+	run(t, m, fresh(job, failed), s.answer)
+	if s.job.Status.Failed != 1 {
+		t.Fatalf("the status counts %d failures, want 1", s.job.Status.Failed)
+	}
+	for _, shown := range []*batchv1.Job{job, s.job} {
+		v := fresh(shown, failed)
+		if asked := run(t, m, v, s.answer); slices.Contains(asked, "list the pods") {
+			t.Errorf("version %s: the requests are %q, want no live read", shown.ResourceVersion, asked)
+		}
+	}
+}
+
 // A status of another process is remembered only once pods were read that are as new.
 func TestFreshness_ofAForeignStatusAfterAFailedRead(t *testing.T) {
 	job := train(2)

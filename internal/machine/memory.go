@@ -33,8 +33,8 @@ type Memory struct {
 	// Known is the newest resource version of the Job in an answer or in a cache, Shown
 	// the newest in a cache. A Job that is older than Known is stale.
 	Known, Shown string
-	// Counted holds the counters and lists of the last status that was stored, or that a
-	// decision was based on. A newer status with others was stored by another process.
+	// Counted is what the last status counts that this process has stored, or used from a
+	// cache. A newer status that counts something else was stored by another process.
 	Counted Counted
 	// ReadFirst says that a status write had no answer: the Job must be read live before
 	// any write.

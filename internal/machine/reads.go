@@ -24,7 +24,7 @@ func (s *sync) begin() error {
 			s.step = findPods
 			s.JobsFloor, s.PodsFloor = newest(s.JobsFloor, s.view.JobsVersion), newest(s.PodsFloor, s.view.PodsVersion)
 			s.Shown = newest(s.Shown, s.view.version())
-			if !older(s.view.version(), s.Known) {
+			if s.isForeign(&s.view) {
 				s.Counted = countedBy(&job.Status)
 			}
 		}
@@ -84,7 +84,6 @@ func (s *sync) handlePods(batch []*exchange) step {
 	s.view.PodsVersion = list.ResourceVersion
 	s.PodsFloor = newest(newest(s.PodsFloor, s.view.Barrier), list.ResourceVersion)
 	s.JobsFloor = newest(newest(s.JobsFloor, s.view.Barrier), s.view.Job.ResourceVersion)
-	s.Counted = countedBy(&s.view.Job.Status)
 	s.Lost = nil // each of these pods is in the list or was never created
 	return findPods
 }
