@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -35,9 +36,12 @@ var knownBugs = []bug{
 		v.JobsVersion, v.PodsVersion = "999999", "999999"
 	})},
 	{name: "a View claims that its pods are as new as its Job", property: "S1", controller: looking(func(v *cluster.View) {
-		if v.Job != nil && len(v.Job.ResourceVersion) >= len(v.PodsVersion) {
-			v.PodsVersion = max(v.PodsVersion, v.Job.ResourceVersion)
+		if v.Job == nil {
+			return
 		}
+		job, _ := strconv.Atoi(v.Job.ResourceVersion)
+		pods, _ := strconv.Atoi(v.PodsVersion)
+		v.PodsVersion = strconv.Itoa(max(job, pods))
 	})},
 	{name: "a live read comes from a cache", property: "S1 S6", controller: stale},
 	{name: "a lost creation is reported as rejected", property: "S6", controller: func() cluster.Controller {
