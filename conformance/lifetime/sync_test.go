@@ -122,8 +122,9 @@ func jobfateSyncs(before *world, h settings, f faults) (*outcome, jobfate.Decisi
 	return j.outcome, j.decision, err
 }
 
-// The caches show everything up to version upTo. Writes in flight have the version later.
-const upTo, later = "1", "1000000000"
+// The caches show everything up to version upTo, so that no status is newer than the pods. Writes
+// in flight have the version later.
+const upTo, later = "999999999", "1000000000"
 
 // remembered returns the memory of a Machine with the writes in flight of the world.
 func (w *world) remembered() machine.Memory {

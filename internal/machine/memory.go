@@ -57,21 +57,25 @@ type Memory struct {
 // Counted is what a status counts. Completed indexes are left out, because a pod of a completed
 // index is not counted again.
 type Counted struct {
-	Succeeded, Failed                   int32
-	UncountedSucceeded, UncountedFailed []types.UID
+	Succeeded, Failed int32
+	Uncounted         *batchv1.UncountedTerminatedPods
 }
 
 func countedBy(s *batchv1.JobStatus) Counted {
-	c := Counted{Succeeded: s.Succeeded, Failed: s.Failed}
-	if u := s.UncountedTerminatedPods; u != nil {
-		c.UncountedSucceeded, c.UncountedFailed = u.Succeeded, u.Failed
-	}
-	return c
+	return Counted{s.Succeeded, s.Failed, s.UncountedTerminatedPods}
 }
 
+// equal does not tell an empty list from none.
 func (c Counted) equal(o Counted) bool {
+	var a, b batchv1.UncountedTerminatedPods
+	if c.Uncounted != nil {
+		a = *c.Uncounted
+	}
+	if o.Uncounted != nil {
+		b = *o.Uncounted
+	}
 	return c.Succeeded == o.Succeeded && c.Failed == o.Failed &&
-		slices.Equal(c.UncountedSucceeded, o.UncountedSucceeded) && slices.Equal(c.UncountedFailed, o.UncountedFailed)
+		slices.Equal(a.Succeeded, b.Succeeded) && slices.Equal(a.Failed, b.Failed)
 }
 
 // Created is a pod whose creation was acknowledged.
