@@ -23,6 +23,7 @@ type writes struct {
 	batchSize int                // the number of creations in the next batch
 	done      decide.Done
 	version   string      // the last known version of the object that holds the status
+	counted   Counted     // what the last status counts that was sent
 	removed   []types.UID // the pods whose finalizer was removed after the status write
 	settled   decide.Settled
 }
@@ -203,6 +204,7 @@ func (s *sync) conclude() []*exchange {
 // patchStatus returns the write of a status, with the version that was last read or stored as
 // its precondition.
 func (s *sync) patchStatus(status *batchv1.JobStatus) []*exchange {
+	s.writes.counted = countedBy(status)
 	return []*exchange{{Request: Request{Verb: PatchStatus, Name: s.Key.Name, UID: s.Job,
 		Patch: jobstatus.Patch(s.Job, s.writes.version, status), Status: status.DeepCopy()}}}
 }
@@ -219,7 +221,7 @@ func (s *sync) handleStatus(batch []*exchange) step {
 		return s.end(fmt.Errorf("storing the status: %w", err))
 	}
 	s.writes.version = stored.GetResourceVersion()
-	s.Sure, s.LastStatus, s.Known, s.Counted = true, s.view.Now, newest(s.Known, s.writes.version), countedBy(x.Status)
+	s.Sure, s.LastStatus, s.Known, s.Counted = true, s.view.Now, newest(s.Known, s.writes.version), s.writes.counted
 	return s.step + 1
 }
 
