@@ -254,7 +254,7 @@ func earliest(times ...time.Time) time.Time { return slices.MinFunc(times, time.
 
 // joined joins the parts that are not empty.
 func joined(separator string, parts ...string) string {
-	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), separator)
+	return strings.Join(slices.DeleteFunc(slices.Clone(parts), func(part string) bool { return part == "" }), separator)
 }
 
 // maxMessage is the number of bytes of a message that are quoted.

@@ -24,28 +24,28 @@ func (s Set) String() string {
 	return b.String()
 }
 
-// putInterval writes the text of iv and a comma to the end of b, and returns where it starts.
-func putInterval(b []byte, iv Interval) int {
-	at := len(b) - 1
-	b[at] = ','
-	at = putIndex(b[:at], iv.Last)
+// putInterval writes the text of iv and a comma to the end of out, and returns where it starts.
+func putInterval(out []byte, iv Interval) int {
+	at := len(out) - 1
+	out[at] = ','
+	at = putIndex(out[:at], iv.Last)
 	if iv.First == iv.Last {
 		return at
 	}
 	at--
-	b[at] = '-'
+	out[at] = '-'
 	if iv.First+1 == iv.Last {
-		b[at] = ','
+		out[at] = ','
 	}
-	return putIndex(b[:at], iv.First)
+	return putIndex(out[:at], iv.First)
 }
 
-// putIndex writes i to the end of b, and returns where it starts.
-func putIndex(b []byte, i int32) int {
-	at := len(b)
+// putIndex writes i to the end of out, and returns where it starts.
+func putIndex(out []byte, i int32) int {
+	at := len(out)
 	for left := uint32(i); ; left /= 10 {
 		at--
-		b[at] = '0' + byte(left%10)
+		out[at] = '0' + byte(left%10)
 		if left < 10 {
 			return at
 		}

@@ -35,12 +35,12 @@ func ReadUncounted(in *batchv1.UncountedTerminatedPods) Uncounted {
 }
 
 // list appends a UID to its list, unless the UID is empty or listed already.
-func (u *Uncounted) list(list []types.UID, uid types.UID, failed bool) []types.UID {
+func (u *Uncounted) list(out []types.UID, uid types.UID, failed bool) []types.UID {
 	if _, twice := u.listed[uid]; twice || uid == "" {
-		return list
+		return out
 	}
 	u.listed[uid] = failed
-	return append(list, uid)
+	return append(out, uid)
 }
 
 // Len returns the number of UIDs in both lists.

@@ -60,11 +60,11 @@ func (c Counts) Next(counted bool) Counts {
 // PutCounts sets the annotations of a new pod. Like the Job controller, it sets the
 // annotation of ignored failures only if there are any, and otherwise leaves the value of
 // the template.
-func (k Keys) PutCounts(annotations map[string]string, c Counts) {
+func (k Keys) PutCounts(out map[string]string, c Counts) {
 	k = k.WithDefaults()
-	annotations[k.FailureCount] = strconv.Itoa(int(c.Failures))
+	out[k.FailureCount] = strconv.Itoa(int(c.Failures))
 	if c.Ignored > 0 {
-		annotations[k.IgnoredFailureCount] = strconv.Itoa(int(c.Ignored))
+		out[k.IgnoredFailureCount] = strconv.Itoa(int(c.Ignored))
 	}
 }
 

@@ -211,15 +211,16 @@ type unobserved struct {
 // observe returns the writes that the pods of a view do not show, and forgets the writes
 // that every later view shows. shown returns the pod of the view with a UID. The view is
 // complete up to the version, and some of its pods may be newer.
-func (m *Memory) observe(shown func(types.UID) *corev1.Pod, version string) (f unobserved) {
-	f.Job = m.Job
+func (m *Memory) observe(shown func(types.UID) *corev1.Pod, version string) unobserved {
+	var created []Created
+	var deletions int
+	var stripped []types.UID
 	m.Created = without(m.Created, func(c Created) bool { return !older(version, c.Version) })
 	for _, c := range m.Created {
 		if shown(c.UID) == nil {
-			f.created = append(f.created, c)
+			created = append(created, c)
 		}
 	}
-	f.Creations = len(f.created)
 	gone := func(uid types.UID, since string) bool { return shown(uid) == nil && !older(version, since) }
 	maps.DeleteFunc(m.Deleted, func(uid types.UID, before string) bool {
 		pod := shown(uid)
@@ -227,7 +228,7 @@ func (m *Memory) observe(shown func(types.UID) *corev1.Pod, version string) (f u
 	})
 	for uid := range m.Deleted {
 		if pod := shown(uid); pod == nil || pod.DeletionTimestamp == nil {
-			f.Deletions++
+			deletions++
 		}
 	}
 	maps.DeleteFunc(m.Stripped, func(uid types.UID, s Stripped) bool {
@@ -236,10 +237,10 @@ func (m *Memory) observe(shown func(types.UID) *corev1.Pod, version string) (f u
 	for uid, s := range m.Stripped {
 		// Others may have put the finalizer back.
 		if pod := shown(uid); pod != nil && (s.Without == "" || older(pod.ResourceVersion, s.Without)) {
-			f.Stripped = append(f.Stripped, uid)
+			stripped = append(stripped, uid)
 		}
 	}
-	return f
+	return unobserved{decide.InFlight{Job: m.Job, Creations: len(created), Deletions: deletions, Stripped: stripped}, created}
 }
 
 // nextRead returns the time until the next created pod is to be read by name; 0 if there is

@@ -21,10 +21,12 @@ type writes struct {
 	concluded map[types.UID]bool // the pods that need no deletion after the patch before it
 	creations []creation         // the creations that have not been sent
 	batchSize int                // the number of creations in the next batch
-	done      decide.Done
-	version   string      // the last known version of the object that holds the status
-	counted   Counted     // what the last status counts that was sent
-	removed   []types.UID // the pods whose finalizer was removed after the status write
+	untried   int                // the number of creations that were not tried
+	failed    int                // the number of creations that failed
+	kept      []types.UID        // the pods whose deletion failed
+	version   string             // the last known version of the object that holds the status
+	counted   Counted            // what the last status counts that was sent
+	removed   []types.UID        // the pods whose finalizer was removed after the status write
 	settled   decide.Settled
 }
 
@@ -94,7 +96,7 @@ func (s *sync) concludeDeletion(x *exchange) {
 	case missing:
 		s.delete(x) // also if the patch found it gone
 	default:
-		s.writes.done.NotDeleted = append(s.writes.done.NotDeleted, x.UID)
+		s.writes.kept = append(s.writes.kept, x.UID)
 		if x.Verb == DeletePod {
 			s.event(corev1.EventTypeWarning, "FailedDelete", "Error deleting: "+x.err.Error())
 		}
@@ -146,16 +148,15 @@ func (s *sync) handleCreations(batch []*exchange) step {
 	if failed == 0 {
 		return createPods
 	}
-	w.done.Untried = len(w.creations)
-	w.done.NotCreated = failed + w.done.Untried
+	w.failed, w.untried = failed, len(w.creations)
 	return storeStatus
 }
 
 // askStatus stores the status of the outcome, given which creations and deletions
 // succeeded. Finalizers may be removed only after that.
 func (s *sync) askStatus() []*exchange {
-	if s.writes.done.NotCreated > 0 || len(s.writes.done.NotDeleted) > 0 {
-		s.setOutcome(s.result.Outcome.Close(s.writes.done))
+	if w := s.writes; w.failed > 0 || len(w.kept) > 0 {
+		s.setOutcome(s.result.Outcome.Close(decide.Done{NotCreated: w.failed + w.untried, Untried: w.untried, NotDeleted: w.kept}))
 	}
 	if o := s.result.Outcome; o.Changed && !o.PutOff {
 		return s.patchStatus(&o.Status)

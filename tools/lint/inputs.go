@@ -3,8 +3,8 @@ package main
 import (
 	"go/token"
 	"go/types"
+	"maps"
 	"regexp"
-	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
@@ -12,260 +12,237 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// inputs finds writes to objects that the caller has passed, and to package-level variables, but for
-// their initial values. A function may write to a parameter only if it is named out: to what it
-// refers to, but not to what that refers to. Those who call it must pass something new there; callers
-// outside the module need not know that. What comes from another package is the caller's, unless the
-// result is named made: then it is new, and all that it refers to. The analyzer looks at each package
-// as a whole, without the order of statements: a variable or a field is as much the caller's as the
-// least that is ever stored in it.
+// inputs finds writes to memory that may be the caller's, and to package-level variables after
+// their initialization. It works out which memory each value of a package may refer to, without
+// the order of statements. The memory of the caller is
+//   - what a parameter refers to, unless its type is one of the module. If it is named out, the
+//     function may write to what it refers to, but not to what that refers to. Callers must pass
+//     something new, so an exported function of a public package has no such parameter;
+//   - what another package of the module returns, unless the result is named made: then all that
+//     it refers to is new;
+//   - what an exported field refers to that only other packages set.
 var inputs = ofDeciding(&analysis.Analyzer{
 	Name:     "inputs",
 	Doc:      "inputs finds writes to what the caller has passed",
 	Requires: []*analysis.Analyzer{buildssa.Analyzer},
 	Run: func(pass *analysis.Pass) (any, error) {
-		o := &ownership{Pass: pass, levels: map[any]level{}, captured: map[ssa.Value]ssa.Value{}}
-		for _, in := range instructions(pass) {
-			if store, ok := in.(*ssa.Store); ok && o.cell(store.Addr) != nil && !isNil(store.Val) {
-				o.levels[o.cell(store.Addr)] = made
+		m := &memory{Pass: pass, sets: map[any]places{}}
+		for _, i := range instructions(pass) {
+			if store, ok := i.(*ssa.Store); ok && !isNil(store.Val) {
+				if a, ok := store.Addr.(*ssa.FieldAddr); ok {
+					m.add(in{fieldOf(a.X, a.Field)}, nil)
+				}
 			}
 		}
-		for o.changed = true; o.changed; {
-			o.changed = false
+		for m.changed = true; m.changed; {
+			m.changed = false
 			for fn, in := range instructions(pass) {
-				o.look(fn, in)
+				m.look(fn, in)
 			}
 		}
 		for fn, in := range instructions(pass) {
-			o.check(fn, in)
+			m.check(fn, in)
 		}
 		return nil, nil
 	},
 })
 
-// A level is how much of what a value refers to is the package's own.
-type level int
+// A place is some memory: the value that allocates it, a parameter named out, a field of a type of
+// the module (*types.Var) in all values of the type at once, or given: all memory of the caller.
+type place any
 
-const (
-	given  level = iota // the caller's, or it may be
-	copied              // new, but it may refer to what is the caller's
-	made                // new, and all that it refers to
-)
+type given struct{}
 
-// ownership is what is known of the values of a package. A cell is a variable in memory, or a
-// field of a type of the module, of all values of the type at once.
-type ownership struct {
+type places map[place]bool
+
+// memory is what is known of a package so far.
+type memory struct {
 	*analysis.Pass
-	levels   map[any]level           // of values, of what is in cells, and of what functions return; made if absent
-	captured map[ssa.Value]ssa.Value // the variables that function literals refer to
-	changed  bool
+	// sets has the places that values refer to, also those that functions return
+	// (*ssa.Function), and those that are referred to in a place (in).
+	sets    map[any]places
+	changed bool
 }
 
-// look takes note of what an instruction stores and returns.
-func (o *ownership) look(fn *ssa.Function, in ssa.Instruction) {
-	switch in := in.(type) {
+// in is the key of what is in a place.
+type in struct{ place }
+
+func (m *memory) add(to any, more places) {
+	if m.sets[to] == nil {
+		m.sets[to] = places{}
+	}
+	before := len(m.sets[to])
+	maps.Copy(m.sets[to], more)
+	m.changed = m.changed || len(m.sets[to]) > before
+}
+
+// look takes note of what an instruction stores, returns or results in.
+func (m *memory) look(fn *ssa.Function, i ssa.Instruction) {
+	switch i := i.(type) {
 	case *ssa.Store:
-		o.store(in.Addr, in.Val)
+		m.store(i.Addr, m.of(i.Val))
 	case *ssa.MapUpdate:
-		o.store(in.Map, in.Value)
+		m.store(i.Map, m.of(i.Value))
 	case *ssa.MakeClosure:
-		for i, v := range in.Bindings {
-			o.captured[in.Fn.(*ssa.Function).FreeVars[i]] = v
+		for n, v := range i.Bindings {
+			m.add(i.Fn.(*ssa.Function).FreeVars[n], m.of(v))
 		}
 	case *ssa.Return:
-		for _, v := range in.Results {
-			o.lower(fn, v.Type(), o.level(v))
+		for _, v := range i.Results {
+			m.add(fn, m.of(v))
 		}
-	}
-	if v, ok := in.(ssa.Value); ok {
-		o.lower(v, v.Type(), o.found(v))
-	}
-}
-
-// check reports what an instruction writes to, or lets another function write to, if that is not new.
-func (o *ownership) check(fn *ssa.Function, in ssa.Instruction) {
-	if to, how := written(in); to != nil && o.level(to) == given && fn.Synthetic == "" {
-		o.Reportf(in.Pos(), "%s what may be the caller's, or a package-level variable: copy it first", how)
-	}
-	results := fn.Signature.Results()
-	if r, ok := in.(*ssa.Return); ok {
-		for i, v := range r.Results {
-			if results.At(i).Name() == "made" && o.level(v) < made {
-				o.Reportf(in.Pos(), "returns as made what may be the caller's: copy it first")
+	case ssa.CallInstruction:
+		if call := i.Common(); mutates(call) {
+			for _, v := range call.Args[1:] {
+				m.store(call.Args[0], m.within(m.of(v)))
 			}
 		}
 	}
-	if call, ok := in.(ssa.CallInstruction); ok {
-		args, params := call.Common().Args, call.Common().Signature().Params()
-		for i := range params.Len() {
-			if params.At(i).Name() == "out" && o.level(args[len(args)-params.Len()+i]) == given {
-				o.Reportf(in.Pos(), "passes as out what may be the caller's: copy it first")
-			}
-		}
+	if v, ok := i.(ssa.Value); ok {
+		m.add(v, m.found(v))
 	}
 }
 
-func (o *ownership) lower(key any, t types.Type, to level) {
-	if l, ok := o.levels[key]; (!ok || to < l) && to < made && refers(t) {
-		o.levels[key], o.changed = to, true
+func (m *memory) store(to ssa.Value, what places) {
+	for p := range m.of(to) {
+		m.add(in{p}, what)
 	}
 }
 
-// store notes that a value is stored: a cell is then no more than the value, and what holds
-// another place no more than a copy.
-func (o *ownership) store(to, value ssa.Value) {
-	if c := o.cell(to); c != nil {
-		o.lower(c, value.Type(), o.level(value))
-	} else if o.level(value) < made && refers(value.Type()) {
-		o.hold(to)
+// of returns the places that a value may refer to; none if it cannot refer to the caller's.
+func (m *memory) of(v ssa.Value) places {
+	if _, basic := v.Type().Underlying().(*types.Basic); basic {
+		return nil
 	}
-}
-
-// hold notes that what a value refers to holds what is the caller's.
-func (o *ownership) hold(v ssa.Value) {
-	if o.level(v) < made {
-		return
-	}
-	o.lower(v, v.Type(), copied)
-	of, _ := origins(v)
-	for _, c := range []any{o.cell(v), o.content(v)} {
-		if c != nil {
-			o.lower(c, v.Type(), copied)
-			of = nil
-		}
-	}
-	for _, v := range of {
-		o.hold(v)
-	}
-}
-
-// cell returns the cell that has an address, nil for other memory.
-func (o *ownership) cell(v ssa.Value) any {
 	switch v := v.(type) {
-	case *ssa.Alloc:
-		return v
-	case *ssa.FreeVar:
-		return o.cell(o.captured[v])
+	case *ssa.Global:
+		return places{given{}: true}
+	case *ssa.Parameter:
+		public := token.IsExported(v.Parent().Name()) && !strings.Contains(m.Pkg.Path(), "/internal/")
+		switch {
+		case v.Name() == "out" && !public:
+			return places{v: true}
+		case !ofModule(v.Type()):
+			return places{given{}: true}
+		}
+	}
+	return m.sets[v]
+}
+
+// within returns the places that are referred to in some places.
+func (m *memory) within(some places) places {
+	all := places{}
+	for p := range some {
+		maps.Copy(all, m.sets[in{p}])
+		field, _ := p.(*types.Var)
+		_, out := p.(*ssa.Parameter)
+		if out || p == (given{}) || field != nil && field.Exported() && !ofModule(field.Type()) && (field.Pkg() != m.Pkg || m.sets[in{p}] == nil) {
+			all[given{}] = true
+		}
+	}
+	return all
+}
+
+// found returns the places that a value refers to, given those that its operands refer to.
+func (m *memory) found(v ssa.Value) places {
+	all := places{}
+	for _, operand := range v.(ssa.Instruction).Operands(nil) {
+		if *operand != nil {
+			maps.Copy(all, m.of(*operand))
+		}
+	}
+	switch v := v.(type) {
+	case *ssa.Alloc, *ssa.MakeMap, *ssa.MakeSlice:
+		return places{v: true}
+	case *ssa.MakeClosure:
+		return nil
 	case *ssa.FieldAddr:
-		return o.field(v.X, v.Field)
-	}
-	return nil
-}
-
-// content returns the cell that a value was in, nil for other values.
-func (o *ownership) content(v ssa.Value) any {
-	switch v := v.(type) {
-	case *ssa.UnOp:
-		if v.Op == token.MUL {
-			return o.cell(v.X)
+		if f := fieldOf(v.X, v.Field); f != nil && !all[given{}] {
+			return places{f: true}
 		}
 	case *ssa.Field:
-		return o.field(v.X, v.Field)
+		if f := fieldOf(v.X, v.Field); f != nil {
+			return m.within(places{f: true})
+		}
+	case *ssa.UnOp, *ssa.Lookup, *ssa.Next:
+		return m.within(all)
+	case *ssa.Call:
+		return m.returned(v, all)
 	}
-	return nil
+	return all
 }
 
-// field returns a field of a type of the module. It is nil for other types, and for what is not
-// the package's own.
-func (o *ownership) field(of ssa.Value, i int) any {
-	t := of.Type()
+// fieldOf returns a field of a type of the module; nil for other types.
+func fieldOf(v ssa.Value, i int) place {
+	t := v.Type()
 	if p, ok := t.Underlying().(*types.Pointer); ok {
 		t = p.Elem()
 	}
-	if !strings.HasPrefix(t.String(), mainModule) || o.level(of) == given {
+	if !ofModule(t) {
 		return nil
 	}
 	return t.Underlying().(*types.Struct).Field(i).Origin()
 }
 
-// level returns the level of a value as far as it is known.
-func (o *ownership) level(v ssa.Value) level {
-	p, ok := v.(*ssa.Parameter)
-	switch c := o.cell(v); {
-	case variableAt(v) != nil:
-		return given
-	case c != nil:
-		return max(copied, o.in(c))
-	case ok && p.Name() == "out" && !refers(element(p.Type())):
-		return made
-	case ok && p.Name() == "out" && (!token.IsExported(p.Parent().Name()) || strings.Contains(o.Pkg.Path(), "/internal/")):
-		return copied
-	case ok && (api.MatchString(p.Type().String()) || strings.HasPrefix(p.Type().String(), "*") && !strings.HasPrefix(p.Type().String(), "*"+mainModule)):
-		return given
-	}
-	return o.in(v)
-}
+var (
+	// copies matches the functions whose result is new, but refers to what the arguments refer to.
+	copies = regexp.MustCompile(`^append$|^(slices|maps)\.(Clone|Collect|Sorted|Concat)`)
+	// news matches the functions whose result is new, and all that it refers to.
+	news = regexp.MustCompile(`\)\.DeepCopy\w*$|/validation\.`)
+)
 
-// in returns the level of what is in a cell, or of a value. A field with an object of the API that
-// the package never stores is set by callers.
-func (o *ownership) in(cell any) level {
-	l, ok := o.levels[cell]
-	if f, field := cell.(*types.Var); field && f.Exported() && api.MatchString(f.Type().String()) && (!ok || f.Pkg() != o.Pkg) {
-		return given
-	} else if !ok {
-		return made
-	}
-	return l
-}
-
-// found returns the level that follows for a value from those that it is made of.
-func (o *ownership) found(v ssa.Value) level {
-	if c := o.content(v); c != nil {
-		return o.in(c)
-	}
-	if call, ok := v.(*ssa.Call); ok {
-		return o.returned(call.Common())
-	}
-	l := made
-	of, deeper := origins(v)
-	for _, v := range of {
-		l = min(l, o.level(v))
-	}
-	if deeper && l == copied {
-		return given
-	}
-	return l
-}
-
-// clones are the functions that copy a list or a map, but not what the elements refer to.
-var clones = regexp.MustCompile(`^append$|^(slices|maps)\.(Clone|Collect|Sorted|Concat)`)
-
-// returned returns the level of what a call returns. What comes from another package is the
-// caller's if it is of the API.
-func (o *ownership) returned(call *ssa.CallCommon) level {
-	name, _ := called(call)
-	static := call.StaticCallee()
+// returned returns the places that a call returns, given those that its arguments refer to.
+func (m *memory) returned(v *ssa.Call, args places) places {
+	name, static := called(&v.Call), v.Call.StaticCallee()
 	if static != nil && static.Origin() != nil {
 		static = static.Origin()
 	}
 	switch {
-	case clones.MatchString(name):
-		for _, v := range call.Args {
-			if o.level(v) < made && refers(element(v.Type())) {
-				return copied
+	case copies.MatchString(name):
+		m.add(in{v}, m.within(args))
+		all := places{v: true}
+		if name == "append" {
+			maps.Copy(all, m.of(v.Call.Args[0]))
+		}
+		return all
+	case news.MatchString(name), ofModule(v.Type()):
+		return nil
+	case mutates(&v.Call):
+		return m.of(v.Call.Args[0])
+	case static != nil && static.Pkg != nil && static.Pkg.Pkg == m.Pkg:
+		return m.sets[static]
+	case name == "", strings.Contains(name, mainModule):
+		for r := range v.Call.Signature().Results().Variables() {
+			if r.Name() != "made" {
+				return places{given{}: true}
 			}
 		}
-	case slices.Contains(rules.Mutators, name):
-		return o.level(call.Args[0])
-	case static != nil && static.Pkg != nil && static.Pkg.Pkg == o.Pkg:
-		return o.in(static)
-	case !strings.HasPrefix(name, "DeepCopy"):
-		for v := range call.Signature().Results().Variables() {
-			if v.Name() != "made" && api.MatchString(v.Type().String()) {
-				return given
-			}
-		}
+		return nil
 	}
-	return made
+	maps.Copy(args, m.within(args))
+	return args
 }
 
-// element returns the type of the elements of a list or map, or of what a pointer points to; the
-// type itself of others.
-func element(t types.Type) types.Type {
-	if e, ok := t.Underlying().(interface{ Elem() types.Type }); ok {
-		return e.Elem()
+// check reports a write to the caller's memory, and what lets another function write to it.
+func (m *memory) check(fn *ssa.Function, i ssa.Instruction) {
+	if to, how := written(i); to != nil && m.of(to)[given{}] && fn.Synthetic == "" {
+		m.Reportf(i.Pos(), "%s what may be the caller's, or a package-level variable: copy it first", how)
 	}
-	return t
+	if r, ok := i.(*ssa.Return); ok {
+		for n, v := range r.Results {
+			if fn.Signature.Results().At(n).Name() == "made" && m.reaches(m.of(v), places{}) {
+				m.Reportf(i.Pos(), "returns as made what may be the caller's: copy it first")
+			}
+		}
+	}
+	if call, ok := i.(ssa.CallInstruction); ok {
+		args, params := call.Common().Args, call.Common().Signature().Params()
+		for n, v := range args[len(args)-params.Len():] {
+			if params.At(n).Name() == "out" && m.of(v)[given{}] {
+				m.Reportf(i.Pos(), "passes as out what may be the caller's: copy it first")
+			}
+		}
+	}
 }
 
 func isNil(v ssa.Value) bool {
@@ -273,23 +250,20 @@ func isNil(v ssa.Value) bool {
 	return ok && c.IsNil()
 }
 
-// refers reports whether a value of a type can refer to memory that can be changed.
-func refers(t types.Type) bool {
-	switch u := t.Underlying().(type) {
-	case *types.Basic:
-		return false
-	case *types.Array:
-		return refers(u.Elem())
-	case *types.Struct:
-		for f := range u.Fields() {
-			if refers(f.Type()) && !strings.HasSuffix(t.String(), "Time") {
+// reaches reports whether some places are the caller's, or what is in them is.
+func (m *memory) reaches(some, seen places) bool {
+	for p := range some {
+		if !seen[p] {
+			seen[p] = true
+			if p == (given{}) || m.reaches(m.within(places{p: true}), seen) {
 				return true
 			}
 		}
-		return false
 	}
-	return true
+	return false
 }
 
-// api matches the types of the Kubernetes API, and lists, maps and pointers of them.
-var api = regexp.MustCompile(`^(\*|\[\d*\]|map\[[^\]]+\])*k8s\.io/(api|apimachinery/pkg/apis)/`)
+// ofModule reports whether a type is one of the module, or of lists, maps or pointers of them.
+func ofModule(t types.Type) bool {
+	return strings.Contains(t.String(), mainModule)
+}

@@ -41,7 +41,7 @@ func checkPure(pass *analysis.Pass, fn *ssa.Function, in ssa.Instruction) {
 			pass.Reportf(in.Pos(), "panics, and is no Must function: nothing panics on any input")
 		}
 	case *ssa.Call:
-		if name, _ := called(in.Common()); strings.HasPrefix(name, "print") {
+		if strings.HasPrefix(called(in.Common()), "print") {
 			pass.Reportf(in.Pos(), "prints: a decision does no I/O")
 		}
 	case *ssa.UnOp, *ssa.FieldAddr, *ssa.IndexAddr:
