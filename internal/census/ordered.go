@@ -24,9 +24,12 @@ type ordered[T any] struct {
 const mostItems = 256
 
 // newOrdered returns a set of sorted items. It takes over the slice.
-func newOrdered[T any](compare func(a, b T) int, items []T) *ordered[T] {
-	o := &ordered[T]{compare: compare, n: len(items)}
-	o.chunks = slices.AppendSeq(slices.Grow(o.first[:0], len(items)/mostItems), slices.Chunk(items, mostItems))
+func newOrdered[T any](compare func(a, b T) int, out []T) *ordered[T] {
+	o := &ordered[T]{compare: compare, n: len(out)}
+	o.chunks = slices.Grow(o.first[:0], len(out)/mostItems)
+	for at := 0; at < len(out); at += mostItems {
+		o.chunks = append(o.chunks, slices.Clip(out[at:min(at+mostItems, len(out))]))
+	}
 	return o
 }
 

@@ -219,8 +219,15 @@ func (m *memory) returned(v *ssa.Call, args places) places {
 		}
 		return nil
 	}
-	maps.Copy(args, m.within(args))
-	return args
+	all := places{}
+	for _, arg := range v.Call.Args {
+		if some := m.of(arg); types.Identical(arg.Type(), v.Type()) {
+			maps.Copy(all, some)
+		} else {
+			maps.Copy(all, m.within(some))
+		}
+	}
+	return all
 }
 
 // check reports a write to the caller's memory, and what lets another function write to it.
