@@ -242,12 +242,19 @@ func (m *memory) check(fn *ssa.Function, i ssa.Instruction) {
 			}
 		}
 	}
-	if call, ok := i.(ssa.CallInstruction); ok {
+	_, closure := i.(*ssa.MakeClosure)
+	call, ok := i.(ssa.CallInstruction)
+	if ok {
 		args, params := call.Common().Args, call.Common().Signature().Params()
 		for n, v := range args[len(args)-params.Len():] {
 			if params.At(n).Name() == "out" && m.of(v)[given{}] {
 				m.Reportf(i.Pos(), "passes as out what may be the caller's: copy it first")
 			}
+		}
+	}
+	for _, v := range i.Operands(nil) {
+		if (ok || closure) && *v != nil && strings.HasPrefix((*v).Type().String(), "*"+mainModule) && m.of(*v)[given{}] {
+			m.Reportf(i.Pos(), "passes the address of what may be a package-level variable: nothing is remembered between two calls")
 		}
 	}
 }
