@@ -26,11 +26,12 @@ var inputs = ofDeciding(&analysis.Analyzer{
 	Doc:      "inputs finds writes to what the caller has passed",
 	Requires: []*analysis.Analyzer{buildssa.Analyzer},
 	Run: func(pass *analysis.Pass) (any, error) {
-		m := &memory{Pass: pass, sets: map[any]places{}}
+		m := &memory{Pass: pass, sets: map[any]places{in{given{}}: theirs}, stored: places{}}
 		for _, i := range instructions(pass) {
-			if store, ok := i.(*ssa.Store); ok && !isNil(store.Val) {
-				if a, ok := store.Addr.(*ssa.FieldAddr); ok {
-					m.add(in{fieldOf(a.X, a.Field)}, nil)
+			if store, ok := i.(*ssa.Store); ok {
+				a, ok := store.Addr.(*ssa.FieldAddr)
+				if _, isNil := store.Val.(*ssa.Const); ok && !isNil {
+					m.stored[field(a.X, a.Field)] = true
 				}
 			}
 		}
@@ -55,12 +56,15 @@ type given struct{}
 
 type places map[place]bool
 
+var theirs = places{given{}: true}
+
 // memory is what is known of a package so far.
 type memory struct {
 	*analysis.Pass
 	// sets has the places that values refer to, also those that functions return
 	// (*ssa.Function), and those that are referred to in a place (in).
 	sets    map[any]places
+	stored  places // the fields to which the package assigns
 	changed bool
 }
 
@@ -114,17 +118,14 @@ func (m *memory) of(v ssa.Value) places {
 	if _, basic := v.Type().Underlying().(*types.Basic); basic {
 		return nil
 	}
-	switch v := v.(type) {
-	case *ssa.Global:
-		return places{given{}: true}
-	case *ssa.Parameter:
-		public := token.IsExported(v.Parent().Name()) && !strings.Contains(m.Pkg.Path(), "/internal/")
-		switch {
-		case v.Name() == "out" && !public:
-			return places{v: true}
-		case !ofModule(v.Type()):
-			return places{given{}: true}
-		}
+	p, ok := v.(*ssa.Parameter)
+	_, global := v.(*ssa.Global)
+	switch {
+	case ok && p.Name() == "out" && (!token.IsExported(p.Parent().Name()) || strings.Contains(m.Pkg.Path(), "/internal/")):
+		m.add(in{v}, theirs)
+		return places{v: true}
+	case global, ok && !ofModule(v.Type()):
+		return theirs
 	}
 	return m.sets[v]
 }
@@ -134,11 +135,6 @@ func (m *memory) within(some places) places {
 	all := places{}
 	for p := range some {
 		maps.Copy(all, m.sets[in{p}])
-		field, _ := p.(*types.Var)
-		_, out := p.(*ssa.Parameter)
-		if out || p == (given{}) || field != nil && field.Exported() && !ofModule(field.Type()) && (field.Pkg() != m.Pkg || m.sets[in{p}] == nil) {
-			all[given{}] = true
-		}
 	}
 	return all
 }
@@ -157,11 +153,13 @@ func (m *memory) found(v ssa.Value) places {
 	case *ssa.MakeClosure:
 		return nil
 	case *ssa.FieldAddr:
-		if f := fieldOf(v.X, v.Field); f != nil && !all[given{}] {
+		if f := field(v.X, v.Field); f != nil && !all[given{}] {
+			m.fill(f)
 			return places{f: true}
 		}
 	case *ssa.Field:
-		if f := fieldOf(v.X, v.Field); f != nil {
+		if f := field(v.X, v.Field); f != nil {
+			m.fill(f)
 			return m.within(places{f: true})
 		}
 	case *ssa.UnOp, *ssa.Lookup, *ssa.Next:
@@ -172,8 +170,8 @@ func (m *memory) found(v ssa.Value) places {
 	return all
 }
 
-// fieldOf returns a field of a type of the module; nil for other types.
-func fieldOf(v ssa.Value, i int) place {
+// field returns a field of a type of the module; nil for other types.
+func field(v ssa.Value, i int) *types.Var {
 	t := v.Type()
 	if p, ok := t.Underlying().(*types.Pointer); ok {
 		t = p.Elem()
@@ -182,6 +180,13 @@ func fieldOf(v ssa.Value, i int) place {
 		return nil
 	}
 	return t.Underlying().(*types.Struct).Field(i).Origin()
+}
+
+// fill notes that a field has what is the caller's if only callers set it.
+func (m *memory) fill(f *types.Var) {
+	if f.Exported() && !ofModule(f.Type()) && (f.Pkg() != m.Pkg || !m.stored[f]) {
+		m.add(in{f}, theirs)
+	}
 }
 
 var (
@@ -214,7 +219,7 @@ func (m *memory) returned(v *ssa.Call, args places) places {
 	case name == "", strings.Contains(name, mainModule):
 		for r := range v.Call.Signature().Results().Variables() {
 			if r.Name() != "made" {
-				return places{given{}: true}
+				return theirs
 			}
 		}
 		return nil
@@ -257,11 +262,6 @@ func (m *memory) check(fn *ssa.Function, i ssa.Instruction) {
 			m.Reportf(i.Pos(), "passes the address of what may be a package-level variable: nothing is remembered between two calls")
 		}
 	}
-}
-
-func isNil(v ssa.Value) bool {
-	c, ok := v.(*ssa.Const)
-	return ok && c.IsNil()
 }
 
 // reaches reports whether some places are the caller's, or what is in them is.

@@ -13,14 +13,7 @@ import (
 func TestAnalyzers(t *testing.T) {
 	for i, name := range []string{"depguard", "forbidigo", "pure", "inputs"} {
 		t.Run(name, func(t *testing.T) {
-			archive, err := txtar.ParseFile("testdata/" + name + ".txtar")
-			if err != nil {
-				t.Fatal(err)
-			}
-			packages, err := txtar.FS(archive)
-			if err != nil {
-				t.Fatal(err)
-			}
+			packages := must(txtar.FS(must(txtar.ParseFile("testdata/" + name + ".txtar"))))
 			dir := t.TempDir()
 			if err := os.CopyFS(filepath.Join(dir, "src"), packages); err != nil {
 				t.Fatal(err)
