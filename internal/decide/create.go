@@ -103,7 +103,7 @@ func (b *blueprint) creation(index int32, replaces *census.Record) Creation {
 // Pod returns the complete object to create, with a generateName. It cuts a long name of an
 // Indexed Job itself, so that the API server does not cut off the index. A pod without an
 // index is named after the Job alone if the API server would reject its name with a dash.
-func (c Creation) Pod() (made *corev1.Pod) {
+func (c Creation) Pod() *corev1.Pod {
 	b := c.from
 	if b == nil {
 		return nil

@@ -18,8 +18,7 @@ import (
 //   - what a parameter refers to, unless its type is one of the module. If it is named out, the
 //     function may write to what it refers to, but not to what that refers to. Callers must pass
 //     something new, so an exported function of a public package has no such parameter;
-//   - what another package of the module returns, unless the result is named made: then all that
-//     it refers to is new;
+//   - what another package of the module returns, unless its type is one of the module;
 //   - what an exported field refers to that only other packages set.
 var inputs = ofDeciding(&analysis.Analyzer{
 	Name:     "inputs",
@@ -217,12 +216,7 @@ func (m *memory) returned(v *ssa.Call, args places) places {
 	case static != nil && static.Pkg != nil && static.Pkg.Pkg == m.Pkg:
 		return m.sets[static]
 	case name == "", strings.Contains(name, mainModule):
-		for r := range v.Call.Signature().Results().Variables() {
-			if r.Name() != "made" {
-				return theirs
-			}
-		}
-		return nil
+		return theirs
 	}
 	all := places{}
 	for _, arg := range v.Call.Args {
@@ -240,13 +234,6 @@ func (m *memory) check(fn *ssa.Function, i ssa.Instruction) {
 	if to, how := written(i); to != nil && m.of(to)[given{}] && fn.Synthetic == "" {
 		m.Reportf(i.Pos(), "%s what may be the caller's, or a package-level variable: copy it first", how)
 	}
-	if r, ok := i.(*ssa.Return); ok {
-		for n, v := range r.Results {
-			if fn.Signature.Results().At(n).Name() == "made" && m.reaches(m.of(v), places{}) {
-				m.Reportf(i.Pos(), "returns as made what may be the caller's: copy it first")
-			}
-		}
-	}
 	_, closure := i.(*ssa.MakeClosure)
 	call, ok := i.(ssa.CallInstruction)
 	if ok {
@@ -262,19 +249,6 @@ func (m *memory) check(fn *ssa.Function, i ssa.Instruction) {
 			m.Reportf(i.Pos(), "passes the address of what may be a package-level variable: nothing is remembered between two calls")
 		}
 	}
-}
-
-// reaches reports whether some places are the caller's, or what is in them is.
-func (m *memory) reaches(some, seen places) bool {
-	for p := range some {
-		if !seen[p] {
-			seen[p] = true
-			if p == (given{}) || m.reaches(m.within(places{p: true}), seen) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // ofModule reports whether a type is one of the module, or of lists, maps or pointers of them.
