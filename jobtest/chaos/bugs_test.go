@@ -17,6 +17,7 @@ import (
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/internal/decide"
+	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/internal/bugs"
 	"github.com/jobfate/jobfate/tracking"
@@ -371,7 +372,7 @@ func (h *hasty) Sync(client *cluster.Client) (time.Duration, error) {
 	if h.caller == nil {
 		h.caller = cluster.NewCaller()
 	}
-	h.caller.Deciding(bugs.Amend(func(_ decide.Input, d *bugs.Draft) {
+	inside.Deciding(h.caller.Machine, bugs.Amend(func(_ decide.Input, d *bugs.Draft) {
 		for _, pod := range d.Strip {
 			_, _ = client.PatchPod(pod, tracking.Keys{}.StripPatch(pod))
 		}

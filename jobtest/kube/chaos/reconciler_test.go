@@ -66,10 +66,7 @@ func (r *reconciler) machineOf(name types.NamespacedName) *jobfate.Machine {
 	if r.machines[name] == nil {
 		m := jobfate.NewMachine(r.options...)
 		if r.decide != nil {
-			inside.MachineOf(m).Decide = func(t *decide.Tally, in decide.Input, c *decide.Config) (*decide.Outcome, error) {
-				in.Pods = t.Pods()
-				return r.decide(in, *c)
-			}
+			inside.Deciding(m, r.decide)
 		}
 		r.machines[name] = m
 	}
