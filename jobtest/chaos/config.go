@@ -7,6 +7,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 
+	"github.com/jobfate/jobfate/internal/keys"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/internal/shrink"
@@ -98,6 +99,9 @@ func (c Config) orDefault() Config {
 	}
 	return c
 }
+
+// keys returns the names that the controller uses on pods.
+func (c *Config) keys() keys.Keys { return keys.Keys(c.Rules.Keys).WithDefaults() }
 
 // plan returns the plan of a run before it is shortened.
 func (c Config) plan() shrink.Plan {

@@ -77,6 +77,7 @@ const history = 24
 func newRun(cfg Config, plan shrink.Plan) *run {
 	r := &run{Config: cfg, source: rand.NewPCG(cfg.Seed, 0), plan: plan}
 	r.dice = dice{rand.New(r.source)}
+	r.log.keys = cfg.keys()
 	r.off = make([]bool, maxActions)
 	for i, name := range events() {
 		r.off[i] = slices.Contains(plan.Off, name)
