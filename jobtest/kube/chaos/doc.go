@@ -1,5 +1,7 @@
 // Package chaos runs a Reconciler under random schedules of faults, and reports when it
-// violates a property that every Job controller must have:
+// violates a property that every Job controller must have. Take it for a controller with
+// controller-runtime or client-go. For a controller that uses no Kubernetes client take
+// package jobtest/chaos, which needs no other module.
 //
 //	func TestReconciler(t *testing.T) {
 //		chaos.Test(t, func(env *chaos.Env) reconcile.Reconciler {
