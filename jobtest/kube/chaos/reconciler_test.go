@@ -3,6 +3,7 @@ package chaos_test
 import (
 	"context"
 	"errors"
+	"testing"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -18,6 +19,11 @@ import (
 	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/jobtest/kube/chaos"
 )
+
+// The Reconciler of the example violates no property.
+func TestExample(t *testing.T) {
+	chaos.Config{Schedules: 300}.Test(t, newJobReconciler)
+}
 
 // reconciler is a correct Reconciler around a Machine. Its fields inject bugs.
 type reconciler struct {
