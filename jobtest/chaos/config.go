@@ -33,7 +33,8 @@ type Config struct {
 	// Beside are further Jobs in the same cluster, under other names.
 	Beside []*batchv1.Job
 	// Controller returns a new controller with an empty memory, which syncs the Job with
-	// the name Client.Name. The default is the reference caller.
+	// the name Client.Name. The default is the reference caller. If the controller has a
+	// method Stop(), it is called when the process ends.
 	Controller func() cluster.Controller
 	// Rules are the settings of the controller that the referee needs.
 	Rules referee.Rules
