@@ -75,6 +75,19 @@
 // one of these reads. If a Reconciler is not deterministic, for example because of the
 // order of a map or of goroutines, a repeated seed may give another result.
 //
+// # Controllers with queues and informers
+//
+// The schedule decides when the controller acts, when time passes, and which changes a cache
+// shows. So nothing in the process may act by itself: a manager is not started, and no
+// workers or informers run. A controller with client-go registers its event handlers with
+// [Env.Informer] and reads [Env.Jobs] and [Env.Pods]. Its sync function is called by the
+// Reconciler that the factory returns, for a Job or, with [Config.Requests], for what its
+// queue has. What needs goroutines, such as a queue or a broadcaster of events, must end with
+// [Env.Context].
+//
+// Test a program that runs by itself, for example one with controller.Add or
+// controller.AddKind of jobfate, on the API server of package kube: its manager runs there.
+//
 // # What is served
 //
 // A [Config] serves cached and live reads of Jobs and pods; creations, updates, deletions,
