@@ -66,8 +66,8 @@ func ExampleDecide() {
 	fmt.Println("completed:", d.Status.CompletedIndexes)
 	fmt.Println("create", len(d.Create), "pods, requeue in", d.Requeue)
 	// Output:
-	// the next indexes without a pod are backing off, the first until 12:00:10
-	// index 1: backing off until 12:00:10 after 1 failure
+	// the next indexes without a pod are backing off, the first until 12:00:10Z
+	// index 1: backing off until 12:00:10Z after 1 failure
 	// index 2: active, pod suites-2-x7k2p
 	// completed: 0
 	// create 0 pods, requeue in 5s

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/jobfate/jobfate/jobtest/kube/chaos"
+	"github.com/jobfate/jobfate/jobtest/referee"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -29,16 +30,17 @@ func TestSchedules(t *testing.T) {
 	schedules(t, chaos.Config{ManagedBy: managedBy}, o, func(_ *chaos.Env, api clients) objects { return jobs{api} })
 }
 
-// Random schedules of faults for the controllers that AddKind adds. The custom resource is Job
-// itself: these controllers use only its spec and its status.
+// Random schedules of faults for the controllers that AddKind adds, with their own kind and keys.
+// The schedules store the objects as Jobs: these controllers use only their spec and their status.
 func TestSchedules_ofAKind(t *testing.T) {
 	kind := Kind[*batchv1.Job]{
 		Spec:   func(job *batchv1.Job) batchv1.JobSpec { return job.Spec },
 		Status: func(job *batchv1.Job) *batchv1.JobStatus { return &job.Status },
+		Keys:   tracking.Keys{Finalizer: "example.com/counted", Index: "example.com/trial", FailureCount: "example.com/failures"},
 	}
-	schedules(t, chaos.Config{Schedules: 300}, Options{ReplaceBuiltIn: true}, func(env *chaos.Env, api clients) objects {
-		gvk := batchv1.SchemeGroupVersion.WithKind("Job")
-		return customKind[*batchv1.Job]{Kind: kind, clients: api, gvk: gvk, read: liveClient{live: env.Live}, write: env.Client}
+	config := chaos.Config{Schedules: 300, Rules: referee.Rules{Owner: sweepKind.GroupKind(), Keys: kind.Keys}}
+	schedules(t, config, Options{ReplaceBuiltIn: true}, func(env *chaos.Env, api clients) objects {
+		return customKind[*batchv1.Job]{Kind: kind, clients: api, gvk: sweepKind, read: liveClient{live: env.Live}, write: env.Client}
 	})
 }
 
@@ -144,7 +146,7 @@ func freeAll(ctx context.Context, c *controller) (failed error) {
 	}
 	byName := func(a, b *corev1.Pod) int { return strings.Compare(a.Name, b.Name) }
 	for _, pod := range slices.SortedFunc(maps.Values(c.stores[""].pods.pods), byName) {
-		if ref := metav1.GetControllerOfNoCopy(pod); ref != nil && ref.Kind == "Job" && ref.APIVersion == batchv1.SchemeGroupVersion.String() {
+		if ref := metav1.GetControllerOfNoCopy(pod); ref != nil && c.me.Owns(ref) {
 			all = append(all, orphanKey{types.NamespacedName{Namespace: pod.Namespace, Name: ref.Name}, ref.UID})
 		}
 	}

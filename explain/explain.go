@@ -37,7 +37,8 @@ type Reason struct {
 	// Until is when the state changes by the passing of time alone; zero if another event
 	// must happen.
 	Until time.Time
-	// Text is for people.
+	// Text is for people. Its times are in UTC: 12:06:51Z, or with the date if it is not the
+	// day of the decision.
 	Text string
 }
 
@@ -298,10 +299,10 @@ func (f *facts) unobserved() string {
 
 func (f *facts) deletes() string { return also("deleting ", len(f.Plan.Work.Delete), "pod", "") }
 
-// clock renders a time in UTC, without the date if it is today's.
+// clock renders a time in UTC, as RFC 3339 does, without the date if it is today's.
 func (f *facts) clock(t time.Time) string {
 	const day = 24 * time.Hour
-	return t.UTC().Format(either(t.Truncate(day).Equal(f.View.Now.Truncate(day)), time.TimeOnly, time.RFC3339))
+	return t.UTC().Format(either(t.Truncate(day).Equal(f.View.Now.Truncate(day)), "15:04:05Z07:00", time.RFC3339))
 }
 
 // count renders a number of things: "3 pods".

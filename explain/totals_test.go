@@ -61,7 +61,7 @@ func TestGroups(t *testing.T) {
 	want := []string{
 		"Failed index 3: failed",
 		"Stuck indexes 1,2: pods cannot be scheduled",
-		"BackingOff indexes 4,5: backing off, the first until 12:30:05",
+		"BackingOff indexes 4,5: backing off, the first until 12:30:05Z",
 		"Active indexes 0,10: active",
 		"Pending indexes 6,11: pending, behind lower indexes that are backing off",
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/internal/decide"
+	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
@@ -158,10 +159,12 @@ func drawMemory(t *rapid.T, s *jobfate.Snapshot) {
 // reads live.
 func Lived() *rapid.Generator[jobfate.Snapshot] {
 	return rapid.Custom(func(t *rapid.T) (s jobfate.Snapshot) {
-		Lead(t, live{cluster.NewCaller().Deciding(func(in decide.Input, c decide.Config) (*decide.Outcome, error) {
+		caller := cluster.NewCaller()
+		inside.Deciding(caller.Machine, func(in decide.Input, c decide.Config) (*decide.Outcome, error) {
 			s = jobfate.Snapshot{Job: in.Job, Pods: in.Pods, Now: in.Now, Backoff: in.Backoff, BackoffInDoubt: in.BackoffInDoubt, LastStatus: in.LastStatus}
 			return decide.Decide(in, c)
-		})})
+		})
+		Lead(t, live{caller})
 		return s
 	})
 }

@@ -53,16 +53,16 @@ func TestExplanation_job(t *testing.T) {
 			w.runAll()
 			w.Vanish("pod-1")
 			w.exitIndexes(1, 1)
-		}, explain.JobCreating, "creating 1 pod; others are backing off, the first until 12:00:10", "12:00:10"},
+		}, explain.JobCreating, "creating 1 pod; others are backing off, the first until 12:00:10Z", "12:00:10"},
 		{"backing off", "completions: 1", func(w *world) { w.settle(); w.End("pod-1", 1) },
-			explain.JobBackingOff, "backing off until 12:00:10 after 1 failure", "12:00:10"},
+			explain.JobBackingOff, "backing off until 12:00:10Z after 1 failure", "12:00:10"},
 		{"backing off, the clock shows another zone", "completions: 1", func(w *world) {
 			w.settle()
 			w.End("pod-1", 1)
 			w.Now = w.Now.In(time.FixedZone("", 3600))
-		}, explain.JobBackingOff, "backing off until 12:00:10 after 1 failure", "12:00:10"},
+		}, explain.JobBackingOff, "backing off until 12:00:10Z after 1 failure", "12:00:10"},
 		{"indexes backing off", indexed, func(w *world) { w.runAll(); w.exitIndexes(1, 1) },
-			explain.JobBackingOff, "the next indexes without a pod are backing off, the first until 12:00:10", "12:00:10"},
+			explain.JobBackingOff, "the next indexes without a pod are backing off, the first until 12:00:10Z", "12:00:10"},
 		{"terminating", "completions: 1\npodReplacementPolicy: Failed", func(w *world) { w.runAll(); w.Delete("pod-1", 30) },
 			explain.JobAwaitingTermination, "replacements wait for 1 pod to terminate", ""},
 		{"terminating, without a replacement", "completions: 2\nparallelism: 2\npodReplacementPolicy: Failed", func(w *world) {
@@ -127,7 +127,7 @@ podFailurePolicy:
 	want := []string{
 		"Active: index 1: active, pod job-1-2",
 		"Active: index 2: active, pod job-2-3",
-		"BackingOff: index 3: backing off until 12:00:40 after 2 failures",
+		"BackingOff: index 3: backing off until 12:00:40Z after 2 failures",
 		"Active: index 4: active, pod job-4-5",
 		"Creating: index 5: creating a pod",
 		"Active: index 6: active, pod job-6-7",
@@ -191,13 +191,13 @@ func TestExplanation_indexTexts(t *testing.T) {
 			w.settle()
 			w.wait()
 			w.exitIndexes(9, 1)
-		}, nil, 1, "index 1: backing off until 12:00:30 after 2 failures"},
+		}, nil, 1, "index 1: backing off until 12:00:30Z after 2 failures"},
 		{"pending, places taken", "backoffLimitPerIndex: 1\nparallelism: 2", func(w *world) { w.runAll() }, nil, 2,
 			"index 2: pending, limited by parallelism"},
 		{"pending, suspended", "suspend: true", func(*world) {}, nil, 2,
 			"index 2: pending: the Job is suspended"},
 		{"pending, the Job backs off", "{}", func(w *world) { w.runAll(); w.exitIndexes(1, 1) }, nil, 1,
-			"index 1: pending: backing off until 12:00:10 after 1 failure"},
+			"index 1: pending: backing off until 12:00:10Z after 1 failure"},
 		{"its pod terminates as the Job ends", "backoffLimit: 0", func(w *world) { w.runAll(); w.exitIndexes(1, 1); w.settle() }, nil, 2,
 			"index 2: waiting for pod job-2-3 to terminate"},
 		{"its pod is deleted as the Job ends", "backoffLimit: 0", func(w *world) { w.runAll(); w.exitIndexes(1, 1) }, nil, 2,

@@ -43,7 +43,7 @@ func TestExplanation_Prospect(t *testing.T) {
 			w.exitIndexes(1, 1)
 		}, explain.ProspectPossible, "yes: 3 of 3 indexes to go; no limit on failures, 1 so far", ""},
 		{"a deadline", two + "\nactiveDeadlineSeconds: 60", func(w *world) { w.runAll(); w.advance(time.Second) }, explain.ProspectPossible,
-			"yes: 2 of 2 pods to go; at most 6 failures, 0 so far; before the deadline at 12:01:00", "12:01:00"},
+			"yes: 2 of 2 pods to go; at most 6 failures, 0 so far; before the deadline at 12:01:00Z", "12:01:00"},
 		{"suspended, the deadline does not run", two + "\nsuspend: true\nactiveDeadlineSeconds: 60", func(w *world) { w.runAll() }, explain.ProspectPossible,
 			"yes: 2 of 2 pods to go; once it is resumed; at most 6 failures, 0 so far", ""},
 		{"no parallelism", "completions: 2\nparallelism: 0", func(w *world) { w.runAll() }, explain.ProspectPossible,
@@ -111,18 +111,18 @@ func TestExplanation_Waits(t *testing.T) {
 		want       string // code and text of each wait, one a line
 	}{
 		{"pods, and a backoff", perIndex, func(w *world) { w.runAll(); w.exitIndexes(1, 1) },
-			"PodsToFinish: 2 pods to finish\nBackoff 12:00:10: the backoff to end at 12:00:10"},
+			"PodsToFinish: 2 pods to finish\nBackoff 12:00:10: the backoff to end at 12:00:10Z"},
 		{"pods that it creates", "completions: 2\nparallelism: 2", func(*world) {}, "PodsToFinish: 2 pods to finish"},
 		{"a deadline", "completions: 1\nactiveDeadlineSeconds: 60", func(w *world) { w.runAll() },
-			"PodsToFinish: 1 pod to finish\nDeadline 12:01:00: its deadline at 12:01:00, when it fails"},
+			"PodsToFinish: 1 pod to finish\nDeadline 12:01:00: its deadline at 12:01:00Z, when it fails"},
 		{"suspended", "completions: 1\nsuspend: true", func(*world) {}, "Resume: a user to resume the Job"},
 		{"being suspended", "completions: 1", func(w *world) { w.runAll(); w.edit("suspend: true") },
 			"Resume: a user to resume the Job\nPodsToTerminate: 1 pod to terminate"},
 		{"no parallelism", "completions: 1\nparallelism: 0", func(*world) {}, "Parallelism: a user to raise the parallelism above 0"},
 		{"termination", "completions: 1\npodReplacementPolicy: Failed", func(w *world) { w.runAll(); w.Delete("pod-1", 30) },
-			"PodsToTerminate 12:00:30: 1 pod to terminate, due by 12:00:30"},
+			"PodsToTerminate 12:00:30: 1 pod to terminate, due by 12:00:30Z"},
 		{"termination, overdue", "completions: 1\npodReplacementPolicy: Failed", func(w *world) { w.runAll(); w.Delete("pod-1", 30); w.advance(time.Minute) },
-			"PodsToTerminate 12:00:30: 1 pod to terminate, due since 12:00:30"},
+			"PodsToTerminate 12:00:30: 1 pod to terminate, due since 12:00:30Z"},
 		{"termination of one, the others are to be deleted", "completions: 2\nparallelism: 2\npodReplacementPolicy: Failed", func(w *world) {
 			w.runAll()
 			w.Delete("pod-1", 30)
@@ -132,7 +132,7 @@ func TestExplanation_Waits(t *testing.T) {
 			w.stale("pod-1")
 			w.Delete("pod-2", 30)
 			w.cache.ShowPod("pod-2")
-		}, "OwnWrite: the last status write to be observed\nPodsToFinish: 1 pod to finish\nPodsToTerminate 12:00:30: 1 pod to terminate, due by 12:00:30"},
+		}, "OwnWrite: the last status write to be observed\nPodsToFinish: 1 pod to finish\nPodsToTerminate 12:00:30: 1 pod to terminate, due by 12:00:30Z"},
 		{"the removal of the Job", "completions: 1\nactiveDeadlineSeconds: 60", func(w *world) { w.runAll(); w.DeleteJob(metav1.DeletePropagationForeground) },
 			"Deletion: the Job to be deleted\nPodsToFinish: 1 pod to finish"},
 		{"pods not observed", "completions: 1", func(w *world) { w.lag(false); w.sync() }, "PodsToBeObserved: 1 creation and 0 deletions to be observed"},

@@ -321,7 +321,7 @@ func TestWatchOnATerminal(t *testing.T) {
 		if frames := show(); frames != 1 {
 			t.Errorf("got %d writes at first, want 1", frames)
 		}
-		terminal.want(t, "CreatingPods: creating 2 pods", "", "Job default/a, 0 pods, at 2000-01-01T00:", "00:00Z, all times in UTC.")
+		terminal.want(t, "CreatingPods: creating 2 pods", "", "Job default/a, 0 pods, at 2000-01-01T00:", "00:00Z.")
 		if last := terminal.lines()[height-2]; !strings.HasPrefix(last, "… ") || !strings.HasSuffix(last, " more lines") {
 			t.Errorf("got the last line %q, want it to say how many more there are", last)
 		}
@@ -329,7 +329,7 @@ func TestWatchOnATerminal(t *testing.T) {
 		s.pod(job, "a-2")
 		time.Sleep(1500 * time.Millisecond)
 		show()
-		terminal.want(t, "Running: 2 pods active, parallelism 2, 0", " of 2 succeeded", "", "Job default/a, 2 pods, at 2000-01-01T00:", "00:01Z, all times in UTC.")
+		terminal.want(t, "Running: 2 pods active, parallelism 2, 0", " of 2 succeeded", "", "Job default/a, 2 pods, at 2000-01-01T00:", "00:01Z.")
 		// Only the time changes: the view is updated at a bounded rate.
 		time.Sleep(time.Minute)
 		if frames := show(); frames != 12 {

@@ -43,7 +43,7 @@ type page struct {
 func (r *report) text(p paint, all bool) string {
 	b := &page{paint: p, all: all}
 	b.first(r.Reason)
-	fmt.Fprintf(b, "Job %s, %s, at %s, all times in UTC.\n",
+	fmt.Fprintf(b, "Job %s, %s, at %s.\n",
 		p.text(bold, r.Job.Namespace+"/"+r.Job.Name), podCount(r.Pods), r.Now.Format(time.RFC3339))
 	if r.Prospect.Code == "" {
 		return b.String() // nothing is decided

@@ -124,7 +124,7 @@ func TestExplainEdited(t *testing.T) {
 			want:  []string{"UnknownField: spec.backOffLimit is unknown to this version of jobfate"}},
 		{reason: "managedBy may name the Job controller", sample: "managed-elsewhere",
 			edits: []string{"jobs.example.com/trainer", "kubernetes.io/job-controller"},
-			want:  []string{"Job default/train, 2 pods, at 2023-08-21T10:00:09Z, all times in UTC.\ndone 0 · terminating 1 · stopped 1.\n\nNext"}},
+			want:  []string{"Job default/train, 2 pods, at 2023-08-21T10:00:09Z.\ndone 0 · terminating 1 · stopped 1.\n\nNext"}},
 		{reason: "a number that is still unset", sample: "backing-off", edits: []string{"  terminating: 0\n", ""},
 			want: []string{"    terminating: unset → 0\n"}},
 	} {

@@ -4,6 +4,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate/internal/decide"
+	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
@@ -36,10 +37,12 @@ func oneIn(t *rapid.T, n int, label string) bool {
 // Lived generates inputs of a Machine during the life of a Job, with caches that lag.
 func Lived() *rapid.Generator[decide.Input] {
 	return rapid.Custom(func(t *rapid.T) (seen decide.Input) {
-		jobtest.Lead(t, cluster.NewCaller().Deciding(func(in decide.Input, c decide.Config) (*decide.Outcome, error) {
+		caller := cluster.NewCaller()
+		inside.Deciding(caller.Machine, func(in decide.Input, c decide.Config) (*decide.Outcome, error) {
 			seen = in
 			return decide.Decide(in, c)
-		}))
+		})
+		jobtest.Lead(t, caller)
 		return seen
 	})
 }

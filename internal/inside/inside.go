@@ -28,3 +28,12 @@ func OutcomeOf(decision any) *decide.Outcome { return outcomeOf(decision) }
 
 // MachineOf returns the implementation of a *jobfate.Machine.
 func MachineOf(m any) *machine.Machine { return machineOf(m) }
+
+// Deciding replaces the function with which a *jobfate.Machine decides, to inject a bug or to observe
+// decisions.
+func Deciding(m any, how func(decide.Input, decide.Config) (*decide.Outcome, error)) {
+	machineOf(m).Decide = func(t *decide.Tally, in decide.Input, c *decide.Config) (*decide.Outcome, error) {
+		in.Pods = t.Pods()
+		return how(in, *c)
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -227,9 +226,5 @@ var leaderActions = []action{
 
 // isDone reports whether the Job has ended and all its pods have ended.
 func (r *run) isDone() bool {
-	return r.c.Job() != nil && r.ended() && !slices.ContainsFunc(r.c.Pods(), hasFinalizer)
-}
-
-func hasFinalizer(p *corev1.Pod) bool {
-	return p != nil && slices.Contains(p.Finalizers, batchv1.JobTrackingFinalizer)
+	return r.c.Job() != nil && r.ended() && !slices.ContainsFunc(r.c.Pods(), r.keys().HasFinalizer)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/internal/decide"
+	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/internal/bugs"
 	"github.com/jobfate/jobfate/tracking"
@@ -182,7 +183,7 @@ var knownBugs = []bug{
 	}},
 	{name: "k114516, k114768, an event resets the backoff", property: "S12", controller: func() cluster.Controller { return amnesiac{} }, job: plain},
 	{name: "k114650, a restart forgets the backoff", property: "S12", controller: looking(func(v *cluster.View) {
-		v.Pods = slices.DeleteFunc(v.Pods, func(p *corev1.Pod) bool { return cluster.HasEnded(p) && !hasFinalizer(p) })
+		v.Pods = slices.DeleteFunc(v.Pods, func(p *corev1.Pod) bool { return cluster.HasEnded(p) && !tracking.Keys{}.HasFinalizer(p) })
 	}), job: plain},
 	{name: "k118413, the finish time falls back to now", property: "L2", controller: looking(func(v *cluster.View) {
 		changed(func(_ *batchv1.Job, p *corev1.Pod) {
@@ -371,7 +372,7 @@ func (h *hasty) Sync(client *cluster.Client) (time.Duration, error) {
 	if h.caller == nil {
 		h.caller = cluster.NewCaller()
 	}
-	h.caller.Deciding(bugs.Amend(func(_ decide.Input, d *bugs.Draft) {
+	inside.Deciding(h.caller.Machine, bugs.Amend(func(_ decide.Input, d *bugs.Draft) {
 		for _, pod := range d.Strip {
 			_, _ = client.PatchPod(pod, tracking.Keys{}.StripPatch(pod))
 		}
@@ -385,7 +386,7 @@ type amnesiac struct{}
 // Sync implements cluster.Controller.
 func (amnesiac) Sync(client *cluster.Client) (time.Duration, error) {
 	seen := *client
-	seen.Pods = slices.DeleteFunc(slices.Clone(seen.Pods), func(p *corev1.Pod) bool { return cluster.HasEnded(p) && !hasFinalizer(p) })
+	seen.Pods = slices.DeleteFunc(slices.Clone(seen.Pods), func(p *corev1.Pod) bool { return cluster.HasEnded(p) && !tracking.Keys{}.HasFinalizer(p) })
 	return cluster.NewCaller().Sync(&seen)
 }
 

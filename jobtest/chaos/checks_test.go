@@ -14,6 +14,7 @@ import (
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/internal/bugs"
 	"github.com/jobfate/jobfate/jobtest/internal/shrink"
+	"github.com/jobfate/jobfate/tracking"
 )
 
 // TestCrashesOfLivesWithoutEnd uses controllers with which Jobs never end, with or without
@@ -51,7 +52,7 @@ func (l *leaving) Sync(client *cluster.Client) (time.Duration, error) {
 		return l.Caller.Sync(client)
 	}
 	for _, pod := range client.Pods {
-		if !hasFinalizer(pod) && pod.DeletionTimestamp == nil {
+		if !(tracking.Keys{}).HasFinalizer(pod) && pod.DeletionTimestamp == nil {
 			_, err := client.PatchPod(pod, []byte(`{"metadata":{"uid":"`+string(pod.UID)+`","finalizers":["`+batchv1.JobTrackingFinalizer+`"]}}`))
 			return 0, err
 		}

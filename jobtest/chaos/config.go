@@ -7,6 +7,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 
+	"github.com/jobfate/jobfate/internal/keys"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/internal/shrink"
@@ -32,7 +33,8 @@ type Config struct {
 	// Beside are further Jobs in the same cluster, under other names.
 	Beside []*batchv1.Job
 	// Controller returns a new controller with an empty memory, which syncs the Job with
-	// the name Client.Name. The default is the reference caller.
+	// the name Client.Name. The default is the reference caller. If the controller has a
+	// method Stop(), it is called when the process ends.
 	Controller func() cluster.Controller
 	// Rules are the settings of the controller that the referee needs.
 	Rules referee.Rules
@@ -98,6 +100,9 @@ func (c Config) orDefault() Config {
 	}
 	return c
 }
+
+// keys returns the names that the controller uses on pods.
+func (c *Config) keys() keys.Keys { return keys.Keys(c.Rules.Keys).WithDefaults() }
 
 // plan returns the plan of a run before it is shortened.
 func (c Config) plan() shrink.Plan {

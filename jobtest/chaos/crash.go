@@ -156,7 +156,9 @@ type event struct {
 }
 
 func newScriptedRun(cfg Config, crashes []crash) *scriptedRun {
-	return &scriptedRun{cfg: cfg, crashes: crashes, plans: map[string]podPlan{}, names: map[types.UID]string{}, made: map[string]int{}, doomed: map[types.UID]bool{}}
+	l := &scriptedRun{cfg: cfg, crashes: crashes, plans: map[string]podPlan{}, names: map[types.UID]string{}, made: map[string]int{}, doomed: map[types.UID]bool{}}
+	l.log.keys = cfg.keys()
+	return l
 }
 
 // planOf derives what happens to a pod from its name, so that it is the same in every run.
@@ -216,7 +218,7 @@ func (l *scriptedRun) checkEnd() {
 	job := l.c.Job()
 	switch {
 	case isOver(job):
-		l.broken = checkFinalizers(l.c.Pods())
+		l.broken = checkFinalizers(l.cfg.keys(), l.c.Pods())
 	case *job.Spec.Parallelism > 0 && !*job.Spec.Suspend:
 		l.broken = &referee.Violation{Property: "L2", Text: fmt.Sprintf("no more events are due, but the Job has not ended: %s", statusLine(&job.Status))}
 	}
@@ -304,7 +306,7 @@ func (l *scriptedRun) happen(pod *corev1.Pod) {
 
 func (l *scriptedRun) watch(s cluster.Step) {
 	if s.OldPod == nil && s.Pod != nil {
-		key := s.Pod.Annotations[batchv1.JobCompletionIndexAnnotation]
+		key := s.Pod.Annotations[l.cfg.keys().Index]
 		name := fmt.Sprintf("%s#%d", key, l.made[key])
 		l.made[key]++
 		l.names[s.Pod.UID] = name
@@ -349,7 +351,7 @@ func (l *scriptedRun) end() string {
 	var pods []string
 	for _, pod := range l.c.Pods() {
 		line := l.names[pod.UID] + " " + string(pod.Status.Phase)
-		if hasFinalizer(pod) {
+		if l.cfg.keys().HasFinalizer(pod) {
 			line += " tracked"
 		}
 		pods = append(pods, line)

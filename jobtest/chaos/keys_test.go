@@ -14,8 +14,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/jobtest/cluster"
+	"github.com/jobfate/jobfate/jobtest/internal/bugs"
+	"github.com/jobfate/jobfate/jobtest/referee"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -43,6 +46,61 @@ func TestOwnKeys(t *testing.T) {
 		}
 		if differs != "" {
 			t.Fatalf("seed %d: with the keys of Kubernetes (-) and custom keys (+):\n%s", seed, differs)
+		}
+	}
+}
+
+// The referee judges a controller with custom keys by these keys: it reports no violation of a
+// correct one, and finds bugs.
+func TestOwnKeys_judged(t *testing.T) {
+	caller := func() *cluster.Caller { return cluster.NewCaller(jobfate.Keys(ownKeys)) }
+	first := func(n int, c func() cluster.Controller) (found Report) {
+		for seed := range uint64(n) {
+			found = Run(Config{Seed: seed, Mode: Mode(seed % 2), Rules: referee.Rules{Keys: ownKeys}, Controller: c})
+			if found.Violation != nil {
+				return found
+			}
+		}
+		return found
+	}
+	if r := first(schedules()/10, func() cluster.Controller { return caller() }); r.Violation != nil {
+		t.Error(r.Story)
+	}
+	for _, bug := range []struct {
+		name, property string
+		controller     func() cluster.Controller
+	}{
+		{"the finalizer is removed before the status is stored", "S2", func() cluster.Controller {
+			c := caller()
+			inside.Deciding(c.Machine, bugs.Amend(func(_ decide.Input, d *bugs.Draft) {
+				if d.Status != nil {
+					d.Status.UncountedTerminatedPods = nil
+				}
+			}))
+			return c
+		}},
+		{"finalizers stay after the end", "L2 L3", func() cluster.Controller {
+			c := caller()
+			inside.Deciding(c.Machine, bugs.Amend(func(s decide.Input, d *bugs.Draft) {
+				if s.Job.DeletionTimestamp != nil {
+					d.Strip = nil
+				}
+			}))
+			return c
+		}},
+		{"the failure count of an index starts again", "S13", func() cluster.Controller {
+			return &wrong{Caller: caller(), ask: func(q *cluster.Request) bool {
+				if q.Verb == cluster.Create && q.Pod.Annotations[ownKeys.FailureCount] != "" {
+					q.Pod = q.Pod.DeepCopy()
+					q.Pod.Annotations[ownKeys.FailureCount] = "0"
+				}
+				return true
+			}}
+		}},
+	} {
+		r := first(400, bug.controller)
+		if r.Violation == nil || !strings.Contains(bug.property, r.Violation.Property) {
+			t.Errorf("%s: got %v, want a violation of %s", bug.name, r.Violation, bug.property)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/jobfate/jobfate/internal/decide"
+	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/internal/bugs"
 )
@@ -57,7 +58,9 @@ func (w *wrong) Sync(client *cluster.Client) (time.Duration, error) {
 // amended is a caller with changed decisions.
 func amended(how func(decide.Input, *bugs.Draft)) func() cluster.Controller {
 	return func() cluster.Controller {
-		return cluster.NewCaller().Deciding(bugs.Amend(how))
+		caller := cluster.NewCaller()
+		inside.Deciding(caller.Machine, bugs.Amend(how))
+		return caller
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/jobfate/jobfate/internal/keys"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
@@ -60,7 +61,7 @@ func (r *run) runToEnd() {
 			moved = true
 		}
 		if !moved && r.allEnded() {
-			r.broken = checkFinalizers(r.c.Pods())
+			r.broken = checkFinalizers(r.keys(), r.c.Pods())
 			return
 		}
 		r.passTime()
@@ -329,11 +330,11 @@ func isOver(job *batchv1.Job) bool {
 
 // checkFinalizers returns a violation if a pod of a Job that has ended or is gone has the finalizer
 // (L3).
-func checkFinalizers(pods []*corev1.Pod) *referee.Violation {
+func checkFinalizers(k keys.Keys, pods []*corev1.Pod) *referee.Violation {
 	for _, pod := range pods {
 		owner := metav1.GetControllerOfNoCopy(pod)
-		if owner != nil && cluster.OwnedByJob(owner) && hasFinalizer(pod) {
-			return &referee.Violation{Property: "L3", Text: podLine(pod) + " keeps its finalizer"}
+		if owner != nil && cluster.OwnedByJob(owner) && k.HasFinalizer(pod) {
+			return &referee.Violation{Property: "L3", Text: podLine(k, pod) + " keeps its finalizer"}
 		}
 	}
 	return nil

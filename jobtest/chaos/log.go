@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/jobfate/jobfate/internal/keys"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/internal/story"
 )
@@ -14,6 +15,7 @@ import (
 // runLog is the log of a run, with the views and requests of its controllers.
 type runLog struct {
 	story.Log
+	keys  keys.Keys
 	shown map[viewer]*loggedView
 	syncs []*loggedSync // in progress
 }
@@ -56,11 +58,11 @@ func (t *runLog) logChange(s *cluster.Step) {
 		if by == "" {
 			by = "there is "
 		}
-		t.Say("%s%s", by, podLine(s.Pod))
+		t.Say("%s%s", by, podLine(t.keys, s.Pod))
 	case s.Pod == nil && s.OldPod != nil:
-		t.Say("%s%s -> gone", by, podLine(s.OldPod))
+		t.Say("%s%s -> gone", by, podLine(t.keys, s.OldPod))
 	case s.Pod != nil:
-		t.Say("%s%s -> %s", by, podLine(s.OldPod), strings.TrimPrefix(podLine(s.Pod), string(s.Pod.UID)+" "))
+		t.Say("%s%s -> %s", by, podLine(t.keys, s.OldPod), strings.TrimPrefix(podLine(t.keys, s.Pod), string(s.Pod.UID)+" "))
 	case s.Job == nil:
 		t.Say("the Job is gone")
 	case s.Request != nil:
@@ -115,7 +117,7 @@ func (t *runLog) logView(l *leader, at *slot, v *cluster.View) {
 	}
 	t.Say("controller %d sees %s", l.n, job)
 	for _, pod := range fresh {
-		t.Say("  %s", podLine(pod))
+		t.Say("  %s", podLine(t.keys, pod))
 	}
 	t.Indent(1)
 }
@@ -130,11 +132,11 @@ func (t *runLog) logRequest(q *cluster.Request, err error, effect bool) {
 	case err != nil && effect:
 		t.Say("the answer is: %v", err)
 	case err != nil:
-		t.Say("asks to %s: %v", requestLine(q), err)
+		t.Say("asks to %s: %v", requestLine(t.keys, q), err)
 	case !effect && !writes(q):
-		t.Say("asks to %s", requestLine(q))
+		t.Say("asks to %s", requestLine(t.keys, q))
 	case !effect:
-		t.Say("asks to %s, which changes nothing", requestLine(q))
+		t.Say("asks to %s, which changes nothing", requestLine(t.keys, q))
 	}
 }
 

@@ -69,6 +69,13 @@ type leader struct {
 	sure map[*slot]bool
 }
 
+// stop tells a controller that its process has ended.
+func (l *leader) stop() {
+	if c, ok := l.controller.(interface{ Stop() }); ok {
+		c.Stop()
+	}
+}
+
 func (l *leader) blind() bool { return l.upto < l.foreign }
 
 // history is the maximum number of changes by which a cache lags when a controller starts.
@@ -77,6 +84,7 @@ const history = 24
 func newRun(cfg Config, plan shrink.Plan) *run {
 	r := &run{Config: cfg, source: rand.NewPCG(cfg.Seed, 0), plan: plan}
 	r.dice = dice{rand.New(r.source)}
+	r.log.keys = cfg.keys()
 	r.off = make([]bool, maxActions)
 	for i, name := range events() {
 		r.off[i] = slices.Contains(plan.Off, name)
@@ -127,6 +135,11 @@ func (r *run) steps() {
 	if !r.begin() {
 		return
 	}
+	defer func() {
+		for _, l := range r.leaders {
+			l.stop()
+		}
+	}()
 	for _, r.step = range r.plan.Steps {
 		// The random choices of a step do not depend on earlier steps, so that steps can be
 		// left out.
@@ -192,6 +205,7 @@ func (r *run) startLeader(jobBack, podsBack int) {
 
 // stopLeader stops a controller.
 func (r *run) stopLeader(l *leader) {
+	l.stop()
 	l.cache.Stop()
 	if len(r.leaders) > 1 {
 		r.forgive()

@@ -32,7 +32,7 @@ func (r *run) objects() []string {
 		if i == most {
 			return append(lines, fmt.Sprintf("  and %d more pods", len(r.c.Pods())-most))
 		}
-		lines = append(lines, "  "+podLine(pod))
+		lines = append(lines, "  "+podLine(r.keys(), pod))
 	}
 	return lines
 }

@@ -24,8 +24,8 @@ var userActions = []action{
 	})},
 	{"annotation deleted", 1, 1, editAnnotation(func(*run) string { return "" })},
 	{"finalizer removed", 1, 1, func(r *run) bool {
-		return r.edit(hasFinalizer, func(p *corev1.Pod) {
-			p.Finalizers = slices.DeleteFunc(p.Finalizers, func(f string) bool { return f == batchv1.JobTrackingFinalizer })
+		return r.edit(r.keys().HasFinalizer, func(p *corev1.Pod) {
+			p.Finalizers = slices.DeleteFunc(p.Finalizers, func(f string) bool { return f == r.keys().Finalizer })
 		})
 	}},
 	{"pod orphaned", 1, 1, func(r *run) bool {
@@ -48,7 +48,7 @@ var userActions = []action{
 		}
 		twin := pod.DeepCopy()
 		twin.Name, twin.Spec.NodeName, twin.DeletionTimestamp, twin.DeletionGracePeriodSeconds = "", "", nil, nil
-		twin.Finalizers = []string{batchv1.JobTrackingFinalizer}
+		twin.Finalizers = []string{r.keys().Finalizer}
 		r.c.Add(twin)
 		return true
 	}},
@@ -62,7 +62,7 @@ var userActions = []action{
 		other.Annotations, other.Spec.NodeName = pod.Annotations, ""
 		other.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "other", UID: "other", Controller: ptr(true)}}
 		if r.chance(50) {
-			other.Finalizers = []string{batchv1.JobTrackingFinalizer}
+			other.Finalizers = []string{r.keys().Finalizer}
 		}
 		r.c.Add(other)
 		return true
@@ -122,7 +122,7 @@ func (r *run) edit(which func(*corev1.Pod) bool, how func(*corev1.Pod)) bool {
 // removes it.
 func editAnnotation(value func(*run) string) func(*run) bool {
 	return func(r *run) bool {
-		key := one(r.dice, batchv1.JobCompletionIndexAnnotation, batchv1.JobIndexFailureCountAnnotation, batchv1.JobIndexIgnoredFailureCountAnnotation)
+		key := one(r.dice, r.keys().Index, r.keys().FailureCount, r.keys().IgnoredFailureCount)
 		to := value(r)
 		return r.edit(func(p *corev1.Pod) bool { return p.Annotations[key] != "" }, func(p *corev1.Pod) {
 			if to == "" {

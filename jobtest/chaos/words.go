@@ -12,11 +12,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/jobfate/jobfate/internal/keys"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
 // podLine describes a pod on one line.
-func podLine(pod *corev1.Pod) string {
+func podLine(k keys.Keys, pod *corev1.Pod) string {
 	if pod == nil {
 		return "nothing"
 	}
@@ -24,10 +25,10 @@ func podLine(pod *corev1.Pod) string {
 	if pod.UID == "" {
 		words[0] = "a pod"
 	}
-	if index, ok := pod.Annotations[batchv1.JobCompletionIndexAnnotation]; ok {
+	if index, ok := pod.Annotations[k.Index]; ok {
 		words = append(words, "index "+index)
 	}
-	if n, ok := pod.Annotations[batchv1.JobIndexFailureCountAnnotation]; ok {
+	if n, ok := pod.Annotations[k.FailureCount]; ok {
 		words = append(words, "failures "+n)
 	}
 	phase := string(pod.Status.Phase)
@@ -50,7 +51,7 @@ func podLine(pod *corev1.Pod) string {
 	if pod.DeletionTimestamp != nil {
 		words = append(words, "deleted")
 	}
-	if hasFinalizer(pod) {
+	if k.HasFinalizer(pod) {
 		words = append(words, "tracked")
 	}
 	if owner := metav1.GetControllerOfNoCopy(pod); owner != nil {
@@ -118,14 +119,14 @@ func specChange(old, now *batchv1.Job) string {
 }
 
 // requestLine describes a request.
-func requestLine(q *cluster.Request) string {
+func requestLine(k keys.Keys, q *cluster.Request) string {
 	of := string(q.UID)
 	if of == "" {
 		of = q.Name
 	}
 	switch {
 	case q.Verb == cluster.Create:
-		return "create " + podLine(q.Pod)
+		return "create " + podLine(k, q.Pod)
 	case q.Verb == cluster.Delete:
 		return "delete " + of
 	case q.Verb == cluster.Get:

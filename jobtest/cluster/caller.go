@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate"
-	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/internal/machine"
 	"github.com/jobfate/jobfate/internal/slowpath"
@@ -41,40 +40,6 @@ func NewCaller(options ...jobfate.Option) *Caller {
 	c := &Caller{Machine: jobfate.NewMachine(options...)}
 	inside.MachineOf(c.Machine).Decide = slowpath.Decide
 	return c
-}
-
-// Deciding replaces the function that decides, to inject a bug or to observe decisions. It
-// returns the caller.
-func (c *Caller) Deciding(how func(decide.Input, decide.Config) (*decide.Outcome, error)) *Caller {
-	inside.MachineOf(c.Machine).Decide = func(t *decide.Tally, in decide.Input, c *decide.Config) (*decide.Outcome, error) {
-		in.Pods = t.Pods()
-		return how(in, *c)
-	}
-	return c
-}
-
-// Input returns the input of the decision that the caller would make if its caches and live
-// reads showed this view.
-func (c *Caller) Input(v View) (in decide.Input, err error) {
-	next := c.Clone().Deciding(func(seen decide.Input, c decide.Config) (*decide.Outcome, error) {
-		in = seen
-		return decide.Decide(seen, c)
-	})
-	if err = next.Machine.Begin(next.viewOf(&v)); err != nil {
-		return in, err
-	}
-	next.drive(&Client{View: v, Send: func(r *Request) (Answer, error) {
-		switch {
-		case in.Job != nil:
-			return Answer{}, ErrGivenUp
-		case r.Verb == Get:
-			return Answer{Job: v.Job}, nil
-		case r.Verb == List:
-			return Answer{Pods: v.Pods, Version: v.PodsVersion}, nil
-		}
-		return Answer{}, ErrGivenUp
-	}}, inside.MachineOf(next.Machine))
-	return in, inside.MachineOf(next.Machine).Result().Err
 }
 
 // Sync carries out one decision.

@@ -81,7 +81,7 @@ func (x *search) settled(n uint16, pod *corev1.Pod) bool {
 	}
 	job := x.jobs.values[n]
 	kept := job != nil && !hasEnded(job) && job.Spec.BackoffLimitPerIndex != nil && pod.Status.Phase == corev1.PodFailed
-	return kept || !slices.Contains(pod.Finalizers, batchv1.JobTrackingFinalizer)
+	return kept || !x.Rules.Keys.HasFinalizer(pod)
 }
 
 // needsNoPods reports whether a Job is gone, has ended, or must have no pods.

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/jobfate/jobfate/internal/keys"
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
 
@@ -210,7 +210,7 @@ func (x *search) podText(n uint16, i int) string {
 	}
 	pod := x.pods.values[n]
 	text := string(uids[i]) + " " + string(pod.Status.Phase)
-	if index, ok := pod.Annotations[batchv1.JobCompletionIndexAnnotation]; ok {
+	if index, ok := pod.Annotations[keys.Keys(x.Rules.Keys).WithDefaults().Index]; ok {
 		text += " index " + index
 	}
 	if pod.DeletionTimestamp != nil {

@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/jobfate/jobfate/internal/decide"
+	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/internal/bugs"
 )
@@ -148,7 +149,9 @@ func two(changes ...func(*batchv1.JobSpec)) Config {
 
 func amended(c Config, amend func(decide.Input, *bugs.Draft)) Config {
 	c.New = func() Searchable {
-		return FromCaller(cluster.NewCaller().Deciding(bugs.Amend(amend)))
+		caller := cluster.NewCaller()
+		inside.Deciding(caller.Machine, bugs.Amend(amend))
+		return FromCaller(caller)
 	}
 	return c
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/jobtest/cluster"
+	"github.com/jobfate/jobfate/tracking"
 )
 
 // Rules are the settings of the controller that the referee needs.
@@ -19,6 +20,9 @@ type Rules struct {
 	// Backoff is the backoff policy of the controller; the zero value is the policy of
 	// Kubernetes.
 	Backoff backoff.Policy
+	// Keys are the names that the controller uses on the pods, as in [jobfate.Keys]; the
+	// zero value has those of Kubernetes.
+	Keys tracking.Keys
 	// Owner is the kind of the objects that the controller runs as Jobs; the zero value is
 	// Job.
 	Owner schema.GroupKind
@@ -51,6 +55,7 @@ func violated(property, format string, args ...any) *Violation {
 // violation, or nil. A controller that read live, or read its caches again, may decide on
 // any of these reads. A write is correct if it is correct for one of them.
 func (r Rules) See(g *Ghost, s *cluster.Step) *Violation {
+	s = r.translated(s)
 	if s.Read == nil && s.Earlier == nil {
 		return r.check(g, s)
 	}

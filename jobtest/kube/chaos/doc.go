@@ -1,5 +1,7 @@
 // Package chaos runs a Reconciler under random schedules of faults, and reports when it
-// violates a property that every Job controller must have:
+// violates a property that every Job controller must have. Take it for a controller with
+// controller-runtime or client-go. For a controller that uses no Kubernetes client take
+// package jobtest/chaos, which needs no other module.
 //
 //	func TestReconciler(t *testing.T) {
 //		chaos.Test(t, func(env *chaos.Env) reconcile.Reconciler {
@@ -16,7 +18,7 @@
 // The factory makes a new Reconciler for each start of the controller. To test a sync
 // function, wrap it in [reconcile.Func]. [Env] has what the factory needs: clients, the
 // stores and informers of the caches, a manager for SetupWithManager, a [rest.Config] for
-// client-go. [Config] sets which Jobs run, how many schedules there are, and for which
+// client-go, a context that ends with the process. [Config] sets which Jobs run, how many schedules there are, and for which
 // requests Reconcile is called.
 //
 // The package does not know how the Reconciler decides: it judges only the requests.
@@ -72,6 +74,19 @@
 // The referee knows each cache read of Reconcile. A write is correct if it is correct for
 // one of these reads. If a Reconciler is not deterministic, for example because of the
 // order of a map or of goroutines, a repeated seed may give another result.
+//
+// # Controllers with queues and informers
+//
+// The schedule decides when the controller acts, when time passes, and which changes a cache
+// shows. So nothing in the process may act by itself: a manager is not started, and no
+// workers or informers run. A controller with client-go registers its event handlers with
+// [Env.Informer] and reads [Env.Jobs] and [Env.Pods]. Its sync function is called by the
+// Reconciler that the factory returns, for a Job or, with [Config.Requests], for what its
+// queue has. What needs goroutines, such as a queue or a broadcaster of events, must end with
+// [Env.Context].
+//
+// Test a program that runs by itself, for example one with controller.Add or
+// controller.AddKind of jobfate, on the API server of package kube: its manager runs there.
 //
 // # What is served
 //

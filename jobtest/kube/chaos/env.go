@@ -39,6 +39,8 @@ type Env struct {
 
 	jobs, pods *indexer
 
+	ctx    context.Context
+	end    context.CancelFunc
 	mu     lock        // a Reconciler may start goroutines
 	moving atomic.Bool // event handlers are being called
 	now    *cluster.Client
@@ -62,6 +64,12 @@ func (e *Env) Barrier() string {
 	}
 	return e.now.Barrier
 }
+
+// Context returns a context that ends when the process is killed or replaced, and at the end
+// of the schedule. Whatever the factory starts must end with it, for example a work queue:
+//
+//	context.AfterFunc(env.Context(), queue.ShutDown)
+func (e *Env) Context() context.Context { return e.ctx }
 
 // Fail reports a violation of a condition of the test itself. The schedule fails, and is
 // shortened and reported like any other.
@@ -99,6 +107,7 @@ func (e *Env) Informer(of client.Object) cache.SharedIndexInformer {
 
 func newEnv() *Env {
 	e := &Env{mu: make(lock, 1)}
+	e.ctx, e.end = context.WithCancel(context.Background())
 	e.jobs, e.pods = newIndexer(e, cluster.Jobs), newIndexer(e, cluster.Pods)
 	e.Jobs, e.Pods = e.jobs, e.pods
 	e.Client, e.Live = &writer{reader{e, true}}, reader{e, false}

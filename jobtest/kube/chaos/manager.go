@@ -46,7 +46,7 @@ func (m setup[R]) GetCache() ctrlcache.Cache            { return caches{m.Client
 func (m setup[R]) GetFieldIndexer() client.FieldIndexer { return m.Env }
 func (m setup[R]) GetScheme() *runtime.Scheme           { return m.Client.Scheme() }
 func (m setup[R]) GetRESTMapper() meta.RESTMapper       { return m.Client.RESTMapper() }
-func (m setup[R]) GetConfig() *rest.Config              { return &rest.Config{} }
+func (m setup[R]) GetConfig() *rest.Config              { return m.Config() }
 func (m setup[R]) GetHTTPClient() *http.Client          { return &http.Client{} }
 func (m setup[R]) GetLogger() logr.Logger               { return logr.Discard() }
 func (m setup[R]) GetControllerOptions() config.Controller {

@@ -126,5 +126,8 @@ func (p *forJobs) Sync(c *cluster.Client) (time.Duration, error) {
 	return after, errors.Join(errs...)
 }
 
+// Stop ends the process.
+func (p *forJobs) Stop() { p.end() }
+
 // Explain says why a Job may stall.
 func (p *forJobs) Explain() string { return p.stall }

@@ -3,6 +3,7 @@ package chaos_test
 import (
 	"context"
 	"errors"
+	"testing"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -18,6 +19,11 @@ import (
 	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/jobtest/kube/chaos"
 )
+
+// The Reconciler of the example violates no property.
+func TestExample(t *testing.T) {
+	chaos.Config{Schedules: 300}.Test(t, newJobReconciler)
+}
 
 // reconciler is a correct Reconciler around a Machine. Its fields inject bugs.
 type reconciler struct {
@@ -66,10 +72,7 @@ func (r *reconciler) machineOf(name types.NamespacedName) *jobfate.Machine {
 	if r.machines[name] == nil {
 		m := jobfate.NewMachine(r.options...)
 		if r.decide != nil {
-			inside.MachineOf(m).Decide = func(t *decide.Tally, in decide.Input, c *decide.Config) (*decide.Outcome, error) {
-				in.Pods = t.Pods()
-				return r.decide(in, *c)
-			}
+			inside.Deciding(m, r.decide)
 		}
 		r.machines[name] = m
 	}

@@ -135,6 +135,7 @@ func (s *schedule) live() {
 	s.calm = len(s.plan.Steps) == 0
 	s.server.Intercept(s.intercept)
 	s.start()
+	defer func() { s.p.end() }()
 	after := 0 // steps after the end
 	for _, s.step = range s.plan.Steps {
 		if s.isBroken() || after > 20 {
@@ -157,8 +158,12 @@ func (s *schedule) Violation() *referee.Violation { return s.broken }
 
 // start starts the controller, with caches that may lag.
 func (s *schedule) start() {
+	if s.p != nil {
+		s.p.end()
+	}
 	p := &creating{due: map[reconcile.Request]time.Time{}}
 	p.Env = &Env{mu: make(lock, 1), schedule: s, cache: s.server.NewCache(s.Scheme)}
+	p.ctx, p.end = context.WithCancel(context.Background())
 	if !s.calm {
 		for _, kind := range s.seen() {
 			if s.IntN(100) < 60 {

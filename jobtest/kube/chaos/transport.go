@@ -76,6 +76,9 @@ func (t transport) serve(ctx context.Context, r *http.Request, body []byte) (run
 		path = append([]string{"", ""}, path...)
 	}
 	namespace, resource, name, sub := path[1], path[2], path[3], path[4]
+	if r.URL.Query().Get("watch") != "" {
+		return nil, t.unserved("a watch of "+resource, nil)
+	}
 	meta := metav1.ObjectMeta{Namespace: namespace, Name: name}
 	asked := r.Method + " " + resource + " " + sub
 	switch resource {

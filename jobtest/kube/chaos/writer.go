@@ -45,7 +45,10 @@ func (e *Env) otherKinds() (client.Client, error) {
 // unserved returns the error of an unsupported request. It fails the test, even if
 // Reconcile ignores the error.
 func (e *Env) unserved(verb string, obj any) error {
-	err := &referee.Violation{Property: "chaos", Text: fmt.Sprintf("%s of a %T is not supported: see the documentation of package chaos", verb, obj)}
+	if obj != nil {
+		verb += fmt.Sprintf(" of a %T", obj)
+	}
+	err := &referee.Violation{Property: "chaos", Text: verb + " is not supported: see the documentation of package chaos"}
 	e.fail(err)
 	return err
 }
