@@ -19,7 +19,30 @@ var noon = time.Date(2030, time.January, 1, 12, 0, 0, 0, time.UTC)
 
 // canonical makes states equal if their differences have no effect.
 func (x *search) canonical(s *state) {
+	if x.lasts(s) {
+		s.memory = x.ofLastingJob(s.memory)
+	}
 	s.ghost = x.forget(s)
+}
+
+// lasts reports whether the Job is never deleted from here on.
+func (x *search) lasts(s *state) bool {
+	job := x.jobs.values[s.job]
+	return job != nil && job.DeletionTimestamp == nil && (s.faults == 0 || !x.deletes)
+}
+
+// ofLastingJob returns a memory without what matters only when the Job is gone.
+func (x *search) ofLastingJob(n uint32) uint32 {
+	keeper, ok := x.memories.values[n].(jobKeeper)
+	if !ok {
+		return n
+	}
+	to, ok := x.lasting[n]
+	if !ok {
+		to = x.memoryNumber(keeper.ofLastingJob())
+		x.lasting[n] = to
+	}
+	return to
 }
 
 type forgottenKey struct {

@@ -209,4 +209,17 @@ type podIgnorer interface{ ignoresPods() }
 
 func (caller) ignoresPods() {}
 
+// jobKeeper is a controller whose memory has something that matters only if the Job is gone
+// or replaced. ofLastingJob returns an equal controller without it.
+type jobKeeper interface{ ofLastingJob() Searchable }
+
+// ofLastingJob implements jobKeeper. The newest version of the Job in a cache is needed only
+// when the cache shows another Job or none.
+func (c caller) ofLastingJob() Searchable {
+	next := caller{c.Caller.Clone()}
+	m := &inside.MachineOf(next.Machine).Memory
+	m.Shown = m.Known
+	return next
+}
+
 func (c caller) Clone() Searchable { return caller{c.Caller.Clone()} }
