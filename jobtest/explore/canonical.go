@@ -48,10 +48,11 @@ func (x *search) ofLastingJob(n uint32) uint32 {
 type forgottenKey struct {
 	ghost uint32
 	used  uint8
+	two   bool // leaders
 }
 
-// forget makes the ghost forget the pods that are no longer referenced.
-func (x *search) forget(s *state) uint32 {
+// used returns the places that are referenced, as bits.
+func (x *search) used(s *state) uint8 {
 	used := x.jobMentions(s.job) | x.jobMentions(s.seenJob) | x.memoryMentions(s.memory)
 	if s.at != 0 {
 		used |= x.positions[s.at].mentions
@@ -61,15 +62,27 @@ func (x *search) forget(s *state) uint32 {
 			used |= 1 << i
 		}
 	}
-	key := forgottenKey{s.ghost, used}
+	if s.first != 0 {
+		used |= x.used(&x.parked[s.first].state)
+	}
+	return used
+}
+
+// forget makes the ghost forget the pods that are no longer referenced. With two leaders it
+// forgives the failures that one of them may not know of.
+func (x *search) forget(s *state) uint32 {
+	key := forgottenKey{s.ghost, x.used(s), s.first != 0}
 	if n, ok := x.forgotten[key]; ok {
 		return n
 	}
 	g := x.ghosts.values[s.ghost].Clone()
 	for i, uid := range uids {
-		if used&(1<<i) == 0 {
+		if key.used&(1<<i) == 0 {
 			g.Forget(uid)
 		}
+	}
+	if key.two {
+		g.Forgive()
 	}
 	n := x.ghostNumber(g)
 	x.forgotten[key] = n
@@ -109,21 +122,29 @@ type agedKey struct {
 // aged returns a state after some time has passed.
 func (x *search) aged(s *state, by time.Duration) state {
 	next := *s
-	next.job, next.seenJob = x.agedJob(s.job, by), x.agedJob(s.seenJob, by)
+	next.job, next.seenJob, next.memory = x.agedJob(s.job, by), x.agedJob(s.seenJob, by), x.agedMemoryOf(s.memory, by)
 	for i := range next.pods {
 		p := &next.pods[i]
 		p.stored, p.seen = x.agedPod(p.stored, by), x.agedPod(p.seen, by)
 	}
-	key := agedKey{s.memory, by}
-	n, ok := x.agedMemory[key]
-	if !ok {
-		c := x.memories.values[s.memory].Clone()
-		c.Age(by, x.limit)
-		n = x.memoryNumber(c)
-		x.agedMemory[key] = n
+	if s.first != 0 {
+		first := x.parked[s.first]
+		first.state = x.aged(&first.state, by)
+		next.first = x.parkedNumber(first)
 	}
-	next.memory = n
 	return next
+}
+
+func (x *search) agedMemoryOf(n uint32, by time.Duration) uint32 {
+	key := agedKey{n, by}
+	to, ok := x.agedMemory[key]
+	if !ok {
+		c := x.memories.values[n].Clone()
+		c.Age(by, x.limit)
+		to = x.memoryNumber(c)
+		x.agedMemory[key] = to
+	}
+	return to
 }
 
 func (x *search) agedJob(n uint16, by time.Duration) uint16 {

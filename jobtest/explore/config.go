@@ -93,6 +93,7 @@ const (
 	DeleteJob                       // a user deletes the Job in the background
 	DeleteJobForeground             // in the foreground
 	DeleteJobOrphan                 // with the policy Orphan
+	SecondLeader                    // another controller starts, and this one goes on until it stops
 	kinds
 )
 
@@ -107,7 +108,7 @@ func Faults() []Kind {
 
 var kindNames = [kinds]string{
 	"kill before", "kill after", "refuse", "lose the answer", "give up before", "give up after", "delete", "delete by force", "disrupt", "lose the node",
-	"orphan", "strip", "delete the Job", "delete the Job in the foreground", "delete the Job, orphan its pods",
+	"orphan", "strip", "delete the Job", "delete the Job in the foreground", "delete the Job, orphan its pods", "start a second leader",
 }
 
 // String names the kind.

@@ -36,6 +36,7 @@ type search struct {
 	memories    table[Searchable]
 	ghosts      table[referee.Ghost]
 	positions   []*position
+	parked      []parked
 	fresh       uint32 // the memory of a new controller
 	ignoresPods bool   // whether the controller is
 	deletes     bool   // whether a fault deletes the Job
@@ -56,6 +57,8 @@ type search struct {
 	remembers     map[uint32]uint8
 	forgotten     map[forgottenKey]uint32
 	lasting       map[uint32]uint32
+	parkedNumbers map[parked]uint32
+	ghostsOf      map[ghostKey]uint32
 	rests         map[uint32]rest
 
 	numbers map[state]uint32
@@ -137,6 +140,7 @@ func newSearch(c Config) (*search, error) {
 		editedJobs: map[editKey]uint16{},
 		agedJobs:   map[agedKey]uint16{}, agedPods: map[agedKey]uint16{}, agedMemory: map[agedKey]uint32{},
 		mentions: map[uint16]uint8{}, remembers: map[uint32]uint8{}, forgotten: map[forgottenKey]uint32{}, lasting: map[uint32]uint32{}, rests: map[uint32]rest{},
+		parkedNumbers: map[parked]uint32{}, ghostsOf: map[ghostKey]uint32{}, parked: make([]parked, 1),
 		numbers: map[state]uint32{},
 	}
 	cl, err := cluster.New(c.Job, x.now)
@@ -147,7 +151,7 @@ func newSearch(c Config) (*search, error) {
 	ghost.Started(cl.Job())
 	fresh := c.New()
 	_, x.ignoresPods = fresh.(podIgnorer)
-	x.deletes = slices.ContainsFunc(c.Kinds, func(k Kind) bool { return k >= DeleteJob })
+	x.deletes = slices.ContainsFunc(c.Kinds, func(k Kind) bool { return k >= DeleteJob && k <= DeleteJobOrphan })
 	x.fresh = x.memoryNumber(fresh)
 	start := state{job: x.jobNumber(cl.Job()), memory: x.fresh, ghost: x.ghostNumber(ghost), faults: uint8(c.Faults)}
 	start.seenJob = start.job
