@@ -112,8 +112,6 @@ func (c *calmSearch) calmMoves(at uint32) (moves []calmMove, found *violation) {
 // moves.
 func (c *calmSearch) rank(m move) int {
 	switch m.kind {
-	case stop:
-		return 6
 	case showJob, showPod:
 		return 5
 	case proceed:

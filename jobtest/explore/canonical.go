@@ -22,6 +22,9 @@ func (x *search) canonical(s *state) {
 	if x.lasts(s) {
 		s.memory = x.ofLastingJob(s.memory)
 	}
+	if s.faults == 0 {
+		s.other = 0 // it never goes on
+	}
 	s.ghost = x.forget(s)
 }
 
@@ -48,7 +51,6 @@ func (x *search) ofLastingJob(n uint32) uint32 {
 type forgottenKey struct {
 	ghost uint32
 	used  uint8
-	two   bool // leaders
 }
 
 // used returns the places that are referenced, as bits.
@@ -62,16 +64,15 @@ func (x *search) used(s *state) uint8 {
 			used |= 1 << i
 		}
 	}
-	if s.first != 0 {
-		used |= x.used(&x.parked[s.first].state)
+	if s.other != 0 {
+		used |= x.used(&x.parked[s.other].state)
 	}
 	return used
 }
 
-// forget makes the ghost forget the pods that are no longer referenced. With two leaders it
-// forgives the failures that one of them may not know of.
+// forget makes the ghost forget the pods that are no longer referenced.
 func (x *search) forget(s *state) uint32 {
-	key := forgottenKey{s.ghost, x.used(s), s.first != 0}
+	key := forgottenKey{s.ghost, x.used(s)}
 	if n, ok := x.forgotten[key]; ok {
 		return n
 	}
@@ -80,9 +81,6 @@ func (x *search) forget(s *state) uint32 {
 		if key.used&(1<<i) == 0 {
 			g.Forget(uid)
 		}
-	}
-	if key.two {
-		g.Forgive()
 	}
 	n := x.ghostNumber(g)
 	x.forgotten[key] = n
@@ -127,10 +125,11 @@ func (x *search) aged(s *state, by time.Duration) state {
 		p := &next.pods[i]
 		p.stored, p.seen = x.agedPod(p.stored, by), x.agedPod(p.seen, by)
 	}
-	if s.first != 0 {
-		first := x.parked[s.first]
-		first.state = x.aged(&first.state, by)
-		next.first = x.parkedNumber(first)
+	if other := x.parked[s.other]; other.at == 0 && s.other != 0 {
+		other.state = x.aged(&other.state, by)
+		next.other = x.parkedNumber(other)
+	} else {
+		next.other = 0 // a sync has one time
 	}
 	return next
 }

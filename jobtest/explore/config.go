@@ -93,7 +93,7 @@ const (
 	DeleteJob                       // a user deletes the Job in the background
 	DeleteJobForeground             // in the foreground
 	DeleteJobOrphan                 // with the policy Orphan
-	SecondLeader                    // another controller starts, and this one goes on until it stops
+	OtherLeader                     // the leader freezes; a second one starts or, from then on, the other one goes on
 	kinds
 )
 
@@ -108,7 +108,7 @@ func Faults() []Kind {
 
 var kindNames = [kinds]string{
 	"kill before", "kill after", "refuse", "lose the answer", "give up before", "give up after", "delete", "delete by force", "disrupt", "lose the node",
-	"orphan", "strip", "delete the Job", "delete the Job in the foreground", "delete the Job, orphan its pods", "start a second leader",
+	"orphan", "strip", "delete the Job", "delete the Job in the foreground", "delete the Job, orphan its pods", "another leader",
 }
 
 // String names the kind.

@@ -1,44 +1,29 @@
 package explore
 
-import (
-	"github.com/jobfate/jobfate/jobtest/referee"
-)
+// With the fault [OtherLeader] there are two leaders. One of them acts, and the state has it in
+// its fields. The other one is frozen at any request or between two syncs, and so are its
+// caches. Each change from one to the other is a fault. The one that is frozen when no fault is
+// left never goes on.
 
-// Two leaders exist from the fault [SecondLeader] until the first one stops. It may stop at
-// any time. A state then has the second leader in its fields, and the first one under the
-// number first. Their requests and the updates of their caches may follow in any order, and
-// the search tries all of them. Time passes only between the syncs of both.
-
-// parked is the part of a state that belongs to one leader, while the state has the other
-// one in its fields. What the two share is zero.
+// parked is the part of a state that belongs to the frozen leader. Pods and Jobs are stored only
+// where a mark refers to them, as they were when it froze.
 type parked struct {
 	state
-	blind, inDoubt bool // of the ghost
+	inDoubt bool // of the ghost
 }
-
-// lag says when the first change of a pod that a cache does not show was made. It is kept only
-// while there are two leaders: the status of the other one counts pods whose changes this
-// cache may not show yet.
-type lag uint8
-
-const (
-	beforeSeenJob lag = iota // or it is not known, or the cache shows every change
-	beforeJob                // before the stored Job, after the Job that the cache shows
-	afterJob
-)
 
 // park returns the number of the leader in the fields of a state.
 func (x *search) park(s *state) uint32 {
-	p := parked{state: *s}
-	if x.lasts(s) {
-		p.memory = x.ofLastingJob(p.memory)
+	p := parked{*s, x.ghosts.values[s.ghost].InDoubt}
+	p.ghost, p.faults, p.edits, p.other = 0, 0, 0, 0
+	if p.mark == unknown {
+		p.job = 0
 	}
-	p.job, p.ghost, p.faults, p.edits, p.first = 0, 0, 0, 0, 0
 	for i := range p.pods {
-		p.pods[i].stored = 0
+		if p.pods[i].mark == unknown {
+			p.pods[i].stored = 0
+		}
 	}
-	g := &x.ghosts.values[s.ghost]
-	p.blind, p.inDoubt = g.Blind, g.InDoubt
 	return x.parkedNumber(p)
 }
 
@@ -52,16 +37,31 @@ func (x *search) parkedNumber(p parked) uint32 {
 	return n
 }
 
-// swapped returns a state with the other leader in its fields.
-func (x *search) swapped(s *state) state {
-	p := &x.parked[s.first]
-	next := p.state
-	next.job, next.faults, next.edits, next.first = s.job, s.faults, s.edits, x.park(s)
-	for i := range next.pods {
-		next.pods[i].stored = s.pods[i].stored
+// otherLeader freezes the leader, and starts a second one with fresh or with stale caches. If
+// there are two, the other one goes on.
+func (x *search) otherLeader(s *state, m move, yield visitor) {
+	next := *s
+	next.other = x.park(s)
+	if s.other == 0 {
+		next.faults--
+		x.restart(&next, m, nil, yield)
+		return
 	}
-	next.ghost = x.ghostOf(s.ghost, p.blind, p.inDoubt)
-	return next
+	p := &x.parked[s.other]
+	next.seenJob, next.memory, next.at, next.behind, next.past = p.seenJob, p.memory, p.at, p.behind, p.past
+	if next.mark = p.mark; s.job != p.job {
+		next.mark = unknown
+	}
+	for i := range next.pods {
+		old, now := &p.pods[i], &next.pods[i]
+		now.seen, now.mark, now.past = old.seen, old.mark, old.past && old.seen != now.stored
+		if old.stored != now.stored {
+			now.mark = unknown
+		}
+	}
+	next.ghost = x.ghostOf(s.ghost, true, p.inDoubt)
+	next.faults--
+	yield(m, next, nil)
 }
 
 type ghostKey struct {
@@ -69,96 +69,25 @@ type ghostKey struct {
 	blind, inDoubt bool
 }
 
-// ghostOf returns a ghost with what it knows of the leader that acts next.
+// ghostOf returns a ghost with what it knows of the leader that goes on. That one does not know
+// the failures that the other one has counted.
 func (x *search) ghostOf(ghost uint32, blind, inDoubt bool) uint32 {
 	key := ghostKey{ghost, blind, inDoubt}
-	n, ok := x.ghostsOf[key]
+	n, ok := x.leaderGhosts[key]
 	if !ok {
 		g := x.ghosts.values[ghost].Clone()
 		g.Blind, g.InDoubt = blind, inDoubt
+		g.Forgive()
 		n = x.ghostNumber(g)
-		x.ghostsOf[key] = n
+		x.leaderGhosts[key] = n
 	}
 	return n
 }
 
-// startSecond starts the second leader, with fresh or with stale caches.
-func (x *search) startSecond(s *state, m move, yield visitor) {
-	if s.first != 0 {
-		return
+// seeing returns a ghost of a leader that observes what the other one has written.
+func (x *search) seeing(ghost uint32) uint32 {
+	if g := &x.ghosts.values[ghost]; g.Blind {
+		return x.ghostOf(ghost, false, g.InDoubt)
 	}
-	next := *s
-	next.faults--
-	next.first = x.park(&next)
-	x.restart(&next, m, nil, yield)
-}
-
-// leaderMoves yields the requests of the leaders, the updates of their caches, and the end of
-// the first leader.
-func (x *search) leaderMoves(s *state, yield visitor) {
-	x.movesOfLeader(s, yield)
-	if s.first == 0 {
-		return
-	}
-	first := x.swapped(s)
-	x.movesOfLeader(&first, func(m move, next state, v *referee.Violation) {
-		m.detail = ofFirst
-		yield(m, x.swapped(&next), v)
-	})
-	next := *s
-	next.first = 0
-	for i := range next.pods {
-		next.pods[i].lag = 0
-	}
-	yield(move{kind: stop}, next, nil)
-}
-
-// ofFirst is the detail of a move of the first of two leaders.
-const ofFirst = 1
-
-func (x *search) movesOfLeader(s *state, yield visitor) {
-	own := x.beside(s, true, yield)
-	x.controllerMoves(s, own)
-	x.cacheMoves(s, own)
-}
-
-// beside returns a visitor for moves while there are two leaders. It keeps how the caches lag,
-// and what the other leader cannot know.
-func (x *search) beside(s *state, byLeader bool, yield visitor) visitor {
-	if s.first == 0 {
-		return yield
-	}
-	before := *s
-	return func(m move, next state, v *referee.Violation) {
-		other := x.parked[next.first]
-		other.lagBehind(&before, &next)
-		next.lagBehind(&before, &next)
-		changed := before.job != next.job
-		if changed {
-			other.mark = unknown
-		}
-		for i := range other.pods {
-			if before.pods[i].stored != next.pods[i].stored {
-				other.pods[i].mark, changed = unknown, true
-			}
-		}
-		other.blind = other.blind || byLeader && changed
-		next.first = x.parkedNumber(other)
-		yield(m, next, v)
-	}
-}
-
-// lagBehind records since when a cache does not show the stored pods, after a move.
-func (s *state) lagBehind(before, after *state) {
-	for i := range s.pods {
-		p, stored := &s.pods[i], after.pods[i].stored
-		switch {
-		case p.seen == stored:
-			p.lag = 0
-		case before.pods[i].stored != stored && p.seen == before.pods[i].stored:
-			p.lag = afterJob
-		case p.lag == afterJob && before.job != after.job:
-			p.lag = beforeJob
-		}
-	}
+	return ghost
 }

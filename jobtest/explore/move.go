@@ -32,7 +32,6 @@ const (
 	pass // detail: the number of the tick
 	edit
 	fault // detail: the kind
-	stop  // the first of two leaders
 )
 
 // visitor gets a move, the state after it, and its violation, if any.
@@ -49,12 +48,12 @@ func (y visitor) after(shown objects) visitor {
 // moves yields the moves in a state with the states after them. It omits orders that make
 // no difference. A violation ends the search.
 func (x *search) moves(s *state, yield visitor) {
-	x.leaderMoves(s, yield)
-	x.timeMoves(s, yield)
-	yield = x.beside(s, false, yield)
+	x.controllerMoves(s, yield)
+	x.cacheMoves(s, yield)
 	for i := range x.Pods {
 		x.eitherWay(s, onePod(i), yield, func(s *state, yield visitor) { x.podMoves(s, i, yield) })
 	}
+	x.timeMoves(s, yield)
 	x.eitherWay(s, theJob, yield, x.jobMoves)
 	if s.faults > 0 {
 		x.faultMoves(s, yield)
@@ -96,7 +95,7 @@ func (x *search) isRemovable(s *state) bool {
 // timeMoves yields the moves that advance the time: between any two syncs, or only while
 // the controller waits for a time.
 func (x *search) timeMoves(s *state, yield visitor) {
-	if s.at != 0 || x.parked[s.first].at != 0 {
+	if s.at != 0 {
 		return
 	}
 	at, shown := *s, objects(0)
@@ -137,8 +136,8 @@ func (x *search) beginMove(s *state, yield visitor) {
 			p.mark = asSeen
 		}
 	}
-	if g := &x.ghosts.values[s.ghost]; g.Blind && s.current() {
-		next.ghost = x.ghostOf(s.ghost, false, g.InDoubt)
+	if s.current() {
+		next.ghost = x.seeing(s.ghost)
 	}
 	if p := x.positions[next.at]; p.request == nil {
 		next.rest(p.memory)

@@ -11,9 +11,7 @@ import "github.com/jobfate/jobfate/jobtest/cluster"
 //   - During a sync a pod changes only if that can affect the next request of the
 //     controller.
 //
-// [Config.AllOrders] switches this off, and so do two leaders.
-
-func (x *search) allOrders(s *state) bool { return x.AllOrders || s.first != 0 }
+// [Config.AllOrders] switches this off.
 
 // objects is a set of objects: a bit for the Job and for each pod.
 type objects uint8
@@ -54,7 +52,7 @@ func (x *search) show(s *state, o objects) state {
 // did. With AllOrders, and during a sync, the caches do not catch up by themselves.
 func (x *search) caughtUp(s *state) (state, objects) {
 	shown := s.lagging()
-	if x.allOrders(s) || s.at != 0 || shown == 0 {
+	if x.AllOrders || s.at != 0 || shown == 0 {
 		return *s, 0
 	}
 	return x.show(s, shown), shown
@@ -62,7 +60,7 @@ func (x *search) caughtUp(s *state) (state, objects) {
 
 // cacheMoves yields the moves in which a cache catches up with an object.
 func (x *search) cacheMoves(s *state, yield visitor) {
-	if !x.allOrders(s) {
+	if !x.AllOrders {
 		return
 	}
 	lagging := s.lagging()
@@ -80,7 +78,7 @@ func (x *search) cacheMoves(s *state, yield visitor) {
 // catching up first.
 func (x *search) eitherWay(s *state, o objects, yield visitor, moves func(*state, visitor)) {
 	moves(s, yield)
-	if !x.allOrders(s) && s.lagging()&o != 0 {
+	if !x.AllOrders && s.lagging()&o != 0 {
 		next := x.show(s, o)
 		moves(&next, yield.after(o))
 	}
@@ -89,7 +87,7 @@ func (x *search) eitherWay(s *state, o objects, yield visitor, moves func(*state
 // everyWay yields moves for each set of objects with which the caches may have caught up.
 func (x *search) everyWay(s *state, yield visitor, moves func(*state, visitor)) {
 	moves(s, yield)
-	if x.allOrders(s) {
+	if x.AllOrders {
 		return
 	}
 	lagging := s.lagging()
@@ -120,7 +118,7 @@ func (x *search) target(s *state) objects {
 // removed, which frees its place. Any change may free a place for a pod to create, or end
 // the deletion of the Job.
 func (x *search) matters(s, next *state, i int) bool {
-	if x.allOrders(s) || s.at == 0 || next.pods[i].stored == 0 || x.target(s) == onePod(i) {
+	if x.AllOrders || s.at == 0 || next.pods[i].stored == 0 || x.target(s) == onePod(i) {
 		return true
 	}
 	switch r := x.positions[s.at].request; r.Verb {

@@ -36,7 +36,6 @@ type syncInput struct {
 	memory           uint32
 	pods             [MaxPods]uint16
 	complete         uint8 // a bit for each place whose pod the cache shows as stored
-	asNew            bool  // the cache of pods lacks changes, but none from before the Job that is seen
 }
 
 // answer is the result of a request as the controller sees it.
@@ -88,17 +87,13 @@ type position struct {
 // begin returns the position at the beginning of a sync.
 func (x *search) begin(s *state) uint32 {
 	key := syncInput{job: s.seenJob, behind: s.behind, jobPast: s.past, memory: s.memory}
-	lagging, early := false, false
 	for i := range s.pods {
 		key.pods[i] = s.pods[i].seen
 		key.podPast = key.podPast || s.pods[i].past
 		if s.pods[i].seen == s.pods[i].stored {
 			key.complete |= 1 << i
-		} else {
-			lagging, early = true, early || s.pods[i].lag == beforeSeenJob
 		}
 	}
-	key.asNew = lagging && !early && !s.behind && !key.podPast
 	if n, ok := x.begins[key]; ok {
 		return n
 	}
@@ -121,9 +116,6 @@ func (x *search) view(key syncInput) cluster.View {
 		if n != 0 {
 			v.Pods = append(v.Pods, x.pod(n, version))
 		}
-	}
-	if key.asNew {
-		v.PodsVersion = versionSeen
 	}
 	if key.jobPast {
 		v.JobsVersion = versionBehind

@@ -61,7 +61,7 @@ func (x *search) checkRequeue(s *state) *referee.Violation {
 func (x *search) quiescent(s *state) bool {
 	current, _ := x.caughtUp(s)
 	p := x.idle(&current)
-	if p == nil || p.after != 0 || s.first != 0 {
+	if p == nil || p.after != 0 {
 		return false
 	}
 	for i := range s.pods {

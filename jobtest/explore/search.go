@@ -58,7 +58,7 @@ type search struct {
 	forgotten     map[forgottenKey]uint32
 	lasting       map[uint32]uint32
 	parkedNumbers map[parked]uint32
-	ghostsOf      map[ghostKey]uint32
+	leaderGhosts  map[ghostKey]uint32
 	rests         map[uint32]rest
 
 	numbers map[state]uint32
@@ -140,7 +140,7 @@ func newSearch(c Config) (*search, error) {
 		editedJobs: map[editKey]uint16{},
 		agedJobs:   map[agedKey]uint16{}, agedPods: map[agedKey]uint16{}, agedMemory: map[agedKey]uint32{},
 		mentions: map[uint16]uint8{}, remembers: map[uint32]uint8{}, forgotten: map[forgottenKey]uint32{}, lasting: map[uint32]uint32{}, rests: map[uint32]rest{},
-		parkedNumbers: map[parked]uint32{}, ghostsOf: map[ghostKey]uint32{}, parked: make([]parked, 1),
+		parkedNumbers: map[parked]uint32{}, leaderGhosts: map[ghostKey]uint32{}, parked: make([]parked, 1),
 		numbers: map[state]uint32{},
 	}
 	cl, err := cluster.New(c.Job, x.now)

@@ -8,7 +8,7 @@ type state struct {
 	memory       uint32
 	at           uint32 // the position of the controller in a sync; zero between syncs
 	ghost        uint32
-	first        uint32 // the first of two leaders; zero if there is only one
+	other        uint32 // the leader that is frozen; zero if there is none
 	mark         mark
 	behind       bool  // the cache of Jobs is older than the version that the controller knows
 	past         bool  // the cache of Jobs is older than the barrier or the last live read
@@ -24,7 +24,6 @@ type place struct {
 	// past says that the cached version is older than the start of the controller or its
 	// last live list.
 	past bool
-	lag  lag
 }
 
 // mark says which version of an object is stored, relative to the current sync: the version
@@ -72,18 +71,11 @@ func (s *state) rest(memory uint32) {
 // showPod makes the cache catch up with a pod.
 func (s *state) showPod(i int) {
 	p := &s.pods[i]
-	p.seen, p.past, p.lag = p.stored, false, 0
+	p.seen, p.past = p.stored, false
 }
 
 // showJob makes the cache catch up with the Job.
-func (s *state) showJob() {
-	s.seenJob, s.behind, s.past = s.job, false, false
-	for i := range s.pods {
-		if p := &s.pods[i]; p.lag == beforeJob {
-			p.lag = beforeSeenJob
-		}
-	}
-}
+func (s *state) showJob() { s.seenJob, s.behind, s.past = s.job, false, false }
 
 // storeJob stores another version of the Job.
 func (s *state) storeJob(version uint16, by mark) {

@@ -76,18 +76,11 @@ func (x *search) describe(before, after *state, m move) string {
 	text := ""
 	switch m.kind {
 	case proceed:
-		if m.detail == ofFirst {
-			first, then := x.swapped(before), x.swapped(after)
-			text = x.describeController("the first leader", &first, &then)
-			break
-		}
-		text = x.describeController("the controller", before, after)
+		text = x.describeController(before, after)
 	case showJob:
-		text = x.cacheOf(m) + " shows the Job"
+		text = "the cache shows the Job"
 	case showPod:
-		text = x.cacheOf(m) + " shows " + string(uids[m.place])
-	case stop:
-		text = "the first leader stops"
+		text = "the cache shows " + string(uids[m.place])
 	case start:
 		text = string(uids[m.place]) + " starts"
 	case end:
@@ -120,24 +113,16 @@ func (x *search) describe(before, after *state, m move) string {
 	return text
 }
 
-// cacheOf names the cache that a move updates.
-func (x *search) cacheOf(m move) string {
-	if m.detail == ofFirst {
-		return "the cache of the first leader"
-	}
-	return "the cache"
-}
-
-func (x *search) describeController(who string, before, after *state) string {
+func (x *search) describeController(before, after *state) string {
 	if before.at == 0 {
 		p := x.positions[x.begin(before)]
 		if p.request == nil {
-			return fmt.Sprintf("%s syncs and sends no requests (requeue after %v)", who, p.after)
+			return fmt.Sprintf("the controller syncs and sends no requests (requeue after %v)", p.after)
 		}
-		return who + " begins a sync"
+		return "the controller begins a sync"
 	}
 	p := x.positions[before.at]
-	text := who + ": " + x.requestText(p)
+	text := "the controller: " + x.requestText(p)
 	for a, n := range p.next {
 		end := x.positions[n]
 		if (n == after.at || end.request == nil && after.at == 0 && end.memory == after.memory) && a.kind != fine {
@@ -175,11 +160,14 @@ func (x *search) describeFault(before *state, m move) string {
 		return fmt.Sprintf("the controller is killed %s: %s; it restarts %s", when, x.requestText(x.positions[before.at]), how)
 	case Refuse, Lose:
 		return fmt.Sprintf("%s: %s", kind, x.requestText(x.positions[before.at]))
-	case SecondLeader:
-		if m.place != 0 {
-			return "a second leader starts with stale caches"
+	case OtherLeader:
+		if before.other != 0 {
+			return "the leader freezes, and the other one goes on"
 		}
-		return "a second leader starts with fresh caches"
+		if m.place != 0 {
+			return "the leader freezes, and a second one starts with stale caches"
+		}
+		return "the leader freezes, and a second one starts with fresh caches"
 	case DeleteJob, DeleteJobForeground, DeleteJobOrphan:
 		return kind.String()
 	}
