@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -41,14 +42,18 @@ type scope struct {
 
 var scopes = []scope{
 	{"no fault", 2, 3, 0, nil, 115},
-	{"one fault, small", 1, 2, 1, Faults(), 150},
+	{"one fault, small", 1, 2, 1, oneLeader, 150},
+	{"two leaders", 1, 2, 2, []Kind{OtherLeader}, 20},
 	{"killed", 2, 3, 1, []Kind{KillBefore, KillAfter}, 8},
-	{"one fault", 2, 3, 1, Faults(), 8},
-	{"two faults, small", 1, 2, 2, Faults(), 8},
+	{"one fault", 2, 3, 1, oneLeader, 8},
+	{"two faults, small", 1, 2, 2, oneLeader, 8},
 	{"larger", 3, 5, 0, nil, 60},
-	{"one fault, larger", 3, 4, 1, Faults(), 8},
-	{"two faults", 2, 3, 2, Faults(), 8},
+	{"one fault, larger", 3, 4, 1, oneLeader, 8},
+	{"two faults", 2, 3, 2, oneLeader, 8},
 }
+
+// oneLeader are the faults with one leader at a time.
+var oneLeader = slices.DeleteFunc(Faults(), func(k Kind) bool { return k == OtherLeader })
 
 // TestEverything searches each kind of Job in each scope.
 func TestEverything(t *testing.T) {
@@ -89,6 +94,10 @@ type updater struct{ Searchable }
 func (u updater) Clone() Searchable { return updater{u.Searchable.Clone()} }
 
 func (updater) ignoresPods() {}
+
+func (u updater) ofLastingJob() Searchable {
+	return updater{u.Searchable.(jobKeeper).ofLastingJob()}
+}
 
 func (u updater) Sync(client *cluster.Client) (time.Duration, error) {
 	send, job := client.Send, client.Job
