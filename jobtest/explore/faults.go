@@ -22,7 +22,7 @@ func (x *search) faultMoves(s *state, yield visitor) {
 				x.eitherWay(s, x.target(s), yield, func(s *state, yield visitor) { x.requestFault(s, m, yield) })
 			}
 		case OtherLeader:
-			x.otherLeader(s, m, yield)
+			x.everyWay(s, yield, func(s *state, yield visitor) { x.otherLeader(s, m, yield) })
 		case DeleteJob, DeleteJobForeground, DeleteJobOrphan:
 			x.eitherWay(s, theJob, yield, func(s *state, yield visitor) { x.jobFault(s, m, yield) })
 		default:
