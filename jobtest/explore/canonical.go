@@ -17,8 +17,10 @@ type (
 // noon is the time of all states.
 var noon = time.Date(2030, time.January, 1, 12, 0, 0, 0, time.UTC)
 
-// canonical makes states equal if their differences have no effect.
-func (x *search) canonical(s *state) {
+// canonical makes states equal if their differences have no effect. Before is the state before
+// the last move.
+func (x *search) canonical(before, s *state) {
+	x.keepSince(before, s)
 	if x.lasts(s) {
 		s.memory = x.ofLastingJob(s.memory)
 	}

@@ -44,11 +44,13 @@ func (x *search) otherLeader(s *state, m move, yield visitor) {
 	next.other = x.park(s)
 	if s.other == 0 {
 		next.faults--
+		next.since = 0
 		x.restart(&next, m, nil, yield)
 		return
 	}
 	p := &x.parked[s.other]
 	next.seenJob, next.memory, next.at, next.behind, next.past = p.seenJob, p.memory, p.at, p.behind, p.past
+	next.since = p.since
 	if next.mark = p.mark; s.job != p.job {
 		next.mark = unknown
 	}
@@ -62,6 +64,38 @@ func (x *search) otherLeader(s *state, m move, yield visitor) {
 	next.ghost = x.ghostOf(s.ghost, true, p.inDoubt)
 	next.faults--
 	yield(m, next, nil)
+}
+
+// keepSince records after a move, for each leader, which pods have changed only since the Job was
+// stored, of those that its cache does not show as they are. The status of another process says
+// nothing about such changes.
+func (x *search) keepSince(before, s *state) {
+	if !x.twoLeaders {
+		return
+	}
+	s.since = onlySince(s, before, s)
+	if s.other != 0 {
+		p := x.parked[s.other]
+		p.since = onlySince(&p.state, before, s)
+		s.other = x.parkedNumber(p)
+	}
+}
+
+// onlySince returns these pods for the leader in the fields of a state.
+func onlySince(leader, before, now *state) uint8 {
+	since := leader.since
+	for i := range leader.pods {
+		seen, stored := leader.pods[i].seen, now.pods[i].stored
+		switch bit := uint8(1) << i; {
+		case seen == stored:
+			since &^= bit
+		case seen == before.pods[i].stored:
+			since |= bit
+		case stored == before.pods[i].stored && now.job != before.job:
+			since &^= bit
+		}
+	}
+	return since
 }
 
 type ghostKey struct {

@@ -40,6 +40,7 @@ type search struct {
 	fresh       uint32 // the memory of a new controller
 	ignoresPods bool   // whether the controller is
 	deletes     bool   // whether a fault deletes the Job
+	twoLeaders  bool   // whether there may be two leaders
 
 	// Results that were already computed.
 	versionedJobs map[versioned]*jobVersion
@@ -152,6 +153,7 @@ func newSearch(c Config) (*search, error) {
 	fresh := c.New()
 	_, x.ignoresPods = fresh.(podIgnorer)
 	x.deletes = slices.ContainsFunc(c.Kinds, func(k Kind) bool { return k >= DeleteJob && k <= DeleteJobOrphan })
+	x.twoLeaders = slices.Contains(c.Kinds, OtherLeader)
 	x.fresh = x.memoryNumber(fresh)
 	start := state{job: x.jobNumber(cl.Job()), memory: x.fresh, ghost: x.ghostNumber(ghost), faults: uint8(c.Faults)}
 	start.seenJob = start.job
@@ -183,7 +185,7 @@ func (x *search) expand(at uint32) (found *violation) {
 			found = &violation{at: at, move: &m, after: next, what: v}
 			return
 		}
-		x.canonical(&next)
+		x.canonical(&s, &next)
 		if next != s {
 			x.next = append(x.next, x.number(next, at, m))
 		}

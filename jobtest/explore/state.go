@@ -12,6 +12,7 @@ type state struct {
 	mark         mark
 	behind       bool  // the cache of Jobs is older than the version that the controller knows
 	past         bool  // the cache of Jobs is older than the barrier or the last live read
+	since        uint8 // see keepSince; a bit for each place
 	faults       uint8 // that may still happen
 	edits        uint8 // so far
 }
