@@ -1,9 +1,12 @@
 package cluster
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/internal/inside"
@@ -36,8 +39,9 @@ func (c *Caller) Explain() string {
 // same.
 func (c *Caller) Key() string {
 	m := &inside.MachineOf(c.Machine).Memory
-	return fmt.Sprintf("%s %v %v %d %q %q %v %v %v %v %v %q %q %q", m.Job, m.Sure, m.Backoff, m.LastStatus.UnixNano(), m.Known, m.Shown,
-		m.Counted, m.ReadFirst, m.Created, m.Deleted, m.Stripped, m.Lost, m.JobsFloor, m.PodsFloor)
+	lists := cmp.Or(m.Counted.Uncounted, &batchv1.UncountedTerminatedPods{}) // none is like empty ones
+	return fmt.Sprintf("%s %v %v %d %q %q %d %d %v %v %v %v %v %v %q %q %q", m.Job, m.Sure, m.Backoff, m.LastStatus.UnixNano(), m.Known, m.Shown,
+		m.Counted.Succeeded, m.Counted.Failed, lists.Succeeded, lists.Failed, m.ReadFirst, m.Created, m.Deleted, m.Stripped, m.Lost, m.JobsFloor, m.PodsFloor)
 }
 
 // Age subtracts a duration from all times that the caller remembers, but makes none of them

@@ -71,7 +71,7 @@ func (c *calmSearch) follow(n uint32) *violation {
 		last := &way[len(way)-1]
 		next := last.moves[len(last.moves)-1]
 		last.moves = last.moves[:len(last.moves)-1]
-		c.canonical(&next.after)
+		c.canonical(&c.states[last.at], &next.after)
 		at = c.number(next.after, last.at, next.move)
 	}
 	c.leads = append(c.leads, make([]bool, len(c.states)-len(c.leads))...)

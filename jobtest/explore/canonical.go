@@ -17,9 +17,37 @@ type (
 // noon is the time of all states.
 var noon = time.Date(2030, time.January, 1, 12, 0, 0, 0, time.UTC)
 
-// canonical makes states equal if their differences have no effect.
-func (x *search) canonical(s *state) {
+// canonical makes states equal if their differences have no effect. Before is the state before
+// the last move.
+func (x *search) canonical(before, s *state) {
+	x.keepSince(before, s)
+	if x.lasts(s) {
+		s.memory = x.ofLastingJob(s.memory)
+	}
+	if s.faults == 0 {
+		s.other = 0 // it never goes on
+	}
 	s.ghost = x.forget(s)
+}
+
+// lasts reports whether the Job is never deleted from here on.
+func (x *search) lasts(s *state) bool {
+	job := x.jobs.values[s.job]
+	return job != nil && job.DeletionTimestamp == nil && (s.faults == 0 || !x.deletes)
+}
+
+// ofLastingJob returns a memory without what matters only when the Job is gone.
+func (x *search) ofLastingJob(n uint32) uint32 {
+	keeper, ok := x.memories.values[n].(jobKeeper)
+	if !ok {
+		return n
+	}
+	to, ok := x.lasting[n]
+	if !ok {
+		to = x.memoryNumber(keeper.ofLastingJob())
+		x.lasting[n] = to
+	}
+	return to
 }
 
 type forgottenKey struct {
@@ -27,8 +55,8 @@ type forgottenKey struct {
 	used  uint8
 }
 
-// forget makes the ghost forget the pods that are no longer referenced.
-func (x *search) forget(s *state) uint32 {
+// used returns the places that are referenced, as bits.
+func (x *search) used(s *state) uint8 {
 	used := x.jobMentions(s.job) | x.jobMentions(s.seenJob) | x.memoryMentions(s.memory)
 	if s.at != 0 {
 		used |= x.positions[s.at].mentions
@@ -38,13 +66,21 @@ func (x *search) forget(s *state) uint32 {
 			used |= 1 << i
 		}
 	}
-	key := forgottenKey{s.ghost, used}
+	if s.other != 0 {
+		used |= x.used(&x.parked[s.other].state)
+	}
+	return used
+}
+
+// forget makes the ghost forget the pods that are no longer referenced.
+func (x *search) forget(s *state) uint32 {
+	key := forgottenKey{s.ghost, x.used(s)}
 	if n, ok := x.forgotten[key]; ok {
 		return n
 	}
 	g := x.ghosts.values[s.ghost].Clone()
 	for i, uid := range uids {
-		if used&(1<<i) == 0 {
+		if key.used&(1<<i) == 0 {
 			g.Forget(uid)
 		}
 	}
@@ -86,21 +122,30 @@ type agedKey struct {
 // aged returns a state after some time has passed.
 func (x *search) aged(s *state, by time.Duration) state {
 	next := *s
-	next.job, next.seenJob = x.agedJob(s.job, by), x.agedJob(s.seenJob, by)
+	next.job, next.seenJob, next.memory = x.agedJob(s.job, by), x.agedJob(s.seenJob, by), x.agedMemoryOf(s.memory, by)
 	for i := range next.pods {
 		p := &next.pods[i]
 		p.stored, p.seen = x.agedPod(p.stored, by), x.agedPod(p.seen, by)
 	}
-	key := agedKey{s.memory, by}
-	n, ok := x.agedMemory[key]
-	if !ok {
-		c := x.memories.values[s.memory].Clone()
-		c.Age(by, x.limit)
-		n = x.memoryNumber(c)
-		x.agedMemory[key] = n
+	if other := x.parked[s.other]; other.at == 0 && s.other != 0 {
+		other.state = x.aged(&other.state, by)
+		next.other = x.parkedNumber(other)
+	} else {
+		next.other = 0 // a sync has one time
 	}
-	next.memory = n
 	return next
+}
+
+func (x *search) agedMemoryOf(n uint32, by time.Duration) uint32 {
+	key := agedKey{n, by}
+	to, ok := x.agedMemory[key]
+	if !ok {
+		c := x.memories.values[n].Clone()
+		c.Age(by, x.limit)
+		to = x.memoryNumber(c)
+		x.agedMemory[key] = to
+	}
+	return to
 }
 
 func (x *search) agedJob(n uint16, by time.Duration) uint16 {

@@ -93,6 +93,7 @@ const (
 	DeleteJob                       // a user deletes the Job in the background
 	DeleteJobForeground             // in the foreground
 	DeleteJobOrphan                 // with the policy Orphan
+	OtherLeader                     // the leader freezes; a second one starts or, from then on, the other one goes on
 	kinds
 )
 
@@ -107,7 +108,7 @@ func Faults() []Kind {
 
 var kindNames = [kinds]string{
 	"kill before", "kill after", "refuse", "lose the answer", "give up before", "give up after", "delete", "delete by force", "disrupt", "lose the node",
-	"orphan", "strip", "delete the Job", "delete the Job in the foreground", "delete the Job, orphan its pods",
+	"orphan", "strip", "delete the Job", "delete the Job in the foreground", "delete the Job, orphan its pods", "another leader",
 }
 
 // String names the kind.
@@ -208,5 +209,18 @@ func (c caller) rest() {
 type podIgnorer interface{ ignoresPods() }
 
 func (caller) ignoresPods() {}
+
+// jobKeeper is a controller whose memory has something that matters only if the Job is gone
+// or replaced. ofLastingJob returns an equal controller without it.
+type jobKeeper interface{ ofLastingJob() Searchable }
+
+// ofLastingJob implements jobKeeper. The newest version of the Job in a cache is needed only
+// when the cache shows another Job or none.
+func (c caller) ofLastingJob() Searchable {
+	next := caller{c.Caller.Clone()}
+	m := &inside.MachineOf(next.Machine).Memory
+	m.Shown = m.Known
+	return next
+}
 
 func (c caller) Clone() Searchable { return caller{c.Caller.Clone()} }

@@ -28,7 +28,7 @@ func TestSearch_errors(t *testing.T) {
 		{"Ticks has 0s", func(c *Config) { c.Ticks = []time.Duration{time.Hour, 0} }},
 		{"Ticks has -1s", func(c *Config) { c.Ticks = []time.Duration{-time.Second} }},
 		{"Old is -1s", func(c *Config) { c.Old = -time.Second }},
-		{"Kinds has Kind(15)", func(c *Config) { c.Kinds = append(Faults(), kinds) }},
+		{"Kinds has Kind(16)", func(c *Config) { c.Kinds = append(Faults(), kinds) }},
 	} {
 		c := jobOf(1, indexed)
 		c.Pods = 1

@@ -5,11 +5,12 @@
 // the position of the controller in its sync, the memory of the controller, and the ghost
 // of the referee. In each state any of these events may follow: the controller continues by
 // one request, a cache catches up with the Job or with one pod, a pod starts or ends, time
-// passes, a user interferes, a request fails or loses its answer, the controller is killed.
-// The referee checks each change. At the end the search checks that the Job can still come
-// to rest from every state. If the search ends early, it follows one path without further
-// faults from each of its last states, until the Job is at rest. A counterexample is a
-// [Trace] that can be replayed. The breadth-first search finds the shortest one.
+// passes, a user interferes, a request fails or loses its answer, the controller is killed, or
+// is frozen while another one acts. The referee checks each change. At the end the search
+// checks that the Job can still come to rest from every state. If the search ends early, it
+// follows one path without further faults from each of its last states, until the Job is at
+// rest. A counterexample is a [Trace] that can be replayed. The breadth-first search finds the
+// shortest one.
 //
 // The package does not know the properties of a controller: package referee checks them.
 //

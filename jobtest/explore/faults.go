@@ -21,6 +21,8 @@ func (x *search) faultMoves(s *state, yield visitor) {
 			if s.at != 0 {
 				x.eitherWay(s, x.target(s), yield, func(s *state, yield visitor) { x.requestFault(s, m, yield) })
 			}
+		case OtherLeader:
+			x.everyWay(s, yield, func(s *state, yield visitor) { x.otherLeader(s, m, yield) })
 		case DeleteJob, DeleteJobForeground, DeleteJobOrphan:
 			x.eitherWay(s, theJob, yield, func(s *state, yield visitor) { x.jobFault(s, m, yield) })
 		default:

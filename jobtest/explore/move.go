@@ -32,7 +32,6 @@ const (
 	pass // detail: the number of the tick
 	edit
 	fault // detail: the kind
-	restart
 )
 
 // visitor gets a move, the state after it, and its violation, if any.
@@ -136,6 +135,9 @@ func (x *search) beginMove(s *state, yield visitor) {
 		if p.stored != 0 && p.stored == p.seen {
 			p.mark = asSeen
 		}
+	}
+	if s.current() {
+		next.ghost = x.seeing(s.ghost)
 	}
 	if p := x.positions[next.at]; p.request == nil {
 		next.rest(p.memory)

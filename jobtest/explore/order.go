@@ -116,7 +116,7 @@ func (x *search) target(s *state) objects {
 // matters reports whether a pod that changes now can have another effect than after the
 // next request of the controller. It can if the request is about the pod, or if the pod is
 // removed, which frees its place. Any change may free a place for a pod to create, or end
-// the deletion of the Job.
+// the deletion of the Job. With two leaders, it matters which changes come before a status.
 func (x *search) matters(s, next *state, i int) bool {
 	if x.AllOrders || s.at == 0 || next.pods[i].stored == 0 || x.target(s) == onePod(i) {
 		return true
@@ -130,7 +130,7 @@ func (x *search) matters(s, next *state, i int) bool {
 		return x.freePlace(s) < 0
 	case cluster.Status, cluster.Get:
 		job := x.jobs.values[s.job]
-		return job != nil && job.DeletionTimestamp != nil
+		return job != nil && job.DeletionTimestamp != nil || x.twoLeaders && r.Verb == cluster.Status // see keepSince
 	}
 	return false
 }

@@ -36,6 +36,7 @@ type syncInput struct {
 	memory           uint32
 	pods             [MaxPods]uint16
 	complete         uint8 // a bit for each place whose pod the cache shows as stored
+	asNew            bool  // the cache of pods lacks changes, but only later ones than the stored Job
 }
 
 // answer is the result of a request as the controller sees it.
@@ -86,6 +87,7 @@ type position struct {
 
 // begin returns the position at the beginning of a sync.
 func (x *search) begin(s *state) uint32 {
+	lagging := uint8(s.lagging() &^ theJob)
 	key := syncInput{job: s.seenJob, behind: s.behind, jobPast: s.past, memory: s.memory}
 	for i := range s.pods {
 		key.pods[i] = s.pods[i].seen
@@ -94,6 +96,7 @@ func (x *search) begin(s *state) uint32 {
 			key.complete |= 1 << i
 		}
 	}
+	key.asNew = lagging != 0 && lagging&^s.since == 0 && !s.behind && !key.podPast
 	if n, ok := x.begins[key]; ok {
 		return n
 	}
@@ -116,6 +119,9 @@ func (x *search) view(key syncInput) cluster.View {
 		if n != 0 {
 			v.Pods = append(v.Pods, x.pod(n, version))
 		}
+	}
+	if key.asNew {
+		v.PodsVersion = versionSeen
 	}
 	if key.jobPast {
 		v.JobsVersion = versionBehind

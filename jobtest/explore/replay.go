@@ -27,7 +27,7 @@ func Replay(c Config, way []Move) (*Trace, error) {
 				found = &violation{at: at, move: &m, after: next, what: v}
 				return
 			}
-			x.canonical(&next)
+			x.canonical(&s, &next)
 			at = x.number(next, at, m)
 		})
 		switch {

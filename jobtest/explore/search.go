@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"slices"
 	"time"
 
 	"github.com/jobfate/jobfate/jobtest/cluster"
@@ -35,8 +36,11 @@ type search struct {
 	memories    table[Searchable]
 	ghosts      table[referee.Ghost]
 	positions   []*position
+	parked      []parked
 	fresh       uint32 // the memory of a new controller
 	ignoresPods bool   // whether the controller is
+	deletes     bool   // whether a fault deletes the Job
+	twoLeaders  bool   // whether there may be two leaders
 
 	// Results that were already computed.
 	versionedJobs map[versioned]*jobVersion
@@ -53,6 +57,9 @@ type search struct {
 	mentions      map[uint16]uint8
 	remembers     map[uint32]uint8
 	forgotten     map[forgottenKey]uint32
+	lasting       map[uint32]uint32
+	parkedNumbers map[parked]uint32
+	leaderGhosts  map[ghostKey]uint32
 	rests         map[uint32]rest
 
 	numbers map[state]uint32
@@ -133,7 +140,8 @@ func newSearch(c Config) (*search, error) {
 		verdicts: map[seen]verdict{}, lives: map[lifeKey]uint16{},
 		editedJobs: map[editKey]uint16{},
 		agedJobs:   map[agedKey]uint16{}, agedPods: map[agedKey]uint16{}, agedMemory: map[agedKey]uint32{},
-		mentions: map[uint16]uint8{}, remembers: map[uint32]uint8{}, forgotten: map[forgottenKey]uint32{}, rests: map[uint32]rest{},
+		mentions: map[uint16]uint8{}, remembers: map[uint32]uint8{}, forgotten: map[forgottenKey]uint32{}, lasting: map[uint32]uint32{}, rests: map[uint32]rest{},
+		parkedNumbers: map[parked]uint32{}, leaderGhosts: map[ghostKey]uint32{}, parked: make([]parked, 1),
 		numbers: map[state]uint32{},
 	}
 	cl, err := cluster.New(c.Job, x.now)
@@ -144,6 +152,8 @@ func newSearch(c Config) (*search, error) {
 	ghost.Started(cl.Job())
 	fresh := c.New()
 	_, x.ignoresPods = fresh.(podIgnorer)
+	x.deletes = slices.ContainsFunc(c.Kinds, func(k Kind) bool { return k >= DeleteJob && k <= DeleteJobOrphan })
+	x.twoLeaders = slices.Contains(c.Kinds, OtherLeader)
 	x.fresh = x.memoryNumber(fresh)
 	start := state{job: x.jobNumber(cl.Job()), memory: x.fresh, ghost: x.ghostNumber(ghost), faults: uint8(c.Faults)}
 	start.seenJob = start.job
@@ -175,7 +185,7 @@ func (x *search) expand(at uint32) (found *violation) {
 			found = &violation{at: at, move: &m, after: next, what: v}
 			return
 		}
-		x.canonical(&next)
+		x.canonical(&s, &next)
 		if next != s {
 			x.next = append(x.next, x.number(next, at, m))
 		}

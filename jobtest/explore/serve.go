@@ -132,9 +132,9 @@ func (x *search) serveCreate(s *state, p *position) (answer, *referee.Violation)
 
 // freePlace returns the lowest place that is not referenced; -1 if there is none.
 func (x *search) freePlace(s *state) int {
-	used := x.jobMentions(s.job) | x.jobMentions(s.seenJob) | x.memoryMentions(s.memory) | x.positions[s.at].mentions
+	used := x.used(s)
 	for i := range x.Pods {
-		if s.empty(i) && used&(1<<i) == 0 {
+		if used&(1<<i) == 0 {
 			return i
 		}
 	}

@@ -8,9 +8,11 @@ type state struct {
 	memory       uint32
 	at           uint32 // the position of the controller in a sync; zero between syncs
 	ghost        uint32
+	other        uint32 // the leader that is frozen; zero if there is none
 	mark         mark
 	behind       bool  // the cache of Jobs is older than the version that the controller knows
 	past         bool  // the cache of Jobs is older than the barrier or the last live read
+	since        uint8 // see keepSince; a bit for each place
 	faults       uint8 // that may still happen
 	edits        uint8 // so far
 }

@@ -160,6 +160,14 @@ func (x *search) describeFault(before *state, m move) string {
 		return fmt.Sprintf("the controller is killed %s: %s; it restarts %s", when, x.requestText(x.positions[before.at]), how)
 	case Refuse, Lose:
 		return fmt.Sprintf("%s: %s", kind, x.requestText(x.positions[before.at]))
+	case OtherLeader:
+		if before.other != 0 {
+			return "the leader freezes, and the other one goes on"
+		}
+		if m.place != 0 {
+			return "the leader freezes, and a second one starts with stale caches"
+		}
+		return "the leader freezes, and a second one starts with fresh caches"
 	case DeleteJob, DeleteJobForeground, DeleteJobOrphan:
 		return kind.String()
 	}

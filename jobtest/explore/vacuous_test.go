@@ -42,6 +42,12 @@ func TestNotVacuous(t *testing.T) {
 			c.New = func() Searchable { return confident{FromCaller(cluster.NewCaller())} }
 			return c
 		}},
+		{"of two leaders, one takes every status for its own", "S1", func() Config {
+			c := jobOf(1, indexed)
+			c.Pods, c.Faults, c.Kinds = 2, 2, []Kind{OtherLeader}
+			c.New = func() Searchable { return trusting{FromCaller(cluster.NewCaller())} }
+			return c
+		}},
 		{"finalizers are removed before the status is stored", "S2", func() Config {
 			return inHaste(two())
 		}},
@@ -171,6 +177,20 @@ func (f forgetful) Clone() Searchable { return forgetful{f.Searchable.Clone()} }
 func (f forgetful) Sync(client *cluster.Client) (time.Duration, error) {
 	f.Searchable.(caller).ForgetInFlight()
 	return f.Searchable.Sync(client)
+}
+
+// trusting takes the pods of every view for as new as its Job. So a status of another process
+// needs no newer pods.
+type trusting struct{ Searchable }
+
+func (c trusting) Clone() Searchable { return trusting{c.Searchable.Clone()} }
+
+func (c trusting) Sync(client *cluster.Client) (time.Duration, error) {
+	seen := *client
+	if seen.Job != nil && seen.PodsVersion == versionLate {
+		seen.PodsVersion = seen.Job.ResourceVersion
+	}
+	return c.Searchable.Sync(&seen)
 }
 
 // confident treats a request without an answer as rejected.
