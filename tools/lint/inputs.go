@@ -25,7 +25,7 @@ var inputs = ofDeciding(&analysis.Analyzer{
 	Doc:      "inputs finds writes to what the caller has passed",
 	Requires: []*analysis.Analyzer{buildssa.Analyzer},
 	Run: func(pass *analysis.Pass) (any, error) {
-		m := &memory{Pass: pass, sets: map[any]places{in{given{}}: theirs}, stored: places{}}
+		m := &memory{Pass: pass, sets: map[any]places{in{given{}}: {given{}: true}}, stored: places{}}
 		for _, i := range instructions(pass) {
 			if store, ok := i.(*ssa.Store); ok {
 				a, ok := store.Addr.(*ssa.FieldAddr)
