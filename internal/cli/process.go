@@ -3,8 +3,35 @@ package cli
 import (
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"time"
 )
+
+// Most of the input stays in memory, so the garbage collector runs less often than by default. Above
+// a limit of the heap it runs more often, because memory then matters more than time.
+const (
+	softLimit      = 3 << 30
+	garbagePercent = 150
+)
+
+// A simulation keeps little of the memory that it uses.
+const simulationPercent = 800
+
+// Main runs the command jobfate as this process.
+func Main() {
+	if os.Getenv("GOMEMLIMIT") == "" && os.Getenv("GOGC") == "" {
+		debug.SetMemoryLimit(softLimit)
+		debug.SetGCPercent(percent(os.Args))
+	}
+	os.Exit(Run(os.Args[1:], Process("jobfate")))
+}
+
+func percent(args []string) int {
+	if len(args) > 1 && args[1] == "simulate" {
+		return simulationPercent
+	}
+	return garbagePercent
+}
 
 // Process returns the environment of this process. The name is the one by which users run it.
 func Process(name string) Environment {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"testing"
@@ -17,12 +18,29 @@ import (
 	"unsafe"
 )
 
-// build builds the command.
-func build(t *testing.T) string {
+// asCommand is set in the environment of a process that is the command, not a test.
+const asCommand = "TEST_AS_COMMAND"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asCommand) != "" {
+		Main()
+	}
+	debug.SetGCPercent(simulationPercent) // most of the time goes to simulations
+	os.Exit(m.Run())
+}
+
+// installed returns the path of a copy of this program, which is the command from now on. Other users
+// may run the copy.
+func installed(t *testing.T) string {
 	t.Helper()
+	t.Setenv(asCommand, "yes")
+	program, err := os.ReadFile("/proc/self/exe")
+	if err != nil {
+		t.Fatal(err)
+	}
 	binary := filepath.Join(t.TempDir(), "jobfate")
-	if out, err := exec.Command("go", "build", "-o", binary, "../../cmd/jobfate").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+	if err := os.WriteFile(binary, program, 0o755); err != nil {
+		t.Fatal(err)
 	}
 	return binary
 }
@@ -30,7 +48,7 @@ func build(t *testing.T) string {
 // TestProcess runs the command as a process: interrupted while it reads or simulates, and
 // with a closed pipe.
 func TestProcess(t *testing.T) {
-	binary := build(t)
+	binary := installed(t)
 	t.Run("Ctrl-C while it reads", func(t *testing.T) { interruptReading(t, binary, "explain") })
 	t.Run("Ctrl-C while simulate reads", func(t *testing.T) { interruptReading(t, binary, "simulate") })
 	t.Run("Ctrl-C while it simulates", func(t *testing.T) { interruptPlaying(t, binary) })

@@ -3,6 +3,8 @@ package chaos
 import (
 	"flag"
 	"fmt"
+	"os"
+	"runtime/debug"
 	"slices"
 	"testing"
 
@@ -14,6 +16,11 @@ var (
 	schedules = effort.Flag("schedules", "number of random schedules, of 200 steps each", 250, 50_000)
 	seeds     = flag.Uint64("seeds", 0, "first seed of the random schedules")
 )
+
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400) // little of the memory of a run stays alive
+	os.Exit(m.Run())
+}
 
 // never are the events that cannot happen to Jobs with a feature.
 var never = map[string][]string{
