@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jobfate/jobfate/internal/kubefile"
 	"github.com/jobfate/jobfate/internal/simulation"
 )
 
@@ -208,20 +209,50 @@ func TestFolded(t *testing.T) {
 			[]string{"evict 200: no such pod is active\n", "  until 30s: ", " pods succeed, ", " pods fail with exit code 1, "}},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
-			args := append(append([]string{"simulate"}, tc.args...), "--scenario", "-")
-			got := runWith(tc.stdin, args...)
-			if lines := strings.Count(got.Stdout, "\n"); got.Status != exitOK || lines > tc.most {
-				t.Errorf("got status %d and %d lines, want %d at most: %s\n%s", got.Status, lines, tc.most, got.Stderr, got.Stdout)
+			text, full := foldedAndFull(t, tc.stdin, append(tc.args, "--scenario", "-")...)
+			if lines := strings.Count(text, "\n"); lines > tc.most {
+				t.Errorf("got %d lines, want %d at most:\n%s", lines, tc.most, text)
 			}
 			for _, want := range tc.want {
-				checkPart(t, "stdout", got.Stdout, want)
+				checkPart(t, "the text", text, want)
 			}
-			full := runWith(tc.stdin, append(args, "--full")...)
-			if lines := strings.Count(full.Stdout, "\n"); lines < 1000 || strings.Contains(full.Stdout, "...") {
+			if lines := strings.Count(full, "\n"); lines < 1000 || strings.Contains(full, "...") {
 				t.Errorf("--full: got %d lines, want all", lines)
 			}
 		})
 	}
+}
+
+// TestFullFlag prints all lines of a run that is folded without the flag.
+func TestFullFlag(t *testing.T) {
+	args := []string{"simulate", simulated("job"), "--set", "spec.completions=100", "--set", "spec.parallelism=10"}
+	folded, full := runWith("", args...), runWith("", append(args, "--full")...)
+	checkPart(t, "without the flag", folded.Stdout, "lines are folded into")
+	if lines := strings.Count(full.Stdout, "\n"); lines < 200 || strings.Contains(full.Stdout, "...") {
+		t.Errorf("--full: got %d lines, want all", lines)
+	}
+}
+
+// foldedAndFull simulates a Job once, and returns what is printed without --full and with it.
+func foldedAndFull(t *testing.T, stdin string, args ...string) (text, full string) {
+	t.Helper()
+	env := testEnvironment()
+	env.Stdin = strings.NewReader(stdin)
+	s, flags := NewSimulate(env), newFlags("simulate")
+	s.Flags(flags, env.Clock)
+	files, err := env.parseFiles(flags, simulateUsage, args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.read(env, files, func(sources []kubefile.Source) (*kubefile.Input, error) { return kubefile.ReadStart(sources...) }); err != nil {
+		t.Fatal(err)
+	}
+	s.progress, s.caught = newProgress(env), func() bool { return false }
+	all, err := s.timelines("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all[0].text(paint{}, false), all[0].text(paint{}, true)
 }
 
 // TestFoldKeepsCount checks that the counts in folded lines add up to all events.

@@ -203,11 +203,13 @@ func (g *Ghost) checkNotDue(s *cluster.Step) *Violation {
 		return violated("S17", "%s is created after the deadline", s.Pod.UID)
 	}
 	view := *s.View
-	view.Pods = slices.DeleteFunc(slices.Clone(view.Pods), func(pod *corev1.Pod) bool {
-		// A pod charged as succeeded has not failed, regardless of its current phase.
-		flipped := pod.Status.Phase == corev1.PodFailed && slices.Contains(succeeded, pod.UID)
-		return flipped || !ownedBy(pod, view.Job) || !selects(view.Job, pod) || !hasFinalizer(pod) || g.Strange[pod.UID] || g.failed(pod.UID)
-	})
+	if spec.SuccessPolicy != nil || spec.PodFailurePolicy != nil {
+		view.Pods = slices.DeleteFunc(slices.Clone(view.Pods), func(pod *corev1.Pod) bool {
+			// A pod charged as succeeded has not failed, regardless of its current phase.
+			flipped := pod.Status.Phase == corev1.PodFailed && slices.Contains(succeeded, pod.UID)
+			return flipped || !ownedBy(pod, view.Job) || !hasFinalizer(pod) || g.Strange[pod.UID] || g.failed(pod.UID) || !selects(view.Job, pod)
+		})
+	}
 	e := &ending{Ghost: g, spec: spec, now: st, view: &view}
 	switch {
 	case spec.SuccessPolicy != nil && e.succeeds():
