@@ -91,6 +91,9 @@ func (c *calmSearch) atRest(n uint32) bool {
 func (c *calmSearch) calmMoves(at uint32) (moves []calmMove, found *violation) {
 	s, shown := c.caughtUp(&c.states[at])
 	faults := s.faults
+	if s.other != 0 {
+		s.other, faults = 0, 0 // it never goes on, so what it mentions takes no place
+	}
 	s.faults = 0
 	c.moves(&s, visitor(func(m move, after state, v *referee.Violation) {
 		after.faults = faults
