@@ -56,7 +56,7 @@ var scopes = []scope{
 var oneLeader = slices.DeleteFunc(Faults(), func(k Kind) bool { return k == OtherLeader })
 
 // leastComplete is how many searches must be complete with -long.
-const leastComplete = 52
+const leastComplete = 57
 
 // TestEverything searches each kind of Job in each scope.
 func TestEverything(t *testing.T) {
