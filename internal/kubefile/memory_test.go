@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	fmt.Println(stats.Sys, err)
 }
 
-var everyInput = effort.Flag("every", "measure one of this number of inputs", 3, 1)
+var everyInput = effort.Flag("every", "measure one of this number of inputs", 5, 1)
 
 // TestMemory checks the memory bound of an input: ten times its size as JSON, 25 times as
 // YAML, or 100 MB. The bound also holds for nested and short values of YAML.

@@ -70,10 +70,12 @@ func TestCrashesOfJobsAtRest(t *testing.T) {
 	}
 }
 
+var manual = effort.Flag("manual", "number of random schedules with a selector of the user", 30, 100)
+
 // TestManualSelector runs Jobs that select their pods by a label of the user, which is the
 // only label of the pods.
 func TestManualSelector(t *testing.T) {
-	for seed := range uint64(100) {
+	for seed := range uint64(manual()) {
 		job := Job(seed)
 		job.Spec.ManualSelector = ptr(true)
 		job.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}
@@ -89,7 +91,7 @@ func TestManualSelector(t *testing.T) {
 
 var (
 	large = effort.Flag("large", "number of large Jobs", 1, 10)
-	pods  = effort.Flag("largePods", "number of pods of a large Job", 60, 120)
+	pods  = effort.Flag("largePods", "number of pods of a large Job", 40, 120)
 )
 
 // TestLargeJobs checks that the limits for rounds and steps are high enough for large Jobs.
@@ -166,6 +168,8 @@ func TestNegativeSteps(t *testing.T) {
 	}
 }
 
+var bare = effort.Flag("bare", "number of random schedules with each kind of bare pods", 25, 100)
+
 // TestBarePods checks that pods without labels or containers cause no panic.
 func TestBarePods(t *testing.T) {
 	for name, strip := range map[string]func(*corev1.Pod){
@@ -181,7 +185,7 @@ func TestBarePods(t *testing.T) {
 				}
 				return true
 			})
-			for seed := range uint64(100) {
+			for seed := range uint64(bare()) {
 				r := Run(Config{Seed: seed, Controller: controller, Mode: Liveness, Retries: -1})
 				if r.Syncs == 0 {
 					t.Errorf("seed %d: the controller never synced", seed)

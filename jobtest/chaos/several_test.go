@@ -8,7 +8,7 @@ import (
 	"github.com/jobfate/jobfate/internal/effort"
 )
 
-var severalSchedules = effort.Flag("several", "number of random schedules with several controllers", 150, 1500)
+var severalSchedules = effort.Flag("several", "number of random schedules with several controllers", 60, 1500)
 
 // The reference caller violates no property with two Jobs in one cluster. Each Job is
 // judged by its own ghost.

@@ -19,7 +19,7 @@ import (
 
 // Each search ends when it has visited every state, or this number of states times that of
 // its scope. A search that ends early then only follows paths without faults.
-var unit = effort.Flag("states", "the states of one search, times those of its scope", 4, 4_000)
+var unit = effort.Flag("states", "the states of one search, times those of its scope", 2, 4_000)
 
 var states, calm, complete, searches atomic.Int64
 
@@ -141,7 +141,7 @@ var faulty = effort.Flag("faulty", "how many kinds of faults TestUpdatedStatus t
 // The search reaches the same states whether a controller patches or updates the status.
 func TestUpdatedStatus(t *testing.T) {
 	c := jobOf(1, perIndex)
-	c.Pods, c.Faults, c.Kinds = 2, 1, []Kind{Lose, KillAfter, Force}[:faulty()]
+	c.Pods, c.Faults, c.Kinds = 2, 1, []Kind{Force, Lose, KillAfter}[:faulty()]
 	patched, err := Search(c)
 	if err != nil {
 		t.Fatal(err)
