@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -67,13 +68,8 @@ func countedBy(s *batchv1.JobStatus) Counted {
 
 // equal does not tell an empty list from none.
 func (c Counted) equal(o Counted) bool {
-	var a, b batchv1.UncountedTerminatedPods
-	if c.Uncounted != nil {
-		a = *c.Uncounted
-	}
-	if o.Uncounted != nil {
-		b = *o.Uncounted
-	}
+	none := &batchv1.UncountedTerminatedPods{}
+	a, b := cmp.Or(c.Uncounted, none), cmp.Or(o.Uncounted, none)
 	return c.Succeeded == o.Succeeded && c.Failed == o.Failed &&
 		slices.Equal(a.Succeeded, b.Succeeded) && slices.Equal(a.Failed, b.Failed)
 }

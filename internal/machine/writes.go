@@ -21,7 +21,6 @@ type writes struct {
 	concluded map[types.UID]bool // the pods that need no deletion after the patch before it
 	creations []creation         // the creations that have not been sent
 	batchSize int                // the number of creations in the next batch
-	untried   int                // the number of creations that were not tried
 	failed    int                // the number of creations that failed
 	kept      []types.UID        // the pods whose deletion failed
 	version   string             // the last known version of the object that holds the status
@@ -121,7 +120,6 @@ func (s *sync) askCreations() (batch []*exchange) {
 func (s *sync) handleCreations(batch []*exchange) step {
 	w := &s.writes
 	var retries []creation
-	failed := 0
 	for i, x := range batch {
 		c := w.creations[i]
 		object, err := x.meta(), x.err
@@ -136,7 +134,7 @@ func (s *sync) handleCreations(batch []*exchange) step {
 			retries = append(retries, creation{c.Creation, c.collisions + 1})
 			continue
 		}
-		failed++
+		w.failed++
 		if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 			continue // later creations will be refused too, and that is no error
 		}
@@ -145,18 +143,18 @@ func (s *sync) handleCreations(batch []*exchange) step {
 	}
 	w.creations = append(retries, w.creations[len(batch):]...)
 	w.batchSize *= 2
-	if failed == 0 {
+	if w.failed == 0 {
 		return createPods
 	}
-	w.failed, w.untried = failed, len(w.creations)
 	return storeStatus
 }
 
 // askStatus stores the status of the outcome, given which creations and deletions
 // succeeded. Finalizers may be removed only after that.
 func (s *sync) askStatus() []*exchange {
-	if w := s.writes; w.failed > 0 || len(w.kept) > 0 {
-		s.setOutcome(s.result.Outcome.Close(decide.Done{NotCreated: w.failed + w.untried, Untried: w.untried, NotDeleted: w.kept}))
+	if w := &s.writes; w.failed > 0 || len(w.kept) > 0 {
+		untried := len(w.creations)
+		s.setOutcome(s.result.Outcome.Close(decide.Done{NotCreated: w.failed + untried, Untried: untried, NotDeleted: w.kept}))
 	}
 	if o := s.result.Outcome; o.Changed && !o.PutOff {
 		return s.patchStatus(&o.Status)
