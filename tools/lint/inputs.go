@@ -164,7 +164,14 @@ func (m *memory) found(v ssa.Value) places {
 	case *ssa.UnOp, *ssa.Lookup, *ssa.Next:
 		return m.within(all)
 	case *ssa.Call:
-		return m.returned(v, all)
+		if _, several := v.Type().(*types.Tuple); several || !ofModule(v.Type()) {
+			return m.returned(v, all)
+		}
+		return nil
+	case *ssa.Extract:
+		if _, ok := v.Tuple.(*ssa.Call); ok && ofModule(v.Type()) {
+			return nil
+		}
 	}
 	return all
 }
@@ -209,7 +216,7 @@ func (m *memory) returned(v *ssa.Call, args places) places {
 			maps.Copy(all, m.of(v.Call.Args[0]))
 		}
 		return all
-	case news.MatchString(name), ofModule(v.Type()):
+	case news.MatchString(name):
 		return nil
 	case mutates(&v.Call):
 		return m.of(v.Call.Args[0])
