@@ -18,8 +18,8 @@
 // The factory makes a new Reconciler for each start of the controller. To test a sync
 // function, wrap it in [reconcile.Func]. [Env] has what the factory needs: clients, the
 // stores and informers of the caches, a manager for SetupWithManager, a [rest.Config] for
-// client-go, a context that ends with the process. [Config] sets which Jobs run, how many schedules there are, and for which
-// requests Reconcile is called.
+// client-go, and a context that ends with the process. [Config] sets which Jobs run, how many
+// schedules there are, and for which requests Reconcile is called.
 //
 // The package does not know how the Reconciler decides: it judges only the requests.
 //

@@ -2,13 +2,11 @@ package chaos_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -25,12 +23,11 @@ func TestExample(t *testing.T) {
 	chaos.Config{Schedules: 300}.Test(t, newJobReconciler)
 }
 
-// reconciler is a correct Reconciler around a Machine. Its fields inject bugs.
+// reconciler is like the Reconciler of the example, and names the versions of the caches. Its
+// fields inject bugs.
 type reconciler struct {
-	client.Client
-	live     client.Reader
+	*jobReconciler
 	versions func() (jobs, pods string)
-	machines map[types.NamespacedName]*jobfate.Machine
 	options  []jobfate.Option
 
 	send func(context.Context, jobfate.Request) (runtime.Object, error)
@@ -50,12 +47,12 @@ type reconciler struct {
 
 func newReconciler(env *chaos.Env) *reconciler {
 	r := &reconciler{
-		Client: env.Client, live: env.Live, machines: map[types.NamespacedName]*jobfate.Machine{},
+		jobReconciler: newJobReconciler(env).(*jobReconciler),
 		versions: func() (string, string) {
 			return env.Jobs.LastStoreSyncResourceVersion(), env.Pods.LastStoreSyncResourceVersion()
 		},
 	}
-	r.send, r.action = r.sendOn, r.actionOf
+	r.send, r.action = r.jobReconciler.send, r.actionOf
 	r.synced = func(action string, result jobfate.Result, asked []jobfate.Request) {
 		if wrong := auditAction(action, &result.Decision, asked); wrong != "" {
 			env.Fail("%s", wrong)
@@ -142,28 +139,4 @@ func (r *reconciler) sendAs(ctx context.Context, q jobfate.Request) (runtime.Obj
 		return r.got(q, o, err)
 	}
 	return o, err
-}
-
-func (r *reconciler) sendOn(ctx context.Context, q jobfate.Request) (runtime.Object, error) {
-	name := types.NamespacedName{Namespace: q.Namespace, Name: q.Name}
-	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: q.Namespace, Name: q.Name}}
-	pod := &corev1.Pod{ObjectMeta: job.ObjectMeta}
-	switch q.Verb {
-	case jobfate.GetJob:
-		return job, r.live.Get(ctx, name, job)
-	case jobfate.ListPods:
-		list := &corev1.PodList{}
-		return list, r.live.List(ctx, list, client.InNamespace(q.Namespace))
-	case jobfate.GetPod:
-		return pod, r.live.Get(ctx, name, pod)
-	case jobfate.CreatePod:
-		return q.Pod, r.Create(ctx, q.Pod)
-	case jobfate.PatchPod:
-		return pod, r.Patch(ctx, pod, client.RawPatch(types.StrategicMergePatchType, q.Patch))
-	case jobfate.DeletePod:
-		return nil, r.Delete(ctx, pod, client.Preconditions(*q.Options.Preconditions))
-	case jobfate.PatchStatus:
-		return job, r.Status().Patch(ctx, job, client.RawPatch(types.MergePatchType, q.Patch))
-	}
-	return nil, errors.New("an unknown request")
 }
