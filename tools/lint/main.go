@@ -35,11 +35,9 @@ func main() {
 	cmd.AddAnalyzers(unused.Analyzer)
 	cmd.AddBareAnalyzers(own(must(os.Getwd()))...)
 	status := cmd.Execute()
-	for _, settings := range []string{"sizes.toml", "style.toml"} {
-		for _, finding := range style("tools/lint/" + settings) {
-			fmt.Println(finding)
-			status = 1
-		}
+	for _, finding := range append(style("tools/lint/sizes.toml"), style("tools/lint/style.toml")...) {
+		fmt.Println(finding)
+		status = 1
 	}
 	os.Exit(status)
 }

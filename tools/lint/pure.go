@@ -23,10 +23,8 @@ var pure = ofDeciding(&analysis.Analyzer{
 		}
 		for fn, in := range instructions(pass) {
 			switch in := in.(type) {
-			case *ssa.Go:
-				pass.Reportf(in.Pos(), "starts a goroutine: nothing is shared and nothing waits")
-			case *ssa.Select:
-				pass.Reportf(in.Pos(), "uses a channel: nothing is shared and nothing waits")
+			case *ssa.Go, *ssa.Select:
+				pass.Reportf(in.Pos(), "starts a goroutine or waits: nothing is shared and nothing waits")
 			case *ssa.Panic:
 				if in.Pos().IsValid() && !strings.HasPrefix(fn.Name(), "Must") {
 					pass.Reportf(in.Pos(), "panics, and is no Must function: nothing panics on any input")

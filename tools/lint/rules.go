@@ -80,8 +80,5 @@ func names() *analysis.Analyzer {
 	for _, n := range rules.Names {
 		err = errors.Join(err, a.Flags.Set("p", fmt.Sprintf(`{p: '^\w+\.(%s)$', pkg: '^%s$', msg: '%s'}`, n[1], n[0], n[2])))
 	}
-	if err != nil {
-		panic(err)
-	}
-	return ofDeciding(a)
+	return ofDeciding(must(a, err))
 }

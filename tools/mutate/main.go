@@ -22,17 +22,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 )
 
-// work is a folder for what is built.
+// work is a folder for mutants.
 var work = filepath.Join(os.TempDir(), fmt.Sprint("mutate-", os.Getpid()))
 
 func main() {
@@ -99,100 +97,40 @@ func (p *source) report(least float64) bool {
 	return ok && rate >= least
 }
 
-// testIn runs the tests of a folder on the survivors so far. To link a binary for each takes long,
-// so one holds all, and a variable of the environment chooses one. What is outside of functions
-// cannot choose, and has a binary of its own. So has what survives where tests are skipped.
+// testIn runs the tests of a folder on the survivors so far.
 func (p *source) testIn(dir string) {
-	check(command(".", "go", "test", "-timeout=1h", dir))
-	skipped := p.try(dir, p.mutants)
-	for _, m := range p.mutants {
-		if m.verdict == "survived" && (m.choice == "" || skipped) {
-			p.try(dir, []*mutant{m})
-		}
-	}
-}
-
-var (
-	broken = regexp.MustCompile(`\bmutant(\d+):`)
-	failed = regexp.MustCompile(`(?m)^--- FAIL: (\w+)`)
-)
-
-// try runs the tests of a folder on the survivors among some mutants, and reports whether it skips
-// tests: those that fail in a binary of several mutants with none chosen, which allocates more. A
-// mutant cannot use all of the machine's memory.
-func (p *source) try(dir string, mutants []*mutant) (skipped bool) {
-	mutants = p.build(dir, mutants)
-	skip := "-test.skip=^$"
-	run := func(chosen int, flags ...string) error {
-		limits := []string{"sh", "-c", `ulimit -v 8388608; exec env "$0" "$@"`, "RAPID_SEED=1", "RAPID_NOFAILFILE=1", "RAPID_SHRINKTIME=1ns"}
-		return command(dir, slices.Concat(limits, []string{fmt.Sprint("CHOSEN_MUTANT=", chosen), work + "/test", skip}, flags)...)
-	}
-	if len(mutants) > 1 {
-		for _, test := range failed.FindAllStringSubmatch(fmt.Sprint(run(0)), -1) {
-			skip, skipped = skip+"|^"+test[1]+"$", true
-		}
-		start := time.Now()
-		check(run(0))
-		p.timeout = fmt.Sprint("-test.timeout=", 10*(time.Since(start)+time.Second))
-		mutants = slices.DeleteFunc(mutants, func(m *mutant) bool { return m.choice == "" })
-	}
+	start := time.Now()
+	check(test("-count=1", dir))
+	limit := fmt.Sprint("-timeout=", 10*(time.Since(start)+time.Second))
 	var group errgroup.Group
 	group.SetLimit(runtime.NumCPU())
-	for _, m := range mutants {
+	for i, m := range p.mutants {
+		if m.verdict != "survived" {
+			continue
+		}
 		group.Go(func() error {
-			err := run(m.number, "-test.failfast", p.timeout)
-			if errors.As(err, new(*exec.ExitError)) {
+			file := filepath.Join(work, fmt.Sprint(i))
+			overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{m.path: file + ".go"}})
+			check(errors.Join(err, os.WriteFile(file, overlay, 0o600), os.WriteFile(file+".go", []byte(m.text), 0o600)))
+			err = test("-overlay="+file, "-failfast", limit, dir)
+			switch output := fmt.Sprint(err); {
+			case strings.Contains(output, "[build failed]"):
+				m.verdict, err = "broken", nil
+			case strings.Contains(output, "\nFAIL\t"):
 				m.verdict, err = "killed", nil
 			}
 			return err
 		})
 	}
 	check(group.Wait())
-	return skipped
 }
 
-// chosenMutant is declared in the package under test, which asks it what to be.
-const chosenMutant = `package %s; import ("os"; "strconv"); var chosenMutant, _ = strconv.Atoi(os.Getenv("CHOSEN_MUTANT"))`
-
-// build makes the test binary of a folder with the survivors among some mutants in it, and returns
-// those that compile: the compiler names the others.
-func (p *source) build(dir string, mutants []*mutant) []*mutant {
-	mutants = slices.DeleteFunc(slices.Clone(mutants), func(m *mutant) bool { return m.verdict != "survived" })
-	texts := map[string]string{filepath.Join(p.Dir, "chosen_mutant.go"): fmt.Sprintf(chosenMutant, p.Package.Name)}
-	for _, m := range slices.Backward(mutants) {
-		text := cmp.Or(texts[m.path], m.text)
-		texts[m.path] = text[:m.body] + m.choice + text[m.body:]
-		if len(mutants) == 1 {
-			texts[m.path] = m.mutated
-		}
-	}
-	replace := map[string]string{}
-	for path, text := range texts {
-		replace[path] = filepath.Join(work, filepath.Base(path))
-		check(os.WriteFile(replace[path], []byte(text), 0o600))
-	}
-	overlay, err := json.Marshal(map[string]any{"Replace": replace})
-	check(errors.Join(err, os.WriteFile(work+"/overlay", overlay, 0o600)))
-	err = command(".", "go", "test", "-c", "-vet=off", "-o="+work+"/test", "-overlay="+work+"/overlay", "-gcflags="+p.dir+"=-e", dir)
-	names := broken.FindAllStringSubmatch(fmt.Sprint(err), -1)
-	if len(names) == 0 {
-		check(err)
-		return mutants
-	}
-	for _, name := range names {
-		number, _ := strconv.Atoi(name[1])
-		p.mutants[number-1].verdict = "broken"
-	}
-	return p.build(dir, mutants)
-}
-
-// command runs a command in a folder. The error has what it prints.
-func command(dir string, args ...string) error {
-	cmd := exec.Command(args[0], args[1:]...)
-	cmd.Dir = dir
-	output, err := cmd.CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("%s: %w\n%s", args, err, output)
+// test runs go test. The error has what it prints. No test can use all of the machine's memory.
+func test(args ...string) error {
+	cmd := exec.Command("go", append([]string{"test", "-vet=off", "-exec=prlimit --as=8589934592"}, args...)...)
+	cmd.Env = append(cmd.Environ(), "RAPID_SEED=1", "RAPID_NOFAILFILE=1", "RAPID_SHRINKTIME=1ns")
+	if output, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", cmd, err, output)
 	}
 	return nil
 }

@@ -15,34 +15,26 @@ import (
 
 // source is a package of the main module, without its tests, and where in it mutants are made.
 type source struct {
-	*build.Package
-	dir, name    string   // the name is the folder as well, but of the root the package
+	name         string   // the folder, but of the root the package
 	why, leftOut []string // what docs/mutants.md explains, and the items of it that leave out functions
 	mutants      []*mutant
-	timeout      string // of tests, as a flag
 	fset         *token.FileSet
 	path, text   string // of a file; the text is after a space, since positions count from 1
 	function     string
-	signature    *ast.FuncType
-	body         *ast.BlockStmt
 }
 
 // A mutant is a small mistake in a file.
 type mutant struct {
-	number     int    // among those of the package, from 1
 	name       string // as docs/mutants.md names it
 	verdict    string // survived, killed, or broken: it does not compile
-	path, text string // of the file
-	mutated    string // the text with the mistake
-	choice     string // a statement that makes a function the mutant if that is chosen
-	body       int    // where the function begins with that statement; 0 outside of functions
+	path, text string // of the file with the mistake
 }
 
 // load makes the mutants of a package, except in functions of which docs/mutants.md explains all.
 func load(dir string, why map[string][]string) *source {
 	pkg, err := build.ImportDir(dir, 0)
 	check(err)
-	p := &source{Package: pkg, dir: dir, name: filepath.Clean(dir), timeout: "-test.timeout=1h"}
+	p := &source{name: filepath.Clean(dir)}
 	if p.name == "." {
 		p.name = pkg.Name
 	}
@@ -55,7 +47,7 @@ func load(dir string, why map[string][]string) *source {
 		file, err := parser.ParseFile(p.fset, p.path, text, parser.SkipObjectResolution)
 		check(err)
 		for _, decl := range file.Decls {
-			p.function, p.body = "-", nil
+			p.function = "-"
 			ast.Inspect(decl, p.mutate)
 		}
 	}
@@ -69,13 +61,9 @@ func load(dir string, why map[string][]string) *source {
 func (p *source) mutate(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.FuncDecl:
-		p.function, p.signature, p.body = n.Name.Name, n.Type, n.Body
+		p.function = n.Name.Name
 		if n.Recv != nil {
 			p.function = strings.TrimPrefix(p.print(n.Recv.List[0].Type), "*") + "." + p.function
-		}
-	case *ast.FuncLit:
-		if p.body == nil || n.Pos() > p.body.End() {
-			p.signature, p.body = n.Type, n.Body
 		}
 	case *ast.BinaryExpr:
 		p.swap(n, &n.Op, "(%s)")
@@ -158,17 +146,13 @@ func (p *source) empty(body []ast.Stmt) {
 // removeEach adds the mutants in which one of some statements is not there.
 func (p *source) removeEach(body []ast.Stmt) {
 	for i, s := range body {
-		keep := false
-		switch s := s.(type) {
+		assign, ok := s.(*ast.AssignStmt)
+		switch s.(type) {
 		case *ast.IfStmt, *ast.BlockStmt, *ast.DeclStmt, *ast.CaseClause, *ast.CommClause:
-			keep = true
-		case *ast.AssignStmt:
-			keep = s.Tok == token.DEFINE
-		case *ast.BranchStmt:
-			keep = s.Tok == token.FALLTHROUGH
-		}
-		if !keep {
-			p.remove(body[i:i+1], "%s")
+		default:
+			if !ok || assign.Tok != token.DEFINE {
+				p.remove(body[i:i+1], "%s")
+			}
 		}
 	}
 }
@@ -188,26 +172,14 @@ func (p *source) print(n ast.Node) string {
 	return out.String()
 }
 
-// add adds the mutant with a text in place of a part of the file. To the compiler each mutant is
-// in a file of its own, mutant1 and so on.
+// add adds the mutant with a text in place of a part of the file.
 func (p *source) add(from, to token.Pos, text, was, becomes string) {
 	if all := "`" + p.function + "`: all"; slices.Contains(p.why, all) {
 		p.leftOut = append(p.leftOut, all)
 		return
 	}
-	m := &mutant{number: len(p.mutants) + 1, verdict: "survived", path: p.path, text: p.text}
-	m.name = fmt.Sprintf("`%s`: %s → %s", p.function, quoted(was), quoted(becomes))
-	line := fmt.Sprintf("/*line mutant%d:1:1*/", m.number)
-	m.mutated = line + p.text[:from] + text + p.text[to:]
-	if p.body != nil && p.body.Pos() < from && from < p.body.End() {
-		form, results := "if chosenMutant == %d { func() %s%s(); return }; ", ""
-		if r := p.signature.Results; r != nil {
-			form, results = "if chosenMutant == %d { return func() %s%s() }; ", p.text[r.Pos():r.End()]
-		}
-		m.body = int(p.body.Pos()) + 1
-		m.choice = fmt.Sprintf(form, m.number, results, line+p.text[m.body-1:from]+text+p.text[to:p.body.End()])
-	}
-	p.mutants = append(p.mutants, m)
+	name := fmt.Sprintf("`%s`: %s → %s", p.function, quoted(was), quoted(becomes))
+	p.mutants = append(p.mutants, &mutant{name, "survived", p.path, p.text[1:from] + text + p.text[to:]})
 }
 
 // quoted returns a text on one line, as docs/mutants.md has it.
