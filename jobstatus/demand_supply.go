@@ -64,7 +64,7 @@ type supply struct {
 }
 
 func newSupply(job *batchv1.Job, pods []*corev1.Pod, k tracking.Keys) *supply {
-	s := &supply{Classifier: census.ClassifierOf(job, keys.Keys(k)), byPod: pods != nil}
+	s := &supply{Classifier: census.ClassifierOf(job, keys.Keys(k), failurepolicy.FromAPI(job.Spec.PodFailurePolicy)), byPod: pods != nil}
 	s.readSpec(&job.Spec)
 	outcome, suspend := OutcomeOf(job), job.Spec.Suspend != nil && *job.Spec.Suspend
 	s.edited = job.Generation > 1

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/internal/census"
 	"github.com/jobfate/jobfate/internal/keys"
 	"github.com/jobfate/jobfate/internal/lifecycle"
@@ -54,7 +55,7 @@ func (k Keys) Count(job *batchv1.Job, pods []*corev1.Pod) Counted {
 		counted.Strip = slices.DeleteFunc(owned, func(pod *corev1.Pod) bool { return !k.HasFinalizer(pod) })
 		return counted
 	}
-	classifier := census.ClassifierOf(job, keys.Keys(k))
+	classifier := census.ClassifierOf(job, keys.Keys(k), failurepolicy.FromAPI(job.Spec.PodFailurePolicy))
 	c := census.New(classifier, len(owned))
 	for _, pod := range owned {
 		c.Add(pod, false)

@@ -6,6 +6,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/internal/census"
 	"github.com/jobfate/jobfate/internal/keys"
@@ -103,7 +104,7 @@ type legacyStatus struct {
 // countLingering counts pods that have ended. Counters and indexes of the status never
 // decrease, so that pods that are gone stay counted.
 func (k Keys) countLingering(job *batchv1.Job, ended []*corev1.Pod) (s legacyStatus) {
-	classifier := census.ClassifierOf(job, keys.Keys(k))
+	classifier := census.ClassifierOf(job, keys.Keys(k), failurepolicy.FromAPI(job.Spec.PodFailurePolicy))
 	var completed indexset.Builder
 	for _, pod := range ended {
 		index := k.IndexOf(pod)

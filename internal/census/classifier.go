@@ -1,6 +1,7 @@
 package census
 
 import (
+	"cmp"
 	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -10,6 +11,7 @@ import (
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/internal/keys"
+	"github.com/jobfate/jobfate/internal/lifecycle"
 	"github.com/jobfate/jobfate/internal/owner"
 )
 
@@ -34,24 +36,23 @@ type Classifier struct {
 	Uncounted Uncounted
 }
 
-// ClassifierOf returns the classifier of a Job with the given spec and status.
-func ClassifierOf(job *batchv1.Job, k keys.Keys) Classifier {
-	spec := &job.Spec
+// ClassifierOf returns the classifier of a Job with the given spec and status, and with the given
+// policy in place of its own. A Job that the API server would reject, because it is Indexed and has
+// parallelism but no completions, is read as one that is not Indexed.
+func ClassifierOf(job *batchv1.Job, k keys.Keys, policy *failurepolicy.Spec) Classifier {
+	spec, one := &job.Spec, int32(1)
 	c := Classifier{
-		Keys:              k,
-		Limit:             backoff.LimitOf(spec),
-		ReplaceFailedOnly: spec.PodFailurePolicy != nil || spec.PodReplacementPolicy != nil && *spec.PodReplacementPolicy == batchv1.Failed,
-		Policy:            failurepolicy.FromAPI(spec.PodFailurePolicy),
+		Keys:  k,
+		Limit: backoff.LimitOf(spec),
+		// KEP-3939: with a pod failure policy only failed pods are replaced, since rules
+		// are matched against terminated pods only.
+		ReplaceFailedOnly: policy != nil || spec.PodReplacementPolicy != nil && *spec.PodReplacementPolicy == batchv1.Failed,
+		CountRestarts:     spec.Template.Spec.RestartPolicy == corev1.RestartPolicyOnFailure,
+		Policy:            policy,
 		Uncounted:         ReadUncounted(job.Status.UncountedTerminatedPods),
 	}
-	if spec.CompletionMode == nil || *spec.CompletionMode != batchv1.IndexedCompletion {
-		return c
-	}
-	switch {
-	case spec.Completions != nil:
-		c.Indexed, c.Completions = true, *spec.Completions
-	case spec.Parallelism == nil:
-		c.Indexed, c.Completions = true, 1
+	if lifecycle.IsIndexed(spec) && (spec.Completions != nil || spec.Parallelism == nil) {
+		c.Indexed, c.Completions = true, *cmp.Or(spec.Completions, &one)
 	}
 	return c
 }

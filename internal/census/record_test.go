@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/internal/census"
 	"github.com/jobfate/jobfate/internal/keys"
 )
@@ -152,7 +153,7 @@ func TestClassifierOf(t *testing.T) {
 		"Failed":                  {batchv1.JobSpec{PodReplacementPolicy: &failed}, false, false, true, 0},
 		"with a failure policy":   {batchv1.JobSpec{PodFailurePolicy: policy}, false, false, true, 0},
 	} {
-		c := census.ClassifierOf(&batchv1.Job{Spec: tc.spec}, keys.Keys{Finalizer: "a/b"})
+		c := census.ClassifierOf(&batchv1.Job{Spec: tc.spec}, keys.Keys{Finalizer: "a/b"}, failurepolicy.FromAPI(tc.spec.PodFailurePolicy))
 		if c.Indexed != tc.indexed || c.PerIndex() != tc.perIndex || c.ReplaceFailedOnly != tc.onlyFailed || c.Completions != tc.completions ||
 			(c.Policy == nil) != (tc.spec.PodFailurePolicy == nil) || c.Keys.Finalizer != "a/b" {
 			t.Errorf("%s: got %+v", name, c)

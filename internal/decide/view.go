@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/failurepolicy"
@@ -88,14 +87,7 @@ func (v *View) ClaimPatch(claim *census.Record) []byte {
 func readSpec(job *batchv1.Job, c *Config) Spec {
 	spec := &job.Spec
 	s := Spec{
-		Classifier: census.Classifier{
-			Keys:          keys.Keys(c.Controller.Keys),
-			Indexed:       lifecycle.IsIndexed(spec),
-			Limit:         backoff.LimitOf(spec),
-			CountRestarts: spec.Template.Spec.RestartPolicy == corev1.RestartPolicyOnFailure,
-			Policy:        readPolicy(spec, c),
-			Uncounted:     census.ReadUncounted(job.Status.UncountedTerminatedPods),
-		},
+		Classifier:       census.ClassifierOf(job, keys.Keys(c.Controller.Keys), readPolicy(spec, c)),
 		Parallelism:      valueOf(spec.Parallelism, 1),
 		Completions:      spec.Completions,
 		Suspended:        valueOf(spec.Suspend, false),
@@ -108,13 +100,10 @@ func readSpec(job *batchv1.Job, c *Config) Spec {
 	if c.WithoutPerIndex {
 		s.Limit = backoff.Limit{Target: backoff.TargetJob, PerJob: s.Limit.PerJob} // KEP-3850, Downgrade and Rollback
 	}
-	// KEP-3939: with a pod failure policy only failed pods are replaced, since rules
-	// are matched against terminated pods only.
-	s.ReplaceFailedOnly = s.Policy != nil || valueOf(spec.PodReplacementPolicy, "") == batchv1.Failed && !c.WithoutReplacement
-	if s.Indexed {
-		s.Classifier.Completions = *s.Completions
-		s.SuccessPolicy = lifecycle.NewSuccessPolicy(spec.SuccessPolicy, *s.Completions)
+	if c.WithoutReplacement {
+		s.ReplaceFailedOnly = s.Policy != nil
 	}
+	s.SuccessPolicy = lifecycle.NewSuccessPolicy(spec.SuccessPolicy, s.Classifier.Completions) // without indexes it has no rules
 	return s
 }
 
