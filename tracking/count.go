@@ -49,11 +49,10 @@ func (k Keys) Count(job *batchv1.Job, pods []*corev1.Pod) Counted {
 	if job == nil {
 		return Counted{}
 	}
-	counted := Counted{Status: job.Status.DeepCopy()}
 	owned := ownedBy(job, pods)
 	if lifecycle.Finished(job) != nil {
-		counted.Strip = slices.DeleteFunc(owned, func(pod *corev1.Pod) bool { return !k.HasFinalizer(pod) })
-		return counted
+		tracked := slices.DeleteFunc(owned, func(pod *corev1.Pod) bool { return !k.HasFinalizer(pod) })
+		return Counted{Status: job.Status.DeepCopy(), Strip: tracked}
 	}
 	classifier := census.ClassifierOf(job, keys.Keys(k), failurepolicy.FromAPI(job.Spec.PodFailurePolicy))
 	c := census.New(classifier, len(owned))
@@ -65,16 +64,15 @@ func (k Keys) Count(job *batchv1.Job, pods []*corev1.Pod) Counted {
 		Deleting:     job.DeletionTimestamp != nil,
 		KeepFailsJob: c.FailsJob() != nil,
 	}
+	status := job.Status
 	if classifier.Indexed {
 		results := c.IndexResults(lifecycle.ReadIndexes(&job.Status, classifier.Completions))
 		inputs.Counted = results.Counted
-		putIndexes(counted.Status, results, classifier.PerIndex())
+		putIndexes(&status, results, classifier.PerIndex())
 	}
 	account := c.Account(inputs)
-	counted.Strip, counted.Full = account.Strip, account.Full
-	counted.indexed, counted.account = classifier.Indexed, account
-	counted.put(counted.Status, account.Settled)
-	return counted
+	account.AddTo(&status, classifier.Indexed)
+	return Counted{status.DeepCopy(), account.Strip, account.Full, classifier.Indexed, account}
 }
 
 // Settle returns the status to store after the finalizers of the given pods are removed.
@@ -83,19 +81,9 @@ func (k Keys) Count(job *batchv1.Job, pods []*corev1.Pod) Counted {
 func (c Counted) Settle(gone ...types.UID) *batchv1.JobStatus {
 	status := c.Status.DeepCopy()
 	if c.account.Lists != nil {
-		c.put(status, c.account.Settle(gone))
+		c.account.Settle(gone).AddTo(status, c.indexed)
 	}
 	return status
-}
-
-// put sets the lists of a status and increments its counters. status.succeeded of an
-// Indexed Job is set by putIndexes.
-func (c *Counted) put(out *batchv1.JobStatus, s census.Settled) {
-	out.UncountedTerminatedPods = s.Lists.DeepCopy()
-	out.Failed = census.Sum(out.Failed, s.Failed)
-	if !c.indexed {
-		out.Succeeded = census.Sum(out.Succeeded, s.Succeeded)
-	}
 }
 
 // ownedBy returns the pods that a Job controls, each UID once.

@@ -155,6 +155,16 @@ type Settled struct {
 	Succeeded, Failed int32
 }
 
+// AddTo sets the lists of a status, and adds to its counters. In an Indexed Job status.succeeded
+// counts indexes, not pods.
+func (s Settled) AddTo(out *batchv1.JobStatus, indexed bool) {
+	out.UncountedTerminatedPods = s.Lists
+	out.Failed = Sum(out.Failed, s.Failed)
+	if !indexed {
+		out.Succeeded = Sum(out.Succeeded, s.Succeeded)
+	}
+}
+
 // Settle returns the lists without the given pods, which have lost their finalizer, and
 // what the counters gain by that.
 func (a Account) Settle(gone []types.UID) Settled {

@@ -23,7 +23,7 @@ func (v *View) statusAfter(p *Plan, after Counts, end lifecycle.End, account *ce
 	if v.Config.WithoutReplacement {
 		st.Terminating = nil
 	}
-	v.count(&st, account.Lists, account.Succeeded, account.Failed)
+	account.AddTo(&st, v.Spec.Indexed)
 	if v.Spec.Indexed {
 		v.putIndexes(&st)
 	}
@@ -32,15 +32,6 @@ func (v *View) statusAfter(p *Plan, after Counts, end lifecycle.End, account *ce
 	}
 	lifecycle.EnterInterim(&st, end, v.Now)
 	return st, suspension
-}
-
-// count sets the uncounted lists of a status, and adds pods to its counters.
-func (v *View) count(out *batchv1.JobStatus, lists *batchv1.UncountedTerminatedPods, succeeded, failed int32) {
-	out.UncountedTerminatedPods = lists
-	out.Failed = census.Sum(out.Failed, failed)
-	if !v.Spec.Indexed {
-		out.Succeeded = census.Sum(out.Succeeded, succeeded)
-	}
 }
 
 // putIndexes sets the indexes of an Indexed Job in a status.
@@ -83,8 +74,7 @@ func (o *Outcome) Settle(gone []types.UID) (s Settled) {
 		return s
 	}
 	v, st := o.View, o.Status
-	settled := o.Account.Settle(gone)
-	v.count(&st, settled.Lists, settled.Succeeded, settled.Failed)
+	o.Account.Settle(gone).AddTo(&st, v.Spec.Indexed)
 	set := setOf(gone)
 	left := slices.ContainsFunc(o.Strip, func(pod *corev1.Pod) bool { return !set[pod.UID] })
 	s.Finished = !o.Account.Full && !left && lifecycle.EnterTerminal(&st, o.End, o.After.Terminating, v.Now)
