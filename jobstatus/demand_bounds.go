@@ -198,10 +198,8 @@ func (s *supply) leastToSatisfy() int64 {
 // leastToFailIndexes returns how many pods must still be created to exceed maxFailedIndexes.
 // The fewest are needed if the indexes with the fewest retries left fail.
 func (s *supply) leastToFailIndexes() int64 {
-	lacks := s.mayFail() + 1 - int64(s.unfinished.IntersectionLen(s.lateFailed))
+	lacks := max(0, s.mayFail()+1-int64(s.unfinished.IntersectionLen(s.lateFailed)))
 	switch {
-	case lacks <= 0:
-		return 0
 	case lacks > s.remaining():
 		return math.MaxInt64
 	case s.failsIndex:

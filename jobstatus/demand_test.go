@@ -240,6 +240,10 @@ func TestDemandOf_byPods(t *testing.T) {
 			[]string{"Failed index=0", "Succeeded index=1 stripped"}, jobstatus.Range{Least: 0, Most: 4}},
 		{"scaled down and up: a failure that can be retried does not end the index", demandJob(two, perIndex(1), editedSpec),
 			[]string{"Running index=0", "Failed index=1 stripped"}, jobstatus.Range{Least: 2, Most: 4}},
+		{"scaled down and up: nor does a failure that is ignored", demandJob(two, perIndex(0), editedSpec, rules(batchv1.PodFailurePolicyActionIgnore)),
+			[]string{"Running index=0", "Failed index=1 code=42 stripped"}, jobstatus.Range{Least: 2, Most: math.MaxInt64}},
+		{"a pod beyond the completions is deleted and does not count", demandJob(two, indexed),
+			[]string{"Running index=0", "Running index=5"}, jobstatus.Range{Least: 3, Most: 6}},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			same(t, "in total", jobstatus.DemandOf(tc.job, demandPods(tc.job, tc.pods...)).InTotal, tc.inTotal)
