@@ -30,8 +30,8 @@ const (
 	AttentionHeld
 	// AttentionLost means that the Job cannot succeed.
 	AttentionLost
-	// AttentionStuck means that an overdue step has not happened, and will not happen unless a user
-	// acts.
+	// AttentionStuck means that the Job makes no progress until a user acts: pods cannot be
+	// created, start or finish, or a step is overdue.
 	AttentionStuck
 )
 

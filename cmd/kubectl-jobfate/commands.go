@@ -74,9 +74,10 @@ Without a name it lists the Jobs of the namespace that need attention, the worst
 Exit status: 0 success, 1 the cluster cannot be read, or a Job is invalid, 2 wrong usage,
 130 interrupted. With --exit-status also
   3  the Job waits: the next pod is created after a delay, or when a pod ends
-  4  the Job is on hold: suspended, with parallelism 0, or being deleted
+  4  the Job is on hold: suspended, queued by Kueue, with parallelism 0, or being deleted
   5  the Job cannot succeed: it has failed, is failing, or can only fail
-  6  the Job is stuck: an overdue step has not happened; the second line says what to do
+  6  the Job is stuck: pods cannot be created, start or finish, or a step is overdue; the
+     second line says what to do
 and 0 if the Job runs well, or has succeeded. For several Jobs it is the status of the
 worst.`,
 		Example: `  kubectl jobfate                     # Jobs that need attention

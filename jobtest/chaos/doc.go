@@ -1,6 +1,6 @@
 // Package chaos runs Job controllers through random Job lifetimes and reports violated
-// properties. Take it for a controller that uses no Kubernetes client: you implement
-// [cluster.Controller]. For a controller with client-go or controller-runtime take package
+// properties. Use it for a controller that uses no Kubernetes client: you implement
+// [cluster.Controller]. For a controller with client-go or controller-runtime use package
 // jobtest/kube/chaos, which runs the same schedules.
 //
 // [Run] makes random choices: pods start, end, are deleted and edited, the spec changes,

@@ -1,5 +1,5 @@
 // Mutate tests the tests: it makes many small mistakes in the packages that decide, one at
-// a time, and looks whether a test fails. A mistake that no test detects has survived.
+// a time, and checks whether a test fails. A mistake that no test detects has survived.
 //
 //	go -C tools run ./mutate [flags] PACKAGE ...
 //

@@ -1,6 +1,6 @@
 // Package chaos runs a Reconciler under random schedules of faults, and reports when it
-// violates a property that every Job controller must have. Take it for a controller with
-// controller-runtime or client-go. For a controller that uses no Kubernetes client take
+// violates a property that every Job controller must have. Use it for a controller with
+// controller-runtime or client-go. For a controller that uses no Kubernetes client use
 // package jobtest/chaos, which needs no other module.
 //
 //	func TestReconciler(t *testing.T) {
