@@ -35,6 +35,23 @@ func (w safeWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// lineBreaks escapes what safeWriter leaves, because the layout of the output needs it.
+var lineBreaks = strings.NewReplacer("\n", `\n`, "\t", `\t`)
+
+// write is fmt.Fprintf for lines with text from the input, which must not begin a line of its own.
+// Only the format has line breaks.
+func write(w io.Writer, format string, args ...any) {
+	for i, arg := range args {
+		switch arg := arg.(type) {
+		case string:
+			args[i] = lineBreaks.Replace(arg)
+		case fmt.Stringer:
+			args[i] = lineBreaks.Replace(arg.String())
+		}
+	}
+	fmt.Fprintf(w, format, args...)
+}
+
 // pieces splits output into texts, each with the terminal sequence that follows it.
 func pieces(all string) iter.Seq2[string, string] {
 	return func(yield func(text, sequence string) bool) {

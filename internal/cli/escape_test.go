@@ -20,17 +20,25 @@ import (
 var hostile = []string{
 	"\x1b[2J", "\x1b]0;owned\x07", "\x1b[31m", "\x07", "\r", "a\rb", "\x7f", "\u009b31m", "\u0085", "\u202e", "\u2066", "\u200b", "\u2028", "\ufeff", "\ufffe",
 	"\u00ad", "\U000e0041", "\b\b", "\x0b", "\x00", "\\", "\"", "'", "\\x1b", "\u061c", "a\nb", "\uffff", "y", "null", "0o7", "\U0001F600",
+	forged, "a\t" + forged,
 }
+
+// forged would be a line of its own.
+const forged = "\nFORGED: yes"
 
 // ownSequences matches the terminal sequences of the command itself: colours, and clearing a line.
 var ownSequences = regexp.MustCompile(`\x1b\[(0|1|3[0-9]|1;3[0-9])m|\r\x1b\[K`)
 
-// checkHarmless fails if an output contains characters that control a terminal.
+// checkHarmless fails if an output contains characters that control a terminal, or a line from the
+// input.
 func checkHarmless(t *rapid.T, what, output string, colored bool) {
 	t.Helper()
 	plain := output
 	if colored {
 		plain = ownSequences.ReplaceAllString(output, "")
+	}
+	if strings.Contains("\n"+plain, forged) {
+		t.Fatalf("%s: a forged line in %q", what, plain)
 	}
 	for i, r := range plain {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co, unicode.Noncharacter_Code_Point) {
@@ -147,6 +155,10 @@ func TestHostileTextsAreShown(t *testing.T) {
 	const want = `[2J\u202e`
 	for _, args := range [][]string{{"explain"}, {"explain", "-o", "json"}, {"explain", "-o", "yaml"}, {"validate"}} {
 		checkPart(t, strings.Join(args, " "), runWith(job, args...).Stdout, want)
+	}
+	job = strings.Replace(edit(t, "finished"), "\n  name: report\n", "\n  name: \"report\\nCan it succeed? yes\"\n", 1)
+	for _, args := range [][]string{{"explain"}, {"validate"}} {
+		checkPart(t, "a text of two lines: "+args[0], runWith(job, args...).Stdout, `report\nCan it succeed? yes`)
 	}
 	for _, command := range []string{"explain", "validate", "simulate"} {
 		checkPart(t, command, runWith("", command, "a\x1b").Stderr, `open a\u001b: no such file`)

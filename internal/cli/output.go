@@ -72,11 +72,16 @@ func toYAML(value any) (string, error) {
 	if err := utiljson.Unmarshal(text, &plain); err != nil {
 		return "", err
 	}
-	var node yaml.Node
-	if err := node.Encode(plain); err != nil {
+	if text, err = json.Marshal(plain); err != nil { // now with sorted keys
 		return "", err
 	}
-	quoteHarmful(&node)
+	// JSON is YAML. A node that encodes the value itself fails on a list with a text that begins
+	// with an empty line.
+	var node yaml.Node
+	if err := yaml.Unmarshal([]byte(visible(string(text), escapeRune)), &node); err != nil {
+		return "", err
+	}
+	restyle(&node)
 	var b strings.Builder
 	e := yaml.NewEncoder(&b)
 	e.SetIndent(2)
@@ -85,13 +90,18 @@ func toYAML(value any) (string, error) {
 	return visible(b.String(), escapeRune), err
 }
 
-// quoteHarmful double-quotes texts with characters to escape.
-func quoteHarmful(n *yaml.Node) {
-	if n.Kind == yaml.ScalarNode && visible(n.Value, escapeRune) != n.Value {
+// restyle gives each value the style of the encoder, except that it double-quotes texts with
+// characters to escape and texts of several lines.
+func restyle(n *yaml.Node) {
+	var own yaml.Node
+	if n.Style = 0; n.Tag == "!!str" {
 		n.Style = yaml.DoubleQuotedStyle
+		if !strings.Contains(n.Value, "\n") && visible(n.Value, escapeRune) == n.Value && own.Encode(n.Value) == nil {
+			n.Style = own.Style
+		}
 	}
 	for _, inner := range n.Content {
-		quoteHarmful(inner)
+		restyle(inner)
 	}
 }
 

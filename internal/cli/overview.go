@@ -97,18 +97,18 @@ func (v *View) text(p paint, all bool) string {
 	}
 	var b strings.Builder
 	for _, r := range v.reports {
-		fmt.Fprintf(&b, "%s: %s: %s\n", p.text(bold, r.Job.Namespace+"/"+r.Job.Name), p.text(bold+";"+attentionColors[r.Reason.attention], r.Reason.Code), r.Reason.Text)
+		write(&b, "%s: %s: %s\n", p.text(bold, r.Job.Namespace+"/"+r.Job.Name), p.text(bold+";"+attentionColors[r.Reason.attention], r.Reason.Code), r.Reason.Text)
 	}
 	switch {
 	case v.others == 0 && len(v.reports) == 0:
 		b.WriteString("No Job was found.\n")
 	case len(v.reports) == 0:
-		fmt.Fprintf(&b, "No Job needs attention (--all lists %s).\n", count(v.others, "Job"))
+		write(&b, "No Job needs attention (--all lists %s).\n", count(v.others, "Job"))
 	case v.others > 0:
-		fmt.Fprintf(&b, "%s no attention (--all lists them).\n", needs(v.others))
+		write(&b, "%s no attention (--all lists them).\n", needs(v.others))
 	}
 	for _, n := range v.notes {
-		fmt.Fprintf(&b, "%s: %s\n", p.text(yellow, n.Code), n.Text)
+		write(&b, "%s: %s\n", p.text(yellow, n.Code), n.Text)
 	}
 	return b.String()
 }

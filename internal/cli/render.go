@@ -43,14 +43,14 @@ type page struct {
 func (r *report) text(p paint, all bool) string {
 	b := &page{paint: p, all: all}
 	b.first(r.Reason)
-	fmt.Fprintf(b, "Job %s, %s, at %s.\n",
+	write(b, "Job %s, %s, at %s.\n",
 		p.text(bold, r.Job.Namespace+"/"+r.Job.Name), podCount(r.Pods), r.Now.Format(time.RFC3339))
 	if r.Prospect.Code == "" {
 		return b.String() // nothing is decided
 	}
-	fmt.Fprintf(b, "%s.\n", why.Totals(r.Totals))
+	write(b, "%s.\n", why.Totals(r.Totals))
 	if r.ManagedBy != "" {
-		fmt.Fprintf(b, "%s manages the Job: the rest is what it would do if it decided like the Job controller.\n", r.ManagedBy)
+		write(b, "%s manages the Job: the rest is what it would do if it decided like the Job controller.\n", r.ManagedBy)
 	}
 	if len(r.Also) > 0 {
 		b.section("Also", mapped(r.Also, func(c cause) string { return p.text(attentionColors[c.attention], c.Code) + ": " + c.Text }))
@@ -58,18 +58,18 @@ func (r *report) text(p paint, all bool) string {
 	if steps := r.steps(all); len(steps) > 0 {
 		b.section("Next, in this order", steps)
 	} else {
-		fmt.Fprintf(b, "\n%s nothing.\n", p.text(bold, "Next:"))
+		write(b, "\n%s nothing.\n", p.text(bold, "Next:"))
 	}
 	if len(r.Waits) > 0 {
 		b.section("Waiting for", mapped(r.Waits, func(w reason) string { return w.Text }))
 	}
 	if r.RequeueAt != nil {
-		fmt.Fprintf(b, "\nNext sync in %s, at %s.\n",
+		write(b, "\nNext sync in %s, at %s.\n",
 			time.Duration(r.RequeueSeconds*float64(time.Second)).Round(time.Millisecond), r.RequeueAt.Format(time.RFC3339))
 	}
-	fmt.Fprintf(b, "\n%s %s.\n", p.text(bold, "Can it succeed?"), r.Prospect.Text)
+	write(b, "\n%s %s.\n", p.text(bold, "Can it succeed?"), r.Prospect.Text)
 	if r.LastFailure != nil && !r.indexed {
-		fmt.Fprintf(b, "\n%s %s.\n", p.text(bold, "Last failure:"), r.LastFailure)
+		write(b, "\n%s %s.\n", p.text(bold, "Last failure:"), r.LastFailure)
 	}
 	if len(r.Indexes) > 0 || r.Completed != "" {
 		b.section("Indexes", append([]string{p.text(green, "completed") + ": " + orNone(shortened(r.Completed, all))}, b.indexes(r)...))
@@ -82,24 +82,24 @@ func (r *report) text(p paint, all bool) string {
 }
 
 func (b *page) section(title string, lines []string) {
-	fmt.Fprintf(b, "\n%s\n", b.paint.text(bold, title+":"))
+	write(b, "\n%s\n", b.paint.text(bold, title+":"))
 	for _, line := range lines {
-		fmt.Fprintf(b, "  %s\n", line)
+		write(b, "  %s\n", line)
 	}
 }
 
 // first writes the first line, with advice and the affected pods.
 func (b *page) first(c cause) {
-	fmt.Fprintf(b, "%s: %s\n", b.paint.text(bold+";"+attentionColors[c.attention], c.Code), c.Text)
+	write(b, "%s: %s\n", b.paint.text(bold+";"+attentionColors[c.attention], c.Code), c.Text)
 	if c.Advice != "" {
-		fmt.Fprintf(b, "  %s\n", c.Advice)
+		write(b, "  %s\n", c.Advice)
 	}
 	if len(c.Pods) > 0 {
 		names := c.Pods
 		if len(names) > mostUIDs && !b.all {
 			names = append(slices.Clone(names[:mostUIDs]), fmt.Sprintf("and %d more (%s)", len(names)-mostUIDs, allShows))
 		}
-		fmt.Fprintf(b, "  Pods: %s\n", strings.Join(names, ", "))
+		write(b, "  Pods: %s\n", strings.Join(names, ", "))
 	}
 	b.WriteString("\n")
 }

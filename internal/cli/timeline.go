@@ -91,11 +91,11 @@ func (t timeline) text(p paint, full bool) string {
 	var b strings.Builder
 	b.WriteString(p.text(bold+";"+t.color(), t.end()))
 	if t.Reason != "" {
-		fmt.Fprintf(&b, ": %s: %s", t.Reason, t.Message)
+		write(&b, ": %s: %s", t.Reason, t.Message)
 	}
-	fmt.Fprintf(&b, "\n\nJob %s/%s, %s that ran for %s in total: %s.\n", t.Job.Namespace, t.Job.Name, podCount(t.Totals.Pods), t.Totals.Running, t.outcomes())
+	write(&b, "\n\nJob %s/%s, %s that ran for %s in total: %s.\n", t.Job.Namespace, t.Job.Name, podCount(t.Totals.Pods), t.Totals.Running, t.outcomes())
 	if t.From != "" {
-		fmt.Fprintf(&b, "All times are relative to %s.\n", t.From)
+		write(&b, "All times are relative to %s.\n", t.From)
 	}
 	b.WriteString("\n")
 	lines, left := t.lines(), 0
@@ -111,10 +111,10 @@ func (t timeline) text(p paint, full bool) string {
 		if i > 0 && lines[i-1].at == l.at {
 			at = ""
 		}
-		fmt.Fprintf(&b, "%*s  %s\n", width, at, p.text(l.color, t.textOf(l)))
+		write(&b, "%*s  %s\n", width, at, p.text(l.color, t.textOf(l)))
 	}
 	if left > 0 {
-		fmt.Fprintf(&b, "\n%d lines are folded into %d; --full prints all of them.\n", left, len(lines))
+		write(&b, "\n%d lines are folded into %d; --full prints all of them.\n", left, len(lines))
 	}
 	return b.String()
 }

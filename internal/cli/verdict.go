@@ -155,7 +155,7 @@ func (all verdicts) text(p paint) string {
 	for _, v := range all.Jobs {
 		for _, f := range v.findings() {
 			color := map[string]string{"error": red, "warning": yellow}[f.level]
-			fmt.Fprintf(&b, "%s: %s %s: %s\n", f.place(), p.text(bold+";"+color, f.level+":"), p.text(bold, f.Field), f.Message)
+			write(&b, "%s: %s %s: %s\n", f.place(), p.text(bold+";"+color, f.level+":"), p.text(bold, f.Field), f.Message)
 		}
 		how, kind := p.text(green, "accepted"), "Job"
 		if !v.Accepted {
@@ -164,11 +164,11 @@ func (all verdicts) text(p paint) string {
 		if v.manifest.Path != "" {
 			kind = "CronJob"
 		}
-		fmt.Fprintf(&b, "%s: %s %s %s, %s, %s; not checked: %s\n", v.manifest.At.At(""), kind, orNone(v.Job.Name), how,
+		write(&b, "%s: %s %s %s, %s, %s; not checked: %s\n", v.manifest.At.At(""), kind, orNone(v.Job.Name), how,
 			count(len(v.Errors), "error"), count(len(v.Warnings), "warning"), v.NotChecked)
 	}
 	if len(all.Skipped) > 0 {
-		fmt.Fprintf(&b, "%s objects of other kinds, which were not checked: %s\n", p.text(bold, "note:"), all.Skipped)
+		write(&b, "%s objects of other kinds, which were not checked: %s\n", p.text(bold, "note:"), all.Skipped)
 	}
 	return b.String()
 }
