@@ -54,8 +54,13 @@ func (e Explanation) Causes() []Cause {
 	if e.facts == nil {
 		return nil
 	}
-	code := e.Prospect().Code
-	return ranked(either(code == ProspectFailure || code == ProspectOutOfReach, AttentionLost, AttentionNone), e.facts.findings()...)
+	code, deleting := e.Prospect().Code, e.facts.View.Job.DeletionTimestamp != nil
+	if code != ProspectOutOfReach || deleting {
+		return ranked(either(code == ProspectFailure, AttentionLost, AttentionNone), e.facts.findings()...)
+	}
+	all := ranked(AttentionLost, e.facts.findings()...)
+	all[0].Text += "; the Job can only fail"
+	return all
 }
 
 // Unmanaged explains a Job that another controller manages, for which
@@ -66,8 +71,9 @@ func Unmanaged(job *batchv1.Job) Cause {
 	}
 	builtin := batchv1.JobControllerName
 	manager, suspended := *cmp.Or(job.Spec.ManagedBy, &builtin), *cmp.Or(job.Spec.Suspend, new(bool))
-	return ranked(AttentionNone, finding{mild: hasSucceeded(job), Reason: cmp.Or(
-		finished(job),
+	end := finished(job)
+	return ranked(AttentionNone, finding{mild: hasSucceeded(job) || end.Code == "" && manager == multiKueue && !suspended, Reason: cmp.Or(
+		end,
 		when(manager == multiKueue && suspended, CauseMultiKueue,
 			"MultiKueue manages the Job, which is suspended here, and runs it in a worker cluster once it is admitted"),
 		when(manager == multiKueue, CauseMultiKueue, "MultiKueue runs the Job in a worker cluster; there are no pods here"),
@@ -83,8 +89,10 @@ const (
 	CauseManagedElsewhere Code = "ManagedElsewhere"
 	// CauseRecreated: the pods belong to an earlier Job of the same name.
 	CauseRecreated Code = "JobRecreated"
-	// CausePodsMissing: the status counts active pods, but no pods were given.
+	// CausePodsMissing: the status counts more pods than were given.
 	CausePodsMissing Code = "PodsMissing"
+	// CauseDeletionOverdue: finalizers keep the Job from being deleted.
+	CauseDeletionOverdue Code = "DeletionOverdue"
 	// CauseTerminationOverdue: pods should have terminated.
 	CauseTerminationOverdue Code = "TerminationOverdue"
 	// CauseDeadlineOverdue: the deadline has passed, but the Job has not been failed.
@@ -123,6 +131,8 @@ const (
 	CauseSidecarRunning Code = "SidecarRunning"
 	// CauseContainerRunning: a container runs long after others have finished.
 	CauseContainerRunning Code = "ContainerRunning"
+	// CauseBackoffUnknown: the status counts failures, but no pod shows when they happened.
+	CauseBackoffUnknown Code = "BackoffUnknown"
 	// CauseCreationOverdue: pods should have been created.
 	CauseCreationOverdue Code = "CreationOverdue"
 )
@@ -140,9 +150,11 @@ type row struct {
 // from running, then the reasons for the decision. The second row of a code is for its mild
 // form: the Job has succeeded, or goes on in spite of the cause.
 var causes = [...]row{
+	{CauseDeletionOverdue, AttentionStuck, "", "Ask the owner of the finalizer to remove it. With foregroundDeletion the Job waits for its pods: look at those that are left."},
 	{JobFinished, AttentionLost, "", "Read the condition and the last failure; a Job that has failed does not run again."},
 	{JobFinished, AttentionNone, "", ""},
-	{CauseMultiKueue, AttentionNone, "", "Look at the Job and its pods in the worker cluster that the Workload names."},
+	{CauseMultiKueue, AttentionHeld, "", "Read the Workload: it shows whether the Job is admitted, and names the worker cluster that then has the Job and its pods."},
+	{CauseMultiKueue, AttentionNone, "", "Read the Workload: it shows whether the Job is admitted, and names the worker cluster that then has the Job and its pods."},
 	{CauseManagedElsewhere, AttentionNone, "", "Look at that controller; the built-in Job controller ignores this Job."},
 	{JobStale, AttentionWait, "", ""},
 	{CauseRecreated, AttentionStuck, "", "Get the Job and its pods again, with one command. Delete the old pods if garbage collection does not."},
@@ -163,12 +175,14 @@ var causes = [...]row{
 	{CauseNoScheduler, AttentionStuck, "got no response from a scheduler", "Check spec.template.spec.schedulerName, and that this scheduler is running."},
 	{CauseImagePull, AttentionStuck, "cannot pull an image", "Check the name and the tag of the image, imagePullSecrets, and that the node reaches the registry. The pod template is immutable: delete the Job and create it again."},
 	{CauseContainerConfig, AttentionStuck, "cannot create a container", "Create the Secret, the ConfigMap or the key that the message names; the kubelet tries again."},
-	{CauseCrashLoop, AttentionStuck, "cannot keep a container running", "Read the log of the last run: kubectl logs POD --previous."},
+	{CauseCrashLoop, AttentionStuck, "cannot keep a container running", "Read the log of the last run: kubectl logs POD -c CONTAINER --previous."},
 	{CauseContainerStart, AttentionStuck, "cannot start a container", "Check the command, the security context and the mounts of the container that the message names."},
 	{CausePodStartFailing, AttentionStuck, "cannot start", "Create the Secret, the ConfigMap or the volume that the event names, or look at the network plugin of the node."},
 	{CausePodStartOverdue, AttentionStuck, "should have started", "Read the events: kubectl describe pod POD. A large image, a volume or the network of the node may be the cause."},
 	{CauseSidecarRunning, AttentionStuck, "cannot finish", "Make the sidecar end on SIGTERM, and look at the kubelet of the node."},
 	{CauseContainerRunning, AttentionWait, "cannot finish", "If that container only serves the others, make it a sidecar: an init container with restartPolicy Always, which the kubelet stops when they have finished."},
+	{CausePodsMissing, AttentionStuck, "", "Add all pods to the input: kubectl get pods -l job-name=NAME -o yaml. If these are all, the controller is not running."},
+	{CauseBackoffUnknown, AttentionWait, "", "Add the pods that have failed to the input, if they still exist."},
 	{CauseCreationOverdue, AttentionStuck, "", "Look for FailedCreate events (kubectl describe job NAME), an exhausted quota, an admission webhook, or a controller that is not running."},
 	{CauseTerminationOverdue, AttentionStuck, "", "Look at the node: if it is gone, delete the pod with --force. If a finalizer remains, ask its owner to remove it."},
 	{JobInFlight, AttentionWait, "", ""},

@@ -72,11 +72,16 @@ status: {phase: Pending, conditions: [{type: PodScheduled, status: "False", reas
 		explain.CauseNoScheduler, "3 of 3 active pods got no response from a scheduler: schedulerName is volcano", explain.AttentionStuck, "train-0, train-2"},
 	{"a node that does not answer", append([]string{plainJob(), aNode}, threePods(running)...),
 		explain.CauseNodeLost, "3 of 3 active pods cannot be reached: node worker-1 has been NotReady since 12:05:00Z", explain.AttentionStuck, "train-0, train-2"},
+	{"a node that has not answered for a short time", append([]string{plainJob(), strings.Replace(aNode, "12:05:00Z", "12:29:57Z", 1)}, threePods(running)...),
+		explain.JobRunning, "3 pods active, parallelism 3, 0 of 3 succeeded", explain.AttentionNone, ""},
 	{"a phase that is not known", []string{theJob("", "", "active: 1"), aPod(0, "---\nspec: {nodeName: worker-9}\nstatus: {phase: Unknown, reason: NodeLost, message: Node worker-9 which was running pod train-0 is unresponsive}")},
 		explain.CauseNodeLost, "1 of 1 active pod cannot be reached: the pod's phase is Unknown, on node worker-9: Node worker-9 which was running pod train-0 is unresponsive", explain.AttentionStuck, "train-0"},
 	{"a volume that cannot be mounted", []string{plainJob(), aPod(0, waitingFor("ContainerCreating", "")), aPod(1, running), aPod(2, running),
 		anEvent(aboutPod, "FailedMount", `MountVolume.SetUp failed for volume "keys" : secret "keys" not found`, "12:29:00")},
 		explain.CausePodStartFailing, `1 of 3 active pods cannot start: FailedMount: MountVolume.SetUp failed for volume "keys" : secret "keys" not found`, explain.AttentionStuck, "train-0"},
+	{"a secret that is not needed to pull the image", []string{plainJob(), strings.Replace(aPod(0, waitingFor("ContainerCreating", "")), "12:00:", "12:29:", -1), aPod(1, running), aPod(2, running),
+		anEvent(aboutPod, "FailedToRetrieveImagePullSecret", "Unable to retrieve some image pull secrets", "12:29:50")},
+		explain.JobRunning, "3 pods active, parallelism 3, 0 of 3 succeeded", explain.AttentionNone, ""},
 	{"the same without events", []string{plainJob(), aPod(0, waitingFor("ContainerCreating", "")), aPod(1, running), aPod(2, running)},
 		explain.CausePodStartOverdue, "1 of 3 active pods should have started: no container has started on node worker-1 in 29m", explain.AttentionStuck, "train-0"},
 	{"a sidecar that does not stop", []string{plainJob(), aPod(1, running), aPod(2, running), aPod(0, `---
@@ -97,12 +102,26 @@ status:
 
 	{"a quota", []string{theJob("", "", "active: 1"), aPod(0, running), anEvent(aboutJob, "FailedCreate", quotaMessage, "12:29:30")},
 		explain.CauseQuota, `2 pods cannot be created: pods "train-x" is forbidden: exceeded quota: compute, requested: pods=1, used: pods=10, limited: pods=10`, explain.AttentionStuck, ""},
+	{"a quota that still rejects pods", []string{theJob("", "", "active: 1"), aPod(0, running), anEvent(aboutJob, "FailedCreate", "exceeded quota: compute", "12:25:00")},
+		explain.CauseQuota, "2 pods cannot be created, as of 5m ago: exceeded quota: compute", explain.AttentionStuck, ""},
+	{"a quota that has rejected pods", []string{theJob("", "", "active: 1"), strings.Replace(aPod(0, running), "creationTimestamp: \"2026-05-01T12:00:", "creationTimestamp: \"2026-05-01T12:29:", 1),
+		anEvent(aboutJob, "FailedCreate", quotaMessage, "12:25:00")}, explain.JobCreating, "creating 2 pods", explain.AttentionNone, ""},
 	{"a webhook", []string{theJob("", "", ""), anEvent(aboutJob, "FailedCreate", `Error creating: admission webhook "policy.example.com" denied the request: no team label`, "12:29:30")},
 		explain.CauseWebhook, `3 pods cannot be created: admission webhook "policy.example.com" denied the request: no team label`, explain.AttentionStuck, ""},
 	{"a ServiceAccount that is missing", []string{theJob("", "", ""), anEvent(aboutJob, "FailedCreate", `Error creating: pods "train-" is forbidden: error looking up service account ml/robot: serviceaccount "robot" not found`, "12:29:30")},
 		explain.CauseCreationRefused, `3 pods cannot be created: pods "train-" is forbidden: error looking up service account ml/robot: serviceaccount "robot" not found`, explain.AttentionStuck, ""},
 	{"no evidence of why pods are missing", []string{theJob("", "", "")},
 		explain.CauseCreationOverdue, "3 pods should have been created 30m ago", explain.AttentionStuck, ""},
+	{"an init container has just failed", []string{theJob("", "parallelism: 1", "active: 1"), aPod(0, `---
+status:
+  phase: Failed
+  initContainerStatuses: [{name: fetch, state: {terminated: {exitCode: 1, finishedAt: "2026-05-01T12:29:59Z"}}}]`)},
+		explain.JobCreating, "creating 1 pod", explain.AttentionNone, ""},
+	{"a container has just been restarted", []string{theJob("", "parallelism: 1\nbackoffLimit: 1\ntemplate: {metadata: {labels: {batch.kubernetes.io/controller-uid: job-uid}}, spec: {restartPolicy: OnFailure}}", "active: 1"), aPod(0, `---
+status:
+  phase: Running
+  containerStatuses: [{name: main, restartCount: 2, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 1, finishedAt: "2026-05-01T12:29:59Z"}}}]`)},
+		explain.JobEnding, "the Job fails: BackoffLimitExceeded: Job has reached the specified backoff limit; deleting 1 pod; 1 pod terminating", explain.AttentionLost, ""},
 	{"pods that are missing after a backoff", []string{theJob("", "parallelism: 1", "failed: 1"), aPod(0, `---
 status:
   phase: Failed
@@ -131,8 +150,18 @@ status:
 		explain.CauseQueuedByKueue, "Kueue holds the Job suspended until its workload group-1 is admitted", explain.AttentionHeld, ""},
 	{"the pods of a Job that was recreated", []string{theJob("", "", "active: 3"), aPod(0, "# of an earlier Job\n"+running), aPod(1, "# of an earlier Job\n"+running)},
 		explain.CauseRecreated, "an earlier Job named train owns 2 pods; this Job was created 30m ago and has no pods", explain.AttentionStuck, "train-0, train-1"},
+	{"the pods of a Job that has just been recreated", []string{strings.Replace(theJob("", "", ""), "12:00:00Z", "12:29:57Z", 2), aPod(0, "# of an earlier Job\n"+running)},
+		explain.JobCreating, "creating 3 pods", explain.AttentionNone, ""},
 	{"no pods", []string{theJob("", "", "active: 3")},
 		explain.CausePodsMissing, "the status counts 3 pods as active, but the snapshot has none of the Job's pods", explain.AttentionStuck, ""},
+	{"no pods, though some terminate", []string{theJob("", "podReplacementPolicy: Failed", "terminating: 3")},
+		explain.CausePodsMissing, "the status counts 3 pods as active or terminating, but the snapshot has none of the Job's pods", explain.AttentionStuck, ""},
+	{"some of the pods", []string{theJob("", "", "active: 3"), aPod(0, running)},
+		explain.CausePodsMissing, "the status counts 3 pods as active, but the snapshot has 1 of the Job's pods", explain.AttentionStuck, ""},
+	{"failures without pods", []string{theJob("", "parallelism: 1", "failed: 4")},
+		explain.CauseBackoffUnknown, "4 failures counted, and none of the pods is in the snapshot: the controller may wait for up to 10m before it creates 1 pod", explain.AttentionWait, ""},
+	{"a finalizer on the Job", []string{theJob("deletionTimestamp: \"2026-05-01T12:10:00Z\"\nfinalizers: [example.com/cleanup]", "", `conditions: [{type: Complete, status: "True"}]`)},
+		explain.CauseDeletionOverdue, "the Job should have been deleted 20m ago, but has the finalizer example.com/cleanup", explain.AttentionStuck, ""},
 
 	{"complete", []string{theJob("", "", `conditions: [{type: Complete, status: "True", reason: CompletionsReached, message: Reached expected number of succeeded pods}]`)},
 		explain.JobFinished, "the Job is Complete: CompletionsReached: Reached expected number of succeeded pods", explain.AttentionNone, ""},
@@ -148,6 +177,8 @@ status:
 		explain.JobRemoving, "deleting 2 of 3 active pods: TooMany", explain.AttentionNone, ""},
 	{"no parallelism", []string{theJob("", "parallelism: 0", "")}, explain.JobNoParallelism, "the Job's parallelism is 0", explain.AttentionHeld, ""},
 	{"pods that have just become missing", []string{strings.Replace(theJob("", "", ""), "12:00:00Z", "12:29:59Z", 2)}, explain.JobCreating, "creating 3 pods", explain.AttentionNone, ""},
+	{"an index has failed", []string{theJob("", "completionMode: Indexed\nparallelism: 1\nbackoffLimitPerIndex: 0", "active: 1\nfailedIndexes: \"1\""), aPod(0, running)},
+		explain.JobRunning, "1 pod active, parallelism 1, 0 of 3 succeeded, 1 failed; the Job can only fail", explain.AttentionLost, ""},
 	{"backing off", []string{theJob("", "parallelism: 1", ""), aPod(0, "---\nstatus: {phase: Failed, containerStatuses: [{name: main, state: {terminated: {exitCode: 1, finishedAt: \"2026-05-01T12:29:55Z\"}}}]}")},
 		explain.JobBackingOff, "backing off until 12:30:05Z after 1 failure", explain.AttentionWait, ""},
 	{"terminating in time", []string{theJob("", "parallelism: 1\npodReplacementPolicy: Failed", ""), aPod(0, "deletionTimestamp: \"2026-05-01T12:30:20Z\"\n"+running)},
@@ -256,7 +287,7 @@ func TestUnmanaged(t *testing.T) {
 		{"MultiKueue", []string{theJob("", "managedBy: kueue.x-k8s.io/multikueue", "active: 3")},
 			explain.CauseMultiKueue, "MultiKueue runs the Job in a worker cluster; there are no pods here", explain.AttentionNone, ""},
 		{"MultiKueue, not admitted", []string{theJob("", "managedBy: kueue.x-k8s.io/multikueue\nsuspend: true", "")},
-			explain.CauseMultiKueue, "MultiKueue manages the Job, which is suspended here, and runs it in a worker cluster once it is admitted", explain.AttentionNone, ""},
+			explain.CauseMultiKueue, "MultiKueue manages the Job, which is suspended here, and runs it in a worker cluster once it is admitted", explain.AttentionHeld, ""},
 		{"another controller", []string{theJob("", "managedBy: example.com/trainer", "")},
 			explain.CauseManagedElsewhere, "the controller example.com/trainer manages the Job", explain.AttentionNone, ""},
 		{"the built-in controller, for another", []string{theJob("", "", "")},
@@ -271,6 +302,14 @@ func TestUnmanaged(t *testing.T) {
 	}
 	if got := explain.Unmanaged(nil); got.Code != "" {
 		t.Errorf("no Job: got %s, want nothing", got.Code)
+	}
+}
+
+// A Job that Kueue has suspended does not wait for a user.
+func TestWaits_kueue(t *testing.T) {
+	waits := explained(t, theJob("labels: {kueue.x-k8s.io/queue-name: gpu}", "suspend: true", "")).Waits()
+	if len(waits) != 1 || waits[0].Code != explain.WaitResume || waits[0].Text != "Kueue to admit the Job" {
+		t.Errorf("got %+v", waits)
 	}
 }
 

@@ -152,7 +152,7 @@ const (
 	WaitTermination Code = "PodsToTerminate"
 	// WaitBackoff: for a backoff delay to end.
 	WaitBackoff Code = "Backoff"
-	// WaitResume: for a user to resume the Job.
+	// WaitResume: for a user, or Kueue, to resume the Job.
 	WaitResume Code = "Resume"
 	// WaitParallelism: for a user to raise the parallelism above 0.
 	WaitParallelism Code = "Parallelism"
@@ -181,7 +181,7 @@ func (e Explanation) Waits() []Reason {
 		when(writes.Status, WaitOwnWrite, "the last status write to be observed"),
 		when(writes.Creations > 0 || writes.Deletions > 0, WaitPodsObserved, f.unobserved()+" to be observed"),
 		when(f.View.Job.DeletionTimestamp != nil, WaitDeletion, "the Job to be deleted"),
-		when(goesOn && spec.Suspended, WaitResume, "a user to resume the Job"),
+		when(goesOn && spec.Suspended, WaitResume, either(f.queue() != "", "Kueue to admit the Job", "a user to resume the Job")),
 		when(goesOn && !spec.Suspended && spec.Parallelism == 0, WaitParallelism, "a user to raise the parallelism above 0"),
 		when(f.After.Active > 0, WaitPodsFinish, count(f.After.Active, "pod")+" to finish"),
 		when(f.After.Terminating > 0, WaitTermination, count(f.After.Terminating, "pod")+" to terminate"+

@@ -53,6 +53,13 @@ func TestExplanation_fault(t *testing.T) {
 			p.Status.InitContainerStatuses = []corev1.ContainerStatus{exit("init", 1, "Error")}
 		}},
 		{"Evicted", func(p *corev1.Pod) { p.Status.Reason = "Evicted" }},
+		{"Evicted: The node was low on resource: memory.", func(p *corev1.Pod) {
+			p.Status.Reason, p.Status.Message = "Evicted", "The node was low on\nresource: memory.\n"
+		}},
+		{`container main, exit code 128, StartError: exec: "foo": not found`, func(p *corev1.Pod) {
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{exit("main", 128, "StartError")}
+			p.Status.ContainerStatuses[0].State.Terminated.Message = `exec: "foo": not found`
+		}},
 		{"disrupted", func(p *corev1.Pod) { p.Status.Conditions = []corev1.PodCondition{disrupted} }},
 		{"Evicted, container main, exit code 143, disrupted by EvictionByEvictionAPI", func(p *corev1.Pod) {
 			p.Status.Reason = "Evicted"

@@ -3,6 +3,7 @@ package explain
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -51,6 +52,7 @@ type facts struct {
 	deleted  map[types.UID]decide.Cause  // the pods that the decision deletes
 	notReady map[string]string           // what is wrong with a node, by its name
 	events   map[types.UID]*corev1.Event // the last about a pod, and the last FailedCreate of the Job
+	created  time.Time                   // when the controller last created a pod of the Job, as far as is known
 }
 
 func newFacts(o *decide.Outcome, evidence []Evidence) *facts {
@@ -66,23 +68,32 @@ func newFacts(o *decide.Outcome, evidence []Evidence) *facts {
 			}
 		}
 		for _, event := range given.Events {
-			if event == nil || event.InvolvedObject.Kind == "Job" && event.Reason != "FailedCreate" {
-				continue
-			}
-			if last := f.events[event.InvolvedObject.UID]; last == nil || timeOf(event).After(timeOf(last)) {
-				f.events[event.InvolvedObject.UID] = event
+			switch {
+			case event == nil:
+			case event.InvolvedObject.UID == f.View.Job.UID && event.Reason == "SuccessfulCreate":
+				f.created = latest(f.created, timeOf(event))
+			case event.InvolvedObject.Kind == "Job" && event.Reason != "FailedCreate":
+			default:
+				if last := f.events[event.InvolvedObject.UID]; last == nil || timeOf(event).After(timeOf(last)) {
+					f.events[event.InvolvedObject.UID] = event
+				}
 			}
 		}
+	}
+	for r := range f.View.Census.All() {
+		f.created = latest(f.created, r.Pod.CreationTimestamp.Time)
 	}
 	return f
 }
 
-// textNotReady says since when a node has been NotReady; it is empty if the node is ready.
+// textNotReady says since when a node has been NotReady; it is empty if the node is ready, or has
+// been NotReady for a short time only.
 func (f *facts) textNotReady(node *corev1.Node) string {
 	text := "node " + node.Name + " is NotReady"
 	for _, c := range node.Status.Conditions {
 		if c.Type == corev1.NodeReady {
-			text = textIf(c.Status != corev1.ConditionTrue, "node "+node.Name+" has been NotReady since "+f.clock(c.LastTransitionTime.Time))
+			since := c.LastTransitionTime.Time
+			text = textIf(c.Status != corev1.ConditionTrue && (since.IsZero() || f.overdue(since)), "node "+node.Name+" has been NotReady since "+f.clock(since))
 		}
 	}
 	return text
@@ -99,40 +110,45 @@ func timeOf(event *corev1.Event) time.Time {
 // findings returns the causes found, in no particular order; some may be zero.
 func (f *facts) findings() []finding {
 	job, pods, end, failsAt, change := f.View.Job, f.View.Census, f.Ending(), f.FailsAt(), f.lastChange()
-	queue, workload := cmp.Or(job.Labels[kueueQueue], job.Annotations[kueueQueue]), job.Labels[kueueWorkload]
-	suspended := f.reason.Code == JobSuspended
+	suspended, queue := f.reason.Code == JobSuspended, f.queue()
 	// The next condition, the interim or the terminal one, could have been written since then.
 	endDue, pastDeadline := change, end.Reason == batchv1.JobReasonDeadlineExceeded && !end.Decided
 	if pastDeadline {
 		endDue = latest(change, failsAt)
 	}
 	waits := end.Decided && pods.Active+pods.Terminating > 0
+	creation := cmp.Or(f.refusal(change), f.podsMissing(change), f.backoffUnknown(), f.creationOverdue(change))
 	return append(f.symptoms(),
 		finding{Reason: cmp.Or(finished(job), f.reason), mild: hasSucceeded(job)},
 		f.recreated(),
 		f.terminationOverdue(),
-		finding{Reason: cmp.Or(f.refusal(change), f.creationOverdue(change))},
-		finding{Reason: when(pods.Len() == 0 && job.Status.Active > 0 && f.reason.Code != JobFinished, CausePodsMissing,
-			"the status counts "+count(job.Status.Active, "pod")+" as active, but the snapshot has none of the Job's pods")},
+		finding{Reason: f.deletionOverdue()},
+		finding{Reason: creation, mild: creation.Code == CausePodsMissing && pods.Len() > 0},
 		finding{Reason: when(pastDeadline && f.overdue(failsAt), CauseDeadlineOverdue,
 			"the deadline passed "+f.ago(failsAt)+", and the Job has no condition FailureTarget")},
 		finding{Reason: when(end.Ended() && !waits && f.overdue(endDue), CauseEndOverdue,
 			"the Job should have "+f.ends("succeeded", "failed")+" "+f.ago(endDue)+": "+end.Reason)},
-		finding{Reason: cmp.Or(
-			when(suspended && queue != "", CauseQueuedByKueue, "Kueue holds the Job suspended until its queue "+queue+" admits it"+f.deletes()),
-			when(suspended && workload != "", CauseQueuedByKueue, "Kueue holds the Job suspended until its workload "+workload+" is admitted"+f.deletes()))},
+		finding{Reason: when(suspended && queue != "", CauseQueuedByKueue, "Kueue holds the Job suspended until "+queue+f.deletes())},
 	)
+}
+
+// queue says what must happen before Kueue resumes the Job; it is empty if Kueue does not manage it.
+func (f *facts) queue() string {
+	job := f.View.Job
+	queue, workload := cmp.Or(job.Labels[kueueQueue], job.Annotations[kueueQueue]), job.Labels[kueueWorkload]
+	return cmp.Or(textIf(queue != "", "its queue "+queue+" admits it"), textIf(workload != "", "its workload "+workload+" is admitted"))
 }
 
 func hasSucceeded(job *batchv1.Job) bool { return jobstatus.OutcomeOf(job).Phase == jobstatus.Complete }
 
 // recreated finds that the pods are controlled by a Job with the same name and another UID,
-// and that this Job has none.
+// and that this Job still has none.
 func (f *facts) recreated() (c finding) {
-	if f.View.Census.Len() > 0 {
+	job := f.View.Job
+	created := job.CreationTimestamp.Time
+	if f.View.Census.Len() > 0 || !created.IsZero() && !f.overdue(created) {
 		return c
 	}
-	job := f.View.Job
 	for _, pod := range f.View.Census.Pods() {
 		owner := metav1.GetControllerOfNoCopy(pod)
 		if pod.Namespace == job.Namespace && owner != nil && owner.Kind == "Job" && owner.Name == job.Name && owner.UID != job.UID {
@@ -140,19 +156,57 @@ func (f *facts) recreated() (c finding) {
 		}
 	}
 	c.Reason = when(len(c.pods) > 0, CauseRecreated, fmt.Sprintf("an earlier Job named %s owns %s; this Job was created %s and has no pods",
-		job.Name, count(len(c.pods), "pod"), f.ago(job.CreationTimestamp.Time)))
+		job.Name, count(len(c.pods), "pod"), f.ago(created)))
 	return c
 }
 
+// podsMissing finds that the status counts more pods than the snapshot has. If it has some, the
+// status may be about to change.
+func (f *facts) podsMissing(change time.Time) Reason {
+	status, pods := &f.View.Job.Status, f.View.Census.Len()
+	terminating := *cmp.Or(status.Terminating, new(int32))
+	counted := status.Active + terminating
+	return when(int(counted) > pods && f.reason.Code != JobFinished && (pods == 0 || f.overdue(change)), CausePodsMissing,
+		"the status counts "+count(counted, "pod")+" as active"+textIf(terminating > 0, " or terminating")+", but the snapshot has "+
+			either(pods == 0, "none", fmt.Sprint(pods))+" of the Job's pods")
+}
+
+// backoffUnknown finds that the status counts failures, but no pod shows when they happened.
+func (f *facts) backoffUnknown() Reason {
+	pods, failed := f.View.Census, f.View.Job.Status.Failed
+	for r := range pods.All() {
+		if r.Failed {
+			failed = 0
+		}
+	}
+	return when(len(f.Plan.Work.Create) > 0 && failed > 0 && (pods.Len() == 0 || !f.View.Spec.PerIndex()), CauseBackoffUnknown,
+		count(failed, "failure")+" counted, and none of the pods is in the snapshot: the controller may wait for up to "+
+			duration.HumanDuration(f.View.Config.Backoff.Delay(math.MaxInt32))+" before it creates "+count(len(f.Plan.Work.Create), "pod"))
+}
+
+// deletionOverdue finds that finalizers keep the Job from being deleted.
+func (f *facts) deletionOverdue() Reason {
+	job := f.View.Job
+	if job.DeletionTimestamp == nil || len(job.Finalizers) == 0 {
+		return Reason{}
+	}
+	return when(f.overdue(job.DeletionTimestamp.Time), CauseDeletionOverdue, "the Job should have been deleted "+f.ago(job.DeletionTimestamp.Time)+
+		", but has "+either(len(job.Finalizers) > 1, "the finalizers ", "the finalizer ")+strings.Join(job.Finalizers, ", "))
+}
+
 // refusal returns why the API server refuses to create the missing pods; zero if no event
-// reports that.
+// reports that, or if a pod was created after an event that is not recent.
 func (f *facts) refusal(change time.Time) Reason {
 	event, missing := f.events[f.View.Job.UID], len(f.Plan.Work.Create)
-	if event == nil || missing == 0 || f.past(timeOf(event), longPatience) && timeOf(event).Before(change) {
+	if event == nil || missing == 0 {
+		return Reason{}
+	}
+	at := timeOf(event)
+	if f.past(at, longPatience) && at.Before(change) || f.overdue(at) && at.Before(f.created) {
 		return Reason{}
 	}
 	message := oneLine(strings.TrimPrefix(event.Message, "Error creating: "))
-	text := count(missing, "pod") + " cannot be created: " + message
+	text := count(missing, "pod") + " cannot be created" + textIf(f.overdue(at), ", as of "+f.ago(at)) + ": " + message
 	return cmp.Or(
 		when(strings.Contains(message, "exceeded quota"), CauseQuota, text),
 		when(strings.Contains(message, "admission webhook") || strings.Contains(message, "calling webhook"), CauseWebhook, text),
@@ -224,7 +278,8 @@ func (f *facts) past(t time.Time, ago time.Duration) bool {
 }
 
 // lastChange returns the latest time in the Job and its pods, at most now.
-func (f *facts) lastChange() (last time.Time) {
+func (f *facts) lastChange() time.Time {
+	last := f.created
 	see := func(t *metav1.Time) { last = latest(last, cmp.Or(t, &metav1.Time{}).Time) }
 	job := f.View.Job
 	see(&job.CreationTimestamp)
@@ -236,14 +291,15 @@ func (f *facts) lastChange() (last time.Time) {
 		see(job.ManagedFields[i].Time)
 	}
 	for r := range f.View.Census.All() {
-		see(&r.Pod.CreationTimestamp)
 		see(r.Pod.DeletionTimestamp)
 		for i := range r.Pod.Status.Conditions {
 			see(&r.Pod.Status.Conditions[i].LastTransitionTime)
 		}
-		for _, c := range r.Pod.Status.ContainerStatuses {
-			see(&cmp.Or(c.State.Running, &corev1.ContainerStateRunning{}).StartedAt)
-			see(&cmp.Or(c.State.Terminated, &corev1.ContainerStateTerminated{}).FinishedAt)
+		for _, c := range slices.Concat(r.Pod.Status.ContainerStatuses, r.Pod.Status.InitContainerStatuses) {
+			for _, state := range []corev1.ContainerState{c.State, c.LastTerminationState} {
+				see(&cmp.Or(state.Running, &corev1.ContainerStateRunning{}).StartedAt)
+				see(&cmp.Or(state.Terminated, &corev1.ContainerStateTerminated{}).FinishedAt)
+			}
 		}
 	}
 	return earliest(last, f.View.Now)

@@ -295,11 +295,15 @@ func (e Explanation) Totals() Totals {
 		n[s.Code] += s.Indexes.Len()
 	}
 	if !spec.Indexed {
+		failed := f.View.Totals.Failed
+		if status := &f.View.Job.Status; f.reason.Code == JobFinished { // nothing more is counted
+			done, failed = int(status.Succeeded), status.Failed
+		}
 		lacking, code := len(work.Create)+waiting, either(f.goesOn(), IndexPending, IndexStopped)
 		if spec.Completions != nil {
 			lacking = max(0, int(*spec.Completions)-done-int(pods.Active))
 		}
-		n = map[Code]int{code: lacking, IndexTerminating: int(pods.Terminating), IndexFailed: int(f.View.Totals.Failed)}
+		n = map[Code]int{code: lacking, IndexTerminating: int(pods.Terminating), IndexFailed: int(failed)}
 		for _, s := range f.symptoms() {
 			if rowOf(s.Code).attention == AttentionStuck {
 				n[IndexStuck] += len(s.pods)

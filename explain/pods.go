@@ -70,7 +70,7 @@ func (f *facts) symptomOf(pod *corev1.Pod) (r Reason) {
 		since, event := latest(created, scheduled.LastTransitionTime.Time), f.events[pod.UID]
 		switch starting := pending && node != "" && !started; {
 		case r.Code != "":
-		case starting && event != nil && event.Type == corev1.EventTypeWarning:
+		case starting && event != nil && event.Type == corev1.EventTypeWarning && event.Reason != "FailedToRetrieveImagePullSecret": // may be in vain
 			r.Code, r.Text = CausePodStartFailing, joined(": ", event.Reason, event.Message)
 		case starting && f.past(since, longPatience):
 			r.Code, r.Text = CausePodStartOverdue, "no container has started on node "+node+" in "+duration.HumanDuration(f.View.Now.Sub(since))
@@ -182,17 +182,17 @@ func (f *facts) failure(r *census.Record) Failure {
 	return Failure{Pod: r.Pod.Name, Fault: fault(r.Pod), Match: f.View.Spec.Policy.Match(r.Pod)}
 }
 
-// fault says how a pod failed, from its status: the reason, the first container that did
-// not exit with 0, and the disruption condition.
+// fault says how a pod failed, from its status: the reason and the message, the first container
+// that did not exit with 0, and the disruption condition.
 func fault(pod *corev1.Pod) string {
 	var exited, disrupted string
 	for _, c := range slices.Concat(pod.Status.ContainerStatuses, pod.Status.InitContainerStatuses) {
 		if end := c.State.Terminated; end != nil && end.ExitCode != 0 {
-			exited = cmp.Or(exited, "container "+c.Name+", "+exit(end))
+			exited = cmp.Or(exited, joined(": ", "container "+c.Name+", "+exit(end), oneLine(end.Message)))
 		}
 	}
 	if c := condition(pod, corev1.DisruptionTarget); c.Status == corev1.ConditionTrue {
 		disrupted = joined(" by ", "disrupted", c.Reason)
 	}
-	return cmp.Or(joined(", ", pod.Status.Reason, exited, disrupted), textIf(pod.DeletionTimestamp != nil, "deleted"), "the pod gives no reason")
+	return cmp.Or(joined(", ", joined(": ", pod.Status.Reason, oneLine(pod.Status.Message)), exited, disrupted), textIf(pod.DeletionTimestamp != nil, "deleted"), "the pod gives no reason")
 }

@@ -39,6 +39,8 @@ func TestTotals(t *testing.T) {
 		{"pods that terminate", "done 0 · terminating 1 · pending 1", []string{theJob("", "completions: 1\nparallelism: 1\npodReplacementPolicy: Failed", ""),
 			aPod(0, "deletionTimestamp: \"2026-05-01T12:30:20Z\"\n"+running)}},
 		{"a Job that has failed", "done 2 · failed 7 · stopped 1", []string{theJob("", "", "succeeded: 2\nfailed: 7\nconditions: [{type: Failed, status: \"True\"}]")}},
+		{"a Job that has succeeded counts no more pods", "done 1", []string{strings.Replace(theJob("", "", "succeeded: 1\nconditions: [{type: Complete, status: \"True\"}]"), "completions: 3", "completions: 1", 1),
+			aPod(0, "---\nstatus: {phase: Succeeded}")}},
 		{"an Indexed Job that has failed", "done 1 · failed 1 · stopped 10", []string{theJob("", indexedSpec,
 			"succeeded: 1\ncompletedIndexes: \"0\"\nfailedIndexes: \"5\"\nfailed: 2\nconditions: [{type: Failed, status: \"True\"}]")}},
 		{"no completions: the pods that are missing are pending", "done 0 · running 1 · pending 2",

@@ -85,6 +85,7 @@ func TestRelation(t *testing.T) {
 
 		{"no selector: the controller reference decides", func(job *batchv1.Job) { job.Spec.Selector = nil }, []edit{label("app", "x")}, owner.Owned},
 		{"no selector: nothing is adopted", func(job *batchv1.Job) { job.Spec.Selector = nil }, []edit{ownerless}, owner.Foreign},
+		{"an empty selector, unlike none, selects all pods", func(job *batchv1.Job) { job.Spec.Selector = &metav1.LabelSelector{} }, []edit{ownerless}, owner.Adoptable},
 		{"no UID: nothing is owned", func(job *batchv1.Job) { job.UID = "" }, []edit{controlledBy("")}, owner.Foreign},
 	} {
 		job := newJob()
