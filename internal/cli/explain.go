@@ -2,6 +2,7 @@ package cli
 
 import (
 	"flag"
+	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -34,6 +35,7 @@ type Explain struct {
 
 	at         *time.Time // the time of the decision; nil: the present
 	managedBy  string     // the controller that decides; empty: the one that manages the Job
+	saved      bool       // the input is a file, which may be old
 	all        bool
 	exitStatus bool
 }
@@ -123,6 +125,9 @@ func (x *Explain) decide(in Objects, m *kubefile.Manifest, now time.Time) (*repo
 	causes := e.Causes()
 	if x.managedBy == "" && manager != "" {
 		causes = elsewhere(m.Job, causes)
+	}
+	if x.saved && x.at == nil && strings.HasSuffix(string(causes[0].Code), "Overdue") {
+		causes[0].Advice += " If the file was saved earlier, give its time with --now."
 	}
 	if causes[0].Code == why.CauseMultiKueue { // no controller creates pods for the Job in this cluster
 		d, e, causes = jobfate.Decision{}, why.Explanation{}, causes[:1]

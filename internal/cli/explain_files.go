@@ -1,5 +1,7 @@
 package cli
 
+import "slices"
+
 const explainUsage = `Usage: jobfate explain [flags] [file ...]
 
 Reads a Job and its pods and says what the Job controller does next, and why; what
@@ -41,6 +43,7 @@ func explainFiles(env Environment, args []string) error {
 	if err != nil {
 		return err
 	}
+	x.saved = slices.ContainsFunc(files, func(name string) bool { return name != "-" })
 	in, err := readFiles(env, files)
 	if err != nil {
 		return err

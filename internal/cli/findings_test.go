@@ -104,7 +104,7 @@ func TestFindings(t *testing.T) {
 		{"another kind is skipped", elastic + "---\nkind: ConfigMap\napiVersion: v1\n---\nkind: ConfigMap\napiVersion: v1\n", nil, exitOK,
 			[]string{"Job elastic accepted, 0 errors, 0 warnings; not checked: the pod template, except where the Job depends on it\n", "note: objects of other kinds, which were not checked: ConfigMap (2)\n"}},
 		{"the template of a CronJob", cron, nil, exitNo,
-			[]string{"standard input:9:7: error: spec.jobTemplate.spec.parallelism: Invalid value: -1", "standard input:10:7: warning: spec.jobTemplate.spec.completoins: ", "did you mean spec.jobTemplate.spec.completions?", ":7: CronJob nightly rejected, 1 error, 1 warning"}},
+			[]string{"standard input:9:7: error: spec.jobTemplate.spec.parallelism: Invalid value: -1", "standard input:10:7: warning: spec.jobTemplate.spec.completoins: ", "did you mean spec.jobTemplate.spec.completions?", ":7: job template of CronJob nightly rejected, 1 error, 1 warning; not checked: the other fields of the CronJob"}},
 		{"a CronJob without a template", "apiVersion: batch/v1\nkind: CronJob\nmetadata:\n  name: a\nspec: {}\n", nil, exitNo, []string{":5:1: error: spec.jobTemplate: the CronJob has no template"}},
 		{"a misspelt field", jobWith("  backofflimit: 2\n"), nil, exitOK, []string{"standard input:6:3: warning: spec.backofflimit: unknown field; did you mean spec.backoffLimit?\n"}},
 		{"the same, strictly", jobWith("  backofflimit: 2\n"), []string{"--strict"}, exitNo, []string{"standard input:6:3: error: spec.backofflimit: ", "rejected, 1 error"}},

@@ -234,3 +234,30 @@ func TestFileFlag(t *testing.T) {
 	}
 	checkPart(t, "validate -f", runWith("", "validate", "-f", simulated("job")).Stdout, "accepted")
 }
+
+// TestOldFile checks that an overdue step in a file is not blamed on the controller alone: the file
+// may be old.
+func TestOldFile(t *testing.T) {
+	const text = `apiVersion: batch/v1
+kind: Job
+metadata: {name: a, namespace: b, uid: c, creationTimestamp: "2023-08-20T10:00:00Z"}
+spec:
+  selector: {matchLabels: {job: a}}
+  template: {metadata: {labels: {job: a}}}
+status: {startTime: "2023-08-20T10:00:00Z"}
+`
+	name := filepath.Join(t.TempDir(), "job.yaml")
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const hint = "If the file was saved earlier, give its time with --now."
+	for _, tc := range []struct {
+		args []string
+		want bool
+	}{{[]string{name}, true}, {nil, false}, {[]string{"--now", "2023-08-21T10:00:09Z", name}, false}} {
+		got := runWith(text, append([]string{"explain"}, tc.args...)...).Stdout
+		if !strings.Contains(got, "Overdue: ") || strings.Contains(got, hint) != tc.want {
+			t.Errorf("%v: got\n%s\nwant the hint: %t", tc.args, got, tc.want)
+		}
+	}
+}

@@ -97,8 +97,10 @@ func (s *Simulate) Flags(fs *flag.FlagSet, clock func() time.Time, more ...strin
 	fs.Func("against-set", "change a field of the Job to compare with: a copy of the Job,\nor the one of --against", s.againstSets.add)
 	fs.Func("seed", "the `number` that determines all random values, instead of the seed of the scenario", func(text string) error {
 		seed, err := strconv.ParseUint(text, 10, 64)
-		s.seed = &seed
-		return err
+		if s.seed = &seed; err != nil {
+			return errors.New("want a number from 0 to 18446744073709551615")
+		}
+		return nil
 	})
 	fs.IntVar(&s.runs, "runs", 0, "the `number` of runs whose distribution to print (default: print one run)")
 	fs.BoolVar(&s.full, "full", false, "print every line; by default output of more than 50 lines is folded")
@@ -106,7 +108,9 @@ func (s *Simulate) Flags(fs *flag.FlagSet, clock func() time.Time, more ...strin
 	nowFlag(fs, clock, "the status and the pods of an existing Job", func(at time.Time) { s.now = at })
 	fs.Func("limit", "the virtual `time` at which to give up, instead of the limit of the scenario (default 168h)", func(text string) (err error) {
 		d, err := time.ParseDuration(text)
-		s.limit = &d
+		if s.limit = &d; err == nil && d <= 0 {
+			err = errors.New("want more than 0")
+		}
 		return err
 	})
 	bound := func(name, usage string, value *int) {

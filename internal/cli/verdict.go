@@ -64,8 +64,11 @@ func (f finding) place() string {
 
 func newVerdict(m *kubefile.Manifest, status bool) verdict {
 	notChecked := "the pod template, except where the Job depends on it"
-	if status {
+	switch {
+	case status:
 		notChecked = "everything but the status"
+	case m.Path != "":
+		notChecked = "the other fields of the CronJob, and " + notChecked
 	}
 	line, _ := m.At.Position("")
 	return verdict{
@@ -162,7 +165,7 @@ func (all verdicts) text(p paint) string {
 			how = p.text(red, "rejected")
 		}
 		if v.manifest.Path != "" {
-			kind = "CronJob"
+			kind = "job template of CronJob"
 		}
 		write(&b, "%s: %s %s %s, %s, %s; not checked: %s\n", v.manifest.At.At(""), kind, orNone(v.Job.Name), how,
 			count(len(v.Errors), "error"), count(len(v.Warnings), "warning"), v.NotChecked)
