@@ -64,6 +64,12 @@ status:
 		aPod(1, unscheduled("Unschedulable", "0/5 nodes are available: 5 Insufficient cpu.")),
 		aPod(2, unscheduled("Unschedulable", "0/5 nodes are available: 5 Insufficient cpu."))),
 		explain.CauseUnschedulable, "3 of 3 active pods cannot be scheduled: 0/5 nodes are available: 5 Insufficient cpu.", explain.AttentionStuck, "train-0, train-2"},
+	{"the autoscaler adds a node", []string{theJob("", "parallelism: 1", "active: 1"), aPod(0, unscheduled("Unschedulable", "0/5 nodes are available: 5 Insufficient cpu.")),
+		strings.Replace(anEvent(aboutPod, "TriggeredScaleUp", "pod triggered scale-up", "12:29:00"), "type: Warning", "type: Normal", 1)},
+		explain.CauseUnschedulable, "1 of 1 active pod cannot be scheduled: a node is being added: 0/5 nodes are available: 5 Insufficient cpu.", explain.AttentionStuck, "train-0"},
+	{"a sidecar that crashes beside a container that runs", []string{theJob("", "parallelism: 1", "active: 1"), aPod(0, strings.Replace(running, "  containerStatuses",
+		"  initContainerStatuses: [{name: proxy, state: {waiting: {reason: CrashLoopBackOff}}}]\n  containerStatuses", 1))},
+		explain.JobRunning, "1 pod active, parallelism 1, 0 of 3 succeeded", explain.AttentionNone, ""},
 	{"a gate", append([]string{plainJob()}, threePods(`---
 spec: {schedulingGates: [{name: kueue.x-k8s.io/topology}]}
 status: {phase: Pending, conditions: [{type: PodScheduled, status: "False", reason: SchedulingGated, message: Scheduling is blocked due to non-empty scheduling gates}]}`)...),

@@ -40,7 +40,7 @@ func (f *facts) symptoms() (found []finding) {
 // a message; zero if there is none.
 func (f *facts) symptomOf(pod *corev1.Pod) (r Reason) {
 	status, node, scheduled := &pod.Status, pod.Spec.NodeName, condition(pod, corev1.PodScheduled)
-	pending, created := status.Phase == corev1.PodPending, pod.CreationTimestamp.Time
+	pending, created, event := status.Phase == corev1.PodPending, pod.CreationTimestamp.Time, f.events[pod.UID]
 	switch {
 	case f.notReady[node] != "":
 		r.Code, r.Text = CauseNodeLost, f.notReady[node]
@@ -55,19 +55,26 @@ func (f *facts) symptomOf(pod *corev1.Pod) (r Reason) {
 		r.Code, r.Text = CauseSchedulingGated, strings.Join(gates, ", ")
 	case node == "" && scheduled.Type != "" && scheduled.Status != corev1.ConditionTrue:
 		r.Code, r.Text = CauseUnschedulable, cmp.Or(scheduled.Message, scheduled.Reason, "the condition PodScheduled is not True")
+		if event != nil && event.Reason == "TriggeredScaleUp" {
+			r.Text = "a node is being added: " + r.Text
+		}
 	case node == "" && scheduled.Type == "" && pending && f.overdue(created):
 		r.Code, r.Text = CauseNoScheduler, "schedulerName is "+cmp.Or(pod.Spec.SchedulerName, corev1.DefaultSchedulerName)
 	default:
 		all := slices.Concat(status.InitContainerStatuses, status.ContainerStatuses)
+		crashing := all
+		if slices.ContainsFunc(status.ContainerStatuses, func(c corev1.ContainerStatus) bool { return c.State.Running != nil }) {
+			crashing = status.ContainerStatuses // the pod can finish without its sidecars
+		}
 		r = cmp.Or(
 			waiting(all, CauseImagePull, true, "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull",
 				"ImageInspectError", "RegistryUnavailable", "SignatureValidationFailed"),
 			waiting(all, CauseContainerConfig, true, "CreateContainerConfigError", "CreateContainerError"),
-			waiting(all, CauseCrashLoop, true, "CrashLoopBackOff"),
-			waiting(all, CauseContainerStart, false, "", "ContainerCreating", "PodInitializing"),
+			waiting(crashing, CauseCrashLoop, true, "CrashLoopBackOff"),
+			waiting(all, CauseContainerStart, false, "", "ContainerCreating", "PodInitializing", "CrashLoopBackOff"),
 		)
 		started := slices.ContainsFunc(all, func(c corev1.ContainerStatus) bool { return c.State.Running != nil || c.State.Terminated != nil })
-		since, event := latest(created, scheduled.LastTransitionTime.Time), f.events[pod.UID]
+		since := latest(created, scheduled.LastTransitionTime.Time)
 		switch starting := pending && node != "" && !started; {
 		case r.Code != "":
 		case starting && event != nil && event.Type == corev1.EventTypeWarning && event.Reason != "FailedToRetrieveImagePullSecret": // may be in vain
