@@ -166,6 +166,8 @@ status:
 		explain.CausePodsMissing, "the status counts 3 pods as active, but the snapshot has 1 of the Job's pods", explain.AttentionStuck, ""},
 	{"failures without pods", []string{theJob("", "parallelism: 1", "failed: 4")},
 		explain.CauseBackoffUnknown, "4 failures counted, and none of the pods is in the snapshot: the controller may wait for up to 10m before it creates 1 pod", explain.AttentionWait, ""},
+	{"failures without pods, long ago", []string{theJob("managedFields: [{manager: m, operation: Update, time: \"2026-05-01T12:10:00Z\"}]", "parallelism: 1", "failed: 4")},
+		explain.CauseCreationOverdue, "1 pod should have been created 20m ago", explain.AttentionStuck, ""},
 	{"a finalizer on the Job", []string{theJob("deletionTimestamp: \"2026-05-01T12:10:00Z\"\nfinalizers: [example.com/cleanup]", "", `conditions: [{type: Complete, status: "True"}]`)},
 		explain.CauseDeletionOverdue, "the Job should have been deleted 20m ago, but has the finalizer example.com/cleanup", explain.AttentionStuck, ""},
 

@@ -117,7 +117,7 @@ func (f *facts) findings() []finding {
 		endDue = latest(change, failsAt)
 	}
 	waits := end.Decided && pods.Active+pods.Terminating > 0
-	creation := cmp.Or(f.refusal(change), f.podsMissing(change), f.backoffUnknown(), f.creationOverdue(change))
+	creation := cmp.Or(f.refusal(change), f.podsMissing(change), f.backoffUnknown(change), f.creationOverdue(change))
 	return append(f.symptoms(),
 		finding{Reason: cmp.Or(finished(job), f.reason), mild: hasSucceeded(job)},
 		f.recreated(),
@@ -171,17 +171,20 @@ func (f *facts) podsMissing(change time.Time) Reason {
 			either(pods == 0, "none", fmt.Sprint(pods))+" of the Job's pods")
 }
 
-// backoffUnknown finds that the status counts failures, but no pod shows when they happened.
-func (f *facts) backoffUnknown() Reason {
-	pods, failed := f.View.Census, f.View.Job.Status.Failed
+// backoffUnknown finds that the status counts failures, but no pod shows when they happened. The
+// last change is not before them if the managed fields show it; kubectl hides these.
+func (f *facts) backoffUnknown(change time.Time) Reason {
+	job, pods, longest := f.View.Job, f.View.Census, f.View.Config.Backoff.Delay(math.MaxInt32)
+	failed := job.Status.Failed
 	for r := range pods.All() {
 		if r.Failed {
 			failed = 0
 		}
 	}
-	return when(len(f.Plan.Work.Create) > 0 && failed > 0 && (pods.Len() == 0 || !f.View.Spec.PerIndex()), CauseBackoffUnknown,
+	over := len(job.ManagedFields) > 0 && f.overdue(change.Add(longest))
+	return when(len(f.Plan.Work.Create) > 0 && failed > 0 && !over && (pods.Len() == 0 || !f.View.Spec.PerIndex()), CauseBackoffUnknown,
 		count(failed, "failure")+" counted, and none of the pods is in the snapshot: the controller may wait for up to "+
-			duration.HumanDuration(f.View.Config.Backoff.Delay(math.MaxInt32))+" before it creates "+count(len(f.Plan.Work.Create), "pod"))
+			duration.HumanDuration(longest)+" before it creates "+count(len(f.Plan.Work.Create), "pod"))
 }
 
 // deletionOverdue finds that finalizers keep the Job from being deleted.
