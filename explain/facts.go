@@ -164,9 +164,9 @@ func (f *facts) recreated() (c finding) {
 // status may be about to change.
 func (f *facts) podsMissing(change time.Time) Reason {
 	status, pods := &f.View.Job.Status, f.View.Census.Len()
-	terminating := *cmp.Or(status.Terminating, new(int32))
-	counted := status.Active + terminating
-	return when(int(counted) > pods && f.reason.Code != JobFinished && (pods == 0 || f.overdue(change)), CausePodsMissing,
+	terminating := int(*cmp.Or(status.Terminating, new(int32)))
+	counted := int(status.Active) + terminating
+	return when(counted > pods && f.reason.Code != JobFinished && (pods == 0 || f.overdue(change)), CausePodsMissing,
 		"the status counts "+count(counted, "pod")+" as active"+textIf(terminating > 0, " or terminating")+", but the snapshot has "+
 			either(pods == 0, "none", fmt.Sprint(pods))+" of the Job's pods")
 }
