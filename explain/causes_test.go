@@ -112,6 +112,8 @@ status:
 		explain.CauseQuota, "2 pods cannot be created, as of 5m ago: exceeded quota: compute", explain.AttentionStuck, ""},
 	{"a quota that has rejected pods", []string{theJob("", "", "active: 1"), strings.Replace(aPod(0, running), "creationTimestamp: \"2026-05-01T12:00:", "creationTimestamp: \"2026-05-01T12:29:", 1),
 		anEvent(aboutJob, "FailedCreate", quotaMessage, "12:25:00")}, explain.JobCreating, "creating 2 pods", explain.AttentionNone, ""},
+	{"a quota that rejected pods, according to the events", []string{theJob("", "", "active: 1"), aPod(0, running), anEvent(aboutJob, "FailedCreate", quotaMessage, "12:25:00"),
+		strings.Replace(anEvent(aboutJob, "SuccessfulCreate", "Created pod", "12:29:00"), "type: Warning", "type: Normal", 1)}, explain.JobCreating, "creating 2 pods", explain.AttentionNone, ""},
 	{"a webhook", []string{theJob("", "", ""), anEvent(aboutJob, "FailedCreate", `Error creating: admission webhook "policy.example.com" denied the request: no team label`, "12:29:30")},
 		explain.CauseWebhook, `3 pods cannot be created: admission webhook "policy.example.com" denied the request: no team label`, explain.AttentionStuck, ""},
 	{"a ServiceAccount that is missing", []string{theJob("", "", ""), anEvent(aboutJob, "FailedCreate", `Error creating: pods "train-" is forbidden: error looking up service account ml/robot: serviceaccount "robot" not found`, "12:29:30")},

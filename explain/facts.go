@@ -52,7 +52,7 @@ type facts struct {
 	deleted  map[types.UID]decide.Cause  // the pods that the decision deletes
 	notReady map[string]string           // what is wrong with a node, by its name
 	events   map[types.UID]*corev1.Event // the last about a pod, and the last FailedCreate of the Job
-	created  time.Time                   // when the controller last created a pod of the Job, as far as is known
+	created  time.Time                   // the last SuccessfulCreate event of the Job
 }
 
 func newFacts(o *decide.Outcome, evidence []Evidence) *facts {
@@ -79,9 +79,6 @@ func newFacts(o *decide.Outcome, evidence []Evidence) *facts {
 				}
 			}
 		}
-	}
-	for r := range f.View.Census.All() {
-		f.created = latest(f.created, r.Pod.CreationTimestamp.Time)
 	}
 	return f
 }
@@ -205,7 +202,7 @@ func (f *facts) refusal(change time.Time) Reason {
 		return Reason{}
 	}
 	at := timeOf(event)
-	if f.past(at, longPatience) && at.Before(change) || f.overdue(at) && at.Before(f.created) {
+	if f.past(at, longPatience) && at.Before(change) || f.overdue(at) && f.createdAfter(at) {
 		return Reason{}
 	}
 	message := oneLine(strings.TrimPrefix(event.Message, "Error creating: "))
@@ -215,6 +212,16 @@ func (f *facts) refusal(change time.Time) Reason {
 		when(strings.Contains(message, "admission webhook") || strings.Contains(message, "calling webhook"), CauseWebhook, text),
 		when(message != "", CauseCreationRefused, text),
 	)
+}
+
+// createdAfter reports whether the controller has created a pod of the Job after a time.
+func (f *facts) createdAfter(t time.Time) bool {
+	for r := range f.View.Census.All() {
+		if r.Pod.CreationTimestamp.After(t) {
+			return true
+		}
+	}
+	return f.created.After(t)
 }
 
 // creationOverdue finds pods whose creation has been due since the last known change and
@@ -294,6 +301,7 @@ func (f *facts) lastChange() time.Time {
 		see(job.ManagedFields[i].Time)
 	}
 	for r := range f.View.Census.All() {
+		see(&r.Pod.CreationTimestamp)
 		see(r.Pod.DeletionTimestamp)
 		for i := range r.Pod.Status.Conditions {
 			see(&r.Pod.Status.Conditions[i].LastTransitionTime)
