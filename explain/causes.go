@@ -113,6 +113,9 @@ const (
 	CauseSchedulingGated Code = "SchedulingGated"
 	// CauseUnschedulable: no node can take the pods.
 	CauseUnschedulable Code = "Unschedulable"
+	// CauseNotScheduledYet: no node can take the pods yet, but only for a short time, or a
+	// node is being added.
+	CauseNotScheduledYet Code = "NotScheduledYet"
 	// CauseNoScheduler: no scheduler has handled the pods.
 	CauseNoScheduler Code = "NoScheduler"
 	// CauseImagePull: an image cannot be pulled.
@@ -175,7 +178,7 @@ var causes = [...]row{
 	{CauseNoScheduler, AttentionStuck, "got no response from a scheduler", "Check spec.template.spec.schedulerName, and that this scheduler is running."},
 	{CauseImagePull, AttentionStuck, "cannot pull an image", "Check the name and the tag of the image, imagePullSecrets, and that the node reaches the registry. The pod template is immutable: delete the Job and create it again."},
 	{CauseContainerConfig, AttentionStuck, "cannot create a container", "Create the Secret, the ConfigMap or the key that the message names; the kubelet tries again."},
-	{CauseCrashLoop, AttentionStuck, "cannot keep a container running", "Read the log of the last run: kubectl logs POD -c CONTAINER --previous."},
+	{CauseCrashLoop, AttentionStuck, "cannot keep a container running", "Read the log of the last run: kubectl logs POD -c CONTAINER --previous. If it was OOMKilled, raise its memory limit."},
 	{CauseContainerStart, AttentionStuck, "cannot start a container", "Check the command, the security context and the mounts of the container that the message names."},
 	{CausePodStartFailing, AttentionStuck, "cannot start", "Create the Secret, the ConfigMap or the volume that the event names, or look at the network plugin of the node."},
 	{CausePodStartOverdue, AttentionStuck, "should have started", "Read the events: kubectl describe pod POD. A large image, a volume or the network of the node may be the cause."},
@@ -185,6 +188,7 @@ var causes = [...]row{
 	{CauseBackoffUnknown, AttentionWait, "", "Add the pods that have failed to the input, if they still exist."},
 	{CauseCreationOverdue, AttentionStuck, "", "Look for FailedCreate events (kubectl describe job NAME), an exhausted quota, an admission webhook, or a controller that is not running."},
 	{CauseTerminationOverdue, AttentionStuck, "", "Look at the node: if it is gone, delete the pod with --force. If a finalizer remains, ask its owner to remove it."},
+	{CauseNotScheduledYet, AttentionWait, "cannot be scheduled yet", "Wait: the scheduler tries again when a node or its pods change."},
 	{JobInFlight, AttentionWait, "", ""},
 	{JobRemoving, AttentionNone, "", ""},
 	{JobCreating, AttentionNone, "", ""},

@@ -117,7 +117,7 @@ func (f *facts) job() Reason {
 	case spec.Suspended:
 		r.Code, r.Text = JobSuspended, "the Job is suspended"+f.deletes()
 	case len(work.Delete) > 0:
-		r.Code, r.Text = JobRemoving, fmt.Sprintf("deleting %d of %s: %s", len(work.Delete), count(pods.Active, "active pod"), work.Delete[0].Cause)
+		r.Code, r.Text = JobRemoving, fmt.Sprintf("deleting %d of %s, because %s", len(work.Delete), count(pods.Active, "active pod"), whyDeleted[work.Delete[0].Cause])
 	case len(work.Create) > 0:
 		r.Code, r.Text = JobCreating, "creating "+count(len(work.Create), "pod")+textIf(work.Wait > 0, "; others are backing off, the first until "+f.clock(f.retry()))
 	case work.Wait > 0 && spec.PerIndex():
@@ -138,6 +138,16 @@ func (f *facts) job() Reason {
 	r.Text += also("", f.Left.Create, "more pod", " to create") + also("", f.Left.Delete, "more pod", " to delete") +
 		also("", f.Left.Strip, "more finalizer", " to remove")
 	return r
+}
+
+// whyDeleted completes the sentence "pods are deleted, because …".
+var whyDeleted = map[decide.Cause]string{
+	decide.CauseJobEnds:   "the Job ends",
+	decide.CauseSuspended: "the Job is suspended",
+	decide.CauseTooMany:   "the Job needs fewer",
+	decide.CauseDuplicate: "another pod of the index is active",
+	decide.CauseBeyond:    "the index is not below completions",
+	decide.CauseNoIndex:   "the pod has no index",
 }
 
 // What a Job waits for.

@@ -112,8 +112,8 @@ func TestExplanation_duplicatePodsThatGo(t *testing.T) {
 	}
 	for range 2 {
 		r := explain.Of(decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Pods: pods, Now: job.CreationTimestamp.Time})).Index(0)
-		if r.Code != explain.IndexRemoving || r.Pod != "job-p0" {
-			t.Errorf("got %s of pod %s, want %s of job-p0", r.Code, r.Pod, explain.IndexRemoving)
+		if want := "deleting pod job-p0, because another pod of the index is active"; r.Code != explain.IndexRemoving || r.Text != want {
+			t.Errorf("got %s: %s, want %s: %s", r.Code, r.Text, explain.IndexRemoving, want)
 		}
 		slices.Reverse(pods)
 	}

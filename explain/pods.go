@@ -54,10 +54,10 @@ func (f *facts) symptomOf(pod *corev1.Pod) (r Reason) {
 		}
 		r.Code, r.Text = CauseSchedulingGated, strings.Join(gates, ", ")
 	case node == "" && scheduled.Type != "" && scheduled.Status != corev1.ConditionTrue:
-		r.Code, r.Text = CauseUnschedulable, cmp.Or(scheduled.Message, scheduled.Reason, "the condition PodScheduled is not True")
-		if event != nil && event.Reason == "TriggeredScaleUp" {
-			r.Text = "a node is being added: " + r.Text
-		}
+		since := cmp.Or(scheduled.LastTransitionTime.Time, created)
+		grows := event != nil && event.Reason == "TriggeredScaleUp" && !f.past(timeOf(event), longPatience)
+		r.Code = either(grows || !since.IsZero() && !f.overdue(since), CauseNotScheduledYet, CauseUnschedulable)
+		r.Text = textIf(grows, "a node is being added: ") + cmp.Or(scheduled.Message, scheduled.Reason, "the condition PodScheduled is not True")
 	case node == "" && scheduled.Type == "" && pending && f.overdue(created):
 		r.Code, r.Text = CauseNoScheduler, "schedulerName is "+cmp.Or(pod.Spec.SchedulerName, corev1.DefaultSchedulerName)
 	default:

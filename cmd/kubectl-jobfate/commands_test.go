@@ -102,11 +102,11 @@ func TestUsage(t *testing.T) {
 		{[]string{"validate", "-o", "sarif"}, "want text, json or yaml"},
 		{[]string{"--now", "noon"}, "want a time"},
 		{[]string{"a", "-w", "--now", "-1m"}, "want either --watch or --now"},
-		{[]string{"simulate", "a", "--runs", "-1"}, "--runs is -1"},
+		{[]string{"simulate", "a", "--runs", "-1"}, "want 1 to 100000"},
 	} {
 		s.want(2, tc.args, "!"+tc.want, " -h for usage\n")
 	}
-	if len(s.requests) != 2 { // of the last one
+	if len(s.requests) > 0 {
 		t.Errorf("got the requests %q, want none for wrong flags", s.requests)
 	}
 	s.want(0, []string{"--version"}, "kubectl jobfate ", "decides as the Job controller of Kubernetes 1.36\n")

@@ -159,7 +159,7 @@ func TestWatch_list(t *testing.T) {
 		kube.Edit(s.server, "default", pod.Name, func(pod *corev1.Pod) {
 			pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: "no room"}}
 		})
-		w.printed(5*time.Second, "default/a: Unschedulable: 1 of 1 active pod cannot be scheduled: no room\nelsewhere/b: ")
+		w.printed(2*time.Minute+5*time.Second, "default/a: Unschedulable: 1 of 1 active pod cannot be scheduled: no room\nelsewhere/b: ")
 		w.stop()
 		w.ended(130, "")
 	})

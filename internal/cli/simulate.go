@@ -3,6 +3,8 @@ package cli
 import (
 	"errors"
 	"flag"
+	"fmt"
+	"math"
 	"strconv"
 	"time"
 )
@@ -73,9 +75,6 @@ or a bound is exceeded, 2 wrong usage, 130 interrupted.
 Flags:
 `
 
-// mostRuns is the largest value of --runs.
-const mostRuns = 100_000
-
 // simulateFiles is the command simulate, which reads the Job from files.
 func simulateFiles(env Environment, args []string) error {
 	s := NewSimulate(env)
@@ -102,7 +101,6 @@ func (s *Simulate) Flags(fs *flag.FlagSet, clock func() time.Time, more ...strin
 		}
 		return nil
 	})
-	fs.IntVar(&s.runs, "runs", 0, "the `number` of runs whose distribution to print (default: print one run)")
 	fs.BoolVar(&s.full, "full", false, "print every line; by default output of more than 50 lines is folded")
 	fs.BoolVar(&s.fromCreation, "from-creation", false, "run an existing Job from its creation: ignore its status and pods")
 	nowFlag(fs, clock, "the status and the pods of an existing Job", func(at time.Time) { s.now = at })
@@ -113,15 +111,19 @@ func (s *Simulate) Flags(fs *flag.FlagSet, clock func() time.Time, more ...strin
 		}
 		return err
 	})
-	bound := func(name, usage string, value *int) {
-		fs.Func(name, usage+" (default "+strconv.Itoa(*value)+")", func(text string) error {
+	number := func(name, usage string, most int, value *int) {
+		fs.Func(name, usage, func(text string) error {
 			n, err := strconv.Atoi(text)
-			if err == nil && n < 1 {
-				err = errors.New("want at least 1")
+			if err == nil && (n < 1 || n > most) {
+				err = fmt.Errorf("want 1 to %d", most)
 			}
 			*value = n
 			return err
 		})
+	}
+	number("runs", "the `number` of runs whose distribution to print (default: print one run)", 100_000, &s.runs)
+	bound := func(name, usage string, value *int) {
+		number(name, usage+" (default "+strconv.Itoa(*value)+")", math.MaxInt32, value)
 	}
 	bound("max-pods", "give up at this `number` of pods in all", &s.bounds.Pods)
 	bound("max-active", "reject a Job that needs more than this `number` of pods at once", &s.bounds.AtOnce)

@@ -180,7 +180,8 @@ func TestSimulateBounds(t *testing.T) {
 		})
 	}
 	checkRun(t, loop, []string{"simulate", job, "--set", "spec.backoffLimitPerIndex=2147483647", "--scenario", "-", "--limit", "1h"}, exitOK, "Out of time after 1h", "")
-	checkRun(t, "", []string{"simulate", job, "--max-pods", "0"}, exitUsage, "", "want at least 1")
+	checkRun(t, "", []string{"simulate", job, "--max-pods", "0"}, exitUsage, "", "want 1 to 2147483647")
+	checkRun(t, "", []string{"simulate", job, "--runs", "0"}, exitUsage, "", "want 1 to 100000")
 	r := recorder{changes: true, size: mostChanges}
 	if err := r.stored(simulation.Status{}); err != nil {
 		t.Errorf("at the bound: %v", err)
