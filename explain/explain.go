@@ -147,7 +147,7 @@ var whyDeleted = map[decide.Cause]string{
 	decide.CauseTooMany:   "the Job needs fewer",
 	decide.CauseDuplicate: "another pod of the index is active",
 	decide.CauseBeyond:    "the index is not below completions",
-	decide.CauseNoIndex:   "the pod has no index",
+	decide.CauseNoIndex:   "the index is missing",
 }
 
 // What a Job waits for.

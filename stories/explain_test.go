@@ -46,7 +46,7 @@ func TestExplanation_job(t *testing.T) {
 		{"being suspended", indexed, func(w *world) { w.runAll(); w.edit("suspend: true") },
 			explain.JobSuspended, "the Job is suspended; deleting 3 pods", ""},
 		{"too many pods", indexed, func(w *world) { w.runAll(); w.edit("parallelism: 1") },
-			explain.JobRemoving, "deleting 2 of 3 active pods: TooMany", ""},
+			explain.JobRemoving, "deleting 2 of 3 active pods, because the Job needs fewer", ""},
 		{"creating", indexed, func(*world) {}, explain.JobCreating, "creating 3 pods", ""},
 		{"creating one", "completions: 1", func(*world) {}, explain.JobCreating, "creating 1 pod", ""},
 		{"creating, others wait", indexed, func(w *world) {
@@ -201,9 +201,9 @@ func TestExplanation_indexTexts(t *testing.T) {
 		{"its pod terminates as the Job ends", "backoffLimit: 0", func(w *world) { w.runAll(); w.exitIndexes(1, 1); w.settle() }, nil, 2,
 			"index 2: waiting for pod job-2-3 to terminate"},
 		{"its pod is deleted as the Job ends", "backoffLimit: 0", func(w *world) { w.runAll(); w.exitIndexes(1, 1) }, nil, 2,
-			"index 2: deleting pod job-2-3: JobEnds"},
+			"index 2: deleting pod job-2-3, because the Job ends"},
 		{"its pod is surplus", "{}", func(w *world) { w.runAll(); w.edit("parallelism: 2") }, nil, 0,
-			"index 0: deleting pod job-0-1: TooMany"},
+			"index 0: deleting pod job-0-1, because the Job needs fewer"},
 		{"stopped, the Job ends", "backoffLimit: 0", func(w *world) { w.runAll(); w.exitIndexes(1, 1); w.settle() }, nil, 1,
 			"index 1: stopped, because the Job fails: BackoffLimitExceeded"},
 		{"stopped, it failed the Job", "podFailurePolicy: {rules: [{action: FailJob, onExitCodes: {operator: In, values: [9]}}]}", func(w *world) { w.runAll(); w.exitIndexes(9, 1) }, nil, 1,
@@ -282,7 +282,7 @@ func TestExplanation_podBeyondCompletions(t *testing.T) {
 	for r := range explain.Of(mustDecide(t, w.snapshot())).Indexes() {
 		got = append(got, r.String())
 	}
-	if want := []string{"index 0: active, pod job-0-1", "index 1: pending: deleting 1 of 2 active pods: IndexBeyondCompletions"}; !slices.Equal(got, want) {
+	if want := []string{"index 0: active, pod job-0-1", "index 1: pending: deleting 1 of 2 active pods, because the index is not below completions"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -84,7 +84,7 @@ func TestOptions_workLeft(t *testing.T) {
 	w.edit("parallelism: 7")
 	expect("5 are too many", jobfate.Left{Delete: 1}, "; 1 more pod to delete", soon)
 	w.edit("parallelism: 8")
-	expect("4 are too many", jobfate.Left{}, "deleting 4 of 12 active pods: TooMany", 0)
+	expect("4 are too many", jobfate.Left{}, "deleting 4 of 12 active pods, because the Job needs fewer", 0)
 	w.edit("parallelism: 12")
 	pods := w.alive()
 	for _, pod := range pods[:10] {
