@@ -38,8 +38,9 @@ type Match struct {
 // failed, and reads only its status. A nil pod matches nothing, and neither does a nil Spec.
 // Match does not allocate, unless a Matcher does.
 func (s *Spec) Match(pod *corev1.Pod) Match {
+	none := Match{Rule: -1}
 	if s == nil || pod == nil {
-		return Match{Rule: -1}
+		return none
 	}
 	for i := range s.Rules {
 		r := &s.Rules[i]
@@ -48,7 +49,7 @@ func (s *Spec) Match(pod *corev1.Pod) Match {
 			return m
 		}
 	}
-	return Match{Rule: -1}
+	return none
 }
 
 // actions are the known actions. API: "Clients should react to an unknown action by skipping
@@ -84,9 +85,7 @@ func (r *Rule) meets(pod *corev1.Pod, out *Match) bool {
 		}
 	case r.Matcher != nil:
 		detail, ok := r.Matcher(pod)
-		if ok {
-			out.Detail = detail
-		}
+		out.Detail = detail
 		return ok
 	}
 	return false

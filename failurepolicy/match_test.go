@@ -316,3 +316,14 @@ func TestMatch_moreExitCodesThanTheServerTakes(t *testing.T) {
 		t.Error("a rule with 300 exit codes does not match the one before the last")
 	}
 }
+
+// A Match without a rule has the position -1.
+func TestMatch_none(t *testing.T) {
+	var none *failurepolicy.Spec
+	spec := &failurepolicy.Spec{Rules: []failurepolicy.Rule{{Action: ignore, OnExitCodes: in("", 1)}}}
+	for _, got := range []failurepolicy.Match{none.Match(podThatExited(exited("main", 1))), spec.Match(nil), spec.Match(podThatExited(exited("main", 2)))} {
+		if want := (failurepolicy.Match{Rule: -1}); got != want {
+			t.Errorf("got %+v, want %+v", got, want)
+		}
+	}
+}
