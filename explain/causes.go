@@ -2,6 +2,7 @@ package explain
 
 import (
 	"cmp"
+	"fmt"
 
 	batchv1 "k8s.io/api/batch/v1"
 )
@@ -76,7 +77,8 @@ func Unmanaged(job *batchv1.Job) Cause {
 		end,
 		when(manager == multiKueue && suspended, CauseMultiKueue,
 			"MultiKueue manages the Job, which is suspended here, and runs it in a worker cluster once it is admitted"),
-		when(manager == multiKueue, CauseMultiKueue, "MultiKueue runs the Job in a worker cluster; there are no pods here"),
+		when(manager == multiKueue, CauseMultiKueue, fmt.Sprintf("MultiKueue runs the Job in a worker cluster; by the status %d pods are active, %d succeeded, %d failed",
+			job.Status.Active, job.Status.Succeeded, job.Status.Failed)),
 		when(true, CauseManagedElsewhere, "the controller "+manager+" manages the Job"),
 	)})[0]
 }

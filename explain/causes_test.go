@@ -304,7 +304,7 @@ func TestCause_lost(t *testing.T) {
 func TestUnmanaged(t *testing.T) {
 	for _, s := range []scene{
 		{"MultiKueue", []string{theJob("", "managedBy: kueue.x-k8s.io/multikueue", "active: 3")},
-			explain.CauseMultiKueue, "MultiKueue runs the Job in a worker cluster; there are no pods here", explain.AttentionNone, ""},
+			explain.CauseMultiKueue, "MultiKueue runs the Job in a worker cluster; by the status 3 pods are active, 0 succeeded, 0 failed", explain.AttentionNone, ""},
 		{"MultiKueue, not admitted", []string{theJob("", "managedBy: kueue.x-k8s.io/multikueue\nsuspend: true", "")},
 			explain.CauseMultiKueue, "MultiKueue manages the Job, which is suspended here, and runs it in a worker cluster once it is admitted", explain.AttentionHeld, ""},
 		{"another controller", []string{theJob("", "managedBy: example.com/trainer", "")},

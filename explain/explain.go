@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -117,7 +118,7 @@ func (f *facts) job() Reason {
 	case spec.Suspended:
 		r.Code, r.Text = JobSuspended, "the Job is suspended"+f.deletes()
 	case len(work.Delete) > 0:
-		r.Code, r.Text = JobRemoving, fmt.Sprintf("deleting %d of %s, because %s", len(work.Delete), count(pods.Active, "active pod"), whyDeleted[work.Delete[0].Cause])
+		r.Code, r.Text = JobRemoving, fmt.Sprintf("deleting %d of %s, because %s", len(work.Delete), count(pods.Active, "active pod"), whyDeleted(work.Delete...))
 	case len(work.Create) > 0:
 		r.Code, r.Text = JobCreating, "creating "+count(len(work.Create), "pod")+textIf(work.Wait > 0, "; others are backing off, the first until "+f.clock(f.retry()))
 	case work.Wait > 0 && spec.PerIndex():
@@ -140,14 +141,24 @@ func (f *facts) job() Reason {
 	return r
 }
 
-// whyDeleted completes the sentence "pods are deleted, because …".
-var whyDeleted = map[decide.Cause]string{
+var deletionReasons = map[decide.Cause]string{
 	decide.CauseJobEnds:   "the Job ends",
 	decide.CauseSuspended: "the Job is suspended",
 	decide.CauseTooMany:   "the Job needs fewer",
 	decide.CauseDuplicate: "another pod of the index is active",
 	decide.CauseBeyond:    "the index is not below completions",
 	decide.CauseNoIndex:   "the index is missing",
+}
+
+// whyDeleted completes the sentence "pods are deleted, because …".
+func whyDeleted(deletions ...decide.Deletion) string {
+	var reasons []string
+	for _, d := range deletions {
+		if r := deletionReasons[d.Cause]; !slices.Contains(reasons, r) {
+			reasons = append(reasons, r)
+		}
+	}
+	return strings.Join(reasons, ", or ")
 }
 
 // What a Job waits for.

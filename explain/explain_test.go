@@ -119,6 +119,22 @@ func TestExplanation_duplicatePodsThatGo(t *testing.T) {
 	}
 }
 
+// The reasons for deletions are named once each.
+func TestExplanation_deletionsForSeveralReasons(t *testing.T) {
+	job := decidetest.SpecJob(t, "completions: 2\nparallelism: 2\ncompletionMode: Indexed")
+	pods := []*corev1.Pod{decidetest.PodIn(job, 1, corev1.PodRunning), decidetest.PodIn(job, 1, corev1.PodRunning),
+		decidetest.PodIn(job, 1, corev1.PodRunning), decidetest.PodIn(job, 2, corev1.PodRunning)}
+	for i, pod := range pods {
+		pod.Name, pod.UID = fmt.Sprintf("job-p%d", i), types.UID(fmt.Sprintf("uid-%d", i))
+	}
+	job.Spec.Parallelism = new(int32)
+	*job.Spec.Parallelism = 1
+	r := explain.Of(decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Pods: pods, Now: job.CreationTimestamp.Time})).Job()
+	if want := "deleting 3 of 4 active pods, because another pod of the index is active, or the Job needs fewer"; r.Text != want {
+		t.Errorf("got %s, want %s", r.Text, want)
+	}
+}
+
 // LastFailure is about the failed pod that finished last, whatever the order of the pods.
 func TestExplanation_LastFailure(t *testing.T) {
 	job := decidetest.SpecJob(t, "completions: 5\npodFailurePolicy: {rules: [{action: Count, onExitCodes: {operator: In, values: [7]}}]}")

@@ -216,7 +216,7 @@ func (f *facts) state(indexes indexset.Set, p indexPods, grouped bool) IndexReas
 	case failed:
 		s.Code, s.Text = IndexFailed, "failed after "+failures+", the limit is "+strconv.Itoa(int(spec.Limit.PerIndex))
 	case p.goes != "":
-		s.Code, s.Text = IndexRemoving, "deleting "+pods+", because "+whyDeleted[p.goes]
+		s.Code, s.Text = IndexRemoving, "deleting "+pods+", because "+deletionReasons[p.goes]
 	case p.active != nil && stuck.attention == AttentionStuck:
 		s.Code, s.Text = IndexStuck, pods+" "+stuck.cannot+textIf(!grouped, ": "+symptom.Text)
 	case p.active != nil:
