@@ -48,7 +48,7 @@ func (s Set) Intersection(o Set) Set {
 	case o.n:
 		return o
 	}
-	return newSet(slices.AppendSeq(make([]Interval, 0, intervals), s.common(o)))
+	return newSet(slices.AppendSeq(make([]Interval, 0, intervals), s.common(o)), n)
 }
 
 // Union returns the indexes that are in s, in o or in both.
@@ -57,7 +57,8 @@ func (s Set) Union(o Set) Set {
 	if len(s.ivs) > len(o.ivs) {
 		few, many = o, s
 	}
-	switch _, n := few.overlap(many); n {
+	_, common := few.overlap(many)
+	switch common {
 	case few.n:
 		return many
 	case many.n:
@@ -75,7 +76,7 @@ func (s Set) Union(o Set) Set {
 		}
 		b.AddRange(iv.First, iv.Last)
 	}
-	return newSet(append(b.ivs, rest...))
+	return newSet(append(b.ivs, rest...), s.n+o.n-common)
 }
 
 // Difference returns the indexes of s that are not in o.
@@ -95,7 +96,7 @@ func (s Set) Difference(o Set) Set {
 		next = gone.Last + 1
 	}
 	b.AddRange(next, left[0].Last)
-	return newSet(append(b.ivs, left[1:]...))
+	return newSet(append(b.ivs, left[1:]...), s.n-n)
 }
 
 // Clip returns the indexes of s that are in [0, n).

@@ -107,7 +107,7 @@ func TestNewSet(t *testing.T) {
 		for i := range ivs {
 			ivs[i] = Interval{int32(2 * i), int32(2 * i)}
 		}
-		s := newSet(ivs)
+		s := newSet(ivs, sum(ivs))
 		if !slices.Equal(s.ivs, ivs) {
 			t.Errorf("%d intervals, capacity %d: got %v, want %v", tt.intervals, tt.room, s.ivs, ivs)
 		}

@@ -43,6 +43,6 @@ func (b *Builder) Set() Set {
 		}
 		b.ivs = sorted.ivs
 	}
-	*b = Builder{built: b.built.Union(newSet(b.ivs))}
+	*b = Builder{built: b.built.Union(newSet(b.ivs, sum(b.ivs)))}
 	return b.built
 }

@@ -62,7 +62,7 @@ func parse(s string) (Set, *SyntaxError) {
 			return Set{}, &SyntaxError{Fragment: fragment, Offset: at, Reason: whyNotCanonical(fragment, previous)}
 		}
 		if end == len(s) {
-			return newSet(ivs), nil
+			return newSet(ivs, sum(ivs)), nil
 		}
 		previous, at = last, end+1
 	}

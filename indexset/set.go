@@ -14,21 +14,25 @@ type Set struct {
 	n   int64      // the number of indexes
 }
 
-// newSet returns the Set of canonical intervals that will not change. If less than half of
-// the capacity is used, it copies the list, because sets outlive the slices they are built
-// from.
-func newSet(ivs []Interval) (s Set) {
+// newSet returns the Set of n indexes in canonical intervals that will not change. If less
+// than half of the capacity is used, it copies the list, because sets outlive the slices they
+// are built from.
+func newSet(ivs []Interval, n int64) Set {
 	switch {
 	case len(ivs) == 0:
 		return Set{}
 	case len(ivs) < cap(ivs)/2:
 		ivs = slices.Clone(ivs)
 	}
-	s.ivs = ivs
+	return Set{ivs, n}
+}
+
+// sum returns the number of indexes in disjoint intervals.
+func sum(ivs []Interval) (n int64) {
 	for _, iv := range ivs {
-		s.n += iv.len()
+		n += iv.len()
 	}
-	return s
+	return n
 }
 
 // Of returns the set of the given indexes, in any order. Duplicates count once. Indexes
