@@ -68,9 +68,6 @@ func (o *observer) step(t *rapid.T) {
 		o.in.Job = job
 	case 7:
 		o.in.InFlight = from.InFlight
-		if o.in.InFlight.Job != "" {
-			o.in.InFlight.Job = o.in.Job.UID
-		}
 		o.in.InFlight.Status = rapid.IntRange(0, 4).Draw(t, "status in flight") == 0
 		o.in.BackoffInDoubt = rapid.Bool().Draw(t, "in doubt")
 		o.in.Backoff = from.Backoff

@@ -262,9 +262,8 @@ func TestInput_tolerated(t *testing.T) {
 			s.Job.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Succeeded: []types.UID{""}}
 		}, []explain.Reason{{Code: explain.NoteStatusRepaired, Text: "status.uncountedTerminatedPods contained a duplicate or empty UID"}}},
 		{"memory of another Job", func(s *decide.Input) {
-			s.InFlight.Job, s.Backoff.Job = "other-job", "other-job"
+			s.Backoff.Job = "other-job"
 		}, []explain.Reason{
-			{Code: explain.NoteMemoryDropped, Text: "the writes in flight belong to an earlier Job of this name"},
 			{Code: explain.NoteMemoryDropped, Text: "the backoff record belongs to an earlier Job of this name"},
 		}},
 		{"an invalid index", func(s *decide.Input) { s.Pods[0].Annotations[index], s.Pods[0].Labels[index] = "-1", "-1" },

@@ -22,8 +22,8 @@ const (
 	// NoteStatusRepaired: a part of the status is damaged and was read as far as
 	// possible.
 	NoteStatusRepaired Code = decide.NoteStatusRepaired
-	// NoteMemoryDropped: the caller remembered state of an earlier Job of this name; it
-	// was ignored.
+	// NoteMemoryDropped: the backoff record was of an earlier Job of this name and was
+	// ignored.
 	NoteMemoryDropped Code = decide.NoteMemoryDropped
 	// NoteIndexConflict: the label and the annotation of a pod have different
 	// indexes; the annotation was used.

@@ -275,7 +275,7 @@ func (j *jobfateSync) delete(client *cluster.Client, r jobfate.Request) error {
 func snapshot(w *world) decide.Input {
 	s := decide.Input{
 		Job: w.Job(), Pods: w.seen(), Now: w.Now, Backoff: w.memory, BackoffInDoubt: w.inDoubt,
-		InFlight: decide.InFlight{Job: w.Job().UID, Creations: len(w.created), Deletions: len(w.deleted)},
+		InFlight: decide.InFlight{Creations: len(w.created), Deletions: len(w.deleted)},
 	}
 	for uid := range w.stripped {
 		s.InFlight.Stripped = append(s.InFlight.Stripped, uid)

@@ -27,7 +27,6 @@ type Input struct {
 // InFlight lists the writes that the API server has acknowledged and that Job and Pods do
 // not show yet.
 type InFlight struct {
-	Job       types.UID
 	Status    bool
 	Creations int
 	Deletions int

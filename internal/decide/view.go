@@ -168,12 +168,8 @@ func (t *Tally) readStatus(v *View) {
 	}
 }
 
-// forgetOthers clears what the caller remembers of another Job.
+// forgetOthers drops the backoff record of another Job.
 func (v *View) forgetOthers() {
-	if job := v.InFlight.Job; job != "" && job != v.Job.UID {
-		v.InFlight = InFlight{}
-		v.note(NoteMemoryDropped, "the writes in flight belong to an earlier Job of this name")
-	}
 	if job := v.Backoff.Job; job != "" && job != v.Job.UID {
 		v.note(NoteMemoryDropped, "the backoff record belongs to an earlier Job of this name")
 	}

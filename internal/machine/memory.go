@@ -236,7 +236,7 @@ func (m *Memory) observe(shown func(types.UID) *corev1.Pod, version string) unob
 			stripped = append(stripped, uid)
 		}
 	}
-	return unobserved{decide.InFlight{Job: m.Job, Creations: len(created), Deletions: deletions, Stripped: stripped}, created}
+	return unobserved{decide.InFlight{Creations: len(created), Deletions: deletions, Stripped: stripped}, created}
 }
 
 // nextRead returns the time until the next created pod is to be read by name; 0 if there is

@@ -146,7 +146,6 @@ func (l *jobSync) requeue() {
 // that is observed in between would be missing from both.
 func (l *jobSync) read() (in decide.Input, err error) {
 	in.Now = l.clock.Now()
-	in.InFlight.Job = l.job.UID
 	if !l.expectations.SatisfiedExpectations(l.logger, l.key) {
 		in.InFlight.Creations = 1 // deletions have the same effect
 	}
