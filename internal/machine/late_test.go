@@ -125,11 +125,19 @@ func TestClone(t *testing.T) {
 	if len(m.Created) != 1 {
 		t.Error("the clone has changed the original")
 	}
+	m.Deleted, m.Stripped = map[types.UID]string{"a": "11"}, map[types.UID]machine.Stripped{"a": {}}
+	c = m.Clone()
+	delete(c.Deleted, "a")
+	delete(c.Stripped, "a")
+	if len(m.Deleted) != 1 || len(m.Stripped) != 1 {
+		t.Error("the clone shares maps with the original")
+	}
 }
 
 func TestString(t *testing.T) {
 	for r, want := range map[string]string{
 		machine.DeletePod.String():             "delete pod",
+		machine.Verb(8).String():               "Verb(8)",
 		machine.Verb(99).String():              "Verb(99)",
 		(&machine.Memory{}).String():           "nothing pending",
 		(&machine.Memory{Known: "7"}).String(): "waiting to observe version 7 of the Job",
@@ -141,5 +149,21 @@ func TestString(t *testing.T) {
 	}
 	if !strings.Contains((&machine.Memory{Lost: []string{""}}).String(), "1 creations without an answer") {
 		t.Error("String does not mention a lost creation")
+	}
+}
+
+// An answer is taken until the sync after the next one begins.
+func TestLateAnswers_areExpectedForOneMoreSync(t *testing.T) {
+	job := suspended(train(1))
+	m, s := newMachine(), &server{job: job}
+	late := upTo(t, m, fresh(job, podOf(job, "a", "11")), s, machine.DeletePod)[0]
+	upTo(t, m, fresh(job, podOf(job, "a", "11")), s, machine.DeletePod)
+	other := m.Clone() // without the requests of the original
+	if other.Answer(late.ID, nil, nil) == nil {
+		t.Error("a clone takes the answer to a request of the original")
+	}
+	upTo(t, m, fresh(job, podOf(job, "a", "11")), s, machine.DeletePod)
+	if m.Answer(late.ID, nil, nil) == nil {
+		t.Error("the answer to a request of the sync before the last is taken")
 	}
 }

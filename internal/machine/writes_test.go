@@ -432,3 +432,86 @@ func TestRouteOf(t *testing.T) {
 		}
 	}
 }
+
+// If a pod was gone before its adoption, the machine decides again without it, and does not
+// send the other claims again.
+func TestAdoption_claimsAreSentOnce(t *testing.T) {
+	job := train(2)
+	m, s := newMachine(), &server{job: job}
+	s.pods = []*corev1.Pod{podOf(job, "a", "11", unowned), podOf(job, "b", "12", unowned)}
+	asked := run(t, m, fresh(job, s.pods...), s.except(machine.PatchPod, func(r machine.Request) (runtime.Object, error) {
+		if r.Name == "train-a" {
+			return nil, notFound(r)
+		}
+		return s.answer(r)
+	}))
+	same(t, "requests", asked, []string{"get the Job", "patch pod train-a", "patch pod train-b", "create pod train-", "patch the status"})
+}
+
+// A pod whose finalizer was the last, and whose grace period is over, is gone with the patch that
+// removes the finalizer: no cache will show it without.
+func TestStripped_goneWithTheFinalizer(t *testing.T) {
+	grace := func(seconds int64) func(*corev1.Pod) {
+		return func(p *corev1.Pod) { p.DeletionGracePeriodSeconds = &seconds }
+	}
+	another := func(p *corev1.Pod) { p.Finalizers = []string{"example.com/keep"} }
+	for name, test := range map[string]struct {
+		changes []func(*corev1.Pod)
+		gone    bool
+	}{
+		"not being deleted":       {[]func(*corev1.Pod){stripped, grace(0)}, false},
+		"being deleted":           {[]func(*corev1.Pod){deleted, stripped, grace(0)}, true},
+		"no grace period":         {[]func(*corev1.Pod){deleted, stripped}, true},
+		"within its grace period": {[]func(*corev1.Pod){deleted, stripped, grace(30)}, false},
+		"another finalizer":       {[]func(*corev1.Pod){deleted, another, grace(0)}, false},
+	} {
+		job := train(2)
+		m, s := newMachine(), &server{job: job}
+		run(t, m, fresh(job, podOf(job, "a", "11", succeeded), podOf(job, "b", "12")), s.except(machine.PatchPod, func(machine.Request) (runtime.Object, error) {
+			return podOf(job, "a", "2500", test.changes...), nil
+		}))
+		if got := m.Stripped["a"]; len(m.Stripped) != 1 || got.Version != "11" || (got.Without == "") != test.gone {
+			t.Errorf("%s: the machine remembers %v, want gone %t", name, m.Stripped, test.gone)
+		}
+	}
+}
+
+// The error of a sync has all errors of its requests.
+func TestErrors_areJoined(t *testing.T) {
+	job := suspended(train(2))
+	m, s := newMachine(), &server{job: job}
+	run(t, m, fresh(job, podOf(job, "a", "11"), podOf(job, "b", "12")), s.except(machine.DeletePod, func(r machine.Request) (runtime.Object, error) {
+		if r.Name == "train-a" {
+			return nil, errTimeout
+		}
+		return nil, errConflict
+	}))
+	if err := m.Result().Err; !errors.Is(err, errTimeout) || !errors.Is(err, errConflict) {
+		t.Errorf("the error is %v, want both errors in it", err)
+	}
+}
+
+// A request that the server finds invalid was not carried out, so nothing is remembered of it.
+func TestCreation_badRequest(t *testing.T) {
+	job := train(1)
+	m, s := newMachine(), &server{job: job}
+	run(t, m, fresh(job), s.except(machine.CreatePod, func(machine.Request) (runtime.Object, error) {
+		return nil, apierrors.NewBadRequest("no")
+	}))
+	if len(m.Lost) > 0 || len(m.Created) > 0 {
+		t.Errorf("the machine remembers the creations %v and %v, want none", m.Lost, m.Created)
+	}
+}
+
+// With caches without versions, a sync that reads the written status live leaves nothing to wait
+// for.
+func TestIdle_withoutVersions(t *testing.T) {
+	job := train(0)
+	m, s := newMachine(), &server{job: job}
+	for _, idle := range []bool{false, true} {
+		run(t, m, unversioned(fresh(s.job)), s.answer)
+		if m.Idle() != idle {
+			t.Errorf("after %d writes of the status: idle %t, want %t (%s)", len(s.statuses), m.Idle(), idle, m.Memory.String())
+		}
+	}
+}
