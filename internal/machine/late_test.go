@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -78,6 +80,7 @@ func TestLiveRead_fails(t *testing.T) {
 	for name, how := range map[string]answers{
 		"the list is refused":      func(machine.Request) (runtime.Object, error) { return nil, errConflict },
 		"the answer is not a list": func(machine.Request) (runtime.Object, error) { return job, nil },
+		"the answer is nil":        func(machine.Request) (runtime.Object, error) { return (*corev1.PodList)(nil), nil },
 	} {
 		m, s := newMachine(), &server{job: job}
 		same(t, name, run(t, m, unversioned(fresh(job)), s.except(machine.ListPods, how)), []string{"get the Job", "list the pods"})
@@ -87,6 +90,14 @@ func TestLiveRead_fails(t *testing.T) {
 	}
 
 	// A failed read by name does not resolve a creation.
+	for name, object := range map[string]runtime.Object{"no object": nil, "a nil Job": (*batchv1.Job)(nil), "a Job without a UID": &batchv1.Job{}, "a pod": podOf(job, "a", "11")} {
+		m, s := newMachine(), &server{job: job}
+		same(t, name, run(t, m, unversioned(fresh(job)), s.except(machine.GetJob, func(machine.Request) (runtime.Object, error) { return object, nil })), []string{"get the Job"})
+		if r := m.Result(); !r.Gone || r.Requeue != 0 {
+			t.Errorf("%s: gone %t, requeue %s; want gone, and no other sync", name, r.Gone, r.Requeue)
+		}
+	}
+
 	m, s := newMachine(), &server{job: job}
 	m.Config.Names = func(prefix string) string { return prefix + "abcde" }
 	run(t, m, fresh(job), s.except(machine.CreatePod, func(machine.Request) (runtime.Object, error) { return nil, errTimeout }))
