@@ -89,7 +89,7 @@ func TestLiveRead_fails(t *testing.T) {
 		}
 	}
 
-	// A failed read by name does not resolve a creation.
+	// An answer without the Job says that it is gone.
 	for name, object := range map[string]runtime.Object{"no object": nil, "a nil Job": (*batchv1.Job)(nil), "a Job without a UID": &batchv1.Job{}, "a pod": podOf(job, "a", "11")} {
 		m, s := newMachine(), &server{job: job}
 		same(t, name, run(t, m, unversioned(fresh(job)), s.except(machine.GetJob, func(machine.Request) (runtime.Object, error) { return object, nil })), []string{"get the Job"})
@@ -98,6 +98,7 @@ func TestLiveRead_fails(t *testing.T) {
 		}
 	}
 
+	// A failed read by name does not resolve a creation.
 	m, s := newMachine(), &server{job: job}
 	m.Config.Names = func(prefix string) string { return prefix + "abcde" }
 	run(t, m, fresh(job), s.except(machine.CreatePod, func(machine.Request) (runtime.Object, error) { return nil, errTimeout }))
@@ -163,18 +164,17 @@ func TestString(t *testing.T) {
 	}
 }
 
-// An answer is taken until the sync after the next one begins.
+// An answer is taken during the next sync, and not during the one after that.
 func TestLateAnswers_areExpectedForOneMoreSync(t *testing.T) {
-	job := suspended(train(1))
-	m, s := newMachine(), &server{job: job}
-	late := upTo(t, m, fresh(job, podOf(job, "a", "11")), s, machine.DeletePod)[0]
-	upTo(t, m, fresh(job, podOf(job, "a", "11")), s, machine.DeletePod)
-	other := m.Clone() // without the requests of the original
-	if other.Answer(late.ID, nil, nil) == nil {
-		t.Error("a clone takes the answer to a request of the original")
-	}
-	upTo(t, m, fresh(job, podOf(job, "a", "11")), s, machine.DeletePod)
-	if m.Answer(late.ID, nil, nil) == nil {
-		t.Error("the answer to a request of the sync before the last is taken")
+	for syncs, taken := range map[int]bool{1: true, 2: false} {
+		job := suspended(train(1))
+		m, s := newMachine(), &server{job: job}
+		late := upTo(t, m, fresh(job, podOf(job, "a", "11")), s, machine.DeletePod)[0]
+		for range syncs {
+			upTo(t, m, fresh(job, podOf(job, "a", "11")), s, machine.DeletePod)
+		}
+		if err := m.Answer(late.ID, nil, nil); taken != (err == nil) {
+			t.Errorf("%d syncs later: %v, want the answer taken: %t", syncs, err, taken)
+		}
 	}
 }
