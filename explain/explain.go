@@ -118,7 +118,7 @@ func (f *facts) job() Reason {
 	case spec.Suspended:
 		r.Code, r.Text = JobSuspended, "the Job is suspended"+f.deletes()
 	case len(work.Delete) > 0:
-		r.Code, r.Text = JobRemoving, fmt.Sprintf("deleting %d of %s, because %s", len(work.Delete), count(pods.Active, "active pod"), whyDeleted(work.Delete...))
+		r.Code, r.Text = JobRemoving, fmt.Sprintf("deleting %d of %s, because %s", len(work.Delete), count(pods.Active, "active pod"), whyDeleted(work.Delete))
 	case len(work.Create) > 0:
 		r.Code, r.Text = JobCreating, "creating "+count(len(work.Create), "pod")+textIf(work.Wait > 0, "; others are backing off, the first until "+f.clock(f.retry()))
 	case work.Wait > 0 && spec.PerIndex():
@@ -151,7 +151,7 @@ var deletionReasons = map[decide.Cause]string{
 }
 
 // whyDeleted completes the sentence "pods are deleted, because …".
-func whyDeleted(deletions ...decide.Deletion) string {
+func whyDeleted(deletions []decide.Deletion) string {
 	var reasons []string
 	for _, d := range deletions {
 		if r := deletionReasons[d.Cause]; !slices.Contains(reasons, r) {

@@ -127,7 +127,6 @@ func TestExplanation_deletionsForSeveralReasons(t *testing.T) {
 	for i, pod := range pods {
 		pod.Name, pod.UID = fmt.Sprintf("job-p%d", i), types.UID(fmt.Sprintf("uid-%d", i))
 	}
-	job.Spec.Parallelism = new(int32)
 	*job.Spec.Parallelism = 1
 	r := explain.Of(decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Pods: pods, Now: job.CreationTimestamp.Time})).Job()
 	if want := "deleting 3 of 4 active pods, because another pod of the index is active, or the Job needs fewer"; r.Text != want {
