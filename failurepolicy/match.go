@@ -38,9 +38,8 @@ type Match struct {
 // failed, and reads only its status. A nil pod matches nothing, and neither does a nil Spec.
 // Match does not allocate, unless a Matcher does.
 func (s *Spec) Match(pod *corev1.Pod) Match {
-	none := Match{Rule: -1}
 	if s == nil || pod == nil {
-		return none
+		return Match{Rule: -1}
 	}
 	for i := range s.Rules {
 		r := &s.Rules[i]
@@ -49,7 +48,7 @@ func (s *Spec) Match(pod *corev1.Pod) Match {
 			return m
 		}
 	}
-	return none
+	return Match{Rule: -1}
 }
 
 // actions are the known actions. API: "Clients should react to an unknown action by skipping
