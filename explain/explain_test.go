@@ -246,6 +246,60 @@ func TestExplanation_whichFailedPod(t *testing.T) {
 	}
 }
 
+// An index that has failed is explained by a pod that fails it, not by the pod with the most
+// failures.
+func TestExplanation_failedIndex(t *testing.T) {
+	job := decidetest.SpecJob(t, `completions: 1
+completionMode: Indexed
+backoffLimitPerIndex: 2
+podFailurePolicy:
+  rules:
+  - {action: FailIndex, onExitCodes: {operator: In, values: [42]}}
+  - {action: Ignore, onExitCodes: {operator: In, values: [43]}}`)
+	pod := func(name string, code int32, failures, ignored string) *corev1.Pod {
+		pod := decidetest.PodIn(job, 1, corev1.PodFailed)
+		pod.Name, pod.UID = name, types.UID(name)
+		pod.Annotations[batchv1.JobIndexFailureCountAnnotation] = failures
+		pod.Annotations[batchv1.JobIndexIgnoredFailureCountAnnotation] = ignored
+		pod.Status.ContainerStatuses[0].State.Terminated.ExitCode = code
+		return pod
+	}
+	stripped := func(pod *corev1.Pod) *corev1.Pod {
+		pod.Finalizers = nil
+		return pod
+	}
+	const byRule = "failed: its pod matched FailIndex rule 0 on container main, exit code 42"
+	for _, test := range []struct {
+		name string
+		pods []*corev1.Pod
+		want string
+	}{
+		{"a rule, and another pod with more failures", []*corev1.Pod{pod("rule", 42, "0", "0"), pod("plain", 1, "1", "0")}, "rule " + byRule},
+		{"a rule, and a pod that is ignored", []*corev1.Pod{pod("rule", 42, "0", "0"), pod("ignored", 43, "9", "0")}, "rule " + byRule},
+		{"a rule, and a pod that the limit fails but is counted", []*corev1.Pod{pod("rule", 42, "0", "0"), stripped(pod("old", 1, "2", "0"))}, "rule " + byRule},
+		{"a rule at the limit", []*corev1.Pod{pod("rule", 42, "2", "0")}, "rule " + byRule},
+		{"the limit", []*corev1.Pod{pod("limit", 1, "2", "0"), pod("plain", 1, "1", "0")}, "limit failed after 3 failures, the limit is 2"},
+		{"the limit, beside ignored failures", []*corev1.Pod{pod("limit", 1, "2", "4")}, "limit failed after 3 failures, the limit is 2"},
+	} {
+		for range 2 {
+			d := decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Pods: test.pods, Now: job.CreationTimestamp.Time})
+			index := explain.Of(d).Index(0)
+			if got := index.Pod + " " + index.Text; got != test.want {
+				t.Errorf("%s: got %q, want %q", test.name, got, test.want)
+			}
+			slices.Reverse(test.pods)
+		}
+	}
+
+	// Nothing says why an index failed whose pod is gone.
+	job.Status.FailedIndexes = new(string)
+	*job.Status.FailedIndexes = "0"
+	d := decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod("plain", 1, "0", "0")}, Now: job.CreationTimestamp.Time})
+	if got := explain.Of(d).Index(0).Text; got != "failed" {
+		t.Errorf("without the pod that failed the index: got %q, want %q", got, "failed")
+	}
+}
+
 // The zero explanation, and the explanation of an error, are empty.
 func TestExplanation_none(t *testing.T) {
 	d, err := jobfate.Decide(jobfate.Snapshot{})

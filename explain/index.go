@@ -153,9 +153,11 @@ func (f *facts) states(indexes indexset.Set, grouped bool) (all []IndexReason) {
 
 // indexPods are the pods of one index that explain its state. Of several active pods it is
 // the one that the decision does not delete. Of several in the same state it is the first,
-// but the last that failed.
+// but the last that failed. fails is the pod whose failure fails the index; of several, first
+// those that are not counted yet.
 type indexPods struct {
 	active, terminating, failed *census.Record
+	fails                       *census.Record
 	goes                        decide.Cause // why the active pod is deleted
 	creating                    bool
 }
@@ -180,6 +182,9 @@ func (f *facts) podsByIndex(indexes indexset.Set) map[int32]indexPods {
 		if r.Failed && (p.failed == nil || r.CompareFailures(p.failed) > 0) {
 			p.failed = r
 		}
+		if r.FailsIndex() && failsBefore(r, p.fails) {
+			p.fails = r
+		}
 		if r.Terminating {
 			p.terminating = cmp.Or(p.terminating, r)
 		}
@@ -188,13 +193,23 @@ func (f *facts) podsByIndex(indexes indexset.Set) map[int32]indexPods {
 	return known
 }
 
+// failsBefore reports whether the failure of an index is explained by a pod rather than by
+// another; nil is none.
+func failsBefore(r, other *census.Record) bool {
+	if other == nil || r.Finalized != other.Finalized {
+		return other == nil || r.Finalized
+	}
+	return r.CompareFailures(other) > 0
+}
+
 // state explains an index, or neighbouring indexes without a pod, by the first reason that
 // applies. The end of the Job ranks after pods that still exist, and before reasons about
 // the next pod.
 func (f *facts) state(indexes indexset.Set, p indexPods, grouped bool) IndexReason {
 	index, _ := indexes.Min()
 	s := IndexReason{Indexes: indexes}
-	if r := cmp.Or(f.View.Census.Predecessor(index), p.failed); r != nil {
+	failed := f.View.Totals.Results.Failed.Contains(index)
+	if r := cmp.Or(either(failed, p.fails, nil), f.View.Census.Predecessor(index), p.failed); r != nil {
 		s.Pod, s.Failures, s.LastFailure = r.Pod.Name, r.Counts.Next(true).Total(), f.failure(r)
 	}
 	if r := cmp.Or(p.active, p.terminating); r != nil {
@@ -206,15 +221,16 @@ func (f *facts) state(indexes indexset.Set, p indexPods, grouped bool) IndexReas
 	}
 	stuck, match := rowOf(symptom.Code), s.LastFailure.Match
 	spec, goesOn, failures := &f.View.Spec, f.goesOn(), count(s.Failures, "failure")
-	failed, delay := f.View.Totals.Results.Failed.Contains(index), f.View.IndexDelay(index)
+	delay := f.View.IndexDelay(index)
 	pods := either(grouped, "pods", "pod "+s.Pod)
 	switch {
-	case failed && s.LastFailure.Pod == "":
+	case failed && p.fails == nil: // the pod is gone
 		s.Code, s.Text = IndexFailed, "failed"
 	case failed && match.Action == batchv1.PodFailurePolicyActionFailIndex:
 		s.Code, s.Text = IndexFailed, "failed: its pod matched FailIndex "+match.Explain()
 	case failed:
-		s.Code, s.Text = IndexFailed, "failed after "+failures+", the limit is "+strconv.Itoa(int(spec.Limit.PerIndex))
+		counted := count(p.fails.Counts.Next(true).Failures, "failure") // ignored failures do not count towards the limit
+		s.Code, s.Text = IndexFailed, "failed after "+counted+", the limit is "+strconv.Itoa(int(spec.Limit.PerIndex))
 	case p.goes != "":
 		s.Code, s.Text = IndexRemoving, "deleting "+pods+", because "+deletionReasons[p.goes]
 	case p.active != nil && stuck.attention == AttentionStuck:

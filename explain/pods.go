@@ -186,7 +186,7 @@ func (f *facts) failure(r *census.Record) Failure {
 	if r == nil {
 		return Failure{}
 	}
-	return Failure{Pod: r.Pod.Name, Fault: fault(r.Pod), Match: f.View.Spec.Policy.Match(r.Pod)}
+	return Failure{Pod: r.Pod.Name, Fault: fault(r.Pod), Match: r.Match()}
 }
 
 // fault says how a pod failed, from its status: the reason and the message, the first container

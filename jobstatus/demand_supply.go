@@ -123,7 +123,7 @@ func (s *supply) readPods(job *batchv1.Job, pods []*corev1.Pod) {
 	s.retries = map[int32]int64{}
 	var open, completed, failed indexset.Builder
 	for r := range c.All() {
-		if r.FailsJob {
+		if r.FailsJob() {
 			s.verdicts++
 		}
 		if !r.Valid {
@@ -136,7 +136,6 @@ func (s *supply) readPods(job *batchv1.Job, pods []*corev1.Pod) {
 		if counts && r.Failed {
 			s.unaccounted++ // ignored failures as well
 		}
-		fails := r.Failed && !r.Ignored && (r.FailsIndex || s.Limit.IndexExhausted(r.Counts.Failures))
 		switch {
 		case counts && (r.Active || r.Terminating):
 			s.expected++
@@ -144,11 +143,13 @@ func (s *supply) readPods(job *batchv1.Job, pods []*corev1.Pod) {
 				s.expectedTerminating++
 			}
 			open.Add(r.Index)
-		case counts && fails:
+		case counts && r.FailsIndex():
 			s.spent++
 		case !r.Finalized && r.Succeeded:
 			completed.Add(r.Index)
-		case !r.Finalized && fails:
+		// The controller may have counted the pod before the spec was edited, so unlike the
+		// census this does not ask for the finalizer.
+		case !r.Finalized && r.FailsIndex():
 			failed.Add(r.Index)
 		}
 	}
@@ -159,7 +160,7 @@ func (s *supply) readPods(job *batchv1.Job, pods []*corev1.Pod) {
 // retry records how many pods may follow a pod of an index.
 func (s *supply) retry(r *census.Record) {
 	left := max(0, int64(s.Limit.PerIndex)-int64(s.Keys.CountsOf(r.Pod.Annotations).Failures))
-	if r.Ignored {
+	if r.Ignored() {
 		left++ // an ignored failure does not count towards the limit
 	}
 	if known, ok := s.retries[r.Index]; !ok || left < known {

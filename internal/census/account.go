@@ -7,7 +7,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/indexset"
 )
 
@@ -102,7 +101,7 @@ func (c *Census) candidates(in AccountInputs) *ordered[*Record] {
 		return c.list(countable)
 	}
 	candidates := slices.Collect(c.list(countable).all())
-	return newOrdered((*Record).compare, slices.DeleteFunc(candidates, func(r *Record) bool { return r.FailsJob }))
+	return newOrdered((*Record).compare, slices.DeleteFunc(candidates, (*Record).FailsJob))
 }
 
 func (a *Account) listed() int { return len(a.Lists.Succeeded) + len(a.Lists.Failed) }
@@ -124,7 +123,7 @@ func (a *Account) record(r *Record, c *Census, in AccountInputs) int {
 		a.Recorded++
 		a.Lists.Succeeded = append(a.Lists.Succeeded, r.Pod.UID)
 	case r.Valid && (r.Failed || in.Ending == batchv1.JobFailureTarget):
-		if a.handle(c.classifier.Policy, r.Pod) {
+		if a.handle(c.actionOn(r)) {
 			a.Recorded++
 			a.Lists.Failed = append(a.Lists.Failed, r.Pod.UID)
 		}
@@ -132,18 +131,26 @@ func (a *Account) record(r *Record, c *Census, in AccountInputs) int {
 	return 0
 }
 
-// handle counts the action of the rule that the pod matches, and reports whether the pod
+// actionOn returns the action of the rule that a pod matches. A Job that fails counts its
+// unfinished pods as failed, and only then does the policy decide about them.
+func (c *Census) actionOn(r *Record) batchv1.PodFailurePolicyAction {
+	if r.Failed {
+		return r.Action()
+	}
+	return c.classifier.Policy.Match(r.Pod).Action
+}
+
+// handle counts the action of the rule that a pod matches, and reports whether the pod
 // counts as failed.
-func (a *Account) handle(p *failurepolicy.Spec, pod *corev1.Pod) bool {
-	match := p.Match(pod)
-	if !match.Matched() {
+func (a *Account) handle(action batchv1.PodFailurePolicyAction) bool {
+	if action == "" {
 		return true
 	}
 	if a.Handled == nil {
 		a.Handled = make(map[batchv1.PodFailurePolicyAction]int)
 	}
-	a.Handled[match.Action]++
-	return match.Counts()
+	a.Handled[action]++
+	return action != batchv1.PodFailurePolicyActionIgnore
 }
 
 // Settled is the change of the status when UIDs leave the lists because their pods have lost

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/internal/owner"
 )
 
@@ -40,6 +41,8 @@ type Census struct {
 	// census was made for.
 	records map[types.UID]*Record
 	most    int
+	// matches are the last matches of each rule; nil until a pod matches one.
+	matches []*failurepolicy.Match
 	// names are the records of the pods in the Job's namespace, by name; nil until they
 	// are needed. No two pods have the same name.
 	names map[string]*Record
@@ -121,8 +124,29 @@ func (c *Census) classified(r *Record, index string) *Record {
 	r.start = binary.BigEndian.Uint64(start[:])
 	if r.own() {
 		c.classifier.read(r, c.stripped, index)
+		if r.Failed {
+			r.match = c.matchOf(r.Pod)
+		}
 	}
 	return r
+}
+
+// matchOf returns the rule that a failed pod matches, without the name of the pod; nil if no
+// rule matches. Most pods that match a rule failed in the same way, and share the result.
+func (c *Census) matchOf(pod *corev1.Pod) *failurepolicy.Match {
+	match := c.classifier.Policy.Match(pod)
+	if !match.Matched() {
+		return nil
+	}
+	match.Pod = types.NamespacedName{}
+	if c.matches == nil {
+		c.matches = make([]*failurepolicy.Match, len(c.classifier.Policy.Rules))
+	}
+	if last := c.matches[match.Rule]; last == nil || *last != match {
+		shared := match
+		c.matches[match.Rule] = &shared
+	}
+	return c.matches[match.Rule]
 }
 
 // put adds a record.
@@ -245,7 +269,7 @@ func (c *Census) countNumbers(r *Record, by int32) {
 	case !r.isUnrecorded():
 	case r.Succeeded:
 		c.Succeeded += by
-	case r.Failed && !r.Ignored:
+	case r.Failed && !r.Ignored():
 		c.Failed += by
 	}
 	if c.classifier.CountRestarts {
@@ -273,11 +297,11 @@ func Sum(terms ...int32) int32 {
 	return int32(min(sum, math.MaxInt32))
 }
 
-// FailsJob returns the first pod, in the order of [Record.Before], that matches a FailJob
-// rule; nil if there is none.
-func (c *Census) FailsJob() *corev1.Pod {
+// FailsJob returns the record of the first pod, in the order of [Record.Before], that matches
+// a FailJob rule; nil if there is none.
+func (c *Census) FailsJob() *Record {
 	for r := range c.list(failJob).all() {
-		return r.Pod
+		return r
 	}
 	return nil
 }

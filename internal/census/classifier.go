@@ -90,11 +90,9 @@ func (c *Classifier) read(r *Record, stripped map[types.UID]bool, index string) 
 	if !r.Failed {
 		return
 	}
-	if c.Policy != nil {
-		c.applyPolicy(r)
-	}
 	if c.PerIndex() {
 		r.Counts = c.Keys.CountsOf(pod.Annotations)
+		r.Exhausted = c.Limit.IndexExhausted(r.Counts.Failures)
 	}
 }
 
@@ -109,18 +107,6 @@ func (c *Classifier) applyLists(r *Record) {
 	r.Listed = true
 	if r.Succeeded || r.Failed {
 		r.Succeeded, r.Failed = !failed, failed
-	}
-}
-
-// applyPolicy records the action of the rule that a failed pod matches.
-func (c *Classifier) applyPolicy(r *Record) {
-	switch c.Policy.Match(r.Pod).Action {
-	case batchv1.PodFailurePolicyActionIgnore:
-		r.Ignored = true
-	case batchv1.PodFailurePolicyActionFailIndex:
-		r.FailsIndex = true
-	case batchv1.PodFailurePolicyActionFailJob:
-		r.FailsJob = true
 	}
 }
 

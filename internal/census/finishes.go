@@ -35,7 +35,7 @@ func (r *Record) group() group {
 		return deletedUncertain
 	case counted:
 		return countedFailure
-	case r.FailsJob:
+	case r.FailsJob():
 		return newVerdict
 	}
 	return newFailure

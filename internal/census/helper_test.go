@@ -85,3 +85,11 @@ func take(c census.Classifier, pods ...*corev1.Pod) *census.Census {
 	}
 	return taken
 }
+
+// failsJob returns the pod whose failure fails the Job; nil if there is none.
+func failsJob(c *census.Census) *corev1.Pod {
+	if r := c.FailsJob(); r != nil {
+		return r.Pod
+	}
+	return nil
+}

@@ -122,7 +122,7 @@ func (c *Census) countIndex(r *Record, by int32) {
 		c.succeeded.count(r.Index, by, c.expected())
 	}
 	if c.classifier.PerIndex() {
-		if c.fails(r) {
+		if r.FailsIndex() && r.Finalized {
 			c.failing.count(r.Index, by, c.expected())
 		}
 		if r.replaceable() {
@@ -132,11 +132,6 @@ func (c *Census) countIndex(r *Record, by int32) {
 	if c.vacant != nil {
 		c.putVacant(r.Index, !c.occupied(r.Index))
 	}
-}
-
-// fails reports whether the failure of a pod fails its index.
-func (c *Census) fails(r *Record) bool {
-	return r.Failed && r.Finalized && !r.Ignored && (r.FailsIndex || c.classifier.Limit.IndexExhausted(r.Counts.Failures))
 }
 
 // IndexResults are the indexes of an Indexed Job that are done.

@@ -282,11 +282,11 @@ func TestLesson_failJobIsDeterministic(t *testing.T) {
 	done := newPod("c", exit(exitFailJob, after(0)), index("3"), released)
 	for _, pods := range [][]*corev1.Pod{{a, b, done}, {done, b, a}} {
 		c := take(census.Classifier{Indexed: true, Completions: 9, Policy: policy()}, pods...)
-		same(t, "FailsJob", c.FailsJob().UID, types.UID("b"))
+		same(t, "FailsJob", failsJob(c).UID, types.UID("b"))
 	}
 	// The policy applies to counted pods too, as in the Job controller.
-	same(t, "FailsJob", take(census.Classifier{Policy: policy()}, done).FailsJob(), done)
-	if got := take(census.Classifier{}, a).FailsJob(); got != nil {
+	same(t, "FailsJob", failsJob(take(census.Classifier{Policy: policy()}, done)), done)
+	if got := failsJob(take(census.Classifier{}, a)); got != nil {
 		t.Errorf("without a policy FailsJob = %s, want nil", got.UID)
 	}
 }

@@ -28,7 +28,7 @@ var kinds = [lists]struct {
 	claims:    {func(r *Record) bool { return r.Relation != owner.Owned && r.Relation != owner.Foreign }, byUID},
 	tracked:   {func(r *Record) bool { return r.Tracked }, (*Record).compare},
 	countable: {func(r *Record) bool { return r.Tracked && (r.Succeeded || r.Failed) }, (*Record).compare},
-	failJob:   {func(r *Record) bool { return r.FailsJob }, (*Record).compare},
+	failJob:   {(*Record).FailsJob, (*Record).compare},
 	active:    {func(r *Record) bool { return r.Active }, (*Record).compare},
 	failures:  {(*Record).replaceable, (*Record).CompareFailures},
 }

@@ -189,7 +189,7 @@ func (w world) bits(pod *corev1.Pod) map[string]bool {
 		"succeeded": w.succeeded(pod), "failed": w.failed(pod),
 		"finalized": w.carries(pod), "tracked": w.tracked(pod), "listed": w.listed(pod), "valid": w.valid(pod),
 		"ignored":    w.does(batchv1.PodFailurePolicyActionIgnore)(pod),
-		"failsIndex": w.does(batchv1.PodFailurePolicyActionFailIndex)(pod),
+		"failsIndex": w.failsIndex(pod),
 		"failsJob":   w.does(batchv1.PodFailurePolicyActionFailJob)(pod),
 	}
 }
@@ -200,7 +200,7 @@ func bitsOf(r *census.Record) map[string]bool {
 		"active": r.Active, "ready": r.Ready, "terminating": r.Terminating,
 		"succeeded": r.Succeeded, "failed": r.Failed,
 		"finalized": r.Finalized, "tracked": r.Tracked, "listed": r.Listed, "valid": r.Valid,
-		"ignored": r.Ignored, "failsIndex": r.FailsIndex, "failsJob": r.FailsJob,
+		"ignored": r.Ignored(), "failsIndex": r.FailsIndex(), "failsJob": r.FailsJob(),
 	}
 }
 
@@ -247,6 +247,14 @@ func (w world) indexes(pods []*corev1.Pod) map[int64]bool {
 func (w world) exhausted(pod *corev1.Pod) bool {
 	return w.action(pod) != batchv1.PodFailurePolicyActionIgnore &&
 		(w.action(pod) == batchv1.PodFailurePolicyActionFailIndex || names.CountsOf(pod.Annotations).Failures >= w.Limit)
+}
+
+// failsIndex reports whether the failure of a pod fails its index.
+func (w world) failsIndex(pod *corev1.Pod) bool {
+	if w.Indexed && w.PerIndex {
+		return w.failed(pod) && w.exhausted(pod)
+	}
+	return w.does(batchv1.PodFailurePolicyActionFailIndex)(pod)
 }
 
 // predecessors returns, for each index, the pod that its next pod replaces.

@@ -55,7 +55,7 @@ func countersOf(c *census.Census) counters {
 	out := counters{
 		Active: c.Active, Ready: c.Ready, Terminating: c.Terminating,
 		Succeeded: c.Succeeded, Failed: c.Failed, Restarts: c.Restarts,
-		Record: c.News(false).With(failedBefore), FailsJob: c.FailsJob(),
+		Record: c.News(false).With(failedBefore), FailsJob: failsJob(c),
 	}
 	for _, r := range inOrder(c, func(r *census.Record) bool { return r.Finalized }) {
 		out.InOrder = append(out.InOrder, r.Pod.UID)
@@ -153,7 +153,7 @@ func TestRemove_allButOne(t *testing.T) {
 			c.Remove(pod.UID)
 		}
 		same(t, kind.name+": results", c.IndexResults(indexset.Set{}, indexset.Set{}), kind.want)
-		same(t, kind.name+": fails the Job", c.FailsJob() == last, kind.name == "fail the Job")
+		same(t, kind.name+": fails the Job", failsJob(c) == last, kind.name == "fail the Job")
 		c.Remove(last.UID)
 		same(t, kind.name+": results of none", c.IndexResults(indexset.Set{}, indexset.Set{}), census.IndexResults{})
 		same(t, kind.name+": none fails the Job", c.FailsJob() == nil, true)

@@ -4,9 +4,12 @@ import (
 	"cmp"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/internal/keys"
 	"github.com/jobfate/jobfate/internal/owner"
 )
@@ -44,8 +47,43 @@ type Record struct {
 	Listed bool
 	// Valid pods can count: in an Indexed Job, their index is below completions.
 	Valid bool
-	// The action of the rule that a failed pod matches.
-	Ignored, FailsIndex, FailsJob bool
+	// Exhausted failed pods have used up the backoff limit of their index.
+	Exhausted bool
+	// match is the rule that a failed pod matches, without the name of the pod; nil if no
+	// rule matches. Records share it.
+	match *failurepolicy.Match
+}
+
+// Match returns the rule that a failed pod matches. It is decided when the pod is
+// classified; everything that depends on it reads it here.
+func (r *Record) Match() failurepolicy.Match {
+	if r.match == nil {
+		return failurepolicy.Match{Rule: -1}
+	}
+	match := *r.match
+	match.Pod = types.NamespacedName{Namespace: r.Pod.Namespace, Name: r.Pod.Name}
+	return match
+}
+
+// Action returns the action of that rule; empty if no rule matches.
+func (r *Record) Action() batchv1.PodFailurePolicyAction {
+	if r.match == nil {
+		return ""
+	}
+	return r.match.Action
+}
+
+// Ignored reports whether the failure of the pod does not count.
+func (r *Record) Ignored() bool { return r.Action() == batchv1.PodFailurePolicyActionIgnore }
+
+// FailsJob reports whether the failure of the pod fails the Job.
+func (r *Record) FailsJob() bool { return r.Action() == batchv1.PodFailurePolicyActionFailJob }
+
+// FailsIndex reports whether the failure of the pod fails its index, by a FailIndex rule or
+// by the limit (KEP-3850 § Tracking the number of failures per index). The Job controller
+// acts on it only while the pod carries the finalizer.
+func (r *Record) FailsIndex() bool {
+	return r.Action() == batchv1.PodFailurePolicyActionFailIndex || r.Exhausted && !r.Ignored()
 }
 
 // Finish returns when the pod finished, if it counts as succeeded or failed.

@@ -107,7 +107,7 @@ func TestCountsAreReadPerIndex(t *testing.T) {
 func TestFailsJobNamesTheFirst(t *testing.T) {
 	fails := func(uid string) *corev1.Pod { return newPod(uid, exit(exitFailJob, after(0))) }
 	pods := []*corev1.Pod{fails("b"), fails("a"), fails("c")}
-	if got := take(census.Classifier{Policy: policy()}, pods...).FailsJob(); got != pods[1] {
+	if got := failsJob(take(census.Classifier{Policy: policy()}, pods...)); got != pods[1] {
 		t.Errorf("FailsJob = %v, want a", got)
 	}
 }

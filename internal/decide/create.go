@@ -95,7 +95,7 @@ func (b *blueprint) creation(index int32, replaces *census.Record) Creation {
 	c := Creation{Index: index, from: b}
 	if replaces != nil {
 		c.Replaces = replaces.Pod
-		c.counts = replaces.Counts.Next(!replaces.Ignored)
+		c.counts = replaces.Counts.Next(!replaces.Ignored())
 	}
 	return c
 }

@@ -116,11 +116,11 @@ func (v *View) Facts(pastDeadline bool) lifecycle.Facts {
 
 // failJob returns the verdict of the FailJob rule that a pod matches; nil if none does.
 func (v *View) failJob() *lifecycle.Verdict {
-	pod := v.Census.FailsJob()
-	if pod == nil {
+	record := v.Census.FailsJob()
+	if record == nil {
 		return nil
 	}
-	match := v.Spec.Policy.Match(pod)
+	match := record.Match()
 	verdict := &lifecycle.Verdict{Reason: batchv1.JobReasonPodFailurePolicy, Message: match.Message()}
 	if v.Config.Granular {
 		verdict.Reason = failurepolicy.Reason(match.Rule, match.Name)

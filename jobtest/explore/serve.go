@@ -159,10 +159,9 @@ func (x *search) servePod(s *state, p *position) (answer, *referee.Violation) {
 		return a, nil
 	}
 	s.storePod(i, a.pod)
+	s.pods[i].mark = a.mark
 	if x.ignoresPods {
 		a = withoutPod(a)
-	} else {
-		s.pods[i].mark = a.mark
 	}
 	if s.pods[i].stored == old {
 		return a, nil
@@ -184,7 +183,7 @@ func (x *search) podAnswer(pod uint16, is mark, r *cluster.Request, asks string)
 		if a.pod == 0 {
 			a.mark = unknown
 		} else if a.pod != pod || is == unknown {
-			a.mark = asRead
+			a.mark = asPatched
 		}
 	case apierrors.IsConflict(err):
 		a.kind = conflict

@@ -28,8 +28,8 @@ type place struct {
 }
 
 // mark says which version of an object is stored, relative to the current sync: the version
-// in the cache when the sync began, the first or second write of the sync, a version that
-// it has read live, or one that it does not know.
+// in the cache when the sync began, the first or second status of the sync, a version that
+// it has read live, that of a pod which it has patched, or one that it does not know.
 type mark uint8
 
 const (
@@ -38,6 +38,7 @@ const (
 	firstWrite
 	secondWrite
 	asRead
+	asPatched
 )
 
 // version returns the resource version that a sync sees for this mark. Behind says that the
@@ -52,6 +53,8 @@ func (m mark) version(behind bool) string {
 		return versionSecond
 	case asRead:
 		return versionRead
+	case asPatched:
+		return versionOwn
 	}
 	return versionOther
 }
