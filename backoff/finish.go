@@ -20,9 +20,13 @@ import (
 //  4. the creation timestamp.
 //
 // It never uses the current time, so it does not change while a pod lingers (KEP-3850,
-// Exponential backoff delay issue). For a nil pod it returns the zero time.
+// Exponential backoff delay issue).
+//
+// A pod has finished if its phase is Succeeded or Failed. A pod that is being deleted may count
+// as failed before that, so it has a finish time as well. For any other pod, and for nil,
+// FinishTime returns the zero time.
 func FinishTime(pod *corev1.Pod) time.Time {
-	if pod == nil {
+	if pod == nil || !finished(pod) {
 		return time.Time{}
 	}
 	if t := containersFinish(pod); !t.IsZero() {
@@ -35,6 +39,13 @@ func FinishTime(pod *corev1.Pod) time.Time {
 		return pod.DeletionTimestamp.Add(-gracePeriod(pod))
 	}
 	return pod.CreationTimestamp.Time
+}
+
+// finished reports whether a Job may count the pod. The Job controller asks for the finish time
+// of no other pod.
+func finished(pod *corev1.Pod) bool {
+	phase := pod.Status.Phase
+	return phase == corev1.PodFailed || phase == corev1.PodSucceeded || pod.DeletionTimestamp != nil
 }
 
 // containersFinish returns when the last container finished. It returns the zero time if

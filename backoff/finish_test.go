@@ -37,7 +37,7 @@ func ready(status corev1.ConditionStatus, since metav1.Time) corev1.PodCondition
 	return corev1.PodCondition{Type: corev1.PodReady, Status: status, LastTransitionTime: since}
 }
 
-// fallenBack returns a pod without finished containers, so that FinishTime uses a later
+// fallenBack returns a failed pod without finished containers, so that FinishTime uses a later
 // rule: Ready is False since 7, the deletion was requested at 5 with a grace period of 30
 // seconds, and the pod was created at 1.
 func fallenBack(change func(*corev1.Pod)) *corev1.Pod {
@@ -51,7 +51,7 @@ func fallenBack(change func(*corev1.Pod)) *corev1.Pod {
 			{Name: "init"},
 			{Name: "sidecar", RestartPolicy: ptrTo(corev1.ContainerRestartPolicyAlways)},
 		}},
-		Status: corev1.PodStatus{Conditions: []corev1.PodCondition{
+		Status: corev1.PodStatus{Phase: corev1.PodFailed, Conditions: []corev1.PodCondition{
 			{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, LastTransitionTime: at(8)},
 			ready(corev1.ConditionFalse, at(7)),
 		}},
@@ -145,6 +145,10 @@ func TestFinishTime(t *testing.T) {
 			p.DeletionGracePeriodSeconds = ptrTo(int64(600))
 		}, at(1)},
 		"an empty pod": {func(p *corev1.Pod) { *p = corev1.Pod{} }, metav1.Time{}},
+		"deleted, still runs": {func(p *corev1.Pod) {
+			p.Status.Phase, p.Status.Conditions = corev1.PodRunning, nil
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{running("a")}
+		}, at(-25)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := backoff.FinishTime(fallenBack(tc.change))
@@ -160,6 +164,23 @@ var yearZero = metav1.Date(0, time.May, 1, 0, 0, 0, 0, time.UTC)
 func TestFinishTimeOfNoPod(t *testing.T) {
 	if got := backoff.FinishTime(nil); !got.IsZero() {
 		t.Errorf("FinishTime(nil) = %v, want the zero time", got)
+	}
+}
+
+// A pod that has not finished has no finish time, even if one of its containers has.
+func TestFinishTimeOfAPodThatHasNotFinished(t *testing.T) {
+	for _, phase := range []corev1.PodPhase{corev1.PodPending, corev1.PodRunning, corev1.PodUnknown, ""} {
+		for what, change := range map[string]func(*corev1.Pod){
+			"created":             func(p *corev1.Pod) { p.Status.Conditions = nil },
+			"not ready":           func(*corev1.Pod) {},
+			"containers finished": func(p *corev1.Pod) { p.Status.ContainerStatuses = []corev1.ContainerStatus{finished("a", at(2))} },
+		} {
+			pod := fallenBack(change)
+			pod.Status.Phase, pod.DeletionTimestamp = phase, nil
+			if got := backoff.FinishTime(pod); !got.IsZero() {
+				t.Errorf("phase %q, %s: FinishTime = %v, want the zero time", phase, what, got)
+			}
+		}
 	}
 }
 
@@ -204,10 +225,11 @@ func statuses(names ...string) *rapid.Generator[[]corev1.ContainerStatus] {
 	}), 0, 4)
 }
 
-func finishedPods() *rapid.Generator[*corev1.Pod] {
+func podsWithTimes() *rapid.Generator[*corev1.Pod] {
 	return rapid.Custom(func(t *rapid.T) *corev1.Pod {
 		pod := &corev1.Pod{}
 		pod.CreationTimestamp = finishTimes().Draw(t, "created")
+		pod.Status.Phase = rapid.SampledFrom([]corev1.PodPhase{corev1.PodFailed, corev1.PodFailed, corev1.PodSucceeded, corev1.PodRunning}).Draw(t, "phase")
 		if rapid.Bool().Draw(t, "deleted") {
 			pod.DeletionTimestamp = ptrTo(finishTimes().Draw(t, "deletion"))
 			pod.DeletionGracePeriodSeconds = rapid.Ptr(rapid.Int64Range(-30, 30), true).Draw(t, "grace")
@@ -235,7 +257,7 @@ func finishedPods() *rapid.Generator[*corev1.Pod] {
 
 func TestFinishTimeAgainstOracle(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		pod := finishedPods().Draw(t, "pod")
+		pod := podsWithTimes().Draw(t, "pod")
 		before := pod.DeepCopy()
 		got := backoff.FinishTime(pod)
 		if want := slowFinishTime(pod); !got.Equal(want) {

@@ -125,6 +125,7 @@ func TestFinishTimeNeverFallsBackToNow_k118413(t *testing.T) {
 			DeletionGracePeriodSeconds: ptrTo(int64(30)),
 		},
 		Status: corev1.PodStatus{
+			Phase:             corev1.PodFailed,
 			ContainerStatuses: []corev1.ContainerStatus{finished("main", at(3))},
 			Conditions:        []corev1.PodCondition{ready(corev1.ConditionFalse, at(5))},
 		},

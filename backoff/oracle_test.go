@@ -48,6 +48,9 @@ func slowRemaining(delay *big.Int, last, now time.Time) time.Duration {
 
 // slowFinishTime collects all times of a pod and then picks one.
 func slowFinishTime(pod *corev1.Pod) time.Time {
+	if pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp == nil {
+		return time.Time{}
+	}
 	sidecars := map[string]bool{}
 	for _, c := range pod.Spec.InitContainers {
 		if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {

@@ -95,9 +95,20 @@ var aboutBackoff = []subject{
 	},
 	{
 		name: "finishTime", oracle: "getFinishedTime",
-		draw:       func(d draw) any { return vectors.OnePod{Pod: d.pod("pod")} },
-		aimed:      sidecars(),
-		kubernetes: asks(func(in vectors.OnePod, out *vectors.Time) { out.Time = real.FinishedTime(in.Pod).UTC() }),
+		draw: func(d draw) any {
+			return vectors.OnePod{Pod: d.ended("pod", pick(d, corev1.PodFailed, corev1.PodFailed, corev1.PodSucceeded, corev1.PodRunning))}
+		},
+		aimed: sidecars(),
+		kubernetes: func(in, ours []byte) any {
+			var out vectors.Time
+			if err := json.Unmarshal(ours, &out); err != nil {
+				panic(err) // jobfate has written it
+			}
+			if out.Time.IsZero() {
+				return nil // the pod has not finished; getFinishedTime is not called for it
+			}
+			return asks(func(in vectors.OnePod, out *vectors.Time) { out.Time = real.FinishedTime(in.Pod).UTC() })(in, ours)
+		},
 	},
 	{
 		name: "restarts", oracle: "pastBackoffLimitOnFailure",

@@ -144,12 +144,12 @@ func TestKEP3850_finishTime(t *testing.T) {
 	}{
 		"the main container runs beside a sidecar that has finished": {&corev1.Pod{
 			Spec: corev1.PodSpec{InitContainers: []corev1.Container{{Name: "side", RestartPolicy: &always}}, Containers: []corev1.Container{{Name: "main"}}},
-			Status: corev1.PodStatus{Conditions: unready, InitContainerStatuses: []corev1.ContainerStatus{ended("side", 3)},
+			Status: corev1.PodStatus{Phase: corev1.PodFailed, Conditions: unready, InitContainerStatuses: []corev1.ContainerStatus{ended("side", 3)},
 				ContainerStatuses: []corev1.ContainerStatus{{Name: "main"}}},
 		}, 20, 3},
 		"the status of one container is missing": {&corev1.Pod{
 			Spec:   corev1.PodSpec{Containers: []corev1.Container{{Name: "main"}, {Name: "other"}}},
-			Status: corev1.PodStatus{Conditions: unready, ContainerStatuses: []corev1.ContainerStatus{ended("main", 5)}},
+			Status: corev1.PodStatus{Phase: corev1.PodFailed, Conditions: unready, ContainerStatuses: []corev1.ContainerStatus{ended("main", 5)}},
 		}, 20, 5},
 	} {
 		for side, got := range map[string]time.Time{"the real controller": real.FinishedTime(test.pod), "jobfate": backoff.FinishTime(test.pod)} {

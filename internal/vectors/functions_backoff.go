@@ -59,7 +59,7 @@ type OnePod struct {
 	Pod *corev1.Pod `json:"pod"`
 }
 
-// Time is the result of finishTime; absent if the pod has no times at all.
+// Time is the result of finishTime; absent if the pod has not finished, or has no times.
 type Time struct {
 	Time time.Time `json:"time,omitzero"`
 }
