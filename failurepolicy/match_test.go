@@ -186,6 +186,17 @@ func TestMatch(t *testing.T) {
 	}
 }
 
+// The phase does not matter. When a Job fails, the Job controller matches the pods that still run.
+func TestMatchDoesNotReadThePhase(t *testing.T) {
+	for _, phase := range []corev1.PodPhase{corev1.PodFailed, corev1.PodRunning, corev1.PodPending, corev1.PodSucceeded, ""} {
+		pod := podThatExited(exited("main", 42), corev1.ContainerStatus{Name: "other", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}})
+		pod.Status.Phase = phase
+		if got := decide(pod, failurepolicy.Rule{Action: ignore, OnExitCodes: in("", 42)}); got.Counts() {
+			t.Errorf("phase %q: %s, want the rule that ignores exit code 42", phase, got.Explain())
+		}
+	}
+}
+
 func TestWhatAnActionMeans(t *testing.T) {
 	type means struct{ Matched, Counts bool }
 	for action, want := range map[batchv1.PodFailurePolicyAction]means{

@@ -12,9 +12,13 @@ import (
 const prefix = batchv1.JobReasonPodFailurePolicy + "_"
 
 // Reason returns the granular reason for a rule: PodFailurePolicy_{name}, or
-// PodFailurePolicy_{position} for a rule without a name (KEP-4443).
+// PodFailurePolicy_{position} for a rule without a name (KEP-4443). It is empty if there is
+// neither a name nor a position, as in the result of [Spec.Match] if no rule matches.
 func Reason(rule int, name string) string {
-	if name == "" {
+	switch {
+	case name == "" && rule < 0:
+		return ""
+	case name == "":
 		name = strconv.Itoa(rule)
 	}
 	return prefix + name

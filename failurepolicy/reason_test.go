@@ -41,6 +41,23 @@ func TestRuleOf(t *testing.T) {
 	}
 }
 
+// A reason is the reason of a rule. Without a match there is none.
+func TestReasonWithoutAMatch(t *testing.T) {
+	var none *failurepolicy.Spec
+	match := none.Match(podThatExited(exited("main", 1)))
+	if got := failurepolicy.Reason(match.Rule, match.Name); got != "" {
+		t.Errorf("Reason(%d, %q) = %q, want none", match.Rule, match.Name, got)
+	}
+	for want, got := range map[string]string{
+		"PodFailurePolicy_0": failurepolicy.Reason(0, ""),
+		"PodFailurePolicy_A": failurepolicy.Reason(-1, "A"),
+	} {
+		if got != want {
+			t.Errorf("Reason = %q, want %q", got, want)
+		}
+	}
+}
+
 func TestFind(t *testing.T) {
 	spec := func(names ...string) *failurepolicy.Spec {
 		s := &failurepolicy.Spec{}

@@ -30,7 +30,8 @@ type Rule struct {
 	// OnExitCodes is the requirement on the exit codes of containers.
 	OnExitCodes *batchv1.PodFailurePolicyOnExitCodesRequirement `json:"onExitCodes,omitempty"`
 	// OnPodConditions is the requirement on the conditions of the pod. It is ignored if
-	// OnExitCodes is set.
+	// OnExitCodes is set. A pattern without a status means the status True, which is the
+	// default of the API server.
 	OnPodConditions []batchv1.PodFailurePolicyOnPodConditionsPattern `json:"onPodConditions,omitempty"`
 	// Matcher is a requirement that the Kubernetes API cannot express. It is ignored if
 	// one of the other two is set.
