@@ -133,7 +133,7 @@ func newOutcome(in *real.Input, out *real.Output) outcome {
 			pod.Namespace = in.Job.Namespace
 			c.Object = &pod
 		}
-		c.Patch = guarded(in, c)
+		c.Patch = o.guarded(in, c)
 		o.add(c)
 	}
 	for i, d := range out.Requeues {
@@ -167,16 +167,20 @@ func record(failures int32, last *time.Time) real.Record {
 }
 
 // guarded adds the preconditions of jobfate's patches to a patch of the real controller: the UID of
-// the pod and, if the pod must not be counted or not be counted again, the resource version. This
-// implements the divergence guarded-patches.
-func guarded(in *real.Input, c real.Call) []byte {
+// the pod and, if the pod must not be counted or not be counted again, the resource version. If the
+// sync has adopted the pod, that is the version in the answer to the adoption. This implements the
+// divergence guarded-patches.
+func (o *outcome) guarded(in *real.Input, c real.Call) []byte {
 	if c.Patch == nil {
 		return nil
 	}
 	i := slices.IndexFunc(in.Pods, func(p *corev1.Pod) bool { return p.Name == c.Pod })
-	names := fmt.Sprintf(`"uid":%q,`, in.Pods[i].UID)
+	names, version := fmt.Sprintf(`"uid":%q,`, in.Pods[i].UID), in.Pods[i].ResourceVersion
+	if slices.ContainsFunc(o.Claims, func(claim call) bool { return claim.Kind == real.Adopt && claim.Pod == c.Pod }) {
+		version = inFlight
+	}
 	if c.Kind == real.StripToDelete || c.Kind == real.Adopt {
-		names += fmt.Sprintf(`"resourceVersion":%q,`, in.Pods[i].ResourceVersion)
+		names += fmt.Sprintf(`"resourceVersion":%q,`, version)
 	}
 	const head = `"metadata":{`
 	return bytes.Replace(c.Patch, []byte(head), []byte(head+names), 1)

@@ -108,11 +108,15 @@ func (s *sync) askClaims() (batch []*exchange) {
 // handleClaims decides again without the pods to adopt that turned out to be gone. They
 // were not adopted and must not be counted.
 func (s *sync) handleClaims(batch []*exchange) step {
-	s.claims, s.claimed = nil, true
+	s.claims, s.claimed, s.adopted = nil, true, map[types.UID]string{}
 	missed := map[types.UID]bool{}
 	for _, x := range batch {
-		if x.adopts && x.fate() == missing {
+		switch pod := x.meta(); {
+		case !x.adopts:
+		case x.fate() == missing:
 			missed[x.UID] = true
+		case pod != nil:
+			s.adopted[x.UID] = pod.GetResourceVersion()
 		}
 		s.fail(x.failure("claiming pod " + x.Name))
 	}

@@ -7,6 +7,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/internal/census"
 	"github.com/jobfate/jobfate/internal/decide"
@@ -25,6 +26,7 @@ type sync struct {
 	pending unobserved
 	claims  []*census.Record       // the claims to send
 	claimed bool                   // the claims were sent; another decision of the sync sends none
+	adopted map[types.UID]string   // the versions of the pods that the sync has adopted
 	writes  writes                 // the writes of the decision
 	owner   *metav1.OwnerReference // the controller of orphans
 }

@@ -47,13 +47,22 @@ func (s *sync) askStripFirst() []*exchange {
 	return patches(s.toDelete(func(d *decide.Deletion) bool { return d.StripFirst }), s.keys().StripPatchAt)
 }
 
-// toDelete returns the pods of the deletions that are selected.
+// toDelete returns the pods of the deletions that are selected, each at the version that it
+// has since the sync has adopted it.
 func (s *sync) toDelete(selected func(*decide.Deletion) bool) (pods []*corev1.Pod) {
 	deletions := s.result.Outcome.Plan.Work.Delete
 	for i := range deletions {
-		if d := &deletions[i]; selected(d) {
-			pods = append(pods, d.Record.Pod)
+		d := &deletions[i]
+		if !selected(d) {
+			continue
 		}
+		pod := d.Record.Pod
+		if version := s.adopted[pod.UID]; version != "" {
+			adopted := *pod
+			adopted.ResourceVersion = version
+			pod = &adopted
+		}
+		pods = append(pods, pod)
 	}
 	return pods
 }

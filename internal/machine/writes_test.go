@@ -126,6 +126,49 @@ func TestAdoption_isObserved(t *testing.T) {
 	}
 }
 
+// A pod that is adopted and deleted in the same sync: the patch that removes its finalizer names
+// the version that the adoption has stored. A pod that has finished since then has another version,
+// and is counted. Without a pod in the answer to the adoption, the removal is refused, and the next
+// sync deletes the pod.
+func TestAdoption_andDeletion(t *testing.T) {
+	finish := func(stored *corev1.Pod) { stored.ResourceVersion = "2500" }
+	for name, test := range map[string]struct {
+		after    func(stored *corev1.Pod) // happens after the adoption
+		noObject bool
+		want     []string
+		conflict bool
+	}{
+		"at once":         {want: []string{"get the Job", "patch pod train-a", "patch pod train-a", "delete pod train-a", "patch the status"}},
+		"it has finished": {after: finish, conflict: true, want: []string{"get the Job", "patch pod train-a", "patch pod train-a", "patch the status"}},
+		"no pod in the answer": {noObject: true, conflict: true,
+			want: []string{"get the Job", "patch pod train-a", "patch pod train-a", "patch the status"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			job := suspended(train(1))
+			m, s := newMachine(), &server{job: job}
+			stored := podOf(job, "a", "11", unowned, func(p *corev1.Pod) { p.Finalizers = nil })
+			asked := run(t, m, fresh(job, stored.DeepCopy()), s.except(machine.PatchPod, func(r machine.Request) (runtime.Object, error) {
+				if !strings.Contains(string(r.Patch), fmt.Sprintf(`"resourceVersion":%q`, stored.ResourceVersion)) {
+					return nil, errConflict
+				}
+				stored.ResourceVersion = s.next()
+				answer := stored.DeepCopy()
+				if test.after != nil {
+					test.after(stored)
+				}
+				if test.noObject {
+					return nil, nil
+				}
+				return answer, nil
+			}))
+			same(t, "requests", asked, test.want)
+			if err := m.Result().Err; apierrors.IsConflict(err) != test.conflict || err != nil && !test.conflict {
+				t.Errorf("the error is %v, want a conflict: %t", err, test.conflict)
+			}
+		})
+	}
+}
+
 // A failed claim ends the sync.
 func TestClaim_fails(t *testing.T) {
 	job := train(1)

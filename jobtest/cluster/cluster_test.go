@@ -129,6 +129,42 @@ func TestCaller_noAdoptionOnAStaleView(t *testing.T) {
 	}
 }
 
+// A pod that is adopted and must go is deleted in the same sync: the patch that removes its
+// finalizer names the version that the adoption has stored. If the pod ends after its adoption,
+// the patch is refused, and the pod is counted.
+func TestCaller_adoptedPodIsDeletedAtOnce(t *testing.T) {
+	for _, ends := range []bool{false, true} {
+		c := newCluster(t, 3)
+		cache, caller := c.NewCache(true), cluster.NewCaller()
+		c.Run(caller, cache)
+		uid := c.Pods()[0].UID
+		c.Start(uid)
+		c.Edit(uid, func(p *corev1.Pod) { p.OwnerReferences = nil })
+		if err := c.EditJob(func(spec *batchv1.JobSpec) { spec.Suspend = ptr(true) }); err != nil {
+			t.Fatal(err)
+		}
+		patches := 0
+		c.Intercept = func(q *cluster.Request) cluster.Fault {
+			if q.Verb == cluster.Patch {
+				if patches++; patches == 2 && ends {
+					c.End(uid, 0)
+				}
+			}
+			return cluster.Fault{}
+		}
+		out := c.Run(caller, cache)
+		if pod := c.Pod(uid); ends != apierrors.IsConflict(out.Err) || ends == (pod.DeletionTimestamp != nil) {
+			t.Errorf("the pod ends: %t: error %v, deleted at %v", ends, out.Err, pod.DeletionTimestamp)
+		}
+		for range 3 {
+			c.Run(caller, cache)
+		}
+		if st, want := c.Job().Status, map[bool]int32{true: 1}[ends]; st.Succeeded != want || st.Failed != 0 {
+			t.Errorf("the pod ends: %t: %d succeeded, %d failed, want %d and none", ends, st.Succeeded, st.Failed, want)
+		}
+	}
+}
+
 // A status write whose answer is lost may have recorded failures. The backoff delay after
 // them still applies. (Found by chaos.)
 func TestCaller_backoffAfterALostAnswer(t *testing.T) {

@@ -168,3 +168,33 @@ func TestSidecarsAge(t *testing.T) {
 		t.Errorf("got %+v (%v), want all states and no violation", r, err)
 	}
 }
+
+// A pod that is adopted while its Job is suspended is deleted in the same sync, unless it ends
+// after its adoption.
+func TestAdoptedAndDeleted(t *testing.T) {
+	c := jobOf(1, parallelism(1))
+	c.Pods, c.Faults, c.Kinds, c.Edits = 1, 1, []Kind{Orphan}, []func(*batchv1.JobSpec){suspend(true)}
+	x, err := newSearch(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := x.run()
+	if err != nil || r.Found != nil || !r.Complete {
+		t.Errorf("got %+v (%v), want all states and no violation", r, err)
+	}
+	last := func(s state, want ...answer) bool {
+		answers := x.positions[s.at].answers
+		return slices.Equal(answers[max(0, len(answers)-len(want)):], want)
+	}
+	patched, deleted, kept := answer{pod: 1}, false, false
+	for _, s := range x.states {
+		if s.at != 0 {
+			next := x.positions[s.at].request
+			deleted = deleted || next.Verb == cluster.Delete && last(s, patched, patched)
+			kept = kept || last(s, patched, answer{kind: conflict})
+		}
+	}
+	if !deleted || !kept {
+		t.Errorf("adopted and deleted: %t, adopted and kept: %t; want both", deleted, kept)
+	}
+}
