@@ -1,4 +1,4 @@
-// The command jobgroup runs groups of Jobs, as JobSet does, in little code. When a Job
+// The command jobgroup runs groups of Jobs in little code. When a Job
 // fails, a rule of the group decides what to do. It matches the reason of the Job's
 // condition. The reason names the rule of the pod failure policy that failed the Job:
 // PodFailurePolicy_{name} (KEP-4443, both user stories).
