@@ -113,7 +113,8 @@ func FailurePolicy(s *failurepolicy.Spec) Option {
 // RuleNames names the rules of the Job's own pod failure policy, in their order. An empty
 // name leaves a rule without a name. RuleNames switches on granular reasons. A name that
 // failurepolicy.Spec.CheckNames rejects is an error, and so are more names than rules. If
-// the Job has no policy, the names have no effect.
+// the Job has no policy, the names have no effect. [GranularReasons] says which frameworks do not
+// know such reasons.
 func RuleNames(names ...string) Option {
 	return func(c *decide.Config) { c.RuleNames, c.Granular = names, true }
 }
@@ -121,6 +122,11 @@ func RuleNames(names ...string) Option {
 // GranularReasons puts the rule that failed a Job into the reason of its conditions:
 // PodFailurePolicy_{name}, or PodFailurePolicy_{index} for a rule without a name
 // (KEP-4443).
+//
+// Do not use it for Jobs of a framework that compares the reason with PodFailurePolicy. In JobSet a
+// rule on that reason then no longer applies, and the default restarts all Jobs of the set; its
+// webhook rejects a rule on another reason. A rule of JobSet on the message tells the rules apart
+// without this option. docs/divergences.md lists frameworks.
 func GranularReasons() Option {
 	return func(c *decide.Config) { c.Granular = true }
 }
