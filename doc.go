@@ -64,8 +64,9 @@
 // Job and its pods live. That is always correct, and costs two requests per sync.
 //
 // A Machine belongs to one UID. If the View shows a Job of the same name with another UID,
-// or no Job, the Machine reads the Job live. When that read shows that the first Job is
-// gone, the Machine forgets what it remembered.
+// or no Job, the Machine reads the Job live. When a live read shows that the first Job is
+// gone, the Machine forgets what it remembered, except that this Job is gone: it does
+// nothing for it if a cache still shows it.
 //
 // # Pods and queues
 //

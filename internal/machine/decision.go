@@ -76,8 +76,11 @@ func (s *sync) askBeforeAdoption() []*exchange {
 func (s *sync) handleBeforeAdoption(batch []*exchange) step {
 	live, err := batch[0].job()
 	exists := live != nil && live.UID == s.Job
-	if exists {
+	switch {
+	case exists:
 		s.Known = newest(s.Known, live.ResourceVersion)
+	case err == nil:
+		s.Gone = s.Job
 	}
 	if err == nil && (!exists || live.DeletionTimestamp != nil) {
 		err = apierrors.NewConflict(batchv1.Resource("jobs"), s.Key.Name, errors.New("the Job is gone or being deleted, and must not adopt pods"))

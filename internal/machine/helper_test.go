@@ -151,6 +151,9 @@ func (s *server) answer(r machine.Request) (runtime.Object, error) {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: r.Name, UID: r.UID, ResourceVersion: s.next()}}
 		return pod, nil
 	case machine.PatchStatus:
+		if s.job == nil {
+			return nil, notFound(r)
+		}
 		s.statuses = append(s.statuses, string(r.Patch))
 		job := s.job.DeepCopy()
 		job.Status, job.ResourceVersion = *r.Status.DeepCopy(), s.next()

@@ -20,8 +20,12 @@ import (
 // Memory is what a Machine remembers of its Job from sync to sync. The zero Memory is the
 // memory of a process that has just started.
 type Memory struct {
-	// Job is the UID of the Job. All other fields except the floors are about this Job.
+	// Job is the UID of the Job. All other fields except Gone and the floors are about this
+	// Job.
 	Job types.UID
+	// Gone is the UID of the last Job that a live read has shown to be gone. The caches may
+	// still show it.
+	Gone types.UID
 	// Backoff is the backoff record of the last decision.
 	Backoff backoff.Record
 	// Sure says that Backoff is not in doubt: this process made the last status write,
@@ -131,7 +135,7 @@ func (m *Memory) String() string {
 
 // forget replaces the memory with an empty one for another Job. An empty UID means no Job.
 func (m *Memory) forget(job types.UID) {
-	*m = Memory{Job: job, Key: m.Key, JobsFloor: m.JobsFloor, PodsFloor: m.PodsFloor}
+	*m = Memory{Job: job, Gone: m.Gone, Key: m.Key, JobsFloor: m.JobsFloor, PodsFloor: m.PodsFloor}
 }
 
 // fresh reports whether the caches show every write before the barrier, and are not older

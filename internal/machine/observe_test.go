@@ -167,3 +167,53 @@ func TestRequests_nameTheirObject(t *testing.T) {
 		})
 	}
 }
+
+// A live read has shown that a Job is gone: the Machine creates no pod for it if the cache still
+// shows it, and forgets nothing of the next Job of that name.
+func TestGone_isRemembered(t *testing.T) {
+	adoptable := podOf(train(2), "a", "11", unowned)
+	for name, test := range map[string]struct {
+		pods  []*corev1.Pod
+		learn func(*testing.T, *machine.Machine, *server) // that the Job is gone
+	}{
+		"after a status write without an answer": {learn: func(t *testing.T, m *machine.Machine, s *server) {
+			run(t, m, fresh(train(2)), s.except(machine.PatchStatus, func(machine.Request) (runtime.Object, error) { return nil, errTimeout }))
+			s.job = nil
+			same(t, "requests", run(t, m, fresh(train(2)), s.answer), []string{"get the Job"})
+		}},
+		"before an adoption": {learn: func(t *testing.T, m *machine.Machine, s *server) {
+			s.job = nil
+			same(t, "requests", run(t, m, fresh(train(2), adoptable), s.answer), []string{"get the Job"})
+		}},
+		"there is another Job": {learn: func(t *testing.T, m *machine.Machine, s *server) {
+			s.job = train(2)
+			s.job.UID = "another"
+			same(t, "requests", run(t, m, unversioned(fresh(train(2))), s.answer), []string{"get the Job"})
+		}},
+		"and the cache showed none": {learn: func(t *testing.T, m *machine.Machine, s *server) {
+			run(t, m, fresh(train(2)), s.answer)
+			s.job = nil
+			same(t, "requests", run(t, m, fresh(nil), s.answer), []string{"get the Job"})
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, s := newMachine(), &server{job: train(2)}
+			test.learn(t, m, s)
+			for range 2 {
+				same(t, "requests for the old view", run(t, m, fresh(train(2)), s.answer), nil)
+				if r := m.Result(); !r.Gone || r.Err != nil || !m.Idle() {
+					t.Errorf("gone %t, error %v, %s; want gone, and nothing pending", r.Gone, r.Err, m.Memory.String())
+				}
+			}
+			next := train(1)
+			next.UID, next.ResourceVersion = "next", "900"
+			s.job = next
+			same(t, "requests for the next Job", run(t, m, fresh(next), s.answer), []string{"create pod train-", "patch the status"})
+			pending := m.Memory.String()
+			same(t, "requests for the old view", run(t, m, fresh(train(2)), s.answer), nil)
+			if m.Job != next.UID || m.Memory.String() != pending {
+				t.Errorf("the Machine remembers %s, %s; want %s, %s", m.Job, m.Memory.String(), next.UID, pending)
+			}
+		})
+	}
+}

@@ -14,6 +14,9 @@ import (
 // begin chooses between the view and live reads. It decides at once if the view is usable.
 func (s *sync) begin() error {
 	switch job := s.view.Job; {
+	case job != nil && job.UID == s.Gone:
+		s.result.Gone = true
+		s.end(nil)
 	case job != nil:
 		s.Key = types.NamespacedName{Namespace: job.Namespace, Name: job.Name}
 		fresh := s.fresh(&s.view)
@@ -45,13 +48,13 @@ func (s *sync) handleJob(batch []*exchange) step {
 	case err != nil:
 		return s.end(err)
 	case live == nil:
-		return s.leave()
+		return s.gone()
 	}
 	switch seen := s.view.Job; {
 	case live.UID == s.Job && (seen == nil || seen.UID != live.UID):
 		return s.wait() // the cache still shows an earlier Job, or none yet
 	case seen == nil, seen.UID != live.UID:
-		s.leave()
+		s.gone()
 		return s.wait()
 	case s.Job != live.UID:
 		s.forget(live.UID)
@@ -63,6 +66,15 @@ func (s *sync) handleJob(batch []*exchange) step {
 		s.Shown = s.Known // without a versioned cache there is nothing to wait for
 	}
 	return listPods
+}
+
+// gone ends the sync: a live read has shown that the Job of the view is gone or, if the cache
+// shows none, that of the memory.
+func (s *sync) gone() step {
+	if s.Gone = s.Job; s.view.Job != nil {
+		s.Gone = s.view.Job.UID
+	}
+	return s.leave()
 }
 
 func (s *sync) askPods() []*exchange { return []*exchange{{Request: Request{Verb: ListPods}}} }

@@ -173,6 +173,9 @@ type caller struct{ *cluster.Caller }
 func (c caller) Sync(client *cluster.Client) (time.Duration, error) {
 	wait, err := c.Caller.Sync(client)
 	c.rest()
+	if client.Job == nil { // the caches of a search never show a Job again
+		inside.MachineOf(c.Machine).Gone = ""
+	}
 	return wait, err
 }
 
