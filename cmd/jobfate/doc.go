@@ -21,7 +21,7 @@
 // # Exit status
 //
 //	0    done, accepted
-//	1    the input cannot be read, or is invalid
+//	1    a part of the input cannot be read, or is invalid
 //	2    wrong usage
 //	3    negative result: rejected, not contained, no next index
 //	130  interrupted, after printing the results so far
@@ -61,12 +61,14 @@
 //	lastFailure     failedPod, fault, rule: of the pod of the Job that failed
 //	                last; absent if no failed pod is known
 //	notes           code, text: what is unexpected in the input
+//	unreadable      errors: the parts of the input that cannot be read; absent if
+//	                there are none
 //
-// For several Jobs the object has jobs, a list of these objects, and others, the number of
-// Jobs that kubectl jobfate omits because they need no attention.
+// For several Jobs the object has jobs, a list of these objects, others, the number of
+// Jobs that kubectl jobfate omits because they need no attention, and unreadable.
 //
-// The object of validate has skipped, the number of objects of each other kind, and
-// jobs, each with
+// The object of validate has skipped, the number of objects of each other kind, unreadable,
+// and jobs, each with
 //
 //	job             namespace, name, uid
 //	file, line      its position; for a Job from a cluster line and column are 0

@@ -161,7 +161,7 @@ func TestHostileTextsAreShown(t *testing.T) {
 		checkPart(t, "a text of two lines: "+args[0], runWith(job, args...).Stdout, `report\nCan it succeed? yes`)
 	}
 	for _, command := range []string{"explain", "validate", "simulate"} {
-		checkPart(t, command, runWith("", command, "a\x1b").Stderr, `open a\u001b: no such file`)
+		checkPart(t, command, runWith("", command, "a\x1b").Stderr, `: a\u001b: no such file`)
 	}
 	checkPart(t, "a flag", runWith("", "explain", "--\x1b[2J").Stderr, `flag provided but not defined: -\u001b[2J`)
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"flag"
 	"strings"
 	"time"
@@ -55,17 +56,23 @@ type View struct {
 	list    bool
 	others  int    // Jobs that a list omits
 	notes   []Note // of a list
-	err     error  // about the Jobs of a list that cannot be decided on
+	// unreadable says which parts of the input cannot be read.
+	unreadable []string
+	err        error // about the parts of the input that cannot be read, and the Jobs of a list that cannot be decided on
 }
 
 // One explains the first Job.
 func (x *Explain) One(env Environment, in Objects) (*View, error) {
 	r, err := x.decide(in, in.Jobs[0], x.now(env))
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(in.Err(), err)
 	}
-	return &View{reports: []*report{r}}, nil
+	r.Unreadable = messages(in.Unreadable)
+	return &View{reports: []*report{r}, unreadable: r.Unreadable, err: in.Err()}, nil
 }
+
+// messages returns the texts of errors.
+func messages(errs []error) []string { return mapped(errs, error.Error) }
 
 // Reason returns the code of the first cause. It is empty without a Job.
 func (v *View) Reason() string {

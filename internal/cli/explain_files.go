@@ -1,6 +1,9 @@
 package cli
 
-import "slices"
+import (
+	"errors"
+	"slices"
+)
 
 const explainUsage = `Usage: jobfate explain [flags] [file ...]
 
@@ -16,11 +19,12 @@ The files are what kubectl prints with -o yaml or -o json, in any order:
 
 If the input has several Jobs, it prints one line for each; those that need most
 attention come first. --job selects one. Events and Nodes help to find the cause.
-Objects of other kinds are skipped, with a note.
+Objects of other kinds are skipped, with a note. What cannot be read is left out, with an
+error; the rest is explained.
 
 Without a file, and for the file -, it reads the standard input.
 
-Exit status: 0 success, 1 the input cannot be read or is invalid, 2 wrong usage. With
+Exit status: 0 success, 1 a part of the input cannot be read or is invalid, 2 wrong usage. With
 --exit-status also
   3  the Job waits: the next pod is created after a delay, or when a pod ends
   4  the Job is on hold: suspended, queued by Kueue, with parallelism 0, or being deleted
@@ -49,7 +53,7 @@ func explainFiles(env Environment, args []string) error {
 		return err
 	}
 	if err := choose(in.Input, name); err != nil {
-		return err
+		return errors.Join(in.Err(), err)
 	}
 	look := x.One
 	if len(in.Jobs) > 1 {

@@ -62,6 +62,11 @@ func (r limitedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// failedReader is a file that cannot be opened.
+type failedReader struct{ error }
+
+func (r failedReader) Read([]byte) (int, error) { return 0, r.error }
+
 // parseFiles parses the arguments of a command that reads files, with the flags that name
 // files and limit their size. Without files the command reads the standard input.
 func (env *Environment) parseFiles(fs *flag.FlagSet, usage string, args []string) ([]string, error) {
@@ -119,8 +124,9 @@ func withFiles(env Environment, names []string, f func([]kubefile.Source) error)
 			continue
 		}
 		file, err := os.Open(name)
-		if err != nil {
-			return err
+		if err != nil { // like an error of reading, it does not keep the other files from being read
+			s.Reader = limitedReader{failedReader{err}, limit}
+			continue
 		}
 		defer file.Close()
 		s.Reader = limitedReader{file, limit}

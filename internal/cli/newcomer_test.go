@@ -4,16 +4,62 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
 )
 
+// TestPartOfTheInputIsUnreadable explains and validates what can be read. The exit status is that of
+// unreadable input, and the first line says that the answer may be wrong.
+func TestPartOfTheInputIsUnreadable(t *testing.T) {
+	whole, other := edit(t, "indexes-backing-off"), edit(t, "finished")
+	const first = "Incomplete: 1 part of the input cannot be read, so this answer may be wrong.\n"
+	folder := t.TempDir()
+	good, broken := filepath.Join(folder, "good.yaml"), filepath.Join(folder, "broken.yaml")
+	for name, text := range map[string]string{good: whole, broken: "kind: [\n"} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, tc := range []struct {
+		reason, stdin  string
+		args           []string
+		stdout, stderr string
+	}{
+		{"a List of pods that is cut within a pod", whole[:strings.LastIndex(whole, "kind: List")], []string{"explain"}, first + "CreatingPods: ", "standard input: document 2 has no kind"},
+		{"one that is cut within a line", whole[:strings.LastIndex(whole, "data:")], []string{"explain"}, first + "CreatingPods: ", "standard input: document 2: line 305: could not find expected ':'"},
+		{"a document among others", whole + "---\na: b: c\n---\n" + other, []string{"explain"},
+			first + "default/job-backoff-limit-per-index-execute-all: BackingOff: the next indexes without a pod are backing off, the first until 10:00:13Z\ndefault/report: Finished: ", "document 3: line "},
+		{"the message of a failed kubectl", whole + "---\nNo resources found in default namespace.\n", []string{"explain", "--exit-status"}, first + "BackingOff: ",
+			`document 3 is a message of kubectl, "No resources found in default namespace."; want the output of kubectl get -o yaml`},
+		{"as JSON", whole + "---\na: b: c\n", []string{"explain", "-o", "json"}, `"unreadable": [` + "\n" + `    "standard input: document 3: line `, "document 3: line "},
+		{"a file", "", []string{"explain", good, broken}, first + "BackingOff: ", "broken.yaml: document 1: "},
+		{"a file that does not exist", "", []string{"explain", "nowhere.yaml", good}, first + "BackingOff: ", "jobfate explain: nowhere.yaml: no such file or directory\n"},
+		{"manifests", "", []string{"validate", broken, simulated("job"), "nowhere.yaml"}, "job.yaml:1: Job retry accepted", "broken.yaml: document 1: "},
+		{"a manifest that is rejected", "", []string{"validate", manifest("wrong.yaml"), broken}, "Job index rejected, 8 errors", "broken.yaml: document 1: "},
+		{"manifests, as JSON", "", []string{"validate", "-o", "json", broken, simulated("job")}, "broken.yaml: document 1: ", "broken.yaml: document 1: "},
+		{"a Job that is not there", "", []string{"explain", "--job", "x", good, broken}, "", "broken.yaml: document 1: "},
+		{"a simulation needs everything", "", []string{"simulate", good, broken}, "", "broken.yaml: document 1: "},
+	} {
+		t.Run(tc.reason, func(t *testing.T) { checkRun(t, tc.stdin, tc.args, exitInput, tc.stdout, tc.stderr) })
+	}
+}
+
+// TestOtherGroups explains a Job beside a Job of Volcano.
+func TestOtherGroups(t *testing.T) {
+	const volcano = "---\napiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: v, namespace: default, uid: v}\nspec: {tasks: []}\n"
+	checkRun(t, edit(t, "backing-off")+volcano, []string{"explain", "--now", "2023-08-21T10:00:40Z"}, exitOK,
+		"BackingOff: backing off until 10:00:51Z after 2 failures\n", "")
+	checkRun(t, edit(t, "backing-off")+volcano, []string{"explain"}, exitOK, "Notes:\n  OtherKinds: objects of other kinds were skipped: Job.batch.volcano.sh\n", "")
+	checkRun(t, readFile(t, simulated("job"))+volcano, []string{"validate"}, exitOK, "objects of other kinds, which were not checked: Job.batch.volcano.sh\n", "")
+	checkRun(t, readFile(t, simulated("job"))+volcano, []string{"simulate"}, exitOK, "Complete after ", "")
+}
+
 // TestWrongInput gives explain and validate wrong inputs, such as those of new users.
 func TestWrongInput(t *testing.T) {
-	whole := edit(t, "indexes-backing-off")
-	cut := whole[:strings.LastIndex(whole, "kind: List")]
 	for _, tc := range []struct {
 		reason, stdin, command, want string
 	}{
@@ -22,11 +68,10 @@ func TestWrongInput(t *testing.T) {
 		{"a Deployment", "apiVersion: apps/v1\nkind: Deployment\n", "explain", "the input has no Job, only Deployment; want a Job and its pods"},
 		{"a Deployment", "apiVersion: apps/v1\nkind: Deployment\n", "validate", "the input has no Job, only Deployment; want a Job"},
 		{"half a Job", "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\n", "explain", "document 1: the Job has no spec; is the input truncated, or not from kubectl get?"},
-		{"cut within a pod of a List", cut, "explain", "document 2 has no kind"},
-		{"cut within a line", whole[:strings.LastIndex(whole, "data:")], "explain", "standard input: document 2: line 305: could not find expected ':'"},
 		{"an invalid number", "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\nspec:\n  completions: many\nstatus: {}\n", "explain",
 			"standard input:5: spec.completions: cannot unmarshal string into int32"},
-		{"not found", "Error from server (NotFound): jobs.batch \"x\" not found\n", "explain", "document 1 has no kind"},
+		{"not found", "Error from server (NotFound): jobs.batch \"x\" not found\n", "explain",
+			`standard input: document 1 is a message of kubectl, "Error from server (NotFound): jobs.batch \"x\" not found"; want the output of kubectl get -o yaml`},
 	} {
 		t.Run(tc.command+" "+tc.reason, func(t *testing.T) {
 			got := runWith(tc.stdin, tc.command)

@@ -54,14 +54,16 @@ type overview struct {
 	Jobs []*report `json:"jobs"`
 	// Others is the number of omitted Jobs, which need no attention.
 	Others int `json:"others,omitempty"`
+	// Unreadable says which parts of the input cannot be read.
+	Unreadable []string `json:"unreadable,omitempty"`
 }
 
 // List explains each Job in one line. If a Job cannot be decided on, it still explains the
 // others.
 func (x *Explain) List(env Environment, in Objects) (*View, error) {
-	v := &View{list: true, notes: in.notes()}
+	v := &View{list: true, notes: in.notes(), unreadable: messages(in.Unreadable)}
 	now, parts := x.now(env), newPartition(in.Input)
-	var errs []error
+	errs := []error{in.Err()}
 	for _, m := range in.Jobs {
 		r, err := x.decide(parts.of(m, in), m, now)
 		switch {
@@ -85,17 +87,21 @@ func (x *Explain) List(env Environment, in Objects) (*View, error) {
 // value returns what JSON and YAML print.
 func (v *View) value() any {
 	if v.list {
-		return overview{Jobs: append([]*report{}, v.reports...), Others: v.others}
+		return overview{Jobs: append([]*report{}, v.reports...), Others: v.others, Unreadable: v.unreadable}
 	}
 	return v.reports[0]
 }
 
 // text returns a view as text.
 func (v *View) text(p paint, all bool) string {
-	if !v.list {
-		return v.reports[0].text(p, all)
-	}
 	var b strings.Builder
+	if n := len(v.unreadable); n > 0 {
+		write(&b, "%s: %s of the input cannot be read, so this answer may be wrong.\n", p.text(yellow, "Incomplete"), count(n, "part"))
+	}
+	if !v.list {
+		b.WriteString(v.reports[0].text(p, all))
+		return b.String()
+	}
 	for _, r := range v.reports {
 		write(&b, "%s: %s: %s\n", p.text(bold, r.Job.Namespace+"/"+r.Job.Name), p.text(bold+";"+attentionColors[r.Reason.attention], r.Reason.Code), r.Reason.Text)
 	}

@@ -182,7 +182,7 @@ func forbidden(t *testing.T, binary string) {
 			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: unprivileged, Gid: unprivileged}}
 		}
 		out, _ := cmd.CombinedOutput() // the exit status is checked below
-		want := fmt.Sprintf("jobfate %s: open %s: permission denied\n", command, secret)
+		want := fmt.Sprintf("jobfate %s: %s: permission denied\n", command, secret)
 		if got := cmd.ProcessState.ExitCode(); got != exitInput || string(out) != want {
 			t.Errorf("%s: got status %d and %q, want %d and %q", command, got, out, exitInput, want)
 		}

@@ -72,6 +72,9 @@ type report struct {
 	LastFailure *failure `json:"lastFailure,omitempty"`
 	// Notes are about unexpected input.
 	Notes []Note `json:"notes"`
+	// Unreadable says which parts of the input cannot be read; absent in a list, and if there
+	// are none. The decision may be wrong without them.
+	Unreadable []string `json:"unreadable,omitempty"`
 
 	indexed bool
 	groups  []why.IndexReason

@@ -39,7 +39,8 @@ apply.
 
 -o sarif is for the code scanning of CI systems (SARIF 2.1.0).
 
-Exit status: 0 accepted, 1 the input cannot be read, 2 wrong usage, 3 rejected.
+Exit status: 0 accepted, 1 a part of the input cannot be read, 2 wrong usage, 3 rejected. What
+can be read is checked.
 
 Flags:
 `
@@ -99,7 +100,7 @@ func (c *Validate) Print(env Environment, old *kubefile.Manifest, in *kubefile.I
 	if old != nil && len(in.Jobs) > 1 {
 		return fmt.Errorf("%s is a second Job; want only the Job that replaces %s", in.Jobs[1].At, old.Job.Name)
 	}
-	all := verdicts{Jobs: []verdict{}, Skipped: in.Skipped}
+	all := verdicts{Jobs: []verdict{}, Skipped: in.Skipped, Unreadable: messages(in.Unreadable)}
 	refused := false
 	for _, m := range in.Jobs {
 		v := c.verdict(m, old)
@@ -109,10 +110,15 @@ func (c *Validate) Print(env Environment, old *kubefile.Manifest, in *kubefile.I
 	if c.format == "sarif" {
 		print = func() error { return env.print(toJSON(all.sarif())) }
 	}
-	if err := print(); err != nil || !refused {
+	switch err := print(); {
+	case err != nil:
 		return err
+	case len(in.Unreadable) > 0:
+		return in.Err()
+	case refused:
+		return answer(exitNo)
 	}
-	return answer(exitNo)
+	return nil
 }
 
 // verdict checks a Job, or the replacement of the old Job by it.

@@ -65,7 +65,7 @@ func TestValidate(t *testing.T) {
 			[]string{"standard input:11:7: error: spec.podFailurePolicy.rules[0].name: Invalid value: \"1\": must not be the index of another rule\n"}},
 		{"two old ones", elastic, []string{"--old", "two.yaml"}, exitInput, []string{"two.yaml: document 2 is a second Job; the first is "}},
 		{"two new ones", elastic + "---\n" + elastic, []string{"--old", manifest("elastic.yaml")}, exitInput, []string{"standard input: document 2 is a second Job; want only the Job that replaces elastic"}},
-		{"no old one", elastic, []string{"--old", "nowhere.yaml"}, exitInput, []string{"open nowhere.yaml"}},
+		{"no old one", elastic, []string{"--old", "nowhere.yaml"}, exitInput, []string{"validate: nowhere.yaml: no such file"}},
 		{"an old file without a Job", elastic, []string{"--old", filepath.Join(samples, "finished", "pods.yaml")}, exitInput, []string{"the input has no Job, only Pod; want a Job"}},
 		{"a list without Jobs", "apiVersion: v1\nkind: List\nitems: []\n", nil, exitInput, []string{"standard input: the input has no Job"}},
 	} {

@@ -23,6 +23,8 @@ type verdicts struct {
 	Jobs []verdict `json:"jobs"`
 	// Skipped counts the objects that are not Jobs, by kind.
 	Skipped kubefile.Kinds `json:"skipped"`
+	// Unreadable says which parts of the input cannot be read.
+	Unreadable []string `json:"unreadable,omitempty"`
 }
 
 // verdict says whether the API server would accept a Job.

@@ -86,6 +86,7 @@ type file struct {
 	text    []byte
 	format  string // the format of the current document: JSON or YAML
 	count   int    // the number of documents so far
+	copied  int    // the bytes of JSON so far that only aliases of YAML explain
 	objects []object
 
 	offset, line, column int
@@ -142,11 +143,12 @@ func (f *file) documents() (out [][]byte) {
 	return append(out, f.text[start:])
 }
 
-// objects reads the objects of a source, including the items of lists.
-func objects(s Source, want string) ([]object, error) {
+// objects reads the objects of a source, including the items of lists. A document that cannot be
+// read gives an error, and no objects.
+func objects(s Source, want string) (all []object, wrong []error) {
 	text, err := textfile.Read(s, s.Size)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", s.Name, err)
+		return nil, []error{fmt.Errorf("%s: %w", s.Name, err)}
 	}
 	f := &file{Source: s, text: text}
 	for _, document := range f.documents() {
@@ -154,19 +156,47 @@ func objects(s Source, want string) ([]object, error) {
 		if f.format = "YAML"; utilyaml.IsJSONBuffer(document) {
 			f.format, read = "JSON", f.readJSON
 		}
-		if err := read(document); err != nil {
-			return nil, err
+		err := read(document)
+		if err != nil {
+			wrong = append(wrong, err)
+		}
+		if errors.Is(err, errAliases) {
+			break
 		}
 	}
-	all := f.objects
-	f.objects = nil // places refer to the file
-	switch i := slices.IndexFunc(all, func(o object) bool { return o.json[0] != '{' }); {
-	case f.count == 0:
-		return nil, fmt.Errorf("%s: the input is empty; want %s", s.Name, want)
-	case i >= 0:
-		return nil, fmt.Errorf("%s is not an object; want %s", all[i].at, want)
+	if f.count == 0 {
+		wrong = append(wrong, fmt.Errorf("%s: the input is empty; want %s", s.Name, want))
 	}
-	return all, nil
+	for _, o := range f.objects {
+		if o.json[0] == '{' {
+			all = append(all, o)
+		} else {
+			wrong = append(wrong, o.at.insteadOf(fmt.Errorf("%s is not an object; want %s", o.at, want)))
+		}
+	}
+	f.objects = nil // places refer to the file
+	return all, wrong
+}
+
+// kubectlText matches what kubectl prints for people, from its beginning to the end of a line.
+var kubectlText = []struct {
+	what    string
+	pattern *regexp.Regexp
+}{
+	{"a message of kubectl", regexp.MustCompile(`^\s*((?:Error from server|error:|No resources found|The connection to the server|Unable to connect to the server).*)`)},
+	{"a table of kubectl", regexp.MustCompile(`^\s*((?:NAMESPACE +)?(?:NAME|LAST SEEN) +[A-Z].*)`)},
+	{"the output of kubectl describe", regexp.MustCompile(`^\s*(Name: .*)`)},
+}
+
+// insteadOf returns an error about a document. If the document is what kubectl prints for people,
+// the error says so instead of err.
+func (p Place) insteadOf(err error) error {
+	for _, text := range kubectlText {
+		if line := text.pattern.FindSubmatch(p.part); line != nil {
+			return fmt.Errorf("%s is %s, %q; want the output of kubectl get -o yaml", p, text.what, line[1])
+		}
+	}
+	return err
 }
 
 // place returns the place of the next document.
@@ -196,35 +226,60 @@ func (f *file) readJSON(rest []byte) error {
 	return nil
 }
 
-// readYAML reads a YAML document unless it is empty. If the document is a list in the format
-// of kubectl, and the parser reads each of its items as a single item, the items are
-// converted one by one, on all cores.
+// readYAML reads a YAML document unless it is empty. If the document is a list whose items can be
+// cut out, and the parser reads each of them as a single item, the items are converted one by
+// one, on all cores.
 func (f *file) readYAML(document []byte) error {
 	at := f.place(document)
 	list, items := cutList(document)
 	list.at, list.at.path = at, "[0]"
-	if items != nil && f.add(list, items, "YAML") == nil {
-		return nil
+	var inItem error
+	if items != nil {
+		if inItem = f.add(list, items, "YAML"); inItem == nil || errors.Is(inItem, errAliases) {
+			return inItem
+		}
 	}
 	o := newObject(asItem(document), "YAML")
 	switch o.at = at; {
-	case o.json == nil: // again, with the line numbers of the whole text
-		line, _ := f.position(document)
-		_, err := toJSON(append(bytes.Repeat([]byte("\n"), line-1), asItem(document)...))
-		return fmt.Errorf("%s: %w", at, err)
+	case o.json == nil && inItem != nil && values(document) > mostValues: // too large to be parsed as a whole
+		return inItem
+	case o.json == nil:
+		return f.syntaxError(at, asItem(document))
 	case string(o.json) == "null":
 		f.count--
 		return nil
+	case f.copiesTooMuch(o, document):
+		return fmt.Errorf("%s: %w", at, errAliases)
 	}
 	return f.add(o, o.Items, "JSON")
+}
+
+var errAliases = errors.New("the aliases of this file repeat too much; the rest is not read")
+
+// copiesTooMuch adds what the aliases of an object have copied. The parser only limits the aliases of a
+// single document. Without aliases JSON is at most 10 times as long as the YAML.
+func (f *file) copiesTooMuch(o object, text []byte) bool {
+	f.copied += max(0, len(o.json)-10*len(text))
+	return f.copied > 4<<20
+}
+
+// syntaxError returns why the parser rejects a YAML list of one item, which is at a place, with the
+// line in the whole text.
+func (f *file) syntaxError(at Place, list []byte) error {
+	line, _ := f.position(at.part)
+	_, err := toJSON(append(bytes.Repeat([]byte("\n"), line-1), list...))
+	if err == nil {
+		err = errors.New("the YAML parser cannot read this")
+	}
+	return at.insteadOf(fmt.Errorf("%s: %w", at, err))
 }
 
 // add adds an object or, if it is a list, its items, unless one of them cannot be converted to
 // JSON. Items of a PodList are Pods, even if they do not name their kind.
 func (f *file) add(list object, items []json.RawMessage, format string) error {
-	kind, isList := strings.CutSuffix(list.Kind, "List")
+	kind := strings.TrimSuffix(list.Kind, "List")
 	switch {
-	case !isList:
+	case !list.isList():
 		f.keep(list, list.at)
 		return nil
 	case list.wrong != nil && list.Items == nil:
@@ -232,11 +287,6 @@ func (f *file) add(list object, items []json.RawMessage, format string) error {
 	}
 	before, at, rest := len(f.objects), list.at, list.at.part
 	for i, o := range parallel.InOrder(len(items), func(i int) object { return newObject(items[i], format) }) {
-		if o.json == nil {
-			f.objects = f.objects[:before]
-			return o.wrong
-		}
-		o.Kind, o.APIVersion = cmp.Or(o.Kind, kind), cmp.Or(o.APIVersion, list.APIVersion)
 		at.number = fmt.Sprintf("%s, item %d", list.at.number, i+1)
 		if format != f.format { // only the YAML parser knows where the items are
 			at.path = fmt.Sprintf("items[%d]", i)
@@ -244,6 +294,15 @@ func (f *file) add(list object, items []json.RawMessage, format string) error {
 			rest = rest[bytes.Index(rest, items[i]):]
 			at.part, rest = rest[:len(items[i])], rest[len(items[i]):]
 		}
+		if o.json == nil {
+			f.objects = f.objects[:before]
+			return f.syntaxError(at, items[i])
+		}
+		if format == "YAML" && f.copiesTooMuch(o, items[i]) {
+			f.objects = f.objects[:before]
+			return fmt.Errorf("%s: %w", at, errAliases)
+		}
+		o.Kind, o.APIVersion = cmp.Or(o.Kind, kind), cmp.Or(o.APIVersion, list.APIVersion)
 		f.keep(o, at)
 	}
 	return nil
@@ -258,22 +317,40 @@ func (f *file) keep(o object, at Place) {
 	}
 }
 
-// listFrame matches a list in the format of kubectl, without its items. The pattern of the
-// version excludes unquoted texts that YAML reads as numbers or booleans.
-var listFrame = regexp.MustCompile(`^(?:#.*\n|\n)*apiVersion: ((?:[a-z][a-z0-9.-]*/)?v[0-9][a-z0-9]*)\nitems:\nkind: (\w*List)\n(?:metadata:\n(?:  \w+: "\w*"\n)*)?\n*$`)
+// cutMark stands for the items that were cut out of a list.
+const cutMark = "the items were here"
 
-// cutList cuts a list in the format of kubectl into lists of one item, at the lines that start
-// with a dash. For any other text it returns no items.
+var firstDash = regexp.MustCompile(`^ *- `)
+
+// cutList cuts a list into lists of one item, at the lines that start with a dash. It knows the lists
+// that kubectl, yq and PyYAML write: in block style, with any indentation. For any other text it
+// returns no items. The rest of the list is parsed with a mark in the place of the items, so that
+// a line that only looks like "items:" is not mistaken for it.
 func cutList(text []byte) (list object, items []json.RawMessage) {
-	start, end := bytes.Index(text, []byte("\n- "))+1, bytes.LastIndex(text, []byte("\nkind: "))+1
-	frame := listFrame.FindSubmatch(slices.Concat(text[:start], text[max(start, end):]))
-	if frame == nil || slices.ContainsFunc(otherBreaks, func(b []byte) bool { return bytes.Contains(text, b) }) {
+	head, rest, _ := bytes.Cut(text, []byte("\nitems:\n"))
+	dash := firstDash.Find(rest)
+	unfit := func(b []byte) bool { return bytes.Contains(text, b) }
+	if dash == nil || unfit([]byte(cutMark)) || slices.ContainsFunc(otherBreaks, unfit) {
 		return object{}, nil
 	}
-	list.APIVersion, list.Kind = string(frame[1]), string(frame[2])
-	for rest := text[start:end]; len(rest) > 0; rest = rest[len(items[len(items)-1]):] {
-		item, _, _ := bytes.Cut(rest, []byte("\n- "))
-		items = append(items, rest[:min(len(item)+1, len(rest))])
+	deeper := bytes.Repeat([]byte(" "), len(dash)-1)
+	var starts []int
+	end := 0
+	for line := range bytes.Lines(rest) {
+		if bytes.HasPrefix(line, dash) {
+			starts = append(starts, end)
+		} else if !bytes.HasPrefix(line, deeper) && len(bytes.Trim(line, " \n")) > 0 {
+			break
+		}
+		end += len(line)
+	}
+	starts = append(starts, end)
+	list = newObject(asItem(slices.Concat(head, []byte("\nitems: ["+cutMark+"]\n"), rest[end:])), "YAML")
+	if !list.isList() || len(list.Items) != 1 || string(list.Items[0]) != `"`+cutMark+`"` {
+		return object{}, nil
+	}
+	for i, start := range starts[:len(starts)-1] {
+		items = append(items, json.RawMessage(rest[start:starts[i+1]]))
 	}
 	return list, items
 }
@@ -313,14 +390,18 @@ func toJSON(list []byte) ([]byte, error) {
 // value takes some hundred bytes of memory.
 const mostValues = 100_000
 
+// values returns about how many values a YAML text may contain.
+func values(text []byte) (n int) {
+	for _, mark := range []string{",", ":", "[", "{", "- ", "-\n", "? ", "?\n"} { // one of these precedes each value or pair of values
+		n += bytes.Count(text, []byte(mark))
+	}
+	return n
+}
+
 // guard calls a YAML parser, unless the text may contain more than most values.
 func guard(text []byte, most int, parser func() error) (err error) {
-	values := 0
-	for _, mark := range []string{",", ":", "[", "{", "- ", "-\n", "? ", "?\n"} { // one of these precedes each value or pair of values
-		values += bytes.Count(text, []byte(mark))
-	}
-	if values > most {
-		return fmt.Errorf("about %d values in one YAML document take too much memory; JSON takes less", values)
+	if n := values(text); n > most {
+		return fmt.Errorf("about %d values in one YAML document take too much memory; JSON takes less", n)
 	}
 	defer func() {
 		if recover() != nil { // the parsers panic on some inputs

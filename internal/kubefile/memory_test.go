@@ -33,7 +33,10 @@ func TestMain(m *testing.M) {
 	if err != nil {
 		panic(err)
 	}
-	_, err = kubefile.Read(kubefile.Source{Name: "f", Reader: file, Size: int(info.Size())})
+	in, err := kubefile.Read(kubefile.Source{Name: "f", Reader: file, Size: int(info.Size())})
+	if err == nil {
+		err = in.Err()
+	}
 	var stats runtime.MemStats
 	runtime.ReadMemStats(&stats) // Sys never decreases
 	fmt.Println(stats.Sys, err)
@@ -68,6 +71,7 @@ func TestMemory(t *testing.T) {
 		{"JSON: deep lists", jobJSON + times(12*mb, lists), 10, read},
 		{"JSON: a deep Job that is wrong", strings.Replace(jobJSON, `{"completions":3`, `{"a":`+nested+`,"completions":"a"`, 1), 10, "f:1: spec.completions: cannot unmarshal"},
 		{"YAML: a List of pods", lines("") + "---\napiVersion: v1\nitems:\n" + times(6*mb, item) + "kind: List\n", 25, read},
+		{"YAML: a List of pods, as yq prints it", lines("") + "---\napiVersion: v1\nkind: List\nitems:\n" + times(6*mb, "  "+strings.TrimSuffix(strings.ReplaceAll(item, "\n", "\n  "), "  ")), 25, read},
 		{"YAML: pods one after the other", jobYAML + times(4*mb, "---\n"+podYAML), 25, read},
 		{"YAML: deep objects", jobYAML + times(2*mb, "--- !!map\n"+objects), 25, read},
 		{"YAML: deep lists", jobYAML + times(2*mb, "--- !!map\n"+lists), 25, read},
@@ -84,6 +88,8 @@ func TestMemory(t *testing.T) {
 		{"YAML: more lists on a line", lines(times(mb, strings.Repeat("- ", deep/2)+"a\n")), 25, tooMuch},
 		{"YAML: keys on a line", lines(times(mb/6, strings.Repeat("? ", deep/2)+"a\n")), 25, "f: document 2: "},
 		{"YAML: aliases", lines(" &a [" + times(8000, "a,") + "a]\nb: [" + times(90, "*a,") + "*a]\n"), 25, read},
+		{"YAML: aliases in many documents", jobYAML + times(2*mb, "---\nkind: A\na: &a ["+times(16_000, "a,")+"a]\nb: ["+times(60, "*a,")+"*a]\n"), 25, "f: document 9: the aliases of this file repeat too much"},
+		{"YAML: aliases in many items", jobYAML + "---\nkind: List\nitems:\n" + times(2*mb, "- kind: A\n  a: &a ["+times(16_000, "a,")+"a]\n  b: ["+times(60, "*a,")+"*a]\n"), 25, "f: document 2, item 8: the aliases of this file repeat too much"},
 		{"JSON: a place in a long Job", strings.Replace(jobJSON, `{"completions":3`, `{"a":[`+times(7*mb/10, `{"a":1},`)+`1],"completions":"a"`, 1), 10, "f:1: spec.completions: cannot unmarshal"},
 		{"JSON: a place in a longer Job", strings.Replace(jobJSON, `{"completions":3`, `{"a":[`+times(4*mb, `{"a":1},`)+`1],"completions":"a"`, 1), 10, "f:1: spec.completions: cannot unmarshal"},
 	} {

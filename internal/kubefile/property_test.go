@@ -2,6 +2,7 @@ package kubefile
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -12,17 +13,17 @@ import (
 
 // seen returns each object in a text with its place, or the error.
 func seen(input string) (out []string, err error) {
-	all, err := objects(Source{Name: "f", Reader: strings.NewReader(input)}, "anything")
+	all, wrong := objects(Source{Name: "f", Reader: strings.NewReader(input)}, "anything")
 	for _, o := range all {
 		line, column := o.at.Position("")
 		out = append(out, fmt.Sprintf("%s:%d:%d %s", o.at, line, column, o.json))
 	}
-	return out, err
+	return out, errors.Join(wrong...)
 }
 
 // whole returns a text with the same meaning that cutList does not cut.
 func whole(input string) string {
-	return strings.Replace(input, "\nitems:\n- ", "\nitems: \n- ", 1)
+	return strings.Replace(input, "\nitems:\n", "\nitems: \n", 1)
 }
 
 // listLines are lines that may occur in a list, including lines that are easily misread.
@@ -140,9 +141,9 @@ func TestPosition(t *testing.T) {
 		{strings.Repeat("{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":[{\"x\":1}]}\n", 2), "x", "2:44"},
 		{"--- {\"x\": 1}\n\t\n", "x", "1:6"},
 	} {
-		all, err := objects(Source{Name: "f", Reader: strings.NewReader(tc.input)}, "anything")
-		if err != nil {
-			t.Fatal(err)
+		all, wrong := objects(Source{Name: "f", Reader: strings.NewReader(tc.input)}, "anything")
+		if wrong != nil {
+			t.Fatal(wrong)
 		}
 		if line, column := all[len(all)-1].at.Position(tc.field); fmt.Sprintf("%d:%d", line, column) != tc.want {
 			t.Errorf("%s: got %d:%d, want %s, in\n%s", tc.field, line, column, tc.want, tc.input)

@@ -2,15 +2,15 @@
 //
 // The input is YAML or JSON: single objects, lists (List, JobList, PodList), or several
 // documents, in one file or in many, in any order. Events and Nodes are kept, and objects of
-// other kinds are counted. Pods of other Jobs are kept as well, because this package does
-// not decide which Job owns a pod.
+// other kinds and API groups are counted. Pods of other Jobs are kept as well, because this
+// package does not decide which Job owns a pod. An object that occurs twice counts once.
 //
 // kubectl's parser converts YAML to JSON. Unlike in kubectl, duplicate keys are errors. Keys
 // that become equal only in JSON, such as 1 and "1", are not errors: the parser keeps any
 // one of them. A second parser finds the lines and columns of fields.
 //
-// Truncated or damaged input is rejected as a whole, because a decision on some of the pods
-// would be wrong, and users would not notice.
+// A truncated or damaged document is left out as a whole, and reported: decisions on the rest may
+// be wrong without it, so callers must tell users.
 //
 // The package knows nothing about decisions: only files, and the objects in them.
 package kubefile
@@ -18,11 +18,13 @@ package kubefile
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -53,6 +55,21 @@ type Input struct {
 	Events  []*corev1.Event // with the Nodes, they may explain why a pod does not run
 	Nodes   []*corev1.Node
 	Skipped Kinds // the objects of other kinds
+	// Unreadable says which parts of the input were left out because they cannot be read.
+	Unreadable []error
+}
+
+// mostErrors is the maximum number of errors that Err joins.
+const mostErrors = 10
+
+// Err returns why parts of the input cannot be read, as one error that names the first of them; nil if
+// all can.
+func (in *Input) Err() error {
+	errs := in.Unreadable
+	if more := len(errs) - mostErrors; more > 0 {
+		errs = append(slices.Clone(errs[:mostErrors]), fmt.Errorf("%d more parts of the input cannot be read", more))
+	}
+	return errors.Join(errs...)
 }
 
 // Kinds counts objects by their kind.
@@ -67,56 +84,53 @@ func (k Kinds) String() string {
 	return strings.Join(out, ", ")
 }
 
-// Read reads Jobs and their pods. An error of a source names it.
-func Read(sources ...Source) (*Input, error) {
-	return read(sources, "a Job and its pods", func(in *Input, o object) error {
-		if o.Kind == "Job" {
-			return cmp.Or(o.complete(), in.add(o))
-		}
-		return in.add(o)
-	})
-}
+// reader reads an object of one kind.
+type reader func(*Input, object) error
 
-// ReadStart reads the Job with which a simulation starts, which may be new or the template of a
-// CronJob, and its pods.
-func ReadStart(sources ...Source) (*Input, error) {
-	in, err := read(sources, "a Job", func(in *Input, o object) error {
-		if o.Kind != "CronJob" {
-			return in.add(o)
-		}
-		m := o.template()
-		in.Jobs, o.at = append(in.Jobs, m), m.At
-		return o.first(m.Problems, nil)
-	})
-	if err == nil && len(in.Jobs) > 1 {
-		return nil, fmt.Errorf("%s is a second Job; the first is %s", in.Jobs[1].At, in.Jobs[0].At)
+// Read reads Jobs and their pods. What cannot be read is left out: Input.Unreadable says why. It
+// fails if there is no Job, and its errors name the sources.
+func Read(sources ...Source) (*Input, error) {
+	in, err := read(sources, "a Job and its pods",
+		map[string]reader{"Job": (*Input).addComplete, "Pod": (*Input).addPod, "Event": (*Input).addEvent, "Node": (*Input).addNode})
+	if err == nil {
+		in.dropCopies()
 	}
 	return in, err
 }
 
+// ReadStart reads the Job with which a simulation starts, which may be new or the template of a
+// CronJob, its pods, Events and Nodes. It fails if anything cannot be read.
+func ReadStart(sources ...Source) (*Input, error) {
+	in, err := read(sources, "a Job", map[string]reader{"Job": (*Input).addJob, "CronJob": (*Input).addTemplate,
+		"Pod": (*Input).addPod, "Event": (*Input).addEvent, "Node": (*Input).addNode})
+	if err == nil {
+		err = in.Err()
+	}
+	if err != nil {
+		return nil, err
+	}
+	if in.dropCopies(); len(in.Jobs) > 1 {
+		return nil, fmt.Errorf("%s is a second Job; the first is %s", in.Jobs[1].At, in.Jobs[0].At)
+	}
+	return in, nil
+}
+
 // ReadManifests reads Jobs and the templates of CronJobs, with all their problems. It counts
-// other objects.
+// other objects. Like Read it leaves out what cannot be read.
 func ReadManifests(sources ...Source) (*Input, error) {
-	return read(sources, "a Job", func(in *Input, o object) error {
-		switch o.Kind {
-		case "Job":
-			in.Jobs = append(in.Jobs, o.manifest())
-		case "CronJob":
-			in.Jobs = append(in.Jobs, o.template())
-		default:
-			in.Skipped[o.Kind]++
-		}
-		return nil
+	return read(sources, "a Job", map[string]reader{
+		"Job":     func(in *Input, o object) error { in.Jobs = append(in.Jobs, o.manifest()); return nil },
+		"CronJob": func(in *Input, o object) error { in.Jobs = append(in.Jobs, o.template()); return nil },
 	})
 }
 
 // ReadDocument reads a source with a single document, and passes its JSON to decode. An error of
 // decode gets the line of the field that decode rejects. want is what the source should contain.
 func ReadDocument(s Source, want string, decode func([]byte) error) (Place, error) {
-	all, err := objects(s, want)
+	all, wrong := objects(s, want)
 	switch {
-	case err != nil:
-		return Place{}, err
+	case wrong != nil:
+		return Place{}, wrong[0]
 	case len(all) == 0:
 		return Place{}, fmt.Errorf("%s: an empty list; want %s", s.Name, want)
 	case all[0].Kind != "":
@@ -127,26 +141,45 @@ func ReadDocument(s Source, want string, decode func([]byte) error) (Place, erro
 	return all[0].at, all[0].first(all[0].problems(decode))
 }
 
-// read calls add with each object. There must be at least one Job.
-func read(sources []Source, want string, add func(*Input, object) error) (*Input, error) {
+// read reads each object with the reader for its kind, and counts the objects of other kinds. There
+// must be at least one Job.
+func read(sources []Source, want string, readers map[string]reader) (*Input, error) {
 	in, kinds := &Input{Skipped: Kinds{}}, Kinds{}
 	var names []string
 	for _, s := range sources {
 		names = append(names, s.Name)
-		all, err := objects(s, want)
+		all, wrong := objects(s, want)
+		in.Unreadable = append(in.Unreadable, wrong...)
 		for _, o := range all {
-			kinds[o.Kind]++
-			err = cmp.Or(err, o.check(want), add(in, o))
-		}
-		if err != nil {
-			return nil, err
+			kind, read := o.Kind, readers[o.Kind]
+			if group := o.foreign(); read != nil && group != "" {
+				kind, read = o.Kind+"."+group, nil
+			}
+			kinds[kind]++
+			err := o.check(want)
+			if err == nil && read == nil {
+				in.Skipped[kind]++
+				continue
+			}
+			if err == nil {
+				err = o.checkVersion()
+			}
+			if err == nil {
+				err = read(in, o)
+			}
+			if err != nil {
+				in.Unreadable = append(in.Unreadable, err)
+			}
 		}
 	}
-	if len(in.Jobs) == 0 {
-		only := strings.TrimSuffix(", only "+kinds.String(), ", only ")
-		return nil, fmt.Errorf("%s: the input has no Job%s; want %s", strings.Join(names, ", "), only, want)
+	switch {
+	case len(in.Jobs) > 0:
+		return in, nil
+	case in.Unreadable != nil:
+		return nil, in.Err()
 	}
-	return in, nil
+	only := strings.TrimSuffix(", only "+kinds.String(), ", only ")
+	return nil, fmt.Errorf("%s: the input has no Job%s; want %s", strings.Join(names, ", "), only, want)
 }
 
 // object is an object of the input, with its JSON and its place. Most objects are pods, so it
@@ -181,59 +214,153 @@ func newObject(text []byte, format string) (o object) {
 	return o
 }
 
-// check fails unless the object has a kind, and the version of it that this package reads.
+// isList reports whether the object is a list. Other kinds may also have a name that ends in List.
+func (o object) isList() bool {
+	return o.Kind == "List" || strings.HasSuffix(o.Kind, "List") && (o.Items != nil || o.has("items"))
+}
+
+// foreign returns the API group of the object if others than Kubernetes can define kinds in it; else
+// it is empty. Volcano, for one, has a kind Job.
+func (o object) foreign() string {
+	group, _, _ := strings.Cut(o.APIVersion, "/")
+	if !strings.Contains(group, ".") {
+		return ""
+	}
+	return group
+}
+
+// check fails unless the object has a kind, and is not a list.
 func (o object) check(want string) error {
-	version := map[string]string{"Job": "batch/v1", "CronJob": "batch/v1", "Pod": "v1"}[o.Kind]
 	switch {
 	case o.Kind == "":
-		return fmt.Errorf("%s has no kind; want %s", o.at, want)
-	case strings.HasSuffix(o.Kind, "List"):
+		return o.at.insteadOf(fmt.Errorf("%s has no kind; want %s", o.at, want))
+	case o.isList():
 		return fmt.Errorf("%s is a %s; want %s", o.at, o.Kind, want)
-	case version != "" && version != o.APIVersion:
+	}
+	return nil
+}
+
+// checkVersion fails unless the object has the version of its kind that this package reads.
+func (o object) checkVersion() error {
+	version := "v1"
+	if o.Kind == "Job" || o.Kind == "CronJob" {
+		version = "batch/v1"
+	}
+	if o.APIVersion != version {
 		return fmt.Errorf("%s is a %s of apiVersion %q; want %s", o.at, o.Kind, o.APIVersion, version)
 	}
 	return nil
 }
 
+// has reports whether the object has a field whose value is not null.
+func (o object) has(field string) bool {
+	var fields map[string]*json.RawMessage
+	_ = utiljson.Unmarshal(o.json, &fields)
+	return fields[field] != nil
+}
+
 // complete fails unless the object has a spec and a status. Objects from kubectl always have
 // both, perhaps empty. The status comes last, so it is missing if the input is truncated.
 func (o object) complete() error {
-	var has map[string]*json.RawMessage
-	_ = utiljson.Unmarshal(o.json, &has)
 	for _, field := range []string{"spec", "status"} {
-		if has[field] == nil {
+		if !o.has(field) {
 			return fmt.Errorf("%s: the %s has no %s; is the input truncated, or not from kubectl get?", o.at, o.Kind, field)
 		}
 	}
 	return nil
 }
 
-// add adds an object to the input.
-func (in *Input) add(o object) error {
-	switch o.APIVersion + " " + o.Kind {
-	case "v1 Pod":
-		p := &corev1.Pod{}
-		if o.wrong == nil && o.Spec != nil && o.Status != nil {
-			p.ObjectMeta, p.Spec, p.Status = o.Metadata, o.Spec.PodSpec, *o.Status
-		} else if err := cmp.Or(o.complete(), o.decode(p)); err != nil {
-			return err
-		}
-		p.ManagedFields, p.Spec.EphemeralContainers = nil, nil
-		in.Pods, in.PodsAt = append(in.Pods, p), append(in.PodsAt, o.at)
-	case "batch/v1 Job":
-		m := o.manifest()
-		in.Jobs = append(in.Jobs, m)
-		return o.first(m.Problems, nil)
-	case "v1 Event":
-		in.Events = append(in.Events, &corev1.Event{})
-		return o.decode(in.Events[len(in.Events)-1])
-	case "v1 Node":
-		in.Nodes = append(in.Nodes, &corev1.Node{})
-		return o.decode(in.Nodes[len(in.Nodes)-1])
-	default:
-		in.Skipped[o.Kind]++
+func (in *Input) addComplete(o object) error {
+	if err := o.complete(); err != nil {
+		return err
 	}
+	return in.addJob(o)
+}
+
+func (in *Input) addJob(o object) error { return in.addManifest(o, o.manifest()) }
+
+func (in *Input) addTemplate(o object) error {
+	m := o.template()
+	o.at = m.At
+	return in.addManifest(o, m)
+}
+
+func (in *Input) addManifest(o object, m *Manifest) error {
+	err := o.first(m.Problems, nil)
+	if err == nil {
+		in.Jobs = append(in.Jobs, m)
+	}
+	return err
+}
+
+func (in *Input) addPod(o object) error {
+	p := &corev1.Pod{}
+	if o.wrong == nil && o.Spec != nil && o.Status != nil {
+		p.ObjectMeta, p.Spec, p.Status = o.Metadata, o.Spec.PodSpec, *o.Status
+	} else if err := cmp.Or(o.complete(), o.decode(p)); err != nil {
+		return err
+	}
+	p.ManagedFields, p.Spec.EphemeralContainers = nil, nil
+	in.Pods, in.PodsAt = append(in.Pods, p), append(in.PodsAt, o.at)
 	return nil
+}
+
+func (in *Input) addEvent(o object) error { return addDecoded(&in.Events, o) }
+
+func (in *Input) addNode(o object) error { return addDecoded(&in.Nodes, o) }
+
+func addDecoded[T any](all *[]*T, o object) error {
+	next := new(T)
+	err := o.decode(next)
+	if err == nil {
+		*all = append(*all, next)
+	}
+	return err
+}
+
+// dropCopies keeps one copy of each object. Copies have the same UID.
+func (in *Input) dropCopies() {
+	in.Jobs = pick(in.Jobs, newest(in.Jobs, func(m *Manifest) metav1.Object { return m.Job }))
+	pods := newest(in.Pods, func(p *corev1.Pod) metav1.Object { return p })
+	in.Pods, in.PodsAt = pick(in.Pods, pods), pick(in.PodsAt, pods)
+	in.Events = pick(in.Events, newest(in.Events, func(e *corev1.Event) metav1.Object { return e }))
+	in.Nodes = pick(in.Nodes, newest(in.Nodes, func(n *corev1.Node) metav1.Object { return n }))
+}
+
+// newest returns the positions of the newest copy of each object, in the order of the input. A
+// copy is newer if its resourceVersion is higher (KEP-5504), or else if it comes later.
+func newest[T any](all []T, of func(T) metav1.Object) (at []int) {
+	identity := func(i int) [3]string {
+		o := of(all[i])
+		return [3]string{string(o.GetUID()), o.GetNamespace(), o.GetName()}
+	}
+	last := make(map[[3]string]int, len(all))
+	for i := range all {
+		before, twice := last[identity(i)]
+		if !twice || !older(of(all[i]).GetResourceVersion(), of(all[before]).GetResourceVersion()) {
+			last[identity(i)] = i
+		}
+	}
+	for i := range all {
+		if of(all[i]).GetUID() == "" || last[identity(i)] == i {
+			at = append(at, i)
+		}
+	}
+	return at
+}
+
+// older reports whether both resource versions are numbers, and the first is less.
+func older(version, than string) bool {
+	a, wrongA := strconv.ParseUint(version, 10, 64)
+	b, wrongB := strconv.ParseUint(than, 10, 64)
+	return wrongA == nil && wrongB == nil && a < b
+}
+
+func pick[T any](all []T, at []int) (out []T) {
+	for _, i := range at {
+		out = append(out, all[i])
+	}
+	return out
 }
 
 // decode decodes the object into the API type that v points to.

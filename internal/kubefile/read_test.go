@@ -3,12 +3,14 @@ package kubefile_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
 	"unicode/utf16"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/jobfate/jobfate/internal/kubefile"
 )
@@ -103,9 +105,14 @@ func TestRefused(t *testing.T) {
 		{"a list in a list", []string{fmt.Sprintf(listJSON, fmt.Sprintf(listJSON, jobJSON))}, "f1: document 1, item 1 is a List; want"},
 		{"a Job of an old version", []string{strings.Replace(jobYAML, "batch/v1", "batch/v1beta1", 1)},
 			`f1: document 1 is a Job of apiVersion "batch/v1beta1"; want batch/v1`},
-		{"a message of kubectl", []string{`Error from server (NotFound): jobs.batch "x" not found`}, "f1: document 1 has no kind; want"},
+		{"a message of kubectl", []string{`Error from server (NotFound): jobs.batch "x" not found`},
+			`f1: document 1 is a message of kubectl, "Error from server (NotFound): jobs.batch \"x\" not found"; want the output of kubectl get -o yaml`},
+		{"a message that is no YAML", []string{jobYAML + "---\nerror: a: b\n"}, `f1: document 2 is a message of kubectl, "error: a: b"; want`},
+		{"no objects of kubectl", []string{jobYAML, "No resources found in default namespace.\n"}, `f2: document 1 is a message of kubectl, "No resources found in default namespace."; want`},
 		{"a kind without a version", []string{"kind: Job\nspec: {}\nstatus: {}\n"}, `f1: document 1 is a Job of apiVersion ""`},
-		{"a table of kubectl", []string{"NAME   READY\nx      1/1\n"}, "f1: document 1 is not an object; want"},
+		{"a table of kubectl", []string{"NAME   READY\nx      1/1\n"}, `f1: document 1 is a table of kubectl, "NAME   READY"; want the output of kubectl get -o yaml`},
+		{"a table of all namespaces", []string{"NAMESPACE   NAME   COMPLETIONS   DURATION   AGE\na           b      0/1           3s         3s\n"}, "f1: document 1 is a table of kubectl, "},
+		{"the output of kubectl describe", []string{"Name:             a\nLabels:           <none>\nNotes:  a: b\n"}, `f1: document 1 is the output of kubectl describe, "Name:             a"; want`},
 		{"a list of YAML", []string{"- 1\n- 2\n"}, "f1: document 1 is not an object"},
 		{"null among the items", []string{fmt.Sprintf(listJSON, jobJSON+",null")}, "f1: document 1, item 2 is not an object"},
 		{"a header of the wrong type", []string{"kind: [Job]\n"}, "f1: document 1 has no kind"},
@@ -130,6 +137,7 @@ func TestRefused(t *testing.T) {
 		{"half a character of UTF-16", []string{utf16le(jobYAML) + "a"}, "f1: the UTF-16 text has half of a character"},
 		{"an alias that repeats itself", []string{"kind: Job\na: &a [*a]\n"}, "f1: document 1: anchor 'a' value contains itself"},
 		{"aliases that repeat too much", []string{nestedAliases(12)}, "f1: document 1: document contains excessive aliasing"},
+		{"aliases that repeat too much, in an item of a list", []string{"apiVersion: v1\nkind: List\nitems:\n  - kind: A\n  - " + strings.ReplaceAll(nestedAliases(12), "\n", "\n    ") + "\n"}, "f1: document 1: document contains excessive aliasing"},
 		{"objects nested too deep", []string{strings.Repeat(`{"a":`, 140_000)}, "f1: document 1: line 1: invalid character '{' exceeded max depth"},
 		{"lists nested too deep", []string{"a: " + strings.Repeat("[", 20_000)}, "f1: document 1: exceeded max depth of 10000"},
 		{"a separator behind an end of line that only YAML knows", []string{strings.ReplaceAll(jobYAML+"---\n"+pod(podYAML, "p"), "\n---", "\u0085---")}, "f1: document 1: line 7: could not find expected ':'"},
@@ -143,7 +151,10 @@ func TestRefused(t *testing.T) {
 		{"more dashes than a separator has", []string{jobYAML + "----\n"}, "f1: document 1: line "},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
-			_, err := read(tc.files...)
+			in, err := read(tc.files...)
+			if err == nil {
+				err = in.Err()
+			}
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("got error %v, want one with %q", err, tc.want)
 			}
@@ -216,6 +227,164 @@ func TestOtherKinds(t *testing.T) {
 	}
 	if got, want := in.Skipped.String(), "ReplicaSet, Service (2)"; got != want {
 		t.Errorf("skipped: got %s, want %s", got, want)
+	}
+}
+
+// TestOtherGroups checks that kinds of other API groups are counted, though they have the names
+// of kinds that are read.
+func TestOtherGroups(t *testing.T) {
+	const volcano = `{"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","metadata":{"name":"v"},"spec":{"tasks":[{"replicas":1}],"completions":"three"}}`
+	texts := []string{
+		jobJSON,
+		volcano,
+		fmt.Sprintf(listJSON, volcano+","+pod(podJSON, "p")+`,{"apiVersion":"example.com/v1","kind":"Pod","spec":5}`),
+		`{"apiVersion":"batch.volcano.sh/v1alpha1","kind":"JobList","items":[{"metadata":{"name":"w"}}]}`,
+		`{"apiVersion":"events.k8s.io/v1","kind":"Event","regarding":{}}`,
+		`{"apiVersion":"batch/v1beta1","kind":"CronJob"}`,
+		"apiVersion: example.com/v1\nkind: AllowList\nspec: {hosts: [a]}\n---\nkind: Widget\nmetadata: 5\n",
+		fmt.Sprintf(listJSON, `{"apiVersion":"example.com/v1","kind":"AllowList","metadata":{"name":"l"}}`),
+	}
+	in, err := read(texts...)
+	if err != nil || len(in.Unreadable) > 0 {
+		t.Fatalf("got %v and %v, want no error", err, in)
+	}
+	if len(in.Jobs) != 1 || len(in.Pods) != 1 || len(in.Events) != 0 {
+		t.Errorf("got %d Jobs, %d pods and %d events, want 1, 1 and 0", len(in.Jobs), len(in.Pods), len(in.Events))
+	}
+	if got, want := in.Skipped.String(), "AllowList (2), CronJob, Event.events.k8s.io, Job.batch.volcano.sh (3), Pod.example.com, Widget"; got != want {
+		t.Errorf("skipped: got %s, want %s", got, want)
+	}
+	_, err = read(volcano)
+	if want := "f1: the input has no Job, only Job.batch.volcano.sh; want a Job and its pods"; err == nil || err.Error() != want {
+		t.Errorf("no other Job: got %v, want %s", err, want)
+	}
+	in, err = kubefile.ReadManifests(kubefile.Source{Name: "f", Reader: strings.NewReader(jobJSON + volcano)})
+	if err != nil || len(in.Jobs) != 1 || in.Skipped.String() != "Job.batch.volcano.sh" {
+		t.Errorf("manifests: got %v, %v, want one Job", in, err)
+	}
+}
+
+// TestUnreadable reads documents and files of which some cannot be read. The others are read.
+func TestUnreadable(t *testing.T) {
+	in, err := read(
+		jobYAML+"---\nkind: [\n---\n"+pod(podYAML, "p"),
+		"\x7fELF\x00",
+		fmt.Sprintf(listJSON, `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"q"},"spec":{},"status":{"phase":5}},`+pod(podJSON, "r")),
+		jobJSON[:40],
+		pod(podJSON, "s")+strings.NewReplacer(`"a"`, `"b"`, "3", `"three"`).Replace(jobJSON)+pod(podJSON, "t")+"{",
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pods, wrong []string
+	for _, p := range in.Pods {
+		pods = append(pods, p.Name)
+	}
+	if diff := cmp.Diff([]string{"p", "r", "s", "t"}, pods); diff != "" || len(in.Jobs) != 1 {
+		t.Errorf("got %d Jobs, want 1; pods (-want +got):\n%s", len(in.Jobs), diff)
+	}
+	for _, err := range in.Unreadable {
+		wrong = append(wrong, err.Error())
+	}
+	if diff := cmp.Diff([]string{
+		"f1: document 2: line 7: did not find expected node content",
+		"f2: this is binary data; want UTF-8 text, or UTF-16 with a byte order mark",
+		"f3:1: status.phase: cannot unmarshal number into v1.PodPhase",
+		"f4: document 1: line 1: unexpected end of JSON input",
+		"f5: document 4: line 1: unexpected end of JSON input",
+		"f5:1: spec.completions: cannot unmarshal string into int32",
+	}, wrong); diff != "" {
+		t.Errorf("unreadable (-want +got):\n%s", diff)
+	}
+}
+
+// TestManyErrors checks that a few errors stand for many.
+func TestManyErrors(t *testing.T) {
+	in, err := read(jobYAML + strings.Repeat("---\nkind: [\n", 15))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(in.Err().Error(), "\n")
+	if len(in.Unreadable) != 15 || len(lines) != 11 || lines[10] != "5 more parts of the input cannot be read" {
+		t.Errorf("got %d errors and %q, want 15, and the first 10", len(in.Unreadable), lines)
+	}
+}
+
+// TestCopies reads objects twice. The copy with the higher resourceVersion counts, or else the later one.
+func TestCopies(t *testing.T) {
+	object := func(text, uid, version, label string) string {
+		return strings.Replace(text, `"metadata":{`, fmt.Sprintf(`"metadata":{"uid":%q,"resourceVersion":%q,"labels":{"copy":%q},`, uid, version, label), 1)
+	}
+	for _, tc := range []struct {
+		reason, first, second string // the versions
+		want                  string // the copy that counts
+	}{
+		{"both equal", "5", "5", "second"},
+		{"the first is newer", "10", "9", "first"},
+		{"the second is newer", "9", "10", "second"},
+		{"no numbers", "b", "a", "second"},
+		{"no versions", "", "", "second"},
+	} {
+		both := func(text string) string {
+			return object(text, "u", tc.first, "first") + "," + object(text, "u", tc.second, "second")
+		}
+		in, err := read(fmt.Sprintf(listJSON, both(jobJSON)+","+both(pod(podJSON, "p"))+","+object(pod(podJSON, "q"), "v", "1", "")+","+
+			both(`{"apiVersion":"v1","kind":"Event","metadata":{"name":"e"}}`)+","+both(`{"apiVersion":"v1","kind":"Node","metadata":{"name":"n"}}`)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(in.Jobs) != 1 || len(in.Pods) != 2 || len(in.PodsAt) != 2 || len(in.Events) != 1 || len(in.Nodes) != 1 {
+			t.Fatalf("%s: got %+v, want one Job, event and node, and two pods", tc.reason, in)
+		}
+		i := slices.IndexFunc(in.Pods, func(p *corev1.Pod) bool { return p.Name == "p" })
+		got := []string{in.Jobs[0].Job.Labels["copy"], in.Pods[i].Labels["copy"], in.Events[0].Labels["copy"], in.Nodes[0].Labels["copy"], in.PodsAt[i].String()}
+		place := map[string]string{"first": "f1: document 1, item 3", "second": "f1: document 1, item 4"}[tc.want]
+		if diff := cmp.Diff([]string{tc.want, tc.want, tc.want, tc.want, place}, got); diff != "" {
+			t.Errorf("%s: copies (-want +got):\n%s", tc.reason, diff)
+		}
+	}
+	// Without UIDs nothing says that objects are the same; with other UIDs they are not.
+	in, err := read(fmt.Sprintf(listJSON, jobJSON+","+pod(podJSON, "p")+","+pod(podJSON, "p")+","+object(pod(podJSON, "p"), "u", "1", "")+","+object(pod(podJSON, "p"), "v", "1", "")))
+	if err != nil || len(in.Pods) != 4 {
+		t.Errorf("got %v, %v, want four pods", in, err)
+	}
+}
+
+// TestListsOfOtherTools reads long Lists as yq and PyYAML print them. A single document may not
+// have so many values, but each item has few.
+func TestListsOfOtherTools(t *testing.T) {
+	const n = 3000
+	lines := strings.Split(strings.TrimSpace("apiVersion: v1\nkind: Pod\nmetadata:\n  name: p\n  labels:\n    a: b\nspec:\n  containers:\n  - name: main\n    args:\n    - |\n      - a\n\n      b: c\n    env:"+
+		strings.Repeat("\n    - name: a\n      value: b", 10)+"\nstatus: {phase: Running}"), "\n")
+	items := func(indent string) string {
+		return strings.Repeat(indent+"- "+strings.Join(lines, "\n"+indent+"  ")+"\n", n)
+	}
+	for tool, list := range map[string]string{
+		"kubectl":                       "apiVersion: v1\nitems:\n" + items("") + "kind: List\nmetadata:\n  resourceVersion: \"\"\n",
+		"yq":                            "apiVersion: v1\nitems:\n" + items("  ") + "kind: List\nmetadata:\n  resourceVersion: \"\"\n",
+		"yq, from JSON":                 "apiVersion: v1\nkind: List\nmetadata:\n  resourceVersion: \"\"\nitems:\n" + items("  "),
+		"yq, with an indentation of 4":  "apiVersion: v1\nkind: List\nitems:\n" + items("    ") + "metadata:\n    resourceVersion: \"\"\n",
+		"PyYAML":                        "apiVersion: v1\nitems:\n" + items("") + "kind: List\nmetadata:\n  resourceVersion: ''\n",
+		"PyYAML, with sort_keys=False":  "apiVersion: v1\nkind: List\nmetadata:\n  resourceVersion: ''\nitems:\n" + items(""),
+		"ruamel.yaml, with all options": "# a comment\napiVersion: 'v1'\nkind: \"PodList\"\nmetadata: {resourceVersion: ''}\nitems:\n" + items("  "),
+	} {
+		in, err := read(jobYAML + "---\n" + list)
+		if err != nil || len(in.Unreadable) > 0 || len(in.Pods) != n {
+			t.Fatalf("%s: got %v, want %d pods; %v", tool, err, n, in)
+		}
+		last := in.PodsAt[n-1]
+		line, column := last.Position("status.phase")
+		whole := jobYAML + "---\n" + list
+		want := strings.Count(whole[:strings.LastIndex(whole, "status:")], "\n") + 1
+		if got := strings.Split(whole, "\n")[line-1]; line != want || !strings.HasPrefix(got[column-1:], "phase: Running") || last.String() != fmt.Sprintf("f1: document 2, item %d", n) {
+			t.Errorf("%s: got %s at %d:%d, %q, want line %d", tool, last, line, column, got, want)
+		}
+	}
+	wrong := jobYAML + "---\napiVersion: v1\nkind: List\nitems:\n" + items("  ") + "  - a: b: c\n"
+	in, err := read(wrong)
+	want := fmt.Sprintf("f1: document 2, item %d: line %d: mapping values are not allowed in this context", n+1, strings.Count(wrong, "\n"))
+	if err != nil || len(in.Unreadable) != 1 || in.Unreadable[0].Error() != want {
+		t.Errorf("a wrong item: got %v, %v, want %s", err, in.Unreadable, want)
 	}
 }
 
@@ -326,6 +495,9 @@ func FuzzRead(f *testing.F) {
 	f.Add("apiVersion: {}\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		in, err := read(text)
+		if err == nil {
+			err = in.Err()
+		}
 		if err != nil {
 			if !strings.HasPrefix(err.Error(), "f1:") {
 				t.Fatalf("got error %q, want it to name f1", err)
