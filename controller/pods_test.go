@@ -167,6 +167,48 @@ func TestPodCache_fed(t *testing.T) {
 	want("of another Job", false, "a")
 }
 
+// The log of changes is trimmed while its readers stand at all of its positions. Each of them gets
+// every later deletion, or reads all pods. A Machine that missed one would count the pod as active
+// and wait for it for ever.
+func TestPodCache_noReaderMissesADeletion(t *testing.T) {
+	const count = 1200
+	for name, change := range map[string]func(*corev1.Pod){"of the Job": func(*corev1.Pod) {}, "without a controller": ownerless} {
+		job := newJob()
+		listed := []any{newPod(job, "stays", "1")} // the group of a Job without pods is deleted, with its log
+		for i := range count {
+			listed = append(listed, newPod(job, fmt.Sprint("pod", i), "1", change))
+		}
+		c := newPodCache(tracking.Controller{}, nil)
+		if err := c.Replace(listed, "2"); err != nil {
+			t.Fatal(err)
+		}
+		positions := []position{c.read(job, position{}).next}
+		for _, pod := range listed[1:] {
+			if err := c.Delete(pod); err != nil {
+				t.Fatal(err)
+			}
+			positions = append(positions, c.read(job, position{}).next)
+		}
+		fed := 0
+		for before, last := range positions {
+			got := c.read(job, last)
+			if !got.fed {
+				continue
+			}
+			fed++
+			for i := before; i < count; i++ {
+				pod := fmt.Sprint("pod", i)
+				if now, told := got.changed[pod]; !told || now != nil {
+					t.Fatalf("pods %s: after %d deletions a reader is not told that %s was deleted", name, before, pod)
+				}
+			}
+		}
+		if fed == 0 || fed == len(positions) {
+			t.Errorf("pods %s: %d of %d readers were given only the changes, want some and not all", name, fed, len(positions))
+		}
+	}
+}
+
 // A handler gets the pods that exist when it is added, and then each change, in order.
 func TestPodCache_handlers(t *testing.T) {
 	job := newJob()

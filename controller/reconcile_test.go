@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -19,6 +20,7 @@ import (
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/indexset"
+	"github.com/jobfate/jobfate/jobstatus"
 )
 
 var theJob = reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "default", Name: "job"}}
@@ -331,6 +333,41 @@ func TestMemory_endsWithTheJob(t *testing.T) {
 	b.reconcile(t)
 	if n := b.remembered(); n != 0 || len(b.server.Actions()) != 0 {
 		t.Errorf("a Job that has ended: %d are remembered, %d requests, want none", n, len(b.server.Actions()))
+	}
+}
+
+// A Job that has ended is remembered until the cache shows that the finalizer of its last pod is
+// gone. Without the memory, the next sync would remove the finalizer again.
+func TestMemory_outlivesTheJobUntilItsWritesAreObserved(t *testing.T) {
+	job := newJob(started)
+	pod := newPod(job, "pod", "5", succeeded)
+	b := newFixture(t, job, pod)
+	show := func(podsVersion string, objects ...runtime.Object) {
+		t.Helper()
+		b.show(t, objects...)
+		if err := b.store.pods.Bookmark(podsVersion); err != nil {
+			t.Fatal(err)
+		}
+	}
+	show("50", job, pod) // the API server's next version is 101
+	b.reconcile(t)
+	stored, err := b.server.BatchV1().Jobs("default").Get(t.Context(), "job", metav1.GetOptions{})
+	if err != nil || jobstatus.Finished(stored) == nil {
+		t.Fatalf("%v, conditions %+v, want a complete Job", err, stored.Status.Conditions)
+	}
+	b.server.ClearActions()
+	show("50", stored)
+	for range 2 {
+		b.reconcile(t)
+		wantList(t, "writes while the cache shows the finalizer", b.writes(), nil)
+		if n := b.remembered(); n != 1 {
+			t.Errorf("%d Jobs are remembered while the cache shows the finalizer, want 1", n)
+		}
+	}
+	show("1000", newPod(job, "pod", "102", succeeded, stripped))
+	b.reconcile(t)
+	if n := b.remembered(); n != 0 {
+		t.Errorf("%d Jobs are remembered, want none", n)
 	}
 }
 

@@ -36,6 +36,37 @@ func TestOutcomeOf(t *testing.T) {
 	same(t, "outcome", got, jobstatus.Outcome{Phase: jobstatus.Failed, Reason: "FailedReason", Message: "Failed message", Since: after(-9).Time})
 }
 
+// With several conditions the outcome is the first of these, whatever their order in the status.
+// A suspended Job can fail too: its FailureTarget stands beside Suspended until its pods are
+// gone. A queue that read it as suspended would wait for it to be resumed, and never take its
+// quota back.
+func TestOutcomeOf_theVerdictOutranksTheSuspension(t *testing.T) {
+	ranked := []struct {
+		condition batchv1.JobConditionType
+		phase     jobstatus.Phase
+	}{
+		{batchv1.JobFailed, jobstatus.Failed},
+		{batchv1.JobComplete, jobstatus.Complete},
+		{batchv1.JobSuccessCriteriaMet, jobstatus.Succeeding},
+		{batchv1.JobFailureTarget, jobstatus.Failing},
+		{batchv1.JobSuspended, jobstatus.Suspended},
+	}
+	for i, first := range ranked {
+		for _, other := range ranked[i+1:] {
+			for _, job := range []*batchv1.Job{
+				withConditions(yes(first.condition), yes(other.condition)),
+				withConditions(yes(other.condition), yes(first.condition)),
+			} {
+				got := jobstatus.OutcomeOf(job)
+				what := string(first.condition) + " and " + string(other.condition)
+				same(t, what, got.Phase, first.phase)
+				same(t, what+": decided", got.Decided(), true)
+				same(t, what+": demand", jobstatus.DemandOf(job, nil), jobstatus.Demand{})
+			}
+		}
+	}
+}
+
 // slowOutcome tries one phase after the other.
 func slowOutcome(conditions []batchv1.JobCondition) (phase string, from *batchv1.JobCondition) {
 	for _, step := range [][2]string{

@@ -126,6 +126,25 @@ func TestUpdateCompletions(t *testing.T) {
 	})
 }
 
+// "can only be modified in tandem with spec.parallelism": the completions must equal the
+// parallelism of the same update, not the one before it.
+func TestUpdateCompletions_toTheOldParallelism(t *testing.T) {
+	const tandem = "spec.completions: Invalid value: can only be modified in tandem with spec.parallelism"
+	old := func(j *batchv1.Job) {
+		indexedJob(5)(j)
+		j.Spec.Parallelism = ptr[int32](3)
+	}
+	to := func(completions, parallelism int32) func(*batchv1.Job) {
+		return func(j *batchv1.Job) { j.Spec.Completions, j.Spec.Parallelism = &completions, &parallelism }
+	}
+	runUpdate(t, []updateCase{
+		{name: "to the old parallelism, which changes too", old: old, edit: to(3, 4), want: []string{tandem}},
+		{name: "to the old parallelism, swapped with it", old: old, edit: to(3, 5), want: []string{tandem}},
+		{name: "to the parallelism, which stays", old: old, edit: to(3, 3)},
+		{name: "to the new parallelism", old: old, edit: to(4, 4)},
+	})
+}
+
 // A Job that an older release stored stays valid.
 func TestUpdateOfOldJobs(t *testing.T) {
 	runUpdate(t, []updateCase{
