@@ -162,6 +162,40 @@ func TestFreshness_backInTime(t *testing.T) {
 	}
 }
 
+// A Job of the same name follows one that is gone. Its first decision needs caches that are as new
+// as those that the decisions about the earlier Job used: older ones may lack pods, or show their
+// finalizers.
+func TestFreshness_backInTimeOfAnEarlierJob(t *testing.T) {
+	for _, test := range []struct {
+		name                     string
+		jobsVersion, podsVersion string
+		live                     bool
+	}{
+		{"both caches as new", "1000", "1000", false},
+		{"older pods", "1000", "999", true},
+		{"older Jobs", "999", "1000", true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			earlier, job := train(1), train(1)
+			job.UID = "later-uid"
+			m, s := newMachine(), &server{job: earlier}
+			run(t, m, fresh(earlier, podOf(earlier, "a", "11")), s.answer)
+			s.job = nil
+			gone := fresh(nil)
+			run(t, m, gone, s.answer)
+			if !m.Result().Gone {
+				t.Fatalf("the earlier Job is not gone: %v", m.Memory.String())
+			}
+			v := fresh(job)
+			v.JobsVersion, v.PodsVersion, v.Barrier, s.job = test.jobsVersion, test.podsVersion, "1", job
+			asked := run(t, m, v, s.answer)
+			if live := slices.Contains(asked, "list the pods"); live != test.live {
+				t.Errorf("the requests are %q, want live reads: %t", asked, test.live)
+			}
+		})
+	}
+}
+
 // A sync waits while the Job is older than the answer to the last status write.
 func TestStaleJob(t *testing.T) {
 	job := train(1)
@@ -253,6 +287,28 @@ func TestCreation_lost(t *testing.T) {
 		if len(m.Lost) != 0 {
 			t.Errorf("named %t: still lost: %v", named, m.Lost)
 		}
+	}
+}
+
+// After a lost creation the name may belong to a pod that another client has created. It does not
+// count as a creation of the Job: the Job gets its own pod at once.
+func TestCreation_lostAndTheNameIsTaken(t *testing.T) {
+	job, other := train(1), train(1)
+	other.UID = "another"
+	for name, taken := range map[string]*corev1.Pod{
+		"by a pod without a controller": podOf(job, "abcde", "2001", unowned),
+		"by a pod of another Job":       podOf(other, "abcde", "2001"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, s := newMachine(), &server{job: job, pods: []*corev1.Pod{taken}}
+			m.Config.Names = func(prefix string) string { return prefix + "abcde" }
+			run(t, m, fresh(job), s.except(machine.CreatePod, func(machine.Request) (runtime.Object, error) { return nil, errTimeout }))
+			asked := run(t, m, fresh(s.job), s.answer)
+			same(t, "requests", asked, []string{"get pod train-abcde", "create pod train-abcde", "patch the status"})
+			if len(m.Created) != 1 || m.Created[0].UID == taken.UID {
+				t.Errorf("the machine waits to observe %v, want its own pod", m.Created)
+			}
+		})
 	}
 }
 
