@@ -17,6 +17,7 @@ import (
 	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/indexset"
+	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/internal/decidetest"
 	"github.com/jobfate/jobfate/jobtest"
 )
@@ -99,6 +100,41 @@ func TestExplanation_duplicatePods(t *testing.T) {
 				t.Errorf("got %s: %s, want %s", r.Code, r.Text, want)
 			}
 			slices.Reverse(pods)
+		}
+	}
+}
+
+// If an index has two pods, the explanation names the active one before the terminating one, and
+// the first of two in the same state.
+func TestExplanation_whichOfTwoPods(t *testing.T) {
+	job := decidetest.SpecJob(t, "completions: 1\ncompletionMode: Indexed\npodReplacementPolicy: Failed")
+	pod := func(uid types.UID, changes ...func(*corev1.Pod)) *corev1.Pod {
+		pod := decidetest.PodIn(job, 1, corev1.PodRunning)
+		pod.Name, pod.UID = "pod-"+string(uid), uid
+		for _, change := range changes {
+			change(pod)
+		}
+		return pod
+	}
+	deleted := func(p *corev1.Pod) { p.DeletionTimestamp = &job.CreationTimestamp }
+	for _, test := range []struct {
+		name       string
+		pods       []*corev1.Pod
+		unobserved int // creations, so that no pod is deleted
+		code       explain.Code
+		want       string
+	}{
+		{"both active", []*corev1.Pod{pod("a"), pod("b")}, 1, explain.IndexActive, "active, pod pod-a"},
+		{"the first terminating", []*corev1.Pod{pod("a", deleted), pod("b")}, 0, explain.IndexActive, "active, pod pod-b"},
+		{"the second terminating", []*corev1.Pod{pod("a"), pod("b", deleted)}, 0, explain.IndexActive, "active, pod pod-a"},
+		{"both terminating", []*corev1.Pod{pod("a", deleted), pod("b", deleted)}, 0, explain.IndexTerminating, "waiting for pod pod-a to terminate"},
+	} {
+		for range 2 {
+			in := decide.Input{Job: job, Pods: test.pods, Now: job.CreationTimestamp.Time, InFlight: decide.InFlight{Creations: test.unobserved}}
+			if r := explain.Of(decidetest.MustDecide(t, in)).Index(0); r.Code != test.code || r.Text != test.want {
+				t.Errorf("%s: got %s: %s, want %s: %s", test.name, r.Code, r.Text, test.code, test.want)
+			}
+			slices.Reverse(test.pods)
 		}
 	}
 }

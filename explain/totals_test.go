@@ -52,6 +52,21 @@ func TestTotals(t *testing.T) {
 	}
 }
 
+// A terminating pod whose replacement waits for its end does not also back off, although the Job
+// does.
+func TestTotals_aTerminatingPodDoesNotBackOff(t *testing.T) {
+	terminating := aPod(0, "deletionTimestamp: \"2026-05-01T12:30:20Z\"\n"+running)
+	for _, test := range []struct{ mode, want string }{
+		{"", "done 0 · running 1 · terminating 1 · backing off 1 · pending 1 · failed 1"},
+		{"completionMode: Indexed\ncompletions: 4\n", "done 0 · running 1 · terminating 1 · backing off 1 · pending 1"},
+	} {
+		job := theJob("", test.mode+"podReplacementPolicy: Failed", "active: 1")
+		if got := explained(t, job, terminating, failedPod(1, "9"), aPod(2, running)).Totals().String(); got != test.want {
+			t.Errorf("%s: got %s, want %s", test.mode, got, test.want)
+		}
+	}
+}
+
 // Indexes with the same state form one group. Groups that need attention come first.
 func TestGroups(t *testing.T) {
 	e := explained(t, theJob("", indexedSpec, "active: 3\nsucceeded: 3\ncompletedIndexes: \"7-9\"\nfailedIndexes: \"3\"\nfailed: 2"),
