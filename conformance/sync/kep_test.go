@@ -169,6 +169,23 @@ func TestKEP3850_ignoredFailuresDelay(t *testing.T) {
 	}
 }
 
+// KEP-3850: "if x is the highest batch.kubernetes.io/job-index-failure-count for the index, the newly
+// created pod will have the annotation set to x+1." On both sides x is the count of the failed pod
+// with the most failures, ignored ones included: here it is 1 of 1+3, and not 2 of 2+0.
+func TestKEP3850_highestCount(t *testing.T) {
+	o := sameOnBothSides(t, newTrial(size(1, 1), limitPerIndex(5),
+		pod("a", corev1.PodFailed, index(0), failures(2), finished(1, -3000)),
+		pod("b", corev1.PodFailed, index(0), failures(1), ignored(3), finished(1, -2000)),
+	), "per-index-record", "whole-status")
+	if len(o.Creations) != 1 {
+		t.Fatalf("%d creations, want 1", len(o.Creations))
+	}
+	got := o.Creations[0].Object.Annotations
+	if got[batchv1.JobIndexFailureCountAnnotation] != "2" || got[batchv1.JobIndexIgnoredFailureCountAnnotation] != "3" {
+		t.Errorf("the new pod has the annotations %v, want the counts 2 and 3", got)
+	}
+}
+
 // The comment of maxFailedIndexes in KEP-3850 says that without it the Job is marked
 // Complete. Its text says Failed, and so do both sides.
 func TestKEP3850_failedIndexesFailTheJob(t *testing.T) {
@@ -240,6 +257,23 @@ func TestKEP2307_noBoundOnTheTimeOfRemovals(t *testing.T) {
 	d, err := jobfate.Decide(jobfate.Snapshot{Job: c.snapshot.Job, Pods: c.snapshot.Pods, Now: c.snapshot.Now}, jobfate.MaxRemovals(20))
 	if err != nil || len(d.Strip) != 20 || d.Left.Strip != 481 || d.Requeue != time.Second {
 		t.Errorf("MaxRemovals(20): %d to strip, left %+v, requeue %s, %v", len(d.Strip), d.Left, d.Requeue, err)
+	}
+}
+
+// KEP-4443: "observe job_pods_finished_total to check if the reason count of taken actions (FailJob,
+// Count or Ignore) correlates". On both sides another metric counts the actions.
+func TestKEP4443_metricOfActions(t *testing.T) {
+	const finished = `job_pods_finished_total{completion_mode="NonIndexed",result="failed"}`
+	for action, counted := range map[batchv1.PodFailurePolicyAction]bool{
+		batchv1.PodFailurePolicyActionFailJob: true, batchv1.PodFailurePolicyActionCount: true, batchv1.PodFailurePolicyActionIgnore: false,
+	} {
+		o := sameOnBothSides(t, newTrial(size(2, 2), rule(action), pod("a", corev1.PodFailed), pod("b", corev1.PodRunning)))
+		if name := fmt.Sprintf("pod_failures_handled_by_failure_policy_total{action=%q}", action); o.Metrics[name] != 1 {
+			t.Errorf("%s: the metrics are %v, want 1 for %s", action, o.Metrics, name)
+		}
+		if _, ok := o.Metrics[finished]; ok != counted {
+			t.Errorf("%s: the metrics are %v, want %s: %t", action, o.Metrics, finished, counted)
+		}
 	}
 }
 
