@@ -14,8 +14,14 @@ import (
 
 // Every function and test that docs/kep-coverage.md names exists, and so does every test in
 // the table of departures in docs/divergences.md. No requirement is listed twice under one heading.
+// A requirement that is met only in part names its departure, and the test of that departure.
 func TestKEPCoverage(t *testing.T) {
 	tree := declarations{}
+	departures := map[string]string{} // the test of each
+	_, text, _ := strings.Cut(readPage(t, "docs/divergences.md"), "## Where Kubernetes departs from the KEPs")
+	for _, row := range tableRows(text, 5) {
+		departures[row[0]] = row[4]
+	}
 	for _, table := range []struct {
 		page, after   string
 		columns       int
@@ -23,14 +29,10 @@ func TestKEPCoverage(t *testing.T) {
 		function      int // the column that names functions; -1: none
 		test, atLeast int
 	}{
-		{"docs/kep-coverage.md", "# KEP coverage", 4, 0, 2, 3, 185},
-		{"docs/divergences.md", "## Where Kubernetes departs from the KEPs", 4, 1, -1, 3, 15},
+		{"docs/kep-coverage.md", "# KEP coverage", 4, 0, 2, 3, 187},
+		{"docs/divergences.md", "## Where Kubernetes departs from the KEPs", 5, 2, -1, 4, 18},
 	} {
-		page, err := os.ReadFile(filepath.Join(root, table.page))
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, text, _ := strings.Cut(string(page), table.after)
+		_, text, _ := strings.Cut(readPage(t, table.page), table.after)
 		n := 0
 		for heading := range strings.SplitSeq(text, "\n## ") {
 			listed := map[string]bool{}
@@ -43,6 +45,13 @@ func TestKEPCoverage(t *testing.T) {
 				}
 				if table.function >= 0 {
 					tree.expect(t, table.page, row[table.function], false)
+					if but := exception.FindStringSubmatch(row[table.requirement]); but != nil {
+						if test, ok := departures[but[1]]; !ok {
+							t.Errorf("docs/divergences.md has no departure %s", but[1])
+						} else if !strings.Contains(row[table.test], test) {
+							t.Errorf("%s: %q does not name the test %s of that departure", table.page, row[table.requirement], test)
+						}
+					}
 				}
 				tree.expect(t, table.page, row[table.test], true)
 			}
@@ -66,6 +75,27 @@ func tableRows(text string, columns int) (rows [][]string) {
 		}
 	}
 	return rows
+}
+
+// exception is the end of a requirement that is met only in part.
+var exception = regexp.MustCompile("\\bBut `([^`]+)`\\.$")
+
+// The first paragraph of docs/divergences.md counts the kinds of differences, and its list and what
+// follows link to every part of the page except the one about tests.
+func TestDivergences_parts(t *testing.T) {
+	page := readPage(t, "docs/divergences.md")
+	intro, rest, _ := strings.Cut(page, "\n## ")
+	numbers := []string{"no", "one", "two", "three", "four", "five", "six", "seven", "eight"}
+	if n := strings.Count(intro, "\n- ["); n >= len(numbers) || !strings.Contains(intro, "There are "+numbers[n]+" kinds:") {
+		t.Errorf("the page lists %d kinds, and does not say so", n)
+	}
+	for part := range strings.SplitSeq(rest, "\n## ") {
+		title, _, _ := strings.Cut(part, "\n")
+		link := "](#" + strings.ReplaceAll(strings.ToLower(title), " ", "-") + ")"
+		if title != "How the list is tested" && !strings.Contains(intro, link) {
+			t.Errorf("the page does not begin with a link to %q", title)
+		}
+	}
 }
 
 var quoted = regexp.MustCompile("`([^`]+)`")
