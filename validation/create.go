@@ -19,7 +19,8 @@ var (
 // list means that the Job is accepted, apart from its pod template (see the package
 // overview).
 func Create(job *batchv1.Job) field.ErrorList {
-	return wholeJob(orEmpty(job), selectorRules{prefixedLabels: true})
+	job = orEmpty(job)
+	return withPaths(job, wholeJob(job, selectorRules{prefixedLabels: true}))
 }
 
 // wholeJob applies all checks of a single Job. The Job may be new or the result of an update.

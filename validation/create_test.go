@@ -8,6 +8,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 type createCase struct {
@@ -61,6 +62,60 @@ func TestCreateAccepts(t *testing.T) {
 		},
 		{name: "OnFailure", edit: func(j *batchv1.Job) { j.Spec.Template.Spec.RestartPolicy = corev1.RestartPolicyOnFailure }},
 	})
+}
+
+// The name is the value of two labels of the pods. The Kubernetes documentation, Labels and
+// Selectors, says of a value that it "must be 63 characters or less (can be empty)". Object
+// Names and IDs says of a name that it must "contain no more than 253 characters".
+func TestCreateNameIsALabel(t *testing.T) {
+	const inTemplate = "spec.template.labels: Invalid value: must be no more than 63 bytes"
+	// The words depend on the release of apimachinery.
+	inJob := "metadata.labels: Invalid value: " + validation.IsValidLabelValue(strings.Repeat("a", 64))[0]
+	manual := func(j *batchv1.Job) {
+		j.Spec.ManualSelector, j.Spec.Template.Labels = ptr(true), map[string]string{"app": "x"}
+		j.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "x"}}
+	}
+	for _, c := range []struct {
+		name   string
+		length int
+		edit   func(*batchv1.Job)
+		want   []string
+	}{
+		{name: "the longest value", length: 63},
+		{name: "too long for a value", length: 64, want: times(2, inTemplate)},
+		{name: "the longest name", length: 253, want: times(2, inTemplate)},
+		{
+			name: "a Job with the labels of its template", length: 64,
+			edit: func(j *batchv1.Job) { j.Spec.Template.Labels = map[string]string{"app": "x"} },
+			want: append(times(2, inJob), times(2, inTemplate)...),
+		},
+		{name: "without generated labels", length: 253, edit: manual},
+		{name: "Indexed", length: 61, edit: indexedJob(10)},
+		{
+			name: "Indexed, too long for a host name", length: 62, edit: indexedJob(10),
+			want: []string{"metadata.name: Invalid value: will not able to create pod with invalid DNS label: " + strings.Repeat("a", 62) + "-9"},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			job := written()
+			job.Name = strings.Repeat("a", c.length)
+			if c.edit != nil {
+				c.edit(job)
+			}
+			wantErrors(t, Create(PrepareCreate(job)), c.want...)
+		})
+	}
+}
+
+// The labels of the template must be valid, also those that the selector does not read. The
+// path of the API server lacks "metadata".
+func TestCreateTemplateLabels(t *testing.T) {
+	job := written()
+	job.Labels = map[string]string{"own": "x"}
+	job.Spec.Template.Labels = map[string]string{strings.Repeat("k", 64): "x", "value": strings.Repeat("v", 64)}
+	wantErrors(t, Create(PrepareCreate(job)),
+		"spec.template.labels: Invalid value: name part must be no more than 63 bytes",
+		"spec.template.labels: Invalid value: must be no more than 63 bytes")
 }
 
 // KEP-3850, Risks, "The Job object too big".

@@ -15,14 +15,14 @@ const (
 )
 
 // PrepareCreate does what the API server does with a new Job before it validates it:
-// [Default], [GenerateSelector], an empty status, and generation 1. It does not set the
-// defaults of the pod template. The caller sets the namespace and the UID.
+// [GenerateName], [Default], [GenerateSelector], an empty status, and generation 1. It does
+// not set the defaults of the pod template. The caller sets the namespace and the UID.
 //
 // A Job without labels gets the labels of its template. In the API server both then share
 // one map, so the Job also gets the generated labels. PrepareCreate does the same with a
 // separate map.
 func PrepareCreate(job *batchv1.Job) *batchv1.Job {
-	prepared := GenerateSelector(Default(job))
+	prepared := GenerateSelector(Default(GenerateName(job)))
 	if prepared == nil {
 		return nil
 	}
@@ -32,6 +32,24 @@ func PrepareCreate(job *batchv1.Job) *batchv1.Job {
 	prepared.Status = batchv1.JobStatus{}
 	prepared.Generation = 1
 	return prepared
+}
+
+// longestPrefix is the length to which the API server cuts generateName, and suffix stands
+// for the five random letters and digits that it appends.
+const (
+	longestPrefix = 63 - len(suffix)
+	suffix        = "xxxxx"
+)
+
+// GenerateName returns a copy of the Job with the name that the API server generates from
+// generateName, if the Job has no name. The name ends in xxxxx instead of random letters and
+// digits. Whether the API server accepts it does not depend on them.
+func GenerateName(job *batchv1.Job) *batchv1.Job {
+	made := job.DeepCopy()
+	if made != nil && made.Name == "" && made.GenerateName != "" {
+		made.Name = made.GenerateName[:min(len(made.GenerateName), longestPrefix)] + suffix
+	}
+	return made
 }
 
 // Default returns a copy of the Job with the defaults of batch/v1. It does not set the

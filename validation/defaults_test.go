@@ -2,6 +2,7 @@ package validation
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -81,6 +82,85 @@ func TestDefaultPatterns(t *testing.T) {
 	if status := job.Spec.PodFailurePolicy.Rules[0].OnPodConditions[0].Status; status != "" {
 		t.Errorf("the input's pattern became %q", status)
 	}
+}
+
+// The API reference says of generateName: "the value may be truncated by the length of the
+// suffix required to make the value unique on the server".
+func TestGenerateName(t *testing.T) {
+	prefix := strings.Repeat("a", 253)
+	for _, c := range []struct{ name, generateName, own, want string }{
+		{"neither", "", "", ""},
+		{"a name", "", "job", "job"},
+		{"both", "gen-", "job", "job"},
+		{"a prefix", "gen-", "", "gen-xxxxx"},
+		{"a dash alone", "-", "", "-xxxxx"},
+		{"the longest prefix that is not cut", prefix[:58], "", prefix[:58] + "xxxxx"},
+		{"one that is cut", prefix[:59], "", prefix[:58] + "xxxxx"},
+		{"the longest prefix", prefix, "", prefix[:58] + "xxxxx"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			job := written()
+			job.Name, job.GenerateName = c.own, c.generateName
+			got := GenerateName(job)
+			if got.Name != c.want || got.GenerateName != c.generateName {
+				t.Errorf("got name %q, generateName %q; want %q, %q", got.Name, got.GenerateName, c.want, c.generateName)
+			}
+			if job.Name != c.own {
+				t.Errorf("the name of the input became %q", job.Name)
+			}
+		})
+	}
+	if got := GenerateName(nil); got != nil {
+		t.Errorf("got %v for no Job", got)
+	}
+}
+
+func TestCreateGenerateName(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		length int
+		edit   func(*batchv1.Job)
+		want   string // the start of the only error
+	}{
+		{name: "a prefix that is cut", length: 249},
+		{name: "the longest prefix", length: 253},
+		{name: "a longer prefix", length: 254, want: "metadata.generateName: Invalid value: "},
+		{name: "Indexed, with the longest host name", length: 56, edit: indexedJob(10)},
+		{name: "Indexed", length: 57, edit: indexedJob(10), want: "metadata.name: Invalid value: will not able to create pod"},
+		{name: "Indexed, with a prefix that is cut", length: 253, edit: indexedJob(1), want: "metadata.name: Invalid value: will not able to create pod"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			job := written()
+			job.Name, job.GenerateName = "", strings.Repeat("a", c.length)
+			if c.edit != nil {
+				c.edit(job)
+			}
+			got := said(Create(PrepareCreate(job)))
+			if c.want == "" && len(got) > 0 || c.want != "" && (len(got) != 1 || !strings.HasPrefix(got[0], c.want)) {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// The check of generateName ignores the two characters at the end of "a/-", so only the check of the
+// names of all kinds finds the slash. It matters if the Job also has a name.
+func TestGenerateNameWithSlash(t *testing.T) {
+	job := prepared()
+	job.ResourceVersion = "1"
+	old := job.DeepCopy()
+	for generateName, want := range map[string][]string{
+		"a/-": {"metadata.generateName: Invalid value: may not contain '/'"},
+		"a%-": {"metadata.generateName: Invalid value: may not contain '%'"},
+		"a--": nil,
+	} {
+		job.GenerateName = generateName
+		wantErrors(t, Create(job), want...)
+		wantErrors(t, Update(job, old), want...)
+	}
+	// The API server does not look for it in a Job that is invalid for another reason.
+	job.GenerateName, job.Namespace = "a/-", ""
+	wantErrors(t, Create(job), "metadata.namespace: Required value")
 }
 
 func TestGenerateSelector(t *testing.T) {

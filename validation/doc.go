@@ -9,7 +9,7 @@
 // # What to call
 //
 //   - [Create] for a new Job, after [PrepareCreate], which does what the API server does
-//     first: [Default], then [GenerateSelector].
+//     first: [GenerateName], [Default], then [GenerateSelector].
 //   - [Update] for a change of metadata and spec.
 //   - [StatusUpdate] for a change of the status. As in the API server, most rules apply
 //     only if a field that they depend on has changed: an invalid status may stay as it
@@ -24,9 +24,8 @@
 // # What is not checked
 //
 // The pod template is checked only where a rule of the Job reads it: the restart policy,
-// the labels that the selector must match, the labels that the API server generates, the
-// container names in a failure policy, the length of the pods' host names, and which parts
-// may change. The API server may still reject a template that passes, for example because
+// the labels, which include those that the API server generates, the container names in a
+// failure policy, the length of the pods' host names, and which parts may change. The API server may still reject a template that passes, for example because
 // of its containers or volumes.
 //
 // The checks set no defaults. A nil field counts as absent. If the API server always

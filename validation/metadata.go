@@ -6,6 +6,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	pathvalidation "k8s.io/apimachinery/pkg/api/validation/path"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -22,6 +23,16 @@ func changedMetadata(job, old *batchv1.Job) field.ErrorList {
 	now, was := job.ObjectMeta, old.ObjectMeta
 	errs := apivalidation.ValidateObjectMetaUpdate(&now, &was, metadataPath)
 	return append(errs, finalizers(now.Finalizers)...)
+}
+
+// withPaths returns the errors in a Job. If there are none, it applies the check that follows in the
+// API server, for objects of all kinds: no name contains a slash or percent sign. Only the generateName
+// of a valid Job can do so, if it ends in a dash.
+func withPaths(job *batchv1.Job, errs field.ErrorList) field.ErrorList {
+	if len(errs) > 0 {
+		return errs
+	}
+	return apivalidation.ValidateObjectMeta(&job.ObjectMeta, true, pathvalidation.ValidatePathSegmentName, metadataPath)
 }
 
 // finalizers rejects finalizers without a domain, except the few that Kubernetes defines.

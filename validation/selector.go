@@ -1,10 +1,14 @@
 package validation
 
 import (
+	"maps"
+	"slices"
+
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -83,6 +87,22 @@ func templateLabel(got map[string]string, want label) field.ErrorList {
 		return field.ErrorList{field.Invalid(path, got, detail)}
 	}
 	return nil
+}
+
+// templateLabels checks the form of the template's labels, in the order of their keys. The
+// generated labels include the name of the Job, so it can be too long for a label. The path
+// lacks "metadata", as in the API server.
+func templateLabels(spec *batchv1.JobSpec) field.ErrorList {
+	var errs field.ErrorList
+	path := specPath.Child("template", "labels")
+	for _, key := range slices.Sorted(maps.Keys(spec.Template.Labels)) {
+		errs = append(errs, qualifiedName(path, key)...)
+		value := spec.Template.Labels[key]
+		for _, msg := range validation.IsValidLabelValue(value) {
+			errs = append(errs, field.Invalid(path, value, labelWords(msg)))
+		}
+	}
+	return errs
 }
 
 // selectorAndTemplate checks the form of the selector, and that it matches the pods that the

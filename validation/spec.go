@@ -27,6 +27,7 @@ var specRules = []specRule{
 	{"podFailurePolicy", podFailurePolicy},
 	{"successPolicy", successPolicy},
 	{"podReplacementPolicy is known and goes with the failure policy", podReplacementPolicy},
+	{"labels of the template are valid", templateLabels},
 	{"restartPolicy suits a Job", restartPolicy},
 }
 

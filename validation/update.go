@@ -20,7 +20,7 @@ func Update(job, old *batchv1.Job) field.ErrorList {
 	for _, rule := range updateRules {
 		errs = append(errs, rule.check(job, old)...)
 	}
-	return errs
+	return withPaths(job, errs)
 }
 
 // updateRule compares the new Job with the old one.

@@ -54,7 +54,7 @@ func RuleOfJob(err *field.Error) bool {
 		return true
 	case err.Field == template || err.Field == template+".spec":
 		return err.Detail == "field is immutable"
-	case strings.HasPrefix(err.Field, template+".metadata.labels"):
+	case err.Field == template+".labels", strings.HasPrefix(err.Field, template+".metadata.labels"):
 		return true
 	case err.Field == template+".spec.restartPolicy":
 		// The validation of pods allows Always, and its error for a missing policy has no

@@ -162,7 +162,7 @@ func (c *Validate) errors(m, old *kubefile.Manifest) (errs field.ErrorList) {
 		errs = distinct(validation.Update(replacing(m.Job, old.Job), stored(old.Job)))
 		errs = append(errs, validation.RuleNamesUpdate(namedPolicy(m), namedPolicy(old), policyPath)...)
 	default:
-		errs = validation.Create(validation.PrepareCreate(named(m.Job)))
+		errs = distinct(validation.Create(validation.PrepareCreate(named(m.Job))))
 	}
 	return append(errs, validation.RuleNames(namedPolicy(m), policyPath)...)
 }
@@ -181,10 +181,7 @@ const placeholder = "00000000-0000-0000-0000-000000000000"
 // named returns a Job with the namespace, name and UID that a new Job has when the API server
 // validates it.
 func named(job *batchv1.Job) *batchv1.Job {
-	job = job.DeepCopy()
-	if job.Name == "" && job.GenerateName != "" {
-		job.Name = job.GenerateName + "xxxxx"
-	}
+	job = validation.GenerateName(job)
 	if job.Namespace == "" {
 		job.Namespace = "default"
 	}
@@ -225,7 +222,8 @@ func replacing(job, old *batchv1.Job) *batchv1.Job {
 	return validation.GenerateSelector(validation.Default(job))
 }
 
-// distinct removes repeated errors: the API server validates the spec of an update twice.
+// distinct removes repeated errors: the API server validates the spec of an update twice, and two
+// labels of the pods have the name of the Job.
 func distinct(errs field.ErrorList) (out field.ErrorList) {
 	seen := map[string]bool{}
 	for _, err := range errs {
