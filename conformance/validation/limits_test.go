@@ -1,0 +1,315 @@
+package validation_test
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"pgregory.net/rapid"
+)
+
+// limit is a limit of the API server on a length or a number in a Job. A valid Job in which put has
+// set the length or number to n is accepted if n is at most the limit, and rejected otherwise.
+type limit struct {
+	name string
+	most int
+	put  func(g *gen, j *batchv1.Job, n int)
+}
+
+// The limits on the parts of keys, names and paths.
+const (
+	labelLength  = 63  // of the value or the key of a label without its prefix
+	domainLength = 253 // of a name that may contain dots, and of the prefix of a key
+)
+
+// large reports whether a Job near the limit is so large that it is drawn rarely.
+func (l limit) large() bool { return l.name == annotationsSize || l.name == listLength }
+
+const (
+	annotationsSize = "size of the annotations"
+	listLength      = "length of succeededIndexes"
+)
+
+// around draws a length or number near the limit, or far above it.
+func (l limit) around(g *gen) int {
+	far := 4*l.most + 1
+	if l.large() {
+		far = l.most + 1000
+	}
+	switch rapid.IntRange(0, 4).Draw(g.T, "where") {
+	case 0:
+		return l.most - 1
+	case 1:
+		return l.most
+	case 2:
+		return l.most + 1
+	case 3:
+		return rapid.IntRange(l.most/2, l.most).Draw(g.T, "below")
+	default:
+		return rapid.IntRange(l.most+1, far).Draw(g.T, "above")
+	}
+}
+
+// limits are the limits that package validation knows.
+var limits = func() []limit {
+	all := append(nameLimits(), append(countLimits(), indexLimits()...)...)
+	keyed := func(name string, put func(g *gen, j *batchv1.Job, key string)) {
+		all = append(all,
+			limit{name, labelLength, func(g *gen, j *batchv1.Job, n int) { put(g, j, g.text(n)) }},
+			limit{name + ", with a prefix", labelLength, func(g *gen, j *batchv1.Job, n int) {
+				put(g, j, "a.b/"+g.text(n))
+			}},
+			limit{name + ", the prefix", domainLength, func(g *gen, j *batchv1.Job, n int) {
+				put(g, j, g.domain(n)+"/x")
+			}})
+	}
+	keyed("key of a label", func(_ *gen, j *batchv1.Job, key string) { j.Labels = map[string]string{key: "x"} })
+	keyed("key of an annotation", func(_ *gen, j *batchv1.Job, key string) {
+		j.Annotations = map[string]string{key: "x"}
+	})
+	keyed("key of a template label", func(_ *gen, j *batchv1.Job, key string) {
+		j.Spec.Template.Labels = map[string]string{key: "x"}
+	})
+	keyed("key of a matched label", func(_ *gen, j *batchv1.Job, key string) {
+		manual(j, map[string]string{key: "x"}, &metav1.LabelSelector{MatchLabels: map[string]string{key: "x"}})
+	})
+	keyed("key of a match expression", func(g *gen, j *batchv1.Job, key string) { exclude(g, j, key, "x") })
+	keyed("type of a pod condition", func(_ *gen, j *batchv1.Job, key string) {
+		onConditions(j, []batchv1.PodFailurePolicyOnPodConditionsPattern{{Type: corev1.PodConditionType(key)}})
+	})
+	return all
+}()
+
+func nameLimits() []limit {
+	return []limit{
+		{"name", labelLength, func(g *gen, j *batchv1.Job, n int) { j.Name = g.domain(n) }},
+		{"name without generated labels", domainLength, func(g *gen, j *batchv1.Job, n int) {
+			j.Name = g.domain(n)
+			manual(j, map[string]string{"app": "x"}, &metav1.LabelSelector{MatchLabels: map[string]string{"app": "x"}})
+		}},
+		{"generateName", domainLength, func(g *gen, j *batchv1.Job, n int) {
+			j.Name, j.GenerateName = "", g.domain(n)
+		}},
+		{"host name", labelLength, func(g *gen, j *batchv1.Job, n int) { j.Name = g.dashes(n - g.suffix(j)) }},
+		{"generated host name", labelLength, func(g *gen, j *batchv1.Job, n int) {
+			// The length does not grow beyond that of a prefix of 58.
+			j.Name, j.GenerateName = "", g.dashes(n-g.suffix(j)-len("xxxxx"))
+		}},
+		{"namespace", labelLength, func(g *gen, j *batchv1.Job, n int) { j.Namespace = g.dashes(n) }},
+		{"value of a label", labelLength, func(g *gen, j *batchv1.Job, n int) {
+			j.Labels = map[string]string{"app": g.text(n)}
+		}},
+		{"value of a template label", labelLength, func(g *gen, j *batchv1.Job, n int) {
+			j.Spec.Template.Labels = map[string]string{"app": g.text(n)}
+		}},
+		{"value of a matched label", labelLength, func(g *gen, j *batchv1.Job, n int) {
+			set := map[string]string{"app": g.text(n)}
+			manual(j, set, &metav1.LabelSelector{MatchLabels: set})
+		}},
+		{"value of a match expression", labelLength, func(g *gen, j *batchv1.Job, n int) {
+			exclude(g, j, "app", g.text(n))
+		}},
+		{annotationsSize, 256 * 1024, func(g *gen, j *batchv1.Job, n int) {
+			first := rapid.IntRange(0, 100).Draw(g.T, "first annotation")
+			j.Annotations = map[string]string{"a": strings.Repeat("x", first), "b": strings.Repeat("y", n-first-2)}
+		}},
+		{"finalizer", labelLength, func(g *gen, j *batchv1.Job, n int) {
+			j.Finalizers = []string{"a.b/" + g.text(n)}
+		}},
+		{"finalizer, the prefix", domainLength, func(g *gen, j *batchv1.Job, n int) {
+			j.Finalizers = []string{"orphan", g.domain(n) + "/x"}
+		}},
+		{"managedBy", labelLength, func(g *gen, j *batchv1.Job, n int) {
+			j.Spec.ManagedBy = p("a.b/" + g.dashes(n-len("a.b/")))
+		}},
+		{"managedBy, the domain", labelLength, func(g *gen, j *batchv1.Job, n int) {
+			j.Spec.ManagedBy = p(g.domain(n-len("/x")) + "/x")
+		}},
+	}
+}
+
+// countLimits are limits on the numbers of elements.
+func countLimits() []limit {
+	return []limit{
+		{"rules of a failure policy", 20, func(_ *gen, j *batchv1.Job, n int) {
+			failurePolicy(j, make([]batchv1.PodFailurePolicyRule, n)...)
+			for i := range j.Spec.PodFailurePolicy.Rules {
+				j.Spec.PodFailurePolicy.Rules[i] = onCodes(1)
+			}
+		}},
+		{"exit codes", 255, func(_ *gen, j *batchv1.Job, n int) {
+			codes := make([]int32, n)
+			for i := range codes {
+				codes[i] = int32(i + 1)
+			}
+			failurePolicy(j, onCodes(codes...))
+		}},
+		{"pod conditions", 20, func(_ *gen, j *batchv1.Job, n int) {
+			patterns := make([]batchv1.PodFailurePolicyOnPodConditionsPattern, n)
+			for i := range patterns {
+				patterns[i].Type = "DisruptionTarget"
+			}
+			onConditions(j, patterns)
+		}},
+		{"rules of a success policy", 20, func(_ *gen, j *batchv1.Job, n int) {
+			rules := make([]batchv1.SuccessPolicyRule, n)
+			for i := range rules {
+				rules[i].SucceededCount = p[int32](1)
+			}
+			successPolicy(j, 5, rules...)
+		}},
+		{listLength, 64 * 1024, func(_ *gen, j *batchv1.Job, n int) {
+			successPolicy(j, math.MaxInt32, batchv1.SuccessPolicyRule{SucceededIndexes: p(indexList(n))})
+		}},
+	}
+}
+
+// indexLimits are limits on numbers in the spec.
+func indexLimits() []limit {
+	all := []limit{
+		{"parallelism of an Indexed Job", 100_000, func(_ *gen, j *batchv1.Job, n int) {
+			indexed(j, 5)
+			j.Spec.Parallelism = p(int32(n))
+		}},
+		{"maxFailedIndexes and completions", 7, func(_ *gen, j *batchv1.Job, n int) {
+			perIndex(j, 7, p(int32(n)))
+		}},
+		{"maxFailedIndexes", 100_000, func(_ *gen, j *batchv1.Job, n int) {
+			perIndex(j, 100_000, p(int32(n)))
+		}},
+		{"completions without maxFailedIndexes", 100_000, func(_ *gen, j *batchv1.Job, n int) {
+			perIndex(j, int32(n), nil)
+		}},
+		{"parallelism with many completions", 10_000, func(_ *gen, j *batchv1.Job, n int) {
+			perIndex(j, 100_001, p[int32](3))
+			j.Spec.Parallelism = p(int32(n))
+		}},
+		{"maxFailedIndexes with many completions", 10_000, func(_ *gen, j *batchv1.Job, n int) {
+			perIndex(j, 100_001, p(int32(n)))
+		}},
+		{"succeededCount and completions", 7, func(_ *gen, j *batchv1.Job, n int) {
+			successPolicy(j, 7, batchv1.SuccessPolicyRule{SucceededCount: p(int32(n))})
+		}},
+		{"succeededCount and succeededIndexes", 3, func(_ *gen, j *batchv1.Job, n int) {
+			successPolicy(j, 7, batchv1.SuccessPolicyRule{SucceededIndexes: p("1-2,5"), SucceededCount: p(int32(n))})
+		}},
+		{"last of succeededIndexes", 6, func(_ *gen, j *batchv1.Job, n int) {
+			successPolicy(j, 7, batchv1.SuccessPolicyRule{SucceededIndexes: p(strconv.Itoa(n))})
+		}},
+	}
+	// These must not be negative, so n is how far they are below zero.
+	for _, count := range []struct {
+		name string
+		put  func(s *batchv1.JobSpec, value int32)
+	}{
+		{"parallelism", func(s *batchv1.JobSpec, value int32) { s.Parallelism = &value }},
+		{"completions", func(s *batchv1.JobSpec, value int32) { s.Completions = &value }},
+		{"backoffLimit", func(s *batchv1.JobSpec, value int32) { s.BackoffLimit = &value }},
+		{"ttl", func(s *batchv1.JobSpec, value int32) { s.TTLSecondsAfterFinished = &value }},
+		{"activeDeadlineSeconds", func(s *batchv1.JobSpec, value int32) { s.ActiveDeadlineSeconds = p(int64(value)) }},
+	} {
+		all = append(all, limit{"negative " + count.name, 0, func(_ *gen, j *batchv1.Job, n int) {
+			count.put(&j.Spec, int32(-n))
+		}})
+	}
+	return append(all,
+		limit{"negative backoffLimitPerIndex", 0, func(_ *gen, j *batchv1.Job, n int) {
+			perIndex(j, 5, nil)
+			j.Spec.BackoffLimitPerIndex = p(int32(-n))
+		}},
+		limit{"negative maxFailedIndexes", 0, func(_ *gen, j *batchv1.Job, n int) {
+			perIndex(j, 5, p(int32(-n)))
+		}},
+		limit{"negative succeededCount", 0, func(_ *gen, j *batchv1.Job, n int) {
+			successPolicy(j, 5, batchv1.SuccessPolicyRule{SucceededCount: p(int32(-n))})
+		}})
+}
+
+// The functions below change a Job so that a limit applies.
+
+func manual(j *batchv1.Job, labels map[string]string, selector *metav1.LabelSelector) {
+	j.Spec.ManualSelector, j.Spec.Template.Labels, j.Spec.Selector = p(true), labels, selector
+}
+
+// exclude adds an expression to the selector that matches the generated labels.
+func exclude(g *gen, j *batchv1.Job, key, value string) {
+	expression := metav1.LabelSelectorRequirement{Key: key, Operator: metav1.LabelSelectorOpNotIn}
+	expression.Values = []string{"y", value}
+	if key != "app" && g.chance(2, "no values") {
+		expression.Operator, expression.Values = metav1.LabelSelectorOpDoesNotExist, nil
+	}
+	j.Spec.Selector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{expression}}
+}
+
+func indexed(j *batchv1.Job, completions int32) {
+	j.Spec.CompletionMode, j.Spec.Completions = p(batchv1.IndexedCompletion), &completions
+}
+
+func perIndex(j *batchv1.Job, completions int32, maxFailed *int32) {
+	indexed(j, completions)
+	j.Spec.BackoffLimitPerIndex, j.Spec.MaxFailedIndexes = p[int32](1), maxFailed
+}
+
+func successPolicy(j *batchv1.Job, completions int32, rules ...batchv1.SuccessPolicyRule) {
+	indexed(j, completions)
+	j.Spec.SuccessPolicy = &batchv1.SuccessPolicy{Rules: rules}
+}
+
+func failurePolicy(j *batchv1.Job, rules ...batchv1.PodFailurePolicyRule) {
+	j.Spec.PodFailurePolicy = &batchv1.PodFailurePolicy{Rules: rules}
+	j.Spec.PodReplacementPolicy = nil
+}
+
+func onCodes(values ...int32) batchv1.PodFailurePolicyRule {
+	codes := &batchv1.PodFailurePolicyOnExitCodesRequirement{Operator: batchv1.PodFailurePolicyOnExitCodesOpIn}
+	codes.Values = values
+	return batchv1.PodFailurePolicyRule{Action: batchv1.PodFailurePolicyActionIgnore, OnExitCodes: codes}
+}
+
+func onConditions(j *batchv1.Job, patterns []batchv1.PodFailurePolicyOnPodConditionsPattern) {
+	rule := batchv1.PodFailurePolicyRule{Action: batchv1.PodFailurePolicyActionIgnore, OnPodConditions: patterns}
+	failurePolicy(j, rule)
+}
+
+// suffix makes the Job Indexed, and returns the length of the suffix of its last host name.
+func (g *gen) suffix(j *batchv1.Job) int {
+	indexed(j, rapid.SampledFrom([]int32{1, 2, 10, 11, 100, 101, 100_000, math.MaxInt32}).Draw(g.T, "completions"))
+	return len("-") + len(strconv.Itoa(int(*j.Spec.Completions-1)))
+}
+
+// dashes returns a valid DNS label, apart from its length, which is at least 1.
+func (g *gen) dashes(n int) string { return g.word(n, "a0-") }
+
+// domain returns a valid DNS name, apart from its length.
+func (g *gen) domain(n int) string { return g.word(n, "a0-.") }
+
+// text returns a valid value of a label, apart from its length.
+func (g *gen) text(n int) string { return g.word(n, "aA0-._") }
+
+// word returns a text of n letters, at least one, that may have another character in the middle. It
+// is often where the API server cuts generateName.
+func (g *gen) word(n int, characters string) string {
+	text := []byte(strings.Repeat("a", max(n, 1)))
+	if len(text) > 2 {
+		at := rapid.IntRange(1, len(text)-2).Draw(g.T, "special place")
+		if len(text) > 60 && g.chance(3, "at the cut") {
+			at = rapid.IntRange(55, 58).Draw(g.T, "place at the cut")
+		}
+		text[at] = characters[rapid.IntRange(0, len(characters)-1).Draw(g.T, "special")]
+	}
+	return string(text)
+}
+
+// indexList returns a list of indexes that is n bytes long; n is more than 5.
+func indexList(n int) string {
+	// Each entry below ends in a comma. Those of five digits have six bytes.
+	list := strings.Builder{}
+	list.WriteString([]string{"", "0,1000,", "0,", "10,", "100,", "1000,"}[(n+1)%6])
+	for index := 10_000; list.Len() <= n; index += 2 {
+		list.WriteString(strconv.Itoa(index) + ",")
+	}
+	return list.String()[:n]
+}
