@@ -24,7 +24,7 @@
 // built with e2e/go.mod. A temporary go.mod unites the requirements of this module, of e2e and of
 // the module controller.
 //
-// In releases, the unit tests, the random decisions of the package sync and the random
-// statuses of the package validation run once for each release, with a temporary go.mod. The
+// In releases, the unit tests, the random decisions of the package sync, and the random statuses
+// and creations of the package validation run once for each release, with a temporary go.mod. The
 // overlay replaces files of this module that compile only with 1.36.
 package main

@@ -46,9 +46,9 @@ func TestRenderReleases(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "| Kubernetes | decisions | unit tests | statuses |\n| --- | --- | --- | --- |\n" +
-		"| 1.35.4 | equal, but for `backing-off-active` and `suspended-start-time` | 1 of 2 pass | equal, but for `start-time-error` |\n" +
-		"| 1.36.3 | equal | 1 of 1 pass | equal |\n"
+	want := "| Kubernetes | decisions | unit tests | statuses | creations |\n| --- | --- | --- | --- | --- |\n" +
+		"| 1.35.4 | equal, but for `backing-off-active` and `suspended-start-time` | 1 of 2 pass | equal, but for `start-time-error` | equal |\n" +
+		"| 1.36.3 | equal | 1 of 1 pass | equal | equal |\n"
 	if diff := cmp.Diff(want, table); diff != "" {
 		t.Errorf("table (-want +got):\n%s", diff)
 	}
