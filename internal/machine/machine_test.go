@@ -415,6 +415,16 @@ func TestAnotherJob(t *testing.T) {
 	same(t, "requests of the next sync", run(t, m, machine.View{Now: noon}, s.answer), nil)
 }
 
+// A Job without a UID is invalid. It is not a Job that is known to be gone.
+func TestJobWithoutUID(t *testing.T) {
+	m, v := newMachine(), fresh(train(1))
+	v.Job.UID = ""
+	var input *decide.InputError
+	if err := m.Begin(v, &m.Config); !errors.As(err, &input) || m.Result().Gone {
+		t.Errorf("got %v, gone %t; want an input error", err, m.Result().Gone)
+	}
+}
+
 // Calls out of order return an error or do nothing.
 func TestMisuse(t *testing.T) {
 	m := newMachine()

@@ -14,7 +14,7 @@ import (
 // begin chooses between the view and live reads. It decides at once if the view is usable.
 func (s *sync) begin() error {
 	switch job := s.view.Job; {
-	case job != nil && job.UID == s.Gone:
+	case job != nil && job.UID != "" && job.UID == s.Gone:
 		s.result.Gone = true
 		s.end(nil)
 	case job != nil:
