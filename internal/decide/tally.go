@@ -41,9 +41,17 @@ type basis struct {
 	selector *metav1.LabelSelector
 	policy   *batchv1.PodFailurePolicy
 	own      *failurepolicy.Spec // the caller's policy
+	names    []string            // of the rules of the Job's policy
 
 	withoutPolicy, withoutPerIndex bool
 }
+
+func (b *basis) equal(o *basis) bool {
+	return b.withoutPolicy == o.withoutPolicy && b.withoutPerIndex == o.withoutPerIndex && slices.Equal(b.names, o.names) &&
+		same(b.selector, o.selector) && same(b.policy, o.policy) && same(b.own, o.own)
+}
+
+func same[T any](a, b *T) bool { return a == b || reflect.DeepEqual(a, b) }
 
 // List replaces all pods.
 func (t *Tally) List(pods []*corev1.Pod) {
@@ -135,8 +143,9 @@ func (t *Tally) read(in Input, c *Config) (*View, error) {
 // update reads the pods that have changed. It reads all pods again if their classification
 // may have changed, or if most of them are new objects. Only invalid pods are an error.
 func (t *Tally) update(of owner.Owner, v *View) error {
-	now := basis{v.Job.Spec.Selector, v.Job.Spec.PodFailurePolicy, v.Config.FailurePolicy, v.Config.WithoutPolicy, v.Config.WithoutPerIndex}
-	if t.census == nil || !t.census.ReadsAs(&of, &v.Spec.Classifier) || t.basis != now && !reflect.DeepEqual(t.basis, now) || t.census.Differs(t.list) {
+	c := v.Config
+	now := basis{v.Job.Spec.Selector, v.Job.Spec.PodFailurePolicy, c.FailurePolicy, c.RuleNames, c.WithoutPolicy, c.WithoutPerIndex}
+	if t.census == nil || !t.census.ReadsAs(&of, &v.Spec.Classifier) || !t.basis.equal(&now) || t.census.Differs(t.list) {
 		pods := t.listed()
 		next := census.New(v.Spec.Classifier, len(pods))
 		// Read detects invalid pods. Checking them beforehand would be another pass, which
@@ -144,6 +153,7 @@ func (t *Tally) update(of owner.Owner, v *View) error {
 		if !next.Read(of, pods) {
 			return &InputError{checkPods(pods)}
 		}
+		now.names = slices.Clone(now.names)
 		t.census, t.basis = next, now
 	} else {
 		// First the status: it then contains the indexes of counted pods, so removing

@@ -5,8 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/internal/podtest"
 )
@@ -73,4 +75,49 @@ func TestTally_feed(t *testing.T) {
 	tally.List([]*corev1.Pod{nil, named("d")})
 	tally.Feed("e", named("e"))
 	expect(t, "a list replaces what was fed", &tally, "d e")
+}
+
+// A policy or names that the caller changes between two decisions apply to all pods, also to those
+// that the Tally knows already.
+func TestTally_changedFailurePolicy(t *testing.T) {
+	rules := func(action batchv1.PodFailurePolicyAction, name string) *failurepolicy.Spec {
+		return &failurepolicy.Spec{Rules: []failurepolicy.Rule{{
+			Name: name, Action: action,
+			OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: []int32{1}},
+		}}}
+	}
+	job := podtest.Job()
+	job.Spec.Template.Labels = job.Spec.Selector.MatchLabels
+	job.Spec.PodFailurePolicy = rules(batchv1.PodFailurePolicyActionFailJob, "").ToAPI()
+	failed := batchv1.Failed // whether pods that terminate have failed does not depend on the policy then
+	job.Spec.PodReplacementPolicy = &failed
+	for _, test := range []struct {
+		reason        string
+		before, after decide.Config
+		first, second string // the reason why the Job fails; empty if it does not
+	}{
+		{"a policy in place of the Job's", decide.Config{}, decide.Config{FailurePolicy: rules(batchv1.PodFailurePolicyActionIgnore, "")}, "PodFailurePolicy", ""},
+		{"another policy", decide.Config{FailurePolicy: rules(batchv1.PodFailurePolicyActionIgnore, "")}, decide.Config{FailurePolicy: rules(batchv1.PodFailurePolicyActionFailJob, "")}, "", "PodFailurePolicy"},
+		{"the same policy with other names", decide.Config{Granular: true, FailurePolicy: rules(batchv1.PodFailurePolicyActionFailJob, "Old")},
+			decide.Config{Granular: true, FailurePolicy: rules(batchv1.PodFailurePolicyActionFailJob, "New")}, "PodFailurePolicy_Old", "PodFailurePolicy_New"},
+		{"names of the Job's rules", decide.Config{Granular: true}, decide.Config{Granular: true, RuleNames: []string{"New"}}, "PodFailurePolicy_0", "PodFailurePolicy_New"},
+		{"other names", decide.Config{Granular: true, RuleNames: []string{"Old"}}, decide.Config{Granular: true, RuleNames: []string{"New"}}, "PodFailurePolicy_Old", "PodFailurePolicy_New"},
+		{"no names", decide.Config{Granular: true, RuleNames: []string{"Old"}}, decide.Config{Granular: true}, "PodFailurePolicy_Old", "PodFailurePolicy_0"},
+		{"no policy", decide.Config{}, decide.Config{WithoutPolicy: true}, "PodFailurePolicy", ""},
+	} {
+		var tally decide.Tally
+		tally.List([]*corev1.Pod{podtest.Pod("failed", podtest.Failed)})
+		for sync, want := range []string{test.first, test.second} {
+			config := decide.DefaultConfig()
+			with := []decide.Config{test.before, test.after}[sync]
+			config.FailurePolicy, config.RuleNames, config.Granular, config.WithoutPolicy = with.FailurePolicy, with.RuleNames, with.Granular, with.WithoutPolicy
+			o, err := tally.Decide(decide.Input{Job: job, Now: podtest.Noon()}, &config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := o.Ending().Reason; got != want {
+				t.Errorf("%s, decision %d: the Job fails with %q, want %q", test.reason, sync, got, want)
+			}
+		}
+	}
 }
