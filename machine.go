@@ -39,7 +39,9 @@ func NewMachine(opts ...Option) *Machine {
 // Machine keeps the pods, so the caller must not change them either. A pod that is the
 // same object as in the last View is not evaluated again.
 type View struct {
-	// Job is nil when the cache has no Job of that name.
+	// Job is nil when the cache has no Job of that name. If JobsVersion is set, the Job or
+	// StatusVersion must have a resource version: the Machine waits until it is that of the
+	// last status write.
 	Job *batchv1.Job
 	// Pods are the pods that the Job controls and the pods of its namespace without a
 	// controller, in any order. Others are ignored.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/internal/decidetest"
+	"github.com/jobfate/jobfate/jobtest"
 )
 
 // drive answers all requests, and returns them. Reads return the Job, and all writes
@@ -190,6 +191,34 @@ func TestMachine_begin(t *testing.T) {
 	m.Next()
 	if m.Idle() || m.String() != "waiting to observe 1 creations without an answer" {
 		t.Errorf("after an answer without a pod: idle %t, %s", m.Idle(), m)
+	}
+}
+
+// Begin names the field of a Job that a Machine cannot work with. A Job without a resource version
+// is one only if the caches have versions: the Machine would wait for ever to observe its first
+// status write.
+func TestMachine_beginNamesTheField(t *testing.T) {
+	view := jobfate.View{Now: jobtest.Noon(), JobsVersion: "1", PodsVersion: "1", Barrier: "1"}
+	for name, test := range map[string]struct {
+		change func(*jobfate.View)
+		want   string // the field, or empty for no error
+	}{
+		"no version of the Job":                    {func(v *jobfate.View) { v.Job.ResourceVersion = "" }, "metadata.resourceVersion"},
+		"no barrier either":                        {func(v *jobfate.View) { v.Job.ResourceVersion, v.Barrier = "", "" }, "metadata.resourceVersion"},
+		"a version of the status":                  {func(v *jobfate.View) { v.Job.ResourceVersion, v.StatusVersion = "", "7" }, ""},
+		"no versions of the caches: it reads live": {func(v *jobfate.View) { v.Job.ResourceVersion, v.JobsVersion, v.PodsVersion = "", "", "" }, ""},
+	} {
+		v := view
+		v.Job = decidetest.SpecJob(t, "completions: 1").DeepCopy()
+		test.change(&v)
+		err, got := jobfate.NewMachine().Begin(v), ""
+		var input *jobfate.InputError
+		if errors.As(err, &input) {
+			got = input.Fields[0].Field
+		}
+		if got != test.want || err != nil && test.want == "" {
+			t.Errorf("%s: got %v, want an error about %q", name, err, test.want)
+		}
 	}
 }
 

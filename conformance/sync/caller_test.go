@@ -15,6 +15,7 @@ import (
 	decision "github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/internal/machine"
+	"github.com/jobfate/jobfate/internal/vectors"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -42,7 +43,7 @@ func decide(t *trial) (*caller, error) {
 	c := &caller{trial: t, machine: jobfate.NewMachine(t.options()...)}
 	inside.MachineOf(c.machine).Memory = t.memory()
 	s := &t.snapshot
-	err := c.machine.Begin(jobfate.View{Job: s.Job, Pods: s.Pods, Now: s.Now, JobsVersion: shown, PodsVersion: shown, Barrier: shown})
+	err := c.machine.Begin(jobfate.View{Job: vectors.Stored(s.Job), Pods: s.Pods, Now: s.Now, JobsVersion: shown, PodsVersion: shown, Barrier: shown})
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +127,7 @@ func (c *caller) answer(r jobfate.Request) (runtime.Object, error) {
 			c.claimFailed = true
 			return nil, c.fail.Get
 		}
-		return c.snapshot.Job.DeepCopy(), nil
+		return vectors.Stored(c.snapshot.Job).DeepCopy(), nil
 	case jobfate.PatchPod:
 		return c.patch(r)
 	case jobfate.DeletePod:

@@ -66,7 +66,7 @@ func carriedOut(how func(decide.Input, decide.Config) (*decide.Outcome, error), 
 	m := jobfate.NewMachine(opts...)
 	inside.MachineOf(m).Decide = func(_ *decide.Tally, in decide.Input, c *decide.Config) (*decide.Outcome, error) { return how(in, *c) }
 	view := jobfate.View{
-		Job:         &batchv1.Job{ObjectMeta: metav1.ObjectMeta{UID: "any"}},
+		Job:         &batchv1.Job{ObjectMeta: metav1.ObjectMeta{UID: "any", ResourceVersion: "1"}},
 		Now:         time.Unix(1, 0),
 		JobsVersion: "1", PodsVersion: "1", Barrier: "1",
 	}

@@ -21,7 +21,7 @@ func TestInside(t *testing.T) {
 	m := jobfate.NewMachine()
 	inside.MachineOf(m).Decide = func(*decide.Tally, decide.Input, *decide.Config) (*decide.Outcome, error) { return want, nil }
 	job := &batchv1.Job{}
-	job.UID = "job-1"
+	job.UID, job.ResourceVersion = "job-1", "1"
 	if err := m.Begin(jobfate.View{Job: job, Now: time.Unix(1, 0), JobsVersion: "1", PodsVersion: "1", Barrier: "1"}); err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/jobfate/jobfate/internal/decide"
 )
@@ -14,6 +15,9 @@ import (
 // begin chooses between the view and live reads. It decides at once if the view is usable.
 func (s *sync) begin() error {
 	switch job := s.view.Job; {
+	case job != nil && s.view.JobsVersion != "" && s.view.version() == "" && s.config.Controller.Manages(job):
+		s.end(&decide.InputError{Fields: field.ErrorList{field.Required(field.NewPath("metadata", "resourceVersion"),
+			"the Machine waits until the cache shows the version of its last status write")}})
 	case job != nil && job.UID != "" && job.UID == s.Gone:
 		s.result.Gone = true
 		s.end(nil)

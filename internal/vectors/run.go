@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -29,11 +30,22 @@ func (c *Case) Run() (*Outcome, error) {
 	r := run{Case: c, machine: jobfate.NewMachine(c.JobfateOptions()...), patched: map[types.UID]int{}}
 	inside.MachineOf(r.machine).Memory = c.memory()
 	s := &c.Snapshot
-	err := r.machine.Begin(jobfate.View{Job: s.Job, Pods: s.Pods, Now: s.Now, JobsVersion: shown, PodsVersion: shown, Barrier: shown})
+	err := r.machine.Begin(jobfate.View{Job: Stored(s.Job), Pods: s.Pods, Now: s.Now, JobsVersion: shown, PodsVersion: shown, Barrier: shown})
 	if err != nil {
 		return nil, err
 	}
 	return r.outcome(r.machine.Run(r.answer))
+}
+
+// Stored returns a Job of a case as a cache shows it: with a resource version, also if the case
+// leaves it out.
+func Stored(job *batchv1.Job) *batchv1.Job {
+	if job == nil || job.ResourceVersion != "" {
+		return job
+	}
+	stored := *job
+	stored.ResourceVersion = shown
+	return &stored
 }
 
 // RefusedField returns the field of an error of Run. It is empty for other errors, and for errors
@@ -134,7 +146,7 @@ func (r *run) answer(request jobfate.Request) (runtime.Object, error) {
 	switch request.Verb {
 	case jobfate.GetJob: // the live read before the first adoption
 		r.claimFailed = r.Faults.Get != ""
-		return r.Snapshot.Job.DeepCopy(), errorOf(r.Faults.Get)
+		return Stored(r.Snapshot.Job).DeepCopy(), errorOf(r.Faults.Get)
 	case jobfate.PatchPod:
 		return r.patch(request)
 	case jobfate.DeletePod:
