@@ -69,8 +69,9 @@ func (o *observer) step(t *rapid.T) {
 	case 7:
 		o.in.InFlight = from.InFlight
 		o.in.InFlight.Status = rapid.IntRange(0, 4).Draw(t, "status in flight") == 0
-		o.in.BackoffInDoubt = rapid.Bool().Draw(t, "in doubt")
-		o.in.Backoff = from.Backoff
+		if o.in.Backoff = from.Backoff; rapid.Bool().Draw(t, "in doubt") {
+			o.in.Backoff.Job = ""
+		}
 	case 8:
 		o.in.Now = o.in.Now.Add(rapid.SampledFrom([]time.Duration{time.Second, -time.Second, time.Minute}).Draw(t, "time"))
 	case 9:

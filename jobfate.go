@@ -19,16 +19,13 @@ type Snapshot struct {
 	Pods []*corev1.Pod
 	// Now is the one reading of the clock. A zero Now is an error.
 	Now time.Time
-	// Backoff is the Backoff of the last decision. Without one it is zero, and
-	// BackoffInDoubt must be set.
+	// Backoff is the Backoff of the last decision, if its status was stored. A record that
+	// does not name the Job may lack failures, and so does the zero Record: another
+	// controller runs the Job, the caller has just started, or its last status write had no
+	// answer (then clear Backoff.Job). Decide in that case also counts the failures of
+	// counted pods that still exist. The delay is then correct unless pods that failed since
+	// the last success, or the pod of that success, have been deleted.
 	Backoff backoff.Record
-	// BackoffInDoubt says that a status may have recorded failures that Backoff
-	// lacks: another controller runs the Job and the caller only explains it, the caller
-	// has just started, or its last status write had no answer.
-	// Decide then also uses the counted pods that still exist to compute the backoff.
-	// The result is correct unless pods that failed since the last success, or the
-	// pod of that success, have been deleted.
-	BackoffInDoubt bool
 	// LastStatus is when the caller last stored a status of the Job. Only
 	// Throttle needs it.
 	LastStatus time.Time
@@ -41,11 +38,10 @@ func Decide(s Snapshot, opts ...Option) (Decision, error) {
 	var tally decide.Tally
 	tally.List(s.Pods)
 	o, err := tally.Decide(decide.Input{
-		Job:            s.Job,
-		Now:            s.Now,
-		Backoff:        s.Backoff,
-		BackoffInDoubt: s.BackoffInDoubt,
-		LastStatus:     s.LastStatus,
+		Job:        s.Job,
+		Now:        s.Now,
+		Backoff:    s.Backoff,
+		LastStatus: s.LastStatus,
 	}, configure(opts))
 	if err != nil {
 		return Decision{}, publicError(err)

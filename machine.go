@@ -25,14 +25,23 @@ import (
 // read is live, and a View is what the caches held. The requests of a batch may be sent
 // concurrently and answered in any order. The caller may abandon a sync at any request.
 //
-// A Machine is not safe for concurrent use, and must not be copied.
+// The zero Machine remembers nothing and has no options. A Machine is not safe for concurrent
+// use, and must not be copied.
 type Machine struct {
-	core *machine.Machine
+	own *machine.Machine // nil in a zero Machine
 }
 
 // NewMachine returns a Machine that remembers nothing.
 func NewMachine(opts ...Option) *Machine {
 	return &Machine{&machine.Machine{Config: *configure(opts)}}
+}
+
+// core returns the implementation.
+func (m *Machine) core() *machine.Machine {
+	if m.own == nil {
+		*m = *NewMachine()
+	}
+	return m.own
 }
 
 // View is what the caller's caches hold for a Job. The Machine does not change it. The
@@ -139,7 +148,7 @@ type Result struct {
 // PodsVersion must then be a version up to which every change of a pod has been fed. If
 // no such version is known, for example while a watch is being established, begin with a
 // list.
-func (m *Machine) Feed(name string, pod *corev1.Pod) { m.core.Feed(name, pod) }
+func (m *Machine) Feed(name string, pod *corev1.Pod) { m.core().Feed(name, pod) }
 
 // Begin begins a sync. It abandons an earlier sync that is not finished. The options
 // apply to this sync, in addition to those of the Machine, for example names of rules
@@ -147,19 +156,19 @@ func (m *Machine) Feed(name string, pod *corev1.Pod) { m.core.Feed(name, pod) }
 // and [ErrNotManaged] for a Job that another controller manages. If the Job must be read
 // live first, these errors are in the Result instead.
 func (m *Machine) Begin(v View, opts ...Option) error {
-	config := &m.core.Config
+	config := &m.core().Config
 	if len(opts) > 0 {
 		own := *config
 		apply(opts, &own)
 		config = &own
 	}
-	return publicError(m.core.Begin(machine.View(v), config))
+	return publicError(m.core().Begin(machine.View(v), config))
 }
 
 // Next returns the requests to send next; none when the sync is finished. You may call it
 // while answers are missing. The Machine then assumes that these requests may or may not
 // have been carried out, and finds out before it relies on either.
-func (m *Machine) Next() []Request { return convert(m.core.Next(), newRequest) }
+func (m *Machine) Next() []Request { return convert(m.core().Next(), newRequest) }
 
 func newRequest(r machine.Request) Request {
 	return Request{ID: r.ID, Verb: Verb(r.Verb), Namespace: r.Namespace, Name: r.Name, UID: r.UID,
@@ -171,7 +180,7 @@ func newRequest(r machine.Request) Request {
 // still relevant. A second answer to a request, or an answer to an unknown request, is an
 // error and does no harm.
 func (m *Machine) Answer(r Request, object runtime.Object, err error) error {
-	return m.core.Answer(r.ID, object, err)
+	return m.core().Answer(r.ID, object, err)
 }
 
 // Run sends all requests of the sync, one after another, passes each answer to Answer, and
@@ -189,7 +198,7 @@ func (m *Machine) Run(send func(Request) (runtime.Object, error)) Result {
 
 // Result returns the result of the sync, or its state so far.
 func (m *Machine) Result() Result {
-	r := m.core.Result()
+	r := m.core().Result()
 	result := Result{Requeue: r.Requeue, Err: publicError(r.Err), RetryAfter: r.RetryAfter, Gone: r.Gone, Ended: r.Ended,
 		Events: convert(r.Events, newEvent), Metrics: convert(r.Metrics, newMetric)}
 	if r.Outcome != nil {
@@ -200,10 +209,10 @@ func (m *Machine) Result() Result {
 
 // Idle reports whether the Machine waits for no write to be observed. The caller may then
 // drop it.
-func (m *Machine) Idle() bool { return m.core.Idle() }
+func (m *Machine) Idle() bool { return m.core().Idle() }
 
 // String lists the writes that are not observed yet.
-func (m *Machine) String() string { return m.core.Memory.String() }
+func (m *Machine) String() string { return m.core().Memory.String() }
 
 // OrphansIn returns Machines that remove the finalizer from the orphans among the pods. An
 // orphan has no Job left to count it, so its finalizer would block its deletion. OrphansIn
@@ -230,6 +239,6 @@ func RouteOf(before, after *corev1.Pod, jobs func(namespace string) []*batchv1.J
 func init() {
 	inside.Open(
 		func(d any) *decide.Outcome { return d.(Decision).outcome },
-		func(m any) *machine.Machine { return m.(*Machine).core },
+		func(m any) *machine.Machine { return m.(*Machine).core() },
 	)
 }

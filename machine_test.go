@@ -297,3 +297,23 @@ func TestMachine_optionsOfASync(t *testing.T) {
 		}
 	}
 }
+
+// A zero Machine is one without options, and answers before it has begun.
+func TestMachine_zero(t *testing.T) {
+	var m jobfate.Machine
+	made := jobfate.NewMachine()
+	if got := m.Next(); len(got) != 0 || !m.Idle() || m.String() != made.String() || m.Result().Err.Error() != made.Result().Err.Error() {
+		t.Errorf("before Begin: requests %v, idle %t, %q, result %+v", got, m.Idle(), m.String(), m.Result())
+	}
+	if err := m.Answer(jobfate.Request{}, nil, nil); err == nil {
+		t.Error("an answer to no request is accepted")
+	}
+	m.Feed("pod", nil)
+	job := decidetest.SpecJob(t, "completions: 1")
+	if err := m.Begin(jobfate.View{Job: job, Now: job.CreationTimestamp.Time, JobsVersion: "1", PodsVersion: "1", Barrier: "1"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := m.Next(); len(got) != 1 || got[0].Verb != jobfate.CreatePod && got[0].Verb != jobfate.PatchStatus {
+		t.Errorf("requests %v", got)
+	}
+}

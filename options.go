@@ -1,6 +1,7 @@
 package jobfate
 
 import (
+	"cmp"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -12,7 +13,8 @@ import (
 )
 
 // Option changes how Decide and a Machine decide. Without options they decide as the
-// Kubernetes Job controller does with its default settings.
+// Kubernetes Job controller does with its default settings. An invalid value of an option is
+// an [InputError] of the decision.
 type Option func(*decide.Config)
 
 // configure returns the default configuration with the options applied.
@@ -60,39 +62,30 @@ func Backoff(p backoff.Policy) Option {
 	return func(c *decide.Config) { c.Backoff = p }
 }
 
-// MaxUncounted sets how many UIDs the uncounted lists may hold. The default is 500.
-// Values below 1 are ignored.
+// MaxUncounted sets how many UIDs the uncounted lists may hold. The default, also with 0, is
+// 500.
 func MaxUncounted(n int) Option {
-	return func(c *decide.Config) {
-		if n > 0 {
-			c.UncountedCap = n
-		}
-	}
+	return func(c *decide.Config) { c.UncountedCap = cmp.Or(n, decide.DefaultConfig().UncountedCap) }
 }
 
 // MaxChanges sets how many pods one decision may create, and how many surplus pods it may
-// delete. The default is 500. Values below 1 are ignored.
+// delete. The default, also with 0, is 500.
 func MaxChanges(n int) Option {
-	return func(c *decide.Config) {
-		if n > 0 {
-			c.ChangesCap = n
-		}
-	}
+	return func(c *decide.Config) { c.ChangesCap = cmp.Or(n, decide.DefaultConfig().ChangesCap) }
 }
 
 // MaxRemovals sets how many finalizers one decision removes in Strip, so that a sync
-// takes a bounded time. Without it, and with values below 1, only MaxUncounted bounds the
-// removals. MaxUncounted does not bound pods that are not recorded: pods of a Job that has
+// takes a bounded time. Without it, and with 0, only MaxUncounted bounds the removals. MaxUncounted does not bound pods that are not recorded: pods of a Job that has
 // ended or is being deleted, and pods that a rule ignores.
 func MaxRemovals(n int) Option {
-	return func(c *decide.Config) { c.RemovalsCap = max(n, 0) }
+	return func(c *decide.Config) { c.RemovalsCap = n }
 }
 
 // BatchPeriod sets three times: the least time until the next sync of a Job that backs
 // off, the time until the next sync while the last status write is not observed, and the
 // time until the next sync when a cap has left work. The default is 1 s.
 func BatchPeriod(d time.Duration) Option {
-	return func(c *decide.Config) { c.BatchPeriod = max(d, 0) }
+	return func(c *decide.Config) { c.BatchPeriod = d }
 }
 
 // Throttle delays status writes that come too soon after Snapshot.LastStatus and record

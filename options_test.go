@@ -3,6 +3,7 @@ package jobfate_test
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/internal/decide"
@@ -269,14 +271,35 @@ func TestOptions_order(t *testing.T) {
 			t.Errorf("%v: %d to create", fmt.Sprint(caps), len(d.Create))
 		}
 	}
-	// A value below 1 keeps the value of an earlier option.
-	var done []*corev1.Pod
-	for n := range 9 {
-		done = append(done, decidetest.PodIn(job, n+1, corev1.PodSucceeded))
+	if d := decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Now: jobtest.Noon()}, jobfate.MaxChanges(1), jobfate.MaxChanges(0)); len(d.Create) != 9 {
+		t.Errorf("with 0, the default: %d to create, want 9", len(d.Create))
 	}
-	s := jobfate.Snapshot{Job: job, Pods: done, Now: job.CreationTimestamp.Time}
-	if d := decidetest.MustDecide(t, s, jobfate.MaxUncounted(3), jobfate.MaxChanges(5), jobfate.MaxUncounted(-1), jobfate.MaxUncounted(0)); len(d.Strip) != 3 {
-		t.Errorf("%d to strip, want 3", len(d.Strip))
+}
+
+// Every invalid number is an InputError that names the option.
+func TestOptions_invalid(t *testing.T) {
+	for option, opt := range map[string]jobfate.Option{
+		"MaxUncounted":   jobfate.MaxUncounted(-1),
+		"MaxChanges":     jobfate.MaxChanges(-1),
+		"MaxRemovals":    jobfate.MaxRemovals(-1),
+		"BatchPeriod":    jobfate.BatchPeriod(-time.Second),
+		"Backoff.base":   jobfate.Backoff(backoff.Policy{Base: -1}),
+		"Backoff.cap":    jobfate.Backoff(backoff.Policy{Cap: -1}),
+		"Backoff.factor": jobfate.Backoff(backoff.Policy{Factor: math.NaN()}),
+		"Throttle.every": jobfate.Throttle(tracking.Throttle{Every: -1}),
+		"Throttle.share": jobfate.Throttle(tracking.Throttle{Share: math.NaN()}),
+	} {
+		job := decidetest.SpecJob(t, "completions: 1")
+		var invalid *jobfate.InputError
+		_, err := jobfate.Decide(jobfate.Snapshot{Job: job, Now: jobtest.Noon()}, opt)
+		if !errors.As(err, &invalid) || len(invalid.Fields) != 1 || invalid.Fields[0].Field != option {
+			t.Errorf("Decide returns %v, want an error about %s", err, option)
+		}
+		m := jobfate.NewMachine(opt)
+		err = m.Begin(jobfate.View{Job: job, Now: jobtest.Noon(), JobsVersion: "1", PodsVersion: "1", Barrier: "1"})
+		if !errors.As(err, &invalid) || invalid.Fields[0].Field != option {
+			t.Errorf("Begin returns %v, want an error about %s", err, option)
+		}
 	}
 }
 

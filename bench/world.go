@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/conformance/real"
 	"github.com/jobfate/jobfate/indexset"
 )
@@ -109,7 +110,7 @@ func (w *world) withCompletions(n int32) *world {
 }
 
 func (w *world) snapshot() jobfate.Snapshot {
-	return jobfate.Snapshot{Job: w.job, Pods: w.pods, Now: now}
+	return jobfate.Snapshot{Job: w.job, Pods: w.pods, Now: now, Backoff: backoff.Record{Job: w.job.UID}}
 }
 
 func (w *world) input() real.Input {

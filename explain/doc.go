@@ -6,11 +6,11 @@
 // [Unmanaged] explains a Job that another controller manages. Each answer is computed when
 // it is requested, so a decision that is not explained has no extra cost.
 //
-// To explain a Job of another controller, decide with Snapshot.BackoffInDoubt. Otherwise a
-// Job that backs off seems to create pods. Decide in the name of that controller, with
-// [jobfate.ManagedBy]. If it runs custom resources as Jobs, [jobfate.OwnerKind] must have
-// their kind and [jobfate.Keys] the names that it uses on pods. Without these options all
-// pods seem to belong to someone else, and the Job seems to need new ones.
+// To explain a Job of another controller, decide without a backoff record, in the name of that
+// controller, with [jobfate.ManagedBy]. If it runs custom resources as Jobs,
+// [jobfate.OwnerKind] must have their kind and [jobfate.Keys] the names that it uses on pods.
+// Without these options all pods seem to belong to someone else, and the Job seems to need new
+// ones.
 //
 // [Explanation.Job] gives the reason within the decision. [Explanation.Cause] looks
 // further: at the state of the pods, and at overdue steps. Examples are a decision to

@@ -47,7 +47,7 @@ func stuckJob() (*batchv1.Job, []*corev1.Pod) {
 // Cause looks at the pods as well as at the decision, and says what to do.
 func ExampleExplanation_Cause() {
 	job, pods := stuckJob()
-	d, err := jobfate.Decide(jobfate.Snapshot{Job: job, Pods: pods, Now: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC), BackoffInDoubt: true})
+	d, err := jobfate.Decide(jobfate.Snapshot{Job: job, Pods: pods, Now: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -20,7 +20,7 @@ func ExampleOf() {
 	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "train", UID: "job-uid"}}
 	job.Spec.Suspend = &suspend
 
-	d, _ := jobfate.Decide(jobfate.Snapshot{Job: job, Now: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC), BackoffInDoubt: true})
+	d, _ := jobfate.Decide(jobfate.Snapshot{Job: job, Now: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)})
 	why := explain.Of(d)
 	fmt.Println(why.Job().Code)
 	fmt.Println(why.Prospect().Text)
@@ -62,12 +62,12 @@ items:
 `
 
 // Why is the Job of another controller stuck? This program has no memory of the Job, only its
-// objects. So it decides in the name of that controller, with BackoffInDoubt, and passes the
+// objects. So it decides in the name of that controller, without a backoff record, and passes the
 // Events as evidence.
 func ExampleOf_otherController() {
 	var list struct{ Items []runtime.RawExtension }
 	err := yaml.Unmarshal([]byte(stuck), &list)
-	s := jobfate.Snapshot{Job: &batchv1.Job{}, Now: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC), BackoffInDoubt: true}
+	s := jobfate.Snapshot{Job: &batchv1.Job{}, Now: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)}
 	var evidence explain.Evidence
 	for _, item := range list.Items {
 		var kind metav1.TypeMeta

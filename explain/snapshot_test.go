@@ -135,7 +135,7 @@ type given struct {
 
 func read(t *testing.T, documents ...string) given {
 	t.Helper()
-	g := given{Snapshot: jobfate.Snapshot{Now: now, BackoffInDoubt: true}}
+	g := given{Snapshot: jobfate.Snapshot{Now: now}}
 	for _, document := range documents {
 		var kind struct {
 			Kind string `json:"kind"`

@@ -150,8 +150,9 @@ func condition(t batchv1.JobConditionType, status corev1.ConditionStatus, reason
 
 // drawMemory draws the memory of the controller from its earlier syncs.
 func drawMemory(t *rapid.T, s *jobfate.Snapshot) {
-	if n := small(t, 5, "remembered failures"); n > 0 {
-		s.Backoff = backoff.Record{Failures: n, LastFailure: instant(t, 200, 10, "last failure").Time}
+	s.Backoff = backoff.Record{Job: s.Job.UID}
+	if s.Backoff.Failures = small(t, 5, "remembered failures"); s.Backoff.Failures > 0 {
+		s.Backoff.LastFailure = instant(t, 200, 10, "last failure").Time
 	}
 }
 
@@ -161,7 +162,7 @@ func Lived() *rapid.Generator[jobfate.Snapshot] {
 	return rapid.Custom(func(t *rapid.T) (s jobfate.Snapshot) {
 		caller := cluster.NewCaller()
 		inside.Deciding(caller.Machine, func(in decide.Input, c decide.Config) (*decide.Outcome, error) {
-			s = jobfate.Snapshot{Job: in.Job, Pods: in.Pods, Now: in.Now, Backoff: in.Backoff, BackoffInDoubt: in.BackoffInDoubt, LastStatus: in.LastStatus}
+			s = jobfate.Snapshot{Job: in.Job, Pods: in.Pods, Now: in.Now, Backoff: in.Backoff, LastStatus: in.LastStatus}
 			return decide.Decide(in, c)
 		})
 		Lead(t, live{caller})

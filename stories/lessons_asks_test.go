@@ -93,7 +93,7 @@ func otherDelays(t *testing.T) {
 		w.wait()
 	}
 	// A delay shorter than the batch period is extended to it.
-	for _, test := range []struct{ period, want time.Duration }{{time.Second, time.Second}, {0, 10 * time.Millisecond}, {-1, 10 * time.Millisecond}, {30 * time.Second, 30 * time.Second}} {
+	for _, test := range []struct{ period, want time.Duration }{{time.Second, time.Second}, {0, 10 * time.Millisecond}, {30 * time.Second, 30 * time.Second}} {
 		w := newWorld(t, "completions: 1", jobfate.Backoff(backoff.Policy{Base: 10 * time.Millisecond}), jobfate.BatchPeriod(test.period))
 		w.settle()
 		w.End("pod-1", 1)

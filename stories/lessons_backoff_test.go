@@ -213,7 +213,7 @@ func restartKeepsBackoff(t *testing.T) {
 	w.restart()
 	w.advance(time.Second)
 	w.settle()
-	if !cmp.Equal(w.snapshot().Backoff, kept) || !w.next.Equal(look) || kept.Failures != 2 {
+	if !cmp.Equal(w.snapshot().Backoff.For(kept.Job), kept) || !w.next.Equal(look) || kept.Failures != 2 {
 		t.Errorf("after the restart: %+v, next sync at %s; want %+v, %s", w.snapshot().Backoff, clock(w.next), kept, clock(look))
 	}
 	// A listed pod is in the record, whether or not its finalizer is removed.

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/internal/decidetest"
 	"github.com/jobfate/jobfate/tracking"
@@ -178,7 +179,7 @@ func TestMetrics_reasonBesideATerminatingPod(t *testing.T) {
 		if terminating {
 			pod.DeletionTimestamp = &job.CreationTimestamp
 		}
-		d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time})
+		d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time, Backoff: backoff.Record{Job: job.UID}})
 		if len(d.Metrics) != 1 || metricText(d.Metrics[0]) != want {
 			t.Errorf("terminating %t: metrics %v, want %s", terminating, d.Metrics, want)
 		}

@@ -54,16 +54,16 @@ func TestBackoffInDoubt_whatItCounts(t *testing.T) {
 		{"a success that is not counted yet", []*corev1.Pod{pod(2, corev1.PodFailed, time.Second), podIn(job, 1, corev1.PodSucceeded)},
 			backoff.Record{Job: job.UID}},
 	} {
-		got := mustDecide(t, jobfate.Snapshot{Job: job, Pods: test.pods, Now: noon.Add(time.Minute), BackoffInDoubt: true})
+		got := mustDecide(t, jobfate.Snapshot{Job: job, Pods: test.pods, Now: noon.Add(time.Minute)})
 		if !cmp.Equal(got.Backoff, test.want) {
 			t.Errorf("%s: %+v, want %+v", test.name, got.Backoff, test.want)
 		}
 	}
 	// The remembered record wins if it has more failures, because their pods may be gone.
-	remembered := backoff.Record{Job: job.UID, Failures: 7, LastFailure: noon.Add(2 * time.Second)}
+	remembered := backoff.Record{Failures: 7, LastFailure: noon.Add(2 * time.Second)}
 	for last, want := range map[time.Duration]int32{time.Second: 7, 2 * time.Second: 7, 3 * time.Second: 1} {
 		got := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod(1, corev1.PodFailed, last)},
-			Now: noon.Add(time.Minute), Backoff: remembered, BackoffInDoubt: true})
+			Now: noon.Add(time.Minute), Backoff: remembered})
 		if got.Backoff.Failures != want {
 			t.Errorf("a pod that failed after %s: %+v, want %d failures", last, got.Backoff, want)
 		}
@@ -78,10 +78,32 @@ func TestBackoffInDoubt_podsBeyondCompletions(t *testing.T) {
 	succeeded := podIn(job, 4, corev1.PodSucceeded)
 	*job.Spec.Completions, *job.Spec.Parallelism = 3, 3
 	got := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{within, without(beyond), without(succeeded)},
-		Now: job.CreationTimestamp.Add(time.Minute), BackoffInDoubt: true}).Backoff
+		Now: job.CreationTimestamp.Add(time.Minute)}).Backoff
 	want := backoff.Record{Job: job.UID, Failures: 1, LastFailure: backoff.FinishTime(within)}
 	if !cmp.Equal(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
+// A caller that knows nothing gets the delay that is due: its zero record may lack failures. The
+// record of the Job without failures says that there were none.
+func TestBackoff_zeroRecordMayLackFailures(t *testing.T) {
+	job := specJob(t, "completions: 1\nparallelism: 1")
+	job.Status.Failed = 1
+	counted := without(podIn(job, 1, corev1.PodFailed))
+	for _, test := range []struct {
+		record  backoff.Record
+		create  int
+		requeue time.Duration
+	}{
+		{backoff.Record{}, 0, 10 * time.Second},
+		{backoff.Record{Job: "an earlier Job"}, 0, 10 * time.Second},
+		{backoff.Record{Job: job.UID}, 1, 0},
+	} {
+		d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{counted}, Now: backoff.FinishTime(counted), Backoff: test.record})
+		if len(d.Create) != test.create || d.Requeue != test.requeue {
+			t.Errorf("with the record %+v: %d pods to create, requeue %s; want %d and %s", test.record, len(d.Create), d.Requeue, test.create, test.requeue)
+		}
 	}
 }
 
@@ -93,10 +115,12 @@ func TestBackoff_newsDecide(t *testing.T) {
 	news := podIn(job, 1, corev1.PodFailed)
 	at := backoff.FinishTime(news)
 	remembered := backoff.Record{Job: job.UID, Failures: 1, LastFailure: at.Add(time.Hour)}
-	for inDoubt, want := range map[bool]time.Time{false: at, true: remembered.LastFailure} {
-		got := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{news}, Now: at.Add(2 * time.Hour), Backoff: remembered, BackoffInDoubt: inDoubt})
+	doubtful := remembered
+	doubtful.Job = ""
+	for record, want := range map[backoff.Record]time.Time{remembered: at, doubtful: remembered.LastFailure} {
+		got := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{news}, Now: at.Add(2 * time.Hour), Backoff: record})
 		if got.Backoff.Failures != 2 || !got.Backoff.LastFailure.Equal(want) {
-			t.Errorf("in doubt %t: %+v, want 2 failures, the last at %s", inDoubt, got.Backoff, want)
+			t.Errorf("record %+v: %+v, want 2 failures, the last at %s", record, got.Backoff, want)
 		}
 	}
 	// KEP-3850: a failed pod may move the last failure "only until it is added to the
@@ -121,7 +145,7 @@ func TestBackoffInDoubt_podsThatTerminate(t *testing.T) {
 		pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds = &due, &grace
 		pods = append(pods, pod)
 	}
-	got := mustDecide(t, jobfate.Snapshot{Job: job, Pods: pods, Now: noon.Add(time.Second), BackoffInDoubt: true})
+	got := mustDecide(t, jobfate.Snapshot{Job: job, Pods: pods, Now: noon.Add(time.Second)})
 	want := backoff.Record{Job: job.UID, Failures: 1, LastFailure: noon}
 	if !cmp.Equal(got.Backoff, want) || got.Requeue != 9*time.Second {
 		t.Errorf("got %+v, waiting %s, want %+v, waiting 9s", got.Backoff, got.Requeue, want)
@@ -129,7 +153,7 @@ func TestBackoffInDoubt_podsThatTerminate(t *testing.T) {
 	// The time is that of the last deletion, regardless of the order of the pods.
 	later := metav1.NewTime(due.Add(5 * time.Second))
 	pods[50].DeletionTimestamp = &later
-	if got := mustDecide(t, jobfate.Snapshot{Job: job, Pods: pods, Now: noon.Add(6 * time.Second), BackoffInDoubt: true}); !got.Backoff.LastFailure.Equal(noon.Add(5 * time.Second)) {
+	if got := mustDecide(t, jobfate.Snapshot{Job: job, Pods: pods, Now: noon.Add(6 * time.Second)}); !got.Backoff.LastFailure.Equal(noon.Add(5 * time.Second)) {
 		t.Errorf("with a pod that was deleted later: %+v, want the last failure at %s", got.Backoff, noon.Add(5*time.Second))
 	}
 	pods[50].DeletionTimestamp = &due
@@ -139,7 +163,7 @@ func TestBackoffInDoubt_podsThatTerminate(t *testing.T) {
 		pod.Finalizers = append(pod.Finalizers, batchv1.JobTrackingFinalizer)
 		job.Status.UncountedTerminatedPods.Failed = append(job.Status.UncountedTerminatedPods.Failed, pod.UID)
 	}
-	if got := mustDecide(t, jobfate.Snapshot{Job: job, Pods: pods, Now: noon.Add(time.Second), BackoffInDoubt: true}); got.Backoff.Failures != 3 {
+	if got := mustDecide(t, jobfate.Snapshot{Job: job, Pods: pods, Now: noon.Add(time.Second)}); got.Backoff.Failures != 3 {
 		t.Errorf("with two listed pods: %+v, want 3 failures", got.Backoff)
 	}
 }
@@ -152,10 +176,10 @@ func TestBackoffInDoubt_podThatWasDeletedAndHasEnded(t *testing.T) {
 	pod := podIn(job, 1, corev1.PodRunning)
 	due, grace := metav1.NewTime(noon.Add(30*time.Second)), int64(30)
 	pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds = &due, &grace
-	look := func(pod *corev1.Pod, inDoubt bool) jobfate.Decision {
-		return mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: noon.Add(20 * time.Second), BackoffInDoubt: inDoubt})
+	look := func(pod *corev1.Pod, record backoff.Record) jobfate.Decision {
+		return mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: noon.Add(20 * time.Second), Backoff: record})
 	}
-	if got := look(pod, false).Backoff; got.Failures != 1 || !got.LastFailure.Equal(noon) {
+	if got := look(pod, backoff.Record{Job: job.UID}).Backoff; got.Failures != 1 || !got.LastFailure.Equal(noon) {
 		t.Errorf("while it ends: %+v, want a failure at noon", got)
 	}
 	ended := without(podIn(job, 1, corev1.PodFailed))
@@ -163,7 +187,7 @@ func TestBackoffInDoubt_podThatWasDeletedAndHasEnded(t *testing.T) {
 	for i := range ended.Status.ContainerStatuses {
 		ended.Status.ContainerStatuses[i].State.Terminated.FinishedAt = metav1.NewTime(noon.Add(5 * time.Second))
 	}
-	if got := look(ended, true).Backoff; got.Failures != 1 || !got.LastFailure.Equal(noon.Add(5*time.Second)) {
+	if got := look(ended, backoff.Record{}).Backoff; got.Failures != 1 || !got.LastFailure.Equal(noon.Add(5*time.Second)) {
 		t.Errorf("after it has ended, and a restart: %+v, want a failure five seconds later", got)
 	}
 }

@@ -245,11 +245,14 @@ func decides(t *testing.T, c *vectors.Case) string {
 		return ""
 	}
 	record := backoff.Record{Failures: s.Backoff.Failures}
+	if !s.Backoff.InDoubt {
+		record.Job = s.Job.UID
+	}
 	if s.Backoff.LastFailure != nil {
 		record.LastFailure = *s.Backoff.LastFailure
 	}
 	d, err := jobfate.Decide(jobfate.Snapshot{
-		Job: s.Job, Pods: s.Pods, Now: s.Now, Backoff: record, BackoffInDoubt: s.Backoff.InDoubt, LastStatus: s.LastStatus,
+		Job: s.Job, Pods: s.Pods, Now: s.Now, Backoff: record, LastStatus: s.LastStatus,
 	}, c.JobfateOptions()...)
 	if err != nil {
 		return "Decide: " + err.Error()

@@ -274,11 +274,14 @@ func (j *jobfateSync) delete(client *cluster.Client, r jobfate.Request) error {
 // snapshot returns the input of a Machine's decision.
 func snapshot(w *world) decide.Input {
 	s := decide.Input{
-		Job: w.Job(), Pods: w.seen(), Now: w.Now, Backoff: w.memory, BackoffInDoubt: w.inDoubt,
+		Job: w.Job(), Pods: w.seen(), Now: w.Now, Backoff: w.memory,
 		InFlight: decide.InFlight{Creations: len(w.created), Deletions: len(w.deleted)},
 	}
 	for uid := range w.stripped {
 		s.InFlight.Stripped = append(s.InFlight.Stripped, uid)
+	}
+	if w.inDoubt {
+		s.Backoff.Job = ""
 	}
 	slices.Sort(s.InFlight.Stripped)
 	return s

@@ -61,7 +61,7 @@ func decide(t *trial) (*caller, error) {
 // memory returns the memory of the Machine from the syncs before the trial.
 func (t *trial) memory() machine.Memory {
 	s := &t.snapshot
-	m := machine.Memory{Job: s.Job.UID, Backoff: s.Backoff, Sure: !s.BackoffInDoubt, LastStatus: s.LastStatus,
+	m := machine.Memory{Job: s.Job.UID, Backoff: s.Backoff, Sure: true, LastStatus: s.LastStatus,
 		Deleted: map[types.UID]string{}, Stripped: map[types.UID]machine.Stripped{}}
 	for i := range s.InFlight.Creations {
 		m.Created = append(m.Created, machine.Created{UID: types.UID(fmt.Sprint("created-", i)), Version: inFlight, At: s.Now})

@@ -123,7 +123,7 @@ func (x *Explain) decide(in Objects, m *kubefile.Manifest, now time.Time) (*repo
 	if m.RuleNames != nil {
 		opts = append(opts, jobfate.RuleNames(m.RuleNames...))
 	}
-	snapshot := jobfate.Snapshot{Job: m.Job, Pods: in.Pods, Now: now, BackoffInDoubt: true}
+	snapshot := jobfate.Snapshot{Job: m.Job, Pods: in.Pods, Now: now}
 	d, err := jobfate.Decide(snapshot, opts...)
 	if err != nil {
 		return nil, locate(err, m, in.Pods, in.PodsAt)

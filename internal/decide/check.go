@@ -61,6 +61,7 @@ func (t *Tally) check(in *Input, c *Config) (owner.Owner, error) {
 	if own := keys.Keys(c.Controller.Keys); own != (keys.Keys{}) {
 		p = append(p, own.Check(field.NewPath("Keys"))...)
 	}
+	p.options(c)
 	p.require(!in.Now.IsZero(), "timestamps in the status are set to it", "now") // the API server rejects a zero time
 	p.require(job.Name != "", "pods are named after the Job", "metadata", "name")
 	p.require(job.UID != "", "pods are recognised by the UID of their Job", "metadata", "uid")
@@ -74,6 +75,29 @@ func (t *Tally) check(in *Input, c *Config) (owner.Owner, error) {
 		return of, &InputError{append(field.ErrorList(p), checkPods(t.Pods())...)}
 	}
 	return of, nil
+}
+
+// options validates the numbers in the options.
+func (p *problems) options(c *Config) {
+	const notNegative, factor = "must be greater than or equal to 0", "must be 0, or greater than or equal to 1"
+	for _, o := range [...]struct {
+		valid     bool // not if the value is NaN
+		path, why string
+	}{
+		{c.UncountedCap >= 0, "MaxUncounted", notNegative},
+		{c.ChangesCap >= 0, "MaxChanges", notNegative},
+		{c.RemovalsCap >= 0, "MaxRemovals", notNegative},
+		{c.BatchPeriod >= 0, "BatchPeriod", notNegative},
+		{c.Backoff.Base >= 0, "Backoff.base", notNegative},
+		{c.Backoff.Cap >= 0, "Backoff.cap", notNegative},
+		{c.Backoff.Factor == 0 || c.Backoff.Factor >= 1, "Backoff.factor", factor},
+		{c.Throttle.Every >= 0, "Throttle.every", notNegative},
+		{c.Throttle.Share >= 0, "Throttle.share", notNegative},
+	} {
+		if !o.valid {
+			p.invalid(o.why, o.path)
+		}
+	}
 }
 
 func (p *problems) spec(spec *batchv1.JobSpec) {

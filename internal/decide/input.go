@@ -15,13 +15,13 @@ import (
 
 // Input is everything that a decision depends on, besides the [Config].
 type Input struct {
-	Job            *batchv1.Job
-	Pods           []*corev1.Pod
-	Now            time.Time
-	InFlight       InFlight
-	Backoff        backoff.Record
-	BackoffInDoubt bool
-	LastStatus     time.Time
+	Job      *batchv1.Job
+	Pods     []*corev1.Pod
+	Now      time.Time
+	InFlight InFlight
+	// Backoff may lack failures unless it names the Job.
+	Backoff    backoff.Record
+	LastStatus time.Time
 }
 
 // InFlight lists the writes that the API server has acknowledged and that Job and Pods do

@@ -185,12 +185,9 @@ func (t *Tally) Decide(in Input, c *Config) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	v.forgetOthers()
 	t.census.SetStripped(v.InFlight.Stripped)
 	t.census.SetUncounted(v.Spec.Uncounted)
-	if v.BackoffInDoubt {
-		v.Backoff = v.rebuilt()
-	}
+	v.readBackoff()
 	v.Totals = v.totals()
 	switch {
 	case lifecycle.Finished(v.Job) != nil:

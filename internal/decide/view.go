@@ -16,14 +16,16 @@ import (
 
 // View is a validated input with all defaults applied.
 type View struct {
-	// Input is without the pods and without what the caller remembers of another Job. In
-	// doubt, Backoff is the record that follows from the pods.
+	// Input is without the pods and without what the caller remembers of another Job.
+	// Backoff is complete, as far as the pods show it.
 	Input
-	Config *Config
-	Spec   Spec
-	Status Status
-	Census *census.Census
-	Totals Totals
+	// BackoffInDoubt says that the caller's record may lack failures.
+	BackoffInDoubt bool
+	Config         *Config
+	Spec           Spec
+	Status         Status
+	Census         *census.Census
+	Totals         Totals
 }
 
 // Keys returns the names of the finalizer, labels and annotations on the Job's pods.
@@ -168,12 +170,17 @@ func (t *Tally) readStatus(v *View) {
 	}
 }
 
-// forgetOthers drops the backoff record of another Job.
-func (v *View) forgetOthers() {
+// readBackoff reads the backoff record of the caller. It drops that of another Job, and completes
+// one that does not name the Job.
+func (v *View) readBackoff() {
 	if job := v.Backoff.Job; job != "" && job != v.Job.UID {
 		v.note(NoteMemoryDropped, "the backoff record belongs to an earlier Job of this name")
 	}
+	v.BackoffInDoubt = v.Backoff.Job != v.Job.UID
 	v.Backoff = v.Backoff.For(v.Job.UID)
+	if v.BackoffInDoubt {
+		v.Backoff = v.rebuilt()
+	}
 }
 
 func (v *View) totals() Totals {

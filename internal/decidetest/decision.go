@@ -16,7 +16,7 @@ import (
 
 // Input returns the input of package decide for a snapshot, with nothing in flight.
 func Input(s jobfate.Snapshot) decide.Input {
-	return decide.Input{Job: s.Job, Pods: s.Pods, Now: s.Now, Backoff: s.Backoff, BackoffInDoubt: s.BackoffInDoubt, LastStatus: s.LastStatus}
+	return decide.Input{Job: s.Job, Pods: s.Pods, Now: s.Now, Backoff: s.Backoff, LastStatus: s.LastStatus}
 }
 
 // Decide decides like [jobfate.Decide], with the writes in flight of the input.

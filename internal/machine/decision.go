@@ -43,13 +43,16 @@ func (s *sync) decide() []*exchange {
 
 // input returns the input of the decision, without the pods, which are in the tally.
 func (s *sync) input() decide.Input {
+	record := s.Backoff
+	if record.Job = s.Job; !s.Sure {
+		record.Job = "" // it may lack failures
+	}
 	return decide.Input{
-		Job:            s.view.Job,
-		Now:            s.view.Now,
-		InFlight:       s.pending.InFlight,
-		Backoff:        s.Backoff,
-		BackoffInDoubt: !s.Sure,
-		LastStatus:     s.LastStatus,
+		Job:        s.view.Job,
+		Now:        s.view.Now,
+		InFlight:   s.pending.InFlight,
+		Backoff:    record,
+		LastStatus: s.LastStatus,
 	}
 }
 

@@ -70,7 +70,7 @@ func TestReasons(t *testing.T) {
 
 // checkReasons compares what is said about a decision with the pods that it was made on.
 func checkReasons(in decide.Input, reached map[string]int) error {
-	decision, err := jobfate.Decide(jobfate.Snapshot{Job: in.Job, Pods: in.Pods, Now: in.Now, Backoff: in.Backoff, BackoffInDoubt: in.BackoffInDoubt, LastStatus: in.LastStatus})
+	decision, err := jobfate.Decide(jobfate.Snapshot{Job: in.Job, Pods: in.Pods, Now: in.Now, Backoff: in.Backoff, LastStatus: in.LastStatus})
 	if err != nil {
 		return err
 	}
