@@ -32,7 +32,7 @@ func TestSimulate(t *testing.T) {
 	s.want(1, []string{"simulate", "other"}, `!kubectl jobfate simulate: jobs.batch "other" not found`)
 	s.want(1, []string{"simulate", job, "--set", "spec.parallelism=-1"}, "!--set spec.parallelism=-1: spec.parallelism: Invalid value")
 	s.want(1, []string{"simulate", job, "--max-steps", "1"}, "!(--max-steps)")
-	s.want(1, []string{"simulate", job, "--scenario", "nowhere"}, "!open nowhere: ")
+	s.want(1, []string{"simulate", job, "--scenario", "nowhere"}, "!simulate: nowhere: no such file")
 }
 
 func TestValidate(t *testing.T) {
@@ -76,7 +76,7 @@ func TestValidate(t *testing.T) {
 		s.want(tc.status, []string{"validate", "import", "-f", file}, tc.want)
 	}
 	s.want(1, []string{"validate", "other", "-f", file}, `!jobs.batch "other" not found`)
-	s.want(1, []string{"validate", "import", "-f", "nowhere.yaml"}, "!open nowhere.yaml: ")
+	s.want(1, []string{"validate", "import", "-f", "nowhere.yaml"}, "!validate: nowhere.yaml: no such file")
 	s.want(1, []string{"validate", "import", "-f", filepath.Join(samples, "finished", "pods.yaml")}, "!the input has no Job")
 	s.want(2, []string{"validate", "-f", file}, "!-f needs the name of the Job that the file replaces")
 }
