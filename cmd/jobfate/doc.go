@@ -84,6 +84,7 @@
 //	file, set       only if two Jobs are compared: the position of the Job, and the
 //	                fields that were set
 //	from            the time at which the simulation of an existing Job starts
+//	assumed         what is assumed about an existing Job without a scenario
 //	end             Complete, Failed, Stalled, OutOfTime or Interrupted
 //	took            the time of the end
 //	reason, message of the condition with which the Job ended
@@ -102,6 +103,7 @@
 // and with --runs
 //
 //	job, file, set  as above
+//	assumed         as above
 //	seed, runs      the first seed, and the number of runs
 //	interrupted     true if not all runs were made
 //	complete, failed, stalled, outOfTime  the number of runs that ended in this way

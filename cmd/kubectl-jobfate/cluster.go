@@ -68,8 +68,7 @@ type extent int
 
 const (
 	onlyJobs extent = iota
-	withPods
-	withEvidence // also events and nodes that may explain the state of the pods
+	withEvidence // also pods, and events and nodes that may explain their state
 )
 
 // read reads the Jobs of a selection. If the selection names a Job, the Job must exist.
@@ -92,10 +91,7 @@ func (p *program) read(ctx context.Context, s selection, e extent) (cli.Objects,
 	if err := c.pods.fill(ctx); err != nil {
 		return cli.Objects{}, err
 	}
-	if in = c.objects(); e == withPods {
-		return in, nil
-	}
-	if err := c.readEvidence(ctx, in.Pods); err != nil {
+	if err := c.readEvidence(ctx, c.objects().Pods); err != nil {
 		return cli.Objects{}, err
 	}
 	return c.objects(), nil

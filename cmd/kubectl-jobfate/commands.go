@@ -133,7 +133,7 @@ func (p *program) simulate() *cobra.Command {
 		Long: `Runs a Job in virtual time on a simulated cluster, from its current status and pods,
 until it has ended, and prints what happens to its pods. A scenario describes what the
 pods do, and what happens to them and to the Job: jobfate simulate -h shows one. Without
-a scenario every pod succeeds.
+a scenario the first line says what is assumed.
 
 Exit status: 0 simulated, whatever the result, 1 the Job cannot be read or simulated, or a
 bound is exceeded, 2 wrong usage, 130 interrupted.`,
@@ -144,7 +144,7 @@ bound is exceeded, 2 wrong usage, 130 interrupted.`,
 			if err := one.named(args); err != nil {
 				return err
 			}
-			in, err := p.read(c.Context(), one, withPods)
+			in, err := p.read(c.Context(), one, withEvidence)
 			if err != nil {
 				return err
 			}

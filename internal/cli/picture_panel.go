@@ -47,6 +47,9 @@ func (n *panel) draw(name string) {
 	n.text(lanesLeft-8, n.top-8, "end", "small", what)
 	noteAt := n.top - 8
 	var notes []string
+	if n.t.Assumed != "" {
+		notes = append(notes, cutText(strings.TrimSuffix(n.t.Assumed, "."), mostTitle))
+	}
 	if drawn, all := len(n.lanes), len(n.t.Lanes); drawn < all {
 		notes = append(notes, fmt.Sprintf("%d of %d: the worst of each group of neighbours", drawn, all))
 	}

@@ -54,6 +54,9 @@ With an existing Job and its pods, the simulation continues from their current s
 
   (kubectl get job/NAME -o yaml; echo ---; kubectl get pods -l job-name=NAME -o yaml) | jobfate simulate
 
+Without a scenario, the first line then says what is assumed: pods run as long as earlier
+ones did, and pods that explain calls stuck stay so.
+
 -o svg draws the run: a lane for each index, a bar for each pod.
 
 --runs repeats the simulation, each time with the next seed, and prints the

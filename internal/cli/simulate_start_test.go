@@ -111,7 +111,8 @@ func TestSimulateLive(t *testing.T) {
 		return append(append([]string{"simulate", "--now", "2023-08-21T10:00:09Z"}, sampleFiles(t, sample)...), args...)
 	}
 	job := samples + "/indexes-backing-off/job.yaml"
-	const active = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a, uid: u}\nspec:\n  selector: {matchLabels: {batch.kubernetes.io/controller-uid: u}}\n  template: {spec: {restartPolicy: Never, containers: [{name: main, image: i}]}}\n"
+	const assumed = "Assumed without a scenario: each pod runs 3s, like the pod that has succeeded, and succeeds."
+	const active = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a, uid: u}\nspec:\n  selector: {matchLabels: {batch.kubernetes.io/controller-uid: u}}\n  template: {metadata: {labels: {batch.kubernetes.io/controller-uid: u}}, spec: {restartPolicy: Never, containers: [{name: main, image: i}]}}\n"
 	for _, tc := range []struct {
 		reason string
 		stdin  string
@@ -125,7 +126,17 @@ func TestSimulateLive(t *testing.T) {
 		{reason: "as JSON", args: files("indexes-backing-off", "-o", "json"), stdout: `"from": "2023-08-21T10:00:09Z"`},
 		{reason: "as a picture", args: files("indexes-backing-off", "-o", "svg"), stdout: "index 1 backs off, 0s to 4s"},
 		{reason: "many runs", args: files("indexes-backing-off", "--runs", "3"), stdout: "3 runs: 3 complete"},
-		{reason: "another value from now on", args: files("indexes-backing-off", "--against-set", "spec.parallelism=8"), stdout: "time      52s                          20s\n"},
+		{reason: "another value from now on", args: files("indexes-backing-off", "--against-set", "spec.parallelism=8"), stdout: "time      23s                          13s\n"},
+		{reason: "the assumption comes first", args: files("indexes-backing-off"), stdout: assumed + "\n\nComplete after 23s: "},
+		{reason: "the assumption, many runs", args: files("indexes-backing-off", "--runs", "3"), stdout: assumed + "\n\n3 runs: 3 complete"},
+		{reason: "the assumption, a comparison", args: files("indexes-backing-off", "--against-set", "spec.parallelism=8"), stdout: assumed + "\n\n          job.yaml "},
+		{reason: "the assumption, many comparisons", args: files("indexes-backing-off", "--against-set", "spec.parallelism=8", "--runs", "3"), stdout: assumed + "\n\n3 runs each"},
+		{reason: "the assumption, as JSON", args: files("indexes-backing-off", "-o", "json"), stdout: `"assumed": "` + assumed + `"`},
+		{reason: "the assumption, many runs as JSON", args: files("indexes-backing-off", "-o", "json", "--runs", "3"), stdout: `"assumed": "` + assumed + `"`},
+		{reason: "the assumption, in a picture", args: files("indexes-backing-off", "-o", "svg"), stdout: ">" + strings.TrimSuffix(assumed, ".") + "<"},
+		{reason: "stuck pods and a used-up quota", args: append([]string{"simulate", "--now", "2023-08-21T10:00:00Z"}, sampleFiles(t, "cannot-start")...),
+			stdout: "stuck pods stay as they are: ImagePullFailed (2), Unschedulable (1); no further pod gets a node before one ends; no more than 4 pods at a time: QuotaExceeded.\n\nStalled after "},
+		{reason: "a scenario replaces the assumptions", args: files("indexes-backing-off", "--scenario", "-"), stdin: "{}", stdout: "Complete after 52s: "},
 		{reason: "from its creation", args: files("indexes-backing-off", "--from-creation"), stdout: "Complete after 48s"},
 		{reason: "without its pods", args: []string{"simulate", job}, stdout: "Complete after"},
 		{reason: "without its active pods", args: []string{"simulate"}, stdin: active + "status: {active: 1}\n", status: exitInput,
@@ -147,6 +158,11 @@ status: {phase: Pending}
 		{reason: "no time", args: []string{"simulate", job, "--now", "noon"}, status: exitUsage, stderr: `invalid value "noon" for flag -now`},
 	} {
 		t.Run(tc.reason, func(t *testing.T) { checkRun(t, tc.stdin, tc.args, tc.status, tc.stdout, tc.stderr) })
+	}
+	for _, args := range [][]string{files("indexes-backing-off", "--from-creation"), {"simulate", simulated("job")}, files("indexes-backing-off", "--scenario", simulated("retry"))} {
+		if got := runWith("", args...); got.Status != exitOK || strings.Contains(got.Stdout, "Assumed") {
+			t.Errorf("%q: got %+v, want nothing that is assumed", args, got)
+		}
 	}
 }
 
@@ -207,7 +223,7 @@ func TestFolded(t *testing.T) {
 		{"an endless loop", []string{job, "--set", "spec.completions=1", "--set", "spec.backoffLimitPerIndex=2147483647"}, "pods: [{exits: [137], durations: [30s]}]", 60,
 			[]string{"\n 24m7s  ... repeats every 10m31s, 957 times, until 167h58m35s: pod starts, pod fails with exit code 137, index backs off\n"}},
 		{"no order", []string{job, "--set", "spec.completions=1000", "--set", "spec.parallelism=100"}, "pods: [{chance: 0.05, exits: [1, 0]}, {spread: 60s}]\nevents: [{at: 60s, evict: \"200\"}]", 65,
-			[]string{"evict 200: no such pod is active\n", "  until 30s: ", " pods succeed, ", " pods fail with exit code 1, "}},
+			[]string{"evict 200: no such pod is active on a node\n", "  until 30s: ", " pods succeed, ", " pods fail with exit code 1, "}},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			text, full := foldedAndFull(t, tc.stdin, append(tc.args, "--scenario", "-")...)

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/jobfate/jobfate"
+	why "github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/internal/kubefile"
 	"github.com/jobfate/jobfate/internal/simulation"
 )
@@ -101,12 +102,20 @@ func (s *Simulate) once(env Environment) error {
 	case s.format == "svg":
 		err = env.print(drawing(all))
 	case len(all) == 1:
-		err = s.print(env, all[0], func(p paint) string { return all[0].text(p, s.full) })
+		err = s.print(env, all[0], func(p paint) string { return assumed(p, all[0].Assumed) + all[0].text(p, s.full) })
 	default:
 		c := newComparison(all)
-		err = s.print(env, c, func(p paint) string { return c.text(p, s.full) })
+		err = s.print(env, c, func(p paint) string { return assumed(p, all[0].Assumed) + c.text(p, s.full) })
 	}
 	return errors.Join(err, s.interruption())
+}
+
+// assumed returns the first line of a simulation without a scenario.
+func assumed(p paint, text string) string {
+	if text == "" {
+		return ""
+	}
+	return p.text(yellow, text) + "\n\n"
 }
 
 // many simulates each Job many times, and prints the distribution of the results. An
@@ -127,6 +136,7 @@ func (s *Simulate) many(env Environment) error {
 			break
 		}
 		for i := range all {
+			spreads[i].Assumed = all[i].Assumed
 			spreads[i].add(all[i].Result)
 		}
 		completed.add(all)
@@ -142,10 +152,10 @@ func (s *Simulate) many(env Environment) error {
 	}
 	var err error
 	if len(spreads) == 1 {
-		err = s.print(env, spreads[0], spreads[0].text)
+		err = s.print(env, spreads[0], func(p paint) string { return assumed(p, spreads[0].Assumed) + spreads[0].text(p) })
 	} else {
 		both := spreadComparison{Spreads: spreads, Completed: completed}
-		err = s.print(env, both, both.text)
+		err = s.print(env, both, func(p paint) string { return assumed(p, spreads[0].Assumed) + both.text(p) })
 	}
 	return errors.Join(err, s.interruption())
 }
@@ -338,7 +348,7 @@ func (s *Simulate) start(in *kubefile.Input) (part, error) {
 		return part{}, fmt.Errorf("%s: the status counts active pods, but the input has none; add the pods of the Job, "+
 			"or --from-creation to run it from its creation", m.At.At("status.active"))
 	}
-	out.live = &simulation.Live{Now: s.now, Pods: pods}
+	out.live = &simulation.Live{Now: s.now, Pods: in.Pods, Assume: s.scenarioFile == "", Evidence: why.Evidence{Events: in.Events, Nodes: in.Nodes}}
 	return out, nil
 }
 

@@ -14,6 +14,8 @@ import (
 // removed or changes its meaning.
 type spread struct {
 	titled
+	// Assumed says what was assumed for want of a scenario.
+	Assumed string `json:"assumed,omitempty"`
 	// Seed is the seed of the first run.
 	Seed uint64 `json:"seed"`
 	Runs int    `json:"runs"`

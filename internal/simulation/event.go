@@ -77,7 +77,7 @@ var actions = map[string]struct {
 	do        func(*play, []*simPod)
 }{
 	"lose": {(*play).isRunning, "the node of %s is lost", "the nodes of %s are lost", "no such pod runs", (*play).lose},
-	"evict": {(*play).isActive, "%s is evicted", "%s are evicted", "no such pod is active", func(p *play, pods []*simPod) {
+	"evict": {(*play).isOnNode, "%s is evicted", "%s are evicted", "no such pod is active on a node", func(p *play, pods []*simPod) {
 		for _, l := range pods {
 			p.evict(l)
 		}
@@ -97,6 +97,9 @@ func (p *play) isActive(l *simPod) bool {
 	pod := p.cluster.Pod(l.uid)
 	return pod != nil && cluster.IsActive(pod)
 }
+
+// isOnNode reports whether an active pod is on a node. A drain does not concern the other pods.
+func (p *play) isOnNode(l *simPod) bool { return l.placed && p.isActive(l) }
 
 func (p *play) isRunning(l *simPod) bool { return !l.gone && !l.lost && l.pod().Started != nil }
 

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/internal/keys"
 	"github.com/jobfate/jobfate/internal/owner"
 	"github.com/jobfate/jobfate/jobtest/cluster"
@@ -24,6 +25,10 @@ type Live struct {
 	Now time.Time
 	// Pods are pods of the namespace. Pods of other owners are ignored.
 	Pods []*corev1.Pod
+	// Assume says that there is no scenario: what the pods do is derived from what they
+	// have done until now, and from the evidence. [Result.Assumed] says how.
+	Assume   bool
+	Evidence explain.Evidence
 }
 
 // PodsOf returns the pods that a Job owns or may adopt, in the order of their creation. It
@@ -82,6 +87,10 @@ func (p *play) continueFrom(job *batchv1.Job, pods []*corev1.Pod) error {
 	for _, pod := range p.cluster.Pods() {
 		p.resume(pod)
 	}
+	if p.assumed != nil && p.assumed.room {
+		room := int32(p.places.taken)
+		p.places.set(&room)
+	}
 	return nil
 }
 
@@ -115,9 +124,11 @@ func (p *play) resume(pod *corev1.Pod) {
 			at = p.timeOf(pod.Status.StartTime.Time)
 		}
 		l.pod().Started = &at
-		l.placed = true
-		p.places.taken++
 	}
+	if !cluster.HasEnded(pod) && (l.pod().Started != nil || pod.Spec.NodeName != "") {
+		p.places.take(l)
+	}
+	stuck := p.assumed.why(pod)
 	switch {
 	case cluster.HasEnded(pod):
 		l.pod().ExitCode = exitCodeOf(pod)
@@ -132,9 +143,15 @@ func (p *play) resume(pod *corev1.Pod) {
 	case pod.DeletionTimestamp != nil:
 		since := p.timeOf(pod.DeletionTimestamp.Add(-graceOf(pod)))
 		l.pod().Terminating = &since
-		p.stopping(l, max(0, int64(pod.DeletionTimestamp.Sub(p.start).Seconds())))
+		if stuck == "" {
+			p.stopping(l, max(0, int64(pod.DeletionTimestamp.Sub(p.start).Seconds())))
+		}
+	case stuck != "":
+		l.lost = stuck == explain.CauseNodeLost // if it is deleted, no kubelet stops it
 	case l.pod().Started != nil:
 		p.scheduleExit(l, time.Duration(runs))
+	case l.placed:
+		p.startSoon(l)
 	default:
 		p.schedule(l)
 	}

@@ -24,11 +24,16 @@ func (p *places) admitted() (in []*simPod) {
 		if l.gone {
 			continue
 		}
-		l.placed = true
-		p.taken++
+		p.take(l)
 		in = append(in, l)
 	}
 	return in
+}
+
+// take gives a place to a pod.
+func (p *places) take(l *simPod) {
+	l.placed = true
+	p.taken++
 }
 
 // leave frees the place of a pod, if it has one.

@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -53,6 +54,8 @@ type play struct {
 	keep    bool          // keep the counted pods, for a test
 	taken   map[int32]int // the number of pods that each index has had
 	places  places
+	assumed *assumption // of an existing Job without a scenario
+	refused bool        // the last sync could not create a pod
 	lanes   lanes
 	result  Result
 }
@@ -110,8 +113,17 @@ func newPlay(job *batchv1.Job, scenario Scenario, settings Settings) (*play, err
 	}
 	p.places.set(scenario.Capacity)
 	if settings.Live != nil {
+		if settings.Live.Assume {
+			if p.assumed, err = assume(job, settings); err != nil {
+				return nil, err
+			}
+			p.result.Assumed = p.assumed.String()
+		}
 		if err := p.continueFrom(job, settings.Live.Pods); err != nil {
 			return nil, err
+		}
+		if p.assumed != nil && p.assumed.refusal != "" {
+			p.cluster.Intercept = p.refuse
 		}
 	}
 	p.cluster.Watch = p.watch
@@ -192,9 +204,12 @@ func (p *play) syncAll() {
 		if p.stopped = p.proceed != nil && !p.proceed(p.now(), p.result.Totals.Pods); p.stopped {
 			return
 		}
-		p.due = false
+		p.due, p.refused = false, false
 		p.steps += 1 + len(p.lives)
 		again, err := p.controller.sync()
+		if p.refused {
+			err = nil // the next sync is due when a pod ends
+		}
 		p.forgetCounted()
 		p.result.Totals.Syncs++
 		switch p.errors++; {
@@ -266,7 +281,7 @@ func (p *play) finish(end End) *Result {
 		}
 	}
 	if end == Stalled {
-		r.Took, r.WaitsFor = p.changed, p.controller.waitsFor()
+		r.Took, r.WaitsFor = p.changed, cmp.Or(p.assumedWait(), p.controller.waitsFor())
 	}
 	for _, l := range p.lives {
 		if pod := l.pod(); pod.Ended == nil {

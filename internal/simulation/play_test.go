@@ -117,6 +117,11 @@ Complete CompletionsReached at 22s: 3 pods, 25s`},
 		{"all are evicted before they run", indexed(1, 1), "startDelay: 5s\nevents: [{at: 2s, evict: all}]", `0: never-2s Evicted 17s-27s Succeeded
 wait 2s-12s
 Complete CompletionsReached at 27s: 2 pods, 10s`},
+		{"pods that wait for a node are not evicted", indexed(3, 3), "capacity: 1\nevents: [{at: 5s, evict: all}]", `0: 1s-6s Evicted 29s-39s Succeeded
+1: 7s-17s Succeeded
+2: 18s-28s Succeeded
+wait 5s-15s
+Complete CompletionsReached at 39s: 4 pods, 35s`},
 		{"a pod that would back off is no longer needed", indexed(2, 2, perIndex(1)), "startDelay: 5s\nevents: [{at: 2s, parallelism: 0, evict: '0'}]", `0: never-2s Evicted
 1: never-2s Deleted
 Stalled  at 2s: 2 pods, 0s`},

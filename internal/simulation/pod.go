@@ -29,7 +29,7 @@ type simPod struct {
 	lane      *Lane
 	at        int  // the position of the pod in the lane
 	gone      bool // the pod has ended
-	placed    bool // the pod takes capacity of the cluster
+	placed    bool // the pod is on a node, and takes capacity of the cluster
 	lost      bool // the node of the pod is lost
 }
 
@@ -84,9 +84,14 @@ func (p *play) schedule(l *simPod) {
 
 func (p *play) admit() {
 	for _, l := range p.places.admitted() {
-		delay := or(l.behaviour.StartDelay, or(p.scenario.StartDelay, defaultDelay))
-		p.after(delay, func() { p.startPod(l) })
+		p.startSoon(l)
 	}
+}
+
+// startSoon starts a pod that is on a node, after its start delay.
+func (p *play) startSoon(l *simPod) {
+	delay := or(l.behaviour.StartDelay, or(p.scenario.StartDelay, defaultDelay))
+	p.after(delay, func() { p.startPod(l) })
 }
 
 func (p *play) startPod(l *simPod) {
@@ -103,6 +108,10 @@ func (p *play) startPod(l *simPod) {
 // scheduleExit schedules the end of the containers of a pod. They start after the delay; if it is negative,
 // they have already been running for that time.
 func (p *play) scheduleExit(l *simPod, delay time.Duration) {
+	if p.assumed != nil {
+		p.after(max(0, delay)+p.assumed.left(max(0, -delay)), func() { p.exit(l) })
+		return
+	}
 	duration := defaultDuration
 	if list := l.behaviour.Durations; len(list) > 0 {
 		duration = list[min(l.before, len(list)-1)].Duration

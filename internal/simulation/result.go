@@ -11,6 +11,9 @@ import (
 // Result is the result of a simulation. All times are relative to the creation of the Job or, for an
 // existing Job, to the start of the simulation.
 type Result struct {
+	// Assumed says what was assumed for want of a scenario; empty if there is one, or if the Job
+	// is new.
+	Assumed string `json:"assumed,omitempty"`
 	// End says how the simulation ended, and Took when. For a stalled simulation Took is
 	// the time of the last change.
 	End  End  `json:"end"`

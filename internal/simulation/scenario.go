@@ -87,8 +87,8 @@ type Event struct {
 	Completions *int32 `json:"completions,omitempty"`
 	// Capacity replaces the capacity of the cluster.
 	Capacity *int32 `json:"capacity,omitempty"`
-	// Evict evicts the active pods of these indexes, with DisruptionTarget, like a drain
-	// of their nodes.
+	// Evict evicts the active pods of these indexes that are on a node, with
+	// DisruptionTarget, like a drain of their nodes.
 	Evict Indexes `json:"evict,omitempty"`
 	// Lose loses the nodes of the running pods of these indexes.
 	Lose Indexes `json:"lose,omitempty"`
