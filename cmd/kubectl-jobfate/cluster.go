@@ -67,8 +67,8 @@ func (p *program) connect(s selection) (*cluster, error) {
 type extent int
 
 const (
-	onlyJobs extent = iota
-	withEvidence // also pods, and events and nodes that may explain their state
+	onlyJobs     extent = iota
+	withEvidence        // also pods, and events and nodes that may explain their state
 )
 
 // read reads the Jobs of a selection. If the selection names a Job, the Job must exist.

@@ -35,7 +35,7 @@ func TestRequests(t *testing.T) {
 	s.want(0, []string{"--all"})
 	s.take("list jobs", "list pods "+batchv1.ControllerUidLabel, "list events involvedObject.kind=Job", "list nodes")
 	s.want(0, []string{"simulate", "a"}, "Complete after ")
-	s.take("list jobs metadata.name=a", "list pods "+selector)
+	s.take("list jobs metadata.name=a", "list pods "+selector, "list events involvedObject.kind=Job,involvedObject.name=a", "list nodes")
 	s.want(0, []string{"validate", "a"})
 	s.take("list jobs metadata.name=a")
 	s.want(0, []string{"-n", "empty"})

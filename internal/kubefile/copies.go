@@ -1,0 +1,53 @@
+package kubefile
+
+import (
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// dropCopies keeps one copy of each object. Copies have the same UID.
+func (in *Input) dropCopies() {
+	in.Jobs = pick(in.Jobs, newest(in.Jobs, func(m *Manifest) metav1.Object { return m.Job }))
+	pods := newest(in.Pods, func(p *corev1.Pod) metav1.Object { return p })
+	in.Pods, in.PodsAt = pick(in.Pods, pods), pick(in.PodsAt, pods)
+	in.Events = pick(in.Events, newest(in.Events, func(e *corev1.Event) metav1.Object { return e }))
+	in.Nodes = pick(in.Nodes, newest(in.Nodes, func(n *corev1.Node) metav1.Object { return n }))
+}
+
+// newest returns the positions of the newest copy of each object, in the order of the input. A
+// copy is newer if its resourceVersion is higher (KEP-5504), or else if it comes later.
+func newest[T any](all []T, of func(T) metav1.Object) (at []int) {
+	identity := func(i int) [3]string {
+		o := of(all[i])
+		return [3]string{string(o.GetUID()), o.GetNamespace(), o.GetName()}
+	}
+	last := make(map[[3]string]int, len(all))
+	for i := range all {
+		before, twice := last[identity(i)]
+		if !twice || !older(of(all[i]).GetResourceVersion(), of(all[before]).GetResourceVersion()) {
+			last[identity(i)] = i
+		}
+	}
+	for i := range all {
+		if of(all[i]).GetUID() == "" || last[identity(i)] == i {
+			at = append(at, i)
+		}
+	}
+	return at
+}
+
+// older reports whether both resource versions are numbers, and the first is less.
+func older(version, than string) bool {
+	a, wrongA := strconv.ParseUint(version, 10, 64)
+	b, wrongB := strconv.ParseUint(than, 10, 64)
+	return wrongA == nil && wrongB == nil && a < b
+}
+
+func pick[T any](all []T, at []int) (out []T) {
+	for _, i := range at {
+		out = append(out, all[i])
+	}
+	return out
+}

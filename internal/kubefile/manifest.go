@@ -1,0 +1,146 @@
+package kubefile
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	serializer "k8s.io/apimachinery/pkg/runtime/serializer/json"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/jobfate/jobfate/failurepolicy"
+)
+
+// Manifest is a Job as a user wrote it, or as the API server returned it.
+type Manifest struct {
+	Job  *batchv1.Job
+	At   Place
+	Path string // the path of the Job template in a CronJob; empty for a Job
+	// RuleNames are the names of the rules of the Job's pod failure policy, which KEP-4443
+	// proposes; nil if no rule has a name.
+	RuleNames []string
+	// Unknown are the fields of the Job that this version of the API does not have. They are
+	// from a later release, or misspelt.
+	Unknown  []string
+	Problems []Problem // the fields that cannot be read, which are not set in Job
+}
+
+// strict is the decoder with which the API server finds unknown fields.
+var strict = serializer.NewSerializerWithOptions(serializer.DefaultMetaFactory, runtime.NewScheme(), runtime.NewScheme(), serializer.SerializerOptions{Strict: true})
+
+// namedPolicy has the names of rules, which the API types lack.
+type namedPolicy struct {
+	Spec struct {
+		PodFailurePolicy failurepolicy.Spec `json:"podFailurePolicy"`
+	} `json:"spec"`
+}
+
+// manifest reads a Job.
+func (o object) manifest() *Manifest {
+	m := &Manifest{Job: &batchv1.Job{}, At: o.at}
+	var named namedPolicy
+	var rest []byte
+	m.Problems, rest = o.problems(func(text []byte) error {
+		return cmp.Or(utiljson.Unmarshal(text, &batchv1.Job{}), utiljson.Unmarshal(text, &namedPolicy{}))
+	})
+	_, _, err := strict.Decode(rest, nil, m.Job)
+	if found, is := runtime.AsStrictDecodingError(err); is {
+		for _, err := range found.Errors() {
+			var what, field string
+			if _, err := fmt.Sscanf(err.Error(), "%s field %q", &what, &field); err == nil && what == "unknown" {
+				m.Unknown = append(m.Unknown, field)
+			} else {
+				m.Problems = append(m.Problems, Problem{field, "the field occurs twice"})
+			}
+		}
+	}
+	_ = utiljson.Unmarshal(rest, &named)
+	var names []string
+	for _, rule := range named.Spec.PodFailurePolicy.Rules {
+		names = append(names, rule.Name)
+	}
+	if strings.Join(names, "") != "" {
+		m.RuleNames = names
+	}
+	return m
+}
+
+// template reads the template of a CronJob as a Job with the name of the CronJob.
+func (o object) template() *Manifest {
+	const path = "spec.jobTemplate"
+	var cron struct {
+		Metadata metav1.ObjectMeta `json:"metadata"`
+		Spec     struct {
+			JobTemplate json.RawMessage `json:"jobTemplate"`
+		} `json:"spec"`
+	}
+	m := &Manifest{Job: &batchv1.Job{}, At: o.at}
+	m.Problems, _ = o.problems(func(text []byte) error { return utiljson.Unmarshal(text, &cron) })
+	switch o.json = cron.Spec.JobTemplate; {
+	case m.Problems != nil:
+	case o.json == nil:
+		m.Problems = []Problem{{path, "the CronJob has no template"}}
+	default:
+		o.at.path += "." + path
+		m = o.manifest()
+	}
+	m.Path, m.Job.Name, m.Job.Namespace = path, cron.Metadata.Name, cron.Metadata.Namespace
+	return m
+}
+
+// Problem says why a field of an object cannot be read. Field is empty for the whole object.
+type Problem struct{ Field, Message string }
+
+// first returns the first of the problems, with its place.
+func (o object) first(problems []Problem, _ json.RawMessage) error {
+	for _, p := range problems {
+		return fmt.Errorf("%s: %s", o.at.At(p.Field), strings.TrimPrefix(p.Field+": "+p.Message, ": "))
+	}
+	return nil
+}
+
+var parserNoise = regexp.MustCompile(`^(error (unmarshaling JSON|converting YAML to JSON): )?(while decoding JSON: )?(json: |yaml: (unmarshal errors:\s*)?)?|Go (struct field \S+|value) of type `)
+
+// problems returns the smallest parts of the object that decode rejects on their own, and the
+// rest of the object. A decoder reports only the first error, and not always its position.
+// There are none if decode accepts the object.
+func (o object) problems(decode func([]byte) error) (found []Problem, rest json.RawMessage) {
+	// narrow decodes a part of the object within its parents, without other fields. It
+	// returns the part with null for what decode rejects.
+	var narrow func(path, before string, part json.RawMessage, after string) json.RawMessage
+	narrow = func(path, before string, part json.RawMessage, after string) json.RawMessage {
+		around := func(part string) error { return decode([]byte(before + part + after)) }
+		err, known := around(string(part)), len(found)
+		if err == nil {
+			return part
+		}
+		var fields map[string]json.RawMessage
+		var items []json.RawMessage
+		if json.Unmarshal(part, &fields) == nil && around("{}") == nil {
+			for _, name := range slices.Sorted(maps.Keys(fields)) {
+				key, _ := json.Marshal(name)
+				fields[name] = narrow(path+"."+name, before+"{"+string(key)+":", fields[name], "}"+after)
+			}
+			part, _ = json.Marshal(fields)
+		} else if json.Unmarshal(part, &items) == nil && around("[]") == nil {
+			for i, item := range items {
+				items[i] = narrow(fmt.Sprintf("%s[%d]", path, i), before+"[", item, "]"+after)
+			}
+			part, _ = json.Marshal(items)
+		}
+		if len(found) > known {
+			return part
+		}
+		found = append(found, Problem{strings.TrimPrefix(path, "."), parserNoise.ReplaceAllString(err.Error(), "")})
+		return json.RawMessage("null")
+	}
+	rest = narrow("", "", o.json, "")
+	return found, rest
+}

@@ -1,0 +1,105 @@
+package kubefile
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+)
+
+// object is an object of the input, with its JSON and its place. Most objects are pods, so it
+// has the fields of a pod that influence decisions.
+type object struct {
+	metav1.TypeMeta
+	Items    []json.RawMessage `json:"items"` // the items of a list
+	Metadata metav1.ObjectMeta `json:"metadata"`
+	Spec     *struct {
+		corev1.PodSpec
+		Containers []struct{} `json:"containers"`
+		Volumes    []struct{} `json:"volumes"`
+	} `json:"spec"`
+	Status *corev1.PodStatus `json:"status"`
+	json   []byte
+	wrong  error // why it cannot be decoded as a pod; type and items are set anyway
+	at     Place
+}
+
+// newObject decodes JSON, or a YAML list of one item. If the text is not valid YAML, the object has
+// no json.
+func newObject(text []byte, format string) (o object) {
+	if o.json = text; format == "YAML" {
+		o.json, o.wrong = toJSON(text)
+	}
+	if o.wrong = cmp.Or(o.wrong, utiljson.Unmarshal(o.json, &o)); o.wrong != nil {
+		_ = utiljson.Unmarshal(o.json, &struct {
+			*metav1.TypeMeta
+			Items *[]json.RawMessage `json:"items"`
+		}{&o.TypeMeta, &o.Items})
+	}
+	return o
+}
+
+// isList reports whether the object is a list. Other kinds may also have a name that ends in List.
+func (o object) isList() bool {
+	return o.Kind == "List" || strings.HasSuffix(o.Kind, "List") && (o.Items != nil || o.has("items"))
+}
+
+// foreign returns the API group of the object if others than Kubernetes can define kinds in it; else
+// it is empty. Volcano, for one, has a kind Job.
+func (o object) foreign() string {
+	group, _, _ := strings.Cut(o.APIVersion, "/")
+	if !strings.Contains(group, ".") {
+		return ""
+	}
+	return group
+}
+
+// check fails unless the object has a kind, and is not a list.
+func (o object) check(want string) error {
+	switch {
+	case o.Kind == "":
+		return o.at.insteadOf(fmt.Errorf("%s has no kind; want %s", o.at, want))
+	case o.isList():
+		return fmt.Errorf("%s is a %s; want %s", o.at, o.Kind, want)
+	}
+	return nil
+}
+
+// checkVersion fails unless the object has the version of its kind that this package reads.
+func (o object) checkVersion() error {
+	version := "v1"
+	if o.Kind == "Job" || o.Kind == "CronJob" {
+		version = "batch/v1"
+	}
+	if o.APIVersion != version {
+		return fmt.Errorf("%s is a %s of apiVersion %q; want %s", o.at, o.Kind, o.APIVersion, version)
+	}
+	return nil
+}
+
+// has reports whether the object has a field whose value is not null.
+func (o object) has(field string) bool {
+	var fields map[string]*json.RawMessage
+	_ = utiljson.Unmarshal(o.json, &fields)
+	return fields[field] != nil
+}
+
+// complete fails unless the object has a spec and a status. Objects from kubectl always have
+// both, perhaps empty. The status comes last, so it is missing if the input is truncated.
+func (o object) complete() error {
+	for _, field := range []string{"spec", "status"} {
+		if !o.has(field) {
+			return fmt.Errorf("%s: the %s has no %s; is the input truncated, or not from kubectl get?", o.at, o.Kind, field)
+		}
+	}
+	return nil
+}
+
+// decode decodes the object into the API type that v points to.
+func (o object) decode(v any) error {
+	return o.first(o.problems(func(text []byte) error { return utiljson.Unmarshal(text, v) }))
+}
