@@ -350,8 +350,8 @@ func TestCopies(t *testing.T) {
 	}
 }
 
-// TestListsOfOtherTools reads long Lists as yq and PyYAML print them. A single document may not
-// have so many values, but each item has few.
+// TestListsOfOtherTools reads long Lists as yq and PyYAML print them. Each item has few values, but
+// the whole List has more than a single document may have.
 func TestListsOfOtherTools(t *testing.T) {
 	const n = 3000
 	lines := strings.Split(strings.TrimSpace("apiVersion: v1\nkind: Pod\nmetadata:\n  name: p\n  labels:\n    a: b\nspec:\n  containers:\n  - name: main\n    args:\n    - |\n      - a\n\n      b: c\n    env:"+

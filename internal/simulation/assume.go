@@ -34,7 +34,7 @@ func assume(job *batchv1.Job, s Settings) (*assumption, error) {
 	if s.RuleNames != nil {
 		options = append(slices.Clone(options), jobfate.RuleNames(s.RuleNames...))
 	}
-	d, err := jobfate.Decide(jobfate.Snapshot{Job: job, Pods: s.Live.Pods, Now: s.Live.Now, BackoffInDoubt: true}, options...)
+	d, err := jobfate.Decide(jobfate.Snapshot{Job: job, Pods: s.Live.Pods, Now: s.Live.Now}, options...)
 	if err != nil {
 		return nil, err
 	}
