@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/conformance/real"
 	"github.com/jobfate/jobfate/tracking"
 )
@@ -85,7 +86,7 @@ func TestActivePodsForRemoval(t *testing.T) {
 		for _, p := range real.ActivePodsForRemoval(job, pods, tooMany) {
 			theirs = append(theirs, p.Name)
 		}
-		decision, err := jobfate.Decide(jobfate.Snapshot{Job: job, Pods: pods, Now: noon})
+		decision, err := jobfate.Decide(jobfate.Snapshot{Job: job, Pods: pods, Now: noon, Backoff: backoff.Record{Job: job.UID}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -155,7 +156,7 @@ func TestFirstPendingIndexes(t *testing.T) {
 		if count > 0 {
 			theirs = real.FirstPendingIndexes(job, pods, intervals(completed), theirFailed, count)
 		}
-		decision, err := jobfate.Decide(jobfate.Snapshot{Job: job, Pods: pods, Now: noon})
+		decision, err := jobfate.Decide(jobfate.Snapshot{Job: job, Pods: pods, Now: noon, Backoff: backoff.Record{Job: job.UID}})
 		if err != nil {
 			t.Fatal(err)
 		}

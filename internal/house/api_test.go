@@ -95,24 +95,3 @@ func TestExamples(t *testing.T) {
 		}
 	}
 }
-
-// limitSentence matches the sentence with which an overview limits what its package knows.
-var limitSentence = regexp.MustCompile(`\b(knows? (no|nothing|neither|only)|does not know|do not know)\b`)
-
-// The overview of each package says what the package does not know. The modules with tests,
-// benchmarks, examples and tools are exempt.
-func TestOverviewsStateTheirLimits(t *testing.T) {
-	sources, _ := read(t)
-	for dir, s := range sources {
-		if top, _, _ := strings.Cut(dir, "/"); slices.Contains([]string{"bench", "conformance", "e2e", "examples", "tools"}, top) {
-			continue
-		}
-		stated := false
-		for _, f := range s.files {
-			stated = stated || f.Doc != nil && limitSentence.MatchString(strings.Join(strings.Fields(f.Doc.Text()), " "))
-		}
-		if !stated {
-			t.Errorf("the overview of %s does not say what the package does not know", dir)
-		}
-	}
-}
