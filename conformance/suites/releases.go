@@ -37,6 +37,8 @@ var differences = []struct {
 		"Only `podReplacementPolicy` decides whether failed pods alone are replaced. Until 1.36 a pod failure policy decides it too. No Job shows the difference: the API server sets `Failed` for a Job with a pod failure policy, and rejects any other value"},
 	{"start-time-error", []string{"1.34.4", "1.35.4"}, "statuses",
 		"If the start time of an unsuspended Job changes, the error has another text"},
+	{"label-words", []string{"1.34.4"}, "creations",
+		"Errors about labels say \"characters\" instead of \"bytes\", and \"qualified name\" instead of \"label key\""},
 	{"errors-once", []string{"1.37.0"}, "creations",
 		"An error that is found twice is returned once, such as that of a name that is too long for two labels"},
 }

@@ -202,7 +202,7 @@ func compared(t failer, reasons []metav1.StatusCause, suffix string) []line {
 			// The API server shows its internal type.
 			c.Message = c.Message[strings.LastIndex(c.Message, ": ")+1:]
 		}
-		err := &field.Error{Type: field.ErrorType(c.Type), Field: c.Field, Detail: c.Message}
+		err := &field.Error{Type: field.ErrorType(c.Type), Field: c.Field, Detail: pinnedWords(c.Message)}
 		if !apiserver.RuleOfJob(err) && c.Field != "spec.template.spec.restartPolicy" {
 			t.Fatalf("the generators draw an invalid pod spec: %v", err)
 		}

@@ -29,6 +29,18 @@ func asPinned(errs field.ErrorList, j *batch.Job) field.ErrorList {
 	return errs
 }
 
+// words are the words of 1.34 in messages about labels, each before that of 1.36.3: the divergence
+// label-words of docs/compatibility.md.
+var words = strings.NewReplacer("characters", "bytes", "a qualified name must", "a valid label key must")
+
+// pinnedWords returns a message in the words of 1.36.3.
+func pinnedWords(message string) string {
+	if !strings.HasPrefix(*release, "1.34.") {
+		return message
+	}
+	return words.Replace(message)
+}
+
 // inRelease returns the errors in a new Job that the release returns. It omits those that are equal to
 // another one if the release does: the divergence errors-once of docs/compatibility.md.
 func inRelease(errs []line) []line {
