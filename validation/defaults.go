@@ -16,7 +16,8 @@ const (
 
 // PrepareCreate does what the API server does with a new Job before it validates it:
 // [GenerateName], [Default], [GenerateSelector], an empty status, and generation 1. It does
-// not set the defaults of the pod template. The caller sets the namespace and the UID.
+// not set the defaults of the pod template, see [DefaultPodSpec]. The caller sets the
+// namespace and the UID.
 //
 // A Job without labels gets the labels of its template. In the API server both then share
 // one map, so the Job also gets the generated labels. PrepareCreate does the same with a
@@ -53,7 +54,7 @@ func GenerateName(job *batchv1.Job) *batchv1.Job {
 }
 
 // Default returns a copy of the Job with the defaults of batch/v1. It does not set the
-// defaults of the pod template, which are those of pods.
+// defaults of the pod template, see [DefaultPodSpec].
 func Default(job *batchv1.Job) *batchv1.Job {
 	made := job.DeepCopy()
 	if made == nil {

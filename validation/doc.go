@@ -10,7 +10,8 @@
 //
 //   - [Create] for a new Job, after [PrepareCreate], which does what the API server does
 //     first: [GenerateName], [Default], then [GenerateSelector].
-//   - [Update] for a change of metadata and spec.
+//   - [Update] for a change of metadata and spec. The API server compares two Jobs with all
+//     defaults, so a manifest needs [Default] and [DefaultPodSpec] first.
 //   - [StatusUpdate] for a change of the status. As in the API server, most rules apply
 //     only if a field that they depend on has changed: an invalid status may stay as it
 //     is.

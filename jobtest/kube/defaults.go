@@ -2,12 +2,13 @@ package kube
 
 import (
 	"fmt"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/util/validation"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/jobfate/jobfate/validation"
 )
 
 // setDefault sets a value that is zero.
@@ -47,82 +48,14 @@ func defaultRequests(r *corev1.ResourceRequirements) {
 	}
 }
 
-// defaultPodSpec sets the defaults of the spec of a pod or a pod template.
+// defaultPodSpec sets the defaults of the spec of a pod or a pod template. The API server always
+// shows the service account under both names.
 func defaultPodSpec(spec *corev1.PodSpec) {
-	setDefault(&spec.RestartPolicy, corev1.RestartPolicyAlways)
-	setDefault(&spec.DNSPolicy, corev1.DNSClusterFirst)
-	setDefault(&spec.SchedulerName, corev1.DefaultSchedulerName)
-	setPointer(&spec.TerminationGracePeriodSeconds, int64(corev1.DefaultTerminationGracePeriodSeconds))
-	setPointer(&spec.SecurityContext, corev1.PodSecurityContext{})
+	*spec = *validation.DefaultPodSpec(spec)
 	if spec.ServiceAccountName != "" {
 		setDefault(&spec.DeprecatedServiceAccount, spec.ServiceAccountName)
 	} else {
 		spec.ServiceAccountName = spec.DeprecatedServiceAccount
-	}
-	for i := range spec.InitContainers {
-		defaultContainer(&spec.InitContainers[i])
-	}
-	for i := range spec.Containers {
-		defaultContainer(&spec.Containers[i])
-	}
-	for i := range spec.Volumes {
-		defaultVolume(&spec.Volumes[i].VolumeSource)
-	}
-}
-
-func defaultContainer(c *corev1.Container) {
-	setDefault(&c.TerminationMessagePath, corev1.TerminationMessagePathDefault)
-	setDefault(&c.TerminationMessagePolicy, corev1.TerminationMessageReadFile)
-	setDefault(&c.ImagePullPolicy, pullPolicy(c.Image))
-	for i := range c.Ports {
-		setDefault(&c.Ports[i].Protocol, corev1.ProtocolTCP)
-	}
-	for i := range c.Env {
-		if from := c.Env[i].ValueFrom; from != nil && from.FieldRef != nil {
-			setDefault(&from.FieldRef.APIVersion, "v1")
-		}
-	}
-	for _, probe := range []*corev1.Probe{c.LivenessProbe, c.ReadinessProbe, c.StartupProbe} {
-		if probe != nil {
-			setDefault(&probe.TimeoutSeconds, 1)
-			setDefault(&probe.PeriodSeconds, 10)
-			setDefault(&probe.SuccessThreshold, 1)
-			setDefault(&probe.FailureThreshold, 3)
-			if probe.HTTPGet != nil {
-				setDefault(&probe.HTTPGet.Path, "/")
-				setDefault(&probe.HTTPGet.Scheme, corev1.URISchemeHTTP)
-			}
-		}
-	}
-}
-
-// pullPolicy returns Always for the tag latest, which is the default tag.
-func pullPolicy(image string) corev1.PullPolicy {
-	if strings.Contains(image, "@") {
-		return corev1.PullIfNotPresent
-	}
-	_, tag, tagged := strings.Cut(image[strings.LastIndexByte(image, '/')+1:], ":")
-	if !tagged || tag == "latest" {
-		return corev1.PullAlways
-	}
-	return corev1.PullIfNotPresent
-}
-
-func defaultVolume(v *corev1.VolumeSource) {
-	const readable = 0o644
-	switch {
-	case *v == corev1.VolumeSource{}:
-		v.EmptyDir = &corev1.EmptyDirVolumeSource{}
-	case v.Secret != nil:
-		setPointer(&v.Secret.DefaultMode, int32(readable))
-	case v.ConfigMap != nil:
-		setPointer(&v.ConfigMap.DefaultMode, int32(readable))
-	case v.DownwardAPI != nil:
-		setPointer(&v.DownwardAPI.DefaultMode, int32(readable))
-	case v.Projected != nil:
-		setPointer(&v.Projected.DefaultMode, int32(readable))
-	case v.HostPath != nil:
-		setPointer(&v.HostPath.Type, corev1.HostPathUnset)
 	}
 }
 
@@ -179,7 +112,7 @@ func podSpecErrors(spec *corev1.PodSpec, path *field.Path) field.ErrorList {
 		if c.Name == "" {
 			errs = append(errs, field.Required(at.Child("name"), ""))
 		} else {
-			for _, msg := range validation.IsDNS1123Label(c.Name) {
+			for _, msg := range utilvalidation.IsDNS1123Label(c.Name) {
 				errs = append(errs, field.Invalid(at.Child("name"), c.Name, msg))
 			}
 		}
