@@ -69,8 +69,8 @@ bench:
 	@go -C bench run .
 
 # Introduces small mistakes into the packages that decide, and checks that a test fails. It
-# takes some hours on two cores: one to four seconds for each mutant. docs/mutants.md explains the
-# mutants that no test detects.
+# takes some hours on two cores: one to four seconds for each mutant. tools/mutate/survivors.txt
+# explains the mutants that no test detects.
 mutate:
 	go -C tools run ./mutate $(shell cat tools/lint/deciding.txt)
 

@@ -10,7 +10,7 @@
 // One that does not compile does not count.
 //
 // The command fails if a package has fewer than the least percentage of its mutants killed,
-// or if docs/mutants.md does not explain a survivor, or explains what does not survive.
+// or if survivors.txt does not explain a survivor, or explains what does not survive.
 package main
 
 import (
@@ -38,7 +38,7 @@ func main() {
 	tests := flag.String("tests", "", "test with the tests of this `folder` alone, as ./vectors")
 	flag.Parse()
 	check(errors.Join(os.Chdir(".."), os.Mkdir(work, 0o700)))
-	why, ok := readReasons("docs/mutants.md"), true
+	why, ok := readReasons("tools/mutate/survivors.txt"), true
 	for _, dir := range flag.Args() {
 		p := load(dir, why)
 		for _, folder := range slices.Compact(strings.Fields(cmp.Or(*tests, dir+" . ./stories ./vectors"))) {
@@ -52,7 +52,7 @@ func main() {
 	}
 }
 
-// readReasons returns the mutants that docs/mutants.md explains, by package. There, each is on a line
+// readReasons returns the mutants that survivors.txt explains, by package. There, each is on a line
 // of its own, and the reason follows.
 func readReasons(file string) map[string][]string {
 	text, err := os.ReadFile(file)

@@ -16,7 +16,7 @@ import (
 // source is a package of the main module, without its tests, and where in it mutants are made.
 type source struct {
 	name         string   // the folder, but of the root the package
-	why, leftOut []string // what docs/mutants.md explains, and the items of it that leave out functions
+	why, leftOut []string // what survivors.txt explains, and the items of it that leave out functions
 	mutants      []*mutant
 	fset         *token.FileSet
 	path, text   string // of a file; the text is after a space, since positions count from 1
@@ -25,12 +25,12 @@ type source struct {
 
 // A mutant is a small mistake in a file.
 type mutant struct {
-	name       string // as docs/mutants.md names it
+	name       string // as survivors.txt names it
 	verdict    string // survived, killed, or broken: it does not compile
 	path, text string // of the file with the mistake
 }
 
-// load makes the mutants of a package, except in functions of which docs/mutants.md explains all.
+// load makes the mutants of a package, except in functions of which survivors.txt explains all.
 func load(dir string, why map[string][]string) *source {
 	pkg, err := build.ImportDir(dir, 0)
 	check(err)
@@ -182,7 +182,7 @@ func (p *source) add(from, to token.Pos, text, was, becomes string) {
 	p.mutants = append(p.mutants, &mutant{name, "survived", p.path, p.text[1:from] + text + p.text[to:]})
 }
 
-// quoted returns a text on one line, as docs/mutants.md has it.
+// quoted returns a text on one line, as survivors.txt has it.
 func quoted(text string) string {
 	if text == "" {
 		return "nothing"
