@@ -182,9 +182,12 @@ type Request struct {
 	Patch []byte
 	// Options are the options of DeletePod, with the UID as a precondition.
 	Options metav1.DeleteOptions
-	// Status is the whole new status, for a caller that stores it elsewhere than in
-	// the Job.
-	Status *batchv1.JobStatus
+	// ResourceVersion and Status are for a caller that stores the status elsewhere than in
+	// the Job. Status is the whole new status. ResourceVersion is the version that the
+	// object with the status must have for the write to succeed. It differs from that of
+	// the View after another write of the same sync.
+	ResourceVersion string
+	Status          *batchv1.JobStatus
 }
 
 // Result is the result of a sync. The caller owns it.
@@ -244,7 +247,7 @@ func (m *Machine) Next() []Request { return convert(m.core().Next(), newRequest)
 
 func newRequest(r machine.Request) Request {
 	return Request{ID: r.ID, Verb: Verb(r.Verb), Namespace: r.Namespace, Name: r.Name, UID: r.UID,
-		Pod: r.Pod, Patch: r.Patch, Options: r.Options, Status: r.Status}
+		Pod: r.Pod, Patch: r.Patch, Options: r.Options, ResourceVersion: r.ResourceVersion, Status: r.Status}
 }
 
 // Answer takes the object and the error that the client returned for a request. Pass both

@@ -76,11 +76,11 @@ func patches(asked []jobfate.Request) map[string]string {
 func TestMachine_statusPatch(t *testing.T) {
 	job := decidetest.SpecJob(t, "completions: 1")
 	asked, result := requests(t, job, decidetest.PodIn(job, 1, corev1.PodSucceeded))
-	var verbs, statuses []string
+	var verbs, statuses, versions []string
 	for _, r := range asked {
 		verbs = append(verbs, r.Verb.String())
 		if r.Verb == jobfate.PatchStatus {
-			statuses = append(statuses, string(r.Patch))
+			statuses, versions = append(statuses, string(r.Patch)), append(versions, r.ResourceVersion)
 		}
 	}
 	if want := []string{"patch the status", "patch pod", "patch the status"}; !slices.Equal(verbs, want) {
@@ -95,6 +95,9 @@ func TestMachine_statusPatch(t *testing.T) {
 	}
 	if !strings.HasPrefix(statuses[1], `{"metadata":{"uid":"job-1","resourceVersion":"8"},"status":{"conditions":[`) || !strings.Contains(statuses[1], `"succeeded":1,`) {
 		t.Errorf("settled: %s", statuses[1])
+	}
+	if !slices.Equal(versions, []string{"7", "8"}) {
+		t.Errorf("the requests name the versions %q, want 7 and 8, as the patches do", versions)
 	}
 	if !result.Ended || result.Decision.Status == nil || result.Decision.Idle() {
 		t.Errorf("ended %t, decision %+v; want the end, after a status", result.Ended, result.Decision)

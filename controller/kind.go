@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -81,8 +82,8 @@ type objects interface {
 	controller(Options) tracking.Controller
 	// get reads an object live.
 	get(ctx context.Context, namespace, name string) (*batchv1.Job, error)
-	// putStatus stores the status of a request. seen is the Job that the Machine observed last.
-	putStatus(ctx context.Context, r jobfate.Request, seen *batchv1.Job) (*batchv1.Job, error)
+	// putStatus stores the status of a request.
+	putStatus(ctx context.Context, r jobfate.Request) (*batchv1.Job, error)
 	// informer returns an informer whose store holds Jobs.
 	informer(namespace string) (cache.SharedIndexInformer, error)
 	// reference returns the object that events refer to.
@@ -104,7 +105,7 @@ func (j jobs) get(ctx context.Context, namespace, name string) (*batchv1.Job, er
 	return j.reader.BatchV1().Jobs(namespace).Get(ctx, name, metav1.GetOptions{})
 }
 
-func (j jobs) putStatus(ctx context.Context, r jobfate.Request, _ *batchv1.Job) (*batchv1.Job, error) {
+func (j jobs) putStatus(ctx context.Context, r jobfate.Request) (*batchv1.Job, error) {
 	return j.writer.BatchV1().Jobs(r.Namespace).Patch(ctx, r.Name, types.MergePatchType, r.Patch, metav1.PatchOptions{}, "status")
 }
 
@@ -171,14 +172,25 @@ func (k customKind[T]) get(ctx context.Context, namespace, name string) (*batchv
 	return k.job(o), nil
 }
 
-// putStatus patches the changed fields of the status. The patch fails if the object has changed
-// since it was observed.
-func (k customKind[T]) putStatus(ctx context.Context, r jobfate.Request, seen *batchv1.Job) (*batchv1.Job, error) {
+// anotherStatus differs in each field from every status of a request. A merge patch from it to such
+// a status names all fields, and unsets those that are empty.
+var anotherStatus = batchv1.JobStatus{
+	Conditions: []batchv1.JobCondition{{}}, StartTime: longAgo, CompletionTime: longAgo,
+	Active: -1, Succeeded: -1, Failed: -1, Terminating: new(int32(-1)), Ready: new(int32(-1)),
+	CompletedIndexes: "-", FailedIndexes: new("-"),
+	UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{Succeeded: []types.UID{""}, Failed: []types.UID{""}},
+}
+
+var longAgo = &metav1.Time{Time: time.Time{}.Add(time.Second)}
+
+// putStatus patches the status. The patch fails if the object has another version than the request
+// names, and leaves other fields of the status subresource as they are.
+func (k customKind[T]) putStatus(ctx context.Context, r jobfate.Request) (*batchv1.Job, error) {
 	before, after := k.new(), k.new()
-	for o, status := range map[client.Object]*batchv1.JobStatus{before: &seen.Status, after: r.Status} {
+	for o, status := range map[client.Object]*batchv1.JobStatus{before: &anotherStatus, after: r.Status} {
 		o.SetNamespace(r.Namespace)
 		o.SetName(r.Name)
-		o.SetResourceVersion(seen.ResourceVersion)
+		o.SetResourceVersion(r.ResourceVersion)
 		*k.Status(o.(T)) = *status
 	}
 	if err := k.write.Status().Patch(ctx, after, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {

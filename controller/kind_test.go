@@ -2,6 +2,7 @@ package controller
 
 import (
 	"fmt"
+	"reflect"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -204,4 +205,14 @@ func TestAddKind_invalid(t *testing.T) {
 			wantError(t, err, want)
 		}
 	})
+}
+
+// A status write names every field, so that each one that has become empty is unset.
+func TestAnotherStatus_hasEveryField(t *testing.T) {
+	status := reflect.ValueOf(anotherStatus)
+	for i := range status.NumField() {
+		if status.Field(i).IsZero() {
+			t.Errorf("it does not set %s", status.Type().Field(i).Name)
+		}
+	}
 }

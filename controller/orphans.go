@@ -25,7 +25,7 @@ type orphans struct{ *controller }
 func (c orphans) Reconcile(ctx context.Context, r orphanKey) (reconcile.Result, error) {
 	var failed error
 	for _, m := range c.find(r) {
-		if !c.drive(ctx, m, nil, orphansInFlight) {
+		if !c.drive(ctx, m, orphansInFlight) {
 			return reconcile.Result{}, nil // the controller is stopping
 		}
 		if err := m.Result().Err; err != nil && (failed == nil || expected(failed)) {

@@ -65,7 +65,7 @@ func (c *controller) Reconcile(ctx context.Context, r reconcile.Request) (reconc
 		m.observe(store.pods, &view)
 	}
 	began := time.Now()
-	over := m.begin(view, options) != nil || c.drive(ctx, m.machine, job, inFlight(c.QPS))
+	over := m.begin(view, options) != nil || c.drive(ctx, m.machine, inFlight(c.QPS))
 	result := m.machine.Result()
 	if job != nil {
 		c.report(job, m, result)

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -47,9 +46,9 @@ type machine interface {
 }
 
 // drive sends the requests of a Machine, up to inFlight of them concurrently, and reports
-// whether the sync is complete. seen is the Job of the View. When the controller stops,
-// requests in flight are finished, and no others are sent.
-func (s sender) drive(ctx context.Context, m machine, seen *batchv1.Job, inFlight int) bool {
+// whether the sync is complete. When the controller stops, requests in flight are finished, and
+// no others are sent.
+func (s sender) drive(ctx context.Context, m machine, inFlight int) bool {
 	for batch := m.Next(); len(batch) > 0; batch = m.Next() {
 		objects, errs := make([]runtime.Object, len(batch)), make([]error, len(batch))
 		var group errgroup.Group
@@ -59,7 +58,7 @@ func (s sender) drive(ctx context.Context, m machine, seen *batchv1.Job, inFligh
 				if err := ctx.Err(); err != nil {
 					return err
 				}
-				objects[i], errs[i] = s.send(ctx, r, seen)
+				objects[i], errs[i] = s.send(ctx, r)
 				return nil
 			})
 		}
@@ -68,16 +67,13 @@ func (s sender) drive(ctx context.Context, m machine, seen *batchv1.Job, inFligh
 		}
 		for i, r := range batch {
 			_ = m.Answer(r, objects[i], errs[i]) // fails only for an unknown request
-			if job, ok := objects[i].(*batchv1.Job); ok && errs[i] == nil {
-				seen = job
-			}
 		}
 	}
 	return true
 }
 
 // send sends one request, and returns the object and the error of the client.
-func (s sender) send(ctx context.Context, r jobfate.Request, seen *batchv1.Job) (runtime.Object, error) {
+func (s sender) send(ctx context.Context, r jobfate.Request) (runtime.Object, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
 	defer cancel()
 	read, write := s.api().reader.CoreV1().Pods(r.Namespace), s.api().writer.CoreV1().Pods(r.Namespace)
@@ -100,7 +96,7 @@ func (s sender) send(ctx context.Context, r jobfate.Request, seen *batchv1.Job) 
 	case jobfate.DeletePod:
 		return nil, write.Delete(ctx, r.Name, r.Options)
 	case jobfate.PatchStatus:
-		return s.putStatus(ctx, r, seen)
+		return s.putStatus(ctx, r)
 	}
 	return nil, fmt.Errorf("unknown request: %s", r.Verb)
 }

@@ -46,7 +46,7 @@ func TestSend(t *testing.T) {
 	} {
 		b := newFixture(t, job, pod)
 		tc.r.Namespace = "default"
-		object, err := b.send(t.Context(), tc.r, nil)
+		object, err := b.send(t.Context(), tc.r)
 		if err != nil || (object == nil) != (tc.r.Verb == jobfate.DeletePod) {
 			t.Errorf("%s: got %v, %v", tc.r.Verb, object, err)
 		}
@@ -55,11 +55,11 @@ func TestSend(t *testing.T) {
 			t.Errorf("%s: sent %q to namespace %q, want %q", tc.r.Verb, got, a.GetNamespace(), tc.want)
 		}
 		tc.r.Name = "another"
-		if _, err := b.send(t.Context(), tc.r, nil); tc.r.Pod == nil && tc.r.Verb != jobfate.ListPods && !apierrors.IsNotFound(err) {
+		if _, err := b.send(t.Context(), tc.r); tc.r.Pod == nil && tc.r.Verb != jobfate.ListPods && !apierrors.IsNotFound(err) {
 			t.Errorf("%s of a missing object: got %v, want not found", tc.r.Verb, err)
 		}
 	}
-	if _, err := newFixture(t).send(t.Context(), jobfate.Request{Verb: 99}, nil); err == nil {
+	if _, err := newFixture(t).send(t.Context(), jobfate.Request{Verb: 99}); err == nil {
 		t.Error("an unknown verb: want an error")
 	}
 }
@@ -118,7 +118,7 @@ func TestDrive_concurrentRequests(t *testing.T) {
 		}).sender(t)
 		m := &script{batches: [][]jobfate.Request{reads(10), reads(1)}}
 		began := time.Now()
-		if !s.drive(t.Context(), m, nil, 4) || all.Load() != 11 || most.Load() != 4 || time.Since(began) != 4*time.Second {
+		if !s.drive(t.Context(), m, 4) || all.Load() != 11 || most.Load() != 4 || time.Since(began) != 4*time.Second {
 			t.Errorf("sent %d in %v, %d at the same time, want 11, 4s, 4", all.Load(), time.Since(began), most.Load())
 		}
 		for _, err := range m.errs {
@@ -148,7 +148,7 @@ func TestDrive_stops(t *testing.T) {
 		}
 		return nil, errCut
 	}).sender(t)
-	if m := (&script{batches: [][]jobfate.Request{reads(3)}}); s.drive(ctx, m, nil, 1) || sent != 1 || len(m.errs) != 0 {
+	if m := (&script{batches: [][]jobfate.Request{reads(3)}}); s.drive(ctx, m, 1) || sent != 1 || len(m.errs) != 0 {
 		t.Errorf("sent %d, answered %d, or the sync is complete; want 1, 0, and an incomplete sync", sent, len(m.errs))
 	}
 	job := newJob()

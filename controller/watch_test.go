@@ -169,7 +169,7 @@ func TestOwnerReferenceOfAnotherKind(t *testing.T) {
 	if r := b.store.pods.read(job, position{}); len(r.all) != 0 {
 		t.Errorf("the Job has %d pods, want none", len(r.all))
 	}
-	listed, err := b.send(t.Context(), jobfate.Request{Verb: jobfate.ListPods, Namespace: "default"}, nil)
+	listed, err := b.send(t.Context(), jobfate.Request{Verb: jobfate.ListPods, Namespace: "default"})
 	if list, ok := listed.(*corev1.PodList); err != nil || !ok || len(list.Items) != 0 {
 		t.Errorf("the list is %v, %v, want no pods", listed, err)
 	}

@@ -51,12 +51,15 @@ func build(ctx context.Context, tool string) (string, error) {
 // BuildMain does the same for the main package of a folder with its own module; its path is
 // absolute or relative to e2e. It prints the path of the program that go run leaves in the
 // build cache, instead of running it.
-func BuildMain(ctx context.Context, dir string) (string, error) {
+func BuildMain(ctx context.Context, dir string, flags ...string) (string, error) {
+	run := func(exec string) (string, error) {
+		return goCommand(ctx, dir, append(append([]string{"run", "-exec", exec}, flags...), ".")...)
+	}
 	// go run puts a program that is not in the cache yet into a folder that it removes.
-	if _, err := goCommand(ctx, dir, "run", "-exec", "true", "."); err != nil {
+	if _, err := run("true"); err != nil {
 		return "", err
 	}
-	return goCommand(ctx, dir, "run", "-exec", "echo", ".")
+	return run("echo")
 }
 
 // goCommand runs go in a folder, and returns its output.

@@ -55,6 +55,9 @@ type Request struct {
 	Patch []byte
 	// Options are the options of DeletePod.
 	Options metav1.DeleteOptions
+	// ResourceVersion is the version that the object with the status must have when
+	// PatchStatus stores the status. The Patch names it too.
+	ResourceVersion string
 	// Status is the whole new status, for a caller that stores it elsewhere than in
 	// the Job.
 	Status *batchv1.JobStatus

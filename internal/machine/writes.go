@@ -214,7 +214,7 @@ func (s *sync) conclude() []*exchange {
 func (s *sync) patchStatus(status *batchv1.JobStatus) []*exchange {
 	s.writes.counted = countedBy(status)
 	return []*exchange{{Request: Request{Verb: PatchStatus, Name: s.Key.Name, UID: s.Job,
-		Patch: jobstatus.Patch(s.Job, s.writes.version, status), Status: status.DeepCopy()}}}
+		Patch: jobstatus.Patch(s.Job, s.writes.version, status), ResourceVersion: s.writes.version, Status: status.DeepCopy()}}}
 }
 
 // handleStatus handles the answer to a status write.
