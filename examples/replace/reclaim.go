@@ -1,0 +1,22 @@
+package replace
+
+import (
+	batchv1 "k8s.io/api/batch/v1"
+
+	"github.com/jobfate/jobfate/jobstatus"
+)
+
+// Reclaimable returns how many of the pods that a queue has reserved for a Job it may give away:
+// the Job will not need them again. The queue has reserved Reserved pods.
+func Reclaimable(job *batchv1.Job) int64 {
+	return max(0, Reserved(job)-jobstatus.DemandOf(job, nil).AtOnce.Most)
+}
+
+// Reserved returns the most pods that a Job with defaults has at once when it starts.
+func Reserved(job *batchv1.Job) int64 {
+	pods := int64(*job.Spec.Parallelism)
+	if n := job.Spec.Completions; n != nil {
+		pods = min(pods, int64(*n))
+	}
+	return pods
+}
