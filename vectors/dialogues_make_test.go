@@ -100,7 +100,7 @@ func shorten(t *testing.T, is, goal string) *candidate {
 	}
 	for n := len(happenings(d)) - 1; n >= 0; n-- {
 		less := *d
-		if less.Steps = without(d.Steps, n); goalsOf(&less)[goal] && replay(t, &less) == "" {
+		if less.Steps = without(d.Steps, n); goalsOf(&less)[goal] && less.Replay() == "" {
 			d.Steps = less.Steps
 		}
 	}

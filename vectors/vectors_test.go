@@ -63,7 +63,7 @@ func TestDialogues(t *testing.T) {
 		for _, what := range line.Case.Shows {
 			shown[what] = true
 		}
-		if problem := replay(t, line.Case); problem != "" {
+		if problem := line.Case.Replay(); problem != "" {
 			t.Errorf("%s: %s", line.Case.ID, problem)
 			if failed++; failed == enough {
 				t.Fatalf("%d dialogues have failed; the others are skipped", failed)
@@ -80,24 +80,6 @@ func TestDialogues(t *testing.T) {
 			t.Errorf("no dialogue shows %s", what)
 		}
 	}
-}
-
-// replay describes where a Machine differs from a dialogue; empty if it does not.
-func replay(t *testing.T, d *vectors.Dialogue) string {
-	m := d.Machine()
-	if m == nil {
-		return "the number of Machines for orphans differs"
-	}
-	for i, s := range d.Steps {
-		got, err := d.Play(m, s)
-		if err != nil {
-			return fmt.Sprintf("step %d: %v", i, err)
-		}
-		if want, got := text(t, s), text(t, got); want != got {
-			return fmt.Sprintf("step %d, -want +got:\n%s", i, cmp.Diff(want, got))
-		}
-	}
-	return ""
 }
 
 // TestCases checks the writes of jobfate in every case, and that the case in README.md is
@@ -231,8 +213,8 @@ func difference(t *testing.T, c *vectors.Case) string {
 	case err != nil:
 		return err.Error()
 	}
-	if want, got := text(t, c.Jobfate), text(t, got); want != got {
-		return "-want +got:\n" + cmp.Diff(want, got)
+	if told := c.Difference(got); told != "" {
+		return told
 	}
 	return decides(t, c)
 }

@@ -111,8 +111,8 @@ func TestDelay_ofAnIndexAndTheSuccessOfAnother(t *testing.T) {
 
 // KEP-2307 § Deleted Pods: "if the Job controller deletes the Pod (when the user decreases
 // parallelism or suspends the Job, for example), the controller removes the finalizer before deleting
-// it. Thus, these deletions don’t count towards the failures." That holds as long as nobody knows
-// whether the deletion was carried out, too.
+// it. Thus, these deletions don’t count towards the failures." That also holds while it is unknown
+// whether the deletion was carried out.
 func TestDeletions_byTheControllerAreNoFailures(t *testing.T) {
 	for _, job := range []struct {
 		spec, want string
@@ -152,7 +152,7 @@ func TestDeletions_byTheControllerAreNoFailures(t *testing.T) {
 
 	s := newScene(t, "parallelism: 1\ncompletions: 1")
 	s.pod("a", 1, corev1.PodRunning, 0, s.deletedAt(1))
-	s.expect(t, "somebody else deletes a pod, which counts", "strip a; failed 1; sync in 10s")
+	s.expect(t, "another client deletes a pod, which counts", "strip a; failed 1; sync in 10s")
 }
 
 // KEP-2307 § Algorithm: "If there are pending Pods to count, the controller puts back the Job into
