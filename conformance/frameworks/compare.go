@@ -20,6 +20,8 @@ type Function struct {
 	// Name is the name in docs/replace.md.
 	Name         string
 	Theirs, Ours func(*batchv1.Job) string
+	// Rare are Jobs of classes that few random Jobs belong to.
+	Rare []*batchv1.Job
 	// Applies says which Jobs the function is called for; nil for all.
 	Applies func(*batchv1.Job) bool
 	// Classes are the kinds of Jobs for which the two differ, most specific first. The first that
@@ -70,9 +72,9 @@ func Compare(t *testing.T, functions []Function) {
 	}
 	for _, f := range functions {
 		t.Run(f.Name, func(t *testing.T) {
-			jobs := lived
+			jobs := slices.Concat(lived, f.Rare)
 			if !f.Lives {
-				jobs = append(drawn, lived...)
+				jobs = slices.Concat(drawn, jobs)
 			}
 			counts := f.compare(t, jobs)
 			t.Logf("%d Jobs, different on %v", len(jobs), counts)

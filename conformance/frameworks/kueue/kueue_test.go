@@ -50,8 +50,12 @@ func TestFunctions(t *testing.T) {
 			}}},
 		},
 		{
-			Name:    "ReclaimablePods",
-			Lives:   true,
+			Name:  "ReclaimablePods",
+			Lives: true,
+			Rare: []*batchv1.Job{{
+				Spec:   batchv1.JobSpec{Parallelism: new(int32(3))},
+				Status: batchv1.JobStatus{Active: 4, Succeeded: 1},
+			}},
 			Applies: func(job *batchv1.Job) bool { return !jobstatus.OutcomeOf(job).Terminal() }, // Kueue asks Finished first
 			Theirs: func(job *batchv1.Job) string {
 				reclaimable, err := (*kueue.Job)(job).ReclaimablePods(quiet, nil)
