@@ -9,7 +9,7 @@
 // carries decisions out; its documentation says how, and what the caller guarantees.
 // docs/divergences.md lists where both differ from the Job controller of Kubernetes 1.36.3.
 //
-// The packages that Decide composes can be used alone:
+// The packages of this module can be used alone:
 //
 //   - indexset: sets of completion indexes
 //   - backoff: when a failed pod may be replaced

@@ -12,11 +12,8 @@ import (
 // document is a file with generated sections. Comments mark the beginning and the end of a section.
 type document struct{ file, text string }
 
-// The paths of the documents, relative to the root of the repository.
-const (
-	compatibility = "docs/compatibility.md"
-	readme        = "README.md"
-)
+// compatibility is the path of the document, relative to the root of the repository.
+const compatibility = "docs/compatibility.md"
 
 func openDocument(r release, name string) (document, error) {
 	d := document{file: filepath.Join(r.module, "..", name)}

@@ -89,6 +89,6 @@ func releaseSections(ctx context.Context, r release) ([]section, error) {
 	if err != nil {
 		return nil, err
 	}
-	table, rest, err := renderReleases(all)
-	return []section{{compatibility, "releases", table + rest}, {readme, "releases", table}}, err
+	text, err := renderReleases(all)
+	return []section{{compatibility, "releases", text}}, err
 }

@@ -167,9 +167,9 @@ func (c *comparison) cell(of string) string {
 	return "equal, but for " + strings.Join(names, " and ")
 }
 
-// renderReleases returns the table of the releases, and the tables of divergences and of failed
-// tests.
-func renderReleases(all []comparison) (table, rest string, err error) {
+// renderReleases returns the table of the releases, followed by the tables of divergences and of
+// failed tests.
+func renderReleases(all []comparison) (string, error) {
 	var b, more strings.Builder
 	fmt.Fprintf(&b, "| Kubernetes | decisions | unit tests | statuses | creations |\n| --- | --- | --- | --- | --- |\n")
 	fmt.Fprintf(&more, "\n| divergence | releases | what differs |\n| --- | --- | --- |\n")
@@ -182,13 +182,13 @@ func renderReleases(all []comparison) (table, rest string, err error) {
 			c.version, c.cell("decisions"), passed, len(c.unit.results), c.cell("statuses"), c.cell("creations"))
 		rows, err := c.unit.failures()
 		if err != nil {
-			return "", "", err
+			return "", err
 		}
 		if rows != "" {
 			fmt.Fprintf(&more, "\n| unit test of %s | result |\n| --- | --- |\n%s", c.version, rows)
 		}
 	}
-	return b.String(), more.String(), nil
+	return b.String() + more.String(), nil
 }
 
 // otherRelease returns a release other than the one that this module requires.

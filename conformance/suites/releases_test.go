@@ -3,8 +3,6 @@ package main
 import (
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // printed is the part of TestSync's output that is read.
@@ -36,7 +34,7 @@ func TestReadComparison(t *testing.T) {
 }
 
 func TestRenderReleases(t *testing.T) {
-	table, rest, err := renderReleases([]comparison{
+	got, err := renderReleases([]comparison{
 		{release: release{version: "1.35.4"}, unit: &report{
 			results: []result{{test: "TestA", outcome: "pass"}, {test: "TestB", outcome: "fail"}},
 			reasons: []reason{{"TestB", "a gate is off"}},
@@ -49,10 +47,10 @@ func TestRenderReleases(t *testing.T) {
 	want := "| Kubernetes | decisions | unit tests | statuses | creations |\n| --- | --- | --- | --- | --- |\n" +
 		"| 1.35.4 | equal, but for `backing-off-active` and `suspended-start-time` | 1 of 2 pass | equal, but for `start-time-error` | equal |\n" +
 		"| 1.36.3 | equal | 1 of 1 pass | equal | equal |\n"
-	if diff := cmp.Diff(want, table); diff != "" {
-		t.Errorf("table (-want +got):\n%s", diff)
+	if !strings.HasPrefix(got, want) {
+		t.Errorf("got\n%s\nwant at its beginning\n%s", got, want)
 	}
-	if want := "| unit test of 1.35.4 | result |\n| --- | --- |\n| `TestB` | fail: a gate is off |\n"; !strings.HasSuffix(rest, want) {
-		t.Errorf("got\n%s\nwant at its end\n%s", rest, want)
+	if want := "| unit test of 1.35.4 | result |\n| --- | --- |\n| `TestB` | fail: a gate is off |\n"; !strings.HasSuffix(got, want) {
+		t.Errorf("got\n%s\nwant at its end\n%s", got, want)
 	}
 }
