@@ -9,7 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// document is a file with generated sections. Comments mark the beginning and the end of a section.
+// document is a file with generated sections. Comments mark the beginning and the end of a section;
+// the section without a name is the whole file.
 type document struct{ file, text string }
 
 // compatibility is the path of the document, relative to the root of the repository.
@@ -24,6 +25,9 @@ func openDocument(r release, name string) (document, error) {
 
 // section returns the text before a section, the section and the text after it.
 func (d *document) section(name string) (before, section, after string, err error) {
+	if name == "" {
+		return "", d.text, "", nil
+	}
 	begin, end := fmt.Sprintf("<!-- begin %s -->\n", name), fmt.Sprintf("<!-- end %s -->\n", name)
 	before, rest, found := strings.Cut(d.text, begin)
 	section, after, closed := strings.Cut(rest, end)

@@ -13,8 +13,8 @@ type section struct{ document, name, text string }
 
 // suites are the functions that generate the sections, by the name of the suite.
 var suites = map[string]func(context.Context, release) ([]section, error){
-	"unit":        oneSection(runUnit),
-	"integration": oneSection(runIntegration),
+	"unit":        reporting(runUnit),
+	"integration": reporting(runIntegration),
 	"releases":    releaseSections,
 }
 
@@ -68,8 +68,8 @@ func run(ctx context.Context, name string, times int, write bool) error {
 	return nil
 }
 
-// oneSection returns a suite whose only section is a report.
-func oneSection(run func(context.Context, release) (*report, error)) func(context.Context, release) ([]section, error) {
+// reporting returns a suite whose sections are a report and the list of its results.
+func reporting(run func(context.Context, release) (*report, error)) func(context.Context, release) ([]section, error) {
 	return func(ctx context.Context, r release) ([]section, error) {
 		report, err := run(ctx, r)
 		if err != nil {
@@ -80,7 +80,7 @@ func oneSection(run func(context.Context, release) (*report, error)) func(contex
 			return nil, err
 		}
 		fmt.Printf("%s: %s\n", report.name, report.summary())
-		return []section{{compatibility, report.name, text}}, nil
+		return []section{{compatibility, report.name, text}, {report.file(), "", report.list()}}, nil
 	}
 }
 

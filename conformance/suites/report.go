@@ -19,7 +19,7 @@ var meanings = []struct{ mark, text string }{
 	{"podGroup", "The alpha gate `WorkloadWithJob` is on. Kubernetes' own code creates the Workload and the PodGroup, and the pods that jobfate creates are added to the group."},
 }
 
-// report is a section of docs/compatibility.md.
+// report is a section of docs/compatibility.md, and a file with the result of each test.
 type report struct {
 	name    string // the name of the section
 	title   string
@@ -57,19 +57,31 @@ func (r *report) summary() string {
 	return text + fmt.Sprintf("; %d fail.", len(r.results)-passed)
 }
 
-// render returns the section with all results.
+// render returns the section, with the tests that fail.
 func (r *report) render() (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## %s\n\n%s\n\n```sh\n%s\n```\n\n%s\n", r.title, r.about, r.command, r.summary())
 	if used := r.meanings(); used != "" {
 		fmt.Fprintf(&b, "\n| change | what it means |\n| --- | --- |\n%s", used)
 	}
-	fmt.Fprintf(&b, "\n| test | result |\n| --- | --- |\n")
-	for _, t := range r.results {
-		fmt.Fprintf(&b, "| %s | %s |\n", code(t.test), r.outcome(t))
+	failures, err := r.failures()
+	if failures != "" {
+		fmt.Fprintf(&b, "\n| test | result |\n| --- | --- |\n%s", failures)
 	}
-	_, err := r.failures()
+	fmt.Fprintf(&b, "\n[All results](../%s), test by test.\n", r.file())
 	return b.String(), err
+}
+
+// file is the path of the file with all results, relative to the root of the repository.
+func (r *report) file() string { return "conformance/suites/results/" + r.name + ".txt" }
+
+// list returns all results, one in a line.
+func (r *report) list() string {
+	var b strings.Builder
+	for _, t := range r.results {
+		fmt.Fprintf(&b, "%s: %s\n", t.test, r.outcome(t))
+	}
+	return b.String()
 }
 
 // outcome returns the result of a test, with the reason or the marks.

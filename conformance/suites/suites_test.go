@@ -20,12 +20,14 @@ func TestUnit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := openDocument(r, sections[0].document)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := d.compare(sections[0].name, sections[0].text); err != nil {
-		t.Errorf("go -C conformance run ./suites -write unit writes the current results; %v", err)
+	for _, s := range sections {
+		d, err := openDocument(r, s.document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := d.compare(s.name, s.text); err != nil {
+			t.Errorf("go -C conformance run ./suites -write unit writes the current results; %v", err)
+		}
 	}
 }
 
@@ -105,7 +107,7 @@ func TestRenderReasons(t *testing.T) {
 		{name: "a reason for a test that passes", results: []result{{test: "TestA", outcome: "pass"}}, reasons: []reason{{"TestA", "a gate is off"}},
 			want: "TestA passes or does not exist, but has a reason to fail: a gate is off", refused: true},
 		{name: "a change", results: []result{{test: "TestA/a|b", outcome: "pass", marks: []string{"interim", "uid"}}},
-			want: "| `TestA/a\\|b` | pass (interim, uid) |\n"},
+			want: "\n---\nTestA/a|b: pass (interim, uid)\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := report{results: c.results, reasons: c.reasons}
@@ -116,6 +118,7 @@ func TestRenderReasons(t *testing.T) {
 			if err != nil {
 				got = err.Error()
 			}
+			got += "\n---\n" + r.list()
 			if !strings.Contains(got, c.want) {
 				t.Errorf("got:\n%s\nwant:\n%s", got, c.want)
 			}
