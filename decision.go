@@ -41,8 +41,9 @@ type Decision struct {
 	// Requeue is the longest time until the next sync; 0 when no sync is needed until
 	// the Job or its pods change.
 	Requeue time.Duration
-	// Events are the events to send once Status is stored. A Machine adds the events
-	// of creations and deletions.
+	// Events are the events to send once Status is stored. A Machine adds one for each pod
+	// that it creates or deletes, with the reason SuccessfulCreate, FailedCreate,
+	// SuccessfulDelete or FailedDelete.
 	Events []Event
 	// Metrics are the counter increments to record once Status is stored.
 	Metrics []Metric

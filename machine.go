@@ -208,7 +208,9 @@ type Result struct {
 	Gone bool
 	// Ended says that the sync stored a status with a terminal condition.
 	Ended bool
-	// Events are the events to send, Metrics the counter increments to record.
+	// Events are the events to send, Metrics the counter increments to record. The events
+	// are those of the Decision whose status was stored, and SuccessfulCreate, FailedCreate,
+	// SuccessfulDelete and FailedDelete for single pods, in the order in which they happened.
 	Events  []Event
 	Metrics []Metric
 }
@@ -294,6 +296,10 @@ func (m *Machine) String() string { return m.core().Memory.String() }
 // returns one Machine for each owner that is not among the Jobs, and one for each pod
 // that has no controller and that no Job selects. Pass the Jobs that the cache holds. The
 // Machine reads a Job that is not among them live before it frees the pods.
+//
+// The Machine of a Job frees the other orphans: pods without a controller that the Job
+// selects and must not adopt, because the Job or the pod is being deleted or the Job has
+// ended, and pods of an ended Job that it no longer selects.
 //
 // Each Machine has already begun. Run it once and drop it. If its result has an error,
 // retry soon, unless the Job of the pods turns out to exist.

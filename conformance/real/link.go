@@ -132,6 +132,9 @@ func updateJobStatus(c *job.Controller, ctx context.Context, j *batchv1.Job) (*b
 //go:linkname handleSingleOrphanPod k8s.io/kubernetes/pkg/controller/job.(*Controller).handleSingleOrphanPod
 func handleSingleOrphanPod(c *job.Controller, ctx context.Context, pod *corev1.Pod) error
 
+//go:linkname addPod k8s.io/kubernetes/pkg/controller/job.(*Controller).addPod
+func addPod(jm *job.Controller, logger klog.Logger, pod any)
+
 //go:linkname newBackoffStore k8s.io/kubernetes/pkg/controller/job.newBackoffStore
 func newBackoffStore() *backoffStore
 

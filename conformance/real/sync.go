@@ -60,6 +60,16 @@ func StripsOrphan(pod *corev1.Pod, j *batchv1.Job) bool {
 	return len(s.writes) > 0
 }
 
+// CreationsLeft returns how many creations the controller waits for after it has received a pod that
+// it did not know.
+func CreationsLeft(in Input, pod *corev1.Pod) int {
+	syncMu.Lock()
+	defer syncMu.Unlock()
+	r := newRun(&in)
+	addPod(r.controller, logr.Discard(), pod)
+	return r.memory().Creations
+}
+
 // A run is a controller that lives for one sync.
 type run struct {
 	controller   *job.Controller

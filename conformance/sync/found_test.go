@@ -2,6 +2,7 @@ package sync
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -60,5 +61,26 @@ func TestFound(t *testing.T) {
 			var r reach
 			compare(t, tt.trial, &r)
 		})
+	}
+}
+
+// Both sides remove the finalizer of a pod that is deleted because the Job ends twice: before the
+// deletion, and after the status is stored.
+func TestFinalizerIsRemovedTwice(t *testing.T) {
+	c := newTrial(size(2, 1), pod("a", corev1.PodSucceeded), pod("b", corev1.PodRunning))
+	us, err := decide(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for side, o := range map[string]outcome{"the real controller": newRun(c).outcome, "jobfate": us.out} {
+		removals := 0
+		for _, call := range slices.Concat(o.Deletions, o.Strips) {
+			if call.Pod == "b" && call.Kind != real.Delete {
+				removals++
+			}
+		}
+		if removals != 2 {
+			t.Errorf("%s removes the finalizer of the running pod %d times, want 2", side, removals)
+		}
 	}
 }
