@@ -78,6 +78,7 @@ func TestNotCut(t *testing.T) {
 		head + "- a: b\n- c: d\n" + tail + "metadata:\n  resourceVersion: \"\n",
 		"apiVersion: v1\nkind: List\nx: '\nitems:\n- a: b\n- a: b\n'\nitems:\n- c: d\n",
 		"a: |\nitems:\n- a: b\n- a: b\n",
+		"apiVersion: v1\nx: \"\nitems:\n- a: b\ny: \"\nitems: [" + cutMark + "]\nkind: List\n",
 	} {
 		checkCut(t, "", input)
 	}

@@ -310,6 +310,15 @@ func TestManyErrors(t *testing.T) {
 	}
 }
 
+// TestManyAliases checks that a file is not read further once its aliases repeat too much.
+func TestManyAliases(t *testing.T) {
+	bomb := "---\nkind: A\na: &a [" + strings.Repeat("a,", 16_000) + "a]\nb: [" + strings.Repeat("*a,", 24) + "*a]\n"
+	in, err := read(jobYAML + strings.Repeat(bomb, 6))
+	if err != nil || len(in.Unreadable) != 1 || in.Unreadable[0].Error() != "f1: document 5: the aliases of this file repeat too much; the rest is not read" {
+		t.Errorf("got %v, %v, want one error", err, in.Unreadable)
+	}
+}
+
 // TestCopies reads objects twice. The copy with the higher resourceVersion counts, or else the later one.
 func TestCopies(t *testing.T) {
 	object := func(text, uid, version, label string) string {

@@ -67,29 +67,30 @@ func assume(job *batchv1.Job, s Settings) (*assumption, error) {
 
 // measure finds out how long pods run.
 func (a *assumption) measure(pods []*corev1.Pod, now time.Time) {
-	var took []time.Duration // by pods that have succeeded
-	longest := defaultDuration
+	var took []time.Duration  // by pods that have succeeded
+	var longest time.Duration // that a pod has run so far
 	for _, pod := range pods {
 		since, ran := runningSince(pod)
 		switch {
 		case !ran || a.stuck[pod.Name] != "":
 		case pod.Status.Phase == corev1.PodSucceeded:
 			took = append(took, backoff.FinishTime(pod).Sub(since))
-		case cluster.IsActive(pod) && now.Sub(since) > longest:
-			longest = now.Sub(since)
-			a.from = ", as long as the oldest so far,"
+		case cluster.IsActive(pod):
+			longest = max(longest, now.Sub(since))
 		}
 	}
 	slices.Sort(took)
-	a.duration = longest
-	switch n := len(took); n {
-	case 0:
-	case 1:
+	switch n := len(took); {
+	case n == 0 && longest <= defaultDuration:
+		a.duration = defaultDuration
+	case n == 0:
+		a.duration, a.from = longest, ", as long as the oldest so far,"
+	case n == 1:
 		a.duration, a.from = max(0, took[0]), ", like the pod that has succeeded,"
 	default:
 		a.duration, a.from = max(0, took[(n-1)/2]), fmt.Sprintf(", the median of the %d that have succeeded,", n)
 	}
-	a.outlived = longest > defaultDuration && longest >= a.duration
+	a.outlived = longest > 0 && longest >= a.duration
 }
 
 // left returns how much longer a pod runs that has run for some time. It is not known when a pod ends that

@@ -18,12 +18,23 @@ func pendingSince(pod *corev1.Pod, since time.Time) {
 	pod.Status = corev1.PodStatus{Phase: corev1.PodPending}
 }
 
-func unschedulable(pod *corev1.Pod, now time.Time) {
-	pendingSince(pod, now.Add(-2*time.Hour))
-	pod.Status.Conditions = []corev1.PodCondition{{
-		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable,
-		LastTransitionTime: pod.CreationTimestamp, Message: "0/3 nodes are available: 3 Insufficient cpu.",
-	}}
+func unschedulableFor(d time.Duration) func(*corev1.Pod, time.Time) {
+	return func(pod *corev1.Pod, now time.Time) {
+		pendingSince(pod, now.Add(-d))
+		pod.Status.Conditions = []corev1.PodCondition{{
+			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable,
+			LastTransitionTime: pod.CreationTimestamp, Message: "0/3 nodes are available: 3 Insufficient cpu.",
+		}}
+	}
+}
+
+// took lets a pod that has succeeded have run for some time.
+func took(d time.Duration) func(*corev1.Pod, time.Time) {
+	return func(pod *corev1.Pod, _ time.Time) {
+		end := *pod.Status.ContainerStatuses[0].State.Terminated
+		end.StartedAt = metav1.NewTime(end.FinishedAt.Add(-d))
+		pod.Status.ContainerStatuses[0].State.Terminated = &end
+	}
 }
 
 // cannotPull leaves a pod on its node, without its image.
@@ -85,6 +96,39 @@ func TestAssumed(t *testing.T) {
 1: 12s-2h0m12s Succeeded
 Complete CompletionsReached at 2h0m13s: 2 pods, 4h0m10s
 `},
+		{reason: "pods that end at once", job: indexed(3, 1), at: 15 * time.Second, pods: []change{took(0)},
+			want: `Assumed without a scenario: each pod runs 0s, like the pod that has succeeded, and succeeds; a pod that has run as long ends in 10s.
+0: -4s--4s Succeeded
+1: -2s-10s Succeeded
+2: 12s-12s Succeeded
+Complete CompletionsReached at 12s: 3 pods, 12s
+`},
+		{reason: "no pod runs", job: indexed(1, 1), at: 11 * time.Second, pods: []change{took(0)},
+			want: `Assumed without a scenario: each pod runs 0s, like the pod that has succeeded, and succeeds.
+0: 0s-0s Succeeded
+Complete CompletionsReached at 0s: 1 pods, 0s
+`},
+		{reason: "the median of three", job: indexed(5, 1), at: 40 * time.Second, pods: []change{took(time.Second), took(20 * time.Second), took(4 * time.Second)},
+			want: `Assumed without a scenario: each pod runs 4s, the median of the 3 that have succeeded, and succeeds.
+0: -30s--29s Succeeded
+1: -37s--17s Succeeded
+2: -9s--5s Succeeded
+3: -3s-1s Succeeded
+4: 2s-6s Succeeded
+Complete CompletionsReached at 7s: 5 pods, 33s
+`},
+		{reason: "a pod that was unschedulable for a minute", job: indexed(1, 1), at: 5 * time.Second, pods: []change{unschedulableFor(time.Minute)},
+			want: each + `.
+0: 1s-11s Succeeded
+Complete CompletionsReached at 12s: 1 pods, 10s
+`},
+		{reason: "a quota, and an unschedulable pod", job: indexed(3, 3), at: 5 * time.Second, pods: []change{unschedulableFor(time.Hour)}, missing: 1, event: quota,
+			want: each + `; stuck pods stay as they are: Unschedulable (1); no further pod gets a node before one ends; no more than 2 pods at a time: QuotaExceeded.
+0: never-open Unfinished
+1: -4s-6s Succeeded
+2: 8s-18s Succeeded
+Stalled  at 19s: 3 pods, 20s
+stuck pods: Unschedulable (1)`},
 		{reason: "pods that have succeeded", job: indexed(6, 1), at: 30 * time.Second,
 			want: `Assumed without a scenario: each pod runs 10s, the median of the 2 that have succeeded, and succeeds.
 0: -29s--19s Succeeded
@@ -102,12 +146,12 @@ Complete CompletionsReached at 42s: 6 pods, 1m
 2: -1m-10s Succeeded
 Complete CompletionsReached at 11s: 3 pods, 1m30s
 `},
-		{reason: "an unschedulable pod", job: indexed(1, 1), at: 5 * time.Second, pods: []change{unschedulable},
+		{reason: "an unschedulable pod", job: indexed(1, 1), at: 5 * time.Second, pods: []change{unschedulableFor(2 * time.Hour)},
 			want: each + `; stuck pods stay as they are: Unschedulable (1); no further pod gets a node before one ends.
 0: never-open Unfinished
 Stalled  at 0s: 1 pods, 0s
 stuck pods: Unschedulable (1)`},
-		{reason: "an unschedulable pod beside others", job: indexed(5, 3), at: 5 * time.Second, pods: []change{unschedulable, runningFor(3 * time.Second)},
+		{reason: "an unschedulable pod beside others", job: indexed(5, 3), at: 5 * time.Second, pods: []change{unschedulableFor(2 * time.Hour), runningFor(3 * time.Second)},
 			want: each + `; stuck pods stay as they are: Unschedulable (1); no further pod gets a node before one ends.
 0: never-open Unfinished
 1: -3s-7s Succeeded
@@ -116,7 +160,7 @@ stuck pods: Unschedulable (1)`},
 4: 8s-18s Succeeded
 Stalled  at 19s: 5 pods, 40s
 stuck pods: Unschedulable (1)`},
-		{reason: "the Job needs more pods at once than have a node", job: indexed(5, 3), at: 5 * time.Second, pods: []change{unschedulable, failed},
+		{reason: "the Job needs more pods at once than have a node", job: indexed(5, 3), at: 5 * time.Second, pods: []change{unschedulableFor(2 * time.Hour), failed},
 			want: each + `; stuck pods stay as they are: Unschedulable (1); no further pod gets a node before one ends.
 0: never-open Unfinished
 1: -4s--4s Failed 7s-17s Succeeded
@@ -138,8 +182,8 @@ Complete CompletionsReached at 12s: 1 pods, 10s
 `},
 		{reason: "a node that is not ready", job: indexed(1, 1, minute), at: 5 * time.Second, pods: []change{onNodeA}, node: unreachable,
 			want: each + `; stuck pods stay as they are: NodeLost (1).
-0: -4s-open Unfinished
-Stalled  at 55s: 1 pods, 59s
+0: -1h-open Unfinished
+Stalled  at 55s: 1 pods, 1h0m55s
 stuck pods: NodeLost (1)`},
 		{reason: "a pod that does not terminate", job: indexed(1, 1), at: 5 * time.Second, pods: []change{terminatingSince(time.Hour)},
 			want: each + `; stuck pods stay as they are: TerminationOverdue (1).
@@ -192,7 +236,11 @@ func nothing(*corev1.Pod, time.Time) {}
 
 func failed(pod *corev1.Pod, _ time.Time) { pod.Status.Phase = corev1.PodFailed }
 
-func onNodeA(pod *corev1.Pod, _ time.Time) { pod.Spec.NodeName = "node-a" }
+// onNodeA lets a pod have run on a node for an hour.
+func onNodeA(pod *corev1.Pod, now time.Time) {
+	runningFor(time.Hour)(pod, now)
+	pod.Spec.NodeName = "node-a"
+}
 
 func minute(s *batchv1.JobSpec) { s.ActiveDeadlineSeconds = ptr(int64(60)) }
 
