@@ -67,8 +67,9 @@ func (p *program) connect(s selection) (*cluster, error) {
 type extent int
 
 const (
-	onlyJobs     extent = iota
-	withEvidence        // also pods, and events and nodes that may explain their state
+	onlyJobs extent = iota
+	withPods
+	withEvidence // also events and nodes that may explain the state of the pods
 )
 
 // read reads the Jobs of a selection. If the selection names a Job, the Job must exist.
@@ -91,7 +92,10 @@ func (p *program) read(ctx context.Context, s selection, e extent) (cli.Objects,
 	if err := c.pods.fill(ctx); err != nil {
 		return cli.Objects{}, err
 	}
-	if err := c.readEvidence(ctx, c.objects().Pods); err != nil {
+	if in = c.objects(); e == withPods {
+		return in, nil
+	}
+	if err := c.readEvidence(ctx, in.Pods); err != nil {
 		return cli.Objects{}, err
 	}
 	return c.objects(), nil

@@ -2,6 +2,7 @@ package main
 
 import (
 	"flag"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -144,9 +145,16 @@ bound is exceeded, 2 wrong usage, 130 interrupted.`,
 			if err := one.named(args); err != nil {
 				return err
 			}
-			in, err := p.read(c.Context(), one, withEvidence)
+			e := withPods
+			if s.Assumes() {
+				e = withEvidence
+			}
+			in, err := p.read(c.Context(), one, e)
 			if err != nil {
 				return err
+			}
+			for _, n := range in.Notes {
+				fmt.Fprintf(p.env.Stderr, "%s simulate: %s: %s\n", p.env.Name, n.Code, n.Text)
 			}
 			return s.Play(p.env, in.Input)
 		},

@@ -36,6 +36,8 @@ func TestRequests(t *testing.T) {
 	s.take("list jobs", "list pods "+batchv1.ControllerUidLabel, "list events involvedObject.kind=Job", "list nodes")
 	s.want(0, []string{"simulate", "a"}, "Complete after ")
 	s.take("list jobs metadata.name=a", "list pods "+selector, "list events involvedObject.kind=Job,involvedObject.name=a", "list nodes")
+	s.want(0, []string{"simulate", "a", "--from-creation"}, "Complete after ")
+	s.take("list jobs metadata.name=a", "list pods "+selector)
 	s.want(0, []string{"validate", "a"})
 	s.take("list jobs metadata.name=a")
 	s.want(0, []string{"-n", "empty"})
@@ -77,6 +79,7 @@ func TestForbidden(t *testing.T) {
 	s.want(6, []string{"resize", "--exit-status"}, append(notes, "Unschedulable: 1 of 4 active pods")...)
 	s.want(0, []string{}, "default/resize: Unschedulable: ", strings.TrimSpace(notes[0]))
 	s.want(0, []string{"-o", "json", "resize"}, `"code": "NotPermitted"`)
+	s.want(0, []string{"simulate", "resize"}, "Assumed without a scenario: ", "!kubectl jobfate simulate: "+strings.TrimSpace(notes[0]))
 	for _, resource := range []string{"jobs", "pods"} {
 		forbid(resource)
 		s.want(1, []string{"resize"}, "!kubectl jobfate: "+resource)

@@ -57,6 +57,9 @@ func NewSimulate(env Environment) *Simulate {
 	return &Simulate{bounds: simulation.DefaultBounds(), now: env.Clock().Truncate(time.Second)}
 }
 
+// Assumes reports whether the simulation of an existing Job depends on its Events and Nodes.
+func (s *Simulate) Assumes() bool { return s.scenarioFile == "" && !s.fromCreation }
+
 // PlayFiles simulates the Job in the files.
 func (s *Simulate) PlayFiles(env Environment, files []string) error {
 	return s.play(env, files, func(sources []kubefile.Source) (*kubefile.Input, error) { return kubefile.ReadStart(sources...) })
@@ -348,7 +351,7 @@ func (s *Simulate) start(in *kubefile.Input) (part, error) {
 		return part{}, fmt.Errorf("%s: the status counts active pods, but the input has none; add the pods of the Job, "+
 			"or --from-creation to run it from its creation", m.At.At("status.active"))
 	}
-	out.live = &simulation.Live{Now: s.now, Pods: in.Pods, Assume: s.scenarioFile == "", Evidence: why.Evidence{Events: in.Events, Nodes: in.Nodes}}
+	out.live = &simulation.Live{Now: s.now, Pods: in.Pods, Assume: s.Assumes(), Evidence: why.Evidence{Events: in.Events, Nodes: in.Nodes}}
 	return out, nil
 }
 
