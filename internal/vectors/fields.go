@@ -126,6 +126,8 @@ func purposeOf(patch json.RawMessage) string {
 		return string(Release)
 	case strings.Contains(text, `"ownerReferences"`):
 		return string(Adopt)
+	case strings.Contains(text, `"resourceVersion"`): // it must not apply to a pod that has finished meanwhile
+		return string(Untrack)
 	}
 	return string(Strip)
 }

@@ -55,6 +55,7 @@ func (t *teller) add(i int, s Step) {
 				t.pods[pod.Name] = pod
 			}
 		}
+		t.situation.pods = t.inCache()
 		t.sync = t.sync[max(0, len(t.sync)-1):] // the result of the last sync
 	}
 	t.sync = append(t.sync, fmt.Sprintf("step %d: %s", i, t.told(s)))
@@ -67,11 +68,12 @@ func (t *teller) add(i int, s Step) {
 		t.waiting = s.Result.Unobserved != ""
 	case s.Answer != nil && s.Answer.Job != "":
 		t.job = t.Jobs[s.Answer.Job]
+	case s.Answer != nil && s.Answer.List != nil:
+		t.situation.pods = t.Dialogue.pods(s.Answer.List.Pods) // the sync decides on these
 	}
 	for _, r := range s.Requests {
 		t.sent[r.ID] = r
 	}
-	t.situation.pods = t.inCache()
 }
 
 func (t *teller) inCache() (pods []*corev1.Pod) {

@@ -90,6 +90,8 @@ var rules = []rule{
 	{"create", nil, "is created", "API, JobSpec.parallelism",
 		"as many pods are active as parallelism and the missing completions allow"},
 
+	{"untrack", (*situation).endsOrGoes, "loses its finalizer", "KEP-2307 § Deleted Jobs",
+		"pods that no Job will count lose their finalizer"},
 	{"untrack", nil, "loses its finalizer before its deletion", "KEP-2307 § Deleted pods",
 		"a pod that the controller deletes loses its finalizer first, so that it does not count"},
 	{"delete", (*situation).isSuspended, "is deleted", "API, JobSpec.suspend",
@@ -188,6 +190,42 @@ var rules = []rule{
 		"a patch names the pod and changes nothing else"},
 	{"", nil, "is sent", "docs/architecture.md § A sync",
 		"a sync sends its requests in the order of its steps"},
+}
+
+// functionRules are the rules that the functions of calls follow, in the form of the table.
+var functionRules = map[string]rule{
+	"delay":         {source: "KEP-3850 § Risks, backoff delay", rule: "a delay of 10s, 20s, 40s and so on, up to a cap"},
+	"wait":          {source: "KEP-3850 § Risks, backoff delay", rule: "the delay is counted from the last failure"},
+	"record":        {source: "KEP-3850 § Risks, backoff delay", rule: "a success ends the failures in a row"},
+	"finishTime":    {source: "KEP-3850 § Risks, backoff delay", rule: "the finish time of a pod does not change with the time"},
+	"restarts":      {source: "API, JobSpec.backoffLimit", rule: "with OnFailure, restarts count towards the limit"},
+	"indexFailures": {source: "KEP-3850 § Failures per index", rule: "a replacement carries one failure more, or one ignored failure more"},
+	"fromDraft":     {source: "KEP-3850, first draft § Proposal", rule: "the draft has one limit and its target"},
+	"toDraft":       {source: "KEP-3850, first draft § Proposal", rule: "the draft has one limit and its target"},
+	"readIndexes":   {source: "KEP-3850 § Failed indexes format", rule: "what can be read of a list counts, and its first defect is named"},
+	"parseIndexes":  {source: "KEP-3850 § Failed indexes format", rule: "indexes ascend; three or more in a row are a range"},
+	"checkIndexes":  {source: "API, JobSpec.successPolicy", rule: "succeededIndexes has the format of completedIndexes"},
+	"sets":          {source: "KEP-3850 § Failed indexes format", rule: "the results of set operations are canonical"},
+	"failurePolicy": {source: "API, JobSpec.podFailurePolicy", rule: "the first rule that matches decides"},
+	"failedRule":    {source: "KEP-4443 § Business logic", rule: "the reason names the rule that failed the Job"},
+	"ruleNames":     {source: "KEP-4443 § Validation", rule: "names are unique and have the form of a reason"},
+	"successPolicy": {source: "API, JobSpec.successPolicy", rule: "the first rule that the completed indexes meet decides"},
+	"orphan":        {source: "KEP-2307 § Deleted Jobs", rule: "pods that no Job will count lose their finalizer"},
+	"route":         {source: "KEP-2307 § Pod adoption", rule: "a change of a pod concerns its Job, or those that may adopt it"},
+	"podIndex":      {source: "API, JobSpec.completionMode", rule: "the annotation has the index of a pod"},
+	"checkKeys":     {source: "docs/adopting.md", rule: "a finalizer, a label and an annotation of one's own have valid names"},
+	"readStatus":    {source: "API, JobStatus.conditions", rule: "a status is read by its conditions and lists of indexes"},
+	"equalStatus":   {source: "docs/architecture.md § A sync", rule: "a status is stored when it has changed"},
+	"statusPatch":   {source: "docs/architecture.md § A sync", rule: "a status patch replaces the whole status"},
+	"demand":        {source: "API, JobSpec.parallelism", rule: "the bounds hold for every way in which the Job can go on"},
+	"count":         {source: "KEP-2307 § Algorithm, step 2", rule: "pods are listed, lose their finalizer, and are counted"},
+	"enterTracking": {source: "KEP-2307 § Upgrade", rule: "the Job gets the lists of uncounted pods, and its pods the finalizer"},
+	"leaveTracking": {source: "KEP-2307 § Downgrade", rule: "the Job loses the lists of uncounted pods, and its pods the finalizer"},
+	"gauge":         {source: "KEP-2307 § Monitoring", rule: "finished pods with the finalizer are in the gauge"},
+	"createJob":     {source: "docs/divergences.md § Checks of the API server", rule: "the errors are those of the API server"},
+	"updateJob":     {source: "docs/divergences.md § Checks of the API server", rule: "the errors are those of the API server"},
+	"updateStatus":  {source: "docs/divergences.md § Checks of the API server", rule: "the errors are those of the API server"},
+	"renameRules":   {source: "KEP-4443 § Validation", rule: "names are unique and have the form of a reason"},
 }
 
 // ruleFor returns the first rule for a difference, and its field.

@@ -1,7 +1,9 @@
 package vectors
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -44,6 +46,20 @@ func (c *Case) Difference(got *Outcome) string {
 	return told
 }
 
+// Difference says in words how the result of a function differs from that of the call, and by which
+// rule. It is empty if the result is the same.
+func (c *Call) Difference(got json.RawMessage) string {
+	if bytes.Equal(got, c.Jobfate) {
+		return ""
+	}
+	r := functionRules[c.Function]
+	told := fmt.Sprintf("%s is %s, the vector says %s\n  rule: %s: %s\n  input: %s", c.Function, got, c.Jobfate, r.rule, r.source, c.In)
+	if c.Oracle != "" {
+		told += "\n  in Kubernetes: " + c.Oracle
+	}
+	return told
+}
+
 // difference says in words how two outcomes differ, and by which rule. It is empty if they do not.
 func difference(want, got fields, in situation) string {
 	differ := want.differ(got)
@@ -65,23 +81,39 @@ func difference(want, got fields, in situation) string {
 // sentence says how the items of a field differ: "index 3 is created, the vector says it is not".
 func sentence(field, verb string, want, got []string) string {
 	more, less := minus(got, want), minus(want, got)
-	deny := "does not"
-	if strings.HasPrefix(verb, "is ") {
-		deny = "is not"
-	}
 	switch {
 	case field == whole:
 		return "the rest of it differs"
 	case verb == "":
 		return fmt.Sprintf("%s is %s, the vector says %s", field, orNothing(got), orNothing(want))
 	case len(more) > 0 && len(less) > 0:
-		return fmt.Sprintf("%s %s, the vector says %s", list(more), verb, list(less))
+		return fmt.Sprintf("%s %s, the vector says %s", list(more), numbered(verb, more), list(less))
 	case len(more) > 0:
-		return fmt.Sprintf("%s %s, the vector says it %s", list(more), verb, deny)
+		return fmt.Sprintf("%s %s, the vector says %s", list(more), numbered(verb, more), denial(verb, more))
 	case len(less) > 0:
-		return fmt.Sprintf("the vector says that %s %s, it %s", list(less), verb, deny)
+		return fmt.Sprintf("the vector says that %s %s, %s", list(less), numbered(verb, less), denial(verb, less))
 	}
 	return fmt.Sprintf("the order is %s, the vector says %s", list(got), list(want))
+}
+
+// numbered returns a verb in the singular or plural: "is created", "lose their finalizer".
+func numbered(verb string, items []string) string {
+	if len(items) == 1 {
+		return verb
+	}
+	return strings.NewReplacer("loses its", "lose their", "is ", "are ", "before its", "before their").Replace(verb)
+}
+
+// denial returns the end of a sentence that denies a verb.
+func denial(verb string, items []string) string {
+	it, is, does := "it", "is", "does"
+	if len(items) > 1 {
+		it, is, does = "they", "are", "do"
+	}
+	if strings.HasPrefix(verb, "is ") {
+		return it + " " + is + " not"
+	}
+	return it + " " + does + " not"
 }
 
 func orNothing(items []string) string { return cmp.Or(list(items), "nothing") }

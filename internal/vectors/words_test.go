@@ -1,6 +1,7 @@
 package vectors
 
 import (
+	"maps"
 	"os"
 	"reflect"
 	"regexp"
@@ -146,7 +147,7 @@ func TestDifference_namesTheRule(t *testing.T) {
 			c.Snapshot.Pods[0].DeletionTimestamp = c.Snapshot.Job.Status.StartTime
 		}}, added(Write{Verb: Create, New: &NewPod{}}), "the vector says that a pod without an index is created, it is not", "API, JobSpec.podReplacementPolicy"},
 		{"no creation for a Job without indexes", []func(*Case){notIndexed, healthy}, dropped(Create),
-			"a pod without an index (2 times) is created, the vector says it is not", "API, JobSpec.parallelism"},
+			"a pod without an index (2 times) are created, the vector says they are not", "API, JobSpec.parallelism"},
 
 		{"a deletion", nil, added(Write{Verb: Delete, Pod: "runs"}),
 			"the vector says that pod runs is deleted, it is not", "API, JobSpec.completionMode"},
@@ -251,7 +252,7 @@ func TestDifference_namesTheRule(t *testing.T) {
 		{"an event", nil, func(o *Outcome) { o.Events = append(o.Events, Event{"Normal", "Suspended", "Job suspended"}) },
 			"the vector says that Normal Suspended: Job suspended is sent, it is not", "docs/architecture.md § A sync"},
 		{"a metric", nil, func(o *Outcome) { o.Metrics = nil },
-			"is added, the vector says it is not", "docs/divergences.md § Metrics"},
+			"are added, the vector says they are not", "docs/divergences.md § Metrics"},
 		{"the action", nil, func(o *Outcome) { o.Action = "reconciling" },
 			"action is pods_created, the vector says reconciling", "docs/divergences.md § Metrics"},
 		{"a patch", nil, func(o *Outcome) { write(o, Strip).Patch = map[string]any{"metadata": 1} },
@@ -260,6 +261,8 @@ func TestDifference_namesTheRule(t *testing.T) {
 			"status Suspended: Job suspended is the message, the vector says status Suspended: why", "API, JobStatus.conditions"},
 		{"the time of a condition", []func(*Case){suspended}, status(func(s *batchv1.JobStatus) { s.Conditions[0].LastTransitionTime = metav1.NewTime(noon.Add(time.Hour)) }),
 			"is the time, the vector says", "API, JobStatus.conditions"},
+		{"an empty list in place of none", nil, status(func(s *batchv1.JobStatus) { s.UncountedTerminatedPods = nil }),
+			"the rest of it differs", "docs/architecture.md § A sync"},
 		{"the order of writes", nil, func(o *Outcome) { o.Writes[0], o.Writes[1] = o.Writes[1], o.Writes[0] },
 			"the order is create, status, strip done, the vector says status, create, strip done", "docs/architecture.md § A sync"},
 	} {
@@ -287,6 +290,21 @@ func TestDifference_namesTheRule(t *testing.T) {
 
 // ofDialogues are the fields that only dialogues have.
 var ofDialogues = []string{"read", "gone", "over", "failed", "retryAfterMs", "ended", "unobserved", "precondition"}
+
+// A wrong result of a function is told with its rule and its input.
+func TestDifference_ofAFunction(t *testing.T) {
+	c := &Call{Function: "delay", In: []byte(`{"failures":2}`), Jobfate: []byte("10"), Oracle: "getRemainingTime"}
+	const want = `delay is 20, the vector says 10
+  rule: a delay of 10s, 20s, 40s and so on, up to a cap: KEP-3850 § Risks, backoff delay
+  input: {"failures":2}
+  in Kubernetes: getRemainingTime`
+	if told := c.Difference([]byte("20")); told != want {
+		t.Errorf("got\n%s\nwant\n%s", told, want)
+	}
+	if told := c.Difference([]byte("10")); told != "" {
+		t.Errorf("the same result differs: %s", told)
+	}
+}
 
 // The words tell what the sync began with.
 func TestDifference_tellsTheInput(t *testing.T) {
@@ -348,6 +366,10 @@ func TestReplay_tellsTheStep(t *testing.T) {
 		"a read":      {func(d *Dialogue) { d.Steps[1].Requests = []Request{{ID: 1, Verb: "get the Job"}} }, "docs/architecture.md § A sync"},
 		"a result":    {func(d *Dialogue) { d.Steps[1] = Step{Result: &Result{Gone: true}} }, "a Job is gone once"},
 		"no creation": {func(d *Dialogue) { d.Steps[1] = Step{Result: &Result{}} }, "index 3 is created, the vector says it is not"},
+		"a finalizer": {func(d *Dialogue) {
+			patch := []byte(`{"metadata":{"$deleteFromPrimitiveList/finalizers":["batch.kubernetes.io/job-tracking"],"resourceVersion":"1"}}`)
+			d.Steps[1].Requests = append(slices.Clone(d.Steps[1].Requests), Request{ID: 2, Verb: "patch pod", Name: "runs", Patch: patch})
+		}, "the vector says that pod runs loses its finalizer before its deletion, it does not"},
 		"another UID": {func(d *Dialogue) {
 			d.Steps[1].Requests = slices.Clone(d.Steps[1].Requests)
 			d.Steps[1].Requests[0].UID = "other"
@@ -356,6 +378,86 @@ func TestReplay_tellsTheStep(t *testing.T) {
 		if got := broken(name, test.change); !strings.Contains(got, test.want) {
 			t.Errorf("%s: got %s, want %q", name, got, test.want)
 		}
+	}
+}
+
+// The words about a step begin with the result of the sync before. Writes that it has left unobserved
+// choose the rule.
+func TestReplay_tellsTheSyncBefore(t *testing.T) {
+	c, _ := theCase(t, func(c *Case) { c.Snapshot.Pods = nil })
+	stored := c.Snapshot.Job.DeepCopy()
+	stored.ResourceVersion = "8"
+	d := &Dialogue{Jobs: map[string]*batchv1.Job{"7": c.Snapshot.Job, "8": stored}, Pods: map[string]*corev1.Pod{}}
+	m := d.Machine()
+	play := func(s Step) Step {
+		t.Helper()
+		got, err := d.Play(m, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.Steps = append(d.Steps, got)
+		return got
+	}
+	begin := Step{Begin: &Begin{Now: noon, Job: "7", JobsVersion: "9", PodsVersion: "9", Barrier: "1"}}
+	play(begin)
+	for next := play(Step{}); next.Result == nil; next = play(Step{}) {
+		for _, r := range next.Requests {
+			a := &Answer{To: r.ID, Job: "8"}
+			if r.Verb == "create pod" {
+				pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "new", UID: types.UID(r.Verb), ResourceVersion: "20"}}
+				d.Pods["20"], a.Pod, a.Job = pod, "20", ""
+			}
+			play(Step{Answer: a})
+		}
+	}
+	play(begin)
+	last := play(Step{})
+	if last.Result == nil || d.Replay() != "" {
+		t.Fatalf("got %s and %q, want the result of the second sync", textOf(last), d.Replay())
+	}
+	wrong := *last.Result
+	wrong.Requeue = 5000
+	d.Steps[len(d.Steps)-1] = Step{Result: &wrong}
+	told := d.Replay()
+	for _, want := range []string{
+		"requeueMs is 1s, the vector says 5s\n  rule: a sync is due while earlier writes are not observed",
+		"what happened:\n    step 8: the sync ends with the result {",
+		"waiting to observe version 8 of the Job, 3 creations",
+		`a sync begins, 0s after the first, with version "7" of the Job job`,
+	} {
+		if !strings.Contains(told, want) {
+			t.Errorf("got %s\nwant %q in it", told, want)
+		}
+	}
+}
+
+// The rule is chosen by the pods that the sync has read live.
+func TestReplay_knowsThePodsThatWereReadLive(t *testing.T) {
+	c, _ := theCase(t)
+	d := &Dialogue{Jobs: map[string]*batchv1.Job{"7": c.Snapshot.Job}, Pods: map[string]*corev1.Pod{}}
+	list := &List{Version: "9"}
+	for _, pod := range c.Snapshot.Pods {
+		d.Pods[pod.Name], list.Pods = pod, append(list.Pods, pod.Name)
+	}
+	d.Steps = []Step{
+		{Begin: &Begin{Now: noon, Job: "7"}},
+		{Requests: []Request{{ID: 1, Verb: "get the Job", Name: "job", UID: "job-uid"}}},
+		{Answer: &Answer{To: 1, Job: "7"}},
+		{Requests: []Request{{ID: 2, Verb: "list the pods"}}},
+		{Answer: &Answer{To: 2, List: list}},
+		{Requests: []Request{{ID: 3, Verb: "create pod", Pod: []byte(`{"metadata":{"annotations":{"batch.kubernetes.io/job-completion-index":"0"}}}`)}}},
+	}
+	const want = "step 5: index 3 is created, the vector says index 0\n  rule: the failed pod of an index is replaced after the delay of that index"
+	if told := d.Replay(); !strings.HasPrefix(told, want) {
+		t.Errorf("got %s\nwant %s", told, want)
+	}
+}
+
+// A part of a step that no field has is not overlooked.
+func TestDifference_ofTheRest(t *testing.T) {
+	want, got := Step{Result: &Result{}}, Step{Result: &Result{}, Feed: &Feed{Name: "a"}}
+	if told := difference(fieldsOfStep(want), fieldsOfStep(got), situation{}); !strings.HasPrefix(told, "the rest of it differs") {
+		t.Errorf("got %q", told)
 	}
 }
 
@@ -394,7 +496,12 @@ func TestRules_coverEachField(t *testing.T) {
 // a heading of a page.
 func TestRules_documents(t *testing.T) {
 	coverage := page(t, "docs/kep-coverage.md")
-	for _, r := range rules {
+	for function := range Functions {
+		if functionRules[function].rule == "" {
+			t.Errorf("the function %s has no rule", function)
+		}
+	}
+	for _, r := range slices.Concat(rules, slices.Collect(maps.Values(functionRules))) {
 		document, section, _ := strings.Cut(r.source, " § ")
 		var found bool
 		switch name, isField := strings.CutPrefix(r.source, "API, "); {
@@ -407,10 +514,10 @@ func TestRules_documents(t *testing.T) {
 			table, _, _ = strings.Cut(table, "\n## ")
 			found = strings.Contains(table, "| "+section+" |")
 		default:
-			found = regexp.MustCompile(`(?m)^##+ ` + regexp.QuoteMeta(section) + `$`).MatchString(page(t, document))
+			found = section == "" || regexp.MustCompile(`(?m)^##+ `+regexp.QuoteMeta(section)+`$`).MatchString(page(t, document))
 		}
 		if !found {
-			t.Errorf("%s: %s does not exist", r.field, r.source)
+			t.Errorf("%q: %s does not exist", r.rule, r.source)
 		}
 	}
 }
