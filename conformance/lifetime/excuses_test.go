@@ -63,6 +63,7 @@ func (c *comparison) explain() ([]string, bool) {
 }
 
 var excuses = []excuse{
+	{"unobserved-counts", unobservedCounts},
 	{"least-delay", leastDelay},
 	{"work-left", workLeft},
 	{"per-index-record", perIndexRecord},

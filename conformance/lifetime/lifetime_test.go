@@ -85,7 +85,7 @@ func (r reach) demand(t *testing.T) {
 	} {
 		names = append(names, "step "+what)
 	}
-	for _, name := range []string{"least-delay", "per-index-record", "in-flight-end", "kept-verdict", "start-time", "guarded-patches", "whole-status"} {
+	for _, name := range []string{"least-delay", "per-index-record", "in-flight-end", "kept-verdict", "start-time", "guarded-patches", "whole-status", "unobserved-counts"} {
 		names = append(names, "excuse: "+name)
 	}
 	for _, name := range names {
@@ -179,6 +179,10 @@ func (l *lifetime) step(t *rapid.T) {
 	}
 	if err := c.got.world.judge.verdict; err != nil {
 		t.Fatalf("%v\n%s", err, l.describe(c))
+	}
+	if w.skippedByKubernetes() {
+		// Compare what it would do without its gate.
+		l.reach["step that Kubernetes skips as stale"]++
 	}
 	c.want, c.out = kubernetesSyncs(w, l.settings, c.faults)
 	if c.out.Panic != nil {

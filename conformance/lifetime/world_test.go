@@ -31,6 +31,7 @@ type world struct {
 	requeueAt                  time.Time // the requeue time of jobfate
 
 	writes map[types.UID]int // the number of writes to each pod
+	wrote  string            // the version of the last pod that the controller created or patched
 	judge  *judge            // nil in the world of the real controller
 }
 
@@ -82,6 +83,9 @@ func (w *world) watch(s cluster.Step) {
 		w.writes[s.Pod.UID]++
 	case s.OldPod != nil:
 		w.writes[s.OldPod.UID]++
+	}
+	if q := s.Request; q != nil && s.Pod != nil && (q.Verb == cluster.Create || q.Verb == cluster.Patch) {
+		w.wrote = s.Pod.ResourceVersion
 	}
 	if w.judge == nil {
 		return
@@ -152,7 +156,7 @@ func (w *world) stale() bool {
 func (w *world) restart() {
 	w.observeAll()
 	w.created, w.deleted, w.stripped = uids{}, uids{}, uids{}
-	w.memory = backoff.Record{Job: w.Job().UID}
+	w.memory, w.wrote = backoff.Record{Job: w.Job().UID}, ""
 	w.judge.Backoff.Base = -1 // the referee no longer checks delays
 }
 

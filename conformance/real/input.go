@@ -21,6 +21,7 @@ type Input struct {
 	Pods []*corev1.Pod
 	Now  time.Time
 	Memory
+	Cached Versions // up to which the caches are complete; only Wrote needs it
 
 	Live     *batchv1.Job // the Job on the server, if the cache is stale; nil: Job
 	Validate bool         // whether the server validates statuses
@@ -37,7 +38,14 @@ type Memory struct {
 	Stripped  []types.UID // pods whose removal of the finalizer is not observed; sorted in an Output
 	Backoff   *Record     // nil: none; never nil after the first status write
 	Finished  bool        // the end of the Job was stored and is not observed
+	// Wrote are the versions of the last writes to the Job and to its pods. With the gate
+	// StaleControllerConsistencyJob, which is on by default from 1.36 on, the controller skips the
+	// sync while a cache is older. Without Wrote it behaves as with the gate off.
+	Wrote Versions
 }
+
+// Versions are resource versions of Jobs and pods.
+type Versions struct{ Jobs, Pods string }
 
 // A Record is the entry of a Job in the backoff store.
 type Record struct {

@@ -22,6 +22,8 @@ type Output struct {
 	// Metrics are the counters that have changed, as job_syncs_total{action="tracking",…}.
 	Metrics map[string]float64
 	Memory
+	// Stale says that the controller skipped the sync because a cache is older than Wrote.
+	Stale bool
 	// Err is the error of syncJob, after which the queue retries. If calls of one batch fail
 	// with different errors, the controller returns any of them; Err is the first in the
 	// order of Calls.

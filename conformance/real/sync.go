@@ -37,6 +37,7 @@ func Sync(in Input) Output {
 	for _, w := range writes {
 		out.Calls = append(out.Calls, w.Call)
 	}
+	out.Stale = isStale(out.Err)
 	out.Err = canonical(out.Err, writes)
 	out.Events = r.events.events
 	out.PodEvents = r.podEvents.sorted()
@@ -102,7 +103,7 @@ func newRun(in *Input) *run {
 	*recorder.in(c) = &r.events
 	*clockOf.in(c) = clocktesting.NewFakeClock(in.Now)
 	*podBackoffStore.in(c) = newBackoffStore()
-	setWorkloads(c)
+	setWorkloads(c, in)
 	r.remember(in.Memory)
 	return r
 }

@@ -2,9 +2,13 @@ package real
 
 import (
 	"context"
+	"errors"
 
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	schedulingclient "k8s.io/client-go/kubernetes/typed/scheduling/v1alpha2"
 	"k8s.io/client-go/tools/cache"
@@ -25,10 +29,36 @@ var (
 )
 
 // setWorkloads sets fields that only newer releases have.
-func setWorkloads(c *job.Controller) {
+func setWorkloads(c *job.Controller, in *Input) {
 	*workloadIndexer.in(c) = emptyCache{}
 	*podGroupIndexer.in(c) = emptyCache{}
-	*consistencyStore.in(c) = consistency.NewNoopConsistencyStore()
+	*consistencyStore.in(c) = newConsistencyStore(in)
+}
+
+// newConsistencyStore returns the store of the gate StaleControllerConsistencyJob, with the writes of
+// earlier syncs.
+func newConsistencyStore(in *Input) consistency.ConsistencyStore {
+	store := consistency.NewConsistencyStore(map[schema.GroupResource]consistency.LastSyncRVGetter{
+		batchv1.Resource("jobs"): version(in.Cached.Jobs), corev1.Resource("pods"): version(in.Cached.Pods),
+	})
+	job := types.NamespacedName{Namespace: in.Job.Namespace, Name: in.Job.Name}
+	for resource, wrote := range map[schema.GroupResource]string{batchv1.Resource("jobs"): in.Wrote.Jobs, corev1.Resource("pods"): in.Wrote.Pods} {
+		if wrote != "" {
+			store.WroteAt(job, in.Job.UID, resource, wrote)
+		}
+	}
+	return store
+}
+
+// A version is a cache that is complete up to it.
+type version string
+
+func (v version) LastStoreSyncResourceVersion() string { return string(v) }
+
+// isStale reports whether a sync was skipped because a cache is older than a write.
+func isStale(err error) bool {
+	var stale *consistency.ConsistencyError
+	return errors.As(err, &stale)
 }
 
 func (c client) SchedulingV1alpha2() schedulingclient.SchedulingV1alpha2Interface {

@@ -144,6 +144,11 @@ func divergent() []divergence {
 				func(c *trial) { c.snapshot.InFlight.Creations = 1 }),
 		},
 		{
+			name: "unobserved-counts",
+			trial: newTrial(size(0, 3), onJob(func(j *batchv1.Job) { j.Status.Active = 3 }), pod("a", corev1.PodRunning),
+				func(c *trial) { c.snapshot.InFlight.Creations = 2 }),
+		},
+		{
 			name: "start-time",
 			trial: newTrial(onJob(func(j *batchv1.Job) {
 				j.Spec.Suspend, j.Status.StartTime, j.Status.Succeeded = ptr(true), nil, 1

@@ -362,3 +362,22 @@ func writeAlways(d *dispute) bool {
 	d.them.in.Job.Status.Active += 1_000_000
 	return true
 }
+
+// withoutUnobserved subtracts the creations and deletions in flight from the stored status, which
+// counts them. The controller then writes a status for the same reasons as jobfate. withUnobserved
+// adds them to what it writes.
+func withoutUnobserved(d *dispute) bool {
+	in := &d.them.in
+	return d.count(&in.Job.Status, -1)
+}
+
+// count adds the creations and deletions in flight to a status, or subtracts them.
+func (d *dispute) count(st *batchv1.JobStatus, sign int32) bool {
+	creations, deletions := int32(d.snapshot.InFlight.Creations), int32(d.snapshot.InFlight.Deletions)
+	st.Active += sign * creations
+	if st.Terminating == nil {
+		return creations > 0
+	}
+	st.Terminating = ptr(*st.Terminating + sign*deletions)
+	return creations+deletions > 0
+}

@@ -198,6 +198,10 @@ func unseeInFlight(d *dispute) bool {
 	})
 }
 
+func withUnobserved(d *dispute) bool {
+	return d.each(func(st *batchv1.JobStatus) bool { return d.count(st, 1) })
+}
+
 // readyAfterFailure counts a ready pod as ready if and only if it still exists.
 func readyAfterFailure(d *dispute) bool {
 	var wrong int32

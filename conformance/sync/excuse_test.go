@@ -34,6 +34,7 @@ var excuses = []excuse{
 	{name: "kept-verdict", input: keepVerdict, output: withoutKept},
 	{name: "predecessor", input: noneFailedLater},
 	{name: "in-flight-end", input: seeInFlight, output: unseeInFlight},
+	{name: "unobserved-counts", input: withoutUnobserved, output: withUnobserved},
 	{name: whetherWritten, input: writeAlways},
 	{name: "per-index-record", output: unchangedRecord},
 	{name: "failed-deletion", output: readyAfterFailure},

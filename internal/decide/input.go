@@ -31,6 +31,9 @@ type InFlight struct {
 	Creations int
 	Deletions int
 	Stripped  []types.UID
+	// Created and Deleted name the pods of these creations and deletions, as far as they are
+	// known. The status counts a created pod as active and a deleted one as terminating.
+	Created, Deleted []types.UID
 }
 
 // Config holds the options of the caller. DefaultConfig has the defaults of Kubernetes

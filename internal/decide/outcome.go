@@ -99,8 +99,33 @@ func (v *View) afterTheEnd() *Outcome {
 	return o
 }
 
+// counts returns the numbers of pods before the plan is carried out. They include the known
+// writes in flight: stale pods must not contradict the status that counted these writes.
 func (v *View) counts() Counts {
-	return Counts{v.Census.Active, v.Census.Ready, v.Census.Terminating}
+	c := Counts{v.Census.Active, v.Census.Ready, v.Census.Terminating}
+	for _, uid := range v.InFlight.Created {
+		if v.Census.Of(uid) == nil {
+			c.Active++
+		}
+	}
+	for _, uid := range v.InFlight.Deleted {
+		switch r := v.Census.Of(uid); {
+		case r == nil:
+			c.Terminating++
+		case r.Active:
+			c.delete(r)
+		}
+	}
+	return c
+}
+
+// delete counts an active pod as terminating.
+func (c *Counts) delete(r *census.Record) {
+	c.Active--
+	c.Terminating++
+	if r.Ready {
+		c.Ready--
+	}
 }
 
 func (v *View) close(p Plan, done Done) *Outcome {
@@ -159,15 +184,10 @@ func (o *Outcome) untilRest() time.Duration {
 func (v *View) after(p *Plan, done Done) Counts {
 	c := v.counts()
 	c.Active += int32(len(p.Work.Create) - min(max(done.NotCreated, 0), len(p.Work.Create)))
-	kept := setOf(done.NotDeleted)
+	kept, deleted := setOf(done.NotDeleted), setOf(v.InFlight.Deleted)
 	for _, d := range p.Work.Delete {
-		if kept[d.Record.Pod.UID] {
-			continue
-		}
-		c.Active--
-		c.Terminating++
-		if d.Record.Ready {
-			c.Ready--
+		if uid := d.Record.Pod.UID; !kept[uid] && !deleted[uid] {
+			c.delete(d.Record)
 		}
 	}
 	return c

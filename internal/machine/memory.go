@@ -177,18 +177,26 @@ func (m *Memory) create(pod metav1.Object, now time.Time) {
 	m.Created = append(m.Created, Created{UID: pod.GetUID(), Name: pod.GetName(), Version: pod.GetResourceVersion(), At: now})
 }
 
-// delete remembers a pod that was deleted or is gone.
+// delete remembers a pod that was deleted or is gone. Its creation was observed.
 func (m *Memory) delete(x *exchange) {
+	m.forgetCreation(x.UID)
 	if m.Deleted == nil {
 		m.Deleted = map[types.UID]string{}
 	}
 	m.Deleted[x.UID] = x.seen
 }
 
-// strip remembers a pod that has lost its finalizer or is gone. If the finalizer was the last
+// forgetCreation forgets the creation of a pod that was observed. A cache that is not complete may
+// have shown the pod before it is complete up to the creation.
+func (m *Memory) forgetCreation(uid types.UID) {
+	m.Created = without(m.Created, func(c Created) bool { return c.UID == uid })
+}
+
+// strip remembers a pod that has lost its finalizer or is gone. Its creation was observed. If the finalizer was the last
 // thing that blocked the deletion, the patch has deleted the pod, and the answer has the old
 // version.
 func (m *Memory) strip(x *exchange) {
+	m.forgetCreation(x.UID)
 	s := Stripped{Version: x.seen}
 	if pod := x.meta(); pod != nil && pod.GetUID() == x.UID {
 		grace := pod.GetDeletionGracePeriodSeconds()
@@ -212,15 +220,8 @@ type unobserved struct {
 // that every later view shows. shown returns the pod of the view with a UID. The view is
 // complete up to the version, and some of its pods may be newer.
 func (m *Memory) observe(shown func(types.UID) *corev1.Pod, version string) unobserved {
-	var created []Created
-	var deletions int
-	var stripped []types.UID
+	var u unobserved
 	m.Created = without(m.Created, func(c Created) bool { return !older(version, c.Version) })
-	for _, c := range m.Created {
-		if shown(c.UID) == nil {
-			created = append(created, c)
-		}
-	}
 	gone := func(uid types.UID, since string) bool { return shown(uid) == nil && !older(version, since) }
 	maps.DeleteFunc(m.Deleted, func(uid types.UID, before string) bool {
 		pod := shown(uid)
@@ -228,19 +229,26 @@ func (m *Memory) observe(shown func(types.UID) *corev1.Pod, version string) unob
 	})
 	for uid := range m.Deleted {
 		if pod := shown(uid); pod == nil || pod.DeletionTimestamp == nil {
-			deletions++
+			u.InFlight.Deleted = append(u.InFlight.Deleted, uid)
 		}
 	}
+	for _, c := range m.Created {
+		if shown(c.UID) == nil {
+			u.created = append(u.created, c)
+			u.InFlight.Created = append(u.InFlight.Created, c.UID)
+		}
+	}
+	u.Creations, u.Deletions = len(u.created), len(u.InFlight.Deleted)
 	maps.DeleteFunc(m.Stripped, func(uid types.UID, s Stripped) bool {
 		return s.Without == "" && gone(uid, s.Version) || s.Without != "" && !older(version, s.Without)
 	})
 	for uid, s := range m.Stripped {
 		// Others may have put the finalizer back.
 		if pod := shown(uid); pod != nil && (s.Without == "" || older(pod.ResourceVersion, s.Without)) {
-			stripped = append(stripped, uid)
+			u.Stripped = append(u.Stripped, uid)
 		}
 	}
-	return unobserved{decide.InFlight{Creations: len(created), Deletions: deletions, Stripped: stripped}, created}
+	return u
 }
 
 // nextRead returns the time until the next created pod is to be read by name; 0 if there is

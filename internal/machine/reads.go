@@ -141,7 +141,7 @@ func (s *sync) handleUnobserved(batch []*exchange) step {
 		if x.UID == "" {
 			s.found(x.Name)
 		} else {
-			s.Created = without(s.Created, func(c Created) bool { return c.UID == x.UID })
+			s.forgetCreation(x.UID)
 		}
 		if exists {
 			s.create(object, s.view.Now)

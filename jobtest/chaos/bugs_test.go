@@ -163,6 +163,12 @@ var knownBugs = []bug{
 		}
 	})},
 
+	{name: "seen, the status counts only the pods of a stale cache", property: "S21", controller: func() cluster.Controller {
+		caller := cluster.NewCaller()
+		inside.Deciding(caller.Machine, bugs.ForgetUnobserved)
+		return caller
+	}},
+
 	// Backoff, policy, deadline.
 	{name: "seen, no timer for indexes that back off", property: "L2 L5", controller: waiting(func(time.Duration) time.Duration { return 0 })},
 	{name: "k110239, k107226, one timer overwrites another", property: "L5", controller: waiting(func(d time.Duration) time.Duration { return 2 * d })},

@@ -67,6 +67,8 @@ type Step struct {
 	View    *View
 	// For is the Job that the controller synced; empty if the request is about all Jobs.
 	For types.NamespacedName
+	// Lost says that the controller does not get the answer to the request.
+	Lost bool
 	// Read is View updated with the live reads of the sync; nil if there were none.
 	Read *View
 	// Earlier yields the views that the controller may have decided on if it read its

@@ -38,6 +38,7 @@ func (c *Cluster) Run(controller Controller, cache *Cache) Outcome {
 			return Answer{}, f.Err
 		}
 		saw.readClock(c.Now)
+		saw.lost = f.Err != nil
 		if saw.syncs = client.Name; r.AboutAll {
 			saw.syncs = types.NamespacedName{}
 		}

@@ -25,6 +25,7 @@ type syncReads struct {
 	jobs     map[types.NamespacedName]*batchv1.Job // read live
 	pods     []*corev1.Pod
 	hasPods  bool // the pods were read live
+	lost     bool // the answer to the current request is lost
 }
 
 // newSyncReads returns the reads of a controller that has read each of its caches once.
@@ -136,7 +137,7 @@ func (s *syncReads) step(step Step) Step {
 	if s == nil {
 		return step
 	}
-	step.View, step.For = s.cached, s.syncs
+	step.View, step.For, step.Lost = s.cached, s.syncs, s.lost
 	live := len(s.jobs) > 0 || s.hasPods
 	if live {
 		step.Read = s.withLiveReads(*s.cached)

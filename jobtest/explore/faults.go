@@ -41,7 +41,9 @@ func (x *search) requestFault(s *state, m move, yield visitor) {
 	var v *referee.Violation
 	kind := Kind(m.detail)
 	if kind == KillAfter || kind == Lose || kind == GiveUpAfter {
+		x.unanswered = kind != KillAfter
 		_, v = x.serve(&next)
+		x.unanswered = false
 	}
 	if verb := x.positions[s.at].request.Verb; (kind == Lose || kind == GiveUpAfter) && (verb == cluster.Status || verb == cluster.Patch) {
 		next.ghost = x.doubtful(next.ghost) // the controller cannot know the stored status

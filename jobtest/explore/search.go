@@ -41,6 +41,7 @@ type search struct {
 	ignoresPods bool   // whether the controller is
 	deletes     bool   // whether a fault deletes the Job
 	twoLeaders  bool   // whether there may be two leaders
+	unanswered  bool   // the answer to the request being served is lost
 
 	// Results that were already computed.
 	versionedJobs map[versioned]*jobVersion

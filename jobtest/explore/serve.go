@@ -225,7 +225,7 @@ func placeOf(r *cluster.Request) int {
 // see passes a change to the referee: of the pod in place i, or of the Job if i is
 // negative. p is nil if the controller did not make the change.
 func (x *search) see(s *state, p *position, oldJob uint16, i int, oldPod uint16) *referee.Violation {
-	key := seen{ghost: s.ghost, oldJob: oldJob, job: s.job, place: int8(i), oldPod: oldPod}
+	key := seen{ghost: s.ghost, oldJob: oldJob, job: s.job, place: int8(i), oldPod: oldPod, lost: x.unanswered}
 	for j := range s.pods {
 		key.pods[j] = s.pods[j].stored
 	}
@@ -247,7 +247,7 @@ func (x *search) see(s *state, p *position, oldJob uint16, i int, oldPod uint16)
 		return pods
 	}
 	if p != nil {
-		step.Request, step.View, step.Read = p.request, &p.view, p.read
+		step.Request, step.View, step.Read, step.Lost = p.request, &p.view, p.read, x.unanswered
 	}
 	if i >= 0 {
 		step.Pod, step.OldPod = x.pod(s.pods[i].stored, versionOther), x.pod(oldPod, versionOther)
@@ -265,6 +265,7 @@ type seen struct {
 	oldJob, job uint16
 	oldPod      uint16
 	place       int8
+	lost        bool
 	pods        [MaxPods]uint16
 }
 

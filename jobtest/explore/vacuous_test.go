@@ -67,6 +67,28 @@ func TestNotVacuous(t *testing.T) {
 			c.Codes = []int32{0, 42}
 			return c
 		}},
+		{"the status counts only the pods of a stale cache", "S21", func() Config {
+			c := two()
+			c.New = func() Searchable {
+				caller := cluster.NewCaller()
+				inside.Deciding(caller.Machine, bugs.ForgetUnobserved)
+				return FromCaller(caller)
+			}
+			return c
+		}},
+		{"the same, and a suspended Job reports its deleted pods as active", "S21", func() Config {
+			c := two()
+			c.Edits = []func(*batchv1.JobSpec){func(s *batchv1.JobSpec) { s.Suspend = ptr(true) }}
+			c.New = func() Searchable {
+				caller := cluster.NewCaller()
+				inside.Deciding(caller.Machine, func(in decide.Input, config decide.Config) (*decide.Outcome, error) {
+					in.InFlight.Deleted = nil
+					return decide.Decide(in, config)
+				})
+				return FromCaller(caller)
+			}
+			return c
+		}},
 		{"status of 0 active while pods are created (k#139428)", "S10", func() Config {
 			c := amended(two(), func(_ decide.Input, d *bugs.Draft) {
 				if d.Status != nil {

@@ -31,6 +31,10 @@ type Ghost struct {
 	// Adopted are pods that the controller has adopted. They may have been orphaned again
 	// since, without the controller observing it.
 	Adopted map[types.UID]bool
+	// Unknown are pods whose creation had no answer, until the controller observes them.
+	Unknown map[types.UID]bool
+	// Deleted are pods that the controller has deleted, until it observes that.
+	Deleted map[types.UID]bool
 	// Blind says that the controller was restarted with a view that lacks writes of its
 	// predecessor. Until its caches have caught up, it may create surplus pods.
 	Blind bool
@@ -53,6 +57,7 @@ const (
 // Clone returns a deep copy.
 func (g Ghost) Clone() Ghost {
 	g.Charged, g.Failures, g.Strange, g.Adopted = maps.Clone(g.Charged), maps.Clone(g.Failures), maps.Clone(g.Strange), maps.Clone(g.Adopted)
+	g.Unknown, g.Deleted = maps.Clone(g.Unknown), maps.Clone(g.Deleted)
 	return g
 }
 
@@ -66,11 +71,10 @@ func (g Ghost) Key() string {
 	for _, index := range slices.Sorted(maps.Keys(g.Failures)) {
 		b = spaced(append(spaced(b, index), '='), g.Failures[index])
 	}
-	for _, uid := range slices.Sorted(maps.Keys(g.Strange)) {
-		b = append(append(b, uid...), ' ')
-	}
-	for _, uid := range slices.Sorted(maps.Keys(g.Adopted)) {
-		b = append(append(append(b, '+'), uid...), ' ')
+	for at, set := range []map[types.UID]bool{g.Strange, g.Adopted, g.Unknown, g.Deleted} {
+		for _, uid := range slices.Sorted(maps.Keys(set)) {
+			b = append(append(append(b, " +?-"[at]), uid...), ' ')
+		}
 	}
 	b = spaced(spaced(spaced(b, g.Failed), g.Succeeded), g.Parallelism)
 	b = append(strconv.AppendBool(b, g.Blind), ' ')
@@ -86,6 +90,17 @@ func (g *Ghost) Forget(uid types.UID) {
 	delete(g.Charged, uid)
 	delete(g.Strange, uid)
 	delete(g.Adopted, uid)
+	delete(g.Unknown, uid)
+	delete(g.Deleted, uid)
+}
+
+// observe records which of the writes of the controller a view shows.
+func (g *Ghost) observe(v *cluster.View) {
+	maps.DeleteFunc(g.Unknown, func(uid types.UID, _ bool) bool { return find(v.Pods, uid) != nil })
+	maps.DeleteFunc(g.Deleted, func(uid types.UID, _ bool) bool {
+		pod := find(v.Pods, uid)
+		return pod == nil || !cluster.IsActive(pod)
+	})
 }
 
 // release records that a pod no longer belongs to the Job.
@@ -104,7 +119,8 @@ func (g *Ghost) Forgive() { g.forgive(&cluster.View{}, nil, true) }
 // Started must be called for the first Job, and for each Job that is created later under
 // the same name.
 func (g *Ghost) Started(job *batchv1.Job) {
-	*g = Ghost{Failures: map[int32]int32{}, Strange: g.Strange, Adopted: map[types.UID]bool{}, Blind: g.Blind, InDoubt: g.InDoubt}
+	*g = Ghost{Failures: map[int32]int32{}, Strange: g.Strange, Adopted: map[types.UID]bool{}, Blind: g.Blind, InDoubt: g.InDoubt,
+		Unknown: map[types.UID]bool{}, Deleted: map[types.UID]bool{}}
 	if g.Strange == nil {
 		g.Strange = map[types.UID]bool{}
 	}

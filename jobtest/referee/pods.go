@@ -69,6 +69,9 @@ func (r Rules) checkWrite(g *Ghost, s *cluster.Step) *Violation {
 	if ownedBy(old, s.Job) && s.Pod != nil && !ownedBy(s.Pod, s.Job) {
 		g.release(old.UID)
 	}
+	if s.Request.Verb == cluster.Delete && !s.Lost {
+		g.Deleted[old.UID] = true
+	}
 	return nil
 }
 
@@ -165,6 +168,9 @@ func selects(job *batchv1.Job, pod *corev1.Pod) bool {
 // checkCreation checks a pod that the controller creates.
 func (r Rules) checkCreation(g *Ghost, s *cluster.Step) *Violation {
 	seen, pod := s.View.Job, s.Pod
+	if s.Lost {
+		g.Unknown[pod.UID] = true
+	}
 	switch {
 	case seen == nil || !ownedBy(pod, seen):
 		return violated("S15", "%s is created without an observed Job", pod.UID)

@@ -127,7 +127,11 @@ func (r Rules) checkJob(g *Ghost, s *cluster.Step) *Violation {
 	if v := g.checkEnd(s); v != nil {
 		return v
 	}
+	g.observe(s.View)
 	if v := g.checkActive(s); v != nil {
+		return v
+	}
+	if v := g.checkKnown(s); v != nil {
 		return v
 	}
 	return r.checkLeft(g, s)

@@ -59,7 +59,7 @@ var planted = []struct {
 		}
 		v.Job.Status.Conditions = first
 	})},
-	{name: "a restart trusts caches that are older than the last creation", property: "S1 S5 S6 S19", with: func(_ *chaos.Env, r *reconciler) {
+	{name: "a restart trusts caches that are older than the last creation", property: "S1 S5 S6 S19 S21", with: func(_ *chaos.Env, r *reconciler) {
 		r.live = r.Client
 		versions := r.versions
 		r.versions = func() (string, string) {
