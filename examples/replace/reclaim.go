@@ -12,9 +12,12 @@ func Reclaimable(job *batchv1.Job) int64 {
 	return max(0, Reserved(job)-jobstatus.DemandOf(job, nil).AtOnce.Most)
 }
 
-// Reserved returns the most pods that a Job with defaults has at once when it starts.
+// Reserved returns the most pods that a Job has at once when it starts.
 func Reserved(job *batchv1.Job) int64 {
-	pods := int64(*job.Spec.Parallelism)
+	pods := int64(1) // the default
+	if n := job.Spec.Parallelism; n != nil {
+		pods = int64(*n)
+	}
 	if n := job.Spec.Completions; n != nil {
 		pods = min(pods, int64(*n))
 	}
