@@ -142,17 +142,26 @@ func TestFinished(t *testing.T) {
 	}
 }
 
-// Argo CD's health of a Job: a suspended Job lost the message of its condition
-// (argo-cd#28738), and a condition that is False counted as True (gitops-engine 0.7.3).
+// Argo CD's health of a Job, gitops-engine 89c110b: a suspended Job loses the message of its condition
+// (argo-cd#28738), a resumed one is Healthy while it runs, and Failed=False is a failure.
 func TestArgoCDHealth(t *testing.T) {
-	suspended := condition(batchv1.JobSuspended, corev1.ConditionTrue)
-	suspended.Message = "Job suspended"
-	if o := jobstatus.OutcomeOf(&batchv1.Job{Status: with(suspended)}); o.Phase != jobstatus.Suspended || o.Message != "Job suspended" {
-		t.Errorf("got %+v, want Suspended with its message", o)
-	}
-	notFailed := condition(batchv1.JobFailed, corev1.ConditionFalse)
-	if o := jobstatus.OutcomeOf(&batchv1.Job{Status: with(notFailed)}); o.Phase != jobstatus.Running {
-		t.Errorf("Failed=False: got %+v, want Running", o)
+	for name, tc := range map[string]struct {
+		condition batchv1.JobCondition
+		want      jobstatus.Outcome
+	}{
+		"suspended": {
+			batchv1.JobCondition{Type: batchv1.JobSuspended, Status: corev1.ConditionTrue, Message: "Job suspended"},
+			jobstatus.Outcome{Phase: jobstatus.Suspended, Message: "Job suspended"},
+		},
+		"resumed": {
+			batchv1.JobCondition{Type: batchv1.JobSuspended, Status: corev1.ConditionFalse, Message: "Job resumed"},
+			jobstatus.Outcome{Phase: jobstatus.Running},
+		},
+		"not failed": {condition(batchv1.JobFailed, corev1.ConditionFalse), jobstatus.Outcome{Phase: jobstatus.Running}},
+	} {
+		if got := jobstatus.OutcomeOf(&batchv1.Job{Status: with(tc.condition)}); got != tc.want {
+			t.Errorf("%s: got %+v, want %+v", name, got, tc.want)
+		}
 	}
 }
 
