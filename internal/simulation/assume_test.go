@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,9 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"pgregory.net/rapid"
+
+	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
 // pendingSince turns a pod into one that was created then, and is on no node.
@@ -275,4 +279,47 @@ func TestLiveOnNode(t *testing.T) {
 			t.Errorf("got %v\n%s\n%s%s\nwant\n%s\n%s", err, drawn(got), eventsOf(got), got.Assumed, tc.want, tc.happened)
 		}
 	}
+}
+
+// TestStuckPodsStay continues random Jobs without a scenario. The simulation ends, and the stuck pods
+// have not changed unless the Job deleted them.
+func TestStuckPodsStay(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		template := indexed(rapid.Int32Range(1, 6).Draw(r, "completions"), rapid.Int32Range(1, 4).Draw(r, "parallelism"))
+		if rapid.Bool().Draw(r, "not Indexed") {
+			nonIndexed(&template.Spec)
+		}
+		if rapid.Bool().Draw(r, "a deadline") {
+			minute(&template.Spec)
+		}
+		job, live := snapshot(t, template, Scenario{}, time.Duration(rapid.IntRange(0, 40).Draw(r, "at"))*time.Second)
+		message := rapid.SampledFrom([]string{"", "exceeded quota", "admission webhook denied the request"}).Draw(r, "event")
+		if message != "" && job.Status.Active > 0 {
+			live.Pods = live.Pods[:len(live.Pods)-1]
+			live.Evidence.Events = []*corev1.Event{refusedCreation(message)(job, live.Now)}
+		}
+		stuck := map[string]bool{}
+		for _, pod := range live.Pods {
+			if cluster.IsActive(pod) && rapid.Bool().Draw(r, "stuck") {
+				rapid.SampledFrom([]func(*corev1.Pod, time.Time){unschedulableFor(time.Hour), cannotPull}).Draw(r, "how")(pod, live.Now)
+				stuck[pod.Name] = true
+			}
+		}
+		live.Assume = true
+		got, err := Play(job, Scenario{}, Settings{Live: live})
+		if err != nil {
+			r.Fatal(err)
+		}
+		ends := map[bool][]End{false: {Complete, Failed, Stalled}, true: {Failed, Stalled}}
+		if !slices.Contains(ends[len(stuck) > 0], got.End) {
+			r.Errorf("got %s with %d stuck pods: %s", got.End, len(stuck), got.Assumed)
+		}
+		for _, lane := range got.Lanes {
+			for _, pod := range lane.Pods {
+				if stuck[pod.Name] && (pod.Started != nil || pod.Outcome != PodUnfinished && pod.Outcome != PodDeleted) {
+					r.Errorf("stuck pod %s: got %+v", pod.Name, pod)
+				}
+			}
+		}
+	})
 }
