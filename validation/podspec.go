@@ -79,7 +79,7 @@ const (
 
 // podSpecDefault sets the default of one field.
 type podSpecDefault struct {
-	steps  [][]int // the indexes of the fields on the way to the field, as for reflect.Value.FieldByIndex
+	steps  []int // the numbers of the fields on the way to the field
 	assign setter
 }
 
@@ -90,8 +90,8 @@ type setter func(parent, out reflect.Value)
 // a|b for both fields.
 func row(path string, assign setter) []podSpecDefault {
 	var all []podSpecDefault
-	var follow func(t reflect.Type, names []string, steps [][]int)
-	follow = func(t reflect.Type, names []string, steps [][]int) {
+	var follow func(t reflect.Type, names []string, steps []int)
+	follow = func(t reflect.Type, names []string, steps []int) {
 		if len(names) == 0 {
 			all = append(all, podSpecDefault{steps, assign})
 			return
@@ -101,7 +101,7 @@ func row(path string, assign setter) []podSpecDefault {
 		}
 		for _, name := range strings.Split(strings.TrimSuffix(names[0], "[]"), "|") {
 			if field, found := fieldNamed(t, name); found {
-				follow(field.Type, names[1:], append(slices.Clone(steps), field.Index))
+				follow(field.Type, names[1:], slices.Concat(steps, field.Index))
 			}
 		}
 	}
@@ -122,7 +122,7 @@ func fieldNamed(t reflect.Type, name string) (reflect.StructField, bool) {
 }
 
 // set follows the steps from a struct, a pointer or a list, and sets the field at their end.
-func (d podSpecDefault) set(out reflect.Value, steps [][]int) {
+func (d podSpecDefault) set(out reflect.Value, steps []int) {
 	switch out.Kind() {
 	case reflect.Pointer:
 		if !out.IsNil() {
@@ -133,12 +133,11 @@ func (d podSpecDefault) set(out reflect.Value, steps [][]int) {
 			d.set(out.Index(i), steps)
 		}
 	default:
-		at, last := steps[0], len(steps) == 1
-		if last {
-			d.assign(out.FieldByIndex(at[:len(at)-1]), out.FieldByIndex(at))
+		if len(steps) == 1 {
+			d.assign(out, out.Field(steps[0]))
 			return
 		}
-		d.set(out.FieldByIndex(at), steps[1:])
+		d.set(out.Field(steps[0]), steps[1:])
 	}
 }
 

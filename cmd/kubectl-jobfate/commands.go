@@ -86,7 +86,7 @@ worst.`,
   kubectl jobfate NAME                # one Job
   kubectl jobfate NAME -w             # one Job, until it has ended
   kubectl jobfate simulate NAME       # how the Job would continue
-  kubectl jobfate validate NAME -f job.yaml   # whether this file may replace it`,
+  kubectl jobfate validate NAME -f job.yaml   # whether kubectl can apply this file`,
 		Args:    misuse(cobra.MaximumNArgs(1)),
 		Version: cli.Version(p.env.Name, version),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -171,16 +171,18 @@ func (p *program) validate() *cobra.Command {
 		Use:   "validate [NAME]",
 		Short: "Report what the API server would reject in Jobs, or in an update of one",
 		Long: `Reports what the API server would reject in Jobs, and its warnings. With a file it checks
-the update of the Job in the cluster by the Job in the file.
+the update of the Job in the cluster by the Job in the file, and prints the answers to
+kubectl apply (without --server-side) and to kubectl replace.
 
-Exit status: 0 accepted, 1 the input cannot be read, 2 wrong usage, 3 rejected.`,
+Exit status: 0 accepted, 1 the input cannot be read, 2 wrong usage, 3 rejected. For an update
+the answer to kubectl apply decides, or to the command that --by names.`,
 		Args: misuse(cobra.MaximumNArgs(1)),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := s.named(args); err != nil {
 				return err
 			}
 			if file != "" && s.name == "" {
-				return cli.Misused("-f needs the name of the Job that the file replaces")
+				return cli.Misused("-f needs the name of the Job that the file updates")
 			}
 			in, err := p.read(c.Context(), s, onlyJobs)
 			if err != nil {
@@ -197,7 +199,7 @@ Exit status: 0 accepted, 1 the input cannot be read, 2 wrong usage, 3 rejected.`
 		},
 	}
 	s.addFlags(command.Flags())
-	command.Flags().StringVarP(&file, "filename", "f", "", "the `file` with the Job that replaces the one in the cluster; - is the standard input")
+	command.Flags().StringVarP(&file, "filename", "f", "", "the `file` with the Job that updates the one in the cluster; - is the standard input")
 	addFlags(command, func(fs *flag.FlagSet) { v.Flags(fs) })
 	return command
 }

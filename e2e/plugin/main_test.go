@@ -21,6 +21,7 @@ var (
 	api        *server.Server
 	builtIn    *server.Controller
 	binary     string
+	kubectl    string
 	kubeconfig string // of an administrator
 )
 
@@ -28,6 +29,9 @@ func TestMain(m *testing.M) {
 	os.Exit(server.Run(m, func(ctx context.Context, s *server.Server) (err error) {
 		api = s
 		if binary, err = server.BuildMain(ctx, "../cmd/kubectl-jobfate"); err != nil {
+			return err
+		}
+		if kubectl, err = server.Kubectl(ctx); err != nil {
 			return err
 		}
 		if kubeconfig, err = s.Kubeconfig("plugin", s.Config()); err != nil {

@@ -18,6 +18,7 @@ const (
 	etcd              = "go.etcd.io/etcd/server/v3"
 	apiServer         = "k8s.io/kubernetes/cmd/kube-apiserver"
 	controllerManager = "k8s.io/kubernetes/cmd/kube-controller-manager"
+	kubectl           = "k8s.io/kubernetes/cmd/kubectl"
 )
 
 // programs are the programs built so far, by their source. Many tests request the same one at
@@ -47,6 +48,9 @@ func (p *programs) of(what string, build func() (string, error)) (path string, e
 func build(ctx context.Context, tool string) (string, error) {
 	return goCommand(ctx, ".", "tool", "-n", tool)
 }
+
+// Kubectl builds kubectl, or finds it in Go's build cache, and returns its path.
+func Kubectl(ctx context.Context) (string, error) { return build(ctx, kubectl) }
 
 // BuildMain does the same for the main package of a folder with its own module; its path is
 // absolute or relative to e2e. It prints the path of the program that go run leaves in the

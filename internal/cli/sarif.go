@@ -51,12 +51,15 @@ type (
 	}
 )
 
-// sarif returns the verdicts as a SARIF log.
+// sarif returns the verdicts as a SARIF log: for an update the one that decides.
 func (all verdicts) sarif() sarifLog {
 	run := sarifRun{ColumnKind: "unicodeCodePoints", Results: []sarifResult{}}
 	run.Tool.Driver = sarifDriver{Name: "jobfate", Rules: []sarifRule{}}
 	rules := map[string]bool{}
-	for _, v := range all.Jobs {
+	for i, v := range all.Jobs {
+		if i > 0 && all.Jobs[i-1].manifest == v.manifest {
+			continue
+		}
 		for _, f := range v.findings() {
 			rules[f.Rule] = true
 			result := sarifResult{RuleID: f.Rule, Level: f.level, Message: sarifText{f.Field + ": " + f.Message}, Locations: make([]sarifLocation, 1)}

@@ -6,6 +6,7 @@ import (
 	"reflect"
 
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/jobfate/jobfate/failurepolicy"
@@ -18,18 +19,21 @@ const validateUsage = `Usage: jobfate validate [flags] [file ...]
 Reports what the API server would reject in Jobs, and its warnings.
 
   jobfate validate job.yaml                          create the Job
-  jobfate validate --old old.yaml new.yaml           replace the old Job by the new one
+  jobfate validate --old old.yaml new.yaml           update the old Job
   jobfate validate --status job.yaml                 check the status by itself
-  jobfate validate --status --old old.yaml new.yaml  replace the status
+  jobfate validate --status --old old.yaml new.yaml  update the status
 
 The template of a CronJob is checked as a Job. Objects of other kinds are skipped, and
 counted in a note.
 
 Without a file, and for the file -, it reads the standard input. A new Job may lack what
-the API server fills in: namespace, UID, defaults, selector and labels. So may a Job
-that replaces another one. The command checks only the parts of the pod template that the
-Job depends on, and does not set the defaults of the template. So check an update with two
-files of the same origin: two manifests, or two outputs of kubectl.
+the API server fills in: namespace, UID, defaults, selector and labels. The command checks
+only the parts of the pod template that the Job depends on.
+
+For an update it prints the answers to kubectl apply (without --server-side) and to kubectl
+replace, which differ: only kubectl apply keeps what the file does not mention, such as the
+selector that the API server has generated. The old Job is the output of kubectl get or,
+without a UID, a manifest from which kubectl apply has created the Job.
 
 The names of rules of a pod failure policy are checked as KEP-4443 proposes. There are
 warnings for everything that the API server warns about, for numbers of completions and
@@ -40,7 +44,8 @@ apply.
 -o sarif is for the code scanning of CI systems (SARIF 2.1.0).
 
 Exit status: 0 accepted, 1 a part of the input cannot be read, 2 wrong usage, 3 rejected. What
-can be read is checked.
+can be read is checked. For an update the answer to kubectl apply decides, or to the command
+that --by names.
 
 Flags:
 `
@@ -50,13 +55,18 @@ type Validate struct {
 	output
 	status bool
 	strict bool
+	by     string // the command of an update, or both
 }
+
+// both is the default of --by.
+const both = "both"
 
 // Flags adds the flags. more are formats in addition to text, JSON and YAML.
 func (c *Validate) Flags(fs *flag.FlagSet, more ...string) {
 	c.output.flags(fs, more...)
 	fs.BoolVar(&c.status, "status", false, "check the status instead of the spec")
 	fs.BoolVar(&c.strict, "strict", false, "reject unknown fields")
+	oneOf(fs, &c.by, "by", "the `command` of kubectl that updates the Job: apply, replace or both (default both)", both, ways[0].name, ways[1].name)
 }
 
 // validateFiles is the command validate, which reads the Jobs from files.
@@ -65,7 +75,7 @@ func validateFiles(env Environment, args []string) error {
 	var old string
 	fs := newFlags("validate")
 	c.Flags(fs, "sarif")
-	fs.StringVar(&old, "old", "", "the `file` with the old Job; the other file replaces it")
+	fs.StringVar(&old, "old", "", "the `file` with the old Job; the other file updates it")
 	files, err := env.parseFiles(fs, validateUsage, args)
 	if err != nil {
 		return err
@@ -94,17 +104,23 @@ func validateFiles(env Environment, args []string) error {
 	return c.Print(env, before, in)
 }
 
-// Print prints what the API server would reject in Jobs or, if there is an old Job, in the
-// Job that replaces it. If anything is rejected, the error carries the exit status.
+// Print prints what the API server would reject in Jobs or, if there is an old Job, in its
+// update by a Job. If anything is rejected, the error carries the exit status.
 func (c *Validate) Print(env Environment, old *kubefile.Manifest, in *kubefile.Input) error {
-	if old != nil && len(in.Jobs) > 1 {
-		return fmt.Errorf("%s is a second Job; want only the Job that replaces %s", in.Jobs[1].At, old.Job.Name)
+	switch {
+	case c.by != both && (old == nil || c.status):
+		return Misused("--by is for an update of the spec")
+	case old == nil:
+	case len(in.Jobs) > 1:
+		return fmt.Errorf("%s is a second Job; want only the Job that updates %s", in.Jobs[1].At, old.Job.Name)
+	case in.Jobs[0].Path != "":
+		return fmt.Errorf("%s is a CronJob; want the Job that updates %s", in.Jobs[0].At, old.Job.Name)
 	}
 	all := verdicts{Jobs: []verdict{}, Skipped: in.Skipped, Unreadable: messages(in.Unreadable)}
 	refused := false
 	for _, m := range in.Jobs {
-		v := c.verdict(m, old)
-		all.Jobs, refused = append(all.Jobs, v), refused || !v.Accepted
+		answers := c.verdicts(m, old)
+		all.Jobs, refused = append(all.Jobs, answers...), refused || !answers[0].Accepted
 	}
 	print := func() error { return c.print(env, all, all.text) }
 	if c.format == "sarif" {
@@ -121,50 +137,93 @@ func (c *Validate) Print(env Environment, old *kubefile.Manifest, in *kubefile.I
 	return nil
 }
 
-// verdict checks a Job, or the replacement of the old Job by it.
-func (c *Validate) verdict(m, old *kubefile.Manifest) verdict {
-	v := newVerdict(m, c.status)
-	for _, p := range m.Problems {
-		v.refuse("Unreadable", p.Field, p.Message)
-	}
-	v.unknown(m, c.strict)
-	if len(m.Problems) > 0 {
-		return v.sorted()
-	}
-	for _, err := range c.errors(m, old) {
-		v.refuse(string(err.Type), err.Field, body(err))
-	}
-	if !c.status {
-		for _, text := range validation.Warnings(named(m.Job)) {
-			v.warnText("APIWarning", text)
+// verdicts checks a Job, or the update of the old Job by it, in each of the ways to update a Job.
+// The first verdict decides.
+func (c *Validate) verdicts(m, old *kubefile.Manifest) (all []verdict) {
+	begin := func() verdict {
+		v := newVerdict(m, c.status)
+		for _, p := range m.Problems {
+			v.refuse("Unreadable", p.Field, p.Message)
 		}
-		v.warnings(traps(validation.Default(named(m.Job))))
-	} else if reflect.DeepEqual(m.Job.Status, batchv1.JobStatus{}) {
-		v.warn("NoStatus", "status", "the Job has no status; an empty one was checked")
+		v.unknown(m, c.strict)
+		return v
 	}
-	for _, text := range validation.Advice(m.Job) {
-		v.warnText("Advice", text)
+	if old == nil || c.status {
+		v := begin()
+		if len(m.Problems) == 0 {
+			c.check(&v, m, old)
+		}
+		return []verdict{v.sorted()}
 	}
-	if old != nil {
-		v.addDifferences(m, stored(old.Job), replacing(m.Job, old.Job))
+	for _, w := range selected(c.by) {
+		v := begin()
+		v.By = "kubectl " + w.name
+		if len(m.Problems) == 0 {
+			checkUpdate(&v, w, m, old)
+		}
+		all = append(all, v.sorted())
 	}
-	return v.sorted()
+	return all
 }
 
-// errors returns what the API server would reject.
-func (c *Validate) errors(m, old *kubefile.Manifest) (errs field.ErrorList) {
+// check checks a new Job, or a status.
+func (c *Validate) check(out *verdict, m, old *kubefile.Manifest) {
+	for _, err := range c.errors(m, old) {
+		out.refuse(string(err.Type), err.Field, body(err))
+	}
+	if !c.status {
+		out.hints(named(m.Job))
+		return
+	}
+	if reflect.DeepEqual(m.Job.Status, batchv1.JobStatus{}) {
+		out.warn("NoStatus", "status", "the Job has no status; an empty one was checked")
+	}
+	out.advice(m.Job)
+	if old != nil {
+		was := live(old, m.Job)
+		out.addDifferences(m, was, identified(m.Job, was))
+	}
+}
+
+// checkUpdate checks the update of the old Job.
+func checkUpdate(out *verdict, w way, m, old *kubefile.Manifest) {
+	was := live(old, m.Job)
+	next := w.update(m, was)
+	switch {
+	case next.job == nil:
+		out.refuse(next.refused.Rule, next.refused.Field, next.refused.Message)
+		return
+	case !next.same:
+		errs := distinct(validation.Update(next.job, was))
+		policy := failurepolicy.FromAPI(next.job.Spec.PodFailurePolicy, old.RuleNames...)
+		if m.Job.Spec.PodFailurePolicy != nil {
+			policy = namedPolicy(m)
+		}
+		if old.RuleNames != nil { // otherwise the cluster may drop names
+			errs = append(errs, validation.RuleNamesUpdate(policy, namedPolicy(old), policyPath)...)
+		}
+		for _, err := range append(errs, validation.RuleNames(policy, policyPath)...) {
+			out.refuse(string(err.Type), err.Field, body(err))
+		}
+		out.addDifferences(m, was, next.job)
+	}
+	if _, found := was.Annotations[corev1.LastAppliedConfigAnnotation]; !found && w.name == "apply" {
+		out.warn("NotApplied", "metadata.annotations", "the old Job has no annotation "+corev1.LastAppliedConfigAnnotation+
+			", so kubectl apply keeps the fields that the file no longer has")
+	}
+	out.hints(next.job)
+}
+
+// errors returns what the API server would reject in a new Job or a status.
+func (c *Validate) errors(m, old *kubefile.Manifest) field.ErrorList {
 	switch {
 	case c.status && old != nil:
-		return validation.StatusUpdate(replacing(m.Job, old.Job), stored(old.Job))
+		was := live(old, m.Job)
+		return validation.StatusUpdate(identified(m.Job, was), was)
 	case c.status:
 		return validation.Status(m.Job)
-	case old != nil:
-		errs = distinct(validation.Update(replacing(m.Job, old.Job), stored(old.Job)))
-		errs = append(errs, validation.RuleNamesUpdate(namedPolicy(m), namedPolicy(old), policyPath)...)
-	default:
-		errs = distinct(validation.Create(validation.PrepareCreate(named(m.Job))))
 	}
-	return append(errs, validation.RuleNames(namedPolicy(m), policyPath)...)
+	return append(distinct(validation.Create(validation.PrepareCreate(named(m.Job)))), validation.RuleNames(namedPolicy(m), policyPath)...)
 }
 
 var policyPath = field.NewPath("spec", "podFailurePolicy")
@@ -189,37 +248,6 @@ func named(job *batchv1.Job) *batchv1.Job {
 		job.UID = placeholder
 	}
 	return job
-}
-
-// stored returns an old Job as the API server stores it.
-func stored(job *batchv1.Job) *batchv1.Job {
-	job = validation.GenerateSelector(validation.Default(named(job)))
-	if job.ResourceVersion == "" {
-		job.ResourceVersion = "1"
-	}
-	return job
-}
-
-// replacing returns a Job that replaces an old one. Missing parts of its identity come from
-// the old Job.
-func replacing(job, old *batchv1.Job) *batchv1.Job {
-	job, old = job.DeepCopy(), stored(old)
-	for _, f := range []struct{ mine, other *string }{
-		{&job.Name, &old.Name},
-		{&job.GenerateName, &old.GenerateName},
-		{&job.Namespace, &old.Namespace},
-		{(*string)(&job.UID), (*string)(&old.UID)},
-		{&job.ResourceVersion, &old.ResourceVersion},
-	} {
-		if *f.mine == "" {
-			*f.mine = *f.other
-		}
-	}
-	if job.CreationTimestamp.IsZero() {
-		job.CreationTimestamp = old.CreationTimestamp
-	}
-	job.Generation = max(job.Generation, old.Generation)
-	return validation.GenerateSelector(validation.Default(job))
 }
 
 // distinct removes repeated errors: the API server validates the spec of an update twice, and two

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/jobfate/jobfate/internal/kubefile"
+	"github.com/jobfate/jobfate/validation"
 )
 
 // verdicts is the output of validate with -o json: fields may be added, but none is removed
@@ -29,7 +30,9 @@ type verdicts struct {
 
 // verdict says whether the API server would accept a Job.
 type verdict struct {
-	Job      jobRef    `json:"job"`
+	Job jobRef `json:"job"`
+	// By is the command of kubectl that updates the Job; absent if the Job is new.
+	By       string    `json:"by,omitempty"`
 	File     string    `json:"file"`
 	Line     int       `json:"line"`
 	Accepted bool      `json:"accepted"`
@@ -115,6 +118,21 @@ func (v *verdict) warnings(all []finding) {
 	}
 }
 
+// hints adds the warnings about the spec of a Job.
+func (v *verdict) hints(job *batchv1.Job) {
+	for _, text := range validation.Warnings(job) {
+		v.warnText("APIWarning", text)
+	}
+	v.warnings(traps(validation.Default(job)))
+	v.advice(job)
+}
+
+func (v *verdict) advice(job *batchv1.Job) {
+	for _, text := range validation.Advice(job) {
+		v.warnText("Advice", text)
+	}
+}
+
 // unknown adds the fields that the API does not have. Those of the pod template are added
 // only if strict is set: they do not influence the Job, and a later release may have them.
 func (v *verdict) unknown(m *kubefile.Manifest, strict bool) {
@@ -157,25 +175,58 @@ func (v verdict) findings() []finding {
 // text returns the verdicts in the format of compilers.
 func (all verdicts) text(p paint) string {
 	var b strings.Builder
-	for _, v := range all.Jobs {
-		for _, f := range v.findings() {
+	for rest := all.Jobs; len(rest) > 0; {
+		n := 1 // the number of verdicts about the first Job
+		for n < len(rest) && rest[n].manifest == rest[0].manifest {
+			n++
+		}
+		for _, f := range together(rest[:n]) {
 			color := map[string]string{"error": red, "warning": yellow}[f.level]
 			write(&b, "%s: %s %s: %s\n", f.place(), p.text(bold+";"+color, f.level+":"), p.text(bold, f.Field), f.Message)
 		}
-		how, kind := p.text(green, "accepted"), "Job"
-		if !v.Accepted {
-			how = p.text(red, "rejected")
+		for _, v := range rest[:n] {
+			v.summary(&b, p)
 		}
-		if v.manifest.Path != "" {
-			kind = "job template of CronJob"
-		}
-		write(&b, "%s: %s %s %s, %s, %s; not checked: %s\n", v.manifest.At.At(""), kind, orNone(v.Job.Name), how,
-			count(len(v.Errors), "error"), count(len(v.Warnings), "warning"), v.NotChecked)
+		rest = rest[n:]
 	}
 	if len(all.Skipped) > 0 {
 		write(&b, "%s objects of other kinds, which were not checked: %s\n", p.text(bold, "note:"), all.Skipped)
 	}
 	return b.String()
+}
+
+// together returns the findings of verdicts about one Job, each once. The message of a finding that
+// not all of them have names the command.
+func together(answers []verdict) (all []finding) {
+	for _, v := range answers {
+		for _, f := range v.findings() {
+			shared := !slices.ContainsFunc(answers, func(other verdict) bool { return !slices.Contains(other.findings(), f) })
+			if !shared {
+				f.Message += " [" + v.By + "]"
+			}
+			if !shared || !slices.Contains(all, f) {
+				all = append(all, f)
+			}
+		}
+	}
+	slices.SortStableFunc(all, byPosition)
+	return all
+}
+
+// summary writes the last line about a Job.
+func (v verdict) summary(out *strings.Builder, p paint) {
+	how, kind := p.text(green, "accepted"), "Job"
+	if !v.Accepted {
+		how = p.text(red, "rejected")
+	}
+	if v.manifest.Path != "" {
+		kind = "job template of CronJob"
+	}
+	if v.By != "" {
+		kind = v.By + ": " + kind
+	}
+	write(out, "%s: %s %s %s, %s, %s; not checked: %s\n", v.manifest.At.At(""), kind, orNone(v.Job.Name), how,
+		count(len(v.Errors), "error"), count(len(v.Warnings), "warning"), v.NotChecked)
 }
 
 func count(n int, what string) string {

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -30,6 +31,38 @@ type Manifest struct {
 	// from a later release, or misspelt.
 	Unknown  []string
 	Problems []Problem // the fields that cannot be read, which are not set in Job
+
+	json []byte // the Job as it was written; nil for the template of a CronJob, and after Read
+}
+
+// Fields returns the fields of a Job as they were written, without those that are Unknown. A field
+// that is null differs from one that is absent. It returns nil for the template of a CronJob, and
+// for a Job from [Read], which keeps no text.
+func (m *Manifest) Fields() (out map[string]any) {
+	_ = utiljson.Unmarshal(m.json, &out) // it is valid, as a Job was read from it
+	for _, path := range m.Unknown {
+		removeField(out, path)
+	}
+	return out
+}
+
+// removeField removes the field at a path such as spec.rules[0].name. Its name may contain dots.
+func removeField(out any, path string) {
+	path = strings.TrimPrefix(path, ".")
+	switch out := out.(type) {
+	case []any:
+		index, rest, _ := strings.Cut(strings.TrimPrefix(path, "["), "]")
+		if i, err := strconv.Atoi(index); err == nil && i < len(out) {
+			removeField(out[i], rest)
+		}
+	case map[string]any:
+		delete(out, path)
+		for name, value := range out {
+			if rest, found := strings.CutPrefix(path, name); found && strings.ContainsAny((rest + " ")[:1], ".[") {
+				removeField(value, rest)
+			}
+		}
+	}
 }
 
 // strict is the decoder with which the API server finds unknown fields.
@@ -69,6 +102,13 @@ func (o object) manifest() *Manifest {
 	if strings.Join(names, "") != "" {
 		m.RuleNames = names
 	}
+	return m
+}
+
+// written reads a Job, and keeps its text.
+func (o object) written() *Manifest {
+	m := o.manifest()
+	m.json = o.json
 	return m
 }
 

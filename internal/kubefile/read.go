@@ -91,7 +91,7 @@ func Read(sources ...Source) (*Input, error) {
 // ReadStart reads the Job with which a simulation starts, which may be new or the template of a
 // CronJob, its pods, Events and Nodes. It fails if anything cannot be read.
 func ReadStart(sources ...Source) (*Input, error) {
-	in, err := read(sources, "a Job", map[string]reader{"Job": (*Input).addJob, "CronJob": (*Input).addTemplate,
+	in, err := read(sources, "a Job", map[string]reader{"Job": (*Input).addWritten, "CronJob": (*Input).addTemplate,
 		"Pod": (*Input).addPod, "Event": (*Input).addEvent, "Node": (*Input).addNode})
 	if err == nil {
 		err = in.Err()
@@ -109,7 +109,7 @@ func ReadStart(sources ...Source) (*Input, error) {
 // other objects. Like Read it leaves out what cannot be read.
 func ReadManifests(sources ...Source) (*Input, error) {
 	return read(sources, "a Job", map[string]reader{
-		"Job":     func(in *Input, o object) error { in.Jobs = append(in.Jobs, o.manifest()); return nil },
+		"Job":     func(in *Input, o object) error { in.Jobs = append(in.Jobs, o.written()); return nil },
 		"CronJob": func(in *Input, o object) error { in.Jobs = append(in.Jobs, o.template()); return nil },
 	})
 }
@@ -180,6 +180,8 @@ func (in *Input) addComplete(o object) error {
 }
 
 func (in *Input) addJob(o object) error { return in.addManifest(o, o.manifest()) }
+
+func (in *Input) addWritten(o object) error { return in.addManifest(o, o.written()) }
 
 func (in *Input) addTemplate(o object) error {
 	m := o.template()

@@ -1,0 +1,494 @@
+package plugin
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	"sigs.k8s.io/yaml"
+)
+
+// change changes a Job of testdata/updates.
+type change struct {
+	reason string
+	job    string // the file
+	by     string // a strategic merge patch of the manifest; or "old text => new text" in the file
+	want   string // the fields that kubectl apply may not change
+}
+
+var changes = []change{
+	{"nothing", "plain", `{}`, ""},
+	{"a label", "plain", `{metadata: {labels: {team: b}}}`, ""},
+	{"a label less", "plain", `{metadata: {labels: {team: null}}}`, ""},
+	{"an invalid label", "plain", `{metadata: {labels: {team: "b c"}}}`, "metadata.labels"},
+	{"an annotation", "plain", `{metadata: {annotations: {note: second}}}`, ""},
+	{"a finalizer", "plain", `{metadata: {finalizers: [example.com/wait]}}`, ""},
+	{"a finalizer without a domain", "plain", `{metadata: {finalizers: [wait]}}`, "metadata.finalizers[0]"},
+	{"a generated name", "plain", `{metadata: {generateName: plain-}}`, ""},
+	{"an old version", "plain", `{metadata: {resourceVersion: "1"}}`, "metadata.resourceVersion"},
+	{"another UID", "plain", `{metadata: {uid: 00000000-0000-0000-0000-000000000001}}`,
+		"metadata.uid spec.selector spec.template.metadata.labels[batch.kubernetes.io/controller-uid] spec.template.metadata.labels[controller-uid]"},
+	{"another time of creation", "plain", `{metadata: {creationTimestamp: "2020-01-01T00:00:00Z"}}`, ""},
+	{"a status", "plain", `{status: {active: 7}}`, ""},
+	{"parallelism", "plain", `{spec: {parallelism: 5}}`, ""},
+	{"parallelism removed", "plain", `{spec: {parallelism: null}}`, ""},
+	{"a negative parallelism", "plain", `{spec: {parallelism: -1}}`, "spec.parallelism"},
+	{"completions", "plain", `{spec: {completions: 5}}`, "spec.completions"},
+	{"completions removed", "plain", `{spec: {completions: null}}`, "spec.completions"},
+	{"backoffLimit", "plain", `{spec: {backoffLimit: 9}}`, ""},
+	{"a negative backoffLimit", "plain", `{spec: {backoffLimit: -9}}`, "spec.backoffLimit"},
+	{"activeDeadlineSeconds", "plain", `{spec: {activeDeadlineSeconds: 60}}`, ""},
+	{"activeDeadlineSeconds removed", "plain", `{spec: {activeDeadlineSeconds: null}}`, ""},
+	{"activeDeadlineSeconds null", "plain", `activeDeadlineSeconds: 600 => activeDeadlineSeconds: null`, ""},
+	{"ttlSecondsAfterFinished", "plain", `{spec: {ttlSecondsAfterFinished: 0}}`, ""},
+	{"suspend", "plain", `{spec: {suspend: true}}`, ""},
+	{"manualSelector", "plain", `{spec: {manualSelector: true}}`, ""},
+	{"a selector", "plain", `{spec: {selector: {matchLabels: {app: plain}}}}`, "spec.selector"},
+	{"completionMode", "plain", `{spec: {completionMode: Indexed}}`, "spec.completionMode"},
+	{"the default completionMode", "plain", `{spec: {completionMode: NonIndexed}}`, ""},
+	{"podReplacementPolicy", "plain", `{spec: {podReplacementPolicy: Failed}}`, ""},
+	{"an invalid podReplacementPolicy", "plain", `{spec: {podReplacementPolicy: Never}}`, "spec.podReplacementPolicy"},
+	{"a podFailurePolicy", "plain", `{spec: {podReplacementPolicy: Failed, podFailurePolicy: {rules: [{action: Ignore, onExitCodes: {operator: In, values: [1]}}]}}}`, "spec.podFailurePolicy"},
+	{"managedBy", "plain", `{spec: {managedBy: example.com/other}}`, "spec.managedBy"},
+	{"managedBy removed", "plain", `{spec: {managedBy: null}}`, "spec.managedBy"},
+	{"a label of the template", "plain", `{spec: {template: {metadata: {labels: {app: other}}}}}`, "spec.template"},
+	{"the image", "plain", `{spec: {template: {spec: {containers: [{name: main, image: "registry.example.com/plain:2"}]}}}}`, "spec.template"},
+	{"the default pull policy", "plain", `{spec: {template: {spec: {containers: [{name: main, imagePullPolicy: IfNotPresent}]}}}}`, ""},
+	{"another pull policy", "plain", `{spec: {template: {spec: {containers: [{name: main, imagePullPolicy: Always}]}}}}`, "spec.template"},
+	{"the default protocol", "plain", `- containerPort: 80 => - {containerPort: 80, protocol: TCP}`, ""},
+	{"the defaults of a probe", "plain", `httpGet: {port: 80} => {httpGet: {port: 80, path: /, scheme: HTTP}, periodSeconds: 10}`, ""},
+	{"an equal quantity", "plain", `cpu: "1" => cpu: 1000m`, ""},
+	{"resources", "plain", `cpu: "1" => cpu: "2"`, "spec.template"},
+	{"a variable", "plain", `value: "2" => value: "3"`, "spec.template"},
+	{"a variable less", "plain", `        - {name: SECOND, value: "2"} => `, "spec.template"},
+	{"variables in another order", "plain", "        - {name: FIRST, value: \"1\"}\n        - {name: SECOND, value: \"2\"} =>         - {name: SECOND, value: \"2\"}\n        - {name: FIRST, value: \"1\"}", "spec.template"},
+	{"a container more", "plain", `{spec: {template: {spec: {containers: [{name: second, image: a}]}}}}`, "spec.template"},
+	{"a volume less", "plain", `      - {name: settings, configMap: {name: settings}} => `, "spec.template"},
+	{"an empty volume source", "plain", `{name: scratch, emptyDir: {}} => {name: scratch}`, ""},
+	{"the default mode of a volume", "plain", `configMap: {name: settings} => configMap: {name: settings, defaultMode: 420}`, ""},
+	{"the node selector", "plain", `{spec: {template: {spec: {nodeSelector: {disk: hdd}}}}}`, "spec.template"},
+	{"no node selector", "plain", `nodeSelector: {disk: ssd} => nodeSelector: null`, "spec.template"},
+	{"the service account under its old name", "plain", `serviceAccountName: => serviceAccount:`, ""},
+	{"another service account", "plain", `serviceAccountName: runner => serviceAccountName: other`, "spec.template"},
+	{"no service account", "plain", `{spec: {template: {spec: {serviceAccountName: null}}}}`, ""},
+	{"the restart policy", "plain", `{spec: {template: {spec: {restartPolicy: OnFailure}}}}`, "spec.template"},
+
+	{"nothing", "indexed", `{}`, ""},
+	{"completions alone", "indexed", `{spec: {completions: 7}}`, "spec.completions"},
+	{"completions and parallelism", "indexed", `{spec: {completions: 7, parallelism: 7}}`, ""},
+	{"backoffLimitPerIndex", "indexed", `{spec: {backoffLimitPerIndex: 2}}`, "spec.backoffLimitPerIndex"},
+	{"maxFailedIndexes", "indexed", `{spec: {maxFailedIndexes: 4}}`, ""},
+	{"too many maxFailedIndexes", "indexed", `{spec: {maxFailedIndexes: 9}}`, "spec.maxFailedIndexes"},
+	{"an exit code", "indexed", `values: [42] => values: [43]`, "spec.podFailurePolicy"},
+	{"the default status of a condition", "indexed", `type: DisruptionTarget => {type: DisruptionTarget, status: "True"}`, ""},
+	{"no failure policy", "indexed", `{spec: {podFailurePolicy: null}}`, "spec.podFailurePolicy"},
+	{"the success policy", "indexed", `succeededIndexes: 0-1 => succeededIndexes: 0-2`, "spec.successPolicy"},
+	{"an unordered success policy", "indexed", `succeededIndexes: 0-1 => succeededIndexes: 1,0`, "spec.successPolicy spec.successPolicy.rules[0].succeededIndexes"},
+	{"no mode", "indexed", `{spec: {completionMode: null}}`, "spec.backoffLimitPerIndex spec.completionMode spec.maxFailedIndexes spec.successPolicy"},
+	{"the pull policy of the tag latest", "indexed", `{spec: {template: {spec: {containers: [{name: main, imagePullPolicy: Always}]}}}}`, ""},
+	{"the tag latest", "indexed", `image: registry.example.com/indexed => image: registry.example.com/indexed:latest`, "spec.template"},
+
+	{"a node selector", "suspended", `{spec: {template: {spec: {nodeSelector: {disk: ssd}}}}}`, ""},
+	{"a toleration", "suspended", `{spec: {template: {spec: {tolerations: [{key: spot, operator: Exists}]}}}}`, ""},
+	{"a scheduling gate", "suspended", `{spec: {template: {spec: {schedulingGates: [{name: example.com/wait}]}}}}`, ""},
+	{"resources", "suspended", `{spec: {template: {spec: {containers: [{name: main, resources: {requests: {cpu: 200m}}}]}}}}`, ""},
+	{"a label of the template", "suspended", `{spec: {template: {metadata: {labels: {app: a}}}}}`, ""},
+	{"the image", "suspended", `suspended:1 => suspended:2`, "spec.template.spec"},
+	{"resumed", "suspended", `suspend: true => suspend: false`, ""},
+	{"resumed with a node selector", "suspended", `{spec: {suspend: null, template: {spec: {nodeSelector: {disk: ssd}}}}}`, ""},
+	{"a node selector after its start", "started", `{spec: {template: {spec: {nodeSelector: {disk: ssd}}}}}`, "spec.template"},
+	{"a node selector after it has stopped", "stopped", `{spec: {template: {spec: {nodeSelector: {disk: ssd}}}}}`, ""},
+	{"a node selector while it stops", "stopping", `{spec: {template: {spec: {nodeSelector: {disk: ssd}}}}}`, "spec.template"},
+
+	{"nothing", "manual", `{}`, ""},
+	{"the selector", "manual", `{spec: {selector: {matchLabels: {tier: a}}, template: {metadata: {labels: {tier: a}}}}}`, "spec.selector spec.template"},
+	{"manualSelector", "manual", `{spec: {manualSelector: false}}`, "spec.selector spec.template.metadata.labels[controller-uid] spec.template.metadata.labels[job-name]"},
+	{"the image", "manual", `manual:latest => manual`, "spec.template"},
+
+	{"nothing", "created", `{}`, ""},
+	{"activeDeadlineSeconds removed", "created", `{spec: {activeDeadlineSeconds: null}}`, ""},
+	{"a volume less", "created", `      - {name: settings, configMap: {name: settings}} => `, ""},
+	{"a label less", "created", `{metadata: {labels: {team: null}}}`, ""},
+}
+
+// states are Jobs of the same manifest in other states: their file, whether kubectl create has
+// created them, and their status.
+var states = map[string]struct {
+	file    string
+	created bool
+	status  string
+}{
+	"plain": {file: "plain"}, "indexed": {file: "indexed"}, "manual": {file: "manual"}, "suspended": {file: "suspended"},
+	"created":  {file: "plain", created: true},
+	"started":  {file: "suspended", status: `{startTime: "2023-08-21T10:00:00Z"}`},
+	"stopped":  {file: "suspended", status: `{startTime: "2023-08-21T10:00:00Z", conditions: [{type: Suspended, status: "True"}]}`},
+	"stopping": {file: "suspended", status: `{startTime: "2023-08-21T10:00:00Z", active: 1, conditions: [{type: Suspended, status: "True"}]}`},
+}
+
+// kubectl validate -f says what the API server answers to the real kubectl: for each change in the
+// manifest, and for the same change in the output of kubectl get.
+func TestValidate_updates(t *testing.T) {
+	if len(changes) < 40 {
+		t.Fatalf("%d changes are too few", len(changes))
+	}
+	k := newTool(t)
+	live := map[string]*batchv1.Job{}
+	for name, state := range states {
+		how := "apply"
+		if state.created {
+			how = "create"
+		}
+		text := strings.Replace(manifestOf(t, state.file), "name: "+state.file+"\n", "name: "+name+"\n", 1)
+		k.mustRun(how, "-f", k.write(name+".yaml", text))
+		job := k.job(name)
+		if state.status != "" {
+			k.must(yaml.Unmarshal([]byte(state.status), &job.Status))
+			_, err := api.Client.BatchV1().Jobs(k.namespace).UpdateStatus(t.Context(), job, metav1.UpdateOptions{})
+			k.must(err)
+		}
+		live[name] = k.job(name)
+	}
+	for _, c := range changes {
+		t.Run(c.job+"/"+c.reason, func(t *testing.T) {
+			t.Parallel()
+			k := k.of(t)
+			state := states[c.job]
+			text := strings.Replace(manifestOf(t, state.file), "name: "+state.file+"\n", "name: "+c.job+"\n", 1)
+			changed := c.change(t, text)
+			file := k.write("manifest.yaml", changed)
+			answers := k.validate(c.job, file)
+			k.compare(answers, "apply", file, c.want)
+			k.compare(answers, "replace", file, "")
+
+			if strings.Contains(c.by, " => ") {
+				return
+			}
+			job := live[c.job].DeepCopy()
+			job.ManagedFields, job.ResourceVersion = nil, ""
+			shown, err := yaml.Marshal(job)
+			k.must(err)
+			file = k.write("shown.yaml", c.change(t, string(shown)))
+			answers = k.validate(c.job, file)
+			k.compare(answers, "apply", file, "")
+			k.compare(answers, "replace", file, "")
+		})
+	}
+}
+
+// change returns the text of a Job with the change.
+func (c change) change(t *testing.T, text string) string {
+	t.Helper()
+	if old, now, found := strings.Cut(c.by, " => "); found {
+		if !strings.Contains(text, old) {
+			t.Fatalf("the manifest has no %q", old)
+		}
+		return strings.Replace(text, old, now, 1)
+	}
+	job, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	patch, err := yaml.YAMLToJSON([]byte(c.by))
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed, err := strategicpatch.StrategicMergePatch(job, patch, batchv1.Job{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(changed)
+}
+
+// The manifests of this repository: each Job that kubectl apply has created is accepted if it is
+// applied again.
+func TestValidate_manifestsOfTheRepository(t *testing.T) {
+	k := newTool(t)
+	rejected := map[string]string{"testdata/manifests/wrong.yaml": "spec.backoffLimitPerIndex"}
+	count := 0
+	for _, m := range manifests(t) {
+		count++
+		t.Run(m.file+"/"+m.job.Name, func(t *testing.T) {
+			t.Parallel()
+			k := k.of(t)
+			k.namespace = k.newNamespace()
+			text, err := yaml.Marshal(m.object)
+			k.must(err)
+			file := k.write("job.yaml", string(text))
+			if message, err := k.run("apply", "--validate=false", "-f", file); err != nil {
+				if part := rejected[m.file]; part == "" || !strings.Contains(message, part) {
+					t.Errorf("kubectl apply: %v\n%s", err, message)
+				}
+				return
+			} else if rejected[m.file] != "" {
+				t.Error("kubectl apply accepts it")
+			}
+			answers := k.validate(m.job.Name, file)
+			if len(answers["apply"].errors) > 0 || answers["apply"].status != 0 {
+				t.Errorf("got status %d and %q, want it accepted", answers["apply"].status, answers["apply"].errors)
+			}
+			k.compare(answers, "apply", file, "", "--validate=false")
+			k.compare(answers, "replace", file, "", "--validate=false")
+		})
+	}
+	if count < 20 {
+		t.Errorf("found %d manifests, want at least 20", count)
+	}
+}
+
+// manifest is a Job in a file of this repository.
+type manifest struct {
+	file   string
+	job    batchv1.Job
+	object map[string]any
+}
+
+// manifests returns the Jobs of the repository, without what the API server has set. No controller
+// runs them.
+func manifests(t *testing.T) (all []manifest) {
+	t.Helper()
+	for _, dir := range []string{"testdata", "examples"} {
+		err := filepath.WalkDir(filepath.Join("../..", dir), func(path string, _ os.DirEntry, err error) error {
+			if ext := filepath.Ext(path); err != nil || ext != ".yaml" && ext != ".json" {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			for _, document := range regexp.MustCompile(`(?m)^---$`).Split(string(text), -1) {
+				var list struct {
+					Kind  string
+					Items []map[string]any
+				}
+				var object map[string]any
+				if yaml.Unmarshal([]byte(document), &list) != nil || yaml.Unmarshal([]byte(document), &object) != nil {
+					continue // not Kubernetes objects
+				}
+				for _, object := range append(list.Items, object) {
+					if object["kind"] == "Job" {
+						all = append(all, plainManifest(t, strings.TrimPrefix(path, "../../"), object))
+					}
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all
+}
+
+func plainManifest(t *testing.T, file string, object map[string]any) manifest {
+	t.Helper()
+	delete(object, "status")
+	metadata, spec := object["metadata"].(map[string]any), object["spec"].(map[string]any)
+	for _, name := range []string{"uid", "resourceVersion", "creationTimestamp", "generation", "namespace"} {
+		delete(metadata, name)
+	}
+	labels := []any{metadata["labels"]}
+	if template, ok := spec["template"].(map[string]any); ok {
+		if metadata, ok := template["metadata"].(map[string]any); ok {
+			labels = append(labels, metadata["labels"])
+		}
+	}
+	if spec["manualSelector"] != true {
+		delete(spec, "selector")
+		for _, labels := range labels {
+			labels, _ := labels.(map[string]any)
+			for _, name := range []string{"job-name", "controller-uid", batchv1.JobNameLabel, batchv1.ControllerUidLabel} {
+				delete(labels, name)
+			}
+		}
+	}
+	spec["managedBy"] = cmp.Or(spec["managedBy"], any("example.com/elsewhere"))
+	m := manifest{file: file, object: object}
+	text, err := json.Marshal(object)
+	if err == nil {
+		err = json.Unmarshal(text, &m.job)
+	}
+	if err != nil && !strings.Contains(file, "wrong") {
+		t.Fatalf("%s: %v", file, err)
+	}
+	return m
+}
+
+func manifestOf(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile("testdata/updates/" + name + ".yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// tool runs kubectl and the plugin.
+type tool struct {
+	*testing.T
+	kubectl, home, namespace string
+}
+
+func newTool(t *testing.T) tool {
+	t.Helper()
+	k := tool{T: t, kubectl: kubectl, home: t.TempDir()}
+	k.namespace = k.newNamespace()
+	return k
+}
+
+func (k tool) of(t *testing.T) tool { k.T = t; return k }
+
+func (k tool) newNamespace() string {
+	k.Helper()
+	namespace, err := api.Namespace(k.Context(), "update")
+	k.must(err)
+	return namespace
+}
+
+func (k tool) must(err error) {
+	k.Helper()
+	if err != nil {
+		k.Fatal(err)
+	}
+}
+
+func (k tool) write(name, text string) string {
+	k.Helper()
+	file := filepath.Join(k.TempDir(), name)
+	k.must(os.WriteFile(file, []byte(text), 0o600))
+	return file
+}
+
+// run runs kubectl, and returns what it prints as an error.
+func (k tool) run(args ...string) (string, error) {
+	k.Helper()
+	cmd := exec.CommandContext(k.Context(), k.kubectl, append([]string{"--kubeconfig", kubeconfig, "-n", k.namespace}, args...)...)
+	cmd.Env = append(os.Environ(), "HOME="+k.home)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	err := cmd.Run()
+	return stderr.String(), err
+}
+
+func (k tool) mustRun(args ...string) {
+	k.Helper()
+	if text, err := k.run(args...); err != nil {
+		k.Fatalf("kubectl %q: %v\n%s", args, err, text)
+	}
+}
+
+func (k tool) job(name string) *batchv1.Job {
+	k.Helper()
+	job, err := api.Client.BatchV1().Jobs(k.namespace).Get(k.Context(), name, metav1.GetOptions{})
+	k.must(err)
+	job.TypeMeta = metav1.TypeMeta{APIVersion: "batch/v1", Kind: "Job"}
+	return job
+}
+
+// verdict is an answer to a command.
+type verdict struct {
+	errors []string // field, type and the end of the message of each, sorted
+	fields []string // sorted
+	status int      // the exit status of the plugin, which answers two commands at once
+}
+
+// add adds an error whose message begins with its type.
+func (v *verdict) add(field, message string) {
+	message, _, _ = strings.Cut(message, "; the first difference is at ")
+	kind, _, _ := strings.Cut(message, ":")
+	v.errors = union(v.errors, field+": "+kind+": … "+message[strings.LastIndex(": "+message, ": "):])
+	v.fields = union(v.fields, field)
+}
+
+func union(set []string, more string) []string {
+	set = append(slices.Clone(set), more)
+	slices.Sort(set)
+	return slices.Compact(set)
+}
+
+// validate runs the plugin, and returns its answers by command.
+func (k tool) validate(name, file string) map[string]verdict {
+	k.Helper()
+	cmd := exec.CommandContext(k.Context(), binary, "--kubeconfig", kubeconfig, "-n", k.namespace, "validate", name, "-f", file, "-o", "json")
+	text, err := cmd.Output()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		k.Fatal(err)
+	}
+	var out struct {
+		Jobs []struct {
+			By       string
+			Accepted bool
+			Errors   []struct{ Rule, Field, Message string }
+		}
+	}
+	if err := json.Unmarshal(text, &out); err != nil {
+		k.Fatalf("%v: %s%s", err, text, exit.Stderr)
+	}
+	all := map[string]verdict{}
+	for _, job := range out.Jobs {
+		v := verdict{status: cmd.ProcessState.ExitCode()}
+		for _, e := range job.Errors {
+			if e.Rule == "Conflict" {
+				e.Message = "Conflict: " + e.Message
+			}
+			v.add(e.Field, e.Message)
+		}
+		if job.Accepted != (len(v.errors) == 0) {
+			k.Errorf("accepted: %t, with the errors %q", job.Accepted, v.errors)
+		}
+		all[strings.TrimPrefix(job.By, "kubectl ")] = v
+	}
+	if apply := all["apply"]; (apply.status == 0) != (len(apply.errors) == 0) || len(all) != 2 {
+		k.Errorf("got status %d and %v, want 0 if kubectl apply is accepted", apply.status, all)
+	}
+	return all
+}
+
+// compare compares the answer of the plugin with that of the API server to kubectl, and the fields
+// in it with those that are wanted, if any.
+func (k tool) compare(answers map[string]verdict, command, file, want string, args ...string) {
+	k.Helper()
+	text, err := k.run(append([]string{command, "--dry-run=server", "-f", file}, args...)...)
+	server := serverVerdict(text)
+	if (err == nil) != (len(server.errors) == 0) {
+		k.Fatalf("kubectl %s: %v, with the errors %q in\n%s", command, err, server.errors, text)
+	}
+	if diff := gocmp.Diff(server.errors, answers[command].errors); diff != "" {
+		k.Errorf("kubectl %s of %s (-API server +jobfate):\n%s\nin full: %.3000s", command, filepath.Base(file), diff, text)
+	}
+	if got := strings.Join(server.fields, " "); want != "" && got != want {
+		k.Errorf("kubectl %s: the API server rejects %q, want %q", command, got, want)
+	}
+}
+
+var (
+	invalid  = regexp.MustCompile(`(?m)(?:is invalid: |^\* )([a-z]\S*): ((?:Invalid value|Required value|Unsupported value|Forbidden|Duplicate value|Too long|Too many)\b.*)$`)
+	conflict = regexp.MustCompile(`Operation cannot be fulfilled on jobs\.batch "[^"]*": (.*)`)
+)
+
+// serverVerdict reads the answer of the API server in what kubectl prints.
+func serverVerdict(text string) (v verdict) {
+	for _, match := range invalid.FindAllStringSubmatch(text, -1) {
+		v.add(match[1], match[2])
+	}
+	if match := conflict.FindStringSubmatch(text); match != nil {
+		field := "metadata.resourceVersion"
+		if strings.Contains(match[1], "UID") {
+			field = "metadata.uid"
+		}
+		v.add(field, "Conflict: "+match[1])
+	}
+	return v
+}
