@@ -12,7 +12,7 @@ import (
 
 // controller/README.md gives a reason for each verb that the manifests allow.
 func TestPermissionsAreDocumented(t *testing.T) {
-	document, err := os.ReadFile("testdata/README.md")
+	document, err := os.ReadFile("../../controller/README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
