@@ -2,28 +2,64 @@ package adopting
 
 import (
 	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
 
-// docs/adopting.md contains the code of these controllers, without the imports.
+// Each block of Go in docs/adopting.md consists of functions of these programs, as they are, or of
+// an example of the package. e2e/ownkind runs the block about a kind of one's own.
 func TestDocument(t *testing.T) {
-	document, err := os.ReadFile("../../docs/adopting.md")
-	if err != nil {
-		t.Fatal(err)
+	var sources strings.Builder
+	for _, pattern := range []string{"clientgo/*.go", "reconciler/*.go", "../queue/*.go", "../outcome/*.go", "../../example_tour_test.go"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %v", pattern, err)
+		}
+		for _, file := range files {
+			sources.WriteString(read(t, file))
+		}
+	}
+	page := read(t, "../../docs/adopting.md")
+	blocks := 0
+	for _, section := range strings.Split(page, "\n## ") {
+		if strings.HasPrefix(section, "A kind of your own\n") {
+			continue
+		}
+		for _, block := range regexp.MustCompile("(?s)```go\n(.*?)```\n").FindAllStringSubmatch(section, -1) {
+			blocks++
+			for _, declaration := range strings.SplitAfter(block[1], "\n}\n") {
+				if declaration = strings.Trim(declaration, "\n"); !strings.Contains(sources.String(), declaration) && !strings.Contains(sources.String(), indented(declaration)) {
+					t.Errorf("no program has\n%s", declaration)
+				}
+			}
+		}
+	}
+	if blocks < 4 {
+		t.Errorf("the page has %d blocks", blocks)
+	}
+	if lines := strings.Count(page, "\n"); lines > 300 {
+		t.Errorf("the page has %d lines, want 300 at most", lines)
 	}
 	for path, most := range map[string]int{"clientgo/controller.go": 150, "reconciler/reconciler.go": 100} {
-		source, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, code, _ := strings.Cut(string(source), "\n)\n")
-		code = strings.Trim(code, "\n")
-		if !strings.Contains(string(document), "```go\n"+code+"\n```\n") {
-			t.Errorf("docs/adopting.md does not show %s as it is", path)
-		}
-		if n := strings.Count(code, "\n") + 1; n > most {
+		_, code, _ := strings.Cut(read(t, path), "\n)\n")
+		if n := strings.Count(strings.Trim(code, "\n"), "\n") + 1; n > most {
 			t.Errorf("%s has %d lines without imports, want %d at most", path, n, most)
 		}
 	}
+}
+
+// indented returns the body of a function as it stands in its source.
+func indented(body string) string {
+	return "\t" + strings.ReplaceAll(body, "\n", "\n\t")
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
