@@ -65,7 +65,7 @@ func TestKEPCoverage(t *testing.T) {
 // tableRows returns the rows of the tables with the given number of columns, without headings.
 func tableRows(text string, columns int) (rows [][]string) {
 	for line := range strings.Lines(text) {
-		cells := strings.Split(strings.Trim(line, "| \n"), " | ")
+		cells := strings.Split(strings.TrimSuffix(strings.TrimPrefix(line, "| "), " |\n"), " | ")
 		switch {
 		case !strings.HasPrefix(line, "|") || len(cells) != columns:
 		case cells[0] == "---":
