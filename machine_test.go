@@ -223,6 +223,11 @@ func TestMachine_beginNamesTheField(t *testing.T) {
 			t.Errorf("%s: got %v, want an error about %q", name, err, test.want)
 		}
 	}
+	view.Job = decidetest.SpecJob(t, "completions: 1").DeepCopy()
+	view.Job.ResourceVersion, view.Job.Spec.ManagedBy = "", ptrTo("example.com/other")
+	if err := jobfate.NewMachine().Begin(view); !errors.Is(err, jobfate.ErrNotManaged) {
+		t.Errorf("a Job of another controller: got %v, want %v", err, jobfate.ErrNotManaged)
+	}
 }
 
 // With the option Names, a Machine chooses the names of its pods.

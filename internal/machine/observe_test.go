@@ -190,6 +190,13 @@ func TestGone_isRemembered(t *testing.T) {
 			s.job.UID = "another"
 			same(t, "requests", run(t, m, unversioned(fresh(train(2))), s.answer), []string{"get the Job"})
 		}},
+		"with writes for an earlier Job pending": {learn: func(t *testing.T, m *machine.Machine, s *server) {
+			s.job = train(2)
+			s.job.UID = "earlier"
+			run(t, m, fresh(s.job), s.answer)
+			s.job = nil
+			same(t, "requests", run(t, m, fresh(train(2)), s.answer), []string{"get the Job"})
+		}},
 		"and the cache showed none": {learn: func(t *testing.T, m *machine.Machine, s *server) {
 			run(t, m, fresh(train(2)), s.answer)
 			s.job = nil
