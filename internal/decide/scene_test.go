@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/internal/decidetest"
 )
@@ -28,7 +29,7 @@ type scene struct {
 func newScene(t *testing.T, spec string) *scene {
 	t.Helper()
 	job := decidetest.SpecJob(t, spec)
-	s := &scene{Input: decide.Input{Job: job}, config: decide.DefaultConfig(), created: job.CreationTimestamp.Time}
+	s := &scene{Input: decide.Input{Job: job, Backoff: backoff.Record{Job: job.UID}}, config: decide.DefaultConfig(), created: job.CreationTimestamp.Time}
 	s.Now = s.at(1)
 	return s
 }
