@@ -22,6 +22,7 @@ func TestPods(t *testing.T) {
 		}
 	}
 	succeeded := func(s *scene) { s.pod("done", 1, corev1.PodSucceeded, 0) }
+	capped := func(s *scene) { s.config.ChangesCap = 2 }
 	terminates := func(s *scene) { s.Pods[0].DeletionTimestamp = s.stored(0) }
 	for _, test := range []struct {
 		sentence string
@@ -38,7 +39,8 @@ func TestPods(t *testing.T) {
 		{"completions null, without a success", "parallelism: 3", []func(*scene){running("a")}, "create 2"},
 		{"completions null, one success and no active pod", "parallelism: 3", []func(*scene){succeeded},
 			"strip done; SuccessCriteriaMet CompletionsReached"},
-		{"suspend: pods are deleted, and none is created", "parallelism: 3\nsuspend: true", []func(*scene){running("a")}, "delete a"},
+		{"suspend: pods are deleted, and none is created", "parallelism: 3\nsuspend: true",
+			[]func(*scene){running("a")}, "delete a"},
 		{"parallelism 0 deletes all", "parallelism: 0\ncompletions: 3", []func(*scene){running("a", "b")}, "delete a,b"},
 
 		{"TerminatingOrFailed means that we recreate pods when they are terminating",
@@ -47,9 +49,11 @@ func TestPods(t *testing.T) {
 		{"Failed means to wait until a previously created Pod is fully terminated",
 			"parallelism: 2\ncompletions: 5\npodReplacementPolicy: Failed" + indexed,
 			[]func(*scene){running("a"), terminates}, "create index 1"},
-		{"Failed, at parallelism", "parallelism: 1\ncompletions: 5\npodReplacementPolicy: Failed", []func(*scene){running("a"), terminates}, "nothing"},
+		{"Failed, at parallelism", "parallelism: 1\ncompletions: 5\npodReplacementPolicy: Failed",
+			[]func(*scene){running("a"), terminates}, "nothing"},
 
-		{"the lowest indexes without a pod come first", "parallelism: 3\ncompletions: 5" + indexed, []func(*scene){running("a")}, "create index 1,2"},
+		{"the lowest indexes without a pod come first", "parallelism: 3\ncompletions: 5" + indexed,
+			[]func(*scene){running("a")}, "create index 1,2"},
 		{"completed indexes get no pods", "parallelism: 3\ncompletions: 5" + indexed,
 			[]func(*scene){func(s *scene) { s.Job.Status.CompletedIndexes = "0,2" }}, "create index 1,3,4"},
 		{"failed indexes get no pods", "parallelism: 3\ncompletions: 5\nbackoffLimitPerIndex: 1" + indexed,
@@ -69,12 +73,13 @@ func TestPods(t *testing.T) {
 		{"FillFreeSlots: an index that backs off takes no place", "parallelism: 2\ncompletions: 5\nbackoffLimitPerIndex: 1" + indexed,
 			[]func(*scene){func(s *scene) { s.pod("a", 1, corev1.PodFailed, 0); s.config.FillFreeSlots = true }}, "create index 1,2; sync in 9s"},
 
-		{"a cap on creations leaves the rest to the next sync", "parallelism: 5\ncompletions: 5", []func(*scene){func(s *scene) { s.config.ChangesCap = 2 }},
+		{"a cap on creations leaves the rest to the next sync", "parallelism: 5\ncompletions: 5", []func(*scene){capped},
 			"create 2; sync in 1s"},
-		{"a cap on creations, of indexes", "parallelism: 5\ncompletions: 5" + indexed, []func(*scene){running("a"), func(s *scene) { s.config.ChangesCap = 2 }},
+		{"a cap on creations, of indexes", "parallelism: 5\ncompletions: 5" + indexed, []func(*scene){running("a"), capped},
 			"create index 1,2; sync in 1s"},
-		{"a cap that is not reached", "parallelism: 5\ncompletions: 2", []func(*scene){func(s *scene) { s.config.ChangesCap = 2 }}, "create 2"},
-		{"a cap on deletions leaves the rest to the next sync", "parallelism: 0\ncompletions: 5", []func(*scene){running("a", "b", "c"), func(s *scene) { s.config.ChangesCap = 2 }},
+		{"a cap that is not reached", "parallelism: 5\ncompletions: 2",
+			[]func(*scene){capped}, "create 2"},
+		{"a cap on deletions leaves the rest to the next sync", "parallelism: 0\ncompletions: 5", []func(*scene){running("a", "b", "c"), capped},
 			"delete a,b; sync in 1s"},
 
 		{"a Job that is deleted gets and loses no pods", "parallelism: 1\ncompletions: 5",

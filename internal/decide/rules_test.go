@@ -166,14 +166,18 @@ func TestRequeue_whileFinalizersAreLeft(t *testing.T) {
 		want        string
 	}{
 		{"fewer pods than the lists hold", 5, []string{"a"}, func(s *scene) { s.config.UncountedCap = 2 }, "strip a"},
-		{"more pods than the lists hold", 5, []string{"a", "b", "c"}, func(s *scene) { s.config.UncountedCap = 2 }, "strip a,b; sync in 1s"},
-		{"more pods than one sync may free", 5, []string{"a", "b", "c"}, func(s *scene) { s.config.RemovalsCap = 1 }, "strip a; sync in 1s"},
+		{"more pods than the lists hold", 5, []string{"a", "b", "c"}, func(s *scene) { s.config.UncountedCap = 2 },
+			"strip a,b; sync in 1s"},
+		{"more pods than one sync may free", 5, []string{"a", "b", "c"},
+			func(s *scene) { s.config.RemovalsCap = 1 }, "strip a; sync in 1s"},
 		{"the last pods fill the lists, so the Job cannot end in this sync", 2, []string{"a", "b"}, func(s *scene) { s.config.UncountedCap = 2 },
 			"strip a,b; SuccessCriteriaMet CompletionsReached; sync in 1s"},
 		{"the last pods do not fill the lists", 2, []string{"a", "b"}, func(s *scene) { s.config.UncountedCap = 3 },
 			"strip a,b; SuccessCriteriaMet CompletionsReached"},
-		{"the Job has ended", 2, []string{"a", "b"}, func(s *scene) { s.condition(batchv1.JobComplete); s.config.RemovalsCap = 1 }, "strip a; sync in 1s"},
-		{"the Job has ended, and nothing is left", 2, []string{"a"}, func(s *scene) { s.condition(batchv1.JobComplete); s.config.RemovalsCap = 1 }, "strip a"},
+		{"the Job has ended", 2, []string{"a", "b"},
+			func(s *scene) { s.condition(batchv1.JobComplete); s.config.RemovalsCap = 1 }, "strip a; sync in 1s"},
+		{"the Job has ended, and nothing is left", 2, []string{"a"},
+			func(s *scene) { s.condition(batchv1.JobComplete); s.config.RemovalsCap = 1 }, "strip a"},
 	} {
 		s := newScene(t, fmt.Sprintf("parallelism: 0\ncompletions: %d", test.completions))
 		for _, name := range test.finished {

@@ -29,7 +29,8 @@ type scene struct {
 func newScene(t *testing.T, spec string) *scene {
 	t.Helper()
 	job := decidetest.SpecJob(t, spec)
-	s := &scene{Input: decide.Input{Job: job, Backoff: backoff.Record{Job: job.UID}}, config: decide.DefaultConfig(), created: job.CreationTimestamp.Time}
+	s := &scene{config: decide.DefaultConfig(), created: job.CreationTimestamp.Time}
+	s.Job, s.Backoff = job, backoff.Record{Job: job.UID}
 	s.Now = s.at(1)
 	return s
 }

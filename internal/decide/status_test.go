@@ -133,14 +133,16 @@ func TestMetrics(t *testing.T) {
 		want   []string
 	}{
 		{"new pods", "parallelism: 1\ncompletions: 1", func(*scene) {}, []string{created("new") + " 1"}},
-		{"a pod after a failure", "parallelism: 1\ncompletions: 1", func(s *scene) { s.Job.Status.Failed = 1 }, []string{created("recreate_terminating_or_failed") + " 1"}},
+		{"a pod after a failure", "parallelism: 1\ncompletions: 1", func(s *scene) { s.Job.Status.Failed = 1 },
+			[]string{created("recreate_terminating_or_failed") + " 1"}},
 		{"a pod after a failure, policy Failed", "parallelism: 1\ncompletions: 1\npodReplacementPolicy: Failed", func(s *scene) { s.Job.Status.Failed = 1 },
 			[]string{created("recreate_failed") + " 1"}},
 		{"an index that has completed before and one that completes", "parallelism: 0\ncompletions: 5\ncompletionMode: Indexed", func(s *scene) {
 			s.Job.Status.CompletedIndexes, s.Job.Status.Succeeded = "0", 1
 			s.pod("a", 1, corev1.PodSucceeded, 0)
 			s.pod("b", 2, corev1.PodSucceeded, 0)
-		}, []string{"job_finished_indexes_total backoffLimit=global status=succeeded 1", "job_pods_finished_total completion_mode=Indexed result=succeeded 1"}},
+		}, []string{"job_finished_indexes_total backoffLimit=global status=succeeded 1",
+			"job_pods_finished_total completion_mode=Indexed result=succeeded 1"}},
 		{"an index that fails", "parallelism: 0\ncompletions: 5\ncompletionMode: Indexed\nbackoffLimitPerIndex: 0", func(s *scene) {
 			s.pod("a", 1, corev1.PodFailed, 0)
 		}, []string{"job_finished_indexes_total backoffLimit=perIndex status=failed 1"}},
@@ -154,7 +156,8 @@ func TestMetrics(t *testing.T) {
 	s.condition(batchv1.JobFailureTarget)
 	s.Job.Status.Conditions[0].Reason = "DeadlineExceeded"
 	settled := s.outcome(t).Settle(nil)
-	check(t, "the end", strings.Join(metricsOf(settled.Metrics), "; "), "jobs_finished_total completion_mode=NonIndexed reason=DeadlineExceeded result=failed 1")
+	check(t, "the end", strings.Join(metricsOf(settled.Metrics), "; "),
+		"jobs_finished_total completion_mode=NonIndexed reason=DeadlineExceeded result=failed 1")
 }
 
 func metricsOf(all []decide.Metric) (texts []string) {

@@ -96,13 +96,19 @@ func TestTally_changedFailurePolicy(t *testing.T) {
 		before, after decide.Config
 		first, second string // the reason why the Job fails; empty if it does not
 	}{
-		{"a policy in place of the Job's", decide.Config{}, decide.Config{FailurePolicy: rules(batchv1.PodFailurePolicyActionIgnore, "")}, "PodFailurePolicy", ""},
-		{"another policy", decide.Config{FailurePolicy: rules(batchv1.PodFailurePolicyActionIgnore, "")}, decide.Config{FailurePolicy: rules(batchv1.PodFailurePolicyActionFailJob, "")}, "", "PodFailurePolicy"},
+		{"a policy in place of the Job's", decide.Config{},
+			decide.Config{FailurePolicy: rules(batchv1.PodFailurePolicyActionIgnore, "")}, "PodFailurePolicy", ""},
+		{"another policy", decide.Config{FailurePolicy: rules(batchv1.PodFailurePolicyActionIgnore, "")},
+			decide.Config{FailurePolicy: rules(batchv1.PodFailurePolicyActionFailJob, "")}, "", "PodFailurePolicy"},
 		{"the same policy with other names", decide.Config{Granular: true, FailurePolicy: rules(batchv1.PodFailurePolicyActionFailJob, "Old")},
 			decide.Config{Granular: true, FailurePolicy: rules(batchv1.PodFailurePolicyActionFailJob, "New")}, "PodFailurePolicy_Old", "PodFailurePolicy_New"},
-		{"names of the Job's rules", decide.Config{Granular: true}, decide.Config{Granular: true, RuleNames: []string{"New"}}, "PodFailurePolicy_0", "PodFailurePolicy_New"},
-		{"other names", decide.Config{Granular: true, RuleNames: []string{"Old"}}, decide.Config{Granular: true, RuleNames: []string{"New"}}, "PodFailurePolicy_Old", "PodFailurePolicy_New"},
-		{"no names", decide.Config{Granular: true, RuleNames: []string{"Old"}}, decide.Config{Granular: true}, "PodFailurePolicy_Old", "PodFailurePolicy_0"},
+		{"names of the Job's rules", decide.Config{Granular: true},
+			decide.Config{Granular: true, RuleNames: []string{"New"}}, "PodFailurePolicy_0", "PodFailurePolicy_New"},
+		{"other names", decide.Config{Granular: true, RuleNames: []string{"Old"}},
+			decide.Config{Granular: true, RuleNames: []string{"New"}}, "PodFailurePolicy_Old",
+			"PodFailurePolicy_New"},
+		{"no names", decide.Config{Granular: true, RuleNames: []string{"Old"}}, decide.Config{Granular: true},
+			"PodFailurePolicy_Old", "PodFailurePolicy_0"},
 		{"no policy", decide.Config{}, decide.Config{WithoutPolicy: true}, "PodFailurePolicy", ""},
 	} {
 		var tally decide.Tally
@@ -110,7 +116,8 @@ func TestTally_changedFailurePolicy(t *testing.T) {
 		for sync, want := range []string{test.first, test.second} {
 			config := decide.DefaultConfig()
 			with := []decide.Config{test.before, test.after}[sync]
-			config.FailurePolicy, config.RuleNames, config.Granular, config.WithoutPolicy = with.FailurePolicy, with.RuleNames, with.Granular, with.WithoutPolicy
+			config.FailurePolicy, config.WithoutPolicy = with.FailurePolicy, with.WithoutPolicy
+			config.RuleNames, config.Granular = with.RuleNames, with.Granular
 			o, err := tally.Decide(decide.Input{Job: job, Now: podtest.Noon()}, &config)
 			if err != nil {
 				t.Fatal(err)
