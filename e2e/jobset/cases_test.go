@@ -7,7 +7,7 @@ import (
 
 // testCase is a test of JobSet or Trainer, rewritten.
 type testCase struct {
-	name string // in the table
+	name string // in the results
 	from string // the kind of test in the project
 	play func(*stage)
 }
@@ -17,7 +17,7 @@ const (
 	integration = "integration"
 )
 
-// cases are the cases of JobSet, in the order of the table.
+// cases are the cases of JobSet, in the order of the results.
 var cases = slices.Concat(success, failure, restarts, indexes, suspension, startup, dependencies, rest)
 
 // defaultCase runs without -all. One of four Jobs fails, and all are restarted.
@@ -41,7 +41,7 @@ func play(t *testing.T, project string, cases []testCase, defaultCase string) {
 			})
 		}
 	})
-	checkTable(t, project, cases, played)
+	checkResults(t, project, cases, played)
 }
 
 // result says which sides have passed a case.

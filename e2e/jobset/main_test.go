@@ -4,11 +4,11 @@
 //
 // The cases are those of JobSet's own end-to-end and integration tests in which Jobs run,
 // rewritten: pods follow a script, and Jobs end because their pods end. One case runs by default.
-// This command runs all of them, and compares the results with the table in docs/compatibility.md:
+// This command runs all of them, and compares the results with results and docs/compatibility.md:
 //
 //	go -C e2e/jobset test . -timeout 0 -all
 //
-// With -write it writes the table instead.
+// With -write it writes both instead.
 package jobset
 
 import (
@@ -26,7 +26,7 @@ const atOnce = 6
 
 var (
 	all   = flag.Bool("all", false, "run all cases")
-	write = flag.Bool("write", false, "write the table of docs/compatibility.md; implies -all")
+	write = flag.Bool("write", false, "write results and the counts of docs/compatibility.md; implies -all")
 
 	api *server.Server
 	// The controllers of the child Jobs.

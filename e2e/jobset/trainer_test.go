@@ -18,7 +18,7 @@ func nodes(n int32) func(*trainer.TrainJobSpec) {
 	return func(spec *trainer.TrainJobSpec) { spec.Trainer = &trainer.Trainer{NumNodes: &n} }
 }
 
-// trainings are the cases of Kubeflow Trainer, in the order of the table.
+// trainings are the cases of Kubeflow Trainer, in the order of the results.
 var trainings = []testCase{
 	{"torch-distributed of the manifests completes", e2e, func(s *stage) {
 		s.runOf("torch_distributed.yaml")

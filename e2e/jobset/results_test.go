@@ -1,0 +1,80 @@
+package jobset
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+)
+
+// document says in a line between two comments how many cases of each project pass.
+const document = "../../docs/compatibility.md"
+
+// checkResults compares the results of a project, in results and in the document, with its cases and
+// with the results of those that ran. With -write it writes both.
+func checkResults(t *testing.T, project string, cases []testCase, played map[string]*result) {
+	t.Helper()
+	lines, summary := results(cases, played)
+	name := strings.ToLower(project)
+	compareText(t, "results/"+name+".txt", "", "", lines)
+	compareText(t, document, "<!-- begin "+name+" -->\n", "<!-- end "+name+" -->\n", summary)
+}
+
+// compareText compares the part of a file between two texts, or the whole file, with what it should be.
+func compareText(t *testing.T, file, begin, end, want string) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, found := strings.Cut(string(text), begin)
+	listed, after, closed := strings.Cut(rest, cmp.Or(end, "\x00"))
+	if !found || !closed && end != "" {
+		t.Fatalf("%s has no section between %s and %s", file, begin, end)
+	}
+	if *write {
+		if err := os.WriteFile(file, []byte(before+begin+want+end+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := gocmp.Diff(listed, want); diff != "" {
+		t.Errorf("%s (-listed +found); go test . -timeout 0 -write writes it:\n%s", file, diff)
+	}
+}
+
+// results returns a line for each case, and a sentence about all. A case that did not run counts as
+// passed on both sides, which is what the files must say.
+func results(cases []testCase, played map[string]*result) (lines, summary string) {
+	var b strings.Builder
+	from, theirs, own := map[string]int{}, 0, 0
+	for _, c := range cases {
+		r := played[c.name]
+		if r == nil {
+			r = &result{true, true}
+		}
+		from[c.from]++
+		theirs += count(r.builtIn)
+		own += count(r.ours)
+		fmt.Fprintf(&b, "%s: %s: built-in %s, jobfate %s\n", c.from, c.name, word(r.builtIn), word(r.ours))
+	}
+	return b.String(), fmt.Sprintf("%d cases, %d from integration and %d from end-to-end tests: %d pass with the built-in controller, %d with jobfate.\n",
+		len(cases), from["integration"], from["e2e"], theirs, own)
+}
+
+func count(passed bool) int {
+	if passed {
+		return 1
+	}
+	return 0
+}
+
+func word(passed bool) string {
+	if passed {
+		return "pass"
+	}
+	return "fail"
+}
