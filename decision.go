@@ -34,8 +34,8 @@ type Decision struct {
 	Status *batchv1.JobStatus
 	// Strip are the pods whose finalizer to remove after Status is stored.
 	Strip []*corev1.Pod
-	// Left is the work that the caps leave for the next sync.
-	Left Left
+	// Deferred is the work that the caps leave for the next sync.
+	Deferred Deferred
 	// Backoff is the backoff record that holds once Status is stored.
 	Backoff backoff.Record
 	// Requeue is the longest time until the next sync; 0 when no sync is needed until
@@ -56,10 +56,10 @@ type Decision struct {
 	outcome *decide.Outcome
 }
 
-// Left is the work that MaxChanges, MaxUncounted and MaxRemovals leave for the next
+// Deferred is the work that MaxChanges, MaxUncounted and MaxRemovals leave for the next
 // sync. It counts the pods to create, the surplus pods to delete, and the pods to count
 // or to free of their finalizer.
-type Left struct{ Create, Delete, Strip int }
+type Deferred struct{ Create, Delete, Strip int }
 
 func newDecision(o *decide.Outcome) Decision {
 	work := &o.Plan.Work
@@ -67,15 +67,15 @@ func newDecision(o *decide.Outcome) Decision {
 		Delete: convert(work.Delete, func(d decide.Deletion) Deletion {
 			return Deletion{d.Record.Pod, d.StripFirst, string(d.Cause)}
 		}),
-		Create:  convert(work.Create, func(c decide.Creation) Creation { return Creation{c.Index, c.Replaces, c} }),
-		Strip:   slices.Clone(o.Strip),
-		Left:    Left(o.Left),
-		Backoff: o.Backoff,
-		Requeue: o.Requeue,
-		Events:  convert(o.Events, newEvent),
-		Metrics: convert(o.Metrics, newMetric),
-		Action:  work.Action,
-		outcome: o,
+		Create:   convert(work.Create, func(c decide.Creation) Creation { return Creation{c.Index, c.Replaces, c} }),
+		Strip:    slices.Clone(o.Strip),
+		Deferred: Deferred(o.Deferred),
+		Backoff:  o.Backoff,
+		Requeue:  o.Requeue,
+		Events:   convert(o.Events, newEvent),
+		Metrics:  convert(o.Metrics, newMetric),
+		Action:   work.Action,
+		outcome:  o,
 	}
 	for _, r := range o.Claims {
 		d.Claim = append(d.Claim, Claim{r.Pod, tracking.Relation(r.Relation.String())})

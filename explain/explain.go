@@ -133,11 +133,11 @@ func (f *facts) job() Reason {
 		r.Code, r.Text = JobRunning, f.textRunning()
 	}
 	r.Until = f.retry()
-	if f.Left == (decide.Left{}) {
+	if f.Deferred == (decide.Deferred{}) {
 		return r
 	}
-	r.Text += also("", f.Left.Create, "more pod", " to create") + also("", f.Left.Delete, "more pod", " to delete") +
-		also("", f.Left.Strip, "more finalizer", " to remove")
+	r.Text += also("", f.Deferred.Create, "more pod", " to create") + also("", f.Deferred.Delete, "more pod", " to delete") +
+		also("", f.Deferred.Strip, "more finalizer", " to remove")
 	return r
 }
 

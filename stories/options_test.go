@@ -66,47 +66,47 @@ func TestOptions_caps(t *testing.T) {
 func TestOptions_workLeft(t *testing.T) {
 	caps := []jobfate.Option{jobfate.MaxUncounted(10), jobfate.MaxChanges(4), jobfate.BatchPeriod(3 * time.Second)}
 	w := newWorld(t, "completions: 12\nparallelism: 12", caps...)
-	expect := func(what string, want jobfate.Left, text string, requeue time.Duration) {
+	expect := func(what string, want jobfate.Deferred, text string, requeue time.Duration) {
 		t.Helper()
 		d := mustDecide(t, w.snapshot(), w.opts...)
-		if d.Left != want || d.Requeue != requeue || !strings.HasSuffix(explain.Of(d).Job().Text, text) {
+		if d.Deferred != want || d.Requeue != requeue || !strings.HasSuffix(explain.Of(d).Job().Text, text) {
 			t.Errorf("%s: left %+v, requeue %s, %q; want %+v, %s, a text that ends with %q",
-				what, d.Left, d.Requeue, explain.Of(d).Job().Text, want, requeue, text)
+				what, d.Deferred, d.Requeue, explain.Of(d).Job().Text, want, requeue, text)
 		}
 	}
 	const soon = 3 * time.Second
-	expect("12 are missing", jobfate.Left{Create: 8}, "; 8 more pods to create", soon)
+	expect("12 are missing", jobfate.Deferred{Create: 8}, "; 8 more pods to create", soon)
 	w.sync()
-	expect("8 are missing", jobfate.Left{Create: 4}, "; 4 more pods to create", soon)
+	expect("8 are missing", jobfate.Deferred{Create: 4}, "; 4 more pods to create", soon)
 	w.sync()
-	expect("4 are missing", jobfate.Left{}, "creating 4 pods", 0)
+	expect("4 are missing", jobfate.Deferred{}, "creating 4 pods", 0)
 	w.runAll()
 	w.edit("parallelism: 7")
-	expect("5 are too many", jobfate.Left{Delete: 1}, "; 1 more pod to delete", soon)
+	expect("5 are too many", jobfate.Deferred{Delete: 1}, "; 1 more pod to delete", soon)
 	w.edit("parallelism: 8")
-	expect("4 are too many", jobfate.Left{}, "deleting 4 of 12 active pods, because the Job needs fewer", 0)
+	expect("4 are too many", jobfate.Deferred{}, "deleting 4 of 12 active pods, because the Job needs fewer", 0)
 	w.edit("parallelism: 12")
 	pods := w.alive()
 	for _, pod := range pods[:10] {
 		w.End(pod.UID, 0)
 	}
-	expect("10 have ended", jobfate.Left{}, "2 pods active, parallelism 12, 10 of 12 succeeded", 0)
+	expect("10 have ended", jobfate.Deferred{}, "2 pods active, parallelism 12, 10 of 12 succeeded", 0)
 	w.End(pods[10].UID, 0)
-	expect("11 have ended", jobfate.Left{Strip: 1}, "; 1 more finalizer to remove", soon)
+	expect("11 have ended", jobfate.Deferred{Strip: 1}, "; 1 more finalizer to remove", soon)
 	w.End(pods[11].UID, 0)
-	expect("12 have ended", jobfate.Left{Strip: 2}, "; 2 more finalizers to remove", soon)
+	expect("12 have ended", jobfate.Deferred{Strip: 2}, "; 2 more finalizers to remove", soon)
 	w.opts = []jobfate.Option{jobfate.MaxUncounted(12), jobfate.BatchPeriod(soon)}
-	expect("all are counted, and the end is left", jobfate.Left{}, "Reached expected number of succeeded pods", soon)
+	expect("all are counted, and the end is left", jobfate.Deferred{}, "Reached expected number of succeeded pods", soon)
 }
 
-// In an Indexed Job, Left.Create counts only indexes that can run. Failed indexes get no pod.
+// In an Indexed Job, Deferred.Create counts only indexes that can run. Failed indexes get no pod.
 func TestOptions_workLeftOfIndexes(t *testing.T) {
 	job := specJob(t, "completions: 10\nparallelism: 10\ncompletionMode: Indexed\nbackoffLimitPerIndex: 0")
 	failed := "0,2-4"
 	job.Status.FailedIndexes = &failed
 	d := mustDecide(t, jobfate.Snapshot{Job: job, Now: jobtest.Noon()}, jobfate.MaxChanges(5))
-	if len(d.Create) != 5 || d.Left != (jobfate.Left{Create: 1}) {
-		t.Errorf("%d to create, left %+v; want 5 of 6", len(d.Create), d.Left)
+	if len(d.Create) != 5 || d.Deferred != (jobfate.Deferred{Create: 1}) {
+		t.Errorf("%d to create, left %+v; want 5 of 6", len(d.Create), d.Deferred)
 	}
 }
 
@@ -119,8 +119,8 @@ func TestOptions_maxRemovals(t *testing.T) {
 	syncs := func(w *world) (n int) {
 		t.Helper()
 		for ; held(w); n++ {
-			if d := mustDecide(t, w.snapshot(), w.opts...); len(d.Strip) > most || d.Left.Strip > 0 && d.Requeue != time.Second {
-				t.Fatalf("%d to strip, left %+v, requeue %s; want %d at most, and the rest a second later", len(d.Strip), d.Left, d.Requeue, most)
+			if d := mustDecide(t, w.snapshot(), w.opts...); len(d.Strip) > most || d.Deferred.Strip > 0 && d.Requeue != time.Second {
+				t.Fatalf("%d to strip, left %+v, requeue %s; want %d at most, and the rest a second later", len(d.Strip), d.Deferred, d.Requeue, most)
 			}
 			if w.sync(); n > 10 {
 				t.Fatal("some finalizers are never removed")
@@ -148,8 +148,8 @@ func TestOptions_maxRemovals(t *testing.T) {
 	job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue}}
 	pods := []*corev1.Pod{podIn(job, 1, corev1.PodFailed), podIn(job, 2, corev1.PodFailed), podIn(job, 3, corev1.PodRunning)}
 	d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: pods, Now: jobtest.Noon()}, jobfate.MaxRemovals(most))
-	if text := explain.Of(d).Job().Text; len(d.Strip) != most || d.Left.Strip != 1 || d.Requeue != time.Second || !strings.HasSuffix(text, "; 1 more finalizer to remove") {
-		t.Errorf("a Job that has ended: %d to strip, left %+v, requeue %s, %q", len(d.Strip), d.Left, d.Requeue, text)
+	if text := explain.Of(d).Job().Text; len(d.Strip) != most || d.Deferred.Strip != 1 || d.Requeue != time.Second || !strings.HasSuffix(text, "; 1 more finalizer to remove") {
+		t.Errorf("a Job that has ended: %d to strip, left %+v, requeue %s, %q", len(d.Strip), d.Deferred, d.Requeue, text)
 	}
 }
 

@@ -245,7 +245,7 @@ func decides(t *testing.T, c *vectors.Case) string {
 	want := *c.Jobfate
 	want.Writes = decided(want.Writes, d.Status != nil)
 	want.Events, want.Metrics, want.Finished = nil, nil, false // they include those of the second status
-	got := vectors.Outcome{Writes: writes(d), Requeue: d.Requeue.Milliseconds(), Action: d.Action, Left: vectors.Left(d.Left)}
+	got := vectors.Outcome{Writes: writes(d), Requeue: d.Requeue.Milliseconds(), Action: d.Action, Left: vectors.Left(d.Deferred)}
 	if got.Backoff = vectors.BackoffOf(d.Backoff); ended(d) {
 		got.Backoff = want.Backoff // the Machine drops it when the Job has ended
 	}

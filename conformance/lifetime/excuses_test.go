@@ -96,7 +96,7 @@ func leastDelay(c *comparison) verdict {
 // the batch period.
 func workLeft(c *comparison) verdict {
 	status := &c.got.world.Job().Status
-	left := c.decision.Left != (jobfate.Left{}) || decided(status) && !terminal(c.got.world.Job())
+	left := c.decision.Deferred != (jobfate.Deferred{}) || decided(status) && !terminal(c.got.world.Job())
 	if !left || c.settings.limits == (real.Limits{}) || c.got.requeue != time.Second || c.want.requeue != 0 && c.want.requeue <= time.Second {
 		return no
 	}

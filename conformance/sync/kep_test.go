@@ -255,8 +255,8 @@ func TestKEP2307_noBoundOnTheTimeOfRemovals(t *testing.T) {
 		t.Errorf("jobfate requeues after %s, explained by %v; want 1s and work-left (-real +jobfate):\n%s", us.out.Requeue, names, diff)
 	}
 	d, err := jobfate.Decide(jobfate.Snapshot{Job: c.snapshot.Job, Pods: c.snapshot.Pods, Now: c.snapshot.Now}, jobfate.MaxRemovals(20))
-	if err != nil || len(d.Strip) != 20 || d.Left.Strip != 481 || d.Requeue != time.Second {
-		t.Errorf("MaxRemovals(20): %d to strip, left %+v, requeue %s, %v", len(d.Strip), d.Left, d.Requeue, err)
+	if err != nil || len(d.Strip) != 20 || d.Deferred.Strip != 481 || d.Requeue != time.Second {
+		t.Errorf("MaxRemovals(20): %d to strip, left %+v, requeue %s, %v", len(d.Strip), d.Deferred, d.Requeue, err)
 	}
 }
 

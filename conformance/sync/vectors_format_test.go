@@ -190,7 +190,7 @@ func answer(c *vectors.Case) error {
 		return err
 	}
 	ours := outcomeOf(&us.out)
-	ours.Left = vectors.Left(us.decision.Left)
+	ours.Left = vectors.Left(us.decision.Deferred)
 	if !same(*ours, *c.Jobfate) {
 		if len(extras(c)) == 0 {
 			return fmt.Errorf("the case has another outcome of jobfate:\n%s\n%s", text(ours), text(c.Jobfate))

@@ -82,7 +82,7 @@ func actionsOf(t *trial, us *caller) []string {
 			does["end "+e.Reason] = true
 		}
 	}
-	if us.decision.Left != (jobfate.Left{}) {
+	if us.decision.Deferred != (jobfate.Deferred{}) {
 		does["leave work"] = true
 	}
 	if us.out.Requeue > t.delay() {

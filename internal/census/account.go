@@ -52,8 +52,8 @@ type Account struct {
 	// Full says that Cap or Removals was reached. More pods may be left to record, and
 	// the Job does not end before a sync that is not full.
 	Full bool
-	// Left is the number of pods that Cap and Removals leave for a later sync.
-	Left int
+	// Deferred is the number of pods that Cap and Removals leave for a later sync.
+	Deferred int
 }
 
 // Account computes the next step of counting.
@@ -68,8 +68,8 @@ func (c *Census) Account(in AccountInputs) Account {
 	}
 	candidates := c.candidates(in)
 	a.strip(c, in, candidates)
-	a.Left = candidates.len() - len(a.Strip)
-	a.Full = a.Full || a.Left > 0
+	a.Deferred = candidates.len() - len(a.Strip)
+	a.Full = a.Full || a.Deferred > 0
 	return a
 }
 

@@ -127,8 +127,8 @@ func (w world) account(inputs census.AccountInputs, waiting map[int64]types.UID)
 			break
 		}
 	}
-	a.Left = len(candidates) - len(a.Strip)
-	a.Full = a.Full || a.Left > 0 || inputs.Removals > 0 && len(a.Strip) == inputs.Removals
+	a.Deferred = len(candidates) - len(a.Strip)
+	a.Full = a.Full || a.Deferred > 0 || inputs.Removals > 0 && len(a.Strip) == inputs.Removals
 	return a
 }
 

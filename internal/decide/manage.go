@@ -17,7 +17,7 @@ func (v *View) manage(record backoff.Record) Work {
 	w := Work{Action: ActionTracking, Managed: true, Want: v.wantActive()}
 	w.Delete = v.deletions(int(max(0, active-w.Want)), CauseTooMany)
 	if most := v.Config.ChangesCap; len(w.Delete) > most {
-		w.Left.Delete = len(w.Delete) - most
+		w.Deferred.Delete = len(w.Delete) - most
 		w.Delete = w.Delete[:most]
 	}
 	if len(w.Delete) > 0 {
@@ -37,7 +37,7 @@ func (v *View) manage(record backoff.Record) Work {
 			if v.Spec.Indexed {
 				possible = min(possible, v.Census.Vacancies())
 			}
-			w.Left.Create = max(0, possible-most)
+			w.Deferred.Create = max(0, possible-most)
 		}
 	}
 	return w

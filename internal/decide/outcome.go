@@ -34,13 +34,13 @@ type Outcome struct {
 
 	// Claims are the claims to send, Strip the pods whose finalizer may be removed once
 	// the status is stored.
-	Claims  []*census.Record
-	Strip   []*corev1.Pod
-	Left    Left
-	Backoff backoff.Record
-	Requeue time.Duration
-	Events  []Event
-	Metrics []Metric
+	Claims   []*census.Record
+	Strip    []*corev1.Pod
+	Deferred Deferred
+	Backoff  backoff.Record
+	Requeue  time.Duration
+	Events   []Event
+	Metrics  []Metric
 }
 
 // Done lists the creations and deletions of a plan that were not carried out.
@@ -92,7 +92,7 @@ func (v *View) afterTheEnd() *Outcome {
 		strip = append(strip, r.Pod)
 	}
 	if n := v.Config.RemovalsCap; n > 0 && len(strip) > n {
-		o.Left.Strip, o.Requeue = len(strip)-n, v.Config.BatchPeriod
+		o.Deferred.Strip, o.Requeue = len(strip)-n, v.Config.BatchPeriod
 		strip = strip[:n]
 	}
 	o.Strip = strip
@@ -135,18 +135,18 @@ func (v *View) close(p Plan, done Done) *Outcome {
 	account := v.Census.Account(inputs)
 	status, suspension := v.statusAfter(&p, after, end, &account)
 	o := &Outcome{
-		View:    v,
-		Plan:    p,
-		After:   after,
-		End:     end,
-		Account: account,
-		Status:  status,
-		Changed: !jobstatus.Equal(&status, &v.Job.Status),
-		Claims:  v.Census.Claims(),
-		Left:    p.Work.Left,
-		Backoff: v.Backoff,
+		View:     v,
+		Plan:     p,
+		After:    after,
+		End:      end,
+		Account:  account,
+		Status:   status,
+		Changed:  !jobstatus.Equal(&status, &v.Job.Status),
+		Claims:   v.Census.Claims(),
+		Deferred: p.Work.Deferred,
+		Backoff:  v.Backoff,
 	}
-	o.Left.Strip = account.Left
+	o.Deferred.Strip = account.Deferred
 	wait := o.putOff(suspension)
 	o.PutOff = wait > 0
 	o.Requeue = Soonest(p.Work.Wait, p.Timer(), wait, o.untilRest())
@@ -174,7 +174,7 @@ func (v *View) close(p Plan, done Done) *Outcome {
 // also starts a sync. With the timer, the remaining work does not depend on that.
 func (o *Outcome) untilRest() time.Duration {
 	ends := o.End.Ended() && o.Account.Full && o.After.Active == 0 && o.After.Terminating == 0
-	if !ends && o.Left == (Left{}) {
+	if !ends && o.Deferred == (Deferred{}) {
 		return 0
 	}
 	return o.View.Config.BatchPeriod

@@ -39,17 +39,17 @@ type Plan struct {
 
 // Work is the pods to create and delete.
 type Work struct {
-	Action  string
-	Delete  []Deletion
-	Create  []Creation
-	Wait    time.Duration // until a pod that is backing off may be created
-	Managed bool          // the pods were compared with the spec (see manage)
-	Want    int32         // the number of active pods to reach
-	Left    Left
+	Action   string
+	Delete   []Deletion
+	Create   []Creation
+	Wait     time.Duration // until a pod that is backing off may be created
+	Managed  bool          // the pods were compared with the spec (see manage)
+	Want     int32         // the number of active pods to reach
+	Deferred Deferred
 }
 
-// Left is the work that the caps leave for the next sync, in pods.
-type Left struct{ Create, Delete, Strip int }
+// Deferred is the work that the caps leave for the next sync, in pods.
+type Deferred struct{ Create, Delete, Strip int }
 
 func (v *View) plan() Plan {
 	p := Plan{Start: v.Job.Status.StartTime, Record: v.record(false), Settled: v.InFlight.Creations <= 0 && v.InFlight.Deletions <= 0}

@@ -104,19 +104,19 @@ func TestLeft(t *testing.T) {
 	for _, test := range []struct {
 		spec string
 		pods int
-		want decide.Left
+		want decide.Deferred
 	}{
-		{"parallelism: 5\ncompletions: 5", 0, decide.Left{Create: 3}},
-		{"parallelism: 5\ncompletions: 5" + indexed, 1, decide.Left{Create: 2}},
-		{"parallelism: 0\ncompletions: 5", 3, decide.Left{Delete: 1}},
-		{"parallelism: 2\ncompletions: 5", 0, decide.Left{}},
+		{"parallelism: 5\ncompletions: 5", 0, decide.Deferred{Create: 3}},
+		{"parallelism: 5\ncompletions: 5" + indexed, 1, decide.Deferred{Create: 2}},
+		{"parallelism: 0\ncompletions: 5", 3, decide.Deferred{Delete: 1}},
+		{"parallelism: 2\ncompletions: 5", 0, decide.Deferred{}},
 	} {
 		s := newScene(t, test.spec)
 		s.config.ChangesCap = 2
 		for n := range test.pods {
 			s.pod(fmt.Sprint("pod", n), n+1, corev1.PodRunning, 0)
 		}
-		if got := s.outcome(t).Left; got != test.want {
+		if got := s.outcome(t).Deferred; got != test.want {
 			t.Errorf("%s, %d pods: %+v are left, want %+v", test.spec, test.pods, got, test.want)
 		}
 	}

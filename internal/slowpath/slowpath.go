@@ -76,7 +76,7 @@ type summary struct {
 	Changed, PutOff bool
 	Claims          []*census.Record
 	Strip           []types.UID
-	Left            decide.Left
+	Deferred        decide.Deferred
 	Backoff         backoff.Record
 	Requeue         time.Duration
 	Events          []decide.Event
@@ -120,9 +120,9 @@ func summaryOf(o *decide.Outcome) summary {
 		Notes: v.Status.Notes, Remembered: v.Backoff,
 		Facts:  factsOf(v.Facts(o.Plan.PastDeadline())),
 		Record: o.Plan.Record, Planned: o.Plan.End, End: o.End, Settled: o.Plan.Settled, Deadline: o.Plan.Timer(),
-		Work: fmt.Sprint(work.Action, work.Managed, work.Want, work.Left), Wait: work.Wait,
+		Work: fmt.Sprint(work.Action, work.Managed, work.Want, work.Deferred), Wait: work.Wait,
 		After: o.After, Account: o.Account, Status: o.Status, Changed: o.Changed, PutOff: o.PutOff,
-		Claims: o.Claims, Strip: uids(o.Strip), Left: o.Left, Backoff: o.Backoff, Requeue: o.Requeue, Events: o.Events, Metrics: o.Metrics,
+		Claims: o.Claims, Strip: uids(o.Strip), Deferred: o.Deferred, Backoff: o.Backoff, Requeue: o.Requeue, Events: o.Events, Metrics: o.Metrics,
 	}
 	if o.Plan.Start != nil {
 		s.Start = o.Plan.Start.Time

@@ -230,7 +230,7 @@ func (r *run) outcome(result jobfate.Result) (*Outcome, error) {
 	if inside.OutcomeOf(d) == nil {
 		return nil, result.Err
 	}
-	out := &Outcome{Writes: r.writes.InOrder(), Action: d.Action, Finished: result.Ended, Left: Left(d.Left)}
+	out := &Outcome{Writes: r.writes.InOrder(), Action: d.Action, Finished: result.Ended, Left: Left(d.Deferred)}
 	if !r.claimFailed {
 		out.Requeue = d.Requeue.Milliseconds()
 	}
