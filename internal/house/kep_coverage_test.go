@@ -1,6 +1,7 @@
 package house
 
 import (
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -12,52 +13,55 @@ import (
 	"testing"
 )
 
-// Every function and test that docs/kep-coverage.md names exists, and so does every test in
-// the table of departures in docs/divergences.md. No requirement is listed twice under one heading.
-// A requirement that is met only in part names its departure, and the test of that departure.
+// Every function and test that docs/kep-coverage.tsv names exists, and so does every test in
+// the table of departures in docs/divergences.md. No requirement of a document is listed twice, and
+// docs/kep-coverage.md counts them. A requirement that is met only in part names its departure, and
+// the test of that departure.
 func TestKEPCoverage(t *testing.T) {
 	tree := declarations{}
-	departures := map[string]string{} // the test of each
 	_, text, _ := strings.Cut(readPage(t, "docs/divergences.md"), "## Where Kubernetes departs from the KEPs")
+	departures := map[string]string{} // the test of each
 	for _, row := range tableRows(text, 5) {
 		departures[row[0]] = row[4]
+		tree.expect(t, "docs/divergences.md", row[4], true)
 	}
-	for _, table := range []struct {
-		page, after   string
-		columns       int
-		requirement   int // the column of the requirement
-		function      int // the column that names functions; -1: none
-		test, atLeast int
-	}{
-		{"docs/kep-coverage.md", "# KEP coverage", 4, 1, 2, 3, 187},
-		{"docs/divergences.md", "## Where Kubernetes departs from the KEPs", 5, 2, -1, 4, 18},
-	} {
-		_, text, _ := strings.Cut(readPage(t, table.page), table.after)
-		n := 0
-		for heading := range strings.SplitSeq(text, "\n## ") {
-			listed := map[string]bool{}
-			for _, row := range tableRows(heading, table.columns) {
-				n++
-				if requirement := row[table.requirement]; listed[requirement] {
-					t.Errorf("%s lists %q twice under one heading", table.page, requirement)
-				} else {
-					listed[requirement] = true
-				}
-				if table.function >= 0 {
-					tree.expect(t, table.page, row[table.function], false)
-					if but := exception.FindStringSubmatch(row[table.requirement]); but != nil {
-						if test, ok := departures[but[1]]; !ok {
-							t.Errorf("docs/divergences.md has no departure %s", but[1])
-						} else if !strings.Contains(row[table.test], test) {
-							t.Errorf("%s: %q does not name the test %s of that departure", table.page, row[table.requirement], test)
-						}
-					}
-				}
-				tree.expect(t, table.page, row[table.test], true)
-			}
+	const coverage, columns, atLeast, departuresAtLeast = "docs/kep-coverage.tsv", 6, 187, 18
+	if len(departures) < departuresAtLeast {
+		t.Errorf("docs/divergences.md: %d departures, want at least %d", len(departures), departuresAtLeast)
+	}
+	listed, counts, inPart := map[string]bool{}, map[string]int{}, map[string]int{}
+	_, rows, _ := strings.Cut(readPage(t, coverage), "\n") // without the heading
+	for line := range strings.Lines(rows) {
+		cells := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		if len(cells) != columns {
+			t.Fatalf("%s: %d columns, want %d: %s", coverage, len(cells), columns, line)
 		}
-		if n < table.atLeast {
-			t.Errorf("%s: %d rows after %q, want at least %d", table.page, n, table.after, table.atLeast)
+		document, section, requirement, departure := cells[0], cells[1], cells[2], cells[3]
+		functions, tests := "`"+strings.ReplaceAll(cells[4], ", ", "`, `")+"`", "`"+strings.ReplaceAll(cells[5], ", ", "`, `")+"`"
+		if listed[document+requirement] || section == "" {
+			t.Errorf("%s lists %q twice, or without a section", coverage, requirement)
+		}
+		listed[document+requirement] = true
+		counts[document]++
+		tree.expect(t, coverage, functions, false)
+		tree.expect(t, coverage, tests, true)
+		if departure == "" {
+			continue
+		}
+		inPart[document]++
+		if test, ok := departures[departure]; !ok {
+			t.Errorf("docs/divergences.md has no departure %s", departure)
+		} else if !strings.Contains(tests, test) {
+			t.Errorf("%s: %q does not name the test %s of that departure", coverage, requirement, test)
+		}
+	}
+	if len(listed) < atLeast {
+		t.Errorf("%s: %d rows, want at least %d", coverage, len(listed), atLeast)
+	}
+	page := readPage(t, "docs/kep-coverage.md")
+	for document, n := range counts {
+		if row := fmt.Sprintf("| %s | %d | %d |\n", document, n, inPart[document]); !strings.Contains(page, row) {
+			t.Errorf("docs/kep-coverage.md lacks the row %s", row)
 		}
 	}
 }
@@ -76,9 +80,6 @@ func tableRows(text string, columns int) (rows [][]string) {
 	}
 	return rows
 }
-
-// exception is the end of a requirement that is met only in part.
-var exception = regexp.MustCompile("\\bBut `([^`]+)`\\.$")
 
 // The first paragraph of docs/divergences.md counts the kinds of differences, and its list and what
 // follows link to every part of the page except the one about tests.

@@ -494,10 +494,10 @@ func TestRules_coverEachField(t *testing.T) {
 	}
 }
 
-// Each document that the table names exists: a section in docs/kep-coverage.md, a field of the API, or
+// Each document that the table names exists: a section in docs/kep-coverage.tsv, a field of the API, or
 // a heading of a page.
 func TestRules_documents(t *testing.T) {
-	coverage := page(t, "docs/kep-coverage.md")
+	coverage := page(t, "docs/kep-coverage.tsv")
 	for function := range Functions {
 		if functionRules[function].rule == "" {
 			t.Errorf("the function %s has no rule", function)
@@ -512,9 +512,7 @@ func TestRules_documents(t *testing.T) {
 			of := map[string]reflect.Type{"JobSpec": reflect.TypeFor[batchv1.JobSpec](), "JobStatus": reflect.TypeFor[batchv1.JobStatus]()}[kind]
 			_, found = of.FieldByNameFunc(func(name string) bool { return strings.EqualFold(name, field) })
 		case strings.HasPrefix(document, "KEP-"):
-			_, table, _ := strings.Cut(coverage, "## "+document+":")
-			table, _, _ = strings.Cut(table, "\n## ")
-			found = strings.Contains(table, "| "+section+" |")
+			found = regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(document) + `: [^\t]*\t` + regexp.QuoteMeta(section) + `\t`).MatchString(coverage)
 		default:
 			found = section == "" || regexp.MustCompile(`(?m)^##+ `+regexp.QuoteMeta(section)+`$`).MatchString(page(t, document))
 		}
