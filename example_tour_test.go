@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/jobstatus"
@@ -39,8 +40,8 @@ func Example_backoff() {
 // What the pod failure policy of a Job says about a failed pod.
 func Example_failurepolicy() {
 	job, pod, _ := tour()
-	policy := failurepolicy.FromAPI(job.Spec.PodFailurePolicy)
-	if match := policy.Match(pod); match.Matched() {
+	spec := failurepolicy.FromAPI(job.Spec.PodFailurePolicy)
+	if match := spec.Match(pod); match.Matched() {
 		fmt.Println(match.Action, "by", match.Explain())
 	}
 	// Output: FailIndex by rule 0 on container main, exit code 42
@@ -72,21 +73,19 @@ func Example_validation() {
 // What a Job's status says: its outcome, its indexes, the pods that it may still need.
 func Example_jobstatus() {
 	job, _, _ := tour()
-	demand := jobstatus.DemandOf(job, nil).InTotal
-	fmt.Println(jobstatus.OutcomeOf(job).Phase, "with", demand.Least, "to", demand.Most, "more pods")
-	// Output: Running with 2 to 4 more pods
+	demand := jobstatus.DemandOf(job, nil).InTotal // as far as the status knows
+	fmt.Println(jobstatus.OutcomeOf(job).Phase, "with", demand.Least, "to", demand.Most, "pods to go")
+	// Output: Running with 2 to 4 pods to go
 }
 
 // The whole decision of the Job controller.
 func Example() {
 	job, pod, now := tour()
 	decision, err := jobfate.Decide(jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: now})
-	if err != nil {
-		fmt.Println(err)
-		return
+	if err == nil {
+		fmt.Println("create", len(decision.Create), "pod:", explain.Of(decision).Index(0).Text)
 	}
-	fmt.Println("failed indexes:", *decision.Status.FailedIndexes, "pods to create:", len(decision.Create))
-	// Output: failed indexes: 0 pods to create: 1
+	// Output: create 1 pod: failed: its pod matched FailIndex rule 0 on container main, exit code 42
 }
 
 // tour returns the Job and the pod of these examples, and a time four seconds after the pod

@@ -17,7 +17,9 @@ import (
 // Machine carries out the decisions for one Job. It does no I/O: it returns the requests
 // to send, and takes their answers. It remembers writes that the caches do not show yet,
 // so keep one Machine for each Job, from sync to sync. The zero Machine remembers nothing and
-// has no options. A Machine is not safe for concurrent use, and must not be copied.
+// has no options. Without [ManagedBy] a Machine acts as the built-in controller, on Jobs that
+// name no controller: use that where the built-in one is off, for objects of your own kind, or
+// in tests. A Machine is not safe for concurrent use, and must not be copied.
 //
 // # Usage
 //
@@ -28,9 +30,8 @@ import (
 //		JobsVersion: jobsVersion, PodsVersion: podsVersion, Barrier: barrier,
 //	})
 //
-// An error means that the Job is invalid or that another controller manages it. Report
-// the error to the user, and sync again when the Job changes. Without an error, send the
-// requests of the Machine:
+// An error is an [InputError], to report to the user, or [ErrNotManaged], to ignore. Retry
+// neither; sync again when the Job changes. Without an error, send the requests of the Machine:
 //
 //	result := m.Run(send)
 //
@@ -43,12 +44,14 @@ import (
 //			m.Answer(r, object, err)
 //		}
 //	}
+//	result := m.Result()
 //
 // The requests of a batch do not depend on each other. Send them in any order or
-// concurrently. Pass the object and the error of the client to Answer unchanged: the
-// Machine distinguishes requests that the API server rejected from requests that it may
-// have carried out. If a request gets no answer, do not call Answer for it. You may
-// abandon a sync after any request. This process or another one can then begin a new sync.
+// concurrently, but call Answer from one goroutine at a time. Pass what the client returned
+// unchanged, a timeout included: the Machine distinguishes requests that the API server
+// rejected from requests that it may have carried out. A read answered with neither an object
+// nor an error counts as NotFound. You may abandon a sync after any request. This process or
+// another one can then begin a new sync.
 //
 // The result describes the sync. Sync again when the Job or one of its pods changes, and
 // after result.Requeue if that is set. If result.Err is set, also retry soon, but not
@@ -66,15 +69,15 @@ import (
 //     Pods.
 //
 // The Barrier makes restarts safe. After a process has acquired its lease, it requests one
-// consistent list of pods (limit 1 is enough), and passes the resource version of that
-// list to all its Machines. All writes of earlier processes are older than the barrier.
-// While the caches are older than the barrier, or have no versions, the Machine reads the
-// Job and its pods live. That is always correct, and costs two requests per sync.
+// list of pods without a resource version in the options, which the API server answers
+// consistently (limit 1 is enough), and passes the resource version of that list to all its
+// Machines. All writes of earlier processes are older than the barrier. While the caches are
+// older than the barrier, or have no versions, the Machine reads the Job and lists the pods of
+// its namespace. That is always correct, and expensive.
 //
 // A Machine belongs to one UID. If the View shows a Job of the same name with another UID,
 // or no Job, the Machine reads the Job live. When a live read shows that the first Job is
-// gone, the Machine forgets what it remembered, except that this Job is gone: it does
-// nothing for it if a cache still shows it.
+// gone, the Machine forgets all but its UID, so that a stale cache does not revive it.
 //
 // # Pods and queues
 //
@@ -86,9 +89,8 @@ import (
 // [Machine.Feed], and begin with a View that is Fed. The cost of that sync depends only on
 // the number of changed pods.
 //
-// A pod may outlive its Job or lose its owner. The finalizer then blocks the deletion of
-// the pod, and no sync of a Job removes the finalizer. [OrphansIn] returns Machines that
-// remove it.
+// A pod whose Job is gone, or that has no controller and that no Job selects, keeps its
+// finalizer, which blocks its deletion. [OrphansIn] returns Machines that remove it.
 //
 // # What the Machine takes care of
 //
@@ -130,7 +132,7 @@ type View struct {
 	// Fed says that the pods are those of the last list, with the changes passed to
 	// [Machine.Feed] since. Pods is ignored then.
 	Fed bool
-	// Now is the one reading of the clock.
+	// Now is the one reading of the clock. A zero Now is an error.
 	Now time.Time
 	// JobsVersion and PodsVersion are the resource versions up to which the caches of
 	// Jobs and pods are complete, read before Job and Pods: with client-go,

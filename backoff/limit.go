@@ -49,7 +49,7 @@ func LimitOf(spec *batchv1.JobSpec) Limit {
 	return l
 }
 
-// JobExceeded reports whether this number of failed pods ends the Job.
+// JobExceeded reports whether this number of failed pods ends the Job: it is above PerJob.
 func (l Limit) JobExceeded(failed int32) bool { return failed > l.PerJob }
 
 // IndexExhausted reports whether an index has failed for good when another counted failure
