@@ -14,28 +14,26 @@ import (
 )
 
 // Every function and test that docs/kep-coverage.tsv names exists, and so does every test in
-// the table of departures in docs/divergences.md. No requirement of a document is listed twice, and
+// docs/kep-departures.tsv. No requirement of a document is listed twice, and
 // docs/kep-coverage.md counts them. A requirement that is met only in part names its departure, and
 // the test of that departure.
 func TestKEPCoverage(t *testing.T) {
 	tree := declarations{}
-	_, text, _ := strings.Cut(readPage(t, "docs/divergences.md"), "## Where Kubernetes departs from the KEPs")
+	const departed = "docs/kep-departures.tsv"
 	departures := map[string]string{} // the test of each
-	for _, row := range tableRows(text, 5) {
+	for _, row := range sheet(t, departed, 5) {
+		if departures[row[0]] != "" {
+			t.Errorf("%s lists %s twice", departed, row[0])
+		}
 		departures[row[0]] = row[4]
-		tree.expect(t, "docs/divergences.md", row[4], true)
+		tree.expect(t, departed, "`"+row[4]+"`", true)
 	}
-	const coverage, columns, atLeast, departuresAtLeast = "docs/kep-coverage.tsv", 6, 187, 18
+	const coverage, atLeast, departuresAtLeast = "docs/kep-coverage.tsv", 187, 18
 	if len(departures) < departuresAtLeast {
-		t.Errorf("docs/divergences.md: %d departures, want at least %d", len(departures), departuresAtLeast)
+		t.Errorf("%s: %d departures, want at least %d", departed, len(departures), departuresAtLeast)
 	}
 	listed, counts, inPart := map[string]bool{}, map[string]int{}, map[string]int{}
-	_, rows, _ := strings.Cut(readPage(t, coverage), "\n") // without the heading
-	for line := range strings.Lines(rows) {
-		cells := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
-		if len(cells) != columns {
-			t.Fatalf("%s: %d columns, want %d: %s", coverage, len(cells), columns, line)
-		}
+	for _, cells := range sheet(t, coverage, 6) {
 		document, section, requirement, departure := cells[0], cells[1], cells[2], cells[3]
 		functions, tests := "`"+strings.ReplaceAll(cells[4], ", ", "`, `")+"`", "`"+strings.ReplaceAll(cells[5], ", ", "`, `")+"`"
 		if listed[document+requirement] || section == "" {
@@ -50,8 +48,8 @@ func TestKEPCoverage(t *testing.T) {
 		}
 		inPart[document]++
 		if test, ok := departures[departure]; !ok {
-			t.Errorf("docs/divergences.md has no departure %s", departure)
-		} else if !strings.Contains(tests, test) {
+			t.Errorf("%s has no departure %s", departed, departure)
+		} else if !strings.Contains(tests, "`"+test+"`") {
 			t.Errorf("%s: %q does not name the test %s of that departure", coverage, requirement, test)
 		}
 	}
@@ -64,6 +62,20 @@ func TestKEPCoverage(t *testing.T) {
 			t.Errorf("docs/kep-coverage.md lacks the row %s", row)
 		}
 	}
+}
+
+// sheet returns the rows of a .tsv file without the heading.
+func sheet(t *testing.T, file string, columns int) (rows [][]string) {
+	t.Helper()
+	_, text, _ := strings.Cut(readPage(t, file), "\n")
+	for line := range strings.Lines(text) {
+		cells := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		if len(cells) != columns {
+			t.Fatalf("%s: %d columns, want %d: %s", file, len(cells), columns, line)
+		}
+		rows = append(rows, cells)
+	}
+	return rows
 }
 
 // tableRows returns the rows of the tables with the given number of columns, without headings.
