@@ -467,3 +467,25 @@ func BenchmarkSync(b *testing.B) {
 		}
 	})
 }
+
+// The controller skips a sync while a cache is older than one of its writes, as with its default
+// feature gates.
+func TestStale(t *testing.T) {
+	for _, test := range []struct {
+		name          string
+		wrote, cached real.Versions
+		stale         bool
+	}{
+		{"no write", real.Versions{}, real.Versions{Jobs: "1", Pods: "1"}, false},
+		{"the cache of pods is older", real.Versions{Pods: "10"}, real.Versions{Jobs: "20", Pods: "9"}, true},
+		{"the cache of Jobs is older", real.Versions{Jobs: "10"}, real.Versions{Jobs: "9", Pods: "20"}, true},
+		{"both are as new", real.Versions{Jobs: "10", Pods: "9"}, real.Versions{Jobs: "10", Pods: "9"}, false},
+	} {
+		in := real.Input{Job: newJob(t, size(1, 1)), Now: at(0), Cached: test.cached}
+		in.Wrote = test.wrote
+		out := real.Sync(in)
+		if out.Stale != test.stale || (out.Err != nil) != test.stale || (len(out.Calls) == 0) != test.stale {
+			t.Errorf("%s: stale %t, %d calls, error %v; want stale %t", test.name, out.Stale, len(out.Calls), out.Err, test.stale)
+		}
+	}
+}

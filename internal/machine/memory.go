@@ -220,8 +220,14 @@ type unobserved struct {
 // that every later view shows. shown returns the pod of the view with a UID. The view is
 // complete up to the version, and some of its pods may be newer.
 func (m *Memory) observe(shown func(types.UID) *corev1.Pod, version string) unobserved {
-	var u unobserved
+	var pending []Created
+	var created, deleted, stripped []types.UID
 	m.Created = without(m.Created, func(c Created) bool { return !older(version, c.Version) })
+	for _, c := range m.Created {
+		if shown(c.UID) == nil {
+			pending, created = append(pending, c), append(created, c.UID)
+		}
+	}
 	gone := func(uid types.UID, since string) bool { return shown(uid) == nil && !older(version, since) }
 	maps.DeleteFunc(m.Deleted, func(uid types.UID, before string) bool {
 		pod := shown(uid)
@@ -229,26 +235,21 @@ func (m *Memory) observe(shown func(types.UID) *corev1.Pod, version string) unob
 	})
 	for uid := range m.Deleted {
 		if pod := shown(uid); pod == nil || pod.DeletionTimestamp == nil {
-			u.InFlight.Deleted = append(u.InFlight.Deleted, uid)
+			deleted = append(deleted, uid)
 		}
 	}
-	for _, c := range m.Created {
-		if shown(c.UID) == nil {
-			u.created = append(u.created, c)
-			u.InFlight.Created = append(u.InFlight.Created, c.UID)
-		}
-	}
-	u.Creations, u.Deletions = len(u.created), len(u.InFlight.Deleted)
 	maps.DeleteFunc(m.Stripped, func(uid types.UID, s Stripped) bool {
 		return s.Without == "" && gone(uid, s.Version) || s.Without != "" && !older(version, s.Without)
 	})
 	for uid, s := range m.Stripped {
 		// Others may have put the finalizer back.
 		if pod := shown(uid); pod != nil && (s.Without == "" || older(pod.ResourceVersion, s.Without)) {
-			u.Stripped = append(u.Stripped, uid)
+			stripped = append(stripped, uid)
 		}
 	}
-	return u
+	return unobserved{decide.InFlight{
+		Creations: len(created), Deletions: len(deleted), Stripped: stripped, Created: created, Deleted: deleted,
+	}, pending}
 }
 
 // nextRead returns the time until the next created pod is to be read by name; 0 if there is

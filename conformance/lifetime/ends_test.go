@@ -1,0 +1,138 @@
+package lifetime
+
+import (
+	mathbits "math/bits"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	"pgregory.net/rapid"
+
+	"github.com/jobfate/jobfate/conformance/real"
+	"github.com/jobfate/jobfate/jobtest"
+)
+
+// TestEnds runs each Job twice: with jobfate, and with the real controller with its default feature
+// gates. Both have watches that stall, and see the same Job, edits and pods. The Job must end in the
+// same way, unless a divergence explains the difference. If the difference vanishes when jobfate does
+// what an entry of docs/divergences.md says of Kubernetes, then that entry explains it.
+func TestEnds(t *testing.T) {
+	r := reach{}
+	rapid.Check(t, func(t *rapid.T) {
+		p := drawPlan(t)
+		them := &kubernetesSide{limits: p.limits}
+		got, want := p.live(t, newJobfateSide(p, 0)), p.live(t, them)
+		r["lives"]++
+		r["syncs of Kubernetes"] += them.syncs
+		if r["syncs that Kubernetes skips as stale"] += them.skips; them.skips > 0 {
+			r["lives in which Kubernetes skips a sync"]++
+		}
+		r["end: "+endOf(got).reason]++
+		if endOf(got) == endOf(want) {
+			r["ends equal"]++
+			return
+		}
+		why := p.explain(t, want)
+		if why == "" {
+			t.Fatalf("jobfate: %+v\n%s\nKubernetes: %+v\n%s", endOf(got), got, endOf(want), want)
+		}
+		r["ends differ: "+why]++
+	})
+	r.print(t)
+	for _, name := range []string{"syncs that Kubernetes skips as stale", "ends equal", "ends differ: unobserved-counts"} {
+		if r[name] == 0 {
+			t.Errorf("no life reached: %s", name)
+		}
+	}
+}
+
+// explain returns the smallest set of divergences without which the Job ends as with Kubernetes; empty
+// if there is none.
+func (p *plan) explain(t *rapid.T, want *life) string {
+	all := make([]likeness, 1<<len(likenesses))
+	for i := range all {
+		all[i] = likeness(i)
+	}
+	size := func(l likeness) int { return mathbits.OnesCount8(uint8(l)) }
+	slices.SortStableFunc(all, func(a, b likeness) int { return size(a) - size(b) })
+	for _, like := range all[1:] {
+		if endOf(p.live(t, newJobfateSide(p, like))) == endOf(want) {
+			return like.String()
+		}
+	}
+	return ""
+}
+
+// live returns the life of the Job of a plan.
+func (p *plan) live(t *rapid.T, controller lifeController) *life {
+	l, err := newLife(p, controller)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !l.run(48 * time.Hour) {
+		t.Fatalf("%T: the Job does not end\n%s", controller, l)
+	}
+	return l
+}
+
+// String returns what has happened.
+func (l *life) String() string { return strings.Join(l.story, "\n") }
+
+// ending is how a Job ends.
+type ending struct {
+	reason                   string
+	succeeded, failed        int32
+	completed, failedIndexes string
+}
+
+func endOf(l *life) (e ending) {
+	st := &l.Job().Status
+	for _, c := range st.Conditions {
+		if c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed {
+			e.reason = c.Reason
+		}
+	}
+	e.succeeded, e.failed, e.completed = st.Succeeded, st.Failed, st.CompletedIndexes
+	if st.FailedIndexes != nil {
+		e.failedIndexes = *st.FailedIndexes
+	}
+	return e
+}
+
+func drawPlan(t *rapid.T) *plan {
+	p := &plan{
+		job: jobtest.LivelyJobs().Draw(t, "job"), seed: uint64(among(t, 1000, "seed")),
+		delay: 50 * time.Millisecond, stalls: map[string][]stall{},
+	}
+	for _, n := range []*int32{p.job.Spec.Completions, p.job.Spec.Parallelism} {
+		if n != nil {
+			*n = min(*n, 10) // the Job must end
+		}
+	}
+	seconds := func(n int) time.Duration { return time.Duration(n) * time.Second }
+	for _, w := range []string{"pods", "pods", "pods", "jobs"} {
+		if chance(t, 60, w) {
+			from, length := among(t, 90, "from"), pick(t, "length", 1, 3, 10, 30, 90)
+			p.stalls[w] = append(p.stalls[w], stall{seconds(from), seconds(length)})
+		}
+	}
+	p.succeeds, p.attempts = pick(t, "succeeds", 100, 90, 60, 30), 1+among(t, 4, "attempts")
+	p.slowest = seconds(pick(t, "slowest", 2, 10, 40))
+	change := func(after time.Duration, how func(*batchv1.JobSpec)) { p.edits = append(p.edits, edit{after, how}) }
+	if chance(t, 30, "suspend") {
+		change(seconds(among(t, 60, "at")), func(s *batchv1.JobSpec) { s.Suspend = ptr(true) })
+	}
+	if chance(t, 30, "scale") {
+		n := int32(1 + among(t, 4, "parallelism"))
+		change(seconds(among(t, 60, "at")), func(s *batchv1.JobSpec) { s.Parallelism = &n })
+	}
+	change(seconds(200), func(s *batchv1.JobSpec) {
+		s.Suspend, s.Parallelism = ptr(false), ptr(max(1, *s.Parallelism))
+	})
+	if chance(t, 20, "small caps") {
+		p.limits = real.Limits{MaxUncounted: 1 + among(t, 4, "uncounted cap"), MaxCreateDelete: 1 + among(t, 3, "changes cap")}
+	}
+	return p
+}
