@@ -96,11 +96,13 @@ func (r *report) outcome(t result) string {
 	return "pass"
 }
 
-// failures returns the rows of the tests that fail. It returns an error if one of them has no
-// reason, or if a test with a reason passes.
+// failures returns the rows of the tests that fail, those with the same result in one row. It returns
+// an error if one of them has no reason, or if a test with a reason passes.
 func (r *report) failures() (rows string, err error) {
 	var errs []error
 	given := map[reason]bool{}
+	var outcomes []string
+	tests := map[string][]string{} // by outcome
 	for _, t := range r.results {
 		if t.outcome == "pass" {
 			continue
@@ -110,7 +112,14 @@ func (r *report) failures() (rows string, err error) {
 			errs = append(errs, fmt.Errorf("%s: %s, without a known reason:\n%s", t.test, t.outcome, t.output))
 		}
 		given[why] = true
-		rows += fmt.Sprintf("| %s | %s |\n", code(t.test), r.outcome(t))
+		outcome := r.outcome(t)
+		if tests[outcome] == nil {
+			outcomes = append(outcomes, outcome)
+		}
+		tests[outcome] = append(tests[outcome], code(t.test))
+	}
+	for _, outcome := range outcomes {
+		rows += fmt.Sprintf("| %s | %s |\n", strings.Join(tests[outcome], "<br>"), outcome)
 	}
 	for _, why := range r.reasons {
 		if !given[why] {

@@ -101,6 +101,8 @@ func TestRenderReasons(t *testing.T) {
 	}{
 		{name: "a reason for all subtests", results: []result{failing}, reasons: []reason{{"TestA", "a gate is off"}},
 			want: "| `TestA/two` | fail: a gate is off |\n"},
+		{name: "one reason for two tests", results: []result{failing, {test: "TestA/three", outcome: "fail"}}, reasons: []reason{{"TestA", "a gate is off"}},
+			want: "| `TestA/two`<br>`TestA/three` | fail: a gate is off |\n"},
 		{name: "no reason", results: []result{failing}, want: "TestA/two: fail, without a known reason:\nwrong", refused: true},
 		{name: "a reason for another test of that prefix", results: []result{failing}, reasons: []reason{{"TestA/tw", "a gate is off"}},
 			want: "TestA/two: fail, without a known reason:\nwrong", refused: true},
