@@ -13,6 +13,7 @@ import (
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/internal/decidetest"
+	"github.com/jobfate/jobfate/internal/fuzztest"
 	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/internal/slowpath"
 	"github.com/jobfate/jobfate/jobtest"
@@ -159,7 +160,7 @@ func TestTally_isLikeDecide(t *testing.T) {
 }
 
 func FuzzTally(f *testing.F) {
-	f.Fuzz(rapid.MakeFuzz(tallyIsLikeDecide(decidetest.Inputs(jobtest.Wild()))))
+	f.Fuzz(fuzztest.Target(tallyIsLikeDecide(decidetest.Inputs(jobtest.Wild()))))
 }
 
 // During the lives of Jobs with lagging caches and interfering users, with lists and with fed
@@ -172,7 +173,7 @@ func livesAreLikeDecide(t *rapid.T) {
 
 func TestMachine_isLikeDecide(t *testing.T) { rapid.Check(t, livesAreLikeDecide) }
 
-func FuzzMachine_isLikeDecide(f *testing.F) { f.Fuzz(rapid.MakeFuzz(livesAreLikeDecide)) }
+func FuzzMachine_isLikeDecide(f *testing.F) { f.Fuzz(fuzztest.Target(livesAreLikeDecide)) }
 
 // After a pod without a UID is fed, Begin returns an error, as for a list with such a pod,
 // until a valid pod with its name is fed.

@@ -14,6 +14,7 @@ import (
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/internal/decidetest"
+	"github.com/jobfate/jobfate/internal/fuzztest"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/validation"
 )
@@ -138,34 +139,22 @@ func garble(t *rapid.T, s decide.Input) decide.Input {
 	return s
 }
 
-func TestDecide_garbledInput(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		checkDecision(t, garble(t, decidetest.Inputs(jobtest.Wild()).Draw(t, "snapshot")))
-	})
+// decisionHolds draws a snapshot as the API server would store it, and garbles half of them.
+func decisionHolds(t *rapid.T) {
+	s := decidetest.Inputs(jobtest.Wild()).Draw(t, "snapshot")
+	if rapid.Bool().Draw(t, "garbled") {
+		s = garble(t, s)
+	}
+	checkDecision(t, s)
 }
 
-// FuzzDecide draws snapshots as the API server would store them, and garbles some of them.
-func FuzzDecide(f *testing.F) {
-	f.Add([]byte{})
-	f.Add([]byte("0123456789abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"))
-	f.Fuzz(rapid.MakeFuzz(func(t *rapid.T) {
-		s := decidetest.Inputs(jobtest.Wild()).Draw(t, "snapshot")
-		if rapid.Bool().Draw(t, "garbled") {
-			s = garble(t, s)
-		}
-		checkDecision(t, s)
-	}))
-}
+func TestDecide_garbledInput(t *testing.T) { rapid.Check(t, decisionHolds) }
+
+func FuzzDecide(f *testing.F) { f.Fuzz(fuzztest.Target(decisionHolds)) }
 
 // FuzzDecideJSON decodes a Job and pods from any JSON, so it reaches inputs that no API server
 // would accept.
 func FuzzDecideJSON(f *testing.F) {
-	for seed := range 20 {
-		s := jobtest.Lived().Example(seed)
-		f.Add([]byte(decidetest.ToJSON(s.Job)), []byte(decidetest.ToJSON(s.Pods)), int64(s.Now.Sub(jobtest.Noon()).Seconds()))
-	}
-	f.Add([]byte(`{"metadata":{"name":"j","uid":"u"}}`), []byte(`[{"metadata":{"uid":"p"}},{}]`), int64(-1))
-	f.Add([]byte(`{"metadata":{"name":"j","uid":"u"},"spec":{"completionMode":"Indexed","podFailurePolicy":{"rules":[{}]},"successPolicy":{"rules":[{}]}}}`), []byte(`[]`), int64(1)<<62)
 	f.Fuzz(func(t *testing.T, jobJSON, podsJSON []byte, seconds int64) {
 		var job batchv1.Job
 		var pods []*corev1.Pod

@@ -1,0 +1,41 @@
+// Package fuzztest makes a fuzz target of a property of rapid, so that one statement of the
+// property serves both.
+//
+// The package knows no rule for Jobs: the tests define what holds.
+package fuzztest
+
+import (
+	"encoding/binary"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// simplest is the number of choices that a property can draw after the last byte of its input.
+const simplest = 1 << 13
+
+// Target returns a fuzz target that runs a property. Each byte of the input is one choice of
+// rapid. After the last byte, every choice is the simplest one.
+//
+// rapid.MakeFuzz alone reads eight bytes for a choice, and skips an input that is too short.
+// A snapshot of a Job needs some thousand bytes, and the fuzzer begins with a few: it would
+// skip nearly all of its inputs.
+func Target(property func(*rapid.T)) func(*testing.T, []byte) {
+	run := rapid.MakeFuzz(property)
+	return func(t *testing.T, input []byte) {
+		choices := make([]byte, 0, 8*(len(input)+simplest))
+		for _, b := range input {
+			choices = binary.LittleEndian.AppendUint64(choices, spread(b))
+		}
+		run(t, choices[:cap(choices)])
+	}
+}
+
+// spread makes a choice from a byte: 0 remains 0, and the bits of all others look random. It is
+// the finalizer of splitmix64.
+func spread(b byte) uint64 {
+	z := uint64(b) * 0x9e3779b97f4a7c15
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return z ^ z>>31
+}
