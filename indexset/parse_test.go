@@ -354,7 +354,7 @@ func TestParsersNeverExpandRanges(t *testing.T) {
 func drawText() *rapid.Generator[string] {
 	number := rapid.SampledFrom([]string{
 		"0", "1", "2", "3", "4", "5", "7", "9", "10", "11", "15", "19", "20", "21", "38", "39", "40", "41",
-		"", "+5", "007", "-1", " 8", "x", "1_2", "2147483646", "2147483647", "9223372036854775807", "9223372036854775808",
+		"", "+5", "007", "-1", " 8", "x", "1_2", "2147483646", "2147483647", "9223372036854775807", "9223372036854775808", "18446744073709551621",
 	})
 	fragment := rapid.Custom(func(t *rapid.T) string {
 		parts := rapid.SampledFrom([]int{1, 1, 1, 2, 2, 2, 3}).Draw(t, "parts")
@@ -393,6 +393,9 @@ func checkParsers(t rapid.TB, text string, completions int32) {
 	wellFormed(t, "ParseDamaged of all", all)
 	if err == nil && (!all.Equal(canonical) || damage != nil) {
 		t.Fatalf("ParseDamaged(%q, all): got %v, %v, want the set of Parse, intact", text, all, damage)
+	}
+	if err != nil && all.String() == text {
+		t.Fatalf("Parse(%q): got %v, want the canonical text accepted", text, err)
 	}
 
 	damaged, damage := ParseDamaged(text, completions)
