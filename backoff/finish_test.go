@@ -221,7 +221,9 @@ func statuses(names ...string) *rapid.Generator[[]corev1.ContainerStatus] {
 		case 1:
 			return corev1.ContainerStatus{Name: name}
 		}
-		return finished(name, finishTimes().Draw(t, "finished"))
+		status := finished(name, finishTimes().Draw(t, "finished"))
+		status.RestartCount = rapid.Int32Range(0, 3).Draw(t, "restarts")
+		return status
 	}), 0, 4)
 }
 
@@ -229,7 +231,7 @@ func podsWithTimes() *rapid.Generator[*corev1.Pod] {
 	return rapid.Custom(func(t *rapid.T) *corev1.Pod {
 		pod := &corev1.Pod{}
 		pod.CreationTimestamp = finishTimes().Draw(t, "created")
-		pod.Status.Phase = rapid.SampledFrom([]corev1.PodPhase{corev1.PodFailed, corev1.PodFailed, corev1.PodSucceeded, corev1.PodRunning}).Draw(t, "phase")
+		pod.Status.Phase = rapid.SampledFrom([]corev1.PodPhase{corev1.PodFailed, corev1.PodFailed, corev1.PodSucceeded, corev1.PodRunning, corev1.PodPending}).Draw(t, "phase")
 		if rapid.Bool().Draw(t, "deleted") {
 			pod.DeletionTimestamp = ptrTo(finishTimes().Draw(t, "deletion"))
 			pod.DeletionGracePeriodSeconds = rapid.Ptr(rapid.Int64Range(-30, 30), true).Draw(t, "grace")
@@ -255,18 +257,23 @@ func podsWithTimes() *rapid.Generator[*corev1.Pod] {
 	})
 }
 
-func TestFinishTimeAgainstOracle(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		pod := podsWithTimes().Draw(t, "pod")
-		before := pod.DeepCopy()
-		got := backoff.FinishTime(pod)
-		if want := slowFinishTime(pod); !got.Equal(want) {
-			t.Fatalf("FinishTime = %v, want %v", got, want)
-		}
-		if diff := cmp.Diff(before, pod); diff != "" {
-			t.Fatalf("FinishTime changed the pod (-before +after):\n%s", diff)
-		}
-	})
+// checkPod compares FinishTime and Restarts with the oracle. FuzzPod calls it too.
+func checkPod(t rapid.TB, pod *corev1.Pod) {
+	t.Helper()
+	before := pod.DeepCopy()
+	if got, want := backoff.FinishTime(pod), slowFinishTime(pod); !got.Equal(want) {
+		t.Fatalf("FinishTime = %v, want %v", got, want)
+	}
+	if got, want := backoff.Restarts(pod), slowRestarts(pod); got != want {
+		t.Fatalf("Restarts = %d, want %d", got, want)
+	}
+	if diff := cmp.Diff(before, pod); diff != "" {
+		t.Fatalf("the pod changed (-before +after):\n%s", diff)
+	}
+}
+
+func TestPodAgainstOracle(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) { checkPod(t, podsWithTimes().Draw(t, "pod")) })
 }
 
 func BenchmarkFinishTime(b *testing.B) {

@@ -13,32 +13,51 @@ import (
 	"github.com/jobfate/jobfate/backoff"
 )
 
-// slowDelay doubles the delay step by step. It works for the factor 2 only.
-func slowDelay(base, limit time.Duration, failures int32) *big.Int {
+// slowDelay follows the comments of Policy one by one: "Base for the first, multiplied by Factor
+// for each further one, at most Cap". exact says that the result has no fraction.
+func slowDelay(p backoff.Policy, failures int32) (delay *big.Float, exact bool) {
+	number := func() *big.Float { return new(big.Float).SetPrec(256) }
 	if failures <= 0 {
-		return big.NewInt(0)
+		return number(), true
 	}
-	delay, most := big.NewInt(int64(base)), big.NewInt(int64(limit))
-	for i := int32(1); i < failures && delay.Cmp(most) < 0; i++ {
-		delay.Mul(delay, big.NewInt(2))
+	base, limit, factor := p.Base, p.Cap, p.Factor
+	if base <= 0 { // "Values of zero or less mean 10 seconds."
+		base = 10 * time.Second
 	}
-	if delay.Cmp(most) > 0 {
-		return most
+	if limit <= 0 { // "Values of zero or less mean 10 minutes."
+		limit = 10 * time.Minute
 	}
-	return delay
+	if factor == 0 { // "Zero means 2."
+		factor = 2
+	}
+	if math.IsNaN(factor) || factor < 1 { // "NaN and all other values below 1 mean 1"
+		factor = 1
+	}
+	delay = number().SetInt64(int64(base))
+	power := number().SetFloat64(factor)
+	for steps := failures - 1; steps > 0; steps /= 2 { // multiplies by factor to the power of steps
+		if steps%2 == 1 {
+			delay.Mul(delay, power)
+		}
+		power.Mul(power, power)
+	}
+	if most := number().SetInt64(int64(limit)); delay.Cmp(most) >= 0 {
+		return most, true
+	}
+	return delay, factor == 1 || factor == 2
 }
 
 // slowRemaining computes with unbounded integers and saturates at the end.
-func slowRemaining(delay *big.Int, last, now time.Time) time.Duration {
+func slowRemaining(delay time.Duration, last, now time.Time) time.Duration {
 	nanos := func(t time.Time) *big.Int {
 		n := big.NewInt(t.Unix())
 		n.Mul(n, big.NewInt(1e9))
 		return n.Add(n, big.NewInt(int64(t.Nanosecond())))
 	}
-	end := new(big.Int).Add(nanos(last), delay)
+	end := new(big.Int).Add(nanos(last), big.NewInt(int64(delay)))
 	left := end.Sub(end, nanos(now))
 	switch {
-	case delay.Sign() == 0 || left.Sign() < 0:
+	case delay == 0 || left.Sign() < 0:
 		return 0
 	case left.Cmp(big.NewInt(math.MaxInt64)) > 0:
 		return math.MaxInt64
@@ -48,7 +67,9 @@ func slowRemaining(delay *big.Int, last, now time.Time) time.Duration {
 
 // slowFinishTime collects all times of a pod and then picks one.
 func slowFinishTime(pod *corev1.Pod) time.Time {
-	if pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp == nil {
+	// "A pod has finished if its phase is Succeeded or Failed. A pod that is being deleted may
+	// count as failed before that, so it has a finish time as well."
+	if pod.Status.Phase != "Succeeded" && pod.Status.Phase != "Failed" && pod.DeletionTimestamp == nil {
 		return time.Time{}
 	}
 	sidecars := map[string]bool{}
@@ -83,6 +104,8 @@ func slowFinishTime(pod *corev1.Pod) time.Time {
 		if pod.DeletionGracePeriodSeconds != nil {
 			grace = *pod.DeletionGracePeriodSeconds
 		}
+		const most = math.MaxInt64 / 1_000_000_000 // "the result saturates"
+		grace = min(max(grace, -most), most)
 		return pod.DeletionTimestamp.Add(-time.Duration(grace) * time.Second)
 	}
 	return pod.CreationTimestamp.Time
@@ -117,9 +140,24 @@ func slowRecord(r backoff.Record, succeeded, failed []time.Time) backoff.Record 
 	}
 	for _, t := range failed {
 		r.LastFailure = t
-		if r.Failures < math.MaxInt32 {
+		if r.Failures < math.MaxInt32 { // "No count in this package overflows."
 			r.Failures++
 		}
 	}
+	if len(failed) > 0 {
+		r.Failures = max(r.Failures, 0)
+	}
 	return r
+}
+
+// slowRestarts: "Restarts count only while the pod is Running or Pending", those of init
+// containers as well.
+func slowRestarts(pod *corev1.Pod) (sum int64) {
+	if pod.Status.Phase != "Running" && pod.Status.Phase != "Pending" {
+		return 0
+	}
+	for _, s := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
+		sum += int64(s.RestartCount)
+	}
+	return sum
 }
