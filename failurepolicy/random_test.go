@@ -1,6 +1,7 @@
 package failurepolicy_test
 
 import (
+	"encoding/json"
 	"math/rand"
 	"reflect"
 	"testing"
@@ -14,25 +15,26 @@ import (
 )
 
 // checkMatch compares one decision with the oracle.
-func checkMatch(fatalf func(string, ...any), choose chooser) failurepolicy.Match {
-	spec, pod := anySpec(choose), anyPod(choose)
+func checkMatch(t rapid.TB, spec *failurepolicy.Spec, pod *corev1.Pod) failurepolicy.Match {
+	t.Helper()
 	before := pod.DeepCopy()
 	got := spec.Match(pod)
 	if want := slowMatch(spec, pod); got != want {
-		fatalf("Match (-want +got):\n%s\nspec: %+v\npod: %+v", cmp.Diff(want, got), spec.ToAPI(), pod.Status)
+		t.Fatalf("Match (-want +got):\n%s\nspec: %+v\npod: %+v", cmp.Diff(want, got), spec.ToAPI(), pod.Status)
 	}
 	if !reflect.DeepEqual(before, pod) {
-		fatalf("Match changed the pod (-before +after):\n%s", cmp.Diff(before, pod))
+		t.Fatalf("Match changed the pod (-before +after):\n%s", cmp.Diff(before, pod))
 	}
 	if (got.Action == failJob) == (got.Message() == "") || got.Explain() == "" {
-		fatalf("%+v: message %q, explained %q", got, got.Message(), got.Explain())
+		t.Fatalf("%+v: message %q, explained %q", got, got.Message(), got.Explain())
 	}
 	return got
 }
 
 func TestMatchAgainstOracle(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		checkMatch(t.Fatalf, func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "choice") })
+		choose := func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "choice") }
+		checkMatch(t, anySpec(choose), anyPod(choose))
 	})
 }
 
@@ -45,7 +47,7 @@ func TestOracleIsNotBlind(t *testing.T) {
 	}
 	reached := map[outcome]int{}
 	for range 5000 {
-		m := checkMatch(t.Fatalf, random.Intn)
+		m := checkMatch(t, anySpec(random.Intn), anyPod(random.Intn))
 		kind := ""
 		switch {
 		case m.ExitCode != 0:
@@ -73,22 +75,30 @@ func TestOracleIsNotBlind(t *testing.T) {
 	}
 }
 
+// FuzzMatch makes a policy and a pod of the choices in the input, one byte for each.
 func FuzzMatch(f *testing.F) {
-	random := rand.New(rand.NewSource(2))
-	for range 20 {
-		seed := make([]byte, 100)
-		random.Read(seed)
-		f.Add(seed)
-	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		checkMatch(t.Fatalf, func(n int) int {
+		choose := func(n int) int {
 			if len(data) == 0 {
 				return 0
 			}
 			b := data[0]
 			data = data[1:]
 			return int(b) % n
-		})
+		}
+		checkMatch(t, anySpec(choose), anyPod(choose))
+	})
+}
+
+// FuzzMatchJSON decodes a policy and a pod from any JSON, so it reaches policies and pods that
+// FuzzMatch does not choose.
+func FuzzMatchJSON(f *testing.F) {
+	f.Fuzz(func(t *testing.T, policy, podText string) {
+		var spec failurepolicy.Spec
+		var pod corev1.Pod
+		if json.Unmarshal([]byte(policy), &spec) == nil && json.Unmarshal([]byte(podText), &pod) == nil {
+			checkMatch(t, &spec, &pod)
+		}
 	})
 }
 

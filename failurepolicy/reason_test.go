@@ -2,6 +2,9 @@ package failurepolicy_test
 
 import (
 	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -144,18 +147,95 @@ func TestRuleOf_message(t *testing.T) {
 	}
 }
 
-// RuleOf reads the rule from every message that this package writes.
-func FuzzRuleOf(f *testing.F) {
-	f.Add(int32(1), uint16(1), "main", "DisruptionTarget", "", "ns", "pod")
-	f.Add(int32(0), uint16(2), "", "", "x matching FailJob rule at index 7", "", "")
-	f.Fuzz(func(t *testing.T, code int32, rule uint16, container, condition, detail, namespace, name string) {
-		m := failurepolicy.Match{
-			Rule: int(rule), Action: failJob, Container: container, ExitCode: code,
-			Condition: corev1.PodConditionType(condition), Detail: detail, Pod: types.NamespacedName{Namespace: namespace, Name: name},
-		}
+// checkRule compares RuleOf and Find with the oracle, for a policy with these names. It also reads
+// the rule from a message that this package writes about a pod and a container with any name:
+// "RuleOf reads the position from the end of the message".
+func checkRule(t rapid.TB, names []string, reason, message string, rule uint16) {
+	t.Helper()
+	want, wantOK := slowRuleOf(reason, message)
+	if got, ok := failurepolicy.RuleOf(reason, message); ok != wantOK || got != want {
+		t.Errorf("RuleOf(%q, %q) = %+v, %t, want %+v, %t", reason, message, got, ok, want, wantOK)
+	}
+	spec := &failurepolicy.Spec{}
+	for _, name := range names {
+		spec.Rules = append(spec.Rules, failurepolicy.Rule{Name: name})
+	}
+	at, atOK := slowFind(names, want, wantOK)
+	if got, ok := spec.Find(reason, message); ok != atOK || got != at {
+		t.Errorf("%q: Find(%q, %q) = %d, %t, want %d, %t", names, reason, message, got, ok, at, atOK)
+	}
+	for _, m := range []failurepolicy.Match{
+		{Container: message, ExitCode: 1}, {Condition: corev1.PodConditionType(message)}, {Detail: message}, {},
+	} {
+		m.Rule, m.Action, m.Pod = int(rule), failJob, types.NamespacedName{Namespace: reason, Name: message}
 		if got, ok := failurepolicy.RuleOf("PodFailurePolicy", m.Message()); !ok || got.Index != m.Rule {
 			t.Errorf("%q: got %+v, %t, want %d", m.Message(), got, ok, m.Rule)
 		}
+	}
+}
+
+// KEP-4443: "PodFailurePolicy_{ruleName}" or "PodFailurePolicy_{ruleIndex}". The Job controller writes
+// PodFailurePolicy, and the position at the end of the message.
+var (
+	granularReason = regexp.MustCompile(`(?s)^PodFailurePolicy_(.+)$`)
+	position       = regexp.MustCompile(`^(0|[1-9][0-9]*)$`)
+	endOfMessage   = regexp.MustCompile(`(?s)^.* matching FailJob rule at index (.*)$`)
+)
+
+func slowRuleOf(reason, message string) (failurepolicy.Ref, bool) {
+	read := func(text string) int {
+		n, err := strconv.Atoi(text)
+		if err != nil || !position.MatchString(text) {
+			return -1
+		}
+		return n
+	}
+	if m := granularReason.FindStringSubmatch(reason); m != nil {
+		return failurepolicy.Ref{Index: read(m[1]), Name: m[1]}, true
+	}
+	if reason != "PodFailurePolicy" {
+		return failurepolicy.Ref{}, false
+	}
+	if m := endOfMessage.FindStringSubmatch(message); m != nil {
+		return failurepolicy.Ref{Index: read(m[1])}, true
+	}
+	return failurepolicy.Ref{Index: -1}, true
+}
+
+// slowFind: "A name takes precedence over a position, and of two rules with the same name the first
+// is returned."
+func slowFind(names []string, ref failurepolicy.Ref, ok bool) (int, bool) {
+	for i, name := range names {
+		if ok && name != "" && name == ref.Name {
+			return i, true
+		}
+	}
+	for i := range names {
+		if ok && i == ref.Index {
+			return i, true
+		}
+	}
+	return -1, false
+}
+
+func TestRuleOf_oracle(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		number := rapid.SampledFrom([]string{"0", "1", "19", "01", "+1", "-1", "", "x", "1 ", "999999999999999999", "99999999999999999999"})
+		text := rapid.OneOf(number, rapid.SampledFrom([]string{"A", "A_B", "\n", " matching FailJob rule at index 7"}), rapid.StringN(0, 4, -1))
+		names := rapid.SliceOfN(text, 0, 3).Draw(t, "names")
+		reason := rapid.SampledFrom([]string{"PodFailurePolicy", "PodFailurePolicy_", "podFailurePolicy_", ""}).Draw(t, "prefix")
+		if rapid.Bool().Draw(t, "named") {
+			reason += text.Draw(t, "name")
+		}
+		message := text.Draw(t, "message") + rapid.SampledFrom([]string{"", " matching FailJob rule at index ", " matching Ignore rule at index "}).Draw(t, "rule") + number.Draw(t, "position")
+		checkRule(t, names, reason, message, rapid.Uint16().Draw(t, "other"))
+	})
+}
+
+// FuzzRuleOf reads the names of the rules from the lines of a text.
+func FuzzRuleOf(f *testing.F) {
+	f.Fuzz(func(t *testing.T, names, reason, message string, rule uint16) {
+		checkRule(t, strings.Split(names, "\n"), reason, message, rule)
 	})
 }
 
