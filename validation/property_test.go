@@ -57,7 +57,10 @@ func anySpec(t *rapid.T) batchv1.JobSpec {
 		CompletionMode: maybe(t, "mode", batchv1.IndexedCompletion, batchv1.IndexedCompletion, "Other"),
 		Suspend:        maybe(t, "suspend", true, false), ManualSelector: maybe(t, "manual", true, false),
 		ManagedBy:            maybe(t, "managedBy", "", "x", "a.b/c"),
-		PodReplacementPolicy: maybe[batchv1.PodReplacementPolicy](t, "replacement", "", "Failed", "Other"),
+		PodReplacementPolicy: maybe[batchv1.PodReplacementPolicy](t, "replacement", "", "Failed", "TerminatingOrFailed", "Other"),
+	}
+	if rapid.Bool().Draw(t, "equal") {
+		spec.MaxFailedIndexes = spec.Completions
 	}
 	spec.Selector = maybe(t, "selector", metav1.LabelSelector{}, metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{}}})
 	spec.Template.Labels = drawn(t, "labels", nil, map[string]string{}, map[string]string{"job-name": "x"})
@@ -114,6 +117,12 @@ func statusUpdateHolds(t interface{ Errorf(string, ...any) }, job, old *batchv1.
 	judged := job.DeepCopy()
 	judged.Spec = old.Spec
 	alone := said(Status(judged))
+	if broken := brokenStatus(&old.Spec, &job.Status); (len(broken) == 0) != (len(alone) == 0) {
+		t.Errorf("the status breaks %q, and Status says %q", broken, alone)
+	}
+	if broken := brokenChange(&old.Spec, &job.Status, &old.Status); len(broken) > 0 && len(update) == 0 {
+		t.Errorf("StatusUpdate accepts a change that breaks %q", broken)
+	}
 	steps := said(stepErrors(job, old))
 	for _, line := range said(update) {
 		if !strings.HasPrefix(line, "metadata.") && !slices.Contains(alone, line) && !slices.Contains(steps, line) {
@@ -157,32 +166,40 @@ func TestStatusUpdateHolds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) { statusUpdateHolds(t, anyJob(t), anyJob(t)) })
 }
 
-// Nothing panics and no input changes, even without defaults.
+// anythingGoes: "No input makes a function of this package panic." "Functions never change their
+// arguments." Create reports what breaks a sentence of the API.
+func anythingGoes(t rapid.TB, job, old *batchv1.Job) {
+	t.Helper()
+	wasJob, wasOld := job.DeepCopy(), old.DeepCopy()
+	createHolds(t, job)
+	createHolds(t, PrepareCreate(job))
+	Update(job, old)
+	Status(job)
+	Warnings(job)
+	Advice(job)
+	IndexesSize(&job.Spec)
+	unchanged(t, wasJob, job)
+	unchanged(t, wasOld, old)
+	// What may be created may be stored again.
+	if stored := job.DeepCopy(); len(Create(stored)) == 0 {
+		stored.ResourceVersion = "1"
+		if errs := Update(stored, stored); len(errs) > 0 {
+			t.Errorf("Create accepts the Job, and Update without a change says %q", said(errs))
+		}
+	}
+	// A second call changes nothing.
+	once := Default(job)
+	if diff := cmp.Diff(once, Default(once)); diff != "" {
+		t.Errorf("Default twice (-once +twice):\n%s", diff)
+	}
+	once = GenerateSelector(once)
+	if diff := cmp.Diff(once, GenerateSelector(once)); diff != "" {
+		t.Errorf("GenerateSelector twice (-once +twice):\n%s", diff)
+	}
+}
+
 func TestAnythingGoes(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		job, old := anyJob(t), anyJob(t)
-		wasJob, wasOld := job.DeepCopy(), old.DeepCopy()
-		Create(job)
-		Update(job, old)
-		Status(job)
-		Warnings(job)
-		Advice(job)
-		IndexesSize(&job.Spec)
-		if errs := Create(PrepareCreate(job)); len(errs) == 0 {
-			t.Errorf("a Job without namespace is accepted")
-		}
-		unchanged(t, wasJob, job)
-		unchanged(t, wasOld, old)
-		// A second call changes nothing.
-		once := Default(job)
-		if diff := cmp.Diff(once, Default(once)); diff != "" {
-			t.Errorf("Default twice (-once +twice):\n%s", diff)
-		}
-		once = GenerateSelector(once)
-		if diff := cmp.Diff(once, GenerateSelector(once)); diff != "" {
-			t.Errorf("GenerateSelector twice (-once +twice):\n%s", diff)
-		}
-	})
+	rapid.Check(t, func(t *rapid.T) { anythingGoes(t, anyJob(t), anyJob(t)) })
 }
 
 func TestNilAndZeroJobs(t *testing.T) {
