@@ -1,0 +1,408 @@
+package tracking_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
+
+	"github.com/jobfate/jobfate/failurepolicy"
+	"github.com/jobfate/jobfate/indexset"
+	"github.com/jobfate/jobfate/internal/fuzztest"
+	"github.com/jobfate/jobfate/tracking"
+)
+
+// stated is a Job with its pods by UID, as a test reads them: slowly, and without the package.
+type stated struct {
+	job     *batchv1.Job
+	owned   []*corev1.Pod
+	indexed bool
+}
+
+func state(job *batchv1.Job, pods []*corev1.Pod) stated {
+	s := stated{job: job}
+	for _, pod := range pods {
+		if pod != nil && pod.UID != "" && job.UID != "" && metav1.IsControlledBy(pod, job) && s.pod(pod.UID) == nil {
+			s.owned = append(s.owned, pod)
+		}
+	}
+	mode := job.Spec.CompletionMode
+	s.indexed = mode != nil && *mode == batchv1.IndexedCompletion && (job.Spec.Completions != nil || job.Spec.Parallelism == nil)
+	return s
+}
+
+func (s stated) pod(uid types.UID) *corev1.Pod {
+	for _, pod := range s.owned {
+		if pod.UID == uid {
+			return pod
+		}
+	}
+	return nil
+}
+
+func hasFinalizer(pod *corev1.Pod) bool {
+	return pod != nil && slices.Contains(pod.Finalizers, batchv1.JobTrackingFinalizer)
+}
+
+func isTrue(job *batchv1.Job, kinds ...batchv1.JobConditionType) bool {
+	return slices.ContainsFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
+		return c.Status == corev1.ConditionTrue && slices.Contains(kinds, c.Type)
+	})
+}
+
+func terminated(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+}
+
+// invalid reports whether a pod of an Indexed Job has no index below its completions.
+func (s stated) invalid(pod *corev1.Pod) bool {
+	completions := int32(1)
+	if s.job.Spec.Completions != nil {
+		completions = *s.job.Spec.Completions
+	}
+	i := names.IndexOf(pod)
+	return s.indexed && (i == tracking.NoIndex || i >= completions)
+}
+
+// countable reports whether a pod counts: it has terminated, or it is being deleted and is
+// replaced before it has terminated (KEP-3939).
+func (s stated) countable(pod *corev1.Pod) bool {
+	policy := s.job.Spec.PodReplacementPolicy
+	early := s.job.Spec.PodFailurePolicy == nil && (policy == nil || *policy != batchv1.Failed)
+	return terminated(pod) || early && pod.DeletionTimestamp != nil
+}
+
+func listsOf(st *batchv1.JobStatus) (succeeded, failed []types.UID) {
+	if u := st.UncountedTerminatedPods; u != nil {
+		return u.Succeeded, u.Failed
+	}
+	return nil, nil
+}
+
+// countHolds checks the next step of counting for any Job and pods. The bits of gone say which
+// pods lose their finalizer.
+func countHolds(t rapid.TB, job *batchv1.Job, pods []*corev1.Pod, gone uint64) {
+	t.Helper()
+	s, counted := state(job, pods), names.Count(job, pods)
+	strip := counted.Strip
+	for i, pod := range strip {
+		if !slices.Contains(s.owned, pod) || !hasFinalizer(pod) || slices.Contains(strip[:i], pod) {
+			t.Errorf("%s is in Strip: not a pod of the Job, without a finalizer, or twice", pod.UID)
+		}
+	}
+	if isTrue(job, batchv1.JobComplete, batchv1.JobFailed) {
+		// "If the Job has ended, Strip includes all pods, and the status does not change."
+		same(t, "status of a Job that has ended", counted.Status, &job.Status)
+		for _, pod := range s.owned {
+			if hasFinalizer(pod) && !slices.Contains(strip, pod) {
+				t.Errorf("%s is not in Strip of a Job that has ended", pod.UID)
+			}
+		}
+		return
+	}
+	recordsHold(t, s, counted)
+	s.stripHolds(t, counted)
+	restartHolds(t, s, counted, gone)
+	slices.Reverse(s.owned)
+	again := names.Count(job, s.owned)
+	same(t, "status, pods in another order", again.Status, counted.Status)
+	same(t, "Strip, pods in another order", again.Strip, strip)
+}
+
+// recordsHold: "A UID is never added to a list twice, and it leaves the list only after the
+// finalizer of its pod is removed." "A UID that a list holds as failed remains failed, whatever
+// phase the pod shows later, so no pod is counted twice."
+func recordsHold(t rapid.TB, s stated, counted tracking.Counted) {
+	t.Helper()
+	wasSucceeded, wasFailed := listsOf(&s.job.Status)
+	succeeded, failed := listsOf(counted.Status)
+	seen := map[types.UID]bool{}
+	for _, uid := range slices.Concat(succeeded, failed) {
+		if seen[uid] || uid == "" {
+			t.Errorf("%q is empty or listed twice: %v, %v", uid, succeeded, failed)
+		}
+		seen[uid] = true
+		pod := s.pod(uid)
+		isNew := !slices.Contains(wasSucceeded, uid) && !slices.Contains(wasFailed, uid)
+		if !hasFinalizer(pod) || isNew && !slices.Contains(counted.Strip, pod) {
+			t.Errorf("%s is listed: its pod has no finalizer, or may not lose it", uid)
+		} else if isNew && slices.Contains(succeeded, uid) != (pod.Status.Phase == corev1.PodSucceeded) {
+			t.Errorf("%s, %s, is in the wrong list: %v, %v", uid, pod.Status.Phase, succeeded, failed)
+		}
+	}
+	// A UID in both lists is a failure.
+	left := map[types.UID]bool{"": true}
+	counts := func(list, now []types.UID, before int32) int32 {
+		sum := int64(before)
+		for _, uid := range list {
+			switch {
+			case left[uid]:
+			case hasFinalizer(s.pod(uid)):
+				if !slices.Contains(now, uid) {
+					t.Errorf("%s has left its list, and its pod has the finalizer", uid)
+				}
+			default:
+				sum++
+			}
+			left[uid] = true
+		}
+		return int32(min(sum, math.MaxInt32))
+	}
+	same(t, "failed", counted.Status.Failed, counts(wasFailed, failed, s.job.Status.Failed))
+	if want := counts(wasSucceeded, succeeded, s.job.Status.Succeeded); !s.indexed {
+		same(t, "succeeded", counted.Status.Succeeded, want)
+	}
+}
+
+// stripHolds: a pod loses its finalizer only when it is recorded or needs no record, and each
+// pod that counts is recorded at once, if nothing holds it back.
+func (s stated) stripHolds(t rapid.TB, counted tracking.Counted) {
+	t.Helper()
+	spec := &s.job.Spec
+	fails := isTrue(s.job, batchv1.JobFailureTarget)
+	all := fails || isTrue(s.job, batchv1.JobSuccessCriteriaMet) || s.job.DeletionTimestamp != nil
+	succeeded, failed := listsOf(counted.Status)
+	completed, _ := indexset.ParseDamaged(counted.Status.CompletedIndexes, math.MaxInt32)
+	policy := failurepolicy.FromAPI(spec.PodFailurePolicy)
+	for _, pod := range counted.Strip {
+		counts := s.countable(pod) || fails && !isTrue(s.job, batchv1.JobSuccessCriteriaMet)
+		switch recorded := slices.Contains(slices.Concat(succeeded, failed), pod.UID); {
+		case !all && !s.countable(pod):
+			t.Errorf("%s is in Strip, and does not count", pod.UID)
+		case recorded, s.invalid(pod), !counts:
+		case s.indexed && pod.Status.Phase == corev1.PodSucceeded:
+			if !completed.Contains(names.IndexOf(pod)) {
+				t.Errorf("%s is in Strip, and its index is not in %s", pod.UID, completed)
+			}
+		case pod.Status.Phase != corev1.PodSucceeded && !policy.Match(pod).Counts(): // an ignored failure
+		default:
+			t.Errorf("%s is in Strip, and is not recorded", pod.UID)
+		}
+	}
+	// "A failed pod is not counted while it waits for its replacement under a backoff limit per
+	// index, or while it matches a FailJob rule and the status has no FailureTarget."
+	for _, pod := range s.owned {
+		waits := spec.BackoffLimitPerIndex != nil || policy.Match(pod).Action == batchv1.PodFailurePolicyActionFailJob
+		if hasFinalizer(pod) && !counted.Full && (all || s.countable(pod) && !waits) && !slices.Contains(counted.Strip, pod) {
+			t.Errorf("%s counts, and is not in Strip", pod.UID)
+		}
+	}
+}
+
+// restartHolds: "A controller may stop between any two steps and start again with step 1."
+func restartHolds(t rapid.TB, s stated, counted tracking.Counted, gone uint64) {
+	t.Helper()
+	same(t, "settled with none", counted.Settle(), counted.Status)
+	if counted.Full {
+		return // the next step also records other pods
+	}
+	stored := s.job.DeepCopy()
+	stored.Status = *counted.Status.DeepCopy()
+	again := names.Count(stored, s.owned)
+	same(t, "status, once it is stored", again.Status, counted.Status)
+	same(t, "Strip, once the status is stored", again.Strip, counted.Strip)
+
+	var uids []types.UID
+	left := slices.Clone(s.owned)
+	for i, pod := range s.owned {
+		if slices.Contains(counted.Strip, pod) && gone>>(i%64)&1 == 1 {
+			uids = append(uids, pod.UID)
+			left[i] = pod.DeepCopy()
+			left[i].Finalizers = nil
+		}
+	}
+	same(t, "status, once finalizers are removed", counted.Settle(uids...), names.Count(stored, left).Status)
+}
+
+// merged applies the changes of a Transition to copies of its Job and pods. A transition sets or
+// removes finalizers, annotations, and fields of the status.
+func merged(t rapid.TB, tr tracking.Transition, job *batchv1.Job, pods []*corev1.Pod, finalizers []string) (*batchv1.Job, []*corev1.Pod) {
+	t.Helper()
+	job, after := job.DeepCopy(), slices.Clone(pods)
+	for i, pod := range pods {
+		if slices.ContainsFunc(tr.Pods, func(p tracking.PodPatch) bool { return p.Pod == pod }) {
+			after[i] = pod.DeepCopy()
+			after[i].Finalizers = finalizers
+		}
+	}
+	if tr.Status != nil {
+		var patch struct{ Status map[string]json.RawMessage }
+		if err := json.Unmarshal(tr.Status, &patch); err != nil {
+			t.Fatalf("%s: %v", tr.Status, err)
+		}
+		job.Status.UncountedTerminatedPods = nil
+		text, _ := json.Marshal(patch.Status)
+		if err := json.Unmarshal(text, &job.Status); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+	}
+	if tr.Job != nil {
+		delete(job.Annotations, batchv1.JobTrackingFinalizer)
+	}
+	return job, after
+}
+
+// transitionsHold: "request the transition again: it does not repeat what is done." "Counters
+// never decrease, so counts of deleted pods are kept." "It removes the finalizers first, whatever
+// the state of the pods".
+func transitionsHold(t rapid.TB, job *batchv1.Job, pods []*corev1.Pod) {
+	t.Helper()
+	enter := names.EnterTracking(job, pods)
+	tracked, after := merged(t, enter, job, pods, []string{batchv1.JobTrackingFinalizer})
+	same(t, "entered twice", names.EnterTracking(tracked, after), tracking.Transition{})
+	if tracked.Status.Failed < job.Status.Failed || !state(job, nil).indexed && tracked.Status.Succeeded < job.Status.Succeeded {
+		t.Errorf("a counter decreases: %s", enter.Status)
+	}
+	ended := isTrue(job, batchv1.JobComplete, batchv1.JobFailed) || job.Status.UncountedTerminatedPods != nil
+	leave := names.LeaveTracking(job, pods)
+	for _, pod := range pods {
+		enters, leaves := slices.Contains(patched(enter), podUID(pod)), slices.Contains(patched(leave), podUID(pod))
+		if pod == nil || pod.UID == "" || slices.ContainsFunc(pods, func(p *corev1.Pod) bool { return p != pod && podUID(p) == pod.UID }) {
+			continue
+		}
+		if want := !ended && !hasFinalizer(pod) && !terminated(pod) && pod.DeletionTimestamp == nil; enters != want {
+			t.Errorf("%s gets the finalizer: %t, want %t", pod.UID, enters, want)
+		}
+		if leaves != hasFinalizer(pod) {
+			t.Errorf("%s loses the finalizer: %t, want %t", pod.UID, leaves, hasFinalizer(pod))
+		}
+	}
+	legacy, after := merged(t, leave, job, pods, nil)
+	same(t, "left twice", names.LeaveTracking(legacy, after), tracking.Transition{})
+}
+
+func podUID(pod *corev1.Pod) types.UID {
+	if pod == nil {
+		return ""
+	}
+	return pod.UID
+}
+
+// freesHolds: "It may if no controller is left to count the pod: the pod has no controller, or its
+// Job is gone or finished." "The controller does not free a pod that another kind controls, or a
+// pod of a Job that another controller manages."
+func freesHolds(t rapid.TB, job *batchv1.Job, pod *corev1.Pod) {
+	t.Helper()
+	var ref *metav1.OwnerReference
+	if pod != nil {
+		ref = metav1.GetControllerOf(pod)
+	}
+	ours := ref != nil && ref.APIVersion == "batch/v1" && ref.Kind == "Job"
+	managed := job.Spec.ManagedBy == nil || *job.Spec.ManagedBy == batchv1.JobControllerName
+	finished := isTrue(job, batchv1.JobComplete, batchv1.JobFailed)
+	is := ours && ref.UID == job.UID
+	var c tracking.Controller
+	if got, want := c.Frees(pod, job), hasFinalizer(pod) && (ref == nil || ours && (!is || managed && finished)); got != want {
+		t.Errorf("Frees = %t, want %t", got, want)
+	}
+	if got, want := c.Frees(pod, nil), hasFinalizer(pod) && (ref == nil || ours); got != want {
+		t.Errorf("Frees without a Job = %t, want %t", got, want)
+	}
+	if got, want := names.Gauge(pod), hasFinalizer(pod) && terminated(pod); got != want {
+		t.Errorf("Gauge = %t, want %t", got, want)
+	}
+}
+
+// trackingHolds checks everything that the package says of a Job and pods.
+func trackingHolds(t rapid.TB, job *batchv1.Job, pods []*corev1.Pod, gone uint64) {
+	t.Helper()
+	wasJob, wasPods := job.DeepCopy(), slices.Clone(pods)
+	for i, pod := range pods {
+		wasPods[i] = pod.DeepCopy()
+	}
+	countHolds(t, job, pods, gone)
+	transitionsHold(t, job, pods)
+	for _, pod := range pods {
+		freesHolds(t, job, pod)
+	}
+	if diff := cmp.Diff(wasJob, job) + cmp.Diff(wasPods, pods); diff != "" {
+		t.Errorf("the input changed (-before +after):\n%s", diff)
+	}
+}
+
+func drawTracked(t *rapid.T) (*batchv1.Job, []*corev1.Pod) {
+	some := func(what string) bool { return rapid.Bool().Draw(t, what) }
+	few := func(what string) bool { return rapid.IntRange(0, 4).Draw(t, what) == 0 }
+	uids := func(what string) []types.UID {
+		return rapid.SliceOfN(rapid.SampledFrom([]types.UID{"a", "b", "c", "d", "gone", ""}), 0, 4).Draw(t, what)
+	}
+	job := newJob()
+	if some("indexed") {
+		indexed(rapid.Int32Range(0, 3).Draw(t, "completions"))(job)
+		job.Status.CompletedIndexes = rapid.SampledFrom([]string{"", "0", "1,2", "x,0"}).Draw(t, "completed")
+		if some("per index") {
+			perIndex(rapid.Int32Range(0, 1).Draw(t, "limit"))(job)
+		}
+	}
+	for _, action := range []batchv1.PodFailurePolicyAction{"Ignore", "FailJob", "FailIndex"} {
+		if few(string(action)) {
+			rule(action, rapid.Int32Range(1, 2).Draw(t, "code"))(job)
+		}
+	}
+	for _, kind := range []batchv1.JobConditionType{"SuccessCriteriaMet", "FailureTarget", "Complete"} {
+		if few(string(kind)) {
+			has(kind)(job)
+		}
+	}
+	if few("only failed pods are replaced") {
+		job.Spec.PodReplacementPolicy = ptrTo(batchv1.Failed)
+	}
+	if few("managed by another") {
+		job.Spec.ManagedBy = ptrTo("example.com/other")
+	}
+	if few("deleted") {
+		job.DeletionTimestamp = ptrTo(after(0))
+	}
+	if few("annotated") {
+		job.Annotations = map[string]string{batchv1.JobTrackingFinalizer: ""}
+	}
+	if rapid.IntRange(0, 2).Draw(t, "lists") == 0 {
+		uncounted(uids("succeeded"), uids("failed"))(job)
+	}
+	counters := rapid.SampledFrom([]int32{0, 3, math.MaxInt32})
+	job.Status.Succeeded, job.Status.Failed = counters.Draw(t, "succeeded before"), counters.Draw(t, "failed before")
+	var pods []*corev1.Pod
+	for _, uid := range []string{"a", "b", "c", "d"}[:rapid.IntRange(0, 4).Draw(t, "pods")] {
+		running := func(*corev1.Pod) {}
+		edits := []edit{
+			rapid.SampledFrom([]edit{running, succeeded, failed, exit(2, after(0)), deleted}).Draw(t, "state"),
+			index(fmt.Sprint(rapid.IntRange(-1, 4).Draw(t, "index"))), failures(fmt.Sprint(rapid.IntRange(0, 2).Draw(t, "failures"))),
+			rapid.SampledFrom([]edit{running, running, released}).Draw(t, "finalizer"),
+			rapid.SampledFrom([]edit{running, running, running, ownerless, controlledBy("other"), controlledBy("job-uid")}).Draw(t, "owner"),
+		}
+		pods = append(pods, newPod(uid, edits...))
+	}
+	if len(pods) > 0 && few("a pod twice") {
+		pods = append(pods, pods[0].DeepCopy())
+	}
+	return job, pods
+}
+
+func TestRandom_tracking(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		job, pods := drawTracked(t)
+		trackingHolds(t, job, pods, rapid.Uint64().Draw(t, "gone"))
+	})
+}
+
+// FuzzTracking decodes a Job and pods from any JSON, so it reaches objects that no API server
+// would store.
+func FuzzTracking(f *testing.F) {
+	f.Fuzz(func(t *testing.T, jobText, podsText string, gone uint64) {
+		var job batchv1.Job
+		var pods []*corev1.Pod
+		if json.Unmarshal([]byte(jobText), &job) == nil && json.Unmarshal([]byte(podsText), &pods) == nil {
+			trackingHolds(t, &job, pods, gone)
+		}
+	})
+}
+
+func FuzzCount_stoppedAtAnyPoint(f *testing.F) { f.Fuzz(fuzztest.Target(countIsStopped)) }
