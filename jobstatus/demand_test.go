@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate/jobstatus"
 )
@@ -259,50 +258,4 @@ func TestDemandOf_surplus(t *testing.T) {
 	same(t, "at once", jobstatus.DemandOf(job, pods).AtOnce, jobstatus.Range{Least: 1, Most: 2})
 	replaceFailed(job)
 	same(t, "at once, if only failed pods are replaced", jobstatus.DemandOf(job, pods).AtOnce, jobstatus.Range{Least: 1, Most: 1})
-}
-
-// For any Job, DemandOf does not panic, no bound overflows, and the lower bounds are not
-// above the upper ones.
-func TestDemandOf_anyInput(t *testing.T) {
-	numbers := rapid.SampledFrom([]int32{math.MinInt32, -1, 0, 1, 2, 7, math.MaxInt32 - 1, math.MaxInt32})
-	rapid.Check(t, func(t *rapid.T) {
-		maybe := func(label string) *int32 {
-			if rapid.Bool().Draw(t, label+" is set") {
-				return ptrTo(numbers.Draw(t, label))
-			}
-			return nil
-		}
-		job := storedJob()
-		job.Generation = int64(rapid.IntRange(0, 2).Draw(t, "generation"))
-		s, st := &job.Spec, &job.Status
-		s.Parallelism, s.Completions, s.BackoffLimit = maybe("parallelism"), maybe("completions"), maybe("backoffLimit")
-		s.BackoffLimitPerIndex, s.MaxFailedIndexes = maybe("backoffLimitPerIndex"), maybe("maxFailedIndexes")
-		if rapid.Bool().Draw(t, "indexed") {
-			indexed(job)
-		}
-		if rapid.Bool().Draw(t, "success policy") {
-			s.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{
-				{SucceededCount: maybe("count")}, {SucceededIndexes: ptrTo("0-3,9"), SucceededCount: maybe("count of indexes")},
-			}}
-		}
-		st.Conditions = drawConditions(t)
-		st.Active, st.Succeeded, st.Failed, st.Terminating = numbers.Draw(t, "active"), numbers.Draw(t, "succeeded"), numbers.Draw(t, "failed"), maybe("terminating")
-		st.CompletedIndexes = rapid.SampledFrom([]string{"", "0", "1-2147483646", "x,3-1"}).Draw(t, "completed")
-		st.FailedIndexes = ptrTo(rapid.SampledFrom([]string{"", "0-1", "5"}).Draw(t, "failed indexes"))
-		var pods []*corev1.Pod
-		if rapid.Bool().Draw(t, "pods") {
-			pods = append(demandPods(job, rapid.SliceOfN(rapid.SampledFrom([]string{
-				"Running index=0 failures=2147483647", "Failed index=1", "Succeeded index=0", "Running deleted", "Unknown index=x", "Failed stripped",
-			}), 0, 5).Draw(t, "pods")...), nil)
-		}
-		d := jobstatus.DemandOf(job, pods)
-		for _, r := range []jobstatus.Range{d.AtOnce, d.InTotal} {
-			if r.Least < 0 || r.Most < r.Least {
-				t.Fatalf("got %+v", d)
-			}
-		}
-		if d.AtOnce.Least > d.InTotal.Least || d.AtOnce.Most > d.InTotal.Most {
-			t.Fatalf("AtOnce is above InTotal: %+v", d)
-		}
-	})
 }

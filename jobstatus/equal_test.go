@@ -7,7 +7,6 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate/jobstatus"
 )
@@ -108,25 +107,4 @@ func TestEqual(t *testing.T) {
 			t.Errorf("%s, the other way round: Equal = %v, want %v", tc.reason, got, tc.want)
 		}
 	}
-}
-
-// drawStatus draws a status with any of its fields set.
-func drawStatus(t *rapid.T, label string) *batchv1.JobStatus {
-	some := func(what string) bool { return rapid.Bool().Draw(t, label+" has "+what) }
-	st, full := &batchv1.JobStatus{}, reflect.ValueOf(fullStatus()).Elem()
-	for i := range full.NumField() {
-		if some(full.Type().Field(i).Name) {
-			reflect.ValueOf(st).Elem().Field(i).Set(full.Field(i))
-		}
-	}
-	if some("other conditions") {
-		st.Conditions = drawConditions(t)
-	}
-	if u := st.UncountedTerminatedPods; u != nil && some("no successes") {
-		u.Succeeded = nil
-	}
-	if some("zeros") {
-		st.Ready, st.FailedIndexes = ptrTo[int32](0), ptrTo("")
-	}
-	return st
 }

@@ -5,9 +5,7 @@ import (
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
-	"pgregory.net/rapid"
 
-	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/jobstatus"
 )
 
@@ -59,30 +57,4 @@ func TestIndexesFinished(t *testing.T) {
 	}
 	same(t, "sets of a Job that is not Indexed", jobstatus.Indexes(plain(ptrTo[int32](4), 3)), jobstatus.IndexSets{})
 	same(t, "sets of no Job", jobstatus.Indexes(nil), jobstatus.IndexSets{})
-}
-
-func TestRandom_indexes(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		completed, completedSet := drawIndexes(t, "completed")
-		failed, failedSet := drawIndexes(t, "failed")
-		completions := rapid.IntRange(0, 9).Draw(t, "completions")
-		job := indexedJob(int32(completions), completedSet.String(), ptrTo(failedSet.String()))
-		want := map[string][]int32{}
-		for i := range completions {
-			switch {
-			case completed[i]:
-				want["completed"] = append(want["completed"], int32(i))
-			case failed[i]:
-				want["failed"] = append(want["failed"], int32(i))
-			default:
-				want["unfinished"] = append(want["unfinished"], int32(i))
-			}
-		}
-		got := jobstatus.Indexes(job)
-		same(t, "completed", got.Completed, indexset.Of(want["completed"]...))
-		same(t, "failed", got.Failed, indexset.Of(want["failed"]...))
-		same(t, "unfinished", got.Unfinished, indexset.Of(want["unfinished"]...))
-		same(t, "finished", got.Finished, got.Completed.Union(got.Failed))
-		same(t, "IndexesFinished", jobstatus.IndexesFinished(job), completions-len(want["unfinished"]))
-	})
 }

@@ -68,7 +68,7 @@ var conditionTypes = []batchv1.JobConditionType{
 func drawConditions(t *rapid.T) []batchv1.JobCondition {
 	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) batchv1.JobCondition {
 		c := condition(rapid.SampledFrom(conditionTypes).Draw(t, "type"),
-			rapid.SampledFrom([]corev1.ConditionStatus{corev1.ConditionTrue, corev1.ConditionFalse, corev1.ConditionUnknown, ""}).Draw(t, "status"))
+			rapid.SampledFrom([]corev1.ConditionStatus{corev1.ConditionTrue, corev1.ConditionTrue, corev1.ConditionTrue, corev1.ConditionFalse, corev1.ConditionUnknown, ""}).Draw(t, "status"))
 		c.Reason = rapid.SampledFrom([]string{"A", "B"}).Draw(t, "reason")
 		return c
 	}), 0, 5).Draw(t, "conditions")

@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
-	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate/jobstatus"
 )
@@ -65,30 +64,4 @@ func TestOutcomeOf_theVerdictOutranksTheSuspension(t *testing.T) {
 			}
 		}
 	}
-}
-
-// slowOutcome tries one phase after the other.
-func slowOutcome(conditions []batchv1.JobCondition) (phase string, from *batchv1.JobCondition) {
-	for _, step := range [][2]string{
-		{"Failed", "Failed"}, {"Complete", "Complete"}, {"SuccessCriteriaMet", "Succeeding"}, {"FailureTarget", "Failing"}, {"Suspended", "Suspended"},
-	} {
-		for i, c := range conditions {
-			if string(c.Type) == step[0] && string(c.Status) == "True" {
-				return step[1], &conditions[i]
-			}
-		}
-	}
-	return "Running", &batchv1.JobCondition{}
-}
-
-func TestRandom_outcome(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		job := withConditions(drawConditions(t)...)
-		phase, from := slowOutcome(job.Status.Conditions)
-		got := jobstatus.OutcomeOf(job)
-		same(t, "outcome", got, jobstatus.Outcome{
-			Phase: jobstatus.Phase(phase), Reason: from.Reason, Message: from.Message, Since: from.LastTransitionTime.Time,
-		})
-		same(t, "finished", jobstatus.Finished(job) != nil, got.Terminal())
-	})
 }

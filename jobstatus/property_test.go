@@ -1,0 +1,298 @@
+package jobstatus_test
+
+import (
+	"encoding/json"
+	"math"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"pgregory.net/rapid"
+
+	"github.com/jobfate/jobfate/indexset"
+	"github.com/jobfate/jobfate/jobstatus"
+)
+
+// slowOutcome tries one phase after the other: "their order does not matter, and a condition that
+// is not True is ignored. If a Job is both Failed and Complete, it has failed."
+func slowOutcome(conditions []batchv1.JobCondition) (phase string, from *batchv1.JobCondition) {
+	for _, step := range [][2]string{
+		{"Failed", "Failed"}, {"Complete", "Complete"}, {"SuccessCriteriaMet", "Succeeding"}, {"FailureTarget", "Failing"}, {"Suspended", "Suspended"},
+	} {
+		for i, c := range conditions {
+			if string(c.Type) == step[0] && string(c.Status) == "True" {
+				return step[1], &conditions[i]
+			}
+		}
+	}
+	return "Running", &batchv1.JobCondition{}
+}
+
+func outcomeHolds(t rapid.TB, job *batchv1.Job) {
+	t.Helper()
+	phase, from := slowOutcome(job.Status.Conditions)
+	got := jobstatus.OutcomeOf(job)
+	same(t, "outcome", got, jobstatus.Outcome{
+		Phase: jobstatus.Phase(phase), Reason: from.Reason, Message: from.Message, Since: from.LastTransitionTime.Time,
+	})
+	end := jobstatus.Finished(job)
+	same(t, "finished", end != nil, got.Terminal())
+	same(t, "decided", got.Decided(), phase != "Running" && phase != "Suspended")
+	// "It returns false if the Job does not set that field, has not finished, or is already being
+	// deleted. It also returns false if the condition has no time".
+	ttl := job.Spec.TTLSecondsAfterFinished
+	want, wantOK := time.Time{}, ttl != nil && end != nil && job.DeletionTimestamp == nil && !end.LastTransitionTime.IsZero()
+	if wantOK {
+		want = end.LastTransitionTime.Add(time.Duration(*ttl) * time.Second)
+	}
+	at, ok := jobstatus.ExpiresAt(job)
+	same(t, "expires", ok, wantOK)
+	same(t, "expires at", at, want)
+}
+
+// indexesHold sorts all indexes below completions, one by one. An index in both lists is completed.
+func indexesHold(t rapid.TB, job *batchv1.Job) {
+	t.Helper()
+	got, held := jobstatus.Indexes(job), int64(max(job.Status.Active, 0))
+	if n := job.Status.Terminating; n != nil {
+		held += int64(max(*n, 0))
+	}
+	same(t, "PodsHeld", int64(jobstatus.PodsHeld(job)), min(held, math.MaxInt32))
+	mode, completions := job.Spec.CompletionMode, job.Spec.Completions
+	indexed := mode != nil && *mode == batchv1.IndexedCompletion
+	if !indexed || completions == nil {
+		same(t, "indexes", got, jobstatus.IndexSets{})
+		want := max(job.Status.Succeeded, 0)
+		if completions != nil {
+			want = min(want, max(*completions, 0))
+		}
+		if indexed {
+			want = 0
+		}
+		same(t, "IndexesFinished", jobstatus.IndexesFinished(job), int(want))
+		return
+	}
+	same(t, "IndexesFinished", jobstatus.IndexesFinished(job), got.Finished.Len())
+	if *completions > 64 {
+		return
+	}
+	completed, _ := indexset.ParseDamaged(job.Status.CompletedIndexes, *completions)
+	var failed indexset.Set
+	if job.Status.FailedIndexes != nil {
+		failed, _ = indexset.ParseDamaged(*job.Status.FailedIndexes, *completions)
+	}
+	want := map[string][]int32{}
+	for i := range max(*completions, 0) {
+		switch {
+		case completed.Contains(i):
+			want["completed"] = append(want["completed"], i)
+		case failed.Contains(i):
+			want["failed"] = append(want["failed"], i)
+		default:
+			want["unfinished"] = append(want["unfinished"], i)
+		}
+	}
+	same(t, "completed", got.Completed, indexset.Of(want["completed"]...))
+	same(t, "failed", got.Failed, indexset.Of(want["failed"]...))
+	same(t, "unfinished", got.Unfinished, indexset.Of(want["unfinished"]...))
+	same(t, "finished", got.Finished, indexset.Of(slices.Concat(want["completed"], want["failed"])...))
+}
+
+// plain makes statuses comparable by reflection: an empty list equals an absent list, and a time
+// equals itself in another zone.
+func plain(st *batchv1.JobStatus) *batchv1.JobStatus {
+	st = st.DeepCopy()
+	zoneless := func(at *metav1.Time) {
+		if at != nil {
+			at.Time = time.Unix(at.Unix(), int64(at.Nanosecond())).UTC()
+		}
+	}
+	zoneless(st.StartTime)
+	zoneless(st.CompletionTime)
+	for i := range st.Conditions {
+		zoneless(&st.Conditions[i].LastProbeTime)
+		zoneless(&st.Conditions[i].LastTransitionTime)
+	}
+	if st.UncountedTerminatedPods == nil {
+		st.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{}
+	}
+	u := st.UncountedTerminatedPods
+	st.Conditions, u.Succeeded, u.Failed = slices.Clip(st.Conditions), slices.Clip(u.Succeeded), slices.Clip(u.Failed)
+	if len(st.Conditions) == 0 {
+		st.Conditions = nil
+	}
+	if len(u.Succeeded) == 0 {
+		u.Succeeded = nil
+	}
+	if len(u.Failed) == 0 {
+		u.Failed = nil
+	}
+	return st
+}
+
+// statusesHold: "Equal reports whether two statuses are equal in all fields". "A field that is
+// unset in the status is null in the patch, which unsets it."
+func statusesHold(t rapid.TB, old, next *batchv1.JobStatus) {
+	t.Helper()
+	want := reflect.DeepEqual(plain(old), plain(next))
+	same(t, "Equal", jobstatus.Equal(old, next), want)
+	same(t, "Equal, the other way round", jobstatus.Equal(next, old), want)
+	same(t, "Equal to itself", jobstatus.Equal(old, old.DeepCopy()), true)
+
+	job := patched(t, old, jobstatus.Patch("job-uid", "42", next))
+	same(t, "status", string(encode(t, job.Status)), string(encode(t, next)))
+	same(t, "UID and resource version", []string{string(job.UID), job.ResourceVersion}, []string{"job-uid", "42"})
+}
+
+// demandHolds: no bound overflows, and no lower bound is above an upper one. "A Job that is
+// suspended, being deleted, or decided gets no more pods." "pods of other owners are ignored."
+func demandHolds(t rapid.TB, job *batchv1.Job, pods []*corev1.Pod) {
+	t.Helper()
+	d := jobstatus.DemandOf(job, pods)
+	for _, r := range []jobstatus.Range{d.AtOnce, d.InTotal} {
+		if r.Least < 0 || r.Most < r.Least {
+			t.Errorf("got %+v", d)
+		}
+	}
+	if d.AtOnce.Least > d.InTotal.Least || d.AtOnce.Most > d.InTotal.Most {
+		t.Errorf("AtOnce is above InTotal: %+v", d)
+	}
+	if d.Unbounded && d.InTotal.Most != math.MaxInt64 {
+		t.Errorf("Unbounded, and at most %d", d.InTotal.Most)
+	}
+	if phase, _ := slowOutcome(job.Status.Conditions); phase != "Running" || job.DeletionTimestamp != nil {
+		exactly := jobstatus.Range{Least: d.InTotal.Least, Most: d.InTotal.Least}
+		if (phase != "Suspended" || job.DeletionTimestamp != nil) && (d.AtOnce != exactly || d.InTotal != exactly || d.Unbounded) {
+			t.Errorf("%s, deleted %t, and gets more pods: %+v", phase, job.DeletionTimestamp != nil, d)
+		}
+	}
+	if pods == nil {
+		return
+	}
+	foreign := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "foreign"}, Status: corev1.PodStatus{Phase: corev1.PodRunning}}
+	others := append(slices.Clone(pods), foreign, nil)
+	same(t, "demand, with a pod of another owner", jobstatus.DemandOf(job, others), d)
+	if byUID := map[string]bool{}; !slices.ContainsFunc(pods, func(pod *corev1.Pod) bool {
+		again := pod != nil && byUID[string(pod.UID)]
+		if pod != nil {
+			byUID[string(pod.UID)] = true
+		}
+		return again
+	}) {
+		slices.Reverse(others)
+		same(t, "demand, pods in another order", jobstatus.DemandOf(job, others), d)
+	}
+}
+
+// jobHolds checks everything that the package says of a Job.
+func jobHolds(t rapid.TB, job *batchv1.Job, pods []*corev1.Pod, old *batchv1.JobStatus) {
+	t.Helper()
+	wasJob, wasPods, wasOld := job.DeepCopy(), slices.Clone(pods), old.DeepCopy()
+	for i, pod := range pods {
+		wasPods[i] = pod.DeepCopy()
+	}
+	outcomeHolds(t, job)
+	indexesHold(t, job)
+	statusesHold(t, old, &job.Status)
+	demandHolds(t, job, pods)
+	if diff := cmp.Diff(wasJob, job) + cmp.Diff(wasPods, pods) + cmp.Diff(wasOld, old); diff != "" {
+		t.Errorf("the input changed (-before +after):\n%s", diff)
+	}
+}
+
+// drawStatus draws a status with any of its fields set.
+func drawStatus(t *rapid.T, label string) *batchv1.JobStatus {
+	some := func(what string) bool { return rapid.Bool().Draw(t, label+" has "+what) }
+	st, full := &batchv1.JobStatus{}, reflect.ValueOf(fullStatus()).Elem()
+	for i := range full.NumField() {
+		if some(full.Type().Field(i).Name) {
+			reflect.ValueOf(st).Elem().Field(i).Set(full.Field(i))
+		}
+	}
+	if some("other conditions") {
+		st.Conditions = drawConditions(t)
+	}
+	if u := st.UncountedTerminatedPods; u != nil && some("no successes") {
+		u.Succeeded = nil
+	}
+	if some("zeros") {
+		st.Ready, st.FailedIndexes = ptrTo[int32](0), ptrTo("")
+	}
+	return st
+}
+
+// drawJob draws a Job that may contradict itself, with numbers at the ends of their ranges.
+func drawJob(t *rapid.T) *batchv1.Job {
+	numbers := rapid.SampledFrom([]int32{math.MinInt32, -1, 0, 1, 2, 5, 7, 9, math.MaxInt32 - 1, math.MaxInt32})
+	maybe := func(label string) *int32 {
+		if rapid.Bool().Draw(t, label+" is set") {
+			return ptrTo(numbers.Draw(t, label))
+		}
+		return nil
+	}
+	job := storedJob()
+	job.Generation = int64(rapid.IntRange(0, 2).Draw(t, "generation"))
+	s, st := &job.Spec, &job.Status
+	s.Parallelism, s.Completions, s.BackoffLimit = maybe("parallelism"), maybe("completions"), maybe("backoffLimit")
+	s.BackoffLimitPerIndex, s.MaxFailedIndexes = maybe("backoffLimitPerIndex"), maybe("maxFailedIndexes")
+	s.TTLSecondsAfterFinished = maybe("ttl")
+	if rapid.IntRange(0, 4).Draw(t, "deleted") == 0 {
+		job.DeletionTimestamp = ptrTo(after(0))
+	}
+	if rapid.Bool().Draw(t, "indexed") {
+		indexed(job)
+	}
+	if rapid.IntRange(0, 4).Draw(t, "rule") == 0 {
+		rules(batchv1.PodFailurePolicyActionIgnore)(job)
+	}
+	if rapid.Bool().Draw(t, "success policy") {
+		s.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{
+			{SucceededCount: maybe("count")}, {SucceededIndexes: ptrTo("0-3,9"), SucceededCount: maybe("count of indexes")},
+		}}
+	}
+	*st = *drawStatus(t, "now")
+	st.Conditions = drawConditions(t)
+	st.Active, st.Succeeded, st.Failed, st.Terminating = numbers.Draw(t, "active"), numbers.Draw(t, "succeeded"), numbers.Draw(t, "failed"), maybe("terminating")
+	_, completed := drawIndexes(t, "completed")
+	_, failed := drawIndexes(t, "failed indexes")
+	st.CompletedIndexes = rapid.SampledFrom([]string{"", "1-2147483646", "x,3-1", completed.String(), completed.String(), completed.String()}).Draw(t, "completed text")
+	st.FailedIndexes = ptrTo(rapid.SampledFrom([]string{"", failed.String(), failed.String()}).Draw(t, "failed text"))
+	return job
+}
+
+func TestRandom_job(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		job, old := drawJob(t), drawStatus(t, "old")
+		if rapid.Bool().Draw(t, "unchanged") {
+			old = job.Status.DeepCopy()
+			if fields := reflect.ValueOf(old).Elem(); rapid.Bool().Draw(t, "except one field") {
+				fields.Field(rapid.IntRange(0, fields.NumField()-1).Draw(t, "field")).SetZero()
+			}
+		}
+		var pods []*corev1.Pod
+		if rapid.Bool().Draw(t, "pods") {
+			pods = append(demandPods(job, rapid.SliceOfN(rapid.SampledFrom([]string{
+				"Running index=0 failures=2147483647", "Failed index=1", "Succeeded index=0", "Running deleted", "Unknown index=x", "Failed stripped",
+			}), 0, 5).Draw(t, "states")...), nil)
+		}
+		jobHolds(t, job, pods, old)
+	})
+}
+
+// FuzzJob decodes a Job, its pods and another status from any JSON, so it reaches objects that no
+// API server would store.
+func FuzzJob(f *testing.F) {
+	f.Fuzz(func(t *testing.T, jobText, podsText, oldText string) {
+		var job batchv1.Job
+		var pods []*corev1.Pod
+		var old batchv1.JobStatus
+		if json.Unmarshal([]byte(jobText), &job) == nil && json.Unmarshal([]byte(podsText), &pods) == nil && json.Unmarshal([]byte(oldText), &old) == nil {
+			jobHolds(t, &job, pods, &old)
+		}
+	})
+}
