@@ -2,7 +2,7 @@
 # that the main module must not have.
 modules := $(shell find . -name go.mod -not -path '*/.*' -not -path '*/testdata/*' -exec dirname {} \; | sort)
 
-.PHONY: test quick check golden vectors bench mutate soak suites releases release
+.PHONY: test quick check fuzz golden vectors bench mutate soak suites releases release
 
 # Runs all tests of all modules, even if some fail. On a slow or busy machine the tests of e2e
 # take longer than go test's default timeout of ten minutes.
@@ -19,6 +19,11 @@ quick:
 # Runs everything that a change must pass.
 check:
 	.ci/run
+
+# Runs each fuzz target of the main module for that time: make fuzz TIME=1m.
+TIME ?= 10s
+fuzz:
+	.ci/fuzz $(TIME)
 
 # Accepts the current output of the command, draws the picture of the packages, and lists the
 # API.
