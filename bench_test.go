@@ -40,7 +40,7 @@ func largeJob(n int, perIndex bool, state func(i int, pod *corev1.Pod)) jobfate.
 		index := strconv.Itoa(i)
 		pods[i] = &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{
-				Namespace: "ns", Name: "job-" + index, UID: types.UID(fmt.Sprintf("%08x-0000-4000-8000-%012x", i*2654435761, i)),
+				Namespace: "ns", Name: "job-" + index, UID: types.UID(fmt.Sprintf("%08x-0000-4000-8000-%012x", int64(i)*2654435761, i)),
 				Labels:          map[string]string{batchv1.ControllerUidLabel: "job-uid", batchv1.JobNameLabel: "job", batchv1.JobCompletionIndexAnnotation: index},
 				Annotations:     map[string]string{batchv1.JobCompletionIndexAnnotation: index, batchv1.JobIndexFailureCountAnnotation: "0"},
 				Finalizers:      []string{batchv1.JobTrackingFinalizer},

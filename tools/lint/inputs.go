@@ -15,9 +15,10 @@ import (
 // inputs finds writes to memory that may be the caller's, and to package-level variables after
 // their initialization. It works out which memory each value of a package may refer to, without
 // the order of statements. The memory of the caller is
-//   - what a parameter refers to, unless its type is one of the module. If it is named out, the
-//     function may write to what it refers to, but not to what that refers to. Callers must pass
-//     something new, so an exported function of a public package has no such parameter;
+//   - what a parameter refers to, unless its type is one of the module, or asserted to be one. If it
+//     is named out, the function may write to what it refers to, but not to what that refers to.
+//     Callers must pass something new, so an exported function of a public package has no such
+//     parameter;
 //   - what another package of the module returns, unless its type is one of the module;
 //   - what an exported field refers to that only other packages set.
 var inputs = ofDeciding(&analysis.Analyzer{
@@ -160,6 +161,10 @@ func (m *memory) found(v ssa.Value) places {
 		if f := field(v.X, v.Field); f != nil {
 			m.fill(f)
 			return m.within(places{f: true})
+		}
+	case *ssa.TypeAssert:
+		if _, ok := v.X.(*ssa.Parameter); ok && ofModule(v.AssertedType) {
+			return nil
 		}
 	case *ssa.UnOp, *ssa.Lookup, *ssa.Next:
 		return m.within(all)
