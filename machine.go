@@ -278,7 +278,8 @@ func (m *Machine) Run(send func(Request) (runtime.Object, error)) Result {
 // Result returns the result of the sync, or its state so far.
 func (m *Machine) Result() Result {
 	r := m.core().Result()
-	result := Result{Requeue: r.Requeue, Err: publicError(r.Err), RetryAfter: r.RetryAfter, Gone: r.Gone, Ended: r.Ended,
+	result := Result{Requeue: r.Requeue, Err: publicError(r.Err), RetryAfter: r.RetryAfter, Gone: r.Gone,
+		Ended:  r.Ended,
 		Events: convert(r.Events, newEvent), Metrics: convert(r.Metrics, newMetric)}
 	if r.Outcome != nil {
 		result.Decision = newDecision(r.Outcome)
@@ -306,7 +307,8 @@ func (m *Machine) String() string { return m.core().Memory.String() }
 // Each Machine has already begun. Run it once and drop it. If its result has an error,
 // retry soon, unless the Job of the pods turns out to exist.
 func OrphansIn(pods []*corev1.Pod, jobs []*batchv1.Job, opts ...Option) []*Machine {
-	return convert(machine.OrphansIn(*configure(opts), pods, jobs), func(m *machine.Machine) *Machine { return &Machine{m} })
+	return convert(machine.OrphansIn(*configure(opts), pods, jobs),
+		func(m *machine.Machine) *Machine { return &Machine{m} })
 }
 
 // RouteOf returns the names of the Jobs that a change of a pod concerns: the Jobs that
@@ -315,7 +317,8 @@ func OrphansIn(pods []*corev1.Pod, jobs []*batchv1.Job, opts ...Option) []*Machi
 // returns an empty name: the pod is an orphan. Before is nil for a new pod, after is nil
 // for a deleted pod. The function jobs returns the Jobs of a namespace that the cache
 // holds.
-func RouteOf(before, after *corev1.Pod, jobs func(namespace string) []*batchv1.Job, opts ...Option) []types.NamespacedName {
+func RouteOf(before, after *corev1.Pod, jobs func(namespace string) []*batchv1.Job,
+	opts ...Option) []types.NamespacedName {
 	return machine.RouteOf(configure(opts).Controller, before, after, jobs)
 }
 

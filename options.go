@@ -75,8 +75,9 @@ func MaxChanges(n int) Option {
 }
 
 // MaxRemovals sets how many finalizers one decision removes in Strip, so that a sync
-// takes a bounded time. Without it, and with 0, only MaxUncounted bounds the removals. MaxUncounted does not bound pods that are not recorded: pods of a Job that has
-// ended or is being deleted, and pods that a rule ignores.
+// takes a bounded time. Without it, and with 0, only MaxUncounted bounds the removals. MaxUncounted
+// does not bound pods that are not recorded: pods of a Job that has ended or is being deleted, and
+// pods that a rule ignores.
 func MaxRemovals(n int) Option {
 	return func(c *decide.Config) { c.RemovalsCap = n }
 }

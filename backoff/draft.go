@@ -71,7 +71,8 @@ func notNegative(name string, limit *int32) error {
 // backoffLimit is not the default of the API server, MaxInt32. A negative limit is an
 // error too.
 func (f Fields) Draft() (Draft, error) {
-	if err := errors.Join(notNegative("backoffLimit", f.BackoffLimit), notNegative("backoffLimitPerIndex", f.BackoffLimitPerIndex)); err != nil {
+	if err := errors.Join(notNegative("backoffLimit", f.BackoffLimit),
+		notNegative("backoffLimitPerIndex", f.BackoffLimitPerIndex)); err != nil {
 		return Draft{}, err
 	}
 	if f.BackoffLimitPerIndex == nil {

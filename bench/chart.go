@@ -76,7 +76,8 @@ func (c chart) draw() []byte {
 	x := newAxis(least.x, most.x, marginLeft, chartWidth-marginRight)
 	y := newAxis(least.y, most.y, chartHeight-marginFoot, marginTop)
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" role=\"img\">\n", chartWidth, chartHeight)
+	fmt.Fprintf(&b, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" role=\"img\">\n",
+		chartWidth, chartHeight)
 	fmt.Fprintf(&b, "<title>%s, on logarithmic axes</title>\n%s", c.title, style)
 	fmt.Fprintf(&b, "<rect class=\"paper\" width=\"%d\" height=\"%d\"/>\n", chartWidth, chartHeight)
 	fmt.Fprintf(&b, "<text class=\"title\" x=\"10\" y=\"22\">%s</text>\n", c.title)
@@ -88,7 +89,8 @@ func (c chart) draw() []byte {
 	for e := y.low; e <= y.high; e++ {
 		at := y.at(math.Pow10(e))
 		fmt.Fprintf(&b, "<path class=\"grid\" d=\"M%.1f %.1fH%.1f\"/>", x.from, at, x.to)
-		fmt.Fprintf(&b, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n", marginLeft-8, at+4, span(time.Duration(math.Pow10(e))))
+		fmt.Fprintf(&b, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n", marginLeft-8, at+4,
+			span(time.Duration(math.Pow10(e))))
 	}
 	for i, curve := range c.curves {
 		fmt.Fprintf(&b, "<path class=\"curve c%d\" d=\"", i)
@@ -100,7 +102,8 @@ func (c chart) draw() []byte {
 			fmt.Fprintf(&b, "<circle class=\"d%d\" cx=\"%.1f\" cy=\"%.1f\" r=\"3\"/>", i, x.at(p.x), y.at(p.y))
 		}
 		end := curve.points[len(curve.points)-1]
-		fmt.Fprintf(&b, "\n<text class=\"d%d\" x=\"%.1f\" y=\"%.1f\">%s</text>\n", i, x.at(end.x)+10, y.at(end.y)+4, curve.name)
+		fmt.Fprintf(&b, "\n<text class=\"d%d\" x=\"%.1f\" y=\"%.1f\">%s</text>\n", i, x.at(end.x)+10,
+			y.at(end.y)+4, curve.name)
 	}
 	b.WriteString("</svg>\n")
 	return b.Bytes()

@@ -62,8 +62,10 @@ func (l *fedLife) live() error {
 			l.now = l.now.Add(after)
 		}
 	}
-	if n := int(*l.job.Spec.Completions); int(l.job.Status.Succeeded) != n || int(l.job.Status.Failed) != n || len(l.pods) != 2*n {
-		return fmt.Errorf("the Job of %d indexes ends with %d succeeded and %d failed of %d pods", n, l.job.Status.Succeeded, l.job.Status.Failed, len(l.pods))
+	if n := int(*l.job.Spec.Completions); int(l.job.Status.Succeeded) != n || int(l.job.Status.Failed) != n ||
+		len(l.pods) != 2*n {
+		return fmt.Errorf("the Job of %d indexes ends with %d succeeded and %d failed of %d pods", n,
+			l.job.Status.Succeeded, l.job.Status.Failed, len(l.pods))
 	}
 	return nil
 }
@@ -111,8 +113,10 @@ func (l *fedLife) answer(r *jobfate.Request) (k8sruntime.Object, error) {
 		return &job, nil
 	case jobfate.CreatePod:
 		pod := r.Pod
-		pod.UID, pod.Name = types.UID(fmt.Sprintf("%08x-%d", uint32(l.version)*2654435761, l.version)), pod.GenerateName+version
-		pod.ResourceVersion, pod.CreationTimestamp, pod.Status.Phase, pod.Spec.NodeName = version, metav1.NewTime(l.now), corev1.PodRunning, "node"
+		pod.UID, pod.Name = types.UID(fmt.Sprintf("%08x-%d", uint32(l.version)*2654435761, l.version)),
+			pod.GenerateName+version
+		pod.ResourceVersion, pod.CreationTimestamp, pod.Status.Phase, pod.Spec.NodeName = version,
+			metav1.NewTime(l.now), corev1.PodRunning, "node"
 		l.running = append(l.running, pod.Name)
 		l.show(pod)
 		return pod, nil
@@ -177,14 +181,17 @@ func lifeRows(m meter, z scale, emit emit) error {
 			if perIndex {
 				what += ", per index"
 			}
-			whole := row{what: what + ": least", ours: span(best.took), beside: "to feed and to decide", theirs: span(best.decided)}
+			whole := row{what: what + ": least", ours: span(best.took), beside: "to feed and to decide",
+				theirs: span(best.decided)}
 			if k == 1 {
 				whole = whole.with(atMost(float64(3*time.Second), "≤ 3 s"), float64(best.took))
 				x := float64(best.took) / float64(before)
-				emit(row{what: what, ours: span(best.took), beside: many(z.pods[len(z.pods)-2]), theirs: span(before), ratio: fmt.Sprintf("%.1f ×", x)}.
+				emit(row{what: what, ours: span(best.took), beside: many(z.pods[len(z.pods)-2]),
+					theirs: span(before), ratio: fmt.Sprintf("%.1f ×", x)}.
 					with(atMost(12, "≤ 12"), x))
 			}
-			emit(whole, row{what: what + ": syncs, memory with the pods", ours: fmt.Sprintf("%d, %d MB", best.syncs, best.bytes>>20)})
+			emit(whole, row{what: what + ": syncs, memory with the pods",
+				ours: fmt.Sprintf("%d, %d MB", best.syncs, best.bytes>>20)})
 			before = best.took
 		}
 	}

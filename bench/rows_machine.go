@@ -45,7 +45,8 @@ func newFedMachine(w *world) (*fedMachine, error) {
 }
 
 func (f *fedMachine) view() jobfate.View {
-	return jobfate.View{Job: f.job, Fed: true, Now: f.now, JobsVersion: "999999999", PodsVersion: "999999999", Barrier: "1"}
+	return jobfate.View{Job: f.job, Fed: true, Now: f.now, JobsVersion: "999999999", PodsVersion: "999999999",
+		Barrier: "1"}
 }
 
 // sync lets the Machine sync once, and returns the last status that was written.
@@ -106,7 +107,8 @@ func eventRows(m meter, z scale, emit emit) error {
 		}
 		what := fmt.Sprintf("one event and a look, %s pods, %s", many(most), tc.name)
 		more := r.least(1) - r.least(0)
-		event, growth := row{what: what + ": least", ours: span(r.least(1))}, row{what: what + ": least, more than with " + many(fewest), ours: span(more)}
+		event, growth := row{what: what + ": least", ours: span(r.least(1))},
+			row{what: what + ": least, more than with " + many(fewest), ours: span(more)}
 		if tc.target > 0 {
 			event = event.with(atMost(float64(tc.target), "≤ 20 µs"), float64(r.least(1)))
 			growth = growth.with(atMost(float64(3*time.Microsecond), "≤ 3 µs"), float64(more))
@@ -197,7 +199,8 @@ func endRows(m meter, z scale, emit emit) error {
 		what := fmt.Sprintf("a pod ends and is counted, %s pods, %s", many(n), tc.name)
 		least := r.least(0) - r.least(1)
 		emit(slower(r, 0, 1, what, "the texts of the status", target{}),
-			row{what: what + ": least, beside the texts", ours: span(least)}.with(atMost(float64(100*time.Microsecond), "≤ 100 µs"), float64(least)))
+			row{what: what + ": least, beside the texts",
+				ours: span(least)}.with(atMost(float64(100*time.Microsecond), "≤ 100 µs"), float64(least)))
 	}
 	return nil
 }
@@ -280,7 +283,8 @@ func machineMemoryRows(_ meter, z scale, emit emit) error {
 			return err
 		}
 		perPod := float64(kept) / float64(n)
-		emit(row{what: fmt.Sprintf("bytes per pod in a Machine, %s pods, %s, per index", many(n), s.name), ours: fmt.Sprintf("%.1f", perPod)}.
+		emit(row{what: fmt.Sprintf("bytes per pod in a Machine, %s pods, %s, per index", many(n), s.name),
+			ours: fmt.Sprintf("%.1f", perPod)}.
 			with(atMost(160, "≤ 160"), perPod))
 	}
 	w, err := newWorld(running, 1)
@@ -291,7 +295,8 @@ func machineMemoryRows(_ meter, z scale, emit emit) error {
 	if err != nil {
 		return err
 	}
-	emit(row{what: "bytes of a Machine, a Job of one pod", ours: fmt.Sprint(kept)}.with(atMost(4096, "≤ 4 kB"), float64(kept)))
+	emit(row{what: "bytes of a Machine, a Job of one pod", ours: fmt.Sprint(kept)}.with(atMost(4096, "≤ 4 kB"),
+		float64(kept)))
 	return nil
 }
 

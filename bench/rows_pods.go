@@ -116,7 +116,8 @@ func perIndexRows(m meter, z scale, emit emit) error {
 			if err != nil {
 				return err
 			}
-			emit(slower(r, 1, 0, fmt.Sprintf("per index, %s pods, %s", many(n), tc.jobState.name), "regular Indexed Job", tc.goal))
+			emit(slower(r, 1, 0, fmt.Sprintf("per index, %s pods, %s", many(n), tc.jobState.name),
+				"regular Indexed Job", tc.goal))
 		}
 	}
 	return nil

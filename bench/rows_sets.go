@@ -98,7 +98,8 @@ func codecRows(m meter, z scale, emit emit) error {
 			last := k == len(z.intervals)-1
 			var goals [6]target
 			if last {
-				goals = [6]target{atLeast(4, "≥ 4"), atLeast(3, "≥ 3"), atMost(1e6, "≤ 1 ms"), atMost(0.6e6, "≤ 0.6 ms"), atMost(2, "≤ 2"), atMost(1, "≤ 1")}
+				goals = [6]target{atLeast(4, "≥ 4"), atLeast(3, "≥ 3"), atMost(1e6, "≤ 1 ms"),
+					atMost(0.6e6, "≤ 0.6 ms"), atMost(2, "≤ 2"), atMost(1, "≤ 1")}
 			}
 			emit(faster(r, 0, 1, parse, "real controller", goals[0]),
 				faster(r, 2, 3, format, "real controller", goals[1]),
@@ -110,8 +111,10 @@ func codecRows(m meter, z scale, emit emit) error {
 			formatting := allocated(func() { sink += len(c.ours.String()) })
 			emit(absolute(parse, r.least(0), goals[2]),
 				absolute(format, r.least(2), goals[3]),
-				row{what: parse + ": allocations", ours: fmt.Sprint(parsing.count)}.with(goals[4], float64(parsing.count)),
-				row{what: format + ": allocations", ours: fmt.Sprint(formatting.count)}.with(goals[5], float64(formatting.count)))
+				row{what: parse + ": allocations", ours: fmt.Sprint(parsing.count)}.with(goals[4],
+					float64(parsing.count)),
+				row{what: format + ": allocations", ours: fmt.Sprint(formatting.count)}.with(goals[5],
+					float64(formatting.count)))
 		}
 	}
 	return nil
@@ -207,8 +210,10 @@ func setRows(m meter, z scale, emit emit) error {
 			if last {
 				each := float64(r.least(0)) / float64(n)
 				one := float64(r.least(4)) / float64(len(asked))
-				emit(row{what: add + ": per interval, least", ours: fmt.Sprintf("%.2f ns", each)}.with(atMost(2, "≤ 2 ns"), each),
-					row{what: fmt.Sprintf("contains, %s, %s intervals: least", s.name, many(n)), ours: fmt.Sprintf("%.1f ns", one)})
+				emit(row{what: add + ": per interval, least",
+					ours: fmt.Sprintf("%.2f ns", each)}.with(atMost(2, "≤ 2 ns"), each),
+					row{what: fmt.Sprintf("contains, %s, %s intervals: least", s.name, many(n)),
+						ours: fmt.Sprintf("%.1f ns", one)})
 			}
 		}
 	}

@@ -53,13 +53,15 @@ func (r row) with(t target, x float64) row {
 // slower makes a row with the time of jobfate as a multiple of the time of the reference.
 func slower(r result, ours, theirs int, what, beside string, t target) row {
 	x := r.ratio(ours, theirs)
-	return row{what: what, ours: span(r.median(ours)), beside: beside, theirs: span(r.median(theirs)), ratio: fmt.Sprintf("%.2f ×", x)}.with(t, x)
+	return row{what: what, ours: span(r.median(ours)), beside: beside, theirs: span(r.median(theirs)),
+		ratio: fmt.Sprintf("%.2f ×", x)}.with(t, x)
 }
 
 // faster makes a row with the time of the reference as a multiple of the time of jobfate.
 func faster(r result, ours, theirs int, what, beside string, t target) row {
 	x := r.ratio(theirs, ours)
-	return row{what: what, ours: span(r.median(ours)), beside: beside, theirs: span(r.median(theirs)), ratio: fmt.Sprintf("%.3g × faster", x)}.with(t, x)
+	return row{what: what, ours: span(r.median(ours)), beside: beside, theirs: span(r.median(theirs)),
+		ratio: fmt.Sprintf("%.3g × faster", x)}.with(t, x)
 }
 
 // span formats a time with three digits.

@@ -125,16 +125,20 @@ func newPod(job *batchv1.Job, index int) *corev1.Pod {
 	}
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: namespace, Name: "job-" + text + "-abcde", GenerateName: "job-" + text + "-", ResourceVersion: "12345",
-			UID:               types.UID(fmt.Sprintf("%08x-%04x-4000-8000-%012x", uint32(index)*2654435761, index%7919, index)),
+			Namespace: namespace, Name: "job-" + text + "-abcde", GenerateName: "job-" + text + "-",
+			ResourceVersion: "12345",
+			UID: types.UID(fmt.Sprintf("%08x-%04x-4000-8000-%012x", uint32(index)*2654435761,
+				index%7919, index)),
 			CreationTimestamp: metav1.NewTime(now.Add(-time.Hour)),
 			Labels: map[string]string{
 				batchv1.ControllerUidLabel: jobUID, "controller-uid": jobUID,
 				batchv1.JobNameLabel: "job", "job-name": "job", batchv1.JobCompletionIndexAnnotation: text,
 			},
-			Annotations:     map[string]string{batchv1.JobCompletionIndexAnnotation: text, batchv1.JobIndexFailureCountAnnotation: "0"},
-			Finalizers:      []string{batchv1.JobTrackingFinalizer},
-			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(job, batchv1.SchemeGroupVersion.WithKind("Job"))},
+			Annotations: map[string]string{batchv1.JobCompletionIndexAnnotation: text,
+				batchv1.JobIndexFailureCountAnnotation: "0"},
+			Finalizers: []string{batchv1.JobTrackingFinalizer},
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(job,
+				batchv1.SchemeGroupVersion.WithKind("Job"))},
 		},
 		Spec: corev1.PodSpec{
 			NodeName: "node-1", RestartPolicy: corev1.RestartPolicyNever,
@@ -150,7 +154,8 @@ func newPod(job *batchv1.Job, index int) *corev1.Pod {
 				condition(corev1.PodScheduled, corev1.ConditionTrue),
 			},
 			ContainerStatuses: []corev1.ContainerStatus{{Name: "main", Image: "registry.example/main:1",
-				State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(now.Add(-time.Hour))}}}},
+				State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(
+					now.Add(-time.Hour))}}}},
 		},
 	}
 }

@@ -103,7 +103,9 @@ func add(mgr manager.Manager, o Options, objects objects) error {
 	if c.metrics, err = newMetrics(ctrlmetrics.Registry, c.me.Keys); err != nil {
 		return err
 	}
-	events := &eventSender{broadcaster: record.NewBroadcasterWithCorrelatorOptions(record.CorrelatorOptions{SpamKeyFunc: eventBudget}), sink: &typedcorev1.EventSinkImpl{Interface: c.api().writer.CoreV1().Events("")}}
+	events := &eventSender{broadcaster: record.NewBroadcasterWithCorrelatorOptions(
+		record.CorrelatorOptions{SpamKeyFunc: eventBudget}),
+		sink: &typedcorev1.EventSinkImpl{Interface: c.api().writer.CoreV1().Events("")}}
 	c.recorder = events.broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "jobfate-controller"})
 	name := strings.ToLower(c.me.Kind.Kind)
 	jobs, err := ctrlcontroller.NewTyped(name, mgr, ctrlcontroller.TypedOptions[reconcile.Request]{

@@ -85,7 +85,8 @@ func (t *reported) badNames(err error) (e jobfate.Event) {
 		return e
 	}
 	t.names = err.Error()
-	return jobfate.Event{Type: corev1.EventTypeWarning, Reason: "InvalidRuleNames", Message: err.Error() + "; the reason names a rule by its index"}
+	return jobfate.Event{Type: corev1.EventTypeWarning, Reason: "InvalidRuleNames",
+		Message: err.Error() + "; the reason names a rule by its index"}
 }
 
 // failedIndexes returns an event with the indexes that newly fail in a decision, and why.

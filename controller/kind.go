@@ -50,7 +50,8 @@ func AddKind[T client.Object](mgr manager.Manager, kind Kind[T], o Options) erro
 		return err
 	}
 	if kind.Keys.Finalizer == "" || kind.Keys.Finalizer == batchv1.JobTrackingFinalizer {
-		return field.Required(field.NewPath("keys", "finalizer"), "the built-in controller may remove its own finalizer from pods")
+		return field.Required(field.NewPath("keys", "finalizer"),
+			"the built-in controller may remove its own finalizer from pods")
 	}
 	if reflect.TypeFor[T]().Kind() != reflect.Pointer {
 		return fmt.Errorf("%s is not a pointer to an object type", reflect.TypeFor[T]())
@@ -106,7 +107,8 @@ func (j jobs) get(ctx context.Context, namespace, name string) (*batchv1.Job, er
 }
 
 func (j jobs) putStatus(ctx context.Context, r jobfate.Request) (*batchv1.Job, error) {
-	return j.writer.BatchV1().Jobs(r.Namespace).Patch(ctx, r.Name, types.MergePatchType, r.Patch, metav1.PatchOptions{}, "status")
+	return j.writer.BatchV1().Jobs(r.Namespace).
+		Patch(ctx, r.Name, types.MergePatchType, r.Patch, metav1.PatchOptions{}, "status")
 }
 
 func (j jobs) informer(namespace string) (cache.SharedIndexInformer, error) {
@@ -193,7 +195,8 @@ func (k customKind[T]) putStatus(ctx context.Context, r jobfate.Request) (*batch
 		o.SetResourceVersion(r.ResourceVersion)
 		*k.Status(o.(T)) = *status
 	}
-	if err := k.write.Status().Patch(ctx, after, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
+	if err := k.write.Status().Patch(ctx, after,
+		client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
 		return nil, err
 	}
 	return k.job(after), nil
@@ -230,5 +233,6 @@ func (k customKind[T]) informer(namespace string) (cache.SharedIndexInformer, er
 
 func (k customKind[T]) reference(job *batchv1.Job) runtime.Object {
 	apiVersion, kind := k.gvk.ToAPIVersionAndKind()
-	return &corev1.ObjectReference{APIVersion: apiVersion, Kind: kind, Namespace: job.Namespace, Name: job.Name, UID: job.UID, ResourceVersion: job.ResourceVersion}
+	return &corev1.ObjectReference{APIVersion: apiVersion, Kind: kind, Namespace: job.Namespace, Name: job.Name,
+		UID: job.UID, ResourceVersion: job.ResourceVersion}
 }

@@ -35,9 +35,12 @@ var counters = []struct {
 	{syncsTotal, "Syncs of all Jobs", []string{"completion_mode", "result", "action"}},
 	{"jobs_finished_total", "Jobs that have ended", []string{"completion_mode", "result", "reason"}},
 	{"job_pods_finished_total", "Pods that have ended and have been counted", []string{"completion_mode", "result"}},
-	{"job_finished_indexes_total", "Indexes that have succeeded or failed for good", []string{"status", "backoffLimit"}},
-	{"job_pods_creation_total", "Attempts to create a pod, and whether it replaces another", []string{"reason", "status"}},
-	{"pod_failures_handled_by_failure_policy_total", "Failed pods that a rule of the pod failure policy has matched", []string{"action"}},
+	{"job_finished_indexes_total", "Indexes that have succeeded or failed for good",
+		[]string{"status", "backoffLimit"}},
+	{"job_pods_creation_total", "Attempts to create a pod, and whether it replaces another",
+		[]string{"reason", "status"}},
+	{"pod_failures_handled_by_failure_policy_total",
+		"Failed pods that a rule of the pod failure policy has matched", []string{"action"}},
 	{trackedTotal, "Ended pods that have gained or lost the tracking finalizer", []string{"event"}},
 }
 
@@ -59,7 +62,8 @@ func newMetrics(registry prometheus.Registerer, keys tracking.Keys) (*metrics, e
 			break
 		}
 		m.counters[c.name], err = register(registry,
-			prometheus.NewCounterVec(prometheus.CounterOpts{Subsystem: subsystem, Name: c.name, Help: c.help}, c.labels))
+			prometheus.NewCounterVec(prometheus.CounterOpts{Subsystem: subsystem, Name: c.name, Help: c.help},
+				c.labels))
 	}
 	return m, err
 }

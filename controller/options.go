@@ -79,7 +79,8 @@ func (o *Options) validate() (errs field.ErrorList) {
 	path := field.NewPath("managedBy")
 	switch {
 	case o.ReplaceBuiltIn && o.ManagedBy != "":
-		errs = append(errs, field.Invalid(path, o.ManagedBy, "must be empty with ReplaceBuiltIn: the Jobs of the built-in controller name no controller"))
+		errs = append(errs, field.Invalid(path, o.ManagedBy,
+			"must be empty with ReplaceBuiltIn: the Jobs of the built-in controller name no controller"))
 	case !o.ReplaceBuiltIn:
 		errs = append(errs, utilvalidation.IsDomainPrefixedPath(path, o.ManagedBy)...)
 	}
@@ -87,7 +88,8 @@ func (o *Options) validate() (errs field.ErrorList) {
 		errs = append(errs, field.TooLong(path, o.ManagedBy, validation.MaxManagedByLength))
 	}
 	if o.ManagedBy == batchv1.JobControllerName {
-		errs = append(errs, field.Invalid(path, o.ManagedBy, "the built-in controller runs these Jobs; to run them, set ReplaceBuiltIn"))
+		errs = append(errs, field.Invalid(path, o.ManagedBy,
+			"the built-in controller runs these Jobs; to run them, set ReplaceBuiltIn"))
 	}
 	for _, number := range []struct {
 		name  string

@@ -39,7 +39,8 @@ func (c orphans) Reconcile(ctx context.Context, r orphanKey) (reconcile.Result, 
 func (c orphans) find(r orphanKey) []*jobfate.Machine {
 	store := c.stores.of(r.Namespace)
 	if r.job == "" {
-		return jobfate.OrphansIn(store.pods.under(groupKey{namespace: r.Namespace}), store.jobsIn(r.Namespace), c.decide...)
+		return jobfate.OrphansIn(store.pods.under(groupKey{namespace: r.Namespace}), store.jobsIn(r.Namespace),
+			c.decide...)
 	}
 	var jobs []*batchv1.Job
 	if job := store.job(r.NamespacedName); job != nil {

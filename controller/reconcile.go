@@ -76,7 +76,8 @@ func (c *controller) Reconcile(ctx context.Context, r reconcile.Request) (reconc
 	if job != nil {
 		c.metrics.synced(job, result.Decision.Action, time.Since(began), result.Err)
 	}
-	log.FromContext(ctx).V(2).Info("Synced", "action", result.Decision.Action, "pending", m.machine, "again", result.Requeue, "took", time.Since(began))
+	log.FromContext(ctx).V(2).Info("Synced", "action", result.Decision.Action, "pending", m.machine, "again",
+		result.Requeue, "took", time.Since(began))
 	if (job == nil || jobstatus.Finished(job) != nil) && m.machine.Idle() {
 		c.memories.Delete(r)
 	}

@@ -17,7 +17,8 @@ type retries[T comparable] struct {
 type bounds struct{ due, notBefore time.Duration }
 
 func newRetries[T comparable]() *retries[T] {
-	return &retries[T]{TypedRateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[T](time.Second, time.Minute)}
+	return &retries[T]{TypedRateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[T](time.Second,
+		time.Minute)}
 }
 
 // When returns the delay before the retry.

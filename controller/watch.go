@@ -64,7 +64,8 @@ func newWatcher(o Options, objects objects) (*watcher, error) {
 		if err != nil {
 			return nil, err
 		}
-		s := &watchedNamespace{namespace: namespace, jobs: jobs, store: &store{jobs: jobs.GetIndexer(), pods: newPodCache(me, o.Transform)}}
+		s := &watchedNamespace{namespace: namespace, jobs: jobs,
+			store: &store{jobs: jobs.GetIndexer(), pods: newPodCache(me, o.Transform)}}
 		w.namespaces = append(w.namespaces, s)
 		w.stores[namespace] = s.store
 	}
@@ -226,7 +227,9 @@ func (w *watcher) checkServer(ctx context.Context) error {
 		}
 		got, err := version.ParseGeneric(emulated)
 		if err == nil && got.Major() > 0 && got.LessThan(oldest) {
-			refused = fmt.Errorf("the API server is %s and emulates %s, but at least %s is required: older versions drop spec.managedBy or reject the condition SuccessCriteriaMet", info.GitVersion, emulated, oldest)
+			refused = fmt.Errorf("the API server is %s and emulates %s, but at least %s is required: older "+
+				"versions drop spec.managedBy or reject the condition SuccessCriteriaMet", info.GitVersion,
+				emulated, oldest)
 		}
 		return nil // a version that cannot be parsed, as of a development build, is accepted
 	})
@@ -282,7 +285,8 @@ func (s source[T]) handleJobs(informer cache.SharedIndexInformer, q workqueue.Ty
 
 // queueOf returns a queue that adds with a priority. Objects that existed before this process get a
 // low one.
-func queueOf[T comparable](q workqueue.TypedRateLimitingInterface[T], initial bool, priority int) workqueue.TypedRateLimitingInterface[T] {
+func queueOf[T comparable](q workqueue.TypedRateLimitingInterface[T], initial bool,
+	priority int) workqueue.TypedRateLimitingInterface[T] {
 	switch {
 	case initial:
 		return prioritized[T]{q, handler.LowPriority}

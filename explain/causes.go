@@ -73,14 +73,18 @@ func Unmanaged(job *batchv1.Job) Cause {
 	builtin := batchv1.JobControllerName
 	manager, suspended := *cmp.Or(job.Spec.ManagedBy, &builtin), *cmp.Or(job.Spec.Suspend, new(bool))
 	end := finished(job)
-	return ranked(AttentionNone, finding{mild: hasSucceeded(job) || end.Code == "" && manager == multiKueue && !suspended, Reason: cmp.Or(
-		end,
-		when(manager == multiKueue && suspended, CauseMultiKueue,
-			"MultiKueue manages the Job, which is suspended here, and runs it in a worker cluster once it is admitted"),
-		when(manager == multiKueue, CauseMultiKueue, fmt.Sprintf("MultiKueue runs the Job in a worker cluster; by the status %d pods are active, %d succeeded, %d failed",
-			job.Status.Active, job.Status.Succeeded, job.Status.Failed)),
-		when(true, CauseManagedElsewhere, "the controller "+manager+" manages the Job"),
-	)})[0]
+	return ranked(AttentionNone, finding{
+		mild: hasSucceeded(job) || end.Code == "" && manager == multiKueue && !suspended, Reason: cmp.Or(
+			end,
+			when(manager == multiKueue && suspended, CauseMultiKueue,
+				"MultiKueue manages the Job, which is suspended here, "+
+					"and runs it in a worker cluster once it is admitted"),
+			when(manager == multiKueue, CauseMultiKueue,
+				fmt.Sprintf("MultiKueue runs the Job in a worker cluster; "+
+					"by the status %d pods are active, %d succeeded, %d failed",
+					job.Status.Active, job.Status.Succeeded, job.Status.Failed)),
+			when(true, CauseManagedElsewhere, "the controller "+manager+" manages the Job"),
+		)})[0]
 }
 
 // The causes beside the codes of [Explanation.Job].
@@ -155,42 +159,79 @@ type row struct {
 // from running, then the reasons for the decision. The second row of a code is for its mild
 // form: the Job has succeeded, or goes on in spite of the cause.
 var causes = [...]row{
-	{CauseDeletionOverdue, AttentionStuck, "", "Ask the owner of the finalizer to remove it. With foregroundDeletion the Job waits for its pods: look at those that are left."},
-	{JobFinished, AttentionLost, "", "Read the condition and the last failure; a Job that has failed does not run again."},
+	{CauseDeletionOverdue, AttentionStuck, "",
+		"Ask the owner of the finalizer to remove it. With foregroundDeletion the Job waits for its pods: " +
+			"look at those that are left."},
+	{JobFinished, AttentionLost, "", "Read the condition and the last failure; a Job that has failed does " +
+		"not run again."},
 	{JobFinished, AttentionNone, "", ""},
-	{CauseMultiKueue, AttentionHeld, "", "Read the Workload: it shows whether the Job is admitted, and names the worker cluster that then has the Job and its pods."},
-	{CauseMultiKueue, AttentionNone, "", "Read the Workload: it shows whether the Job is admitted, and names the worker cluster that then has the Job and its pods."},
-	{CauseManagedElsewhere, AttentionNone, "", "Look at that controller; the built-in Job controller ignores this Job."},
+	{CauseMultiKueue, AttentionHeld, "", "Read the Workload: it shows whether the Job is admitted, and names " +
+		"the worker cluster that then has the Job and its pods."},
+	{CauseMultiKueue, AttentionNone, "", "Read the Workload: it shows whether the Job is admitted, and names " +
+		"the worker cluster that then has the Job and its pods."},
+	{CauseManagedElsewhere, AttentionNone, "",
+		"Look at that controller; the built-in Job controller ignores this Job."},
 	{JobStale, AttentionWait, "", ""},
-	{CauseRecreated, AttentionStuck, "", "Get the Job and its pods again, with one command. Delete the old pods if garbage collection does not."},
-	{CausePodsMissing, AttentionStuck, "", "Add the pods to the input: kubectl get pods -l job-name=NAME -o yaml. If there are none, the controller is not running."},
-	{CauseTerminationOverdue, AttentionStuck, "", "Look at the node: if it is gone, delete the pod with --force. If a finalizer remains, ask its owner to remove it."},
+	{CauseRecreated, AttentionStuck, "", "Get the Job and its pods again, with one command. Delete the old " +
+		"pods if garbage collection does not."},
+	{CausePodsMissing, AttentionStuck, "", "Add the pods to the input: kubectl get pods -l job-name=NAME -o " +
+		"yaml. If there are none, the controller is not running."},
+	{CauseTerminationOverdue, AttentionStuck, "",
+		"Look at the node: if it is gone, delete the pod with --force. If a finalizer remains, ask its owner " +
+			"to remove it."},
 	{CauseDeadlineOverdue, AttentionStuck, "", "Check that the controller that manages the Job is running."},
-	{CauseEndOverdue, AttentionStuck, "", "Check that the controller that manages the Job is running, and that it may update the status and the pods."},
+	{CauseEndOverdue, AttentionStuck, "", "Check that the controller that manages the Job is running, and " +
+		"that it may update the status and the pods."},
 	{JobEnding, AttentionNone, "", ""},
 	{JobDeleting, AttentionHeld, "", ""},
-	{CauseQueuedByKueue, AttentionHeld, "", "Read the conditions of the Job's Workload and the quota of its ClusterQueue. If you resume the Job by hand, Kueue suspends it again."},
+	{CauseQueuedByKueue, AttentionHeld, "", "Read the conditions of the Job's Workload and the quota of its " +
+		"ClusterQueue. If you resume the Job by hand, Kueue suspends it again."},
 	{JobSuspended, AttentionHeld, "", "Set spec.suspend to false to resume the Job."},
-	{CauseQuota, AttentionStuck, "", "Raise the quota, lower the requests or the parallelism, or wait until other pods of the namespace end."},
+	{CauseQuota, AttentionStuck, "", "Raise the quota, lower the requests or the parallelism, or wait until " +
+		"other pods of the namespace end."},
 	{CauseWebhook, AttentionStuck, "", "Fix the pod template or the admission webhook."},
-	{CauseCreationRefused, AttentionStuck, "", "Fix what the API server names: often a ServiceAccount, a PriorityClass or a field of the pod template."},
-	{CauseNodeLost, AttentionStuck, "cannot be reached", "Look at the node; if it is gone, delete the Node object, so that its pods are replaced."},
-	{CauseSchedulingGated, AttentionStuck, "must wait for a scheduling gate", "Look at the controller that set the gate; it removes the gate when the pod may be scheduled."},
-	{CauseUnschedulable, AttentionStuck, "cannot be scheduled", "Add nodes, lower the requests, or fix the affinity, the tolerations or the volumes that the message names."},
-	{CauseNoScheduler, AttentionStuck, "got no response from a scheduler", "Check spec.template.spec.schedulerName, and that this scheduler is running."},
-	{CauseImagePull, AttentionStuck, "cannot pull an image", "Check the name and the tag of the image, imagePullSecrets, and that the node reaches the registry. The pod template is immutable: delete the Job and create it again."},
-	{CauseContainerConfig, AttentionStuck, "cannot create a container", "Create the Secret, the ConfigMap or the key that the message names; the kubelet tries again."},
-	{CauseCrashLoop, AttentionStuck, "cannot keep a container running", "Read the log of the last run: kubectl logs POD -c CONTAINER --previous. If it was OOMKilled, raise its memory limit."},
-	{CauseContainerStart, AttentionStuck, "cannot start a container", "Check the command, the security context and the mounts of the container that the message names."},
-	{CausePodStartFailing, AttentionStuck, "cannot start", "Create the Secret, the ConfigMap or the volume that the event names, or look at the network plugin of the node."},
-	{CausePodStartOverdue, AttentionStuck, "should have started", "Read the events: kubectl describe pod POD. A large image, a volume or the network of the node may be the cause."},
-	{CauseSidecarRunning, AttentionStuck, "cannot finish", "Make the sidecar end on SIGTERM, and look at the kubelet of the node."},
-	{CauseContainerRunning, AttentionWait, "cannot finish", "If that container only serves the others, make it a sidecar: an init container with restartPolicy Always, which the kubelet stops when they have finished."},
-	{CausePodsMissing, AttentionStuck, "", "Add all pods to the input: kubectl get pods -l job-name=NAME -o yaml. If these are all, the controller is not running."},
+	{CauseCreationRefused, AttentionStuck, "",
+		"Fix what the API server names: often a ServiceAccount, a PriorityClass or a field of the pod template."},
+	{CauseNodeLost, AttentionStuck, "cannot be reached",
+		"Look at the node; if it is gone, delete the Node object, so that its pods are replaced."},
+	{CauseSchedulingGated, AttentionStuck, "must wait for a scheduling gate",
+		"Look at the controller that set the gate; it removes the gate when the pod may be scheduled."},
+	{CauseUnschedulable, AttentionStuck, "cannot be scheduled",
+		"Add nodes, lower the requests, or fix the affinity, the tolerations or the volumes that the message names."},
+	{CauseNoScheduler, AttentionStuck, "got no response from a scheduler",
+		"Check spec.template.spec.schedulerName, and that this scheduler is running."},
+	{CauseImagePull, AttentionStuck, "cannot pull an image",
+		"Check the name and the tag of the image, imagePullSecrets, and that the node reaches the registry. " +
+			"The pod template is immutable: delete the Job and create it again."},
+	{CauseContainerConfig, AttentionStuck, "cannot create a container",
+		"Create the Secret, the ConfigMap or the key that the message names; the kubelet tries again."},
+	{CauseCrashLoop, AttentionStuck, "cannot keep a container running",
+		"Read the log of the last run: kubectl logs POD -c CONTAINER --previous. If it was OOMKilled, raise " +
+			"its memory limit."},
+	{CauseContainerStart, AttentionStuck, "cannot start a container",
+		"Check the command, the security context and the mounts of the container that the message names."},
+	{CausePodStartFailing, AttentionStuck, "cannot start",
+		"Create the Secret, the ConfigMap or the volume that the event names, or look at the network plugin " +
+			"of the node."},
+	{CausePodStartOverdue, AttentionStuck, "should have started",
+		"Read the events: kubectl describe pod POD. A large image, a volume or the network of the node may " +
+			"be the cause."},
+	{CauseSidecarRunning, AttentionStuck, "cannot finish",
+		"Make the sidecar end on SIGTERM, and look at the kubelet of the node."},
+	{CauseContainerRunning, AttentionWait, "cannot finish",
+		"If that container only serves the others, make it a sidecar: an init container with restartPolicy " +
+			"Always, which the kubelet stops when they have finished."},
+	{CausePodsMissing, AttentionStuck, "", "Add all pods to the input: kubectl get pods -l job-name=NAME -o " +
+		"yaml. If these are all, the controller is not running."},
 	{CauseBackoffUnknown, AttentionWait, "", "Add the pods that have failed to the input, if they still exist."},
-	{CauseCreationOverdue, AttentionStuck, "", "Look for FailedCreate events (kubectl describe job NAME), an exhausted quota, an admission webhook, or a controller that is not running."},
-	{CauseTerminationOverdue, AttentionStuck, "", "Look at the node: if it is gone, delete the pod with --force. If a finalizer remains, ask its owner to remove it."},
-	{CauseNotScheduledYet, AttentionWait, "cannot be scheduled yet", "Wait: the scheduler tries again when a node or its pods change."},
+	{CauseCreationOverdue, AttentionStuck, "",
+		"Look for FailedCreate events (kubectl describe job NAME), an exhausted quota, an admission webhook, " +
+			"or a controller that is not running."},
+	{CauseTerminationOverdue, AttentionStuck, "",
+		"Look at the node: if it is gone, delete the pod with --force. If a finalizer remains, ask its owner " +
+			"to remove it."},
+	{CauseNotScheduledYet, AttentionWait, "cannot be scheduled yet",
+		"Wait: the scheduler tries again when a node or its pods change."},
 	{JobInFlight, AttentionWait, "", ""},
 	{JobRemoving, AttentionNone, "", ""},
 	{JobCreating, AttentionNone, "", ""},

@@ -118,13 +118,17 @@ func (f *facts) job() Reason {
 	case spec.Suspended:
 		r.Code, r.Text = JobSuspended, "the Job is suspended"+f.deletes()
 	case len(work.Delete) > 0:
-		r.Code, r.Text = JobRemoving, fmt.Sprintf("deleting %d of %s, because %s", len(work.Delete), count(pods.Active, "active pod"), whyDeleted(work.Delete))
+		r.Code, r.Text = JobRemoving, fmt.Sprintf("deleting %d of %s, because %s", len(work.Delete),
+			count(pods.Active, "active pod"), whyDeleted(work.Delete))
 	case len(work.Create) > 0:
-		r.Code, r.Text = JobCreating, "creating "+count(len(work.Create), "pod")+textIf(work.Wait > 0, "; others are backing off, the first until "+f.clock(f.retry()))
+		r.Code, r.Text = JobCreating, "creating "+count(len(work.Create), "pod")+
+			textIf(work.Wait > 0, "; others are backing off, the first until "+f.clock(f.retry()))
 	case work.Wait > 0 && spec.PerIndex():
-		r.Code, r.Text = JobBackingOff, "the next indexes without a pod are backing off, the first until "+f.clock(f.retry())
+		r.Code, r.Text = JobBackingOff, "the next indexes without a pod are backing off, the first until "+
+			f.clock(f.retry())
 	case work.Wait > 0:
-		r.Code, r.Text = JobBackingOff, "backing off until "+f.clock(f.retry())+" after "+count(f.Plan.Record.Failures, "failure")
+		r.Code, r.Text = JobBackingOff, "backing off until "+f.clock(f.retry())+" after "+
+			count(f.Plan.Record.Failures, "failure")
 	case spec.ReplaceFailedOnly && pods.Active < work.Want && pods.Terminating > 0:
 		r.Code, r.Text = JobAwaitingTermination, "replacements wait for "+count(pods.Terminating, "pod")+" to terminate"
 	case spec.Parallelism == 0:
@@ -202,13 +206,16 @@ func (e Explanation) Waits() []Reason {
 		when(writes.Status, WaitOwnWrite, "the last status write to be observed"),
 		when(writes.Creations > 0 || writes.Deletions > 0, WaitPodsObserved, f.unobserved()+" to be observed"),
 		when(f.View.Job.DeletionTimestamp != nil, WaitDeletion, "the Job to be deleted"),
-		when(goesOn && spec.Suspended, WaitResume, either(f.queue() != "", "Kueue to admit the Job", "a user to resume the Job")),
-		when(goesOn && !spec.Suspended && spec.Parallelism == 0, WaitParallelism, "a user to raise the parallelism above 0"),
+		when(goesOn && spec.Suspended, WaitResume,
+			either(f.queue() != "", "Kueue to admit the Job", "a user to resume the Job")),
+		when(goesOn && !spec.Suspended && spec.Parallelism == 0, WaitParallelism,
+			"a user to raise the parallelism above 0"),
 		when(f.After.Active > 0, WaitPodsFinish, count(f.After.Active, "pod")+" to finish"),
 		when(f.After.Terminating > 0, WaitTermination, count(f.After.Terminating, "pod")+" to terminate"+
 			textIf(!due.IsZero(), ", due "+either(due.Before(f.View.Now), "since ", "by ")+f.clock(due))).until(due),
 		when(f.Plan.Work.Wait > 0, WaitBackoff, "the backoff to end at "+f.clock(f.retry())).until(f.retry()),
-		when(goesOn && f.Plan.Timer() > 0, WaitDeadline, "its deadline at "+f.clock(f.FailsAt())+", when it fails").until(f.FailsAt()),
+		when(goesOn && f.Plan.Timer() > 0, WaitDeadline,
+			"its deadline at "+f.clock(f.FailsAt())+", when it fails").until(f.FailsAt()),
 	)
 }
 
@@ -239,18 +246,24 @@ func (e Explanation) Prospect() Reason {
 	rule := spec.SuccessPolicy.Match(totals.Results.Failed.Complement(completions))
 	first, failed := totals.Results.Failed.Min()
 	n := totals.Results.Failed.Len()
-	haveFailed := either(n > 1, fmt.Sprintf("%d indexes have failed, the first is %d", n, first), fmt.Sprintf("index %d has failed", first))
+	haveFailed := either(n > 1, fmt.Sprintf("%d indexes have failed, the first is %d", n, first),
+		fmt.Sprintf("index %d has failed", first))
 	r := cmp.Or(
 		when(phase == jobstatus.Complete, ProspectSuccess, "yes, the Job has succeeded"),
 		when(phase == jobstatus.Failed, ProspectFailure, "no, the Job has failed"),
-		when(end.Succeeds() || !end.Ended() && phase == jobstatus.Succeeding, ProspectSuccess, "yes, it is decided that the Job succeeds"),
+		when(end.Succeeds() || !end.Ended() && phase == jobstatus.Succeeding, ProspectSuccess,
+			"yes, it is decided that the Job succeeds"),
 		when(end.Ended() || phase == jobstatus.Failing, ProspectFailure, "no, it is decided that the Job fails"),
-		when(failed && rule < 0, ProspectOutOfReach, "no: "+haveFailed+"; the Job fails when no other index is left to run"),
+		when(failed && rule < 0, ProspectOutOfReach,
+			"no: "+haveFailed+"; the Job fails when no other index is left to run"),
 		when(f.View.Job.DeletionTimestamp != nil && need > f.View.Census.Active, ProspectOutOfReach,
-			fmt.Sprintf("no: the Job is being deleted, and %s cannot reach the %d successes that are still needed", count(f.View.Census.Active, "pod"), need)),
+			fmt.Sprintf(
+				"no: the Job is being deleted, and %s cannot reach the %d successes that are still needed",
+				count(f.View.Census.Active, "pod"), need)),
 		when(spec.Completions == nil && need > 0, ProspectPossible, "yes: one pod must succeed, and all must finish"),
 		when(spec.Completions == nil, ProspectPossible, "yes: a pod has succeeded, the others must finish"),
-		when(failed, ProspectPossible, fmt.Sprintf("yes: %s, but rule %d of the success policy can still be met", haveFailed, rule)),
+		when(failed, ProspectPossible,
+			fmt.Sprintf("yes: %s, but rule %d of the success policy can still be met", haveFailed, rule)),
 		when(spec.Indexed, ProspectPossible, fmt.Sprintf("yes: %d of %d indexes to go", need, completions)+
 			textIf(spec.SuccessPolicy != nil, ", or fewer by the success policy")),
 		when(true, ProspectPossible, fmt.Sprintf("yes: %d of %s to go", need, count(completions, "pod"))),
@@ -272,7 +285,8 @@ func (f *facts) conditions() string {
 	) +
 		textIf(spec.PerIndex(), "; at most "+count(spec.Limit.PerIndex, "failure")+" per index") +
 		textIf(limited, fmt.Sprintf("; at most %s, %d so far", count(limit, "failure"), failed)) +
-		textIf(limited && spec.CountRestarts, fmt.Sprintf(", or as many container restarts, %d so far", f.View.Census.Restarts)) +
+		textIf(limited && spec.CountRestarts, fmt.Sprintf(", or as many container restarts, %d so far",
+			f.View.Census.Restarts)) +
 		textIf(!limited && !spec.PerIndex(), fmt.Sprintf("; no limit on failures, %d so far", failed)) +
 		textIf(!failsAt.IsZero(), "; before the deadline at "+f.clock(failsAt))
 }
@@ -309,13 +323,15 @@ func (f *facts) textRunning() string {
 	spec, totals := &f.View.Spec, &f.View.Totals
 	n := totals.Results.Failed.Len()
 	of := textIf(spec.Completions != nil, fmt.Sprintf(" of %d", *cmp.Or(spec.Completions, new(int32))))
-	return fmt.Sprintf("%s active, parallelism %d, %d%s succeeded%s", count(f.View.Census.Active, "pod"), spec.Parallelism,
+	return fmt.Sprintf("%s active, parallelism %d, %d%s succeeded%s", count(f.View.Census.Active, "pod"),
+		spec.Parallelism,
 		totals.Succeeded, of, textIf(n > 0, fmt.Sprintf(", %d failed", n)))
 }
 
 // unobserved counts the writes that are in flight.
 func (f *facts) unobserved() string {
-	return count(max(0, f.View.InFlight.Creations), "creation") + " and " + count(max(0, f.View.InFlight.Deletions), "deletion")
+	return count(max(0, f.View.InFlight.Creations), "creation") + " and " +
+		count(max(0, f.View.InFlight.Deletions), "deletion")
 }
 
 func (f *facts) deletes() string { return also("deleting ", len(f.Plan.Work.Delete), "pod", "") }

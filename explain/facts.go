@@ -56,7 +56,8 @@ type facts struct {
 }
 
 func newFacts(o *decide.Outcome, evidence []Evidence) *facts {
-	f := &facts{Outcome: o, deleted: map[types.UID]decide.Cause{}, notReady: map[string]string{}, events: map[types.UID]*corev1.Event{}}
+	f := &facts{Outcome: o, deleted: map[types.UID]decide.Cause{}, notReady: map[string]string{},
+		events: map[types.UID]*corev1.Event{}}
 	f.reason = f.job()
 	for _, d := range f.Plan.Work.Delete {
 		f.deleted[d.Record.Pod.UID] = d.Cause
@@ -90,7 +91,8 @@ func (f *facts) textNotReady(node *corev1.Node) string {
 	for _, c := range node.Status.Conditions {
 		if c.Type == corev1.NodeReady {
 			since := c.LastTransitionTime.Time
-			text = textIf(c.Status != corev1.ConditionTrue && (since.IsZero() || f.overdue(since)), "node "+node.Name+" has been NotReady since "+f.clock(since))
+			text = textIf(c.Status != corev1.ConditionTrue && (since.IsZero() || f.overdue(since)),
+				"node "+node.Name+" has been NotReady since "+f.clock(since))
 		}
 	}
 	return text
@@ -125,7 +127,8 @@ func (f *facts) findings() []finding {
 			"the deadline passed "+f.ago(failsAt)+", and the Job has no condition FailureTarget")},
 		finding{Reason: when(end.Ended() && !waits && f.overdue(endDue), CauseEndOverdue,
 			"the Job should have "+f.ends("succeeded", "failed")+" "+f.ago(endDue)+": "+end.Reason)},
-		finding{Reason: when(suspended && queue != "", CauseQueuedByKueue, "Kueue holds the Job suspended until "+queue+f.deletes())},
+		finding{Reason: when(suspended && queue != "", CauseQueuedByKueue,
+			"Kueue holds the Job suspended until "+queue+f.deletes())},
 	)
 }
 
@@ -133,7 +136,8 @@ func (f *facts) findings() []finding {
 func (f *facts) queue() string {
 	job := f.View.Job
 	queue, workload := cmp.Or(job.Labels[kueueQueue], job.Annotations[kueueQueue]), job.Labels[kueueWorkload]
-	return cmp.Or(textIf(queue != "", "its queue "+queue+" admits it"), textIf(workload != "", "its workload "+workload+" is admitted"))
+	return cmp.Or(textIf(queue != "", "its queue "+queue+" admits it"),
+		textIf(workload != "", "its workload "+workload+" is admitted"))
 }
 
 func hasSucceeded(job *batchv1.Job) bool { return jobstatus.OutcomeOf(job).Phase == jobstatus.Complete }
@@ -148,12 +152,14 @@ func (f *facts) recreated() (c finding) {
 	}
 	for _, pod := range f.View.Census.Pods() {
 		owner := metav1.GetControllerOfNoCopy(pod)
-		if pod.Namespace == job.Namespace && owner != nil && owner.Kind == "Job" && owner.Name == job.Name && owner.UID != job.UID {
+		if pod.Namespace == job.Namespace && owner != nil && owner.Kind == "Job" && owner.Name == job.Name &&
+			owner.UID != job.UID {
 			c.pods = append(c.pods, pod.Name)
 		}
 	}
-	c.Reason = when(len(c.pods) > 0, CauseRecreated, fmt.Sprintf("an earlier Job named %s owns %s; this Job was created %s and has no pods",
-		job.Name, count(len(c.pods), "pod"), f.ago(created)))
+	c.Reason = when(len(c.pods) > 0, CauseRecreated,
+		fmt.Sprintf("an earlier Job named %s owns %s; this Job was created %s and has no pods",
+			job.Name, count(len(c.pods), "pod"), f.ago(created)))
 	return c
 }
 
@@ -164,7 +170,8 @@ func (f *facts) podsMissing(change time.Time) Reason {
 	terminating := int(*cmp.Or(status.Terminating, new(int32)))
 	counted := int(status.Active) + terminating
 	return when(counted > pods && f.reason.Code != JobFinished && (pods == 0 || f.overdue(change)), CausePodsMissing,
-		"the status counts "+count(counted, "pod")+" as active"+textIf(terminating > 0, " or terminating")+", but the snapshot has "+
+		"the status counts "+count(counted, "pod")+" as active"+textIf(terminating > 0, " or terminating")+
+			", but the snapshot has "+
 			either(pods == 0, "none", fmt.Sprint(pods))+" of the Job's pods")
 }
 
@@ -179,8 +186,10 @@ func (f *facts) backoffUnknown(change time.Time) Reason {
 		}
 	}
 	over := len(job.ManagedFields) > 0 && f.overdue(change.Add(longest))
-	return when(len(f.Plan.Work.Create) > 0 && failed > 0 && !over && (pods.Len() == 0 || !f.View.Spec.PerIndex()), CauseBackoffUnknown,
-		count(failed, "failure")+" counted, and none of the pods is in the snapshot: the controller may wait for up to "+
+	return when(len(f.Plan.Work.Create) > 0 && failed > 0 && !over &&
+		(pods.Len() == 0 || !f.View.Spec.PerIndex()), CauseBackoffUnknown,
+		count(failed, "failure")+
+			" counted, and none of the pods is in the snapshot: the controller may wait for up to "+
 			duration.HumanDuration(longest)+" before it creates "+count(len(f.Plan.Work.Create), "pod"))
 }
 
@@ -190,8 +199,10 @@ func (f *facts) deletionOverdue() Reason {
 	if job.DeletionTimestamp == nil || len(job.Finalizers) == 0 {
 		return Reason{}
 	}
-	return when(f.overdue(job.DeletionTimestamp.Time), CauseDeletionOverdue, "the Job should have been deleted "+f.ago(job.DeletionTimestamp.Time)+
-		", but has "+either(len(job.Finalizers) > 1, "the finalizers ", "the finalizer ")+strings.Join(job.Finalizers, ", "))
+	return when(f.overdue(job.DeletionTimestamp.Time), CauseDeletionOverdue,
+		"the Job should have been deleted "+f.ago(job.DeletionTimestamp.Time)+
+			", but has "+either(len(job.Finalizers) > 1, "the finalizers ", "the finalizer ")+
+			strings.Join(job.Finalizers, ", "))
 }
 
 // refusal returns why the API server refuses to create the missing pods; zero if no event
@@ -209,7 +220,8 @@ func (f *facts) refusal(change time.Time) Reason {
 	text := count(missing, "pod") + " cannot be created" + textIf(f.overdue(at), ", as of "+f.ago(at)) + ": " + message
 	return cmp.Or(
 		when(strings.Contains(message, "exceeded quota"), CauseQuota, text),
-		when(strings.Contains(message, "admission webhook") || strings.Contains(message, "calling webhook"), CauseWebhook, text),
+		when(strings.Contains(message, "admission webhook") || strings.Contains(message, "calling webhook"),
+			CauseWebhook, text),
 		when(message != "", CauseCreationRefused, text),
 	)
 }
@@ -258,10 +270,12 @@ func (f *facts) terminationOverdue() (c finding) {
 	if len(late) == 0 {
 		return c
 	}
-	first := slices.MinFunc(late, func(a, b *corev1.Pod) int { return a.DeletionTimestamp.Compare(b.DeletionTimestamp.Time) })
+	first := slices.MinFunc(late,
+		func(a, b *corev1.Pod) int { return a.DeletionTimestamp.Compare(b.DeletionTimestamp.Time) })
 	who, finalizers := joined(" on node ", "pod "+first.Name, first.Spec.NodeName), f.foreignFinalizers(first)
 	ago := f.ago(first.DeletionTimestamp.Time)
-	text := either(len(late) > 1, fmt.Sprintf("%s should have terminated, the first (%s) %s", count(len(late), "pod"), who, ago),
+	text := either(len(late) > 1, fmt.Sprintf("%s should have terminated, the first (%s) %s",
+		count(len(late), "pod"), who, ago),
 		who+" should have terminated "+ago)
 	c.Reason = Reason{Code: CauseTerminationOverdue, Text: joined("; ", text, f.notReady[first.Spec.NodeName],
 		textIf(finalizers != "", "the pod has the finalizer "+finalizers))}
@@ -272,7 +286,8 @@ func (f *facts) terminationOverdue() (c finding) {
 // foreignFinalizers returns the finalizers of a pod other than the Job controller's.
 func (f *facts) foreignFinalizers(pod *corev1.Pod) string {
 	own := f.View.Keys().Finalizer
-	return strings.Join(slices.DeleteFunc(slices.Clone(pod.Finalizers), func(name string) bool { return name == own }), ", ")
+	return strings.Join(slices.DeleteFunc(slices.Clone(pod.Finalizers),
+		func(name string) bool { return name == own }), ", ")
 }
 
 // ago says how long ago something was.

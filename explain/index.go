@@ -102,7 +102,8 @@ func (e Explanation) Groups() []IndexReason {
 		i, known := at[key]
 		if !known {
 			i = len(groups)
-			at[key], groups, indexes = i, append(groups, IndexReason{Reason: s.Reason}), append(indexes, indexset.Builder{})
+			at[key], groups, indexes = i, append(groups, IndexReason{Reason: s.Reason}),
+				append(indexes, indexset.Builder{})
 		}
 		groups[i].Until = earliest(groups[i].Until, s.Until)
 		for iv := range s.Indexes.Intervals() {
@@ -229,7 +230,8 @@ func (f *facts) state(indexes indexset.Set, p indexPods, grouped bool) IndexReas
 	case failed && match.Action == batchv1.PodFailurePolicyActionFailIndex:
 		s.Code, s.Text = IndexFailed, "failed: its pod matched FailIndex "+match.Explain()
 	case failed:
-		counted := count(p.fails.Counts.Next(true).Failures, "failure") // ignored failures do not count towards the limit
+		// ignored failures do not count towards the limit
+		counted := count(p.fails.Counts.Next(true).Failures, "failure")
 		s.Code, s.Text = IndexFailed, "failed after "+counted+", the limit is "+strconv.Itoa(int(spec.Limit.PerIndex))
 	case p.goes != "":
 		s.Code, s.Text = IndexRemoving, "deleting "+pods+", because "+deletionReasons[p.goes]
@@ -256,11 +258,15 @@ func (f *facts) state(indexes indexset.Set, p indexPods, grouped bool) IndexReas
 func (f *facts) stateWithoutPod() Reason {
 	code, perIndex := f.reason.Code, f.View.Spec.PerIndex()
 	return cmp.Or(
-		when(code == JobFinished, IndexStopped, "stopped, because the Job is "+string(jobstatus.OutcomeOf(f.View.Job).Phase)),
-		when(code == JobEnding, IndexStopped, "stopped, because the Job "+f.ends("succeeds", "fails")+": "+f.Ending().Reason),
+		when(code == JobFinished, IndexStopped, "stopped, because the Job is "+
+			string(jobstatus.OutcomeOf(f.View.Job).Phase)),
+		when(code == JobEnding, IndexStopped, "stopped, because the Job "+f.ends("succeeds", "fails")+": "+
+			f.Ending().Reason),
 		when(code == JobDeleting, IndexStopped, "stopped, because "+f.reason.Text),
-		when(f.Plan.Work.Wait > 0 && perIndex && !f.View.Config.FillFreeSlots, IndexPending, "pending, behind lower indexes that are backing off"),
-		when(code == JobRunning || code == JobCreating || code == JobBackingOff && perIndex, IndexPending, "pending, limited by parallelism"),
+		when(f.Plan.Work.Wait > 0 && perIndex && !f.View.Config.FillFreeSlots, IndexPending,
+			"pending, behind lower indexes that are backing off"),
+		when(code == JobRunning || code == JobCreating || code == JobBackingOff && perIndex, IndexPending,
+			"pending, limited by parallelism"),
 		when(true, IndexPending, "pending: "+f.reason.Text),
 	)
 }

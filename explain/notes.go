@@ -54,11 +54,14 @@ func (e Explanation) Notes() []Reason {
 		notes = append(notes, Reason{Code: Code(n.Code), Text: n.Text})
 	}
 	for _, name := range newerFields(&f.View.Job.Spec) {
-		notes = append(notes, Reason{Code: NoteUnknownField, Text: "spec." + name + " is newer than this version of jobfate and was ignored"})
+		notes = append(notes, Reason{Code: NoteUnknownField,
+			Text: "spec." + name + " is newer than this version of jobfate and was ignored"})
 	}
 	notes = append(notes,
-		when(f.View.Census.Foreign > 0, NoteForeignPods, "the snapshot has "+count(f.View.Census.Foreign, "pod")+" of other owners"),
-		when(f.PutOff, NoteStatusPutOff, "the status write is delayed: the last write is recent, and this one changes little"))
+		when(f.View.Census.Foreign > 0, NoteForeignPods,
+			"the snapshot has "+count(f.View.Census.Foreign, "pod")+" of other owners"),
+		when(f.PutOff, NoteStatusPutOff, "the status write is delayed: the last write is recent, and this "+
+			"one changes little"))
 	notes = append(notes, f.uncounted()...)
 	for _, text := range validation.StatusAdvice(either(f.Planned(), &f.Status, &f.View.Job.Status)) {
 		notes = append(notes, Reason{Code: NoteIndexesLarge, Text: text})
@@ -74,8 +77,9 @@ func (e Explanation) Notes() []Reason {
 // ofAnnotations returns notes about the annotations of a pod that are wrong.
 func ofAnnotations(pod *corev1.Pod, names keys.Keys) []Reason {
 	index, counts := names.IndexOf(pod), names.CountsOf(pod.Annotations)
-	notes := []Reason{when(names.IndexConflict(pod), NoteIndexConflict, fmt.Sprintf("pod %s: the annotation %s is %q, the label %q; %s",
-		pod.Name, names.Index, pod.Annotations[names.Index], pod.Labels[names.Index], inPlace(index)))}
+	notes := []Reason{when(names.IndexConflict(pod), NoteIndexConflict,
+		fmt.Sprintf("pod %s: the annotation %s is %q, the label %q; %s",
+			pod.Name, names.Index, pod.Annotations[names.Index], pod.Labels[names.Index], inPlace(index)))}
 	for _, a := range [...]struct {
 		key  string
 		used int32
@@ -111,7 +115,8 @@ func (f *facts) uncounted() []Reason {
 		}
 	}
 	if !indexed {
-		lost -= int(f.View.Totals.Succeeded - f.View.Census.Succeeded) // those that the status may have counted, or still lists
+		// those that the status may have counted, or still lists
+		lost -= int(f.View.Totals.Succeeded - f.View.Census.Succeeded)
 	}
 	return []Reason{
 		when(misplaced > 0, NoteNotCounted, count(misplaced, "pod")+

@@ -57,30 +57,38 @@ func (f *facts) symptomOf(pod *corev1.Pod) (r Reason) {
 		since := cmp.Or(scheduled.LastTransitionTime.Time, created)
 		grows := event != nil && event.Reason == "TriggeredScaleUp" && !f.past(timeOf(event), longPatience)
 		r.Code = either(grows || !since.IsZero() && !f.overdue(since), CauseNotScheduledYet, CauseUnschedulable)
-		r.Text = textIf(grows, "a node is being added: ") + cmp.Or(scheduled.Message, scheduled.Reason, "the condition PodScheduled is not True")
+		r.Text = textIf(grows, "a node is being added: ") +
+			cmp.Or(scheduled.Message, scheduled.Reason, "the condition PodScheduled is not True")
 	case node == "" && scheduled.Type == "" && pending && f.overdue(created):
-		r.Code, r.Text = CauseNoScheduler, "schedulerName is "+cmp.Or(pod.Spec.SchedulerName, corev1.DefaultSchedulerName)
+		r.Code, r.Text = CauseNoScheduler, "schedulerName is "+
+			cmp.Or(pod.Spec.SchedulerName, corev1.DefaultSchedulerName)
 	default:
 		all := slices.Concat(status.InitContainerStatuses, status.ContainerStatuses)
 		crashing := all
-		if slices.ContainsFunc(status.ContainerStatuses, func(c corev1.ContainerStatus) bool { return c.State.Running != nil }) {
+		if slices.ContainsFunc(status.ContainerStatuses,
+			func(c corev1.ContainerStatus) bool { return c.State.Running != nil }) {
 			crashing = status.ContainerStatuses // the pod can finish without its sidecars
 		}
 		r = cmp.Or(
-			waiting(all, CauseImagePull, true, "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull",
+			waiting(all, CauseImagePull, true, "ErrImagePull", "ImagePullBackOff", "InvalidImageName",
+				"ErrImageNeverPull",
 				"ImageInspectError", "RegistryUnavailable", "SignatureValidationFailed"),
 			waiting(all, CauseContainerConfig, true, "CreateContainerConfigError", "CreateContainerError"),
 			waiting(crashing, CauseCrashLoop, true, "CrashLoopBackOff"),
 			waiting(all, CauseContainerStart, false, "", "ContainerCreating", "PodInitializing", "CrashLoopBackOff"),
 		)
-		started := slices.ContainsFunc(all, func(c corev1.ContainerStatus) bool { return c.State.Running != nil || c.State.Terminated != nil })
+		started := slices.ContainsFunc(all,
+			func(c corev1.ContainerStatus) bool { return c.State.Running != nil || c.State.Terminated != nil })
 		since := latest(created, scheduled.LastTransitionTime.Time)
 		switch starting := pending && node != "" && !started; {
 		case r.Code != "":
-		case starting && event != nil && event.Type == corev1.EventTypeWarning && event.Reason != "FailedToRetrieveImagePullSecret": // may be in vain
+		// may be in vain
+		case starting && event != nil && event.Type == corev1.EventTypeWarning &&
+			event.Reason != "FailedToRetrieveImagePullSecret":
 			r.Code, r.Text = CausePodStartFailing, joined(": ", event.Reason, event.Message)
 		case starting && f.past(since, longPatience):
-			r.Code, r.Text = CausePodStartOverdue, "no container has started on node "+node+" in "+duration.HumanDuration(f.View.Now.Sub(since))
+			r.Code, r.Text = CausePodStartOverdue, "no container has started on node "+node+" in "+
+				duration.HumanDuration(f.View.Now.Sub(since))
 		default:
 			r = f.outlasting(pod)
 		}
@@ -126,7 +134,8 @@ func (f *facts) outlasting(pod *corev1.Pod) Reason {
 			server = cmp.Or(server, c.Name)
 		}
 	}
-	grace := cmp.Or(pod.Spec.TerminationGracePeriodSeconds, new(int64)) // in seconds; the default is shorter than patience
+	// in seconds; the default is shorter than patience
+	grace := cmp.Or(pod.Spec.TerminationGracePeriodSeconds, new(int64))
 	stops := f.View.Now.Sub(last)/time.Second < time.Duration(*grace)
 	var code Code
 	switch {
@@ -137,12 +146,14 @@ func (f *facts) outlasting(pod *corev1.Pod) Reason {
 	default:
 		return Reason{}
 	}
-	return Reason{Code: code, Text: "container " + cmp.Or(running, server) + " is still running, though the others finished " + f.ago(last)}
+	return Reason{Code: code, Text: "container " + cmp.Or(running, server) +
+		" is still running, though the others finished " + f.ago(last)}
 }
 
 // condition returns a condition of a pod; the zero condition if the pod does not have it.
 func condition(pod *corev1.Pod, kind corev1.PodConditionType) (c corev1.PodCondition) {
-	if i := slices.IndexFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == kind }); i >= 0 {
+	if i := slices.IndexFunc(pod.Status.Conditions,
+		func(c corev1.PodCondition) bool { return c.Type == kind }); i >= 0 {
 		c = pod.Status.Conditions[i]
 	}
 	return c
@@ -201,5 +212,6 @@ func fault(pod *corev1.Pod) string {
 	if c := condition(pod, corev1.DisruptionTarget); c.Status == corev1.ConditionTrue {
 		disrupted = joined(" by ", "disrupted", c.Reason)
 	}
-	return cmp.Or(joined(", ", joined(": ", pod.Status.Reason, oneLine(pod.Status.Message)), exited, disrupted), textIf(pod.DeletionTimestamp != nil, "deleted"), "the pod gives no reason")
+	return cmp.Or(joined(", ", joined(": ", pod.Status.Reason, oneLine(pod.Status.Message)), exited, disrupted),
+		textIf(pod.DeletionTimestamp != nil, "deleted"), "the pod gives no reason")
 }

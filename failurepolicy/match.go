@@ -47,7 +47,8 @@ func (s *Spec) Match(pod *corev1.Pod) Match {
 	}
 	for i := range s.Rules {
 		r := &s.Rules[i]
-		m := Match{Rule: i, Name: r.Name, Action: r.Action, Pod: types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}}
+		m := Match{Rule: i, Name: r.Name, Action: r.Action,
+			Pod: types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}}
 		if slices.Contains(actions, r.Action) && r.meets(pod, &m) {
 			return m
 		}
@@ -67,7 +68,8 @@ var actions = []batchv1.PodFailurePolicyAction{
 func (r *Rule) meets(pod *corev1.Pod, out *Match) bool {
 	switch {
 	case r.OnExitCodes != nil:
-		for _, statuses := range [...][]corev1.ContainerStatus{pod.Status.ContainerStatuses, pod.Status.InitContainerStatuses} {
+		for _, statuses := range [...][]corev1.ContainerStatus{pod.Status.ContainerStatuses,
+			pod.Status.InitContainerStatuses} {
 			for i := range statuses {
 				if s := &statuses[i]; exits(s, r.OnExitCodes) {
 					out.Container, out.ExitCode = s.Name, s.State.Terminated.ExitCode

@@ -45,10 +45,12 @@ func (s *Spec) CheckNames(path func(rule int) *field.Path) (errs field.ErrorList
 		}
 		if !conditionReason.MatchString(reason) {
 			errs = append(errs, field.Invalid(path(i), name, "must make a valid reason of a condition: '"+reason+
-				"' must consist of alphanumeric characters, '_', ',' or ':', and must end with an alphanumeric character or '_'"))
+				"' must consist of alphanumeric characters, '_', ',' or ':', and must end with an "+
+				"alphanumeric character or '_'"))
 		}
 		if len(reason) > maxReasonLength {
-			errs = append(errs, field.Invalid(path(i), name, fmt.Sprintf("must be no more than %d bytes", maxReasonLength-len(prefix))))
+			errs = append(errs, field.Invalid(path(i), name,
+				fmt.Sprintf("must be no more than %d bytes", maxReasonLength-len(prefix))))
 		}
 	}
 	return errs

@@ -51,7 +51,8 @@ func FromAPI(p *batchv1.PodFailurePolicy, names ...string) *Spec {
 	}
 	for i := range p.Rules {
 		r := &p.Rules[i]
-		s.Rules[i] = Rule{Action: r.Action, OnExitCodes: r.OnExitCodes.DeepCopy(), OnPodConditions: slices.Clone(r.OnPodConditions)}
+		s.Rules[i] = Rule{Action: r.Action, OnExitCodes: r.OnExitCodes.DeepCopy(),
+			OnPodConditions: slices.Clone(r.OnPodConditions)}
 		if i < len(names) {
 			s.Rules[i].Name = names[i]
 		}

@@ -45,7 +45,8 @@ func parseDamaged(s string, completions int32, damage *SyntaxError) (Set, *Synta
 		}
 		if err == nil {
 			if last >= end && damage == nil {
-				damage = &SyntaxError{Fragment: fragment, Offset: offset, Reason: fmt.Sprintf("completions are %d", completions)}
+				damage = &SyntaxError{Fragment: fragment, Offset: offset,
+					Reason: fmt.Sprintf("completions are %d", completions)}
 			}
 			if first >= end {
 				break

@@ -47,7 +47,8 @@ func parseOrdered(s string, completions int32) (Set, error) {
 func orderedFragment(fragment string, previous, completions int64) (numbers []int64, reason string) {
 	parts := strings.SplitN(fragment, "-", 3)
 	if len(parts) > 2 {
-		return nil, fmt.Sprintf("the fragment %q violates the requirement that an index interval can have at most two parts separated by '-'", fragment)
+		return nil, fmt.Sprintf("the fragment %q violates the requirement that an index interval can have at "+
+			"most two parts separated by '-'", fragment)
 	}
 	numbers = []int64{previous}
 	for _, part := range parts {

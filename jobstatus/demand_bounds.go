@@ -154,7 +154,8 @@ func (s *supply) leastCreated() int64 {
 	if s.closed || s.mayStop || s.verdicts > 0 {
 		return 0
 	}
-	least := min(s.leastToComplete(), s.leastToSatisfy(), s.leastToFailIndexes(), int64(s.Limit.PerJob)+1-s.failed-s.hopeful)
+	least := min(s.leastToComplete(), s.leastToSatisfy(), s.leastToFailIndexes(),
+		int64(s.Limit.PerJob)+1-s.failed-s.hopeful)
 	if s.failsJob {
 		least = min(least, 1-s.running())
 	}

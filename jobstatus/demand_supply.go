@@ -64,7 +64,8 @@ type supply struct {
 }
 
 func newSupply(job *batchv1.Job, pods []*corev1.Pod, k tracking.Keys) *supply {
-	s := &supply{Classifier: census.ClassifierOf(job, keys.Keys(k), failurepolicy.FromAPI(job.Spec.PodFailurePolicy)), byPod: pods != nil}
+	s := &supply{Classifier: census.ClassifierOf(job, keys.Keys(k),
+		failurepolicy.FromAPI(job.Spec.PodFailurePolicy)), byPod: pods != nil}
 	s.readSpec(&job.Spec)
 	outcome, suspend := OutcomeOf(job), job.Spec.Suspend != nil && *job.Spec.Suspend
 	s.edited = job.Generation > 1
@@ -95,12 +96,15 @@ func (s *supply) readSpec(spec *batchv1.JobSpec) {
 	if s.PerIndex() {
 		s.maxFailed = numberOf(spec.MaxFailedIndexes, unbounded)
 	}
-	s.successPolicy = lifecycle.NewSuccessPolicy(spec.SuccessPolicy, s.Completions) // without completions it has no rules
+	// without completions it has no rules
+	s.successPolicy = lifecycle.NewSuccessPolicy(spec.SuccessPolicy, s.Completions)
 	has := func(action batchv1.PodFailurePolicyAction) bool {
-		return s.Policy != nil && slices.ContainsFunc(s.Policy.Rules, func(r failurepolicy.Rule) bool { return r.Action == action })
+		return s.Policy != nil && slices.ContainsFunc(s.Policy.Rules,
+			func(r failurepolicy.Rule) bool { return r.Action == action })
 	}
 	s.ignores = has(batchv1.PodFailurePolicyActionIgnore)
-	s.failsJob = has(batchv1.PodFailurePolicyActionFailJob) || spec.Template.Spec.RestartPolicy == corev1.RestartPolicyOnFailure
+	s.failsJob = has(batchv1.PodFailurePolicyActionFailJob) ||
+		spec.Template.Spec.RestartPolicy == corev1.RestartPolicyOnFailure
 	s.failsIndex = s.PerIndex() && has(batchv1.PodFailurePolicyActionFailIndex)
 }
 

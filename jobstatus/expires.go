@@ -17,7 +17,8 @@ import (
 // a precondition.
 func ExpiresAt(job *batchv1.Job) (at time.Time, ok bool) {
 	end := Finished(job)
-	if end == nil || end.LastTransitionTime.IsZero() || job.Spec.TTLSecondsAfterFinished == nil || job.DeletionTimestamp != nil {
+	if end == nil || end.LastTransitionTime.IsZero() || job.Spec.TTLSecondsAfterFinished == nil ||
+		job.DeletionTimestamp != nil {
 		return time.Time{}, false
 	}
 	return end.LastTransitionTime.Add(time.Duration(*job.Spec.TTLSecondsAfterFinished) * time.Second), true

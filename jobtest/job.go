@@ -43,7 +43,8 @@ func Jobs(m Mix) *rapid.Generator[*batchv1.Job] {
 }
 
 func drawJob(t *rapid.T, m Mix) *batchv1.Job {
-	labels := map[string]string{batchv1.ControllerUidLabel: JobUID, batchv1.JobNameLabel: JobName, "controller-uid": JobUID, "job-name": JobName}
+	labels := map[string]string{batchv1.ControllerUidLabel: JobUID, batchv1.JobNameLabel: JobName,
+		"controller-uid": JobUID, "job-name": JobName}
 	job := &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: Namespace, Name: JobName, UID: JobUID, ResourceVersion: "7", Generation: 1,
@@ -53,7 +54,8 @@ func drawJob(t *rapid.T, m Mix) *batchv1.Job {
 			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{batchv1.ControllerUidLabel: JobUID}},
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: metav1.ObjectMeta{Labels: labels},
-				Spec:       corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "main", Image: "image"}}},
+				Spec: corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever,
+					Containers: []corev1.Container{{Name: "main", Image: "image"}}},
 			},
 		},
 	}
@@ -100,7 +102,8 @@ func drawTemplate(t *rapid.T, job *batchv1.Job) {
 		spec.InitContainers = append(spec.InitContainers, corev1.Container{Name: "init", Image: "image"})
 	}
 	if chance(t, 20, "sidecar") {
-		spec.InitContainers = append(spec.InitContainers, corev1.Container{Name: "sidecar", Image: "image", RestartPolicy: ptr(corev1.ContainerRestartPolicyAlways)})
+		spec.InitContainers = append(spec.InitContainers,
+			corev1.Container{Name: "sidecar", Image: "image", RestartPolicy: ptr(corev1.ContainerRestartPolicyAlways)})
 	}
 	if chance(t, 20, "second container") {
 		spec.Containers = append(spec.Containers, corev1.Container{Name: "other", Image: "image"})
@@ -120,7 +123,8 @@ func drawLimits(t *rapid.T, job *batchv1.Job) {
 	spec := &job.Spec
 	indexed := *spec.CompletionMode == batchv1.IndexedCompletion
 	if chance(t, 70, "has backoffLimit") {
-		spec.BackoffLimit = ptr(weighted(t, "backoffLimit", w(4, small(t, 5, "limit")), w[int32](1, 0), w[int32](1, math.MaxInt32)))
+		spec.BackoffLimit = ptr(weighted(t, "backoffLimit", w(4, small(t, 5, "limit")), w[int32](1, 0),
+			w[int32](1, math.MaxInt32)))
 	}
 	if indexed && chance(t, 55, "per index") {
 		spec.BackoffLimitPerIndex = ptr(small(t, 3, "backoffLimitPerIndex"))
@@ -153,14 +157,16 @@ func drawPolicies(t *rapid.T, job *batchv1.Job) {
 func drawFailurePolicy(t *rapid.T, perIndex bool) *batchv1.PodFailurePolicy {
 	p := &batchv1.PodFailurePolicy{}
 	for range rapid.IntRange(1, 3).Draw(t, "rules") {
-		rule := batchv1.PodFailurePolicyRule{Action: pick(t, "action", batchv1.PodFailurePolicyActionIgnore, batchv1.PodFailurePolicyActionCount, batchv1.PodFailurePolicyActionFailJob)}
+		rule := batchv1.PodFailurePolicyRule{Action: pick(t, "action", batchv1.PodFailurePolicyActionIgnore,
+			batchv1.PodFailurePolicyActionCount, batchv1.PodFailurePolicyActionFailJob)}
 		if perIndex && chance(t, 40, "FailIndex") {
 			rule.Action = batchv1.PodFailurePolicyActionFailIndex
 		}
 		if chance(t, 70, "on exit codes") {
 			rule.OnExitCodes = &batchv1.PodFailurePolicyOnExitCodesRequirement{
-				Operator: pick(t, "operator", batchv1.PodFailurePolicyOnExitCodesOpIn, batchv1.PodFailurePolicyOnExitCodesOpNotIn),
-				Values:   pick(t, "values", []int32{42}, []int32{1}, []int32{1, 42}, []int32{2, 3}),
+				Operator: pick(t, "operator", batchv1.PodFailurePolicyOnExitCodesOpIn,
+					batchv1.PodFailurePolicyOnExitCodesOpNotIn),
+				Values: pick(t, "values", []int32{42}, []int32{1}, []int32{1, 42}, []int32{2, 3}),
 			}
 			if chance(t, 40, "named container") {
 				rule.OnExitCodes.ContainerName = ptr("main")
@@ -170,7 +176,8 @@ func drawFailurePolicy(t *rapid.T, perIndex bool) *batchv1.PodFailurePolicy {
 				Type: corev1.DisruptionTarget, Status: pick(t, "status", corev1.ConditionTrue, corev1.ConditionFalse),
 			}}
 			if chance(t, 25, "second pattern") {
-				rule.OnPodConditions = append(rule.OnPodConditions, batchv1.PodFailurePolicyOnPodConditionsPattern{Type: "Custom", Status: corev1.ConditionTrue})
+				rule.OnPodConditions = append(rule.OnPodConditions,
+					batchv1.PodFailurePolicyOnPodConditionsPattern{Type: "Custom", Status: corev1.ConditionTrue})
 			}
 		}
 		p.Rules = append(p.Rules, rule)

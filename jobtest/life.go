@@ -116,13 +116,17 @@ func passTime(t *rapid.T, c *cluster.Cluster, look time.Time) string {
 
 // jobEdits are changes of the spec of a Job by users.
 var jobEdits = map[string]func(*rapid.T, *batchv1.JobSpec){
-	"parallelism changes": func(t *rapid.T, s *batchv1.JobSpec) { s.Parallelism = ptr(int32(among(t, 7, "parallelism"))) },
+	"parallelism changes": func(t *rapid.T,
+		s *batchv1.JobSpec) {
+		s.Parallelism = ptr(int32(among(t, 7, "parallelism")))
+	},
 	"completions change with parallelism": func(t *rapid.T, s *batchv1.JobSpec) {
 		n := int32(among(t, 8, "completions"))
 		s.Parallelism, s.Completions = ptr(n), ptr(n)
 	},
 	"deadline changes": func(t *rapid.T, s *batchv1.JobSpec) {
-		s.ActiveDeadlineSeconds = pick(t, "deadline", nil, ptr[int64](60), ptr[int64](1), ptr[int64](600), ptr[int64](math.MaxInt32))
+		s.ActiveDeadlineSeconds = pick(t, "deadline", nil, ptr[int64](60), ptr[int64](1), ptr[int64](600),
+			ptr[int64](math.MaxInt32))
 	},
 	"backoffLimit changes": func(t *rapid.T, s *batchv1.JobSpec) {
 		s.BackoffLimit = ptr(pick[int32](t, "backoffLimit", 0, 1, 3, math.MaxInt32))
@@ -138,8 +142,10 @@ var jobEdits = map[string]func(*rapid.T, *batchv1.JobSpec){
 // drawEdit changes the spec, unless the API server rejects the change.
 func drawEdit(t *rapid.T, c *cluster.Cluster) string {
 	spec := &c.Job().Spec
-	name := weighted(t, "edit", w(2, "suspend"), w(3, "parallelism changes"), w(3, "completions change with parallelism"),
-		w(1, "deadline changes"), w(1, "backoffLimit changes"), w(1, "maxFailedIndexes changes"), w(1, "replacement policy changes"))
+	name := weighted(t, "edit", w(2, "suspend"), w(3, "parallelism changes"),
+		w(3, "completions change with parallelism"),
+		w(1, "deadline changes"), w(1, "backoffLimit changes"), w(1, "maxFailedIndexes changes"),
+		w(1, "replacement policy changes"))
 	edit := jobEdits[name]
 	switch {
 	case name == "suspend" && isSuspended(c.Job()):
@@ -197,8 +203,14 @@ var podEvents = []podEvent{
 			c.Ready(p.UID, corev1.ConditionFalse)
 		}
 	}},
-	{"pod becomes ready", 4, running, func(_ *rapid.T, c *cluster.Cluster, p *corev1.Pod) { c.Ready(p.UID, corev1.ConditionTrue) }},
-	{"pod becomes unready", 1, running, func(_ *rapid.T, c *cluster.Cluster, p *corev1.Pod) { c.Ready(p.UID, corev1.ConditionFalse) }},
+	{"pod becomes ready", 4, running, func(_ *rapid.T, c *cluster.Cluster,
+		p *corev1.Pod) {
+		c.Ready(p.UID, corev1.ConditionTrue)
+	}},
+	{"pod becomes unready", 1, running, func(_ *rapid.T, c *cluster.Cluster,
+		p *corev1.Pod) {
+		c.Ready(p.UID, corev1.ConditionFalse)
+	}},
 	{"pod succeeds", 9, exits, func(_ *rapid.T, c *cluster.Cluster, p *corev1.Pod) { c.End(p.UID, 0) }},
 	{"pod fails", 9, exits, func(t *rapid.T, c *cluster.Cluster, p *corev1.Pod) {
 		c.End(p.UID, pick[int32](t, "exit code", 1, 42, 2, 137))
@@ -215,7 +227,8 @@ var podEvents = []podEvent{
 	{"user deletes pod", 3, stays, func(t *rapid.T, c *cluster.Cluster, p *corev1.Pod) {
 		c.Delete(p.UID, pick[int64](t, "grace", 30, 1, 0))
 	}},
-	{"terminating pod exits 0", 3, terminating, func(_ *rapid.T, c *cluster.Cluster, p *corev1.Pod) { c.End(p.UID, 0) }},
+	{"terminating pod exits 0", 3, terminating,
+		func(_ *rapid.T, c *cluster.Cluster, p *corev1.Pod) { c.End(p.UID, 0) }},
 	{"terminating pod fails", 6, terminating, func(t *rapid.T, c *cluster.Cluster, p *corev1.Pod) {
 		c.End(p.UID, pick[int32](t, "exit code", 137, 42, 1))
 	}},
@@ -228,7 +241,8 @@ var podEvents = []podEvent{
 var tamperings = []podEvent{
 	{"a duplicate appears", 3, owned, func(_ *rapid.T, c *cluster.Cluster, p *corev1.Pod) {
 		twin := p.DeepCopy()
-		twin.Name, twin.GenerateName, twin.Finalizers, twin.Spec.NodeName = "", "twin-", []string{batchv1.JobTrackingFinalizer}, ""
+		twin.Name, twin.GenerateName, twin.Finalizers, twin.Spec.NodeName = "", "twin-",
+			[]string{batchv1.JobTrackingFinalizer}, ""
 		twin.DeletionTimestamp, twin.DeletionGracePeriodSeconds = nil, nil
 		c.Add(twin)
 	}},
@@ -251,9 +265,10 @@ var tamperings = []podEvent{
 	{"labels are edited", 1, owned, func(_ *rapid.T, c *cluster.Cluster, p *corev1.Pod) {
 		c.Edit(p.UID, func(p *corev1.Pod) { p.Labels = map[string]string{"other": "label"} })
 	}},
-	{"pod is orphaned", 1, func(p *corev1.Pod) bool { return owned(p) && tracking.Keys{}.HasFinalizer(p) }, func(_ *rapid.T, c *cluster.Cluster, p *corev1.Pod) {
-		c.Edit(p.UID, func(p *corev1.Pod) { p.OwnerReferences = nil })
-	}},
+	{"pod is orphaned", 1, func(p *corev1.Pod) bool { return owned(p) && tracking.Keys{}.HasFinalizer(p) },
+		func(_ *rapid.T, c *cluster.Cluster, p *corev1.Pod) {
+			c.Edit(p.UID, func(p *corev1.Pod) { p.OwnerReferences = nil })
+		}},
 }
 
 func annotate(c *cluster.Cluster, p *corev1.Pod, key, value string) {

@@ -67,21 +67,24 @@ func drawLivelyIndexed(t *rapid.T, spec *batchv1.JobSpec) {
 }
 
 func drawLivelyPolicy(t *rapid.T, perIndex bool) *batchv1.PodFailurePolicy {
-	actions := []batchv1.PodFailurePolicyAction{batchv1.PodFailurePolicyActionIgnore, batchv1.PodFailurePolicyActionCount, batchv1.PodFailurePolicyActionFailJob}
+	actions := []batchv1.PodFailurePolicyAction{batchv1.PodFailurePolicyActionIgnore,
+		batchv1.PodFailurePolicyActionCount, batchv1.PodFailurePolicyActionFailJob}
 	if perIndex {
 		actions = append(actions, batchv1.PodFailurePolicyActionFailIndex)
 	}
 	p := &batchv1.PodFailurePolicy{}
 	if chance(t, 60, "on disruption") {
 		p.Rules = append(p.Rules, batchv1.PodFailurePolicyRule{
-			Action:          pick(t, "action", actions...),
-			OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}},
+			Action: pick(t, "action", actions...),
+			OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{{Type: corev1.DisruptionTarget,
+				Status: corev1.ConditionTrue}},
 		})
 	}
 	p.Rules = append(p.Rules, batchv1.PodFailurePolicyRule{
 		Action: pick(t, "action", actions...),
 		OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{
-			Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: pick(t, "codes", []int32{42}, []int32{1, 42}, []int32{137}),
+			Operator: batchv1.PodFailurePolicyOnExitCodesOpIn,
+			Values:   pick(t, "codes", []int32{42}, []int32{1, 42}, []int32{137}),
 		},
 	})
 	return p

@@ -15,13 +15,15 @@ import (
 func drawPod(t *rapid.T, m Mix, job *batchv1.Job, n int) *corev1.Pod {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace:         job.Namespace,
-			Name:              fmt.Sprintf("%s-%d", job.Name, n),
-			UID:               types.UID(fmt.Sprintf("uid-%02d", n)),
-			ResourceVersion:   "1",
-			Labels:            map[string]string{batchv1.ControllerUidLabel: string(job.UID), batchv1.JobNameLabel: job.Name},
+			Namespace:       job.Namespace,
+			Name:            fmt.Sprintf("%s-%d", job.Name, n),
+			UID:             types.UID(fmt.Sprintf("uid-%02d", n)),
+			ResourceVersion: "1",
+			Labels: map[string]string{batchv1.ControllerUidLabel: string(job.UID),
+				batchv1.JobNameLabel: job.Name},
 			CreationTimestamp: instant(t, 600, 0, "created"),
-			OwnerReferences:   []metav1.OwnerReference{*metav1.NewControllerRef(job, batchv1.SchemeGroupVersion.WithKind("Job"))},
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(job,
+				batchv1.SchemeGroupVersion.WithKind("Job"))},
 		},
 		Spec: *job.Spec.Template.Spec.DeepCopy(),
 	}
@@ -41,7 +43,8 @@ func drawIndex(t *rapid.T, m Mix, job *batchv1.Job, pod *corev1.Pod) {
 	pod.Annotations = map[string]string{batchv1.JobCompletionIndexAnnotation: index}
 	pod.Labels[batchv1.JobCompletionIndexAnnotation] = index
 	if chance(t, m.Edited, "index edited") {
-		pod.Annotations[batchv1.JobCompletionIndexAnnotation] = pick(t, "edited index", "0", "-1", "x", "", "1", "99", "99999999999", "+1")
+		pod.Annotations[batchv1.JobCompletionIndexAnnotation] = pick(t, "edited index", "0", "-1", "x", "", "1",
+			"99", "99999999999", "+1")
 	}
 	if chance(t, 4, "no index") {
 		delete(pod.Annotations, batchv1.JobCompletionIndexAnnotation)
@@ -55,15 +58,18 @@ func drawIndex(t *rapid.T, m Mix, job *batchv1.Job, pod *corev1.Pod) {
 	if chance(t, 25, "ignored count") {
 		pod.Annotations[batchv1.JobIndexIgnoredFailureCountAnnotation] = strconv.Itoa(int(small(t, 4, "ignored")))
 	}
-	for _, key := range []string{batchv1.JobIndexFailureCountAnnotation, batchv1.JobIndexIgnoredFailureCountAnnotation} {
+	for _, key := range []string{batchv1.JobIndexFailureCountAnnotation,
+		batchv1.JobIndexIgnoredFailureCountAnnotation} {
 		if chance(t, m.Edited/2, "count edited") {
-			pod.Annotations[key] = pick(t, "edited count", "x", "-3", "2147483647", "2147483646", "2147483648", "99999999999999999999", "1e3", "")
+			pod.Annotations[key] = pick(t, "edited count", "x", "-3", "2147483647", "2147483646", "2147483648",
+				"99999999999999999999", "1e3", "")
 		}
 	}
 }
 
 func drawOwner(t *rapid.T, m Mix, pod *corev1.Pod) {
-	switch weighted(t, "owner", w(100-m.Edited/2-2, 0), w(1+m.Edited/8, 1), w(1+m.Edited/8, 2), w(m.Edited/8, 3), w(m.Edited/8, 4)) {
+	switch weighted(t, "owner", w(100-m.Edited/2-2, 0), w(1+m.Edited/8, 1), w(1+m.Edited/8, 2),
+		w(m.Edited/8, 3), w(m.Edited/8, 4)) {
 	case 1: // an orphan that the Job selects
 		pod.OwnerReferences = nil
 	case 2: // a pod of another Job
@@ -77,7 +83,8 @@ func drawOwner(t *rapid.T, m Mix, pod *corev1.Pod) {
 
 // drawState draws the status and the deletion of a pod.
 func drawState(t *rapid.T, pod *corev1.Pod) {
-	pod.Status.Phase = weighted(t, "phase", w(3, corev1.PodRunning), w(2, corev1.PodPending), w(2, corev1.PodSucceeded), w(4, corev1.PodFailed), w(1, corev1.PodUnknown), w(1, corev1.PodPhase("")))
+	pod.Status.Phase = weighted(t, "phase", w(3, corev1.PodRunning), w(2, corev1.PodPending),
+		w(2, corev1.PodSucceeded), w(4, corev1.PodFailed), w(1, corev1.PodUnknown), w(1, corev1.PodPhase("")))
 	if chance(t, 22, "deleted") {
 		pod.DeletionTimestamp = ptr(instant(t, 100, 30, "deletion"))
 		if chance(t, 80, "grace") {
@@ -90,19 +97,22 @@ func drawState(t *rapid.T, pod *corev1.Pod) {
 	drawConditions(t, pod)
 	for i := range pod.Spec.Containers {
 		if chance(t, 85, "container status") {
-			pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, drawContainer(t, pod, pod.Spec.Containers[i].Name))
+			pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses,
+				drawContainer(t, pod, pod.Spec.Containers[i].Name))
 		}
 	}
 	for i := range pod.Spec.InitContainers {
 		if chance(t, 85, "init container status") {
-			pod.Status.InitContainerStatuses = append(pod.Status.InitContainerStatuses, drawContainer(t, pod, pod.Spec.InitContainers[i].Name))
+			pod.Status.InitContainerStatuses = append(pod.Status.InitContainerStatuses,
+				drawContainer(t, pod, pod.Spec.InitContainers[i].Name))
 		}
 	}
 }
 
 func drawConditions(t *rapid.T, pod *corev1.Pod) {
 	if chance(t, 65, "Ready known") {
-		ready := corev1.PodCondition{Type: corev1.PodReady, Status: pick(t, "Ready", corev1.ConditionTrue, corev1.ConditionFalse)}
+		ready := corev1.PodCondition{Type: corev1.PodReady,
+			Status: pick(t, "Ready", corev1.ConditionTrue, corev1.ConditionFalse)}
 		if chance(t, 90, "Ready since") {
 			ready.LastTransitionTime = instant(t, 500, 0, "Ready transition")
 		}
@@ -114,7 +124,8 @@ func drawConditions(t *rapid.T, pod *corev1.Pod) {
 		})
 	}
 	if chance(t, 8, "custom condition") {
-		pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{Type: "Custom", Status: corev1.ConditionTrue})
+		pod.Status.Conditions = append(pod.Status.Conditions,
+			corev1.PodCondition{Type: "Custom", Status: corev1.ConditionTrue})
 	}
 }
 

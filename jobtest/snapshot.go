@@ -99,7 +99,8 @@ func drawFinished(t *rapid.T, m Mix, job *batchv1.Job) {
 }
 
 func drawDamaged(t *rapid.T, label string) string {
-	return pick(t, label, "1,0", "2,2", "0-2,1", "3-1", "1-2-3", "x,1", "0,x-2", "1-", "-1", ",", "0,1,2,3", "01", "+1", "5,1", "99999999999,1", "0-99999999999", " 1", "0--2")
+	return pick(t, label, "1,0", "2,2", "0-2,1", "3-1", "1-2-3", "x,1", "0,x-2", "1-", "-1", ",", "0,1,2,3",
+		"01", "+1", "5,1", "99999999999,1", "0-99999999999", " 1", "0--2")
 }
 
 func drawUncounted(t *rapid.T, m Mix, job *batchv1.Job, pods []*corev1.Pod) {
@@ -120,7 +121,8 @@ func drawUncounted(t *rapid.T, m Mix, job *batchv1.Job, pods []*corev1.Pod) {
 		}
 		if succeeded && listed {
 			u.Succeeded = append(u.Succeeded, pod.UID)
-		} else if !succeeded && (pod.Status.Phase == corev1.PodFailed || pod.DeletionTimestamp != nil || chance(t, m.Edited, "phase reverted")) {
+		} else if !succeeded && (pod.Status.Phase == corev1.PodFailed || pod.DeletionTimestamp != nil ||
+			chance(t, m.Edited, "phase reverted")) {
 			u.Failed = append(u.Failed, pod.UID)
 		}
 	}
@@ -137,15 +139,18 @@ func drawUncounted(t *rapid.T, m Mix, job *batchv1.Job, pods []*corev1.Pod) {
 func drawInterim(t *rapid.T, st *batchv1.JobStatus) {
 	switch weighted(t, "interim", w(88, 0), w(6, 1), w(6, 2)) {
 	case 1:
-		st.Conditions = append(st.Conditions, condition(batchv1.JobFailureTarget, corev1.ConditionTrue, "BackoffLimitExceeded", "Job has reached the specified backoff limit"))
+		st.Conditions = append(st.Conditions, condition(batchv1.JobFailureTarget, corev1.ConditionTrue,
+			"BackoffLimitExceeded", "Job has reached the specified backoff limit"))
 	case 2:
-		st.Conditions = append(st.Conditions, condition(batchv1.JobSuccessCriteriaMet, corev1.ConditionTrue, "SuccessPolicy", "Matched rules at index 0"))
+		st.Conditions = append(st.Conditions, condition(batchv1.JobSuccessCriteriaMet, corev1.ConditionTrue,
+			"SuccessPolicy", "Matched rules at index 0"))
 	}
 }
 
 func condition(t batchv1.JobConditionType, status corev1.ConditionStatus, reason, message string) batchv1.JobCondition {
 	at := metav1.NewTime(noon.Add(-50 * time.Second))
-	return batchv1.JobCondition{Type: t, Status: status, Reason: reason, Message: message, LastProbeTime: at, LastTransitionTime: at}
+	return batchv1.JobCondition{Type: t, Status: status, Reason: reason, Message: message, LastProbeTime: at,
+		LastTransitionTime: at}
 }
 
 // drawMemory draws the memory of the controller from its earlier syncs.
@@ -162,7 +167,8 @@ func Lived() *rapid.Generator[jobfate.Snapshot] {
 	return rapid.Custom(func(t *rapid.T) (s jobfate.Snapshot) {
 		caller := cluster.NewCaller()
 		inside.Deciding(caller.Machine, func(in decide.Input, c decide.Config) (*decide.Outcome, error) {
-			s = jobfate.Snapshot{Job: in.Job, Pods: in.Pods, Now: in.Now, Backoff: in.Backoff, LastStatus: in.LastStatus}
+			s = jobfate.Snapshot{Job: in.Job, Pods: in.Pods, Now: in.Now, Backoff: in.Backoff,
+				LastStatus: in.LastStatus}
 			return decide.Decide(in, c)
 		})
 		Lead(t, live{caller})

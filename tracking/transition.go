@@ -86,7 +86,8 @@ func (k Keys) LeaveTracking(job *batchv1.Job, owned []*corev1.Pod) (t Transition
 		t.Status = lifecycle.StatusPatch(job.UID, job.ResourceVersion, legacyStatus{})
 	}
 	if _, ok := job.Annotations[batchv1.JobTrackingFinalizer]; ok {
-		t.Job, _ = json.Marshal(map[string]any{"metadata": map[string]any{ // cannot fail: there are only strings and nil
+		// cannot fail: there are only strings and nil
+		t.Job, _ = json.Marshal(map[string]any{"metadata": map[string]any{
 			"uid": job.UID, "annotations": map[string]any{batchv1.JobTrackingFinalizer: nil},
 		}})
 	}

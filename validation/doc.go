@@ -26,8 +26,8 @@
 //
 // The pod template is checked only where a rule of the Job reads it: the restart policy,
 // the labels, which include those that the API server generates, the container names in a
-// failure policy, the length of the pods' host names, and which parts may change. The API server may still reject a template that passes, for example because
-// of its containers or volumes.
+// failure policy, the length of the pods' host names, and which parts may change. The API server
+// may still reject a template that passes, for example because of its containers or volumes.
 //
 // The checks set no defaults. A nil field counts as absent. If the API server always
 // defaults a field before validation, a rule uses the default or is skipped. No input

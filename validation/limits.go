@@ -45,13 +45,15 @@ var indexedLimitRules = []limitRule{
 	{
 		exceeds: func(s *batchv1.JobSpec) bool { return s.Completions == nil },
 		err: func(*batchv1.JobSpec) *field.Error {
-			return field.Required(specPath.Child("completions"), fmt.Sprintf("when completion mode is %s", batchv1.IndexedCompletion))
+			return field.Required(specPath.Child("completions"),
+				fmt.Sprintf("when completion mode is %s", batchv1.IndexedCompletion))
 		},
 	},
 	{
 		exceeds: func(s *batchv1.JobSpec) bool { return deref(s.Parallelism, 0) > MaxIndexedParallelism },
 		err: func(s *batchv1.JobSpec) *field.Error {
-			return atMost("parallelism", s.Parallelism, "%d when completion mode is %s", MaxIndexedParallelism, batchv1.IndexedCompletion)
+			return atMost("parallelism", s.Parallelism, "%d when completion mode is %s", MaxIndexedParallelism,
+				batchv1.IndexedCompletion)
 		},
 	},
 	{
@@ -71,7 +73,8 @@ var indexedLimitRules = []limitRule{
 	{
 		exceeds: func(s *batchv1.JobSpec) bool { return manyWithOwnLimits(s) && s.MaxFailedIndexes == nil },
 		err: func(*batchv1.JobSpec) *field.Error {
-			return field.Required(specPath.Child("maxFailedIndexes"), fmt.Sprintf("must be specified when completions is above %d", HighCompletions))
+			return field.Required(specPath.Child("maxFailedIndexes"),
+				fmt.Sprintf("must be specified when completions is above %d", HighCompletions))
 		},
 	},
 	{
@@ -87,7 +90,8 @@ var indexedLimitRules = []limitRule{
 			return manyWithOwnLimits(s) && deref(s.MaxFailedIndexes, 0) > HighCompletionsFailedIndexes
 		},
 		err: func(s *batchv1.JobSpec) *field.Error {
-			return atMost("maxFailedIndexes", s.MaxFailedIndexes, manyDetail, HighCompletionsFailedIndexes, HighCompletions)
+			return atMost("maxFailedIndexes", s.MaxFailedIndexes, manyDetail, HighCompletionsFailedIndexes,
+				HighCompletions)
 		},
 	},
 }

@@ -31,7 +31,8 @@ func RuleNamesUpdate(spec, old *failurepolicy.Spec, path *field.Path) field.Erro
 	var errs field.ErrorList
 	for i := range min(len(spec.Rules), len(old.Rules)) {
 		if name := spec.Rules[i].Name; name != old.Rules[i].Name {
-			errs = append(errs, field.Invalid(path.Child("rules").Index(i).Child("name"), name, apivalidation.FieldImmutableErrorMsg))
+			errs = append(errs, field.Invalid(path.Child("rules").Index(i).Child("name"), name,
+				apivalidation.FieldImmutableErrorMsg))
 		}
 	}
 	return errs

@@ -193,7 +193,8 @@ func roundUp(_, out reflect.Value) {
 
 // imageName matches an image with an optional tag and digest, in the grammar of
 // github.com/distribution/reference.
-var imageName = regexp.MustCompile(`^(?:` + imageHost + `(?::[0-9]+)?/)?` + imagePart + `(?:/` + imagePart + `)*(?::(\w[\w.-]{0,127}))?(@` + imageDigest + `)?$`)
+var imageName = regexp.MustCompile(`^(?:` + imageHost + `(?::[0-9]+)?/)?` + imagePart + `(?:/` + imagePart +
+	`)*(?::(\w[\w.-]{0,127}))?(@` + imageDigest + `)?$`)
 
 const (
 	imageLabel  = `[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?`

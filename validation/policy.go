@@ -53,7 +53,8 @@ func containerNames(pod *corev1.PodSpec) map[string]bool {
 	return names
 }
 
-func failureRule(spec *batchv1.JobSpec, rule *batchv1.PodFailurePolicyRule, path *field.Path, containers map[string]bool) field.ErrorList {
+func failureRule(spec *batchv1.JobSpec, rule *batchv1.PodFailurePolicyRule, path *field.Path,
+	containers map[string]bool) field.ErrorList {
 	errs := failureAction(spec, rule.Action, path.Child("action"))
 	byCode, byCondition := rule.OnExitCodes != nil, len(rule.OnPodConditions) > 0
 	if byCode {
@@ -79,7 +80,8 @@ func failureAction(spec *batchv1.JobSpec, action batchv1.PodFailurePolicyAction,
 	return supportedValue(path, action, failureActions)
 }
 
-func exitCodes(on *batchv1.PodFailurePolicyOnExitCodesRequirement, path *field.Path, containers map[string]bool) field.ErrorList {
+func exitCodes(on *batchv1.PodFailurePolicyOnExitCodesRequirement, path *field.Path,
+	containers map[string]bool) field.ErrorList {
 	var errs field.ErrorList
 	if on.Operator == "" {
 		errs = append(errs, missingOneOf(path.Child("operator"), exitCodeOperators))

@@ -71,7 +71,8 @@ func generatedSelector(job *batchv1.Job, opts selectorRules) field.ErrorList {
 		expected[l.key] = l.value
 	}
 	if mismatch(job.Spec.Selector, expected) {
-		errs = append(errs, field.Invalid(specPath.Child("selector"), job.Spec.Selector, "`selector` not auto-generated"))
+		errs = append(errs, field.Invalid(specPath.Child("selector"), job.Spec.Selector,
+			"`selector` not auto-generated"))
 	}
 	return errs
 }

@@ -48,7 +48,8 @@ func nonNegativeCounts(spec *batchv1.JobSpec) field.ErrorList {
 	errs = append(errs, nonNegative(specPath, "backoffLimitPerIndex", spec.BackoffLimitPerIndex)...)
 	errs = append(errs, nonNegative(specPath, "maxFailedIndexes", spec.MaxFailedIndexes)...)
 	if spec.MaxFailedIndexes != nil && spec.BackoffLimitPerIndex == nil {
-		errs = append(errs, field.Required(specPath.Child("backoffLimitPerIndex"), "when maxFailedIndexes is specified"))
+		errs = append(errs, field.Required(specPath.Child("backoffLimitPerIndex"),
+			"when maxFailedIndexes is specified"))
 	}
 	return errs
 }

@@ -69,14 +69,16 @@ func notCompleteJobWithCompletionTime(v *view) field.ErrorList {
 	if !set(v.CompletionTime) || v.complete {
 		return nil
 	}
-	return invalid("completionTime", v.CompletionTime, "cannot set completionTime when there is no Complete=True condition")
+	return invalid("completionTime", v.CompletionTime,
+		"cannot set completionTime when there is no Complete=True condition")
 }
 
 func completeJobWithoutCompletionTime(v *view) field.ErrorList {
 	if !v.complete || set(v.CompletionTime) {
 		return nil
 	}
-	return field.ErrorList{field.Required(statusPath.Child("completionTime"), "completionTime is required for Complete jobs")}
+	return field.ErrorList{field.Required(statusPath.Child("completionTime"),
+		"completionTime is required for Complete jobs")}
 }
 
 func completionTimeBeforeStartTime(v *view) field.ErrorList {
@@ -135,14 +137,16 @@ func completedIndexesForNonIndexedJob(v *view) field.ErrorList {
 	if v.CompletedIndexes == "" || indexed(v.spec) {
 		return nil
 	}
-	return invalid("completedIndexes", v.CompletedIndexes, "cannot set non-empty completedIndexes when non-indexed completion mode")
+	return invalid("completedIndexes", v.CompletedIndexes,
+		"cannot set non-empty completedIndexes when non-indexed completion mode")
 }
 
 func failedIndexesForNoBackoffLimitPerIndex(v *view) field.ErrorList {
 	if v.FailedIndexes == nil || v.spec.BackoffLimitPerIndex != nil {
 		return nil
 	}
-	return invalid("failedIndexes", *v.FailedIndexes, "cannot set non-null failedIndexes when backoffLimitPerIndex is null")
+	return invalid("failedIndexes", *v.FailedIndexes,
+		"cannot set non-null failedIndexes when backoffLimitPerIndex is null")
 }
 
 func failedIndexesOverlappingCompleted(v *view) field.ErrorList {
@@ -153,7 +157,8 @@ func failedIndexesOverlappingCompleted(v *view) field.ErrorList {
 	if !found {
 		return nil
 	}
-	return invalid("failedIndexes", *v.FailedIndexes, fmt.Sprintf("failedIndexes and completedIndexes overlap at index: %d", index))
+	return invalid("failedIndexes", *v.FailedIndexes,
+		fmt.Sprintf("failedIndexes and completedIndexes overlap at index: %d", index))
 }
 
 func finishedJobWithTerminatingPods(v *view) field.ErrorList {
@@ -181,7 +186,8 @@ func disablingTerminalCondition(c *change) field.ErrorList {
 		{batchv1.JobFailureTarget, c.was.failureTarget, c.now.failureTarget},
 	} {
 		if kind.was && !kind.now {
-			errs = append(errs, noValue(statusPath.Child("conditions"), fmt.Sprintf("cannot disable the terminal %s=True condition", kind.name)))
+			errs = append(errs, noValue(statusPath.Child("conditions"),
+				fmt.Sprintf("cannot disable the terminal %s=True condition", kind.name)))
 		}
 	}
 	return errs

@@ -19,7 +19,8 @@ func successPolicy(spec *batchv1.JobSpec) field.ErrorList {
 	path = path.Child("rules")
 	rules := spec.SuccessPolicy.Rules
 	if len(rules) == 0 {
-		errs = append(errs, field.Required(path, "at least one rules must be specified when the successPolicy is specified"))
+		errs = append(errs, field.Required(path,
+			"at least one rules must be specified when the successPolicy is specified"))
 	}
 	if len(rules) > MaxSuccessPolicyRules {
 		errs = append(errs, field.TooMany(path, len(rules), MaxSuccessPolicyRules))
@@ -35,7 +36,8 @@ func successPolicy(spec *batchv1.JobSpec) field.ErrorList {
 func successRule(completions *int32, rule *batchv1.SuccessPolicyRule, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if rule.SucceededCount == nil && rule.SucceededIndexes == nil {
-		errs = append(errs, field.Required(path, "at least one of succeededCount or succeededIndexes must be specified"))
+		errs = append(errs, field.Required(path,
+			"at least one of succeededCount or succeededIndexes must be specified"))
 	}
 	listed := 0
 	if rule.SucceededIndexes != nil {
@@ -46,7 +48,8 @@ func successRule(completions *int32, rule *batchv1.SuccessPolicyRule, path *fiel
 		if completions != nil {
 			var err error
 			if listed, err = countIndexes(*rule.SucceededIndexes, *completions); err != nil {
-				errs = append(errs, field.Invalid(path, *rule.SucceededIndexes, "error parsing succeededIndexes: "+err.Error()))
+				errs = append(errs, field.Invalid(path, *rule.SucceededIndexes,
+					"error parsing succeededIndexes: "+err.Error()))
 			}
 		}
 	}
@@ -57,7 +60,8 @@ func successRule(completions *int32, rule *batchv1.SuccessPolicyRule, path *fiel
 	if completions == nil {
 		return errs
 	}
-	return append(errs, countFits(*rule.SucceededCount, *completions, listed, rule.SucceededIndexes != nil, path.Child("succeededCount"))...)
+	return append(errs, countFits(*rule.SucceededCount, *completions, listed, rule.SucceededIndexes != nil,
+		path.Child("succeededCount"))...)
 }
 
 func countFits(count, completions int32, listed int, some bool, path *field.Path) field.ErrorList {
@@ -68,7 +72,8 @@ func countFits(count, completions int32, listed int, some bool, path *field.Path
 	}
 	if some && int(count) > listed {
 		errs = append(errs, field.Invalid(path, count,
-			fmt.Sprintf("must be less than or equal to %d (the number of indexes in the specified succeededIndexes field)", listed)))
+			fmt.Sprintf("must be less than or equal to %d (the number of indexes in the specified "+
+				"succeededIndexes field)", listed)))
 	}
 	return errs
 }

@@ -15,11 +15,15 @@ func Warnings(job *batchv1.Job) []string {
 	job = orEmpty(job)
 	var warnings []string
 	if msgs := validation.IsDNS1123Label(job.Name); len(msgs) > 0 {
-		warnings = append(warnings, fmt.Sprintf("metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended: %v", msgs))
+		warnings = append(warnings, fmt.Sprintf("metadata.name: this is used in Pod names and hostnames, "+
+			"which can result in surprising behavior; a DNS label is recommended: %v", msgs))
 	}
 	spec := &job.Spec
-	if indexed(spec) && deref(spec.Completions, 0) > HighCompletions && deref(spec.Parallelism, 0) > HighCompletionsParallelism {
-		warnings = append(warnings, "spec: In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, Kubernetes might not be able to track completedIndexes when a big number of indexes fail")
+	if indexed(spec) && deref(spec.Completions, 0) > HighCompletions &&
+		deref(spec.Parallelism, 0) > HighCompletionsParallelism {
+		warnings = append(warnings, "spec: In Indexed Jobs with a number of completions higher than 10^5 and "+
+			"a parallelism higher than 10^4, Kubernetes might not be able to track completedIndexes when a "+
+			"big number of indexes fail")
 	}
 	return warnings
 }
@@ -40,13 +44,16 @@ func Advice(job *batchv1.Job) []string {
 	}
 	var advice []string
 	if completions := deref(spec.Completions, 0); completions > HighCompletions {
-		advice = append(advice, fmt.Sprintf("spec.completions: %d is above %d; the status stays small only while few indexes are running or have failed", completions, HighCompletions))
+		advice = append(advice, fmt.Sprintf("spec.completions: %d is above %d; the status stays small only "+
+			"while few indexes are running or have failed", completions, HighCompletions))
 	}
 	if size := IndexesSize(spec); size.Both > SafeIndexesSize {
-		advice = append(advice, fmt.Sprintf("status: completedIndexes and failedIndexes may take %d bytes together, more than the %d that KEP-3850 accepts", size.Both, SafeIndexesSize))
+		advice = append(advice, fmt.Sprintf("status: completedIndexes and failedIndexes may take %d bytes "+
+			"together, more than the %d that KEP-3850 accepts", size.Both, SafeIndexesSize))
 	}
 	if spec.BackoffLimitPerIndex != nil && spec.Template.Spec.RestartPolicy == corev1.RestartPolicyOnFailure {
-		advice = append(advice, "spec.backoffLimitPerIndex: it counts failed pods, but restart policy OnFailure restarts containers within a pod; use Never")
+		advice = append(advice, "spec.backoffLimitPerIndex: it counts failed pods, but restart policy "+
+			"OnFailure restarts containers within a pod; use Never")
 	}
 	return advice
 }
@@ -62,6 +69,7 @@ func StatusAdvice(status *batchv1.JobStatus) []string {
 	if size < SafeIndexesSize/5*4 {
 		return nil
 	}
-	return []string{fmt.Sprintf("status: completedIndexes and failedIndexes take %d bytes together, %d%% of the %d that KEP-3850 accepts",
+	return []string{fmt.Sprintf("status: completedIndexes and failedIndexes take %d bytes together, %d%% of "+
+		"the %d that KEP-3850 accepts",
 		size, int64(size)*100/SafeIndexesSize, SafeIndexesSize)}
 }

@@ -52,7 +52,8 @@ func (p *program) connect(s selection) (*cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.jobs = newTable("jobs", untyped.Resource(batchv1.SchemeGroupVersion.WithResource("jobs")).Namespace(c.namespace), keepJob)
+	c.jobs = newTable("jobs", untyped.Resource(batchv1.SchemeGroupVersion.WithResource("jobs")).
+		Namespace(c.namespace), keepJob)
 	c.jobs.labels = s.selector
 	if s.name != "" {
 		c.jobs.fields = "metadata.name=" + s.name
@@ -172,11 +173,13 @@ func uidLabel(job *batchv1.Job) string {
 
 // objects returns the objects that were read, with notes about those that were not.
 func (c *cluster) objects() cli.Objects {
-	in := &kubefile.Input{Jobs: c.jobs.values(), Pods: c.pods.values(), Events: c.events.values(), Nodes: c.nodes.values()}
+	in := &kubefile.Input{Jobs: c.jobs.values(), Pods: c.pods.values(), Events: c.events.values(),
+		Nodes: c.nodes.values()}
 	for _, pod := range in.Pods {
 		in.PodsAt = append(in.PodsAt, kubefile.Place{File: "pod/" + pod.Name})
 	}
-	return cli.Objects{Input: in, Notes: slices.Concat(c.jobs.notes(), c.pods.notes(), c.events.notes(), c.nodes.notes())}
+	return cli.Objects{Input: in, Notes: slices.Concat(c.jobs.notes(), c.pods.notes(), c.events.notes(),
+		c.nodes.notes())}
 }
 
 // notes says why the last request failed.
@@ -187,7 +190,8 @@ func (t *table[T]) notes() []cli.Note {
 	case t.failure == nil:
 		return nil
 	case refused(t.failure):
-		return []cli.Note{cli.NewNote("NotPermitted", "causes that depend on %s cannot be found: %v", t.resource, t.failure)}
+		return []cli.Note{cli.NewNote("NotPermitted", "causes that depend on %s cannot be found: %v",
+			t.resource, t.failure)}
 	}
 	return []cli.Note{cli.NewNote("NotUpToDate", "%s may be stale: %v", t.resource, t.failure)}
 }
@@ -230,5 +234,6 @@ func keepEvent(object runtime.Object) (*corev1.Event, bool, error) {
 // keepNode keeps the conditions of a node.
 func keepNode(object runtime.Object) (*corev1.Node, bool, error) {
 	node := object.(*corev1.Node)
-	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: node.Name}, Status: corev1.NodeStatus{Conditions: node.Status.Conditions}}, true, nil
+	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: node.Name},
+		Status: corev1.NodeStatus{Conditions: node.Status.Conditions}}, true, nil
 }

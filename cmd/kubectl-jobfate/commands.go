@@ -113,7 +113,8 @@ worst.`,
 	command.SetVersionTemplate("{{.Version}}")
 	command.Flags().Bool("version", false, "print the version") // cobra's own flag would take -v, which kubectl uses
 	s.addFlags(command.Flags())
-	command.Flags().BoolVarP(&watch, "watch", "w", false, "print again after each change, at most once a second, until the Job has ended")
+	command.Flags().BoolVarP(&watch, "watch", "w", false,
+		"print again after each change, at most once a second, until the Job has ended")
 	addFlags(command, func(fs *flag.FlagSet) { x.Flags(fs, p.env.Clock) })
 	return command
 }
@@ -199,7 +200,8 @@ the answer to kubectl apply decides, or to the command that --by names.`,
 		},
 	}
 	s.addFlags(command.Flags())
-	command.Flags().StringVarP(&file, "filename", "f", "", "the `file` with the Job that updates the one in the cluster; - is the standard input")
+	command.Flags().StringVarP(&file, "filename", "f", "",
+		"the `file` with the Job that updates the one in the cluster; - is the standard input")
 	addFlags(command, func(fs *flag.FlagSet) { v.Flags(fs) })
 	return command
 }
@@ -215,7 +217,9 @@ func addFlags(command *cobra.Command, add func(*flag.FlagSet)) {
 		}
 		command.Flags().AddFlag(own)
 		if one, ok := f.Value.(interface{ Values() []string }); ok {
-			_ = command.RegisterFlagCompletionFunc(own.Name, cobra.FixedCompletions(one.Values(), cobra.ShellCompDirectiveNoFileComp)) // cannot fail: the flag exists
+			// cannot fail: the flag exists
+			_ = command.RegisterFlagCompletionFunc(own.Name,
+				cobra.FixedCompletions(one.Values(), cobra.ShellCompDirectiveNoFileComp))
 		}
 	})
 }

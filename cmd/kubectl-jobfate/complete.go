@@ -49,11 +49,13 @@ var namespaces = corev1.SchemeGroupVersion.WithResource("namespaces")
 
 // offered returns the names of objects that begin with a text. It returns no names if they
 // cannot be read in time.
-func (p *program) offered(ctx context.Context, resource schema.GroupVersionResource, begun string) ([]string, cobra.ShellCompDirective) {
+func (p *program) offered(ctx context.Context, resource schema.GroupVersionResource,
+	begun string) ([]string, cobra.ShellCompDirective) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	names, _ := p.names(ctx, resource)
-	return slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, begun) }), cobra.ShellCompDirectiveNoFileComp
+	return slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, begun) }),
+		cobra.ShellCompDirectiveNoFileComp
 }
 
 func (p *program) names(ctx context.Context, resource schema.GroupVersionResource) (names []string, _ error) {

@@ -49,8 +49,10 @@ type table[T any] struct {
 	done    func()        // closes ready
 }
 
-func newTable[T any, L runtime.Object](resource string, c client[L], keep func(runtime.Object) (T, bool, error)) *table[T] {
-	t := &table[T]{resource: resource, keep: keep, objects: map[string]T{}, changed: func() {}, fail: func(error) {}, ready: make(chan struct{})}
+func newTable[T any, L runtime.Object](resource string, c client[L],
+	keep func(runtime.Object) (T, bool, error)) *table[T] {
+	t := &table[T]{resource: resource, keep: keep, objects: map[string]T{}, changed: func() {},
+		fail: func(error) {}, ready: make(chan struct{})}
 	t.done = sync.OnceFunc(func() { close(t.ready) })
 	t.ListWithContextFunc = func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 		options.LabelSelector, options.FieldSelector = t.labels, t.fields
@@ -91,7 +93,8 @@ func (t *table[T]) fill(ctx context.Context) error {
 // After other errors it retries.
 func (t *table[T]) follow(ctx context.Context) {
 	defer t.done()
-	r := cache.NewReflectorWithOptions(&t.ListWatch, nil, t, cache.ReflectorOptions{Name: t.resource, TypeDescription: t.resource})
+	r := cache.NewReflectorWithOptions(&t.ListWatch, nil, t,
+		cache.ReflectorOptions{Name: t.resource, TypeDescription: t.resource})
 	for {
 		err := r.ListAndWatchWithContext(ctx)
 		switch {
@@ -110,7 +113,8 @@ func (t *table[T]) follow(ctx context.Context) {
 
 // refused reports whether an error means that repeating the request is useless.
 func refused(err error) bool {
-	return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err)
+	return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apierrors.IsNotFound(err) ||
+		apierrors.IsMethodNotSupported(err)
 }
 
 // values returns the objects in the order of namespaces and names.

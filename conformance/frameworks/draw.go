@@ -46,7 +46,8 @@ func ptr[T any](v T) *T { return &v }
 
 var (
 	kinds = []batchv1.JobConditionType{
-		batchv1.JobComplete, batchv1.JobFailed, batchv1.JobFailureTarget, batchv1.JobSuccessCriteriaMet, batchv1.JobSuspended,
+		batchv1.JobComplete, batchv1.JobFailed, batchv1.JobFailureTarget, batchv1.JobSuccessCriteriaMet,
+		batchv1.JobSuspended,
 	}
 	reasons = []string{"BackoffLimitExceeded", "DeadlineExceeded", "PodFailurePolicy", "PodFailurePolicy_ExitCode42"}
 )
@@ -65,8 +66,9 @@ func (d die) job() *batchv1.Job {
 	}
 	for range d.IntN(4) {
 		job.Status.Conditions = append(job.Status.Conditions, batchv1.JobCondition{
-			Type:               pick(d, kinds...),
-			Status:             pick(d, corev1.ConditionTrue, corev1.ConditionTrue, corev1.ConditionFalse, corev1.ConditionUnknown),
+			Type: pick(d, kinds...),
+			Status: pick(d, corev1.ConditionTrue, corev1.ConditionTrue, corev1.ConditionFalse,
+				corev1.ConditionUnknown),
 			Reason:             pick(d, reasons...),
 			Message:            fmt.Sprint("message ", d.IntN(3)),
 			LastTransitionTime: metav1.NewTime(noon.Add(time.Duration(d.IntN(100)) * time.Second)),

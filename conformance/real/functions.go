@@ -120,7 +120,8 @@ func ActivePodsForRemoval(job *batchv1.Job, active []*corev1.Pod, atLeast int) [
 // FirstPendingIndexes runs firstPendingIndexes. It returns the first count indexes that have no
 // active pod and are not completed or failed. A nil failed means that the Job has no backoff limit
 // per index.
-func FirstPendingIndexes(job *batchv1.Job, pods []*corev1.Pod, succeeded Intervals, failed *Intervals, count int) []int {
+func FirstPendingIndexes(job *batchv1.Job, pods []*corev1.Pod, succeeded Intervals, failed *Intervals,
+	count int) []int {
 	ctx := &syncJobCtx{
 		job:              job,
 		pods:             pods,

@@ -82,15 +82,17 @@ type Faults struct {
 
 // Errors to use as faults. The controller handles every other error like ErrInternal.
 var (
-	ErrInternal             error = apierrors.NewInternalError(errors.New("injected"))
-	ErrNotFound             error = apierrors.NewNotFound(schema.GroupResource{Resource: "pods"}, "injected")
-	ErrConflict             error = apierrors.NewConflict(schema.GroupResource{Resource: "jobs"}, "injected", errors.New("injected"))
+	ErrInternal error = apierrors.NewInternalError(errors.New("injected"))
+	ErrNotFound error = apierrors.NewNotFound(schema.GroupResource{Resource: "pods"}, "injected")
+	ErrConflict error = apierrors.NewConflict(schema.GroupResource{Resource: "jobs"}, "injected",
+		errors.New("injected"))
 	ErrInvalid              error = apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "injected", nil)
 	ErrNamespaceTerminating error = namespaceTerminating()
 )
 
 func namespaceTerminating() error {
-	err := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "injected", errors.New("namespace is being terminated"))
+	err := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "injected",
+		errors.New("namespace is being terminated"))
 	err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
 	return err
 }

@@ -175,10 +175,12 @@ func firstPendingIndexes(jobCtx *syncJobCtx, count, completions int) []int
 func getFinishedTime(pod *corev1.Pod) time.Time
 
 //go:linkname getRemainingTimeForFailuresCount k8s.io/kubernetes/pkg/controller/job.getRemainingTimeForFailuresCount
-func getRemainingTimeForFailuresCount(c clock.WithTicker, base, limit time.Duration, failures int32, last *time.Time) time.Duration
+func getRemainingTimeForFailuresCount(c clock.WithTicker, base, limit time.Duration, failures int32,
+	last *time.Time) time.Duration
 
 //go:linkname getRemainingTimePerIndex k8s.io/kubernetes/pkg/controller/job.getRemainingTimePerIndex
-func getRemainingTimePerIndex(logger klog.Logger, c clock.WithTicker, base, limit time.Duration, lastFailed *corev1.Pod) time.Duration
+func getRemainingTimePerIndex(logger klog.Logger, c clock.WithTicker, base, limit time.Duration,
+	lastFailed *corev1.Pod) time.Duration
 
 //go:linkname getCompletionIndex k8s.io/kubernetes/pkg/controller/job.getCompletionIndex
 func getCompletionIndex(annotations map[string]string) int
@@ -187,10 +189,12 @@ func getCompletionIndex(annotations map[string]string) int
 func getNewIndexFailureCounts(logger klog.Logger, j *batchv1.Job, replaced *corev1.Pod) (int32, int32)
 
 //go:linkname matchPodFailurePolicy k8s.io/kubernetes/pkg/controller/job.matchPodFailurePolicy
-func matchPodFailurePolicy(policy *batchv1.PodFailurePolicy, failed *corev1.Pod) (*string, bool, *batchv1.PodFailurePolicyAction)
+func matchPodFailurePolicy(policy *batchv1.PodFailurePolicy,
+	failed *corev1.Pod) (*string, bool, *batchv1.PodFailurePolicyAction)
 
 //go:linkname matchSuccessPolicy k8s.io/kubernetes/pkg/controller/job.matchSuccessPolicy
-func matchSuccessPolicy(logger klog.Logger, policy *batchv1.SuccessPolicy, completions int32, succeeded Intervals) (string, bool)
+func matchSuccessPolicy(logger klog.Logger, policy *batchv1.SuccessPolicy, completions int32,
+	succeeded Intervals) (string, bool)
 
 //go:linkname pastBackoffLimitOnFailure k8s.io/kubernetes/pkg/controller/job.pastBackoffLimitOnFailure
 func pastBackoffLimitOnFailure(j *batchv1.Job, pods []*corev1.Pod) bool

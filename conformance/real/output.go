@@ -33,8 +33,9 @@ type Output struct {
 
 // A Call is one write.
 type Call struct {
-	Kind   Kind
-	Pod    string             // the name of the pod, Workload or PodGroup; for Create the name that the server generated
+	Kind Kind
+	// the name of the pod, Workload or PodGroup; for Create the name that the server generated
+	Pod    string
 	Object *corev1.Pod        // Create: the pod in the request, without a name
 	Patch  []byte             // Adopt, Release, StripToDelete, Strip: the strategic merge patch
 	Status *batchv1.JobStatus // WriteStatus

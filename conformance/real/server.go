@@ -204,7 +204,8 @@ func (p pods) Delete(_ context.Context, name string, _ metav1.DeleteOptions) err
 }
 
 // Patch records the patch. The caller in the controller determines its kind.
-func (p pods) Patch(_ context.Context, name string, _ types.PatchType, data []byte, _ metav1.PatchOptions, _ ...string) (*corev1.Pod, error) {
+func (p pods) Patch(_ context.Context, name string, _ types.PatchType, data []byte, _ metav1.PatchOptions,
+	_ ...string) (*corev1.Pod, error) {
 	if p.s.forgetful {
 		return &corev1.Pod{}, nil
 	}

@@ -25,7 +25,8 @@ func NewStopwatch(in Input, clock func() time.Duration) (*Stopwatch, error) {
 	s := &Stopwatch{in: in, clock: clock}
 	owner := metav1.NewControllerRef(in.Job, batchv1.SchemeGroupVersion.WithKind("Job"))
 	var err error
-	s.found, err = podCache{job: in.Job, pods: in.Pods}.ByIndex("", controller.PodControllerIndexKey(in.Job.Namespace, owner))
+	s.found, err = podCache{job: in.Job, pods: in.Pods}.ByIndex("",
+		controller.PodControllerIndexKey(in.Job.Namespace, owner))
 	return s, err
 }
 
@@ -39,7 +40,8 @@ func (s *Stopwatch) Sync() (time.Duration, error) {
 
 	r := newRun(&s.in)
 	r.server.forgetful = true
-	*podIndexer.in(r.controller) = preparedPodCache{found: s.found, orphan: controller.PodControllerIndexKey(s.in.Job.Namespace, nil)}
+	*podIndexer.in(r.controller) = preparedPodCache{found: s.found,
+		orphan: controller.PodControllerIndexKey(s.in.Job.Namespace, nil)}
 	start := s.clock()
 	caught, err := r.sync()
 	took := s.clock() - start

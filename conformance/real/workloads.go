@@ -42,7 +42,8 @@ func newConsistencyStore(in *Input) consistency.ConsistencyStore {
 		batchv1.Resource("jobs"): version(in.Cached.Jobs), corev1.Resource("pods"): version(in.Cached.Pods),
 	})
 	job := types.NamespacedName{Namespace: in.Job.Namespace, Name: in.Job.Name}
-	for resource, wrote := range map[schema.GroupResource]string{batchv1.Resource("jobs"): in.Wrote.Jobs, corev1.Resource("pods"): in.Wrote.Pods} {
+	for resource, wrote := range map[schema.GroupResource]string{batchv1.Resource("jobs"): in.Wrote.Jobs,
+		corev1.Resource("pods"): in.Wrote.Pods} {
 		if wrote != "" {
 			store.WroteAt(job, in.Job.UID, resource, wrote)
 		}
@@ -83,7 +84,8 @@ type workloads struct {
 	s *server
 }
 
-func (w workloads) Create(_ context.Context, workload *schedulingv1alpha2.Workload, _ metav1.CreateOptions) (*schedulingv1alpha2.Workload, error) {
+func (w workloads) Create(_ context.Context, workload *schedulingv1alpha2.Workload,
+	_ metav1.CreateOptions) (*schedulingv1alpha2.Workload, error) {
 	created := workload.DeepCopy()
 	created.UID = types.UID(created.Name)
 	return created, w.s.record(Call{Kind: CreateWorkload, Pod: created.Name}, 0)
@@ -94,7 +96,8 @@ type podGroups struct {
 	s *server
 }
 
-func (p podGroups) Create(_ context.Context, group *schedulingv1alpha2.PodGroup, _ metav1.CreateOptions) (*schedulingv1alpha2.PodGroup, error) {
+func (p podGroups) Create(_ context.Context, group *schedulingv1alpha2.PodGroup,
+	_ metav1.CreateOptions) (*schedulingv1alpha2.PodGroup, error) {
 	created := group.DeepCopy()
 	created.UID = types.UID(created.Name)
 	return created, p.s.record(Call{Kind: CreatePodGroup, Pod: created.Name}, 0)

@@ -23,10 +23,13 @@ const (
 
 // integrationReasons say why tests fail.
 var integrationReasons = []reason{
-	{"TestDelayTerminalPhaseCondition/job_backoff_limit_exceeded;_JobPodReplacementPolicy_and_JobManagedBy_disabled", withoutInterim},
+	{"TestDelayTerminalPhaseCondition/" +
+		"job_backoff_limit_exceeded;_JobPodReplacementPolicy_and_JobManagedBy_disabled", withoutInterim},
 	{"TestDelayTerminalPhaseCondition/job_scale_down_to_meet_completions;_JobManagedBy_enabled", withoutReason},
-	{"TestDelayTerminalPhaseCondition/job_scale_down_to_meet_completions;_JobPodReplacementPolicy_and_JobManagedBy_disabled", withoutInterim},
-	{"TestDelayTerminalPhaseCondition/job_scale_down_to_meet_completions;_JobPodReplacementPolicy_enabled", withoutReason},
+	{"TestDelayTerminalPhaseCondition/" +
+		"job_scale_down_to_meet_completions;_JobPodReplacementPolicy_and_JobManagedBy_disabled", withoutInterim},
+	{"TestDelayTerminalPhaseCondition/job_scale_down_to_meet_completions;_JobPodReplacementPolicy_enabled",
+		withoutReason},
 	{"TestJobAdmissionParallelismUpdate/parallelism_update_blocked_for_gang-scheduled_job", noWorkload},
 	{"TestJobGangScheduling/controller_restart_preserves_workload", noWorkload},
 	{"TestJobGangScheduling/eligible_job_creates_workload_and_podgroup", noWorkload},
@@ -36,9 +39,11 @@ var integrationReasons = []reason{
 }
 
 const (
-	withoutInterim = "The gates `JobManagedBy` and `JobPodReplacementPolicy` are off, by emulation of an older release; 1.36.3 has locked them. Such a server expects no interim condition, which jobfate always writes"
-	withoutReason  = "The gate `JobSuccessPolicy` is off, by emulation of an older release; 1.36.3 has locked it. Completion then has no reason, and that of jobfate is always `CompletionsReached`"
-	noWorkload     = "The alpha gate `WorkloadWithJob` is on. The controller creates no Workload and no PodGroup"
+	withoutInterim = "The gates `JobManagedBy` and `JobPodReplacementPolicy` are off, by emulation of an " +
+		"older release; 1.36.3 has locked them. Such a server expects no interim condition, which jobfate always writes"
+	withoutReason = "The gate `JobSuccessPolicy` is off, by emulation of an older release; 1.36.3 has " +
+		"locked it. Completion then has no reason, and that of jobfate is always `CompletionsReached`"
+	noWorkload = "The alpha gate `WorkloadWithJob` is on. The controller creates no Workload and no PodGroup"
 )
 
 // racing are the lines before two updates. The updates use the resource version that the creation of
@@ -70,10 +75,12 @@ func runIntegration(ctx context.Context, r release) (*report, error) {
 		name:    "integration",
 		title:   "Integration tests of the Job controller",
 		command: "go -C conformance run ./suites -write integration",
-		about: fmt.Sprintf("These are the tests of `k8s.io/kubernetes/test/integration/job` %s. They start etcd, run the API server in the "+
-			"process of the test, and play the kubelet. The controller is the module [%[2]s](../%[2]s), with `ReplaceBuiltIn`, "+
-			"in the place of the built-in one. The two tests `…ForSuspendedJobsNotYetStarted` update a Job without its resource version: "+
-			"with it they race with the first status write of any controller, the built-in one included.", r.version, ourController),
+		about: fmt.Sprintf("These are the tests of `k8s.io/kubernetes/test/integration/job` %s. "+
+			"They start etcd, run the API server in the process of the test, and play the kubelet. "+
+			"The controller is the module [%[2]s](../%[2]s), with `ReplaceBuiltIn`, in the place of the built-in one. "+
+			"The two tests `…ForSuspendedJobsNotYetStarted` update a Job without its resource version: "+
+			"with it they race with the first status write of any controller, the built-in one included.",
+			r.version, ourController),
 		results: results,
 		reasons: integrationReasons,
 	}, err

@@ -30,11 +30,15 @@ var differences = []struct {
 	text     string
 }{
 	{"backing-off-active", []string{"1.34.4", "1.35.4"}, "decisions",
-		"While a Job waits for the delay after a failure, Kubernetes writes `status.active: 0`, though pods are active. The API server rejects that if one of them is ready. 1.36.3 writes the number of active pods"},
+		"While a Job waits for the delay after a failure, Kubernetes writes `status.active: 0`, though pods " +
+			"are active. The API server rejects that if one of them is ready. 1.36.3 writes the number of active pods"},
 	{"suspended-start-time", []string{"1.34.4", "1.35.4"}, "decisions",
-		"Kubernetes keeps the start time of a Job that is suspended. jobfate removes it, as 1.36.3 does. The API server accepts both"},
+		"Kubernetes keeps the start time of a Job that is suspended. jobfate removes it, as 1.36.3 does. The " +
+			"API server accepts both"},
 	{"policy-alone", []string{"1.37.0"}, "",
-		"Only `podReplacementPolicy` decides whether failed pods alone are replaced. Until 1.36 a pod failure policy decides it too. No Job shows the difference: the API server sets `Failed` for a Job with a pod failure policy, and rejects any other value"},
+		"Only `podReplacementPolicy` decides whether failed pods alone are replaced. Until 1.36 a pod " +
+			"failure policy decides it too. No Job shows the difference: the API server sets `Failed` for a " +
+			"Job with a pod failure policy, and rejects any other value"},
 	{"start-time-error", []string{"1.34.4", "1.35.4"}, "statuses",
 		"If the start time of an unsuspended Job changes, the error has another text"},
 	{"label-words", []string{"1.34.4"}, "creations",
@@ -46,7 +50,8 @@ var differences = []struct {
 // unitReasons say why unit tests of other releases fail.
 var unitReasons = map[string][]reason{
 	"1.34.4": {{"TestControllerSyncJob/indexed_job_with_podIndexLabel_feature_disabled",
-		"The gate `PodIndexLabel` is off, which 1.35 removed. The pods then get their index from the annotation, and those of jobfate from the label"}},
+		"The gate `PodIndexLabel` is off, which 1.35 removed. The pods then get their index from the " +
+			"annotation, and those of jobfate from the label"}},
 }
 
 // comparison is the comparison of a release with jobfate.
@@ -98,14 +103,16 @@ func compareRelease(ctx context.Context, temp string, r release) (c comparison, 
 	if _, err := c.unit.failures(); err != nil {
 		return c, err
 	}
-	validated, err := r.test(ctx, overlay, "./validation", "-run", "^(TestStatus|TestStatusUpdate|TestCreation)$", "-args", "-release", r.version)
+	validated, err := r.test(ctx, overlay, "./validation", "-run",
+		"^(TestStatus|TestStatusUpdate|TestCreation)$", "-args", "-release", r.version)
 	if err != nil {
 		return c, err
 	}
 	if err := allPass(validated); err != nil {
 		return c, err
 	}
-	decisions, err := r.test(ctx, overlay, "-timeout", "1h", "./sync", "-run", "^(TestSync|TestReleases)$", "-args", "-release", r.version, "-decisions", fmt.Sprint(comparedDecisions))
+	decisions, err := r.test(ctx, overlay, "-timeout", "1h", "./sync", "-run", "^(TestSync|TestReleases)$",
+		"-args", "-release", r.version, "-decisions", fmt.Sprint(comparedDecisions))
 	if err != nil {
 		return c, err
 	}

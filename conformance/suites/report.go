@@ -9,14 +9,20 @@ import (
 
 // meanings explain the marks. Their order is that of the generated table.
 var meanings = []struct{ mark, text string }{
-	{"uid", "The pods of the test have no UID. No API server stores such a pod, and jobfate rejects it. Each pod gets its name as its UID."},
-	{"interim", "The gates `JobManagedBy` and `JobPodReplacementPolicy` are off, as in an emulated 1.33 or earlier. Kubernetes then writes the terminal condition alone; the interim condition of jobfate is removed."},
-	{"terminating", "The same two gates are off. The terminal condition then does not wait for terminating pods, and jobfate gets 0 as their number."},
-	{"reason", "The gate `JobSuccessPolicy` is off. The condition `Complete` then has neither reason nor message, and those of jobfate are removed."},
+	{"uid", "The pods of the test have no UID. No API server stores such a pod, and jobfate rejects it. Each " +
+		"pod gets its name as its UID."},
+	{"interim", "The gates `JobManagedBy` and `JobPodReplacementPolicy` are off, as in an emulated 1.33 or " +
+		"earlier. Kubernetes then writes the terminal condition alone; the interim condition of jobfate is removed."},
+	{"terminating", "The same two gates are off. The terminal condition then does not wait for terminating " +
+		"pods, and jobfate gets 0 as their number."},
+	{"reason", "The gate `JobSuccessPolicy` is off. The condition `Complete` then has neither reason nor " +
+		"message, and those of jobfate are removed."},
 	{"successPolicy", "The gate `JobSuccessPolicy` is off. `spec.successPolicy` is removed from the Job."},
 	{"managedBy", "The gate `JobManagedBy` is off. `spec.managedBy` is removed from the Job."},
-	{"startTime", "The gate `MutableSchedulingDirectivesForSuspendedJobs` is off. Kubernetes then keeps the start time of a suspended Job. jobfate removes it, and the test puts it back."},
-	{"podGroup", "The alpha gate `WorkloadWithJob` is on. Kubernetes' own code creates the Workload and the PodGroup, and the pods that jobfate creates are added to the group."},
+	{"startTime", "The gate `MutableSchedulingDirectivesForSuspendedJobs` is off. Kubernetes then keeps the " +
+		"start time of a suspended Job. jobfate removes it, and the test puts it back."},
+	{"podGroup", "The alpha gate `WorkloadWithJob` is on. Kubernetes' own code creates the Workload and the " +
+		"PodGroup, and the pods that jobfate creates are added to the group."},
 }
 
 // report is a section of docs/compatibility.md, and a file with the result of each test.
@@ -123,7 +129,8 @@ func (r *report) failures() (rows string, err error) {
 	}
 	for _, why := range r.reasons {
 		if !given[why] {
-			errs = append(errs, fmt.Errorf("%s passes or does not exist, but has a reason to fail: %s", why.test, why.text))
+			errs = append(errs, fmt.Errorf("%s passes or does not exist, but has a reason to fail: %s",
+				why.test, why.text))
 		}
 	}
 	return rows, errors.Join(errs...)

@@ -108,9 +108,11 @@ func statusOf(job *batchv1.Job, t texts) batchv1.JobStatus {
 
 func podOf(p *corev1.Pod, t texts) pod {
 	c := pod{
-		Index: observe.Index(p), Spec: *p.Spec.DeepCopy(), Phase: p.Status.Phase, Reason: p.Status.Reason, Exits: map[string]int32{},
+		Index: observe.Index(p), Spec: *p.Spec.DeepCopy(), Phase: p.Status.Phase, Reason: p.Status.Reason,
+		Exits: map[string]int32{},
 		Meta: metav1.ObjectMeta{
-			GenerateName: p.GenerateName, Labels: without(p.Labels), Annotations: p.Annotations, Finalizers: p.Finalizers,
+			GenerateName: p.GenerateName, Labels: without(p.Labels), Annotations: p.Annotations,
+			Finalizers: p.Finalizers,
 		},
 	}
 	if p.DeletionTimestamp != nil {

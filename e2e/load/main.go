@@ -32,7 +32,8 @@ func (s *settings) register(flags *flag.FlagSet) {
 	flags.IntVar(&s.indexes, "indexes", 10000, "the `size` of the large Job")
 	flags.IntVar(&s.failing, "failing", 10000, "the `size` of the Jobs whose indexes all fail once")
 	flags.IntVar(&s.jobs, "jobs", 1000, "the number of small Jobs of 10 pods")
-	flags.IntVar(&s.beside, "beside", 0, "the number of small Jobs beside the large one; 0: a sixteenth of its size, so that they arrive while it runs at -fair-qps")
+	flags.IntVar(&s.beside, "beside", 0, "the number of small Jobs beside the large one; 0: a sixteenth of "+
+		"its size, so that they arrive while it runs at -fair-qps")
 	flags.IntVar(&s.qps, "qps", 1000, "the limit of each controller's requests per second")
 	flags.IntVar(&s.fairQPS, "fair-qps", 200, "the same limit for the workload that measures the waits of small Jobs")
 	flags.IntVar(&s.workers, "workers", 5, "the number of concurrent syncs of each controller")

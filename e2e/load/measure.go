@@ -121,11 +121,13 @@ func forgetPeak(pid int) error {
 // clean removes all Jobs and pods before the next controller starts.
 func clean(ctx context.Context, api *server.Server, namespace string) error {
 	background := metav1.DeletePropagationOrphan
-	err := api.Client.BatchV1().Jobs(namespace).DeleteCollection(ctx, metav1.DeleteOptions{PropagationPolicy: &background}, metav1.ListOptions{})
+	err := api.Client.BatchV1().Jobs(namespace).
+		DeleteCollection(ctx, metav1.DeleteOptions{PropagationPolicy: &background}, metav1.ListOptions{})
 	if err != nil {
 		return err
 	}
-	err = api.Client.CoreV1().Pods(namespace).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}, metav1.ListOptions{})
+	err = api.Client.CoreV1().Pods(namespace).
+		DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}, metav1.ListOptions{})
 	if err != nil {
 		return err
 	}

@@ -41,7 +41,8 @@ type jobRun struct {
 }
 
 func newStage(client kubernetes.Interface, namespace string, managedBy *string) *stage {
-	return &stage{client: client, namespace: namespace, managedBy: managedBy, jobs: map[string]*jobRun{}, changed: make(chan struct{}, 1)}
+	return &stage{client: client, namespace: namespace, managedBy: managedBy, jobs: map[string]*jobRun{},
+		changed: make(chan struct{}, 1)}
 }
 
 // script is called for each pod as soon as it is observed.
@@ -86,7 +87,8 @@ func (s *stage) watch(ctx context.Context) {
 }
 
 // create creates a Job whose pods follow a script.
-func (s *stage) create(ctx context.Context, name string, timed bool, spec batchv1.JobSpec, script func(kubelet.Pod) kubelet.Life) error {
+func (s *stage) create(ctx context.Context, name string, timed bool, spec batchv1.JobSpec,
+	script func(kubelet.Pod) kubelet.Life) error {
 	spec.ManagedBy = s.managedBy
 	spec.Template.Spec = corev1.PodSpec{
 		RestartPolicy: corev1.RestartPolicyNever,
@@ -95,7 +97,8 @@ func (s *stage) create(ctx context.Context, name string, timed bool, spec batchv
 	s.mu.Lock()
 	s.jobs[name] = &jobRun{script: script, made: time.Now(), timed: timed}
 	s.mu.Unlock()
-	_, err := s.client.BatchV1().Jobs(s.namespace).Create(ctx, &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{})
+	_, err := s.client.BatchV1().Jobs(s.namespace).
+		Create(ctx, &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{})
 	return err
 }
 

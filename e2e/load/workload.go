@@ -31,9 +31,10 @@ func workloads(s settings) []workload {
 		{fmt.Sprintf("%d indexes fail once", s.failing), s.qps, func(ctx context.Context, st *stage) error {
 			return failOnce(ctx, st, s.failing)
 		}},
-		{fmt.Sprintf("%d indexes fail once, backoff limit per index", s.failing), s.qps, func(ctx context.Context, st *stage) error {
-			return failOncePerIndex(ctx, st, s.failing)
-		}},
+		{fmt.Sprintf("%d indexes fail once, backoff limit per index", s.failing), s.qps,
+			func(ctx context.Context, st *stage) error {
+				return failOncePerIndex(ctx, st, s.failing)
+			}},
 		{fmt.Sprintf("small Jobs beside one of %d", s.indexes), s.fairQPS, func(ctx context.Context, st *stage) error {
 			return beside(ctx, st, s.indexes, cmp.Or(s.beside, s.indexes/16), s.fairQPS)
 		}},
@@ -44,7 +45,8 @@ func succeed(kubelet.Pod) kubelet.Life { return kubelet.Succeed() }
 
 func indexed(n int) batchv1.JobSpec {
 	return batchv1.JobSpec{
-		CompletionMode: new(batchv1.IndexedCompletion), Completions: new(int32(n)), Parallelism: new(int32(n)), BackoffLimit: new(int32(n)),
+		CompletionMode: new(batchv1.IndexedCompletion), Completions: new(int32(n)), Parallelism: new(int32(n)),
+		BackoffLimit: new(int32(n)),
 	}
 }
 

@@ -164,7 +164,8 @@ func Agree(t testing.TB, a, b *View, difference func(a, b State) string) {
 		case <-a.news:
 		case <-b.news:
 		case <-late:
-			t.Fatalf("still different after %s:\n%s\nfirst (-): %s\n\nsecond (+): %s", a.patience, differs, a.Story(), b.Story())
+			t.Fatalf("still different after %s:\n%s\nfirst (-): %s\n\nsecond (+): %s", a.patience, differs,
+				a.Story(), b.Story())
 		}
 	}
 }
@@ -263,16 +264,18 @@ func (v *View) Story() string {
 func (v *View) Basics() {
 	var before batchv1.JobStatus
 	var uid types.UID
-	v.Always("the count of failures never decreases, an ended Job stays ended, and ready is at most active", func(s State) bool {
-		if s.Job == nil {
-			return true
-		}
-		was := before
-		if uid != s.Job.UID {
-			was = batchv1.JobStatus{}
-		}
-		before, uid = s.Job.Status, s.Job.UID
-		ended := Ended(&batchv1.Job{Status: was})
-		return s.Job.Status.Failed >= was.Failed && (!ended || Ended(s.Job)) && value(s.Job.Status.Ready) <= s.Job.Status.Active
-	})
+	v.Always("the count of failures never decreases, an ended Job stays ended, and ready is at most active",
+		func(s State) bool {
+			if s.Job == nil {
+				return true
+			}
+			was := before
+			if uid != s.Job.UID {
+				was = batchv1.JobStatus{}
+			}
+			before, uid = s.Job.Status, s.Job.UID
+			ended := Ended(&batchv1.Job{Status: was})
+			return s.Job.Status.Failed >= was.Failed && (!ended || Ended(s.Job)) &&
+				value(s.Job.Status.Ready) <= s.Job.Status.Active
+		})
 }

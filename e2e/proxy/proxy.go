@@ -52,7 +52,8 @@ func Start(target *rest.Config) (*Proxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Proxy{counts: Counts{}, answers: map[Call]map[int]int{}, lags: map[string]time.Duration{}, open: map[int]openCall{}}
+	p := &Proxy{counts: Counts{}, answers: map[Call]map[int]int{}, lags: map[string]time.Duration{},
+		open: map[int]openCall{}}
 	quiet := log.New(io.Discard, "", 0) // connections are cut on purpose
 	p.behind = &httputil.ReverseProxy{
 		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(host) },

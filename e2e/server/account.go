@@ -24,7 +24,8 @@ import (
 
 // kinds are the kinds of manifests, in the order in which they are applied: namespaces and
 // custom resource definitions come before their objects.
-var kinds = []string{"Namespace", "CustomResourceDefinition", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"}
+var kinds = []string{"Namespace", "CustomResourceDefinition", "ServiceAccount", "ClusterRole",
+	"ClusterRoleBinding", "Role", "RoleBinding"}
 
 // tokenSeconds is the lifetime of a token, longer than any test.
 const tokenSeconds = 24 * 60 * 60
@@ -33,7 +34,8 @@ const tokenSeconds = 24 * 60 * 60
 // account if needed.
 func (s *Server) Account(ctx context.Context, namespace, name string) (*rest.Config, error) {
 	accounts := s.Client.CoreV1().ServiceAccounts(namespace)
-	_, err := accounts.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+	_, err := accounts.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}},
+		metav1.CreateOptions{})
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		return nil, fmt.Errorf("making the service account %s: %w", name, err)
 	}

@@ -130,7 +130,8 @@ func crdAndRights(dir string) []string {
 
 // example starts the controller of a folder as the service account of its manifests, with their
 // permissions.
-func (s *Server) example(ctx context.Context, dir string, o Options, manifests []string, args ...string) (*Controller, error) {
+func (s *Server) example(ctx context.Context, dir string, o Options, manifests []string,
+	args ...string) (*Controller, error) {
 	program, err := s.builds.of(dir, func() (string, error) { return BuildMain(ctx, dir) })
 	if err != nil {
 		return nil, err
@@ -165,7 +166,8 @@ func (s *Server) manager(ctx context.Context, name, account string, o Options, a
 	return s.controller(ctx, name, program, "kube-system", account, o, args...)
 }
 
-func (s *Server) controller(ctx context.Context, name, program, namespace, account string, o Options, args ...string) (*Controller, error) {
+func (s *Server) controller(ctx context.Context, name, program, namespace, account string, o Options,
+	args ...string) (*Controller, error) {
 	config, err := s.Account(ctx, namespace, account)
 	if err != nil {
 		return nil, err
@@ -178,7 +180,8 @@ func (s *Server) controller(ctx context.Context, name, program, namespace, accou
 		return nil, err
 	}
 	args = append([]string{"--kubeconfig=" + file}, args...)
-	c := &Controller{dir: s.dir, program: program, metrics: o.metrics, args: append(args, o.Args...), Process: &Process{Name: name}}
+	c := &Controller{dir: s.dir, program: program, metrics: o.metrics, args: append(args, o.Args...),
+		Process: &Process{Name: name}}
 	if err := c.Start(); err != nil {
 		return nil, err
 	}

@@ -88,7 +88,8 @@ func (c *Controller) scrape(ctx context.Context) (text string, err error) {
 		return "", err
 	}
 	// kube-controller-manager generates its own certificate.
-	client := http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}}
+	client := http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
+		DisableKeepAlives: true}}
 	answer, err := client.Do(request)
 	if err != nil {
 		return "", err

@@ -102,7 +102,8 @@ func (w *World) Update(change func(*batchv1.Job)) {
 // Delete deletes the Job.
 func (w *World) Delete(how metav1.DeletionPropagation) {
 	w.T.Helper()
-	w.Must(w.Client.BatchV1().Jobs(w.Namespace).Delete(w.T.Context(), JobName, metav1.DeleteOptions{PropagationPolicy: &how}))
+	w.Must(w.Client.BatchV1().Jobs(w.Namespace).
+		Delete(w.T.Context(), JobName, metav1.DeleteOptions{PropagationPolicy: &how}))
 }
 
 // DeletePods deletes pods, as a user does.

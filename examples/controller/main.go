@@ -37,13 +37,16 @@ type settings struct {
 }
 
 func (s *settings) register(flags *flag.FlagSet) {
-	flags.StringVar(&s.ManagedBy, "managed-by", controller.DefaultManagedBy, "the `name` in spec.managedBy of the Jobs to run")
-	flags.BoolVar(&s.ReplaceBuiltIn, "replace-built-in", false, "run the Jobs without spec.managedBy, on a cluster whose built-in Job controller is switched off")
+	flags.StringVar(&s.ManagedBy, "managed-by", controller.DefaultManagedBy,
+		"the `name` in spec.managedBy of the Jobs to run")
+	flags.BoolVar(&s.ReplaceBuiltIn, "replace-built-in", false,
+		"run the Jobs without spec.managedBy, on a cluster whose built-in Job controller is switched off")
 	flags.StringVar(&s.namespaces, "namespaces", "", "the namespaces to watch, separated by commas; empty: all")
 	flags.IntVar(&s.Workers, "concurrent-syncs", 5, "the number of concurrent syncs")
 	flags.Float64Var(&s.qps, "qps", 20, "the maximum of writes per second; 0: no limit")
 	flags.IntVar(&s.Burst, "burst", 30, "the maximum of writes in a burst")
-	flags.DurationVar(&s.BatchPeriod, "batch-period", time.Second, "the delay between a change of a pod and the sync of its Job")
+	flags.DurationVar(&s.BatchPeriod, "batch-period", time.Second,
+		"the delay between a change of a pod and the sync of its Job")
 	flags.DurationVar(&s.backoff.Base, "backoff-base", 10*time.Second, "the delay after the first failed pod")
 	flags.DurationVar(&s.backoff.Cap, "backoff-cap", 10*time.Minute, "the longest delay after a failed pod")
 	flags.IntVar(&s.maxChanges, "max-changes", 500, "the maximum of pods that one sync creates or deletes")
@@ -51,9 +54,11 @@ func (s *settings) register(flags *flag.FlagSet) {
 	flags.BoolVar(&s.fillFreeSlots, "fill-free-slots", true, "run ready indexes while lower indexes back off")
 	flags.BoolVar(&s.leaderElect, "leader-elect", true, "elect a leader, so that only one of several replicas acts")
 	flags.StringVar(&s.lease, "lease", "", "the name of the lease; empty: derived from --managed-by")
-	flags.StringVar(&s.leaseNamespace, "leader-elect-namespace", "", "the namespace of the lease; empty: that of the pod of the controller")
+	flags.StringVar(&s.leaseNamespace, "leader-elect-namespace", "",
+		"the namespace of the lease; empty: that of the pod of the controller")
 	flags.StringVar(&s.metricsAddress, "metrics-bind-address", ":8080", "the address that serves metrics; 0: none")
-	flags.StringVar(&s.probeAddress, "health-probe-bind-address", ":8081", "the address that serves /healthz and /readyz; 0: none")
+	flags.StringVar(&s.probeAddress, "health-probe-bind-address", ":8081",
+		"the address that serves /healthz and /readyz; 0: none")
 	flags.IntVar(&s.verbosity, "v", 0, "the log level; 1: retries after conflicts; 2: each sync")
 	flags.BoolVar(&s.logJSON, "log-json", false, "log in JSON, one object a line")
 }
@@ -79,7 +84,8 @@ func (s *settings) options() controller.Options {
 	if o.QPS = float32(s.qps); o.QPS == 0 {
 		o.QPS = -1
 	}
-	o.Decide = []jobfate.Option{jobfate.Backoff(s.backoff), jobfate.MaxChanges(s.maxChanges), jobfate.MaxUncounted(s.maxUncounted)}
+	o.Decide = []jobfate.Option{jobfate.Backoff(s.backoff), jobfate.MaxChanges(s.maxChanges),
+		jobfate.MaxUncounted(s.maxUncounted)}
 	if s.fillFreeSlots {
 		o.Decide = append(o.Decide, jobfate.FillFreeSlots())
 	}

@@ -168,7 +168,8 @@ func templateOf(members []member, job *batchv1.Job) string {
 // action returns what to do about a Job of a template that failed for a reason.
 func (p FailurePolicy) action(template, reason string) Action {
 	for _, rule := range p.Rules {
-		if rule.targets(template) && slices.ContainsFunc(rule.OnJobFailureReasons, func(r string) bool { return covers(r, reason) }) {
+		if rule.targets(template) && slices.ContainsFunc(rule.OnJobFailureReasons,
+			func(r string) bool { return covers(r, reason) }) {
 			return rule.Action
 		}
 	}
@@ -188,18 +189,21 @@ func check(spec *Spec) error {
 	var errs field.ErrorList
 	path := field.NewPath("spec")
 	for i, t := range spec.Jobs {
-		errs = append(errs, validation.RuleNames(t.Spec.PodFailurePolicy, path.Child("jobs").Index(i).Child("spec", "podFailurePolicy"))...)
+		errs = append(errs, validation.RuleNames(t.Spec.PodFailurePolicy,
+			path.Child("jobs").Index(i).Child("spec", "podFailurePolicy"))...)
 	}
 	for i, rule := range spec.FailurePolicy.Rules {
 		for j, target := range rule.TargetReplicatedJobs {
 			if !slices.ContainsFunc(spec.Jobs, func(t Template) bool { return t.Name == target }) {
-				errs = append(errs, field.NotFound(path.Child("failurePolicy", "rules").Index(i).Child("targetReplicatedJobs").Index(j), target))
+				errs = append(errs, field.NotFound(path.Child("failurePolicy", "rules").Index(i).
+					Child("targetReplicatedJobs").Index(j), target))
 			}
 		}
 		for j, reason := range rule.OnJobFailureReasons {
 			ref, byRule := failurepolicy.RuleOf(reason, "")
 			if byRule && ref.Name != "" && !spec.hasRule(&rule, reason) {
-				errs = append(errs, field.NotFound(path.Child("failurePolicy", "rules").Index(i).Child("onJobFailureReasons").Index(j), reason))
+				errs = append(errs, field.NotFound(path.Child("failurePolicy", "rules").Index(i).
+					Child("onJobFailureReasons").Index(j), reason))
 			}
 		}
 	}

@@ -26,11 +26,12 @@ const (
 func newJob(group *JobGroup, m member) *batchv1.Job {
 	job := &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace:       group.Namespace,
-			Name:            m.name,
-			Labels:          map[string]string{groupLabel: group.Name},
-			Annotations:     map[string]string{restartAnnotation: strconv.Itoa(group.Status.Restarted[m.name])},
-			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(group, groupVersion.WithKind("JobGroup"))},
+			Namespace:   group.Namespace,
+			Name:        m.name,
+			Labels:      map[string]string{groupLabel: group.Name},
+			Annotations: map[string]string{restartAnnotation: strconv.Itoa(group.Status.Restarted[m.name])},
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(group,
+				groupVersion.WithKind("JobGroup"))},
 		},
 		Spec: *m.template.Spec.JobSpec.DeepCopy(),
 	}

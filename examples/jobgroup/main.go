@@ -47,7 +47,8 @@ func (s *settings) register(flags *flag.FlagSet) {
 	flags.StringVar(&s.namespace, "namespace", "", "the only namespace to watch; empty: all")
 	flags.BoolVar(&s.leaderElect, "leader-elect", true, "elect a leader, so that only one of several replicas acts")
 	flags.StringVar(&s.metricsAddress, "metrics-bind-address", ":8080", "the address that serves metrics; 0: none")
-	flags.StringVar(&s.probeAddress, "health-probe-bind-address", ":8081", "the address that serves /healthz and /readyz; 0: none")
+	flags.StringVar(&s.probeAddress, "health-probe-bind-address", ":8081",
+		"the address that serves /healthz and /readyz; 0: none")
 }
 
 func main() {
@@ -79,7 +80,8 @@ func newManager(config *rest.Config, o ctrl.Options, namespace string) (manager.
 	if err != nil {
 		return nil, err
 	}
-	groups := &groupController{client: mgr.GetClient(), live: mgr.GetAPIReader(), recorder: mgr.GetEventRecorder("jobgroup-controller")}
+	groups := &groupController{client: mgr.GetClient(), live: mgr.GetAPIReader(),
+		recorder: mgr.GetEventRecorder("jobgroup-controller")}
 	return mgr, errors.Join(
 		mgr.AddHealthzCheck("ping", healthz.Ping),
 		ctrl.NewControllerManagedBy(mgr).For(&JobGroup{}).Owns(&batchv1.Job{}).Complete(groups),
@@ -91,8 +93,10 @@ func (s *settings) managerOptions() ctrl.Options {
 	ofGroups, err := labels.Parse(groupLabel) // selects all values of the label
 	utilruntime.Must(err)
 	options := ctrl.Options{
-		Scheme:                 newScheme(),
-		Cache:                  cache.Options{ByObject: map[client.Object]cache.ByObject{&batchv1.Job{}: {Label: ofGroups}}},
+		Scheme: newScheme(),
+		Cache: cache.Options{
+			ByObject: map[client.Object]cache.ByObject{&batchv1.Job{}: {Label: ofGroups}},
+		},
 		Metrics:                metricsserver.Options{BindAddress: s.metricsAddress},
 		HealthProbeBindAddress: s.probeAddress,
 		LeaderElection:         s.leaderElect,

@@ -49,7 +49,8 @@ func (c *groupController) Reconcile(ctx context.Context, r reconcile.Request) (r
 // jobsOf returns the Jobs that the group controls.
 func jobsOf(ctx context.Context, from client.Reader, group *JobGroup) (jobs []*batchv1.Job, err error) {
 	var list batchv1.JobList
-	if err := from.List(ctx, &list, client.InNamespace(group.Namespace), client.MatchingLabels{groupLabel: group.Name}); err != nil {
+	if err := from.List(ctx, &list, client.InNamespace(group.Namespace),
+		client.MatchingLabels{groupLabel: group.Name}); err != nil {
 		return nil, err
 	}
 	for i := range list.Items {
@@ -68,7 +69,8 @@ func (c *groupController) carryOut(ctx context.Context, group *JobGroup, p plan)
 	}
 	for _, job := range p.remove {
 		// In the foreground: the Job is gone when its pods are.
-		err := c.client.Delete(ctx, job, client.PropagationPolicy(metav1.DeletePropagationForeground), client.Preconditions{UID: &job.UID})
+		err := c.client.Delete(ctx, job, client.PropagationPolicy(metav1.DeletePropagationForeground),
+			client.Preconditions{UID: &job.UID})
 		if client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("deleting Job %s: %w", job.Name, err)
 		}
@@ -91,7 +93,8 @@ func (c *groupController) createJobs(ctx context.Context, group *JobGroup) error
 		return err
 	}
 	p := decide(group, jobs)
-	if now.UID != group.UID || now.ResourceVersion != group.ResourceVersion || !equality.Semantic.DeepEqual(p.status, group.Status) {
+	if now.UID != group.UID || now.ResourceVersion != group.ResourceVersion ||
+		!equality.Semantic.DeepEqual(p.status, group.Status) {
 		return errStale
 	}
 	for _, m := range p.create {

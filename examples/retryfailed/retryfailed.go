@@ -51,8 +51,9 @@ func Job(job *batchv1.Job, name string, indexes indexset.Set) (*batchv1.Job, err
 		return nil, err
 	}
 	next := &batchv1.Job{
-		ObjectMeta: metav1.ObjectMeta{Namespace: job.Namespace, Name: name, Annotations: map[string]string{Annotation: text}},
-		Spec:       *job.Spec.DeepCopy(),
+		ObjectMeta: metav1.ObjectMeta{Namespace: job.Namespace, Name: name,
+			Annotations: map[string]string{Annotation: text}},
+		Spec: *job.Spec.DeepCopy(),
 	}
 	n := int32(indexes.Len())
 	next.Spec.Completions = &n

@@ -64,7 +64,8 @@ type settings struct {
 func (s *settings) register(flags *flag.FlagSet) {
 	flags.BoolVar(&s.leaderElect, "leader-elect", true, "elect a leader, so that only one of several replicas acts")
 	flags.StringVar(&s.metricsAddress, "metrics-bind-address", ":8080", "the address that serves metrics; 0: none")
-	flags.StringVar(&s.probeAddress, "health-probe-bind-address", ":8081", "the address that serves /healthz and /readyz; 0: none")
+	flags.StringVar(&s.probeAddress, "health-probe-bind-address", ":8081",
+		"the address that serves /healthz and /readyz; 0: none")
 }
 
 func main() {
@@ -110,5 +111,6 @@ func newManager(config *rest.Config, o ctrl.Options) (manager.Manager, error) {
 	if err != nil {
 		return nil, err
 	}
-	return mgr, errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping), controller.AddKind(mgr, suites, controller.Options{}))
+	return mgr, errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping),
+		controller.AddKind(mgr, suites, controller.Options{}))
 }

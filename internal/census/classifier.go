@@ -46,10 +46,11 @@ func ClassifierOf(job *batchv1.Job, k keys.Keys, policy *failurepolicy.Spec) Cla
 		Limit: backoff.LimitOf(spec),
 		// KEP-3939: with a pod failure policy only failed pods are replaced, since rules
 		// are matched against terminated pods only.
-		ReplaceFailedOnly: policy != nil || spec.PodReplacementPolicy != nil && *spec.PodReplacementPolicy == batchv1.Failed,
-		CountRestarts:     spec.Template.Spec.RestartPolicy == corev1.RestartPolicyOnFailure,
-		Policy:            policy,
-		Uncounted:         ReadUncounted(job.Status.UncountedTerminatedPods),
+		ReplaceFailedOnly: policy != nil || spec.PodReplacementPolicy != nil &&
+			*spec.PodReplacementPolicy == batchv1.Failed,
+		CountRestarts: spec.Template.Spec.RestartPolicy == corev1.RestartPolicyOnFailure,
+		Policy:        policy,
+		Uncounted:     ReadUncounted(job.Status.UncountedTerminatedPods),
 	}
 	if lifecycle.IsIndexed(spec) && (spec.Completions != nil || spec.Parallelism == nil) {
 		c.Indexed, c.Completions = true, *cmp.Or(spec.Completions, &one)

@@ -34,7 +34,8 @@ func (c *Census) Read(job owner.Owner, pods []*corev1.Pod) bool {
 // classifier. It does not compare the selector and the policy. The caller does.
 func (c *Census) ReadsAs(job *owner.Owner, as *Classifier) bool {
 	k := &c.classifier
-	return c.owner.SameJob(job) && k.Keys == as.Keys.WithDefaults() && k.Indexed == as.Indexed && k.Completions == as.Completions && k.Limit == as.Limit &&
+	return c.owner.SameJob(job) && k.Keys == as.Keys.WithDefaults() && k.Indexed == as.Indexed &&
+		k.Completions == as.Completions && k.Limit == as.Limit &&
 		k.ReplaceFailedOnly == as.ReplaceFailedOnly && k.CountRestarts == as.CountRestarts
 }
 

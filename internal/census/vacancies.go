@@ -21,7 +21,8 @@ func (x *indexed) putVacant(index int32, vacant bool) {
 	if !vacant {
 		x.vacancies--
 		v.remove(around)
-		for _, left := range [...]indexset.Interval{{First: around.First, Last: index - 1}, {First: index + 1, Last: around.Last}} {
+		for _, left := range [...]indexset.Interval{{First: around.First, Last: index - 1},
+			{First: index + 1, Last: around.Last}} {
 			if left.First <= left.Last {
 				v.insert(left)
 			}

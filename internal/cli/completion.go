@@ -124,10 +124,12 @@ func bashCompletion(all []commandWords) string {
 	b.WriteString("\t*)\n\t\tcase \"${COMP_WORDS[1]} $current\" in\n")
 	for _, c := range all {
 		if len(c.flags) > 0 {
-			fmt.Fprintf(&b, "\t\t'%s -'*) words='%s' ;;\n", c.name, strings.Join(mapped(c.flags, func(f flagWords) string { return f.name }), " "))
+			fmt.Fprintf(&b, "\t\t'%s -'*) words='%s' ;;\n", c.name,
+				strings.Join(mapped(c.flags, func(f flagWords) string { return f.name }), " "))
 		}
 		if len(c.words) > 0 {
-			fmt.Fprintf(&b, "\t\t'%s '*) [ \"$COMP_CWORD\" -ne 2 ] || words='%s' ;;\n", c.name, strings.Join(c.words, " "))
+			fmt.Fprintf(&b, "\t\t'%s '*) [ \"$COMP_CWORD\" -ne 2 ] || words='%s' ;;\n", c.name,
+				strings.Join(c.words, " "))
 		}
 	}
 	b.WriteString(`		esac ;;
@@ -149,7 +151,9 @@ func zshCompletion(all []commandWords) string {
 	for _, c := range all {
 		fmt.Fprintf(&b, "\t\t\t'%s:%s'\n", c.name, zshQuoted.Replace(c.summary))
 	}
-	b.WriteString("\t\t\t'help:print the usage of a command'\n\t\t\t'--version:print the version'\n\t\t)\n\t\t_describe command commands\n\t\treturn\n\tfi\n\tlocal command=$words[2]\n\tshift words\n\t(( CURRENT-- ))\n\tcase $command in\n")
+	b.WriteString("\t\t\t'help:print the usage of a command'\n\t\t\t'--version:print the " +
+		"version'\n\t\t)\n\t\t_describe command commands\n\t\treturn\n\tfi\n\tlocal " +
+		"command=$words[2]\n\tshift words\n\t(( CURRENT-- ))\n\tcase $command in\n")
 	for _, c := range all {
 		fmt.Fprintf(&b, "\t%s) _arguments", c.name)
 		for _, f := range c.flags {
@@ -176,7 +180,8 @@ func fishCompletion(all []commandWords) string {
 	b.WriteString("complete -c jobfate -n __fish_use_subcommand -l version -d 'print the version'\n" +
 		"complete -c jobfate -n __fish_use_subcommand -f -a help -d 'print the usage of a command'\n")
 	for _, c := range all {
-		fmt.Fprintf(&b, "complete -c jobfate -n __fish_use_subcommand -f -a %s -d '%s'\n", c.name, fishQuoted.Replace(c.summary))
+		fmt.Fprintf(&b, "complete -c jobfate -n __fish_use_subcommand -f -a %s -d '%s'\n", c.name,
+			fishQuoted.Replace(c.summary))
 		seen := fmt.Sprintf("complete -c jobfate -n '__fish_seen_subcommand_from %s'", c.name)
 		for _, f := range c.flags {
 			kind, name := "-l", strings.TrimLeft(f.name, "-")
@@ -194,7 +199,8 @@ func fishCompletion(all []commandWords) string {
 		}
 		if len(c.words) > 0 {
 			words := strings.Join(c.words, " ")
-			fmt.Fprintf(&b, "complete -c jobfate -n '__fish_seen_subcommand_from %s; and not __fish_seen_subcommand_from %s' -f -a '%s'\n", c.name, words, words)
+			fmt.Fprintf(&b, "complete -c jobfate -n '__fish_seen_subcommand_from %s; and not "+
+				"__fish_seen_subcommand_from %s' -f -a '%s'\n", c.name, words, words)
 		}
 	}
 	return b.String()

@@ -46,7 +46,9 @@ func (x *Explain) Flags(fs *flag.FlagSet, clock func() time.Time) {
 	x.output.flags(fs)
 	fs.BoolVar(&x.all, "all", false, "print everything; by default the text truncates long lists")
 	fs.BoolVar(&x.exitStatus, "exit-status", false, "report the state of the Job by the exit status")
-	fs.StringVar(&x.managedBy, "managed-by", "", "decide as the controller with this `name` in spec.managedBy;\nby default, as the controller that the Job names")
+	fs.StringVar(&x.managedBy, "managed-by", "",
+		"decide as the controller with this `name` in spec.managedBy;\nby default, as the controller that "+
+			"the Job names")
 	nowFlag(fs, clock, "the decision", func(at time.Time) { x.at = &at })
 }
 
@@ -58,7 +60,8 @@ type View struct {
 	notes   []Note // of a list
 	// unreadable says which parts of the input cannot be read.
 	unreadable []string
-	err        error // about the parts of the input that cannot be read, and the Jobs of a list that cannot be decided on
+	// about the parts of the input that cannot be read, and the Jobs of a list that cannot be decided on
+	err error
 }
 
 // One explains the first Job.

@@ -49,8 +49,14 @@ var operations = []operation{
 	{"count", 1, 1, false, func(q *query) (string, error) { return line(q.sets[0].Len()), nil }},
 	{"contains", 2, 2, false, (*query).contains},
 	{"union", 1, math.MaxInt, false, func(q *query) (string, error) { return line(union(q.sets)), nil }},
-	{"minus", 2, math.MaxInt, false, func(q *query) (string, error) { return line(q.sets[0].Difference(union(q.sets[1:]))), nil }},
-	{"missing", 1, math.MaxInt, true, func(q *query) (string, error) { return line(union(q.sets).Complement(q.completions)), nil }},
+	{"minus", 2, math.MaxInt, false, func(q *query) (string,
+		error) {
+		return line(q.sets[0].Difference(union(q.sets[1:]))), nil
+	}},
+	{"missing", 1, math.MaxInt, true, func(q *query) (string,
+		error) {
+		return line(union(q.sets).Complement(q.completions)), nil
+	}},
 	{"next", 1, math.MaxInt, true, (*query).next},
 }
 
@@ -96,10 +102,11 @@ func (q *query) next() (string, error) {
 func indexes(env Environment, args []string) error {
 	q := &query{completions: -1}
 	fs := newFlags("indexes")
-	fs.Func("completions", "`N`, the completions of the Job; required by missing and next", func(text string) (err error) {
-		q.completions, err = number(text)
-		return err
-	})
+	fs.Func("completions", "`N`, the completions of the Job; required by missing and next",
+		func(text string) (err error) {
+			q.completions, err = number(text)
+			return err
+		})
 	fs.IntVar(&q.count, "count", 1, "the maximum number of indexes that next prints")
 	args, err := parse(env, fs, indexesUsage, args)
 	if err != nil {

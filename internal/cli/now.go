@@ -9,7 +9,8 @@ import (
 )
 
 // timeFormats are the accepted formats of a time. A time without a zone is local.
-var timeFormats = []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04", time.DateOnly}
+var timeFormats = []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05",
+	"2006-01-02 15:04", time.DateOnly}
 
 // parseTime parses a time, which may be relative to now. A relative time is truncated to
 // seconds.
@@ -27,7 +28,8 @@ func parseTime(text string, now time.Time) (time.Time, error) {
 
 // nowFlag adds the flag that sets the present of a command.
 func nowFlag(fs *flag.FlagSet, clock func() time.Time, what string, set func(time.Time)) {
-	fs.Func("now", "the `time` of "+what+", as in 2023-08-21T10:00:00Z, 2023-08-21T10:00:00 (local time)\nor -10m (ten minutes ago); by default, the present", func(text string) error {
+	fs.Func("now", "the `time` of "+what+", as in 2023-08-21T10:00:00Z, 2023-08-21T10:00:00 (local time)\nor "+
+		"-10m (ten minutes ago); by default, the present", func(text string) error {
 		at, err := parseTime(text, clock())
 		set(at)
 		return err

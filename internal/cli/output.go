@@ -20,7 +20,8 @@ type output struct {
 func (o *output) flags(fs *flag.FlagSet, more ...string) {
 	formats := append([]string{"text", "json", "yaml"}, more...)
 	oneOf(fs, &o.format, "o", "the `format` of the output: "+alternatives(formats)+" (default text)", formats...)
-	oneOf(fs, &o.color, "color", "`when` to colour the text: auto, always or never (default auto: on a terminal,\nunless NO_COLOR is set)", "auto", "always", "never")
+	oneOf(fs, &o.color, "color", "`when` to colour the text: auto, always or never (default auto: on a "+
+		"terminal,\nunless NO_COLOR is set)", "auto", "always", "never")
 }
 
 // paint returns the colours to use.

@@ -74,7 +74,8 @@ func (o override) apply(job *batchv1.Job) (*batchv1.Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	strict := serializer.NewSerializerWithOptions(serializer.DefaultMetaFactory, nil, runtime.NewScheme(), serializer.SerializerOptions{Strict: true})
+	strict := serializer.NewSerializerWithOptions(serializer.DefaultMetaFactory, nil, runtime.NewScheme(),
+		serializer.SerializerOptions{Strict: true})
 	next := &batchv1.Job{}
 	switch _, _, err := strict.Decode(encode(object), nil, next); {
 	case runtime.IsStrictDecodingError(err):

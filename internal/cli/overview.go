@@ -32,7 +32,8 @@ func choose(in *kubefile.Input, wanted string) error {
 	case len(chosen) == 0:
 		return fmt.Errorf("no Job %s in the input, which has %s", wanted, someNames(in.Jobs))
 	case len(chosen) > 1:
-		return fmt.Errorf("the input has %d Jobs named %s; add the namespace, as in --job %s/%s", len(chosen), wanted, chosen[0].Job.Namespace, wanted)
+		return fmt.Errorf("the input has %d Jobs named %s; add the namespace, as in --job %s/%s", len(chosen),
+			wanted, chosen[0].Job.Namespace, wanted)
 	}
 	in.Jobs = chosen
 	return nil
@@ -41,7 +42,8 @@ func choose(in *kubefile.Input, wanted string) error {
 // someNames returns the names of Jobs, at most five.
 func someNames(jobs []*kubefile.Manifest) string {
 	const most = 5
-	names := mapped(jobs, func(m *kubefile.Manifest) string { return strings.TrimPrefix(m.Job.Namespace+"/"+m.Job.Name, "/") })
+	names := mapped(jobs,
+		func(m *kubefile.Manifest) string { return strings.TrimPrefix(m.Job.Namespace+"/"+m.Job.Name, "/") })
 	if more := len(names) - most; more > 0 {
 		names = append(names[:most], fmt.Sprintf("%d more", more))
 	}
@@ -76,7 +78,8 @@ func (x *Explain) List(env Environment, in Objects) (*View, error) {
 		}
 	}
 	slices.SortStableFunc(v.reports, func(a, b *report) int {
-		return cmp.Or(cmp.Compare(b.Reason.attention, a.Reason.attention), cmp.Compare(a.Job.Namespace, b.Job.Namespace), cmp.Compare(a.Job.Name, b.Job.Name))
+		return cmp.Or(cmp.Compare(b.Reason.attention, a.Reason.attention),
+			cmp.Compare(a.Job.Namespace, b.Job.Namespace), cmp.Compare(a.Job.Name, b.Job.Name))
 	})
 	if v.err = errors.Join(errs...); v.err != nil && len(v.reports)+v.others == 0 {
 		return nil, v.err
@@ -96,14 +99,16 @@ func (v *View) value() any {
 func (v *View) text(p paint, all bool) string {
 	var b strings.Builder
 	if n := len(v.unreadable); n > 0 {
-		write(&b, "%s: %s of the input cannot be read, so this answer may be wrong.\n", p.text(yellow, "Incomplete"), count(n, "part"))
+		write(&b, "%s: %s of the input cannot be read, so this answer may be wrong.\n",
+			p.text(yellow, "Incomplete"), count(n, "part"))
 	}
 	if !v.list {
 		b.WriteString(v.reports[0].text(p, all))
 		return b.String()
 	}
 	for _, r := range v.reports {
-		write(&b, "%s: %s: %s\n", p.text(bold, r.Job.Namespace+"/"+r.Job.Name), p.text(bold+";"+attentionColors[r.Reason.attention], r.Reason.Code), r.Reason.Text)
+		write(&b, "%s: %s: %s\n", p.text(bold, r.Job.Namespace+"/"+r.Job.Name),
+			p.text(bold+";"+attentionColors[r.Reason.attention], r.Reason.Code), r.Reason.Text)
 	}
 	switch {
 	case v.others == 0 && len(v.reports) == 0:

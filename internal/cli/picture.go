@@ -55,7 +55,8 @@ func drawing(all []timeline) string {
 	}
 	p.y += lineHeight
 	head := &picture{}
-	fmt.Fprintf(head, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %g %.1f" role="img">`+"\n", pictureWidth, p.y)
+	fmt.Fprintf(head, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %g %.1f" role="img">`+"\n",
+		pictureWidth, p.y)
 	fmt.Fprintf(head, "<title>%s</title>\n%s", escaped(title), pictureStyle)
 	fmt.Fprintf(head, `<rect class="paper" width="%g" height="%.1f"/>`+"\n", pictureWidth, p.y)
 	head.text(10, 18, "start", "title", cutText(title, mostTitle))
@@ -64,7 +65,8 @@ func drawing(all []timeline) string {
 }
 
 func titleOf(t timeline) string {
-	return fmt.Sprintf("Job %s/%s: %s after %s, %s: %s", t.Job.Namespace, t.Job.Name, t.End, t.Took, podCount(t.Totals.Pods), t.outcomes())
+	return fmt.Sprintf("Job %s/%s: %s after %s, %s: %s", t.Job.Namespace, t.Job.Name, t.End, t.Took,
+		podCount(t.Totals.Pods), t.outcomes())
 }
 
 // worstLanes returns at most mostLanes lanes: of each group of neighbours the worst one.
@@ -145,7 +147,8 @@ func (p *picture) step() simulation.Time { return niceStep(p.span, mostTicks) }
 // niceStep returns a round step that divides the span into at most the given number of steps.
 func niceStep(span, most simulation.Time) simulation.Time {
 	step := simulation.Time(time.Second)
-	for _, factor := range []simulation.Time{1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 3 * 3600, 6 * 3600, 12 * 3600, 24 * 3600} {
+	for _, factor := range []simulation.Time{1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 3 * 3600, 6 * 3600,
+		12 * 3600, 24 * 3600} {
 		if step = factor * simulation.Time(time.Second); span/step <= most {
 			break
 		}

@@ -47,7 +47,8 @@ func (n *panel) curve(top float64) {
 		fmt.Fprintf(&b, "H%.1f", n.x(n.t.Took))
 		return b.String()
 	}
-	n.element(`<path class="running" d="%sV%.1fZ"><title>running pods, at most %d</title></path>`, path(r), bottom, slices.Max(r))
+	n.element(`<path class="running" d="%sV%.1fZ"><title>running pods, at most %d</title></path>`, path(r),
+		bottom, slices.Max(r))
 	n.element(`<path class="active" d="%s"><title>active pods, at most %d</title></path>`, path(a), most)
 	n.element(`<path class="grid" d="M%g %.1fH%g"/>`, lanesLeft, bottom, lanesRight)
 	n.text(lanesLeft-8, top+8, "end", "", fmt.Sprint(most))

@@ -50,7 +50,8 @@ func (p *picture) legend() {
 		x += column
 	}
 	entry(`class="pending"`, "not running")
-	for _, o := range []simulation.Outcome{simulation.PodSucceeded, simulation.PodFailed, simulation.PodEvicted, simulation.PodDeleted, simulation.PodUnfinished} {
+	for _, o := range []simulation.Outcome{simulation.PodSucceeded, simulation.PodFailed, simulation.PodEvicted,
+		simulation.PodDeleted, simulation.PodUnfinished} {
 		entry(classOf(o), strings.ToLower(string(o)))
 	}
 	entry(`class="lost"`, "node lost")
@@ -62,10 +63,12 @@ func (p *picture) legend() {
 		x += width
 	}
 	sign("exit code", column, func(x, y float64) { p.text(x, y+4, "middle", "on", "1") })
-	sign("rule matched", column, func(x, y float64) { p.element(`<circle class="rule" cx="%.1f" cy="%.1f" r="3.5"/>`, x, y) })
+	sign("rule matched", column,
+		func(x, y float64) { p.element(`<circle class="rule" cx="%.1f" cy="%.1f" r="3.5"/>`, x, y) })
 	sign("event", column, p.eventSign)
 	sign("condition", column, p.conditionSign)
-	sign("active pods", column, func(x, y float64) { p.element(`<path class="active" d="M%.1f %.1fh7v-4h9"/>`, x-8, y+2) })
+	sign("active pods", column,
+		func(x, y float64) { p.element(`<path class="active" d="M%.1f %.1fh7v-4h9"/>`, x-8, y+2) })
 	sign("of these running", column, func(x, y float64) {
 		p.element(`<path class="running" d="M%.1f %.1fh16v9h-16z"/>`, x-8, y-5)
 	})

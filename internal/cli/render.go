@@ -50,10 +50,12 @@ func (r *report) text(p paint, all bool) string {
 	}
 	write(b, "%s.\n", why.Totals(r.Totals))
 	if r.ManagedBy != "" {
-		write(b, "%s manages the Job: the rest is what it would do if it decided like the Job controller.\n", r.ManagedBy)
+		write(b, "%s manages the Job: the rest is what it would do if it decided like the Job controller.\n",
+			r.ManagedBy)
 	}
 	if len(r.Also) > 0 {
-		b.section("Also", mapped(r.Also, func(c cause) string { return p.text(attentionColors[c.attention], c.Code) + ": " + c.Text }))
+		b.section("Also", mapped(r.Also,
+			func(c cause) string { return p.text(attentionColors[c.attention], c.Code) + ": " + c.Text }))
 	}
 	if steps := r.steps(all); len(steps) > 0 {
 		b.section("Next, in this order", steps)
@@ -65,14 +67,16 @@ func (r *report) text(p paint, all bool) string {
 	}
 	if r.RequeueAt != nil {
 		write(b, "\nNext sync in %s, at %s.\n",
-			time.Duration(r.RequeueSeconds*float64(time.Second)).Round(time.Millisecond), r.RequeueAt.Format(time.RFC3339))
+			time.Duration(r.RequeueSeconds*float64(time.Second)).Round(time.Millisecond),
+			r.RequeueAt.Format(time.RFC3339))
 	}
 	write(b, "\n%s %s.\n", p.text(bold, "Can it succeed?"), r.Prospect.Text)
 	if r.LastFailure != nil && !r.indexed {
 		write(b, "\n%s %s.\n", p.text(bold, "Last failure:"), r.LastFailure)
 	}
 	if len(r.Indexes) > 0 || r.Completed != "" {
-		b.section("Indexes", append([]string{p.text(green, "completed") + ": " + orNone(shortened(r.Completed, all))}, b.indexes(r)...))
+		b.section("Indexes",
+			append([]string{p.text(green, "completed") + ": " + orNone(shortened(r.Completed, all))}, b.indexes(r)...))
 	}
 	if len(r.Notes) > 0 {
 		notes := mapped(r.Notes, func(n Note) string { return p.text(yellow, n.Code) + ": " + n.Text })
@@ -97,7 +101,8 @@ func (b *page) first(c cause) {
 	if len(c.Pods) > 0 {
 		names := c.Pods
 		if len(names) > mostUIDs && !b.all {
-			names = append(slices.Clone(names[:mostUIDs]), fmt.Sprintf("and %d more (%s)", len(names)-mostUIDs, allShows))
+			names = append(slices.Clone(names[:mostUIDs]),
+				fmt.Sprintf("and %d more (%s)", len(names)-mostUIDs, allShows))
 		}
 		write(b, "  Pods: %s\n", strings.Join(names, ", "))
 	}
@@ -161,7 +166,8 @@ func (r *report) steps(all bool) []string {
 	out = append(out, cut(mapped(r.Deletions, deletion.String), all)...)
 	out = append(out, cut(mapped(r.Creations, creation.String), all)...)
 	out = appendChanges(out, "write the status", r.Status, all)
-	out = append(out, cut(mapped(r.Finalizers, func(name string) string { return "remove the finalizer of pod " + name }), all)...)
+	out = append(out,
+		cut(mapped(r.Finalizers, func(name string) string { return "remove the finalizer of pod " + name }), all)...)
 	return appendChanges(out, "write the status again", r.Settled, all)
 }
 

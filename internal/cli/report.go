@@ -212,7 +212,8 @@ func NewNote(code, format string, args ...any) Note {
 
 // newReport reports a decision on the input. The causes are in the order of their
 // rank.
-func newReport(in Objects, m *kubefile.Manifest, now time.Time, d jobfate.Decision, e why.Explanation, causes []why.Cause) *report {
+func newReport(in Objects, m *kubefile.Manifest, now time.Time, d jobfate.Decision, e why.Explanation,
+	causes []why.Cause) *report {
 	job := m.Job
 	var settled *batchv1.JobStatus // after the finalizers were removed
 	finished := false

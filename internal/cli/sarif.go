@@ -62,7 +62,8 @@ func (all verdicts) sarif() sarifLog {
 		}
 		for _, f := range v.findings() {
 			rules[f.Rule] = true
-			result := sarifResult{RuleID: f.Rule, Level: f.level, Message: sarifText{f.Field + ": " + f.Message}, Locations: make([]sarifLocation, 1)}
+			result := sarifResult{RuleID: f.Rule, Level: f.level,
+				Message: sarifText{f.Field + ": " + f.Message}, Locations: make([]sarifLocation, 1)}
 			at := &result.Locations[0].Physical
 			at.Artifact.URI = uri(f.File)
 			at.Region.Line, at.Region.Column = f.Line, f.Column

@@ -94,26 +94,32 @@ func simulateFiles(env Environment, args []string) error {
 func (s *Simulate) Flags(fs *flag.FlagSet, clock func() time.Time, more ...string) {
 	s.output.flags(fs, more...)
 	fs.StringVar(&s.scenarioFile, "scenario", "", "the `file` with the scenario")
-	fs.Func("set", "change a field of the Job, or of both if two are compared, as in spec.parallelism=50 or\nspec.podFailurePolicy.rules[0].action=Count; null unsets it", s.sets.add)
+	fs.Func("set", "change a field of the Job, or of both if two are compared, as in spec.parallelism=50 "+
+		"or\nspec.podFailurePolicy.rules[0].action=Count; null unsets it", s.sets.add)
 	fs.StringVar(&s.against, "against", "", "the `file` with a Job to compare with, in the same scenario")
-	fs.Func("against-set", "change a field of the Job to compare with: a copy of the Job,\nor the one of --against", s.againstSets.add)
-	fs.Func("seed", "the `number` that determines all random values, instead of the seed of the scenario", func(text string) error {
-		seed, err := strconv.ParseUint(text, 10, 64)
-		if s.seed = &seed; err != nil {
-			return errors.New("want a number from 0 to 18446744073709551615")
-		}
-		return nil
-	})
+	fs.Func("against-set",
+		"change a field of the Job to compare with: a copy of the Job,\nor the one of --against", s.againstSets.add)
+	fs.Func("seed", "the `number` that determines all random values, instead of the seed of the scenario",
+		func(text string) error {
+			seed, err := strconv.ParseUint(text, 10, 64)
+			if s.seed = &seed; err != nil {
+				return errors.New("want a number from 0 to 18446744073709551615")
+			}
+			return nil
+		})
 	fs.BoolVar(&s.full, "full", false, "print every line; by default output of more than 50 lines is folded")
-	fs.BoolVar(&s.fromCreation, "from-creation", false, "run an existing Job from its creation: ignore its status and pods")
+	fs.BoolVar(&s.fromCreation, "from-creation", false,
+		"run an existing Job from its creation: ignore its status and pods")
 	nowFlag(fs, clock, "the status and the pods of an existing Job", func(at time.Time) { s.now = at })
-	fs.Func("limit", "the virtual `time` at which to give up, instead of the limit of the scenario (default 168h)", func(text string) (err error) {
-		d, err := time.ParseDuration(text)
-		if s.limit = &d; err == nil && d <= 0 {
-			err = errors.New("want more than 0")
-		}
-		return err
-	})
+	fs.Func("limit",
+		"the virtual `time` at which to give up, instead of the limit of the scenario (default 168h)",
+		func(text string) (err error) {
+			d, err := time.ParseDuration(text)
+			if s.limit = &d; err == nil && d <= 0 {
+				err = errors.New("want more than 0")
+			}
+			return err
+		})
 	number := func(name, usage string, most int, value *int) {
 		fs.Func(name, usage, func(text string) error {
 			n, err := strconv.Atoi(text)
@@ -131,8 +137,10 @@ func (s *Simulate) Flags(fs *flag.FlagSet, clock func() time.Time, more ...strin
 	bound("max-pods", "give up at this `number` of pods in all", &s.bounds.Pods)
 	bound("max-active", "reject a Job that needs more than this `number` of pods at once", &s.bounds.AtOnce)
 	bound("max-events", "reject a scenario with more than this `number` of events", &s.bounds.Events)
-	bound("max-steps", "give up at this `number` of steps: one for each change, and for each pod in each sync", &s.bounds.Steps)
+	bound("max-steps", "give up at this `number` of steps: one for each change, and for each pod in each sync",
+		&s.bounds.Steps)
 }
 
 // boundFlags are the flags that raise the bounds of a simulation.
-var boundFlags = map[string]string{"Pods": "--max-pods", "AtOnce": "--max-active", "Events": "--max-events", "Steps": "--max-steps"}
+var boundFlags = map[string]string{"Pods": "--max-pods", "AtOnce": "--max-active", "Events": "--max-events",
+	"Steps": "--max-steps"}

@@ -62,7 +62,10 @@ func (s *Simulate) Assumes() bool { return s.scenarioFile == "" && !s.fromCreati
 
 // PlayFiles simulates the Job in the files.
 func (s *Simulate) PlayFiles(env Environment, files []string) error {
-	return s.play(env, files, func(sources []kubefile.Source) (*kubefile.Input, error) { return kubefile.ReadStart(sources...) })
+	return s.play(env, files, func(sources []kubefile.Source) (*kubefile.Input,
+		error) {
+		return kubefile.ReadStart(sources...)
+	})
 }
 
 // Play simulates a Job from its current status and pods.
@@ -155,7 +158,10 @@ func (s *Simulate) many(env Environment) error {
 	}
 	var err error
 	if len(spreads) == 1 {
-		err = s.print(env, spreads[0], func(p paint) string { return assumed(p, spreads[0].Assumed) + spreads[0].text(p) })
+		err = s.print(env, spreads[0], func(p paint) string {
+			return assumed(p, spreads[0].Assumed) +
+				spreads[0].text(p)
+		})
 	} else {
 		both := spreadComparison{Spreads: spreads, Completed: completed}
 		err = s.print(env, both, func(p paint) string { return assumed(p, spreads[0].Assumed) + both.text(p) })
@@ -175,7 +181,8 @@ func (s *Simulate) interruption() error {
 func (s *Simulate) timelines(before string) ([]timeline, error) {
 	var out []timeline
 	for i, part := range s.jobs {
-		r := &recorder{changes: s.runs == 0 && (s.format == "json" || s.format == "yaml"), lines: s.runs == 0 && s.format == "text"}
+		r := &recorder{changes: s.runs == 0 && (s.format == "json" || s.format == "yaml"),
+			lines: s.runs == 0 && s.format == "text"}
 		result, err := simulation.Play(part.Job, s.scenario, simulation.Settings{
 			RuleNames: part.RuleNames,
 			Options:   []jobfate.Option{jobfate.ManagedBy(managerOf(part.Job))},
@@ -275,7 +282,8 @@ func (s *Simulate) read(env Environment, files []string, read startReader) error
 			}
 			sources = sources[1:]
 			if first.live != nil || second.live != nil {
-				return errors.New("--against compares two Jobs from their creation, but one of them has a status; add --from-creation to ignore it")
+				return errors.New("--against compares two Jobs from their creation, but one of them has a " +
+					"status; add --from-creation to ignore it")
 			}
 		}
 		if s.jobs, err = s.parts(first, second); err != nil || s.scenarioFile == "" {
@@ -301,7 +309,8 @@ func (s *Simulate) parts(first, second part) ([]part, error) {
 	if second.Manifest, err = overridden(second.Manifest, "--against-set", s.againstSets); err != nil {
 		return nil, err
 	}
-	second.flag, second.sets, second.name = "--against-set", append(append(overrides{}, s.sets...), s.againstSets...), second.At.File
+	second.flag, second.sets, second.name = "--against-set",
+		append(append(overrides{}, s.sets...), s.againstSets...), second.At.File
 	if len(s.againstSets) > 0 {
 		second.name = s.againstSets.String()
 	}
@@ -346,12 +355,16 @@ func (s *Simulate) start(in *kubefile.Input) (part, error) {
 	case len(pods) == 0 && isZero(st):
 		return out, nil
 	case m.Job.DeletionTimestamp != nil:
-		return part{}, fmt.Errorf("%s: the Job is being deleted; add --from-creation to run it from its creation", m.At.At("metadata.deletionTimestamp"))
+		return part{},
+			fmt.Errorf("%s: the Job is being deleted; add --from-creation to run it from its creation",
+				m.At.At("metadata.deletionTimestamp"))
 	case len(pods) == 0 && (st.Active > 0 || st.Terminating != nil && *st.Terminating > 0):
-		return part{}, fmt.Errorf("%s: the status counts active pods, but the input has none; add the pods of the Job, "+
-			"or --from-creation to run it from its creation", m.At.At("status.active"))
+		return part{},
+			fmt.Errorf("%s: the status counts active pods, but the input has none; add the pods of the Job, "+
+				"or --from-creation to run it from its creation", m.At.At("status.active"))
 	}
-	out.live = &simulation.Live{Now: s.now, Pods: in.Pods, Assume: s.Assumes(), Evidence: why.Evidence{Events: in.Events, Nodes: in.Nodes}}
+	out.live = &simulation.Live{Now: s.now, Pods: in.Pods, Assume: s.Assumes(),
+		Evidence: why.Evidence{Events: in.Events, Nodes: in.Nodes}}
 	return out, nil
 }
 

@@ -130,5 +130,6 @@ var quantileHeader = fmt.Sprintf(" %10s %10s %10s %10s %10s\n", "least", "10 %",
 
 // line returns the line below the header.
 func (q quantiles) line(show func(float64) string) string {
-	return fmt.Sprintf(" %10s %10s %10s %10s %10s\n", show(q.Least), show(q.P10), show(q.Median), show(q.P90), show(q.Most))
+	return fmt.Sprintf(" %10s %10s %10s %10s %10s\n", show(q.Least), show(q.P10), show(q.Median), show(q.P90),
+		show(q.Most))
 }

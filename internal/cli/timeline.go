@@ -52,7 +52,8 @@ func (r *recorder) stored(s simulation.Status) error {
 			r.size += 100 + len(c.Field) + 2*len(c.Old) + 2*len(c.New)
 		}
 		if r.size > mostChanges {
-			return fmt.Errorf("gave up at %s of virtual time: the statuses take more than %d MiB; -o text does not keep them", s.At, mostChanges>>20)
+			return fmt.Errorf("gave up at %s of virtual time: the statuses take more than %d MiB; -o text "+
+				"does not keep them", s.At, mostChanges>>20)
 		}
 		r.writes = append(r.writes, next)
 	}
@@ -76,7 +77,8 @@ func refOfNew(job *batchv1.Job) jobRef {
 }
 
 func newTimeline(n titled, job part, result *simulation.Result, r *recorder) timeline {
-	t := timeline{titled: n, Result: result, Statuses: r.writes, statusTexts: r.statusTexts, indexed: isIndexed(job.Job)}
+	t := timeline{titled: n, Result: result, Statuses: r.writes, statusTexts: r.statusTexts,
+		indexed: isIndexed(job.Job)}
 	if t.Statuses == nil {
 		t.Statuses = []statusWrite{}
 	}
@@ -93,7 +95,8 @@ func (t timeline) text(p paint, full bool) string {
 	if t.Reason != "" {
 		write(&b, ": %s: %s", t.Reason, t.Message)
 	}
-	write(&b, "\n\nJob %s/%s, %s that ran for %s in total: %s.\n", t.Job.Namespace, t.Job.Name, podCount(t.Totals.Pods), t.Totals.Running, t.outcomes())
+	write(&b, "\n\nJob %s/%s, %s that ran for %s in total: %s.\n", t.Job.Namespace, t.Job.Name,
+		podCount(t.Totals.Pods), t.Totals.Running, t.outcomes())
 	if t.From != "" {
 		write(&b, "All times are relative to %s.\n", t.From)
 	}
@@ -149,7 +152,8 @@ func (t timeline) outcomes() string {
 	for _, o := range []struct {
 		n    int
 		what string
-	}{{t.Totals.Succeeded, "succeeded"}, {t.Totals.Failed, "failed"}, {t.Totals.Evicted, "evicted"}, {t.Totals.Deleted, "deleted"}, {unfinished, "unfinished"}} {
+	}{{t.Totals.Succeeded, "succeeded"}, {t.Totals.Failed, "failed"}, {t.Totals.Evicted, "evicted"},
+		{t.Totals.Deleted, "deleted"}, {unfinished, "unfinished"}} {
 		if o.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", o.n, o.what))
 		}

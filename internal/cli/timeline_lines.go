@@ -48,7 +48,8 @@ func (t timeline) lines() []timelineLine {
 	for _, lane := range t.Lanes {
 		for n := range lane.Pods {
 			if pod := &lane.Pods[n]; pod.Ended != nil {
-				all = append(all, timelineLine{at: *pod.Ended, color: colorOf(pod.Outcome), what: endOf(*pod), index: lane.Index, pod: pod})
+				all = append(all, timelineLine{at: *pod.Ended, color: colorOf(pod.Outcome), what: endOf(*pod),
+					index: lane.Index, pod: pod})
 			}
 		}
 	}
@@ -71,7 +72,8 @@ func (t timeline) lines() []timelineLine {
 	}
 	for _, lane := range t.Lanes {
 		for _, w := range lane.Waits {
-			backsOff := lineText{subject: "index", one: "backs off", many: "back off", until: " until " + w.Until.String()}
+			backsOff := lineText{subject: "index", one: "backs off", many: "back off",
+				until: " until " + w.Until.String()}
 			all = append(all, timelineLine{at: w.From, color: yellow, what: backsOff, index: lane.Index})
 		}
 	}

@@ -41,7 +41,8 @@ func traps(job *batchv1.Job) (out []finding) {
 
 func backoffLimitBeforeIndexes(job *batchv1.Job) []finding {
 	spec := &job.Spec
-	if spec.BackoffLimitPerIndex == nil || spec.Completions == nil || spec.BackoffLimit == nil || *spec.BackoffLimit == math.MaxInt32 {
+	if spec.BackoffLimitPerIndex == nil || spec.Completions == nil || spec.BackoffLimit == nil ||
+		*spec.BackoffLimit == math.MaxInt32 {
 		return nil
 	}
 	perIndex, completions := int64(*spec.BackoffLimitPerIndex), int64(*spec.Completions)
@@ -51,7 +52,8 @@ func backoffLimitBeforeIndexes(job *batchv1.Job) []finding {
 	}
 	if most := completions*perIndex + failed; int64(*spec.BackoffLimit) < most {
 		return []finding{{Field: "spec.backoffLimit", Message: fmt.Sprintf(
-			"the Job fails after more than %d failures of all indexes together, although the limits per index allow %d; without backoffLimit only the limits per index count",
+			"the Job fails after more than %d failures of all indexes together, although the limits per "+
+				"index allow %d; without backoffLimit only the limits per index count",
 			*spec.BackoffLimit, most)}}
 	}
 	return nil
@@ -67,7 +69,8 @@ func rulesOf(job *batchv1.Job) []batchv1.PodFailurePolicyRule {
 func shadowedRules(job *batchv1.Job) (out []finding) {
 	rules := rulesOf(job)
 	for i := range rules {
-		first := slices.IndexFunc(rules[:i], func(earlier batchv1.PodFailurePolicyRule) bool { return covers(&earlier, &rules[i]) })
+		first := slices.IndexFunc(rules[:i],
+			func(earlier batchv1.PodFailurePolicyRule) bool { return covers(&earlier, &rules[i]) })
 		if first >= 0 {
 			out = append(out, finding{Field: fmt.Sprintf("spec.podFailurePolicy.rules[%d]", i), Message: fmt.Sprintf(
 				"it never takes effect: rule %d (%s) matches every pod that it matches", first, rules[first].Action)})
@@ -81,9 +84,10 @@ func covers(a, b *batchv1.PodFailurePolicyRule) bool {
 	if b.OnExitCodes != nil {
 		return a.OnExitCodes != nil && coversCodes(a.OnExitCodes, b.OnExitCodes)
 	}
-	return len(b.OnPodConditions) > 0 && !slices.ContainsFunc(b.OnPodConditions, func(p batchv1.PodFailurePolicyOnPodConditionsPattern) bool {
-		return !slices.Contains(a.OnPodConditions, p)
-	})
+	return len(b.OnPodConditions) > 0 && !slices.ContainsFunc(b.OnPodConditions,
+		func(p batchv1.PodFailurePolicyOnPodConditionsPattern) bool {
+			return !slices.Contains(a.OnPodConditions, p)
+		})
 }
 
 func coversCodes(a, b *batchv1.PodFailurePolicyOnExitCodesRequirement) bool {
@@ -94,7 +98,8 @@ func coversCodes(a, b *batchv1.PodFailurePolicyOnExitCodesRequirement) bool {
 	out := func(values []int32) func(int32) bool {
 		return func(v int32) bool { return !slices.Contains(values, v) }
 	}
-	aIn, bIn := a.Operator == batchv1.PodFailurePolicyOnExitCodesOpIn, b.Operator == batchv1.PodFailurePolicyOnExitCodesOpIn
+	aIn, bIn := a.Operator == batchv1.PodFailurePolicyOnExitCodesOpIn,
+		b.Operator == batchv1.PodFailurePolicyOnExitCodesOpIn
 	switch {
 	case aIn && bIn: // a includes all codes of b
 		return !slices.ContainsFunc(b.Values, out(a.Values))
@@ -112,8 +117,10 @@ func endlessIgnore(job *batchv1.Job) (out []finding) {
 	}
 	for i, rule := range rulesOf(job) {
 		if rule.Action == batchv1.PodFailurePolicyActionIgnore && rule.OnExitCodes != nil {
-			out = append(out, finding{Field: fmt.Sprintf("spec.podFailurePolicy.rules[%d].action", i), Message: "a pod that always fails this way " +
-				"is replaced forever, because no limit counts it; set activeDeadlineSeconds, or ignore only pod conditions"})
+			out = append(out, finding{Field: fmt.Sprintf("spec.podFailurePolicy.rules[%d].action", i),
+				Message: "a pod that always fails this way " +
+					"is replaced forever, because no limit counts it; set activeDeadlineSeconds, or ignore only " +
+					"pod conditions"})
 		}
 	}
 	return out

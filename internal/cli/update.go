@@ -54,11 +54,13 @@ func (w way) update(m *kubefile.Manifest, live *batchv1.Job) sent {
 	name, namespace := m.Job.Name, cmp.Or(m.Job.Namespace, live.Namespace)
 	switch {
 	case name == "":
-		return refuse(string(field.ErrorTypeRequired), "metadata.name", "Required value: kubectl %s needs a name", w.name)
+		return refuse(string(field.ErrorTypeRequired), "metadata.name",
+			"Required value: kubectl %s needs a name", w.name)
 	case name != live.Name:
 		return refuse("OtherJob", "metadata.name", "kubectl %s updates the Job %s, not %s", w.name, name, live.Name)
 	case namespace != live.Namespace:
-		return refuse("OtherJob", "metadata.namespace", "kubectl %s updates the Job in the namespace %s, not in %s", w.name, namespace, live.Namespace)
+		return refuse("OtherJob", "metadata.namespace",
+			"kubectl %s updates the Job in the namespace %s, not in %s", w.name, namespace, live.Namespace)
 	}
 	return w.send(m, live)
 }
@@ -144,7 +146,8 @@ func textOf(object any) []byte {
 func replaced(m *kubefile.Manifest, live *batchv1.Job) sent {
 	job := m.Job.DeepCopy()
 	if job.UID != "" && job.UID != live.UID {
-		return refuse("Conflict", "metadata.uid", "Precondition failed: UID in precondition: %s, UID in object meta: %s", job.UID, live.UID)
+		return refuse("Conflict", "metadata.uid",
+			"Precondition failed: UID in precondition: %s, UID in object meta: %s", job.UID, live.UID)
 	}
 	job.ResourceVersion = cmp.Or(job.ResourceVersion, live.ResourceVersion)
 	return onVersion(job, live)
@@ -154,7 +157,8 @@ func replaced(m *kubefile.Manifest, live *batchv1.Job) sent {
 // Job.
 func onVersion(job, live *batchv1.Job) sent {
 	if job.ResourceVersion != "" && job.ResourceVersion != live.ResourceVersion {
-		return refuse("Conflict", "metadata.resourceVersion", "the object has been modified; please apply your changes to the latest version and try again")
+		return refuse("Conflict", "metadata.resourceVersion",
+			"the object has been modified; please apply your changes to the latest version and try again")
 	}
 	job.ResourceVersion = live.ResourceVersion
 	return sent{job: identified(job, live)}

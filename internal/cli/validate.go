@@ -66,7 +66,9 @@ func (c *Validate) Flags(fs *flag.FlagSet, more ...string) {
 	c.output.flags(fs, more...)
 	fs.BoolVar(&c.status, "status", false, "check the status instead of the spec")
 	fs.BoolVar(&c.strict, "strict", false, "reject unknown fields")
-	oneOf(fs, &c.by, "by", "the `command` of kubectl that updates the Job: apply, replace or both (default both)", both, ways[0].name, ways[1].name)
+	oneOf(fs, &c.by, "by",
+		"the `command` of kubectl that updates the Job: apply, replace or both (default both)", both,
+		ways[0].name, ways[1].name)
 }
 
 // validateFiles is the command validate, which reads the Jobs from files.
@@ -208,8 +210,9 @@ func checkUpdate(out *verdict, w way, m, old *kubefile.Manifest) {
 		out.addDifferences(m, was, next.job)
 	}
 	if _, found := was.Annotations[corev1.LastAppliedConfigAnnotation]; !found && w.name == "apply" {
-		out.warn("NotApplied", "metadata.annotations", "the old Job has no annotation "+corev1.LastAppliedConfigAnnotation+
-			", so kubectl apply keeps the fields that the file no longer has")
+		out.warn("NotApplied", "metadata.annotations",
+			"the old Job has no annotation "+corev1.LastAppliedConfigAnnotation+
+				", so kubectl apply keeps the fields that the file no longer has")
 	}
 	out.hints(next.job)
 }
@@ -223,7 +226,8 @@ func (c *Validate) errors(m, old *kubefile.Manifest) field.ErrorList {
 	case c.status:
 		return validation.Status(m.Job)
 	}
-	return append(distinct(validation.Create(validation.PrepareCreate(named(m.Job)))), validation.RuleNames(namedPolicy(m), policyPath)...)
+	return append(distinct(validation.Create(validation.PrepareCreate(named(m.Job)))),
+		validation.RuleNames(namedPolicy(m), policyPath)...)
 }
 
 var policyPath = field.NewPath("spec", "podFailurePolicy")

@@ -182,7 +182,8 @@ func (all verdicts) text(p paint) string {
 		}
 		for _, f := range together(rest[:n]) {
 			color := map[string]string{"error": red, "warning": yellow}[f.level]
-			write(&b, "%s: %s %s: %s\n", f.place(), p.text(bold+";"+color, f.level+":"), p.text(bold, f.Field), f.Message)
+			write(&b, "%s: %s %s: %s\n", f.place(), p.text(bold+";"+color, f.level+":"), p.text(bold, f.Field),
+				f.Message)
 		}
 		for _, v := range rest[:n] {
 			v.summary(&b, p)
@@ -200,7 +201,8 @@ func (all verdicts) text(p paint) string {
 func together(answers []verdict) (all []finding) {
 	for _, v := range answers {
 		for _, f := range v.findings() {
-			shared := !slices.ContainsFunc(answers, func(other verdict) bool { return !slices.Contains(other.findings(), f) })
+			shared := !slices.ContainsFunc(answers,
+				func(other verdict) bool { return !slices.Contains(other.findings(), f) })
 			if !shared {
 				f.Message += " [" + v.By + "]"
 			}

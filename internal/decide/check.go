@@ -42,7 +42,8 @@ func (p *problems) invalid(why string, path ...string) {
 // notNegative adds an error if a value is negative. Nil is valid.
 func notNegative[T int32 | int64](p *problems, value *T, path ...string) {
 	if value != nil && *value < 0 {
-		*p = append(*p, field.Invalid(field.NewPath(path[0], path[1:]...), *value, "must be greater than or equal to 0"))
+		*p = append(*p, field.Invalid(field.NewPath(path[0], path[1:]...), *value,
+			"must be greater than or equal to 0"))
 	}
 }
 
@@ -55,7 +56,8 @@ func (t *Tally) check(in *Input, c *Config) (owner.Owner, error) {
 		return owner.Owner{}, &InputError{field.ErrorList(p)}
 	}
 	if !c.Controller.Manages(job) {
-		return owner.Owner{}, fmt.Errorf("spec.managedBy: %w: %s", ErrNotManaged, valueOf(job.Spec.ManagedBy, batchv1.JobControllerName))
+		return owner.Owner{}, fmt.Errorf("spec.managedBy: %w: %s", ErrNotManaged,
+			valueOf(job.Spec.ManagedBy, batchv1.JobControllerName))
 	}
 	p.require(c.Controller.Kind.Kind != "", "objects from typed clients have an empty kind", "OwnerKind", "kind")
 	if own := keys.Keys(c.Controller.Keys); own != (keys.Keys{}) {
@@ -107,7 +109,8 @@ func (p *problems) spec(spec *batchv1.JobSpec) {
 	notNegative(p, spec.BackoffLimitPerIndex, "spec", "backoffLimitPerIndex")
 	notNegative(p, spec.MaxFailedIndexes, "spec", "maxFailedIndexes")
 	notNegative(p, spec.ActiveDeadlineSeconds, "spec", "activeDeadlineSeconds")
-	if mode := spec.CompletionMode; mode != nil && *mode != batchv1.IndexedCompletion && *mode != batchv1.NonIndexedCompletion {
+	if mode := spec.CompletionMode; mode != nil && *mode != batchv1.IndexedCompletion &&
+		*mode != batchv1.NonIndexedCompletion {
 		*p = append(*p, field.NotSupported(field.NewPath("spec", "completionMode"), string(*mode),
 			[]string{string(batchv1.IndexedCompletion), string(batchv1.NonIndexedCompletion)}))
 	}
@@ -137,7 +140,8 @@ func (p *problems) status(status *batchv1.JobStatus) {
 	notNegative(p, status.Terminating, "status", "terminating")
 	met, target := batchv1.JobSuccessCriteriaMet, batchv1.JobFailureTarget
 	if lifecycle.True(status.Conditions, met) != nil && lifecycle.True(status.Conditions, target) != nil {
-		p.invalid(fmt.Sprintf("%s and %s are both True; the API server lets neither be removed", met, target), "status", "conditions")
+		p.invalid(fmt.Sprintf("%s and %s are both True; the API server lets neither be removed", met, target),
+			"status", "conditions")
 	}
 }
 
@@ -158,7 +162,8 @@ func (p *problems) ruleNames(own *batchv1.PodFailurePolicy, c *Config) {
 	if names > rules {
 		*p = append(*p, field.TooMany(path, names, rules))
 	}
-	named := failurepolicy.FromAPI(&batchv1.PodFailurePolicy{Rules: make([]batchv1.PodFailurePolicyRule, max(rules, names))}, c.RuleNames...)
+	named := failurepolicy.FromAPI(&batchv1.PodFailurePolicy{Rules: make([]batchv1.PodFailurePolicyRule,
+		max(rules, names))}, c.RuleNames...)
 	*p = append(*p, named.CheckNames(path.Index)...)
 }
 

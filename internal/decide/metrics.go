@@ -49,7 +49,8 @@ func (m *metrics) indexesFinished(v *View) {
 	}
 	m.add(succeeded, "job_finished_indexes_total", "status", "succeeded", "backoffLimit", limit)
 	if !results.Failed.Equal(failed) {
-		m.add(results.Failed.Len()-results.Failed.IntersectionLen(failed), "job_finished_indexes_total", "status", "failed", "backoffLimit", limit)
+		m.add(results.Failed.Len()-results.Failed.IntersectionLen(failed), "job_finished_indexes_total",
+			"status", "failed", "backoffLimit", limit)
 	}
 	m.add(succeeded, "job_pods_finished_total", "completion_mode", v.mode(), "result", "succeeded")
 }
@@ -58,7 +59,8 @@ func (m *metrics) indexesFinished(v *View) {
 // Indexed Job are those of its indexes.
 func (m *metrics) podsFinished(v *View, old, next *batchv1.JobStatus) {
 	if !v.Spec.Indexed {
-		m.add(int(next.Succeeded)-int(old.Succeeded), "job_pods_finished_total", "completion_mode", v.mode(), "result", "succeeded")
+		m.add(int(next.Succeeded)-int(old.Succeeded), "job_pods_finished_total", "completion_mode", v.mode(),
+			"result", "succeeded")
 	}
 	m.add(int(next.Failed)-int(old.Failed), "job_pods_finished_total", "completion_mode", v.mode(), "result", "failed")
 }

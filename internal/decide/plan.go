@@ -52,7 +52,8 @@ type Work struct {
 type Deferred struct{ Create, Delete, Strip int }
 
 func (v *View) plan() Plan {
-	p := Plan{Start: v.Job.Status.StartTime, Record: v.record(false), Settled: v.InFlight.Creations <= 0 && v.InFlight.Deletions <= 0}
+	p := Plan{Start: v.Job.Status.StartTime, Record: v.record(false),
+		Settled: v.InFlight.Creations <= 0 && v.InFlight.Deletions <= 0}
 	if p.Start.IsZero() && !v.Spec.Suspended {
 		now := metav1.NewTime(v.Now)
 		p.Start = &now

@@ -89,7 +89,8 @@ func costOf(r *census.Record) (c cost) {
 	if r.Ready {
 		c[2] = 1
 		ready := func(cond corev1.PodCondition) bool { return cond.Type == corev1.PodReady }
-		c[3], c[4] = latestFirst(pod.Status.Conditions[slices.IndexFunc(pod.Status.Conditions, ready)].LastTransitionTime)
+		c[3],
+			c[4] = latestFirst(pod.Status.Conditions[slices.IndexFunc(pod.Status.Conditions, ready)].LastTransitionTime)
 	}
 	for i := range pod.Status.ContainerStatuses {
 		c[5] = min(c[5], -int64(pod.Status.ContainerStatuses[i].RestartCount))
@@ -127,7 +128,8 @@ func (r *removal) take(pods []candidate, cause Cause) {
 // comes last. The order matters when a cap splits the deletions.
 func (r *removal) removeMisplaced(completions int32) {
 	first := func(index int32) int {
-		i, _ := slices.BinarySearchFunc(r.left, index, func(c candidate, n int32) int { return cmp.Compare(c.Index, n) })
+		i, _ := slices.BinarySearchFunc(r.left, index,
+			func(c candidate, n int32) int { return cmp.Compare(c.Index, n) })
 		return i
 	}
 	beyond := first(completions)

@@ -14,7 +14,8 @@ import (
 
 // statusAfter returns the status to store before any finalizer is removed, and whether the
 // Job is suspended or resumed.
-func (v *View) statusAfter(p *Plan, after Counts, end lifecycle.End, account *census.Account) (st batchv1.JobStatus, suspension bool) {
+func (v *View) statusAfter(p *Plan, after Counts, end lifecycle.End,
+	account *census.Account) (st batchv1.JobStatus, suspension bool) {
 	st = v.Job.Status // a shallow copy: fields are replaced, what they point to is not changed
 	st.StartTime = p.Start
 	st.Active = after.Active
@@ -99,7 +100,8 @@ func (v *View) endEvents(end lifecycle.End, st *batchv1.JobStatus) (events []Eve
 	// status.succeeded of an Indexed Job may exceed the number of its completed
 	// indexes, but no index completes twice.
 	if !v.Spec.Indexed && v.Spec.Completions != nil && st.Succeeded > *v.Spec.Completions {
-		events = append(events, Event{corev1.EventTypeWarning, "TooManySucceededPods", "Too many succeeded pods running after completion count reached"})
+		events = append(events, Event{corev1.EventTypeWarning, "TooManySucceededPods",
+			"Too many succeeded pods running after completion count reached"})
 	}
 	return append(events, Event{corev1.EventTypeNormal, "Completed", "Job completed"})
 }

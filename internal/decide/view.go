@@ -105,7 +105,8 @@ func readSpec(job *batchv1.Job, c *Config) Spec {
 	if c.WithoutReplacement {
 		s.ReplaceFailedOnly = s.Policy != nil
 	}
-	s.SuccessPolicy = lifecycle.NewSuccessPolicy(spec.SuccessPolicy, s.Classifier.Completions) // without indexes it has no rules
+	// without indexes it has no rules
+	s.SuccessPolicy = lifecycle.NewSuccessPolicy(spec.SuccessPolicy, s.Classifier.Completions)
 	return s
 }
 
@@ -137,7 +138,8 @@ func readPolicy(spec *batchv1.JobSpec, c *Config) *failurepolicy.Spec {
 func named(policy *batchv1.PodFailurePolicy, names []string) *failurepolicy.Spec {
 	s := &failurepolicy.Spec{Rules: make([]failurepolicy.Rule, len(policy.Rules))}
 	for i, r := range policy.Rules {
-		s.Rules[i] = failurepolicy.Rule{Action: r.Action, OnExitCodes: r.OnExitCodes, OnPodConditions: r.OnPodConditions}
+		s.Rules[i] = failurepolicy.Rule{Action: r.Action, OnExitCodes: r.OnExitCodes,
+			OnPodConditions: r.OnPodConditions}
 		if i < len(names) {
 			s.Rules[i].Name = names[i]
 		}
@@ -200,7 +202,8 @@ func (v *View) totals() Totals {
 // higher count.
 func (v *View) rebuilt() backoff.Record {
 	remembered, record := v.Backoff, v.Census.Rebuilt(v.Backoff.Job)
-	if at := remembered.LastFailure; record.LastFailure.Before(at) || record.LastFailure.Equal(at) && record.Failures < remembered.Failures {
+	if at := remembered.LastFailure; record.LastFailure.Before(at) ||
+		record.LastFailure.Equal(at) && record.Failures < remembered.Failures {
 		return remembered
 	}
 	return record

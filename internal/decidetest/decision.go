@@ -21,7 +21,10 @@ func Input(s jobfate.Snapshot) decide.Input {
 
 // Decide decides like [jobfate.Decide], with the writes in flight of the input.
 func Decide(in decide.Input, opts ...jobfate.Option) (jobfate.Decision, error) {
-	return carriedOut(func(_ decide.Input, c decide.Config) (*decide.Outcome, error) { return decide.Decide(in, c) }, opts)
+	return carriedOut(func(_ decide.Input, c decide.Config) (*decide.Outcome,
+		error) {
+		return decide.Decide(in, c)
+	}, opts)
 }
 
 // MustDecide decides on a snapshot, or on one with writes in flight. It ends the test if there
@@ -62,9 +65,13 @@ func Settle(d jobfate.Decision, gone ...*corev1.Pod) decide.Settled {
 }
 
 // carriedOut returns the decision of a Machine that decides with the given function.
-func carriedOut(how func(decide.Input, decide.Config) (*decide.Outcome, error), opts []jobfate.Option) (jobfate.Decision, error) {
+func carriedOut(how func(decide.Input, decide.Config) (*decide.Outcome, error),
+	opts []jobfate.Option) (jobfate.Decision, error) {
 	m := jobfate.NewMachine(opts...)
-	inside.MachineOf(m).Decide = func(_ *decide.Tally, in decide.Input, c *decide.Config) (*decide.Outcome, error) { return how(in, *c) }
+	inside.MachineOf(m).Decide = func(_ *decide.Tally, in decide.Input, c *decide.Config) (*decide.Outcome,
+		error) {
+		return how(in, *c)
+	}
 	view := jobfate.View{
 		Job:         &batchv1.Job{ObjectMeta: metav1.ObjectMeta{UID: "any", ResourceVersion: "1"}},
 		Now:         time.Unix(1, 0),

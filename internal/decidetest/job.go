@@ -81,7 +81,10 @@ func PodIn(job *batchv1.Job, n int, phase corev1.PodPhase) *corev1.Pod {
 	if err != nil {
 		panic(err)
 	}
-	i := slices.IndexFunc(d.Create, func(c jobfate.Creation) bool { return c.Index == tracking.NoIndex || int(c.Index) == n-1 })
+	i := slices.IndexFunc(d.Create, func(c jobfate.Creation) bool {
+		return c.Index == tracking.NoIndex ||
+			int(c.Index) == n-1
+	})
 	pod := cluster.NewPod(d.Create[i].Pod(), n, now)
 	pod.ResourceVersion = "1"
 	switch phase {

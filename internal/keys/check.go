@@ -21,7 +21,8 @@ func (k Keys) Check(path *field.Path) (errs field.ErrorList) {
 	invalid := func(of key, why string) {
 		errs = append(errs, field.Invalid(path.Child(of.field), of.name, why))
 	}
-	annotations := []key{{"Index", all.Index}, {"FailureCount", all.FailureCount}, {"IgnoredFailureCount", all.IgnoredFailureCount}}
+	annotations := []key{{"Index", all.Index}, {"FailureCount", all.FailureCount},
+		{"IgnoredFailureCount", all.IgnoredFailureCount}}
 	labels := []key{{"ControllerUID", all.ControllerUID}, {"JobName", all.JobName}}
 	finalizer := key{"Finalizer", all.Finalizer}
 	for _, key := range append(append([]key{finalizer}, annotations...), labels...) {
@@ -42,7 +43,8 @@ func (k Keys) Check(path *field.Path) (errs field.ErrorList) {
 	if k.JobName == "" {
 		labels = append(labels, key{"JobName", LegacyJobName})
 	}
-	for _, group := range [][]key{annotations, append(labels, annotations[0])} { // the index is an annotation and a label
+	// the index is an annotation and a label
+	for _, group := range [][]key{annotations, append(labels, annotations[0])} {
 		seen := map[string]bool{}
 		for _, key := range group {
 			if seen[key.name] {

@@ -43,7 +43,8 @@ func (k Keys) TrackPatch(pod *corev1.Pod) []byte {
 // owner reference (KEP-2307 § Pod adoption). It is for one version of the pod: a pod that
 // has since been adopted, counted and freed would otherwise be counted again.
 func (k Keys) AdoptPatch(pod *corev1.Pod, owner metav1.OwnerReference) []byte {
-	return encodeAt(pod, podPatchMeta{OwnerReferences: []metav1.OwnerReference{owner}, Finalizers: []string{k.WithDefaults().Finalizer}})
+	return encodeAt(pod, podPatchMeta{OwnerReferences: []metav1.OwnerReference{owner},
+		Finalizers: []string{k.WithDefaults().Finalizer}})
 }
 
 // ReleasePatch returns the patch that removes the owner reference with the given UID and

@@ -61,7 +61,8 @@ func find(at, n *yamlnode.Node, path string) *yamlnode.Node {
 	}
 	path = strings.TrimLeft(path, ".[]")
 	index, _, _ := strings.Cut(path, "]")
-	if i, err := strconv.ParseUint(index, 10, 31); err == nil && n.Kind == yamlnode.SequenceNode && int(i) < len(n.Content) {
+	if i, err := strconv.ParseUint(index, 10, 31); err == nil && n.Kind == yamlnode.SequenceNode &&
+		int(i) < len(n.Content) {
 		return find(n.Content[i], n.Content[i], path[len(index):])
 	}
 	name, value := "", (*yamlnode.Node)(nil)
@@ -181,7 +182,8 @@ var kubectlText = []struct {
 	what    string
 	pattern *regexp.Regexp
 }{
-	{"a message of kubectl", regexp.MustCompile(`^\s*((?:Error from server|error:|No resources found|The connection to the server|Unable to connect to the server).*)`)},
+	{"a message of kubectl",
+		regexp.MustCompile(`^\s*((?:Error from server|error:|No resources found|The connection to the server|Unable to connect to the server).*)`)},
 	{"a table of kubectl", regexp.MustCompile(`^\s*((?:NAMESPACE +)?(?:NAME|LAST SEEN) +[A-Z].*)`)},
 	{"the output of kubectl describe", regexp.MustCompile(`^\s*(Name: .*)`)},
 }
@@ -208,7 +210,8 @@ func (f *file) readJSON(rest []byte) error {
 	for rest = bytes.TrimSpace(rest); len(rest) > 0; {
 		o := newObject(rest, "JSON")
 		var syntax *json.SyntaxError
-		if o.wrong != nil && errors.As(json.Unmarshal(rest, new(json.RawMessage)), &syntax) { // the offset of the next value, or of an error in this one
+		// the offset of the next value, or of an error in this one
+		if o.wrong != nil && errors.As(json.Unmarshal(rest, new(json.RawMessage)), &syntax) {
 			o = newObject(bytes.TrimSpace(rest[:syntax.Offset-1]), "JSON")
 		}
 		o.at = f.place(o.json)

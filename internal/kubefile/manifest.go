@@ -66,7 +66,8 @@ func removeField(out any, path string) {
 }
 
 // strict is the decoder with which the API server finds unknown fields.
-var strict = serializer.NewSerializerWithOptions(serializer.DefaultMetaFactory, runtime.NewScheme(), runtime.NewScheme(), serializer.SerializerOptions{Strict: true})
+var strict = serializer.NewSerializerWithOptions(serializer.DefaultMetaFactory, runtime.NewScheme(),
+	runtime.NewScheme(), serializer.SerializerOptions{Strict: true})
 
 // namedPolicy has the names of rules, which the API types lack.
 type namedPolicy struct {

@@ -93,7 +93,8 @@ func (o object) has(field string) bool {
 func (o object) complete() error {
 	for _, field := range []string{"spec", "status"} {
 		if !o.has(field) {
-			return fmt.Errorf("%s: the %s has no %s; is the input truncated, or not from kubectl get?", o.at, o.Kind, field)
+			return fmt.Errorf("%s: the %s has no %s; is the input truncated, or not from kubectl get?", o.at,
+				o.Kind, field)
 		}
 	}
 	return nil

@@ -81,7 +81,8 @@ type reader func(*Input, object) error
 // fails if there is no Job, and its errors name the sources.
 func Read(sources ...Source) (*Input, error) {
 	in, err := read(sources, "a Job and its pods",
-		map[string]reader{"Job": (*Input).addComplete, "Pod": (*Input).addPod, "Event": (*Input).addEvent, "Node": (*Input).addNode})
+		map[string]reader{"Job": (*Input).addComplete, "Pod": (*Input).addPod, "Event": (*Input).addEvent,
+			"Node": (*Input).addNode})
 	if err == nil {
 		in.dropCopies()
 	}

@@ -87,7 +87,8 @@ const mostValues = 100_000
 
 // values returns about how many values a YAML text may contain.
 func values(text []byte) (n int) {
-	for _, mark := range []string{",", ":", "[", "{", "- ", "-\n", "? ", "?\n"} { // one of these precedes each value or pair of values
+	// one of these precedes each value or pair of values
+	for _, mark := range []string{",", ":", "[", "{", "- ", "-\n", "? ", "?\n"} {
 		n += bytes.Count(text, []byte(mark))
 	}
 	return n

@@ -29,7 +29,8 @@ func Finished(job *batchv1.Job) *batchv1.JobCondition {
 }
 
 // newCondition returns a condition whose times are now.
-func newCondition(t batchv1.JobConditionType, status corev1.ConditionStatus, reason, message string, now time.Time) batchv1.JobCondition {
+func newCondition(t batchv1.JobConditionType, status corev1.ConditionStatus, reason, message string,
+	now time.Time) batchv1.JobCondition {
 	return batchv1.JobCondition{
 		Type:               t,
 		Status:             status,

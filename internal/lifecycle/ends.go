@@ -93,12 +93,14 @@ var ends = []row{
 	// A rule about a single pod comes before counts, counts come before the deadline.
 	{"FailJob", batchv1.JobFailureTarget, func(f *Facts) *Verdict { return f.FailJob }},
 	{"BackoffLimit", batchv1.JobFailureTarget,
-		when(exceedsBackoffLimit, batchv1.JobReasonBackoffLimitExceeded, "Job has reached the specified backoff limit")},
+		when(exceedsBackoffLimit, batchv1.JobReasonBackoffLimitExceeded,
+			"Job has reached the specified backoff limit")},
 	{"Deadline", batchv1.JobFailureTarget,
 		when(isPastDeadline, batchv1.JobReasonDeadlineExceeded, "Job was active longer than specified deadline")},
 	// KEP-3850 § Job completion.
 	{"MaxFailedIndexes", batchv1.JobFailureTarget,
-		when(exceedsMaxFailedIndexes, batchv1.JobReasonMaxFailedIndexesExceeded, "Job has exceeded the specified maximal number of failed indexes")},
+		when(exceedsMaxFailedIndexes, batchv1.JobReasonMaxFailedIndexesExceeded,
+			"Job has exceeded the specified maximal number of failed indexes")},
 	{"FailedIndexes", batchv1.JobFailureTarget,
 		when(hasFailedIndexes, batchv1.JobReasonFailedIndexes, "Job has failed indexes")},
 	// Success comes last: a Job that can fail does not succeed.
@@ -145,12 +147,14 @@ func exceedsBackoffLimit(f *Facts) bool {
 func isPastDeadline(f *Facts) bool { return f.PastDeadline }
 
 func exceedsMaxFailedIndexes(f *Facts) bool {
-	return f.MaxFailedIndexes != nil && f.Limit.Target == backoff.TargetIndex && f.FailedIndexes.Len() > int(*f.MaxFailedIndexes)
+	return f.MaxFailedIndexes != nil && f.Limit.Target == backoff.TargetIndex &&
+		f.FailedIndexes.Len() > int(*f.MaxFailedIndexes)
 }
 
 // hasFailedIndexes reports whether all indexes are done and some have failed.
 func hasFailedIndexes(f *Facts) bool {
-	return !f.FailedIndexes.IsEmpty() && f.Completions != nil && f.FailedIndexes.Len()+f.Completed.Len() >= int(*f.Completions)
+	return !f.FailedIndexes.IsEmpty() && f.Completions != nil &&
+		f.FailedIndexes.Len()+f.Completed.Len() >= int(*f.Completions)
 }
 
 func successPolicy(f *Facts) *Verdict {

@@ -30,7 +30,8 @@ func EnterInterim(out *batchv1.JobStatus, end End, now time.Time) {
 // started gets a start time. If the clock is before the start time, the completion time is
 // the start time.
 func EnterTerminal(out *batchv1.JobStatus, end End, terminating int32, now time.Time) bool {
-	if !end.Ended() || True(out.Conditions, end.Interim) == nil || out.Active > 0 || terminating > 0 || uncounted(out) > 0 {
+	if !end.Ended() || True(out.Conditions, end.Interim) == nil || out.Active > 0 || terminating > 0 ||
+		uncounted(out) > 0 {
 		return false
 	}
 	if out.StartTime.IsZero() {

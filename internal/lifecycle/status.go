@@ -25,6 +25,7 @@ func StatusPatch(uid types.UID, resourceVersion string, fields any) []byte {
 		UID             types.UID `json:"uid"`
 		ResourceVersion string    `json:"resourceVersion"`
 	}
-	b, _ := json.Marshal(map[string]any{"metadata": meta{uid, resourceVersion}, "status": fields}) // cannot fail for a status
+	// cannot fail for a status
+	b, _ := json.Marshal(map[string]any{"metadata": meta{uid, resourceVersion}, "status": fields})
 	return b
 }

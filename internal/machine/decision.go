@@ -86,7 +86,8 @@ func (s *sync) handleBeforeAdoption(batch []*exchange) step {
 		s.Gone = s.Job
 	}
 	if err == nil && (!exists || live.DeletionTimestamp != nil) {
-		err = apierrors.NewConflict(batchv1.Resource("jobs"), s.Key.Name, errors.New("the Job is gone or being deleted, and must not adopt pods"))
+		err = apierrors.NewConflict(batchv1.Resource("jobs"), s.Key.Name,
+			errors.New("the Job is gone or being deleted, and must not adopt pods"))
 	}
 	switch {
 	case err != nil:

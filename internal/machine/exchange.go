@@ -28,7 +28,8 @@ const (
 	PatchStatus
 )
 
-var verbNames = [...]string{"", "get the Job", "list the pods", "get pod", "create pod", "patch pod", "delete pod", "patch the status"}
+var verbNames = [...]string{"", "get the Job", "list the pods", "get pod", "create pod", "patch pod",
+	"delete pod", "patch the status"}
 
 // String names the verb.
 func (v Verb) String() string {

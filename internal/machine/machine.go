@@ -154,7 +154,8 @@ func (m *Machine) Result() Result {
 
 // Clone returns a machine with the same memory and without a sync.
 func (m *Machine) Clone() *Machine {
-	return &Machine{Memory: m.Memory.clone(), Config: m.Config, Decide: m.Decide, cached: m.cached.Clone(), lastID: m.lastID}
+	return &Machine{Memory: m.Memory.clone(), Config: m.Config, Decide: m.Decide, cached: m.cached.Clone(),
+		lastID: m.lastID}
 }
 
 // Abandon ends the sync at any step. Its answers are absorbed. Requests that Next returned

@@ -174,7 +174,8 @@ func (m *Memory) found(name string) {
 // create remembers a pod that was created, or that exists although the cache does not show
 // it.
 func (m *Memory) create(pod metav1.Object, now time.Time) {
-	m.Created = append(m.Created, Created{UID: pod.GetUID(), Name: pod.GetName(), Version: pod.GetResourceVersion(), At: now})
+	m.Created = append(m.Created, Created{UID: pod.GetUID(), Name: pod.GetName(),
+		Version: pod.GetResourceVersion(), At: now})
 }
 
 // delete remembers a pod that was deleted or is gone. Its creation was observed.
@@ -192,9 +193,9 @@ func (m *Memory) forgetCreation(uid types.UID) {
 	m.Created = without(m.Created, func(c Created) bool { return c.UID == uid })
 }
 
-// strip remembers a pod that has lost its finalizer or is gone. Its creation was observed. If the finalizer was the last
-// thing that blocked the deletion, the patch has deleted the pod, and the answer has the old
-// version.
+// strip remembers a pod that has lost its finalizer or is gone. Its creation was observed. If the
+// finalizer was the last thing that blocked the deletion, the patch has deleted the pod, and the
+// answer has the old version.
 func (m *Memory) strip(x *exchange) {
 	m.forgetCreation(x.UID)
 	s := Stripped{Version: x.seen}

@@ -87,7 +87,8 @@ func (s *sync) handleFree(batch []*exchange) step {
 // RouteOf returns the names of the Jobs that a change of a pod concerns: its controllers
 // before and after or, if it has no controller, the Jobs that select it. If there are none
 // and the pod has the finalizer, RouteOf returns an empty name.
-func RouteOf(as tracking.Controller, before, after *corev1.Pod, jobs func(namespace string) []*batchv1.Job) (names []types.NamespacedName) {
+func RouteOf(as tracking.Controller, before, after *corev1.Pod,
+	jobs func(namespace string) []*batchv1.Job) (names []types.NamespacedName) {
 	add := func(namespace, name string) {
 		if key := (types.NamespacedName{Namespace: namespace, Name: name}); !slices.Contains(names, key) {
 			names = append(names, key)
@@ -118,7 +119,8 @@ func RouteOf(as tracking.Controller, before, after *corev1.Pod, jobs func(namesp
 // had no controller before and has no finalizer to remove, only a change of its labels
 // does.
 func matters(as tracking.Controller, before, after *corev1.Pod) bool {
-	return before == nil || controllerOf(before) != nil || as.Keys.HasFinalizer(after) || !maps.Equal(before.Labels, after.Labels)
+	return before == nil || controllerOf(before) != nil || as.Keys.HasFinalizer(after) ||
+		!maps.Equal(before.Labels, after.Labels)
 }
 
 func controllerOf(pod *corev1.Pod) *metav1.OwnerReference {

@@ -137,7 +137,8 @@ func (s *sync) handleUnobserved(batch []*exchange) step {
 			return s.end(err)
 		}
 		object := x.meta()
-		exists := object != nil && (x.UID == object.GetUID() || x.UID == "" && metav1.IsControlledBy(object, s.view.Job))
+		exists := object != nil && (x.UID == object.GetUID() ||
+			x.UID == "" && metav1.IsControlledBy(object, s.view.Job))
 		if x.UID == "" {
 			s.found(x.Name)
 		} else {

@@ -163,7 +163,8 @@ func (s *sync) handleCreations(batch []*exchange) step {
 func (s *sync) askStatus() []*exchange {
 	if w := &s.writes; w.failed > 0 || len(w.kept) > 0 {
 		untried := len(w.creations)
-		s.setOutcome(s.result.Outcome.Close(decide.Done{NotCreated: w.failed + untried, Untried: untried, NotDeleted: w.kept}))
+		s.setOutcome(s.result.Outcome.Close(decide.Done{NotCreated: w.failed + untried, Untried: untried,
+			NotDeleted: w.kept}))
 	}
 	if o := s.result.Outcome; o.Changed && !o.PutOff {
 		return s.patchStatus(&o.Status)
@@ -214,7 +215,8 @@ func (s *sync) conclude() []*exchange {
 func (s *sync) patchStatus(status *batchv1.JobStatus) []*exchange {
 	s.writes.counted = countedBy(status)
 	return []*exchange{{Request: Request{Verb: PatchStatus, Name: s.Key.Name, UID: s.Job,
-		Patch: jobstatus.Patch(s.Job, s.writes.version, status), ResourceVersion: s.writes.version, Status: status.DeepCopy()}}}
+		Patch: jobstatus.Patch(s.Job, s.writes.version, status), ResourceVersion: s.writes.version,
+		Status: status.DeepCopy()}}}
 }
 
 // handleStatus handles the answer to a status write.

@@ -77,7 +77,8 @@ func Of(job *batchv1.Job, k keys.Keys) (Owner, error) {
 	}
 	k = k.WithDefaults()
 	o := Owner{jobState: jobState{
-		uid: job.UID, namespace: job.Namespace, deleting: job.DeletionTimestamp != nil, finished: lifecycle.Finished(job) != nil,
+		uid: job.UID, namespace: job.Namespace, deleting: job.DeletionTimestamp != nil,
+		finished:  lifecycle.Finished(job) != nil,
 		finalizer: k.Finalizer,
 	}}
 	var err error

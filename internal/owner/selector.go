@@ -41,7 +41,8 @@ func compileSelector(s *metav1.LabelSelector, generated label) (selector, error)
 // areValid reports whether all labels are valid.
 func areValid(set map[string]string, generated label) bool {
 	for key, value := range set {
-		if (label{key, value}) != generated && len(validation.IsQualifiedName(key))+len(validation.IsValidLabelValue(value)) > 0 {
+		if (label{key, value}) != generated && len(validation.IsQualifiedName(key))+
+			len(validation.IsValidLabelValue(value)) > 0 {
 			return false
 		}
 	}

@@ -39,9 +39,10 @@ func Pod(uid string, edits ...Edit) *corev1.Pod {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: "ns", Name: "pod-" + uid, UID: types.UID(uid), ResourceVersion: "7",
-			Labels:            map[string]string{"app": "job"},
-			Finalizers:        []string{batchv1.JobTrackingFinalizer},
-			OwnerReferences:   []metav1.OwnerReference{*metav1.NewControllerRef(Job(), batchv1.SchemeGroupVersion.WithKind("Job"))},
+			Labels:     map[string]string{"app": "job"},
+			Finalizers: []string{batchv1.JobTrackingFinalizer},
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(Job(),
+				batchv1.SchemeGroupVersion.WithKind("Job"))},
 			CreationTimestamp: After(-60),
 		},
 		Status: corev1.PodStatus{Phase: corev1.PodRunning},
@@ -63,8 +64,9 @@ func Exit(code int32, finished metav1.Time) Edit {
 			pod.Status.Phase = corev1.PodSucceeded
 		}
 		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{
-			Name:  "main",
-			State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, FinishedAt: finished}},
+			Name: "main",
+			State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code,
+				FinishedAt: finished}},
 		}}
 	}
 }

@@ -20,7 +20,8 @@ func Statuses(pod *corev1.Pod) iter.Seq[*corev1.ContainerStatus] {
 		}
 		sidecars := make(map[string]bool, len(pod.Spec.InitContainers))
 		for i := range pod.Spec.InitContainers {
-			if c := &pod.Spec.InitContainers[i]; c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
+			if c := &pod.Spec.InitContainers[i]; c.RestartPolicy != nil &&
+				*c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
 				sidecars[c.Name] = true
 			}
 		}

@@ -112,7 +112,8 @@ func (a *assumption) why(pod *corev1.Pod) explain.Code {
 
 // String says what is assumed, in one line.
 func (a *assumption) String() string {
-	parts := []string{fmt.Sprintf("Assumed without a scenario: each pod runs %s%s and succeeds", Time(a.duration), a.from)}
+	parts := []string{fmt.Sprintf("Assumed without a scenario: each pod runs %s%s and succeeds",
+		Time(a.duration), a.from)}
 	if a.outlived {
 		parts = append(parts, fmt.Sprintf("a pod that has run as long ends in %s", Time(defaultDuration)))
 	}

@@ -26,7 +26,8 @@ func DefaultBounds() Bounds {
 
 func (b Bounds) orDefault() Bounds {
 	d := DefaultBounds()
-	for _, f := range []struct{ value, other *int }{{&b.Pods, &d.Pods}, {&b.AtOnce, &d.AtOnce}, {&b.Events, &d.Events}, {&b.Steps, &d.Steps}} {
+	for _, f := range []struct{ value, other *int }{{&b.Pods, &d.Pods}, {&b.AtOnce, &d.AtOnce},
+		{&b.Events, &d.Events}, {&b.Steps, &d.Steps}} {
 		if *f.value == 0 {
 			*f.value = *f.other
 		}
@@ -78,9 +79,11 @@ func (b Bounds) checkEvents(n int) error {
 func (b Bounds) checkCost(now Time, pods, steps int) error {
 	switch {
 	case pods > b.Pods:
-		return &BoundError{"Pods", b.Pods, fmt.Sprintf("gave up at %s of virtual time: there were more than %d pods in all", now, b.Pods)}
+		return &BoundError{"Pods", b.Pods,
+			fmt.Sprintf("gave up at %s of virtual time: there were more than %d pods in all", now, b.Pods)}
 	case steps > b.Steps:
-		return &BoundError{"Steps", b.Steps, fmt.Sprintf("gave up at %s of virtual time: the simulation took more than %d steps", now, b.Steps)}
+		return &BoundError{"Steps", b.Steps,
+			fmt.Sprintf("gave up at %s of virtual time: the simulation took more than %d steps", now, b.Steps)}
 	}
 	return nil
 }

@@ -150,7 +150,8 @@ type target struct {
 // targets are the fields of an event that name pods, in the order in which they
 // take effect.
 func (e Event) targets() []target {
-	return []target{{"lose", e.Lose}, {"evict", e.Evict}, {"removeNodes", e.RemoveNodes}, {"forceDelete", e.ForceDelete}}
+	return []target{{"lose", e.Lose}, {"evict", e.Evict}, {"removeNodes", e.RemoveNodes},
+		{"forceDelete", e.ForceDelete}}
 }
 
 func (e Event) check() error {
@@ -168,7 +169,8 @@ func (e Event) check() error {
 		something = something || t.indexes != ""
 	}
 	if !something {
-		return errors.New(": the event does nothing; want suspend, parallelism, completions, capacity, evict, lose, removeNodes or forceDelete")
+		return errors.New(": the event does nothing; want suspend, parallelism, completions, capacity, " +
+			"evict, lose, removeNodes or forceDelete")
 	}
 	return nil
 }

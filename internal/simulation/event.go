@@ -33,7 +33,8 @@ func (p *play) checkTargets(spec *batchv1.JobSpec) error {
 		for _, t := range e.targets() {
 			set, _ := t.indexes.set() // Check has validated it
 			if last, some := set.Max(); some && t.indexes != all && last >= completions {
-				return fmt.Errorf("events[%d].%s: the Job has no index %d; its completions are %d", i, t.field, last, completions)
+				return fmt.Errorf("events[%d].%s: the Job has no index %d; its completions are %d", i, t.field,
+					last, completions)
 			}
 		}
 	}
@@ -77,17 +78,20 @@ var actions = map[string]struct {
 	do        func(*play, []*simPod)
 }{
 	"lose": {(*play).isRunning, "the node of %s is lost", "the nodes of %s are lost", "no such pod runs", (*play).lose},
-	"evict": {(*play).isOnNode, "%s is evicted", "%s are evicted", "no such pod is active on a node", func(p *play, pods []*simPod) {
-		for _, l := range pods {
-			p.evict(l)
-		}
-	}},
-	"removeNodes": {(*play).isLost, "the node of %s is removed", "the nodes of %s are removed", "no such pod is on a lost node", (*play).removeNodes},
-	"forceDelete": {(*play).isUnfinished, "%s is deleted by force", "%s are deleted by force", "all such pods have ended", func(p *play, pods []*simPod) {
-		for _, l := range pods {
-			p.cluster.Delete(l.uid, 0)
-		}
-	}},
+	"evict": {(*play).isOnNode, "%s is evicted", "%s are evicted", "no such pod is active on a node",
+		func(p *play, pods []*simPod) {
+			for _, l := range pods {
+				p.evict(l)
+			}
+		}},
+	"removeNodes": {(*play).isLost, "the node of %s is removed", "the nodes of %s are removed",
+		"no such pod is on a lost node", (*play).removeNodes},
+	"forceDelete": {(*play).isUnfinished, "%s is deleted by force", "%s are deleted by force",
+		"all such pods have ended", func(p *play, pods []*simPod) {
+			for _, l := range pods {
+				p.cluster.Delete(l.uid, 0)
+			}
+		}},
 }
 
 func (p *play) isUnfinished(l *simPod) bool { return !l.gone }
@@ -107,7 +111,8 @@ func (p *play) isRunning(l *simPod) bool { return !l.gone && !l.lost && l.pod().
 // their creation.
 func (p *play) podsOf(indexes Indexes, concerns func(*play, *simPod) bool) (out []*simPod, err error) {
 	set, _ := indexes.set() // Check has validated it
-	if last, some := set.Max(); some && !p.indexed && indexes != all && int(last) >= int(p.earlier)+p.result.Totals.Pods {
+	if last, some := set.Max(); some && !p.indexed && indexes != all &&
+		int(last) >= int(p.earlier)+p.result.Totals.Pods {
 		return nil, fmt.Errorf("there is no pod %d at %s; %d have been created, numbered from 0",
 			last, p.now(), int(p.earlier)+p.result.Totals.Pods)
 	}

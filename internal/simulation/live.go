@@ -65,7 +65,8 @@ func (p *play) continueFrom(job *batchv1.Job, pods []*corev1.Pod) error {
 		uids[pod.UID] = added.UID
 		p.cluster.Edit(added.UID, func(next *corev1.Pod) {
 			next.CreationTimestamp, next.Status = pod.CreationTimestamp, *pod.Status.DeepCopy()
-			next.DeletionTimestamp, next.DeletionGracePeriodSeconds = pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds
+			next.DeletionTimestamp, next.DeletionGracePeriodSeconds = pod.DeletionTimestamp,
+				pod.DeletionGracePeriodSeconds
 			p.relabel(next, uids)
 		})
 		if cluster.HasEnded(pod) && len(pod.Finalizers) == 0 {

@@ -30,7 +30,8 @@ func (p *play) lose(pods []*simPod) {
 			for _, l := range left {
 				p.evict(l)
 			}
-			p.addEventOf(left, "%s is evicted from its lost node, and stays terminating", "%s are evicted from their lost nodes, and stay terminating")
+			p.addEventOf(left, "%s is evicted from its lost node, and stays terminating",
+				"%s are evicted from their lost nodes, and stay terminating")
 		})
 	}
 	if how.RemovedAfter != nil {
@@ -82,7 +83,8 @@ func tolerates(t corev1.Toleration, taint corev1.Taint) bool {
 func (p *play) removeNodes(pods []*simPod) {
 	p.after(or(p.scenario.LostNodes.CollectedAfter, defaultCollected), func() {
 		left := p.filter(pods, (*play).isUnfinished)
-		p.addEventOf(left, "%s is failed and deleted by pod garbage collection", "%s are failed and deleted by pod garbage collection")
+		p.addEventOf(left, "%s is failed and deleted by pod garbage collection",
+			"%s are failed and deleted by pod garbage collection")
 		for _, l := range left {
 			p.cluster.Lose(l.uid)
 		}

@@ -68,5 +68,6 @@ func selected(labels map[string]string, selector *metav1.LabelSelector) map[stri
 
 func asksFor(selector *metav1.LabelSelector, key string) bool {
 	_, ok := selector.MatchLabels[key]
-	return ok || slices.ContainsFunc(selector.MatchExpressions, func(r metav1.LabelSelectorRequirement) bool { return r.Key == key })
+	return ok || slices.ContainsFunc(selector.MatchExpressions,
+		func(r metav1.LabelSelectorRequirement) bool { return r.Key == key })
 }

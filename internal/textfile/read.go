@@ -22,7 +22,8 @@ var errBinary = errors.New("this is binary data; want UTF-8 text, or UTF-16 with
 // end with line feeds.
 func Read(r io.Reader, size int) ([]byte, error) {
 	b := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead))
-	_, err := b.ReadFrom(io.LimitReader(r, 4<<10))                       // check the beginning first: some devices never end
+	// check the beginning first: some devices never end
+	_, err := b.ReadFrom(io.LimitReader(r, 4<<10))
 	if _, wrong := decode(b.Bytes()); err == nil && wrong != errBinary { // the beginning may end within a character
 		_, err = b.ReadFrom(r)
 	}
@@ -33,7 +34,8 @@ func Read(r io.Reader, size int) ([]byte, error) {
 	if !utf8.Valid(text) {
 		before := text[:bytes.IndexRune(text, utf8.RuneError)]
 		column := utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1
-		return nil, fmt.Errorf("line %d, column %d: this is not UTF-8 text", bytes.Count(before, []byte("\n"))+1, column)
+		return nil, fmt.Errorf("line %d, column %d: this is not UTF-8 text",
+			bytes.Count(before, []byte("\n"))+1, column)
 	}
 	if bytes.IndexByte(text, '\r') >= 0 {
 		text = bytes.ReplaceAll(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")), []byte("\r"), []byte("\n"))

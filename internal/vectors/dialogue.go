@@ -190,7 +190,8 @@ func (d *Dialogue) answer(a *Answer) (runtime.Object, error) {
 // next returns the next requests of a Machine as a step, or its result.
 func next(m *jobfate.Machine) (s Step) {
 	for _, r := range m.Next() {
-		q := Request{ID: r.ID, Verb: r.Verb.String(), Name: r.Name, UID: r.UID, Pod: objectOf(r.Pod), Patch: patchOf(r.Patch)}
+		q := Request{ID: r.ID, Verb: r.Verb.String(), Name: r.Name, UID: r.UID, Pod: objectOf(r.Pod),
+			Patch: patchOf(r.Patch)}
 		if p := r.Options.Preconditions; p != nil && p.UID != nil {
 			q.Precondition = *p.UID
 		}

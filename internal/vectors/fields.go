@@ -162,7 +162,8 @@ func (f fields) report(events []Event, metrics map[string]int64, left Left) {
 		f.add("metrics", fmt.Sprintf("%s %d", name, metrics[name]))
 	}
 	if left != (Left{}) {
-		f.add("left", fmt.Sprintf("%d pods to create, %d to delete, %d finalizers", left.Create, left.Delete, left.Strip))
+		f.add("left", fmt.Sprintf("%d pods to create, %d to delete, %d finalizers", left.Create, left.Delete,
+			left.Strip))
 	}
 }
 
@@ -191,7 +192,8 @@ func (f fields) status(prefix string, status map[string]any) {
 				reason, _ := c["reason"].(string)
 				f.add(prefix+"."+field, strings.TrimSpace(fmt.Sprintf("%v %v %s", c["type"], c["status"], reason)))
 				f.add("texts", fmt.Sprintf("%s %v: %v", prefix, c["type"], c["message"]))
-				f.add("times", fmt.Sprintf("%s %v: %v, %v", prefix, c["type"], c["lastTransitionTime"], c["lastProbeTime"]))
+				f.add("times", fmt.Sprintf("%s %v: %v, %v", prefix, c["type"], c["lastTransitionTime"],
+					c["lastProbeTime"]))
 			}
 		case map[string]any: // the uncounted pods
 			for list, uids := range value {

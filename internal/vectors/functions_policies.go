@@ -19,9 +19,10 @@ type FailurePolicy struct {
 
 // Match is the result of failurePolicy.
 type Match struct {
-	Action  batchv1.PodFailurePolicyAction `json:"action,omitempty"` // absent: no rule matches
-	Counts  bool                           `json:"counts"`           // whether the failure counts towards the backoff limits
-	Message string                         `json:"message,omitempty"`
+	Action batchv1.PodFailurePolicyAction `json:"action,omitempty"` // absent: no rule matches
+	// whether the failure counts towards the backoff limits
+	Counts  bool   `json:"counts"`
+	Message string `json:"message,omitempty"`
 	// Only jobfate has Rule, Reason and Explanation.
 	Rule        *int   `json:"rule,omitempty"`
 	Reason      string `json:"reason,omitempty"` // a granular reason
@@ -99,7 +100,8 @@ type WrongName struct {
 }
 
 func ruleNames(in Names) (out WrongNames) {
-	for _, err := range specOf(in.Names).CheckNames(func(i int) *field.Path { return field.NewPath("ruleNames").Index(i) }) {
+	for _, err := range specOf(in.Names).CheckNames(
+		func(i int) *field.Path { return field.NewPath("ruleNames").Index(i) }) {
 		out.Wrong = append(out.Wrong, WrongName{err.Field, err.ErrorBody()})
 	}
 	return out

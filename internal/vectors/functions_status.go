@@ -41,9 +41,11 @@ func readStatus(in OneJob) State {
 	o, indexes := jobstatus.OutcomeOf(in.Job), jobstatus.Indexes(in.Job)
 	expires, _ := jobstatus.ExpiresAt(in.Job)
 	return State{
-		Phase: o.Phase, Decided: o.Decided(), Terminal: o.Terminal(), Reason: o.Reason, Message: o.Message, Since: inUTC(o.Since), Expires: inUTC(expires),
+		Phase: o.Phase, Decided: o.Decided(), Terminal: o.Terminal(), Reason: o.Reason, Message: o.Message,
+		Since: inUTC(o.Since), Expires: inUTC(expires),
 		PodsHeld: jobstatus.PodsHeld(in.Job), IndexesFinished: jobstatus.IndexesFinished(in.Job),
-		Completed: indexes.Completed.String(), Failed: indexes.Failed.String(), Finished: indexes.Finished.String(), Unfinished: indexes.Unfinished.String(),
+		Completed: indexes.Completed.String(), Failed: indexes.Failed.String(),
+		Finished: indexes.Finished.String(), Unfinished: indexes.Unfinished.String(),
 	}
 }
 

@@ -56,7 +56,8 @@ func InvalidOf(errs field.ErrorList) (out []Invalid) {
 		for end < len(out) && out[end].Field == out[start].Field {
 			end++
 		}
-		slices.SortFunc(out[start:end], func(a, b Invalid) int { return strings.Compare(a.Type+a.Detail, b.Type+b.Detail) })
+		slices.SortFunc(out[start:end],
+			func(a, b Invalid) int { return strings.Compare(a.Type+a.Detail, b.Type+b.Detail) })
 		start = end
 	}
 	return out
@@ -65,7 +66,8 @@ func InvalidOf(errs field.ErrorList) (out []Invalid) {
 func createJob(in NewJob) Created {
 	prepared := validation.PrepareCreate(in.Job)
 	out := Created{
-		Errors: InvalidOf(validation.Create(prepared)), Warnings: validation.Warnings(prepared), Advice: validation.Advice(prepared),
+		Errors: InvalidOf(validation.Create(prepared)), Warnings: validation.Warnings(prepared),
+		Advice: validation.Advice(prepared),
 	}
 	if len(out.Errors) > 0 {
 		return out
@@ -119,5 +121,6 @@ type Renamed struct {
 func renameRules(in Renamed) Refused {
 	path := field.NewPath("podFailurePolicy")
 	now, was := specOf(in.Names), specOf(in.Old)
-	return Refused{Errors: InvalidOf(validation.RuleNamesUpdate(now, was, path)), Alone: InvalidOf(validation.RuleNames(now, path))}
+	return Refused{Errors: InvalidOf(validation.RuleNamesUpdate(now, was, path)),
+		Alone: InvalidOf(validation.RuleNames(now, path))}
 }

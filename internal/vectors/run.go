@@ -30,7 +30,8 @@ func (c *Case) Run() (*Outcome, error) {
 	r := run{Case: c, machine: jobfate.NewMachine(c.JobfateOptions()...), patched: map[types.UID]int{}}
 	inside.MachineOf(r.machine).Memory = c.memory()
 	s := &c.Snapshot
-	err := r.machine.Begin(jobfate.View{Job: Stored(s.Job), Pods: s.Pods, Now: s.Now, JobsVersion: shown, PodsVersion: shown, Barrier: shown})
+	err := r.machine.Begin(jobfate.View{Job: Stored(s.Job), Pods: s.Pods, Now: s.Now, JobsVersion: shown,
+		PodsVersion: shown, Barrier: shown})
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +100,8 @@ func (c *Case) memory() machine.Memory {
 	m := machine.Memory{Job: s.Job.UID, Backoff: s.Backoff.record(), Sure: !s.Backoff.InDoubt, LastStatus: s.LastStatus,
 		Deleted: map[types.UID]string{}, Stripped: map[types.UID]machine.Stripped{}}
 	for i := range s.Pending.Creations {
-		m.Created = append(m.Created, machine.Created{UID: types.UID(fmt.Sprint("created-", i)), Version: pending, At: s.Now})
+		m.Created = append(m.Created, machine.Created{UID: types.UID(fmt.Sprint("created-", i)),
+			Version: pending, At: s.Now})
 	}
 	for i := range s.Pending.Deletions {
 		m.Deleted[types.UID(fmt.Sprint("deleted-", i))] = pending
@@ -204,7 +206,10 @@ func (r *run) purpose(request jobfate.Request) Verb {
 			due = append(due, VerbOf(claim.Relation))
 		}
 	}
-	if slices.ContainsFunc(d.Delete, func(d jobfate.Deletion) bool { return d.StripFirst && d.Pod.UID == request.UID }) {
+	if slices.ContainsFunc(d.Delete, func(d jobfate.Deletion) bool {
+		return d.StripFirst &&
+			d.Pod.UID == request.UID
+	}) {
 		due = append(due, Untrack)
 	}
 	due = append(due, Strip)
@@ -238,7 +243,8 @@ func (r *run) outcome(result jobfate.Result) (*Outcome, error) {
 		out.Backoff = BackoffOf(inside.MachineOf(r.machine).Backoff)
 	}
 	for _, e := range result.Events {
-		if !strings.HasSuffix(e.Reason, "Create") && !strings.HasSuffix(e.Reason, "Delete") { // skip the events about single pods
+		// skip the events about single pods
+		if !strings.HasSuffix(e.Reason, "Create") && !strings.HasSuffix(e.Reason, "Delete") {
 			out.Events = append(out.Events, Event{e.Type, e.Reason, e.Message})
 		}
 	}

@@ -53,7 +53,8 @@ func (c *Call) Difference(got json.RawMessage) string {
 		return ""
 	}
 	r := functionRules[c.Function]
-	told := fmt.Sprintf("%s is %s, the vector says %s\n  rule: %s: %s\n  input: %s", c.Function, got, c.Jobfate, r.rule, r.source, c.In)
+	told := fmt.Sprintf("%s is %s, the vector says %s\n  rule: %s: %s\n  input: %s", c.Function, got, c.Jobfate,
+		r.rule, r.source, c.In)
 	if c.Oracle != "" {
 		told += "\n  in Kubernetes: " + c.Oracle
 	}
@@ -72,7 +73,10 @@ func difference(want, got fields, in situation) string {
 	in.more = want["left"] != nil || got["left"] != nil
 	r, field := ruleFor(differ, items, in)
 	told := sentence(field, r.verb, want[field], got[field]) + "\n  rule: " + r.rule + ": " + r.source
-	if differ = slices.DeleteFunc(differ, func(name string) bool { return name == field || name == whole }); len(differ) > 0 {
+	if differ = slices.DeleteFunc(differ, func(name string) bool {
+		return name == field ||
+			name == whole
+	}); len(differ) > 0 {
 		told += "\n  these differ too: " + strings.Join(differ, ", ")
 	}
 	return told

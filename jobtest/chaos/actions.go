@@ -162,7 +162,8 @@ var podActions = []action{
 		pod := r.pod(func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodFailed })
 		if pod != nil {
 			r.c.Edit(pod.UID, func(p *corev1.Pod) {
-				p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue})
+				p.Status.Conditions = append(p.Status.Conditions,
+					corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue})
 			})
 		}
 		return pod != nil

@@ -24,11 +24,14 @@ func (r *run) note(q *cluster.Request, a cluster.Answer, err error) {
 	l := r.acting
 	switch {
 	case q.Verb == cluster.Create && err == nil:
-		l.unobserved = append(l.unobserved, unobservedWrite{name: "the creation of " + string(a.Pod.UID), uid: a.Pod.UID, step: r.step})
+		l.unobserved = append(l.unobserved, unobservedWrite{name: "the creation of " + string(a.Pod.UID),
+			uid: a.Pod.UID, step: r.step})
 	case q.Verb == cluster.Create && r.served == q: // it took effect, but the answer was lost
-		l.unobserved = append(l.unobserved, unobservedWrite{name: "the creation of " + string(r.created), uid: r.created, answer: err.Error(), step: r.step})
+		l.unobserved = append(l.unobserved, unobservedWrite{name: "the creation of " + string(r.created),
+			uid: r.created, answer: err.Error(), step: r.step})
 	case q.Verb == cluster.Create && apierrors.IsAlreadyExists(err):
-		l.unobserved = append(l.unobserved, unobservedWrite{name: "the creation of pod " + q.Pod.Name, answer: err.Error(), step: r.step})
+		l.unobserved = append(l.unobserved, unobservedWrite{name: "the creation of pod " + q.Pod.Name,
+			answer: err.Error(), step: r.step})
 	}
 }
 
@@ -68,7 +71,8 @@ func (r *run) explain(out cluster.Outcome) {
 		}
 		why := "the pod was removed before the cache showed it"
 		if o.answer != "" {
-			why = fmt.Sprintf("its answer in step %d was %q, and the cache will never show a pod for it", o.step, o.answer)
+			why = fmt.Sprintf("its answer in step %d was %q, and the cache will never show a pod for it",
+				o.step, o.answer)
 		}
 		causes = append(causes, fmt.Sprintf("%s is still in flight and nothing will resolve it: %s", o.name, why))
 	}

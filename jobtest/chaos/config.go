@@ -89,7 +89,8 @@ func (c Config) orDefault() Config {
 		if c.Mode == Liveness {
 			mode = ", Mode: chaos.Liveness"
 		}
-		c.Again = fmt.Sprintf("chaos.Run(chaos.Config{Seed: %d%s, ...}), with the Job and the controller of this run", c.Seed, mode)
+		c.Again = fmt.Sprintf(
+			"chaos.Run(chaos.Config{Seed: %d%s, ...}), with the Job and the controller of this run", c.Seed, mode)
 	}
 	if c.Steps == 0 {
 		c.Steps = 200

@@ -85,7 +85,9 @@ func Crashes(cfg Config, pairs int) CrashReport {
 		if got, want := l.end(), undisturbed.end(); l.broken == nil && got != want && l.excused {
 			report.Excused++
 		} else if l.broken == nil && got != want {
-			l.broken = &referee.Violation{Property: "crash", Text: fmt.Sprintf("killed at %v, the Job ends with\n  %s\nundisturbed, it ends with\n  %s", crashes, got, want)}
+			l.broken = &referee.Violation{Property: "crash",
+				Text: fmt.Sprintf("killed at %v, the Job ends with\n  %s\nundisturbed, it ends with\n  %s",
+					crashes, got, want)}
 		}
 		if l.broken != nil {
 			report.Violation, report.Story = l.broken, fmt.Sprintf("%v\n%s", l.broken, logLife(cfg, crashes))
@@ -156,7 +158,8 @@ type event struct {
 }
 
 func newScriptedRun(cfg Config, crashes []crash) *scriptedRun {
-	l := &scriptedRun{cfg: cfg, crashes: crashes, plans: map[string]podPlan{}, names: map[types.UID]string{}, made: map[string]int{}, doomed: map[types.UID]bool{}}
+	l := &scriptedRun{cfg: cfg, crashes: crashes, plans: map[string]podPlan{}, names: map[types.UID]string{},
+		made: map[string]int{}, doomed: map[types.UID]bool{}}
 	l.log.keys = cfg.keys()
 	return l
 }
@@ -220,7 +223,8 @@ func (l *scriptedRun) checkEnd() {
 	case isOver(job):
 		l.broken = checkFinalizers(l.cfg.keys(), l.c.Pods())
 	case *job.Spec.Parallelism > 0 && !*job.Spec.Suspend:
-		l.broken = &referee.Violation{Property: "L2", Text: fmt.Sprintf("no more events are due, but the Job has not ended: %s", statusLine(&job.Status))}
+		l.broken = &referee.Violation{Property: "L2",
+			Text: fmt.Sprintf("no more events are due, but the Job has not ended: %s", statusLine(&job.Status))}
 	}
 }
 

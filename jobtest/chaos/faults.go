@@ -51,7 +51,8 @@ var faults = []fault{
 	}},
 	{"quota rejects a pod", 2, func(q *cluster.Request) bool { return q.Verb == cluster.Create }, quota},
 	{"killed before a write", 2, nil, func(*cluster.Request) cluster.Fault { return cluster.Fault{Killed: true} }},
-	{"killed after a write", 3, writes, func(*cluster.Request) cluster.Fault { return cluster.Fault{Killed: true, Lost: true} }},
+	{"killed after a write", 3, writes,
+		func(*cluster.Request) cluster.Fault { return cluster.Fault{Killed: true, Lost: true} }},
 }
 
 var quota = refuse(func(q *cluster.Request) error {

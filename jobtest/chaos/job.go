@@ -36,7 +36,8 @@ func (d dice) job() *batchv1.Job {
 	job := &batchv1.Job{}
 	job.Name = "job"
 	spec := &job.Spec
-	spec.Template.Spec = corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "main", Image: "image"}}}
+	spec.Template.Spec = corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever,
+		Containers: []corev1.Container{{Name: "main", Image: "image"}}}
 	spec.Parallelism = ptr(int32(1 + d.IntN(3)))
 	switch {
 	case d.chance(60):
@@ -96,7 +97,8 @@ func (d dice) policies(spec *batchv1.JobSpec) {
 func (d dice) failurePolicy(perIndex bool) *batchv1.PodFailurePolicy {
 	p := &batchv1.PodFailurePolicy{}
 	for range 1 + d.IntN(2) {
-		rule := batchv1.PodFailurePolicyRule{Action: one(d, batchv1.PodFailurePolicyActionIgnore, batchv1.PodFailurePolicyActionCount, batchv1.PodFailurePolicyActionFailJob)}
+		rule := batchv1.PodFailurePolicyRule{Action: one(d, batchv1.PodFailurePolicyActionIgnore,
+			batchv1.PodFailurePolicyActionCount, batchv1.PodFailurePolicyActionFailJob)}
 		if perIndex && d.chance(40) {
 			rule.Action = batchv1.PodFailurePolicyActionFailIndex
 		}
@@ -106,7 +108,9 @@ func (d dice) failurePolicy(perIndex bool) *batchv1.PodFailurePolicy {
 				Values:   one(d, []int32{42}, []int32{1}, []int32{1, 42}),
 			}
 		} else {
-			rule.OnPodConditions = []batchv1.PodFailurePolicyOnPodConditionsPattern{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}}
+			rule.OnPodConditions =
+				[]batchv1.PodFailurePolicyOnPodConditionsPattern{{Type: corev1.DisruptionTarget,
+					Status: corev1.ConditionTrue}}
 		}
 		p.Rules = append(p.Rules, rule)
 	}

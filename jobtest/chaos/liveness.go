@@ -101,7 +101,8 @@ const late = time.Second
 // that fails must not discard the requeue.
 func (r *run) deadline() {
 	job := r.c.Job()
-	if job == nil || job.Spec.ActiveDeadlineSeconds == nil || *job.Spec.ActiveDeadlineSeconds > 100 || isDecided(job) || *job.Spec.Suspend ||
+	if job == nil || job.Spec.ActiveDeadlineSeconds == nil || *job.Spec.ActiveDeadlineSeconds > 100 ||
+		isDecided(job) || *job.Spec.Suspend ||
 		job.DeletionTimestamp != nil {
 		return
 	}
@@ -127,7 +128,8 @@ func (r *run) deadline() {
 		case out.At.IsZero():
 			r.violate("L5", "the deadline is %s, but the controller has set no requeue", end.Format("15:04:05"))
 		case out.At.After(end.Add(late)) && out.At.After(r.c.Now.Add(late)):
-			r.violate("L5", "the deadline is %s, but the controller has set a requeue for %s", end.Format("15:04:05"), out.At.Format("15:04:05"))
+			r.violate("L5", "the deadline is %s, but the controller has set a requeue for %s",
+				end.Format("15:04:05"), out.At.Format("15:04:05"))
 		case out.At.After(r.c.Now):
 			r.c.Now = out.At
 		default:
@@ -138,13 +140,15 @@ func (r *run) deadline() {
 		}
 		r.beginStep("the requeue is due")
 	}
-	r.violate("L5", "after %d syncs the Job has no verdict, but its deadline is %ds", looks, *job.Spec.ActiveDeadlineSeconds)
+	r.violate("L5", "after %d syncs the Job has no verdict, but its deadline is %ds", looks,
+		*job.Spec.ActiveDeadlineSeconds)
 }
 
 // isDecided reports whether the status says how the Job ends, or the Job is gone.
 func isDecided(job *batchv1.Job) bool {
 	return isOver(job) || slices.ContainsFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
-		return (c.Type == batchv1.JobSuccessCriteriaMet || c.Type == batchv1.JobFailureTarget) && c.Status == corev1.ConditionTrue
+		return (c.Type == batchv1.JobSuccessCriteriaMet || c.Type == batchv1.JobFailureTarget) &&
+			c.Status == corev1.ConditionTrue
 	})
 }
 
@@ -187,12 +191,14 @@ func (r *run) settle() {
 				r.checkCounts()
 				r.checkActive()
 				if job := r.c.Job(); job != nil && job.DeletionTimestamp == nil && referee.Due(job) {
-					r.violate("L1", "the Job has succeeded, but its status does not say so: %s", statusLine(&job.Status))
+					r.violate("L1", "the Job has succeeded, but its status does not say so: %s",
+						statusLine(&job.Status))
 				}
 				return
 			}
 		case quiet > 0:
-			r.violate("L1", "the controller sent no request in a sync, but sends one in the next although nothing has changed")
+			r.violate("L1", "the controller sent no request in a sync, but sends one in the next although "+
+				"nothing has changed")
 		}
 	}
 	r.violate("L1", "after %d syncs without a change from outside, the controller still sends requests", patience)
@@ -223,8 +229,10 @@ func (r *run) checkCounts() {
 		}
 	}
 	st := &job.Status
-	if st.Active != active || st.Ready == nil || *st.Ready != ready || st.Terminating == nil || *st.Terminating != leaving {
-		r.violate("L1", "the status says %s, but %d pods are active, %d ready, %d terminating", statusLine(st), active, ready, leaving)
+	if st.Active != active || st.Ready == nil || *st.Ready != ready || st.Terminating == nil ||
+		*st.Terminating != leaving {
+		r.violate("L1", "the status says %s, but %d pods are active, %d ready, %d terminating", statusLine(st),
+			active, ready, leaving)
 	}
 }
 
@@ -251,7 +259,8 @@ func (r *run) checkActive() {
 		}
 	}
 	if active > wanted {
-		r.violate("L1", "the controller sends no more requests, but %d pods are active instead of %d: %s", active, wanted, specLine(job))
+		r.violate("L1", "the controller sends no more requests, but %d pods are active instead of %d: %s",
+			active, wanted, specLine(job))
 	}
 }
 

@@ -62,7 +62,8 @@ func (t *runLog) logChange(s *cluster.Step) {
 	case s.Pod == nil && s.OldPod != nil:
 		t.Say("%s%s -> gone", by, podLine(t.keys, s.OldPod))
 	case s.Pod != nil:
-		t.Say("%s%s -> %s", by, podLine(t.keys, s.OldPod), strings.TrimPrefix(podLine(t.keys, s.Pod), string(s.Pod.UID)+" "))
+		t.Say("%s%s -> %s", by, podLine(t.keys, s.OldPod),
+			strings.TrimPrefix(podLine(t.keys, s.Pod), string(s.Pod.UID)+" "))
 	case s.Job == nil:
 		t.Say("the Job is gone")
 	case s.Request != nil:

@@ -27,7 +27,8 @@ var policies = [...]policy{
 	{"FailIndex", hasRule(batchv1.PodFailurePolicyActionFailIndex)},
 	{"success policy", func(s *batchv1.JobSpec) bool { return s.SuccessPolicy != nil }},
 	{"replaces failed", func(s *batchv1.JobSpec) bool { return *s.PodReplacementPolicy == batchv1.Failed }},
-	{"replaces terminating", func(s *batchv1.JobSpec) bool { return *s.PodReplacementPolicy == batchv1.TerminatingOrFailed }},
+	{"replaces terminating",
+		func(s *batchv1.JobSpec) bool { return *s.PodReplacementPolicy == batchv1.TerminatingOrFailed }},
 	{"suspended", func(s *batchv1.JobSpec) bool { return *s.Suspend }},
 	{"deadline", func(s *batchv1.JobSpec) bool { return s.ActiveDeadlineSeconds != nil }},
 	{"OnFailure", func(s *batchv1.JobSpec) bool {

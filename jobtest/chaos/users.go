@@ -18,7 +18,8 @@ import (
 var userActions = []action{
 	{"pod deleted with grace", 4, 1, func(r *run) bool { return r.delete(cluster.DefaultGrace) }},
 	{"pod deleted by force", 2, 1, func(r *run) bool { return r.delete(0) }},
-	{"annotation edited", 2, 1, editAnnotation(func(r *run) string { return one(r.dice, "0", "1", "7", "-1", "x", "", "+1") })},
+	{"annotation edited", 2, 1,
+		editAnnotation(func(r *run) string { return one(r.dice, "0", "1", "7", "-1", "x", "", "+1") })},
 	{"annotation made huge", 1, 1, editAnnotation(func(r *run) string {
 		return one(r.dice, "2147483647", "2147483646", "2147483648", strings.Repeat("9", 30))
 	})},
@@ -60,7 +61,8 @@ var userActions = []action{
 		other := &corev1.Pod{Spec: pod.Spec}
 		other.Namespace, other.GenerateName, other.Labels = pod.Namespace, "foreign-", pod.Labels
 		other.Annotations, other.Spec.NodeName = pod.Annotations, ""
-		other.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "other", UID: "other", Controller: ptr(true)}}
+		other.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet",
+			Name: "other", UID: "other", Controller: ptr(true)}}
 		if r.chance(50) {
 			other.Finalizers = []string{r.keys().Finalizer}
 		}
@@ -169,7 +171,8 @@ var specActions = []action{
 			return false
 		}
 		status := job.Status
-		status.Conditions = []batchv1.JobCondition{{Type: one(r.dice, batchv1.JobFailureTarget, batchv1.JobSuccessCriteriaMet), Status: corev1.ConditionFalse}}
+		status.Conditions = []batchv1.JobCondition{{Type: one(r.dice, batchv1.JobFailureTarget,
+			batchv1.JobSuccessCriteriaMet), Status: corev1.ConditionFalse}}
 		r.c.SetStatus(status)
 		return true
 	}},

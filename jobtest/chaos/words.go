@@ -83,7 +83,8 @@ func specLine(job *batchv1.Job) string {
 	short := job.Spec
 	short.Template, short.Selector, short.ManualSelector = corev1.PodTemplateSpec{}, nil, nil
 	text, _ := json.Marshal(&short) // a spec always encodes
-	line := strings.ReplaceAll(string(text), `"template":{"metadata":{"creationTimestamp":null},"spec":{"containers":null}},`, "")
+	line := strings.ReplaceAll(string(text),
+		`"template":{"metadata":{"creationTimestamp":null},"spec":{"containers":null}},`, "")
 	line = strings.ReplaceAll(line, `"template":{"metadata":{},"spec":{"containers":null}},`, "")
 	if job.DeletionTimestamp != nil {
 		line += " deleted"
@@ -146,5 +147,6 @@ func requestLine(k keys.Keys, q *cluster.Request) string {
 }
 
 func removesFinalizer(q *cluster.Request) bool {
-	return q.Edit == nil && strings.Contains(string(q.Patch), `"$deleteFromPrimitiveList/finalizers":`) && !strings.Contains(string(q.Patch), "ownerReferences")
+	return q.Edit == nil && strings.Contains(string(q.Patch), `"$deleteFromPrimitiveList/finalizers":`) &&
+		!strings.Contains(string(q.Patch), "ownerReferences")
 }

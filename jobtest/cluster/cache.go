@@ -216,7 +216,8 @@ func (s *Cache) View() View {
 		}
 	}
 	return View{Now: s.c.Now, Job: s.at(s.c.focus).job, Jobs: jobs, Pods: pods.all(),
-		JobsVersion: strconv.Itoa(s.jobsVersion()), PodsVersion: strconv.Itoa(s.shown), Barrier: strconv.Itoa(s.barrier)}
+		JobsVersion: strconv.Itoa(s.jobsVersion()), PodsVersion: strconv.Itoa(s.shown),
+		Barrier: strconv.Itoa(s.barrier)}
 }
 
 // jobsVersion returns the version up to which the cache of Jobs is complete.

@@ -62,7 +62,8 @@ func (c *Caller) Sync(client *Client) (time.Duration, error) {
 // viewOf returns the view to pass to the Machine. With Feeding it first feeds the changed
 // pods.
 func (c *Caller) viewOf(v *View) jobfate.View {
-	view := jobfate.View{Job: v.Job, Pods: v.Pods, Now: v.Now, JobsVersion: v.JobsVersion, PodsVersion: v.PodsVersion, Barrier: v.Barrier}
+	view := jobfate.View{Job: v.Job, Pods: v.Pods, Now: v.Now, JobsVersion: v.JobsVersion,
+		PodsVersion: v.PodsVersion, Barrier: v.Barrier}
 	if !c.Feeding {
 		return view
 	}
@@ -149,12 +150,14 @@ func identity(n int) []int {
 
 // Do sends a request of a [jobfate.Machine].
 func (c *Client) Do(r jobfate.Request) (runtime.Object, error) {
-	return c.do(&machine.Request{Verb: machine.Verb(r.Verb), Namespace: r.Namespace, Name: r.Name, UID: r.UID, Pod: r.Pod, Patch: r.Patch, Options: r.Options})
+	return c.do(&machine.Request{Verb: machine.Verb(r.Verb), Namespace: r.Namespace, Name: r.Name, UID: r.UID,
+		Pod: r.Pod, Patch: r.Patch, Options: r.Options})
 }
 
 // do sends a request of a machine.
 func (c *Client) do(r *machine.Request) (runtime.Object, error) {
-	q := &Request{Verb: verbs[r.Verb], Namespace: r.Namespace, Name: r.Name, UID: r.UID, Pod: r.Pod, Patch: r.Patch, Options: r.Options}
+	q := &Request{Verb: verbs[r.Verb], Namespace: r.Namespace, Name: r.Name, UID: r.UID, Pod: r.Pod,
+		Patch: r.Patch, Options: r.Options}
 	a, err := c.Send(q)
 	switch {
 	case err != nil:

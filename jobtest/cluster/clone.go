@@ -10,7 +10,8 @@ import (
 func (c *Cluster) Clone() *Cluster {
 	next := *c
 	next.Intercept, next.Glance, next.Watch, next.caches = nil, nil, nil, nil
-	next.slots, next.pods, next.names, next.past = slices.Clone(c.slots), c.pods.clone(), maps.Clone(c.names), slices.Clone(c.past)
+	next.slots, next.pods, next.names, next.past = slices.Clone(c.slots), c.pods.clone(), maps.Clone(c.names),
+		slices.Clone(c.past)
 	return &next
 }
 

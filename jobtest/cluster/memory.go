@@ -40,8 +40,10 @@ func (c *Caller) Explain() string {
 func (c *Caller) Key() string {
 	m := &inside.MachineOf(c.Machine).Memory
 	lists := cmp.Or(m.Counted.Uncounted, &batchv1.UncountedTerminatedPods{}) // none is like empty ones
-	return fmt.Sprintf("%s %s %v %v %d %q %q %d %d %v %v %v %v %v %v %q %q %q", m.Job, m.Gone, m.Sure, m.Backoff, m.LastStatus.UnixNano(), m.Known, m.Shown,
-		m.Counted.Succeeded, m.Counted.Failed, lists.Succeeded, lists.Failed, m.ReadFirst, m.Created, m.Deleted, m.Stripped, m.Lost, m.JobsFloor, m.PodsFloor)
+	return fmt.Sprintf("%s %s %v %v %d %q %q %d %d %v %v %v %v %v %v %q %q %q", m.Job, m.Gone, m.Sure,
+		m.Backoff, m.LastStatus.UnixNano(), m.Known, m.Shown,
+		m.Counted.Succeeded, m.Counted.Failed, lists.Succeeded, lists.Failed, m.ReadFirst, m.Created, m.Deleted,
+		m.Stripped, m.Lost, m.JobsFloor, m.PodsFloor)
 }
 
 // Age subtracts a duration from all times that the caller remembers, but makes none of them

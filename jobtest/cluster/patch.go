@@ -130,7 +130,8 @@ func preconditions(resource schema.GroupResource, has metav1.Object, uid types.U
 	case uid != "" && uid != has.GetUID():
 		return apierrors.NewConflict(resource, has.GetName(), fmt.Errorf("the UID is %s, not %s", has.GetUID(), uid))
 	case version != "" && version != has.GetResourceVersion():
-		return apierrors.NewConflict(resource, has.GetName(), fmt.Errorf("the object has been modified: it is at version %s, not %s", has.GetResourceVersion(), version))
+		return apierrors.NewConflict(resource, has.GetName(),
+			fmt.Errorf("the object has been modified: it is at version %s, not %s", has.GetResourceVersion(), version))
 	}
 	return nil
 }

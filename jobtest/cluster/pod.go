@@ -32,10 +32,12 @@ func StartPod(pod *corev1.Pod, now time.Time) *corev1.Pod {
 		if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
 			state = running // a sidecar
 		}
-		next.Status.InitContainerStatuses = append(next.Status.InitContainerStatuses, corev1.ContainerStatus{Name: c.Name, Ready: true, State: state})
+		next.Status.InitContainerStatuses = append(next.Status.InitContainerStatuses,
+			corev1.ContainerStatus{Name: c.Name, Ready: true, State: state})
 	}
 	for _, c := range next.Spec.Containers {
-		next.Status.ContainerStatuses = append(next.Status.ContainerStatuses, corev1.ContainerStatus{Name: c.Name, Ready: true, State: running})
+		next.Status.ContainerStatuses = append(next.Status.ContainerStatuses,
+			corev1.ContainerStatus{Name: c.Name, Ready: true, State: running})
 	}
 	return next
 }
@@ -184,7 +186,8 @@ func HasEnded(pod *corev1.Pod) bool {
 func IsActive(pod *corev1.Pod) bool { return !HasEnded(pod) && pod.DeletionTimestamp == nil }
 
 func hasStatus(pod *corev1.Pod, kind corev1.PodConditionType, status corev1.ConditionStatus) bool {
-	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == kind && c.Status == status })
+	return slices.ContainsFunc(pod.Status.Conditions,
+		func(c corev1.PodCondition) bool { return c.Type == kind && c.Status == status })
 }
 
 func setCondition(pod *corev1.Pod, kind corev1.PodConditionType, status corev1.ConditionStatus, at metav1.Time) {

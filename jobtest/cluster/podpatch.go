@@ -88,7 +88,8 @@ func PatchPod(pod *corev1.Pod, data []byte) (*corev1.Pod, error) {
 	next := &same
 	next.OwnerReferences, next.Finalizers = slices.Clone(pod.OwnerReferences), slices.Clone(pod.Finalizers)
 	for _, ref := range p.Metadata.OwnerReferences {
-		next.OwnerReferences = slices.DeleteFunc(next.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == ref.UID })
+		next.OwnerReferences = slices.DeleteFunc(next.OwnerReferences,
+			func(o metav1.OwnerReference) bool { return o.UID == ref.UID })
 		if ref.Directive != "delete" {
 			next.OwnerReferences = append(next.OwnerReferences, ref.OwnerReference)
 		}
@@ -98,7 +99,8 @@ func PatchPod(pod *corev1.Pod, data []byte) (*corev1.Pod, error) {
 			next.Finalizers = append(next.Finalizers, f)
 		}
 	}
-	next.Finalizers = slices.DeleteFunc(next.Finalizers, func(f string) bool { return slices.Contains(p.Metadata.Remove, f) })
+	next.Finalizers = slices.DeleteFunc(next.Finalizers,
+		func(f string) bool { return slices.Contains(p.Metadata.Remove, f) })
 	if errs := checkMeta(next, pod); len(errs) > 0 {
 		return nil, apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, pod.Name, errs)
 	}
@@ -117,11 +119,13 @@ func checkMeta(next, old *corev1.Pod) (errs field.ErrorList) {
 		}
 	}
 	if controllers > 1 {
-		errs = append(errs, field.Invalid(path.Child("ownerReferences"), controllers, "there is one controller at most"))
+		errs = append(errs, field.Invalid(path.Child("ownerReferences"), controllers,
+			"there is one controller at most"))
 	}
 	isNew := func(f string) bool { return !slices.Contains(old.Finalizers, f) }
 	if old.DeletionTimestamp != nil && slices.ContainsFunc(next.Finalizers, isNew) {
-		errs = append(errs, field.Forbidden(path.Child("finalizers"), "an object that is being deleted gets no new ones"))
+		errs = append(errs, field.Forbidden(path.Child("finalizers"),
+			"an object that is being deleted gets no new ones"))
 	}
 	return errs
 }

@@ -192,7 +192,8 @@ func asStored(sent *batchv1.JobStatus) (*batchv1.JobStatus, error) {
 
 func (c *Cluster) serveCreate(r *Request, syncs types.NamespacedName, v *syncReads) (Answer, error) {
 	if c.Quota > 0 && len(c.pods.place) >= c.Quota {
-		return Answer{}, apierrors.NewForbidden(podResource, r.Pod.GenerateName, fmt.Errorf("exceeded quota: pods=%d", c.Quota))
+		return Answer{}, apierrors.NewForbidden(podResource, r.Pod.GenerateName,
+			fmt.Errorf("exceeded quota: pods=%d", c.Quota))
 	}
 	next, err := c.newPod(r.Pod, cmp.Or(r.Namespace, syncs.Namespace))
 	if err != nil {

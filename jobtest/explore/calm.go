@@ -65,7 +65,8 @@ func (c *calmSearch) follow(n uint32) *violation {
 		}
 		if len(way) == 0 || len(c.seen) > longWay {
 			return &violation{at: n, after: c.states[n], what: &referee.Violation{
-				Property: "L1", Text: fmt.Sprintf("without further faults, the Job comes to rest in none of %d states", len(c.seen)),
+				Property: "L1", Text: fmt.Sprintf(
+					"without further faults, the Job comes to rest in none of %d states", len(c.seen)),
 			}}
 		}
 		last := &way[len(way)-1]

@@ -107,8 +107,10 @@ func Faults() []Kind {
 }
 
 var kindNames = [kinds]string{
-	"kill before", "kill after", "refuse", "lose the answer", "give up before", "give up after", "delete", "delete by force", "disrupt", "lose the node",
-	"orphan", "strip", "delete the Job", "delete the Job in the foreground", "delete the Job, orphan its pods", "another leader",
+	"kill before", "kill after", "refuse", "lose the answer", "give up before", "give up after", "delete",
+	"delete by force", "disrupt", "lose the node",
+	"orphan", "strip", "delete the Job", "delete the Job in the foreground", "delete the Job, orphan its pods",
+	"another leader",
 }
 
 // String names the kind.

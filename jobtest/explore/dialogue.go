@@ -150,7 +150,8 @@ func (d *dialogue) minimalAnswer(q *cluster.Request, a answer) cluster.Answer {
 	if a.pod == 0 {
 		return cluster.Answer{}
 	}
-	return cluster.Answer{Pod: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: q.Name, UID: q.UID, ResourceVersion: versionOwn}}}
+	return cluster.Answer{Pod: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: q.Name, UID: q.UID,
+		ResourceVersion: versionOwn}}}
 }
 
 // recordPod records the pod of an answer.

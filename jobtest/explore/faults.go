@@ -45,7 +45,8 @@ func (x *search) requestFault(s *state, m move, yield visitor) {
 		_, v = x.serve(&next)
 		x.unanswered = false
 	}
-	if verb := x.positions[s.at].request.Verb; (kind == Lose || kind == GiveUpAfter) && (verb == cluster.Status || verb == cluster.Patch) {
+	if verb := x.positions[s.at].request.Verb; (kind == Lose || kind == GiveUpAfter) &&
+		(verb == cluster.Status || verb == cluster.Patch) {
 		next.ghost = x.doubtful(next.ghost) // the controller cannot know the stored status
 	}
 	switch kind {

@@ -183,7 +183,8 @@ func (x *search) podMoves(s *state, i int, yield visitor) {
 			break
 		}
 		for n, code := range x.Codes {
-			do(move{kind: end, detail: uint8(n)}, func(p *corev1.Pod) *corev1.Pod { return cluster.EndPod(p, code, x.now) })
+			do(move{kind: end, detail: uint8(n)},
+				func(p *corev1.Pod) *corev1.Pod { return cluster.EndPod(p, code, x.now) })
 		}
 	}
 	if x.abandoned(s, pod) {

@@ -159,11 +159,13 @@ type versioned struct {
 // job and pod return versions of objects with a resource version. Callers must not change
 // them.
 func (x *search) job(n uint16, version string) *batchv1.Job {
-	return withVersion(x.versionedJobs, &x.jobs, versioned{n, version}, func(job *batchv1.Job) { job.ResourceVersion = version })
+	return withVersion(x.versionedJobs, &x.jobs, versioned{n, version},
+		func(job *batchv1.Job) { job.ResourceVersion = version })
 }
 
 func (x *search) pod(n uint16, version string) *corev1.Pod {
-	return withVersion(x.versionedPods, &x.pods, versioned{n, version}, func(pod *corev1.Pod) { pod.ResourceVersion = version })
+	return withVersion(x.versionedPods, &x.pods, versioned{n, version},
+		func(pod *corev1.Pod) { pod.ResourceVersion = version })
 }
 
 // withVersion returns a copy of an object with a resource version, and makes it once. It

@@ -48,8 +48,9 @@ func (x *search) checkRequeue(s *state) *referee.Violation {
 	if wait > 0 {
 		later := x.aged(s, wait)
 		if q := x.positions[x.begin(&later)]; q.request != nil {
-			r.late = &referee.Violation{Property: "L5", Text: "the controller has set a requeue after " + p.after.String() +
-				" (0: none), but after " + wait.String() + " it sends a request: " + string(q.request.Verb)}
+			r.late = &referee.Violation{Property: "L5",
+				Text: "the controller has set a requeue after " + p.after.String() +
+					" (0: none), but after " + wait.String() + " it sends a request: " + string(q.request.Verb)}
 		}
 	}
 	x.rests[at] = r

@@ -134,14 +134,16 @@ func newSearch(c Config) (*search, error) {
 	}
 	x := &search{
 		Config: c, now: noon, limit: noon.Add(-c.Old),
-		jobs: newTable[*jobVersion](), pods: newTable[*podVersion](), memories: newTable[Searchable](), ghosts: newTable[referee.Ghost](),
+		jobs: newTable[*jobVersion](), pods: newTable[*podVersion](), memories: newTable[Searchable](),
+		ghosts:        newTable[referee.Ghost](),
 		positions:     make([]*position, 1),
 		versionedJobs: map[versioned]*jobVersion{}, versionedPods: map[versioned]*podVersion{},
 		begins: map[syncInput]uint32{}, jobEffects: map[jobEffect]effect{}, podAnswers: map[podEffect]answer{},
 		verdicts: map[seen]verdict{}, lives: map[lifeKey]uint16{},
 		editedJobs: map[editKey]uint16{},
 		agedJobs:   map[agedKey]uint16{}, agedPods: map[agedKey]uint16{}, agedMemory: map[agedKey]uint32{},
-		mentions: map[uint16]uint8{}, remembers: map[uint32]uint8{}, forgotten: map[forgottenKey]uint32{}, lasting: map[uint32]uint32{}, rests: map[uint32]rest{},
+		mentions: map[uint16]uint8{}, remembers: map[uint32]uint8{}, forgotten: map[forgottenKey]uint32{},
+		lasting: map[uint32]uint32{}, rests: map[uint32]rest{},
 		parkedNumbers: map[parked]uint32{}, leaderGhosts: map[ghostKey]uint32{}, parked: make([]parked, 1),
 		numbers: map[state]uint32{},
 	}

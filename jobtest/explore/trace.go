@@ -157,7 +157,8 @@ func (x *search) describeFault(before *state, m move) string {
 		if kind == KillAfter {
 			when = "after"
 		}
-		return fmt.Sprintf("the controller is killed %s: %s; it restarts %s", when, x.requestText(x.positions[before.at]), how)
+		return fmt.Sprintf("the controller is killed %s: %s; it restarts %s", when,
+			x.requestText(x.positions[before.at]), how)
 	case Refuse, Lose:
 		return fmt.Sprintf("%s: %s", kind, x.requestText(x.positions[before.at]))
 	case OtherLeader:
@@ -179,10 +180,12 @@ func (x *search) objects(s *state) []string {
 	lines := []string{"     stored: " + x.jobText(s.job), "     shown:  " + x.jobText(s.seenJob)}
 	for i := range s.pods {
 		if !s.empty(i) {
-			lines = append(lines, "     stored: "+x.podText(s.pods[i].stored, i), "     shown:  "+x.podText(s.pods[i].seen, i))
+			lines = append(lines, "     stored: "+x.podText(s.pods[i].stored, i),
+				"     shown:  "+x.podText(s.pods[i].seen, i))
 		}
 	}
-	return append(lines, "     memory: "+x.memories.values[s.memory].Key(), "     ghost:  "+x.ghosts.values[s.ghost].Key())
+	return append(lines, "     memory: "+x.memories.values[s.memory].Key(),
+		"     ghost:  "+x.ghosts.values[s.ghost].Key())
 }
 
 func (x *search) jobText(n uint16) string {

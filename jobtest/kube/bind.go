@@ -45,14 +45,16 @@ func (s *Server) serveBind(r *Request) (answer, error) {
 	}
 	next := old.obj.DeepCopyObject().(*corev1.Pod)
 	if problem := unbindable(next); problem != "" {
-		return answer{}, apierrors.NewConflict(schema.GroupResource{Resource: "pods/binding"}, r.Name, errors.New(problem))
+		return answer{}, apierrors.NewConflict(schema.GroupResource{Resource: "pods/binding"}, r.Name,
+			errors.New(problem))
 	}
 	bind(next, binding, s.stamp())
 	if _, err := r.kind.store(old, next, r); err != nil {
 		return answer{}, err
 	}
 	return answer{code: http.StatusCreated, body: statusJSON(&metav1.Status{
-		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusSuccess, Code: http.StatusCreated,
+		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusSuccess,
+		Code: http.StatusCreated,
 	})}, nil
 }
 

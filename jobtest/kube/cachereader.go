@@ -52,7 +52,8 @@ var (
 
 // NewCache returns a cache that is up to date.
 func (s *Server) NewCache(scheme *runtime.Scheme) *Cache {
-	c := &Cache{s: s, scheme: scheme, views: map[*kind]*view{}, indexes: map[schema.GroupVersionKind]map[string]client.IndexerFunc{}}
+	c := &Cache{s: s, scheme: scheme, views: map[*kind]*view{},
+		indexes: map[schema.GroupVersionKind]map[string]client.IndexerFunc{}}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, k := range s.kinds {
@@ -188,7 +189,8 @@ func (c *Cache) Jump(gvk schema.GroupVersionKind, revision int64) error {
 	}
 	defer c.unlock()
 	if revision < v.compacted || revision > c.s.revision {
-		return fmt.Errorf("revision %d of %s is not known: the known revisions are %d to %d", revision, gvk.Kind, v.compacted, c.s.revision)
+		return fmt.Errorf("revision %d of %s is not known: the known revisions are %d to %d", revision,
+			gvk.Kind, v.compacted, c.s.revision)
 	}
 	c.views[v.kind] = newView(v.kind, revision)
 	return nil

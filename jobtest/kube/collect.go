@@ -121,7 +121,10 @@ func (s *Server) finish(k *kind, v *version) bool {
 		s.edit(k, v, without(metav1.FinalizerOrphanDependents))
 		return true
 	case has(metav1.FinalizerDeleteDependents):
-		blocks := func(ref metav1.OwnerReference) bool { return ref.BlockOwnerDeletion != nil && *ref.BlockOwnerDeletion }
+		blocks := func(ref metav1.OwnerReference) bool {
+			return ref.BlockOwnerDeletion != nil &&
+				*ref.BlockOwnerDeletion
+		}
 		if _, _, blocked := s.dependent(v.obj, blocks); blocked {
 			return false
 		}
@@ -133,7 +136,8 @@ func (s *Server) finish(k *kind, v *version) bool {
 
 func without(finalizer string) func(Object) {
 	return func(o Object) {
-		o.SetFinalizers(slices.DeleteFunc(slices.Clone(o.GetFinalizers()), func(f string) bool { return f == finalizer }))
+		o.SetFinalizers(slices.DeleteFunc(slices.Clone(o.GetFinalizers()),
+			func(f string) bool { return f == finalizer }))
 	}
 }
 

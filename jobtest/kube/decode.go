@@ -45,15 +45,17 @@ func (k *kind) decode(r *Request) (Object, error) {
 		}
 		return k.toStore(obj), nil
 	}
-	return nil, unsupportedMediaType([]string{runtime.ContentTypeJSON, runtime.ContentTypeYAML, runtime.ContentTypeProtobuf})
+	return nil,
+		unsupportedMediaType([]string{runtime.ContentTypeJSON, runtime.ContentTypeYAML, runtime.ContentTypeProtobuf})
 }
 
 func unsupportedMediaType(supported []string) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
-		Status:  metav1.StatusFailure,
-		Code:    http.StatusUnsupportedMediaType,
-		Reason:  metav1.StatusReasonUnsupportedMediaType,
-		Message: "the body of the request was in an unknown format - accepted media types include: " + strings.Join(supported, ", "),
+		Status: metav1.StatusFailure,
+		Code:   http.StatusUnsupportedMediaType,
+		Reason: metav1.StatusReasonUnsupportedMediaType,
+		Message: "the body of the request was in an unknown format - accepted media types include: " +
+			strings.Join(supported, ", "),
 	}}
 }
 
@@ -131,11 +133,14 @@ func (k *kind) checkType(got schema.GroupVersionKind, name string) error {
 	case got.Kind == "":
 		return apierrors.NewBadRequest("Object 'Kind' is missing in the body of the request")
 	case got.GroupVersion() != want.GroupVersion():
-		return apierrors.NewBadRequest(fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%s)",
+		return apierrors.NewBadRequest(fmt.Sprintf(
+			"the API version in the data (%s) does not match the expected API version (%s)",
 			got.GroupVersion(), want.GroupVersion()))
 	case k.custom:
-		return apierrors.NewInvalid(got.GroupKind(), name, field.ErrorList{field.Invalid(field.NewPath("kind"), got.Kind, "must be "+want.Kind)})
+		return apierrors.NewInvalid(got.GroupKind(), name,
+			field.ErrorList{field.Invalid(field.NewPath("kind"), got.Kind, "must be "+want.Kind)})
 	default:
-		return apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s", got.Kind, got.Version, want.Kind))
+		return apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s", got.Kind,
+			got.Version, want.Kind))
 	}
 }

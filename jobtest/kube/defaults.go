@@ -68,11 +68,13 @@ func admitPod(pod *corev1.Pod) {
 	for _, taint := range []string{corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable} {
 		tolerated := false
 		for _, t := range pod.Spec.Tolerations {
-			tolerated = tolerated || (t.Key == taint || t.Key == "") && (t.Effect == corev1.TaintEffectNoExecute || t.Effect == "")
+			tolerated = tolerated || (t.Key == taint || t.Key == "") &&
+				(t.Effect == corev1.TaintEffectNoExecute || t.Effect == "")
 		}
 		if !tolerated {
 			pod.Spec.Tolerations = append(pod.Spec.Tolerations, corev1.Toleration{
-				Key: taint, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &seconds})
+				Key: taint, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute,
+				TolerationSeconds: &seconds})
 		}
 	}
 }
@@ -128,7 +130,8 @@ func podSpecErrors(spec *corev1.PodSpec, path *field.Path) field.ErrorList {
 	case corev1.RestartPolicyAlways, corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever:
 	default:
 		errs = append(errs, field.NotSupported(path.Child("restartPolicy"), spec.RestartPolicy,
-			[]corev1.RestartPolicy{corev1.RestartPolicyAlways, corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever}))
+			[]corev1.RestartPolicy{corev1.RestartPolicyAlways, corev1.RestartPolicyOnFailure,
+				corev1.RestartPolicyNever}))
 	}
 	return errs
 }
@@ -140,7 +143,8 @@ func changedPodSpec(spec, old *corev1.PodSpec) field.ErrorList {
 	allowed.ActiveDeadlineSeconds = spec.ActiveDeadlineSeconds
 	allowed.TerminationGracePeriodSeconds = spec.TerminationGracePeriodSeconds
 	allowed.Tolerations = spec.Tolerations
-	for _, images := range [][2][]corev1.Container{{allowed.Containers, spec.Containers}, {allowed.InitContainers, spec.InitContainers}} {
+	for _, images := range [][2][]corev1.Container{{allowed.Containers, spec.Containers},
+		{allowed.InitContainers, spec.InitContainers}} {
 		for i := range min(len(images[0]), len(images[1])) {
 			images[0][i].Image = images[1][i].Image
 		}
@@ -148,6 +152,9 @@ func changedPodSpec(spec, old *corev1.PodSpec) field.ErrorList {
 	if equality.Semantic.DeepEqual(allowed, spec) {
 		return nil
 	}
-	return field.ErrorList{field.Forbidden(field.NewPath("spec"), fmt.Sprintf("pod updates may not change fields other than %s",
-		"`spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"))}
+	return field.ErrorList{field.Forbidden(field.NewPath("spec"),
+		fmt.Sprintf("pod updates may not change fields other than %s",
+			"`spec.containers[*].image`,`spec.initContainers[*].image`,"+
+				"`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),"+
+				"`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"))}
 }

@@ -151,10 +151,14 @@ func (k *kind) preconditions(obj Object, options *metav1.DeleteOptions) error {
 	// The API server has the kind in this message, not the resource.
 	gr := schema.GroupResource{Group: k.GroupVersionKind.Group, Resource: k.GroupVersionKind.Kind}
 	if uid := options.Preconditions.UID; uid != nil && *uid != obj.GetUID() {
-		return apierrors.NewConflict(gr, obj.GetName(), fmt.Errorf("the UID in the precondition (%s) does not match the UID in record (%s). The object might have been deleted and then recreated", *uid, obj.GetUID()))
+		return apierrors.NewConflict(gr, obj.GetName(),
+			fmt.Errorf("the UID in the precondition (%s) does not match the UID in record (%s). The object "+
+				"might have been deleted and then recreated", *uid, obj.GetUID()))
 	}
 	if rv := options.Preconditions.ResourceVersion; rv != nil && *rv != obj.GetResourceVersion() {
-		return apierrors.NewConflict(gr, obj.GetName(), fmt.Errorf("the ResourceVersion in the precondition (%s) does not match the ResourceVersion in record (%s). The object might have been modified", *rv, obj.GetResourceVersion()))
+		return apierrors.NewConflict(gr, obj.GetName(),
+			fmt.Errorf("the ResourceVersion in the precondition (%s) does not match the ResourceVersion in "+
+				"record (%s). The object might have been modified", *rv, obj.GetResourceVersion()))
 	}
 	return nil
 }

@@ -28,7 +28,8 @@ func (s *Server) discover(hr *http.Request) ([]byte, bool) {
 	case path == "/api":
 		found = metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions"}, Versions: []string{"v1"}}
 	case path == "/apis":
-		found = metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}, Groups: s.groups()}
+		found = metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"},
+			Groups: s.groups()}
 	case len(parts) == 2 && parts[0] == "apis":
 		i := slices.IndexFunc(s.groups(), func(g metav1.APIGroup) bool { return g.Name == parts[1] })
 		if i < 0 {

@@ -100,15 +100,18 @@ type rules struct {
 func builtIn() []*kind {
 	return []*kind{
 		typed[corev1.Namespace](corev1.SchemeGroupVersion, "namespaces", "ns", namespaceRules),
-		typed[corev1.Node](corev1.SchemeGroupVersion, "nodes", "no", rules{updateStatus: keepSpec[*corev1.Node], update: keepStatus[*corev1.Node]}),
+		typed[corev1.Node](corev1.SchemeGroupVersion, "nodes", "no",
+			rules{updateStatus: keepSpec[*corev1.Node], update: keepStatus[*corev1.Node]}),
 		typed[corev1.Pod](corev1.SchemeGroupVersion, "pods", "po", podRules),
 		typed[corev1.Event](corev1.SchemeGroupVersion, "events", "ev", eventRules),
 		typed[corev1.ConfigMap](corev1.SchemeGroupVersion, "configmaps", "cm", rules{}),
 		typed[corev1.Secret](corev1.SchemeGroupVersion, "secrets", "", secretRules),
-		typed[corev1.Service](corev1.SchemeGroupVersion, "services", "svc", rules{createOnUpdate: true, returnsDeleted: true}),
+		typed[corev1.Service](corev1.SchemeGroupVersion, "services", "svc",
+			rules{createOnUpdate: true, returnsDeleted: true}),
 		typed[corev1.ServiceAccount](corev1.SchemeGroupVersion, "serviceaccounts", "sa", rules{returnsDeleted: true}),
 		typed[batchv1.Job](batchv1.SchemeGroupVersion, "jobs", "", jobRules),
-		typed[coordinationv1.Lease](coordinationv1.SchemeGroupVersion, "leases", "", rules{needsVersion: true, createOnUpdate: true}),
+		typed[coordinationv1.Lease](coordinationv1.SchemeGroupVersion, "leases", "",
+			rules{needsVersion: true, createOnUpdate: true}),
 	}
 }
 

@@ -21,7 +21,8 @@ import (
 func (s *Server) servePatch(r *Request) (answer, error) {
 	if !r.kind.patches(r.ContentType) {
 		if !r.kind.custom {
-			return answer{}, routeError(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType, "415: Unsupported Media Type")
+			return answer{}, routeError(http.StatusUnsupportedMediaType,
+				metav1.StatusReasonUnsupportedMediaType, "415: Unsupported Media Type")
 		}
 		return answer{}, unsupportedMediaType([]string{string(types.JSONPatchType), string(types.MergePatchType)})
 	}
@@ -118,7 +119,8 @@ func (r *Request) patch(text []byte) ([]byte, error) {
 		}
 		patched, err := patch.Apply(text)
 		if err != nil {
-			return nil, apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", schema.GroupResource{}, "", err.Error(), 0, false)
+			return nil, apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "",
+				schema.GroupResource{}, "", err.Error(), 0, false)
 		}
 		return patched, nil
 	case types.MergePatchType:
@@ -139,11 +141,13 @@ func (r *Request) patch(text []byte) ([]byte, error) {
 		case err == nil:
 			return patched, nil
 		case errors.Is(err, mergepatch.ErrBadJSONDoc), errors.Is(err, mergepatch.ErrBadPatchFormatForPrimitiveList),
-			errors.Is(err, mergepatch.ErrBadPatchFormatForRetainKeys), errors.Is(err, mergepatch.ErrBadPatchFormatForSetElementOrderList),
+			errors.Is(err, mergepatch.ErrBadPatchFormatForRetainKeys),
+			errors.Is(err, mergepatch.ErrBadPatchFormatForSetElementOrderList),
 			errors.Is(err, mergepatch.ErrUnsupportedStrategicMergePatchFormat):
 			return nil, apierrors.NewBadRequest(err.Error())
 		default:
-			return nil, apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", schema.GroupResource{}, "", err.Error(), 0, false)
+			return nil, apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "",
+				schema.GroupResource{}, "", err.Error(), 0, false)
 		}
 	}
 }

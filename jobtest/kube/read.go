@@ -75,7 +75,8 @@ func (r *Request) selection() (selection, error) {
 
 func (k *kind) unknownField(name string) error {
 	if k.rules.fields == nil && !k.custom {
-		return apierrors.NewBadRequest(fmt.Sprintf(`%q is not a known field selector: only "metadata.name", "metadata.namespace"`, name))
+		return apierrors.NewBadRequest(fmt.Sprintf(
+			`%q is not a known field selector: only "metadata.name", "metadata.namespace"`, name))
 	}
 	return apierrors.NewBadRequest("field label not supported: " + name)
 }
@@ -166,20 +167,25 @@ func listErrors(r *Request, asked string, match metav1.ResourceVersionMatch) fie
 	path := field.NewPath("resourceVersionMatch")
 	if match != "" {
 		if asked == "" {
-			errs = append(errs, field.Forbidden(path, "resourceVersionMatch is forbidden unless resourceVersion is provided"))
+			errs = append(errs, field.Forbidden(path,
+				"resourceVersionMatch is forbidden unless resourceVersion is provided"))
 		}
 		if r.Query.Get("continue") != "" {
 			errs = append(errs, field.Forbidden(path, "resourceVersionMatch is forbidden when continue is provided"))
 		}
 		if match != metav1.ResourceVersionMatchExact && match != metav1.ResourceVersionMatchNotOlderThan {
-			errs = append(errs, field.NotSupported(path, match, []string{string(metav1.ResourceVersionMatchExact), string(metav1.ResourceVersionMatchNotOlderThan), ""}))
+			errs = append(errs, field.NotSupported(path, match,
+				[]string{string(metav1.ResourceVersionMatchExact),
+					string(metav1.ResourceVersionMatchNotOlderThan), ""}))
 		}
 		if match == metav1.ResourceVersionMatchExact && asked == "0" {
-			errs = append(errs, field.Forbidden(path, `resourceVersionMatch "exact" is forbidden for resourceVersion "0"`))
+			errs = append(errs, field.Forbidden(path,
+				`resourceVersionMatch "exact" is forbidden for resourceVersion "0"`))
 		}
 	}
 	if r.Query.Get("sendInitialEvents") != "" {
-		errs = append(errs, field.Forbidden(field.NewPath("sendInitialEvents"), "sendInitialEvents is forbidden for list"))
+		errs = append(errs, field.Forbidden(field.NewPath("sendInitialEvents"),
+			"sendInitialEvents is forbidden for list"))
 	}
 	return errs
 }
@@ -194,7 +200,8 @@ func (p *page) resume(token string, compacted int64) error {
 	}
 	p.past = true
 	if p.Revision < compacted {
-		return gone("The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter.")
+		return gone("The provided continue parameter is too old to display a consistent list result. You can " +
+			"start a new list without the continue parameter.")
 	}
 	return nil
 }

@@ -31,7 +31,8 @@ var jobRules = rules{
 	},
 	validate: func(o Object) field.ErrorList {
 		job := o.(*batchv1.Job)
-		return append(validation.Create(job), podSpecErrors(&job.Spec.Template.Spec, field.NewPath("spec", "template", "spec"))...)
+		return append(validation.Create(job), podSpecErrors(&job.Spec.Template.Spec,
+			field.NewPath("spec", "template", "spec"))...)
 	},
 	update: func(o, was Object) {
 		job, old := o.(*batchv1.Job), was.(*batchv1.Job)

@@ -65,7 +65,8 @@ func New(o Options) *Server {
 	for _, k := range o.Kinds {
 		s.add(custom(k))
 	}
-	for _, name := range []string{metav1.NamespaceDefault, metav1.NamespaceSystem, metav1.NamespacePublic, "kube-node-lease"} {
+	for _, name := range []string{metav1.NamespaceDefault, metav1.NamespaceSystem, metav1.NamespacePublic,
+		"kube-node-lease"} {
 		s.addNamespace(name)
 	}
 	return s

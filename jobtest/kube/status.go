@@ -58,13 +58,16 @@ func (k *kind) conflict(name, format string, args ...any) error {
 }
 
 func (k *kind) staleVersion(name string) error {
-	return k.conflict(name, "the object has been modified; please apply your changes to the latest version and try again")
+	return k.conflict(name, "the object has been modified; please apply your changes to the latest version "+
+		"and try again")
 }
 
 // preconditionFailed returns the error of an update whose UID is that of another object
 // with the same name.
 func (k *kind) preconditionFailed(obj Object, what, wanted, has string) error {
-	return k.conflict(obj.GetName(), "StorageError: invalid object, Code: 4, Key: /registry/%s/%s, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: %s in precondition: %s, %[3]s in object meta: %[5]s",
+	return k.conflict(obj.GetName(), "StorageError: invalid object, Code: 4, Key: /registry/%s/%s, "+
+		"ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: %s in precondition: %s, %[3]s in "+
+		"object meta: %[5]s",
 		k.Resource, strings.TrimPrefix(keyOf(obj), "/"), what, wanted, has)
 }
 
@@ -86,16 +89,19 @@ func routeError(code int32, reason metav1.StatusReason, message string) error {
 }
 
 func noResource() error {
-	return routeError(http.StatusNotFound, metav1.StatusReasonNotFound, "the server could not find the requested resource")
+	return routeError(http.StatusNotFound, metav1.StatusReasonNotFound,
+		"the server could not find the requested resource")
 }
 
 func noMethod() error {
-	return routeError(http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed, "the server does not allow this method on the requested resource")
+	return routeError(http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed,
+		"the server does not allow this method on the requested resource")
 }
 
 func notAcceptable() error {
 	return routeError(http.StatusNotAcceptable, metav1.StatusReasonNotAcceptable,
-		"406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, application/vnd.kubernetes.protobuf")
+		"406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, "+
+			"application/vnd.kubernetes.protobuf")
 }
 
 // internal returns an error whose message the API server passes on unchanged.

@@ -70,7 +70,8 @@ func (s *Server) serveWatch(ctx context.Context, r *Request) (answer, error) {
 	case revision == 0:
 		w.seen = s.revision
 	case revision < r.kind.compacted:
-		w.fail(gone("too old resource version: " + strconv.FormatInt(revision, 10) + " (" + strconv.FormatInt(r.kind.compacted, 10) + ")"))
+		w.fail(gone("too old resource version: " + strconv.FormatInt(revision, 10) + " (" +
+			strconv.FormatInt(r.kind.compacted, 10) + ")"))
 	}
 	if seconds, err := strconv.Atoi(r.Query.Get("timeoutSeconds")); err == nil && seconds > 0 {
 		w.timer = time.NewTimer(time.Duration(seconds) * time.Second)
@@ -85,14 +86,17 @@ func watchErrors(r *Request, initial string) field.ErrorList {
 	path := field.NewPath("resourceVersionMatch")
 	match := metav1.ResourceVersionMatch(r.Query.Get("resourceVersionMatch"))
 	if initial != "" && match != metav1.ResourceVersionMatchNotOlderThan {
-		errs = append(errs, field.Forbidden(path, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"))
+		errs = append(errs, field.Forbidden(path,
+			"sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"))
 	}
 	if match != "" {
 		if initial == "" {
-			errs = append(errs, field.Forbidden(path, "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"))
+			errs = append(errs, field.Forbidden(path,
+				"resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"))
 		}
 		if match != metav1.ResourceVersionMatchNotOlderThan {
-			errs = append(errs, field.NotSupported(path, match, []string{string(metav1.ResourceVersionMatchNotOlderThan)}))
+			errs = append(errs, field.NotSupported(path, match,
+				[]string{string(metav1.ResourceVersionMatchNotOlderThan)}))
 		}
 		if r.Query.Get("continue") != "" {
 			errs = append(errs, field.Forbidden(path, "resourceVersionMatch is forbidden when continue is provided"))

@@ -97,7 +97,8 @@ func ensureNamespace(k *kind, namespace string, obj Object) error {
 		obj.SetNamespace(namespace)
 	}
 	if obj.GetNamespace() != namespace {
-		return apierrors.NewBadRequest("the namespace of the provided object does not match the namespace sent on the request")
+		return apierrors.NewBadRequest("the namespace of the provided object does not match the namespace " +
+			"sent on the request")
 	}
 	return nil
 }
@@ -115,9 +116,11 @@ func (s *Server) admit(k *kind, namespace, name string) error {
 	if v.obj.(*corev1.Namespace).Status.Phase != corev1.NamespaceTerminating {
 		return nil
 	}
-	err := apierrors.NewForbidden(k.groupResource(), name, fmt.Errorf("unable to create new content in namespace %s because it is being terminated", namespace))
+	err := apierrors.NewForbidden(k.groupResource(), name,
+		fmt.Errorf("unable to create new content in namespace %s because it is being terminated", namespace))
 	err.ErrStatus.Details.Causes = append(err.ErrStatus.Details.Causes, metav1.StatusCause{
-		Type: corev1.NamespaceTerminatingCause, Message: fmt.Sprintf("namespace %s is being terminated", namespace), Field: "metadata.namespace"})
+		Type: corev1.NamespaceTerminatingCause, Message: fmt.Sprintf("namespace %s is being terminated",
+			namespace), Field: "metadata.namespace"})
 	return err
 }
 
@@ -164,9 +167,11 @@ func (r *Request) checkName(next Object) error {
 	case r.Name:
 		return nil
 	case "":
-		return apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s based on URL) was undeterminable: name must be provided", r.Name))
+		return apierrors.NewBadRequest(fmt.Sprintf(
+			"the name of the object (%s based on URL) was undeterminable: name must be provided", r.Name))
 	}
-	return apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)", next.GetName(), r.Name))
+	return apierrors.NewBadRequest(fmt.Sprintf(
+		"the name of the object (%s) does not match the name on the URL (%s)", next.GetName(), r.Name))
 }
 
 // update stores the next version of an object and takes ownership of it. If the update
@@ -174,8 +179,10 @@ func (r *Request) checkName(next Object) error {
 func (s *Server) update(k *kind, old *version, next Object, r *Request) (*version, error) {
 	switch given := next.GetResourceVersion(); {
 	case given == "" && k.needsVersion:
-		err := apierrors.NewInvalid(k.groupResource().WithVersion("").GroupVersion().WithKind(k.Resource).GroupKind(), next.GetName(),
-			field.ErrorList{field.Invalid(field.NewPath("metadata", "resourceVersion"), 0, "must be specified for an update")})
+		err := apierrors.NewInvalid(k.groupResource().WithVersion("").GroupVersion().WithKind(k.Resource).
+			GroupKind(), next.GetName(),
+			field.ErrorList{field.Invalid(field.NewPath("metadata", "resourceVersion"), 0,
+				"must be specified for an update")})
 		return nil, err
 	case given != "" && given != old.obj.GetResourceVersion():
 		return nil, k.staleVersion(old.obj.GetName())

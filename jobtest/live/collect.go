@@ -83,7 +83,8 @@ func (c *collector) informer(ctx context.Context, kind schema.GroupVersionKind) 
 	if mapping.Scope.Name() == meta.RESTScopeNameRoot {
 		namespace = metav1.NamespaceAll
 	}
-	informer := metadatainformer.NewFilteredMetadataInformer(c.metadata, mapping.Resource, namespace, 0, nil, nil).Informer()
+	informer := metadatainformer.NewFilteredMetadataInformer(c.metadata, mapping.Resource, namespace, 0, nil,
+		nil).Informer()
 	changed := func(any) {
 		select {
 		case c.wake <- struct{}{}:
@@ -163,7 +164,8 @@ func (c *collector) deleteOrphan(ctx context.Context, o *metav1.PartialObjectMet
 
 // owner returns the owner of a reference, or nil if it is gone. If the cache does not have
 // the owner, owner reads it live, because the cache may be stale.
-func (c *collector) owner(ctx context.Context, namespace string, ref metav1.OwnerReference) (*metav1.PartialObjectMetadata, error) {
+func (c *collector) owner(ctx context.Context, namespace string,
+	ref metav1.OwnerReference) (*metav1.PartialObjectMetadata, error) {
 	if c.gone[ref.UID] {
 		return nil, nil
 	}

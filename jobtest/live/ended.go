@@ -24,7 +24,8 @@ func (c *Cluster) Ended(namespace, name string, timeout time.Duration) *batchv1.
 	defer cancel()
 	last := &batchv1.Job{}
 	_, err := watchtools.UntilWithSync(ctx,
-		cache.NewListWatchFromClient(c.client.BatchV1().RESTClient(), "jobs", namespace, fields.OneTermEqualSelector("metadata.name", name)),
+		cache.NewListWatchFromClient(c.client.BatchV1().RESTClient(), "jobs", namespace,
+			fields.OneTermEqualSelector("metadata.name", name)),
 		&batchv1.Job{}, nil, func(e watch.Event) (bool, error) {
 			job, ok := e.Object.(*batchv1.Job)
 			if ok {
@@ -43,7 +44,8 @@ func (c *Cluster) describe(job *batchv1.Job) string {
 	if job.Name == "" {
 		return "there is no such Job"
 	}
-	text := fmt.Sprintf("active %d, succeeded %d, failed %d, conditions %v", job.Status.Active, job.Status.Succeeded, job.Status.Failed, job.Status.Conditions)
+	text := fmt.Sprintf("active %d, succeeded %d, failed %d, conditions %v", job.Status.Active,
+		job.Status.Succeeded, job.Status.Failed, job.Status.Conditions)
 	pods, err := c.client.CoreV1().Pods(job.Namespace).List(context.WithoutCancel(c.t.Context()), metav1.ListOptions{})
 	if err != nil {
 		return text

@@ -30,7 +30,9 @@ func addTTL(mgr manager.Manager) error {
 			return reconcile.Result{RequeueAfter: left}, nil
 		}
 		return reconcile.Result{}, settled(mgr.GetClient().Delete(ctx, job,
-			client.PropagationPolicy(metav1.DeletePropagationForeground), client.Preconditions{UID: &job.UID, ResourceVersion: &job.ResourceVersion}))
+			client.PropagationPolicy(metav1.DeletePropagationForeground),
+			client.Preconditions{UID: &job.UID, ResourceVersion: &job.ResourceVersion}))
 	}
-	return ctrl.NewControllerManagedBy(mgr).Named("ttl-after-finished").For(&batchv1.Job{}).Complete(reconcile.Func(expire))
+	return ctrl.NewControllerManagedBy(mgr).Named("ttl-after-finished").For(&batchv1.Job{}).
+		Complete(reconcile.Func(expire))
 }

@@ -25,11 +25,13 @@ func (g *Ghost) checkEnd(s *cluster.Step) *Violation {
 	}
 	e := &ending{Ghost: g, spec: &s.View.Job.Spec, now: now, view: s.View}
 	if isTrue(now, batchv1.JobSuccessCriteriaMet) && !isTrue(old, batchv1.JobSuccessCriteriaMet) && !e.succeeds() {
-		return violated("S17", "the Job succeeds, but %d pods have succeeded and the completed indexes are %q", now.Succeeded, now.CompletedIndexes)
+		return violated("S17", "the Job succeeds, but %d pods have succeeded and the completed indexes are %q",
+			now.Succeeded, now.CompletedIndexes)
 	}
 	if isTrue(now, batchv1.JobFailureTarget) && !isTrue(old, batchv1.JobFailureTarget) {
 		if reason := reasonOf(now, batchv1.JobFailureTarget); !e.fails(reason) {
-			return violated("S17", "the Job fails with the reason %s, but that is not due with %d failed pods", reason, now.Failed)
+			return violated("S17", "the Job fails with the reason %s, but that is not due with %d failed pods",
+				reason, now.Failed)
 		}
 	}
 	return nil
@@ -155,7 +157,8 @@ func (e *ending) restarts() (n int32) {
 		if !concerns(pod, e.view.Job) {
 			continue
 		}
-		for _, statuses := range [][]corev1.ContainerStatus{pod.Status.ContainerStatuses, pod.Status.InitContainerStatuses} {
+		for _, statuses := range [][]corev1.ContainerStatus{pod.Status.ContainerStatuses,
+			pod.Status.InitContainerStatuses} {
 			for i := range statuses {
 				n += statuses[i].RestartCount
 			}
@@ -207,7 +210,8 @@ func (g *Ghost) checkNotDue(s *cluster.Step) *Violation {
 		view.Pods = slices.DeleteFunc(slices.Clone(view.Pods), func(pod *corev1.Pod) bool {
 			// A pod charged as succeeded has not failed, regardless of its current phase.
 			flipped := pod.Status.Phase == corev1.PodFailed && slices.Contains(succeeded, pod.UID)
-			return flipped || !ownedBy(pod, view.Job) || !hasFinalizer(pod) || g.Strange[pod.UID] || g.failed(pod.UID) || !selects(view.Job, pod)
+			return flipped || !ownedBy(pod, view.Job) || !hasFinalizer(pod) || g.Strange[pod.UID] ||
+				g.failed(pod.UID) || !selects(view.Job, pod)
 		})
 	}
 	e := &ending{Ghost: g, spec: spec, now: st, view: &view}
@@ -222,7 +226,8 @@ func (g *Ghost) checkNotDue(s *cluster.Step) *Violation {
 	// After a restart or an action of a user, a failed index may have another pod, which
 	// may have completed it.
 	e.view = s.View
-	if failed := setOf(st.FailedIndexes).Clip(*spec.Completions).Difference(e.completed()); int32(failed.Len()) > *spec.MaxFailedIndexes {
+	if failed := setOf(st.FailedIndexes).Clip(*spec.Completions).
+		Difference(e.completed()); int32(failed.Len()) > *spec.MaxFailedIndexes {
 		return violated("S17", "%s is created, but the indexes %s have failed", s.Pod.UID, failed)
 	}
 	return nil

@@ -56,7 +56,8 @@ const (
 
 // Clone returns a deep copy.
 func (g Ghost) Clone() Ghost {
-	g.Charged, g.Failures, g.Strange, g.Adopted = maps.Clone(g.Charged), maps.Clone(g.Failures), maps.Clone(g.Strange), maps.Clone(g.Adopted)
+	g.Charged, g.Failures, g.Strange, g.Adopted = maps.Clone(g.Charged), maps.Clone(g.Failures),
+		maps.Clone(g.Strange), maps.Clone(g.Adopted)
 	g.Unknown, g.Deleted = maps.Clone(g.Unknown), maps.Clone(g.Deleted)
 	return g
 }
@@ -119,7 +120,8 @@ func (g *Ghost) Forgive() { g.forgive(&cluster.View{}, nil, true) }
 // Started must be called for the first Job, and for each Job that is created later under
 // the same name.
 func (g *Ghost) Started(job *batchv1.Job) {
-	*g = Ghost{Failures: map[int32]int32{}, Strange: g.Strange, Adopted: map[types.UID]bool{}, Blind: g.Blind, InDoubt: g.InDoubt,
+	*g = Ghost{Failures: map[int32]int32{}, Strange: g.Strange, Adopted: map[types.UID]bool{}, Blind: g.Blind,
+		InDoubt: g.InDoubt,
 		Unknown: map[types.UID]bool{}, Deleted: map[types.UID]bool{}}
 	if g.Strange == nil {
 		g.Strange = map[types.UID]bool{}

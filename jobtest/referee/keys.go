@@ -58,7 +58,8 @@ func translate(own keys.Keys, pod *corev1.Pod) *corev1.Pod {
 		return nil
 	}
 	next := *pod
-	next.Finalizers = slices.DeleteFunc(slices.Clone(pod.Finalizers), func(f string) bool { return f == batchv1.JobTrackingFinalizer })
+	next.Finalizers = slices.DeleteFunc(slices.Clone(pod.Finalizers),
+		func(f string) bool { return f == batchv1.JobTrackingFinalizer })
 	if own.HasFinalizer(pod) {
 		next.Finalizers = append(next.Finalizers, batchv1.JobTrackingFinalizer)
 	}

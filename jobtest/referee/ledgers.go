@@ -45,7 +45,8 @@ func (r Rules) Judge(all Ledgers, s *cluster.Step) (types.NamespacedName, *Viola
 				other.Request = nil
 				return of, r.checkFor(all, &other, of)
 			}
-			if v := inWrongSync(s, of, "a "+string(s.Request.Verb)+" of "+string(podOf(s).UID)+", which belongs to "+of.String()+", is sent"); v != nil {
+			if v := inWrongSync(s, of, "a "+string(s.Request.Verb)+" of "+string(podOf(s).UID)+
+				", which belongs to "+of.String()+", is sent"); v != nil {
 				return of, v
 			}
 		}
@@ -64,7 +65,8 @@ func (r Rules) checkFor(all Ledgers, s *cluster.Step, name types.NamespacedName)
 // correct if it is correct for one of the Jobs. Otherwise the violation is one of the
 // synced Job.
 func (r Rules) checkForAny(all Ledgers, s *cluster.Step) (of types.NamespacedName, found *Violation) {
-	names := slices.SortedFunc(maps.Keys(all), func(a, b types.NamespacedName) int { return strings.Compare(a.String(), b.String()) })
+	names := slices.SortedFunc(maps.Keys(all),
+		func(a, b types.NamespacedName) int { return strings.Compare(a.String(), b.String()) })
 	for _, name := range names {
 		before := all[name].Clone()
 		v := r.checkFor(all, s, name)

@@ -23,7 +23,8 @@ func (r Rules) checkWrite(g *Ghost, s *cluster.Step) *Violation {
 	old := s.OldPod
 	owner := metav1.GetControllerOfNoCopy(old)
 	switch {
-	case owner == nil && s.Request.Verb == cluster.Delete && !g.Adopted[old.UID] && !ownedBy(seenOrStored(find(s.View.Pods, old.UID), old), s.View.Job):
+	case owner == nil && s.Request.Verb == cluster.Delete && !g.Adopted[old.UID] &&
+		!ownedBy(seenOrStored(find(s.View.Pods, old.UID), old), s.View.Job):
 		return violated("S15", "the controller deletes %s, which has no owner", old.UID)
 	case owner == nil:
 		if s.Pod != nil && ownedBy(s.Pod, s.View.Job) {
@@ -33,11 +34,14 @@ func (r Rules) checkWrite(g *Ghost, s *cluster.Step) *Violation {
 			g.Adopted[old.UID], g.Strange[old.UID] = true, true
 		}
 	case !r.runsKindOf(owner):
-		return violated("S15", "%s belongs to the %s %s, but the controller sends a %s for it", old.UID, owner.Kind, owner.Name, s.Request.Verb)
+		return violated("S15", "%s belongs to the %s %s, but the controller sends a %s for it", old.UID,
+			owner.Kind, owner.Name, s.Request.Verb)
 	case s.View.Job == nil || owner.UID != s.View.Job.UID:
 		// The controller may only remove the finalizer from the pods of an earlier Job.
-		if s.Request.Verb == cluster.Delete || s.Pod != nil && (hasFinalizer(s.Pod) && !hasFinalizer(old) || metav1.GetControllerOfNoCopy(s.Pod) == nil) {
-			return violated("S15", "%s belongs to %s, but the controller sends a %s for it", old.UID, owner.UID, s.Request.Verb)
+		if s.Request.Verb == cluster.Delete || s.Pod != nil &&
+			(hasFinalizer(s.Pod) && !hasFinalizer(old) || metav1.GetControllerOfNoCopy(s.Pod) == nil) {
+			return violated("S15", "%s belongs to %s, but the controller sends a %s for it", old.UID, owner.UID,
+				s.Request.Verb)
 		}
 		return nil
 	}
@@ -50,9 +54,11 @@ func (r Rules) checkWrite(g *Ghost, s *cluster.Step) *Violation {
 		return violated("S2", "the finalizer of %s is removed, but no status records the pod", old.UID)
 	}
 	if s.Request.Verb == cluster.Patch && hasFinalizer(old) && !hasFinalizer(s.Pod) && losesVerdict(g, s) {
-		return violated("S18", "the finalizer of %s is removed, but the status lacks the FailJob verdict of the pod", old.UID)
+		return violated("S18",
+			"the finalizer of %s is removed, but the status lacks the FailJob verdict of the pod", old.UID)
 	}
-	if index, ok := indexOf(old); ok && s.Request.Verb == cluster.Patch && !cluster.HasEnded(old) && !hasFinalizer(s.Pod) {
+	if index, ok := indexOf(old); ok && s.Request.Verb == cluster.Patch && !cluster.HasEnded(old) &&
+		!hasFinalizer(s.Pod) {
 		// The controller deletes a pod that has not ended, because the Job is suspended or
 		// scaled down. The failure count of the pod is lost, as in Kubernetes.
 		delete(g.Failures, index)
@@ -98,7 +104,8 @@ func namesUID(r *cluster.Request, uid types.UID) bool {
 		p := r.Options.Preconditions
 		return p != nil && (p.UID != nil || p.ResourceVersion != nil)
 	}
-	return bytes.Contains(r.Patch, []byte(strconv.Quote(string(uid)))) || bytes.Contains(r.Patch, []byte(`"resourceVersion":"`))
+	return bytes.Contains(r.Patch, []byte(strconv.Quote(string(uid)))) ||
+		bytes.Contains(r.Patch, []byte(`"resourceVersion":"`))
 }
 
 // mayRemoveFinalizer reports whether the finalizer of a pod may be removed.
@@ -203,7 +210,8 @@ func (r Rules) checkCreation(g *Ghost, s *cluster.Step) *Violation {
 }
 
 func isOver(st *batchv1.JobStatus) bool {
-	for _, kind := range []batchv1.JobConditionType{batchv1.JobSuccessCriteriaMet, batchv1.JobFailureTarget, batchv1.JobComplete, batchv1.JobFailed} {
+	for _, kind := range []batchv1.JobConditionType{batchv1.JobSuccessCriteriaMet, batchv1.JobFailureTarget,
+		batchv1.JobComplete, batchv1.JobFailed} {
 		if isTrue(st, kind) {
 			return true
 		}
@@ -235,7 +243,8 @@ func (g *Ghost) tooMany(s *cluster.Step, pods []*corev1.Pod) *Violation {
 		}
 	}
 	if n > g.Parallelism {
-		return violated("S6", "with %s there are %d pods, but parallelism was never above %d", s.Pod.UID, n, g.Parallelism)
+		return violated("S6", "with %s there are %d pods, but parallelism was never above %d", s.Pod.UID, n,
+			g.Parallelism)
 	}
 	seen := s.View.Job
 	if isIndexed(seen) || seen.Spec.Completions == nil || g.Disturbed {
@@ -243,7 +252,8 @@ func (g *Ghost) tooMany(s *cluster.Step, pods []*corev1.Pod) *Violation {
 	}
 	_, listed := uncounted(&seen.Status)
 	if succeeded := seen.Status.Succeeded + int32(len(listed)); n > *seen.Spec.Completions-succeeded {
-		return violated("S5", "with %s there are %d pods, but %d of %d completions have succeeded", s.Pod.UID, n, succeeded, *seen.Spec.Completions)
+		return violated("S5", "with %s there are %d pods, but %d of %d completions have succeeded", s.Pod.UID,
+			n, succeeded, *seen.Spec.Completions)
 	}
 	return nil
 }
@@ -253,10 +263,12 @@ func (g *Ghost) notNeeded(s *cluster.Step, pods []*corev1.Pod) *Violation {
 	seen := s.View.Job
 	index, ok := indexOf(s.Pod)
 	if !ok || index >= *seen.Spec.Completions {
-		return violated("S5", "%s is created for index %d, but completions is %d", s.Pod.UID, index, *seen.Spec.Completions)
+		return violated("S5", "%s is created for index %d, but completions is %d", s.Pod.UID, index,
+			*seen.Spec.Completions)
 	}
 	for _, st := range []*batchv1.JobStatus{&seen.Status, &s.Job.Status} {
-		over := contains(st.CompletedIndexes, index) || seen.Spec.BackoffLimitPerIndex != nil && st.FailedIndexes != nil && contains(*st.FailedIndexes, index)
+		over := contains(st.CompletedIndexes, index) ||
+			seen.Spec.BackoffLimitPerIndex != nil && st.FailedIndexes != nil && contains(*st.FailedIndexes, index)
 		if over && (st == &seen.Status || !g.Blind) {
 			return violated("S5", "%s is created, but its index %d has ended", s.Pod.UID, index)
 		}
@@ -297,7 +309,8 @@ func (r Rules) checkSuccessor(g *Ghost, s *cluster.Step, pods []*corev1.Pod) *Vi
 			continue
 		}
 		ignored := number(seen, batchv1.JobIndexIgnoredFailureCountAnnotation)
-		if !g.Blind && s.View.Now.Before(backoff.FinishTime(seen).Add(r.delay(int32(min(failures+ignored+1, 100))))) && !g.Disturbed {
+		if !g.Blind && s.View.Now.Before(backoff.FinishTime(seen).
+			Add(r.delay(int32(min(failures+ignored+1, 100))))) && !g.Disturbed {
 			return violated("S12", "%s replaces %s before the backoff delay has passed", s.Pod.UID, pod.UID)
 		}
 		if action(s.Job, seen) != batchv1.PodFailurePolicyActionIgnore {
@@ -313,7 +326,8 @@ func (r Rules) checkSuccessor(g *Ghost, s *cluster.Step, pods []*corev1.Pod) *Vi
 		least = had
 	}
 	if carries < least || has && carries > most {
-		return violated("S13", "%s has failure count %d, but index %d has had %d failures", s.Pod.UID, carries, index, least)
+		return violated("S13", "%s has failure count %d, but index %d has had %d failures", s.Pod.UID, carries,
+			index, least)
 	}
 	g.Failures[index] = int32(carries)
 	return nil
@@ -347,7 +361,8 @@ func (r Rules) tooSoon(g *Ghost, s *cluster.Step, pods []*corev1.Pod) *Violation
 		case failsDeleted(s.View.Job, pod):
 			fresh = fresh || !counted && hasFinalizer(pod)
 		case pod.Status.Phase != corev1.PodFailed:
-		case as == corev1.PodFailed && pod.DeletionTimestamp == nil: // a deleted one may have ended after it was charged
+		// a deleted one may have ended after it was charged
+		case as == corev1.PodFailed && pod.DeletionTimestamp == nil:
 			charged = latest(charged, at)
 		case !counted && hasFinalizer(pod) && hasFinalizer(find(pods, pod.UID)):
 			news = latest(news, at)

@@ -50,5 +50,6 @@ var different = regexp.MustCompile(`\{.*\}|(pod-|job-)?[0-9][0-9A-Za-z.:+,µ-]*`
 // Same reports whether two violations are probably cases of the same bug: their texts are
 // equal except for pods, counts and times.
 func (v *Violation) Same(o *Violation) bool {
-	return v.Property == o.Property && different.ReplaceAllString(v.Text, "#") == different.ReplaceAllString(o.Text, "#")
+	return v.Property == o.Property && different.ReplaceAllString(v.Text,
+		"#") == different.ReplaceAllString(o.Text, "#")
 }

@@ -121,7 +121,8 @@ func (m *memory) of(v ssa.Value) places {
 	p, ok := v.(*ssa.Parameter)
 	_, global := v.(*ssa.Global)
 	switch {
-	case ok && p.Name() == "out" && (!token.IsExported(p.Parent().Name()) || strings.Contains(m.Pkg.Path(), "/internal/")):
+	case ok && p.Name() == "out" && (!token.IsExported(p.Parent().Name()) ||
+		strings.Contains(m.Pkg.Path(), "/internal/")):
 		m.add(in{v}, theirs)
 		return places{v: true}
 	case global, ok && !ofModule(v.Type()):
@@ -257,8 +258,10 @@ func (m *memory) check(fn *ssa.Function, i ssa.Instruction) {
 		}
 	}
 	for _, v := range i.Operands(nil) {
-		if (ok || closure) && *v != nil && strings.HasPrefix((*v).Type().String(), "*"+mainModule) && m.of(*v)[given{}] {
-			m.Reportf(i.Pos(), "passes the address of what may be a package-level variable: nothing is remembered between two calls")
+		if (ok || closure) && *v != nil && strings.HasPrefix((*v).Type().String(), "*"+mainModule) &&
+			m.of(*v)[given{}] {
+			m.Reportf(i.Pos(), "passes the address of what may be a package-level variable: nothing is "+
+				"remembered between two calls")
 		}
 	}
 }

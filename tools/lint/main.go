@@ -1,6 +1,6 @@
 // Lint runs all checks of the source in one command: staticcheck's, depguard's, forbidigo's and
 // those of this package on the main module, with the settings in rules.toml; and revive's on all
-// modules, with sizes.toml and style.toml.
+// modules, with style.toml.
 //
 //	lint ./...
 //
@@ -35,7 +35,7 @@ func main() {
 	cmd.AddAnalyzers(unused.Analyzer)
 	cmd.AddBareAnalyzers(own(must(os.Getwd()))...)
 	status := cmd.Execute()
-	for _, finding := range append(style("tools/lint/sizes.toml"), style("tools/lint/style.toml")...) {
+	for _, finding := range style() {
 		fmt.Println(finding)
 		status = 1
 	}
@@ -55,14 +55,15 @@ func own(root string) []*analysis.Analyzer {
 	return []*analysis.Analyzer{imports(root), names(), pure, inputs}
 }
 
-// style runs revive, with the given settings, on the files of all modules below the working folder.
-func style(settings string) (findings []string) {
-	files := must(exec.Command("find", ".", "-name", "*.go", "-not", "-path", "*/testdata/*", "-not", "-path", "*/.*").Output())
+// style runs revive on the files of all modules below the working folder.
+func style() (findings []string) {
+	files := must(exec.Command("find", ".", "-name", "*.go", "-not", "-path", "*/testdata/*", "-not", "-path",
+		"*/.*").Output())
 	packages := map[string][]string{}
 	for name := range strings.FieldsSeq(string(files)) {
 		packages[filepath.Dir(name)] = append(packages[filepath.Dir(name)], filepath.Clean(name))
 	}
-	conf := must(config.GetConfig(settings))
+	conf := must(config.GetConfig("tools/lint/style.toml"))
 	rules := must(config.GetLintingRules(conf, nil))
 	linter := lint.New(os.ReadFile, 100)
 	for f := range must(linter.Lint(slices.Collect(maps.Values(packages)), rules, *conf)) {

@@ -78,7 +78,8 @@ func names() *analysis.Analyzer {
 	a := analyzer.NewAnalyzer()
 	err := errors.Join(a.Flags.Set("analyze_types", "true"), a.Flags.Set("permit", "false"))
 	for _, n := range rules.Names {
-		err = errors.Join(err, a.Flags.Set("p", fmt.Sprintf(`{p: '^\w+\.(%s)$', pkg: '^%s$', msg: '%s'}`, n[1], n[0], n[2])))
+		err = errors.Join(err,
+			a.Flags.Set("p", fmt.Sprintf(`{p: '^\w+\.(%s)$', pkg: '^%s$', msg: '%s'}`, n[1], n[0], n[2])))
 	}
 	return ofDeciding(must(a, err))
 }

@@ -19,7 +19,8 @@ func ofDeciding(a *analysis.Analyzer) *analysis.Analyzer {
 	run := a.Run
 	a.Run = func(pass *analysis.Pass) (any, error) {
 		name := strings.TrimSuffix(pass.Pkg.Path(), "_test")
-		if !slices.ContainsFunc(strings.Fields(deciding), func(d string) bool { return path.Join(mainModule, d) == name }) {
+		if !slices.ContainsFunc(strings.Fields(deciding),
+			func(d string) bool { return path.Join(mainModule, d) == name }) {
 			return nil, nil
 		}
 		within := *pass

@@ -107,7 +107,8 @@ func (p *source) mutate(n ast.Node) bool {
 // swaps are the operators that gremlins puts in place of others.
 var swaps = map[string][]string{
 	"+": {"-"}, "-": {"+"}, "*": {"/"}, "/": {"*"}, "%": {"*"}, // ARITHMETIC_BASE
-	"<": {"<=", ">="}, "<=": {"<", ">"}, ">": {">=", "<="}, ">=": {">", "<"}, // CONDITIONALS_BOUNDARY, CONDITIONALS_NEGATION
+	// CONDITIONALS_BOUNDARY, CONDITIONALS_NEGATION
+	"<": {"<=", ">="}, "<=": {"<", ">"}, ">": {">=", "<="}, ">=": {">", "<"},
 	"==": {"!="}, "!=": {"=="}, // CONDITIONALS_NEGATION
 	"++": {"--"}, "--": {"++"}, // INCREMENT_DECREMENT
 	"&": {"|"}, "|": {"&"}, "^": {"&"}, "&^": {"&"}, "<<": {">>"}, ">>": {"<<"}, // INVERT_BITWISE

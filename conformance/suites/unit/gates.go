@@ -86,7 +86,8 @@ func (l *jobSync) translateStatus(st batch.JobStatus) batch.JobStatus {
 	st = *st.DeepCopy()
 	end := l.outcome.End
 	// These two verdicts have an interim condition in the emulated releases too.
-	interim := end.Decided || end.Reason == batch.JobReasonPodFailurePolicy || end.Reason == batch.JobReasonSuccessPolicy
+	interim := end.Decided || end.Reason == batch.JobReasonPodFailurePolicy ||
+		end.Reason == batch.JobReasonSuccessPolicy
 	if end.Ended() && !delayed() && !interim {
 		st.Conditions = without(st.Conditions, end.Interim)
 		l.translated("interim")

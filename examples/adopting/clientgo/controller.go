@@ -44,7 +44,8 @@ func (c *Controller) Run(ctx context.Context, workers int) error {
 	_, errJobs := jobs.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: c.jobChanged, UpdateFunc: func(_, job any) { c.jobChanged(job) }, DeleteFunc: c.jobChanged})
 	_, errPods := pods.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc: func(pod any) { c.podChanged(nil, pod) }, UpdateFunc: c.podChanged, DeleteFunc: func(pod any) { c.podChanged(pod, nil) }})
+		AddFunc: func(pod any) { c.podChanged(nil, pod) }, UpdateFunc: c.podChanged,
+		DeleteFunc: func(pod any) { c.podChanged(pod, nil) }})
 	// The barrier: all writes of an earlier process are older than this list.
 	list, err := c.Client.CoreV1().Pods("").List(ctx, metav1.ListOptions{Limit: 1})
 	if err := errors.Join(errJobs, errPods, pods.AddIndexers(cache.Indexers{"job": jobOfPod}), err); err != nil {
@@ -97,11 +98,13 @@ func (c *Controller) work(ctx context.Context) {
 // sync handles one Job or, with an empty name, the pods without a controller.
 func (c *Controller) sync(ctx context.Context, key string) (again time.Duration, err error) {
 	namespace, name, _ := cache.SplitMetaNamespaceKey(key)
-	view := jobfate.View{Now: time.Now(), Barrier: c.barrier, JobsVersion: c.jobs.LastStoreSyncResourceVersion()} // read before the Job
+	// read before the Job
+	view := jobfate.View{Now: time.Now(), Barrier: c.barrier, JobsVersion: c.jobs.LastStoreSyncResourceVersion()}
 	job, _, _ := c.jobs.GetByKey(key)
 	view.Job, _ = job.(*batchv1.Job)
 	send := func(r jobfate.Request) (runtime.Object, error) { return c.send(ctx, r) }
-	for _, orphans := range jobfate.OrphansIn(indexed[corev1.Pod](c.pods, "job", key), c.jobsIn(namespace), jobfate.ManagedBy(c.Name)) {
+	for _, orphans := range jobfate.OrphansIn(indexed[corev1.Pod](c.pods, "job", key), c.jobsIn(namespace),
+		jobfate.ManagedBy(c.Name)) {
 		err = errors.Join(err, orphans.Run(send).Err)
 	}
 	if name == "" || err != nil {
@@ -109,9 +112,11 @@ func (c *Controller) sync(ctx context.Context, key string) (again time.Duration,
 	}
 	found, _ := c.machines.LoadOrStore(key, jobfate.NewMachine(jobfate.ManagedBy(c.Name)))
 	m := found.(*jobfate.Machine)
-	for try := 0; try == 0 || try < 10 && view.PodsVersion != c.pods.LastStoreSyncResourceVersion(); try++ { // until both reads show the same version
+	// until both reads show the same version
+	for try := 0; try == 0 || try < 10 && view.PodsVersion != c.pods.LastStoreSyncResourceVersion(); try++ {
 		view.PodsVersion = c.pods.LastStoreSyncResourceVersion()
-		view.Pods = append(indexed[corev1.Pod](c.pods, "job", key), indexed[corev1.Pod](c.pods, "job", namespace+"/")...)
+		view.Pods = append(indexed[corev1.Pod](c.pods, "job", key),
+			indexed[corev1.Pod](c.pods, "job", namespace+"/")...)
 	}
 	if err := m.Begin(view); err != nil {
 		log.Printf("%s is left alone until it changes: %v", key, err)

@@ -54,11 +54,13 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 
 // Reconcile handles one Job or, with an empty name, the pods without a controller.
 func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (again reconcile.Result, err error) {
-	view := jobfate.View{Now: time.Now(), JobsVersion: r.Jobs.LastStoreSyncResourceVersion()} // without a Barrier the first sync reads live
+	// without a Barrier the first sync reads live
+	view := jobfate.View{Now: time.Now(), JobsVersion: r.Jobs.LastStoreSyncResourceVersion()}
 	job, _, _ := r.Jobs.GetByKey(request.String())
 	view.Job, _ = job.(*batchv1.Job)
 	send := func(q jobfate.Request) (runtime.Object, error) { return r.send(ctx, q) }
-	for _, orphans := range jobfate.OrphansIn(indexed[corev1.Pod](r.Pods, "job", request.String()), r.jobsIn(request.Namespace), jobfate.ManagedBy(r.Name)) {
+	for _, orphans := range jobfate.OrphansIn(indexed[corev1.Pod](r.Pods, "job", request.String()),
+		r.jobsIn(request.Namespace), jobfate.ManagedBy(r.Name)) {
 		err = errors.Join(err, orphans.Run(send).Err)
 	}
 	if request.Name == "" || err != nil {
@@ -66,9 +68,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	}
 	found, _ := r.machines.LoadOrStore(request.NamespacedName, jobfate.NewMachine(jobfate.ManagedBy(r.Name)))
 	m := found.(*jobfate.Machine)
-	for try := 0; try == 0 || try < 10 && view.PodsVersion != r.Pods.LastStoreSyncResourceVersion(); try++ { // until both reads show the same version
+	// until both reads show the same version
+	for try := 0; try == 0 || try < 10 && view.PodsVersion != r.Pods.LastStoreSyncResourceVersion(); try++ {
 		view.PodsVersion = r.Pods.LastStoreSyncResourceVersion()
-		view.Pods = append(indexed[corev1.Pod](r.Pods, "job", request.String()), indexed[corev1.Pod](r.Pods, "job", request.Namespace+"/")...)
+		view.Pods = append(indexed[corev1.Pod](r.Pods, "job", request.String()),
+			indexed[corev1.Pod](r.Pods, "job", request.Namespace+"/")...)
 	}
 	if err := m.Begin(view); err != nil {
 		return again, reconcile.TerminalError(err) // a retry does not help until the Job changes
@@ -77,7 +81,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if view.Job == nil && m.Idle() {
 		r.machines.Delete(request.NamespacedName)
 	}
-	if result.Err != nil && result.Requeue > 0 { // controller-runtime ignores RequeueAfter if there is an error, and the Job would miss a deadline
+	// controller-runtime ignores RequeueAfter if there is an error, and the Job would miss a deadline
+	if result.Err != nil && result.Requeue > 0 {
 		ctrllog.FromContext(ctx).Error(result.Err, "The sync is retried")
 		return reconcile.Result{RequeueAfter: min(result.Requeue, 5*time.Second)}, nil
 	}

@@ -34,7 +34,8 @@ func Amend(bug func(decide.Input, *Draft)) func(decide.Input, decide.Config) (*d
 		if err != nil {
 			return nil, err
 		}
-		d := Draft{Strip: slices.Clone(o.Strip), Delete: slices.Clone(o.Plan.Work.Delete), Backoff: o.Backoff, Requeue: o.Requeue}
+		d := Draft{Strip: slices.Clone(o.Strip), Delete: slices.Clone(o.Plan.Work.Delete), Backoff: o.Backoff,
+			Requeue: o.Requeue}
 		if o.Changed && !o.PutOff {
 			d.Status = o.Status.DeepCopy()
 		}
@@ -56,7 +57,8 @@ func ForgetVerdict(s decide.Input, d *Draft) {
 	policy := failurepolicy.FromAPI(s.Job.Spec.PodFailurePolicy)
 	for _, pod := range s.Pods {
 		counted := slices.Contains(d.Strip, pod) || slices.Contains(s.InFlight.Stripped, pod.UID)
-		if pod.Status.Phase != corev1.PodFailed || !(tracking.Keys{}).HasFinalizer(pod) || !metav1.IsControlledBy(pod, s.Job) ||
+		if pod.Status.Phase != corev1.PodFailed || !(tracking.Keys{}).HasFinalizer(pod) ||
+			!metav1.IsControlledBy(pod, s.Job) ||
 			counted || policy.Match(pod).Action != batchv1.PodFailurePolicyActionFailJob {
 			continue
 		}

@@ -45,7 +45,8 @@ type Run interface {
 //
 // If no further run violates the property, the controller is not deterministic. Search then
 // returns the original run, and again is false.
-func Search[R Run](found R, p Plan, happened []string, runs int, run func(p Plan, recorded bool) R) (shortest R, again bool) {
+func Search[R Run](found R, p Plan, happened []string, runs int,
+	run func(p Plan, recorded bool) R) (shortest R, again bool) {
 	same := func(r R) bool { return r.Violation() != nil && r.Violation().Same(found.Violation()) }
 	p = p.shorten(happened, func(less Plan) bool {
 		runs--
@@ -73,7 +74,8 @@ func (p Plan) shorten(happened []string, enough func(Plan) bool) Plan {
 	for size := max(1, last/2); size > 0; {
 		before := len(p.Steps)
 		for at := 1; at <= last; at += size {
-			less := Plan{slices.DeleteFunc(slices.Clone(p.Steps), func(n int) bool { return n >= at && n < at+size }), p.Off}
+			less := Plan{slices.DeleteFunc(slices.Clone(p.Steps),
+				func(n int) bool { return n >= at && n < at+size }), p.Off}
 			if len(less.Steps) < len(p.Steps) && enough(less) {
 				p = less
 			}

@@ -42,7 +42,8 @@ func (t *Log) Begin(number int, at time.Time, name string) {
 	}
 	t.fold()
 	t.pending = nil
-	t.steps = append(t.steps, step{number: fmt.Sprintf("%3d", number), at: at.Format("15:04:05.000"), name: name, times: 1})
+	t.steps = append(t.steps, step{number: fmt.Sprintf("%3d", number), at: at.Format("15:04:05.000"),
+		name: name, times: 1})
 }
 
 // Say adds a line to the step.

@@ -26,9 +26,11 @@ func (p Player) Play(ctx context.Context, row Row, namespace string) ([]string, 
 	if err != nil {
 		return nil, err
 	}
-	t := &stage{client: client, host: strings.TrimSuffix(p.Config.Host, "/"), namespace: namespace, names: newNames(namespace)}
+	t := &stage{client: client, host: strings.TrimSuffix(p.Config.Host, "/"), namespace: namespace,
+		names: newNames(namespace)}
 	body := fmt.Sprintf(`{"metadata":{"name":%q}}`, namespace)
-	if code, text, err := t.send(ctx, Step{Method: "POST", Path: "/api/v1/namespaces", Body: body}); err != nil || code != http.StatusCreated {
+	if code, text, err := t.send(ctx, Step{Method: "POST", Path: "/api/v1/namespaces",
+		Body: body}); err != nil || code != http.StatusCreated {
 		return nil, fmt.Errorf("creating the namespace %s: %d %s %w", namespace, code, text, err)
 	}
 	var answers []string

@@ -57,7 +57,8 @@ func (s *schedule) runToEnd() {
 			return
 		}
 	}
-	s.violate("C4", "after %d rounds without faults not everything has ended. The last Reconcile %v", patience, s.p.last)
+	s.violate("C4", "after %d rounds without faults not everything has ended. The last Reconcile %v", patience,
+		s.p.last)
 }
 
 // rest checks the end, and that the controller sends no more writes.
@@ -70,7 +71,8 @@ func (s *schedule) rest() {
 	switch {
 	case s.isBroken():
 	case s.writes != writes:
-		s.violate("C4", "everything has ended and nothing has changed since the last Reconcile, but the controller writes")
+		s.violate("C4", "everything has ended and nothing has changed since the last Reconcile, but the "+
+			"controller writes")
 	case s.want != "" && s.end != s.want:
 		s.violate("C3", "the end is: %s. Without faults it is: %s", s.end, s.want)
 	}
@@ -114,7 +116,8 @@ func (s *schedule) advanceJob(job *batchv1.Job) bool {
 	if job.DeletionTimestamp != nil || len(job.Status.Conditions) > 1 {
 		return false
 	}
-	next := batchv1.JobCondition{Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now(), Reason: s.Outcome(s.seed, job), Message: "as the test says"}
+	next := batchv1.JobCondition{Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now(),
+		Reason: s.Outcome(s.seed, job), Message: "as the test says"}
 	switch ends := len(job.Status.Conditions) == 1; {
 	case next.Reason != "" && ends:
 		next.Type = batchv1.JobFailed
@@ -125,5 +128,6 @@ func (s *schedule) advanceJob(job *batchv1.Job) bool {
 	default:
 		next.Type, next.Reason = batchv1.JobSuccessCriteriaMet, batchv1.JobReasonCompletionsReached
 	}
-	return kube.Edit(s.server, job.Namespace, job.Name, func(j *batchv1.Job) { j.Status.Conditions = append(j.Status.Conditions, next) })
+	return kube.Edit(s.server, job.Namespace, job.Name,
+		func(j *batchv1.Job) { j.Status.Conditions = append(j.Status.Conditions, next) })
 }

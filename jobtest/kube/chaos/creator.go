@@ -57,7 +57,8 @@ func (c Creator) Search(t *testing.T, factory func(*Env) reconcile.Reconciler) e
 
 // run returns a function that runs one schedule. It first runs the schedule without faults
 // to learn how it ends.
-func (c Creator) run(t *testing.T, factory func(*Env) reconcile.Reconciler) func(seed uint64, retries int) engine.Report {
+func (c Creator) run(t *testing.T,
+	factory func(*Env) reconcile.Reconciler) func(seed uint64, retries int) engine.Report {
 	return func(seed uint64, retries int) engine.Report {
 		var total engine.Report
 		want := ""

@@ -55,7 +55,8 @@ func init() {
 				o = pick(s, jobs).DeepCopy()
 			}
 			patch := fmt.Sprintf(`{"metadata":{"annotations":{"example.com/note":"%d"}}}`, s.IntN(1000))
-			_ = s.users.Patch(context.Background(), o, client.RawPatch("application/merge-patch+json", []byte(patch))) // may be gone
+			// may be gone
+			_ = s.users.Patch(context.Background(), o, client.RawPatch("application/merge-patch+json", []byte(patch)))
 		}},
 		{"time passes", 8, 1, func(s *schedule) { time.Sleep(time.Duration(s.IntN(3000)) * time.Millisecond) }},
 		{"time passes to the requeue", 8, 0, func(s *schedule) { time.Sleep(max(0, time.Until(s.nextDue()))) }},
@@ -117,7 +118,8 @@ type requestFault struct {
 
 // faults do not include a 422, because that answer depends only on the object.
 var faults = []requestFault{
-	{"answered with 500", 2, nil, false, refused(func(*kube.Request) error { return apierrors.NewInternalError(errors.New("something broke")) })},
+	{"answered with 500", 2, nil, false,
+		refused(func(*kube.Request) error { return apierrors.NewInternalError(errors.New("something broke")) })},
 	{"answered with 504", 2, nil, false, refused(timeout)},
 	{"carried out, and answered with 504", 3, isWrite, false, lost(timeout)},
 	{"not carried out: the connection breaks", 2, nil, false, refused(broken)},

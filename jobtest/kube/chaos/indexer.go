@@ -24,8 +24,9 @@ type indexer struct {
 
 func newIndexer(e *Env, kind cluster.Kind) *indexer {
 	return &indexer{
-		Indexer: cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}),
-		env:     e, kind: kind, shown: map[string]client.Object{},
+		Indexer: cache.NewIndexer(cache.MetaNamespaceKeyFunc,
+			cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}),
+		env: e, kind: kind, shown: map[string]client.Object{},
 	}
 }
 
@@ -84,7 +85,8 @@ func (x *indexer) look() {
 // sorted sorts the objects that a store returns, so that their order is deterministic.
 func sorted(found []any, err error) ([]any, error) {
 	slices.SortFunc(found, func(a, b any) int {
-		return strings.Compare(client.ObjectKeyFromObject(a.(client.Object)).String(), client.ObjectKeyFromObject(b.(client.Object)).String())
+		return strings.Compare(client.ObjectKeyFromObject(a.(client.Object)).String(),
+			client.ObjectKeyFromObject(b.(client.Object)).String())
 	})
 	return found, err
 }

@@ -76,7 +76,8 @@ func (c caches) List(ctx context.Context, out client.ObjectList, opts ...client.
 // errNoInformer is the error of GetInformer for other kinds.
 var errNoInformer = errors.New("chaos: there are informers of Jobs and pods only")
 
-func (c caches) GetInformer(_ context.Context, of client.Object, _ ...ctrlcache.InformerGetOption) (ctrlcache.Informer, error) {
+func (c caches) GetInformer(_ context.Context, of client.Object,
+	_ ...ctrlcache.InformerGetOption) (ctrlcache.Informer, error) {
 	switch {
 	case c.env.schedule != nil:
 	case isJob(of):
@@ -87,7 +88,8 @@ func (c caches) GetInformer(_ context.Context, of client.Object, _ ...ctrlcache.
 	return nil, errNoInformer
 }
 
-func (c caches) GetInformerForKind(ctx context.Context, kind schema.GroupVersionKind, _ ...ctrlcache.InformerGetOption) (ctrlcache.Informer, error) {
+func (c caches) GetInformerForKind(ctx context.Context, kind schema.GroupVersionKind,
+	_ ...ctrlcache.InformerGetOption) (ctrlcache.Informer, error) {
 	switch kind {
 	case batchv1.SchemeGroupVersion.WithKind("Job"):
 		return c.GetInformer(ctx, &batchv1.Job{})
@@ -121,10 +123,12 @@ func (i informer) AddEventHandler(h cache.ResourceEventHandler) (cache.ResourceE
 	return i, nil
 }
 
-func (i informer) AddEventHandlerWithResyncPeriod(h cache.ResourceEventHandler, _ time.Duration) (cache.ResourceEventHandlerRegistration, error) {
+func (i informer) AddEventHandlerWithResyncPeriod(h cache.ResourceEventHandler,
+	_ time.Duration) (cache.ResourceEventHandlerRegistration, error) {
 	return i.AddEventHandler(h)
 }
 
-func (i informer) AddEventHandlerWithOptions(h cache.ResourceEventHandler, _ cache.HandlerOptions) (cache.ResourceEventHandlerRegistration, error) {
+func (i informer) AddEventHandlerWithOptions(h cache.ResourceEventHandler,
+	_ cache.HandlerOptions) (cache.ResourceEventHandlerRegistration, error) {
 	return i.AddEventHandler(h)
 }

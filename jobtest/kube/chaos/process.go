@@ -73,7 +73,8 @@ func (a answer) String() string {
 	case a.err == nil:
 		return fmt.Sprintf("returned RequeueAfter %v and no error", a.RequeueAfter)
 	case a.discarded():
-		return fmt.Sprintf("returned a RequeueAfter of %v together with an error, which discards it: %v", a.RequeueAfter, a.err)
+		return fmt.Sprintf("returned a RequeueAfter of %v together with an error, which discards it: %v",
+			a.RequeueAfter, a.err)
 	}
 	return fmt.Sprintf("returned the error: %v", a.err)
 }

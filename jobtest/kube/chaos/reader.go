@@ -60,7 +60,8 @@ func (r reader) job(ctx context.Context, key client.ObjectKey) (*batchv1.Job, er
 		return a.Job, err
 	}
 	v, err := r.look(cluster.Jobs)
-	if i := slices.IndexFunc(v.Jobs, func(job *batchv1.Job) bool { return client.ObjectKeyFromObject(job) == key }); i >= 0 {
+	if i := slices.IndexFunc(v.Jobs,
+		func(job *batchv1.Job) bool { return client.ObjectKeyFromObject(job) == key }); i >= 0 {
 		return v.Jobs[i], err
 	}
 	return nil, err
@@ -155,7 +156,8 @@ func (r reader) listPods(ctx context.Context, out *corev1.PodList, o *client.Lis
 
 // matches applies the options of a list. A cache selects fields by its indexes.
 func (r reader) matches(x *indexer, o *client.ListOptions, obj client.Object) (bool, error) {
-	if o.Namespace != "" && o.Namespace != obj.GetNamespace() || o.LabelSelector != nil && !o.LabelSelector.Matches(labels.Set(obj.GetLabels())) {
+	if o.Namespace != "" && o.Namespace != obj.GetNamespace() ||
+		o.LabelSelector != nil && !o.LabelSelector.Matches(labels.Set(obj.GetLabels())) {
 		return false, nil
 	}
 	if o.FieldSelector == nil || o.FieldSelector.Empty() {
@@ -201,7 +203,8 @@ func versioned(sent, stored client.Object) error {
 	case uid != "" && uid != stored.GetUID():
 		return conflict(stored, "the UID is "+strconv.Quote(string(stored.GetUID())))
 	case version != "" && version != stored.GetResourceVersion():
-		return conflict(stored, "the object has been modified; please apply your changes to the latest version and try again")
+		return conflict(stored, "the object has been modified; please apply your changes to the latest "+
+			"version and try again")
 	}
 	return nil
 }

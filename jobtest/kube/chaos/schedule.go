@@ -100,7 +100,8 @@ func (a answers) RoundTrip(r *http.Request) (*http.Response, error) {
 	response.Body = io.NopCloser(bytes.NewReader(text))
 	var status metav1.Status
 	if json.Unmarshal(text, &status) == nil {
-		a.log.Say("the answer to %s %s is: %s", r.Method, path.Base(strings.TrimSuffix(r.URL.Path, "/status")), status.Message)
+		a.log.Say("the answer to %s %s is: %s", r.Method, path.Base(strings.TrimSuffix(r.URL.Path, "/status")),
+			status.Message)
 	}
 	return response, err
 }
@@ -196,7 +197,8 @@ type changingReader struct {
 }
 
 // Get implements [client.Reader].
-func (g changingReader) Get(ctx context.Context, key client.ObjectKey, out client.Object, opts ...client.GetOption) error {
+func (g changingReader) Get(ctx context.Context, key client.ObjectKey, out client.Object,
+	opts ...client.GetOption) error {
 	if err := g.p.schedule.glance(ctx); err != nil {
 		return err
 	}

@@ -20,7 +20,8 @@ import (
 
 // story returns the report.
 func (s *schedule) story(again string, chance bool) string {
-	r := story.Report{Violation: s.broken, Seed: s.seed, Again: again, Chance: chance, Log: &s.log, End: []string{"at the end:"}}
+	r := story.Report{Violation: s.broken, Seed: s.seed, Again: again, Chance: chance, Log: &s.log,
+		End: []string{"at the end:"}}
 	if s.want == "" {
 		r.Notes = "It happens without faults."
 	}

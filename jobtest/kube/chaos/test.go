@@ -78,7 +78,8 @@ func test(t *testing.T, schedules int, run func(seed uint64, retries int) engine
 	if r.Violation != nil {
 		t.Fatal(r.Story)
 	}
-	t.Logf("%d schedules, %d reconciles and %d writes in %v: no violation", schedules, r.Syncs, r.Writes, time.Since(began).Round(time.Millisecond))
+	t.Logf("%d schedules, %d reconciles and %d writes in %v: no violation", schedules, r.Syncs, r.Writes,
+		time.Since(began).Round(time.Millisecond))
 }
 
 const defaultSchedules = 1000
@@ -120,7 +121,8 @@ func search(schedules int, run func(seed uint64, retries int) engine.Report) (to
 
 // run returns a function that runs one schedule in a bubble whose time is that of the
 // cluster.
-func (c Config) run(t *testing.T, factory func(*Env) reconcile.Reconciler) func(seed uint64, retries int) engine.Report {
+func (c Config) run(t *testing.T,
+	factory func(*Env) reconcile.Reconciler) func(seed uint64, retries int) engine.Report {
 	return func(seed uint64, retries int) engine.Report {
 		jobs := c.jobs(seed)
 		return engine.Run(engine.Config{

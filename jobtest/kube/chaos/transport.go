@@ -70,7 +70,8 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // serve serves a request to the paths of Jobs, pods and events.
 func (t transport) serve(ctx context.Context, r *http.Request, body []byte) (runtime.Object, error) {
-	path := strings.Split(strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, "/apis/batch/v1"), "/api/v1"), "/"), "/")
+	path := strings.Split(strings.TrimPrefix(
+		strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, "/apis/batch/v1"), "/api/v1"), "/"), "/")
 	path = append(path, "", "", "", "", "")
 	if path[0] != "namespaces" {
 		path = append([]string{"", ""}, path...)
@@ -107,7 +108,8 @@ func (t transport) serve(ctx context.Context, r *http.Request, body []byte) (run
 	return nil, t.unserved(asked+" "+fmt.Sprintf("%q", r.URL.RawQuery), nil)
 }
 
-func (t transport) servePod(ctx context.Context, r *http.Request, body []byte, asked string, pod *corev1.Pod) (runtime.Object, error) {
+func (t transport) servePod(ctx context.Context, r *http.Request, body []byte, asked string,
+	pod *corev1.Pod) (runtime.Object, error) {
 	switch asked {
 	case "GET pods ":
 		if pod.Name != "" {
@@ -146,7 +148,8 @@ func (t transport) servePod(ctx context.Context, r *http.Request, body []byte, a
 				return nil, err
 			}
 		}
-		options := &client.DeleteOptions{Raw: raw, Preconditions: raw.Preconditions, GracePeriodSeconds: raw.GracePeriodSeconds, PropagationPolicy: raw.PropagationPolicy}
+		options := &client.DeleteOptions{Raw: raw, Preconditions: raw.Preconditions,
+			GracePeriodSeconds: raw.GracePeriodSeconds, PropagationPolicy: raw.PropagationPolicy}
 		return pod, t.Client.Delete(ctx, pod, options)
 	}
 	return nil, t.unserved(asked, pod)

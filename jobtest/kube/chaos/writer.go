@@ -48,7 +48,8 @@ func (e *Env) unserved(verb string, obj any) error {
 	if obj != nil {
 		verb += fmt.Sprintf(" of a %T", obj)
 	}
-	err := &referee.Violation{Property: "chaos", Text: verb + " is not supported: see the documentation of package chaos"}
+	err := &referee.Violation{Property: "chaos",
+		Text: verb + " is not supported: see the documentation of package chaos"}
 	e.fail(err)
 	return err
 }
@@ -99,7 +100,8 @@ func (w *writer) Delete(ctx context.Context, obj client.Object, opts ...client.D
 		return others.Delete(ctx, obj, opts...)
 	}
 	o := *(&client.DeleteOptions{}).ApplyOptions(opts).AsDeleteOptions()
-	_, err := w.send(ctx, &cluster.Request{Verb: cluster.Delete, Namespace: obj.GetNamespace(), Name: obj.GetName(), UID: obj.GetUID(), Options: o})
+	_, err := w.send(ctx, &cluster.Request{Verb: cluster.Delete, Namespace: obj.GetNamespace(),
+		Name: obj.GetName(), UID: obj.GetUID(), Options: o})
 	return err
 }
 
@@ -121,7 +123,8 @@ func (w *writer) Update(ctx context.Context, obj client.Object, opts ...client.U
 	if err != nil {
 		return err
 	}
-	a, err := w.send(ctx, &cluster.Request{Verb: cluster.Patch, Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, Patch: text,
+	a, err := w.send(ctx, &cluster.Request{Verb: cluster.Patch, Namespace: pod.Namespace, Name: pod.Name,
+		UID: pod.UID, Patch: text,
 		Edit: func(old *corev1.Pod) (*corev1.Pod, error) { return updated(old, sent) }})
 	return answered(pod, a, err)
 }
@@ -135,12 +138,15 @@ func updated(old, sent *corev1.Pod) (*corev1.Pod, error) {
 	if !equality.Semantic.DeepEqual(old.Spec, sent.Spec) {
 		return nil, apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, old.Name, nil)
 	}
-	if equality.Semantic.DeepEqual(old.Labels, sent.Labels) && equality.Semantic.DeepEqual(old.Annotations, sent.Annotations) &&
-		equality.Semantic.DeepEqual(old.Finalizers, sent.Finalizers) && equality.Semantic.DeepEqual(old.OwnerReferences, sent.OwnerReferences) {
+	if equality.Semantic.DeepEqual(old.Labels, sent.Labels) &&
+		equality.Semantic.DeepEqual(old.Annotations, sent.Annotations) &&
+		equality.Semantic.DeepEqual(old.Finalizers, sent.Finalizers) &&
+		equality.Semantic.DeepEqual(old.OwnerReferences, sent.OwnerReferences) {
 		return old, nil
 	}
 	next := old.DeepCopy()
-	next.Labels, next.Annotations, next.Finalizers, next.OwnerReferences = sent.Labels, sent.Annotations, sent.Finalizers, sent.OwnerReferences
+	next.Labels, next.Annotations, next.Finalizers, next.OwnerReferences = sent.Labels, sent.Annotations,
+		sent.Finalizers, sent.OwnerReferences
 	return next, nil
 }
 
@@ -202,7 +208,8 @@ func (w *writer) SubResource(name string) client.SubResourceClient {
 type status struct{ *writer }
 
 // Create implements [client.SubResourceWriter].
-func (s *status) Create(_ context.Context, obj client.Object, _ client.Object, _ ...client.SubResourceCreateOption) error {
+func (s *status) Create(_ context.Context, obj client.Object, _ client.Object,
+	_ ...client.SubResourceCreateOption) error {
 	return s.unserved("a subresource", obj)
 }
 
@@ -228,7 +235,8 @@ func (s *status) Update(ctx context.Context, obj client.Object, opts ...client.S
 }
 
 // Patch implements [client.SubResourceWriter].
-func (s *status) Patch(ctx context.Context, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
+func (s *status) Patch(ctx context.Context, obj client.Object, patch client.Patch,
+	opts ...client.SubResourcePatchOption) error {
 	job, ok := obj.(*batchv1.Job)
 	if !ok {
 		if isPod(obj) {

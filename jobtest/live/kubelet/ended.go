@@ -69,7 +69,8 @@ func (k *Kubelet) deleted(before, pod *corev1.Pod) {
 		return
 	}
 	at := tracked(pod)
-	k.ended[pod.UID] = Ended{Pod: pod, Tracked: at, Doubtful: !at && before != nil && before.UID == pod.UID && tracked(before)}
+	k.ended[pod.UID] = Ended{Pod: pod, Tracked: at,
+		Doubtful: !at && before != nil && before.UID == pod.UID && tracked(before)}
 }
 
 func tracked(pod *corev1.Pod) bool {

@@ -62,7 +62,8 @@ func (l Life) After(d time.Duration) Life {
 
 // Disrupted ends the pod with the condition DisruptionTarget.
 func (l Life) Disrupted() Life {
-	return l.With(corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "PreemptionByScheduler"})
+	return l.With(corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue,
+		Reason: "PreemptionByScheduler"})
 }
 
 // With ends the pod with another condition.

@@ -49,7 +49,8 @@ type Controller struct {
 
 // NewController returns a controller that uses the test's informer of Jobs and its own cache of
 // pods. It ignores the last two informers, of Workloads and PodGroups.
-func NewController(_ context.Context, client kubernetes.Interface, _ coreinformers.PodInformer, ofJobs batchinformers.JobInformer,
+func NewController(_ context.Context, client kubernetes.Interface, _ coreinformers.PodInformer,
+	ofJobs batchinformers.JobInformer,
 	_ schedulinginformers.WorkloadInformer, _ schedulinginformers.PodGroupInformer) (*Controller, error) {
 	o, err := Options{ReplaceBuiltIn: true, Decide: []jobfate.Option{
 		jobfate.FillFreeSlots(), jobfate.MaxUncounted(MaxUncountedPods), jobfate.MaxChanges(MaxPodCreateDeletePerSync),
@@ -108,10 +109,12 @@ func (c *Controller) Run(ctx context.Context, workers int) {
 	free := orphans{c.controller}
 	var group errgroup.Group
 	group.Go(func() error {
-		return runner[reconcile.Request](ctx, "job", c.controller, c.retries, workers, source[reconcile.Request]{c.watcher, c.jobChanged, c.podChanged})
+		return runner[reconcile.Request](ctx, "job", c.controller, c.retries, workers,
+			source[reconcile.Request]{c.watcher, c.jobChanged, c.podChanged})
 	})
 	group.Go(func() error {
-		return runner[orphanKey](ctx, "orphans", free, newRetries[orphanKey](), 1, source[orphanKey]{c.watcher, free.jobChanged, free.podChanged})
+		return runner[orphanKey](ctx, "orphans", free, newRetries[orphanKey](), 1,
+			source[orphanKey]{c.watcher, free.jobChanged, free.podChanged})
 	})
 	if err := group.Wait(); err != nil && ctx.Err() == nil {
 		panic(err)
@@ -119,10 +122,12 @@ func (c *Controller) Run(ctx context.Context, workers int) {
 }
 
 // runner runs the controller that add would add to a manager.
-func runner[T comparable](ctx context.Context, name string, does reconcile.TypedReconciler[T], retries *retries[T], workers int, watch source[T]) error {
+func runner[T comparable](ctx context.Context, name string, does reconcile.TypedReconciler[T],
+	retries *retries[T], workers int, watch source[T]) error {
 	several := true // a test may create several controllers with the same name
 	runs, err := ctrlcontroller.NewTypedUnmanaged(name, ctrlcontroller.TypedOptions[T]{
-		Reconciler: does, RateLimiter: retries, MaxConcurrentReconciles: workers, SkipNameValidation: &several, Logger: klog.FromContext(ctx),
+		Reconciler: does, RateLimiter: retries, MaxConcurrentReconciles: workers, SkipNameValidation: &several,
+		Logger: klog.FromContext(ctx),
 	})
 	if err != nil {
 		return err
