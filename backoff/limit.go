@@ -81,7 +81,8 @@ func Restarts(pod *corev1.Pod) int64 {
 		return 0
 	}
 	var sum int64
-	for _, statuses := range [...][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
+	for _, statuses := range [...][]corev1.ContainerStatus{pod.Status.InitContainerStatuses,
+		pod.Status.ContainerStatuses} {
 		for i := range statuses {
 			sum += int64(statuses[i].RestartCount)
 		}

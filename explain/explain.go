@@ -140,7 +140,8 @@ func (f *facts) job() Reason {
 	if f.Deferred == (decide.Deferred{}) {
 		return r
 	}
-	r.Text += also("", f.Deferred.Create, "more pod", " to create") + also("", f.Deferred.Delete, "more pod", " to delete") +
+	r.Text += also("", f.Deferred.Create, "more pod", " to create") +
+		also("", f.Deferred.Delete, "more pod", " to delete") +
 		also("", f.Deferred.Strip, "more finalizer", " to remove")
 	return r
 }

@@ -47,7 +47,8 @@ type basis struct {
 }
 
 func (b *basis) equal(o *basis) bool {
-	return b.withoutPolicy == o.withoutPolicy && b.withoutPerIndex == o.withoutPerIndex && slices.Equal(b.names, o.names) &&
+	return b.withoutPolicy == o.withoutPolicy && b.withoutPerIndex == o.withoutPerIndex &&
+		slices.Equal(b.names, o.names) &&
 		same(b.selector, o.selector) && same(b.policy, o.policy) && same(b.own, o.own)
 }
 
@@ -144,8 +145,10 @@ func (t *Tally) read(in Input, c *Config) (*View, error) {
 // may have changed, or if most of them are new objects. Only invalid pods are an error.
 func (t *Tally) update(of owner.Owner, v *View) error {
 	c := v.Config
-	now := basis{v.Job.Spec.Selector, v.Job.Spec.PodFailurePolicy, c.FailurePolicy, c.RuleNames, c.WithoutPolicy, c.WithoutPerIndex}
-	if t.census == nil || !t.census.ReadsAs(&of, &v.Spec.Classifier) || !t.basis.equal(&now) || t.census.Differs(t.list) {
+	now := basis{v.Job.Spec.Selector, v.Job.Spec.PodFailurePolicy, c.FailurePolicy, c.RuleNames,
+		c.WithoutPolicy, c.WithoutPerIndex}
+	if t.census == nil || !t.census.ReadsAs(&of, &v.Spec.Classifier) || !t.basis.equal(&now) ||
+		t.census.Differs(t.list) {
 		pods := t.listed()
 		next := census.New(v.Spec.Classifier, len(pods))
 		// Read detects invalid pods. Checking them beforehand would be another pass, which
@@ -193,13 +196,16 @@ func (t *Tally) Decide(in Input, c *Config) (*Outcome, error) {
 	case lifecycle.Finished(v.Job) != nil:
 		return v.afterTheEnd(), nil
 	case v.InFlight.Status:
-		return &Outcome{View: v, After: v.counts(), Backoff: v.Backoff, Requeue: c.BatchPeriod}, nil // wait to observe the status
+		// wait to observe the status
+		return &Outcome{View: v, After: v.counts(), Backoff: v.Backoff, Requeue: c.BatchPeriod}, nil
 	}
 	o := v.close(v.plan(), Done{})
 	if v.Spec.Indexed {
 		results := &v.Totals.Results
-		t.completed.written = indexText{o.Status.CompletedIndexes, v.Spec.Classifier.Completions, results.Completed, nil}
-		t.failed.written = indexText{valueOf(o.Status.FailedIndexes, ""), v.Spec.Classifier.Completions, results.Failed, nil}
+		t.completed.written = indexText{o.Status.CompletedIndexes, v.Spec.Classifier.Completions,
+			results.Completed, nil}
+		t.failed.written = indexText{valueOf(o.Status.FailedIndexes, ""), v.Spec.Classifier.Completions,
+			results.Failed, nil}
 	}
 	return o, nil
 }

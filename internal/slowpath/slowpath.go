@@ -26,7 +26,8 @@ func Decide(t *decide.Tally, in decide.Input, c *decide.Config) (*decide.Outcome
 	got, err := t.Decide(in, c)
 	want, wantErr := decide.Decide(in, *c)
 	if text, wantText := fmt.Sprint(err), fmt.Sprint(wantErr); text != wantText {
-		panic(fmt.Sprintf("the Machine's decision returns error %s, a decision from scratch returns %s", text, wantText))
+		panic(fmt.Sprintf("the Machine's decision returns error %s, a decision from scratch returns %s", text,
+			wantText))
 	}
 	if err == nil {
 		if diff := Diff(got, want); diff != "" {
@@ -114,15 +115,17 @@ func summaryOf(o *decide.Outcome) summary {
 	s := summary{
 		Numbers:  [5]int32{c.Active, c.Ready, c.Terminating, c.Succeeded, c.Failed},
 		Restarts: c.Restarts, Foreign: c.Foreign, Own: c.Len(),
-		Totals:       [2]int32{v.Totals.Succeeded, v.Totals.Failed},
-		Indexes:      [3]string{v.Totals.Results.Counted.String(), v.Totals.Results.Completed.String(), v.Totals.Results.Failed.String()},
+		Totals: [2]int32{v.Totals.Succeeded, v.Totals.Failed},
+		Indexes: [3]string{v.Totals.Results.Counted.String(), v.Totals.Results.Completed.String(),
+			v.Totals.Results.Failed.String()},
 		Predecessors: records(c.Predecessors()), Active: records(c.ActiveInOrder()),
 		Notes: v.Status.Notes, Remembered: v.Backoff,
 		Facts:  factsOf(v.Facts(o.Plan.PastDeadline())),
 		Record: o.Plan.Record, Planned: o.Plan.End, End: o.End, Settled: o.Plan.Settled, Deadline: o.Plan.Timer(),
 		Work: fmt.Sprint(work.Action, work.Managed, work.Want, work.Deferred), Wait: work.Wait,
 		After: o.After, Account: o.Account, Status: o.Status, Changed: o.Changed, PutOff: o.PutOff,
-		Claims: o.Claims, Strip: uids(o.Strip), Deferred: o.Deferred, Backoff: o.Backoff, Requeue: o.Requeue, Events: o.Events, Metrics: o.Metrics,
+		Claims: o.Claims, Strip: uids(o.Strip), Deferred: o.Deferred, Backoff: o.Backoff, Requeue: o.Requeue,
+		Events: o.Events, Metrics: o.Metrics,
 	}
 	if o.Plan.Start != nil {
 		s.Start = o.Plan.Start.Time
