@@ -66,9 +66,11 @@ func (g *Ghost) checkKnown(s *cluster.Step) *Violation {
 	st := &s.Job.Status
 	switch {
 	case st.Active < active:
-		return violated("S21", "active is %d, but the controller has created or observed %d pods that are active", st.Active, active)
+		return violated("S21",
+			"active is %d, but the controller has created or observed %d pods that are active", st.Active, active)
 	case st.Terminating != nil && *st.Terminating < terminating:
-		return violated("S21", "terminating is %d, but the controller has deleted or observed %d pods that are terminating", *st.Terminating, terminating)
+		return violated("S21", "terminating is %d, but the controller has deleted or observed %d pods that "+
+			"are terminating", *st.Terminating, terminating)
 	}
 	return nil
 }

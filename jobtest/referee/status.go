@@ -36,11 +36,13 @@ func (g *Ghost) checkCharges(s *cluster.Step) *Violation {
 		return violated("S5", "%d pods are listed as uncounted", len(failed)+len(succeeded))
 	}
 	if n := now.Failed + int32(len(failed)); n != g.Failed {
-		return violated("S1", "failed is %d with %d uncounted, but %d pods were recorded", now.Failed, len(failed), g.Failed)
+		return violated("S1", "failed is %d with %d uncounted, but %d pods were recorded", now.Failed,
+			len(failed), g.Failed)
 	}
 	indexed := isIndexed(s.Job)
 	if n := now.Succeeded + int32(len(succeeded)); !indexed && n != g.Succeeded {
-		return violated("S1", "succeeded is %d with %d uncounted, but %d pods were recorded", now.Succeeded, len(succeeded), g.Succeeded)
+		return violated("S1", "succeeded is %d with %d uncounted, but %d pods were recorded", now.Succeeded,
+			len(succeeded), g.Succeeded)
 	}
 	if v := checkResults(s, newFailed, newSucceeded); v != nil {
 		return v
@@ -73,7 +75,8 @@ func (g *Ghost) checkOwners(s *cluster.Step, charged []types.UID) *Violation {
 		if pod == nil || concerns(pod, s.Job) || g.Adopted[uid] || ownedBy(seenOrStored(find(pods, uid), pod), s.Job) {
 			continue
 		}
-		return violated("S1", "%s is counted for %s, but belongs to %s", uid, s.Job.UID, metav1.GetControllerOfNoCopy(pod).UID)
+		return violated("S1", "%s is counted for %s, but belongs to %s", uid, s.Job.UID,
+			metav1.GetControllerOfNoCopy(pod).UID)
 	}
 	return nil
 }
@@ -84,7 +87,8 @@ func checkResults(s *cluster.Step, failed, succeeded []types.UID) *Violation {
 	over := isOver(&s.Job.Status)
 	for _, uid := range failed {
 		pod := find(s.View.Pods, uid)
-		if pod != nil && pod.Status.Phase != corev1.PodFailed && (pod.Status.Phase == corev1.PodSucceeded || pod.DeletionTimestamp == nil && !over) {
+		if pod != nil && pod.Status.Phase != corev1.PodFailed &&
+			(pod.Status.Phase == corev1.PodSucceeded || pod.DeletionTimestamp == nil && !over) {
 			return violated("S1", "%s is counted as failed, but its observed phase is %s", uid, pod.Status.Phase)
 		}
 	}
@@ -117,14 +121,16 @@ func (g *Ghost) checkIndexes(s *cluster.Step) *Violation {
 	}
 	was, is := setOf(old.FailedIndexes), setOf(now.FailedIndexes)
 	// After a restart a failed index may have another pod, which may complete it.
-	if lost := was.Clip(*job.Spec.Completions).Difference(is).Difference(setOf(&now.CompletedIndexes)); !lost.IsEmpty() {
+	if lost := was.Clip(*job.Spec.Completions).Difference(is).
+		Difference(setOf(&now.CompletedIndexes)); !lost.IsEmpty() {
 		return violated("S3", "failedIndexes loses %s", lost)
 	}
 	for index := range is.Difference(was).All() {
 		if !hasPod(s, index, func(pod *corev1.Pod) bool {
 			rule := action(job, pod)
 			return pod.Status.Phase == corev1.PodFailed && (rule == batchv1.PodFailurePolicyActionFailIndex ||
-				rule != batchv1.PodFailurePolicyActionIgnore && number(pod, batchv1.JobIndexFailureCountAnnotation) >= int64(*job.Spec.BackoffLimitPerIndex)) ||
+				rule != batchv1.PodFailurePolicyActionIgnore &&
+					number(pod, batchv1.JobIndexFailureCountAnnotation) >= int64(*job.Spec.BackoffLimitPerIndex)) ||
 				pod.Status.Phase != corev1.PodSucceeded && pod.DeletionTimestamp != nil || g.failed(pod.UID)
 		}) {
 			return violated("S4", "index %d has failed, but no pod of it was observed to exceed the limit", index)
@@ -263,13 +269,15 @@ func indexes(job *batchv1.Job, old, now *batchv1.JobStatus) *Violation {
 }
 
 func ends(_ *batchv1.Job, old, now *batchv1.JobStatus) *Violation {
-	for _, kind := range []batchv1.JobConditionType{batchv1.JobSuccessCriteriaMet, batchv1.JobFailureTarget, batchv1.JobComplete, batchv1.JobFailed} {
+	for _, kind := range []batchv1.JobConditionType{batchv1.JobSuccessCriteriaMet, batchv1.JobFailureTarget,
+		batchv1.JobComplete, batchv1.JobFailed} {
 		if isTrue(old, kind) && !isTrue(now, kind) {
 			return violated("S8", "the condition %s is removed", kind)
 		}
 	}
 	for i := range now.Conditions {
-		if kind := now.Conditions[i].Type; len(now.Conditions) > len(old.Conditions) && listed(now, kind) > max(1, listed(old, kind)) {
+		if kind := now.Conditions[i].Type; len(now.Conditions) > len(old.Conditions) &&
+			listed(now, kind) > max(1, listed(old, kind)) {
 			return violated("S8", "the condition %s is true twice", kind)
 		}
 	}
