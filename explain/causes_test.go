@@ -1,6 +1,7 @@
 package explain_test
 
 import (
+	"cmp"
 	"os"
 	"slices"
 	"strings"
@@ -367,27 +368,29 @@ func TestCause_eachRow(t *testing.T) {
 	}
 }
 
-// docs/command.md has a row for each code, in the order of the table. The command prints the advice.
+// docs/first-lines.tsv has a row for each code, in the order of the table, with its advice.
 func TestCause_docs(t *testing.T) {
-	text, err := os.ReadFile("../docs/command.md")
+	text, err := os.ReadFile("../docs/first-lines.tsv")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, table, _ := strings.Cut(string(text), "\n| first line | what it means |\n| --- | --- |\n")
-	table, _, _ = strings.Cut(table, "\n\n")
+	_, rows, _ := strings.Cut(string(text), "\n")
 	var got, want []string
-	for line := range strings.SplitSeq(table, "\n") {
-		code, meaning, _ := strings.Cut(strings.TrimPrefix(line, "| `"), "` | ")
-		if got = append(got, code); len(meaning) < 10 {
-			t.Errorf("the row %q has no meaning", line)
+	for line := range strings.Lines(rows) {
+		cells := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		if len(cells) != 3 || cells[1] == "" {
+			t.Fatalf("%q is no code, meaning and advice", line)
 		}
+		got = append(got, cells[0]+": "+cells[2])
 	}
+	seen := map[explain.Code]bool{}
 	for _, row := range explain.Rows() {
-		if code := string(row.Code); !slices.Contains(want, code) {
-			want = append(want, code)
+		if !seen[row.Code] {
+			want = append(want, string(row.Code)+": "+cmp.Or(row.Advice, "—"))
 		}
+		seen[row.Code] = true
 	}
 	if diff := gocmp.Diff(want, got); diff != "" {
-		t.Errorf("docs/command.md (-the table of causes +the docs):\n%s", diff)
+		t.Errorf("docs/first-lines.tsv (-the table of causes +the docs):\n%s", diff)
 	}
 }
