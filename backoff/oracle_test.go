@@ -14,7 +14,7 @@ import (
 )
 
 // slowDelay follows the comments of Policy one by one: "Base for the first, multiplied by Factor
-// for each further one, at most Cap". exact says that the result has no fraction.
+// for each further one, at most Cap". exact says that the package does not use floating point.
 func slowDelay(p backoff.Policy, failures int32) (delay *big.Float, exact bool) {
 	number := func() *big.Float { return new(big.Float).SetPrec(256) }
 	if failures <= 0 {
@@ -41,10 +41,10 @@ func slowDelay(p backoff.Policy, failures int32) (delay *big.Float, exact bool) 
 		}
 		power.Mul(power, power)
 	}
-	if most := number().SetInt64(int64(limit)); delay.Cmp(most) >= 0 {
-		return most, true
+	if most := number().SetInt64(int64(limit)); delay.Cmp(most) > 0 {
+		delay = most
 	}
-	return delay, factor == 1 || factor == 2
+	return delay, failures == 1 || factor == 1 || factor == 2
 }
 
 // slowRemaining computes with unbounded integers and saturates at the end.
