@@ -31,6 +31,8 @@ func TestKey(t *testing.T) {
 		"an index that has failed":          func(g *referee.Ghost) { g.Failures[2] = 1 },
 		"a pod that was tampered with":      func(g *referee.Ghost) { g.Strange["pod-4"] = true },
 		"a pod that was adopted":            func(g *referee.Ghost) { g.Adopted["pod-4"] = true },
+		"a pod whose creation is unknown":   func(g *referee.Ghost) { g.Unknown["pod-4"] = true },
+		"a pod that was deleted":            func(g *referee.Ghost) { g.Deleted["pod-4"] = true },
 		"that the controller is blind":      func(g *referee.Ghost) { g.Blind = true },
 		"that it is in doubt":               func(g *referee.Ghost) { g.InDoubt = true },
 		"that state was removed from pods":  func(g *referee.Ghost) { g.Disturbed = true },
