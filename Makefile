@@ -12,7 +12,7 @@ test:
 		go -C $$module test -timeout 1h ./... || status=1; \
 	done; exit $$status
 
-# Runs the first stages of check, in two minutes: format, prose, vet, lint, unit tests.
+# Runs the first stages of check, in two minutes: format, vet, lint, unit tests.
 quick:
 	.ci/run quick
 

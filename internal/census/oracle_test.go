@@ -3,7 +3,9 @@ package census_test
 // A slow and obvious implementation to compare the package with.
 
 import (
+	"cmp"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -211,7 +213,7 @@ func (w world) sorted(pods []*corev1.Pod) []*corev1.Pod {
 	slices.SortFunc(pods, func(a, b *corev1.Pod) int { return strings.Compare(string(a.UID), string(b.UID)) })
 	if w.Indexed {
 		slices.SortStableFunc(pods, func(a, b *corev1.Pod) int {
-			return int(min(index64(a), 1<<31-1) - min(index64(b), 1<<31-1))
+			return cmp.Compare(min(index64(a), math.MaxInt32), min(index64(b), math.MaxInt32))
 		})
 	}
 	return pods
