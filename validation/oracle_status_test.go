@@ -3,6 +3,7 @@ package validation
 // The comments of the Kubernetes API on the fields of a JobStatus, one by one.
 
 import (
+	"maps"
 	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -25,11 +26,12 @@ func second(t *metav1.Time) int64 {
 	return t.Unix()
 }
 
-// brokenStatus returns the sentences that a status breaks.
-func brokenStatus(spec *batchv1.JobSpec, st *batchv1.JobStatus) (broken []string) {
-	breaks := func(sentence string, is bool) {
+// brokenStatus returns the fields of a status that break a sentence.
+func brokenStatus(spec *batchv1.JobSpec, st *batchv1.JobStatus) []string {
+	wrong := map[string]bool{}
+	breaks := func(field, _ string, is bool) {
 		if is {
-			broken = append(broken, sentence)
+			wrong["status."+field] = true
 		}
 	}
 	complete, failed := isTrue(st, "Complete"), isTrue(st, "Failed")
@@ -37,36 +39,42 @@ func brokenStatus(spec *batchv1.JobSpec, st *batchv1.JobStatus) (broken []string
 	start, completion := second(st.StartTime), second(st.CompletionTime)
 	ready, terminating := deref(st.Ready, 0), deref(st.Terminating, 0)
 
-	breaks("counts are not negative", min(st.Active, st.Succeeded, st.Failed, ready, terminating) < 0)
-	breaks(`A Job cannot have both the "Complete" and "Failed" conditions.`, complete && failed)
-	breaks(`Additionally, it cannot be in the "Complete" and "FailureTarget" conditions.`, complete && target)
-	breaks("KEP-3998: SuccessCriteriaMet excludes Failed and FailureTarget", criteria && (failed || target))
-	breaks("each terminal condition follows its interim condition", complete && !criteria || failed && !target)
-	breaks("The completion time is set when the job finishes successfully, and only then.", complete != (completion != 0))
-	breaks("The value indicates the same or later point in time as the startTime field.", start != 0 && completion != 0 && completion < start)
-	breaks("The value is zero for finished jobs.", finished && (st.Active > 0 || terminating > 0))
+	for field, n := range map[string]int32{
+		"active": st.Active, "succeeded": st.Succeeded, "failed": st.Failed, "ready": ready, "terminating": terminating,
+	} {
+		breaks(field, "counts are not negative", n < 0)
+	}
+	breaks("conditions", `A Job cannot have both the "Complete" and "Failed" conditions.`, complete && failed)
+	breaks("conditions", `Additionally, it cannot be in the "Complete" and "FailureTarget" conditions.`, complete && target)
+	breaks("conditions", "KEP-3998: SuccessCriteriaMet excludes Failed and FailureTarget", criteria && (failed || target))
+	breaks("conditions", "each terminal condition follows its interim condition", complete && !criteria || failed && !target)
+	breaks("completionTime", "The completion time is set when the job finishes successfully, and only then.", complete != (completion != 0))
+	breaks("completionTime", "The value indicates the same or later point in time as the startTime field.", start != 0 && completion != 0 && completion < start)
+	breaks("active", "The value is zero for finished jobs.", finished && st.Active > 0)
+	breaks("terminating", "a finished Job has no terminating pods", finished && terminating > 0)
 	nothingToDo := deref(spec.Completions, 1) == 0 && deref(spec.Suspend, false)
-	breaks("a finished Job has a start time", finished && start == 0 && !nothingToDo)
-	breaks("ready pods are active", st.Ready != nil && ready > st.Active)
+	breaks("startTime", "a finished Job has a start time", finished && start == 0 && !nothingToDo)
+	breaks("ready", "ready pods are active", st.Ready != nil && ready > st.Active)
 	if u := st.UncountedTerminatedPods; u != nil {
-		breaks("The structure is empty for finished jobs.", finished && len(u.Succeeded)+len(u.Failed) > 0)
+		breaks("uncountedTerminatedPods", "The structure is empty for finished jobs.", finished && len(u.Succeeded)+len(u.Failed) > 0)
 		seen := map[types.UID]bool{"": true}
 		for _, uid := range slices.Concat(u.Succeeded, u.Failed) {
-			breaks("uncountedTerminatedPods holds the UIDs of Pods", seen[uid])
+			breaks("uncountedTerminatedPods", "uncountedTerminatedPods holds the UIDs of Pods", seen[uid])
 			seen[uid] = true
 		}
 	}
-	breaks(`completedIndexes holds the completed indexes when .spec.completionMode = "Indexed"`,
+	breaks("completedIndexes", `completedIndexes holds the completed indexes when .spec.completionMode = "Indexed"`,
 		st.CompletedIndexes != "" && deref(spec.CompletionMode, "") != "Indexed")
-	breaks("FailedIndexes holds the failed indexes when spec.backoffLimitPerIndex is set.", st.FailedIndexes != nil && spec.BackoffLimitPerIndex == nil)
+	breaks("failedIndexes", "FailedIndexes holds the failed indexes when spec.backoffLimitPerIndex is set.", st.FailedIndexes != nil && spec.BackoffLimitPerIndex == nil)
 	if spec.Completions == nil {
-		return broken
+		return slices.Sorted(maps.Keys(wrong))
 	}
 	done, err := indexset.ParseOrdered(st.CompletedIndexes, *spec.Completions)
 	lost, errFailed := indexset.ParseOrdered(deref(st.FailedIndexes, ""), *spec.Completions)
-	breaks("The numbers are listed in increasing order.", err != nil || spec.BackoffLimitPerIndex != nil && errFailed != nil)
-	breaks("The set of failed indexes cannot overlap with the set of completed indexes.", done.IntersectionLen(lost) > 0)
-	return broken
+	breaks("completedIndexes", "The numbers are listed in increasing order.", err != nil)
+	breaks("failedIndexes", "The numbers are listed in increasing order.", spec.BackoffLimitPerIndex != nil && errFailed != nil)
+	breaks("failedIndexes", "The set of failed indexes cannot overlap with the set of completed indexes.", done.IntersectionLen(lost) > 0)
+	return slices.Sorted(maps.Keys(wrong))
 }
 
 // brokenChange returns the sentences about a change that an update breaks.
