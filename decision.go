@@ -21,18 +21,18 @@ import (
 // pods of the snapshot and must not be changed. The caller owns the lists, Status and the
 // results of Creation.Pod.
 type Decision struct {
-	// Claim are the pods to adopt, to release and to free of their finalizer. The
+	// Claim lists the pods to adopt, to release and to free of their finalizer. The
 	// rest of the decision assumes that all claims succeed.
 	Claim []Claim
-	// Delete are the pods to delete. Those with StripFirst lose their finalizer
+	// Delete lists the pods to delete. Those with StripFirst lose their finalizer
 	// before, so that they do not count.
 	Delete []Deletion
-	// Create are the pods to create. Create and Delete are never both set.
+	// Create lists the pods to create. Create and Delete are never both set.
 	Create []Creation
 	// Status is the status to write before any finalizer in Strip is removed; nil
 	// when the status does not change.
 	Status *batchv1.JobStatus
-	// Strip are the pods whose finalizer to remove after Status is stored.
+	// Strip lists the pods whose finalizers are removed once Status is stored.
 	Strip []*corev1.Pod
 	// Deferred is the work that the caps leave for the next sync.
 	Deferred Deferred
@@ -41,11 +41,11 @@ type Decision struct {
 	// Requeue is the longest time until the next sync; 0 when no sync is needed until
 	// the Job or its pods change.
 	Requeue time.Duration
-	// Events are the events to send once Status is stored. A Machine adds one for each pod
+	// Events lists the events to send once Status is stored. A Machine adds one for each pod
 	// that it creates or deletes, with the reason SuccessfulCreate, FailedCreate,
 	// SuccessfulDelete or FailedDelete.
 	Events []Event
-	// Metrics are the counter increments to record once Status is stored.
+	// Metrics lists the counter increments to record once Status is stored.
 	Metrics []Metric
 	// Action is the label action of the metric job_syncs_total: reconciling,
 	// tracking, pods_created or pods_deleted. The caller supplies the other labels.

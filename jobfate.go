@@ -14,7 +14,7 @@ import (
 type Snapshot struct {
 	// Job is the Job as the caller last saw it.
 	Job *batchv1.Job
-	// Pods are the pods that the Job controls and the pods of its namespace
+	// Pods lists the pods that the Job controls and the pods of its namespace
 	// without a controller, in any order. Pods of other owners are ignored.
 	Pods []*corev1.Pod
 	// Now is the one reading of the clock. A zero Now is an error.

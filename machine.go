@@ -126,7 +126,7 @@ type View struct {
 	// StatusVersion must have a resource version: the Machine waits until it is that of the
 	// last status write.
 	Job *batchv1.Job
-	// Pods are the pods that the Job controls and the pods of its namespace without a
+	// Pods lists the pods that the Job controls and the pods of its namespace without a
 	// controller, in any order. Others are ignored.
 	Pods []*corev1.Pod
 	// Fed says that the pods are those of the last list, with the changes passed to
@@ -210,7 +210,7 @@ type Result struct {
 	Gone bool
 	// Ended says that the sync stored a status with a terminal condition.
 	Ended bool
-	// Events are the events to send, Metrics the counter increments to record. The events
+	// Events lists the events to send, Metrics the counter increments to record. The events
 	// are those of the Decision whose status was stored, and SuccessfulCreate, FailedCreate,
 	// SuccessfulDelete and FailedDelete for single pods, in the order in which they happened.
 	Events  []Event

@@ -35,7 +35,7 @@ type Options struct {
 	// ReplaceBuiltIn runs the Jobs of the built-in controller, those without a name in
 	// spec.managedBy. Use it in clusters where that controller is switched off.
 	ReplaceBuiltIn bool
-	// Namespaces are the namespaces to watch; none means all. A namespace that does not
+	// Namespaces lists the namespaces to watch; none means all. A namespace that does not
 	// exist is logged, and the process is not ready until it exists.
 	Namespaces []string
 	// Workers is the number of concurrent syncs. The default is 5.

@@ -13,7 +13,7 @@ type Cause struct {
 	Reason
 	// Advice says what to do; empty if there is nothing to do.
 	Advice string
-	// Pods are the names of the pods affected, in the order of index and UID.
+	// Pods lists the names of the pods affected, in the order of index and UID.
 	Pods []string
 	// Attention says what kind of attention the Job needs.
 	Attention Attention

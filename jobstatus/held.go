@@ -45,9 +45,9 @@ func numberOf(p *int32, absent int64) int64 {
 type IndexSets struct {
 	Completed indexset.Set
 	Failed    indexset.Set
-	// Finished are the indexes that are completed or failed.
+	// Finished lists the indexes that are completed or failed.
 	Finished indexset.Set
-	// Unfinished are all other indexes.
+	// Unfinished lists all other indexes.
 	Unfinished indexset.Set
 }
 

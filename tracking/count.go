@@ -23,7 +23,7 @@ type Counted struct {
 	// Status is the status to store before any finalizer is removed: the status of the Job
 	// with updated lists, counters and indexes. The caller owns it.
 	Status *batchv1.JobStatus
-	// Strip are the pods whose finalizer may be removed once Status is stored. They are
+	// Strip lists the pods whose finalizer may be removed once Status is stored. They are
 	// pods of the input and must not be changed.
 	Strip []*corev1.Pod
 	// Full says that the lists have reached their cap. Call Count again after these pods

@@ -20,7 +20,7 @@ import (
 // request the transition again: it does not repeat what is done. The transition is
 // complete when nothing is left to send.
 type Transition struct {
-	// Pods are the pods to patch, in any order. They are pods of the input and must not be
+	// Pods lists the pods to patch, in any order. They are pods of the input and must not be
 	// changed.
 	Pods []PodPatch
 	// Status is a JSON merge patch of the Job's status, for the given version of the Job;

@@ -20,7 +20,7 @@ type Function struct {
 	// Name is the name in docs/replace.md.
 	Name         string
 	Theirs, Ours func(*batchv1.Job) string
-	// Rare are Jobs of classes that few random Jobs belong to.
+	// Rare lists Jobs of classes that few random Jobs belong to.
 	Rare []*batchv1.Job
 	// Applies says which Jobs the function is called for; nil for all.
 	Applies func(*batchv1.Job) bool

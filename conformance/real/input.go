@@ -16,7 +16,7 @@ import (
 // An Input is everything that one sync depends on. A sync does not change it.
 type Input struct {
 	Job *batchv1.Job // as in the controller's cache; it needs a name, a namespace and a UID
-	// Pods are the pods in the controller's cache, in the order in which the cache returns
+	// Pods lists the pods in the controller's cache, in the order in which the cache returns
 	// them. The controller does not get pods of other owners and other namespaces.
 	Pods []*corev1.Pod
 	Now  time.Time

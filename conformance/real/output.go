@@ -9,14 +9,14 @@ import (
 
 // An Output is everything that one sync did.
 type Output struct {
-	// Calls are the writes that the controller sent, including those that failed, in the
+	// Calls lists the writes that the controller sent, including those that failed, in the
 	// order of the batches. Within a batch, creations are ordered by number, and other calls
 	// by the position of the pod in the input.
 	Calls []Call
-	// Events are the events of the controller itself, in order. PodEvents are the events
+	// Events lists the events of the controller itself, in order. PodEvents are the events
 	// that RealPodControl sends for each creation and deletion, in the order of Calls.
 	Events, PodEvents []Event
-	// Requeues are the delays with which the controller has added the Job to its queue, in
+	// Requeues lists the delays with which the controller has added the Job to its queue, in
 	// order. The shortest one triggers the next sync.
 	Requeues []time.Duration
 	// Metrics are the counters that have changed, as job_syncs_total{action="tracking",…}.

@@ -13,7 +13,7 @@ type Want struct {
 	Succeeded, Failed          int32
 	// Completed and FailedIndexes have the format of the status: "0,2-4".
 	Completed, FailedIndexes string
-	// Conditions are the true conditions, as "Type/Reason", in any order.
+	// Conditions lists the true conditions, as "Type/Reason", in any order.
 	Conditions []string
 }
 

@@ -36,7 +36,7 @@ type Options struct {
 	// QPS and Burst limit the requests; 0 means 200 and 400. With Kubernetes' defaults, 20 and
 	// 30, tests of many pods would only wait for the limit.
 	QPS, Burst int
-	// Namespaces are the namespaces in which jobfate's controller has permissions and runs
+	// Namespaces lists the namespaces in which jobfate's controller has permissions and runs
 	// Jobs; none means all.
 	Namespaces []string
 	// Metrics switches metrics on, for Controller.Metrics.

@@ -26,7 +26,7 @@ type AccountInputs struct {
 	// that verdict yet. Such pods keep their finalizer: without them the next sync
 	// would not know of the verdict.
 	KeepFailsJob bool
-	// Counted are the indexes that the status already holds as completed.
+	// Counted lists the indexes that the status already holds as completed.
 	Counted indexset.Set
 	// Cap is the number of UIDs that the lists may hold; 0 and below mean DefaultCap.
 	// Once it is reached, no further finalizer is removed, so that a large Job does not
@@ -43,7 +43,7 @@ type AccountInputs struct {
 type Account struct {
 	// Settled are the lists to store, and what the same write adds to the counters.
 	Settled
-	// Strip are the pods whose finalizer may be removed.
+	// Strip lists the pods whose finalizer may be removed.
 	Strip []*corev1.Pod
 	// Handled counts the failed pods by the action of the rule that they match.
 	Handled map[batchv1.PodFailurePolicyAction]int
@@ -156,7 +156,7 @@ func (a *Account) handle(action batchv1.PodFailurePolicyAction) bool {
 // Settled is the change of the status when UIDs leave the lists because their pods have lost
 // the finalizer.
 type Settled struct {
-	// Lists are the uncounted UIDs to store.
+	// Lists holds the uncounted UIDs to store.
 	Lists *batchv1.UncountedTerminatedPods
 	// Succeeded and Failed are added to the counters.
 	Succeeded, Failed int32

@@ -136,11 +136,11 @@ func (c *Census) countIndex(r *Record, by int32) {
 
 // IndexResults are the indexes of an Indexed Job that are done.
 type IndexResults struct {
-	// Counted are the completed indexes of the status, within completions.
+	// Counted lists the completed indexes of the status, within completions.
 	Counted indexset.Set
 	// Completed are Counted and the indexes of pods that have succeeded since.
 	Completed indexset.Set
-	// Failed are the failed indexes without the completed ones.
+	// Failed lists the failed indexes without the completed ones.
 	Failed indexset.Set
 }
 

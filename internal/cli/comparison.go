@@ -12,9 +12,9 @@ import (
 // comparison is the output of simulate with --against and -o json: fields may be added, but
 // none is removed or changes its meaning.
 type comparison struct {
-	// Runs are the runs of the two Jobs.
+	// Runs lists the runs of the two Jobs.
 	Runs []timeline `json:"runs"`
-	// Indexes are the indexes whose outcomes differ, if both Jobs are Indexed.
+	// Indexes lists the indexes whose outcomes differ, if both Jobs are Indexed.
 	Indexes []indexComparison `json:"indexes"`
 }
 

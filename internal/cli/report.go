@@ -49,7 +49,7 @@ type report struct {
 	Creations []creation `json:"creations"`
 	// Status is the change of the status before finalizers are removed.
 	Status []change `json:"status"`
-	// Finalizers are the names of the pods whose tracking finalizer is removed.
+	// Finalizers lists the names of the pods whose tracking finalizer is removed.
 	Finalizers []string `json:"finalizers"`
 	// Settled is the change of the status after these finalizers were removed.
 	Settled []change `json:"settled"`
@@ -63,7 +63,7 @@ type report struct {
 	RequeueSeconds float64    `json:"requeueSeconds,omitempty"`
 	RequeueAt      *time.Time `json:"requeueAt,omitempty"`
 
-	// Completed are the completed indexes after all this, and Indexes the states of the
+	// Completed lists the completed indexes after all this, and Indexes the states of the
 	// others, in order. Both are empty for a Job that is not Indexed.
 	Completed string  `json:"completed"`
 	Indexes   []index `json:"indexes"`
@@ -102,7 +102,7 @@ type cause struct {
 	reason
 	// Advice is absent if there is nothing to do.
 	Advice string `json:"advice,omitempty"`
-	// Pods are the names of the pods affected.
+	// Pods lists the names of the pods affected.
 	Pods []string `json:"pods"`
 	// Attention is None, Wait, Held, Lost or Stuck.
 	Attention string `json:"attention"`

@@ -32,7 +32,7 @@ type Outcome struct {
 	// throttle delays the status write.
 	Changed, PutOff bool
 
-	// Claims are the claims to send, Strip the pods whose finalizer may be removed once
+	// Claims lists the claims to send, Strip the pods whose finalizer may be removed once
 	// the status is stored.
 	Claims   []*census.Record
 	Strip    []*corev1.Pod

@@ -24,10 +24,10 @@ type Manifest struct {
 	Job  *batchv1.Job
 	At   Place
 	Path string // the path of the Job template in a CronJob; empty for a Job
-	// RuleNames are the names of the rules of the Job's pod failure policy, which KEP-4443
+	// RuleNames lists the names of the rules of the Job's pod failure policy, which KEP-4443
 	// proposes; nil if no rule has a name.
 	RuleNames []string
-	// Unknown are the fields of the Job that this version of the API does not have. They are
+	// Unknown lists the fields of the Job that this version of the API does not have. They are
 	// from a later release, or misspelt.
 	Unknown  []string
 	Problems []Problem // the fields that cannot be read, which are not set in Job

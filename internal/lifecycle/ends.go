@@ -13,7 +13,7 @@ import (
 
 // Facts are what the end of a Job depends on. A field with its zero value ends no Job.
 type Facts struct {
-	// Conditions are the conditions of the status.
+	// Conditions lists the conditions of the status.
 	Conditions []batchv1.JobCondition
 	// FailJob is the verdict of a FailJob rule: the reason and message to fail
 	// the Job with. Nil when no rule matches.

@@ -40,7 +40,7 @@ type Machine struct {
 type View struct {
 	// Job is nil when the cache has no Job of that name.
 	Job *batchv1.Job
-	// Pods are the pods that the Job controls and the pods of its namespace that have
+	// Pods lists the pods that the Job controls and the pods of its namespace that have
 	// no controller.
 	Pods []*corev1.Pod
 	// Fed says that the pods are those of the last list, with the changes passed to

@@ -50,7 +50,7 @@ type Memory struct {
 	Created  []Created
 	Deleted  map[types.UID]string
 	Stripped map[types.UID]Stripped
-	// Lost are the names of the creations without an answer. A name is empty if the API
+	// Lost lists the names of the creations without an answer. A name is empty if the API
 	// server generates it.
 	Lost []string
 	// JobsFloor and PodsFloor are the versions up to which the caches were complete when

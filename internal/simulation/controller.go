@@ -12,7 +12,7 @@ import (
 
 // Settings configure the controller and the bounds of a simulation.
 type Settings struct {
-	// RuleNames are the names of the rules of the pod failure policy.
+	// RuleNames lists the names of the rules of the pod failure policy.
 	RuleNames []string
 	// Options are passed to each decision.
 	Options []jobfate.Option

@@ -23,7 +23,7 @@ import (
 type Live struct {
 	// Now is the time of the status and of the pods.
 	Now time.Time
-	// Pods are pods of the namespace. Pods of other owners are ignored.
+	// Pods lists pods of the namespace. Pods of other owners are ignored.
 	Pods []*corev1.Pod
 	// Assume says that there is no scenario: what the pods do is derived from what they
 	// have done until now, and from the evidence. [Result.Assumed] says how.

@@ -25,11 +25,11 @@ type Result struct {
 	// Lanes has a lane for each index that had a pod or a wait, in the order of the
 	// indexes. In a Job that is not Indexed a lane holds one pod at a time.
 	Lanes []Lane `json:"lanes"`
-	// Waits are the times in which the whole Job was backing off.
+	// Waits lists the times in which the whole Job was backing off.
 	Waits []Wait `json:"waits"`
-	// Conditions are the changes of conditions, in the order of time.
+	// Conditions lists the changes of conditions, in the order of time.
 	Conditions []Condition `json:"conditions"`
-	// Happened are the events of the scenario that happened, and their effects.
+	// Happened lists the events of the scenario that happened, and their effects.
 	Happened []Happening `json:"events"`
 	// WaitsFor says what the Job was waiting for when the simulation stalled.
 	WaitsFor string `json:"waitsFor,omitempty"`

@@ -58,7 +58,7 @@ type LostNodes struct {
 
 // Behaviour defines what a pod does.
 type Behaviour struct {
-	// Indexes are the indexes whose pods the behaviour matches; empty is all. The pods of a
+	// Indexes lists the indexes whose pods the behaviour matches; empty is all. The pods of a
 	// NonIndexed Job are numbered from 0 in the order of their creation.
 	Indexes Indexes `json:"indexes,omitempty"`
 	// Chance is the probability that the behaviour matches a pod; 1 by default.

@@ -94,7 +94,7 @@ type Replacement struct {
 // Refused is the result of updateJob and updateStatus.
 type Refused struct {
 	Errors []Invalid `json:"errors,omitempty"`
-	// Alone are the errors in the new status without the old one. Kubernetes has no such
+	// Alone lists the errors in the new status without the old one. Kubernetes has no such
 	// check.
 	Alone []Invalid `json:"alone,omitempty"`
 	// Advice warns about a large status. Only jobfate has it.

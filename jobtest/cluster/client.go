@@ -37,9 +37,9 @@ type View struct {
 	Now time.Time
 	// Job is the Job of the sync, which is in focus; nil if the cache has none.
 	Job *batchv1.Job
-	// Jobs are all Jobs.
+	// Jobs lists all Jobs.
 	Jobs []*batchv1.Job
-	// Pods are all pods, whoever owns them.
+	// Pods lists all pods, whoever owns them.
 	Pods []*corev1.Pod
 	// The cache of Jobs is complete up to the resource version JobsVersion, the cache of
 	// pods up to PodsVersion.

@@ -78,11 +78,11 @@ type Step struct {
 	// Job is the Job after the change, OldJob before. If a pod changed, both are the Job in
 	// focus.
 	Job, OldJob *batchv1.Job
-	// Jobs are all Jobs after the change.
+	// Jobs lists all Jobs after the change.
 	Jobs []*batchv1.Job
 	// Pod is the pod after the change, OldPod before. Both are nil if a Job changed.
 	Pod, OldPod *corev1.Pod
-	// Pods are all pods after the change.
+	// Pods lists all pods after the change.
 	Pods func() []*corev1.Pod
 	// Refused is set if nothing changed because the request was invalid.
 	Refused error

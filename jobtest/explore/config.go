@@ -42,11 +42,11 @@ type Config struct {
 	// Pods is the largest number of pods at the same time, from 1 to MaxPods. The API
 	// server rejects more.
 	Pods int
-	// Codes are the possible exit codes of containers, at least one.
+	// Codes lists the possible exit codes of containers, at least one.
 	Codes []int32
 	// Runs lets pods run. Otherwise they go directly from pending to their end.
 	Runs bool
-	// Ticks are the durations by which time may advance; the default is one hour. Old is
+	// Ticks lists the durations by which time may advance; the default is one hour. Old is
 	// the largest age; the default is one hour. It must exceed every delay and deadline.
 	Ticks []time.Duration
 	Old   time.Duration
@@ -57,7 +57,7 @@ type Config struct {
 	// Faults is the largest number of faults, of the kinds in Kinds, in one lifetime.
 	Faults int
 	Kinds  []Kind
-	// Edits are changes of the spec by the user. They happen in this order, each at any
+	// Edits lists changes of the spec by the user. They happen in this order, each at any
 	// time.
 	Edits []func(*batchv1.JobSpec)
 	// Lies lets the caches claim to be complete when they are not. That violates an

@@ -13,7 +13,7 @@ import (
 
 // Trace is a path to a violation.
 type Trace struct {
-	// Moves are the moves of the path. [Replay] executes them.
+	// Moves lists the moves of the path. [Replay] executes them.
 	Moves []Move
 	// Lines describe the moves.
 	Lines []string

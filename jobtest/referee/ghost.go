@@ -15,7 +15,7 @@ import (
 
 // Ghost is what the referee knows about the past. The zero Ghost is that of a new Job.
 type Ghost struct {
-	// Charged are the pods that a stored status recorded, with the recorded phase. A pod
+	// Charged lists the pods that a stored status recorded, with the recorded phase. A pod
 	// that was orphaned later, or is no longer selected, is kept as released, and may be
 	// counted again if it is adopted again. A failure before a counted success is kept as
 	// forgiven, because it no longer delays pods.
@@ -26,14 +26,14 @@ type Ghost struct {
 	Parallelism int32
 	// Failures is, for each index, the highest failure count of its pods.
 	Failures map[int32]int32
-	// Strange are pods that users have edited or added.
+	// Strange lists pods that users have edited or added.
 	Strange map[types.UID]bool
-	// Adopted are pods that the controller has adopted. They may have been orphaned again
+	// Adopted lists pods that the controller has adopted. They may have been orphaned again
 	// since, without the controller observing it.
 	Adopted map[types.UID]bool
-	// Unknown are pods whose creation had no answer, until the controller observes them.
+	// Unknown lists pods whose creation had no answer, until the controller observes them.
 	Unknown map[types.UID]bool
-	// Deleted are pods that the controller has deleted, until it observes that.
+	// Deleted lists pods that the controller has deleted, until it observes that.
 	Deleted map[types.UID]bool
 	// Blind says that the controller was restarted with a view that lacks writes of its
 	// predecessor. Until its caches have caught up, it may create surplus pods.

@@ -20,7 +20,7 @@ type Rules struct {
 	// Backoff is the backoff policy of the controller; the zero value is the policy of
 	// Kubernetes.
 	Backoff backoff.Policy
-	// Keys are the names that the controller uses on the pods, as in [jobfate.Keys]; the
+	// Keys lists the names that the controller uses on the pods, as in [jobfate.Keys]; the
 	// zero value has those of Kubernetes.
 	Keys tracking.Keys
 	// Owner is the kind of the objects that the controller runs as Jobs; the zero value is

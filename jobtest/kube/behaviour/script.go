@@ -30,7 +30,7 @@ type Row struct {
 type Step struct {
 	Method, Path string
 	Header       [][2]string
-	// Show are the fields to compare; all fields if it is empty.
+	// Show lists the fields to compare; all fields if it is empty.
 	Show []string
 	// Eventually says to repeat the request until the recorded answer comes.
 	Eventually bool
