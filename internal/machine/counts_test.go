@@ -80,6 +80,24 @@ func TestCounts_whileCreationsAreUnobserved(t *testing.T) {
 	same(t, "statuses", w.stored, []string{"active 3 ready 0 terminating 0 failed 0"})
 }
 
+// A created pod that was read by name after its end, or after its deletion began, is not active any
+// more, though the cache does not show it yet. It is not replaced before the cache does.
+func TestCounts_ofAPodThatWasReadAfterItsEnd(t *testing.T) {
+	for name, change := range map[string]func(*corev1.Pod){"failed": fails, "being deleted": terminates} {
+		w := newWorld(2)
+		w.sync(t, noon, "1000")
+		w.pods = []*corev1.Pod{w.at(w.made[0], change), w.made[1]}
+		w.sync(t, noon.Add(10*time.Second), "1000")
+		if len(w.made) != 2 {
+			t.Errorf("%s: %d pods were created, want 2", name, len(w.made))
+		}
+		same(t, name+": statuses", w.stored, []string{
+			"active 2 ready 0 terminating 0 failed 0",
+			"active 1 ready 0 terminating 0 failed 0",
+		})
+	}
+}
+
 // A cache that shows some of the pods adds what it shows. A pod whose end it shows is counted
 // without waiting for the others.
 func TestCounts_whileSomeCreationsAreUnobserved(t *testing.T) {

@@ -84,6 +84,9 @@ type Created struct {
 	Name    string
 	Version string
 	At      time.Time // when it was created, or last read by name
+	// Stopped says that a read by name has shown that the pod has ended or is being deleted. It
+	// still holds back other creations, but is not active.
+	Stopped bool
 }
 
 // Stripped is a pod whose finalizer was removed. Version is its version before that, Without
@@ -174,8 +177,11 @@ func (m *Memory) found(name string) {
 // create remembers a pod that was created, or that exists although the cache does not show
 // it.
 func (m *Memory) create(pod metav1.Object, now time.Time) {
-	m.Created = append(m.Created, Created{UID: pod.GetUID(), Name: pod.GetName(),
-		Version: pod.GetResourceVersion(), At: now})
+	made := Created{UID: pod.GetUID(), Name: pod.GetName(), Version: pod.GetResourceVersion(), At: now}
+	if p, ok := pod.(*corev1.Pod); ok {
+		made.Stopped = p.DeletionTimestamp != nil || p.Status.Phase == corev1.PodFailed || p.Status.Phase == corev1.PodSucceeded
+	}
+	m.Created = append(m.Created, made)
 }
 
 // delete remembers a pod that was deleted or is gone. Its creation was observed.
@@ -225,8 +231,11 @@ func (m *Memory) observe(shown func(types.UID) *corev1.Pod, version string) unob
 	var created, deleted, stripped []types.UID
 	m.Created = without(m.Created, func(c Created) bool { return !older(version, c.Version) })
 	for _, c := range m.Created {
-		if shown(c.UID) == nil {
-			pending, created = append(pending, c), append(created, c.UID)
+		if shown(c.UID) != nil {
+			continue
+		}
+		if pending = append(pending, c); !c.Stopped {
+			created = append(created, c.UID)
 		}
 	}
 	gone := func(uid types.UID, since string) bool { return shown(uid) == nil && !older(version, since) }
@@ -249,7 +258,7 @@ func (m *Memory) observe(shown func(types.UID) *corev1.Pod, version string) unob
 		}
 	}
 	return unobserved{decide.InFlight{
-		Creations: len(created), Deletions: len(deleted), Stripped: stripped, Created: created, Deleted: deleted,
+		Creations: len(pending), Deletions: len(deleted), Stripped: stripped, Created: created, Deleted: deleted,
 	}, pending}
 }
 
