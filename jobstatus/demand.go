@@ -11,6 +11,20 @@ import (
 
 // Demand is the number of pods that a Job can still run. A pod runs from its creation
 // until it has ended, so pending and terminating pods count as running.
+//
+// The upper bounds, at once and in total:
+//
+//   - with completions: the lesser of parallelism and the remaining completions; these and the
+//     remaining failures
+//   - a work queue: parallelism, or after the first success the running pods; parallelism and the
+//     remaining failures
+//   - backoffLimitPerIndex: the lesser of parallelism and the unfinished indexes; one pod for each
+//     of these, and its remaining retries
+//   - suspended, being deleted or decided: the running pods
+//
+// The lower bounds assume the end that needs the fewest pods: success, one failure above the limit,
+// a FailJob rule, or a deadline. With the policy TerminatingOrFailed the terminating pods are
+// added, because their replacements may run at the same time.
 type Demand struct {
 	// AtOnce bounds the largest number of pods that run at the same time. Reserve
 	// AtOnce.Most pods for the Job.
