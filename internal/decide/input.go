@@ -31,9 +31,15 @@ type InFlight struct {
 	Creations int
 	Deletions int
 	Stripped  []types.UID
-	// Created and Deleted name the pods of these creations and deletions, as far as they are
-	// known. The status counts a created pod as active and a deleted one as terminating.
-	Created, Deleted []types.UID
+	// Pods are the pods of these creations and deletions, as far as they are known. The status
+	// counts a created pod as active and a deleted one as terminating.
+	Pods []PodInFlight
+}
+
+// PodInFlight is a pod that was created or deleted.
+type PodInFlight struct {
+	UID     types.UID
+	Deleted bool
 }
 
 // Config holds the options of the caller. DefaultConfig has the defaults of Kubernetes
@@ -49,9 +55,9 @@ type Config struct {
 	// FailurePolicy replaces the policy of the Job. RuleNames names the rules of the
 	// Job's policy.
 	FailurePolicy      *failurepolicy.Spec
-	WithoutPolicy      bool // no policy has any effect
 	RuleNames          []string
 	Granular           bool
+	WithoutPolicy      bool // no policy has any effect
 	WithoutPerIndex    bool
 	WithoutReplacement bool
 	FillFreeSlots      bool

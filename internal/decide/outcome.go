@@ -103,16 +103,13 @@ func (v *View) afterTheEnd() *Outcome {
 // writes in flight: stale pods must not contradict the status that counted these writes.
 func (v *View) counts() Counts {
 	c := Counts{v.Census.Active, v.Census.Ready, v.Census.Terminating}
-	for _, uid := range v.InFlight.Created {
-		if v.Census.Of(uid) == nil {
-			c.Active++
-		}
-	}
-	for _, uid := range v.InFlight.Deleted {
-		switch r := v.Census.Of(uid); {
-		case r == nil:
+	for _, pod := range v.InFlight.Pods {
+		switch r := v.Census.Of(pod.UID); {
+		case r == nil && pod.Deleted:
 			c.Terminating++
-		case r.Active:
+		case r == nil:
+			c.Active++
+		case pod.Deleted && r.Active:
 			c.delete(r)
 		}
 	}
@@ -184,7 +181,13 @@ func (o *Outcome) untilRest() time.Duration {
 func (v *View) after(p *Plan, done Done) Counts {
 	c := v.counts()
 	c.Active += int32(len(p.Work.Create) - min(max(done.NotCreated, 0), len(p.Work.Create)))
-	kept, deleted := setOf(done.NotDeleted), setOf(v.InFlight.Deleted)
+	kept := setOf(done.NotDeleted)
+	deleted := map[types.UID]bool{}
+	for _, pod := range v.InFlight.Pods {
+		if pod.Deleted {
+			deleted[pod.UID] = true
+		}
+	}
 	for _, d := range p.Work.Delete {
 		if uid := d.Record.Pod.UID; !kept[uid] && !deleted[uid] {
 			c.delete(d.Record)

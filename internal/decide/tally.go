@@ -41,15 +41,15 @@ type basis struct {
 	selector *metav1.LabelSelector
 	policy   *batchv1.PodFailurePolicy
 	own      *failurepolicy.Spec // the caller's policy
-	names    []string            // of the rules of the Job's policy
+	names    *[]string           // of the rules of the Job's policy; nil for none
 
 	withoutPolicy, withoutPerIndex bool
 }
 
 func (b *basis) equal(o *basis) bool {
 	return b.withoutPolicy == o.withoutPolicy && b.withoutPerIndex == o.withoutPerIndex &&
-		slices.Equal(b.names, o.names) &&
-		same(b.selector, o.selector) && same(b.policy, o.policy) && same(b.own, o.own)
+		same(b.names, o.names) && same(b.selector, o.selector) &&
+		same(b.policy, o.policy) && same(b.own, o.own)
 }
 
 func same[T any](a, b *T) bool { return a == b || reflect.DeepEqual(a, b) }
@@ -145,8 +145,11 @@ func (t *Tally) read(in Input, c *Config) (*View, error) {
 // may have changed, or if most of them are new objects. Only invalid pods are an error.
 func (t *Tally) update(of owner.Owner, v *View) error {
 	c := v.Config
-	now := basis{v.Job.Spec.Selector, v.Job.Spec.PodFailurePolicy, c.FailurePolicy, c.RuleNames,
+	now := basis{v.Job.Spec.Selector, v.Job.Spec.PodFailurePolicy, c.FailurePolicy, nil,
 		c.WithoutPolicy, c.WithoutPerIndex}
+	if len(c.RuleNames) > 0 {
+		now.names = &c.RuleNames
+	}
 	if t.census == nil || !t.census.ReadsAs(&of, &v.Spec.Classifier) || !t.basis.equal(&now) ||
 		t.census.Differs(t.list) {
 		pods := t.listed()
@@ -156,7 +159,10 @@ func (t *Tally) update(of owner.Owner, v *View) error {
 		if !next.Read(of, pods) {
 			return &InputError{checkPods(pods)}
 		}
-		now.names = slices.Clone(now.names)
+		if now.names != nil { // the caller may change them
+			names := slices.Clone(*now.names)
+			now.names = &names
+		}
 		t.census, t.basis = next, now
 	} else {
 		// First the status: it then contains the indexes of counted pods, so removing

@@ -29,8 +29,9 @@ type Memory struct {
 	// Backoff is the backoff record of the last decision.
 	Backoff backoff.Record
 	// Sure says that Backoff is not in doubt: this process made the last status write,
-	// and the write was answered.
-	Sure bool
+	// and the write was answered. ReadFirst says that a status write had no answer: the Job must
+	// be read live before any write.
+	Sure, ReadFirst bool
 	// LastStatus is when a status was last stored.
 	LastStatus time.Time
 	// Key is the Job's namespace and name.
@@ -41,9 +42,6 @@ type Memory struct {
 	// Counted is what the last status counts that this process has stored, or used from a
 	// cache. A newer status that counts something else was stored by another process.
 	Counted Counted
-	// ReadFirst says that a status write had no answer: the Job must be read live before
-	// any write.
-	ReadFirst bool
 	// Created, Deleted and Stripped are pods that were created, were deleted, or have
 	// lost their finalizer. They are forgotten when every view that may still be used
 	// shows the write. Deleted has the versions before the deletions.
@@ -179,7 +177,8 @@ func (m *Memory) found(name string) {
 func (m *Memory) create(pod metav1.Object, now time.Time) {
 	made := Created{UID: pod.GetUID(), Name: pod.GetName(), Version: pod.GetResourceVersion(), At: now}
 	if p, ok := pod.(*corev1.Pod); ok {
-		made.Stopped = p.DeletionTimestamp != nil || p.Status.Phase == corev1.PodFailed || p.Status.Phase == corev1.PodSucceeded
+		made.Stopped = p.DeletionTimestamp != nil ||
+			p.Status.Phase == corev1.PodFailed || p.Status.Phase == corev1.PodSucceeded
 	}
 	m.Created = append(m.Created, made)
 }
@@ -228,14 +227,16 @@ type unobserved struct {
 // complete up to the version, and some of its pods may be newer.
 func (m *Memory) observe(shown func(types.UID) *corev1.Pod, version string) unobserved {
 	var pending []Created
-	var created, deleted, stripped []types.UID
+	var pods []decide.PodInFlight
+	var stripped []types.UID
+	deletions := 0
 	m.Created = without(m.Created, func(c Created) bool { return !older(version, c.Version) })
 	for _, c := range m.Created {
 		if shown(c.UID) != nil {
 			continue
 		}
 		if pending = append(pending, c); !c.Stopped {
-			created = append(created, c.UID)
+			pods = append(pods, decide.PodInFlight{UID: c.UID})
 		}
 	}
 	gone := func(uid types.UID, since string) bool { return shown(uid) == nil && !older(version, since) }
@@ -245,7 +246,8 @@ func (m *Memory) observe(shown func(types.UID) *corev1.Pod, version string) unob
 	})
 	for uid := range m.Deleted {
 		if pod := shown(uid); pod == nil || pod.DeletionTimestamp == nil {
-			deleted = append(deleted, uid)
+			pods = append(pods, decide.PodInFlight{UID: uid, Deleted: true})
+			deletions++
 		}
 	}
 	maps.DeleteFunc(m.Stripped, func(uid types.UID, s Stripped) bool {
@@ -258,7 +260,7 @@ func (m *Memory) observe(shown func(types.UID) *corev1.Pod, version string) unob
 		}
 	}
 	return unobserved{decide.InFlight{
-		Creations: len(pending), Deletions: len(deleted), Stripped: stripped, Created: created, Deleted: deleted,
+		Creations: len(pending), Deletions: deletions, Stripped: stripped, Pods: pods,
 	}, pending}
 }
 

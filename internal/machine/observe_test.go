@@ -70,15 +70,15 @@ func TestMemory_forgetsWhatIsObserved(t *testing.T) {
 		want    decide.InFlight
 		forgets bool
 	}{
-		{"created, not shown", created, nil, "4", decide.InFlight{Creations: 1, Created: []types.UID{"a"}}, false},
+		{"created, not shown", created, nil, "4", decide.InFlight{Creations: 1, Pods: []decide.PodInFlight{{UID: "a"}}}, false},
 		{"created, shown by a cache that is not complete up to that version", created, podAt("5"), "4", decide.InFlight{}, false},
 		{"created, shown", created, podAt("5"), "5", decide.InFlight{}, true},
 		{"created, and deleted before it was ever shown", created, nil, "6", decide.InFlight{}, true},
-		{"deleted, shown unchanged", removed, podAt("3"), "3", decide.InFlight{Deletions: 1, Deleted: []types.UID{"a"}}, false},
-		{"deleted, shown with a later status but not terminating", removed, podAt("4"), "4", decide.InFlight{Deletions: 1, Deleted: []types.UID{"a"}}, false},
+		{"deleted, shown unchanged", removed, podAt("3"), "3", decide.InFlight{Deletions: 1, Pods: []decide.PodInFlight{{UID: "a", Deleted: true}}}, false},
+		{"deleted, shown with a later status but not terminating", removed, podAt("4"), "4", decide.InFlight{Deletions: 1, Pods: []decide.PodInFlight{{UID: "a", Deleted: true}}}, false},
 		{"deleted, terminating in a cache that is not complete", removed, podAt("5", deleted), "4", decide.InFlight{}, false},
 		{"deleted, terminating", removed, podAt("5", deleted), "5", decide.InFlight{}, true},
-		{"deleted, the pod itself not shown yet", removed, nil, "2", decide.InFlight{Deletions: 1, Deleted: []types.UID{"a"}}, false},
+		{"deleted, the pod itself not shown yet", removed, nil, "2", decide.InFlight{Deletions: 1, Pods: []decide.PodInFlight{{UID: "a", Deleted: true}}}, false},
 		{"deleted, gone", removed, nil, "4", decide.InFlight{}, true},
 		{"finalizer removed, shown with it", freed, podAt("5"), "5", decide.InFlight{Stripped: []types.UID{"a"}}, false},
 		{"finalizer removed, shown without it by a cache that is not complete", freed, podAt("6", stripped), "5", decide.InFlight{}, false},

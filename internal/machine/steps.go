@@ -16,23 +16,23 @@ import (
 // sync is one sync under way.
 type sync struct {
 	*Machine
-	config *decide.Config
-	step   step
-	batch  []*exchange // the requests of the step
-	ready  bool        // Next has yet to return the batch
+	config  *decide.Config
+	batch   []*exchange // the requests of the step
+	step    step
+	ready   bool // Next has yet to return the batch
+	claimed bool // the claims were sent; another decision of the sync sends none
 
 	view    View
 	tally   *decide.Tally // the pods that the sync decides on; those of the caches unless they are read live
 	pending unobserved
 	claims  []*census.Record       // the claims to send
-	claimed bool                   // the claims were sent; another decision of the sync sends none
 	adopted map[types.UID]string   // the versions of the pods that the sync has adopted
 	writes  writes                 // the writes of the decision
 	owner   *metav1.OwnerReference // the controller of orphans
 }
 
 // step is a row of the table of steps.
-type step int
+type step uint8
 
 const (
 	readOwner step = iota // the first step of a Machine that frees orphans

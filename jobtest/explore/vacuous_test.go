@@ -82,7 +82,7 @@ func TestNotVacuous(t *testing.T) {
 			c.New = func() Searchable {
 				caller := cluster.NewCaller()
 				inside.Deciding(caller.Machine, func(in decide.Input, config decide.Config) (*decide.Outcome, error) {
-					in.InFlight.Deleted = nil
+					in.InFlight.Pods = nil
 					return decide.Decide(in, config)
 				})
 				return FromCaller(caller)

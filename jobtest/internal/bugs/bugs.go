@@ -78,6 +78,6 @@ func ForgetVerdict(s decide.Input, d *Draft) {
 // ForgetUnobserved decides like the Job controller without its consistency store: the status
 // counts the pods of the cache, even if writes of the controller are not observed yet.
 func ForgetUnobserved(in decide.Input, c decide.Config) (*decide.Outcome, error) {
-	in.InFlight.Created, in.InFlight.Deleted = nil, nil
+	in.InFlight.Pods = nil
 	return decide.Decide(in, c)
 }
