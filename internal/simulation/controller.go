@@ -4,8 +4,11 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/explain"
+	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
@@ -36,20 +39,19 @@ type controller struct {
 	cache   *cluster.Cache
 	caller  *cluster.Caller
 	last    jobfate.Decision
-	// backsOff is called after each decision with the indexes that back off, and until
-	// when.
-	backsOff func(until map[int32]time.Time)
+	// decided is called after each decision.
+	decided func(jobfate.Decision)
 }
 
 // newController returns a controller.
-func newController(c *cluster.Cluster, s Settings, backsOff func(until map[int32]time.Time)) *controller {
+func newController(c *cluster.Cluster, s Settings, decided func(jobfate.Decision)) *controller {
 	options := s.Options
 	if s.RuleNames != nil {
 		options = append(slices.Clone(options), jobfate.RuleNames(s.RuleNames...))
 	}
 	out := &controller{cluster: c, cache: c.NewCache(true), caller: cluster.NewCaller(options...)}
 	inside.MachineOf(out.caller.Machine).Decide = nil // slow, and only needed in tests
-	out.backsOff = backsOff
+	out.decided = decided
 	return out
 }
 
@@ -58,13 +60,23 @@ func (c *controller) sync() (again time.Time, err error) {
 	out := c.cluster.Run(c.caller, c.cache)
 	if d := c.caller.Machine.Result().Decision; inside.OutcomeOf(d) != nil {
 		c.last = d
-		c.backsOff(backingOff(d))
+		c.decided(d)
 	}
 	return out.At, out.Err
 }
 
 // waitsFor returns the reason for the state of the Job at the last decision.
 func (c *controller) waitsFor() string { return explain.Of(c.last).Job().Text }
+
+// matchOf returns the rule that a failed pod matches, and whether the decision is about the failure
+// of the pod.
+func matchOf(d jobfate.Decision, pod types.UID) (match failurepolicy.Match, failed bool) {
+	r := inside.OutcomeOf(d).View.Census.Of(pod)
+	if r == nil || !r.Failed {
+		return match, false
+	}
+	return r.Match(), true
+}
 
 // wholeJob is the key of the Job itself in maps by index.
 const wholeJob = -1

@@ -9,7 +9,6 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/jobtest/cluster"
@@ -46,7 +45,7 @@ type play struct {
 	stopped    bool  // proceed has returned false
 
 	indexed bool
-	policy  *failurepolicy.Spec
+	failed  []*simPod // failed pods that no decision has matched with the pod failure policy
 	lives   map[types.UID]*simPod
 	running int           // the number of pods that have not ended
 	earlier int32         // the number of pods of a NonIndexed Job that ended before the simulation
@@ -106,7 +105,6 @@ func newPlay(job *batchv1.Job, scenario Scenario, settings Settings) (*play, err
 	if err := p.checkTargets(spec); err != nil {
 		return nil, err
 	}
-	p.policy = failurepolicy.FromAPI(spec.PodFailurePolicy, settings.RuleNames...)
 	for _, behaviour := range scenario.Pods {
 		set, _ := behaviour.Indexes.set() // Check has validated it
 		p.indexes = append(p.indexes, set)
@@ -127,7 +125,7 @@ func newPlay(job *batchv1.Job, scenario Scenario, settings Settings) (*play, err
 		}
 	}
 	p.cluster.Watch = p.watch
-	p.controller = newController(p.cluster, settings, p.backsOff)
+	p.controller = newController(p.cluster, settings, p.decided)
 	return p, nil
 }
 

@@ -1,11 +1,13 @@
 package simulation
 
 import (
+	"slices"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
@@ -91,9 +93,7 @@ func (p *play) ended(l *simPod, pod *corev1.Pod, at Time) {
 		t.Failed++
 	}
 	if pod.Status.Phase == corev1.PodFailed {
-		if m := p.policy.Match(pod); m.Matched() {
-			ended.Rule, ended.Action = m.Explain(), string(m.Action)
-		}
+		p.failed = append(p.failed, l)
 	}
 }
 
@@ -128,6 +128,18 @@ func conditionOf(s *batchv1.JobStatus, kind batchv1.JobConditionType) *batchv1.J
 		}
 	}
 	return nil
+}
+
+// decided records what a decision says of delays and of failed pods.
+func (p *play) decided(d jobfate.Decision) {
+	p.backsOff(backingOff(d))
+	p.failed = slices.DeleteFunc(p.failed, func(l *simPod) bool {
+		match, failed := matchOf(d, l.uid)
+		if match.Matched() {
+			l.pod().Rule, l.pod().Action = match.Explain(), string(match.Action)
+		}
+		return failed || p.lives[l.uid] == nil
+	})
 }
 
 // backsOff records the ends of the delays of indexes that back off.
