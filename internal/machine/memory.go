@@ -82,8 +82,9 @@ type Created struct {
 	Name    string
 	Version string
 	At      time.Time // when it was created, or last read by name
-	// Stopped says that a read by name has shown that the pod has ended or is being deleted. It
-	// still holds back other creations, but is not active.
+	// Stopped says that a read by name, or a cache, has shown that the pod has ended or is being
+	// deleted. If a cache does not show it, it still holds back other creations, but is not
+	// active.
 	Stopped bool
 }
 
@@ -177,10 +178,29 @@ func (m *Memory) found(name string) {
 func (m *Memory) create(pod metav1.Object, now time.Time) {
 	made := Created{UID: pod.GetUID(), Name: pod.GetName(), Version: pod.GetResourceVersion(), At: now}
 	if p, ok := pod.(*corev1.Pod); ok {
-		made.Stopped = p.DeletionTimestamp != nil ||
-			p.Status.Phase == corev1.PodFailed || p.Status.Phase == corev1.PodSucceeded
+		made.Stopped = hasStopped(p)
 	}
 	m.Created = append(m.Created, made)
+}
+
+// hasStopped reports whether a pod has ended or is being deleted.
+func hasStopped(pod *corev1.Pod) bool {
+	return pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
+}
+
+// stop remembers which created pods a view shows as stopped.
+func (m *Memory) stop(shown func(types.UID) *corev1.Pod) {
+	stops := func(c Created) bool {
+		pod := shown(c.UID)
+		return !c.Stopped && pod != nil && hasStopped(pod)
+	}
+	if !slices.ContainsFunc(m.Created, stops) {
+		return
+	}
+	m.Created = slices.Clone(m.Created) // copies of the memory share it
+	for i, c := range m.Created {
+		m.Created[i].Stopped = c.Stopped || stops(c)
+	}
 }
 
 // delete remembers a pod that was deleted or is gone. Its creation was observed.
@@ -231,6 +251,7 @@ func (m *Memory) observe(shown func(types.UID) *corev1.Pod, version string) unob
 	var stripped []types.UID
 	deletions := 0
 	m.Created = without(m.Created, func(c Created) bool { return !older(version, c.Version) })
+	m.stop(shown)
 	for _, c := range m.Created {
 		if shown(c.UID) != nil {
 			continue

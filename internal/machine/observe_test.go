@@ -106,6 +106,26 @@ func TestMemory_forgetsWhatIsObserved(t *testing.T) {
 	}
 }
 
+// A created pod that a view has shown after its end, or after its deletion began, is not active when
+// a later view does not show it. The patch of its finalizer may have had no answer, and the cache
+// may not be complete up to the creation.
+func TestMemory_createdPodThatHasStopped(t *testing.T) {
+	runs, ended, deleted := podAt("6")[0], podAt("6")[0], podAt("6")[0]
+	ended.Status.Phase, deleted.DeletionTimestamp = corev1.PodSucceeded, &metav1.Time{Time: noon}
+	active := []decide.PodInFlight{{UID: "a"}}
+	for name, test := range map[string]struct {
+		pod  *corev1.Pod
+		want []decide.PodInFlight
+	}{"ended": {ended, nil}, "deleted": {deleted, nil}, "running": {runs, active}} {
+		m, in := remembering(machine.Memory{Job: "job", Created: []machine.Created{{UID: "a", Name: "a", Version: "5", At: noon}}})
+		begin(t, m, viewOf(jobAt("1"), []*corev1.Pod{test.pod}, "4"))
+		begin(t, m, viewOf(jobAt("1"), nil, "4"))
+		if diff := cmp.Diff(decide.InFlight{Creations: 1, Pods: test.want}, in.InFlight); diff != "" {
+			t.Errorf("%s: in flight (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
 // A status write is in flight until the Job has its version or a later one.
 func TestMemory_status(t *testing.T) {
 	for _, test := range []struct {
