@@ -185,7 +185,8 @@ func (m *Memory) create(pod metav1.Object, now time.Time) {
 
 // hasStopped reports whether a pod has ended or is being deleted.
 func hasStopped(pod *corev1.Pod) bool {
-	return pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
+	phase := pod.Status.Phase
+	return pod.DeletionTimestamp != nil || phase == corev1.PodFailed || phase == corev1.PodSucceeded
 }
 
 // stop remembers which created pods a view shows as stopped.
