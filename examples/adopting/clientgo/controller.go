@@ -103,20 +103,19 @@ func (c *Controller) sync(ctx context.Context, key string) (again time.Duration,
 	job, _, _ := c.jobs.GetByKey(key)
 	view.Job, _ = job.(*batchv1.Job)
 	send := func(r jobfate.Request) (runtime.Object, error) { return c.send(ctx, r) }
-	for _, orphans := range jobfate.OrphansIn(indexed[corev1.Pod](c.pods, "job", key), c.jobsIn(namespace),
-		jobfate.ManagedBy(c.Name)) {
+	own, orphaned := jobfate.ManagedBy(c.Name), indexed[corev1.Pod](c.pods, "job", key)
+	for _, orphans := range jobfate.OrphansIn(orphaned, c.jobsIn(namespace), own) {
 		err = errors.Join(err, orphans.Run(send).Err)
 	}
 	if name == "" || err != nil {
 		return 0, err
 	}
-	found, _ := c.machines.LoadOrStore(key, jobfate.NewMachine(jobfate.ManagedBy(c.Name)))
+	found, _ := c.machines.LoadOrStore(key, jobfate.NewMachine(own))
 	m := found.(*jobfate.Machine)
 	// until both reads show the same version
 	for try := 0; try == 0 || try < 10 && view.PodsVersion != c.pods.LastStoreSyncResourceVersion(); try++ {
 		view.PodsVersion = c.pods.LastStoreSyncResourceVersion()
-		view.Pods = append(indexed[corev1.Pod](c.pods, "job", key),
-			indexed[corev1.Pod](c.pods, "job", namespace+"/")...)
+		view.Pods = indexed[corev1.Pod](c.pods, "job", key, namespace+"/")
 	}
 	if err := m.Begin(view); err != nil {
 		log.Printf("%s is left alone until it changes: %v", key, err)
@@ -159,10 +158,12 @@ func jobOfPod(obj any) ([]string, error) {
 	return []string{pod.Namespace + "/" + owner.Name}, nil
 }
 
-func indexed[T any](in cache.Indexer, index, key string) (objects []*T) {
-	found, _ := in.ByIndex(index, key) // fails only without the index
-	for _, obj := range found {
-		objects = append(objects, obj.(*T))
+func indexed[T any](in cache.Indexer, index string, keys ...string) (objects []*T) {
+	for _, key := range keys {
+		found, _ := in.ByIndex(index, key) // fails only without the index
+		for _, obj := range found {
+			objects = append(objects, obj.(*T))
+		}
 	}
 	return objects
 }

@@ -59,20 +59,19 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	job, _, _ := r.Jobs.GetByKey(request.String())
 	view.Job, _ = job.(*batchv1.Job)
 	send := func(q jobfate.Request) (runtime.Object, error) { return r.send(ctx, q) }
-	for _, orphans := range jobfate.OrphansIn(indexed[corev1.Pod](r.Pods, "job", request.String()),
-		r.jobsIn(request.Namespace), jobfate.ManagedBy(r.Name)) {
+	own, orphaned := jobfate.ManagedBy(r.Name), indexed[corev1.Pod](r.Pods, "job", request.String())
+	for _, orphans := range jobfate.OrphansIn(orphaned, r.jobsIn(request.Namespace), own) {
 		err = errors.Join(err, orphans.Run(send).Err)
 	}
 	if request.Name == "" || err != nil {
 		return again, err
 	}
-	found, _ := r.machines.LoadOrStore(request.NamespacedName, jobfate.NewMachine(jobfate.ManagedBy(r.Name)))
+	found, _ := r.machines.LoadOrStore(request.NamespacedName, jobfate.NewMachine(own))
 	m := found.(*jobfate.Machine)
 	// until both reads show the same version
 	for try := 0; try == 0 || try < 10 && view.PodsVersion != r.Pods.LastStoreSyncResourceVersion(); try++ {
 		view.PodsVersion = r.Pods.LastStoreSyncResourceVersion()
-		view.Pods = append(indexed[corev1.Pod](r.Pods, "job", request.String()),
-			indexed[corev1.Pod](r.Pods, "job", request.Namespace+"/")...)
+		view.Pods = indexed[corev1.Pod](r.Pods, "job", request.String(), request.Namespace+"/")
 	}
 	if err := m.Begin(view); err != nil {
 		return again, reconcile.TerminalError(err) // a retry does not help until the Job changes
@@ -122,10 +121,12 @@ func jobOfPod(obj any) ([]string, error) {
 	return []string{pod.Namespace + "/" + owner.Name}, nil
 }
 
-func indexed[T any](in cache.Indexer, index, key string) (objects []*T) {
-	found, _ := in.ByIndex(index, key) // fails only without the index
-	for _, obj := range found {
-		objects = append(objects, obj.(*T))
+func indexed[T any](in cache.Indexer, index string, keys ...string) (objects []*T) {
+	for _, key := range keys {
+		found, _ := in.ByIndex(index, key) // fails only without the index
+		for _, obj := range found {
+			objects = append(objects, obj.(*T))
+		}
 	}
 	return objects
 }
