@@ -31,7 +31,7 @@ type InFlight struct {
 	Creations int
 	Deletions int
 	Stripped  []types.UID
-	// Pods are the pods of these creations and deletions, as far as they are known. The status
+	// Pods lists the pods of these creations and deletions, as far as they are known. The status
 	// counts a created pod as active and a deleted one as terminating.
 	Pods []PodInFlight
 }
