@@ -89,8 +89,8 @@ func costOf(r *census.Record) (c cost) {
 	if r.Ready {
 		c[2] = 1
 		ready := func(cond corev1.PodCondition) bool { return cond.Type == corev1.PodReady }
-		c[3],
-			c[4] = latestFirst(pod.Status.Conditions[slices.IndexFunc(pod.Status.Conditions, ready)].LastTransitionTime)
+		since := pod.Status.Conditions[slices.IndexFunc(pod.Status.Conditions, ready)].LastTransitionTime
+		c[3], c[4] = latestFirst(since)
 	}
 	for i := range pod.Status.ContainerStatuses {
 		c[5] = min(c[5], -int64(pod.Status.ContainerStatuses[i].RestartCount))
