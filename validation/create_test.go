@@ -374,7 +374,7 @@ func TestCreateHostname(t *testing.T) {
 	wantErrors(t, Create(named("a.b", 0))) // no index, no host name
 }
 
-// The words of labels changed after 1.30.
+// The words of labels changed after 1.34.
 func TestLabelWords(t *testing.T) {
 	for _, c := range []struct{ in, want string }{
 		{"must be no more than 63 characters", "must be no more than 63 bytes"},

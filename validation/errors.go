@@ -8,16 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// tooLong is field.TooLong in the words of 1.36.3; they have changed since 1.30.
-func tooLong(path *field.Path, most int) *field.Error {
-	return &field.Error{
-		Type:     field.ErrorTypeTooLong,
-		Field:    path.String(),
-		BadValue: "<value omitted>",
-		Detail:   fmt.Sprintf("may not be more than %d bytes", most),
-	}
-}
-
 // noValue makes an error that names a field but shows no value. It is for values that are
 // wrong only together.
 func noValue(path *field.Path, detail string) *field.Error {

@@ -68,7 +68,7 @@ func managedBy(spec *batchv1.JobSpec) field.ErrorList {
 	path := specPath.Child("managedBy")
 	errs := validation.IsDomainPrefixedPath(path, *spec.ManagedBy)
 	if len(*spec.ManagedBy) > MaxManagedByLength {
-		errs = append(errs, tooLong(path, MaxManagedByLength))
+		errs = append(errs, field.TooLong(path, "", MaxManagedByLength))
 	}
 	return errs
 }

@@ -43,7 +43,7 @@ func successRule(completions *int32, rule *batchv1.SuccessPolicyRule, path *fiel
 	if rule.SucceededIndexes != nil {
 		path := path.Child("succeededIndexes")
 		if len(*rule.SucceededIndexes) > MaxSucceededIndexesLength {
-			errs = append(errs, tooLong(path, MaxSucceededIndexesLength))
+			errs = append(errs, field.TooLong(path, "", MaxSucceededIndexesLength))
 		}
 		if completions != nil {
 			var err error

@@ -36,6 +36,6 @@ func ExampleCheckStatus() {
 	fmt.Println(replace.CheckStatus(job, &batchv1.JobStatus{Active: 3, StartTime: &earlier}))
 	fmt.Println(replace.CheckStatus(job, &batchv1.JobStatus{Active: 2, StartTime: &start}))
 	// Output:
-	// status.startTime: Invalid value: 2026-01-23 02:31:43 +0000 UTC: field is immutable for unsuspended job once set
+	// status.startTime: Invalid value: "2026-01-23T02:31:43Z": field is immutable for unsuspended job once set
 	// <nil>
 }
