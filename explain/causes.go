@@ -55,7 +55,7 @@ func (e Explanation) Causes() []Cause {
 	if e.facts == nil {
 		return nil
 	}
-	code, deleting := e.Prospect().Code, e.facts.View.Job.DeletionTimestamp != nil
+	code, deleting := e.Prospect().Code, e.facts.job.DeletionTimestamp != nil
 	if code != ProspectOutOfReach || deleting {
 		return ranked(either(code == ProspectFailure, AttentionLost, AttentionNone), e.facts.findings()...)
 	}

@@ -12,8 +12,6 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 
 	"github.com/jobfate/jobfate"
-	"github.com/jobfate/jobfate/internal/decide"
-	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/jobstatus"
 )
 
@@ -26,8 +24,8 @@ type Explanation struct {
 // Of returns the explanation of a decision, with the given evidence. The explanation of
 // the zero Decision is empty.
 func Of(d jobfate.Decision, evidence ...Evidence) Explanation {
-	if o := inside.OutcomeOf(d); o != nil {
-		return Explanation{newFacts(o, evidence)}
+	if read := decisionOf(d); read != nil {
+		return Explanation{newFacts(read, evidence)}
 	}
 	return Explanation{}
 }
@@ -101,65 +99,65 @@ func (e Explanation) Job() Reason {
 	return e.facts.reason
 }
 
-// job explains the state of the Job by the first reason that applies.
-func (f *facts) job() Reason {
-	spec, pods, work := &f.View.Spec, f.View.Census, &f.Plan.Work
-	r := finished(f.View.Job)
+// decided explains the state of the Job by the first reason that applies.
+func (f *facts) decided() Reason {
+	spec := &f.spec
+	r := finished(f.job)
 	switch {
 	case r.Code != "":
-	case f.View.InFlight.Status:
+	case f.unseenStatus:
 		r.Code, r.Text = JobStale, "waiting for the last status write to be observed"
-	case f.Ending().Ended():
+	case f.end.ends:
 		r.Code, r.Text = JobEnding, f.textEnding()
-	case f.View.Job.DeletionTimestamp != nil:
+	case f.job.DeletionTimestamp != nil:
 		r.Code, r.Text = JobDeleting, "the Job is being deleted"
-	case !f.Plan.Settled:
+	case !f.observed:
 		r.Code, r.Text = JobInFlight, "waiting to observe "+f.unobserved()
-	case spec.Suspended:
-		r.Code, r.Text = JobSuspended, "the Job is suspended"+f.deletes()
-	case len(work.Delete) > 0:
-		r.Code, r.Text = JobRemoving, fmt.Sprintf("deleting %d of %s, because %s", len(work.Delete),
-			count(pods.Active, "active pod"), whyDeleted(work.Delete))
-	case len(work.Create) > 0:
-		r.Code, r.Text = JobCreating, "creating "+count(len(work.Create), "pod")+
-			textIf(work.Wait > 0, "; others are backing off, the first until "+f.clock(f.retry()))
-	case work.Wait > 0 && spec.PerIndex():
+	case spec.suspended:
+		r.Code, r.Text = JobSuspended, "the Job is suspended"+f.textDeletes()
+	case len(f.deletes) > 0:
+		r.Code, r.Text = JobRemoving, fmt.Sprintf("deleting %d of %s, because %s", len(f.deletes),
+			count(f.active, "active pod"), whyDeleted(f.deletes))
+	case len(f.creates) > 0:
+		r.Code, r.Text = JobCreating, "creating "+count(len(f.creates), "pod")+
+			textIf(f.wait > 0, "; others are backing off, the first until "+f.clock(f.retry()))
+	case f.wait > 0 && spec.perIndex:
 		r.Code, r.Text = JobBackingOff, "the next indexes without a pod are backing off, the first until "+
 			f.clock(f.retry())
-	case work.Wait > 0:
+	case f.wait > 0:
 		r.Code, r.Text = JobBackingOff, "backing off until "+f.clock(f.retry())+" after "+
-			count(f.Plan.Record.Failures, "failure")
-	case spec.ReplaceFailedOnly && pods.Active < work.Want && pods.Terminating > 0:
-		r.Code, r.Text = JobAwaitingTermination, "replacements wait for "+count(pods.Terminating, "pod")+" to terminate"
-	case spec.Parallelism == 0:
+			count(f.failures, "failure")
+	case spec.replaceFailedOnly && f.active < f.want && f.terminating > 0:
+		r.Code, r.Text = JobAwaitingTermination, "replacements wait for "+count(f.terminating, "pod")+" to terminate"
+	case spec.parallelism == 0:
 		r.Code, r.Text = JobNoParallelism, "the Job's parallelism is 0"
 	default:
 		r.Code, r.Text = JobRunning, f.textRunning()
 	}
 	r.Until = f.retry()
-	if f.Deferred == (decide.Deferred{}) {
+	if f.later == (jobfate.Deferred{}) {
 		return r
 	}
-	r.Text += also("", f.Deferred.Create, "more pod", " to create") +
-		also("", f.Deferred.Delete, "more pod", " to delete") +
-		also("", f.Deferred.Strip, "more finalizer", " to remove")
+	r.Text += also("", f.later.Create, "more pod", " to create") +
+		also("", f.later.Delete, "more pod", " to delete") +
+		also("", f.later.Strip, "more finalizer", " to remove")
 	return r
 }
 
-var deletionReasons = map[decide.Cause]string{
-	decide.CauseJobEnds:   "the Job ends",
-	decide.CauseSuspended: "the Job is suspended",
-	decide.CauseTooMany:   "the Job needs fewer",
-	decide.CauseDuplicate: "another pod of the index is active",
-	decide.CauseBeyond:    "the index is not below completions",
-	decide.CauseNoIndex:   "the index is missing",
+var deletionReasons = map[string]string{
+	jobfate.CauseJobEnds:   "the Job ends",
+	jobfate.CauseSuspended: "the Job is suspended",
+	jobfate.CauseTooMany:   "the Job needs fewer",
+	jobfate.CauseDuplicate: "another pod of the index is active",
+	jobfate.CauseBeyond:    "the index is not below completions",
+	jobfate.CauseNoIndex:   "the index is missing",
 }
 
 // whyDeleted completes the sentence "pods are deleted, because …".
-func whyDeleted(deletions []decide.Deletion) string {
+func whyDeleted(deletions []deletion) string {
 	var reasons []string
 	for _, d := range deletions {
-		if r := deletionReasons[d.Cause]; !slices.Contains(reasons, r) {
+		if r := deletionReasons[d.cause]; !slices.Contains(reasons, r) {
 			reasons = append(reasons, r)
 		}
 	}
@@ -193,30 +191,30 @@ const (
 // nothing.
 func (e Explanation) Waits() []Reason {
 	f := e.facts
-	if f == nil || jobstatus.Finished(f.View.Job) != nil {
+	if f == nil || jobstatus.Finished(f.job) != nil {
 		return nil
 	}
-	spec, writes, goesOn := &f.View.Spec, &f.View.InFlight, f.goesOn()
+	spec, goesOn := &f.spec, f.goesOn()
 	var due time.Time // of the last terminating pod; a pod that the decision deletes has no due time yet
-	for r := range f.View.Census.All() {
-		if r.Terminating && len(f.Plan.Work.Delete) == 0 {
+	for r := range f.pods() {
+		if r.Terminating && len(f.deletes) == 0 {
 			due = latest(due, r.Pod.DeletionTimestamp.Time)
 		}
 	}
 	return thatApply(
-		when(writes.Status, WaitOwnWrite, "the last status write to be observed"),
-		when(writes.Creations > 0 || writes.Deletions > 0, WaitPodsObserved, f.unobserved()+" to be observed"),
-		when(f.View.Job.DeletionTimestamp != nil, WaitDeletion, "the Job to be deleted"),
-		when(goesOn && spec.Suspended, WaitResume,
+		when(f.unseenStatus, WaitOwnWrite, "the last status write to be observed"),
+		when(f.unseenCreations > 0 || f.unseenDeletions > 0, WaitPodsObserved, f.unobserved()+" to be observed"),
+		when(f.job.DeletionTimestamp != nil, WaitDeletion, "the Job to be deleted"),
+		when(goesOn && spec.suspended, WaitResume,
 			either(f.queue() != "", "Kueue to admit the Job", "a user to resume the Job")),
-		when(goesOn && !spec.Suspended && spec.Parallelism == 0, WaitParallelism,
+		when(goesOn && !spec.suspended && spec.parallelism == 0, WaitParallelism,
 			"a user to raise the parallelism above 0"),
-		when(f.After.Active > 0, WaitPodsFinish, count(f.After.Active, "pod")+" to finish"),
-		when(f.After.Terminating > 0, WaitTermination, count(f.After.Terminating, "pod")+" to terminate"+
-			textIf(!due.IsZero(), ", due "+either(due.Before(f.View.Now), "since ", "by ")+f.clock(due))).until(due),
-		when(f.Plan.Work.Wait > 0, WaitBackoff, "the backoff to end at "+f.clock(f.retry())).until(f.retry()),
-		when(goesOn && f.Plan.Timer() > 0, WaitDeadline,
-			"its deadline at "+f.clock(f.FailsAt())+", when it fails").until(f.FailsAt()),
+		when(f.activeAfter > 0, WaitPodsFinish, count(f.activeAfter, "pod")+" to finish"),
+		when(f.terminatingAfter > 0, WaitTermination, count(f.terminatingAfter, "pod")+" to terminate"+
+			textIf(!due.IsZero(), ", due "+either(due.Before(f.now), "since ", "by ")+f.clock(due))).until(due),
+		when(f.wait > 0, WaitBackoff, "the backoff to end at "+f.clock(f.retry())).until(f.retry()),
+		when(goesOn && f.timed, WaitDeadline,
+			"its deadline at "+f.clock(f.deadline)+", when it fails").until(f.deadline),
 	)
 }
 
@@ -239,56 +237,56 @@ func (e Explanation) Prospect() Reason {
 	if f == nil {
 		return Reason{}
 	}
-	spec, totals, one := &f.View.Spec, &f.View.Totals, int32(1)
-	completions := *cmp.Or(spec.Completions, &one) // a Job without completions needs one success
-	phase, end, need := jobstatus.OutcomeOf(f.View.Job).Phase, f.Ending(), max(0, completions-totals.Succeeded)
+	spec, one := &f.spec, int32(1)
+	completions := *cmp.Or(spec.completions, &one) // a Job without completions needs one success
+	phase, end, need := jobstatus.OutcomeOf(f.job).Phase, f.end, max(0, completions-f.succeeded)
 	// A failed index keeps the Job from being complete (KEP-3850), but its success policy
 	// can still be met: rule is the first that the other indexes can satisfy.
-	rule := spec.SuccessPolicy.Match(totals.Results.Failed.Complement(completions))
-	first, failed := totals.Results.Failed.Min()
-	n := totals.Results.Failed.Len()
+	rule := f.meets(f.failedIndexes.Complement(completions))
+	first, failed := f.failedIndexes.Min()
+	n := f.failedIndexes.Len()
 	haveFailed := either(n > 1, fmt.Sprintf("%d indexes have failed, the first is %d", n, first),
 		fmt.Sprintf("index %d has failed", first))
 	r := cmp.Or(
 		when(phase == jobstatus.Complete, ProspectSuccess, "yes, the Job has succeeded"),
 		when(phase == jobstatus.Failed, ProspectFailure, "no, the Job has failed"),
-		when(end.Succeeds() || !end.Ended() && phase == jobstatus.Succeeding, ProspectSuccess,
+		when(end.succeeds || !end.ends && phase == jobstatus.Succeeding, ProspectSuccess,
 			"yes, it is decided that the Job succeeds"),
-		when(end.Ended() || phase == jobstatus.Failing, ProspectFailure, "no, it is decided that the Job fails"),
+		when(end.ends || phase == jobstatus.Failing, ProspectFailure, "no, it is decided that the Job fails"),
 		when(failed && rule < 0, ProspectOutOfReach,
 			"no: "+haveFailed+"; the Job fails when no other index is left to run"),
-		when(f.View.Job.DeletionTimestamp != nil && need > f.View.Census.Active, ProspectOutOfReach,
+		when(f.job.DeletionTimestamp != nil && need > f.active, ProspectOutOfReach,
 			fmt.Sprintf(
 				"no: the Job is being deleted, and %s cannot reach the %d successes that are still needed",
-				count(f.View.Census.Active, "pod"), need)),
-		when(spec.Completions == nil && need > 0, ProspectPossible, "yes: one pod must succeed, and all must finish"),
-		when(spec.Completions == nil, ProspectPossible, "yes: a pod has succeeded, the others must finish"),
+				count(f.active, "pod"), need)),
+		when(spec.completions == nil && need > 0, ProspectPossible, "yes: one pod must succeed, and all must finish"),
+		when(spec.completions == nil, ProspectPossible, "yes: a pod has succeeded, the others must finish"),
 		when(failed, ProspectPossible,
 			fmt.Sprintf("yes: %s, but rule %d of the success policy can still be met", haveFailed, rule)),
-		when(spec.Indexed, ProspectPossible, fmt.Sprintf("yes: %d of %d indexes to go", need, completions)+
-			textIf(spec.SuccessPolicy != nil, ", or fewer by the success policy")),
+		when(spec.indexed, ProspectPossible, fmt.Sprintf("yes: %d of %d indexes to go", need, completions)+
+			textIf(spec.successPolicy, ", or fewer by the success policy")),
 		when(true, ProspectPossible, fmt.Sprintf("yes: %d of %s to go", need, count(completions, "pod"))),
 	)
 	if r.Code == ProspectPossible {
-		r.Until, r.Text = f.FailsAt(), r.Text+f.conditions()
+		r.Until, r.Text = f.deadline, r.Text+f.conditions()
 	}
 	return r
 }
 
 // conditions says on what conditions the Job succeeds.
 func (f *facts) conditions() string {
-	spec, limit, failed, failsAt := &f.View.Spec, f.View.Spec.Limit.PerJob, f.View.Totals.Failed, f.FailsAt()
+	spec, limit, failed, failsAt := &f.spec, f.spec.limit, f.failed, f.deadline
 	limited := limit < math.MaxInt32
 	return cmp.Or(
-		textIf(f.View.Job.DeletionTimestamp != nil, "; only with the pods it has, because it is being deleted"),
-		textIf(spec.Suspended, "; once it is resumed"),
-		textIf(spec.Parallelism == 0, "; once its parallelism is above 0"),
+		textIf(f.job.DeletionTimestamp != nil, "; only with the pods it has, because it is being deleted"),
+		textIf(spec.suspended, "; once it is resumed"),
+		textIf(spec.parallelism == 0, "; once its parallelism is above 0"),
 	) +
-		textIf(spec.PerIndex(), "; at most "+count(spec.Limit.PerIndex, "failure")+" per index") +
+		textIf(spec.perIndex, "; at most "+count(spec.limitPerIndex, "failure")+" per index") +
 		textIf(limited, fmt.Sprintf("; at most %s, %d so far", count(limit, "failure"), failed)) +
-		textIf(limited && spec.CountRestarts, fmt.Sprintf(", or as many container restarts, %d so far",
-			f.View.Census.Restarts)) +
-		textIf(!limited && !spec.PerIndex(), fmt.Sprintf("; no limit on failures, %d so far", failed)) +
+		textIf(limited && spec.countRestarts, fmt.Sprintf(", or as many container restarts, %d so far",
+			f.restarts)) +
+		textIf(!limited && !spec.perIndex, fmt.Sprintf("; no limit on failures, %d so far", failed)) +
 		textIf(!failsAt.IsZero(), "; before the deadline at "+f.clock(failsAt))
 }
 
@@ -300,47 +298,47 @@ func finished(job *batchv1.Job) Reason {
 
 // retry is when the next pod that is backing off may be created; zero if none is.
 func (f *facts) retry() time.Time {
-	return either(f.Plan.Work.Wait > 0, f.View.Now.Add(f.Plan.Work.Wait), time.Time{})
+	return either(f.wait > 0, f.now.Add(f.wait), time.Time{})
 }
 
 // goesOn reports whether the Job has not ended, and is not about to end.
 func (f *facts) goesOn() bool {
-	return jobstatus.Finished(f.View.Job) == nil && f.View.Job.DeletionTimestamp == nil && !f.Ending().Ended()
+	return jobstatus.Finished(f.job) == nil && f.job.DeletionTimestamp == nil && !f.end.ends
 }
 
 // ends returns one of two words, by the way in which the Job ends.
 func (f *facts) ends(succeeds, fails string) string {
-	return either(f.Ending().Succeeds(), succeeds, fails)
+	return either(f.end.succeeds, succeeds, fails)
 }
 
 func (f *facts) textEnding() string {
-	end := f.Ending()
-	text := fmt.Sprintf("the Job %s: %s: %s%s", f.ends("succeeds", "fails"), end.Reason, end.Message, f.deletes())
-	return text + either(f.End.Ended(), also("", f.After.Terminating, "pod", " terminating"),
+	end := f.end
+	text := fmt.Sprintf("the Job %s: %s: %s%s", f.ends("succeeds", "fails"), end.reason, end.message, f.textDeletes())
+	return text + either(f.end.final, also("", f.terminatingAfter, "pod", " terminating"),
 		"; the condition is set once all pods are observed and deleted")
 }
 
 func (f *facts) textRunning() string {
-	spec, totals := &f.View.Spec, &f.View.Totals
-	n := totals.Results.Failed.Len()
-	of := textIf(spec.Completions != nil, fmt.Sprintf(" of %d", *cmp.Or(spec.Completions, new(int32))))
-	return fmt.Sprintf("%s active, parallelism %d, %d%s succeeded%s", count(f.View.Census.Active, "pod"),
-		spec.Parallelism,
-		totals.Succeeded, of, textIf(n > 0, fmt.Sprintf(", %d failed", n)))
+	spec := &f.spec
+	n := f.failedIndexes.Len()
+	of := textIf(spec.completions != nil, fmt.Sprintf(" of %d", *cmp.Or(spec.completions, new(int32))))
+	return fmt.Sprintf("%s active, parallelism %d, %d%s succeeded%s", count(f.active, "pod"),
+		spec.parallelism,
+		f.succeeded, of, textIf(n > 0, fmt.Sprintf(", %d failed", n)))
 }
 
 // unobserved counts the writes that are in flight.
 func (f *facts) unobserved() string {
-	return count(max(0, f.View.InFlight.Creations), "creation") + " and " +
-		count(max(0, f.View.InFlight.Deletions), "deletion")
+	return count(max(0, f.unseenCreations), "creation") + " and " +
+		count(max(0, f.unseenDeletions), "deletion")
 }
 
-func (f *facts) deletes() string { return also("deleting ", len(f.Plan.Work.Delete), "pod", "") }
+func (f *facts) textDeletes() string { return also("deleting ", len(f.deletes), "pod", "") }
 
 // clock renders a time in UTC, as RFC 3339 does, without the date if it is today's.
 func (f *facts) clock(t time.Time) string {
 	const day = 24 * time.Hour
-	return t.UTC().Format(either(t.Truncate(day).Equal(f.View.Now.Truncate(day)), "15:04:05Z07:00", time.RFC3339))
+	return t.UTC().Format(either(t.Truncate(day).Equal(f.now.Truncate(day)), "15:04:05Z07:00", time.RFC3339))
 }
 
 // count renders a number of things: "3 pods".

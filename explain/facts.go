@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/duration"
 
-	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/jobstatus"
 )
 
@@ -47,20 +46,22 @@ type Evidence struct {
 
 // facts are the decision and the evidence, prepared for the answers of an Explanation.
 type facts struct {
-	*decide.Outcome
+	*decision
 	reason   Reason                      // for the state of the Job
-	deleted  map[types.UID]decide.Cause  // the pods that the decision deletes
+	deleted  map[types.UID]string        // the pods that the decision deletes
 	notReady map[string]string           // what is wrong with a node, by its name
 	events   map[types.UID]*corev1.Event // the last about a pod, and the last FailedCreate of the Job
 	created  time.Time                   // the last SuccessfulCreate event of the Job
 }
 
-func newFacts(o *decide.Outcome, evidence []Evidence) *facts {
-	f := &facts{Outcome: o, deleted: map[types.UID]decide.Cause{}, notReady: map[string]string{},
-		events: map[types.UID]*corev1.Event{}}
-	f.reason = f.job()
-	for _, d := range f.Plan.Work.Delete {
-		f.deleted[d.Record.Pod.UID] = d.Cause
+func newFacts(d *decision, evidence []Evidence) *facts {
+	f := &facts{decision: d, deleted: make(map[types.UID]string, len(d.deletes))}
+	if len(evidence) > 0 {
+		f.notReady, f.events = map[string]string{}, map[types.UID]*corev1.Event{}
+	}
+	f.reason = f.decided()
+	for _, gone := range f.deletes {
+		f.deleted[gone.pod.UID] = gone.cause
 	}
 	for _, given := range evidence {
 		for _, node := range given.Nodes {
@@ -71,7 +72,7 @@ func newFacts(o *decide.Outcome, evidence []Evidence) *facts {
 		for _, event := range given.Events {
 			switch {
 			case event == nil:
-			case event.InvolvedObject.UID == f.View.Job.UID && event.Reason == "SuccessfulCreate":
+			case event.InvolvedObject.UID == f.job.UID && event.Reason == "SuccessfulCreate":
 				f.created = latest(f.created, timeOf(event))
 			case event.InvolvedObject.Kind == "Job" && event.Reason != "FailedCreate":
 			default:
@@ -108,33 +109,33 @@ func timeOf(event *corev1.Event) time.Time {
 
 // findings returns the causes found, in no particular order; some may be zero.
 func (f *facts) findings() []finding {
-	job, pods, end, failsAt, change := f.View.Job, f.View.Census, f.Ending(), f.FailsAt(), f.lastChange()
+	job, end, failsAt, change := f.job, f.end, f.deadline, f.lastChange()
 	suspended, queue := f.reason.Code == JobSuspended, f.queue()
 	// The next condition, the interim or the terminal one, could have been written since then.
-	endDue, pastDeadline := change, end.Reason == batchv1.JobReasonDeadlineExceeded && !end.Decided
+	endDue, pastDeadline := change, end.reason == batchv1.JobReasonDeadlineExceeded && !end.decided
 	if pastDeadline {
 		endDue = latest(change, failsAt)
 	}
-	waits := end.Decided && pods.Active+pods.Terminating > 0
+	waits := end.decided && f.active+f.terminating > 0
 	creation := cmp.Or(f.refusal(change), f.podsMissing(change), f.backoffUnknown(change), f.creationOverdue(change))
 	return append(f.symptoms(),
 		finding{Reason: cmp.Or(finished(job), f.reason), mild: hasSucceeded(job)},
 		f.recreated(),
 		f.terminationOverdue(),
 		finding{Reason: f.deletionOverdue()},
-		finding{Reason: creation, mild: creation.Code == CausePodsMissing && pods.Len() > 0},
+		finding{Reason: creation, mild: creation.Code == CausePodsMissing && f.known > 0},
 		finding{Reason: when(pastDeadline && f.overdue(failsAt), CauseDeadlineOverdue,
 			"the deadline passed "+f.ago(failsAt)+", and the Job has no condition FailureTarget")},
-		finding{Reason: when(end.Ended() && !waits && f.overdue(endDue), CauseEndOverdue,
-			"the Job should have "+f.ends("succeeded", "failed")+" "+f.ago(endDue)+": "+end.Reason)},
+		finding{Reason: when(end.ends && !waits && f.overdue(endDue), CauseEndOverdue,
+			"the Job should have "+f.ends("succeeded", "failed")+" "+f.ago(endDue)+": "+end.reason)},
 		finding{Reason: when(suspended && queue != "", CauseQueuedByKueue,
-			"Kueue holds the Job suspended until "+queue+f.deletes())},
+			"Kueue holds the Job suspended until "+queue+f.textDeletes())},
 	)
 }
 
 // queue says what must happen before Kueue resumes the Job; it is empty if Kueue does not manage it.
 func (f *facts) queue() string {
-	job := f.View.Job
+	job := f.job
 	queue, workload := cmp.Or(job.Labels[kueueQueue], job.Annotations[kueueQueue]), job.Labels[kueueWorkload]
 	return cmp.Or(textIf(queue != "", "its queue "+queue+" admits it"),
 		textIf(workload != "", "its workload "+workload+" is admitted"))
@@ -145,12 +146,12 @@ func hasSucceeded(job *batchv1.Job) bool { return jobstatus.OutcomeOf(job).Phase
 // recreated finds that the pods are controlled by a Job with the same name and another UID,
 // and that this Job still has none.
 func (f *facts) recreated() (c finding) {
-	job := f.View.Job
+	job := f.job
 	created := job.CreationTimestamp.Time
-	if f.View.Census.Len() > 0 || !created.IsZero() && !f.overdue(created) {
+	if f.known > 0 || !created.IsZero() && !f.overdue(created) {
 		return c
 	}
-	for _, pod := range f.View.Census.Pods() {
+	for _, pod := range f.given() {
 		owner := metav1.GetControllerOfNoCopy(pod)
 		if pod.Namespace == job.Namespace && owner != nil && owner.Kind == "Job" && owner.Name == job.Name &&
 			owner.UID != job.UID {
@@ -166,7 +167,7 @@ func (f *facts) recreated() (c finding) {
 // podsMissing finds that the status counts more pods than the snapshot has. If it has some, the
 // status may be about to change.
 func (f *facts) podsMissing(change time.Time) Reason {
-	status, pods := &f.View.Job.Status, f.View.Census.Len()
+	status, pods := &f.job.Status, f.known
 	terminating := int(*cmp.Or(status.Terminating, new(int32)))
 	counted := int(status.Active) + terminating
 	return when(counted > pods && f.reason.Code != JobFinished && (pods == 0 || f.overdue(change)), CausePodsMissing,
@@ -178,24 +179,24 @@ func (f *facts) podsMissing(change time.Time) Reason {
 // backoffUnknown finds that the status counts failures, but no pod shows when they happened. The
 // last change is not before them if the managed fields show it; kubectl hides these.
 func (f *facts) backoffUnknown(change time.Time) Reason {
-	job, pods, longest := f.View.Job, f.View.Census, f.View.Config.Backoff.Delay(math.MaxInt32)
+	job, longest := f.job, f.delay(math.MaxInt32)
 	failed := job.Status.Failed
-	for r := range pods.All() {
+	for r := range f.pods() {
 		if r.Failed {
 			failed = 0
 		}
 	}
 	over := len(job.ManagedFields) > 0 && f.overdue(change.Add(longest))
-	return when(len(f.Plan.Work.Create) > 0 && failed > 0 && !over &&
-		(pods.Len() == 0 || !f.View.Spec.PerIndex()), CauseBackoffUnknown,
+	return when(len(f.creates) > 0 && failed > 0 && !over &&
+		(f.known == 0 || !f.spec.perIndex), CauseBackoffUnknown,
 		count(failed, "failure")+
 			" counted, and none of the pods is in the snapshot: the controller may wait for up to "+
-			duration.HumanDuration(longest)+" before it creates "+count(len(f.Plan.Work.Create), "pod"))
+			duration.HumanDuration(longest)+" before it creates "+count(len(f.creates), "pod"))
 }
 
 // deletionOverdue finds that finalizers keep the Job from being deleted.
 func (f *facts) deletionOverdue() Reason {
-	job := f.View.Job
+	job := f.job
 	if job.DeletionTimestamp == nil || len(job.Finalizers) == 0 {
 		return Reason{}
 	}
@@ -208,7 +209,7 @@ func (f *facts) deletionOverdue() Reason {
 // refusal returns why the API server refuses to create the missing pods; zero if no event
 // reports that, or if a pod was created after an event that is not recent.
 func (f *facts) refusal(change time.Time) Reason {
-	event, missing := f.events[f.View.Job.UID], len(f.Plan.Work.Create)
+	event, missing := f.events[f.job.UID], len(f.creates)
 	if event == nil || missing == 0 {
 		return Reason{}
 	}
@@ -228,7 +229,7 @@ func (f *facts) refusal(change time.Time) Reason {
 
 // createdAfter reports whether the controller has created a pod of the Job after a time.
 func (f *facts) createdAfter(t time.Time) bool {
-	for r := range f.View.Census.All() {
+	for r := range f.pods() {
 		if r.Pod.CreationTimestamp.After(t) {
 			return true
 		}
@@ -239,15 +240,14 @@ func (f *facts) createdAfter(t time.Time) bool {
 // creationOverdue finds pods whose creation has been due since the last known change and
 // the end of their backoff.
 func (f *facts) creationOverdue(change time.Time) Reason {
-	delay, record := f.View.Config.Backoff.Delay, f.Plan.Record
-	if !f.View.Spec.PerIndex() && record.Failures > 0 {
-		change = latest(change, record.LastFailure.Add(delay(record.Failures)))
+	if !f.spec.perIndex && f.failures > 0 {
+		change = latest(change, f.lastFailure.Add(f.delay(f.failures)))
 	}
-	first, n := f.View.Now, 0
-	for _, create := range f.Plan.Work.Create {
+	first, n := f.now, 0
+	for _, index := range f.creates {
 		due := change
-		if failed := f.View.Census.Predecessor(create.Index); failed != nil {
-			due = latest(due, failed.Finish().Add(delay(failed.Counts.Next(true).Total())))
+		if failed := f.predecessor(index); failed != nil {
+			due = latest(due, failed.Finish().Add(f.delay(failed.Counts.Next(true).Total())))
 		}
 		if f.overdue(due) {
 			first = earliest(first, due)
@@ -261,9 +261,9 @@ func (f *facts) creationOverdue(change time.Time) Reason {
 // but has a foreign finalizer matters only if the Job is being deleted, which it blocks.
 func (f *facts) terminationOverdue() (c finding) {
 	var late []*corev1.Pod
-	for _, r := range f.View.Census.AllInOrder() {
+	for _, r := range f.inOrder() {
 		if pod := r.Pod; pod.DeletionTimestamp != nil && f.overdue(pod.DeletionTimestamp.Time) &&
-			(r.Terminating || f.View.Job.DeletionTimestamp != nil && f.foreignFinalizers(pod) != "") {
+			(r.Terminating || f.job.DeletionTimestamp != nil && f.foreignFinalizers(pod) != "") {
 			late, c.pods = append(late, pod), append(c.pods, pod.Name)
 		}
 	}
@@ -279,19 +279,19 @@ func (f *facts) terminationOverdue() (c finding) {
 		who+" should have terminated "+ago)
 	c.Reason = Reason{Code: CauseTerminationOverdue, Text: joined("; ", text, f.notReady[first.Spec.NodeName],
 		textIf(finalizers != "", "the pod has the finalizer "+finalizers))}
-	c.mild = f.goesOn() && (!f.View.Spec.ReplaceFailedOnly || f.View.Spec.Suspended)
+	c.mild = f.goesOn() && (!f.spec.replaceFailedOnly || f.spec.suspended)
 	return c
 }
 
 // foreignFinalizers returns the finalizers of a pod other than the Job controller's.
 func (f *facts) foreignFinalizers(pod *corev1.Pod) string {
-	own := f.View.Keys().Finalizer
+	own := f.keys.Finalizer
 	return strings.Join(slices.DeleteFunc(slices.Clone(pod.Finalizers),
 		func(name string) bool { return name == own }), ", ")
 }
 
 // ago says how long ago something was.
-func (f *facts) ago(t time.Time) string { return duration.HumanDuration(f.View.Now.Sub(t)) + " ago" }
+func (f *facts) ago(t time.Time) string { return duration.HumanDuration(f.now.Sub(t)) + " ago" }
 
 // overdue reports whether a step that was due at this time is late enough to be a cause.
 // The zero time is never overdue.
@@ -299,14 +299,14 @@ func (f *facts) overdue(due time.Time) bool { return f.past(due, patience) }
 
 // past reports whether t was at least that long ago. The zero time was not.
 func (f *facts) past(t time.Time, ago time.Duration) bool {
-	return !t.IsZero() && f.View.Now.Sub(t) >= ago
+	return !t.IsZero() && f.now.Sub(t) >= ago
 }
 
 // lastChange returns the latest time in the Job and its pods, at most now.
 func (f *facts) lastChange() time.Time {
 	last := f.created
 	see := func(t *metav1.Time) { last = latest(last, cmp.Or(t, &metav1.Time{}).Time) }
-	job := f.View.Job
+	job := f.job
 	see(&job.CreationTimestamp)
 	see(job.Status.StartTime)
 	for i := range job.Status.Conditions {
@@ -315,7 +315,7 @@ func (f *facts) lastChange() time.Time {
 	for i := range job.ManagedFields {
 		see(job.ManagedFields[i].Time)
 	}
-	for r := range f.View.Census.All() {
+	for r := range f.pods() {
 		see(&r.Pod.CreationTimestamp)
 		see(r.Pod.DeletionTimestamp)
 		for i := range r.Pod.Status.Conditions {
@@ -328,7 +328,7 @@ func (f *facts) lastChange() time.Time {
 			}
 		}
 	}
-	return earliest(last, f.View.Now)
+	return earliest(last, f.now)
 }
 
 func latest(times ...time.Time) time.Time   { return slices.MaxFunc(times, time.Time.Compare) }

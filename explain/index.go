@@ -10,8 +10,6 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 
 	"github.com/jobfate/jobfate/indexset"
-	"github.com/jobfate/jobfate/internal/census"
-	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/jobstatus"
 )
 
@@ -74,9 +72,9 @@ func (e Explanation) Indexes() iter.Seq[IndexReason] { return slices.Values(e.un
 func (e Explanation) Index(index int32) IndexReason {
 	f, r := e.facts, IndexReason{Indexes: indexset.Range(index, index)}
 	switch {
-	case f == nil || !f.View.Spec.Indexed || index < 0 || index >= *f.View.Spec.Completions:
+	case f == nil || !f.spec.indexed || index < 0 || index >= *f.spec.completions:
 		r.Code, r.Text = IndexUnknown, "not an index of the Job"
-	case f.View.Totals.Results.Completed.Contains(index):
+	case f.completed.Contains(index):
 		r.Code, r.Text = IndexCompleted, "completed"
 	default:
 		r = f.states(r.Indexes, false)[0]
@@ -125,10 +123,10 @@ func (e Explanation) Groups() []IndexReason {
 // Job that is not Indexed. grouped leaves the details of single indexes out of the texts.
 func (e Explanation) unfinished(grouped bool) []IndexReason {
 	f := e.facts
-	if f == nil || !f.View.Spec.Indexed {
+	if f == nil || !f.spec.indexed {
 		return nil
 	}
-	return f.states(f.View.Totals.Results.Completed.Complement(*f.View.Spec.Completions), grouped)
+	return f.states(f.completed.Complement(*f.spec.completions), grouped)
 }
 
 // states returns the states of the given indexes, none of which is completed, in order.
@@ -138,7 +136,7 @@ func (f *facts) states(indexes indexset.Set, grouped bool) (all []IndexReason) {
 		withPods.Add(index)
 		all = append(all, f.state(indexset.Range(index, index), p, grouped))
 	}
-	rest, failed := indexes.Difference(withPods.Set()), f.View.Totals.Results.Failed
+	rest, failed := indexes.Difference(withPods.Set()), f.failedIndexes
 	for _, same := range []indexset.Set{rest.Intersection(failed), rest.Difference(failed)} {
 		for iv := range same.Intervals() {
 			all = append(all, f.state(indexset.Range(iv.First, iv.Last), indexPods{}, grouped))
@@ -157,9 +155,9 @@ func (f *facts) states(indexes indexset.Set, grouped bool) (all []IndexReason) {
 // but the last that failed. fails is the pod whose failure fails the index; of several, first
 // those that are not counted yet.
 type indexPods struct {
-	active, terminating, failed *census.Record
-	fails                       *census.Record
-	goes                        decide.Cause // why the active pod is deleted
+	active, terminating, failed *record
+	fails                       *record
+	goes                        string // why the active pod is deleted
 	creating                    bool
 }
 
@@ -167,12 +165,12 @@ type indexPods struct {
 // planned pod has no entry.
 func (f *facts) podsByIndex(indexes indexset.Set) map[int32]indexPods {
 	known := make(map[int32]indexPods)
-	for _, c := range f.Plan.Work.Create {
-		if indexes.Contains(c.Index) {
-			known[c.Index] = indexPods{creating: true}
+	for _, index := range f.creates {
+		if indexes.Contains(index) {
+			known[index] = indexPods{creating: true}
 		}
 	}
-	for _, r := range f.View.Census.AllInOrder() {
+	for _, r := range f.inOrder() {
 		if !r.Valid || !indexes.Contains(r.Index) {
 			continue
 		}
@@ -196,7 +194,7 @@ func (f *facts) podsByIndex(indexes indexset.Set) map[int32]indexPods {
 
 // failsBefore reports whether the failure of an index is explained by a pod rather than by
 // another; nil is none.
-func failsBefore(r, other *census.Record) bool {
+func failsBefore(r, other *record) bool {
 	if other == nil || r.Finalized != other.Finalized {
 		return other == nil || r.Finalized
 	}
@@ -209,8 +207,8 @@ func failsBefore(r, other *census.Record) bool {
 func (f *facts) state(indexes indexset.Set, p indexPods, grouped bool) IndexReason {
 	index, _ := indexes.Min()
 	s := IndexReason{Indexes: indexes}
-	failed := f.View.Totals.Results.Failed.Contains(index)
-	if r := cmp.Or(either(failed, p.fails, nil), f.View.Census.Predecessor(index), p.failed); r != nil {
+	failed := f.failedIndexes.Contains(index)
+	if r := cmp.Or(either(failed, p.fails, nil), f.predecessor(index), p.failed); r != nil {
 		s.Pod, s.Failures, s.LastFailure = r.Pod.Name, r.Counts.Next(true).Total(), f.failure(r)
 	}
 	if r := cmp.Or(p.active, p.terminating); r != nil {
@@ -221,8 +219,8 @@ func (f *facts) state(indexes indexset.Set, p indexPods, grouped bool) IndexReas
 		symptom = f.symptomOf(p.active.Pod)
 	}
 	stuck, match := rowOf(symptom.Code), s.LastFailure.Match
-	spec, goesOn, failures := &f.View.Spec, f.goesOn(), count(s.Failures, "failure")
-	delay := f.View.IndexDelay(index)
+	spec, goesOn, failures := &f.spec, f.goesOn(), count(s.Failures, "failure")
+	delay := f.indexDelay(index)
 	pods := either(grouped, "pods", "pod "+s.Pod)
 	switch {
 	case failed && p.fails == nil: // the pod is gone
@@ -232,7 +230,7 @@ func (f *facts) state(indexes indexset.Set, p indexPods, grouped bool) IndexReas
 	case failed:
 		// ignored failures do not count towards the limit
 		counted := count(p.fails.Counts.Next(true).Failures, "failure")
-		s.Code, s.Text = IndexFailed, "failed after "+counted+", the limit is "+strconv.Itoa(int(spec.Limit.PerIndex))
+		s.Code, s.Text = IndexFailed, "failed after "+counted+", the limit is "+strconv.Itoa(int(spec.limitPerIndex))
 	case p.goes != "":
 		s.Code, s.Text = IndexRemoving, "deleting "+pods+", because "+deletionReasons[p.goes]
 	case p.active != nil && stuck.attention == AttentionStuck:
@@ -241,12 +239,12 @@ func (f *facts) state(indexes indexset.Set, p indexPods, grouped bool) IndexReas
 		s.Code, s.Text = IndexActive, "active"+textIf(!grouped, ", "+pods)
 	case p.creating:
 		s.Code, s.Text = IndexCreating, "creating a pod"
-	case p.terminating != nil && (spec.ReplaceFailedOnly || !goesOn):
+	case p.terminating != nil && (spec.replaceFailedOnly || !goesOn):
 		s.Code, s.Text = IndexTerminating, "waiting for "+pods+" to terminate"
 	case !goesOn && match.Action == batchv1.PodFailurePolicyActionFailJob:
 		s.Code, s.Text = IndexStopped, "stopped; its pod matched FailJob "+match.Explain()
-	case goesOn && !spec.Suspended && spec.Parallelism > 0 && delay > 0:
-		s.Until = f.View.Now.Add(delay)
+	case goesOn && !spec.suspended && spec.parallelism > 0 && delay > 0:
+		s.Until = f.now.Add(delay)
 		s.Code, s.Text = IndexBackingOff, "backing off"+textIf(!grouped, " until "+f.clock(s.Until)+" after "+failures)
 	default:
 		s.Reason = f.stateWithoutPod()
@@ -256,14 +254,14 @@ func (f *facts) state(indexes indexset.Set, p indexPods, grouped bool) IndexReas
 
 // stateWithoutPod says why an index without a pod gets none.
 func (f *facts) stateWithoutPod() Reason {
-	code, perIndex := f.reason.Code, f.View.Spec.PerIndex()
+	code, perIndex := f.reason.Code, f.spec.perIndex
 	return cmp.Or(
 		when(code == JobFinished, IndexStopped, "stopped, because the Job is "+
-			string(jobstatus.OutcomeOf(f.View.Job).Phase)),
+			string(jobstatus.OutcomeOf(f.job).Phase)),
 		when(code == JobEnding, IndexStopped, "stopped, because the Job "+f.ends("succeeds", "fails")+": "+
-			f.Ending().Reason),
+			f.end.reason),
 		when(code == JobDeleting, IndexStopped, "stopped, because "+f.reason.Text),
-		when(f.Plan.Work.Wait > 0 && perIndex && !f.View.Config.FillFreeSlots, IndexPending,
+		when(f.wait > 0 && perIndex && !f.spec.fillFreeSlots, IndexPending,
 			"pending, behind lower indexes that are backing off"),
 		when(code == JobRunning || code == JobCreating || code == JobBackingOff && perIndex, IndexPending,
 			"pending, limited by parallelism"),
@@ -307,31 +305,31 @@ func (e Explanation) Totals() Totals {
 	if f == nil {
 		return Totals{}
 	}
-	spec, pods, work, done := &f.View.Spec, f.View.Census, &f.Plan.Work, int(f.View.Totals.Succeeded)
+	spec, done := &f.spec, int(f.succeeded)
 	waiting := 0 // missing pods that wait for the backoff of the Job
-	if work.Wait > 0 && !spec.PerIndex() {
-		waiting = int(work.Want - pods.Active - either(spec.ReplaceFailedOnly, pods.Terminating, 0))
+	if f.wait > 0 && !spec.perIndex {
+		waiting = int(f.want - f.active - either(spec.replaceFailedOnly, f.terminating, 0))
 	}
 	n := map[Code]int{}
 	for _, s := range e.unfinished(false) {
 		n[s.Code] += s.Indexes.Len()
 	}
-	if !spec.Indexed {
-		failed := f.View.Totals.Failed
-		if status := &f.View.Job.Status; f.reason.Code == JobFinished { // nothing more is counted
+	if !spec.indexed {
+		failed := f.failed
+		if status := &f.job.Status; f.reason.Code == JobFinished { // nothing more is counted
 			done, failed = int(status.Succeeded), status.Failed
 		}
-		lacking, code := len(work.Create)+waiting, either(f.goesOn(), IndexPending, IndexStopped)
-		if spec.Completions != nil {
-			lacking = max(0, int(*spec.Completions)-done-int(pods.Active))
+		lacking, code := len(f.creates)+waiting, either(f.goesOn(), IndexPending, IndexStopped)
+		if spec.completions != nil {
+			lacking = max(0, int(*spec.completions)-done-int(f.active))
 		}
-		n = map[Code]int{code: lacking, IndexTerminating: int(pods.Terminating), IndexFailed: int(failed)}
+		n = map[Code]int{code: lacking, IndexTerminating: int(f.terminating), IndexFailed: int(failed)}
 		for _, s := range f.symptoms() {
 			if rowOf(s.Code).attention == AttentionStuck {
 				n[IndexStuck] += len(s.pods)
 			}
 		}
-		n[IndexActive] = int(pods.Active) - n[IndexStuck]
+		n[IndexActive] = int(f.active) - n[IndexStuck]
 	}
 	waiting = min(waiting, n[IndexPending])
 	return Totals{

@@ -10,7 +10,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/internal/keys"
 	"github.com/jobfate/jobfate/validation"
 )
@@ -21,10 +20,10 @@ const (
 	NoteForeignPods Code = "ForeignPodsIgnored"
 	// NoteStatusRepaired: a part of the status is damaged and was read as far as
 	// possible.
-	NoteStatusRepaired Code = decide.NoteStatusRepaired
+	NoteStatusRepaired Code = noteStatusRepaired
 	// NoteMemoryDropped: the backoff record was of an earlier Job of this name and was
 	// ignored.
-	NoteMemoryDropped Code = decide.NoteMemoryDropped
+	NoteMemoryDropped Code = noteMemoryDropped
 	// NoteIndexConflict: the label and the annotation of a pod have different
 	// indexes; the annotation was used.
 	NoteIndexConflict Code = "IndexConflict"
@@ -49,25 +48,22 @@ func (e Explanation) Notes() []Reason {
 	if f == nil {
 		return nil
 	}
-	var notes []Reason
-	for _, n := range f.View.Status.Notes {
-		notes = append(notes, Reason{Code: Code(n.Code), Text: n.Text})
-	}
-	for _, name := range newerFields(&f.View.Job.Spec) {
+	notes := slices.Clone(f.defects)
+	for _, name := range newerFields(&f.job.Spec) {
 		notes = append(notes, Reason{Code: NoteUnknownField,
 			Text: "spec." + name + " is newer than this version of jobfate and was ignored"})
 	}
 	notes = append(notes,
-		when(f.View.Census.Foreign > 0, NoteForeignPods,
-			"the snapshot has "+count(f.View.Census.Foreign, "pod")+" of other owners"),
-		when(f.PutOff, NoteStatusPutOff, "the status write is delayed: the last write is recent, and this "+
+		when(f.others > 0, NoteForeignPods,
+			"the snapshot has "+count(f.others, "pod")+" of other owners"),
+		when(f.putOff, NoteStatusPutOff, "the status write is delayed: the last write is recent, and this "+
 			"one changes little"))
 	notes = append(notes, f.uncounted()...)
-	for _, text := range validation.StatusAdvice(either(f.Planned(), &f.Status, &f.View.Job.Status)) {
+	for _, text := range validation.StatusAdvice(f.status) {
 		notes = append(notes, Reason{Code: NoteIndexesLarge, Text: text})
 	}
-	if names := f.View.Keys(); f.View.Spec.Indexed {
-		for _, r := range f.View.Census.AllInOrder() {
+	if names := f.keys; f.spec.indexed {
+		for _, r := range f.inOrder() {
 			notes = append(notes, ofAnnotations(r.Pod, names)...)
 		}
 	}
@@ -101,10 +97,10 @@ func inPlace(used int32) string {
 // pod without the finalizer looks as if it had been counted, but the status does not count
 // it.
 func (f *facts) uncounted() []Reason {
-	indexed, completed := f.View.Spec.Indexed, f.View.Totals.Results.Completed
+	indexed, completed := f.spec.indexed, f.completed
 	var misplaced, lost int
 	var firstMisplaced, lastLost string
-	for _, r := range f.View.Census.AllInOrder() {
+	for _, r := range f.inOrder() {
 		switch {
 		case !r.Valid && (r.Succeeded || r.Failed):
 			misplaced++
@@ -116,14 +112,14 @@ func (f *facts) uncounted() []Reason {
 	}
 	if !indexed {
 		// those that the status may have counted, or still lists
-		lost -= int(f.View.Totals.Succeeded - f.View.Census.Succeeded)
+		lost -= int(f.succeeded - f.counted)
 	}
 	return []Reason{
 		when(misplaced > 0, NoteNotCounted, count(misplaced, "pod")+
 			" finished without an index below completions and cannot be counted, such as "+firstMisplaced),
 		// A status that is not observed yet may count the others.
-		when(lost > 0 && !f.View.InFlight.Status, NoteNotCounted, count(lost, "pod")+
-			" succeeded without the finalizer "+f.View.Keys().Finalizer+" and cannot be counted, such as "+lastLost),
+		when(lost > 0 && !f.unseenStatus, NoteNotCounted, count(lost, "pod")+
+			" succeeded without the finalizer "+f.keys.Finalizer+" and cannot be counted, such as "+lastLost),
 	}
 }
 

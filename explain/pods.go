@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/jobfate/jobfate/failurepolicy"
-	"github.com/jobfate/jobfate/internal/census"
 	"github.com/jobfate/jobfate/internal/sidecar"
 )
 
@@ -19,7 +18,7 @@ import (
 // leaves out the pods that the decision deletes.
 func (f *facts) symptoms() (found []finding) {
 	pods, texts := map[Code][]string{}, map[Code][]string{}
-	for _, r := range f.View.Census.ActiveInOrder() {
+	for _, r := range f.activeInOrder() {
 		if s := f.symptomOf(r.Pod); s.Code != "" && f.deleted[r.Pod.UID] == "" {
 			pods[s.Code], texts[s.Code] = append(pods[s.Code], r.Pod.Name), append(texts[s.Code], s.Text)
 		}
@@ -31,7 +30,7 @@ func (f *facts) symptoms() (found []finding) {
 		}
 		common := slices.MaxFunc(texts[code], func(a, b string) int { return cmp.Compare(times[a], times[b]) })
 		found = append(found, finding{pods: affected, Reason: Reason{Code: code, Text: fmt.Sprintf("%d of %s %s: %s",
-			len(affected), count(f.View.Census.Active, "active pod"), rowOf(code).cannot, common)}})
+			len(affected), count(f.active, "active pod"), rowOf(code).cannot, common)}})
 	}
 	return found
 }
@@ -88,7 +87,7 @@ func (f *facts) symptomOf(pod *corev1.Pod) (r Reason) {
 			r.Code, r.Text = CausePodStartFailing, joined(": ", event.Reason, event.Message)
 		case starting && f.past(since, longPatience):
 			r.Code, r.Text = CausePodStartOverdue, "no container has started on node "+node+" in "+
-				duration.HumanDuration(f.View.Now.Sub(since))
+				duration.HumanDuration(f.now.Sub(since))
 		default:
 			r = f.outlasting(pod)
 		}
@@ -136,7 +135,7 @@ func (f *facts) outlasting(pod *corev1.Pod) Reason {
 	}
 	// in seconds; the default is shorter than patience
 	grace := cmp.Or(pod.Spec.TerminationGracePeriodSeconds, new(int64))
-	stops := f.View.Now.Sub(last)/time.Second < time.Duration(*grace)
+	stops := f.now.Sub(last)/time.Second < time.Duration(*grace)
 	var code Code
 	switch {
 	case running == "" && server != "" && f.overdue(last) && !stops:
@@ -183,8 +182,8 @@ func (e Explanation) LastFailure() Failure {
 	if f == nil {
 		return Failure{}
 	}
-	var last *census.Record
-	for _, r := range f.View.Census.AllInOrder() {
+	var last *record
+	for _, r := range f.inOrder() {
 		if r.Failed && r.Valid && (last == nil || r.Finish().After(last.Finish())) {
 			last = r
 		}
@@ -193,7 +192,7 @@ func (e Explanation) LastFailure() Failure {
 }
 
 // failure says how a pod failed; it is zero without a pod.
-func (f *facts) failure(r *census.Record) Failure {
+func (f *facts) failure(r *record) Failure {
 	if r == nil {
 		return Failure{}
 	}
