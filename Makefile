@@ -34,7 +34,7 @@ golden:
 # comparison with the real controller. The result is the same each time. It takes about ten
 # minutes.
 vectors:
-	go test ./vectors -run TestMakeDialogues -vectors
+	go -C vectors test . -run TestMakeDialogues -vectors
 	go -C conformance test ./functions -run TestMakeVectors -vectors
 	go -C conformance test ./sync -timeout 0 -run TestMakeVectors -vectors -v
 

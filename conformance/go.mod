@@ -6,6 +6,7 @@ require (
 	github.com/go-logr/logr v1.4.3
 	github.com/google/go-cmp v0.7.0
 	github.com/jobfate/jobfate v0.0.0
+	github.com/jobfate/jobfate/vectors v0.0.0
 	github.com/prometheus/client_golang v1.23.2
 	github.com/prometheus/client_model v0.6.2
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
@@ -99,7 +100,10 @@ require (
 	sigs.k8s.io/yaml v1.6.0 // indirect
 )
 
-replace github.com/jobfate/jobfate => ../
+replace (
+	github.com/jobfate/jobfate => ../
+	github.com/jobfate/jobfate/vectors => ../vectors
+)
 
 // Kubernetes names its own libraries v0.0.0 and replaces them with folders of
 // its repository. From outside they are the releases of the same number.

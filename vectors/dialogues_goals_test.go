@@ -1,4 +1,4 @@
-package vectors
+package vectors_test
 
 import (
 	"maps"
@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/jobfate/jobfate"
-	"github.com/jobfate/jobfate/internal/vectors"
+	"github.com/jobfate/jobfate/vectors"
 )
 
 // goalsOf returns all pairs of events in one sync or in two consecutive syncs.

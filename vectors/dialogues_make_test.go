@@ -1,4 +1,4 @@
-package vectors
+package vectors_test
 
 import (
 	"cmp"
@@ -16,7 +16,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/jobfate/jobfate/internal/vectors"
+	"github.com/jobfate/jobfate/vectors"
 )
 
 var makeVectors = flag.Bool("vectors", false, "regenerate the file of dialogues")

@@ -1,4 +1,4 @@
-package vectors
+package vectors_test
 
 import (
 	"encoding/json"
@@ -16,9 +16,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/jobfate/jobfate"
-	"github.com/jobfate/jobfate/internal/vectors"
 	"github.com/jobfate/jobfate/jobtest/chaos"
 	"github.com/jobfate/jobfate/jobtest/cluster"
+	"github.com/jobfate/jobfate/vectors"
 )
 
 // record returns the dialogues of the controllers of one random lifetime.

@@ -1,6 +1,4 @@
-// Package vectors has only tests. They check that jobfate behaves as the cases in this
-// folder say.
-package vectors
+package vectors_test
 
 import (
 	"bytes"
@@ -16,7 +14,7 @@ import (
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
-	"github.com/jobfate/jobfate/internal/vectors"
+	"github.com/jobfate/jobfate/vectors"
 )
 
 // atLeast is the minimum number of cases, and room the maximum number of bytes. After

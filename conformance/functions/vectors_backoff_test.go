@@ -12,7 +12,7 @@ import (
 
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/conformance/real"
-	"github.com/jobfate/jobfate/internal/vectors"
+	"github.com/jobfate/jobfate/vectors"
 )
 
 var aboutBackoff = []subject{

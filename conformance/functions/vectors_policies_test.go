@@ -9,7 +9,7 @@ import (
 
 	"github.com/jobfate/jobfate/conformance/real"
 	"github.com/jobfate/jobfate/indexset"
-	"github.com/jobfate/jobfate/internal/vectors"
+	"github.com/jobfate/jobfate/vectors"
 )
 
 var aboutPolicies = []subject{

@@ -16,7 +16,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/jobfate/jobfate/conformance/shrink"
-	"github.com/jobfate/jobfate/internal/vectors"
+	"github.com/jobfate/jobfate/vectors"
 )
 
 var makeVectors = flag.Bool("vectors", false, "rewrite the files of the folder vectors/functions")

@@ -15,7 +15,7 @@ import (
 	decision "github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/internal/machine"
-	"github.com/jobfate/jobfate/internal/vectors"
+	"github.com/jobfate/jobfate/vectors"
 	"github.com/jobfate/jobfate/tracking"
 )
 

@@ -17,7 +17,7 @@ import (
 
 	"github.com/jobfate/jobfate/conformance/apiserver"
 	"github.com/jobfate/jobfate/conformance/real"
-	"github.com/jobfate/jobfate/internal/vectors"
+	"github.com/jobfate/jobfate/vectors"
 )
 
 // listedNotMatched reverts the metric of the pod failure policy for running pods in the list of

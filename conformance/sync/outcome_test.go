@@ -13,7 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/jobfate/jobfate/conformance/real"
-	"github.com/jobfate/jobfate/internal/vectors"
+	"github.com/jobfate/jobfate/vectors"
 )
 
 // An outcome is everything that a sync did. Calls of one kind are ordered by the name of the pod, and

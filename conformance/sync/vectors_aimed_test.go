@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/jobfate/jobfate/internal/vectors"
+	"github.com/jobfate/jobfate/vectors"
 )
 
 // aimed returns cases on both sides of a boundary, and cases with values that are parsed in a special

@@ -6,7 +6,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/jobfate/jobfate/internal/vectors"
+	"github.com/jobfate/jobfate/vectors"
 )
 
 // chosen returns cases that random trials find too rarely: the creations and deletions depend on the

@@ -9,7 +9,7 @@ import (
 
 	"github.com/jobfate/jobfate/conformance/apiserver"
 	"github.com/jobfate/jobfate/conformance/real"
-	"github.com/jobfate/jobfate/internal/vectors"
+	"github.com/jobfate/jobfate/vectors"
 )
 
 // Conversion between trials and the cases of the folder vectors.

@@ -8,7 +8,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 
 	"github.com/jobfate/jobfate"
-	"github.com/jobfate/jobfate/internal/vectors"
+	"github.com/jobfate/jobfate/vectors"
 	"github.com/jobfate/jobfate/validation"
 )
 

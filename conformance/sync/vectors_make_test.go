@@ -17,7 +17,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	"pgregory.net/rapid"
 
-	"github.com/jobfate/jobfate/internal/vectors"
+	"github.com/jobfate/jobfate/vectors"
 )
 
 var (

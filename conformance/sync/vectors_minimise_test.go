@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/jobfate/jobfate/conformance/shrink"
-	"github.com/jobfate/jobfate/internal/vectors"
+	"github.com/jobfate/jobfate/vectors"
 )
 
 // minimise removes the parts that a case does not need for its goals, and returns the rest as generic

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/jobfate/jobfate/internal/vectors"
+	"github.com/jobfate/jobfate/vectors"
 )
 
 // wrongInputs are changes of a case that make jobfate reject it, with the field in the error.

@@ -40,9 +40,11 @@ func load(dir string, why map[string][]string) *source {
 	}
 	p.why = why[p.name]
 	for _, name := range pkg.GoFiles {
-		p.path = filepath.Join(dir, name)
-		text, err := os.ReadFile(p.path)
+		path, err := filepath.Abs(filepath.Join(dir, name))
 		check(err)
+		text, err := os.ReadFile(path)
+		check(err)
+		p.path = path
 		p.text, p.fset = " "+string(text), token.NewFileSet()
 		file, err := parser.ParseFile(p.fset, p.path, text, parser.SkipObjectResolution)
 		check(err)

@@ -17,8 +17,6 @@ import (
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
-	"github.com/jobfate/jobfate/internal/inside"
-	"github.com/jobfate/jobfate/internal/machine"
 	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/tracking"
 )
@@ -28,7 +26,7 @@ import (
 // snapshot.
 func (c *Case) Run() (*Outcome, error) {
 	r := run{Case: c, machine: jobfate.NewMachine(c.JobfateOptions()...), patched: map[types.UID]int{}}
-	inside.MachineOf(r.machine).Memory = c.memory()
+	c.remember(r.machine)
 	s := &c.Snapshot
 	err := r.machine.Begin(jobfate.View{Job: Stored(s.Job), Pods: s.Pods, Now: s.Now, JobsVersion: shown,
 		PodsVersion: shown, Barrier: shown})
@@ -90,30 +88,6 @@ func (c *Case) JobfateOptions() []jobfate.Option {
 }
 
 func milliseconds(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
-
-// The caches have observed the version shown. Pending writes have a higher version.
-const shown, pending = "1000", "2000"
-
-// memory returns the memory of a Machine from the syncs before the case.
-func (c *Case) memory() machine.Memory {
-	s := &c.Snapshot
-	m := machine.Memory{Job: s.Job.UID, Backoff: s.Backoff.record(), Sure: !s.Backoff.InDoubt, LastStatus: s.LastStatus,
-		Deleted: map[types.UID]string{}, Stripped: map[types.UID]machine.Stripped{}}
-	for i := range s.Pending.Creations {
-		m.Created = append(m.Created, machine.Created{UID: types.UID(fmt.Sprint("created-", i)),
-			Version: pending, At: s.Now})
-	}
-	for i := range s.Pending.Deletions {
-		m.Deleted[types.UID(fmt.Sprint("deleted-", i))] = pending
-	}
-	for _, uid := range s.Pending.Stripped {
-		m.Stripped[uid] = machine.Stripped{Without: pending}
-	}
-	if s.Pending.Status {
-		m.Known = pending
-	}
-	return m
-}
 
 func (b *Backoff) record() backoff.Record {
 	r := backoff.Record{Failures: b.Failures}
@@ -232,7 +206,7 @@ func VerbOf(r tracking.Relation) Verb {
 // outcome returns the outcome of the sync.
 func (r *run) outcome(result jobfate.Result) (*Outcome, error) {
 	d := result.Decision
-	if inside.OutcomeOf(d) == nil {
+	if !decided(d) {
 		return nil, result.Err
 	}
 	out := &Outcome{Writes: r.writes.InOrder(), Action: d.Action, Finished: result.Ended, Left: Left(d.Deferred)}
@@ -240,7 +214,7 @@ func (r *run) outcome(result jobfate.Result) (*Outcome, error) {
 		out.Requeue = d.Requeue.Milliseconds()
 	}
 	if jobstatus.Finished(r.Snapshot.Job) == nil { // the record of a finished Job is deleted
-		out.Backoff = BackoffOf(inside.MachineOf(r.machine).Backoff)
+		out.Backoff = BackoffOf(remembered(r.machine))
 	}
 	for _, e := range result.Events {
 		// skip the events about single pods

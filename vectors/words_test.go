@@ -476,7 +476,7 @@ func TestRules_coverEachField(t *testing.T) {
 			}
 		}
 	}
-	for line, err := range Lines[Case]("../../vectors/*.jsonl") {
+	for line, err := range Lines[Case]("*.jsonl") {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -484,7 +484,7 @@ func TestRules_coverEachField(t *testing.T) {
 			check(fieldsOf(line.Case.Jobfate), line.Case.ID)
 		}
 	}
-	for line, err := range Lines[Dialogue]("../../vectors/dialogues/*.jsonl") {
+	for line, err := range Lines[Dialogue]("dialogues/*.jsonl") {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -524,7 +524,7 @@ func TestRules_documents(t *testing.T) {
 
 func page(t *testing.T, path string) string {
 	t.Helper()
-	text, err := os.ReadFile("../../" + path)
+	text, err := os.ReadFile("../" + path)
 	if err != nil {
 		t.Fatal(err)
 	}
