@@ -5,8 +5,9 @@
 //
 // The packages are folders of the main module, as ./backoff. A mutant runs the tests of its
 // package and, if it survives them, those of the root, of stories and of vectors, which go
-// through all packages; with -tests those of one other folder instead, which may be of another
-// module. Random tests draw the same in every run. A mutant that makes the tests take ten times as long counts as killed.
+// through all packages; with -tests those of one other folder instead, of any module. Random
+// tests draw the same in every run. A mutant that makes the tests take ten times as long counts
+// as killed.
 // One that does not compile does not count.
 //
 // The command fails if a package has fewer than the least percentage of its mutants killed,
