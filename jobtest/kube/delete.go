@@ -19,7 +19,7 @@ import (
 )
 
 func (s *Server) serveDelete(r *Request) (answer, error) {
-	options, err := r.deleteOptions()
+	options, err := r.DeleteOptions()
 	if err != nil {
 		return answer{}, err
 	}
@@ -41,8 +41,9 @@ func (s *Server) serveDelete(r *Request) (answer, error) {
 	return s.show(code, r, v)
 }
 
-// deleteOptions reads the options from the body or, if there is none, from the query.
-func (r *Request) deleteOptions() (*metav1.DeleteOptions, error) {
+// DeleteOptions returns the options of a deletion: those in the body or, if it is empty, in the
+// query.
+func (r *Request) DeleteOptions() (*metav1.DeleteOptions, error) {
 	options := &metav1.DeleteOptions{}
 	if len(r.Body) > 0 {
 		if err := decodeOptions(r, options); err != nil {
@@ -79,7 +80,7 @@ func decodeOptions(r *Request, options *metav1.DeleteOptions) error {
 }
 
 func (s *Server) serveDeleteCollection(r *Request) (answer, error) {
-	options, err := r.deleteOptions()
+	options, err := r.DeleteOptions()
 	if err != nil {
 		return answer{}, err
 	}

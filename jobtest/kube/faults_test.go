@@ -3,6 +3,7 @@ package kube_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -15,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
 
 	"github.com/jobfate/jobfate/jobtest/kube"
 )
@@ -249,4 +251,62 @@ func TestCompact(t *testing.T) {
 			t.Errorf("a list of the future: %v", err)
 		}
 	})
+}
+
+// The function of ConfigFor decides about the requests of its client alone. It can answer them with
+// objects that the server does not store: the selectors of a list and the format of the answer apply.
+func TestConfigFor_answers(t *testing.T) {
+	s := kube.New(kube.Options{})
+	var asked []string
+	pods := []kube.Object{
+		&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a", ResourceVersion: "7", Labels: map[string]string{"app": "x"}}},
+		&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "b", ResourceVersion: "9"}},
+	}
+	own := kubernetes.NewForConfigOrDie(s.ConfigFor(func(r *kube.Request) kube.Verdict {
+		asked = append(asked, r.Verb+" "+r.Name)
+		switch {
+		case r.Resource.Resource != "pods":
+			return kube.Verdict{}
+		case r.Verb == "list":
+			return kube.Verdict{Answer: &kube.Answer{Objects: pods, Version: "12"}}
+		case r.Verb == "get" && r.Name == "a":
+			return kube.Verdict{Answer: &kube.Answer{Objects: pods[:1]}}
+		}
+		return kube.Verdict{Answer: &kube.Answer{}}
+	}))
+	ctx := t.Context()
+	for _, c := range []struct {
+		namespace, labels string
+		want              []string
+	}{{"", "", []string{"a7", "b9"}}, {"other", "", []string{"b9"}}, {"", "app=x", []string{"a7"}}, {"", "app!=x", []string{"b9"}}} {
+		list, err := own.CoreV1().Pods(c.namespace).List(ctx, metav1.ListOptions{LabelSelector: c.labels})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, pod := range list.Items {
+			got = append(got, pod.Name+pod.ResourceVersion)
+		}
+		if !slices.Equal(got, c.want) || list.ResourceVersion != "12" {
+			t.Errorf("namespace %q, labels %q: %v at version %s, want %v at 12", c.namespace, c.labels, got, list.ResourceVersion, c.want)
+		}
+	}
+	pod, err := own.CoreV1().Pods("default").Get(ctx, "a", metav1.GetOptions{})
+	if err != nil || pod.ResourceVersion != "7" || pod.Labels["app"] != "x" {
+		t.Errorf("got %v, %v", pod, err)
+	}
+	if _, err := own.CoreV1().Pods("default").Get(ctx, "z", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("no object: %v, want a 404", err)
+	}
+	if err := own.CoreV1().Pods("default").Delete(ctx, "z", metav1.DeleteOptions{}); err != nil {
+		t.Errorf("a deletion without an object: %v", err)
+	}
+	if _, err := own.CoreV1().Namespaces().Get(ctx, "default", metav1.GetOptions{}); err != nil {
+		t.Errorf("the zero Verdict: %v", err)
+	}
+	asked = nil
+	others := kubernetes.NewForConfigOrDie(s.Config())
+	if list, err := others.CoreV1().Pods("").List(ctx, metav1.ListOptions{}); err != nil || len(list.Items) > 0 || asked != nil {
+		t.Errorf("another client gets %v, %v; the function was asked %v", list, err, asked)
+	}
 }

@@ -19,12 +19,8 @@ import (
 )
 
 func (s *Server) servePatch(r *Request) (answer, error) {
-	if !r.kind.patches(r.ContentType) {
-		if !r.kind.custom {
-			return answer{}, routeError(http.StatusUnsupportedMediaType,
-				metav1.StatusReasonUnsupportedMediaType, "415: Unsupported Media Type")
-		}
-		return answer{}, unsupportedMediaType([]string{string(types.JSONPatchType), string(types.MergePatchType)})
+	if err := r.kind.checkPatch(r.ContentType); err != nil {
+		return answer{}, err
 	}
 	old := r.kind.objects[key(r.Namespace, r.Name)]
 	if old == nil {
@@ -47,14 +43,18 @@ func (s *Server) servePatch(r *Request) (answer, error) {
 	return s.show(http.StatusOK, r, v)
 }
 
-func (k *kind) patches(contentType string) bool {
-	switch types.PatchType(contentType) {
-	case types.JSONPatchType, types.MergePatchType:
-		return true
-	case types.StrategicMergePatchType:
-		return !k.custom
+// checkPatch returns an error for a type of patch that is not supported.
+func (k *kind) checkPatch(contentType string) error {
+	switch patch := types.PatchType(contentType); {
+	case patch == types.JSONPatchType, patch == types.MergePatchType:
+		return nil
+	case k.custom:
+		return unsupportedMediaType([]string{string(types.JSONPatchType), string(types.MergePatchType)})
+	case patch == types.StrategicMergePatchType:
+		return nil
 	}
-	return false
+	return routeError(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType,
+		"415: Unsupported Media Type")
 }
 
 // patched returns the object after the patch.

@@ -87,6 +87,14 @@ func (s *Server) Config() *rest.Config {
 	return &rest.Config{Host: "http://kube-apiserver", Transport: s, QPS: -1}
 }
 
+// ConfigFor is like Config, for a client with a function of its own. It decides about the
+// requests of the client instead of the function that Intercept has set.
+func (s *Server) ConfigFor(intercept func(*Request) Verdict) *rest.Config {
+	config := s.Config()
+	config.Transport = intercepted{s, intercept}
+	return config
+}
+
 // RESTMapper returns a mapper for all kinds of the server. It makes no requests.
 func (s *Server) RESTMapper() meta.RESTMapper {
 	var versions []schema.GroupVersion

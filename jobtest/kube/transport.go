@@ -35,7 +35,7 @@ type Request struct {
 	kind   *kind
 }
 
-// Verdict is the fault of a request. The zero Verdict is none.
+// Verdict decides about a request. The zero Verdict lets the server serve it.
 type Verdict struct {
 	// Err is the error that the client gets. A *apierrors.StatusError is an answer of the
 	// server; any other error is a network error.
@@ -46,6 +46,8 @@ type Verdict struct {
 	// that. If the client stops waiting earlier, it gets the error of its context instead
 	// of Err.
 	Delay time.Duration
+	// Answer, if it is not nil, is sent instead of an answer from the stored objects.
+	Answer *Answer
 }
 
 // Intercept sets the function that decides about each request. The function may first use
@@ -67,7 +69,20 @@ type answer struct {
 }
 
 // RoundTrip implements [http.RoundTripper].
-func (s *Server) RoundTrip(hr *http.Request) (*http.Response, error) {
+func (s *Server) RoundTrip(hr *http.Request) (*http.Response, error) { return s.roundTrip(hr, s.ask) }
+
+// intercepted is the server for a client with a function of its own.
+type intercepted struct {
+	*Server
+	ask func(*Request) Verdict
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (i intercepted) RoundTrip(hr *http.Request) (*http.Response, error) {
+	return i.roundTrip(hr, i.ask)
+}
+
+func (s *Server) roundTrip(hr *http.Request, ask func(*Request) Verdict) (*http.Response, error) {
 	body, err := readBody(hr)
 	if err != nil {
 		return nil, err
@@ -82,7 +97,14 @@ func (s *Server) RoundTrip(hr *http.Request) (*http.Response, error) {
 	if err != nil {
 		return refuse(hr, err)
 	}
-	verdict := s.ask(r)
+	verdict := ask(r)
+	if verdict.Answer != nil {
+		a, err := r.reply(verdict.Answer)
+		if err != nil {
+			return refuse(hr, err)
+		}
+		return respond(hr, a), nil
+	}
 	if !verdict.Lost {
 		if err := pause(hr.Context(), verdict.Delay); err != nil {
 			return nil, err

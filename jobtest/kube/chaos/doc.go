@@ -90,12 +90,13 @@
 //
 // # What is served
 //
-// A [Config] serves cached and live reads of Jobs and pods; creations, updates, deletions,
-// and strategic and merge patches of the metadata of pods; updates and merge patches of the
-// status of a Job. Objects of other kinds are stored by package kube, without faults. Any
-// other request, such as a watch, a change of the Job's spec or a server-side apply, fails
-// the test with an explanation. As in client-go, a cache never goes back in time within one
-// process.
+// The API server is that of package kube. With a [Config], the Jobs and the pods are in the
+// cluster of the schedule instead: it serves live reads of both; creations, updates, deletions
+// and patches of the metadata of pods; updates and merge patches of the status of a Job.
+// Objects of other kinds are stored by package kube, without faults; events are dropped. Any
+// other request for Jobs and pods, such as a watch, a change of the Job's spec or a
+// server-side apply, fails the test with an explanation. As in client-go, a cache never goes
+// back in time within one process.
 //
 // [examples/jobgroup]: https://github.com/jobfate/jobfate/tree/main/examples/jobgroup
 package chaos

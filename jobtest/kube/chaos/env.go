@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
+	"net/http"
 	"sync/atomic"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -47,7 +50,7 @@ type Env struct {
 	all    bool // Reconcile is called for an object that is not a Job
 	stop   context.CancelFunc
 	broken error // an unsupported request, or a failure of the test
-	others client.Client
+	server *kube.Server
 
 	// nil without a Creator.
 	schedule *schedule
@@ -95,25 +98,73 @@ func (e *Env) failed() error {
 // handlers are called when the caches change, also during a request of Reconcile. They must
 // not acquire a lock that Reconcile holds then. A [Creator] has none.
 func (e *Env) Informer(of client.Object) cache.SharedIndexInformer {
-	if e.schedule != nil {
-		_ = e.unserved("an informer", of) // fails the test
-		return informer{indexer: newIndexer(e, cluster.Jobs)}
+	if x := e.storeOf(of); x != nil {
+		return informer{indexer: x}
 	}
-	if isJob(of) {
-		return informer{indexer: e.jobs}
-	}
-	return informer{indexer: e.pods}
+	_ = e.unserved("an informer", fmt.Sprintf("a %T", of)) // fails the test
+	return informer{indexer: newIndexer(e, cluster.Pods, corev1.Resource("pods"))}
 }
 
-func newEnv() *Env {
-	e := &Env{mu: make(lock, 1)}
+// storeOf returns the store of an object or of a list; nil if it is of another kind.
+func (e *Env) storeOf(of any) *indexer {
+	switch of.(type) {
+	case *batchv1.Job, *batchv1.JobList:
+		return e.jobs
+	case *corev1.Pod, *corev1.PodList:
+		return e.pods
+	}
+	return nil
+}
+
+// newEnv returns the Env of a process in a schedule with Jobs and pods.
+func newEnv(server *kube.Server) (*Env, error) {
+	e := &Env{mu: make(lock, 1), server: server, RateLimiter: defaultRateLimiter()}
 	e.ctx, e.end = context.WithCancel(context.Background())
-	e.jobs, e.pods = newIndexer(e, cluster.Jobs), newIndexer(e, cluster.Pods)
+	e.jobs = newIndexer(e, cluster.Jobs, batchv1.Resource("jobs"))
+	e.pods = newIndexer(e, cluster.Pods, corev1.Resource("pods"))
 	e.Jobs, e.Pods = e.jobs, e.pods
-	e.Client, e.Live = &writer{reader{e, true}}, reader{e, false}
-	e.Manager = newManager(e)
-	e.RateLimiter = defaultRateLimiter()
-	return e
+	return e, e.connect(reader{e}, scheme.Scheme)
+}
+
+// connect makes the clients and the manager.
+func (e *Env) connect(cached client.Reader, scheme *runtime.Scheme) error {
+	config, mapper := e.Config(), e.server.RESTMapper()
+	live, errLive := client.New(config, client.Options{Scheme: scheme, Mapper: mapper})
+	writes, errWrites := client.New(config, client.Options{Scheme: scheme, Mapper: mapper,
+		Cache: &client.CacheOptions{Reader: cached, Unstructured: e.schedule != nil}})
+	e.Client, e.Live, e.Manager = writes, live, newManager(e)
+	return errors.Join(errLive, errWrites)
+}
+
+// Config returns the config for a clientset of client-go, which reads live. It supports the
+// requests of Client and Live, but no watches of Jobs and pods: use [Env.Informer].
+func (e *Env) Config() *rest.Config {
+	ask := e.serve
+	if e.schedule != nil {
+		ask = e.schedule.intercept
+	}
+	config := e.server.ConfigFor(ask)
+	config.UserAgent = agent
+	if config.Transport = (transport{e, config.Transport}); e.schedule != nil {
+		config.Transport = answers{e.schedule, config.Transport}
+	}
+	return config
+}
+
+// transport is the API server, except that clients of client-go do not send a request again
+// by themselves: the Reconciler gets every error.
+type transport struct {
+	*Env
+	server http.RoundTripper
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	response, err := t.server.RoundTrip(r)
+	if err == nil {
+		response.Header.Del("Retry-After")
+	}
+	return response, err
 }
 
 func defaultRateLimiter() workqueue.TypedRateLimiter[reconcile.Request] {
@@ -130,42 +181,6 @@ func (l lock) Unlock() { <-l }
 // errOutside is the error of a request that is made while Reconcile does not run.
 var errOutside = errors.New("chaos: the cluster can be used only while Reconcile runs")
 
-// send sends a request, and then updates the time and the caches.
-func (e *Env) send(ctx context.Context, q *cluster.Request) (cluster.Answer, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if err := ctx.Err(); err != nil {
-		return cluster.Answer{}, err
-	}
-	if e.now == nil {
-		return cluster.Answer{}, errOutside
-	}
-	q.AboutAll = e.all
-	a, err := e.now.Send(q)
-	e.moved()
-	switch {
-	case errors.Is(err, cluster.ErrNoAnswer):
-		return a, &url.Error{Op: "request", URL: string(q.Verb), Err: context.DeadlineExceeded}
-	case errors.Is(err, cluster.ErrKilled), errors.Is(err, cluster.ErrGivenUp):
-		e.stop()
-		e.now = nil
-		return a, &url.Error{Op: "request", URL: string(q.Verb), Err: context.Canceled}
-	}
-	return a, err
-}
-
-// look reads a cache.
-func (e *Env) look(kind cluster.Kind) (cluster.View, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.now == nil {
-		return cluster.View{}, errOutside
-	}
-	v := e.now.Look(kind)
-	e.moved()
-	return v, nil
-}
-
 // moved takes over the time and the content of the caches from the cluster.
 func (e *Env) moved() {
 	v := e.now.Cached()
@@ -175,7 +190,3 @@ func (e *Env) moved() {
 	show(e.jobs, v.Jobs, v.JobsVersion)
 	show(e.pods, v.Pods, v.PodsVersion)
 }
-
-// isPod and isJob report whether the cluster itself stores an object.
-func isPod(o any) bool { _, ok := o.(*corev1.Pod); return ok }
-func isJob(o any) bool { _, ok := o.(*batchv1.Job); return ok }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -16,17 +17,18 @@ type indexer struct {
 	cache.Indexer
 	env      *Env
 	kind     cluster.Kind
+	resource schema.GroupResource
 	shown    map[string]client.Object
 	version  string
 	handlers []cache.ResourceEventHandler
 	fields   map[string]client.IndexerFunc
 }
 
-func newIndexer(e *Env, kind cluster.Kind) *indexer {
+func newIndexer(e *Env, kind cluster.Kind, resource schema.GroupResource) *indexer {
 	return &indexer{
 		Indexer: cache.NewIndexer(cache.MetaNamespaceKeyFunc,
 			cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}),
-		env: e, kind: kind, shown: map[string]client.Object{},
+		env: e, kind: kind, resource: resource, shown: map[string]client.Object{},
 	}
 }
 
@@ -74,12 +76,20 @@ func show[T client.Object](x *indexer, objects []T, version string) {
 // LastStoreSyncResourceVersion implements [cache.Store].
 func (x *indexer) LastStoreSyncResourceVersion() string { return x.version }
 
-// look updates the store from the cache and records the read. It does nothing outside
-// Reconcile and in event handlers.
-func (x *indexer) look() {
-	if !x.env.moving.Load() {
-		_, _ = x.env.look(x.kind)
+// look updates the store from the cache, records the read, and returns the version of the
+// cache. In event handlers it only returns the version. Outside Reconcile it fails.
+func (x *indexer) look() (version string, err error) {
+	if x.env.moving.Load() {
+		return x.version, nil
 	}
+	x.env.mu.Lock()
+	defer x.env.mu.Unlock()
+	if x.env.now == nil {
+		return "", errOutside
+	}
+	x.env.now.Look(x.kind)
+	x.env.moved()
+	return x.version, nil
 }
 
 // sorted sorts the objects that a store returns, so that their order is deterministic.
@@ -93,44 +103,44 @@ func sorted(found []any, err error) ([]any, error) {
 
 // List implements [cache.Store].
 func (x *indexer) List() []any {
-	x.look()
+	_, _ = x.look()
 	found, _ := sorted(x.Indexer.List(), nil)
 	return found
 }
 
 // ListKeys implements [cache.Store].
 func (x *indexer) ListKeys() []string {
-	x.look()
+	_, _ = x.look()
 	return slices.Sorted(slices.Values(x.Indexer.ListKeys()))
 }
 
 // Get implements [cache.Store].
 func (x *indexer) Get(obj any) (any, bool, error) {
-	x.look()
+	_, _ = x.look()
 	return x.Indexer.Get(obj)
 }
 
 // GetByKey implements [cache.Store].
 func (x *indexer) GetByKey(key string) (any, bool, error) {
-	x.look()
+	_, _ = x.look()
 	return x.Indexer.GetByKey(key)
 }
 
 // Index implements [cache.Indexer].
 func (x *indexer) Index(name string, obj any) ([]any, error) {
-	x.look()
+	_, _ = x.look()
 	return sorted(x.Indexer.Index(name, obj))
 }
 
 // ByIndex implements [cache.Indexer].
 func (x *indexer) ByIndex(name, value string) ([]any, error) {
-	x.look()
+	_, _ = x.look()
 	return sorted(x.Indexer.ByIndex(name, value))
 }
 
 // IndexKeys implements [cache.Indexer].
 func (x *indexer) IndexKeys(name, value string) ([]string, error) {
-	x.look()
+	_, _ = x.look()
 	keys, err := x.Indexer.IndexKeys(name, value)
 	slices.Sort(keys)
 	return keys, err

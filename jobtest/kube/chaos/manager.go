@@ -78,12 +78,8 @@ var errNoInformer = errors.New("chaos: there are informers of Jobs and pods only
 
 func (c caches) GetInformer(_ context.Context, of client.Object,
 	_ ...ctrlcache.InformerGetOption) (ctrlcache.Informer, error) {
-	switch {
-	case c.env.schedule != nil:
-	case isJob(of):
-		return informer{indexer: c.env.jobs}, nil
-	case isPod(of):
-		return informer{indexer: c.env.pods}, nil
+	if x := c.env.storeOf(of); x != nil {
+		return informer{indexer: x}, nil
 	}
 	return nil, errNoInformer
 }

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/jobfate/jobfate/jobtest/cluster"
+	"github.com/jobfate/jobfate/jobtest/kube"
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
 
@@ -86,9 +87,12 @@ type forJobs struct {
 	stall    string              // why the Job may stall
 }
 
-func newForJobs(c Config, factory func(*Env) reconcile.Reconciler) *forJobs {
+func newForJobs(c Config, server *kube.Server, factory func(*Env) reconcile.Reconciler) *forJobs {
 	p := &forJobs{}
-	p.Env = newEnv()
+	var err error
+	if p.Env, err = newEnv(server); err != nil {
+		p.fail(err)
+	}
 	p.Reconciler = factory(p.Env)
 	for _, name := range c.Requests {
 		var request reconcile.Request

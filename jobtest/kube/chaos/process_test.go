@@ -36,7 +36,7 @@ func TestReconcile_answers(t *testing.T) {
 		{"a very long wait", reconcile.Result{RequeueAfter: 1 << 62}, nil, [2]time.Duration{longest, longest}, false, "no error"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := process{newEnv(), reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) { return c.result, c.err })}
+			p := process{&Env{RateLimiter: defaultRateLimiter()}, reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) { return c.result, c.err })}
 			for i, want := range c.again {
 				a := p.reconcile(reconcile.Request{})
 				if a.again != want || a.retry != c.retry || !strings.Contains(a.String(), c.text) {
@@ -50,7 +50,7 @@ func TestReconcile_answers(t *testing.T) {
 // A success resets the rate limiter.
 func TestReconcile_success(t *testing.T) {
 	var err error
-	p := process{newEnv(), reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) { return reconcile.Result{}, err })}
+	p := process{&Env{RateLimiter: defaultRateLimiter()}, reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) { return reconcile.Result{}, err })}
 	for i, want := range []time.Duration{5 * time.Millisecond, 10 * time.Millisecond, 0, 5 * time.Millisecond} {
 		if err = nil; want > 0 {
 			err = errors.New("something failed")
@@ -65,7 +65,7 @@ func TestReconcile_success(t *testing.T) {
 // returned.
 func TestReconcile_panic(t *testing.T) {
 	var kept context.Context
-	p := process{newEnv(), reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
+	p := process{&Env{RateLimiter: defaultRateLimiter()}, reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
 		kept = ctx
 		panic("oh")
 	})}

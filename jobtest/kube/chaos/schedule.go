@@ -87,8 +87,11 @@ const (
 	patience, patienceAfterwards = 300, 25
 )
 
-// answers is the API server of a controller. It logs rejected requests.
-type answers struct{ *schedule }
+// answers logs the requests of a controller that its API server rejects.
+type answers struct {
+	*schedule
+	server http.RoundTripper
+}
 
 // RoundTrip implements [http.RoundTripper].
 func (a answers) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -134,7 +137,6 @@ func (s *schedule) live() {
 		}
 	}
 	s.calm = len(s.plan.Steps) == 0
-	s.server.Intercept(s.intercept)
 	s.start()
 	defer func() { s.p.end() }()
 	after := 0 // steps after the end
@@ -163,7 +165,8 @@ func (s *schedule) start() {
 		s.p.end()
 	}
 	p := &creating{due: map[reconcile.Request]time.Time{}}
-	p.Env = &Env{mu: make(lock, 1), schedule: s, cache: s.server.NewCache(s.Scheme)}
+	p.Env = &Env{mu: make(lock, 1), server: s.server, schedule: s, cache: s.server.NewCache(s.Scheme),
+		RateLimiter: defaultRateLimiter()}
 	p.ctx, p.end = context.WithCancel(context.Background())
 	if !s.calm {
 		for _, kind := range s.seen() {
@@ -172,17 +175,10 @@ func (s *schedule) start() {
 			}
 		}
 	}
-	config := p.Config()
-	mapper := s.server.RESTMapper()
-	reads := &client.CacheOptions{Reader: changingReader{p, p.cache}, Unstructured: true}
-	cached, err := client.New(config, client.Options{Scheme: s.Scheme, Mapper: mapper, Cache: reads})
-	live, err2 := client.New(config, client.Options{Scheme: s.Scheme, Mapper: mapper})
-	if err := errors.Join(err, err2); err != nil {
+	if err := p.connect(changingReader{p, p.cache}, s.Scheme); err != nil {
 		s.violate("chaos", "%v", err)
 		return
 	}
-	p.Client, p.Live, p.Manager = cached, live, newManager(p.Env)
-	p.RateLimiter = defaultRateLimiter()
 	p.Reconciler = s.factory(p.Env)
 	for _, o := range s.owners {
 		p.due[reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)}] = time.Now()
@@ -227,9 +223,6 @@ func (s *schedule) glance(ctx context.Context) error {
 
 // intercept runs actions before a request is served, and draws the fault of the request.
 func (s *schedule) intercept(r *kube.Request) kube.Verdict {
-	if r.UserAgent != agent {
-		return kube.Verdict{}
-	}
 	s.serial.Lock()
 	defer s.serial.Unlock()
 	switch {

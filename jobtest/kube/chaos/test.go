@@ -15,6 +15,7 @@ import (
 
 	engine "github.com/jobfate/jobfate/jobtest/chaos"
 	"github.com/jobfate/jobfate/jobtest/cluster"
+	"github.com/jobfate/jobfate/jobtest/kube"
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
 
@@ -125,20 +126,26 @@ func (c Config) run(t *testing.T,
 	factory func(*Env) reconcile.Reconciler) func(seed uint64, retries int) engine.Report {
 	return func(seed uint64, retries int) engine.Report {
 		jobs := c.jobs(seed)
+		var server *kube.Server // of the run in progress
 		return engine.Run(engine.Config{
-			Seed:    seed,
-			Mode:    engine.Mode(seed % 2),
-			Job:     jobs[0],
-			Beside:  jobs[1:],
-			Rules:   c.Rules,
-			Steps:   c.Steps,
-			Start:   time.Now,
-			Isolate: func(run func()) { synctest.Test(t, func(*testing.T) { run() }) },
+			Seed:   seed,
+			Mode:   engine.Mode(seed % 2),
+			Job:    jobs[0],
+			Beside: jobs[1:],
+			Rules:  c.Rules,
+			Steps:  c.Steps,
+			Start:  time.Now,
+			Isolate: func(run func()) {
+				synctest.Test(t, func(*testing.T) {
+					server = kube.New(kube.Options{Seed: seed})
+					run()
+				})
+			},
 			// The time of a bubble never goes back.
 			Without:    append([]string{"clock jumps an hour back"}, c.Without...),
 			Again:      fmt.Sprintf(rerunCommand, t.Name(), seed),
 			Retries:    retries,
-			Controller: func() cluster.Controller { return newForJobs(c, factory) },
+			Controller: func() cluster.Controller { return newForJobs(c, server, factory) },
 		})
 	}
 }

@@ -1,0 +1,198 @@
+package chaos
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate/jobtest/cluster"
+	"github.com/jobfate/jobfate/jobtest/kube"
+	"github.com/jobfate/jobfate/jobtest/referee"
+)
+
+// serve decides about a request of the controller. The cluster of the schedule has the Jobs
+// and the pods, package kube everything else.
+func (e *Env) serve(r *kube.Request) kube.Verdict {
+	var answer *kube.Answer
+	var err error
+	switch r.Resource.GroupResource() {
+	case batchv1.Resource("jobs"):
+		answer, err = e.serveJob(r)
+	case corev1.Resource("pods"):
+		answer, err = e.servePod(r)
+	case corev1.Resource("events"):
+		answer = &kube.Answer{Objects: []kube.Object{&corev1.Event{}}}
+	}
+	if err != nil {
+		return kube.Verdict{Err: err}
+	}
+	return kube.Verdict{Answer: answer}
+}
+
+func (e *Env) serveJob(r *kube.Request) (*kube.Answer, error) {
+	q := &cluster.Request{Namespace: r.Namespace, Name: r.Name}
+	switch r.Verb + "/" + r.Subresource {
+	case "get/":
+		q.Verb = cluster.Get
+	case "list/":
+		q.Verb = cluster.ListJobs
+	case "update/status":
+		sent, err := r.Decode()
+		if err != nil {
+			return nil, err
+		}
+		q.Verb, q.Job = cluster.Status, sent.(*batchv1.Job)
+	case "patch/status":
+		if r.ContentType != string(types.MergePatchType) {
+			return nil, e.unserved("a patch of type "+r.ContentType, r.Resource.Resource)
+		}
+		q.Verb, q.Patch = cluster.Status, r.Body
+	default:
+		return nil, e.unservedRequest(r)
+	}
+	a, err := e.send(q)
+	if err != nil {
+		return nil, err
+	}
+	answer := &kube.Answer{Version: a.Version}
+	if a.Job != nil {
+		answer.Objects = append(answer.Objects, a.Job)
+	}
+	for _, job := range a.Jobs {
+		answer.Objects = append(answer.Objects, job)
+	}
+	return answer, nil
+}
+
+func (e *Env) servePod(r *kube.Request) (*kube.Answer, error) {
+	q := &cluster.Request{Namespace: r.Namespace, Name: r.Name}
+	switch r.Verb + "/" + r.Subresource {
+	case "get/":
+		q.Verb = cluster.GetPod
+	case "list/":
+		q.Verb = cluster.List
+	case "create/":
+		sent, err := r.Decode()
+		if err != nil {
+			return nil, err
+		}
+		if sent.GetResourceVersion() != "" {
+			return nil, apierrors.NewBadRequest("resourceVersion should not be set on objects to be created")
+		}
+		q.Verb, q.Pod = cluster.Create, sent.(*corev1.Pod)
+	case "update/":
+		sent, err := r.Decode()
+		if err != nil {
+			return nil, err
+		}
+		q.Verb = cluster.Patch
+		if q.Patch, err = json.Marshal(map[string]any{"metadata": sent.(*corev1.Pod).ObjectMeta}); err != nil {
+			return nil, err
+		}
+		q.Edit = func(old *corev1.Pod) (*corev1.Pod, error) { return updated(old, sent.(*corev1.Pod)) }
+	case "patch/":
+		q.Verb, q.Patch = cluster.Patch, r.Body
+		if r.ContentType == string(types.StrategicMergePatchType) {
+			break // the cluster applies it
+		}
+		q.Edit = func(old *corev1.Pod) (*corev1.Pod, error) {
+			next, err := r.Patched(old)
+			if err != nil {
+				return nil, err
+			}
+			return updated(old, next.(*corev1.Pod))
+		}
+	case "delete/":
+		options, err := r.DeleteOptions()
+		if err != nil {
+			return nil, err
+		}
+		q.Verb, q.Options = cluster.Delete, *options
+	default:
+		return nil, e.unservedRequest(r)
+	}
+	a, err := e.send(q)
+	if err != nil {
+		return nil, err
+	}
+	answer := &kube.Answer{Version: a.Version}
+	switch {
+	case a.Pod != nil:
+		answer.Objects = append(answer.Objects, a.Pod)
+	case r.Verb != "list" && r.Verb != "delete": // the pod is gone with its last finalizer
+		gone := &corev1.Pod{}
+		gone.Namespace, gone.Name = r.Namespace, r.Name
+		answer.Objects = append(answer.Objects, gone)
+	}
+	for _, pod := range a.Pods {
+		answer.Objects = append(answer.Objects, pod)
+	}
+	return answer, nil
+}
+
+// updated returns the next version of a pod after an update or a patch. They can only change
+// the metadata; the status is for the kubelet.
+func updated(old, sent *corev1.Pod) (*corev1.Pod, error) {
+	switch {
+	case sent.UID != "" && sent.UID != old.UID:
+		return nil, apierrors.NewConflict(corev1.Resource("pods"), old.Name,
+			fmt.Errorf("the UID is %q", old.UID))
+	case sent.ResourceVersion != "" && sent.ResourceVersion != old.ResourceVersion:
+		return nil, apierrors.NewConflict(corev1.Resource("pods"), old.Name, errors.New(
+			"the object has been modified; please apply your changes to the latest version and try again"))
+	case !equality.Semantic.DeepEqual(old.Spec, sent.Spec):
+		return nil, apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("Pod").GroupKind(), old.Name, nil)
+	}
+	edited := *old
+	edited.Labels, edited.Annotations, edited.Finalizers, edited.OwnerReferences = sent.Labels, sent.Annotations,
+		sent.Finalizers, sent.OwnerReferences
+	if equality.Semantic.DeepEqual(old.ObjectMeta, edited.ObjectMeta) {
+		return old, nil
+	}
+	return &edited, nil
+}
+
+// send sends a request to the cluster, and then updates the time and the caches.
+func (e *Env) send(q *cluster.Request) (cluster.Answer, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.now == nil {
+		return cluster.Answer{}, errOutside
+	}
+	q.AboutAll = e.all
+	a, err := e.now.Send(q)
+	e.moved()
+	switch {
+	case errors.Is(err, cluster.ErrNoAnswer):
+		return a, context.DeadlineExceeded
+	case errors.Is(err, cluster.ErrKilled), errors.Is(err, cluster.ErrGivenUp):
+		e.stop()
+		e.now = nil
+		return a, context.Canceled
+	}
+	return a, err
+}
+
+func (e *Env) unservedRequest(r *kube.Request) error {
+	of := r.Resource.Resource
+	if r.Subresource != "" {
+		of += "/" + r.Subresource
+	}
+	return e.unserved("a "+r.Verb, of)
+}
+
+// unserved returns the error of an unsupported request. It fails the test, even if Reconcile
+// ignores the error.
+func (e *Env) unserved(what string, of any) error {
+	err := &referee.Violation{Property: "chaos",
+		Text: fmt.Sprintf("%s of %v is not supported: see the documentation of package chaos", what, of)}
+	e.fail(err)
+	return err
+}
