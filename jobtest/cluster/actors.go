@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -147,20 +146,10 @@ func DeleteJob(job *batchv1.Job, policy metav1.DeletionPropagation, now time.Tim
 func (c *Cluster) CollectGarbage() bool {
 	before := c.version
 	for _, pod := range c.Pods() {
-		owner := metav1.GetControllerOfNoCopy(pod)
-		if owner == nil || !OwnedByJob(owner) {
-			continue
-		}
-		switch job := c.jobOf(owner.UID); {
-		case job != nil && job.DeletionTimestamp == nil:
-		case job != nil && job.Finalizers[len(job.Finalizers)-1] == metav1.FinalizerOrphanDependents:
-			c.act(pod.UID, OrphanPod)
-		default:
-			c.Delete(pod.UID, DefaultGrace)
-		}
+		c.act(pod.UID, func(p *corev1.Pod) *corev1.Pod { return CollectPod(p, c.jobOf, c.Now) })
 	}
 	for at := range c.slots {
-		if job := c.slots[at].job; job != nil && job.DeletionTimestamp != nil && c.hasNoPods(job) {
+		if job := c.slots[at].job; job != nil && Settled(job, Objects(c.Pods())) != "" {
 			c.putJob(at, nil, nil, nil)
 		}
 	}
@@ -171,11 +160,6 @@ func (c *Cluster) CollectGarbage() bool {
 // adapters for custom resources change.
 func OwnedByJob(owner *metav1.OwnerReference) bool {
 	return strings.HasPrefix(string(owner.UID), jobUID)
-}
-
-// hasNoPods reports whether no pod has the Job as its controller.
-func (c *Cluster) hasNoPods(job *batchv1.Job) bool {
-	return !slices.ContainsFunc(c.Pods(), func(pod *corev1.Pod) bool { return metav1.IsControlledBy(pod, job) })
 }
 
 // OrphanPod removes the owner references of a pod.

@@ -1,10 +1,10 @@
 package explore
 
 import (
-	"slices"
-
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/referee"
@@ -81,15 +81,13 @@ func (x *search) jobMoves(s *state, yield visitor) {
 // isRemovable reports whether the Job is being deleted and has no pods left.
 func (x *search) isRemovable(s *state) bool {
 	job := x.jobs.values[s.job]
-	if job == nil || job.DeletionTimestamp == nil {
-		return false
-	}
-	for i := range s.pods {
-		if n := s.pods[i].stored; n != 0 && metav1.IsControlledBy(x.pods.values[n], job) {
-			return false
+	return job != nil && cluster.Settled(job, func(yield func(metav1.Object) bool) {
+		for i := range s.pods {
+			if n := s.pods[i].stored; n != 0 && !yield(x.pods.values[n]) {
+				return
+			}
 		}
-	}
-	return true
+	}) != ""
 }
 
 // timeMoves yields the moves that advance the time: between any two syncs, or only while
@@ -187,30 +185,19 @@ func (x *search) podMoves(s *state, i int, yield visitor) {
 				func(p *corev1.Pod) *corev1.Pod { return cluster.EndPod(p, code, x.now) })
 		}
 	}
-	if x.abandoned(s, pod) {
-		orphans := s.job != 0 && slices.Contains(x.jobs.values[s.job].Finalizers, metav1.FinalizerOrphanDependents)
+	jobOf := func(uid types.UID) *batchv1.Job {
+		if job := x.jobs.values[s.job]; job != nil && job.UID == uid {
+			return job
+		}
+		return nil
+	}
+	if next := cluster.CollectPod(pod, jobOf, x.now); next != pod {
 		m := move{kind: collect}
-		if orphans {
+		if next != nil && len(next.OwnerReferences) == 0 {
 			m.detail = 1
 		}
-		do(m, func(p *corev1.Pod) *corev1.Pod {
-			if orphans {
-				return cluster.OrphanPod(p)
-			}
-			return cluster.DeletePod(p, cluster.DefaultGrace, x.now)
-		})
+		do(m, func(p *corev1.Pod) *corev1.Pod { return cluster.CollectPod(p, jobOf, x.now) })
 	}
-}
-
-// abandoned reports whether garbage collection deletes a pod, because its Job is gone or in
-// foreground deletion.
-func (x *search) abandoned(s *state, pod *corev1.Pod) bool {
-	owner := metav1.GetControllerOfNoCopy(pod)
-	if owner == nil {
-		return false
-	}
-	job := x.jobs.values[s.job]
-	return job == nil || job.UID != owner.UID || job.DeletionTimestamp != nil
 }
 
 func (x *search) freePlaces(s *state) (n int) {

@@ -6,6 +6,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
 // Collector is the garbage collector and the namespace controller. It acts only when a
@@ -56,40 +58,22 @@ func (s *Server) owners() map[types.UID]placed {
 	return all
 }
 
-// collect processes the owner references of an object. It removes the references to owners
-// that are gone if another owner remains, and deletes the object otherwise.
+// collect does with an object what its owners require.
 func (s *Server) collect(k *kind, v *version, owners map[types.UID]placed) bool {
-	refs := v.obj.GetOwnerReferences()
-	if len(refs) == 0 || v.obj.GetDeletionTimestamp() != nil {
-		return false
-	}
-	var solid []metav1.OwnerReference
-	waits := false // an owner waits for the deletion of the object
-	for _, ref := range refs {
-		owner, found := owners[ref.UID]
-		switch {
-		case !found || !owner.is(ref, v.obj.GetNamespace()):
-		case deletesDependents(owner.obj):
-			waits = true
-		default:
-			solid = append(solid, ref)
+	fate := cluster.FateOf(v.obj, func(ref metav1.OwnerReference) metav1.Object {
+		if owner, found := owners[ref.UID]; found && owner.is(ref, v.obj.GetNamespace()) {
+			return owner.obj
 		}
-	}
+		return nil
+	}, s.all)
 	switch {
-	case len(solid) == len(refs):
-		return false
-	case len(solid) > 0:
-		s.edit(k, v, func(o Object) { o.SetOwnerReferences(solid) })
+	case fate.Drop != nil:
+		s.edit(k, v, func(o Object) { o.SetOwnerReferences(fate.Remaining(o.GetOwnerReferences())) })
 		return true
+	case fate.Delete == "":
+		return false
 	}
-	policy := metav1.DeletePropagationBackground
-	switch {
-	case waits && s.hasDependents(v.obj), slices.Contains(v.obj.GetFinalizers(), metav1.FinalizerDeleteDependents):
-		policy = metav1.DeletePropagationForeground
-	case slices.Contains(v.obj.GetFinalizers(), metav1.FinalizerOrphanDependents):
-		policy = metav1.DeletePropagationOrphan
-	}
-	_, _, err := s.remove(k, v, deleteByUID(v.obj.GetUID(), policy), nil)
+	_, _, err := s.remove(k, v, deleteByUID(v.obj.GetUID(), fate.Delete), nil)
 	return err == nil
 }
 
@@ -99,39 +83,24 @@ func (o placed) is(ref metav1.OwnerReference, namespace string) bool {
 		(o.ClusterScoped || o.obj.GetNamespace() == namespace)
 }
 
-func deletesDependents(o Object) bool {
-	return o.GetDeletionTimestamp() != nil && slices.Contains(o.GetFinalizers(), metav1.FinalizerDeleteDependents)
+// finish removes a finalizer of the collector from an object that is being deleted.
+func (s *Server) finish(k *kind, v *version) bool {
+	finalizer := cluster.Settled(v.obj, s.all)
+	if finalizer != "" {
+		s.edit(k, v, without(finalizer))
+	}
+	return finalizer != ""
 }
 
-// finish processes the finalizers of the collector on a deleted object.
-func (s *Server) finish(k *kind, v *version) bool {
-	if v.obj.GetDeletionTimestamp() == nil {
-		return false
+// all yields all objects.
+func (s *Server) all(yield func(metav1.Object) bool) {
+	for _, k := range s.tables() {
+		for _, id := range k.keys {
+			if !yield(k.objects[id].obj) {
+				return
+			}
+		}
 	}
-	has := func(f string) bool { return slices.Contains(v.obj.GetFinalizers(), f) }
-	switch {
-	case has(metav1.FinalizerOrphanDependents):
-		if d, ref, ok := s.dependent(v.obj, nil); ok {
-			s.edit(d.kind, d.version, func(o Object) {
-				o.SetOwnerReferences(slices.DeleteFunc(slices.Clone(o.GetOwnerReferences()),
-					func(r metav1.OwnerReference) bool { return r.UID == ref.UID }))
-			})
-			return true
-		}
-		s.edit(k, v, without(metav1.FinalizerOrphanDependents))
-		return true
-	case has(metav1.FinalizerDeleteDependents):
-		blocks := func(ref metav1.OwnerReference) bool {
-			return ref.BlockOwnerDeletion != nil &&
-				*ref.BlockOwnerDeletion
-		}
-		if _, _, blocked := s.dependent(v.obj, blocks); blocked {
-			return false
-		}
-		s.edit(k, v, without(metav1.FinalizerDeleteDependents))
-		return true
-	}
-	return false
 }
 
 func without(finalizer string) func(Object) {
@@ -139,26 +108,6 @@ func without(finalizer string) func(Object) {
 		o.SetFinalizers(slices.DeleteFunc(slices.Clone(o.GetFinalizers()),
 			func(f string) bool { return f == finalizer }))
 	}
-}
-
-func (s *Server) hasDependents(owner Object) bool {
-	_, _, found := s.dependent(owner, nil)
-	return found
-}
-
-// dependent finds an object with a reference to the owner that meets a condition.
-func (s *Server) dependent(owner Object, when func(metav1.OwnerReference) bool) (placed, metav1.OwnerReference, bool) {
-	for _, k := range s.tables() {
-		for _, id := range k.keys {
-			v := k.objects[id]
-			for _, ref := range v.obj.GetOwnerReferences() {
-				if ref.UID == owner.GetUID() && (when == nil || when(ref)) {
-					return placed{k, v}, ref, true
-				}
-			}
-		}
-	}
-	return placed{}, metav1.OwnerReference{}, false
 }
 
 // empty deletes the content of a namespace that is being deleted, and then the

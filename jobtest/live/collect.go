@@ -3,6 +3,7 @@ package live
 import (
 	"context"
 	"errors"
+	"iter"
 	"slices"
 	"sync"
 	"time"
@@ -19,6 +20,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
 // retryTime is the delay before the collector retries after an error.
@@ -125,41 +128,41 @@ func (c *collector) sweep(ctx context.Context) error {
 	pods, errPods := c.list(ctx, podKind)
 	errs := []error{errJobs, errPods}
 	for _, o := range slices.Concat(jobs, pods) {
-		if o.DeletionTimestamp == nil && len(o.OwnerReferences) > 0 {
-			errs = append(errs, c.deleteOrphan(ctx, o))
-		}
+		errs = append(errs, c.collect(ctx, o, cluster.Objects(pods)))
 	}
 	for _, job := range jobs {
 		if job.DeletionTimestamp != nil {
-			errs = append(errs, c.finish(ctx, job.DeepCopy()))
+			errs = append(errs, c.finish(ctx, job))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// deleteOrphan deletes an object if each of its owners is gone, or is in foreground
-// deletion and waits for the object.
-func (c *collector) deleteOrphan(ctx context.Context, o *metav1.PartialObjectMetadata) error {
-	policy := metav1.DeletePropagationBackground
-	for _, ref := range o.OwnerReferences {
+// collect does with an object what its owners require.
+func (c *collector) collect(ctx context.Context, o *metav1.PartialObjectMetadata, pods iter.Seq[metav1.Object]) error {
+	var errs []error
+	fate := cluster.FateOf(o, func(ref metav1.OwnerReference) metav1.Object {
 		owner, err := c.owner(ctx, o.Namespace, ref)
-		switch {
+		switch errs = append(errs, err); {
 		case err != nil:
-			return err
+			return o // unknown, so it stays
 		case owner == nil:
-		case owner.DeletionTimestamp != nil && slices.Contains(owner.Finalizers, metav1.FinalizerDeleteDependents):
-			policy = metav1.DeletePropagationForeground
-		default:
 			return nil
 		}
-	}
-	if o.GroupVersionKind() == podKind {
-		policy = metav1.DeletePropagationBackground // a pod owns nothing
-	}
+		return owner
+	}, pods)
 	// The object may have lost its owner reference since the cached version. Then the
 	// precondition keeps it.
 	as := client.Preconditions{UID: &o.UID, ResourceVersion: &o.ResourceVersion}
-	return settled(c.client.Delete(ctx, o, as, client.PropagationPolicy(policy)))
+	switch {
+	case fate.Drop != nil:
+		errs = append(errs, settled(c.change(ctx, o, func(o *metav1.PartialObjectMetadata) {
+			o.OwnerReferences = fate.Remaining(o.OwnerReferences)
+		})))
+	case fate.Delete != "":
+		errs = append(errs, settled(c.client.Delete(ctx, o.DeepCopy(), as, client.PropagationPolicy(fate.Delete))))
+	}
+	return errors.Join(errs...)
 }
 
 // owner returns the owner of a reference, or nil if it is gone. If the cache does not have
@@ -187,45 +190,35 @@ func (c *collector) owner(ctx context.Context, namespace string,
 	return owner, err
 }
 
-// finish processes the finalizer that the deletion of a Job has set.
+// finish removes the finalizer that the deletion of a Job has set. It reads the pods live,
+// because a pod that the cache does not show may still have its owner reference.
 func (c *collector) finish(ctx context.Context, job *metav1.PartialObjectMetadata) error {
-	orphan := slices.Contains(job.Finalizers, metav1.FinalizerOrphanDependents)
-	if !orphan && !slices.Contains(job.Finalizers, metav1.FinalizerDeleteDependents) {
-		return nil
-	}
 	pods := &metav1.PartialObjectMetadataList{}
 	pods.SetGroupVersionKind(podKind.GroupVersion().WithKind("PodList"))
 	if err := c.client.List(ctx, pods, client.InNamespace(job.Namespace)); err != nil {
 		return err
 	}
-	ofJob := func(ref metav1.OwnerReference) bool { return ref.UID == job.UID }
-	for i := range pods.Items {
-		pod := &pods.Items[i]
-		pod.SetGroupVersionKind(podKind)
-		switch at := slices.IndexFunc(pod.OwnerReferences, ofJob); {
-		case at < 0:
-		case orphan:
-			// After a conflict the pod still has its owner reference, so the Job must stay.
-			err := c.change(ctx, pod, func() { pod.OwnerReferences = slices.DeleteFunc(pod.OwnerReferences, ofJob) })
-			if client.IgnoreNotFound(err) != nil {
-				return settled(err)
+	finalizer := cluster.Settled(job, func(yield func(metav1.Object) bool) {
+		for i := range pods.Items {
+			if !yield(&pods.Items[i]) {
+				return
 			}
-		case pod.OwnerReferences[at].BlockOwnerDeletion != nil && *pod.OwnerReferences[at].BlockOwnerDeletion:
-			return nil
 		}
+	})
+	if finalizer == "" {
+		return nil
 	}
-	return settled(c.change(ctx, job, func() {
-		job.Finalizers = slices.DeleteFunc(job.Finalizers, func(f string) bool {
-			return f == metav1.FinalizerOrphanDependents || f == metav1.FinalizerDeleteDependents
-		})
+	return settled(c.change(ctx, job, func(job *metav1.PartialObjectMetadata) {
+		job.Finalizers = slices.DeleteFunc(job.Finalizers, func(f string) bool { return f == finalizer })
 	}))
 }
 
 // change patches an object if it has not changed since the cached version.
-func (c *collector) change(ctx context.Context, o *metav1.PartialObjectMetadata, change func()) error {
-	before := o.DeepCopy()
-	change()
-	return c.client.Patch(ctx, o, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+func (c *collector) change(ctx context.Context, o *metav1.PartialObjectMetadata,
+	change func(*metav1.PartialObjectMetadata)) error {
+	next := o.DeepCopy()
+	change(next)
+	return c.client.Patch(ctx, next, client.MergeFromWithOptions(o, client.MergeFromWithOptimisticLock{}))
 }
 
 // settled ignores errors because an object has changed or is gone. The event of that change
