@@ -1,5 +1,4 @@
-# Each folder with a go.mod is a module: the main module, and the modules with dependencies
-# that the main module must not have.
+# Each folder with a go.mod is a module. The main module is the library alone.
 modules := $(shell find . -name go.mod -not -path '*/.*' -not -path '*/testdata/*' -exec dirname {} \; | sort)
 
 .PHONY: test quick check fuzz golden vectors bench mutate soak suites releases release
@@ -12,7 +11,8 @@ test:
 		go -C $$module test -timeout 1h ./... || status=1; \
 	done; exit $$status
 
-# Runs the first stages of check, in two minutes: format, vet, lint, unit tests.
+# Runs the first stages of check, in a minute: format, vet, lint, and the unit tests of the
+# packages that decide, which tools/lint/deciding.txt lists.
 quick:
 	.ci/run quick
 
@@ -20,7 +20,7 @@ quick:
 check:
 	.ci/run
 
-# Runs each fuzz target of the main module for that time: make fuzz TIME=1m.
+# Runs each fuzz target for that time: make fuzz TIME=1m.
 TIME ?= 10s
 fuzz:
 	.ci/fuzz $(TIME)
@@ -28,7 +28,8 @@ fuzz:
 # Accepts the current output of the command, draws the picture of the packages, and lists the
 # API.
 golden:
-	go test ./internal/cli ./internal/house -update
+	go -C cmd test ./internal/cli -update
+	go -C tools test ./repository -update
 
 # Regenerates the cases of the folder vectors from random lifetimes of Jobs and from the
 # comparison with the real controller. The result is the same each time. It takes about ten
@@ -41,13 +42,13 @@ vectors:
 # Runs the checks of docs/reliability.md for longer: five hours on two cores. Two large searches
 # run at a time, which takes 20 GiB of memory.
 soak:
-	GOMEMLIMIT=18GiB go test ./jobtest/explore -timeout 0 -run TestEverything -states 60000
-	GOMEMLIMIT=18GiB go test ./jobtest/explore -timeout 0 -run 'TestEverything/^killed$$/^(regular|indexed|no_retry|one_at_a_time)$$' -states 2500000
-	GOMEMLIMIT=18GiB go test ./jobtest/explore -timeout 0 -run 'TestEverything/^one_fault$$/^(no_retry|one_at_a_time|indexed,_one_at_a_time)$$' -states 2500000
-	GOMEMLIMIT=18GiB go test ./jobtest/explore -timeout 0 -run 'TestEverything/^two_faults,_small$$/^(regular|indexed|no_retry)$$' -states 2500000
-	go test ./jobtest/chaos -timeout 0 -run TestSchedules -schedules 1000000
-	go test ./jobtest/chaos -timeout 0 -run TestCrashes -traces 2000 -pairs 25
-	go test . -timeout 0 -run TestMachine_isLikeDecide -rapid.checks 2000000
+	GOMEMLIMIT=18GiB go -C jobtest test ./explore -timeout 0 -run TestEverything -states 60000
+	GOMEMLIMIT=18GiB go -C jobtest test ./explore -timeout 0 -run 'TestEverything/^killed$$/^(regular|indexed|no_retry|one_at_a_time)$$' -states 2500000
+	GOMEMLIMIT=18GiB go -C jobtest test ./explore -timeout 0 -run 'TestEverything/^one_fault$$/^(no_retry|one_at_a_time|indexed,_one_at_a_time)$$' -states 2500000
+	GOMEMLIMIT=18GiB go -C jobtest test ./explore -timeout 0 -run 'TestEverything/^two_faults,_small$$/^(regular|indexed|no_retry)$$' -states 2500000
+	go -C jobtest test ./chaos -timeout 0 -run TestSchedules -schedules 1000000
+	go -C jobtest test ./chaos -timeout 0 -run TestCrashes -traces 2000 -pairs 25
+	go -C jobtest test ./decisions -timeout 0 -run TestMachine_isLikeDecide -rapid.checks 2000000
 	go -C examples/adopting test . -timeout 0 -run TestReconcilerSchedules -chaos.schedules 100000
 	go -C controller test . -timeout 0 -run '^TestSchedules$$' -chaos.schedules 100000
 	go -C examples/jobgroup test . -timeout 0 -run '^TestSchedules$$' -chaos.schedules 100000
@@ -86,5 +87,5 @@ release:
 	tools/release/rewrite $(VERSION)
 	git commit -am "Release $(VERSION)"
 	git tag $(VERSION)
-	for module in controller jobtest/kube jobtest/live cmd/kubectl-jobfate; do git tag $$module/$(VERSION); done
+	for module in controller jobtest jobtest/kube jobtest/live cmd; do git tag $$module/$(VERSION); done
 	git switch -

@@ -112,3 +112,5 @@ func tour() (*batchv1.Job, *corev1.Pod, time.Time) {
 	}}}
 	return job, pod, now
 }
+
+func ptrTo[T any](v T) *T { return &v }

@@ -144,3 +144,7 @@ replace (
 	k8s.io/sample-controller => k8s.io/sample-controller v0.36.3
 	k8s.io/streaming => k8s.io/streaming v0.36.3
 )
+
+replace github.com/jobfate/jobfate/jobtest => ../jobtest
+
+replace github.com/jobfate/jobfate/vectors => ../vectors

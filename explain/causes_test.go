@@ -10,8 +10,6 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/jobfate/jobfate/explain"
-	"github.com/jobfate/jobfate/internal/decide"
-	"github.com/jobfate/jobfate/internal/decidetest"
 )
 
 // scene is a snapshot with its expected first cause.
@@ -332,30 +330,10 @@ func TestWaits_kueue(t *testing.T) {
 	}
 }
 
-// A caller's status write that is not observed ranks before the causes in the stale Job. The
-// zero Explanation has no cause.
-func TestCause_own(t *testing.T) {
-	g := read(t, append([]string{plainJob()}, threePods(running)...)...)
-	in := decidetest.Input(g.Snapshot)
-	in.InFlight.Status = true
-	d, err := decidetest.Decide(in)
-	if err != nil || explain.Of(d).Cause().Code != explain.JobStale {
-		t.Errorf("got %s and %v, want %s", explain.Of(d).Cause().Code, err, explain.JobStale)
-	}
-	in.InFlight = decide.InFlight{Creations: 1}
-	d, err = decidetest.Decide(in)
-	if err != nil || explain.Of(d).Cause().Code != explain.JobInFlight {
-		t.Errorf("got %s and %v, want %s", explain.Of(d).Cause().Code, err, explain.JobInFlight)
-	}
-	if zero := (explain.Explanation{}); zero.Cause().Code != "" || len(zero.Causes()) != 0 || zero.Totals() != (explain.Totals{}) || zero.Groups() != nil {
-		t.Error("the zero Explanation is not empty")
-	}
-}
-
 // Each row of the table is the first cause of a scene.
 func TestCause_eachRow(t *testing.T) {
 	shown := map[explain.Code]bool{
-		// TestUnmanaged and TestCause_own cover these.
+		// TestUnmanaged and the TestCause_own of jobtest/explanations cover these.
 		explain.CauseMultiKueue: true, explain.CauseManagedElsewhere: true, explain.JobStale: true, explain.JobInFlight: true,
 	}
 	for _, s := range scenes {

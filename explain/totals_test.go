@@ -4,12 +4,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"pgregory.net/rapid"
-
-	"github.com/jobfate/jobfate"
-	"github.com/jobfate/jobfate/explain"
-	"github.com/jobfate/jobfate/jobtest"
 )
 
 const indexedSpec = "completionMode: Indexed\ncompletions: 12\nparallelism: 6\nbackoffLimitPerIndex: 1"
@@ -88,43 +82,4 @@ func TestGroups(t *testing.T) {
 	if got := e.Index(1).String(); got != "index 1: pod train-1 cannot be scheduled: no CPU" {
 		t.Errorf("got %s", got)
 	}
-}
-
-// For any snapshot, each index is counted once and is in one group, and the reason for the
-// decision is among the causes.
-func TestRandom_totals(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		s := jobtest.Snapshots(jobtest.Wild()).Draw(t, "snapshot")
-		d, err := jobfate.Decide(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		e := explain.Of(d)
-		code, n := e.Job().Code, 0
-		for _, c := range e.Causes() {
-			if c.Code == code {
-				n++
-			}
-		}
-		if queued := e.Causes()[0].Code == explain.CauseQueuedByKueue; n < 1 && !queued || n > 2 {
-			t.Fatalf("%s occurs %d times in %v", code, n, e.Causes())
-		}
-		totals := e.Totals()
-		for _, n := range []int{totals.Done, totals.Running, totals.Stuck, totals.Terminating, totals.BackingOff, totals.Pending, totals.Failed, totals.Stopped} {
-			if n < 0 {
-				t.Fatalf("%+v", totals)
-			}
-		}
-		if mode := s.Job.Spec.CompletionMode; mode == nil || *mode != "Indexed" {
-			return
-		}
-		sum := totals.Done + totals.Running + totals.Stuck + totals.Terminating + totals.BackingOff + totals.Pending + totals.Failed + totals.Stopped
-		inGroups := totals.Done
-		for _, g := range e.Groups() {
-			inGroups += g.Indexes.Len()
-		}
-		if want := int(*s.Job.Spec.Completions); sum != want || inGroups != want {
-			t.Fatalf("%+v count %d, the groups hold %d, want %d", totals, sum, inGroups, want)
-		}
-	})
 }

@@ -258,7 +258,9 @@ func demandIsThatOfTheModel(t *rapid.T) {
 
 func TestDemandOf_oracle(t *testing.T) { rapid.Check(t, demandIsThatOfTheModel) }
 
-func FuzzDemandOf_oracle(f *testing.F) { f.Fuzz(fuzztest.Target(demandIsThatOfTheModel)) }
+func FuzzDemandOf_oracle(f *testing.F) {
+	f.Fuzz(fuzztest.Target(rapid.MakeFuzz(demandIsThatOfTheModel)))
+}
 
 func holds(t *rapid.T, got, want jobstatus.Demand) {
 	t.Helper()

@@ -6,7 +6,7 @@
 // Most stories run in a world: a simulated cluster with one Job, a controller that carries
 // out the decisions of jobfate, and a log of its writes (world_test.go). The stories in
 // testdata are scripts of commands and their outputs; scenarios_test.go has the grammar.
-// Properties of every decision are tested in the root, and the decisions of a single
+// Properties of every decision are tested in jobtest/decisions, and the decisions of a single
 // package in that package.
 //
 // The stories check only decisions, explanations and the requests of the controller, not

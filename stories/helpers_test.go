@@ -5,7 +5,7 @@ import (
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/internal/decide"
-	"github.com/jobfate/jobfate/internal/decidetest"
+	"github.com/jobfate/jobfate/jobtest/decidetest"
 )
 
 // Short names for functions that every story needs.

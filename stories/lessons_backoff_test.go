@@ -15,9 +15,9 @@ import (
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/explain"
-	"github.com/jobfate/jobfate/internal/decidetest"
 	"github.com/jobfate/jobfate/internal/keys"
 	"github.com/jobfate/jobfate/jobtest/cluster"
+	"github.com/jobfate/jobfate/jobtest/decidetest"
 )
 
 func indexesOf(create []jobfate.Creation) (indexes []int32) {

@@ -17,7 +17,7 @@ import (
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/explain"
-	"github.com/jobfate/jobfate/internal/decidetest"
+	"github.com/jobfate/jobfate/jobtest/decidetest"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write the actual outputs of the scenarios to testdata")

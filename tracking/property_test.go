@@ -405,4 +405,6 @@ func FuzzTracking(f *testing.F) {
 	})
 }
 
-func FuzzCount_stoppedAtAnyPoint(f *testing.F) { f.Fuzz(fuzztest.Target(countIsStopped)) }
+func FuzzCount_stoppedAtAnyPoint(f *testing.F) {
+	f.Fuzz(fuzztest.Target(rapid.MakeFuzz(countIsStopped)))
+}

@@ -12,8 +12,8 @@ require (
 require (
 	github.com/fxamacker/cbor/v2 v2.9.0 // indirect
 	github.com/go-logr/logr v1.4.3 // indirect
+	github.com/jobfate/jobfate/jobtest v0.0.0
 	github.com/json-iterator/go v1.1.12 // indirect
-	github.com/kr/text v0.2.0 // indirect
 	github.com/modern-go/concurrent v0.0.0-20180306012644-bacd9c7ef1dd // indirect
 	github.com/modern-go/reflect2 v1.0.3-0.20250322232337-35a7c28c31ee // indirect
 	github.com/x448/float16 v0.8.4 // indirect
@@ -31,3 +31,5 @@ require (
 )
 
 replace github.com/jobfate/jobfate => ../
+
+replace github.com/jobfate/jobfate/jobtest => ../jobtest

@@ -1,5 +1,5 @@
 package main
 
-import "github.com/jobfate/jobfate/internal/cli"
+import "github.com/jobfate/jobfate/cmd/internal/cli"
 
 func main() { cli.Main() }

@@ -14,8 +14,8 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/jobfate/jobfate/internal/cli"
-	"github.com/jobfate/jobfate/internal/kubefile"
+	"github.com/jobfate/jobfate/cmd/internal/cli"
+	"github.com/jobfate/jobfate/cmd/internal/kubefile"
 )
 
 // cluster holds the objects of a cluster that a selection of Jobs needs.

@@ -23,12 +23,12 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"github.com/jobfate/jobfate/internal/cli"
+	"github.com/jobfate/jobfate/cmd/internal/cli"
 	"github.com/jobfate/jobfate/jobtest/kube"
 )
 
 const (
-	samples = "../../testdata/samples"
+	samples = "../testdata/samples"
 	// userAgent distinguishes the requests of the plugin from those of a test.
 	userAgent = "plugin"
 )

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/jobfate/jobfate/internal/cli"
+	"github.com/jobfate/jobfate/cmd/internal/cli"
 )
 
 // selection selects the Jobs of a command.

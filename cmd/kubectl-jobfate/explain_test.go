@@ -38,7 +38,7 @@ func TestSameOutputAsTheCommand(t *testing.T) {
 				s.answer = func(_ string, body []byte) []byte { return []byte(names.Replace(string(body))) }
 			}
 			for suffix, args := range map[string][]string{".txt": nil, ".ansi": {"--color=always"}, ".json": {"-o", "json"}, ".yaml": {"-oyaml"}} {
-				want, err := os.ReadFile(filepath.Join("../../internal/cli/testdata", g.golden+suffix))
+				want, err := os.ReadFile(filepath.Join("../internal/cli/testdata", g.golden+suffix))
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
-	"github.com/jobfate/jobfate/internal/cli"
+	"github.com/jobfate/jobfate/cmd/internal/cli"
 )
 
 // version is the version of a release. The linker sets it.

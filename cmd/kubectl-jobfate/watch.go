@@ -6,7 +6,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/jobfate/jobfate/internal/cli"
+	"github.com/jobfate/jobfate/cmd/internal/cli"
 )
 
 const (

@@ -68,6 +68,8 @@ require (
 	github.com/hashicorp/go-multierror v1.1.1 // indirect
 	github.com/hashicorp/golang-lru/v2 v2.0.7 // indirect
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
+	github.com/jobfate/jobfate/examples v0.0.0
+	github.com/jobfate/jobfate/jobtest v0.0.0
 	github.com/json-iterator/go v1.1.12 // indirect
 	github.com/kubeflow/mpi-operator v0.8.2 // indirect
 	github.com/kubeflow/trainer/v2 v2.2.1 // indirect
@@ -154,3 +156,7 @@ require (
 )
 
 replace github.com/jobfate/jobfate => ../..
+
+replace github.com/jobfate/jobfate/examples => ../../examples
+
+replace github.com/jobfate/jobfate/jobtest => ../../jobtest

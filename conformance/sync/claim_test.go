@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/jobfate/jobfate/conformance/real"
-	"github.com/jobfate/jobfate/internal/decidetest"
+	"github.com/jobfate/jobfate/jobtest/decidetest"
 )
 
 // The divergence failed-claim: how it is excused and pinned.

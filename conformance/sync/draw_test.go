@@ -13,8 +13,8 @@ import (
 	"github.com/jobfate/jobfate/conformance/apiserver"
 	"github.com/jobfate/jobfate/conformance/real"
 	decision "github.com/jobfate/jobfate/internal/decide"
-	"github.com/jobfate/jobfate/internal/decidetest"
 	"github.com/jobfate/jobfate/jobtest"
+	"github.com/jobfate/jobfate/jobtest/decidetest"
 )
 
 // chance returns true with the given probability in percent. It draws single bits, because rapid

@@ -61,3 +61,5 @@ replace (
 	github.com/jobfate/jobfate/jobtest/kube => ../../jobtest/kube
 	github.com/jobfate/jobfate/jobtest/live => ../../jobtest/live
 )
+
+replace github.com/jobfate/jobfate/jobtest => ../../jobtest

@@ -67,3 +67,5 @@ replace github.com/jobfate/jobfate => ../..
 replace github.com/jobfate/jobfate/controller => ../../controller
 
 replace github.com/jobfate/jobfate/jobtest/kube => ../../jobtest/kube
+
+replace github.com/jobfate/jobfate/jobtest => ../../jobtest

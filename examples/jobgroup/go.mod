@@ -31,6 +31,7 @@ require (
 	github.com/go-openapi/swag v0.23.0 // indirect
 	github.com/google/gnostic-models v0.7.0 // indirect
 	github.com/google/uuid v1.6.0 // indirect
+	github.com/jobfate/jobfate/jobtest v0.0.0 // indirect
 	github.com/josharian/intern v1.0.0 // indirect
 	github.com/json-iterator/go v1.1.12 // indirect
 	github.com/mailru/easyjson v0.7.7 // indirect
@@ -72,3 +73,5 @@ replace github.com/jobfate/jobfate/controller => ../../controller
 replace github.com/jobfate/jobfate/jobtest/kube => ../../jobtest/kube
 
 replace github.com/jobfate/jobfate/jobtest/live => ../../jobtest/live
+
+replace github.com/jobfate/jobfate/jobtest => ../../jobtest

@@ -13,9 +13,9 @@ import (
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/examples/loop"
-	"github.com/jobfate/jobfate/internal/effort"
 	"github.com/jobfate/jobfate/jobtest/chaos"
 	"github.com/jobfate/jobfate/jobtest/cluster"
+	"github.com/jobfate/jobfate/jobtest/effort"
 	"github.com/jobfate/jobfate/tracking"
 )
 

@@ -10,8 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/jobfate/jobfate/examples/queue"
-	"github.com/jobfate/jobfate/internal/effort"
 	"github.com/jobfate/jobfate/jobtest/cluster"
+	"github.com/jobfate/jobfate/jobtest/effort"
 )
 
 func example(name string, parallelism, completions int32, policy batchv1.PodReplacementPolicy) *batchv1.Job {

@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/internal/decide"
-	"github.com/jobfate/jobfate/internal/decidetest"
 )
 
 func decideOn(t *testing.T, in decide.Input) *decide.Outcome {
@@ -40,8 +39,8 @@ func toJSON(v any) string {
 
 // Whatever NotCreated says, the number of created pods is between none and all.
 func TestClose_impossibleCounts(t *testing.T) {
-	job := decidetest.SpecJob(t, "completions: 4\nparallelism: 4")
-	s := decide.Input{Job: job, Pods: []*corev1.Pod{decidetest.PodIn(job, 1, corev1.PodRunning)}, Now: job.CreationTimestamp.Time}
+	job := specJob(t, "completions: 4\nparallelism: 4")
+	s := decide.Input{Job: job, Pods: []*corev1.Pod{podIn(job, 1, corev1.PodRunning)}, Now: job.CreationTimestamp.Time}
 	d := decideOn(t, s)
 	if len(d.Plan.Work.Create) != 3 {
 		t.Fatalf("%d to create, want 3", len(d.Plan.Work.Create))
@@ -63,7 +62,7 @@ func TestClose_impossibleCounts(t *testing.T) {
 
 // Creations that were not tried do not count as failed. A negative Untried counts as 0.
 func TestClose_failedCreations(t *testing.T) {
-	job := decidetest.SpecJob(t, "completions: 4\nparallelism: 4")
+	job := specJob(t, "completions: 4\nparallelism: 4")
 	d := decideOn(t, decide.Input{Job: job, Now: job.CreationTimestamp.Time})
 	for _, test := range []struct {
 		done decide.Done
@@ -87,8 +86,8 @@ func TestClose_failedCreations(t *testing.T) {
 // Indexed Job, adds nothing to it.
 func TestSettle_succeededOfIndexedJobs(t *testing.T) {
 	for _, limit := range []string{"", "\nbackoffLimitPerIndex: 1"} {
-		job := decidetest.SpecJob(t, "completions: 2\nparallelism: 2\ncompletionMode: Indexed"+limit)
-		pod := decidetest.PodIn(job, 1, corev1.PodSucceeded)
+		job := specJob(t, "completions: 2\nparallelism: 2\ncompletionMode: Indexed"+limit)
+		pod := podIn(job, 1, corev1.PodSucceeded)
 		job.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Succeeded: []types.UID{pod.UID}}
 		d := decideOn(t, decide.Input{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time})
 		st := d.Settle(uids(d.Strip)).Status
@@ -105,7 +104,7 @@ func TestSettle_aStuckCounterIsNotTooManySucceededPods(t *testing.T) {
 		batchv1.IndexedCompletion:    {"Completed"},
 		batchv1.NonIndexedCompletion: {"TooManySucceededPods", "Completed"},
 	} {
-		job := decidetest.SpecJob(t, "completions: 1\nparallelism: 3")
+		job := specJob(t, "completions: 1\nparallelism: 3")
 		job.Spec.CompletionMode = &mode
 		job.Status.Succeeded = 3
 		if mode == batchv1.IndexedCompletion {

@@ -14,7 +14,6 @@ import (
 
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/internal/decide"
-	"github.com/jobfate/jobfate/internal/decidetest"
 )
 
 // scene is a Job, its pods and a time, in seconds since the Job was created. Only the functions
@@ -28,7 +27,7 @@ type scene struct {
 // newScene returns the scene of a new Job with a spec, one second after its creation.
 func newScene(t *testing.T, spec string) *scene {
 	t.Helper()
-	job := decidetest.SpecJob(t, spec)
+	job := specJob(t, spec)
 	s := &scene{config: decide.DefaultConfig(), created: job.CreationTimestamp.Time}
 	s.Job, s.Backoff = job, backoff.Record{Job: job.UID}
 	s.Now = s.at(1)
@@ -46,7 +45,7 @@ func (s *scene) stored(seconds int) *metav1.Time {
 // pod adds a pod to the scene. number is its index plus one in an Indexed Job. seconds is when a
 // finished pod finished.
 func (s *scene) pod(name string, number int, phase corev1.PodPhase, seconds int, changes ...func(*corev1.Pod)) *corev1.Pod {
-	pod := decidetest.PodIn(s.Job, number, phase)
+	pod := podIn(s.Job, number, phase)
 	pod.Name, pod.UID = name, types.UID(name)
 	for i := range pod.Status.ContainerStatuses {
 		if end := pod.Status.ContainerStatuses[i].State.Terminated; end != nil {

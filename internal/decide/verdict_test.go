@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/internal/decide"
-	"github.com/jobfate/jobfate/internal/decidetest"
 	"github.com/jobfate/jobfate/internal/lifecycle"
 )
 
@@ -68,7 +67,7 @@ func TestVerdict_isStoredBeforeItsPodGoes(t *testing.T) {
 
 // verdictSnapshot returns an input with an evicted pod, which fails the Job, and a running one.
 func verdictSnapshot(t *testing.T) decide.Input {
-	job := decidetest.SpecJob(t, `
+	job := specJob(t, `
 completions: 3
 parallelism: 2
 podFailurePolicy:
@@ -85,7 +84,7 @@ podFailurePolicy:
 }
 
 func verdictPod(job *batchv1.Job, uid types.UID, phase corev1.PodPhase) *corev1.Pod {
-	pod := decidetest.PodIn(job, 1, phase)
+	pod := podIn(job, 1, phase)
 	pod.Name, pod.UID = string(uid), uid
 	return pod
 }

@@ -7,21 +7,18 @@ package fuzztest
 import (
 	"encoding/binary"
 	"testing"
-
-	"pgregory.net/rapid"
 )
 
 // simplest is the number of choices that a property can draw after the last byte of its input.
 const simplest = 1 << 13
 
-// Target returns a fuzz target that runs a property. Each byte of the input is one choice of
-// rapid. After the last byte, every choice is the simplest one.
+// Target returns a fuzz target for one that rapid.MakeFuzz makes of a property. Each byte of the
+// input is one choice of rapid. After the last byte, every choice is the simplest one.
 //
 // rapid.MakeFuzz alone reads eight bytes for a choice, and skips an input that is too short.
 // A snapshot of a Job needs some thousand bytes, and the fuzzer begins with a few: it would
 // skip nearly all of its inputs.
-func Target(property func(*rapid.T)) func(*testing.T, []byte) {
-	run := rapid.MakeFuzz(property)
+func Target(run func(*testing.T, []byte)) func(*testing.T, []byte) {
 	return func(t *testing.T, input []byte) {
 		choices := make([]byte, 0, 8*(len(input)+simplest))
 		for _, b := range input {

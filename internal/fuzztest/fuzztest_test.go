@@ -14,7 +14,7 @@ func run(t *testing.T, input []byte, property func(*rapid.T)) (skipped bool) {
 	t.Helper()
 	t.Run("", func(t *testing.T) {
 		t.Cleanup(func() { skipped = t.Skipped() })
-		fuzztest.Target(property)(t, input)
+		fuzztest.Target(rapid.MakeFuzz(property))(t, input)
 	})
 	return skipped
 }

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/jobfate/jobfate/internal/effort"
+	"github.com/jobfate/jobfate/jobtest/effort"
 	"github.com/jobfate/jobfate/jobtest/internal/shrink"
 )
 

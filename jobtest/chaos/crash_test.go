@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/jobfate/jobfate/internal/effort"
+	"github.com/jobfate/jobfate/jobtest/effort"
 )
 
 var (

@@ -5,7 +5,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 
-	"github.com/jobfate/jobfate/internal/effort"
+	"github.com/jobfate/jobfate/jobtest/effort"
 )
 
 var severalSchedules = effort.Flag("several", "number of random schedules with several controllers", 60, 1500)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/jobfate/jobfate/internal/effort"
+	"github.com/jobfate/jobfate/jobtest/effort"
 )
 
 // overview returns all states between two syncs after the caches have caught up. The key of

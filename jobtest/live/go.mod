@@ -6,6 +6,7 @@ require (
 	github.com/go-logr/logr v1.4.3
 	github.com/jobfate/jobfate v0.0.0
 	github.com/jobfate/jobfate/controller v0.0.0
+	github.com/jobfate/jobfate/jobtest v0.0.0
 	github.com/jobfate/jobfate/jobtest/kube v0.0.0
 	k8s.io/api v0.36.3
 	k8s.io/apimachinery v0.36.3
@@ -68,3 +69,5 @@ replace github.com/jobfate/jobfate => ../..
 replace github.com/jobfate/jobfate/controller => ../../controller
 
 replace github.com/jobfate/jobfate/jobtest/kube => ../kube
+
+replace github.com/jobfate/jobfate/jobtest => ..

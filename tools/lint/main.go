@@ -1,10 +1,11 @@
 // Lint runs all checks of the source in one command: staticcheck's, depguard's, forbidigo's and
-// those of this package on the main module, with the settings in rules.toml; and revive's on all
-// modules, with style.toml.
+// those of this package on the modules that rules.toml names, with its settings; and revive's on
+// all modules, with style.toml.
 //
 //	lint ./...
 //
-// The working folder is the root of the repository.
+// The working folder is the root of the repository. In the folder of a module, the command checks
+// that module alone, without revive.
 package main
 
 import (
@@ -33,13 +34,45 @@ func main() {
 	cmd.AddAnalyzers(staticcheck.Analyzers...)
 	cmd.AddAnalyzers(stylecheck.Analyzers...)
 	cmd.AddAnalyzers(unused.Analyzer)
-	cmd.AddBareAnalyzers(own(must(os.Getwd()))...)
+	dir := must(os.Getwd())
+	root := repository(dir)
+	cmd.AddBareAnalyzers(own(root)...)
 	status := cmd.Execute()
-	for _, finding := range style() {
-		fmt.Println(finding)
-		status = 1
+	if dir == root {
+		for _, module := range rules.Modules {
+			status = max(status, lintIn(module))
+		}
+		for _, finding := range style() {
+			fmt.Println(finding)
+			status = 1
+		}
 	}
 	os.Exit(status)
+}
+
+// repository returns the folder above a folder, or the folder itself, that has the rules.
+func repository(dir string) string {
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "tools/lint/rules.toml")); err == nil {
+			return dir
+		}
+		above := filepath.Dir(dir)
+		if above == dir {
+			panic("the working folder is not in the repository")
+		}
+		dir = above
+	}
+}
+
+// lintIn runs the command in the folder of a module: a process loads the packages of one module.
+func lintIn(module string) (status int) {
+	cmd := exec.Command(must(os.Executable()), os.Args[1:]...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = module, os.Stdout, os.Stderr
+	if err := cmd.Run(); err != nil {
+		fmt.Fprintf(os.Stderr, "lint in %s: %v\n", module, err)
+		return 1
+	}
+	return 0
 }
 
 // must returns a value if there is no error: without its settings the command finds nothing.

@@ -4,11 +4,10 @@
 //	go -C tools run ./mutate [flags] PACKAGE ...
 //
 // The packages are folders of the main module, as ./backoff. A mutant runs the tests of its
-// package and, if it survives them, those of the root, of stories and of vectors, which go
-// through all packages; with -tests those of one other folder instead, of any module. Random
-// tests draw the same in every run. A mutant that makes the tests take ten times as long counts
-// as killed.
-// One that does not compile does not count.
+// package and, if it survives them, those of jobtest/decisions, jobtest/explanations, stories and
+// vectors, which go through all packages; with -tests those of one other folder instead, of any
+// module. Random tests draw the same in every run. A mutant that makes the tests take ten times as
+// long counts as killed. One that does not compile does not count.
 //
 // The command fails if a package has fewer than the least percentage of its mutants killed,
 // or if survivors.txt does not explain a survivor, or explains what does not survive.
@@ -31,6 +30,9 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
+// everything has the folders whose tests go through all packages.
+const everything = " ./jobtest/decisions ./jobtest/explanations ./stories ./vectors"
+
 // work is a folder for mutants.
 var work = filepath.Join(os.TempDir(), fmt.Sprint("mutate-", os.Getpid()))
 
@@ -42,7 +44,7 @@ func main() {
 	why, ok := readReasons("tools/mutate/survivors.txt"), true
 	for _, dir := range flag.Args() {
 		p := load(dir, why)
-		for _, folder := range slices.Compact(strings.Fields(cmp.Or(*tests, dir+" . ./stories ./vectors"))) {
+		for _, folder := range strings.Fields(cmp.Or(*tests, dir+everything)) {
 			p.testIn(folder)
 		}
 		ok = p.report(*least) && ok
@@ -101,7 +103,7 @@ func (p *source) report(least float64) bool {
 // testIn runs the tests of a folder on the survivors so far.
 func (p *source) testIn(dir string) {
 	start := time.Now()
-	check(test("-count=1", dir))
+	check(test(dir, "-count=1"))
 	limit := fmt.Sprint("-timeout=", 10*(time.Since(start)+time.Second))
 	var group errgroup.Group
 	group.SetLimit(runtime.NumCPU())
@@ -113,7 +115,7 @@ func (p *source) testIn(dir string) {
 			file := filepath.Join(work, fmt.Sprint(i))
 			overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{m.path: file + ".go"}})
 			check(errors.Join(err, os.WriteFile(file, overlay, 0o600), os.WriteFile(file+".go", []byte(m.text), 0o600)))
-			err = test("-overlay="+file, "-failfast", limit, dir)
+			err = test(dir, "-overlay="+file, "-failfast", limit)
 			switch output := fmt.Sprint(err); {
 			case strings.Contains(output, "[build failed]"):
 				m.verdict, err = "broken", nil
@@ -126,9 +128,11 @@ func (p *source) testIn(dir string) {
 	check(group.Wait())
 }
 
-// test runs go test. The error has what it prints. No test can use all of the machine's memory.
-func test(args ...string) error {
+// test runs go test in a folder. The error has what it prints. No test can use all of the machine's
+// memory.
+func test(dir string, args ...string) error {
 	cmd := exec.Command("go", append([]string{"test", "-vet=off", "-exec=prlimit --as=8589934592"}, args...)...)
+	cmd.Dir = dir
 	cmd.Env = append(cmd.Environ(), "RAPID_SEED=1", "RAPID_NOFAILFILE=1", "RAPID_SHRINKTIME=1ns")
 	if output, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %w\n%s", cmd, err, output)

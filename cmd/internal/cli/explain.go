@@ -1,0 +1,168 @@
+package cli
+
+import (
+	"errors"
+	"flag"
+	"strings"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+
+	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/cmd/internal/kubefile"
+	why "github.com/jobfate/jobfate/explain"
+)
+
+// Objects are Jobs, their pods, and objects that explain why the pods do not run.
+type Objects struct {
+	*kubefile.Input
+	// Notes say what could not be read.
+	Notes []Note
+}
+
+// notes returns notes about objects that were skipped or could not be read.
+func (in Objects) notes() []Note {
+	if len(in.Skipped) == 0 {
+		return in.Notes
+	}
+	return append([]Note{{"OtherKinds", "objects of other kinds were skipped: " + in.Skipped.String()}}, in.Notes...)
+}
+
+// Explain says what the Job controller does next for a Job, and why.
+type Explain struct {
+	output
+	// Troubled omits the Jobs that need no attention from a list, unless --all is given.
+	Troubled bool
+
+	at         *time.Time // the time of the decision; nil: the present
+	managedBy  string     // the controller that decides; empty: the one that manages the Job
+	saved      bool       // the input is a file, which may be old
+	all        bool
+	exitStatus bool
+}
+
+// Flags adds the flags.
+func (x *Explain) Flags(fs *flag.FlagSet, clock func() time.Time) {
+	x.output.flags(fs)
+	fs.BoolVar(&x.all, "all", false, "print everything; by default the text truncates long lists")
+	fs.BoolVar(&x.exitStatus, "exit-status", false, "report the state of the Job by the exit status")
+	fs.StringVar(&x.managedBy, "managed-by", "",
+		"decide as the controller with this `name` in spec.managedBy;\nby default, as the controller that "+
+			"the Job names")
+	nowFlag(fs, clock, "the decision", func(at time.Time) { x.at = &at })
+}
+
+// View is the explanation of one Job, or of a list of Jobs.
+type View struct {
+	reports []*report // in a list, those that need most attention come first
+	list    bool
+	others  int    // Jobs that a list omits
+	notes   []Note // of a list
+	// unreadable says which parts of the input cannot be read.
+	unreadable []string
+	// about the parts of the input that cannot be read, and the Jobs of a list that cannot be decided on
+	err error
+}
+
+// One explains the first Job.
+func (x *Explain) One(env Environment, in Objects) (*View, error) {
+	r, err := x.decide(in, in.Jobs[0], x.now(env))
+	if err != nil {
+		return nil, errors.Join(in.Err(), err)
+	}
+	r.Unreadable = messages(in.Unreadable)
+	return &View{reports: []*report{r}, unreadable: r.Unreadable, err: in.Err()}, nil
+}
+
+// messages returns the texts of errors.
+func messages(errs []error) []string { return mapped(errs, error.Error) }
+
+// Reason returns the code of the first cause. It is empty without a Job.
+func (v *View) Reason() string {
+	if len(v.reports) == 0 {
+		return ""
+	}
+	return v.reports[0].Reason.Code
+}
+
+// Ended reports whether the view is of one Job, and the Job has ended.
+func (v *View) Ended() bool { return !v.list && v.Reason() == string(why.JobFinished) }
+
+// Print prints a view. With --exit-status, the error carries the exit status.
+func (x *Explain) Print(env Environment, v *View) error {
+	if err := x.print(env, v.value(), func(p paint) string { return v.text(p, x.all) }); err != nil {
+		return err
+	}
+	return x.Answer(v)
+}
+
+// Answer returns the exit status for a view, as an error.
+func (x *Explain) Answer(v *View) error {
+	switch {
+	case v.err != nil:
+		return v.err
+	case !x.exitStatus || len(v.reports) == 0 || v.reports[0].Reason.attention == why.AttentionNone:
+		return nil
+	}
+	return answer(exitNo + int(v.reports[0].Reason.attention-why.AttentionWait))
+}
+
+func (x *Explain) now(env Environment) time.Time {
+	if x.at != nil {
+		return *x.at
+	}
+	return env.Clock().Truncate(time.Second)
+}
+
+// decide decides on the input and reports the decision. It rebuilds the controller's memory
+// of failures from the pods. A controller that has seen failed pods that no longer exist may
+// wait longer.
+func (x *Explain) decide(in Objects, m *kubefile.Manifest, now time.Time) (*report, error) {
+	manager := x.managedBy
+	if manager == "" {
+		manager = managerOf(m.Job)
+	}
+	opts := []jobfate.Option{jobfate.ManagedBy(manager)}
+	if m.RuleNames != nil {
+		opts = append(opts, jobfate.RuleNames(m.RuleNames...))
+	}
+	snapshot := jobfate.Snapshot{Job: m.Job, Pods: in.Pods, Now: now}
+	d, err := jobfate.Decide(snapshot, opts...)
+	if err != nil {
+		return nil, locate(err, m, in.Pods, in.PodsAt)
+	}
+	e := why.Of(d, why.Evidence{Events: in.Events, Nodes: in.Nodes})
+	causes := e.Causes()
+	if x.managedBy == "" && manager != "" {
+		causes = elsewhere(m.Job, causes)
+	}
+	if x.saved && x.at == nil && strings.HasSuffix(string(causes[0].Code), "Overdue") {
+		causes[0].Advice += " If the file was saved earlier, give its time with --now."
+	}
+	if causes[0].Code == why.CauseMultiKueue { // no controller creates pods for the Job in this cluster
+		d, e, causes = jobfate.Decision{}, why.Explanation{}, causes[:1]
+	}
+	return newReport(in, m, now, d, e, causes), nil
+}
+
+// elsewhere adds the cause that another controller manages the Job, as the first one. The
+// Job needs as much attention as if that controller decided like the Job controller.
+func elsewhere(job *batchv1.Job, causes []why.Cause) []why.Cause {
+	first := why.Unmanaged(job)
+	if first.Code == why.JobFinished {
+		return causes
+	}
+	if first.Code == why.CauseManagedElsewhere {
+		first.Attention = causes[0].Attention
+	}
+	return append([]why.Cause{first}, causes...)
+}
+
+// managerOf returns the name of the controller that manages the Job. It is empty if that is the Job
+// controller.
+func managerOf(job *batchv1.Job) string {
+	if name := job.Spec.ManagedBy; name != nil && *name != batchv1.JobControllerName {
+		return *name
+	}
+	return ""
+}

@@ -1,0 +1,215 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/util/yaml"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+const samples = "../../testdata/samples"
+
+// goldens are the sample inputs, each at an interesting time.
+var goldens = []struct {
+	name, sample, now string
+	reason            string // what it shows
+}{
+	{"indexes-backing-off", "indexes-backing-off", "2023-08-21T10:00:09Z", "two indexes are backing off, and later indexes wait for them"},
+	{"indexes-retried", "indexes-backing-off", "2023-08-21T10:00:14Z", "the delay of one of them is over"},
+	{"failed-by-rule", "failed-by-rule", "2023-08-21T10:00:13Z", "a FailJob rule with a name matches"},
+	{"suspended", "suspended", "2023-08-21T10:00:00Z", "a Job is suspended while it runs"},
+	{"finished", "finished", "2023-08-21T10:01:31Z", "a Job is complete and one finalizer is left"},
+	{"backing-off", "backing-off", "2023-08-21T10:00:40Z", "a Job that is not Indexed is backing off"},
+	{"backoff-over", "backing-off", "2023-08-21T10:00:51Z", "its delay is over"},
+	{"cannot-start", "cannot-start", "2023-08-21T10:00:00Z", "a quota refuses a pod, and others cannot start"},
+	{"managed-elsewhere", "managed-elsewhere", "2023-08-21T10:03:01Z", "another controller manages the Job"},
+}
+
+// result is the result of a run.
+type result struct {
+	Status int
+	Stdout string
+	Stderr string
+}
+
+func testEnvironment() Environment {
+	now := time.Date(2023, 8, 21, 10, 0, 9, 999, time.UTC)
+	return Environment{
+		Name:   "jobfate",
+		Getenv: func(string) string { return "" },
+		Clock:  func() time.Time { return now },
+		Catch:  func() (func() bool, func()) { return func() bool { return false }, func() {} },
+	}
+}
+
+func runWith(stdin string, args ...string) result {
+	var stdout, stderr bytes.Buffer
+	env := testEnvironment()
+	env.Stdin, env.Stdout, env.Stderr = strings.NewReader(stdin), &stdout, &stderr
+	status := Run(args, env)
+	return result{status, stdout.String(), stderr.String()}
+}
+
+func sampleFiles(t *testing.T, name string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(samples, name, "*"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no files of sample %s: %v", name, err)
+	}
+	return files
+}
+
+// formats are the outputs of a command, by the suffix of their golden files.
+var formats = []struct {
+	suffix string
+	args   []string
+}{
+	{".txt", nil},
+	{".ansi", []string{"--color", "always"}},
+	{".json", []string{"-o", "json"}},
+	{".yaml", []string{"-o", "yaml"}},
+}
+
+func TestGolden(t *testing.T) {
+	for _, g := range goldens {
+		for _, format := range formats {
+			t.Run(g.name+format.suffix, func(t *testing.T) {
+				args := append([]string{"explain", "--now", g.now}, format.args...)
+				got := runWith("", append(args, sampleFiles(t, g.sample)...)...)
+				if got.Status != exitOK || got.Stderr != "" {
+					t.Fatalf("got status %d and %q, want success because %s", got.Status, got.Stderr, g.reason)
+				}
+				checkGolden(t, g.name+format.suffix, got.Stdout)
+			})
+		}
+	}
+}
+
+// checkGolden compares an output with a file in testdata.
+func checkGolden(t *testing.T, name, got string) {
+	t.Helper()
+	checkGoldenFile(t, filepath.Join("testdata", name), got)
+}
+
+func checkGoldenFile(t *testing.T, path, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff(readFile(t, path), got); diff != "" {
+		t.Errorf("%s (-want +got; go -C cmd test ./internal/cli -update accepts the new output):\n%s", path, diff)
+	}
+}
+
+var escapes = regexp.MustCompile(`\x1b\[[0-9;]*m`)
+
+// TestColorsOnlyColor checks that coloured text without its colours is the plain text, and
+// that the YAML equals the JSON.
+func TestColorsOnlyColor(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.ansi")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("got %d files and %v, want some", len(files), err)
+	}
+	for _, file := range files {
+		base := strings.TrimSuffix(file, ".ansi")
+		colored := readFile(t, file)
+		if got, want := escapes.ReplaceAllString(colored, ""), readFile(t, base+".txt"); got != want || colored == want {
+			t.Errorf("%s without colours: got\n%s\nwant\n%s", file, got, want)
+		}
+		var fromYAML, fromJSON any
+		if err := yaml.Unmarshal([]byte(readFile(t, base+".yaml")), &fromYAML); err != nil {
+			t.Fatal(err)
+		}
+		if err := yaml.Unmarshal([]byte(readFile(t, base+".json")), &fromJSON); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(fromJSON, fromYAML); diff != "" {
+			t.Errorf("%s.yaml is not %s.json (-json +yaml):\n%s", base, base, diff)
+		}
+	}
+}
+
+// TestEverySampleIsGolden checks that each sample is used.
+func TestEverySampleIsGolden(t *testing.T) {
+	used := map[string]bool{"README.md": true}
+	for _, g := range goldens {
+		used[g.sample] = true
+	}
+	entries, err := os.ReadDir(samples)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if !used[e.Name()] {
+			t.Errorf("no test reads the sample %s", e.Name())
+		}
+	}
+}
+
+// TestJSONShape checks that the output has the fields that doc.go promises.
+func TestJSONShape(t *testing.T) {
+	for _, g := range goldens {
+		got := runWith("", append([]string{"explain", "-o", "json", "--now", g.now}, sampleFiles(t, g.sample)...)...)
+		var fields map[string]json.RawMessage
+		if err := json.Unmarshal([]byte(got.Stdout), &fields); err != nil {
+			t.Fatalf("%s: got %q, want JSON: %v", g.name, got.Stdout, err)
+		}
+		for _, list := range []string{"claims", "deletions", "creations", "status", "finalizers", "settled", "waits", "indexes", "notes"} {
+			if raw := fields[list]; len(raw) == 0 || raw[0] != '[' {
+				t.Errorf("%s: %s is %s, want a list", g.name, list, raw)
+			}
+		}
+		for _, always := range []string{"job", "now", "pods", "reason", "prospect", "finished", "completed"} {
+			if _, ok := fields[always]; !ok {
+				t.Errorf("%s: there is no %s", g.name, always)
+			}
+		}
+	}
+}
+
+// TestOrderOfInput checks that neither the order of files nor that of documents
+// matters.
+func TestOrderOfInput(t *testing.T) {
+	files := sampleFiles(t, "indexes-backing-off")
+	want := runWith("", "explain", files[0], files[1])
+	if got := runWith("", "explain", files[1], files[0]); got != want {
+		t.Errorf("files swapped: got %+v, want %+v", got, want)
+	}
+	first, second := readFile(t, files[0]), readFile(t, files[1])
+	for _, stdin := range []string{first + "---\n" + second, second + "---\n" + first} {
+		if got := runWith(stdin, "explain"); got != want {
+			t.Errorf("from standard input: got %+v, want %+v", got, want)
+		}
+	}
+	if got := runWith(second, "explain", files[0], "-"); got != want {
+		t.Errorf("partly from standard input: got %+v, want %+v", got, want)
+	}
+}
+
+func readFile(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func writeFile(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,149 @@
+package cli
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/jobfate/jobfate/cmd/internal/kubefile"
+)
+
+// standardInput is the name of the standard input in messages.
+const standardInput = "standard input"
+
+// defaultInput is the default of --max-input.
+var defaultInput = resource.MustParse("1Gi")
+
+// sizeLimit is the value of --max-input, a Kubernetes quantity.
+type sizeLimit struct{ resource.Quantity }
+
+// Set takes a quantity of one byte or more.
+func (l *sizeLimit) Set(text string) error {
+	quantity, err := resource.ParseQuantity(text)
+	if err != nil || quantity.Value() < 1 {
+		return fmt.Errorf("want a quantity, as in %s", defaultInput.String())
+	}
+	l.Quantity = quantity
+	return nil
+}
+
+// inputLimit limits the bytes that are read from all files together.
+type inputLimit struct {
+	limit sizeLimit
+	left  int64
+}
+
+func newInputLimit(limit sizeLimit) *inputLimit {
+	if limit.IsZero() {
+		limit.Quantity = defaultInput
+	}
+	return &inputLimit{limit: limit, left: limit.Value()}
+}
+
+// limitedReader fails once the limit is exceeded. Its errors do not name the file, because
+// those of kubefile do.
+type limitedReader struct {
+	io.Reader
+	*inputLimit
+}
+
+func (r limitedReader) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p[:min(int64(len(p)), r.left+1)])
+	if r.left -= int64(n); r.left < 0 {
+		return 0, fmt.Errorf("the input is larger than %s; raise the limit with --max-input", r.limit.String())
+	}
+	if named, ok := err.(*fs.PathError); ok {
+		err = named.Err
+	}
+	return n, err
+}
+
+// failedReader is a file that cannot be opened.
+type failedReader struct{ error }
+
+func (r failedReader) Read([]byte) (int, error) { return 0, r.error }
+
+// parseFiles parses the arguments of a command that reads files, with the flags that name
+// files and limit their size. Without files the command reads the standard input.
+func (env *Environment) parseFiles(fs *flag.FlagSet, usage string, args []string) ([]string, error) {
+	var named []string
+	fs.Func("f", "a `file` to read, like an argument", func(name string) error {
+		named = append(named, name)
+		return nil
+	})
+	fs.Var(&env.maxInput, "max-input", "the maximum number of `bytes` to read, as in 500Mi (default 1Gi)")
+	files, err := parse(*env, fs, usage, args)
+	if files = append(named, files...); len(files) == 0 {
+		files = []string{"-"}
+	}
+	return files, err
+}
+
+// readFiles reads Jobs and their pods.
+func readFiles(env Environment, names []string) (in Objects, err error) {
+	err = withFiles(env, names, func(sources []kubefile.Source) (err error) {
+		in.Input, err = kubefile.Read(sources...)
+		return err
+	})
+	return in, err
+}
+
+// ReadManifests reads the Jobs in files, and the templates of CronJobs.
+func ReadManifests(env Environment, names ...string) (in *kubefile.Input, err error) {
+	err = withFiles(env, names, func(sources []kubefile.Source) (err error) {
+		in, err = kubefile.ReadManifests(sources...)
+		return err
+	})
+	return in, err
+}
+
+// withFiles opens the files, the standard input for -, and calls f with them. Long reads
+// show their progress on a terminal.
+func withFiles(env Environment, names []string, f func([]kubefile.Source) error) error {
+	sources := make([]kubefile.Source, len(names))
+	limit, p := newInputLimit(env.maxInput), newProgress(env)
+	defer p.clear()
+	read := false
+	for i, name := range names {
+		s := &sources[i]
+		s.Name = name
+		s.Progress = func(kind string, done, total int) { p.show("%s", reading(kind, done, total)) }
+		if name == "-" {
+			if read {
+				return Misused("standard input (-) is given twice")
+			}
+			if env.StdinTerminal {
+				fmt.Fprintln(env.Stderr, env.Name+": reading standard input; end it with Ctrl-D")
+			}
+			read = true
+			s.Name, s.Reader = standardInput, limitedReader{env.Stdin, limit}
+			continue
+		}
+		file, err := os.Open(name)
+		if err != nil { // like an error of reading, it does not keep the other files from being read
+			s.Reader = limitedReader{failedReader{err}, limit}
+			continue
+		}
+		defer file.Close()
+		s.Reader = limitedReader{file, limit}
+		if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
+			s.Size = int(min(info.Size(), limit.left))
+		}
+	}
+	return f(sources)
+}
+
+// largeYAML is the size above which the progress recommends JSON.
+const largeYAML = 10 << 20
+
+func reading(kind string, done, total int) string {
+	text := fmt.Sprintf("%d of %d MB read", done>>20, total>>20)
+	if kind == "YAML" && total > largeYAML {
+		text += "; kubectl -o json would be faster"
+	}
+	return text
+}

@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/cmd/internal/kubefile"
+)
+
+// locate adds the file and line of each field in an error.
+func locate(err error, m *kubefile.Manifest, pods []*corev1.Pod, podsAt []kubefile.Place) error {
+	var located []error
+	for _, e := range fieldErrors(err) {
+		located = append(located, locateOne(e, m, pods, podsAt))
+	}
+	if located == nil {
+		return fmt.Errorf("%s: %w", m.At.At(fieldIn(err)), err)
+	}
+	return errors.Join(located...)
+}
+
+// fieldErrors returns the errors about single fields in an error of a decision or of the
+// simulated API server.
+func fieldErrors(err error) (fields []*field.Error) {
+	var all interface{ Errors() []error }
+	var input *jobfate.InputError
+	switch {
+	case errors.As(err, &input):
+		fields = input.Fields
+	case errors.As(err, &all):
+		for _, err := range all.Errors() {
+			var e *field.Error
+			if errors.As(err, &e) {
+				fields = append(fields, e)
+			}
+		}
+	}
+	return fields
+}
+
+var (
+	podField   = regexp.MustCompile(`^pods\[(\d+)\]\.(.+)$`)
+	nameOfRule = regexp.MustCompile(`^RuleNames(\[\d+\])$`)
+)
+
+func locateOne(e *field.Error, m *kubefile.Manifest, pods []*corev1.Pod, podsAt []kubefile.Place) error {
+	if match := podField.FindStringSubmatch(e.Field); match != nil {
+		if i, err := strconv.Atoi(match[1]); err == nil && i < len(podsAt) {
+			return fmt.Errorf("%s: pod %s: %s: %s", podsAt[i].At(match[2]), pods[i].Name, match[2], e.ErrorBody())
+		}
+	}
+	if match := nameOfRule.FindStringSubmatch(e.Field); match != nil {
+		named := *e
+		named.Field = "spec.podFailurePolicy.rules" + match[1] + ".name"
+		e = &named
+	}
+	return fmt.Errorf("%s: %w", m.At.At(e.Field), e)
+}
+
+// fieldIn returns the field at the beginning of the text of an error.
+func fieldIn(err error) string {
+	field, _, _ := strings.Cut(err.Error(), ": ")
+	return field
+}

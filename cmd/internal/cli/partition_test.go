@@ -1,0 +1,121 @@
+package cli
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate/cmd/internal/kubefile"
+)
+
+// namespaceOf returns Jobs and pods. Most Jobs have a pod that they control and a pod that
+// they may adopt. Every third Job, beginning with the first, instead has a pod of an earlier
+// Job of the same name, and a pod of another controller.
+func namespaceOf(jobs int) Objects {
+	in := &kubefile.Input{}
+	pod := func(namespace, name string, job *batchv1.Job) {
+		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(namespace + "/" + name), Finalizers: []string{batchv1.JobTrackingFinalizer}}}
+		if job != nil {
+			p.Labels = job.Spec.Selector.MatchLabels
+			p.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(job, batchv1.SchemeGroupVersion.WithKind("Job"))}
+		}
+		in.Pods, in.PodsAt = append(in.Pods, p), append(in.PodsAt, kubefile.Place{File: name})
+	}
+	for i := range jobs {
+		name := string(rune('a'+i/26)) + string(rune('a'+i%26))
+		job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: []string{"one", "two"}[i%2], Name: name, UID: types.UID("uid-" + name)},
+			Spec: batchv1.JobSpec{Parallelism: pointer(int32(3)), Completions: pointer(int32(3)), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"job": name}}}}
+		job.Spec.Template.Labels = job.Spec.Selector.MatchLabels
+		in.Jobs = append(in.Jobs, &kubefile.Manifest{Job: job, At: kubefile.Place{File: "job/" + name}})
+		if i%3 > 0 {
+			pod(job.Namespace, name+"-owned", job)
+			pod(job.Namespace, name+"-orphan", job)
+			in.Pods[len(in.Pods)-1].OwnerReferences = nil
+			continue
+		}
+		before := job.DeepCopy()
+		before.UID = "earlier"
+		pod(job.Namespace, name+"-earlier", before)
+		pod(job.Namespace, name+"-other", job)
+		in.Pods[len(in.Pods)-1].OwnerReferences[0] = metav1.OwnerReference{Kind: "ReplicaSet", Name: "web", UID: "web", Controller: pointer(true)}
+	}
+	return Objects{Input: in}
+}
+
+// TestPartition checks that the explanation of a Job from its part of the pods equals the
+// explanation from all pods.
+func TestPartition(t *testing.T) {
+	in, env := namespaceOf(30), testEnvironment()
+	x := &Explain{}
+	x.format = "text"
+	list, err := x.List(env, in)
+	if err != nil || list.err != nil || len(list.reports) != len(in.Jobs) {
+		t.Fatalf("got %+v and %v, want %d reports", list, err, len(in.Jobs))
+	}
+	withoutForeign := func(r *report) string {
+		r.Pods = 0
+		r.Notes = slices.DeleteFunc(r.Notes, func(n Note) bool { return n.Code == "ForeignPodsIgnored" })
+		text, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	adopted, recreated, pods := 0, 0, 0
+	for _, r := range list.reports {
+		pods += r.Pods
+		at := slices.IndexFunc(in.Jobs, func(m *kubefile.Manifest) bool { return m.Job.Name == r.Job.Name })
+		whole, err := x.decide(in, in.Jobs[at], x.now(env))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := withoutForeign(r), withoutForeign(whole); got != want {
+			t.Errorf("%s: got\n%s\nwant\n%s", r.Job.Name, got, want)
+		}
+		adopted += len(r.Claims)
+		if r.Reason.Code == "JobRecreated" {
+			recreated++
+		}
+	}
+	if want := 20 + 10 + 30*10; pods != want { // owned, of an earlier Job, and the orphans of the namespace
+		t.Errorf("the parts of all Jobs have %d pods, want %d", pods, want)
+	}
+	if adopted != 20 || recreated != 10 {
+		t.Errorf("%d pods are adopted, want 20; %d Jobs were recreated, want 10", adopted, recreated)
+	}
+}
+
+// TestListOmitsHealthyJobs checks which Jobs a list omits.
+func TestListOmitsHealthyJobs(t *testing.T) {
+	in, env := namespaceOf(4), testEnvironment()
+	in.Pods, in.PodsAt = nil, nil
+	in.Jobs[1].Job.Spec.Suspend = pointer(true)
+	in.Jobs[2].Job.Spec.Template.Labels = nil // an invalid Job
+	in.Notes = []Note{NewNote("Code", "something is \xff%s\xfe", "missing")}
+	x := &Explain{Troubled: true}
+	v, err := x.List(env, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const note = "Code: something is \uFFFDmissing\uFFFD\n"
+	if got := v.text(paint{}, false); !strings.HasPrefix(got, "two/ab: Suspended: ") || !strings.HasSuffix(got, "2 other Jobs need no attention (--all lists them).\n"+note) {
+		t.Errorf("got %q", got)
+	}
+	if err := x.Answer(v); err == nil || !strings.Contains(err.Error(), "job/ac: spec.template.metadata.labels: ") {
+		t.Errorf("got %v, want what is wrong with the third Job", err)
+	}
+	in.Jobs = in.Jobs[:1]
+	if v, _ = x.List(env, in); v.text(paint{}, false) != "No Job needs attention (--all lists 1 Job).\n"+note {
+		t.Errorf("got %q", v.text(paint{}, false))
+	}
+	in.Jobs = nil
+	if v, _ = x.List(env, in); v.text(paint{}, false) != "No Job was found.\n"+note || v.Reason() != "" || v.Ended() {
+		t.Errorf("got %q", v.text(paint{}, false))
+	}
+}

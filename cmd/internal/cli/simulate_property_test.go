@@ -1,0 +1,282 @@
+package cli
+
+import (
+	"encoding/xml"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"pgregory.net/rapid"
+
+	"github.com/jobfate/jobfate/cmd/internal/kubefile"
+	"github.com/jobfate/jobfate/cmd/internal/simulation"
+	"github.com/jobfate/jobfate/jobstatus"
+	"github.com/jobfate/jobfate/jobtest"
+)
+
+func pointer[T any](v T) *T { return &v }
+
+func drawDuration(t *rapid.T, most int, label string) *metav1.Duration {
+	return &metav1.Duration{Duration: time.Duration(rapid.IntRange(0, most).Draw(t, label)) * 500 * time.Millisecond}
+}
+
+var someIndexes = rapid.SampledFrom([]simulation.Indexes{"", "0", "1", "0-2", "1,3", "4-9"})
+
+func drawBehaviour(t *rapid.T) simulation.Behaviour {
+	c := simulation.Behaviour{
+		Indexes: someIndexes.Draw(t, "indexes"),
+		Exits:   rapid.SliceOfN(rapid.SampledFrom([]int32{0, 1, 42, 137}), 0, 3).Draw(t, "exits"),
+		Evict:   rapid.IntRange(0, 9).Draw(t, "evict") == 9,
+	}
+	if rapid.Bool().Draw(t, "by chance") {
+		c.Chance = pointer(rapid.Float64Range(0, 1).Draw(t, "chance"))
+		c.Spread = *drawDuration(t, 20, "spread")
+	}
+	for range rapid.IntRange(0, 2).Draw(t, "durations") {
+		c.Durations = append(c.Durations, *drawDuration(t, 60, "duration"))
+	}
+	if rapid.Bool().Draw(t, "starts late") {
+		c.StartDelay = drawDuration(t, 20, "startDelay")
+	}
+	return c
+}
+
+func drawEvent(t *rapid.T) simulation.Event {
+	e := simulation.Event{At: *drawDuration(t, 120, "at")}
+	indexes := func() simulation.Indexes {
+		return rapid.SampledFrom([]simulation.Indexes{"all", "all", "0", "1-3"}).Draw(t, "of")
+	}
+	switch rapid.IntRange(0, 7).Draw(t, "event") {
+	case 0:
+		e.Suspend = pointer(rapid.Bool().Draw(t, "suspend"))
+	case 1:
+		e.Parallelism = pointer(rapid.Int32Range(0, 6).Draw(t, "parallelism"))
+	case 2:
+		n := rapid.Int32Range(0, 6).Draw(t, "completions") // refused unless the Job is elastic
+		e.Completions, e.Parallelism = &n, &n
+	case 3:
+		e.Evict = indexes()
+	case 4:
+		e.RemoveNodes = indexes()
+	case 5:
+		e.ForceDelete = indexes()
+	case 6:
+		e.Capacity = pointer(rapid.Int32Range(0, 3).Draw(t, "capacity"))
+	default:
+		e.Lose = indexes()
+	}
+	return e
+}
+
+func drawScenario(t *rapid.T) simulation.Scenario {
+	s := simulation.Scenario{
+		Seed: rapid.Uint64().Draw(t, "seed"),
+		// Some Jobs never end, and some not within the limit.
+		Limit: &metav1.Duration{Duration: rapid.SampledFrom([]time.Duration{10 * time.Second, 5 * time.Minute}).Draw(t, "limit")},
+	}
+	if rapid.Bool().Draw(t, "own delays") {
+		s.StartDelay, s.StopDelay = drawDuration(t, 10, "startDelay"), drawDuration(t, 80, "stopDelay")
+		s.BatchPeriod = drawDuration(t, 3, "batchPeriod")
+	}
+	if rapid.IntRange(0, 3).Draw(t, "has a capacity") == 0 {
+		s.Capacity = pointer(rapid.Int32Range(0, 4).Draw(t, "capacity"))
+	}
+	if rapid.Bool().Draw(t, "own nodes") {
+		s.LostNodes = simulation.LostNodes{UnreachableAfter: drawDuration(t, 20, "unreachableAfter"), Toleration: drawDuration(t, 60, "toleration")}
+	}
+	if rapid.Bool().Draw(t, "nodes are removed") {
+		s.LostNodes.RemovedAfter = drawDuration(t, 200, "removedAfter")
+	}
+	for range rapid.IntRange(0, 3).Draw(t, "courses") {
+		s.Pods = append(s.Pods, drawBehaviour(t))
+	}
+	for range rapid.IntRange(0, 3).Draw(t, "events") {
+		s.Events = append(s.Events, drawEvent(t))
+	}
+	return s
+}
+
+// TestSimulationAddsUp checks random simulations.
+func TestSimulationAddsUp(t *testing.T) {
+	ends := map[simulation.End]int{}
+	var last batchv1.JobStatus
+	rapid.Check(t, func(rt *rapid.T) {
+		job, scenario := jobtest.Jobs(jobtest.Usual()).Draw(rt, "job"), drawScenario(rt)
+		var rec recorder
+		play := func() (timeline, error) {
+			rec = recorder{changes: true, lines: true}
+			last = batchv1.JobStatus{}
+			r, err := simulation.Play(job, scenario, simulation.Settings{Stored: func(s simulation.Status) error {
+				last = *s.New
+				return rec.stored(s)
+			}})
+			if err != nil {
+				return timeline{}, err
+			}
+			return newTimeline(titled{File: "a <&\x00> b", name: "a <&\x00> b"}, part{Manifest: &kubefile.Manifest{Job: job}}, r, &rec), nil
+		}
+		run, err := play()
+		if err != nil {
+			if !strings.HasPrefix(err.Error(), "events[") {
+				rt.Fatalf("got %v, want a result, or a rejected event", err)
+			}
+			return
+		}
+		r := run.Result
+		ends[r.End]++
+		checkPods(rt, r, isIndexed(job), scenario.Capacity)
+		checkStatus(rt, r, last)
+		again, err := play()
+		if err != nil {
+			rt.Fatalf("the second time: %v", err)
+		}
+		if diff := cmp.Diff(toJSON(run), toJSON(again)); diff != "" {
+			rt.Fatalf("the second time (-first +second):\n%s", diff)
+		}
+		checkXML(rt, drawing([]timeline{run}))
+		checkXML(rt, drawing([]timeline{run, run}))
+		if text := newComparison([]timeline{run, run}).text(paint{}, false); strings.Contains(text, "Indexes that differ") {
+			rt.Fatalf("a Job differs from itself:\n%s", text)
+		}
+		if text := run.text(paint{}, false); text == "" || strings.Count(text, "\n") > mostTimeline+12 {
+			rt.Fatalf("got a text of %d lines:\n%s", strings.Count(text, "\n"), text)
+		}
+	})
+	t.Logf("ends: %v", ends)
+	for _, end := range []simulation.End{simulation.Complete, simulation.Failed, simulation.Stalled, simulation.OutOfTime} {
+		if ends[end] == 0 {
+			t.Errorf("no simulation ended %s: %v", end, ends)
+		}
+	}
+}
+
+// checkPods checks the totals and the times of the pods.
+func checkPods(t *rapid.T, r *simulation.Result, indexed bool, capacity *int32) {
+	var sum simulation.Totals
+	names := map[string]bool{}
+	for i, lane := range r.Lanes {
+		if i > 0 && r.Lanes[i-1].Index >= lane.Index {
+			t.Fatalf("lane %d follows lane %d", lane.Index, r.Lanes[i-1].Index)
+		}
+		var free simulation.Time // from when on
+		for _, pod := range lane.Pods {
+			sum.Pods++
+			names[pod.Name] = true
+			ended := r.Took
+			if pod.Ended != nil {
+				ended = *pod.Ended
+			}
+			started := ended
+			if pod.Started != nil {
+				started = *pod.Started
+				sum.Running += pod.Ran(r.Took)
+			}
+			if pod.Created > started || started > ended || ended > r.Took || (pod.Ended == nil) != (pod.Outcome == simulation.PodUnfinished) {
+				t.Fatalf("pod %+v is out of order, in a simulation of %s", pod, r.Took)
+			}
+			if !indexed && pod.Created < free {
+				t.Fatalf("pod %s is created at %s where another one is until %s", pod.Name, pod.Created, free)
+			}
+			free = ended
+			for outcome, n := range map[simulation.Outcome]*int{simulation.PodSucceeded: &sum.Succeeded, simulation.PodFailed: &sum.Failed,
+				simulation.PodEvicted: &sum.Evicted, simulation.PodDeleted: &sum.Deleted} {
+				if pod.Outcome == outcome {
+					*n++
+				}
+			}
+		}
+		for _, w := range lane.Waits {
+			if w.From >= w.Until {
+				t.Fatalf("index %d waits from %s until %s", lane.Index, w.From, w.Until)
+			}
+		}
+	}
+	if capacity != nil && !slices.ContainsFunc(r.Happened, func(h simulation.Happening) bool { return strings.HasPrefix(h.Text, "capacity") }) {
+		checkCapacity(t, r, int(*capacity))
+	}
+	sum.Syncs = r.Totals.Syncs
+	if diff := cmp.Diff(r.Totals, sum); diff != "" || len(names) != sum.Pods {
+		t.Fatalf("%d names; totals (-result +added up):\n%s", len(names), diff)
+	}
+}
+
+// checkCapacity checks that no more pods ran at once than there was room for.
+func checkCapacity(t *rapid.T, r *simulation.Result, capacity int) {
+	var steps []simulation.Time // negative: a pod ends
+	for _, lane := range r.Lanes {
+		for _, pod := range lane.Pods {
+			if pod.Started != nil {
+				steps = append(steps, *pod.Started+1)
+				if pod.Ended != nil {
+					steps = append(steps, -(*pod.Ended + 1))
+				}
+			}
+		}
+	}
+	slices.SortFunc(steps, func(a, b simulation.Time) int {
+		if x, y := max(a, -a), max(b, -b); x != y {
+			return int(x - y)
+		}
+		return int(a - b)
+	})
+	running := 0
+	for _, at := range steps {
+		if running--; at > 0 {
+			running += 2
+		}
+		if running > capacity {
+			t.Fatalf("%d pods run at %s, where there is room for %d", running, at-1, capacity)
+		}
+	}
+}
+
+// checkStatus compares the status with the statuses that were stored and with
+// the pods.
+func checkStatus(t *rapid.T, r *simulation.Result, last batchv1.JobStatus) {
+	if diff := cmp.Diff(last, r.Status); diff != "" {
+		t.Fatalf("the status (-stored last +result):\n%s", diff)
+	}
+	finished := jobstatus.Finished(&batchv1.Job{Status: r.Status})
+	if ended := r.End == simulation.Complete || r.End == simulation.Failed; finished == nil && ended || ended && string(finished.Type) != string(r.End) {
+		t.Fatalf("got end %s and condition %v", r.End, finished)
+	}
+	if finished != nil && r.Status.Active > 0 {
+		t.Fatalf("%d pods are active in a Job that has ended", r.Status.Active)
+	}
+	uncounted := batchv1.UncountedTerminatedPods{}
+	if u := r.Status.UncountedTerminatedPods; u != nil {
+		uncounted = *u
+	}
+	if n := int(r.Status.Succeeded) + len(uncounted.Succeeded); n > r.Totals.Succeeded {
+		t.Fatalf("%d pods count as succeeded, where %d have", n, r.Totals.Succeeded)
+	}
+	if n := int(r.Status.Failed) + len(uncounted.Failed); n > r.Totals.Pods-r.Totals.Succeeded {
+		t.Fatalf("%d pods count as failed, of %d that have not succeeded", n, r.Totals.Pods-r.Totals.Succeeded)
+	}
+	for _, c := range r.Status.Conditions {
+		if !slices.ContainsFunc(r.Conditions, func(have simulation.Condition) bool {
+			return have.Type == string(c.Type) && have.Status == string(c.Status) && have.Reason == c.Reason
+		}) {
+			t.Fatalf("the result has no condition %s", c.Type)
+		}
+	}
+}
+
+// checkXML reads every token of a picture, and closes as many elements as it
+// opens.
+func checkXML(t *rapid.T, text string) {
+	d := xml.NewDecoder(strings.NewReader(text))
+	for {
+		if _, err := d.Token(); errors.Is(err, io.EOF) {
+			return
+		} else if err != nil {
+			t.Fatalf("no XML: %v in\n%s", err, text)
+		}
+	}
+}

@@ -1,0 +1,176 @@
+package cli
+
+import (
+	"encoding/json"
+	"encoding/xml"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/jobfate/jobfate/cmd/internal/simulation"
+)
+
+const simulations = "../../testdata/simulations"
+
+func simulated(name string) string { return filepath.Join(simulations, name+".yaml") }
+
+func TestSimulateGolden(t *testing.T) {
+	for _, g := range []struct {
+		name   string
+		args   []string
+		reason string // what it shows
+	}{
+		{"simulate-retry", []string{"--scenario", simulated("retry")}, "indexes back off, and one fails"},
+		{"simulate-plain", nil, "without a scenario all pods succeed"},
+		{"simulate-whole", []string{"--scenario", simulated("whole"), "-f", simulated("whole-job")}, "a Job that is not Indexed backs off and is suspended forever"},
+		{"simulate-runs", []string{"--scenario", simulated("chances"), "--runs", "30", "--seed", "5"}, "the distribution of many runs"},
+		{"simulate-against", []string{"--scenario", simulated("retry"), "--against", simulated("other-job")}, "two Jobs with different outcomes"},
+		{"simulate-against-runs", []string{"--scenario", simulated("chances"), "--runs", "30", "--against", simulated("other-job")}, "two Jobs over many runs"},
+	} {
+		for _, format := range formats {
+			t.Run(g.name+format.suffix, func(t *testing.T) {
+				args := append([]string{"simulate"}, g.args...)
+				if g.name != "simulate-whole" {
+					args = append(args, simulated("job"))
+				}
+				got := runWith("", append(args, format.args...)...)
+				if got.Status != exitOK || got.Stderr != "" {
+					t.Fatalf("got status %d and %q, want success because %s", got.Status, got.Stderr, g.reason)
+				}
+				checkGolden(t, g.name+format.suffix, got.Stdout)
+			})
+		}
+	}
+}
+
+func TestSimulateMessages(t *testing.T) {
+	job, scenario := simulated("job"), simulated("retry")
+	for _, tc := range []struct {
+		reason string
+		stdin  string
+		args   []string
+		status int
+		stdout string
+		stderr string
+	}{
+		{reason: "help", args: []string{"-h"}, stdout: "A scenario is YAML or JSON"},
+		{reason: "two Jobs", args: []string{job, job}, status: exitInput, stderr: "is a second Job; the first is"},
+		{reason: "too many runs", args: []string{"--runs", "1000000", job}, status: exitUsage, stderr: "want 1 to 100000"},
+		{reason: "runs cannot be drawn", args: []string{"--runs", "3", "-o", "svg", job}, status: exitUsage, stderr: "-o svg draws one run"},
+		{reason: "the standard input for both", args: []string{"-", "--against", "-"}, status: exitUsage, stderr: "standard input (-) is given twice"},
+		{reason: "another Job that is invalid", args: []string{job, "--against", "-"}, stdin: readFile(t, job) + "  backoffLimit: -1\n", status: exitInput,
+			stderr: "standard input:22: spec.backoffLimit"},
+		{reason: "a rule whose name is not valid", args: []string{"-"}, stdin: strings.Replace(readFile(t, job), "    - ", "    - name: a-b\n      ", 1), status: exitInput,
+			stderr: ": spec.podFailurePolicy.rules[0].name: Invalid value"},
+		{reason: "no other Job", args: []string{job, "--against", scenario}, status: exitInput, stderr: "retry.yaml: document 1 has no kind; want a Job"},
+		{reason: "the same Job", args: []string{job, "--against", job}, stdout: "No index differs."},
+		{reason: "one that has no indexes", args: []string{job, "--against", simulated("whole-job")}, stdout: "pod time  1m                           30s\n"},
+		{reason: "one that has fewer indexes", args: []string{job, "--against", "-"}, stdin: strings.Replace(readFile(t, job), "completions: 6", "completions: 4", 1),
+			stdout: "4      succeeded at 23s, 1 pod  no such index\n"},
+		{reason: "many differences", args: []string{"--against", simulated("other-job"), "-"}, stdin: strings.Replace(readFile(t, job), "completions: 6", "completions: 60", 1),
+			stdout: "and 34 more (--full shows them)\n"},
+		{reason: "a scenario with an unknown field", args: []string{job, "--scenario", "-"}, stdin: "pods:\n- exits: [1]\n- exits: [0]\n  exit: 3\n", status: exitInput,
+			stderr: "standard input:4: pods[1].exit: unknown field \"exit\"\n"},
+		{reason: "a scenario with a wrong type", args: []string{job, "--scenario", "-"}, stdin: "pods:\n- exits: [1]\n- exits:\n  - 0\n  - a\n", status: exitInput,
+			stderr: "standard input:5: pods[1].exits[1]: want a whole number of at most 32 bits; got string\n"},
+		{reason: "a scenario with an invalid duration", args: []string{job, "--scenario", "-"}, stdin: "# a\npods:\n- durations:\n  - 3x\n", status: exitInput,
+			stderr: "standard input:4: pods[0].durations[0]: time: unknown unit \"x\" in duration \"3x\"\n"},
+		{reason: "a scenario that makes no sense", args: []string{job, "--scenario", "-"}, stdin: "pods:\n- exits: [1]\n- exits: [0]\n  chance: 2\n", status: exitInput,
+			stderr: "standard input:4: pods[1].chance: 2 is not between 0 and 1\n"},
+		{reason: "a scenario that is a list", args: []string{job, "--scenario", "-"}, stdin: "- a\n", status: exitInput,
+			stderr: "standard input: document 1 is not an object; want a scenario\n"},
+		{reason: "two scenarios", args: []string{job, "--scenario", "-"}, stdin: "seed: 1\n---\nseed: 2\n", status: exitInput,
+			stderr: "standard input:3: a second document; want a scenario\n"},
+		{reason: "a scenario that is cut short", args: []string{job, "--scenario", "-"}, stdin: "seed: 1\npods: [{exits: [1\n", status: exitInput, stderr: "standard input: document 1: line 2: "},
+		{reason: "an empty scenario", args: []string{job, "--scenario", "-"}, stdin: "# nothing\n", status: exitInput, stderr: "standard input: the input is empty; want a scenario\n"},
+		{reason: "an invalid seed", args: []string{"--seed", "-1", job}, status: exitUsage, stderr: `invalid value "-1" for flag -seed: want a number from 0`},
+		{reason: "an invalid limit", args: []string{"--limit", "-5s", job}, status: exitUsage, stderr: `invalid value "-5s" for flag -limit: want more than 0`},
+		{reason: "a scenario is no Job", args: []string{scenario}, status: exitInput, stderr: "retry.yaml: "},
+		{reason: "a Job is no scenario", args: []string{job, "--scenario", job}, status: exitInput, stderr: job + ": document 1 is a Job; want a scenario"},
+		{reason: "from standard input", stdin: readFile(t, job), stdout: "Complete after"},
+		{reason: "two Jobs in one file", stdin: readFile(t, job) + "---\n" + readFile(t, job), status: exitInput, stderr: "is a second Job; the first is"},
+		{reason: "a Job that the API server rejects", stdin: readFile(t, job) + "  backoffLimit: -1\n", status: exitInput,
+			stderr: "standard input:22: spec.backoffLimit"},
+		{reason: "the same with runs", stdin: readFile(t, job) + "  backoffLimit: -1\n", args: []string{"--runs", "2"}, status: exitInput,
+			stderr: "standard input:22: spec.backoffLimit"},
+		{reason: "an event that the API server rejects", args: []string{job, "--scenario", "-"}, stdin: "events: [{completions: 9}]\n", status: exitInput,
+			stderr: "standard input:1: events[0]: spec.completions"},
+		{reason: "out of time", args: []string{job, "--scenario", "-"}, stdin: "limit: 5s\n", stdout: "Out of time after 5s"},
+		{reason: "no pod at all", args: []string{job, "--scenario", "-"}, stdin: "events: [{parallelism: 0}, {at: 1s, suspend: true}]\n", stdout: "Stalled after"},
+		{reason: "restarted in place", args: []string{"--scenario", "-", simulated("whole-job")}, stdin: "pods: [{exits: [1, 0]}]\n", stdout: "succeeds"},
+		{reason: "runs that do not end", args: []string{job, "--runs", "2", "--scenario", "-"}, stdin: "limit: 5s\n", stdout: "2 out of time"},
+	} {
+		t.Run(tc.reason, func(t *testing.T) {
+			got := runWith(tc.stdin, append([]string{"simulate"}, tc.args...)...)
+			if got.Status != tc.status {
+				t.Errorf("got status %d, want %d", got.Status, tc.status)
+			}
+			checkPart(t, "stdout", got.Stdout, tc.stdout)
+			checkPart(t, "stderr", got.Stderr, tc.stderr)
+		})
+	}
+}
+
+// TestPictures draws the golden runs, and a Job with many indexes.
+func TestPictures(t *testing.T) {
+	wide := strings.NewReplacer("completions: 6", "completions: 200", "parallelism: 3", "parallelism: 40").Replace(readFile(t, simulated("job")))
+	for name, args := range map[string][]string{
+		"simulate-retry.svg":   {"--scenario", simulated("retry"), simulated("job")},
+		"simulate-whole.svg":   {"--scenario", simulated("whole"), simulated("whole-job")},
+		"simulate-wide.svg":    {"--scenario", simulated("chances")},
+		"simulate-against.svg": {"--scenario", simulated("retry"), simulated("job"), "--against", simulated("other-job")},
+	} {
+		got := runWith(wide, append([]string{"simulate", "-o", "svg"}, args...)...)
+		if got.Status != exitOK {
+			t.Fatalf("%s: got status %d and %q, want success", name, got.Status, got.Stderr)
+		}
+		if err := xml.Unmarshal([]byte(got.Stdout), new(struct{})); err != nil {
+			t.Errorf("%s is no XML: %v", name, err)
+		}
+		checkGolden(t, name, got.Stdout)
+	}
+	got := runWith("limit: 3000h\npods: [{durations: [2900h]}]\n", "simulate", "-o", "svg", "--scenario", "-", simulated("whole-job"))
+	if ticks := strings.Count(got.Stdout, `class="grid"`); got.Status != exitOK || ticks < 3 || ticks > 13 {
+		t.Errorf("got status %d and %d ticks, want 3 to 13", got.Status, ticks)
+	}
+}
+
+// TestWorstLanes checks that with too many lanes the worst of each group of neighbours is drawn.
+func TestWorstLanes(t *testing.T) {
+	for _, tc := range []struct{ lanes, want int }{{0, 0}, {1, 1}, {mostLanes, mostLanes}, {mostLanes + 1, mostLanes/2 + 1}, {1000, 200}, {100_000, 225}} {
+		lanes := make([]simulation.Lane, tc.lanes)
+		for i := range lanes {
+			lanes[i] = simulation.Lane{Index: int32(i), Pods: []simulation.Pod{{Outcome: simulation.PodFailed}, {Outcome: simulation.PodSucceeded}}}
+		}
+		worst := tc.lanes / 2
+		if tc.lanes > 0 {
+			lanes[worst].Pods = lanes[worst].Pods[:1]
+		}
+		got := worstLanes(lanes)
+		if len(got) != tc.want || tc.lanes > 0 && !slices.ContainsFunc(got, func(l simulation.Lane) bool { return l.Index == int32(worst) }) {
+			t.Errorf("of %d lanes got %d, want %d and that of index %d", tc.lanes, len(got), tc.want, worst)
+		}
+	}
+	all := timeline{indexed: true, Result: &simulation.Result{Lanes: make([]simulation.Lane, 1000)}}
+	checkPart(t, "the picture", drawing([]timeline{all}), "200 of 1000: the worst of each group of neighbours")
+}
+
+// TestSimulateShape checks that the output has the fields that doc.go promises.
+func TestSimulateShape(t *testing.T) {
+	got := runWith("", "simulate", "-o", "json", simulated("job"))
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(got.Stdout), &fields); err != nil {
+		t.Fatalf("got %q, want JSON: %v", got.Stdout, err)
+	}
+	for _, list := range []string{"lanes", "waits", "conditions", "events", "statuses"} {
+		if raw := fields[list]; len(raw) == 0 || raw[0] != '[' {
+			t.Errorf("%s is %s, want a list", list, raw)
+		}
+	}
+	for _, always := range []string{"job", "end", "took", "totals", "status"} {
+		if _, ok := fields[always]; !ok {
+			t.Errorf("there is no %s", always)
+		}
+	}
+}

@@ -1,0 +1,385 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/cmd/internal/kubefile"
+	"github.com/jobfate/jobfate/cmd/internal/simulation"
+	why "github.com/jobfate/jobfate/explain"
+)
+
+// Simulate runs a Job in virtual time.
+type Simulate struct {
+	output
+	sets         overrides
+	against      string // the file with the Job to compare with; empty: none
+	againstSets  overrides
+	scenarioFile string // empty: every pod succeeds
+	seed         *uint64
+	limit        *time.Duration
+	runs         int // 0: a single run, which is printed
+	full         bool
+	fromCreation bool
+	now          time.Time
+	bounds       simulation.Bounds
+
+	jobs       []part // one, or two to compare
+	scenario   simulation.Scenario
+	scenarioAt kubefile.Place
+	progress   *progress
+	caught     func() bool // reports whether to stop
+}
+
+// part is a Job to simulate.
+type part struct {
+	*kubefile.Manifest
+	pods   []*corev1.Pod
+	podsAt []kubefile.Place
+	live   *simulation.Live // set for an existing Job
+	sets   overrides
+	flag   string // the flag of the overrides
+	name   string // distinguishes the two Jobs of a comparison
+}
+
+// NewSimulate returns a simulation in which existing Jobs continue from the present.
+func NewSimulate(env Environment) *Simulate {
+	return &Simulate{bounds: simulation.DefaultBounds(), now: env.Clock().Truncate(time.Second)}
+}
+
+// Assumes reports whether the simulation of an existing Job depends on its Events and Nodes.
+func (s *Simulate) Assumes() bool { return s.scenarioFile == "" && !s.fromCreation }
+
+// PlayFiles simulates the Job in the files.
+func (s *Simulate) PlayFiles(env Environment, files []string) error {
+	return s.play(env, files, func(sources []kubefile.Source) (*kubefile.Input,
+		error) {
+		return kubefile.ReadStart(sources...)
+	})
+}
+
+// Play simulates a Job from its current status and pods.
+func (s *Simulate) Play(env Environment, start *kubefile.Input) error {
+	return s.play(env, nil, func([]kubefile.Source) (*kubefile.Input, error) { return start, nil })
+}
+
+// play reads the Jobs and the scenario, and simulates them. read returns the first Job.
+func (s *Simulate) play(env Environment, files []string, read startReader) error {
+	if s.runs > 0 && s.format == "svg" {
+		return Misused("-o svg draws one run; remove --runs")
+	}
+	if err := s.read(env, files, read); err != nil {
+		return err
+	}
+	if s.seed != nil {
+		s.scenario.Seed = *s.seed
+	}
+	s.progress = newProgress(env)
+	caught, release := env.Catch()
+	defer release()
+	s.caught = caught
+	if s.runs > 0 {
+		return s.many(env)
+	}
+	return s.once(env)
+}
+
+// startReader reads the Job from which a simulation starts.
+type startReader func([]kubefile.Source) (*kubefile.Input, error)
+
+// once simulates each Job once, and prints the run.
+func (s *Simulate) once(env Environment) error {
+	all, err := s.timelines("")
+	s.progress.clear()
+	if err != nil {
+		return err
+	}
+	switch {
+	case s.format == "svg":
+		err = env.print(drawing(all))
+	case len(all) == 1:
+		err = s.print(env, all[0], func(p paint) string { return assumed(p, all[0].Assumed) + all[0].text(p, s.full) })
+	default:
+		c := newComparison(all)
+		err = s.print(env, c, func(p paint) string { return assumed(p, all[0].Assumed) + c.text(p, s.full) })
+	}
+	return errors.Join(err, s.interruption())
+}
+
+// assumed returns the first line of a simulation without a scenario.
+func assumed(p paint, text string) string {
+	if text == "" {
+		return ""
+	}
+	return p.text(yellow, text) + "\n\n"
+}
+
+// many simulates each Job many times, and prints the distribution of the results. An
+// interrupted run does not count.
+func (s *Simulate) many(env Environment) error {
+	spreads := make([]spread, len(s.jobs))
+	for i := range s.jobs {
+		spreads[i] = spread{titled: s.titled(i), Seed: s.scenario.Seed}
+	}
+	var completed pairs
+	for n := range s.runs {
+		all, err := s.timelines(fmt.Sprintf("%d of %d runs, ", n, s.runs))
+		if err != nil {
+			s.progress.clear()
+			return err
+		}
+		if s.caught() {
+			break
+		}
+		for i := range all {
+			spreads[i].Assumed = all[i].Assumed
+			spreads[i].add(all[i].Result)
+		}
+		completed.add(all)
+		s.scenario.Seed++
+	}
+	s.progress.clear()
+	if spreads[0].Runs == 0 {
+		env.printError(env.Name+" simulate", errors.New("interrupted before the first run ended"))
+		return s.interruption()
+	}
+	for i := range spreads {
+		spreads[i].finish(s.runs)
+	}
+	var err error
+	if len(spreads) == 1 {
+		err = s.print(env, spreads[0], func(p paint) string {
+			return assumed(p, spreads[0].Assumed) +
+				spreads[0].text(p)
+		})
+	} else {
+		both := spreadComparison{Spreads: spreads, Completed: completed}
+		err = s.print(env, both, func(p paint) string { return assumed(p, spreads[0].Assumed) + both.text(p) })
+	}
+	return errors.Join(err, s.interruption())
+}
+
+// interruption returns Interrupted after Ctrl-C.
+func (s *Simulate) interruption() error {
+	if s.caught() {
+		return Interrupted
+	}
+	return nil
+}
+
+// timelines simulates each Job once. before is the beginning of the progress line.
+func (s *Simulate) timelines(before string) ([]timeline, error) {
+	var out []timeline
+	for i, part := range s.jobs {
+		r := &recorder{changes: s.runs == 0 && (s.format == "json" || s.format == "yaml"),
+			lines: s.runs == 0 && s.format == "text"}
+		result, err := simulation.Play(part.Job, s.scenario, simulation.Settings{
+			RuleNames: part.RuleNames,
+			Options:   []jobfate.Option{jobfate.ManagedBy(managerOf(part.Job))},
+			Live:      part.live,
+			Bounds:    s.bounds,
+			Stored:    r.stored,
+			Continue: func(now simulation.Time, pods int) bool {
+				s.progress.show("%s%s simulated, %s", before, now, podCount(pods))
+				return !s.caught()
+			},
+		})
+		if err != nil {
+			return nil, s.locate(err, part)
+		}
+		out = append(out, newTimeline(s.titled(i), part, result, r))
+	}
+	return out, nil
+}
+
+// titled identifies the Job of a result.
+type titled struct {
+	Job jobRef `json:"job"`
+	// File and Set are set if two Jobs are compared.
+	File string   `json:"file,omitempty"`
+	Set  []string `json:"set,omitempty"`
+	name string   // distinguishes the two Jobs of a comparison
+}
+
+func (s *Simulate) titled(i int) titled {
+	out := titled{Job: refOfNew(s.jobs[i].Job)}
+	if len(s.jobs) > 1 {
+		out.File, out.name = s.jobs[i].At.File, s.jobs[i].name
+		out.Set = mapped(s.jobs[i].sets, func(o override) string { return o.text })
+	}
+	return out
+}
+
+// locate adds the position to an error about a Job or an event.
+func (s *Simulate) locate(err error, job part) error {
+	var bound *simulation.BoundError
+	if errors.As(err, &bound) {
+		err = fmt.Errorf("%w (%s)", err, boundFlags[bound.Field])
+	}
+	fields := fieldErrors(err)
+	if fields == nil || strings.HasPrefix(err.Error(), "events") {
+		return s.locateOne(err, fieldIn(err), job)
+	}
+	var located []error
+	for _, e := range fields {
+		located = append(located, s.locateOne(e, e.Field, job))
+	}
+	return errors.Join(located...)
+}
+
+// locateOne adds the position of a field to an error: in the arguments, the scenario or a
+// Job.
+func (s *Simulate) locateOne(err error, name string, job part) error {
+	if o, ok := job.sets.over(name); ok {
+		return fmt.Errorf("%s %s: %w", job.flag, o.text, err)
+	}
+	var e *field.Error
+	switch {
+	case strings.HasPrefix(name, "events"):
+		return fmt.Errorf("%s: %w", s.scenarioAt.At(name), err)
+	case errors.As(err, &e):
+		return locateOne(e, job.Manifest, job.pods, job.podsAt)
+	}
+	return fmt.Errorf("%s: %w", job.At.At(name), err)
+}
+
+// read reads the Jobs and the scenario.
+func (s *Simulate) read(env Environment, files []string, read startReader) error {
+	names := slices.Clone(files)
+	if s.against != "" {
+		names = append(names, s.against)
+	}
+	if s.scenarioFile != "" {
+		names = append(names, s.scenarioFile)
+	}
+	return withFiles(env, names, func(sources []kubefile.Source) error {
+		in, err := read(sources[:len(files)])
+		if err != nil {
+			return err
+		}
+		first, err := s.start(in)
+		if err != nil {
+			return err
+		}
+		sources = sources[len(files):]
+		second := first
+		if s.against != "" {
+			if in, err = kubefile.ReadStart(sources[0]); err != nil {
+				return err
+			}
+			if second, err = s.start(in); err != nil {
+				return err
+			}
+			sources = sources[1:]
+			if first.live != nil || second.live != nil {
+				return errors.New("--against compares two Jobs from their creation, but one of them has a " +
+					"status; add --from-creation to ignore it")
+			}
+		}
+		if s.jobs, err = s.parts(first, second); err != nil || s.scenarioFile == "" {
+			return errors.Join(err, s.setLimit())
+		}
+		return errors.Join(s.readScenario(sources[0]), s.setLimit())
+	})
+}
+
+// parts applies the overrides, and gives two Jobs distinct names.
+func (s *Simulate) parts(first, second part) ([]part, error) {
+	var err error
+	first.flag, first.sets, first.name = "--set", s.sets, first.At.File
+	if first.Manifest, err = overridden(first.Manifest, "--set", s.sets); err != nil {
+		return nil, err
+	}
+	if s.against == "" && len(s.againstSets) == 0 {
+		return []part{first}, nil
+	}
+	if second.Manifest, err = overridden(second.Manifest, "--set", s.sets); err != nil {
+		return nil, err
+	}
+	if second.Manifest, err = overridden(second.Manifest, "--against-set", s.againstSets); err != nil {
+		return nil, err
+	}
+	second.flag, second.sets, second.name = "--against-set",
+		append(append(overrides{}, s.sets...), s.againstSets...), second.At.File
+	if len(s.againstSets) > 0 {
+		second.name = s.againstSets.String()
+	}
+	if a, b := filepath.Base(first.name), filepath.Base(second.name); a != b {
+		first.name, second.name = a, b
+	}
+	return []part{first, second}, nil
+}
+
+func overridden(m *kubefile.Manifest, flag string, sets overrides) (*kubefile.Manifest, error) {
+	job, err := sets.apply(flag, m.Job)
+	out := *m
+	out.Job = job
+	return &out, err
+}
+
+// setLimit applies --limit to the scenario.
+func (s *Simulate) setLimit() error {
+	if s.limit == nil {
+		return nil
+	}
+	s.scenario.Limit = &metav1.Duration{Duration: *s.limit}
+	if err := (simulation.Scenario{Limit: s.scenario.Limit}).Check(); err != nil {
+		return fmt.Errorf("--%w", err)
+	}
+	return nil
+}
+
+// start returns the Job to simulate. If it has a status or pods, it continues from there.
+func (s *Simulate) start(in *kubefile.Input) (part, error) {
+	m := in.Jobs[0]
+	out := part{Manifest: m, pods: in.Pods, podsAt: in.PodsAt}
+	if s.fromCreation {
+		return out, nil
+	}
+	pods, err := simulation.PodsOf(m.Job, in.Pods)
+	if err != nil {
+		return part{}, fmt.Errorf("%s: %w", m.At.At("spec.selector"), err)
+	}
+	st := &m.Job.Status
+	switch {
+	case len(pods) == 0 && isZero(st):
+		return out, nil
+	case m.Job.DeletionTimestamp != nil:
+		return part{},
+			fmt.Errorf("%s: the Job is being deleted; add --from-creation to run it from its creation",
+				m.At.At("metadata.deletionTimestamp"))
+	case len(pods) == 0 && (st.Active > 0 || st.Terminating != nil && *st.Terminating > 0):
+		return part{},
+			fmt.Errorf("%s: the status counts active pods, but the input has none; add the pods of the Job, "+
+				"or --from-creation to run it from its creation", m.At.At("status.active"))
+	}
+	out.live = &simulation.Live{Now: s.now, Pods: in.Pods, Assume: s.Assumes(),
+		Evidence: why.Evidence{Events: in.Events, Nodes: in.Nodes}}
+	return out, nil
+}
+
+func isZero(s *batchv1.JobStatus) bool { return string(encode(s)) == "{}" }
+
+func (s *Simulate) readScenario(source kubefile.Source) (err error) {
+	s.scenarioAt, err = kubefile.ReadDocument(source, "a scenario", func(text []byte) (err error) {
+		s.scenario, err = simulation.DecodeScenario(text)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.scenario.Check(); err != nil {
+		return fmt.Errorf("%s: %w", s.scenarioAt.At(fieldIn(err)), err)
+	}
+	return nil
+}

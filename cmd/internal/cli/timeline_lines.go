@@ -1,0 +1,168 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/jobfate/jobfate/cmd/internal/simulation"
+)
+
+// timelineLine is a line of the text of a timeline: what happens to a pod, an index or the Job at
+// a time.
+type timelineLine struct {
+	at    simulation.Time
+	color string
+	text  string // if empty, textOf renders it: only a few of many lines are printed
+	what  lineText
+	index int32           // the index, in a line about a pod or an index
+	pod   *simulation.Pod // the pod, in a line about a pod
+	pods  []int32         // the indexes of all pods that a merged line is about
+	sums  []sum           // what happened in the lines that this line replaces
+}
+
+// lineText is the text of a line, without the name of the pod or the index.
+type lineText struct {
+	subject   string // "pod", "index" or "" for the Job
+	one, many string // "fails with exit code 1", "fail with exit code 1"
+	until     string // the end of a backoff
+	important bool   // events and conditions
+}
+
+// sum counts how often something happened.
+type sum struct {
+	what lineText
+	n    int
+}
+
+// lines returns the lines of the timeline in the order of time. At the same time causes
+// come before their effects.
+func (t timeline) lines() []timelineLine {
+	all := make([]timelineLine, 0, t.most())
+	add := func(at simulation.Time, color string, w lineText, text string) {
+		all = append(all, timelineLine{at: at, color: color, what: w, text: text})
+	}
+	for _, e := range t.Happened {
+		add(e.At, cyan, lineText{one: e.Text, important: true}, e.Text)
+	}
+	for _, lane := range t.Lanes {
+		for n := range lane.Pods {
+			if pod := &lane.Pods[n]; pod.Ended != nil {
+				all = append(all, timelineLine{at: *pod.Ended, color: colorOf(pod.Outcome), what: endOf(*pod),
+					index: lane.Index, pod: pod})
+			}
+		}
+	}
+	for _, lane := range t.Lanes {
+		for n := range lane.Pods {
+			if pod := &lane.Pods[n]; pod.Started != nil {
+				all = append(all, timelineLine{at: *pod.Started, what: starts, index: lane.Index, pod: pod})
+			}
+		}
+	}
+	for _, c := range t.Conditions {
+		text := fmt.Sprintf("condition %s is %s: %s: %s", c.Type, c.Status, c.Reason, c.Message)
+		add(c.At, bold, lineText{one: text, important: true}, text)
+	}
+	for _, s := range t.statusTexts {
+		add(s.at, "", lineText{one: "status"}, s.text)
+	}
+	for _, w := range t.Waits {
+		add(w.From, yellow, lineText{one: "the Job backs off"}, fmt.Sprintf("the Job backs off until %s", w.Until))
+	}
+	for _, lane := range t.Lanes {
+		for _, w := range lane.Waits {
+			backsOff := lineText{subject: "index", one: "backs off", many: "back off",
+				until: " until " + w.Until.String()}
+			all = append(all, timelineLine{at: w.From, color: yellow, what: backsOff, index: lane.Index})
+		}
+	}
+	return inOrder(all)
+}
+
+// most is the maximum number of lines.
+func (t timeline) most() int {
+	n := len(t.Happened) + len(t.Conditions) + len(t.statusTexts) + len(t.Waits)
+	for _, lane := range t.Lanes {
+		n += 2*len(lane.Pods) + len(lane.Waits)
+	}
+	return n
+}
+
+var starts = lineText{subject: "pod", one: "starts", many: "start"}
+
+// inOrder sorts the lines by time. Lines of the same time keep their order.
+func inOrder(all []timelineLine) []timelineLine {
+	order := make([]int, len(all))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(all[a].at, all[b].at), cmp.Compare(a, b)) })
+	return mapped(order, func(i int) timelineLine { return all[i] })
+}
+
+// textOf returns the text of a line.
+func (t timeline) textOf(m timelineLine) string {
+	switch {
+	case m.text != "" || m.what.subject == "":
+		return m.text
+	case m.pod == nil:
+		return fmt.Sprintf("index %d %s%s", m.index, m.what.one, m.what.until)
+	}
+	who := "pod " + m.pod.Name
+	if t.indexed {
+		who = fmt.Sprintf("index %d: %s", m.index, who)
+	}
+	if m.what == starts {
+		return who + " starts"
+	}
+	return who + " " + ending(*m.pod)
+}
+
+func colorOf(o simulation.Outcome) string {
+	switch o {
+	case simulation.PodSucceeded:
+		return green
+	case simulation.PodFailed:
+		return red
+	}
+	return yellow
+}
+
+// endOf says how a pod ended, without its restarts and the text of a rule.
+func endOf(pod simulation.Pod) lineText {
+	w := lineText{subject: "pod"}
+	switch pod.Outcome {
+	case simulation.PodSucceeded:
+		w.one, w.many = "succeeds", "succeed"
+	case simulation.PodFailed:
+		w.one, w.many = "fails", "fail"
+	case simulation.PodEvicted:
+		w.one, w.many = "ends after eviction", "end after eviction"
+	case simulation.PodDeleted:
+		w.one, w.many = "ends after deletion", "end after deletion"
+	}
+	more := ""
+	if pod.Outcome == simulation.PodFailed && pod.ExitCode != nil {
+		more = fmt.Sprintf(" with exit code %d", *pod.ExitCode)
+	}
+	if pod.Action != "" {
+		more += " (" + pod.Action + ")"
+	}
+	w.one, w.many = w.one+more, w.many+more
+	return w
+}
+
+// ending says how a pod ended.
+func ending(pod simulation.Pod) string {
+	brief := pod
+	brief.Action = ""
+	text := endOf(brief).one
+	if pod.Restarts > 0 {
+		text += ", restarted " + count(pod.Restarts, "time")
+	}
+	if pod.Action != "" {
+		text += fmt.Sprintf("; matched %s %s", pod.Action, pod.Rule)
+	}
+	return text
+}

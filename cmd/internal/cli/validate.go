@@ -1,0 +1,268 @@
+package cli
+
+import (
+	"flag"
+	"fmt"
+	"reflect"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/jobfate/jobfate/cmd/internal/kubefile"
+	"github.com/jobfate/jobfate/failurepolicy"
+	"github.com/jobfate/jobfate/validation"
+)
+
+const validateUsage = `Usage: jobfate validate [flags] [file ...]
+
+Reports what the API server would reject in Jobs, and its warnings.
+
+  jobfate validate job.yaml                          create the Job
+  jobfate validate --old old.yaml new.yaml           update the old Job
+  jobfate validate --status job.yaml                 check the status by itself
+  jobfate validate --status --old old.yaml new.yaml  update the status
+
+The template of a CronJob is checked as a Job. Objects of other kinds are skipped, and
+counted in a note.
+
+Without a file, and for the file -, it reads the standard input. A new Job may lack what
+the API server fills in: namespace, UID, defaults, selector and labels. The command checks
+only the parts of the pod template that the Job depends on.
+
+For an update it prints the answers to kubectl apply (without --server-side) and to kubectl
+replace, which differ: only kubectl apply keeps what the file does not mention, such as the
+selector that the API server has generated. The old Job is the output of kubectl get or,
+without a UID, a manifest from which kubectl apply has created the Job.
+
+The names of rules of a pod failure policy are checked as KEP-4443 proposes. There are
+warnings for everything that the API server warns about, for numbers of completions and
+sizes of the status that the KEPs advise against, for unknown fields, and for policies that
+do not do what they seem to do. With --strict an unknown field is an error, as for kubectl
+apply.
+
+-o sarif is for the code scanning of CI systems (SARIF 2.1.0).
+
+Exit status: 0 accepted, 1 a part of the input cannot be read, 2 wrong usage, 3 rejected. What
+can be read is checked. For an update the answer to kubectl apply decides, or to the command
+that --by names.
+
+Flags:
+`
+
+// Validate reports what the API server would reject in Jobs.
+type Validate struct {
+	output
+	status bool
+	strict bool
+	by     string // the command of an update, or both
+}
+
+// both is the default of --by.
+const both = "both"
+
+// Flags adds the flags. more are formats in addition to text, JSON and YAML.
+func (c *Validate) Flags(fs *flag.FlagSet, more ...string) {
+	c.output.flags(fs, more...)
+	fs.BoolVar(&c.status, "status", false, "check the status instead of the spec")
+	fs.BoolVar(&c.strict, "strict", false, "reject unknown fields")
+	oneOf(fs, &c.by, "by",
+		"the `command` of kubectl that updates the Job: apply, replace or both (default both)", both,
+		ways[0].name, ways[1].name)
+}
+
+// validateFiles is the command validate, which reads the Jobs from files.
+func validateFiles(env Environment, args []string) error {
+	var c Validate
+	var old string
+	fs := newFlags("validate")
+	c.Flags(fs, "sarif")
+	fs.StringVar(&old, "old", "", "the `file` with the old Job; the other file updates it")
+	files, err := env.parseFiles(fs, validateUsage, args)
+	if err != nil {
+		return err
+	}
+	if old != "" {
+		files = append([]string{old}, files...)
+	}
+	var before *kubefile.Manifest
+	var in *kubefile.Input
+	err = withFiles(env, files, func(sources []kubefile.Source) (err error) {
+		if old != "" {
+			start, err := kubefile.ReadStart(sources[0])
+			if err != nil {
+				return err
+			}
+			if before, sources = start.Jobs[0], sources[1:]; before.Path != "" {
+				return fmt.Errorf("%s is a CronJob, whose template may change; want a Job", before.At)
+			}
+		}
+		in, err = kubefile.ReadManifests(sources...)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return c.Print(env, before, in)
+}
+
+// Print prints what the API server would reject in Jobs or, if there is an old Job, in its
+// update by a Job. If anything is rejected, the error carries the exit status.
+func (c *Validate) Print(env Environment, old *kubefile.Manifest, in *kubefile.Input) error {
+	switch {
+	case c.by != both && (old == nil || c.status):
+		return Misused("--by is for an update of the spec")
+	case old == nil:
+	case len(in.Jobs) > 1:
+		return fmt.Errorf("%s is a second Job; want only the Job that updates %s", in.Jobs[1].At, old.Job.Name)
+	case in.Jobs[0].Path != "":
+		return fmt.Errorf("%s is a CronJob; want the Job that updates %s", in.Jobs[0].At, old.Job.Name)
+	}
+	all := verdicts{Jobs: []verdict{}, Skipped: in.Skipped, Unreadable: messages(in.Unreadable)}
+	refused := false
+	for _, m := range in.Jobs {
+		answers := c.verdicts(m, old)
+		all.Jobs, refused = append(all.Jobs, answers...), refused || !answers[0].Accepted
+	}
+	print := func() error { return c.print(env, all, all.text) }
+	if c.format == "sarif" {
+		print = func() error { return env.print(toJSON(all.sarif())) }
+	}
+	switch err := print(); {
+	case err != nil:
+		return err
+	case len(in.Unreadable) > 0:
+		return in.Err()
+	case refused:
+		return answer(exitNo)
+	}
+	return nil
+}
+
+// verdicts checks a Job, or the update of the old Job by it, in each of the ways to update a Job.
+// The first verdict decides.
+func (c *Validate) verdicts(m, old *kubefile.Manifest) (all []verdict) {
+	begin := func() verdict {
+		v := newVerdict(m, c.status)
+		for _, p := range m.Problems {
+			v.refuse("Unreadable", p.Field, p.Message)
+		}
+		v.unknown(m, c.strict)
+		return v
+	}
+	if old == nil || c.status {
+		v := begin()
+		if len(m.Problems) == 0 {
+			c.check(&v, m, old)
+		}
+		return []verdict{v.sorted()}
+	}
+	for _, w := range selected(c.by) {
+		v := begin()
+		v.By = "kubectl " + w.name
+		if len(m.Problems) == 0 {
+			checkUpdate(&v, w, m, old)
+		}
+		all = append(all, v.sorted())
+	}
+	return all
+}
+
+// check checks a new Job, or a status.
+func (c *Validate) check(out *verdict, m, old *kubefile.Manifest) {
+	for _, err := range c.errors(m, old) {
+		out.refuse(string(err.Type), err.Field, body(err))
+	}
+	if !c.status {
+		out.hints(named(m.Job))
+		return
+	}
+	if reflect.DeepEqual(m.Job.Status, batchv1.JobStatus{}) {
+		out.warn("NoStatus", "status", "the Job has no status; an empty one was checked")
+	}
+	out.advice(m.Job)
+	if old != nil {
+		was := live(old, m.Job)
+		out.addDifferences(m, was, identified(m.Job, was))
+	}
+}
+
+// checkUpdate checks the update of the old Job.
+func checkUpdate(out *verdict, w way, m, old *kubefile.Manifest) {
+	was := live(old, m.Job)
+	next := w.update(m, was)
+	switch {
+	case next.job == nil:
+		out.refuse(next.refused.Rule, next.refused.Field, next.refused.Message)
+		return
+	case !next.same:
+		errs := distinct(validation.Update(next.job, was))
+		policy := failurepolicy.FromAPI(next.job.Spec.PodFailurePolicy, old.RuleNames...)
+		if m.Job.Spec.PodFailurePolicy != nil {
+			policy = namedPolicy(m)
+		}
+		if old.RuleNames != nil { // otherwise the cluster may drop names
+			errs = append(errs, validation.RuleNamesUpdate(policy, namedPolicy(old), policyPath)...)
+		}
+		for _, err := range append(errs, validation.RuleNames(policy, policyPath)...) {
+			out.refuse(string(err.Type), err.Field, body(err))
+		}
+		out.addDifferences(m, was, next.job)
+	}
+	if _, found := was.Annotations[corev1.LastAppliedConfigAnnotation]; !found && w.name == "apply" {
+		out.warn("NotApplied", "metadata.annotations",
+			"the old Job has no annotation "+corev1.LastAppliedConfigAnnotation+
+				", so kubectl apply keeps the fields that the file no longer has")
+	}
+	out.hints(next.job)
+}
+
+// errors returns what the API server would reject in a new Job or a status.
+func (c *Validate) errors(m, old *kubefile.Manifest) field.ErrorList {
+	switch {
+	case c.status && old != nil:
+		was := live(old, m.Job)
+		return validation.StatusUpdate(identified(m.Job, was), was)
+	case c.status:
+		return validation.Status(m.Job)
+	}
+	return append(distinct(validation.Create(validation.PrepareCreate(named(m.Job)))),
+		validation.RuleNames(namedPolicy(m), policyPath)...)
+}
+
+var policyPath = field.NewPath("spec", "podFailurePolicy")
+
+// namedPolicy returns the pod failure policy of a Job with the names of its rules, which the API
+// types lack.
+func namedPolicy(m *kubefile.Manifest) *failurepolicy.Spec {
+	return failurepolicy.FromAPI(m.Job.Spec.PodFailurePolicy, m.RuleNames...)
+}
+
+// placeholder is used as the UID of a new Job, which only the API server knows.
+const placeholder = "00000000-0000-0000-0000-000000000000"
+
+// named returns a Job with the namespace, name and UID that a new Job has when the API server
+// validates it.
+func named(job *batchv1.Job) *batchv1.Job {
+	job = validation.GenerateName(job)
+	if job.Namespace == "" {
+		job.Namespace = "default"
+	}
+	if job.UID == "" {
+		job.UID = placeholder
+	}
+	return job
+}
+
+// distinct removes repeated errors: the API server validates the spec of an update twice, and two
+// labels of the pods have the name of the Job.
+func distinct(errs field.ErrorList) (out field.ErrorList) {
+	seen := map[string]bool{}
+	for _, err := range errs {
+		if !seen[err.Error()] {
+			seen[err.Error()] = true
+			out = append(out, err)
+		}
+	}
+	return out
+}

@@ -1,0 +1,309 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/jobfate/jobfate/cmd/internal/kubefile"
+	"github.com/jobfate/jobfate/validation"
+)
+
+// verdicts is the output of validate with -o json: fields may be added, but none is removed
+// or changes its meaning. A list is never null.
+type verdicts struct {
+	Jobs []verdict `json:"jobs"`
+	// Skipped counts the objects that are not Jobs, by kind.
+	Skipped kubefile.Kinds `json:"skipped"`
+	// Unreadable says which parts of the input cannot be read.
+	Unreadable []string `json:"unreadable,omitempty"`
+}
+
+// verdict says whether the API server would accept a Job.
+type verdict struct {
+	Job jobRef `json:"job"`
+	// By is the command of kubectl that updates the Job; absent if the Job is new.
+	By       string    `json:"by,omitempty"`
+	File     string    `json:"file"`
+	Line     int       `json:"line"`
+	Accepted bool      `json:"accepted"`
+	Errors   []finding `json:"errors"`
+	Warnings []finding `json:"warnings"`
+	// NotChecked names the parts of the Job that were not checked.
+	NotChecked string `json:"notChecked"`
+
+	manifest *kubefile.Manifest
+}
+
+// finding is an error or a warning about a field, with the position of the field. A missing
+// field has the position of its parent. In an object from a cluster, line and column are 0.
+type finding struct {
+	// Rule is a code for the finding: the type of an error of the API server, or a code
+	// of this program.
+	Rule    string `json:"rule"`
+	Field   string `json:"field"`
+	File    string `json:"file"`
+	Line    int    `json:"line"`
+	Column  int    `json:"column"`
+	Message string `json:"message"`
+
+	level string // error or warning
+}
+
+// place is the position of a finding, in the format of compilers.
+func (f finding) place() string {
+	if f.Line == 0 {
+		return f.File // an object from a cluster
+	}
+	return fmt.Sprintf("%s:%d:%d", f.File, f.Line, f.Column)
+}
+
+func newVerdict(m *kubefile.Manifest, status bool) verdict {
+	notChecked := "the pod template, except where the Job depends on it"
+	switch {
+	case status:
+		notChecked = "everything but the status"
+	case m.Path != "":
+		notChecked = "the other fields of the CronJob, and " + notChecked
+	}
+	line, _ := m.At.Position("")
+	return verdict{
+		Job: refOf(m.Job), File: m.At.File, Line: line, Accepted: true, NotChecked: notChecked,
+		Errors: []finding{}, Warnings: []finding{}, manifest: m,
+	}
+}
+
+// find returns a finding about a field of the Job.
+func (v *verdict) find(level, rule, name, message string) finding {
+	f := finding{Rule: rule, Field: v.path(name), File: v.File, Message: message, level: level}
+	f.Line, f.Column = v.manifest.At.Position(name)
+	return f
+}
+
+// path returns the path of a field of the Job in the object that contains the Job.
+func (v *verdict) path(name string) string {
+	if path := v.manifest.Path; path != "" && !strings.HasPrefix(name, path) {
+		return strings.TrimSuffix(path+"."+name, ".")
+	}
+	return name
+}
+
+func (v *verdict) refuse(rule, name, message string) {
+	v.Accepted = false
+	v.Errors = append(v.Errors, v.find("error", rule, name, message))
+}
+
+func (v *verdict) warn(rule, name, message string) {
+	v.Warnings = append(v.Warnings, v.find("warning", rule, name, message))
+}
+
+// warnText adds a warning that begins with the field.
+func (v *verdict) warnText(rule, text string) {
+	name, message, _ := strings.Cut(text, ": ")
+	v.warn(rule, name, message)
+}
+
+func (v *verdict) warnings(all []finding) {
+	for _, f := range all {
+		v.warn(f.Rule, f.Field, f.Message)
+	}
+}
+
+// hints adds the warnings about the spec of a Job.
+func (v *verdict) hints(job *batchv1.Job) {
+	for _, text := range validation.Warnings(job) {
+		v.warnText("APIWarning", text)
+	}
+	v.warnings(traps(validation.Default(job)))
+	v.advice(job)
+}
+
+func (v *verdict) advice(job *batchv1.Job) {
+	for _, text := range validation.Advice(job) {
+		v.warnText("Advice", text)
+	}
+}
+
+// unknown adds the fields that the API does not have. Those of the pod template are added
+// only if strict is set: they do not influence the Job, and a later release may have them.
+func (v *verdict) unknown(m *kubefile.Manifest, strict bool) {
+	for _, name := range m.Unknown {
+		message := "unknown field in this version of jobfate; kubectl rejects it unless the cluster knows it"
+		if ruleName.MatchString(name) {
+			message = "KEP-4443 proposes names of rules; kubectl rejects them unless the cluster knows them"
+		} else if known := suggestion(reflect.TypeFor[batchv1.Job](), name); known != "" {
+			message = "unknown field; did you mean " + v.path(known) + "?"
+		}
+		switch {
+		case strict:
+			v.refuse("UnknownField", name, message)
+		case !strings.HasPrefix(name, "spec.template."):
+			v.warn("UnknownField", name, message)
+		}
+	}
+}
+
+var ruleName = regexp.MustCompile(`^spec\.podFailurePolicy\.rules\[\d+\]\.name$`)
+
+// sorted returns the verdict with its findings in the order of the file.
+func (v verdict) sorted() verdict {
+	slices.SortStableFunc(v.Errors, byPosition)
+	slices.SortStableFunc(v.Warnings, byPosition)
+	return v
+}
+
+func byPosition(a, b finding) int {
+	return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+}
+
+// findings returns errors and warnings in the order of the file.
+func (v verdict) findings() []finding {
+	all := slices.Concat(v.Errors, v.Warnings)
+	slices.SortStableFunc(all, byPosition)
+	return all
+}
+
+// text returns the verdicts in the format of compilers.
+func (all verdicts) text(p paint) string {
+	var b strings.Builder
+	for rest := all.Jobs; len(rest) > 0; {
+		n := 1 // the number of verdicts about the first Job
+		for n < len(rest) && rest[n].manifest == rest[0].manifest {
+			n++
+		}
+		for _, f := range together(rest[:n]) {
+			color := map[string]string{"error": red, "warning": yellow}[f.level]
+			write(&b, "%s: %s %s: %s\n", f.place(), p.text(bold+";"+color, f.level+":"), p.text(bold, f.Field),
+				f.Message)
+		}
+		for _, v := range rest[:n] {
+			v.summary(&b, p)
+		}
+		rest = rest[n:]
+	}
+	if len(all.Skipped) > 0 {
+		write(&b, "%s objects of other kinds, which were not checked: %s\n", p.text(bold, "note:"), all.Skipped)
+	}
+	return b.String()
+}
+
+// together returns the findings of verdicts about one Job, each once. The message of a finding that
+// not all of them have names the command.
+func together(answers []verdict) (all []finding) {
+	for _, v := range answers {
+		for _, f := range v.findings() {
+			shared := !slices.ContainsFunc(answers,
+				func(other verdict) bool { return !slices.Contains(other.findings(), f) })
+			if !shared {
+				f.Message += " [" + v.By + "]"
+			}
+			if !shared || !slices.Contains(all, f) {
+				all = append(all, f)
+			}
+		}
+	}
+	slices.SortStableFunc(all, byPosition)
+	return all
+}
+
+// summary writes the last line about a Job.
+func (v verdict) summary(out *strings.Builder, p paint) {
+	how, kind := p.text(green, "accepted"), "Job"
+	if !v.Accepted {
+		how = p.text(red, "rejected")
+	}
+	if v.manifest.Path != "" {
+		kind = "job template of CronJob"
+	}
+	if v.By != "" {
+		kind = v.By + ": " + kind
+	}
+	write(out, "%s: %s %s %s, %s, %s; not checked: %s\n", v.manifest.At.At(""), kind, orNone(v.Job.Name), how,
+		count(len(v.Errors), "error"), count(len(v.Warnings), "warning"), v.NotChecked)
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// body returns the text of an error without its field, and without a composite value, which
+// would be too long.
+func body(err *field.Error) string {
+	value := reflect.ValueOf(err.BadValue)
+	if value.Kind() == reflect.Pointer {
+		value = value.Elem()
+	}
+	switch value.Kind() {
+	case reflect.Struct, reflect.Map, reflect.Slice:
+		return err.Type.String() + ": " + err.Detail
+	}
+	return err.ErrorBody()
+}
+
+// addDifferences adds to each error about an immutable field where the first difference is.
+func (v *verdict) addDifferences(m *kubefile.Manifest, old, job *batchv1.Job) {
+	was, is := plainly(old), plainly(job)
+	for i := range v.Errors {
+		f := &v.Errors[i]
+		if path := difference(valueAt(was, f.Field), valueAt(is, f.Field), f.Field); path != "" && path != f.Field {
+			f.Line, f.Column = m.At.Position(path)
+			f.Message += "; the first difference is at " + path
+		}
+	}
+}
+
+// plainly returns a Job as maps and lists.
+func plainly(job *batchv1.Job) map[string]any {
+	out, _ := runtime.DefaultUnstructuredConverter.ToUnstructured(job) // cannot fail for a Job
+	return out
+}
+
+// valueAt returns the value of a field; nil if there is none, or if the path leads into a
+// list.
+func valueAt(job map[string]any, path string) any {
+	value, _, _ := unstructured.NestedFieldNoCopy(job, strings.Split(path, ".")...)
+	return value
+}
+
+// difference returns the path of the first field in which two values differ; empty if they
+// are equal.
+func difference(a, b any, path string) string {
+	if x, ok := a.(map[string]any); ok {
+		if y, ok := b.(map[string]any); ok {
+			all := maps.Clone(x)
+			maps.Copy(all, y)
+			for _, name := range slices.Sorted(maps.Keys(all)) {
+				if d := difference(x[name], y[name], path+"."+name); d != "" {
+					return d
+				}
+			}
+			return ""
+		}
+	}
+	if x, ok := a.([]any); ok {
+		if y, ok := b.([]any); ok && len(x) == len(y) {
+			for i := range x {
+				if d := difference(x[i], y[i], fmt.Sprintf("%s[%d]", path, i)); d != "" {
+					return d
+				}
+			}
+			return ""
+		}
+	}
+	if reflect.DeepEqual(a, b) {
+		return ""
+	}
+	return path
+}

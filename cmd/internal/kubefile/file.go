@@ -1,0 +1,319 @@
+package kubefile
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	yamlnode "go.yaml.in/yaml/v3"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/jobfate/jobfate/cmd/internal/parallel"
+	"github.com/jobfate/jobfate/cmd/internal/textfile"
+)
+
+// Place is the place of an object in the input. An object that does not come from a text has
+// only a File, which describes the object.
+type Place struct {
+	File string
+	*file
+	number string // the number of the document, not counting empty ones, and of the item in a list
+	part   []byte // the part of the text that contains the object
+	path   string // the path of the object in the part
+}
+
+// String returns the place in the form for errors: "pods.yaml: document 1, item 3".
+func (p Place) String() string { return p.File + p.number }
+
+// Position returns the line and the column of a field of the object, such as
+// "spec.completions". A missing field has the position of its nearest parent. Both count from
+// 1; without a text they are 0.
+func (p Place) Position(field string) (line, column int) {
+	if p.file == nil {
+		return 0, 0
+	}
+	line, column = p.position(p.part)
+	root := p.parse(p.part)
+	at := find(root, root, p.path+"."+field)
+	if at.Line > 1 {
+		column = 1
+	}
+	return line + at.Line - 1, column + at.Column - 1
+}
+
+// At returns the file and the line of a field: "job.yaml:12".
+func (p Place) At(field string) string {
+	line, _ := p.Position(field)
+	return strings.TrimSuffix(fmt.Sprintf("%s:%d", p.File, line), ":0")
+}
+
+// find follows a path from node n as far as possible, and returns the last key or item. The
+// key of a map may contain dots: the longest matching key wins.
+func find(at, n *yamlnode.Node, path string) *yamlnode.Node {
+	if n.Kind == yamlnode.AliasNode {
+		n = n.Alias
+	}
+	path = strings.TrimLeft(path, ".[]")
+	index, _, _ := strings.Cut(path, "]")
+	if i, err := strconv.ParseUint(index, 10, 31); err == nil && n.Kind == yamlnode.SequenceNode &&
+		int(i) < len(n.Content) {
+		return find(n.Content[i], n.Content[i], path[len(index):])
+	}
+	name, value := "", (*yamlnode.Node)(nil)
+	for i := 0; n.Kind == yamlnode.MappingNode && i < len(n.Content); i += 2 {
+		key := n.Content[i]
+		rest, fits := strings.CutPrefix(path, key.Value)
+		if fits && len(key.Value) > len(name) && strings.ContainsAny((rest + ".")[:1], ".[]") {
+			name, at, value = key.Value, key, n.Content[i+1]
+		}
+	}
+	if value == nil {
+		return at
+	}
+	return find(at, value, path[len(name):])
+}
+
+// file is a source. It remembers the last look-up, because look-ups usually go forward.
+type file struct {
+	Source
+	text    []byte
+	format  string // the format of the current document: JSON or YAML
+	count   int    // the number of documents so far
+	copied  int    // the bytes of JSON so far that only aliases of YAML explain
+	objects []object
+
+	offset, line, column int
+
+	parsed int // the offset of the part that the YAML parser read
+	root   *yamlnode.Node
+}
+
+// start returns the offset of a part of the text, which is a slice of it.
+func (f *file) start(part []byte) int { return cap(f.text) - cap(part) }
+
+// position returns the line and the column of a part of the text. Both count from 1.
+func (f *file) position(part []byte) (line, column int) {
+	if f.line == 0 || f.start(part) < f.offset {
+		f.offset, f.line, f.column = 0, 1, 1
+	}
+	between := f.text[f.offset:f.start(part)]
+	if start := bytes.LastIndexByte(between, '\n') + 1; start > 0 {
+		f.line, f.column = f.line+bytes.Count(between, []byte("\n")), 1
+		between = between[start:]
+	}
+	f.offset, f.column = f.start(part), f.column+utf8.RuneCount(between)
+	return f.line, f.column
+}
+
+// parse finds the positions of the fields in a part. JSON is almost YAML. If the parser rejects
+// the part, or the part has more values than any object that Kubernetes stores, only its start
+// is known. The result is only used for the positions in errors.
+func (f *file) parse(part []byte) *yamlnode.Node {
+	if f.root == nil || f.parsed != f.start(part) {
+		f.parsed, f.root = f.start(part), &yamlnode.Node{Line: 1, Column: 1}
+		var document yamlnode.Node
+		err := guard(part, 3*mostValues, func() error { return yamlnode.Unmarshal(part, &document) })
+		if err == nil && len(document.Content) > 0 {
+			f.root = document.Content[0]
+		}
+	}
+	return f.root
+}
+
+// documents cuts the text at the lines that begin or end a YAML document, even within a
+// construct of YAML. No JSON value contains such a line.
+func (f *file) documents() (out [][]byte) {
+	start, end := 0, 0
+	for line := range bytes.Lines(f.text) {
+		if mark := string(bytes.TrimRight(line[:min(4, len(line))], " \t\n")); mark == "---" || mark == "..." {
+			out, start = append(out, f.text[start:end]), end+len(mark)
+			if len(bytes.TrimSpace(line)) == len(mark) {
+				start = end + len(line)
+			}
+		}
+		end += len(line)
+	}
+	return append(out, f.text[start:])
+}
+
+// objects reads the objects of a source, including the items of lists. A document that cannot be
+// read gives an error, and no objects.
+func objects(s Source, want string) (all []object, wrong []error) {
+	text, err := textfile.Read(s, s.Size)
+	if err != nil {
+		return nil, []error{fmt.Errorf("%s: %w", s.Name, err)}
+	}
+	f := &file{Source: s, text: text}
+	for _, document := range f.documents() {
+		read := f.readYAML
+		if f.format = "YAML"; utilyaml.IsJSONBuffer(document) {
+			f.format, read = "JSON", f.readJSON
+		}
+		err := read(document)
+		if err != nil {
+			wrong = append(wrong, err)
+		}
+		if errors.Is(err, errAliases) {
+			break
+		}
+	}
+	if f.count == 0 {
+		wrong = append(wrong, fmt.Errorf("%s: the input is empty; want %s", s.Name, want))
+	}
+	for _, o := range f.objects {
+		if o.json[0] == '{' {
+			all = append(all, o)
+		} else {
+			wrong = append(wrong, o.at.insteadOf(fmt.Errorf("%s is not an object; want %s", o.at, want)))
+		}
+	}
+	f.objects = nil // places refer to the file
+	return all, wrong
+}
+
+// kubectlText matches what kubectl prints for people, from its beginning to the end of a line.
+var kubectlText = []struct {
+	what    string
+	pattern *regexp.Regexp
+}{
+	{"a message of kubectl",
+		regexp.MustCompile(`^\s*((?:Error from server|error:|No resources found|The connection to the server|Unable to connect to the server).*)`)},
+	{"a table of kubectl", regexp.MustCompile(`^\s*((?:NAMESPACE +)?(?:NAME|LAST SEEN) +[A-Z].*)`)},
+	{"the output of kubectl describe", regexp.MustCompile(`^\s*(Name: .*)`)},
+}
+
+// insteadOf returns an error about a document. If the document is what kubectl prints for people,
+// the error says so instead of err.
+func (p Place) insteadOf(err error) error {
+	for _, text := range kubectlText {
+		if line := text.pattern.FindSubmatch(p.part); line != nil {
+			return fmt.Errorf("%s is %s, %q; want the output of kubectl get -o yaml", p, text.what, line[1])
+		}
+	}
+	return err
+}
+
+// place returns the place of the next document.
+func (f *file) place(document []byte) Place {
+	f.count++
+	return Place{File: f.Name, number: fmt.Sprintf(": document %d", f.count), file: f, part: document}
+}
+
+// readJSON reads JSON values that follow each other.
+func (f *file) readJSON(rest []byte) error {
+	for rest = bytes.TrimSpace(rest); len(rest) > 0; {
+		o := newObject(rest, "JSON")
+		var syntax *json.SyntaxError
+		// the offset of the next value, or of an error in this one
+		if o.wrong != nil && errors.As(json.Unmarshal(rest, new(json.RawMessage)), &syntax) {
+			o = newObject(bytes.TrimSpace(rest[:syntax.Offset-1]), "JSON")
+		}
+		o.at = f.place(o.json)
+		if syntax != nil && !json.Valid(o.json) {
+			line, _ := f.position(rest[syntax.Offset-1:])
+			return fmt.Errorf("%s: line %d: %w", o.at, line, syntax)
+		}
+		if err := f.add(o, o.Items, "JSON"); err != nil {
+			return err
+		}
+		rest = bytes.TrimSpace(rest[len(o.json):])
+	}
+	return nil
+}
+
+// readYAML reads a YAML document unless it is empty. If the document is a list whose items can be
+// cut out, and the parser reads each of them as a single item, the items are converted one by
+// one, on all cores.
+func (f *file) readYAML(document []byte) error {
+	at := f.place(document)
+	list, items := cutList(document)
+	list.at, list.at.path = at, "[0]"
+	var inItem error
+	if items != nil {
+		if inItem = f.add(list, items, "YAML"); inItem == nil || errors.Is(inItem, errAliases) {
+			return inItem
+		}
+	}
+	o := newObject(asItem(document), "YAML")
+	switch o.at = at; {
+	case o.json == nil && inItem != nil && values(document) > mostValues: // too large to be parsed as a whole
+		return inItem
+	case o.json == nil:
+		return f.syntaxError(at, asItem(document))
+	case string(o.json) == "null":
+		f.count--
+		return nil
+	case f.copiesTooMuch(o, document):
+		return fmt.Errorf("%s: %w", at, errAliases)
+	}
+	return f.add(o, o.Items, "JSON")
+}
+
+var errAliases = errors.New("the aliases of this file repeat too much; the rest is not read")
+
+// copiesTooMuch adds what the aliases of an object have copied. The parser only limits the aliases of a
+// single document. Without aliases JSON is at most 10 times as long as the YAML.
+func (f *file) copiesTooMuch(o object, text []byte) bool {
+	f.copied += max(0, len(o.json)-10*len(text))
+	return f.copied > 4<<20
+}
+
+// syntaxError returns why the parser rejects a YAML list of one item, which is at a place, with the
+// line in the whole text.
+func (f *file) syntaxError(at Place, list []byte) error {
+	line, _ := f.position(at.part)
+	_, err := toJSON(append(bytes.Repeat([]byte("\n"), line-1), list...))
+	if err == nil {
+		err = errors.New("the YAML parser cannot read this")
+	}
+	return at.insteadOf(fmt.Errorf("%s: %w", at, err))
+}
+
+// add adds an object or, if it is a list, its items, unless one of them cannot be converted to
+// JSON. Items of a PodList are Pods, even if they do not name their kind.
+func (f *file) add(list object, items []json.RawMessage, format string) error {
+	kind := strings.TrimSuffix(list.Kind, "List")
+	switch {
+	case !list.isList():
+		f.keep(list, list.at)
+		return nil
+	case list.wrong != nil && list.Items == nil:
+		return fmt.Errorf("%s: the items of the %s are not a list", list.at, list.Kind)
+	}
+	before, at, rest := len(f.objects), list.at, list.at.part
+	for i, o := range parallel.InOrder(len(items), func(i int) object { return newObject(items[i], format) }) {
+		at.number = fmt.Sprintf("%s, item %d", list.at.number, i+1)
+		if format != f.format { // only the YAML parser knows where the items are
+			at.path = fmt.Sprintf("items[%d]", i)
+		} else {
+			rest = rest[bytes.Index(rest, items[i]):]
+			at.part, rest = rest[:len(items[i])], rest[len(items[i]):]
+		}
+		if o.json == nil {
+			f.objects = f.objects[:before]
+			return f.syntaxError(at, items[i])
+		}
+		if format == "YAML" && f.copiesTooMuch(o, items[i]) {
+			f.objects = f.objects[:before]
+			return fmt.Errorf("%s: %w", at, errAliases)
+		}
+		o.Kind, o.APIVersion = cmp.Or(o.Kind, kind), cmp.Or(o.APIVersion, list.APIVersion)
+		f.keep(o, at)
+	}
+	return nil
+}
+
+// keep adds an object, and reports how much of the text has been read.
+func (f *file) keep(o object, at Place) {
+	o.at = at
+	f.objects = append(f.objects, o)
+	if f.Progress != nil {
+		f.Progress(f.format, f.start(at.part)+len(at.part), len(f.text))
+	}
+}

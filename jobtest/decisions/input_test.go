@@ -1,0 +1,372 @@
+package decisions
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/explain"
+	"github.com/jobfate/jobfate/indexset"
+	"github.com/jobfate/jobfate/internal/decide"
+	"github.com/jobfate/jobfate/jobtest"
+	"github.com/jobfate/jobfate/jobtest/decidetest"
+	"github.com/jobfate/jobfate/tracking"
+)
+
+// For an invalid input Decide returns an error that names the field. It never panics and
+// returns an empty decision.
+func TestInput_rejected(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		change func(*jobfate.Snapshot)
+		want   string // the dots stand for the value, whose format depends on the release
+	}{
+		{"no Job", func(s *jobfate.Snapshot) { s.Job = nil }, "job: Required value: the snapshot has no Job"},
+		{"no time", func(s *jobfate.Snapshot) { s.Now = time.Time{} }, "now: Required value: timestamps in the status are set to it"},
+		{"no name", func(s *jobfate.Snapshot) { s.Job.Name = "" }, "metadata.name: Required value: pods are named after the Job"},
+		{"no UID", func(s *jobfate.Snapshot) { s.Job.UID = "" }, "metadata.uid: Required value: pods are recognised by the UID of their Job"},
+		{"managed by another controller", func(s *jobfate.Snapshot) { s.Job.Spec.ManagedBy = ptrTo("kueue.x-k8s.io/multikueue") },
+			"spec.managedBy: the Job is managed by another controller: kueue.x-k8s.io/multikueue"},
+		{"nil pod", func(s *jobfate.Snapshot) { s.Pods[1] = nil }, "pods[1]: Required value: the pod is nil"},
+		{"pod without UID", func(s *jobfate.Snapshot) { s.Pods[1].UID = "" }, "pods[1].metadata.uid: Required value: pods are counted by their UID"},
+		{"two pods without UID", func(s *jobfate.Snapshot) { s.Pods[0].UID, s.Pods[1].UID = "", "" },
+			"[pods[0].metadata.uid: Required value: pods are counted by their UID, pods[1].metadata.uid: Required value: pods are counted by their UID]"},
+		{"two pods with the same UID", func(s *jobfate.Snapshot) { s.Pods[1].UID = s.Pods[0].UID }, `pods[1].metadata.uid: Duplicate value: "pod-1"`},
+		{"two foreign pods with the same UID", func(s *jobfate.Snapshot) {
+			for _, pod := range s.Pods {
+				pod.UID, pod.OwnerReferences[0].UID = "same", "other"
+			}
+		}, `pods[1].metadata.uid: Duplicate value: "same"`},
+		{"unknown mode", func(s *jobfate.Snapshot) { s.Job.Spec.CompletionMode = ptrTo[batchv1.CompletionMode]("Sometimes") },
+			`spec.completionMode: Unsupported value: "Sometimes": supported values: "Indexed", "NonIndexed"`},
+		{"empty mode", func(s *jobfate.Snapshot) { s.Job.Spec.CompletionMode = ptrTo[batchv1.CompletionMode]("") },
+			`spec.completionMode: Unsupported value: "": supported values: "Indexed", "NonIndexed"`},
+		{"indexed without completions", func(s *jobfate.Snapshot) { s.Job.Spec.Completions = nil }, "spec.completions: Required value: when completion mode is Indexed"},
+		{"negative parallelism", func(s *jobfate.Snapshot) { s.Job.Spec.Parallelism = ptrTo[int32](-1) },
+			"spec.parallelism: Invalid value: -1: must be greater than or equal to 0"},
+		{"negative completions", func(s *jobfate.Snapshot) { s.Job.Spec.Completions = ptrTo[int32](math.MinInt32) },
+			"spec.completions: Invalid value: -2147483648: must be greater than or equal to 0"},
+		{"negative limits", func(s *jobfate.Snapshot) {
+			s.Job.Spec.BackoffLimit, s.Job.Spec.BackoffLimitPerIndex, s.Job.Spec.MaxFailedIndexes = ptrTo[int32](-1), ptrTo[int32](-2), ptrTo[int32](-3)
+		}, "[spec.backoffLimit: Invalid value: -1: must be greater than or equal to 0, spec.backoffLimitPerIndex: Invalid value: -2: must be greater than or equal to 0, spec.maxFailedIndexes: Invalid value: -3: must be greater than or equal to 0]"},
+		{"negative deadline", func(s *jobfate.Snapshot) { s.Job.Spec.ActiveDeadlineSeconds = ptrTo[int64](-7) },
+			"spec.activeDeadlineSeconds: Invalid value: -7: must be greater than or equal to 0"},
+		{"negative counters", func(s *jobfate.Snapshot) {
+			s.Job.Status = batchv1.JobStatus{Active: -1, Succeeded: -2, Failed: -3, Ready: ptrTo[int32](-4), Terminating: ptrTo[int32](-5)}
+		}, "[status.active: Invalid value: -1: must be greater than or equal to 0, status.succeeded: Invalid value: -2: must be greater than or equal to 0, status.failed: Invalid value: -3: must be greater than or equal to 0, status.ready: Invalid value: -4: must be greater than or equal to 0, status.terminating: Invalid value: -5: must be greater than or equal to 0]"},
+		{"both ends decided", func(s *jobfate.Snapshot) {
+			s.Job.Status.Conditions = []batchv1.JobCondition{
+				{Type: batchv1.JobSuccessCriteriaMet, Status: corev1.ConditionTrue}, {Type: batchv1.JobFailureTarget, Status: corev1.ConditionTrue},
+			}
+		}, "status.conditions: Invalid value: SuccessCriteriaMet and FailureTarget are both True; the API server lets neither be removed"},
+		{"an invalid selector", func(s *jobfate.Snapshot) {
+			s.Job.Spec.Selector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Perhaps"}}}
+		}, `spec.selector: Invalid value: ...: "Perhaps" is not a valid label selector operator`},
+		{"a selector that does not match the template", func(s *jobfate.Snapshot) { s.Job.Spec.Template.Labels = map[string]string{"app": "x"} },
+			"spec.template.metadata.labels: Invalid value: ...: the selector does not match them"},
+		{"several", func(s *jobfate.Snapshot) { s.Job.Name = ""; s.Job.Spec.Parallelism = ptrTo[int32](-1); s.Pods[0] = nil },
+			"[metadata.name: Required value: pods are named after the Job, spec.parallelism: Invalid value: -1: must be greater than or equal to 0, pods[0]: Required value: the pod is nil]"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			job := decidetest.SpecJob(t, "completions: 2\nparallelism: 2\ncompletionMode: Indexed")
+			s := jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{decidetest.PodIn(job, 1, corev1.PodRunning), decidetest.PodIn(job, 2, corev1.PodFailed)}, Now: job.CreationTimestamp.Time}
+			test.change(&s)
+			d, err := jobfate.Decide(s)
+			head, tail, _ := strings.Cut(test.want, "...")
+			if got := errorText(err); !strings.HasPrefix(got, head) || !strings.HasSuffix(got, tail) || head == test.want && got != head {
+				t.Errorf("the error is\n%s\nwant\n%s", got, test.want)
+			}
+			if !d.Idle() || d.Requeue != 0 || len(d.Events)+len(d.Metrics) != 0 || explain.Of(d).Job().Code != "" {
+				t.Errorf("the decision with the error is not empty: %+v", d)
+			}
+		})
+	}
+}
+
+// All errors about the input are InputErrors.
+func TestInput_errorsHaveOneShape(t *testing.T) {
+	job := decidetest.SpecJob(t, "completions: 2")
+	bad := job.DeepCopy()
+	bad.Name, bad.Spec.Completions = "", ptrTo[int32](-1)
+	for _, test := range []struct {
+		name string
+		s    jobfate.Snapshot
+		opts []jobfate.Option
+		want []string
+	}{
+		{"no Job", jobfate.Snapshot{Now: jobtest.Noon()}, nil, []string{"job"}},
+		{"no time", jobfate.Snapshot{Job: job}, nil, []string{"now"}},
+		{"an option", jobfate.Snapshot{Job: job, Now: jobtest.Noon()}, []jobfate.Option{jobfate.OwnerKind(schema.GroupVersionKind{})}, []string{"OwnerKind.kind"}},
+		{"keys", jobfate.Snapshot{Job: job, Now: jobtest.Noon()}, []jobfate.Option{jobfate.Keys(tracking.Keys{Finalizer: "mine", JobName: "a/b", Index: "a/b"})}, []string{"Keys.Finalizer", "Keys.Index"}},
+		{"two fields", jobfate.Snapshot{Job: bad, Now: jobtest.Noon()}, nil, []string{"metadata.name", "spec.completions"}},
+		{"a pod", jobfate.Snapshot{Job: job, Now: jobtest.Noon(), Pods: []*corev1.Pod{nil}}, nil, []string{"pods[0]"}},
+	} {
+		_, err := jobfate.Decide(test.s, test.opts...)
+		var input *jobfate.InputError
+		if !errors.As(err, &input) {
+			t.Errorf("%s: %v is not an InputError", test.name, err)
+			continue
+		}
+		var fields []string
+		for _, e := range input.Fields {
+			fields = append(fields, e.Field)
+		}
+		if diff := cmp.Diff(test.want, fields); diff != "" {
+			t.Errorf("%s: fields (-want +got):\n%s", test.name, diff)
+		}
+		var field *field.Error
+		if !errors.As(err, &field) || field.Field != test.want[0] {
+			t.Errorf("%s: errors.As finds the field %v, want %s", test.name, field, test.want[0])
+		}
+		if errors.Is(err, jobfate.ErrNotManaged) {
+			t.Errorf("%s: %v is ErrNotManaged", test.name, err)
+		}
+	}
+}
+
+func TestInput_managedBy(t *testing.T) {
+	job := decidetest.SpecJob(t, "completions: 1")
+	decide := func(managedBy *string, opts ...jobfate.Option) error {
+		job := job.DeepCopy()
+		job.Spec.ManagedBy = managedBy
+		_, err := jobfate.Decide(jobfate.Snapshot{Job: job, Now: jobtest.Noon()}, opts...)
+		return err
+	}
+	ours, builtIn := "example.com/ours", batchv1.JobControllerName
+	for _, test := range []struct {
+		managedBy *string
+		opts      []jobfate.Option
+		want      string // the error; empty for none
+	}{
+		{nil, nil, ""},
+		{&builtIn, nil, ""},
+		{&ours, nil, "spec.managedBy: the Job is managed by another controller: example.com/ours"},
+		{&ours, []jobfate.Option{jobfate.ManagedBy(ours)}, ""},
+		{nil, []jobfate.Option{jobfate.ManagedBy(ours)}, "spec.managedBy: the Job is managed by another controller: kubernetes.io/job-controller"},
+		{&builtIn, []jobfate.Option{jobfate.ManagedBy("")}, ""},
+	} {
+		err := decide(test.managedBy, test.opts...)
+		if got := errorText(err); got != test.want {
+			t.Errorf("managedBy %v: %q, want %q", test.managedBy, got, test.want)
+		}
+		if test.want != "" && !errors.Is(err, jobfate.ErrNotManaged) {
+			t.Errorf("%v is not ErrNotManaged", err)
+		}
+	}
+}
+
+func errorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// A spec without the defaults of the API server is treated as if it had them, so a
+// handwritten spec works.
+func TestInput_defaults(t *testing.T) {
+	bare := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job", UID: "job-uid"}}
+	for _, test := range []struct {
+		name   string
+		spec   batchv1.JobSpec
+		create int
+		labels map[string]string
+	}{
+		{"nothing", batchv1.JobSpec{}, 1, nil},
+		{"indexed, both unset", batchv1.JobSpec{CompletionMode: ptrTo(batchv1.IndexedCompletion)}, 1, nil},
+		{"only completions", batchv1.JobSpec{Completions: ptrTo[int32](4)}, 1, nil},
+		{"only parallelism", batchv1.JobSpec{Parallelism: ptrTo[int32](4)}, 4, nil},
+		{"suspend and policy unset", batchv1.JobSpec{Completions: ptrTo[int32](2), Parallelism: ptrTo[int32](2)}, 2, nil},
+		{"existing labels stay", batchv1.JobSpec{Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "x", batchv1.JobNameLabel: "mine"}}}}, 1,
+			map[string]string{"app": "x", batchv1.JobNameLabel: "mine"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			job := bare.DeepCopy()
+			job.Spec = test.spec
+			d := decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Now: jobtest.Noon()})
+			if len(d.Create) != test.create {
+				t.Fatalf("%d to create, want %d", len(d.Create), test.create)
+			}
+			want := map[string]string{batchv1.ControllerUidLabel: "job-uid", batchv1.JobNameLabel: "job", "controller-uid": "job-uid", "job-name": "job"}
+			for k, v := range test.labels {
+				want[k] = v
+			}
+			pod := d.Create[0].Pod()
+			for k, v := range want {
+				if pod.Labels[k] != v {
+					t.Errorf("label %s is %q, want %q", k, pod.Labels[k], v)
+				}
+			}
+			// The created pod counts as a pod of the Job and is not created again.
+			pod.UID = "pod-1"
+			if d := decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: jobtest.Noon()}); len(d.Create) != test.create-1 || len(d.Claim) != 0 {
+				t.Errorf("with its pod: %d to create, claims %v; want %d, none", len(d.Create), d.Claim, test.create-1)
+			}
+		})
+	}
+	// backoffLimit defaults to 6, or to no limit with backoffLimitPerIndex.
+	for _, test := range []struct {
+		perIndex *int32
+		failed   int32
+		ends     bool
+	}{{nil, 6, false}, {nil, 7, true}, {ptrTo[int32](0), 1000, false}} {
+		job := bare.DeepCopy()
+		job.Spec = batchv1.JobSpec{CompletionMode: ptrTo(batchv1.IndexedCompletion), Completions: ptrTo[int32](5), BackoffLimitPerIndex: test.perIndex}
+		job.Status.Failed = test.failed
+		if d := decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Now: jobtest.Noon()}); len(d.Status.Conditions) > 0 != test.ends {
+			t.Errorf("per index %v, %d failed: conditions %v, want the end %t", test.perIndex, test.failed, d.Status.Conditions, test.ends)
+		}
+	}
+}
+
+// Defects that the Job controller tolerates are tolerated, and the explanation notes them.
+func TestInput_tolerated(t *testing.T) {
+	index := batchv1.JobCompletionIndexAnnotation
+	for _, test := range []struct {
+		name   string
+		change func(*decide.Input)
+		want   []explain.Reason
+	}{
+		{"no defect", func(*decide.Input) {}, nil},
+		{"pods of another Job", func(s *decide.Input) {
+			s.Pods[0].OwnerReferences[0].UID = "other-job"
+			s.Pods[1].Namespace = "elsewhere"
+		}, []explain.Reason{{Code: explain.NoteForeignPods, Text: "the snapshot has 2 pods of other owners"}}},
+		{"one pod of another Job", func(s *decide.Input) { s.Pods[0].OwnerReferences[0].UID = "other-job" },
+			[]explain.Reason{{Code: explain.NoteForeignPods, Text: "the snapshot has 1 pod of other owners"}}},
+		{"damaged completedIndexes", func(s *decide.Input) { s.Job.Status.CompletedIndexes = "0,x" },
+			[]explain.Reason{{Code: explain.NoteStatusRepaired, Text: "status.completedIndexes: at offset 2: an index has digits only"}}},
+		{"completedIndexes past completions", func(s *decide.Input) { s.Job.Status.CompletedIndexes = "0,7" },
+			[]explain.Reason{{Code: explain.NoteStatusRepaired, Text: "status.completedIndexes: at offset 2: completions are 3"}}},
+		{"damaged failedIndexes", func(s *decide.Input) { s.Job.Status.FailedIndexes = ptrTo("3-1") },
+			[]explain.Reason{{Code: explain.NoteStatusRepaired, Text: "status.failedIndexes: at offset 0: an interval ends after it starts"}}},
+		{"an index completed and failed", func(s *decide.Input) {
+			s.Job.Status.CompletedIndexes, s.Job.Status.FailedIndexes = "0,1", ptrTo("1,2")
+		}, []explain.Reason{{Code: explain.NoteStatusRepaired, Text: "status.failedIndexes contained completed indexes"}}},
+		{"a UID twice", func(s *decide.Input) {
+			s.Job.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Failed: []types.UID{"pod-2", "pod-2"}}
+		}, []explain.Reason{{Code: explain.NoteStatusRepaired, Text: "status.uncountedTerminatedPods contained a duplicate or empty UID"}}},
+		{"an empty UID", func(s *decide.Input) {
+			s.Job.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Succeeded: []types.UID{""}}
+		}, []explain.Reason{{Code: explain.NoteStatusRepaired, Text: "status.uncountedTerminatedPods contained a duplicate or empty UID"}}},
+		{"memory of another Job", func(s *decide.Input) {
+			s.Backoff.Job = "other-job"
+		}, []explain.Reason{
+			{Code: explain.NoteMemoryDropped, Text: "the backoff record belongs to an earlier Job of this name"},
+		}},
+		{"an invalid index", func(s *decide.Input) { s.Pods[0].Annotations[index], s.Pods[0].Labels[index] = "-1", "-1" },
+			[]explain.Reason{{Code: explain.NoteBadAnnotation, Text: `pod job-0-1: the annotation batch.kubernetes.io/job-completion-index is "-1"; the pod was treated as one without an index`}}},
+		{"an index that is too large", func(s *decide.Input) {
+			s.Pods[0].Annotations[index], s.Pods[0].Labels[index] = "99999999999", "99999999999"
+		}, []explain.Reason{{Code: explain.NoteBadAnnotation, Text: `pod job-0-1: the annotation batch.kubernetes.io/job-completion-index is "99999999999"; 2147483647 was used`}}},
+		{"label and annotation differ", func(s *decide.Input) { s.Pods[0].Labels[index] = "2" },
+			[]explain.Reason{{Code: explain.NoteIndexConflict, Text: `pod job-0-1: the annotation batch.kubernetes.io/job-completion-index is "0", the label "2"; 0 was used`}}},
+		{"a label without an annotation", func(s *decide.Input) { delete(s.Pods[0].Annotations, index) },
+			[]explain.Reason{{Code: explain.NoteIndexConflict, Text: `pod job-0-1: the annotation batch.kubernetes.io/job-completion-index is "", the label "0"; the pod was treated as one without an index`}}},
+		{"an invalid failure count", func(s *decide.Input) {
+			s.Pods[1].Annotations[batchv1.JobIndexFailureCountAnnotation] = "99999999999999999999"
+		}, []explain.Reason{{Code: explain.NoteBadAnnotation, Text: `pod job-1-2: the annotation batch.kubernetes.io/job-index-failure-count is "99999999999999999999"; 0 was used`}}},
+		{"an invalid ignored count", func(s *decide.Input) {
+			s.Pods[1].Annotations[batchv1.JobIndexIgnoredFailureCountAnnotation] = ""
+		}, []explain.Reason{{Code: explain.NoteBadAnnotation, Text: `pod job-1-2: the annotation batch.kubernetes.io/job-index-ignored-failure-count is ""; 0 was used`}}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			job := decidetest.SpecJob(t, "completions: 3\nparallelism: 2\ncompletionMode: Indexed\nbackoffLimitPerIndex: 1")
+			pods := []*corev1.Pod{decidetest.PodIn(job, 1, corev1.PodRunning), decidetest.PodIn(job, 2, corev1.PodRunning)}
+			s := decide.Input{Job: job, Pods: pods, Now: job.CreationTimestamp.Time}
+			test.change(&s)
+			d := decidetest.MustDecide(t, s)
+			if got := explain.Of(d).Notes(); !slices.Equal(got, test.want) {
+				t.Errorf("the notes are\n%q\nwant\n%q", got, test.want)
+			}
+		})
+	}
+}
+
+// KEP-3850 § Risks and Mitigations, the Job object too big: a note says that the lists of
+// indexes are near their maximum size, in the status to store or in the last status of a
+// Job that has ended.
+func TestInput_largeIndexes(t *testing.T) {
+	job := decidetest.SpecJob(t, "completions: 1000000\nparallelism: 1\ncompletionMode: Indexed")
+	var odd indexset.Builder
+	for i := int32(100_001); i < 400_000; i += 2 {
+		odd.Add(i)
+	}
+	notes := func(d jobfate.Decision) (codes []explain.Code) {
+		for _, n := range explain.Of(d).Notes() {
+			codes = append(codes, n.Code)
+		}
+		return codes
+	}
+	job.Status.CompletedIndexes = odd.Set().String()
+	s := jobfate.Snapshot{Job: job, Now: jobtest.Noon()}
+	if d := decidetest.MustDecide(t, s); !slices.Equal(notes(d), []explain.Code{explain.NoteIndexesLarge}) {
+		t.Errorf("with %d bytes of indexes: %q, want %s", len(job.Status.CompletedIndexes), notes(d), explain.NoteIndexesLarge)
+	}
+	ended := job.DeepCopy()
+	ended.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue}}
+	if d := decidetest.MustDecide(t, jobfate.Snapshot{Job: ended, Now: jobtest.Noon()}); !slices.Contains(notes(d), explain.NoteIndexesLarge) {
+		t.Errorf("after the end: %q, want %s", notes(d), explain.NoteIndexesLarge)
+	}
+	// The note is about the status to store, not about the damaged stored one.
+	job.Status.CompletedIndexes = strings.Repeat("1,", 1<<19)
+	if d := decidetest.MustDecide(t, s); slices.Contains(notes(d), explain.NoteIndexesLarge) {
+		t.Errorf("a status that is repaired: %q, want no note about its size", notes(d))
+	}
+}
+
+// Without indexes, the annotations of an index are ignored.
+func TestInput_annotationsOfAPlainJob(t *testing.T) {
+	job := decidetest.SpecJob(t, "completions: 1")
+	pod := decidetest.PodIn(job, 1, corev1.PodRunning)
+	pod.Annotations = map[string]string{batchv1.JobCompletionIndexAnnotation: "x", batchv1.JobIndexFailureCountAnnotation: "y"}
+	if got := explain.Of(decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time})).Notes(); len(got) != 0 {
+		t.Errorf("the notes are %q, want none", got)
+	}
+}
+
+// For a Job that is both Complete and Failed, only the finalizers are removed.
+func TestInput_completeAndFailed(t *testing.T) {
+	job := decidetest.SpecJob(t, "completions: 1")
+	pod := decidetest.PodIn(job, 1, corev1.PodRunning)
+	job.Status = batchv1.JobStatus{Active: -1, Conditions: []batchv1.JobCondition{
+		{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}, {Type: batchv1.JobFailed, Status: corev1.ConditionTrue, Reason: "R", Message: "M"},
+	}}
+	d := decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: jobtest.Noon()})
+	if d.Status != nil || len(d.Strip) != 1 || !builtin.HasFinalizer(d.Strip[0]) || explain.Of(d).Job().Text != "the Job is Failed: R: M" {
+		t.Errorf("status %v, %d to strip, %q; want none, 1, Failed", d.Status, len(d.Strip), explain.Of(d).Job().Text)
+	}
+}
+
+// Nil options and arguments are ignored.
+func TestInput_nilArguments(t *testing.T) {
+	job := decidetest.SpecJob(t, "completions: 1")
+	for name, call := range map[string]func(){
+		"an option": func() { decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Now: jobtest.Noon()}, nil) },
+		"a failure policy": func() {
+			decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Now: jobtest.Noon()}, jobfate.FailurePolicy(nil))
+		},
+		"no names of rules": func() { decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Now: jobtest.Noon()}, jobfate.RuleNames()) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			defer func() {
+				if r := recover(); r != nil {
+					t.Errorf("panic: %v", r)
+				}
+			}()
+			call()
+		})
+	}
+}

@@ -1,0 +1,318 @@
+package decisions
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"pgregory.net/rapid"
+
+	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/explain"
+	"github.com/jobfate/jobfate/failurepolicy"
+	"github.com/jobfate/jobfate/internal/decide"
+	"github.com/jobfate/jobfate/jobtest"
+	"github.com/jobfate/jobfate/jobtest/decidetest"
+	"github.com/jobfate/jobfate/tracking"
+)
+
+// These tests check the effect of options on one decision. ManagedBy is tested in
+// input_test.go, and the effects over several syncs in the folder stories.
+
+// Objects of typed clients and caches have an empty kind. If that meant the default, the pods
+// would be owned by a Job that does not exist, and would be garbage collected.
+func TestOptions_noOwnerKind(t *testing.T) {
+	job := decidetest.SpecJob(t, "completions: 1")
+	for _, kind := range []schema.GroupVersionKind{{}, {Group: "example.com", Version: "v1"}} {
+		d, err := jobfate.Decide(jobfate.Snapshot{Job: job, Now: jobtest.Noon()}, jobfate.OwnerKind(kind))
+		if err == nil || !strings.Contains(err.Error(), "OwnerKind.kind") || !d.Idle() {
+			t.Errorf("%v: got %v and %v, want an error that names OwnerKind.kind", kind, d, err)
+		}
+	}
+}
+
+// With custom keys, the pods have those keys and no others. A pod with the finalizer of
+// Kubernetes is not counted, and a note says so. TestOwnKeys of jobtest/chaos shows that
+// everything else is the same as with the keys of Kubernetes.
+func TestOptions_keys(t *testing.T) {
+	own := jobfate.Keys(tracking.Keys{
+		Finalizer: "example.com/counted", Index: "example.com/part", IndexVariable: "PART", FailureCount: "example.com/failures",
+		IgnoredFailureCount: "example.com/ignored", ControllerUID: "example.com/suite-uid", JobName: "example.com/suite",
+	})
+	job := decidetest.SpecJob(t, "completions: 2\nparallelism: 1\ncompletionMode: Indexed\nbackoffLimitPerIndex: 1")
+	job.Spec.Selector, job.Spec.Template.Labels = nil, nil
+	pod := decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Now: jobtest.Noon()}, own).Create[0].Pod()
+	want := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Finalizers:  []string{"example.com/counted"},
+		Labels:      map[string]string{"example.com/part": "0", "example.com/suite": job.Name, "example.com/suite-uid": string(job.UID)},
+		Annotations: map[string]string{"example.com/part": "0", "example.com/failures": "0"},
+	}}
+	got := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Finalizers: pod.Finalizers, Labels: pod.Labels, Annotations: pod.Annotations}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the pod (-want +got):\n%s", diff)
+	}
+	env := []corev1.EnvVar{{Name: "PART", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.labels['example.com/part']"}}}}
+	if diff := cmp.Diff(env, pod.Spec.Containers[0].Env); diff != "" {
+		t.Errorf("its variables (-want +got):\n%s", diff)
+	}
+
+	pod.Name, pod.UID, pod.Namespace = "pod-0", "pod-0", job.Namespace
+	pod.Status.Phase = corev1.PodSucceeded
+	foreign := pod.DeepCopy()
+	foreign.Name, foreign.UID, foreign.Finalizers = "pod-1", "pod-1", []string{batchv1.JobTrackingFinalizer}
+	foreign.Annotations["example.com/part"] = "1"
+	d := decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod, foreign}, Now: jobtest.Noon()}, own)
+	if d.Status.CompletedIndexes != "0" {
+		t.Errorf("completed indexes %q, want 0", d.Status.CompletedIndexes)
+	}
+	const note = "1 pod succeeded without the finalizer example.com/counted and cannot be counted, such as pod-1"
+	if notes := explain.Of(d).Notes(); !slices.ContainsFunc(notes, func(n explain.Reason) bool { return n.Text == note }) {
+		t.Errorf("the notes lack %q: %+v", note, notes)
+	}
+	if routed := jobfate.RouteOf(nil, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "lost", Namespace: "ns", Finalizers: []string{"example.com/counted"}}},
+		func(string) []*batchv1.Job { return nil }, own); len(routed) != 1 {
+		t.Errorf("a pod without an owner that has the finalizer is routed to %v", routed)
+	}
+}
+
+// The option FailurePolicy replaces the policy of the Job. With a policy, only failed pods are
+// replaced.
+func TestOptions_withFailurePolicy(t *testing.T) {
+	spec := "completions: 1\npodFailurePolicy: {rules: [{action: FailJob, onExitCodes: {operator: In, values: [1]}}]}"
+	named := &failurepolicy.Spec{Rules: []failurepolicy.Rule{
+		{}, {Name: "One", Action: batchv1.PodFailurePolicyActionFailJob, OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{
+			Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: []int32{1},
+		}},
+	}}
+	for _, test := range []struct {
+		opts []jobfate.Option
+		want string
+	}{
+		{nil, "PodFailurePolicy"},
+		{[]jobfate.Option{jobfate.GranularReasons()}, "PodFailurePolicy_0"},
+		{[]jobfate.Option{jobfate.RuleNames("Mine")}, "PodFailurePolicy_Mine"},
+		{[]jobfate.Option{jobfate.RuleNames()}, "PodFailurePolicy_0"},
+		{[]jobfate.Option{jobfate.RuleNames("")}, "PodFailurePolicy_0"},
+		{[]jobfate.Option{jobfate.FailurePolicy(named)}, "PodFailurePolicy"},
+		{[]jobfate.Option{jobfate.FailurePolicy(named), jobfate.GranularReasons()}, "PodFailurePolicy_One"},
+		{[]jobfate.Option{jobfate.FailurePolicy(named), jobfate.RuleNames("Ignored")}, "PodFailurePolicy_One"},
+		{[]jobfate.Option{jobfate.FailurePolicy(&failurepolicy.Spec{})}, ""},
+		{[]jobfate.Option{jobfate.FailurePolicy(nil)}, "PodFailurePolicy"},
+	} {
+		job := decidetest.SpecJob(t, spec)
+		d := decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{decidetest.PodIn(job, 1, corev1.PodFailed)}, Now: job.CreationTimestamp.Time}, test.opts...)
+		got := ""
+		if len(d.Status.Conditions) > 0 {
+			got = d.Status.Conditions[0].Reason
+		}
+		if got != test.want {
+			t.Errorf("%d options: the reason is %q, want %q", len(test.opts), got, test.want)
+		}
+	}
+	job := decidetest.SpecJob(t, "completions: 1")
+	pod := decidetest.PodIn(job, 1, corev1.PodRunning)
+	pod.DeletionTimestamp = &job.CreationTimestamp
+	d := decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time}, jobfate.FailurePolicy(named))
+	if explain.Of(d).Job().Code != explain.JobAwaitingTermination {
+		t.Errorf("a terminating pod with a policy: %s, want %s", explain.Of(d).Job().Code, explain.JobAwaitingTermination)
+	}
+}
+
+// With WithoutFailurePolicy, every decision is the same as for a Job without a policy, and the
+// names of rules have no effect (KEP-4443 § Business logic).
+func TestOptions_withoutFailurePolicy(t *testing.T) {
+	policies, differ := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		s := snapshotsOf["wild"].Draw(t, "snapshot")
+		if s.Job.Spec.PodFailurePolicy == nil {
+			return
+		}
+		policies++
+		none := s
+		none.Job = s.Job.DeepCopy()
+		none.Job.Spec.PodFailurePolicy = nil
+		want := decideAll(t, none)
+		names := jobfate.RuleNames([]string{"One"}[:min(1, len(s.Job.Spec.PodFailurePolicy.Rules))]...)
+		if diff := cmp.Diff(want, decideAll(t, s, names, jobfate.FailurePolicy(&failurepolicy.Spec{}), jobfate.WithoutFailurePolicy())); diff != "" {
+			t.Fatalf("-no policy +WithoutFailurePolicy\n%s", diff)
+		}
+		if want != decideAll(t, none, jobfate.RuleNames("One")) {
+			t.Fatal("names without a policy have an effect")
+		}
+		of := decideAll(t, s)
+		if want != of {
+			differ++
+		}
+		if of != decideAll(t, s, jobfate.WithoutFailurePolicy(), jobfate.FailurePolicy(nil)) {
+			t.Fatal("FailurePolicy(nil) after WithoutFailurePolicy does not restore the policy of the spec")
+		}
+	})
+	if policies == 0 || differ == 0 {
+		t.Errorf("%d Jobs with a policy, %d of them with another decision without it", policies, differ)
+	}
+}
+
+// Names of rules in options are validated. The error names the option and the rule, and the
+// decision is empty.
+func TestOptions_namesOfRules(t *testing.T) {
+	two := "podFailurePolicy: {rules: [" +
+		"{action: FailJob, onExitCodes: {operator: In, values: [1]}}, {action: Ignore, onExitCodes: {operator: In, values: [2]}}]}"
+	policy := func(names ...string) jobfate.Option {
+		s := &failurepolicy.Spec{}
+		for _, name := range names {
+			s.Rules = append(s.Rules, failurepolicy.Rule{Name: name})
+		}
+		return jobfate.FailurePolicy(s)
+	}
+	for _, test := range []struct {
+		reason string
+		spec   string
+		opt    jobfate.Option
+		want   []string
+	}{
+		{"valid", two, jobfate.RuleNames("A", "B"), nil},
+		{"the index of the rule itself", two, jobfate.RuleNames("0"), nil},
+		{"no index of this policy", two, jobfate.RuleNames("2"), nil},
+		{"no policy, no rule to name: no effect", "", jobfate.RuleNames("A", "B"), nil},
+		{"valid", two, policy("A", "", "B"), nil},
+		{"a character", two, jobfate.RuleNames("A", "a-b ü"), []string{"RuleNames[1]"}},
+		{"a character, without a policy", "", jobfate.RuleNames("a b"), []string{"RuleNames[0]"}},
+		{"the length", two, jobfate.RuleNames(strings.Repeat("a", 112)), []string{"RuleNames[0]"}},
+		{"the index of a rule without a name", two, jobfate.RuleNames("1"), []string{"RuleNames[0]"}},
+		{"a duplicate", two, jobfate.RuleNames("A", "A"), []string{"RuleNames[1]"}},
+		{"too many", two, jobfate.RuleNames("A", "B", "C"), []string{"RuleNames"}},
+		{"too many, the last one empty", two, jobfate.RuleNames("A", "B", ""), []string{"RuleNames"}},
+		{"both", "", policy("A", "", "A", "x-"), []string{"FailurePolicy.rules[2].name", "FailurePolicy.rules[3].name"}},
+	} {
+		d, err := jobfate.Decide(jobfate.Snapshot{Job: decidetest.SpecJob(t, "completions: 1\n"+test.spec), Now: jobtest.Noon()}, test.opt)
+		var got []string
+		if input := (*jobfate.InputError)(nil); errors.As(err, &input) {
+			for _, e := range input.Fields {
+				got = append(got, e.Field)
+			}
+		}
+		if !slices.Equal(got, test.want) || d.Idle() != (test.want != nil) {
+			t.Errorf("%s: got %v and an idle decision: %t; want an error for %q", test.reason, err, d.Idle(), test.want)
+		}
+	}
+}
+
+// KEP-4443, Integration tests: "the JobFailed condition has a reason of
+// PodFailurePolicy_{Name}", and "Add test cases for both onPodConditions and
+// onExitCodes to ensure the Name or the rule's index (when Name is empty) is
+// properly added". With the feature off the reason is plain.
+func TestReasonOfTheCondition(t *testing.T) {
+	const failJob = batchv1.PodFailurePolicyActionFailJob
+	exits := func(code int32) *batchv1.PodFailurePolicyOnExitCodesRequirement {
+		return &batchv1.PodFailurePolicyOnExitCodesRequirement{Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: []int32{code}}
+	}
+	exit := failurepolicy.Rule{OnExitCodes: exits(1)}
+	disruption := failurepolicy.Rule{OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{{Type: corev1.DisruptionTarget}}}
+	for name, test := range map[string]struct {
+		rule     failurepolicy.Rule
+		name     string
+		action   batchv1.PodFailurePolicyAction
+		granular bool
+		want     string
+	}{
+		"exit codes, name, on":   {exit, "ConfigError", failJob, true, "PodFailurePolicy_ConfigError"},
+		"exit codes, index, on":  {exit, "", failJob, true, "PodFailurePolicy_1"},
+		"exit codes, name, off":  {exit, "ConfigError", failJob, false, "PodFailurePolicy"},
+		"exit codes, index, off": {exit, "", failJob, false, "PodFailurePolicy"},
+		"conditions, name, on":   {disruption, "Disrupted", failJob, true, "PodFailurePolicy_Disrupted"},
+		"conditions, index, on":  {disruption, "", failJob, true, "PodFailurePolicy_1"},
+		"conditions, name, off":  {disruption, "Disrupted", failJob, false, "PodFailurePolicy"},
+		"conditions, index, off": {disruption, "", failJob, false, "PodFailurePolicy"},
+		// "When a PodFailurePolicyRule matches a pod failure and the Action is
+		// FailJob": no other action sets a reason.
+		"ignore":     {exit, "ConfigError", batchv1.PodFailurePolicyActionIgnore, true, ""},
+		"count":      {exit, "ConfigError", batchv1.PodFailurePolicyActionCount, false, ""},
+		"fail index": {exit, "ConfigError", batchv1.PodFailurePolicyActionFailIndex, true, ""},
+	} {
+		test.rule.Name, test.rule.Action = test.name, test.action
+		policy := &failurepolicy.Spec{Rules: []failurepolicy.Rule{{Name: "First", Action: failJob, OnExitCodes: exits(9)}, test.rule}}
+		opts := []jobfate.Option{jobfate.FailurePolicy(policy)}
+		if test.granular {
+			opts = append(opts, jobfate.GranularReasons())
+		}
+		job := decidetest.SpecJob(t, "completions: 1")
+		pod := decidetest.PodIn(job, 1, corev1.PodFailed)
+		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}}
+		d := decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time}, opts...)
+		got := ""
+		if len(d.Status.Conditions) > 0 {
+			got = d.Status.Conditions[0].Reason
+		}
+		if got != test.want {
+			t.Errorf("%s: the reason is %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+// Later options win, and options are independent.
+func TestOptions_order(t *testing.T) {
+	job := decidetest.SpecJob(t, "completions: 9\nparallelism: 9")
+	for _, caps := range [][]int{{1, 4}, {4, 1}} {
+		var opts []jobfate.Option
+		for _, n := range caps {
+			opts = append(opts, jobfate.MaxChanges(n))
+		}
+		if d := decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Now: jobtest.Noon()}, opts...); len(d.Create) != caps[1] {
+			t.Errorf("%v: %d to create", fmt.Sprint(caps), len(d.Create))
+		}
+	}
+	if d := decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Now: jobtest.Noon()}, jobfate.MaxChanges(1), jobfate.MaxChanges(0)); len(d.Create) != 9 {
+		t.Errorf("with 0, the default: %d to create, want 9", len(d.Create))
+	}
+}
+
+// Every invalid number is an InputError that names the option.
+func TestOptions_invalid(t *testing.T) {
+	for option, opt := range map[string]jobfate.Option{
+		"MaxUncounted":   jobfate.MaxUncounted(-1),
+		"MaxChanges":     jobfate.MaxChanges(-1),
+		"MaxRemovals":    jobfate.MaxRemovals(-1),
+		"BatchPeriod":    jobfate.BatchPeriod(-time.Second),
+		"Backoff.base":   jobfate.Backoff(backoff.Policy{Base: -1}),
+		"Backoff.cap":    jobfate.Backoff(backoff.Policy{Cap: -1}),
+		"Backoff.factor": jobfate.Backoff(backoff.Policy{Factor: math.NaN()}),
+		"Throttle.every": jobfate.Throttle(tracking.Throttle{Every: -1}),
+		"Throttle.share": jobfate.Throttle(tracking.Throttle{Share: math.NaN()}),
+	} {
+		job := decidetest.SpecJob(t, "completions: 1")
+		var invalid *jobfate.InputError
+		_, err := jobfate.Decide(jobfate.Snapshot{Job: job, Now: jobtest.Noon()}, opt)
+		if !errors.As(err, &invalid) || len(invalid.Fields) != 1 || invalid.Fields[0].Field != option {
+			t.Errorf("Decide returns %v, want an error about %s", err, option)
+		}
+		m := jobfate.NewMachine(opt)
+		err = m.Begin(jobfate.View{Job: job, Now: jobtest.Noon(), JobsVersion: "1", PodsVersion: "1", Barrier: "1"})
+		if !errors.As(err, &invalid) || invalid.Fields[0].Field != option {
+			t.Errorf("Begin returns %v, want an error about %s", err, option)
+		}
+	}
+}
+
+// While the last status write is not observed, the Job is requeued after the batch period.
+func TestOptions_batchPeriodOfAnUnobservedStatus(t *testing.T) {
+	job := decidetest.SpecJob(t, "completions: 1")
+	s := decide.Input{Job: job, Now: job.CreationTimestamp.Time, InFlight: decide.InFlight{Status: true}}
+	for _, test := range []struct {
+		opts []jobfate.Option
+		want time.Duration
+	}{{nil, time.Second}, {[]jobfate.Option{jobfate.BatchPeriod(7 * time.Second)}, 7 * time.Second}} {
+		if d := decidetest.MustDecide(t, s, test.opts...); d.Requeue != test.want || !d.Idle() {
+			t.Errorf("%d options: requeue %s, idle %t; want %s and nothing else", len(test.opts), d.Requeue, d.Idle(), test.want)
+		}
+	}
+}

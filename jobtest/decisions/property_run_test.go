@@ -1,0 +1,166 @@
+package decisions
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"pgregory.net/rapid"
+
+	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/internal/decide"
+	"github.com/jobfate/jobfate/internal/keys"
+	"github.com/jobfate/jobfate/internal/owner"
+	"github.com/jobfate/jobfate/jobtest"
+	"github.com/jobfate/jobfate/jobtest/decidetest"
+)
+
+// builtin are the keys of the built-in Job controller.
+var builtin keys.Keys
+
+// run is a decision on a random snapshot, carried out with some failed writes.
+type run struct {
+	s       decide.Input
+	opts    []jobfate.Option
+	d       jobfate.Decision // after the revision for failed writes
+	done    decide.Done
+	gone    []*corev1.Pod
+	settled decide.Settled
+}
+
+// after returns the status of the Job after the run.
+func (r run) after() *batchv1.JobStatus {
+	switch {
+	case r.settled.Status != nil:
+		return r.settled.Status
+	case r.d.Status != nil:
+		return r.d.Status
+	}
+	return &r.s.Job.Status
+}
+
+func (r run) indexed() bool { return *r.s.Job.Spec.CompletionMode == batchv1.IndexedCompletion }
+
+// drawRun draws a snapshot, makes a decision, lets some writes fail and settles the status.
+func drawRun(t *rapid.T, snapshots *rapid.Generator[decide.Input]) run {
+	r := run{s: snapshots.Draw(t, "snapshot")}
+	if rapid.Bool().Draw(t, "small caps") {
+		r.opts = append(r.opts, jobfate.MaxUncounted(rapid.IntRange(1, 3).Draw(t, "uncounted cap")), jobfate.MaxChanges(rapid.IntRange(1, 3).Draw(t, "changes cap")))
+	}
+	if rapid.Bool().Draw(t, "fill slots") {
+		r.opts = append(r.opts, jobfate.FillFreeSlots())
+	}
+	d, err := decidetest.Decide(r.s, r.opts...)
+	if err != nil {
+		t.Fatalf("Decide: %v", err)
+	}
+	if len(d.Create) > 0 && rapid.Bool().Draw(t, "creations fail") {
+		r.done.NotCreated = rapid.IntRange(0, len(d.Create)).Draw(t, "not created")
+	}
+	for _, del := range d.Delete {
+		if rapid.IntRange(0, 3).Draw(t, "deletion fails") == 0 {
+			r.done.NotDeleted = append(r.done.NotDeleted, del.Pod.UID)
+		}
+	}
+	r.d = decidetest.Revise(d, r.done)
+	for _, pod := range r.d.Strip {
+		if rapid.IntRange(0, 3).Draw(t, "removal fails") > 0 {
+			r.gone = append(r.gone, pod)
+		}
+	}
+	r.settled = decidetest.Settle(r.d, r.gone...)
+	return r
+}
+
+var snapshotsOf = map[string]*rapid.Generator[decide.Input]{
+	"usual": decidetest.Inputs(jobtest.Usual()), "wild": decidetest.Inputs(jobtest.Wild()), "lived": decidetest.Lived(),
+	"lived, read live": rapid.Map(jobtest.Lived(), decidetest.Input),
+}
+
+// holds checks a property of many runs.
+func holds(t *testing.T, property func(t *rapid.T, r run)) {
+	t.Helper()
+	for name, snapshots := range snapshotsOf {
+		t.Run(name, func(t *testing.T) {
+			t.Helper()
+			rapid.Check(t, func(t *rapid.T) { property(t, drawRun(t, snapshots)) })
+		})
+	}
+}
+
+// everything is a decision with its results and explanation.
+type everything struct {
+	Decision, Settled, Explanation string
+	Requeue                        time.Duration
+}
+
+func decideAll(t *rapid.T, s decide.Input, opts ...jobfate.Option) everything {
+	d, err := decidetest.Decide(s, opts...)
+	if err != nil {
+		t.Fatalf("Decide: %v", err)
+	}
+	settled := decidetest.Settle(d, d.Strip...)
+	return everything{
+		Decision:    decidetest.ToJSON([]any{d.Claim, d.Delete, d.Create, d.Status, d.Strip, d.Backoff, d.Events, d.Metrics}),
+		Settled:     decidetest.ToJSON(settled),
+		Explanation: strings.Join(decidetest.Explanation(d), "\n"),
+		Requeue:     d.Requeue,
+	}
+}
+
+func ptrTo[T any](v T) *T { return &v }
+
+// ownPods returns the pods that the Job owns or adopts.
+func ownPods(s decide.Input) []*corev1.Pod {
+	of, err := owner.Of(s.Job, builtin)
+	if err != nil {
+		panic(err)
+	}
+	var own []*corev1.Pod
+	for _, pod := range s.Pods {
+		if r := of.Relation(pod); r == owner.Owned || r == owner.Adoptable {
+			own = append(own, pod)
+		}
+	}
+	return own
+}
+
+// ignored reports whether the first rule that matches the pod is an Ignore rule. It follows the
+// comment of the API: "the rules are evaluated in order; once a rule matches a Pod failure, the
+// remaining rules are ignored".
+func ignored(job *batchv1.Job, pod *corev1.Pod) bool {
+	if job.Spec.PodFailurePolicy == nil {
+		return false
+	}
+	for _, rule := range job.Spec.PodFailurePolicy.Rules {
+		if ruleMatches(rule, pod) {
+			return rule.Action == batchv1.PodFailurePolicyActionIgnore
+		}
+	}
+	return false
+}
+
+func ruleMatches(rule batchv1.PodFailurePolicyRule, pod *corev1.Pod) bool {
+	if on := rule.OnExitCodes; on != nil {
+		for _, c := range slices.Concat(pod.Status.ContainerStatuses, pod.Status.InitContainerStatuses) {
+			if c.State.Terminated == nil || c.State.Terminated.ExitCode == 0 || on.ContainerName != nil && *on.ContainerName != c.Name {
+				continue
+			}
+			if slices.Contains(on.Values, c.State.Terminated.ExitCode) == (on.Operator == batchv1.PodFailurePolicyOnExitCodesOpIn) {
+				return true
+			}
+		}
+		return false
+	}
+	for _, pattern := range rule.OnPodConditions {
+		for _, c := range pod.Status.Conditions {
+			if c.Type == pattern.Type && c.Status == pattern.Status {
+				return true
+			}
+		}
+	}
+	return false
+}

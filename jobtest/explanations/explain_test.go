@@ -1,0 +1,450 @@
+package explanations
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
+
+	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/explain"
+	"github.com/jobfate/jobfate/failurepolicy"
+	"github.com/jobfate/jobfate/indexset"
+	"github.com/jobfate/jobfate/internal/decide"
+	"github.com/jobfate/jobfate/jobtest"
+	"github.com/jobfate/jobfate/jobtest/decidetest"
+)
+
+// The explanation of an index says how its last failed pod failed.
+func TestExplanation_fault(t *testing.T) {
+	job := decidetest.SpecJob(t, "completions: 1\ncompletionMode: Indexed\nbackoffLimitPerIndex: 3")
+	exit := func(name string, code int32, reason string) corev1.ContainerStatus {
+		return corev1.ContainerStatus{Name: name, State: corev1.ContainerState{
+			Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Reason: reason, FinishedAt: job.CreationTimestamp}}}
+	}
+	disrupted := corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}
+	for _, test := range []struct {
+		want   string
+		change func(*corev1.Pod)
+	}{
+		{"the pod gives no reason", func(*corev1.Pod) {}},
+		{"the pod gives no reason", func(p *corev1.Pod) {
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{exit("main", 0, ""), {Name: "run"}}
+		}},
+		{"the pod gives no reason", func(p *corev1.Pod) {
+			p.Status.Conditions = []corev1.PodCondition{
+				{Type: corev1.PodScheduled, Status: corev1.ConditionTrue}, {Type: corev1.DisruptionTarget, Status: corev1.ConditionFalse},
+			}
+		}},
+		{"deleted", func(p *corev1.Pod) { p.DeletionTimestamp = &job.CreationTimestamp }},
+		{"container b, exit code 3", func(p *corev1.Pod) {
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{exit("a", 0, ""), exit("b", 3, "Error"), exit("c", 4, "")}
+		}},
+		{"container main, exit code 137, OOMKilled", func(p *corev1.Pod) {
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{exit("main", 137, "OOMKilled")}
+		}},
+		{"container init, exit code 1", func(p *corev1.Pod) {
+			p.Status.InitContainerStatuses = []corev1.ContainerStatus{exit("init", 1, "Error")}
+		}},
+		{"Evicted", func(p *corev1.Pod) { p.Status.Reason = "Evicted" }},
+		{"Evicted: The node was low on resource: memory.", func(p *corev1.Pod) {
+			p.Status.Reason, p.Status.Message = "Evicted", "The node was low on\nresource: memory.\n"
+		}},
+		{`container main, exit code 128, StartError: exec: "foo": not found`, func(p *corev1.Pod) {
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{exit("main", 128, "StartError")}
+			p.Status.ContainerStatuses[0].State.Terminated.Message = `exec: "foo": not found`
+		}},
+		{"disrupted", func(p *corev1.Pod) { p.Status.Conditions = []corev1.PodCondition{disrupted} }},
+		{"Evicted, container main, exit code 143, disrupted by EvictionByEvictionAPI", func(p *corev1.Pod) {
+			p.Status.Reason = "Evicted"
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{exit("main", 143, "Error")}
+			p.Status.Conditions = []corev1.PodCondition{disrupted}
+			p.Status.Conditions[0].Reason = "EvictionByEvictionAPI"
+		}},
+	} {
+		pod := decidetest.PodIn(job, 1, corev1.PodFailed)
+		pod.Status.ContainerStatuses = nil
+		test.change(pod)
+		r := explain.Of(decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time})).Index(0)
+		if r.LastFailure.Fault != test.want || r.LastFailure.Pod != pod.Name || r.Failures != 1 {
+			t.Errorf("got %q of pod %q and %d failures, want %q of %q and 1", r.LastFailure.Fault, r.LastFailure.Pod, r.Failures, test.want, pod.Name)
+		}
+	}
+}
+
+// If an index has several active pods, the explanation is about the one that stays, whatever
+// the order of the pods.
+func TestExplanation_duplicatePods(t *testing.T) {
+	job := decidetest.SpecJob(t, "completions: 1\ncompletionMode: Indexed")
+	pod := func(n int, phase corev1.PodPhase) *corev1.Pod {
+		pod := decidetest.PodIn(job, 1, phase)
+		pod.Name, pod.UID = fmt.Sprintf("job-p%d", n), types.UID(fmt.Sprintf("uid-%d", n))
+		return pod
+	}
+	for stays, phases := range map[string][]corev1.PodPhase{
+		"job-p1": {corev1.PodRunning, corev1.PodPending, corev1.PodPending},
+		"job-p2": {corev1.PodPending, corev1.PodRunning, corev1.PodPending},
+		"job-p3": {corev1.PodPending, corev1.PodPending, corev1.PodRunning},
+	} {
+		pods := []*corev1.Pod{pod(1, phases[0]), pod(2, phases[1]), pod(3, phases[2])}
+		for range 2 {
+			r := explain.Of(decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Pods: pods, Now: job.CreationTimestamp.Time})).Index(0)
+			if want := "active, pod " + stays; r.Code != explain.IndexActive || r.Text != want {
+				t.Errorf("got %s: %s, want %s", r.Code, r.Text, want)
+			}
+			slices.Reverse(pods)
+		}
+	}
+}
+
+// If an index has two pods, the explanation names the active one before the terminating one, and
+// the first of two in the same state.
+func TestExplanation_whichOfTwoPods(t *testing.T) {
+	job := decidetest.SpecJob(t, "completions: 1\ncompletionMode: Indexed\npodReplacementPolicy: Failed")
+	pod := func(uid types.UID, changes ...func(*corev1.Pod)) *corev1.Pod {
+		pod := decidetest.PodIn(job, 1, corev1.PodRunning)
+		pod.Name, pod.UID = "pod-"+string(uid), uid
+		for _, change := range changes {
+			change(pod)
+		}
+		return pod
+	}
+	deleted := func(p *corev1.Pod) { p.DeletionTimestamp = &job.CreationTimestamp }
+	for _, test := range []struct {
+		name       string
+		pods       []*corev1.Pod
+		unobserved int // creations, so that no pod is deleted
+		code       explain.Code
+		want       string
+	}{
+		{"both active", []*corev1.Pod{pod("a"), pod("b")}, 1, explain.IndexActive, "active, pod pod-a"},
+		{"the first terminating", []*corev1.Pod{pod("a", deleted), pod("b")}, 0, explain.IndexActive, "active, pod pod-b"},
+		{"the second terminating", []*corev1.Pod{pod("a"), pod("b", deleted)}, 0, explain.IndexActive, "active, pod pod-a"},
+		{"both terminating", []*corev1.Pod{pod("a", deleted), pod("b", deleted)}, 0, explain.IndexTerminating, "waiting for pod pod-a to terminate"},
+	} {
+		for range 2 {
+			in := decide.Input{Job: job, Pods: test.pods, Now: job.CreationTimestamp.Time, InFlight: decide.InFlight{Creations: test.unobserved}}
+			if r := explain.Of(decidetest.MustDecide(t, in)).Index(0); r.Code != test.code || r.Text != test.want {
+				t.Errorf("%s: got %s: %s, want %s: %s", test.name, r.Code, r.Text, test.code, test.want)
+			}
+			slices.Reverse(test.pods)
+		}
+	}
+}
+
+// If all active pods of an index are deleted, the explanation is about the first.
+func TestExplanation_duplicatePodsThatGo(t *testing.T) {
+	job := decidetest.SpecJob(t, "completions: 1\ncompletionMode: Indexed\nsuspend: true")
+	pods := []*corev1.Pod{decidetest.PodIn(job, 1, corev1.PodRunning), decidetest.PodIn(job, 1, corev1.PodRunning), decidetest.PodIn(job, 1, corev1.PodRunning)}
+	for i, pod := range pods {
+		pod.Name, pod.UID = fmt.Sprintf("job-p%d", i), types.UID(fmt.Sprintf("uid-%d", i))
+	}
+	for range 2 {
+		r := explain.Of(decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Pods: pods, Now: job.CreationTimestamp.Time})).Index(0)
+		if want := "deleting pod job-p0, because another pod of the index is active"; r.Code != explain.IndexRemoving || r.Text != want {
+			t.Errorf("got %s: %s, want %s: %s", r.Code, r.Text, explain.IndexRemoving, want)
+		}
+		slices.Reverse(pods)
+	}
+}
+
+// The reasons for deletions are named once each.
+func TestExplanation_deletionsForSeveralReasons(t *testing.T) {
+	job := decidetest.SpecJob(t, "completions: 2\nparallelism: 2\ncompletionMode: Indexed")
+	pods := []*corev1.Pod{decidetest.PodIn(job, 1, corev1.PodRunning), decidetest.PodIn(job, 1, corev1.PodRunning),
+		decidetest.PodIn(job, 1, corev1.PodRunning), decidetest.PodIn(job, 2, corev1.PodRunning)}
+	for i, pod := range pods {
+		pod.Name, pod.UID = fmt.Sprintf("job-p%d", i), types.UID(fmt.Sprintf("uid-%d", i))
+	}
+	*job.Spec.Parallelism = 1
+	r := explain.Of(decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Pods: pods, Now: job.CreationTimestamp.Time})).Job()
+	if want := "deleting 3 of 4 active pods, because another pod of the index is active, or the Job needs fewer"; r.Text != want {
+		t.Errorf("got %s, want %s", r.Text, want)
+	}
+}
+
+// LastFailure is about the failed pod that finished last, whatever the order of the pods.
+func TestExplanation_LastFailure(t *testing.T) {
+	job := decidetest.SpecJob(t, "completions: 5\npodFailurePolicy: {rules: [{action: Count, onExitCodes: {operator: In, values: [7]}}]}")
+	pod := func(n int, exit int32, after time.Duration) *corev1.Pod {
+		pod := decidetest.PodIn(job, 1, corev1.PodFailed)
+		pod.Name, pod.UID = fmt.Sprintf("job-p%d", n), types.UID(fmt.Sprintf("uid-%d", n))
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
+			ExitCode: exit, FinishedAt: metav1.NewTime(job.CreationTimestamp.Add(after))}}}}
+		return pod
+	}
+	for _, test := range []struct {
+		reason string
+		pods   []*corev1.Pod
+		want   string
+	}{
+		{"no pod", nil, ": , rule false"},
+		{"no failed pod", []*corev1.Pod{decidetest.PodIn(job, 1, corev1.PodSucceeded)}, ": , rule false"},
+		{"between others", []*corev1.Pod{decidetest.PodIn(job, 4, corev1.PodSucceeded), pod(1, 1, 0), decidetest.PodIn(job, 5, corev1.PodRunning)}, "job-p1: container main, exit code 1, rule false"},
+		{"the last", []*corev1.Pod{pod(1, 1, time.Second), pod(2, 7, time.Minute), pod(3, 2, 0)}, "job-p2: container main, exit code 7, rule true"},
+		{"the first of two that failed at the same time", []*corev1.Pod{pod(1, 1, 0), pod(2, 2, 0)}, "job-p1: container main, exit code 1, rule false"},
+	} {
+		for range 2 {
+			d := decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Pods: test.pods, Now: job.CreationTimestamp.Add(time.Hour)})
+			f := explain.Of(d).LastFailure()
+			if got := fmt.Sprintf("%s: %s, rule %t", f.Pod, f.Fault, f.Match.Matched()); got != test.want {
+				t.Errorf("%s: got %s, want %s", test.reason, got, test.want)
+			}
+			slices.Reverse(test.pods)
+		}
+	}
+	if f := (explain.Explanation{}).LastFailure(); f.Pod != "" {
+		t.Errorf("the zero Explanation: got %v, want none", f)
+	}
+}
+
+// A pod beyond completions does not count, so it is not the last failure.
+func TestExplanation_LastFailure_beyondCompletions(t *testing.T) {
+	job := decidetest.SpecJob(t, "completions: 3\nparallelism: 3\ncompletionMode: Indexed")
+	within, beyond := decidetest.PodIn(job, 1, corev1.PodFailed), decidetest.PodIn(job, 3, corev1.PodFailed)
+	beyond.Status.ContainerStatuses[0].State.Terminated.FinishedAt = metav1.NewTime(job.CreationTimestamp.Add(time.Minute))
+	*job.Spec.Completions, *job.Spec.Parallelism = 2, 2
+	d := decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{within, beyond}, Now: job.CreationTimestamp.Add(time.Hour)})
+	if got := explain.Of(d).LastFailure().Pod; got != within.Name {
+		t.Errorf("got pod %q, want %q: the other is beyond completions", got, within.Name)
+	}
+}
+
+// An index that never had a pod is stopped when its Job ends.
+func TestExplanation_stoppedUnrun(t *testing.T) {
+	job := decidetest.SpecJob(t, "completions: 3\ncompletionMode: Indexed\nbackoffLimitPerIndex: 0")
+	failed := "1"
+	job.Status = batchv1.JobStatus{
+		StartTime: &job.CreationTimestamp, CompletedIndexes: "0", Succeeded: 1, FailedIndexes: &failed, Failed: 1,
+		Conditions: []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue, Reason: "R"}},
+	}
+	d := decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Now: job.CreationTimestamp.Time})
+	for index, want := range []string{"index 0: completed", "index 1: failed", "index 2: stopped, because the Job is Failed"} {
+		if got := explain.Of(d).Index(int32(index)).String(); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
+
+// If the Job backs off as a whole, its indexes wait for that, with FillFreeSlots as well.
+func TestExplanation_backsOffAsAWhole(t *testing.T) {
+	job := decidetest.SpecJob(t, "completions: 2\nparallelism: 1\ncompletionMode: Indexed")
+	s := jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{decidetest.PodIn(job, 1, corev1.PodFailed)}, Now: job.CreationTimestamp.Time}
+	for _, d := range []jobfate.Decision{decidetest.MustDecide(t, s), decidetest.MustDecide(t, s, jobfate.FillFreeSlots())} {
+		if got, want := explain.Of(d).Index(1).Text, "pending: "+explain.Of(d).Job().Text; got != want || explain.Of(d).Job().Code != explain.JobBackingOff {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
+
+// If an index has several failed pods, the explanation is about the one with the most
+// failures, then the one that failed last.
+func TestExplanation_whichFailedPod(t *testing.T) {
+	job := decidetest.SpecJob(t, "completions: 1\ncompletionMode: Indexed")
+	noon := job.CreationTimestamp.Time
+	pod := func(uid types.UID, failures string, after time.Duration) *corev1.Pod {
+		pod := decidetest.PodIn(job, 1, corev1.PodFailed)
+		pod.Name, pod.UID = string(uid), uid
+		pod.Annotations[batchv1.JobIndexFailureCountAnnotation] = failures
+		pod.Status.ContainerStatuses[0].State.Terminated.FinishedAt = metav1.NewTime(noon.Add(after))
+		return pod
+	}
+	const fails, waits = 1, 9 // limits
+	for _, test := range []struct {
+		name  string
+		limit int32
+		pods  []*corev1.Pod
+		want  string
+	}{
+		{"more failures, earlier", waits, []*corev1.Pod{pod("a", "2", 0), pod("b", "1", time.Second)}, "a"},
+		{"fewer failures, earlier", waits, []*corev1.Pod{pod("a", "1", 0), pod("b", "2", time.Second)}, "b"},
+		{"as many, earlier", waits, []*corev1.Pod{pod("a", "1", 0), pod("b", "1", time.Second)}, "b"},
+		{"as many, later", waits, []*corev1.Pod{pod("a", "1", time.Second), pod("b", "1", 0)}, "a"},
+		{"failed for good, more failures, earlier", fails, []*corev1.Pod{pod("a", "2", 0), pod("b", "1", time.Second)}, "a"},
+		{"failed for good, fewer failures, earlier", fails, []*corev1.Pod{pod("a", "1", 0), pod("b", "2", time.Second)}, "b"},
+		{"failed for good, as many, earlier", fails, []*corev1.Pod{pod("a", "1", 0), pod("b", "1", time.Second)}, "b"},
+	} {
+		job.Spec.BackoffLimitPerIndex = &test.limit
+		for range 2 {
+			d := decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Pods: test.pods, Now: noon.Add(2 * time.Second)})
+			if got := explain.Of(d).Index(0); got.Pod != test.want {
+				t.Errorf("%s: it is about %s, want %s", test.name, got.Pod, test.want)
+			}
+			slices.Reverse(test.pods)
+		}
+	}
+}
+
+// An index that has failed is explained by a pod that fails it, not by the pod with the most
+// failures.
+func TestExplanation_failedIndex(t *testing.T) {
+	job := decidetest.SpecJob(t, `completions: 1
+completionMode: Indexed
+backoffLimitPerIndex: 2
+podFailurePolicy:
+  rules:
+  - {action: FailIndex, onExitCodes: {operator: In, values: [42]}}
+  - {action: Ignore, onExitCodes: {operator: In, values: [43]}}`)
+	pod := func(name string, code int32, failures, ignored string) *corev1.Pod {
+		pod := decidetest.PodIn(job, 1, corev1.PodFailed)
+		pod.Name, pod.UID = name, types.UID(name)
+		pod.Annotations[batchv1.JobIndexFailureCountAnnotation] = failures
+		pod.Annotations[batchv1.JobIndexIgnoredFailureCountAnnotation] = ignored
+		pod.Status.ContainerStatuses[0].State.Terminated.ExitCode = code
+		return pod
+	}
+	stripped := func(pod *corev1.Pod) *corev1.Pod {
+		pod.Finalizers = nil
+		return pod
+	}
+	const byRule = "failed: its pod matched FailIndex rule 0 on container main, exit code 42"
+	for _, test := range []struct {
+		name string
+		pods []*corev1.Pod
+		want string
+	}{
+		{"a rule, and another pod with more failures", []*corev1.Pod{pod("rule", 42, "0", "0"), pod("plain", 1, "1", "0")}, "rule " + byRule},
+		{"a rule, and a pod that is ignored", []*corev1.Pod{pod("rule", 42, "0", "0"), pod("ignored", 43, "9", "0")}, "rule " + byRule},
+		{"a rule, and a pod that the limit fails but is counted", []*corev1.Pod{pod("rule", 42, "0", "0"), stripped(pod("old", 1, "2", "0"))}, "rule " + byRule},
+		{"a rule at the limit", []*corev1.Pod{pod("rule", 42, "2", "0")}, "rule " + byRule},
+		{"the limit", []*corev1.Pod{pod("limit", 1, "2", "0"), pod("plain", 1, "1", "0")}, "limit failed after 3 failures, the limit is 2"},
+		{"the limit, beside ignored failures", []*corev1.Pod{pod("limit", 1, "2", "4")}, "limit failed after 3 failures, the limit is 2"},
+	} {
+		for range 2 {
+			d := decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Pods: test.pods, Now: job.CreationTimestamp.Time})
+			index := explain.Of(d).Index(0)
+			if got := index.Pod + " " + index.Text; got != test.want {
+				t.Errorf("%s: got %q, want %q", test.name, got, test.want)
+			}
+			slices.Reverse(test.pods)
+		}
+	}
+
+	// Nothing says why an index failed whose pod is gone.
+	job.Status.FailedIndexes = new(string)
+	*job.Status.FailedIndexes = "0"
+	d := decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod("plain", 1, "0", "0")}, Now: job.CreationTimestamp.Time})
+	if got := explain.Of(d).Index(0).Text; got != "failed" {
+		t.Errorf("without the pod that failed the index: got %q, want %q", got, "failed")
+	}
+}
+
+// The zero explanation, and the explanation of an error, are empty.
+func TestExplanation_none(t *testing.T) {
+	d, err := jobfate.Decide(jobfate.Snapshot{})
+	if err == nil || explain.Of(d).Job().Code != "" || len(explain.Of(d).Notes()) != 0 || len(slices.Collect(explain.Of(d).Indexes())) != 0 {
+		t.Errorf("an error explains %+v", explain.Of(d))
+	}
+	if r := explain.Of(d).Index(0); r.Code != explain.IndexUnknown {
+		t.Errorf("index 0 is %s, want %s", r.Code, explain.IndexUnknown)
+	}
+}
+
+// Index returns the same explanation of an index as Indexes.
+func TestRandom_indexIsThatOfIndexes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := jobtest.Snapshots(jobtest.Wild()).Draw(t, "snapshot")
+		d, err := jobfate.Decide(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for r := range explain.Of(d).Indexes() {
+			first, _ := r.Indexes.Min()
+			last, _ := r.Indexes.Max()
+			for _, index := range []int32{first, last} {
+				want := r
+				want.Indexes = indexset.Of(index)
+				if diff := cmp.Diff(want, explain.Of(d).Index(index), cmp.Comparer(func(a, b failurepolicy.Match) bool { return a == b })); diff != "" {
+					t.Fatalf("index %d (-Indexes +Index):\n%s", index, diff)
+				}
+			}
+		}
+	})
+}
+
+// A pod that has failed is not terminating any more, even if it still exists.
+func TestExplanation_waitsForTheTerminating(t *testing.T) {
+	job := decidetest.SpecJob(t, "completions: 3\nparallelism: 3\npodReplacementPolicy: Failed")
+	noon := job.CreationTimestamp.Time
+	deleted := func(n int, phase corev1.PodPhase, due time.Duration) *corev1.Pod {
+		pod := decidetest.PodIn(job, n, phase)
+		pod.DeletionTimestamp = &metav1.Time{Time: noon.Add(due)}
+		return pod
+	}
+	pods := []*corev1.Pod{
+		deleted(1, corev1.PodFailed, time.Hour), deleted(2, corev1.PodRunning, 20*time.Second),
+		deleted(3, corev1.PodRunning, 30*time.Second), deleted(4, corev1.PodRunning, 10*time.Second),
+	}
+	for _, r := range explain.Of(decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Pods: pods, Now: noon})).Waits() {
+		if r.Code == explain.WaitTermination && r.Until.Equal(noon.Add(30*time.Second)) {
+			return
+		}
+	}
+	t.Error("the waits do not include the last of the terminating pods")
+}
+
+// For any snapshot, each index is counted once and is in one group, and the reason for the
+// decision is among the causes.
+func TestRandom_totals(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := jobtest.Snapshots(jobtest.Wild()).Draw(t, "snapshot")
+		d, err := jobfate.Decide(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := explain.Of(d)
+		code, n := e.Job().Code, 0
+		for _, c := range e.Causes() {
+			if c.Code == code {
+				n++
+			}
+		}
+		if queued := e.Causes()[0].Code == explain.CauseQueuedByKueue; n < 1 && !queued || n > 2 {
+			t.Fatalf("%s occurs %d times in %v", code, n, e.Causes())
+		}
+		totals := e.Totals()
+		for _, n := range []int{totals.Done, totals.Running, totals.Stuck, totals.Terminating, totals.BackingOff, totals.Pending, totals.Failed, totals.Stopped} {
+			if n < 0 {
+				t.Fatalf("%+v", totals)
+			}
+		}
+		if mode := s.Job.Spec.CompletionMode; mode == nil || *mode != "Indexed" {
+			return
+		}
+		sum := totals.Done + totals.Running + totals.Stuck + totals.Terminating + totals.BackingOff + totals.Pending + totals.Failed + totals.Stopped
+		inGroups := totals.Done
+		for _, g := range e.Groups() {
+			inGroups += g.Indexes.Len()
+		}
+		if want := int(*s.Job.Spec.Completions); sum != want || inGroups != want {
+			t.Fatalf("%+v count %d, the groups hold %d, want %d", totals, sum, inGroups, want)
+		}
+	})
+}
+
+// A caller's status write that is not observed ranks before the causes in the stale Job. The
+// zero Explanation has no cause.
+func TestCause_own(t *testing.T) {
+	job := decidetest.SpecJob(t, "completions: 3\nparallelism: 3")
+	in := decide.Input{Job: job, Pods: []*corev1.Pod{decidetest.PodIn(job, 1, corev1.PodRunning)}, Now: job.CreationTimestamp.Time}
+	in.InFlight.Status = true
+	d, err := decidetest.Decide(in)
+	if err != nil || explain.Of(d).Cause().Code != explain.JobStale {
+		t.Errorf("got %s and %v, want %s", explain.Of(d).Cause().Code, err, explain.JobStale)
+	}
+	in.InFlight = decide.InFlight{Creations: 1}
+	d, err = decidetest.Decide(in)
+	if err != nil || explain.Of(d).Cause().Code != explain.JobInFlight {
+		t.Errorf("got %s and %v, want %s", explain.Of(d).Cause().Code, err, explain.JobInFlight)
+	}
+	if zero := (explain.Explanation{}); zero.Cause().Code != "" || len(zero.Causes()) != 0 || zero.Totals() != (explain.Totals{}) || zero.Groups() != nil {
+		t.Error("the zero Explanation is not empty")
+	}
+}

@@ -1,0 +1,97 @@
+package repository
+
+import (
+	"bytes"
+	"go/ast"
+	"go/doc"
+	"go/format"
+	"go/parser"
+	"go/token"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// api/jobfate.txt lists the exported declarations of the public packages of the main module.
+func TestAPI(t *testing.T) {
+	sources, fset := read(t)
+	var all strings.Builder
+	for _, dir := range slices.Sorted(maps.Keys(sources)) {
+		if s := sources[dir]; s.public() {
+			all.WriteString("# " + dir + "\n\n" + strings.Join(exported(t, fset, s.files), "\n") + "\n\n")
+		}
+	}
+	golden(t, root+"/api/jobfate.txt", "", "", all.String())
+}
+
+var gaps = regexp.MustCompile(`\n\s*\n`)
+
+// exported returns the exported declarations of a package, without comments and bodies.
+func exported(t *testing.T, fset *token.FileSet, files []*ast.File) (out []string) {
+	t.Helper()
+	for _, file := range files {
+		ast.FileExports(file)
+		file.Comments = nil
+		ast.Inspect(file, uncomment)
+		for _, decl := range file.Decls {
+			if d, ok := decl.(*ast.GenDecl); ok && d.Tok == token.IMPORT {
+				continue
+			}
+			var b bytes.Buffer
+			if err := format.Node(&b, fset, decl); err != nil {
+				t.Fatal(err)
+			}
+			text, err := format.Source(gaps.ReplaceAll(b.Bytes(), []byte("\n"))) // aligned as if there were no comments
+			if err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, string(text))
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// uncomment removes the comments of a node, and the body of a function.
+func uncomment(n ast.Node) bool {
+	switch n := n.(type) {
+	case *ast.FuncDecl:
+		n.Doc, n.Body = nil, nil
+	case *ast.GenDecl:
+		n.Doc = nil
+	case *ast.Field:
+		n.Doc, n.Comment = nil, nil
+	case *ast.TypeSpec:
+		n.Doc, n.Comment = nil, nil
+	case *ast.ValueSpec:
+		n.Doc, n.Comment = nil, nil
+	}
+	return true
+}
+
+// Each public package has an example whose output is checked.
+func TestExamples(t *testing.T) {
+	sources, fset := read(t)
+	for dir, s := range sources {
+		if !s.public() {
+			continue
+		}
+		tests, _ := filepath.Glob(filepath.Join(root, dir, "*_test.go"))
+		found := false
+		for _, name := range tests {
+			file, err := parser.ParseFile(fset, name, nil, parser.ParseComments)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, example := range doc.Examples(file) {
+				found = found || example.Output != "" || example.EmptyOutput
+			}
+		}
+		if !found {
+			t.Errorf("%s has no Example with an output", dir)
+		}
+	}
+}

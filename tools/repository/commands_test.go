@@ -1,0 +1,68 @@
+package repository
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var (
+	goTest   = regexp.MustCompile(`\bgo (?:-C (\S+) )?test ((?:\.\S* )+)[^` + "`" + `\n]*?-run '?([^\s'` + "`" + `]+)`)
+	testFunc = regexp.MustCompile(`(?m)^func ((?:Test|Example|Fuzz)\w*)\(`)
+)
+
+// A test that a document names runs: go test does not complain if -run matches no test.
+func TestCommandsOfDocs(t *testing.T) {
+	sources, _ := read(t)
+	found := 0
+	err := filepath.WalkDir(root, func(name string, _ fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(name) != ".md" {
+			return err
+		}
+		text, err := os.ReadFile(name)
+		for _, c := range goTest.FindAllStringSubmatch(string(text), -1) {
+			run := strings.ReplaceAll(c[3], `\|`, "|") // the pipe of a table is escaped
+			if run == "^$" || run == "XXX" {           // only benchmarks
+				continue
+			}
+			found++
+			var tests []string
+			for arg := range strings.FieldsSeq(c[2]) {
+				dir, below := strings.CutSuffix(filepath.Join(c[1], arg), "...")
+				if s := sources[filepath.Clean(dir)]; !below && (s == nil || s.module != filepath.Join(".", c[1])) {
+					t.Errorf("%s: %s: %s is not a package of the module", name, c[0], arg)
+				}
+				tests = append(tests, testsIn(t, filepath.Join(root, dir), below)...)
+			}
+			if !regexp.MustCompile("(?m)" + run).MatchString(strings.Join(tests, "\n")) {
+				t.Errorf("%s: %s: no test has such a name", name, c[0])
+			}
+		}
+		return err
+	})
+	if err != nil || found < 30 {
+		t.Error(err, found, "commands found")
+	}
+}
+
+// testsIn returns the names of the tests of a folder, or of all folders in it.
+func testsIn(t *testing.T, dir string, below bool) (names []string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(name string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(name, "_test.go") || !below && filepath.Dir(name) != dir {
+			return err
+		}
+		text, err := os.ReadFile(name)
+		for _, f := range testFunc.FindAllStringSubmatch(string(text), -1) {
+			names = append(names, f[1])
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	return names
+}

@@ -1,0 +1,80 @@
+package repository
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// longestPage is the maximum number of lines of a page of docs/upstream.
+const longestPage = 40
+
+// Every divergence has a page in docs/upstream, or a reason for having none; the README there lists
+// both. Each page has the command for a test of conformance/upstream, and each of these tests has a page.
+func TestUpstreamReports(t *testing.T) {
+	index := readPage(t, "docs/upstream/README.md")
+	reports, without, _ := strings.Cut(index, "\n## No report")
+	var known []string
+	for _, row := range tableRows(without, 2) {
+		known = append(known, row[0])
+	}
+	tree, named := declarations{}, map[string]bool{}
+	pages, err := filepath.Glob(root + "/docs/upstream/*.md")
+	if err != nil || len(pages) < 2 {
+		t.Fatalf("%d pages, %v", len(pages), err)
+	}
+	for _, file := range pages {
+		name := strings.TrimSuffix(filepath.Base(file), ".md")
+		if name == "README" {
+			continue
+		}
+		known = append(known, name)
+		file, _ = filepath.Rel(root, file)
+		page := readPage(t, file)
+		if n := strings.Count(page, "\n"); n > longestPage {
+			t.Errorf("%s has %d lines, want %d at most", file, n, longestPage)
+		}
+		if !strings.Contains(reports, "["+name+"]("+name+".md)") {
+			t.Errorf("docs/upstream/README.md does not list %s", name)
+		}
+		test := regexp.MustCompile(`go -C conformance test \./upstream -run '\^(Test\w+)\$' -v`).FindStringSubmatch(page)
+		if test == nil {
+			t.Errorf("%s has no command that runs its test", file)
+			continue
+		}
+		tree.expect(t, file, "`conformance/upstream."+test[1]+"`", true)
+		named[test[1]] = true
+	}
+	for name := range tree.in(t, "conformance/upstream")[true] {
+		if strings.HasPrefix(name, "Test") && !named[name] {
+			t.Errorf("conformance/upstream.%s has no page", name)
+		}
+	}
+
+	page := readPage(t, "docs/divergences.md")
+	decisions, _, _ := strings.Cut(page, "\n## Where Kubernetes departs from the KEPs")
+	var divergences []string
+	for _, heading := range regexp.MustCompile(`(?m)^### (.*)$`).FindAllStringSubmatch(decisions, -1) {
+		divergences = append(divergences, heading[1])
+		if !slices.Contains(known, heading[1]) {
+			t.Errorf("docs/upstream: no page about %s, and no reason for having none", heading[1])
+		}
+	}
+	for _, name := range known {
+		if !slices.Contains(divergences, name) {
+			t.Errorf("docs/upstream: %s is not a heading of docs/divergences.md", name)
+		}
+	}
+}
+
+func readPage(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
