@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
@@ -104,6 +105,7 @@ func ReadManifests(env Environment, names ...string) (in *kubefile.Input, err er
 // withFiles opens the files, the standard input for -, and calls f with them. Long reads
 // show their progress on a terminal.
 func withFiles(env Environment, names []string, f func([]kubefile.Source) error) error {
+	names = withFolders(names)
 	sources := make([]kubefile.Source, len(names))
 	limit, p := newInputLimit(env.maxInput), newProgress(env)
 	defer p.clear()
@@ -135,6 +137,26 @@ func withFiles(env Environment, names []string, f func([]kubefile.Source) error)
 		}
 	}
 	return f(sources)
+}
+
+// withFolders replaces each folder by the YAML and JSON files in it, as kubectl does, unless there
+// are none.
+func withFolders(names []string) (out []string) {
+	for _, name := range names {
+		var files []string
+		entries, _ := os.ReadDir(name) // of a file there are none
+		for _, entry := range entries {
+			switch filepath.Ext(entry.Name()) {
+			case ".json", ".yaml", ".yml":
+				files = append(files, filepath.Join(name, entry.Name()))
+			}
+		}
+		if len(files) == 0 {
+			files = []string{name}
+		}
+		out = append(out, files...)
+	}
+	return out
 }
 
 // largeYAML is the size above which the progress recommends JSON.

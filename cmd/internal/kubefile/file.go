@@ -127,12 +127,21 @@ func (f *file) parse(part []byte) *yamlnode.Node {
 }
 
 // documents cuts the text at the lines that begin or end a YAML document, even within a
-// construct of YAML. No JSON value contains such a line.
+// construct of YAML, and where the output of another kubectl begins: at a second apiVersion. No
+// JSON value contains such a line.
 func (f *file) documents() (out [][]byte) {
-	start, end := 0, 0
+	start, end, versions := 0, 0, 0
 	for line := range bytes.Lines(f.text) {
-		if mark := string(bytes.TrimRight(line[:min(4, len(line))], " \t\n")); mark == "---" || mark == "..." {
-			out, start = append(out, f.text[start:end]), end+len(mark)
+		mark := string(bytes.TrimRight(line[:min(4, len(line))], " \t\n"))
+		separator := mark == "---" || mark == "..."
+		if bytes.HasPrefix(line, []byte("apiVersion:")) {
+			versions++
+		}
+		if separator || versions > 1 {
+			out, start, versions = append(out, f.text[start:end]), end, min(versions, 1)
+		}
+		if separator {
+			start, versions = end+len(mark), 0
 			if len(bytes.TrimSpace(line)) == len(mark) {
 				start = end + len(line)
 			}
