@@ -1,0 +1,165 @@
+package group
+
+import (
+	"maps"
+	"math"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// choice is the step that is taken.
+type choice struct {
+	step      int // -1 for none
+	action    Action
+	charges   []*Budget
+	from      time.Time // the time of the charges
+	notBefore time.Time // zero if there is nothing to wait for
+}
+
+// choose returns the first possible step of a rule for a failure at a time. If there is none, the
+// group fails.
+func (d *Decider) choose(s *State, rule int, f *Failure, at time.Time) choice {
+	if rule >= 0 {
+		for i := range d.rules[rule].Steps {
+			step, charges := &d.rules[rule].Steps[i], d.rules[rule].charges[i]
+			if from, possible := s.possible(ruleOf(step.Action), charges, f, at); possible {
+				return choice{step: i, action: step.Action, charges: charges, from: from,
+					notBefore: s.delayed(step, f, at, from)}
+			}
+		}
+	}
+	return choice{step: -1, action: FailGroup}
+}
+
+// possible reports whether a step can be taken, and from when on. A member without a name cannot be
+// restarted alone, and a restart that cannot be counted is not possible.
+func (s *State) possible(r actionRule, charges []*Budget, f *Failure, at time.Time) (from time.Time, possible bool) {
+	if !f.has(r.needs) || r.counts != "" && s.part(r.counts, f.Member).Restarts == math.MaxInt32 {
+		return at, false
+	}
+	from = at
+	for _, b := range charges {
+		if !f.has(b.scope()) {
+			return at, false
+		}
+		free, possible := b.room(s.part(b.scope(), f.Member).Used[b.Name], at)
+		if !possible {
+			return at, false
+		}
+		if free.After(from) {
+			from = free
+		}
+	}
+	return stored(from), true
+}
+
+// delayed returns when a restart may take effect: after the wait for a window, and after the backoff.
+func (s *State) delayed(step *Step, f *Failure, at, from time.Time) time.Time {
+	counts := ruleOf(step.Action).counts
+	if counts == "" {
+		return time.Time{}
+	}
+	if step.Backoff != nil {
+		restarts := min(s.part(counts, f.Member).restarts()+1, math.MaxInt32)
+		if t := at.Add(step.Backoff.Delay(int32(restarts))); t.After(from) {
+			from = t
+		}
+	}
+	if !from.After(at) {
+		return time.Time{}
+	}
+	return stored(from)
+}
+
+// carryOut returns the state after a choice. The state that it is given does not change.
+func (p *Policy) carryOut(s State, c choice, f *Failure) State {
+	r, attempt := ruleOf(c.action), s.Attempt(f.Member)
+	s.Version, s.Phase = StateVersion, r.phase
+	for _, scope := range [...]Scope{PerGroup, PerTemplate, PerMember} {
+		part, changed := s.part(scope, f.Member), false
+		for _, b := range c.charges {
+			if b.scope() == scope {
+				part.Used, changed = p.charged(part.Used, b, c.from), true
+			}
+		}
+		if scope == PerMember && c.action == Leave {
+			part.Left, changed = &attempt, true
+		}
+		if scope == r.counts {
+			part.Restarts, part.NotBefore, changed = int32(part.restarts())+1, nil, true
+			if !c.notBefore.IsZero() {
+				part.NotBefore = &metav1.Time{Time: c.notBefore}
+			}
+		}
+		if changed {
+			s = s.with(scope, f.Member, part)
+		}
+	}
+	if r.counts == PerGroup {
+		s.Templates, s.Members = p.renewed(s.Templates, PerTemplate), p.renewed(s.Members, PerMember)
+	}
+	return s
+}
+
+// with returns the state with another part.
+func (s State) with(scope Scope, m Member, part Part) State {
+	switch scope {
+	case PerMember:
+		s.Members = withPart(s.Members, m.Name, part)
+	case PerTemplate:
+		s.Templates = withPart(s.Templates, m.Template, part)
+	default:
+		s.Group = part
+	}
+	return s
+}
+
+func withPart(parts map[string]Part, name string, part Part) map[string]Part {
+	parts = maps.Clone(parts)
+	if parts == nil {
+		parts = make(map[string]Part, 1)
+	}
+	parts[name] = part
+	return parts
+}
+
+// charged returns what has been charged to budgets after one more charge. Budgets that only an
+// earlier policy had are dropped, so that the state stays bounded.
+func (p *Policy) charged(used map[string]Use, charge *Budget, at time.Time) map[string]Use {
+	out := make(map[string]Use, len(used)+1)
+	for name, use := range used {
+		if b := p.budget(name); b != nil && b.scope() == charge.scope() {
+			out[name] = use
+		}
+	}
+	out[charge.Name] = charge.charge(out[charge.Name], at)
+	return out
+}
+
+// renewed returns the parts after a restart of the group, which empties some budgets.
+func (p *Policy) renewed(parts map[string]Part, scope Scope) map[string]Part {
+	var out map[string]Part
+	for i := range p.Budgets {
+		b := &p.Budgets[i]
+		if !b.Renew || b.scope() != scope {
+			continue
+		}
+		for name, part := range parts {
+			if _, ok := part.Used[b.Name]; !ok {
+				continue
+			}
+			if out == nil {
+				out = maps.Clone(parts)
+			}
+			part = out[name]
+			part.Used = maps.Clone(part.Used)
+			delete(part.Used, b.Name)
+			out[name] = part
+		}
+	}
+	if out == nil {
+		return parts
+	}
+	return out
+}

@@ -1,0 +1,74 @@
+package group
+
+import (
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// window returns the window of a budget; zero for none.
+func (b *Budget) window() time.Duration {
+	if b.Window == nil {
+		return 0
+	}
+	return b.Window.Duration
+}
+
+// room returns the first time from at on at which a budget has room, given what has been charged.
+// It is not possible if there is no such time, or if the step must not wait for it.
+//
+// A window counts all charges after its start, also those later than at: failures may arrive out of
+// order.
+func (b *Budget) room(used Use, at time.Time) (from time.Time, possible bool) {
+	if b.Max <= 0 {
+		return at, false
+	}
+	if b.window() <= 0 {
+		return at, used.Count < b.Max
+	}
+	times := ordered(used.Times)
+	if len(times) < int(b.Max) {
+		return at, true
+	}
+	free := times[len(times)-int(b.Max)].Add(b.window())
+	if !free.After(at) {
+		return at, true
+	}
+	return free, b.Wait
+}
+
+// charge returns what has been charged after one more charge.
+func (b *Budget) charge(used Use, at time.Time) Use {
+	if b.window() <= 0 {
+		return Use{Count: max(used.Count, 0) + 1} // below Max, as room says
+	}
+	times := ordered(append(slices.Clip(used.Times), metav1.Time{Time: at}))
+	return Use{Times: times[max(len(times)-int(b.Max), 0):]}
+}
+
+// ordered returns times in increasing order.
+func ordered(times []metav1.Time) []metav1.Time {
+	byTime := func(a, b metav1.Time) int { return a.Compare(b.Time) }
+	if slices.IsSortedFunc(times, byTime) {
+		return times
+	}
+	times = slices.Clone(times)
+	slices.SortFunc(times, byTime)
+	return times
+}
+
+// latest is the last time that has a text in RFC 3339.
+var latest = time.Date(9999, time.December, 31, 23, 59, 59, 0, time.UTC)
+
+// stored returns a time as a State holds it: in UTC, in whole seconds, rounded up.
+func stored(t time.Time) time.Time {
+	up := t.UTC().Truncate(time.Second)
+	if up.Before(t) {
+		up = up.Add(time.Second)
+	}
+	if up.After(latest) {
+		return latest
+	}
+	return up
+}

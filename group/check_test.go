@@ -1,0 +1,115 @@
+package group_test
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/yaml"
+
+	"github.com/jobfate/jobfate/group"
+)
+
+func TestCheck(t *testing.T) {
+	const noMembers = ""
+	for name, tc := range map[string]struct {
+		policy, members string
+		want            string // the error; empty for none
+	}{
+		"nothing":     {`{}`, "a-0:a", ""},
+		"a valid one": {`{budgets: [{name: x, per: Member, max: 1}], rules: [{steps: [{action: RestartMember, charges: [x]}, {action: FailGroup}]}]}`, "a-0:a", ""},
+		"no steps":    {`{rules: [{onReasons: [X]}]}`, noMembers, `spec.rules[0].steps: Required value: at least one step`},
+		"a wrong action": {`{rules: [{steps: [{action: Restart}]}]}`, noMembers,
+			`spec.rules[0].steps[0].action: Unsupported value: "Restart": supported values: "CompleteGroup", "FailGroup", "Leave", "RestartGroup", "RestartMember", "RestartTemplate", "SuspendGroup"`},
+		"an unknown budget": {`{rules: [{steps: [{action: Leave, charges: [x]}]}]}`, noMembers, `spec.rules[0].steps[0].charges[0]: Not found: "x"`},
+		"charged twice":     {`{budgets: [{name: x, max: 1}], rules: [{steps: [{action: Leave, charges: [x, x]}]}]}`, noMembers, `spec.rules[0].steps[0].charges[1]: Duplicate value: "x"`},
+		"two of a name":     {`{budgets: [{name: x, max: 1}, {name: x, max: 2}]}`, noMembers, `spec.budgets[1].name: Duplicate value: "x"`},
+		"no name":           {`{budgets: [{max: 1}]}`, noMembers, `spec.budgets[0].name: Required value: steps charge a budget by its name`},
+		"two rules of a name": {`{rules: [{name: x, steps: [{action: Leave}]}, {name: x, steps: [{action: Leave}]}]}`, noMembers,
+			`spec.rules[1].name: Duplicate value: "x"`},
+		"an unknown scope": {`{budgets: [{name: x, per: Pod, max: 1}]}`, noMembers, `spec.budgets[0].per: Unsupported value: "Pod": supported values: "Group", "Member", "Template"`},
+		"a negative max":   {`{budgets: [{name: x, max: -1}]}`, noMembers, `spec.budgets[0].max: Invalid value: -1: must be greater than or equal to 0`},
+		"a wait for ever":  {`{budgets: [{name: x, max: 1, wait: true}]}`, noMembers, `spec.budgets[0].wait: Invalid value: true: needs a window: without one, room never returns`},
+		"a short window":   {`{budgets: [{name: x, max: 1, window: 10ms}]}`, noMembers, `spec.budgets[0].window: Invalid value: "10ms": must be at least 1s`},
+		// JobSet has no such bound: its state is a number.
+		"a window without a bound": {`{budgets: [{name: x, max: 101, window: 1h}]}`, noMembers,
+			`spec.budgets[0].max: Invalid value: 101: must be from 1 to 100 with a window, because the state has the time of each`},
+		"a window without room": {`{budgets: [{name: x, max: 0, window: 1h}]}`, noMembers,
+			`spec.budgets[0].max: Invalid value: 0: must be from 1 to 100 with a window, because the state has the time of each`},
+		"renewed group":    {`{budgets: [{name: x, max: 1, renew: true}]}`, noMembers, `spec.budgets[0].renew: Invalid value: true: is for budgets of templates and members`},
+		"a wrong pattern":  {`{rules: [{onMessagePatterns: [ok, "(" ], steps: [{action: Leave}]}]}`, noMembers, "spec.rules[0].onMessagePatterns[1]: Invalid value: \"(\": error parsing regexp: missing closing ): `(`"},
+		"a wrong operator": {`{rules: [{onExitCodes: {operator: Is, values: [1]}, steps: [{action: Leave}]}]}`, noMembers, `spec.rules[0].onExitCodes.operator: Unsupported value: "Is": supported values: "In", "NotIn"`},
+		"no exit codes":    {`{rules: [{onExitCodes: {operator: In, values: []}, steps: [{action: Leave}]}]}`, noMembers, `spec.rules[0].onExitCodes.values: Required value: at least one exit code`},
+		"exit code 0":      {`{rules: [{onExitCodes: {operator: In, values: [1, 0]}, steps: [{action: Leave}]}]}`, noMembers, `spec.rules[0].onExitCodes.values[1]: Invalid value: 0: is not the exit code of a failure`},
+		"behind a step that is free": {`{rules: [{steps: [{action: RestartMember}, {action: FailGroup}]}]}`, noMembers,
+			`spec.rules[0].steps[1]: Invalid value: "FailGroup": is behind a step that is always possible`},
+		"behind a step that waits": {`{budgets: [{name: x, max: 1, window: 1h, wait: true}], rules: [{steps: [{action: RestartMember, charges: [x]}, {action: FailGroup}]}]}`, noMembers,
+			`spec.rules[0].steps[1]: Invalid value: "FailGroup": is behind a step that is always possible`},
+		"a delayed end": {`{rules: [{steps: [{action: FailGroup, backoff: {}}]}]}`, noMembers,
+			`spec.rules[0].steps[0].backoff: Forbidden: only restarts and suspensions are delayed`},
+		"a member without an identity": {`{rules: [{steps: [{action: RestartMember}]}]}`, "a-0:a :b",
+			`spec.rules[0].steps[0]: Invalid value: "RestartMember": a member of template "b" has no name that survives a restart`},
+		"left without an identity": {`{rules: [{steps: [{action: Leave}]}]}`, ":b",
+			`spec.rules[0].steps[0]: Invalid value: "Leave": a member of template "b" has no name that survives a restart`},
+		"a budget without an identity": {`{budgets: [{name: x, per: Member, max: 1}], rules: [{steps: [{action: RestartGroup, charges: [x]}]}]}`, ":b",
+			`spec.rules[0].steps[0]: Invalid value: "RestartGroup": a member of template "b" has no name that survives a restart`},
+		"a rule that the member without an identity cannot match": {`{rules: [{templates: [a], steps: [{action: RestartMember}]}]}`, "a-0:a :b", ""},
+		"a member without a template": {`{rules: [{steps: [{action: RestartTemplate}]}]}`, "a-0:a x:",
+			`spec.rules[0].steps[0]: Invalid value: "RestartTemplate": member "x" has no template`},
+		"a template that the group does not have": {`{rules: [{templates: [a, b], steps: [{action: RestartGroup}]}]}`, "a-0:a",
+			`spec.rules[0].templates[1]: Not found: "b"`},
+		"a member that the group does not have": {`{rules: [{members: [a-1], steps: [{action: RestartGroup}]}]}`, "a-0:a",
+			`spec.rules[0].members[0]: Not found: "a-1"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var p group.Policy
+			if err := yaml.UnmarshalStrict([]byte(tc.policy), &p); err != nil {
+				t.Fatal(err)
+			}
+			var members []group.Member
+			for _, text := range strings.Fields(tc.members) {
+				name, template, _ := strings.Cut(text, ":")
+				members = append(members, member(name, template))
+			}
+			errs := p.Check(members, field.NewPath("spec"))
+			if got := strings.Join(texts(errs), "\n"); got != tc.want {
+				t.Errorf("got  %s\nwant %s", got, tc.want)
+			}
+			// What decides refuses the same, apart from what only the members tell.
+			if _, err := group.NewDecider(&p); (err != nil) != (tc.want != "" && tc.members == noMembers) {
+				t.Errorf("NewDecider: %v", err)
+			}
+		})
+	}
+}
+
+func texts(errs field.ErrorList) (list []string) {
+	for _, err := range errs {
+		list = append(list, err.Error())
+	}
+	return list
+}
+
+func TestCheck_backoff(t *testing.T) {
+	p := policyOf(t, `{rules: [{steps: [{action: RestartMember, backoff: {}}]}]}`)
+	b := p.Rules[0].Steps[0].Backoff
+	b.Base, b.Cap, b.Factor = -1, -1, 0.5
+	for i, want := range []string{
+		`rules[0].steps[0].backoff.base: Invalid value: "-1ns": must not be negative`,
+		`rules[0].steps[0].backoff.cap: Invalid value: "-1ns": must not be negative`,
+		`rules[0].steps[0].backoff.factor: Invalid value: 0.5: must be at least 1, or 0 for the default`,
+	} {
+		if got := texts(p.Check(nil, nil)); len(got) != 3 || got[i] != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// Two members of the same name would share their restarts.
+func TestCheckMembers(t *testing.T) {
+	path := func(i int) *field.Path { return field.NewPath("spec", "jobs").Index(i).Child("name") }
+	if got := group.CheckMembers([]group.Member{member("a", "x"), {}, {}, member("b", ""), member("a", "y")}, path); len(got) != 1 ||
+		got[0].Error() != `spec.jobs[4].name: Duplicate value: "a"` {
+		t.Errorf("got %v", got)
+	}
+}

@@ -1,0 +1,62 @@
+// Package group decides what the failure of a Job means for the group that the Job is part of:
+// restart it, restart its template or the whole group, leave it, or suspend, complete or fail the
+// group. It is for frameworks above Jobs.
+//
+// The package does not act on pods, which [failurepolicy] does, and it does not create, place or
+// order Jobs. It knows no client and no clock.
+//
+// # Rules, steps, budgets
+//
+// A [Policy] is data. A [Rule] matches failures and has a list of steps. A [Step] has an action,
+// and may charge budgets. The first step with room in all its budgets is taken. If no step of the
+// rule can be taken, or no rule matches, the group fails.
+//
+//	budgets:
+//	- {name: alone, per: Member, max: 2}
+//	- {name: together, per: Group, max: 1}
+//	rules:
+//	- name: infrastructure        # costs nothing
+//	  onClasses: [Infrastructure]
+//	  steps:
+//	  - action: RestartMember
+//	- steps:                      # the Job twice, then the group once, then fail
+//	  - {action: RestartMember, charges: [alone]}
+//	  - {action: RestartGroup, charges: [together]}
+//
+// If there are several failures, the first rule that matches any of them decides, and of the
+// failures that it matches, the earliest. Failures of the same time are ordered by the name of the
+// member. The order of the arguments has no effect, so controllers with differently ordered caches
+// agree.
+//
+// # Attempts: each failure counts once
+//
+// The [State] counts restarts. Their sum for a member is its attempt, [State.Attempt]. The caller
+// creates each Job with the attempt that it belongs to, for example in an annotation, and passes
+// it back in the [Failure]. A failure of an earlier attempt changes nothing. A failure of a later
+// attempt is an error: the state is old.
+//
+// A call decides about one failure. The caller
+//
+//  1. reads the state and the Jobs, and calls [Decide];
+//  2. if the decision has changed the state, stores it in one write that fails if somebody else has
+//     stored one, and only then acts;
+//  3. deletes the Jobs of earlier attempts, and when they are gone, creates those of the current
+//     attempt, not before [State.NotBefore];
+//  4. if failures are open, calls Decide again.
+//
+// All of 3 follows from the state alone, so it may stop anywhere and be repeated by another process.
+// The same failure twice, in another order, or after a crash between 2 and 3, has no further effect.
+//
+// The decisions of a call and of the calls after it are the same if the failures arrive one by one in
+// the order in which rules and times would choose them. If they arrive in another order, the caller
+// has decided without knowing all of them: counts may then differ, but no failure counts twice.
+//
+// # Where the state lives
+//
+// Store the state in the status of the object that outlives the Jobs and whose users expect the
+// budget to last: the custom resource, not a Job, and not an object that is recreated or that a TTL
+// deletes. If the state is lost, all budgets are full again.
+//
+// The state is JSON of at most [StateSize] bytes. It has the version of its format, so that during
+// a rolling upgrade an old library refuses the state of a new one, instead of losing a part of it.
+package group

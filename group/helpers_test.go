@@ -1,0 +1,65 @@
+package group_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/jobfate/jobfate/group"
+)
+
+var noon = time.Date(2026, time.May, 1, 12, 0, 0, 0, time.UTC)
+
+// at returns a time some seconds after noon.
+func at(seconds int) time.Time { return noon.Add(time.Duration(seconds) * time.Second) }
+
+// policyOf reads a policy from YAML, and checks it.
+func policyOf(t testing.TB, text string) *group.Policy {
+	t.Helper()
+	var p group.Policy
+	if err := yaml.UnmarshalStrict([]byte(text), &p); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Check(nil, nil).ToAggregate(); err != nil {
+		t.Fatal(err)
+	}
+	return &p
+}
+
+// stored returns the state that is read after one was written.
+func stored(t interface {
+	Helper()
+	Fatal(...any)
+}, s group.State) (back group.State) {
+	t.Helper()
+	text, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &back); err != nil {
+		t.Fatal(err)
+	}
+	return back
+}
+
+func textOf(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}
+
+func times(seconds ...int) (list []metav1.Time) {
+	for _, s := range seconds {
+		list = append(list, metav1.NewTime(at(s)))
+	}
+	return list
+}
+
+func window(d time.Duration) *metav1.Duration { return &metav1.Duration{Duration: d} }
+
+func member(name, template string) group.Member { return group.Member{Name: name, Template: template} }

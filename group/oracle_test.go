@@ -1,0 +1,270 @@
+package group_test
+
+// A slow and obvious implementation to compare the package with. It remembers every decision, and
+// computes all else from this history.
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+
+	"github.com/jobfate/jobfate/group"
+)
+
+// past is a decision about a failure.
+type past struct {
+	failure   group.Failure
+	action    group.Action
+	charges   []string
+	charged   time.Time
+	notBefore time.Time
+}
+
+// restarts reports whether the decision has restarted a member.
+func (p past) restarts(m group.Member) bool {
+	switch p.action {
+	case group.RestartGroup, group.SuspendGroup:
+		return true // "replaces the Jobs of all members"
+	case group.RestartTemplate:
+		return p.failure.Template == m.Template
+	case group.RestartMember:
+		return p.failure.Name == m.Name
+	}
+	return false
+}
+
+// history lists decisions, the last one last.
+type history struct {
+	policy  *group.Policy
+	past    []past
+	resumed bool // since the last decision
+}
+
+// attempt: "the number of its restarts, of restarts of its template and of the group".
+func (h *history) attempt(m group.Member) (n int64) {
+	for _, p := range h.past {
+		if p.restarts(m) {
+			n++
+		}
+	}
+	return n
+}
+
+// over: "While the group is suspended or has ended, nothing is decided."
+func (h *history) over() bool {
+	if len(h.past) == 0 {
+		return false
+	}
+	switch h.past[len(h.past)-1].action {
+	case group.SuspendGroup:
+		return !h.resumed
+	case group.CompleteGroup, group.FailGroup:
+		return true
+	}
+	return false
+}
+
+func (h *history) left(m group.Member) bool {
+	return m.Name != "" && slices.ContainsFunc(h.past, func(p past) bool {
+		return p.action == group.Leave && p.failure.Name == m.Name && p.failure.Attempt == h.attempt(m)
+	})
+}
+
+func (h *history) open(failures []group.Failure) (open []group.Failure) {
+	for _, f := range failures {
+		if !h.over() && f.Attempt == h.attempt(f.Member) && !h.left(f.Member) {
+			open = append(open, f)
+		}
+	}
+	return open
+}
+
+// notBefore returns the latest time of the last restarts of the member, its template and the group.
+func (h *history) notBefore(m group.Member) (latest time.Time) {
+	last := map[string]time.Time{}
+	for _, p := range h.past {
+		if p.restarts(m) {
+			last[strings.Replace(string(p.action), "Suspend", "Restart", 1)] = p.notBefore
+		}
+	}
+	for _, t := range last {
+		if t.After(latest) {
+			latest = t
+		}
+	}
+	return latest
+}
+
+// decide returns the decision about failures, which becomes a part of the history, and whether there
+// is one.
+func (h *history) decide(failures []group.Failure, now time.Time) (rule, step int, decided past, ok bool) {
+	open := h.open(failures)
+	if len(open) == 0 {
+		return -1, -1, past{}, false
+	}
+	slices.SortFunc(open, func(a, b group.Failure) int {
+		if c := a.At.Compare(b.At); c != 0 {
+			return c
+		}
+		return strings.Compare(textOf(key(a)), textOf(key(b)))
+	})
+	rule, step, decided = -1, -1, past{failure: open[0], action: group.FailGroup}
+	for r := len(h.policy.Rules) - 1; r >= 0; r-- { // the first rule overwrites the others
+		for i := len(open) - 1; i >= 0; i-- { // and so does the first failure
+			if meetsAll(h.policy.Rules[r], open[i]) {
+				rule, decided.failure = r, open[i]
+			}
+		}
+	}
+	when := decided.failure.At
+	if when.IsZero() || when.After(now) { // "counts as one of now"
+		when = now
+	}
+	when = roundUp(when)
+	if rule >= 0 {
+		for i, s := range h.policy.Rules[rule].Steps {
+			if charged, possible := h.possible(s, decided.failure.Member, when); possible {
+				step, decided.action, decided.charges, decided.charged = i, s.Action, s.Charges, charged
+				decided.notBefore = h.delayed(s, decided.failure.Member, when, charged)
+				break
+			}
+		}
+	}
+	h.past, h.resumed = append(h.past, decided), false
+	return rule, step, decided, true
+}
+
+// key orders failures of the same time: "ordered by the name of the member".
+func key(f group.Failure) []any {
+	// Fixed widths, so that the texts have the order of the values.
+	pad := func(s string) string { return s + strings.Repeat(" ", 80-len(s)) }
+	return []any{pad(f.Name), pad(f.Template), 1e6 + float64(f.Attempt), pad(f.Reason), pad(f.Message), pad(f.Class),
+		pad(f.RuleName), pad(f.Container), 1e6 + float64(f.ExitCode)}
+}
+
+func roundUp(t time.Time) time.Time {
+	if t.Nanosecond() > 0 {
+		return time.Unix(t.Unix()+1, 0).UTC()
+	}
+	return t.UTC()
+}
+
+func meetsAll(r group.Rule, f group.Failure) bool {
+	in := func(list []string, s string) bool { return len(list) == 0 || slices.Contains(list, s) }
+	reason := f.Reason
+	if strings.HasPrefix(reason, "PodFailurePolicy_") && slices.Contains(r.OnReasons, batchv1.JobReasonPodFailurePolicy) {
+		reason = batchv1.JobReasonPodFailurePolicy
+	}
+	message := len(r.OnMessagePatterns) == 0
+	for _, pattern := range r.OnMessagePatterns {
+		message = message || regexp.MustCompile(pattern).FindStringIndex(f.Message) != nil
+	}
+	code := true
+	if on := r.OnExitCodes; on != nil {
+		code = f.ExitCode != 0 && (on.ContainerName == nil || *on.ContainerName == f.Container)
+		switch on.Operator {
+		case batchv1.PodFailurePolicyOnExitCodesOpIn:
+			code = code && slices.Contains(on.Values, f.ExitCode)
+		default:
+			code = code && !slices.Contains(on.Values, f.ExitCode)
+		}
+	}
+	return message && code && in(r.OnReasons, reason) && in(r.OnRuleNames, f.RuleName) && in(r.OnClasses, f.Class) &&
+		in(r.Templates, f.Template) && in(r.Members, f.Name)
+}
+
+// possible returns when a step can be taken.
+func (h *history) possible(s group.Step, m group.Member, when time.Time) (time.Time, bool) {
+	if (s.Action == group.RestartMember || s.Action == group.Leave) && m.Name == "" || s.Action == group.RestartTemplate && m.Template == "" {
+		return when, false
+	}
+	best := when
+	for _, name := range s.Charges {
+		b := h.policy.Budgets[slices.IndexFunc(h.policy.Budgets, func(b group.Budget) bool { return b.Name == name })]
+		if b.Per == group.PerMember && m.Name == "" || b.Per == group.PerTemplate && m.Template == "" {
+			return when, false
+		}
+		charges := h.charges(b, m)
+		if b.Window == nil {
+			if len(charges) >= int(b.Max) {
+				return when, false
+			}
+			continue
+		}
+		// The first time at which fewer than Max charges are in the window before it or later.
+		tries := []time.Time{when}
+		for _, t := range charges {
+			tries = append(tries, t.Add(b.Window.Duration))
+		}
+		slices.SortFunc(tries, time.Time.Compare)
+		free := tries[slices.IndexFunc(tries, func(try time.Time) bool {
+			n := 0
+			for _, t := range charges {
+				if t.After(try.Add(-b.Window.Duration)) {
+					n++
+				}
+			}
+			return !try.Before(when) && n < int(b.Max)
+		})]
+		if free.After(when) && !b.Wait {
+			return when, false
+		}
+		if free.After(best) {
+			best = free
+		}
+	}
+	return roundUp(best), true
+}
+
+// charges returns the times of the charges to the budget of a member, its template or the group.
+func (h *history) charges(b group.Budget, m group.Member) (times []time.Time) {
+	for _, p := range h.past {
+		if b.Renew && (p.action == group.RestartGroup || p.action == group.SuspendGroup) {
+			times = nil // "a restart of the group empties the budget"
+			continue
+		}
+		same := b.Per == group.PerMember && p.failure.Name == m.Name ||
+			b.Per == group.PerTemplate && p.failure.Template == m.Template || b.Per == group.PerGroup || b.Per == ""
+		if same && slices.Contains(p.charges, b.Name) {
+			times = append(times, p.charged)
+		}
+	}
+	return times
+}
+
+// delayed returns when a restart takes effect.
+func (h *history) delayed(s group.Step, m group.Member, when, charged time.Time) time.Time {
+	restarts := int32(1)
+	for _, p := range h.past {
+		group1 := p.action == group.RestartGroup || p.action == group.SuspendGroup
+		switch s.Action {
+		case group.RestartGroup, group.SuspendGroup:
+			if group1 {
+				restarts++
+			}
+		case group.RestartTemplate, group.RestartMember:
+			if p.action == s.Action && p.restarts(m) {
+				restarts++
+			}
+		default:
+			return time.Time{}
+		}
+	}
+	switch s.Action {
+	case group.Leave, group.CompleteGroup, group.FailGroup:
+		return time.Time{}
+	}
+	latest := charged
+	if s.Backoff != nil {
+		if t := when.Add(s.Backoff.Delay(restarts)); t.After(latest) {
+			latest = t
+		}
+	}
+	if latest.Equal(when) {
+		return time.Time{}
+	}
+	return roundUp(latest)
+}

@@ -1,0 +1,163 @@
+package group
+
+import (
+	"slices"
+
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobfate/jobfate/backoff"
+)
+
+// Policy says what the failure of a member does to its group. [Policy.Check] finds mistakes. The
+// zero Policy fails the group at the first failure.
+type Policy struct {
+	// Budgets are what steps charge.
+	Budgets []Budget `json:"budgets,omitempty"`
+	// Rules are tried in order. If none matches a failure, the group fails.
+	Rules []Rule `json:"rules,omitempty"`
+}
+
+// Budget limits how often steps are taken.
+type Budget struct {
+	// Name is unique among the budgets.
+	Name string `json:"name"`
+	// Per says whose steps share the budget: the group, which is the default, or each template or
+	// member has one of its own.
+	// +kubebuilder:validation:Enum=Group;Template;Member
+	Per Scope `json:"per,omitempty"`
+	// Max is the number of steps that can charge the budget. With Window it is at least 1, and at
+	// most 100, because the state has the time of each.
+	// +kubebuilder:validation:Minimum=0
+	Max int32 `json:"max"`
+	// Window is the period in which Max applies. Without it, Max applies for ever.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MinLength=2
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,9}(\.[0-9]{1,9})?s)?([0-9]{1,9}(\.[0-9]{1,6})?ms)?$`
+	Window *metav1.Duration `json:"window,omitempty"`
+	// Wait says that a step is taken even if the window has no room: the restart then waits until
+	// the window has room.
+	Wait bool `json:"wait,omitempty"`
+	// Renew says that a restart of the group empties the budget. It is for budgets of templates and
+	// members.
+	Renew bool `json:"renew,omitempty"`
+}
+
+// Scope is the group, a template of it, or a member.
+type Scope string
+
+// The scopes of a budget.
+const (
+	PerGroup    Scope = "Group"
+	PerTemplate Scope = "Template"
+	PerMember   Scope = "Member"
+)
+
+// Rule matches a failure that meets all its requirements. An empty requirement is met.
+type Rule struct {
+	// Name is for people.
+	Name string `json:"name,omitempty"`
+	// OnReasons lists reasons of the condition Failed. PodFailurePolicy is also met by reasons that
+	// name the rule of the pod failure policy, such as PodFailurePolicy_0.
+	OnReasons []string `json:"onReasons,omitempty"`
+	// OnRuleNames lists rules of the Job's pod failure policy: the names of rules, or the position
+	// of a rule without a name.
+	OnRuleNames []string `json:"onRuleNames,omitempty"`
+	// OnClasses lists classes, which the caller gives to failures.
+	OnClasses []string `json:"onClasses,omitempty"`
+	// OnMessagePatterns lists regular expressions (RE2). One of them must match a part of the
+	// message.
+	OnMessagePatterns []string `json:"onMessagePatterns,omitempty"`
+	// OnExitCodes is a requirement on the container that failed the Job. It is not met if the
+	// message of the Job has no exit code: only pod failure policies write one.
+	OnExitCodes *batchv1.PodFailurePolicyOnExitCodesRequirement `json:"onExitCodes,omitempty"`
+	// Templates lists templates.
+	Templates []string `json:"templates,omitempty"`
+	// Members lists members by name.
+	Members []string `json:"members,omitempty"`
+	// Steps are tried in order. The first one with room in all its budgets is taken. If there is
+	// none, the group fails.
+	Steps []Step `json:"steps"`
+}
+
+// Step is a response to a failure.
+type Step struct {
+	// +kubebuilder:validation:Enum=Leave;RestartMember;RestartTemplate;RestartGroup;SuspendGroup;CompleteGroup;FailGroup
+	Action Action `json:"action"`
+	// Charges lists the budgets that the step takes one unit from.
+	Charges []string `json:"charges,omitempty"`
+	// Backoff delays a restart, or the end of a suspension. The delay begins at the failure, and
+	// grows with the restarts of the member, template or group. Without Backoff there is no delay.
+	Backoff *backoff.Policy `json:"backoff,omitempty"`
+}
+
+// Action is what a step does.
+type Action string
+
+// The actions.
+const (
+	// Leave leaves the member failed. The others continue.
+	Leave Action = "Leave"
+	// RestartMember replaces the Job of the member that failed.
+	RestartMember Action = "RestartMember"
+	// RestartTemplate replaces the Jobs of all members of the template.
+	RestartTemplate Action = "RestartTemplate"
+	// RestartGroup replaces the Jobs of all members.
+	RestartGroup Action = "RestartGroup"
+	// SuspendGroup stops all members. After [State.Resume] all of them are replaced.
+	SuspendGroup Action = "SuspendGroup"
+	// CompleteGroup ends the group as a success.
+	CompleteGroup Action = "CompleteGroup"
+	// FailGroup ends the group as a failure.
+	FailGroup Action = "FailGroup"
+)
+
+// actionRule says what an action needs and does.
+type actionRule struct {
+	action Action
+	needs  Scope // what must have a name: the member, or its template
+	counts Scope // whose restarts it counts
+	phase  Phase // the phase that it begins
+}
+
+var actionRules = []actionRule{
+	{action: Leave, needs: PerMember},
+	{action: RestartMember, needs: PerMember, counts: PerMember},
+	{action: RestartTemplate, needs: PerTemplate, counts: PerTemplate},
+	{action: RestartGroup, counts: PerGroup},
+	{action: SuspendGroup, counts: PerGroup, phase: Suspended},
+	{action: CompleteGroup, phase: Complete},
+	{action: FailGroup, phase: Failed},
+}
+
+// ruleOf returns the rule of an action. An unknown action has the zero rule.
+func ruleOf(action Action) actionRule {
+	i := slices.IndexFunc(actionRules, func(r actionRule) bool { return r.action == action })
+	if i < 0 {
+		return actionRule{}
+	}
+	return actionRules[i]
+}
+
+func (b *Budget) scope() Scope {
+	if b.Per == "" {
+		return PerGroup
+	}
+	return b.Per
+}
+
+// Member is a Job of the group that is created again when it is restarted.
+type Member struct {
+	// Name identifies the member. It must be the same after a restart. A member whose Job gets a new
+	// name each time, and that nothing else identifies, has no name: it can only be restarted with
+	// its template or group.
+	Name string
+	// Template is the name of the template, such as that of a replicated Job; empty for none. It
+	// must not change.
+	Template string
+}
+
+// has reports whether the member has the name that a scope needs.
+func (m Member) has(s Scope) bool {
+	return s != PerMember && s != PerTemplate || s == PerMember && m.Name != "" || s == PerTemplate && m.Template != ""
+}

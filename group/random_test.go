@@ -1,0 +1,208 @@
+package group_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	"pgregory.net/rapid"
+
+	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/group"
+	"github.com/jobfate/jobfate/internal/fuzztest"
+)
+
+var (
+	members = []group.Member{member("a-0", "a"), member("a-1", "a"), member("b-0", "b"), member("alone", ""), member("", "b"), {}}
+	actions = []group.Action{group.Leave, group.RestartMember, group.RestartMember, group.RestartTemplate, group.RestartGroup,
+		group.SuspendGroup, group.CompleteGroup, group.FailGroup}
+	reasons = []string{"BackoffLimitExceeded", "DeadlineExceeded", "PodFailurePolicy", "PodFailurePolicy_Gpu", "PodFailurePolicy_1"}
+)
+
+// some draws a short list, usually an empty one.
+func some[T any](t *rapid.T, label string, values ...T) []T {
+	if rapid.IntRange(0, 3).Draw(t, "has "+label) > 0 {
+		return nil
+	}
+	return rapid.SliceOfN(rapid.SampledFrom(values), 1, 2).Draw(t, label)
+}
+
+// drawPolicy draws a policy that Check accepts.
+func drawPolicy(t *rapid.T) *group.Policy {
+	p := &group.Policy{}
+	for i := range rapid.IntRange(0, 3).Draw(t, "budgets") {
+		b := group.Budget{Name: fmt.Sprint("budget", i), Max: rapid.Int32Range(0, 3).Draw(t, "max"),
+			Per: rapid.SampledFrom([]group.Scope{"", group.PerGroup, group.PerTemplate, group.PerMember}).Draw(t, "per")}
+		if rapid.Bool().Draw(t, "windowed") {
+			b.Max, b.Window = max(b.Max, 1), window(rapid.SampledFrom([]time.Duration{time.Second, 10 * time.Second, time.Hour, 2500 * time.Millisecond}).Draw(t, "window"))
+			b.Wait = rapid.Bool().Draw(t, "wait")
+		}
+		b.Renew = (b.Per == group.PerTemplate || b.Per == group.PerMember) && rapid.Bool().Draw(t, "renew")
+		p.Budgets = append(p.Budgets, b)
+	}
+	for range rapid.IntRange(0, 4).Draw(t, "rules") {
+		r := group.Rule{OnReasons: some(t, "reasons", reasons...), OnRuleNames: some(t, "rule names", "Gpu", "1"),
+			OnClasses: some(t, "classes", "Infra", "User"), OnMessagePatterns: some(t, "patterns", "^disk", "full$", "k f", ""),
+			Templates: some(t, "templates", "a", "b", ""), Members: some(t, "members", "a-0", "b-0", "alone", "")}
+		if rapid.IntRange(0, 4).Draw(t, "on exit codes") == 0 {
+			r.OnExitCodes = &batchv1.PodFailurePolicyOnExitCodesRequirement{
+				Operator: rapid.SampledFrom([]batchv1.PodFailurePolicyOnExitCodesOperator{"In", "NotIn"}).Draw(t, "operator"),
+				Values:   []int32{rapid.Int32Range(1, 3).Draw(t, "code")}}
+			if rapid.Bool().Draw(t, "by container") {
+				main := "main"
+				r.OnExitCodes.ContainerName = &main
+			}
+		}
+		for more := true; more && len(r.Steps) < 4; {
+			s := group.Step{Action: rapid.SampledFrom(actions).Draw(t, "action")}
+			more = false
+			for _, b := range p.Budgets {
+				if rapid.Bool().Draw(t, "charges") {
+					s.Charges = append(s.Charges, b.Name)
+					more = more || !b.Wait
+				}
+			}
+			restarts := !slices.Contains([]group.Action{group.Leave, group.CompleteGroup, group.FailGroup}, s.Action)
+			if restarts && rapid.Bool().Draw(t, "delayed") {
+				s.Backoff = &backoff.Policy{Base: rapid.SampledFrom([]time.Duration{0, 1500 * time.Millisecond, time.Minute}).Draw(t, "base")}
+			}
+			r.Steps = append(r.Steps, s)
+			more = more && rapid.IntRange(0, 2).Draw(t, "more") > 0
+		}
+		p.Rules = append(p.Rules, r)
+	}
+	if err := p.Check(nil, nil).ToAggregate(); err != nil {
+		t.Fatalf("Check refuses a valid policy: %v", err)
+	}
+	return p
+}
+
+// drawFailures draws failures of the current attempts and of earlier ones.
+func drawFailures(t *rapid.T, s *group.State, now int) (all []group.Failure) {
+	for range rapid.IntRange(0, 4).Draw(t, "failures") {
+		f := group.Failure{Member: rapid.SampledFrom(members).Draw(t, "member"),
+			At:        at(now - rapid.IntRange(-3, 20).Draw(t, "age")),
+			Reason:    rapid.SampledFrom(reasons).Draw(t, "reason"),
+			Message:   rapid.SampledFrom([]string{"", "disk full", "full disk"}).Draw(t, "message"),
+			Class:     rapid.SampledFrom([]string{"", "Infra", "User"}).Draw(t, "class"),
+			RuleName:  rapid.SampledFrom([]string{"", "Gpu", "1"}).Draw(t, "rule"),
+			Container: rapid.SampledFrom([]string{"", "main"}).Draw(t, "container"),
+			ExitCode:  rapid.Int32Range(0, 3).Draw(t, "exit code")}
+		switch rapid.IntRange(0, 9).Draw(t, "odd time") {
+		case 0:
+			f.At = time.Time{}
+		case 1:
+			f.At = f.At.Add(300 * time.Millisecond)
+		}
+		f.Attempt = s.Attempt(f.Member) - max(0, rapid.Int64Range(-5, 2).Draw(t, "behind"))
+		all = append(all, f)
+	}
+	return all
+}
+
+// counts counts what the random histories have reached.
+var counts = map[string]int{}
+
+// lives runs a random group, and checks every decision against the history of all before it.
+func lives(t *rapid.T) {
+	policy := drawPolicy(t)
+	h, state := &history{policy: policy}, group.State{}
+	decider, err := group.NewDecider(policy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := 0
+	for range rapid.IntRange(1, 12).Draw(t, "calls") {
+		now += rapid.SampledFrom([]int{0, 1, 7, 60, 4000}).Draw(t, "seconds")
+		if state.Phase == group.Suspended && rapid.Bool().Draw(t, "resume") {
+			state, h.resumed = state.Resume(), true
+		}
+		failures := drawFailures(t, &state, now)
+		before, list := state.DeepCopy(), slices.Clone(failures)
+		got, err := decider.Decide(state, failures, at(now))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(before, &state) + cmp.Diff(list, failures); diff != "" {
+			t.Fatalf("Decide has changed its input:\n%s", diff)
+		}
+		other := append(slices.Clone(failures), failures...)
+		other = rapid.Permutation(other).Draw(t, "another order, and each twice")
+		again, err := group.Decide(policy, *before, other, at(now))
+		again.Open /= 2
+		if err != nil || textOf(again) != textOf(got) {
+			t.Fatalf("another order: %s, %v\n%s", textOf(again), err, textOf(got))
+		}
+		checkDecision(t, h, failures, got, at(now))
+		state = stored(t, got.State)
+		if n, limit := len(textOf(state)), group.StateSize(policy, members); n > limit {
+			t.Fatalf("the state has %d bytes, StateSize says %d: %s", n, limit, textOf(state))
+		}
+		if got.Action != "" {
+			once, err := decider.Decide(state, []group.Failure{got.Failure}, at(now))
+			if err != nil || once.Changed || once.Action != "" {
+				t.Fatalf("the failure decides twice: %s, %v", textOf(once), err)
+			}
+		}
+	}
+	f := group.Failure{Member: members[0], Attempt: state.Attempt(members[0]) + 1}
+	got, err := decider.Decide(state, []group.Failure{f}, at(now))
+	if old := new(group.OldStateError); !errors.As(err, &old) || old.Attempt != f.Attempt || got.Changed || textOf(got.State) != textOf(state) {
+		t.Fatalf("a failure of a later attempt: %s, %v", textOf(got), err)
+	}
+}
+
+// checkDecision compares a decision with what follows from the history.
+func checkDecision(t *rapid.T, h *history, failures []group.Failure, got group.Decision, now time.Time) {
+	t.Helper()
+	rule, step, decided, ok := h.decide(failures, now)
+	counts[string(decided.action)]++
+	switch {
+	case !ok:
+		counts["nothing"]++
+	case rule < 0:
+		counts["no rule"]++
+	case step < 0:
+		counts["no room"]++
+	case step > 0:
+		counts["a later step"]++
+	}
+	if !decided.notBefore.IsZero() {
+		counts["delayed"]++
+	}
+	want := group.Decision{State: got.State, Changed: ok, Action: decided.action, Rule: rule, Step: step,
+		Failure: decided.failure, NotBefore: decided.notBefore, Open: len(h.open(failures))}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Fatalf("(-oracle +got)\n%s\nhistory %+v", diff, h.past)
+	}
+	for _, m := range members {
+		if got, want := got.State.Attempt(m), h.attempt(m); got != want {
+			t.Fatalf("attempt of %v: %d, want %d", m, got, want)
+		}
+		if got, want := got.State.NotBefore(m), h.notBefore(m); !got.Equal(want) {
+			t.Fatalf("%v not before %s, want %s", m, got, want)
+		}
+		if got, want := got.State.Left(m), h.left(m); got != want {
+			t.Fatalf("%v left: %v, want %v", m, got, want)
+		}
+	}
+}
+
+// Check of the package comment: "the first rule that matches any of them decides, and of the failures
+// that it matches, the earliest", "a failure of an earlier attempt changes nothing".
+func TestDecideAgainstOracle(t *testing.T) {
+	clear(counts)
+	rapid.Check(t, lives)
+	for _, reached := range []string{"Leave", "RestartMember", "RestartTemplate", "RestartGroup", "SuspendGroup", "CompleteGroup",
+		"FailGroup", "nothing", "no rule", "no room", "a later step", "delayed"} {
+		if counts[reached] == 0 {
+			t.Errorf("%s was never reached: %v", reached, counts)
+		}
+	}
+}
+
+func FuzzDecide(f *testing.F) { f.Fuzz(fuzztest.Target(lives)) }

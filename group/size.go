@@ -1,0 +1,74 @@
+package group
+
+import (
+	"encoding/json"
+	"math"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// StateSize returns the number of bytes of JSON that the state of a group with these members can
+// have at most. It is exact: a state of this size exists. Members and templates that the group no
+// longer has, or whose entries an earlier policy made, are not part of it.
+func StateSize(policy *Policy, members []Member) int {
+	full := State{Version: StateVersion, Phase: Suspended, Templates: map[string]Part{}, Members: map[string]Part{}}
+	if policy == nil {
+		policy = &Policy{}
+	}
+	full.Group = policy.largest(PerGroup)
+	for _, m := range members {
+		if p := policy.largest(PerTemplate); m.Template != "" && !p.isZero() {
+			full.Templates[m.Template] = p
+		}
+		if p := policy.largest(PerMember); m.Name != "" && !p.isZero() {
+			full.Members[m.Name] = p
+		}
+	}
+	text, err := json.Marshal(full)
+	if err != nil {
+		return math.MaxInt // impossible: all times have a text
+	}
+	return len(text)
+}
+
+// largest returns a part with all that the steps of the policy can write.
+func (p *Policy) largest(scope Scope) (out Part) {
+	for _, rule := range p.Rules {
+		for _, step := range rule.Steps {
+			r := ruleOf(step.Action)
+			if r.counts == scope {
+				out.Restarts = math.MaxInt32
+				out.NotBefore = &metav1.Time{Time: latest}
+			}
+			if step.Action == Leave && scope == PerMember {
+				attempt := int64(3 * math.MaxInt32)
+				out.Left = &attempt
+			}
+			for _, name := range step.Charges {
+				if b := p.budget(name); b != nil && b.scope() == scope {
+					if out.Used == nil {
+						out.Used = map[string]Use{}
+					}
+					out.Used[name] = b.full()
+				}
+			}
+		}
+	}
+	return out
+}
+
+// full returns what has been charged to a budget that is used up.
+func (b *Budget) full() Use {
+	if b.window() <= 0 {
+		return Use{Count: max(b.Max, 0)}
+	}
+	var use Use
+	for range b.Max {
+		use.Times = append(use.Times, metav1.Time{Time: latest})
+	}
+	return use
+}
+
+func (p Part) isZero() bool {
+	return p.Restarts == 0 && p.NotBefore == nil && p.Left == nil && len(p.Used) == 0
+}
