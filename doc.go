@@ -14,6 +14,7 @@
 //   - indexset: sets of completion indexes
 //   - backoff: when a failed pod may be replaced
 //   - failurepolicy: what the rules of a pod failure policy say about a failed pod
+//   - group: what the failure of a Job does to the group that it is part of
 //   - tracking: how pods are counted exactly once
 //   - validation: what the API server accepts
 //   - jobstatus: what a status says

@@ -15,7 +15,8 @@ import (
 // Kubernetes 1.36).
 //
 // Whatever the text does not say, or says in another form, is empty; the position of the rule is
-// then -1. The name is known only if the reason has it, see [RuleOf].
+// then -1. The name is the text after the prefix of a granular reason, as in [Ref]: the position of a
+// rule without a name.
 func MatchOf(reason, message string) (Match, bool) {
 	ref, ok := RuleOf(reason, message)
 	if !ok {
@@ -24,21 +25,13 @@ func MatchOf(reason, message string) (Match, bool) {
 	m := Match{Rule: ref.Index, Name: ref.Name, Action: batchv1.PodFailurePolicyActionFailJob}
 	at := strings.LastIndex(message, ofRule)
 	if at < 0 {
-		return m.withoutPositionAsName(), true
+		return m, true
 	}
 	if position := readPosition(message[at+len(ofRule):]); position >= 0 {
 		m.Rule = position
 	}
 	readEvidence(message[:at], &m)
-	return m.withoutPositionAsName(), true
-}
-
-// withoutPositionAsName removes a name that only says the position, as in PodFailurePolicy_0.
-func (m Match) withoutPositionAsName() Match {
-	if m.Rule >= 0 && m.Name == strconv.Itoa(m.Rule) {
-		m.Name = ""
-	}
-	return m
+	return m, true
 }
 
 // readEvidence reads the beginning of a message: what matched, and the pod. The names of

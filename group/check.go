@@ -73,7 +73,8 @@ func (b *Budget) check(path *field.Path) (errs field.ErrorList) {
 	}
 	switch {
 	case b.Window == nil && b.Wait:
-		errs = append(errs, field.Invalid(path.Child("wait"), b.Wait, "needs a window: without one, room never returns"))
+		errs = append(errs, field.Invalid(path.Child("wait"), b.Wait,
+			"needs a window: without one, room never returns"))
 	case b.Window == nil:
 	case b.window() < time.Second:
 		errs = append(errs, field.Invalid(path.Child("window"), b.Window.Duration.String(), "must be at least 1s"))

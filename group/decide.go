@@ -176,8 +176,12 @@ func (d *Decider) ruleFor(f *Failure, n int) int {
 // matches reports whether a failure meets all requirements. Patterns come last: they are slow.
 func (r *compiled) matches(f *Failure) bool {
 	return meets(r.Templates, f.Template) && meets(r.Members, f.Name) && meets(r.OnClasses, f.Class) &&
-		meets(r.OnRuleNames, f.RuleName) && r.meetsReason(f.Reason) && r.meetsExitCode(f) &&
-		(len(r.patterns) == 0 || slices.ContainsFunc(r.patterns, func(p *regexp.Regexp) bool { return p.MatchString(f.Message) }))
+		meets(r.OnRuleNames, f.RuleName) && r.meetsReason(f.Reason) && r.meetsExitCode(f) && r.meetsMessage(f.Message)
+}
+
+func (r *compiled) meetsMessage(message string) bool {
+	matches := func(p *regexp.Regexp) bool { return p.MatchString(message) }
+	return len(r.patterns) == 0 || slices.ContainsFunc(r.patterns, matches)
 }
 
 func meets(wanted []string, got string) bool { return len(wanted) == 0 || slices.Contains(wanted, got) }

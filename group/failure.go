@@ -46,7 +46,8 @@ func FailureOf(job *batchv1.Job, member Member, attempt int64) (Failure, bool) {
 		if c.Type != batchv1.JobFailed || c.Status != corev1.ConditionTrue {
 			continue
 		}
-		f := Failure{Member: member, Attempt: attempt, At: c.LastTransitionTime.Time, Reason: c.Reason, Message: c.Message}
+		f := Failure{Member: member, Attempt: attempt, At: c.LastTransitionTime.Time,
+			Reason: c.Reason, Message: c.Message}
 		if m, ok := failurepolicy.MatchOf(c.Reason, c.Message); ok {
 			f.RuleName, f.Container, f.ExitCode = ruleName(m), m.Container, m.ExitCode
 		}

@@ -33,7 +33,7 @@ type Budget struct {
 	// Window is the period in which Max applies. Without it, Max applies for ever.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MinLength=2
-	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,9}(\.[0-9]{1,9})?s)?([0-9]{1,9}(\.[0-9]{1,6})?ms)?$`
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,9}(\.[0-9]{1,9})?s)?([0-9]{1,9}ms)?$`
 	Window *metav1.Duration `json:"window,omitempty"`
 	// Wait says that a step is taken even if the window has no room: the restart then waits until
 	// the window has room.
@@ -82,7 +82,6 @@ type Rule struct {
 
 // Step is a response to a failure.
 type Step struct {
-	// +kubebuilder:validation:Enum=Leave;RestartMember;RestartTemplate;RestartGroup;SuspendGroup;CompleteGroup;FailGroup
 	Action Action `json:"action"`
 	// Charges lists the budgets that the step takes one unit from.
 	Charges []string `json:"charges,omitempty"`
@@ -92,6 +91,7 @@ type Step struct {
 }
 
 // Action is what a step does.
+// +kubebuilder:validation:Enum=Leave;RestartMember;RestartTemplate;RestartGroup;SuspendGroup;CompleteGroup;FailGroup
 type Action string
 
 // The actions.

@@ -3,6 +3,7 @@ package group
 import (
 	"encoding/json"
 	"math"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -62,11 +63,7 @@ func (b *Budget) full() Use {
 	if b.window() <= 0 {
 		return Use{Count: max(b.Max, 0)}
 	}
-	var use Use
-	for range b.Max {
-		use.Times = append(use.Times, metav1.Time{Time: latest})
-	}
-	return use
+	return Use{Times: slices.Repeat([]metav1.Time{{Time: latest}}, max(int(b.Max), 0))}
 }
 
 func (p Part) isZero() bool {
