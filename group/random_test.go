@@ -205,4 +205,4 @@ func TestDecideAgainstOracle(t *testing.T) {
 	}
 }
 
-func FuzzDecide(f *testing.F) { f.Fuzz(fuzztest.Target(lives)) }
+func FuzzDecide(f *testing.F) { f.Fuzz(fuzztest.Target(rapid.MakeFuzz(lives))) }
