@@ -3,6 +3,7 @@ package group_test
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -74,6 +75,9 @@ func drawPolicy(t *rapid.T) *group.Policy {
 			more = more && rapid.IntRange(0, 2).Draw(t, "more") > 0
 		}
 		p.Rules = append(p.Rules, r)
+	}
+	if n := len(p.Rules); n > 0 && rapid.IntRange(0, 3).Draw(t, "a rule for all") > 0 {
+		p.Rules[n-1] = group.Rule{Steps: p.Rules[n-1].Steps}
 	}
 	if err := p.Check(nil, nil).ToAggregate(); err != nil {
 		t.Fatalf("Check refuses a valid policy: %v", err)
@@ -192,15 +196,25 @@ func checkDecision(t *rapid.T, h *history, failures []group.Failure, got group.D
 	}
 }
 
-// Check of the package comment: "the first rule that matches any of them decides, and of the failures
-// that it matches, the earliest", "a failure of an earlier attempt changes nothing".
-func TestDecideAgainstOracle(t *testing.T) {
+// The package comment: "the first rule that matches any of them decides, and of the failures that it
+// matches, the earliest", "A failure of an earlier attempt changes nothing".
+func TestDecideAgainstOracle(t *testing.T) { rapid.Check(t, lives) }
+
+// The random groups reach every action, and what else there is.
+func TestOracleReachesAll(t *testing.T) {
 	clear(counts)
-	rapid.Check(t, lives)
+	random, run := rand.New(rand.NewPCG(1, 2)), fuzztest.Target(rapid.MakeFuzz(lives))
+	for range 1000 {
+		input := make([]byte, 300)
+		for i := range input {
+			input[i] = byte(random.IntN(256))
+		}
+		t.Run("", func(t *testing.T) { run(t, input) })
+	}
 	for _, reached := range []string{"Leave", "RestartMember", "RestartTemplate", "RestartGroup", "SuspendGroup", "CompleteGroup",
 		"FailGroup", "nothing", "no rule", "no room", "a later step", "delayed"} {
-		if counts[reached] == 0 {
-			t.Errorf("%s was never reached: %v", reached, counts)
+		if counts[reached] < 20 {
+			t.Errorf("%s was reached %d times, want 20: %v", reached, counts[reached], counts)
 		}
 	}
 }
