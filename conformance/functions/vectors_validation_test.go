@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/jobfate/jobfate/conformance/apiserver"
-	"github.com/jobfate/jobfate/vectors"
 	"github.com/jobfate/jobfate/validation"
+	"github.com/jobfate/jobfate/vectors"
 )
 
 var aboutValidation = []subject{

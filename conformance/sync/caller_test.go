@@ -15,8 +15,8 @@ import (
 	decision "github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/internal/machine"
-	"github.com/jobfate/jobfate/vectors"
 	"github.com/jobfate/jobfate/tracking"
+	"github.com/jobfate/jobfate/vectors"
 )
 
 // A caller drives a Machine whose memory contains the writes in flight of the trial. It answers the

@@ -8,8 +8,8 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 
 	"github.com/jobfate/jobfate"
-	"github.com/jobfate/jobfate/vectors"
 	"github.com/jobfate/jobfate/validation"
+	"github.com/jobfate/jobfate/vectors"
 )
 
 // pair returns the name of a pair of features.
