@@ -6,11 +6,11 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	schedulingclient "k8s.io/client-go/kubernetes/typed/scheduling/v1alpha2"
+	schedulingclient "k8s.io/client-go/kubernetes/typed/scheduling/v1beta1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/kubernetes/pkg/controller/job"
 	"k8s.io/kubernetes/pkg/controller/util/consistency"
@@ -62,20 +62,20 @@ func isStale(err error) bool {
 	return errors.As(err, &stale)
 }
 
-func (c client) SchedulingV1alpha2() schedulingclient.SchedulingV1alpha2Interface {
-	return schedulingV1alpha2{s: c.s}
+func (c client) SchedulingV1beta1() schedulingclient.SchedulingV1beta1Interface {
+	return schedulingV1beta1{s: c.s}
 }
 
-type schedulingV1alpha2 struct {
-	schedulingclient.SchedulingV1alpha2Interface
+type schedulingV1beta1 struct {
+	schedulingclient.SchedulingV1beta1Interface
 	s *server
 }
 
-func (c schedulingV1alpha2) Workloads(string) schedulingclient.WorkloadInterface {
+func (c schedulingV1beta1) Workloads(string) schedulingclient.WorkloadInterface {
 	return workloads{s: c.s}
 }
 
-func (c schedulingV1alpha2) PodGroups(string) schedulingclient.PodGroupInterface {
+func (c schedulingV1beta1) PodGroups(string) schedulingclient.PodGroupInterface {
 	return podGroups{s: c.s}
 }
 
@@ -84,8 +84,8 @@ type workloads struct {
 	s *server
 }
 
-func (w workloads) Create(_ context.Context, workload *schedulingv1alpha2.Workload,
-	_ metav1.CreateOptions) (*schedulingv1alpha2.Workload, error) {
+func (w workloads) Create(_ context.Context, workload *schedulingv1beta1.Workload,
+	_ metav1.CreateOptions) (*schedulingv1beta1.Workload, error) {
 	created := workload.DeepCopy()
 	created.UID = types.UID(created.Name)
 	return created, w.s.record(Call{Kind: CreateWorkload, Pod: created.Name}, 0)
@@ -96,8 +96,8 @@ type podGroups struct {
 	s *server
 }
 
-func (p podGroups) Create(_ context.Context, group *schedulingv1alpha2.PodGroup,
-	_ metav1.CreateOptions) (*schedulingv1alpha2.PodGroup, error) {
+func (p podGroups) Create(_ context.Context, group *schedulingv1beta1.PodGroup,
+	_ metav1.CreateOptions) (*schedulingv1beta1.PodGroup, error) {
 	created := group.DeepCopy()
 	created.UID = types.UID(created.Name)
 	return created, p.s.record(Call{Kind: CreatePodGroup, Pod: created.Name}, 0)
