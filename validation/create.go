@@ -18,12 +18,12 @@ var (
 // server validates it: with its namespace and UID, and after [PrepareCreate]. An empty
 // list means that the Job is accepted, apart from its pod template (see the package
 // overview).
-func Create(job *batchv1.Job) field.ErrorList {
+func Create(job *batchv1.Job, opts ...Option) field.ErrorList {
 	job = orEmpty(job)
-	return withPaths(job, wholeJob(job, selectorRules{prefixedLabels: true}))
+	return releaseOf(opts).reported(withPaths(job, wholeJob(job, selectorRules{prefixedLabels: true})))
 }
 
-// wholeJob applies all checks of a single Job. The Job may be new or the result of an update.
+// wholeJob applies all checks of a new Job.
 func wholeJob(job *batchv1.Job, opts selectorRules) field.ErrorList {
 	errs := newMetadata(job)
 	errs = append(errs, generatedSelector(job, opts)...)

@@ -1,7 +1,7 @@
 // Package validation applies the API server's validation of Jobs to the published batch/v1
 // types: for creation, for an update, and for an update of the status. Field paths, error
-// types, messages and their order are those of Kubernetes 1.36.3 with its default feature
-// gates. A controller or a test can thus find out before a write whether the API server
+// types, messages and their order are those of Kubernetes 1.37 with its default feature
+// gates, or of 1.36 with [Release136]. A controller or a test can thus find out before a write whether the API server
 // would reject it, and why.
 //
 // The package does not know the pods of a Job: it reads the Job and its old version.
@@ -39,7 +39,7 @@
 //
 // # Messages
 //
-// The messages are those of 1.36.3, with any release of apimachinery. The only exception
+// The messages are those of 1.37, with any release of apimachinery. The only exception
 // is metadata (names, labels, annotations, owner references, finalizers): apimachinery
 // validates it, with the messages of the release in use.
 package validation

@@ -27,7 +27,7 @@ func qualifiedName(path *field.Path, value string) field.ErrorList {
 	return errs
 }
 
-// labelWords rewrites a message about a label's key or value in the words of 1.36.3. Older
+// labelWords rewrites a message about a label's key or value in the words of 1.37. Older
 // releases say "characters" instead of "bytes", and "qualified name" instead of "label key".
 func labelWords(msg string) string {
 	msg = strings.Replace(msg, "a qualified name must", "a valid label key must", 1)

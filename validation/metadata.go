@@ -17,21 +17,34 @@ func newMetadata(job *batchv1.Job) field.ErrorList {
 	return append(errs, finalizers(job.Finalizers)...)
 }
 
-// changedMetadata checks the change of the metadata in an update.
+// changedMetadata checks the change of the metadata in an update, as a Job.
 func changedMetadata(job, old *batchv1.Job) field.ErrorList {
-	// apimachinery fills in fields that the new metadata lacks, so it gets copies.
-	now, was := job.ObjectMeta, old.ObjectMeta
-	errs := apivalidation.ValidateObjectMetaUpdate(&now, &was, metadataPath)
-	return append(errs, finalizers(now.Finalizers)...)
+	return append(changedObject(job, old), finalizers(job.Finalizers)...)
 }
 
-// withPaths returns the errors in a Job. If there are none, it applies the check that follows in the
-// API server, for objects of all kinds: no name contains a slash or percent sign. Only the generateName
-// of a valid Job can do so, if it ends in a dash.
+// commonFields are the checks of an update that the API server makes first, for objects of all kinds.
+func commonFields(job, old *batchv1.Job) field.ErrorList {
+	return append(pathSegments(job), changedObject(job, old)...)
+}
+
+func changedObject(job, old *batchv1.Job) field.ErrorList {
+	// apimachinery fills in fields that the new metadata lacks, so it gets copies.
+	now, was := job.ObjectMeta, old.ObjectMeta
+	return apivalidation.ValidateObjectMetaUpdate(&now, &was, metadataPath)
+}
+
+// withPaths returns the errors in a new Job. If there are none, it applies the check that follows in
+// the API server, for objects of all kinds. Only the generateName of a valid Job can fail it, if it ends
+// in a dash.
 func withPaths(job *batchv1.Job, errs field.ErrorList) field.ErrorList {
 	if len(errs) > 0 {
 		return errs
 	}
+	return pathSegments(job)
+}
+
+// pathSegments checks that no name contains a slash or percent sign.
+func pathSegments(job *batchv1.Job) field.ErrorList {
 	return apivalidation.ValidateObjectMeta(&job.ObjectMeta, true, pathvalidation.ValidatePathSegmentName, metadataPath)
 }
 

@@ -66,6 +66,9 @@ var podSpecDefaults = compiled(
 	row("restartPolicy", to(corev1.RestartPolicyAlways)),
 	row("terminationGracePeriodSeconds", to(int64(corev1.DefaultTerminationGracePeriodSeconds))),
 	row("dnsPolicy", to(corev1.DNSClusterFirst)),
+	// One field under its new and its old name. The new one wins.
+	row("serviceAccountName", from("DeprecatedServiceAccount")),
+	row("serviceAccount", equal("ServiceAccountName")),
 	row("securityContext", to(corev1.PodSecurityContext{})),
 	row("schedulerName", to(corev1.DefaultSchedulerName)),
 	row("overhead", roundUp),
@@ -154,6 +157,20 @@ func to(value any) setter {
 		}
 		out.Set(v.Convert(out.Type()))
 	}
+}
+
+// from takes the value of another field.
+func from(other string) setter {
+	return func(parent, out reflect.Value) {
+		if out.IsZero() {
+			out.Set(parent.FieldByName(other))
+		}
+	}
+}
+
+// equal takes the value of another field, even if the field is set.
+func equal(other string) setter {
+	return func(parent, out reflect.Value) { out.Set(parent.FieldByName(other)) }
 }
 
 // unlessAny sets a value if every pointer in the struct is nil.

@@ -29,7 +29,7 @@ type selectorRules struct {
 // rulesForUpdateOf returns the rules for an update of old. No update fails because of
 // selectors or labels that the stored Job already has.
 //
-// 1.36.3 also allows invalid values in the selector if the pod affinity of the old template
+// The API server also allows invalid values in the selector if the pod affinity of the old template
 // has invalid values. This package does not: a selector is immutable, so such an update is
 // rejected either way.
 func rulesForUpdateOf(old *batchv1.Job) selectorRules {

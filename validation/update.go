@@ -1,26 +1,52 @@
 package validation
 
 import (
+	"cmp"
+
 	batchv1 "k8s.io/api/batch/v1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Update returns what the API server would reject when job replaces old. It does not read
-// the status of job, because the API server keeps the old status.
+// Update returns what the API server would reject when job replaces old. Of job it does not read
+// what the API server takes from old: the status, the UID if job has none, and the times of the creation
+// and deletion.
 //
-// The API server validates the new spec twice, once as a Job and once as an update, and
-// reports errors in it twice. So does Update.
-func Update(job, old *batchv1.Job) field.ErrorList {
-	job, old = orEmpty(job), orEmpty(old)
-	opts := rulesForUpdateOf(old)
-	errs := wholeJob(job, opts)
+// With [Release136] it validates the new spec twice, as 1.36 does: once as a Job and once as an
+// update.
+func Update(job, old *batchv1.Job, opts ...Option) field.ErrorList {
+	job, old = received(orEmpty(job), orEmpty(old)), orEmpty(old)
+	release, rules := releaseOf(opts), rulesForUpdateOf(old)
+	errs := commonFields(job, old)
+	if release.wholeOnUpdate {
+		errs = append(errs, wholeJob(job, rules)...)
+	}
 	errs = append(errs, changedMetadata(job, old)...)
-	errs = append(errs, specAndSelector(&job.Spec, opts)...)
+	errs = append(errs, specAndSelector(&job.Spec, rules)...)
 	for _, rule := range updateRules {
 		errs = append(errs, rule.check(job, old)...)
 	}
-	return withPaths(job, errs)
+	if !release.wholeOnUpdate {
+		errs = append(errs, podHostname(job)...)
+	}
+	return release.reported(errs)
+}
+
+// received returns a shallow copy of the new Job with the metadata that the API server takes from the
+// old one.
+func received(job, old *batchv1.Job) *batchv1.Job {
+	next := *job
+	next.UID = cmp.Or(next.UID, old.UID)
+	if !old.CreationTimestamp.IsZero() {
+		next.CreationTimestamp = old.CreationTimestamp
+	}
+	if !old.DeletionTimestamp.IsZero() {
+		next.DeletionTimestamp = old.DeletionTimestamp
+	}
+	if old.DeletionGracePeriodSeconds != nil && next.DeletionGracePeriodSeconds == nil {
+		next.DeletionGracePeriodSeconds = old.DeletionGracePeriodSeconds
+	}
+	return &next
 }
 
 // updateRule compares the new Job with the old one.

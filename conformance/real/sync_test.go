@@ -11,9 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/component-base/featuregate"
 	"k8s.io/kubernetes/pkg/controller/job"
-	"k8s.io/kubernetes/pkg/features"
 
 	"github.com/jobfate/jobfate/conformance/real"
 )
@@ -365,30 +363,6 @@ func TestLimits(t *testing.T) {
 	if job.MaxUncountedPods != 500 || job.MaxPodCreateDeletePerSync != 500 || job.SyncJobBatchPeriod != time.Second ||
 		job.DefaultJobPodFailureBackOff != 10*time.Second || job.MaxJobPodFailureBackOff != 10*time.Minute {
 		t.Error("a sync leaves the limits changed")
-	}
-}
-
-func TestGatesOff(t *testing.T) {
-	j := newJob(t, size(2, 2), indexed, perIndex(5))
-	in := real.Input{Job: j, Pods: backingOff(j, 1), Now: at(100)}
-	if s := lastStatus(t, mustSync(t, in)); s.FailedIndexes == nil || s.Terminating == nil {
-		t.Errorf("all gates on: failedIndexes %v, terminating %v, want both", s.FailedIndexes, s.Terminating)
-	}
-	in.Off = []featuregate.Feature{features.JobBackoffLimitPerIndex}
-	out := mustSync(t, in)
-	if s := lastStatus(t, out); s.FailedIndexes != nil || s.Terminating == nil {
-		t.Errorf("per-index backoff off: failedIndexes %v, terminating %v, want only the latter", s.FailedIndexes, s.Terminating)
-	}
-	if _, ok := out.Created()[0].Annotations[batchv1.JobIndexFailureCountAnnotation]; ok {
-		t.Error("per-index backoff off: the new pod counts failures")
-	}
-	in.Off = []featuregate.Feature{features.JobPodReplacementPolicy}
-	if s := lastStatus(t, mustSync(t, in)); s.FailedIndexes == nil || s.Terminating != nil {
-		t.Errorf("replacement policy off: failedIndexes %v, terminating %v, want only the former", s.FailedIndexes, s.Terminating)
-	}
-	in.Off = nil
-	if s := lastStatus(t, mustSync(t, in)); s.FailedIndexes == nil || s.Terminating == nil {
-		t.Error("the gates stay off")
 	}
 }
 

@@ -141,12 +141,7 @@ func (r reach) demand(t *testing.T, messages []string) {
 		return
 	}
 	for _, message := range messages {
-		count := 0
-		for seen, n := range r {
-			if strings.HasPrefix(seen, message) {
-				count += n
-			}
-		}
+		count := r.count(message)
 		if testing.Verbose() {
 			t.Logf("%6d %s", count, message)
 		}
@@ -154,4 +149,14 @@ func (r reach) demand(t *testing.T, messages []string) {
 			t.Errorf("the generators never caused the API server's message: %s", message)
 		}
 	}
+}
+
+// count returns how often a message occurred.
+func (r reach) count(message string) (count int) {
+	for seen, n := range r {
+		if strings.HasPrefix(seen, message) {
+			count += n
+		}
+	}
+	return count
 }

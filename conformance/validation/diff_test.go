@@ -4,16 +4,20 @@ package validation_test
 
 import (
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/kubernetes/pkg/apis/batch"
 	"k8s.io/kubernetes/pkg/registry/batch/job"
 	"pgregory.net/rapid"
 
+	"github.com/jobfate/jobfate/conformance/kubernetes"
 	"github.com/jobfate/jobfate/validation"
 )
 
@@ -59,16 +63,16 @@ func TestCreate(t *testing.T) {
 			return
 		}
 		seen.note(want)
-		compare(t, "Create after PrepareCreate", validation.Create(validation.PrepareCreate(drawn)), want)
+		compare(t, "Create after PrepareCreate", validation.Create(validation.PrepareCreate(drawn), asReleased()...), want)
 	})
-	seen.demand(t, specMessages)
+	seen.demand(t, slices.Concat(specMessages, generatedMessages))
 }
 
 func TestCreateNotPrepared(t *testing.T) {
 	seen := reach{}
 	rapid.Check(t, func(t *rapid.T) {
 		drawn := newGen(t, fields).job()
-		got := validation.Create(drawn)
+		got := validation.Create(drawn, asReleased()...)
 		want, err := realCreate(internal(drawn))
 		if err != nil {
 			seen[panics]++
@@ -77,7 +81,7 @@ func TestCreateNotPrepared(t *testing.T) {
 		seen.note(want)
 		compare(t, "Create", got, want)
 	})
-	seen.demand(t, notPreparedMessages)
+	seen.demand(t, slices.Concat(notPreparedMessages, generatedMessages, missingMessages))
 }
 
 func TestUpdate(t *testing.T) {
@@ -101,24 +105,35 @@ func TestUpdate(t *testing.T) {
 		changed.Status = g.status(&old.Spec) // does not matter here
 
 		was, now := old.DeepCopy(), changed.DeepCopy()
-		got := validation.Update(changed, old)
+		got := validation.Update(onTheWire(changed), onTheWire(old), asReleased()...)
 		unchanged(t, "Update", was, old)
 		unchanged(t, "Update", now, changed)
-		want, err := realUpdate(changed, old)
+		reasons, err := realUpdate(changed, old)
 		if err != nil {
 			seen[panics]++
 			return
 		}
-		seen.note(want)
+		want := errorsOf(reasons)
+		seen.note(job.Strategy.ValidateUpdate(ctx, internal(changed), internal(old)))
 		if len(lines(want)) == 0 && !equality.Semantic.DeepEqual(changed.Spec.Template, old.Spec.Template) {
 			seen[templateMoved]++
 		}
 		if len(lines(want)) == 0 && metavalidation.LabelSelectorHasInvalidLabelValue(old.Spec.Selector) {
 			seen[selectorKept]++
 		}
-		compare(t, "Update", got, want)
+		compare(t, "Update", errorsOf(causes(apierrors.NewInvalid(batch.Kind("Job"), "", got))), want)
 	})
+	generated := slices.Concat(generatedMessages, missingMessages)
+	if kubernetes.Minor() <= 36 {
+		seen.demand(t, slices.Concat(updateMessages, generated))
+		return
+	}
 	seen.demand(t, updateMessages)
+	for _, message := range generated {
+		if n := seen.count(message); n > 0 {
+			t.Errorf("%d updates are rejected with: %s", n, message)
+		}
+	}
 }
 
 func TestStatusUpdate(t *testing.T) {

@@ -9,7 +9,6 @@ import "strings"
 var specMessages = list(`
 	FieldValueInvalid metadata.name: will not able to create pod with invalid DNS
 	FieldValueInvalid metadata.finalizers[N]: name is neither
-	FieldValueRequired metadata.uid:
 	FieldValueInvalid spec.parallelism: must be greater than or equal to N
 	FieldValueInvalid spec.completions: must be greater than or equal to N
 	FieldValueInvalid spec.activeDeadlineSeconds: must be greater than or equal to N
@@ -73,25 +72,35 @@ var specMessages = list(`
 	FieldValueNotSupported spec.template.spec.restartPolicy: supported values: …, …
 	FieldValueInvalid spec.template.spec.restartPolicy: only … is supported
 	FieldValueRequired spec.selector:
-	FieldValueInvalid spec.selector: ¤selector¤ not auto-generated
 	FieldValueInvalid spec.selector.matchLabels:
 	FieldValueInvalid spec.selector.matchExpressions[N].operator: not a valid selector operator
 	FieldValueRequired spec.selector.matchExpressions[N].values:
 	FieldValueForbidden spec.selector.matchExpressions[N].values:
 	FieldValueInvalid spec.selector.matchExpressions[N].values[N]: must be no more than N bytes
 	FieldValueInvalid spec.template.metadata.labels: ¤selector¤ does not match
-	FieldValueInvalid spec.template.metadata.labels[controller-uid]: must be …
-	FieldValueInvalid spec.template.metadata.labels[batch.kubernetes.io/job-name]: must be …
 	accepted
 	panics
 `)
 
-// These messages occur only for Jobs that PrepareForCreate has not processed.
-var notPreparedMessages = append(list(`
+// generatedMessages are about what the API server generates for a new Job. Until 1.36 it also checks
+// that in updates.
+var generatedMessages = list(`
+	FieldValueRequired metadata.uid:
+	FieldValueInvalid spec.selector: ¤selector¤ not auto-generated
+	FieldValueInvalid spec.template.metadata.labels[controller-uid]: must be …
+	FieldValueInvalid spec.template.metadata.labels[batch.kubernetes.io/job-name]: must be …
+`)
+
+// missingMessages occur only for Jobs that PrepareForCreate has not processed, as does the first of
+// notPreparedMessages.
+var missingMessages = list(`
 	FieldValueRequired spec.template.metadata.labels[controller-uid]: must be …
 	FieldValueRequired spec.template.metadata.labels[job-name]: must be …
 	FieldValueRequired spec.template.metadata.labels[batch.kubernetes.io/controller-uid]: must be …
 	FieldValueRequired spec.template.metadata.labels[batch.kubernetes.io/job-name]: must be …
+`)
+
+var notPreparedMessages = append(list(`
 	FieldValueRequired spec.podFailurePolicy.rules[N].onPodConditions[N].status: valid values
 `), specMessages...)
 

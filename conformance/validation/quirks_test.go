@@ -46,7 +46,7 @@ func TestPerIndexWithOnFailureIsAccepted(t *testing.T) {
 	if err != nil || len(lines(want)) != 0 {
 		t.Errorf("the API server says %v, %v, want nothing", want, err)
 	}
-	compare(t, "Create", validation.Create(validation.PrepareCreate(j)), want)
+	compare(t, "Create", validation.Create(validation.PrepareCreate(j), asReleased()...), want)
 }
 
 // The API server requires FailureTarget of a failed Job if the condition Failed or failedIndexes

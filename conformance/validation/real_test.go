@@ -7,7 +7,10 @@ import (
 	"reflect"
 
 	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	"k8s.io/kubernetes/pkg/apis/batch"
 	_ "k8s.io/kubernetes/pkg/apis/batch/install"
@@ -68,17 +71,30 @@ func realPrepare(j *batchv1.Job) *batch.Job {
 }
 
 func realCreate(j *batch.Job) (field.ErrorList, error) {
-	return tolerant(func() field.ErrorList { return job.Strategy.Validate(ctx, j) })
+	return tolerant(func() field.ErrorList { return once(job.Strategy.Validate(ctx, j)) })
 }
 
-func realUpdate(j, old *batchv1.Job) (field.ErrorList, error) {
-	return tolerant(func() field.ErrorList { return job.Strategy.ValidateUpdate(ctx, internal(j), internal(old)) })
+// realUpdate does what the API server does with a request to update a Job, up to the storage, and
+// returns why it is rejected.
+func realUpdate(j, old *batchv1.Job) (reasons []metav1.StatusCause, err error) {
+	now, was := internal(j), internal(old)
+	_, err = tolerant(func() field.ErrorList {
+		reasons = causes(rest.BeforeUpdate(job.Strategy, requestFor(j.Namespace), now, was))
+		return nil
+	})
+	return reasons, err
+}
+
+// requestFor returns the context of a request for a Job in a namespace.
+func requestFor(namespace string) context.Context {
+	ctx := request.WithNamespace(context.Background(), namespace)
+	return request.WithRequestInfo(ctx, &request.RequestInfo{APIGroup: "batch", APIVersion: "v1", Resource: "jobs"})
 }
 
 func realStatusUpdate(j, old *batchv1.Job) (field.ErrorList, error) {
 	now, was := internal(j), internal(old)
 	job.StatusStrategy.PrepareForUpdate(ctx, now, was)
-	return tolerant(func() field.ErrorList { return asPinned(job.StatusStrategy.ValidateUpdate(ctx, now, was), now) })
+	return tolerant(func() field.ErrorList { return asSupported(job.StatusStrategy.ValidateUpdate(ctx, now, was), now) })
 }
 
 // realStatus validates one status, with all options on that make the validation stricter.
@@ -109,11 +125,11 @@ func realStatus(j *batchv1.Job) field.ErrorList {
 		RejectMoreReadyThanActivePods:                true,
 		RejectFinishedJobWithTerminatingPods:         true,
 	}
-	// Newer releases always allow this.
+	// From 1.37 on this is always allowed.
 	if allow := reflect.ValueOf(&options).Elem().FieldByName("AllowForSuccessCriteriaMetInExtendedScope"); allow.IsValid() {
 		allow.SetBool(true)
 	}
-	return asPinned(batchvalidation.ValidateJobStatusUpdate(now, now.DeepCopy(), options), now)
+	return asSupported(batchvalidation.ValidateJobStatusUpdate(now, now.DeepCopy(), options), now)
 }
 
 // tolerant runs a validation of the API server, and returns a panic as an error.

@@ -1,24 +1,40 @@
 package validation_test
 
 import (
-	"flag"
-	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/kubernetes/pkg/apis/batch"
+
+	"github.com/jobfate/jobfate/conformance/kubernetes"
+	"github.com/jobfate/jobfate/validation"
 )
 
-// The package suites also compares the validation of statuses and creations in other releases, and sets
-// this flag.
-var release = flag.String("release", "1.36.3", "the release of Kubernetes that is compared")
+// The package suites also compares the validation in other releases.
+
+// asReleased returns the options with which jobfate validates as the compared release.
+func asReleased() []validation.Option {
+	if kubernetes.Minor() <= 36 {
+		return []validation.Option{validation.Release136()}
+	}
+	return nil
+}
+
+// once returns the errors of a strategy as the API server returns them: from 1.37 on each once.
+func once(errs field.ErrorList) field.ErrorList {
+	if kubernetes.Minor() <= 36 {
+		return errs
+	}
+	return errs.Filter()
+}
 
 // startTimeError is the divergence start-time-error of docs/compatibility.md.
 const startTimeError = "startTime cannot be removed for unsuspended job"
 
-// asPinned replaces the text of errors about a status with that of 1.36.3.
-func asPinned(errs field.ErrorList, j *batch.Job) field.ErrorList {
-	if *release != "1.34.4" && *release != "1.35.4" {
+// asSupported replaces the text of errors about a status with that of the supported releases.
+func asSupported(errs field.ErrorList, j *batch.Job) field.ErrorList {
+	if kubernetes.Minor() >= 36 {
 		return errs
 	}
 	for i, err := range errs {
@@ -29,29 +45,28 @@ func asPinned(errs field.ErrorList, j *batch.Job) field.ErrorList {
 	return errs
 }
 
-// words are the words of 1.34 in messages about labels, each before that of 1.36.3: the divergence
-// label-words of docs/compatibility.md.
+// words are the words of 1.34 in messages about labels, each before that of the supported releases: the
+// divergence label-words of docs/compatibility.md.
 var words = strings.NewReplacer("characters", "bytes", "a qualified name must", "a valid label key must")
 
-// pinnedWords returns a message in the words of 1.36.3.
-func pinnedWords(message string) string {
-	if !strings.HasPrefix(*release, "1.34.") {
+// supportedWords returns a message in the words of the supported releases.
+func supportedWords(message string) string {
+	if kubernetes.Minor() > 34 {
 		return message
 	}
 	return words.Replace(message)
 }
 
-// inRelease returns the errors in a new Job that the release returns. It omits those that are equal to
-// another one if the release does: the divergence errors-once of docs/compatibility.md.
-func inRelease(errs []line) []line {
-	if !strings.HasPrefix(*release, "1.37.") {
-		return errs
-	}
-	var once []line
-	for _, err := range errs {
-		if !slices.Contains(once, err) {
-			once = append(once, err)
+// errorsOf returns the errors of an answer. Their details contain the invalid values, except objects,
+// which the API server shows in its internal version.
+func errorsOf(reasons []metav1.StatusCause) (errs field.ErrorList) {
+	for _, c := range reasons {
+		kind := field.ErrorType(c.Type)
+		detail := strings.TrimPrefix(strings.TrimPrefix(c.Message, kind.String()), ": ")
+		if strings.HasPrefix(detail, "{") {
+			detail = detail[strings.LastIndex(detail, ": "):]
 		}
+		errs = append(errs, &field.Error{Type: kind, Field: c.Field, Detail: supportedWords(detail)})
 	}
-	return once
+	return errs
 }

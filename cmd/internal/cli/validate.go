@@ -196,7 +196,7 @@ func checkUpdate(out *verdict, w way, m, old *kubefile.Manifest) {
 		out.refuse(next.refused.Rule, next.refused.Field, next.refused.Message)
 		return
 	case !next.same:
-		errs := distinct(validation.Update(next.job, was))
+		errs := validation.Update(next.job, was)
 		policy := failurepolicy.FromAPI(next.job.Spec.PodFailurePolicy, old.RuleNames...)
 		if m.Job.Spec.PodFailurePolicy != nil {
 			policy = namedPolicy(m)
@@ -226,7 +226,7 @@ func (c *Validate) errors(m, old *kubefile.Manifest) field.ErrorList {
 	case c.status:
 		return validation.Status(m.Job)
 	}
-	return append(distinct(validation.Create(validation.PrepareCreate(named(m.Job)))),
+	return append(validation.Create(validation.PrepareCreate(named(m.Job))),
 		validation.RuleNames(namedPolicy(m), policyPath)...)
 }
 
@@ -252,17 +252,4 @@ func named(job *batchv1.Job) *batchv1.Job {
 		job.UID = placeholder
 	}
 	return job
-}
-
-// distinct removes repeated errors: the API server validates the spec of an update twice, and two
-// labels of the pods have the name of the Job.
-func distinct(errs field.ErrorList) (out field.ErrorList) {
-	seen := map[string]bool{}
-	for _, err := range errs {
-		if !seen[err.Error()] {
-			seen[err.Error()] = true
-			out = append(out, err)
-		}
-	}
-	return out
 }

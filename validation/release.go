@@ -1,0 +1,46 @@
+package validation
+
+import "k8s.io/apimachinery/pkg/util/validation/field"
+
+// Option changes how [Create] and [Update] validate. Without options they validate as the newest
+// supported release of Kubernetes, 1.37.
+type Option func(*release)
+
+// Release136 validates as Kubernetes 1.36:
+//
+//   - an error that is found several times is returned as often;
+//   - an update checks the labels and the selector that the API server generates.
+func Release136() Option {
+	return func(r *release) { r.repeats, r.wholeOnUpdate = true, true }
+}
+
+// release holds what differs between the supported releases.
+type release struct {
+	repeats       bool // an error may be returned several times
+	wholeOnUpdate bool // an update also passes the checks of a new Job
+}
+
+func releaseOf(opts []Option) (r release) {
+	for _, opt := range opts {
+		if opt != nil {
+			opt(&r)
+		}
+	}
+	return r
+}
+
+// reported returns the errors that the release reports of those that it finds.
+func (r release) reported(found field.ErrorList) field.ErrorList {
+	if r.repeats {
+		return found
+	}
+	var errs field.ErrorList
+	seen := map[string]bool{}
+	for _, err := range found {
+		if text := err.Error(); !seen[text] {
+			seen[text] = true
+			errs = append(errs, err)
+		}
+	}
+	return errs
+}
