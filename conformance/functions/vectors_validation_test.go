@@ -55,9 +55,9 @@ var aboutValidation = []subject{
 	}},
 }
 
-// ofJob returns the errors that come from rules of Jobs.
+// ofJob returns the errors that come from rules of Jobs, each once, as the API server returns them.
 func ofJob(errs field.ErrorList) []vectors.Invalid {
-	return vectors.InvalidOf(slices.DeleteFunc(errs, func(err *field.Error) bool { return !apiserver.RuleOfJob(err) }))
+	return vectors.InvalidOf(slices.DeleteFunc(errs.Filter(), func(err *field.Error) bool { return !apiserver.RuleOfJob(err) }))
 }
 
 // unlessItPanics calls the API server's validation, except for Jobs for which it panics: those with

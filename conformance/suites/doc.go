@@ -3,7 +3,9 @@
 //
 //	go run ./suites unit               runs the unit tests of the Job controller
 //	go run ./suites integration        runs its integration tests
-//	go run ./suites releases           compares jobfate with other releases of Kubernetes
+//	go run ./suites releases           compares jobfate with the releases of docs/compatibility.md
+//	go run ./suites releases 1.36.5    compares jobfate with one release, which may be any
+//	go run ./suites test 1.36.5 ./sync runs tests of this module with a release
 //	go run ./suites -write unit        writes the results into docs/compatibility.md
 //	go run ./suites -times 3 unit      runs the tests three times
 //
@@ -24,7 +26,8 @@
 // built with e2e/go.mod. A temporary go.mod unites the requirements of this module, of e2e and of
 // the module controller.
 //
-// In releases, the unit tests, the random decisions of the package sync, and the random statuses
-// and creations of the package validation run once for each release, with a temporary go.mod. The
-// overlay replaces files of this module that compile only with 1.36.
+// In releases, the unit tests, the random decisions of the package sync, the random statuses, creations and
+// updates of the package validation, and from 1.36 on the lives of the package lifetime run once for each
+// release, with a temporary go.mod. The overlay replaces files of this module that compile only with the
+// pinned release, and adds tests of gates that it no longer has.
 package main

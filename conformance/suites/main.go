@@ -5,7 +5,10 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"os/signal"
+	"slices"
+	"strings"
 )
 
 // section is a generated text and its place in a document.
@@ -15,35 +18,49 @@ type section struct{ document, name, text string }
 var suites = map[string]func(context.Context, release) ([]section, error){
 	"unit":        reporting(runUnit),
 	"integration": reporting(runIntegration),
-	"releases":    releaseSections,
+	"releases": func(ctx context.Context, r release) ([]section, error) {
+		all, err := compareReleases(ctx, r, append([]string{r.version}, listed...))
+		if err != nil {
+			return nil, err
+		}
+		text, err := renderReleases(all)
+		return []section{{compatibility, "releases", text}}, err
+	},
 }
+
+const usage = `usage: go run ./suites [-times N] [-write] unit|integration|releases
+       go run ./suites releases RELEASE...
+       go run ./suites test RELEASE go-test-argument...`
 
 func main() {
 	write := flag.Bool("write", false, "write the results into the documents")
 	times := flag.Int("times", 1, "how often to run the tests; the results must be the same each time")
 	flag.Usage = func() {
-		fmt.Fprintln(flag.CommandLine.Output(), "usage: go run ./suites [-times N] [-write] unit|integration|releases")
+		fmt.Fprintln(flag.CommandLine.Output(), usage)
 		flag.PrintDefaults()
 	}
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, flag.Arg(0), *times, *write); err != nil {
+	if err := run(ctx, flag.Args(), *times, *write); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
 // run runs a suite, and writes its results or compares them with the listed ones.
-func run(ctx context.Context, name string, times int, write bool) error {
-	suite := suites[name]
-	if suite == nil {
-		flag.Usage()
-		return fmt.Errorf("there is no suite %q", name)
-	}
+func run(ctx context.Context, args []string, times int, write bool) error {
 	r, err := pinned(ctx)
 	if err != nil {
 		return err
+	}
+	if len(args) > 1 {
+		return runReleases(ctx, r, args[0], args[1:])
+	}
+	suite := suites[strings.Join(args, "")]
+	if suite == nil {
+		flag.Usage()
+		return fmt.Errorf("there is no suite %q", args)
 	}
 	for n := range times {
 		sections, err := suite(ctx, r)
@@ -84,11 +101,27 @@ func reporting(run func(context.Context, release) (*report, error)) func(context
 	}
 }
 
-func releaseSections(ctx context.Context, r release) ([]section, error) {
-	all, err := compareReleases(ctx, r)
-	if err != nil {
-		return nil, err
+// runReleases compares the named releases, or runs go test with one of them.
+func runReleases(ctx context.Context, own release, what string, args []string) error {
+	switch what {
+	case "releases":
+		all, err := compareReleases(ctx, own, args)
+		if err != nil {
+			return err
+		}
+		text, err := renderReleases(all)
+		fmt.Print(text)
+		return err
+	case "test":
+		r, overlay, done, err := prepare(ctx, own, args[0])
+		if err != nil {
+			return err
+		}
+		defer done()
+		cmd := exec.CommandContext(ctx, "go", slices.Concat([]string{"test"}, r.flags(overlay), args[1:])...)
+		cmd.Dir, cmd.Stdout, cmd.Stderr = r.module, os.Stdout, os.Stderr
+		return cmd.Run()
 	}
-	text, err := renderReleases(all)
-	return []section{{compatibility, "releases", text}}, err
+	flag.Usage()
+	return fmt.Errorf("%q takes no release", what)
 }

@@ -14,7 +14,7 @@ import (
 
 // release is a release of Kubernetes whose tests are run.
 type release struct {
-	version string // for example 1.36.3
+	version string // for example 1.37.2
 	dir     string // the folder of k8s.io/kubernetes in the module cache
 	module  string // the folder of this module
 	modfile string // the go.mod to use; empty: that of this module
@@ -43,7 +43,7 @@ func download(ctx context.Context, module, dir, name string) (release, error) {
 	return release{version: strings.TrimPrefix(found.Version, "v"), dir: found.Dir, module: module}, nil
 }
 
-// minor returns the minor version: 36 for 1.36.3.
+// minor returns the minor version: 37 for 1.37.2.
 func (r release) minor() int {
 	parts := strings.Split(r.version, ".")
 	n, err := strconv.Atoi(parts[1])
@@ -55,11 +55,16 @@ func (r release) minor() int {
 
 // test runs go test with the release.
 func (r release) test(ctx context.Context, overlay string, args ...string) ([]result, error) {
-	all := []string{"-overlay", overlay}
+	return runTests(ctx, r.module, append(r.flags(overlay), args...)...)
+}
+
+// flags are the flags with which go test compiles the release, and the tests know its version.
+func (r release) flags(overlay string) []string {
+	flags := []string{"-overlay", overlay, "-ldflags", "-X " + ours + "/conformance/kubernetes.version=" + r.version}
 	if r.modfile != "" {
-		all = append(all, "-mod=mod", "-modfile", r.modfile)
+		flags = append(flags, "-mod=mod", "-modfile", r.modfile)
 	}
-	return runTests(ctx, r.module, append(all, args...)...)
+	return flags
 }
 
 // moduleRoot returns the folder of this module. Tests run in the folder of their package.

@@ -13,43 +13,56 @@ import (
 	"strings"
 )
 
-// others are the compared releases besides the pinned one.
-var others = []string{"1.34.4", "1.35.4", "1.37.0"}
+// listed are the releases in docs/compatibility.md, besides the pinned one.
+var listed = []string{"1.34.4", "1.35.4", "1.36.5"}
 
 // comparedDecisions is the number of compared decisions for each release.
 const comparedDecisions = 40_000
 
-// differences are the differences of other releases that the pinned one does not have. They concern
-// decisions, statuses or creations. A difference that concerns none of them does not show with any Job
-// that an API server stores. Their excuses are in sync/release_test.go and validation/release_test.go.
-// TestReleases shows all differences of decisions.
-var differences = []struct {
+// difference is a difference between jobfate and some releases that the newest one does not have, or, if
+// it concerns neither decisions nor statuses nor creations, one that does not show with any Job that an
+// API server stores.
+type difference struct {
 	name     string
-	releases []string
+	from, to int // the first and last minor version with it; 0: no limit
 	of       string
 	text     string
-}{
-	{"backing-off-active", []string{"1.34.4", "1.35.4"}, "decisions",
-		"While a Job waits for the delay after a failure, Kubernetes writes `status.active: 0`, though pods " +
-			"are active. The API server rejects that if one of them is ready. 1.36.3 writes the number of active pods"},
-	{"suspended-start-time", []string{"1.34.4", "1.35.4"}, "decisions",
-		"Kubernetes keeps the start time of a Job that is suspended. jobfate removes it, as 1.36.3 does. The " +
-			"API server accepts both"},
-	{"policy-alone", []string{"1.37.0"}, "",
-		"Only `podReplacementPolicy` decides whether failed pods alone are replaced. Until 1.36 a pod " +
-			"failure policy decides it too. No Job shows the difference: the API server sets `Failed` for a " +
-			"Job with a pod failure policy, and rejects any other value"},
-	{"start-time-error", []string{"1.34.4", "1.35.4"}, "statuses",
-		"If the start time of an unsuspended Job changes, the error has another text"},
-	{"label-words", []string{"1.34.4"}, "creations",
-		"Errors about labels say \"characters\" instead of \"bytes\", and \"qualified name\" instead of \"label key\""},
-	{"errors-once", []string{"1.37.0"}, "creations",
-		"An error that is found twice is returned once, such as that of a name that is too long for two labels"},
 }
 
-// unitReasons say why unit tests of other releases fail.
-var unitReasons = map[string][]reason{
-	"1.34.4": {{"TestControllerSyncJob/indexed_job_with_podIndexLabel_feature_disabled",
+// differences are found by TestReleases, which shows all of decisions, and excused in
+// sync/release_test.go and validation/release_test.go.
+var differences = []difference{
+	{"backing-off-active", 0, 35, "decisions",
+		"While a Job waits for the delay after a failure, Kubernetes writes `status.active: 0`, though pods " +
+			"are active. The API server rejects that if one of them is ready. Later releases write the number " +
+			"of active pods"},
+	{"suspended-start-time", 0, 35, "decisions",
+		"Kubernetes keeps the start time of a Job that is suspended. jobfate removes it, as later releases do. " +
+			"The API server accepts both"},
+	{"policy-alone", 37, 0, "",
+		"Only `podReplacementPolicy` decides whether failed pods alone are replaced. Until 1.36, and in " +
+			"jobfate, a pod failure policy decides it too. No Job shows the difference: the API server sets " +
+			"`Failed` for a Job with a pod failure policy, and rejects any other value"},
+	{"start-time-error", 0, 35, "statuses",
+		"If the start time of an unsuspended Job changes, the error has another text"},
+	{"label-words", 0, 34, "creations",
+		"Errors about labels say \"characters\" instead of \"bytes\", and \"qualified name\" instead of \"label key\""},
+}
+
+// in reports whether a release has the difference.
+func (d difference) in(minor int) bool { return minor >= d.from && (d.to == 0 || minor <= d.to) }
+
+// releases names the releases with the difference.
+func (d difference) releases() string {
+	if d.to == 0 {
+		return fmt.Sprintf("from 1.%d on", d.from)
+	}
+	return fmt.Sprintf("until 1.%d", d.to)
+}
+
+// unitReasons say why unit tests of other releases fail, by minor version.
+var unitReasons = map[int][]reason{
+	34: {{"TestControllerSyncJob/indexed_job_with_podIndexLabel_feature_disabled",
 		"The gate `PodIndexLabel` is off, which 1.35 removed. The pods then get their index from the " +
 			"annotation, and those of jobfate from the label"}},
 }
@@ -58,68 +71,66 @@ var unitReasons = map[string][]reason{
 type comparison struct {
 	release
 	decisions int
+	stale     string // how often Kubernetes skips a sync as stale
 	unit      *report
 }
 
-// compareReleases compares all releases with jobfate.
-func compareReleases(ctx context.Context, own release) (all []comparison, err error) {
-	temp, err := os.MkdirTemp("", "suites")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(temp)
-	for _, version := range append([]string{own.version}, others...) {
-		dir := filepath.Join(temp, version)
-		if err := os.Mkdir(dir, 0o700); err != nil {
-			return nil, err
-		}
-		r := own
-		if version != own.version {
-			if r, err = otherRelease(ctx, dir, own.module, version); err != nil {
-				return nil, err
-			}
-		}
-		c, err := compareRelease(ctx, dir, r)
+// compareReleases compares releases with jobfate.
+func compareReleases(ctx context.Context, own release, versions []string) (all []comparison, err error) {
+	for _, version := range versions {
+		c, err := compareRelease(ctx, own, version)
 		if err != nil {
 			return nil, fmt.Errorf("Kubernetes %s: %w", version, err)
 		}
-		fmt.Printf("%s: %d decisions compared; unit tests: %s\n", version, c.decisions, c.unit.summary())
+		fmt.Printf("%s: %d decisions compared; unit tests: %s\n%s\n", version, c.decisions, c.unit.summary(), c.stale)
 		all = append(all, c)
 	}
 	slices.SortFunc(all, func(a, b comparison) int { return a.minor() - b.minor() })
 	return all, nil
 }
 
-func compareRelease(ctx context.Context, temp string, r release) (c comparison, err error) {
-	c.release = r
-	overlay, err := releaseOverlay(temp, r)
+func compareRelease(ctx context.Context, own release, version string) (c comparison, err error) {
+	r, overlay, done, err := prepare(ctx, own, version)
 	if err != nil {
 		return c, err
 	}
+	defer done()
+	c.release = r
 	if c.unit, err = unitReport(ctx, overlay, r); err != nil {
 		return c, err
 	}
-	c.unit.reasons = unitReasons[r.version]
+	c.unit.reasons = unitReasons[r.minor()]
 	if _, err := c.unit.failures(); err != nil {
 		return c, err
 	}
-	validated, err := r.test(ctx, overlay, "./validation", "-run",
-		"^(TestStatus|TestStatusUpdate|TestCreation)$", "-args", "-release", r.version)
-	if err != nil {
-		return c, err
+	for _, args := range c.tests() {
+		results, err := r.test(ctx, overlay, append([]string{"-timeout", "1h"}, args...)...)
+		if err != nil {
+			return c, err
+		}
+		if err := allPass(results); err != nil {
+			return c, err
+		}
+		if err := c.read(results); err != nil {
+			return c, err
+		}
 	}
-	if err := allPass(validated); err != nil {
-		return c, err
+	return c, nil
+}
+
+// tests are the arguments of go test for the comparisons other than unit tests.
+func (c *comparison) tests() [][]string {
+	sync, validation := "^(TestSync|TestReleases)$", "^(TestStatus|TestStatusUpdate|TestCreation)$"
+	var more [][]string
+	if c.minor() >= 36 {
+		// These releases have the rules and the gates that these tests are about.
+		sync, validation = "^(TestSync|TestReleases|TestVectors|TestDivergence.*)$", "."
+		more = [][]string{{"./lifetime"}, {"./real"}}
 	}
-	decisions, err := r.test(ctx, overlay, "-timeout", "1h", "./sync", "-run", "^(TestSync|TestReleases)$",
-		"-args", "-release", r.version, "-decisions", fmt.Sprint(comparedDecisions))
-	if err != nil {
-		return c, err
-	}
-	if err := allPass(decisions); err != nil {
-		return c, err
-	}
-	return c, c.read(decisions)
+	return append([][]string{
+		{"./validation", "-run", validation},
+		{"./sync", "-run", sync, "-args", "-decisions", fmt.Sprint(comparedDecisions)},
+	}, more...)
 }
 
 // allPass returns an error with the output of the first test that fails.
@@ -135,26 +146,34 @@ func allPass(results []result) error {
 	return nil
 }
 
-var comparedLine = regexp.MustCompile(`(?m)^decisions compared: (\d+),`)
+var (
+	comparedLine = regexp.MustCompile(`(?m)^decisions compared: (\d+),`)
+	staleLine    = regexp.MustCompile(`(?m)(\d+) syncs that Kubernetes skips as stale$`)
+)
 
-// read reads the output of TestSync. It returns an error if a listed difference did not occur.
+// read reads the output of TestSync and of TestEnds. It returns an error if a listed difference did not
+// occur.
 func (c *comparison) read(results []result) error {
-	i := slices.IndexFunc(results, func(t result) bool { return t.test == "TestSync" })
-	if i < 0 || len(results) < 2 {
-		return errors.New("TestSync or TestReleases is gone")
-	}
-	output := results[i].output
-	count := comparedLine.FindStringSubmatch(output)
-	if count == nil {
-		return fmt.Errorf("TestSync does not say how many decisions it has compared:\n%s", output)
-	}
-	c.decisions, _ = strconv.Atoi(count[1])
-	for _, d := range differences {
-		if d.of != "decisions" || !slices.Contains(d.releases, c.version) {
-			continue
-		}
-		if !regexp.MustCompile(`(?m)^ +\d+ ` + regexp.QuoteMeta(d.name) + `$`).MatchString(output) {
-			return fmt.Errorf("no decision shows %s", d.name)
+	for _, t := range results {
+		switch t.test {
+		case "TestEnds":
+			skips := staleLine.FindStringSubmatch(t.output)
+			if skips == nil {
+				return fmt.Errorf("TestEnds does not say how many syncs Kubernetes has skipped:\n%s", t.output)
+			}
+			c.stale = skips[0]
+		case "TestSync":
+			count := comparedLine.FindStringSubmatch(t.output)
+			if count == nil {
+				return fmt.Errorf("TestSync does not say how many decisions it has compared:\n%s", t.output)
+			}
+			c.decisions, _ = strconv.Atoi(count[1])
+			for _, d := range differences {
+				if d.of == "decisions" && d.in(c.minor()) &&
+					!regexp.MustCompile(`(?m)^ +\d+ `+regexp.QuoteMeta(d.name)+`$`).MatchString(t.output) {
+					return fmt.Errorf("no decision shows %s", d.name)
+				}
+			}
 		}
 	}
 	return nil
@@ -164,7 +183,7 @@ func (c *comparison) read(results []result) error {
 func (c *comparison) cell(of string) string {
 	var names []string
 	for _, d := range differences {
-		if d.of == of && slices.Contains(d.releases, c.version) {
+		if d.of == of && d.in(c.minor()) {
 			names = append(names, code(d.name))
 		}
 	}
@@ -181,7 +200,7 @@ func renderReleases(all []comparison) (string, error) {
 	fmt.Fprintf(&b, "| Kubernetes | decisions | unit tests | statuses | creations |\n| --- | --- | --- | --- | --- |\n")
 	fmt.Fprintf(&more, "\n| divergence | releases | what differs |\n| --- | --- | --- |\n")
 	for _, d := range differences {
-		fmt.Fprintf(&more, "| %s | %s | %s. |\n", code(d.name), strings.Join(d.releases, ", "), d.text)
+		fmt.Fprintf(&more, "| %s | %s | %s. |\n", code(d.name), d.releases(), d.text)
 	}
 	for _, c := range all {
 		passed := c.unit.passed()
@@ -212,6 +231,27 @@ func otherRelease(ctx context.Context, temp, module, version string) (release, e
 	return r, err
 }
 
+// prepare downloads a release, and writes what the go command needs to run the tests of this module with
+// it: an overlay, and a go.mod unless it is the pinned one. The files live until done is called.
+func prepare(ctx context.Context, own release, version string) (r release, overlay string, done func(), err error) {
+	temp, err := os.MkdirTemp("", "suites")
+	if err != nil {
+		return r, "", nil, err
+	}
+	done = func() { os.RemoveAll(temp) }
+	r = own
+	if version != own.version {
+		r, err = otherRelease(ctx, temp, own.module, version)
+	}
+	if err == nil {
+		overlay, err = releaseOverlay(temp, r)
+	}
+	if err != nil {
+		done()
+	}
+	return r, overlay, done, err
+}
+
 // releaseOverlay writes the overlay for the tests of this module and for the unit tests.
 func releaseOverlay(temp string, r release) (file string, err error) {
 	o := newOverlay(temp)
@@ -220,15 +260,17 @@ func releaseOverlay(temp string, r release) (file string, err error) {
 	case r.minor() < 36:
 		o.Files[path] = filepath.Join(r.module, "suites", "older", "workloads.go")
 		err = o.enable(path)
-	case r.minor() > 36:
-		err = o.change(path, func(text []byte) ([]byte, error) {
-			return bytes.ReplaceAll(text, []byte("1alpha2"), []byte("1beta1")), nil
-		})
+		o.Files[filepath.Join(r.module, "sync", "gates_test.go")] = "" // tests newer gates
+	case r.minor() == 36:
+		err = errors.Join(
+			o.change(path, func(text []byte) ([]byte, error) {
+				return bytes.ReplaceAll(text, []byte("1beta1"), []byte("1alpha2")), nil
+			}),
+			o.enable(filepath.Join(r.module, "real", "gates_test.go")))
 	}
 	if err != nil {
 		return "", err
 	}
-	o.Files[filepath.Join(r.module, "sync", "gates_test.go")] = "" // tests gates of the pinned release
 	if err := showUnit(o, r); err != nil {
 		return "", err
 	}

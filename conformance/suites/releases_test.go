@@ -16,8 +16,8 @@ func TestReadComparison(t *testing.T) {
 	}{
 		{"both divergences occur", "1.35.4", printed, ""},
 		{"one is not", "1.35.4", strings.Replace(printed, "112 suspended-start-time", "112 suspended-start-times", 1), "no decision shows suspended-start-time"},
-		{"a release without any", "1.37.0", strings.Replace(printed, "backing-off-active", "in-flight-end", 1), ""},
-		{"no count", "1.36.3", "PASS\n", "TestSync does not say how many decisions it has compared:\nPASS\n"},
+		{"a release without any", "1.37.2", strings.Replace(printed, "backing-off-active", "in-flight-end", 1), ""},
+		{"no count", "1.36.5", "PASS\n", "TestSync does not say how many decisions it has compared:\nPASS\n"},
 	} {
 		r := comparison{release: release{version: c.version}}
 		err := r.read([]result{{test: "TestReleases"}, {test: "TestSync", output: c.output}})
@@ -28,8 +28,13 @@ func TestReadComparison(t *testing.T) {
 			t.Errorf("%s: got %d decisions", c.reason, r.decisions)
 		}
 	}
-	if err := new(comparison).read([]result{{test: "TestSync", output: printed}}); err == nil {
-		t.Error("TestReleases did not run: got no error")
+	lives := comparison{release: release{version: "1.37.2"}}
+	const skips = "7442 syncs that Kubernetes skips as stale"
+	if err := lives.read([]result{{test: "TestEnds", output: "lifetime_test.go:398:     " + skips + "\n"}}); err != nil || lives.stale != skips {
+		t.Errorf("TestEnds: got %q, error %v, want %q", lives.stale, err, skips)
+	}
+	if err := lives.read([]result{{test: "TestEnds", output: "PASS"}}); err == nil {
+		t.Error("TestEnds does not say how many syncs are skipped: got no error")
 	}
 }
 
@@ -39,14 +44,14 @@ func TestRenderReleases(t *testing.T) {
 			results: []result{{test: "TestA", outcome: "pass"}, {test: "TestB", outcome: "fail"}},
 			reasons: []reason{{"TestB", "a gate is off"}},
 		}},
-		{release: release{version: "1.36.3"}, unit: &report{results: []result{{test: "TestA", outcome: "pass"}}}},
+		{release: release{version: "1.36.5"}, unit: &report{results: []result{{test: "TestA", outcome: "pass"}}}},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := "| Kubernetes | decisions | unit tests | statuses | creations |\n| --- | --- | --- | --- | --- |\n" +
 		"| 1.35.4 | equal, but for `backing-off-active` and `suspended-start-time` | 1 of 2 pass | equal, but for `start-time-error` | equal |\n" +
-		"| 1.36.3 | equal | 1 of 1 pass | equal | equal |\n"
+		"| 1.36.5 | equal | 1 of 1 pass | equal | equal |\n"
 	if !strings.HasPrefix(got, want) {
 		t.Errorf("got\n%s\nwant at its beginning\n%s", got, want)
 	}

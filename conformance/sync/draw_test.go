@@ -196,8 +196,8 @@ func drawSettings(t *rapid.T, c *trial) {
 	if chance(t, 20, "other period") {
 		c.limits.BatchPeriod = time.Duration(rapid.IntRange(1, 5000).Draw(t, "period")) * time.Millisecond
 	}
-	c.noPerIndex = chance(t, 8, "no per-index backoff") && real.HasGate(perIndexGate)
-	c.noReplace = chance(t, 8, "no replacement policy") && real.HasGate(replacementGate)
+	c.noPerIndex = chance(t, 8, "no per-index backoff") && gated
+	c.noReplace = chance(t, 8, "no replacement policy") && gated
 }
 
 // drawFaults draws the writes that fail. In a trial with faults, each kind of write has faults with

@@ -47,6 +47,10 @@ var specFeatures = []feature{
 	{"small caps", func(c *trial) bool { return c.limits.MaxUncounted > 0 }},
 	{"other delays", func(c *trial) bool { return c.limits.Base > 0 }},
 	{"other batch period", func(c *trial) bool { return c.limits.BatchPeriod > 0 }},
+}
+
+// gateFeatures are those of a release with the gates.
+var gateFeatures = []feature{
 	{"per-index backoff off", func(c *trial) bool { return c.noPerIndex }},
 	{"replacement policy off", func(c *trial) bool { return c.noReplace }},
 }

@@ -174,7 +174,13 @@ func divergences() []string {
 }
 
 // traits are the features of trials. A trial has the feature of a pod if it has such a pod.
-var traits = slices.Concat(specFeatures, ruleFeatures(), statusFeatures, podFeatures)
+var traits = func() []feature {
+	all := slices.Concat(specFeatures, ruleFeatures(), statusFeatures, podFeatures)
+	if gated {
+		all = append(all, gateFeatures...)
+	}
+	return all
+}()
 
 type feature struct {
 	name string

@@ -1,25 +1,26 @@
 package sync
 
 import (
-	"flag"
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/jobfate/jobfate/conformance/kubernetes"
 )
 
-// The package suites also compares other releases, and sets this flag. docs/compatibility.md lists
-// the divergences that 1.36.3 does not have, under the names below.
-var release = flag.String("release", "1.36.3", "the release of Kubernetes that is compared")
+// The package suites also compares other releases. docs/compatibility.md lists the divergences that the
+// supported ones do not have, under the names below.
 
-// releaseExcuses returns the divergences of the compared release that 1.36.3 does not have.
-func releaseExcuses() []excuse { return excusesOf[*release] }
-
-var excusesOf = map[string][]excuse{"1.34.4": before136, "1.35.4": before136}
-
-var before136 = []excuse{
-	{name: "backing-off-active", output: activeWhileBackingOff},
-	{name: "suspended-start-time", output: noStartWhileSuspended},
+// releaseExcuses returns the divergences that only the compared release has.
+func releaseExcuses() []excuse {
+	if kubernetes.Minor() >= 36 {
+		return nil
+	}
+	return []excuse{
+		{name: "backing-off-active", output: activeWhileBackingOff},
+		{name: "suspended-start-time", output: noStartWhileSuspended},
+	}
 }
 
 // activeWhileBackingOff sets the number of active pods of a Job that waits for a delay before it
@@ -56,17 +57,17 @@ func noStartWhileSuspended(d *dispute) bool {
 	})
 }
 
-// The differences between releases: each real controller, and jobfate, which does the same as 1.36.3.
+// The differences between releases: each real controller, and jobfate, which does the same as 1.36.
 // policy-alone has no excuse, because the API server rejects such a Job, so no trial has one.
 func TestReleases(t *testing.T) {
-	older, newer := *release < "1.36", *release >= "1.37"
+	older, newer := kubernetes.Minor() < 36, kubernetes.Minor() >= 37
 	terminating := func(p *corev1.Pod) { p.DeletionTimestamp = ptr(at(0)) }
 	for _, c := range []struct {
 		divergence string
 		trial      *trial
 		what       func(outcome) int
 		differs    bool
-		pinned     int // in 1.36.3
+		want       int // of jobfate and 1.36
 		other      int
 	}{
 		{"backing-off-active", newTrial(size(2, 2), pod("a", corev1.PodRunning), pod("b", corev1.PodFailed, finished(1, 0))),
@@ -81,15 +82,15 @@ func TestReleases(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := c.pinned
+		want := c.want
 		if c.differs {
 			want = c.other
 		}
 		if got := c.what(newRun(c.trial).outcome); got != want {
-			t.Errorf("%s: the real controller of %s: got %d, want %d", c.divergence, *release, got, want)
+			t.Errorf("%s: the real controller of %s: got %d, want %d", c.divergence, kubernetes.Version(), got, want)
 		}
-		if got := c.what(us.out); got != c.pinned {
-			t.Errorf("%s: jobfate: got %d, want %d", c.divergence, got, c.pinned)
+		if got := c.what(us.out); got != c.want {
+			t.Errorf("%s: jobfate: got %d, want %d", c.divergence, got, c.want)
 		}
 	}
 }

@@ -32,11 +32,14 @@ type trial struct {
 	impossible string
 }
 
-// The gates of the features that may be off in a trial. Newer releases do not have them.
+// The gates of the features that may be off in a trial. 1.37 has removed both.
 const (
 	perIndexGate    featuregate.Feature = "JobBackoffLimitPerIndex"
 	replacementGate featuregate.Feature = "JobPodReplacementPolicy"
 )
+
+// gated says that the compared release has these gates.
+var gated = real.HasGate(perIndexGate) && real.HasGate(replacementGate)
 
 // options returns the options of jobfate for the limits and features.
 func (t *trial) options() []jobfate.Option {

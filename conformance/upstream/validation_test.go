@@ -19,5 +19,5 @@ func TestSuccessPolicyPanic(t *testing.T) {
 			t.Error("the validation of the API server did not panic")
 		}
 	}()
-	batchvalidation.ValidateJob(job, batchvalidation.JobValidationOptions{})
+	batchvalidation.ValidateJobCreate(job, batchvalidation.JobValidationOptions{})
 }
