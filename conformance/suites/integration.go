@@ -91,7 +91,7 @@ func (r *release) forIntegration(ctx context.Context, temp string) (overlay stri
 	if overlay, err = integrationOverlay(temp, *r); err != nil {
 		return "", err
 	}
-	r.modfile, err = unionModfile(ctx, temp, r.module, "e2e", ourController)
+	r.modfile, err = releaseModfile(ctx, temp, *r, "e2e", ourController)
 	return overlay, err
 }
 
@@ -116,6 +116,11 @@ func integrationOverlay(temp string, r release) (file string, err error) {
 	}
 	for _, ours := range []string{"controller.go", "gates.go"} {
 		if err := o.enable(filepath.Join(to, ours)); err != nil {
+			return "", err
+		}
+	}
+	if r.minor() == 36 {
+		if err := o.change(filepath.Join(to, "controller.go"), olderScheduling); err != nil {
 			return "", err
 		}
 	}

@@ -37,13 +37,18 @@ type modfile struct {
 	sums  []byte
 }
 
-func newModfile(module string) *modfile {
+func newModfile() *modfile {
 	return &modfile{
-		lines: []string{
-			"module " + ours + "/conformance", "go 1.26.0",
-			"require " + ours + " v0.0.0", "replace " + ours + " => " + filepath.Dir(module),
-		},
-		has: map[string]bool{},
+		lines: []string{"module " + ours + "/conformance", "go 1.26.0"},
+		has:   map[string]bool{},
+	}
+}
+
+// local requires a module of this repository, and replaces it with its folder.
+func (m *modfile) local(path, dir string) {
+	if !m.has[path] {
+		m.require(path, "v0.0.0")
+		m.lines = append(m.lines, "replace "+path+" => "+dir)
 	}
 }
 
@@ -77,41 +82,10 @@ func (m *modfile) write(temp string) (file string, err error) {
 	return file, os.WriteFile(filepath.Join(temp, "go.sum"), m.sums, 0o600)
 }
 
-// unionModfile writes a go.mod with the requirements of several modules of this repository, which
-// use the same release of Kubernetes.
-func unionModfile(ctx context.Context, temp, module string, others ...string) (file string, err error) {
-	m := newModfile(module)
-	for i, other := range append([]string{"conformance"}, others...) {
-		dir := filepath.Join(module, "..", other)
-		mod, err := readMod(ctx, dir)
-		if err != nil {
-			return "", err
-		}
-		for _, r := range mod.Require {
-			if !strings.HasPrefix(r.Path, ours) {
-				m.require(r.Path, r.Version)
-			}
-		}
-		for _, r := range mod.Replace {
-			if i == 0 && r.Old.Path == r.New.Path {
-				m.replace(r.Old.Path, r.New.Version)
-			}
-		}
-		if err := m.trust(dir); err != nil {
-			return "", err
-		}
-	}
-	return m.write(temp)
-}
-
-// releaseModfile writes a go.mod that requires another release of Kubernetes. The go command chooses
-// the versions of the other modules.
-func releaseModfile(ctx context.Context, temp string, r release) (file string, err error) {
-	m := newModfile(r.module)
-	own, err := readMod(ctx, r.module)
-	if err != nil {
-		return "", err
-	}
+// releaseModfile writes a go.mod that requires a release of Kubernetes, and what this module and others of
+// this repository require. The go command chooses the versions of the other modules.
+func releaseModfile(ctx context.Context, temp string, r release, others ...string) (file string, err error) {
+	m := newModfile()
 	theirs, err := readMod(ctx, r.dir)
 	if err != nil {
 		return "", err
@@ -123,17 +97,30 @@ func releaseModfile(ctx context.Context, temp string, r release) (file string, e
 		libraries[l.Old.Path] = true
 		m.replace(l.Old.Path, library)
 	}
-	for _, q := range own.Require {
-		switch {
-		case q.Indirect, strings.HasPrefix(q.Path, ours):
-		case libraries[q.Path]:
-			m.require(q.Path, library)
-		default:
-			m.require(q.Path, q.Version)
+	for _, name := range append([]string{"conformance"}, others...) {
+		dir := filepath.Join(r.module, "..", name)
+		mod, err := readMod(ctx, dir)
+		if err != nil {
+			return "", err
 		}
-	}
-	if err := m.trust(r.module); err != nil {
-		return "", err
+		for _, q := range mod.Require {
+			switch {
+			case strings.HasPrefix(q.Path, ours):
+			case q.Indirect && len(others) == 0:
+			case libraries[q.Path]:
+				m.require(q.Path, library)
+			default:
+				m.require(q.Path, q.Version)
+			}
+		}
+		for _, l := range mod.Replace {
+			if strings.HasPrefix(l.Old.Path, ours) {
+				m.local(l.Old.Path, filepath.Join(dir, l.New.Path))
+			}
+		}
+		if err := m.trust(dir); err != nil {
+			return "", err
+		}
 	}
 	return m.write(temp)
 }

@@ -263,9 +263,7 @@ func releaseOverlay(temp string, r release) (file string, err error) {
 		o.Files[filepath.Join(r.module, "sync", "gates_test.go")] = "" // tests newer gates
 	case r.minor() == 36:
 		err = errors.Join(
-			o.change(path, func(text []byte) ([]byte, error) {
-				return bytes.ReplaceAll(text, []byte("1beta1"), []byte("1alpha2")), nil
-			}),
+			o.change(path, olderScheduling),
 			o.enable(filepath.Join(r.module, "real", "gates_test.go")))
 	}
 	if err != nil {
@@ -275,4 +273,9 @@ func releaseOverlay(temp string, r release) (file string, err error) {
 		return "", err
 	}
 	return o.write()
+}
+
+// olderScheduling changes a file to the version of the scheduling API in 1.36.
+func olderScheduling(text []byte) ([]byte, error) {
+	return bytes.ReplaceAll(text, []byte("1beta1"), []byte("1alpha2")), nil
 }
