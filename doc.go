@@ -7,7 +7,7 @@
 // [Decide] is a pure function of a Job, its pods and the time: it does no I/O and reads no clock.
 // Commands, queues and simulations call it. Controllers keep a [Machine] for each Job, which
 // carries decisions out; its documentation says how, and what the caller guarantees.
-// docs/divergences.md lists where both differ from the Job controller of Kubernetes 1.36.3.
+// docs/divergences.md lists where both differ from the Job controller of Kubernetes 1.37.
 //
 // The packages of this module can be used alone:
 //

@@ -137,6 +137,9 @@ func Names(make func(prefix string) string) Option {
 // and no rule said FailIndex (KEP-3850 § Feature Enablement and Rollback). A
 // backoffLimit that the API server has defaulted beside it is MaxInt32: then failed pods
 // are replaced without end, unless a user lowers it.
+//
+// Servers up to 1.32 can switch the gate JobBackoffLimitPerIndex off; 1.33 locks it and 1.37 has
+// removed it.
 func WithoutPerIndexBackoff() Option {
 	return func(c *decide.Config) { c.WithoutPerIndex = true }
 }
@@ -153,6 +156,9 @@ func WithoutFailurePolicy() Option {
 // WithoutReplacementPolicy decides as if spec.podReplacementPolicy were not
 // set, and does not report terminating pods. A Job with a pod failure policy
 // still replaces a pod only once it has failed.
+//
+// Servers up to 1.33 can switch the gate JobPodReplacementPolicy off; 1.34 locks it and 1.37 has
+// removed it.
 func WithoutReplacementPolicy() Option {
 	return func(c *decide.Config) { c.WithoutReplacement = true }
 }

@@ -24,6 +24,6 @@
 //
 // # Arithmetic
 //
-// No count and no duration in this package overflows. Where Kubernetes 1.36.3 would
+// No count and no duration in this package overflows. Where Kubernetes 1.37 would
 // overflow, the result saturates at the largest or smallest value.
 package backoff

@@ -75,7 +75,7 @@ func (l Limit) RestartsExceeded(sum int64) bool {
 
 // Restarts returns the number of container restarts of a pod, including init containers.
 // Restarts count only while the pod is Running or Pending. The sum cannot overflow, unlike
-// that of Kubernetes 1.36.3.
+// that of Kubernetes 1.37.
 func Restarts(pod *corev1.Pod) int64 {
 	if pod == nil || pod.Status.Phase != corev1.PodRunning && pod.Status.Phase != corev1.PodPending {
 		return 0

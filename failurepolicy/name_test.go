@@ -42,7 +42,7 @@ func TestSpec_CheckNames_syntax(t *testing.T) {
 	}
 }
 
-// The reasons that the Job controller of 1.36.3 sets in the conditions of a Job.
+// The reasons that the Job controller of 1.37 sets in the conditions of a Job.
 var controllerReasons = []string{
 	batchv1.JobReasonPodFailurePolicy,
 	batchv1.JobReasonBackoffLimitExceeded,

@@ -8,7 +8,7 @@ import (
 
 // ParseDamaged parses s, a status field of a Job with the given completions, as far as
 // possible. The set is always within [0, completions). ParseDamaged reads fragments as the
-// Job controller does (parseIndexesFromString, Kubernetes 1.36):
+// Job controller does (parseIndexesFromString, Kubernetes 1.37):
 //
 //   - a fragment that is not one or two numbers is skipped;
 //   - a fragment that starts at completions or later ends the parsing, whatever its rest;

@@ -8,7 +8,7 @@ import (
 
 // ParseOrdered returns the set that the API server reads from s, a field of a Job with the
 // given completions. It accepts exactly what the validation of Jobs accepts
-// (validateIndexesFormat, Kubernetes 1.36): increasing indexes below completions, and
+// (validateIndexesFormat, Kubernetes 1.37): increasing indexes below completions, and
 // intervals of at least two indexes. This includes text that is not canonical:
 //
 //   - consecutive indexes with another grouping, as in "3-4", "1,2,3", "1-3,4";

@@ -18,7 +18,7 @@ import (
 
 // TestLessons checks defects that the Job controller and projects derived from it have had. kN
 // is issue or pull request N of kubernetes/kubernetes. "seen" was observed with the controller
-// of 1.36.3. The comment of each function describes the defect first.
+// of 1.37. The comment of each function describes the defect first.
 func TestLessons(t *testing.T) {
 	for name, test := range map[string]func(*testing.T){
 		// Statuses that the API server rejects (below).

@@ -20,7 +20,7 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// The label action of job_syncs_total, as manageJob of Kubernetes 1.36.3 sets it: pods_deleted
+// The label action of job_syncs_total, as manageJob of Kubernetes 1.37 sets it: pods_deleted
 // or pods_created, otherwise tracking. A suspended Job has pods_deleted. The action is
 // reconciling if the number of pods is not managed.
 func TestManage_action(t *testing.T) {

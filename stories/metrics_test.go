@@ -19,7 +19,7 @@ import (
 )
 
 // The metrics of whole stories, with the names, labels and amounts of
-// pkg/controller/job/metrics of Kubernetes 1.36.3.
+// pkg/controller/job/metrics of Kubernetes 1.37.
 func TestMetrics(t *testing.T) {
 	for _, test := range []struct {
 		name, spec string

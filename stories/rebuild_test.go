@@ -108,7 +108,7 @@ func TestBackoff_zeroRecordMayLackFailures(t *testing.T) {
 }
 
 // A record that is not in doubt takes the last failure from the pods that are not counted
-// yet, even if it has a later time because the clock was set back. Kubernetes 1.36.3 does
+// yet, even if it has a later time because the clock was set back. Kubernetes 1.37 does
 // the same.
 func TestBackoff_newsDecide(t *testing.T) {
 	job := specJob(t, "completions: 5\nparallelism: 5")

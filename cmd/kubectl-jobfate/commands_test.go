@@ -111,7 +111,7 @@ func TestUsage(t *testing.T) {
 	if len(s.requests) > 0 {
 		t.Errorf("got the requests %q, want none for wrong flags", s.requests)
 	}
-	s.want(0, []string{"--version"}, "kubectl jobfate ", "decides as the Job controller of Kubernetes 1.36\n")
+	s.want(0, []string{"--version"}, "kubectl jobfate ", "decides as the Job controller of Kubernetes 1.37\n")
 	s.want(0, []string{"-h"}, "  kubectl jobfate [NAME] [flags]\n", "--context string", "-n, --namespace", "-w, --watch", "-o, --output format")
 	s.want(0, []string{"simulate", "-h"}, "  kubectl jobfate simulate NAME [flags]\n", "--scenario file", "--context string")
 	s.want(0, []string{"validate", "-h"}, "  kubectl jobfate validate [NAME] [flags]\n", "--strict")

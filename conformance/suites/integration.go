@@ -40,8 +40,8 @@ var integrationReasons = []reason{
 
 const (
 	withoutInterim = "The gates `JobManagedBy` and `JobPodReplacementPolicy` are off, by emulation of an " +
-		"older release; 1.36.3 has locked them. Such a server expects no interim condition, which jobfate always writes"
-	withoutReason = "The gate `JobSuccessPolicy` is off, by emulation of an older release; 1.36.3 has " +
+		"older release; 1.36 has locked them. Such a server expects no interim condition, which jobfate always writes"
+	withoutReason = "The gate `JobSuccessPolicy` is off, by emulation of an older release; 1.36 has " +
 		"locked it. Completion then has no reason, and that of jobfate is always `CompletionsReached`"
 	noWorkload = "The alpha gate `WorkloadWithJob` is on. The controller creates no Workload and no PodGroup"
 )

@@ -49,7 +49,7 @@ var specFeatures = []feature{
 	{"other batch period", func(c *trial) bool { return c.limits.BatchPeriod > 0 }},
 }
 
-// gateFeatures are those of a release with the gates.
+// gateFeatures need a release with the gates.
 var gateFeatures = []feature{
 	{"per-index backoff off", func(c *trial) bool { return c.noPerIndex }},
 	{"replacement policy off", func(c *trial) bool { return c.noReplace }},

@@ -43,7 +43,7 @@ type PodInFlight struct {
 }
 
 // Config holds the options of the caller. DefaultConfig has the defaults of Kubernetes
-// 1.36.3.
+// 1.37.
 type Config struct {
 	Controller   tracking.Controller // an empty kind is an error
 	Backoff      backoff.Policy

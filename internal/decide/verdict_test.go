@@ -14,7 +14,7 @@ import (
 )
 
 // A FailJob verdict is stored before the pod that shows it loses its finalizer.
-// Kubernetes 1.36.3 loses the verdict when the end of the Job has to wait: kept-verdict
+// Kubernetes 1.37 loses the verdict when the end of the Job has to wait: kept-verdict
 // in docs/divergences.md.
 func TestVerdict_isStoredBeforeItsPodGoes(t *testing.T) {
 	none := func(*decide.Input) {}

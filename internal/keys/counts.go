@@ -36,7 +36,7 @@ func parseCount(text string) int32 {
 
 // Total returns the number of all failures, ignored ones included. Once the pod with these
 // Counts has failed too, the delay of its index is the delay of Total()+1 failures. Total
-// saturates where Kubernetes 1.36.3 wraps around.
+// saturates where Kubernetes 1.37 wraps around.
 func (c Counts) Total() int32 {
 	return saturate(int64(c.Failures) + int64(c.Ignored))
 }

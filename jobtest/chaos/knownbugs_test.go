@@ -135,7 +135,7 @@ func seedsFor(bug string) []uint64 {
 
 // TestPutBack injects known bugs, one at a time, and requires that a run finds each. The
 // names refer to issues and pull requests of kubernetes/kubernetes; "seen" marks bugs of
-// release 1.36.3.
+// release 1.37.
 func TestPutBack(t *testing.T) {
 	for _, bug := range knownBugs {
 		t.Run(bug.name, func(t *testing.T) {

@@ -49,5 +49,5 @@ func Version(program, release string) string {
 		}
 		text += " " + info.GoVersion
 	}
-	return text + ", decides as the Job controller of Kubernetes 1.36\n"
+	return text + ", decides as the Job controller of Kubernetes 1.37\n"
 }

@@ -31,7 +31,7 @@ func eventsOf(r *Result) string {
 	return b.String()
 }
 
-// TestLostNodes loses nodes at 5s. Kubernetes 1.36.3 counts a node as unreachable
+// TestLostNodes loses nodes at 5s. Kubernetes 1.37 counts a node as unreachable
 // after 50s (pkg/controller/nodelifecycle/config/v1alpha1/defaults.go) and evicts
 // its pods 300s later (plugin/pkg/admission/defaulttolerationseconds). The delay before a
 // replacement begins when the pod becomes not ready.

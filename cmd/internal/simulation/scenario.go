@@ -42,7 +42,7 @@ type Scenario struct {
 type LostNodes struct {
 	// UnreachableAfter is the time until the node counts as unreachable and its
 	// pods as not ready: 50s by default, like --node-monitor-grace-period of
-	// kube-controller-manager in Kubernetes 1.36.
+	// kube-controller-manager in Kubernetes 1.37.
 	UnreachableAfter *metav1.Duration `json:"unreachableAfter,omitempty"`
 	// Toleration is the time from then until the pods are evicted: they get the condition
 	// DisruptionTarget, are deleted, and stay terminating. The default is the toleration of

@@ -12,7 +12,7 @@ import (
 	"github.com/jobfate/jobfate/internal/decide"
 )
 
-// Some tests switch off gates that 1.36.3 has locked, by emulating an older release. jobfate has
+// Some tests switch off gates that 1.36 has locked, by emulating an older release. jobfate has
 // options for two of these gates. The code below reproduces the effects of the others, before and
 // after the decision, and the list of results names them for each test.
 

@@ -24,7 +24,8 @@ import (
 // without returns an option that applies to each decision made while a gate is off.
 func without(gate featuregate.Feature, option jobfate.Option) jobfate.Option {
 	return func(c *decide.Config) {
-		if _, known := feature.DefaultMutableFeatureGate.GetAll()[gate]; known && !feature.DefaultFeatureGate.Enabled(gate) {
+		_, known := feature.DefaultMutableFeatureGate.GetAll()[gate]
+		if known && !feature.DefaultFeatureGate.Enabled(gate) {
 			option(c)
 		}
 	}
