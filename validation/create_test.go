@@ -49,18 +49,9 @@ func TestCreateAccepts(t *testing.T) {
 				j.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "x"}}
 			},
 		},
-		{
-			name: "finalizers that need no domain",
-			edit: func(j *batchv1.Job) { j.Finalizers = []string{"kubernetes", "orphan", "a.b/c"} },
-		},
-		{
-			name: "another finalizer that needs no domain",
-			edit: func(j *batchv1.Job) { j.Finalizers = []string{"foregroundDeletion"} },
-		},
-		{
-			name: "managed by another controller",
-			edit: func(j *batchv1.Job) { j.Spec.ManagedBy = ptr("acme.io/" + strings.Repeat("a", 55)) },
-		},
+		{name: "finalizers that need no domain", edit: func(j *batchv1.Job) { j.Finalizers = []string{"kubernetes", "orphan", "a.b/c"} }},
+		{name: "another finalizer that needs no domain", edit: func(j *batchv1.Job) { j.Finalizers = []string{"foregroundDeletion"} }},
+		{name: "managed by another controller", edit: func(j *batchv1.Job) { j.Spec.ManagedBy = ptr("acme.io/" + strings.Repeat("a", 55)) }},
 		{name: "OnFailure", edit: func(j *batchv1.Job) { j.Spec.Template.Spec.RestartPolicy = corev1.RestartPolicyOnFailure }},
 	})
 }
@@ -159,14 +150,8 @@ func TestCreateLimitsOfIndexedJobs(t *testing.T) {
 			edit: with(5, 1, ptr[int32](6)),
 			want: []string{"spec.maxFailedIndexes: Invalid value: must be less than or equal to completions"},
 		},
-		{
-			name: "parallelism above the second limit", why: second,
-			edit: with(100_001, 10_001, ptr[int32](10_000)), want: []string{manyParallel},
-		},
-		{
-			name: "maxFailedIndexes above the second limit", why: second,
-			edit: with(100_001, 10_000, ptr[int32](10_001)), want: []string{manyFailed},
-		},
+		{name: "parallelism above the second limit", why: second, edit: with(100_001, 10_001, ptr[int32](10_000)), want: []string{manyParallel}},
+		{name: "maxFailedIndexes above the second limit", why: second, edit: with(100_001, 10_000, ptr[int32](10_001)), want: []string{manyFailed}},
 		{
 			name: "no maxFailedIndexes with many completions",
 			why:  "It is required and must be less than or equal to 10^4 when is completions greater than 10^5.",
@@ -239,11 +224,7 @@ func TestCreateSpec(t *testing.T) {
 				"spec.maxFailedIndexes: Invalid value: must be greater than or equal to 0",
 			},
 		},
-		{
-			name: "managedBy empty",
-			edit: func(j *batchv1.Job) { j.Spec.ManagedBy = ptr("") },
-			want: []string{"spec.managedBy: Required value"},
-		},
+		{name: "managedBy empty", edit: func(j *batchv1.Job) { j.Spec.ManagedBy = ptr("") }, want: []string{"spec.managedBy: Required value"}},
 		{
 			name: "managedBy without domain",
 			edit: func(j *batchv1.Job) { j.Spec.ManagedBy = ptr("me") },
@@ -300,11 +281,7 @@ func TestCreateSpec(t *testing.T) {
 func TestCreateMetadataAndSelector(t *testing.T) {
 	long := strings.Repeat("a", 64)
 	runCreate(t, []createCase{
-		{
-			name: "no namespace",
-			edit: func(j *batchv1.Job) { j.Namespace = "" },
-			want: []string{"metadata.namespace: Required value"},
-		},
+		{name: "no namespace", edit: func(j *batchv1.Job) { j.Namespace = "" }, want: []string{"metadata.namespace: Required value"}},
 		{
 			name: "finalizer without a domain",
 			edit: func(j *batchv1.Job) { j.Finalizers = []string{"a.b/c", "mine"} },

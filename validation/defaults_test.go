@@ -23,11 +23,7 @@ func TestDefault(t *testing.T) {
 			edit: func(j *batchv1.Job) { j.Spec.Parallelism = ptr[int32](3) },
 			want: func(s *batchv1.JobSpec) { s.Parallelism, s.Completions = ptr[int32](3), nil },
 		},
-		{
-			name: "completions alone",
-			edit: func(j *batchv1.Job) { j.Spec.Completions = ptr[int32](3) },
-			want: func(s *batchv1.JobSpec) { s.Completions = ptr[int32](3) },
-		},
+		{name: "completions alone", edit: func(j *batchv1.Job) { j.Spec.Completions = ptr[int32](3) }, want: func(s *batchv1.JobSpec) { s.Completions = ptr[int32](3) }},
 		{
 			// KEP-3850: "we default .spec.backoffLimit to max int32 value".
 			name: "with a limit per index the Job has no limit",

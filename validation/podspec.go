@@ -66,9 +66,7 @@ var podSpecDefaults = compiled(
 	row("restartPolicy", to(corev1.RestartPolicyAlways)),
 	row("terminationGracePeriodSeconds", to(int64(corev1.DefaultTerminationGracePeriodSeconds))),
 	row("dnsPolicy", to(corev1.DNSClusterFirst)),
-	// One field under its new and its old name. The new one wins.
-	row("serviceAccountName", from("DeprecatedServiceAccount")),
-	row("serviceAccount", equal("ServiceAccountName")),
+	row("serviceAccountName", takeOldName), // serviceAccount is its old name
 	row("securityContext", to(corev1.PodSecurityContext{})),
 	row("schedulerName", to(corev1.DefaultSchedulerName)),
 	row("overhead", roundUp),
@@ -159,18 +157,11 @@ func to(value any) setter {
 	}
 }
 
-// from takes the value of another field.
-func from(other string) setter {
-	return func(parent, out reflect.Value) {
-		if out.IsZero() {
-			out.Set(parent.FieldByName(other))
-		}
-	}
-}
-
-// equal takes the value of another field, even if the field is set.
-func equal(other string) setter {
-	return func(parent, out reflect.Value) { out.Set(parent.FieldByName(other)) }
+// takeOldName sets the service account from its old name, unless it is set, and makes both equal.
+func takeOldName(parent, out reflect.Value) {
+	old := parent.FieldByName("DeprecatedServiceAccount")
+	to(old.String())(parent, out)
+	old.Set(out)
 }
 
 // unlessAny sets a value if every pointer in the struct is nil.

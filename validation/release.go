@@ -6,19 +6,14 @@ import "k8s.io/apimachinery/pkg/util/validation/field"
 // supported release of Kubernetes, 1.37.
 type Option func(*release)
 
-// Release136 validates as Kubernetes 1.36:
-//
-//   - an error that is found several times is returned as often;
-//   - an update checks the labels and the selector that the API server generates.
+// Release136 validates as Kubernetes 1.36: an error that is found several times is returned as often, and an
+// update checks the labels and the selector that the API server generates.
 func Release136() Option {
-	return func(r *release) { r.repeats, r.wholeOnUpdate = true, true }
+	return func(r *release) { r.is136 = true }
 }
 
-// release holds what differs between the supported releases.
-type release struct {
-	repeats       bool // an error may be returned several times
-	wholeOnUpdate bool // an update also passes the checks of a new Job
-}
+// release is the release of Kubernetes that the options name.
+type release struct{ is136 bool }
 
 func releaseOf(opts []Option) (r release) {
 	for _, opt := range opts {
@@ -31,7 +26,7 @@ func releaseOf(opts []Option) (r release) {
 
 // reported returns the errors that the release reports of those that it finds.
 func (r release) reported(found field.ErrorList) field.ErrorList {
-	if r.repeats {
+	if r.is136 {
 		return found
 	}
 	var errs field.ErrorList

@@ -8,17 +8,17 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Update returns what the API server would reject when job replaces old. Of job it does not read
-// what the API server takes from old: the status, the UID if job has none, and the times of the creation
-// and deletion.
+// Update returns what the API server would reject when job replaces old. It does not read the status of
+// job, because the API server keeps the old status. A job without a UID keeps that of old.
 //
 // With [Release136] it validates the new spec twice, as 1.36 does: once as a Job and once as an
 // update.
 func Update(job, old *batchv1.Job, opts ...Option) field.ErrorList {
-	job, old = received(orEmpty(job), orEmpty(old)), orEmpty(old)
+	next, old := *orEmpty(job), orEmpty(old)
+	job, next.UID = &next, cmp.Or(next.UID, old.UID)
 	release, rules := releaseOf(opts), rulesForUpdateOf(old)
 	errs := commonFields(job, old)
-	if release.wholeOnUpdate {
+	if release.is136 {
 		errs = append(errs, wholeJob(job, rules)...)
 	}
 	errs = append(errs, changedMetadata(job, old)...)
@@ -26,27 +26,10 @@ func Update(job, old *batchv1.Job, opts ...Option) field.ErrorList {
 	for _, rule := range updateRules {
 		errs = append(errs, rule.check(job, old)...)
 	}
-	if !release.wholeOnUpdate {
+	if !release.is136 {
 		errs = append(errs, podHostname(job)...)
 	}
 	return release.reported(errs)
-}
-
-// received returns a shallow copy of the new Job with the metadata that the API server takes from the
-// old one.
-func received(job, old *batchv1.Job) *batchv1.Job {
-	next := *job
-	next.UID = cmp.Or(next.UID, old.UID)
-	if !old.CreationTimestamp.IsZero() {
-		next.CreationTimestamp = old.CreationTimestamp
-	}
-	if !old.DeletionTimestamp.IsZero() {
-		next.DeletionTimestamp = old.DeletionTimestamp
-	}
-	if old.DeletionGracePeriodSeconds != nil && next.DeletionGracePeriodSeconds == nil {
-		next.DeletionGracePeriodSeconds = old.DeletionGracePeriodSeconds
-	}
-	return &next
 }
 
 // updateRule compares the new Job with the old one.
@@ -61,25 +44,20 @@ type updateRule struct {
 // ttlSecondsAfterFinished, podReplacementPolicy and manualSelector.
 var updateRules = []updateRule{
 	{"completions", changedCompletions},
-	{"selector", func(job, old *batchv1.Job) field.ErrorList {
-		return immutable("selector", job.Spec.Selector, old.Spec.Selector)
-	}},
+	fixed("selector", func(s *batchv1.JobSpec) any { return s.Selector }),
 	{"template", changedTemplate},
-	{"completionMode", func(job, old *batchv1.Job) field.ErrorList {
-		return immutable("completionMode", job.Spec.CompletionMode, old.Spec.CompletionMode)
-	}},
-	{"podFailurePolicy", func(job, old *batchv1.Job) field.ErrorList {
-		return immutable("podFailurePolicy", job.Spec.PodFailurePolicy, old.Spec.PodFailurePolicy)
-	}},
-	{"backoffLimitPerIndex", func(job, old *batchv1.Job) field.ErrorList {
-		return immutable("backoffLimitPerIndex", job.Spec.BackoffLimitPerIndex, old.Spec.BackoffLimitPerIndex)
-	}},
-	{"managedBy", func(job, old *batchv1.Job) field.ErrorList {
-		return immutable("managedBy", job.Spec.ManagedBy, old.Spec.ManagedBy)
-	}},
-	{"successPolicy", func(job, old *batchv1.Job) field.ErrorList {
-		return immutable("successPolicy", job.Spec.SuccessPolicy, old.Spec.SuccessPolicy)
-	}},
+	fixed("completionMode", func(s *batchv1.JobSpec) any { return s.CompletionMode }),
+	fixed("podFailurePolicy", func(s *batchv1.JobSpec) any { return s.PodFailurePolicy }),
+	fixed("backoffLimitPerIndex", func(s *batchv1.JobSpec) any { return s.BackoffLimitPerIndex }),
+	fixed("managedBy", func(s *batchv1.JobSpec) any { return s.ManagedBy }),
+	fixed("successPolicy", func(s *batchv1.JobSpec) any { return s.SuccessPolicy }),
+}
+
+// fixed is the rule that a field of the spec does not change.
+func fixed(name string, value func(*batchv1.JobSpec) any) updateRule {
+	return updateRule{name, func(job, old *batchv1.Job) field.ErrorList {
+		return immutable(name, value(&job.Spec), value(&old.Spec))
+	}}
 }
 
 func immutable(name string, now, was any) field.ErrorList {

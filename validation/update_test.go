@@ -54,10 +54,7 @@ func TestUpdateMutableFields(t *testing.T) {
 				j.Labels, j.Annotations = map[string]string{"a": "b"}, map[string]string{"c": "d"}
 			},
 		},
-		{
-			name: "the status, which is not read",
-			edit: func(j *batchv1.Job) { j.Status.Active = -1 },
-		},
+		{name: "the status, which is not read", edit: func(j *batchv1.Job) { j.Status.Active = -1 }},
 	})
 }
 
@@ -74,36 +71,20 @@ func TestUpdateImmutableFields(t *testing.T) {
 			name: "UID changed", edit: func(j *batchv1.Job) { j.UID = "other"; j.Spec.ManualSelector = ptr(true) },
 			want: []string{"metadata.uid: Invalid value: field is immutable"}, want136: times(2, "metadata.uid: Invalid value: field is immutable"),
 		},
-		{
-			name: "finalizer", edit: func(j *batchv1.Job) { j.Finalizers = []string{"x"} },
-			want: []string{finalizer}, want136: times(2, finalizer),
-		},
-		{
-			name: "an invalid spec", edit: func(j *batchv1.Job) { j.Spec.Parallelism = ptr[int32](-1) },
-			want: []string{negative}, want136: times(2, negative),
-		},
-		{
-			name: "selector",
-			edit: func(j *batchv1.Job) { j.Spec.Selector.MatchLabels["job-name"] = "job" },
-			want: []string{"spec.selector: Invalid value: field is immutable"},
-		},
+		{name: "finalizer", edit: func(j *batchv1.Job) { j.Finalizers = []string{"x"} }, want: []string{finalizer}, want136: times(2, finalizer)},
+		{name: "an invalid spec", edit: func(j *batchv1.Job) { j.Spec.Parallelism = ptr[int32](-1) }, want: []string{negative}, want136: times(2, negative)},
+		{name: "selector", edit: func(j *batchv1.Job) { j.Spec.Selector.MatchLabels["job-name"] = "job" }, want: []string{"spec.selector: Invalid value: field is immutable"}},
 		{
 			name: "completion mode",
 			old:  indexedJob(5), edit: func(j *batchv1.Job) { j.Spec.CompletionMode = ptr(batchv1.NonIndexedCompletion) },
 			want: []string{"spec.completionMode: Invalid value: field is immutable"},
 		},
-		{
-			name: "failure policy", edit: withRules(),
-			want: []string{"spec.podFailurePolicy: Invalid value: field is immutable"},
-		},
+		{name: "failure policy", edit: withRules(), want: []string{"spec.podFailurePolicy: Invalid value: field is immutable"}},
 		{
 			name: "backoff limit per index", old: indexedJob(5), edit: func(j *batchv1.Job) { j.Spec.BackoffLimitPerIndex = ptr[int32](1) },
 			want: []string{"spec.backoffLimitPerIndex: Invalid value: field is immutable"},
 		},
-		{
-			name: "managedBy", edit: func(j *batchv1.Job) { j.Spec.ManagedBy = ptr("a.b/c") },
-			want: []string{"spec.managedBy: Invalid value: field is immutable"},
-		},
+		{name: "managedBy", edit: func(j *batchv1.Job) { j.Spec.ManagedBy = ptr("a.b/c") }, want: []string{"spec.managedBy: Invalid value: field is immutable"}},
 		{
 			name: "success policy", old: indexedJob(5),
 			edit: func(j *batchv1.Job) {
@@ -206,11 +187,7 @@ func TestUpdateTemplate(t *testing.T) {
 	runUpdate(t, []updateCase{
 		{name: "a Job that is not suspended", edit: tolerate, want: []string{frozen}},
 		{name: "a suspended Job that never started", old: suspendedNew, edit: tolerate},
-		{
-			name: "a suspended Job that the controller has not stopped",
-			old:  func(j *batchv1.Job) { suspendedNew(j); j.Status.StartTime = &start },
-			edit: tolerate, want: []string{frozen},
-		},
+		{name: "a suspended Job that the controller has not stopped", old: func(j *batchv1.Job) { suspendedNew(j); j.Status.StartTime = &start }, edit: tolerate, want: []string{frozen}},
 		{
 			name: "a suspended Job that the controller has not stopped since it ran again",
 			old: func(j *batchv1.Job) {
