@@ -66,7 +66,8 @@ var podSpecDefaults = compiled(
 	row("restartPolicy", to(corev1.RestartPolicyAlways)),
 	row("terminationGracePeriodSeconds", to(int64(corev1.DefaultTerminationGracePeriodSeconds))),
 	row("dnsPolicy", to(corev1.DNSClusterFirst)),
-	row("serviceAccountName", takeOldName), // serviceAccount is its old name
+	row("serviceAccountName", from("DeprecatedServiceAccount", false)),
+	row("serviceAccount", from("ServiceAccountName", true)),
 	row("securityContext", to(corev1.PodSecurityContext{})),
 	row("schedulerName", to(corev1.DefaultSchedulerName)),
 	row("overhead", roundUp),
@@ -157,11 +158,13 @@ func to(value any) setter {
 	}
 }
 
-// takeOldName sets the service account from its old name, unless it is set, and makes both equal.
-func takeOldName(parent, out reflect.Value) {
-	old := parent.FieldByName("DeprecatedServiceAccount")
-	to(old.String())(parent, out)
-	old.Set(out)
+// from takes the value of another field, and always if the field is an alias of it.
+func from(other string, alias bool) setter {
+	return func(parent, out reflect.Value) {
+		if alias || out.IsZero() {
+			out.Set(parent.FieldByName(other))
+		}
+	}
 }
 
 // unlessAny sets a value if every pointer in the struct is nil.

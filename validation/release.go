@@ -12,14 +12,11 @@ func Release136() Option {
 	return func(r *release) { r.is136 = true }
 }
 
-// release is the release of Kubernetes that the options name.
 type release struct{ is136 bool }
 
 func releaseOf(opts []Option) (r release) {
 	for _, opt := range opts {
-		if opt != nil {
-			opt(&r)
-		}
+		opt(&r)
 	}
 	return r
 }
