@@ -9,13 +9,24 @@ import (
 // zero Policy is that of the Job controller.
 type Policy struct {
 	// Base is the delay after one failure. Values of zero or less mean 10 seconds.
-	Base time.Duration
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MinLength=2
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,9}(\.[0-9]{1,9})?s)?([0-9]{1,9}ms)?$`
+	Base time.Duration `json:"base,omitempty"`
 	// Cap is the longest delay. Values of zero or less mean 10 minutes. Cap also applies
 	// to the first delay: if Base is above Cap, every delay is Cap.
-	Cap time.Duration
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MinLength=2
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,9}(\.[0-9]{1,9})?s)?([0-9]{1,9}ms)?$`
+	Cap time.Duration `json:"cap,omitempty"`
 	// Factor multiplies the delay for each further failure. Zero means 2. NaN and all
 	// other values below 1 mean 1, because the delay must not decrease.
-	Factor float64
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:validation:Type=number
+	// +kubebuilder:validation:Minimum=1
+	Factor float64 `json:"factor,omitempty"`
 }
 
 // orDefault returns the policy with the defaults of the Job controller.

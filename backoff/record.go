@@ -18,13 +18,20 @@ type Record struct {
 	// Failures is the number of failures after the last success.
 	Failures int32 `json:"failures,omitempty"`
 	// LastFailure is the finish time of the last of these failures.
+	// +optional
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Format=date-time
 	LastFailure time.Time `json:"lastFailure,omitzero"`
+	// Version is the version of the format, if it is not the first. This library knows no other:
+	// [Record.For] then returns an empty record, so that it is computed from the pods again.
+	Version int32 `json:"version,omitempty"`
 }
 
 // For returns the record for the given Job: r itself if it belongs to that Job or names no
-// Job, otherwise an empty record.
+// Job, otherwise an empty record. A record in the format of a newer library is empty too.
 func (r Record) For(job types.UID) Record {
-	if r.Job != "" && r.Job != job {
+	if r.Job != "" && r.Job != job || r.Version != 0 {
 		return Record{Job: job}
 	}
 	r.Job = job

@@ -33,8 +33,11 @@ type Rule struct {
 	// OnExitCodes is set. A pattern without a status means the status True, which is the
 	// default of the API server.
 	OnPodConditions []batchv1.PodFailurePolicyOnPodConditionsPattern `json:"onPodConditions,omitempty"`
+	// OnStatus is a requirement on reasons and messages, as data. It needs [Spec.Prepare], and is
+	// ignored if one of the other two is set.
+	OnStatus *StatusRequirement `json:"onStatus,omitempty"`
 	// Matcher is a requirement that the Kubernetes API cannot express. It is ignored if
-	// one of the other two is set.
+	// OnExitCodes or OnPodConditions is set. Prepare sets it from OnStatus.
 	Matcher Matcher `json:"-"`
 }
 
@@ -63,7 +66,7 @@ func FromAPI(p *batchv1.PodFailurePolicy, names ...string) *Spec {
 // ToAPI returns the policy in the form of the Kubernetes API, without the names. A nil
 // Spec gives a nil policy. The result shares nothing with s.
 //
-// A rule with only a Matcher keeps its place, so that the positions of other rules do not
+// A rule with only a Matcher or OnStatus keeps its place, so that the positions of other rules do not
 // change. It has no requirement and matches nothing. The API server rejects such a rule,
 // so the loss is noticed.
 func (s *Spec) ToAPI() *batchv1.PodFailurePolicy {

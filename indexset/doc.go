@@ -30,6 +30,8 @@
 //   - [ParseDamaged] never fails. It reads any text as the Job controller does, always
 //     returns a set, and reports what was wrong.
 //
+// In the types of a CRD use [Text], which accepts any text.
+//
 // # Cost
 //
 // A [Set] is a list of sorted, disjoint, non-adjacent intervals. Time and memory depend on

@@ -10,6 +10,7 @@
 //
 //   - [Create] for a new Job, after [PrepareCreate], which does what the API server does
 //     first: [GenerateName], [Default], then [GenerateSelector].
+//   - [JobSpec] for the spec of a Job in another object, with its path there.
 //   - [Update] for a change of metadata and spec. The API server compares two Jobs with all
 //     defaults, so a manifest needs [Default] and [DefaultPodSpec] first.
 //   - [StatusUpdate] for a change of the status. As in the API server, most rules apply

@@ -1,0 +1,66 @@
+package backoff
+
+import (
+	"encoding/json"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// policyJSON has the form of the Kubernetes API: durations are texts such as "10s".
+type policyJSON struct {
+	Base   *metav1.Duration `json:"base,omitempty"`
+	Cap    *metav1.Duration `json:"cap,omitempty"`
+	Factor float64          `json:"factor,omitempty"`
+}
+
+// MarshalJSON returns the policy with its durations as texts, as in {"base":"10s","factor":2}.
+func (p Policy) MarshalJSON() ([]byte, error) {
+	out := policyJSON{Factor: p.Factor}
+	if p.Base != 0 {
+		out.Base = &metav1.Duration{Duration: p.Base}
+	}
+	if p.Cap != 0 {
+		out.Cap = &metav1.Duration{Duration: p.Cap}
+	}
+	return json.Marshal(out)
+}
+
+// UnmarshalJSON reads what MarshalJSON writes. If it returns an error, the policy does not change.
+func (p *Policy) UnmarshalJSON(text []byte) error {
+	var in policyJSON
+	if err := json.Unmarshal(text, &in); err != nil {
+		return err
+	}
+	*p = Policy{Factor: in.Factor}
+	if in.Base != nil {
+		p.Base = in.Base.Duration
+	}
+	if in.Cap != nil {
+		p.Cap = in.Cap.Duration
+	}
+	return nil
+}
+
+// DeepCopyInto copies the policy.
+func (p *Policy) DeepCopyInto(out *Policy) { *out = *p }
+
+// DeepCopy returns a copy of the policy.
+func (p *Policy) DeepCopy() *Policy {
+	if p == nil {
+		return nil
+	}
+	out := *p
+	return &out
+}
+
+// DeepCopyInto copies the record.
+func (r *Record) DeepCopyInto(out *Record) { *out = *r }
+
+// DeepCopy returns a copy of the record.
+func (r *Record) DeepCopy() *Record {
+	if r == nil {
+		return nil
+	}
+	out := *r
+	return &out
+}
