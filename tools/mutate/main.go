@@ -4,10 +4,10 @@
 //	go -C tools run ./mutate [flags] PACKAGE ...
 //
 // The packages are folders of the main module, as ./backoff. A mutant runs the tests of its
-// package and, if it survives them, those of jobtest/decisions, jobtest/explanations, stories and
-// vectors, which go through all packages; with -tests those of one other folder instead, of any
-// module. Random tests draw the same in every run. A mutant that makes the tests take ten times as
-// long counts as killed. One that does not compile does not count.
+// package and, if it survives them, those of the root, jobtest/decisions, jobtest/explanations,
+// stories and vectors, which go through all packages; with -tests those of one other folder
+// instead, of any module. Random tests draw the same in every run. A mutant that makes the tests
+// take ten times as long counts as killed. One that does not compile does not count.
 //
 // The command fails if a package has fewer than the least percentage of its mutants killed,
 // or if survivors.txt does not explain a survivor, or explains what does not survive.
@@ -31,7 +31,7 @@ import (
 )
 
 // everything has the folders whose tests go through all packages.
-const everything = " ./jobtest/decisions ./jobtest/explanations ./stories ./vectors"
+const everything = " . ./jobtest/decisions ./jobtest/explanations ./stories ./vectors"
 
 // work is a folder for mutants.
 var work = filepath.Join(os.TempDir(), fmt.Sprint("mutate-", os.Getpid()))
@@ -44,7 +44,7 @@ func main() {
 	why, ok := readReasons("tools/mutate/survivors.txt"), true
 	for _, dir := range flag.Args() {
 		p := load(dir, why)
-		for _, folder := range strings.Fields(cmp.Or(*tests, dir+everything)) {
+		for _, folder := range slices.Compact(strings.Fields(cmp.Or(*tests, dir+everything))) {
 			p.testIn(folder)
 		}
 		ok = p.report(*least) && ok
