@@ -1,17 +1,21 @@
 package explain
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Row is the fixed part of a row in the table of causes.
 type Row struct {
-	Code   Code
-	Advice string
+	Code          Code
+	Means, Advice string
 }
 
 // Rows returns the rows of the table of causes, in their order.
 func Rows() (rows []Row) {
 	for i := range causes {
-		rows = append(rows, Row{causes[i].code, causes[i].advice})
+		rows = append(rows, Row{causes[i].code, causes[i].means, strings.NewReplacer("RECREATE", "delete the Job and create it again",
+			"MEMORY", "the memory limit").Replace(causes[i].advice)})
 	}
 	return rows
 }

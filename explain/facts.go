@@ -28,59 +28,34 @@ const (
 	longPatience = 10 * time.Minute
 )
 
-// The labels and values that Kueue sets on Jobs.
-const (
-	kueueQueue    = "kueue.x-k8s.io/queue-name" // a label; once an annotation
-	kueueWorkload = "kueue.x-k8s.io/prebuilt-workload-name"
-	multiKueue    = "kueue.x-k8s.io/multikueue" // in spec.managedBy
-)
-
-// Evidence is additional information besides the snapshot. All of it is optional. Objects
-// that do not concern the Job are ignored. Events are about the object whose UID they name.
-type Evidence struct {
-	// Events of the Job and of its pods show why a pod is not created or does not start.
-	Events []*corev1.Event
-	// Nodes show why a pod does not run or does not terminate.
-	Nodes []*corev1.Node
-}
-
 // facts are the decision and the evidence, prepared for the answers of an Explanation.
 type facts struct {
 	*decision
-	reason   Reason                      // for the state of the Job
-	deleted  map[types.UID]string        // the pods that the decision deletes
-	notReady map[string]string           // what is wrong with a node, by its name
-	events   map[types.UID]*corev1.Event // the last about a pod, and the last FailedCreate of the Job
-	created  time.Time                   // the last SuccessfulCreate event of the Job
+	world
+	reason   Reason               // for the state of the Job
+	deleted  map[types.UID]string // the pods that the decision deletes
+	notReady map[string]string    // what is wrong with a node, by its name
+	created  time.Time            // the last SuccessfulCreate event of the Job
+	owners   []owner              // the controllers above the Job, the next one first
 }
 
 func newFacts(d *decision, evidence []Evidence) *facts {
-	f := &facts{decision: d, deleted: make(map[types.UID]string, len(d.deletes))}
-	if len(evidence) > 0 {
-		f.notReady, f.events = map[string]string{}, map[types.UID]*corev1.Event{}
-	}
+	f := &facts{decision: d, world: newWorld(evidence), deleted: make(map[types.UID]string, len(d.deletes))}
 	f.reason = f.decided()
 	for _, gone := range f.deletes {
 		f.deleted[gone.pod.UID] = gone.cause
 	}
-	for _, given := range evidence {
-		for _, node := range given.Nodes {
-			if node != nil {
-				f.notReady[node.Name] = f.textNotReady(node)
-			}
-		}
-		for _, event := range given.Events {
-			switch {
-			case event == nil:
-			case event.InvolvedObject.UID == f.job.UID && event.Reason == "SuccessfulCreate":
-				f.created = latest(f.created, timeOf(event))
-			case event.InvolvedObject.Kind == "Job" && event.Reason != "FailedCreate":
-			default:
-				if last := f.events[event.InvolvedObject.UID]; last == nil || timeOf(event).After(timeOf(last)) {
-					f.events[event.InvolvedObject.UID] = event
-				}
-			}
-		}
+	if len(f.job.OwnerReferences) > 0 {
+		f.owners = f.world.ownersOf(f.job.OwnerReferences)
+	}
+	if len(f.nodes) > 0 {
+		f.notReady = map[string]string{}
+	}
+	for name, node := range f.nodes {
+		f.notReady[name] = f.textNotReady(node)
+	}
+	if e := lastEvent(f.events[f.job.UID], reasonIs("SuccessfulCreate")); e != nil {
+		f.created = timeOf(e)
 	}
 	return f
 }
@@ -88,57 +63,47 @@ func newFacts(d *decision, evidence []Evidence) *facts {
 // textNotReady says since when a node has been NotReady; it is empty if the node is ready, or has
 // been NotReady for a short time only.
 func (f *facts) textNotReady(node *corev1.Node) string {
-	text := "node " + node.Name + " is NotReady"
-	for _, c := range node.Status.Conditions {
-		if c.Type == corev1.NodeReady {
-			since := c.LastTransitionTime.Time
-			text = textIf(c.Status != corev1.ConditionTrue && (since.IsZero() || f.overdue(since)),
-				"node "+node.Name+" has been NotReady since "+f.clock(since))
+	since, not := notReadySince(node)
+	switch {
+	case not && since.IsZero() && readyCondition(node) == nil:
+		return "node " + node.Name + " is NotReady"
+	case not && (since.IsZero() || f.overdue(since)):
+		return "node " + node.Name + " has been NotReady since " + f.clock(since)
+	}
+	return ""
+}
+
+// notReadySince returns since when a node has not been ready; zero if that is not known, or it is
+// ready.
+func (f *facts) notReadySince(name string) (since time.Time) {
+	if node := f.nodes[name]; node != nil {
+		since, _ = notReadySince(node)
+	}
+	return since
+}
+
+func notReadySince(node *corev1.Node) (since time.Time, not bool) {
+	c := readyCondition(node)
+	if c == nil {
+		return since, true
+	}
+	return c.LastTransitionTime.Time, c.Status != corev1.ConditionTrue
+}
+
+func readyCondition(node *corev1.Node) *corev1.NodeCondition {
+	for i := range node.Status.Conditions {
+		if c := &node.Status.Conditions[i]; c.Type == corev1.NodeReady {
+			return c
 		}
 	}
-	return text
+	return nil
 }
 
-// timeOf returns when an event last happened. The Event API has changed the fields that
-// hold this time twice.
-func timeOf(event *corev1.Event) time.Time {
-	series := cmp.Or(event.Series, &corev1.EventSeries{})
-	return cmp.Or(latest(event.LastTimestamp.Time, series.LastObservedTime.Time), event.EventTime.Time,
-		event.FirstTimestamp.Time, event.CreationTimestamp.Time)
-}
-
-// findings returns the causes found, in no particular order; some may be zero.
-func (f *facts) findings() []finding {
-	job, end, failsAt, change := f.job, f.end, f.deadline, f.lastChange()
-	suspended, queue := f.reason.Code == JobSuspended, f.queue()
-	// The next condition, the interim or the terminal one, could have been written since then.
-	endDue, pastDeadline := change, end.reason == batchv1.JobReasonDeadlineExceeded && !end.decided
-	if pastDeadline {
-		endDue = latest(change, failsAt)
-	}
-	waits := end.decided && f.active+f.terminating > 0
-	creation := cmp.Or(f.refusal(change), f.podsMissing(change), f.backoffUnknown(change), f.creationOverdue(change))
-	return append(f.symptoms(),
-		finding{Reason: cmp.Or(finished(job), f.reason), mild: hasSucceeded(job)},
-		f.recreated(),
-		f.terminationOverdue(),
-		finding{Reason: f.deletionOverdue()},
-		finding{Reason: creation, mild: creation.Code == CausePodsMissing && f.known > 0},
-		finding{Reason: when(pastDeadline && f.overdue(failsAt), CauseDeadlineOverdue,
-			"the deadline passed "+f.ago(failsAt)+", and the Job has no condition FailureTarget")},
-		finding{Reason: when(end.ends && !waits && f.overdue(endDue), CauseEndOverdue,
-			"the Job should have "+f.ends("succeeded", "failed")+" "+f.ago(endDue)+": "+end.reason)},
-		finding{Reason: when(suspended && queue != "", CauseQueuedByKueue,
-			"Kueue holds the Job suspended until "+queue+f.textDeletes())},
-	)
-}
-
-// queue says what must happen before Kueue resumes the Job; it is empty if Kueue does not manage it.
-func (f *facts) queue() string {
-	job := f.job
-	queue, workload := cmp.Or(job.Labels[kueueQueue], job.Annotations[kueueQueue]), job.Labels[kueueWorkload]
-	return cmp.Or(textIf(queue != "", "its queue "+queue+" admits it"),
-		textIf(workload != "", "its workload "+workload+" is admitted"))
+// finding is a cause in the Job, with the names of the pods affected.
+type finding struct {
+	Reason
+	pods []string
+	mild bool
 }
 
 func hasSucceeded(job *batchv1.Job) bool { return jobstatus.OutcomeOf(job).Phase == jobstatus.Complete }
@@ -172,8 +137,8 @@ func (f *facts) podsMissing(change time.Time) Reason {
 	counted := int(status.Active) + terminating
 	return when(counted > pods && f.reason.Code != JobFinished && (pods == 0 || f.overdue(change)), CausePodsMissing,
 		"the status counts "+count(counted, "pod")+" as active"+textIf(terminating > 0, " or terminating")+
-			", but the snapshot has "+
-			either(pods == 0, "none", fmt.Sprint(pods))+" of the Job's pods")
+			", but "+
+			either(pods == 0, "none", fmt.Sprint(pods))+" of them "+either(pods > 1, "were", "was")+" given")
 }
 
 // backoffUnknown finds that the status counts failures, but no pod shows when they happened. The
@@ -190,7 +155,7 @@ func (f *facts) backoffUnknown(change time.Time) Reason {
 	return when(len(f.creates) > 0 && failed > 0 && !over &&
 		(f.known == 0 || !f.spec.perIndex), CauseBackoffUnknown,
 		count(failed, "failure")+
-			" counted, and none of the pods is in the snapshot: the controller may wait for up to "+
+			" counted, and none of the pods was given: the controller may wait for up to "+
 			duration.HumanDuration(longest)+" before it creates "+count(len(f.creates), "pod"))
 }
 
@@ -206,25 +171,18 @@ func (f *facts) deletionOverdue() Reason {
 			strings.Join(job.Finalizers, ", "))
 }
 
-// refusal returns why the API server refuses to create the missing pods; zero if no event
-// reports that, or if a pod was created after an event that is not recent.
-func (f *facts) refusal(change time.Time) Reason {
-	event, missing := f.events[f.job.UID], len(f.creates)
-	if event == nil || missing == 0 {
-		return Reason{}
+// refusal returns the message with which the API server refuses to create the missing pods, and the
+// event; nil if none reports that, or if a pod was created after one that is not recent.
+func (f *facts) refusal(change time.Time) *corev1.Event {
+	event := lastEvent(f.events[f.job.UID], reasonIs("FailedCreate"))
+	if event == nil || len(f.creates) == 0 || event.Message == "" {
+		return nil
 	}
 	at := timeOf(event)
 	if f.past(at, longPatience) && at.Before(change) || f.overdue(at) && f.createdAfter(at) {
-		return Reason{}
+		return nil
 	}
-	message := oneLine(strings.TrimPrefix(event.Message, "Error creating: "))
-	text := count(missing, "pod") + " cannot be created" + textIf(f.overdue(at), ", as of "+f.ago(at)) + ": " + message
-	return cmp.Or(
-		when(strings.Contains(message, "exceeded quota"), CauseQuota, text),
-		when(strings.Contains(message, "admission webhook") || strings.Contains(message, "calling webhook"),
-			CauseWebhook, text),
-		when(message != "", CauseCreationRefused, text),
-	)
+	return event
 }
 
 // createdAfter reports whether the controller has created a pod of the Job after a time.
@@ -339,11 +297,94 @@ func joined(separator string, parts ...string) string {
 	return strings.Join(slices.DeleteFunc(slices.Clone(parts), func(part string) bool { return part == "" }), separator)
 }
 
-// maxMessage is the number of bytes of a message that are quoted.
-const maxMessage = 300
-
-// oneLine puts a message on one line and cuts it after maxMessage bytes.
+// oneLine puts a message on one line.
 func oneLine(message string) string {
-	message = strings.Join(strings.Fields(message), " ")
-	return strings.ToValidUTF8(message[:min(len(message), maxMessage)], "") + textIf(len(message) > maxMessage, "…")
+	return strings.Join(strings.Fields(strings.ToValidUTF8(message, "")), " ")
+}
+
+// read makes what the rows of the table read besides the facts.
+func (f *facts) read() *reading {
+	change := f.lastChange()
+	r := &reading{facts: f, symptoms: f.symptoms()}
+	r.workload, r.says = f.workloadSays()
+	if r.refusedBy = f.refusal(change); r.refusedBy != nil {
+		at, missing := timeOf(r.refusedBy), len(f.creates)
+		r.refusal = oneLine(strings.TrimPrefix(r.refusedBy.Message, "Error creating: "))
+		r.creation.Text = count(missing, "pod") + " cannot be created" +
+			textIf(f.overdue(at), ", as of "+f.ago(at)) + ": " + r.refusal
+		return r
+	}
+	r.creation.Reason = cmp.Or(f.podsMissing(change), f.backoffUnknown(change), f.creationOverdue(change))
+	r.creation.mild = r.creation.Code == CausePodsMissing && f.known > 0
+	return r
+}
+
+// deadlineOverdue says that the deadline has passed, and the Job was not failed.
+func (f *facts) deadlineOverdue() string {
+	return textIf(f.pastDeadline() && f.overdue(f.deadline),
+		"the deadline passed "+f.ago(f.deadline)+", and the Job has no condition FailureTarget")
+}
+
+func (f *facts) pastDeadline() bool {
+	return f.end.reason == batchv1.JobReasonDeadlineExceeded && !f.end.decided
+}
+
+// endOverdue says that the next condition, the interim or the terminal one, should have been written.
+func (f *facts) endOverdue() string {
+	due := f.lastChange()
+	if f.pastDeadline() {
+		due = latest(due, f.deadline)
+	}
+	waits := f.end.decided && f.active+f.terminating > 0
+	return textIf(f.end.ends && !waits && f.overdue(due),
+		"the Job should have "+f.ends("succeeded", "failed")+" "+f.ago(due)+": "+f.end.reason)
+}
+
+// goneAt returns when a Job that has ended is deleted; zero if it is kept, or has not ended.
+func (f *facts) goneAt() (at time.Time) {
+	ttl := f.job.Spec.TTLSecondsAfterFinished
+	end := jobstatus.Finished(f.job)
+	if ttl != nil && end != nil && !end.LastTransitionTime.IsZero() {
+		at = end.LastTransitionTime.Add(time.Duration(*ttl) * time.Second)
+	}
+	return at
+}
+
+func (f *facts) ttlOverdue() string {
+	at := f.goneAt()
+	return textIf(f.overdue(at), "the Job has ended and should have been deleted "+f.ago(at)+
+		": spec.ttlSecondsAfterFinished is "+fmt.Sprint(*cmp.Or(f.job.Spec.TTLSecondsAfterFinished, new(int32))))
+}
+
+// namespaceTerminating says that the Job's namespace is being deleted, if it is given.
+func (f *facts) namespaceTerminating() string {
+	o := f.find("Namespace", "", f.job.Namespace)
+	return textIf(o.text("status", "phase") == "Terminating" && f.goesOn(), joined(": ",
+		"namespace "+f.job.Namespace+" is being deleted, so no pod can be created",
+		o.condition("NamespaceContentRemaining").text("message"), o.condition("NamespaceFinalizersRemaining").text("message")))
+}
+
+// queued says that Kueue holds the Job suspended, and why.
+func (f *facts) queued() string {
+	queue := f.queue()
+	if f.reason.Code != JobSuspended {
+		return ""
+	}
+	_, says := f.workloadSays()
+	stopped := f.stoppedByKueue()
+	if queue == "" && says == "" {
+		return ""
+	}
+	return joined("; ", joined(" until ", "Kueue holds the Job suspended", queue), oneLine(says),
+		textIf(says == "" && stopped != "", "Kueue stopped it: "+oneLine(stopped))) + f.textDeletes()
+}
+
+// nodeOf returns the node of the first of the pods.
+func (f *facts) nodeOf(names []string) string {
+	for r := range f.pods() {
+		if len(names) > 0 && r.Pod.Name == names[0] {
+			return r.Pod.Spec.NodeName
+		}
+	}
+	return ""
 }

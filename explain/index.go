@@ -23,7 +23,11 @@ const (
 	IndexRemoving Code = "Removing"
 	// IndexStuck: the pod of the index is active, and cannot start or finish.
 	IndexStuck Code = "Stuck"
-	// IndexActive: the index has an active pod.
+	// IndexWaiting: the pod of the index is active, and cannot start or finish yet.
+	IndexWaiting Code = "Waiting"
+	// IndexStarting: the pod of the index is active, and has yet to run.
+	IndexStarting Code = "Starting"
+	// IndexActive: the pod of the index runs.
 	IndexActive Code = "Active"
 	// IndexCreating: a pod of the index is created now.
 	IndexCreating Code = "Creating"
@@ -83,8 +87,8 @@ func (e Explanation) Index(index int32) IndexReason {
 }
 
 // groupOrder is the order of groups. Groups that need attention come first.
-var groupOrder = []Code{IndexFailed, IndexStuck, IndexBackingOff, IndexTerminating, IndexRemoving,
-	IndexCreating, IndexActive, IndexPending, IndexStopped}
+var groupOrder = []Code{IndexFailed, IndexStuck, IndexWaiting, IndexBackingOff, IndexTerminating, IndexRemoving,
+	IndexCreating, IndexStarting, IndexActive, IndexPending, IndexStopped}
 
 // Groups returns, for an Indexed Job, the states of the indexes that are not completed,
 // with one entry for all indexes in the same state. Text has no details of single indexes,
@@ -132,14 +136,15 @@ func (e Explanation) unfinished(grouped bool) []IndexReason {
 // states returns the states of the given indexes, none of which is completed, in order.
 func (f *facts) states(indexes indexset.Set, grouped bool) (all []IndexReason) {
 	var withPods indexset.Builder
+	t := &template{f: f}
 	for index, p := range f.podsByIndex(indexes) {
 		withPods.Add(index)
-		all = append(all, f.state(indexset.Range(index, index), p, grouped))
+		all = append(all, f.state(indexset.Range(index, index), p, t, grouped))
 	}
 	rest, failed := indexes.Difference(withPods.Set()), f.failedIndexes
 	for _, same := range []indexset.Set{rest.Intersection(failed), rest.Difference(failed)} {
 		for iv := range same.Intervals() {
-			all = append(all, f.state(indexset.Range(iv.First, iv.Last), indexPods{}, grouped))
+			all = append(all, f.state(indexset.Range(iv.First, iv.Last), indexPods{}, t, grouped))
 		}
 	}
 	slices.SortFunc(all, func(a, b IndexReason) int {
@@ -204,7 +209,7 @@ func failsBefore(r, other *record) bool {
 // state explains an index, or neighbouring indexes without a pod, by the first reason that
 // applies. The end of the Job ranks after pods that still exist, and before reasons about
 // the next pod.
-func (f *facts) state(indexes indexset.Set, p indexPods, grouped bool) IndexReason {
+func (f *facts) state(indexes indexset.Set, p indexPods, t *template, grouped bool) IndexReason {
 	index, _ := indexes.Min()
 	s := IndexReason{Indexes: indexes}
 	failed := f.failedIndexes.Contains(index)
@@ -214,11 +219,13 @@ func (f *facts) state(indexes indexset.Set, p indexPods, grouped bool) IndexReas
 	if r := cmp.Or(p.active, p.terminating); r != nil {
 		s.Pod = r.Pod.Name
 	}
-	var symptom Reason // of the active pod
+	shown, says := &row{}, sign{} // of the active pod
 	if p.active != nil {
-		symptom = f.symptomOf(p.active.Pod)
+		if r, sign := f.diagnose(p.active.Pod, t); r != nil {
+			shown, says = r, sign
+		}
 	}
-	stuck, match := rowOf(symptom.Code), s.LastFailure.Match
+	match := s.LastFailure.Match
 	spec, goesOn, failures := &f.spec, f.goesOn(), count(s.Failures, "failure")
 	delay := f.indexDelay(index)
 	pods := either(grouped, "pods", "pod "+s.Pod)
@@ -233,8 +240,11 @@ func (f *facts) state(indexes indexset.Set, p indexPods, grouped bool) IndexReas
 		s.Code, s.Text = IndexFailed, "failed after "+counted+", the limit is "+strconv.Itoa(int(spec.limitPerIndex))
 	case p.goes != "":
 		s.Code, s.Text = IndexRemoving, "deleting "+pods+", because "+deletionReasons[p.goes]
-	case p.active != nil && stuck.attention == AttentionStuck:
-		s.Code, s.Text = IndexStuck, pods+" "+stuck.cannot+textIf(!grouped, ": "+symptom.Text)
+	case p.active != nil && shown.cannot != "":
+		s.Code = either(shown.attention == AttentionStuck, IndexStuck, either(shown.attention == AttentionNone,
+			IndexStarting, IndexWaiting))
+		s.Text = pods + " " + shown.cannot +
+			textIf(!grouped, ": "+says.text)
 	case p.active != nil:
 		s.Code, s.Text = IndexActive, "active"+textIf(!grouped, ", "+pods)
 	case p.creating:
@@ -242,7 +252,7 @@ func (f *facts) state(indexes indexset.Set, p indexPods, grouped bool) IndexReas
 	case p.terminating != nil && (spec.replaceFailedOnly || !goesOn):
 		s.Code, s.Text = IndexTerminating, "waiting for "+pods+" to terminate"
 	case !goesOn && match.Action == batchv1.PodFailurePolicyActionFailJob:
-		s.Code, s.Text = IndexStopped, "stopped; its pod matched FailJob "+match.Explain()
+		s.Code, s.Text = IndexStopped, "not run again; its pod matched FailJob "+match.Explain()
 	case goesOn && !spec.suspended && spec.parallelism > 0 && delay > 0:
 		s.Until = f.now.Add(delay)
 		s.Code, s.Text = IndexBackingOff, "backing off"+textIf(!grouped, " until "+f.clock(s.Until)+" after "+failures)
@@ -256,11 +266,11 @@ func (f *facts) state(indexes indexset.Set, p indexPods, grouped bool) IndexReas
 func (f *facts) stateWithoutPod() Reason {
 	code, perIndex := f.reason.Code, f.spec.perIndex
 	return cmp.Or(
-		when(code == JobFinished, IndexStopped, "stopped, because the Job is "+
+		when(code == JobFinished, IndexStopped, "not run, because the Job is "+
 			string(jobstatus.OutcomeOf(f.job).Phase)),
-		when(code == JobEnding, IndexStopped, "stopped, because the Job "+f.ends("succeeds", "fails")+": "+
+		when(code == JobEnding, IndexStopped, "not run, because the Job "+f.ends("succeeds", "fails")+": "+
 			f.end.reason),
-		when(code == JobDeleting, IndexStopped, "stopped, because "+f.reason.Text),
+		when(code == JobDeleting, IndexStopped, "not run, because "+f.reason.Text),
 		when(f.wait > 0 && perIndex && !f.spec.fillFreeSlots, IndexPending,
 			"pending, behind lower indexes that are backing off"),
 		when(code == JobRunning || code == JobCreating || code == JobBackingOff && perIndex, IndexPending,
@@ -274,8 +284,12 @@ func (f *facts) stateWithoutPod() Reason {
 type Totals struct {
 	// Done: succeeded.
 	Done int
-	// Running: active and not stuck.
+	// Running: the main containers run.
 	Running int
+	// Starting: active, and the main containers have yet to run.
+	Starting int
+	// Waiting: active, and unable to start or finish for a while.
+	Waiting int
 	// Stuck: active, but unable to start or finish.
 	Stuck int
 	// Terminating: being deleted, and replaced only after termination or not at all.
@@ -294,9 +308,10 @@ type Totals struct {
 // · stuck 78 · backing off 13 · failed 2".
 func (t Totals) String() string {
 	part := func(name string, n int) string { return textIf(n > 0, fmt.Sprintf(" · %s %d", name, n)) }
-	return fmt.Sprintf("done %d", t.Done) + part("running", t.Running) + part("stuck", t.Stuck) +
+	return fmt.Sprintf("done %d", t.Done) + part("running", t.Running) + part("starting", t.Starting) +
+		part("waiting", t.Waiting) + part("stuck", t.Stuck) +
 		part("terminating", t.Terminating) + part("backing off", t.BackingOff) + part("pending", t.Pending) +
-		part("failed", t.Failed) + part("stopped", t.Stopped)
+		part("failed", t.Failed) + part("not run", t.Stopped)
 }
 
 // Totals returns the totals before the decision is carried out.
@@ -324,17 +339,20 @@ func (e Explanation) Totals() Totals {
 			lacking = max(0, int(*spec.completions)-done-int(f.active))
 		}
 		n = map[Code]int{code: lacking, IndexTerminating: int(f.terminating), IndexFailed: int(failed)}
+		n[IndexActive] = int(f.active)
 		for _, s := range f.symptoms() {
-			if rowOf(s.Code).attention == AttentionStuck {
-				n[IndexStuck] += len(s.pods)
-			}
+			state := either(s.attention == AttentionStuck, IndexStuck,
+				either(s.attention == AttentionNone, IndexStarting, IndexWaiting))
+			n[state] += len(s.pods)
+			n[IndexActive] -= len(s.pods)
 		}
-		n[IndexActive] = int(f.active) - n[IndexStuck]
 	}
 	waiting = min(waiting, n[IndexPending])
 	return Totals{
 		Done:        done,
 		Running:     n[IndexActive],
+		Starting:    n[IndexStarting],
+		Waiting:     n[IndexWaiting],
 		Stuck:       n[IndexStuck],
 		Terminating: n[IndexRemoving] + n[IndexTerminating],
 		BackingOff:  n[IndexBackingOff] + waiting,

@@ -14,7 +14,7 @@ import (
 	"github.com/jobfate/jobfate/validation"
 )
 
-// What is unexpected in a snapshot.
+// What is unexpected in what was given.
 const (
 	// NoteForeignPods: pods of other owners were ignored.
 	NoteForeignPods Code = "ForeignPodsIgnored"
@@ -55,7 +55,7 @@ func (e Explanation) Notes() []Reason {
 	}
 	notes = append(notes,
 		when(f.others > 0, NoteForeignPods,
-			"the snapshot has "+count(f.others, "pod")+" of other owners"),
+			count(f.others, "pod")+" of other owners "+either(f.others == 1, "was", "were")+" given, and ignored"),
 		when(f.putOff, NoteStatusPutOff, "the status write is delayed: the last write is recent, and this "+
 			"one changes little"))
 	notes = append(notes, f.uncounted()...)

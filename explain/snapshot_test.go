@@ -138,7 +138,8 @@ func read(t *testing.T, documents ...string) given {
 	g := given{Snapshot: jobfate.Snapshot{Now: now}}
 	for _, document := range documents {
 		var kind struct {
-			Kind string `json:"kind"`
+			APIVersion string `json:"apiVersion"`
+			Kind       string `json:"kind"`
 		}
 		decode := func(into any) {
 			if err := yaml.Unmarshal([]byte(document), into); err != nil {
@@ -148,19 +149,27 @@ func read(t *testing.T, documents ...string) given {
 		decode(&kind)
 		switch kind.Kind {
 		case "Job":
+			if kind.APIVersion != "batch/v1" {
+				g.Objects = append(g.Objects, asObject(t, document))
+				continue
+			}
 			g.Job = &batchv1.Job{}
 			decode(g.Job)
 		case "Pod":
 			g.Pods = append(g.Pods, &corev1.Pod{})
 			decode(g.Pods[len(g.Pods)-1])
 		case "Event":
+			if kind.APIVersion != "v1" {
+				g.Objects = append(g.Objects, asObject(t, document))
+				continue
+			}
 			g.Events = append(g.Events, &corev1.Event{})
 			decode(g.Events[len(g.Events)-1])
 		case "Node":
 			g.Nodes = append(g.Nodes, &corev1.Node{})
 			decode(g.Nodes[len(g.Nodes)-1])
 		default:
-			t.Fatalf("kind %q in\n%s", kind.Kind, document)
+			g.Objects = append(g.Objects, asObject(t, document))
 		}
 	}
 	return g

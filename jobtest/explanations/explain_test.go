@@ -47,7 +47,7 @@ func TestExplanation_fault(t *testing.T) {
 		{"container b, exit code 3", func(p *corev1.Pod) {
 			p.Status.ContainerStatuses = []corev1.ContainerStatus{exit("a", 0, ""), exit("b", 3, "Error"), exit("c", 4, "")}
 		}},
-		{"container main, exit code 137, OOMKilled", func(p *corev1.Pod) {
+		{"container main, exit code 137 (SIGKILL), OOMKilled", func(p *corev1.Pod) {
 			p.Status.ContainerStatuses = []corev1.ContainerStatus{exit("main", 137, "OOMKilled")}
 		}},
 		{"container init, exit code 1", func(p *corev1.Pod) {
@@ -62,7 +62,7 @@ func TestExplanation_fault(t *testing.T) {
 			p.Status.ContainerStatuses[0].State.Terminated.Message = `exec: "foo": not found`
 		}},
 		{"disrupted", func(p *corev1.Pod) { p.Status.Conditions = []corev1.PodCondition{disrupted} }},
-		{"Evicted, container main, exit code 143, disrupted by EvictionByEvictionAPI", func(p *corev1.Pod) {
+		{"Evicted, container main, exit code 143 (SIGTERM), disrupted by EvictionByEvictionAPI", func(p *corev1.Pod) {
 			p.Status.Reason = "Evicted"
 			p.Status.ContainerStatuses = []corev1.ContainerStatus{exit("main", 143, "Error")}
 			p.Status.Conditions = []corev1.PodCondition{disrupted}
@@ -226,7 +226,7 @@ func TestExplanation_stoppedUnrun(t *testing.T) {
 		Conditions: []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue, Reason: "R"}},
 	}
 	d := decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Now: job.CreationTimestamp.Time})
-	for index, want := range []string{"index 0: completed", "index 1: failed", "index 2: stopped, because the Job is Failed"} {
+	for index, want := range []string{"index 0: completed", "index 1: failed", "index 2: not run, because the Job is Failed"} {
 		if got := explain.Of(d).Index(int32(index)).String(); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}

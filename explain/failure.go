@@ -1,0 +1,187 @@
+package explain
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/jobfate/jobfate/failurepolicy"
+	"github.com/jobfate/jobfate/jobstatus"
+)
+
+// Failure is a failed pod and the way in which it failed.
+type Failure struct {
+	// Pod is the name of the pod.
+	Pod string
+	// Fault says how the pod failed. It is for people.
+	Fault string
+	// Match is the rule that the pod matches.
+	Match failurepolicy.Match
+}
+
+// LastFailure returns the pod of the Job that failed last, by its finish time. If several
+// finished at the same time, it returns the first. It is useful for Jobs that are not
+// Indexed; in an Indexed Job each index has its own last failure. If no failed pod is
+// known, it returns the zero Failure.
+func (e Explanation) LastFailure() Failure {
+	if e.facts == nil {
+		return Failure{}
+	}
+	return e.facts.failure(e.facts.lastFailed())
+}
+
+func (f *facts) lastFailed() (last *record) {
+	for _, r := range f.inOrder() {
+		if r.Failed && r.Valid && (last == nil || r.Finish().After(last.Finish())) {
+			last = r
+		}
+	}
+	return last
+}
+
+// failure says how a pod failed; it is zero without a pod.
+func (f *facts) failure(r *record) Failure {
+	if r == nil {
+		return Failure{}
+	}
+	return Failure{Pod: r.Pod.Name, Fault: faultOf(r.Pod).text, Match: r.Match()}
+}
+
+// failureReason returns the reason with which the Job has failed or is going to; empty if neither.
+func (f *facts) failureReason() string {
+	if end := jobstatus.OutcomeOf(f.job); end.Phase == jobstatus.Failed || end.Phase == jobstatus.Failing {
+		return end.Reason
+	}
+	return textIf(f.end.ends && !f.end.succeeds, f.end.reason)
+}
+
+// culprit returns the pod that shows why the Job fails: the one that a FailJob rule matched, the one
+// that failed last, or one whose containers failed and were restarted; nil if none is known.
+func (f *facts) culprit() (r *record) {
+	reason := f.failureReason()
+	failed := f.lastFailed()
+	for _, p := range f.inOrder() {
+		switch {
+		case strings.HasPrefix(reason, batchv1.JobReasonPodFailurePolicy) && p.FailsJob():
+			return p
+		case failed == nil && !p.Succeeded && faultOf(p.Pod).exited != nil:
+			r = cmp.Or(r, p)
+		}
+	}
+	return cmp.Or(failed, r)
+}
+
+// textFailed says why the Job has failed, or fails: which pod and how, and which limit.
+func (f *facts) textFailed() found {
+	reason, message := f.failureReason(), f.end.message
+	if end := jobstatus.OutcomeOf(f.job); message == "" || end.Terminal() {
+		message = end.Message
+	}
+	r := f.culprit()
+	c := found{text: reason}
+	limit := f.limit(reason)
+	if r == nil {
+		c.text = joined("; ", joined(": ", reason, message), limit,
+			textIf(max(f.failed, f.job.Status.Failed) > 0, "none of its failed pods was given"))
+		return c
+	}
+	fault := faultOf(r.Pod)
+	c.pods, c.container, c.node = []string{r.Pod.Name}, fault.container, r.Pod.Spec.NodeName
+	c.evidence = []string{"pod/" + r.Pod.Name}
+	c.signs = fault
+	c.text = joined("; ", f.named(r)+": "+fault.text, f.ruleText(r),
+		joined(": ", reason, either(limit == "" || strings.HasPrefix(reason, batchv1.JobReasonPodFailurePolicy),
+			message, limit)))
+	return c
+}
+
+// named returns the name of a pod, with its index.
+func (f *facts) named(r *record) string {
+	return "pod " + r.Pod.Name + textIf(f.spec.indexed && r.Index >= 0, " (index "+strconv.Itoa(int(r.Index))+")")
+}
+
+// ruleText says which rule of the pod failure policy a failed pod matches.
+func (f *facts) ruleText(r *record) string {
+	match := r.Match()
+	return textIf(match.Matched(), "matched "+string(match.Action)+" "+match.Explain())
+}
+
+// limit returns the limit of the spec that a reason is about, with its value and what was counted.
+func (f *facts) limit(reason string) string {
+	spec, job := &f.spec, f.job
+	failures := either(jobstatus.Finished(job) == nil, max(f.failed, job.Status.Failed), job.Status.Failed)
+	failed := max(f.failedIndexes.Len(), jobstatus.Indexes(job).Failed.Len())
+	indexes := cmp.Or(textIf(f.failedIndexes.Len() > 0, f.failedIndexes.String()), *cmp.Or(job.Status.FailedIndexes, new(string)))
+	list := textIf(len(indexes) <= maxList, " ("+indexes+")")
+	switch reason {
+	case batchv1.JobReasonBackoffLimitExceeded:
+		text := count(failures, "failure")
+		if restarts := f.restarts; spec.countRestarts && restarts > 0 {
+			text += fmt.Sprintf(" and %d container restarts", restarts)
+		}
+		return fmt.Sprintf("%s, spec.backoffLimit is %d", text, spec.limit)
+	case batchv1.JobReasonDeadlineExceeded:
+		if seconds := job.Spec.ActiveDeadlineSeconds; seconds != nil {
+			return fmt.Sprintf("spec.activeDeadlineSeconds is %d", *seconds) +
+				textIf(!job.Status.StartTime.IsZero(), ", started at "+f.clock(cmp.Or(job.Status.StartTime,
+					&job.CreationTimestamp).Time))
+		}
+	case batchv1.JobReasonMaxFailedIndexesExceeded:
+		if most := job.Spec.MaxFailedIndexes; most != nil {
+			return fmt.Sprintf("%d indexes have failed%s, spec.maxFailedIndexes is %d", failed, list, *most)
+		}
+	case batchv1.JobReasonFailedIndexes:
+		return fmt.Sprintf("%s failed%s, spec.backoffLimitPerIndex is %d",
+			either(failed == 1, "1 index has", fmt.Sprintf("%d indexes have", failed)), list, spec.limitPerIndex)
+	}
+	return ""
+}
+
+// maxList is the number of bytes of a list of indexes in a sentence.
+const maxList = 60
+
+// fault is how a pod failed.
+type fault struct {
+	text, container string
+	exited          *corev1.ContainerStateTerminated // nil if no container says
+}
+
+// faultOf says how a pod failed, from its status: the reason and the message, the first container
+// that did not exit with 0, now or before its last restart, and the disruption condition.
+func faultOf(pod *corev1.Pod) (is fault) {
+	var exited, disrupted string
+	for _, c := range slices.Concat(pod.Status.ContainerStatuses, pod.Status.InitContainerStatuses) {
+		end := c.State.Terminated
+		if last := c.LastTerminationState.Terminated; (end == nil || end.ExitCode == 0 && end.Signal == 0) &&
+			pod.Status.Phase != corev1.PodSucceeded && last != nil {
+			end = last
+		}
+		if end != nil && (end.ExitCode != 0 || end.Signal != 0) && exited == "" {
+			exited = joined(": ", "container "+c.Name+", "+exit(end)+
+				textIf(c.RestartCount > 0, ", "+count(c.RestartCount, "restart")), oneLine(end.Message))
+			is.container, is.exited = c.Name, end
+		}
+	}
+	if c := condition(pod, corev1.DisruptionTarget); c.Status == corev1.ConditionTrue {
+		disrupted = joined(": ", joined(" by ", "disrupted", c.Reason), oneLine(c.Message))
+	}
+	is.text = cmp.Or(joined(", ", joined(": ", pod.Status.Reason, oneLine(pod.Status.Message)), exited, disrupted),
+		textIf(pod.DeletionTimestamp != nil, "deleted"), "the pod gives no reason")
+	return is
+}
+
+// signals are the names of the signals that end containers, by their number on Linux.
+var signals = map[int32]string{1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS",
+	8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV", 13: "SIGPIPE", 14: "SIGALRM", 15: "SIGTERM"}
+
+// exit says how a container ended. Shells and runtimes report the signal n as exit code 128+n.
+func exit(end *corev1.ContainerStateTerminated) string {
+	signal := signals[cmp.Or(end.Signal, end.ExitCode-128)]
+	return joined(", ", fmt.Sprintf("exit code %d", end.ExitCode)+textIf(signal != "", " ("+signal+")"),
+		textIf(end.Reason != "Error", end.Reason))
+}

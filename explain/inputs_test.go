@@ -1,0 +1,253 @@
+package explain_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/explain"
+)
+
+// input is a case of testdata/causes. Its objects are shortened: complete adds what all of them have.
+type input struct {
+	file, title string
+	want        string // code and attention of the first cause
+	text        []string
+	advice      []string
+	not         []string // codes that must not be among the causes: the input is a near miss
+	objects     []map[string]any
+}
+
+// readInputs reads the cases of testdata/causes. A case begins with a line "=== title". Lines of the form
+// "want: Code Attention", "text: a part", "advice: a part" and "not: Code" follow, and comments. Then
+// come objects, each after a line "---".
+func readInputs(t *testing.T) (all []input) {
+	t.Helper()
+	files, err := filepath.Glob("testdata/causes/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no inputs: %v", err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, part := range strings.Split("\n"+string(text), "\n=== ")[1:] {
+			docs := strings.Split(part, "\n---\n")
+			head := strings.Split(docs[0], "\n")
+			in := input{file: file, title: head[0]}
+			for _, line := range head[1:] {
+				name, value, _ := strings.Cut(line, ": ")
+				switch {
+				case line == "" || line[0] == '#':
+				case name == "want":
+					in.want = value
+				case name == "text":
+					in.text = append(in.text, value)
+				case name == "advice":
+					in.advice = append(in.advice, value)
+				case name == "not":
+					in.not = append(in.not, value)
+				default:
+					t.Fatalf("%s: %s: %q", file, in.title, line)
+				}
+			}
+			for _, doc := range docs[1:] {
+				var o map[string]any
+				if err := yaml.Unmarshal([]byte(doc), &o); err != nil {
+					t.Fatalf("%s: %s: %v in\n%s", file, in.title, err, doc)
+				}
+				in.objects = append(in.objects, o)
+			}
+			all = append(all, in)
+		}
+	}
+	return all
+}
+
+// merge adds to a map what another one has.
+func merge(a, b map[string]any) map[string]any {
+	out := maps.Clone(a)
+	for name, value := range b {
+		was, isMap := out[name].(map[string]any)
+		is, both := value.(map[string]any)
+		if isMap && both {
+			value = merge(was, is)
+		}
+		out[name] = value
+	}
+	return out
+}
+
+func fromYAML(text string) (o map[string]any) {
+	if err := yaml.Unmarshal([]byte(text), &o); err != nil {
+		panic(err)
+	}
+	return o
+}
+
+// podStates are what "is" stands for in a pod.
+var podStates = map[string]string{
+	"running": strings.TrimPrefix(running, "---\n"),
+	"on a node": `{spec: {nodeName: worker-1}, status: {phase: Pending, conditions: [` + scheduled + `],
+  containerStatuses: [{name: main, ready: false, restartCount: 0, state: {waiting: {reason: ContainerCreating}}}]}}`,
+	"without a node": `{status: {phase: Pending}}`,
+	"failed":         `{spec: {nodeName: worker-1}, status: {phase: Failed, conditions: [` + scheduled + `]}}`,
+}
+
+// complete returns an object as kubectl prints it, except for parts that no cause depends on.
+func complete(o map[string]any) string {
+	kind := fmt.Sprint(o["kind"])
+	switch {
+	case kind == "Job" && o["apiVersion"] == nil:
+		o = merge(fromYAML(theJob("", "", "")), o)
+	case kind == "Pod":
+		name := fmt.Sprint(o["metadata"].(map[string]any)["name"])
+		var n int
+		_, _ = fmt.Sscanf(name, "train-%d", &n)
+		base := fromYAML(aPod(n, ""))
+		if is, ok := o["is"]; ok {
+			base = merge(base, fromYAML(podStates[is.(string)]))
+			delete(o, "is")
+		}
+		o = merge(base, o)
+	case kind == "Event" && o["apiVersion"] == nil:
+		about := map[string]any{"kind": "Job", "namespace": "ml", "name": "train", "uid": "job-uid"}
+		if text, ok := o["about"].(string); ok && text != "job" {
+			kind, name, _ := strings.Cut(text, "/")
+			about["kind"], about["name"], about["uid"] = kind, name, "uid-of-"+name
+			if kind == "Pod" {
+				about["uid"] = "pod-" + name[len(name)-1:]
+			}
+		}
+		if field, ok := o["container"]; ok {
+			about["fieldPath"] = field
+		}
+		base := map[string]any{"apiVersion": "v1", "type": "Warning", "involvedObject": about,
+			"metadata":      map[string]any{"name": "e", "namespace": "ml"},
+			"lastTimestamp": "2026-05-01T" + fmt.Sprint(o["at"]) + "Z"}
+		for _, name := range []string{"at", "about", "container"} {
+			delete(o, name)
+		}
+		o = merge(base, o)
+	default:
+		o = merge(map[string]any{"metadata": map[string]any{"namespace": "ml"}}, o)
+	}
+	text, err := json.Marshal(o)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
+
+// explanation explains the objects of an input.
+func (in input) explanation(t *testing.T) explain.Explanation {
+	t.Helper()
+	documents, hasJob := []string{}, false
+	var untyped []string // the Job with fields that the types of the API may lack
+	for _, o := range in.objects {
+		if o["is"] == "untyped" {
+			o = maps.Clone(o)
+			delete(o, "is")
+			untyped = append(untyped, complete(o))
+			continue
+		}
+		hasJob = hasJob || o["kind"] == "Job" && o["apiVersion"] == nil
+		documents = append(documents, complete(maps.Clone(o)))
+	}
+	if !hasJob {
+		documents = append(documents, plainJob())
+	}
+	g := read(t, documents...)
+	for _, document := range untyped {
+		g.Objects = append(g.Objects, asObject(t, document))
+	}
+	d, err := jobfate.Decide(g.Snapshot)
+	if err != nil {
+		t.Fatalf("%s: %s: %v", in.file, in.title, err)
+	}
+	return explain.Of(d, g.Evidence)
+}
+
+// Each input of testdata/causes has its cause first, and a near miss has not the cause that it resembles.
+func TestInputs(t *testing.T) {
+	for _, in := range readInputs(t) {
+		t.Run(filepath.Base(in.file)+"/"+in.title, func(t *testing.T) {
+			all := in.explanation(t).Causes()
+			first := all[0]
+			if got := string(first.Code) + " " + first.Attention.String(); got != in.want {
+				t.Errorf("got %s: %s\nwant %s", got, first.Text, in.want)
+			}
+			for _, part := range in.text {
+				if !strings.Contains(first.Text, part) {
+					t.Errorf("got the text %q, want %q in it", first.Text, part)
+				}
+			}
+			for _, part := range in.advice {
+				if !strings.Contains(first.Advice, part) {
+					t.Errorf("got the advice %q, want %q in it", first.Advice, part)
+				}
+			}
+			for _, c := range all {
+				if slices.Contains(in.not, string(c.Code)) {
+					t.Errorf("got %s: %s, for which this is a near miss", c.Code, c.Text)
+				}
+			}
+			if first.Attention == explain.AttentionStuck && first.Advice == "" {
+				t.Error("the Job is stuck, and there is no advice")
+			}
+		})
+	}
+}
+
+// Each code of the table is the first cause of an input, and some input is a near miss for it.
+func TestInputs_eachCode(t *testing.T) {
+	shown, missed := map[string]bool{}, map[string]bool{}
+	for _, in := range readInputs(t) {
+		code, _, _ := strings.Cut(in.want, " ")
+		shown[code] = true
+		for _, code := range in.not {
+			missed[code] = true
+		}
+	}
+	// Other tests cover what depends on a caller's memory, or needs no decision.
+	for _, code := range []explain.Code{explain.JobStale, explain.JobInFlight, explain.CauseMultiKueue,
+		explain.CauseManagedElsewhere, explain.CauseManagerSilent} {
+		shown[string(code)], missed[string(code)] = true, true
+	}
+	seen := map[explain.Code]bool{}
+	for _, row := range explain.Rows() {
+		if code := string(row.Code); !seen[row.Code] {
+			seen[row.Code] = true
+			if !shown[code] {
+				t.Errorf("no input shows %s", code)
+			}
+			if !missed[code] {
+				t.Errorf("no input is a near miss for %s", code)
+			}
+		}
+	}
+}
+
+// asObject reads YAML as an object of any kind.
+func asObject(t *testing.T, document string) *unstructured.Unstructured {
+	t.Helper()
+	text, err := yaml.ToJSON([]byte(document))
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := &unstructured.Unstructured{}
+	if err := json.Unmarshal(text, &u.Object); err != nil {
+		t.Fatal(err)
+	}
+	return u
+}

@@ -1,0 +1,330 @@
+package explain
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// What this package knows of objects beside Jobs, pods, Events and Nodes. Nothing of it stands in
+// another file.
+
+// The names that other controllers use on Jobs.
+const (
+	kueueGroup    = "kueue.x-k8s.io"
+	kueueQueue    = "kueue.x-k8s.io/queue-name" // a label; once an annotation
+	kueueWorkload = "kueue.x-k8s.io/prebuilt-workload-name"
+	multiKueue    = "kueue.x-k8s.io/multikueue" // in spec.managedBy
+	replicatedJob = "jobset.sigs.k8s.io/replicatedjob-name"
+)
+
+// kind is what this package knows of the objects of one kind.
+type kind struct {
+	group, name string
+	// held says how an object keeps its Jobs suspended; empty if it does not. keeps says that a Job
+	// that is resumed by hand is suspended again.
+	held  func(object) string
+	keeps bool
+	// goesOn says what the object does about a Job that has failed, or is going to; meanwhile what
+	// it does as long as the Job is active.
+	goesOn    func(*facts, owner) string
+	meanwhile func(object) string
+}
+
+// kinds are the kinds that [Reads] reports.
+var kinds = []kind{
+	{group: "batch", name: "CronJob", goesOn: cronJobGoesOn, meanwhile: cronJobMeanwhile},
+	{group: "jobset.x-k8s.io", name: "JobSet", held: jobSetHeld, keeps: true, goesOn: jobSetGoesOn},
+	{group: "trainer.kubeflow.org", name: "TrainJob", held: suspended, keeps: true},
+	{group: kueueGroup, name: "Workload"},
+	{group: "scheduling.k8s.io", name: "PodGroup"},
+	{group: "scheduling.x-k8s.io", name: "PodGroup"},
+	{group: "scheduling.volcano.sh", name: "PodGroup"},
+	{name: "Namespace"}, {name: "ResourceQuota"}, {name: "PersistentVolumeClaim"}, {name: "ConfigMap"},
+	{name: "Secret"},
+	{group: "resource.k8s.io", name: "ResourceClaim"},
+	{group: "resource.k8s.io", name: "ResourceClaimTemplate"},
+	{group: "events.k8s.io", name: "Event"},
+}
+
+// Reads reports whether objects of a kind can be evidence: [Evidence.Objects] should have those that
+// concern the Job. The group is empty for the core of the API. Any other object that owns a Job can be
+// evidence, too.
+func Reads(group, name string) bool {
+	return slices.ContainsFunc(kinds, func(k kind) bool { return k.group == group && k.name == name })
+}
+
+// kindOf returns what is known of the kind of an owner.
+func kindOf(o owner) kind {
+	for _, k := range kinds {
+		if k.group == o.group && k.name == o.kind {
+			return k
+		}
+	}
+	return kind{keeps: true} // its controller most likely does as others do
+}
+
+// suspended says that an object with spec.suspend is suspended.
+func suspended(o object) string { return textIf(o.is("spec", "suspend"), "spec.suspend is true") }
+
+func jobSetHeld(o object) string {
+	starting := o.condition("StartupPolicyInProgress")
+	return cmp.Or(suspended(o), textIf(starting.text("status") == "True",
+		"its startup policy starts this Job after others: "+starting.text("message")))
+}
+
+// jobSetGoesOn follows the failure policy of a JobSet (api/jobset/v1alpha2, FailurePolicy).
+func jobSetGoesOn(f *facts, of owner) string {
+	o := of.object
+	if o == nil {
+		return of.String() + ", which is not given, decides whether the Job runs again"
+	}
+	if c := o.condition("Failed"); c.text("status") == "True" {
+		return of.String() + " has failed: " + joined(": ", c.text("reason"), c.text("message"))
+	}
+	most, _ := o.number("spec", "failurePolicy", "maxRestarts")
+	all, _ := o.number("status", "restarts")
+	used, counts := o.number("status", "restartsCountTowardsMax")
+	if !counts {
+		used = all
+	}
+	reason := f.failureReason()
+	for i, r := range o.list("spec", "failurePolicy", "rules") {
+		patterns, _ := r["onJobFailureMessagePatterns"].([]any) // may match; the default is likelier
+		if len(patterns) > 0 || !holds(r["onJobFailureReasons"], reason) ||
+			!holds(r["targetReplicatedJobs"], f.job.Labels[replicatedJob]) {
+			continue
+		}
+		name := cmp.Or(r.text("name"), fmt.Sprint(i))
+		switch r.text("action") {
+		case "FailJobSet":
+			return of.String() + " fails, too, by rule " + name + " of its failure policy"
+		case "RestartJobSetAndIgnoreMaxRestarts", "RestartJobAndIgnoreMaxRestarts":
+			return fmt.Sprintf("%s restarts by rule %s of its failure policy, without a limit: %d restarts so far",
+				of, name, all)
+		}
+		break
+	}
+	if used < most {
+		return fmt.Sprintf("%s restarts: restart %d of %d", of, used+1, most)
+	}
+	return fmt.Sprintf("%s fails, too: it has used %d of %d restarts", of, used, most)
+}
+
+// holds reports whether a list of a rule is empty or has the text.
+func holds(list any, text string) bool {
+	all, _ := list.([]any)
+	return len(all) == 0 || slices.Contains(all, any(text))
+}
+
+// nextRun says when a CronJob creates its next Job.
+func nextRun(o object) string {
+	if o.is("spec", "suspend") {
+		return "is suspended, so it creates no further Job"
+	}
+	return "creates the next Job by its schedule " + joined(" ", o.text("spec", "schedule"), o.text("spec", "timeZone"))
+}
+
+func cronJobGoesOn(_ *facts, of owner) string {
+	if of.object == nil {
+		return of.String() + ", which is not given, creates the next Job by its schedule"
+	}
+	return of.String() + " " + nextRun(of.object)
+}
+
+func cronJobMeanwhile(o object) string {
+	switch policy := o.text("spec", "concurrencyPolicy"); {
+	case o.is("spec", "suspend"):
+		return nextRun(o)
+	case policy == string(batchv1.ForbidConcurrent):
+		return "starts no other Job before this one ends (concurrencyPolicy Forbid)"
+	case policy == string(batchv1.ReplaceConcurrent):
+		return "deletes this Job when it creates the next one (concurrencyPolicy Replace), by its schedule " +
+			o.text("spec", "schedule")
+	}
+	return nextRun(o)
+}
+
+// ownersSay says what the owners do about a Job that has failed, or about one that is active.
+func (f *facts) ownersSay(failed bool) string {
+	var all []string
+	for _, o := range f.owners {
+		switch k := kindOf(o); {
+		case failed && k.goesOn != nil:
+			all = append(all, k.goesOn(f, o))
+		case !failed && k.meanwhile != nil && o.object != nil:
+			all = append(all, o.String()+" "+k.meanwhile(o.object))
+		}
+	}
+	return strings.Join(all, "; ")
+}
+
+// held returns the topmost owner that keeps the Job suspended, and how. If none that is given does, it
+// returns the controller of a Job that would suspend it again.
+func (f *facts) held() (by owner, how string) {
+	for _, o := range f.owners {
+		if k := kindOf(o); k.held != nil && o.object != nil {
+			if says := k.held(o.object); says != "" {
+				by, how = o, says
+			}
+		}
+	}
+	if top := len(f.owners) - 1; how == "" && top >= 0 && kindOf(f.owners[0]).keeps {
+		by = f.owners[top]
+		how = either(by.object == nil, "it is not given", "it decides when its Jobs resume")
+	}
+	return by, how
+}
+
+// queue says what must happen before Kueue resumes the Job; it is empty if Kueue does not manage it.
+func (f *facts) queue() string {
+	job := f.job
+	queue, workload := cmp.Or(job.Labels[kueueQueue], job.Annotations[kueueQueue]), job.Labels[kueueWorkload]
+	for _, o := range f.owners {
+		queue = cmp.Or(queue, o.object.text("metadata", "labels", kueueQueue))
+	}
+	if w := f.workload(); w != nil {
+		queue = cmp.Or(queue, w.text("spec", "queueName"))
+	}
+	return cmp.Or(textIf(queue != "", "its queue "+queue+" admits it"),
+		textIf(workload != "", "its workload "+workload+" is admitted"))
+}
+
+// workload returns Kueue's Workload of the Job or of an owner; nil if it is not given.
+func (f *facts) workload() object {
+	if name := f.job.Labels[kueueWorkload]; name != "" {
+		return f.find("Workload", f.job.Namespace, name)
+	}
+	uids := []types.UID{f.job.UID}
+	for _, o := range f.owners {
+		uids = append(uids, o.uid)
+	}
+	all := f.ownedBy("Workload", kueueGroup, uids)
+	if len(all) == 0 {
+		return nil
+	}
+	return all[len(all)-1]
+}
+
+// The states of a Workload that keep a Job suspended (apis/kueue/v1beta2/workload_types.go).
+const (
+	workloadOff     = "off"     // spec.active is false
+	workloadNever   = "never"   // it asks for more than there is
+	workloadCheck   = "check"   // an admission check is not ready
+	workloadEvicted = "evicted" // it has run before
+	workloadStopped = "stopped" // its queue is stopped, or does not exist
+)
+
+// workloadSays returns the state of the Workload, and what it says; empty without one.
+func (f *facts) workloadSays() (state, text string) {
+	w := f.workload()
+	if w == nil {
+		return "", ""
+	}
+	name := w.name()
+	if active, set := w.at("spec")["active"].(bool); set && !active {
+		c := w.condition("DeactivationTarget")
+		if evicted := w.condition("Evicted"); c == nil && evicted.text("status") == "True" {
+			c = evicted
+		}
+		return workloadOff, joined(": ", "spec.active of "+name+" is false", c.text("reason"), c.text("message"))
+	}
+	reserved, evicted := w.condition("QuotaReserved"), w.condition("Evicted")
+	message := reserved.text("message")
+	for _, check := range w.list("status", "admissionChecks") {
+		if check.text("state") != "Ready" && reserved.text("status") == "True" {
+			return workloadCheck, joined(": ", "admission check "+check.text("name")+" of "+name+" is "+
+				check.text("state"), check.text("message"))
+		}
+	}
+	switch {
+	case reserved.text("reason") == "ExceedsMaxQuota" || strings.Contains(message, "> maximum capacity"):
+		return workloadNever, name + ": " + message
+	case reserved.text("status") == "False" && (strings.Contains(message, "is stopped") ||
+		strings.Contains(message, "doesn't exist") || strings.Contains(message, "missing") ||
+		strings.Contains(message, "is inactive")):
+		return workloadStopped, name + ": " + message
+	case evicted.text("status") == "True":
+		return workloadEvicted, joined(": ", name+" was evicted", evicted.text("reason"), evicted.text("message"),
+			textIf(reserved.text("status") == "False", message))
+	case reserved.text("status") == "False":
+		return "", joined(": ", name, reserved.text("reason"), message)
+	}
+	return "", ""
+}
+
+// stopped returns the last event in which Kueue says why it has stopped the Job.
+func (f *facts) stoppedByKueue() string {
+	events := f.events[f.job.UID]
+	for _, e := range slices.Backward(events) {
+		switch {
+		case e.Reason == "Started" || e.Reason == "Resumed":
+			return ""
+		case e.Reason == "Stopped":
+			return e.Message
+		}
+	}
+	return ""
+}
+
+// gang says how many pods a PodGroup of the pod still lacks; empty if it lacks none, or is not given.
+func (f *facts) gang(pod *corev1.Pod) string {
+	group := f.podGroup(pod)
+	if group == nil {
+		return ""
+	}
+	least, found := group.number("spec", "minMember")
+	if n, ok := group.number("spec", "schedulingPolicy", "gang", "minCount"); ok {
+		least, found = n, true
+	}
+	if !found || least <= int64(f.active) {
+		return ""
+	}
+	return fmt.Sprintf("%s needs %d pods before any is scheduled, and the Job has %d", group.name(), least, f.active)
+}
+
+// podGroup returns the PodGroup of a pod: by its label, its annotation, or because the Job or the
+// PodGroup's owner is that of the Job.
+func (f *facts) podGroup(pod *corev1.Pod) object {
+	name := cmp.Or(pod.Labels["scheduling.x-k8s.io/pod-group"], pod.Annotations["scheduling.k8s.io/group-name"])
+	if name != "" {
+		return f.find("PodGroup", pod.Namespace, name)
+	}
+	for _, o := range f.objects {
+		if o.text("kind") == "PodGroup" && (slices.ContainsFunc(o.list("metadata", "ownerReferences"),
+			func(r object) bool { return types.UID(r.text("uid")) == f.job.UID })) {
+			return o
+		}
+	}
+	return nil
+}
+
+// The events of autoscalers about a pod without a node: those of cluster-autoscaler
+// (core/scaleup/orchestrator and processors/status/eventing_scale_up_processor.go), of Karpenter
+// (pkg/controllers/provisioning/scheduling/events.go).
+const (
+	scaleUp      = "TriggeredScaleUp"
+	noScaleUp    = "NotTriggerScaleUp"
+	karpenterFit = "Nominated"
+)
+
+// gateOwners are the controllers that remove a scheduling gate, by the beginning of its name.
+var gateOwners = []struct{ prefix, who string }{
+	{"kueue.x-k8s.io/", "Kueue"},
+	{"jobset.sigs.k8s.io/", "the JobSet controller"},
+}
+
+// gateOwner says who removes a scheduling gate; empty if that is not known.
+func gateOwner(gate string) string {
+	for _, g := range gateOwners {
+		if strings.HasPrefix(gate, g.prefix) {
+			return g.who
+		}
+	}
+	return ""
+}
