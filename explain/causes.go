@@ -112,7 +112,6 @@ type row struct {
 type reading struct {
 	*facts
 	creation  finding       // why missing pods are not created
-	mild      bool          // it is found when the status may be about to change
 	refusal   string        // the message of the API server
 	refusedBy *corev1.Event // that has it
 	symptoms  []*symptom
@@ -142,13 +141,13 @@ func (f *facts) causes(least Attention) (all []Cause) {
 			continue
 		}
 		groups[row.group] = row.group > 0
-		all = append(all, f.cause(row, c, least))
+		all = append(all, f.cause(*row, c, least))
 	}
 	return all
 }
 
 // cause returns the cause of a row.
-func (f *facts) cause(r *row, c found, least Attention) Cause {
+func (f *facts) cause(r row, c found, least Attention) Cause {
 	reason := c.reason
 	if reason.Text == "" {
 		reason = Reason{Code: r.code, Text: c.text}
@@ -189,8 +188,9 @@ func (f *facts) filled(advice string, c found) string {
 	}
 	memory := "its memory limit"
 	for i := range f.job.Spec.Template.Spec.Containers {
-		if t := &f.job.Spec.Template.Spec.Containers[i]; t.Name == c.container && !t.Resources.Limits.Memory().IsZero() {
-			memory += " (" + t.Resources.Limits.Memory().String() + ")"
+		of := &f.job.Spec.Template.Spec.Containers[i]
+		if limit := of.Resources.Limits.Memory(); of.Name == c.container && !limit.IsZero() {
+			memory += " (" + limit.String() + ")"
 		}
 	}
 	return strings.NewReplacer(append(pairs, "MEMORY", memory)...).Replace(advice)
@@ -211,11 +211,13 @@ func Unmanaged(job *batchv1.Job) Cause {
 	case end.Code != "":
 		return Cause{Reason: end, Attention: AttentionLost, Advice: failedAdvice}
 	case manager == multiKueue && suspended:
-		return Cause{Reason: Reason{Code: CauseMultiKueue, Text: "MultiKueue manages the Job, which is suspended here, " +
+		return Cause{Reason: Reason{Code: CauseMultiKueue, Text: "MultiKueue manages the Job, which is " +
+			"suspended here, " +
 			"and runs it in a worker cluster once it is admitted"}, Attention: AttentionHeld, Advice: multiKueueAdvice}
 	case manager == multiKueue:
 		return Cause{Reason: Reason{Code: CauseMultiKueue,
-			Text: fmt.Sprintf("MultiKueue runs the Job in a worker cluster; by the status %d pods are active, %d succeeded, "+
+			Text: fmt.Sprintf("MultiKueue runs the Job in a worker cluster; by the status %d pods are active, "+
+				"%d succeeded, "+
 				"%d failed", job.Status.Active, job.Status.Succeeded, job.Status.Failed)}, Advice: multiKueueAdvice}
 	}
 	return Cause{Reason: Reason{Code: CauseManagedElsewhere, Text: "the controller " + manager + " manages the Job"},

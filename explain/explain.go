@@ -182,17 +182,24 @@ const (
 	WaitParallelism Code = "Parallelism"
 	// WaitDeletion: for the Job to be deleted.
 	WaitDeletion Code = "Deletion"
+	// WaitTTL: for the deletion of the Job, which has ended.
+	WaitTTL Code = "TTL"
 	// WaitDeadline: for the Job's deadline, at which it fails.
 	WaitDeadline Code = "Deadline"
 )
 
 // Waits returns what the Job waits for once the decision is carried out. Until is the time
-// at which the wait ends by itself or is due to end. A Job that has ended waits for
-// nothing.
+// at which the wait ends by itself or is due to end. A Job that has ended waits at most for its
+// deletion.
 func (e Explanation) Waits() []Reason {
 	f := e.facts
-	if f == nil || jobstatus.Finished(f.job) != nil {
+	switch {
+	case f == nil:
 		return nil
+	case jobstatus.Finished(f.job) != nil:
+		at := f.goneAt()
+		return thatApply(when(!at.IsZero(), WaitTTL, "its deletion at "+f.clock(at)+
+			", by spec.ttlSecondsAfterFinished").until(at))
 	}
 	spec, goesOn := &f.spec, f.goesOn()
 	var due time.Time // of the last terminating pod; a pod that the decision deletes has no due time yet

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -32,11 +33,10 @@ const (
 type facts struct {
 	*decision
 	world
-	reason   Reason               // for the state of the Job
-	deleted  map[types.UID]string // the pods that the decision deletes
-	notReady map[string]string    // what is wrong with a node, by its name
-	created  time.Time            // the last SuccessfulCreate event of the Job
-	owners   []owner              // the controllers above the Job, the next one first
+	reason  Reason               // for the state of the Job
+	deleted map[types.UID]string // the pods that the decision deletes
+	created time.Time            // the last SuccessfulCreate event of the Job
+	owners  []owner              // the controllers above the Job, the next one first
 }
 
 func newFacts(d *decision, evidence []Evidence) *facts {
@@ -48,21 +48,19 @@ func newFacts(d *decision, evidence []Evidence) *facts {
 	if len(f.job.OwnerReferences) > 0 {
 		f.owners = f.world.ownersOf(f.job.OwnerReferences)
 	}
-	if len(f.nodes) > 0 {
-		f.notReady = map[string]string{}
-	}
-	for name, node := range f.nodes {
-		f.notReady[name] = f.textNotReady(node)
-	}
 	if e := lastEvent(f.events[f.job.UID], reasonIs("SuccessfulCreate")); e != nil {
 		f.created = timeOf(e)
 	}
 	return f
 }
 
-// textNotReady says since when a node has been NotReady; it is empty if the node is ready, or has
+// notReady says since when a node has been NotReady; it is empty if the node is ready or not given, or has
 // been NotReady for a short time only.
-func (f *facts) textNotReady(node *corev1.Node) string {
+func (f *facts) notReady(name string) string {
+	node := f.nodes[name]
+	if node == nil {
+		return ""
+	}
 	since, not := notReadySince(node)
 	switch {
 	case not && since.IsZero() && readyCondition(node) == nil:
@@ -235,7 +233,7 @@ func (f *facts) terminationOverdue() (c finding) {
 	text := either(len(late) > 1, fmt.Sprintf("%s should have terminated, the first (%s) %s",
 		count(len(late), "pod"), who, ago),
 		who+" should have terminated "+ago)
-	c.Reason = Reason{Code: CauseTerminationOverdue, Text: joined("; ", text, f.notReady[first.Spec.NodeName],
+	c.Reason = Reason{Code: CauseTerminationOverdue, Text: joined("; ", text, f.notReady(first.Spec.NodeName),
 		textIf(finalizers != "", "the pod has the finalizer "+finalizers))}
 	c.mild = f.goesOn() && (!f.spec.replaceFailedOnly || f.spec.suspended)
 	return c
@@ -305,13 +303,16 @@ func oneLine(message string) string {
 // read makes what the rows of the table read besides the facts.
 func (f *facts) read() *reading {
 	change := f.lastChange()
-	r := &reading{facts: f, symptoms: f.symptoms()}
+	r := &reading{facts: f}
+	if !hasSucceeded(f.job) {
+		r.symptoms = f.symptoms()
+	}
 	r.workload, r.says = f.workloadSays()
 	if r.refusedBy = f.refusal(change); r.refusedBy != nil {
 		at, missing := timeOf(r.refusedBy), len(f.creates)
 		r.refusal = oneLine(strings.TrimPrefix(r.refusedBy.Message, "Error creating: "))
 		r.creation.Text = count(missing, "pod") + " cannot be created" +
-			textIf(f.overdue(at), ", as of "+f.ago(at)) + ": " + r.refusal
+			textIf(f.overdue(at), ", as of "+f.ago(at)) + ": " + r.refusal + f.usage(r.refusal)
 		return r
 	}
 	r.creation.Reason = cmp.Or(f.podsMissing(change), f.backoffUnknown(change), f.creationOverdue(change))
@@ -361,7 +362,8 @@ func (f *facts) namespaceTerminating() string {
 	o := f.find("Namespace", "", f.job.Namespace)
 	return textIf(o.text("status", "phase") == "Terminating" && f.goesOn(), joined(": ",
 		"namespace "+f.job.Namespace+" is being deleted, so no pod can be created",
-		o.condition("NamespaceContentRemaining").text("message"), o.condition("NamespaceFinalizersRemaining").text("message")))
+		o.condition("NamespaceContentRemaining").text("message"),
+		o.condition("NamespaceFinalizersRemaining").text("message")))
 }
 
 // queued says that Kueue holds the Job suspended, and why.
@@ -387,4 +389,35 @@ func (f *facts) nodeOf(names []string) string {
 		}
 	}
 	return ""
+}
+
+// managerSilent says that the controller that manages the Job has written nothing to its status.
+func (f *facts) managerSilent() string {
+	name, status := cmp.Or(f.job.Spec.ManagedBy, new(string)), &f.job.Status
+	created := f.job.CreationTimestamp.Time
+	waits := f.spec.suspended && *name == multiKueue
+	written := status.StartTime != nil || len(status.Conditions) > 0 || status.Active+status.Failed+status.Succeeded > 0
+	other := *name != "" && *name != batchv1.JobControllerName
+	return textIf(other && !waits && !written && f.past(created, longPatience),
+		"the controller "+*name+" manages the Job and has written no status since its creation "+f.ago(created))
+}
+
+// quotaName matches the quota in the message of a refusal.
+var quotaName = regexp.MustCompile(`exceeded quota: ([^,]+), requested: (.+), used: `)
+
+// usage says what the quota of a refusal has left now, if it is given.
+func (f *facts) usage(refusal string) string {
+	m := quotaName.FindStringSubmatch(refusal)
+	if m == nil {
+		return ""
+	}
+	var now []string
+	status := f.find("ResourceQuota", f.job.Namespace, m[1]).at("status")
+	for part := range strings.SplitSeq(m[2], ",") {
+		resource, _, _ := strings.Cut(part, "=")
+		if hard := status.text("hard", resource); hard != "" {
+			now = append(now, status.text("used", resource)+" of "+hard+" "+resource)
+		}
+	}
+	return textIf(len(now) > 0, "; now "+strings.Join(now, ", ")+" are used")
 }

@@ -94,9 +94,9 @@ func (f *facts) textFailed() found {
 	c.pods, c.container, c.node = []string{r.Pod.Name}, fault.container, r.Pod.Spec.NodeName
 	c.evidence = []string{"pod/" + r.Pod.Name}
 	c.signs = fault
-	c.text = joined("; ", f.named(r)+": "+fault.text, f.ruleText(r),
-		joined(": ", reason, either(limit == "" || strings.HasPrefix(reason, batchv1.JobReasonPodFailurePolicy),
-			message, limit)))
+	rule := f.ruleText(r)
+	c.text = joined("; ", f.named(r)+": "+fault.text, rule,
+		joined(": ", reason, either(limit == "" && rule == "", message, limit)))
 	return c
 }
 
@@ -116,7 +116,8 @@ func (f *facts) limit(reason string) string {
 	spec, job := &f.spec, f.job
 	failures := either(jobstatus.Finished(job) == nil, max(f.failed, job.Status.Failed), job.Status.Failed)
 	failed := max(f.failedIndexes.Len(), jobstatus.Indexes(job).Failed.Len())
-	indexes := cmp.Or(textIf(f.failedIndexes.Len() > 0, f.failedIndexes.String()), *cmp.Or(job.Status.FailedIndexes, new(string)))
+	indexes := cmp.Or(textIf(f.failedIndexes.Len() > 0, f.failedIndexes.String()),
+		*cmp.Or(job.Status.FailedIndexes, new(string)))
 	list := textIf(len(indexes) <= maxList, " ("+indexes+")")
 	switch reason {
 	case batchv1.JobReasonBackoffLimitExceeded:

@@ -171,7 +171,11 @@ func (in input) explanation(t *testing.T) explain.Explanation {
 	for _, document := range untyped {
 		g.Objects = append(g.Objects, asObject(t, document))
 	}
-	d, err := jobfate.Decide(g.Snapshot)
+	var options []jobfate.Option
+	if manager := g.Job.Spec.ManagedBy; manager != nil {
+		options = append(options, jobfate.ManagedBy(*manager))
+	}
+	d, err := jobfate.Decide(g.Snapshot, options...)
 	if err != nil {
 		t.Fatalf("%s: %s: %v", in.file, in.title, err)
 	}
@@ -221,7 +225,7 @@ func TestInputs_eachCode(t *testing.T) {
 	}
 	// Other tests cover what depends on a caller's memory, or needs no decision.
 	for _, code := range []explain.Code{explain.JobStale, explain.JobInFlight, explain.CauseMultiKueue,
-		explain.CauseManagedElsewhere, explain.CauseManagerSilent} {
+		explain.CauseManagedElsewhere} {
 		shown[string(code)], missed[string(code)] = true, true
 	}
 	seen := map[explain.Code]bool{}

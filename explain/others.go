@@ -127,7 +127,8 @@ func nextRun(o object) string {
 	if o.is("spec", "suspend") {
 		return "is suspended, so it creates no further Job"
 	}
-	return "creates the next Job by its schedule " + joined(" ", o.text("spec", "schedule"), o.text("spec", "timeZone"))
+	return "creates the next Job by its schedule " + joined(" "+
+		"", o.text("spec", "schedule"), o.text("spec", "timeZone"))
 }
 
 func cronJobGoesOn(_ *facts, of owner) string {

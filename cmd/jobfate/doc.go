@@ -39,11 +39,15 @@
 //	now             the time of the decision
 //	managedBy       the controller that manages the Job, if it is another one
 //	pods            the number of pods in the input
+//	created         when the Job was created, has started and has ended; started and
+//	started         ended are absent while it has not
+//	ended
 //	reason          code, text, until (if time alone changes it), advice, pods
-//	                (names), attention (None, Wait, Held, Lost or Stuck)
+//	                (names), attention (None, Wait, Held, Lost or Stuck), evidence
+//	                (the objects and events that show it)
 //	also            further reasons, in the order of their rank
-//	totals          done, running, stuck, terminating, backingOff, pending, failed,
-//	                stopped: numbers of indexes, or of pods
+//	totals          done, running, starting, waiting, stuck, terminating, backingOff,
+//	                pending, failed, stopped: numbers of indexes, or of pods
 //	prospect        code, text, until: whether the Job can still succeed
 //	claims          pod, action: adopt, release or free
 //	deletions       pod, cause, finalizerFirst
@@ -60,6 +64,8 @@
 //	                fault, rule: the others
 //	lastFailure     failedPod, fault, rule: of the pod of the Job that failed
 //	                last; absent if no failed pod is known
+//	events          at, object, warning, reason, message, count, pods: the last events
+//	                of the Job, its owners, and the pods of reason and also
 //	notes           code, text: what is unexpected in the input
 //	unreadable      errors: the parts of the input that cannot be read; absent if
 //	                there are none

@@ -93,7 +93,7 @@ func TestWatch_untilTheEnd(t *testing.T) {
 		w.printed(0, "CreatingPods: creating 2 pods\n")
 		s.pod(job, "a-1")
 		s.pod(job, "a-2")
-		w.printed(2*time.Second, "\nRunning: 2 pods active, ")
+		w.printed(2*time.Second, "\nPodsStarting: 2 of 2 active pods ")
 		// Only the time changes, until the pods are overdue.
 		w.printed(time.Minute)
 		w.printed(time.Minute, "\nNoScheduler: 2 of 2 active pods got no response from a scheduler")
@@ -103,7 +103,7 @@ func TestWatch_untilTheEnd(t *testing.T) {
 		}
 		w.printed(2*time.Second, "\nRunning: ")
 		s.finish("a", batchv1.JobFailed)
-		w.printed(2*time.Second, "\nFinished: the Job is Failed: Reason: it is over\n")
+		w.printed(2*time.Second, "\nFailed: Reason: it is over\n")
 		w.ended(5, "")
 	})
 }
@@ -321,7 +321,7 @@ func TestWatchOnATerminal(t *testing.T) {
 		if frames := show(); frames != 1 {
 			t.Errorf("got %d writes at first, want 1", frames)
 		}
-		terminal.want(t, "CreatingPods: creating 2 pods", "", "Job default/a, 0 pods, at 2000-01-01T00:", "00:00Z.")
+		terminal.want(t, "CreatingPods: creating 2 pods", "", "Job default/a, 0 pods, created 0s ago, a", "t 2000-01-01T00:00:00Z.")
 		if last := terminal.lines()[height-2]; !strings.HasPrefix(last, "… ") || !strings.HasSuffix(last, " more lines") {
 			t.Errorf("got the last line %q, want it to say how many more there are", last)
 		}
@@ -329,7 +329,7 @@ func TestWatchOnATerminal(t *testing.T) {
 		s.pod(job, "a-2")
 		time.Sleep(1500 * time.Millisecond)
 		show()
-		terminal.want(t, "Running: 2 pods active, parallelism 2, 0", " of 2 succeeded", "", "Job default/a, 2 pods, at 2000-01-01T00:", "00:01Z.")
+		terminal.want(t, "PodsStarting: 2 of 2 active pods must st", "ill start: its phase is Pending, and it", "has no node", "  Pods: a-1, a-2", "", "Job default/a, 2 pods, created 1s ago, a", "t 2000-01-01T00:00:01Z.")
 		// Only the time changes: the view is updated at a bounded rate.
 		time.Sleep(time.Minute)
 		if frames := show(); frames != 12 {
@@ -340,7 +340,7 @@ func TestWatchOnATerminal(t *testing.T) {
 		w.ended(0, "")
 		show()
 		whole := strings.Join(terminal.lines(), "\n")
-		if strings.Contains(whole, "more lines") || !strings.Contains(whole, "Can it succeed?") || strings.Count(whole, "Job default/a") != 1 || strings.Contains(whole, "Running") {
+		if strings.Contains(whole, "more lines") || !strings.Contains(whole, "Can it succeed?") || strings.Count(whole, "Job default/a") != 1 || strings.Contains(whole, "PodsStarting") {
 			t.Errorf("got in the end\n%s\nwant the last text, whole and once", whole)
 		}
 	})

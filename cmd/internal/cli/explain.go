@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"flag"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,6 +27,15 @@ func (in Objects) notes() []Note {
 		return in.Notes
 	}
 	return append([]Note{{"OtherKinds", "objects of other kinds were skipped: " + in.Skipped.String()}}, in.Notes...)
+}
+
+// evidence returns the objects beside Jobs and pods.
+func (in Objects) evidence() why.Evidence {
+	e := why.Evidence{Events: in.Events, Nodes: in.Nodes}
+	for _, object := range in.Objects {
+		e.Objects = append(e.Objects, object)
+	}
+	return e.Prepared()
 }
 
 // Explain says what the Job controller does next for a Job, and why.
@@ -66,7 +76,7 @@ type View struct {
 
 // One explains the first Job.
 func (x *Explain) One(env Environment, in Objects) (*View, error) {
-	r, err := x.decide(in, in.Jobs[0], x.now(env))
+	r, err := x.decide(in, in.evidence(), in.Jobs[0], x.now(env))
 	if err != nil {
 		return nil, errors.Join(in.Err(), err)
 	}
@@ -86,7 +96,10 @@ func (v *View) Reason() string {
 }
 
 // Ended reports whether the view is of one Job, and the Job has ended.
-func (v *View) Ended() bool { return !v.list && v.Reason() == string(why.JobFinished) }
+func (v *View) Ended() bool { return !v.list && slices.Contains(ended, why.Code(v.Reason())) }
+
+// ended are the first causes of a Job that has ended.
+var ended = []why.Code{why.JobFinished, why.CauseFailed, why.CauseTTLOverdue}
 
 // Print prints a view. With --exit-status, the error carries the exit status.
 func (x *Explain) Print(env Environment, v *View) error {
@@ -117,7 +130,7 @@ func (x *Explain) now(env Environment) time.Time {
 // decide decides on the input and reports the decision. It rebuilds the controller's memory
 // of failures from the pods. A controller that has seen failed pods that no longer exist may
 // wait longer.
-func (x *Explain) decide(in Objects, m *kubefile.Manifest, now time.Time) (*report, error) {
+func (x *Explain) decide(in Objects, evidence why.Evidence, m *kubefile.Manifest, now time.Time) (*report, error) {
 	manager := x.managedBy
 	if manager == "" {
 		manager = managerOf(m.Job)
@@ -131,7 +144,7 @@ func (x *Explain) decide(in Objects, m *kubefile.Manifest, now time.Time) (*repo
 	if err != nil {
 		return nil, locate(err, m, in.Pods, in.PodsAt)
 	}
-	e := why.Of(d, why.Evidence{Events: in.Events, Nodes: in.Nodes})
+	e := why.Of(d, evidence)
 	causes := e.Causes()
 	if x.managedBy == "" && manager != "" {
 		causes = elsewhere(m.Job, causes)
@@ -149,7 +162,7 @@ func (x *Explain) decide(in Objects, m *kubefile.Manifest, now time.Time) (*repo
 // Job needs as much attention as if that controller decided like the Job controller.
 func elsewhere(job *batchv1.Job, causes []why.Cause) []why.Cause {
 	first := why.Unmanaged(job)
-	if first.Code == why.JobFinished {
+	if slices.Contains(ended, causes[0].Code) || causes[0].Code == why.CauseManagerSilent {
 		return causes
 	}
 	if first.Code == why.CauseManagedElsewhere {

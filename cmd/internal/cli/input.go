@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/jobfate/jobfate/cmd/internal/kubefile"
+	why "github.com/jobfate/jobfate/explain"
 )
 
 // standardInput is the name of the standard input in messages.
@@ -87,7 +88,7 @@ func (env *Environment) parseFiles(fs *flag.FlagSet, usage string, args []string
 // readFiles reads Jobs and their pods.
 func readFiles(env Environment, names []string) (in Objects, err error) {
 	err = withFiles(env, names, func(sources []kubefile.Source) (err error) {
-		in.Input, err = kubefile.Read(sources...)
+		in.Input, err = kubefile.ReadWith(why.Reads, sources...)
 		return err
 	})
 	return in, err

@@ -64,10 +64,10 @@ type overview struct {
 // others.
 func (x *Explain) List(env Environment, in Objects) (*View, error) {
 	v := &View{list: true, notes: in.notes(), unreadable: messages(in.Unreadable)}
-	now, parts := x.now(env), newPartition(in.Input)
+	now, parts, evidence := x.now(env), newPartition(in.Input), in.evidence()
 	errs := []error{in.Err()}
 	for _, m := range in.Jobs {
-		r, err := x.decide(parts.of(m, in), m, now)
+		r, err := x.decide(parts.of(m, in), evidence, m, now)
 		switch {
 		case err != nil:
 			errs = append(errs, err)

@@ -12,7 +12,7 @@ func TestSeveralJobs(t *testing.T) {
 	for _, sample := range []string{"finished", "backing-off", "suspended", "failed-by-rule"} {
 		docs = append(docs, edit(t, sample))
 	}
-	other := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\napiVersion: v1\nkind: Event\nreason: FailedCreate\n---\napiVersion: v1\nkind: Node\n"
+	other := "apiVersion: v1\nkind: Service\nmetadata: {name: a}\n---\napiVersion: v1\nkind: Event\nreason: FailedCreate\n---\napiVersion: v1\nkind: Node\n"
 	input := strings.Join(append(docs, other), "\n---\n")
 	for _, tc := range []struct {
 		reason string
@@ -21,7 +21,7 @@ func TestSeveralJobs(t *testing.T) {
 		want   []string // parts of stdout, or of stderr for an error
 	}{
 		{"the worst first", nil, exitOK, []string{"default/import: Ending: the Job fails: ", "default/nightly: Suspended: the Job is suspended; deleting 2 pods\ndefault/crawl: BackingOff: ", "default/report: Finished: ",
-			"OtherKinds: objects of other kinds were skipped: ConfigMap\n"}},
+			"OtherKinds: objects of other kinds were skipped: Service\n"}},
 		{"the status of the worst", []string{"--exit-status"}, 5, []string{"Finished"}},
 		{"one of them", []string{"--job", "report"}, exitOK, []string{"Finished: the Job is Complete", "OtherKinds: "}},
 		{"with its namespace", []string{"--job", "default/nightly", "--exit-status"}, 4, []string{"Suspended: the Job is suspended"}},

@@ -71,7 +71,7 @@ func TestPartition(t *testing.T) {
 	for _, r := range list.reports {
 		pods += r.Pods
 		at := slices.IndexFunc(in.Jobs, func(m *kubefile.Manifest) bool { return m.Job.Name == r.Job.Name })
-		whole, err := x.decide(in, in.Jobs[at], x.now(env))
+		whole, err := x.decide(in, in.evidence(), in.Jobs[at], x.now(env))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/duration"
+
 	why "github.com/jobfate/jobfate/explain"
 )
 
@@ -27,6 +29,8 @@ var indexColors = map[why.Code]string{
 	why.IndexRemoving:    yellow,
 	why.IndexTerminating: yellow,
 	why.IndexBackingOff:  yellow,
+	why.IndexWaiting:     yellow,
+	why.IndexStarting:    green,
 	why.IndexActive:      green,
 	why.IndexCreating:    green,
 }
@@ -43,19 +47,28 @@ type page struct {
 func (r *report) text(p paint, all bool) string {
 	b := &page{paint: p, all: all}
 	b.first(r.Reason)
-	write(b, "Job %s, %s, at %s.\n",
-		p.text(bold, r.Job.Namespace+"/"+r.Job.Name), podCount(r.Pods), r.Now.Format(time.RFC3339))
+	write(b, "Job %s, %s%s, at %s.\n",
+		p.text(bold, r.Job.Namespace+"/"+r.Job.Name), podCount(r.Pods), r.times(), r.Now.Format(time.RFC3339))
 	if r.Prospect.Code == "" {
 		return b.String() // nothing is decided
 	}
-	write(b, "%s.\n", why.Totals(r.Totals))
+	unknown := r.podsUnknown()
+	if !unknown {
+		write(b, "%s.\n", why.Totals(r.Totals))
+	}
 	if r.ManagedBy != "" {
 		write(b, "%s manages the Job: the rest is what it would do if it decided like the Job controller.\n",
 			r.ManagedBy)
 	}
+	if unknown {
+		b.notes(r)
+		return b.String()
+	}
 	if len(r.Also) > 0 {
 		b.section("Also", mapped(r.Also,
-			func(c cause) string { return p.text(attentionColors[c.attention], c.Code) + ": " + c.Text }))
+			func(c cause) string {
+				return p.text(attentionColors[c.attention], c.Code) + ": " + cutMessage(c.Text, all)
+			}))
 	}
 	if steps := r.steps(all); len(steps) > 0 {
 		b.section("Next, in this order", steps)
@@ -66,7 +79,7 @@ func (r *report) text(p paint, all bool) string {
 		b.section("Waiting for", mapped(r.Waits, func(w reason) string { return w.Text }))
 	}
 	if r.RequeueAt != nil {
-		write(b, "\nNext sync in %s, at %s.\n",
+		write(b, "\nThe controller looks at the Job again in %s, at %s, or when something changes.\n",
 			time.Duration(r.RequeueSeconds*float64(time.Second)).Round(time.Millisecond),
 			r.RequeueAt.Format(time.RFC3339))
 	}
@@ -78,11 +91,72 @@ func (r *report) text(p paint, all bool) string {
 		b.section("Indexes",
 			append([]string{p.text(green, "completed") + ": " + orNone(shortened(r.Completed, all))}, b.indexes(r)...))
 	}
-	if len(r.Notes) > 0 {
-		notes := mapped(r.Notes, func(n Note) string { return p.text(yellow, n.Code) + ": " + n.Text })
-		b.section("Notes", cut(notes, all))
-	}
+	b.notes(r)
 	return b.String()
+}
+
+// podsUnknown reports whether none of the Job's pods were given, so that the next steps are not known.
+func (r *report) podsUnknown() bool {
+	t := r.Totals
+	missing := slices.ContainsFunc(append([]cause{r.Reason}, r.Also...),
+		func(c cause) bool { return c.Code == string(why.CausePodsMissing) })
+	return missing && len(r.Claims) == 0 && t.Running+t.Starting+t.Waiting+t.Stuck+t.Terminating == 0
+}
+
+// notes writes the last events and the notes.
+func (b *page) notes(r *report) {
+	if len(r.Events) > 0 {
+		b.section("Events", mapped(r.Events, func(e event) string { return e.line(b.paint, b.all) }))
+	}
+	if len(r.Notes) > 0 {
+		notes := mapped(r.Notes, func(n Note) string { return b.paint.text(yellow, n.Code) + ": " + n.Text })
+		b.section("Notes", cut(notes, b.all))
+	}
+}
+
+// times says how old the Job is, and for how long it has run.
+func (r *report) times() (text string) {
+	since := func(t time.Time) string { return duration.HumanDuration(max(0, r.Now.Sub(t))) }
+	if r.Created != nil {
+		text += ", created " + since(*r.Created) + " ago"
+	}
+	switch {
+	case r.Ended != nil && r.Started != nil:
+		return text + ", ran for " + duration.HumanDuration(max(0, r.Ended.Sub(*r.Started))) + ", ended " +
+			"" + since(*r.Ended) + " ago"
+	case r.Started != nil:
+		return text + ", started " + since(*r.Started) + " ago"
+	}
+	return text
+}
+
+// line returns an event as a line.
+func (e event) line(p paint, all bool) string {
+	at, color, times := "unknown time", "", ""
+	if e.At != nil {
+		at = e.At.Format(time.RFC3339)
+	}
+	if e.Warning {
+		color = yellow
+	}
+	if e.Count > 1 {
+		times = fmt.Sprintf(" ×%d", e.Count)
+	}
+	if e.Pods > 1 {
+		e.Object += fmt.Sprintf(" and %d more", e.Pods-1)
+	}
+	return fmt.Sprintf("%s %s%s, %s: %s", at, p.text(color, e.Reason), times, e.Object, cutMessage(e.Message, all))
+}
+
+// mostMessage is the number of bytes of a message, except in the first line.
+const mostMessage = 300
+
+// cutMessage cuts a long message.
+func cutMessage(text string, all bool) string {
+	if all || len(text) <= mostMessage {
+		return text
+	}
+	return strings.ToValidUTF8(text[:mostMessage], "") + "… (--all shows it)"
 }
 
 func (b *page) section(title string, lines []string) {
@@ -121,7 +195,7 @@ func (b *page) indexes(r *report) []string {
 	}
 	for _, x := range r.Indexes {
 		who, what, _ := strings.Cut(x.line, ": ")
-		lines = append(lines, b.paint.text(indexColors[why.Code(x.Code)], who)+": "+what)
+		lines = append(lines, b.paint.text(indexColors[why.Code(x.Code)], who)+": "+cutMessage(what, b.all))
 		if x.FailedPod != "" {
 			lines = append(lines, "  "+x.failure.String())
 		}
@@ -177,7 +251,9 @@ func appendChanges(lines []string, title string, changes []change, all bool) []s
 	}
 	lines = append(lines, title)
 	for _, c := range changes {
-		lines = append(lines, "  "+c.line(all))
+		if all || !strings.HasPrefix(c.Field, "uncountedTerminatedPods.") { // these are UIDs
+			lines = append(lines, "  "+c.line(all))
+		}
 	}
 	return lines
 }

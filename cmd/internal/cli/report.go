@@ -9,6 +9,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate"
@@ -17,6 +18,7 @@ import (
 	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/internal/keys"
+	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -27,6 +29,11 @@ type report struct {
 	Job jobRef `json:"job"`
 	// Now is the time of the decision.
 	Now time.Time `json:"now"`
+	// Created, Started and Ended are when the Job was created, has started, and has ended; absent if that is
+	// not known.
+	Created *time.Time `json:"created,omitempty"`
+	Started *time.Time `json:"started,omitempty"`
+	Ended   *time.Time `json:"ended,omitempty"`
 	// ManagedBy is the controller that manages the Job; absent if it is the Job
 	// controller.
 	ManagedBy string `json:"managedBy,omitempty"`
@@ -70,6 +77,8 @@ type report struct {
 	// LastFailure is the failure of the pod that failed last; absent if no failed pod is
 	// known.
 	LastFailure *failure `json:"lastFailure,omitempty"`
+	// Events are the last events of the Job, of its owners, and of the pods that Reason and Also name.
+	Events []event `json:"events"`
 	// Notes are about unexpected input.
 	Notes []Note `json:"notes"`
 	// Unreadable says which parts of the input cannot be read; absent in a list, and if there
@@ -106,6 +115,8 @@ type cause struct {
 	Pods []string `json:"pods"`
 	// Attention is None, Wait, Held, Lost or Stuck.
 	Attention string `json:"attention"`
+	// Evidence names the objects and events that show the cause; empty if the Job itself does.
+	Evidence []string `json:"evidence"`
 
 	attention why.Attention
 }
@@ -114,6 +125,8 @@ type cause struct {
 type totals struct {
 	Done        int `json:"done"`
 	Running     int `json:"running"`
+	Starting    int `json:"starting"`
+	Waiting     int `json:"waiting"`
 	Stuck       int `json:"stuck"`
 	Terminating int `json:"terminating"`
 	BackingOff  int `json:"backingOff"`
@@ -198,6 +211,17 @@ type rule struct {
 	Text     string `json:"text"`
 }
 
+// event is an event in the life of the Job. Count is how often it happened, and Pods at how many objects.
+type event struct {
+	At      *time.Time `json:"at,omitempty"`
+	Object  string     `json:"object"`
+	Warning bool       `json:"warning"`
+	Reason  string     `json:"reason"`
+	Message string     `json:"message"`
+	Count   int        `json:"count"`
+	Pods    int        `json:"pods"`
+}
+
 // Note is a code for programs and a text for people.
 type Note struct {
 	Code string `json:"code"`
@@ -228,6 +252,10 @@ func newReport(in Objects, m *kubefile.Manifest, now time.Time, d jobfate.Decisi
 	r := &report{
 		Job:        refOf(job),
 		Now:        now.UTC(),
+		Created:    known(job.CreationTimestamp.Time),
+		Started:    known(orZero(job.Status.StartTime).Time),
+		Ended:      known(endTime(job)),
+		Events:     mapped(e.Timeline(mostEvents), newEvent),
 		ManagedBy:  managerOf(job),
 		Pods:       len(in.Pods),
 		Reason:     newCause(causes[0]),
@@ -263,6 +291,37 @@ func newReport(in Objects, m *kubefile.Manifest, now time.Time, d jobfate.Decisi
 	return r
 }
 
+// known returns a time in UTC; nil if it is zero.
+func known(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC()
+	return &t
+}
+
+func orZero(t *metav1.Time) metav1.Time {
+	if t == nil {
+		return metav1.Time{}
+	}
+	return *t
+}
+
+// endTime returns when a Job has ended; zero if it has not.
+func endTime(job *batchv1.Job) (at time.Time) {
+	if c := jobstatus.Finished(job); c != nil {
+		at = c.LastTransitionTime.Time
+	}
+	return at
+}
+
+// mostEvents is the number of events in a report.
+const mostEvents = 8
+
+func newEvent(m why.Moment) event {
+	return event{known(m.At), utf8Only(m.Object), m.Warning, m.Reason, utf8Only(m.Message), m.Count, m.Pods}
+}
+
 func isIndexed(job *batchv1.Job) bool {
 	mode := job.Spec.CompletionMode
 	return mode != nil && *mode == batchv1.IndexedCompletion
@@ -287,7 +346,8 @@ func newReason(r why.Reason) reason {
 }
 
 func newCause(c why.Cause) cause {
-	return cause{newReason(c.Reason), c.Advice, append([]string{}, c.Pods...), c.Attention.String(), c.Attention}
+	return cause{newReason(c.Reason), c.Advice, append([]string{}, c.Pods...), c.Attention.String(),
+		append([]string{}, c.Evidence...), c.Attention}
 }
 
 func newClaim(c jobfate.Claim) claim {

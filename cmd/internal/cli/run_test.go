@@ -107,7 +107,7 @@ func TestExplainEdited(t *testing.T) {
 			status: exitInput, want: []string{"standard input:22: spec.selector: Invalid value"}},
 		{reason: "pods of another Job are ignored, with a note", sample: "backing-off",
 			edits: []string{"      kind: Job\n      name: crawl\n      uid: 5b2e0032-", "      kind: Job\n      name: crawl\n      uid: 00000000-"},
-			want:  []string{"Notes:\n  ForeignPodsIgnored: the snapshot has 3 pods of other owners"}},
+			want:  []string{"Notes:\n  ForeignPodsIgnored: 3 pods of other owners were given, and ignored"}},
 		{reason: "pods without an owner are adopted", sample: "backing-off",
 			edits: []string{"      controller: true\n", "      controller: false\n"},
 			want:  []string{"  adopt pod crawl-7pn4s\n"}},
@@ -126,7 +126,7 @@ func TestExplainEdited(t *testing.T) {
 			want:  []string{"UnknownField: spec.backOffLimit is unknown to this version of jobfate"}},
 		{reason: "managedBy may name the Job controller", sample: "managed-elsewhere",
 			edits: []string{"jobs.example.com/trainer", "kubernetes.io/job-controller"},
-			want:  []string{"Job default/train, 2 pods, at 2023-08-21T10:00:09Z.\ndone 0 · terminating 1 · stopped 1.\n\nNext"}},
+			want:  []string{"Job default/train, 2 pods, created 9s ago, started 9s ago, at 2023-08-21T10:00:09Z.\ndone 0 · terminating 1 · not run 1.\n\nNext"}},
 		{reason: "a number that is still unset", sample: "backing-off", edits: []string{"  terminating: 0\n", ""},
 			want: []string{"    terminating: unset → 0\n"}},
 	} {
@@ -150,7 +150,7 @@ func TestExplainEdited(t *testing.T) {
 func TestJobWithoutItsPods(t *testing.T) {
 	job := strings.SplitN(edit(t, "failed-by-rule"), "---\n", 2)[0]
 	got := runWith(job, "explain")
-	checkPart(t, "stdout", got.Stdout, "PodsMissing: the status counts 3 pods as active, but the snapshot has none of the Job's pods\n  Add the pods to the input")
+	checkPart(t, "stdout", got.Stdout, "PodsMissing: the status counts 3 pods as active, but none of them was given\n  Get its pods, too: kubectl get pods -n default -l job-name=import -o yaml")
 }
 
 // TestStuck checks that events in the input explain why pods cannot start, and that the exit

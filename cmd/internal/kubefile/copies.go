@@ -5,6 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // dropCopies keeps one copy of each object. Copies have the same UID.
@@ -14,6 +15,7 @@ func (in *Input) dropCopies() {
 	in.Pods, in.PodsAt = pick(in.Pods, pods), pick(in.PodsAt, pods)
 	in.Events = pick(in.Events, newest(in.Events, func(e *corev1.Event) metav1.Object { return e }))
 	in.Nodes = pick(in.Nodes, newest(in.Nodes, func(n *corev1.Node) metav1.Object { return n }))
+	in.Objects = pick(in.Objects, newest(in.Objects, func(u *unstructured.Unstructured) metav1.Object { return u }))
 }
 
 // newest returns the positions of the newest copy of each object, in the order of the input. A

@@ -1,8 +1,8 @@
 // Package kubefile reads Jobs and their pods from what kubectl prints.
 //
 // The input is YAML or JSON: single objects, lists (List, JobList, PodList), or several
-// documents, in one file or in many, in any order. Events and Nodes are kept, and objects of
-// other kinds and API groups are counted. Pods of other Jobs are kept as well, because this
+// documents, in one file or in many, in any order. Events and Nodes are kept, and other objects on
+// request; the rest is counted. Pods of other Jobs are kept as well, because this
 // package does not decide which Job owns a pod. An object that occurs twice counts once.
 //
 // kubectl's parser converts YAML to JSON. Unlike in kubectl, duplicate keys are errors. Keys
@@ -25,6 +25,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // Source is a file, or something else to read from, with its name.
@@ -44,7 +45,8 @@ type Input struct {
 	PodsAt  []Place         // of the Pods
 	Events  []*corev1.Event // with the Nodes, they may explain why a pod does not run
 	Nodes   []*corev1.Node
-	Skipped Kinds // the objects of other kinds
+	Objects []*unstructured.Unstructured // of the other kinds to read
+	Skipped Kinds                        // the objects of all others
 	// Unreadable says which parts of the input were left out because they cannot be read.
 	Unreadable []error
 }
@@ -79,10 +81,14 @@ type reader func(*Input, object) error
 
 // Read reads Jobs and their pods. What cannot be read is left out: Input.Unreadable says why. It
 // fails if there is no Job, and its errors name the sources.
-func Read(sources ...Source) (*Input, error) {
+func Read(sources ...Source) (*Input, error) { return ReadWith(nil, sources...) }
+
+// ReadWith is Read, and keeps the objects of the other kinds that reads reports. The group of a kind is empty for
+// the core of the API.
+func ReadWith(reads func(group, kind string) bool, sources ...Source) (*Input, error) {
 	in, err := read(sources, "a Job and its pods",
 		map[string]reader{"Job": (*Input).addComplete, "Pod": (*Input).addPod, "Event": (*Input).addEvent,
-			"Node": (*Input).addNode})
+			"Node": (*Input).addNode}, reads)
 	if err == nil {
 		in.dropCopies()
 	}
@@ -93,7 +99,7 @@ func Read(sources ...Source) (*Input, error) {
 // CronJob, its pods, Events and Nodes. It fails if anything cannot be read.
 func ReadStart(sources ...Source) (*Input, error) {
 	in, err := read(sources, "a Job", map[string]reader{"Job": (*Input).addWritten, "CronJob": (*Input).addTemplate,
-		"Pod": (*Input).addPod, "Event": (*Input).addEvent, "Node": (*Input).addNode})
+		"Pod": (*Input).addPod, "Event": (*Input).addEvent, "Node": (*Input).addNode}, nil)
 	if err == nil {
 		err = in.Err()
 	}
@@ -112,7 +118,7 @@ func ReadManifests(sources ...Source) (*Input, error) {
 	return read(sources, "a Job", map[string]reader{
 		"Job":     func(in *Input, o object) error { in.Jobs = append(in.Jobs, o.written()); return nil },
 		"CronJob": func(in *Input, o object) error { in.Jobs = append(in.Jobs, o.template()); return nil },
-	})
+	}, nil)
 }
 
 // ReadDocument reads a source with a single document, and passes its JSON to decode. An error of
@@ -134,7 +140,8 @@ func ReadDocument(s Source, want string, decode func([]byte) error) (Place, erro
 
 // read reads each object with the reader for its kind, and counts the objects of other kinds. There
 // must be at least one Job.
-func read(sources []Source, want string, readers map[string]reader) (*Input, error) {
+func read(sources []Source, want string, readers map[string]reader, reads func(group, kind string) bool) (*Input,
+	error) {
 	in, kinds := &Input{Skipped: Kinds{}}, Kinds{}
 	var names []string
 	for _, s := range sources {
@@ -148,6 +155,16 @@ func read(sources []Source, want string, readers map[string]reader) (*Input, err
 			}
 			kinds[kind]++
 			err := o.check(want)
+			group, _, found := strings.Cut(o.APIVersion, "/")
+			if !found {
+				group = ""
+			}
+			if err == nil && read == nil && reads != nil && reads(group, o.Kind) {
+				if err = in.addObject(o); err != nil {
+					in.Unreadable = append(in.Unreadable, err)
+				}
+				continue
+			}
 			if err == nil && read == nil {
 				in.Skipped[kind]++
 				continue
@@ -208,6 +225,18 @@ func (in *Input) addPod(o object) error {
 	p.ManagedFields, p.Spec.EphemeralContainers = nil, nil
 	in.Pods, in.PodsAt = append(in.Pods, p), append(in.PodsAt, o.at)
 	return nil
+}
+
+func (in *Input) addObject(o object) error {
+	u := &unstructured.Unstructured{}
+	err := o.decode(&u.Object)
+	if err == nil {
+		unstructured.RemoveNestedField(u.Object, "metadata", "managedFields")
+		u.SetKind(o.Kind)
+		u.SetAPIVersion(o.APIVersion)
+		in.Objects = append(in.Objects, u)
+	}
+	return err
 }
 
 func (in *Input) addEvent(o object) error { return addDecoded(&in.Events, o) }

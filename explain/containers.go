@@ -1,0 +1,210 @@
+package explain
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// waiting returns the finder for a container that waits for one of the reasons, with one of the parts
+// in its message.
+func waiting(reasons []string, parts ...string) func(*podFacts) sign {
+	return func(p *podFacts) (s sign) {
+		for _, c := range p.all {
+			w := c.State.Waiting
+			if w == nil || !slices.Contains(reasons, w.Reason) {
+				continue
+			}
+			text := w.Message
+			if e := lastEvent(p.events, func(e *corev1.Event) bool {
+				return e.Reason == "Failed" && strings.Contains(e.Message, "Failed to pull image") && c.in(e)
+			}); e != nil { // the back-off hides why, in older kubelets
+				s.event = e
+				if !mentions(text, ": ") {
+					text = joined(": ", text, strings.TrimPrefix(e.Message, "Failed to pull image "))
+				}
+			}
+			if !mentions(text, parts...) {
+				continue
+			}
+			s.container = c.Name
+			s.text = joined(": ", c.String(), w.Reason, oneLine(text)) + p.f.exists(p.Namespace, text)
+			return s
+		}
+		return sign{}
+	}
+}
+
+// missing matches the message that an object is missing.
+var missing = regexp.MustCompile(`\b(secret|configmap) "([^"]+)" not found`)
+
+// exists says that an object which a message calls missing was given.
+func (f *facts) exists(namespace, message string) string {
+	m := missing.FindStringSubmatch(message)
+	if m == nil {
+		return ""
+	}
+	kind := either(m[1] == "secret", "Secret", "ConfigMap")
+	return textIf(f.find(kind, namespace, m[2]) != nil, "; "+kind+" "+m[2]+" exists now")
+}
+
+// in reports whether an event is about the container.
+func (c container) in(e *corev1.Event) bool {
+	return e.InvolvedObject.FieldPath == "" || strings.HasSuffix(e.InvolvedObject.FieldPath, "{"+c.Name+"}")
+}
+
+var (
+	imageReasons = []string{"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull",
+		"ImageInspectError", "RegistryUnavailable", "SignatureValidationFailed"}
+	configReasons = []string{"CreateContainerConfigError", "CreateContainerError", "PreCreateHookError"}
+	crashLoop     = "CrashLoopBackOff"
+	usualReasons  = []string{"", "ContainerCreating", "PodInitializing", crashLoop}
+)
+
+// containerStart finds a container that waits for another unusual reason.
+func containerStart(p *podFacts) (s sign) {
+	for _, c := range p.all {
+		if w := c.State.Waiting; w != nil && !slices.Contains(usualReasons, w.Reason) &&
+			!slices.Contains(imageReasons, w.Reason) && !slices.Contains(configReasons, w.Reason) {
+			return sign{text: joined(": ", c.String(), w.Reason, oneLine(w.Message)), container: c.Name}
+		}
+	}
+	return s
+}
+
+// crashing returns the finder for a container that is restarted again and again, for which is holds.
+func crashing(is func(*podFacts, container) bool) func(*podFacts) sign {
+	return func(p *podFacts) (s sign) {
+		main := slices.ContainsFunc(p.all,
+			func(c container) bool { return c.role == "container" && c.State.Running != nil })
+		for _, c := range p.all {
+			if main && c.role != "container" {
+				continue // it is a sidecar, without which the pod can finish
+			}
+			if w := c.State.Waiting; (w != nil && w.Reason == crashLoop || p.loops(c)) && is(p, c) {
+				return sign{text: joined(": "+
+					"", c.String(), textIf(w != nil, crashLoop)) + p.restarts(c), container: c.Name}
+			}
+		}
+		return s
+	}
+}
+
+// loops reports whether a container is restarted again and again without making progress: after
+// running for ten minutes, the kubelet forgets the back-off (2 × MaxContainerBackOff).
+func (p *podFacts) loops(c container) bool {
+	last := c.LastTerminationState.Terminated
+	if last == nil || c.RestartCount < 3 || last.FinishedAt.Sub(last.StartedAt.Time) >= longPatience {
+		return false
+	}
+	if running := c.State.Running; running != nil {
+		return !p.f.past(running.StartedAt.Time, longPatience)
+	}
+	return c.State.Terminated == nil
+}
+
+// restarts says how a container has ended and was restarted.
+func (p *podFacts) restarts(c container) string {
+	last := c.LastTerminationState.Terminated
+	if last == nil {
+		return textIf(c.RestartCount > 0, " after "+count(c.RestartCount, "restart"))
+	}
+	return " after " + joined(": ", joined(", "+
+		"", exit(last), textIf(c.RestartCount > 0, count(c.RestartCount, "restart")),
+		textIf(!last.FinishedAt.IsZero(), "the last run ended "+p.f.ago(last.FinishedAt.Time))), oneLine(last.Message))
+}
+
+func anyContainer(*podFacts, container) bool { return true }
+
+func outOfMemory(_ *podFacts, c container) bool {
+	last := c.LastTerminationState.Terminated
+	return last != nil && last.Reason == "OOMKilled"
+}
+
+func restartsByRule(p *podFacts, c container) bool { return p.rule(c) != "" }
+
+func onInit(_ *podFacts, c container) bool { return c.role == "init container" }
+
+// rule returns the restart rule of a container that the last exit code matches (KEP-5307, KEP-5532);
+// empty if there is none.
+func (p *podFacts) rule(c container) string {
+	last := c.LastTerminationState.Terminated
+	if last == nil {
+		return ""
+	}
+	for i, r := range p.t.container(c.Name).list("restartPolicyRules") {
+		values, _ := r.at("exitCodes")["values"].([]any)
+		in := slices.ContainsFunc(values, func(v any) bool { return fmt.Sprint(v) == fmt.Sprint(last.ExitCode) })
+		if operator := r.text("exitCodes", "operator"); operator == "In" && in || operator == "NotIn" && !in {
+			return fmt.Sprintf("restartPolicyRules[%d] (%s on exit codes %s "+
+				"%v)", i, r.text("action"), operator, values)
+		}
+	}
+	return ""
+}
+
+// ruleLoop finds a container that a restart rule restarts for ever.
+func ruleLoop(p *podFacts) (s sign) {
+	s = crashing(restartsByRule)(p)
+	for _, c := range p.all {
+		if c.Name == s.container && s.text != "" {
+			s.text += "; " + p.rule(c) + " restarts it, and no limit counts that"
+		}
+	}
+	return s
+}
+
+// allRestarting finds a pod all of whose containers have been restarting for long (KEP-5532).
+func allRestarting(p *podFacts) (s sign) {
+	c := condition(p.Pod, "AllContainersRestarting")
+	if c.Status != corev1.ConditionTrue || !p.f.overdue(c.LastTransitionTime.Time) {
+		return s
+	}
+	s.text = joined(": ", "all containers have been restarting "+
+		""+p.f.lasting(c.LastTransitionTime.Time), oneLine(c.Message))
+	for _, c := range p.all {
+		if c.LastTerminationState.Terminated != nil {
+			s.container, s.text = c.Name, s.text+"; "+c.String()+p.restarts(c)
+			break
+		}
+	}
+	return s
+}
+
+// probeFailing finds a container that does not start, or is restarted, because of its probe
+// (pkg/kubelet/prober/prober.go).
+func probeFailing(p *podFacts) (s sign) {
+	e := lastEvent(p.events, func(e *corev1.Event) bool {
+		return e.Reason == "Unhealthy" && mentions(e.Message, "Startup probe", "Liveness probe") ||
+			e.Reason == "Killing" && mentions(e.Message, "failed liveness probe", "failed startup probe")
+	})
+	for _, c := range p.all {
+		started := c.Started != nil && *c.Started
+		again := c.RestartCount > 0 && c.LastTerminationState.Terminated != nil &&
+			!p.f.past(c.LastTerminationState.Terminated.FinishedAt.Time, longPatience)
+		switch {
+		case e != nil && c.in(e) && (!started && c.State.Running != nil || again) && c.State.Terminated == nil:
+			return sign{text: joined(": "+
+				"", c.String(), oneLine(e.Message)) + textIf(c.RestartCount > 0, ";"+p.restarts(c)),
+				container: c.Name, event: e}
+		case c.role == "sidecar" && c.Started != nil && !started && c.State.Running != nil && c.RestartCount >= 3:
+			return sign{text: c.String() + " has not started" + p.restarts(c), container: c.Name}
+		}
+	}
+	return s
+}
+
+// restarted finds a container that was restarted lately, and may go on.
+func restarted(p *podFacts) (s sign) {
+	for _, c := range p.all {
+		last := c.LastTerminationState.Terminated
+		if c.RestartCount > 0 && last != nil && c.role != "sidecar" && c.State.Terminated == nil &&
+			!p.f.past(last.FinishedAt.Time, longPatience) && last.FinishedAt.Sub(last.StartedAt.Time) < longPatience {
+			return sign{text: c.String() + p.restarts(c), container: c.Name}
+		}
+	}
+	return s
+}

@@ -1,0 +1,257 @@
+package explain
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+func nodeLost(p *podFacts) (s sign) {
+	if text := p.f.notReady(p.node); text != "" {
+		s.about = "node/" + p.node
+		s.text = text + p.evicted()
+	} else if p.Status.Phase == corev1.PodUnknown || p.Status.Reason == "NodeLost" {
+		s.text = joined(": ", joined(", on node ", "the pod's phase is "+string(p.Status.Phase), p.node),
+			oneLine(p.Status.Message))
+	}
+	return s
+}
+
+// evicted says when the taint of a node that is not ready evicts the pod: the admission plugin
+// DefaultTolerationSeconds lets pods stay for five minutes.
+func (p *podFacts) evicted() string {
+	since := p.f.notReadySince(p.node)
+	for _, t := range p.Spec.Tolerations {
+		if t.Effect == corev1.TaintEffectNoExecute && t.TolerationSeconds != nil && !since.IsZero() &&
+			(t.Key == corev1.TaintNodeNotReady || t.Key == corev1.TaintNodeUnreachable) {
+			at := since.Add(time.Duration(*t.TolerationSeconds) * time.Second)
+			return either(at.After(p.f.now), "; its pods are evicted at ", "; its pods should have been evicted at ") +
+				p.f.clock(at)
+		}
+	}
+	return ""
+}
+
+func nodeMissing(p *podFacts) (s sign) {
+	if p.f.nodeMissing(p.Pod) && p.f.overdue(p.since) {
+		s.text = fmt.Sprintf("node %s is not among the %s given", p.node, count(len(p.f.nodes), "node"))
+	}
+	return s
+}
+
+// unplaced reports whether the pod has no node, and the scheduler has said why.
+func (p *podFacts) unplaced() bool {
+	return p.node == "" && p.scheduled.Type != "" && p.scheduled.Status != corev1.ConditionTrue
+}
+
+// schedulerSays returns what the scheduler said last about the pod, and the event if that is newer than
+// the condition or there is no condition.
+func (p *podFacts) schedulerSays() (string, *corev1.Event) {
+	e := lastEvent(p.events, reasonIs("FailedScheduling"))
+	if p.unplaced() && p.scheduled.Message != "" {
+		return p.scheduled.Message, e
+	}
+	if e != nil {
+		return e.Message, e
+	}
+	return cmp.Or(textIf(p.unplaced(), cmp.Or(p.scheduled.Reason, "the condition PodScheduled is not True"))), nil
+}
+
+func gated(p *podFacts) (s sign) {
+	var gates []string
+	for _, gate := range p.Spec.SchedulingGates {
+		who := gateOwner(gate.Name)
+		gates = append(gates, gate.Name+textIf(who != "", " ("+who+" removes it)"))
+	}
+	s.text = strings.Join(gates, ", ")
+	return s
+}
+
+// claimMissing finds that a ResourceClaim of the pod cannot be created, or does not exist
+// (pkg/controller/resourceclaim/controller.go, plugins/dynamicresources PreEnqueue).
+func claimMissing(p *podFacts) (s sign) {
+	if p.node != "" {
+		return s
+	}
+	if e := lastEvent(p.events, reasonIs("FailedResourceClaimCreation")); e != nil {
+		return sign{text: oneLine(e.Message), event: e}
+	}
+	for _, c := range p.Spec.ResourceClaims {
+		if name := c.ResourceClaimName; name != nil && p.f.has("ResourceClaim") &&
+			p.f.find("ResourceClaim", p.Namespace, *name) == nil {
+			return sign{text: "ResourceClaim " + *name + " is not among those given"}
+		}
+		if name := c.ResourceClaimTemplateName; name != nil && p.f.has("ResourceClaimTemplate") &&
+			p.f.find("ResourceClaimTemplate", p.Namespace, *name) == nil {
+			return sign{text: "ResourceClaimTemplate " + *name + " is not among those given"}
+		}
+	}
+	if text, e := p.schedulerSays(); mentions(text, "resourceclaim") && mentions(text, "not found", "is being "+
+		"deleted") {
+		return sign{text: oneLine(text), event: e}
+	}
+	return s
+}
+
+// gangIncomplete finds that a pod waits for the other pods of its group
+// (plugins/gangscheduling/gangscheduling.go).
+func gangIncomplete(p *podFacts) (s sign) {
+	if p.node != "" {
+		return s
+	}
+	text, e := p.schedulerSays()
+	if mentions(text, "from a gang to", "pod group \"", "PodGroup", "pod group") {
+		return sign{text: joined("; ", p.f.gang(p.Pod), oneLine(text)), event: e}
+	}
+	if gang := p.f.gang(p.Pod); gang != "" && p.f.overdue(p.since) {
+		return sign{text: gang}
+	}
+	return s
+}
+
+// volumeUnbound finds a PersistentVolumeClaim that keeps the pod from being scheduled
+// (plugins/volumebinding), with what the claim itself says.
+func volumeUnbound(p *podFacts) (s sign) {
+	if p.node != "" {
+		return s
+	}
+	text, e := p.schedulerSays()
+	if !mentions(text, "PersistentVolumeClaim", "persistentvolumeclaim") {
+		return s
+	}
+	s = sign{text: oneLine(text), event: e}
+	for _, name := range p.f.claims(p.Pod) {
+		claim := p.f.find("PersistentVolumeClaim", p.Namespace, name)
+		if claim != nil && claim.text("status", "phase") == "Bound" {
+			continue
+		}
+		about := p.f.about("PersistentVolumeClaim", p.Namespace, name)
+		if claim == nil && about == nil {
+			continue
+		}
+		s.about = "persistentvolumeclaim/" + name
+		s.text += "; PersistentVolumeClaim " + joined(" is ", name, claim.text("status", "phase"))
+		if e := lastEvent(about, func(e *corev1.Event) bool {
+			return e.Type == corev1.EventTypeWarning || reasonIs("FailedBinding", "ExternalProvisioning")(e)
+		}); e != nil {
+			s.event, s.text = e, s.text+": "+e.Reason+": "+oneLine(e.Message)
+		}
+		break
+	}
+	return s
+}
+
+// claims returns the names of the PersistentVolumeClaims of a pod. A pod without volumes was given without them.
+func (f *facts) claims(pod *corev1.Pod) (names []string) {
+	volumes := pod.Spec.Volumes
+	if len(volumes) == 0 {
+		volumes = f.job.Spec.Template.Spec.Volumes
+	}
+	for _, v := range volumes {
+		switch {
+		case v.PersistentVolumeClaim != nil:
+			names = append(names, v.PersistentVolumeClaim.ClaimName)
+		case v.Ephemeral != nil:
+			names = append(names, pod.Name+"-"+v.Name)
+		}
+	}
+	return names
+}
+
+// grows returns the last event that says that a node is being added for the pod, unless an
+// autoscaler has given up since.
+func (p *podFacts) grows() *corev1.Event {
+	e := lastEvent(p.events, reasonIs(scaleUp, noScaleUp, karpenterFit))
+	if e == nil || e.Reason == noScaleUp || p.f.past(timeOf(e), longPatience) {
+		return nil
+	}
+	return e
+}
+
+func scaleUpRefused(p *podFacts) (s sign) {
+	if !p.unplaced() {
+		return s
+	}
+	e := lastEvent(p.events, reasonIs(scaleUp, noScaleUp, karpenterFit))
+	if e == nil || e.Reason != noScaleUp {
+		return s
+	}
+	text, _ := p.schedulerSays()
+	return sign{text: oneLine(text) + "; " + oneLine(e.Message), event: e}
+}
+
+// notScheduledYet finds a pod that will get a node soon: it has just been refused, a node is being
+// added, or others are preempted for it.
+func notScheduledYet(p *podFacts) (s sign) {
+	if p.node != "" {
+		return s
+	}
+	text, e := p.schedulerSays()
+	grows := p.grows()
+	since := cmp.Or(p.scheduled.LastTransitionTime.Time, p.CreationTimestamp.Time)
+	if text == "" && grows == nil {
+		return s
+	}
+	if nominated := p.Status.NominatedNodeName; nominated != "" && !p.f.past(since, longPatience) {
+		return sign{text: "pods on node " + nominated + " are preempted for it: " + oneLine(text), event: e}
+	}
+	if grows == nil && (since.IsZero() || p.f.overdue(since)) {
+		return s
+	}
+	s = sign{text: oneLine(text), event: cmp.Or(grows, e)}
+	if grows != nil {
+		s.text = joined(": ", "a node is being added", s.text)
+	}
+	return s
+}
+
+// unschedulable returns the finder for a pod that no node can take, where most nodes give one of the
+// reasons; without reasons, any.
+func unschedulable(reasons ...string) func(*podFacts) sign {
+	return func(p *podFacts) (s sign) {
+		if p.node != "" || notScheduledYet(p).text != "" {
+			return s
+		}
+		text, e := p.schedulerSays()
+		if text == "" || !mentions(mainReason(text), reasons...) {
+			return s
+		}
+		return sign{text: oneLine(text), event: e}
+	}
+}
+
+// mainReason returns the reason that most nodes give in a message of the scheduler such as
+// "0/5 nodes are available: 3 Insufficient cpu, 2 node(s) were unschedulable. preemption: …". It is the
+// whole message if it has another form.
+func mainReason(message string) string {
+	list, _, _ := strings.Cut(message, ". ")
+	_, list, found := strings.Cut(list, "nodes are available: ")
+	if !found {
+		return message
+	}
+	most, main := 0, message
+	for part := range strings.SplitSeq(list, ", ") {
+		n, why := 0, ""
+		if _, err := fmt.Sscanf(part, "%d", &n); err != nil {
+			continue
+		}
+		if _, why, _ = strings.Cut(part, " "); n > most {
+			most, main = n, why
+		}
+	}
+	return main
+}
+
+func noScheduler(p *podFacts) (s sign) {
+	if p.node == "" && p.scheduled.Type == "" && p.Status.Phase == corev1.PodPending &&
+		p.f.overdue(p.CreationTimestamp.Time) {
+		s.text = "schedulerName is " + cmp.Or(p.Spec.SchedulerName, corev1.DefaultSchedulerName)
+		if e := lastEvent(p.events, func(*corev1.Event) bool { return true }); e != nil {
+			s.event, s.text = e, s.text+"; its last event is "+e.Reason+": "+oneLine(e.Message)
+		}
+	}
+	return s
+}
