@@ -10,7 +10,6 @@ import (
 
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/internal/decide"
-	"github.com/jobfate/jobfate/tracking"
 )
 
 // Decision lists the actions for a Job, and what holds once all of them have succeeded.
@@ -78,7 +77,7 @@ func newDecision(o *decide.Outcome) Decision {
 		outcome:  o,
 	}
 	for _, r := range o.Claims {
-		d.Claim = append(d.Claim, Claim{r.Pod, tracking.Relation(r.Relation.String())})
+		d.Claim = append(d.Claim, Claim{r.Pod, r.Relation})
 	}
 	if o.Changed && !o.PutOff {
 		d.Status = o.Status.DeepCopy()

@@ -15,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobfate/jobfate/backoff"
-	"github.com/jobfate/jobfate/internal/keys"
+	"github.com/jobfate/jobfate/tracking"
 )
 
 // A record was kept under the name of the Job, and the next Job of that name
@@ -38,7 +38,7 @@ func TestRecordBelongsToOneJob_k131917_k142142(t *testing.T) {
 // not wrap around to a negative number, which would end the delay.
 func TestEditedAnnotations(t *testing.T) {
 	for _, value := range []string{"2147483647", "2147483648", "-1", "-2147483648", "x", ""} {
-		before := keys.Keys{}.CountsOf(map[string]string{
+		before := tracking.Keys{}.CountsOf(map[string]string{
 			batchv1.JobIndexFailureCountAnnotation: value, batchv1.JobIndexIgnoredFailureCountAnnotation: value,
 		})
 		for _, counted := range []bool{true, false} {
@@ -174,7 +174,7 @@ func TestOnFailureSumsRestarts_k54870_k67859_k95438(t *testing.T) {
 // has since gained the second annotation, so that the delay of an index grows
 // with them too. They still do not count towards the limit.
 func TestIgnoredFailuresDelayButDoNotExhaust(t *testing.T) {
-	pod := keys.Counts{Failures: 1, Ignored: 1}
+	pod := tracking.Counts{Failures: 1, Ignored: 1}
 	if got, want := (backoff.Policy{}).Delay(pod.Total()+1), 40*time.Second; got != want {
 		t.Errorf("delay = %v, want %v", got, want)
 	}

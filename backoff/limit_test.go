@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate/backoff"
-	"github.com/jobfate/jobfate/internal/keys"
+	"github.com/jobfate/jobfate/tracking"
 )
 
 func TestLimitOf(t *testing.T) {
@@ -63,7 +63,7 @@ func TestIndexExhausted(t *testing.T) {
 // exceeded, so the retries were stopped."
 func TestBackoffLimitPerIndexOfOneRetriesOnce(t *testing.T) {
 	limit := backoff.LimitOf(&batchv1.JobSpec{BackoffLimitPerIndex: ptrTo[int32](1)})
-	pod := keys.Counts{}
+	pod := tracking.Counts{}
 	pods := 1
 	for !limit.IndexExhausted(pod.Failures) {
 		pod = pod.Next(true)

@@ -12,7 +12,7 @@ import (
 	"github.com/jobfate/jobfate/internal/census"
 	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/internal/inside"
-	"github.com/jobfate/jobfate/internal/keys"
+	"github.com/jobfate/jobfate/tracking"
 )
 
 // decision holds what this package reads of a decision. Only this file knows where a decision
@@ -21,7 +21,7 @@ type decision struct {
 	job  *batchv1.Job
 	now  time.Time
 	spec spec
-	keys keys.Keys
+	keys tracking.Keys
 	// defects are notes about what was damaged in the status.
 	defects []Reason
 

@@ -10,7 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/jobfate/jobfate/internal/keys"
+	"github.com/jobfate/jobfate/tracking"
 	"github.com/jobfate/jobfate/validation"
 )
 
@@ -71,7 +71,7 @@ func (e Explanation) Notes() []Reason {
 }
 
 // ofAnnotations returns notes about the annotations of a pod that are wrong.
-func ofAnnotations(pod *corev1.Pod, names keys.Keys) []Reason {
+func ofAnnotations(pod *corev1.Pod, names tracking.Keys) []Reason {
 	index, counts := names.IndexOf(pod), names.CountsOf(pod.Annotations)
 	notes := []Reason{when(names.IndexConflict(pod), NoteIndexConflict,
 		fmt.Sprintf("pod %s: the annotation %s is %q, the label %q; %s",
@@ -90,7 +90,7 @@ func ofAnnotations(pod *corev1.Pod, names keys.Keys) []Reason {
 
 // inPlace says which number was used in place of a wrong one.
 func inPlace(used int32) string {
-	return either(used == keys.NoIndex, "the pod was treated as one without an index", fmt.Sprintf("%d was "+
+	return either(used == tracking.NoIndex, "the pod was treated as one without an index", fmt.Sprintf("%d was "+
 		"used", used))
 }
 

@@ -10,7 +10,6 @@ import (
 	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/internal/census"
-	"github.com/jobfate/jobfate/internal/keys"
 	"github.com/jobfate/jobfate/internal/lifecycle"
 	"github.com/jobfate/jobfate/tracking"
 )
@@ -18,7 +17,7 @@ import (
 // supply is the state of a Job that its demand depends on.
 type supply struct {
 	// The spec.
-	census.Classifier
+	tracking.Classifier
 	parallelism   int64
 	completions   int64 // unbounded for a work queue
 	workQueue     bool  // the Job has no completions
@@ -64,8 +63,9 @@ type supply struct {
 }
 
 func newSupply(job *batchv1.Job, pods []*corev1.Pod, k tracking.Keys) *supply {
-	s := &supply{Classifier: census.ClassifierOf(job, keys.Keys(k),
-		failurepolicy.FromAPI(job.Spec.PodFailurePolicy)), byPod: pods != nil}
+	// The controller reference alone decides which pods count, not the selector.
+	c, _ := tracking.ClassifierOf(job, k, tracking.Options{})
+	s := &supply{Classifier: c, byPod: pods != nil}
 	s.readSpec(&job.Spec)
 	outcome, suspend := OutcomeOf(job), job.Spec.Suspend != nil && *job.Spec.Suspend
 	s.edited = job.Generation > 1
@@ -112,7 +112,7 @@ func (s *supply) readSpec(spec *batchv1.JobSpec) {
 func (s *supply) readPods(job *batchv1.Job, pods []*corev1.Pod) {
 	classifier := s.Classifier
 	classifier.ReplaceFailedOnly = true // a terminating pod has not failed yet
-	c := census.New(classifier, len(pods))
+	c := census.New(&classifier, len(pods))
 	for _, pod := range pods {
 		if pod != nil && metav1.IsControlledBy(pod, job) {
 			c.Add(pod, false)

@@ -2,39 +2,13 @@ package jobstatus_test
 
 import (
 	"encoding/json"
-	"reflect"
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
-	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobstatus"
 )
-
-func TestPatch_golden(t *testing.T) {
-	for _, tc := range []struct {
-		reason string
-		status *batchv1.JobStatus
-		want   string
-	}{
-		{"no status", nil, ``},
-		{
-			"an empty status unsets every field", &batchv1.JobStatus{},
-			`{"metadata":{"uid":"job-uid","resourceVersion":"42"},"status":{"conditions":null,"startTime":null,"completionTime":null,` +
-				`"active":null,"succeeded":null,"failed":null,"terminating":null,"completedIndexes":null,"failedIndexes":null,"uncountedTerminatedPods":null,"ready":null}}`,
-		},
-		{
-			"zero is not unset if the API distinguishes them",
-			&batchv1.JobStatus{Active: 1, Ready: ptrTo[int32](0), FailedIndexes: ptrTo(""), StartTime: ptrTo(after(0)), UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{Failed: []types.UID{"a"}}},
-			`{"metadata":{"uid":"job-uid","resourceVersion":"42"},"status":{"conditions":null,"startTime":"2026-05-01T12:00:00Z","completionTime":null,` +
-				`"active":1,"succeeded":null,"failed":null,"terminating":null,"completedIndexes":null,"failedIndexes":"","uncountedTerminatedPods":{"succeeded":null,"failed":["a"]},"ready":0}}`,
-		},
-	} {
-		if got := string(jobstatus.Patch("job-uid", "42", tc.status)); got != tc.want {
-			t.Errorf("%s\n got %s\nwant %s", tc.reason, got, tc.want)
-		}
-	}
-}
 
 // merge applies a JSON merge patch, RFC 7396.
 func merge(target, patch any) any {
@@ -84,7 +58,6 @@ func patched(t interface{ Fatalf(string, ...any) }, old *batchv1.JobStatus, patc
 // The patch must contain every field, also those that later releases of the API add.
 // Otherwise a field would stay when a status unsets it.
 func TestPatch_unsetsEveryField(t *testing.T) {
-	leaves(t, "status", nil, reflect.ValueOf(fullStatus()).Elem()) // fullStatus sets them all
-	job := patched(t, fullStatus(), jobstatus.Patch("job-uid", "42", &batchv1.JobStatus{}))
+	job := patched(t, podtest.FullStatus(), jobstatus.Patch("job-uid", "42", &batchv1.JobStatus{}))
 	same(t, "status", job.Status, batchv1.JobStatus{})
 }

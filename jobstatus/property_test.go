@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate/indexset"
+	"github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobstatus"
 )
 
@@ -208,7 +209,7 @@ func jobHolds(t rapid.TB, job *batchv1.Job, pods []*corev1.Pod, old *batchv1.Job
 // drawStatus draws a status with any of its fields set.
 func drawStatus(t *rapid.T, label string) *batchv1.JobStatus {
 	some := func(what string) bool { return rapid.Bool().Draw(t, label+" has "+what) }
-	st, full := &batchv1.JobStatus{}, reflect.ValueOf(fullStatus()).Elem()
+	st, full := &batchv1.JobStatus{}, reflect.ValueOf(podtest.FullStatus()).Elem()
 	for i := range full.NumField() {
 		if some(full.Type().Field(i).Name) {
 			reflect.ValueOf(st).Elem().Field(i).Set(full.Field(i))

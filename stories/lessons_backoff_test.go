@@ -15,9 +15,9 @@ import (
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/explain"
-	"github.com/jobfate/jobfate/internal/keys"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/decidetest"
+	"github.com/jobfate/jobfate/tracking"
 )
 
 func indexesOf(create []jobfate.Creation) (indexes []int32) {
@@ -91,15 +91,15 @@ func editedAnnotations(t *testing.T) {
 		failures, ignored string
 		notes             int
 		fails             bool
-		want              keys.Counts // of the replacement
+		want              tracking.Counts // of the replacement
 		delay             time.Duration
 	}{
-		{"0", "", 1, false, keys.Counts{Failures: 1}, 10 * time.Second},
-		{"2147483647", "0", 0, true, keys.Counts{}, 0},
-		{"1", "2147483647", 0, false, keys.Counts{Failures: 2, Ignored: math.MaxInt32}, 10 * time.Minute},
-		{"2147483648", "0", 1, false, keys.Counts{Failures: 1}, 10 * time.Second},
-		{"-5", "0", 1, false, keys.Counts{Failures: 1}, 10 * time.Second},
-		{"many", "some", 2, false, keys.Counts{Failures: 1}, 10 * time.Second},
+		{"0", "", 1, false, tracking.Counts{Failures: 1}, 10 * time.Second},
+		{"2147483647", "0", 0, true, tracking.Counts{}, 0},
+		{"1", "2147483647", 0, false, tracking.Counts{Failures: 2, Ignored: math.MaxInt32}, 10 * time.Minute},
+		{"2147483648", "0", 1, false, tracking.Counts{Failures: 1}, 10 * time.Second},
+		{"-5", "0", 1, false, tracking.Counts{Failures: 1}, 10 * time.Second},
+		{"many", "some", 2, false, tracking.Counts{Failures: 1}, 10 * time.Second},
 	} {
 		job := specJob(t, "completions: 1\ncompletionMode: Indexed\nbackoffLimitPerIndex: 5")
 		pod := podIn(job, 1, corev1.PodFailed)

@@ -17,14 +17,13 @@ import (
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/internal/inside"
-	"github.com/jobfate/jobfate/internal/keys"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/referee"
 	"github.com/jobfate/jobfate/tracking"
 )
 
 // builtin are the keys of the built-in Job controller.
-var builtin keys.Keys
+var builtin tracking.Keys
 
 // world is a cluster with one Job, a controller that carries out the decisions of jobfate,
 // and a log of its writes. A referee checks the writes.

@@ -63,20 +63,3 @@ func (c Controller) Frees(pod *corev1.Pod, owner *batchv1.Job) bool {
 	}
 	return c.Manages(owner) && lifecycle.Finished(owner) != nil
 }
-
-// Relation is the relation of a pod to a Job that claims it.
-type Relation string
-
-const (
-	// Adoptable pods have no controller and match the selector: the Job adopts them,
-	// and adds the finalizer in the same patch. A Job that is being deleted or has
-	// ended adopts none.
-	Adoptable Relation = "adoptable"
-	// Releasable pods are controlled by the Job but no longer match its selector.
-	Releasable Relation = "releasable"
-	// Orphaned pods have the finalizer, which no other controller will remove, and match
-	// the selector, but have no controller and may not be adopted. Pods that a finished
-	// Job no longer selects are also orphaned: the Job does not release them, because
-	// garbage collection needs the owner reference.
-	Orphaned Relation = "orphaned"
-)

@@ -18,6 +18,7 @@ var (
 	after        = podtest.After
 	newJob       = podtest.Job
 	newPod       = podtest.Pod
+	phase        = podtest.Phase
 	exit         = podtest.Exit
 	succeeded    = podtest.Succeeded
 	failed       = podtest.Failed
@@ -25,9 +26,12 @@ var (
 	released     = podtest.Released
 	ownerless    = podtest.Ownerless
 	controlledBy = podtest.ControlledBy
+	label        = podtest.Label
+	annotation   = podtest.Annotation
 	index        = podtest.Index
 	failures     = podtest.Failures
 	condition    = podtest.Condition
+	uidsOf       = podtest.UIDsOf
 	lists        = podtest.Lists
 	same         = podtest.Same
 )

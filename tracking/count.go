@@ -1,6 +1,7 @@
 package tracking
 
 import (
+	"cmp"
 	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -8,15 +9,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/jobfate/jobfate/failurepolicy"
-	"github.com/jobfate/jobfate/internal/census"
-	"github.com/jobfate/jobfate/internal/keys"
+	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/internal/lifecycle"
 )
-
-// DefaultCap is the number of UIDs that the uncounted lists may hold, which
-// keeps them under 20 kB (KEP-2307 § Algorithm).
-const DefaultCap = census.DefaultCap
 
 // Counted is the result of Count.
 type Counted struct {
@@ -31,7 +26,7 @@ type Counted struct {
 	Full bool
 
 	indexed bool
-	account census.Account
+	account Account
 }
 
 // Count returns the next step of counting the pods of a Job. It is for controllers that
@@ -54,36 +49,32 @@ func (k Keys) Count(job *batchv1.Job, pods []*corev1.Pod) Counted {
 		tracked := slices.DeleteFunc(owned, func(pod *corev1.Pod) bool { return !k.HasFinalizer(pod) })
 		return Counted{Status: job.Status.DeepCopy(), Strip: tracked}
 	}
-	classifier := census.ClassifierOf(job, keys.Keys(k), failurepolicy.FromAPI(job.Spec.PodFailurePolicy))
-	c := census.New(classifier, len(owned))
-	for _, pod := range owned {
-		c.Add(pod, false)
-	}
-	inputs := census.AccountInputs{
+	// The controller reference alone decides which pods count, not the selector.
+	c, _ := ClassifierOf(job, k, Options{})
+	records := c.inOrder(owned)
+	status, done := job.Status, c.done(&job.Status, records)
+	account := c.account(AccountInputs{
 		Ending:       lifecycle.Decide(&lifecycle.Facts{Conditions: job.Status.Conditions}).Interim,
 		Deleting:     job.DeletionTimestamp != nil,
-		KeepFailsJob: c.FailsJob() != nil,
+		KeepFailsJob: slices.ContainsFunc(records, (*PodRecord).FailsJob),
+		Counted:      done.counted,
+	}, records, done)
+	if c.Indexed {
+		done.putInto(&status, c.PerIndex())
 	}
-	status := job.Status
-	if classifier.Indexed {
-		results := c.IndexResults(lifecycle.ReadIndexes(&job.Status, classifier.Completions))
-		inputs.Counted = results.Counted
-		putIndexes(&status, results, classifier.PerIndex())
-	}
-	account := c.Account(inputs)
-	account.AddTo(&status, classifier.Indexed)
-	return Counted{status.DeepCopy(), account.Strip, account.Full, classifier.Indexed, account}
+	status = account.AddTo(status, c.Indexed)
+	return Counted{status.DeepCopy(), account.Strip, account.Full, c.Indexed, account}
 }
 
 // Settle returns the status to store after the finalizers of the given pods are removed.
 // It is Status with their UIDs removed from the lists and added to the counters. The
 // caller owns it.
 func (c Counted) Settle(gone ...types.UID) *batchv1.JobStatus {
-	status := c.Status.DeepCopy()
-	if c.account.Lists != nil {
-		c.account.Settle(gone).AddTo(status, c.indexed)
+	if c.account.Lists == nil { // the Job has ended
+		return c.Status.DeepCopy()
 	}
-	return status
+	status := c.account.Settle(gone).AddTo(*c.Status, c.indexed)
+	return status.DeepCopy()
 }
 
 // ownedBy returns the pods that a Job controls, each UID once.
@@ -99,13 +90,104 @@ func ownedBy(job *batchv1.Job, pods []*corev1.Pod) (owned []*corev1.Pod) {
 	return owned
 }
 
-// putIndexes sets the completed and failed indexes of a status. A counter above the number
-// of completed indexes stays, because the API server does not let it fall.
-func putIndexes(out *batchv1.JobStatus, results census.IndexResults, perIndex bool) {
-	out.CompletedIndexes = results.Completed.String()
-	out.Succeeded = max(out.Succeeded, int32(results.Completed.Len()))
+// inOrder returns the records of owned pods, ordered by index and UID.
+func (c *Classifier) inOrder(owned []*corev1.Pod) []*PodRecord {
+	records := make([]*PodRecord, 0, len(owned))
+	var matches Matches
+	for _, pod := range owned {
+		r := c.Classify(pod, Owned, false, &matches)
+		records = append(records, &r)
+	}
+	slices.SortFunc(records, func(a, b *PodRecord) int {
+		return cmp.Or(cmp.Compare(a.Index, b.Index), cmp.Compare(a.Pod.UID, b.Pod.UID))
+	})
+	return records
+}
+
+// done holds the indexes that get no more pods.
+type done struct {
+	counted   indexset.Set // the completed indexes of the status
+	completed indexset.Set // these and the indexes of succeeded pods
+	failed    indexset.Set // the others that have failed, according to the status or to pods
+}
+
+func (c *Classifier) done(status *batchv1.JobStatus, records []*PodRecord) (d done) {
+	if !c.Indexed {
+		return done{}
+	}
+	var succeeded, failing indexset.Builder
+	for _, r := range records {
+		switch {
+		case !r.Finalized || !r.Valid:
+		case r.Succeeded:
+			succeeded.Add(r.Index)
+		case r.FailsIndex():
+			failing.Add(r.Index)
+		}
+	}
+	var failed indexset.Set
+	d.counted, failed = lifecycle.ReadIndexes(status, c.Completions)
+	d.completed = d.counted.Union(succeeded.Set())
+	if c.PerIndex() {
+		d.failed = failed.Union(failing.Set()).Difference(d.completed)
+	}
+	return d
+}
+
+// putInto sets the completed and failed indexes of a status. A counter above the number of
+// completed indexes stays, because the API server does not let it fall.
+func (d done) putInto(out *batchv1.JobStatus, perIndex bool) {
+	out.CompletedIndexes = d.completed.String()
+	out.Succeeded = max(out.Succeeded, int32(d.completed.Len()))
 	if perIndex {
-		failed := results.Failed.String()
+		failed := d.failed.String()
 		out.FailedIndexes = &failed
 	}
+}
+
+// account computes the next step of counting for the records of all pods.
+func (c *Classifier) account(in AccountInputs, records []*PodRecord, d done) Account {
+	tracked := map[types.UID]bool{}
+	waiting := c.waiting(records, d)
+	var candidates []*PodRecord
+	for _, r := range records {
+		if !r.Tracked {
+			continue
+		}
+		tracked[r.Pod.UID] = true
+		if in.All() || (r.Succeeded || r.Failed) && waiting[r.Index] != r {
+			candidates = append(candidates, r)
+		}
+	}
+	return c.Account(in, slices.Values(candidates), len(candidates),
+		func(uid types.UID) bool { return !tracked[uid] })
+}
+
+// waiting returns, for each index that needs another pod, the failed pod that waits for it:
+// only its annotations say how often the index has failed (KEP-3850 § Tracking the number of
+// failures per index). Of several, it is the one with the most failures, then the one that
+// failed last.
+func (c *Classifier) waiting(records []*PodRecord, d done) map[int32]*PodRecord {
+	last := map[int32]*PodRecord{}
+	if !c.PerIndex() {
+		return last
+	}
+	for _, r := range records { // the UIDs of an index increase
+		before := last[r.Index]
+		if r.Failed && r.Tracked && r.Valid && (before == nil ||
+			cmp.Or(before.Counts.Compare(r.Counts), before.Finish().Compare(r.Finish())) <= 0) {
+			last[r.Index] = r
+		}
+	}
+	for index := range last {
+		if d.completed.Contains(index) || d.failed.Contains(index) {
+			delete(last, index)
+		}
+	}
+	for _, r := range records {
+		if r.Active {
+			delete(last, r.Index)
+		}
+	}
+	return last
 }

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -46,4 +47,38 @@ func Example() {
 	// patch anna: {"metadata":{"uid":"anna","$deleteFromPrimitiveList/finalizers":["batch.kubernetes.io/job-tracking"]}}
 	// patch bert: {"metadata":{"uid":"bert","$deleteFromPrimitiveList/finalizers":["batch.kubernetes.io/job-tracking"]}}
 	// stored: {[] [bert]} 1 0
+}
+
+func ExampleClassifier_Relation() {
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job", UID: "job-uid"}}
+	job.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "job"}}
+	of, err := tracking.ClassifierOf(job, tracking.Keys{}, tracking.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", UID: "anna", Labels: map[string]string{"app": "job"}}}
+	fmt.Println("without a controller:", of.Relation(pod))
+
+	pod.OwnerReferences = []metav1.OwnerReference{tracking.Controller{}.Reference(job)}
+	fmt.Println("the Job's:", of.Relation(pod))
+
+	pod.Labels["app"] = "max"
+	fmt.Println("with another label:", of.Relation(pod))
+	// Output:
+	// without a controller: adoptable
+	// the Job's: owned
+	// with another label: releasable
+}
+
+// The counts of a failed pod determine the delay and the counts of its replacement.
+func ExampleKeys_CountsOf() {
+	var keys tracking.Keys
+	pod := keys.CountsOf(map[string]string{"batch.kubernetes.io/job-index-failure-count": "2"})
+	fmt.Println("delay", backoff.Policy{}.Delay(pod.Total()+1))
+
+	fmt.Println(keys.Annotations(pod.Next(true)))
+	// Output:
+	// delay 40s
+	// map[batch.kubernetes.io/job-index-failure-count:3]
 }

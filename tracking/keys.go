@@ -1,13 +1,17 @@
 package tracking
 
 import (
-	corev1 "k8s.io/api/core/v1"
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
 
-	"github.com/jobfate/jobfate/internal/keys"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 )
 
 // NoIndex is the index of a pod without a valid index.
-const NoIndex = keys.NoIndex
+const NoIndex int32 = -1
 
 // Keys are the names that a controller uses on the pods of its Jobs. An empty name means
 // that of Kubernetes, so the zero Keys are those of the built-in Job controller.
@@ -34,8 +38,43 @@ type Keys struct {
 	JobName       string
 }
 
+// WithDefaults returns the keys with empty ones replaced by those of Kubernetes.
+func (k Keys) WithDefaults() Keys {
+	return Keys{
+		Finalizer:           cmp.Or(k.Finalizer, batchv1.JobTrackingFinalizer),
+		Index:               cmp.Or(k.Index, batchv1.JobCompletionIndexAnnotation),
+		IndexVariable:       cmp.Or(k.IndexVariable, "JOB_COMPLETION_INDEX"),
+		FailureCount:        cmp.Or(k.FailureCount, batchv1.JobIndexFailureCountAnnotation),
+		IgnoredFailureCount: cmp.Or(k.IgnoredFailureCount, batchv1.JobIndexIgnoredFailureCountAnnotation),
+		ControllerUID:       cmp.Or(k.ControllerUID, batchv1.ControllerUidLabel),
+		JobName:             cmp.Or(k.JobName, batchv1.JobNameLabel),
+	}
+}
+
+// The legacy labels have no prefix. They are set in addition to the labels of Kubernetes.
+const (
+	legacyControllerUID = "controller-uid"
+	legacyJobName       = "job-name"
+)
+
+// Labels returns the labels that the API server adds to the template of a Job without a
+// selector.
+func (k Keys) Labels(job *batchv1.Job) map[string]string {
+	names, uid, name := k.WithDefaults(), string(job.UID), job.Name
+	labels := map[string]string{names.ControllerUID: uid, names.JobName: name}
+	if k.ControllerUID == "" {
+		labels[legacyControllerUID] = uid
+	}
+	if k.JobName == "" {
+		labels[legacyJobName] = name
+	}
+	return labels
+}
+
 // HasFinalizer reports whether the pod carries the tracking finalizer.
-func (k Keys) HasFinalizer(pod *corev1.Pod) bool { return keys.Keys(k).HasFinalizer(pod) }
+func (k Keys) HasFinalizer(pod *corev1.Pod) bool {
+	return pod != nil && slices.Contains(pod.Finalizers, k.WithDefaults().Finalizer)
+}
 
 // Gauge reports whether the gauge job_terminated_pod_tracking_finalizer counts the pod:
 // the pod has terminated and still has the finalizer (KEP-2307 § Monitoring Pods with
@@ -46,15 +85,29 @@ func (k Keys) Gauge(pod *corev1.Pod) bool {
 }
 
 // IndexOf returns the completion index in the pod's annotation, or NoIndex if it is
-// missing or invalid.
-func (k Keys) IndexOf(pod *corev1.Pod) int32 { return keys.Keys(k).IndexOf(pod) }
-
-// StripPatch returns the strategic merge patch that removes the finalizer from a pod. The
-// patch names the UID, so it fails on another pod with the same name. For a nil pod it
-// returns nil.
-func (k Keys) StripPatch(pod *corev1.Pod) []byte {
+// missing or invalid. An index above the largest int32 is read as the largest int32.
+func (k Keys) IndexOf(pod *corev1.Pod) int32 {
 	if pod == nil {
-		return nil
+		return NoIndex
 	}
-	return keys.Keys(k).StripPatch(pod)
+	return parseIndex(pod.Annotations[k.WithDefaults().Index])
+}
+
+// parseIndex parses an index. It returns NoIndex if the text is empty or not an index.
+func parseIndex(text string) int32 {
+	i, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || i < 0 {
+		return NoIndex
+	}
+	return int32(min(i, math.MaxInt32))
+}
+
+// IndexConflict reports whether the pod's label has another index than its annotation. The
+// annotation decides. A different label shows that one of the two was edited (k#140839).
+func (k Keys) IndexConflict(pod *corev1.Pod) bool {
+	if pod == nil {
+		return false
+	}
+	label, ok := pod.Labels[k.WithDefaults().Index]
+	return ok && parseIndex(label) != k.IndexOf(pod)
 }

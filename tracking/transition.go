@@ -6,10 +6,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/indexset"
-	"github.com/jobfate/jobfate/internal/census"
-	"github.com/jobfate/jobfate/internal/keys"
 	"github.com/jobfate/jobfate/internal/lifecycle"
 )
 
@@ -56,12 +53,12 @@ func (k Keys) EnterTracking(job *batchv1.Job, owned []*corev1.Pod) (t Transition
 		case pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed:
 			ended = append(ended, pod)
 		case pod.DeletionTimestamp == nil:
-			t.Pods = append(t.Pods, PodPatch{pod, keys.Keys(k).TrackPatch(pod)})
+			t.Pods = append(t.Pods, PodPatch{pod, k.trackPatch(pod)})
 		}
 	}
 	counted := k.countLingering(job, ended)
 	counted.Uncounted = &batchv1.UncountedTerminatedPods{}
-	t.Status = lifecycle.StatusPatch(job.UID, job.ResourceVersion, counted)
+	t.Status = lifecycle.MergePatch(job.UID, job.ResourceVersion, counted)
 	return t
 }
 
@@ -83,7 +80,7 @@ func (k Keys) LeaveTracking(job *batchv1.Job, owned []*corev1.Pod) (t Transition
 		return t
 	}
 	if job.Status.UncountedTerminatedPods != nil {
-		t.Status = lifecycle.StatusPatch(job.UID, job.ResourceVersion, legacyStatus{})
+		t.Status = lifecycle.MergePatch(job.UID, job.ResourceVersion, legacyStatus{})
 	}
 	if _, ok := job.Annotations[batchv1.JobTrackingFinalizer]; ok {
 		// cannot fail: there are only strings and nil
@@ -105,7 +102,7 @@ type legacyStatus struct {
 // countLingering counts pods that have ended. Counters and indexes of the status never
 // decrease, so that pods that are gone stay counted.
 func (k Keys) countLingering(job *batchv1.Job, ended []*corev1.Pod) (s legacyStatus) {
-	classifier := census.ClassifierOf(job, keys.Keys(k), failurepolicy.FromAPI(job.Spec.PodFailurePolicy))
+	classifier, _ := ClassifierOf(job, k, Options{}) // its selector does not matter
 	var completed indexset.Builder
 	for _, pod := range ended {
 		index := k.IndexOf(pod)

@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/jobfate/jobfate/backoff"
-	"github.com/jobfate/jobfate/internal/keys"
+	"github.com/jobfate/jobfate/tracking"
 )
 
 // Delays are the settings of delays, in nanoseconds; absent settings have their defaults.
@@ -99,7 +99,7 @@ type Counts struct {
 }
 
 func indexFailures(in FailedPod) Counts {
-	return Counts(keys.Keys{}.CountsOf(in.Annotations).Next(!in.Ignored))
+	return Counts(tracking.Keys{}.CountsOf(in.Annotations).Next(!in.Ignored))
 }
 
 // Converted is the result of fromDraft and toDraft.

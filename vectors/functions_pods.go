@@ -7,7 +7,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/jobfate/jobfate"
-	"github.com/jobfate/jobfate/internal/keys"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -62,8 +61,8 @@ type Index struct {
 
 func podIndex(in Marks) Index {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: in.Annotations, Labels: in.Labels}}
-	out := Index{Conflict: keys.Keys{}.IndexConflict(pod)}
-	if index := (keys.Keys{}).IndexOf(pod); index != keys.NoIndex {
+	out := Index{Conflict: tracking.Keys{}.IndexConflict(pod)}
+	if index := (tracking.Keys{}).IndexOf(pod); index != tracking.NoIndex {
 		out.Index = &index
 	}
 	return out
@@ -92,7 +91,7 @@ type WrongKey struct {
 }
 
 func checkKeys(in OwnKeys) (out WrongKeys) {
-	for _, err := range keys.Keys(in).Check(field.NewPath("keys")) {
+	for _, err := range tracking.Keys(in).Check(field.NewPath("keys")) {
 		out.Wrong = append(out.Wrong, WrongKey{err.Field, string(err.Type)})
 	}
 	return out

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jobfate/jobfate/internal/keys"
+	"github.com/jobfate/jobfate/tracking"
 )
 
 var (
@@ -19,7 +19,7 @@ var (
 )
 
 // builtin are the finalizer, labels and annotations of the built-in Job controller.
-var builtin keys.Keys
+var builtin tracking.Keys
 
 // A draw draws random values up to a size.
 type draw struct {

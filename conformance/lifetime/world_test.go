@@ -12,13 +12,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/backoff"
-	"github.com/jobfate/jobfate/internal/keys"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/referee"
+	"github.com/jobfate/jobfate/tracking"
 )
 
 // builtin are the finalizer, labels and annotations of the built-in Job controller.
-var builtin keys.Keys
+var builtin tracking.Keys
 
 // A world is a cluster, a cache of it, and the memory of a controller. Clones are independent.
 type world struct {

@@ -14,11 +14,11 @@ import (
 	"github.com/jobfate/jobfate/conformance/apiserver"
 	"github.com/jobfate/jobfate/conformance/real"
 	decision "github.com/jobfate/jobfate/internal/decide"
-	"github.com/jobfate/jobfate/internal/keys"
+	"github.com/jobfate/jobfate/tracking"
 )
 
 // builtin are the finalizer, labels and annotations of the built-in Job controller.
-var builtin keys.Keys
+var builtin tracking.Keys
 
 // A trial is one input for both sides. Neither side changes it.
 type trial struct {

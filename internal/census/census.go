@@ -2,17 +2,15 @@ package census
 
 import (
 	"cmp"
-	"encoding/binary"
 	"iter"
-	"math"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/backoff"
-	"github.com/jobfate/jobfate/failurepolicy"
-	"github.com/jobfate/jobfate/internal/owner"
+	"github.com/jobfate/jobfate/internal/lifecycle"
+	"github.com/jobfate/jobfate/tracking"
 )
 
 // Census holds the classified pods of a Job, and what follows from them. Pods are added
@@ -31,8 +29,7 @@ type Census struct {
 	// Foreign is the number of pods that do not belong to the Job.
 	Foreign int
 
-	classifier Classifier
-	owner      owner.Owner
+	classifier *tracking.Classifier
 	// stripped are pods whose finalizer has been removed, although their objects still
 	// show it.
 	stripped map[types.UID]bool
@@ -41,8 +38,7 @@ type Census struct {
 	// census was made for.
 	records map[types.UID]*Record
 	most    int
-	// matches are the last matches of each rule; nil until a pod matches one.
-	matches []*failurepolicy.Match
+	matches tracking.Matches
 	// names are the records of the pods in the Job's namespace, by name; nil until they
 	// are needed. No two pods have the same name.
 	names map[string]*Record
@@ -57,12 +53,7 @@ type Census struct {
 }
 
 // New returns an empty census with memory for n pods.
-func New(c Classifier, n int) *Census {
-	c.Keys = c.Keys.WithDefaults()
-	return newCensus(c, n)
-}
-
-func newCensus(c Classifier, n int) *Census {
+func New(c *tracking.Classifier, n int) *Census {
 	return &Census{classifier: c, records: make(map[types.UID]*Record, n), most: n}
 }
 
@@ -76,7 +67,7 @@ func (c *Census) Of(uid types.UID) *Record { return c.records[uid] }
 func (c *Census) All() iter.Seq[*Record] {
 	return func(yield func(*Record) bool) {
 		for _, r := range c.records {
-			if r.own() && !yield(r) {
+			if r.Relation.Own() && !yield(r) {
 				return
 			}
 		}
@@ -102,51 +93,24 @@ func (c *Census) Add(pod *corev1.Pod, adopted bool) {
 	if pod == nil {
 		return
 	}
-	relation := owner.Owned
+	relation := tracking.Owned
 	if adopted {
-		relation = owner.Adoptable
+		relation = tracking.Adoptable
 	}
 	c.swap(c.records[pod.UID], pod, relation)
 }
 
 // swap replaces a record with that of a pod of the same UID. before is nil for a new pod.
-func (c *Census) swap(before *Record, pod *corev1.Pod, relation owner.Relation) {
+func (c *Census) swap(before *Record, pod *corev1.Pod, relation tracking.Relation) {
 	if before != nil {
 		c.drop(before)
 	}
-	c.put(c.classified(&Record{Pod: pod, Relation: relation}, pod.Annotations[c.classifier.Keys.Index]))
+	r := c.classified(pod, relation)
+	c.put(&r)
 }
 
-// classified classifies a pod, given the value of its index annotation.
-func (c *Census) classified(r *Record, index string) *Record {
-	var start [8]byte
-	copy(start[:], r.Pod.UID)
-	r.start = binary.BigEndian.Uint64(start[:])
-	if r.own() {
-		c.classifier.read(r, c.stripped, index)
-		if r.Failed {
-			r.match = c.matchOf(r.Pod)
-		}
-	}
-	return r
-}
-
-// matchOf returns the rule that a failed pod matches, without the name of the pod; nil if no
-// rule matches. Most pods that match a rule failed in the same way, and share the result.
-func (c *Census) matchOf(pod *corev1.Pod) *failurepolicy.Match {
-	match := c.classifier.Policy.Match(pod)
-	if !match.Matched() {
-		return nil
-	}
-	match.Pod = types.NamespacedName{}
-	if c.matches == nil {
-		c.matches = make([]*failurepolicy.Match, len(c.classifier.Policy.Rules))
-	}
-	if last := c.matches[match.Rule]; last == nil || *last != match {
-		shared := match
-		c.matches[match.Rule] = &shared
-	}
-	return c.matches[match.Rule]
+func (c *Census) classified(pod *corev1.Pod, relation tracking.Relation) Record {
+	return newRecord(c.classifier.Classify(pod, relation, c.stripped[pod.UID], &c.matches))
 }
 
 // put adds a record.
@@ -210,11 +174,12 @@ func (c *Census) SetStripped(uids []types.UID) {
 	c.reread(before, c.stripped)
 }
 
-// SetUncounted sets the uncounted lists of the status.
-func (c *Census) SetUncounted(u Uncounted) {
-	before := c.classifier.Uncounted
-	c.classifier.Uncounted = u
-	c.reread(before.listed, u.listed)
+// SetClassifier replaces the classifier by one that classifies as it does, except for the
+// uncounted lists.
+func (c *Census) SetClassifier(next *tracking.Classifier) {
+	before := c.classifier
+	c.classifier = next
+	c.reread(before.Uncounted.Listed, next.Uncounted.Listed)
 }
 
 // Clone returns an independent copy. The records are shared.
@@ -222,8 +187,8 @@ func (c *Census) Clone() *Census {
 	if c == nil {
 		return nil
 	}
-	next := newCensus(c.classifier, len(c.records))
-	next.owner, next.stripped = c.owner, c.stripped
+	next := New(c.classifier, len(c.records))
+	next.stripped = c.stripped
 	next.SetDone(c.succeeded.base, c.failing.base)
 	for _, r := range c.records {
 		next.put(r)
@@ -233,10 +198,10 @@ func (c *Census) Clone() *Census {
 
 // count adds a record to all counts and lists (by is 1), or removes it (by is -1).
 func (c *Census) count(r *Record, by int32) {
-	if r.Relation == owner.Foreign {
+	if r.Relation == tracking.Foreign {
 		c.Foreign += int(by)
 	}
-	if !r.own() {
+	if !r.Relation.Own() {
 		c.register(r, by)
 		return
 	}
@@ -280,21 +245,12 @@ func (c *Census) countNumbers(r *Record, by int32) {
 // SucceededTotal returns the number of succeeded pods: those that the status has counted,
 // those in the lists, and those not recorded yet (KEP-2307 § Algorithm, step 1).
 func (c *Census) SucceededTotal(counted int32) int32 {
-	return Sum(counted, c.Succeeded, int32(len(c.classifier.Uncounted.succeeded)))
+	return lifecycle.Sum(counted, c.Succeeded, int32(len(c.classifier.Uncounted.Succeeded)))
 }
 
 // FailedTotal returns the number of failed pods in the same way.
 func (c *Census) FailedTotal(counted int32) int32 {
-	return Sum(counted, c.Failed, int32(len(c.classifier.Uncounted.failed)))
-}
-
-// Sum returns the sum, at most the largest int32.
-func Sum(terms ...int32) int32 {
-	var sum int64
-	for _, t := range terms {
-		sum += int64(t)
-	}
-	return int32(min(sum, math.MaxInt32))
+	return lifecycle.Sum(counted, c.Failed, int32(len(c.classifier.Uncounted.Failed)))
 }
 
 // FailsJob returns the record of the first pod, in the order of [Record.Before], that matches

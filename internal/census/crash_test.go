@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate/indexset"
-	"github.com/jobfate/jobfate/internal/census"
+	"github.com/jobfate/jobfate/tracking"
 )
 
 // server holds the state of one Job in the API server, and the memory of its controller.
@@ -52,13 +52,13 @@ func (s *server) sync(t *rapid.T, limit int, faults bool) {
 		s.stripped, s.late = map[types.UID]bool{}, map[types.UID]bool{}
 		return true
 	}
-	c := take(census.Classifier{
+	c := take(tracking.Classifier{
 		Indexed: s.indexed, Completions: int32(len(s.pods)), ReplaceFailedOnly: s.replaceFailedOnly,
-		Uncounted: census.ReadUncounted(s.lists),
+		Uncounted: readUncounted(s.lists),
 	}, s.view()...)
 	c.SetStripped(slices.Collect(maps.Keys(s.stripped)))
 	results := c.IndexResults(s.completed, indexset.Set{})
-	a := c.Account(census.AccountInputs{Counted: results.Counted, Cap: limit})
+	a := c.Account(tracking.AccountInputs{Counted: results.Counted, Cap: limit})
 	if crash("before the first write") {
 		return
 	}

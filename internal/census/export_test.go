@@ -4,13 +4,16 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
+
+	"github.com/jobfate/jobfate/tracking"
 )
 
 // Check returns the invariants that do not hold.
 func (c *Census) Check() error {
 	fresh := New(c.classifier, 0)
-	fresh.owner, fresh.stripped = c.owner, c.stripped
+	fresh.stripped = c.stripped
 	fresh.succeeded.base, fresh.failing.base = c.succeeded.base, c.failing.base
 	for _, r := range c.records {
 		fresh.swap(nil, r.Pod, r.Relation)
@@ -82,8 +85,8 @@ func (c *Census) Check() error {
 // EqualRecords compares the matches by content, because each census shares its own.
 func EqualRecords(a, b *Record) bool {
 	mine, other := *a, *b
-	mine.match, other.match = nil, nil
-	return mine == other && a.Match() == b.Match()
+	mine.PodRecord, other.PodRecord = tracking.PodRecord{}, tracking.PodRecord{}
+	return mine == other && a.Pod == b.Pod && reflect.DeepEqual(a.PodRecord, b.PodRecord)
 }
 
 func equalFinishes(a, b finish) bool { return a.compare(b) == 0 && a.number == b.number }

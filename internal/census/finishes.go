@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/internal/lifecycle"
 )
 
 // group says what a finished pod means for the backoff of the whole Job.
@@ -105,7 +106,7 @@ func (n News) With(r backoff.Record) backoff.Record {
 		failed = []time.Time{n.LastFailure}
 	}
 	r = r.With(succeeded, failed)
-	r.Failures = Sum(r.Failures, max(n.Failures-1, 0))
+	r.Failures = lifecycle.Sum(r.Failures, max(n.Failures-1, 0))
 	return r
 }
 
@@ -117,11 +118,11 @@ func (n *News) fail(at time.Time, number int32) {
 	if n.Failures == 0 || at.After(n.LastFailure) {
 		n.LastFailure = at
 	}
-	n.Failures = Sum(n.Failures, number)
+	n.Failures = lifecycle.Sum(n.Failures, number)
 }
 
 // News returns the news of the pods that no status has recorded yet. kept says that pods
-// that match a FailJob rule are not counted now (see AccountInputs.KeepFailsJob). They are
+// that match a FailJob rule are not counted now (see KeepFailsJob of tracking.AccountInputs). They are
 // then left out.
 func (c *Census) News(kept bool) News {
 	if kept {

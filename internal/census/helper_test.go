@@ -1,6 +1,8 @@
 package census_test
 
 import (
+	"fmt"
+
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -8,8 +10,8 @@ import (
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/internal/census"
-	"github.com/jobfate/jobfate/internal/keys"
 	"github.com/jobfate/jobfate/internal/podtest"
+	"github.com/jobfate/jobfate/tracking"
 )
 
 type edit = podtest.Edit
@@ -36,50 +38,54 @@ var (
 )
 
 // names are the keys of Kubernetes.
-var names keys.Keys
+var names tracking.Keys
 
 func ptrTo[T any](v T) *T { return &v }
 
 func uids(names ...types.UID) []types.UID { return names }
 
-// The rules of the pod failure policy in these tests, by exit code.
+// The exit codes of the pod failure policy in these tests.
 const (
-	exitPlain = 1 + iota // no rule
-	exitCount
-	exitIgnore
-	exitFailIndex
-	exitFailJob
+	exitPlain     = podtest.ExitPlain
+	exitCount     = podtest.ExitCount
+	exitIgnore    = podtest.ExitIgnore
+	exitFailIndex = podtest.ExitFailIndex
+	exitFailJob   = podtest.ExitFailJob
 )
 
-var actionOf = map[int32]batchv1.PodFailurePolicyAction{
-	exitCount:     batchv1.PodFailurePolicyActionCount,
-	exitIgnore:    batchv1.PodFailurePolicyActionIgnore,
-	exitFailIndex: batchv1.PodFailurePolicyActionFailIndex,
-	exitFailJob:   batchv1.PodFailurePolicyActionFailJob,
-}
-
-// policy has one rule for each exit code in actionOf.
-func policy() *failurepolicy.Spec {
-	spec := &failurepolicy.Spec{}
-	for code := int32(exitCount); code <= exitFailJob; code++ {
-		spec.Rules = append(spec.Rules, failurepolicy.Rule{
-			Action: actionOf[code],
-			OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{
-				Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: []int32{code},
-			},
-		})
-	}
-	return spec
-}
+func policy() *failurepolicy.Spec { return failurepolicy.FromAPI(podtest.FailurePolicy()) }
 
 // perIndex is a backoff limit per index.
 func perIndex(limit int32) backoff.Limit {
 	return backoff.Limit{Target: backoff.TargetIndex, PerIndex: limit}
 }
 
+// newCensus returns an empty census. The classifier may lack its keys.
+func newCensus(c tracking.Classifier, n int) *census.Census {
+	c.Keys = c.Keys.WithDefaults()
+	return census.New(&c, n)
+}
+
+// classifierOf returns the classifier of a Job.
+func classifierOf(t interface{ Fatalf(string, ...any) }, job *batchv1.Job) tracking.Classifier {
+	c, err := tracking.ClassifierOf(job, names, tracking.Options{})
+	if err != nil {
+		t.Fatalf("ClassifierOf: %v", err)
+	}
+	return c
+}
+
+// readUncounted returns uncounted lists as they are read from a status.
+func readUncounted(lists *batchv1.UncountedTerminatedPods) tracking.Uncounted {
+	job := newJob()
+	job.Status.UncountedTerminatedPods = lists
+	c, _ := tracking.ClassifierOf(job, names, tracking.Options{})
+	return c.Uncounted
+}
+
 // take returns the census of the pods.
-func take(c census.Classifier, pods ...*corev1.Pod) *census.Census {
-	taken := census.New(c, len(pods))
+func take(c tracking.Classifier, pods ...*corev1.Pod) *census.Census {
+	taken := newCensus(c, len(pods))
 	for _, pod := range pods {
 		taken.Add(pod, false)
 	}
@@ -92,4 +98,10 @@ func failsJob(c *census.Census) *corev1.Pod {
 		return r.Pod
 	}
 	return nil
+}
+
+// summary returns an account in one line.
+func summary(a tracking.Account) string {
+	return fmt.Sprintf("succeeded%v failed%v +%d +%d strip%v handled%v recorded %d full %v",
+		a.Lists.Succeeded, a.Lists.Failed, a.Succeeded, a.Failed, uidsOf(a.Strip), a.Handled, a.Recorded, a.Full)
 }

@@ -3,7 +3,6 @@ package census_test
 // Each test checks the sentences of the KEPs that it quotes.
 
 import (
-	"fmt"
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -12,124 +11,8 @@ import (
 
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/indexset"
-	"github.com/jobfate/jobfate/internal/census"
+	"github.com/jobfate/jobfate/tracking"
 )
-
-// summary returns an account in one line.
-func summary(a census.Account) string {
-	return fmt.Sprintf("succeeded%v failed%v +%d +%d strip%v handled%v recorded %d full %v",
-		a.Lists.Succeeded, a.Lists.Failed, a.Succeeded, a.Failed, uidsOf(a.Strip), a.Handled, a.Recorded, a.Full)
-}
-
-func TestKEP2307_account(t *testing.T) {
-	indexed := census.Classifier{Indexed: true, Completions: 3}
-	withPolicy := census.Classifier{Policy: policy()}
-	for _, tc := range []struct {
-		sentence   string
-		classifier census.Classifier
-		lists      *batchv1.UncountedTerminatedPods
-		inputs     census.AccountInputs
-		pods       []*corev1.Pod
-		want       string
-	}{
-		{
-			sentence: "The Job controller adds Pod UIDs to the lists if the Pod: has the finalizer, and the Pod is on Succeeded or Failed phase, respectively.",
-			pods:     []*corev1.Pod{newPod("s", succeeded), newPod("f", failed), newPod("r"), newPod("s2", succeeded, released), newPod("f2", failed, released)},
-			want:     "succeeded[s] failed[f] +0 +0 strip[f s] handledmap[] recorded 2 full false",
-		},
-		{
-			sentence: "The Job controller counts the Pods in the lists that: have no finalizer, or were removed from the system.",
-			lists:    lists(uids("s", "kept"), uids("f")),
-			pods:     []*corev1.Pod{newPod("s", succeeded, released), newPod("kept", succeeded)},
-			want:     "succeeded[kept] failed[] +1 +1 strip[kept] handledmap[] recorded 0 full false",
-		},
-		{
-			sentence: "the .status.uncountedTerminatedPods struct allows to uniquely identify finished Pods to avoid over counting",
-			lists:    lists(uids("s"), uids("f")),
-			pods:     []*corev1.Pod{newPod("s", succeeded), newPod("f", failed)},
-			want:     "succeeded[s] failed[f] +0 +0 strip[f s] handledmap[] recorded 0 full false",
-		},
-		{
-			sentence:   "the Job controller can use .status.completedIndexes in place of .status.uncountedTerminatedPods.succeeded in step 2",
-			classifier: indexed,
-			pods:       []*corev1.Pod{newPod("s", succeeded, index("1")), newPod("f", failed, index("0"))},
-			want:       "succeeded[] failed[f] +0 +0 strip[f s] handledmap[] recorded 2 full false",
-		},
-		{
-			sentence:   "Even if more than one Pod gets created for the same index, only one of them counts towards completions.",
-			classifier: indexed, inputs: census.AccountInputs{Counted: indexset.Of(1)},
-			pods: []*corev1.Pod{newPod("s", succeeded, index("1"))},
-			want: "succeeded[] failed[] +0 +0 strip[s] handledmap[] recorded 0 full false",
-		},
-		{
-			sentence:   "pods beyond completions, or without an index, do not count",
-			classifier: indexed,
-			pods:       []*corev1.Pod{newPod("a", succeeded, index("3")), newPod("b", failed, index("3")), newPod("c", succeeded), newPod("d", failed)},
-			want:       "succeeded[] failed[] +0 +0 strip[c d a b] handledmap[] recorded 0 full false",
-		},
-		{
-			sentence: "In the case where a user or another controller removes a Pod, which sets a deletion timestamp, [...] the Job controller already counts them as such and removes their finalizers",
-			pods:     []*corev1.Pod{newPod("d", deleted)},
-			want:     "succeeded[] failed[d] +0 +0 strip[d] handledmap[] recorded 1 full false",
-		},
-		{
-			sentence:   "KEP-3939: podReplacementPolicy Failed: a pod counts once it has terminated",
-			classifier: census.Classifier{ReplaceFailedOnly: true},
-			pods:       []*corev1.Pod{newPod("d", deleted), newPod("f", deleted, failed), newPod("s", deleted, succeeded)},
-			want:       "succeeded[s] failed[f] +0 +0 strip[f s] handledmap[] recorded 2 full false",
-		},
-		{
-			sentence: "When a user or another controller deletes a Job: every finalizer is removed, and finished pods are still recorded",
-			inputs:   census.AccountInputs{Deleting: true},
-			pods:     []*corev1.Pod{newPod("f", failed), newPod("r"), newPod("s", succeeded)},
-			want:     "succeeded[s] failed[f] +0 +0 strip[f r s] handledmap[] recorded 2 full false",
-		},
-		{
-			sentence: "a Job that succeeds removes the finalizers of running pods without counting them",
-			inputs:   census.AccountInputs{Ending: batchv1.JobSuccessCriteriaMet},
-			pods:     []*corev1.Pod{newPod("f", failed), newPod("r"), newPod("s", succeeded)},
-			want:     "succeeded[s] failed[f] +0 +0 strip[f r s] handledmap[] recorded 2 full false",
-		},
-		{
-			sentence: "a Job that fails counts its running pods as failed",
-			inputs:   census.AccountInputs{Ending: batchv1.JobFailureTarget},
-			pods:     []*corev1.Pod{newPod("f", failed), newPod("r"), newPod("s", succeeded)},
-			want:     "succeeded[s] failed[f r] +0 +0 strip[f r s] handledmap[] recorded 3 full false",
-		},
-		{
-			sentence:   "Ignored failures do not count, failures with other actions do",
-			classifier: withPolicy,
-			pods: []*corev1.Pod{
-				newPod("a", failed), newPod("b", exit(exitCount, after(0))), newPod("c", exit(exitIgnore, after(0))),
-				newPod("d", exit(exitFailIndex, after(0))), newPod("e", exit(exitFailJob, after(0))),
-			},
-			want: "succeeded[] failed[a b d e] +0 +0 strip[a b c d e] handledmap[Count:1 FailIndex:1 FailJob:1 Ignore:1] recorded 4 full false",
-		},
-		{
-			sentence:   "the policy applies to running pods of a Job that fails",
-			classifier: withPolicy, inputs: census.AccountInputs{Ending: batchv1.JobFailureTarget},
-			pods: []*corev1.Pod{newPod("r", exit(exitIgnore, after(0)), phase(corev1.PodRunning))},
-			want: "succeeded[] failed[] +0 +0 strip[r] handledmap[Ignore:1] recorded 0 full false",
-		},
-		{
-			sentence: "full lists take no further pod, but listed pods still lose their finalizer",
-			inputs:   census.AccountInputs{Cap: 2}, lists: lists(uids("s"), uids("f")),
-			pods: []*corev1.Pod{newPod("a", succeeded), newPod("f", failed), newPod("s", succeeded)},
-			want: "succeeded[s] failed[f] +0 +0 strip[f s] handledmap[] recorded 0 full true",
-		},
-		{
-			sentence:   "completed indexes count towards the cap",
-			classifier: indexed, inputs: census.AccountInputs{Cap: 2},
-			pods: []*corev1.Pod{newPod("a", succeeded, index("0")), newPod("b", failed, index("1")), newPod("c", succeeded, index("2"))},
-			want: "succeeded[] failed[b] +0 +0 strip[a b] handledmap[] recorded 2 full true",
-		},
-	} {
-		tc.classifier.Uncounted = census.ReadUncounted(tc.lists)
-		if got := summary(take(tc.classifier, tc.pods...).Account(tc.inputs)); got != tc.want {
-			t.Errorf("%s\n got %s\nwant %s", tc.sentence, got, tc.want)
-		}
-	}
-}
 
 // KEP-2307 § Algorithm, step 1: "The Job controller calculates the number of
 // succeeded Pods as the sum of: .status.succeeded, the size of
@@ -137,29 +20,11 @@ func TestKEP2307_account(t *testing.T) {
 // that are not in job.status.uncountedTerminatedPods.succeeded and have a
 // finalizer."
 func TestKEP2307_totals(t *testing.T) {
-	c := take(census.Classifier{Uncounted: census.ReadUncounted(lists(uids("s", "gone"), uids("f")))},
+	c := take(tracking.Classifier{Uncounted: readUncounted(lists(uids("s", "gone"), uids("f")))},
 		newPod("s", succeeded), newPod("s2", succeeded), newPod("s3", succeeded, released),
 		newPod("f", failed), newPod("f2", failed), newPod("f3", failed), newPod("f4", failed, released))
 	same(t, "succeeded", c.SucceededTotal(10), int32(10+2+1))
 	same(t, "failed", c.FailedTotal(20), int32(20+1+2))
-}
-
-// KEP-2307 § Algorithm, step 4: "The counts increment the .status.failed and
-// .status.succeeded and clears counted Pods from the lists." "If any Pod
-// finalizer removal fails in step 3, the controller manager still executes step
-// 4 with the Pods that succeeded."
-func TestKEP2307_settle(t *testing.T) {
-	a := census.Account{Settled: census.Settled{Lists: lists(uids("a", "b"), uids("c", "d"))}}
-	for _, tc := range []struct {
-		gone []types.UID
-		want census.Settled
-	}{
-		{nil, census.Settled{Lists: lists(uids("a", "b"), uids("c", "d"))}},
-		{uids("b", "c", "x"), census.Settled{Lists: lists(uids("a"), uids("d")), Succeeded: 1, Failed: 1}},
-		{uids("a", "b", "c", "d"), census.Settled{Lists: lists(nil, nil), Succeeded: 2, Failed: 2}},
-	} {
-		same(t, fmt.Sprintf("without %v", tc.gone), a.Settle(tc.gone), tc.want)
-	}
 }
 
 // KEP-3850 § Tracking the number of failures per index: "When Job controller sees
@@ -174,7 +39,7 @@ func TestKEP3850_failedIndexes(t *testing.T) {
 		limit      int32
 		pods       []*corev1.Pod
 		want       string
-		classifier func(*census.Classifier)
+		classifier func(*tracking.Classifier)
 		already    string
 	}{
 		{reason: "below the limit", limit: 1, pods: []*corev1.Pod{newPod("a", failed, index("1"), failures("0"))}},
@@ -187,9 +52,9 @@ func TestKEP3850_failedIndexes(t *testing.T) {
 		{reason: "FailIndex below the limit", limit: 9, pods: []*corev1.Pod{newPod("a", exit(exitFailIndex, after(0)), index("1"))}, want: "1"},
 		{reason: "Ignore at the limit", limit: 0, pods: []*corev1.Pod{newPod("a", exit(exitIgnore, after(0)), index("1"))}},
 		{reason: "failed indexes in the status stay", limit: 9, already: "0,4,5-9", want: "0,4"},
-		{reason: "no limit per index", limit: 0, already: "0", pods: []*corev1.Pod{newPod("a", failed, index("1"))}, classifier: func(l *census.Classifier) { l.Limit = backoff.Limit{} }},
+		{reason: "no limit per index", limit: 0, already: "0", pods: []*corev1.Pod{newPod("a", failed, index("1"))}, classifier: func(l *tracking.Classifier) { l.Limit = backoff.Limit{} }},
 	} {
-		classifier := census.Classifier{Indexed: true, Completions: 5, Limit: perIndex(tc.limit), Policy: policy()}
+		classifier := tracking.Classifier{Indexed: true, Completions: 5, Limit: perIndex(tc.limit), Policy: policy()}
 		if tc.classifier != nil {
 			tc.classifier(&classifier)
 		}
@@ -205,13 +70,13 @@ func TestKEP3850_failedIndexes(t *testing.T) {
 // removes finalizers of a failed pod for a given index, only once the replacement
 // pod [...] is created, or the index is marked as failed".
 func TestKEP3850_removalWaitsForTheReplacement(t *testing.T) {
-	classifier := census.Classifier{Indexed: true, Completions: 5, Limit: perIndex(9)}
+	classifier := tracking.Classifier{Indexed: true, Completions: 5, Limit: perIndex(9)}
 	first := newPod("first", failed, index("2"), failures("0"))
 	second := newPod("second", failed, index("2"), failures("1"))
 	strip := func(completed, failed indexset.Set, pods ...*corev1.Pod) []types.UID {
 		c := take(classifier, pods...)
 		c.IndexResults(completed, failed)
-		return uidsOf(c.Account(census.AccountInputs{}).Strip)
+		return uidsOf(c.Account(tracking.AccountInputs{}).Strip)
 	}
 	none, two := indexset.Set{}, indexset.Of(2)
 	same(t, "waits", strip(none, none, first), []types.UID(nil))
@@ -241,13 +106,13 @@ func TestKEP3850_predecessor(t *testing.T) {
 		{"then the highest UID, so that the result is deterministic", newPod("a", at(0), index("0")), newPod("b", at(0), index("0")), "b"},
 	} {
 		for _, pods := range [][]*corev1.Pod{{tc.a, tc.b}, {tc.b, tc.a}} {
-			c := take(census.Classifier{Indexed: true, Completions: 1, Limit: perIndex(9)}, pods...)
+			c := take(tracking.Classifier{Indexed: true, Completions: 1, Limit: perIndex(9)}, pods...)
 			if p := c.Predecessors(); len(p) != 1 || c.Predecessor(0) != p[0] || p[0].Pod.UID != tc.want {
 				t.Errorf("%s: got %v, want %s", tc.reason, p, tc.want)
 			}
 		}
 	}
-	c := take(census.Classifier{Indexed: true, Completions: 1}, newPod("a", failed, index("0")))
+	c := take(tracking.Classifier{Indexed: true, Completions: 1}, newPod("a", failed, index("0")))
 	if p := c.Predecessors(); len(p) != 0 || c.Predecessor(0) != nil {
 		t.Errorf("without a limit per index there are %d predecessors, want none", len(p))
 	}
@@ -269,7 +134,7 @@ func TestKEP3939_terminating(t *testing.T) {
 		{newPod("a", deleted, succeeded), false, 0, 0, 0},
 		{newPod("a", deleted, succeeded), true, 0, 0, 0},
 	} {
-		c := take(census.Classifier{ReplaceFailedOnly: tc.failedOnly}, tc.pod)
+		c := take(tracking.Classifier{ReplaceFailedOnly: tc.failedOnly}, tc.pod)
 		got := [3]int32{c.Active, c.Terminating, c.Failed}
 		if want := [3]int32{tc.active, tc.terminating, tc.failed}; got != want {
 			t.Errorf("%s, deleted %v, replace failed only %v: active, terminating, failed = %v, want %v",

@@ -3,7 +3,7 @@ package census
 import (
 	"slices"
 
-	"github.com/jobfate/jobfate/internal/owner"
+	"github.com/jobfate/jobfate/tracking"
 )
 
 // list identifies one of the sorted lists of a census. A list is made when it is first
@@ -25,10 +25,10 @@ var kinds = [lists]struct {
 	belongs func(*Record) bool // in countable, except those that wait
 	compare func(a, b *Record) int
 }{
-	claims:    {func(r *Record) bool { return r.Relation != owner.Owned && r.Relation != owner.Foreign }, byUID},
+	claims:    {func(r *Record) bool { return r.Relation != tracking.Owned && r.Relation != tracking.Foreign }, byUID},
 	tracked:   {func(r *Record) bool { return r.Tracked }, (*Record).compare},
 	countable: {func(r *Record) bool { return r.Tracked && (r.Succeeded || r.Failed) }, (*Record).compare},
-	failJob:   {(*Record).FailsJob, (*Record).compare},
+	failJob:   {func(r *Record) bool { return r.FailsJob() }, (*Record).compare},
 	active:    {func(r *Record) bool { return r.Active }, (*Record).compare},
 	failures:  {(*Record).replaceable, (*Record).CompareFailures},
 }

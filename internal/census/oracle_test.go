@@ -18,6 +18,8 @@ import (
 
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/internal/census"
+	"github.com/jobfate/jobfate/internal/podtest"
+	"github.com/jobfate/jobfate/tracking"
 )
 
 // world is a Job and its pods.
@@ -34,12 +36,14 @@ type world struct {
 	Adopted, Stripped map[types.UID]bool
 }
 
-func (w world) classifier() census.Classifier {
-	c := census.Classifier{
-		Indexed: w.Indexed, Completions: w.Completions,
-		ReplaceFailedOnly: w.ReplaceFailedOnly, CountRestarts: w.Restarts,
-		Uncounted: census.ReadUncounted(lists(w.Succeeded, w.Failed)),
-	}
+func (w world) classifier() tracking.Classifier { return w.classifierFor(tracking.Classifier{}) }
+
+// classifierFor returns a classifier of the world that recognizes the pods of the same Job as c.
+func (w world) classifierFor(c tracking.Classifier) tracking.Classifier {
+	c.Keys = names.WithDefaults()
+	c.Indexed, c.Completions = w.Indexed, w.Completions
+	c.ReplaceFailedOnly, c.CountRestarts = w.ReplaceFailedOnly, w.Restarts
+	c.Uncounted = readUncounted(lists(w.Succeeded, w.Failed))
 	if w.PerIndex {
 		c.Limit = perIndex(w.Limit)
 	}
@@ -50,7 +54,7 @@ func (w world) classifier() census.Classifier {
 }
 
 func (w world) census() *census.Census {
-	c := census.New(w.classifier(), len(w.Pods))
+	c := newCensus(w.classifier(), len(w.Pods))
 	c.SetStripped(w.stripped())
 	for _, pod := range w.Pods {
 		c.Add(pod, w.Adopted[pod.UID])
@@ -168,7 +172,7 @@ func (w world) action(pod *corev1.Pod) batchv1.PodFailurePolicyAction {
 	if !w.WithPolicy || len(pod.Status.ContainerStatuses) == 0 || pod.Status.ContainerStatuses[0].State.Terminated == nil {
 		return ""
 	}
-	return actionOf[pod.Status.ContainerStatuses[0].State.Terminated.ExitCode]
+	return podtest.ActionOf(pod.Status.ContainerStatuses[0].State.Terminated.ExitCode)
 }
 
 func (w world) does(action batchv1.PodFailurePolicyAction) func(*corev1.Pod) bool {

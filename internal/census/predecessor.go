@@ -3,7 +3,7 @@ package census
 import (
 	"slices"
 
-	"github.com/jobfate/jobfate/internal/keys"
+	"github.com/jobfate/jobfate/tracking"
 )
 
 // Predecessor returns the failed pod that the next pod of an index replaces. It returns nil
@@ -48,7 +48,7 @@ func (c *Census) countFailed(r *Record, by int32) {
 	case by < 0 && last == r:
 		list := c.list(failures)
 		list.remove(r) // a list that has just been made may still contain it
-		before, ok := list.last(&Record{Index: r.Index + 1, Counts: fewest})
+		before, ok := list.last(fewest(r.Index + 1))
 		if ok && before.Index == r.Index {
 			c.failed[r.Index] = before
 		} else {
@@ -57,5 +57,7 @@ func (c *Census) countFailed(r *Record, by int32) {
 	}
 }
 
-// fewest compares as less than all counts of a pod.
-var fewest = keys.Counts{Failures: -1}
+// fewest returns a record that comes before all failed pods of an index.
+func fewest(index int32) *Record {
+	return &Record{PodRecord: tracking.PodRecord{Index: index, Counts: tracking.Counts{Failures: -1}}}
+}

@@ -10,11 +10,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
-	"github.com/jobfate/jobfate/internal/census"
+	"github.com/jobfate/jobfate/tracking"
 )
 
-func drawInputs(t *rapid.T, w world) census.AccountInputs {
-	inputs := census.AccountInputs{
+func drawInputs(t *rapid.T, w world) tracking.AccountInputs {
+	inputs := tracking.AccountInputs{
 		Ending:   rapid.SampledFrom([]batchv1.JobConditionType{"", "", batchv1.JobSuccessCriteriaMet, batchv1.JobFailureTarget}).Draw(t, "ending"),
 		Deleting: oneIn(t, 5, "deleting"),
 		Cap:      rapid.IntRange(1, 6).Draw(t, "cap"),
@@ -26,7 +26,7 @@ func drawInputs(t *rapid.T, w world) census.AccountInputs {
 
 // removable returns which finalizers may be removed, by KEP-2307 § Algorithm, § Deleted
 // Jobs, and KEP-3850 § Tracking the number of failures per index.
-func (w world) removable(inputs census.AccountInputs, waiting map[int64]types.UID) func(*corev1.Pod) bool {
+func (w world) removable(inputs tracking.AccountInputs, waiting map[int64]types.UID) func(*corev1.Pod) bool {
 	return func(pod *corev1.Pod) bool {
 		switch {
 		case !w.tracked(pod):
@@ -47,7 +47,7 @@ func (w world) removable(inputs census.AccountInputs, waiting map[int64]types.UI
 
 // recorded returns how a pod is newly recorded: in the list "succeeded" or "failed", as an
 // "index", or not at all ("").
-func (w world) recorded(pod *corev1.Pod, inputs census.AccountInputs) string {
+func (w world) recorded(pod *corev1.Pod, inputs tracking.AccountInputs) string {
 	switch {
 	case !w.valid(pod):
 		return ""
@@ -67,8 +67,8 @@ func (w world) recorded(pod *corev1.Pod, inputs census.AccountInputs) string {
 }
 
 // account computes Account pod by pod.
-func (w world) account(inputs census.AccountInputs, waiting map[int64]types.UID) census.Account {
-	a := census.Account{Settled: census.Settled{Lists: lists(nil, nil)}}
+func (w world) account(inputs tracking.AccountInputs, waiting map[int64]types.UID) tracking.Account {
+	a := tracking.Account{Settled: tracking.Settled{Lists: lists(nil, nil)}}
 	seen := map[types.UID]bool{"": true}
 	tracked := uidsOf(w.filter(w.tracked))
 	for _, uid := range w.Failed {
@@ -143,7 +143,7 @@ func TestRandom_account(t *testing.T) {
 		a := c.Account(inputs)
 		same(t, "account", a, w.account(inputs, w.predecessors(w.settled(results))))
 
-		before := census.ReadUncounted(lists(w.Succeeded, w.Failed)).Len()
+		before := len(readUncounted(lists(w.Succeeded, w.Failed)).Listed)
 		checkLists(t, a.Lists, max(before, inputs.Cap))
 		recorded := len(a.Lists.Succeeded) + len(a.Lists.Failed) + int(a.Succeeded+a.Failed) - before
 		if recorded > a.Recorded || !w.Indexed && recorded != a.Recorded {

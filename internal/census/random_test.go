@@ -14,7 +14,7 @@ import (
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/internal/census"
-	"github.com/jobfate/jobfate/internal/keys"
+	"github.com/jobfate/jobfate/tracking"
 )
 
 func TestRandom_classification(t *testing.T) {
@@ -27,7 +27,7 @@ func TestRandom_classification(t *testing.T) {
 		for _, pod := range w.Pods {
 			r := c.Of(pod.UID)
 			same(t, string(pod.UID)+" is", bitsOf(r), w.bits(pod))
-			wantIndex := int32(keys.NoIndex)
+			wantIndex := int32(tracking.NoIndex)
 			if w.Indexed {
 				wantIndex = int32(min(index64(pod), math.MaxInt32))
 			}
@@ -91,7 +91,7 @@ func TestRandom_counters(t *testing.T) {
 		same(t, "counters", countersOf(c), w.counters())
 		// KEP-2307 § Algorithm, step 1: "the sum of" the counter, "the size of" the
 		// list, and the finished pods that are not in it.
-		listed := census.ReadUncounted(lists(w.Succeeded, w.Failed)).Len()
+		listed := len(readUncounted(lists(w.Succeeded, w.Failed)).Listed)
 		same(t, "totals", int(c.SucceededTotal(5)+c.FailedTotal(7)), 12+listed+int(c.Succeeded+c.Failed))
 	})
 }
@@ -100,7 +100,7 @@ func TestRandom_counters(t *testing.T) {
 func TestRandom_addAndRemove(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
-		c := census.New(w.classifier(), 0)
+		c := newCensus(w.classifier(), 0)
 		c.SetStripped(w.stripped())
 		var in []*corev1.Pod
 		out := slices.Clone(w.Pods)
@@ -125,7 +125,7 @@ func TestRandom_addAndRemove(t *testing.T) {
 			}
 			w.Pods = slices.Clone(in)
 			same(t, "counters", countersOf(c), w.counters())
-			same(t, "account", c.Account(census.AccountInputs{}), w.census().Account(census.AccountInputs{}))
+			same(t, "account", c.Account(tracking.AccountInputs{}), w.census().Account(tracking.AccountInputs{}))
 		}
 	})
 }
@@ -133,7 +133,7 @@ func TestRandom_addAndRemove(t *testing.T) {
 // When all but one of several pods are removed, the last one counts as if the others had
 // never been added.
 func TestRemove_allButOne(t *testing.T) {
-	classifier := census.Classifier{Indexed: true, Limit: perIndex(0), Completions: 9, Policy: policy()}
+	classifier := tracking.Classifier{Indexed: true, Limit: perIndex(0), Completions: 9, Policy: policy()}
 	for _, kind := range []struct {
 		name string
 		edit edit
@@ -143,7 +143,7 @@ func TestRemove_allButOne(t *testing.T) {
 		{"failed", failed, census.IndexResults{Failed: indexset.Of(1)}},
 		{"fail the Job", exit(exitFailJob, after(0)), census.IndexResults{Failed: indexset.Of(1)}},
 	} {
-		c := census.New(classifier, 0)
+		c := newCensus(classifier, 0)
 		last := newPod("last", index("1"), kind.edit)
 		others := []*corev1.Pod{newPod("a", index("2"), kind.edit), newPod("b", index("3"), kind.edit)}
 		for _, pod := range append(others, last) {

@@ -6,38 +6,29 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/jobfate/jobfate/internal/owner"
+	"github.com/jobfate/jobfate/tracking"
 )
 
 // Read reads pods into the census, which must be empty. It returns false if a pod is nil,
 // has no UID, or has the UID of another. The census must not be used then.
-func (c *Census) Read(job owner.Owner, pods []*corev1.Pod) bool {
-	c.owner = job
+func (c *Census) Read(pods []*corev1.Pod) bool {
 	if slices.Contains(pods, nil) {
 		return false
 	}
 	records := make([]Record, len(pods))
-	var ahead prefetched
-	for at := 0; at < len(pods); at += stride {
-		group := pods[at:min(at+stride, len(pods))]
-		ahead.read(group, &c.owner, c.classifier.Indexed, c.classifier.Keys.Index)
-		for i, pod := range group {
-			r := &records[at+i]
-			r.Pod, r.Relation = pod, c.owner.RelationOf(pod, ahead.selected[i])
-			c.put(c.classified(r, ahead.index[i]))
+	for i, pod := range pods {
+		if i%stride == 0 {
+			load(pods[i:min(i+stride, len(pods))])
 		}
+		records[i] = c.classified(pod, c.classifier.Relation(pod))
+		c.put(&records[i])
 	}
 	return c.records[""] == nil && len(c.records) == len(pods)
 }
 
-// ReadsAs reports whether pods are classified as they would be for the given Job and
-// classifier. It does not compare the selector and the policy. The caller does.
-func (c *Census) ReadsAs(job *owner.Owner, as *Classifier) bool {
-	k := &c.classifier
-	return c.owner.SameJob(job) && k.Keys == as.Keys.WithDefaults() && k.Indexed == as.Indexed &&
-		k.Completions == as.Completions && k.Limit == as.Limit &&
-		k.ReplaceFailedOnly == as.ReplaceFailedOnly && k.CountRestarts == as.CountRestarts
-}
+// ClassifiesAs reports whether the pods are classified as another classifier classifies them,
+// except for the uncounted lists.
+func (c *Census) ClassifiesAs(o *tracking.Classifier) bool { return c.classifier.ClassifiesAs(o) }
 
 // Replace replaces all pods of the census. A pod that is the same object as before is not
 // read again. Replace returns false and changes nothing if a pod is nil, has no UID, or has
@@ -77,7 +68,7 @@ func (c *Census) Differs(pods []*corev1.Pod) bool {
 // Put adds a pod to the census, or replaces the pod with its UID.
 func (c *Census) Put(pod *corev1.Pod) {
 	if before := c.records[pod.UID]; before == nil || before.Pod != pod {
-		c.swap(before, pod, c.owner.Relation(pod))
+		c.swap(before, pod, c.classifier.Relation(pod))
 	}
 }
 
@@ -123,7 +114,7 @@ func (c *Census) name(r *Record) {
 }
 
 // inNamespace reports whether a pod is in the Job's namespace.
-func (c *Census) inNamespace(r *Record) bool { return r.Pod.Namespace == c.owner.Namespace() }
+func (c *Census) inNamespace(r *Record) bool { return r.Pod.Namespace == c.classifier.Namespace() }
 
 // unname removes a record from names.
 func (c *Census) unname(r *Record) {

@@ -8,23 +8,14 @@ import (
 	"strconv"
 	"testing"
 
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate/internal/census"
-	"github.com/jobfate/jobfate/internal/owner"
+	"github.com/jobfate/jobfate/tracking"
 )
-
-func ownerOf(t interface{ Fatalf(string, ...any) }, job *batchv1.Job) owner.Owner {
-	of, err := owner.Of(job, names)
-	if err != nil {
-		t.Fatalf("owner.Of: %v", err)
-	}
-	return of
-}
 
 // Reading pods with prefetching gives the same result as adding them one by one.
 func TestRandom_read(t *testing.T) {
@@ -37,7 +28,7 @@ func TestRandom_read(t *testing.T) {
 				job.Spec.Selector.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: "tier", Operator: metav1.LabelSelectorOpExists}}
 			}
 		}
-		of := ownerOf(t, job)
+		of := classifierOf(t, job)
 		for i, pod := range w.Pods {
 			for _, change := range []edit{label("app", "x"), label("tier", "x"), ownerless, controlledBy("other")} {
 				if oneIn(t, 4, "changed") {
@@ -48,20 +39,20 @@ func TestRandom_read(t *testing.T) {
 		}
 		w.Pods = slices.Concat(w.Pods, clones(w.Pods, rapid.IntRange(0, 8).Draw(t, "times")))
 
-		want := census.New(w.classifier(), 0)
+		want := newCensus(w.classifier(), 0)
 		type claim struct {
 			pod      *corev1.Pod
-			relation owner.Relation
+			relation tracking.Relation
 		}
 		var claims, got []claim
 		foreign := 0
 		for _, pod := range w.Pods {
 			switch relation := of.Relation(pod); relation {
-			case owner.Foreign:
+			case tracking.Foreign:
 				foreign++
-			case owner.Owned:
+			case tracking.Owned:
 				want.Add(pod, false)
-			case owner.Adoptable:
+			case tracking.Adoptable:
 				want.Add(pod, true)
 				claims = append(claims, claim{pod, relation})
 			default:
@@ -69,8 +60,8 @@ func TestRandom_read(t *testing.T) {
 			}
 		}
 
-		used := census.New(w.classifier(), len(w.Pods))
-		same(t, "read", used.Read(of, w.Pods), true)
+		used := newCensus(w.classifierFor(of), len(w.Pods))
+		same(t, "read", used.Read(w.Pods), true)
 		slices.SortFunc(claims, func(a, b claim) int { return cmp.Compare(a.pod.UID, b.pod.UID) })
 		for _, r := range used.Claims() {
 			got = append(got, claim{r.Pod, r.Relation})
@@ -116,10 +107,10 @@ func TestRead_broken(t *testing.T) {
 		{"two have the same UID", append(pods(40), newPod("uid-39")), true},
 		{"two foreign pods have the same UID", append(pods(40), newPod("x", controlledBy("other")), newPod("x", controlledBy("other"))), true},
 	} {
-		c := census.New(census.Classifier{}, len(tc.pods))
+		c := newCensus(classifierOf(t, newJob()), len(tc.pods))
 		pods := append([]*corev1.Pod{newPod("other", controlledBy("another"))}, tc.pods...)
-		same(t, tc.reason, c.Read(ownerOf(t, newJob()), pods), !tc.want)
-		same(t, tc.reason+": Replace", census.New(census.Classifier{}, 0).Replace(pods), !tc.want)
+		same(t, tc.reason, c.Read(pods), !tc.want)
+		same(t, tc.reason+": Replace", newCensus(tracking.Classifier{}, 0).Replace(pods), !tc.want)
 	}
 }
 
@@ -133,7 +124,7 @@ func TestInOrder_spread(t *testing.T) {
 			pods = append(pods, newPod(fmt.Sprintf("uid-%03d", i*7919%1000), index(strconv.Itoa(r.Intn(spread)))))
 		}
 		pods = append(pods, newPod("no-index"), newPod("another"))
-		c := take(census.Classifier{Indexed: true, Completions: 1 << 30}, pods...)
+		c := take(tracking.Classifier{Indexed: true, Completions: 1 << 30}, pods...)
 		got := c.ActiveInOrder()
 		want := make([]*census.Record, 0, len(pods))
 		for _, pod := range pods {
@@ -152,7 +143,7 @@ func TestInOrder_spread(t *testing.T) {
 // A long list of copies is read into a new census.
 func TestDiffers(t *testing.T) {
 	pods := clones([]*corev1.Pod{newPod("uid")}, 200)
-	c := take(census.Classifier{}, pods...)
+	c := take(tracking.Classifier{}, pods...)
 	copies := slices.Clone(pods)
 	for i := range copies[:101] {
 		copies[i] = pods[i].DeepCopy()

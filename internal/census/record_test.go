@@ -7,13 +7,11 @@ import (
 	"testing"
 	"unsafe"
 
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/jobfate/jobfate/backoff"
-	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/internal/census"
-	"github.com/jobfate/jobfate/internal/keys"
+	"github.com/jobfate/jobfate/tracking"
 )
 
 // A Job may have 10^5 pods, with a Record each.
@@ -27,7 +25,7 @@ func TestFinishOfUnknownTimes(t *testing.T) {
 	pod := newPod("a", failed)
 	pod.Status.ContainerStatuses = nil
 	pod.CreationTimestamp.Reset()
-	if got := take(census.Classifier{}, pod).Of("a").Finish(); !got.IsZero() {
+	if got := take(tracking.Classifier{}, pod).Of("a").Finish(); !got.IsZero() {
 		t.Errorf("Finish = %v, want the zero time", got)
 	}
 }
@@ -41,7 +39,7 @@ func TestInOrder(t *testing.T) {
 			pods = append(pods, newPod(fmt.Sprintf("%s-%03d", []string{"a", "long-start", "long-start-2", ""}[i%4], i), index(fmt.Sprint(r.Intn(100)))))
 		}
 		r.Shuffle(len(pods), func(i, j int) { pods[i], pods[j] = pods[j], pods[i] })
-		records := take(census.Classifier{Indexed: indexed, Completions: 100}, pods...).ActiveInOrder()
+		records := take(tracking.Classifier{Indexed: indexed, Completions: 100}, pods...).ActiveInOrder()
 		same(t, "records", len(records), len(pods))
 		ordered := slices.IsSortedFunc(records, func(a, b *census.Record) int {
 			if a.Before(b) {
@@ -52,7 +50,7 @@ func TestInOrder(t *testing.T) {
 		if !ordered {
 			t.Errorf("indexed %v: the records are not in the order of Before", indexed)
 		}
-		same(t, "none", len(inOrder(take(census.Classifier{}, pods...), func(r *census.Record) bool { return r.Failed })), 0)
+		same(t, "none", len(inOrder(take(tracking.Classifier{}, pods...), func(r *census.Record) bool { return r.Failed })), 0)
 	}
 }
 
@@ -77,7 +75,7 @@ func TestReady(t *testing.T) {
 		{newPod("a", conditions(corev1.ConditionTrue), deleted), 0},
 		{newPod("a", conditions(corev1.ConditionTrue), failed), 0},
 	} {
-		if c := take(census.Classifier{}, tc.pod); c.Ready != tc.want {
+		if c := take(tracking.Classifier{}, tc.pod); c.Ready != tc.want {
 			t.Errorf("%v: ready = %d, want %d", tc.pod.Status.Conditions, c.Ready, tc.want)
 		}
 	}
@@ -89,15 +87,15 @@ func TestRestarts(t *testing.T) {
 		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{RestartCount: 1<<31 - 1}}
 	}
 	pods := []*corev1.Pod{newPod("a", restarted), newPod("b", restarted), newPod("c", restarted, phase(corev1.PodFailed))}
-	same(t, "restarts", take(census.Classifier{CountRestarts: true}, pods...).Restarts, int64(2)*(1<<31-1))
-	same(t, "without CountRestarts", take(census.Classifier{}, pods...).Restarts, int64(0))
+	same(t, "restarts", take(tracking.Classifier{CountRestarts: true}, pods...).Restarts, int64(2)*(1<<31-1))
+	same(t, "without CountRestarts", take(tracking.Classifier{}, pods...).Restarts, int64(0))
 }
 
 // Without a backoff limit per index, the failure counts of a pod are not read.
 func TestCountsAreReadPerIndex(t *testing.T) {
 	pod := newPod("a", failed, index("0"), failures("3"))
 	for limit, want := range map[backoff.Limit]int32{perIndex(1): 3, {PerJob: 1}: 0} {
-		classifier := census.Classifier{Indexed: true, Completions: 1, Limit: limit}
+		classifier := tracking.Classifier{Indexed: true, Completions: 1, Limit: limit}
 		same(t, fmt.Sprintf("failures with %+v", limit), take(classifier, pod).Of("a").Counts.Failures, want)
 	}
 }
@@ -107,7 +105,7 @@ func TestCountsAreReadPerIndex(t *testing.T) {
 func TestFailsJobNamesTheFirst(t *testing.T) {
 	fails := func(uid string) *corev1.Pod { return newPod(uid, exit(exitFailJob, after(0))) }
 	pods := []*corev1.Pod{fails("b"), fails("a"), fails("c")}
-	if got := failsJob(take(census.Classifier{Policy: policy()}, pods...)); got != pods[1] {
+	if got := failsJob(take(tracking.Classifier{Policy: policy()}, pods...)); got != pods[1] {
 		t.Errorf("FailsJob = %v, want a", got)
 	}
 }
@@ -115,7 +113,7 @@ func TestFailsJobNamesTheFirst(t *testing.T) {
 // A removed pod leaves no record.
 func TestRemoveLeavesNoRecord(t *testing.T) {
 	pods := []*corev1.Pod{newPod("a"), newPod("b"), newPod("c")}
-	c := take(census.Classifier{}, pods...)
+	c := take(tracking.Classifier{}, pods...)
 	for left := len(pods) - 1; left >= 0; left-- {
 		if !c.Remove(pods[left].UID) {
 			t.Fatalf("Remove(%s) = false, want true", pods[left].UID)
@@ -128,35 +126,9 @@ func TestRemoveLeavesNoRecord(t *testing.T) {
 // KEP-2307 § Pod adoption: "this Pod might not have a finalizer".
 func TestAdoptedPodIsTracked(t *testing.T) {
 	for _, adopted := range []bool{true, false} {
-		c := census.New(census.Classifier{}, 1)
+		c := newCensus(tracking.Classifier{}, 1)
 		c.Add(newPod("a", ownerless, released, failed), adopted)
 		same(t, "is tracked", c.Of("a").Tracked, adopted)
-		same(t, "strip", len(c.Account(census.AccountInputs{}).Strip) == 1, adopted)
-	}
-}
-
-// A work queue has no indexes. An Indexed Job without completions and parallelism has one.
-func TestClassifierOf(t *testing.T) {
-	two, indexed, failed := int32(2), batchv1.IndexedCompletion, batchv1.Failed
-	policy := &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{Action: batchv1.PodFailurePolicyActionIgnore}}}
-	for name, tc := range map[string]struct {
-		spec                          batchv1.JobSpec
-		indexed, perIndex, onlyFailed bool
-		completions                   int32
-	}{
-		"work queue":              {batchv1.JobSpec{Parallelism: &two, BackoffLimitPerIndex: &two}, false, false, false, 0},
-		"NonIndexed":              {batchv1.JobSpec{Completions: &two}, false, false, false, 0},
-		"Indexed":                 {batchv1.JobSpec{CompletionMode: &indexed, Completions: &two}, true, false, false, 2},
-		"Indexed by default":      {batchv1.JobSpec{CompletionMode: &indexed}, true, false, false, 1},
-		"Indexed, no completions": {batchv1.JobSpec{CompletionMode: &indexed, Parallelism: &two, BackoffLimitPerIndex: &two}, false, false, false, 0},
-		"per index":               {batchv1.JobSpec{CompletionMode: &indexed, Completions: &two, BackoffLimitPerIndex: &two}, true, true, false, 2},
-		"Failed":                  {batchv1.JobSpec{PodReplacementPolicy: &failed}, false, false, true, 0},
-		"with a failure policy":   {batchv1.JobSpec{PodFailurePolicy: policy}, false, false, true, 0},
-	} {
-		c := census.ClassifierOf(&batchv1.Job{Spec: tc.spec}, keys.Keys{Finalizer: "a/b"}, failurepolicy.FromAPI(tc.spec.PodFailurePolicy))
-		if c.Indexed != tc.indexed || c.PerIndex() != tc.perIndex || c.ReplaceFailedOnly != tc.onlyFailed || c.Completions != tc.completions ||
-			(c.Policy == nil) != (tc.spec.PodFailurePolicy == nil) || c.Keys.Finalizer != "a/b" {
-			t.Errorf("%s: got %+v", name, c)
-		}
+		same(t, "strip", len(c.Account(tracking.AccountInputs{}).Strip) == 1, adopted)
 	}
 }

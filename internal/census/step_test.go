@@ -14,16 +14,21 @@ import (
 
 	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/internal/census"
-	"github.com/jobfate/jobfate/internal/owner"
+	"github.com/jobfate/jobfate/tracking"
 )
 
 // inputs are all inputs of a census so far, from which another one can be made.
 type inputs struct {
 	world             world
-	owner             owner.Owner
+	job               tracking.Classifier // recognizes its pods
 	pods              map[types.UID]*corev1.Pod
 	stripped          []types.UID
 	completed, failed indexset.Set
+}
+
+func (o *inputs) classifier() *tracking.Classifier {
+	c := o.world.classifierFor(o.job)
+	return &c
 }
 
 // fresh returns a census that gets all inputs at once.
@@ -32,8 +37,8 @@ func (o *inputs) fresh(t *rapid.T) *census.Census {
 	for _, pod := range o.pods {
 		pods = append(pods, pod)
 	}
-	c := census.New(o.world.classifier(), len(pods))
-	if !c.Read(o.owner, pods) {
+	c := census.New(o.classifier(), len(pods))
+	if !c.Read(pods) {
 		t.Fatalf("the pods cannot be read")
 	}
 	c.SetStripped(o.stripped)
@@ -61,13 +66,13 @@ var queries = []func(*census.Census) string{
 		}
 		return out
 	},
-	func(c *census.Census) string { return "running " + summary(c.Account(census.AccountInputs{Cap: 3})) },
-	func(c *census.Census) string { return "full " + summary(c.Account(census.AccountInputs{Cap: 1})) },
+	func(c *census.Census) string { return "running " + summary(c.Account(tracking.AccountInputs{Cap: 3})) },
+	func(c *census.Census) string { return "full " + summary(c.Account(tracking.AccountInputs{Cap: 1})) },
 	func(c *census.Census) string {
-		return "kept " + summary(c.Account(census.AccountInputs{KeepFailsJob: true, Removals: 2}))
+		return "kept " + summary(c.Account(tracking.AccountInputs{KeepFailsJob: true, Removals: 2}))
 	},
 	func(c *census.Census) string {
-		return "failing " + summary(c.Account(census.AccountInputs{Ending: batchv1.JobFailureTarget, Cap: 2}))
+		return "failing " + summary(c.Account(tracking.AccountInputs{Ending: batchv1.JobFailureTarget, Cap: 2}))
 	},
 	func(c *census.Census) string { return fmt.Sprint("pods ", uidsOf(c.Pods())) },
 }
@@ -83,7 +88,7 @@ func records(rs []*census.Record) (out []types.UID) {
 // do its clones, which are independent.
 func TestRandom_everyStep(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		o := &inputs{world: drawWorld(t), owner: ownerOf(t, newJob()), pods: map[types.UID]*corev1.Pod{}}
+		o := &inputs{world: drawWorld(t), job: classifierOf(t, newJob()), pods: map[types.UID]*corev1.Pod{}}
 		crowded := rapid.Bool().Draw(t, "crowded") // several pods of each index, many of them failed
 		if crowded {
 			o.world.Indexed, o.world.PerIndex, o.world.Completions = true, true, 3
@@ -114,7 +119,7 @@ func TestRandom_everyStep(t *testing.T) {
 				abandoned.Replace(nil)
 				c.Replace(o.list())
 				c.SetStripped(o.stripped)
-				c.SetUncounted(census.ReadUncounted(lists(o.world.Succeeded, o.world.Failed)))
+				c.SetClassifier(o.classifier())
 				c.IndexResults(o.completed, o.failed)
 			}
 			for _, q := range rapid.SliceOfN(rapid.IntRange(0, len(queries)-1), 0, 4).Draw(t, "queries") {
@@ -183,7 +188,7 @@ func (o *inputs) step(t *rapid.T, c *census.Census, states []*corev1.Pod) {
 		all := rapid.SliceOfNDistinct(rapid.SampledFrom(append(uidsOf(states), "x", "y", "z")), 0, 3, rapid.ID[types.UID]).Draw(t, "listed")
 		at := rapid.IntRange(0, len(all)).Draw(t, "of which succeeded")
 		o.world.Succeeded, o.world.Failed = all[:at], all[at:]
-		c.SetUncounted(census.ReadUncounted(lists(o.world.Succeeded, o.world.Failed)))
+		c.SetClassifier(o.classifier())
 	case 6:
 		set := &o.completed
 		if rapid.Bool().Draw(t, "of failed indexes") {
@@ -200,9 +205,9 @@ func (o *inputs) step(t *rapid.T, c *census.Census, states []*corev1.Pod) {
 // The lists of a large census have many chunks.
 func TestLargeCensus(t *testing.T) {
 	const n = 3000
-	classifier := census.Classifier{Indexed: true, Completions: n, Limit: perIndex(5)}
+	classifier := tracking.Classifier{Indexed: true, Completions: n, Limit: perIndex(5)}
 	pods := make([]*corev1.Pod, n)
-	c := census.New(classifier, 0)
+	c := newCensus(classifier, 0)
 	for i := range pods {
 		kind := succeeded
 		if i%3 > 0 {
@@ -214,7 +219,7 @@ func TestLargeCensus(t *testing.T) {
 		c.Add(pod, false)
 		if i%500 == 0 {
 			c.IndexResults(indexset.Set{}, indexset.Set{})
-			c.Account(census.AccountInputs{})
+			c.Account(tracking.AccountInputs{})
 			c.TrackedInOrder()
 			c.Vacancies()
 			if err := c.Check(); err != nil {

@@ -10,9 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/jobfate/jobfate/failurepolicy"
-	"github.com/jobfate/jobfate/internal/keys"
 	"github.com/jobfate/jobfate/internal/lifecycle"
-	"github.com/jobfate/jobfate/internal/owner"
+	"github.com/jobfate/jobfate/tracking"
 )
 
 // ErrNotManaged is the error for a Job that another controller manages.
@@ -47,20 +46,20 @@ func notNegative[T int32 | int64](p *problems, value *T, path ...string) {
 	}
 }
 
-// check validates the input except its pods, and returns the owner that recognises the
-// Job's pods. It validates the pods only to report their errors with the others.
-func (t *Tally) check(in *Input, c *Config) (owner.Owner, error) {
+// check validates the input except its pods, and returns the classifier of the Job's pods.
+// It validates the pods only to report their errors with the others.
+func (t *Tally) check(in *Input, c *Config) (of tracking.Classifier, err error) {
 	var p problems
 	job := in.Job
 	if p.require(job != nil, "the snapshot has no Job", "job"); job == nil {
-		return owner.Owner{}, &InputError{field.ErrorList(p)}
+		return of, &InputError{field.ErrorList(p)}
 	}
 	if !c.Controller.Manages(job) {
-		return owner.Owner{}, fmt.Errorf("spec.managedBy: %w: %s", ErrNotManaged,
+		return of, fmt.Errorf("spec.managedBy: %w: %s", ErrNotManaged,
 			valueOf(job.Spec.ManagedBy, batchv1.JobControllerName))
 	}
 	p.require(c.Controller.Kind.Kind != "", "objects from typed clients have an empty kind", "OwnerKind", "kind")
-	if own := keys.Keys(c.Controller.Keys); own != (keys.Keys{}) {
+	if own := c.Controller.Keys; own != (tracking.Keys{}) {
 		p = append(p, own.Check(field.NewPath("Keys"))...)
 	}
 	p.options(c)
@@ -69,7 +68,7 @@ func (t *Tally) check(in *Input, c *Config) (owner.Owner, error) {
 	p.require(job.UID != "", "pods are recognised by the UID of their Job", "metadata", "uid")
 	p.spec(&job.Spec)
 	p.ruleNames(job.Spec.PodFailurePolicy, c)
-	of := p.owner(job, c)
+	of = p.classifier(job, c)
 	if lifecycle.Finished(job) == nil {
 		p.status(&job.Status)
 	}
@@ -118,11 +117,11 @@ func (p *problems) spec(spec *batchv1.JobSpec) {
 		"when completion mode is Indexed", "spec", "completions")
 }
 
-// owner returns the owner that recognises the Job's pods. It rejects a Job whose selector
-// does not match its own template: each new pod would be released and another one created,
+// classifier returns the classifier of the Job's pods. It rejects a Job whose selector does
+// not match its own template: each new pod would be released and another one created,
 // without end.
-func (p *problems) owner(job *batchv1.Job, c *Config) owner.Owner {
-	of, err := owner.Of(job, keys.Keys(c.Controller.Keys))
+func (p *problems) classifier(job *batchv1.Job, c *Config) tracking.Classifier {
+	of, err := tracking.ClassifierOf(job, c.Controller.Keys, c.Options)
 	switch {
 	case err != nil:
 		p.invalid(errors.Unwrap(err).Error(), "spec", "selector")

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobfate/jobfate/internal/census"
-	"github.com/jobfate/jobfate/internal/keys"
+	"github.com/jobfate/jobfate/tracking"
 )
 
 // longestPrefix is the length to which the API server cuts generateName before it appends
@@ -19,13 +19,13 @@ const longestPrefix = 63 - 5
 
 // Creation is a pod to create.
 type Creation struct {
-	// Index is the completion index, or keys.NoIndex.
+	// Index is the completion index, or tracking.NoIndex.
 	Index int32
 	// Replaces is the failed pod whose failure counts the new pod takes over; nil
 	// when there is none.
 	Replaces *corev1.Pod
 
-	counts keys.Counts // the failures of the index so far
+	counts tracking.Counts // the failures of the index so far
 	from   *blueprint
 }
 
@@ -34,7 +34,7 @@ type Creation struct {
 type blueprint struct {
 	job      string // its name
 	perIndex bool
-	keys     keys.Keys
+	keys     tracking.Keys
 	pod      corev1.Pod
 }
 
@@ -69,20 +69,11 @@ func (v *View) blueprint() *blueprint {
 }
 
 // labels returns the labels of the template, with those that the API server adds to the
-// template of a Job without a selector. The names of Kubernetes are added without their
-// prefix too.
+// template of a Job without a selector.
 func (v *View) labels() map[string]string {
 	all := map[string]string{}
 	if v.Job.Spec.Selector == nil {
-		uid, name := string(v.Job.UID), v.Job.Name
-		own, names := v.Config.Controller.Keys, v.Keys()
-		all[names.ControllerUID], all[names.JobName] = uid, name
-		if own.ControllerUID == "" {
-			all[keys.LegacyControllerUID] = uid
-		}
-		if own.JobName == "" {
-			all[keys.LegacyJobName] = name
-		}
+		maps.Copy(all, v.Config.Controller.Keys.Labels(v.Job))
 	}
 	maps.Copy(all, v.Job.Spec.Template.Labels)
 	return all
@@ -109,7 +100,7 @@ func (c Creation) Pod() *corev1.Pod {
 		return nil
 	}
 	pod := b.pod.DeepCopy()
-	if c.Index == keys.NoIndex {
+	if c.Index == tracking.NoIndex {
 		if pod.GenerateName = b.job + "-"; len(apivalidation.NameIsDNSSubdomain(pod.GenerateName, true)) > 0 {
 			pod.GenerateName = b.job
 		}
@@ -122,12 +113,12 @@ func (c Creation) Pod() *corev1.Pod {
 	pod.Labels[b.keys.Index] = text
 	pod.Spec.Hostname = b.job + "-" + text
 	if b.perIndex {
-		b.keys.PutCounts(pod.Annotations, c.counts)
+		maps.Copy(pod.Annotations, b.keys.Annotations(c.counts))
 	}
 	return pod
 }
 
-func addIndexVariable(out *corev1.Container, names keys.Keys) {
+func addIndexVariable(out *corev1.Container, names tracking.Keys) {
 	for i := range out.Env {
 		if out.Env[i].Name == names.IndexVariable {
 			return

@@ -8,8 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/backoff"
-	"github.com/jobfate/jobfate/failurepolicy"
-	"github.com/jobfate/jobfate/internal/census"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -52,15 +50,9 @@ type Config struct {
 	RemovalsCap  int // 0: no cap
 	BatchPeriod  time.Duration
 	Throttle     tracking.Throttle
-	// FailurePolicy replaces the policy of the Job. RuleNames names the rules of the
-	// Job's policy.
-	FailurePolicy      *failurepolicy.Spec
-	RuleNames          []string
-	Granular           bool
-	WithoutPolicy      bool // no policy has any effect
-	WithoutPerIndex    bool
-	WithoutReplacement bool
-	FillFreeSlots      bool
+	tracking.Options
+	Granular      bool
+	FillFreeSlots bool
 	// Names returns a pod name that begins with the prefix. If Names is nil, the API
 	// server generates the names.
 	Names func(prefix string) string
@@ -70,7 +62,7 @@ type Config struct {
 func DefaultConfig() Config {
 	return Config{
 		Controller:   tracking.Controller{Kind: batchv1.SchemeGroupVersion.WithKind("Job")},
-		UncountedCap: census.DefaultCap, ChangesCap: 500, BatchPeriod: time.Second,
+		UncountedCap: tracking.DefaultCap, ChangesCap: 500, BatchPeriod: time.Second,
 	}
 }
 

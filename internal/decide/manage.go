@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/jobfate/jobfate/backoff"
-	"github.com/jobfate/jobfate/internal/keys"
+	"github.com/jobfate/jobfate/tracking"
 )
 
 // manage brings the number of active pods in line with the spec. It deletes or
@@ -77,7 +77,7 @@ func (v *View) creations(most int, record backoff.Record) (create []Creation, wa
 	}
 	if !v.Spec.Indexed {
 		for range most {
-			add(keys.NoIndex)
+			add(tracking.NoIndex)
 		}
 		return create, 0
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/internal/census"
 	"github.com/jobfate/jobfate/internal/lifecycle"
-	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -23,7 +22,7 @@ type Outcome struct {
 	// End is how the Job ends once the plan is carried out. It is zero while pods may
 	// exist that are not counted.
 	End     lifecycle.End
-	Account census.Account
+	Account tracking.Account
 	// Status is the status to store before any finalizer is removed.
 	Status batchv1.JobStatus
 	// After are the numbers of pods once the plan is carried out.
@@ -138,7 +137,7 @@ func (v *View) close(p Plan, done Done) *Outcome {
 		End:      end,
 		Account:  account,
 		Status:   status,
-		Changed:  !jobstatus.Equal(&status, &v.Job.Status),
+		Changed:  !lifecycle.Equal(&status, &v.Job.Status),
 		Claims:   v.Census.Claims(),
 		Deferred: p.Work.Deferred,
 		Backoff:  v.Backoff,
@@ -216,8 +215,8 @@ func (v *View) endAfter(p *Plan, after Counts, undeleted bool) lifecycle.End {
 	return lifecycle.Decide(&facts)
 }
 
-func (v *View) accountInputs(p *Plan, end lifecycle.End) census.AccountInputs {
-	in := census.AccountInputs{
+func (v *View) accountInputs(p *Plan, end lifecycle.End) tracking.AccountInputs {
+	in := tracking.AccountInputs{
 		Ending:   end.Interim,
 		Deleting: v.Job.DeletionTimestamp != nil,
 		Counted:  v.Totals.Results.Counted,

@@ -9,8 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobfate/jobfate/internal/census"
-	"github.com/jobfate/jobfate/internal/keys"
 	"github.com/jobfate/jobfate/internal/sidecar"
+	"github.com/jobfate/jobfate/tracking"
 )
 
 // Cause says why a pod is deleted.
@@ -147,7 +147,7 @@ func (r *removal) removeMisplaced(completions int32) {
 		same := pods[:n]
 		pods = pods[n:]
 		switch index := same[0].Index; {
-		case index == keys.NoIndex:
+		case index == tracking.NoIndex:
 			r.take(same, CauseNoIndex)
 		case index >= completions:
 			r.take(same, CauseBeyond)

@@ -7,15 +7,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/jobfate/jobfate/internal/census"
 	"github.com/jobfate/jobfate/internal/lifecycle"
-	"github.com/jobfate/jobfate/jobstatus"
+	"github.com/jobfate/jobfate/tracking"
 )
 
 // statusAfter returns the status to store before any finalizer is removed, and whether the
 // Job is suspended or resumed.
 func (v *View) statusAfter(p *Plan, after Counts, end lifecycle.End,
-	account *census.Account) (st batchv1.JobStatus, suspension bool) {
+	account *tracking.Account) (st batchv1.JobStatus, suspension bool) {
 	st = v.Job.Status // a shallow copy: fields are replaced, what they point to is not changed
 	st.StartTime = p.Start
 	st.Active = after.Active
@@ -24,7 +23,7 @@ func (v *View) statusAfter(p *Plan, after Counts, end lifecycle.End,
 	if v.Config.WithoutReplacement {
 		st.Terminating = nil
 	}
-	account.AddTo(&st, v.Spec.Indexed)
+	st = account.AddTo(st, v.Spec.Indexed)
 	if v.Spec.Indexed {
 		v.putIndexes(&st)
 	}
@@ -74,12 +73,12 @@ func (o *Outcome) Settle(gone []types.UID) (s Settled) {
 	if !o.Planned() || o.PutOff {
 		return s
 	}
-	v, st := o.View, o.Status
-	o.Account.Settle(gone).AddTo(&st, v.Spec.Indexed)
+	v := o.View
+	st := o.Account.Settle(gone).AddTo(o.Status, v.Spec.Indexed)
 	set := setOf(gone)
 	left := slices.ContainsFunc(o.Strip, func(pod *corev1.Pod) bool { return !set[pod.UID] })
 	s.Finished = !o.Account.Full && !left && lifecycle.EnterTerminal(&st, o.End, o.After.Terminating, v.Now)
-	if jobstatus.Equal(&st, &o.Status) {
+	if lifecycle.Equal(&st, &o.Status) {
 		return s
 	}
 	s.Status = st.DeepCopy()

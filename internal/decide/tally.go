@@ -2,19 +2,14 @@ package decide
 
 import (
 	"maps"
-	"reflect"
 	"slices"
 
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/internal/census"
 	"github.com/jobfate/jobfate/internal/lifecycle"
-	"github.com/jobfate/jobfate/internal/owner"
 )
 
 // Tally keeps the pods of a Job from one decision to the next, so that the cost of a
@@ -28,31 +23,9 @@ type Tally struct {
 	list    []*corev1.Pod
 	changes map[string]*corev1.Pod
 
-	// census holds the pods, classified as basis says; nil at first.
-	census            *census.Census
-	basis             basis
+	census            *census.Census // nil at first
 	completed, failed indexTexts
 }
-
-// basis holds the fields of a Job and of the Config that decide how a pod is classified,
-// besides those that [census.Census.ReadsAs] compares. Those of two Jobs are compared in depth,
-// but matchers in two policies are never equal.
-type basis struct {
-	selector *metav1.LabelSelector
-	policy   *batchv1.PodFailurePolicy
-	own      *failurepolicy.Spec // the caller's policy
-	names    *[]string           // of the rules of the Job's policy; nil for none
-
-	withoutPolicy, withoutPerIndex bool
-}
-
-func (b *basis) equal(o *basis) bool {
-	return b.withoutPolicy == o.withoutPolicy && b.withoutPerIndex == o.withoutPerIndex &&
-		same(b.names, o.names) && same(b.selector, o.selector) &&
-		same(b.policy, o.policy) && same(b.own, o.own)
-}
-
-func same[T any](a, b *T) bool { return a == b || reflect.DeepEqual(a, b) }
 
 // List replaces all pods.
 func (t *Tally) List(pods []*corev1.Pod) {
@@ -132,9 +105,9 @@ func (t *Tally) read(in Input, c *Config) (*View, error) {
 		return nil, err
 	}
 	in.Pods = nil
-	v := &View{Input: in, Config: c, Spec: readSpec(in.Job, c)}
+	v := &View{Input: in, Config: c, Spec: readSpec(in.Job, of)}
 	t.readStatus(v)
-	if err = t.update(of, v); err != nil {
+	if err = t.update(v); err != nil {
 		return nil, err
 	}
 	v.Census = t.census
@@ -143,27 +116,16 @@ func (t *Tally) read(in Input, c *Config) (*View, error) {
 
 // update reads the pods that have changed. It reads all pods again if their classification
 // may have changed, or if most of them are new objects. Only invalid pods are an error.
-func (t *Tally) update(of owner.Owner, v *View) error {
-	c := v.Config
-	now := basis{v.Job.Spec.Selector, v.Job.Spec.PodFailurePolicy, c.FailurePolicy, nil,
-		c.WithoutPolicy, c.WithoutPerIndex}
-	if len(c.RuleNames) > 0 {
-		now.names = &c.RuleNames
-	}
-	if t.census == nil || !t.census.ReadsAs(&of, &v.Spec.Classifier) || !t.basis.equal(&now) ||
-		t.census.Differs(t.list) {
+func (t *Tally) update(v *View) error {
+	if t.census == nil || !t.census.ClassifiesAs(&v.Spec.Classifier) || t.census.Differs(t.list) {
 		pods := t.listed()
-		next := census.New(v.Spec.Classifier, len(pods))
+		next := census.New(&v.Spec.Classifier, len(pods))
 		// Read detects invalid pods. Checking them beforehand would be another pass, which
 		// took a quarter of the time at 10^5 pods.
-		if !next.Read(of, pods) {
+		if !next.Read(pods) {
 			return &InputError{checkPods(pods)}
 		}
-		if now.names != nil { // the caller may change them
-			names := slices.Clone(*now.names)
-			now.names = &names
-		}
-		t.census, t.basis = next, now
+		t.census = next
 	} else {
 		// First the status: it then contains the indexes of counted pods, so removing
 		// these pods does not change the indexes that are done.
@@ -195,7 +157,7 @@ func (t *Tally) Decide(in Input, c *Config) (*Outcome, error) {
 		return nil, err
 	}
 	t.census.SetStripped(v.InFlight.Stripped)
-	t.census.SetUncounted(v.Spec.Uncounted)
+	t.census.SetClassifier(&v.Spec.Classifier)
 	v.readBackoff()
 	v.Totals = v.totals()
 	switch {

@@ -11,6 +11,7 @@ import (
 	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/internal/podtest"
+	"github.com/jobfate/jobfate/tracking"
 )
 
 func named(name string) *corev1.Pod {
@@ -97,27 +98,26 @@ func TestTally_changedFailurePolicy(t *testing.T) {
 		first, second string // the reason why the Job fails; empty if it does not
 	}{
 		{"a policy in place of the Job's", decide.Config{},
-			decide.Config{FailurePolicy: rules(batchv1.PodFailurePolicyActionIgnore, "")}, "PodFailurePolicy", ""},
-		{"another policy", decide.Config{FailurePolicy: rules(batchv1.PodFailurePolicyActionIgnore, "")},
-			decide.Config{FailurePolicy: rules(batchv1.PodFailurePolicyActionFailJob, "")}, "", "PodFailurePolicy"},
-		{"the same policy with other names", decide.Config{Granular: true, FailurePolicy: rules(batchv1.PodFailurePolicyActionFailJob, "Old")},
-			decide.Config{Granular: true, FailurePolicy: rules(batchv1.PodFailurePolicyActionFailJob, "New")}, "PodFailurePolicy_Old", "PodFailurePolicy_New"},
+			decide.Config{Options: tracking.Options{FailurePolicy: rules(batchv1.PodFailurePolicyActionIgnore, "")}}, "PodFailurePolicy", ""},
+		{"another policy", decide.Config{Options: tracking.Options{FailurePolicy: rules(batchv1.PodFailurePolicyActionIgnore, "")}},
+			decide.Config{Options: tracking.Options{FailurePolicy: rules(batchv1.PodFailurePolicyActionFailJob, "")}}, "", "PodFailurePolicy"},
+		{"the same policy with other names", decide.Config{Granular: true, Options: tracking.Options{FailurePolicy: rules(batchv1.PodFailurePolicyActionFailJob, "Old")}},
+			decide.Config{Granular: true, Options: tracking.Options{FailurePolicy: rules(batchv1.PodFailurePolicyActionFailJob, "New")}}, "PodFailurePolicy_Old", "PodFailurePolicy_New"},
 		{"names of the Job's rules", decide.Config{Granular: true},
-			decide.Config{Granular: true, RuleNames: []string{"New"}}, "PodFailurePolicy_0", "PodFailurePolicy_New"},
-		{"other names", decide.Config{Granular: true, RuleNames: []string{"Old"}},
-			decide.Config{Granular: true, RuleNames: []string{"New"}}, "PodFailurePolicy_Old",
+			decide.Config{Granular: true, Options: tracking.Options{RuleNames: []string{"New"}}}, "PodFailurePolicy_0", "PodFailurePolicy_New"},
+		{"other names", decide.Config{Granular: true, Options: tracking.Options{RuleNames: []string{"Old"}}},
+			decide.Config{Granular: true, Options: tracking.Options{RuleNames: []string{"New"}}}, "PodFailurePolicy_Old",
 			"PodFailurePolicy_New"},
-		{"no names", decide.Config{Granular: true, RuleNames: []string{"Old"}}, decide.Config{Granular: true},
+		{"no names", decide.Config{Granular: true, Options: tracking.Options{RuleNames: []string{"Old"}}}, decide.Config{Granular: true},
 			"PodFailurePolicy_Old", "PodFailurePolicy_0"},
-		{"no policy", decide.Config{}, decide.Config{WithoutPolicy: true}, "PodFailurePolicy", ""},
+		{"no policy", decide.Config{}, decide.Config{Options: tracking.Options{WithoutPolicy: true}}, "PodFailurePolicy", ""},
 	} {
 		var tally decide.Tally
 		tally.List([]*corev1.Pod{podtest.Pod("failed", podtest.Failed)})
 		for sync, want := range []string{test.first, test.second} {
 			config := decide.DefaultConfig()
 			with := []decide.Config{test.before, test.after}[sync]
-			config.FailurePolicy, config.WithoutPolicy = with.FailurePolicy, with.WithoutPolicy
-			config.RuleNames, config.Granular = with.RuleNames, with.Granular
+			config.Options, config.Granular = with.Options, with.Granular
 			o, err := tally.Decide(decide.Input{Job: job, Now: podtest.Noon()}, &config)
 			if err != nil {
 				t.Fatal(err)

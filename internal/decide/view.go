@@ -2,16 +2,13 @@ package decide
 
 import (
 	"fmt"
-	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
 
 	"github.com/jobfate/jobfate/backoff"
-	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/internal/census"
-	"github.com/jobfate/jobfate/internal/keys"
 	"github.com/jobfate/jobfate/internal/lifecycle"
-	"github.com/jobfate/jobfate/internal/owner"
+	"github.com/jobfate/jobfate/tracking"
 )
 
 // View is a validated input with all defaults applied.
@@ -29,13 +26,13 @@ type View struct {
 }
 
 // Keys returns the names of the finalizer, labels and annotations on the Job's pods.
-func (v *View) Keys() keys.Keys { return keys.Keys(v.Config.Controller.Keys).WithDefaults() }
+func (v *View) Keys() tracking.Keys { return v.Spec.Keys }
 
 // Spec is the spec of the Job, with the defaults that the API server would have set.
 type Spec struct {
 	// Classifier holds what decides how a pod is classified. Its Completions are those of
 	// an Indexed Job.
-	census.Classifier
+	tracking.Classifier
 	Parallelism      int32
 	Completions      *int32
 	Suspended        bool
@@ -76,9 +73,9 @@ func (v *View) note(code, text string) { v.Status.Notes = append(v.Status.Notes,
 func (v *View) ClaimPatch(claim *census.Record) []byte {
 	names := v.Keys()
 	switch claim.Relation {
-	case owner.Adoptable:
+	case tracking.Adoptable:
 		return names.AdoptPatch(claim.Pod, v.Config.Controller.Reference(v.Job))
-	case owner.Releasable:
+	case tracking.Releasable:
 		return names.ReleasePatch(claim.Pod, v.Job.UID)
 	}
 	// The patch applies only to the pod as it was read: meanwhile another Job may have
@@ -86,10 +83,10 @@ func (v *View) ClaimPatch(claim *census.Record) []byte {
 	return names.StripPatchAt(claim.Pod)
 }
 
-func readSpec(job *batchv1.Job, c *Config) Spec {
+func readSpec(job *batchv1.Job, of tracking.Classifier) Spec {
 	spec := &job.Spec
 	s := Spec{
-		Classifier:       census.ClassifierOf(job, keys.Keys(c.Controller.Keys), readPolicy(spec, c)),
+		Classifier:       of,
 		Parallelism:      valueOf(spec.Parallelism, 1),
 		Completions:      spec.Completions,
 		Suspended:        valueOf(spec.Suspend, false),
@@ -99,51 +96,8 @@ func readSpec(job *batchv1.Job, c *Config) Spec {
 		one := int32(1)
 		s.Completions = &one
 	}
-	if c.WithoutPerIndex {
-		s.Limit = backoff.Limit{Target: backoff.TargetJob, PerJob: s.Limit.PerJob} // KEP-3850, Downgrade and Rollback
-	}
-	if c.WithoutReplacement {
-		s.ReplaceFailedOnly = s.Policy != nil
-	}
 	// without indexes it has no rules
 	s.SuccessPolicy = lifecycle.NewSuccessPolicy(spec.SuccessPolicy, s.Classifier.Completions)
-	return s
-}
-
-// readPolicy returns the pod failure policy in force: the caller's, or the Job's with the
-// caller's names; nil if there is none. Without a backoff limit per index it clears the
-// action of FailIndex rules, so that they never match and a later rule may match (KEP-3850,
-// Rollback). All rules keep their positions.
-func readPolicy(spec *batchv1.JobSpec, c *Config) *failurepolicy.Spec {
-	policy := c.FailurePolicy
-	switch {
-	case c.WithoutPolicy:
-		return nil
-	case policy == nil && spec.PodFailurePolicy != nil:
-		policy = named(spec.PodFailurePolicy, c.RuleNames)
-	}
-	if policy != nil && c.WithoutPerIndex {
-		policy = &failurepolicy.Spec{Rules: slices.Clone(policy.Rules)}
-		for i := range policy.Rules {
-			if r := &policy.Rules[i]; r.Action == batchv1.PodFailurePolicyActionFailIndex {
-				r.Action = ""
-			}
-		}
-	}
-	return policy
-}
-
-// named is failurepolicy.FromAPI without the deep copy, because every decision reads the
-// policy.
-func named(policy *batchv1.PodFailurePolicy, names []string) *failurepolicy.Spec {
-	s := &failurepolicy.Spec{Rules: make([]failurepolicy.Rule, len(policy.Rules))}
-	for i, r := range policy.Rules {
-		s.Rules[i] = failurepolicy.Rule{Action: r.Action, OnExitCodes: r.OnExitCodes,
-			OnPodConditions: r.OnPodConditions}
-		if i < len(names) {
-			s.Rules[i].Name = names[i]
-		}
-	}
 	return s
 }
 

@@ -8,7 +8,7 @@
 //
 // A condition counts only if its status is True.
 //
-// [ReadIndexes] and [StatusPatch] are for the packages that read and write statuses.
+// [ReadIndexes], [Equal] and [Patch] are for the packages that read and write statuses.
 //
 // The package knows no pods: only numbers of them, and conditions.
 package lifecycle

@@ -1,10 +1,9 @@
 package lifecycle
 
 import (
-	"encoding/json"
+	"math"
 
 	batchv1 "k8s.io/api/batch/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/indexset"
 )
@@ -19,13 +18,11 @@ func ReadIndexes(status *batchv1.JobStatus, completions int32) (completed, faile
 	return completed, failed
 }
 
-// StatusPatch returns a JSON merge patch with the fields of a status, for one version of a Job.
-func StatusPatch(uid types.UID, resourceVersion string, fields any) []byte {
-	type meta struct {
-		UID             types.UID `json:"uid"`
-		ResourceVersion string    `json:"resourceVersion"`
+// Sum returns the sum, at most the largest int32.
+func Sum(terms ...int32) int32 {
+	var sum int64
+	for _, t := range terms {
+		sum += int64(t)
 	}
-	// cannot fail for a status
-	b, _ := json.Marshal(map[string]any{"metadata": meta{uid, resourceVersion}, "status": fields})
-	return b
+	return int32(min(sum, math.MaxInt32))
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/jobfate/jobfate/internal/census"
 	"github.com/jobfate/jobfate/internal/decide"
-	"github.com/jobfate/jobfate/internal/owner"
+	"github.com/jobfate/jobfate/tracking"
 )
 
 // decide makes the decision. It needs no request.
@@ -63,7 +63,7 @@ func (s *sync) setOutcome(outcome *decide.Outcome) {
 }
 
 // adopts reports whether a claim adopts its pod.
-func adopts(claim *census.Record) bool { return claim.Relation == owner.Adoptable }
+func adopts(claim *census.Record) bool { return claim.Relation == tracking.Adoptable }
 
 // askBeforeAdoption reads the Job live before the first adoption: a Job that is gone or
 // being deleted must not adopt pods (kubernetes#42639).

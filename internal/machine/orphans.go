@@ -11,8 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/internal/decide"
-	"github.com/jobfate/jobfate/internal/keys"
-	"github.com/jobfate/jobfate/internal/owner"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -32,7 +30,7 @@ func OrphansIn(config decide.Config, pods []*corev1.Pod, jobs []*batchv1.Job) (a
 		switch {
 		case !config.Controller.Frees(pod, nil):
 		case owner == nil:
-			if !slices.ContainsFunc(jobs, func(job *batchv1.Job) bool { return Selects(job, pod) }) {
+			if !slices.ContainsFunc(jobs, func(job *batchv1.Job) bool { return tracking.Selects(job, pod) }) {
 				all = append(all, freeing(config, nil, pod).Machine)
 			}
 		case slices.ContainsFunc(jobs, func(job *batchv1.Job) bool { return job.UID == owner.UID }):
@@ -104,7 +102,7 @@ func RouteOf(as tracking.Controller, before, after *corev1.Pod,
 	}
 	selected := false
 	for _, job := range jobs(after.Namespace) {
-		if Selects(job, after) {
+		if tracking.Selects(job, after) {
 			selected = true
 			add(job.Namespace, job.Name)
 		}
@@ -128,10 +126,4 @@ func controllerOf(pod *corev1.Pod) *metav1.OwnerReference {
 		return nil
 	}
 	return metav1.GetControllerOfNoCopy(pod)
-}
-
-// Selects reports whether a Job has a selector that matches a pod of its namespace.
-func Selects(job *batchv1.Job, pod *corev1.Pod) bool {
-	of, err := owner.Of(job, keys.Keys{})
-	return err == nil && job.Spec.Selector != nil && job.Namespace == pod.Namespace && of.Selects(pod.Labels)
 }

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/internal/decide"
-	"github.com/jobfate/jobfate/internal/keys"
-	"github.com/jobfate/jobfate/jobstatus"
+	"github.com/jobfate/jobfate/internal/lifecycle"
+	"github.com/jobfate/jobfate/tracking"
 )
 
 var errNoObject = fmt.Errorf("%w: the response contains no object", ErrNoAnswer)
@@ -38,7 +38,7 @@ type creation struct {
 // mostCollisions is how often a creation is retried with another name.
 const mostCollisions = 3
 
-func (s *sync) keys() keys.Keys { return keys.Keys(s.config.Controller.Keys) }
+func (s *sync) keys() tracking.Keys { return s.config.Controller.Keys }
 
 // askStripFirst removes the finalizer from pods whose deletion does not count (KEP-2307
 // § Deleted Pods). The patch names the resource version, because a pod that has changed may
@@ -215,7 +215,7 @@ func (s *sync) conclude() []*exchange {
 func (s *sync) patchStatus(status *batchv1.JobStatus) []*exchange {
 	s.writes.counted = countedBy(status)
 	return []*exchange{{Request: Request{Verb: PatchStatus, Name: s.Key.Name, UID: s.Job,
-		Patch: jobstatus.Patch(s.Job, s.writes.version, status), ResourceVersion: s.writes.version,
+		Patch: lifecycle.Patch(s.Job, s.writes.version, status), ResourceVersion: s.writes.version,
 		Status: status.DeepCopy()}}}
 }
 

@@ -151,3 +151,53 @@ func Same(t interface {
 		t.Errorf("%s: got %v, want %v", what, got, want)
 	}
 }
+
+// FullStatus returns a status with every field set. Its conditions are complete.
+func FullStatus() *batchv1.JobStatus {
+	start, completion, six, seven, five := After(1), After(2), int32(6), int32(7), "5"
+	conditions := []batchv1.JobCondition{Condition(batchv1.JobSuspended, corev1.ConditionTrue),
+		Condition(batchv1.JobFailed, corev1.ConditionFalse)}
+	for i := range conditions {
+		c := &conditions[i]
+		c.Reason, c.Message = string(c.Type)+"Reason", string(c.Type)+" message"
+		c.LastProbeTime, c.LastTransitionTime = After(-9), After(-9)
+	}
+	return &batchv1.JobStatus{
+		Conditions: conditions, StartTime: &start, CompletionTime: &completion,
+		Active: 3, Succeeded: 4, Failed: 5, Terminating: &six, Ready: &seven,
+		CompletedIndexes: "0-3", FailedIndexes: &five,
+		UncountedTerminatedPods: Lists([]types.UID{"s"}, []types.UID{"f"}),
+	}
+}
+
+// The rules of FailurePolicy, by the exit code that they match.
+const (
+	ExitPlain = 1 + iota // no rule
+	ExitCount
+	ExitIgnore
+	ExitFailIndex
+	ExitFailJob
+)
+
+// ActionOf returns the action of the rule that matches an exit code; empty if there is none.
+func ActionOf(code int32) batchv1.PodFailurePolicyAction {
+	return map[int32]batchv1.PodFailurePolicyAction{
+		ExitCount:     batchv1.PodFailurePolicyActionCount,
+		ExitIgnore:    batchv1.PodFailurePolicyActionIgnore,
+		ExitFailIndex: batchv1.PodFailurePolicyActionFailIndex,
+		ExitFailJob:   batchv1.PodFailurePolicyActionFailJob,
+	}[code]
+}
+
+// FailurePolicy returns a policy with one rule for each exit code that has an action.
+func FailurePolicy() *batchv1.PodFailurePolicy {
+	policy := &batchv1.PodFailurePolicy{}
+	for code := int32(ExitCount); code <= ExitFailJob; code++ {
+		policy.Rules = append(policy.Rules, batchv1.PodFailurePolicyRule{
+			Action: ActionOf(code), OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{
+				Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: []int32{code},
+			},
+		})
+	}
+	return policy
+}

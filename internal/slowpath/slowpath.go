@@ -17,6 +17,7 @@ import (
 	"github.com/jobfate/jobfate/internal/census"
 	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/internal/lifecycle"
+	"github.com/jobfate/jobfate/tracking"
 )
 
 // Decide decides as a Machine does, and panics if the outcome and error differ from those of a
@@ -72,7 +73,7 @@ type summary struct {
 	Create       []creation
 
 	After           decide.Counts
-	Account         census.Account
+	Account         tracking.Account
 	Status          any
 	Changed, PutOff bool
 	Claims          []*census.Record

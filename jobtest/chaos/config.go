@@ -7,11 +7,11 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 
-	"github.com/jobfate/jobfate/internal/keys"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/internal/shrink"
 	"github.com/jobfate/jobfate/jobtest/referee"
+	"github.com/jobfate/jobfate/tracking"
 )
 
 // Mode says what a run checks.
@@ -103,7 +103,7 @@ func (c Config) orDefault() Config {
 }
 
 // keys returns the names that the controller uses on pods.
-func (c *Config) keys() keys.Keys { return keys.Keys(c.Rules.Keys).WithDefaults() }
+func (c *Config) keys() tracking.Keys { return c.Rules.Keys.WithDefaults() }
 
 // plan returns the plan of a run before it is shortened.
 func (c Config) plan() shrink.Plan {

@@ -10,9 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/jobfate/jobfate/internal/keys"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/referee"
+	"github.com/jobfate/jobfate/tracking"
 )
 
 // These constants limit how long a Job may take after the faults have stopped.
@@ -339,7 +339,7 @@ func isOver(job *batchv1.Job) bool {
 
 // checkFinalizers returns a violation if a pod of a Job that has ended or is gone has the finalizer
 // (L3).
-func checkFinalizers(k keys.Keys, pods []*corev1.Pod) *referee.Violation {
+func checkFinalizers(k tracking.Keys, pods []*corev1.Pod) *referee.Violation {
 	for _, pod := range pods {
 		owner := metav1.GetControllerOfNoCopy(pod)
 		if owner != nil && cluster.OwnedByJob(owner) && k.HasFinalizer(pod) {

@@ -7,15 +7,15 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/jobfate/jobfate/internal/keys"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/internal/story"
+	"github.com/jobfate/jobfate/tracking"
 )
 
 // runLog is the log of a run, with the views and requests of its controllers.
 type runLog struct {
 	story.Log
-	keys  keys.Keys
+	keys  tracking.Keys
 	shown map[viewer]*loggedView
 	syncs []*loggedSync // in progress
 }

@@ -12,12 +12,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/jobfate/jobfate/internal/keys"
 	"github.com/jobfate/jobfate/jobtest/cluster"
+	"github.com/jobfate/jobfate/tracking"
 )
 
 // podLine describes a pod on one line.
-func podLine(k keys.Keys, pod *corev1.Pod) string {
+func podLine(k tracking.Keys, pod *corev1.Pod) string {
 	if pod == nil {
 		return "nothing"
 	}
@@ -120,7 +120,7 @@ func specChange(old, now *batchv1.Job) string {
 }
 
 // requestLine describes a request.
-func requestLine(k keys.Keys, q *cluster.Request) string {
+func requestLine(k tracking.Keys, q *cluster.Request) string {
 	of := string(q.UID)
 	if of == "" {
 		of = q.Name

@@ -12,14 +12,13 @@ import (
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/internal/decide"
-	"github.com/jobfate/jobfate/internal/keys"
-	"github.com/jobfate/jobfate/internal/owner"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/decidetest"
+	"github.com/jobfate/jobfate/tracking"
 )
 
 // builtin are the keys of the built-in Job controller.
-var builtin keys.Keys
+var builtin tracking.Keys
 
 // run is a decision on a random snapshot, carried out with some failed writes.
 type run struct {
@@ -115,13 +114,13 @@ func ptrTo[T any](v T) *T { return &v }
 
 // ownPods returns the pods that the Job owns or adopts.
 func ownPods(s decide.Input) []*corev1.Pod {
-	of, err := owner.Of(s.Job, builtin)
+	of, err := tracking.ClassifierOf(s.Job, builtin, tracking.Options{})
 	if err != nil {
 		panic(err)
 	}
 	var own []*corev1.Pod
 	for _, pod := range s.Pods {
-		if r := of.Relation(pod); r == owner.Owned || r == owner.Adoptable {
+		if of.Relation(pod).Own() {
 			own = append(own, pod)
 		}
 	}

@@ -14,10 +14,10 @@ import (
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/indexset"
-	"github.com/jobfate/jobfate/internal/keys"
 	"github.com/jobfate/jobfate/internal/lifecycle"
 	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/jobtest/decidetest"
+	"github.com/jobfate/jobfate/tracking"
 	"github.com/jobfate/jobfate/validation"
 )
 
@@ -279,7 +279,7 @@ func TestS13_failureCountsCarryOver(t *testing.T) {
 		}
 		for _, c := range r.d.Create {
 			got := builtin.CountsOf(c.Pod().Annotations)
-			var want keys.Counts
+			var want tracking.Counts
 			if c.Replaces != nil {
 				want = builtin.CountsOf(c.Replaces.Annotations).Next(!ignored(r.s.Job, c.Replaces))
 			}

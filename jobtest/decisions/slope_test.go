@@ -10,9 +10,9 @@ import (
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/internal/census"
-	"github.com/jobfate/jobfate/internal/owner"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/decidetest"
+	"github.com/jobfate/jobfate/tracking"
 )
 
 // The cost grows at most in proportion to the input. .ci/slope runs each BenchmarkSlope_*
@@ -80,7 +80,7 @@ func BenchmarkSlope_uids(b *testing.B) {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			pods := similarUIDs(n)
 			for b.Loop() {
-				if !census.New(census.Classifier{}, n).Read(owner.Owner{}, pods) {
+				if !census.New(&tracking.Classifier{}, n).Read(pods) {
 					b.Fatal("two pods have the same UID")
 				}
 			}

@@ -7,7 +7,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/jobfate/jobfate/internal/keys"
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
 
@@ -221,7 +220,7 @@ func (x *search) podText(n uint16, i int) string {
 	}
 	pod := x.pods.values[n]
 	text := string(uids[i]) + " " + string(pod.Status.Phase)
-	if index, ok := pod.Annotations[keys.Keys(x.Rules.Keys).WithDefaults().Index]; ok {
+	if index, ok := pod.Annotations[x.Rules.Keys.WithDefaults().Index]; ok {
 		text += " index " + index
 	}
 	if pod.DeletionTimestamp != nil {

@@ -7,7 +7,6 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/jobfate/jobfate/internal/keys"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/tracking"
 )
@@ -19,7 +18,7 @@ func (r Rules) translated(s *cluster.Step) *cluster.Step {
 	if r.Keys == (tracking.Keys{}) {
 		return s
 	}
-	own := keys.Keys(r.Keys).WithDefaults()
+	own := r.Keys.WithDefaults()
 	all := func(pods []*corev1.Pod) (translated []*corev1.Pod) {
 		for _, pod := range pods {
 			translated = append(translated, translate(own, pod))
@@ -53,7 +52,7 @@ func (r Rules) translated(s *cluster.Step) *cluster.Step {
 // translate returns a copy of a pod with the names of Kubernetes instead of own ones. A
 // finalizer or annotation that already has such a name belongs to another controller, and is
 // removed.
-func translate(own keys.Keys, pod *corev1.Pod) *corev1.Pod {
+func translate(own tracking.Keys, pod *corev1.Pod) *corev1.Pod {
 	if pod == nil {
 		return nil
 	}

@@ -8,13 +8,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/jobfate/jobfate/internal/keys"
+	"github.com/jobfate/jobfate/tracking"
 )
 
 // The names of the controller become those of Kubernetes. What had these names before is not of
 // this controller.
 func TestTranslate(t *testing.T) {
-	own := keys.Keys{Finalizer: "example.com/counted", Index: "example.com/part"}.WithDefaults()
+	own := tracking.Keys{Finalizer: "example.com/counted", Index: "example.com/part"}.WithDefaults()
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Finalizers: []string{batchv1.JobTrackingFinalizer, "example.com/keep"},
 		Annotations: map[string]string{

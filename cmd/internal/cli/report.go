@@ -17,7 +17,6 @@ import (
 	why "github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/internal/inside"
-	"github.com/jobfate/jobfate/internal/keys"
 	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/tracking"
 )
@@ -372,7 +371,7 @@ func newCreation(c jobfate.Creation) creation {
 		out.Index = &c.Index
 	}
 	if _, ok := pod.Annotations[batchv1.JobIndexFailureCountAnnotation]; ok {
-		counts := keys.Keys{}.CountsOf(pod.Annotations)
+		counts := tracking.Keys{}.CountsOf(pod.Annotations)
 		out.Failures, out.Ignored = &counts.Failures, &counts.Ignored
 	}
 	if c.Replaces != nil {

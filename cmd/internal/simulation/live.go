@@ -14,9 +14,8 @@ import (
 
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/explain"
-	"github.com/jobfate/jobfate/internal/keys"
-	"github.com/jobfate/jobfate/internal/owner"
 	"github.com/jobfate/jobfate/jobtest/cluster"
+	"github.com/jobfate/jobfate/tracking"
 )
 
 // Live is the state of an existing Job. The simulation continues from its status and pods.
@@ -34,14 +33,11 @@ type Live struct {
 // PodsOf returns the pods that a Job owns or may adopt, in the order of their creation. It
 // fails if the selector of the Job is invalid.
 func PodsOf(job *batchv1.Job, pods []*corev1.Pod) ([]*corev1.Pod, error) {
-	of, err := owner.Of(job, keys.Keys{})
+	of, err := tracking.ClassifierOf(job, tracking.Keys{}, tracking.Options{})
 	if err != nil {
 		return nil, err
 	}
-	pods = slices.DeleteFunc(slices.Clone(pods), func(pod *corev1.Pod) bool {
-		r := of.Relation(pod)
-		return r != owner.Owned && r != owner.Adoptable
-	})
+	pods = slices.DeleteFunc(slices.Clone(pods), func(pod *corev1.Pod) bool { return !of.Relation(pod).Own() })
 	slices.SortStableFunc(pods, func(a, b *corev1.Pod) int {
 		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
 	})
@@ -113,7 +109,7 @@ func (p *play) relabel(pod *corev1.Pod, uids map[types.UID]types.UID) {
 func (p *play) resume(pod *corev1.Pod) {
 	l := p.addPod(pod, p.timeOf(pod.CreationTimestamp.Time))
 	l.pod().Restarts = restartsOf(pod)
-	earlier := keys.Keys{}.CountsOf(pod.Annotations)
+	earlier := tracking.Keys{}.CountsOf(pod.Annotations)
 	l.before = max(l.before, int(earlier.Failures)+int(earlier.Ignored)) + l.pod().Restarts
 	p.taken[l.index] = l.before + 1
 	p.draw(l)

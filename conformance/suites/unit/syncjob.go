@@ -27,7 +27,6 @@ import (
 
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/internal/decide"
-	"github.com/jobfate/jobfate/internal/keys"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -178,7 +177,7 @@ func (l *jobSync) owner() metav1.OwnerReference {
 
 func (l *jobSync) claim() error {
 	for _, claim := range l.outcome.Claims {
-		patch := keys.Keys{}.StripPatchAt(claim.Pod)
+		patch := tracking.Keys{}.StripPatchAt(claim.Pod)
 		switch tracking.Relation(claim.Relation.String()) {
 		case tracking.Adoptable:
 			live, err := l.kubeClient.BatchV1().Jobs(l.job.Namespace).Get(l.ctx, l.job.Name, metav1.GetOptions{})
@@ -188,9 +187,9 @@ func (l *jobSync) claim() error {
 			if live.UID != l.job.UID || live.DeletionTimestamp != nil {
 				return fmt.Errorf("Job %s adopts no pods any more", l.key)
 			}
-			patch = keys.Keys{}.AdoptPatch(claim.Pod, l.owner())
+			patch = tracking.Keys{}.AdoptPatch(claim.Pod, l.owner())
 		case tracking.Releasable:
-			patch = keys.Keys{}.ReleasePatch(claim.Pod, l.job.UID)
+			patch = tracking.Keys{}.ReleasePatch(claim.Pod, l.job.UID)
 		}
 		if err := l.podControl.PatchPod(l.ctx, claim.Pod.Namespace, claim.Pod.Name, patch); err != nil {
 			return err
@@ -217,7 +216,8 @@ func (l *jobSync) deletePods(deletions []decide.Deletion) (left []types.UID, fai
 	for i, err := range together(len(deletions), func(i int) error {
 		pod := deletions[i].Record.Pod
 		if deletions[i].StripFirst {
-			if err := l.podControl.PatchPod(l.ctx, pod.Namespace, pod.Name, keys.Keys{}.StripPatchAt(pod)); err != nil {
+			patch := tracking.Keys{}.StripPatchAt(pod)
+			if err := l.podControl.PatchPod(l.ctx, pod.Namespace, pod.Name, patch); err != nil {
 				return err
 			}
 		}
@@ -286,7 +286,7 @@ func (l *jobSync) strip() (gone []types.UID, failed error) {
 	}
 	must(l.finalizerExpectations.expectFinalizersRemoved(l.logger, l.key, uids))
 	for i, err := range together(len(pods), func(i int) error {
-		return l.podControl.PatchPod(l.ctx, pods[i].Namespace, pods[i].Name, keys.Keys{}.StripPatch(pods[i]))
+		return l.podControl.PatchPod(l.ctx, pods[i].Namespace, pods[i].Name, tracking.Keys{}.StripPatch(pods[i]))
 	}) {
 		if err != nil {
 			l.finalizerExpectations.finalizerRemovalObserved(l.logger, l.key, uids[i])

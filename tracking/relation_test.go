@@ -1,4 +1,4 @@
-package owner_test
+package tracking_test
 
 import (
 	"slices"
@@ -11,34 +11,15 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
-	"github.com/jobfate/jobfate/internal/keys"
-	"github.com/jobfate/jobfate/internal/owner"
-	"github.com/jobfate/jobfate/internal/podtest"
+	"github.com/jobfate/jobfate/tracking"
 )
 
-type edit = podtest.Edit
-
-var (
-	after        = podtest.After
-	newJob       = podtest.Job
-	newPod       = podtest.Pod
-	deleted      = podtest.Deleted
-	released     = podtest.Released
-	ownerless    = podtest.Ownerless
-	controlledBy = podtest.ControlledBy
-	label        = podtest.Label
-	condition    = podtest.Condition
-	same         = podtest.Same
-)
-
-func ptrTo[T any](v T) *T { return &v }
-
-func ownerOf(t interface{ Fatalf(string, ...any) }, job *batchv1.Job) owner.Owner {
-	of, err := owner.Of(job, keys.Keys{})
+func classifierOf(t interface{ Fatalf(string, ...any) }, job *batchv1.Job) *tracking.Classifier {
+	c, err := tracking.ClassifierOf(job, names, tracking.Options{})
 	if err != nil {
-		t.Fatalf("owner.Of: %v", err)
+		t.Fatalf("ClassifierOf: %v", err)
 	}
-	return of
+	return &c
 }
 
 func oneIn(t *rapid.T, n int, label string) bool {
@@ -57,51 +38,51 @@ func TestRelation(t *testing.T) {
 		reason string
 		job    func(*batchv1.Job)
 		pod    []edit
-		want   owner.Relation
+		want   tracking.Relation
 	}{
-		{"controlled and selected", nil, nil, owner.Owned},
-		{"a Job that is being deleted still owns its pods", deletedJob, nil, owner.Owned},
-		{"a finished Job still owns its pods", finishedJob, nil, owner.Owned},
-		{"the controller reference decides, not the first reference", nil, []edit{controlledBy("job-uid")}, owner.Owned},
-		{"k#124798: another owner", nil, []edit{controlledBy("other")}, owner.Foreign},
-		{"an earlier Job of the same name", nil, []edit{controlledBy("job-uid-before")}, owner.Foreign},
-		{"another namespace", nil, []edit{func(pod *corev1.Pod) { pod.Namespace = "other" }}, owner.Foreign},
-		{"controlled, but its label was changed", nil, []edit{label("app", "x")}, owner.Releasable},
-		{"a finished Job releases nothing: garbage collection needs the owner reference", finishedJob, []edit{label("app", "x")}, owner.Orphaned},
-		{"a finished Job, and the pod has no finalizer", finishedJob, []edit{label("app", "x"), released}, owner.Foreign},
-		{"a Job that is being deleted releases nothing", deletedJob, []edit{label("app", "x")}, owner.Foreign},
+		{"controlled and selected", nil, nil, tracking.Owned},
+		{"a Job that is being deleted still owns its pods", deletedJob, nil, tracking.Owned},
+		{"a finished Job still owns its pods", finishedJob, nil, tracking.Owned},
+		{"the controller reference decides, not the first reference", nil, []edit{controlledBy("job-uid")}, tracking.Owned},
+		{"k#124798: another owner", nil, []edit{controlledBy("other")}, tracking.Foreign},
+		{"an earlier Job of the same name", nil, []edit{controlledBy("job-uid-before")}, tracking.Foreign},
+		{"another namespace", nil, []edit{func(pod *corev1.Pod) { pod.Namespace = "other" }}, tracking.Foreign},
+		{"controlled, but its label was changed", nil, []edit{label("app", "x")}, tracking.Releasable},
+		{"a finished Job releases nothing: garbage collection needs the owner reference", finishedJob, []edit{label("app", "x")}, tracking.Orphaned},
+		{"a finished Job, and the pod has no finalizer", finishedJob, []edit{label("app", "x"), released}, tracking.Foreign},
+		{"a Job that is being deleted releases nothing", deletedJob, []edit{label("app", "x")}, tracking.Foreign},
 
-		{"KEP-2307 § Pod adoption: according to the existing adoption criteria", nil, []edit{ownerless}, owner.Adoptable},
-		{"this Pod might not have a finalizer", nil, []edit{ownerless, released}, owner.Adoptable},
-		{"owned, but not controlled", nil, []edit{controlledBy("job-uid"), func(pod *corev1.Pod) { pod.OwnerReferences[1].Controller = nil }}, owner.Adoptable},
-		{"a Job with an interim condition still adopts", notFinishedJob, []edit{ownerless}, owner.Adoptable},
-		{"not selected", nil, []edit{ownerless, label("app", "x")}, owner.Foreign},
-		{"the pod is being deleted: freed, not adopted", nil, []edit{ownerless, deleted}, owner.Orphaned},
-		{"the pod is being deleted and has no finalizer", nil, []edit{ownerless, deleted, released}, owner.Foreign},
-		{"the Job is being deleted", deletedJob, []edit{ownerless}, owner.Orphaned},
-		{"the Job has ended", finishedJob, []edit{ownerless}, owner.Orphaned},
-		{"the Job has ended, and the pod has no finalizer", finishedJob, []edit{ownerless, released}, owner.Foreign},
-		{"not selected: its owner is unknown", deletedJob, []edit{ownerless, label("app", "x")}, owner.Foreign},
+		{"KEP-2307 § Pod adoption: according to the existing adoption criteria", nil, []edit{ownerless}, tracking.Adoptable},
+		{"this Pod might not have a finalizer", nil, []edit{ownerless, released}, tracking.Adoptable},
+		{"owned, but not controlled", nil, []edit{controlledBy("job-uid"), func(pod *corev1.Pod) { pod.OwnerReferences[1].Controller = nil }}, tracking.Adoptable},
+		{"a Job with an interim condition still adopts", notFinishedJob, []edit{ownerless}, tracking.Adoptable},
+		{"not selected", nil, []edit{ownerless, label("app", "x")}, tracking.Foreign},
+		{"the pod is being deleted: freed, not adopted", nil, []edit{ownerless, deleted}, tracking.Orphaned},
+		{"the pod is being deleted and has no finalizer", nil, []edit{ownerless, deleted, released}, tracking.Foreign},
+		{"the Job is being deleted", deletedJob, []edit{ownerless}, tracking.Orphaned},
+		{"the Job has ended", finishedJob, []edit{ownerless}, tracking.Orphaned},
+		{"the Job has ended, and the pod has no finalizer", finishedJob, []edit{ownerless, released}, tracking.Foreign},
+		{"not selected: its owner is unknown", deletedJob, []edit{ownerless, label("app", "x")}, tracking.Foreign},
 
-		{"no selector: the controller reference decides", func(job *batchv1.Job) { job.Spec.Selector = nil }, []edit{label("app", "x")}, owner.Owned},
-		{"no selector: nothing is adopted", func(job *batchv1.Job) { job.Spec.Selector = nil }, []edit{ownerless}, owner.Foreign},
-		{"an empty selector, unlike none, selects all pods", func(job *batchv1.Job) { job.Spec.Selector = &metav1.LabelSelector{} }, []edit{ownerless}, owner.Adoptable},
-		{"no UID: nothing is owned", func(job *batchv1.Job) { job.UID = "" }, []edit{controlledBy("")}, owner.Foreign},
+		{"no selector: the controller reference decides", func(job *batchv1.Job) { job.Spec.Selector = nil }, []edit{label("app", "x")}, tracking.Owned},
+		{"no selector: nothing is adopted", func(job *batchv1.Job) { job.Spec.Selector = nil }, []edit{ownerless}, tracking.Foreign},
+		{"an empty selector, unlike none, selects all pods", func(job *batchv1.Job) { job.Spec.Selector = &metav1.LabelSelector{} }, []edit{ownerless}, tracking.Adoptable},
+		{"no UID: nothing is owned", func(job *batchv1.Job) { job.UID = "" }, []edit{controlledBy("")}, tracking.Foreign},
 	} {
 		job := newJob()
 		if tc.job != nil {
 			tc.job(job)
 		}
-		if got := ownerOf(t, job).Relation(newPod("uid", tc.pod...)); got != tc.want {
+		if got := classifierOf(t, job).Relation(newPod("uid", tc.pod...)); got != tc.want {
 			t.Errorf("%s: Relation = %v, want %v", tc.reason, got, tc.want)
 		}
 	}
 }
 
 func TestRelation_names(t *testing.T) {
-	for r, want := range map[owner.Relation]string{
-		owner.Foreign: "foreign", owner.Owned: "owned", owner.Adoptable: "adoptable",
-		owner.Releasable: "releasable", owner.Orphaned: "orphaned", 5: "Relation(5)", 77: "Relation(77)",
+	for r, want := range map[tracking.Relation]string{
+		tracking.Foreign: "foreign", tracking.Owned: "owned", tracking.Adoptable: "adoptable",
+		tracking.Releasable: "releasable", tracking.Orphaned: "orphaned", 5: "Relation(5)", 77: "Relation(77)",
 	} {
 		if got := r.String(); got != want {
 			t.Errorf("Relation(%d).String() = %q, want %q", uint8(r), got, want)
@@ -109,27 +90,28 @@ func TestRelation_names(t *testing.T) {
 	}
 }
 
-func TestOf_badSelector(t *testing.T) {
+func TestClassifierOf_badSelector(t *testing.T) {
 	job := newJob()
 	job.Spec.Selector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Near"}}}
-	_, err := owner.Of(job, keys.Keys{})
+	c, err := tracking.ClassifierOf(job, names, tracking.Options{})
 	if want := `spec.selector: "Near" is not a valid label selector operator`; err == nil || err.Error() != want {
-		t.Errorf("Of = %v, want %s", err, want)
+		t.Errorf("ClassifierOf = %v, want %s", err, want)
 	}
+	same(t, "relation of a pod of the Job", c.Relation(newPod("uid")), tracking.Foreign)
 }
 
 func TestSelects(t *testing.T) {
-	of := ownerOf(t, newJob())
+	of := classifierOf(t, newJob())
 	if !of.Selects(labels.Set{"app": "job", "more": "x"}) || of.Selects(labels.Set{"app": "x"}) {
 		t.Error("Selects differs from the selector")
 	}
-	if !(owner.Owner{}).Selects(nil) {
+	if !(&tracking.Classifier{}).Selects(nil) {
 		t.Error("without a selector Selects(nil) = false, want true")
 	}
 }
 
 // slowRelation is a slow and obvious implementation of Relation.
-func slowRelation(job *batchv1.Job, pod *corev1.Pod) owner.Relation {
+func slowRelation(job *batchv1.Job, pod *corev1.Pod) tracking.Relation {
 	var controllers []types.UID
 	for _, ref := range pod.OwnerReferences {
 		if ref.Controller != nil && *ref.Controller {
@@ -145,23 +127,23 @@ func slowRelation(job *batchv1.Job, pod *corev1.Pod) owner.Relation {
 	finalizer := slices.Contains(pod.Finalizers, "batch.kubernetes.io/job-tracking")
 	switch {
 	case job.Namespace != pod.Namespace:
-		return owner.Foreign
+		return tracking.Foreign
 	case len(controllers) > 0 && controllers[0] != job.UID:
-		return owner.Foreign
+		return tracking.Foreign
 	case len(controllers) > 0 && (selected || !hasSelector):
-		return owner.Owned
+		return tracking.Owned
 	case len(controllers) > 0 && !deleting && !ended:
-		return owner.Releasable
+		return tracking.Releasable
 	case len(controllers) > 0 && ended && finalizer:
-		return owner.Orphaned
+		return tracking.Orphaned
 	case len(controllers) > 0 || !selected:
-		return owner.Foreign
+		return tracking.Foreign
 	case !deleting && !ended && pod.DeletionTimestamp == nil:
-		return owner.Adoptable
+		return tracking.Adoptable
 	case finalizer:
-		return owner.Orphaned
+		return tracking.Orphaned
 	}
-	return owner.Foreign
+	return tracking.Foreign
 }
 
 func TestRandom_relation(t *testing.T) {
@@ -196,7 +178,7 @@ func TestRandom_relation(t *testing.T) {
 			}
 			pod.OwnerReferences = append(pod.OwnerReferences, ref)
 		}
-		same(t, "Relation", ownerOf(t, job).Relation(pod).String(), slowRelation(job, pod).String())
+		same(t, "Relation", classifierOf(t, job).Relation(pod).String(), slowRelation(job, pod).String())
 	})
 }
 
@@ -213,30 +195,31 @@ func TestLesson_k108645_k109429_k141329_orphansStayOrphanedUntilFreed(t *testing
 		state(job)
 		orphan := newPod("orphan", ownerless)
 		for try := range 3 {
-			if got := ownerOf(t, job).Relation(orphan); got != owner.Orphaned {
+			if got := classifierOf(t, job).Relation(orphan); got != tracking.Orphaned {
 				t.Errorf("%s Job, try %d: the pod is %v, want orphaned", name, try, got)
 			}
 		}
 		released(orphan)
-		if got := ownerOf(t, job).Relation(orphan); got != owner.Foreign {
+		if got := classifierOf(t, job).Relation(orphan); got != tracking.Foreign {
 			t.Errorf("%s Job: the freed pod is %v, want foreign", name, got)
 		}
 	}
 }
 
 // The Job controller removed the finalizer from pods of another controller.
-func TestLesson_k124798_otherOwners(t *testing.T) {
+func TestLesson_k124798_podOfAnotherOwner(t *testing.T) {
 	other := newPod("other", controlledBy("other"), deleted)
 	other.OwnerReferences[1].APIVersion = "example.com/v1"
-	if got := ownerOf(t, newJob()).Relation(other); got != owner.Foreign {
+	if got := classifierOf(t, newJob()).Relation(other); got != tracking.Foreign {
 		t.Errorf("the pod is %v, want foreign", got)
 	}
 }
 
 // Fields without their defaults caused panics.
-func TestLesson_k121147_k122235_nothingPanics(t *testing.T) {
-	if _, err := owner.Of(nil, keys.Keys{}); err == nil {
-		t.Error("Of(nil): got no error")
+func TestLesson_k121147_k122235_noJob(t *testing.T) {
+	if _, err := tracking.ClassifierOf(nil, names, tracking.Options{}); err == nil {
+		t.Error("ClassifierOf(nil): got no error")
 	}
-	same(t, "relation to the zero Owner", owner.Owner{}.Relation(newPod("a")), owner.Foreign)
+	same(t, "relation to the zero Classifier", (&tracking.Classifier{}).Relation(newPod("a")), tracking.Foreign)
+	same(t, "selected by no Job", tracking.Selects(nil, newPod("a")), false)
 }

@@ -1,4 +1,4 @@
-package keys_test
+package tracking_test
 
 import (
 	"math"
@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/jobfate/jobfate/internal/keys"
+	"github.com/jobfate/jobfate/tracking"
 )
 
 // Like the Job controller, IndexOf reads decimal numbers only: no other base, no
@@ -16,8 +16,8 @@ import (
 func TestIndexOf_isDecimal(t *testing.T) {
 	for text, want := range map[string]int32{
 		"0": 0, "12": 12, "010": 10, "+1": 1, "2147483648": math.MaxInt32,
-		"": keys.NoIndex, "-1": keys.NoIndex, "0x1": keys.NoIndex, "0b1": keys.NoIndex, "0o1": keys.NoIndex,
-		"1_0": keys.NoIndex, "1.0": keys.NoIndex, "1e1": keys.NoIndex, " 1": keys.NoIndex,
+		"": tracking.NoIndex, "-1": tracking.NoIndex, "0x1": tracking.NoIndex, "0b1": tracking.NoIndex, "0o1": tracking.NoIndex,
+		"1_0": tracking.NoIndex, "1.0": tracking.NoIndex, "1e1": tracking.NoIndex, " 1": tracking.NoIndex,
 	} {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{batchv1.JobCompletionIndexAnnotation: text}}}
 		if got := names.IndexOf(pod); got != want {
@@ -49,7 +49,7 @@ func TestIndexConflict(t *testing.T) {
 			t.Errorf("%s: got %t, want %t", name, got, tc.want)
 		}
 	}
-	if names.IndexConflict(nil) || names.IndexOf(nil) != keys.NoIndex {
+	if names.IndexConflict(nil) || names.IndexOf(nil) != tracking.NoIndex {
 		t.Error("a nil pod has an index or a conflict")
 	}
 }

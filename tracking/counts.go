@@ -1,4 +1,4 @@
-package keys
+package tracking
 
 import (
 	"cmp"
@@ -57,15 +57,16 @@ func (c Counts) Next(counted bool) Counts {
 	return c
 }
 
-// PutCounts sets the annotations of a new pod. Like the Job controller, it sets the
-// annotation of ignored failures only if there are any, and otherwise leaves the value of
-// the template.
-func (k Keys) PutCounts(out map[string]string, c Counts) {
+// Annotations returns the annotations of a new pod with these counts. Like that of the Job
+// controller, it has no annotation of ignored failures if there are none, so that the value
+// of the template stays.
+func (k Keys) Annotations(c Counts) map[string]string {
 	k = k.WithDefaults()
-	out[k.FailureCount] = strconv.Itoa(int(c.Failures))
+	annotations := map[string]string{k.FailureCount: strconv.Itoa(int(c.Failures))}
 	if c.Ignored > 0 {
-		out[k.IgnoredFailureCount] = strconv.Itoa(int(c.Ignored))
+		annotations[k.IgnoredFailureCount] = strconv.Itoa(int(c.Ignored))
 	}
+	return annotations
 }
 
 // saturate limits n to the range of a count.

@@ -1,6 +1,7 @@
-package keys_test
+package tracking_test
 
 import (
+	"maps"
 	"math"
 	"testing"
 
@@ -8,11 +9,8 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	"pgregory.net/rapid"
 
-	"github.com/jobfate/jobfate/internal/keys"
+	"github.com/jobfate/jobfate/tracking"
 )
-
-// names are the keys of Kubernetes.
-var names keys.Keys
 
 func annotations(failures, ignored string) map[string]string {
 	return map[string]string{
@@ -44,15 +42,15 @@ func TestCountsOf(t *testing.T) {
 		{"1.5", 0},
 		{"one", 0},
 	} {
-		if got, want := names.CountsOf(annotations(tc.value, "5")), (keys.Counts{Failures: tc.want, Ignored: 5}); got != want {
+		if got, want := names.CountsOf(annotations(tc.value, "5")), (tracking.Counts{Failures: tc.want, Ignored: 5}); got != want {
 			t.Errorf("CountsOf(failures %q) = %+v, want %+v", tc.value, got, want)
 		}
-		if got, want := names.CountsOf(annotations("5", tc.value)), (keys.Counts{Failures: 5, Ignored: tc.want}); got != want {
+		if got, want := names.CountsOf(annotations("5", tc.value)), (tracking.Counts{Failures: 5, Ignored: tc.want}); got != want {
 			t.Errorf("CountsOf(ignored %q) = %+v, want %+v", tc.value, got, want)
 		}
 	}
 	for _, none := range []map[string]string{nil, {}, {"other": "3"}} {
-		if got := names.CountsOf(none); got != (keys.Counts{}) {
+		if got := names.CountsOf(none); got != (tracking.Counts{}) {
 			t.Errorf("CountsOf(%v) = %+v, want none", none, got)
 		}
 	}
@@ -60,7 +58,7 @@ func TestCountsOf(t *testing.T) {
 
 func TestCountsCompare(t *testing.T) {
 	const most = math.MaxInt32
-	inOrder := []keys.Counts{
+	inOrder := []tracking.Counts{
 		{}, {Failures: 1}, {Failures: 1, Ignored: 1}, {Ignored: 3}, {Failures: most, Ignored: 1}, {Failures: 2, Ignored: most}, {Failures: most, Ignored: most},
 	}
 	for i, a := range inOrder {
@@ -70,7 +68,7 @@ func TestCountsCompare(t *testing.T) {
 			}
 		}
 	}
-	if got := (keys.Counts{Failures: 2, Ignored: 1}).Compare(keys.Counts{Ignored: 3}); got != 0 {
+	if got := (tracking.Counts{Failures: 2, Ignored: 1}).Compare(tracking.Counts{Ignored: 3}); got != 0 {
 		t.Errorf("3 failures and 3 failures: Compare = %d, want 0", got)
 	}
 }
@@ -78,16 +76,16 @@ func TestCountsCompare(t *testing.T) {
 func TestCountsTotalAndNext(t *testing.T) {
 	const most = math.MaxInt32
 	for _, tc := range []struct {
-		counts         keys.Counts
+		counts         tracking.Counts
 		total          int32
-		counted, spare keys.Counts // the results of Next(true) and Next(false)
+		counted, spare tracking.Counts // the results of Next(true) and Next(false)
 	}{
-		{keys.Counts{}, 0, keys.Counts{Failures: 1}, keys.Counts{Ignored: 1}},
-		{keys.Counts{Failures: 3, Ignored: 2}, 5, keys.Counts{Failures: 4, Ignored: 2}, keys.Counts{Failures: 3, Ignored: 3}},
-		{keys.Counts{Failures: most}, most, keys.Counts{Failures: most}, keys.Counts{Failures: most, Ignored: 1}},
-		{keys.Counts{Failures: most, Ignored: most}, most, keys.Counts{Failures: most, Ignored: most}, keys.Counts{Failures: most, Ignored: most}},
-		{keys.Counts{Failures: most - 1, Ignored: 1}, most, keys.Counts{Failures: most, Ignored: 1}, keys.Counts{Failures: most - 1, Ignored: 2}},
-		{keys.Counts{Failures: math.MinInt32, Ignored: math.MinInt32}, 0, keys.Counts{Ignored: math.MinInt32}, keys.Counts{Failures: math.MinInt32}},
+		{tracking.Counts{}, 0, tracking.Counts{Failures: 1}, tracking.Counts{Ignored: 1}},
+		{tracking.Counts{Failures: 3, Ignored: 2}, 5, tracking.Counts{Failures: 4, Ignored: 2}, tracking.Counts{Failures: 3, Ignored: 3}},
+		{tracking.Counts{Failures: most}, most, tracking.Counts{Failures: most}, tracking.Counts{Failures: most, Ignored: 1}},
+		{tracking.Counts{Failures: most, Ignored: most}, most, tracking.Counts{Failures: most, Ignored: most}, tracking.Counts{Failures: most, Ignored: most}},
+		{tracking.Counts{Failures: most - 1, Ignored: 1}, most, tracking.Counts{Failures: most, Ignored: 1}, tracking.Counts{Failures: most - 1, Ignored: 2}},
+		{tracking.Counts{Failures: math.MinInt32, Ignored: math.MinInt32}, 0, tracking.Counts{Ignored: math.MinInt32}, tracking.Counts{Failures: math.MinInt32}},
 	} {
 		if got := tc.counts.Total(); got != tc.total {
 			t.Errorf("%+v.Total() = %d, want %d", tc.counts, got, tc.total)
@@ -101,34 +99,33 @@ func TestCountsTotalAndNext(t *testing.T) {
 	}
 }
 
-func TestPutCounts(t *testing.T) {
+func TestAnnotations(t *testing.T) {
 	for name, tc := range map[string]struct {
-		counts  keys.Counts
+		counts  tracking.Counts
 		in, out map[string]string
 	}{
 		// KEP-3850: "It is set to 0 for the first pod created for a given index."
-		"first pod": {keys.Counts{}, map[string]string{},
+		"first pod": {tracking.Counts{}, map[string]string{},
 			map[string]string{batchv1.JobIndexFailureCountAnnotation: "0"}},
-		"other annotations are kept": {keys.Counts{Failures: 2}, map[string]string{"a": "b"},
+		"other annotations are kept": {tracking.Counts{Failures: 2}, map[string]string{"a": "b"},
 			map[string]string{"a": "b", batchv1.JobIndexFailureCountAnnotation: "2"}},
-		"ignored above zero":                    {keys.Counts{Failures: 2, Ignored: 1}, annotations("x", "y"), annotations("2", "1")},
-		"ignored of the template stays at zero": {keys.Counts{Failures: 2}, annotations("x", "y"), annotations("2", "y")},
+		"ignored above zero":                    {tracking.Counts{Failures: 2, Ignored: 1}, annotations("x", "y"), annotations("2", "1")},
+		"ignored of the template stays at zero": {tracking.Counts{Failures: 2}, annotations("x", "y"), annotations("2", "y")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			names.PutCounts(tc.in, tc.counts)
+			maps.Copy(tc.in, names.Annotations(tc.counts))
 			if diff := cmp.Diff(tc.out, tc.in); diff != "" {
-				t.Errorf("PutCounts of %+v (-want +got):\n%s", tc.counts, diff)
+				t.Errorf("annotations of %+v (-want +got):\n%s", tc.counts, diff)
 			}
 		})
 	}
 }
 
 // KEP-3850 § Scalability: the annotation "Is around 50 bytes".
-func TestPutCounts_size(t *testing.T) {
+func TestAnnotations_size(t *testing.T) {
 	for _, failures := range []int32{0, 10, math.MaxInt32} {
-		size, annotations := 0, map[string]string{}
-		names.PutCounts(annotations, keys.Counts{Failures: failures})
-		for key, value := range annotations {
+		size := 0
+		for key, value := range names.Annotations(tracking.Counts{Failures: failures}) {
 			size += len(key) + len(value)
 		}
 		if size < 43 || size > 53 {
@@ -139,13 +136,11 @@ func TestPutCounts_size(t *testing.T) {
 
 func TestCountsRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		want := keys.Counts{
+		want := tracking.Counts{
 			Failures: rapid.Int32Min(0).Draw(t, "failures"),
 			Ignored:  rapid.Int32Min(0).Draw(t, "ignored"),
 		}
-		written := map[string]string{}
-		names.PutCounts(written, want)
-		if got := names.CountsOf(written); got != want {
+		if got := names.CountsOf(names.Annotations(want)); got != want {
 			t.Fatalf("read back %+v, want %+v", got, want)
 		}
 	})
@@ -155,15 +150,12 @@ func TestCountsRoundTrip(t *testing.T) {
 // the index, the newly created pod will have the annotation set to x+1. An
 // exception is when the newly failed pod matches the Ignore action".
 func TestFailuresOfAnIndexInARow(t *testing.T) {
-	pod := map[string]string{}
-	names.PutCounts(pod, keys.Counts{})
+	pod := names.Annotations(tracking.Counts{})
 	for i, tc := range []struct {
 		counted         bool
 		failures, total int32
 	}{{true, 1, 1}, {false, 1, 2}, {true, 2, 3}, {false, 2, 4}} {
-		next := map[string]string{}
-		names.PutCounts(next, names.CountsOf(pod).Next(tc.counted))
-		pod = next
+		pod = names.Annotations(names.CountsOf(pod).Next(tc.counted))
 		got := names.CountsOf(pod)
 		if got.Failures != tc.failures || got.Total() != tc.total {
 			t.Fatalf("after failure %d: %+v, want %d failures and %d in all", i+1, got, tc.failures, tc.total)

@@ -1,4 +1,4 @@
-package owner_test
+package tracking_test
 
 import (
 	"maps"
@@ -8,8 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"pgregory.net/rapid"
 
-	"github.com/jobfate/jobfate/internal/keys"
-	"github.com/jobfate/jobfate/internal/owner"
+	"github.com/jobfate/jobfate/tracking"
 )
 
 func TestSelector(t *testing.T) {
@@ -21,7 +20,7 @@ func TestSelector(t *testing.T) {
 			job := newJob()
 			job.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{key: value}}
 			want, wantErr := metav1.LabelSelectorAsSelector(job.Spec.Selector)
-			got, err := owner.Of(job, keys.Keys{})
+			got, err := tracking.ClassifierOf(job, names, tracking.Options{})
 			if (err == nil) != (wantErr == nil) {
 				t.Errorf("%q=%q: got error %v, want %v", key, value, err, wantErr)
 			}
@@ -48,7 +47,7 @@ func TestSelector_ofManyLabels(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := owner.Of(job, keys.Keys{})
+		got, err := tracking.ClassifierOf(job, names, tracking.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

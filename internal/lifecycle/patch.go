@@ -1,26 +1,30 @@
-package jobstatus
+package lifecycle
 
 import (
+	"encoding/json"
+
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/jobfate/jobfate/internal/lifecycle"
 )
 
-// Patch returns the status as a JSON merge patch for the Job's status subresource. The
-// patch names the UID and the resource version, so the API server rejects it if the Job
-// has changed or is another Job. A field that is unset in the status is null in the patch,
-// which unsets it.
-//
-// Pass the resource version of the Job that the status was decided on. For the second
-// status write of a decision, pass the version that the first write returned. For a nil
-// status Patch returns nil.
+// MergePatch returns a JSON merge patch with the fields of a status, for one version of a Job.
+func MergePatch(uid types.UID, resourceVersion string, fields any) []byte {
+	type meta struct {
+		UID             types.UID `json:"uid"`
+		ResourceVersion string    `json:"resourceVersion"`
+	}
+	// cannot fail for a status
+	b, _ := json.Marshal(map[string]any{"metadata": meta{uid, resourceVersion}, "status": fields})
+	return b
+}
+
+// Patch returns a status as a JSON merge patch. See jobstatus.Patch.
 func Patch(uid types.UID, resourceVersion string, status *batchv1.JobStatus) []byte {
 	if status == nil {
 		return nil
 	}
-	return lifecycle.StatusPatch(uid, resourceVersion, statusFields{
+	return MergePatch(uid, resourceVersion, statusFields{
 		Conditions:              status.Conditions,
 		StartTime:               status.StartTime,
 		CompletionTime:          status.CompletionTime,

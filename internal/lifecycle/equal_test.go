@@ -1,4 +1,4 @@
-package jobstatus_test
+package lifecycle_test
 
 import (
 	"reflect"
@@ -8,19 +8,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/jobfate/jobfate/jobstatus"
+	"github.com/jobfate/jobfate/internal/lifecycle"
+	"github.com/jobfate/jobfate/internal/podtest"
 )
-
-// fullStatus has every field set.
-func fullStatus() *batchv1.JobStatus {
-	return &batchv1.JobStatus{
-		Conditions: []batchv1.JobCondition{yes(batchv1.JobSuspended), no(batchv1.JobFailed)},
-		StartTime:  ptrTo(after(1)), CompletionTime: ptrTo(after(2)),
-		Active: 3, Succeeded: 4, Failed: 5, Terminating: ptrTo[int32](6), Ready: ptrTo[int32](7),
-		CompletedIndexes: "0-3", FailedIndexes: ptrTo("5"),
-		UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{Succeeded: []types.UID{"s"}, Failed: []types.UID{"f"}},
-	}
-}
 
 // leaf is a value inside a status. reach returns the same value of another status.
 type leaf struct {
@@ -42,19 +32,19 @@ func leaves(t *testing.T, path string, reach func(reflect.Value) reflect.Value, 
 		}
 	case reflect.Pointer:
 		if v.IsNil() {
-			t.Fatalf("fullStatus does not set %s, which this release of the API has", path)
+			t.Fatalf("podtest.FullStatus does not set %s, which this release of the API has", path)
 		}
 		out = append(out, leaf{path + " (pointer)", reach})
 		out = append(out, leaves(t, path, func(root reflect.Value) reflect.Value { return reach(root).Elem() }, v.Elem())...)
 	case reflect.Slice:
 		if v.Len() == 0 {
-			t.Fatalf("fullStatus does not set %s, which this release of the API has", path)
+			t.Fatalf("podtest.FullStatus does not set %s, which this release of the API has", path)
 		}
 		out = append(out, leaf{path + " (length)", reach})
 		out = append(out, leaves(t, path+"[0]", func(root reflect.Value) reflect.Value { return reach(root).Index(0) }, v.Index(0))...)
 	default:
 		if v.IsZero() {
-			t.Fatalf("fullStatus does not set %s, which this release of the API has", path)
+			t.Fatalf("podtest.FullStatus does not set %s, which this release of the API has", path)
 		}
 		out = append(out, leaf{path, reach})
 	}
@@ -65,19 +55,19 @@ func leaves(t *testing.T, path string, reach func(reflect.Value) reflect.Value, 
 // Here each field makes a difference.
 func TestEqual_everyField(t *testing.T) {
 	self := func(root reflect.Value) reflect.Value { return root }
-	all := leaves(t, "status", self, reflect.ValueOf(fullStatus()).Elem())
+	all := leaves(t, "status", self, reflect.ValueOf(podtest.FullStatus()).Elem())
 	if len(all) < 25 {
 		t.Fatalf("found only %d values: %v", len(all), all)
 	}
 	for _, l := range all {
-		changed := fullStatus()
+		changed := podtest.FullStatus()
 		v := l.reach(reflect.ValueOf(changed).Elem())
 		v.SetZero()
-		if jobstatus.Equal(changed, fullStatus()) || jobstatus.Equal(fullStatus(), changed) {
+		if lifecycle.Equal(changed, podtest.FullStatus()) || lifecycle.Equal(podtest.FullStatus(), changed) {
 			t.Errorf("statuses with and without %s are Equal", l.path)
 		}
 	}
-	if !jobstatus.Equal(fullStatus(), fullStatus()) {
+	if !lifecycle.Equal(podtest.FullStatus(), podtest.FullStatus()) {
 		t.Error("two copies of a status are not Equal")
 	}
 }
@@ -100,10 +90,10 @@ func TestEqual(t *testing.T) {
 		{"another UID in the list", &batchv1.JobStatus{UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{Failed: []types.UID{"a"}}}, &batchv1.JobStatus{UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{Failed: []types.UID{"b"}}}, false},
 		{"conditions in another order", &batchv1.JobStatus{Conditions: []batchv1.JobCondition{yes("A"), yes("B")}}, &batchv1.JobStatus{Conditions: []batchv1.JobCondition{yes("B"), yes("A")}}, false},
 	} {
-		if got := jobstatus.Equal(tc.a, tc.b); got != tc.want {
+		if got := lifecycle.Equal(tc.a, tc.b); got != tc.want {
 			t.Errorf("%s: Equal = %v, want %v", tc.reason, got, tc.want)
 		}
-		if got := jobstatus.Equal(tc.b, tc.a); got != tc.want {
+		if got := lifecycle.Equal(tc.b, tc.a); got != tc.want {
 			t.Errorf("%s, the other way round: Equal = %v, want %v", tc.reason, got, tc.want)
 		}
 	}

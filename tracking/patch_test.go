@@ -1,4 +1,4 @@
-package keys_test
+package tracking_test
 
 import (
 	"encoding/json"
@@ -9,15 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/jobfate/jobfate/internal/podtest"
-)
-
-var (
-	newJob = podtest.Job
-	newPod = podtest.Pod
-	label  = podtest.Label
-	same   = podtest.Same
 )
 
 // reference is the owner reference that the pods of a Job carry.
@@ -37,8 +28,7 @@ func TestPatches_golden(t *testing.T) {
 			`{"metadata":{"uid":"pod-uid","$deleteFromPrimitiveList/finalizers":["batch.kubernetes.io/job-tracking"]}}`},
 		{"strip at a version", names.StripPatchAt(pod),
 			`{"metadata":{"uid":"pod-uid","resourceVersion":"7","$deleteFromPrimitiveList/finalizers":["batch.kubernetes.io/job-tracking"]}}`},
-		{"track", names.TrackPatch(pod),
-			`{"metadata":{"uid":"pod-uid","resourceVersion":"7","finalizers":["batch.kubernetes.io/job-tracking"]}}`},
+		{"strip no pod", names.StripPatch(nil), ``},
 		{"adopt", names.AdoptPatch(pod, owner),
 			`{"metadata":{"uid":"pod-uid","resourceVersion":"7","ownerReferences":[{"apiVersion":"batch/v1","kind":"Job","name":"job","uid":"job-uid","controller":true,"blockOwnerDeletion":true}],"finalizers":["batch.kubernetes.io/job-tracking"]}}`},
 		{"release", names.ReleasePatch(pod, "job-uid"),

@@ -1,4 +1,4 @@
-package keys
+package tracking
 
 import (
 	"encoding/json"
@@ -21,8 +21,13 @@ type podPatchMeta struct {
 	DeleteFinalizers []string  `json:"$deleteFromPrimitiveList/finalizers,omitempty"`
 }
 
-// StripPatch returns the patch that removes the finalizer from a pod.
+// StripPatch returns the strategic merge patch that removes the finalizer from a pod. The
+// patch names the UID, so it fails on another pod with the same name. For a nil pod it
+// returns nil.
 func (k Keys) StripPatch(pod *corev1.Pod) []byte {
+	if pod == nil {
+		return nil
+	}
 	return encode(pod, podPatchMeta{DeleteFinalizers: []string{k.WithDefaults().Finalizer}})
 }
 
@@ -33,9 +38,9 @@ func (k Keys) StripPatchAt(pod *corev1.Pod) []byte {
 	return encodeAt(pod, podPatchMeta{DeleteFinalizers: []string{k.WithDefaults().Finalizer}})
 }
 
-// TrackPatch returns the patch that adds the finalizer to one version of a pod, because a
+// trackPatch returns the patch that adds the finalizer to one version of a pod, because a
 // late patch must not add it to a pod that has been counted.
-func (k Keys) TrackPatch(pod *corev1.Pod) []byte {
+func (k Keys) trackPatch(pod *corev1.Pod) []byte {
 	return encodeAt(pod, podPatchMeta{Finalizers: []string{k.WithDefaults().Finalizer}})
 }
 

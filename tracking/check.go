@@ -1,16 +1,10 @@
-package keys
+package tracking
 
 import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-)
-
-// The legacy labels have no prefix. They are set in addition to the labels of Kubernetes.
-const (
-	LegacyControllerUID = "controller-uid"
-	LegacyJobName       = "job-name"
 )
 
 // Check validates the keys. It rejects names that the API server rejects on a pod, and
@@ -38,10 +32,10 @@ func (k Keys) Check(path *field.Path) (errs field.ErrorList) {
 	}
 
 	if k.ControllerUID == "" {
-		labels = append(labels, key{"ControllerUID", LegacyControllerUID})
+		labels = append(labels, key{"ControllerUID", legacyControllerUID})
 	}
 	if k.JobName == "" {
-		labels = append(labels, key{"JobName", LegacyJobName})
+		labels = append(labels, key{"JobName", legacyJobName})
 	}
 	// the index is an annotation and a label
 	for _, group := range [][]key{annotations, append(labels, annotations[0])} {

@@ -1,4 +1,4 @@
-package jobstatus
+package lifecycle
 
 import (
 	"cmp"
@@ -7,10 +7,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 )
 
-// Equal reports whether two statuses are equal in all fields, so that a change of any
-// field is written. An empty list equals an absent list. A pointer to zero or to the empty
-// string does not equal nil. For example, failedIndexes is nil for a Job that cannot have
-// failed indexes.
+// Equal reports whether two statuses are equal in all fields. See jobstatus.Equal.
 func Equal(a, b *batchv1.JobStatus) bool {
 	if a == nil || b == nil {
 		return a == b

@@ -1,0 +1,35 @@
+package lifecycle_test
+
+import (
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate/internal/lifecycle"
+)
+
+func TestPatch_golden(t *testing.T) {
+	for _, tc := range []struct {
+		reason string
+		status *batchv1.JobStatus
+		want   string
+	}{
+		{"no status", nil, ``},
+		{
+			"an empty status unsets every field", &batchv1.JobStatus{},
+			`{"metadata":{"uid":"job-uid","resourceVersion":"42"},"status":{"conditions":null,"startTime":null,"completionTime":null,` +
+				`"active":null,"succeeded":null,"failed":null,"terminating":null,"completedIndexes":null,"failedIndexes":null,"uncountedTerminatedPods":null,"ready":null}}`,
+		},
+		{
+			"zero is not unset if the API distinguishes them",
+			&batchv1.JobStatus{Active: 1, Ready: ptrTo[int32](0), FailedIndexes: ptrTo(""), StartTime: ptrTo(after(0)), UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{Failed: []types.UID{"a"}}},
+			`{"metadata":{"uid":"job-uid","resourceVersion":"42"},"status":{"conditions":null,"startTime":"2026-05-01T12:00:00Z","completionTime":null,` +
+				`"active":1,"succeeded":null,"failed":null,"terminating":null,"completedIndexes":null,"failedIndexes":"","uncountedTerminatedPods":{"succeeded":null,"failed":["a"]},"ready":0}}`,
+		},
+	} {
+		if got := string(lifecycle.Patch("job-uid", "42", tc.status)); got != tc.want {
+			t.Errorf("%s\n got %s\nwant %s", tc.reason, got, tc.want)
+		}
+	}
+}

@@ -1,0 +1,239 @@
+package tracking
+
+import (
+	"cmp"
+	"errors"
+	"reflect"
+	"slices"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/failurepolicy"
+	"github.com/jobfate/jobfate/internal/lifecycle"
+)
+
+// Options are the options of a controller that decide how the pods of its Jobs are
+// classified.
+type Options struct {
+	// FailurePolicy replaces the policy of the Job. RuleNames names the rules of the
+	// Job's policy.
+	FailurePolicy *failurepolicy.Spec
+	RuleNames     []string
+	// WithoutPolicy says that no policy has any effect, WithoutPerIndex that no backoff
+	// limit per index has, and WithoutReplacement that no podReplacementPolicy has.
+	WithoutPolicy      bool
+	WithoutPerIndex    bool
+	WithoutReplacement bool
+}
+
+// Classifier holds what decides how a pod is classified: fields of the Job, and options of
+// its controller. It never changes. [Classifier.ClassifiesAs] compares every field.
+type Classifier struct {
+	// Keys are complete, as WithDefaults returns them.
+	Keys Keys
+	// Indexed and Completions decide which indexes are valid.
+	Indexed     bool
+	Completions int32
+	// Limit is the backoff limit. A limit per index decides whether a failure fails
+	// the index.
+	Limit backoff.Limit
+	// ReplaceFailedOnly says that a pod counts as failed only once it has the phase
+	// Failed, not already when its deletion begins (KEP-3939).
+	ReplaceFailedOnly bool
+	// CountRestarts says that container restarts count, as they do with the restart
+	// policy OnFailure.
+	CountRestarts bool
+	// Policy is the pod failure policy in force; nil for none.
+	Policy *failurepolicy.Spec
+	// Uncounted holds the lists of the status.
+	Uncounted Uncounted
+
+	job      identity
+	selector selector // if absent, the controller reference alone decides
+	from     origin   // what Policy and selector are made from
+}
+
+// identity holds the fields of a Job that decide which pods belong to it, besides the selector.
+type identity struct {
+	uid                types.UID
+	namespace          string
+	deleting, finished bool
+}
+
+// origin holds the objects that a Classifier is made from. Two are compared in depth, but
+// matchers in two policies are never equal.
+type origin struct {
+	selector *metav1.LabelSelector
+	policy   *batchv1.PodFailurePolicy
+	options  Options
+}
+
+// ClassifierOf returns the classifier of a Job. A Job that the API server would reject,
+// because it is Indexed and has parallelism but no completions, is read as one that is not
+// Indexed. If there is no Job or its selector is invalid, ClassifierOf returns an error too:
+// the classifier does not know then which pods belong to the Job.
+func ClassifierOf(job *batchv1.Job, k Keys, o Options) (c Classifier, err error) {
+	if job == nil {
+		return Classifier{}, errors.New("there is no Job")
+	}
+	spec, policy, one := &job.Spec, o.policy(&job.Spec), int32(1)
+	o.RuleNames = slices.Clone(o.RuleNames) // the caller may change them
+	c = Classifier{
+		Keys:  k.WithDefaults(),
+		Limit: backoff.LimitOf(spec),
+		// KEP-3939: with a pod failure policy only failed pods are replaced, since rules
+		// are matched against terminated pods only.
+		ReplaceFailedOnly: policy != nil || !o.WithoutReplacement && spec.PodReplacementPolicy != nil &&
+			*spec.PodReplacementPolicy == batchv1.Failed,
+		CountRestarts: spec.Template.Spec.RestartPolicy == corev1.RestartPolicyOnFailure,
+		Policy:        policy,
+		Uncounted:     readUncounted(job.Status.UncountedTerminatedPods),
+		job:           identity{job.UID, job.Namespace, job.DeletionTimestamp != nil, lifecycle.Finished(job) != nil},
+		from:          origin{spec.Selector, spec.PodFailurePolicy, o},
+	}
+	if o.WithoutPerIndex {
+		c.Limit = backoff.Limit{Target: backoff.TargetJob, PerJob: c.Limit.PerJob} // KEP-3850, Downgrade and Rollback
+	}
+	if lifecycle.IsIndexed(spec) && (spec.Completions != nil || spec.Parallelism == nil) {
+		c.Indexed, c.Completions = true, *cmp.Or(spec.Completions, &one)
+	}
+	if c.selector, err = compileSelector(spec.Selector, label{c.Keys.ControllerUID, string(job.UID)}); err != nil {
+		c.job = identity{} // no pod is known to belong to the Job
+	}
+	return c, err
+}
+
+// policy returns the pod failure policy in force: the controller's, or the Job's with the
+// controller's names; nil if there is none. Without a backoff limit per index it clears the
+// action of FailIndex rules, so that they never match and a later rule may match (KEP-3850,
+// Rollback). All rules keep their positions.
+func (o *Options) policy(spec *batchv1.JobSpec) *failurepolicy.Spec {
+	policy := o.FailurePolicy
+	switch {
+	case o.WithoutPolicy:
+		return nil
+	case policy == nil && spec.PodFailurePolicy != nil:
+		policy = named(spec.PodFailurePolicy, o.RuleNames)
+	}
+	if policy != nil && o.WithoutPerIndex {
+		policy = &failurepolicy.Spec{Rules: slices.Clone(policy.Rules)}
+		for i := range policy.Rules {
+			if r := &policy.Rules[i]; r.Action == batchv1.PodFailurePolicyActionFailIndex {
+				r.Action = ""
+			}
+		}
+	}
+	return policy
+}
+
+// named is failurepolicy.FromAPI without the deep copy, because every decision reads the
+// policy.
+func named(policy *batchv1.PodFailurePolicy, names []string) *failurepolicy.Spec {
+	s := &failurepolicy.Spec{Rules: make([]failurepolicy.Rule, len(policy.Rules))}
+	for i, r := range policy.Rules {
+		s.Rules[i] = failurepolicy.Rule{Action: r.Action, OnExitCodes: r.OnExitCodes,
+			OnPodConditions: r.OnPodConditions}
+		if i < len(names) {
+			s.Rules[i].Name = names[i]
+		}
+	}
+	return s
+}
+
+// ClassifiesAs reports whether a classifier classifies all pods as another does, except for
+// those that only one of them lists as uncounted.
+func (c *Classifier) ClassifiesAs(o *Classifier) bool {
+	a, b := &c.from.options, &o.from.options
+	return c.job == o.job && c.Keys == o.Keys && c.Indexed == o.Indexed && c.Completions == o.Completions &&
+		c.Limit == o.Limit && c.ReplaceFailedOnly == o.ReplaceFailedOnly && c.CountRestarts == o.CountRestarts &&
+		a.WithoutPolicy == b.WithoutPolicy && a.WithoutPerIndex == b.WithoutPerIndex &&
+		a.WithoutReplacement == b.WithoutReplacement && slices.Equal(a.RuleNames, b.RuleNames) &&
+		same(c.from.selector, o.from.selector) && same(c.from.policy, o.from.policy) &&
+		same(a.FailurePolicy, b.FailurePolicy)
+}
+
+func same[T any](a, b *T) bool { return a == b || reflect.DeepEqual(a, b) }
+
+// PerIndex reports whether the Job has a backoff limit per index.
+func (c *Classifier) PerIndex() bool { return c.Indexed && c.Limit.Target == backoff.TargetIndex }
+
+func (c *Classifier) hasFinalizer(pod *corev1.Pod) bool {
+	return slices.Contains(pod.Finalizers, c.Keys.Finalizer)
+}
+
+// Matches holds the last match of each rule. Most pods that match a rule failed in the same
+// way, and their records share one. The zero value is ready to use.
+type Matches struct{ last []*failurepolicy.Match }
+
+// of returns the rule that a failed pod matches, without the name of the pod; nil if no rule
+// matches.
+func (m *Matches) of(pod *corev1.Pod, policy *failurepolicy.Spec) *failurepolicy.Match {
+	match := policy.Match(pod)
+	if !match.Matched() {
+		return nil
+	}
+	match.Pod = types.NamespacedName{}
+	if m.last == nil {
+		m.last = make([]*failurepolicy.Match, len(policy.Rules))
+	}
+	if last := m.last[match.Rule]; last == nil || *last != match {
+		shared := match
+		m.last[match.Rule] = &shared
+	}
+	return m.last[match.Rule]
+}
+
+// Classify classifies a pod with the given relation to the Job. stripped says that the
+// finalizer of the pod has been removed, although the pod still shows it. Pass the same
+// Matches for all pods of a Job.
+func (c *Classifier) Classify(pod *corev1.Pod, relation Relation, stripped bool, out *Matches) PodRecord {
+	r := PodRecord{Pod: pod, Relation: relation}
+	if !relation.Own() {
+		return r
+	}
+	r.Index = NoIndex
+	if c.Indexed {
+		r.Index = parseIndex(pod.Annotations[c.Keys.Index])
+	}
+	r.Valid = !c.Indexed || r.Index != NoIndex && r.Index < c.Completions
+	// The patch that adopts a pod adds the finalizer.
+	r.Finalized = relation == Adoptable || c.hasFinalizer(pod)
+	r.Tracked = r.Finalized && !stripped
+	switch {
+	case pod.Status.Phase == corev1.PodSucceeded:
+		r.Succeeded = true
+	case pod.Status.Phase == corev1.PodFailed:
+		r.Failed = true
+	case pod.DeletionTimestamp != nil:
+		r.Terminating = true
+		r.Failed = !c.ReplaceFailedOnly
+	default:
+		r.Active = true
+		r.Ready = ready(pod)
+	}
+	if r.Finalized {
+		c.Uncounted.apply(&r)
+	}
+	if !r.Failed {
+		return r
+	}
+	if c.PerIndex() {
+		r.Counts = c.Keys.CountsOf(pod.Annotations)
+		r.Exhausted = c.Limit.IndexExhausted(r.Counts.Failures)
+	}
+	r.match = out.of(pod, c.Policy)
+	return r
+}
+
+func ready(pod *corev1.Pod) bool {
+	for i := range pod.Status.Conditions {
+		if c := &pod.Status.Conditions[i]; c.Type == corev1.PodReady {
+			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}

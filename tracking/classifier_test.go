@@ -1,0 +1,142 @@
+package tracking_test
+
+import (
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobfate/jobfate/failurepolicy"
+	"github.com/jobfate/jobfate/tracking"
+)
+
+// A work queue has no indexes. An Indexed Job without completions and parallelism has one.
+func TestClassifierOf(t *testing.T) {
+	two, indexed, failed := int32(2), batchv1.IndexedCompletion, batchv1.Failed
+	policy := &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{Action: batchv1.PodFailurePolicyActionIgnore}}}
+	for name, tc := range map[string]struct {
+		spec                          batchv1.JobSpec
+		indexed, perIndex, onlyFailed bool
+		completions                   int32
+	}{
+		"work queue":              {batchv1.JobSpec{Parallelism: &two, BackoffLimitPerIndex: &two}, false, false, false, 0},
+		"NonIndexed":              {batchv1.JobSpec{Completions: &two}, false, false, false, 0},
+		"Indexed":                 {batchv1.JobSpec{CompletionMode: &indexed, Completions: &two}, true, false, false, 2},
+		"Indexed by default":      {batchv1.JobSpec{CompletionMode: &indexed}, true, false, false, 1},
+		"Indexed, no completions": {batchv1.JobSpec{CompletionMode: &indexed, Parallelism: &two, BackoffLimitPerIndex: &two}, false, false, false, 0},
+		"per index":               {batchv1.JobSpec{CompletionMode: &indexed, Completions: &two, BackoffLimitPerIndex: &two}, true, true, false, 2},
+		"Failed":                  {batchv1.JobSpec{PodReplacementPolicy: &failed}, false, false, true, 0},
+		"with a failure policy":   {batchv1.JobSpec{PodFailurePolicy: policy}, false, false, true, 0},
+	} {
+		c, err := tracking.ClassifierOf(&batchv1.Job{Spec: tc.spec}, tracking.Keys{Finalizer: "a/b"}, tracking.Options{})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if c.Indexed != tc.indexed || c.PerIndex() != tc.perIndex || c.ReplaceFailedOnly != tc.onlyFailed || c.Completions != tc.completions ||
+			(c.Policy == nil) != (tc.spec.PodFailurePolicy == nil) || c.Keys.Finalizer != "a/b" {
+			t.Errorf("%s: got %+v", name, c)
+		}
+	}
+}
+
+// ClassifiesAs reports changes of the Job and of the options that affect the classification.
+func TestClassifiesAs(t *testing.T) {
+	code := func(code int32, name string) *failurepolicy.Spec {
+		return &failurepolicy.Spec{Rules: []failurepolicy.Rule{{
+			Name: name, Action: batchv1.PodFailurePolicyActionIgnore,
+			OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: []int32{code}},
+		}}}
+	}
+	type input struct {
+		job     *batchv1.Job
+		keys    tracking.Keys
+		options tracking.Options
+	}
+	for _, tc := range []struct {
+		reason string
+		change func(*input)
+		want   bool
+	}{
+		{"nothing", func(*input) {}, true},
+		{"another copy of the Job", func(in *input) { in.job = in.job.DeepCopy() }, true},
+		{"the finalizer has its default name", func(in *input) { in.keys.Finalizer = batchv1.JobTrackingFinalizer }, true},
+		{"parallelism", func(in *input) { in.job.Spec.Parallelism = ptrTo[int32](7) }, true},
+		{"the lists", func(in *input) { in.job.Status.UncountedTerminatedPods = lists(nil, uids("a")) }, true},
+		{"the same options", func(in *input) {
+			in.options = tracking.Options{FailurePolicy: code(1, ""), RuleNames: []string{"A"}}
+		}, true},
+		{"another annotation", func(in *input) { in.keys.Index = "example.com/index" }, false},
+		{"no indexes", func(in *input) { in.job.Spec.CompletionMode = nil }, false},
+		{"more completions", func(in *input) { in.job.Spec.Completions = ptrTo[int32](4) }, false},
+		{"another limit", func(in *input) { in.job.Spec.BackoffLimitPerIndex = ptrTo[int32](2) }, false},
+		{"restarts count", func(in *input) { in.job.Spec.Template.Spec.RestartPolicy = "OnFailure" }, false},
+		{"another UID", func(in *input) { in.job.UID = "other" }, false},
+		{"another namespace", func(in *input) { in.job.Namespace = "other" }, false},
+		{"deleted", func(in *input) { in.job.DeletionTimestamp = &metav1.Time{} }, false},
+		{"finished", func(in *input) { has(batchv1.JobComplete)(in.job) }, false},
+		{"another selector", func(in *input) { in.job.Spec.Selector.MatchLabels["app"] = "other" }, false},
+		{"another policy of the Job", func(in *input) { rule(batchv1.PodFailurePolicyActionFailIndex, 9)(in.job) }, false},
+		{"another policy of the controller", func(in *input) { in.options.FailurePolicy = code(2, "") }, false},
+		{"other names in that policy", func(in *input) { in.options.FailurePolicy = code(1, "New") }, false},
+		{"no policy of the controller", func(in *input) { in.options.FailurePolicy = nil }, false},
+		{"other names", func(in *input) { in.options.RuleNames = []string{"B"} }, false},
+		{"without policies", func(in *input) { in.options.WithoutPolicy = true }, false},
+		{"without a limit per index", func(in *input) { in.options.WithoutPerIndex = true }, false},
+	} {
+		of := func(change func(*input)) *tracking.Classifier {
+			in := input{job: newJob(), options: tracking.Options{FailurePolicy: code(1, ""), RuleNames: []string{"A"}}}
+			indexed(3)(in.job)
+			perIndex(1)(in.job)
+			rule(batchv1.PodFailurePolicyActionFailIndex, 1)(in.job)
+			change(&in)
+			c, err := tracking.ClassifierOf(in.job, in.keys, in.options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return &c
+		}
+		before, after := of(func(*input) {}), of(tc.change)
+		same(t, tc.reason, before.ClassifiesAs(after), tc.want)
+		same(t, tc.reason+", the other way round", after.ClassifiesAs(before), tc.want)
+	}
+}
+
+// Without a policy, podReplacementPolicy decides when a pod has failed.
+func TestClassifiesAs_replacement(t *testing.T) {
+	of := func(policy batchv1.PodReplacementPolicy, options tracking.Options) *tracking.Classifier {
+		job := newJob()
+		job.Spec.PodReplacementPolicy = &policy
+		c, _ := tracking.ClassifierOf(job, names, options)
+		return &c
+	}
+	terminating := of(batchv1.TerminatingOrFailed, tracking.Options{})
+	without := tracking.Options{WithoutReplacement: true}
+	same(t, "Failed", of(batchv1.Failed, tracking.Options{}).ClassifiesAs(terminating), false)
+	same(t, "Failed, without the feature", of(batchv1.Failed, without).ReplaceFailedOnly, false)
+	same(t, "without the feature", of(batchv1.Failed, without).ClassifiesAs(of(batchv1.TerminatingOrFailed, without)), true)
+}
+
+// The caller may change the names of rules after a decision.
+func TestClassifierOf_keepsRuleNames(t *testing.T) {
+	job, options := newJob(), tracking.Options{RuleNames: []string{"Old"}}
+	before, _ := tracking.ClassifierOf(job, names, options)
+	options.RuleNames[0] = "New"
+	after, _ := tracking.ClassifierOf(job, names, options)
+	same(t, "other names", before.ClassifiesAs(&after), false)
+}
+
+// Matchers cannot be compared: with another policy all pods are classified again, with the
+// same one they are not.
+func TestClassifiesAs_matchers(t *testing.T) {
+	of := func(policy *failurepolicy.Spec) *tracking.Classifier {
+		c, _ := tracking.ClassifierOf(newJob(), names, tracking.Options{FailurePolicy: policy, WithoutPerIndex: true})
+		return &c
+	}
+	policy := func() *failurepolicy.Spec {
+		return &failurepolicy.Spec{Rules: []failurepolicy.Rule{{Matcher: func(*corev1.Pod) (string, bool) { return "", true }}}}
+	}
+	one := policy()
+	same(t, "the same policy", of(one).ClassifiesAs(of(one)), true)
+	same(t, "another policy", of(one).ClassifiesAs(of(policy())), false)
+}
