@@ -3,7 +3,6 @@ package jobfate
 import (
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -18,17 +17,17 @@ type Claim struct {
 const (
 	// CauseJobEnds: the Job has an interim or terminal condition, and its remaining
 	// pods are deleted. They keep their finalizer until they are counted.
-	CauseJobEnds = string(decide.CauseJobEnds)
+	CauseJobEnds = "JobEnds"
 	// CauseSuspended: the Job has been suspended.
-	CauseSuspended = string(decide.CauseSuspended)
+	CauseSuspended = "Suspended"
 	// CauseTooMany: more pods are active than the Job needs.
-	CauseTooMany = string(decide.CauseTooMany)
+	CauseTooMany = "TooMany"
 	// CauseDuplicate: the index has another pod, which is kept.
-	CauseDuplicate = string(decide.CauseDuplicate)
+	CauseDuplicate = "DuplicateIndex"
 	// CauseBeyond: the index is not below completions.
-	CauseBeyond = string(decide.CauseBeyond)
+	CauseBeyond = "IndexBeyondCompletions"
 	// CauseNoIndex: the pod of an Indexed Job has no valid index.
-	CauseNoIndex = string(decide.CauseNoIndex)
+	CauseNoIndex = "NoIndex"
 )
 
 // Deletion is a pod to delete.
@@ -49,12 +48,9 @@ type Creation struct {
 	// when there is none. Its finalizer is removed once the new pod is observed.
 	Replaces *corev1.Pod
 
-	made decide.Creation
+	counts tracking.Counts // the failures of the index so far
+	from   *blueprint
 }
-
-// Pod returns the complete object to create, with a generateName. Each call returns a
-// new object, which the caller may change.
-func (c Creation) Pod() *corev1.Pod { return c.made.Pod() }
 
 // Event is an event to record on the Job.
 type Event struct {

@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/jobfate/jobfate/backoff"
-	"github.com/jobfate/jobfate/internal/decide"
 )
 
 // Decision lists the actions for a Job, and what holds once all of them have succeeded.
@@ -52,7 +51,7 @@ type Decision struct {
 	// ended, or the last status write is not observed yet.
 	Action string
 
-	outcome *decide.Outcome
+	made *outcome // nil in the zero Decision
 }
 
 // Deferred is the work that MaxChanges, MaxUncounted and MaxRemovals leave for the next
@@ -60,48 +59,20 @@ type Decision struct {
 // or to free of their finalizer.
 type Deferred struct{ Create, Delete, Strip int }
 
-func newDecision(o *decide.Outcome) Decision {
-	work := &o.Plan.Work
-	d := Decision{
-		Delete: convert(work.Delete, func(d decide.Deletion) Deletion {
-			return Deletion{d.Record.Pod, d.StripFirst, string(d.Cause)}
-		}),
-		Create:   convert(work.Create, func(c decide.Creation) Creation { return Creation{c.Index, c.Replaces, c} }),
-		Strip:    slices.Clone(o.Strip),
-		Deferred: Deferred(o.Deferred),
-		Backoff:  o.Backoff,
-		Requeue:  o.Requeue,
-		Events:   convert(o.Events, newEvent),
-		Metrics:  convert(o.Metrics, newMetric),
-		Action:   work.Action,
-		outcome:  o,
-	}
-	for _, r := range o.Claims {
-		d.Claim = append(d.Claim, Claim{r.Pod, r.Relation})
-	}
-	if o.Changed && !o.PutOff {
-		d.Status = o.Status.DeepCopy()
-	}
+// clone returns a copy whose lists and status the caller may change.
+func (d Decision) clone() Decision {
+	d.Claim, d.Delete, d.Create = slices.Clone(d.Claim), slices.Clone(d.Delete), slices.Clone(d.Create)
+	d.Strip, d.Events, d.Metrics = slices.Clone(d.Strip), slices.Clone(d.Events), cloneMetrics(d.Metrics)
+	d.Status = d.Status.DeepCopy()
 	return d
 }
 
-func newEvent(e decide.Event) Event { return Event(e) }
-
-func newMetric(m decide.Metric) Metric {
-	m.Labels = maps.Clone(m.Labels)
-	return Metric(m)
-}
-
-// convert returns the results of f for a list; nil for an empty one.
-func convert[A, B any](list []A, f func(A) B) []B {
-	if len(list) == 0 {
-		return nil
+func cloneMetrics(all []Metric) []Metric {
+	all = slices.Clone(all)
+	for i := range all {
+		all[i].Labels = maps.Clone(all[i].Labels)
 	}
-	out := make([]B, len(list))
-	for i := range list {
-		out[i] = f(list[i])
-	}
-	return out
+	return all
 }
 
 // Idle reports whether the decision contains no action.

@@ -4,12 +4,10 @@ import (
 	"errors"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
-
-	"github.com/jobfate/jobfate/internal/decide"
 )
 
 // ErrNotManaged is the error for a Job that another controller manages.
-var ErrNotManaged = decide.ErrNotManaged
+var ErrNotManaged = errors.New("the Job is managed by another controller")
 
 // InputError is the error for an invalid snapshot or option. Retrying with the same
 // snapshot and the same options does not help.
@@ -33,13 +31,4 @@ func (e *InputError) Unwrap() []error {
 		errs[i] = err
 	}
 	return errs
-}
-
-// publicError returns an error of the package decide as callers know it.
-func publicError(err error) error {
-	var input *decide.InputError
-	if errors.As(err, &input) {
-		return &InputError{input.Fields}
-	}
-	return err
 }

@@ -5,9 +5,9 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/backoff"
-	"github.com/jobfate/jobfate/internal/decide"
 )
 
 // Snapshot is the input of a decision, besides the options. Decide changes nothing in it.
@@ -29,22 +29,40 @@ type Snapshot struct {
 	// LastStatus is when the caller last stored a status of the Job. Only
 	// Throttle needs it.
 	LastStatus time.Time
+	// InFlight are the caller's writes that the API server has acknowledged and that Job and
+	// Pods do not show yet.
+	InFlight InFlight
+}
+
+// InFlight are writes that a cache does not show yet.
+type InFlight struct {
+	// Status says that Job is older than the last status write. The decision then waits.
+	Status bool
+	// Creations and Deletions are the numbers of such pods. While there are any, the decision
+	// neither creates nor deletes pods, unless the Job ends.
+	Creations, Deletions int
+	// Pods lists the pods of these creations and deletions, as far as they are known. The
+	// status counts a created pod as active and a deleted one as terminating.
+	Pods []PodInFlight
+	// Stripped lists the UIDs of the pods whose finalizer was removed.
+	Stripped []types.UID
+}
+
+// PodInFlight is a pod that was created or, with Deleted, deleted.
+type PodInFlight struct {
+	UID     types.UID
+	Deleted bool
 }
 
 // Decide returns what to do for the Job in the snapshot. It returns an [InputError] that
 // names the fields if the snapshot or an option is invalid, and [ErrNotManaged] (use
 // errors.Is) if another controller manages the Job. Retrying does not help with either.
 func Decide(s Snapshot, opts ...Option) (Decision, error) {
-	var tally decide.Tally
-	tally.List(s.Pods)
-	o, err := tally.Decide(decide.Input{
-		Job:        s.Job,
-		Now:        s.Now,
-		Backoff:    s.Backoff,
-		LastStatus: s.LastStatus,
-	}, configure(opts))
+	var t tally
+	t.replaceAll(s.Pods)
+	d, err := t.decide(s, configure(opts))
 	if err != nil {
-		return Decision{}, publicError(err)
+		return Decision{}, err
 	}
-	return newDecision(o), nil
+	return d.clone(), nil
 }

@@ -1,17 +1,17 @@
 package jobfate
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/jobfate/jobfate/internal/decide"
-	"github.com/jobfate/jobfate/internal/inside"
-	"github.com/jobfate/jobfate/internal/machine"
+	"github.com/jobfate/jobfate/internal/memory"
 )
 
 // Machine carries out the decisions for one Job. It does no I/O: it returns the requests
@@ -102,21 +102,27 @@ import (
 // write without an answer it reads the Job live before the next write. After a creation
 // without an answer it lists the pods or, with [Names], reads the pod by name.
 type Machine struct {
-	own *machine.Machine // nil in a zero Machine
+	memory memory.Memory
+	config *config // nil in a zero Machine
+	// decider, if set, replaces or checks the decisions, in tests of the test kits.
+	decider decider
+
+	// cached holds the pods of the caches. Pods that are read live serve one sync only.
+	cached tally
+	sync   *sync // nil if none is under way
+	// orphans says that the Machine frees orphans. It has no other sync.
+	orphans bool
+	lastID  uint64
+	result  *Result // of the last sync; nil before the first
+	began   time.Time
 }
+
+// decider returns a decision on a snapshot with all its pods, with the given option as the only
+// one. usual returns the decision that the Machine makes without it.
+type decider func(s Snapshot, o Option, usual func(Snapshot) (Decision, error)) (Decision, error)
 
 // NewMachine returns a Machine that remembers nothing.
-func NewMachine(opts ...Option) *Machine {
-	return &Machine{&machine.Machine{Config: *configure(opts)}}
-}
-
-// core returns the implementation.
-func (m *Machine) core() *machine.Machine {
-	if m.own == nil {
-		*m = *NewMachine()
-	}
-	return m.own
-}
+func NewMachine(opts ...Option) *Machine { return &Machine{config: configure(opts)} }
 
 // View is what the caller's caches hold for a Job. The Machine does not change it. The
 // Machine keeps the pods, so the caller must not change them either. A pod that is the
@@ -149,47 +155,11 @@ type View struct {
 	StatusVersion string
 }
 
-// Verb is the kind of a Request.
-type Verb uint8
+// version returns the version of the object that holds the status.
+func (v *View) version() string { return cmp.Or(v.StatusVersion, v.Job.ResourceVersion) }
 
-// The verbs. Reads must be live, never from a cache.
-const (
-	GetJob      = Verb(machine.GetJob)
-	ListPods    = Verb(machine.ListPods) // all pods of the namespace
-	GetPod      = Verb(machine.GetPod)
-	CreatePod   = Verb(machine.CreatePod)
-	PatchPod    = Verb(machine.PatchPod)
-	DeletePod   = Verb(machine.DeletePod)
-	PatchStatus = Verb(machine.PatchStatus)
-)
-
-// String names the verb.
-func (v Verb) String() string { return machine.Verb(v).String() }
-
-// Request is a request to the API server, with everything that the call needs. The
-// caller owns it.
-type Request struct {
-	// ID is unique among the requests of a Machine.
-	ID        uint64
-	Verb      Verb
-	Namespace string
-	// Name is the name of the Job or the pod; empty for ListPods and CreatePod.
-	Name string
-	// UID is the UID of the Job or the pod; empty if it is not known.
-	UID types.UID
-	// Pod is the pod to create.
-	Pod *corev1.Pod
-	// Patch is a strategic merge patch of a pod, or a JSON merge patch of the
-	// status of a Job.
-	Patch []byte
-	// Options are the options of DeletePod, with the UID as a precondition.
-	Options metav1.DeleteOptions
-	// ResourceVersion and Status are for a caller that stores the status elsewhere than in
-	// the Job. Status is the whole new status. ResourceVersion is the version that the
-	// object with the status must have for the write to succeed. It differs from that of
-	// the View after another write of the same sync.
-	ResourceVersion string
-	Status          *batchv1.JobStatus
+func (v *View) caches() memory.Caches {
+	return memory.Caches{Jobs: v.JobsVersion, Pods: v.PodsVersion, Barrier: v.Barrier}
 }
 
 // Result is the result of a sync. The caller owns it.
@@ -217,6 +187,8 @@ type Result struct {
 	Metrics []Metric
 }
 
+var errNoSync = errors.New("no sync has begun")
+
 // Feed passes the pod that the cache holds under a name; nil if it holds none. With Feed
 // a sync needs no list of all pods: if its View is Fed, its cost depends on the number of
 // changed pods only. Feed takes effect with the next Begin. A later list replaces what
@@ -227,7 +199,7 @@ type Result struct {
 // PodsVersion must then be a version up to which every change of a pod has been fed. If
 // no such version is known, for example while a watch is being established, begin with a
 // list.
-func (m *Machine) Feed(name string, pod *corev1.Pod) { m.core().Feed(name, pod) }
+func (m *Machine) Feed(name string, pod *corev1.Pod) { m.cached.feed(name, pod) }
 
 // Begin begins a sync. It abandons an earlier sync that is not finished. The options
 // apply to this sync, in addition to those of the Machine, for example names of rules
@@ -235,31 +207,56 @@ func (m *Machine) Feed(name string, pod *corev1.Pod) { m.core().Feed(name, pod) 
 // and [ErrNotManaged] for a Job that another controller manages. If the Job must be read
 // live first, these errors are in the Result instead.
 func (m *Machine) Begin(v View, opts ...Option) error {
-	config := &m.core().Config
+	if m.orphans {
+		return errOrphans
+	}
+	m.Abandon()
+	if m.config == nil {
+		m.config = configure(nil)
+	}
+	config := m.config
 	if len(opts) > 0 {
 		own := *config
-		apply(opts, &own)
 		config = &own
+		config.apply(opts)
 	}
-	return publicError(m.core().Begin(machine.View(v), config))
+	if !v.Fed {
+		m.cached.replaceAll(v.Pods)
+	}
+	m.result, m.began = &Result{}, v.Now
+	m.sync = &sync{Machine: m, Memory: &m.memory, config: config, step: readJob, view: v, tally: &m.cached}
+	return m.sync.begin()
 }
 
 // Next returns the requests to send next; none when the sync is finished. You may call it
 // while answers are missing. The Machine then assumes that these requests may or may not
 // have been carried out, and finds out before it relies on either.
-func (m *Machine) Next() []Request { return convert(m.core().Next(), newRequest) }
-
-func newRequest(r machine.Request) Request {
-	return Request{ID: r.ID, Verb: Verb(r.Verb), Namespace: r.Namespace, Name: r.Name, UID: r.UID,
-		Pod: r.Pod, Patch: r.Patch, Options: r.Options, ResourceVersion: r.ResourceVersion, Status: r.Status}
+func (m *Machine) Next() (requests []Request) {
+	s := m.sync
+	if s == nil {
+		return nil
+	}
+	s.proceed()
+	if s.ready = false; len(s.batch) == 0 {
+		m.sync = nil
+	}
+	for _, x := range s.batch {
+		requests = append(requests, x.Request)
+	}
+	return requests
 }
 
 // Answer takes the object and the error that the client returned for a request. Pass both
-// unchanged. The Machine does not keep the object. It uses a late answer if the answer is
-// still relevant. A second answer to a request, or an answer to an unknown request, is an
-// error and does no harm.
+// unchanged. The Machine does not keep the object. An answer to a request that Next has not
+// just returned, or a second answer, is an error and does no harm.
 func (m *Machine) Answer(r Request, object runtime.Object, err error) error {
-	return m.core().Answer(r.ID, object, err)
+	if s := m.sync; s != nil && len(s.batch) > 0 {
+		if at := r.ID - s.batch[0].ID; at < uint64(len(s.batch)) && !s.batch[at].answered() {
+			s.batch[at].object, s.batch[at].err = object, err
+			return nil
+		}
+	}
+	return fmt.Errorf("no answer is expected to request %d", r.ID)
 }
 
 // Run sends all requests of the sync, one after another, passes each answer to Answer, and
@@ -275,56 +272,36 @@ func (m *Machine) Run(send func(Request) (runtime.Object, error)) Result {
 	return m.Result()
 }
 
+// Abandon ends the sync at any step, as Begin does. Requests that Next returned and that have
+// no answer may or may not have been carried out.
+func (m *Machine) Abandon() {
+	if s := m.sync; s != nil && !s.ready { // otherwise Next has returned none of the requests
+		m.take(s.batch)
+	}
+	m.sync = nil
+}
+
 // Result returns the result of the sync, or its state so far.
 func (m *Machine) Result() Result {
-	r := m.core().Result()
-	result := Result{Requeue: r.Requeue, Err: publicError(r.Err), RetryAfter: r.RetryAfter, Gone: r.Gone,
-		Ended:  r.Ended,
-		Events: convert(r.Events, newEvent), Metrics: convert(r.Metrics, newMetric)}
-	if r.Outcome != nil {
-		result.Decision = newDecision(r.Outcome)
+	if m.result == nil {
+		return Result{Err: errNoSync}
 	}
-	return result
+	r := *m.result
+	r.Decision = r.Decision.clone()
+	r.Events, r.Metrics = slices.Clone(r.Events), cloneMetrics(r.Metrics)
+	return r
+}
+
+// Clone returns a Machine with the same options and memory, and without a sync. It serves
+// simulations: the two Machines share no data that changes.
+func (m *Machine) Clone() *Machine {
+	return &Machine{memory: m.memory.Clone(), config: m.config, decider: m.decider, cached: m.cached.clone(),
+		lastID: m.lastID}
 }
 
 // Idle reports whether the Machine waits for no write to be observed. The caller may then
 // drop it.
-func (m *Machine) Idle() bool { return m.core().Idle() }
+func (m *Machine) Idle() bool { return m.memory.Idle() }
 
 // String lists the writes that are not observed yet.
-func (m *Machine) String() string { return m.core().Memory.String() }
-
-// OrphansIn returns Machines that remove the finalizer from the orphans among the pods. An
-// orphan has no Job left to count it, so its finalizer would block its deletion. OrphansIn
-// returns one Machine for each owner that is not among the Jobs, and one for each pod
-// that has no controller and that no Job selects. Pass the Jobs that the cache holds. The
-// Machine reads a Job that is not among them live before it frees the pods.
-//
-// The Machine of a Job frees the other orphans: pods without a controller that the Job
-// selects and must not adopt, because the Job or the pod is being deleted or the Job has
-// ended, and pods of an ended Job that it no longer selects.
-//
-// Each Machine has already begun. Run it once and drop it. If its result has an error,
-// retry soon, unless the Job of the pods turns out to exist.
-func OrphansIn(pods []*corev1.Pod, jobs []*batchv1.Job, opts ...Option) []*Machine {
-	return convert(machine.OrphansIn(*configure(opts), pods, jobs),
-		func(m *machine.Machine) *Machine { return &Machine{m} })
-}
-
-// RouteOf returns the names of the Jobs that a change of a pod concerns: the Jobs that
-// control it before and after the change or, if it has no controller, the Jobs of its
-// namespace that select it. If there are none and the pod has the finalizer, RouteOf
-// returns an empty name: the pod is an orphan. Before is nil for a new pod, after is nil
-// for a deleted pod. The function jobs returns the Jobs of a namespace that the cache
-// holds.
-func RouteOf(before, after *corev1.Pod, jobs func(namespace string) []*batchv1.Job,
-	opts ...Option) []types.NamespacedName {
-	return machine.RouteOf(configure(opts).Controller, before, after, jobs)
-}
-
-func init() {
-	inside.Open(
-		func(d any) *decide.Outcome { return d.(Decision).outcome },
-		func(m any) *machine.Machine { return m.(*Machine).core() },
-	)
-}
+func (m *Machine) String() string { return m.memory.String() }

@@ -4,30 +4,53 @@ import (
 	"cmp"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/failurepolicy"
-	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/tracking"
 )
 
 // Option changes how Decide and a Machine decide. Without options they decide as the
 // Kubernetes Job controller does with its default settings. An invalid value of an option is
-// an [InputError] of the decision.
-type Option func(*decide.Config)
+// an [InputError] of the decision. The zero Option changes nothing.
+type Option struct{ set func(*config) }
 
-// configure returns the default configuration with the options applied.
-func configure(opts []Option) *decide.Config {
-	c := decide.DefaultConfig()
-	apply(opts, &c)
-	return &c
+// config holds the options of the caller.
+type config struct {
+	Controller   tracking.Controller // an empty kind is an error
+	Backoff      backoff.Policy
+	UncountedCap int
+	ChangesCap   int
+	RemovalsCap  int // 0: no cap
+	BatchPeriod  time.Duration
+	Throttle     tracking.Throttle
+	tracking.Options
+	Granular      bool
+	FillFreeSlots bool
+	// Names returns a pod name that begins with the prefix. If Names is nil, the API
+	// server generates the names.
+	Names func(prefix string) string
 }
 
-func apply(opts []Option, c *decide.Config) {
+// defaultChanges is the default of MaxChanges.
+const defaultChanges = 500
+
+// configure returns the settings of the Job controller with the options applied.
+func configure(opts []Option) *config {
+	c := &config{
+		Controller:   tracking.Controller{Kind: batchv1.SchemeGroupVersion.WithKind("Job")},
+		UncountedCap: tracking.DefaultCap, ChangesCap: defaultChanges, BatchPeriod: time.Second,
+	}
+	c.apply(opts)
+	return c
+}
+
+func (c *config) apply(opts []Option) {
 	for _, opt := range opts {
-		if opt != nil {
-			opt(c)
+		if opt.set != nil {
+			opt.set(c)
 		}
 	}
 }
@@ -35,7 +58,7 @@ func apply(opts []Option, c *decide.Config) {
 // ManagedBy sets the name that Jobs use in spec.managedBy for the caller. Without this
 // option, or with an empty name, the caller acts as the built-in controller.
 func ManagedBy(name string) Option {
-	return func(c *decide.Config) { c.Controller.Name = name }
+	return Option{func(c *config) { c.Controller.Name = name }}
 }
 
 // OwnerKind sets the kind of the objects that own the pods, for a caller that runs
@@ -43,7 +66,7 @@ func ManagedBy(name string) Option {
 // because objects from typed clients and caches have an empty TypeMeta. An empty kind is
 // an error.
 func OwnerKind(kind schema.GroupVersionKind) Option {
-	return func(c *decide.Config) { c.Controller.Kind = kind }
+	return Option{func(c *config) { c.Controller.Kind = kind }}
 }
 
 // Keys sets the names of the finalizer, labels, annotations and the index variable that
@@ -53,25 +76,25 @@ func OwnerKind(kind schema.GroupVersionKind) Option {
 // the same name. Do not change the keys while pods exist: pods with other keys are not
 // counted.
 func Keys(k tracking.Keys) Option {
-	return func(c *decide.Config) { c.Controller.Keys = k }
+	return Option{func(c *config) { c.Controller.Keys = k }}
 }
 
 // Backoff sets the base, cap and factor of the delay before a failed pod is
 // replaced. The default is 10 s, 10 min and 2.
 func Backoff(p backoff.Policy) Option {
-	return func(c *decide.Config) { c.Backoff = p }
+	return Option{func(c *config) { c.Backoff = p }}
 }
 
 // MaxUncounted sets how many UIDs the uncounted lists may hold. The default, also with 0, is
 // 500.
 func MaxUncounted(n int) Option {
-	return func(c *decide.Config) { c.UncountedCap = cmp.Or(n, decide.DefaultConfig().UncountedCap) }
+	return Option{func(c *config) { c.UncountedCap = cmp.Or(n, tracking.DefaultCap) }}
 }
 
 // MaxChanges sets how many pods one decision may create, and how many surplus pods it may
 // delete. The default, also with 0, is 500.
 func MaxChanges(n int) Option {
-	return func(c *decide.Config) { c.ChangesCap = cmp.Or(n, decide.DefaultConfig().ChangesCap) }
+	return Option{func(c *config) { c.ChangesCap = cmp.Or(n, defaultChanges) }}
 }
 
 // MaxRemovals sets how many finalizers one decision removes in Strip, so that a sync
@@ -79,20 +102,20 @@ func MaxChanges(n int) Option {
 // does not bound pods that are not recorded: pods of a Job that has ended or is being deleted, and
 // pods that a rule ignores.
 func MaxRemovals(n int) Option {
-	return func(c *decide.Config) { c.RemovalsCap = n }
+	return Option{func(c *config) { c.RemovalsCap = n }}
 }
 
 // BatchPeriod sets three times: the least time until the next sync of a Job that backs
 // off, the time until the next sync while the last status write is not observed, and the
 // time until the next sync when a cap has left work. The default is 1 s.
 func BatchPeriod(d time.Duration) Option {
-	return func(c *decide.Config) { c.BatchPeriod = d }
+	return Option{func(c *config) { c.BatchPeriod = d }}
 }
 
 // Throttle delays status writes that come too soon after Snapshot.LastStatus and record
 // too few pods. By default no write is delayed.
 func Throttle(t tracking.Throttle) Option {
-	return func(c *decide.Config) { c.Throttle = t }
+	return Option{func(c *config) { c.Throttle = t }}
 }
 
 // FailurePolicy replaces the pod failure policy of the Job's spec. Use it for rules that
@@ -101,7 +124,7 @@ func Throttle(t tracking.Throttle) Option {
 // failurepolicy.Spec.CheckNames rejects is an error. Nil keeps the policy of the spec. If
 // both this and [WithoutFailurePolicy] are given, the last one applies.
 func FailurePolicy(s *failurepolicy.Spec) Option {
-	return func(c *decide.Config) { c.FailurePolicy, c.WithoutPolicy = s, false }
+	return Option{func(c *config) { c.FailurePolicy, c.WithoutPolicy = s, false }}
 }
 
 // RuleNames names the rules of the Job's own pod failure policy, in their order. An empty
@@ -110,7 +133,7 @@ func FailurePolicy(s *failurepolicy.Spec) Option {
 // the Job has no policy, the names have no effect. [GranularReasons] says which frameworks do not
 // know such reasons.
 func RuleNames(names ...string) Option {
-	return func(c *decide.Config) { c.RuleNames, c.Granular = names, true }
+	return Option{func(c *config) { c.RuleNames, c.Granular = names, true }}
 }
 
 // GranularReasons puts the rule that failed a Job into the reason of its conditions:
@@ -122,7 +145,7 @@ func RuleNames(names ...string) Option {
 // webhook rejects a rule on another reason. A rule of JobSet on the message tells the rules apart
 // without this option. docs/divergences.md lists frameworks.
 func GranularReasons() Option {
-	return func(c *decide.Config) { c.Granular = true }
+	return Option{func(c *config) { c.Granular = true }}
 }
 
 // Names makes a [Machine] name its pods itself: make returns a name that begins with the
@@ -130,7 +153,7 @@ func GranularReasons() Option {
 // answer the Machine then reads the pod by its name. Without this option the API server
 // generates the names, and the Machine lists the pods after such a creation.
 func Names(make func(prefix string) string) Option {
-	return func(c *decide.Config) { c.Names = make }
+	return Option{func(c *config) { c.Names = make }}
 }
 
 // WithoutPerIndexBackoff decides as if spec.backoffLimitPerIndex were not set
@@ -141,7 +164,7 @@ func Names(make func(prefix string) string) Option {
 // Servers up to 1.32 can switch the gate JobBackoffLimitPerIndex off; 1.33 locks it and 1.37 has
 // removed it.
 func WithoutPerIndexBackoff() Option {
-	return func(c *decide.Config) { c.WithoutPerIndex = true }
+	return Option{func(c *config) { c.WithoutPerIndex = true }}
 }
 
 // WithoutFailurePolicy decides as if spec.podFailurePolicy were not set: every failure
@@ -150,7 +173,7 @@ func WithoutPerIndexBackoff() Option {
 // alone decides when a pod is replaced. The API server defaults it to Failed if the Job
 // has a pod failure policy.
 func WithoutFailurePolicy() Option {
-	return func(c *decide.Config) { c.FailurePolicy, c.WithoutPolicy = nil, true }
+	return Option{func(c *config) { c.FailurePolicy, c.WithoutPolicy = nil, true }}
 }
 
 // WithoutReplacementPolicy decides as if spec.podReplacementPolicy were not
@@ -160,12 +183,12 @@ func WithoutFailurePolicy() Option {
 // Servers up to 1.33 can switch the gate JobPodReplacementPolicy off; 1.34 locks it and 1.37 has
 // removed it.
 func WithoutReplacementPolicy() Option {
-	return func(c *decide.Config) { c.WithoutReplacement = true }
+	return Option{func(c *config) { c.WithoutReplacement = true }}
 }
 
 // FillFreeSlots creates pods for indexes that are ready while lower indexes are backing
 // off. The Job controller picks the lowest pending indexes before it checks their delays,
 // so indexes in backoff block others.
 func FillFreeSlots() Option {
-	return func(c *decide.Config) { c.FillFreeSlots = true }
+	return Option{func(c *config) { c.FillFreeSlots = true }}
 }

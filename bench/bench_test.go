@@ -18,7 +18,6 @@ import (
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/conformance/real"
 	"github.com/jobfate/jobfate/indexset"
-	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/jobstatus"
 )
 
@@ -136,7 +135,7 @@ func statusAfter(t *testing.T, w *world) *batchv1.JobStatus {
 	if d.Status != nil {
 		status = d.Status
 	}
-	if settled := inside.OutcomeOf(d).Settle(uidsOf(d.Strip)); settled.Status != nil {
+	if settled := d.Settle(uidsOf(d.Strip)...); settled.Status != nil {
 		status = settled.Status
 	}
 	return status

@@ -10,7 +10,6 @@ import (
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/conformance/real"
-	"github.com/jobfate/jobfate/internal/inside"
 )
 
 // sink keeps the compiler from removing unused results.
@@ -49,7 +48,7 @@ func decisions(s jobfate.Snapshot) side {
 				return 0, err
 			}
 			if d.Status != nil || len(d.Strip) > 0 {
-				sink += len(inside.OutcomeOf(d).Settle(uidsOf(d.Strip)).Metrics)
+				sink += len(d.Settle(uidsOf(d.Strip)...).Metrics)
 			}
 			sink += len(d.Strip)
 		}

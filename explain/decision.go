@@ -2,6 +2,7 @@ package explain
 
 import (
 	"iter"
+	"slices"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -9,9 +10,6 @@ import (
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/indexset"
-	"github.com/jobfate/jobfate/internal/census"
-	"github.com/jobfate/jobfate/internal/decide"
-	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -57,7 +55,9 @@ type decision struct {
 	failures    int32
 	lastFailure time.Time
 
-	o *decide.Outcome // for the pods
+	facts     *jobfate.Facts
+	records   []*record
+	otherPods []*corev1.Pod
 }
 
 // spec holds the spec of the Job with its defaults.
@@ -89,83 +89,92 @@ type deletion struct {
 }
 
 // record says how a pod of the Job counts.
-type record = census.Record
+type record = tracking.PodRecord
 
 // decisionOf reads a decision; nil for the zero Decision.
 func decisionOf(of jobfate.Decision) *decision {
-	o := inside.OutcomeOf(of)
-	if o == nil {
+	f := of.Facts()
+	if f == nil {
 		return nil
 	}
-	v, plan, pods := o.View, &o.Plan, o.View.Census
+	pods, others := f.Pods(), f.Others()
 	d := &decision{
-		job: v.Job, now: v.Now, keys: v.Keys(),
+		job: f.Job, now: f.Now, keys: f.Keys,
 		spec: spec{
-			parallelism: v.Spec.Parallelism, completions: v.Spec.Completions, suspended: v.Spec.Suspended,
-			indexed: v.Spec.Indexed, perIndex: v.Spec.PerIndex(), limit: v.Spec.Limit.PerJob,
-			limitPerIndex: v.Spec.Limit.PerIndex, countRestarts: v.Spec.CountRestarts,
-			replaceFailedOnly: v.Spec.ReplaceFailedOnly, successPolicy: v.Spec.SuccessPolicy != nil,
-			fillFreeSlots: v.Config.FillFreeSlots,
+			parallelism: f.Parallelism, completions: f.Completions, suspended: f.Suspended,
+			indexed: f.Indexed, perIndex: f.PerIndex(), limit: f.Limit.PerJob, limitPerIndex: f.Limit.PerIndex,
+			countRestarts: f.CountRestarts, replaceFailedOnly: f.ReplaceFailedOnly,
+			successPolicy: f.HasSuccessPolicy(), fillFreeSlots: f.FillFreeSlots,
 		},
-		active: pods.Active, terminating: pods.Terminating, counted: pods.Succeeded,
-		known: pods.Len(), others: int(pods.Foreign), restarts: pods.Restarts,
-		succeeded: v.Totals.Succeeded, failed: v.Totals.Failed,
-		completed: v.Totals.Results.Completed, failedIndexes: v.Totals.Results.Failed,
-		unseenStatus: v.InFlight.Status, unseenCreations: int32(v.InFlight.Creations),
-		unseenDeletions: int32(v.InFlight.Deletions), observed: plan.Settled,
-		wait: plan.Work.Wait, want: plan.Work.Want,
-		activeAfter: o.After.Active, terminatingAfter: o.After.Terminating, later: jobfate.Deferred(o.Deferred),
-		status: either(o.Planned(), &o.Status, &v.Job.Status), putOff: o.PutOff,
-		deadline: o.FailsAt(), timed: plan.Timer() > 0,
-		failures: plan.Record.Failures, lastFailure: plan.Record.LastFailure,
-		o: o,
+		active: f.Active, terminating: f.Terminating, counted: f.Unrecorded,
+		known: len(pods), others: len(others), restarts: f.Restarts,
+		succeeded: f.Succeeded, failed: f.Failed, completed: f.Completed, failedIndexes: f.FailedIndexes,
+		unseenStatus: f.InFlight.Status, unseenCreations: int32(f.InFlight.Creations),
+		unseenDeletions: int32(f.InFlight.Deletions),
+		observed:        f.InFlight.Creations <= 0 && f.InFlight.Deletions <= 0,
+		wait:            f.Wait, want: f.Want, activeAfter: f.ActiveAfter, terminatingAfter: f.TerminatingAfter,
+		later: of.Deferred, status: f.Status, putOff: f.PutOff, deadline: f.Deadline, timed: f.Timed,
+		failures: f.Record.Failures, lastFailure: f.Record.LastFailure,
+		facts: f, records: pods, otherPods: others,
 	}
-	e := o.Ending()
-	d.end = end{e.Ended(), e.Succeeds(), e.Decided, o.End.Ended(), e.Reason, e.Message}
-	for _, n := range v.Status.Notes {
-		d.defects = append(d.defects, Reason{Code: Code(n.Code), Text: n.Text})
+	if e := f.Ending; e != nil {
+		d.end = end{true, e.Type == batchv1.JobSuccessCriteriaMet, f.EndStored, f.EndSettled, e.Reason, e.Message}
 	}
-	d.deletes, d.creates = make([]deletion, len(plan.Work.Delete)), make([]int32, len(plan.Work.Create))
-	for i, gone := range plan.Work.Delete {
-		d.deletes[i] = deletion{gone.Record.Pod, string(gone.Cause)}
+	for _, text := range f.StatusRepairs {
+		d.defects = append(d.defects, Reason{Code: NoteStatusRepaired, Text: text})
 	}
-	for i, made := range plan.Work.Create {
+	if f.RecordDropped {
+		d.defects = append(d.defects, Reason{Code: NoteMemoryDropped,
+			Text: "the backoff record belongs to an earlier Job of this name"})
+	}
+	d.deletes, d.creates = make([]deletion, len(of.Delete)), make([]int32, len(of.Create))
+	for i, gone := range of.Delete {
+		d.deletes[i] = deletion{gone.Pod, gone.Cause}
+	}
+	for i, made := range of.Create {
 		d.creates[i] = made.Index
 	}
 	return d
 }
 
 // pods returns the pods of the Job, in no order.
-func (d *decision) pods() iter.Seq[*record] { return d.o.View.Census.All() }
+func (d *decision) pods() iter.Seq[*record] { return slices.Values(d.records) }
 
 // inOrder returns the pods of the Job by index and UID.
-func (d *decision) inOrder() []*record { return d.o.View.Census.AllInOrder() }
+func (d *decision) inOrder() []*record { return d.records }
 
 // activeInOrder returns the active pods of the Job by index and UID.
-func (d *decision) activeInOrder() []*record { return d.o.View.Census.ActiveInOrder() }
+func (d *decision) activeInOrder() (active []*record) {
+	for _, r := range d.records {
+		if r.Active {
+			active = append(active, r)
+		}
+	}
+	return active
+}
 
 // given returns all pods of the snapshot, including those of other owners.
-func (d *decision) given() []*corev1.Pod { return d.o.View.Census.Pods() }
+func (d *decision) given() []*corev1.Pod {
+	pods := slices.Clone(d.otherPods)
+	for _, r := range d.records {
+		pods = append(pods, r.Pod)
+	}
+	return pods
+}
 
 // predecessor returns the failed pod that the next pod of the index replaces; nil if there is none.
-func (d *decision) predecessor(index int32) *record { return d.o.View.Census.Predecessor(index) }
+func (d *decision) predecessor(index int32) *record { return d.facts.Predecessor(index) }
 
 // indexDelay returns how long the next pod of the index must still wait.
-func (d *decision) indexDelay(index int32) time.Duration { return d.o.View.IndexDelay(index) }
+func (d *decision) indexDelay(index int32) time.Duration { return d.facts.DelayOf(index) }
 
 // delay returns the delay after so many failures.
 func (d *decision) delay(failures int32) time.Duration {
-	return d.o.View.Config.Backoff.Delay(failures)
+	return d.facts.Delays.Delay(failures)
 }
 
 // meets returns the first rule of the success policy that holds once these indexes are completed;
 // negative if there is none.
 func (d *decision) meets(completed indexset.Set) int {
-	return d.o.View.Spec.SuccessPolicy.Match(completed)
+	return d.facts.SuccessRule(completed)
 }
-
-// The codes of the notes that a decision makes.
-const (
-	noteStatusRepaired = decide.NoteStatusRepaired
-	noteMemoryDropped  = decide.NoteMemoryDropped
-)

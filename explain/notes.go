@@ -20,10 +20,10 @@ const (
 	NoteForeignPods Code = "ForeignPodsIgnored"
 	// NoteStatusRepaired: a part of the status is damaged and was read as far as
 	// possible.
-	NoteStatusRepaired Code = noteStatusRepaired
+	NoteStatusRepaired Code = "StatusRepaired"
 	// NoteMemoryDropped: the backoff record was of an earlier Job of this name and was
 	// ignored.
-	NoteMemoryDropped Code = noteMemoryDropped
+	NoteMemoryDropped Code = "MemoryDropped"
 	// NoteIndexConflict: the label and the annotation of a pod have different
 	// indexes; the annotation was used.
 	NoteIndexConflict Code = "IndexConflict"

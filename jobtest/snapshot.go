@@ -12,7 +12,6 @@ import (
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/indexset"
-	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
@@ -166,10 +165,11 @@ func drawMemory(t *rapid.T, s *jobfate.Snapshot) {
 func Lived() *rapid.Generator[jobfate.Snapshot] {
 	return rapid.Custom(func(t *rapid.T) (s jobfate.Snapshot) {
 		caller := cluster.NewCaller()
-		inside.Deciding(caller.Machine, func(in decide.Input, c decide.Config) (*decide.Outcome, error) {
+		inside.Decide(caller.Machine, func(in jobfate.Snapshot, c jobfate.Option,
+			_ inside.Usual) (jobfate.Decision, error) {
 			s = jobfate.Snapshot{Job: in.Job, Pods: in.Pods, Now: in.Now, Backoff: in.Backoff,
 				LastStatus: in.LastStatus}
-			return decide.Decide(in, c)
+			return jobfate.Decide(in, c)
 		})
 		Lead(t, live{caller})
 		return s

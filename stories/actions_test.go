@@ -15,7 +15,6 @@ import (
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/explain"
-	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/decidetest"
@@ -153,11 +152,11 @@ func TestActions_deletions(t *testing.T) {
 		}
 	}
 	// If one of the deletions fails, that pod is still active.
-	if r := decidetest.Revise(d, decide.Done{NotDeleted: []types.UID{pods[0].UID}}); r.Status.Active != 1 || *r.Status.Terminating != 1 || len(r.Delete) != 2 {
+	if r := d.Revise(jobfate.Undone{Deletions: []types.UID{pods[0].UID}}); r.Status.Active != 1 || *r.Status.Terminating != 1 || len(r.Delete) != 2 {
 		t.Errorf("revised: %d active, %d terminating, %d listed; want 1, 1, 2", r.Status.Active, *r.Status.Terminating, len(r.Delete))
 	}
-	unknown := decidetest.Revise(d, decide.Done{NotDeleted: []types.UID{"unknown"}})
-	if r := decidetest.Revise(unknown, decide.Done{}); r.Status.Active != 0 || *r.Status.Terminating != 2 {
+	unknown := d.Revise(jobfate.Undone{Deletions: []types.UID{"unknown"}})
+	if r := unknown.Revise(jobfate.Undone{}); r.Status.Active != 0 || *r.Status.Terminating != 2 {
 		t.Errorf("revised back: %d active, %d terminating; want 0, 2", r.Status.Active, *r.Status.Terminating)
 	}
 }

@@ -14,7 +14,6 @@ import (
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/explain"
-	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/decidetest"
 	"github.com/jobfate/jobfate/tracking"
@@ -418,11 +417,11 @@ func TestAlgorithm_revisedTwice(t *testing.T) {
 	s := jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{done, surplus}, Now: now, LastStatus: now}
 	d := mustDecide(t, s, jobfate.Throttle(tracking.Throttle{Every: time.Minute, Share: 2}))
 
-	delayed := decidetest.Revise(d, decide.Done{NotDeleted: []types.UID{"surplus"}})
+	delayed := d.Revise(jobfate.Undone{Deletions: []types.UID{"surplus"}})
 	if delayed.Status != nil || decidetest.Settle(delayed, delayed.Strip...).Status != nil {
 		t.Fatalf("the deletion fails: got the status %s, want it delayed", toJSON(delayed.Status))
 	}
-	again := decidetest.Revise(delayed, decide.Done{})
+	again := delayed.Revise(jobfate.Undone{})
 	if again.Status == nil || len(again.Strip) != 2 {
 		t.Fatalf("the deletion succeeds: got the status %s and %d finalizers to remove", toJSON(again.Status), len(again.Strip))
 	}

@@ -1,10 +1,6 @@
 package stories
 
 import (
-	"testing"
-
-	"github.com/jobfate/jobfate"
-	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/jobtest/decidetest"
 )
 
@@ -16,11 +12,7 @@ var (
 	podIn      = decidetest.PodIn
 	without    = decidetest.WithoutFinalizers
 	toJSON     = decidetest.ToJSON
+	mustDecide = decidetest.MustDecide
 )
-
-func mustDecide[S jobfate.Snapshot | decide.Input](t testing.TB, s S, opts ...jobfate.Option) jobfate.Decision {
-	t.Helper()
-	return decidetest.MustDecide(t, s, opts...)
-}
 
 func ptrTo[T any](v T) *T { return &v }

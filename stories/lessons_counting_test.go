@@ -16,7 +16,6 @@ import (
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/explain"
-	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/decidetest"
@@ -79,8 +78,8 @@ func above500(t *testing.T) {
 func noEndBeforeAllPodsAreObserved(t *testing.T) {
 	job := specJob(t, "completions: 1\nparallelism: 1")
 	done := podIn(job, 1, corev1.PodSucceeded)
-	for name, f := range map[string]decide.InFlight{"creations": {Creations: 1}, "deletions": {Deletions: 1}} {
-		d := mustDecide(t, decide.Input{Job: job, Pods: []*corev1.Pod{done}, Now: job.CreationTimestamp.Time, InFlight: f})
+	for name, f := range map[string]jobfate.InFlight{"creations": {Creations: 1}, "deletions": {Deletions: 1}} {
+		d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{done}, Now: job.CreationTimestamp.Time, InFlight: f})
 		if s := decidetest.Settle(d, d.Strip...); s.Finished || explain.Of(d).Job().Code != explain.JobInFlight {
 			t.Errorf("%s in flight: finished %t, %s; want false, %s", name, s.Finished, explain.Of(d).Job().Code, explain.JobInFlight)
 		}
@@ -103,7 +102,7 @@ func noEndBeforeAllPodsAreObserved(t *testing.T) {
 	w.runAll()
 	w.End("pod-1", 1)
 	d := mustDecide(t, w.snapshot())
-	if r := decidetest.Revise(d, decide.Done{NotDeleted: []types.UID{"pod-2"}}); len(d.Status.Conditions) != 1 || len(r.Status.Conditions) != 0 || r.Status.Active != 1 {
+	if r := d.Revise(jobfate.Undone{Deletions: []types.UID{"pod-2"}}); len(d.Status.Conditions) != 1 || len(r.Status.Conditions) != 0 || r.Status.Active != 1 {
 		t.Errorf("with all pods deleted: %v; with one left: %v and %d active; want one, none and 1", d.Status.Conditions, r.Status.Conditions, r.Status.Active)
 	}
 }
@@ -211,7 +210,7 @@ func inputsStay(t *testing.T) {
 		snap := w.snapshot()
 		before := toJSON(snap)
 		d := mustDecide(t, snap)
-		d = decidetest.Revise(d, decide.Done{NotCreated: 1})
+		d = d.Revise(jobfate.Undone{Creations: 1})
 		decidetest.Settle(d, d.Strip...)
 		if diff := cmp.Diff(before, toJSON(snap)); diff != "" {
 			t.Errorf("%s: the snapshot was changed\n%s", s.name, diff)
@@ -222,8 +221,8 @@ func inputsStay(t *testing.T) {
 // A stale Job led to extra pods after the end.
 func staleJob(t *testing.T) {
 	job := specJob(t, "completions: 1\nparallelism: 1")
-	d := mustDecide(t, decide.Input{Job: job, Now: job.CreationTimestamp.Time, InFlight: decide.InFlight{Status: true}})
-	if !d.Idle() || d.Requeue != time.Second || explain.Of(d).Job().Code != explain.JobStale || decidetest.Settle(d).Status != nil || !decidetest.Revise(d, decide.Done{}).Idle() {
+	d := mustDecide(t, jobfate.Snapshot{Job: job, Now: job.CreationTimestamp.Time, InFlight: jobfate.InFlight{Status: true}})
+	if !d.Idle() || d.Requeue != time.Second || explain.Of(d).Job().Code != explain.JobStale || decidetest.Settle(d).Status != nil || !d.Revise(jobfate.Undone{}).Idle() {
 		t.Errorf("got %d to create, requeue %s, %s; want nothing, 1s, %s", len(d.Create), d.Requeue, explain.Of(d).Job().Code, explain.JobStale)
 	}
 }
@@ -232,7 +231,7 @@ func staleJob(t *testing.T) {
 func sameName(t *testing.T) {
 	job := specJob(t, "completions: 1\nparallelism: 1")
 	now := job.CreationTimestamp.Time
-	d := mustDecide(t, decide.Input{
+	d := mustDecide(t, jobfate.Snapshot{
 		Job: job, Now: now,
 		Backoff: backoff.Record{Job: "old", Failures: 5, LastFailure: now},
 	})

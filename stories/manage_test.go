@@ -15,7 +15,6 @@ import (
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/explain"
-	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/jobtest/decidetest"
 	"github.com/jobfate/jobfate/tracking"
 )
@@ -278,7 +277,7 @@ func TestManage_noAdoptionAfterTheEnd(t *testing.T) {
 func TestManage_afterTheEndNothingIsStrippedTwice(t *testing.T) {
 	job := specJob(t, "completions: 2")
 	job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}
-	s := decide.Input{Job: job, Pods: []*corev1.Pod{podIn(job, 1, corev1.PodSucceeded), podIn(job, 2, corev1.PodSucceeded)}, Now: job.CreationTimestamp.Time}
+	s := jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{podIn(job, 1, corev1.PodSucceeded), podIn(job, 2, corev1.PodSucceeded)}, Now: job.CreationTimestamp.Time}
 	s.InFlight.Stripped = []types.UID{"pod-1"}
 	if d := mustDecide(t, s); len(d.Strip) != 1 || d.Strip[0].UID != "pod-2" {
 		t.Errorf("%d finalizers to remove, want only that of pod-2", len(d.Strip))

@@ -13,8 +13,6 @@ import (
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
-	"github.com/jobfate/jobfate/internal/decide"
-	"github.com/jobfate/jobfate/jobtest/decidetest"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -140,11 +138,11 @@ func TestMetrics_creationsThatFail(t *testing.T) {
 func TestMetrics_noCreations(t *testing.T) {
 	w := newWorld(t, "completions: 1")
 	w.runAll()
-	none := decide.Done{NotCreated: 2}
-	running := decidetest.Revise(mustDecide(t, w.snapshot()), none)
+	none := jobfate.Undone{Creations: 2}
+	running := mustDecide(t, w.snapshot()).Revise(none)
 	w.End("pod-1", 1)
 	w.settle()
-	for name, d := range map[string]jobfate.Decision{"running": running, "backing off": decidetest.Revise(mustDecide(t, w.snapshot()), none)} {
+	for name, d := range map[string]jobfate.Decision{"running": running, "backing off": mustDecide(t, w.snapshot()).Revise(none)} {
 		if len(d.Metrics) != 0 {
 			t.Errorf("%s: got %v, want no metric", name, d.Metrics)
 		}
@@ -219,7 +217,7 @@ func TestMetrics_whileTheStatusIsDelayed(t *testing.T) {
 		want []string
 	}{
 		{"all created", d, []string{`job_pods_creation_total{reason="new",status="succeeded"} +4`}},
-		{"one not", decidetest.Revise(d, decide.Done{NotCreated: 1}), []string{
+		{"one not", d.Revise(jobfate.Undone{Creations: 1}), []string{
 			`job_pods_creation_total{reason="new",status="succeeded"} +3`, `job_pods_creation_total{reason="new",status="failed"} +1`,
 		}},
 	} {

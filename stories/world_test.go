@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/jobfate/jobfate"
-	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/referee"
@@ -42,7 +41,8 @@ type world struct {
 	made      int       // pods created so far
 	next      time.Time // when to sync next; zero: only after a change
 	last      jobfate.Decision
-	unsaved   bool // the status of the last decision is not stored yet
+	planned   *batchv1.JobStatus // of the last decision
+	unsaved   bool               // the status of the last decision is not stored yet
 
 	ghost referee.Ghost
 	rules *referee.Rules // nil if the referee cannot know the rules
@@ -107,8 +107,8 @@ func (w *world) logf(format string, args ...any) { w.log = append(w.log, fmt.Spr
 
 // progress records the decision, and the events and metrics since the last call.
 func (w *world) progress(r jobfate.Result) {
-	if d := r.Decision; inside.OutcomeOf(d) != nil && inside.OutcomeOf(d) != inside.OutcomeOf(w.last) {
-		w.last, w.unsaved = d, d.Status != nil
+	if f := r.Decision.Facts(); f != nil && f.Status != w.planned { // a new decision
+		w.last, w.planned, w.unsaved = r.Decision, f.Status, r.Decision.Status != nil
 	}
 	if w.isCrashed() {
 		return
@@ -255,15 +255,15 @@ func (w *world) sync() (again bool) {
 }
 
 // snapshot returns the input of the controller's next decision.
-func (w *world) snapshot() decide.Input {
+func (w *world) snapshot() jobfate.Snapshot {
 	w.t.Helper()
 	w.catchUp()
 	w.configure()
-	var in decide.Input
+	var in jobfate.Snapshot
 	caller := w.caller.Clone()
-	inside.Deciding(caller.Machine, func(seen decide.Input, c decide.Config) (*decide.Outcome, error) {
+	inside.Decide(caller.Machine, func(seen jobfate.Snapshot, c jobfate.Option, _ inside.Usual) (jobfate.Decision, error) {
 		in = seen
-		return decide.Decide(seen, c)
+		return jobfate.Decide(seen, c)
 	})
 	v := w.cache.View()
 	_, err := caller.Sync(&cluster.Client{View: v, Send: func(r *cluster.Request) (cluster.Answer, error) {
@@ -284,7 +284,7 @@ func (w *world) snapshot() decide.Input {
 
 // configure applies the current options to the controller.
 func (w *world) configure() {
-	inside.MachineOf(w.caller.Machine).Config = inside.MachineOf(jobfate.NewMachine(w.opts...)).Config
+	w.caller.Options = w.opts
 }
 
 // lag stops updating the cache of pods and, with jobToo, the cache of Jobs.

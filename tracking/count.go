@@ -175,7 +175,7 @@ func (c *Classifier) waiting(records []*PodRecord, d done) map[int32]*PodRecord 
 	for _, r := range records { // the UIDs of an index increase
 		before := last[r.Index]
 		if r.Failed && r.Tracked && r.Valid && (before == nil ||
-			cmp.Or(before.Counts.Compare(r.Counts), before.Finish().Compare(r.Finish())) <= 0) {
+			before.CompareFailures(r) <= 0) {
 			last[r.Index] = r
 		}
 	}

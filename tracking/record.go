@@ -1,6 +1,7 @@
 package tracking
 
 import (
+	"cmp"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -82,3 +83,12 @@ func (r *PodRecord) FailsIndex() bool {
 
 // Finish returns when the pod finished, if it counts as succeeded or failed.
 func (r *PodRecord) Finish() time.Time { return backoff.FinishTime(r.Pod).UTC() }
+
+// CompareFailures orders the failed pods of an index by failures, finish time and UID. The next
+// pod of the index replaces the last of them.
+func (r *PodRecord) CompareFailures(o *PodRecord) int {
+	if c := r.Counts.Compare(o.Counts); c != 0 {
+		return c
+	}
+	return cmp.Or(r.Finish().Compare(o.Finish()), cmp.Compare(r.Pod.UID, o.Pod.UID))
+}

@@ -8,7 +8,7 @@ import (
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/internal/inside"
-	"github.com/jobfate/jobfate/internal/machine"
+	"github.com/jobfate/jobfate/internal/memory"
 )
 
 // The caches have observed the version shown. Pending writes have a higher version.
@@ -17,26 +17,26 @@ const shown, pending = "1000", "2000"
 // remember gives a Machine the memory of the syncs before the case.
 func (c *Case) remember(of *jobfate.Machine) {
 	s := &c.Snapshot
-	m := machine.Memory{Job: s.Job.UID, Backoff: s.Backoff.record(), Sure: !s.Backoff.InDoubt, LastStatus: s.LastStatus,
-		Deleted: map[types.UID]string{}, Stripped: map[types.UID]machine.Stripped{}}
+	m := memory.Memory{Job: s.Job.UID, Backoff: s.Backoff.record(), Sure: !s.Backoff.InDoubt, LastStatus: s.LastStatus,
+		Deleted: map[types.UID]string{}, Stripped: map[types.UID]memory.Stripped{}}
 	for i := range s.Pending.Creations {
-		m.Created = append(m.Created, machine.Created{UID: types.UID(fmt.Sprint("created-", i)),
+		m.Created = append(m.Created, memory.Created{UID: types.UID(fmt.Sprint("created-", i)),
 			Version: pending, At: s.Now})
 	}
 	for i := range s.Pending.Deletions {
 		m.Deleted[types.UID(fmt.Sprint("deleted-", i))] = pending
 	}
 	for _, uid := range s.Pending.Stripped {
-		m.Stripped[uid] = machine.Stripped{Without: pending}
+		m.Stripped[uid] = memory.Stripped{Without: pending}
 	}
 	if s.Pending.Status {
 		m.Known = pending
 	}
-	inside.MachineOf(of).Memory = m
+	*inside.Memory(of) = m
 }
 
 // remembered returns the failures that a Machine remembers.
-func remembered(by *jobfate.Machine) backoff.Record { return inside.MachineOf(by).Backoff }
+func remembered(by *jobfate.Machine) backoff.Record { return inside.Memory(by).Backoff }
 
 // decided reports whether a sync has come to a decision.
-func decided(d jobfate.Decision) bool { return inside.OutcomeOf(d) != nil }
+func decided(d jobfate.Decision) bool { return d.Facts() != nil }

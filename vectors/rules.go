@@ -165,7 +165,7 @@ var rules = []rule{
 	{"ended", nil, "", "KEP-2307 § Algorithm, step 4",
 		"a Job ends once no pod of it is active, terminating or uncounted"},
 	{"over", nil, "ends", "docs/architecture.md § A sync",
-		"the steps of a sync follow the table in internal/machine/steps.go"},
+		"the steps of a sync follow the table in sync.go"},
 	{"failed", nil, "", "docs/architecture.md § A sync",
 		"an error of a request is an error of the sync"},
 	{"retryAfterMs", nil, "", "docs/architecture.md § A sync",

@@ -18,12 +18,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
+	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/conformance/apiserver"
 	"github.com/jobfate/jobfate/conformance/real"
 	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
-	"github.com/jobfate/jobfate/jobtest/decidetest"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -273,7 +273,7 @@ func (l *lifetime) drawFaults(t *rapid.T) faults {
 // does that from its queue of orphans.
 func (l *lifetime) afterTheEnd(t *rapid.T) {
 	w := l.world
-	d, err := decidetest.Decide(snapshot(w), l.settings.options()...)
+	d, err := jobfate.Decide(snapshot(w), l.settings.options()...)
 	if err != nil {
 		t.Fatalf("jobfate: %v", err)
 	}

@@ -125,13 +125,16 @@ func (j *jobfateSide) Sync(client *cluster.Client) (time.Duration, error) {
 	result := j.machine.Result()
 	for _, d := range result.Decision.Delete {
 		if d.Cause == jobfate.CauseJobEnds && j.like.has(inFlightAtEnd) {
-			delete(inside.MachineOf(j.machine).Deleted, d.Pod.UID)
+			delete(inside.Memory(j.machine).Deleted, d.Pod.UID)
 		}
 	}
 	deferred := result.Decision.Deferred != (jobfate.Deferred{})
 	others := l.job.Spec.BackoffLimitPerIndex != nil && len(result.Decision.Create) > 0
 	if deferred && j.like.has(workIsLeft) || others && j.like.has(delayOfOthers) {
-		return inside.OutcomeOf(result.Decision).Plan.Timer(), result.Err
+		if f := result.Decision.Facts(); f != nil && f.Timed {
+			return f.Deadline.Sub(f.Now), result.Err
+		}
+		return 0, result.Err
 	}
 	return result.Requeue, result.Err
 }

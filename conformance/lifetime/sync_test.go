@@ -17,9 +17,8 @@ import (
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/conformance/apiserver"
 	"github.com/jobfate/jobfate/conformance/real"
-	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/internal/inside"
-	"github.com/jobfate/jobfate/internal/machine"
+	"github.com/jobfate/jobfate/internal/memory"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
@@ -127,26 +126,26 @@ func jobfateSyncs(before *world, h settings, f faults) (*outcome, jobfate.Decisi
 const upTo, later = "999999999", "1000000000"
 
 // remembered returns the memory of a Machine with the writes in flight of the world.
-func (w *world) remembered() machine.Memory {
-	m := machine.Memory{
+func (w *world) remembered() memory.Memory {
+	m := memory.Memory{
 		Job: w.Job().UID, Backoff: w.memory, Sure: !w.inDoubt,
-		Deleted: map[types.UID]string{}, Stripped: map[types.UID]machine.Stripped{},
+		Deleted: map[types.UID]string{}, Stripped: map[types.UID]memory.Stripped{},
 	}
 	for uid := range w.created {
-		m.Created = append(m.Created, machine.Created{UID: uid, Version: later, At: w.Now})
+		m.Created = append(m.Created, memory.Created{UID: uid, Version: later, At: w.Now})
 	}
 	for uid := range w.deleted {
 		m.Deleted[uid] = later
 	}
 	for uid := range w.stripped {
-		m.Stripped[uid] = machine.Stripped{Without: later}
+		m.Stripped[uid] = memory.Stripped{Without: later}
 	}
 	return m
 }
 
 // Sync implements cluster.Controller.
 func (j *jobfateSync) Sync(client *cluster.Client) (time.Duration, error) {
-	inside.MachineOf(j.machine).Memory = j.before.remembered()
+	*inside.Memory(j.machine) = j.before.remembered()
 	err := j.machine.Begin(jobfate.View{
 		Job: j.before.Job(), Pods: j.before.seen(), Now: j.before.Now, JobsVersion: upTo, PodsVersion: upTo, Barrier: upTo,
 	})
@@ -173,9 +172,9 @@ func (j *jobfateSync) Sync(client *cluster.Client) (time.Duration, error) {
 	if j.ended {
 		return 0, nil
 	}
-	j.world.memory, j.world.inDoubt = inside.MachineOf(j.machine).Backoff, false
+	j.world.memory, j.world.inDoubt = inside.Memory(j.machine).Backoff, false
 	if j.machine.Result().Ended {
-		for _, e := range inside.OutcomeOf(d).Settle(j.counted).Events {
+		for _, e := range d.Settle(j.counted...).Events {
 			j.events = append(j.events, real.Event{Type: e.Type, Reason: e.Reason, Message: e.Message})
 		}
 	}
@@ -272,10 +271,10 @@ func (j *jobfateSync) delete(client *cluster.Client, r jobfate.Request) error {
 }
 
 // snapshot returns the input of a Machine's decision.
-func snapshot(w *world) decide.Input {
-	s := decide.Input{
+func snapshot(w *world) jobfate.Snapshot {
+	s := jobfate.Snapshot{
 		Job: w.Job(), Pods: w.seen(), Now: w.Now, Backoff: w.memory,
-		InFlight: decide.InFlight{Creations: len(w.created), Deletions: len(w.deleted)},
+		InFlight: jobfate.InFlight{Creations: len(w.created), Deletions: len(w.deleted)},
 	}
 	for uid := range w.stripped {
 		s.InFlight.Stripped = append(s.InFlight.Stripped, uid)

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	// The go command runs TestUnit again when this package has changed.
-	_ "github.com/jobfate/jobfate/internal/decide"
+	_ "github.com/jobfate/jobfate"
 )
 
 // Kubernetes' unit tests have the results that docs/compatibility.md lists.

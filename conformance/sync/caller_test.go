@@ -12,9 +12,8 @@ import (
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/conformance/real"
-	decision "github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/internal/inside"
-	"github.com/jobfate/jobfate/internal/machine"
+	"github.com/jobfate/jobfate/internal/memory"
 	"github.com/jobfate/jobfate/tracking"
 	"github.com/jobfate/jobfate/vectors"
 )
@@ -25,7 +24,7 @@ type caller struct {
 	*trial
 	machine    *jobfate.Machine
 	decision   jobfate.Decision // as it was carried out
-	settlement decision.Settled // zero if the sync ends before that
+	settlement jobfate.Settled  // zero if the sync ends before that
 	out        outcome
 
 	created, statuses int // the numbers of requests so far
@@ -41,7 +40,7 @@ const shown, inFlight = "1000", "2000"
 // decide lets a Machine sync once.
 func decide(t *trial) (*caller, error) {
 	c := &caller{trial: t, machine: jobfate.NewMachine(t.options()...)}
-	inside.MachineOf(c.machine).Memory = t.memory()
+	*inside.Memory(c.machine) = t.memory()
 	s := &t.snapshot
 	err := c.machine.Begin(jobfate.View{Job: vectors.Stored(s.Job), Pods: s.Pods, Now: s.Now, JobsVersion: shown, PodsVersion: shown, Barrier: shown})
 	if err != nil {
@@ -59,18 +58,18 @@ func decide(t *trial) (*caller, error) {
 }
 
 // memory returns the memory of the Machine from the syncs before the trial.
-func (t *trial) memory() machine.Memory {
+func (t *trial) memory() memory.Memory {
 	s := &t.snapshot
-	m := machine.Memory{Job: s.Job.UID, Backoff: s.Backoff, Sure: true, LastStatus: s.LastStatus,
-		Deleted: map[types.UID]string{}, Stripped: map[types.UID]machine.Stripped{}}
+	m := memory.Memory{Job: s.Job.UID, Backoff: s.Backoff, Sure: true, LastStatus: s.LastStatus,
+		Deleted: map[types.UID]string{}, Stripped: map[types.UID]memory.Stripped{}}
 	for i := range s.InFlight.Creations {
-		m.Created = append(m.Created, machine.Created{UID: types.UID(fmt.Sprint("created-", i)), Version: inFlight, At: s.Now})
+		m.Created = append(m.Created, memory.Created{UID: types.UID(fmt.Sprint("created-", i)), Version: inFlight, At: s.Now})
 	}
 	for i := range s.InFlight.Deletions {
 		m.Deleted[types.UID(fmt.Sprint("deleted-", i))] = inFlight
 	}
 	for _, uid := range s.InFlight.Stripped {
-		m.Stripped[uid] = machine.Stripped{Without: inFlight}
+		m.Stripped[uid] = memory.Stripped{Without: inFlight}
 	}
 	if s.InFlight.Status {
 		m.Known = inFlight
@@ -81,16 +80,16 @@ func (t *trial) memory() machine.Memory {
 // finish puts the result of the sync into the outcome.
 func (c *caller) finish() error {
 	result := c.machine.Result()
-	if c.decision = result.Decision; inside.OutcomeOf(c.decision) == nil {
+	if c.decision = result.Decision; c.decision.Facts() == nil {
 		return result.Err // the second decision failed
 	}
 	if !c.claimFailed && !c.statusFailed {
-		c.settlement = inside.OutcomeOf(c.decision).Settle(c.gone)
+		c.settlement = c.decision.Settle(c.gone...)
 	}
 	if !c.claimFailed && !isFinished(c.snapshot.Job) {
 		c.out.Requeue = c.decision.Requeue
 	}
-	last := inside.MachineOf(c.machine).Backoff
+	last := inside.Memory(c.machine).Backoff
 	if c.out.Backoff = record(last.Failures, &last.LastFailure); isFinished(c.snapshot.Job) {
 		c.out.Backoff = real.Record{} // the record is deleted with the Job
 	}

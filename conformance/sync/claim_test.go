@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/conformance/real"
-	"github.com/jobfate/jobfate/jobtest/decidetest"
 )
 
 // The divergence failed-claim: how it is excused and pinned.
@@ -55,7 +55,7 @@ func TestDivergence_adoptionOfAPodThatIsGone(t *testing.T) {
 	if them.Failed || len(them.Creations) != 2 {
 		t.Errorf("the real controller: got %d creations and failed=%v, want 2 and no failure", len(them.Creations), them.Failed)
 	}
-	first, err := decidetest.Decide(c.snapshot, c.options()...)
+	first, err := jobfate.Decide(c.snapshot, c.options()...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,6 @@ import (
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/conformance/real"
-	"github.com/jobfate/jobfate/jobtest/decidetest"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -353,8 +352,8 @@ func TestDivergence_options(t *testing.T) {
 					t.Errorf("without the option, explained by %v (-real +jobfate):\n%s", names, diff)
 				}
 			}
-			without, _ := decidetest.Decide(tt.trial.snapshot)
-			with, _ := decidetest.Decide(tt.trial.snapshot, tt.option)
+			without, _ := jobfate.Decide(tt.trial.snapshot)
+			with, _ := jobfate.Decide(tt.trial.snapshot, tt.option)
 			if !tt.changes(without, with) {
 				t.Errorf("the option does not have the expected effect:\nwithout %s\nwith %s", text(without), text(with))
 			}

@@ -10,9 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
+	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/conformance/apiserver"
 	"github.com/jobfate/jobfate/conformance/real"
-	decision "github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/decidetest"
 )
@@ -76,7 +76,7 @@ func drawTrial(t *rapid.T) *trial {
 
 // avoidEnd changes a snapshot so that the Job is more likely to continue. Most drawn Jobs have a reason
 // to end, and then create no pod.
-func avoidEnd(t *rapid.T, s *decision.Input) {
+func avoidEnd(t *rapid.T, s *jobfate.Snapshot) {
 	spec, st := &s.Job.Spec, &s.Job.Status
 	spec.BackoffLimit, spec.ActiveDeadlineSeconds, spec.Suspend = ptr(int32(100)), nil, ptr(false)
 	spec.Parallelism = ptr(int32(rapid.IntRange(3, 9).Draw(t, "parallelism")))
@@ -117,7 +117,7 @@ func drawUndefaulted(t *rapid.T, spec *batchv1.JobSpec) {
 
 // drawTimes draws a clock with fractions of seconds, start times in the future, and deadlines that
 // are never reached.
-func drawTimes(t *rapid.T, s *decision.Input) {
+func drawTimes(t *rapid.T, s *jobfate.Snapshot) {
 	if chance(t, 30, "between seconds") {
 		s.Now = s.Now.Add(time.Duration(rapid.IntRange(1, 999).Draw(t, "milliseconds")) * time.Millisecond)
 	}
@@ -131,7 +131,7 @@ func drawTimes(t *rapid.T, s *decision.Input) {
 
 // drawConditions draws conditions that are not True, terminal conditions, and a Suspended condition
 // of another client.
-func drawConditions(t *rapid.T, s *decision.Input) {
+func drawConditions(t *rapid.T, s *jobfate.Snapshot) {
 	st := &s.Job.Status
 	add := func(kind batchv1.JobConditionType, status corev1.ConditionStatus, reason string) {
 		at := metav1.NewTime(jobtest.Noon().Add(-40 * time.Second))
@@ -157,7 +157,7 @@ func drawConditions(t *rapid.T, s *decision.Input) {
 }
 
 // drawRareStatus draws counters and lists that only a mistake can cause.
-func drawRareStatus(t *rapid.T, s *decision.Input) {
+func drawRareStatus(t *rapid.T, s *jobfate.Snapshot) {
 	st := &s.Job.Status
 	if indexed(s.Job) && chance(t, 3, "succeeded too high") {
 		st.Succeeded += 2
@@ -246,19 +246,19 @@ func drawImpossible(t *rapid.T, c *trial) {
 // impossibles are the inputs that jobfate rejects, with the field in the error.
 var impossibles = []struct {
 	field string
-	make  func(*decision.Input)
+	make  func(*jobfate.Snapshot)
 }{
-	{"spec.parallelism", func(s *decision.Input) { s.Job.Spec.Parallelism = ptr(int32(-1)) }},
-	{"spec.backoffLimit", func(s *decision.Input) { s.Job.Spec.BackoffLimit = ptr(int32(-1)) }},
-	{"spec.activeDeadlineSeconds", func(s *decision.Input) { s.Job.Spec.ActiveDeadlineSeconds = ptr(int64(-1)) }},
-	{"spec.completionMode", func(s *decision.Input) { s.Job.Spec.CompletionMode = ptr(batchv1.CompletionMode("Other")) }},
-	{"spec.template.metadata.labels", func(s *decision.Input) { s.Job.Spec.Template.Labels = map[string]string{"other": "label"} }},
-	{"spec.selector", func(s *decision.Input) {
+	{"spec.parallelism", func(s *jobfate.Snapshot) { s.Job.Spec.Parallelism = ptr(int32(-1)) }},
+	{"spec.backoffLimit", func(s *jobfate.Snapshot) { s.Job.Spec.BackoffLimit = ptr(int32(-1)) }},
+	{"spec.activeDeadlineSeconds", func(s *jobfate.Snapshot) { s.Job.Spec.ActiveDeadlineSeconds = ptr(int64(-1)) }},
+	{"spec.completionMode", func(s *jobfate.Snapshot) { s.Job.Spec.CompletionMode = ptr(batchv1.CompletionMode("Other")) }},
+	{"spec.template.metadata.labels", func(s *jobfate.Snapshot) { s.Job.Spec.Template.Labels = map[string]string{"other": "label"} }},
+	{"spec.selector", func(s *jobfate.Snapshot) {
 		s.Job.Spec.Selector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "k", Operator: "Other"}}}
 	}},
-	{"status.failed", func(s *decision.Input) { s.Job.Status.Conditions, s.Job.Status.Failed = nil, -1 }},
-	{"metadata.uid", func(s *decision.Input) { s.Job.UID = "" }},
-	{"pods[1].metadata.uid", func(s *decision.Input) {
+	{"status.failed", func(s *jobfate.Snapshot) { s.Job.Status.Conditions, s.Job.Status.Failed = nil, -1 }},
+	{"metadata.uid", func(s *jobfate.Snapshot) { s.Job.UID = "" }},
+	{"pods[1].metadata.uid", func(s *jobfate.Snapshot) {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "twin", UID: "twin"}}
 		s.Pods = []*corev1.Pod{pod, pod.DeepCopy()}
 	}},

@@ -13,7 +13,6 @@ import (
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/conformance/apiserver"
 	"github.com/jobfate/jobfate/conformance/real"
-	decision "github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -22,7 +21,7 @@ var builtin tracking.Keys
 
 // A trial is one input for both sides. Neither side changes it.
 type trial struct {
-	snapshot decision.Input // the input of jobfate
+	snapshot jobfate.Snapshot // the input of jobfate
 	fail     real.Faults
 	limits   real.Limits
 	noPerIndex,
@@ -90,7 +89,7 @@ func (t *trial) input() real.Input {
 
 // inOrder returns the pods in the order that jobfate follows: by index for an
 // Indexed Job, then by UID.
-func inOrder(s *decision.Input) []*corev1.Pod {
+func inOrder(s *jobfate.Snapshot) []*corev1.Pod {
 	pods := slices.Clone(s.Pods)
 	slices.SortFunc(pods, func(a, b *corev1.Pod) int {
 		if indexed(s.Job) {

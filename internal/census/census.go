@@ -274,3 +274,13 @@ func (c *Census) Claims() []*Record { return slices.Collect(c.list(claims).all()
 
 // AllInOrder returns the records of all pods of the Job, in the order of Before.
 func (c *Census) AllInOrder() []*Record { return slices.SortedFunc(c.All(), (*Record).compare) }
+
+// Others returns the pods of other owners, ordered by name.
+func (c *Census) Others() (pods []*corev1.Pod) {
+	for _, pod := range c.Pods() {
+		if !c.records[pod.UID].Relation.Own() {
+			pods = append(pods, pod)
+		}
+	}
+	return pods
+}

@@ -30,7 +30,7 @@ var kinds = [lists]struct {
 	countable: {func(r *Record) bool { return r.Tracked && (r.Succeeded || r.Failed) }, (*Record).compare},
 	failJob:   {func(r *Record) bool { return r.FailsJob() }, (*Record).compare},
 	active:    {func(r *Record) bool { return r.Active }, (*Record).compare},
-	failures:  {(*Record).replaceable, (*Record).CompareFailures},
+	failures:  {(*Record).replaceable, (*Record).compareFailures},
 }
 
 // list returns a list, which it makes if necessary.

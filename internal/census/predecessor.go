@@ -40,7 +40,7 @@ func (c *Census) waits(r *Record) bool { return c.Predecessor(r.Index) == r }
 func (c *Census) countFailed(r *Record, by int32) {
 	last := c.failed[r.Index]
 	switch {
-	case by > 0 && (last == nil || last.CompareFailures(r) < 0):
+	case by > 0 && (last == nil || last.compareFailures(r) < 0):
 		if c.failed == nil {
 			c.failed = make(map[int32]*Record, c.expected())
 		}

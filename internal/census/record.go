@@ -47,11 +47,10 @@ func byUID(r, o *Record) int {
 // Before reports whether a pod comes before another, by index and then by UID.
 func (r *Record) Before(o *Record) bool { return r.compare(o) < 0 }
 
-// CompareFailures orders failed pods by index, failures, finish time and UID. The last pod
-// of an index is the one that the next pod of the index replaces.
-func (r *Record) CompareFailures(o *Record) int {
-	if c := cmp.Or(cmp.Compare(r.Index, o.Index), r.Counts.Compare(o.Counts)); c != 0 {
-		return c
+// compareFailures orders failed pods by index, and those of an index as PodRecord does.
+func (r *Record) compareFailures(o *Record) int {
+	if r.Index != o.Index {
+		return cmp.Compare(r.Index, o.Index)
 	}
-	return cmp.Or(r.Finish().Compare(o.Finish()), byUID(r, o))
+	return r.CompareFailures(&o.PodRecord)
 }

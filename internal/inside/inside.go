@@ -1,39 +1,49 @@
-// Package inside gives packages of this repository access to unexported parts of package jobfate:
-// the outcome behind a Decision, for explanations and tests, and the implementation of a Machine,
-// for the test kit.
-//
-// The package knows nothing about the types of package jobfate, which it cannot import. When
-// package jobfate is initialized, it passes functions that return these parts.
+// Package inside opens a Machine for test kits: its memory, and the way it decides. Nothing else
+// imports it. It reads unexported fields by their names, so package jobfate need not export them.
 package inside
 
 import (
-	"github.com/jobfate/jobfate/internal/decide"
-	"github.com/jobfate/jobfate/internal/machine"
+	"reflect"
+	"unsafe"
+
+	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/internal/memory"
 )
 
-var (
-	outcomeOf func(decision any) *decide.Outcome
-	machineOf func(m any) *machine.Machine
-)
+// Decider returns a decision on a snapshot with the given option as the only one. usual returns
+// the decision that the Machine would make itself, from the pods that it keeps.
+type Decider = func(s jobfate.Snapshot, o jobfate.Option, usual Usual) (jobfate.Decision, error)
 
-// Open sets the functions that return the outcome of a Decision, and the implementation of a
-// *Machine.
-func Open(decision func(any) *decide.Outcome, m func(any) *machine.Machine) {
-	outcomeOf, machineOf = decision, m
+// Usual decides as a Machine does.
+type Usual = func(jobfate.Snapshot) (jobfate.Decision, error)
+
+// Memory returns the memory of a Machine.
+func Memory(m *jobfate.Machine) *memory.Memory { return field[memory.Memory](m, "memory") }
+
+// Decide makes a Machine decide with the given function, to plant a bug or to watch decisions.
+func Decide(m *jobfate.Machine, how Decider) { *field[Decider](m, "decider") = how }
+
+// Amend makes a Machine change each of its decisions before it carries them out.
+func Amend(m *jobfate.Machine, how func(jobfate.Snapshot, *jobfate.Decision)) {
+	Decide(m, Amended(how))
 }
 
-// OutcomeOf returns the inputs and intermediate results of a jobfate.Decision, or nil for the zero
-// Decision.
-func OutcomeOf(decision any) *decide.Outcome { return outcomeOf(decision) }
-
-// MachineOf returns the implementation of a *jobfate.Machine.
-func MachineOf(m any) *machine.Machine { return machineOf(m) }
-
-// Deciding replaces the function with which a *jobfate.Machine decides, to inject a bug or to observe
-// decisions.
-func Deciding(m any, how func(decide.Input, decide.Config) (*decide.Outcome, error)) {
-	machineOf(m).Decide = func(t *decide.Tally, in decide.Input, c *decide.Config) (*decide.Outcome, error) {
-		in.Pods = t.Pods()
-		return how(in, *c)
+// Amended decides, and then changes the decision.
+func Amended(how func(jobfate.Snapshot, *jobfate.Decision)) Decider {
+	return func(s jobfate.Snapshot, o jobfate.Option, _ Usual) (jobfate.Decision, error) {
+		d, err := jobfate.Decide(s, o)
+		if err == nil {
+			how(s, &d)
+		}
+		return d, err
 	}
+}
+
+// field returns the address of a field of a Machine. It panics if the field has another type.
+func field[T any](m *jobfate.Machine, name string) *T {
+	f := reflect.ValueOf(m).Elem().FieldByName(name)
+	if want := reflect.TypeFor[T](); !f.IsValid() || !f.Type().ConvertibleTo(want) || f.Type().Kind() != want.Kind() {
+		panic("the field " + name + " of a Machine is not a " + want.String())
+	}
+	return (*T)(unsafe.Pointer(f.UnsafeAddr()))
 }

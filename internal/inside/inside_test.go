@@ -1,31 +1,48 @@
 package inside_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 
 	"github.com/jobfate/jobfate"
-	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/internal/inside"
 )
 
-// A Decision has the outcome that the implementation of its Machine decided. The zero Decision has
-// none.
+// A Machine decides with the function that it was given, on what it remembers.
 func TestInside(t *testing.T) {
-	if o := inside.OutcomeOf(jobfate.Decision{}); o != nil {
-		t.Errorf("the outcome of the zero Decision is %v, want nil", o)
-	}
-	want := &decide.Outcome{}
 	m := jobfate.NewMachine()
-	inside.MachineOf(m).Decide = func(*decide.Tally, decide.Input, *decide.Config) (*decide.Outcome, error) { return want, nil }
+	inside.Memory(m).Known = "2"
+	want := errors.New("no decision")
+	var seen jobfate.Snapshot
+	inside.Decide(m, func(s jobfate.Snapshot, _ jobfate.Option, usual inside.Usual) (jobfate.Decision, error) {
+		seen = s
+		if d, err := usual(s); err != nil || d.Requeue != time.Second {
+			t.Errorf("the usual decision is %+v, %v, want to wait a second", d, err)
+		}
+		return jobfate.Decision{}, want
+	})
 	job := &batchv1.Job{}
-	job.UID, job.ResourceVersion = "job-1", "1"
+	job.Name, job.UID, job.ResourceVersion = "job", "job-1", "1"
+	inside.Memory(m).Job = job.UID
+	err := m.Begin(jobfate.View{Job: job, Now: time.Unix(1, 0), JobsVersion: "1", PodsVersion: "1", Barrier: "1"})
+	if !errors.Is(err, want) || !seen.InFlight.Status {
+		t.Errorf("Begin: %v, in flight %+v; want the given error, and a status", err, seen.InFlight)
+	}
+}
+
+// A decision is amended before it is carried out.
+func TestAmend(t *testing.T) {
+	m := jobfate.NewMachine()
+	inside.Amend(m, func(_ jobfate.Snapshot, d *jobfate.Decision) { d.Requeue = time.Hour })
+	job := &batchv1.Job{}
+	job.Name, job.UID, job.ResourceVersion = "job", "job-1", "1"
 	if err := m.Begin(jobfate.View{Job: job, Now: time.Unix(1, 0), JobsVersion: "1", PodsVersion: "1", Barrier: "1"}); err != nil {
 		t.Fatal(err)
 	}
-	if got := inside.OutcomeOf(m.Result().Decision); got != want {
-		t.Errorf("the outcome is %v, want %v", got, want)
+	if got := m.Result().Decision.Requeue; got != time.Hour {
+		t.Errorf("Requeue is %v, want an hour", got)
 	}
 }

@@ -16,7 +16,6 @@ import (
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
-	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/internal/bugs"
@@ -55,7 +54,7 @@ var knownBugs = []bug{
 	}},
 
 	// Statuses that the API server rejects.
-	{name: "seen, an index in both sets", property: "S4 S11", controller: spoiled(func(_ decide.Input, st *batchv1.JobStatus) {
+	{name: "seen, an index in both sets", property: "S4 S11", controller: spoiled(func(_ jobfate.Snapshot, st *batchv1.JobStatus) {
 		if st.FailedIndexes != nil && st.CompletedIndexes != "" {
 			st.FailedIndexes = &st.CompletedIndexes
 		}
@@ -63,7 +62,7 @@ var knownBugs = []bug{
 	{name: "k139428, active is a literal 0", property: "S10 S11", controller: rewriting(func(st map[string]any) { st["active"] = 0 })},
 	{name: "seen, k125410, k111646, a counted pod is classified again when its phase flips", property: "S1 S11", controller: spoiled(countFlips)},
 	{name: "k132144, an end without a start time", property: "S9 S11", controller: rewriting(atEnd(func(st map[string]any) { st["startTime"] = nil }))},
-	{name: "k134521, the start time is reset", property: "S11", controller: spoiled(func(s decide.Input, st *batchv1.JobStatus) {
+	{name: "k134521, the start time is reset", property: "S11", controller: spoiled(func(s jobfate.Snapshot, st *batchv1.JobStatus) {
 		st.StartTime = &metav1.Time{Time: s.Now}
 	})},
 	{name: "k125909, an interim condition that is False ends the Job", property: "S8 S11", controller: rewriting(atEnd(func(st map[string]any) {
@@ -81,7 +80,7 @@ var knownBugs = []bug{
 			return kind == "SuccessCriteriaMet" || kind == "FailureTarget"
 		})
 	}))},
-	{name: "k125089, k125185, k121342, ready alone is not written", property: "L1", controller: amended(func(s decide.Input, d *bugs.Draft) {
+	{name: "k125089, k125185, k121342, ready alone is not written", property: "L1", controller: amended(func(s jobfate.Snapshot, d *jobfate.Decision) {
 		if d.Status != nil {
 			same := d.Status.DeepCopy()
 			same.Ready, same.Terminating = s.Job.Status.Ready, s.Job.Status.Terminating
@@ -94,16 +93,16 @@ var knownBugs = []bug{
 	// Counting.
 	{name: "k105200, a stale pod is counted again", property: "S1", controller: forgetful},
 	{name: "KEP-2307, finalizers are removed before the status is stored", property: "S2", controller: func() cluster.Controller { return &hasty{} }},
-	{name: "k104666, UIDs leave the list while pods have the finalizer", property: "S1", controller: spoiled(func(_ decide.Input, st *batchv1.JobStatus) {
+	{name: "k104666, UIDs leave the list while pods have the finalizer", property: "S1", controller: spoiled(func(_ jobfate.Snapshot, st *batchv1.JobStatus) {
 		if u := st.UncountedTerminatedPods; u != nil && len(u.Failed) > 1 {
 			st.Failed += int32(len(u.Failed) - 1)
 			u.Failed = u.Failed[:1]
 		}
 	})},
-	{name: "KEP-2307, finalizers are removed from uncounted pods", property: "S2", controller: spoiled(func(_ decide.Input, st *batchv1.JobStatus) {
+	{name: "KEP-2307, finalizers are removed from uncounted pods", property: "S2", controller: spoiled(func(_ jobfate.Snapshot, st *batchv1.JobStatus) {
 		st.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{}
 	})},
-	{name: "k109485, k119160, an end before all finalizers are removed", property: "S9 S11", controller: spoiled(func(s decide.Input, st *batchv1.JobStatus) {
+	{name: "k109485, k119160, an end before all finalizers are removed", property: "S9 S11", controller: spoiled(func(s jobfate.Snapshot, st *batchv1.JobStatus) {
 		if c := st.Conditions; len(c) > 0 && c[len(c)-1].Type == batchv1.JobFailureTarget && st.Active == 0 && st.StartTime != nil {
 			failed := c[len(c)-1]
 			failed.Type = batchv1.JobFailed
@@ -112,7 +111,7 @@ var knownBugs = []bug{
 			st.Conditions = append(st.Conditions, failed)
 		}
 	})},
-	{name: "k108645, k109429, k141329, the finalizer stays on pods of a Job that is over", property: "L2 L3", controller: amended(func(s decide.Input, d *bugs.Draft) {
+	{name: "k108645, k109429, k141329, the finalizer stays on pods of a Job that is over", property: "L2 L3", controller: amended(func(s jobfate.Snapshot, d *jobfate.Decision) {
 		if s.Job.DeletionTimestamp != nil {
 			d.Strip = nil
 		}
@@ -122,10 +121,10 @@ var knownBugs = []bug{
 			p.OwnerReferences[i].UID = job.UID
 		}
 	}))},
-	{name: "k81227, k28486, counters fall", property: "S1 S3 S11", controller: spoiled(func(_ decide.Input, st *batchv1.JobStatus) {
+	{name: "k81227, k28486, counters fall", property: "S1 S3 S11", controller: spoiled(func(_ jobfate.Snapshot, st *batchv1.JobStatus) {
 		st.Failed = 0
 	})},
-	{name: "k104130, a shared object is changed", property: "S1 S2 S12 L1 L2", controller: amended(func(s decide.Input, _ *bugs.Draft) {
+	{name: "k104130, a shared object is changed", property: "S1 S2 S12 L1 L2", controller: amended(func(s jobfate.Snapshot, _ *jobfate.Decision) {
 		for _, pod := range s.Pods {
 			if pod.Status.Phase == corev1.PodFailed {
 				pod.Status.Phase = corev1.PodSucceeded
@@ -152,7 +151,7 @@ var knownBugs = []bug{
 			p.Annotations[batchv1.JobCompletionIndexAnnotation] = "0"
 		}
 	}))},
-	{name: "k99865, k115349, duplicates and indexes out of range count", property: "S1 S11", controller: spoiled(func(s decide.Input, st *batchv1.JobStatus) {
+	{name: "k99865, k115349, duplicates and indexes out of range count", property: "S1 S11", controller: spoiled(func(s jobfate.Snapshot, st *batchv1.JobStatus) {
 		if isIndexed(&s.Job.Spec) {
 			st.Succeeded = 0
 			for _, pod := range s.Pods {
@@ -165,7 +164,7 @@ var knownBugs = []bug{
 
 	{name: "seen, the status counts only the pods of a stale cache", property: "S21", controller: func() cluster.Controller {
 		caller := cluster.NewCaller()
-		inside.Deciding(caller.Machine, bugs.ForgetUnobserved)
+		inside.Decide(caller.Machine, bugs.ForgetUnobserved)
 		return caller
 	}},
 
@@ -179,7 +178,7 @@ var knownBugs = []bug{
 		}
 		return true
 	})},
-	{name: "k70251, k92245, k60735, requeues count as failures", property: "S1", controller: spoiled(func(s decide.Input, st *batchv1.JobStatus) {
+	{name: "k70251, k92245, k60735, requeues count as failures", property: "S1", controller: spoiled(func(s jobfate.Snapshot, st *batchv1.JobStatus) {
 		if len(s.Pods) > 0 {
 			st.Failed++
 		}
@@ -210,13 +209,13 @@ var knownBugs = []bug{
 	})},
 	{name: "seen, a pod that fails the Job is counted before the verdict is stored", property: "S18", controller: amended(bugs.ForgetVerdict)},
 	{name: "pods are created while the Job is suspended", property: "S7", controller: spec(func(s *batchv1.JobSpec) { s.Suspend = new(bool) })},
-	{name: "pods are not deleted when the Job is suspended", property: "L1", controller: sparing(func(s decide.Input, _ decide.Deletion) bool {
+	{name: "pods are not deleted when the Job is suspended", property: "L1", controller: sparing(func(s jobfate.Snapshot, _ jobfate.Deletion) bool {
 		return *s.Job.Spec.Suspend
 	})},
-	{name: "pods are not deleted when parallelism falls", property: "L1", controller: sparing(func(s decide.Input, d decide.Deletion) bool {
-		return !*s.Job.Spec.Suspend && d.Cause == decide.CauseTooMany
+	{name: "pods are not deleted when parallelism falls", property: "L1", controller: sparing(func(s jobfate.Snapshot, d jobfate.Deletion) bool {
+		return !*s.Job.Spec.Suspend && d.Cause == jobfate.CauseTooMany
 	})},
-	{name: "a verdict is removed", property: "S8 S11", controller: amended(func(s decide.Input, d *bugs.Draft) {
+	{name: "a verdict is removed", property: "S8 S11", controller: amended(func(s jobfate.Snapshot, d *jobfate.Decision) {
 		if d.Status == nil && !ended(s.Job) {
 			d.Status = s.Job.Status.DeepCopy()
 		}
@@ -225,8 +224,8 @@ var knownBugs = []bug{
 		}
 	})},
 	{name: "the end is changed", property: "S1 S8 S11", controller: func() cluster.Controller { return &restless{*cluster.NewCaller()} }},
-	{name: "a rejected status is sent again and again", property: "L4 S11", controller: spoiled(func(_ decide.Input, st *batchv1.JobStatus) { st.Active = -1 })},
-	{name: "a status is written in each sync", property: "L1", controller: amended(func(s decide.Input, d *bugs.Draft) {
+	{name: "a rejected status is sent again and again", property: "L4 S11", controller: spoiled(func(_ jobfate.Snapshot, st *batchv1.JobStatus) { st.Active = -1 })},
+	{name: "a status is written in each sync", property: "L1", controller: amended(func(s jobfate.Snapshot, d *jobfate.Decision) {
 		if d.Status == nil && !ended(s.Job) {
 			d.Status = s.Job.Status.DeepCopy()
 		}
@@ -278,8 +277,8 @@ func waiting(how func(time.Duration) time.Duration) func() cluster.Controller {
 }
 
 // spoiled is a caller whose first status write of each sync is changed.
-func spoiled(how func(decide.Input, *batchv1.JobStatus)) func() cluster.Controller {
-	return amended(func(s decide.Input, d *bugs.Draft) {
+func spoiled(how func(jobfate.Snapshot, *batchv1.JobStatus)) func() cluster.Controller {
+	return amended(func(s jobfate.Snapshot, d *jobfate.Decision) {
 		if d.Status != nil {
 			d.Status = d.Status.DeepCopy()
 			how(s, d.Status)
@@ -289,18 +288,18 @@ func spoiled(how func(decide.Input, *batchv1.JobStatus)) func() cluster.Controll
 
 // sparing is a caller that omits some deletions, and stores a status that is consistent with
 // that.
-func sparing(which func(decide.Input, decide.Deletion) bool) func() cluster.Controller {
-	return amended(func(s decide.Input, d *bugs.Draft) {
+func sparing(which func(jobfate.Snapshot, jobfate.Deletion) bool) func() cluster.Controller {
+	return amended(func(s jobfate.Snapshot, d *jobfate.Decision) {
 		if d.Status == nil {
 			return
 		}
 		st := d.Status.DeepCopy()
-		d.Delete = slices.DeleteFunc(d.Delete, func(x decide.Deletion) bool {
+		d.Delete = slices.DeleteFunc(d.Delete, func(x jobfate.Deletion) bool {
 			if !which(s, x) {
 				return false
 			}
 			st.Active, *st.Terminating = st.Active+1, *st.Terminating-1
-			if slices.ContainsFunc(x.Record.Pod.Status.Conditions, isReady) {
+			if slices.ContainsFunc(x.Pod.Status.Conditions, isReady) {
 				*st.Ready++
 			}
 			return true
@@ -322,7 +321,7 @@ func atEnd(how func(map[string]any)) func(map[string]any) {
 }
 
 // countFlips moves a pod to the uncounted list of its current phase.
-func countFlips(s decide.Input, st *batchv1.JobStatus) {
+func countFlips(s jobfate.Snapshot, st *batchv1.JobStatus) {
 	u := st.UncountedTerminatedPods
 	for _, pod := range s.Pods {
 		switch {
@@ -378,11 +377,11 @@ func (h *hasty) Sync(client *cluster.Client) (time.Duration, error) {
 	if h.caller == nil {
 		h.caller = cluster.NewCaller()
 	}
-	inside.Deciding(h.caller.Machine, bugs.Amend(func(_ decide.Input, d *bugs.Draft) {
+	inside.Amend(h.caller.Machine, func(_ jobfate.Snapshot, d *jobfate.Decision) {
 		for _, pod := range d.Strip {
 			_, _ = client.PatchPod(pod, tracking.Keys{}.StripPatch(pod))
 		}
-	}))
+	})
 	return h.caller.Sync(client)
 }
 

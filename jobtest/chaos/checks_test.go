@@ -9,10 +9,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/jobfate/jobfate/internal/decide"
+	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/effort"
-	"github.com/jobfate/jobfate/jobtest/internal/bugs"
 	"github.com/jobfate/jobfate/jobtest/internal/shrink"
 	"github.com/jobfate/jobfate/tracking"
 )
@@ -25,7 +24,7 @@ func TestCrashesOfLivesWithoutEnd(t *testing.T) {
 		want       string
 	}{
 		"no requeue":              {waiting(func(time.Duration) time.Duration { return 0 }), "L2"},
-		"no finalizer is removed": {amended(func(_ decide.Input, d *bugs.Draft) { d.Strip = nil }), "L2"},
+		"no finalizer is removed": {amended(func(_ jobfate.Snapshot, d *jobfate.Decision) { d.Strip = nil }), "L2"},
 		"always suspended":        {spec(func(s *batchv1.JobSpec) { s.Suspend = ptr(true) }), "L2"},
 		"finalizers come back":    {func() cluster.Controller { return &leaving{*cluster.NewCaller()} }, "L3"},
 	} {

@@ -14,10 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/jobfate/jobfate"
-	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/jobtest/cluster"
-	"github.com/jobfate/jobfate/jobtest/internal/bugs"
 	"github.com/jobfate/jobfate/jobtest/referee"
 	"github.com/jobfate/jobfate/tracking"
 )
@@ -72,20 +70,20 @@ func TestOwnKeys_judged(t *testing.T) {
 	}{
 		{"the finalizer is removed before the status is stored", "S2", func() cluster.Controller {
 			c := caller()
-			inside.Deciding(c.Machine, bugs.Amend(func(_ decide.Input, d *bugs.Draft) {
+			inside.Amend(c.Machine, func(_ jobfate.Snapshot, d *jobfate.Decision) {
 				if d.Status != nil {
 					d.Status.UncountedTerminatedPods = nil
 				}
-			}))
+			})
 			return c
 		}},
 		{"finalizers stay after the end", "L2 L3", func() cluster.Controller {
 			c := caller()
-			inside.Deciding(c.Machine, bugs.Amend(func(s decide.Input, d *bugs.Draft) {
+			inside.Amend(c.Machine, func(s jobfate.Snapshot, d *jobfate.Decision) {
 				if s.Job.DeletionTimestamp != nil {
 					d.Strip = nil
 				}
-			}))
+			})
 			return c
 		}},
 		{"the failure count of an index starts again", "S13", func() cluster.Controller {
@@ -176,8 +174,8 @@ func (r *renamed) Sync(client *cluster.Client) (time.Duration, error) {
 		return 0, err
 	}
 	if !r.drive(client, r.plain, r.own) {
-		inside.MachineOf(r.plain).Abandon()
-		inside.MachineOf(r.own).Abandon()
+		r.plain.Abandon()
+		r.own.Abandon()
 		return 0, nil
 	}
 	is, ought := r.own.Result(), r.plain.Result()

@@ -10,10 +10,9 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/jobfate/jobfate/internal/decide"
+	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/jobtest/cluster"
-	"github.com/jobfate/jobfate/jobtest/internal/bugs"
 )
 
 // wrong is the reference caller with a bug. The bug changes its view, its decisions or its
@@ -56,10 +55,10 @@ func (w *wrong) Sync(client *cluster.Client) (time.Duration, error) {
 }
 
 // amended is a caller with changed decisions.
-func amended(how func(decide.Input, *bugs.Draft)) func() cluster.Controller {
+func amended(how func(jobfate.Snapshot, *jobfate.Decision)) func() cluster.Controller {
 	return func() cluster.Controller {
 		caller := cluster.NewCaller()
-		inside.Deciding(caller.Machine, bugs.Amend(how))
+		inside.Amend(caller.Machine, how)
 		return caller
 	}
 }

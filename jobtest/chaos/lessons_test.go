@@ -34,9 +34,9 @@ var elsewhere = []struct{ lesson, file, test string }{
 	{"a copy of the template for each pod to create", "../decisions/slope_test.go", "TestCreations_areMadeWhenNeeded"},
 	{"one index is explained by explaining all", "../decisions/alloc_test.go", "TestIndex_allocatesForOne"},
 	{"errors about the input have several shapes", "../decisions/input_test.go", "TestInput_errorsHaveOneShape"},
-	{"the adoption of a pod that is gone", "../../internal/machine/writes_test.go", "TestAdoption_ofAPodThatIsGone"},
+	{"the adoption of a pod that is gone", "../../machine_writes_test.go", "TestAdoption_ofAPodThatIsGone"},
 	{"a backoff record with pods beyond the completions", "../../stories/rebuild_test.go", "TestBackoffInDoubt_podsBeyondCompletions"},
-	{"TooManySucceededPods for a stuck counter", "../../internal/decide/close_test.go", "TestSettle_aStuckCounterIsNotTooManySucceededPods"},
+	{"TooManySucceededPods for a stuck counter", "../../close_test.go", "TestSettle_aStuckCounterIsNotTooManySucceededPods"},
 	{"karmada#6964, #7844: conditions read wrongly", "../../stories/lessons_test.go", "karmada6964_karmada7844_outcome"},
 }
 

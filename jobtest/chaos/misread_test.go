@@ -8,9 +8,8 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/jobfate/jobfate/internal/decide"
+	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/jobtest/cluster"
-	"github.com/jobfate/jobfate/jobtest/internal/bugs"
 )
 
 // misread are controllers that misread the input: when a Job ends, whether a pod has failed
@@ -63,7 +62,7 @@ var misread = []struct {
 			pod.Status.Phase = corev1.PodFailed
 		}
 	}))},
-	{"failed indexes are forgotten", "S3", amended(func(s decide.Input, d *bugs.Draft) {
+	{"failed indexes are forgotten", "S3", amended(func(s jobfate.Snapshot, d *jobfate.Decision) {
 		if d.Status != nil && d.Status.FailedIndexes != nil && *d.Status.FailedIndexes != "" {
 			status := d.Status.DeepCopy()
 			status.FailedIndexes = new(string)

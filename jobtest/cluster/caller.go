@@ -11,8 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate"
-	"github.com/jobfate/jobfate/internal/inside"
-	"github.com/jobfate/jobfate/internal/machine"
 	"github.com/jobfate/jobfate/internal/slowpath"
 )
 
@@ -30,6 +28,8 @@ type Caller struct {
 	// Progress, if set, gets the state of the sync before each batch of requests and at
 	// the end.
 	Progress func(jobfate.Result)
+	// Options apply to the next syncs.
+	Options []jobfate.Option
 }
 
 var errAgain = errors.New("something failed")
@@ -37,8 +37,8 @@ var errAgain = errors.New("something failed")
 // NewCaller returns a caller with an empty memory. The caller panics if its Machine decides
 // differently from [jobfate.Decide] on the same view.
 func NewCaller(options ...jobfate.Option) *Caller {
-	c := &Caller{Machine: jobfate.NewMachine(options...)}
-	inside.MachineOf(c.Machine).Decide = slowpath.Decide
+	c := &Caller{Machine: jobfate.NewMachine(), Options: options}
+	slowpath.Check(c.Machine)
 	return c
 }
 
@@ -47,12 +47,14 @@ func (c *Caller) Sync(client *Client) (time.Duration, error) {
 	if err := c.releaseOrphans(client); err != nil {
 		return 0, err
 	}
-	if err := c.Machine.Begin(c.viewOf(&client.View)); err != nil {
+	if err := c.Machine.Begin(c.viewOf(&client.View), c.Options...); err != nil {
 		return 0, err
 	}
-	c.drive(client, inside.MachineOf(c.Machine))
-	c.checkShown()
-	r := inside.MachineOf(c.Machine).Result()
+	c.drive(client, c.Machine)
+	r := c.Machine.Result()
+	if c.Feeding {
+		c.checkShown(r.Decision.Facts())
+	}
 	if r.Err != nil {
 		return r.Requeue, fmt.Errorf("%w: %w", errAgain, r.Err)
 	}
@@ -88,24 +90,32 @@ func (c *Caller) viewOf(v *View) jobfate.View {
 	return view
 }
 
-// checkShown panics if the pods of the Machine are not those that it was fed.
-func (c *Caller) checkShown() {
-	if !c.Feeding {
+// checkShown panics if the Machine has decided on pods of the cache that it was not fed.
+func (c *Caller) checkShown(f *jobfate.Facts) {
+	if f == nil {
 		return
 	}
-	known := inside.MachineOf(c.Machine).Cached()
-	for _, pod := range known {
-		if c.shown[pod.Name] != pod {
-			panic("the Machine has another version of the pod " + pod.Name + " than it was fed")
+	var own, others int
+	check := func(pod *corev1.Pod) {
+		if c.shown[pod.Name] == pod {
+			own++
+		} else {
+			others++
 		}
 	}
-	if len(known) != len(c.shown) {
-		panic(fmt.Sprintf("the Machine has %d pods, but was fed %d", len(known), len(c.shown)))
+	for _, r := range f.Pods() {
+		check(r.Pod)
+	}
+	for _, pod := range f.Others() {
+		check(pod)
+	}
+	if own > 0 && others > 0 { // those of a live read are all others
+		panic(fmt.Sprintf("the Machine decides on %d pods that it was fed and %d others", own, others))
 	}
 }
 
 // drive sends the requests of a machine until there are no more.
-func (c *Caller) drive(client *Client, m *machine.Machine) {
+func (c *Caller) drive(client *Client, m *jobfate.Machine) {
 	for {
 		batch := m.Next()
 		if c.Progress != nil {
@@ -120,7 +130,7 @@ func (c *Caller) drive(client *Client, m *machine.Machine) {
 		}
 		for i := range batch {
 			if r := &batch[order[i]]; !c.exchange(client, m, r) {
-				inside.MachineOf(c.Machine).Abandon()
+				m.Abandon()
 				return
 			}
 		}
@@ -129,13 +139,13 @@ func (c *Caller) drive(client *Client, m *machine.Machine) {
 
 // exchange sends a request, and passes on the answer if there is one. It reports whether
 // the sync continues.
-func (c *Caller) exchange(client *Client, m *machine.Machine, r *machine.Request) bool {
-	object, err := client.do(r)
+func (c *Caller) exchange(client *Client, m *jobfate.Machine, r *jobfate.Request) bool {
+	object, err := client.Do(*r)
 	switch {
 	case errors.Is(err, ErrGivenUp):
 		return false
 	case !errors.Is(err, ErrNoAnswer):
-		_ = m.Answer(r.ID, object, err) // fails only for an unknown request
+		_ = m.Answer(*r, object, err) // fails only for an unknown request
 	}
 	return true
 }
@@ -150,12 +160,6 @@ func identity(n int) []int {
 
 // Do sends a request of a [jobfate.Machine].
 func (c *Client) Do(r jobfate.Request) (runtime.Object, error) {
-	return c.do(&machine.Request{Verb: machine.Verb(r.Verb), Namespace: r.Namespace, Name: r.Name, UID: r.UID,
-		Pod: r.Pod, Patch: r.Patch, Options: r.Options})
-}
-
-// do sends a request of a machine.
-func (c *Client) do(r *machine.Request) (runtime.Object, error) {
 	q := &Request{Verb: verbs[r.Verb], Namespace: r.Namespace, Name: r.Name, UID: r.UID, Pod: r.Pod,
 		Patch: r.Patch, Options: r.Options}
 	a, err := c.Send(q)
@@ -166,7 +170,7 @@ func (c *Client) do(r *machine.Request) (runtime.Object, error) {
 		return a.Job, nil
 	case a.Pod != nil:
 		return a.Pod, nil
-	case r.Verb == machine.ListPods:
+	case r.Verb == jobfate.ListPods:
 		list := &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: a.Version}}
 		for _, pod := range a.Pods {
 			list.Items = append(list.Items, *pod)
@@ -176,20 +180,20 @@ func (c *Client) do(r *machine.Request) (runtime.Object, error) {
 	return nil, nil
 }
 
-var verbs = map[machine.Verb]Verb{
-	machine.GetJob:      Get,
-	machine.ListPods:    List,
-	machine.GetPod:      GetPod,
-	machine.CreatePod:   Create,
-	machine.PatchPod:    Patch,
-	machine.DeletePod:   Delete,
-	machine.PatchStatus: Status,
+var verbs = map[jobfate.Verb]Verb{
+	jobfate.GetJob:      Get,
+	jobfate.ListPods:    List,
+	jobfate.GetPod:      GetPod,
+	jobfate.CreatePod:   Create,
+	jobfate.PatchPod:    Patch,
+	jobfate.DeletePod:   Delete,
+	jobfate.PatchStatus: Status,
 }
 
 // releaseOrphans removes the finalizer of the pods whose Job is gone or that no Job
 // selects.
 func (c *Caller) releaseOrphans(client *Client) error {
-	for _, orphans := range machine.OrphansIn(inside.MachineOf(c.Machine).Config, client.Pods, client.Jobs) {
+	for _, orphans := range jobfate.OrphansIn(client.Pods, client.Jobs, c.Options...) {
 		(&Caller{Machine: jobfate.NewMachine()}).drive(client, orphans)
 		if err := orphans.Result().Err; err != nil {
 			return err

@@ -112,7 +112,7 @@ func TestCaller_lostAnswer(t *testing.T) {
 	if len(c.Pods()) != 1 || out.After != 10*time.Second {
 		t.Errorf("there are %d pods, and the next sync is in %v; want 1, 10s", len(c.Pods()), out.After)
 	}
-	if got := inside.MachineOf(caller.Machine).Backoff; got.Failures != 1 {
+	if got := inside.Memory(caller.Machine).Backoff; got.Failures != 1 {
 		t.Errorf("the caller remembers %+v, want one failure", got)
 	}
 }

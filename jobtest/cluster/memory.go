@@ -8,20 +8,18 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 
-	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/internal/inside"
 )
 
 // Clone returns a caller with the same memory. The two share only immutable data.
 func (c *Caller) Clone() *Caller {
-	next := &Caller{Machine: jobfate.NewMachine(), Progress: c.Progress, Feeding: c.Feeding, shown: c.shown}
-	*inside.MachineOf(next.Machine) = *inside.MachineOf(c.Machine).Clone()
-	return next
+	return &Caller{Machine: c.Machine.Clone(), Options: c.Options, Progress: c.Progress, Feeding: c.Feeding,
+		shown: c.shown}
 }
 
 // Explain says what the caller is waiting to observe; empty if nothing.
 func (c *Caller) Explain() string {
-	m := &inside.MachineOf(c.Machine).Memory
+	m := inside.Memory(c.Machine)
 	if len(m.Created) == 0 {
 		if text := m.String(); text != "nothing pending" {
 			return "the controller is " + text
@@ -38,7 +36,7 @@ func (c *Caller) Explain() string {
 // Key returns the memory as text. Callers with equal options and equal keys behave the
 // same.
 func (c *Caller) Key() string {
-	m := &inside.MachineOf(c.Machine).Memory
+	m := inside.Memory(c.Machine)
 	lists := cmp.Or(m.Counted.Uncounted, &batchv1.UncountedTerminatedPods{}) // none is like empty ones
 	return fmt.Sprintf("%s %s %v %v %d %q %q %d %d %v %v %v %v %v %v %q %q %q", m.Job, m.Gone, m.Sure,
 		m.Backoff, m.LastStatus.UnixNano(), m.Known, m.Shown,
@@ -58,7 +56,7 @@ func (c *Caller) Age(by time.Duration, limit time.Time) {
 		}
 		return t
 	}
-	m := &inside.MachineOf(c.Machine).Memory
+	m := inside.Memory(c.Machine)
 	m.Backoff.LastFailure = age(m.Backoff.LastFailure)
 	m.LastStatus = age(m.LastStatus)
 	created := m.Created[:0:0]
@@ -72,6 +70,6 @@ func (c *Caller) Age(by time.Duration, limit time.Time) {
 // ForgetInFlight makes the caller forget its writes in flight. This breaks an assumption of
 // decisions, for tests that show the consequences.
 func (c *Caller) ForgetInFlight() {
-	m := &inside.MachineOf(c.Machine).Memory
+	m := inside.Memory(c.Machine)
 	m.Known, m.Shown, m.ReadFirst, m.Created, m.Deleted, m.Stripped, m.Lost = "", "", false, nil, nil, nil, nil
 }

@@ -3,16 +3,16 @@ package decidetest
 import (
 	"pgregory.net/rapid"
 
-	"github.com/jobfate/jobfate/internal/decide"
+	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
 // Inputs generates inputs, some of them with writes that the snapshot does not show.
-func Inputs(m jobtest.Mix) *rapid.Generator[decide.Input] {
-	return rapid.Custom(func(t *rapid.T) decide.Input {
-		in := Input(jobtest.Snapshots(m).Draw(t, "snapshot"))
+func Inputs(m jobtest.Mix) *rapid.Generator[jobfate.Snapshot] {
+	return rapid.Custom(func(t *rapid.T) jobfate.Snapshot {
+		in := jobtest.Snapshots(m).Draw(t, "snapshot")
 		if oneIn(t, 6, "unobserved creations") {
 			in.InFlight.Creations = rapid.IntRange(1, 2).Draw(t, "creations")
 		}
@@ -35,12 +35,13 @@ func oneIn(t *rapid.T, n int, label string) bool {
 }
 
 // Lived generates inputs of a Machine during the life of a Job, with caches that lag.
-func Lived() *rapid.Generator[decide.Input] {
-	return rapid.Custom(func(t *rapid.T) (seen decide.Input) {
+func Lived() *rapid.Generator[jobfate.Snapshot] {
+	return rapid.Custom(func(t *rapid.T) (seen jobfate.Snapshot) {
 		caller := cluster.NewCaller()
-		inside.Deciding(caller.Machine, func(in decide.Input, c decide.Config) (*decide.Outcome, error) {
+		inside.Decide(caller.Machine, func(in jobfate.Snapshot, o jobfate.Option,
+			_ inside.Usual) (jobfate.Decision, error) {
 			seen = in
-			return decide.Decide(in, c)
+			return jobfate.Decide(in, o)
 		})
 		jobtest.Lead(t, caller)
 		return seen

@@ -7,40 +7,66 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate"
-	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/internal/fuzztest"
 	"github.com/jobfate/jobfate/internal/inside"
+	"github.com/jobfate/jobfate/internal/memory"
 	"github.com/jobfate/jobfate/internal/slowpath"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/decidetest"
 )
 
-// observer is a tally with a slow and simple record of its inputs.
+// observer is a Machine with a slow and simple record of what it is given.
 type observer struct {
-	tally  decide.Tally
-	pods   []*corev1.Pod
-	inputs []decide.Input // the changes are drawn from these inputs
-	in     decide.Input
-	config decide.Config
+	machine *jobfate.Machine
+	fed     bool // the list before the next decision has been passed
+	pods    []*corev1.Pod
+	inputs  []jobfate.Snapshot // the changes are drawn from these
+	in      jobfate.Snapshot
+	options []jobfate.Option
 }
 
 func (o *observer) list(pods []*corev1.Pod) {
-	o.tally.List(pods)
+	o.fed = false
 	o.pods = slices.Clone(pods)
 }
 
 // feed replaces all pods with a name, and the pods with the UID of the new one.
 func (o *observer) feed(name string, pod *corev1.Pod) {
-	o.tally.Feed(name, pod)
 	o.pods = slices.DeleteFunc(o.pods, func(p *corev1.Pod) bool { return p.Name == name || pod != nil && p.UID == pod.UID })
 	if pod != nil {
 		o.pods = append(o.pods, pod)
 	}
+	if o.fed {
+		o.machine.Feed(name, pod)
+	}
+}
+
+// decide returns the decision of the Machine, after comparing it with one from scratch.
+func (o *observer) decide() (d jobfate.Decision, diff string) {
+	var failed bool
+	inside.Decide(o.machine, func(s jobfate.Snapshot, option jobfate.Option,
+		usual inside.Usual) (jobfate.Decision, error) {
+		s.InFlight, s.Backoff, s.LastStatus = o.in.InFlight, o.in.Backoff, o.in.LastStatus
+		got, err := usual(s)
+		s.Pods = o.pods
+		want, wantErr := jobfate.Decide(s, option)
+		if failed = err != nil; failed != (wantErr != nil) {
+			diff = fmt.Sprintf("the Machine: %v, from scratch: %v", err, wantErr)
+		}
+		if !failed && wantErr == nil {
+			diff = slowpath.Diff(got, want)
+		}
+		return got, err
+	})
+	*inside.Memory(o.machine) = memory.Memory{Job: o.in.Job.UID}
+	view := jobfate.View{Job: o.in.Job, Pods: o.pods, Fed: o.fed, Now: o.in.Now, JobsVersion: "9999",
+		PodsVersion: "9999", Barrier: "1"}
+	o.fed = o.machine.Begin(view, o.options...) == nil
+	return o.machine.Result().Decision, diff
 }
 
 // step makes one change.
@@ -76,7 +102,7 @@ func (o *observer) step(t *rapid.T) {
 	case 8:
 		o.in.Now = o.in.Now.Add(rapid.SampledFrom([]time.Duration{time.Second, -time.Second, time.Minute}).Draw(t, "time"))
 	case 9:
-		o.config = inside.MachineOf(jobfate.NewMachine(drawOptions(t)...)).Config
+		o.options = drawOptions(t)
 	}
 }
 
@@ -92,53 +118,43 @@ func drawOptions(t *rapid.T) (opts []jobfate.Option) {
 	return opts
 }
 
-// decide compares the decision of the tally with a decision from scratch. In some runs it
-// then carries the decision out.
-func (o *observer) decide(t *rapid.T) {
-	in := o.in
-	got, err := o.tally.Decide(in, &o.config)
-	in.Pods = o.pods
-	want, wantErr := decide.Decide(in, o.config)
-	if (err == nil) != (wantErr == nil) {
-		t.Fatalf("the tally: %v, from scratch: %v", err, wantErr)
-	}
-	if err != nil {
-		return
-	}
-	if diff := slowpath.Diff(got, want); diff != "" {
+// check compares decisions. In some runs it then carries the decision out.
+func (o *observer) check(t *rapid.T) {
+	d, diff := o.decide()
+	if diff != "" {
 		t.Fatal(diff)
 	}
-	if rapid.Bool().Draw(t, "stored") && got.Planned() {
+	if f := d.Facts(); f != nil && f.Planned && rapid.Bool().Draw(t, "stored") {
 		job := o.in.Job.DeepCopy()
-		job.Status = *got.Status.DeepCopy()
-		for _, pod := range got.Strip {
+		job.Status = *f.Status.DeepCopy()
+		for _, pod := range d.Strip {
 			stripped := pod.DeepCopy()
 			stripped.Finalizers = nil
 			o.feed(pod.Name, stripped)
 		}
-		if settled := got.Settle(podUIDs(got.Strip)); settled.Status != nil {
+		if settled := decidetest.Settle(d, d.Strip...); settled.Status != nil {
 			job.Status = *settled.Status
 		}
 		o.in.Job = job
 	}
 }
 
-// tallyIsLikeDecide: after any sequence of inputs, the decision of a tally is the same as a
+// machineIsLikeDecide: after any sequence of inputs, the decision of a Machine is the same as a
 // decision from scratch.
-func tallyIsLikeDecide(inputs *rapid.Generator[decide.Input]) func(*rapid.T) {
+func machineIsLikeDecide(inputs *rapid.Generator[jobfate.Snapshot]) func(*rapid.T) {
 	return func(t *rapid.T) {
-		o := &observer{inputs: rapid.SliceOfN(inputs, 1, 3).Draw(t, "inputs"), config: decide.DefaultConfig()}
+		o := &observer{inputs: rapid.SliceOfN(inputs, 1, 3).Draw(t, "inputs"), machine: jobfate.NewMachine()}
 		for i := range o.inputs {
 			o.inputs[i].Pods = named(o.inputs[i].Pods)
 		}
 		o.in = o.inputs[0]
 		o.list(o.in.Pods)
-		o.decide(t)
+		o.check(t)
 		for range rapid.IntRange(1, 8).Draw(t, "syncs") {
 			for range rapid.IntRange(0, 3).Draw(t, "steps") {
 				o.step(t)
 			}
-			o.decide(t)
+			o.check(t)
 		}
 	}
 }
@@ -153,14 +169,14 @@ func named(pods []*corev1.Pod) (out []*corev1.Pod) {
 	return out
 }
 
-func TestTally_isLikeDecide(t *testing.T) {
+func TestSync_isLikeDecide(t *testing.T) {
 	for name, inputs := range snapshotsOf {
-		t.Run(name, func(t *testing.T) { rapid.Check(t, tallyIsLikeDecide(inputs)) })
+		t.Run(name, func(t *testing.T) { rapid.Check(t, machineIsLikeDecide(inputs)) })
 	}
 }
 
 func FuzzTally(f *testing.F) {
-	f.Fuzz(fuzztest.Target(rapid.MakeFuzz(tallyIsLikeDecide(decidetest.Inputs(jobtest.Wild())))))
+	f.Fuzz(fuzztest.Target(rapid.MakeFuzz(machineIsLikeDecide(decidetest.Inputs(jobtest.Wild())))))
 }
 
 // During the lives of Jobs with lagging caches and interfering users, with lists and with fed
@@ -205,8 +221,8 @@ func TestFeed_withoutUID(t *testing.T) {
 	if err := m.Begin(view); err != nil {
 		t.Errorf("with a valid pod: %v", err)
 	}
-	if got := fmt.Sprint(inside.MachineOf(m).Cached()[0].UID); got != string(pod.UID) {
-		t.Errorf("the Machine knows %s, want %s", got, pod.UID)
+	if got := m.Result().Decision.Facts().Pods(); len(got) != 1 || got[0].Pod != pod {
+		t.Errorf("the Machine knows %v, want the valid pod", got)
 	}
 }
 
@@ -222,7 +238,7 @@ func TestFeed_listReplaces(t *testing.T) {
 		if err := m.Begin(view); err != nil {
 			t.Fatal(err)
 		}
-		return inside.OutcomeOf(m.Result().Decision).View.Census.Active
+		return m.Result().Decision.Facts().Active
 	}
 	list := view
 	list.Fed, list.Pods = false, pods[:1]
@@ -248,18 +264,11 @@ func TestFeed_listReplaces(t *testing.T) {
 	}
 }
 
-func podUIDs(pods []*corev1.Pod) (uids []types.UID) {
-	for _, pod := range pods {
-		uids = append(uids, pod.UID)
-	}
-	return uids
-}
-
 // The decisions are right for long lists of copies, as from a cache that copies its
 // objects.
-func TestTally_longLists(t *testing.T) {
-	s := decidetest.Input(largeJob(300, true, failedJustNow))
-	var tally decide.Tally
+func TestSync_longLists(t *testing.T) {
+	s := largeJob(300, true, failedJustNow)
+	o := &observer{machine: jobfate.NewMachine(), in: s}
 	for look := range 4 {
 		pods := make([]*corev1.Pod, 0, len(s.Pods))
 		for i, pod := range s.Pods {
@@ -274,14 +283,8 @@ func TestTally_longLists(t *testing.T) {
 			pods = append(pods, pod)
 		}
 		s.Pods = pods
-		tally.List(pods)
-		config := decide.DefaultConfig()
-		got, err := tally.Decide(s, &config)
-		want, wantErr := decide.Decide(s, decide.DefaultConfig())
-		if err != nil || wantErr != nil {
-			t.Fatal(err, wantErr)
-		}
-		if diff := slowpath.Diff(got, want); diff != "" {
+		o.list(pods)
+		if _, diff := o.decide(); diff != "" {
 			t.Errorf("look %d: %s", look, diff)
 		}
 	}

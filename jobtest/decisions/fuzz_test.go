@@ -12,7 +12,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate"
-	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/internal/fuzztest"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/decidetest"
@@ -35,9 +34,9 @@ type fatal interface {
 // checkDecision checks properties that hold for any input. Decide returns either an error
 // and an empty decision, or a decision. The API server accepts the statuses of a decision
 // if it accepts the status before.
-func checkDecision(t fatal, s decide.Input) {
+func checkDecision(t fatal, s jobfate.Snapshot) {
 	for i, opts := range fuzzOptions {
-		d, err := decidetest.Decide(s, opts...)
+		d, err := jobfate.Decide(s, opts...)
 		if err != nil {
 			if !d.Idle() || d.Requeue != 0 || len(d.Metrics)+len(d.Events) != 0 {
 				t.Fatalf("options %d: an error and a decision that is not empty: %v", i, err)
@@ -54,12 +53,12 @@ func checkDecision(t fatal, s decide.Input) {
 		}
 		decidetest.Explanation(d)
 		checkStatuses(t, s.Job, d, decidetest.Settle(d, d.Strip...))
-		half := decidetest.Revise(d, decide.Done{NotCreated: len(d.Create) / 2})
+		half := d.Revise(jobfate.Undone{Creations: len(d.Create) / 2})
 		checkStatuses(t, s.Job, half, decidetest.Settle(half, half.Strip[:len(half.Strip)/2]...))
 	}
 }
 
-func checkStatuses(t fatal, job *batchv1.Job, d jobfate.Decision, s decide.Settled) {
+func checkStatuses(t fatal, job *batchv1.Job, d jobfate.Decision, s jobfate.Settled) {
 	stored := validation.Default(job)
 	stored.ResourceVersion = "1"
 	if len(validation.Status(stored)) > 0 || len(validation.StatusUpdate(stored, stored)) > 0 {
@@ -80,7 +79,7 @@ func checkStatuses(t fatal, job *batchv1.Job, d jobfate.Decision, s decide.Settl
 
 // garble changes a snapshot into one that no API server would accept: with fields that are
 // unset, at the end of their range, or contradictory.
-func garble(t *rapid.T, s decide.Input) decide.Input {
+func garble(t *rapid.T, s jobfate.Snapshot) jobfate.Snapshot {
 	number := func(label string) *int32 {
 		return rapid.SampledFrom([]*int32{nil, ptrTo[int32](-1), ptrTo[int32](0), ptrTo[int32](1), ptrTo[int32](3), ptrTo[int32](math.MaxInt32 - 1), ptrTo[int32](math.MaxInt32)}).Draw(t, label)
 	}
@@ -161,6 +160,6 @@ func FuzzDecideJSON(f *testing.F) {
 		if json.Unmarshal(jobJSON, &job) != nil || json.Unmarshal(podsJSON, &pods) != nil {
 			return
 		}
-		checkDecision(t, decide.Input{Job: &job, Pods: pods, Now: jobtest.Noon().Add(time.Duration(seconds) * time.Second)})
+		checkDecision(t, jobfate.Snapshot{Job: &job, Pods: pods, Now: jobtest.Noon().Add(time.Duration(seconds) * time.Second)})
 	})
 }

@@ -19,7 +19,6 @@ import (
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/indexset"
-	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/decidetest"
 	"github.com/jobfate/jobfate/tracking"
@@ -236,56 +235,56 @@ func TestInput_tolerated(t *testing.T) {
 	index := batchv1.JobCompletionIndexAnnotation
 	for _, test := range []struct {
 		name   string
-		change func(*decide.Input)
+		change func(*jobfate.Snapshot)
 		want   []explain.Reason
 	}{
-		{"no defect", func(*decide.Input) {}, nil},
-		{"pods of another Job", func(s *decide.Input) {
+		{"no defect", func(*jobfate.Snapshot) {}, nil},
+		{"pods of another Job", func(s *jobfate.Snapshot) {
 			s.Pods[0].OwnerReferences[0].UID = "other-job"
 			s.Pods[1].Namespace = "elsewhere"
 		}, []explain.Reason{{Code: explain.NoteForeignPods, Text: "the snapshot has 2 pods of other owners"}}},
-		{"one pod of another Job", func(s *decide.Input) { s.Pods[0].OwnerReferences[0].UID = "other-job" },
+		{"one pod of another Job", func(s *jobfate.Snapshot) { s.Pods[0].OwnerReferences[0].UID = "other-job" },
 			[]explain.Reason{{Code: explain.NoteForeignPods, Text: "the snapshot has 1 pod of other owners"}}},
-		{"damaged completedIndexes", func(s *decide.Input) { s.Job.Status.CompletedIndexes = "0,x" },
+		{"damaged completedIndexes", func(s *jobfate.Snapshot) { s.Job.Status.CompletedIndexes = "0,x" },
 			[]explain.Reason{{Code: explain.NoteStatusRepaired, Text: "status.completedIndexes: at offset 2: an index has digits only"}}},
-		{"completedIndexes past completions", func(s *decide.Input) { s.Job.Status.CompletedIndexes = "0,7" },
+		{"completedIndexes past completions", func(s *jobfate.Snapshot) { s.Job.Status.CompletedIndexes = "0,7" },
 			[]explain.Reason{{Code: explain.NoteStatusRepaired, Text: "status.completedIndexes: at offset 2: completions are 3"}}},
-		{"damaged failedIndexes", func(s *decide.Input) { s.Job.Status.FailedIndexes = ptrTo("3-1") },
+		{"damaged failedIndexes", func(s *jobfate.Snapshot) { s.Job.Status.FailedIndexes = ptrTo("3-1") },
 			[]explain.Reason{{Code: explain.NoteStatusRepaired, Text: "status.failedIndexes: at offset 0: an interval ends after it starts"}}},
-		{"an index completed and failed", func(s *decide.Input) {
+		{"an index completed and failed", func(s *jobfate.Snapshot) {
 			s.Job.Status.CompletedIndexes, s.Job.Status.FailedIndexes = "0,1", ptrTo("1,2")
 		}, []explain.Reason{{Code: explain.NoteStatusRepaired, Text: "status.failedIndexes contained completed indexes"}}},
-		{"a UID twice", func(s *decide.Input) {
+		{"a UID twice", func(s *jobfate.Snapshot) {
 			s.Job.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Failed: []types.UID{"pod-2", "pod-2"}}
 		}, []explain.Reason{{Code: explain.NoteStatusRepaired, Text: "status.uncountedTerminatedPods contained a duplicate or empty UID"}}},
-		{"an empty UID", func(s *decide.Input) {
+		{"an empty UID", func(s *jobfate.Snapshot) {
 			s.Job.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Succeeded: []types.UID{""}}
 		}, []explain.Reason{{Code: explain.NoteStatusRepaired, Text: "status.uncountedTerminatedPods contained a duplicate or empty UID"}}},
-		{"memory of another Job", func(s *decide.Input) {
+		{"memory of another Job", func(s *jobfate.Snapshot) {
 			s.Backoff.Job = "other-job"
 		}, []explain.Reason{
 			{Code: explain.NoteMemoryDropped, Text: "the backoff record belongs to an earlier Job of this name"},
 		}},
-		{"an invalid index", func(s *decide.Input) { s.Pods[0].Annotations[index], s.Pods[0].Labels[index] = "-1", "-1" },
+		{"an invalid index", func(s *jobfate.Snapshot) { s.Pods[0].Annotations[index], s.Pods[0].Labels[index] = "-1", "-1" },
 			[]explain.Reason{{Code: explain.NoteBadAnnotation, Text: `pod job-0-1: the annotation batch.kubernetes.io/job-completion-index is "-1"; the pod was treated as one without an index`}}},
-		{"an index that is too large", func(s *decide.Input) {
+		{"an index that is too large", func(s *jobfate.Snapshot) {
 			s.Pods[0].Annotations[index], s.Pods[0].Labels[index] = "99999999999", "99999999999"
 		}, []explain.Reason{{Code: explain.NoteBadAnnotation, Text: `pod job-0-1: the annotation batch.kubernetes.io/job-completion-index is "99999999999"; 2147483647 was used`}}},
-		{"label and annotation differ", func(s *decide.Input) { s.Pods[0].Labels[index] = "2" },
+		{"label and annotation differ", func(s *jobfate.Snapshot) { s.Pods[0].Labels[index] = "2" },
 			[]explain.Reason{{Code: explain.NoteIndexConflict, Text: `pod job-0-1: the annotation batch.kubernetes.io/job-completion-index is "0", the label "2"; 0 was used`}}},
-		{"a label without an annotation", func(s *decide.Input) { delete(s.Pods[0].Annotations, index) },
+		{"a label without an annotation", func(s *jobfate.Snapshot) { delete(s.Pods[0].Annotations, index) },
 			[]explain.Reason{{Code: explain.NoteIndexConflict, Text: `pod job-0-1: the annotation batch.kubernetes.io/job-completion-index is "", the label "0"; the pod was treated as one without an index`}}},
-		{"an invalid failure count", func(s *decide.Input) {
+		{"an invalid failure count", func(s *jobfate.Snapshot) {
 			s.Pods[1].Annotations[batchv1.JobIndexFailureCountAnnotation] = "99999999999999999999"
 		}, []explain.Reason{{Code: explain.NoteBadAnnotation, Text: `pod job-1-2: the annotation batch.kubernetes.io/job-index-failure-count is "99999999999999999999"; 0 was used`}}},
-		{"an invalid ignored count", func(s *decide.Input) {
+		{"an invalid ignored count", func(s *jobfate.Snapshot) {
 			s.Pods[1].Annotations[batchv1.JobIndexIgnoredFailureCountAnnotation] = ""
 		}, []explain.Reason{{Code: explain.NoteBadAnnotation, Text: `pod job-1-2: the annotation batch.kubernetes.io/job-index-ignored-failure-count is ""; 0 was used`}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			job := decidetest.SpecJob(t, "completions: 3\nparallelism: 2\ncompletionMode: Indexed\nbackoffLimitPerIndex: 1")
 			pods := []*corev1.Pod{decidetest.PodIn(job, 1, corev1.PodRunning), decidetest.PodIn(job, 2, corev1.PodRunning)}
-			s := decide.Input{Job: job, Pods: pods, Now: job.CreationTimestamp.Time}
+			s := jobfate.Snapshot{Job: job, Pods: pods, Now: job.CreationTimestamp.Time}
 			test.change(&s)
 			d := decidetest.MustDecide(t, s)
 			if got := explain.Of(d).Notes(); !slices.Equal(got, test.want) {
@@ -354,7 +353,7 @@ func TestInput_completeAndFailed(t *testing.T) {
 func TestInput_nilArguments(t *testing.T) {
 	job := decidetest.SpecJob(t, "completions: 1")
 	for name, call := range map[string]func(){
-		"an option": func() { decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Now: jobtest.Noon()}, nil) },
+		"an option": func() { decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Now: jobtest.Noon()}, jobfate.Option{}) },
 		"a failure policy": func() {
 			decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Now: jobtest.Noon()}, jobfate.FailurePolicy(nil))
 		},

@@ -20,7 +20,6 @@ import (
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/failurepolicy"
-	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/decidetest"
 	"github.com/jobfate/jobfate/tracking"
@@ -306,7 +305,7 @@ func TestOptions_invalid(t *testing.T) {
 // While the last status write is not observed, the Job is requeued after the batch period.
 func TestOptions_batchPeriodOfAnUnobservedStatus(t *testing.T) {
 	job := decidetest.SpecJob(t, "completions: 1")
-	s := decide.Input{Job: job, Now: job.CreationTimestamp.Time, InFlight: decide.InFlight{Status: true}}
+	s := jobfate.Snapshot{Job: job, Now: job.CreationTimestamp.Time, InFlight: jobfate.InFlight{Status: true}}
 	for _, test := range []struct {
 		opts []jobfate.Option
 		want time.Duration

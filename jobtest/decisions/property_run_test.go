@@ -11,7 +11,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate"
-	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/decidetest"
 	"github.com/jobfate/jobfate/tracking"
@@ -22,12 +21,12 @@ var builtin tracking.Keys
 
 // run is a decision on a random snapshot, carried out with some failed writes.
 type run struct {
-	s       decide.Input
+	s       jobfate.Snapshot
 	opts    []jobfate.Option
 	d       jobfate.Decision // after the revision for failed writes
-	done    decide.Done
+	done    jobfate.Undone
 	gone    []*corev1.Pod
-	settled decide.Settled
+	settled jobfate.Settled
 }
 
 // after returns the status of the Job after the run.
@@ -44,7 +43,7 @@ func (r run) after() *batchv1.JobStatus {
 func (r run) indexed() bool { return *r.s.Job.Spec.CompletionMode == batchv1.IndexedCompletion }
 
 // drawRun draws a snapshot, makes a decision, lets some writes fail and settles the status.
-func drawRun(t *rapid.T, snapshots *rapid.Generator[decide.Input]) run {
+func drawRun(t *rapid.T, snapshots *rapid.Generator[jobfate.Snapshot]) run {
 	r := run{s: snapshots.Draw(t, "snapshot")}
 	if rapid.Bool().Draw(t, "small caps") {
 		r.opts = append(r.opts, jobfate.MaxUncounted(rapid.IntRange(1, 3).Draw(t, "uncounted cap")), jobfate.MaxChanges(rapid.IntRange(1, 3).Draw(t, "changes cap")))
@@ -52,19 +51,19 @@ func drawRun(t *rapid.T, snapshots *rapid.Generator[decide.Input]) run {
 	if rapid.Bool().Draw(t, "fill slots") {
 		r.opts = append(r.opts, jobfate.FillFreeSlots())
 	}
-	d, err := decidetest.Decide(r.s, r.opts...)
+	d, err := jobfate.Decide(r.s, r.opts...)
 	if err != nil {
 		t.Fatalf("Decide: %v", err)
 	}
 	if len(d.Create) > 0 && rapid.Bool().Draw(t, "creations fail") {
-		r.done.NotCreated = rapid.IntRange(0, len(d.Create)).Draw(t, "not created")
+		r.done.Creations = rapid.IntRange(0, len(d.Create)).Draw(t, "not created")
 	}
 	for _, del := range d.Delete {
 		if rapid.IntRange(0, 3).Draw(t, "deletion fails") == 0 {
-			r.done.NotDeleted = append(r.done.NotDeleted, del.Pod.UID)
+			r.done.Deletions = append(r.done.Deletions, del.Pod.UID)
 		}
 	}
-	r.d = decidetest.Revise(d, r.done)
+	r.d = d.Revise(r.done)
 	for _, pod := range r.d.Strip {
 		if rapid.IntRange(0, 3).Draw(t, "removal fails") > 0 {
 			r.gone = append(r.gone, pod)
@@ -74,9 +73,9 @@ func drawRun(t *rapid.T, snapshots *rapid.Generator[decide.Input]) run {
 	return r
 }
 
-var snapshotsOf = map[string]*rapid.Generator[decide.Input]{
+var snapshotsOf = map[string]*rapid.Generator[jobfate.Snapshot]{
 	"usual": decidetest.Inputs(jobtest.Usual()), "wild": decidetest.Inputs(jobtest.Wild()), "lived": decidetest.Lived(),
-	"lived, read live": rapid.Map(jobtest.Lived(), decidetest.Input),
+	"lived, read live": jobtest.Lived(),
 }
 
 // holds checks a property of many runs.
@@ -96,8 +95,8 @@ type everything struct {
 	Requeue                        time.Duration
 }
 
-func decideAll(t *rapid.T, s decide.Input, opts ...jobfate.Option) everything {
-	d, err := decidetest.Decide(s, opts...)
+func decideAll(t *rapid.T, s jobfate.Snapshot, opts ...jobfate.Option) everything {
+	d, err := jobfate.Decide(s, opts...)
 	if err != nil {
 		t.Fatalf("Decide: %v", err)
 	}
@@ -113,7 +112,7 @@ func decideAll(t *rapid.T, s decide.Input, opts ...jobfate.Option) everything {
 func ptrTo[T any](v T) *T { return &v }
 
 // ownPods returns the pods that the Job owns or adopts.
-func ownPods(s decide.Input) []*corev1.Pod {
+func ownPods(s jobfate.Snapshot) []*corev1.Pod {
 	of, err := tracking.ClassifierOf(s.Job, builtin, tracking.Options{})
 	if err != nil {
 		panic(err)

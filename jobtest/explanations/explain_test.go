@@ -17,7 +17,6 @@ import (
 	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/indexset"
-	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/decidetest"
 )
@@ -130,7 +129,7 @@ func TestExplanation_whichOfTwoPods(t *testing.T) {
 		{"both terminating", []*corev1.Pod{pod("a", deleted), pod("b", deleted)}, 0, explain.IndexTerminating, "waiting for pod pod-a to terminate"},
 	} {
 		for range 2 {
-			in := decide.Input{Job: job, Pods: test.pods, Now: job.CreationTimestamp.Time, InFlight: decide.InFlight{Creations: test.unobserved}}
+			in := jobfate.Snapshot{Job: job, Pods: test.pods, Now: job.CreationTimestamp.Time, InFlight: jobfate.InFlight{Creations: test.unobserved}}
 			if r := explain.Of(decidetest.MustDecide(t, in)).Index(0); r.Code != test.code || r.Text != test.want {
 				t.Errorf("%s: got %s: %s, want %s: %s", test.name, r.Code, r.Text, test.code, test.want)
 			}
@@ -435,14 +434,14 @@ func TestRandom_totals(t *testing.T) {
 // zero Explanation has no cause.
 func TestCause_own(t *testing.T) {
 	job := decidetest.SpecJob(t, "completions: 3\nparallelism: 3")
-	in := decide.Input{Job: job, Pods: []*corev1.Pod{decidetest.PodIn(job, 1, corev1.PodRunning)}, Now: job.CreationTimestamp.Time}
+	in := jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{decidetest.PodIn(job, 1, corev1.PodRunning)}, Now: job.CreationTimestamp.Time}
 	in.InFlight.Status = true
-	d, err := decidetest.Decide(in)
+	d, err := jobfate.Decide(in)
 	if err != nil || explain.Of(d).Cause().Code != explain.JobStale {
 		t.Errorf("got %s and %v, want %s", explain.Of(d).Cause().Code, err, explain.JobStale)
 	}
-	in.InFlight = decide.InFlight{Creations: 1}
-	d, err = decidetest.Decide(in)
+	in.InFlight = jobfate.InFlight{Creations: 1}
+	d, err = jobfate.Decide(in)
 	if err != nil || explain.Of(d).Cause().Code != explain.JobInFlight {
 		t.Errorf("got %s and %v, want %s", explain.Of(d).Cause().Code, err, explain.JobInFlight)
 	}

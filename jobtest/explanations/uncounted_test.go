@@ -14,8 +14,6 @@ import (
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/explain"
-	"github.com/jobfate/jobfate/internal/decide"
-	"github.com/jobfate/jobfate/jobtest/decidetest"
 )
 
 // A finished pod that can never be counted has a note.
@@ -59,7 +57,7 @@ func TestNotes_podsThatCannotBeCounted(t *testing.T) {
 				t.Fatal(err)
 			}
 			var got []string
-			if stale, err := decidetest.Decide(decide.Input{Job: job, Pods: test.pods, Now: now, InFlight: decide.InFlight{Status: true}}); err != nil {
+			if stale, err := jobfate.Decide(jobfate.Snapshot{Job: job, Pods: test.pods, Now: now, InFlight: jobfate.InFlight{Status: true}}); err != nil {
 				t.Fatal(err)
 			} else if slices.ContainsFunc(explain.Of(stale).Notes(), func(n explain.Reason) bool {
 				return n.Code == explain.NoteNotCounted && strings.Contains(n.Text, "without the finalizer")

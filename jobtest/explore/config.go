@@ -176,7 +176,7 @@ func (c caller) Sync(client *cluster.Client) (time.Duration, error) {
 	wait, err := c.Caller.Sync(client)
 	c.rest()
 	if client.Job == nil { // the caches of a search never show a Job again
-		inside.MachineOf(c.Machine).Gone = ""
+		inside.Memory(c.Machine).Gone = ""
 	}
 	return wait, err
 }
@@ -185,7 +185,7 @@ func (c caller) Sync(client *cluster.Client) (time.Duration, error) {
 // only in versions become equal. The comparisons with the versions in the next sync keep
 // their results.
 func (c caller) rest() {
-	m := &inside.MachineOf(c.Machine).Memory
+	m := inside.Memory(c.Machine)
 	if shown := m.Shown == m.Known; m.Known != "" {
 		m.Known, m.Shown = versionKnown, versionFloor
 		if shown {
@@ -223,7 +223,7 @@ type jobKeeper interface{ ofLastingJob() Searchable }
 // when the cache shows another Job or none.
 func (c caller) ofLastingJob() Searchable {
 	next := caller{c.Caller.Clone()}
-	m := &inside.MachineOf(next.Machine).Memory
+	m := inside.Memory(next.Machine)
 	m.Shown = m.Known
 	return next
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/indexset"
-	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/jobtest/cluster"
@@ -47,11 +46,11 @@ func TestReasons(t *testing.T) {
 			}
 			c.New = func() Searchable {
 				caller := cluster.NewCaller()
-				inside.Deciding(caller.Machine, func(in decide.Input, own decide.Config) (*decide.Outcome, error) {
+				inside.Decide(caller.Machine, func(in jobfate.Snapshot, own jobfate.Option, _ inside.Usual) (jobfate.Decision, error) {
 					if err := checkReasons(in, reached); err != nil {
 						t.Error(err)
 					}
-					return decide.Decide(in, own)
+					return jobfate.Decide(in, own)
 				})
 				return FromCaller(caller)
 			}
@@ -69,7 +68,7 @@ func TestReasons(t *testing.T) {
 }
 
 // checkReasons compares what is said about a decision with the pods that it was made on.
-func checkReasons(in decide.Input, reached map[string]int) error {
+func checkReasons(in jobfate.Snapshot, reached map[string]int) error {
 	decision, err := jobfate.Decide(jobfate.Snapshot{Job: in.Job, Pods: in.Pods, Now: in.Now, Backoff: in.Backoff, LastStatus: in.LastStatus})
 	if err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/jobfate/jobfate/internal/decide"
+	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/internal/bugs"
@@ -52,10 +52,10 @@ func TestNotVacuous(t *testing.T) {
 			return inHaste(two())
 		}},
 		{"no requeue when the Job waits only for a time (k#110239)", "L5", func() Config {
-			return amended(two(), func(_ decide.Input, d *bugs.Draft) { d.Requeue = 0 })
+			return amended(two(), func(_ jobfate.Snapshot, d *jobfate.Decision) { d.Requeue = 0 })
 		}},
 		{"the memory of failures is lost in each sync (k#114391)", "S12", func() Config {
-			return amended(two(), func(_ decide.Input, d *bugs.Draft) { d.Backoff.Failures = 0 })
+			return amended(two(), func(_ jobfate.Snapshot, d *jobfate.Decision) { d.Backoff.Failures = 0 })
 		}},
 		{"finalizers are never removed (k#108645)", "L1", func() Config {
 			c := amended(two(), keepsFinalizers)
@@ -71,7 +71,7 @@ func TestNotVacuous(t *testing.T) {
 			c := two()
 			c.New = func() Searchable {
 				caller := cluster.NewCaller()
-				inside.Deciding(caller.Machine, bugs.ForgetUnobserved)
+				inside.Decide(caller.Machine, bugs.ForgetUnobserved)
 				return FromCaller(caller)
 			}
 			return c
@@ -81,16 +81,16 @@ func TestNotVacuous(t *testing.T) {
 			c.Edits = []func(*batchv1.JobSpec){func(s *batchv1.JobSpec) { s.Suspend = ptr(true) }}
 			c.New = func() Searchable {
 				caller := cluster.NewCaller()
-				inside.Deciding(caller.Machine, func(in decide.Input, config decide.Config) (*decide.Outcome, error) {
+				inside.Decide(caller.Machine, func(in jobfate.Snapshot, config jobfate.Option, _ inside.Usual) (jobfate.Decision, error) {
 					in.InFlight.Pods = nil
-					return decide.Decide(in, config)
+					return jobfate.Decide(in, config)
 				})
 				return FromCaller(caller)
 			}
 			return c
 		}},
 		{"status of 0 active while pods are created (k#139428)", "S10", func() Config {
-			c := amended(two(), func(_ decide.Input, d *bugs.Draft) {
+			c := amended(two(), func(_ jobfate.Snapshot, d *jobfate.Decision) {
 				if d.Status != nil {
 					st := d.Status.DeepCopy()
 					st.Active, st.Ready = 0, ptr[int32](1)
@@ -175,16 +175,16 @@ func two(changes ...func(*batchv1.JobSpec)) Config {
 	return c
 }
 
-func amended(c Config, amend func(decide.Input, *bugs.Draft)) Config {
+func amended(c Config, amend func(jobfate.Snapshot, *jobfate.Decision)) Config {
 	c.New = func() Searchable {
 		caller := cluster.NewCaller()
-		inside.Deciding(caller.Machine, bugs.Amend(amend))
+		inside.Amend(caller.Machine, amend)
 		return FromCaller(caller)
 	}
 	return c
 }
 
-func keepsFinalizers(_ decide.Input, d *bugs.Draft) { d.Strip = nil }
+func keepsFinalizers(_ jobfate.Snapshot, d *jobfate.Decision) { d.Strip = nil }
 
 func inHaste(c Config) Config {
 	c.New = func() Searchable { return hasty{FromCaller(cluster.NewCaller())} }

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/mod/zip"
 )
 
-// Who requires the main module downloads at most 3 MB, with at most 38,000 lines of Go.
+// Who requires the main module downloads at most 3 MB, with at most 40,000 lines of Go.
 func TestSize(t *testing.T) {
 	files, err := zip.CheckDir(root)
 	if err != nil {
@@ -27,7 +27,7 @@ func TestSize(t *testing.T) {
 		}
 	}
 	t.Logf("%d files, %d bytes, %d lines of Go", len(files.Valid), size, lines)
-	if size > 3_000_000 || lines > 38_000 {
-		t.Errorf("the main module has %d bytes and %d lines of Go, want at most 3,000,000 and 38,000", size, lines)
+	if size > 3_000_000 || lines > 40_000 {
+		t.Errorf("the main module has %d bytes and %d lines of Go, want at most 3,000,000 and 40,000", size, lines)
 	}
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/jobfate/jobfate/cmd/internal/kubefile"
 	why "github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/failurepolicy"
-	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/tracking"
 )
@@ -238,12 +237,8 @@ func NewNote(code, format string, args ...any) Note {
 func newReport(in Objects, m *kubefile.Manifest, now time.Time, d jobfate.Decision, e why.Explanation,
 	causes []why.Cause) *report {
 	job := m.Job
-	var settled *batchv1.JobStatus // after the finalizers were removed
-	finished := false
-	if o := inside.OutcomeOf(d); o != nil {
-		s := o.Settle(mapped(d.Strip, func(pod *corev1.Pod) types.UID { return pod.UID }))
-		settled, finished = s.Status, s.Finished
-	}
+	// after the finalizers were removed
+	settled := d.Settle(mapped(d.Strip, func(pod *corev1.Pod) types.UID { return pod.UID })...)
 	stored := &job.Status
 	if d.Status != nil {
 		stored = d.Status
@@ -266,10 +261,10 @@ func newReport(in Objects, m *kubefile.Manifest, now time.Time, d jobfate.Decisi
 		Creations:  mapped(d.Create, newCreation),
 		Status:     changes(&job.Status, d.Status),
 		Finalizers: mapped(d.Strip, func(pod *corev1.Pod) string { return pod.Name }),
-		Settled:    changes(stored, settled),
-		Finished:   finished,
+		Settled:    changes(stored, settled.Status),
+		Finished:   settled.Finished,
 		Waits:      mapped(e.Waits(), newReason),
-		Completed:  completed(job, d.Status, settled),
+		Completed:  completed(job, d.Status, settled.Status),
 		Indexes:    mapped(slices.Collect(e.Indexes()), newIndex),
 		Notes:      notes(in, m, e),
 		indexed:    isIndexed(job),

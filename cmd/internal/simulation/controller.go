@@ -50,7 +50,7 @@ func newController(c *cluster.Cluster, s Settings, decided func(jobfate.Decision
 		options = append(slices.Clone(options), jobfate.RuleNames(s.RuleNames...))
 	}
 	out := &controller{cluster: c, cache: c.NewCache(true), caller: cluster.NewCaller(options...)}
-	inside.MachineOf(out.caller.Machine).Decide = nil // slow, and only needed in tests
+	inside.Decide(out.caller.Machine, nil) // the check of the test kit is slow
 	out.decided = decided
 	return out
 }
@@ -58,7 +58,7 @@ func newController(c *cluster.Cluster, s Settings, decided func(jobfate.Decision
 // sync syncs once. It returns when to sync again; the zero time means after the next change.
 func (c *controller) sync() (again time.Time, err error) {
 	out := c.cluster.Run(c.caller, c.cache)
-	if d := c.caller.Machine.Result().Decision; inside.OutcomeOf(d) != nil {
+	if d := c.caller.Machine.Result().Decision; d.Facts() != nil {
 		c.last = d
 		c.decided(d)
 	}
@@ -71,7 +71,7 @@ func (c *controller) waitsFor() string { return explain.Of(c.last).Job().Text }
 // matchOf returns the rule that a failed pod matches, and whether the decision is about the failure
 // of the pod.
 func matchOf(d jobfate.Decision, pod types.UID) (match failurepolicy.Match, failed bool) {
-	r := inside.OutcomeOf(d).View.Census.Of(pod)
+	r := d.Facts().Pod(pod)
 	if r == nil || !r.Failed {
 		return match, false
 	}
@@ -85,8 +85,8 @@ const wholeJob = -1
 // off, the index is wholeJob.
 func backingOff(d jobfate.Decision) map[int32]time.Time {
 	until := map[int32]time.Time{}
-	basis, why := inside.OutcomeOf(d).View, explain.Of(d).Job()
-	if !basis.Spec.PerIndex() {
+	f, why := d.Facts(), explain.Of(d).Job()
+	if !f.PerIndex() {
 		if why.Code == explain.JobBackingOff {
 			until[wholeJob] = why.Until
 		}
@@ -96,9 +96,9 @@ func backingOff(d jobfate.Decision) map[int32]time.Time {
 	case explain.JobFinished, explain.JobEnding, explain.JobDeleting, explain.JobSuspended, explain.JobNoParallelism:
 		return until // no index gets a pod
 	}
-	for _, failed := range basis.Census.Predecessors() {
-		if left := basis.IndexDelay(failed.Index); left > 0 {
-			until[failed.Index] = basis.Now.Add(left)
+	for _, r := range f.Pods() {
+		if left := f.DelayOf(r.Index); left > 0 {
+			until[r.Index] = f.Now.Add(left)
 		}
 	}
 	return until

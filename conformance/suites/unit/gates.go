@@ -8,8 +8,9 @@ import (
 	"k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/component-base/featuregate"
 
+	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
-	"github.com/jobfate/jobfate/internal/decide"
+	"github.com/jobfate/jobfate/internal/lifecycle"
 )
 
 // Some tests switch off gates that 1.36 has locked, by emulating an older release. jobfate has
@@ -41,14 +42,20 @@ func (g gate) on() bool {
 // after an interim one.
 func delayed() bool { return managedBy.on() || replacementPolicy.on() }
 
-// config returns the limits and gates that the tests set.
-func config() decide.Config {
-	c := decide.DefaultConfig()
-	c.Backoff = backoff.Policy{Base: DefaultJobPodFailureBackOff, Cap: MaxJobPodFailureBackOff}
-	c.UncountedCap, c.ChangesCap, c.BatchPeriod = MaxUncountedPods, MaxPodCreateDeletePerSync, SyncJobBatchPeriod
-	c.WithoutPerIndex = !perIndex.on()
-	c.WithoutReplacement = !replacementPolicy.on()
-	return c
+// options returns the limits and gates that the tests set.
+func options() []jobfate.Option {
+	all := []jobfate.Option{
+		jobfate.Backoff(backoff.Policy{Base: DefaultJobPodFailureBackOff, Cap: MaxJobPodFailureBackOff}),
+		jobfate.MaxUncounted(MaxUncountedPods), jobfate.MaxChanges(MaxPodCreateDeletePerSync),
+		jobfate.BatchPeriod(SyncJobBatchPeriod),
+	}
+	if !perIndex.on() {
+		all = append(all, jobfate.WithoutPerIndexBackoff())
+	}
+	if !replacementPolicy.on() {
+		all = append(all, jobfate.WithoutReplacementPolicy())
+	}
+	return all
 }
 
 // translateInput removes the fields that the emulated release ignores, and completes
@@ -73,23 +80,31 @@ func (l *jobSync) translateInput() {
 	}
 }
 
-// withoutDelay makes the Job end without waiting for terminating pods.
-func (l *jobSync) withoutDelay() {
-	if !delayed() && l.outcome.After.Terminating > 0 && l.outcome.End.Ended() {
-		l.outcome.After.Terminating = 0
-		l.translated("terminating")
+// endAtOnce makes a Job end without waiting for terminating pods.
+func (l *jobSync) endAtOnce(settled *jobfate.Settled, gone []types.UID) {
+	f := l.decision.Facts()
+	if delayed() || f.TerminatingAfter == 0 || !f.EndSettled || settled.Finished || len(gone) < len(l.decision.Strip) {
+		return
 	}
+	status := f.Status.DeepCopy()
+	if settled.Status != nil {
+		status = settled.Status
+	}
+	end := lifecycle.End{Interim: f.Ending.Type, Decided: f.EndStored}
+	end.Reason, end.Message = f.Ending.Reason, f.Ending.Message
+	settled.Finished = lifecycle.EnterTerminal(status, end, 0, f.Now)
+	settled.Status = status
+	l.translated("terminating")
 }
 
 // translateStatus returns the status as the emulated release stores it.
 func (l *jobSync) translateStatus(st batch.JobStatus) batch.JobStatus {
 	st = *st.DeepCopy()
-	end := l.outcome.End
+	f := l.decision.Facts()
 	// These two verdicts have an interim condition in the emulated releases too.
-	interim := end.Decided || end.Reason == batch.JobReasonPodFailurePolicy ||
-		end.Reason == batch.JobReasonSuccessPolicy
-	if end.Ended() && !delayed() && !interim {
-		st.Conditions = without(st.Conditions, end.Interim)
+	if f.EndSettled && !f.EndStored && !delayed() && f.Ending.Reason != batch.JobReasonPodFailurePolicy &&
+		f.Ending.Reason != batch.JobReasonSuccessPolicy {
+		st.Conditions = without(st.Conditions, f.Ending.Type)
 		l.translated("interim")
 	}
 	if c := findConditionByType(st.Conditions, batch.JobComplete); c != nil && !successPolicy.on() {

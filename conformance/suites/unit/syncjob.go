@@ -25,20 +25,20 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/controller"
 
+	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
-	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/tracking"
 )
 
 // jobSync is one sync of a Job.
 type jobSync struct {
 	*Controller
-	ctx     context.Context
-	logger  klog.Logger
-	key     string
-	job     *batch.Job
-	pods    []*v1.Pod
-	outcome *decide.Outcome
+	ctx      context.Context
+	logger   klog.Logger
+	key      string
+	job      *batch.Job
+	pods     []*v1.Pod
+	decision jobfate.Decision
 }
 
 // made holds all expectations created so far. Each controller has one, so its address identifies the
@@ -88,30 +88,30 @@ func (l *jobSync) run() error {
 	if err != nil {
 		return err
 	}
-	l.outcome, err = decide.Decide(in, config())
+	l.decision, err = jobfate.Decide(in, options()...)
 	switch {
-	case errors.Is(err, decide.ErrNotManaged):
+	case errors.Is(err, jobfate.ErrNotManaged):
 		return nil
 	case err != nil:
 		return err
-	case !l.outcome.Planned():
+	case !l.decision.Facts().Planned:
 		return l.wait()
 	}
 	if err := l.claim(); err != nil {
 		return err
 	}
-	done, failed := l.act()
-	l.outcome = l.outcome.Close(done)
+	undone, failed := l.act()
+	l.decision = l.decision.Revise(undone)
 	l.requeue()
-	if l.outcome.Changed {
-		if err := l.store(l.outcome.Status); err != nil {
+	if l.decision.Status != nil {
+		if err := l.store(*l.decision.Status); err != nil {
 			return fmt.Errorf("storing the status: %w", err)
 		}
 	}
-	must(l.podBackoffStore.updateBackoffRecord(l.record(l.outcome.Backoff)))
+	must(l.podBackoffStore.updateBackoffRecord(l.record(l.decision.Backoff)))
 	gone, left := l.strip()
-	l.withoutDelay()
-	settled := l.outcome.Settle(gone)
+	settled := l.decision.Settle(gone...)
+	l.endAtOnce(&settled, gone)
 	if settled.Status != nil {
 		if err := l.store(*settled.Status); err != nil {
 			return fmt.Errorf("storing the status: %w", err)
@@ -120,7 +120,7 @@ func (l *jobSync) run() error {
 	if settled.Finished {
 		l.finishedJobExpectations.Store(l.job.UID, struct{}{})
 	}
-	for _, e := range slices.Concat(l.outcome.Events, settled.Events) {
+	for _, e := range slices.Concat(l.decision.Events, settled.Events) {
 		l.recorder.Event(l.job, e.Type, e.Reason, e.Message)
 	}
 	return errors.Join(failed, left)
@@ -129,21 +129,21 @@ func (l *jobSync) run() error {
 // wait ends a sync without a decision: the Job has ended, or is older than its last status write.
 func (l *jobSync) wait() error {
 	l.requeue()
-	if !l.outcome.View.InFlight.Status {
+	if !l.decision.Facts().InFlight.Status {
 		return l.podBackoffStore.removeBackoffRecord(l.key)
 	}
 	return nil
 }
 
 func (l *jobSync) requeue() {
-	if l.outcome.Requeue > 0 {
-		l.queue.AddAfter(l.key, l.outcome.Requeue)
+	if l.decision.Requeue > 0 {
+		l.queue.AddAfter(l.key, l.decision.Requeue)
 	}
 }
 
 // read returns the input of the decision. It reads the expectations before the pods. Otherwise a pod
 // that is observed in between would be missing from both.
-func (l *jobSync) read() (in decide.Input, err error) {
+func (l *jobSync) read() (in jobfate.Snapshot, err error) {
 	in.Now = l.clock.Now()
 	if !l.expectations.SatisfiedExpectations(l.logger, l.key) {
 		in.InFlight.Creations = 1 // deletions have the same effect
@@ -172,13 +172,13 @@ func (l *jobSync) record(r backoff.Record) backoffRecord {
 }
 
 func (l *jobSync) owner() metav1.OwnerReference {
-	return l.outcome.View.Config.Controller.Reference(l.job)
+	return tracking.Controller{}.Reference(l.job)
 }
 
 func (l *jobSync) claim() error {
-	for _, claim := range l.outcome.Claims {
+	for _, claim := range l.decision.Claim {
 		patch := tracking.Keys{}.StripPatchAt(claim.Pod)
-		switch tracking.Relation(claim.Relation.String()) {
+		switch claim.Relation {
 		case tracking.Adoptable:
 			live, err := l.kubeClient.BatchV1().Jobs(l.job.Namespace).Get(l.ctx, l.job.Name, metav1.GetOptions{})
 			if err != nil {
@@ -199,22 +199,21 @@ func (l *jobSync) claim() error {
 }
 
 // act deletes or creates pods.
-func (l *jobSync) act() (decide.Done, error) {
-	work := &l.outcome.Plan.Work
-	if len(work.Delete) > 0 {
-		left, err := l.deletePods(work.Delete)
-		return decide.Done{NotDeleted: left}, err
+func (l *jobSync) act() (jobfate.Undone, error) {
+	if deletions := l.decision.Delete; len(deletions) > 0 {
+		left, err := l.deletePods(deletions)
+		return jobfate.Undone{Deletions: left}, err
 	}
-	if len(work.Create) > 0 {
-		return l.createPods(work.Create)
+	if creations := l.decision.Create; len(creations) > 0 {
+		return l.createPods(creations)
 	}
-	return decide.Done{}, nil
+	return jobfate.Undone{}, nil
 }
 
-func (l *jobSync) deletePods(deletions []decide.Deletion) (left []types.UID, failed error) {
+func (l *jobSync) deletePods(deletions []jobfate.Deletion) (left []types.UID, failed error) {
 	must(l.expectations.ExpectDeletions(l.logger, l.key, len(deletions)))
 	for i, err := range together(len(deletions), func(i int) error {
-		pod := deletions[i].Record.Pod
+		pod := deletions[i].Pod
 		if deletions[i].StripFirst {
 			patch := tracking.Keys{}.StripPatchAt(pod)
 			if err := l.podControl.PatchPod(l.ctx, pod.Namespace, pod.Name, patch); err != nil {
@@ -227,7 +226,7 @@ func (l *jobSync) deletePods(deletions []decide.Deletion) (left []types.UID, fai
 			l.expectations.DeletionObserved(l.logger, l.key)
 		}
 		if err != nil && !apierrors.IsNotFound(err) {
-			left, failed = append(left, deletions[i].Record.Pod.UID), err
+			left, failed = append(left, deletions[i].Pod.UID), err
 		}
 	}
 	return left, failed
@@ -235,11 +234,11 @@ func (l *jobSync) deletePods(deletions []decide.Deletion) (left []types.UID, fai
 
 // createPods creates pods in batches of 1, 2, 4 and so on, and stops after a batch in
 // which a creation failed.
-func (l *jobSync) createPods(creations []decide.Creation) (done decide.Done, failed error) {
+func (l *jobSync) createPods(creations []jobfate.Creation) (undone jobfate.Undone, failed error) {
 	owner := l.owner()
 	group, err := l.podGroup()
 	if err != nil {
-		return decide.Done{NotCreated: len(creations), Untried: len(creations)}, err
+		return jobfate.Undone{Creations: len(creations), Untried: len(creations)}, err
 	}
 	must(l.expectations.ExpectCreations(l.logger, l.key, len(creations)))
 	for at, size := 0, controller.SlowStartInitialBatchSize; at < len(creations) && failed == nil; size *= 2 {
@@ -256,18 +255,18 @@ func (l *jobSync) createPods(creations []decide.Creation) (done decide.Done, fai
 			return l.podControl.CreatePodsWithGenerateName(l.ctx, l.job.Namespace, template, l.job, &owner, prefix)
 		}) {
 			if err != nil {
-				done.NotCreated, failed = done.NotCreated+1, err
+				undone.Creations, failed = undone.Creations+1, err
 			}
 		}
 		if failed != nil {
-			done.Untried = len(creations) - at
+			undone.Untried = len(creations) - at
 		}
 	}
-	done.NotCreated += done.Untried
-	for range done.NotCreated {
+	undone.Creations += undone.Untried
+	for range undone.Creations {
 		l.expectations.CreationObserved(l.logger, l.key)
 	}
-	return done, failed
+	return undone, failed
 }
 
 func (l *jobSync) store(status batch.JobStatus) error {
@@ -279,7 +278,7 @@ func (l *jobSync) store(status batch.JobStatus) error {
 
 // strip removes finalizers, and returns the pods that have lost theirs.
 func (l *jobSync) strip() (gone []types.UID, failed error) {
-	pods := l.outcome.Strip
+	pods := l.decision.Strip
 	uids := make([]types.UID, len(pods))
 	for i, pod := range pods {
 		uids[i] = pod.UID

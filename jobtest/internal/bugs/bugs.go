@@ -6,51 +6,20 @@ package bugs
 
 import (
 	"slices"
-	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/failurepolicy"
-	"github.com/jobfate/jobfate/internal/decide"
+	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// Draft is the part of a decision that a bug may change.
-type Draft struct {
-	Status  *batchv1.JobStatus // nil if there is none to store; a bug may change it
-	Strip   []*corev1.Pod
-	Delete  []decide.Deletion
-	Backoff backoff.Record
-	Requeue time.Duration
-}
-
-// Amend returns a function that decides and then applies a bug to the decision.
-func Amend(bug func(decide.Input, *Draft)) func(decide.Input, decide.Config) (*decide.Outcome, error) {
-	return func(in decide.Input, c decide.Config) (*decide.Outcome, error) {
-		o, err := decide.Decide(in, c)
-		if err != nil {
-			return nil, err
-		}
-		d := Draft{Strip: slices.Clone(o.Strip), Delete: slices.Clone(o.Plan.Work.Delete), Backoff: o.Backoff,
-			Requeue: o.Requeue}
-		if o.Changed && !o.PutOff {
-			d.Status = o.Status.DeepCopy()
-		}
-		bug(in, &d)
-		if o.Changed = d.Status != nil; o.Changed {
-			o.Status, o.PutOff = *d.Status, false
-		}
-		o.Strip, o.Plan.Work.Delete, o.Backoff, o.Requeue = d.Strip, d.Delete, d.Backoff, d.Requeue
-		return o, nil
-	}
-}
-
 // ForgetVerdict counts the pods with a FailJob verdict like other pods, although the status
 // lacks the verdict (kept-verdict in docs/divergences.md).
-func ForgetVerdict(s decide.Input, d *Draft) {
+func ForgetVerdict(s jobfate.Snapshot, d *jobfate.Decision) {
 	if s.InFlight.Status {
 		return
 	}
@@ -77,7 +46,7 @@ func ForgetVerdict(s decide.Input, d *Draft) {
 
 // ForgetUnobserved decides like the Job controller without its consistency store: the status
 // counts the pods of the cache, even if writes of the controller are not observed yet.
-func ForgetUnobserved(in decide.Input, c decide.Config) (*decide.Outcome, error) {
-	in.InFlight.Pods = nil
-	return decide.Decide(in, c)
+func ForgetUnobserved(s jobfate.Snapshot, o jobfate.Option, _ inside.Usual) (jobfate.Decision, error) {
+	s.InFlight.Pods = nil
+	return jobfate.Decide(s, o)
 }

@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/jobfate/jobfate/internal/decide"
+	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/jobtest/internal/bugs"
 )
 
@@ -28,14 +28,14 @@ func ExampleForgetVerdict() {
 	evicted.Status.Phase = corev1.PodFailed
 	evicted.Status.Conditions = []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}}
 
-	in := decide.Input{
+	in := jobfate.Snapshot{
 		Job: job, Pods: []*corev1.Pod{evicted}, Now: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC),
-		InFlight: decide.InFlight{Creations: 1},
+		InFlight: jobfate.InFlight{Creations: 1},
 	}
-	right, _ := decide.Decide(in, decide.DefaultConfig())
-	fmt.Println("finalizers to remove:", len(right.Strip))
-	wrong, _ := bugs.Amend(bugs.ForgetVerdict)(in, decide.DefaultConfig())
-	fmt.Println("finalizers to remove:", len(wrong.Strip))
+	d, _ := jobfate.Decide(in)
+	fmt.Println("finalizers to remove:", len(d.Strip))
+	bugs.ForgetVerdict(in, &d)
+	fmt.Println("finalizers to remove:", len(d.Strip))
 	// Output:
 	// finalizers to remove: 0
 	// finalizers to remove: 1

@@ -22,9 +22,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/jobfate/jobfate"
-	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/internal/inside"
-	"github.com/jobfate/jobfate/internal/machine"
+	"github.com/jobfate/jobfate/internal/memory"
 	"github.com/jobfate/jobfate/jobtest/internal/bugs"
 	"github.com/jobfate/jobfate/jobtest/kube/chaos"
 )
@@ -37,7 +36,7 @@ var planted = []struct {
 	cause          string // a text that the report must contain
 }{
 	{name: "a FailJob verdict is forgotten", property: "S1 S18", with: deciding(bugs.ForgetVerdict)},
-	{name: "a deferred status is never stored", property: "L1", with: deciding(func(in decide.Input, d *bugs.Draft) {
+	{name: "a deferred status is never stored", property: "L1", with: deciding(func(in jobfate.Snapshot, d *jobfate.Decision) {
 		if d.Status != nil && d.Status.Active != in.Job.Status.Active && len(d.Strip) == 0 && len(d.Status.Conditions) == len(in.Job.Status.Conditions) {
 			d.Status = nil
 		}
@@ -98,7 +97,7 @@ var planted = []struct {
 			st["succeeded"] = st["succeeded"].(float64) + 1
 		}
 	})},
-	{name: "the end of a Job is deferred", property: "S2 L1 L5", with: deciding(func(_ decide.Input, d *bugs.Draft) {
+	{name: "the end of a Job is deferred", property: "S2 L1 L5", with: deciding(func(_ jobfate.Snapshot, d *jobfate.Decision) {
 		if d.Status != nil && len(d.Status.Conditions) > 0 && d.Status.Conditions[len(d.Status.Conditions)-1].Type == batchv1.JobSuccessCriteriaMet {
 			d.Status.Conditions = d.Status.Conditions[:len(d.Status.Conditions)-1]
 		}
@@ -133,7 +132,7 @@ var planted = []struct {
 	{name: "a sync that a failed claim ends is counted as if it was carried out", property: "own", with: func(_ *chaos.Env, r *reconciler) {
 		r.action = func(result jobfate.Result) string { return result.Decision.Action }
 	}},
-	{name: "a suspended Job keeps its start time", property: "S20", with: deciding(func(in decide.Input, d *bugs.Draft) {
+	{name: "a suspended Job keeps its start time", property: "S20", with: deciding(func(in jobfate.Snapshot, d *jobfate.Decision) {
 		if d.Status != nil && d.Status.StartTime == nil {
 			d.Status.StartTime = in.Job.Status.StartTime
 		}
@@ -151,8 +150,8 @@ var planted = []struct {
 	}},
 }
 
-func deciding(bug func(decide.Input, *bugs.Draft)) func(*chaos.Env, *reconciler) {
-	return func(_ *chaos.Env, r *reconciler) { r.decide = bugs.Amend(bug) }
+func deciding(bug func(jobfate.Snapshot, *jobfate.Decision)) func(*chaos.Env, *reconciler) {
+	return func(_ *chaos.Env, r *reconciler) { r.decide = inside.Amended(bug) }
 }
 
 func looking(bug func(*jobfate.View)) func(*chaos.Env, *reconciler) {
@@ -218,7 +217,7 @@ func racing(env *chaos.Env, r *reconciler) {
 	}})
 	r.look = func(ctx context.Context, r *reconciler, m *jobfate.Machine, v *jobfate.View) {
 		_ = r.live.Get(ctx, types.NamespacedName{Namespace: "default", Name: "job"}, &batchv1.Job{}) // any request
-		maps.DeleteFunc(inside.MachineOf(m).Stripped, func(uid types.UID, _ machine.Stripped) bool { return gone[uid] })
+		maps.DeleteFunc(inside.Memory(m).Stripped, func(uid types.UID, _ memory.Stripped) bool { return gone[uid] })
 	}
 }
 

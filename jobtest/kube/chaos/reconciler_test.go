@@ -13,7 +13,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/jobfate/jobfate"
-	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/jobtest/kube/chaos"
 )
@@ -33,7 +32,7 @@ type reconciler struct {
 	send func(context.Context, jobfate.Request) (runtime.Object, error)
 
 	key    func(types.NamespacedName) types.NamespacedName // the key under which a Machine is kept
-	decide func(decide.Input, decide.Config) (*decide.Outcome, error)
+	decide inside.Decider
 	// Functions by which a bug changes the view, the requests, the answers and the result.
 	look func(ctx context.Context, r *reconciler, m *jobfate.Machine, v *jobfate.View)
 	ask  func(ctx context.Context, q *jobfate.Request) (runtime.Object, bool)
@@ -69,7 +68,7 @@ func (r *reconciler) machineOf(name types.NamespacedName) *jobfate.Machine {
 	if r.machines[name] == nil {
 		m := jobfate.NewMachine(r.options...)
 		if r.decide != nil {
-			inside.Deciding(m, r.decide)
+			inside.Decide(m, r.decide)
 		}
 		r.machines[name] = m
 	}

@@ -38,10 +38,10 @@ var crossJobBugs = []struct {
 		var current *jobfate.Machine
 		r.look = func(_ context.Context, _ *reconciler, m *jobfate.Machine, _ *jobfate.View) {
 			if current != nil {
-				shared = inside.MachineOf(current).Memory.Backoff
+				shared = inside.Memory(current).Backoff
 			}
 			current = m
-			inside.MachineOf(m).Memory.Backoff = shared
+			inside.Memory(m).Backoff = shared
 		}
 	}},
 	{"Jobs of one name share a Machine", "S5 S6 S7", func(_ *chaos.Env, r *reconciler) {
@@ -127,7 +127,7 @@ func expecting(key func(types.NamespacedName) string) func(*chaos.Env, *reconcil
 				}
 			}
 			if e := expected[key(current)]; e != nil && e.n <= 0 {
-				inside.MachineOf(m).Memory.Created = nil
+				inside.Memory(m).Created = nil
 			}
 		}
 	}

@@ -55,7 +55,7 @@ func NewController(_ context.Context, client kubernetes.Interface, _ coreinforme
 	o, err := Options{ReplaceBuiltIn: true, Decide: []jobfate.Option{
 		jobfate.FillFreeSlots(), jobfate.MaxUncounted(MaxUncountedPods), jobfate.MaxChanges(MaxPodCreateDeletePerSync),
 		jobfate.Backoff(backoff.Policy{Base: DefaultJobPodFailureBackOff, Cap: MaxJobPodFailureBackOff}),
-	}, DecideFor: func(*batchv1.Job) []jobfate.Option { return gates }}.complete()
+	}, DecideFor: func(*batchv1.Job) []jobfate.Option { return gates() }}.complete()
 	if err != nil {
 		return nil, err
 	}

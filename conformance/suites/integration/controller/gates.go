@@ -15,25 +15,23 @@ import (
 	"k8s.io/kubernetes/pkg/features"
 
 	"github.com/jobfate/jobfate"
-	"github.com/jobfate/jobfate/internal/decide"
 )
 
 // Some tests of 1.36 switch off gates that it has locked, by emulating an older release. The
 // controller supports three of them. Tests of the others fail. 1.37 has removed the first two.
 
-// without returns an option that applies to each decision made while a gate is off.
-func without(gate featuregate.Feature, option jobfate.Option) jobfate.Option {
-	return func(c *decide.Config) {
+// gates returns the options that apply to a decision made now.
+func gates() (options []jobfate.Option) {
+	for gate, option := range map[featuregate.Feature]jobfate.Option{
+		"JobBackoffLimitPerIndex": jobfate.WithoutPerIndexBackoff(),
+		"JobPodReplacementPolicy": jobfate.WithoutReplacementPolicy(),
+	} {
 		_, known := feature.DefaultMutableFeatureGate.GetAll()[gate]
 		if known && !feature.DefaultFeatureGate.Enabled(gate) {
-			option(c)
+			options = append(options, option)
 		}
 	}
-}
-
-var gates = []jobfate.Option{
-	without("JobBackoffLimitPerIndex", jobfate.WithoutPerIndexBackoff()),
-	without("JobPodReplacementPolicy", jobfate.WithoutReplacementPolicy()),
+	return options
 }
 
 // managedJobs hides spec.managedBy of Jobs while the gate JobManagedBy is off.

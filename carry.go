@@ -1,0 +1,158 @@
+package jobfate
+
+import (
+	"errors"
+	"slices"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate/internal/memory"
+	"github.com/jobfate/jobfate/tracking"
+)
+
+// decide makes the decision. It needs no request.
+func (s *sync) decide() []*exchange {
+	version := s.view.version()
+	if s.behind = memory.Older(version, s.Known); !s.behind {
+		s.Known = version
+	}
+	d, err := s.decideOn()
+	if err != nil {
+		s.end(err)
+		return nil
+	}
+	s.setDecision(d)
+	if !s.claimed {
+		s.claims = d.Claim
+	}
+	s.writes = writes{version: version, batchSize: 1}
+	for i := range d.Create {
+		s.writes.creations = append(s.writes.creations, creation{&d.Create[i], 0})
+	}
+	return nil
+}
+
+// decideOn returns the decision on the pods of the sync.
+func (s *sync) decideOn() (Decision, error) {
+	in := s.snapshot()
+	usual := func(in Snapshot) (Decision, error) { return s.tally.decide(in, s.config) }
+	if s.decider == nil {
+		return usual(in)
+	}
+	in.Pods = s.tally.pods()
+	return s.decider(in, Option{func(c *config) { *c = *s.config }}, usual)
+}
+
+// snapshot returns the snapshot to decide on, without the pods, which are in the tally.
+func (s *sync) snapshot() Snapshot {
+	record := s.Backoff
+	if record.Job = s.Job; !s.Sure {
+		record.Job = "" // it may lack failures
+	}
+	return Snapshot{
+		Job:        s.view.Job,
+		Now:        s.view.Now,
+		InFlight:   s.inFlight(),
+		Backoff:    record,
+		LastStatus: s.LastStatus,
+	}
+}
+
+// inFlight returns the writes that the view does not show.
+func (s *sync) inFlight() InFlight {
+	p := &s.pending
+	f := InFlight{Status: s.behind, Creations: len(p.Created), Deletions: len(p.Deleted), Stripped: p.Stripped}
+	for _, c := range p.Created {
+		if !c.Stopped {
+			f.Pods = append(f.Pods, PodInFlight{UID: c.UID})
+		}
+	}
+	for _, uid := range p.Deleted {
+		f.Pods = append(f.Pods, PodInFlight{UID: uid, Deleted: true})
+	}
+	return f
+}
+
+// setDecision sets the decision to carry out.
+func (s *sync) setDecision(d Decision) {
+	s.result.Decision = d
+	s.result.Requeue = soonest(d.Requeue, s.pending.NextRead(s.view.Now))
+}
+
+// adopts reports whether a claim adopts its pod.
+func adopts(claim Claim) bool { return claim.Relation == tracking.Adoptable }
+
+// askBeforeAdoption reads the Job live before the first adoption: a Job that is gone or
+// being deleted must not adopt pods (kubernetes#42639).
+func (s *sync) askBeforeAdoption() []*exchange {
+	if s.tally != &s.cached || !slices.ContainsFunc(s.claims, adopts) {
+		return nil // the Job was read live together with its pods
+	}
+	return readOf(s.Key.Name, s.Job)
+}
+
+// handleBeforeAdoption skips all adoptions if the Job must not adopt pods. The sync then ends
+// with an error after the other claims.
+func (s *sync) handleBeforeAdoption(batch []*exchange) step {
+	live, err := batch[0].job()
+	exists := live != nil && live.UID == s.Job
+	switch {
+	case exists:
+		s.Known = memory.Newest(s.Known, live.ResourceVersion)
+	case err == nil:
+		s.Gone = s.Job
+	}
+	if err == nil && (!exists || live.DeletionTimestamp != nil) {
+		err = apierrors.NewConflict(batchv1.Resource("jobs"), s.Key.Name,
+			errors.New("the Job is gone or being deleted, and must not adopt pods"))
+	}
+	switch {
+	case err != nil:
+		s.fail(err)
+		if s.claims = memory.Without(s.claims, adopts); len(s.claims) == 0 {
+			return over
+		}
+	case live.ResourceVersion != s.view.Job.ResourceVersion && s.view.StatusVersion == "":
+		s.view.Job = live // the Job has changed: decide again
+		return listPods
+	}
+	return claimPods
+}
+
+// askClaims adopts, releases and frees pods. The decision assumes that all claims succeed.
+func (s *sync) askClaims() (batch []*exchange) {
+	for _, claim := range s.claims {
+		x := about(claim.Pod, PatchPod)
+		x.Patch, x.adopts = s.result.Decision.made.state.claimPatch(claim), adopts(claim)
+		batch = append(batch, x)
+	}
+	return batch
+}
+
+// handleClaims decides again without the pods to adopt that turned out to be gone. They
+// were not adopted and must not be counted.
+func (s *sync) handleClaims(batch []*exchange) step {
+	s.claims, s.claimed, s.adopted = nil, true, map[types.UID]string{}
+	missed := map[types.UID]bool{}
+	for _, x := range batch {
+		switch pod := x.meta(); {
+		case !x.adopts:
+		case x.fate() == missing:
+			missed[x.UID] = true
+		case pod != nil:
+			s.adopted[x.UID] = pod.GetResourceVersion()
+		}
+		s.fail(x.failure("claiming pod " + x.Name))
+	}
+	switch {
+	case s.result.Err != nil:
+		return over
+	case len(missed) > 0:
+		s.readLive(memory.Without(s.tally.pods(), func(pod *corev1.Pod) bool { return missed[pod.UID] }))
+		return decideNow
+	}
+	return stripFirst
+}

@@ -1,0 +1,250 @@
+package jobfate
+
+import (
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate/internal/census"
+	"github.com/jobfate/jobfate/internal/lifecycle"
+	"github.com/jobfate/jobfate/tracking"
+)
+
+// Undone lists the creations and deletions of a decision that were not carried out.
+type Undone struct {
+	// Creations is the number of creations that failed or were not tried, Untried the number
+	// of those that were not tried.
+	Creations, Untried int
+	// Deletions lists the UIDs of the pods that were not deleted.
+	Deletions []types.UID
+}
+
+// outcome is how a decision was made, given which creations and deletions of its plan are
+// carried out.
+type outcome struct {
+	state *state
+	// plan is zero for a Job that has ended, and while the last status write is not
+	// observed.
+	plan plan
+	// end is how the Job ends once the plan is carried out. It is zero while pods may
+	// exist that are not counted.
+	end     lifecycle.End
+	account tracking.Account
+	// status is the status to store before any finalizer is removed.
+	status batchv1.JobStatus
+	// after are the numbers of pods once the plan is carried out.
+	after counts
+	// changed says that status differs from the status of the Job. putOff says that the
+	// throttle delays the status write.
+	changed, putOff bool
+}
+
+// counts are numbers of pods.
+type counts struct{ Active, Ready, Terminating int32 }
+
+// planned reports whether there is a plan to carry out.
+func (o *outcome) planned() bool { return o != nil && o.plan.work.action != "" }
+
+// ending returns how the Job ends, even while pods may exist that are not counted.
+func (o *outcome) ending() lifecycle.End {
+	if o.end.Ended() {
+		return o.end
+	}
+	return o.plan.end
+}
+
+// Revise returns the decision that holds if some of the creations and deletions of this one
+// are not carried out. A Machine does this itself.
+func (d Decision) Revise(undone Undone) Decision {
+	if !d.made.planned() {
+		return d
+	}
+	return d.made.state.close(d.made.plan, undone).clone()
+}
+
+// afterTheEnd returns the decision for a Job that has ended: its status is never written
+// again, and the remaining finalizers are removed.
+func (s *state) afterTheEnd() Decision {
+	d := Decision{Backoff: s.Backoff, Claim: s.claims(), made: &outcome{state: s, after: s.counts()}}
+	var strip []*corev1.Pod
+	for _, r := range s.census.TrackedInOrder() {
+		strip = append(strip, r.Pod)
+	}
+	if n := s.config.RemovalsCap; n > 0 && len(strip) > n {
+		d.Deferred.Strip, d.Requeue = len(strip)-n, s.config.BatchPeriod
+		strip = strip[:n]
+	}
+	d.Strip = strip
+	return d
+}
+
+// counts returns the numbers of pods before the plan is carried out. They include the known
+// writes in flight: stale pods must not contradict the status that counted these writes.
+func (s *state) counts() counts {
+	c := counts{s.census.Active, s.census.Ready, s.census.Terminating}
+	for _, pod := range s.InFlight.Pods {
+		switch r := s.census.Of(pod.UID); {
+		case r == nil && pod.Deleted:
+			c.Terminating++
+		case r == nil:
+			c.Active++
+		case pod.Deleted && r.Active:
+			c.delete(r)
+		}
+	}
+	return c
+}
+
+// delete counts an active pod as terminating.
+func (c *counts) delete(r *census.Record) {
+	c.Active--
+	c.Terminating++
+	if r.Ready {
+		c.Ready--
+	}
+}
+
+// close returns the decision of a plan, given what of it is not carried out.
+func (s *state) close(p plan, undone Undone) Decision {
+	after := s.after(&p, undone)
+	end := s.endAfter(&p, after, len(undone.Deletions) > 0)
+	inputs := s.accountInputs(&p, end)
+	account := s.census.Account(inputs)
+	status, suspension := s.statusAfter(&p, after, end, &account)
+	o := &outcome{
+		state: s, plan: p, after: after, end: end, account: account, status: status,
+		changed: !lifecycle.Equal(&status, &s.Job.Status),
+	}
+	wait := o.delay(suspension)
+	o.putOff = wait > 0
+	d := Decision{
+		Claim: s.claims(), Delete: p.work.delete, Create: p.work.create, Deferred: p.work.deferred,
+		Backoff: s.Backoff, Action: p.work.action, made: o,
+	}
+	d.Deferred.Strip = account.Deferred
+	d.Requeue = soonest(p.work.wait, p.timer(), wait, o.untilRest(d.Deferred))
+	var m metrics
+	if len(p.work.create) > 0 {
+		m.created(s, int(after.Active-s.census.Active), max(0, undone.Creations-max(undone.Untried, 0)))
+	}
+	if !o.putOff {
+		if o.changed {
+			d.Status = status.DeepCopy()
+			m.indexesFinished(s)
+			m.podsFinished(s, &s.Job.Status, &status)
+		}
+		m.handled(account.Handled)
+		d.Strip, d.Backoff, d.Events = account.Strip, p.record, s.suspensionEvents(suspension)
+		if inputs.KeepFailsJob {
+			d.Backoff = s.record(true)
+		}
+	}
+	d.Metrics = m
+	return d
+}
+
+// untilRest returns the time until the next sync when the caps have left work: pods, or
+// only the end of a Job whose last pods this sync counts. Observing this sync's writes
+// also starts a sync. With the timer, the remaining work does not depend on that.
+func (o *outcome) untilRest(deferred Deferred) time.Duration {
+	ends := o.end.Ended() && o.account.Full && o.after.Active == 0 && o.after.Terminating == 0
+	if !ends && deferred == (Deferred{}) {
+		return 0
+	}
+	return o.state.config.BatchPeriod
+}
+
+// after returns the numbers of pods once the plan is carried out.
+func (s *state) after(p *plan, undone Undone) counts {
+	c := s.counts()
+	c.Active += int32(len(p.work.create) - min(max(undone.Creations, 0), len(p.work.create)))
+	kept := setOf(undone.Deletions)
+	deleted := map[types.UID]bool{}
+	for _, pod := range s.InFlight.Pods {
+		if pod.Deleted {
+			deleted[pod.UID] = true
+		}
+	}
+	for _, d := range p.work.delete {
+		if uid := d.Pod.UID; !kept[uid] && !deleted[uid] {
+			c.delete(s.census.Of(uid))
+		}
+	}
+	return c
+}
+
+func setOf(uids []types.UID) map[types.UID]bool {
+	set := make(map[types.UID]bool, len(uids))
+	for _, uid := range uids {
+		set[uid] = true
+	}
+	return set
+}
+
+// endAfter returns how the Job ends once the plan is carried out. The Job does not end
+// while a deletion is outstanding or a write is unobserved, because pods may exist that
+// are not counted.
+func (s *state) endAfter(p *plan, after counts, undeleted bool) lifecycle.End {
+	if p.end.Ended() && (undeleted || !p.settled) {
+		return lifecycle.End{}
+	}
+	facts := s.endFacts(p.pastDeadline())
+	facts.Settled, facts.Active = p.settled, after.Active
+	return lifecycle.Decide(&facts)
+}
+
+func (s *state) accountInputs(p *plan, end lifecycle.End) tracking.AccountInputs {
+	in := tracking.AccountInputs{
+		Ending:   end.Interim,
+		Deleting: s.Job.DeletionTimestamp != nil,
+		Counted:  s.totals.Results.Counted,
+		Cap:      s.config.UncountedCap,
+		Removals: s.config.RemovalsCap,
+	}
+	// The end is known, but this outcome does not store it. The pod that shows the
+	// verdict must stay until one does.
+	in.KeepFailsJob = !in.Deleting && p.end.Ended() && !p.end.Decided && !end.Ended()
+	return in
+}
+
+// delay returns how long the throttle delays the status write; 0 if it does not. It never
+// delays what users wait for: suspending, resuming, the end and the first status.
+func (o *outcome) delay(suspension bool) time.Duration {
+	s := o.state
+	nothing := !o.changed && len(o.account.Strip) == 0
+	if nothing || suspension || o.end.Ended() || s.Job.Status.StartTime == nil {
+		return 0
+	}
+	return throttled(s.config.Throttle, s.LastStatus, s.Now, o.account.Recorded, s.spec.Parallelism)
+}
+
+// throttled returns how long to delay a status write that records the given number of
+// pods; 0 means no delay. A last write in the future causes no delay.
+func throttled(t tracking.Throttle, last, now time.Time, recorded int, parallelism int32) time.Duration {
+	if t.Every <= 0 || last.IsZero() || last.After(now) || float64(recorded) > t.Share*float64(parallelism) {
+		return 0
+	}
+	return max(0, t.Every-now.Sub(last))
+}
+
+func (s *state) suspensionEvents(suspension bool) []Event {
+	switch {
+	case !suspension:
+		return nil
+	case s.spec.Suspended:
+		return []Event{{corev1.EventTypeNormal, "Suspended", "Job suspended"}}
+	}
+	return []Event{{corev1.EventTypeNormal, "Resumed", "Job resumed"}}
+}
+
+// soonest returns the shortest of the waits. 0 means no wait.
+func soonest(waits ...time.Duration) (least time.Duration) {
+	for _, wait := range waits {
+		if wait != 0 && (least == 0 || wait < least) {
+			least = wait
+		}
+	}
+	return least
+}

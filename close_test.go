@@ -1,0 +1,120 @@
+package jobfate
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+func decideOn(t *testing.T, in Snapshot) Decision {
+	t.Helper()
+	o, err := decideWith(in, *configure(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+func uids(pods []*corev1.Pod) (list []types.UID) {
+	for _, pod := range pods {
+		list = append(list, pod.UID)
+	}
+	return list
+}
+
+func toJSON(v any) string {
+	text, err := json.MarshalIndent(v, "", " ")
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
+
+// Whatever NotCreated says, the number of created pods is between none and all.
+func TestClose_impossibleCounts(t *testing.T) {
+	job := specJob(t, "completions: 4\nparallelism: 4")
+	s := Snapshot{Job: job, Pods: []*corev1.Pod{podIn(job, 1, corev1.PodRunning)}, Now: job.CreationTimestamp.Time}
+	d := decideOn(t, s)
+	if len(d.Create) != 3 {
+		t.Fatalf("%d to create, want 3", len(d.Create))
+	}
+	for _, test := range []struct {
+		done   Undone
+		active int32
+	}{
+		{Undone{Creations: -5}, 4},
+		{Undone{Creations: 2}, 2},
+		{Undone{Creations: 3}, 1},
+		{Undone{Creations: 100}, 1},
+	} {
+		if r := d.Revise(test.done); !r.made.changed || r.made.status.Active != test.active {
+			t.Errorf("%+v: status %s, want %d active", test.done, toJSON(r.made.status), test.active)
+		}
+	}
+}
+
+// Creations that were not tried do not count as failed. A negative Untried counts as 0.
+func TestClose_failedCreations(t *testing.T) {
+	job := specJob(t, "completions: 4\nparallelism: 4")
+	d := decideOn(t, Snapshot{Job: job, Now: job.CreationTimestamp.Time})
+	for _, test := range []struct {
+		done Undone
+		want string
+	}{
+		{Undone{Creations: 3, Untried: 2}, "{job_pods_creation_total map[reason:new status:failed] 1}"},
+		{Undone{Creations: 3, Untried: -2}, "{job_pods_creation_total map[reason:new status:failed] 3}"},
+	} {
+		var got []string
+		for _, m := range d.Revise(test.done).Metrics {
+			got = append(got, fmt.Sprint(m))
+		}
+		if !slices.Contains(got, test.want) {
+			t.Errorf("%+v: %v, want %s in it", test.done, got, test.want)
+		}
+	}
+}
+
+// status.succeeded of an Indexed Job is the number of its completed indexes, with a limit
+// per index too. A UID in the list of succeeded pods, which no controller writes for an
+// Indexed Job, adds nothing to it.
+func TestSettle_succeededOfIndexedJobs(t *testing.T) {
+	for _, limit := range []string{"", "\nbackoffLimitPerIndex: 1"} {
+		job := specJob(t, "completions: 2\nparallelism: 2\ncompletionMode: Indexed"+limit)
+		pod := podIn(job, 1, corev1.PodSucceeded)
+		job.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Succeeded: []types.UID{pod.UID}}
+		d := decideOn(t, Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time})
+		st := d.Settle(uids(d.Strip)...).Status
+		if st == nil || st.Succeeded != 1 || st.CompletedIndexes != "0" || len(st.UncountedTerminatedPods.Succeeded) != 0 {
+			t.Errorf("settled%s: %s, want 1 succeeded, index 0 completed and an empty list", limit, toJSON(st))
+		}
+	}
+}
+
+// An Indexed Job that was scaled down may keep a counter above its completions. No
+// index has completed twice, so there were not too many succeeded pods.
+func TestSettle_aStuckCounterIsNotTooManySucceededPods(t *testing.T) {
+	for mode, want := range map[batchv1.CompletionMode][]string{
+		batchv1.IndexedCompletion:    {"Completed"},
+		batchv1.NonIndexedCompletion: {"TooManySucceededPods", "Completed"},
+	} {
+		job := specJob(t, "completions: 1\nparallelism: 3")
+		job.Spec.CompletionMode = &mode
+		job.Status.Succeeded = 3
+		if mode == batchv1.IndexedCompletion {
+			job.Status.CompletedIndexes = "0"
+		}
+		s := decideOn(t, Snapshot{Job: job, Now: job.CreationTimestamp.Time}).Settle()
+		var got []string
+		for _, e := range s.Events {
+			got = append(got, e.Reason)
+		}
+		if !s.Finished || s.Status.Succeeded != 3 || !slices.Equal(got, want) {
+			t.Errorf("%s: finished %t, events %v, status %s; want the end with %v and 3 succeeded", mode, s.Finished, got, toJSON(s.Status), want)
+		}
+	}
+}

@@ -1,0 +1,167 @@
+package jobfate
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate/internal/memory"
+)
+
+// errNoAnswer is the error of a request that was never answered.
+var errNoAnswer = errors.New("the request was not answered")
+
+// exchange is a request and its answer.
+type exchange struct {
+	Request
+	adopts bool      // the patch adopts the pod; every other one removes the finalizer
+	seen   string    // the version of the pod when the request was made
+	sender types.UID // the UID of the Job when the request was made
+	object runtime.Object
+	err    error // errNoAnswer until it is answered
+}
+
+// about returns a request about a pod.
+func about(pod *corev1.Pod, verb Verb) *exchange {
+	return &exchange{seen: pod.ResourceVersion, Request: Request{Verb: verb, Name: pod.Name, UID: pod.UID}}
+}
+
+// patches returns patches of pods.
+func patches(pods []*corev1.Pod, patch func(*corev1.Pod) []byte) (batch []*exchange) {
+	for _, pod := range pods {
+		x := about(pod, PatchPod)
+		x.Patch = patch(pod)
+		batch = append(batch, x)
+	}
+	return batch
+}
+
+// readOf returns the request to read a Job.
+func readOf(name string, uid types.UID) []*exchange {
+	return []*exchange{{Request: Request{Verb: GetJob, Name: name, UID: uid}}}
+}
+
+func (x *exchange) answered() bool { return !errors.Is(x.err, errNoAnswer) }
+
+// fate says whether a request was carried out.
+type fate uint8
+
+const (
+	done    fate = iota // carried out
+	missing             // the object does not exist
+	refused             // not carried out
+	unknown             // may have been carried out
+)
+
+// fate returns what the error of the client says about the request. Only a client error of
+// the API server means that the request was refused. After a server error, a timeout or a
+// broken connection, the request may have been carried out.
+func (x *exchange) fate() fate {
+	if x.err == nil {
+		return done
+	}
+	var status apierrors.APIStatus
+	if !errors.As(x.err, &status) {
+		return unknown
+	}
+	const notFound, requestTimeout, serverErrors = 404, 408, 500
+	switch code := status.Status().Code; {
+	case code == notFound:
+		return missing
+	case code >= 400 && code < serverErrors && code != requestTimeout:
+		return refused
+	}
+	return unknown
+}
+
+// failure returns the error of a request that was not carried out; nil if it was, and if
+// its object does not exist.
+func (x *exchange) failure(doing string) error {
+	if f := x.fate(); f == done || f == missing {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", doing, x.err)
+}
+
+// meta returns the metadata of the object in the answer; nil if there is none. Clients may
+// return a typed nil.
+func (x *exchange) meta() metav1.Object {
+	if x.object == nil || reflect.ValueOf(x.object).IsNil() {
+		return nil
+	}
+	object, err := meta.Accessor(x.object)
+	if err != nil || object.GetUID() == "" {
+		return nil
+	}
+	return object
+}
+
+// job returns the Job in the answer to its reading; nil if there is none.
+func (x *exchange) job() (*batchv1.Job, error) {
+	if err := x.failure("reading the Job"); err != nil {
+		return nil, err
+	}
+	if job, ok := x.object.(*batchv1.Job); ok && x.meta() != nil {
+		return job, nil
+	}
+	return nil, nil
+}
+
+// take remembers the answers to a batch, and which of its requests may or may not have been
+// carried out.
+func (m *Machine) take(batch []*exchange) {
+	for _, x := range batch {
+		if x.fate() == unknown {
+			m.lose(x)
+		} else {
+			m.absorb(x)
+		}
+	}
+}
+
+// lose remembers that a request may or may not have been carried out. For a patch or a
+// deletion of a pod that is not necessary, because it can be sent again.
+func (m *Machine) lose(x *exchange) {
+	switch x.Verb {
+	case CreatePod:
+		m.memory.Lose(x.Pod.Name)
+	case PatchStatus:
+		m.memory.Sure, m.memory.ReadFirst = false, true
+	}
+}
+
+// absorb remembers the write that an answer shows.
+func (m *Machine) absorb(x *exchange) {
+	fate := x.fate()
+	if m.memory.Job == "" || x.sender != m.memory.Job || fate == unknown {
+		return
+	}
+	if x.Verb == DeletePod {
+		if fate != refused {
+			m.memory.Delete(x.UID, x.seen)
+		}
+		return
+	}
+	if fate != done {
+		return
+	}
+	switch object := x.meta(); {
+	case x.Verb == PatchPod && !x.adopts:
+		m.memory.Strip(x.UID, x.seen, object)
+	case object == nil:
+	case x.Verb == CreatePod:
+		m.memory.Create(object, m.began)
+	case x.Verb == PatchPod: // an older view shows the pod without its owner
+		m.memory.PodsFloor = memory.Newest(m.memory.PodsFloor, object.GetResourceVersion())
+	case x.Verb == PatchStatus:
+		m.memory.Sure, m.memory.Known = false, memory.Newest(m.memory.Known, object.GetResourceVersion())
+	}
+}

@@ -1,0 +1,145 @@
+package jobfate
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate/internal/memory"
+)
+
+// upTo begins a sync and answers its requests until one has the verb. It returns that
+// batch, unanswered.
+func upTo(t *testing.T, m *Machine, v View, s *server, verb Verb) []Request {
+	t.Helper()
+	if err := m.Begin(v); err != nil {
+		t.Fatal(err)
+	}
+	for batch := m.Next(); len(batch) > 0; batch = m.Next() {
+		if batch[0].Verb == verb {
+			return batch
+		}
+		for _, r := range batch {
+			object, err := s.answer(r)
+			if err := m.Answer(r, object, err); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	t.Fatalf("the sync ends without a request to %v", verb)
+	return nil
+}
+
+// An abandoned sync leaves the writes that were answered with success, and none that was
+// refused or had no answer.
+func TestAbandoned_answers(t *testing.T) {
+	job := suspended(train(1))
+	for _, err := range []error{nil, notFound(Request{}), errConflict, errTimeout} {
+		m, s := newMachine(), &server{job: job}
+		batch := upTo(t, m, fresh(job, podOf(job, "a", "11")), s, DeletePod)
+		_ = m.Answer(batch[0], nil, err)
+		m.Abandon()
+		if want := err == nil || err.Error() == notFound(Request{}).Error(); want != (len(m.memory.Deleted) == 1) {
+			t.Errorf("answered with %v: the machine remembers the deletions %v", err, m.memory.Deleted)
+		}
+		if m.Next() != nil {
+			t.Error("an abandoned sync has further requests")
+		}
+	}
+}
+
+// A live read that fails ends the sync before anything is written.
+func TestLiveRead_fails(t *testing.T) {
+	job := train(1)
+	for name, how := range map[string]answers{
+		"the list is refused":      func(Request) (runtime.Object, error) { return nil, errConflict },
+		"the answer is not a list": func(Request) (runtime.Object, error) { return job, nil },
+		"the answer is nil":        func(Request) (runtime.Object, error) { return (*corev1.PodList)(nil), nil },
+	} {
+		m, s := newMachine(), &server{job: job}
+		checkSame(t, name, run(t, m, unversioned(fresh(job)), s.except(ListPods, how)), []string{"get the Job", "list the pods"})
+		if m.Result().Err == nil {
+			t.Errorf("%s: there is no error", name)
+		}
+	}
+
+	// An answer without the Job says that it is gone.
+	for name, object := range map[string]runtime.Object{"no object": nil, "a nil Job": (*batchv1.Job)(nil), "a Job without a UID": &batchv1.Job{}, "a pod": podOf(job, "a", "11")} {
+		m, s := newMachine(), &server{job: job}
+		checkSame(t, name, run(t, m, unversioned(fresh(job)), s.except(GetJob, func(Request) (runtime.Object, error) { return object, nil })), []string{"get the Job"})
+		if r := m.Result(); !r.Gone || r.Requeue != 0 {
+			t.Errorf("%s: gone %t, requeue %s; want gone, and no other sync", name, r.Gone, r.Requeue)
+		}
+	}
+
+	// A failed read by name does not resolve a creation.
+	m, s := newMachine(), &server{job: job}
+	m.config.Names = func(prefix string) string { return prefix + "abcde" }
+	run(t, m, fresh(job), s.except(CreatePod, func(Request) (runtime.Object, error) { return nil, errTimeout }))
+	checkSame(t, "requests", run(t, m, fresh(job), s.except(GetPod, func(Request) (runtime.Object, error) { return nil, errTimeout })),
+		[]string{"get pod train-abcde"})
+	if len(m.memory.Lost) != 1 || !errors.Is(m.Result().Err, errTimeout) {
+		t.Errorf("lost %v, error %v", m.memory.Lost, m.Result().Err)
+	}
+}
+
+// Without a batch period, a sync that waits for the caches is still requeued.
+func TestWait_withoutBatchPeriod(t *testing.T) {
+	job, next := train(1), train(1)
+	next.UID = "next"
+	m, s := newMachine(), &server{job: job}
+	m.config.BatchPeriod = 0
+	run(t, m, fresh(job), s.answer)
+	run(t, m, fresh(next), s.answer)
+	if got := m.Result().Requeue; got != time.Second {
+		t.Errorf("Requeue = %v, want 1s", got)
+	}
+}
+
+// A clone has the same memory, and is independent.
+func TestClone(t *testing.T) {
+	job := train(1)
+	m, s := newMachine(), &server{job: job}
+	run(t, m, fresh(job), s.answer)
+	c := m.Clone()
+	if c.String() != m.String() || len(c.memory.Created) != 1 || c.Result().Decision.made != nil {
+		t.Errorf("the clone is %v, want %v and no result", c.String(), m.String())
+	}
+	gone := train(1)
+	s.job = nil
+	run(t, c, unversioned(fresh(gone)), s.answer)
+	if len(m.memory.Created) != 1 {
+		t.Error("the clone has changed the original")
+	}
+	m.memory.Deleted, m.memory.Stripped = map[types.UID]string{"a": "11"}, map[types.UID]memory.Stripped{"a": {}}
+	c = m.Clone()
+	delete(c.memory.Deleted, "a")
+	delete(c.memory.Stripped, "a")
+	if len(m.memory.Deleted) != 1 || len(m.memory.Stripped) != 1 {
+		t.Error("the clone shares maps with the original")
+	}
+}
+
+func TestString(t *testing.T) {
+	for r, want := range map[string]string{
+		DeletePod.String():                    "delete pod",
+		Verb(8).String():                      "Verb(8)",
+		Verb(99).String():                     "Verb(99)",
+		(&memory.Memory{}).String():           "nothing pending",
+		(&memory.Memory{Known: "7"}).String(): "waiting to observe version 7 of the Job",
+		(&memory.Memory{Deleted: map[types.UID]string{"": ""}, ReadFirst: true}).String(): "waiting to observe a status write without an answer, 1 deletions",
+	} {
+		if r != want {
+			t.Errorf("got %q, want %q", r, want)
+		}
+	}
+	if !strings.Contains((&memory.Memory{Lost: []string{""}}).String(), "1 creations without an answer") {
+		t.Error("String does not mention a lost creation")
+	}
+}

@@ -1,0 +1,244 @@
+package jobfate
+
+import (
+	"maps"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate/internal/memory"
+)
+
+func jobAt(version string) *batchv1.Job {
+	return &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "job", Namespace: "ns", UID: "job", ResourceVersion: version}}
+}
+
+func podAt(version string, change ...func(*corev1.Pod)) []*corev1.Pod {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "a", ResourceVersion: version, Finalizers: []string{batchv1.JobTrackingFinalizer}}}
+	for _, f := range change {
+		f(pod)
+	}
+	return []*corev1.Pod{pod}
+}
+
+func deleted(p *corev1.Pod)  { p.DeletionTimestamp = &metav1.Time{Time: noon} }
+func stripped(p *corev1.Pod) { p.Finalizers = nil }
+
+// viewOf returns a view whose caches are fresh.
+func viewOf(job *batchv1.Job, pods []*corev1.Pod, podsVersion string) View {
+	return View{Job: job, Pods: pods, Now: noon, JobsVersion: "1", PodsVersion: podsVersion, Barrier: "1"}
+}
+
+// remembering returns a machine with a memory, and the input of its last decision.
+func remembering(of memory.Memory) (*Machine, *Snapshot) {
+	in := new(Snapshot)
+	of.Deleted, of.Stripped = maps.Clone(of.Deleted), maps.Clone(of.Stripped)
+	m := &Machine{memory: of, config: configure(nil)}
+	m.decider = func(seen Snapshot, _ Option, usual func(Snapshot) (Decision, error)) (Decision, error) {
+		*in = seen
+		return usual(seen)
+	}
+	return m, in
+}
+
+func begin(t *testing.T, m *Machine, v View) {
+	t.Helper()
+	if err := m.Begin(v); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A write is in flight until the view shows its effect, and forgotten when every later
+// view shows it.
+func TestMemory_forgetsWhatIsObserved(t *testing.T) {
+	created := memory.Memory{Created: []memory.Created{{UID: "a", Name: "a", Version: "5", At: noon}}}
+	removed := memory.Memory{Deleted: map[types.UID]string{"a": "3"}}
+	freed := memory.Memory{Stripped: map[types.UID]memory.Stripped{"a": {Version: "5", Without: "6"}}}
+	goneWithIt := memory.Memory{Stripped: map[types.UID]memory.Stripped{"a": {Version: "5"}}}
+	for _, test := range []struct {
+		name    string
+		memory  memory.Memory
+		pods    []*corev1.Pod
+		version string // up to which the cache of pods is complete
+		want    InFlight
+		forgets bool
+	}{
+		{"created, not shown", created, nil, "4", InFlight{Creations: 1, Pods: []PodInFlight{{UID: "a"}}}, false},
+		{"created, shown by a cache that is not complete up to that version", created, podAt("5"), "4", InFlight{}, false},
+		{"created, shown", created, podAt("5"), "5", InFlight{}, true},
+		{"created, and deleted before it was ever shown", created, nil, "6", InFlight{}, true},
+		{"deleted, shown unchanged", removed, podAt("3"), "3", InFlight{Deletions: 1, Pods: []PodInFlight{{UID: "a", Deleted: true}}}, false},
+		{"deleted, shown with a later status but not terminating", removed, podAt("4"), "4", InFlight{Deletions: 1, Pods: []PodInFlight{{UID: "a", Deleted: true}}}, false},
+		{"deleted, terminating in a cache that is not complete", removed, podAt("5", deleted), "4", InFlight{}, false},
+		{"deleted, terminating", removed, podAt("5", deleted), "5", InFlight{}, true},
+		{"deleted, the pod itself not shown yet", removed, nil, "2", InFlight{Deletions: 1, Pods: []PodInFlight{{UID: "a", Deleted: true}}}, false},
+		{"deleted, gone", removed, nil, "4", InFlight{}, true},
+		{"finalizer removed, shown with it", freed, podAt("5"), "5", InFlight{Stripped: []types.UID{"a"}}, false},
+		{"finalizer removed, shown without it by a cache that is not complete", freed, podAt("6", stripped), "5", InFlight{}, false},
+		{"finalizer removed, shown without it", freed, podAt("6", stripped), "6", InFlight{}, true},
+		{"finalizer removed, and put back by others", freed, podAt("7"), "6", InFlight{}, true},
+		{"finalizer removed, the pod itself not shown yet", freed, nil, "4", InFlight{}, false},
+		{"finalizer removed, gone from a cache that is not complete", freed, nil, "5", InFlight{}, false},
+		{"finalizer removed, gone", freed, nil, "6", InFlight{}, true},
+		{"gone with its finalizer, shown with it", goneWithIt, podAt("5"), "5", InFlight{Stripped: []types.UID{"a"}}, false},
+		{"gone with its finalizer, the pod itself not shown yet", goneWithIt, nil, "4", InFlight{}, false},
+		{"gone with its finalizer, gone", goneWithIt, nil, "5", InFlight{}, true},
+	} {
+		test.memory.Job = "job"
+		m, in := remembering(test.memory)
+		if m.Idle() {
+			t.Errorf("%s: idle before", test.name)
+		}
+		begin(t, m, viewOf(jobAt("1"), test.pods, test.version))
+		if diff := cmp.Diff(test.want, in.InFlight); diff != "" {
+			t.Errorf("%s: in flight (-want +got):\n%s", test.name, diff)
+		}
+		if m.Idle() != test.forgets {
+			t.Errorf("%s: idle %t, want %t: %s", test.name, m.Idle(), test.forgets, m.memory.String())
+		}
+	}
+}
+
+// A created pod that a view has shown after its end, or after its deletion began, is not active when
+// a later view does not show it. The patch of its finalizer may have had no answer, and the cache
+// may not be complete up to the creation.
+func TestMemory_createdPodThatHasStopped(t *testing.T) {
+	runs, ended, deleted := podAt("6")[0], podAt("6")[0], podAt("6")[0]
+	ended.Status.Phase, deleted.DeletionTimestamp = corev1.PodSucceeded, &metav1.Time{Time: noon}
+	active := []PodInFlight{{UID: "a"}}
+	for name, test := range map[string]struct {
+		pod  *corev1.Pod
+		want []PodInFlight
+	}{"ended": {ended, nil}, "deleted": {deleted, nil}, "running": {runs, active}} {
+		m, in := remembering(memory.Memory{Job: "job", Created: []memory.Created{{UID: "a", Name: "a", Version: "5", At: noon}}})
+		begin(t, m, viewOf(jobAt("1"), []*corev1.Pod{test.pod}, "4"))
+		begin(t, m, viewOf(jobAt("1"), nil, "4"))
+		if diff := cmp.Diff(InFlight{Creations: 1, Pods: test.want}, in.InFlight); diff != "" {
+			t.Errorf("%s: in flight (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// A status write is in flight until the Job has its version or a later one.
+func TestMemory_status(t *testing.T) {
+	for _, test := range []struct {
+		known, shown string
+		inFlight     bool
+	}{
+		{"9", "8", true}, {"9", "9", false}, {"9", "10", false}, {"10", "9", true}, {"", "9", false},
+		{"99999999999999999999", "100000000000000000000", false}, // more than 64 bits
+		// Versions that are not numbers have no order. Only the same version is the stored one.
+		{"b", "a", true}, {"a", "b", true}, {"b", "b", false}, {"7", "a", true}, {"a", "7", true}, {"a", "77", true}, {"7-", "8-", true},
+	} {
+		m, in := remembering(memory.Memory{Job: "job", Known: test.known, LastStatus: noon})
+		begin(t, m, viewOf(jobAt(test.shown), nil, "1"))
+		if in.InFlight.Status != test.inFlight || !in.LastStatus.Equal(noon) {
+			t.Errorf("known %q, shown %q: in flight %v, stored at %s", test.known, test.shown, in.InFlight.Status, in.LastStatus)
+		}
+		if m.Idle() == test.inFlight {
+			t.Errorf("known %q, shown %q: idle %t", test.known, test.shown, m.Idle())
+		}
+	}
+}
+
+func TestMemory_String(t *testing.T) {
+	for want, m := range map[string]memory.Memory{
+		"nothing pending": {Job: "job", Known: "7", Shown: "7"},
+		"waiting to observe version 8 of the Job, a status write without an answer, 1 creations, 2 deletions, 1 removed finalizers, 1 creations without an answer": {
+			Known: "8", Shown: "7", ReadFirst: true, Created: make([]memory.Created, 1), Deleted: map[types.UID]string{"a": "", "b": ""},
+			Stripped: map[types.UID]memory.Stripped{"a": {}}, Lost: make([]string, 1),
+		},
+	} {
+		if got := m.String(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// Requests that Next never returned were never sent, so none of them is lost.
+func TestAbandoned_beforeNext(t *testing.T) {
+	m := newMachine()
+	for range 2 {
+		begin(t, m, fresh(train(3)))
+	}
+	if len(m.memory.Lost) != 0 || m.memory.ReadFirst {
+		t.Errorf("%s", m.memory.String())
+	}
+	checkSame(t, "requests", []string{text(m.Next()[0])}, []string{"create pod train-"})
+}
+
+// Every request names its object, including those of the first sync of a process.
+func TestRequests_nameTheirObject(t *testing.T) {
+	for name, view := range map[string]View{"fresh": fresh(train(1)), "read live": unversioned(fresh(train(1)))} {
+		s := &server{job: train(1)}
+		run(t, newMachine(), view, func(r Request) (runtime.Object, error) {
+			named := r.Name != "" || r.Verb == CreatePod || r.Verb == ListPods
+			if r.Namespace != "ns" || !named {
+				t.Errorf("%s: %s has name %q, namespace %q", name, r.Verb, r.Name, r.Namespace)
+			}
+			return s.answer(r)
+		})
+	}
+}
+
+// A live read has shown that a Job is gone: the Machine creates no pod for it if the cache still
+// shows it, and forgets nothing of the next Job of that name.
+func TestGone_isRemembered(t *testing.T) {
+	adoptable := podOf(train(2), "a", "11", unowned)
+	for name, test := range map[string]struct {
+		pods  []*corev1.Pod
+		learn func(*testing.T, *Machine, *server) // that the Job is gone
+	}{
+		"after a status write without an answer": {learn: func(t *testing.T, m *Machine, s *server) {
+			run(t, m, fresh(train(2)), s.except(PatchStatus, func(Request) (runtime.Object, error) { return nil, errTimeout }))
+			s.job = nil
+			checkSame(t, "requests", run(t, m, fresh(train(2)), s.answer), []string{"get the Job"})
+		}},
+		"before an adoption": {learn: func(t *testing.T, m *Machine, s *server) {
+			s.job = nil
+			checkSame(t, "requests", run(t, m, fresh(train(2), adoptable), s.answer), []string{"get the Job"})
+		}},
+		"there is another Job": {learn: func(t *testing.T, m *Machine, s *server) {
+			s.job = train(2)
+			s.job.UID = "another"
+			checkSame(t, "requests", run(t, m, unversioned(fresh(train(2))), s.answer), []string{"get the Job"})
+		}},
+		"with writes for an earlier Job pending": {learn: func(t *testing.T, m *Machine, s *server) {
+			s.job = train(2)
+			s.job.UID = "earlier"
+			run(t, m, fresh(s.job), s.answer)
+			s.job = nil
+			checkSame(t, "requests", run(t, m, fresh(train(2)), s.answer), []string{"get the Job"})
+		}},
+		"and the cache showed none": {learn: func(t *testing.T, m *Machine, s *server) {
+			run(t, m, fresh(train(2)), s.answer)
+			s.job = nil
+			checkSame(t, "requests", run(t, m, fresh(nil), s.answer), []string{"get the Job"})
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, s := newMachine(), &server{job: train(2)}
+			test.learn(t, m, s)
+			for range 2 {
+				checkSame(t, "requests for the old view", run(t, m, fresh(train(2)), s.answer), nil)
+				if r := m.Result(); !r.Gone || r.Err != nil || !m.Idle() {
+					t.Errorf("gone %t, error %v, %s; want gone, and nothing pending", r.Gone, r.Err, m.memory.String())
+				}
+			}
+			next := train(1)
+			next.UID, next.ResourceVersion = "next", "900"
+			s.job = next
+			checkSame(t, "requests for the next Job", run(t, m, fresh(next), s.answer), []string{"create pod train-", "patch the status"})
+			pending := m.memory.String()
+			checkSame(t, "requests for the old view", run(t, m, fresh(train(2)), s.answer), nil)
+			if m.memory.Job != next.UID || m.memory.String() != pending {
+				t.Errorf("the Machine remembers %s, %s; want %s, %s", m.memory.Job, m.memory.String(), next.UID, pending)
+			}
+		})
+	}
+}

@@ -1,0 +1,582 @@
+package jobfate
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+func notFound(r Request) error {
+	return apierrors.NewNotFound(corev1.Resource("things"), r.Name)
+}
+
+var errTimeout = errors.New("the connection broke")
+
+// If the versions of both caches are at least the barrier, no live read is needed. If not,
+// or if they are empty, the Machine reads live.
+func TestFreshness(t *testing.T) {
+	cached, live := []string{"create pod train-", "patch the status"}, []string{"get the Job", "list the pods", "create pod train-", "patch the status"}
+	for _, test := range []struct {
+		name                string
+		jobs, pods, barrier string
+		want                []string
+	}{
+		{"both at the barrier", "100", "100", "100", cached},
+		{"both beyond it", "101", "1000", "99", cached},
+		{"Jobs behind it", "99", "100", "100", live},
+		{"pods behind it", "100", "99", "100", live},
+		{"no versions", "", "", "100", live},
+		{"no version of the pods", "100", "", "100", live},
+		{"no barrier", "100", "100", "", live},
+		{"versions that cannot be compared", "abc", "abd", "abc", live},
+		{"versions longer than any integer", "100000000000000000000001", "100000000000000000000001", "100000000000000000000000", cached},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := &server{job: train(1)}
+			v := fresh(train(1))
+			v.JobsVersion, v.PodsVersion, v.Barrier = test.jobs, test.pods, test.barrier
+			checkSame(t, "requests", run(t, newMachine(), v, s.answer), test.want)
+		})
+	}
+}
+
+// Another process, such as a leader that has lost its lease without noticing, may have counted
+// a pod and removed its finalizer. A pod cache that is older than the stored status still shows
+// the finalizer. The pods are then read live.
+func TestFreshness_ofAForeignStatus(t *testing.T) {
+	job := train(2)
+	failed := podOf(job, "a", "11", func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed })
+	for _, test := range []struct {
+		name   string
+		status func(*batchv1.JobStatus)
+		pods   string
+		live   bool
+	}{
+		{"the pods are older", func(s *batchv1.JobStatus) { s.Failed = 1 }, "2999", true},
+		{"the pods are as new", func(s *batchv1.JobStatus) { s.Failed = 1 }, "3000", false},
+		{"the status has not changed", func(*batchv1.JobStatus) {}, "2999", false},
+		{"a success was counted", func(s *batchv1.JobStatus) { s.Succeeded = 1 }, "2999", true},
+		{"a pod was listed", func(s *batchv1.JobStatus) {
+			s.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Failed: []types.UID{"b"}}
+		}, "2999", true},
+		{"the lists are empty", func(s *batchv1.JobStatus) { s.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{} }, "2999", false},
+		{"other counts have changed", func(s *batchv1.JobStatus) { s.Active = 5 }, "2999", false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			m, s := newMachine(), &server{job: job}
+			run(t, m, fresh(job), s.answer)
+			foreign := s.job.DeepCopy()
+			foreign.ResourceVersion = "3000"
+			test.status(&foreign.Status)
+			v := fresh(foreign, failed)
+			v.JobsVersion, v.PodsVersion, s.job = "3000", test.pods, foreign
+			asked := run(t, m, v, s.answer)
+			if live := slices.Contains(asked, "list the pods"); live != test.live {
+				t.Errorf("the requests are %q, want live reads: %v", asked, test.live)
+			}
+		})
+	}
+}
+
+// The status that the Machine itself has stored does not require newer pods, also after a cache
+// has shown an older one again.
+func TestFreshness_ofItsOwnStatus(t *testing.T) {
+	job := train(2)
+	failed := podOf(job, "a", "11", func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed })
+	m, s := newMachine(), &server{job: job}
+	run(t, m, fresh(job, failed), func(r Request) (runtime.Object, error) {
+		stored, err := s.answer(r)
+		if r.Status != nil {
+			*r.Status = batchv1.JobStatus{} // the caller owns the request
+		}
+		return stored, err
+	})
+	if s.job.Status.Failed != 1 {
+		t.Fatalf("the status counts %d failures, want 1", s.job.Status.Failed)
+	}
+	for _, shown := range []*batchv1.Job{job, s.job} {
+		v := fresh(shown, failed)
+		if asked := run(t, m, v, s.answer); slices.Contains(asked, "list the pods") {
+			t.Errorf("version %s: the requests are %q, want no live read", shown.ResourceVersion, asked)
+		}
+	}
+}
+
+// A status of another process is remembered only once pods were read that are as new.
+func TestFreshness_ofAForeignStatusAfterAFailedRead(t *testing.T) {
+	job := train(2)
+	m, s := newMachine(), &server{job: job}
+	run(t, m, fresh(job), s.answer)
+	s.job = s.job.DeepCopy()
+	s.job.ResourceVersion, s.job.Status.Failed = "3000", 1
+	v := fresh(s.job)
+	v.JobsVersion, v.PodsVersion = "3000", "2999"
+	for range 2 {
+		asked := run(t, m, v, s.except(ListPods, func(Request) (runtime.Object, error) { return nil, errTimeout }))
+		checkSame(t, "requests", asked, []string{"get the Job", "list the pods"})
+	}
+}
+
+// Every request has the namespace, and those about the Job its name, also in the first sync.
+func TestRequests_nameTheJob(t *testing.T) {
+	for _, barrier := range []string{"100", ""} { // cached, live
+		job := train(1)
+		v, s := fresh(job), &server{job: job}
+		v.Barrier = barrier
+		run(t, newMachine(), v, func(r Request) (runtime.Object, error) {
+			if r.Namespace != job.Namespace || (r.Verb == GetJob || r.Verb == PatchStatus) && r.Name != job.Name {
+				t.Errorf("barrier %q: %s: namespace %q, name %q", barrier, r.Verb, r.Namespace, r.Name)
+			}
+			return s.answer(r)
+		})
+	}
+}
+
+// A view that is older than one that was used is not used.
+func TestFreshness_backInTime(t *testing.T) {
+	job := train(1)
+	s := &server{job: job}
+	m := newMachine()
+	run(t, m, fresh(job, podOf(job, "a", "11")), s.answer)
+	v := fresh(job)
+	v.PodsVersion = "999"
+	s.pods = []*corev1.Pod{podOf(job, "a", "11")}
+	asked := run(t, m, v, s.answer)
+	checkSame(t, "requests", asked[:2], []string{"get the Job", "list the pods"})
+	for _, r := range asked {
+		if strings.HasPrefix(r, "create") {
+			t.Errorf("a pod is created because of an older view: %v", asked)
+		}
+	}
+}
+
+// A Job of the same name follows one that is gone. Its first decision needs caches that are as new
+// as those that the decisions about the earlier Job used: older ones may lack pods, or show their
+// finalizers.
+func TestFreshness_backInTimeOfAnEarlierJob(t *testing.T) {
+	for _, test := range []struct {
+		name                     string
+		jobsVersion, podsVersion string
+		live                     bool
+	}{
+		{"both caches as new", "1000", "1000", false},
+		{"older pods", "1000", "999", true},
+		{"older Jobs", "999", "1000", true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			earlier, job := train(1), train(1)
+			job.UID = "later-uid"
+			m, s := newMachine(), &server{job: earlier}
+			run(t, m, fresh(earlier, podOf(earlier, "a", "11")), s.answer)
+			s.job = nil
+			gone := fresh(nil)
+			run(t, m, gone, s.answer)
+			if !m.Result().Gone {
+				t.Fatalf("the earlier Job is not gone: %v", m.memory.String())
+			}
+			v := fresh(job)
+			v.JobsVersion, v.PodsVersion, v.Barrier, s.job = test.jobsVersion, test.podsVersion, "1", job
+			asked := run(t, m, v, s.answer)
+			if live := slices.Contains(asked, "list the pods"); live != test.live {
+				t.Errorf("the requests are %q, want live reads: %t", asked, test.live)
+			}
+		})
+	}
+}
+
+// A sync waits while the Job is older than the answer to the last status write.
+func TestStaleJob(t *testing.T) {
+	job := train(1)
+	m := newMachine()
+	s := &server{job: job}
+	run(t, m, fresh(job), s.answer)
+	checkSame(t, "requests", run(t, m, fresh(job, podOf(job, "a", "11")), s.answer), nil)
+	if r := m.Result(); r.Requeue != time.Second || r.Err != nil {
+		t.Errorf("the result is %+v, want Requeue 1s and no error", r)
+	}
+	if m.Idle() {
+		t.Error("the machine is idle before its status is observed")
+	}
+}
+
+// A creation is in flight until its pod is observed, or until the cache is complete up to
+// its version.
+func TestCreation_inFlight(t *testing.T) {
+	job := train(1)
+	m := newMachine()
+	s := &server{job: job}
+	run(t, m, fresh(job), s.answer) // the pod is at version 2002
+	job = job.DeepCopy()
+	job.ResourceVersion, job.Status = "2100", m.result.Decision.made.status
+	s.job = job
+	v := fresh(job)
+	checkSame(t, "requests before it is observed", run(t, m, v, s.answer), nil) // the status counts the pod already
+	if r := m.Result(); r.Requeue != 10*time.Second {
+		t.Errorf("Requeue = %v, want 10s, to read the pod by name", r.Requeue)
+	}
+	v.PodsVersion, v.Job = "2003", job.DeepCopy()
+	v.Job.ResourceVersion = "2200"
+	checkSame(t, "requests when the cache has passed its version", run(t, m, v, s.answer)[:1], []string{"create pod train-"})
+}
+
+// A creation that is not observed after some seconds is resolved by a read by name.
+func TestCreation_readByName(t *testing.T) {
+	for _, exists := range []bool{true, false} {
+		job := train(1)
+		m := newMachine()
+		s := &server{job: job}
+		var made *corev1.Pod
+		run(t, m, fresh(job), s.except(CreatePod, func(r Request) (runtime.Object, error) {
+			object, err := s.answer(r)
+			made = object.(*corev1.Pod)
+			return object, err
+		}))
+		job = job.DeepCopy()
+		job.ResourceVersion, job.Status = "2100", m.result.Decision.made.status
+		v := fresh(job)
+		v.Now = noon.Add(10 * time.Second)
+		want := []string{"get pod " + made.Name, "create pod train-"}
+		if exists {
+			s.pods, want = []*corev1.Pod{made}, want[:1]
+		}
+		got := run(t, m, v, s.answer)
+		checkSame(t, "first requests", got[:min(2, len(got))], want)
+	}
+}
+
+// After a lost creation, the Machine reads the pod by name. If the API server generates the
+// name, the Machine lists the pods live before the next creation.
+func TestCreation_lost(t *testing.T) {
+	for _, named := range []bool{false, true} {
+		job := train(1)
+		m := newMachine()
+		want := []string{"get the Job", "list the pods"}
+		if named {
+			m.config.Names = func(prefix string) string { return prefix + "abcde" }
+			want = []string{"get pod train-abcde"}
+		}
+		s := &server{job: job}
+		run(t, m, fresh(job), s.except(CreatePod, func(r Request) (runtime.Object, error) {
+			s.pods = append(s.pods, podOf(job, "abcde", "2001"))
+			return nil, errTimeout
+		}))
+		if m.Result().Err == nil || len(m.memory.Lost) != 1 {
+			t.Fatalf("named %t: %v, %d lost creations; want an error and one", named, m.Result().Err, len(m.memory.Lost))
+		}
+		got := run(t, m, fresh(job), s.answer)
+		if len(got) < len(want) {
+			t.Fatalf("named %t: requests %v, want %v first", named, got, want)
+		}
+		checkSame(t, "first requests", got[:len(want)], want)
+		for _, r := range got {
+			if strings.HasPrefix(r, "create") {
+				t.Errorf("named %t: a second pod is created: %v", named, got)
+			}
+		}
+		if len(m.memory.Lost) != 0 {
+			t.Errorf("named %t: still lost: %v", named, m.memory.Lost)
+		}
+	}
+}
+
+// After a lost creation the name may belong to a pod that another client has created. It does not
+// count as a creation of the Job: the Job gets its own pod at once.
+func TestCreation_lostAndTheNameIsTaken(t *testing.T) {
+	job, other := train(1), train(1)
+	other.UID = "another"
+	for name, taken := range map[string]*corev1.Pod{
+		"by a pod without a controller": podOf(job, "abcde", "2001", unowned),
+		"by a pod of another Job":       podOf(other, "abcde", "2001"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, s := newMachine(), &server{job: job, pods: []*corev1.Pod{taken}}
+			m.config.Names = func(prefix string) string { return prefix + "abcde" }
+			run(t, m, fresh(job), s.except(CreatePod, func(Request) (runtime.Object, error) { return nil, errTimeout }))
+			asked := run(t, m, fresh(s.job), s.answer)
+			checkSame(t, "requests", asked, []string{"get pod train-abcde", "create pod train-abcde", "patch the status"})
+			if len(m.memory.Created) != 1 || m.memory.Created[0].UID == taken.UID {
+				t.Errorf("the machine waits to observe %v, want its own pod", m.memory.Created)
+			}
+		})
+	}
+}
+
+// After a lost status write, the Machine reads live before any write.
+func TestStatus_lost(t *testing.T) {
+	job := train(1)
+	m := newMachine()
+	s := &server{job: job}
+	run(t, m, fresh(job, podOf(job, "a", "11")), s.except(PatchStatus, func(Request) (runtime.Object, error) {
+		return nil, apierrors.NewTimeoutError("no answer", 3)
+	}))
+	if r := m.Result(); r.Err == nil || r.RetryAfter != 3*time.Second || m.memory.Sure {
+		t.Errorf("the result is %+v, Sure = %t; want an error, 3s and false", r, m.memory.Sure)
+	}
+	got := run(t, m, fresh(job, podOf(job, "a", "11")), s.answer)
+	checkSame(t, "first requests", got[:1], []string{"get the Job"})
+}
+
+// A successful answer without its object counts as no answer.
+func TestAnswers_withoutObject(t *testing.T) {
+	job := train(1)
+	for verb, want := range map[Verb]string{
+		CreatePod:   "creations without an answer",
+		PatchStatus: "a status write without an answer",
+	} {
+		m, s := newMachine(), &server{job: job}
+		run(t, m, fresh(job), s.except(verb, func(Request) (runtime.Object, error) { return (*corev1.Pod)(nil), nil }))
+		if got := m.String(); m.Result().Err == nil || !strings.Contains(got, want) {
+			t.Errorf("%v: %v, %s; want an error and %s", verb, m.Result().Err, got, want)
+		}
+	}
+}
+
+// A live read that returns another Job, a Job of another manager, an invalid Job or none
+// ends the sync with Result.Err or Result.Gone.
+func TestLiveRead(t *testing.T) {
+	another, foreign, invalid := train(1), train(1), train(1)
+	another.UID = "another"
+	manager := "example.com/other"
+	foreign.Spec.ManagedBy = &manager
+	invalid.Spec.Parallelism = new(int32)
+	*invalid.Spec.Parallelism = -1
+	for name, test := range map[string]struct {
+		live *batchv1.Job
+		err  error
+		gone bool
+		is   func(error) bool
+	}{
+		"none":      {live: nil, gone: true},
+		"another":   {live: another, gone: true},
+		"foreign":   {live: foreign, is: func(err error) bool { return errors.Is(err, ErrNotManaged) }},
+		"invalid":   {live: invalid, is: func(err error) bool { var in *InputError; return errors.As(err, &in) }},
+		"no answer": {err: errTimeout, is: func(err error) bool { return errors.Is(err, errTimeout) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, s := newMachine(), &server{job: test.live}
+			asked := run(t, m, unversioned(fresh(train(1))), s.except(GetJob, func(r Request) (runtime.Object, error) {
+				if test.err != nil {
+					return nil, test.err
+				}
+				return s.answer(r)
+			}))
+			for _, r := range asked {
+				if !strings.HasPrefix(r, "get") && !strings.HasPrefix(r, "list") {
+					t.Errorf("the machine writes: %v", asked)
+				}
+			}
+			r := m.Result()
+			if r.Gone != test.gone || (test.is == nil) != (r.Err == nil) || test.is != nil && !test.is(r.Err) {
+				t.Errorf("gone %t, error %v", r.Gone, r.Err)
+			}
+		})
+	}
+}
+
+// The memory is about one UID. Another UID, or no Job, resets it.
+func TestAnotherJob(t *testing.T) {
+	job := train(1)
+	next := train(1)
+	next.UID, next.ResourceVersion = "next", "3000"
+	s := &server{job: job}
+	m := newMachine()
+	run(t, m, fresh(job), s.answer) // a creation and a status are pending
+
+	// Only a cache says that the first Job is gone, and it may be stale.
+	asked := run(t, m, fresh(next), s.answer)
+	checkSame(t, "requests while the first Job exists", asked, []string{"get the Job"})
+	if m.memory.Job != job.UID || len(m.memory.Created) != 1 || m.Result().Requeue == 0 {
+		t.Errorf("the machine remembers %s, %v; want %s and its creation", m.memory.Job, m.memory.Created, job.UID)
+	}
+
+	s.job = next
+	asked = run(t, m, fresh(next), s.answer)
+	checkSame(t, "requests when it is gone", asked[:2], []string{"get the Job", "list the pods"})
+	if m.memory.Job != next.UID {
+		t.Errorf("the machine remembers %s, want %s", m.memory.Job, next.UID)
+	}
+
+	s.job = nil
+	checkSame(t, "requests when there is no Job", run(t, m, View{Now: noon}, s.answer), []string{"get the Job"})
+	if !m.Result().Gone || !m.Idle() {
+		t.Errorf("gone %t, idle %t, want both", m.Result().Gone, m.Idle())
+	}
+	checkSame(t, "requests of the next sync", run(t, m, View{Now: noon}, s.answer), nil)
+}
+
+// A Job without a UID is invalid. It is not a Job that is known to be gone.
+func TestJobWithoutUID(t *testing.T) {
+	m, v := newMachine(), fresh(train(1))
+	v.Job.UID = ""
+	var input *InputError
+	if err := m.Begin(v); !errors.As(err, &input) || m.Result().Gone {
+		t.Errorf("got %v, gone %t; want an input error", err, m.Result().Gone)
+	}
+}
+
+// Calls out of order return an error or do nothing.
+func TestMisuse(t *testing.T) {
+	m := newMachine()
+	if got := m.Next(); got != nil {
+		t.Errorf("requests before Begin: %v", got)
+	}
+	if m.Result().Err == nil {
+		t.Error("a result before Begin has no error")
+	}
+	if m.Answer(Request{ID: 1}, nil, nil) == nil {
+		t.Error("an answer before Begin is no error")
+	}
+	if err := m.Begin(View{Job: &batchv1.Job{}}); err != nil {
+		t.Errorf("Begin with a Job that must be read live: %v", err)
+	}
+	v := fresh(train(1))
+	v.Now = time.Time{}
+	var input *InputError
+	if err := m.Begin(v); !errors.As(err, &input) {
+		t.Errorf("Begin without a time: %v, want an input error", err)
+	}
+	if got := m.Next(); len(got) != 0 {
+		t.Errorf("requests after a failed Begin: %v", got)
+	}
+
+	if err := m.Begin(fresh(train(1))); err != nil {
+		t.Fatal(err)
+	}
+	batch := m.Next()
+	s := &server{job: train(1)}
+	object, _ := s.answer(batch[0])
+	if err := m.Answer(batch[0], object, nil); err != nil {
+		t.Fatal(err)
+	}
+	if m.Answer(batch[0], nil, errTimeout) == nil {
+		t.Error("a second answer is no error")
+	}
+	if m.Answer(Request{ID: batch[0].ID + 100}, nil, nil) == nil {
+		t.Error("an unknown answer is no error")
+	}
+	if m.Next(); len(m.memory.Created) != 1 {
+		t.Errorf("the first answer is not used: %v", m.memory.Created)
+	}
+}
+
+// A sync can be abandoned at any request. The Machine remembers the answered writes, and
+// treats the others as lost.
+func TestAbandoned(t *testing.T) {
+	m, s := newMachine(), &server{job: train(3)}
+	if err := m.Begin(fresh(train(3))); err != nil {
+		t.Fatal(err)
+	}
+	first := m.Next()
+	object, _ := s.answer(first[0])
+	_ = m.Answer(first[0], object, nil)
+	second := m.Next()
+	object, _ = s.answer(second[0])
+	_ = m.Answer(second[0], object, nil)
+	if err := m.Begin(fresh(train(3))); err != nil {
+		t.Fatal(err)
+	}
+	if len(m.memory.Created) != 2 || len(m.memory.Lost) != 1 {
+		t.Errorf("%d created, %d lost; want 2 and 1", len(m.memory.Created), len(m.memory.Lost))
+	}
+	// The last answer arrives too late.
+	object, _ = s.answer(second[1])
+	if m.Answer(second[1], object, nil) == nil || len(m.memory.Created) != 2 || len(m.memory.Lost) != 1 {
+		t.Errorf("after a late answer: %d created, %d lost; want an error, 2 and 1", len(m.memory.Created), len(m.memory.Lost))
+	}
+}
+
+// Next treats requests without an answer as lost. A later answer is an error.
+func TestNext_withoutAnswers(t *testing.T) {
+	job := train(1)
+	done := podOf(job, "a", "11", succeeded)
+	job.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{}
+	m, s := newMachine(), &server{job: job}
+	if err := m.Begin(fresh(job, done)); err != nil {
+		t.Fatal(err)
+	}
+	batch := m.Next() // the status
+	object, _ := s.answer(batch[0])
+	_ = m.Answer(batch[0], object, nil)
+	strips := m.Next()
+	if len(strips) != 1 || strips[0].Verb != PatchPod {
+		t.Fatalf("requests %v, want the patch that removes the finalizer", strips)
+	}
+	if rest := m.Next(); len(rest) != 0 || m.Result().Err == nil || !errors.Is(m.Result().Err, errNoAnswer) {
+		t.Errorf("requests %v, error %v; want none and %v", rest, m.Result().Err, errNoAnswer)
+	}
+	object, _ = s.answer(strips[0])
+	if m.Answer(strips[0], object, nil) == nil || len(m.memory.Stripped) != 0 {
+		t.Errorf("a late answer is no error, or is used: %v", m.memory.Stripped)
+	}
+}
+
+// A terminating namespace ends creations without an error or an event.
+func TestNamespaceEnds(t *testing.T) {
+	m, s := newMachine(), &server{job: train(3)}
+	asked := run(t, m, fresh(train(3)), s.except(CreatePod, func(r Request) (runtime.Object, error) {
+		err := apierrors.NewForbidden(corev1.Resource("pods"), "", errors.New("the namespace is being terminated"))
+		err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
+		return nil, err
+	}))
+	checkSame(t, "requests", asked, []string{"create pod train-", "patch the status"})
+	if r := m.Result(); r.Err != nil || len(r.Events) != 0 {
+		t.Errorf("error %v, events %v; want none", r.Err, r.Events)
+	}
+}
+
+// When a quota refuses a pod of a batch, the rest of the batch is created, and no later
+// batch.
+func TestCreations_stop(t *testing.T) {
+	m, s := newMachine(), &server{job: train(10)}
+	n := 0
+	asked := run(t, m, fresh(train(10)), s.except(CreatePod, func(r Request) (runtime.Object, error) {
+		if n++; n == 2 {
+			return nil, apierrors.NewForbidden(corev1.Resource("pods"), "", errors.New("exceeded quota"))
+		}
+		return s.answer(r)
+	}))
+	if n != 3 || len(asked) != 4 || len(m.memory.Lost) != 0 {
+		t.Errorf("%d creations, requests %v, %d lost; want 3, then the status, and none lost", n, asked, len(m.memory.Lost))
+	}
+	if got := m.result.Decision.made.status.Active; got != 2 {
+		t.Errorf("the status says %d active, want 2", got)
+	}
+	warnings := 0
+	for _, e := range m.Result().Events {
+		if e.Reason == "FailedCreate" {
+			warnings++
+		}
+	}
+	if warnings != 1 {
+		t.Errorf("%d warnings, want 1", warnings)
+	}
+}
+
+// A creation whose name is in use is retried with another name, a few times.
+func TestCreations_collide(t *testing.T) {
+	for _, forever := range []bool{false, true} {
+		m, s := newMachine(), &server{job: train(1)}
+		n := 0
+		run(t, m, fresh(train(1)), s.except(CreatePod, func(r Request) (runtime.Object, error) {
+			if n++; n == 1 || forever {
+				return nil, apierrors.NewAlreadyExists(corev1.Resource("pods"), "train-x")
+			}
+			return s.answer(r)
+		}))
+		switch err := m.Result().Err; {
+		case !forever && (n != 2 || err != nil || len(m.Result().Events) != 1):
+			t.Errorf("%d creations, error %v, events %v; want 2, no error and 1 event", n, err, m.Result().Events)
+		case forever && (n != 4 || !apierrors.IsAlreadyExists(err)):
+			t.Errorf("%d creations, error %v; want 4 and AlreadyExists", n, err)
+		}
+	}
+}

@@ -1,0 +1,539 @@
+package jobfate
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+var errConflict = apierrors.NewConflict(corev1.Resource("pods"), "pod", errors.New("it has changed"))
+
+// Before the first adoption the Job is read live. A Job that is gone or being deleted adopts
+// no pods (kubernetes#42639). If the Job has changed, the machine decides again.
+func TestAdoption_readsTheJob(t *testing.T) {
+	job := train(1)
+	deleting, changed, another := train(1), train(1), train(1)
+	deleting.DeletionTimestamp = &metav1.Time{Time: noon}
+	changed.ResourceVersion = "11"
+	another.UID = "another"
+	for name, test := range map[string]struct {
+		live *batchv1.Job
+		want []string
+	}{
+		"unchanged":     {job, []string{"get the Job", "patch pod train-a", "patch the status"}},
+		"gone":          {nil, []string{"get the Job"}},
+		"another":       {another, []string{"get the Job"}},
+		"being deleted": {deleting, []string{"get the Job"}},
+		"changed":       {changed, []string{"get the Job", "list the pods", "patch pod train-a", "patch the status"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, s := newMachine(), &server{job: test.live, pods: []*corev1.Pod{podOf(job, "a", "11", unowned)}}
+			checkSame(t, "requests", run(t, m, fresh(job, s.pods...), s.answer), test.want)
+			if refused := len(test.want) == 1; refused != (m.Result().Err != nil) {
+				t.Errorf("the error is %v", m.Result().Err)
+			}
+		})
+	}
+}
+
+// A Job that must not adopt pods still releases pods, as in Kubernetes.
+func TestAdoption_refusedReleasesOthers(t *testing.T) {
+	job := train(1)
+	for name, read := range map[string]answers{
+		"gone":           func(r Request) (runtime.Object, error) { return nil, notFound(r) },
+		"cannot be read": func(Request) (runtime.Object, error) { return nil, errTimeout },
+	} {
+		m, s := newMachine(), &server{job: job}
+		odd := podOf(job, "b", "12", func(p *corev1.Pod) { p.Labels = nil })
+		asked := run(t, m, fresh(job, podOf(job, "a", "11", unowned), odd), s.except(GetJob, read))
+		checkSame(t, name, asked, []string{"get the Job", "patch pod train-b"})
+		if m.Result().Err == nil || len(m.memory.Stripped) != 1 {
+			t.Errorf("%s: error %v, remembers %s; want an error and the release", name, m.Result().Err, m.memory.String())
+		}
+	}
+}
+
+// When an adoption is answered with NotFound, Kubernetes ignores that pod and continues the
+// sync. A pod that is gone must not be counted.
+func TestAdoption_ofAPodThatIsGone(t *testing.T) {
+	job := train(1)
+	m, s := newMachine(), &server{job: job}
+	asked := run(t, m, fresh(job, podOf(job, "a", "11", unowned, succeeded)), s.except(PatchPod, func(r Request) (runtime.Object, error) {
+		return nil, notFound(r)
+	}))
+	checkSame(t, "requests", asked, []string{"get the Job", "patch pod train-a", "create pod train-", "patch the status"})
+	if st := m.result.Decision.made.status; st.Active != 1 || len(st.UncountedTerminatedPods.Succeeded) != 0 {
+		t.Errorf("the status is %+v, want one active pod and none counted", st)
+	}
+	if cached := m.cached.pods(); len(cached) != 1 {
+		t.Errorf("the next sync starts from %d pods, want the one that the cache shows", len(cached))
+	}
+}
+
+// A cache that is older than an adoption is not used, because it shows the pod without an
+// owner. A Job that is being deleted adopts no pods. It would treat the pod as counted and
+// released, and count it again once the cache shows the adoption.
+func TestAdoption_isObserved(t *testing.T) {
+	s := &server{job: train(1)}
+	orphan := podOf(s.job, "a", "11", unowned, succeeded)
+	stripFails := s.except(PatchPod, func(r Request) (runtime.Object, error) {
+		if strings.Contains(string(r.Patch), "ownerReferences") {
+			return s.answer(r)
+		}
+		return nil, errConflict
+	})
+	m := newMachine()
+	checkSame(t, "requests", run(t, m, fresh(s.job, orphan), stripFails),
+		[]string{"get the Job", "patch pod train-a", "patch the status", "patch pod train-a"})
+	s.job = train(1)
+	s.job.DeletionTimestamp = &metav1.Time{Time: noon}
+	s.job.ResourceVersion = s.next()
+	s.job.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Succeeded: []types.UID{"a"}}
+	s.pods = []*corev1.Pod{podOf(s.job, "a", "2002", succeeded)}
+	checkSame(t, "requests", run(t, m, fresh(s.job, orphan), stripFails), []string{"get the Job", "list the pods", "patch the status", "patch pod train-a"})
+	if st := m.result.Decision.made.status; st.Succeeded != 0 || len(st.UncountedTerminatedPods.Succeeded) != 1 {
+		t.Errorf("the status is %+v, want the pod in the list", st)
+	}
+}
+
+// A pod that is adopted and deleted in the same sync: the patch that removes its finalizer names
+// the version that the adoption has stored. A pod that has finished since then has another version,
+// and is counted. Without a pod in the answer to the adoption, the removal is refused, and the next
+// sync deletes the pod.
+func TestAdoption_andDeletion(t *testing.T) {
+	finish := func(stored *corev1.Pod) { stored.ResourceVersion = "2500" }
+	for name, test := range map[string]struct {
+		after    func(stored *corev1.Pod) // happens after the adoption
+		noObject bool
+		want     []string
+		conflict bool
+	}{
+		"at once":         {want: []string{"get the Job", "patch pod train-a", "patch pod train-a", "delete pod train-a", "patch the status"}},
+		"it has finished": {after: finish, conflict: true, want: []string{"get the Job", "patch pod train-a", "patch pod train-a", "patch the status"}},
+		"no pod in the answer": {noObject: true, conflict: true,
+			want: []string{"get the Job", "patch pod train-a", "patch pod train-a", "patch the status"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			job := suspended(train(1))
+			m, s := newMachine(), &server{job: job}
+			stored := podOf(job, "a", "11", unowned, func(p *corev1.Pod) { p.Finalizers = nil })
+			asked := run(t, m, fresh(job, stored.DeepCopy()), s.except(PatchPod, func(r Request) (runtime.Object, error) {
+				if !strings.Contains(string(r.Patch), fmt.Sprintf(`"resourceVersion":%q`, stored.ResourceVersion)) {
+					return nil, errConflict
+				}
+				stored.ResourceVersion = s.next()
+				answer := stored.DeepCopy()
+				if test.after != nil {
+					test.after(stored)
+				}
+				if test.noObject {
+					return nil, nil
+				}
+				return answer, nil
+			}))
+			checkSame(t, "requests", asked, test.want)
+			if err := m.Result().Err; apierrors.IsConflict(err) != test.conflict || err != nil && !test.conflict {
+				t.Errorf("the error is %v, want a conflict: %t", err, test.conflict)
+			}
+		})
+	}
+}
+
+// A failed claim ends the sync.
+func TestClaim_fails(t *testing.T) {
+	job := train(1)
+	for _, relation := range []func(*corev1.Pod){unowned, func(p *corev1.Pod) { p.Labels = nil }} {
+		m, s := newMachine(), &server{job: job}
+		asked := run(t, m, fresh(job, podOf(job, "a", "11", relation)), s.except(PatchPod, func(Request) (runtime.Object, error) {
+			return nil, errConflict
+		}))
+		if last := asked[len(asked)-1]; last != "patch pod train-a" || !apierrors.IsConflict(m.Result().Err) {
+			t.Errorf("requests %v, error %v; want none after the claim, and the conflict", asked, m.Result().Err)
+		}
+	}
+}
+
+// The machine remembers that a released pod has lost its finalizer, because the cache may
+// still show it.
+func TestClaim_isRemembered(t *testing.T) {
+	job := train(1)
+	m, s := newMachine(), &server{job: job}
+	asked := run(t, m, fresh(job, podOf(job, "a", "11", func(p *corev1.Pod) { p.Labels = nil })), s.answer)
+	checkSame(t, "requests", asked, []string{"patch pod train-a", "create pod train-", "patch the status"})
+	if _, a := m.memory.Stripped["a"]; len(m.memory.Stripped) != 1 || !a {
+		t.Errorf("the machine remembers %v, want a", m.memory.Stripped)
+	}
+}
+
+func suspended(job *batchv1.Job) *batchv1.Job {
+	yes := true
+	job.Spec.Suspend, job.Status.StartTime = &yes, &metav1.Time{Time: noon.Add(-time.Minute)}
+	return job
+}
+
+// A surplus pod loses its finalizer, and is deleted after that. If either fails, the pod
+// counts as not deleted. As in Kubernetes, only deletions have events: not the patches, and
+// not pods that were gone already.
+func TestDeletions(t *testing.T) {
+	for name, test := range map[string]struct {
+		patch, remove error
+		want          []string
+		active        int32
+		reason        string
+		deleted       int
+	}{
+		"both succeed":                         {nil, nil, []string{"patch pod train-a", "delete pod train-a", "patch the status"}, 0, "SuccessfulDelete", 1},
+		"the pod is gone before it is patched": {notFound(Request{}), nil, []string{"patch pod train-a", "patch the status"}, 0, "", 1},
+		"the pod is gone before it is deleted": {nil, notFound(Request{}), []string{"patch pod train-a", "delete pod train-a", "patch the status"}, 0, "", 1},
+		"the pod has changed":                  {errConflict, nil, []string{"patch pod train-a", "patch the status"}, 1, "", 0},
+		"the deletion is refused":              {nil, errConflict, []string{"patch pod train-a", "delete pod train-a", "patch the status"}, 1, "FailedDelete", 0},
+		"the deletion is lost":                 {nil, errTimeout, []string{"patch pod train-a", "delete pod train-a", "patch the status"}, 1, "FailedDelete", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			job := suspended(train(1))
+			m, s := newMachine(), &server{job: job}
+			asked := run(t, m, fresh(job, podOf(job, "a", "11")), func(r Request) (runtime.Object, error) {
+				switch {
+				case r.Verb == PatchPod && test.patch != nil:
+					return nil, test.patch
+				case r.Verb == DeletePod && test.remove != nil:
+					return nil, test.remove
+				case r.Verb == DeletePod && *r.Options.Preconditions.UID != "a":
+					t.Error("the deletion does not name the UID")
+				}
+				return s.answer(r)
+			})
+			checkSame(t, "requests", asked, test.want)
+			r := m.Result()
+			if got := r.Decision.made.status.Active; got != test.active {
+				t.Errorf("%d pods are active, want %d", got, test.active)
+			}
+			event := ""
+			if e := r.Events[0].Reason; strings.HasSuffix(e, "Delete") {
+				event = e
+			}
+			if event != test.reason || (r.Err != nil) != (test.deleted == 0) {
+				t.Errorf("events %v, error %v; want %q", r.Events, r.Err, test.reason)
+			}
+			if len(m.memory.Deleted) != test.deleted {
+				t.Errorf("the machine remembers %v, want %d", m.memory.Deleted, test.deleted)
+			}
+		})
+	}
+}
+
+// The Job does not end while a deletion is not observed.
+func TestDeletions_inFlight(t *testing.T) {
+	job := suspended(train(1))
+	m, s := newMachine(), &server{job: job}
+	pod := podOf(job, "a", "11")
+	run(t, m, fresh(job, pod), s.answer)
+	job = job.DeepCopy()
+	job.ResourceVersion, job.Status = "2100", m.result.Decision.made.status
+	job.Spec.Suspend = nil
+	s.job = job
+	for _, r := range run(t, m, fresh(job, pod), s.answer) {
+		if strings.HasPrefix(r, "create") {
+			t.Error("a pod is created before the deletion of another is observed")
+		}
+	}
+	job = job.DeepCopy()
+	job.ResourceVersion = "2200"
+	checkSame(t, "requests when the pod is gone", run(t, m, fresh(job), s.answer)[:1], []string{"create pod train-"})
+	if len(m.memory.Deleted) != 0 {
+		t.Errorf("the machine remembers %v", m.memory.String())
+	}
+}
+
+// The status is stored before the finalizers are removed, and the counters after. A conflict
+// ends the sync.
+func TestCounting(t *testing.T) {
+	job := train(1)
+	pod := podOf(job, "a", "11", succeeded)
+	writes := []string{"patch the status", "patch pod train-a", "patch the status"}
+	for name, test := range map[string]struct {
+		fails int // the number of the write that fails; 0 for none
+		want  []string
+	}{
+		"all writes succeed":          {0, writes},
+		"the status has a conflict":   {1, writes[:1]},
+		"the finalizer stays":         {2, writes[:2]},
+		"the second status conflicts": {3, writes},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, s := newMachine(), &server{job: job}
+			n := 0
+			asked := run(t, m, fresh(job, pod), func(r Request) (runtime.Object, error) {
+				if n++; n == test.fails {
+					return nil, errConflict
+				}
+				return s.answer(r)
+			})
+			checkSame(t, "requests", asked, test.want)
+			r := m.Result()
+			if r.Ended != (test.fails == 0) || (r.Err == nil) != (test.fails == 0) {
+				t.Errorf("ended %t, error %v", r.Ended, r.Err)
+			}
+			if test.fails == 0 {
+				if last := r.Events[len(r.Events)-1]; last.Reason != "Completed" {
+					t.Errorf("the last event is %v, want Completed", last)
+				}
+				if !strings.Contains(s.statuses[1], `"resourceVersion":"2001"`) {
+					t.Errorf("the second status does not name the version of the first: %s", s.statuses[1])
+				}
+			}
+		})
+	}
+}
+
+// A counted pod is not counted again while a stale cache shows it with its finalizer, or
+// shows it gone and then with its finalizer again. It is counted again if others have put
+// the finalizer back.
+func TestStripped_isRemembered(t *testing.T) {
+	job := train(2)
+	pod := podOf(job, "a", "11", succeeded)
+	other := podOf(job, "b", "12")
+	m, s := newMachine(), &server{job: job}
+	run(t, m, fresh(job, pod, other), s.answer)
+	if len(m.memory.Stripped) != 1 || m.memory.Stripped["a"].Without == "" {
+		t.Fatalf("the machine remembers %v, want the version without the finalizer", m.memory.Stripped)
+	}
+	sync := func(version string, pods ...*corev1.Pod) string {
+		s.job = s.job.DeepCopy()
+		s.job.ResourceVersion = version
+		v := fresh(s.job, pods...)
+		v.PodsVersion = "1500" // below every answer
+		return strings.Join(run(t, m, v, s.answer), "; ")
+	}
+	for n, pods := range [][]*corev1.Pod{{pod, other}, {other}, {pod, other}} {
+		if asked := sync(fmt.Sprint(5000+100*n), pods...); strings.Contains(asked, "patch pod train-a") {
+			t.Errorf("the pod is counted again: %s", asked)
+		}
+	}
+	back := podOf(job, "a", "3000", succeeded)
+	s.job = s.job.DeepCopy()
+	s.job.ResourceVersion = "9000"
+	v := fresh(s.job, back, other)
+	v.PodsVersion = "3000"
+	if asked := strings.Join(run(t, m, v, s.answer), "; "); !strings.Contains(asked, "patch pod train-a") {
+		t.Errorf("others have put the finalizer back, but it is not removed: %s", asked)
+	}
+}
+
+// The status may be stored in another object than the spec.
+func TestStatusElsewhere(t *testing.T) {
+	job := train(1)
+	m, s := newMachine(), &server{job: job}
+	v := fresh(job)
+	v.StatusVersion = "77"
+	run(t, m, v, s.answer)
+	if len(s.statuses) != 1 || !strings.Contains(s.statuses[0], `"resourceVersion":"77"`) {
+		t.Errorf("the statuses are %v, want one for version 77", s.statuses)
+	}
+	if m.Idle() {
+		t.Error("the machine is idle before the status is observed")
+	}
+	v = fresh(job, podOf(job, "new", "2002"))
+	v.StatusVersion = "78" // older than the answer
+	checkSame(t, "requests before it is observed", run(t, m, v, s.answer), nil)
+}
+
+// Pods whose Job is gone lose their finalizer, if they have not changed since. The Job is
+// read live first, because a cache that shows no Job may be stale.
+func TestOrphans(t *testing.T) {
+	job := train(1)
+	another := train(1)
+	another.UID, another.Spec.Selector = "another", &metav1.LabelSelector{MatchLabels: map[string]string{"job": "another"}}
+	pods := []*corev1.Pod{
+		podOf(job, "a", "11"), podOf(job, "b", "12", func(p *corev1.Pod) { p.Finalizers = nil }),
+		podOf(another, "c", "13"), podOf(job, "d", "14", unowned),
+	}
+	for name, test := range map[string]struct {
+		from  []*corev1.Pod
+		live  *batchv1.Job
+		fails error
+		want  []string
+		err   bool
+	}{
+		"the Job is gone":         {from: pods[:3], want: []string{"get the Job", "patch pod train-a"}},
+		"another Job of its name": {from: pods[:3], live: another, want: []string{"get the Job", "patch pod train-a"}},
+		"the Job exists":          {from: pods[:3], live: job, want: []string{"get the Job"}, err: true},
+		"no controller":           {want: []string{"patch pod train-d"}},
+		"a pod has changed":       {fails: errConflict, want: []string{"patch pod train-d"}, err: true},
+		"a pod is gone":           {fails: notFound(Request{}), want: []string{"patch pod train-d"}},
+		"the Job cannot be read":  {from: pods[:3], fails: errTimeout, want: []string{"get the Job"}, err: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &server{job: test.live}
+			from := test.from
+			if from == nil {
+				from = pods[3:]
+			}
+			all := OrphansIn(from, []*batchv1.Job{another})
+			if len(all) != 1 {
+				t.Fatalf("OrphansIn returns %d, want 1", len(all))
+			}
+			o := all[0]
+			asked := drive(t, o, func(r Request) (runtime.Object, error) {
+				if test.fails != nil {
+					return nil, test.fails
+				}
+				if r.Verb == PatchPod && !strings.Contains(string(r.Patch), `"resourceVersion"`) {
+					t.Errorf("the patch names no version: %s", r.Patch)
+				}
+				return s.answer(r)
+			})
+			checkSame(t, "requests", asked, test.want)
+			if err := o.Result().Err; (err != nil) != test.err {
+				t.Errorf("the error is %v", err)
+			}
+		})
+	}
+	if all := OrphansIn(pods, []*batchv1.Job{job, another}); len(all) != 0 {
+		t.Errorf("with all Jobs OrphansIn returns %d, want none: the last pod is selected", len(all))
+	}
+	one := func() *Machine { return OrphansIn(pods[3:], nil)[0] }
+	o := one()
+	if r := o.Next(); o.Answer(Request{ID: r[0].ID + 1}, nil, nil) == nil || o.Answer(r[0], nil, nil) != nil || o.Answer(r[0], nil, nil) == nil {
+		t.Error("an unknown or second answer is accepted, or the first one is not")
+	}
+	o = one()
+	o.Next()
+	if o.Next(); !errors.Is(o.Result().Err, errNoAnswer) {
+		t.Errorf("without an answer: error %v, want %v", o.Result().Err, errNoAnswer)
+	}
+}
+
+// A change of a pod concerns its controllers before and after, or else all Jobs of the
+// namespace that select it.
+func TestRouteOf(t *testing.T) {
+	job, next := train(1), train(1)
+	next.UID, next.Name = "next", "next"
+	owned, given := podOf(job, "a", "1"), podOf(next, "a", "1")
+	free := podOf(job, "a", "1", unowned)
+	bare := podOf(job, "a", "1", unowned, func(p *corev1.Pod) { p.Finalizers = nil })
+	labelled := podOf(job, "a", "1", unowned, func(p *corev1.Pod) { p.Finalizers, p.Labels = nil, map[string]string{"a": "b"} })
+	strange := podOf(job, "a", "1", unowned, func(p *corev1.Pod) { p.Labels = map[string]string{"a": "b"} })
+	foreign := podOf(job, "a", "1", func(p *corev1.Pod) { p.OwnerReferences[0].Kind = "ReplicaSet" })
+	other := train(1)
+	other.Name, other.Spec.Selector = "other", &metav1.LabelSelector{MatchLabels: map[string]string{"a": "c"}}
+	bad := train(1)
+	bad.Name, bad.Spec.Selector = "bad", &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "?"}}}
+	jobs := func(string) []*batchv1.Job { return []*batchv1.Job{job, other, bad} }
+	for name, test := range map[string]struct {
+		before, after *corev1.Pod
+		want          string
+	}{
+		"new":                                    {nil, owned, "[ns/train]"},
+		"changed":                                {owned, owned, "[ns/train]"},
+		"gone":                                   {owned, nil, "[ns/train]"},
+		"given away":                             {owned, given, "[ns/train ns/next]"},
+		"orphaned":                               {owned, free, "[ns/train]"},
+		"adopted":                                {free, owned, "[ns/train]"},
+		"new, without a controller":              {nil, bare, "[ns/train]"},
+		"with the finalizer":                     {free, free, "[ns/train]"},
+		"with the finalizer, selected by no Job": {strange, strange, "[ns/]"},
+		"without the finalizer, unchanged":       {bare, bare, "[]"},
+		"with other labels":                      {bare, labelled, "[]"},
+		"with labels that a Job selects":         {labelled, bare, "[ns/train]"},
+		"gone, without a controller":             {free, nil, "[]"},
+		"of another kind":                        {foreign, foreign, "[]"},
+		"nothing":                                {nil, nil, "[]"},
+	} {
+		if got := fmt.Sprint(RouteOf(test.before, test.after, jobs)); got != test.want {
+			t.Errorf("%s: %s, want %s", name, got, test.want)
+		}
+	}
+}
+
+// If a pod was gone before its adoption, the machine decides again without it, and does not
+// send the other claims again.
+func TestAdoption_claimsAreSentOnce(t *testing.T) {
+	job := train(2)
+	m, s := newMachine(), &server{job: job}
+	s.pods = []*corev1.Pod{podOf(job, "a", "11", unowned), podOf(job, "b", "12", unowned)}
+	asked := run(t, m, fresh(job, s.pods...), s.except(PatchPod, func(r Request) (runtime.Object, error) {
+		if r.Name == "train-a" {
+			return nil, notFound(r)
+		}
+		return s.answer(r)
+	}))
+	checkSame(t, "requests", asked, []string{"get the Job", "patch pod train-a", "patch pod train-b", "create pod train-", "patch the status"})
+}
+
+// A pod whose finalizer was the last, and whose grace period is over, is gone with the patch that
+// removes the finalizer: no cache will show it without.
+func TestStripped_goneWithTheFinalizer(t *testing.T) {
+	grace := func(seconds int64) func(*corev1.Pod) {
+		return func(p *corev1.Pod) { p.DeletionGracePeriodSeconds = &seconds }
+	}
+	another := func(p *corev1.Pod) { p.Finalizers = []string{"example.com/keep"} }
+	for name, test := range map[string]struct {
+		changes []func(*corev1.Pod)
+		gone    bool
+	}{
+		"not being deleted":       {[]func(*corev1.Pod){stripped, grace(0)}, false},
+		"being deleted":           {[]func(*corev1.Pod){deleted, stripped, grace(0)}, true},
+		"no grace period":         {[]func(*corev1.Pod){deleted, stripped}, true},
+		"within its grace period": {[]func(*corev1.Pod){deleted, stripped, grace(30)}, false},
+		"another finalizer":       {[]func(*corev1.Pod){deleted, another, grace(0)}, false},
+	} {
+		job := train(2)
+		m, s := newMachine(), &server{job: job}
+		run(t, m, fresh(job, podOf(job, "a", "11", succeeded), podOf(job, "b", "12")), s.except(PatchPod, func(Request) (runtime.Object, error) {
+			return podOf(job, "a", "2500", test.changes...), nil
+		}))
+		if got := m.memory.Stripped["a"]; len(m.memory.Stripped) != 1 || got.Version != "11" || (got.Without == "") != test.gone {
+			t.Errorf("%s: the machine remembers %v, want gone %t", name, m.memory.Stripped, test.gone)
+		}
+	}
+}
+
+// The error of a sync has all errors of its requests.
+func TestErrors_areJoined(t *testing.T) {
+	job := suspended(train(2))
+	m, s := newMachine(), &server{job: job}
+	run(t, m, fresh(job, podOf(job, "a", "11"), podOf(job, "b", "12")), s.except(DeletePod, func(r Request) (runtime.Object, error) {
+		if r.Name == "train-a" {
+			return nil, errTimeout
+		}
+		return nil, errConflict
+	}))
+	if err := m.Result().Err; !errors.Is(err, errTimeout) || !errors.Is(err, errConflict) {
+		t.Errorf("the error is %v, want both errors in it", err)
+	}
+}
+
+// A request that the server finds invalid was not carried out, so nothing is remembered of it.
+func TestCreation_badRequest(t *testing.T) {
+	job := train(1)
+	m, s := newMachine(), &server{job: job}
+	run(t, m, fresh(job), s.except(CreatePod, func(Request) (runtime.Object, error) {
+		return nil, apierrors.NewBadRequest("no")
+	}))
+	if len(m.memory.Lost) > 0 || len(m.memory.Created) > 0 {
+		t.Errorf("the machine remembers the creations %v and %v, want none", m.memory.Lost, m.memory.Created)
+	}
+}
+
+// With caches without versions, a sync that reads the written status live leaves nothing to wait
+// for.
+func TestIdle_withoutVersions(t *testing.T) {
+	job := train(0)
+	m, s := newMachine(), &server{job: job}
+	for _, idle := range []bool{false, true} {
+		run(t, m, unversioned(fresh(s.job)), s.answer)
+		if m.Idle() != idle {
+			t.Errorf("after %d writes of the status: idle %t, want %t (%s)", len(s.statuses), m.Idle(), idle, m.memory.String())
+		}
+	}
+}

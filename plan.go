@@ -1,0 +1,140 @@
+package jobfate
+
+import (
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/failurepolicy"
+	"github.com/jobfate/jobfate/internal/lifecycle"
+)
+
+// The values of Decision.Action.
+const (
+	actionReconciling = "reconciling"
+	actionTracking    = "tracking"
+	actionCreated     = "pods_created"
+	actionDeleted     = "pods_deleted"
+)
+
+// plan is the state of the Job, and the pods to create and delete: everything that does
+// not depend on whether these creations and deletions succeed.
+type plan struct {
+	// start is the start time before suspending or resuming changes it: the stored one;
+	// without one, now, or none if the Job is suspended.
+	start  *metav1.Time
+	record backoff.Record // holds once the status is stored
+	// end is how the Job ends, unless only its completions end it.
+	end lifecycle.End
+	// limited says that the Job has a deadline, settled that every creation and deletion
+	// is observed.
+	limited, settled bool
+	// remaining is the time until the deadline. It is not positive once the Job has exceeded
+	// activeDeadlineSeconds.
+	remaining time.Duration
+	work      work
+}
+
+// work is the pods to create and delete.
+type work struct {
+	action   string
+	delete   []Deletion
+	create   []Creation
+	wait     time.Duration // until a pod that is backing off may be created
+	managed  bool          // the pods were compared with the spec (see manage)
+	want     int32         // the number of active pods to reach
+	deferred Deferred
+}
+
+func (s *state) plan() plan {
+	p := plan{start: s.Job.Status.StartTime, record: s.record(false),
+		settled: s.InFlight.Creations <= 0 && s.InFlight.Deletions <= 0}
+	if p.start.IsZero() && !s.spec.Suspended {
+		now := metav1.NewTime(s.Now)
+		p.start = &now
+	}
+	if seconds := s.Job.Spec.ActiveDeadlineSeconds; seconds != nil && !p.start.IsZero() && !s.spec.Suspended {
+		p.limited, p.remaining = true, lifecycle.Deadline(*seconds, p.start.Time, s.Now)
+	}
+	facts := s.endFacts(p.pastDeadline())
+	p.end = lifecycle.Decide(&facts)
+	p.work.action = actionReconciling
+	switch {
+	case p.end.Ended():
+		// The pods keep their finalizers until they are counted.
+		for _, r := range s.census.ActiveInOrder() {
+			p.work.delete = append(p.work.delete, Deletion{Pod: r.Pod, Cause: CauseJobEnds})
+		}
+	case p.settled && s.Job.DeletionTimestamp == nil:
+		p.work = s.manage(p.record)
+	}
+	return p
+}
+
+// pastDeadline reports whether the Job has exceeded activeDeadlineSeconds.
+func (p *plan) pastDeadline() bool { return p.limited && p.remaining <= 0 }
+
+// timer returns the time until the deadline; 0 when no timer is needed.
+func (p *plan) timer() time.Duration {
+	if p.pastDeadline() || p.end.OutranksDeadline() {
+		return 0
+	}
+	return p.remaining
+}
+
+// endFacts returns what the end of the Job depends on, besides the plan.
+func (s *state) endFacts(pastDeadline bool) lifecycle.Facts {
+	return lifecycle.Facts{
+		Conditions:       s.Job.Status.Conditions,
+		FailJob:          s.failJob(),
+		Failed:           s.totals.Failed,
+		Limit:            s.spec.Limit,
+		Restarts:         s.census.Restarts,
+		CountRestarts:    s.spec.CountRestarts,
+		PastDeadline:     pastDeadline,
+		Indexed:          s.spec.Indexed,
+		Completions:      s.spec.Completions,
+		MaxFailedIndexes: s.spec.MaxFailedIndexes,
+		Completed:        s.totals.Results.Completed,
+		FailedIndexes:    s.totals.Results.Failed,
+		SuccessPolicy:    s.spec.SuccessPolicy,
+		Succeeded:        s.totals.Succeeded,
+	}
+}
+
+// failJob returns the verdict of the FailJob rule that a pod matches; nil if none does.
+func (s *state) failJob() *lifecycle.Verdict {
+	record := s.census.FailsJob()
+	if record == nil {
+		return nil
+	}
+	match := record.Match()
+	verdict := &lifecycle.Verdict{Reason: batchv1.JobReasonPodFailurePolicy, Message: match.Message()}
+	if s.config.Granular {
+		verdict.Reason = failurepolicy.Reason(match.Rule, match.Name)
+	}
+	return verdict
+}
+
+// record returns the backoff record with the pods that are not counted yet added. With a
+// backoff limit per index it stays as it is: the pods carry the failure counts, and a pod
+// that waits for its replacement would be added at every sync.
+//
+// kept says that pods with a FailJob verdict are kept. They are left out, because they too
+// would be added at every sync.
+//
+// In doubt, an earlier status write may already have counted these pods together with the
+// pods that the record was rebuilt from. The last failure is then the latest of both.
+func (s *state) record(kept bool) backoff.Record {
+	if s.spec.PerIndex() {
+		return s.Backoff
+	}
+	news := s.census.News(kept)
+	record := news.With(s.Backoff)
+	if s.inDoubt && !news.Succeeded && record.LastFailure.Before(s.Backoff.LastFailure) {
+		record.LastFailure = s.Backoff.LastFailure
+	}
+	return record
+}

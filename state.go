@@ -1,0 +1,170 @@
+package jobfate
+
+import (
+	"fmt"
+
+	batchv1 "k8s.io/api/batch/v1"
+
+	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/internal/census"
+	"github.com/jobfate/jobfate/internal/lifecycle"
+	"github.com/jobfate/jobfate/tracking"
+)
+
+// state is a validated snapshot with all defaults applied.
+type state struct {
+	// Snapshot is without the pods and without what the caller remembers of another Job.
+	// Backoff is complete, as far as the pods show it.
+	Snapshot
+	// inDoubt says that the caller's record may lack failures, dropped that it belongs to
+	// another Job.
+	inDoubt, dropped bool
+	config           *config
+	spec             jobSpec
+	stored           storedIndexes
+	census           *census.Census
+	totals           totals
+}
+
+// keys returns the names of the finalizer, labels and annotations on the Job's pods.
+func (s *state) keys() tracking.Keys { return s.spec.Keys }
+
+// jobSpec is the spec of the Job, with the defaults that the API server would have set.
+type jobSpec struct {
+	// Classifier holds what decides how a pod is classified. Its Completions are those of
+	// an Indexed Job.
+	tracking.Classifier
+	Parallelism      int32
+	Completions      *int32
+	Suspended        bool
+	MaxFailedIndexes *int32
+	SuccessPolicy    lifecycle.SuccessPolicy
+}
+
+// storedIndexes are the indexes in the status, read as far as possible.
+type storedIndexes struct {
+	Completed, Failed indexText
+	// repairs say what was damaged in the status.
+	repairs []string
+}
+
+// totals are the counts of the status and the uncounted pods together.
+type totals struct {
+	// Succeeded is the number of succeeded pods or, in an Indexed Job, of completed
+	// indexes.
+	Succeeded int32
+	Failed    int32
+	// Results are set for an Indexed Job only.
+	Results census.IndexResults
+}
+
+// claims returns the pods to adopt, to release and to free.
+func (s *state) claims() (claims []Claim) {
+	for _, r := range s.census.Claims() {
+		claims = append(claims, Claim{r.Pod, r.Relation})
+	}
+	return claims
+}
+
+// claimPatch returns the strategic merge patch that adopts, releases or frees a pod.
+func (s *state) claimPatch(claim Claim) []byte {
+	names := s.keys()
+	switch claim.Relation {
+	case tracking.Adoptable:
+		return names.AdoptPatch(claim.Pod, s.config.Controller.Reference(s.Job))
+	case tracking.Releasable:
+		return names.ReleasePatch(claim.Pod, s.Job.UID)
+	}
+	// The patch applies only to the pod as it was read: meanwhile another Job may have
+	// adopted it, and may be about to count it.
+	return names.StripPatchAt(claim.Pod)
+}
+
+func readSpec(job *batchv1.Job, of tracking.Classifier) jobSpec {
+	spec := &job.Spec
+	s := jobSpec{
+		Classifier:       of,
+		Parallelism:      valueOf(spec.Parallelism, 1),
+		Completions:      spec.Completions,
+		Suspended:        valueOf(spec.Suspend, false),
+		MaxFailedIndexes: spec.MaxFailedIndexes,
+	}
+	if spec.Parallelism == nil && spec.Completions == nil {
+		one := int32(1)
+		s.Completions = &one
+	}
+	// without indexes it has no rules
+	s.SuccessPolicy = lifecycle.NewSuccessPolicy(spec.SuccessPolicy, s.Classifier.Completions)
+	return s
+}
+
+// readStatus reads the indexes of the status.
+func (t *tally) readStatus(s *state) {
+	if s.spec.Uncounted.Damaged {
+		s.repaired("status.uncountedTerminatedPods contained a duplicate or empty UID")
+	}
+	if !s.spec.Indexed {
+		return
+	}
+	read := func(path, text string, known *indexTexts) indexText {
+		k := known.parse(text, *s.spec.Completions)
+		if k.damage != nil {
+			s.repaired(fmt.Sprintf("%s: at offset %d: %s", path, k.damage.Offset, k.damage.Reason))
+		}
+		return k
+	}
+	status := &s.Job.Status
+	s.stored.Completed = read("status.completedIndexes", status.CompletedIndexes, &t.completed)
+	if s.spec.PerIndex() && status.FailedIndexes != nil {
+		s.stored.Failed = read("status.failedIndexes", *status.FailedIndexes, &t.failed)
+		if s.stored.Failed.set.IntersectionLen(s.stored.Completed.set) > 0 {
+			s.repaired("status.failedIndexes contained completed indexes")
+		}
+	}
+}
+
+// repaired notes what was damaged in the status.
+func (s *state) repaired(text string) { s.stored.repairs = append(s.stored.repairs, text) }
+
+// readBackoff reads the backoff record of the caller. It drops that of another Job, and completes
+// one that does not name the Job.
+func (s *state) readBackoff() {
+	s.dropped = s.Backoff.Job != "" && s.Backoff.Job != s.Job.UID
+	s.inDoubt = s.Backoff.Job != s.Job.UID
+	s.Backoff = s.Backoff.For(s.Job.UID)
+	if s.inDoubt {
+		s.Backoff = s.rebuilt()
+	}
+}
+
+func (s *state) total() totals {
+	c := s.census
+	t := totals{Failed: c.FailedTotal(s.Job.Status.Failed)}
+	if !s.spec.Indexed {
+		t.Succeeded = c.SucceededTotal(s.Job.Status.Succeeded)
+		return t
+	}
+	t.Results = c.IndexResults(s.stored.Completed.set, s.stored.Failed.set)
+	t.Succeeded = int32(t.Results.Completed.Len())
+	return t
+}
+
+// rebuilt computes the backoff record from the counted pods that still exist. It returns
+// the remembered record if that one has a later failure, or the same last failure and a
+// higher count.
+func (s *state) rebuilt() backoff.Record {
+	remembered, record := s.Backoff, s.census.Rebuilt(s.Backoff.Job)
+	if at := remembered.LastFailure; record.LastFailure.Before(at) ||
+		record.LastFailure.Equal(at) && record.Failures < remembered.Failures {
+		return remembered
+	}
+	return record
+}
+
+// valueOf returns what a pointer points to, or the other value for nil.
+func valueOf[T any](p *T, otherwise T) T {
+	if p == nil {
+		return otherwise
+	}
+	return *p
+}

@@ -1,0 +1,129 @@
+package jobfate
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/jobfate/jobfate/failurepolicy"
+	"github.com/jobfate/jobfate/internal/podtest"
+	"github.com/jobfate/jobfate/tracking"
+)
+
+func podNamed(name string) *corev1.Pod {
+	pod := podtest.Pod("uid-" + name)
+	pod.Name = name
+	return pod
+}
+
+func namesOf(t *tally) string {
+	var names []string
+	for _, pod := range t.pods() {
+		if pod != nil {
+			names = append(names, pod.Name)
+		}
+	}
+	slices.Sort(names)
+	return strings.Join(names, " ")
+}
+
+func expect(t *testing.T, what string, tally *tally, want string) {
+	t.Helper()
+	if got := namesOf(tally); got != want {
+		t.Errorf("%s: pods %q, want %q", what, got, want)
+	}
+}
+
+// activeOf has a Tally read its pods, and returns how many are active.
+func activeOf(t *testing.T, tally *tally) int {
+	t.Helper()
+	job := podtest.Job()
+	job.Spec.Template.Labels = job.Spec.Selector.MatchLabels
+	config := *configure(nil)
+	o, err := tally.decide(Snapshot{Job: job, Now: job.CreationTimestamp.Add(1)}, &config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return int(o.made.state.census.Active)
+}
+
+// A pod that is fed replaces the pod of its name, both before and after the pods are read.
+func TestTally_feed(t *testing.T) {
+	var tally tally
+	tally.replaceAll([]*corev1.Pod{podNamed("a"), podNamed("b")})
+	tally.feed("b", nil)
+	tally.feed("", podNamed("c"))
+	expect(t, "fed before a decision", &tally, "a c")
+	clone := tally.clone()
+	clone.feed("a", nil)
+	if got := activeOf(t, &tally); got != 2 {
+		t.Errorf("%d pods are active, want 2", got)
+	}
+	expect(t, "after a decision", &tally, "a c")
+	if tally.pod("uid-c") == nil || tally.pod("uid-b") != nil {
+		t.Error("after a decision: Pod does not find c, or still finds b")
+	}
+	expect(t, "a clone is independent", &clone, "c")
+	tally.feed("a", nil)
+	expect(t, "fed after a decision", &tally, "c")
+	if got := activeOf(t, &tally); got != 1 || tally.pod("uid-a") != nil {
+		t.Errorf("fed after a decision: %d pods are active, want 1; Pod must not find a", got)
+	}
+	tally.replaceAll([]*corev1.Pod{nil, podNamed("d")})
+	tally.feed("e", podNamed("e"))
+	expect(t, "a list replaces what was fed", &tally, "d e")
+}
+
+// A policy or names that the caller changes between two decisions apply to all pods, also to those
+// that the Tally knows already.
+func TestTally_changedFailurePolicy(t *testing.T) {
+	rules := func(action batchv1.PodFailurePolicyAction, name string) *failurepolicy.Spec {
+		return &failurepolicy.Spec{Rules: []failurepolicy.Rule{{
+			Name: name, Action: action,
+			OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: []int32{1}},
+		}}}
+	}
+	job := podtest.Job()
+	job.Spec.Template.Labels = job.Spec.Selector.MatchLabels
+	job.Spec.PodFailurePolicy = rules(batchv1.PodFailurePolicyActionFailJob, "").ToAPI()
+	failed := batchv1.Failed // whether pods that terminate have failed does not depend on the policy then
+	job.Spec.PodReplacementPolicy = &failed
+	for _, test := range []struct {
+		reason        string
+		before, after config
+		first, second string // the reason why the Job fails; empty if it does not
+	}{
+		{"a policy in place of the Job's", config{},
+			config{Options: tracking.Options{FailurePolicy: rules(batchv1.PodFailurePolicyActionIgnore, "")}}, "PodFailurePolicy", ""},
+		{"another policy", config{Options: tracking.Options{FailurePolicy: rules(batchv1.PodFailurePolicyActionIgnore, "")}},
+			config{Options: tracking.Options{FailurePolicy: rules(batchv1.PodFailurePolicyActionFailJob, "")}}, "", "PodFailurePolicy"},
+		{"the same policy with other names", config{Granular: true, Options: tracking.Options{FailurePolicy: rules(batchv1.PodFailurePolicyActionFailJob, "Old")}},
+			config{Granular: true, Options: tracking.Options{FailurePolicy: rules(batchv1.PodFailurePolicyActionFailJob, "New")}}, "PodFailurePolicy_Old", "PodFailurePolicy_New"},
+		{"names of the Job's rules", config{Granular: true},
+			config{Granular: true, Options: tracking.Options{RuleNames: []string{"New"}}}, "PodFailurePolicy_0", "PodFailurePolicy_New"},
+		{"other names", config{Granular: true, Options: tracking.Options{RuleNames: []string{"Old"}}},
+			config{Granular: true, Options: tracking.Options{RuleNames: []string{"New"}}}, "PodFailurePolicy_Old",
+			"PodFailurePolicy_New"},
+		{"no names", config{Granular: true, Options: tracking.Options{RuleNames: []string{"Old"}}}, config{Granular: true},
+			"PodFailurePolicy_Old", "PodFailurePolicy_0"},
+		{"no policy", config{}, config{Options: tracking.Options{WithoutPolicy: true}}, "PodFailurePolicy", ""},
+	} {
+		var tally tally
+		tally.replaceAll([]*corev1.Pod{podtest.Pod("failed", podtest.Failed)})
+		for sync, want := range []string{test.first, test.second} {
+			c := configure(nil)
+			with := []config{test.before, test.after}[sync]
+			c.Options, c.Granular = with.Options, with.Granular
+			o, err := tally.decide(Snapshot{Job: job, Now: podtest.Noon()}, c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := o.made.ending().Reason; got != want {
+				t.Errorf("%s, decision %d: the Job fails with %q, want %q", test.reason, sync, got, want)
+			}
+		}
+	}
+}
