@@ -64,9 +64,6 @@ func happenings(d *vectors.Dialogue) (syncs [][]string) {
 			}
 		case s.Answer != nil:
 			what := asked[s.Answer.To]
-			if !open[s.Answer.To] {
-				what += ", answered late"
-			}
 			delete(open, s.Answer.To)
 			switch f := s.Answer.Fail; {
 			case f != nil && f.Broken:
@@ -94,7 +91,7 @@ func happenings(d *vectors.Dialogue) (syncs [][]string) {
 	return syncs
 }
 
-// unusual reports whether an answer is missing, late or an error.
+// unusual reports whether an answer is missing or an error.
 func unusual(what string) bool { return strings.ContainsAny(what, ":,") }
 
 // purpose returns the purpose of a request.

@@ -141,7 +141,7 @@ func without(steps []vectors.Step, sync int) (rest []vectors.Step) {
 		if s.Requests = slices.Clone(s.Requests); s.Answer != nil {
 			to := number[s.Answer.To]
 			if to == 0 {
-				continue // a late answer to a request of that sync
+				continue // the request is in that sync
 			}
 			a := *s.Answer
 			a.To, s.Answer = to, &a

@@ -50,7 +50,6 @@ type recorder struct {
 	dice    *rand.Rand
 	feeding bool
 	fed     map[string]string // the versions of the pods that were fed to the Machine
-	held    []vectors.Answer  // answers that arrive late
 	syncs   int
 	all     *[]*vectors.Dialogue // also gets the dialogues about orphans
 }
@@ -74,10 +73,6 @@ func (r *recorder) Sync(client *cluster.Client) (time.Duration, error) {
 	}
 	r.syncs++
 	r.step(vectors.Step{Begin: r.begin(&client.View)})
-	for _, late := range r.held {
-		r.step(vectors.Step{Answer: &late})
-	}
-	r.held = nil
 	return r.drive(client)
 }
 
@@ -143,7 +138,7 @@ func (r *recorder) begin(v *cluster.View) *vectors.Begin {
 	return b
 }
 
-// send sends a request, and passes the answer to the Machine now, later or never. It
+// send sends a request, and passes the answer to the Machine or not. It
 // returns an error if the sync cannot continue.
 func (r *recorder) send(client *cluster.Client, q vectors.Request) error {
 	if r.dice.IntN(100) == 0 {
@@ -168,8 +163,7 @@ func (r *recorder) send(client *cluster.Client, q vectors.Request) error {
 	case reads(q.Verb) || r.dice.IntN(50) > 0: // the object of a write may be missing
 		r.answer(&a, object)
 	}
-	if r.dice.IntN(30) == 0 {
-		r.held = append(r.held, a)
+	if r.dice.IntN(30) == 0 { // it arrives too late
 		return nil
 	}
 	r.step(vectors.Step{Answer: &a})

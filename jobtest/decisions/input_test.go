@@ -242,9 +242,9 @@ func TestInput_tolerated(t *testing.T) {
 		{"pods of another Job", func(s *jobfate.Snapshot) {
 			s.Pods[0].OwnerReferences[0].UID = "other-job"
 			s.Pods[1].Namespace = "elsewhere"
-		}, []explain.Reason{{Code: explain.NoteForeignPods, Text: "the snapshot has 2 pods of other owners"}}},
+		}, []explain.Reason{{Code: explain.NoteForeignPods, Text: "2 pods of other owners were given, and ignored"}}},
 		{"one pod of another Job", func(s *jobfate.Snapshot) { s.Pods[0].OwnerReferences[0].UID = "other-job" },
-			[]explain.Reason{{Code: explain.NoteForeignPods, Text: "the snapshot has 1 pod of other owners"}}},
+			[]explain.Reason{{Code: explain.NoteForeignPods, Text: "1 pod of other owners was given, and ignored"}}},
 		{"damaged completedIndexes", func(s *jobfate.Snapshot) { s.Job.Status.CompletedIndexes = "0,x" },
 			[]explain.Reason{{Code: explain.NoteStatusRepaired, Text: "status.completedIndexes: at offset 2: an index has digits only"}}},
 		{"completedIndexes past completions", func(s *jobfate.Snapshot) { s.Job.Status.CompletedIndexes = "0,7" },
