@@ -5,6 +5,7 @@
 //	go run ./suites integration        runs its integration tests
 //	go run ./suites releases           compares jobfate with the releases of docs/compatibility.md
 //	go run ./suites releases 1.36.5    compares jobfate with one release, which may be any
+//	go run ./suites integration 1.36.5 runs the integration tests of a release
 //	go run ./suites test 1.36.5 ./sync runs tests of this module with a release
 //	go run ./suites -write unit        writes the results into docs/compatibility.md
 //	go run ./suites -times 3 unit      runs the tests three times

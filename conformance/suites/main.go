@@ -30,6 +30,7 @@ var suites = map[string]func(context.Context, release) ([]section, error){
 
 const usage = `usage: go run ./suites [-times N] [-write] unit|integration|releases
        go run ./suites releases RELEASE...
+       go run ./suites integration RELEASE
        go run ./suites test RELEASE go-test-argument...`
 
 func main() {
@@ -101,7 +102,8 @@ func reporting(run func(context.Context, release) (*report, error)) func(context
 	}
 }
 
-// runReleases compares the named releases, or runs go test with one of them.
+// runReleases compares the named releases, or runs the integration tests of one of them, or the tests of
+// this module with it.
 func runReleases(ctx context.Context, own release, what string, args []string) error {
 	switch what {
 	case "releases":
@@ -111,6 +113,19 @@ func runReleases(ctx context.Context, own release, what string, args []string) e
 		}
 		text, err := renderReleases(all)
 		fmt.Print(text)
+		return err
+	case "integration":
+		r, _, done, err := prepare(ctx, own, args[0])
+		if err != nil {
+			return err
+		}
+		defer done()
+		report, err := runIntegration(ctx, r)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("%s: %s\n%s", r.version, report.summary(), report.list())
+		_, err = report.failures()
 		return err
 	case "test":
 		r, overlay, done, err := prepare(ctx, own, args[0])
