@@ -480,6 +480,22 @@ func TestRuleNames(t *testing.T) {
 	}
 }
 
+// The names in the spec win over those in the annotation of the module controller.
+func TestRuleNames_besideAnnotation(t *testing.T) {
+	job := strings.Replace(jobYAML, "{completions: 3}", "{podFailurePolicy: {rules: [{action: FailJob, name: Broken}]}}", 1)
+	job = strings.Replace(job, "metadata: {", `metadata: {annotations: {jobfate.dev/failure-rule-names: '{"0": "Other"}'}, `, 1)
+	in, err := read(job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(in.Jobs[0].Job.Annotations) != 1 {
+		t.Fatalf("the Job has the annotations %v, want one", in.Jobs[0].Job.Annotations)
+	}
+	if diff := cmp.Diff([]string{"Broken"}, in.Jobs[0].RuleNames); diff != "" {
+		t.Errorf("names (-want +got):\n%s", diff)
+	}
+}
+
 // TestLongInput reads lines and files that are longer than any buffer.
 func TestLongInput(t *testing.T) {
 	const n = 2000
