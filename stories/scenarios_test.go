@@ -250,11 +250,23 @@ func (w *world) move(t *testing.T, c command) {
 			w.Delete(uid, c.number(t, "grace", 30))
 		case "vanish":
 			w.Vanish(uid)
+		case "restart-containers":
+			w.Edit(uid, func(pod *corev1.Pod) { restartContainers(pod, w.Now, int32(c.number(t, "times", 1))) })
 		case "orphan":
 			w.Edit(uid, func(pod *corev1.Pod) { pod.OwnerReferences, pod.Finalizers = nil, nil })
 		default:
 			t.Fatalf("no command %s", c.Fields[0])
 		}
+	}
+}
+
+// restartContainers restarts all containers of a pod in place, after they have ended with an exit code.
+func restartContainers(pod *corev1.Pod, now time.Time, times int32) {
+	for i := range pod.Status.ContainerStatuses {
+		s := &pod.Status.ContainerStatuses[i]
+		s.RestartCount += times
+		s.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: 42, FinishedAt: metav1.NewTime(now)}
+		s.State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(now)}}
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	featuregatetesting "k8s.io/component-base/featuregate/testing"
 	"k8s.io/kubernetes/pkg/features"
 
+	"github.com/jobfate/jobfate/conformance/kubernetes"
 	"github.com/jobfate/jobfate/conformance/real"
 )
 
@@ -61,34 +62,65 @@ func TestDivergence_startTimeOfASuspendedJob(t *testing.T) {
 	accepted(t, c, us)
 }
 
-// With WorkloadWithJob on, the real controller creates a Workload and a PodGroup for a Job whose pods
-// must be scheduled together, and the pods name the PodGroup.
+// With WorkloadWithJob on, the real controller creates a Workload and a PodGroup for a new Job, and the
+// pods name the PodGroup: in 1.36 for an Indexed Job whose pods all run at once, from 1.37 on for every
+// Job without a controller and without a group of its own. Nothing else changes, and jobfate creates
+// neither.
 func TestDivergence_workloads(t *testing.T) {
-	c := newTrial(size(2, 2), onJob(func(j *batchv1.Job) { byIndex(j); j.Status.StartTime = nil }))
-	out := switched(c, []featuregate.Feature{features.WorkloadWithJob}, nil)
-	var kinds []real.Kind
-	for _, call := range out.Calls {
-		kinds = append(kinds, call.Kind)
-	}
-	want := []real.Kind{real.CreateWorkload, real.CreatePodGroup, real.Create, real.Create, real.WriteStatus}
-	if diff := cmp.Diff(want, kinds); diff != "" {
-		t.Errorf("the real controller with the gate on (-want +got):\n%s", diff)
-	}
-	for _, pod := range out.Created() {
-		if pod.Spec.SchedulingGroup == nil {
-			t.Errorf("the real controller with the gate on creates pod %s without a scheduling group", pod.GenerateName)
-		}
-	}
-	us, err := decide(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, creation := range us.decision.Create {
-		if group := creation.Pod().Spec.SchedulingGroup; group != nil {
-			t.Errorf("jobfate creates a pod with scheduling group %v, want none", group)
-		}
-	}
-	if diff := cmp.Diff(newRun(c).outcome, us.out); diff != "" {
-		t.Errorf("with the gate off (-real +jobfate):\n%s", diff)
+	fresh := onJob(func(j *batchv1.Job) { j.Status.StartTime = nil })
+	owned := onJob(func(j *batchv1.Job) {
+		j.OwnerReferences = []metav1.OwnerReference{{APIVersion: "a.b/v1", Kind: "Set", Name: "set", UID: "set", Controller: ptr(true)}}
+	})
+	grouped := onJob(func(j *batchv1.Job) {
+		j.Spec.Template.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: ptr("own")}
+	})
+	newest := kubernetes.Minor() >= 37
+	for _, c := range []struct {
+		name  string
+		trial *trial
+		group bool // whether the real controller creates one
+	}{
+		{"Indexed, all pods at once", newTrial(size(2, 2), onJob(byIndex), fresh), true},
+		{"Indexed, one by one", newTrial(size(1, 2), onJob(byIndex), fresh), newest},
+		{"not Indexed", newTrial(size(2, 2), fresh), newest},
+		{"with a controller", newTrial(size(2, 2), fresh, owned), false},
+		{"with a group of its own", newTrial(size(2, 2), onJob(byIndex), fresh, grouped), false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			off, on := newRun(c.trial).outcome, switched(c.trial, []featuregate.Feature{features.WorkloadWithJob}, nil)
+			var objects []real.Kind
+			for _, call := range on.Calls {
+				if call.Kind == real.CreateWorkload || call.Kind == real.CreatePodGroup {
+					objects = append(objects, call.Kind)
+				}
+			}
+			var want []real.Kind
+			if c.group {
+				want = []real.Kind{real.CreateWorkload, real.CreatePodGroup}
+			}
+			if diff := cmp.Diff(want, objects); diff != "" {
+				t.Errorf("the real controller with the gate on (-want +got):\n%s", diff)
+			}
+			own := c.trial.snapshot.Job.Spec.Template.Spec.SchedulingGroup
+			for _, pod := range on.Created() {
+				if joined := pod.Spec.SchedulingGroup != nil; joined != (c.group || own != nil) {
+					t.Errorf("the real controller with the gate on: pod %s is in a scheduling group: %t", pod.GenerateName, joined)
+				}
+			}
+			if len(on.Created()) != len(off.Creations) {
+				t.Errorf("the gate changes the number of pods from %d to %d", len(off.Creations), len(on.Created()))
+			}
+			last := off.Statuses[len(off.Statuses)-1].Status
+			if diff := cmp.Diff(last, on.Statuses()[len(on.Statuses())-1]); diff != "" {
+				t.Errorf("the gate changes the status (-off +on):\n%s", diff)
+			}
+			us, err := decide(c.trial)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(off, us.out); diff != "" {
+				t.Errorf("with the gate off (-real +jobfate):\n%s", diff)
+			}
+		})
 	}
 }
