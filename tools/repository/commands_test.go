@@ -43,7 +43,7 @@ func TestCommandsOfDocs(t *testing.T) {
 		}
 		return err
 	})
-	if err != nil || found < 30 {
+	if err != nil || found < 15 {
 		t.Error(err, found, "commands found")
 	}
 }
