@@ -1,14 +1,11 @@
 package jobtest
 
 import (
-	"maps"
-	"math"
 	"slices"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
@@ -27,8 +24,8 @@ type Life struct {
 
 // Lives generates lives. Most are quiet.
 func Lives() *rapid.Generator[Life] {
-	return rapid.Custom(func(t *rapid.T) Life {
-		return Life{Tampered: chance(t, 15, "tampered"), Lag: pick(t, "lag", 0, 0, 0, 20, 60)}
+	return generator(func(d Dice) Life {
+		return Life{Tampered: d.Chance(15, "tampered"), Lag: pick(d, "lag", 0, 0, 0, 20, 60)}
 	})
 }
 
@@ -42,7 +39,7 @@ func Lead(t *rapid.T, controller cluster.Controller) {
 	}
 	cache := c.NewCache(false)
 	out := c.Run(controller, cache)
-	for range among(t, 40, "steps") {
+	for range (rapidDice{t}).Among(40, "steps") {
 		life.Happen(t, c, out.At)
 		c.CollectGarbage()
 		life.CatchUp(t, cache)
@@ -54,23 +51,21 @@ func Lead(t *rapid.T, controller cluster.Controller) {
 }
 
 // Happen makes one event happen and returns its name: a kubelet reports, a user interferes,
-// or time passes. Look is when the controller's requeue is due; zero if there is none. The
+// or time passes. Due is when the controller's requeue is due; zero if there is none. The
 // name is empty if nothing happens.
-func (l Life) Happen(t *rapid.T, c *cluster.Cluster, look time.Time) string {
-	n := among(t, 200, "event")
+func (l Life) Happen(t *rapid.T, c *cluster.Cluster, due time.Time) string {
+	s := &Scene{c, rapidDice{t}, builtIn}
+	n := s.Among(200, "event")
 	if len(c.Pods()) == 0 {
 		n = 155 + n*45/200 // no event of a pod is possible
 	}
 	switch {
 	case n < 155:
-		return l.podHappens(t, c)
+		return l.podHappens(s)
 	case n < 180:
-		return passTime(t, c, look)
-	case n < 197 && c.Job() != nil:
-		return drawEdit(t, c)
-	case n == 197 && c.Job() != nil && c.Job().DeletionTimestamp == nil && chance(t, 50, "Job deletion"):
-		c.DeleteJob(metav1.DeletePropagationForeground)
-		return "Job is deleted"
+		return passTime(s, due)
+	case n < 198:
+		return happens(s, jobEvents, nil)
 	}
 	return ""
 }
@@ -83,7 +78,7 @@ func (l Life) CatchUp(t *rapid.T, cache *cluster.Cache) (shown []types.UID) {
 		cache.ShowJob()
 	}
 	for _, uid := range slices.Clone(late) {
-		if l.Lag == 0 || !chance(t, l.Lag, "unseen") {
+		if l.Lag == 0 || !(rapidDice{t}).Chance(l.Lag, "unseen") {
 			cache.ShowPod(uid)
 			shown = append(shown, uid)
 		}
@@ -94,197 +89,59 @@ func (l Life) CatchUp(t *rapid.T, cache *cluster.Cache) (shown []types.UID) {
 // Happenings returns the names of the events in lives: those of pods, of tampered pods and
 // all others.
 func Happenings() (pods, tampered, others []string) {
-	for _, e := range podEvents {
-		pods = append(pods, e.name)
+	others = []string{"time passes", "the requeue is due"}
+	for to, events := range map[*[]string][]Event{&pods: podEvents, &tampered: tamperings, &others: jobEvents} {
+		for _, e := range events {
+			if e.Life > 0 {
+				*to = append(*to, e.Name)
+			}
+		}
 	}
-	for _, e := range tamperings {
-		tampered = append(tampered, e.name)
-	}
-	others = []string{"Job is deleted", "Job is suspended", "Job is resumed", "time passes", "the requeue is due"}
-	return pods, tampered, append(others, slices.Sorted(maps.Keys(jobEdits))...)
+	return pods, tampered, others
 }
 
+// builtIn are the names that the built-in Job controller uses on pods.
+var builtIn = tracking.Keys{Finalizer: batchv1.JobTrackingFinalizer, Index: batchv1.JobCompletionIndexAnnotation,
+	FailureCount:        batchv1.JobIndexFailureCountAnnotation,
+	IgnoredFailureCount: batchv1.JobIndexIgnoredFailureCountAnnotation}
+
 // passTime advances the time. Clocks have fractions of a second, stored times do not.
-func passTime(t *rapid.T, c *cluster.Cluster, look time.Time) string {
-	if look.After(c.Now) && chance(t, 50, "to the requeue") {
-		c.Now = look
+func passTime(s *Scene, due time.Time) string {
+	if due.After(s.Now) && s.Chance(50, "to the requeue") {
+		s.Now = due
 		return "the requeue is due"
 	}
-	c.Now = c.Now.Add(pick(t, "time", time.Second, 300*time.Millisecond, 10*time.Second, 40*time.Second, 3*time.Minute))
+	s.Now = s.Now.Add(pick(s, "time", time.Second, 300*time.Millisecond, 10*time.Second, 40*time.Second, 3*time.Minute))
 	return "time passes"
 }
 
-// jobEdits are changes of the spec of a Job by users.
-var jobEdits = map[string]func(*rapid.T, *batchv1.JobSpec){
-	"parallelism changes": func(t *rapid.T,
-		s *batchv1.JobSpec) {
-		s.Parallelism = ptr(int32(among(t, 7, "parallelism")))
-	},
-	"completions change with parallelism": func(t *rapid.T, s *batchv1.JobSpec) {
-		n := int32(among(t, 8, "completions"))
-		s.Parallelism, s.Completions = ptr(n), ptr(n)
-	},
-	"deadline changes": func(t *rapid.T, s *batchv1.JobSpec) {
-		s.ActiveDeadlineSeconds = pick(t, "deadline", nil, ptr[int64](60), ptr[int64](1), ptr[int64](600),
-			ptr[int64](math.MaxInt32))
-	},
-	"backoffLimit changes": func(t *rapid.T, s *batchv1.JobSpec) {
-		s.BackoffLimit = ptr(pick[int32](t, "backoffLimit", 0, 1, 3, math.MaxInt32))
-	},
-	"maxFailedIndexes changes": func(t *rapid.T, s *batchv1.JobSpec) {
-		s.MaxFailedIndexes = ptr(int32(among(t, 5, "maxFailedIndexes")))
-	},
-	"replacement policy changes": func(t *rapid.T, s *batchv1.JobSpec) {
-		s.PodReplacementPolicy = ptr(pick(t, "replacement", batchv1.Failed, batchv1.TerminatingOrFailed))
-	},
-}
-
-// drawEdit changes the spec, unless the API server rejects the change.
-func drawEdit(t *rapid.T, c *cluster.Cluster) string {
-	spec := &c.Job().Spec
-	name := weighted(t, "edit", w(2, "suspend"), w(3, "parallelism changes"),
-		w(3, "completions change with parallelism"),
-		w(1, "deadline changes"), w(1, "backoffLimit changes"), w(1, "maxFailedIndexes changes"),
-		w(1, "replacement policy changes"))
-	edit := jobEdits[name]
-	switch {
-	case name == "suspend" && isSuspended(c.Job()):
-		name, edit = "Job is resumed", func(_ *rapid.T, s *batchv1.JobSpec) { s.Suspend = ptr(false) }
-	case name == "suspend" && rapid.Bool().Draw(t, "suspend"):
-		name, edit = "Job is suspended", func(_ *rapid.T, s *batchv1.JobSpec) { s.Suspend = ptr(true) }
-	case name == "suspend",
-		name == "completions change with parallelism" && *spec.CompletionMode != batchv1.IndexedCompletion,
-		name == "maxFailedIndexes changes" && spec.MaxFailedIndexes == nil:
-		return ""
-	}
-	if c.EditJob(func(s *batchv1.JobSpec) { edit(t, s) }) != nil {
-		return "change is rejected"
-	}
-	return name
-}
-
 // podHappens makes an event of a pod happen.
-func (l Life) podHappens(t *rapid.T, c *cluster.Cluster) string {
-	pods, events := c.Pods(), podEvents
-	if l.Tampered && chance(t, 15, "tampering") {
+func (l Life) podHappens(s *Scene) string {
+	pods, events := s.Pods(), podEvents
+	if l.Tampered && s.Chance(15, "tampering") {
 		if events = tamperings; l.Lag > 0 {
 			events = events[:len(events)-1]
 		}
-	} else if going := slices.DeleteFunc(c.Pods(), cluster.HasEnded); len(going) > 0 && !chance(t, 10, "any pod") {
+	} else if going := slices.DeleteFunc(s.Pods(), cluster.HasEnded); len(going) > 0 && !s.Chance(10, "any pod") {
 		pods = going // ended pods have few events
 	}
-	pod := pods[among(t, len(pods), "pod")]
-	var fit []weight[podEvent]
-	for _, e := range events {
-		if e.can(pod) {
-			fit = append(fit, w(e.of, e))
+	return happens(s, events, pick(s, "pod", pods...))
+}
+
+// happens makes one of the events happen to a pod, or to the Job if pod is nil.
+func happens(s *Scene, events []Event, pod *corev1.Pod) string {
+	var fit []weight[*Event]
+	for i := range events {
+		if e := &events[i]; e.Life > 0 && e.fits(s, pod) {
+			fit = append(fit, w(e.Life, e))
 		}
 	}
 	if len(fit) == 0 {
 		return ""
 	}
-	e := weighted(t, "what", fit...)
-	e.do(t, c, pod)
-	return e.name
+	e := weighted(s, "what", fit...)
+	if !e.happenTo(s, pod) {
+		return ""
+	}
+	return e.Name
 }
-
-// podEvent is an event of a pod.
-type podEvent struct {
-	name string
-	of   int // its weight
-	can  func(*corev1.Pod) bool
-	do   func(*rapid.T, *cluster.Cluster, *corev1.Pod)
-}
-
-var podEvents = []podEvent{
-	{"pod starts", 16, waiting, func(t *rapid.T, c *cluster.Cluster, p *corev1.Pod) {
-		c.Start(p.UID)
-		if !chance(t, 30, "ready") {
-			c.Ready(p.UID, corev1.ConditionFalse)
-		}
-	}},
-	{"pod becomes ready", 4, running, func(_ *rapid.T, c *cluster.Cluster,
-		p *corev1.Pod) {
-		c.Ready(p.UID, corev1.ConditionTrue)
-	}},
-	{"pod becomes unready", 1, running, func(_ *rapid.T, c *cluster.Cluster,
-		p *corev1.Pod) {
-		c.Ready(p.UID, corev1.ConditionFalse)
-	}},
-	{"pod succeeds", 9, exits, func(_ *rapid.T, c *cluster.Cluster, p *corev1.Pod) { c.End(p.UID, 0) }},
-	{"pod fails", 9, exits, func(t *rapid.T, c *cluster.Cluster, p *corev1.Pod) {
-		c.End(p.UID, pick[int32](t, "exit code", 1, 42, 2, 137))
-	}},
-	{"pod fails without container statuses", 1, exits, func(_ *rapid.T, c *cluster.Cluster, p *corev1.Pod) {
-		c.Edit(p.UID, func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed })
-	}},
-	{"container restarts", 3, running, func(_ *rapid.T, c *cluster.Cluster, p *corev1.Pod) { c.Restart(p.UID) }},
-	{"pod is disrupted", 3, goesOn, func(_ *rapid.T, c *cluster.Cluster, p *corev1.Pod) { c.Disrupt(p.UID) }},
-	{"node is lost", 1, running, func(_ *rapid.T, c *cluster.Cluster, p *corev1.Pod) {
-		c.Ready(p.UID, corev1.ConditionUnknown)
-		c.Edit(p.UID, func(p *corev1.Pod) { p.Status.Phase = corev1.PodUnknown })
-	}},
-	{"user deletes pod", 3, stays, func(t *rapid.T, c *cluster.Cluster, p *corev1.Pod) {
-		c.Delete(p.UID, pick[int64](t, "grace", 30, 1, 0))
-	}},
-	{"terminating pod exits 0", 3, terminating,
-		func(_ *rapid.T, c *cluster.Cluster, p *corev1.Pod) { c.End(p.UID, 0) }},
-	{"terminating pod fails", 6, terminating, func(t *rapid.T, c *cluster.Cluster, p *corev1.Pod) {
-		c.End(p.UID, pick[int32](t, "exit code", 137, 42, 1))
-	}},
-	{"pod vanishes", 1, anyPod, func(_ *rapid.T, c *cluster.Cluster, p *corev1.Pod) { c.Vanish(p.UID) }},
-}
-
-// tamperings are edits of pods that no client should make. The last one is omitted if caches
-// lag: if a pod is orphaned while it is being counted, Kubernetes and jobfate both adopt it,
-// with a finalizer, and count it again.
-var tamperings = []podEvent{
-	{"a duplicate appears", 3, owned, func(_ *rapid.T, c *cluster.Cluster, p *corev1.Pod) {
-		twin := p.DeepCopy()
-		twin.Name, twin.GenerateName, twin.Finalizers, twin.Spec.NodeName = "", "twin-",
-			[]string{batchv1.JobTrackingFinalizer}, ""
-		twin.DeletionTimestamp, twin.DeletionGracePeriodSeconds = nil, nil
-		c.Add(twin)
-	}},
-	{"finalizer is removed", 1, tracking.Keys{}.HasFinalizer, func(_ *rapid.T, c *cluster.Cluster, p *corev1.Pod) {
-		c.Edit(p.UID, func(p *corev1.Pod) { p.Finalizers = nil })
-	}},
-	{"index is edited", 1, owned, func(t *rapid.T, c *cluster.Cluster, p *corev1.Pod) {
-		annotate(c, p, batchv1.JobCompletionIndexAnnotation, pick(t, "index", "0", "1", "9", "x", "-1"))
-	}},
-	{"failure count is edited", 1, owned, func(t *rapid.T, c *cluster.Cluster, p *corev1.Pod) {
-		annotate(c, p, batchv1.JobIndexFailureCountAnnotation, pick(t, "failures", "0", "1", "2", "5", "x"))
-	}},
-	{"phase flips", 2, cluster.HasEnded, func(_ *rapid.T, c *cluster.Cluster, p *corev1.Pod) {
-		phase := corev1.PodFailed
-		if p.Status.Phase == corev1.PodFailed {
-			phase = corev1.PodSucceeded
-		}
-		c.Edit(p.UID, func(p *corev1.Pod) { p.Status.Phase = phase })
-	}},
-	{"labels are edited", 1, owned, func(_ *rapid.T, c *cluster.Cluster, p *corev1.Pod) {
-		c.Edit(p.UID, func(p *corev1.Pod) { p.Labels = map[string]string{"other": "label"} })
-	}},
-	{"pod is orphaned", 1, func(p *corev1.Pod) bool { return owned(p) && tracking.Keys{}.HasFinalizer(p) },
-		func(_ *rapid.T, c *cluster.Cluster, p *corev1.Pod) {
-			c.Edit(p.UID, func(p *corev1.Pod) { p.OwnerReferences = nil })
-		}},
-}
-
-func annotate(c *cluster.Cluster, p *corev1.Pod, key, value string) {
-	c.Edit(p.UID, func(p *corev1.Pod) {
-		if p.Annotations == nil {
-			p.Annotations = map[string]string{}
-		}
-		p.Annotations[key] = value
-	})
-}
-
-func anyPod(*corev1.Pod) bool        { return true }
-func owned(p *corev1.Pod) bool       { return len(p.OwnerReferences) > 0 }
-func stays(p *corev1.Pod) bool       { return p.DeletionTimestamp == nil }
-func goesOn(p *corev1.Pod) bool      { return !cluster.HasEnded(p) }
-func waiting(p *corev1.Pod) bool     { return p.Status.Phase == corev1.PodPending && stays(p) }
-func running(p *corev1.Pod) bool     { return p.Status.Phase == corev1.PodRunning && stays(p) }
-func exits(p *corev1.Pod) bool       { return running(p) || waiting(p) }
-func terminating(p *corev1.Pod) bool { return goesOn(p) && p.DeletionTimestamp != nil }

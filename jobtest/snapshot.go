@@ -18,40 +18,40 @@ import (
 
 // Snapshots generates snapshots, each from the middle of the life of its Job.
 func Snapshots(m Mix) *rapid.Generator[jobfate.Snapshot] {
-	return rapid.Custom(func(t *rapid.T) jobfate.Snapshot {
-		s := jobfate.Snapshot{Job: drawJob(t, m), Now: noon}
-		for n := range rapid.IntRange(0, 8).Draw(t, "pods") {
-			s.Pods = append(s.Pods, drawPod(t, m, s.Job, n))
+	return generator(func(d Dice) jobfate.Snapshot {
+		s := jobfate.Snapshot{Job: drawJob(d, m), Now: noon}
+		for n := range d.Between(0, 8, "pods") {
+			s.Pods = append(s.Pods, drawPod(d, m, s.Job, n))
 		}
-		drawStatus(t, m, s.Job, s.Pods)
-		drawMemory(t, &s)
+		drawStatus(d, m, s.Job, s.Pods)
+		drawMemory(d, &s)
 		return s
 	})
 }
 
 // drawStatus draws the status that earlier syncs have left.
-func drawStatus(t *rapid.T, m Mix, job *batchv1.Job, pods []*corev1.Pod) {
+func drawStatus(d Dice, m Mix, job *batchv1.Job, pods []*corev1.Pod) {
 	st := &job.Status
-	if chance(t, 12, "no status") {
+	if d.Chance(12, "no status") {
 		return
 	}
-	if !isSuspended(job) || chance(t, 30, "started") {
-		st.StartTime = ptr(instant(t, 120, 0, "start"))
+	if !isSuspended(job) || d.Chance(30, "started") {
+		st.StartTime = ptr(instant(d, 120, 0, "start"))
 	}
-	st.Active = small(t, 4, "active")
-	st.Failed = small(t, 4, "failed")
-	if chance(t, 85, "ready known") {
-		st.Ready = ptr(min(small(t, 4, "ready"), st.Active))
+	st.Active = small(d, 4, "active")
+	st.Failed = small(d, 4, "failed")
+	if d.Chance(85, "ready known") {
+		st.Ready = ptr(min(small(d, 4, "ready"), st.Active))
 	}
-	if chance(t, 85, "terminating known") {
-		st.Terminating = ptr(small(t, 2, "terminating"))
+	if d.Chance(85, "terminating known") {
+		st.Terminating = ptr(small(d, 2, "terminating"))
 	}
-	drawFinished(t, m, job)
-	drawUncounted(t, m, job, pods)
-	drawInterim(t, st)
-	if chance(t, 20, "suspension known") {
+	drawFinished(d, m, job)
+	drawUncounted(d, m, job, pods)
+	drawInterim(d, st)
+	if d.Chance(20, "suspension known") {
 		c := condition(batchv1.JobSuspended, corev1.ConditionTrue, "JobSuspended", "Job suspended")
-		if rapid.Bool().Draw(t, "resumed") {
+		if d.Chance(50, "resumed") {
 			c = condition(batchv1.JobSuspended, corev1.ConditionFalse, "JobResumed", "Job resumed")
 		}
 		st.Conditions = append(st.Conditions, c)
@@ -61,20 +61,20 @@ func drawStatus(t *rapid.T, m Mix, job *batchv1.Job, pods []*corev1.Pod) {
 func isSuspended(job *batchv1.Job) bool { return job.Spec.Suspend != nil && *job.Spec.Suspend }
 
 // drawFinished draws the completed and failed indexes of earlier syncs, or the count.
-func drawFinished(t *rapid.T, m Mix, job *batchv1.Job) {
+func drawFinished(d Dice, m Mix, job *batchv1.Job) {
 	st := &job.Status
 	if *job.Spec.CompletionMode != batchv1.IndexedCompletion {
-		st.Succeeded = small(t, 3, "succeeded")
+		st.Succeeded = small(d, 3, "succeeded")
 		return
 	}
 	// An Indexed Job may have been scaled down below what it has completed.
 	n := min(*job.Spec.Completions, 6)
-	if chance(t, 10, "scaled down") {
+	if d.Chance(10, "scaled down") {
 		n += 3
 	}
 	var completed, failed indexset.Builder
 	for i := range n {
-		switch weighted(t, "index is", w(6, 0), w(3, 1), w(2, 2)) {
+		switch weighted(d, "index is", w(6, 0), w(3, 1), w(2, 2)) {
 		case 1:
 			completed.Add(i)
 		case 2:
@@ -83,51 +83,51 @@ func drawFinished(t *rapid.T, m Mix, job *batchv1.Job) {
 	}
 	st.CompletedIndexes = completed.Set().String()
 	st.Succeeded = int32(completed.Set().Len())
-	if job.Spec.BackoffLimitPerIndex != nil && chance(t, 90, "failedIndexes known") {
+	if job.Spec.BackoffLimitPerIndex != nil && d.Chance(90, "failedIndexes known") {
 		st.FailedIndexes = ptr(failed.Set().String())
 	}
-	if chance(t, m.Damaged, "completedIndexes damaged") {
-		st.CompletedIndexes = drawDamaged(t, "damaged completedIndexes")
+	if d.Chance(m.Damaged, "completedIndexes damaged") {
+		st.CompletedIndexes = drawDamaged(d, "damaged completedIndexes")
 	}
-	if st.FailedIndexes != nil && chance(t, m.Damaged, "failedIndexes damaged") {
-		st.FailedIndexes = ptr(drawDamaged(t, "damaged failedIndexes"))
+	if st.FailedIndexes != nil && d.Chance(m.Damaged, "failedIndexes damaged") {
+		st.FailedIndexes = ptr(drawDamaged(d, "damaged failedIndexes"))
 	}
-	if chance(t, m.Damaged/2, "succeeded damaged") {
-		st.Succeeded = small(t, 6, "succeeded")
+	if d.Chance(m.Damaged/2, "succeeded damaged") {
+		st.Succeeded = small(d, 6, "succeeded")
 	}
 }
 
-func drawDamaged(t *rapid.T, label string) string {
-	return pick(t, label, "1,0", "2,2", "0-2,1", "3-1", "1-2-3", "x,1", "0,x-2", "1-", "-1", ",", "0,1,2,3",
+func drawDamaged(d Dice, label string) string {
+	return pick(d, label, "1,0", "2,2", "0-2,1", "3-1", "1-2-3", "x,1", "0,x-2", "1-", "-1", ",", "0,1,2,3",
 		"01", "+1", "5,1", "99999999999,1", "0-99999999999", " 1", "0--2")
 }
 
-func drawUncounted(t *rapid.T, m Mix, job *batchv1.Job, pods []*corev1.Pod) {
-	if chance(t, 15, "lists unset") {
+func drawUncounted(d Dice, m Mix, job *batchv1.Job, pods []*corev1.Pod) {
+	if d.Chance(15, "lists unset") {
 		return
 	}
 	u := &batchv1.UncountedTerminatedPods{}
 	job.Status.UncountedTerminatedPods = u
 	// An Indexed Job lists completed indexes instead of the UIDs of succeeded pods.
-	listed := *job.Spec.CompletionMode != batchv1.IndexedCompletion || chance(t, m.Damaged, "successes listed")
+	listed := *job.Spec.CompletionMode != batchv1.IndexedCompletion || d.Chance(m.Damaged, "successes listed")
 	for _, pod := range pods {
-		if !chance(t, 20, "recorded") {
+		if !d.Chance(20, "recorded") {
 			continue
 		}
 		succeeded := pod.Status.Phase == corev1.PodSucceeded
-		if chance(t, m.Edited/2, "phase flipped") {
+		if d.Chance(m.Edited/2, "phase flipped") {
 			succeeded = !succeeded
 		}
 		if succeeded && listed {
 			u.Succeeded = append(u.Succeeded, pod.UID)
 		} else if !succeeded && (pod.Status.Phase == corev1.PodFailed || pod.DeletionTimestamp != nil ||
-			chance(t, m.Edited, "phase reverted")) {
+			d.Chance(m.Edited, "phase reverted")) {
 			u.Failed = append(u.Failed, pod.UID)
 		}
 	}
-	for n := range among(t, 3, "gone pods") {
+	for n := range d.Among(3, "gone pods") {
 		uid := types.UID("gone-" + string(rune('a'+n)))
-		if !listed || rapid.Bool().Draw(t, "gone failed") {
+		if !listed || d.Chance(50, "gone failed") {
 			u.Failed = append(u.Failed, uid)
 		} else {
 			u.Succeeded = append(u.Succeeded, uid)
@@ -135,8 +135,8 @@ func drawUncounted(t *rapid.T, m Mix, job *batchv1.Job, pods []*corev1.Pod) {
 	}
 }
 
-func drawInterim(t *rapid.T, st *batchv1.JobStatus) {
-	switch weighted(t, "interim", w(88, 0), w(6, 1), w(6, 2)) {
+func drawInterim(d Dice, st *batchv1.JobStatus) {
+	switch weighted(d, "interim", w(88, 0), w(6, 1), w(6, 2)) {
 	case 1:
 		st.Conditions = append(st.Conditions, condition(batchv1.JobFailureTarget, corev1.ConditionTrue,
 			"BackoffLimitExceeded", "Job has reached the specified backoff limit"))
@@ -153,10 +153,10 @@ func condition(t batchv1.JobConditionType, status corev1.ConditionStatus, reason
 }
 
 // drawMemory draws the memory of the controller from its earlier syncs.
-func drawMemory(t *rapid.T, s *jobfate.Snapshot) {
+func drawMemory(d Dice, s *jobfate.Snapshot) {
 	s.Backoff = backoff.Record{Job: s.Job.UID}
-	if s.Backoff.Failures = small(t, 5, "remembered failures"); s.Backoff.Failures > 0 {
-		s.Backoff.LastFailure = instant(t, 200, 10, "last failure").Time
+	if s.Backoff.Failures = small(d, 5, "remembered failures"); s.Backoff.Failures > 0 {
+		s.Backoff.LastFailure = instant(d, 200, 10, "last failure").Time
 	}
 }
 

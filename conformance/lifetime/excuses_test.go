@@ -220,7 +220,13 @@ func keptVerdict(c *comparison) verdict {
 	if c.before.Job().DeletionTimestamp != nil || decided(&c.want.world.Job().Status) {
 		return no
 	}
-	for _, uid := range c.want.stripped {
+	counted := slices.Clone(c.want.stripped)
+	for _, st := range c.want.statuses { // the removal of the finalizer may have failed
+		if u := st.UncountedTerminatedPods; u != nil {
+			counted = append(counted, u.Failed...)
+		}
+	}
+	for _, uid := range counted {
 		rule := real.MatchFailurePolicy(policyOf(c.before.Job()), c.before.shown(uid))
 		if rule.Action == batchv1.PodFailurePolicyActionFailJob && !slices.Contains(c.got.stripped, uid) {
 			return everything

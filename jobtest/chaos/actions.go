@@ -4,10 +4,9 @@ import (
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/jobfate/jobfate/jobtest/cluster"
+	"github.com/jobfate/jobfate/jobtest"
 )
 
 // action is something that may happen. Weight is how often it is drawn as a step, aside how
@@ -16,6 +15,41 @@ type action struct {
 	name          string
 	weight, aside int
 	do            func(*run) bool
+}
+
+// of returns the action of an event.
+func of(e jobtest.Event) action {
+	return action{e.Name, e.Step, e.Aside, func(r *run) bool { return e.HappenIn(r.scene()) }}
+}
+
+// eventActions are the events of package jobtest that happen in schedules.
+func eventActions() (all []action) {
+	pods, tampered, jobs := jobtest.Events()
+	for _, e := range slices.Concat(pods, tampered, jobs) {
+		if e.Step+e.Aside > 0 {
+			all = append(all, of(e))
+		}
+	}
+	return all
+}
+
+// scene is where the events of the Job in focus happen.
+func (r *run) scene() *jobtest.Scene {
+	return &jobtest.Scene{Cluster: r.c, Dice: r.dice, Keys: r.keys()}
+}
+
+// collectActions are garbage collection, and the creation of the Job after its deletion.
+var collectActions = []action{
+	{"garbage collected", 8, 0, func(r *run) bool { return r.c.CollectGarbage() }},
+	{"Job made again", 20, 2, func(r *run) bool {
+		if r.isDone() && r.chance(30) {
+			r.c.DeleteJob(metav1.DeletePropagationBackground)
+		}
+		if r.c.Job() != nil {
+			return false
+		}
+		return r.c.CreateJob(r.at.job) == nil
+	}},
 }
 
 // syncActions are the syncs of the controllers and the updates of their caches.
@@ -67,118 +101,6 @@ var syncActions = []action{
 }
 
 func (r *run) leader() *leader { return r.leaders[r.IntN(len(r.leaders))] }
-
-// podActions are the actions of kubelets and nodes.
-var podActions = []action{
-	{"pod starts", 16, 2, func(r *run) bool {
-		pod := r.pod(func(p *corev1.Pod) bool { return cluster.IsActive(p) && p.Status.Phase != corev1.PodRunning })
-		if pod != nil {
-			r.c.Start(pod.UID)
-		}
-		return pod != nil
-	}},
-	{"pod exits 0", 12, 2, func(r *run) bool { return r.end(0, cluster.IsActive) }},
-	{"pod exits 1", 7, 1, func(r *run) bool { return r.end(1, cluster.IsActive) }},
-	{"pod exits 42", 5, 1, func(r *run) bool { return r.end(42, cluster.IsActive) }},
-	{"pod exits 137", 2, 1, func(r *run) bool { return r.end(137, cluster.IsActive) }},
-	{"deleted pod exits 0", 4, 1, func(r *run) bool { return r.end(0, terminating) }},
-	{"deleted pod exits 137", 8, 1, func(r *run) bool { return r.end(137, terminating) }},
-	{"deleted pod fails", 4, 0, func(r *run) bool {
-		pod := r.pod(terminating)
-		if pod != nil {
-			r.c.Edit(pod.UID, func(p *corev1.Pod) {
-				p.Status.Phase, p.DeletionGracePeriodSeconds = corev1.PodFailed, new(int64)
-			})
-		}
-		return pod != nil
-	}},
-	{"pod exits and does not say when", 2, 0, func(r *run) bool {
-		pod := r.pod(cluster.IsActive)
-		if pod == nil {
-			return false
-		}
-		r.c.End(pod.UID, one(r.dice, int32(0), 1, 42))
-		r.c.Edit(pod.UID, func(p *corev1.Pod) {
-			for i := range p.Status.ContainerStatuses {
-				p.Status.ContainerStatuses[i].State.Terminated.FinishedAt = metav1.Time{}
-			}
-			if r.chance(50) {
-				p.Status.Conditions = nil
-			}
-		})
-		return true
-	}},
-	{"containers restart", 4, 1, func(r *run) bool {
-		pod := r.pod(func(p *corev1.Pod) bool {
-			return p.Spec.RestartPolicy == corev1.RestartPolicyOnFailure && p.Status.Phase == corev1.PodRunning
-		})
-		if pod != nil {
-			r.c.Restart(pod.UID)
-		}
-		return pod != nil
-	}},
-	{"phase flips", 2, 1, func(r *run) bool {
-		pod := r.pod(cluster.HasEnded)
-		if pod != nil {
-			r.c.Edit(pod.UID, func(p *corev1.Pod) {
-				if p.Status.Phase == corev1.PodFailed {
-					p.Status.Phase = corev1.PodSucceeded
-				} else {
-					p.Status.Phase = corev1.PodFailed
-				}
-			})
-		}
-		return pod != nil
-	}},
-	{"readiness flips", 3, 0, func(r *run) bool {
-		pod := r.pod(func(p *corev1.Pod) bool { return len(p.Status.Conditions) > 0 && cluster.IsActive(p) })
-		if pod != nil {
-			r.c.Edit(pod.UID, func(p *corev1.Pod) {
-				c := &p.Status.Conditions[0]
-				if c.Status == corev1.ConditionTrue {
-					c.Status = corev1.ConditionFalse
-				} else {
-					c.Status = corev1.ConditionTrue
-				}
-			})
-		}
-		return pod != nil
-	}},
-	{"node lost", 2, 1, func(r *run) bool {
-		pod := r.pod(cluster.IsActive)
-		if pod != nil {
-			r.c.Lose(pod.UID)
-		}
-		return pod != nil
-	}},
-	{"eviction announced", 3, 1, func(r *run) bool {
-		pod := r.pod(cluster.IsActive)
-		if pod != nil {
-			r.c.Disrupt(pod.UID)
-		}
-		return pod != nil
-	}},
-	{"eviction announced after the end", 1, 0, func(r *run) bool {
-		pod := r.pod(func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodFailed })
-		if pod != nil {
-			r.c.Edit(pod.UID, func(p *corev1.Pod) {
-				p.Status.Conditions = append(p.Status.Conditions,
-					corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue})
-			})
-		}
-		return pod != nil
-	}},
-}
-
-func terminating(p *corev1.Pod) bool { return p.DeletionTimestamp != nil && !cluster.HasEnded(p) }
-
-func (r *run) end(code int32, which func(*corev1.Pod) bool) bool {
-	pod := r.pod(which)
-	if pod != nil {
-		r.c.End(pod.UID, code)
-	}
-	return pod != nil
-}
 
 // clockActions change the time.
 var clockActions = []action{

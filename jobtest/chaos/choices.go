@@ -1,6 +1,9 @@
 package chaos
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // choices has the indexes of a table, each as often as its weight, so that a uniform draw is
 // weighted.
@@ -28,7 +31,7 @@ var (
 )
 
 func init() {
-	actions = concat(syncActions, podActions, userActions, specActions, clockActions, leaderActions)
+	actions = slices.Concat(syncActions, eventActions(), collectActions, clockActions, leaderActions)
 	everything = newChoices(len(actions), func(i int) int { return actions[i].weight })
 	cacheUpdates = newChoices(len(syncActions), func(i int) int {
 		if strings.HasPrefix(syncActions[i].name, "cache shows") {
@@ -37,11 +40,4 @@ func init() {
 		return 0
 	})
 	aside = newChoices(len(actions), func(i int) int { return actions[i].aside })
-}
-
-func concat(tables ...[]action) (all []action) {
-	for _, t := range tables {
-		all = append(all, t...)
-	}
-	return all
 }

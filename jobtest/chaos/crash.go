@@ -170,7 +170,7 @@ func (l *scriptedRun) planOf(name string) podPlan {
 	for _, c := range []byte(name) {
 		salt = salt*131 + uint64(c)
 	}
-	d := dice{rand.New(rand.NewPCG(l.cfg.Seed, salt))}
+	d := newDice(rand.NewPCG(l.cfg.Seed, salt))
 	f := podPlan{starts: time.Duration(1+d.IntN(3)) * time.Second}
 	f.ends = f.starts + time.Duration(1+d.IntN(20))*time.Second
 	switch n := d.IntN(100); {
@@ -230,7 +230,7 @@ func (l *scriptedRun) checkEnd() {
 
 // scriptUsers adds the actions of users to the script: a Job may be suspended and resumed.
 func (l *scriptedRun) scriptUsers() {
-	d := dice{rand.New(rand.NewPCG(l.cfg.Seed, 7))}
+	d := newDice(rand.NewPCG(l.cfg.Seed, 7))
 	now := l.c.Now
 	set := func(to bool) func(*batchv1.JobSpec) { return func(s *batchv1.JobSpec) { s.Suspend = &to } }
 	if l.cfg.Job.Spec.Suspend != nil && *l.cfg.Job.Spec.Suspend {

@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/referee"
 	"github.com/jobfate/jobfate/tracking"
@@ -48,7 +50,7 @@ func (r *run) runToEnd() {
 		limit += perPod * size(job)
 	}
 	for round := range limit {
-		r.beginStep("round " + number(round))
+		r.beginStep(fmt.Sprint("round ", round))
 		r.each(r.settle)
 		if r.broken != nil {
 			return
@@ -76,19 +78,21 @@ func (r *run) runToEnd() {
 // resume changes the Job so that it can run. A Job that is being deleted does not release
 // the pods that it no longer selects, in Kubernetes either, so a user restores their label.
 func (r *run) resume() {
-	r.editJob(func(s *batchv1.JobSpec) bool {
-		s.Suspend = new(bool)
-		s.Parallelism = ptr(max(1, *s.Parallelism))
-		return true
-	})
 	job := r.c.Job()
-	if job == nil || job.DeletionTimestamp == nil {
+	if job == nil {
 		return
 	}
-	key, value := mark(job)
+	_ = r.c.EditJob(func(s *batchv1.JobSpec) { // rejected after the end of the Job
+		s.Suspend, s.Parallelism = new(bool), ptr(max(1, *s.Parallelism))
+	})
+	if job.DeletionTimestamp == nil {
+		return
+	}
+	key, value := jobtest.Selected(job)
 	for _, pod := range r.c.Pods() {
-		if owned(pod) && r.isInFocus(&pod.OwnerReferences[0], pod) && value != "" && pod.Labels[key] != value {
-			r.c.Edit(pod.UID, setLabel(key, value))
+		if owner := metav1.GetControllerOfNoCopy(pod); owner != nil && cluster.OwnedByJob(owner) &&
+			r.isInFocus(owner, pod) && value != "" && pod.Labels[key] != value {
+			r.c.Edit(pod.UID, func(p *corev1.Pod) { metav1.SetMetaDataLabel(&p.ObjectMeta, key, value) })
 		}
 	}
 }
@@ -157,7 +161,7 @@ func isDecided(job *batchv1.Job) bool {
 func (r *run) rest() {
 	r.beginStep("calm")
 	if r.chance(30) {
-		r.suspend(true)
+		_ = r.c.EditJob(func(s *batchv1.JobSpec) { s.Suspend = ptr(true) }) // rejected after the end
 	}
 	r.settle()
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/jobtest/cluster"
@@ -83,7 +82,7 @@ const history = 24
 
 func newRun(cfg Config, plan shrink.Plan) *run {
 	r := &run{Config: cfg, source: rand.NewPCG(cfg.Seed, 0), plan: plan}
-	r.dice = dice{rand.New(r.source)}
+	r.dice = newDice(r.source)
 	r.log.keys = cfg.keys()
 	r.off = make([]bool, maxActions)
 	for i, name := range events() {
@@ -344,18 +343,4 @@ func (r *run) updateCaches() {
 	if r.acting.looks && !r.nested && r.chance(15) {
 		r.choose(cacheUpdates)
 	}
-}
-
-// pod draws one of the pods that meet a condition; nil if there is none.
-func (r *run) pod(when func(*corev1.Pod) bool) *corev1.Pod {
-	var found []*corev1.Pod
-	for _, pod := range r.c.Pods() {
-		if when(pod) {
-			found = append(found, pod)
-		}
-	}
-	if len(found) == 0 {
-		return nil
-	}
-	return found[r.IntN(len(found))]
 }
