@@ -61,7 +61,7 @@ func (d Decision) Revise(undone Undone) Decision {
 	if !d.made.planned() {
 		return d
 	}
-	return d.made.state.close(d.made.plan, undone).clone()
+	return d.made.state.close(d.made.plan, undone).detached()
 }
 
 // afterTheEnd returns the decision for a Job that has ended: its status is never written

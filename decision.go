@@ -59,11 +59,17 @@ type Decision struct {
 // or to free of their finalizer.
 type Deferred struct{ Create, Delete, Strip int }
 
+// detached returns the decision with its own copies of the lists of its plan.
+func (d Decision) detached() Decision {
+	d.Delete, d.Create = slices.Clone(d.Delete), slices.Clone(d.Create)
+	return d
+}
+
 // clone returns a copy whose lists and status the caller may change.
 func (d Decision) clone() Decision {
-	d.Claim, d.Delete, d.Create = slices.Clone(d.Claim), slices.Clone(d.Delete), slices.Clone(d.Create)
-	d.Strip, d.Events, d.Metrics = slices.Clone(d.Strip), slices.Clone(d.Events), cloneMetrics(d.Metrics)
-	d.Status = d.Status.DeepCopy()
+	d = d.detached()
+	d.Claim, d.Strip = slices.Clone(d.Claim), slices.Clone(d.Strip)
+	d.Status, d.Events, d.Metrics = d.Status.DeepCopy(), slices.Clone(d.Events), cloneMetrics(d.Metrics)
 	return d
 }
 

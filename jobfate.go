@@ -64,5 +64,5 @@ func Decide(s Snapshot, opts ...Option) (Decision, error) {
 	if err != nil {
 		return Decision{}, err
 	}
-	return d.clone(), nil
+	return d.detached(), nil
 }

@@ -9,9 +9,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/jobfate/jobfate/internal/lifecycle"
 	"github.com/jobfate/jobfate/internal/memory"
 	"github.com/jobfate/jobfate/tracking"
-	"github.com/jobfate/jobfate/internal/lifecycle"
 )
 
 var errNoObject = fmt.Errorf("%w: the response contains no object", errNoAnswer)
