@@ -30,8 +30,7 @@ func TestNewerFields(t *testing.T) {
 	}{
 		{"known fields are not newer", newerSpec{Parallelism: new(int32)}, nil},
 		{"a newer field that is not set", newerSpec{}, nil},
-		{"newer fields that are " +
-			"set", newerSpec{Scheduling: new(int), Colour: "red"}, []string{"scheduling", "colour"}},
+		{"newer fields that are set", newerSpec{Scheduling: new(int), Colour: "red"}, []string{"scheduling", "colour"}},
 	} {
 		if diff := cmp.Diff(c.want, explain.NewerFields(&c.spec)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.reason, diff)
@@ -52,8 +51,7 @@ func TestNotesOfANewerField(t *testing.T) {
 	}
 	var want []explain.Reason
 	if _, found := reflect.TypeFor[batchv1.JobSpec]().FieldByName("Scheduling"); found {
-		want = []explain.Reason{{Code: explain.NoteUnknownField, Text: "spec.scheduling is newer than this " +
-			"version of jobfate and was ignored"}}
+		want = []explain.Reason{{Code: explain.NoteUnknownField, Text: "spec.scheduling is newer than this version of jobfate and was ignored"}}
 	}
 	if diff := cmp.Diff(want, explain.Of(d).Notes()); diff != "" {
 		t.Errorf("notes (-want +got):\n%s", diff)

@@ -21,8 +21,7 @@ func TestTotals(t *testing.T) {
 		reason, want string
 		objects      []string
 	}{
-		{"an Indexed Job with something of everything", "done 3 · running 1 · stuck 2 · backing off 2 · pending " +
-			"3 · failed 1",
+		{"an Indexed Job with something of everything", "done 3 · running 1 · stuck 2 · backing off 2 · pending 3 · failed 1",
 			[]string{theJob("", indexedSpec, "active: 3\nsucceeded: 3\ncompletedIndexes: "+
 				"\"7-9\"\nfailedIndexes: \"3\"\nfailed: 2"),
 				aPod(0, running), aPod(1, unscheduled("Unschedulable", "no")), aPod(2, waitingFor("ErrImagePull", "no")), failedPod(4, "5"), failedPod(5, "6")}},
@@ -32,15 +31,13 @@ func TestTotals(t *testing.T) {
 		{"pods", "done 1 · running 1 · stuck 1 · pending 2 · failed 1", []string{theJob("", "completions: "+
 			"5\nparallelism: 2", "active: 2\nsucceeded: 1\nfailed: 1"),
 			aPod(0, running), aPod(1, unscheduled("Unschedulable", "no"))}},
-		{"pods that back off", "done 0 · running 1 · backing off 2 · failed " +
-			"1", []string{theJob("", "", "active: 1"), aPod(0, running), failedPod(1, "9")}},
+		{"pods that back off", "done 0 · running 1 · backing off 2 · failed 1", []string{theJob("", "", "active: 1"), aPod(0, running), failedPod(1, "9")}},
 		{"pods that terminate", "done 0 · terminating 1 · pending 1", []string{theJob("", "completions: "+
 			"1\nparallelism: 1\npodReplacementPolicy: Failed", ""),
 			aPod(0, "deletionTimestamp: \"2026-05-01T12:30:20Z\"\n"+running)}},
 		{"a Job that has failed", "done 2 · failed 7 · not run 1", []string{theJob("", "", "succeeded: "+
 			"2\nfailed: 7\nconditions: [{type: Failed, status: \"True\"}]")}},
-		{"a Job that has succeeded counts no more pods", "done " +
-			"1", []string{strings.Replace(theJob("", "", "succeeded: 1\nconditions: [{type: Complete, status: "+
+		{"a Job that has succeeded counts no more pods", "done 1", []string{strings.Replace(theJob("", "", "succeeded: 1\nconditions: [{type: Complete, status: "+
 			"\"True\"}]"), "completions: 3", "completions: 1", 1),
 			aPod(0, "---\nstatus: {phase: Succeeded}")}},
 		{"an Indexed Job that has failed", "done 1 · failed 1 · not run 10", []string{theJob("", indexedSpec,
@@ -61,8 +58,7 @@ func TestTotals_aTerminatingPodDoesNotBackOff(t *testing.T) {
 	terminating := aPod(0, "deletionTimestamp: \"2026-05-01T12:30:20Z\"\n"+running)
 	for _, test := range []struct{ mode, want string }{
 		{"", "done 0 · running 1 · terminating 1 · backing off 1 · pending 1 · failed 1"},
-		{"completionMode: Indexed\ncompletions: 4\n", "done 0 · running 1 · terminating 1 · backing off 1 · " +
-			"pending 1"},
+		{"completionMode: Indexed\ncompletions: 4\n", "done 0 · running 1 · terminating 1 · backing off 1 · pending 1"},
 	} {
 		job := theJob("", test.mode+"podReplacementPolicy: Failed", "active: 1")
 		if got := explained(t, job, terminating, failedPod(1, "9"), aPod(2, running)).Totals().String(); got != test.want {
