@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -111,6 +112,7 @@ type row struct {
 // reading is what the rows read besides the facts, made once for all of them.
 type reading struct {
 	*facts
+	change    time.Time     // the last one of the Job and its pods
 	creation  finding       // why missing pods are not created
 	refusal   string        // the message of the API server
 	refusedBy *corev1.Event // that has it

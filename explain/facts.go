@@ -230,11 +230,15 @@ func (f *facts) terminationOverdue() (c finding) {
 		func(a, b *corev1.Pod) int { return a.DeletionTimestamp.Compare(b.DeletionTimestamp.Time) })
 	who, finalizers := joined(" on node ", "pod "+first.Name, first.Spec.NodeName), f.foreignFinalizers(first)
 	ago := f.ago(first.DeletionTimestamp.Time)
+	var says string
+	if e := lastEvent(f.events[first.UID], func(e *corev1.Event) bool { return e.Type == corev1.EventTypeWarning }); e != nil {
+		says = joined(": ", e.Reason, oneLine(e.Message))
+	}
 	text := either(len(late) > 1, fmt.Sprintf("%s should have terminated, the first (%s) %s",
 		count(len(late), "pod"), who, ago),
 		who+" should have terminated "+ago)
 	c.Reason = Reason{Code: CauseTerminationOverdue, Text: joined("; ", text, f.notReady(first.Spec.NodeName),
-		textIf(finalizers != "", "the pod has the finalizer "+finalizers))}
+		textIf(finalizers != "", "the pod has the finalizer "+finalizers), says)}
 	c.mild = f.goesOn() && (!f.spec.replaceFailedOnly || f.spec.suspended)
 	return c
 }
@@ -303,7 +307,7 @@ func oneLine(message string) string {
 // read makes what the rows of the table read besides the facts.
 func (f *facts) read() *reading {
 	change := f.lastChange()
-	r := &reading{facts: f}
+	r := &reading{facts: f, change: change}
 	if !hasSucceeded(f.job) {
 		r.symptoms = f.symptoms()
 	}
@@ -330,9 +334,9 @@ func (f *facts) pastDeadline() bool {
 	return f.end.reason == batchv1.JobReasonDeadlineExceeded && !f.end.decided
 }
 
-// endOverdue says that the next condition, the interim or the terminal one, should have been written.
-func (f *facts) endOverdue() string {
-	due := f.lastChange()
+// endOverdue says that the next condition, the interim or the terminal one, should have been written since the last
+// change.
+func (f *facts) endOverdue(due time.Time) string {
 	if f.pastDeadline() {
 		due = latest(due, f.deadline)
 	}

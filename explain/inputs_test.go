@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/jobfate/jobfate"
@@ -149,44 +148,45 @@ func complete(o map[string]any) string {
 	return string(text)
 }
 
-// explanation explains the objects of an input.
-func (in input) explanation(t *testing.T) explain.Explanation {
-	t.Helper()
-	documents, hasJob := []string{}, false
-	var untyped []string // the Job with fields that the types of the API may lack
+// documents returns the objects of an input as kubectl prints them, the Job first: a later one has fields that
+// the types of the API may lack.
+func (in input) documents() (all []string) {
+	isJob := func(o map[string]any) bool { return o["kind"] == "Job" && o["apiVersion"] == nil }
 	for _, o := range in.objects {
-		if o["is"] == "untyped" {
-			o = maps.Clone(o)
-			delete(o, "is")
-			untyped = append(untyped, complete(o))
-			continue
+		if isJob(o) {
+			all = append(all, complete(maps.Clone(o)))
 		}
-		hasJob = hasJob || o["kind"] == "Job" && o["apiVersion"] == nil
-		documents = append(documents, complete(maps.Clone(o)))
 	}
-	if !hasJob {
-		documents = append(documents, plainJob())
+	if all == nil {
+		all = append(all, plainJob())
 	}
-	g := read(t, documents...)
-	for _, document := range untyped {
-		g.Objects = append(g.Objects, asObject(t, document))
+	for _, o := range in.objects {
+		if !isJob(o) {
+			all = append(all, complete(maps.Clone(o)))
+		}
 	}
+	return all
+}
+
+// explain explains the objects; it reports whether a decision can be made.
+func (g given) explain() (explain.Explanation, error) {
 	var options []jobfate.Option
 	if manager := g.Job.Spec.ManagedBy; manager != nil {
 		options = append(options, jobfate.ManagedBy(*manager))
 	}
 	d, err := jobfate.Decide(g.Snapshot, options...)
-	if err != nil {
-		t.Fatalf("%s: %s: %v", in.file, in.title, err)
-	}
-	return explain.Of(d, g.Evidence)
+	return explain.Of(d, g.Evidence), err
 }
 
 // Each input of testdata/causes has its cause first, and a near miss has not the cause that it resembles.
 func TestInputs(t *testing.T) {
 	for _, in := range readInputs(t) {
 		t.Run(filepath.Base(in.file)+"/"+in.title, func(t *testing.T) {
-			all := in.explanation(t).Causes()
+			e, err := read(t, in.documents()...).explain()
+			if err != nil {
+				t.Fatal(err)
+			}
+			all := e.Causes()
 			first := all[0]
 			if got := string(first.Code) + " " + first.Attention.String(); got != in.want {
 				t.Errorf("got %s: %s\nwant %s", got, first.Text, in.want)
@@ -240,18 +240,4 @@ func TestInputs_eachCode(t *testing.T) {
 			}
 		}
 	}
-}
-
-// asObject reads YAML as an object of any kind.
-func asObject(t *testing.T, document string) *unstructured.Unstructured {
-	t.Helper()
-	text, err := yaml.ToJSON([]byte(document))
-	if err != nil {
-		t.Fatal(err)
-	}
-	u := &unstructured.Unstructured{}
-	if err := json.Unmarshal(text, &u.Object); err != nil {
-		t.Fatal(err)
-	}
-	return u
 }

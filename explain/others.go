@@ -158,6 +158,9 @@ func (f *facts) ownersSay(failed bool) string {
 		switch k := kindOf(o); {
 		case failed && k.goesOn != nil:
 			all = append(all, k.goesOn(f, o))
+		case failed && o.object.condition("Failed").text("status") == "True":
+			c := o.object.condition("Failed")
+			all = append(all, joined(": ", o.String()+" has failed", c.text("reason"), oneLine(c.text("message"))))
 		case !failed && k.meanwhile != nil && o.object != nil:
 			all = append(all, o.String()+" "+k.meanwhile(o.object))
 		}
@@ -279,6 +282,12 @@ func (f *facts) gang(pod *corev1.Pod) string {
 	if group == nil {
 		return ""
 	}
+	for _, c := range group.list("status", "conditions") { // of the scheduler, and of Volcano
+		if c.text("type") == "Unschedulable" && c.text("status") == "True" ||
+			strings.HasSuffix(c.text("type"), "Scheduled") && c.text("status") == "False" {
+			return joined(": ", group.name()+" cannot be scheduled", c.text("reason"), oneLine(c.text("message")))
+		}
+	}
 	least, found := group.number("spec", "minMember")
 	if n, ok := group.number("spec", "schedulingPolicy", "gang", "minCount"); ok {
 		least, found = n, true
@@ -292,7 +301,13 @@ func (f *facts) gang(pod *corev1.Pod) string {
 // podGroup returns the PodGroup of a pod: by its label, its annotation, or because the Job or the
 // PodGroup's owner is that of the Job.
 func (f *facts) podGroup(pod *corev1.Pod) object {
+	if !f.has("PodGroup") {
+		return nil
+	}
 	name := cmp.Or(pod.Labels["scheduling.x-k8s.io/pod-group"], pod.Annotations["scheduling.k8s.io/group-name"])
+	if name == "" { // the types of the API have this field from 1.36 on
+		name = plain(&corev1.Pod{Spec: pod.Spec}).text("spec", "schedulingGroup", "podGroupName")
+	}
 	if name != "" {
 		return f.find("PodGroup", pod.Namespace, name)
 	}

@@ -1,6 +1,7 @@
 package explain_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/jobfate/jobfate"
@@ -137,42 +139,46 @@ func read(t *testing.T, documents ...string) given {
 	t.Helper()
 	g := given{Snapshot: jobfate.Snapshot{Now: now}}
 	for _, document := range documents {
-		var kind struct {
-			APIVersion string `json:"apiVersion"`
-			Kind       string `json:"kind"`
-		}
-		decode := func(into any) {
-			if err := yaml.Unmarshal([]byte(document), into); err != nil {
-				t.Fatalf("%v in\n%s", err, document)
-			}
-		}
-		decode(&kind)
-		switch kind.Kind {
-		case "Job":
-			if kind.APIVersion != "batch/v1" {
-				g.Objects = append(g.Objects, asObject(t, document))
-				continue
-			}
-			g.Job = &batchv1.Job{}
-			decode(g.Job)
-		case "Pod":
-			g.Pods = append(g.Pods, &corev1.Pod{})
-			decode(g.Pods[len(g.Pods)-1])
-		case "Event":
-			if kind.APIVersion != "v1" {
-				g.Objects = append(g.Objects, asObject(t, document))
-				continue
-			}
-			g.Events = append(g.Events, &corev1.Event{})
-			decode(g.Events[len(g.Events)-1])
-		case "Node":
-			g.Nodes = append(g.Nodes, &corev1.Node{})
-			decode(g.Nodes[len(g.Nodes)-1])
-		default:
-			g.Objects = append(g.Objects, asObject(t, document))
+		if err := g.add(document); err != nil {
+			t.Fatalf("%v in\n%s", err, document)
 		}
 	}
 	return g
+}
+
+// add adds an object. Those without a type of the API, and a second Job, are objects of any kind.
+func (g *given) add(document string) error {
+	var kind struct {
+		APIVersion string `json:"apiVersion"`
+		Kind       string `json:"kind"`
+	}
+	if err := yaml.Unmarshal([]byte(document), &kind); err != nil {
+		return err
+	}
+	decode := func(into any) error { return yaml.Unmarshal([]byte(document), into) }
+	switch kind.APIVersion + " " + kind.Kind {
+	case "batch/v1 Job":
+		if g.Job == nil {
+			g.Job = &batchv1.Job{}
+			return decode(g.Job)
+		}
+	case "v1 Pod":
+		g.Pods = append(g.Pods, &corev1.Pod{})
+		return decode(g.Pods[len(g.Pods)-1])
+	case "v1 Event":
+		g.Events = append(g.Events, &corev1.Event{})
+		return decode(g.Events[len(g.Events)-1])
+	case "v1 Node":
+		g.Nodes = append(g.Nodes, &corev1.Node{})
+		return decode(g.Nodes[len(g.Nodes)-1])
+	}
+	u := &unstructured.Unstructured{}
+	text, err := yaml.ToJSON([]byte(document))
+	if err == nil {
+		err = json.Unmarshal(text, &u.Object)
+	}
+	g.Objects = append(g.Objects, u)
+	return err
 }
 
 // explained decides on what kubectl printed and explains the decision.

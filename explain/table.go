@@ -93,7 +93,7 @@ var causes = []row{
 		advice: "Check that the controller that manages the Job is running, and that it may update the status " +
 			"and the " +
 			"pods.",
-		job: func(r *reading) found { return of(r.endOverdue()) }},
+		job: func(r *reading) found { return of(r.endOverdue(r.change)) }},
 	{code: JobEnding, attention: AttentionLost,
 		means: "it is decided that the Job fails; pods must still terminate or be counted",
 		advice: "Read the log: kubectl logs -n NAMESPACE POD -c CONTAINER. A Job that fails does not run again: " +

@@ -1,0 +1,107 @@
+package explain_test
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/jobfate/jobfate"
+)
+
+// oddValues take the place of fields.
+var oddValues = []any{nil, "", "\x1b[31m{}\n", float64(-1), true, []any{}, []any{nil, map[string]any{}}, map[string]any{"a": nil}}
+
+// damaged yields copies of a value, in each of which one field is another value: the nth.
+func damaged(value any, n *int, yield func(any)) {
+	switch value := value.(type) {
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(value)) {
+			other := maps.Clone(value)
+			other[name] = oddValues[*n%len(oddValues)]
+			yield(other)
+			*n++
+			damaged(value[name], n, func(inner any) {
+				other := maps.Clone(value)
+				other[name] = inner
+				yield(other)
+			})
+		}
+	case []any:
+		for i := range value {
+			damaged(value[i], n, func(inner any) {
+				other := slices.Clone(value)
+				other[i] = inner
+				yield(other)
+			})
+		}
+	}
+}
+
+// Whatever a field of an object holds, there is an explanation, and nothing given is changed. Objects that do not
+// fit the types of the API are left out, as clients do.
+func TestInputs_damaged(t *testing.T) {
+	explained, n, seen := 0, 0, map[string]bool{}
+	for _, in := range readInputs(t) {
+		documents := in.documents()
+		for i, document := range documents {
+			if seen[document] {
+				continue
+			}
+			seen[document] = true
+			damaged(any(fromYAML(document)), &n, func(other any) {
+				text, err := json.Marshal(other)
+				if err != nil {
+					t.Fatal(err)
+				}
+				g := given{Snapshot: jobfate.Snapshot{Now: now}}
+				for j, document := range documents {
+					if j == i {
+						document = string(text)
+					}
+					if err := g.add(document); err != nil {
+						return
+					}
+				}
+				if g.Job != nil && explainAll(t, in, g) {
+					explained++
+				}
+			})
+		}
+	}
+	if explained < 2_000 {
+		t.Errorf("only %d damaged inputs were explained", explained)
+	}
+}
+
+// explainAll calls each method of the explanation; it reports whether there is one.
+func explainAll(t *testing.T, in input, g given) bool {
+	t.Helper()
+	before, err := json.Marshal(g.Evidence.Objects)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := g.explain()
+	if err != nil {
+		return false
+	}
+	e.Causes()
+	e.Groups()
+	e.Totals()
+	e.Waits()
+	e.Notes()
+	e.Prospect()
+	e.LastFailure()
+	e.Timeline(8)
+	_ = slices.Collect(e.Indexes())
+	after, err := json.Marshal(g.Evidence.Objects)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := gocmp.Diff(string(before), string(after)); diff != "" {
+		t.Errorf("%s: %s: the evidence was changed: %s", in.file, in.title, diff)
+	}
+	return true
+}
