@@ -168,16 +168,17 @@ var plainName = regexp.MustCompile(`^([a-z]+/)?[a-z0-9]([a-z0-9.-]*[a-z0-9])?$`)
 
 // filled returns advice with the names of the Job, its pod and so on in place of NAMESPACE, JOB, POD,
 // CONTAINER, NODE, OBJECT and MEMORY. Names that are unknown or unusual stay as they are. RECREATE
-// says how to change a template.
+// says how to change a template, and RERUN how a Job that has failed runs again.
 func (f *facts) filled(advice string, c found) string {
 	if f.job.Namespace == "" {
 		advice = strings.ReplaceAll(advice, " -n NAMESPACE", "")
 	}
-	recreate := "delete the Job and create it again"
+	recreate, rerun := recreateAdvice, rerunAdvice
 	if len(f.owners) > 0 {
 		recreate = "change the template in " + f.owners[len(f.owners)-1].String() + ", which creates the Job"
+		rerun = "If the template must change, " + recreate + "."
 	}
-	pairs := []string{"RECREATE", recreate}
+	pairs := []string{"RECREATE", recreate, "RERUN", rerun}
 	pod := c.pod
 	if pod == "" && len(c.pods) > 0 {
 		pod = c.pods[0]
@@ -188,7 +189,7 @@ func (f *facts) filled(advice string, c found) string {
 			pairs = append(pairs, name, value)
 		}
 	}
-	memory := "its memory limit"
+	memory := "the memory limit"
 	for i := range f.job.Spec.Template.Spec.Containers {
 		of := &f.job.Spec.Template.Spec.Containers[i]
 		if limit := of.Resources.Limits.Memory(); of.Name == c.container && !limit.IsZero() {
@@ -211,7 +212,7 @@ func Unmanaged(job *batchv1.Job) Cause {
 	case hasSucceeded(job):
 		return Cause{Reason: end}
 	case end.Code != "":
-		return Cause{Reason: end, Attention: AttentionLost, Advice: failedAdvice}
+		return Cause{Reason: end, Attention: AttentionLost, Advice: rerunAdvice}
 	case manager == multiKueue && suspended:
 		return Cause{Reason: Reason{Code: CauseMultiKueue, Text: "MultiKueue manages the Job, which is " +
 			"suspended here, " +

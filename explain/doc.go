@@ -2,7 +2,8 @@
 // in their state, what the Job waits for, whether it can still succeed, and what is
 // unexpected in the snapshot.
 //
-// [Of] explains a [jobfate.Decision], with Events and Nodes as further evidence.
+// [Of] explains a [jobfate.Decision], with Events, Nodes, the owners of the Job and what its pods need
+// as further evidence.
 // [Unmanaged] explains a Job that another controller manages. Each answer is computed when
 // it is requested, so a decision that is not explained has no extra cost.
 //
@@ -13,9 +14,8 @@
 // ones.
 //
 // [Explanation.Job] gives the reason within the decision. [Explanation.Cause] looks
-// further: at the state of the pods, and at overdue steps. Examples are a decision to
-// create pods that no controller carries out, and active pods that cannot pull their
-// image.
+// further: at the pods, what they need, the owners of the Job, and overdue steps. One ordered
+// table of causes says for each what it needs, what it means and what to do.
 //
 // The package knows only what a decision, its snapshot and the evidence contain, and
 // changes none of them.

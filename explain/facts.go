@@ -231,7 +231,7 @@ func (f *facts) terminationOverdue() (c finding) {
 	who, finalizers := joined(" on node ", "pod "+first.Name, first.Spec.NodeName), f.foreignFinalizers(first)
 	ago := f.ago(first.DeletionTimestamp.Time)
 	var says string
-	if e := lastEvent(f.events[first.UID], func(e *corev1.Event) bool { return e.Type == corev1.EventTypeWarning }); e != nil {
+	if e := lastEvent(f.events[first.UID], isWarning); e != nil {
 		says = joined(": ", e.Reason, oneLine(e.Message))
 	}
 	text := either(len(late) > 1, fmt.Sprintf("%s should have terminated, the first (%s) %s",

@@ -238,6 +238,8 @@ func reasonIs(reasons ...string) func(*corev1.Event) bool {
 	return func(e *corev1.Event) bool { return slices.Contains(reasons, e.Reason) }
 }
 
+func isWarning(e *corev1.Event) bool { return e.Type == corev1.EventTypeWarning }
+
 // mentions reports whether a text has one of the parts.
 func mentions(text string, parts ...string) bool {
 	return len(parts) == 0 || slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(text, part) })

@@ -8,8 +8,9 @@ import (
 
 // Pieces of advice that several rows give.
 const (
-	failedAdvice = "Read its log: kubectl logs -n NAMESPACE POD -c CONTAINER. A Job that has failed does not run " +
-		"again: RECREATE."
+	failedAdvice     = "Read its log: kubectl logs -n NAMESPACE POD -c CONTAINER. RERUN"
+	recreateAdvice   = "delete the Job and create it again"
+	rerunAdvice      = "A Job that has failed does not run again: " + recreateAdvice + "."
 	multiKueueAdvice = "Read the Workload: it shows whether the Job is admitted, and names the worker cluster that " +
 		"then has the Job and its pods."
 	elsewhereAdvice   = "Look at that controller; the built-in Job controller ignores this Job."
@@ -95,9 +96,8 @@ var causes = []row{
 			"pods.",
 		job: func(r *reading) found { return of(r.endOverdue(r.change)) }},
 	{code: JobEnding, attention: AttentionLost,
-		means: "it is decided that the Job fails; pods must still terminate or be counted",
-		advice: "Read the log: kubectl logs -n NAMESPACE POD -c CONTAINER. A Job that fails does not run again: " +
-			"RECREATE.", job: ending(true)},
+		means:  "it is decided that the Job fails; pods must still terminate or be counted",
+		advice: "Read the log: kubectl logs -n NAMESPACE POD -c CONTAINER. RERUN", job: ending(true)},
 	{code: JobEnding, means: "it is decided that the Job succeeds; pods must still terminate or be counted",
 		job: ending(false)},
 	{code: JobDeleting, attention: AttentionHeld, means: "the Job is being deleted", job: decided(JobDeleting)},

@@ -18,7 +18,9 @@ The files are what kubectl prints with -o yaml or -o json, in any order:
   kubectl get job,pods,events -o yaml | jobfate explain --job NAME
 
 If the input has several Jobs, it prints one line for each; those that need most
-attention come first. --job selects one. Events and Nodes help to find the cause.
+attention come first. --job selects one. Events, Nodes, the owners of the Job (CronJob,
+JobSet, TrainJob, Workload, PodGroup) and what its pods need (PersistentVolumeClaim,
+ResourceClaim, ConfigMap, Secret, Namespace, ResourceQuota) help to find the cause.
 Objects of other kinds are skipped, with a note. What cannot be read is left out, with an
 error; the rest is explained.
 

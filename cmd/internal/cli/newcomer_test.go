@@ -120,6 +120,7 @@ func TestExitStatus(t *testing.T) {
 	want := map[string]int{
 		"indexes-backing-off": 3, "indexes-retried": 0, "failed-by-rule": 5, "suspended": 4,
 		"finished": 0, "backing-off": 3, "backoff-over": 0, "managed-elsewhere": 5, "cannot-start": 6,
+		"jobset-child": 5, "restart-rule": 6, "unbound-volume": 6,
 	}
 	for _, g := range goldens {
 		args := append([]string{"explain", "--now", g.now}, sampleFiles(t, g.sample)...)
