@@ -124,6 +124,7 @@ func (s *Server) startAPI(ctx context.Context, more ...string) error {
 		"--etcd-servers=unix://" + filepath.Join(s.dir, "localhost:0"),
 		"--bind-address=127.0.0.1",
 		"--advertise-address=127.0.0.1",
+		"--endpoint-reconciler-type=none", // the default one accepts no loopback address
 		fmt.Sprintf("--secure-port=%d", s.port.number),
 		"--permit-port-sharing",
 		"--cert-dir=certificates",
