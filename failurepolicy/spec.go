@@ -24,6 +24,8 @@ type Spec struct {
 type Rule struct {
 	// Name is part of the reason of the Job's condition if reasons are granular. If it is
 	// empty, the reason has the position of the rule instead.
+	// +kubebuilder:validation:MaxLength=111
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9_,:]*[A-Za-z0-9_]$`
 	Name string `json:"name,omitempty"`
 	// Action is taken when the requirement is met.
 	Action batchv1.PodFailurePolicyAction `json:"action"`

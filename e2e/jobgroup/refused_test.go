@@ -14,23 +14,21 @@ import (
 func TestServerRefusesGroups(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, kubelet.Always(kubelet.Run()))
-	rules := []any{"jobs", 0, "spec", "podFailurePolicy", "rules"}
-	name := func(value string, rule int) func(map[string]any) { return set(value, append(rules, rule, "name")...) }
-	reasons := func(all ...any) func(map[string]any) {
-		return set(all, "failurePolicy", "rules", 0, "onJobFailureReasons")
+	name := func(value string) func(map[string]any) {
+		return set(value, "jobs", 0, "podFailurePolicy", "rules", 0, "name")
 	}
 	for _, test := range []struct {
 		change func(map[string]any)
 		want   string
 	}{
-		{name("Exit Code", 0), "podFailurePolicy.rules[0].name"},
-		{name(strings.Repeat("x", 112), 0), "podFailurePolicy.rules[0].name"},
-		{name("ExitCode3", 0), "the names of the rules must be unique"},
-		{reasons("PodFailurePolicy_"), "onJobFailureReasons[0]"},
-		{reasons("BackoffLimit"), "onJobFailureReasons[0]"},
-		{reasons(), "onJobFailureReasons"},
-		{set("Restart", "failurePolicy", "rules", 0, "action"), "failurePolicy.rules[0].action"},
-		{set(int64(-1), "failurePolicy", "maxRestarts"), "maxRestarts"},
+		{name("Exit Code"), "podFailurePolicy.rules[0].name"},
+		{name(strings.Repeat("x", 112)), "podFailurePolicy.rules[0].name"},
+		{set("Restart", "failurePolicy", "rules", 0, "steps", 0, "action"), "failurePolicy.rules[0].steps[0].action"},
+		{set([]any{map[string]any{"name": "x"}}, "failurePolicy", "budgets"), "failurePolicy.budgets[0].max"},
+		{set(int64(-1), "failurePolicy", "budgets", 0, "max"), "failurePolicy.budgets[0].max"},
+		{set("Pod", "failurePolicy", "budgets", 0, "per"), "failurePolicy.budgets[0].per"},
+		{set("soon", "failurePolicy", "budgets", 0, "window"), "failurePolicy.budgets[0].window"},
+		{set(map[string]any{"base": "99999999h"}, "failurePolicy", "rules", 1, "steps", 0, "backoff"), "steps[0].backoff.base"},
 		{set(int64(0), "jobs", 0, "replicas"), "replicas"},
 		{set("Upper", "jobs", 0, "name"), "jobs[0].name"},
 		{set([]any{}, "jobs"), "spec.jobs"},
@@ -58,7 +56,7 @@ func TestServerRefusesChanges(t *testing.T) {
 	}{
 		{set(int64(2), "jobs", 0, "replicas"), "the number of Jobs cannot change"},
 		{set("others", "jobs", 0, "name"), "the names of the Jobs cannot change"},
-		{set(int64(20), "failurePolicy", "maxRestarts"), ""},
+		{set(int64(20), "failurePolicy", "budgets", 0, "max"), ""},
 	} {
 		s.until("the change is answered", func() bool {
 			group, err := s.client.Get(t.Context(), "restart-job", metav1.GetOptions{})
@@ -85,12 +83,16 @@ func TestStatusSaysWhyTheGroupCannotRun(t *testing.T) {
 		name, want string
 		do         func(map[string]any)
 	}{
-		{name: "slip", want: "spec.failurePolicy.rules[0].onJobFailureReasons[0]: Not found",
-			do: set([]any{"PodFailurePolicy_ExitCode4"}, "failurePolicy", "rules", 0, "onJobFailureReasons")},
-		{name: "target", want: "spec.failurePolicy.rules[0].targetReplicatedJobs[0]: Not found",
-			do: set([]any{"workers"}, "failurePolicy", "rules", 0, "targetReplicatedJobs")},
+		{name: "target", want: "spec.failurePolicy.rules[0].templates[0]: Not found",
+			do: set([]any{"workers"}, "failurePolicy", "rules", 0, "templates")},
+		{name: "pattern", want: "error parsing regexp",
+			do: set([]any{"("}, "failurePolicy", "rules", 0, "onMessagePatterns")},
+		{name: "unknown-budget", want: "spec.failurePolicy.rules[0].steps[0].charges[0]: Not found",
+			do: set([]any{"other"}, "failurePolicy", "rules", 0, "steps", 0, "charges")},
+		{name: "duplicate", want: "Duplicate value",
+			do: set("ExitCode3", "jobs", 0, "podFailurePolicy", "rules", 0, "name")},
 		{name: "index", want: "must not be the index of another rule",
-			do: set("1", "jobs", 0, "spec", "podFailurePolicy", "rules", 0, "name")},
+			do: set("1", "jobs", 0, "podFailurePolicy", "rules", 0, "name")},
 		{name: "no-container", want: "spec.template.spec.containers: Required value",
 			do: set([]any{}, "jobs", 0, "spec", "template", "spec", "containers")},
 	} {

@@ -24,6 +24,8 @@ import (
 
 	"github.com/jobfate/jobfate/e2e/observe"
 	"github.com/jobfate/jobfate/e2e/server"
+	"github.com/jobfate/jobfate/group"
+	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
@@ -32,10 +34,11 @@ var groups = schema.GroupVersionResource{Group: "jobfate.dev", Version: "v1alpha
 
 // status is the status of a group, as in examples/jobgroup.
 type status struct {
-	Phase     string         `json:"phase"`
-	Restarts  int            `json:"restarts"`
-	Message   string         `json:"message"`
-	Restarted map[string]int `json:"restarted"`
+	Phase     string        `json:"phase"`
+	Restarts  int           `json:"restarts"`
+	Message   string        `json:"message"`
+	Succeeded indexset.Text `json:"succeeded"`
+	Failures  group.State   `json:"failures"`
 }
 
 // stage is a namespace with its own controller of groups.

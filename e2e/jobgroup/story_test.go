@@ -7,6 +7,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
@@ -25,7 +26,7 @@ func TestStory1ExitCodeFailsTheGroup(t *testing.T) {
 	s.untilReady(10)
 	s.end(kubelet.Fail(2), worker(7))
 	s.untilPhase("Failed", 0)
-	if want := "Job " + worker(7) + " failed: PodFailurePolicy_ExitCode2"; !strings.HasPrefix(s.status.Message, want) {
+	if want := "FailGroup: Job " + worker(7) + " failed: PodFailurePolicy_ExitCode2"; !strings.HasPrefix(s.status.Message, want) {
 		t.Errorf("the message: got %q, want it to begin with %q", s.status.Message, want)
 	}
 	// Running Jobs are deleted. Failed Jobs stay, so that users can examine them.
@@ -46,7 +47,7 @@ func TestStory1OtherExitCodeRestartsTheGroup(t *testing.T) {
 	s.until("a worker has succeeded", func() bool { return strings.HasPrefix(s.outcome(worker(0)), "Complete/") })
 	s.end(kubelet.Fail(1), worker(7))
 	s.untilPhase("Restarting", 1)
-	if want := "restart 1 of 10: Job " + worker(7) + " failed: BackoffLimitExceeded"; !strings.HasPrefix(s.status.Message, want) {
+	if want := "RestartGroup: Job " + worker(7) + " failed: BackoffLimitExceeded"; !strings.HasPrefix(s.status.Message, want) {
 		t.Errorf("the message: got %q, want it to begin with %q", s.status.Message, want)
 	}
 	s.untilPhase("Running", 1)
@@ -80,7 +81,7 @@ func TestStory2ExitCodeRestartsTheJob(t *testing.T) {
 
 	s.end(kubelet.Succeed(), names(10, simulation)...)
 	s.untilPhase("Failed", 2)
-	if want := "1 of 10 Jobs are left failed: Job " + simulation(2) + " failed: PodFailurePolicy_ExitCode2"; !strings.HasPrefix(s.status.Message, want) {
+	if want := "1 of 10 Jobs are left failed"; !strings.HasPrefix(s.status.Message, want) {
 		t.Errorf("the message: got %q, want it to begin with %q", s.status.Message, want)
 	}
 	for n := range 10 {
@@ -105,15 +106,65 @@ func TestGroupFailsAfterTooManyRestarts(t *testing.T) {
 		return kubelet.Run()
 	}
 	s := newStage(t, script)
-	s.create("fail-group", set(int64(2), "failurePolicy", "maxRestarts"), set(int64(3), "jobs", 0, "replicas"))
+	s.create("fail-group", set(int64(2), "failurePolicy", "budgets", 0, "max"), set(int64(3), "jobs", 0, "replicas"))
 	s.untilPhase("Failed", 2)
-	if want := "all 2 restarts are used up: Job " + worker(1) + " failed: BackoffLimitExceeded"; !strings.HasPrefix(s.status.Message, want) {
+	if want := "no step is left, FailGroup: Job " + worker(1) + " failed: BackoffLimitExceeded"; !strings.HasPrefix(s.status.Message, want) {
 		t.Errorf("the message: got %q, want it to begin with %q", s.status.Message, want)
 	}
 	s.until("only the failed Job is left", func() bool {
 		return len(s.jobs) == 1 && s.outcome(worker(1)) == "Failed/BackoffLimitExceeded"
 	})
 	s.wantMade(3, 3, worker)
+}
+
+// The Job once, after a backoff, then the group once, then fail. The restarts are counted in two budgets.
+func TestEscalation(t *testing.T) {
+	t.Parallel()
+	script := func(p kubelet.Pod) kubelet.Life {
+		if p.Job == worker(1) {
+			return kubelet.Fail(1)
+		}
+		return kubelet.Run()
+	}
+	s := newStage(t, script)
+	s.create("fail-group", set(int64(3), "jobs", 0, "replicas"), set(map[string]any{
+		"budgets": []any{map[string]any{"name": "alone", "per": "Member", "max": int64(1)}, map[string]any{"name": "together", "max": int64(1)}},
+		"rules": []any{map[string]any{"steps": []any{
+			map[string]any{"action": "RestartMember", "charges": []any{"alone"}, "backoff": map[string]any{"base": "2s"}},
+			map[string]any{"action": "RestartGroup", "charges": []any{"together"}},
+		}}},
+	}, "failurePolicy"))
+	s.untilPhase("Failed", 2)
+	if got := s.status.Failures; got.Group.Restarts != 1 || got.Members[worker(1)].Restarts != 1 || got.Group.Used["together"].Count != 1 || got.Members[worker(1)].Used["alone"].Count != 1 {
+		t.Errorf("the state: got %+v", got)
+	}
+	for n, want := range []int{2, 3, 2} {
+		if got := len(s.made[worker(n)]); got != want {
+			t.Errorf("%s was made %d times, want %d", worker(n), got, want)
+		}
+	}
+}
+
+// A foreign edit of the list of Jobs that have succeeded stops nothing, and is overwritten.
+func TestForeignEdit(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, kubelet.Always(kubelet.Run()))
+	s.create("restart-job", set(int64(2), "jobs", 0, "replicas"))
+	s.untilReady(2)
+	s.until("the edit is stored", func() bool {
+		edited, err := s.client.Get(t.Context(), "restart-job", metav1.GetOptions{})
+		s.must(err)
+		s.must(unstructured.SetNestedField(edited.Object, "1,2,3,x", "status", "succeeded"))
+		_, err = s.client.UpdateStatus(t.Context(), edited, metav1.UpdateOptions{})
+		return err == nil
+	})
+	s.until("the edit is observed", func() bool { return s.status.Succeeded == "1,2,3,x" })
+	s.until("the edit is overwritten", func() bool { return s.status.Succeeded == "" })
+	s.end(kubelet.Succeed(), names(2, simulation)...)
+	s.untilPhase("Succeeded", 0)
+	if s.status.Succeeded != "0,1" {
+		t.Errorf("succeeded: got %q, want 0,1", s.status.Succeeded)
+	}
 }
 
 // In the middle of a restart of the group, the controllers of groups and Jobs are killed at the

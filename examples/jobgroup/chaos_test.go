@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/yaml"
 
 	"github.com/jobfate/jobfate/jobtest/kube"
 	"github.com/jobfate/jobfate/jobtest/kube/chaos"
@@ -27,7 +28,7 @@ var underFaults = chaos.Creator{
 	Kinds:   []kube.Kind{{GroupVersionKind: groupVersion.WithKind("JobGroup"), Status: true}},
 	Objects: drawGroups,
 	Purpose: func(job *batchv1.Job) string {
-		return memberOf(job.Name) + " in restart " + job.Annotations[restartAnnotation]
+		return memberOf(job.Name) + " in attempt " + job.Annotations[attemptAnnotation]
 	},
 	Outcome: drawOutcome,
 	Judge:   judge,
@@ -53,29 +54,51 @@ func drawGroups(seed uint64) []client.Object {
 	return all
 }
 
-// drawGroup draws a group, and writes into its template which Jobs fail. The outcome of the group
-// does not depend on the order in which they fail.
+// policies are failure policies whose end does not depend on the order in which Jobs fail.
+var policies = []string{
+	// Each failure restarts the group.
+	`{budgets: [{name: restarts, max: 2}], rules: [{name: whole, steps: [{action: RestartGroup, charges: [restarts]}]}]}`,
+	`{rules: [{onReasons: [PodFailurePolicy_ExitCode2], steps: [{action: FailGroup}]}]}`,
+	// A Job is restarted alone, then left, with a budget for each rule and a backoff.
+	`{budgets: [{name: two, per: Member, max: 1}, {name: three, per: Member, max: 2}], rules: [
+		{onRuleNames: [ExitCode2], steps: [{action: RestartMember, charges: [two], backoff: {}}, {action: Leave}]},
+		{onReasons: [PodFailurePolicy], steps: [{action: RestartMember, charges: [three]}, {action: Leave}]}]}`,
+	// The Job once, then the group once, then fail.
+	`{budgets: [{name: alone, per: Member, max: 1}, {name: together, max: 1}], rules: [{name: escalate, steps: [
+		{action: RestartMember, charges: [alone], backoff: {base: 5s}}, {action: RestartGroup, charges: [together], backoff: {}}]}]}`,
+}
+
+// drawGroup draws a group, and writes into its template which Jobs fail, in which attempts.
 func drawGroup(random *rand.Rand, name string) *JobGroup {
-	group := newGroup(1+random.IntN(3), random.IntN(3))
+	at := random.IntN(len(policies))
+	group := newGroup(1+random.Int32N(3), policies[at])
 	group.Name, group.UID = name, ""
 	members := []string{name + "-a-0", name + "-a-1", name + "-a-2"}[:group.Spec.Jobs[0].Replicas]
 	one, script := members[random.IntN(len(members))], map[string]string{}
-	switch random.IntN(4) {
-	case 0: // each failure restarts the group
-		script[one] = "BackoffLimitExceeded" + " 0 1 2"[:2+2*random.IntN(3)]
+	attempts := " 0 1 2 3"[:2*random.IntN(5)]
+	switch at {
+	case 0, 3: // only one Job fails
+		script[one] = "BackoffLimitExceeded" + attempts
 	case 1:
-		group.Spec.FailurePolicy.Rules = []Rule{on(FailGroup, "PodFailurePolicy_ExitCode2")}
-		script[one] = "PodFailurePolicy_ExitCode2 0 1 2"
-	default: // some Jobs are left failed, and some are restarted once
-		group.Spec.FailurePolicy.Rules = []Rule{on(FailJob, "PodFailurePolicy_ExitCode2"), on(RestartJob, "PodFailurePolicy_ExitCode3")}
-		group.Spec.FailurePolicy.MaxRestarts = 3
+		script[one] = "PodFailurePolicy_ExitCode2 0"
+	case 2:
 		for _, member := range members {
-			script[member] = []string{"", "PodFailurePolicy_ExitCode2 0", "PodFailurePolicy_ExitCode3 0"}[random.IntN(3)]
+			script[member] = []string{"", "PodFailurePolicy_ExitCode2" + attempts, "PodFailurePolicy_ExitCode3" + attempts}[random.IntN(3)]
 		}
 	}
 	group.Spec.Jobs[0].Spec.Template = newTemplate()
 	group.Spec.Jobs[0].Spec.Template.Annotations = script
 	return group
+}
+
+// newGroup returns a group of the Jobs g-a-0 and so on.
+func newGroup(jobs int32, policy string) *JobGroup {
+	g := &JobGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "g", UID: "g-uid"}}
+	g.Spec.Jobs = []Template{{Name: "a", Replicas: jobs}}
+	if err := yaml.UnmarshalStrict([]byte(policy), &g.Spec.FailurePolicy); err != nil {
+		panic(err)
+	}
+	return g
 }
 
 func newTemplate() corev1.PodTemplateSpec {
@@ -86,7 +109,7 @@ func newTemplate() corev1.PodTemplateSpec {
 // drawOutcome returns the reason with which a Job fails in some restarts.
 func drawOutcome(_ uint64, job *batchv1.Job) string {
 	script := strings.Fields(job.Spec.Template.Annotations[memberOf(job.Name)])
-	if len(script) > 0 && slices.Contains(script[1:], job.Annotations[restartAnnotation]) {
+	if len(script) > 0 && slices.Contains(script[1:], job.Annotations[attemptAnnotation]) {
 		return script[0]
 	}
 	return ""
@@ -104,22 +127,26 @@ func judge(now client.Reader) (end string, violation error) {
 	ended := len(groups.Items) > 0
 	for i := range groups.Items {
 		group := &groups.Items[i]
-		ended = ended && group.Status.ended()
+		ended = ended && (group.Status.Phase == Succeeded || group.Status.Phase == Failed)
 		end += fmt.Sprintf("%s has %s after %d restarts. ", group.Name, group.Status.Phase, group.Status.Restarts)
-		var restarts []int
+		current := map[string]int64{}
+		for _, m := range group.members() {
+			current[m.Name] = group.Status.Failures.Attempt(m.Member)
+		}
+		var attempts []int64
 		for j := range jobs.Items {
 			job := &jobs.Items[j]
 			if !metav1.IsControlledBy(job, group) {
 				continue
 			}
-			restarts = append(restarts, madeAt(job))
-			if group.Status.outdated(job) || len(job.Status.Conditions) == 0 {
+			attempts = append(attempts, attemptOf(job))
+			if attemptOf(job) < current[job.Name] || len(job.Status.Conditions) == 0 {
 				end += "The Job " + job.Name + " is left. "
 			}
 		}
-		whole := len(group.Spec.FailurePolicy.Rules) == 0 // every failure restarts all Jobs
-		if whole && len(restarts) > 0 && slices.Min(restarts) != slices.Max(restarts) {
-			violation = fmt.Errorf("the group %s has Jobs of the restarts %d", group.Name, restarts)
+		whole := len(group.Spec.FailurePolicy.Rules) > 0 && group.Spec.FailurePolicy.Rules[0].Name == "whole"
+		if whole && len(attempts) > 0 && slices.Min(attempts) != slices.Max(attempts) {
+			violation = fmt.Errorf("the group %s has Jobs of the attempts %d", group.Name, attempts)
 		}
 	}
 	if !ended {

@@ -1,14 +1,6 @@
-// The command jobgroup runs groups of Jobs in little code. When a Job
-// fails, a rule of the group decides what to do. It matches the reason of the Job's
-// condition. The reason names the rule of the pod failure policy that failed the Job:
-// PodFailurePolicy_{name} (KEP-4443, both user stories).
-//
-// The same process runs the Jobs, with the module github.com/jobfate/jobfate/controller,
-// which puts the names into the reasons.
-//
-// To read the code, begin with decide.go, which contains all decisions about groups and does
-// no I/O. reconcile.go carries them out, types.go has the kind, and jobs.go creates the
-// Jobs. To try it:
+// The command jobgroup runs groups of Jobs with package group. Begin with decide.go. The same process runs
+// the Jobs, with the module github.com/jobfate/jobfate/controller, which puts the names of the rules of
+// their pod failure policies into the reasons (KEP-4443). To try it:
 //
 //	kubectl apply -f deploy/crd.yaml -f deploy/samples/fail-group.yaml
 //	go run . --leader-elect=false

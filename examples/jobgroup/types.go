@@ -1,20 +1,32 @@
+// +kubebuilder:object:generate=true
+// +groupName=jobfate.dev
+// +versionName=v1alpha1
+
 package main
 
 import (
-	"fmt"
-	"maps"
-	"slices"
-
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/jobfate/jobfate/failurepolicy"
+	"github.com/jobfate/jobfate/group"
+	"github.com/jobfate/jobfate/indexset"
 )
 
-// JobGroup is a group of Jobs that restart or fail together. deploy/crd.yaml has the schema of its
-// fields.
+//go:generate go tool -modfile=../../tools/go.mod controller-gen object paths=.
+//go:generate sh -c "go tool -modfile=../../tools/go.mod controller-gen crd paths=. output:stdout >deploy/crd.yaml"
+
+// JobGroup is a group of Jobs that restart or fail together, depending on the reason for which one of
+// them fails.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:printcolumn:name=Phase,type=string,JSONPath=.status.phase
+// +kubebuilder:printcolumn:name=Restarts,type=integer,JSONPath=.status.restarts
+// +kubebuilder:printcolumn:name=Age,type=date,JSONPath=.metadata.creationTimestamp
+// +kubebuilder:printcolumn:name=Message,type=string,JSONPath=.status.message,priority=1
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 40",message="the name must have at most 40 characters, so that the names of the Jobs are valid"
 type JobGroup struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -25,62 +37,47 @@ type JobGroup struct {
 
 // Spec is the desired state of a group.
 type Spec struct {
-	Jobs          []Template    `json:"jobs"`
-	FailurePolicy FailurePolicy `json:"failurePolicy,omitempty"`
+	// Jobs lists the Jobs. A changed spec applies to Jobs that are created afterwards.
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=10
+	// +kubebuilder:validation:XValidation:rule="self.size() == oldSelf.size() && self.all(job, oldSelf.exists(old, old.name == job.name))",message="the names of the Jobs cannot change"
+	// +listType=map
+	// +listMapKey=name
+	Jobs []Template `json:"jobs"`
+	// FailurePolicy decides what happens to the group when a Job fails.
+	FailurePolicy group.Policy `json:"failurePolicy,omitempty"`
 }
 
 // Template is the template of equal Jobs.
 type Template struct {
-	Name     string  `json:"name"`
-	Replicas int     `json:"replicas"`
-	Spec     JobSpec `json:"spec"`
-}
-
-// JobSpec is a Job spec in which the rules of the pod failure policy may have names (KEP-4443).
-type JobSpec struct {
-	batchv1.JobSpec  `json:",inline"`
+	// +kubebuilder:validation:MaxLength=15
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	Name string `json:"name"`
+	// Replicas is the number of Jobs of this template, numbered from 0.
+	// +kubebuilder:default=1
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=100
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the number of Jobs cannot change"
+	Replicas int32 `json:"replicas,omitempty"`
+	// PodFailurePolicy is that of the Jobs. Its rules may have names (KEP-4443).
 	PodFailurePolicy *failurepolicy.Spec `json:"podFailurePolicy,omitempty"`
+	// Spec is the spec of the Jobs. The API server validates it when a Job is created.
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:validation:Type=object
+	// +kubebuilder:pruning:PreserveUnknownFields
+	Spec batchv1.JobSpec `json:"spec"`
 }
-
-// FailurePolicy decides what happens to the group when one of its Jobs fails. The first rule that
-// matches the failure decides. If none matches, the group is restarted.
-type FailurePolicy struct {
-	MaxRestarts int    `json:"maxRestarts,omitempty"`
-	Rules       []Rule `json:"rules,omitempty"`
-}
-
-// Rule matches Jobs whose condition Failed has one of the reasons, and whose template is one of the
-// targets. Without targets it matches every template.
-type Rule struct {
-	Action               Action   `json:"action"`
-	TargetReplicatedJobs []string `json:"targetReplicatedJobs,omitempty"`
-	OnJobFailureReasons  []string `json:"onJobFailureReasons"`
-}
-
-func (r *Rule) targets(template string) bool {
-	return len(r.TargetReplicatedJobs) == 0 || slices.Contains(r.TargetReplicatedJobs, template)
-}
-
-// Action is the response to a failed Job.
-type Action string
-
-// The actions, the weakest first.
-const (
-	FailJob      Action = "FailJob"      // leave it failed; the others continue
-	RestartJob   Action = "RestartJob"   // delete it and create it again
-	RestartGroup Action = "RestartGroup" // delete all and create them again
-	FailGroup    Action = "FailGroup"    // fail the group
-)
 
 // Status is the observed state of a group.
 type Status struct {
-	Phase    Phase  `json:"phase,omitempty"`
-	Restarts int    `json:"restarts"`
-	Message  string `json:"message,omitempty"`
-	// Restarted is the number of the last restart, by the name of the Job. A Job that was
-	// created before its last restart is replaced. This field is all that a restart needs to
-	// continue.
-	Restarted map[string]int `json:"restarted,omitempty"`
+	Phase   Phase  `json:"phase,omitempty"`
+	Message string `json:"message,omitempty"`
+	// Restarts is the number of restarts of the group, its templates and its Jobs.
+	Restarts int64 `json:"restarts"`
+	// Failures is what has been decided. The Jobs to create and delete depend on it alone.
+	Failures group.State `json:"failures,omitempty"`
+	// Succeeded lists the Jobs that have succeeded, by their position.
+	Succeeded indexset.Text `json:"succeeded,omitempty"`
 }
 
 // Phase summarizes a status.
@@ -89,58 +86,19 @@ type Phase string
 // The phases. Succeeded and Failed are final.
 const (
 	Running    Phase = "Running"
-	Restarting Phase = "Restarting" // Jobs from before a restart still exist
+	Restarting Phase = "Restarting" // Jobs of earlier attempts still exist
+	Suspended  Phase = "Suspended"  // until the backoff of the step is over
 	Succeeded  Phase = "Succeeded"
 	Failed     Phase = "Failed"
 )
 
-func (s Status) ended() bool { return s.Phase == Succeeded || s.Phase == Failed }
-
-// member is a Job that the group should have.
-type member struct {
-	name     string
-	template *Template
-}
-
-func (g *JobGroup) members() (all []member) {
-	for i := range g.Spec.Jobs {
-		t := &g.Spec.Jobs[i]
-		for n := range t.Replicas {
-			all = append(all, member{fmt.Sprintf("%s-%s-%d", g.Name, t.Name, n), t})
-		}
-	}
-	return all
-}
-
-var groupVersion = schema.GroupVersion{Group: "jobfate.dev", Version: "v1alpha1"}
-
 // JobGroupList is a list of groups.
+//
+// +kubebuilder:object:root=true
 type JobGroupList struct {
 	metav1.TypeMeta `json:",inline"`
 	metav1.ListMeta `json:"metadata,omitempty"`
 	Items           []JobGroup `json:"items"`
 }
 
-// DeepCopyObject returns a copy of a group. The copy shares rules and names, which never change.
-func (g *JobGroup) DeepCopyObject() runtime.Object {
-	c := *g
-	c.ObjectMeta = *g.ObjectMeta.DeepCopy()
-	c.Spec.Jobs = make([]Template, len(g.Spec.Jobs))
-	for i, t := range g.Spec.Jobs {
-		t.Spec.JobSpec = *t.Spec.JobSpec.DeepCopy()
-		c.Spec.Jobs[i] = t
-	}
-	c.Status.Restarted = maps.Clone(g.Status.Restarted)
-	return &c
-}
-
-// DeepCopyObject returns a copy of a list.
-func (l *JobGroupList) DeepCopyObject() runtime.Object {
-	c := *l
-	c.ListMeta = *l.ListMeta.DeepCopy()
-	c.Items = make([]JobGroup, len(l.Items))
-	for i := range l.Items {
-		c.Items[i] = *l.Items[i].DeepCopyObject().(*JobGroup)
-	}
-	return &c
-}
+var groupVersion = schema.GroupVersion{Group: "jobfate.dev", Version: "v1alpha1"}
