@@ -164,7 +164,7 @@ func drawMemory(d Dice, s *jobfate.Snapshot) {
 // reads live.
 func Lived() *rapid.Generator[jobfate.Snapshot] {
 	return rapid.Custom(func(t *rapid.T) (s jobfate.Snapshot) {
-		caller := cluster.NewCaller()
+		caller := NewCaller()
 		inside.Decide(caller.Machine, func(in jobfate.Snapshot, c jobfate.Option,
 			_ inside.Usual) (jobfate.Decision, error) {
 			s = jobfate.Snapshot{Job: in.Job, Pods: in.Pods, Now: in.Now, Backoff: in.Backoff,

@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"pgregory.net/rapid"
 
+	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/tracking"
 )
@@ -115,7 +116,7 @@ func migrate(t *rapid.T, c *cluster.Cluster) {
 			t.Fatalf("done: %t, and the pod %s has no finalizer", m.done, pod.Name)
 		}
 	}
-	caller := cluster.NewCaller()
+	caller := jobtest.NewCaller()
 	for n := range 10 {
 		if n < 6 {
 			end()

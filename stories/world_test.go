@@ -16,6 +16,7 @@ import (
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/internal/inside"
+	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/referee"
 	"github.com/jobfate/jobfate/tracking"
@@ -99,7 +100,7 @@ func (w *world) begin(t testing.TB, manifest string, opts ...jobfate.Option) {
 
 // restart replaces the controller by one with an empty memory.
 func (w *world) restart() {
-	w.caller = cluster.NewCaller(w.opts...)
+	w.caller = jobtest.NewCaller(w.opts...)
 	w.caller.Progress = w.progress
 }
 

@@ -24,7 +24,7 @@ func lives() *rapid.Generator[[]*batchv1.Job] {
 		if err != nil {
 			t.Fatalf("the API server rejects a generated Job: %v", err)
 		}
-		caller, cache := cluster.NewCaller(), c.NewCache(true)
+		caller, cache := jobtest.NewCaller(), c.NewCache(true)
 		for range rapid.IntRange(1, 40).Draw(t, "steps") {
 			out := c.Run(caller, cache)
 			if c.Job() == nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/internal/inside"
+	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/internal/bugs"
 	"github.com/jobfate/jobfate/tracking"
@@ -45,7 +46,7 @@ var knownBugs = []bug{
 	})},
 	{name: "a live read comes from a cache", property: "S1 S6", controller: stale},
 	{name: "a lost creation is reported as rejected", property: "S6", controller: func() cluster.Controller {
-		return &wrong{Caller: cluster.NewCaller(), answer: func(q *cluster.Request, a cluster.Answer, err error) (cluster.Answer, error) {
+		return &wrong{Caller: jobtest.NewCaller(), answer: func(q *cluster.Request, a cluster.Answer, err error) (cluster.Answer, error) {
 			if q.Verb == cluster.Create && err != nil {
 				err = apierrors.NewForbidden(corev1.Resource("pods"), q.Name, err)
 			}
@@ -132,7 +133,7 @@ var knownBugs = []bug{
 		}
 	})},
 	{name: "a creation that has failed counts as active", property: "S10", controller: func() cluster.Controller {
-		return &wrong{Caller: cluster.NewCaller(), answer: func(q *cluster.Request, a cluster.Answer, err error) (cluster.Answer, error) {
+		return &wrong{Caller: jobtest.NewCaller(), answer: func(q *cluster.Request, a cluster.Answer, err error) (cluster.Answer, error) {
 			if q.Verb == cluster.Create && err != nil {
 				a.Pod = q.Pod.DeepCopy()
 				a.Pod.Name, a.Pod.UID, a.Pod.ResourceVersion = "made-up", "made-up", "1"
@@ -145,7 +146,7 @@ var knownBugs = []bug{
 	// Staleness, duplicates, scaling.
 	{name: "k130333, k137210, a decision on a stale Job", property: "S5 S6 S7", controller: forgetful},
 	{name: "a creation is sent again and counted although its pod has finished", property: "L1 L2", controller: resending},
-	{name: "k131917, k142142, memory is keyed by the name", property: "L2", controller: func() cluster.Controller { return &byName{Caller: cluster.NewCaller()} }},
+	{name: "k131917, k142142, memory is keyed by the name", property: "L2", controller: func() cluster.Controller { return &byName{Caller: jobtest.NewCaller()} }},
 	{name: "k140839, two pods run for one index", property: "S5 S6", controller: looking(changed(func(_ *batchv1.Job, p *corev1.Pod) {
 		if p.Annotations[batchv1.JobCompletionIndexAnnotation] == "1" {
 			p.Annotations[batchv1.JobCompletionIndexAnnotation] = "0"
@@ -163,7 +164,7 @@ var knownBugs = []bug{
 	})},
 
 	{name: "seen, the status counts only the pods of a stale cache", property: "S21", controller: func() cluster.Controller {
-		caller := cluster.NewCaller()
+		caller := jobtest.NewCaller()
 		inside.Decide(caller.Machine, bugs.ForgetUnobserved)
 		return caller
 	}},
@@ -184,7 +185,7 @@ var knownBugs = []bug{
 		}
 	})},
 	{name: "k114391, parallelism bypasses the backoff", property: "S12", controller: func() cluster.Controller {
-		return cluster.NewCaller(jobfate.Backoff(backoff.Policy{Base: time.Millisecond, Cap: time.Millisecond}))
+		return jobtest.NewCaller(jobfate.Backoff(backoff.Policy{Base: time.Millisecond, Cap: time.Millisecond}))
 	}},
 	{name: "k114516, k114768, an event resets the backoff", property: "S12", controller: func() cluster.Controller { return amnesiac{} }, job: plain},
 	{name: "k114650, a restart forgets the backoff", property: "S12", controller: looking(func(v *cluster.View) {
@@ -223,7 +224,7 @@ var knownBugs = []bug{
 			d.Status.Conditions = nil
 		}
 	})},
-	{name: "the end is changed", property: "S1 S8 S11", controller: func() cluster.Controller { return &restless{*cluster.NewCaller()} }},
+	{name: "the end is changed", property: "S1 S8 S11", controller: func() cluster.Controller { return &restless{*jobtest.NewCaller()} }},
 	{name: "a rejected status is sent again and again", property: "L4 S11", controller: spoiled(func(_ jobfate.Snapshot, st *batchv1.JobStatus) { st.Active = -1 })},
 	{name: "a status is written in each sync", property: "L1", controller: amended(func(s jobfate.Snapshot, d *jobfate.Decision) {
 		if d.Status == nil && !ended(s.Job) {
@@ -253,7 +254,7 @@ func plain(s *batchv1.JobSpec) {
 func stale() cluster.Controller {
 	var seen cluster.View
 	return &wrong{
-		Caller: cluster.NewCaller(),
+		Caller: jobtest.NewCaller(),
 		view:   func(v *cluster.View) { seen = *v },
 		answer: func(q *cluster.Request, a cluster.Answer, err error) (cluster.Answer, error) {
 			switch q.Verb {
@@ -269,11 +270,11 @@ func stale() cluster.Controller {
 
 // forgetful is a caller that forgets its writes in flight.
 func forgetful() cluster.Controller {
-	return &wrong{Caller: cluster.NewCaller(), before: func(w *wrong) { w.ForgetInFlight() }}
+	return &wrong{Caller: jobtest.NewCaller(), before: func(w *wrong) { w.ForgetInFlight() }}
 }
 
 func waiting(how func(time.Duration) time.Duration) func() cluster.Controller {
-	return func() cluster.Controller { return &wrong{Caller: cluster.NewCaller(), after: how} }
+	return func() cluster.Controller { return &wrong{Caller: jobtest.NewCaller(), after: how} }
 }
 
 // spoiled is a caller whose first status write of each sync is changed.
@@ -340,7 +341,7 @@ func countFlips(s jobfate.Snapshot, st *batchv1.JobStatus) {
 func resending() cluster.Controller {
 	made, lost, sent := 0, "", ""
 	return &wrong{
-		Caller: cluster.NewCaller(),
+		Caller: jobtest.NewCaller(),
 		ask: func(q *cluster.Request) bool {
 			if q.Verb == cluster.Create {
 				if sent = lost; sent == "" {
@@ -375,7 +376,7 @@ type hasty struct{ caller *cluster.Caller }
 // Sync implements cluster.Controller.
 func (h *hasty) Sync(client *cluster.Client) (time.Duration, error) {
 	if h.caller == nil {
-		h.caller = cluster.NewCaller()
+		h.caller = jobtest.NewCaller()
 	}
 	inside.Amend(h.caller.Machine, func(_ jobfate.Snapshot, d *jobfate.Decision) {
 		for _, pod := range d.Strip {
@@ -392,7 +393,7 @@ type amnesiac struct{}
 func (amnesiac) Sync(client *cluster.Client) (time.Duration, error) {
 	seen := *client
 	seen.Pods = slices.DeleteFunc(slices.Clone(seen.Pods), func(p *corev1.Pod) bool { return cluster.HasEnded(p) && !tracking.Keys{}.HasFinalizer(p) })
-	return cluster.NewCaller().Sync(&seen)
+	return jobtest.NewCaller().Sync(&seen)
 }
 
 // byName waits to observe the pods that it created, even if they belong to an earlier Job

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/effort"
 	"github.com/jobfate/jobfate/jobtest/internal/shrink"
@@ -26,7 +27,7 @@ func TestCrashesOfLivesWithoutEnd(t *testing.T) {
 		"no requeue":              {waiting(func(time.Duration) time.Duration { return 0 }), "L2"},
 		"no finalizer is removed": {amended(func(_ jobfate.Snapshot, d *jobfate.Decision) { d.Strip = nil }), "L2"},
 		"always suspended":        {spec(func(s *batchv1.JobSpec) { s.Suspend = ptr(true) }), "L2"},
-		"finalizers come back":    {func() cluster.Controller { return &leaving{*cluster.NewCaller()} }, "L3"},
+		"finalizers come back":    {func() cluster.Controller { return &leaving{*jobtest.NewCaller()} }, "L3"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			found := map[string]int{}

@@ -66,7 +66,7 @@ func (c Config) orDefault() Config {
 	if c.Controller == nil {
 		dice := rand.New(rand.NewPCG(c.Seed, 5))
 		caller := func() *cluster.Caller {
-			caller := cluster.NewCaller()
+			caller := jobtest.NewCaller()
 			caller.Order, caller.Feeding = dice.Perm, c.Seed%2 == 1
 			return caller
 		}

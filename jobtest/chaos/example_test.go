@@ -109,7 +109,7 @@ func ExampleJob() {
 		fmt.Println(err)
 		return
 	}
-	caller, cache := cluster.NewCaller(), c.NewCache(true)
+	caller, cache := jobtest.NewCaller(), c.NewCache(true)
 	for c.Job().Status.CompletionTime == nil && !c.Now.After(jobtest.Noon().Add(time.Hour)) {
 		out := c.Run(caller, cache)
 		for _, e := range caller.Machine.Result().Events {

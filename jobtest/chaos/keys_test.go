@@ -15,6 +15,7 @@ import (
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/internal/inside"
+	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/referee"
 	"github.com/jobfate/jobfate/tracking"
@@ -51,7 +52,7 @@ func TestOwnKeys(t *testing.T) {
 // The referee judges a controller with custom keys by these keys: it reports no violation of a
 // correct one, and finds bugs.
 func TestOwnKeys_judged(t *testing.T) {
-	caller := func() *cluster.Caller { return cluster.NewCaller(jobfate.Keys(ownKeys)) }
+	caller := func() *cluster.Caller { return jobtest.NewCaller(jobfate.Keys(ownKeys)) }
 	first := func(n int, c func() cluster.Controller) (found Report) {
 		for seed := range uint64(n) {
 			found = Run(Config{Seed: seed, Mode: Mode(seed % 2), Rules: referee.Rules{Keys: ownKeys}, Controller: c})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/internal/inside"
+	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
@@ -57,7 +58,7 @@ func (w *wrong) Sync(client *cluster.Client) (time.Duration, error) {
 // amended is a caller with changed decisions.
 func amended(how func(jobfate.Snapshot, *jobfate.Decision)) func() cluster.Controller {
 	return func() cluster.Controller {
-		caller := cluster.NewCaller()
+		caller := jobtest.NewCaller()
 		inside.Amend(caller.Machine, how)
 		return caller
 	}
@@ -65,12 +66,12 @@ func amended(how func(jobfate.Snapshot, *jobfate.Decision)) func() cluster.Contr
 
 // asking is a caller with changed requests.
 func asking(how func(*cluster.Request) bool) func() cluster.Controller {
-	return func() cluster.Controller { return &wrong{Caller: cluster.NewCaller(), ask: how} }
+	return func() cluster.Controller { return &wrong{Caller: jobtest.NewCaller(), ask: how} }
 }
 
 // looking is a caller with a changed view.
 func looking(how func(*cluster.View)) func() cluster.Controller {
-	return func() cluster.Controller { return &wrong{Caller: cluster.NewCaller(), view: how} }
+	return func() cluster.Controller { return &wrong{Caller: jobtest.NewCaller(), view: how} }
 }
 
 // rewriting is a caller with changed status patches.

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/jobfate/jobfate/internal/inside"
+	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
@@ -43,7 +44,7 @@ func run(t *testing.T, c *cluster.Cluster, controller cluster.Controller, cache 
 // A clone and its cache are independent of the original.
 func TestClone(t *testing.T) {
 	c, _ := newStage(t, 2)
-	cache, caller := c.NewCache(false), cluster.NewCaller()
+	cache, caller := c.NewCache(false), jobtest.NewCaller()
 	run(t, c, caller, cache)
 	other := c.Clone()
 	late := cache.Clone(other)
@@ -68,7 +69,7 @@ func TestClone(t *testing.T) {
 func TestTimes(t *testing.T) {
 	c, cache := newStage(t, 1)
 	c.Now = noon.Add(1500 * time.Millisecond)
-	run(t, c, cluster.NewCaller(), cache)
+	run(t, c, jobtest.NewCaller(), cache)
 	c.Start("pod-1")
 	status := c.Job().Status.DeepCopy()
 	status.StartTime.Time = status.StartTime.Add(300 * time.Millisecond)
@@ -98,7 +99,7 @@ func (f controllerFunc) Sync(client *cluster.Client) (time.Duration, error) { re
 // record of the caller lacks. The backoff delay after that failure still applies (S12).
 func TestCaller_lostAnswer(t *testing.T) {
 	c, cache := newStage(t, 1)
-	caller := cluster.NewCaller()
+	caller := jobtest.NewCaller()
 	run(t, c, caller, cache)
 	c.End("pod-1", 1)
 	c.Intercept = func(r *cluster.Request) cluster.Fault {
@@ -130,7 +131,7 @@ func TestSetStatus(t *testing.T) {
 // A pod becomes ready and unready. A call that changes nothing stores no new version.
 func TestReady(t *testing.T) {
 	c, cache := newStage(t, 1)
-	run(t, c, cluster.NewCaller(), cache)
+	run(t, c, jobtest.NewCaller(), cache)
 	c.Start("pod-1")
 	version := c.Pod("pod-1").ResourceVersion
 	c.Ready("pod-1", corev1.ConditionTrue)
@@ -138,7 +139,7 @@ func TestReady(t *testing.T) {
 		t.Errorf("a ready pod that becomes ready is at version %s, want %s", got, version)
 	}
 	c.Ready("pod-1", corev1.ConditionFalse)
-	run(t, c, cluster.NewCaller(), cache)
+	run(t, c, jobtest.NewCaller(), cache)
 	if ready := *c.Job().Status.Ready; ready != 0 {
 		t.Errorf("%d pods are ready, want 0", ready)
 	}

@@ -35,7 +35,7 @@ func newCluster(t *testing.T, completions int32) *cluster.Cluster {
 func TestNewCacheAt_catchesUp(t *testing.T) {
 	c := newCluster(t, 1)
 	c.History = 20
-	live, caller := c.NewCache(true), cluster.NewCaller()
+	live, caller := c.NewCache(true), jobtest.NewCaller()
 	c.Run(caller, live)
 	uid := c.Pods()[0].UID
 	c.End(uid, 0)
@@ -92,7 +92,7 @@ func TestPatchStatus(t *testing.T) {
 // shows it. (Found by chaos.)
 func TestCaller_removedOrphanIsNotCounted(t *testing.T) {
 	c := newCluster(t, 3)
-	cache, caller := c.NewCache(false), cluster.NewCaller()
+	cache, caller := c.NewCache(false), jobtest.NewCaller()
 	c.Run(caller, cache)
 	cache.ShowAll()
 	uid := c.Pods()[0].UID
@@ -113,7 +113,7 @@ func TestCaller_removedOrphanIsNotCounted(t *testing.T) {
 // (Found by chaos.)
 func TestCaller_noAdoptionOnAStaleView(t *testing.T) {
 	c := newCluster(t, 3)
-	live, caller := c.NewCache(true), cluster.NewCaller()
+	live, caller := c.NewCache(true), jobtest.NewCaller()
 	c.Run(caller, live)
 	uid := c.Pods()[0].UID
 	c.End(uid, 0)
@@ -123,7 +123,7 @@ func TestCaller_noAdoptionOnAStaleView(t *testing.T) {
 	if got := len(c.Pod(uid).Finalizers); got != 0 {
 		t.Fatalf("the pod has %d finalizers after it was counted, want none", got)
 	}
-	out := c.Run(cluster.NewCaller(), old)
+	out := c.Run(jobtest.NewCaller(), old)
 	if len(c.Pod(uid).Finalizers) != 0 {
 		t.Errorf("adopted again: %v, finalizers %v; want none", out.Err, c.Pod(uid).Finalizers)
 	}
@@ -135,7 +135,7 @@ func TestCaller_noAdoptionOnAStaleView(t *testing.T) {
 func TestCaller_adoptedPodIsDeletedAtOnce(t *testing.T) {
 	for _, ends := range []bool{false, true} {
 		c := newCluster(t, 3)
-		cache, caller := c.NewCache(true), cluster.NewCaller()
+		cache, caller := c.NewCache(true), jobtest.NewCaller()
 		c.Run(caller, cache)
 		uid := c.Pods()[0].UID
 		c.Start(uid)
@@ -169,7 +169,7 @@ func TestCaller_adoptedPodIsDeletedAtOnce(t *testing.T) {
 // them still applies. (Found by chaos.)
 func TestCaller_backoffAfterALostAnswer(t *testing.T) {
 	c := newCluster(t, 3)
-	live, caller := c.NewCache(true), cluster.NewCaller()
+	live, caller := c.NewCache(true), jobtest.NewCaller()
 	c.Run(caller, live)
 	c.End(c.Pods()[0].UID, 1)
 	c.Intercept = func(q *cluster.Request) cluster.Fault {

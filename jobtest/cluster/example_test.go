@@ -7,6 +7,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
@@ -23,7 +24,7 @@ func ExampleCluster() {
 		fmt.Println(err)
 		return
 	}
-	caller, cache := cluster.NewCaller(), c.NewCache(true)
+	caller, cache := jobtest.NewCaller(), c.NewCache(true)
 	for c.Job().Status.CompletionTime == nil && c.Now.Sub(start) < time.Minute {
 		out := c.Run(caller, cache)
 		for _, pod := range c.Pods() {

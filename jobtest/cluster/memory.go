@@ -14,7 +14,7 @@ import (
 // Clone returns a caller with the same memory. The two share only immutable data.
 func (c *Caller) Clone() *Caller {
 	return &Caller{Machine: c.Machine.Clone(), Options: c.Options, Progress: c.Progress, Feeding: c.Feeding,
-		shown: c.shown}
+		shown: c.shown, Check: c.Check}
 }
 
 // Explain says what the caller is waiting to observe; empty if nothing.

@@ -6,7 +6,6 @@ import (
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/jobtest"
-	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
 // Inputs generates inputs, some of them with writes that the snapshot does not show.
@@ -37,7 +36,7 @@ func oneIn(t *rapid.T, n int, label string) bool {
 // Lived generates inputs of a Machine during the life of a Job, with caches that lag.
 func Lived() *rapid.Generator[jobfate.Snapshot] {
 	return rapid.Custom(func(t *rapid.T) (seen jobfate.Snapshot) {
-		caller := cluster.NewCaller()
+		caller := jobtest.NewCaller()
 		inside.Decide(caller.Machine, func(in jobfate.Snapshot, o jobfate.Option,
 			_ inside.Usual) (jobfate.Decision, error) {
 			seen = in

@@ -15,7 +15,6 @@ import (
 	"github.com/jobfate/jobfate/internal/memory"
 	"github.com/jobfate/jobfate/internal/slowpath"
 	"github.com/jobfate/jobfate/jobtest"
-	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/decidetest"
 )
 
@@ -182,7 +181,7 @@ func FuzzTally(f *testing.F) {
 // During the lives of Jobs with lagging caches and interfering users, with lists and with fed
 // pods, the caller compares every decision of its Machine with a decision from scratch.
 func livesAreLikeDecide(t *rapid.T) {
-	caller := cluster.NewCaller(drawOptions(t)...)
+	caller := jobtest.NewCaller(drawOptions(t)...)
 	caller.Feeding = rapid.Bool().Draw(t, "feeding")
 	jobtest.Lead(t, caller)
 }

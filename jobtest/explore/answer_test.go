@@ -7,6 +7,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 
+	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
@@ -55,7 +56,7 @@ func TestPodAnswers(t *testing.T) {
 	c.Pods, c.Codes = 3, []int32{0}
 	heard := map[cluster.Verb]int{}
 	c.New = func() Searchable {
-		return twice{FromCaller(cluster.NewCaller()), func(r *cluster.Request, a cluster.Answer) {
+		return twice{FromCaller(jobtest.NewCaller()), func(r *cluster.Request, a cluster.Answer) {
 			if r.Verb == cluster.Status || r.Verb == cluster.Create || a.Pod == nil {
 				return
 			}
@@ -83,7 +84,7 @@ func TestPodAnswers_conflict(t *testing.T) {
 	c := jobOf(1, indexed)
 	c.Pods = 1
 	c.New = func() Searchable {
-		return twice{FromCaller(cluster.NewCaller()), func(*cluster.Request, cluster.Answer) {}}
+		return twice{FromCaller(jobtest.NewCaller()), func(*cluster.Request, cluster.Answer) {}}
 	}
 	x, err := newSearch(c)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
-	"github.com/jobfate/jobfate/jobtest/cluster"
+	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
 
@@ -141,13 +141,13 @@ var kindsOfJob = []kindOfJob{
 	}},
 	{"free slots filled", func(n int32) Config {
 		c := jobOf(n, all(perIndex, parallelism(1)))
-		c.New = func() Searchable { return FromCaller(cluster.NewCaller(jobfate.FillFreeSlots())) }
+		c.New = func() Searchable { return FromCaller(jobtest.NewCaller(jobfate.FillFreeSlots())) }
 		return c
 	}},
 	{"short delays", func(n int32) Config {
 		p := backoff.Policy{Base: 10 * time.Second, Cap: 20 * time.Second}
 		c := jobOf(n, perIndex)
-		c.New = func() Searchable { return FromCaller(cluster.NewCaller(jobfate.Backoff(p))) }
+		c.New = func() Searchable { return FromCaller(jobtest.NewCaller(jobfate.Backoff(p))) }
 		c.Rules = referee.Rules{Backoff: p}
 		c.Ticks, c.Old, c.AnyTime = []time.Duration{7 * time.Second}, 21*time.Second, true
 		return c

@@ -7,6 +7,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/explore"
 )
@@ -27,7 +28,7 @@ func ExampleSearch() {
 	fmt.Println("every state seen:", r.Complete, err, "- found:", r.Found)
 
 	config.New = func() explore.Searchable {
-		return sleepy{explore.FromCaller(cluster.NewCaller())}
+		return sleepy{explore.FromCaller(jobtest.NewCaller())}
 	}
 	r, err = explore.Search(config)
 	fmt.Println("found:", r.Found.Violation.Property, err)

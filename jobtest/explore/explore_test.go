@@ -13,6 +13,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/effort"
 )
@@ -146,7 +147,7 @@ func TestUpdatedStatus(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.New = func() Searchable { return updater{FromCaller(cluster.NewCaller())} }
+	c.New = func() Searchable { return updater{FromCaller(jobtest.NewCaller())} }
 	updated, err := Search(c)
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
@@ -77,7 +78,7 @@ func TestLiveRead(t *testing.T) {
 	c.Pods = 2
 	plain := ends(t, c)
 	for _, updates := range []bool{false, true} {
-		c.New = func() Searchable { return reader{FromCaller(cluster.NewCaller()), updates} }
+		c.New = func() Searchable { return reader{FromCaller(jobtest.NewCaller()), updates} }
 		if got := ends(t, c); !maps.Equal(got, plain) {
 			t.Errorf("updates %t: the Job ends in %d ways, want %d", updates, len(got), len(plain))
 		}
@@ -115,7 +116,7 @@ func TestLiveRead_faults(t *testing.T) {
 	c.Pods, c.Limit = 2, 6_000
 	c.Faults, c.Kinds = 1, []Kind{KillAfter, Refuse, Lose, DeleteJob, DeleteJobForeground}
 	c.Edits = []func(*batchv1.JobSpec){parallelism(2)}
-	c.New = func() Searchable { return reader{FromCaller(cluster.NewCaller()), true} }
+	c.New = func() Searchable { return reader{FromCaller(jobtest.NewCaller()), true} }
 	r, err := Search(c)
 	if err != nil || r.Found != nil || r.Ends == 0 {
 		t.Errorf("got %+v (%v), want no violation", r, err)
@@ -127,7 +128,7 @@ func TestLiveRead_faults(t *testing.T) {
 func TestLiveRead_conflict(t *testing.T) {
 	c := jobOf(1, parallelism(1))
 	c.Pods, c.Edits = 1, []func(*batchv1.JobSpec){parallelism(2), parallelism(3)}
-	c.New = func() Searchable { return reader{FromCaller(cluster.NewCaller()), true} }
+	c.New = func() Searchable { return reader{FromCaller(jobtest.NewCaller()), true} }
 	x, err := newSearch(c)
 	if err != nil {
 		t.Fatal(err)

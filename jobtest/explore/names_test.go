@@ -6,6 +6,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
@@ -40,7 +41,7 @@ func TestPodsWithTheSameName(t *testing.T) {
 	c := jobOf(2, indexed)
 	refused := 0
 	c.Pods = 3
-	c.New = func() Searchable { return namer{FromCaller(cluster.NewCaller()), &refused} }
+	c.New = func() Searchable { return namer{FromCaller(jobtest.NewCaller()), &refused} }
 	x, err := newSearch(c)
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +63,7 @@ func TestRequest_appliesToThePodWithTheName(t *testing.T) {
 	c := jobOf(2, indexed)
 	refused := 0
 	c.Pods = 3
-	c.New = func() Searchable { return namer{FromCaller(cluster.NewCaller()), &refused} }
+	c.New = func() Searchable { return namer{FromCaller(jobtest.NewCaller()), &refused} }
 	x, err := newSearch(c)
 	if err != nil {
 		t.Fatal(err)

@@ -17,7 +17,7 @@ import (
 	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/jobstatus"
-	"github.com/jobfate/jobfate/jobtest/cluster"
+	"github.com/jobfate/jobfate/jobtest"
 )
 
 // A decision, its explanation and the pods agree on why an index or the Job failed, in every
@@ -45,7 +45,7 @@ func TestReasons(t *testing.T) {
 				c.Pods, c.Faults, c.Kinds = 2, 2, []Kind{OtherLeader}
 			}
 			c.New = func() Searchable {
-				caller := cluster.NewCaller()
+				caller := jobtest.NewCaller()
 				inside.Decide(caller.Machine, func(in jobfate.Snapshot, own jobfate.Option, _ inside.Usual) (jobfate.Decision, error) {
 					if err := checkReasons(in, reached); err != nil {
 						t.Error(err)

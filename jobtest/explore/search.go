@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
@@ -130,7 +131,7 @@ func newSearch(c Config) (*search, error) {
 		return nil, err
 	}
 	if c.New == nil {
-		c.New = func() Searchable { return FromCaller(cluster.NewCaller()) }
+		c.New = func() Searchable { return FromCaller(jobtest.NewCaller()) }
 	}
 	x := &search{
 		Config: c, now: noon, limit: noon.Add(-c.Old),

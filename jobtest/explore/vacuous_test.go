@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/internal/inside"
+	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/internal/bugs"
 )
@@ -23,7 +24,7 @@ func TestNotVacuous(t *testing.T) {
 	}{
 		{"the caller forgets what it has written", "S6", func() Config {
 			c := two(indexed)
-			c.New = func() Searchable { return forgetful{FromCaller(cluster.NewCaller())} }
+			c.New = func() Searchable { return forgetful{FromCaller(jobtest.NewCaller())} }
 			return c
 		}},
 		{"after a restart the caches claim to be complete (k#105200)", "S1 S6", func() Config {
@@ -39,13 +40,13 @@ func TestNotVacuous(t *testing.T) {
 		{"a creation without an answer is treated as rejected", "S6", func() Config {
 			c := two(indexed)
 			c.Faults, c.Kinds = 1, []Kind{Lose}
-			c.New = func() Searchable { return confident{FromCaller(cluster.NewCaller())} }
+			c.New = func() Searchable { return confident{FromCaller(jobtest.NewCaller())} }
 			return c
 		}},
 		{"of two leaders, one takes every status for its own", "S1", func() Config {
 			c := jobOf(1, indexed)
 			c.Pods, c.Faults, c.Kinds = 2, 2, []Kind{OtherLeader}
-			c.New = func() Searchable { return trusting{FromCaller(cluster.NewCaller())} }
+			c.New = func() Searchable { return trusting{FromCaller(jobtest.NewCaller())} }
 			return c
 		}},
 		{"finalizers are removed before the status is stored", "S2", func() Config {
@@ -70,7 +71,7 @@ func TestNotVacuous(t *testing.T) {
 		{"the status counts only the pods of a stale cache", "S21", func() Config {
 			c := two()
 			c.New = func() Searchable {
-				caller := cluster.NewCaller()
+				caller := jobtest.NewCaller()
 				inside.Decide(caller.Machine, bugs.ForgetUnobserved)
 				return FromCaller(caller)
 			}
@@ -80,7 +81,7 @@ func TestNotVacuous(t *testing.T) {
 			c := two()
 			c.Edits = []func(*batchv1.JobSpec){func(s *batchv1.JobSpec) { s.Suspend = ptr(true) }}
 			c.New = func() Searchable {
-				caller := cluster.NewCaller()
+				caller := jobtest.NewCaller()
 				inside.Decide(caller.Machine, func(in jobfate.Snapshot, config jobfate.Option, _ inside.Usual) (jobfate.Decision, error) {
 					in.InFlight.Pods = nil
 					return jobfate.Decide(in, config)
@@ -177,7 +178,7 @@ func two(changes ...func(*batchv1.JobSpec)) Config {
 
 func amended(c Config, amend func(jobfate.Snapshot, *jobfate.Decision)) Config {
 	c.New = func() Searchable {
-		caller := cluster.NewCaller()
+		caller := jobtest.NewCaller()
 		inside.Amend(caller.Machine, amend)
 		return FromCaller(caller)
 	}
@@ -187,7 +188,7 @@ func amended(c Config, amend func(jobfate.Snapshot, *jobfate.Decision)) Config {
 func keepsFinalizers(_ jobfate.Snapshot, d *jobfate.Decision) { d.Strip = nil }
 
 func inHaste(c Config) Config {
-	c.New = func() Searchable { return hasty{FromCaller(cluster.NewCaller())} }
+	c.New = func() Searchable { return hasty{FromCaller(jobtest.NewCaller())} }
 	return c
 }
 

@@ -40,7 +40,7 @@ func ExampleRules_See() {
 			fmt.Println(v)
 		}
 	}
-	controller, cache := hasty{cluster.NewCaller()}, c.NewCache(true)
+	controller, cache := hasty{jobtest.NewCaller()}, c.NewCache(true)
 	for range 2 {
 		c.Run(controller, cache)
 	}

@@ -32,7 +32,7 @@ func TestQuietLife(t *testing.T) {
 			t.Error(v)
 		}
 	}
-	caller, cache := cluster.NewCaller(), c.NewCache(true)
+	caller, cache := jobtest.NewCaller(), c.NewCache(true)
 	for range 100 {
 		out := c.Run(caller, cache)
 		if out.Err != nil {

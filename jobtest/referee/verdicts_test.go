@@ -35,7 +35,7 @@ func newRefereed(t *testing.T, rules referee.Rules, spec batchv1.JobSpec) *refer
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := &refereed{Cluster: c, t: t, caller: cluster.NewCaller(), cache: c.NewCache(false)}
+	k := &refereed{Cluster: c, t: t, caller: jobtest.NewCaller(), cache: c.NewCache(false)}
 	k.ghost.Started(c.Job())
 	c.Watch = func(s cluster.Step) {
 		if v := rules.See(&k.ghost, &s); v != nil {
@@ -117,7 +117,7 @@ func TestVerdicts(t *testing.T) {
 			old := k.NewCache(false)
 			k.cache.ShowPod("pod-2")
 			k.Run(k.caller, k.cache)
-			k.caller, k.cache, k.ghost.Blind = cluster.NewCaller(), old, blind
+			k.caller, k.cache, k.ghost.Blind = jobtest.NewCaller(), old, blind
 			old.ShowJob()
 			k.Run(k.caller, k.cache)
 			k.ghost.Blind = false
@@ -135,7 +135,7 @@ func TestVerdicts(t *testing.T) {
 			k.sync()
 			k.End("pod-2", 1)
 			k.sync()
-			k.caller, k.ghost.InDoubt = cluster.NewCaller(), inDoubt
+			k.caller, k.ghost.InDoubt = jobtest.NewCaller(), inDoubt
 			setParallelism(k, 0)
 			k.sync()
 			k.Delete("pod-1", 0)
@@ -213,7 +213,7 @@ func TestVerdicts(t *testing.T) {
 			}
 			k.End("pod-3", 1)
 			k.sync()
-			k.caller, k.ghost.InDoubt = cluster.NewCaller(), true
+			k.caller, k.ghost.InDoubt = jobtest.NewCaller(), true
 			scale(2)
 			k.Start("pod-1")
 			k.Ready("pod-1", corev1.ConditionTrue)
@@ -224,7 +224,7 @@ func TestVerdicts(t *testing.T) {
 			k.End("pod-1", 0)
 			k.sync()
 			k.End("pod-2", 1)
-			k.caller, k.ghost.InDoubt = cluster.NewCaller(), true
+			k.caller, k.ghost.InDoubt = jobtest.NewCaller(), true
 			k.sync()
 			k.Delete("pod-1", 0)
 			k.Now = k.Now.Add(10 * time.Second)
@@ -265,7 +265,7 @@ func TestVerdicts(t *testing.T) {
 			k.sync()
 			old.ShowJob()
 			k.ghost.Blind = true // another leader, which does not see pod-2
-			k.Run(cluster.NewCaller(), old)
+			k.Run(jobtest.NewCaller(), old)
 			k.ghost.Blind = false
 			k.End("pod-2", 1)
 			k.Now = k.Now.Add(time.Second)
