@@ -299,8 +299,9 @@ func joined(separator string, parts ...string) string {
 	return strings.Join(slices.DeleteFunc(slices.Clone(parts), func(part string) bool { return part == "" }), separator)
 }
 
-// oneLine puts a message on one line.
+// oneLine puts a message on one line, without what client-go puts before the last of many events.
 func oneLine(message string) string {
+	message = strings.TrimPrefix(message, "(combined from similar events): ")
 	return strings.Join(strings.Fields(strings.ToValidUTF8(message, "")), " ")
 }
 
@@ -314,7 +315,7 @@ func (f *facts) read() *reading {
 	r.workload, r.says = f.workloadSays()
 	if r.refusedBy = f.refusal(change); r.refusedBy != nil {
 		at, missing := timeOf(r.refusedBy), len(f.creates)
-		r.refusal = oneLine(strings.TrimPrefix(r.refusedBy.Message, "Error creating: "))
+		r.refusal = strings.TrimPrefix(oneLine(r.refusedBy.Message), "Error creating: ")
 		r.creation.Text = count(missing, "pod") + " cannot be created" +
 			textIf(f.overdue(at), ", as of "+f.ago(at)) + ": " + r.refusal + f.usage(r.refusal)
 		return r

@@ -241,3 +241,15 @@ func TestInputs_eachCode(t *testing.T) {
 		}
 	}
 }
+
+// A selector that matches the pods of another Job has a note, and its own alone has none.
+func TestNotes_selectorShared(t *testing.T) {
+	other := strings.ReplaceAll(aPod(0, running), "name: train, uid: job-uid", "name: other, uid: other-uid")
+	for spec, want := range map[string]bool{"manualSelector: true": true, "": false} {
+		notes := explained(t, theJob("", spec, ""), other).Notes()
+		got := slices.ContainsFunc(notes, func(n explain.Reason) bool { return n.Code == explain.NoteSelectorShared })
+		if got != want {
+			t.Errorf("%q: got %v, want a note: %t", spec, notes, want)
+		}
+	}
+}

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/jobfate/jobfate/tracking"
 	"github.com/jobfate/jobfate/validation"
@@ -18,6 +20,8 @@ import (
 const (
 	// NoteForeignPods: pods of other owners were ignored.
 	NoteForeignPods Code = "ForeignPodsIgnored"
+	// NoteSelectorShared: the Job's own selector matches pods of another Job.
+	NoteSelectorShared Code = "SelectorShared"
 	// NoteStatusRepaired: a part of the status is damaged and was read as far as
 	// possible.
 	NoteStatusRepaired Code = "StatusRepaired"
@@ -58,6 +62,7 @@ func (e Explanation) Notes() []Reason {
 			count(f.others, "pod")+" of other owners "+either(f.others == 1, "was", "were")+" given, and ignored"),
 		when(f.putOff, NoteStatusPutOff, "the status write is delayed: the last write is recent, and this "+
 			"one changes little"))
+	notes = append(notes, f.selectorShared())
 	notes = append(notes, f.uncounted()...)
 	for _, text := range validation.StatusAdvice(f.status) {
 		notes = append(notes, Reason{Code: NoteIndexesLarge, Text: text})
@@ -143,4 +148,23 @@ var known = []string{
 	"ActiveDeadlineSeconds", "BackoffLimit", "BackoffLimitPerIndex", "CompletionMode", "Completions",
 	"ManagedBy", "ManualSelector", "MaxFailedIndexes", "Parallelism", "PodFailurePolicy", "PodReplacementPolicy",
 	"Selector", "SuccessPolicy", "Suspend", "TTLSecondsAfterFinished", "Template",
+}
+
+// selectorShared finds pods of other Jobs that match a selector which the user has written.
+func (f *facts) selectorShared() Reason {
+	selector, err := metav1.LabelSelectorAsSelector(f.job.Spec.Selector)
+	if !*cmp.Or(f.job.Spec.ManualSelector, new(bool)) || err != nil {
+		return Reason{}
+	}
+	n, other := 0, ""
+	for _, pod := range f.given() {
+		ref := metav1.GetControllerOfNoCopy(pod)
+		if ref != nil && ref.Kind == "Job" && ref.UID != f.job.UID && pod.Namespace == f.job.Namespace &&
+			selector.Matches(labels.Set(pod.Labels)) {
+			n++
+			other = ref.Name
+		}
+	}
+	return when(n > 0, NoteSelectorShared, fmt.Sprintf(
+		"spec.selector also matches %s of Job %s: give each Job a selector of its own", count(n, "pod"), other))
 }

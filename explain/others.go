@@ -321,13 +321,17 @@ func (f *facts) podGroup(pod *corev1.Pod) object {
 }
 
 // The events of autoscalers about a pod without a node: those of cluster-autoscaler
-// (core/scaleup/orchestrator and processors/status/eventing_scale_up_processor.go), of Karpenter
-// (pkg/controllers/provisioning/scheduling/events.go).
-const (
-	scaleUp      = "TriggeredScaleUp"
-	noScaleUp    = "NotTriggerScaleUp"
-	karpenterFit = "Nominated"
-)
+// (core/scaleup/orchestrator and processors/status/eventing_scale_up_processor.go), of GKE, and of Karpenter
+// (pkg/controllers/provisioning/scheduling/events.go), whose refusal has the reason of the scheduler's.
+
+func addsNode(e *corev1.Event) bool { return reasonIs("TriggeredScaleUp", "Nominated")(e) }
+
+func addsNoNode(e *corev1.Event) bool {
+	return reasonIs("NotTriggerScaleUp", "FailedScaleUp")(e) ||
+		e.Reason == "FailedScheduling" && strings.HasPrefix(oneLine(e.Message), "Failed to schedule pod")
+}
+
+func ofAutoscaler(e *corev1.Event) bool { return addsNode(e) || addsNoNode(e) }
 
 // gateOwners are the controllers that remove a scheduling gate, by the beginning of its name.
 var gateOwners = []struct{ prefix, who string }{

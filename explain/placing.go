@@ -50,7 +50,7 @@ func (p *podFacts) unplaced() bool {
 // schedulerSays returns what the scheduler said last about the pod, and the event if that is newer than
 // the condition or there is no condition.
 func (p *podFacts) schedulerSays() (string, *corev1.Event) {
-	e := lastEvent(p.events, reasonIs("FailedScheduling"))
+	e := lastEvent(p.events, func(e *corev1.Event) bool { return e.Reason == "FailedScheduling" && !addsNoNode(e) })
 	if p.unplaced() && p.scheduled.Message != "" {
 		return p.scheduled.Message, e
 	}
@@ -164,8 +164,8 @@ func (f *facts) claims(pod *corev1.Pod) (names []string) {
 // grows returns the last event that says that a node is being added for the pod, unless an
 // autoscaler has given up since.
 func (p *podFacts) grows() *corev1.Event {
-	e := lastEvent(p.events, reasonIs(scaleUp, noScaleUp, karpenterFit))
-	if e == nil || e.Reason == noScaleUp || p.f.past(timeOf(e), longPatience) {
+	e := lastEvent(p.events, ofAutoscaler)
+	if e == nil || addsNoNode(e) || p.f.past(timeOf(e), longPatience) {
 		return nil
 	}
 	return e
@@ -175,8 +175,8 @@ func scaleUpRefused(p *podFacts) (s sign) {
 	if !p.unplaced() {
 		return s
 	}
-	e := lastEvent(p.events, reasonIs(scaleUp, noScaleUp, karpenterFit))
-	if e == nil || e.Reason != noScaleUp {
+	e := lastEvent(p.events, ofAutoscaler)
+	if e == nil || addsNode(e) {
 		return s
 	}
 	text, _ := p.schedulerSays()

@@ -144,10 +144,18 @@ func (f *facts) diagnose(pod *corev1.Pod, t *template) (*row, sign) {
 	return nil, sign{}
 }
 
-// runs reports whether the main containers of the pod run, or some have ended and the others run.
+// runs reports whether the main containers of the pod run, or some have ended and the others run. All may have
+// ended just now.
 func (p *podFacts) runs() bool {
-	return p.Status.Phase == corev1.PodRunning && !slices.ContainsFunc(p.Status.ContainerStatuses,
+	return p.Status.Phase == corev1.PodRunning && !p.hasEnded() && !slices.ContainsFunc(p.Status.ContainerStatuses,
 		func(c corev1.ContainerStatus) bool { return c.State.Running == nil && c.State.Terminated == nil })
+}
+
+// hasEnded reports whether all main containers have ended, and the phase of the pod should say so.
+func (p *podFacts) hasEnded() bool {
+	last, running := p.finished()
+	return running == nil && p.f.overdue(last) && !slices.ContainsFunc(p.all,
+		func(c container) bool { return c.role == "sidecar" && c.State.Running != nil })
 }
 
 // symptom is a code that several active pods show, with the row and the sign of each.

@@ -25,7 +25,7 @@ var progress = reasonIs("Scheduled", "Pulling", "Pulled", "Created", "Started", 
 func (p *podFacts) warning() (best *corev1.Event) {
 	rank := func(e *corev1.Event) int {
 		switch {
-		case strings.HasPrefix(e.Message, "Multi-Attach error"):
+		case strings.HasPrefix(oneLine(e.Message), "Multi-Attach error"):
 			return 4
 		case e.Reason == "FailedAttachVolume" || e.Reason == "FailedCreatePodSandBox":
 			return 3
@@ -111,7 +111,7 @@ func resizing(p *podFacts) (s sign) {
 
 // starting finds a pod that has yet to run, and says what it does.
 func starting(p *podFacts) (s sign) {
-	if p.runs() || p.f.past(p.since, longPatience) {
+	if p.runs() || p.hasEnded() || p.f.past(p.since, longPatience) {
 		return s
 	}
 	return sign{text: p.doing()}
@@ -119,7 +119,7 @@ func starting(p *podFacts) (s sign) {
 
 // unexplained finds a pod that does not run, though nothing says why.
 func unexplained(p *podFacts) (s sign) {
-	if p.runs() || !p.f.past(p.since, longPatience) {
+	if p.runs() || !p.hasEnded() && !p.f.past(p.since, longPatience) {
 		return s
 	}
 	s.text = p.doing() + textIf(!p.since.IsZero(), ", "+p.f.lasting(p.since))
@@ -133,8 +133,12 @@ func unexplained(p *podFacts) (s sign) {
 // doing says what a pod that does not run waits for.
 func (p *podFacts) doing() string {
 	phase := "its phase is " + cmp.Or(string(p.Status.Phase), "not set")
-	if p.node == "" {
+	switch {
+	case p.node == "":
 		return phase + ", and it has no node"
+	case p.hasEnded():
+		last, _ := p.finished()
+		return phase + ", though all its containers ended " + p.f.ago(last)
 	}
 	for _, c := range p.all {
 		switch {
