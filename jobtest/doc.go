@@ -13,6 +13,9 @@
 //     A [Life] lets kubelets report, users interfere, time pass and caches lag, one
 //     event at a time.
 //
+// [SmallSpec] and [Events] take the choices of any [Dice]: of rapid, or [Seeded] ones. [NewCaller]
+// is the reference controller of package cluster, and checks itself.
+//
 // The packages below it test a complete controller, whether or not it uses jobfate:
 //
 //   - cluster is a small simulated Kubernetes with caches, faults and a reference
