@@ -2,6 +2,7 @@
 // a time, and checks whether a test fails. A mistake that no test detects has survived.
 //
 //	go -C tools run ./mutate [flags] PACKAGE ...
+//	go -C tools run ./mutate -switch FOLDER PACKAGE ...
 //
 // The packages are folders of the main module, as ./backoff. A mutant runs the tests of its
 // package and, if it survives them, those of the root, jobtest/decisions, jobtest/explanations,
@@ -39,9 +40,15 @@ var work = filepath.Join(os.TempDir(), fmt.Sprint("mutate-", os.Getpid()))
 func main() {
 	least := flag.Float64("min", 95, "the least `percentage` of mutants killed, of each package")
 	tests := flag.String("tests", "", "test with the tests of this `folder` alone, as ./vectors")
+	folder := flag.String("switch", "", "instead of testing, write a copy with all mutants to this `folder`")
 	flag.Parse()
-	check(errors.Join(os.Chdir(".."), os.Mkdir(work, 0o700)))
+	check(os.Chdir(".."))
 	why, ok := readReasons("tools/mutate/survivors.txt"), true
+	if *folder != "" {
+		switches(*folder, flag.Args(), why)
+		return
+	}
+	check(os.Mkdir(work, 0o700))
 	for _, dir := range flag.Args() {
 		p := load(dir, why)
 		for _, folder := range slices.Compact(strings.Fields(cmp.Or(*tests, dir+everything))) {

@@ -21,6 +21,7 @@ type source struct {
 	fset         *token.FileSet
 	path, text   string // of a file; the text is after a space, since positions count from 1
 	function     string
+	swapped      ast.Node // nil unless an operator is swapped
 }
 
 // A mutant is a small mistake in a file.
@@ -28,6 +29,10 @@ type mutant struct {
 	name       string // as survivors.txt names it
 	verdict    string // survived, killed, or broken: it does not compile
 	path, text string // of the file with the mistake
+	// The text takes the place of a part of the file.
+	from, to int
+	becomes  string
+	swapped  ast.Node // the node whose operator is swapped, if one is
 }
 
 // load makes the mutants of a package, except in functions of which survivors.txt explains all.
@@ -124,13 +129,14 @@ var swaps = map[string][]string{
 // swap adds the mutants of a node with another operator. The printer sets parentheses where needed.
 func (p *source) swap(n ast.Node, op *token.Token, form string) {
 	old, was, from, to := *op, p.print(n), n.Pos(), n.End()
+	p.swapped = n
 	for _, other := range swaps[old.String()] {
 		for *op = token.ILLEGAL; op.String() != other; {
 			*op++
 		}
 		p.add(from, to, fmt.Sprintf(form, p.print(n)), was, p.print(n))
 	}
-	*op = old
+	*op, p.swapped = old, nil
 }
 
 // hold adds the mutant in which a condition is always true or always false.
@@ -182,7 +188,8 @@ func (p *source) add(from, to token.Pos, text, was, becomes string) {
 		return
 	}
 	name := fmt.Sprintf("`%s`: %s → %s", p.function, quoted(was), quoted(becomes))
-	p.mutants = append(p.mutants, &mutant{name, "survived", p.path, p.text[1:from] + text + p.text[to:]})
+	p.mutants = append(p.mutants, &mutant{name, "survived", p.path, p.text[1:from] + text + p.text[to:],
+		int(from) - 1, int(to) - 1, text, p.swapped})
 }
 
 // quoted returns a text on one line, as survivors.txt has it.

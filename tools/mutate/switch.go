@@ -1,0 +1,196 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/build"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// switchPackage has the function Is, which reports whether a mutant is switched on. It belongs to the module in
+// the folder switchModule.
+const (
+	switchPackage = "github.com/jobfate/jobfate/vectors/mutant"
+	switchModule  = "vectors"
+)
+
+// switches writes copies of the packages that have all mutants, each behind a switch, so that one compilation
+// serves all of them. The folder gets the files, the overlay that puts them in place of the originals,
+// overlay.json, and the names of the mutants by their number, from 1 on, names.txt. Mutants that do not compile
+// are left out.
+func switches(folder string, dirs []string, why map[string][]string) {
+	folder, err := filepath.Abs(folder)
+	check(err)
+	overlay, names, exports := map[string]string{}, []string(nil), exportsOf(dirs)
+	for _, dir := range dirs {
+		s, c := load(dir, why), newCopier(dir, exports)
+		parts := map[string][]part{}
+		for _, m := range s.mutants {
+			if c.compiles(m) {
+				names = append(names, s.name+" "+m.name)
+				parts[m.path] = append(parts[m.path], c.part(m, len(names)))
+			}
+		}
+		for path := range parts {
+			overlay[path] = filepath.Join(folder, fmt.Sprint(len(overlay), ".go"))
+			check(os.WriteFile(overlay[path], []byte(c.switched(path, parts[path]...)), 0o600))
+		}
+	}
+	data, err := json.Marshal(map[string]any{"Replace": overlay})
+	check(errors.Join(err, os.WriteFile(filepath.Join(folder, "overlay.json"), data, 0o600),
+		os.WriteFile(filepath.Join(folder, "names.txt"), []byte(strings.Join(names, "\n")+"\n"), 0o600)))
+}
+
+// exportsOf returns the files with the types of the packages and of all that they import.
+func exportsOf(dirs []string) map[string]string {
+	list := exec.Command("go", "list", "-export", "-deps", "-f", "{{.ImportPath}}\t{{.Export}}", switchPackage)
+	for _, dir := range dirs {
+		pkg, err := build.ImportDir(dir, 0)
+		check(err)
+		for _, path := range pkg.Imports {
+			if path != "C" {
+				list.Args = append(list.Args, path)
+			}
+		}
+	}
+	list.Dir, list.Stderr = switchModule, os.Stderr
+	out, err := list.Output()
+	check(err)
+	exports := map[string]string{}
+	for line := range strings.Lines(string(out)) {
+		path, file, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		exports[path] = file
+	}
+	return exports
+}
+
+// copier makes the copy of a package.
+type copier struct {
+	types.Config
+	dir   string
+	fset  *token.FileSet
+	texts map[string]string // of the files, by path
+	files map[string]*ast.File
+	kinds map[place]string // the types of the expressions
+}
+
+type place struct {
+	path     string
+	from, to int
+}
+
+func newCopier(dir string, exports map[string]string) *copier {
+	c := &copier{dir: dir, fset: token.NewFileSet(), texts: map[string]string{}, files: map[string]*ast.File{},
+		kinds: map[place]string{}}
+	c.Importer = importer.ForCompiler(c.fset, "gc", func(path string) (io.ReadCloser, error) {
+		return os.Open(exports[path])
+	})
+	pkg, err := build.ImportDir(dir, 0)
+	check(err)
+	for _, name := range pkg.GoFiles {
+		path, err := filepath.Abs(filepath.Join(dir, name))
+		check(err)
+		text, err := os.ReadFile(path)
+		check(err)
+		c.texts[path] = string(text)
+		c.files[path], err = parser.ParseFile(c.fset, path, text, parser.SkipObjectResolution)
+		check(err)
+	}
+	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}}
+	of, err := c.Check(dir, c.fset, slices.Collect(maps.Values(c.files)), info)
+	check(err)
+	for expr, is := range info.Types {
+		from, to := c.fset.Position(expr.Pos()), c.fset.Position(expr.End())
+		name := types.TypeString(is.Type, func(p *types.Package) string {
+			if p == of {
+				return ""
+			}
+			return p.Name()
+		})
+		c.kinds[place{from.Filename, from.Offset, to.Offset}] = name
+	}
+	return c
+}
+
+// compiles reports whether the package compiles with the switch of a mutant.
+func (c *copier) compiles(m *mutant) bool {
+	file, err := parser.ParseFile(c.fset, m.path, c.switched(m.path, c.part(m, 1)), parser.SkipObjectResolution)
+	if err != nil {
+		return false
+	}
+	files := maps.Clone(c.files)
+	files[m.path] = file
+	_, err = c.Check(c.dir, c.fset, slices.Collect(maps.Values(files)), nil)
+	return err == nil
+}
+
+// part is a part of a file, and the text before and after it that gives it a switch.
+type part struct {
+	from, to      int
+	before, after string
+}
+
+// part returns the part that a mutant changes, with the switch of that number.
+func (c *copier) part(m *mutant, number int) part {
+	p, is := part{from: m.from, to: m.to}, fmt.Sprintf("mutant.Is(%d)", number)
+	switch m.swapped.(type) {
+	case nil: // a statement is removed, or a condition is held
+		for _, form := range [][3]string{{"if false { ", "if !%s { ", " }"}, {"true || (", "%s || (", ")"},
+			{"false && (", "!%s && (", ")"}} {
+			if strings.HasPrefix(m.becomes, form[0]) {
+				p.before, p.after = fmt.Sprintf(form[1], is), form[2]
+			}
+		}
+	case *ast.BranchStmt:
+		p.before, p.after = "if "+is+" { "+m.becomes+" } else { ", " }"
+	case ast.Stmt: // which may be that of a loop
+		p.before, p.after = "func() { if "+is+" { "+m.becomes+" } else { ", " } }()"
+	default:
+		switch kind := c.kinds[place{m.path, m.from, m.to}]; kind {
+		case "bool", "untyped bool":
+			p.before, p.after = "("+is+" && "+m.becomes+" || !"+is+" && (", "))"
+		default:
+			p.before, p.after = "func() "+kind+" { if "+is+" { return "+m.becomes+" }; return ", " }()"
+		}
+	}
+	return p
+}
+
+// switched returns a file with these parts. Of two parts one is in the other, or they have nothing in common.
+func (c *copier) switched(path string, parts ...part) string {
+	// A text at an offset. Those after a part come first, the inner part before the outer one; then those before a
+	// part, the outer part first. Parts with the same place are nested in their order.
+	type insert struct {
+		at, rank, order int
+		text            string
+	}
+	name := c.files[path].Name
+	end := c.fset.Position(name.End()).Offset
+	inserts := []insert{{end, 0, 0, fmt.Sprintf("; import %q", switchPackage)}}
+	for i, p := range parts {
+		inserts = append(inserts, insert{p.from, -p.to, i, p.before}, insert{p.to, -p.from - 1<<40, -i, p.after})
+	}
+	slices.SortFunc(inserts, func(a, b insert) int {
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.rank, b.rank), cmp.Compare(a.order, b.order))
+	})
+	var out strings.Builder
+	at := 0
+	for _, in := range inserts {
+		out.WriteString(c.texts[path][at:in.at] + in.text)
+		at = in.at
+	}
+	return out.String() + c.texts[path][at:]
+}
