@@ -3,11 +3,11 @@ package vectors_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
-	"slices"
+	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -17,12 +17,10 @@ import (
 	"github.com/jobfate/jobfate/vectors"
 )
 
-// atLeast is the minimum number of cases, and room the maximum number of bytes. After
-// enough failures the other cases are skipped.
+// room is the maximum number of bytes of all vectors. After enough failures the other cases are skipped.
 const (
-	atLeast = 2000
-	room    = 8_000_000
-	enough  = 10
+	room   = 3_000_000
+	enough = 10
 )
 
 // TestFunctions checks the result of jobfate for every case of a function.
@@ -86,12 +84,12 @@ func TestDialogues(t *testing.T) {
 // TestCases checks the writes of jobfate in every case, and that README.md shows the outcome of one
 // of them.
 func TestCases(t *testing.T) {
-	ids, size, failed := map[string]bool{}, 0, 0
+	ids, failed := map[string]bool{}, 0
 	id, shown := shownCase(t)
 	found := false
 	for c, line := range cases(t) {
 		found = found || c.ID == id && bytes.Contains(line, append([]byte(`"jobfate":`), shown...))
-		if size += len(line); ids[c.ID] {
+		if ids[c.ID] {
 			t.Errorf("two cases have the id %s", c.ID)
 		}
 		ids[c.ID] = true
@@ -102,63 +100,24 @@ func TestCases(t *testing.T) {
 	if !found {
 		t.Errorf("no case %q has the outcome in README.md:\n%s", id, shown)
 	}
-	if len(ids) < atLeast || size > room {
-		t.Errorf("%d cases in %d bytes; want at least %d in at most %d", len(ids), size, atLeast, room)
-	}
 }
 
-// TestPairs checks that every pair of features is in a case, except for the pairs in
-// pairs.json.
-func TestPairs(t *testing.T) {
-	var list struct{ Never map[string][]string }
-	data, err := os.ReadFile("pairs.json")
-	if err == nil {
-		err = json.Unmarshal(data, &list)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	never := func(a, b string) bool { return slices.Contains(list.Never[a], b) || slices.Contains(list.Never[b], a) }
-	features, together := pairs(t)
-	for i, a := range features {
-		for _, b := range features[i+1:] {
-			if together[[2]string{a, b}] == never(a, b) {
-				t.Errorf("%s and %s: in a case: %v, listed in pairs.json: %v", a, b, together[[2]string{a, b}], never(a, b))
-			}
+// TestSize checks that the files have no more vectors than are needed to detect mistakes: make vectors chooses them.
+func TestSize(t *testing.T) {
+	files, err := filepath.Glob("*/*.jsonl")
+	more, other := filepath.Glob("*.jsonl")
+	size := int64(0)
+	for _, file := range append(files, more...) {
+		info, err := os.Stat(file)
+		if err != nil {
+			t.Fatal(err)
 		}
+		size += info.Size()
+	}
+	if err := errors.Join(err, other); err != nil || size == 0 || size > room {
+		t.Errorf("%v, %d bytes of vectors; want at most %d", err, size, room)
 	}
 }
-
-// pairs returns all features, and the pairs that are together in a case. It reads them once
-// for all runs of the tests, which do not change them.
-func pairs(t *testing.T) (features []string, together map[[2]string]bool) {
-	t.Helper()
-	once.Do(func() {
-		all.together = map[[2]string]bool{}
-		for c := range cases(t) {
-			if c.Refused != "" {
-				continue
-			}
-			for i, a := range c.Features {
-				if !slices.Contains(all.features, a) {
-					all.features = append(all.features, a)
-				}
-				for _, b := range c.Features[i+1:] {
-					all.together[[2]string{a, b}], all.together[[2]string{b, a}] = true, true
-				}
-			}
-		}
-	})
-	return all.features, all.together
-}
-
-var (
-	once sync.Once
-	all  struct {
-		features []string
-		together map[[2]string]bool
-	}
-)
 
 // shownCase returns the case in README.md: its id and what jobfate does.
 func shownCase(t *testing.T) (id string, outcome []byte) {

@@ -3,7 +3,6 @@ package sync
 import (
 	"cmp"
 	"crypto/sha256"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"maps"
@@ -22,20 +21,20 @@ import (
 
 var (
 	makeVectors = flag.Bool("vectors", false, "rewrite the files of the folder vectors")
-	wanted      = flag.Int("cases", 2100, "the minimum number of cases in the folder vectors")
+	wanted      = flag.Int("cases", 2100, "the minimum number of cases to choose from")
 	drawn       = flag.Int("drawn", 100_000, "the number of trials to search for cases")
 )
 
 const vectorsDir = "../../vectors"
 
-// TestMakeVectors writes the files of the folder vectors. It needs the flag -vectors. It draws trials
+// TestMakeVectors writes the files of the folder vectors, from which vectors/choose then removes most cases. It needs the flag -vectors. It draws trials
 // until each possible pair of features occurs, and each feature with each action, and continues until
 // there are enough cases. Each case is made as small as possible while it still reaches its goals.
 func TestMakeVectors(t *testing.T) {
 	if !*makeVectors {
 		t.Skip("only with -vectors: it takes some minutes")
 	}
-	m := &maker{T: t, round: 1, seen: map[string]bool{}, count: map[string]int{}, files: map[string][]*line{}, together: map[string]bool{}}
+	m := &maker{T: t, round: 1, seen: map[string]bool{}, count: map[string]int{}, files: map[string][]*line{}}
 	for _, d := range divergent() {
 		if !d.undrawn {
 			m.take(caseOfTree(treeOf(caseOf(d.trial))))
@@ -91,8 +90,6 @@ type maker struct {
 	seen  map[string]bool // the IDs of the cases
 	count map[string]int  // the number of cases that reach a goal
 	files map[string][]*line
-	// together are the pairs of features that occur in a case.
-	together map[string]bool
 }
 
 // line is the text of a case.
@@ -274,11 +271,6 @@ func (m *maker) add(tree map[string]any) {
 		return
 	}
 	m.seen[c.ID] = true
-	for i, a := range c.Features {
-		for _, b := range c.Features[i+1:] {
-			m.together[pair(a, b)] = true
-		}
-	}
 	full := treeOf(c)
 	for _, part := range []string{"snapshot", "options", "faults"} {
 		delete(full, part)
@@ -308,32 +300,17 @@ func (m *maker) write() {
 			m.Fatal(err)
 		}
 	}
-	put := func(name, text string) {
-		if err := os.WriteFile(filepath.Join(vectorsDir, name), []byte(text+"\n"), 0o644); err != nil {
-			m.Fatal(err)
-		}
-	}
 	for group, lines := range m.files {
 		slices.SortFunc(lines, func(a, b *line) int {
 			return cmp.Or(cmp.Compare(len(a.text), len(b.text)), strings.Compare(a.id, b.id))
 		})
 		var texts []string
 		for _, l := range lines {
-			texts = append(texts, l.text)
+			texts = append(texts, l.text+"\n")
 		}
-		put(group+".jsonl", strings.Join(texts, "\n"))
-	}
-	never := map[string][]string{}
-	for i, a := range traits {
-		for _, b := range traits[i+1:] {
-			if !m.together[pair(a.name, b.name)] {
-				never[a.name] = append(never[a.name], b.name)
-			}
+		file := filepath.Join(vectorsDir, group+".jsonl")
+		if err := os.WriteFile(file, []byte(strings.Join(texts, "")), 0o644); err != nil {
+			m.Fatal(err)
 		}
 	}
-	pairs, err := json.MarshalIndent(map[string]any{"drawn": *drawn, "never": never}, "", " ")
-	if err != nil {
-		m.Fatal(err)
-	}
-	put("pairs.json", string(pairs))
 }

@@ -1,0 +1,25 @@
+// Package mutant switches mutants on and off. A mutant is a small mistake that tools/mutate puts into a copy of
+// the code: with the flag -switch it puts all of them into one copy, each behind a call of Is.
+package mutant
+
+import "math"
+
+// On is the mutant that is switched on; 0 if none is.
+var On int
+
+// Reached gets a call for each mutant that the code comes by while it is set.
+var Reached func(n int)
+
+// Left is the number of calls of Is that are left before it panics: code that uses them up runs in a loop.
+var Left = math.MaxInt
+
+// Is reports whether a mutant is switched on.
+func Is(n int) bool {
+	if Left--; Left < 0 {
+		panic("the code does not end")
+	}
+	if Reached != nil {
+		Reached(n)
+	}
+	return n == On
+}
