@@ -24,7 +24,7 @@ func (s *Server) discover(hr *http.Request) ([]byte, bool) {
 	case path == "/healthz" || path == "/livez" || path == "/readyz":
 		return []byte("ok"), true
 	case path == "/version":
-		found = apiversion.Info{Major: "1", Minor: "36", GitVersion: "v1.36.3", Platform: "linux/amd64"}
+		found = apiversion.Info{Major: "1", Minor: "37", GitVersion: "v1.37.2", Platform: "linux/amd64"}
 	case path == "/api":
 		found = metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions"}, Versions: []string{"v1"}}
 	case path == "/apis":

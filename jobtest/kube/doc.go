@@ -53,7 +53,7 @@
 //
 // # What it implements
 //
-// Answers follow kube-apiserver 1.36.3: codes, reasons, messages and causes; defaults of
+// Answers follow kube-apiserver 1.37.2: codes, reasons, messages and causes; defaults of
 // pods and Jobs, generated selectors and generations; conflicts and preconditions;
 // subresources; the three kinds of patch; finalizers, propagation and graceful deletion;
 // selectors, pages and resource versions; watches with initial events, bookmarks and 410

@@ -111,7 +111,11 @@ var parts = map[string]string{"metadata": "ObjectMeta", "spec": "Spec", "status"
 
 // patch applies the patch in the body to the JSON of an object.
 func (r *Request) patch(text []byte) ([]byte, error) {
-	switch types.PatchType(r.ContentType) {
+	kind := types.PatchType(r.ContentType)
+	if kind != types.JSONPatchType && !json.Valid(r.Body) {
+		return nil, apierrors.NewBadRequest("invalid JSON patch")
+	}
+	switch kind {
 	case types.JSONPatchType:
 		patch, err := jsonpatch.DecodePatch(r.Body)
 		if err != nil {

@@ -31,7 +31,7 @@ var jobRules = rules{
 	},
 	validate: func(o Object) field.ErrorList {
 		job := o.(*batchv1.Job)
-		return append(validation.Create(job, validation.Release136()), podSpecErrors(&job.Spec.Template.Spec,
+		return append(validation.Create(job), podSpecErrors(&job.Spec.Template.Spec,
 			field.NewPath("spec", "template", "spec"))...)
 	},
 	update: func(o, was Object) {
@@ -40,7 +40,7 @@ var jobRules = rules{
 		bump(o, was, !equality.Semantic.DeepEqual(job.Spec, old.Spec))
 	},
 	validateUpdate: func(o, was Object) field.ErrorList {
-		return validation.Update(o.(*batchv1.Job), was.(*batchv1.Job), validation.Release136())
+		return validation.Update(o.(*batchv1.Job), was.(*batchv1.Job))
 	},
 	updateStatus: func(o, was Object) {
 		job := o.(*batchv1.Job)

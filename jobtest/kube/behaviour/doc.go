@@ -1,5 +1,5 @@
 // Package behaviour contains scripts of requests and the answers of a real kube-apiserver
-// 1.36.3. The tests of package kube run the scripts on the in-process server. Those of
+// 1.37.2. The tests of package kube run the scripts on the in-process server. Those of
 // e2e/apibehaviour run them on a real one, and record the answers.
 //
 // A script consists of rows, which begin with a line "== name". Each row has its own
