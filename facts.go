@@ -62,10 +62,10 @@ type Facts struct {
 	// Job.
 	Deadline time.Time
 	Timed    bool
-	// Ending is the interim condition with which the Job ends, with its reason and message; nil
+	// Ending is the interim condition with which the Job ends, with its reason and message; zero
 	// while it does not end. EndStored says that the status has that condition. EndSettled is
 	// false while pods may exist that are not counted.
-	Ending                *batchv1.JobCondition
+	Ending                batchv1.JobCondition
 	EndStored, EndSettled bool
 	// Status is the status that the decision leads to. PutOff says that it is not stored now,
 	// because of the option Throttle.
@@ -108,7 +108,7 @@ func (d Decision) Facts() *Facts {
 	}
 	if e := o.ending(); e.Ended() {
 		f.EndStored = e.Decided
-		f.Ending = &batchv1.JobCondition{Type: e.Interim, Status: corev1.ConditionTrue, Reason: e.Reason,
+		f.Ending = batchv1.JobCondition{Type: e.Interim, Status: corev1.ConditionTrue, Reason: e.Reason,
 			Message: e.Message}
 	}
 	return f
@@ -155,6 +155,3 @@ func (f *Facts) DelayOf(index int32) time.Duration { return f.state.indexDelay(i
 func (f *Facts) SuccessRule(completed indexset.Set) int {
 	return f.state.spec.SuccessPolicy.Match(completed)
 }
-
-// HasSuccessPolicy reports whether the Job has a success policy that counts.
-func (f *Facts) HasSuccessPolicy() bool { return f.state.spec.SuccessPolicy != nil }

@@ -64,7 +64,7 @@ func (e Explanation) Causes() []Cause {
 	if f == nil {
 		return nil
 	}
-	code, deleting := e.Prospect().Code, f.job.DeletionTimestamp != nil
+	code, deleting := e.Prospect().Code, f.Job.DeletionTimestamp != nil
 	lost := code == ProspectOutOfReach && !deleting
 	all := f.causes(either(code == ProspectFailure || lost, AttentionLost, AttentionNone))
 	if lost {
@@ -170,7 +170,7 @@ var plainName = regexp.MustCompile(`^([a-z]+/)?[a-z0-9]([a-z0-9.-]*[a-z0-9])?$`)
 // CONTAINER, NODE, OBJECT and MEMORY. Names that are unknown or unusual stay as they are. RECREATE
 // says how to change a template, and RERUN how a Job that has failed runs again.
 func (f *facts) filled(advice string, c found) string {
-	if f.job.Namespace == "" {
+	if f.Job.Namespace == "" {
 		advice = strings.ReplaceAll(advice, " -n NAMESPACE", "")
 	}
 	recreate, rerun := recreateAdvice, rerunAdvice
@@ -183,15 +183,15 @@ func (f *facts) filled(advice string, c found) string {
 	if pod == "" && len(c.pods) > 0 {
 		pod = c.pods[0]
 	}
-	for name, value := range map[string]string{"NAMESPACE": f.job.Namespace, "JOB": f.job.Name, "POD": pod,
+	for name, value := range map[string]string{"NAMESPACE": f.Job.Namespace, "JOB": f.Job.Name, "POD": pod,
 		"CONTAINER": c.container, "NODE": c.node, "OBJECT": c.object} {
 		if plainName.MatchString(value) {
 			pairs = append(pairs, name, value)
 		}
 	}
 	memory := "the memory limit"
-	for i := range f.job.Spec.Template.Spec.Containers {
-		of := &f.job.Spec.Template.Spec.Containers[i]
+	for i := range f.Job.Spec.Template.Spec.Containers {
+		of := &f.Job.Spec.Template.Spec.Containers[i]
 		if limit := of.Resources.Limits.Memory(); of.Name == c.container && !limit.IsZero() {
 			memory += " (" + limit.String() + ")"
 		}

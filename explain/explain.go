@@ -24,10 +24,7 @@ type Explanation struct {
 // Of returns the explanation of a decision, with the given evidence. The explanation of
 // the zero Decision is empty.
 func Of(d jobfate.Decision, evidence ...Evidence) Explanation {
-	if read := decisionOf(d); read != nil {
-		return Explanation{newFacts(read, evidence)}
-	}
-	return Explanation{}
+	return Explanation{newFacts(d, evidence)}
 }
 
 // Reason is a reason with a code for programs and a text for people.
@@ -101,46 +98,45 @@ func (e Explanation) Job() Reason {
 
 // decided explains the state of the Job by the first reason that applies.
 func (f *facts) decided() Reason {
-	spec := &f.spec
-	r := finished(f.job)
+	r := finished(f.Job)
 	switch {
 	case r.Code != "":
-	case f.unseenStatus:
+	case f.InFlight.Status:
 		r.Code, r.Text = JobStale, "waiting for the last status write to be observed"
-	case f.end.ends:
+	case f.Ending.Type != "":
 		r.Code, r.Text = JobEnding, f.textEnding()
-	case f.job.DeletionTimestamp != nil:
+	case f.Job.DeletionTimestamp != nil:
 		r.Code, r.Text = JobDeleting, "the Job is being deleted"
-	case !f.observed:
+	case f.InFlight.Creations > 0 || f.InFlight.Deletions > 0:
 		r.Code, r.Text = JobInFlight, "waiting to observe "+f.unobserved()
-	case spec.suspended:
+	case f.Suspended:
 		r.Code, r.Text = JobSuspended, "the Job is suspended"+f.textDeletes()
-	case len(f.deletes) > 0:
-		r.Code, r.Text = JobRemoving, fmt.Sprintf("deleting %d of %s, because %s", len(f.deletes),
-			count(f.active, "active pod"), whyDeleted(f.deletes))
-	case len(f.creates) > 0:
-		r.Code, r.Text = JobCreating, "creating "+count(len(f.creates), "pod")+
-			textIf(f.wait > 0, "; others are backing off, the first until "+f.clock(f.retry()))
-	case f.wait > 0 && spec.perIndex:
+	case len(f.decision.Delete) > 0:
+		r.Code, r.Text = JobRemoving, fmt.Sprintf("deleting %d of %s, because %s", len(f.decision.Delete),
+			count(f.Active, "active pod"), whyDeleted(f.decision.Delete))
+	case len(f.decision.Create) > 0:
+		r.Code, r.Text = JobCreating, "creating "+count(len(f.decision.Create), "pod")+
+			textIf(f.Wait > 0, "; others are backing off, the first until "+f.clock(f.retry()))
+	case f.Wait > 0 && f.PerIndex():
 		r.Code, r.Text = JobBackingOff, "the next indexes without a pod are backing off, the first until "+
 			f.clock(f.retry())
-	case f.wait > 0:
+	case f.Wait > 0:
 		r.Code, r.Text = JobBackingOff, "backing off until "+f.clock(f.retry())+" after "+
-			count(f.failures, "failure")
-	case spec.replaceFailedOnly && f.active < f.want && f.terminating > 0:
-		r.Code, r.Text = JobAwaitingTermination, "replacements wait for "+count(f.terminating, "pod")+" to terminate"
-	case spec.parallelism == 0:
+			count(f.Record.Failures, "failure")
+	case f.ReplaceFailedOnly && f.Active < f.Want && f.Terminating > 0:
+		r.Code, r.Text = JobAwaitingTermination, "replacements wait for "+count(f.Terminating, "pod")+" to terminate"
+	case f.Parallelism == 0:
 		r.Code, r.Text = JobNoParallelism, "the Job's parallelism is 0"
 	default:
 		r.Code, r.Text = JobRunning, f.textRunning()
 	}
 	r.Until = f.retry()
-	if f.later == (jobfate.Deferred{}) {
+	if f.decision.Deferred == (jobfate.Deferred{}) {
 		return r
 	}
-	r.Text += also("", f.later.Create, "more pod", " to create") +
-		also("", f.later.Delete, "more pod", " to delete") +
-		also("", f.later.Strip, "more finalizer", " to remove")
+	r.Text += also("", f.decision.Deferred.Create, "more pod", " to create") +
+		also("", f.decision.Deferred.Delete, "more pod", " to delete") +
+		also("", f.decision.Deferred.Strip, "more finalizer", " to remove")
 	return r
 }
 
@@ -154,10 +150,10 @@ var deletionReasons = map[string]string{
 }
 
 // whyDeleted completes the sentence "pods are deleted, because …".
-func whyDeleted(deletions []deletion) string {
+func whyDeleted(deletions []jobfate.Deletion) string {
 	var reasons []string
 	for _, d := range deletions {
-		if r := deletionReasons[d.cause]; !slices.Contains(reasons, r) {
+		if r := deletionReasons[d.Cause]; !slices.Contains(reasons, r) {
 			reasons = append(reasons, r)
 		}
 	}
@@ -196,32 +192,32 @@ func (e Explanation) Waits() []Reason {
 	switch {
 	case f == nil:
 		return nil
-	case jobstatus.Finished(f.job) != nil:
+	case jobstatus.Finished(f.Job) != nil:
 		at := f.goneAt()
 		return thatApply(when(!at.IsZero(), WaitTTL, "its deletion at "+f.clock(at)+
 			", by spec.ttlSecondsAfterFinished").until(at))
 	}
-	spec, goesOn := &f.spec, f.goesOn()
+	goesOn := f.goesOn()
 	var due time.Time // of the last terminating pod; a pod that the decision deletes has no due time yet
-	for r := range f.pods() {
-		if r.Terminating && len(f.deletes) == 0 {
+	for _, r := range f.pods {
+		if r.Terminating && len(f.decision.Delete) == 0 {
 			due = latest(due, r.Pod.DeletionTimestamp.Time)
 		}
 	}
 	return thatApply(
-		when(f.unseenStatus, WaitOwnWrite, "the last status write to be observed"),
-		when(f.unseenCreations > 0 || f.unseenDeletions > 0, WaitPodsObserved, f.unobserved()+" to be observed"),
-		when(f.job.DeletionTimestamp != nil, WaitDeletion, "the Job to be deleted"),
-		when(goesOn && spec.suspended, WaitResume,
+		when(f.InFlight.Status, WaitOwnWrite, "the last status write to be observed"),
+		when(f.InFlight.Creations > 0 || f.InFlight.Deletions > 0, WaitPodsObserved, f.unobserved()+" to be observed"),
+		when(f.Job.DeletionTimestamp != nil, WaitDeletion, "the Job to be deleted"),
+		when(goesOn && f.Suspended, WaitResume,
 			either(f.queue() != "", "Kueue to admit the Job", "a user to resume the Job")),
-		when(goesOn && !spec.suspended && spec.parallelism == 0, WaitParallelism,
+		when(goesOn && !f.Suspended && f.Parallelism == 0, WaitParallelism,
 			"a user to raise the parallelism above 0"),
-		when(f.activeAfter > 0, WaitPodsFinish, count(f.activeAfter, "pod")+" to finish"),
-		when(f.terminatingAfter > 0, WaitTermination, count(f.terminatingAfter, "pod")+" to terminate"+
-			textIf(!due.IsZero(), ", due "+either(due.Before(f.now), "since ", "by ")+f.clock(due))).until(due),
-		when(f.wait > 0, WaitBackoff, "the backoff to end at "+f.clock(f.retry())).until(f.retry()),
-		when(goesOn && f.timed, WaitDeadline,
-			"its deadline at "+f.clock(f.deadline)+", when it fails").until(f.deadline),
+		when(f.ActiveAfter > 0, WaitPodsFinish, count(f.ActiveAfter, "pod")+" to finish"),
+		when(f.TerminatingAfter > 0, WaitTermination, count(f.TerminatingAfter, "pod")+" to terminate"+
+			textIf(!due.IsZero(), ", due "+either(due.Before(f.Now), "since ", "by ")+f.clock(due))).until(due),
+		when(f.Wait > 0, WaitBackoff, "the backoff to end at "+f.clock(f.retry())).until(f.retry()),
+		when(goesOn && f.Timed, WaitDeadline,
+			"its deadline at "+f.clock(f.Deadline)+", when it fails").until(f.Deadline),
 	)
 }
 
@@ -244,56 +240,56 @@ func (e Explanation) Prospect() Reason {
 	if f == nil {
 		return Reason{}
 	}
-	spec, one := &f.spec, int32(1)
-	completions := *cmp.Or(spec.completions, &one) // a Job without completions needs one success
-	phase, end, need := jobstatus.OutcomeOf(f.job).Phase, f.end, max(0, completions-f.succeeded)
+	one := int32(1)
+	completions := *cmp.Or(f.Completions, &one) // a Job without completions needs one success
+	phase, ending, need := jobstatus.OutcomeOf(f.Job).Phase, f.Ending.Type, max(0, completions-f.Succeeded)
 	// A failed index keeps the Job from being complete (KEP-3850), but its success policy
 	// can still be met: rule is the first that the other indexes can satisfy.
-	rule := f.meets(f.failedIndexes.Complement(completions))
-	first, failed := f.failedIndexes.Min()
-	n := f.failedIndexes.Len()
+	rule := f.SuccessRule(f.FailedIndexes.Complement(completions))
+	first, failed := f.FailedIndexes.Min()
+	n := f.FailedIndexes.Len()
 	haveFailed := either(n > 1, fmt.Sprintf("%d indexes have failed, the first is %d", n, first),
 		fmt.Sprintf("index %d has failed", first))
 	r := cmp.Or(
 		when(phase == jobstatus.Complete, ProspectSuccess, "yes, the Job has succeeded"),
 		when(phase == jobstatus.Failed, ProspectFailure, "no, the Job has failed"),
-		when(end.succeeds || !end.ends && phase == jobstatus.Succeeding, ProspectSuccess,
+		when(ending == batchv1.JobSuccessCriteriaMet || ending == "" && phase == jobstatus.Succeeding, ProspectSuccess,
 			"yes, it is decided that the Job succeeds"),
-		when(end.ends || phase == jobstatus.Failing, ProspectFailure, "no, it is decided that the Job fails"),
+		when(ending != "" || phase == jobstatus.Failing, ProspectFailure, "no, it is decided that the Job fails"),
 		when(failed && rule < 0, ProspectOutOfReach,
 			"no: "+haveFailed+"; the Job fails when no other index is left to run"),
-		when(f.job.DeletionTimestamp != nil && need > f.active, ProspectOutOfReach,
+		when(f.Job.DeletionTimestamp != nil && need > f.Active, ProspectOutOfReach,
 			fmt.Sprintf(
 				"no: the Job is being deleted, and %s cannot reach the %d successes that are still needed",
-				count(f.active, "pod"), need)),
-		when(spec.completions == nil && need > 0, ProspectPossible, "yes: one pod must succeed, and all must finish"),
-		when(spec.completions == nil, ProspectPossible, "yes: a pod has succeeded, the others must finish"),
+				count(f.Active, "pod"), need)),
+		when(f.Completions == nil && need > 0, ProspectPossible, "yes: one pod must succeed, and all must finish"),
+		when(f.Completions == nil, ProspectPossible, "yes: a pod has succeeded, the others must finish"),
 		when(failed, ProspectPossible,
 			fmt.Sprintf("yes: %s, but rule %d of the success policy can still be met", haveFailed, rule)),
-		when(spec.indexed, ProspectPossible, fmt.Sprintf("yes: %d of %d indexes to go", need, completions)+
-			textIf(spec.successPolicy, ", or fewer by the success policy")),
+		when(f.Indexed, ProspectPossible, fmt.Sprintf("yes: %d of %d indexes to go", need, completions)+
+			textIf(f.Job.Spec.SuccessPolicy != nil, ", or fewer by the success policy")),
 		when(true, ProspectPossible, fmt.Sprintf("yes: %d of %s to go", need, count(completions, "pod"))),
 	)
 	if r.Code == ProspectPossible {
-		r.Until, r.Text = f.deadline, r.Text+f.conditions()
+		r.Until, r.Text = f.Deadline, r.Text+f.conditions()
 	}
 	return r
 }
 
 // conditions says on what conditions the Job succeeds.
 func (f *facts) conditions() string {
-	spec, limit, failed, failsAt := &f.spec, f.spec.limit, f.failed, f.deadline
+	limit, failed, failsAt := f.Limit.PerJob, f.Failed, f.Deadline
 	limited := limit < math.MaxInt32
 	return cmp.Or(
-		textIf(f.job.DeletionTimestamp != nil, "; only with the pods it has, because it is being deleted"),
-		textIf(spec.suspended, "; once it is resumed"),
-		textIf(spec.parallelism == 0, "; once its parallelism is above 0"),
+		textIf(f.Job.DeletionTimestamp != nil, "; only with the pods it has, because it is being deleted"),
+		textIf(f.Suspended, "; once it is resumed"),
+		textIf(f.Parallelism == 0, "; once its parallelism is above 0"),
 	) +
-		textIf(spec.perIndex, "; at most "+count(spec.limitPerIndex, "failure")+" per index") +
+		textIf(f.PerIndex(), "; at most "+count(f.Limit.PerIndex, "failure")+" per index") +
 		textIf(limited, fmt.Sprintf("; at most %s, %d so far", count(limit, "failure"), failed)) +
-		textIf(limited && spec.countRestarts, fmt.Sprintf(", or as many container restarts, %d so far",
-			f.restarts)) +
-		textIf(!limited && !spec.perIndex, fmt.Sprintf("; no limit on failures, %d so far", failed)) +
+		textIf(limited && f.CountRestarts, fmt.Sprintf(", or as many container restarts, %d so far",
+			f.Restarts)) +
+		textIf(!limited && !f.PerIndex(), fmt.Sprintf("; no limit on failures, %d so far", failed)) +
 		textIf(!failsAt.IsZero(), "; before the deadline at "+f.clock(failsAt))
 }
 
@@ -305,47 +301,46 @@ func finished(job *batchv1.Job) Reason {
 
 // retry is when the next pod that is backing off may be created; zero if none is.
 func (f *facts) retry() time.Time {
-	return either(f.wait > 0, f.now.Add(f.wait), time.Time{})
+	return either(f.Wait > 0, f.Now.Add(f.Wait), time.Time{})
 }
 
 // goesOn reports whether the Job has not ended, and is not about to end.
 func (f *facts) goesOn() bool {
-	return jobstatus.Finished(f.job) == nil && f.job.DeletionTimestamp == nil && !f.end.ends
+	return jobstatus.Finished(f.Job) == nil && f.Job.DeletionTimestamp == nil && f.Ending.Type == ""
 }
 
 // ends returns one of two words, by the way in which the Job ends.
 func (f *facts) ends(succeeds, fails string) string {
-	return either(f.end.succeeds, succeeds, fails)
+	return either(f.Ending.Type == batchv1.JobSuccessCriteriaMet, succeeds, fails)
 }
 
 func (f *facts) textEnding() string {
-	end := f.end
-	text := fmt.Sprintf("the Job %s: %s: %s%s", f.ends("succeeds", "fails"), end.reason, end.message, f.textDeletes())
-	return text + either(f.end.final, also("", f.terminatingAfter, "pod", " terminating"),
+	text := fmt.Sprintf("the Job %s: %s: %s%s", f.ends("succeeds", "fails"), f.Ending.Reason, f.Ending.Message,
+		f.textDeletes())
+	return text + either(f.EndSettled, also("", f.TerminatingAfter, "pod", " terminating"),
 		"; the condition is set once all pods are observed and deleted")
 }
 
 func (f *facts) textRunning() string {
-	spec := &f.spec
-	n := f.failedIndexes.Len()
-	of := textIf(spec.completions != nil, fmt.Sprintf(" of %d", *cmp.Or(spec.completions, new(int32))))
-	return fmt.Sprintf("%s active, parallelism %d, %d%s succeeded%s", count(f.active, "pod"),
-		spec.parallelism,
-		f.succeeded, of, textIf(n > 0, fmt.Sprintf(", %d failed", n)))
+	n := f.FailedIndexes.Len()
+	of := textIf(f.Completions != nil, fmt.Sprintf(" of %d", *cmp.Or(f.Completions, new(int32))))
+	return fmt.Sprintf("%s active, parallelism %d, %d%s succeeded%s", count(f.Active, "pod"),
+		f.Parallelism,
+		f.Succeeded, of, textIf(n > 0, fmt.Sprintf(", %d failed", n)))
 }
 
 // unobserved counts the writes that are in flight.
 func (f *facts) unobserved() string {
-	return count(max(0, f.unseenCreations), "creation") + " and " +
-		count(max(0, f.unseenDeletions), "deletion")
+	return count(max(0, f.InFlight.Creations), "creation") + " and " +
+		count(max(0, f.InFlight.Deletions), "deletion")
 }
 
-func (f *facts) textDeletes() string { return also("deleting ", len(f.deletes), "pod", "") }
+func (f *facts) textDeletes() string { return also("deleting ", len(f.decision.Delete), "pod", "") }
 
 // clock renders a time in UTC, as RFC 3339 does, without the date if it is today's.
 func (f *facts) clock(t time.Time) string {
 	const day = 24 * time.Hour
-	return t.UTC().Format(either(t.Truncate(day).Equal(f.now.Truncate(day)), "15:04:05Z07:00", time.RFC3339))
+	return t.UTC().Format(either(t.Truncate(day).Equal(f.Now.Truncate(day)), "15:04:05Z07:00", time.RFC3339))
 }
 
 // count renders a number of things: "3 pods".

@@ -15,7 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/duration"
 
+	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/jobstatus"
+	"github.com/jobfate/jobfate/tracking"
 )
 
 const (
@@ -31,24 +33,36 @@ const (
 
 // facts are the decision and the evidence, prepared for the answers of an Explanation.
 type facts struct {
-	*decision
+	*jobfate.Facts
 	world
-	reason  Reason               // for the state of the Job
-	deleted map[types.UID]string // the pods that the decision deletes
-	created time.Time            // the last SuccessfulCreate event of the Job
-	owners  []owner              // the controllers above the Job, the next one first
+	decision jobfate.Decision
+	pods     []*record            // of the Job, by index and UID
+	others   []*corev1.Pod        // the pods of other owners
+	reason   Reason               // for the state of the Job
+	deleted  map[types.UID]string // the pods that the decision deletes
+	created  time.Time            // the last SuccessfulCreate event of the Job
+	owners   []owner              // the controllers above the Job, the next one first
 }
 
-func newFacts(d *decision, evidence []Evidence) *facts {
-	f := &facts{decision: d, world: newWorld(evidence), deleted: make(map[types.UID]string, len(d.deletes))}
+// record says how a pod of the Job counts.
+type record = tracking.PodRecord
+
+// newFacts returns the facts of a decision; nil for the zero Decision.
+func newFacts(d jobfate.Decision, evidence []Evidence) *facts {
+	from := d.Facts()
+	if from == nil {
+		return nil
+	}
+	f := &facts{Facts: from, world: newWorld(evidence), decision: d, pods: from.Pods(), others: from.Others(),
+		deleted: make(map[types.UID]string, len(d.Delete))}
 	f.reason = f.decided()
-	for _, gone := range f.deletes {
-		f.deleted[gone.pod.UID] = gone.cause
+	for _, gone := range f.decision.Delete {
+		f.deleted[gone.Pod.UID] = gone.Cause
 	}
-	if len(f.job.OwnerReferences) > 0 {
-		f.owners = f.world.ownersOf(f.job.OwnerReferences)
+	if len(f.Job.OwnerReferences) > 0 {
+		f.owners = f.world.ownersOf(f.Job.OwnerReferences)
 	}
-	if e := lastEvent(f.events[f.job.UID], reasonIs("SuccessfulCreate")); e != nil {
+	if e := lastEvent(f.events[f.Job.UID], reasonIs("SuccessfulCreate")); e != nil {
 		f.created = timeOf(e)
 	}
 	return f
@@ -109,12 +123,12 @@ func hasSucceeded(job *batchv1.Job) bool { return jobstatus.OutcomeOf(job).Phase
 // recreated finds that the pods are controlled by a Job with the same name and another UID,
 // and that this Job still has none.
 func (f *facts) recreated() (c finding) {
-	job := f.job
+	job := f.Job
 	created := job.CreationTimestamp.Time
-	if f.known > 0 || !created.IsZero() && !f.overdue(created) {
+	if len(f.pods) > 0 || !created.IsZero() && !f.overdue(created) {
 		return c
 	}
-	for _, pod := range f.given() {
+	for _, pod := range f.others {
 		owner := metav1.GetControllerOfNoCopy(pod)
 		if pod.Namespace == job.Namespace && owner != nil && owner.Kind == "Job" && owner.Name == job.Name &&
 			owner.UID != job.UID {
@@ -130,7 +144,7 @@ func (f *facts) recreated() (c finding) {
 // podsMissing finds that the status counts more pods than the snapshot has. If it has some, the
 // status may be about to change.
 func (f *facts) podsMissing(change time.Time) Reason {
-	status, pods := &f.job.Status, f.known
+	status, pods := &f.Job.Status, len(f.pods)
 	terminating := int(*cmp.Or(status.Terminating, new(int32)))
 	counted := int(status.Active) + terminating
 	return when(counted > pods && f.reason.Code != JobFinished && (pods == 0 || f.overdue(change)), CausePodsMissing,
@@ -142,24 +156,24 @@ func (f *facts) podsMissing(change time.Time) Reason {
 // backoffUnknown finds that the status counts failures, but no pod shows when they happened. The
 // last change is not before them if the managed fields show it; kubectl hides these.
 func (f *facts) backoffUnknown(change time.Time) Reason {
-	job, longest := f.job, f.delay(math.MaxInt32)
+	job, longest := f.Job, f.Delays.Delay(math.MaxInt32)
 	failed := job.Status.Failed
-	for r := range f.pods() {
+	for _, r := range f.pods {
 		if r.Failed {
 			failed = 0
 		}
 	}
 	over := len(job.ManagedFields) > 0 && f.overdue(change.Add(longest))
-	return when(len(f.creates) > 0 && failed > 0 && !over &&
-		(f.known == 0 || !f.spec.perIndex), CauseBackoffUnknown,
+	return when(len(f.decision.Create) > 0 && failed > 0 && !over &&
+		(len(f.pods) == 0 || !f.PerIndex()), CauseBackoffUnknown,
 		count(failed, "failure")+
 			" counted, and none of the pods was given: the controller may wait for up to "+
-			duration.HumanDuration(longest)+" before it creates "+count(len(f.creates), "pod"))
+			duration.HumanDuration(longest)+" before it creates "+count(len(f.decision.Create), "pod"))
 }
 
 // deletionOverdue finds that finalizers keep the Job from being deleted.
 func (f *facts) deletionOverdue() Reason {
-	job := f.job
+	job := f.Job
 	if job.DeletionTimestamp == nil || len(job.Finalizers) == 0 {
 		return Reason{}
 	}
@@ -172,8 +186,8 @@ func (f *facts) deletionOverdue() Reason {
 // refusal returns the message with which the API server refuses to create the missing pods, and the
 // event; nil if none reports that, or if a pod was created after one that is not recent.
 func (f *facts) refusal(change time.Time) *corev1.Event {
-	event := lastEvent(f.events[f.job.UID], reasonIs("FailedCreate"))
-	if event == nil || len(f.creates) == 0 || event.Message == "" {
+	event := lastEvent(f.events[f.Job.UID], reasonIs("FailedCreate"))
+	if event == nil || len(f.decision.Create) == 0 || event.Message == "" {
 		return nil
 	}
 	at := timeOf(event)
@@ -185,7 +199,7 @@ func (f *facts) refusal(change time.Time) *corev1.Event {
 
 // createdAfter reports whether the controller has created a pod of the Job after a time.
 func (f *facts) createdAfter(t time.Time) bool {
-	for r := range f.pods() {
+	for _, r := range f.pods {
 		if r.Pod.CreationTimestamp.After(t) {
 			return true
 		}
@@ -196,14 +210,14 @@ func (f *facts) createdAfter(t time.Time) bool {
 // creationOverdue finds pods whose creation has been due since the last known change and
 // the end of their backoff.
 func (f *facts) creationOverdue(change time.Time) Reason {
-	if !f.spec.perIndex && f.failures > 0 {
-		change = latest(change, f.lastFailure.Add(f.delay(f.failures)))
+	if !f.PerIndex() && f.Record.Failures > 0 {
+		change = latest(change, f.Record.LastFailure.Add(f.Delays.Delay(f.Record.Failures)))
 	}
-	first, n := f.now, 0
-	for _, index := range f.creates {
+	first, n := f.Now, 0
+	for i := range f.decision.Create {
 		due := change
-		if failed := f.predecessor(index); failed != nil {
-			due = latest(due, failed.Finish().Add(f.delay(failed.Counts.Next(true).Total())))
+		if failed := f.Predecessor(f.decision.Create[i].Index); failed != nil {
+			due = latest(due, failed.Finish().Add(f.Delays.Delay(failed.Counts.Next(true).Total())))
 		}
 		if f.overdue(due) {
 			first = earliest(first, due)
@@ -217,9 +231,9 @@ func (f *facts) creationOverdue(change time.Time) Reason {
 // but has a foreign finalizer matters only if the Job is being deleted, which it blocks.
 func (f *facts) terminationOverdue() (c finding) {
 	var late []*corev1.Pod
-	for _, r := range f.inOrder() {
+	for _, r := range f.pods {
 		if pod := r.Pod; pod.DeletionTimestamp != nil && f.overdue(pod.DeletionTimestamp.Time) &&
-			(r.Terminating || f.job.DeletionTimestamp != nil && f.foreignFinalizers(pod) != "") {
+			(r.Terminating || f.Job.DeletionTimestamp != nil && f.foreignFinalizers(pod) != "") {
 			late, c.pods = append(late, pod), append(c.pods, pod.Name)
 		}
 	}
@@ -239,19 +253,19 @@ func (f *facts) terminationOverdue() (c finding) {
 		who+" should have terminated "+ago)
 	c.Reason = Reason{Code: CauseTerminationOverdue, Text: joined("; ", text, f.notReady(first.Spec.NodeName),
 		textIf(finalizers != "", "the pod has the finalizer "+finalizers), says)}
-	c.mild = f.goesOn() && (!f.spec.replaceFailedOnly || f.spec.suspended)
+	c.mild = f.goesOn() && (!f.ReplaceFailedOnly || f.Suspended)
 	return c
 }
 
 // foreignFinalizers returns the finalizers of a pod other than the Job controller's.
 func (f *facts) foreignFinalizers(pod *corev1.Pod) string {
-	own := f.keys.Finalizer
+	own := f.Keys.Finalizer
 	return strings.Join(slices.DeleteFunc(slices.Clone(pod.Finalizers),
 		func(name string) bool { return name == own }), ", ")
 }
 
 // ago says how long ago something was.
-func (f *facts) ago(t time.Time) string { return duration.HumanDuration(f.now.Sub(t)) + " ago" }
+func (f *facts) ago(t time.Time) string { return duration.HumanDuration(f.Now.Sub(t)) + " ago" }
 
 // overdue reports whether a step that was due at this time is late enough to be a cause.
 // The zero time is never overdue.
@@ -259,14 +273,14 @@ func (f *facts) overdue(due time.Time) bool { return f.past(due, patience) }
 
 // past reports whether t was at least that long ago. The zero time was not.
 func (f *facts) past(t time.Time, ago time.Duration) bool {
-	return !t.IsZero() && f.now.Sub(t) >= ago
+	return !t.IsZero() && f.Now.Sub(t) >= ago
 }
 
 // lastChange returns the latest time in the Job and its pods, at most now.
 func (f *facts) lastChange() time.Time {
 	last := f.created
 	see := func(t *metav1.Time) { last = latest(last, cmp.Or(t, &metav1.Time{}).Time) }
-	job := f.job
+	job := f.Job
 	see(&job.CreationTimestamp)
 	see(job.Status.StartTime)
 	for i := range job.Status.Conditions {
@@ -275,7 +289,7 @@ func (f *facts) lastChange() time.Time {
 	for i := range job.ManagedFields {
 		see(job.ManagedFields[i].Time)
 	}
-	for r := range f.pods() {
+	for _, r := range f.pods {
 		see(&r.Pod.CreationTimestamp)
 		see(r.Pod.DeletionTimestamp)
 		for i := range r.Pod.Status.Conditions {
@@ -288,7 +302,7 @@ func (f *facts) lastChange() time.Time {
 			}
 		}
 	}
-	return earliest(last, f.now)
+	return earliest(last, f.Now)
 }
 
 func latest(times ...time.Time) time.Time   { return slices.MaxFunc(times, time.Time.Compare) }
@@ -309,47 +323,47 @@ func oneLine(message string) string {
 func (f *facts) read() *reading {
 	change := f.lastChange()
 	r := &reading{facts: f, change: change}
-	if !hasSucceeded(f.job) {
+	if !hasSucceeded(f.Job) {
 		r.symptoms = f.symptoms()
 	}
 	r.workload, r.says = f.workloadSays()
 	if r.refusedBy = f.refusal(change); r.refusedBy != nil {
-		at, missing := timeOf(r.refusedBy), len(f.creates)
+		at, missing := timeOf(r.refusedBy), len(f.decision.Create)
 		r.refusal = strings.TrimPrefix(oneLine(r.refusedBy.Message), "Error creating: ")
 		r.creation.Text = count(missing, "pod") + " cannot be created" +
 			textIf(f.overdue(at), ", as of "+f.ago(at)) + ": " + r.refusal + f.usage(r.refusal)
 		return r
 	}
 	r.creation.Reason = cmp.Or(f.podsMissing(change), f.backoffUnknown(change), f.creationOverdue(change))
-	r.creation.mild = r.creation.Code == CausePodsMissing && f.known > 0
+	r.creation.mild = r.creation.Code == CausePodsMissing && len(f.pods) > 0
 	return r
 }
 
 // deadlineOverdue says that the deadline has passed, and the Job was not failed.
 func (f *facts) deadlineOverdue() string {
-	return textIf(f.pastDeadline() && f.overdue(f.deadline),
-		"the deadline passed "+f.ago(f.deadline)+", and the Job has no condition FailureTarget")
+	return textIf(f.pastDeadline() && f.overdue(f.Deadline),
+		"the deadline passed "+f.ago(f.Deadline)+", and the Job has no condition FailureTarget")
 }
 
 func (f *facts) pastDeadline() bool {
-	return f.end.reason == batchv1.JobReasonDeadlineExceeded && !f.end.decided
+	return f.Ending.Reason == batchv1.JobReasonDeadlineExceeded && !f.EndStored
 }
 
 // endOverdue says that the next condition, the interim or the terminal one, should have been written since the last
 // change.
 func (f *facts) endOverdue(due time.Time) string {
 	if f.pastDeadline() {
-		due = latest(due, f.deadline)
+		due = latest(due, f.Deadline)
 	}
-	waits := f.end.decided && f.active+f.terminating > 0
-	return textIf(f.end.ends && !waits && f.overdue(due),
-		"the Job should have "+f.ends("succeeded", "failed")+" "+f.ago(due)+": "+f.end.reason)
+	waits := f.EndStored && f.Active+f.Terminating > 0
+	return textIf(f.Ending.Type != "" && !waits && f.overdue(due),
+		"the Job should have "+f.ends("succeeded", "failed")+" "+f.ago(due)+": "+f.Ending.Reason)
 }
 
 // goneAt returns when a Job that has ended is deleted; zero if it is kept, or has not ended.
 func (f *facts) goneAt() (at time.Time) {
-	ttl := f.job.Spec.TTLSecondsAfterFinished
-	end := jobstatus.Finished(f.job)
+	ttl := f.Job.Spec.TTLSecondsAfterFinished
+	end := jobstatus.Finished(f.Job)
 	if ttl != nil && end != nil && !end.LastTransitionTime.IsZero() {
 		at = end.LastTransitionTime.Add(time.Duration(*ttl) * time.Second)
 	}
@@ -359,14 +373,14 @@ func (f *facts) goneAt() (at time.Time) {
 func (f *facts) ttlOverdue() string {
 	at := f.goneAt()
 	return textIf(f.overdue(at), "the Job has ended and should have been deleted "+f.ago(at)+
-		": spec.ttlSecondsAfterFinished is "+fmt.Sprint(*cmp.Or(f.job.Spec.TTLSecondsAfterFinished, new(int32))))
+		": spec.ttlSecondsAfterFinished is "+fmt.Sprint(*cmp.Or(f.Job.Spec.TTLSecondsAfterFinished, new(int32))))
 }
 
 // namespaceTerminating says that the Job's namespace is being deleted, if it is given.
 func (f *facts) namespaceTerminating() string {
-	o := f.find("Namespace", "", f.job.Namespace)
+	o := f.find("Namespace", "", f.Job.Namespace)
 	return textIf(o.text("status", "phase") == "Terminating" && f.goesOn(), joined(": ",
-		"namespace "+f.job.Namespace+" is being deleted, so no pod can be created",
+		"namespace "+f.Job.Namespace+" is being deleted, so no pod can be created",
 		o.condition("NamespaceContentRemaining").text("message"),
 		o.condition("NamespaceFinalizersRemaining").text("message")))
 }
@@ -388,7 +402,7 @@ func (f *facts) queued() string {
 
 // nodeOf returns the node of the first of the pods.
 func (f *facts) nodeOf(names []string) string {
-	for r := range f.pods() {
+	for _, r := range f.pods {
 		if len(names) > 0 && r.Pod.Name == names[0] {
 			return r.Pod.Spec.NodeName
 		}
@@ -398,9 +412,9 @@ func (f *facts) nodeOf(names []string) string {
 
 // managerSilent says that the controller that manages the Job has written nothing to its status.
 func (f *facts) managerSilent() string {
-	name, status := cmp.Or(f.job.Spec.ManagedBy, new(string)), &f.job.Status
-	created := f.job.CreationTimestamp.Time
-	waits := f.spec.suspended && *name == multiKueue
+	name, status := cmp.Or(f.Job.Spec.ManagedBy, new(string)), &f.Job.Status
+	created := f.Job.CreationTimestamp.Time
+	waits := f.Suspended && *name == multiKueue
 	written := status.StartTime != nil || len(status.Conditions) > 0 || status.Active+status.Failed+status.Succeeded > 0
 	other := *name != "" && *name != batchv1.JobControllerName
 	return textIf(other && !waits && !written && f.past(created, longPatience),
@@ -417,7 +431,7 @@ func (f *facts) usage(refusal string) string {
 		return ""
 	}
 	var now []string
-	status := f.find("ResourceQuota", f.job.Namespace, m[1]).at("status")
+	status := f.find("ResourceQuota", f.Job.Namespace, m[1]).at("status")
 	for part := range strings.SplitSeq(m[2], ",") {
 		resource, _, _ := strings.Cut(part, "=")
 		if hard := status.text("hard", resource); hard != "" {

@@ -36,7 +36,7 @@ func (e Explanation) LastFailure() Failure {
 }
 
 func (f *facts) lastFailed() (last *record) {
-	for _, r := range f.inOrder() {
+	for _, r := range f.pods {
 		if r.Failed && r.Valid && (last == nil || r.Finish().After(last.Finish())) {
 			last = r
 		}
@@ -54,10 +54,10 @@ func (f *facts) failure(r *record) Failure {
 
 // failureReason returns the reason with which the Job has failed or is going to; empty if neither.
 func (f *facts) failureReason() string {
-	if end := jobstatus.OutcomeOf(f.job); end.Phase == jobstatus.Failed || end.Phase == jobstatus.Failing {
+	if end := jobstatus.OutcomeOf(f.Job); end.Phase == jobstatus.Failed || end.Phase == jobstatus.Failing {
 		return end.Reason
 	}
-	return textIf(f.end.ends && !f.end.succeeds, f.end.reason)
+	return textIf(f.Ending.Type == batchv1.JobFailureTarget, f.Ending.Reason)
 }
 
 // culprit returns the pod that shows why the Job fails: the one that a FailJob rule matched, the one
@@ -65,7 +65,7 @@ func (f *facts) failureReason() string {
 func (f *facts) culprit() (r *record) {
 	reason := f.failureReason()
 	failed := f.lastFailed()
-	for _, p := range f.inOrder() {
+	for _, p := range f.pods {
 		switch {
 		case strings.HasPrefix(reason, batchv1.JobReasonPodFailurePolicy) && p.FailsJob():
 			return p
@@ -78,8 +78,8 @@ func (f *facts) culprit() (r *record) {
 
 // textFailed says why the Job has failed, or fails: which pod and how, and which limit.
 func (f *facts) textFailed() found {
-	reason, message := f.failureReason(), f.end.message
-	if end := jobstatus.OutcomeOf(f.job); message == "" || end.Terminal() {
+	reason, message := f.failureReason(), f.Ending.Message
+	if end := jobstatus.OutcomeOf(f.Job); message == "" || end.Terminal() {
 		message = end.Message
 	}
 	r := f.culprit()
@@ -87,7 +87,7 @@ func (f *facts) textFailed() found {
 	limit := f.limit(reason)
 	if r == nil {
 		c.text = joined("; ", joined(": ", reason, message), limit,
-			textIf(max(f.failed, f.job.Status.Failed) > 0, "none of its failed pods was given"))
+			textIf(max(f.Failed, f.Job.Status.Failed) > 0, "none of its failed pods was given"))
 		return c
 	}
 	fault := faultOf(r.Pod)
@@ -102,7 +102,7 @@ func (f *facts) textFailed() found {
 
 // named returns the name of a pod, with its index.
 func (f *facts) named(r *record) string {
-	return "pod " + r.Pod.Name + textIf(f.spec.indexed && r.Index >= 0, " (index "+strconv.Itoa(int(r.Index))+")")
+	return "pod " + r.Pod.Name + textIf(f.Indexed && r.Index >= 0, " (index "+strconv.Itoa(int(r.Index))+")")
 }
 
 // ruleText says which rule of the pod failure policy a failed pod matches.
@@ -113,19 +113,19 @@ func (f *facts) ruleText(r *record) string {
 
 // limit returns the limit of the spec that a reason is about, with its value and what was counted.
 func (f *facts) limit(reason string) string {
-	spec, job := &f.spec, f.job
-	failures := either(jobstatus.Finished(job) == nil, max(f.failed, job.Status.Failed), job.Status.Failed)
-	failed := max(f.failedIndexes.Len(), jobstatus.Indexes(job).Failed.Len())
-	indexes := cmp.Or(textIf(f.failedIndexes.Len() > 0, f.failedIndexes.String()),
+	job := f.Job
+	failures := either(jobstatus.Finished(job) == nil, max(f.Failed, job.Status.Failed), job.Status.Failed)
+	failed := max(f.FailedIndexes.Len(), jobstatus.Indexes(job).Failed.Len())
+	indexes := cmp.Or(textIf(f.FailedIndexes.Len() > 0, f.FailedIndexes.String()),
 		*cmp.Or(job.Status.FailedIndexes, new(string)))
 	list := textIf(len(indexes) <= maxList, " ("+indexes+")")
 	switch reason {
 	case batchv1.JobReasonBackoffLimitExceeded:
 		text := count(failures, "failure")
-		if restarts := f.restarts; spec.countRestarts && restarts > 0 {
+		if restarts := f.Restarts; f.CountRestarts && restarts > 0 {
 			text += fmt.Sprintf(" and %d container restarts", restarts)
 		}
-		return fmt.Sprintf("%s, spec.backoffLimit is %d", text, spec.limit)
+		return fmt.Sprintf("%s, spec.backoffLimit is %d", text, f.Limit.PerJob)
 	case batchv1.JobReasonDeadlineExceeded:
 		if seconds := job.Spec.ActiveDeadlineSeconds; seconds != nil {
 			return fmt.Sprintf("spec.activeDeadlineSeconds is %d", *seconds) +
@@ -138,7 +138,7 @@ func (f *facts) limit(reason string) string {
 		}
 	case batchv1.JobReasonFailedIndexes:
 		return fmt.Sprintf("%s failed%s, spec.backoffLimitPerIndex is %d",
-			either(failed == 1, "1 index has", fmt.Sprintf("%d indexes have", failed)), list, spec.limitPerIndex)
+			either(failed == 1, "1 index has", fmt.Sprintf("%d indexes have", failed)), list, f.Limit.PerIndex)
 	}
 	return ""
 }

@@ -76,9 +76,9 @@ func (e Explanation) Indexes() iter.Seq[IndexReason] { return slices.Values(e.un
 func (e Explanation) Index(index int32) IndexReason {
 	f, r := e.facts, IndexReason{Indexes: indexset.Range(index, index)}
 	switch {
-	case f == nil || !f.spec.indexed || index < 0 || index >= *f.spec.completions:
+	case f == nil || !f.Indexed || index < 0 || index >= *f.Completions:
 		r.Code, r.Text = IndexUnknown, "not an index of the Job"
-	case f.completed.Contains(index):
+	case f.Completed.Contains(index):
 		r.Code, r.Text = IndexCompleted, "completed"
 	default:
 		r = f.states(r.Indexes, false)[0]
@@ -127,10 +127,10 @@ func (e Explanation) Groups() []IndexReason {
 // Job that is not Indexed. grouped leaves the details of single indexes out of the texts.
 func (e Explanation) unfinished(grouped bool) []IndexReason {
 	f := e.facts
-	if f == nil || !f.spec.indexed {
+	if f == nil || !f.Indexed {
 		return nil
 	}
-	return f.states(f.completed.Complement(*f.spec.completions), grouped)
+	return f.states(f.Completed.Complement(*f.Completions), grouped)
 }
 
 // states returns the states of the given indexes, none of which is completed, in order.
@@ -141,7 +141,7 @@ func (f *facts) states(indexes indexset.Set, grouped bool) (all []IndexReason) {
 		withPods.Add(index)
 		all = append(all, f.state(indexset.Range(index, index), p, t, grouped))
 	}
-	rest, failed := indexes.Difference(withPods.Set()), f.failedIndexes
+	rest, failed := indexes.Difference(withPods.Set()), f.FailedIndexes
 	for _, same := range []indexset.Set{rest.Intersection(failed), rest.Difference(failed)} {
 		for iv := range same.Intervals() {
 			all = append(all, f.state(indexset.Range(iv.First, iv.Last), indexPods{}, t, grouped))
@@ -170,12 +170,12 @@ type indexPods struct {
 // planned pod has no entry.
 func (f *facts) podsByIndex(indexes indexset.Set) map[int32]indexPods {
 	known := make(map[int32]indexPods)
-	for _, index := range f.creates {
-		if indexes.Contains(index) {
+	for i := range f.decision.Create {
+		if index := f.decision.Create[i].Index; indexes.Contains(index) {
 			known[index] = indexPods{creating: true}
 		}
 	}
-	for _, r := range f.inOrder() {
+	for _, r := range f.pods {
 		if !r.Valid || !indexes.Contains(r.Index) {
 			continue
 		}
@@ -212,8 +212,8 @@ func failsBefore(r, other *record) bool {
 func (f *facts) state(indexes indexset.Set, p indexPods, t *template, grouped bool) IndexReason {
 	index, _ := indexes.Min()
 	s := IndexReason{Indexes: indexes}
-	failed := f.failedIndexes.Contains(index)
-	if r := cmp.Or(either(failed, p.fails, nil), f.predecessor(index), p.failed); r != nil {
+	failed := f.FailedIndexes.Contains(index)
+	if r := cmp.Or(either(failed, p.fails, nil), f.Predecessor(index), p.failed); r != nil {
 		s.Pod, s.Failures, s.LastFailure = r.Pod.Name, r.Counts.Next(true).Total(), f.failure(r)
 	}
 	if r := cmp.Or(p.active, p.terminating); r != nil {
@@ -226,8 +226,8 @@ func (f *facts) state(indexes indexset.Set, p indexPods, t *template, grouped bo
 		}
 	}
 	match := s.LastFailure.Match
-	spec, goesOn, failures := &f.spec, f.goesOn(), count(s.Failures, "failure")
-	delay := f.indexDelay(index)
+	goesOn, failures := f.goesOn(), count(s.Failures, "failure")
+	delay := f.DelayOf(index)
 	pods := either(grouped, "pods", "pod "+s.Pod)
 	switch {
 	case failed && p.fails == nil: // the pod is gone
@@ -237,7 +237,7 @@ func (f *facts) state(indexes indexset.Set, p indexPods, t *template, grouped bo
 	case failed:
 		// ignored failures do not count towards the limit
 		counted := count(p.fails.Counts.Next(true).Failures, "failure")
-		s.Code, s.Text = IndexFailed, "failed after "+counted+", the limit is "+strconv.Itoa(int(spec.limitPerIndex))
+		s.Code, s.Text = IndexFailed, "failed after "+counted+", the limit is "+strconv.Itoa(int(f.Limit.PerIndex))
 	case p.goes != "":
 		s.Code, s.Text = IndexRemoving, "deleting "+pods+", because "+deletionReasons[p.goes]
 	case p.active != nil && shown.cannot != "":
@@ -249,12 +249,12 @@ func (f *facts) state(indexes indexset.Set, p indexPods, t *template, grouped bo
 		s.Code, s.Text = IndexActive, "active"+textIf(!grouped, ", "+pods)
 	case p.creating:
 		s.Code, s.Text = IndexCreating, "creating a pod"
-	case p.terminating != nil && (spec.replaceFailedOnly || !goesOn):
+	case p.terminating != nil && (f.ReplaceFailedOnly || !goesOn):
 		s.Code, s.Text = IndexTerminating, "waiting for "+pods+" to terminate"
 	case !goesOn && match.Action == batchv1.PodFailurePolicyActionFailJob:
 		s.Code, s.Text = IndexStopped, "not run again; its pod matched FailJob "+match.Explain()
-	case goesOn && !spec.suspended && spec.parallelism > 0 && delay > 0:
-		s.Until = f.now.Add(delay)
+	case goesOn && !f.Suspended && f.Parallelism > 0 && delay > 0:
+		s.Until = f.Now.Add(delay)
 		s.Code, s.Text = IndexBackingOff, "backing off"+textIf(!grouped, " until "+f.clock(s.Until)+" after "+failures)
 	default:
 		s.Reason = f.stateWithoutPod()
@@ -264,14 +264,14 @@ func (f *facts) state(indexes indexset.Set, p indexPods, t *template, grouped bo
 
 // stateWithoutPod says why an index without a pod gets none.
 func (f *facts) stateWithoutPod() Reason {
-	code, perIndex := f.reason.Code, f.spec.perIndex
+	code, perIndex := f.reason.Code, f.PerIndex()
 	return cmp.Or(
 		when(code == JobFinished, IndexStopped, "not run, because the Job is "+
-			string(jobstatus.OutcomeOf(f.job).Phase)),
+			string(jobstatus.OutcomeOf(f.Job).Phase)),
 		when(code == JobEnding, IndexStopped, "not run, because the Job "+f.ends("succeeds", "fails")+": "+
-			f.end.reason),
+			f.Ending.Reason),
 		when(code == JobDeleting, IndexStopped, "not run, because "+f.reason.Text),
-		when(f.wait > 0 && perIndex && !f.spec.fillFreeSlots, IndexPending,
+		when(f.Wait > 0 && perIndex && !f.FillFreeSlots, IndexPending,
 			"pending, behind lower indexes that are backing off"),
 		when(code == JobRunning || code == JobCreating || code == JobBackingOff && perIndex, IndexPending,
 			"pending, limited by parallelism"),
@@ -320,26 +320,26 @@ func (e Explanation) Totals() Totals {
 	if f == nil {
 		return Totals{}
 	}
-	spec, done := &f.spec, int(f.succeeded)
+	done := int(f.Succeeded)
 	waiting := 0 // missing pods that wait for the backoff of the Job
-	if f.wait > 0 && !spec.perIndex {
-		waiting = int(f.want - f.active - either(spec.replaceFailedOnly, f.terminating, 0))
+	if f.Wait > 0 && !f.PerIndex() {
+		waiting = int(f.Want - f.Active - either(f.ReplaceFailedOnly, f.Terminating, 0))
 	}
 	n := map[Code]int{}
 	for _, s := range e.unfinished(false) {
 		n[s.Code] += s.Indexes.Len()
 	}
-	if !spec.indexed {
-		failed := f.failed
-		if status := &f.job.Status; f.reason.Code == JobFinished { // nothing more is counted
+	if !f.Indexed {
+		failed := f.Failed
+		if status := &f.Job.Status; f.reason.Code == JobFinished { // nothing more is counted
 			done, failed = int(status.Succeeded), status.Failed
 		}
-		lacking, code := len(f.creates)+waiting, either(f.goesOn(), IndexPending, IndexStopped)
-		if spec.completions != nil {
-			lacking = max(0, int(*spec.completions)-done-int(f.active))
+		lacking, code := len(f.decision.Create)+waiting, either(f.goesOn(), IndexPending, IndexStopped)
+		if f.Completions != nil {
+			lacking = max(0, int(*f.Completions)-done-int(f.Active))
 		}
-		n = map[Code]int{code: lacking, IndexTerminating: int(f.terminating), IndexFailed: int(failed)}
-		n[IndexActive] = int(f.active)
+		n = map[Code]int{code: lacking, IndexTerminating: int(f.Terminating), IndexFailed: int(failed)}
+		n[IndexActive] = int(f.Active)
 		for _, s := range f.symptoms() {
 			state := either(s.attention == AttentionStuck, IndexStuck,
 				either(s.attention == AttentionNone, IndexStarting, IndexWaiting))

@@ -52,23 +52,28 @@ func (e Explanation) Notes() []Reason {
 	if f == nil {
 		return nil
 	}
-	notes := slices.Clone(f.defects)
-	for _, name := range newerFields(&f.job.Spec) {
+	var notes []Reason
+	for _, text := range f.StatusRepairs {
+		notes = append(notes, Reason{Code: NoteStatusRepaired, Text: text})
+	}
+	notes = append(notes, when(f.RecordDropped, NoteMemoryDropped,
+		"the backoff record belongs to an earlier Job of this name"))
+	for _, name := range newerFields(&f.Job.Spec) {
 		notes = append(notes, Reason{Code: NoteUnknownField,
 			Text: "spec." + name + " is newer than this version of jobfate and was ignored"})
 	}
 	notes = append(notes,
-		when(f.others > 0, NoteForeignPods,
-			count(f.others, "pod")+" of other owners "+either(f.others == 1, "was", "were")+" given, and ignored"),
-		when(f.putOff, NoteStatusPutOff, "the status write is delayed: the last write is recent, and this "+
+		when(len(f.others) > 0, NoteForeignPods, count(len(f.others), "pod")+" of other owners "+
+			either(len(f.others) == 1, "was", "were")+" given, and ignored"),
+		when(f.PutOff, NoteStatusPutOff, "the status write is delayed: the last write is recent, and this "+
 			"one changes little"))
 	notes = append(notes, f.selectorShared())
 	notes = append(notes, f.uncounted()...)
-	for _, text := range validation.StatusAdvice(f.status) {
+	for _, text := range validation.StatusAdvice(f.Status) {
 		notes = append(notes, Reason{Code: NoteIndexesLarge, Text: text})
 	}
-	if names := f.keys; f.spec.indexed {
-		for _, r := range f.inOrder() {
+	if names := f.Keys; f.Indexed {
+		for _, r := range f.pods {
 			notes = append(notes, ofAnnotations(r.Pod, names)...)
 		}
 	}
@@ -103,10 +108,10 @@ func inPlace(used int32) string {
 // pod without the finalizer looks as if it had been counted, but the status does not count
 // it.
 func (f *facts) uncounted() []Reason {
-	indexed, completed := f.spec.indexed, f.completed
+	indexed, completed := f.Indexed, f.Completed
 	var misplaced, lost int
 	var firstMisplaced, lastLost string
-	for _, r := range f.inOrder() {
+	for _, r := range f.pods {
 		switch {
 		case !r.Valid && (r.Succeeded || r.Failed):
 			misplaced++
@@ -118,14 +123,14 @@ func (f *facts) uncounted() []Reason {
 	}
 	if !indexed {
 		// those that the status may have counted, or still lists
-		lost -= int(f.succeeded - f.counted)
+		lost -= int(f.Succeeded - f.Unrecorded)
 	}
 	return []Reason{
 		when(misplaced > 0, NoteNotCounted, count(misplaced, "pod")+
 			" finished without an index below completions and cannot be counted, such as "+firstMisplaced),
 		// A status that is not observed yet may count the others.
-		when(lost > 0 && !f.unseenStatus, NoteNotCounted, count(lost, "pod")+
-			" succeeded without the finalizer "+f.keys.Finalizer+" and cannot be counted, such as "+lastLost),
+		when(lost > 0 && !f.InFlight.Status, NoteNotCounted, count(lost, "pod")+
+			" succeeded without the finalizer "+f.Keys.Finalizer+" and cannot be counted, such as "+lastLost),
 	}
 }
 
@@ -152,14 +157,14 @@ var known = []string{
 
 // selectorShared finds pods of other Jobs that match a selector which the user has written.
 func (f *facts) selectorShared() Reason {
-	selector, err := metav1.LabelSelectorAsSelector(f.job.Spec.Selector)
-	if !*cmp.Or(f.job.Spec.ManualSelector, new(bool)) || err != nil {
+	selector, err := metav1.LabelSelectorAsSelector(f.Job.Spec.Selector)
+	if !*cmp.Or(f.Job.Spec.ManualSelector, new(bool)) || err != nil {
 		return Reason{}
 	}
 	n, other := 0, ""
-	for _, pod := range f.given() {
+	for _, pod := range f.others {
 		ref := metav1.GetControllerOfNoCopy(pod)
-		if ref != nil && ref.Kind == "Job" && ref.UID != f.job.UID && pod.Namespace == f.job.Namespace &&
+		if ref != nil && ref.Kind == "Job" && ref.UID != f.Job.UID && pod.Namespace == f.Job.Namespace &&
 			selector.Matches(labels.Set(pod.Labels)) {
 			n++
 			other = ref.Name

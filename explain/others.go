@@ -97,7 +97,7 @@ func jobSetGoesOn(f *facts, of owner) string {
 	for i, r := range o.list("spec", "failurePolicy", "rules") {
 		patterns, _ := r["onJobFailureMessagePatterns"].([]any) // may match; the default is likelier
 		if len(patterns) > 0 || !holds(r["onJobFailureReasons"], reason) ||
-			!holds(r["targetReplicatedJobs"], f.job.Labels[replicatedJob]) {
+			!holds(r["targetReplicatedJobs"], f.Job.Labels[replicatedJob]) {
 			continue
 		}
 		name := cmp.Or(r.text("name"), fmt.Sprint(i))
@@ -187,7 +187,7 @@ func (f *facts) held() (by owner, how string) {
 
 // queue says what must happen before Kueue resumes the Job; it is empty if Kueue does not manage it.
 func (f *facts) queue() string {
-	job := f.job
+	job := f.Job
 	queue, workload := cmp.Or(job.Labels[kueueQueue], job.Annotations[kueueQueue]), job.Labels[kueueWorkload]
 	for _, o := range f.owners {
 		queue = cmp.Or(queue, o.object.text("metadata", "labels", kueueQueue))
@@ -201,10 +201,10 @@ func (f *facts) queue() string {
 
 // workload returns Kueue's Workload of the Job or of an owner; nil if it is not given.
 func (f *facts) workload() object {
-	if name := f.job.Labels[kueueWorkload]; name != "" {
-		return f.find("Workload", f.job.Namespace, name)
+	if name := f.Job.Labels[kueueWorkload]; name != "" {
+		return f.find("Workload", f.Job.Namespace, name)
 	}
-	uids := []types.UID{f.job.UID}
+	uids := []types.UID{f.Job.UID}
 	for _, o := range f.owners {
 		uids = append(uids, o.uid)
 	}
@@ -264,7 +264,7 @@ func (f *facts) workloadSays() (state, text string) {
 
 // stopped returns the last event in which Kueue says why it has stopped the Job.
 func (f *facts) stoppedByKueue() string {
-	events := f.events[f.job.UID]
+	events := f.events[f.Job.UID]
 	for _, e := range slices.Backward(events) {
 		switch {
 		case e.Reason == "Started" || e.Reason == "Resumed":
@@ -292,10 +292,10 @@ func (f *facts) gang(pod *corev1.Pod) string {
 	if n, ok := group.number("spec", "schedulingPolicy", "gang", "minCount"); ok {
 		least, found = n, true
 	}
-	if !found || least <= int64(f.active) {
+	if !found || least <= int64(f.Active) {
 		return ""
 	}
-	return fmt.Sprintf("%s needs %d pods before any is scheduled, and the Job has %d", group.name(), least, f.active)
+	return fmt.Sprintf("%s needs %d pods before any is scheduled, and the Job has %d", group.name(), least, f.Active)
 }
 
 // podGroup returns the PodGroup of a pod: by its label, its annotation, or because the Job or the
@@ -313,7 +313,7 @@ func (f *facts) podGroup(pod *corev1.Pod) object {
 	}
 	for _, o := range f.objects {
 		if o.text("kind") == "PodGroup" && (slices.ContainsFunc(o.list("metadata", "ownerReferences"),
-			func(r object) bool { return types.UID(r.text("uid")) == f.job.UID })) {
+			func(r object) bool { return types.UID(r.text("uid")) == f.Job.UID })) {
 			return o
 		}
 	}

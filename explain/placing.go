@@ -28,7 +28,7 @@ func (p *podFacts) evicted() string {
 		if t.Effect == corev1.TaintEffectNoExecute && t.TolerationSeconds != nil && !since.IsZero() &&
 			(t.Key == corev1.TaintNodeNotReady || t.Key == corev1.TaintNodeUnreachable) {
 			at := since.Add(time.Duration(*t.TolerationSeconds) * time.Second)
-			return either(at.After(p.f.now), "; its pods are evicted at ", "; its pods should have been evicted at ") +
+			return either(at.After(p.f.Now), "; its pods are evicted at ", "; its pods should have been evicted at ") +
 				p.f.clock(at)
 		}
 	}
@@ -148,7 +148,7 @@ func volumeUnbound(p *podFacts) (s sign) {
 func (f *facts) claims(pod *corev1.Pod) (names []string) {
 	volumes := pod.Spec.Volumes
 	if len(volumes) == 0 {
-		volumes = f.job.Spec.Template.Spec.Volumes
+		volumes = f.Job.Spec.Template.Spec.Volumes
 	}
 	for _, v := range volumes {
 		switch {

@@ -11,8 +11,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/duration"
-
-	"github.com/jobfate/jobfate/internal/sidecar"
 )
 
 // sign is what shows a cause in a pod; without a text there is none.
@@ -55,9 +53,9 @@ type template struct {
 // container returns a container of the template; empty if it is not there.
 func (t *template) container(name string) object {
 	if !t.read {
-		t.read, t.spec = true, t.f.uids[t.f.job.UID]
+		t.read, t.spec = true, t.f.uids[t.f.Job.UID]
 		if t.spec == nil {
-			t.spec, _ = runtime.DefaultUnstructuredConverter.ToUnstructured(t.f.job)
+			t.spec, _ = runtime.DefaultUnstructuredConverter.ToUnstructured(t.f.Job)
 		}
 		t.spec = t.spec.at("spec", "template", "spec")
 	}
@@ -104,8 +102,10 @@ func (f *facts) factsOf(of *corev1.Pod, t *template) *podFacts {
 		p.since = latest(p.since, p.scheduled.LastTransitionTime.Time)
 	}
 	sidecars := map[string]bool{}
-	for c := range sidecar.Statuses(of) {
-		sidecars[c.Name] = true
+	for i := range of.Spec.InitContainers {
+		if c := &of.Spec.InitContainers[i]; c.RestartPolicy != nil {
+			sidecars[c.Name] = *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
+		}
 	}
 	for i := range of.Status.InitContainerStatuses {
 		c := &of.Status.InitContainerStatuses[i]
@@ -171,8 +171,8 @@ type symptom struct {
 // unless the Job fails: they may show why.
 func (f *facts) symptoms() (all []*symptom) {
 	t, by := &template{f: f}, map[Code]*symptom{}
-	for _, r := range f.activeInOrder() {
-		if f.deleted[r.Pod.UID] != "" && f.failureReason() == "" {
+	for _, r := range f.pods {
+		if !r.Active || f.deleted[r.Pod.UID] != "" && f.failureReason() == "" {
 			continue
 		}
 		of, s := f.diagnose(r.Pod, t)
@@ -208,7 +208,7 @@ func (a *symptom) found(f *facts) (c found) {
 	}
 	s, pod := a.signs[a.most], a.pods[a.most]
 	c.pod, c.container, c.node = pod.Name, s.container, cmp.Or(s.node, pod.Spec.NodeName)
-	c.text = fmt.Sprintf("%d of %s %s: %s", len(a.pods), count(f.active, "active pod"), a.cannot, s.text)
+	c.text = fmt.Sprintf("%d of %s %s: %s", len(a.pods), count(f.Active, "active pod"), a.cannot, s.text)
 	c.evidence = []string{cmp.Or(s.about, "pod/"+pod.Name)}
 	if s.event != nil {
 		c.evidence = append(c.evidence, f.eventText(s.event))
@@ -255,5 +255,5 @@ func mentions(text string, parts ...string) bool {
 
 // lasting says for how long a state has lasted.
 func (f *facts) lasting(since time.Time) string {
-	return textIf(!since.IsZero(), "for "+duration.HumanDuration(max(0, f.now.Sub(since))))
+	return textIf(!since.IsZero(), "for "+duration.HumanDuration(max(0, f.Now.Sub(since))))
 }

@@ -66,7 +66,7 @@ func startFailing(reasons []string, parts ...string) func(*podFacts) sign {
 
 func startOverdue(p *podFacts) (s sign) {
 	if p.Status.Phase == corev1.PodPending && p.node != "" && !p.started() && p.f.past(p.since, longPatience) {
-		s.text = "no container has started on node " + p.node + " in " + duration.HumanDuration(p.f.now.Sub(p.since))
+		s.text = "no container has started on node " + p.node + " in " + duration.HumanDuration(p.f.Now.Sub(p.since))
 		if e := lastEvent(p.events, func(*corev1.Event) bool { return true }); e != nil {
 			s.event, s.text = e, s.text+"; its last event, "+p.f.ago(timeOf(e))+", is "+joined(": "+
 				"", e.Reason, oneLine(e.Message))
@@ -160,7 +160,7 @@ func sidecarRunning(p *podFacts) (s sign) {
 	}
 	// in seconds; the default is shorter than patience
 	grace := cmp.Or(p.Spec.TerminationGracePeriodSeconds, new(int64))
-	if p.f.now.Sub(last)/time.Second < time.Duration(*grace) {
+	if p.f.Now.Sub(last)/time.Second < time.Duration(*grace) {
 		return s
 	}
 	for _, c := range p.all {
@@ -204,8 +204,8 @@ func containerRunning(p *podFacts) (s sign) {
 		return s
 	}
 	main := p.Annotations["kubectl.kubernetes.io/default-container"]
-	for i := range p.f.job.Spec.Template.Spec.Containers { // statuses are in the order of their names
-		if c := &p.f.job.Spec.Template.Spec.Containers[i]; main == "" && !mentions(c.Name, servers...) {
+	for i := range p.f.Job.Spec.Template.Spec.Containers { // statuses are in the order of their names
+		if c := &p.f.Job.Spec.Template.Spec.Containers[i]; main == "" && !mentions(c.Name, servers...) {
 			main = c.Name
 		}
 	}

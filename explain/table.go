@@ -55,7 +55,7 @@ var causes = []row{
 		advice: "Look for a finalizer on the Job, and check that the controller for finished Jobs is running.",
 		job:    func(r *reading) found { return of(r.ttlOverdue()) }},
 	{code: JobFinished, group: groupEnd, means: "the Job has succeeded",
-		job: func(r *reading) found { return found{reason: finished(r.job)} }},
+		job: func(r *reading) found { return found{reason: finished(r.Job)} }},
 	{code: CauseMultiKueue, attention: AttentionHeld, means: "MultiKueue runs the Job in another cluster; " +
 		"nothing is " +
 		"decided here", advice: multiKueueAdvice},
@@ -492,7 +492,7 @@ func backingOff(r *reading) (c found) {
 // failed returns the finder for a Job that has failed in a way.
 func failed(in func(*found) bool) func(*reading) found {
 	return func(r *reading) found {
-		if end := finished(r.job); end.Code == "" || hasSucceeded(r.job) {
+		if end := finished(r.Job); end.Code == "" || hasSucceeded(r.Job) {
 			return found{}
 		}
 		if c := r.whyFailed(); in(&c) {
@@ -516,7 +516,7 @@ func (r *reading) whyFailed() found {
 // ending returns the finder for a Job that is about to fail, or to succeed.
 func ending(fails bool) func(*reading) found {
 	return func(r *reading) (c found) {
-		if r.reason.Code != JobEnding || r.end.succeeds == fails {
+		if r.reason.Code != JobEnding || (r.Ending.Type == batchv1.JobFailureTarget) != fails {
 			return c
 		}
 		if !fails {
@@ -524,7 +524,7 @@ func ending(fails bool) func(*reading) found {
 		}
 		c = r.whyFailed()
 		c.reason = Reason{Code: JobEnding, Until: r.reason.Until, Text: "the Job fails: " + c.text + r.textDeletes() +
-			also("", r.terminatingAfter, "pod", " terminating")}
+			also("", r.TerminatingAfter, "pod", " terminating")}
 		return c
 	}
 }

@@ -30,7 +30,7 @@ func (e Explanation) Timeline(most int) (all []Moment) {
 	if f == nil || len(f.events) == 0 {
 		return nil
 	}
-	events := slices.Clone(f.events[f.job.UID])
+	events := slices.Clone(f.events[f.Job.UID])
 	for _, o := range f.owners {
 		events = append(events, f.events[o.uid]...)
 	}
@@ -44,7 +44,7 @@ func (e Explanation) Timeline(most int) (all []Moment) {
 		}
 	}
 	needed := map[string]bool{}
-	for r := range f.pods() {
+	for _, r := range f.pods {
 		if !affected[r.Pod.Name] {
 			continue
 		}
