@@ -34,11 +34,11 @@ type Facts struct {
 	// Delays is the policy of the delays after failures.
 	Delays backoff.Policy
 
-	// Active, Ready and Terminating are the numbers of such pods, Unrecorded is the number of
-	// succeeded pods that the status does not know yet, and Restarts the number of restarts of
-	// their containers, if they count.
-	Active, Ready, Terminating, Unrecorded int32
-	Restarts                               int64
+	// Active and Terminating are the numbers of such pods, Unrecorded is the number of succeeded
+	// pods that the status does not know yet, and Restarts the number of restarts of their
+	// containers, if they count.
+	Active, Terminating, Unrecorded int32
+	Restarts                        int64
 	// Succeeded and Failed add the pods that are not recorded yet to the status. Succeeded is the
 	// number of completed indexes in an Indexed Job. Completed and FailedIndexes list its indexes.
 	Succeeded, Failed        int32
@@ -90,7 +90,7 @@ func (d Decision) Facts() *Facts {
 		Parallelism: spec.Parallelism, Completions: spec.Completions, Indexed: spec.Indexed,
 		Suspended: spec.Suspended, Limit: spec.Limit, ReplaceFailedOnly: spec.ReplaceFailedOnly,
 		CountRestarts: spec.CountRestarts, FillFreeSlots: s.config.FillFreeSlots, Delays: s.config.Backoff,
-		Active: pods.Active, Ready: pods.Ready, Terminating: pods.Terminating, Unrecorded: pods.Succeeded,
+		Active: pods.Active, Terminating: pods.Terminating, Unrecorded: pods.Succeeded,
 		Restarts:  pods.Restarts,
 		Succeeded: s.totals.Succeeded, Failed: s.totals.Failed,
 		Completed: s.totals.Results.Completed, FailedIndexes: s.totals.Results.Failed,
