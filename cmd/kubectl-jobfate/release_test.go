@@ -89,7 +89,7 @@ func TestRelease(t *testing.T) {
 		t.Errorf("got the program %q", p.Bin)
 	}
 	out, err := exec.Command(filepath.Join(folder, p.Bin), "--version").Output()
-	if want := regexp.MustCompile(`^kubectl jobfate v0\.1\.2 .*, decides as the Job controller of Kubernetes 1\.36\n$`); err != nil || !want.Match(out) {
+	if want := regexp.MustCompile(`^kubectl jobfate v0\.1\.2 .*, decides as the Job controller of Kubernetes 1\.37\n$`); err != nil || !want.Match(out) {
 		t.Errorf("got %q and %v, want it to match %s", out, err, want)
 	}
 }
