@@ -2,6 +2,7 @@ package jobtest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,12 +32,13 @@ func Sets(below int32) *rapid.Generator[indexset.Set] {
 // DamagedSets generates texts of sets that the Job controller does not write: with fragments that are
 // no intervals, out of order, or beyond completions.
 func DamagedSets(completions int32) *rapid.Generator[indexset.Text] {
-	faults := []string{"", "x", "-", "0-x", "5-3", "1-2-4", "99999999999999999999", " 4", "+4", "007", "2-2", fmt.Sprint(completions)}
+	faults := []string{"", "x", "-", "0-x", "5-3", "1-2-4", "99999999999999999999", " 4", "+4", "007", "2-2",
+		fmt.Sprint(completions)}
 	return rapid.Custom(func(t *rapid.T) indexset.Text {
 		parts := strings.Split(Sets(completions).Draw(t, "set").String(), ",")
 		at := rapid.IntRange(0, len(parts)).Draw(t, "where")
 		fault := rapid.SampledFrom(faults).Draw(t, "fault")
-		return indexset.Text(strings.Join(append(append(append([]string{}, parts[:at]...), fault), parts[at:]...), ","))
+		return indexset.Text(strings.Join(slices.Insert(parts, at, fault), ","))
 	}).Filter(func(text indexset.Text) bool {
 		_, damage := text.Set(completions)
 		return damage != nil
@@ -50,14 +52,15 @@ var exitCodes = rapid.SampledFrom([]int32{1, 2, 42, 137, 143})
 func FailedPods() *rapid.Generator[*corev1.Pod] {
 	return rapid.Custom(func(t *rapid.T) *corev1.Pod {
 		ended := metav1.NewTime(Noon().Add(time.Duration(rapid.IntRange(0, 600).Draw(t, "second")) * time.Second))
-		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: fmt.Sprint(JobName, "-", rapid.IntRange(0, 9).Draw(t, "index"))}}
+		name := fmt.Sprint(JobName, "-", rapid.IntRange(0, 9).Draw(t, "index"))
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: name}}
 		pod.Status.Phase = corev1.PodFailed
 		switch rapid.IntRange(0, 4).Draw(t, "why") {
 		case 0:
 			pod.Status.Reason, pod.Status.Message = "Evicted", "The node was low on resource: memory."
 		case 1:
-			pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue,
-				Reason: "PreemptionByScheduler", LastTransitionTime: ended}}
+			pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.DisruptionTarget,
+				Status: corev1.ConditionTrue, Reason: "PreemptionByScheduler", LastTransitionTime: ended}}
 		case 2:
 		default:
 			pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", State: corev1.ContainerState{
@@ -78,10 +81,11 @@ func FailurePolicies() *rapid.Generator[*failurepolicy.Spec] {
 				Action: rapid.SampledFrom([]batchv1.PodFailurePolicyAction{batchv1.PodFailurePolicyActionFailJob,
 					batchv1.PodFailurePolicyActionIgnore, batchv1.PodFailurePolicyActionCount}).Draw(t, "action")}
 			if rapid.Bool().Draw(t, "on conditions") {
-				r.OnPodConditions = []batchv1.PodFailurePolicyOnPodConditionsPattern{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}}
+				r.OnPodConditions = []batchv1.PodFailurePolicyOnPodConditionsPattern{{
+					Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}}
 			} else {
-				r.OnExitCodes = &batchv1.PodFailurePolicyOnExitCodesRequirement{Operator: batchv1.PodFailurePolicyOnExitCodesOpIn,
-					Values: []int32{exitCodes.Draw(t, "code")}}
+				r.OnExitCodes = &batchv1.PodFailurePolicyOnExitCodesRequirement{
+					Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: []int32{exitCodes.Draw(t, "code")}}
 			}
 			s.Rules = append(s.Rules, r)
 		}
@@ -112,12 +116,14 @@ func Drafts() *rapid.Generator[backoff.Draft] {
 func GroupPolicies() *rapid.Generator[*group.Policy] {
 	return rapid.Custom(func(t *rapid.T) *group.Policy {
 		p := &group.Policy{Budgets: []group.Budget{
-			{Name: "alone", Per: group.PerMember, Max: rapid.Int32Range(0, 3).Draw(t, "alone"), Renew: rapid.Bool().Draw(t, "renew")},
+			{Name: "alone", Per: group.PerMember, Max: rapid.Int32Range(0, 3).Draw(t, "alone"),
+				Renew: rapid.Bool().Draw(t, "renew")},
 			{Name: "together", Max: rapid.Int32Range(1, 3).Draw(t, "together")},
 		}}
 		if rapid.Bool().Draw(t, "windowed") {
 			p.Budgets[1].Window = &metav1.Duration{Duration: time.Hour}
 		}
+		wider := rapid.SampledFrom([]group.Action{group.RestartTemplate, group.RestartGroup})
 		last := rapid.SampledFrom([]group.Action{group.FailGroup, group.CompleteGroup, group.SuspendGroup, group.Leave})
 		for range rapid.IntRange(1, 3).Draw(t, "rules") {
 			p.Rules = append(p.Rules, group.Rule{
@@ -125,7 +131,7 @@ func GroupPolicies() *rapid.Generator[*group.Policy] {
 				Templates: rapid.SampledFrom([][]string{nil, {"a"}, {"b"}}).Draw(t, "templates"),
 				Steps: []group.Step{
 					{Action: group.RestartMember, Charges: []string{"alone"}, Backoff: &backoff.Policy{}},
-					{Action: rapid.SampledFrom([]group.Action{group.RestartTemplate, group.RestartGroup}).Draw(t, "wider"), Charges: []string{"together"}},
+					{Action: wider.Draw(t, "wider"), Charges: []string{"together"}},
 					{Action: last.Draw(t, "last")},
 				}})
 		}
