@@ -64,9 +64,10 @@ func FailedPods() *rapid.Generator[*corev1.Pod] {
 		case 2:
 		default:
 			pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", State: corev1.ContainerState{
-				Terminated: &corev1.ContainerStateTerminated{ExitCode: exitCodes.Draw(t, "exit code"), FinishedAt: ended,
-					Reason:  rapid.SampledFrom([]string{"Error", "OOMKilled"}).Draw(t, "reason"),
-					Message: rapid.SampledFrom([]string{"", "CUDA error 700"}).Draw(t, "message")}}}}
+				Terminated: &corev1.ContainerStateTerminated{FinishedAt: ended,
+					ExitCode: exitCodes.Draw(t, "exit code"),
+					Reason:   rapid.SampledFrom([]string{"Error", "OOMKilled"}).Draw(t, "reason"),
+					Message:  rapid.SampledFrom([]string{"", "CUDA error 700"}).Draw(t, "message")}}}}
 		}
 		return pod
 	})
@@ -125,10 +126,12 @@ func GroupPolicies() *rapid.Generator[*group.Policy] {
 		}
 		wider := rapid.SampledFrom([]group.Action{group.RestartTemplate, group.RestartGroup})
 		last := rapid.SampledFrom([]group.Action{group.FailGroup, group.CompleteGroup, group.SuspendGroup, group.Leave})
+		reasons := rapid.SampledFrom([][]string{nil, {"BackoffLimitExceeded"}, {"PodFailurePolicy"}})
+		templates := rapid.SampledFrom([][]string{nil, {"a"}, {"b"}})
 		for range rapid.IntRange(1, 3).Draw(t, "rules") {
 			p.Rules = append(p.Rules, group.Rule{
-				OnReasons: rapid.SampledFrom([][]string{nil, {"BackoffLimitExceeded"}, {"PodFailurePolicy"}}).Draw(t, "reasons"),
-				Templates: rapid.SampledFrom([][]string{nil, {"a"}, {"b"}}).Draw(t, "templates"),
+				OnReasons: reasons.Draw(t, "reasons"),
+				Templates: templates.Draw(t, "templates"),
 				Steps: []group.Step{
 					{Action: group.RestartMember, Charges: []string{"alone"}, Backoff: &backoff.Policy{}},
 					{Action: wider.Draw(t, "wider"), Charges: []string{"together"}},
