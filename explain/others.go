@@ -164,6 +164,11 @@ func (f *facts) ownersSay(failed bool) string {
 		case !failed && k.meanwhile != nil && o.object != nil:
 			all = append(all, o.String()+" "+k.meanwhile(o.object))
 		}
+		if e := lastEvent(f.events[o.uid], func(e *corev1.Event) bool {
+			return isWarning(e) || e.Reason == "JobAlreadyActive"
+		}); e != nil {
+			all = append(all, o.String()+" says "+f.ago(timeOf(e))+": "+e.Reason+": "+oneLine(e.Message))
+		}
 	}
 	return strings.Join(all, "; ")
 }
@@ -239,6 +244,7 @@ func (f *facts) workloadSays() (state, text string) {
 		return workloadOff, joined(": ", "spec.active of "+name+" is false", c.text("reason"), c.text("message"))
 	}
 	reserved, evicted := w.condition("QuotaReserved"), w.condition("Evicted")
+	requeued := w.time("status", "requeueState", "requeueAt")
 	message := reserved.text("message")
 	for _, check := range w.list("status", "admissionChecks") {
 		if check.text("state") != "Ready" && reserved.text("status") == "True" {
@@ -255,7 +261,8 @@ func (f *facts) workloadSays() (state, text string) {
 		return workloadStopped, name + ": " + message
 	case evicted.text("status") == "True":
 		return workloadEvicted, joined(": ", name+" was evicted", evicted.text("reason"), evicted.text("message"),
-			textIf(reserved.text("status") == "False", message))
+			textIf(reserved.text("status") == "False", message),
+			textIf(requeued.After(f.now), "it is queued again at "+f.clock(requeued)))
 	case reserved.text("status") == "False":
 		return "", joined(": ", name, reserved.text("reason"), message)
 	}
