@@ -262,7 +262,7 @@ func (f *facts) workloadSays() (state, text string) {
 	case evicted.text("status") == "True":
 		return workloadEvicted, joined(": ", name+" was evicted", evicted.text("reason"), evicted.text("message"),
 			textIf(reserved.text("status") == "False", message),
-			textIf(requeued.After(f.now), "it is queued again at "+f.clock(requeued)))
+			textIf(requeued.After(f.Now), "it is queued again at "+f.clock(requeued)))
 	case reserved.text("status") == "False":
 		return "", joined(": ", name, reserved.text("reason"), message)
 	}
