@@ -95,8 +95,8 @@ func leastDelay(c *comparison) verdict {
 // Because of a cap, pods or the end of the Job are left for the next sync: jobfate requeues after
 // the batch period.
 func workLeft(c *comparison) verdict {
-	status := &c.got.world.Job().Status
-	left := c.decision.Deferred != (jobfate.Deferred{}) || decided(status) && !terminal(c.got.world.Job())
+	f := c.decision.Facts() // the status with the end may not be stored yet
+	left := c.decision.Deferred != (jobfate.Deferred{}) || f != nil && f.Ending.Type != "" && !terminal(c.got.world.Job())
 	if !left || c.settings.limits == (real.Limits{}) || c.got.requeue != time.Second || c.want.requeue != 0 && c.want.requeue <= time.Second {
 		return no
 	}
