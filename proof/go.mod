@@ -1,0 +1,3 @@
+module github.com/jobfate/jobfate/proof
+
+go 1.24.0

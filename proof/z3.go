@@ -1,0 +1,126 @@
+package proof
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"strings"
+)
+
+// ErrNoZ3 says how to install z3.
+var ErrNoZ3 = fmt.Errorf("the command z3 is needed: on Debian and Ubuntu, apt-get install z3; on macOS, brew install z3")
+
+// ask passes a script to z3 and returns what it prints.
+func ask(ctx context.Context, script string) (string, error) {
+	path, err := exec.LookPath("z3")
+	if err != nil {
+		return "", ErrNoZ3
+	}
+	cmd := exec.CommandContext(ctx, path, "-in", "-smt2")
+	cmd.Stdin = strings.NewReader(script)
+	out, err := cmd.Output()
+	if err != nil || strings.Contains(string(out), "(error") {
+		return "", fmt.Errorf("z3: %v: %s", err, out)
+	}
+	return string(out), nil
+}
+
+// script is a text in SMT-LIB 2.
+type script struct{ strings.Builder }
+
+func (s *script) line(format string, args ...any) { fmt.Fprintf(s, format+"\n", args...) }
+
+func (s *script) declare(all []Var, suffix string) {
+	for _, v := range all {
+		s.line("(declare-const %s%s %s)", v.Name, suffix, v.Type)
+	}
+}
+
+func (s *script) assert(e expr) { s.line("(assert %s)", e) }
+
+func not(e expr) expr { return expr{list: []expr{{word: "not"}, e}} }
+
+func all(of ...expr) expr { return expr{list: append([]expr{{word: "and"}, {word: "true"}}, of...)} }
+
+func anyOf(of ...expr) expr { return expr{list: append([]expr{{word: "or"}, {word: "false"}}, of...)} }
+
+// assume declares the assumptions, all but one of which hold.
+func (m *Model) assume(s *script, dropped string) {
+	for _, a := range m.Assumptions {
+		s.line("(define-fun %s () Bool %t)", a.Name, a.Name != dropped)
+	}
+}
+
+// declareStep declares what a step is about.
+func (m *Model) declareStep(s *script) {
+	m.assume(s, "")
+	s.declare(m.Consts, "")
+	s.declare(m.Variables(), "")
+	s.declare(m.Variables(), "+")
+}
+
+// Open is a question to z3 that has another answer than expected.
+type Open struct{ Action, Goal, Answer string }
+
+// Induct asks z3 whether the invariant without the clause named without holds at the beginning, and
+// whether each action keeps it and has the properties. It returns what is not proven.
+func (m *Model) Induct(ctx context.Context, without string) ([]Open, error) {
+	var s script
+	m.declareStep(&s)
+	s.assert(expr{list: []expr{{word: ">="}, {word: "cap"}, {word: "1"}}})
+	var before []expr
+	type goal struct {
+		name    string
+		formula expr
+	}
+	var goals []goal
+	for _, c := range m.Invariant {
+		if c.Name == without {
+			continue
+		}
+		before = append(before, c.formula, ofOther(c.formula))
+		goals = append(goals, goal{c.Name, all(m.after(c.formula), ofOther(m.after(c.formula)))})
+	}
+	for _, p := range m.Properties {
+		goals = append(goals, goal{p.Name, p.formula})
+	}
+	var asked []Open
+	question := func(action, goal string, facts ...expr) {
+		s.line("(push)")
+		for _, f := range facts {
+			s.assert(f)
+		}
+		s.line("(check-sat)\n(pop)")
+		asked = append(asked, Open{Action: action, Goal: goal})
+	}
+	start := all(m.init, m.starting, ofOther(m.starting))
+	question("init", "the invariant", start, not(all(before...)))
+	for _, f := range before {
+		s.assert(f)
+	}
+	for _, a := range m.Actions {
+		s.line("(push)")
+		s.declare(a.Given, "")
+		s.assert(a.formula)
+		for _, g := range goals {
+			question(a.Name, g.name, not(g.formula))
+		}
+		s.line("(pop)")
+	}
+	out, err := ask(ctx, s.String())
+	if err != nil {
+		return nil, err
+	}
+	answers := strings.Fields(out)
+	if len(answers) != len(asked) {
+		return nil, fmt.Errorf("z3 gives %d answers to %d questions", len(answers), len(asked))
+	}
+	var open []Open
+	for i, answer := range answers {
+		if answer != "unsat" {
+			asked[i].Answer = answer
+			open = append(open, asked[i])
+		}
+	}
+	return open, nil
+}
