@@ -117,7 +117,7 @@
     (=> (and rule (not (and (= c.mF vF) (= c.mS vS) (= c.mP c.listing+)))) new)
     (= c.mF+ vF) (= c.mS+ vS) (= c.mP+ c.listing+)
     ; The Job of the view is the stored one or an earlier one.
-    (<= vF F) (=> (not scaled) (<= vS S))
+    (<= 0 vF F) (<= 0 vS) (=> (not scaled) (<= vS S))
     (=> c.cur+ (and (= vF F) (= vS S) (= c.listing+ listed)))
     (=> c.listing+ (>= n 1))
     (=> c.compl+ (or comp scaled))
@@ -139,7 +139,7 @@
     (= c.knows+ (or c.knows
       (and complete new (>= fp 1) (= vF F))
       (and complete new (>= sp 1) (= vS S))
-      (and lasting had (not tracked) (not c.sees+) (or c.met (and new c.listing+)))))
+      (and lasting had (not tracked) (or c.adopts+ (not c.sees+)) (or c.met (and new c.listing+)))))
     (= c.met+ (or c.met
       (and lasting c.sees+ (not c.adopts+))
       (and complete new c.listing+))))))
@@ -160,20 +160,30 @@
     (=> c.verdict+ c.over-p+)
     (=> c.over-p+ ended)
     (=> c.pcur+ (= c.over-p+ ended))
-    (=> live (and (= c.sees+ (or c.adopts+ tracked)) c.pcur+
+    (=> live (and (= c.sees+ (or c.adopts+ tracked))
       (= c.knows+ (or c.knows (and had (not tracked))))
       (= c.met+ (or c.met had))))
     (=> (not live) (and (= c.knows+ c.knows) (= c.met+ c.met))))))
 
 (action adopt "a controller adopts the pod, and adds the finalizer"
   (when (and c.on c.adopts born (not own) (=> versions c.pcur) (=> once (not had))))
-  (change own had fin c.adopts c.on c.knows c.met o.knows o.met o.pcur)
+  (change own had fin c.adopts c.knows c.met o.knows o.met o.pcur)
   (then (and own+ had+ fin+ (not c.knows+) (not o.knows+) (not o.met+) (not o.pcur+)
-    (or (and (not c.adopts+) (= c.on+ c.on) c.met+)       ; answered
-        (and c.adopts+ (not c.on+) (not c.met+))))))      ; not answered
+    (or (and (not c.adopts+) c.met+)        ; answered
+        (and c.adopts+ (not c.met+))))))    ; not answered
+
+(action miss "the pod to adopt turns out to be gone"
+  (when (and c.on c.adopts (not own) (not fin)))
+  (change c.sees c.adopts)
+  (then (and (not c.sees+) (not c.adopts+))))
+
+(action learn "an answer shows that the pod has lost its finalizer before"
+  (when (and c.on c.sees (not c.adopts) (not fin)))
+  (change c.sees c.knows)
+  (then (and (not c.sees+) c.knows+)))
 
 (action strip-first "a controller removes the finalizer of a running pod, to delete it"
-  (when (and c.on c.sees (not c.adopts) (not c.over-p) (=> versions c.pcur)))
+  (when (and c.on c.sees (not c.adopts) fin (not c.over-p) (=> versions c.pcur)))
   (change fin killed c.sees c.knows c.pcur o.pcur)
   (then (and (not fin+) killed+ (not c.pcur+) (not o.pcur+)
     (or (and (not c.sees+) c.knows+)
@@ -219,19 +229,19 @@
   (then (and c.listing+)))
 
 (action strip "a controller removes the finalizer of a pod that the status records, or that needs no record"
-  (when (and c.on c.sees (not c.adopts)
+  (when (and c.on c.sees (not c.adopts) fin
     (or c.fin-p c.dec)
     (or c.recorded c.over (not c.counts))
     (=> c.verdict c.dec)))
   (change fin c.sees c.knows c.pcur o.pcur)
-  (then (and (not fin+) (=> c.pcur+ (and c.pcur (not fin))) (=> o.pcur+ (and o.pcur (not fin)))
+  (then (and (not fin+) (not c.pcur+) (not o.pcur+)
     (or (and (not c.sees+) c.knows+)
         (and (= c.sees+ c.sees) (= c.knows+ c.knows))))))
 
 (action free "a controller removes the finalizer of a pod that no Job controls, or whose Job is gone"
-  (when (or (not own) (not alive)))
+  (when (and fin (or (not own) (not alive))))
   (change fin c.pcur o.pcur)
-  (then (and (not fin+) (=> c.pcur+ c.pcur) (=> o.pcur+ o.pcur))))
+  (then (and (not fin+) (not c.pcur+) (not o.pcur+))))
 
 ; ---- what others do ----
 
@@ -334,7 +344,7 @@
   (sees-counted "whoever decides on the stored status and p adds to its counters, knows that p is not tracked"
     (=> (and c.sure departed) c.knows))
   (sees-gone "whoever decides on a status that lists p, and does not see p as tracked, knows that it is not"
-    (=> (and c.sure listed (not c.sees)) (and c.knows c.met)))
+    (=> (and c.sure listed (or c.adopts (not c.sees))) (and c.knows c.met)))
   (saw-listed "a status that lists p has counted it"
     (=> c.listing (>= n 1)))
   (saw-index "an index that was seen as completed is completed"

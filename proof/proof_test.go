@@ -51,7 +51,9 @@ func TestAssumptions(t *testing.T) {
 				}
 				if trace != nil {
 					t.Logf("without: %s\n%s", a.Doc, trace)
-				} else { t.Log("none", p.Name) }
+				} else {
+					t.Log("none", p.Name)
+				}
 			}
 		})
 	}

@@ -54,7 +54,9 @@ func exchanged(e expr) expr {
 }
 
 // acts reports whether a controller takes the action.
-func (a *Action) acts() bool { return strings.Contains(a.formula.String(), "c.on+ ") || a.Name == "free" }
+func (a *Action) acts() bool {
+	return strings.Contains(a.formula.String(), "c.on+ ") || a.Name == "free"
+}
 
 // Refute searches for the shortest run that violates the property when an assumption is dropped. It
 // tries up to a number of steps, and returns nil if there is none.

@@ -54,6 +54,8 @@ type Config struct {
 	// Without has the names of actions and faults that must not happen. The names are the
 	// Events of [Reach.Pairs]; others are ignored.
 	Without []string
+	// Observe, if set, is called for every event that concerns the first Job.
+	Observe func(*cluster.Event)
 	// Retries is the maximum number of further runs that shorten the story of a violation.
 	// The default is 500; with a negative value there is no story.
 	Retries int

@@ -23,6 +23,9 @@ func (s observer) Sync(client *cluster.Client) (time.Duration, error) {
 	r := s.r
 	r.refused, r.refusing = r.refusing, nil
 	r.acting.observe(client.Pods)
+	begin := r.event(cluster.Began, r.acting)
+	begin.View = &client.View
+	r.emit(begin)
 	r.log.logView(r.acting, r.at, &client.View)
 	seen := *client
 	seen.Send = func(q *cluster.Request) (cluster.Answer, error) {
@@ -31,6 +34,7 @@ func (s observer) Sync(client *cluster.Client) (time.Duration, error) {
 		}
 		before := r.c.Version()
 		answer, err := client.Send(q)
+		r.emitRequest(q, err)
 		r.note(q, answer, err)
 		r.log.logRequest(q, err, r.served == q && r.c.Version() != before)
 		if r.calm && !r.noPods && err != nil && !apierrors.IsNotFound(err) {
@@ -39,6 +43,7 @@ func (s observer) Sync(client *cluster.Client) (time.Duration, error) {
 		return answer, err
 	}
 	after, err := s.Controller.Sync(&seen)
+	r.emit(r.event(cluster.Ended, r.acting))
 	var found *referee.Violation
 	if errors.As(err, &found) && r.broken == nil {
 		r.broken, r.of = found, r.at.name

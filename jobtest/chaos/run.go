@@ -44,6 +44,7 @@ type run struct {
 	cause      string           // of a stall
 	unrepeated bool             // the violation did not occur again
 	served     *cluster.Request // the last request that had an effect
+	change     *cluster.Step    // of the last request that has changed something
 	created    types.UID        // the last pod that a controller created
 	// If calm is set: the requests that were rejected in the last sync, and in the current
 	// one.
@@ -200,11 +201,13 @@ func (r *run) startLeader(jobBack, podsBack int) {
 	l := &leader{n: r.started, controller: r.Controller(), cache: r.c.NewCacheAt(jobBack, podsBack),
 		next: map[*slot]time.Time{}, sure: map[*slot]bool{}}
 	r.leaders = append(r.leaders, l)
+	r.emit(r.event(cluster.Started, l))
 }
 
 // stopLeader stops a controller.
 func (r *run) stopLeader(l *leader) {
 	l.stop()
+	r.emit(r.event(cluster.Stopped, l))
 	l.cache.Stop()
 	if len(r.leaders) > 1 {
 		r.forgive()
@@ -280,8 +283,9 @@ func (r *run) watch(s cluster.Step) {
 	if s.Pod == nil && s.OldPod == nil && s.Refused == nil && (s.Request == nil || s.Job == nil) {
 		r.updateKinds()
 	}
+	r.emitChange(&s)
 	if s.Request != nil && s.Refused == nil {
-		r.served = s.Request
+		r.served, r.change = s.Request, &s
 		if s.OldPod == nil && s.Pod != nil {
 			r.created = s.Pod.UID
 		}

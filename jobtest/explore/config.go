@@ -68,6 +68,10 @@ type Config struct {
 	// violations, and visits many more states.
 	AllOrders bool
 
+	// Observe, if set, is called for every move to another state, with the events that happen in it.
+	// It is not called for the paths from the last states of a search that ends early.
+	Observe func(Observed)
+
 	// Limit ends the search after this number of states, except for the paths from its
 	// last states; zero means no limit.
 	Limit int

@@ -191,7 +191,9 @@ func (x *search) expand(at uint32) (found *violation) {
 		}
 		x.canonical(&s, &next)
 		if next != s {
-			x.next = append(x.next, x.number(next, at, m))
+			to := x.number(next, at, m)
+			x.next = append(x.next, to)
+			x.observe(at, m, to)
 		}
 	})
 	if found == nil {

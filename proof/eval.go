@@ -1,0 +1,233 @@
+package proof
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// frame holds the values that a formula is about. Truth values are 0 and 1.
+type frame struct {
+	consts        []int16
+	before, after []int16
+	given         []int16
+}
+
+// formula is a compiled expression.
+type formula func(*frame) int16
+
+// compiler compiles expressions. Each name has its place in a list of the frame.
+type compiler struct {
+	consts, variables, given map[string]int
+	assumed                  map[string]int // assumptions are constants too
+}
+
+func places(all []Var) map[string]int {
+	at := map[string]int{}
+	for i, v := range all {
+		at[v.Name] = i
+	}
+	return at
+}
+
+func truth(is bool) int16 {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+func (c *compiler) compile(e expr) (formula, error) {
+	if !e.isList() {
+		return c.word(e.word)
+	}
+	args := make([]formula, len(e.list)-1)
+	for i, x := range e.list[1:] {
+		var err error
+		if args[i], err = c.compile(x); err != nil {
+			return nil, err
+		}
+	}
+	two := func(f func(a, b int16) int16) formula {
+		a, b := args[0], args[1]
+		return func(s *frame) int16 { return f(a(s), b(s)) }
+	}
+	chain := func(holds func(a, b int16) bool) formula {
+		return func(s *frame) int16 {
+			last := args[0](s)
+			for _, f := range args[1:] {
+				next := f(s)
+				if !holds(last, next) {
+					return 0
+				}
+				last = next
+			}
+			return 1
+		}
+	}
+	switch op := e.head(); op {
+	case "and":
+		return func(s *frame) int16 {
+			for _, f := range args {
+				if f(s) == 0 {
+					return 0
+				}
+			}
+			return 1
+		}, nil
+	case "or":
+		return func(s *frame) int16 {
+			for _, f := range args {
+				if f(s) != 0 {
+					return 1
+				}
+			}
+			return 0
+		}, nil
+	case "not":
+		return func(s *frame) int16 { return 1 - args[0](s) }, nil
+	case "=>":
+		return func(s *frame) int16 { return truth(args[0](s) == 0 || args[1](s) != 0) }, nil
+	case "ite":
+		return func(s *frame) int16 {
+			if args[0](s) != 0 {
+				return args[1](s)
+			}
+			return args[2](s)
+		}, nil
+	case "+":
+		return func(s *frame) (sum int16) {
+			for _, f := range args {
+				sum += f(s)
+			}
+			return sum
+		}, nil
+	case "-":
+		return two(func(a, b int16) int16 { return a - b }), nil
+	case "=":
+		return chain(func(a, b int16) bool { return a == b }), nil
+	case "<=":
+		return chain(func(a, b int16) bool { return a <= b }), nil
+	case ">=":
+		return chain(func(a, b int16) bool { return a >= b }), nil
+	case ">":
+		return chain(func(a, b int16) bool { return a > b }), nil
+	default:
+		return nil, fmt.Errorf("line %d: %q is not known", e.line, op)
+	}
+}
+
+func (c *compiler) word(word string) (formula, error) {
+	if at, ok := c.given[word]; ok {
+		return func(s *frame) int16 { return s.given[at] }, nil
+	}
+	if at, ok := c.variables[word]; ok {
+		return func(s *frame) int16 { return s.before[at] }, nil
+	}
+	if name, after := strings.CutSuffix(word, "+"); after {
+		if at, ok := c.variables[name]; ok {
+			return func(s *frame) int16 { return s.after[at] }, nil
+		}
+	}
+	if at, ok := c.consts[word]; ok {
+		return func(s *frame) int16 { return s.consts[at] }, nil
+	}
+	if at, ok := c.assumed[word]; ok {
+		at += len(c.consts)
+		return func(s *frame) int16 { return s.consts[at] }, nil
+	}
+	if n, err := strconv.Atoi(word); err == nil {
+		return func(*frame) int16 { return int16(n) }, nil
+	}
+	return nil, fmt.Errorf("%q is not known", word)
+}
+
+// program is the model compiled for evaluation.
+type program struct {
+	*Model
+	actions   map[string]*compiled
+	invariant []clause
+}
+
+type compiled struct {
+	*Action
+	holds formula
+	parts []clause // for the report of a step that is refused
+}
+
+type clause struct {
+	text  string
+	holds formula
+}
+
+// compile compiles the model.
+func (m *Model) compile() (*program, error) {
+	c := compiler{consts: places(m.Consts), variables: places(m.Variables()), assumed: map[string]int{}}
+	for i, a := range m.Assumptions {
+		c.assumed[a.Name] = i
+	}
+	p := &program{Model: m, actions: map[string]*compiled{}}
+	var err error
+	parts := func(name string, e expr) (out []clause) {
+		for _, x := range flat(e) {
+			f, wrong := c.compile(x)
+			if wrong != nil && err == nil {
+				err = fmt.Errorf("%s: %w", name, wrong)
+			}
+			text := x.String()
+			if name != "" && e.head() != "and" {
+				text = name
+			}
+			out = append(out, clause{text, f})
+		}
+		return out
+	}
+	for i := range m.Actions {
+		a := &m.Actions[i]
+		c.given = places(a.Given)
+		all := parts(a.Name, a.formula)
+		p.actions[a.Name] = &compiled{a, conjunction(all), all}
+	}
+	c.given = nil
+	for _, n := range m.Invariant {
+		f, wrong := c.compile(n.formula)
+		if wrong != nil {
+			return nil, fmt.Errorf("%s: %w", n.Name, wrong)
+		}
+		p.invariant = append(p.invariant, clause{n.Name, f})
+	}
+	return p, err
+}
+
+// conjunction reports whether all clauses hold.
+func conjunction(all []clause) formula {
+	return func(s *frame) int16 {
+		for i := range all {
+			if all[i].holds(s) == 0 {
+				return 0
+			}
+		}
+		return 1
+	}
+}
+
+// flat returns the parts of a conjunction.
+func flat(e expr) (out []expr) {
+	if e.head() != "and" {
+		return []expr{e}
+	}
+	for _, x := range e.list[1:] {
+		out = append(out, flat(x)...)
+	}
+	return out
+}
+
+// wrong lists the parts of an action that do not hold.
+func (a *compiled) wrong(s *frame) (parts []string) {
+	for _, p := range a.parts {
+		if p.holds(s) == 0 {
+			parts = append(parts, p.text)
+		}
+	}
+	return parts
+}
