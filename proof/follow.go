@@ -2,6 +2,7 @@ package proof
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -120,6 +121,8 @@ type Counts struct {
 
 // Follower checks that what happens in a cluster are steps of the model.
 type Follower struct {
+	// Cap is the number of pods that the uncounted lists may hold; 0 means 500.
+	Cap int16
 	// Versions says that resource versions are those of a real cluster: they never repeat.
 	Versions bool
 	Counts
@@ -221,9 +224,8 @@ func (f *Follower) check(w *world, k check) {
 
 // frame returns the values of a step. c is the actor, and o the other process.
 func (f *Follower) frame(w *world, k check) *frame {
-	const capacity = 500
 	s := &frame{given: k.given[:]}
-	s.consts = append(s.consts, truth(w.indexed), truth(k.before.uid != ""), capacity)
+	s.consts = append(s.consts, truth(w.indexed), truth(k.before.uid != ""), cmp.Or(f.Cap, 500))
 	for _, a := range f.p.Assumptions {
 		s.consts = append(s.consts, truth(a.Name != "growing" || !w.lowered))
 	}
@@ -601,6 +603,9 @@ func (f *Follower) see(p *pod, at int, job *batchv1.Job, shown *corev1.Pod) {
 // status checks a write of the status.
 func (f *Follower) status(w *world, at int, e *cluster.Event) {
 	old, now := e.OldJob, e.Job
+	if e.Invalid != nil {
+		f.refuse("store", "the API server refuses the status: %v", e.Invalid)
+	}
 	if old == nil || now == nil || old.UID != w.uid || old.ResourceVersion == now.ResourceVersion {
 		f.abandon(w, at) // it had no effect, and the sync ends
 		return
@@ -709,18 +714,16 @@ func (f *Follower) learn(w *world, at int, uid types.UID) {
 // adopted checks an adoption.
 func (f *Follower) adopted(w *world, at int, e *cluster.Event) {
 	i := w.find(e.Pod.UID)
-	if i >= 0 && w.pods[i].server[had] != 0 && controller(e.Pod) == w.uid {
+	if i >= 0 && w.pods[i].server[counted] != 0 && controller(e.Pod) == w.uid {
 		f.out(w, e.Pod.UID, "once")
 		return
 	}
 	f.stepOne(w, e.Pod.UID, "adopt", at, func(p *pod) {
 		c, o, s := &p.of[at], &p.of[1-at], &p.server
 		s[own], s[had], s[fin] = 1, 1, 1
-		c[knows], o[knows], o[met], o[pcur] = 0, 0, 0, 0
+		c[knows], o[knows], o[pcur] = 0, 0, 0
 		if e.Answered && e.Err == nil {
 			c[adopts], c[met] = 0, 1
-		} else {
-			c[met] = 0
 		}
 	})
 }

@@ -77,7 +77,7 @@ func TestSchedules(t *testing.T) {
 		t.Fatal(err)
 	}
 	var steps, checks int64
-	for seed := range uint64(6000) {
+	for seed := range uint64(1500) {
 		f := NewFollower(p)
 		f.Versions = true
 		var w *world

@@ -46,7 +46,7 @@
 ; What one controller knows. From knows to mP it remembers from sync to sync.
 (controller
   (knows Bool "no view that it may use shows p as tracked: it removed the finalizer, or used a view without it")
-  (met Bool "every view that it may use is from after p became tracked")
+  (met Bool "every view that it may use is from after p first became tracked")
   (mF Int "status.failed of the last status that it used or stored")
   (mS Int "status.succeeded of that status")
   (mP Bool "p is in a list of that status")
@@ -83,7 +83,8 @@
 (assume truthful "a request that is answered as done was done")
 (assume sole "nobody else writes the status")
 (assume untouched "nobody else changes the finalizer of a pod")
-(assume once "a pod that has lost its owner is not adopted again")
+(assume once "a pod that was counted is not adopted again")
+(assume kept "no view shows a pod without its owner that was adopted again since")
 (assume growing "completions are not lowered")
 
 (init
@@ -131,7 +132,7 @@
     (=> c.verdict+ c.over-p+)
     (=> complete (and
       (=> c.knows (or c.adopts+ (not c.sees+)))
-      (=> (and c.met tracked) (and c.sees+ (not c.adopts+)))
+      (=> (and c.met tracked) (or (and c.sees+ (not c.adopts+)) (not kept)))
       ; Pods that are as new as the Job show what its status counts and lists.
       (=> (and new (>= fp 1) (= vF F)) (or c.adopts+ (not c.sees+)))
       (=> (and new (>= sp 1) (= vS S)) (or c.adopts+ (not c.sees+)))
@@ -166,11 +167,11 @@
     (=> (not live) (and (= c.knows+ c.knows) (= c.met+ c.met))))))
 
 (action adopt "a controller adopts the pod, and adds the finalizer"
-  (when (and c.on c.adopts born (not own) (=> versions c.pcur) (=> once (not had))))
-  (change own had fin c.adopts c.knows c.met o.knows o.met o.pcur)
-  (then (and own+ had+ fin+ (not c.knows+) (not o.knows+) (not o.met+) (not o.pcur+)
-    (or (and (not c.adopts+) c.met+)        ; answered
-        (and c.adopts+ (not c.met+))))))    ; not answered
+  (when (and c.on c.adopts born (not own) (=> versions c.pcur) (=> once (= n 0))))
+  (change own had fin c.adopts c.knows c.met o.knows o.pcur)
+  (then (and own+ had+ fin+ (not c.knows+) (not o.knows+) (not o.pcur+)
+    (or (and (not c.adopts+) c.met+)                ; answered
+        (and c.adopts+ (= c.met+ c.met))))))        ; not answered
 
 (action miss "the pod to adopt turns out to be gone"
   (when (and c.on c.adopts (not own) (not fin)))

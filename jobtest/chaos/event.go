@@ -37,6 +37,7 @@ func (r *run) emitRequest(q *cluster.Request, err error) {
 		!errors.Is(err, cluster.ErrGivenUp)
 	if change := r.change; change != nil && change.Request == q {
 		e.OldJob, e.Job, e.OldPod, e.Pod = change.OldJob, change.Job, change.OldPod, change.Pod
+		e.Invalid = change.Refused
 		e.OldPods = undone(e.OldPods, change)
 	}
 	r.emit(e)

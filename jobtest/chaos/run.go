@@ -284,6 +284,9 @@ func (r *run) watch(s cluster.Step) {
 		r.updateKinds()
 	}
 	r.emitChange(&s)
+	if s.Refused != nil {
+		r.change = &s
+	}
 	if s.Request != nil && s.Refused == nil {
 		r.served, r.change = s.Request, &s
 		if s.OldPod == nil && s.Pod != nil {

@@ -20,6 +20,8 @@ type Event struct {
 	Request  *Request
 	Answered bool
 	Err      error
+	// Invalid is why the API server refused a status.
+	Invalid error
 	// OldJob and OldPods are stored before the event. Job is stored after it; Pod is the pod that
 	// it has changed, and OldPod the same before. They are nil if they do not exist.
 	OldJob, Job *batchv1.Job

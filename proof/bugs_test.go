@@ -1,0 +1,329 @@
+package proof
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/internal/decide"
+	"github.com/jobfate/jobfate/internal/inside"
+	"github.com/jobfate/jobfate/internal/machine"
+	"github.com/jobfate/jobfate/jobtest/chaos"
+	"github.com/jobfate/jobfate/jobtest/cluster"
+	"github.com/jobfate/jobfate/tracking"
+)
+
+// buggy is the reference caller with a bug in what it remembers, sees, sends or is told.
+type buggy struct {
+	*cluster.Caller
+	remember func(*machine.Memory, *cluster.View)
+	see      func(*cluster.View)
+	send     func(*cluster.Request)
+	hear     func(*cluster.View, *cluster.Request, cluster.Answer, error) (cluster.Answer, error)
+	first    func(*cluster.Client)
+}
+
+// Sync implements cluster.Controller.
+func (b *buggy) Sync(client *cluster.Client) (time.Duration, error) {
+	seen := *client
+	seen.Send = func(r *cluster.Request) (cluster.Answer, error) {
+		sent := *r
+		if b.send != nil {
+			b.send(&sent)
+		}
+		a, err := client.Send(&sent)
+		if b.hear != nil {
+			return b.hear(&client.View, r, a, err)
+		}
+		return a, err
+	}
+	if b.see != nil {
+		seen.Pods = slices.Clone(seen.Pods)
+		b.see(&seen.View)
+	}
+	if b.remember != nil {
+		b.remember(&inside.MachineOf(b.Machine).Memory, &seen.View)
+	}
+	if b.first != nil {
+		b.first(&seen)
+	}
+	return b.Caller.Sync(&seen)
+}
+
+// decidesWrongly returns a caller whose decisions are changed before they are carried out.
+func decidesWrongly(how func(decide.Input, *decide.Outcome)) func() cluster.Controller {
+	return func() cluster.Controller {
+		caller := cluster.NewCaller()
+		inside.Deciding(caller.Machine, func(in decide.Input, c decide.Config) (*decide.Outcome, error) {
+			o, err := decide.Decide(in, c)
+			if err == nil && o.Planned() {
+				how(in, o)
+				o.Changed = true
+			}
+			return o, err
+		})
+		return caller
+	}
+}
+
+// storesWrongly returns a caller whose first status of each sync is changed.
+func storesWrongly(how func(decide.Input, *batchv1.JobStatus)) func() cluster.Controller {
+	return decidesWrongly(func(in decide.Input, o *decide.Outcome) {
+		if o.Changed && !o.PutOff {
+			o.Status = *o.Status.DeepCopy()
+			how(in, &o.Status)
+		}
+	})
+}
+
+func with(b buggy) func() cluster.Controller {
+	return func() cluster.Controller {
+		next := b
+		next.Caller = cluster.NewCaller()
+		return &next
+	}
+}
+
+// sendsStatus returns a caller whose status patches are changed.
+func sendsStatus(how func(status map[string]any)) func() cluster.Controller {
+	return with(buggy{send: func(r *cluster.Request) {
+		var p map[string]any
+		if r.Verb != cluster.Status || json.Unmarshal(r.Patch, &p) != nil {
+			return
+		}
+		how(p["status"].(map[string]any))
+		r.Patch, _ = json.Marshal(p)
+	}})
+}
+
+// misreads returns a caller that sees another spec.
+func misreads(how func(*batchv1.JobSpec)) func() cluster.Controller {
+	return with(buggy{see: func(v *cluster.View) {
+		if v.Job != nil {
+			v.Job = v.Job.DeepCopy()
+			how(&v.Job.Spec)
+		}
+	}})
+}
+
+func withoutVersion(patch []byte) []byte {
+	var p map[string]map[string]any
+	if json.Unmarshal(patch, &p) != nil {
+		return patch
+	}
+	delete(p["metadata"], "resourceVersion")
+	next, _ := json.Marshal(p)
+	return next
+}
+
+// isDone answers a request that had no answer as done.
+func isDone(verb cluster.Verb) func(*cluster.View, *cluster.Request, cluster.Answer, error) (cluster.Answer, error) {
+	return func(v *cluster.View, r *cluster.Request, a cluster.Answer, err error) (cluster.Answer, error) {
+		if r.Verb != verb || err == nil || !apierrors.IsTimeout(err) && !apierrors.IsInternalError(err) {
+			return a, err
+		}
+		if verb == cluster.Status {
+			a.Job = v.Job.DeepCopy()
+			a.Job.ResourceVersion = "999999"
+		}
+		return a, nil
+	}
+}
+
+var planted = []struct {
+	name, property string
+	controller     func() cluster.Controller
+}{
+	{"writes in flight are forgotten", "P1", with(buggy{remember: func(m *machine.Memory, _ *cluster.View) {
+		m.Known, m.Shown, m.ReadFirst, m.Created, m.Deleted, m.Stripped, m.Lost = "", "", false, nil, nil, nil, nil
+	}})},
+	{"removed finalizers are forgotten", "P1", with(buggy{remember: func(m *machine.Memory, _ *cluster.View) { m.Stripped = nil }})},
+	{"every status is taken for the own one", "P1", with(buggy{remember: func(m *machine.Memory, v *cluster.View) {
+		if v.Job != nil && m.Job == v.Job.UID {
+			s := &v.Job.Status
+			m.Counted = machine.Counted{Succeeded: s.Succeeded, Failed: s.Failed, Uncounted: s.UncountedTerminatedPods}
+		}
+	}})},
+	{"the caches claim to be up to date", "P1", with(buggy{see: func(v *cluster.View) { v.JobsVersion, v.PodsVersion = "999999", "999999" }})},
+	{"the pods claim to be as new as the Job", "P1", with(buggy{see: func(v *cluster.View) {
+		if v.Job != nil {
+			job, _ := strconv.Atoi(v.Job.ResourceVersion)
+			pods, _ := strconv.Atoi(v.PodsVersion)
+			v.PodsVersion = strconv.Itoa(max(job, pods))
+		}
+	}})},
+	{"live reads are answered from the caches", "P1", with(buggy{hear: func(v *cluster.View, r *cluster.Request, a cluster.Answer, err error) (cluster.Answer, error) {
+		switch r.Verb {
+		case cluster.Get:
+			a.Job = v.Job
+		case cluster.List:
+			a.Pods, a.Version = v.Pods, v.Barrier
+		}
+		return a, err
+	}})},
+	{"a pod without the finalizer is listed again", "P1", storesWrongly(func(in decide.Input, s *batchv1.JobStatus) {
+		for _, pod := range in.Pods {
+			u := s.UncountedTerminatedPods
+			if pod.Status.Phase == corev1.PodFailed && !hasFinalizer(pod) && u != nil && !slices.Contains(u.Failed, pod.UID) {
+				u.Failed = append(u.Failed, pod.UID)
+			}
+		}
+	})},
+	{"a running pod is counted", "P1", storesWrongly(func(in decide.Input, s *batchv1.JobStatus) {
+		for _, pod := range in.Pods {
+			u := s.UncountedTerminatedPods
+			if pod.Status.Phase == corev1.PodRunning && hasFinalizer(pod) && u != nil && !slices.Contains(u.Failed, pod.UID) {
+				u.Failed = append(u.Failed, pod.UID)
+			}
+		}
+	})},
+	{"finalizers are removed before the status is stored", "P2", func() cluster.Controller {
+		b := &buggy{Caller: cluster.NewCaller()}
+		var client *cluster.Client
+		b.first = func(c *cluster.Client) { client = c }
+		inside.Deciding(b.Machine, func(in decide.Input, c decide.Config) (*decide.Outcome, error) {
+			o, err := decide.Decide(in, c)
+			if err == nil {
+				for _, pod := range o.Strip {
+					_, _ = client.PatchPod(pod, tracking.Keys{}.StripPatch(pod))
+				}
+			}
+			return o, err
+		})
+		return b
+	}},
+	{"the status does not list the pods whose finalizers are removed", "P2", storesWrongly(func(_ decide.Input, s *batchv1.JobStatus) {
+		s.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{}
+	})},
+	{"the finalizer of a pod to delete is removed whatever has become of the pod", "P2", with(buggy{send: func(r *cluster.Request) {
+		if r.Verb == cluster.Patch && !strings.Contains(string(r.Patch), "ownerReferences") {
+			r.Patch = withoutVersion(r.Patch)
+		}
+	}})},
+	{"all failures are ignored", "P2", misreads(func(s *batchv1.JobSpec) {
+		s.PodFailurePolicy = &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{Action: batchv1.PodFailurePolicyActionIgnore,
+			OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{Operator: batchv1.PodFailurePolicyOnExitCodesOpNotIn, Values: []int32{0}}}}}
+	})},
+	{"completions are read as one", "P2", misreads(func(s *batchv1.JobSpec) {
+		if s.CompletionMode != nil && *s.CompletionMode == batchv1.IndexedCompletion {
+			s.Completions = ptr[int32](1)
+		}
+	})},
+	{"a status write without an answer is taken as stored", "P2", with(buggy{hear: isDone(cluster.Status)})},
+	{"failed is reset", "P3", sendsStatus(func(s map[string]any) { s["failed"] = 0 })},
+	{"succeeded is reset", "P3", sendsStatus(func(s map[string]any) { s["succeeded"] = 0 })},
+	{"failed indexes are completed indexes", "P4", storesWrongly(func(_ decide.Input, s *batchv1.JobStatus) {
+		if s.FailedIndexes != nil && s.CompletedIndexes != "" {
+			s.FailedIndexes = &s.CompletedIndexes
+		}
+	})},
+	{"a pod that fails the Job loses its finalizer before the verdict is stored", "P5", decidesWrongly(func(in decide.Input, o *decide.Outcome) {
+		for _, r := range o.View.Census.TrackedInOrder() {
+			if r.FailsJob() && !slices.Contains(o.Strip, r.Pod) && o.Status.UncountedTerminatedPods != nil {
+				o.Status = *o.Status.DeepCopy()
+				o.Status.UncountedTerminatedPods.Failed = append(o.Status.UncountedTerminatedPods.Failed, r.Pod.UID)
+				o.Strip, o.PutOff = append(slices.Clone(o.Strip), r.Pod), false
+			}
+		}
+	})},
+	{"the verdict is not stored", "P5", sendsStatus(func(s map[string]any) {
+		if list, ok := s["conditions"].([]any); ok {
+			s["conditions"] = slices.DeleteFunc(list, func(c any) bool { return c.(map[string]any)["type"] == "FailureTarget" })
+		}
+	})},
+	{"a Job ends with uncounted pods", "P6", storesWrongly(func(_ decide.Input, s *batchv1.JobStatus) { endNow(s, false) })},
+	{"a Job ends, and what it lists is added, before the finalizers are removed", "P6 P7", storesWrongly(func(_ decide.Input, s *batchv1.JobStatus) { endNow(s, true) })},
+	{"pods leave the lists with their finalizers", "P7", storesWrongly(func(_ decide.Input, s *batchv1.JobStatus) {
+		if u := s.UncountedTerminatedPods; u != nil && len(u.Failed) > 1 {
+			s.Failed += int32(len(u.Failed) - 1)
+			u.Failed = u.Failed[:1]
+		}
+	})},
+	{"the removal of a finalizer without an answer is taken as done", "P7", with(buggy{hear: isDone(cluster.Patch)})},
+	{"each status write adds a failure", "P8", storesWrongly(func(in decide.Input, s *batchv1.JobStatus) {
+		if len(in.Pods) > 0 {
+			s.Failed++
+		}
+	})},
+	{"pods that leave the lists are not added", "P8", sendsStatus(func(s map[string]any) {
+		if u, ok := s["uncountedTerminatedPods"].(map[string]any); ok && u["succeeded"] == nil {
+			delete(s, "succeeded")
+		}
+	})},
+	{"the lists have no cap", "P9", func() cluster.Controller { return cluster.NewCaller() }},
+	{"an adoption does not name the version of the pod", "the assumption versions", with(buggy{send: func(r *cluster.Request) {
+		if r.Verb == cluster.Patch && strings.Contains(string(r.Patch), "ownerReferences") {
+			r.Patch = withoutVersion(r.Patch)
+		}
+	}})},
+	{"a status does not name the version of the Job", "the assumption versions", with(buggy{send: func(r *cluster.Request) {
+		if r.Verb == cluster.Status {
+			r.Patch = withoutVersion(r.Patch)
+		}
+	}})},
+	{"the pods of a living Job are freed as orphans", "P2", with(buggy{see: func(v *cluster.View) { v.Jobs = nil },
+		hear: func(_ *cluster.View, r *cluster.Request, a cluster.Answer, err error) (cluster.Answer, error) {
+			if r.Verb == cluster.Get {
+				a.Job = nil
+			}
+			return a, err
+		}})},
+}
+
+// endNow adds the terminal condition to a status that has FailureTarget.
+func endNow(s *batchv1.JobStatus, empty bool) {
+	c := s.Conditions
+	if len(c) == 0 || c[len(c)-1].Type != batchv1.JobFailureTarget || s.Active != 0 || s.StartTime == nil || s.UncountedTerminatedPods == nil {
+		return
+	}
+	end := c[len(c)-1]
+	end.Type = batchv1.JobFailed
+	s.Conditions, s.Terminating = append(slices.Clone(c), end), new(int32)
+	if empty {
+		s.Failed += int32(len(s.UncountedTerminatedPods.Failed))
+		s.UncountedTerminatedPods = nil
+	}
+}
+
+var _ = types.UID("")
+var _ = jobfate.MaxUncounted
+
+func TestPlanted(t *testing.T) {
+	p, err := load(t).compile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, bug := range planted {
+		t.Run(bug.name, func(t *testing.T) {
+			t.Parallel()
+			for seed := range uint64(4000) {
+				f := NewFollower(p)
+				f.Versions = true
+				if bug.property == "P9" {
+					f.Cap = 1
+				}
+				var w *world
+				chaos.Run(chaos.Config{Seed: seed, Retries: -1, Controller: bug.controller, Without: []string{"cache goes back in time"},
+					Observe: func(e *cluster.Event) {
+						if f.Refused == nil {
+							w = f.Follow(w, e)
+						}
+					}})
+				if f.Refused != nil {
+					t.Logf("seed %d: %.300s", seed, f.Refused)
+					return
+				}
+			}
+			t.Error("not refused")
+		})
+	}
+}
