@@ -119,6 +119,21 @@ type Counts struct {
 	Actions, Out map[string]int64
 }
 
+// add adds what another Follower has checked.
+func (c *Counts) add(o *Counts) {
+	if c.Actions == nil {
+		c.Actions, c.Out = map[string]int64{}, map[string]int64{}
+	}
+	c.Steps += o.Steps
+	c.Checks += o.Checks
+	for name, n := range o.Actions {
+		c.Actions[name] += n
+	}
+	for name, n := range o.Out {
+		c.Out[name] += n
+	}
+}
+
 // Follower checks that what happens in a cluster are steps of the model.
 type Follower struct {
 	// Cap is the number of pods that the uncounted lists may hold; 0 means 500.

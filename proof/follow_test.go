@@ -1,100 +1,111 @@
 package proof
 
 import (
+	"flag"
+	"fmt"
+	"os"
+	"runtime/debug"
+	"sync"
 	"testing"
 
-	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
-
+	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/jobtest/chaos"
 	"github.com/jobfate/jobfate/jobtest/cluster"
+	"github.com/jobfate/jobfate/jobtest/effort"
 	"github.com/jobfate/jobfate/jobtest/explore"
 )
 
 func ptr[T any](v T) *T { return &v }
 
-func jobOf(n int32, change func(*batchv1.JobSpec)) *batchv1.Job {
-	job := &batchv1.Job{}
-	job.Name, job.Namespace = "job", "default"
-	s := &job.Spec
-	s.Parallelism, s.Completions, s.BackoffLimit = ptr(n), ptr(n), ptr[int32](1)
-	s.Template.Spec = corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "main", Image: "image"}}}
-	change(s)
-	return job
+var (
+	states    = effort.Flag("states", "the states of one search, times those of its scope", 20, 400)
+	schedules = effort.Flag("schedules", "how many random schedules to follow", 300, 4_000)
+)
+
+// total adds up what all tests have checked.
+var total struct {
+	sync.Mutex
+	Counts
 }
 
-func TestSmall(t *testing.T) {
-	m := load(t)
-	p, err := m.compile()
-	if err != nil {
-		t.Fatal(err)
+func TestMain(m *testing.M) {
+	flag.Parse()
+	debug.SetGCPercent(400)
+	code := m.Run()
+	if total.Steps > 0 {
+		fmt.Printf("%d steps checked, as %d pairs of states, by action: %v\nnot followed further: %v\n", total.Steps, total.Checks, total.Actions, total.Out)
 	}
-	indexed := func(s *batchv1.JobSpec) { s.CompletionMode = ptr(batchv1.IndexedCompletion) }
-	perIndex := func(s *batchv1.JobSpec) { indexed(s); s.BackoffLimit = nil; s.BackoffLimitPerIndex = ptr[int32](1) }
-	policy := func(a batchv1.PodFailurePolicyAction) func(*batchv1.JobSpec) {
-		return func(s *batchv1.JobSpec) {
-			s.PodFailurePolicy = &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{
-				{Action: a, OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: []int32{42}}},
-			}}
-		}
+	os.Exit(code)
+}
+
+// finish reports a refused step, and adds to the total.
+func finish(t *testing.T, name string, f *Follower) {
+	if f.Refused != nil {
+		t.Errorf("%s: %v", name, f.Refused)
 	}
-	for name, change := range map[string]func(*batchv1.JobSpec){"plain": func(*batchv1.JobSpec) {}, "indexed": indexed, "perindex": perIndex,
-		"failjob": policy("FailJob"), "ignore": policy("Ignore"), "onlyfailed": func(s *batchv1.JobSpec) { s.PodReplacementPolicy = ptr(batchv1.Failed) }, "deadline": func(s *batchv1.JobSpec) { s.ActiveDeadlineSeconds = ptr[int64](100) },
-		"success": func(s *batchv1.JobSpec) {
-			indexed(s)
-			s.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededIndexes: ptr("0")}}}
-		}} {
-		for mode := range 3 {
-			f := NewFollower(p)
-			s := &searched{Follower: f}
-			c := explore.Config{Job: jobOf(2, change), Pods: 3, Codes: []int32{0, 1, 42}, Limit: 60000, Observe: s.observe}
-			if mode == 1 {
-				c.Faults, c.Kinds = 2, explore.Faults()
-			}
-			if mode == 2 {
-				c.Job, c.Pods = jobOf(1, change), 2
-				c.Faults, c.Kinds = 2, explore.Faults()
-				if false {
-					c.Faults, c.Kinds = 2, []explore.Kind{explore.OtherLeader}
-				}
-			}
-			r, err := explore.Search(c)
+	total.Lock()
+	defer total.Unlock()
+	total.add(&f.Counts)
+}
+
+// Every step that the exhaustive search takes is a step of the model.
+func TestSearches(t *testing.T) {
+	p := compiledModel(t)
+	for _, s := range explore.Searches() {
+		t.Run(s.Name, func(t *testing.T) {
+			t.Parallel()
+			f := &searched{Follower: NewFollower(p)}
+			s.Config.Observe, s.Config.Limit = f.observe, states()*s.Size
+			r, err := explore.Search(s.Config)
 			if err != nil || r.Found != nil {
 				t.Fatal(err, r.Found)
 			}
-			t.Log(name, mode, r.States, r.Transitions, f.Counts, len(f.known), len(f.checked))
-			if f.Refused != nil {
-				t.Error(f.Refused)
-			}
-		}
+			finish(t, s.Name, f.Follower)
+		})
 	}
 }
 
+// So is every step of the random schedules.
 func TestSchedules(t *testing.T) {
-	m := load(t)
-	p, err := m.compile()
+	p := compiledModel(t)
+	for seed := range uint64(schedules()) {
+		f := follow(p, 0, chaos.Config{Seed: seed})
+		finish(t, fmt.Sprintf("seed %d", seed), f)
+	}
+}
+
+// And so is every step with few places in the lists.
+func TestSchedules_cap(t *testing.T) {
+	p := compiledModel(t)
+	for seed := range uint64(schedules() / 10) {
+		f := follow(p, 1, chaos.Config{Seed: seed, Controller: func() cluster.Controller {
+			return cluster.NewCaller(jobfate.MaxUncounted(1))
+		}})
+		finish(t, fmt.Sprintf("seed %d", seed), f)
+	}
+}
+
+// follow follows a schedule. A cache that goes back in time breaks the assumption lasting.
+func follow(p *program, limit int16, c chaos.Config) *Follower {
+	f := NewFollower(p)
+	f.Versions, f.Cap = true, limit
+	var w *world
+	c.Retries, c.Without = -1, []string{"cache goes back in time"}
+	c.Observe = func(e *cluster.Event) {
+		if f.Refused == nil {
+			f.Steps++
+			w = f.Follow(w, e)
+		}
+	}
+	chaos.Run(c)
+	return f
+}
+
+func compiledModel(t *testing.T) *program {
+	t.Helper()
+	p, err := load(t).compile()
 	if err != nil {
 		t.Fatal(err)
 	}
-	var steps, checks int64
-	for seed := range uint64(1500) {
-		f := NewFollower(p)
-		f.Versions = true
-		var w *world
-		n := 0
-		r := chaos.Run(chaos.Config{Seed: seed, Retries: -1, Without: []string{"cache goes back in time"}, Observe: func(e *cluster.Event) {
-			f.Steps++
-			n++
-			w = f.Follow(w, e)
-		}})
-		if r.Violation != nil {
-			t.Fatal(r.Violation)
-		}
-		steps += f.Steps
-		checks += f.Checks
-		if f.Refused != nil {
-			t.Errorf("seed %d: %v", seed, f.Refused)
-		}
-	}
-	t.Log(steps, checks)
+	return p
 }

@@ -32,78 +32,39 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// scope sets the size of the Jobs, the number of faults, and the limit of a search.
-type scope struct {
-	name              string
-	completions, pods int32
-	faults            int
-	kinds             []Kind
-	times             int
-}
-
-var scopes = []scope{
-	{"no fault", 2, 3, 0, nil, 115},
-	{"one fault, small", 1, 2, 1, oneLeader, 170},
-	{"two leaders", 1, 2, 2, []Kind{OtherLeader}, 17}, // the second one starts, and the first one goes on
-	{"killed", 2, 3, 1, []Kind{KillBefore, KillAfter}, 8},
-	{"one fault", 2, 3, 1, oneLeader, 8},
-	{"two faults, small", 1, 2, 2, oneLeader, 8},
-	{"larger", 3, 5, 0, nil, 60},
-	{"one fault, larger", 3, 4, 1, oneLeader, 8},
-	{"two faults", 2, 3, 2, oneLeader, 8},
-}
-
-// oneLeader are the faults with one leader at a time.
-var oneLeader = slices.DeleteFunc(Faults(), func(k Kind) bool { return k == OtherLeader })
-
 // leastComplete is how many searches must be complete with -long.
 const leastComplete = 57
 
 // TestEverything searches each kind of Job in each scope.
 func TestEverything(t *testing.T) {
-	all := int64(0)
+	all := Searches()
 	t.Cleanup(func() {
-		if n := complete.Load(); unit() >= 4_000 && searches.Load() == all && n < leastComplete {
+		if n := complete.Load(); unit() >= 4_000 && searches.Load() == int64(len(all)) && n < leastComplete {
 			t.Errorf("%d searches are complete, want at least %d", n, leastComplete)
 		}
 	})
-	for _, s := range scopes {
-		known := map[string]bool{} // Jobs: with one completion, some kinds are equal
-		for _, k := range kindsOfJob {
-			c := k.make(s.completions)
-			if c.New == nil && c.Edits == nil {
-				job := encoded(c.Job) + fmt.Sprint(c.Codes)
-				if known[job] {
-					continue
-				}
-				known[job] = true
+	for _, s := range all {
+		t.Run(s.Name, func(t *testing.T) {
+			t.Parallel()
+			s.Config.Limit = unit() * s.Size
+			r, err := Search(s.Config)
+			if err != nil {
+				t.Fatal(err)
 			}
-			all++
-			t.Run(s.name+"/"+k.name, func(t *testing.T) {
-				t.Parallel()
-				c.Pods, c.Faults, c.Kinds, c.Limit = int(s.pods), s.faults, s.kinds, unit()*s.times
-				if len(c.Edits) > 0 {
-					c.Limit /= 2 // the search is never complete, and its states are the most expensive
-				}
-				r, err := Search(c)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if r.Found != nil {
-					t.Errorf("%v", r.Found)
-				}
-				states.Add(int64(r.States))
-				calm.Add(int64(r.Calm))
-				searches.Add(1)
-				if r.Complete {
-					complete.Add(1)
-				}
-				t.Logf("%d states, %d transitions, %d deep, complete: %v, %d on paths without faults, at rest in %d", r.States, r.Transitions, r.Depth, r.Complete, r.Calm, r.Ends)
-				if r.Ends == 0 {
-					t.Error("the Job comes to rest in no state")
-				}
-			})
-		}
+			if r.Found != nil {
+				t.Errorf("%v", r.Found)
+			}
+			states.Add(int64(r.States))
+			calm.Add(int64(r.Calm))
+			searches.Add(1)
+			if r.Complete {
+				complete.Add(1)
+			}
+			t.Logf("%d states, %d transitions, %d deep, complete: %v, %d on paths without faults, at rest in %d", r.States, r.Transitions, r.Depth, r.Complete, r.Calm, r.Ends)
+			if r.Ends == 0 {
+				t.Error("the Job comes to rest in no state")
+			}
+		})
 	}
 }
 

@@ -1,6 +1,8 @@
 package explore
 
 import (
+	"fmt"
+	"slices"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -152,4 +154,58 @@ var kindsOfJob = []kindOfJob{
 		c.Ticks, c.Old, c.AnyTime = []time.Duration{7 * time.Second}, 21*time.Second, true
 		return c
 	}},
+}
+
+// scope sets the size of the Jobs, the number of faults, and the limit of a search.
+type scope struct {
+	name              string
+	completions, pods int32
+	faults            int
+	kinds             []Kind
+	times             int
+}
+
+var scopes = []scope{
+	{"no fault", 2, 3, 0, nil, 115},
+	{"one fault, small", 1, 2, 1, oneLeader, 170},
+	{"two leaders", 1, 2, 2, []Kind{OtherLeader}, 17}, // the second one starts, and the first one goes on
+	{"killed", 2, 3, 1, []Kind{KillBefore, KillAfter}, 8},
+	{"one fault", 2, 3, 1, oneLeader, 8},
+	{"two faults, small", 1, 2, 2, oneLeader, 8},
+	{"larger", 3, 5, 0, nil, 60},
+	{"one fault, larger", 3, 4, 1, oneLeader, 8},
+	{"two faults", 2, 3, 2, oneLeader, 8},
+}
+
+// oneLeader are the faults with one leader at a time.
+var oneLeader = slices.DeleteFunc(Faults(), func(k Kind) bool { return k == OtherLeader })
+
+// A NamedSearch is a kind of Job in a scope: a number of pods and faults.
+type NamedSearch struct {
+	Name   string
+	Config Config
+	// Size is how large the search is, compared with the others.
+	Size int
+}
+
+// Searches returns the searches that the tests of this package make: each kind of Job in each scope.
+func Searches() (all []NamedSearch) {
+	for _, s := range scopes {
+		known := map[string]bool{} // Jobs: with one completion, some kinds are equal
+		for _, k := range kindsOfJob {
+			c, size := k.make(s.completions), s.times
+			switch job := encoded(c.Job) + fmt.Sprint(c.Codes); {
+			case len(c.Edits) > 0:
+				size = max(1, size/2) // the search is never complete, and its states are the most expensive
+			case c.New != nil:
+			case known[job]:
+				continue
+			default:
+				known[job] = true
+			}
+			c.Pods, c.Faults, c.Kinds = int(s.pods), s.faults, s.kinds
+			all = append(all, NamedSearch{s.name + "/" + k.name, c, size})
+		}
+	}
+	return all
 }
