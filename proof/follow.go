@@ -185,6 +185,9 @@ func (f *Follower) step(w *world, action string, actor int, given [3]int16, chan
 		change(&after)
 		if after.out {
 			w.pods[i] = f.intern(&after)
+			if !before.out {
+				f.Out["kept"]++
+			}
 			continue
 		}
 		w.pods[i] = f.intern(&after)
@@ -569,6 +572,8 @@ func (f *Follower) lookAt(p *pod, at int, v *cluster.View, given [3]int16, e *cl
 	c[over] = truth(isLast(v.Job))
 	c[dec] = c[over] | truth(isTrue(v.Job, batchv1.JobFailureTarget))
 	f.see(p, at, v.Job, shown)
+	// The assumption kept does not hold for this pod.
+	p.out = p.out || c[adopts] != 0 && c[met] != 0 && s[own]&s[fin] != 0
 	stored := find(e.OldPods, p.uid)
 	c[pcur] = truth(shown != nil && stored != nil && shown.ResourceVersion == stored.ResourceVersion)
 	isnew := given[2] != 0
