@@ -37,6 +37,7 @@ const (
 	born
 	own
 	had
+	lost
 	fin
 	ended
 	killed
@@ -935,7 +936,7 @@ func (f *Follower) changed(w *world, old, now *corev1.Pod) {
 		stays = false
 	}
 	if controller(old) == w.uid && controller(now) != w.uid {
-		f.stepOne(w, uid, "orphan", 0, touched(func(p *pod) { p.server[own] = 0 }))
+		f.stepOne(w, uid, "orphan", 0, touched(func(p *pod) { p.server[own], p.server[lost] = 0, 1 }))
 		stays = false
 	}
 	if stays {

@@ -48,9 +48,39 @@ func finish(t *testing.T, name string, f *Follower) {
 	total.add(&f.Counts)
 }
 
-// Every step that the exhaustive search takes is a step of the model.
-func TestSearches(t *testing.T) {
+// leastSteps is how many steps must be checked with -long.
+const leastSteps = 10_000_000
+
+// Every step of the exhaustive search and of random schedules is a step of the model, and every action
+// of the model is taken, except those that break an assumption.
+func TestRefinement(t *testing.T) {
 	p := compiledModel(t)
+	t.Run("searches", func(t *testing.T) { followSearches(t, p) })
+	t.Run("schedules", func(t *testing.T) { followSchedules(t, p) })
+	t.Run("schedules with a cap of 1", func(t *testing.T) { followCapped(t, p) })
+	for name, a := range p.actions {
+		if breaks := p.broken(a); (total.Actions[name] > 0) == breaks {
+			t.Errorf("%s breaks an assumption: %t, but it was taken %d times", name, breaks, total.Actions[name])
+		}
+	}
+	if states() >= 400 && total.Steps < leastSteps {
+		t.Errorf("%d steps were checked, want at least %d", total.Steps, leastSteps)
+	}
+}
+
+// broken reports whether an action is possible only if an assumption does not hold.
+func (p *program) broken(a *compiled) bool {
+	for _, part := range flat(a.formula) {
+		for _, assumed := range p.Assumptions {
+			if part.String() == not(expr{word: assumed.Name}).String() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func followSearches(t *testing.T, p *program) {
 	for _, s := range explore.Searches() {
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
@@ -65,18 +95,14 @@ func TestSearches(t *testing.T) {
 	}
 }
 
-// So is every step of the random schedules.
-func TestSchedules(t *testing.T) {
-	p := compiledModel(t)
+func followSchedules(t *testing.T, p *program) {
 	for seed := range uint64(schedules()) {
 		f := follow(p, 0, chaos.Config{Seed: seed})
 		finish(t, fmt.Sprintf("seed %d", seed), f)
 	}
 }
 
-// And so is every step with few places in the lists.
-func TestSchedules_cap(t *testing.T) {
-	p := compiledModel(t)
+func followCapped(t *testing.T, p *program) {
 	for seed := range uint64(schedules() / 10) {
 		f := follow(p, 1, chaos.Config{Seed: seed, Controller: func() cluster.Controller {
 			return cluster.NewCaller(jobfate.MaxUncounted(1))

@@ -14,10 +14,20 @@ var source string
 // Var is a variable of the model.
 type Var struct{ Name, Type, Doc string }
 
-// Named is a named formula: a clause of the invariant, a property or an assumption.
+// Named is a named formula: a clause of the invariant or a property.
 type Named struct {
 	Name, Doc string
 	formula   expr
+}
+
+// Assumption is what the proof depends on. Without it, the property Breaks fails.
+type Assumption struct{ Name, Breaks, Doc string }
+
+// due is a step that lowers the rank of a pod. It is a step of the action by.
+type due struct {
+	Named
+	by  string
+	set map[string]expr
 }
 
 // Action is a named step. Its formula is about the values before and after it.
@@ -32,11 +42,14 @@ type Action struct {
 // for the one that acts, and with o. for any other one.
 type Model struct {
 	Consts, Server, Controller []Var
-	Assumptions                []Named
+	Assumptions                []Assumption
 	Actions                    []Action
 	Invariant, Properties      []Named
 
 	init, starting expr
+	rank, always   expr
+	raises         map[string]bool
+	due            []due
 	macros         map[string]expr
 	variables      map[string]bool
 }
@@ -81,7 +94,7 @@ func (m *Model) add(e expr) (err error) {
 	case "define":
 		m.macros[args[0].word] = m.expand(args[1])
 	case "assume":
-		m.Assumptions = append(m.Assumptions, Named{Name: args[0].word, Doc: text(args[1])})
+		m.Assumptions = append(m.Assumptions, Assumption{args[0].word, args[1].word, text(args[2])})
 	case "init":
 		m.init = m.expand(args[0])
 	case "initial-controller":
@@ -94,6 +107,26 @@ func (m *Model) add(e expr) (err error) {
 		m.Invariant, err = m.named(args)
 	case "property":
 		m.Properties, err = m.named(args)
+	case "rank":
+		m.rank = m.expand(args[0])
+	case "raises":
+		m.raises = map[string]bool{}
+		for _, name := range args {
+			m.raises[name.word] = true
+		}
+	case "due":
+		d := due{Named{args[0].word, text(args[1]), m.expand(args[2].list[1])}, args[3].list[1].word, map[string]expr{}}
+		for _, pair := range args[4].list[1:] {
+			d.set[pair.list[0].word] = m.expand(pair.list[1])
+		}
+		m.due = append(m.due, d)
+	case "always-due":
+		var any []expr
+		for _, d := range m.due {
+			any = append(any, d.formula)
+		}
+		m.macros["due"] = anyOf(any...)
+		m.always = m.expand(args[0])
 	default:
 		err = fmt.Errorf("%q is not known", e.head())
 	}

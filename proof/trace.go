@@ -72,8 +72,12 @@ func (m *Model) Refute(ctx context.Context, dropped, property string, most int) 
 			bad = not(p.formula)
 		}
 	}
+	// Other pods do nothing, so that the run is about p alone.
+	quiet := func(n int) { s.line("(assert (and (= fr@%d 0) (= lr@%d 0) (<= 0 sr@%d 1)))", n, n, n) }
+	quiet(0)
 	for n := range most {
 		s.declare(m.Variables(), fmt.Sprintf("@%d", n+1))
+		quiet(n + 1)
 		s.line("(declare-const who@%d Bool)\n(declare-const what@%d Int)", n, n)
 		var choices []expr
 		for i, a := range m.Actions {

@@ -38,7 +38,7 @@ func (s *script) declare(all []Var, suffix string) {
 
 func (s *script) assert(e expr) { s.line("(assert %s)", e) }
 
-func not(e expr) expr { return expr{list: []expr{{word: "not"}, e}} }
+func not(e expr) expr { return list("not", e) }
 
 func all(of ...expr) expr { return expr{list: append([]expr{{word: "and"}, {word: "true"}}, of...)} }
 
@@ -57,6 +57,7 @@ func (m *Model) declareStep(s *script) {
 	s.declare(m.Consts, "")
 	s.declare(m.Variables(), "")
 	s.declare(m.Variables(), "+")
+	s.line("(assert (>= cap 1))")
 }
 
 // Open is a question to z3 that has another answer than expected.
@@ -67,7 +68,6 @@ type Open struct{ Action, Goal, Answer string }
 func (m *Model) Induct(ctx context.Context, without string) ([]Open, error) {
 	var s script
 	m.declareStep(&s)
-	s.assert(expr{list: []expr{{word: ">="}, {word: "cap"}, {word: "1"}}})
 	var before []expr
 	type goal struct {
 		name    string
@@ -107,6 +107,59 @@ func (m *Model) Induct(ctx context.Context, without string) ([]Open, error) {
 		}
 		s.line("(pop)")
 	}
+	return answered(ctx, &s, asked)
+}
+
+// Ranked asks z3 whether the rank of a pod only falls, whether each step that is due is a step of the
+// model and lowers it, and whether such a step is possible until the pod is at rest.
+func (m *Model) Ranked(ctx context.Context) ([]Open, error) {
+	var s script
+	m.declareStep(&s)
+	for _, c := range m.Invariant {
+		s.assert(c.formula)
+		s.assert(ofOther(c.formula))
+	}
+	var asked []Open
+	question := func(action, goal string, facts ...expr) {
+		s.line("(push)")
+		for _, f := range facts {
+			s.assert(f)
+		}
+		s.line("(check-sat)\n(pop)")
+		asked = append(asked, Open{Action: action, Goal: goal})
+	}
+	after := m.after(m.rank)
+	for _, a := range m.Actions {
+		if m.raises[a.Name] {
+			continue
+		}
+		s.line("(push)")
+		s.declare(a.Given, "")
+		question(a.Name, "the rank does not rise", a.formula, list(">", after, m.rank))
+		s.line("(pop)")
+	}
+	for _, d := range m.due {
+		step := []expr{d.formula}
+		for _, v := range m.Variables() {
+			value, ok := d.set[v.Name]
+			if !ok {
+				value = expr{word: v.Name}
+			}
+			step = append(step, list("=", expr{word: v.Name + "+"}, value))
+		}
+		for _, a := range m.Actions {
+			if a.Name == d.by {
+				question(d.Name, "is a step "+d.by, append(step, not(a.formula))...)
+			}
+		}
+		question(d.Name, "lowers the rank", append(step, list(">=", after, m.rank))...)
+	}
+	question("any state", "a step is due until the pod is at rest", not(m.always))
+	return answered(ctx, &s, asked)
+}
+
+// answered asks, and returns the questions that z3 does not answer with unsat.
+func answered(ctx context.Context, s *script, asked []Open) (open []Open, err error) {
 	out, err := ask(ctx, s.String())
 	if err != nil {
 		return nil, err
@@ -115,7 +168,6 @@ func (m *Model) Induct(ctx context.Context, without string) ([]Open, error) {
 	if len(answers) != len(asked) {
 		return nil, fmt.Errorf("z3 gives %d answers to %d questions", len(answers), len(asked))
 	}
-	var open []Open
 	for i, answer := range answers {
 		if answer != "unsat" {
 			asked[i].Answer = answer
@@ -124,3 +176,5 @@ func (m *Model) Induct(ctx context.Context, without string) ([]Open, error) {
 	}
 	return open, nil
 }
+
+func list(op string, of ...expr) expr { return expr{list: append([]expr{{word: op}}, of...)} }
