@@ -137,10 +137,13 @@ func isDone(verb cluster.Verb) func(*cluster.View, *cluster.Request, cluster.Ans
 	}
 }
 
-var planted = []struct {
+// bug is a bug with the properties that it breaks.
+type bug struct {
 	name, property string
 	controller     func() cluster.Controller
-}{
+}
+
+var planted = []bug{
 	{"writes in flight are forgotten", "P1", with(buggy{remember: func(m *machine.Memory, _ *cluster.View) {
 		m.Known, m.Shown, m.ReadFirst, m.Created, m.Deleted, m.Stripped, m.Lost = "", "", false, nil, nil, nil, nil
 	}})},
@@ -297,6 +300,11 @@ func endNow(s *batchv1.JobStatus, empty bool) {
 // it is no step of the model.
 func TestPlanted(t *testing.T) {
 	p := compiledModel(t)
+	for _, property := range p.Properties {
+		if !slices.ContainsFunc(planted, func(b bug) bool { return slices.Contains(strings.Fields(b.property), property.Name) }) {
+			t.Errorf("no bug breaks %s", property.Name)
+		}
+	}
 	for _, bug := range planted {
 		t.Run(bug.name, func(t *testing.T) {
 			t.Parallel()

@@ -2,6 +2,7 @@ package proof
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -167,6 +168,9 @@ func (m *Model) compile() (*program, error) {
 		c.assumed[a.Name] = i
 	}
 	p := &program{Model: m, actions: map[string]*compiled{}}
+	if err := m.checkOrder(); err != nil {
+		return nil, err
+	}
 	var err error
 	parts := func(name string, e expr) (out []clause) {
 		for _, x := range flat(e) {
@@ -197,6 +201,21 @@ func (m *Model) compile() (*program, error) {
 		p.invariant = append(p.invariant, clause{n.Name, f})
 	}
 	return p, err
+}
+
+// checkOrder returns an error if the places of the variables are not those of the model.
+func (m *Model) checkOrder() error {
+	for _, part := range []struct {
+		all   []Var
+		names []string
+		n     int
+	}{{m.Server, order.server, ofServer}, {m.Controller, order.controller, ofController}} {
+		same := slices.EqualFunc(part.all, part.names, func(v Var, name string) bool { return v.Name == name })
+		if !same || len(part.all) != part.n {
+			return fmt.Errorf("the variables of the model are not %v", part.names)
+		}
+	}
+	return nil
 }
 
 // conjunction reports whether all clauses hold.

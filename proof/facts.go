@@ -36,8 +36,9 @@ func (p *policies) of(job *batchv1.Job) *rules {
 		selector = labels.Nothing()
 	}
 	replace := job.Spec.PodReplacementPolicy
-	r := &rules{selector, failurepolicy.FromAPI(job.Spec.PodFailurePolicy),
-		job.Spec.PodFailurePolicy != nil || replace != nil && *replace == batchv1.Failed, map[*corev1.Pod]batchv1.PodFailurePolicyAction{}}
+	failedOnly := job.Spec.PodFailurePolicy != nil || replace != nil && *replace == batchv1.Failed
+	r := &rules{selector, failurepolicy.FromAPI(job.Spec.PodFailurePolicy), failedOnly,
+		map[*corev1.Pod]batchv1.PodFailurePolicyAction{}}
 	(*p)[job] = r
 	return r
 }
@@ -62,7 +63,8 @@ func hasFinalizer(pod *corev1.Pod) bool {
 
 func withoutFinalizer(pod *corev1.Pod) *corev1.Pod {
 	next := *pod
-	next.Finalizers = slices.DeleteFunc(slices.Clone(pod.Finalizers), func(f string) bool { return f == batchv1.JobTrackingFinalizer })
+	next.Finalizers = slices.DeleteFunc(slices.Clone(pod.Finalizers),
+		func(f string) bool { return f == batchv1.JobTrackingFinalizer })
 	return &next
 }
 
@@ -76,5 +78,6 @@ func indexOf(pod *corev1.Pod) int32 {
 
 // tampered reports whether a client has changed what only controllers may change.
 func tampered(old, now *corev1.Pod) bool {
-	return hasFinalizer(old) != hasFinalizer(now) || !maps.Equal(old.Annotations, now.Annotations) || !maps.Equal(old.Labels, now.Labels)
+	return hasFinalizer(old) != hasFinalizer(now) || !maps.Equal(old.Annotations, now.Annotations) ||
+		!maps.Equal(old.Labels, now.Labels)
 }

@@ -2,6 +2,7 @@ package proof
 
 import (
 	"context"
+	"errors"
 	"testing"
 )
 
@@ -14,6 +15,7 @@ func load(t *testing.T) *Model {
 	return m
 }
 
+// Each action of the model keeps the invariant and has the properties.
 func TestProof(t *testing.T) {
 	open, err := load(t).Induct(context.Background(), "")
 	if err != nil {
@@ -24,6 +26,7 @@ func TestProof(t *testing.T) {
 	}
 }
 
+// Counting comes to an end.
 func TestRank(t *testing.T) {
 	open, err := load(t).Ranked(context.Background())
 	if err != nil {
@@ -34,6 +37,7 @@ func TestRank(t *testing.T) {
 	}
 }
 
+// Without any one clause of the invariant, z3 finds a step that breaks another clause or a property.
 func TestEveryClauseIsNeeded(t *testing.T) {
 	m := load(t)
 	for _, c := range m.Invariant {
@@ -45,10 +49,11 @@ func TestEveryClauseIsNeeded(t *testing.T) {
 			t.Errorf("%s is not needed", c.Name)
 			continue
 		}
-		t.Logf("without %s: %v", c.Name, open)
+		t.Logf("without %s: %s breaks %s", c.Name, open[0].Action, open[0].Goal)
 	}
 }
 
+// Without any one assumption, a run of the model breaks a property.
 func TestAssumptions(t *testing.T) {
 	m := load(t)
 	for _, a := range m.Assumptions {
@@ -63,5 +68,13 @@ func TestAssumptions(t *testing.T) {
 			}
 			t.Logf("without: %s\n%s", a.Doc, trace)
 		})
+	}
+}
+
+// Without z3 the error says how to install it.
+func TestNoZ3(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	if _, err := load(t).Induct(context.Background(), ""); !errors.Is(err, ErrNoZ3) {
+		t.Errorf("got %v, want %v", err, ErrNoZ3)
 	}
 }

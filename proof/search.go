@@ -25,7 +25,7 @@ func (s *searched) observe(o explore.Observed) {
 		w = &next
 	}
 	for i := range o.Events {
-		w = s.Follow(w, &o.Events[i])
+		w = s.follow(w, &o.Events[i])
 	}
 	s.Steps++
 	if w != nil && o.Alone {

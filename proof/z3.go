@@ -8,7 +8,7 @@ import (
 )
 
 // ErrNoZ3 says how to install z3.
-var ErrNoZ3 = fmt.Errorf("the command z3 is needed: on Debian and Ubuntu, apt-get install z3; on macOS, brew install z3")
+var ErrNoZ3 = fmt.Errorf("the command z3 is needed: install it with apt-get install z3 or brew install z3")
 
 // ask passes a script to z3 and returns what it prints.
 func ask(ctx context.Context, script string) (string, error) {

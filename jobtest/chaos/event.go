@@ -33,8 +33,8 @@ func (r *run) emitChange(s *cluster.Step) {
 func (r *run) emitRequest(q *cluster.Request, err error) {
 	e := r.event(cluster.Sent, r.acting)
 	e.Request, e.Err = q, err
-	e.Answered = err == nil || !r.acting.lost && !errors.Is(err, cluster.ErrKilled) && !errors.Is(err, cluster.ErrNoAnswer) &&
-		!errors.Is(err, cluster.ErrGivenUp)
+	e.Answered = err == nil || !r.acting.lost && !errors.Is(err, cluster.ErrKilled) &&
+		!errors.Is(err, cluster.ErrNoAnswer) && !errors.Is(err, cluster.ErrGivenUp)
 	if change := r.change; change != nil && change.Request == q {
 		e.OldJob, e.Job, e.OldPod, e.Pod = change.OldJob, change.Job, change.OldPod, change.Pod
 		e.Invalid = change.Refused

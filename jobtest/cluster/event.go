@@ -32,6 +32,7 @@ type Event struct {
 // EventKind is the kind of an Event.
 type EventKind uint8
 
+// The kinds of events.
 const (
 	Started EventKind = iota // a process has started
 	Began                    // a sync begins

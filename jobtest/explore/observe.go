@@ -60,13 +60,15 @@ func (o *observation) storedJob(s *state) *batchv1.Job {
 }
 
 func (o *observation) storedPods(s *state) (pods []*corev1.Pod) {
-	for _, p := range s.pods {
-		if p.stored != 0 {
-			pods = append(pods, o.pod(p.stored, p.mark.version(false)))
+	for i := range s.pods {
+		if s.pods[i].stored != 0 {
+			pods = append(pods, o.storedPod(&s.pods[i]))
 		}
 	}
 	return pods
 }
+
+func (o *observation) storedPod(p *place) *corev1.Pod { return o.pod(p.stored, p.mark.version(false)) }
 
 func (o *observation) move(m move, to uint32) {
 	s := &o.before
@@ -80,7 +82,7 @@ func (o *observation) move(m move, to uint32) {
 		a, _ := o.serve(&next)
 		o.sent(s, &next, a, true)
 		if p := o.positions[o.answered(s.at, a)]; p.request == nil {
-			o.add(cluster.Event{Kind: cluster.Ended, Leader: acting, OldJob: o.storedJob(&next), OldPods: o.storedPods(&next)})
+			o.add(o.event(cluster.Ended, &next))
 		}
 	case fault:
 		o.fault(m, to)
@@ -125,7 +127,7 @@ func (o *observation) sent(s, next *state, a answer, answered bool) {
 	e.Job = o.storedJob(&after)
 	for i := range s.pods {
 		if s.pods[i].stored != next.pods[i].stored {
-			e.OldPod, e.Pod = o.pod(s.pods[i].stored, s.pods[i].mark.version(false)), o.pod(next.pods[i].stored, next.pods[i].mark.version(false))
+			e.OldPod, e.Pod = o.storedPod(&s.pods[i]), o.storedPod(&next.pods[i])
 		}
 	}
 	o.add(e)
@@ -158,7 +160,6 @@ func (o *observation) fault(m move, to uint32) {
 		if kind == KillAfter || kind == Lose || kind == GiveUpAfter {
 			a, _ = o.serve(&next)
 		}
-		// Refused is a rejection by an error that leaves open what happened.
 		o.sent(s, &next, a, false)
 		switch kind {
 		case KillBefore, KillAfter:
@@ -169,7 +170,7 @@ func (o *observation) fault(m move, to uint32) {
 			}
 			fallthrough
 		default:
-			o.add(cluster.Event{Kind: cluster.Ended, Leader: acting, OldJob: o.storedJob(&next), OldPods: o.storedPods(&next)})
+			o.add(o.event(cluster.Ended, &next))
 		}
 	case OtherLeader:
 		if s.other == 0 {

@@ -28,7 +28,8 @@ func jobOf(n int32, change func(*batchv1.JobSpec)) Config {
 	job := &batchv1.Job{}
 	s := &job.Spec
 	s.Completions, s.Parallelism, s.BackoffLimit = ptr(n), ptr(n), ptr[int32](1)
-	s.Template.Spec = corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "main", Image: "image"}}}
+	s.Template.Spec = corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever,
+		Containers: []corev1.Container{{Name: "main", Image: "image"}}}
 	change(s)
 	return Config{Job: job, Codes: []int32{0, 1}}
 }
@@ -44,10 +45,14 @@ func onlyFailed(s *batchv1.JobSpec) { s.PodReplacementPolicy = ptr(batchv1.Faile
 
 // withPolicy ignores disruptions, and applies an action to exit code 42.
 func withPolicy(action batchv1.PodFailurePolicyAction) func(*batchv1.JobSpec) {
+	disrupted := batchv1.PodFailurePolicyOnPodConditionsPattern{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}
+	exits := batchv1.PodFailurePolicyOnExitCodesRequirement{Operator: batchv1.PodFailurePolicyOnExitCodesOpIn,
+		Values: []int32{42}}
 	return func(s *batchv1.JobSpec) {
 		s.PodFailurePolicy = &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{
-			{Action: batchv1.PodFailurePolicyActionIgnore, OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}}},
-			{Action: action, OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: []int32{42}}},
+			{Action: batchv1.PodFailurePolicyActionIgnore,
+				OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{disrupted}},
+			{Action: action, OnExitCodes: &exits},
 		}}
 	}
 }
@@ -125,13 +130,17 @@ var kindsOfJob = []kindOfJob{
 	plain("per index, one at a time", perIndex, parallelism(1)),
 	coded("per index, FailIndex", perIndex, withPolicy(failIndex)),
 	coded("per index, Ignore", perIndex, withPolicy(ignore)),
-	plain("per index, maxFailedIndexes", perIndex, func(s *batchv1.JobSpec) { s.MaxFailedIndexes = ptr[int32](0) }),
+	plain("per index, maxFailedIndexes",
+		perIndex, func(s *batchv1.JobSpec) { s.MaxFailedIndexes = ptr[int32](0) }),
 	plain("per index, success policy", perIndex, withSuccess),
-	coded("per index, success policy, FailIndex, only failed replaced", perIndex, onlyFailed, withSuccess, withPolicy(failIndex)),
+	coded("per index, success policy, FailIndex, only failed replaced",
+		perIndex, onlyFailed, withSuccess, withPolicy(failIndex)),
 	plain("deadline", indexed, func(s *batchv1.JobSpec) { s.ActiveDeadlineSeconds = ptr[int64](100) }),
 	edited("suspended and resumed", []func(*batchv1.JobSpec){suspend(true), suspend(false)}),
-	edited("per index, suspended and resumed", []func(*batchv1.JobSpec){suspend(true), suspend(false)}, perIndex),
-	edited("started suspended", []func(*batchv1.JobSpec){suspend(false), suspend(true), suspend(false)}, indexed, suspend(true)),
+	edited("per index, suspended and resumed",
+		[]func(*batchv1.JobSpec){suspend(true), suspend(false)}, perIndex),
+	edited("started suspended",
+		[]func(*batchv1.JobSpec){suspend(false), suspend(true), suspend(false)}, indexed, suspend(true)),
 	edited("parallelism down and up", []func(*batchv1.JobSpec){parallelism(0), parallelism(1)}),
 	edited("indexed, scaled down and up", []func(*batchv1.JobSpec){scale(1), scale(2)}, indexed),
 	{"per index, scaled up", func(n int32) Config {

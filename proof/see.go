@@ -1,0 +1,144 @@
+package proof
+
+import (
+	"slices"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate/jobtest/cluster"
+)
+
+func controller(pod *corev1.Pod) types.UID {
+	if ref := metav1.GetControllerOfNoCopy(pod); ref != nil {
+		return ref.UID
+	}
+	return ""
+}
+
+// get checks the reading of the Job.
+func (f *Follower) get(w *world, at int, job *batchv1.Job) {
+	w.by[at].job = job
+	f.step(w, "get", at, [3]int16{}, func(p *pod) {
+		c, s := &p.of[at], &p.server
+		c[on], c[cur], c[listing], c[compl] = 0, s[alive], s[inF]|s[inS], s[comp]
+		c[over] = truth(isLast(job))
+		c[dec] = c[over] | s[ft]
+	})
+}
+
+// list checks a live list of the pods.
+func (f *Follower) list(w *world, at int, e *cluster.Event) {
+	job := w.by[at].job
+	f.step(w, "list", at, [3]int16{}, func(p *pod) {
+		c, s := &p.of[at], &p.server
+		c[on] = 1
+		f.see(p, at, job, find(e.OldPods, p.uid))
+		c[pcur] = truth(find(e.OldPods, p.uid) != nil)
+		if s[had] != 0 {
+			c[met] = 1
+			if s[own]&s[fin] == 0 {
+				c[knows] = 1
+			}
+		}
+	})
+}
+
+func find(pods []*corev1.Pod, uid types.UID) *corev1.Pod {
+	for _, p := range pods {
+		if p.UID == uid && uid != "" {
+			return p
+		}
+	}
+	return nil
+}
+
+// isNew reports whether the pods of a view are as new as its Job.
+func isNew(v *cluster.View) int16 {
+	return truth(!older(v.PodsVersion, v.Job.ResourceVersion))
+}
+
+// look checks a decision on the content of caches.
+func (f *Follower) look(w *world, at int, e *cluster.Event) {
+	v := w.by[at].view
+	w.by[at].job = v.Job
+	given := [3]int16{int16(v.Job.Status.Failed), int16(v.Job.Status.Succeeded), isNew(v)}
+	f.step(w, "look", at, given, func(p *pod) { f.lookAt(p, at, v, given, e) })
+}
+
+// mayLook reports whether the model allows it. A sync that sends no request may have decided or not.
+func (f *Follower) mayLook(w *world, at int, e *cluster.Event) bool {
+	v := w.by[at].view
+	given := [3]int16{int16(v.Job.Status.Failed), int16(v.Job.Status.Succeeded), isNew(v)}
+	for _, before := range w.pods {
+		after := *before
+		f.lookAt(&after, at, v, given, e)
+		if !after.out && f.p.actions["look"].holds(f.frame(w, check{"look", before, &after, at, given})) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func (f *Follower) lookAt(p *pod, at int, v *cluster.View, given [3]int16, e *cluster.Event) {
+	c, s := &p.of[at], &p.server
+	failed, succeeded := lists(v.Job)
+	shown := find(v.Pods, p.uid)
+	c[on], c[mF], c[mS] = 1, given[0], given[1]
+	c[cur] = truth(e.OldJob != nil && e.OldJob.UID == v.Job.UID && e.OldJob.ResourceVersion == v.Job.ResourceVersion)
+	c[listing] = truth(slices.Contains(failed, p.uid) || slices.Contains(succeeded, p.uid))
+	c[mP] = c[listing]
+	c[compl] = truth(f.has(v.Job.Status.CompletedIndexes, p.index))
+	c[over] = truth(isLast(v.Job))
+	c[dec] = c[over] | truth(isTrue(v.Job, batchv1.JobFailureTarget))
+	f.see(p, at, v.Job, shown)
+	// The assumption kept does not hold for this pod.
+	p.out = p.out || c[adopts] != 0 && c[met] != 0 && s[own]&s[fin] != 0
+	stored := find(e.OldPods, p.uid)
+	c[pcur] = truth(shown != nil && stored != nil && shown.ResourceVersion == stored.ResourceVersion)
+	isnew := given[2] != 0
+	if isnew && (s[fp] > 0 && given[0] == s[fp]+s[fr] || s[sp] > 0 && given[1] == s[sp]+s[sr]) {
+		c[knows] = 1
+	}
+	if s[had] != 0 && s[own]&s[fin] == 0 && (c[adopts] != 0 || c[sees] == 0) &&
+		(c[met] != 0 || isnew && c[listing] != 0) {
+		c[knows] = 1
+	}
+	if c[sees] != 0 && c[adopts] == 0 || isnew && c[listing] != 0 {
+		c[met] = 1
+	}
+}
+
+// see sets what a process sees of a pod.
+func (f *Follower) see(p *pod, at int, job *batchv1.Job, shown *corev1.Pod) {
+	c := &p.of[at]
+	c[sees], c[adopts], c[overP], c[finP], c[good], c[counts], c[verdict] = 0, 0, 0, 0, 0, 0, 0
+	if shown == nil || shown.Namespace != job.Namespace {
+		return
+	}
+	r := f.policy.of(job)
+	owner := controller(shown)
+	c[adopts] = truth(owner == "" && r.selects(shown) && shown.DeletionTimestamp == nil &&
+		job.DeletionTimestamp == nil && !isTrue(job, batchv1.JobComplete, batchv1.JobFailed))
+	c[sees] = c[adopts] | truth(owner == job.UID && hasFinalizer(shown) && !p.acked[at])
+	phase := shown.Status.Phase
+	c[overP] = truth(cluster.HasEnded(shown))
+	c[finP] = c[overP] | truth(shown.DeletionTimestamp != nil && !r.failedOnly)
+	c[good] = truth(phase == corev1.PodSucceeded)
+	failed, succeeded := lists(job)
+	if c[finP] != 0 {
+		switch {
+		case slices.Contains(failed, p.uid):
+			c[good] = 0
+		case slices.Contains(succeeded, p.uid):
+			c[good] = 1
+		}
+	}
+	action := r.action(shown)
+	valid := !indexed(job) || p.index >= 0 && p.index < *job.Spec.Completions
+	c[counts] = truth(valid && (c[good] != 0 || action != batchv1.PodFailurePolicyActionIgnore))
+	c[verdict] = truth(phase == corev1.PodFailed && c[good] == 0 && owner == job.UID && r.selects(shown) &&
+		action == batchv1.PodFailurePolicyActionFailJob)
+}
