@@ -12,9 +12,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/jobfate/jobfate/internal/decide"
+	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/internal/inside"
-	"github.com/jobfate/jobfate/internal/machine"
+	"github.com/jobfate/jobfate/internal/memory"
 	"github.com/jobfate/jobfate/jobtest/chaos"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/tracking"
@@ -23,7 +23,7 @@ import (
 // buggy is the reference caller with a bug in what it remembers, sees, sends or is told.
 type buggy struct {
 	*cluster.Caller
-	remember func(*machine.Memory, *cluster.View)
+	remember func(*memory.Memory, *cluster.View)
 	see      func(*cluster.View)
 	send     func(*cluster.Request)
 	hear     func(*cluster.View, *cluster.Request, cluster.Answer, error) (cluster.Answer, error)
@@ -49,7 +49,7 @@ func (b *buggy) Sync(client *cluster.Client) (time.Duration, error) {
 		b.see(&seen.View)
 	}
 	if b.remember != nil {
-		b.remember(&inside.MachineOf(b.Machine).Memory, &seen.View)
+		b.remember(inside.Memory(b.Machine), &seen.View)
 	}
 	if b.first != nil {
 		b.first(&seen)
@@ -57,30 +57,18 @@ func (b *buggy) Sync(client *cluster.Client) (time.Duration, error) {
 	return b.Caller.Sync(&seen)
 }
 
-// decidesWrongly returns a caller whose decisions are changed before they are carried out.
-func decidesWrongly(how func(decide.Input, *decide.Outcome)) func() cluster.Controller {
+// storesWrongly returns a caller whose first status of each sync is changed.
+func storesWrongly(how func(jobfate.Snapshot, *batchv1.JobStatus)) func() cluster.Controller {
 	return func() cluster.Controller {
 		caller := cluster.NewCaller()
-		inside.Deciding(caller.Machine, func(in decide.Input, c decide.Config) (*decide.Outcome, error) {
-			o, err := decide.Decide(in, c)
-			if err == nil && o.Planned() {
-				how(in, o)
-				o.Changed = true
+		inside.Amend(caller.Machine, func(s jobfate.Snapshot, d *jobfate.Decision) {
+			if d.Status != nil {
+				d.Status = d.Status.DeepCopy()
+				how(s, d.Status)
 			}
-			return o, err
 		})
 		return caller
 	}
-}
-
-// storesWrongly returns a caller whose first status of each sync is changed.
-func storesWrongly(how func(decide.Input, *batchv1.JobStatus)) func() cluster.Controller {
-	return decidesWrongly(func(in decide.Input, o *decide.Outcome) {
-		if o.Changed && !o.PutOff {
-			o.Status = *o.Status.DeepCopy()
-			how(in, &o.Status)
-		}
-	})
 }
 
 func with(b buggy) func() cluster.Controller {
@@ -144,14 +132,14 @@ type bug struct {
 }
 
 var planted = []bug{
-	{"writes in flight are forgotten", "P1", with(buggy{remember: func(m *machine.Memory, _ *cluster.View) {
+	{"writes in flight are forgotten", "P1", with(buggy{remember: func(m *memory.Memory, _ *cluster.View) {
 		m.Known, m.Shown, m.ReadFirst, m.Created, m.Deleted, m.Stripped, m.Lost = "", "", false, nil, nil, nil, nil
 	}})},
-	{"removed finalizers are forgotten", "P1", with(buggy{remember: func(m *machine.Memory, _ *cluster.View) { m.Stripped = nil }})},
-	{"every status is taken for the own one", "P1", with(buggy{remember: func(m *machine.Memory, v *cluster.View) {
+	{"removed finalizers are forgotten", "P1", with(buggy{remember: func(m *memory.Memory, _ *cluster.View) { m.Stripped = nil }})},
+	{"every status is taken for the own one", "P1", with(buggy{remember: func(m *memory.Memory, v *cluster.View) {
 		if v.Job != nil && m.Job == v.Job.UID {
 			s := &v.Job.Status
-			m.Counted = machine.Counted{Succeeded: s.Succeeded, Failed: s.Failed, Uncounted: s.UncountedTerminatedPods}
+			m.Counted = memory.Counted{Succeeded: s.Succeeded, Failed: s.Failed, Uncounted: s.UncountedTerminatedPods}
 		}
 	}})},
 	{"the caches claim to be up to date", "P1", with(buggy{see: func(v *cluster.View) { v.JobsVersion, v.PodsVersion = "999999", "999999" }})},
@@ -171,7 +159,7 @@ var planted = []bug{
 		}
 		return a, err
 	}})},
-	{"a pod without the finalizer is listed again", "P1", storesWrongly(func(in decide.Input, s *batchv1.JobStatus) {
+	{"a pod without the finalizer is listed again", "P1", storesWrongly(func(in jobfate.Snapshot, s *batchv1.JobStatus) {
 		for _, pod := range in.Pods {
 			u := s.UncountedTerminatedPods
 			if pod.Status.Phase == corev1.PodFailed && !hasFinalizer(pod) && u != nil && !slices.Contains(u.Failed, pod.UID) {
@@ -179,7 +167,7 @@ var planted = []bug{
 			}
 		}
 	})},
-	{"a running pod is counted", "P1", storesWrongly(func(in decide.Input, s *batchv1.JobStatus) {
+	{"a running pod is counted", "P1", storesWrongly(func(in jobfate.Snapshot, s *batchv1.JobStatus) {
 		for _, pod := range in.Pods {
 			u := s.UncountedTerminatedPods
 			if pod.Status.Phase == corev1.PodRunning && hasFinalizer(pod) && u != nil && !slices.Contains(u.Failed, pod.UID) {
@@ -191,18 +179,14 @@ var planted = []bug{
 		b := &buggy{Caller: cluster.NewCaller()}
 		var client *cluster.Client
 		b.first = func(c *cluster.Client) { client = c }
-		inside.Deciding(b.Machine, func(in decide.Input, c decide.Config) (*decide.Outcome, error) {
-			o, err := decide.Decide(in, c)
-			if err == nil {
-				for _, pod := range o.Strip {
-					_, _ = client.PatchPod(pod, tracking.Keys{}.StripPatch(pod))
-				}
+		inside.Amend(b.Machine, func(_ jobfate.Snapshot, d *jobfate.Decision) {
+			for _, pod := range d.Strip {
+				_, _ = client.PatchPod(pod, tracking.Keys{}.StripPatch(pod))
 			}
-			return o, err
 		})
 		return b
 	}},
-	{"the status does not list the pods whose finalizers are removed", "P2", storesWrongly(func(_ decide.Input, s *batchv1.JobStatus) {
+	{"the status does not list the pods whose finalizers are removed", "P2", storesWrongly(func(_ jobfate.Snapshot, s *batchv1.JobStatus) {
 		s.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{}
 	})},
 	{"the finalizer of a pod to delete is removed whatever has become of the pod", "P2", with(buggy{send: func(r *cluster.Request) {
@@ -222,7 +206,7 @@ var planted = []bug{
 	{"a status write without an answer is taken as stored", "P2", with(buggy{hear: isDone(cluster.Status)})},
 	{"failed is reset", "P3", sendsStatus(func(s map[string]any) { s["failed"] = 0 })},
 	{"succeeded is reset", "P3", sendsStatus(func(s map[string]any) { s["succeeded"] = 0 })},
-	{"failed indexes are completed indexes", "P4", storesWrongly(func(_ decide.Input, s *batchv1.JobStatus) {
+	{"failed indexes are completed indexes", "P4", storesWrongly(func(_ jobfate.Snapshot, s *batchv1.JobStatus) {
 		if s.FailedIndexes != nil && s.CompletedIndexes != "" {
 			s.FailedIndexes = &s.CompletedIndexes
 		}
@@ -242,16 +226,16 @@ var planted = []bug{
 			s["conditions"] = slices.DeleteFunc(list, func(c any) bool { return c.(map[string]any)["type"] == "FailureTarget" })
 		}
 	})},
-	{"a Job ends with uncounted pods", "P6", storesWrongly(func(_ decide.Input, s *batchv1.JobStatus) { endNow(s, false) })},
-	{"a Job ends, and what it lists is added, before the finalizers are removed", "P6 P7", storesWrongly(func(_ decide.Input, s *batchv1.JobStatus) { endNow(s, true) })},
-	{"pods leave the lists with their finalizers", "P7", storesWrongly(func(_ decide.Input, s *batchv1.JobStatus) {
+	{"a Job ends with uncounted pods", "P6", storesWrongly(func(_ jobfate.Snapshot, s *batchv1.JobStatus) { endNow(s, false) })},
+	{"a Job ends, and what it lists is added, before the finalizers are removed", "P6 P7", storesWrongly(func(_ jobfate.Snapshot, s *batchv1.JobStatus) { endNow(s, true) })},
+	{"pods leave the lists with their finalizers", "P7", storesWrongly(func(_ jobfate.Snapshot, s *batchv1.JobStatus) {
 		if u := s.UncountedTerminatedPods; u != nil && len(u.Failed) > 1 {
 			s.Failed += int32(len(u.Failed) - 1)
 			u.Failed = u.Failed[:1]
 		}
 	})},
 	{"the removal of a finalizer without an answer is taken as done", "P7", with(buggy{hear: isDone(cluster.Patch)})},
-	{"each status write adds a failure", "P8", storesWrongly(func(in decide.Input, s *batchv1.JobStatus) {
+	{"each status write adds a failure", "P8", storesWrongly(func(in jobfate.Snapshot, s *batchv1.JobStatus) {
 		if len(in.Pods) > 0 {
 			s.Failed++
 		}

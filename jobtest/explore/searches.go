@@ -45,7 +45,8 @@ func onlyFailed(s *batchv1.JobSpec) { s.PodReplacementPolicy = ptr(batchv1.Faile
 
 // withPolicy ignores disruptions, and applies an action to exit code 42.
 func withPolicy(action batchv1.PodFailurePolicyAction) func(*batchv1.JobSpec) {
-	disrupted := batchv1.PodFailurePolicyOnPodConditionsPattern{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}
+	disrupted := batchv1.PodFailurePolicyOnPodConditionsPattern{Type: corev1.DisruptionTarget,
+		Status: corev1.ConditionTrue}
 	exits := batchv1.PodFailurePolicyOnExitCodesRequirement{Operator: batchv1.PodFailurePolicyOnExitCodesOpIn,
 		Values: []int32{42}}
 	return func(s *batchv1.JobSpec) {
