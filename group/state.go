@@ -19,6 +19,7 @@ type State struct {
 	// Phase is empty while the group runs.
 	Phase Phase `json:"phase,omitempty"`
 	// Group counts restarts of the whole group, also by suspensions.
+	// +optional
 	Group Part `json:"group,omitzero"`
 	// Templates counts restarts of whole templates, by their names.
 	Templates map[string]Part `json:"templates,omitempty"`
