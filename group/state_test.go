@@ -202,3 +202,23 @@ func TestDecide_anyOrder(t *testing.T) {
 		}
 	})
 }
+
+// No policy fails the group at the first failure. What is refused says why.
+func TestDecide_nilPolicyAndErrors(t *testing.T) {
+	f := []group.Failure{{Member: members[0], Attempt: 0, At: noon}}
+	if d, err := group.Decide(nil, group.State{}, f, noon); err != nil || d.Action != group.FailGroup || d.Rule != -1 {
+		t.Errorf("no policy: %s, %v", textOf(d), err)
+	}
+	wrong := &group.Policy{Rules: []group.Rule{{}}}
+	for want, decide := range map[string]func() (group.Decision, error){
+		"rules[0].steps: Required value: at least one step": func() (group.Decision, error) { return group.Decide(wrong, group.State{}, f, noon) },
+		"the state has version 7, and this library knows 1": func() (group.Decision, error) { return group.Decide(nil, group.State{Version: 7}, f, noon) },
+		`a Job of member "a-0" failed in attempt 1, and the state has attempt 0: the state is old`: func() (group.Decision, error) {
+			return group.Decide(nil, group.State{}, []group.Failure{{Member: members[0], Attempt: 1}}, noon)
+		},
+	} {
+		if d, err := decide(); err == nil || err.Error() != want || d.Changed {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
