@@ -47,6 +47,10 @@ func TestCheck(t *testing.T) {
 			`spec.rules[0].steps[1]: Invalid value: "FailGroup": is behind a step that is always possible`},
 		"a delayed end": {`{rules: [{steps: [{action: FailGroup, backoff: {}}]}]}`, noMembers,
 			`spec.rules[0].steps[0].backoff: Forbidden: only restarts and suspensions are delayed`},
+		"a wrong backoff": {`{rules: [{steps: [{action: RestartMember, backoff: {base: -1s, cap: -2s, factor: 0.5}}]}]}`, noMembers,
+			"spec.rules[0].steps[0].backoff.base: Invalid value: \"-1s\": must not be negative\n" +
+				"spec.rules[0].steps[0].backoff.cap: Invalid value: \"-2s\": must not be negative\n" +
+				"spec.rules[0].steps[0].backoff.factor: Invalid value: 0.5: must be at least 1, or 0 for the default"},
 		"a member without an identity": {`{rules: [{steps: [{action: RestartMember}]}]}`, "a-0:a :b",
 			`spec.rules[0].steps[0]: Invalid value: "RestartMember": a member of template "b" has no name that survives a restart`},
 		"left without an identity": {`{rules: [{steps: [{action: Leave}]}]}`, ":b",
@@ -88,21 +92,6 @@ func texts(errs field.ErrorList) (list []string) {
 		list = append(list, err.Error())
 	}
 	return list
-}
-
-func TestCheck_backoff(t *testing.T) {
-	p := policyOf(t, `{rules: [{steps: [{action: RestartMember, backoff: {}}]}]}`)
-	b := p.Rules[0].Steps[0].Backoff
-	b.Base, b.Cap, b.Factor = -1, -1, 0.5
-	for i, want := range []string{
-		`rules[0].steps[0].backoff.base: Invalid value: "-1ns": must not be negative`,
-		`rules[0].steps[0].backoff.cap: Invalid value: "-1ns": must not be negative`,
-		`rules[0].steps[0].backoff.factor: Invalid value: 0.5: must be at least 1, or 0 for the default`,
-	} {
-		if got := texts(p.Check(nil, nil)); len(got) != 3 || got[i] != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
-	}
 }
 
 // Two members of the same name would share their restarts.

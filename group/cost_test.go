@@ -2,6 +2,7 @@ package group_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/jobfate/jobfate/group"
@@ -62,10 +63,9 @@ func BenchmarkDecide(b *testing.B) {
 // When nothing has failed, or all that has failed is decided, a decision allocates nothing.
 func TestDecide_allocations(t *testing.T) {
 	d, state, failures := large(t, 1000)
-	old := make([]group.Failure, len(failures))
-	for i, f := range failures {
-		f.Attempt = 0
-		old[i] = f
+	old := slices.Clone(failures)
+	for i := range old {
+		old[i].Attempt = 0
 	}
 	policy := policyOf(t, escalating)
 	for name, f := range map[string]func() (group.Decision, error){

@@ -30,8 +30,7 @@ func TestDeepCopy(t *testing.T) {
 	if (*group.Policy)(nil).DeepCopy() != nil || (*group.State)(nil).DeepCopy() != nil {
 		t.Error("the copy of nil is not nil")
 	}
-	text := `{budgets: [{name: x, max: 1, window: 1h}], rules: [{onReasons: [A], steps: [{action: RestartGroup, charges: [x], backoff: {}}]}]}`
-	p := policyOf(t, text)
+	p := policyOf(t, `{budgets: [{name: x, max: 1, window: 1h}], rules: [{onReasons: [A], steps: [{action: RestartGroup, charges: [x], backoff: {}}]}]}`)
 	for _, pair := range [][2]any{{&p.Budgets[0], p.Budgets[0].DeepCopy()}, {&p.Rules[0], p.Rules[0].DeepCopy()}, {&p.Rules[0].Steps[0], p.Rules[0].Steps[0].DeepCopy()}} {
 		if !reflect.DeepEqual(pair[0], pair[1]) {
 			t.Errorf("%s is copied as %s", textOf(pair[0]), textOf(pair[1]))
@@ -39,11 +38,9 @@ func TestDeepCopy(t *testing.T) {
 	}
 	used := group.Use{Times: times(1, 2)}
 	part := group.Part{Restarts: 1, Used: map[string]group.Use{"x": used}}
-	if c := used.DeepCopy(); !reflect.DeepEqual(*c, used) || &c.Times[0] == &used.Times[0] {
-		t.Errorf("%+v", c)
-	}
-	if c := part.DeepCopy(); !reflect.DeepEqual(*c, part) || &c.Used["x"].Times[0] == &used.Times[0] {
-		t.Errorf("%+v", c)
+	if u, c := used.DeepCopy(), part.DeepCopy(); !reflect.DeepEqual(*u, used) || !reflect.DeepEqual(*c, part) ||
+		&u.Times[0] == &used.Times[0] || &c.Used["x"].Times[0] == &used.Times[0] {
+		t.Errorf("%+v, %+v", u, c)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/jobfate/jobfate/group"
 )
 
-// FuzzCheck decodes a policy from any JSON. What Check accepts can be prepared, and has a size.
+// FuzzCheck decodes a policy from any JSON. What Check accepts can be prepared.
 func FuzzCheck(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		var p group.Policy
@@ -28,9 +28,6 @@ func FuzzCheck(f *testing.F) {
 		}
 		if textOf(before) != textOf(&p) {
 			t.Fatal("Check has changed the policy")
-		}
-		if len(errs) == 0 && group.StateSize(&p, members) < len(`{"version":1,"phase":"Suspended"}`) {
-			t.Fatal("StateSize is too small for any state")
 		}
 	})
 }

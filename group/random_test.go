@@ -96,12 +96,8 @@ func drawFailures(t *rapid.T, s *group.State, now int) (all []group.Failure) {
 			RuleName:  rapid.SampledFrom([]string{"", "Gpu", "1"}).Draw(t, "rule"),
 			Container: rapid.SampledFrom([]string{"", "main"}).Draw(t, "container"),
 			ExitCode:  rapid.Int32Range(0, 3).Draw(t, "exit code")}
-		switch rapid.IntRange(0, 9).Draw(t, "odd time") {
-		case 0:
-			f.At = time.Time{}
-		case 1:
-			f.At = f.At.Add(300 * time.Millisecond)
-		}
+		odd := rapid.SampledFrom([]time.Time{{}, f.At.Add(300 * time.Millisecond), f.At, f.At, f.At, f.At, f.At, f.At})
+		f.At = odd.Draw(t, "odd time")
 		f.Attempt = s.Attempt(f.Member) - max(0, rapid.Int64Range(-5, 2).Draw(t, "behind"))
 		all = append(all, f)
 	}

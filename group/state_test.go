@@ -210,14 +210,18 @@ func TestDecide_nilPolicyAndErrors(t *testing.T) {
 		t.Errorf("no policy: %s, %v", textOf(d), err)
 	}
 	wrong := &group.Policy{Rules: []group.Rule{{}}}
-	for want, decide := range map[string]func() (group.Decision, error){
-		"rules[0].steps: Required value: at least one step": func() (group.Decision, error) { return group.Decide(wrong, group.State{}, f, noon) },
-		"the state has version 7, and this library knows 1": func() (group.Decision, error) { return group.Decide(nil, group.State{Version: 7}, f, noon) },
-		`a Job of member "a-0" failed in attempt 1, and the state has attempt 0: the state is old`: func() (group.Decision, error) {
-			return group.Decide(nil, group.State{}, []group.Failure{{Member: members[0], Attempt: 1}}, noon)
-		},
+	later := []group.Failure{{Member: members[0], Attempt: 1}}
+	for want, in := range map[string]struct {
+		policy   *group.Policy
+		version  int32
+		failures []group.Failure
+	}{
+		"rules[0].steps: Required value: at least one step":                                        {wrong, 0, f},
+		"the state has version 7, and this library knows 1":                                        {nil, 7, f},
+		`a Job of member "a-0" failed in attempt 1, and the state has attempt 0: the state is old`: {nil, 0, later},
 	} {
-		if d, err := decide(); err == nil || err.Error() != want || d.Changed {
+		d, err := group.Decide(in.policy, group.State{Version: in.version}, in.failures, noon)
+		if err == nil || err.Error() != want || d.Changed {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
