@@ -22,30 +22,12 @@ func (f *Follower) out(w *world, uid types.UID, why string) {
 
 // bear adds a pod.
 func (f *Follower) bear(w *world, job *batchv1.Job, stored *corev1.Pod, check bool) {
-	if job == nil {
-		return
+	index := int32(-1)
+	if w.indexed {
+		index = indexOf(stored)
 	}
-	p := pod{uid: stored.UID, index: -1}
-	if indexed(job) {
-		p.index = indexOf(stored)
-	}
-	f.putJob(&p, job)
-	for at := range leaders {
-		of := w.pods[0].of[at]
-		for _, i := range []int{mF, mS, on, cur, over, dec} {
-			p.of[at][i] = of[i]
-		}
-		if p.index >= 0 {
-			for _, other := range w.pods {
-				if other.index == p.index {
-					p.of[at][compl] = other.of[at][compl]
-				}
-			}
-		}
-	}
-	if w.lowered {
-		p.server[scaled] = 1
-	}
+	p := w.unborn(index)
+	p.uid = stored.UID
 	at := w.find(stored.UID)
 	if at < 0 {
 		at = len(w.pods)
@@ -59,7 +41,7 @@ func (f *Follower) bear(w *world, job *batchv1.Job, stored *corev1.Pod, check bo
 	} else if owned {
 		check = false
 	}
-	if owned && !f.policy.of(job).selects(stored) {
+	if owned && job != nil && !f.policy.of(job).selects(stored) {
 		p.out, check = true, false
 		f.Out["labels"]++
 	}
@@ -81,6 +63,21 @@ func (f *Follower) bear(w *world, job *batchv1.Job, stored *corev1.Pod, check bo
 	if cluster.HasEnded(stored) {
 		f.stepOne(w, stored.UID, "end", 0, func(p *pod) { p.server[ended] = 1 })
 	}
+}
+
+// unborn returns the state of a pod with an index before its creation.
+func (w *world) unborn(index int32) pod {
+	for _, p := range w.pods {
+		if p.uid == "" && p.index == index {
+			return *p
+		}
+	}
+	p := *w.pods[0] // begin puts an unborn pod there
+	p.index, p.server[comp], p.server[fail] = index, 0, 0
+	for at := range leaders {
+		p.of[at][compl] = 0
+	}
+	return p
 }
 
 // others checks what another client does.

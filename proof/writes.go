@@ -127,6 +127,7 @@ func (f *Follower) adopted(w *world, at int, e *cluster.Event) {
 		c, o, s := &p.of[at], &p.of[1-at], &p.server
 		s[own], s[had], s[fin] = 1, 1, 1
 		c[knows], o[knows], o[pcur] = 0, 0, 0
+		p.acked = [leaders]bool{} // a later version has the finalizer again
 		if e.Answered && e.Err == nil {
 			c[adopts], c[met] = 0, 1
 		}
