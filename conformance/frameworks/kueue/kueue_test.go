@@ -55,6 +55,10 @@ func TestFunctions(t *testing.T) {
 			Rare: []*batchv1.Job{{
 				Spec:   batchv1.JobSpec{Parallelism: new(int32(3))},
 				Status: batchv1.JobStatus{Active: 4, Succeeded: 1},
+			}, {
+				Spec: batchv1.JobSpec{Parallelism: new(int32(4)), Completions: new(int32(4)), BackoffLimitPerIndex: new(int32(1)),
+					CompletionMode: new(batchv1.IndexedCompletion)},
+				Status: batchv1.JobStatus{Active: 2, Succeeded: 2, CompletedIndexes: "0,2", FailedIndexes: new("1")},
 			}},
 			Applies: func(job *batchv1.Job) bool { return !jobstatus.OutcomeOf(job).Terminal() }, // Kueue asks Finished first
 			Theirs: func(job *batchv1.Job) string {
@@ -79,6 +83,14 @@ func TestFunctions(t *testing.T) {
 				}},
 				{Name: "scaled-down work queue", Holds: func(job *batchv1.Job) bool {
 					return job.Spec.Completions == nil && job.Status.Active > *job.Spec.Parallelism-job.Status.Succeeded
+				}},
+				{Name: "pods beyond the indexes", Holds: func(job *batchv1.Job) bool {
+					if job.Spec.Completions == nil || job.Status.FailedIndexes == nil {
+						return false
+					}
+					completed, _ := indexset.ParseDamaged(job.Status.CompletedIndexes, *job.Spec.Completions)
+					failed, _ := indexset.ParseDamaged(*job.Status.FailedIndexes, *job.Spec.Completions)
+					return int(job.Status.Active) > int(*job.Spec.Completions)-completed.Len()-failed.Len()
 				}},
 				{Name: "terminating pods", Holds: func(job *batchv1.Job) bool { return job.Status.Terminating != nil && *job.Status.Terminating > 0 }},
 			},
