@@ -67,9 +67,9 @@ import (
 //   - A View is what the caches held at some time, however long ago. It includes
 //     everything up to JobsVersion and PodsVersion. So read these versions before Job and
 //     Pods.
-//   - A View shows no older version of a pod than an earlier View with the same or an older
-//     PodsVersion did. The caches of client-go keep this: one that starts again from older
-//     objects has an older version, and the Machine then reads live.
+//   - A View shows no older version of a pod than an earlier View did, unless its PodsVersion
+//     is older too. The caches of client-go keep this: one that starts again from older objects
+//     has an older version, and the Machine then reads live.
 //
 // The Barrier makes restarts safe. After a process has acquired its lease, it requests one
 // list of pods without a resource version in the options, which the API server answers
