@@ -74,7 +74,7 @@ func TestListOrder(t *testing.T) {
 		w.Must(err)
 	}
 	eventually(w, 5, []string{"--exit-status"},
-		w.Namespace+"/ended: Finished: the Job is Failed: DeadlineExceeded: ",
+		w.Namespace+"/ended: Failed: DeadlineExceeded: ",
 		w.Namespace+"/held: Suspended: the Job is suspended\n1 other Job needs no attention (--all lists them).\n")
 }
 

@@ -214,7 +214,7 @@ func (c change) change(t *testing.T, text string) string {
 // applied again.
 func TestValidate_manifestsOfTheRepository(t *testing.T) {
 	k := newTool(t)
-	rejected := map[string]string{"testdata/manifests/wrong.yaml": "spec.backoffLimitPerIndex"}
+	rejected := map[string]string{"cmd/testdata/manifests/wrong.yaml": "spec.backoffLimitPerIndex"}
 	count := 0
 	for _, m := range manifests(t) {
 		count++
@@ -257,7 +257,7 @@ type manifest struct {
 // runs them.
 func manifests(t *testing.T) (all []manifest) {
 	t.Helper()
-	for _, dir := range []string{"testdata", "examples"} {
+	for _, dir := range []string{"cmd/testdata", "examples"} {
 		err := filepath.WalkDir(filepath.Join("../..", dir), func(path string, _ os.DirEntry, err error) error {
 			if ext := filepath.Ext(path); err != nil || ext != ".yaml" && ext != ".json" {
 				return err
@@ -294,7 +294,7 @@ func plainManifest(t *testing.T, file string, object map[string]any) manifest {
 	t.Helper()
 	delete(object, "status")
 	metadata, spec := object["metadata"].(map[string]any), object["spec"].(map[string]any)
-	for _, name := range []string{"uid", "resourceVersion", "creationTimestamp", "generation", "namespace"} {
+	for _, name := range []string{"uid", "resourceVersion", "creationTimestamp", "generation", "namespace", "ownerReferences"} {
 		delete(metadata, name)
 	}
 	labels := []any{metadata["labels"]}
