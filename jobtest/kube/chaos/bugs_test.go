@@ -88,7 +88,7 @@ var planted = []struct {
 	{name: "restarts are summed over sidecars", property: "S17", with: looking(func(v *jobfate.View) {
 		for _, pod := range v.Pods {
 			for i := range pod.Status.ContainerStatuses {
-				pod.Status.ContainerStatuses[i].RestartCount *= 3
+				pod.Status.ContainerStatuses[i].RestartCount *= 10
 			}
 		}
 	})},
