@@ -38,7 +38,7 @@
 // A call decides about one failure. The caller
 //
 //  1. reads the state and the Jobs, and calls [Decide];
-//  2. if the decision has changed the state, stores it in one write that fails if somebody else has
+//  2. if the decision has changed the state, stores it in one write that fails if another client has
 //     stored one, and only then acts;
 //  3. deletes the Jobs of earlier attempts, and when they are gone, creates those of the current
 //     attempt, not before [State.NotBefore];

@@ -174,7 +174,7 @@ func (m *model) step(w world, r int) (world, error) {
 	return w, nil
 }
 
-// decide decides, and stores the state if nobody has stored another one.
+// decide decides, and stores the state unless another one was stored.
 func (m *model) decide(w world, r int) (world, error) {
 	p := &w.replicas[r]
 	state := m.states[p.state]

@@ -90,7 +90,7 @@ func (s *State) Attempt(m Member) int64 {
 	return sum
 }
 
-// restarts returns the number of restarts. A negative one, which only somebody else can write, is
+// restarts returns the number of restarts. A negative one, which only another client can write, is
 // none.
 func (p Part) restarts() int64 { return max(int64(p.Restarts), 0) }
 

@@ -84,7 +84,7 @@ func TestStateSize(t *testing.T) {
 	}
 }
 
-// A state that somebody else has changed does not stop a controller, and no counter wraps around.
+// A state that another client has changed does not stop a controller, and no counter wraps around.
 func TestDecide_tamperedState(t *testing.T) {
 	state := group.State{Group: group.Part{Restarts: math.MaxInt32}, Members: map[string]group.Part{"a-0": {Restarts: -5}}}
 	f := group.Failure{Member: member("a-0", "a"), Attempt: math.MaxInt32, At: noon}

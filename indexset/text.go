@@ -1,6 +1,6 @@
 package indexset
 
-// Text is the text of a set in a field of an API type. It can be any text: a field that somebody has
+// Text is the text of a set in a field of an API type. It can be any text: a field that another client has
 // edited by hand must not stop the informer that reads all objects of a kind, as the strict
 // UnmarshalText of [Set] would.
 type Text string

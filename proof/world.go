@@ -83,7 +83,7 @@ type pod struct {
 	of     [leaders][ofController]int16
 	// acked says that a process got the answer to the removal of the finalizer.
 	acked [leaders]bool
-	// out says that somebody has broken an assumption with this pod. It is not followed further.
+	// out says that this pod breaks an assumption. It is not followed further.
 	out bool
 }
 

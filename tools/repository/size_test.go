@@ -10,7 +10,7 @@ import (
 	"golang.org/x/mod/zip"
 )
 
-// Who requires the main module downloads at most 3 MB, with so many lines of Go: of explain, of group, and of all
+// The main module has at most 3 MB and this many lines of Go, in explain, in group, and in all
 // other packages.
 func TestSize(t *testing.T) {
 	most := map[string]int{"explain": 6_000, "group": 3_000, "": 31_500}
