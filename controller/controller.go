@@ -106,10 +106,11 @@ func add(mgr manager.Manager, o Options, objects objects) error {
 	events := &eventSender{broadcaster: record.NewBroadcasterWithCorrelatorOptions(
 		record.CorrelatorOptions{SpamKeyFunc: eventBudget}),
 		sink: &typedcorev1.EventSinkImpl{Interface: c.api().writer.CoreV1().Events("")}}
-	c.recorder = events.broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "jobfate-controller"})
+	c.recorder = events.broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: c.EventSource})
 	name := strings.ToLower(c.me.Kind.Kind)
 	jobs, err := ctrlcontroller.NewTyped(name, mgr, ctrlcontroller.TypedOptions[reconcile.Request]{
 		Reconciler: c, MaxConcurrentReconciles: c.Workers, RateLimiter: c.retries, Logger: quietly(c.log),
+		LogConstructor: c.logOf,
 	})
 	if err != nil {
 		return err

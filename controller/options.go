@@ -3,6 +3,7 @@ package controller
 import (
 	"cmp"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -57,6 +58,8 @@ type Options struct {
 	// metadata, and everything that the Job's pod failure policy matches. Pods of other
 	// owners are not cached.
 	Transform func(*corev1.Pod)
+	// EventSource is the component that sends the events. The default is jobfate-controller.
+	EventSource string
 	// Manager are the options of the manager that [NewManager] creates.
 	Manager ctrl.Options
 }
@@ -69,6 +72,7 @@ func (o Options) complete() (Options, error) {
 	o.Workers = cmp.Or(o.Workers, 5)
 	o.QPS, o.Burst = cmp.Or(o.QPS, 20), cmp.Or(o.Burst, 30)
 	o.BatchPeriod = cmp.Or(o.BatchPeriod, defaultBatchPeriod)
+	o.EventSource = cmp.Or(o.EventSource, "jobfate-controller")
 	if len(o.Namespaces) == 0 {
 		o.Namespaces = []string{metav1.NamespaceAll}
 	}
@@ -111,7 +115,23 @@ func (o *Options) validate() (errs field.ErrorList) {
 			errs = append(errs, field.Invalid(path, namespace, problem))
 		}
 	}
-	return errs
+	return append(errs, o.tryDecide()...)
+}
+
+// tryDecide returns the errors in the options of the decisions, which would otherwise appear only
+// once there is a Job.
+func (o *Options) tryDecide() field.ErrorList {
+	labels := map[string]string{"job": "trial"}
+	trial := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "trial", UID: "trial"}, Spec: batchv1.JobSpec{
+		Selector: &metav1.LabelSelector{MatchLabels: labels},
+		Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}},
+	}}
+	options := append(o.Decide[:len(o.Decide):len(o.Decide)], jobfate.ManagedBy(""))
+	var input *jobfate.InputError
+	if _, err := jobfate.Decide(jobfate.Snapshot{Job: trial, Now: time.Unix(1, 0)}, options...); errors.As(err, &input) {
+		return input.Fields
+	}
+	return nil
 }
 
 // managerOptions returns the options of a manager for this controller alone.

@@ -5,6 +5,9 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/backoff"
 )
 
 // Each valid name in spec.managedBy has its own lease, and each lease name is valid.
@@ -53,6 +56,8 @@ func TestOptionsAreChecked(t *testing.T) {
 		"namespaces[1]: Duplicate":     {Namespaces: []string{"a", "a"}},
 		"namespaces[1]: Invalid value": {Namespaces: []string{"a", ""}},
 		"namespaces[0]: Invalid value": {Namespaces: []string{"A"}},
+		"MaxChanges: Invalid value":    {Decide: []jobfate.Option{jobfate.MaxChanges(-1)}},
+		"Backoff.base: Invalid value":  {ReplaceBuiltIn: true, Decide: []jobfate.Option{jobfate.Backoff(backoff.Policy{Base: -1})}},
 	} {
 		_, err := o.complete()
 		wantError(t, err, want)

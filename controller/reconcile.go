@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-logr/logr"
 	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/record"
@@ -76,12 +77,35 @@ func (c *controller) Reconcile(ctx context.Context, r reconcile.Request) (reconc
 	if job != nil {
 		c.metrics.synced(job, result.Decision.Action, time.Since(began), result.Err)
 	}
-	log.FromContext(ctx).V(2).Info("Synced", "action", result.Decision.Action, "pending", m.machine, "again",
-		result.Requeue, "took", time.Since(began))
+	logSync(log.FromContext(ctx).V(2), m.machine, result, time.Since(began))
 	if (job == nil || jobstatus.Finished(job) != nil) && m.machine.Idle() {
 		c.memories.Delete(r)
 	}
 	return c.next(r, result)
+}
+
+// logOf returns the logger of a Job, with its name and UID. r is nil for what concerns no Job.
+func (c *controller) logOf(r *reconcile.Request) logr.Logger {
+	log := quietly(c.log)
+	if r == nil {
+		return log
+	}
+	log = log.WithValues("namespace", r.Namespace, "name", r.Name)
+	if job := c.stores.of(r.Namespace).view(r.NamespacedName).Job; job != nil {
+		log = log.WithValues("uid", job.UID)
+	}
+	return log
+}
+
+// logSync logs what a sync has decided, and why.
+func logSync(log logr.Logger, machine *jobfate.Machine, result jobfate.Result, took time.Duration) {
+	if !log.Enabled() {
+		return
+	}
+	d := &result.Decision
+	log.Info("Synced", "action", d.Action, "why", explain.Of(*d).Job().Code, "claims", len(d.Claim), "deletes", len(d.Delete),
+		"creates", len(d.Create), "finalizers", len(d.Strip), "status", d.Status != nil, "pending", machine, "again",
+		result.Requeue, "took", took)
 }
 
 // observe reads the pods of a Job, or only the changed ones if the Machine knows the others.

@@ -226,14 +226,38 @@ func (w *watcher) checkServer(ctx context.Context) error {
 			emulated = info.EmulationMajor + "." + info.EmulationMinor
 		}
 		got, err := version.ParseGeneric(emulated)
-		if err == nil && got.Major() > 0 && got.LessThan(oldest) {
+		if err != nil || got.Major() == 0 {
+			return nil // a version that cannot be parsed, as of a development build, is accepted
+		}
+		if got.LessThan(oldest) {
 			refused = fmt.Errorf("the API server is %s and emulates %s, but at least %s is required: older "+
 				"versions drop spec.managedBy or reject the condition SuccessCriteriaMet", info.GitVersion,
 				emulated, oldest)
+		} else if lacks := lacking(got); len(lacks) > 0 {
+			w.log.Info("The API server lacks features unless their gates are on", "version", emulated, "lacks", lacks)
 		}
-		return nil // a version that cannot be parsed, as of a development build, is accepted
+		return nil
 	})
 	return errors.Join(err, refused)
+}
+
+// features are what the Jobs of this controller may use, and the first versions in which it is on
+// by default, or cannot be off.
+var features = []struct{ since, what string }{
+	{"1.35", "spec.managedBy: with the gate JobManagedBy off the server drops it, and the built-in controller runs the Jobs"},
+	{"1.35", "restart rules of containers"},
+	{"1.36", "restarts of all containers of a pod"},
+	{"1.36", "changes of the resources of a suspended Job"},
+}
+
+// lacking returns the features that an API server may lack.
+func lacking(got *version.Version) (lacks []string) {
+	for _, f := range features {
+		if got.LessThan(version.MustParseGeneric(f.since)) {
+			lacks = append(lacks, f.what)
+		}
+	}
+	return lacks
 }
 
 // source passes changes of Jobs and pods to handlers that fill the queue of a controller. The

@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/client-go/tools/cache"
 	fcache "k8s.io/client-go/tools/cache/testing"
 	"k8s.io/client-go/util/workqueue"
@@ -100,6 +101,17 @@ func TestOldServer(t *testing.T) {
 			t.Errorf("%s: got %v, want nothing", info, err)
 		} else if want != "" {
 			wantError(t, err, want)
+		}
+	}
+}
+
+// The features are those whose first versions Kubernetes states in kube_features.go of 1.37.2:
+// JobManagedBy is locked from 1.35 on, ContainerRestartRules is on from 1.35 on, and
+// RestartAllContainersOnContainerExits and MutablePodResourcesForSuspendedJobs from 1.36 on.
+func TestLacking(t *testing.T) {
+	for got, want := range map[string]int{"1.32": 4, "1.34.9": 4, "1.35": 2, "1.36.5": 0, "1.37": 0} {
+		if lacks := lacking(version.MustParseGeneric(got)); len(lacks) != want {
+			t.Errorf("%s lacks %q, want %d features", got, lacks, want)
 		}
 	}
 }

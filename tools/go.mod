@@ -9,11 +9,13 @@ tool (
 
 require (
 	github.com/BurntSushi/toml v1.6.0
+	github.com/CycloneDX/cyclonedx-go v0.12.0
 	github.com/OpenPeeDeeP/depguard/v2 v2.3.0
 	github.com/ashanbrown/forbidigo/v2 v2.3.1
 	github.com/google/go-cmp v0.7.0
 	github.com/mgechev/revive v1.17.1
 	github.com/rogpeppe/go-internal v1.14.1
+	golang.org/x/exp v0.0.0-20251219203646-944ab1f22d93
 	golang.org/x/mod v0.42.0
 	golang.org/x/sync v0.24.0
 	golang.org/x/tools v0.52.0

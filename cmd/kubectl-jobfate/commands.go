@@ -88,7 +88,7 @@ worst.`,
   kubectl jobfate simulate NAME       # how the Job would continue
   kubectl jobfate validate NAME -f job.yaml   # whether kubectl can apply this file`,
 		Args:    misuse(cobra.MaximumNArgs(1)),
-		Version: cli.Version(p.env.Name, version),
+		Version: cli.Version(p.env.Name),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := s.named(args); err != nil {
 				return err

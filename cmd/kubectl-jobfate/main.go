@@ -15,9 +15,6 @@ import (
 	"github.com/jobfate/jobfate/cmd/internal/cli"
 )
 
-// version is the version of a release. The linker sets it.
-var version string
-
 func main() {
 	silence()
 	ctx, release := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -1,5 +1,5 @@
 // Package jobset runs JobSet 0.8.2 on a real API server: its manager, built with its own go.mod,
-// with its webhooks and its permissions. In each case examples/controller and the built-in Job
+// with its webhooks and its permissions. In each case controller/jobfate-controller and the built-in Job
 // controller run the child Jobs, in separate namespaces. The final states must be equal.
 //
 // The cases are those of JobSet's own end-to-end and integration tests in which Jobs run,

@@ -25,12 +25,14 @@ func refuses(t *testing.T, name, why string, args ...string) {
 	}
 }
 
-// A name that no Job can have, and the name of the built-in controller, are rejected.
-func TestNamesAreChecked(t *testing.T) {
+// A name that no Job can have, the name of the built-in controller and invalid numbers are rejected.
+func TestFlagsAreChecked(t *testing.T) {
 	t.Parallel()
-	refuses(t, "no-domain", "managedBy: Invalid value", "--managed-by=controller")
-	refuses(t, "upper-case", "managedBy: Invalid value", "--managed-by=Acme.io/x")
-	refuses(t, "too-long", "managedBy: Too long", "--managed-by=acme.io/"+strings.Repeat("x", 56))
+	refuses(t, "no-domain", "--managed-by: Invalid value", "--managed-by=controller")
+	refuses(t, "upper-case", "--managed-by: Invalid value", "--managed-by=Acme.io/x")
+	refuses(t, "too-long", "--managed-by: Too long", "--managed-by=acme.io/"+strings.Repeat("x", 56))
+	refuses(t, "workers", "--concurrent-syncs: Invalid value", "--concurrent-syncs=-1")
+	refuses(t, "changes", "--max-changes: Invalid value", "--max-changes=-1")
 	refuses(t, "the-built-in", "the built-in controller runs these Jobs", "--managed-by="+batchv1.JobControllerName)
 }
 

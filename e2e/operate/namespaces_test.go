@@ -21,7 +21,7 @@ import (
 // account is the service account of the controller.
 const account = "system:serviceaccount:jobfate:jobfate-controller"
 
-// With the permissions of rbac-namespace.yaml in two namespaces, and none in the cluster, the
+// With the permissions of one-namespace/rights in two namespaces, and none in the cluster, the
 // controller runs the Jobs of both and no others. A namespace that does not exist is reported,
 // and delays no other.
 func TestNamespaces(t *testing.T) {
@@ -56,7 +56,7 @@ func TestNamespaces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := api.Apply(t.Context(), late, "../examples/controller/deploy/rbac-namespace.yaml"); err != nil {
+	if _, err := api.Apply(t.Context(), late, server.NamespaceRights); err != nil {
 		t.Fatal(err)
 	}
 	await(t, "the controller is ready", func() string {

@@ -28,7 +28,7 @@ func TestPermissionsAreUsed(t *testing.T) {
 		w.Update(func(job *batchv1.Job) { job.Spec.Suspend = &suspend })
 		w.When("the Job is suspended or resumed", func(s observe.State) bool { return (len(s.Active()) == 0) == suspend })
 	}
-	rights, err := proxy.ClusterRights("../../examples/controller/deploy/rbac.yaml")
+	rights, err := proxy.ClusterRights("../../controller/jobfate-controller/deploy/all-namespaces/rbac.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

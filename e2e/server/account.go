@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 
+	"golang.org/x/sys/unix"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -20,6 +21,8 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
 // kinds are the kinds of manifests, in the order in which they are applied: namespaces and
@@ -51,7 +54,8 @@ func (s *Server) Account(ctx context.Context, namespace, name string) (*rest.Con
 	return config, nil
 }
 
-// Apply applies the objects of YAML files, whose paths are absolute or relative to e2e. Objects
+// Apply applies the objects of YAML files and of folders with a kustomization, whose paths are
+// absolute or relative to e2e. Objects
 // that need a namespace and name none get the given one. It returns the objects in the order of
 // their kinds, then of the files.
 func (s *Server) Apply(ctx context.Context, namespace string, files ...string) ([]*unstructured.Unstructured, error) {
@@ -85,6 +89,14 @@ func (s *Server) Apply(ctx context.Context, namespace string, files ...string) (
 	return objects, nil
 }
 
+func kustomized(folder string) ([]byte, error) {
+	all, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), folder)
+	if err != nil {
+		return nil, err
+	}
+	return all.AsYaml()
+}
+
 func readManifests(files []string) ([]*unstructured.Unstructured, error) {
 	var objects []*unstructured.Unstructured
 	for _, file := range files {
@@ -98,14 +110,22 @@ func readManifests(files []string) ([]*unstructured.Unstructured, error) {
 		}
 		objects = append(objects, found...)
 	}
-	slices.SortStableFunc(objects, func(a, b *unstructured.Unstructured) int {
-		return slices.Index(kinds, a.GetKind()) - slices.Index(kinds, b.GetKind())
-	})
+	rank := func(object *unstructured.Unstructured) int {
+		if i := slices.Index(kinds, object.GetKind()); i >= 0 {
+			return i
+		}
+		return len(kinds)
+	}
+	slices.SortStableFunc(objects, func(a, b *unstructured.Unstructured) int { return rank(a) - rank(b) })
 	return objects, nil
 }
 
+// readManifest reads the objects of a file or, as kubectl apply -k, of a folder.
 func readManifest(file string) ([]*unstructured.Unstructured, error) {
 	content, err := os.ReadFile(file)
+	if errors.Is(err, unix.EISDIR) {
+		content, err = kustomized(file)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -17,13 +17,16 @@ const ManagedBy = "jobfate.dev/controller"
 
 // The programs of this repository, relative to e2e.
 const (
-	controllerDir = "../examples/controller"
+	controllerDir = "../controller/jobfate-controller"
 	groupDir      = "../examples/jobgroup"
 	suiteDir      = "../examples/suite"
 )
 
 // controllerDeploy are the manifests of jobfate's controller.
 const controllerDeploy = controllerDir + "/deploy/"
+
+// NamespaceRights are the permissions of jobfate's controller in one namespace.
+const NamespaceRights = controllerDeploy + "one-namespace/rights/rbac.yaml"
 
 // Options configures a Job controller. The zero value gives both controllers equal limits.
 type Options struct {
@@ -91,19 +94,19 @@ func (s *Server) BuiltIn(ctx context.Context, o Options) (*Controller, error) {
 	)
 }
 
-// Jobfate starts examples/controller with the permissions of its manifests.
+// Jobfate starts controller/jobfate-controller with the permissions of its manifests.
 func (s *Server) Jobfate(ctx context.Context, o Options) (*Controller, error) {
 	o = o.withDefaults("jobfate").serving("http", "--metrics-bind-address=ADDRESS:8080")
-	manifests := []string{controllerDeploy + "account.yaml"}
+	manifests := controllerDeploy + "all-namespaces"
+	if len(o.Namespaces) > 0 {
+		manifests = controllerDeploy + "base"
+	}
 	for _, namespace := range o.Namespaces {
-		if _, err := s.Apply(ctx, namespace, controllerDeploy+"rbac-namespace.yaml"); err != nil {
+		if _, err := s.Apply(ctx, namespace, NamespaceRights); err != nil {
 			return nil, err
 		}
 	}
-	if len(o.Namespaces) == 0 {
-		manifests = append(manifests, controllerDeploy+"rbac.yaml")
-	}
-	return s.example(ctx, controllerDir, o, manifests,
+	return s.example(ctx, controllerDir, o, []string{manifests},
 		"--namespaces="+strings.Join(o.Namespaces, ","),
 		"--concurrent-syncs="+strconv.Itoa(o.Workers),
 		"--qps="+strconv.Itoa(o.QPS),

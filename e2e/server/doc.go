@@ -4,7 +4,7 @@
 //
 // The server checks permissions. A controller under test has only the rights of its service
 // account: Kubernetes' own role for the built-in Job controller, and the role of
-// examples/controller/deploy for the controller of jobfate.
+// controller/jobfate-controller/deploy for the controller of jobfate.
 //
 // The garbage collector always runs in a separate process, so that the time and memory of a
 // Job controller are its own.

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"errors"
 	"flag"
 	"runtime/debug"
@@ -36,12 +35,11 @@ func nowFlag(fs *flag.FlagSet, clock func() time.Time, what string, set func(tim
 	})
 }
 
-// Version returns the version line of a program. release is empty unless the program is part
-// of a release.
-func Version(program, release string) string {
-	text := program + " " + cmp.Or(release, "(unknown)")
+// Version returns the version line of a program.
+func Version(program string) string {
+	text := program + " (unknown)"
 	if info, ok := debug.ReadBuildInfo(); ok {
-		text = program + " " + cmp.Or(release, info.Main.Version)
+		text = program + " " + info.Main.Version
 		for _, s := range info.Settings {
 			if s.Key == "vcs.revision" {
 				text += " " + s.Value

@@ -105,7 +105,7 @@ func (env Environment) dispatch(args []string) int {
 	}
 	switch args[0] {
 	case "version", "-version", "--version":
-		return env.Status(env.Name, env.print(Version(env.Name, "")))
+		return env.Status(env.Name, env.print(Version(env.Name)))
 	case "help", "-h", "-help", "--help":
 		if len(args) == 2 {
 			return env.dispatch([]string{args[1], "-h"})

@@ -14,14 +14,14 @@ import (
 func TestManifestsNameTheLease(t *testing.T) {
 	var s settings
 	s.register(flag.NewFlagSet("", flag.ContinueOnError))
-	account, err := os.ReadFile("deploy/account.yaml")
+	account, err := os.ReadFile("deploy/base/account.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if want := "resourceNames: [" + controller.LeaseName(s.ManagedBy) + "]"; !strings.Contains(string(account), want) {
 		t.Errorf("deploy/account.yaml: want %q in it", want)
 	}
-	deployment, err := os.ReadFile("deploy/deployment.yaml")
+	deployment, err := os.ReadFile("deploy/base/deployment.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

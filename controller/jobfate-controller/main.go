@@ -1,9 +1,10 @@
-// The command controller runs Jobs whose spec.managedBy names it, with the module
+// Jobfate-controller runs Jobs whose spec.managedBy names it, with the module
 // github.com/jobfate/jobfate/controller. It runs beside the Job controller of
 // Kubernetes, on any cluster from 1.32 on.
 package main
 
 import (
+	"errors"
 	"flag"
 	"log/slog"
 	"os"
@@ -12,8 +13,11 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/jobfate/jobfate"
@@ -32,6 +36,7 @@ type settings struct {
 	lease, leaseNamespace        string
 	leaderElect                  bool
 	metricsAddress, probeAddress string
+	metricsSecure                bool
 	verbosity                    int
 	logJSON                      bool
 }
@@ -51,12 +56,15 @@ func (s *settings) register(flags *flag.FlagSet) {
 	flags.DurationVar(&s.backoff.Cap, "backoff-cap", 10*time.Minute, "the longest delay after a failed pod")
 	flags.IntVar(&s.maxChanges, "max-changes", 500, "the maximum of pods that one sync creates or deletes")
 	flags.IntVar(&s.maxUncounted, "max-uncounted", 500, "the maximum of pods that one status write records")
+	flags.StringVar(&s.EventSource, "event-source", "", "the component that sends the events; empty: jobfate-controller")
 	flags.BoolVar(&s.fillFreeSlots, "fill-free-slots", true, "run ready indexes while lower indexes back off")
 	flags.BoolVar(&s.leaderElect, "leader-elect", true, "elect a leader, so that only one of several replicas acts")
 	flags.StringVar(&s.lease, "lease", "", "the name of the lease; empty: derived from --managed-by")
 	flags.StringVar(&s.leaseNamespace, "leader-elect-namespace", "",
 		"the namespace of the lease; empty: that of the pod of the controller")
 	flags.StringVar(&s.metricsAddress, "metrics-bind-address", ":8080", "the address that serves metrics; 0: none")
+	flags.BoolVar(&s.metricsSecure, "metrics-secure", false,
+		"serve the metrics with TLS, to callers that may get /metrics")
 	flags.StringVar(&s.probeAddress, "health-probe-bind-address", ":8081",
 		"the address that serves /healthz and /readyz; 0: none")
 	flags.IntVar(&s.verbosity, "v", 0, "the log level; 1: retries after conflicts; 2: each sync")
@@ -96,7 +104,35 @@ func (s *settings) options() controller.Options {
 		LeaderElectionID:        s.lease,
 		LeaderElectionNamespace: s.leaseNamespace,
 	}
+	if s.metricsSecure {
+		o.Manager.Metrics.SecureServing = true
+		o.Manager.Metrics.FilterProvider = filters.WithAuthenticationAndAuthorization
+	}
 	return o
+}
+
+// flagOf names the flags whose names are not those of the options.
+var flagOf = strings.NewReplacer("managedBy", "managed-by", "workers", "concurrent-syncs", "batchPeriod", "batch-period",
+	"eventSource", "event-source", "MaxChanges", "max-changes", "MaxUncounted", "max-uncounted",
+	"Backoff.base", "backoff-base", "Backoff.cap", "backoff-cap")
+
+// byFlag makes errors in options name the flags.
+func byFlag(err error) error {
+	all, ok := err.(utilerrors.Aggregate)
+	if !ok {
+		return err
+	}
+	var errs []error
+	for _, err := range all.Errors() {
+		var invalid *field.Error
+		if errors.As(err, &invalid) {
+			named := *invalid
+			named.Field = "--" + flagOf.Replace(invalid.Field)
+			err = &named
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
 }
 
 func main() {
@@ -121,7 +157,7 @@ func run(s *settings) error {
 	}
 	mgr, err := controller.NewManager(config, s.options())
 	if err != nil {
-		return err
+		return byFlag(err)
 	}
 	return mgr.Start(ctrl.SetupSignalHandler())
 }

@@ -1,0 +1,284 @@
+// Command release makes a release of the modules of this repository into a folder. It publishes
+// nothing.
+//
+//	go -C tools run ./release -version v0.1.0 -out FOLDER
+//
+// The folder then has
+//
+//	repository  a clone with the commit of the release and its tags, to be pushed
+//	proxy       a module proxy with the release: GOPROXY=file://FOLDER/proxy
+//	files       the archives of the commands, their checksums and SBOMs, the krew manifest and
+//	            the Dockerfile
+//
+// The same commit gives the same bytes. With -rehearse the command then uses the release as its
+// users do: see rehearse.go.
+package main
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+
+	"golang.org/x/mod/modfile"
+	"golang.org/x/mod/module"
+	"golang.org/x/mod/semver"
+	"golang.org/x/mod/sumdb/dirhash"
+	"golang.org/x/mod/zip"
+)
+
+// ours is the path of the main module.
+const ours = "github.com/jobfate/jobfate"
+
+// modules are the folders of the modules of a release. Each requires only modules before it.
+var modules = []string{"", "jobtest", "jobtest/kube", "controller", "controller/jobfate-controller", "jobtest/live", "cmd"}
+
+// release is a release that is being made.
+type release struct {
+	version string
+	folder  string
+	goproxy string // the public proxy
+	date    string // of the commit that is released
+	used    atomic.Int32
+}
+
+func main() {
+	log.SetFlags(0)
+	var (
+		version   = flag.String("version", "", "the version of the release, such as v0.1.0")
+		folder    = flag.String("out", "", "the folder to make, which must not exist")
+		platforms = flag.String("platforms", "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64,windows/amd64,windows/arm64",
+			"the platforms of the commands")
+		worktree = flag.Bool("worktree", false, "release the files of the working tree, with changes that are not committed")
+		since    = flag.String("since", "", "the commit with whose API to compare; empty: the last release")
+		rehearse = flag.Bool("rehearse", false, "use the release as its users do")
+		newest   = flag.String("newest", "", "the newest `modules` to use it with, such as k8s.io/api@v0.37.2")
+	)
+	flag.Parse()
+	r := &release{version: *version}
+	err := r.make(*folder, *since, strings.Split(*platforms, ","), *worktree)
+	if err == nil && *rehearse {
+		err = r.rehearse(strings.Fields(*newest))
+	}
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+// make makes the release.
+func (r *release) make(folder, since string, platforms []string, worktree bool) (err error) {
+	if semver.Canonical(r.version) != r.version || r.version == "" {
+		return fmt.Errorf("-version %q is not a version such as v0.1.0", r.version)
+	}
+	if folder == "" {
+		return errors.New("-out is missing")
+	}
+	if r.folder, err = filepath.Abs(folder); err != nil {
+		return err
+	}
+	for _, folder := range []string{"", "files"} {
+		if err := os.Mkdir(r.path(folder), 0o755); err != nil {
+			return err
+		}
+	}
+	root, err := output("", "git", "rev-parse", "--show-toplevel")
+	if err != nil {
+		return err
+	}
+	if r.goproxy, err = output("", "go", "env", "GOPROXY"); err != nil {
+		return err
+	}
+	if err := r.clone(root, worktree); err != nil {
+		return err
+	}
+	if err := r.compare(since); err != nil {
+		return err
+	}
+	for i := range modules {
+		if err := r.add(i); err != nil {
+			return fmt.Errorf("module %q: %w", modules[i], err)
+		}
+	}
+	if err := r.tag(); err != nil {
+		return err
+	}
+	return r.build(platforms)
+}
+
+func (r *release) path(elements ...string) string {
+	return filepath.Join(append([]string{r.folder}, elements...)...)
+}
+
+// git runs git in the clone. The author and the date of its commits do not depend on the run.
+func (r *release) git(args ...string) error {
+	c := exec.Command("git", args...)
+	c.Dir = r.path("repository")
+	c.Env = os.Environ()
+	for _, who := range []string{"AUTHOR", "COMMITTER"} {
+		c.Env = append(c.Env, "GIT_"+who+"_NAME=jobfate", "GIT_"+who+"_EMAIL=jobfate@users.noreply.github.com",
+			"GIT_"+who+"_DATE="+r.date)
+	}
+	_, err := outputOf(c)
+	return err
+}
+
+// clone clones the repository and adds the commit that the other steps amend.
+func (r *release) clone(root string, worktree bool) (err error) {
+	if _, err := output("", "git", "clone", "-q", "--no-local", root, r.path("repository")); err != nil {
+		return err
+	}
+	if r.date, err = output(r.path("repository"), "git", "log", "-1", "--format=%cI"); err != nil {
+		return err
+	}
+	if err := r.git("checkout", "-q", "--detach"); err != nil {
+		return err
+	}
+	if err := r.git("--work-tree="+root, "add", "-A"); err != nil {
+		return err
+	}
+	if r.git("diff", "--cached", "--quiet") != nil && !worktree {
+		return errors.New("the working tree has changes that are not committed")
+	}
+	if err := r.git("commit", "-q", "--allow-empty", "-m", "Release "+r.version); err != nil {
+		return err
+	}
+	return r.git("reset", "-q", "--hard")
+}
+
+// add makes a module require the modules before it in the version of the release, instead of
+// replacing them with folders, and puts it into the proxy.
+func (r *release) add(i int) error {
+	folder, m := modules[i], r.module(modules[i])
+	own := r.path("repository", folder)
+	if err := r.require(own, modules[:i]); err != nil {
+		return err
+	}
+	if err := r.git("commit", "-qa", "--allow-empty", "--amend", "--no-edit"); err != nil {
+		return err
+	}
+	var archive bytes.Buffer
+	if err := zip.CreateFromVCS(&archive, m, r.path("repository"), "HEAD", folder); err != nil {
+		return err
+	}
+	mod, err := os.ReadFile(filepath.Join(own, "go.mod"))
+	if err != nil {
+		return err
+	}
+	info := fmt.Sprintf(`{"Version":%q,"Time":%q}`, r.version, r.date)
+	at := r.path("proxy", m.Path, "@v")
+	if err := os.MkdirAll(at, 0o755); err != nil {
+		return err
+	}
+	for name, content := range map[string][]byte{
+		"list": []byte(r.version + "\n"), r.version + ".info": []byte(info), r.version + ".mod": mod,
+		r.version + ".zip": archive.Bytes(),
+	} {
+		if err := os.WriteFile(filepath.Join(at, name), content, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *release) module(folder string) module.Version {
+	return module.Version{Path: library(folder), Version: r.version}
+}
+
+// require rewrites the go.mod and go.sum of a module. required are the modules that are in the
+// proxy.
+func (r *release) require(folder string, required []string) error {
+	text, err := os.ReadFile(filepath.Join(folder, "go.mod"))
+	if err != nil {
+		return err
+	}
+	mod, err := modfile.Parse("go.mod", text, nil)
+	if err != nil {
+		return err
+	}
+	for _, replace := range mod.Replace {
+		if err := mod.DropReplace(replace.Old.Path, replace.Old.Version); err != nil {
+			return err
+		}
+	}
+	sums, err := os.OpenFile(filepath.Join(folder, "go.sum"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer sums.Close()
+	for _, folder := range required {
+		m := r.module(folder)
+		used := false
+		for _, old := range mod.Require {
+			used = used || old.Mod.Path == m.Path
+		}
+		if !used {
+			continue
+		}
+		if err := mod.AddRequire(m.Path, r.version); err != nil {
+			return err
+		}
+		if err := r.sum(sums, m); err != nil {
+			return err
+		}
+	}
+	mod.Cleanup()
+	if text, err = mod.Format(); err != nil {
+		return err
+	}
+	if bytes.Contains(text, []byte(" v0.0.0\n")) {
+		return fmt.Errorf("go.mod still requires v0.0.0:\n%s", text)
+	}
+	return os.WriteFile(filepath.Join(folder, "go.mod"), text, 0o644)
+}
+
+// sum writes the lines of a go.sum for a module of the proxy.
+func (r *release) sum(w io.Writer, m module.Version) error {
+	file := r.path("proxy", m.Path, "@v", m.Version)
+	all, err := dirhash.HashZip(file+".zip", dirhash.Hash1)
+	if err != nil {
+		return err
+	}
+	mod, err := dirhash.Hash1([]string{"go.mod"}, func(string) (io.ReadCloser, error) { return os.Open(file + ".mod") })
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "%s %s %s\n%s %s/go.mod %s\n", m.Path, m.Version, all, m.Path, m.Version, mod)
+	return err
+}
+
+// tag tags the modules in the clone, as the go command looks for them.
+func (r *release) tag() error {
+	for _, folder := range modules {
+		tag := r.version
+		if folder != "" {
+			tag = folder + "/" + r.version
+		}
+		if err := r.git("tag", tag); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// output runs a command and returns its standard output without the last line break.
+func output(folder, name string, args ...string) (string, error) {
+	c := exec.Command(name, args...)
+	c.Dir = folder
+	return outputOf(c)
+}
+
+func outputOf(c *exec.Cmd) (string, error) {
+	var out, errs bytes.Buffer
+	c.Stdout, c.Stderr = &out, &errs
+	if err := c.Run(); err != nil {
+		return "", fmt.Errorf("%s: %w\n%s%s", strings.Join(c.Args, " "), err, out.String(), errs.String())
+	}
+	return strings.TrimSuffix(out.String(), "\n"), nil
+}

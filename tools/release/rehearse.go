@@ -1,0 +1,170 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"golang.org/x/mod/modfile"
+	"golang.org/x/sync/errgroup"
+)
+
+// imported are the packages that users import, by module.
+var imported = []struct {
+	module   string
+	packages []string
+}{
+	{"", []string{"", "indexset", "backoff", "failurepolicy", "tracking", "validation", "jobstatus", "explain", "group"}},
+	{"jobtest", []string{"jobtest", "jobtest/chaos", "jobtest/explore"}},
+	{"jobtest/kube", []string{"jobtest/kube", "jobtest/kube/chaos"}},
+	{"jobtest/live", []string{"jobtest/live"}},
+	{"controller", []string{"controller"}},
+}
+
+// rehearse uses the release as its users do, from nothing but its proxy and the public one: each
+// package in a program of its own, with the oldest Go and the oldest libraries, and with the
+// newest; and every go get and go install of the documents.
+func (r *release) rehearse(newest []string) error {
+	if err := r.plug(); err != nil {
+		return err
+	}
+	var work errgroup.Group
+	work.SetLimit(2)
+	for _, m := range imported {
+		mod, err := os.ReadFile(r.path("repository", m.module, "go.mod"))
+		if err != nil {
+			return err
+		}
+		parsed, err := modfile.ParseLax("go.mod", mod, nil)
+		if err != nil {
+			return err
+		}
+		oldest := "go" + parsed.Go.Version
+		for _, p := range m.packages {
+			work.Go(func() error { return r.use(user{m.module, p, oldest, nil}) })
+			work.Go(func() error { return r.use(user{m.module, p, "local", newest}) })
+		}
+	}
+	lines, err := r.documented()
+	if err != nil {
+		return err
+	}
+	for i, line := range lines {
+		work.Go(func() error { return r.follow(fmt.Sprint("documented-", i), line) })
+	}
+	if err := work.Wait(); err != nil {
+		return err
+	}
+	fmt.Printf("%d programs and %d lines of the documents use the release\n", r.used.Load(), len(lines))
+	return nil
+}
+
+// user is a program that imports one of our packages.
+type user struct {
+	module, pkg string
+	toolchain   string
+	upgrades    []string // newer versions of the libraries that it requires
+}
+
+// library returns the import path of a folder.
+func library(folder string) string { return strings.TrimSuffix(ours+"/"+folder, "/") }
+
+func (r *release) use(u user) error {
+	run, err := r.empty(filepath.Join("users", u.toolchain, library(u.pkg)), u.toolchain)
+	if err != nil {
+		return err
+	}
+	if err := run("mod", "init", "example.com/user"); err != nil {
+		return err
+	}
+	program := fmt.Sprintf("package main\n\nimport _ %q\n\nfunc main() {}\n", library(u.pkg))
+	if err := os.WriteFile(filepath.Join(r.path("users", u.toolchain, library(u.pkg)), "main.go"), []byte(program), 0o644); err != nil {
+		return err
+	}
+	steps := [][]string{{"get", library(u.module)}}
+	if len(u.upgrades) > 0 {
+		steps = append(steps, append([]string{"get"}, r.required(u)...))
+	}
+	steps = append(steps, []string{"mod", "tidy"}, []string{"build", "-o", os.DevNull, "."}, []string{"mod", "vendor"},
+		[]string{"build", "-o", os.DevNull, "."})
+	for _, step := range steps {
+		if err := run(step...); err != nil {
+			return err
+		}
+	}
+	r.used.Add(1)
+	return nil
+}
+
+// required returns the upgrades of a user that its module of ours requires.
+func (r *release) required(u user) (upgrades []string) {
+	mod, _ := os.ReadFile(r.path("repository", u.module, "go.mod")) // without it, use has failed
+	for _, upgrade := range u.upgrades {
+		if path, _, _ := strings.Cut(upgrade, "@"); strings.Contains(string(mod), path+" v") {
+			upgrades = append(upgrades, upgrade)
+		}
+	}
+	return upgrades
+}
+
+var installs = regexp.MustCompile(`(?m)^\s*go (get|install) (\S*` + regexp.QuoteMeta(ours) + `\S*)$`)
+
+// documented returns the arguments of each go get and go install in the documents.
+func (r *release) documented() (lines []string, err error) {
+	names, err := output(r.path("repository"), "git", "ls-files", "*.md", "*.go")
+	if err != nil {
+		return nil, err
+	}
+	seen := map[string]bool{}
+	for name := range strings.SplitSeq(names, "\n") {
+		text, err := os.ReadFile(r.path("repository", name))
+		if err != nil {
+			return nil, err
+		}
+		for _, match := range installs.FindAllStringSubmatch(string(text), -1) {
+			if line := match[1] + " " + match[2]; !seen[line] {
+				seen[line] = true
+				lines = append(lines, line)
+			}
+		}
+	}
+	return lines, nil
+}
+
+// follow runs the arguments of a go command in an empty folder.
+func (r *release) follow(name, arguments string) error {
+	run, err := r.empty(filepath.Join("users", name), "local")
+	if err != nil {
+		return err
+	}
+	if strings.HasPrefix(arguments, "get ") {
+		if err := run("mod", "init", "example.com/user"); err != nil {
+			return err
+		}
+	}
+	return run(strings.Fields(arguments)...)
+}
+
+// empty makes an empty folder, and returns a function that runs a version of the go command there.
+func (r *release) empty(folder, toolchain string) (run func(...string) error, err error) {
+	folder = r.path(folder)
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return nil, err
+	}
+	root := exec.Command("go", "env", "GOROOT")
+	root.Env = append(os.Environ(), "GOTOOLCHAIN="+toolchain)
+	goroot, err := outputOf(root)
+	if err != nil {
+		return nil, err
+	}
+	return func(args ...string) error {
+		c := exec.Command(filepath.Join(goroot, "bin", "go"), args...)
+		c.Dir = folder
+		c.Env = r.env("GOTOOLCHAIN=local", "GOFLAGS=-modcacherw -trimpath", "GOROOT="+goroot)
+		_, err := outputOf(c)
+		return err
+	}, nil
+}
