@@ -128,7 +128,8 @@ func (o *Options) tryDecide() field.ErrorList {
 	}}
 	options := append(o.Decide[:len(o.Decide):len(o.Decide)], jobfate.ManagedBy(""))
 	var input *jobfate.InputError
-	if _, err := jobfate.Decide(jobfate.Snapshot{Job: trial, Now: time.Unix(1, 0)}, options...); errors.As(err, &input) {
+	_, err := jobfate.Decide(jobfate.Snapshot{Job: trial, Now: time.Unix(1, 0)}, options...)
+	if errors.As(err, &input) {
 		return input.Fields
 	}
 	return nil

@@ -103,8 +103,8 @@ func logSync(log logr.Logger, machine *jobfate.Machine, result jobfate.Result, t
 		return
 	}
 	d := &result.Decision
-	log.Info("Synced", "action", d.Action, "why", explain.Of(*d).Job().Code, "claims", len(d.Claim), "deletes", len(d.Delete),
-		"creates", len(d.Create), "finalizers", len(d.Strip), "status", d.Status != nil, "pending", machine, "again",
+	log.Info("Synced", "action", d.Action, "why", explain.Of(*d).Job().Code, "claims", len(d.Claim),
+		"deletes", len(d.Delete), "creates", len(d.Create), "finalizers", len(d.Strip), "status", d.Status != nil, "pending", machine, "again",
 		result.Requeue, "took", took)
 }
 

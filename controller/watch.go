@@ -244,7 +244,7 @@ func (w *watcher) checkServer(ctx context.Context) error {
 // features are what the Jobs of this controller may use, and the first versions in which it is on
 // by default, or cannot be off.
 var features = []struct{ since, what string }{
-	{"1.35", "spec.managedBy: with the gate JobManagedBy off the server drops it, and the built-in controller runs the Jobs"},
+	{"1.35", "spec.managedBy, which it drops with the gate JobManagedBy off: the built-in controller runs the Jobs"},
 	{"1.35", "restart rules of containers"},
 	{"1.36", "restarts of all containers of a pod"},
 	{"1.36", "changes of the resources of a suspended Job"},

@@ -56,7 +56,8 @@ func (s *settings) register(flags *flag.FlagSet) {
 	flags.DurationVar(&s.backoff.Cap, "backoff-cap", 10*time.Minute, "the longest delay after a failed pod")
 	flags.IntVar(&s.maxChanges, "max-changes", 500, "the maximum of pods that one sync creates or deletes")
 	flags.IntVar(&s.maxUncounted, "max-uncounted", 500, "the maximum of pods that one status write records")
-	flags.StringVar(&s.EventSource, "event-source", "", "the component that sends the events; empty: jobfate-controller")
+	flags.StringVar(&s.EventSource, "event-source", "",
+		"the component that sends the events; empty: jobfate-controller")
 	flags.BoolVar(&s.fillFreeSlots, "fill-free-slots", true, "run ready indexes while lower indexes back off")
 	flags.BoolVar(&s.leaderElect, "leader-elect", true, "elect a leader, so that only one of several replicas acts")
 	flags.StringVar(&s.lease, "lease", "", "the name of the lease; empty: derived from --managed-by")
@@ -112,8 +113,8 @@ func (s *settings) options() controller.Options {
 }
 
 // flagOf names the flags whose names are not those of the options.
-var flagOf = strings.NewReplacer("managedBy", "managed-by", "workers", "concurrent-syncs", "batchPeriod", "batch-period",
-	"eventSource", "event-source", "MaxChanges", "max-changes", "MaxUncounted", "max-uncounted",
+var flagOf = strings.NewReplacer("managedBy", "managed-by", "workers", "concurrent-syncs",
+	"batchPeriod", "batch-period", "eventSource", "event-source", "MaxChanges", "max-changes", "MaxUncounted", "max-uncounted",
 	"Backoff.base", "backoff-base", "Backoff.cap", "backoff-cap")
 
 // byFlag makes errors in options name the flags.

@@ -75,7 +75,8 @@ func (r *release) build(platforms []string) error {
 		return err
 	}
 	defer manifest.Close()
-	err = template.Must(template.New("").Parse(krew)).Execute(manifest, map[string]any{"Version": r.version, "Archives": plugins})
+	err = template.Must(template.New("").Parse(krew)).
+		Execute(manifest, map[string]any{"Version": r.version, "Archives": plugins})
 	if err != nil {
 		return err
 	}
@@ -86,9 +87,11 @@ func (r *release) build(platforms []string) error {
 }
 
 // env is the environment of a user of the release: the module cache has nothing that is ours, and
-// our modules come from the proxy of the release alone.
+// our modules come from the proxy of the release alone. The go command must not use its index of an
+// earlier release in the same folder.
 func (r *release) env(more ...string) []string {
-	return append(os.Environ(), append([]string{"GOWORK=off", "GOFLAGS=-modcacherw", "GONOSUMDB=" + ours, "GOBIN=",
+	return append(os.Environ(), append([]string{"GODEBUG=goindex=0", "GOWORK=off", "GOFLAGS=-modcacherw",
+		"GONOSUMDB=" + ours, "GOBIN=",
 		"GOPROXY=file://" + r.path("proxy") + "," + r.goproxy,
 		"GOMODCACHE=" + r.path("modcache"), "GOPATH=" + r.path("gopath")}, more...)...)
 }
@@ -108,7 +111,8 @@ func (r *release) install(path, system, arch string) (binary string, err error) 
 	// A binary for another platform is in a folder of its own.
 	for _, folder := range []string{system + "_" + arch, ""} {
 		binary = r.path("gopath", "bin", folder, name)
-		if info, err := buildinfo.ReadFile(binary); err == nil && hasSetting(info, "GOOS", system) && hasSetting(info, "GOARCH", arch) {
+		info, err := buildinfo.ReadFile(binary)
+		if err == nil && hasSetting(info, "GOOS", system) && hasSetting(info, "GOARCH", arch) {
 			return binary, nil
 		}
 	}

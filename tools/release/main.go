@@ -38,7 +38,8 @@ import (
 const ours = "github.com/jobfate/jobfate"
 
 // modules are the folders of the modules of a release. Each requires only modules before it.
-var modules = []string{"", "jobtest", "jobtest/kube", "controller", "controller/jobfate-controller", "jobtest/live", "cmd"}
+var modules = []string{"", "jobtest", "jobtest/kube", "controller", "controller/jobfate-controller", "jobtest/live",
+	"cmd"}
 
 // release is a release that is being made.
 type release struct {
@@ -54,12 +55,12 @@ func main() {
 	var (
 		version   = flag.String("version", "", "the version of the release, such as v0.1.0")
 		folder    = flag.String("out", "", "the folder to make, which must not exist")
-		platforms = flag.String("platforms", "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64,windows/amd64,windows/arm64",
-			"the platforms of the commands")
-		worktree = flag.Bool("worktree", false, "release the files of the working tree, with changes that are not committed")
+		platforms = flag.String("platforms",
+			"linux/amd64,linux/arm64,darwin/amd64,darwin/arm64,windows/amd64,windows/arm64", "those of the commands")
+		worktree = flag.Bool("worktree", false, "release the working tree, with changes that are not committed")
 		since    = flag.String("since", "", "the commit with whose API to compare; empty: the last release")
 		rehearse = flag.Bool("rehearse", false, "use the release as its users do")
-		newest   = flag.String("newest", "", "the newest `modules` to use it with, such as k8s.io/api@v0.37.2")
+		newest   = flag.String("newest", "", "newer `modules` to use it with, such as k8s.io/api@v0.37.2")
 	)
 	flag.Parse()
 	r := &release{version: *version}

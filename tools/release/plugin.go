@@ -51,8 +51,9 @@ func (r *release) plug() error {
 		return err
 	}
 	const longest = 50 // krew's index accepts no longer description
-	if m.APIVersion != "krew.googlecontainertools.github.com/v1alpha2" || m.Kind != "Plugin" || m.Metadata.Name != "jobfate" ||
-		m.Spec.Version != r.version || m.Spec.ShortDescription == "" || len(m.Spec.ShortDescription) > longest {
+	if m.APIVersion != "krew.googlecontainertools.github.com/v1alpha2" || m.Kind != "Plugin" ||
+		m.Metadata.Name != "jobfate" || m.Spec.Version != r.version ||
+		m.Spec.ShortDescription == "" || len(m.Spec.ShortDescription) > longest {
 		return fmt.Errorf("krew would refuse\n%s", text)
 	}
 	for _, p := range m.Spec.Platforms {

@@ -17,7 +17,8 @@ var imported = []struct {
 	module   string
 	packages []string
 }{
-	{"", []string{"", "indexset", "backoff", "failurepolicy", "tracking", "validation", "jobstatus", "explain", "group"}},
+	{"", []string{"", "indexset", "backoff", "failurepolicy", "tracking", "validation", "jobstatus", "explain",
+		"group"}},
 	{"jobtest", []string{"jobtest", "jobtest/chaos", "jobtest/explore"}},
 	{"jobtest/kube", []string{"jobtest/kube", "jobtest/kube/chaos"}},
 	{"jobtest/live", []string{"jobtest/live"}},
@@ -73,7 +74,8 @@ type user struct {
 func library(folder string) string { return strings.TrimSuffix(ours+"/"+folder, "/") }
 
 func (r *release) use(u user) error {
-	run, err := r.empty(filepath.Join("users", u.toolchain, library(u.pkg)), u.toolchain)
+	folder := filepath.Join("users", u.toolchain, library(u.pkg))
+	run, err := r.empty(folder, u.toolchain)
 	if err != nil {
 		return err
 	}
@@ -81,7 +83,7 @@ func (r *release) use(u user) error {
 		return err
 	}
 	program := fmt.Sprintf("package main\n\nimport _ %q\n\nfunc main() {}\n", library(u.pkg))
-	if err := os.WriteFile(filepath.Join(r.path("users", u.toolchain, library(u.pkg)), "main.go"), []byte(program), 0o644); err != nil {
+	if err := os.WriteFile(r.path(folder, "main.go"), []byte(program), 0o644); err != nil {
 		return err
 	}
 	steps := [][]string{{"get", library(u.module)}}
