@@ -104,8 +104,8 @@ func logSync(log logr.Logger, machine *jobfate.Machine, result jobfate.Result, t
 	}
 	d := &result.Decision
 	log.Info("Synced", "action", d.Action, "why", explain.Of(*d).Job().Code, "claims", len(d.Claim),
-		"deletes", len(d.Delete), "creates", len(d.Create), "finalizers", len(d.Strip), "status", d.Status != nil, "pending", machine, "again",
-		result.Requeue, "took", took)
+		"deletes", len(d.Delete), "creates", len(d.Create), "finalizers", len(d.Strip), "status", d.Status != nil,
+		"pending", machine, "again", result.Requeue, "took", took)
 }
 
 // observe reads the pods of a Job, or only the changed ones if the Machine knows the others.

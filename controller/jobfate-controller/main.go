@@ -113,9 +113,15 @@ func (s *settings) options() controller.Options {
 }
 
 // flagOf names the flags whose names are not those of the options.
-var flagOf = strings.NewReplacer("managedBy", "managed-by", "workers", "concurrent-syncs",
-	"batchPeriod", "batch-period", "eventSource", "event-source", "MaxChanges", "max-changes", "MaxUncounted", "max-uncounted",
-	"Backoff.base", "backoff-base", "Backoff.cap", "backoff-cap")
+var flagOf = strings.NewReplacer(
+	"managedBy", "managed-by",
+	"workers", "concurrent-syncs",
+	"batchPeriod", "batch-period",
+	"MaxChanges", "max-changes",
+	"MaxUncounted", "max-uncounted",
+	"Backoff.base", "backoff-base",
+	"Backoff.cap", "backoff-cap",
+)
 
 // byFlag makes errors in options name the flags.
 func byFlag(err error) error {
