@@ -12,7 +12,7 @@ import (
 
 // Snapshot is the input of a decision, besides the options. Decide changes nothing in it.
 type Snapshot struct {
-	// Job is the Job as the caller last saw it.
+	// Job is the Job as the caller last read it.
 	Job *batchv1.Job
 	// Pods lists the pods that the Job controls and the pods of its namespace
 	// without a controller, in any order. Pods of other owners are ignored.
@@ -29,12 +29,12 @@ type Snapshot struct {
 	// LastStatus is when the caller last stored a status of the Job. Only
 	// Throttle needs it.
 	LastStatus time.Time
-	// InFlight are the caller's writes that the API server has acknowledged and that Job and
+	// InFlight lists the caller's writes that the API server has acknowledged and that Job and
 	// Pods do not show yet.
 	InFlight InFlight
 }
 
-// InFlight are writes that a cache does not show yet.
+// InFlight lists writes that a cache does not show yet.
 type InFlight struct {
 	// Status says that Job is older than the last status write. The decision then waits.
 	Status bool

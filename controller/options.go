@@ -48,7 +48,7 @@ type Options struct {
 	// BatchPeriod is the time that the controller waits after a change of a pod before it
 	// syncs the Job, so that changes of many pods cost one status write. The default is 1 s.
 	BatchPeriod time.Duration
-	// Decide are options of the decisions, such as [jobfate.Backoff], [jobfate.MaxChanges]
+	// Decide lists options of the decisions, such as [jobfate.Backoff], [jobfate.MaxChanges]
 	// and [jobfate.FillFreeSlots].
 	Decide []jobfate.Option
 	// DecideFor returns further decision options for one Job, for example delays from an
@@ -60,7 +60,7 @@ type Options struct {
 	Transform func(*corev1.Pod)
 	// EventSource is the component that sends the events. The default is jobfate-controller.
 	EventSource string
-	// Manager are the options of the manager that [NewManager] creates.
+	// Manager holds the options of the manager that [NewManager] creates.
 	Manager ctrl.Options
 }
 

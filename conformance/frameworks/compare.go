@@ -46,7 +46,7 @@ func Has(job *batchv1.Job, types ...batchv1.JobConditionType) bool {
 	})
 }
 
-// Contradictory are Jobs with conditions for both ends. The API server rejects them. The others
+// Contradictory selects Jobs with conditions for both ends. The API server rejects them. The others
 // read the condition that comes first; jobfate reads them in a fixed order.
 var Contradictory = Class{"contradictory conditions", func(job *batchv1.Job) bool {
 	return Has(job, batchv1.JobFailed, batchv1.JobFailureTarget) &&

@@ -38,7 +38,7 @@ type Memory struct {
 	Stripped  []types.UID // pods whose removal of the finalizer is not observed; sorted in an Output
 	Backoff   *Record     // nil: none; never nil after the first status write
 	Finished  bool        // the end of the Job was stored and is not observed
-	// Wrote are the versions of the last writes to the Job and to its pods. With the gate
+	// Wrote holds the versions of the last writes to the Job and to its pods. With the gate
 	// StaleControllerConsistencyJob, which is on by default from 1.36 on, the controller skips the
 	// sync while a cache is older. Without Wrote it behaves as with the gate off.
 	Wrote Versions

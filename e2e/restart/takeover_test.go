@@ -85,7 +85,7 @@ func TestTwoAtOnce(t *testing.T) {
 		s.must(s.create(t.Context(), fmt.Sprintf("both-%d", i), parallelism))
 	}
 	active, most, surplus := map[string]map[string]bool{}, 0, 0
-	calm := time.NewTimer(patience)
+	unchanged := time.NewTimer(patience)
 	settled := func() bool {
 		for _, pods := range active {
 			if len(pods) != parallelism {
@@ -115,11 +115,11 @@ func TestTwoAtOnce(t *testing.T) {
 			}
 			most = max(most, len(active[job]))
 			if settled() {
-				calm.Reset(5 * time.Second) // neither acts any more
+				unchanged.Reset(5 * time.Second) // neither acts any more
 			} else {
-				calm.Reset(patience)
+				unchanged.Reset(patience)
 			}
-		case <-calm.C:
+		case <-unchanged.C:
 			done = true
 		}
 	}

@@ -138,7 +138,7 @@ func (c *Census) countIndex(r *Record, by int32) {
 type IndexResults struct {
 	// Counted lists the completed indexes of the status, within completions.
 	Counted indexset.Set
-	// Completed are Counted and the indexes of pods that have succeeded since.
+	// Completed adds to Counted the indexes of pods that have succeeded since.
 	Completed indexset.Set
 	// Failed lists the failed indexes without the completed ones.
 	Failed indexset.Set

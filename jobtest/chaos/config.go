@@ -30,7 +30,7 @@ type Config struct {
 	Seed uint64
 	// Job is the Job to run. By default it is Job(Seed).
 	Job *batchv1.Job
-	// Beside are further Jobs in the same cluster, under other names.
+	// Beside lists further Jobs in the same cluster, under other names.
 	Beside []*batchv1.Job
 	// Controller returns a new controller with an empty memory, which syncs the Job with
 	// the name Client.Name. The default is the reference caller. If the controller has a
