@@ -39,6 +39,7 @@ require (
 	github.com/cenkalti/backoff/v5 v5.0.3 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/chai2010/gettext-go v1.0.2 // indirect
+	github.com/cockroachdb/datadriven v1.0.2
 	github.com/container-storage-interface/spec v1.12.1-0.20260720052920-cd9e7ad1ae09 // indirect
 	github.com/containerd/containerd/api v1.11.1 // indirect
 	github.com/containerd/log v0.1.0 // indirect
@@ -91,6 +92,7 @@ require (
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
 	github.com/jobfate/jobfate/controller v0.0.0 // indirect
 	github.com/jobfate/jobfate/jobtest v0.0.0 // indirect
+	github.com/jobfate/jobfate/stories v0.0.0
 	github.com/jonboulle/clockwork v0.5.0 // indirect
 	github.com/json-iterator/go v1.1.12 // indirect
 	github.com/kylelemons/godebug v1.1.0 // indirect
@@ -248,3 +250,5 @@ replace (
 )
 
 replace github.com/jobfate/jobfate/jobtest => ../jobtest
+
+replace github.com/jobfate/jobfate/stories => ../stories

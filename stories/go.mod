@@ -11,7 +11,10 @@ require (
 	pgregory.net/rapid v1.3.0
 )
 
+require github.com/pmezard/go-difflib v1.0.0 // indirect
+
 require (
+	github.com/cockroachdb/datadriven v1.0.2
 	github.com/fxamacker/cbor/v2 v2.9.0 // indirect
 	github.com/go-logr/logr v1.4.2 // indirect
 	github.com/gogo/protobuf v1.3.2 // indirect

@@ -20,7 +20,8 @@ import (
 	"github.com/jobfate/jobfate/jobtest/decidetest"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write the actual outputs of the scenarios to testdata")
+// rewrite is the flag of datadriven, which is parsed when the tests run.
+func rewrite() bool { return flag.Lookup("rewrite").Value.String() == "true" }
 
 // TestScenarios runs the stories in testdata. A story is a list of commands. A command that
 // has output is followed by the output:
@@ -45,7 +46,7 @@ func TestScenarios(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := play(t, string(text))
-			if *rewrite {
+			if rewrite() {
 				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
 					t.Fatal(err)
 				}
@@ -86,7 +87,7 @@ func play(t *testing.T, text string) string {
 			want = lines[from:i]
 		}
 		got := w.do(t, c)
-		if !*rewrite && strings.Join(got, "\n") != strings.Join(want, "\n") {
+		if !rewrite() && strings.Join(got, "\n") != strings.Join(want, "\n") {
 			t.Errorf("line %d: %s\ngot\n\t%s\nwant\n\t%s", at+1, lines[at], strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
 		}
 		if len(got) > 0 {

@@ -88,10 +88,15 @@ func newWorld(t testing.TB, manifest string, opts ...jobfate.Option) *world {
 func (w *world) begin(t testing.TB, manifest string, opts ...jobfate.Option) {
 	t.Helper()
 	job, names := parseJob(t, manifest)
-	*w = world{Cluster: newCluster(t, job), t: t, opts: opts, metrics: map[string]int64{}, rules: &referee.Rules{}}
 	if names != nil {
-		w.opts = append(w.opts, jobfate.RuleNames(names...))
+		opts = append(opts[:len(opts):len(opts)], jobfate.RuleNames(names...))
 	}
+	w.beginJob(t, job, opts...)
+}
+
+func (w *world) beginJob(t testing.TB, job *batchv1.Job, opts ...jobfate.Option) {
+	t.Helper()
+	*w = world{Cluster: newCluster(t, job), t: t, opts: opts, metrics: map[string]int64{}, rules: &referee.Rules{}}
 	w.cache = w.NewCache(false)
 	w.Intercept, w.Watch = w.intercept, w.watch
 	w.ghost.Started(w.Job())

@@ -71,3 +71,5 @@ replace (
 )
 
 replace github.com/jobfate/jobfate/jobtest => ../../jobtest
+
+replace github.com/jobfate/jobfate/stories => ../../stories

@@ -56,7 +56,7 @@ func TestBackoffLimitExceededThenDeleted(t *testing.T) {
 		metav1.DeletePropagationOrphan, metav1.DeletePropagationBackground, metav1.DeletePropagationForeground,
 	} {
 		t.Run(string(how), func(t *testing.T) {
-			both(t, lingers(), func(w *world.World) {
+			both(t, kubelet.Always(kubelet.Run().NeverDying()), func(w *world.World) {
 				spec := regular(3)
 				spec.BackoffLimit = new(int32(0))
 				w.Create(spec)
@@ -131,41 +131,6 @@ func TestDeletedWithPodsDuringRestart(t *testing.T) {
 			})
 		})
 		w.When("no pod is left", func(s observe.State) bool { return len(s.All) == 0 })
-	})
-}
-
-// While no controller runs, one pod of ten fails and the others succeed. All are counted, and
-// the Job fails: it is one failure above its limit.
-func TestFailedWithInterruptBeforeDecision(t *testing.T) {
-	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
-		spec := regular(10)
-		spec.BackoffLimit = new(int32(0))
-		w.Create(spec)
-		s := w.Until(observe.Want{Active: 10, Ready: 10})
-		w.Restart(func() {
-			w.Become(kubelet.Fail(1), s.Active()[0])
-			w.Become(kubelet.Succeed(), s.Active()[1:]...)
-			w.When("all pods have ended", func(s observe.State) bool { return len(s.Active()) == 0 })
-		})
-		w.Until(observe.Want{Succeeded: 9, Failed: 1, Conditions: failedByLimit})
-	})
-}
-
-// One pod of ten fails, and the Job with it. The others succeed while no controller runs, but
-// were counted as failed when they were deleted.
-func TestFailedWithInterruptAfterDecision(t *testing.T) {
-	both(t, lingers(), func(w *world.World) {
-		spec := regular(10)
-		spec.BackoffLimit = new(int32(0))
-		w.Create(spec)
-		s := w.Until(observe.Want{Active: 10, Ready: 10})
-		w.Become(kubelet.Fail(1), s.Active()[0])
-		w.Until(observe.Want{Failed: 10, Terminating: 9, Conditions: failedByLimit[:1]})
-		w.Restart(func() {
-			w.Become(kubelet.Run().Dying(0, 0), s.Active()[1:]...)
-			w.When("only the failed pod is left", func(s observe.State) bool { return len(s.All) == 1 })
-		})
-		w.Until(observe.Want{Failed: 10, Conditions: failedByLimit})
 	})
 }
 

@@ -11,43 +11,6 @@ import (
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
-// The pod of a Job fails, is replaced, the controller restarts, and the second pod succeeds.
-func TestNonParallelJob(t *testing.T) {
-	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
-		w.Create(batchv1.JobSpec{})
-		first := w.Until(observe.Want{Active: 1, Ready: 1})
-
-		w.Restart(func() { w.Become(kubelet.Fail(1), first.Active()...) })
-		second := w.Until(observe.Want{Active: 1, Ready: 1, Failed: 1})
-
-		w.Restart(func() { w.Become(kubelet.Succeed(), second.Active()...) })
-		w.Until(observe.Want{Failed: 1, Succeeded: 1,
-			Conditions: []string{"SuccessCriteriaMet/CompletionsReached", "Complete/CompletionsReached"}})
-	})
-}
-
-// With a backoff limit per index, a failed index does not stop the others: "execute all indexes
-// despite some failing".
-func TestBackoffLimitPerIndex(t *testing.T) {
-	t.Parallel()
-	script := func(p kubelet.Pod) kubelet.Life {
-		if p.Index == 1 {
-			return kubelet.Fail(1)
-		}
-		return kubelet.Succeed()
-	}
-	both(t, script, func(w *world.World) {
-		w.Create(batchv1.JobSpec{
-			CompletionMode:       new(batchv1.IndexedCompletion),
-			Completions:          new(int32(4)),
-			Parallelism:          new(int32(2)),
-			BackoffLimitPerIndex: new(int32(1)),
-		})
-		w.Until(observe.Want{Succeeded: 3, Failed: 2, Completed: "0,2,3", FailedIndexes: "1",
-			Conditions: []string{"FailureTarget/FailedIndexes", "Failed/FailedIndexes"}})
-	})
-}
-
 // A FailJob rule of the pod failure policy fails the Job at the first matching failure. Pods
 // that are still running are deleted first.
 func TestPodFailurePolicyFailJob(t *testing.T) {

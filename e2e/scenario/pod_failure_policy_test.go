@@ -15,10 +15,9 @@ import (
 )
 
 const (
-	failJob   = batchv1.PodFailurePolicyActionFailJob
-	failIndex = batchv1.PodFailurePolicyActionFailIndex
-	ignore    = batchv1.PodFailurePolicyActionIgnore
-	count     = batchv1.PodFailurePolicyActionCount
+	failJob = batchv1.PodFailurePolicyActionFailJob
+	ignore  = batchv1.PodFailurePolicyActionIgnore
+	count   = batchv1.PodFailurePolicyActionCount
 )
 
 // threeActions is the policy of most of these scenarios.
@@ -49,40 +48,6 @@ func TestPodFailurePolicyFailJobOnExitCode(t *testing.T) {
 				w.T.Errorf("the message of %s is %q, want %q", c, got, want)
 			}
 		}
-	})
-}
-
-// As above, but the pod fails while no controller runs.
-func TestPodFailurePolicyFailJobOverRestart(t *testing.T) {
-	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
-		w.Create(batchv1.JobSpec{PodFailurePolicy: threeActions()})
-		s := w.Until(observe.Want{Active: 1, Ready: 1})
-		w.Restart(func() {
-			w.Become(kubelet.Fail(5), s.Active()...)
-			w.When("the pod has failed", func(s observe.State) bool { return s.Pods()[0].Status.Phase == corev1.PodFailed })
-		})
-		w.Until(observe.Want{Failed: 1, Conditions: failedByPolicy})
-	})
-}
-
-// The pod that failed the Job is deleted while no controller runs. The condition FailureTarget
-// has recorded its failure, so the Job fails with that reason.
-func TestPodFailurePolicyFailedPodDeletedDuringRestart(t *testing.T) {
-	both(t, kubelet.Always(kubelet.Run().NeverDying()), func(w *world.World) {
-		spec := regular(3)
-		spec.PodFailurePolicy = failurePolicy(onExit(failJob, 5))
-		w.Create(spec)
-		s := w.Until(observe.Want{Active: 3, Ready: 3})
-		failed, others := s.Active()[0], s.Active()[1:]
-		w.Become(kubelet.Fail(5), failed)
-		// Pods that are deleted with their Job count as failed at once.
-		w.Until(observe.Want{Failed: 3, Terminating: 2, Conditions: failedByPolicy[:1]})
-		w.Restart(func() {
-			w.DeletePods(failed)
-			w.When("the failed pod is gone", func(s observe.State) bool { return s.All[failed.Name] == nil })
-		})
-		w.Become(kubelet.Run(), others...)
-		w.Until(observe.Want{Failed: 3, Conditions: failedByPolicy})
 	})
 }
 

@@ -7,12 +7,10 @@ import (
 
 // The final conditions of Jobs, as in observe.Want.
 var (
-	completed          = []string{"SuccessCriteriaMet/CompletionsReached", "Complete/CompletionsReached"}
-	succeededByPolicy  = []string{"SuccessCriteriaMet/SuccessPolicy", "Complete/SuccessPolicy"}
-	failedByPolicy     = failedFor("PodFailurePolicy")
-	failedByLimit      = failedFor("BackoffLimitExceeded")
-	failedByIndexes    = failedFor("FailedIndexes")
-	failedByMaxIndexes = failedFor("MaxFailedIndexesExceeded")
+	completed       = []string{"SuccessCriteriaMet/CompletionsReached", "Complete/CompletionsReached"}
+	failedByPolicy  = failedFor("PodFailurePolicy")
+	failedByLimit   = failedFor("BackoffLimitExceeded")
+	failedByIndexes = failedFor("FailedIndexes")
 )
 
 func failedFor(reason string) []string {
@@ -62,21 +60,6 @@ func onCondition(action batchv1.PodFailurePolicyAction, condition corev1.PodCond
 	return batchv1.PodFailurePolicyRule{Action: action, OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{
 		{Type: condition, Status: corev1.ConditionTrue},
 	}}
-}
-
-// successPolicy is a success policy with these rules.
-func successPolicy(rules ...batchv1.SuccessPolicyRule) *batchv1.SuccessPolicy {
-	return &batchv1.SuccessPolicy{Rules: rules}
-}
-
-// succeeding is a rule that requires some indexes to succeed.
-func succeeding(indexes string) batchv1.SuccessPolicyRule {
-	return batchv1.SuccessPolicyRule{SucceededIndexes: &indexes}
-}
-
-// succeedingAny is a rule that requires a number of indexes to succeed.
-func succeedingAny(count int32) batchv1.SuccessPolicyRule {
-	return batchv1.SuccessPolicyRule{SucceededCount: &count}
 }
 
 // message returns the message of a condition of a Job, or nothing.

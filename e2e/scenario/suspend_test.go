@@ -111,24 +111,6 @@ func TestSuspendedWithZeroCompletions(t *testing.T) {
 	}
 }
 
-// The Job is suspended and resumed while no controller runs, twice.
-func TestSuspendOverRestart(t *testing.T) {
-	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
-		w.Create(regular(2))
-		s := w.Until(observe.Want{Active: 2, Ready: 2})
-		w.Restart(func() {
-			w.Become(kubelet.Succeed(), s.Active()[0])
-			w.When("the pod has ended", func(now observe.State) bool { return len(now.Active()) == 1 })
-			setSuspend(w, true)
-		})
-		w.Until(observe.Want{Succeeded: 1, Conditions: suspended})
-		w.Restart(func() { setSuspend(w, false) })
-		s = w.Until(observe.Want{Active: 1, Ready: 1, Succeeded: 1})
-		w.Become(kubelet.Succeed(), s.Active()...)
-		w.Until(observe.Want{Succeeded: 2, Conditions: completed})
-	})
-}
-
 // A pod is deleted before its Job is suspended, and exits with 0: it counts while the Job is
 // suspended. A pod that is deleted by the suspension does not count: it loses its finalizer
 // first.

@@ -1,0 +1,387 @@
+// Package script runs scenarios: texts of steps that say what happens to a Job, and what its
+// status must become. The same text runs on any [World]: a simulated cluster or a real one.
+//
+// A step is a line. Pods are named by WHICH: "all" are the pods that run or will, "first:2" the
+// first two of them, "index:0,2" those of these indexes, "deleted" those that terminate and
+// "ended" those that have ended. A pod leads a LIFE: "run" until it is deleted, "wait" without
+// starting, "unready", "succeed", "fail CODE" or "disrupted CODE". With "lingers" it ignores its
+// deletion, with "dies:CODE" it then exits with this code.
+//
+//	pods [index:N,M] [attempt:N] LIFE  what new pods do, by the first line that fits; before create
+//	create SPEC           create the Job; SPEC is a JobSpec as YAML on one line
+//	edit SPEC             change fields of the spec
+//	until STATE           wait until the status is STATE, and nothing else
+//	when FACTS            wait until these facts hold, whatever else does
+//	always FACTS          from here on, the facts hold whenever the Job exists
+//	limit N               from here on, the Job has N pods at most, those that are gone included
+//	become WHICH LIFE     change the lives of pods
+//	delete WHICH [now]    delete pods; now: by force
+//	patch WHICH PATCH     change pods; PATCH is a JSON merge patch as YAML on one line
+//	delete-job POLICY     delete the Job: Background, Foreground or Orphan
+//	stop, start           stop the controller, and start it with an empty memory
+//	observed              wait until the controller has observed everything
+//	message CONDITION M   the condition has the message M
+//	failures INDEX N,M    the failure counts of the pods of an index are N, M, oldest first
+//
+// STATE and FACTS are words: "active=2" and other numbers of the status, unless they are zero,
+// "completed=0-3" and "failedIndexes=1", and each true condition as "Type/Reason". FACTS may also
+// be numbers of pods that exist: pods, ended, tracked (with the finalizer of Jobs), deleted,
+// orphans; and job=there, job=deleted or job=gone.
+package script
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/yaml"
+)
+
+// World is where a scenario runs. A method that fails ends the test.
+type World interface {
+	Create(batchv1.JobSpec)
+	Edit(func(*batchv1.JobSpec))
+	DeleteJob(metav1.DeletionPropagation)
+	Become(Life, []*corev1.Pod)
+	DeletePod(pod *corev1.Pod, force bool)
+	Patch(pod *corev1.Pod, json []byte) // a merge patch
+	Stop()
+	Start()
+	Observed()
+	// State returns the Job, nil if it is gone, and its pods, orphans included.
+	State() (*batchv1.Job, []*corev1.Pod)
+	// When waits until a function holds for the state.
+	When(what string, holds func(*batchv1.Job, []*corev1.Pod) bool)
+	// Always checks from now on that a function holds for each state.
+	Always(what string, holds func(*batchv1.Job, []*corev1.Pod) bool)
+}
+
+// Life is what a pod does.
+type Life struct {
+	Waits, Runs, Unready, Disrupted, Lingers bool
+	Exit, Dies                               int32 // exit codes: of its own accord, when it is deleted
+}
+
+// ParseLife parses a life.
+func ParseLife(words []string) (l Life, err error) {
+	l.Dies = 143
+	for _, word := range words {
+		code, isCode := strings.CutPrefix(word, "dies:")
+		exit, isExit := strconv.Atoi(word)
+		switch {
+		case word == "wait":
+			l.Waits = true
+		case word == "run":
+			l.Runs = true
+		case word == "unready":
+			l.Runs, l.Unready = true, true
+		case word == "lingers":
+			l.Lingers = true
+		case word == "disrupted":
+			l.Disrupted = true
+		case isCode:
+			exit, isExit = strconv.Atoi(code)
+			l.Dies, err = int32(exit), cmp.Or(err, isExit)
+		case isExit == nil:
+			l.Exit = int32(exit)
+		case word != "succeed" && word != "fail":
+			err = fmt.Errorf("no life %q", word)
+		}
+	}
+	return l, err
+}
+
+// Scenario is a parsed text.
+type Scenario struct {
+	lives []rule
+	steps [][2]string // word and rest
+}
+
+type rule struct {
+	index, attempt string
+	life           Life
+}
+
+// Parse parses the lines of a scenario.
+func Parse(text string) (s Scenario, err error) {
+	for _, line := range strings.Split(text, "\n") {
+		word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if word == "" || word[0] == '#' {
+			continue
+		}
+		if word != "pods" {
+			s.steps = append(s.steps, [2]string{word, strings.TrimSpace(rest)})
+			continue
+		}
+		var r rule
+		words := slices.DeleteFunc(strings.Fields(rest), func(f string) bool {
+			index, isIndex := strings.CutPrefix(f, "index:")
+			attempt, isAttempt := strings.CutPrefix(f, "attempt:")
+			if isIndex {
+				r.index = index
+			}
+			if isAttempt {
+				r.attempt = attempt
+			}
+			return isIndex || isAttempt
+		})
+		if r.life, err = ParseLife(words); err != nil {
+			return s, err
+		}
+		s.lives = append(s.lives, r)
+	}
+	return s, nil
+}
+
+// Life returns the life of a new pod: of its index, and after this number of earlier pods of the
+// index.
+func (s Scenario) Life(index, attempt int) Life {
+	for _, r := range s.lives {
+		if (r.index == "" || contains(r.index, index)) && (r.attempt == "" || contains(r.attempt, attempt)) {
+			return r.life
+		}
+	}
+	return Life{Runs: true, Dies: 143}
+}
+
+func contains(list string, n int) bool {
+	return slices.Contains(strings.Split(list, ","), strconv.Itoa(n))
+}
+
+// Run runs the steps, and then waits for the end, a STATE. With the empty end it does not wait.
+func (s Scenario) Run(t *testing.T, w World, end string) {
+	t.Helper()
+	for _, step := range s.steps {
+		if err := do(t, w, step[0], step[1]); err != nil {
+			t.Fatalf("%s %s: %v", step[0], step[1], err)
+		}
+	}
+	if end = strings.TrimSpace(end); end != "" {
+		until(w, end)
+	}
+}
+
+func until(w World, state string) {
+	w.When(state+" and nothing else", func(job *batchv1.Job, pods []*corev1.Pod) bool { return Same(Text(job, pods), state) })
+}
+
+func do(t *testing.T, w World, word, rest string) error {
+	t.Helper()
+	job, pods := w.State()
+	which, more, _ := strings.Cut(rest, " ")
+	switch word {
+	case "create":
+		spec := batchv1.JobSpec{}
+		spec.Template.Spec = corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "main", Image: "image"}}}
+		if err := yaml.UnmarshalStrict([]byte(rest), &spec); err != nil {
+			return err
+		}
+		w.Create(spec)
+	case "edit":
+		change := func(spec *batchv1.JobSpec) error { return yaml.UnmarshalStrict([]byte(rest), spec) }
+		if err := change(&batchv1.JobSpec{}); err != nil {
+			return err
+		}
+		w.Edit(func(spec *batchv1.JobSpec) { _ = change(spec) })
+	case "until":
+		until(w, rest)
+	case "when":
+		w.When(rest, func(job *batchv1.Job, pods []*corev1.Pod) bool { return hold(job, pods, rest) })
+	case "always":
+		w.Always(rest, func(job *batchv1.Job, pods []*corev1.Pod) bool { return job == nil || hold(job, pods, rest) })
+	case "limit":
+		most, err := strconv.Atoi(rest)
+		if err != nil {
+			return err
+		}
+		seen := map[types.UID]bool{}
+		w.Always("at most "+rest+" pods", func(_ *batchv1.Job, pods []*corev1.Pod) bool {
+			for _, pod := range pods {
+				seen[pod.UID] = true
+			}
+			return len(seen) <= most
+		})
+	case "delete-job":
+		w.DeleteJob(metav1.DeletionPropagation(rest))
+	case "stop":
+		w.Stop()
+	case "start":
+		w.Start()
+	case "observed":
+		w.Observed()
+	case "message":
+		for _, c := range job.Status.Conditions {
+			if string(c.Type) == which && c.Message == more {
+				return nil
+			}
+		}
+		return fmt.Errorf("the conditions are %+v", job.Status.Conditions)
+	case "failures":
+		var counts []string
+		for _, pod := range ordered(pods) {
+			if strconv.Itoa(index(pod)) == which {
+				counts = append(counts, pod.Annotations[batchv1.JobIndexFailureCountAnnotation])
+			}
+		}
+		if got := strings.Join(counts, ","); got != more {
+			return fmt.Errorf("the failure counts are %s", got)
+		}
+	default:
+		return doPods(w, word, more, choose(pods, which))
+	}
+	return nil
+}
+
+func doPods(w World, word, rest string, pods []*corev1.Pod) error {
+	if len(pods) == 0 {
+		return fmt.Errorf("no such pod")
+	}
+	if word == "become" {
+		l, err := ParseLife(strings.Fields(rest))
+		w.Become(l, pods)
+		return err
+	}
+	for _, pod := range pods {
+		switch word {
+		case "delete":
+			w.DeletePod(pod, rest == "now")
+		case "patch":
+			patch, err := yaml.ToJSON([]byte(rest))
+			if err != nil {
+				return err
+			}
+			w.Patch(pod, patch)
+		default:
+			return fmt.Errorf("no such step")
+		}
+	}
+	return nil
+}
+
+func hasEnded(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+}
+
+func active(pod *corev1.Pod) bool { return !hasEnded(pod) && pod.DeletionTimestamp == nil }
+
+func deleted(pod *corev1.Pod) bool { return !hasEnded(pod) && pod.DeletionTimestamp != nil }
+
+// index returns the completion index of a pod, or -1.
+func index(pod *corev1.Pod) int {
+	n, err := strconv.Atoi(pod.Annotations[batchv1.JobCompletionIndexAnnotation])
+	if err != nil {
+		return -1
+	}
+	return n
+}
+
+// ordered returns pods by index, then by age and name.
+func ordered(pods []*corev1.Pod) []*corev1.Pod {
+	return slices.SortedFunc(slices.Values(pods), func(a, b *corev1.Pod) int {
+		return cmp.Or(cmp.Compare(index(a), index(b)), a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
+	})
+}
+
+// choose returns the pods that WHICH names.
+func choose(pods []*corev1.Pod, which string) (chosen []*corev1.Pod) {
+	kind, arg, _ := strings.Cut(which, ":")
+	for _, pod := range ordered(pods) {
+		owned := metav1.GetControllerOf(pod) != nil
+		if kind == "all" && active(pod) && owned || kind == "first" && active(pod) && owned && strconv.Itoa(len(chosen)) != arg ||
+			kind == "index" && !hasEnded(pod) && contains(arg, index(pod)) || kind == "deleted" && deleted(pod) ||
+			kind == "ended" && hasEnded(pod) {
+			chosen = append(chosen, pod)
+		}
+	}
+	return chosen
+}
+
+// Text returns the STATE of a Job. The status agrees with the pods, or the text says how not.
+func Text(job *batchv1.Job, pods []*corev1.Pod) string {
+	if job == nil {
+		return "job=gone"
+	}
+	words := status(job)
+	if n := count(pods, func(pod *corev1.Pod) bool { return active(pod) && metav1.IsControlledBy(pod, job) }); n != int(job.Status.Active) {
+		words = append(words, fmt.Sprintf("and %d active pods", n))
+	}
+	return strings.Join(words, " ")
+}
+
+func status(job *batchv1.Job) (words []string) {
+	st := &job.Status
+	value := func(p *int32) int32 {
+		if p == nil {
+			return 0
+		}
+		return *p
+	}
+	for _, f := range []struct {
+		name string
+		n    int32
+	}{{"active", st.Active}, {"ready", value(st.Ready)}, {"terminating", value(st.Terminating)}, {"succeeded", st.Succeeded}, {"failed", st.Failed}} {
+		if f.n != 0 {
+			words = append(words, fmt.Sprintf("%s=%d", f.name, f.n))
+		}
+	}
+	if st.CompletedIndexes != "" {
+		words = append(words, "completed="+st.CompletedIndexes)
+	}
+	if st.FailedIndexes != nil && *st.FailedIndexes != "" {
+		words = append(words, "failedIndexes="+*st.FailedIndexes)
+	}
+	for _, c := range st.Conditions {
+		if c.Status == corev1.ConditionTrue {
+			words = append(words, string(c.Type)+"/"+c.Reason)
+		}
+	}
+	return words
+}
+
+// Same reports whether two texts have the same words.
+func Same(a, b string) bool {
+	sorted := func(s string) []string { return slices.Sorted(slices.Values(strings.Fields(s))) }
+	return slices.Equal(sorted(a), sorted(b))
+}
+
+// hold reports whether all facts hold.
+func hold(job *batchv1.Job, pods []*corev1.Pod, want string) bool {
+	facts := []string{"job=gone"}
+	if job != nil {
+		facts = append(status(job), "job=there")
+		if job.DeletionTimestamp != nil {
+			facts = append(facts, "job=deleted")
+		}
+	}
+	for name, holds := range map[string]func(*corev1.Pod) bool{
+		"pods":    func(*corev1.Pod) bool { return true },
+		"running": active, "ended": hasEnded, "deleted": deleted,
+		"tracked": func(pod *corev1.Pod) bool { return slices.Contains(pod.Finalizers, batchv1.JobTrackingFinalizer) },
+		"orphans": func(pod *corev1.Pod) bool { return metav1.GetControllerOf(pod) == nil },
+	} {
+		facts = append(facts, fmt.Sprintf("%s=%d", name, count(pods, holds)))
+	}
+	return !slices.ContainsFunc(strings.Fields(want), func(word string) bool {
+		name, zero := strings.CutSuffix(word, "=0")
+		if zero && !slices.Contains(facts, word) {
+			return slices.ContainsFunc(facts, func(f string) bool { return strings.HasPrefix(f, name+"=") })
+		}
+		return !zero && !slices.Contains(facts, word)
+	})
+}
+
+func count(pods []*corev1.Pod, holds func(*corev1.Pod) bool) (n int) {
+	for _, pod := range pods {
+		if holds(pod) {
+			n++
+		}
+	}
+	return n
+}
