@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"errors"
+	"flag"
 	"fmt"
 	"regexp"
 	"slices"
@@ -145,6 +146,16 @@ func (o *Options) managerOptions() ctrl.Options {
 		m.GracefulShutdownTimeout = new(requestTimeout + 5*time.Second)
 	}
 	return m
+}
+
+// ManagerFlags defines the usual flags of a program with a manager, and returns the options that they set.
+func ManagerFlags(flags *flag.FlagSet) *ctrl.Options {
+	o := &ctrl.Options{}
+	flags.BoolVar(&o.LeaderElection, "leader-elect", true, "elect a leader, so that only one of several replicas acts")
+	flags.StringVar(&o.Metrics.BindAddress, "metrics-bind-address", ":8080", "the address that serves metrics; 0: none")
+	flags.StringVar(&o.HealthProbeBindAddress, "health-probe-bind-address", ":8081",
+		"the address that serves /healthz and /readyz; 0: none")
+	return o
 }
 
 // LeaseName returns the name of the lease of the controller that runs the Jobs with a name

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/rand"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -19,6 +20,23 @@ import (
 // Job names the rule: PodFailurePolicy_DatabaseDown, or PodFailurePolicy_1 for a rule without
 // a name (KEP-4443).
 const namesAnnotation = "jobfate.dev/failure-rule-names"
+
+// NameRules gives a Job a pod failure policy whose rules have names, so that its reason names the rule
+// if the Job fails. A nil policy does nothing.
+func NameRules(job *batchv1.Job, policy *failurepolicy.Spec) {
+	if policy == nil {
+		return
+	}
+	names := map[int]string{}
+	for i, rule := range policy.Rules {
+		if rule.Name != "" {
+			names[i] = rule.Name
+		}
+	}
+	text, _ := json.Marshal(names) // strings and numbers can always be written
+	metav1.SetMetaDataAnnotation(&job.ObjectMeta, namesAnnotation, string(text))
+	job.Spec.PodFailurePolicy = policy.ToAPI()
+}
 
 // ruleNames reads the annotation. named reports whether the annotation exists. After an error no
 // rule has a name.

@@ -44,12 +44,18 @@
 //     attempt, not before [State.NotBefore];
 //  4. if failures are open, calls Decide again.
 //
+// [MakePlan] does 1 for Jobs, and says what 2 and 3 are.
+//
 // All of 3 follows from the state alone, so it may stop anywhere and be repeated by another process.
 // The same failure twice, in another order, or after a crash between 2 and 3, has no further effect.
 //
-// The decisions of a call and of the calls after it are the same if the failures arrive one by one in
-// the order in which rules and times would choose them. If they arrive in another order, the caller
-// has decided without knowing all of them: counts may then differ, but no failure counts twice.
+// If failures are not known at once but in several calls, each call decides without those to come:
+//
+//   - No order exceeds a budget, counts a failure twice, or leaves one open.
+//   - The end is that of one call if the failures arrive in the order in which it decides about them.
+//   - In any other order the end is the same unless an earlier decision changes a later one. It can do so
+//     in two ways: it restarts the Job of the other failure, or suspends or ends the group, and the other
+//     failure is then void; or both rules charge a budget of the group, or of the template of both.
 //
 // # Where the state lives
 //

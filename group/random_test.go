@@ -2,9 +2,14 @@ package group_test
 
 import (
 	"errors"
+	"flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"os"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -196,21 +201,51 @@ func checkDecision(t *rapid.T, h *history, failures []group.Failure, got group.D
 // matches, the earliest", "A failure of an earlier attempt changes nothing".
 func TestDecideAgainstOracle(t *testing.T) { rapid.Check(t, lives) }
 
-// The random groups reach every action, and what else there is.
+// reached is what the random groups must reach. Each has a seed of FuzzDecide that reaches it.
+var reached = []string{"Leave", "RestartMember", "RestartTemplate", "RestartGroup", "SuspendGroup", "CompleteGroup",
+	"FailGroup", "nothing", "no rule", "no room", "a later step", "delayed"}
+
+var writeSeeds = flag.Bool("seeds", false, "write the seeds of FuzzDecide again")
+
 func TestOracleReachesAll(t *testing.T) {
 	clear(counts)
-	random, run := rand.New(rand.NewPCG(1, 2)), fuzztest.Target(rapid.MakeFuzz(lives))
+	random, run, seeds := rand.New(rand.NewPCG(1, 2)), fuzztest.Target(rapid.MakeFuzz(lives)), map[string][]byte{}
 	for range 1000 {
 		input := make([]byte, 300)
 		for i := range input {
 			input[i] = byte(random.IntN(256))
 		}
+		before := maps.Clone(counts)
 		t.Run("", func(t *testing.T) { run(t, input) })
+		for _, what := range reached {
+			if counts[what] > before[what] {
+				seeds[what] = input
+			}
+		}
 	}
-	for _, reached := range []string{"Leave", "RestartMember", "RestartTemplate", "RestartGroup", "SuspendGroup", "CompleteGroup",
-		"FailGroup", "nothing", "no rule", "no room", "a later step", "delayed"} {
-		if counts[reached] < 20 {
-			t.Errorf("%s was reached %d times, want 20: %v", reached, counts[reached], counts)
+	total := maps.Clone(counts)
+	for _, what := range reached {
+		if total[what] < 20 {
+			t.Errorf("%s was reached %d times, want 20: %v", what, total[what], total)
+		}
+		file := "testdata/fuzz/FuzzDecide/" + strings.ReplaceAll(what, " ", "-")
+		if *writeSeeds {
+			if err := os.WriteFile(file, fmt.Appendf(nil, "go test fuzz v1\n[]byte(%q)\n", seeds[what]), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, quoted, _ := strings.Cut(strings.TrimSuffix(string(text), ")\n"), "[]byte(")
+		seed, err := strconv.Unquote(quoted)
+		if clear(counts); err != nil {
+			t.Fatal(err)
+		}
+		t.Run("", func(t *testing.T) { run(t, []byte(seed)) })
+		if counts[what] == 0 {
+			t.Errorf("the seed %s does not reach it: %v", file, counts)
 		}
 	}
 }

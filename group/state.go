@@ -90,6 +90,17 @@ func (s *State) Attempt(m Member) int64 {
 	return sum
 }
 
+// Restarts returns the number of all restarts: of the group, of its templates and of its members.
+func (s *State) Restarts() int64 {
+	sum := s.Group.restarts()
+	for _, parts := range [...]map[string]Part{s.Templates, s.Members} {
+		for _, part := range parts {
+			sum += part.restarts()
+		}
+	}
+	return sum
+}
+
 // restarts returns the number of restarts. A negative one, which only another client can write, is
 // none.
 func (p Part) restarts() int64 { return max(int64(p.Restarts), 0) }

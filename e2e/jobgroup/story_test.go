@@ -53,7 +53,7 @@ func TestStory1OtherExitCodeRestartsTheGroup(t *testing.T) {
 	s.untilPhase("Running", 1)
 	s.untilReady(10)
 	s.end(kubelet.Succeed(), names(10, worker)...)
-	s.untilPhase("Succeeded", 1)
+	s.untilPhase("Complete", 1)
 	s.wantMade(2, 10, worker)
 }
 
@@ -81,7 +81,7 @@ func TestStory2ExitCodeRestartsTheJob(t *testing.T) {
 
 	s.end(kubelet.Succeed(), names(10, simulation)...)
 	s.untilPhase("Failed", 2)
-	if want := "1 of 10 Jobs are left failed"; !strings.HasPrefix(s.status.Message, want) {
+	if want := "members left failed: 1"; !strings.HasPrefix(s.status.Message, want) {
 		t.Errorf("the message: got %q, want it to begin with %q", s.status.Message, want)
 	}
 	for n := range 10 {
@@ -161,7 +161,7 @@ func TestForeignEdit(t *testing.T) {
 	s.until("the edit is observed", func() bool { return s.status.Succeeded == "1,2,3,x" })
 	s.until("the edit is overwritten", func() bool { return s.status.Succeeded == "" })
 	s.end(kubelet.Succeed(), names(2, simulation)...)
-	s.untilPhase("Succeeded", 0)
+	s.untilPhase("Complete", 0)
 	if s.status.Succeeded != "0,1" {
 		t.Errorf("succeeded: got %q, want 0,1", s.status.Succeeded)
 	}
@@ -188,7 +188,7 @@ func TestKilledInTheMiddleOfARestart(t *testing.T) {
 		return s.outcome(worker(1)) != "Running" || s.status.Phase != "Running"
 	})
 	killed := 0
-	for ; killed < kills && s.status.Phase != "Succeeded"; killed++ {
+	for ; killed < kills && s.status.Phase != "Complete"; killed++ {
 		s.controller.Kill()
 		for s.step() {
 		}
@@ -200,7 +200,7 @@ func TestKilledInTheMiddleOfARestart(t *testing.T) {
 	if killed < jobs {
 		t.Errorf("killed %d times, want at least once for each of %d Jobs", killed, jobs)
 	}
-	s.untilPhase("Succeeded", 1)
+	s.untilPhase("Complete", 1)
 	s.wantMade(2, jobs, worker)
 	for _, name := range names(jobs, worker) {
 		if got := s.jobs[name].Status; got.Succeeded != 1 || got.Failed != 0 {

@@ -13,7 +13,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/yaml"
@@ -24,7 +26,7 @@ import (
 
 // underFaults runs groups whose Jobs fail with every kind of reason.
 var underFaults = chaos.Creator{
-	Scheme:  newScheme(),
+	Scheme:  testScheme(),
 	Kinds:   []kube.Kind{{GroupVersionKind: groupVersion.WithKind("JobGroup"), Status: true}},
 	Objects: drawGroups,
 	Purpose: func(job *batchv1.Job) string {
@@ -32,6 +34,12 @@ var underFaults = chaos.Creator{
 	},
 	Outcome: drawOutcome,
 	Judge:   judge,
+}
+
+func testScheme() *runtime.Scheme {
+	scheme, err := newScheme()
+	utilruntime.Must(err)
+	return scheme
 }
 
 // memberOf returns the first three parts of a name.
@@ -127,11 +135,11 @@ func judge(now client.Reader) (end string, violation error) {
 	ended := len(groups.Items) > 0
 	for i := range groups.Items {
 		group := &groups.Items[i]
-		ended = ended && (group.Status.Phase == Succeeded || group.Status.Phase == Failed)
+		ended = ended && (group.Status.Phase == "Complete" || group.Status.Phase == "Failed")
 		end += fmt.Sprintf("%s has %s after %d restarts. ", group.Name, group.Status.Phase, group.Status.Restarts)
 		current := map[string]int64{}
 		for _, m := range group.members() {
-			current[m.Name] = group.Status.Failures.Attempt(m.Member)
+			current[m.Name] = group.Status.Failures.Attempt(m)
 		}
 		var attempts []int64
 		for j := range jobs.Items {
@@ -233,7 +241,7 @@ var planted = []struct {
 		c.client = suffixed{c.client, map[types.UID]string{}}
 		c.live = c.client
 	}},
-	{"Jobs are selected by label instead of by owner", "C2", func(c *groupController) { c.client = byLabel{c.client} }},
+	{"Jobs are selected by label instead of by owner", "C2 C3", func(c *groupController) { c.client = byLabel{c.client} }},
 	{"Jobs are deleted by name, without the UID", "C1", func(c *groupController) { c.client = byName{c.client} }},
 	{"a creation that a quota refused is not retried", "C4", func(c *groupController) { c.client = withoutRetry{c.client} }},
 }

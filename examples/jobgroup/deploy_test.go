@@ -81,9 +81,8 @@ func TestDeployment(t *testing.T) {
 	}
 
 	container := template.Spec.Containers[0]
-	var s settings
 	flags := flag.NewFlagSet("", flag.ContinueOnError)
-	s.register(flags)
+	o := register(flags)
 	if err := flags.Parse(container.Args); err != nil || flags.NArg() > 0 {
 		t.Errorf("the program rejects the arguments %q: %v", container.Args, err)
 	}
@@ -91,12 +90,12 @@ func TestDeployment(t *testing.T) {
 	for _, port := range container.Ports {
 		ports[port.Name] = fmt.Sprintf(":%d", port.ContainerPort)
 	}
-	if got, want := ports["metrics"], s.metricsAddress; got != want {
+	if got, want := ports["metrics"], o.Metrics.BindAddress; got != want {
 		t.Errorf("the port of metrics: got %s, want %s", got, want)
 	}
 	for path, probe := range map[string]*corev1.Probe{"/healthz": container.LivenessProbe, "/readyz": container.ReadinessProbe} {
-		if probe.HTTPGet.Path != path || ports[probe.HTTPGet.Port.StrVal] != s.probeAddress {
-			t.Errorf("the probe of %s: got %+v, want it at %s", path, probe.HTTPGet, s.probeAddress)
+		if probe.HTTPGet.Path != path || ports[probe.HTTPGet.Port.StrVal] != o.HealthProbeBindAddress {
+			t.Errorf("the probe of %s: got %+v, want it at %s", path, probe.HTTPGet, o.HealthProbeBindAddress)
 		}
 	}
 }
@@ -117,7 +116,7 @@ func TestPermissions(t *testing.T) {
 	if role == nil {
 		t.Fatal("there is no Role")
 	}
-	lease := (&settings{}).managerOptions().LeaderElectionID
+	lease := register(&flag.FlagSet{}).LeaderElectionID
 	for _, rule := range role.Rules {
 		// RBAC cannot restrict the creation of an object by its name.
 		if named := slices.Equal(rule.ResourceNames, []string{lease}); !named && !slices.Equal(rule.Verbs, []string{"create"}) {

@@ -31,9 +31,9 @@ func must(t *testing.T, err error) {
 func start(t *testing.T, s *kube.Server) (stop func()) {
 	t.Helper()
 	mgr, err := newManager(s.Config(), ctrl.Options{
-		Scheme: newScheme(), Metrics: metricsserver.Options{BindAddress: "0"},
+		Metrics:    metricsserver.Options{BindAddress: "0"},
 		Controller: config.Controller{SkipNameValidation: new(true), UsePriorityQueue: new(false)}, // one is started after the other
-	}, "")
+	})
 	must(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error)
@@ -53,7 +53,7 @@ func TestManagerRunsGroups(t *testing.T) {
 			live.Fail(3).After(time.Minute).ForJob("restart-job-simulations-1").Times(1), // the rule ExitCode3
 			live.Succeed().After(time.Hour),
 		))
-		users, err := client.New(s.Config(), client.Options{Scheme: newScheme()})
+		users, err := client.New(s.Config(), client.Options{Scheme: testScheme()})
 		must(t, err)
 		stop := start(t, s)
 		defer func() { stop() }()
@@ -67,13 +67,13 @@ func TestManagerRunsGroups(t *testing.T) {
 		stop = start(t, s)
 		time.Sleep(time.Minute)
 		must(t, users.Get(t.Context(), client.ObjectKeyFromObject(group), group))
-		if got := group.Status; got.Phase != Running || got.Restarts != 1 {
+		if got := group.Status; got.Phase != "Running" || got.Restarts != 1 {
 			t.Errorf("after a failure: got %+v, want it running after a restart", got)
 		}
 		time.Sleep(2 * time.Hour)
 		must(t, users.Get(t.Context(), client.ObjectKeyFromObject(group), group))
-		if got := group.Status; got.Phase != Succeeded || got.Restarts != 1 {
-			t.Errorf("in the end: got %+v, want it succeeded after a restart", got)
+		if got := group.Status; got.Phase != "Complete" || got.Restarts != 1 {
+			t.Errorf("in the end: got %+v, want it complete after a restart", got)
 		}
 		for _, job := range kube.List[*batchv1.Job](s, "default") {
 			if job.Status.Succeeded != 1 || job.Status.Failed != 0 {

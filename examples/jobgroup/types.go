@@ -7,8 +7,11 @@ package main
 import (
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 
+	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/group"
 	"github.com/jobfate/jobfate/indexset"
@@ -24,6 +27,7 @@ import (
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name=Phase,type=string,JSONPath=.status.phase
 // +kubebuilder:printcolumn:name=Restarts,type=integer,JSONPath=.status.restarts
+// +kubebuilder:printcolumn:name=Last failure,type=date,JSONPath=.status.counted.lastFailure
 // +kubebuilder:printcolumn:name=Age,type=date,JSONPath=.metadata.creationTimestamp
 // +kubebuilder:printcolumn:name=Message,type=string,JSONPath=.status.message,priority=1
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 40",message="the name must have at most 40 characters, so that the names of the Jobs are valid"
@@ -70,27 +74,18 @@ type Template struct {
 
 // Status is the observed state of a group.
 type Status struct {
-	Phase   Phase  `json:"phase,omitempty"`
+	// Phase is Running, Restarting while Jobs of earlier attempts exist, or a phase of Failures.
+	Phase   string `json:"phase,omitempty"`
 	Message string `json:"message,omitempty"`
 	// Restarts is the number of restarts of the group, its templates and its Jobs.
 	Restarts int64 `json:"restarts"`
 	// Failures is what has been decided. The Jobs to create and delete depend on it alone.
 	Failures group.State `json:"failures,omitempty"`
+	// Counted is the number of failures that were decided, and the time of the last one.
+	Counted backoff.Record `json:"counted,omitempty"`
 	// Succeeded lists the Jobs that have succeeded, by their position.
 	Succeeded indexset.Text `json:"succeeded,omitempty"`
 }
-
-// Phase summarizes a status.
-type Phase string
-
-// The phases. Succeeded and Failed are final.
-const (
-	Running    Phase = "Running"
-	Restarting Phase = "Restarting" // Jobs of earlier attempts still exist
-	Suspended  Phase = "Suspended"  // until the backoff of the step is over
-	Succeeded  Phase = "Succeeded"
-	Failed     Phase = "Failed"
-)
 
 // JobGroupList is a list of groups.
 //
@@ -102,3 +97,10 @@ type JobGroupList struct {
 }
 
 var groupVersion = schema.GroupVersion{Group: "jobfate.dev", Version: "v1alpha1"}
+
+func newScheme() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	scheme.AddKnownTypes(groupVersion, &JobGroup{}, &JobGroupList{})
+	metav1.AddToGroupVersion(scheme, groupVersion)
+	return scheme, clientgoscheme.AddToScheme(scheme)
+}

@@ -10,6 +10,8 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
+
+	"github.com/jobfate/jobfate/group"
 )
 
 var noon = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
@@ -29,19 +31,19 @@ func readSample(t *testing.T, name string) *JobGroup {
 
 // newJobs returns Jobs from one line: "0 Failed/Reason, 1 Complete, 2@1 Running" are g-a-0 to g-a-2,
 // the last of which belongs to attempt 1.
-func newJobs(line string) (jobs []*batchv1.Job) {
+func newJobs(line string) (jobs []batchv1.Job) {
 	for text := range strings.SplitSeq(line, ", ") {
 		number, condition, ok := strings.Cut(text, " ")
 		if !ok {
 			continue
 		}
 		number, attempt, _ := strings.Cut(number, "@")
-		job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "g-a-" + number, Annotations: map[string]string{attemptAnnotation: attempt}}}
+		job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "g-a-" + number, OwnerReferences: []metav1.OwnerReference{{UID: "g-uid", Controller: new(true)}}, Annotations: map[string]string{attemptAnnotation: attempt}}}
 		if kind, reason, _ := strings.Cut(condition, "/"); kind != "Running" {
 			job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobConditionType(kind), Status: "True", Reason: reason,
 				LastTransitionTime: metav1.NewTime(noon)}}
 		}
-		jobs = append(jobs, job)
+		jobs = append(jobs, *job)
 	}
 	return jobs
 }
@@ -57,39 +59,41 @@ func TestDecide(t *testing.T) {
 	}{
 		{"", 0, "Running 0 ", "create g-a-0 g-a-1"},
 		{"0 Running, 1 Running", 0, "Running 0 ", ""},
+		{"0 Complete, 1 Failed/BackoffLimitExceeded", 0, "Restarting 1 0", ""}, // stored first
 		{"0 Complete, 1 Failed/BackoffLimitExceeded", 0, "Restarting 1 0", "remove g-a-1"},
 		{"0 Complete", 1, "Running 1 0", "in 4s"}, // the backoff of the step
 		{"0 Complete", 5, "Running 1 0", "create g-a-1"},
+		{"0 Complete, 1@1 Failed/DeadlineExceeded", 60, "Restarting 2 ", ""},
 		{"0 Complete, 1@1 Failed/DeadlineExceeded", 60, "Restarting 2 ", "remove g-a-0 g-a-1"},
 		{"1@1 Failed/DeadlineExceeded", 60, "Restarting 2 ", "remove g-a-1"}, // waits until all are gone
 		{"", 70, "Running 2 ", "create g-a-0 g-a-1"},
-		{"0@1 Complete, 1@2 Complete", 80, "Succeeded 2 0,1", ""},
+		{"0@1 Complete, 1@2 Complete", 80, "Complete 2 0,1", ""},
 	} {
-		p, err := decide(group, newJobs(step.jobs), noon.Add(time.Duration(step.now)*time.Second))
+		status, p, err := group.plan(newJobs(step.jobs), noon.Add(time.Duration(step.now)*time.Second))
 		if err != nil {
 			t.Fatal(err)
 		}
-		group.Status = p.status
-		if got := fmt.Sprintf("%s %d %s", p.status.Phase, p.status.Restarts, p.status.Succeeded); got != step.status {
+		group.Status = status
+		if got := fmt.Sprintf("%s %d %s", status.Phase, status.Restarts, status.Succeeded); got != step.status {
 			t.Errorf("%q: status %q, want %q", step.jobs, got, step.status)
 		}
-		if got := p.String(); got != step.plan {
+		if got := textOf(p); got != step.plan {
 			t.Errorf("%q: plan %q, want %q", step.jobs, got, step.plan)
 		}
 	}
 }
 
-// String names the Jobs.
-func (p plan) String() string {
+// textOf names the Jobs of a plan.
+func textOf(p group.Plan) string {
 	var words []string
-	for i, job := range p.remove {
-		words = append(words, []string{"remove", ""}[min(i, 1)], job.Name)
+	for i, j := range p.Delete {
+		words = append(words, []string{"remove", ""}[min(i, 1)], j.Name)
 	}
-	for i, m := range p.create {
+	for i, m := range p.Create {
 		words = append(words, []string{"create", ""}[min(i, 1)], m.Name)
 	}
-	if p.wait > 0 {
-		words = append(words, "in "+p.wait.String())
+	if p.Wait > 0 {
+		words = append(words, "in "+p.Wait.String())
 	}
 	return strings.Join(strings.Fields(strings.Join(words, " ")), " ")
 }
@@ -98,18 +102,19 @@ func (p plan) String() string {
 func TestDecide_ends(t *testing.T) {
 	for _, tc := range []struct{ policy, jobs, want string }{
 		{`{}`, "0 Failed/X, 1 Running", "Failed: no step is left, FailGroup: Job g-a-0 failed: X: , remove g-a-1"},
-		{`{rules: [{steps: [{action: Leave}]}]}`, "0 Failed/X, 1 Complete", "Failed: 1 of 2 Jobs are left failed, "},
-		{`{rules: [{steps: [{action: CompleteGroup}]}]}`, "0 Failed/X, 1 Running", "Succeeded: CompleteGroup: Job g-a-0 failed: X: , "},
+		{`{rules: [{steps: [{action: Leave}]}]}`, "0 Failed/X, 1 Complete", "Failed: members left failed: 1, "},
+		{`{rules: [{steps: [{action: CompleteGroup}]}]}`, "0 Failed/X, 1 Running", "Complete: CompleteGroup: Job g-a-0 failed: X: , remove g-a-1"},
 		{`{rules: [{templates: [b], steps: [{action: Leave}]}]}`, "", `Failed: spec.failurePolicy.rules[0].templates[0]: Not found: "b", `},
 		{`{rules: [{steps: [{action: SuspendGroup, backoff: {}}]}]}`, "0 Failed/X, 1 Running", "Suspended: SuspendGroup: Job g-a-0 failed: X: , remove g-a-0 g-a-1"},
 	} {
-		p, err := decide(newGroup(2, tc.policy), newJobs(tc.jobs), noon)
-		if got := fmt.Sprintf("%s: %s, %s", p.status.Phase, p.status.Message, p); err != nil || got != tc.want {
+		g := newGroup(2, tc.policy)
+		g.Status, _, _ = g.plan(newJobs(tc.jobs), noon)
+		status, p, err := g.plan(newJobs(tc.jobs), noon)
+		if got := fmt.Sprintf("%s: %s, %s", status.Phase, status.Message, textOf(p)); err != nil || got != tc.want {
 			t.Errorf("got  %s, %v\nwant %s", got, err, tc.want)
 		}
 	}
-	p, err := decide(newGroup(1, `{}`), newJobs("0@1 Failed/X"), noon)
-	if err == nil {
+	if _, p, err := newGroup(1, `{}`).plan(newJobs("0@1 Failed/X"), noon); err == nil {
 		t.Errorf("a Job of a later attempt than the status: %+v, want an error", p)
 	}
 }
@@ -118,11 +123,11 @@ func TestDecide_ends(t *testing.T) {
 func TestNewJob(t *testing.T) {
 	group := readSample(t, "restart-job")
 	group.Status.Failures.Group.Restarts = 7
-	job := newJob(group, group.members()[3])
+	job := group.newJob(group.members()[3])
 	for what, pair := range map[string][2]string{
 		"name":    {job.Name, "restart-job-simulations-3"},
 		"manager": {*job.Spec.ManagedBy, "jobfate.dev/jobgroup"},
-		"names":   {job.Annotations[namesAnnotation], `{"0":"ExitCode2","1":"ExitCode3"}`},
+		"names":   {job.Annotations["jobfate.dev/failure-rule-names"], `{"0":"ExitCode2","1":"ExitCode3"}`},
 		"attempt": {job.Annotations[attemptAnnotation], "7"},
 		"group":   {job.Labels[groupLabel], "restart-job"},
 		"owner":   {metav1.GetControllerOf(job).Kind, "JobGroup"},

@@ -1,0 +1,117 @@
+package group_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobfate/jobfate/group"
+)
+
+// jobsOf returns the members a-0 and a-1, and their Jobs as a text says: "0 Failed, 1@2 Running gone" are the
+// Job a-0 of attempt 0 that has failed, and a-1 of attempt 2 that is being deleted.
+func jobsOf(text string) []group.Job {
+	jobs := []group.Job{{Member: members[0]}, {Member: members[1]}}
+	for one := range strings.SplitSeq(text, ", ") {
+		var n int
+		var attempt int64
+		var condition, gone string
+		at, rest, _ := strings.Cut(one, " ")
+		number, of, _ := strings.Cut(at, "@")
+		_, _ = fmt.Sscan(number, &n)
+		_, _ = fmt.Sscan(of, &attempt)
+		if _, _ = fmt.Sscan(rest, &condition, &gone); condition == "" {
+			continue
+		}
+		job := jobWith(batchv1.JobConditionType(condition), "Because", "")
+		if gone != "" {
+			job.DeletionTimestamp = &metav1.Time{Time: noon}
+		}
+		jobs[n].Job, jobs[n].Attempt = job, attempt
+	}
+	return jobs
+}
+
+// planText describes a plan.
+func planText(p *group.Plan) string {
+	words := []string{p.Phase()}
+	if p.Changed {
+		words = append(words, "store", p.Message())
+	}
+	for _, j := range p.Delete {
+		words = append(words, "delete", j.Name)
+	}
+	for _, m := range p.Create {
+		words = append(words, "create", m.Name)
+	}
+	if p.Wait > 0 {
+		words = append(words, "wait", p.Wait.String())
+	}
+	return strings.TrimSpace(strings.Join(words, " "))
+}
+
+// A group step by step: the Jobs, the seconds after noon, and the plan.
+func TestMakePlan(t *testing.T) {
+	const escalate = `{budgets: [{name: alone, per: Member, max: 1}, {name: together, max: 1}], rules: [{steps: [
+		{action: RestartMember, charges: [alone], backoff: {base: 5s}}, {action: RestartGroup, charges: [together]}]}]}`
+	for _, story := range []struct{ policy, steps string }{
+		{escalate, `0 : Running create a-0 create a-1
+			0 0 Running, 1 Running: Running
+			0 0 Complete, 1 Failed gone: Running
+			0 0 Complete, 1 Failed: Restarting store RestartMember: Job a-1 failed: Because:
+			0 0 Complete, 1 Failed: Restarting delete a-1
+			0 0 Complete, 1 Failed gone: Restarting
+			1 0 Complete: Running wait 4s
+			5 0 Complete: Running create a-1
+			9 0 Complete, 1@1 Failed: Restarting store RestartGroup: Job a-1 failed: Because:
+			9 0 Complete, 1@1 Failed gone: Restarting delete a-0
+			9 1@1 Failed gone: Restarting
+			9 : Running create a-0 create a-1
+			9 0@1 Complete, 1@2 Running: Running
+			9 0@1 Running, 1@2 Failed: Failed store no step is left, FailGroup: Job a-1 failed: Because:
+			9 0@1 Running, 1@2 Failed: Failed delete a-0
+			9 0@1 FailureTarget, 1@2 Failed: Failed
+			9 : Failed`},
+		{`{rules: [{steps: [{action: Leave}]}]}`, `0 0 Failed, 1 Running: Running store Leave: Job a-0 failed: Because:
+			0 1 Running: Running
+			0 0 Failed, 1 Complete: Failed store members left failed: 1
+			0 0 Failed, 1 Complete: Failed`},
+		{`{}`, `0 0 Complete, 1 Running: Running
+			0 0 Complete, 1 Complete: Complete store
+			0 0 Complete: Complete`},
+		{`{rules: [{steps: [{action: CompleteGroup}]}]}`, `0 0 Failed, 1 Running: Complete store CompleteGroup: Job a-0 failed: Because:
+			0 0 Failed, 1 Running: Complete delete a-1`},
+		{`{rules: [{steps: [{action: SuspendGroup, backoff: {}}]}]}`, `0 0 Failed: Suspended store SuspendGroup: Job a-0 failed: Because:
+			1 0 Failed: Suspended delete a-0 wait 9s
+			1 : Suspended wait 9s
+			10 : Running store
+			10 : Running create a-0 create a-1`},
+	} {
+		policy, state := policyOf(t, story.policy), group.State{}
+		for line := range strings.Lines(story.steps) {
+			line, want, _ := strings.Cut(strings.TrimSpace(line), ": ")
+			second, jobs, _ := strings.Cut(line, " ")
+			now, _ := time.ParseDuration(second + "s")
+			p, err := group.MakePlan(policy, state, jobsOf(jobs), noon.Add(now))
+			if err != nil || planText(&p) != want {
+				t.Errorf("%s\ngot  %s, %v\nwant %s", line, planText(&p), err, want)
+			}
+			state = stored(t, p.State)
+		}
+	}
+	if p, err := group.MakePlan(nil, group.State{}, jobsOf("0@1 Failed"), noon); err == nil || p.Changed || p.Create != nil {
+		t.Errorf("an old state: %+v", p)
+	}
+}
+
+func TestRestarts(t *testing.T) {
+	s := group.State{Group: group.Part{Restarts: 1}, Templates: map[string]group.Part{"a": {Restarts: 2}, "b": {Restarts: -9}},
+		Members: map[string]group.Part{"a-0": {Restarts: 4}}}
+	if got := s.Restarts(); got != 7 {
+		t.Errorf("%d restarts, want 7", got)
+	}
+}
