@@ -20,6 +20,8 @@ type Cause struct {
 	Advice string
 	// Pods lists the names of the pods affected, in the order of index and UID.
 	Pods []string
+	// Pod is the one of Pods that the text describes, and Container its container; empty if there is none.
+	Pod, Container string
 	// Attention says what kind of attention the Job needs.
 	Attention Attention
 	// Evidence names the objects and events that show the cause: "pod/train-0", "event FailedMount
@@ -160,7 +162,8 @@ func (f *facts) cause(r row, c found, least Attention) Cause {
 		says := f.ownersSay(f.failureReason() != "")
 		advice = joined(" ", textIf(says != "", says+"."), advice)
 	}
-	return Cause{reason, advice, c.pods, attention, c.evidence}
+	pod := cmp.Or(c.pod, append(slices.Clone(c.pods), "")[0])
+	return Cause{reason, advice, c.pods, pod, c.container, attention, c.evidence}
 }
 
 // plainName matches a name that may stand in a command, perhaps with its kind.

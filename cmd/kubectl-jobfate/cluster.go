@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"slices"
+	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"github.com/jobfate/jobfate/cmd/internal/cli"
 	"github.com/jobfate/jobfate/cmd/internal/kubefile"
@@ -22,6 +24,8 @@ import (
 type cluster struct {
 	name      string // the name of the Job; empty for a list
 	namespace string // empty: all namespaces
+	untyped   dynamic.Interface
+	others    objects // what Jobs and pods refer to
 
 	jobs   *table[*kubefile.Manifest]
 	pods   *table[*corev1.Pod]
@@ -47,16 +51,20 @@ func (p *program) connect(s selection) (*cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The typed client also uses JSON, whose decoder replaces bytes that are not UTF-8.
-	typed, err := kubernetes.NewForConfig(config)
+	binary := rest.CopyConfig(config)
+	binary.ContentType = runtime.ContentTypeProtobuf
+	binary.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
+	typed, err := kubernetes.NewForConfig(binary)
 	if err != nil {
 		return nil, err
 	}
 	c.jobs = newTable("jobs", untyped.Resource(batchv1.SchemeGroupVersion.WithResource("jobs")).
 		Namespace(c.namespace), keepJob)
-	c.jobs.labels = s.selector
-	if s.name != "" {
-		c.jobs.fields = "metadata.name=" + s.name
+	c.untyped = untyped
+	c.jobs.labels, c.jobs.fields = s.narrowed()
+	c.jobs.keep = func(object runtime.Object) (*kubefile.Manifest, bool, error) {
+		m, _, err := keepJob(object)
+		return m, err == nil && s.selects(m.Job), err
 	}
 	c.pods = newTable("pods", typed.CoreV1().Pods(c.namespace), keepPod)
 	c.events = newTable("events", typed.CoreV1().Events(c.namespace), keepEvent)
@@ -83,9 +91,10 @@ func (p *program) read(ctx context.Context, s selection, e extent) (cli.Objects,
 		return cli.Objects{}, err
 	}
 	in := c.objects()
+	if missing := s.missing(in.Jobs); missing != "" {
+		return cli.Objects{}, notFound(missing)
+	}
 	switch {
-	case c.name != "" && len(in.Jobs) == 0:
-		return cli.Objects{}, notFound(c.name)
 	case e == onlyJobs || len(in.Jobs) == 0:
 		return in, nil
 	}
@@ -99,13 +108,14 @@ func (p *program) read(ctx context.Context, s selection, e extent) (cli.Objects,
 	if err := c.readEvidence(ctx, in.Pods); err != nil {
 		return cli.Objects{}, err
 	}
-	return c.objects(), nil
+	err = c.others.read(ctx, c)
+	return c.objects(), err
 }
 
 func notFound(name string) error { return apierrors.NewNotFound(batchv1.Resource("jobs"), name) }
 
 // readEvidence reads objects that may explain the state of pods: events, including those of
-// pods if a pod has not started, and the nodes of pods that have not ended. A missing
+// pods and owners if a pod does not run well, and the nodes of pods that have not ended. A missing
 // permission is not an error.
 func (c *cluster) readEvidence(ctx context.Context, pods []*corev1.Pod) error {
 	c.events.fields = "involvedObject.kind=Job"
@@ -117,7 +127,8 @@ func (c *cluster) readEvidence(ctx context.Context, pods []*corev1.Pod) error {
 		switch pod.Status.Phase {
 		case corev1.PodSucceeded, corev1.PodFailed:
 			continue
-		case corev1.PodPending:
+		}
+		if !runsWell(pod) {
 			c.events.fields = ""
 		}
 		if node := pod.Spec.NodeName; node != "" {
@@ -138,6 +149,12 @@ func (c *cluster) readEvidence(ctx context.Context, pods []*corev1.Pod) error {
 		return err
 	}
 	return nil
+}
+
+// runsWell reports whether the containers of a pod run, and none has restarted.
+func runsWell(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodRunning && !slices.ContainsFunc(pod.Status.ContainerStatuses,
+		func(s corev1.ContainerStatus) bool { return s.State.Running == nil || s.RestartCount > 0 })
 }
 
 // podLabels returns a label selector for the pods of Jobs. For several Jobs with generated
@@ -174,12 +191,12 @@ func uidLabel(job *batchv1.Job) string {
 // objects returns the objects that were read, with notes about those that were not.
 func (c *cluster) objects() cli.Objects {
 	in := &kubefile.Input{Jobs: c.jobs.values(), Pods: c.pods.values(), Events: c.events.values(),
-		Nodes: c.nodes.values()}
+		Nodes: c.nodes.values(), Objects: c.others.all}
 	for _, pod := range in.Pods {
 		in.PodsAt = append(in.PodsAt, kubefile.Place{File: "pod/" + pod.Name})
 	}
-	return cli.Objects{Input: in, Notes: slices.Concat(c.jobs.notes(), c.pods.notes(), c.events.notes(),
-		c.nodes.notes())}
+	return cli.Objects{Live: true, Input: in, Notes: slices.Concat(c.jobs.notes(), c.pods.notes(), c.events.notes(),
+		c.nodes.notes(), c.others.notes)}
 }
 
 // notes says why the last request failed.
@@ -212,23 +229,44 @@ func keepJob(object runtime.Object) (*kubefile.Manifest, bool, error) {
 	return in.Jobs[0], true, nil
 }
 
-// keepPod drops the parts of a pod that do not influence decisions. These are most of the pod.
+// keepPod drops the parts of a pod that no answer depends on. Protobuf, unlike JSON, brings messages of
+// containers that are not UTF-8.
 func keepPod(object runtime.Object) (*corev1.Pod, bool, error) {
 	pod := object.(*corev1.Pod)
 	pod.ManagedFields = nil
-	pod.Spec.Containers, pod.Spec.EphemeralContainers, pod.Spec.Volumes = nil, nil, nil
-	for i, c := range pod.Spec.InitContainers {
-		pod.Spec.InitContainers[i] = corev1.Container{Name: c.Name, RestartPolicy: c.RestartPolicy}
+	pod.Spec.EphemeralContainers = nil
+	for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+		for i := range containers {
+			containers[i].Env, containers[i].Command, containers[i].Args = nil, nil, nil
+		}
+	}
+	for _, statuses := range statusesOf(pod) {
+		for i := range statuses {
+			for _, state := range []*corev1.ContainerState{&statuses[i].State, &statuses[i].LastTerminationState} {
+				if state.Terminated != nil {
+					state.Terminated.Message = valid(state.Terminated.Message)
+				}
+				if state.Waiting != nil {
+					state.Waiting.Message = valid(state.Waiting.Message)
+				}
+			}
+		}
 	}
 	return pod, true, nil
 }
 
-// keepEvent keeps the events of Jobs and pods.
+func statusesOf(pod *corev1.Pod) [][]corev1.ContainerStatus {
+	return [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses}
+}
+
+func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
+
+// keepEvent keeps the events of Jobs, pods, and what they refer to.
 func keepEvent(object runtime.Object) (*corev1.Event, bool, error) {
 	event := object.(*corev1.Event)
-	event.ManagedFields = nil
-	kind := event.InvolvedObject.Kind
-	return event, kind == "Job" || kind == "Pod", nil
+	event.ManagedFields, event.Message = nil, valid(event.Message)
+	about := event.InvolvedObject.GroupVersionKind()
+	return event, about.Kind == "Job" || about.Kind == "Pod" || cli.IsEvidence(about.Group, about.Kind), nil
 }
 
 // keepNode keeps the conditions of a node.

@@ -47,13 +47,17 @@ type stage struct {
 	// answer changes the bodies of responses; nil changes nothing.
 	answer func(path string, body []byte) []byte
 
+	// logs answers requests for logs.
+	logs func(*http.Request) (status int, text string)
+
 	mu       sync.Mutex
-	requests []string // "list jobs", with its selectors and page
+	accepts  map[string]string // the header Accept, by path
+	requests []string          // "list jobs", with its selectors and page
 }
 
-func newStage(t *testing.T) *stage {
+func newStage(t *testing.T, kinds ...kube.Kind) *stage {
 	t.Helper()
-	s := &stage{T: t, server: kube.New(kube.Options{}), now: time.Now}
+	s := &stage{T: t, server: kube.New(kube.Options{Kinds: kinds}), now: time.Now, accepts: map[string]string{}}
 	client, err := kubernetes.NewForConfig(s.server.Config())
 	if err != nil {
 		t.Fatal(err)
@@ -84,6 +88,13 @@ func (s *stage) note(r *kube.Request) {
 
 // RoundTrip passes a request on to the server.
 func (s *stage) RoundTrip(r *http.Request) (*http.Response, error) {
+	if strings.HasSuffix(r.URL.Path, "/log") {
+		status, text := s.logs(r)
+		return answered(r, status, text), nil
+	}
+	s.mu.Lock()
+	s.accepts[r.URL.Path] = r.Header.Get("Accept")
+	s.mu.Unlock()
 	response, err := s.server.RoundTrip(r)
 	if err == nil && s.answer != nil {
 		response.Body, response.ContentLength = &changedBody{ReadCloser: response.Body, change: func(body []byte) []byte { return s.answer(r.URL.Path, body) }}, -1

@@ -3,46 +3,12 @@ package main
 import (
 	"flag"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/jobfate/jobfate/cmd/internal/cli"
 )
-
-// selection selects the Jobs of a command.
-type selection struct {
-	name     string // empty: all Jobs that the other fields select
-	selector string
-	all      bool // all namespaces
-}
-
-func (s *selection) addFlags(fs *pflag.FlagSet) {
-	fs.StringVarP(&s.selector, "selector", "l", "", "select Jobs by labels, with a `selector` as for kubectl get")
-	fs.BoolVarP(&s.all, "all-namespaces", "A", false, "select the Jobs of all namespaces")
-}
-
-// named sets the name from the arguments of a command: NAME or KIND/NAME.
-func (s *selection) named(args []string) error {
-	if len(args) > 0 {
-		s.name = args[0]
-		if kind, name, ok := strings.Cut(s.name, "/"); ok {
-			if kind != "job" && kind != "jobs" && kind != "job.batch" && kind != "jobs.batch" {
-				return cli.Misused("%s is not a Job; want NAME or job/NAME", args[0])
-			}
-			s.name = name
-		}
-		if s.name == "" || s.selector != "" || s.all {
-			return cli.Misused("want the name of one Job, or --selector and --all-namespaces without a name")
-		}
-	}
-	if _, err := labels.Parse(s.selector); err != nil {
-		return cli.Misused("--selector: %v", err)
-	}
-	return nil
-}
 
 // command returns the root command, which explains Jobs, with its subcommands.
 func (p *program) command() *cobra.Command {
@@ -61,9 +27,10 @@ func (p *program) command() *cobra.Command {
 func (p *program) explain() *cobra.Command {
 	var s selection
 	var watch bool
+	var logs int
 	x := &cli.Explain{Troubled: true}
 	command := &cobra.Command{
-		Use:         "kubectl-jobfate [NAME]",
+		Use:         "kubectl-jobfate [NAME | KIND/NAME] ...",
 		Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: p.env.Name},
 		Short:       "Say what the Job controller does next for a Job, and why",
 		Long: `Says what the Job controller does next for a Job, and why; what the Job waits for, and
@@ -84,16 +51,21 @@ worst.`,
 		Example: `  kubectl jobfate                     # Jobs that need attention
   kubectl jobfate -A                  # in all namespaces
   kubectl jobfate NAME                # one Job
+  kubectl jobfate NAME --logs         # with the end of the log of the container that failed
+  kubectl jobfate cronjob/NAME        # the Jobs of a CronJob, a JobSet or a TrainJob
   kubectl jobfate NAME -w             # one Job, until it has ended
   kubectl jobfate simulate NAME       # how the Job would continue
   kubectl jobfate validate NAME -f job.yaml   # whether kubectl can apply this file`,
-		Args:    misuse(cobra.MaximumNArgs(1)),
+		Args:    cobra.ArbitraryArgs,
 		Version: cli.Version(p.env.Name),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := s.named(args); err != nil {
 				return err
 			}
+			x.Troubled = len(s.targets) == 0
 			switch {
+			case logs > 0 && (s.name == "" || watch):
+				return cli.Misused("--logs is for one Job, without --watch")
 			case watch && c.Flags().Changed("now"):
 				return cli.Misused("want either --watch or --now")
 			case watch:
@@ -107,6 +79,9 @@ worst.`,
 			if err != nil {
 				return err
 			}
+			if logs > 0 {
+				view.AddLog(p.log(c.Context(), in, view, int64(logs)))
+			}
 			return x.Print(p.env, view)
 		},
 	}
@@ -115,6 +90,8 @@ worst.`,
 	s.addFlags(command.Flags())
 	command.Flags().BoolVarP(&watch, "watch", "w", false,
 		"print again after each change, at most once a second, until the Job has ended")
+	command.Flags().IntVar(&logs, "logs", 0, "also print the last `N` lines of the log of the container that failed")
+	command.Flags().Lookup("logs").NoOptDefVal = "10"
 	addFlags(command, func(fs *flag.FlagSet) { x.Flags(fs, p.env.Clock) })
 	return command
 }
@@ -143,7 +120,7 @@ bound is exceeded, 2 wrong usage, 130 interrupted.`,
 		Args:    misuse(cobra.ExactArgs(1)),
 		RunE: func(c *cobra.Command, args []string) error {
 			var one selection
-			if err := one.named(args); err != nil {
+			if err := one.one(args); err != nil {
 				return err
 			}
 			e := withPods
@@ -179,7 +156,7 @@ Exit status: 0 accepted, 1 the input cannot be read, 2 wrong usage, 3 rejected. 
 the answer to kubectl apply decides, or to the command that --by names.`,
 		Args: misuse(cobra.MaximumNArgs(1)),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := s.named(args); err != nil {
+			if err := s.one(args); err != nil {
 				return err
 			}
 			if file != "" && s.name == "" {

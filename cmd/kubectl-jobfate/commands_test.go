@@ -90,13 +90,15 @@ func TestUsage(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"a", "b"}, "accepts at most 1 arg(s), received 2"},
+		{[]string{"simulate", "a", "b"}, "accepts 1 arg(s), received 2"},
 		{[]string{"simulate"}, "accepts 1 arg(s), received 0"},
-		{[]string{"a", "-A"}, "want the name of one Job, or --selector and --all-namespaces without a name"},
-		{[]string{"a", "-l", "b=c"}, "want the name of one Job"},
-		{[]string{"validate", "a", "-A"}, "want the name of one Job"},
-		{[]string{"job/"}, "want the name of one Job"},
-		{[]string{"pod/a"}, "pod/a is not a Job; want NAME or job/NAME"},
+		{[]string{"a", "-A"}, "want names of Jobs, or --selector and --all-namespaces without a name"},
+		{[]string{"a", "-l", "b=c"}, "want names of Jobs"},
+		{[]string{"validate", "a", "-A"}, "want names of Jobs"},
+		{[]string{"job/"}, "want names of Jobs"},
+		{[]string{"pod/a"}, "pod/a is not a Job; want NAME, or a name after job/"},
+		{[]string{"--logs"}, "--logs is for one Job"},
+		{[]string{"cj/a", "--logs"}, "--logs is for one Job"},
 		{[]string{"simulate", "cronjob/a"}, "cronjob/a is not a Job"},
 		{[]string{"-l", "=="}, "--selector: "},
 		{[]string{"--nothing"}, "unknown flag: --nothing"},
@@ -112,7 +114,7 @@ func TestUsage(t *testing.T) {
 		t.Errorf("got the requests %q, want none for wrong flags", s.requests)
 	}
 	s.want(0, []string{"--version"}, "kubectl jobfate ", "decides as the Job controller of Kubernetes 1.37\n")
-	s.want(0, []string{"-h"}, "  kubectl jobfate [NAME] [flags]\n", "--context string", "-n, --namespace", "-w, --watch", "-o, --output format")
+	s.want(0, []string{"-h"}, "  kubectl jobfate [NAME | KIND/NAME] ... [flags]\n", "--context string", "-n, --namespace", "-w, --watch", "-o, --output format")
 	s.want(0, []string{"simulate", "-h"}, "  kubectl jobfate simulate NAME [flags]\n", "--scenario file", "--context string")
 	s.want(0, []string{"validate", "-h"}, "  kubectl jobfate validate [NAME] [flags]\n", "--strict")
 }

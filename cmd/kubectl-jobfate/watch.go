@@ -26,7 +26,7 @@ func (p *program) watch(ctx context.Context, s selection, x *cli.Explain) error 
 		if err != nil {
 			return err
 		}
-		err = p.watchCluster(ctx, c, x, follow)
+		err = p.watchCluster(ctx, c, s, x, follow)
 		switch {
 		case ctx.Err() != nil:
 			return cli.Interrupted
@@ -36,14 +36,21 @@ func (p *program) watch(ctx context.Context, s selection, x *cli.Explain) error 
 	}
 }
 
-func (p *program) watchCluster(ctx context.Context, c *cluster, x *cli.Explain, follow *cli.Follow) error {
+func (p *program) watchCluster(ctx context.Context, c *cluster, s selection, x *cli.Explain, follow *cli.Follow) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	changed := make(chan struct{}, 1)
-	if err := c.follow(ctx, fail, changed); err != nil {
+	if err := c.follow(ctx, s, fail, changed); err != nil {
 		return err
 	}
+	var read time.Time
 	for news := true; ; {
+		if news && time.Since(read) >= lookAfter {
+			if err := c.others.read(ctx, c); err != nil {
+				return err
+			}
+			read = time.Now()
+		}
 		in := c.objects()
 		switch {
 		case c.name != "" && len(in.Jobs) == 0:
@@ -79,15 +86,15 @@ func (p *program) watchCluster(ctx context.Context, c *cluster, x *cli.Explain, 
 
 // follow lets the tables follow the cluster, and returns once they are filled. Events and nodes
 // are optional.
-func (c *cluster) follow(ctx context.Context, fail func(error), changed chan<- struct{}) error {
+func (c *cluster) follow(ctx context.Context, s selection, fail func(error), changed chan<- struct{}) error {
 	follow(ctx, c.jobs, fail, changed)
 	<-c.jobs.ready
 	in := c.objects()
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case c.name != "" && len(in.Jobs) == 0:
-		return notFound(c.name)
+	case s.missing(in.Jobs) != "":
+		return notFound(s.missing(in.Jobs))
 	}
 	c.pods.labels = c.podLabels(in.Jobs)
 	follow(ctx, c.pods, fail, changed)

@@ -19,6 +19,8 @@ type Objects struct {
 	*kubefile.Input
 	// Notes say what could not be read.
 	Notes []Note
+	// Live says that the objects are those of a cluster, with all pods of the Jobs.
+	Live bool
 }
 
 // notes returns notes about objects that were skipped or could not be read.
@@ -28,6 +30,9 @@ func (in Objects) notes() []Note {
 	}
 	return append([]Note{{"OtherKinds", "objects of other kinds were skipped: " + in.Skipped.String()}}, in.Notes...)
 }
+
+// IsEvidence reports whether objects of a kind, and events about them, may explain the state of a Job.
+func IsEvidence(group, kind string) bool { return why.Reads(group, kind) }
 
 // evidence returns the objects beside Jobs and pods.
 func (in Objects) evidence() why.Evidence {
@@ -151,6 +156,12 @@ func (x *Explain) decide(in Objects, evidence why.Evidence, m *kubefile.Manifest
 	}
 	if x.saved && x.at == nil && strings.HasSuffix(string(causes[0].Code), "Overdue") {
 		causes[0].Advice += " If the file was saved earlier, give its time with --now."
+	}
+	for i := range causes {
+		if in.Live && causes[i].Code == why.CausePodsMissing {
+			causes[i].Advice = "The cluster has no further pod of the Job: check that the controller that manages it " +
+				"is running."
+		}
 	}
 	if causes[0].Code == why.CauseMultiKueue { // no controller creates pods for the Job in this cluster
 		d, e, causes = jobfate.Decision{}, why.Explanation{}, causes[:1]

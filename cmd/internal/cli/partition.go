@@ -42,5 +42,5 @@ func (p partition) of(m *kubefile.Manifest, all Objects) Objects {
 	for _, i := range slices.Compact(at) {
 		in.Pods, in.PodsAt = append(in.Pods, p.in.Pods[i]), append(in.PodsAt, p.in.PodsAt[i])
 	}
-	return Objects{&in, all.Notes}
+	return Objects{&in, all.Notes, all.Live}
 }

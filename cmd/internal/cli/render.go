@@ -64,6 +64,7 @@ func (r *report) text(p paint, all bool) string {
 		b.notes(r)
 		return b.String()
 	}
+	b.log(r.Log)
 	if len(r.Also) > 0 {
 		b.section("Also", mapped(r.Also,
 			func(c cause) string {

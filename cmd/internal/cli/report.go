@@ -75,6 +75,8 @@ type report struct {
 	// LastFailure is the failure of the pod that failed last; absent if no failed pod is
 	// known.
 	LastFailure *failure `json:"lastFailure,omitempty"`
+	// Log is the end of the log of the container that Reason names; absent unless it was asked for.
+	Log *Log `json:"log,omitempty"`
 	// Events are the last events of the Job, of its owners, and of the pods that Reason and Also name.
 	Events []event `json:"events"`
 	// Notes are about unexpected input.
@@ -111,6 +113,9 @@ type cause struct {
 	Advice string `json:"advice,omitempty"`
 	// Pods lists the names of the pods affected.
 	Pods []string `json:"pods"`
+	// Pod is the one of Pods that the text describes, and Container its container; absent if there is none.
+	Pod       string `json:"pod,omitempty"`
+	Container string `json:"container,omitempty"`
 	// Attention is None, Wait, Held, Lost or Stuck.
 	Attention string `json:"attention"`
 	// Evidence names the objects and events that show the cause; empty if the Job itself does.
@@ -340,7 +345,7 @@ func newReason(r why.Reason) reason {
 }
 
 func newCause(c why.Cause) cause {
-	return cause{newReason(c.Reason), c.Advice, append([]string{}, c.Pods...), c.Attention.String(),
+	return cause{newReason(c.Reason), c.Advice, append([]string{}, c.Pods...), c.Pod, c.Container, c.Attention.String(),
 		append([]string{}, c.Evidence...), c.Attention}
 }
 

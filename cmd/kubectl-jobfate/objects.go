@@ -1,0 +1,160 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"regexp"
+	"slices"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/jobfate/jobfate/cmd/internal/cli"
+)
+
+// mostObjects limits the objects that are read one by one.
+const mostObjects = 100
+
+// objects are those that Jobs and their pods refer to, each read by its name: owners, Workloads of Kueue,
+// and what pods without a node wait for.
+type objects struct {
+	all   []*unstructured.Unstructured
+	notes []cli.Note
+}
+
+// ref names an object. Its labels select it in place of an unknown name.
+type ref struct {
+	schema.GroupVersionKind
+	namespace, name, labels string
+}
+
+var (
+	volumeClaim   = corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim")
+	quota         = corev1.SchemeGroupVersion.WithKind("ResourceQuota")
+	deviceClaim   = schema.GroupVersionKind{Group: "resource.k8s.io", Version: "v1", Kind: "ResourceClaim"}
+	claimTemplate = schema.GroupVersionKind{Group: "resource.k8s.io", Version: "v1", Kind: "ResourceClaimTemplate"}
+	podGroup      = schema.GroupVersionKind{Group: "scheduling.x-k8s.io", Version: "v1alpha1", Kind: "PodGroup"}
+	workload      = schema.GroupVersionKind{Group: "kueue.x-k8s.io", Version: "v1beta1", Kind: "Workload"}
+)
+
+// read reads the objects again. A missing permission is not an error.
+func (o *objects) read(ctx context.Context, c *cluster) error {
+	*o = objects{}
+	in := c.objects()
+	var todo []ref
+	for _, m := range in.Jobs {
+		todo = append(todo, ofJob(m.Job)...)
+	}
+	for _, pod := range in.Pods {
+		todo = append(todo, ofPod(pod)...)
+	}
+	for _, e := range in.Events {
+		if m := exceeded.FindStringSubmatch(e.Message); m != nil && e.Reason == "FailedCreate" {
+			todo = append(todo, ref{quota, e.Namespace, m[1], ""})
+		}
+	}
+	done, denied := map[ref]bool{}, map[schema.GroupVersionKind]bool{}
+	for len(todo) > 0 && len(done) < mostObjects {
+		next := todo[0]
+		if todo = todo[1:]; done[next] || denied[next.GroupVersionKind] {
+			continue
+		}
+		done[next] = true
+		found, err := c.get(ctx, next)
+		switch {
+		case apierrors.IsNotFound(err):
+			continue
+		case err != nil && refused(err):
+			denied[next.GroupVersionKind] = true
+			o.notes = append(o.notes, cli.NewNote("NotPermitted",
+				"causes that depend on %s cannot be found: %v", next.Kind, err))
+			continue
+		case err != nil:
+			return err
+		}
+		for _, u := range found {
+			o.all = append(o.all, u)
+			todo = append(todo, owners(u)...)
+		}
+	}
+	return nil
+}
+
+// get reads what a reference names. The resource is guessed from the kind, which saves reading all APIs of the
+// cluster; the kinds of Jobs' owners have regular plurals.
+func (c *cluster) get(ctx context.Context, r ref) ([]*unstructured.Unstructured, error) {
+	resource, _ := meta.UnsafeGuessKindToResource(r.GroupVersionKind)
+	client := c.untyped.Resource(resource).Namespace(r.namespace)
+	if r.name != "" {
+		u, err := client.Get(ctx, r.name, metav1.GetOptions{})
+		return []*unstructured.Unstructured{u}, err
+	}
+	list, err := client.List(ctx, metav1.ListOptions{LabelSelector: r.labels})
+	if err != nil {
+		return nil, err
+	}
+	var found []*unstructured.Unstructured
+	for i := range list.Items {
+		found = append(found, &list.Items[i])
+	}
+	return found, nil
+}
+
+// owners returns the controller of an object.
+func owners(o metav1.Object) []ref {
+	of := metav1.GetControllerOfNoCopy(o)
+	if of == nil {
+		return nil
+	}
+	return []ref{{schema.FromAPIVersionAndKind(of.APIVersion, of.Kind), o.GetNamespace(), of.Name, ""}}
+}
+
+// ofJob returns the owner of a Job and, if Kueue may hold it, its Workload.
+func ofJob(job *batchv1.Job) []ref {
+	all := owners(job)
+	if *cmp.Or(job.Spec.Suspend, new(bool)) {
+		if name := job.Labels["kueue.x-k8s.io/prebuilt-workload-name"]; name != "" {
+			all = append(all, ref{workload, job.Namespace, name, ""})
+		} else if job.Labels["kueue.x-k8s.io/queue-name"] != "" {
+			all = append(all, ref{workload, job.Namespace, "", "kueue.x-k8s.io/job-uid=" + string(job.UID)})
+		}
+	}
+	return all
+}
+
+// ofPod returns what a pod without a node may wait for.
+func ofPod(pod *corev1.Pod) (all []ref) {
+	if pod.Spec.NodeName != "" || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+		return nil
+	}
+	named := func(kind schema.GroupVersionKind, name string) {
+		if name != "" {
+			all = append(all, ref{kind, pod.Namespace, name, ""})
+		}
+	}
+	for _, v := range pod.Spec.Volumes {
+		switch {
+		case v.PersistentVolumeClaim != nil:
+			named(volumeClaim, v.PersistentVolumeClaim.ClaimName)
+		case v.Ephemeral != nil:
+			named(volumeClaim, pod.Name+"-"+v.Name)
+		}
+	}
+	for _, claim := range pod.Spec.ResourceClaims {
+		named(deviceClaim, *cmp.Or(claim.ResourceClaimName, new("")))
+		named(claimTemplate, *cmp.Or(claim.ResourceClaimTemplateName, new("")))
+	}
+	for _, s := range pod.Status.ResourceClaimStatuses {
+		named(deviceClaim, *cmp.Or(s.ResourceClaimName, new("")))
+	}
+	named(podGroup, pod.Labels["scheduling.x-k8s.io/pod-group"])
+	return slices.Compact(all)
+}
+
+// exceeded matches the name of the quota that refuses a pod.
+var exceeded = regexp.MustCompile(`exceeded quota: ([^,]+),`)

@@ -1,0 +1,176 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/jobfate/jobfate/jobtest/kube"
+)
+
+var (
+	jobSet  = schema.GroupVersionKind{Group: "jobset.x-k8s.io", Version: "v1alpha2", Kind: "JobSet"}
+	cronJob = batchv1.SchemeGroupVersion.WithKind("CronJob")
+)
+
+// newWorld is a stage with owners of Jobs and claims of pods.
+func newWorld(t *testing.T) *stage {
+	return newStage(t, kube.Kind{GroupVersionKind: jobSet}, kube.Kind{GroupVersionKind: cronJob},
+		kube.Kind{GroupVersionKind: volumeClaim})
+}
+
+// object creates an object and returns its UID.
+func (s *stage) object(gvk schema.GroupVersionKind, name string, fields map[string]any) *unstructured.Unstructured {
+	s.Helper()
+	client, err := dynamic.NewForConfig(s.server.Config())
+	if err != nil {
+		s.Fatal(err)
+	}
+	u := &unstructured.Unstructured{Object: fields}
+	u.SetGroupVersionKind(gvk)
+	u.SetName(name)
+	made, err := client.Resource(gvk.GroupVersion().WithResource(strings.ToLower(gvk.Kind)+"s")).Namespace("default").
+		Create(s.Context(), u, metav1.CreateOptions{})
+	if err != nil {
+		s.Fatal(err)
+	}
+	return made
+}
+
+// owned creates a suspended Job of an owner.
+func (s *stage) owned(owner *unstructured.Unstructured, name string) {
+	s.Helper()
+	job := newJob(name)
+	job.Spec.Suspend, job.Labels = new(true), map[string]string{jobSetName: owner.GetName()}
+	job.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(owner, owner.GroupVersionKind())}
+	s.create(job)
+}
+
+// TestOwners checks that the owner of a Job is read, and selects its Jobs.
+func TestOwners(t *testing.T) {
+	s := newWorld(t)
+	set := s.object(jobSet, "sweep", map[string]any{"spec": map[string]any{"suspend": true}})
+	s.owned(set, "sweep-a-0")
+	s.owned(set, "sweep-b-0")
+	s.owned(s.object(cronJob, "sweep", map[string]any{}), "nightly-1")
+	s.suspended("default", "other", nil)
+	s.want(0, []string{"sweep-a-0"}, "SuspendedByOwner: ", "JobSet sweep")
+	for _, tc := range []struct {
+		args, want []string
+	}{
+		{[]string{"jobset/sweep"}, []string{"default/sweep-a-0", "default/sweep-b-0"}},
+		{[]string{"trainjob/sweep"}, []string{"default/sweep-a-0", "default/sweep-b-0"}},
+		{[]string{"cronjob/sweep"}, []string{"default/nightly-1"}},
+		{[]string{"CJ/sweep", "other"}, []string{"default/nightly-1", "default/other"}},
+		{[]string{"other", "job/sweep-b-0"}, []string{"default/other", "default/sweep-b-0"}},
+		{[]string{"jobset/other"}, nil},
+	} {
+		status, text, stderr := s.run(tc.args...)
+		if got := slices.Sorted(slices.Values(jobsOf(text))); status != 0 || stderr != "" || !slices.Equal(got, tc.want) {
+			t.Errorf("%q: got status %d, %s%s\nwant %q", tc.args, status, text, stderr, tc.want)
+		}
+	}
+	s.want(1, []string{"other", "nothing"}, `!jobs.batch "nothing" not found`)
+	s.server.Intercept(func(r *kube.Request) kube.Verdict {
+		s.note(r)
+		if r.UserAgent == userAgent && r.Resource.Resource == "jobsets" {
+			return kube.Verdict{Err: apierrors.NewForbidden(r.Resource.GroupResource(), "sweep", errors.New("no"))}
+		}
+		return kube.Verdict{}
+	})
+	s.requests = nil
+	s.want(0, []string{"jobset/sweep"}, "NotPermitted: causes that depend on JobSet cannot be found: ")
+	s.take("list jobs "+jobSetName+"=sweep", "list pods "+batchv1.ControllerUidLabel,
+		"list events involvedObject.kind=Job", "get jobsets")
+}
+
+// TestClaims checks that the claims of a pod without a node are read, once, and those of other pods not.
+func TestClaims(t *testing.T) {
+	s := newWorld(t)
+	s.object(volumeClaim, "data", map[string]any{"status": map[string]any{"phase": "Pending"}})
+	job := newJob("a")
+	job.Spec.Template.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{
+		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"}}}}
+	job = s.create(job)
+	s.pod(job, "a-1")
+	s.pod(job, "a-2")
+	for _, name := range []string{"a-1", "a-2"} {
+		kube.Edit(s.server, "default", name, func(pod *corev1.Pod) {
+			pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse,
+				Reason:  corev1.PodReasonUnschedulable, // and the message of the plugin VolumeBinding
+				Message: "0/3 nodes are available: pod has unbound immediate PersistentVolumeClaims."}}
+		})
+	}
+	s.want(0, []string{"a"}, "VolumeUnbound: ", "PersistentVolumeClaim data is Pending")
+	pods := "list pods " + batchv1.ControllerUidLabel + "=" + string(job.UID)
+	s.take("list jobs metadata.name=a", pods, "list events", "get persistentvolumeclaims")
+	for _, name := range []string{"a-1", "a-2"} {
+		kube.Kubelet{Server: s.server}.Start("default", name)
+		kube.Edit(s.server, "default", name, func(pod *corev1.Pod) { pod.Spec.NodeName = "node" })
+	}
+	s.want(0, []string{"a"}, "Job default/a")
+	s.take("list jobs metadata.name=a", pods, "list events involvedObject.kind=Job,involvedObject.name=a",
+		"list nodes metadata.name=node")
+}
+
+// TestLogs checks which log is read: that of the last run of the container that restarts.
+func TestLogs(t *testing.T) {
+	s := newWorld(t)
+	job := newJob("a")
+	job.Spec.Template.Spec.RestartPolicy = corev1.RestartPolicyOnFailure
+	s.pod(s.create(job), "a-1")
+	kube.Kubelet{Server: s.server}.Start("default", "a-1")
+	s.logs = func(*http.Request) (int, string) {
+		t.Error("got a request, want none for a healthy pod")
+		return 500, ""
+	}
+	s.want(0, []string{"a", "--logs"}, "Job default/a")
+	kube.Edit(s.server, "default", "a-1", func(pod *corev1.Pod) {
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", RestartCount: 7,
+			State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}},
+			LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 2,
+				Reason: "Error"}}}}
+	})
+	var query string
+	s.logs = func(r *http.Request) (int, string) {
+		query = r.URL.Path + "?" + r.URL.RawQuery
+		return 200, "first\x1b[2J\xff\nsecond\n"
+	}
+	s.want(0, []string{"a", "--logs=2"}, "Log of container main of pod a-1, before its restart:\n",
+		"  first\\u001b[2J\ufffd\n  second\n")
+	want := "/api/v1/namespaces/default/pods/a-1/log?container=main&limitBytes=65536&previous=true&tailLines=2"
+	if query != want {
+		t.Errorf("got %s, want %s", query, want)
+	}
+	s.want(0, []string{"a", "--logs", "-o", "json"}, `"previous": true`, `"second"`)
+	s.logs = func(*http.Request) (int, string) { return 403, "you may not" }
+	s.want(0, []string{"a", "--logs"}, "Log of container main", "it cannot be read: ")
+}
+
+// TestProtobuf checks that the kinds with a Go type are asked for as protobuf.
+func TestProtobuf(t *testing.T) {
+	s := newStage(t)
+	s.pod(s.create(newJob("a")), "a-1")
+	s.want(0, []string{"a"}, "Job default/a")
+	for _, path := range []string{"/api/v1/namespaces/default/pods", "/api/v1/namespaces/default/events"} {
+		if got := s.accepts[path]; !strings.HasPrefix(got, "application/vnd.kubernetes.protobuf") {
+			t.Errorf("%s: got Accept %q, want protobuf first", path, got)
+		}
+	}
+}
+
+// answered is a response to a request for a log.
+func answered(r *http.Request, status int, text string) *http.Response {
+	return &http.Response{StatusCode: status, Request: r, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(text))}
+}
