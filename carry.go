@@ -38,12 +38,12 @@ func (s *sync) decide() []*exchange {
 // decideOn returns the decision on the pods of the sync.
 func (s *sync) decideOn() (Decision, error) {
 	in := s.snapshot()
-	usual := func(in Snapshot) (Decision, error) { return s.tally.decide(in, s.config) }
 	if s.decider == nil {
-		return usual(in)
+		return s.tally.decide(in, s.config)
 	}
 	in.Pods = s.tally.pods()
-	return s.decider(in, Option{func(c *config) { *c = *s.config }}, usual)
+	return s.decider(in, Option{func(c *config) { *c = *s.config }},
+		func(in Snapshot) (Decision, error) { return s.tally.decide(in, s.config) })
 }
 
 // snapshot returns the snapshot to decide on, without the pods, which are in the tally.

@@ -36,6 +36,8 @@ type outcome struct {
 	status batchv1.JobStatus
 	// after are the numbers of pods once the plan is carried out.
 	after counts
+	// facts are what end was decided from.
+	facts lifecycle.Facts
 	// changed says that status differs from the status of the Job. putOff says that the
 	// throttle delays the status write.
 	changed, putOff bool
@@ -61,13 +63,14 @@ func (d Decision) Revise(undone Undone) Decision {
 	if !d.made.planned() {
 		return d
 	}
-	return d.made.state.close(d.made.plan, undone).detached()
+	return d.made.state.close(&outcome{}, d.made.plan, undone).detached()
 }
 
 // afterTheEnd returns the decision for a Job that has ended: its status is never written
 // again, and the remaining finalizers are removed.
 func (s *state) afterTheEnd() Decision {
-	d := Decision{Backoff: s.Backoff, Claim: s.claims(), made: &outcome{state: s, after: s.counts()}}
+	s.outcome = outcome{state: s, after: s.counts()}
+	d := Decision{Backoff: s.Backoff, Claim: s.claims(), made: &s.outcome}
 	var strip []*corev1.Pod
 	for _, r := range s.census.TrackedInOrder() {
 		strip = append(strip, r.Pod)
@@ -106,17 +109,16 @@ func (c *counts) delete(r *census.Record) {
 	}
 }
 
-// close returns the decision of a plan, given what of it is not carried out.
-func (s *state) close(p plan, undone Undone) Decision {
+// close returns the decision of a plan, given what of it is not carried out. It sets how the
+// decision was made.
+func (s *state) close(o *outcome, p plan, undone Undone) Decision {
 	after := s.after(&p, undone)
-	end := s.endAfter(&p, after, len(undone.Deletions) > 0)
+	end := s.endAfter(&o.facts, &p, after, len(undone.Deletions) > 0)
 	inputs := s.accountInputs(&p, end)
 	account := s.census.Account(inputs)
 	status, suspension := s.statusAfter(&p, after, end, &account)
-	o := &outcome{
-		state: s, plan: p, after: after, end: end, account: account, status: status,
-		changed: !lifecycle.Equal(&status, &s.Job.Status),
-	}
+	o.state, o.plan, o.after, o.end, o.account, o.status = s, p, after, end, account, status
+	o.changed = !lifecycle.Equal(&status, &s.Job.Status)
 	wait := o.delay(suspension)
 	o.putOff = wait > 0
 	d := Decision{
@@ -186,13 +188,13 @@ func setOf(uids []types.UID) map[types.UID]bool {
 // endAfter returns how the Job ends once the plan is carried out. The Job does not end
 // while a deletion is outstanding or a write is unobserved, because pods may exist that
 // are not counted.
-func (s *state) endAfter(p *plan, after counts, undeleted bool) lifecycle.End {
+func (s *state) endAfter(facts *lifecycle.Facts, p *plan, after counts, undeleted bool) lifecycle.End {
 	if p.end.Ended() && (undeleted || !p.settled) {
 		return lifecycle.End{}
 	}
-	facts := s.endFacts(p.pastDeadline())
+	*facts = s.endFacts(p.pastDeadline())
 	facts.Settled, facts.Active = p.settled, after.Active
-	return lifecycle.Decide(&facts)
+	return lifecycle.Decide(facts)
 }
 
 func (s *state) accountInputs(p *plan, end lifecycle.End) tracking.AccountInputs {

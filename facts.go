@@ -78,7 +78,7 @@ type Facts struct {
 }
 
 // Facts returns what the decision was made from; nil for the zero Decision. Those of a Machine's
-// decision hold until its next Begin.
+// decision hold until its next Begin, which uses their memory again.
 func (d Decision) Facts() *Facts {
 	if d.made == nil {
 		return nil

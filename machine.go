@@ -106,7 +106,7 @@ import (
 // without an answer it lists the pods or, with [Names], reads the pod by name.
 type Machine struct {
 	memory memory.Memory
-	config *config // nil in a zero Machine
+	config *config // nil without options
 	// decider, if set, replaces or checks the decisions, in tests of the test kits.
 	decider decider
 
@@ -115,8 +115,9 @@ type Machine struct {
 	sync   *sync // nil if none is under way
 	// orphans says that the Machine frees orphans. It has no other sync.
 	orphans bool
+	synced  bool // a sync has begun
 	lastID  uint64
-	result  *Result // of the last sync; nil before the first
+	result  Result // of the last sync
 	began   time.Time
 }
 
@@ -125,7 +126,12 @@ type Machine struct {
 type decider func(s Snapshot, o Option, usual func(Snapshot) (Decision, error)) (Decision, error)
 
 // NewMachine returns a Machine that remembers nothing.
-func NewMachine(opts ...Option) *Machine { return &Machine{config: configure(opts)} }
+func NewMachine(opts ...Option) *Machine {
+	if len(opts) == 0 {
+		return &Machine{}
+	}
+	return &Machine{config: configure(opts)}
+}
 
 // View is what the caller's caches hold for a Job. The Machine does not change it. The
 // Machine keeps the pods, so the caller must not change them either. A pod that is the
@@ -214,10 +220,7 @@ func (m *Machine) Begin(v View, opts ...Option) error {
 		return errOrphans
 	}
 	m.Abandon()
-	if m.config == nil {
-		m.config = configure(nil)
-	}
-	config := m.config
+	config := cmp.Or(m.config, defaults)
 	if len(opts) > 0 {
 		own := *config
 		config = &own
@@ -226,7 +229,7 @@ func (m *Machine) Begin(v View, opts ...Option) error {
 	if !v.Fed {
 		m.cached.replaceAll(v.Pods)
 	}
-	m.result, m.began = &Result{}, v.Now
+	m.result, m.synced, m.began = Result{}, true, v.Now
 	m.sync = &sync{Machine: m, Memory: &m.memory, config: config, step: readJob, view: v, tally: &m.cached}
 	return m.sync.begin()
 }
@@ -286,10 +289,10 @@ func (m *Machine) Abandon() {
 
 // Result returns the result of the sync, or its state so far.
 func (m *Machine) Result() Result {
-	if m.result == nil {
+	if !m.synced {
 		return Result{Err: errNoSync}
 	}
-	r := *m.result
+	r := m.result
 	r.Decision = r.Decision.clone()
 	r.Events, r.Metrics = slices.Clone(r.Events), cloneMetrics(r.Metrics)
 	return r

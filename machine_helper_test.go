@@ -17,7 +17,7 @@ import (
 var noon = time.Date(2026, time.May, 1, 12, 0, 0, 0, time.UTC)
 
 // newMachine returns a machine with the settings of Kubernetes.
-func newMachine() *Machine { return NewMachine() }
+func newMachine() *Machine { return &Machine{config: configure(nil)} }
 
 // train returns a Job at version 10 with the given parallelism.
 func train(parallelism int32) *batchv1.Job {

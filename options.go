@@ -47,6 +47,9 @@ func configure(opts []Option) *config {
 	return c
 }
 
+// defaults are the settings without options. Machines share them.
+var defaults = configure(nil)
+
 func (c *config) apply(opts []Option) {
 	for _, opt := range opts {
 		if opt.set != nil {

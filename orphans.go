@@ -57,7 +57,7 @@ func OrphansIn(pods []*corev1.Pod, jobs []*batchv1.Job, opts ...Option) (all []*
 
 // freeing returns the sync of a new Machine that frees a pod with the given controller.
 func freeing(config *config, owner *metav1.OwnerReference, pod *corev1.Pod) *sync {
-	m := &Machine{config: config, orphans: true, result: &Result{}}
+	m := &Machine{config: config, orphans: true, synced: true}
 	m.memory.Key.Namespace = pod.Namespace
 	m.sync = &sync{Machine: m, Memory: &m.memory, config: config, step: freePods, owner: owner,
 		view: View{Pods: []*corev1.Pod{pod}}}

@@ -24,6 +24,7 @@ type state struct {
 	stored           storedIndexes
 	census           *census.Census
 	totals           totals
+	outcome          outcome // of the decision, before any revision
 }
 
 // keys returns the names of the finalizer, labels and annotations on the Job's pods.
@@ -32,8 +33,8 @@ func (s *state) keys() tracking.Keys { return s.spec.Keys }
 // jobSpec is the spec of the Job, with the defaults that the API server would have set.
 type jobSpec struct {
 	// Classifier holds what decides how a pod is classified. Its Completions are those of
-	// an Indexed Job.
-	tracking.Classifier
+	// an Indexed Job. It is that of the census.
+	*tracking.Classifier
 	Parallelism      int32
 	Completions      *int32
 	Suspended        bool
@@ -80,10 +81,10 @@ func (s *state) claimPatch(claim Claim) []byte {
 	return names.StripPatchAt(claim.Pod)
 }
 
-func readSpec(job *batchv1.Job, of tracking.Classifier) jobSpec {
+// readSpec returns the spec without the classifier.
+func readSpec(job *batchv1.Job, of *tracking.Classifier) jobSpec {
 	spec := &job.Spec
 	s := jobSpec{
-		Classifier:       of,
 		Parallelism:      valueOf(spec.Parallelism, 1),
 		Completions:      spec.Completions,
 		Suspended:        valueOf(spec.Suspend, false),
@@ -94,16 +95,16 @@ func readSpec(job *batchv1.Job, of tracking.Classifier) jobSpec {
 		s.Completions = &one
 	}
 	// without indexes it has no rules
-	s.SuccessPolicy = lifecycle.NewSuccessPolicy(spec.SuccessPolicy, s.Classifier.Completions)
+	s.SuccessPolicy = lifecycle.NewSuccessPolicy(spec.SuccessPolicy, of.Completions)
 	return s
 }
 
 // readStatus reads the indexes of the status.
-func (t *tally) readStatus(s *state) {
-	if s.spec.Uncounted.Damaged {
+func (t *tally) readStatus(s *state, of *tracking.Classifier) {
+	if of.Uncounted.Damaged {
 		s.repaired("status.uncountedTerminatedPods contained a duplicate or empty UID")
 	}
-	if !s.spec.Indexed {
+	if !of.Indexed {
 		return
 	}
 	read := func(path, text string, known *indexTexts) indexText {
@@ -115,7 +116,7 @@ func (t *tally) readStatus(s *state) {
 	}
 	status := &s.Job.Status
 	s.stored.Completed = read("status.completedIndexes", status.CompletedIndexes, &t.completed)
-	if s.spec.PerIndex() && status.FailedIndexes != nil {
+	if of.PerIndex() && status.FailedIndexes != nil {
 		s.stored.Failed = read("status.failedIndexes", *status.FailedIndexes, &t.failed)
 		if s.stored.Failed.set.IntersectionLen(s.stored.Completed.set) > 0 {
 			s.repaired("status.failedIndexes contained completed indexes")

@@ -35,12 +35,12 @@ type Options struct {
 type Classifier struct {
 	// Keys are complete, as WithDefaults returns them.
 	Keys Keys
-	// Indexed and Completions decide which indexes are valid.
-	Indexed     bool
-	Completions int32
 	// Limit is the backoff limit. A limit per index decides whether a failure fails
 	// the index.
 	Limit backoff.Limit
+	// Indexed and Completions decide which indexes are valid.
+	Completions int32
+	Indexed     bool
 	// ReplaceFailedOnly says that a pod counts as failed only once it has the phase
 	// Failed, not already when its deletion begins (KEP-3939).
 	ReplaceFailedOnly bool

@@ -24,12 +24,12 @@ type Census struct {
 	// Succeeded and Failed are the numbers of such pods that are not recorded yet:
 	// tracked, valid and not listed. Pods that match an Ignore rule are not in Failed.
 	Succeeded, Failed int32
+	// Foreign is the number of pods that do not belong to the Job, own that of the others.
+	Foreign, own int32
 	// Restarts is the sum of the container restarts of pending and running pods.
 	Restarts int64
-	// Foreign is the number of pods that do not belong to the Job.
-	Foreign int
 
-	classifier *tracking.Classifier
+	classifier tracking.Classifier
 	// stripped are pods whose finalizer has been removed, although their objects still
 	// show it.
 	stripped map[types.UID]bool
@@ -42,19 +42,22 @@ type Census struct {
 	// names are the records of the pods in the Job's namespace, by name; nil until they
 	// are needed. No two pods have the same name.
 	names map[string]*Record
-	own   int32                    // the number of pods of the Job
 	lists [lists]*ordered[*Record] // nil until they are needed
 	// members are the numbers of pods that belong to the lists, those that wait for a
 	// replacement included.
 	members  [lists]int32
 	finishes *ordered[finish] // nil if there are none
 
-	indexed // only for Indexed Jobs
+	*indexed // nil without indexes
 }
 
 // New returns an empty census with memory for n pods.
 func New(c *tracking.Classifier, n int) *Census {
-	return &Census{classifier: c, records: make(map[types.UID]*Record, n), most: n}
+	next := &Census{classifier: *c, records: make(map[types.UID]*Record, n), most: n}
+	if c.Indexed {
+		next.indexed = &indexed{}
+	}
+	return next
 }
 
 // Len returns the number of the Job's pods.
@@ -174,12 +177,13 @@ func (c *Census) SetStripped(uids []types.UID) {
 	c.reread(before, c.stripped)
 }
 
-// SetClassifier replaces the classifier by one that classifies as it does, except for the
-// uncounted lists.
-func (c *Census) SetClassifier(next *tracking.Classifier) {
-	before := c.classifier
-	c.classifier = next
-	c.reread(before.Uncounted.Listed, next.Uncounted.Listed)
+// SetClassifier replaces the classifier by a copy of one that classifies as it does, except for the
+// uncounted lists, and returns the copy.
+func (c *Census) SetClassifier(next *tracking.Classifier) *tracking.Classifier {
+	before := c.classifier.Uncounted.Listed
+	c.classifier = *next
+	c.reread(before, next.Uncounted.Listed)
+	return &c.classifier
 }
 
 // Clone returns an independent copy. The records are shared.
@@ -187,9 +191,11 @@ func (c *Census) Clone() *Census {
 	if c == nil {
 		return nil
 	}
-	next := New(c.classifier, len(c.records))
+	next := New(&c.classifier, len(c.records))
 	next.stripped = c.stripped
-	next.SetDone(c.succeeded.base, c.failing.base)
+	if c.indexed != nil {
+		next.SetDone(c.succeeded.base, c.failing.base)
+	}
 	for _, r := range c.records {
 		next.put(r)
 	}
@@ -199,7 +205,7 @@ func (c *Census) Clone() *Census {
 // count adds a record to all counts and lists (by is 1), or removes it (by is -1).
 func (c *Census) count(r *Record, by int32) {
 	if r.Relation == tracking.Foreign {
-		c.Foreign += int(by)
+		c.Foreign += by
 	}
 	if !r.Relation.Own() {
 		c.register(r, by)

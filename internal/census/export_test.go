@@ -10,11 +10,42 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
+// checkIndexed returns the invariants about indexes that do not hold.
+func (c *Census) checkIndexed(fresh *Census) (errs []error) {
+	for name, n := range map[string][2]numbers{
+		"running": {c.running, fresh.running}, "ending": {c.ending, fresh.ending},
+		"succeeded": {c.succeeded.pods, fresh.succeeded.pods}, "failing": {c.failing.pods, fresh.failing.pods},
+	} {
+		if !maps.Equal(n[0], n[1]) {
+			errs = append(errs, fmt.Errorf("%s: got %v, want %v", name, n[0], n[1]))
+		}
+	}
+	if !maps.EqualFunc(c.failed, fresh.failed, EqualRecords) {
+		errs = append(errs, fmt.Errorf("failed: got %v, want %v", c.failed, fresh.failed))
+	}
+	for name, j := range map[string]*joined{"succeeded": &c.succeeded, "failing": &c.failing} {
+		copied := *j
+		if want := j.base.Union(j.pods.set()); !copied.union().Equal(want) {
+			errs = append(errs, fmt.Errorf("%s: got %v, want %v", name, copied.union(), want))
+		}
+	}
+	if c.vacant != nil {
+		errs = append(errs, c.vacant.check("vacant"))
+		fresh.findVacant()
+		if got, want := slices.Collect(c.vacant.all()), slices.Collect(fresh.vacant.all()); !slices.Equal(got, want) || c.vacancies != fresh.vacancies {
+			errs = append(errs, fmt.Errorf("vacant: got %v, want %v", got, want))
+		}
+	}
+	return errs
+}
+
 // Check returns the invariants that do not hold.
 func (c *Census) Check() error {
-	fresh := New(c.classifier, 0)
+	fresh := New(&c.classifier, 0)
 	fresh.stripped = c.stripped
-	fresh.succeeded.base, fresh.failing.base = c.succeeded.base, c.failing.base
+	if c.indexed != nil {
+		fresh.succeeded.base, fresh.failing.base = c.succeeded.base, c.failing.base
+	}
 	for _, r := range c.records {
 		fresh.swap(nil, r.Pod, r.Relation)
 	}
@@ -36,14 +67,6 @@ func (c *Census) Check() error {
 	if got, want := slices.Collect(c.finishes.all()), slices.Collect(fresh.finishes.all()); !slices.EqualFunc(got, want, equalFinishes) {
 		errs = append(errs, fmt.Errorf("finishes: got %v, want %v", got, want))
 	}
-	for name, n := range map[string][2]numbers{
-		"running": {c.running, fresh.running}, "ending": {c.ending, fresh.ending},
-		"succeeded": {c.succeeded.pods, fresh.succeeded.pods}, "failing": {c.failing.pods, fresh.failing.pods},
-	} {
-		if !maps.Equal(n[0], n[1]) {
-			errs = append(errs, fmt.Errorf("%s: got %v, want %v", name, n[0], n[1]))
-		}
-	}
 	if c.names != nil {
 		for uid, r := range c.records {
 			if c.names[r.Pod.Name] != r || len(c.names) != len(c.records) {
@@ -51,26 +74,13 @@ func (c *Census) Check() error {
 			}
 		}
 	}
-	if !maps.EqualFunc(c.failed, fresh.failed, EqualRecords) {
-		errs = append(errs, fmt.Errorf("failed: got %v, want %v", c.failed, fresh.failed))
-	}
-	for name, j := range map[string]*joined{"succeeded": &c.succeeded, "failing": &c.failing} {
-		copied := *j
-		if want := j.base.Union(j.pods.set()); !copied.union().Equal(want) {
-			errs = append(errs, fmt.Errorf("%s: got %v, want %v", name, copied.union(), want))
-		}
-	}
-	if c.vacant != nil {
-		errs = append(errs, c.vacant.check("vacant"))
-		fresh.findVacant()
-		if got, want := slices.Collect(c.vacant.all()), slices.Collect(fresh.vacant.all()); !slices.Equal(got, want) || c.vacancies != fresh.vacancies {
-			errs = append(errs, fmt.Errorf("vacant: got %v, want %v", got, want))
-		}
+	if c.indexed != nil {
+		errs = append(errs, c.checkIndexed(fresh)...)
 	}
 	type numbered struct {
 		active, ready, terminating, succeeded, failed, own int32
 		restarts                                           int64
-		foreign                                            int
+		foreign                                            int32
 		members                                            [lists]int32
 	}
 	of := func(c *Census) numbered {

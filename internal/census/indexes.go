@@ -149,6 +149,9 @@ type IndexResults struct {
 // the limit or matches a FailIndex rule (KEP-3850 § Tracking the number of failures per
 // index).
 func (c *Census) IndexResults(completed, failed indexset.Set) IndexResults {
+	if c.indexed == nil {
+		return IndexResults{}
+	}
 	c.SetDone(completed, failed)
 	c.results.Counted = c.succeeded.base
 	all, done := c.failing.union(), c.succeeded.union()

@@ -14,6 +14,9 @@ import (
 // the one with the most failures, then the one that failed last, because the count must
 // never fall.
 func (c *Census) Predecessor(index int32) *Record {
+	if c.indexed == nil {
+		return nil
+	}
 	r := c.failed[index]
 	if r == nil || c.done(index) || c.running[index] > 0 {
 		return nil
@@ -23,6 +26,9 @@ func (c *Census) Predecessor(index int32) *Record {
 
 // Predecessors returns the predecessors of all indexes, ordered by index.
 func (c *Census) Predecessors() (all []*Record) {
+	if c.indexed == nil {
+		return nil
+	}
 	for _, r := range c.failed {
 		if c.waits(r) {
 			all = append(all, r)

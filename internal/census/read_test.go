@@ -67,7 +67,7 @@ func TestRandom_read(t *testing.T) {
 			got = append(got, claim{r.Pod, r.Relation})
 		}
 		same(t, "claims", slices.Equal(got, claims), true)
-		same(t, "foreign", used.Foreign, foreign)
+		same(t, "foreign", int(used.Foreign), foreign)
 		same(t, "counters", countersOf(used), countersOf(want))
 		if got, want := used.AllInOrder(), want.AllInOrder(); !slices.EqualFunc(got, want, census.EqualRecords) {
 			t.Errorf("records: got %v, want %v", got, want)

@@ -63,6 +63,9 @@ func (c *Census) findVacant() {
 // Vacancies returns the number of vacant indexes: those that are not done and have no
 // active pod. With ReplaceFailedOnly they have no terminating pod either.
 func (c *Census) Vacancies() int {
+	if c.indexed == nil {
+		return 0
+	}
 	c.findVacant()
 	return c.vacancies
 }
@@ -70,6 +73,9 @@ func (c *Census) Vacancies() int {
 // Vacant yields the vacant indexes in increasing order.
 func (c *Census) Vacant() iter.Seq[int32] {
 	return func(yield func(int32) bool) {
+		if c.indexed == nil {
+			return
+		}
 		c.findVacant()
 		for interval := range c.vacant.all() {
 			for i := interval.First; i <= interval.Last; i++ { // cannot overflow: Last is below math.MaxInt32
