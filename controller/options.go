@@ -16,6 +16,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/client-go/tools/leaderelection"
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/jobfate/jobfate"
@@ -116,7 +118,43 @@ func (o *Options) validate() (errs field.ErrorList) {
 			errs = append(errs, field.Invalid(path, namespace, problem))
 		}
 	}
-	return append(errs, o.tryDecide()...)
+	return append(append(errs, o.checkLease()...), o.tryDecide()...)
+}
+
+// checkLease returns the errors in the lease of the manager. With some of them the process would wait
+// for ever to lead.
+func (o *Options) checkLease() (errs field.ErrorList) {
+	m, path := &o.Manager, field.NewPath("manager")
+	for _, name := range []struct {
+		path  *field.Path
+		value string
+		check func(string) []string
+	}{
+		{path.Child("leaderElectionID"), m.LeaderElectionID, utilvalidation.IsDNS1123Subdomain},
+		{path.Child("leaderElectionNamespace"), m.LeaderElectionNamespace, utilvalidation.IsDNS1123Label},
+	} {
+		if name.value == "" {
+			continue
+		}
+		for _, problem := range name.check(name.value) {
+			errs = append(errs, field.Invalid(name.path, name.value, problem))
+		}
+	}
+	// The defaults of controller-runtime.
+	lease, renew := ptr.Deref(m.LeaseDuration, 15*time.Second), ptr.Deref(m.RenewDeadline, 10*time.Second)
+	retry := ptr.Deref(m.RetryPeriod, 2*time.Second)
+	if retry <= 0 {
+		errs = append(errs, field.Invalid(path.Child("retryPeriod"), retry.String(), "must be positive"))
+	}
+	if float64(renew) <= leaderelection.JitterFactor*float64(retry) {
+		errs = append(errs, field.Invalid(path.Child("renewDeadline"), renew.String(),
+			fmt.Sprintf("must be longer than %.1f times the retry period, %s", leaderelection.JitterFactor, retry)))
+	}
+	if lease <= renew || lease < time.Second {
+		errs = append(errs, field.Invalid(path.Child("leaseDuration"), lease.String(),
+			fmt.Sprintf("must be at least a second, and longer than the renew deadline, %s", renew)))
+	}
+	return errs
 }
 
 // tryDecide returns the errors in the options of the decisions, which would otherwise appear only

@@ -3,8 +3,10 @@ package controller
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation"
+	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
@@ -49,15 +51,20 @@ func wantError(t *testing.T, err error, want string) {
 
 func TestOptionsAreChecked(t *testing.T) {
 	for want, o := range map[string]Options{
-		"managedBy: Invalid value":     {ReplaceBuiltIn: true, ManagedBy: "a.io/b"},
-		"workers: Invalid value":       {Workers: -1},
-		"burst: Invalid value":         {Burst: -1},
-		"batchPeriod: Invalid value":   {BatchPeriod: -1},
-		"namespaces[1]: Duplicate":     {Namespaces: []string{"a", "a"}},
-		"namespaces[1]: Invalid value": {Namespaces: []string{"a", ""}},
-		"namespaces[0]: Invalid value": {Namespaces: []string{"A"}},
-		"MaxChanges: Invalid value":    {Decide: []jobfate.Option{jobfate.MaxChanges(-1)}},
-		"Backoff.base: Invalid value":  {ReplaceBuiltIn: true, Decide: []jobfate.Option{jobfate.Backoff(backoff.Policy{Base: -1})}},
+		"managedBy: Invalid value":                       {ReplaceBuiltIn: true, ManagedBy: "a.io/b"},
+		"workers: Invalid value":                         {Workers: -1},
+		"burst: Invalid value":                           {Burst: -1},
+		"batchPeriod: Invalid value":                     {BatchPeriod: -1},
+		"namespaces[1]: Duplicate":                       {Namespaces: []string{"a", "a"}},
+		"namespaces[1]: Invalid value":                   {Namespaces: []string{"a", ""}},
+		"namespaces[0]: Invalid value":                   {Namespaces: []string{"A"}},
+		"manager.leaderElectionID: Invalid value":        {Manager: ctrl.Options{LeaderElectionID: "a_b"}},
+		"manager.leaderElectionNamespace: Invalid value": {Manager: ctrl.Options{LeaderElectionNamespace: "A"}},
+		"manager.retryPeriod: Invalid value":             {Manager: ctrl.Options{RetryPeriod: new(time.Duration)}},
+		"manager.renewDeadline: Invalid value":           {Manager: ctrl.Options{RenewDeadline: new(2400 * time.Millisecond)}},
+		"manager.leaseDuration: Invalid value":           {Manager: ctrl.Options{LeaseDuration: new(10 * time.Second)}},
+		"MaxChanges: Invalid value":                      {Decide: []jobfate.Option{jobfate.MaxChanges(-1)}},
+		"Backoff.base: Invalid value":                    {ReplaceBuiltIn: true, Decide: []jobfate.Option{jobfate.Backoff(backoff.Policy{Base: -1})}},
 	} {
 		_, err := o.complete()
 		wantError(t, err, want)

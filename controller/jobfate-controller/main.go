@@ -6,6 +6,7 @@ package main
 import (
 	"errors"
 	"flag"
+	"fmt"
 	"log/slog"
 	"os"
 	"runtime/debug"
@@ -35,6 +36,7 @@ type settings struct {
 	fillFreeSlots                bool
 	lease, leaseNamespace        string
 	leaderElect                  bool
+	leaseFor, renewFor, retry    time.Duration
 	metricsAddress, probeAddress string
 	metricsSecure                bool
 	verbosity                    int
@@ -63,6 +65,11 @@ func (s *settings) register(flags *flag.FlagSet) {
 	flags.StringVar(&s.lease, "lease", "", "the name of the lease; empty: derived from --managed-by")
 	flags.StringVar(&s.leaseNamespace, "leader-elect-namespace", "",
 		"the namespace of the lease; empty: that of the pod of the controller")
+	flags.DurationVar(&s.leaseFor, "leader-elect-lease-duration", 15*time.Second,
+		"the time after which a standby takes the lease of a leader that does not renew it")
+	flags.DurationVar(&s.renewFor, "leader-elect-renew-deadline", 10*time.Second,
+		"the time after which a leader that cannot renew the lease ends")
+	flags.DurationVar(&s.retry, "leader-elect-retry-period", 2*time.Second, "the time between two attempts")
 	flags.StringVar(&s.metricsAddress, "metrics-bind-address", ":8080", "the address that serves metrics; 0: none")
 	flags.BoolVar(&s.metricsSecure, "metrics-secure", false,
 		"serve the metrics with TLS, to callers that may get /metrics")
@@ -104,6 +111,9 @@ func (s *settings) options() controller.Options {
 		LeaderElection:          s.leaderElect,
 		LeaderElectionID:        s.lease,
 		LeaderElectionNamespace: s.leaseNamespace,
+		LeaseDuration:           &s.leaseFor,
+		RenewDeadline:           &s.renewFor,
+		RetryPeriod:             &s.retry,
 	}
 	if s.metricsSecure {
 		o.Manager.Metrics.SecureServing = true
@@ -121,7 +131,36 @@ var flagOf = strings.NewReplacer(
 	"MaxUncounted", "max-uncounted",
 	"Backoff.base", "backoff-base",
 	"Backoff.cap", "backoff-cap",
+	"manager.leaderElectionID", "lease",
+	"manager.leaderElectionNamespace", "leader-elect-namespace",
+	"manager.leaseDuration", "leader-elect-lease-duration",
+	"manager.renewDeadline", "leader-elect-renew-deadline",
+	"manager.retryPeriod", "leader-elect-retry-period",
 )
+
+// check rejects values that the options would take for something else: zeros for defaults, a negative
+// QPS for no limit.
+func (s *settings) check(flags *flag.FlagSet) error {
+	var errs []error
+	for _, number := range []struct {
+		name, want string
+		ok         bool
+	}{
+		{"concurrent-syncs", "must be positive", s.Workers > 0},
+		{"qps", "must not be negative", s.qps >= 0}, // nor NaN
+		{"burst", "must be positive", s.Burst > 0},
+		{"batch-period", "must be positive", s.BatchPeriod > 0},
+	} {
+		if !number.ok {
+			value := flags.Lookup(number.name).Value.String()
+			errs = append(errs, field.Invalid(field.NewPath("--"+number.name), value, number.want))
+		}
+	}
+	if flags.NArg() > 0 {
+		errs = append(errs, fmt.Errorf("unexpected argument %q: flags are written --name=value", flags.Arg(0)))
+	}
+	return errors.Join(errs...)
+}
 
 // byFlag makes errors in options name the flags.
 func byFlag(err error) error {
@@ -151,7 +190,11 @@ func main() {
 	flag.Parse()
 	ctrl.SetLogger(s.logger())
 	klog.SetLogger(s.logger()) // client-go's
-	if err := run(&s); err != nil {
+	err := s.check(flag.CommandLine)
+	if err == nil {
+		err = run(&s)
+	}
+	if err != nil {
 		s.logger().Error(err, "The controller has stopped")
 		os.Exit(1)
 	}

@@ -17,12 +17,13 @@ func TestMain(m *testing.M) { os.Exit(server.RunInTurn(m)) }
 func TestSmall(t *testing.T) {
 	r, err := run(t.Context(), settings{
 		indexes: 100, failing: 50, jobs: 10, qps: 1000, fairQPS: 100, workers: 5, order: "AB", quiet: 1500 * time.Millisecond,
+		lag: 300 * time.Millisecond,
 	}, t.Logf)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("\n%s", r)
-	if got, want := len(r.rows), 5; got != want {
+	if got, want := len(r.rows), 7; got != want {
 		t.Fatalf("got %d workloads, want %d", got, want)
 	}
 	const chance = 1.2
@@ -41,7 +42,7 @@ func TestSmall(t *testing.T) {
 			t.Errorf("%s: %.3f calls per pod, the built-in controller makes %.3f", row.name, got, other)
 		}
 	}
-	if beside := r.rows[4]; len(beside.jobfate[0].waits) == 0 {
+	if beside := r.rows[6]; len(beside.jobfate[0].waits) == 0 {
 		t.Error("no small Job was measured beside the large one")
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"log"
 	"os"
 	"os/signal"
+	"regexp"
 	"strings"
 	"time"
 
@@ -25,7 +26,7 @@ type settings struct {
 	order            string
 	only             string
 	args             string
-	quiet            time.Duration
+	quiet, lag       time.Duration
 }
 
 func (s *settings) register(flags *flag.FlagSet) {
@@ -38,8 +39,9 @@ func (s *settings) register(flags *flag.FlagSet) {
 	flags.IntVar(&s.fairQPS, "fair-qps", 200, "the same limit for the workload that measures the waits of small Jobs")
 	flags.IntVar(&s.workers, "workers", 5, "the number of concurrent syncs of each controller")
 	flags.StringVar(&s.order, "order", "ABBA", "the order of the controllers: A is jobfate's, B the built-in one")
-	flags.StringVar(&s.only, "only", "", "the only workload to run")
+	flags.StringVar(&s.only, "only", "", "the only workloads to run: a regular expression")
 	flags.StringVar(&s.args, "jobfate-args", "", "additional arguments of jobfate's controller, separated by spaces")
+	flags.DurationVar(&s.lag, "lag", time.Second, "the delay of the events of pods, in the workloads where they are late")
 	flags.DurationVar(&s.quiet, "quiet", 3*time.Second, "a run ends when the controller has sent nothing for this time")
 }
 
@@ -58,6 +60,10 @@ func main() {
 
 // run runs all workloads and returns the report.
 func run(ctx context.Context, s settings, say func(string, ...any)) (*report, error) {
+	only, err := regexp.Compile(s.only)
+	if err != nil {
+		return nil, fmt.Errorf("-only: %w", err)
+	}
 	api, err := server.Start(ctx)
 	if err != nil {
 		return nil, err
@@ -75,7 +81,7 @@ func run(ctx context.Context, s settings, say func(string, ...any)) (*report, er
 	}
 	r := &report{}
 	for _, w := range workloads(s) {
-		if s.only != "" && s.only != w.name {
+		if !only.MatchString(w.name) {
 			continue
 		}
 		for _, letter := range s.order {

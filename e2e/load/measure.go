@@ -47,6 +47,7 @@ func measure(ctx context.Context, api *server.Server, s settings, with side, w w
 		return err
 	}
 	defer p.Close()
+	p.Lag("pods", w.lag)
 	controller, err := with.start(ctx, server.Options{
 		Name: with.name, Via: p.Config, Workers: s.workers, QPS: w.qps, Burst: w.qps, Args: with.args,
 	})

@@ -17,25 +17,31 @@ import (
 type workload struct {
 	name string
 	qps  int
+	lag  time.Duration // of the events of pods
 	run  func(context.Context, *stage) error
 }
 
 func workloads(s settings) []workload {
+	one := workload{fmt.Sprintf("one Job of %d indexes", s.indexes), s.qps, 0, func(ctx context.Context, st *stage) error {
+		return large(ctx, st, s.indexes)
+	}}
+	ten := workload{fmt.Sprintf("%d Jobs of 10", s.jobs), s.qps, 0, func(ctx context.Context, st *stage) error {
+		return many(ctx, st, s.jobs)
+	}}
+	late := func(w workload) workload {
+		w.name, w.lag = fmt.Sprintf("%s, pods observed %s late", w.name, s.lag), s.lag
+		return w
+	}
 	return []workload{
-		{fmt.Sprintf("one Job of %d indexes", s.indexes), s.qps, func(ctx context.Context, st *stage) error {
-			return large(ctx, st, s.indexes)
-		}},
-		{fmt.Sprintf("%d Jobs of 10", s.jobs), s.qps, func(ctx context.Context, st *stage) error {
-			return many(ctx, st, s.jobs)
-		}},
-		{fmt.Sprintf("%d indexes fail once", s.failing), s.qps, func(ctx context.Context, st *stage) error {
+		one, ten, late(one), late(ten),
+		{fmt.Sprintf("%d indexes fail once", s.failing), s.qps, 0, func(ctx context.Context, st *stage) error {
 			return failOnce(ctx, st, s.failing)
 		}},
-		{fmt.Sprintf("%d indexes fail once, backoff limit per index", s.failing), s.qps,
+		{fmt.Sprintf("%d indexes fail once, backoff limit per index", s.failing), s.qps, 0,
 			func(ctx context.Context, st *stage) error {
 				return failOncePerIndex(ctx, st, s.failing)
 			}},
-		{fmt.Sprintf("small Jobs beside one of %d", s.indexes), s.fairQPS, func(ctx context.Context, st *stage) error {
+		{fmt.Sprintf("small Jobs beside one of %d", s.indexes), s.fairQPS, 0, func(ctx context.Context, st *stage) error {
 			return beside(ctx, st, s.indexes, cmp.Or(s.beside, s.indexes/16), s.fairQPS)
 		}},
 	}

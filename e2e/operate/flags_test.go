@@ -25,13 +25,18 @@ func refuses(t *testing.T, name, why string, args ...string) {
 	}
 }
 
-// A name that no Job can have, the name of the built-in controller and invalid numbers are rejected.
+// A name that no Job can have, the name of the built-in controller, invalid numbers, leases and
+// arguments are rejected.
 func TestFlagsAreChecked(t *testing.T) {
 	t.Parallel()
 	refuses(t, "no-domain", "--managed-by: Invalid value", "--managed-by=controller")
 	refuses(t, "upper-case", "--managed-by: Invalid value", "--managed-by=Acme.io/x")
 	refuses(t, "too-long", "--managed-by: Too long", "--managed-by=acme.io/"+strings.Repeat("x", 56))
-	refuses(t, "workers", "--concurrent-syncs: Invalid value", "--concurrent-syncs=-1")
+	refuses(t, "workers", "--concurrent-syncs: Invalid value", "--concurrent-syncs=0")
+	refuses(t, "no-number", "--qps: Invalid value", "--qps=NaN")
+	refuses(t, "lease", "--lease: Invalid value", "--lease=a_b")
+	refuses(t, "renew", "--leader-elect-renew-deadline: Invalid value", "--leader-elect-retry-period=10s")
+	refuses(t, "argument", `unexpected argument \"false\"`, "--leader-elect", "false")
 	refuses(t, "changes", "--max-changes: Invalid value", "--max-changes=-1")
 	refuses(t, "the-built-in", "the built-in controller runs these Jobs", "--managed-by="+batchv1.JobControllerName)
 }

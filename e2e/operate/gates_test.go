@@ -1,14 +1,52 @@
 package operate
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/jobfate/jobfate/e2e/observe"
 	"github.com/jobfate/jobfate/e2e/server"
+	"github.com/jobfate/jobfate/e2e/world"
+	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
+
+// On the API servers of older releases the controller logs which features they lack, and runs Jobs.
+func TestOlderServers(t *testing.T) {
+	const managed, restartRules, resources = "spec.managedBy", "restart rules", "resources of a suspended Job"
+	defer restore(t)
+	for _, release := range []struct {
+		minor string
+		lacks []string
+	}{{"34", []string{managed, restartRules, resources}}, {"35", []string{resources}}, {"36", nil}} {
+		if err := api.Restart(t.Context(), "--emulated-version=1."+release.minor); err != nil {
+			t.Fatal(err)
+		}
+		name := "minor-" + release.minor
+		managedBy := "jobfate.dev/" + name
+		c := run(t, server.Options{Name: name, Args: []string{"--managed-by=" + managedBy}})
+		w := newWorld(t, world.Side{Controller: c, ManagedBy: &managedBy}, kubelet.Succeed())
+		w.Create(at(3))
+		w.Until(observe.Want{Succeeded: 3, Completed: "0-2", Conditions: completed})
+		line := c.Log("lacks features", 1)
+		for _, feature := range []string{managed, restartRules, resources} {
+			if got, want := strings.Contains(line, feature), slices.Contains(release.lacks, feature); got != want {
+				t.Errorf("1.%s lacks %s: logged %t, want %t: %s", release.minor, feature, got, want, line)
+			}
+		}
+		c.Kill()
+	}
+}
+
+func restore(t *testing.T) {
+	if err := api.Restart(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
 
 // A current API server whose gate JobManagedBy is switched off by emulation drops
 // spec.managedBy, so the built-in controller runs the Jobs. The version of the server does not
@@ -17,11 +55,7 @@ func TestJobManagedByGateIsOff(t *testing.T) {
 	if err := api.Restart(t.Context(), "--emulated-version=1.34", "--feature-gates=JobManagedBy=false"); err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
-		if err := api.Restart(t.Context()); err != nil {
-			t.Error(err)
-		}
-	}()
+	defer restore(t)
 	namespace, err := api.Namespace(t.Context(), "gates")
 	if err != nil {
 		t.Fatal(err)
