@@ -41,7 +41,7 @@ func (s *settings) register(flags *flag.FlagSet) {
 	flags.StringVar(&s.order, "order", "ABBA", "the order of the controllers: A is jobfate's, B the built-in one")
 	flags.StringVar(&s.only, "only", "", "the only workloads to run: a regular expression")
 	flags.StringVar(&s.args, "jobfate-args", "", "additional arguments of jobfate's controller, separated by spaces")
-	flags.DurationVar(&s.lag, "lag", time.Second, "the delay of the events of pods, in the workloads where they are late")
+	flags.DurationVar(&s.lag, "lag", time.Second, "the delay of the events of pods, where they are late")
 	flags.DurationVar(&s.quiet, "quiet", 3*time.Second, "a run ends when the controller has sent nothing for this time")
 }
 

@@ -22,12 +22,10 @@ type workload struct {
 }
 
 func workloads(s settings) []workload {
-	one := workload{fmt.Sprintf("one Job of %d indexes", s.indexes), s.qps, 0, func(ctx context.Context, st *stage) error {
-		return large(ctx, st, s.indexes)
-	}}
-	ten := workload{fmt.Sprintf("%d Jobs of 10", s.jobs), s.qps, 0, func(ctx context.Context, st *stage) error {
-		return many(ctx, st, s.jobs)
-	}}
+	one := workload{fmt.Sprintf("one Job of %d indexes", s.indexes), s.qps, 0,
+		func(ctx context.Context, st *stage) error { return large(ctx, st, s.indexes) }}
+	ten := workload{fmt.Sprintf("%d Jobs of 10", s.jobs), s.qps, 0,
+		func(ctx context.Context, st *stage) error { return many(ctx, st, s.jobs) }}
 	late := func(w workload) workload {
 		w.name, w.lag = fmt.Sprintf("%s, pods observed %s late", w.name, s.lag), s.lag
 		return w
@@ -41,9 +39,10 @@ func workloads(s settings) []workload {
 			func(ctx context.Context, st *stage) error {
 				return failOncePerIndex(ctx, st, s.failing)
 			}},
-		{fmt.Sprintf("small Jobs beside one of %d", s.indexes), s.fairQPS, 0, func(ctx context.Context, st *stage) error {
-			return beside(ctx, st, s.indexes, cmp.Or(s.beside, s.indexes/16), s.fairQPS)
-		}},
+		{fmt.Sprintf("small Jobs beside one of %d", s.indexes), s.fairQPS, 0,
+			func(ctx context.Context, st *stage) error {
+				return beside(ctx, st, s.indexes, cmp.Or(s.beside, s.indexes/16), s.fairQPS)
+			}},
 	}
 }
 
