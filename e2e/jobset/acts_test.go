@@ -3,6 +3,7 @@ package jobset
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -109,7 +110,7 @@ type counted = jobset.ReplicatedJobStatus
 func (s *stage) untilCounted(want ...counted) {
 	s.t.Helper()
 	s.until(fmt.Sprintf("the replicated Jobs have the statuses %v", want), func() bool {
-		return s.set != nil && slices.Equal(counts(s.set), want)
+		return s.set != nil && reflect.DeepEqual(counts(s.set), want)
 	})
 }
 

@@ -15,24 +15,19 @@ type testCase struct {
 const (
 	e2e         = "e2e"
 	integration = "integration"
+	own         = "own"
 )
 
 // cases are the cases of JobSet, in the order of the results.
-var cases = slices.Concat(success, failure, restarts, indexes, suspension, startup, dependencies, rest)
+var cases = slices.Concat(success, failure, messages, restarts, gated, indexes, suspension, startup, dependencies, rest)
 
-// defaultCase runs without -all. One of four Jobs fails, and all are restarted.
-const defaultCase = "one failure, one restart, then all succeed"
+func TestJobSet(t *testing.T) { play(t, "JobSet", cases) }
 
-func TestJobSet(t *testing.T) { play(t, "JobSet", cases, defaultCase) }
-
-// play runs the cases of a project. Without -all it runs only the default one.
-func play(t *testing.T, project string, cases []testCase, defaultCase string) {
+// play runs the cases of a project.
+func play(t *testing.T, project string, cases []testCase) {
 	played := map[string]*result{}
 	t.Run("case", func(t *testing.T) {
 		for _, c := range cases {
-			if !*all && !*write && c.name != defaultCase {
-				continue
-			}
 			t.Run(c.name, func(t *testing.T) {
 				r := &result{}
 				played[c.name] = r

@@ -34,6 +34,29 @@ var dependencies = []testCase{
 		s.untilCondition(completed)
 		s.untilCounted(counted{Name: "a", Succeeded: 1}, counted{Name: "b", Succeeded: 1}, counted{Name: "c", Succeeded: 3})
 	}},
+	{"workers wait for the end of two others", integration, func(s *stage) {
+		s.create(set(replicated("a", 1), replicated("b", 1),
+			replicated("worker", 3, dependsOn("a", jobset.DependencyComplete, "b", jobset.DependencyComplete))))
+		s.untilReady(1, "set-a-0", "set-b-0")
+		s.become(kubelet.Succeed(), "set-a-0")
+		s.untilCounted(counted{Name: "a", Succeeded: 1}, counted{Name: "b", Ready: 1, Active: 1}, counted{Name: "worker"})
+		s.wantOnly("set-a-0", "set-b-0")
+		s.become(kubelet.Succeed(), "set-b-0")
+		s.untilReady(1, workers...)
+		s.become(kubelet.Succeed(), workers...)
+		s.untilCondition(completed)
+	}},
+	{"workers wait for the start of one and the end of another", integration, func(s *stage) {
+		s.create(set(replicated("a", 1, pending), replicated("b", 1),
+			replicated("worker", 3, dependsOn("a", jobset.DependencyReady, "b", jobset.DependencyComplete))))
+		s.become(kubelet.Succeed(), "set-b-0")
+		s.untilCounted(counted{Name: "a", Active: 1}, counted{Name: "b", Succeeded: 1}, counted{Name: "worker"})
+		s.wantOnly("set-a-0", "set-b-0")
+		s.become(kubelet.Run(), "set-a-0")
+		s.untilReady(1, workers...)
+		s.become(kubelet.Succeed(), append([]string{"set-a-0"}, workers...)...)
+		s.untilCondition(completed)
+	}},
 	{"created suspended, resumed; workers start when the leader is ready", integration, func(s *stage) {
 		s.create(withSpec(set(replicated("leader", 1, pending), replicated("worker", 3, after("leader", jobset.DependencyReady))), suspended))
 		s.untilSuspended(counted{Name: "leader", Suspended: 1}, counted{Name: "worker"})
@@ -67,6 +90,13 @@ var dependencies = []testCase{
 		s.become(kubelet.Succeed(), append(trainers, "set-launcher-0")...)
 		s.untilCondition(completed)
 	}},
+}
+
+// dependsOn makes a replicated Job wait for two others.
+func dependsOn(a string, is jobset.DependsOnStatus, b string, are jobset.DependsOnStatus) func(*jobset.ReplicatedJob) {
+	return func(r *jobset.ReplicatedJob) {
+		r.DependsOn = []jobset.DependsOn{{Name: a, Status: is}, {Name: b, Status: are}}
+	}
 }
 
 // wantOnly checks that only the given Jobs were ever created, each of them once.

@@ -110,7 +110,8 @@ func endOf(s *stage) outcome {
 	return e
 }
 
-// withoutKeys replaces the hash that JobSet computes from the namespace and the name of a Job.
+// withoutKeys replaces the hash that JobSet computes from the namespace and the name of a Job, and the
+// UID of the JobSet.
 func withoutKeys(s observe.State) observe.State {
 	plain := observe.State{Job: s.Job.DeepCopy(), All: map[string]*corev1.Pod{}}
 	hideKey(plain.Job.Labels, plain.Job.Annotations, plain.Job.Spec.Template.Labels, plain.Job.Spec.Template.Annotations)
@@ -123,8 +124,10 @@ func withoutKeys(s observe.State) observe.State {
 
 func hideKey(in ...map[string]string) {
 	for _, m := range in {
-		if _, has := m[jobset.JobKey]; has {
-			m[jobset.JobKey] = "JOB-KEY"
+		for _, key := range []string{jobset.JobKey, jobset.JobSetUIDKey} {
+			if _, has := m[key]; has {
+				m[key] = "KEY"
+			}
 		}
 	}
 }

@@ -50,8 +50,38 @@ var failure = []testCase{
 	}},
 }
 
+var messages = []testCase{
+	{"FailJobSet for another message: restart", integration, func(s *stage) {
+		s.create(leaderAndWorkers(podFailurePolicy, restartsOnce(onMessage(rule(jobset.FailJobSet, ""), "rule at index 1$"))))
+		s.untilReady(1, everyone...)
+		s.become(kubelet.Fail(policyExit), leader)
+		s.untilRestarted(1, 1, everyone...)
+	}},
+	{"FailJobSet for the reason and another message: restart", integration, func(s *stage) {
+		s.create(leaderAndWorkers(podFailurePolicy, restartsOnce(onMessage(rule(jobset.FailJobSet, batchv1.JobReasonPodFailurePolicy), "rule at index 1$"))))
+		s.untilReady(1, everyone...)
+		s.become(kubelet.Fail(policyExit), leader)
+		s.untilRestarted(1, 1, everyone...)
+	}},
+	{"FailJobSet for the reason and the message", integration, func(s *stage) {
+		s.create(leaderAndWorkers(podFailurePolicy, restartsOnce(onMessage(rule(jobset.FailJobSet, batchv1.JobReasonPodFailurePolicy),
+			"^Container main for pod .* failed with exit code 42 matching FailJob rule at index 0$"))))
+		s.untilReady(1, everyone...)
+		s.become(kubelet.Fail(policyExit), leader)
+		s.untilCondition(byRule)
+		s.wantRestarts(0, 0)
+	}},
+	{"FailJobSet for the reason and a part of the message", integration, func(s *stage) {
+		s.create(leaderAndWorkers(podFailurePolicy, restartsOnce(onMessage(rule(jobset.FailJobSet, batchv1.JobReasonPodFailurePolicy), "exit code 42"))))
+		s.untilReady(1, everyone...)
+		s.become(kubelet.Fail(policyExit), leader)
+		s.untilCondition(byRule)
+		s.wantRestarts(0, 0)
+	}},
+}
+
 var restarts = []testCase{
-	{defaultCase, integration, func(s *stage) {
+	{"one failure, one restart, then all succeed", integration, func(s *stage) {
 		s.create(leaderAndWorkers(restartsOnce()))
 		s.untilReady(1, everyone...)
 		s.become(kubelet.Succeed(), leader) // it is restarted too

@@ -93,6 +93,7 @@ func configure(dir, host string) (ca []byte, config string, err error) {
 kind: Configuration
 internalCertManagement: {enable: false}
 webhook: {host: %q, port: %d, certDir: %q}
+featureGates: {InPlaceRestart: true, RestartJob: true, ElasticJobSet: true}
 `, host, webhookPort, dir)
 	return ca, config, errors.Join(
 		os.Mkdir(dir, 0o755),

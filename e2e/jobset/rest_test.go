@@ -57,6 +57,12 @@ var rest = []testCase{
 		})
 		s.untilGone()
 	}},
+	{"deleted in the foreground", e2e, func(s *stage) {
+		s.create(leaderAndWorkers())
+		s.untilReady(1, everyone...)
+		s.must(s.sets.Delete(s.t.Context(), setName, metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationForeground)}))
+		s.untilGone()
+	}},
 	{"the same JobSet applied again and again", e2e, func(s *stage) {
 		js := plain(s.managed(leaderAndWorkers()))
 		unstructured.RemoveNestedField(js.Object, "status")

@@ -42,7 +42,7 @@ func compareText(t *testing.T, file, begin, end, want string) {
 		return
 	}
 	if diff := gocmp.Diff(listed, want); diff != "" {
-		t.Errorf("%s (-listed +found); go test . -timeout 0 -write writes it:\n%s", file, diff)
+		t.Errorf("%s (-listed +found); go test . -write writes it:\n%s", file, diff)
 	}
 }
 

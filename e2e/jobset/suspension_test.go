@@ -80,9 +80,9 @@ var suspension = []testCase{
 			js.Spec.Suspend = new(false)
 			js.Spec.ReplicatedJobs[0].Template.Spec.Template.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: gate}}
 		})
-		s.until("three pods with the gate", func() bool { return len(s.gated()) == 3 })
+		s.until("three pods with the gate", func() bool { return len(s.waiting()) == 3 })
 		s.untilCounted(counted{Name: "worker", Active: 3})
-		for _, pod := range s.gated() {
+		for _, pod := range s.waiting() {
 			pod = pod.DeepCopy()
 			pod.Spec.SchedulingGates = nil
 			_, err := api.Client.CoreV1().Pods(s.namespace).Update(s.t.Context(), pod, metav1.UpdateOptions{})
@@ -117,8 +117,8 @@ func (s *stage) untilSuspended(want ...counted) {
 	})
 }
 
-// gated returns the pods that still have the gate.
-func (s *stage) gated() (pods []*corev1.Pod) {
+// waiting returns the pods that still have the gate.
+func (s *stage) waiting() (pods []*corev1.Pod) {
 	for _, pod := range s.pods {
 		if len(pod.Spec.SchedulingGates) == 1 && pod.Spec.SchedulingGates[0].Name == gate && pod.Spec.NodeName == "" {
 			pods = append(pods, pod)

@@ -106,9 +106,6 @@ var trainings = []testCase{
 	}},
 }
 
-// defaultTraining runs without -all.
-const defaultTraining = "torch on 4 nodes completes"
-
 // A TrainJob of Trainer creates a JobSet. Either controller runs the Jobs of the JobSet.
 func TestTrainer(t *testing.T) {
 	var err error
@@ -116,5 +113,5 @@ func TestTrainer(t *testing.T) {
 	if trainManager, err = startTrainer(context.WithoutCancel(t.Context()), api); err != nil {
 		t.Fatal(err)
 	}
-	play(t, "Trainer", trainings, defaultTraining)
+	play(t, "Trainer", trainings)
 }
