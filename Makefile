@@ -91,8 +91,11 @@ mutate:
 
 # Makes a release of all modules for all platforms, twice, compares the bytes, and uses it as its
 # users do: make release VERSION=v0.1.0 OUT=/tmp/release. docs/releases.md says what is in the folder.
+setting = $(shell sed -n 's/^$(1)=//p' .ci/run)
+newest := $(call setting,newest)
+release: export GOTOOLCHAIN = $(call setting,newest_go)
 release:
 	go -C tools run ./release -version $(VERSION) -out $(OUT)-again
-	go -C tools run ./release -version $(VERSION) -out $(OUT) -rehearse $(REHEARSE)
-	for folder in proxy files; do diff -r $(OUT)/$$folder $(OUT)-again/$$folder; done
-	rm -rf $(OUT)-again
+	go -C tools run ./release -version $(VERSION) -out $(OUT) -rehearse -newest "$(patsubst %,k8s.io/%@$(newest),api apimachinery client-go) sigs.k8s.io/controller-runtime@$(call setting,newest_runtime)"
+	for folder in proxy files; do diff -r $(OUT)/$$folder $(OUT)-again/$$folder || exit 1; done
+	chmod -R u+w $(OUT)-again && rm -rf $(OUT)-again

@@ -13,6 +13,7 @@ require (
 	github.com/OpenPeeDeeP/depguard/v2 v2.3.0
 	github.com/ashanbrown/forbidigo/v2 v2.3.1
 	github.com/google/go-cmp v0.7.0
+	github.com/google/licensecheck v0.3.1
 	github.com/mgechev/revive v1.17.1
 	github.com/rogpeppe/go-internal v1.14.1
 	golang.org/x/exp v0.0.0-20251219203646-944ab1f22d93

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/CycloneDX/cyclonedx-go"
+	"golang.org/x/mod/module"
 
 	_ "embed"
 )
@@ -51,10 +52,11 @@ func (r *release) build(platforms []string) error {
 				return err
 			}
 			name := fmt.Sprintf("%s-%s-%s", filepath.Base(program.path), system, arch)
-			if err := bom(binary, filepath.Join(files, name+".cdx.json")); err != nil {
+			others := r.path("licences", name, "THIRD_PARTY_LICENSES")
+			if err := r.bom(binary, filepath.Join(files, name+".cdx.json"), others); err != nil {
 				return err
 			}
-			inside := []string{binary}
+			inside := []string{binary, others}
 			for _, file := range program.files {
 				inside = append(inside, r.path("repository", file))
 			}
@@ -128,26 +130,47 @@ func hasSetting(info *buildinfo.BuildInfo, key, value string) bool {
 	return false
 }
 
-// bom writes a software bill of materials: the modules that a binary says it is built from.
-func bom(binary, file string) error {
+// bom writes a software bill of materials: the modules that a binary says it is built from; and their
+// licences.
+func (r *release) bom(binary, file, licences string) error {
 	info, err := buildinfo.ReadFile(binary)
 	if err != nil {
 		return err
 	}
-	component := func(kind cyclonedx.ComponentType, path, version, sum string) cyclonedx.Component {
-		url := "pkg:golang/" + path + "@" + version
-		c := cyclonedx.Component{BOMRef: url, Type: kind, Name: path, Version: version, PackageURL: url}
-		if sum != "" {
-			c.Properties = &[]cyclonedx.Property{{Name: "go.sum", Value: sum}}
-		}
-		return c
+	goroot, err := output("", "go", "env", "GOROOT")
+	if err != nil {
+		return err
 	}
-	parts := []cyclonedx.Component{component(cyclonedx.ComponentTypeLibrary, "std", info.GoVersion, "")}
+	var texts strings.Builder
+	var parts []cyclonedx.Component
+	add := func(path, version, sum, folder string) error {
+		expression, text, err := licence(path, folder)
+		texts.WriteString(text)
+		c := component(cyclonedx.ComponentTypeLibrary, path, version, sum)
+		c.Licenses = &cyclonedx.Licenses{{Expression: expression}}
+		parts = append(parts, c)
+		return err
+	}
+	if err := add("std", info.GoVersion, "", goroot); err != nil {
+		return err
+	}
 	for _, m := range info.Deps {
 		if m.Replace != nil {
 			return fmt.Errorf("%s replaces %s", binary, m.Path)
 		}
-		parts = append(parts, component(cyclonedx.ComponentTypeLibrary, m.Path, m.Version, m.Sum))
+		path, err := module.EscapePath(m.Path)
+		if err != nil {
+			return err
+		}
+		if err := add(m.Path, m.Version, m.Sum, r.path("modcache", path+"@"+m.Version)); err != nil {
+			return err
+		}
+	}
+	if err := os.MkdirAll(filepath.Dir(licences), 0o755); err != nil {
+		return err
+	}
+	if err := os.WriteFile(licences, []byte(texts.String()), 0o644); err != nil {
+		return err
 	}
 	whole := component(cyclonedx.ComponentTypeApplication, info.Path, info.Main.Version, info.Main.Sum)
 	b := cyclonedx.NewBOM()
@@ -158,6 +181,15 @@ func bom(binary, file string) error {
 	}
 	defer out.Close()
 	return cyclonedx.NewBOMEncoder(out, cyclonedx.BOMFileFormatJSON).SetPretty(true).Encode(b)
+}
+
+func component(kind cyclonedx.ComponentType, path, version, sum string) cyclonedx.Component {
+	url := "pkg:golang/" + path + "@" + version
+	c := cyclonedx.Component{BOMRef: url, Type: kind, Name: path, Version: version, PackageURL: url}
+	if sum != "" {
+		c.Properties = &[]cyclonedx.Property{{Name: "go.sum", Value: sum}}
+	}
+	return c
 }
 
 // pack makes an archive whose bytes depend only on the content of the files.
@@ -175,7 +207,7 @@ func pack(name string, files []string) error {
 			return err
 		}
 		mode := int64(0o755)
-		if filepath.Base(file) == "LICENSE" {
+		if strings.Contains(file, "LICENSE") {
 			mode = 0o644
 		}
 		head := &tar.Header{Name: filepath.Base(file), Mode: mode, Size: int64(len(content)), ModTime: time.Unix(0, 0)}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"go/types"
 	"os"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"golang.org/x/exp/apidiff"
+	"golang.org/x/mod/semver"
 	"golang.org/x/tools/go/packages"
 )
 
@@ -28,26 +30,42 @@ func (r *release) compare(since string) error {
 	if err := r.git("worktree", "add", "-q", "--detach", before, since); err != nil {
 		return err
 	}
-	out, err := os.Create(r.path("files", "api.txt"))
-	if err != nil {
+	var text strings.Builder
+	for _, m := range imported {
+		changes, err := changes(filepath.Join(before, m.module), r.path("repository", m.module), m.packages)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&text, "# The module %s, since %s\n\n%s\n", library(m.module), since, changes)
+		patch := strings.TrimSuffix(r.version, semver.Prerelease(r.version)) != semver.MajorMinor(r.version)+".0"
+		if patch && changes != "" {
+			return fmt.Errorf("a patch version must not change the API:\n%s", text.String())
+		}
+	}
+	if err := os.WriteFile(r.path("files", "api.txt"), []byte(text.String()), 0o644); err != nil {
 		return err
 	}
-	defer out.Close()
-	for _, m := range imported {
-		old, err := load(filepath.Join(before, m.module), m.packages)
-		if err != nil {
-			return err
-		}
-		changed, err := load(r.path("repository", m.module), m.packages)
-		if err != nil {
-			return err
-		}
-		for _, p := range m.packages {
-			path := library(p)
-			fmt.Fprintf(out, "# %s, since %s\n\n%s\n", path, since, apidiff.Changes(old[path], changed[path]))
+	return r.git("worktree", "remove", before)
+}
+
+// changes returns what differs in the API of some packages of a module, in two folders.
+func changes(before, after string, names []string) (string, error) {
+	old, err := load(before, names)
+	if err != nil {
+		return "", err
+	}
+	changed, err := load(after, names)
+	if err != nil {
+		return "", err
+	}
+	var text strings.Builder
+	for _, name := range names {
+		path := library(name)
+		if report := apidiff.Changes(old[path], changed[path]); len(report.Changes) > 0 {
+			fmt.Fprintf(&text, "## %s\n\n%s\n", path, report)
 		}
 	}
-	return r.git("worktree", "remove", before)
+	return text.String(), nil
 }
 
 // load returns packages of the module in a folder, by path; an empty one for each that the module
@@ -61,9 +79,13 @@ func load(folder string, names []string) (map[string]*types.Package, error) {
 	}
 	all, err := packages.Load(&packages.Config{Dir: folder, Mode: packages.LoadTypes}, paths...)
 	for _, p := range all {
-		if p.Types != nil && len(p.Errors) == 0 {
-			loaded[p.PkgPath] = p.Types
+		if len(p.GoFiles) == 0 {
+			continue
 		}
+		for _, e := range p.Errors {
+			err = errors.Join(err, e)
+		}
+		loaded[p.PkgPath] = p.Types
 	}
 	return loaded, err
 }

@@ -7,8 +7,8 @@
 //
 //	repository  a clone with the commit of the release and its tags, to be pushed
 //	proxy       a module proxy with the release: GOPROXY=file://FOLDER/proxy
-//	files       the archives of the commands, their checksums and SBOMs, the krew manifest and
-//	            the Dockerfile
+//	files       the archives of the commands, their checksums and SBOMs, the krew manifest, the
+//	            Dockerfile, notes.md and api.txt
 //
 // The same commit gives the same bytes. With -rehearse the command then uses the release as its
 // users do: see rehearse.go.
@@ -41,6 +41,8 @@ const ours = "github.com/jobfate/jobfate"
 var modules = []string{"", "jobtest", "jobtest/kube", "controller", "controller/jobfate-controller", "jobtest/live",
 	"cmd"}
 
+const allPlatforms = "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64,windows/amd64,windows/arm64"
+
 // release is a release that is being made.
 type release struct {
 	version string
@@ -55,12 +57,11 @@ func main() {
 	var (
 		version   = flag.String("version", "", "the version of the release, such as v0.1.0")
 		folder    = flag.String("out", "", "the folder to make, which must not exist")
-		platforms = flag.String("platforms",
-			"linux/amd64,linux/arm64,darwin/amd64,darwin/arm64,windows/amd64,windows/arm64", "those of the commands")
-		worktree = flag.Bool("worktree", false, "release the working tree, with changes that are not committed")
-		since    = flag.String("since", "", "the commit with whose API to compare; empty: the last release")
-		rehearse = flag.Bool("rehearse", false, "use the release as its users do")
-		newest   = flag.String("newest", "", "newer `modules` to use it with, such as k8s.io/api@v0.37.2")
+		platforms = flag.String("platforms", allPlatforms, "those of the commands")
+		worktree  = flag.Bool("worktree", false, "release the working tree, with changes that are not committed")
+		since     = flag.String("since", "", "the commit with whose API to compare; empty: the last release")
+		rehearse  = flag.Bool("rehearse", false, "use the release as its users do")
+		newest    = flag.String("newest", "", "newer `modules` to use it with, such as k8s.io/api@v0.37.2")
 	)
 	flag.Parse()
 	r := &release{version: *version}
@@ -97,6 +98,9 @@ func (r *release) make(folder, since string, platforms []string, worktree bool) 
 		return err
 	}
 	if err := r.clone(root, worktree); err != nil {
+		return err
+	}
+	if err := r.notes(); err != nil {
 		return err
 	}
 	if err := r.compare(since); err != nil {
@@ -151,6 +155,20 @@ func (r *release) clone(root string, worktree bool) (err error) {
 		return err
 	}
 	return r.git("reset", "-q", "--hard")
+}
+
+// notes writes what the changelog says about the version.
+func (r *release) notes() error {
+	text, err := os.ReadFile(r.path("repository", "CHANGELOG.md"))
+	if err != nil {
+		return err
+	}
+	_, below, found := strings.Cut(string(text), "\n## "+strings.TrimPrefix(r.version, "v")+"\n\n")
+	if !found {
+		return fmt.Errorf("CHANGELOG.md has no section about %s", r.version)
+	}
+	section, _, _ := strings.Cut(below, "\n## ")
+	return os.WriteFile(r.path("files", "notes.md"), []byte(section), 0o644)
 }
 
 // add makes a module require the modules before it in the version of the release, instead of
