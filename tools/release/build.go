@@ -207,7 +207,7 @@ func pack(name string, files []string) error {
 			return err
 		}
 		mode := int64(0o755)
-		if strings.Contains(file, "LICENSE") {
+		if strings.Contains(filepath.Base(file), "LICENSE") {
 			mode = 0o644
 		}
 		head := &tar.Header{Name: filepath.Base(file), Mode: mode, Size: int64(len(content)), ModTime: time.Unix(0, 0)}
