@@ -45,8 +45,11 @@ type Census struct {
 	lists [lists]*ordered[*Record] // nil until they are needed
 	// members are the numbers of pods that belong to the lists, those that wait for a
 	// replacement included.
-	members  [lists]int32
-	finishes *ordered[finish] // nil if there are none
+	members [lists]int32
+	// finishes are the finish times of pods; nil if there are none, and with a backoff limit per
+	// index until they are needed. finished is the number of these pods.
+	finishes *ordered[finish]
+	finished int32
 
 	*indexed // nil without indexes
 }

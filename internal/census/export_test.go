@@ -64,7 +64,8 @@ func (c *Census) Check() error {
 		}
 	}
 	errs = append(errs, c.finishes.check("finishes"))
-	if got, want := slices.Collect(c.finishes.all()), slices.Collect(fresh.finishes.all()); !slices.EqualFunc(got, want, equalFinishes) {
+	if got, want := slices.Collect(c.finishes.all()), slices.Collect(fresh.finishTimes().all()); c.finishes != nil &&
+		!slices.EqualFunc(got, want, equalFinishes) {
 		errs = append(errs, fmt.Errorf("finishes: got %v, want %v", got, want))
 	}
 	if c.names != nil {
@@ -78,13 +79,13 @@ func (c *Census) Check() error {
 		errs = append(errs, c.checkIndexed(fresh)...)
 	}
 	type numbered struct {
-		active, ready, terminating, succeeded, failed, own int32
-		restarts                                           int64
-		foreign                                            int32
-		members                                            [lists]int32
+		active, ready, terminating, succeeded, failed, own, finished int32
+		restarts                                                     int64
+		foreign                                                      int32
+		members                                                      [lists]int32
 	}
 	of := func(c *Census) numbered {
-		return numbered{c.Active, c.Ready, c.Terminating, c.Succeeded, c.Failed, c.own, c.Restarts, c.Foreign, c.members}
+		return numbered{c.Active, c.Ready, c.Terminating, c.Succeeded, c.Failed, c.own, c.finished, c.Restarts, c.Foreign, c.members}
 	}
 	if of(c) != of(fresh) {
 		errs = append(errs, fmt.Errorf("numbers: got %v, want %v", of(c), of(fresh)))

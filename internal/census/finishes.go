@@ -61,14 +61,33 @@ var ever, never = time.Unix(-1<<55, 0), time.Unix(1<<55, 0)
 
 // countFinish adds the finish time of a pod, or removes it.
 func (c *Census) countFinish(r *Record, by int32) {
-	f := finish{group: r.group()}
-	if f.group == nothing {
+	if r.group() == nothing {
 		return
 	}
-	f.at = r.Finish()
-	if c.finishes == nil {
+	if c.finished += by; c.finishes == nil && !c.classifier.PerIndex() {
 		c.finishes = newOrdered(finish.compare, nil)
 	}
+	if c.finishes != nil {
+		c.putFinish(r, by)
+	}
+}
+
+// finishTimes returns the finish times. With a backoff limit per index they are read when they are
+// needed: only for a record in doubt.
+func (c *Census) finishTimes() *ordered[finish] {
+	if c.finishes == nil && c.finished > 0 {
+		c.finishes = newOrdered(finish.compare, nil)
+		for r := range c.All() {
+			if r.group() != nothing {
+				c.putFinish(r, 1)
+			}
+		}
+	}
+	return c.finishes
+}
+
+func (c *Census) putFinish(r *Record, by int32) {
+	f := finish{group: r.group(), at: r.Finish()}
 	switch known := c.finishes.get(f); {
 	case known == nil:
 		f.number = by
@@ -82,7 +101,7 @@ func (c *Census) countFinish(r *Record, by int32) {
 
 // latest returns the last finish time in a group, if there is one.
 func (c *Census) latest(g group) (at time.Time, ok bool) {
-	f, ok := c.finishes.last(finish{group: g, at: never})
+	f, ok := c.finishTimes().last(finish{group: g, at: never})
 	return f.at, ok && f.group == g
 }
 
@@ -138,7 +157,7 @@ func (c *Census) newsOf(success group, failures ...group) (news News) {
 	}
 	for _, g := range failures {
 		last := finish{group: g, at: never}
-		for f, ok := c.finishes.last(last); ok && f.group == g && f.at.After(since); f, ok = c.finishes.last(f) {
+		for f, ok := c.finishTimes().last(last); ok && f.group == g && f.at.After(since); f, ok = c.finishes.last(f) {
 			news.fail(f.at, f.number)
 		}
 	}
