@@ -42,7 +42,7 @@ type world struct {
 	made      int       // pods created so far
 	next      time.Time // when to sync next; zero: only after a change
 	last      jobfate.Decision
-	planned   *batchv1.JobStatus // of the last decision
+	planned   *batchv1.JobStatus // of the last decision of the sync
 	unsaved   bool               // the status of the last decision is not stored yet
 
 	ghost referee.Ghost
@@ -249,7 +249,7 @@ func (w *world) sync() (again bool) {
 	w.catchUp()
 	before := w.writes
 	w.configure()
-	w.lastFault, w.recordedEvents, w.recordedMetrics = "", 0, 0
+	w.lastFault, w.planned, w.recordedEvents, w.recordedMetrics = "", nil, 0, 0
 	out := w.Run(w, w.cache)
 	w.next = out.At
 	if out.Killed {
