@@ -49,7 +49,7 @@ func (r *release) rehearse(newest []string) error {
 			work.Go(func() error { return r.use(user{m.module, p, "local", newest}) })
 		}
 	}
-	lines, err := r.documented()
+	lines, err := r.lines()
 	if err != nil {
 		return err
 	}
@@ -112,11 +112,11 @@ func (r *release) required(u user) (upgrades []string) {
 	return upgrades
 }
 
-var installs = regexp.MustCompile(`(?m)^\s*go (get|install) (\S*` + regexp.QuoteMeta(ours) + `\S*)$`)
+var documented = regexp.MustCompile(`\bgo (?:-C (\S+) )?((?:get|install) [^\s` + "`" + `#]+)`)
 
-// documented returns the arguments of each go get and go install in the documents.
-func (r *release) documented() (lines []string, err error) {
-	names, err := output(r.path("repository"), "git", "ls-files", "*.md", "*.go")
+// lines returns each go get and go install of the documents.
+func (r *release) lines() (lines [][]string, err error) {
+	names, err := output(r.path("repository"), "git", "ls-files", "*.md", "*/doc.go", "doc.go")
 	if err != nil {
 		return nil, err
 	}
@@ -126,9 +126,9 @@ func (r *release) documented() (lines []string, err error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, match := range installs.FindAllStringSubmatch(string(text), -1) {
-			if line := match[1] + " " + match[2]; !seen[line] {
-				seen[line] = true
+		for _, line := range documented.FindAllStringSubmatch(string(text), -1) {
+			if !seen[line[0]] {
+				seen[line[0]] = true
 				lines = append(lines, line)
 			}
 		}
@@ -136,21 +136,25 @@ func (r *release) documented() (lines []string, err error) {
 	return lines, nil
 }
 
-// follow runs the arguments of a go command in an empty folder.
-func (r *release) follow(name, arguments string) error {
-	run, err := r.empty(filepath.Join("users", name), "local")
+// follow runs a line of the documents: in an empty folder or, if it names a folder, in the clone.
+func (r *release) follow(name string, line []string) error {
+	folder, arguments := filepath.Join("users", name), strings.Fields(line[2])
+	if line[1] != "" {
+		folder = filepath.Join("repository", line[1])
+	}
+	run, err := r.empty(folder, "local")
 	if err != nil {
 		return err
 	}
-	if strings.HasPrefix(arguments, "get ") {
+	if arguments[0] == "get" {
 		if err := run("mod", "init", "example.com/user"); err != nil {
 			return err
 		}
 	}
-	return run(strings.Fields(arguments)...)
+	return run(arguments...)
 }
 
-// empty makes an empty folder, and returns a function that runs a version of the go command there.
+// empty makes an empty folder, unless it is there, and returns a function that runs a version of the go command there.
 func (r *release) empty(folder, toolchain string) (run func(...string) error, err error) {
 	folder = r.path(folder)
 	if err := os.MkdirAll(folder, 0o755); err != nil {
