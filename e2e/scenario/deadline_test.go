@@ -66,17 +66,6 @@ func TestActiveDeadlineWhileBackingOff(t *testing.T) {
 	})
 }
 
-// A deadline that is set while the Job is running counts from its start.
-func TestActiveDeadlineSetLater(t *testing.T) {
-	t.Parallel()
-	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
-		w.Create(regular(1))
-		w.Until(observe.Want{Active: 1, Ready: 1})
-		w.Update(func(job *batchv1.Job) { job.Spec.ActiveDeadlineSeconds = new(int64(1)) })
-		w.Until(observe.Want{Failed: 1, Conditions: failedByDeadline})
-	})
-}
-
 // The deadline passes and a pod succeeds while no controller runs. The success still counts.
 func TestActiveDeadlineOverRestart(t *testing.T) {
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {

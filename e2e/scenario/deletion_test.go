@@ -101,42 +101,6 @@ func orphanOfNoOwner(w *world.World) {
 // isJobPod reports, by a label, whether a pod belongs to the Job and not to a marker.
 func isJobPod(pod *corev1.Pod) bool { return pod.Labels["job-name"] == world.JobName }
 
-// A Job that waits for its deleted pods does not replace them.
-func TestDeleteJobWithLingeringPods(t *testing.T) {
-	t.Parallel()
-	both(t, kubelet.Always(kubelet.Run().NeverDying()), func(w *world.World) {
-		limitPods(w, 2)
-		w.Create(regular(2))
-		s := w.Until(observe.Want{Active: 2, Ready: 2})
-		w.Delete(metav1.DeletePropagationForeground)
-		w.When("both pods are being deleted", func(s observe.State) bool {
-			return s.Job.DeletionTimestamp != nil && len(s.Active()) == 0
-		})
-		w.Become(kubelet.Run(), s.Active()[0])
-		w.When("one pod is gone", func(s observe.State) bool { return len(s.All) == 1 })
-		marker(w)
-		w.Become(kubelet.Run(), s.Active()[1])
-		w.When("the Job is gone", func(s observe.State) bool { return s.Job == nil && len(s.Sorted(isJobPod)) == 0 })
-	})
-}
-
-// A pod that is deleted by force cannot end, and counts as failed.
-func TestPodDeletedByForce(t *testing.T) {
-	t.Parallel()
-	both(t, kubelet.Always(kubelet.Run().NeverDying()), func(w *world.World) {
-		w.Create(regular(2))
-		s := w.Until(observe.Want{Active: 2, Ready: 2})
-		pod := s.Active()[0]
-		w.Must(w.Client.CoreV1().Pods(w.Namespace).Delete(w.T.Context(), pod.Name, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}))
-		s = w.Until(observe.Want{Active: 2, Ready: 2, Failed: 1})
-		if gone := s.All[pod.Name]; gone != nil {
-			w.T.Errorf("pod %s is still there, with the finalizers %v", gone.Name, gone.Finalizers)
-		}
-		w.Become(kubelet.Succeed(), s.Active()...)
-		w.Until(observe.Want{Succeeded: 2, Failed: 1, Conditions: completed})
-	})
-}
-
 // If another client removes the finalizer of a pod, the pod is not counted, because it may
 // be gone before the controller observes its end. It is replaced.
 func TestFinalizerRemovedByAnotherClient(t *testing.T) {

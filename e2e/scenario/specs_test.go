@@ -71,3 +71,11 @@ func message(job *batchv1.Job, condition batchv1.JobConditionType) string {
 	}
 	return ""
 }
+
+// ifIndexed returns the completed indexes of an Indexed Job; nothing for other Jobs.
+func ifIndexed(spec batchv1.JobSpec, indexes string) string {
+	if spec.CompletionMode == nil {
+		return ""
+	}
+	return indexes
+}

@@ -111,29 +111,6 @@ func TestSuspendedWithZeroCompletions(t *testing.T) {
 	}
 }
 
-// A pod is deleted before its Job is suspended, and exits with 0: it counts while the Job is
-// suspended. A pod that is deleted by the suspension does not count: it loses its finalizer
-// first.
-func TestPodsSucceedWhileSuspended(t *testing.T) {
-	t.Parallel()
-	both(t, kubelet.Always(kubelet.Run().NeverDying()), func(w *world.World) {
-		spec := indexed(2)
-		spec.PodReplacementPolicy = new(batchv1.Failed)
-		w.Create(spec)
-		s := w.Until(observe.Want{Active: 2, Ready: 2})
-		w.DeletePods(s.OfIndex(0)...)
-		w.Until(observe.Want{Active: 1, Ready: 1, Terminating: 1})
-		setSuspend(w, true)
-		w.Until(observe.Want{Terminating: 2, Conditions: suspended})
-		w.Become(kubelet.Run().Dying(0, 0), s.Active()...)
-		w.Until(observe.Want{Succeeded: 1, Completed: "0", Conditions: suspended})
-		setSuspend(w, false)
-		s = w.Until(observe.Want{Active: 1, Ready: 1, Succeeded: 1, Completed: "0"})
-		w.Become(kubelet.Succeed(), s.Active()...)
-		w.Until(observe.Want{Succeeded: 2, Completed: "0,1", Conditions: completed})
-	})
-}
-
 // The last success comes while the Job is suspended and has no start time. The API server
 // rejects the status of the built-in controller: see start-time in docs/divergences.md. jobfate
 // sets the start time when it ends the Job.

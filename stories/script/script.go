@@ -1,9 +1,9 @@
 // Package script runs scenarios: texts of steps that say what happens to a Job, and what its
 // status must become. The same text runs on any [World]: a simulated cluster or a real one.
 //
-// A step is a line. Pods are named by WHICH: "all" are the pods that run or will, "first:2" the
-// first two of them, "index:0,2" those of these indexes, "deleted" those that terminate and
-// "ended" those that have ended. A pod leads a LIFE: "run" until it is deleted, "wait" without
+// A step is a line. Pods are named by WHICH: "all" are the pods that run or will, "index:0,2" those
+// of these indexes, "deleted" those that terminate, and "ended" those that have ended; "first:2" and
+// "deleted:2" are the first two. A pod leads a LIFE: "run" until it is deleted, "wait" without
 // starting, "unready", "succeed", "fail CODE" or "disrupted CODE". With "lingers" it ignores its
 // deletion, with "dies:CODE" it then exits with this code.
 //
@@ -295,7 +295,7 @@ func choose(pods []*corev1.Pod, which string) (chosen []*corev1.Pod) {
 	for _, pod := range ordered(pods) {
 		owned := metav1.GetControllerOf(pod) != nil
 		if kind == "all" && active(pod) && owned || kind == "first" && active(pod) && owned && strconv.Itoa(len(chosen)) != arg ||
-			kind == "index" && !hasEnded(pod) && contains(arg, index(pod)) || kind == "deleted" && deleted(pod) ||
+			kind == "index" && !hasEnded(pod) && contains(arg, index(pod)) || kind == "deleted" && deleted(pod) && (arg == "" || strconv.Itoa(len(chosen)) != arg) ||
 			kind == "ended" && hasEnded(pod) {
 			chosen = append(chosen, pod)
 		}
