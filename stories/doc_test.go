@@ -5,7 +5,8 @@
 //
 // Most stories run in a world: a simulated cluster with one Job, a controller that carries
 // out the decisions of jobfate, and a log of its writes (world_test.go). The stories in
-// testdata are scripts of commands and their outputs; scenarios_test.go has the grammar.
+// testdata are scripts of commands and their outputs; scenarios_test.go has the grammar. Those in
+// testdata/scenarios, in the words of the package script, also run on a real API server.
 // Properties of every decision are tested in jobtest/decisions, and the decisions of a single
 // package in that package.
 //

@@ -51,29 +51,6 @@ func TestPodFailurePolicyFailJobOnExitCode(t *testing.T) {
 	})
 }
 
-// A failure that matches an Ignore rule is not counted, and the pod is replaced.
-func TestPodFailurePolicyIgnoreDisruption(t *testing.T) {
-	t.Parallel()
-	both(t, once(kubelet.Fail(5).Disrupted()), func(w *world.World) {
-		w.Create(batchv1.JobSpec{PodFailurePolicy: threeActions(), BackoffLimit: new(int32(0))})
-		w.View.Always("nothing is counted as failed", func(s observe.State) bool { return s.Job == nil || s.Job.Status.Failed == 0 })
-		w.Until(observe.Want{Succeeded: 1, Conditions: completed})
-	})
-}
-
-// An Ignore rule may match exit codes. Without the rule, three failures would exceed the limit
-// by one.
-func TestPodFailurePolicyIgnoreExitCode(t *testing.T) {
-	t.Parallel()
-	both(t, once(kubelet.Fail(42)), func(w *world.World) {
-		spec := indexed(3)
-		spec.BackoffLimit = new(int32(2))
-		spec.PodFailurePolicy = failurePolicy(onExit(ignore, 42))
-		w.Create(spec)
-		w.Until(observe.Want{Succeeded: 3, Completed: "0-2", Conditions: completed})
-	})
-}
-
 // Evicted pods get the condition DisruptionTarget. An Ignore rule matches it, although a
 // FailJob rule matches their exit code.
 func TestPodFailurePolicyIgnoreEviction(t *testing.T) {
@@ -92,34 +69,6 @@ func TestPodFailurePolicyIgnoreEviction(t *testing.T) {
 	})
 }
 
-// Count treats a failure as if there were no policy. As the first rule that matches, it
-// prevents later rules from matching.
-func TestPodFailurePolicyCount(t *testing.T) {
-	t.Parallel()
-	both(t, once(kubelet.Fail(10)), func(w *world.World) {
-		w.Create(batchv1.JobSpec{PodFailurePolicy: failurePolicy(onExit(count, 10), onOtherExit(failJob, 42))})
-		w.Until(observe.Want{Succeeded: 1, Failed: 1, Conditions: completed})
-	})
-}
-
-// Failures that a Count rule matches count towards the backoff limit.
-func TestPodFailurePolicyCountUpToLimit(t *testing.T) {
-	t.Parallel()
-	both(t, kubelet.Always(kubelet.Fail(10)), func(w *world.World) {
-		w.Create(batchv1.JobSpec{PodFailurePolicy: threeActions(), BackoffLimit: new(int32(0))})
-		w.Until(observe.Want{Failed: 1, Conditions: failedByLimit})
-	})
-}
-
-// A failure that no rule matches is counted.
-func TestPodFailurePolicyNoRuleMatches(t *testing.T) {
-	t.Parallel()
-	both(t, once(kubelet.Fail(1)), func(w *world.World) {
-		w.Create(batchv1.JobSpec{PodFailurePolicy: threeActions()})
-		w.Until(observe.Want{Succeeded: 1, Failed: 1, Conditions: completed})
-	})
-}
-
 // A pod of a lost node fails without exit codes. No rule for exit codes matches it, not even
 // one with the operator NotIn.
 func TestPodFailurePolicyNoExitCode(t *testing.T) {
@@ -128,16 +77,6 @@ func TestPodFailurePolicyNoExitCode(t *testing.T) {
 	both(t, once(lost), func(w *world.World) {
 		w.Create(batchv1.JobSpec{PodFailurePolicy: failurePolicy(onOtherExit(failJob, 42))})
 		w.Until(observe.Want{Succeeded: 1, Failed: 1, Conditions: completed})
-	})
-}
-
-// Windows has negative exit codes.
-func TestPodFailurePolicyNegativeExitCode(t *testing.T) {
-	t.Parallel()
-	const controlC = -1073741510
-	both(t, kubelet.Always(kubelet.Fail(controlC)), func(w *world.World) {
-		w.Create(batchv1.JobSpec{PodFailurePolicy: failurePolicy(onExit(failJob, controlC, 137))})
-		w.Until(observe.Want{Failed: 1, Conditions: failedByPolicy})
 	})
 }
 
@@ -182,19 +121,5 @@ func TestPodFailurePolicyConditionOfOtherStatus(t *testing.T) {
 	both(t, script, func(w *world.World) {
 		w.Create(batchv1.JobSpec{PodFailurePolicy: failurePolicy(onCondition(failJob, "ConfigIssue"))})
 		w.Until(observe.Want{Succeeded: 1, Failed: 1, Conditions: completed})
-	})
-}
-
-// With a pod failure policy, a pod that is being deleted is matched, counted and replaced only
-// when it has ended.
-func TestPodFailurePolicyWaitsForDeletedPod(t *testing.T) {
-	t.Parallel()
-	both(t, once(kubelet.Run().NeverDying()), func(w *world.World) {
-		w.Create(batchv1.JobSpec{PodFailurePolicy: threeActions()})
-		s := w.Until(observe.Want{Active: 1, Ready: 1})
-		w.DeletePods(s.Active()...)
-		w.Until(observe.Want{Terminating: 1})
-		w.Become(kubelet.Run().Dying(7, 0), s.Active()...)
-		w.Until(observe.Want{Failed: 1, Conditions: failedByPolicy})
 	})
 }
