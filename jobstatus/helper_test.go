@@ -1,23 +1,19 @@
 package jobstatus_test
 
 import (
-	"time"
-
-	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate/indexset"
+	"github.com/jobfate/jobfate/internal/podtest"
 )
 
-var noon = time.Date(2026, time.May, 1, 12, 0, 0, 0, time.UTC)
-
-// after returns the time that many seconds after noon.
-func after(seconds int) metav1.Time {
-	return metav1.NewTime(noon.Add(time.Duration(seconds) * time.Second))
-}
+var (
+	after = podtest.After
+	same  = podtest.Same
+)
 
 func ptrTo[T any](v T) *T { return &v }
 
@@ -46,17 +42,6 @@ func indexedJob(completions int32, completed string, failed *string) *batchv1.Jo
 	return &batchv1.Job{
 		Spec:   batchv1.JobSpec{CompletionMode: ptrTo(batchv1.IndexedCompletion), Completions: &completions},
 		Status: batchv1.JobStatus{CompletedIndexes: completed, FailedIndexes: failed},
-	}
-}
-
-// same fails the test when got is not want.
-func same(t interface {
-	Helper()
-	Errorf(string, ...any)
-}, what string, got, want any) {
-	t.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%s: got %v, want %v (-want +got):\n%s", what, got, want, diff)
 	}
 }
 

@@ -1,23 +1,20 @@
 package lifecycle_test
 
 import (
-	"time"
-
-	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate/indexset"
+	"github.com/jobfate/jobfate/internal/podtest"
 )
 
-var noon = time.Date(2026, time.May, 1, 12, 0, 0, 0, time.UTC)
-
-// after returns the time that many seconds after noon.
-func after(seconds int) metav1.Time {
-	return metav1.NewTime(noon.Add(time.Duration(seconds) * time.Second))
-}
+var (
+	noon  = podtest.Noon()
+	after = podtest.After
+	same  = podtest.Same
+)
 
 func ptrTo[T any](v T) *T { return &v }
 
@@ -39,17 +36,6 @@ func withConditions(conditions ...batchv1.JobCondition) *batchv1.Job {
 // storedJob returns a Job with the metadata that the API server sets.
 func storedJob() *batchv1.Job {
 	return &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job", UID: "job-uid", ResourceVersion: "1"}}
-}
-
-// same fails the test when got is not want.
-func same(t interface {
-	Helper()
-	Errorf(string, ...any)
-}, what string, got, want any) {
-	t.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%s: got %v, want %v (-want +got):\n%s", what, got, want, diff)
-	}
 }
 
 var conditionTypes = []batchv1.JobConditionType{

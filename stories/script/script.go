@@ -169,7 +169,9 @@ func (s Scenario) Run(t *testing.T, w World, end string) {
 }
 
 func until(w World, state string) {
-	w.When(state+" and nothing else", func(job *batchv1.Job, pods []*corev1.Pod) bool { return Same(Text(job, pods), state) })
+	w.When(state+" and nothing else", func(job *batchv1.Job, pods []*corev1.Pod) bool {
+		return Same(Text(job, pods), state)
+	})
 }
 
 func do(t *testing.T, w World, word, rest string) error {
@@ -179,7 +181,8 @@ func do(t *testing.T, w World, word, rest string) error {
 	switch word {
 	case "create":
 		spec := batchv1.JobSpec{}
-		spec.Template.Spec = corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "main", Image: "image"}}}
+		spec.Template.Spec = corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever,
+			Containers: []corev1.Container{{Name: "main", Image: "image"}}}
 		if err := yaml.UnmarshalStrict([]byte(rest), &spec); err != nil {
 			return err
 		}
@@ -285,7 +288,8 @@ func index(pod *corev1.Pod) int {
 // ordered returns pods by index, then by age and name.
 func ordered(pods []*corev1.Pod) []*corev1.Pod {
 	return slices.SortedFunc(slices.Values(pods), func(a, b *corev1.Pod) int {
-		return cmp.Or(cmp.Compare(index(a), index(b)), a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(index(a), index(b)), a.CreationTimestamp.Compare(b.CreationTimestamp.Time),
+			cmp.Compare(a.Name, b.Name))
 	})
 }
 
@@ -293,10 +297,21 @@ func ordered(pods []*corev1.Pod) []*corev1.Pod {
 func choose(pods []*corev1.Pod, which string) (chosen []*corev1.Pod) {
 	kind, arg, _ := strings.Cut(which, ":")
 	for _, pod := range ordered(pods) {
-		owned := metav1.GetControllerOf(pod) != nil
-		if kind == "all" && active(pod) && owned || kind == "first" && active(pod) && owned && strconv.Itoa(len(chosen)) != arg ||
-			kind == "index" && !hasEnded(pod) && contains(arg, index(pod)) || kind == "deleted" && deleted(pod) && (arg == "" || strconv.Itoa(len(chosen)) != arg) ||
-			kind == "ended" && hasEnded(pod) {
+		owned, more := metav1.GetControllerOf(pod) != nil, strconv.Itoa(len(chosen)) != arg
+		is := false
+		switch kind {
+		case "all":
+			is = active(pod) && owned
+		case "first":
+			is = active(pod) && owned && more
+		case "index":
+			is = !hasEnded(pod) && contains(arg, index(pod))
+		case "deleted":
+			is = deleted(pod) && (arg == "" || more)
+		case "ended":
+			is = hasEnded(pod)
+		}
+		if is {
 			chosen = append(chosen, pod)
 		}
 	}
@@ -309,7 +324,8 @@ func Text(job *batchv1.Job, pods []*corev1.Pod) string {
 		return "job=gone"
 	}
 	words := status(job)
-	if n := count(pods, func(pod *corev1.Pod) bool { return active(pod) && metav1.IsControlledBy(pod, job) }); n != int(job.Status.Active) {
+	n := count(pods, func(pod *corev1.Pod) bool { return active(pod) && metav1.IsControlledBy(pod, job) })
+	if n != int(job.Status.Active) {
 		words = append(words, fmt.Sprintf("and %d active pods", n))
 	}
 	return strings.Join(words, " ")
@@ -326,7 +342,8 @@ func status(job *batchv1.Job) (words []string) {
 	for _, f := range []struct {
 		name string
 		n    int32
-	}{{"active", st.Active}, {"ready", value(st.Ready)}, {"terminating", value(st.Terminating)}, {"succeeded", st.Succeeded}, {"failed", st.Failed}} {
+	}{{"active", st.Active}, {"ready", value(st.Ready)}, {"terminating", value(st.Terminating)},
+		{"succeeded", st.Succeeded}, {"failed", st.Failed}} {
 		if f.n != 0 {
 			words = append(words, fmt.Sprintf("%s=%d", f.name, f.n))
 		}

@@ -39,8 +39,9 @@ var rules = func() (out struct {
 // imports is depguard with a list for each layer, whose name is in findings.
 func imports(root string) *analysis.Analyzer {
 	lists := depguard.LinterSettings{
-		"dependencies of tests": {Files: []string{"$test"}, Allow: allowed("~ ~/ k8s client gocmp rapid datadriven yaml")},
-		"pure":                  {Deny: rules.Banned},
+		"dependencies of tests": {Files: []string{"$test"},
+			Allow: allowed("~ ~/ k8s client gocmp rapid datadriven yaml")},
+		"pure": {Deny: rules.Banned},
 	}
 	for _, dir := range strings.Fields(deciding) {
 		lists["pure"].Files = append(lists["pure"].Files, path.Join(root, dir, "*.go"))
