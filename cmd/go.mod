@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/google/go-cmp v0.7.0
+	github.com/google/jsonschema-go v0.4.3
 	github.com/jobfate/jobfate v0.0.0
 	github.com/jobfate/jobfate/jobtest v0.0.0
 	github.com/jobfate/jobfate/jobtest/kube v0.0.0

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"encoding/json"
 	"flag"
 	"os"
 	"path/filepath"
@@ -157,27 +156,6 @@ func TestEverySampleIsGolden(t *testing.T) {
 	for _, e := range entries {
 		if !used[e.Name()] {
 			t.Errorf("no test reads the sample %s", e.Name())
-		}
-	}
-}
-
-// TestJSONShape checks that the output has the fields that doc.go promises.
-func TestJSONShape(t *testing.T) {
-	for _, g := range goldens {
-		got := runWith("", append([]string{"explain", "-o", "json", "--now", g.now}, sampleFiles(t, g.sample)...)...)
-		var fields map[string]json.RawMessage
-		if err := json.Unmarshal([]byte(got.Stdout), &fields); err != nil {
-			t.Fatalf("%s: got %q, want JSON: %v", g.name, got.Stdout, err)
-		}
-		for _, list := range []string{"claims", "deletions", "creations", "status", "finalizers", "settled", "waits", "indexes", "notes"} {
-			if raw := fields[list]; len(raw) == 0 || raw[0] != '[' {
-				t.Errorf("%s: %s is %s, want a list", g.name, list, raw)
-			}
-		}
-		for _, always := range []string{"job", "now", "pods", "reason", "prospect", "finished", "completed"} {
-			if _, ok := fields[always]; !ok {
-				t.Errorf("%s: there is no %s", g.name, always)
-			}
 		}
 	}
 }

@@ -1,0 +1,142 @@
+package cli
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	batchv1 "k8s.io/api/batch/v1"
+
+	"github.com/jobfate/jobfate/cmd/internal/simulation"
+)
+
+// documents are the outputs of a command with -o json, each of one of the types.
+var documents = []struct {
+	command string
+	types   []reflect.Type
+}{
+	{"explain", []reflect.Type{reflect.TypeFor[report](), reflect.TypeFor[overview]()}},
+	{"simulate", []reflect.Type{reflect.TypeFor[timeline](), reflect.TypeFor[comparison](), reflect.TypeFor[spread](),
+		reflect.TypeFor[spreadComparison]()}},
+	{"validate", []reflect.Type{reflect.TypeFor[verdicts]()}},
+}
+
+// inJSON are the types whose JSON is not that of their Go type.
+var inJSON = map[reflect.Type]*jsonschema.Schema{
+	reflect.TypeFor[json.RawMessage]():   {},
+	reflect.TypeFor[simulation.Time]():   {Type: "number"},
+	reflect.TypeFor[batchv1.JobStatus](): {Type: "object", Description: "The status of a Job in the API of Kubernetes."},
+}
+
+// schemaOf returns the schema of a Go type. A list is never null. With open, objects may have
+// fields that the type does not have.
+func schemaOf(t *testing.T, of reflect.Type, open bool) *jsonschema.Schema {
+	t.Helper()
+	s, err := jsonschema.ForType(of, &jsonschema.ForOptions{TypeSchemas: inJSON})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var adapt func(*jsonschema.Schema)
+	adapt = func(s *jsonschema.Schema) {
+		if s == nil {
+			return
+		}
+		if s.Items != nil {
+			s.Type, s.Types = "array", nil
+		}
+		if open && len(s.Properties) > 0 {
+			s.AdditionalProperties = nil
+		}
+		adapt(s.Items)
+		for _, p := range s.Properties {
+			adapt(p)
+		}
+	}
+	adapt(s)
+	return s
+}
+
+// schemaOfCommand returns the schema of the output of a command.
+func schemaOfCommand(t *testing.T, command string, types []reflect.Type, open bool) *jsonschema.Schema {
+	t.Helper()
+	s := &jsonschema.Schema{
+		Schema:      "https://json-schema.org/draft/2020-12/schema",
+		Title:       "jobfate " + command + " -o json",
+		Description: "Fields may be added; none is removed or changes its meaning before a version that may break callers.",
+	}
+	for _, of := range types {
+		s.AnyOf = append(s.AnyOf, schemaOf(t, of, open))
+	}
+	return s
+}
+
+// The published schemas are those of the Go types. Each output in testdata, and the explanation of one
+// sample and of several, conforms to them, and has no field that they do not describe.
+func TestSchema(t *testing.T) {
+	for _, d := range documents {
+		published := schemaOfCommand(t, d.command, d.types, true)
+		text, err := json.MarshalIndent(published, "", " ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkGoldenFile(t, "../../../docs/schemas/"+d.command+".json", string(text)+"\n")
+		for _, s := range []*jsonschema.Schema{published, schemaOfCommand(t, d.command, d.types, false)} {
+			r, err := s.Resolve(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for name, output := range outputsOf(t, d.command) {
+				if err := conforms(r, output); err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+			}
+			if conforms(r, `{"job": {"namespace": "ns"}}`) == nil {
+				t.Errorf("%s: an output without the name of the Job conforms", d.command)
+			}
+		}
+	}
+}
+
+func conforms(r *jsonschema.Resolved, text string) error {
+	var value any
+	if err := json.Unmarshal([]byte(text), &value); err != nil {
+		return err
+	}
+	return r.Validate(value)
+}
+
+// outputsOf returns outputs of a command, by what they are the output of.
+func outputsOf(t *testing.T, command string) map[string]string {
+	t.Helper()
+	texts := map[string]string{}
+	for _, file := range glob(t, "testdata/*.json") {
+		of, _, _ := strings.Cut(filepath.Base(file), "-")
+		if of == command || command == "explain" && of != "simulate" && of != "validate" {
+			texts[file] = readFile(t, file)
+		}
+	}
+	if command != "explain" {
+		return texts
+	}
+	folders := glob(t, samples+"/[a-z]*")
+	for name, input := range map[string][]string{"several samples": folders, "one sample": folders[:1]} {
+		got := runWith("", append([]string{"explain", "-o", "json"}, input...)...)
+		if got.Status != exitOK {
+			t.Errorf("%s: %s", name, got.Stderr)
+		}
+		texts[name] = got.Stdout
+	}
+	return texts
+}
+
+func glob(t *testing.T, pattern string) []string {
+	t.Helper()
+	files, err := filepath.Glob(pattern)
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%s: %d files, %v", pattern, len(files), err)
+	}
+	return files
+}
