@@ -241,9 +241,9 @@ func (w *watcher) checkServer(ctx context.Context) error {
 	return errors.Join(err, refused)
 }
 
-// features are what the Jobs of this controller may use, and the first versions in which it is on
+// serverFeatures are what the Jobs of this controller may use, and the first versions in which it is on
 // by default, or cannot be off.
-var features = []struct{ since, what string }{
+var serverFeatures = []struct{ since, what string }{
 	{"1.35", "spec.managedBy, which it drops with the gate JobManagedBy off: the built-in controller runs the Jobs"},
 	{"1.35", "restart rules of containers"},
 	{"1.36", "restarts of all containers of a pod"},
@@ -252,7 +252,7 @@ var features = []struct{ since, what string }{
 
 // lacking returns the features that an API server may lack.
 func lacking(got *version.Version) (lacks []string) {
-	for _, f := range features {
+	for _, f := range serverFeatures {
 		if got.LessThan(version.MustParseGeneric(f.since)) {
 			lacks = append(lacks, f.what)
 		}
