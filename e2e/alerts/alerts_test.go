@@ -46,7 +46,7 @@ var stories = []struct {
 	options server.Options
 	fault   *proxy.Rule
 	quota   bool
-	jobs    int // so many at the start
+	jobs    int // the number of Jobs at the start
 }{
 	{},
 	{alert: "JobfateBehind", options: server.Options{Workers: 1, QPS: 2, Burst: 1}, jobs: 60},

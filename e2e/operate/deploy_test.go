@@ -71,7 +71,7 @@ func TestRightsAreThose(t *testing.T) {
 		t.Fatal(err)
 	}
 	client := kubernetes.NewForConfigOrDie(config)
-	found, allowed := rules(t, "jobfate-controller"), rules(t, "nobody")
+	granted, allowed := rules(t, "jobfate-controller"), rules(t, "nobody")
 	for _, name := range []string{"jobfate-controller", "jobfate-metrics-server"} {
 		role, err := api.Client.RbacV1().ClusterRoles().Get(t.Context(), name, metav1.GetOptions{})
 		if err != nil {
@@ -83,8 +83,8 @@ func TestRightsAreThose(t *testing.T) {
 			}
 		}
 	}
-	if !maps.Equal(found, allowed) {
-		t.Errorf("the controller may %v, want %v", found, allowed)
+	if !maps.Equal(granted, allowed) {
+		t.Errorf("the controller may %v, want %v", granted, allowed)
 	}
 	for name, call := range map[string]func() error{
 		"read a Secret": func() error {

@@ -56,7 +56,7 @@ func (c *groupController) create(ctx context.Context, g *JobGroup, members []gro
 }
 
 // delete reads a group and its Jobs, and makes a plan. It stores the status if it changes, or else
-// deletes Jobs, and returns what is left to do.
+// deletes Jobs, and returns the rest of the plan.
 func (c *groupController) delete(ctx context.Context, from client.Reader,
 	key client.ObjectKey) (g JobGroup, p group.Plan, err error) {
 	var jobs batchv1.JobList
