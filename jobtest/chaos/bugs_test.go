@@ -270,7 +270,7 @@ func stale() cluster.Controller {
 
 // forgetful is a caller that forgets its writes in flight.
 func forgetful() cluster.Controller {
-	return &wrong{Caller: jobtest.NewCaller(), before: func(w *wrong) { w.ForgetInFlight() }}
+	return &wrong{Caller: jobtest.NewCaller(), before: func(w *wrong) { bugs.ForgetInFlight(w.Machine) }}
 }
 
 func waiting(how func(time.Duration) time.Duration) func() cluster.Controller {

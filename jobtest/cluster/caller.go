@@ -41,6 +41,20 @@ func NewCaller(options ...jobfate.Option) *Caller {
 	return &Caller{Machine: jobfate.NewMachine(), Options: options}
 }
 
+// Clone returns a caller with the same memory. The two share only immutable data.
+func (c *Caller) Clone() *Caller {
+	return &Caller{Machine: c.Machine.Clone(), Options: c.Options, Progress: c.Progress, Feeding: c.Feeding,
+		shown: c.shown, Check: c.Check}
+}
+
+// Explain says what the caller is waiting to observe; empty if nothing.
+func (c *Caller) Explain() string {
+	if c.Machine.Idle() {
+		return ""
+	}
+	return "the controller is " + c.Machine.String()
+}
+
 // Sync carries out one decision.
 func (c *Caller) Sync(client *Client) (time.Duration, error) {
 	if err := c.releaseOrphans(client); err != nil {

@@ -198,7 +198,7 @@ type forgetful struct{ Searchable }
 func (f forgetful) Clone() Searchable { return forgetful{f.Searchable.Clone()} }
 
 func (f forgetful) Sync(client *cluster.Client) (time.Duration, error) {
-	f.Searchable.(caller).ForgetInFlight()
+	bugs.ForgetInFlight(f.Searchable.(caller).Machine)
 	return f.Searchable.Sync(client)
 }
 

@@ -50,3 +50,9 @@ func ForgetUnobserved(s jobfate.Snapshot, o jobfate.Option, _ inside.Usual) (job
 	s.InFlight.Pods = nil
 	return jobfate.Decide(s, o)
 }
+
+// ForgetInFlight makes a Machine forget its writes in flight.
+func ForgetInFlight(machine *jobfate.Machine) {
+	m := inside.Memory(machine)
+	m.Known, m.Shown, m.ReadFirst, m.Created, m.Deleted, m.Stripped, m.Lost = "", "", false, nil, nil, nil, nil
+}

@@ -1,0 +1,44 @@
+package explore
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+
+	"github.com/jobfate/jobfate/internal/inside"
+)
+
+// Key returns the memory as text. Callers with equal options and equal keys behave the same.
+func (c caller) Key() string {
+	m := inside.Memory(c.Machine)
+	lists := cmp.Or(m.Counted.Uncounted, &batchv1.UncountedTerminatedPods{}) // none is like empty ones
+	return fmt.Sprintf("%s %s %v %v %d %q %q %d %d %v %v %v %v %v %v %q %q %q", m.Job, m.Gone, m.Sure,
+		m.Backoff, m.LastStatus.UnixNano(), m.Known, m.Shown,
+		m.Counted.Succeeded, m.Counted.Failed, lists.Succeeded, lists.Failed, m.ReadFirst, m.Created, m.Deleted,
+		m.Stripped, m.Lost, m.JobsFloor, m.PodsFloor)
+}
+
+// Age subtracts a duration from all times that the caller remembers, but makes none of them
+// earlier than the limit.
+func (c caller) Age(by time.Duration, limit time.Time) {
+	age := func(t time.Time) time.Time {
+		if t.IsZero() {
+			return t
+		}
+		if t = t.Add(-by); t.Before(limit) {
+			return limit
+		}
+		return t
+	}
+	m := inside.Memory(c.Machine)
+	m.Backoff.LastFailure = age(m.Backoff.LastFailure)
+	m.LastStatus = age(m.LastStatus)
+	created := m.Created[:0:0]
+	for _, pod := range m.Created {
+		pod.At = age(pod.At)
+		created = append(created, pod)
+	}
+	m.Created = created
+}
