@@ -42,6 +42,9 @@
 //	created         when the Job was created, has started and has ended; started and
 //	started         ended are absent while it has not
 //	ended
+//	succeeded       the number of pods that have succeeded, by the status,
+//	completions     of how many (absent if any pod is enough), and how many run at
+//	parallelism     the same time
 //	reason          code, text, until (if time alone changes it), advice, pods
 //	                (names), attention (None, Wait, Held, Lost or Stuck), evidence
 //	                (the objects and events that show it)

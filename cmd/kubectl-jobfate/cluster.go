@@ -9,6 +9,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -25,6 +26,7 @@ type cluster struct {
 	name      string // the name of the Job; empty for a list
 	namespace string // empty: all namespaces
 	untyped   dynamic.Interface
+	discover  func() (meta.RESTMapper, error)
 	others    objects // what Jobs and pods refer to
 
 	jobs   *table[*kubefile.Manifest]
@@ -39,7 +41,7 @@ func (p *program) connect(s selection) (*cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &cluster{name: s.name}
+	c := &cluster{name: s.name, discover: p.flags.ToRESTMapper}
 	if c.namespace, _, err = p.flags.ToRawKubeConfigLoader().Namespace(); err != nil {
 		return nil, err
 	}
@@ -195,8 +197,8 @@ func (c *cluster) objects() cli.Objects {
 	for _, pod := range in.Pods {
 		in.PodsAt = append(in.PodsAt, kubefile.Place{File: "pod/" + pod.Name})
 	}
-	return cli.Objects{Live: true, Input: in, Notes: slices.Concat(c.jobs.notes(), c.pods.notes(), c.events.notes(),
-		c.nodes.notes(), c.others.notes)}
+	return cli.Objects{Live: true, AllNamespaces: c.namespace == "", Input: in, Notes: slices.Concat(c.jobs.notes(),
+		c.pods.notes(), c.events.notes(), c.nodes.notes(), c.others.notes)}
 }
 
 // notes says why the last request failed.

@@ -142,7 +142,7 @@ func (s *stage) program() (*program, *output) {
 		s.Fatal(err)
 	}
 	flags := genericclioptions.NewConfigFlags(true)
-	flags.KubeConfig = &file
+	flags.KubeConfig, flags.CacheDir = &file, new(s.TempDir())
 	flags.WrapConfigFn = func(config *rest.Config) *rest.Config {
 		config.Transport, config.UserAgent, config.QPS = s, userAgent, -1
 		return config

@@ -24,11 +24,13 @@ func loadAll(t *testing.T) *stage {
 	return s
 }
 
-// jobsOf returns the names in the lines of a list.
+// jobsOf returns the names in a list, with the namespace if there is a column for it.
 func jobsOf(text string) (names []string) {
-	for line := range strings.Lines(text) {
-		if name, _, ok := strings.Cut(line, ": "); ok && strings.Contains(name, "/") {
-			names = append(names, name)
+	header, rows, _ := strings.Cut(text, "\n")
+	before, _, ok := strings.Cut(header, "COMPLETIONS ")
+	for row := range strings.Lines(rows) {
+		if cells := strings.Fields(row[:min(len(before), len(row))]); ok && strings.Contains(row, "   ") {
+			names = append(names, strings.Join(cells, "/"))
 		}
 	}
 	return names
@@ -37,7 +39,7 @@ func jobsOf(text string) (names []string) {
 func TestListOrder(t *testing.T) {
 	s := loadAll(t)
 	status, text, stderr := s.run("--exit-status")
-	want := []string{"default/resize", "default/import", "default/train", "default/nightly", "default/crawl"}
+	want := []string{"resize", "import", "train", "nightly", "crawl"}
 	if got := jobsOf(text); status != 6 || stderr != "" || !slices.Equal(got, want) {
 		t.Errorf("got status %d, %s%s\nwant %q", status, text, stderr, want)
 	}
@@ -71,10 +73,10 @@ func TestSelection(t *testing.T) {
 		args   []string
 		want   []string
 	}{
-		{"a namespace", []string{"-n", "elsewhere"}, []string{"elsewhere/crawl"}},
-		{"the namespace of the context", []string{"--context", "there"}, []string{"elsewhere/crawl"}},
+		{"a namespace", []string{"-n", "elsewhere"}, []string{"crawl"}},
+		{"the namespace of the context", []string{"--context", "there"}, []string{"crawl"}},
 		{"a namespace without Jobs", []string{"-n", "empty"}, nil},
-		{"a label", []string{"-l", "team=a"}, []string{"default/other"}},
+		{"a label", []string{"-l", "team=a"}, []string{"other"}},
 		{"a label, in all namespaces", []string{"-A", "-l", "team in (a, b)"}, []string{"default/other", "elsewhere/crawl"}},
 		{"a label that no Job has", []string{"-l", "team=b"}, nil},
 		{"all namespaces", []string{"-A"}, []string{"default/resize", "default/import", "default/train", "default/nightly", "default/other", "elsewhere/crawl", "default/crawl"}},

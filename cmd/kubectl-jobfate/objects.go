@@ -29,18 +29,19 @@ type objects struct {
 
 // ref names an object. Its labels select it in place of an unknown name.
 type ref struct {
-	schema.GroupVersionKind
+	schema.GroupKind
 	namespace, name, labels string
 }
 
 var (
-	volumeClaim   = corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim")
-	quota         = corev1.SchemeGroupVersion.WithKind("ResourceQuota")
-	deviceClaim   = schema.GroupVersionKind{Group: "resource.k8s.io", Version: "v1", Kind: "ResourceClaim"}
-	claimTemplate = schema.GroupVersionKind{Group: "resource.k8s.io", Version: "v1", Kind: "ResourceClaimTemplate"}
-	podGroup      = schema.GroupVersionKind{Group: "scheduling.x-k8s.io", Version: "v1alpha1", Kind: "PodGroup"}
-	workload      = schema.GroupVersionKind{Group: "kueue.x-k8s.io", Version: "v1beta1", Kind: "Workload"}
+	volumeClaim   = corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim").GroupKind()
+	quota         = corev1.SchemeGroupVersion.WithKind("ResourceQuota").GroupKind()
+	deviceClaim   = schema.GroupKind{Group: "resource.k8s.io", Kind: "ResourceClaim"}
+	claimTemplate = schema.GroupKind{Group: "resource.k8s.io", Kind: "ResourceClaimTemplate"}
+	workload      = schema.GroupKind{Group: "kueue.x-k8s.io", Kind: "Workload"}
 )
+
+func podGroup(group string) schema.GroupKind { return schema.GroupKind{Group: group, Kind: "PodGroup"} }
 
 // read reads the objects again. A missing permission is not an error.
 func (o *objects) read(ctx context.Context, c *cluster) error {
@@ -58,19 +59,19 @@ func (o *objects) read(ctx context.Context, c *cluster) error {
 			todo = append(todo, ref{quota, e.Namespace, m[1], ""})
 		}
 	}
-	done, denied := map[ref]bool{}, map[schema.GroupVersionKind]bool{}
+	done, denied := map[ref]bool{}, map[schema.GroupKind]bool{}
 	for len(todo) > 0 && len(done) < mostObjects {
 		next := todo[0]
-		if todo = todo[1:]; done[next] || denied[next.GroupVersionKind] {
+		if todo = todo[1:]; done[next] || denied[next.GroupKind] {
 			continue
 		}
 		done[next] = true
 		found, err := c.get(ctx, next)
 		switch {
-		case apierrors.IsNotFound(err):
+		case apierrors.IsNotFound(err), meta.IsNoMatchError(err):
 			continue
 		case err != nil && refused(err):
-			denied[next.GroupVersionKind] = true
+			denied[next.GroupKind] = true
 			o.notes = append(o.notes, cli.NewNote("NotPermitted",
 				"causes that depend on %s cannot be found: %v", next.Kind, err))
 			continue
@@ -85,10 +86,30 @@ func (o *objects) read(ctx context.Context, c *cluster) error {
 	return nil
 }
 
-// get reads what a reference names. The resource is guessed from the kind, which saves reading all APIs of the
-// cluster; the kinds of Jobs' owners have regular plurals.
+// resource returns the resource of a kind, in the version that the server prefers. The groups of the API of which
+// there is one version need no discovery; for others it is that of kubectl, with its cache on disk.
+func (c *cluster) resource(of schema.GroupKind) (schema.GroupVersionResource, error) {
+	if of.Group == corev1.GroupName || of.Group == batchv1.GroupName {
+		resource, _ := meta.UnsafeGuessKindToResource(of.WithVersion("v1"))
+		return resource, nil
+	}
+	mapper, err := c.discover()
+	if err != nil {
+		return schema.GroupVersionResource{}, err
+	}
+	mapping, err := mapper.RESTMapping(of)
+	if err != nil {
+		return schema.GroupVersionResource{}, err
+	}
+	return mapping.Resource, nil
+}
+
+// get reads what a reference names.
 func (c *cluster) get(ctx context.Context, r ref) ([]*unstructured.Unstructured, error) {
-	resource, _ := meta.UnsafeGuessKindToResource(r.GroupVersionKind)
+	resource, err := c.resource(r.GroupKind)
+	if err != nil {
+		return nil, err
+	}
 	client := c.untyped.Resource(resource).Namespace(r.namespace)
 	if r.name != "" {
 		u, err := client.Get(ctx, r.name, metav1.GetOptions{})
@@ -111,7 +132,7 @@ func owners(o metav1.Object) []ref {
 	if of == nil {
 		return nil
 	}
-	return []ref{{schema.FromAPIVersionAndKind(of.APIVersion, of.Kind), o.GetNamespace(), of.Name, ""}}
+	return []ref{{schema.FromAPIVersionAndKind(of.APIVersion, of.Kind).GroupKind(), o.GetNamespace(), of.Name, ""}}
 }
 
 // ofJob returns the owner of a Job and, if Kueue may hold it, its Workload.
@@ -132,7 +153,7 @@ func ofPod(pod *corev1.Pod) (all []ref) {
 	if pod.Spec.NodeName != "" || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
 		return nil
 	}
-	named := func(kind schema.GroupVersionKind, name string) {
+	named := func(kind schema.GroupKind, name string) {
 		if name != "" {
 			all = append(all, ref{kind, pod.Namespace, name, ""})
 		}
@@ -152,7 +173,10 @@ func ofPod(pod *corev1.Pod) (all []ref) {
 	for _, s := range pod.Status.ResourceClaimStatuses {
 		named(deviceClaim, *cmp.Or(s.ResourceClaimName, new("")))
 	}
-	named(podGroup, pod.Labels["scheduling.x-k8s.io/pod-group"])
+	named(podGroup("scheduling.k8s.io"),
+		*cmp.Or(cmp.Or(pod.Spec.SchedulingGroup, &corev1.PodSchedulingGroup{}).PodGroupName, new("")))
+	named(podGroup("scheduling.x-k8s.io"), pod.Labels["scheduling.x-k8s.io/pod-group"])
+	named(podGroup("scheduling.volcano.sh"), pod.Annotations["scheduling.k8s.io/group-name"])
 	return slices.Compact(all)
 }
 

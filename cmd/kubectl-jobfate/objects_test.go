@@ -22,12 +22,13 @@ import (
 var (
 	jobSet  = schema.GroupVersionKind{Group: "jobset.x-k8s.io", Version: "v1alpha2", Kind: "JobSet"}
 	cronJob = batchv1.SchemeGroupVersion.WithKind("CronJob")
+	claim   = corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim")
 )
 
 // newWorld is a stage with owners of Jobs and claims of pods.
 func newWorld(t *testing.T) *stage {
 	return newStage(t, kube.Kind{GroupVersionKind: jobSet}, kube.Kind{GroupVersionKind: cronJob},
-		kube.Kind{GroupVersionKind: volumeClaim})
+		kube.Kind{GroupVersionKind: claim})
 }
 
 // object creates an object and returns its UID.
@@ -69,11 +70,11 @@ func TestOwners(t *testing.T) {
 	for _, tc := range []struct {
 		args, want []string
 	}{
-		{[]string{"jobset/sweep"}, []string{"default/sweep-a-0", "default/sweep-b-0"}},
-		{[]string{"trainjob/sweep"}, []string{"default/sweep-a-0", "default/sweep-b-0"}},
-		{[]string{"cronjob/sweep"}, []string{"default/nightly-1"}},
-		{[]string{"CJ/sweep", "other"}, []string{"default/nightly-1", "default/other"}},
-		{[]string{"other", "job/sweep-b-0"}, []string{"default/other", "default/sweep-b-0"}},
+		{[]string{"jobset/sweep"}, []string{"sweep-a-0", "sweep-b-0"}},
+		{[]string{"trainjob/sweep"}, []string{"sweep-a-0", "sweep-b-0"}},
+		{[]string{"cronjob/sweep"}, []string{"nightly-1"}},
+		{[]string{"CJ/sweep", "other"}, []string{"nightly-1", "other"}},
+		{[]string{"other", "job/sweep-b-0"}, []string{"other", "sweep-b-0"}},
 		{[]string{"jobset/other"}, nil},
 	} {
 		status, text, stderr := s.run(tc.args...)
@@ -98,7 +99,7 @@ func TestOwners(t *testing.T) {
 // TestClaims checks that the claims of a pod without a node are read, once, and those of other pods not.
 func TestClaims(t *testing.T) {
 	s := newWorld(t)
-	s.object(volumeClaim, "data", map[string]any{"status": map[string]any{"phase": "Pending"}})
+	s.object(claim, "data", map[string]any{"status": map[string]any{"phase": "Pending"}})
 	job := newJob("a")
 	job.Spec.Template.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{
 		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"}}}}
@@ -122,6 +123,28 @@ func TestClaims(t *testing.T) {
 	s.want(0, []string{"a"}, "Job default/a")
 	s.take("list jobs metadata.name=a", pods, "list events involvedObject.kind=Job,involvedObject.name=a",
 		"list nodes metadata.name=node")
+}
+
+// TestVersions checks that a kind is read in the version that the server has, and that one it does not have is no
+// error.
+func TestVersions(t *testing.T) {
+	for _, version := range []string{"v1", "v1beta1"} {
+		in := schema.GroupVersion{Group: deviceClaim.Group, Version: version}
+		s := newStage(t, kube.Kind{GroupVersionKind: in.WithKind("ResourceClaim")})
+		s.object(in.WithKind("ResourceClaim"), "gpu", map[string]any{})
+		job := newJob("a")
+		job.Spec.Template.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimName: new("gpu")},
+			{Name: "other", ResourceClaimTemplateName: new("other")}}
+		s.pod(s.create(job), "a-1")
+		kube.Edit(s.server, "default", "a-1", func(pod *corev1.Pod) {
+			pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse,
+				Reason: corev1.PodReasonUnschedulable, Message: "0/3 nodes are available: 3 cannot allocate all claims."}}
+		})
+		s.want(0, []string{"a"}, "Job default/a")
+		if path := "/apis/" + in.String() + "/namespaces/default/resourceclaims/gpu"; s.accepts[path] == "" {
+			t.Errorf("got the requests %v, want one to %s", s.requests, path)
+		}
+	}
 }
 
 // TestLogs checks which log is read: that of the last run of the container that restarts.

@@ -77,7 +77,7 @@ func TestForbidden(t *testing.T) {
 	forbid("events", "nodes")
 	notes := []string{"  NotPermitted: causes that depend on events cannot be found: events is forbidden: you may not ", "  NotPermitted: causes that depend on nodes cannot be found: nodes is forbidden"}
 	s.want(6, []string{"resize", "--exit-status"}, append(notes, "Unschedulable: 1 of 4 active pods")...)
-	s.want(0, []string{}, "default/resize: Unschedulable: ", strings.TrimSpace(notes[0]))
+	s.want(0, []string{}, "resize   8/30          20m        20m   Unschedulable   ", strings.TrimSpace(notes[0]))
 	s.want(0, []string{"-o", "json", "resize"}, `"code": "NotPermitted"`)
 	s.want(0, []string{"simulate", "resize"}, "Assumed without a scenario: ", "!kubectl jobfate simulate: "+strings.TrimSpace(notes[0]))
 	for _, resource := range []string{"jobs", "pods"} {

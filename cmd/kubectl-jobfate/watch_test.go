@@ -149,7 +149,7 @@ func TestWatch_list(t *testing.T) {
 		w := s.watch("-A")
 		w.printed(0, "No Job was found.\n")
 		s.suspended("elsewhere", "b", nil)
-		w.printed(2*time.Second, "\nelsewhere/b: Suspended: ")
+		w.printed(2*time.Second, "\nelsewhere   b      0/2                      1s    Suspended   ")
 		// A Job with a manual selector requires a new list of pods.
 		job := newJob("a")
 		job.Spec.ManualSelector, job.Spec.Selector = new(true), &metav1.LabelSelector{MatchLabels: map[string]string{"app": "a"}}
@@ -159,7 +159,7 @@ func TestWatch_list(t *testing.T) {
 		kube.Edit(s.server, "default", pod.Name, func(pod *corev1.Pod) {
 			pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: "no room"}}
 		})
-		w.printed(2*time.Minute+5*time.Second, "default/a: Unschedulable: 1 of 1 active pod cannot be scheduled: no room\nelsewhere/b: ")
+		w.printed(2*time.Minute+5*time.Second, "Unschedulable   1 of 1 active pod cannot be scheduled: no room\nelsewhere   b ")
 		w.stop()
 		w.ended(130, "")
 	})

@@ -55,7 +55,7 @@ func TestQuota(t *testing.T) {
 	w.Must(err)
 	w.Create(three())
 	eventually(w, 6, []string{"job", "--exit-status"}, "QuotaExceeded: 2 pods cannot be created: pods ", "exceeded quota: few, requested: pods=1, used: pods=1, limited: pods=1")
-	run(w, 6, []string{"--exit-status"}, w.Namespace+"/job: QuotaExceeded: ")
+	run(w, 6, []string{"--exit-status"}, "CAUSE           MESSAGE\njob    0/3 ")
 	run(w, 0, []string{"-A", "-l", "job-name=none"}, "No Job was found.\n")
 }
 
@@ -74,8 +74,7 @@ func TestListOrder(t *testing.T) {
 		w.Must(err)
 	}
 	eventually(w, 5, []string{"--exit-status"},
-		w.Namespace+"/ended: Failed: DeadlineExceeded: ",
-		w.Namespace+"/held: Suspended: the Job is suspended\n1 other Job needs no attention (--all lists them).\n")
+		"Failed      DeadlineExceeded: ", "Suspended   the Job is suspended\n1 other Job needs no attention (--all lists them).\n")
 }
 
 // The plugin watches one Job to its end, and another until it is interrupted.

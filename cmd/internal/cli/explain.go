@@ -21,6 +21,8 @@ type Objects struct {
 	Notes []Note
 	// Live says that the objects are those of a cluster, with all pods of the Jobs.
 	Live bool
+	// AllNamespaces says that the objects may be those of several namespaces.
+	AllNamespaces bool
 }
 
 // notes returns notes about objects that were skipped or could not be read.
@@ -71,8 +73,10 @@ func (x *Explain) Flags(fs *flag.FlagSet, clock func() time.Time) {
 type View struct {
 	reports []*report // in a list, those that need most attention come first
 	list    bool
-	others  int    // Jobs that a list omits
-	notes   []Note // of a list
+	// namespaces says that a list names them even if there is only one.
+	namespaces bool
+	others     int    // Jobs that a list omits
+	notes      []Note // of a list
 	// unreadable says which parts of the input cannot be read.
 	unreadable []string
 	// about the parts of the input that cannot be read, and the Jobs of a list that cannot be decided on

@@ -32,7 +32,7 @@ func TestPartOfTheInputIsUnreadable(t *testing.T) {
 		{"a List of pods that is cut within a pod", whole[:strings.LastIndex(whole, "kind: List")], []string{"explain"}, first + "CreatingPods: ", "standard input: document 2 has no kind"},
 		{"one that is cut within a line", whole[:strings.LastIndex(whole, "data:")], []string{"explain"}, first + "CreatingPods: ", "standard input: document 2: line 305: could not find expected ':'"},
 		{"a document among others", whole + "---\na: b: c\n---\n" + other, []string{"explain"},
-			first + "default/job-backoff-limit-per-index-execute-all: BackingOff: the next indexes without a pod are backing off, the first until 10:00:13Z\ndefault/report: Finished: ", "document 3: line "},
+			first + "NAME ", "document 3: line "},
 		{"the message of a failed kubectl", whole + "---\nNo resources found in default namespace.\n", []string{"explain", "--exit-status"}, first + "BackingOff: ",
 			`document 3 is a message of kubectl, "No resources found in default namespace."; want the output of kubectl get -o yaml`},
 		{"as JSON", whole + "---\na: b: c\n", []string{"explain", "-o", "json"}, `"unreadable": [` + "\n" + `    "standard input: document 3: line `, "document 3: line "},

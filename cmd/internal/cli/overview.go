@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/jobfate/jobfate/cmd/internal/kubefile"
 	why "github.com/jobfate/jobfate/explain"
@@ -60,10 +61,10 @@ type overview struct {
 	Unreadable []string `json:"unreadable,omitempty"`
 }
 
-// List explains each Job in one line. If a Job cannot be decided on, it still explains the
+// List explains each Job in one line of a table. If a Job cannot be decided on, it still explains the
 // others.
 func (x *Explain) List(env Environment, in Objects) (*View, error) {
-	v := &View{list: true, notes: in.notes(), unreadable: messages(in.Unreadable)}
+	v := &View{list: true, namespaces: in.AllNamespaces, notes: in.notes(), unreadable: messages(in.Unreadable)}
 	now, parts, evidence := x.now(env), newPartition(in.Input), in.evidence()
 	errs := []error{in.Err()}
 	for _, m := range in.Jobs {
@@ -106,9 +107,8 @@ func (v *View) text(p paint, all bool) string {
 		b.WriteString(v.reports[0].text(p, all))
 		return b.String()
 	}
-	for _, r := range v.reports {
-		write(&b, "%s: %s: %s\n", p.text(bold, r.Job.Namespace+"/"+r.Job.Name),
-			p.text(bold+";"+attentionColors[r.Reason.attention], r.Reason.Code), r.Reason.Text)
+	if len(v.reports) > 0 {
+		b.WriteString(v.table(p, all))
 	}
 	switch {
 	case v.others == 0 && len(v.reports) == 0:
@@ -120,6 +120,50 @@ func (v *View) text(p paint, all bool) string {
 	}
 	for _, n := range v.notes {
 		write(&b, "%s: %s\n", p.text(yellow, n.Code), n.Text)
+	}
+	return b.String()
+}
+
+// cell is a cell of a table, with its colour.
+type cell struct{ color, text string }
+
+// mostCell is the maximum number of characters in a cell, unless --all is given.
+const mostCell = 120
+
+// table returns the Jobs in columns, as kubectl get jobs has them. Cells are escaped before their width is known.
+func (v *View) table(p paint, all bool) string {
+	rows := [][]cell{nil}
+	for _, title := range []string{"NAMESPACE", "NAME", "COMPLETIONS", "DURATION", "AGE", "CAUSE", "MESSAGE"} {
+		rows[0] = append(rows[0], cell{"", title})
+	}
+	for _, r := range v.reports {
+		rows = append(rows, []cell{{"", r.Job.Namespace}, {bold, r.Job.Name}, {"", r.completions()},
+			{"", r.duration()}, {"", cmp.Or(r.since(r.Created), "<unknown>")},
+			{bold + ";" + attentionColors[r.Reason.attention], r.Reason.Code}, {"", r.Reason.Text}})
+	}
+	first := v.reports[0].Job.Namespace
+	if !v.namespaces && !slices.ContainsFunc(v.reports, func(r *report) bool { return r.Job.Namespace != first }) {
+		for i := range rows {
+			rows[i] = rows[i][1:]
+		}
+	}
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i := range row {
+			text := []rune(visible(lineBreaks.Replace(row[i].text), escapeRune))
+			if !all && len(text) > mostCell {
+				text = append(text[:mostCell-1], '…')
+			}
+			row[i].text, widths[i] = string(text), max(widths[i], len(text))
+		}
+	}
+	var b strings.Builder
+	for _, row := range rows {
+		for i, c := range row[:len(row)-1] {
+			b.WriteString(p.text(c.color, c.text))
+			fmt.Fprintf(&b, "%*s", widths[i]+3-utf8.RuneCountInString(c.text), "")
+		}
+		b.WriteString(row[len(row)-1].text + "\n")
 	}
 	return b.String()
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // TestSeveralJobs explains all samples at once, as of a namespace.
@@ -20,7 +22,12 @@ func TestSeveralJobs(t *testing.T) {
 		status int
 		want   []string // parts of stdout, or of stderr for an error
 	}{
-		{"the worst first", nil, exitOK, []string{"default/import: Ending: the Job fails: ", "default/nightly: Suspended: the Job is suspended; deleting 2 pods\ndefault/crawl: BackingOff: ", "default/report: Finished: ",
+		{"the worst first", nil, exitOK, []string{`NAME      COMPLETIONS   DURATION   AGE     CAUSE        MESSAGE
+import    0/3           40s        40s     Ending       the Job fails: pod import-4hxq2: container main, exit code 42; matched FailJob rule 1 (ConfigurationError) on container…
+nightly   1/4           5m40s      5m40s   Suspended    the Job is suspended; deleting 2 pods
+crawl     0/4           40s        40s     BackingOff   backing off until 10:00:51Z after 2 failures
+report    1/1           90s        40s     Finished     the Job is Complete: CompletionsReached: Reached expected number of succeeded pods
+`,
 			"OtherKinds: objects of other kinds were skipped: Service\n"}},
 		{"the status of the worst", []string{"--exit-status"}, 5, []string{"Finished"}},
 		{"one of them", []string{"--job", "report"}, exitOK, []string{"Finished: the Job is Complete", "OtherKinds: "}},
@@ -45,15 +52,45 @@ func TestSeveralJobs(t *testing.T) {
 		seven += "\n---\napiVersion: batch/v1\nkind: Job\nmetadata: {name: " + name + "}\nspec: {}\nstatus: {}\n"
 	}
 	checkPart(t, "none of seven", runWith(seven, "explain", "--job", "other").Stderr, "default/import, b, 2 more\n")
-	if first, _, _ := strings.Cut(runWith(input, "explain").Stdout, "\n"); !strings.HasPrefix(first, "default/") || !strings.Contains(first, "the Job fails") {
-		t.Errorf("got %q first, want the Job that fails", first)
-	}
 	var all overview
 	if err := json.Unmarshal([]byte(runWith(input, "explain", "-o", "json").Stdout), &all); err != nil || len(all.Jobs) != 4 {
 		t.Errorf("got %d Jobs and %v, want 4", len(all.Jobs), err)
 	}
 	twins := strings.Replace(docs[0], "namespace: default", "namespace: test", 1) + "\n---\n" + docs[0]
 	checkPart(t, "two Jobs of the same name", runWith(twins, "explain", "--job", "report").Stderr, "the input has 2 Jobs named report; add the namespace, as in --job test/report")
+}
+
+// TestTable aligns what is not in one namespace, has not started, has no completions, or must be escaped.
+func TestTable(t *testing.T) {
+	const input = `apiVersion: batch/v1
+kind: Job
+metadata: {name: "a\u009bé", namespace: one, uid: a}
+spec: {suspend: true, parallelism: 3}
+status: {succeeded: 1}
+---
+apiVersion: batch/v1
+kind: Job
+metadata: {name: "b\n\tc", namespace: two, uid: b, creationTimestamp: "2023-08-20T08:00:00Z"}
+spec: {suspend: true}
+status: {}
+`
+	const want = `NAMESPACE   NAME       COMPLETIONS   DURATION   AGE         CAUSE       MESSAGE
+two         b\n\tc     0/1                      26h         Suspended   the Job is suspended
+one         a\u009bé   1/1 of 3                 <unknown>   Ending      the Job succeeds: CompletionsReached: Reached expected number of succeeded pods
+`
+	for _, color := range []string{"never", "always"} {
+		got := escapes.ReplaceAllString(runWith(input, "explain", "--color", color).Stdout, "")
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("--color %s (-want +got):\n%s", color, diff)
+		}
+	}
+	long := strings.Replace(edit(t, "cannot-start"), "exceeded quota", strings.Repeat("é", mostCell)+" end", 1)
+	for more, whole := range map[string]bool{"": false, "--all": true} {
+		got := runWith(long+"\n---\n"+input, strings.Fields("explain "+more)...).Stdout
+		if strings.Contains(got, "é…\n") == whole || strings.Contains(got, "é end") != whole {
+			t.Errorf("%s: got\n%s\nwant the whole message: %t", more, got, whole)
+		}
+	}
 }
 
 // TestKubectlGet explains what kubectl get job,pods,events and kubectl get all

@@ -42,5 +42,6 @@ func (p partition) of(m *kubefile.Manifest, all Objects) Objects {
 	for _, i := range slices.Compact(at) {
 		in.Pods, in.PodsAt = append(in.Pods, p.in.Pods[i]), append(in.PodsAt, p.in.PodsAt[i])
 	}
-	return Objects{&in, all.Notes, all.Live}
+	all.Input = &in
+	return all
 }

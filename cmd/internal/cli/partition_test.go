@@ -104,7 +104,7 @@ func TestListOmitsHealthyJobs(t *testing.T) {
 		t.Fatal(err)
 	}
 	const note = "Code: something is \uFFFDmissing\uFFFD\n"
-	if got := v.text(paint{}, false); !strings.HasPrefix(got, "two/ab: Suspended: ") || !strings.HasSuffix(got, "2 other Jobs need no attention (--all lists them).\n"+note) {
+	if got := v.text(paint{}, false); !strings.Contains(got, "MESSAGE\nab     0/3                      <unknown>   Suspended   the Job is suspended\n2 ") || !strings.HasSuffix(got, "\n2 other Jobs need no attention (--all lists them).\n"+note) {
 		t.Errorf("got %q", got)
 	}
 	if err := x.Answer(v); err == nil || !strings.Contains(err.Error(), "job/ac: spec.template.metadata.labels: ") {

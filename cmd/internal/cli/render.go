@@ -115,18 +115,43 @@ func (b *page) notes(r *report) {
 	}
 }
 
+// since says how long ago a time is; empty if it is not known.
+func (r *report) since(t *time.Time) string {
+	if t == nil {
+		return ""
+	}
+	return duration.HumanDuration(max(0, r.Now.Sub(*t)))
+}
+
+// duration says for how long the Job has run; empty if it has not started.
+func (r *report) duration() string {
+	if r.Started == nil || r.Ended == nil {
+		return r.since(r.Started)
+	}
+	return duration.HumanDuration(max(0, r.Ended.Sub(*r.Started)))
+}
+
+// completions says how many pods have succeeded and how many should, as kubectl does.
+func (r *report) completions() string {
+	switch {
+	case r.Completions != nil:
+		return fmt.Sprintf("%d/%d", r.Succeeded, *r.Completions)
+	case r.Parallelism > 1:
+		return fmt.Sprintf("%d/1 of %d", r.Succeeded, r.Parallelism)
+	}
+	return fmt.Sprintf("%d/1", r.Succeeded)
+}
+
 // times says how old the Job is, and for how long it has run.
 func (r *report) times() (text string) {
-	since := func(t time.Time) string { return duration.HumanDuration(max(0, r.Now.Sub(t))) }
 	if r.Created != nil {
-		text += ", created " + since(*r.Created) + " ago"
+		text += ", created " + r.since(r.Created) + " ago"
 	}
 	switch {
 	case r.Ended != nil && r.Started != nil:
-		return text + ", ran for " + duration.HumanDuration(max(0, r.Ended.Sub(*r.Started))) + ", ended " +
-			"" + since(*r.Ended) + " ago"
+		return text + ", ran for " + r.duration() + ", ended " + r.since(r.Ended) + " ago"
 	case r.Started != nil:
-		return text + ", started " + since(*r.Started) + " ago"
+		return text + ", started " + r.duration() + " ago"
 	}
 	return text
 }

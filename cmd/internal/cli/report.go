@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -32,6 +33,11 @@ type report struct {
 	Created *time.Time `json:"created,omitempty"`
 	Started *time.Time `json:"started,omitempty"`
 	Ended   *time.Time `json:"ended,omitempty"`
+	// Succeeded counts the pods that have succeeded, by the status of the Job. Completions is how many it wants;
+	// absent if the success of any pod is enough.
+	Succeeded   int32  `json:"succeeded"`
+	Completions *int32 `json:"completions,omitempty"`
+	Parallelism int32  `json:"parallelism"`
 	// ManagedBy is the controller that manages the Job; absent if it is the Job
 	// controller.
 	ManagedBy string `json:"managedBy,omitempty"`
@@ -249,31 +255,34 @@ func newReport(in Objects, m *kubefile.Manifest, now time.Time, d jobfate.Decisi
 		stored = d.Status
 	}
 	r := &report{
-		Job:        refOf(job),
-		Now:        now.UTC(),
-		Created:    known(job.CreationTimestamp.Time),
-		Started:    known(orZero(job.Status.StartTime).Time),
-		Ended:      known(endTime(job)),
-		Events:     mapped(e.Timeline(mostEvents), newEvent),
-		ManagedBy:  managerOf(job),
-		Pods:       len(in.Pods),
-		Reason:     newCause(causes[0]),
-		Also:       mapped(causes[1:], newCause),
-		Totals:     totals(e.Totals()),
-		Prospect:   newReason(e.Prospect()),
-		Claims:     mapped(d.Claim, newClaim),
-		Deletions:  mapped(d.Delete, newDeletion),
-		Creations:  mapped(d.Create, newCreation),
-		Status:     changes(&job.Status, d.Status),
-		Finalizers: mapped(d.Strip, func(pod *corev1.Pod) string { return pod.Name }),
-		Settled:    changes(stored, settled.Status),
-		Finished:   settled.Finished,
-		Waits:      mapped(e.Waits(), newReason),
-		Completed:  completed(job, d.Status, settled.Status),
-		Indexes:    mapped(slices.Collect(e.Indexes()), newIndex),
-		Notes:      notes(in, m, e),
-		indexed:    isIndexed(job),
-		groups:     e.Groups(),
+		Job:         refOf(job),
+		Now:         now.UTC(),
+		Created:     known(job.CreationTimestamp.Time),
+		Started:     known(orZero(job.Status.StartTime).Time),
+		Ended:       known(endTime(job)),
+		Succeeded:   job.Status.Succeeded,
+		Completions: job.Spec.Completions,
+		Parallelism: *cmp.Or(job.Spec.Parallelism, new(int32(1))),
+		Events:      mapped(e.Timeline(mostEvents), newEvent),
+		ManagedBy:   managerOf(job),
+		Pods:        len(in.Pods),
+		Reason:      newCause(causes[0]),
+		Also:        mapped(causes[1:], newCause),
+		Totals:      totals(e.Totals()),
+		Prospect:    newReason(e.Prospect()),
+		Claims:      mapped(d.Claim, newClaim),
+		Deletions:   mapped(d.Delete, newDeletion),
+		Creations:   mapped(d.Create, newCreation),
+		Status:      changes(&job.Status, d.Status),
+		Finalizers:  mapped(d.Strip, func(pod *corev1.Pod) string { return pod.Name }),
+		Settled:     changes(stored, settled.Status),
+		Finished:    settled.Finished,
+		Waits:       mapped(e.Waits(), newReason),
+		Completed:   completed(job, d.Status, settled.Status),
+		Indexes:     mapped(slices.Collect(e.Indexes()), newIndex),
+		Notes:       notes(in, m, e),
+		indexed:     isIndexed(job),
+		groups:      e.Groups(),
 	}
 	policy := job.Spec.PodFailurePolicy != nil
 	for i := range r.Indexes {

@@ -167,7 +167,7 @@ func TestStuck(t *testing.T) {
 		{"one Job", []string{"--job", "resize", "--exit-status"}, 6, "QuotaExceeded: 1 pod cannot be created: "},
 		{"the other causes", []string{"--job", "resize"}, exitOK, "Also:\n  Unschedulable: 1 of 4 active pods cannot be scheduled: 0/3 nodes are available: 3 Insufficient cpu.\n  ImagePullFailed: 2 of 4 active pods cannot pull an image: "},
 		{"the totals", []string{"--job", "resize"}, exitOK, "done 8 · running 1 · stuck 3 · pending 18.\n"},
-		{"the stuck one first", []string{"--exit-status"}, 6, "default/resize: QuotaExceeded: "},
+		{"the stuck one first", []string{"--exit-status"}, 6, "MESSAGE\nresize   8/30          20m        20m   QuotaExceeded   1 pod cannot be created: "},
 	} {
 		got := runWith(input, append([]string{"explain", "--now", at}, tc.args...)...)
 		if got.Status != tc.status {
