@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"io"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -56,5 +57,10 @@ func (p *program) readLog(ctx context.Context, namespace, pod string, o *corev1.
 	if err != nil {
 		return nil, err
 	}
-	return client.CoreV1().Pods(namespace).GetLogs(pod, o).DoRaw(ctx)
+	log, err := client.CoreV1().Pods(namespace).GetLogs(pod, o).Stream(ctx) // unlike DoRaw, it decodes errors
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	return io.ReadAll(log)
 }

@@ -60,7 +60,7 @@ func run(w *world.World, status int, args []string, parts ...string) string {
 func runAs(w *world.World, kubeconfig string, status int, args []string, parts ...string) string {
 	w.T.Helper()
 	var stdout, stderr bytes.Buffer
-	cmd := exec.CommandContext(w.T.Context(), binary, append([]string{"--kubeconfig", kubeconfig, "-n", w.Namespace}, args...)...)
+	cmd := exec.CommandContext(w.T.Context(), binary, append([]string{"--kubeconfig", kubeconfig, "--cache-dir", api.Dir() + "/cache", "-n", w.Namespace}, args...)...)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	var exit *exec.ExitError
 	if err := cmd.Run(); err != nil && !errors.As(err, &exit) {
@@ -86,7 +86,7 @@ func runAs(w *world.World, kubeconfig string, status int, args []string, parts .
 func eventually(w *world.World, status int, args []string, parts ...string) {
 	w.T.Helper()
 	for late := time.Now().Add(30 * time.Second); time.Now().Before(late); time.Sleep(200 * time.Millisecond) {
-		out, err := exec.CommandContext(w.T.Context(), binary, append([]string{"--kubeconfig", kubeconfig, "-n", w.Namespace}, args...)...).Output()
+		out, err := exec.CommandContext(w.T.Context(), binary, append([]string{"--kubeconfig", kubeconfig, "--cache-dir", api.Dir() + "/cache", "-n", w.Namespace}, args...)...).Output()
 		var exit *exec.ExitError
 		if err != nil && !errors.As(err, &exit) {
 			w.T.Fatal(err)

@@ -56,8 +56,8 @@ func (s *Server) Account(ctx context.Context, namespace, name string) (*rest.Con
 
 // Apply applies the objects of YAML files and of folders with a kustomization, whose paths are
 // absolute or relative to e2e. Objects
-// that need a namespace and name none get the given one. It returns the objects in the order of
-// their kinds, then of the files.
+// that need a namespace and name none get the given one. It returns the stored objects in the
+// order of their kinds, then of the files.
 func (s *Server) Apply(ctx context.Context, namespace string, files ...string) ([]*unstructured.Unstructured, error) {
 	objects, err := readManifests(files)
 	if err != nil {
@@ -71,7 +71,7 @@ func (s *Server) Apply(ctx context.Context, namespace string, files ...string) (
 	if err != nil {
 		return nil, err
 	}
-	for _, object := range objects {
+	for i, object := range objects {
 		kind := object.GroupVersionKind()
 		mapping, err := mapper.RESTMapping(kind.GroupKind(), kind.Version)
 		if err != nil {
@@ -80,7 +80,7 @@ func (s *Server) Apply(ctx context.Context, namespace string, files ...string) (
 		if mapping.Scope.Name() == meta.RESTScopeNameNamespace && object.GetNamespace() == "" {
 			object.SetNamespace(namespace)
 		}
-		_, err = client.Resource(mapping.Resource).Namespace(object.GetNamespace()).
+		objects[i], err = client.Resource(mapping.Resource).Namespace(object.GetNamespace()).
 			Apply(ctx, object.GetName(), object, metav1.ApplyOptions{FieldManager: "e2e", Force: true})
 		if err != nil {
 			return nil, fmt.Errorf("applying %s %s of %s: %w", kind.Kind, object.GetName(), files, err)
