@@ -89,6 +89,9 @@ func (s *stage) note(r *kube.Request) {
 // RoundTrip passes a request on to the server.
 func (s *stage) RoundTrip(r *http.Request) (*http.Response, error) {
 	if strings.HasSuffix(r.URL.Path, "/log") {
+		s.mu.Lock()
+		s.requests = append(s.requests, "get pods/log")
+		s.mu.Unlock()
 		status, text := s.logs(r)
 		return answered(r, status, text), nil
 	}

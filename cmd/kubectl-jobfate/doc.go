@@ -14,7 +14,7 @@
 // # What it reads
 //
 // Each kind is listed once, in pages: the Jobs, the pods that their selectors match, and, if
-// there are pods that they may explain, the events of the namespace and the nodes. Without
-// permission for events or nodes it continues without them, and adds a note. With -w it
-// watches these kinds.
+// there are pods that they may explain, the events of the namespace and the nodes. What these name
+// is read by its name. Without permission for anything but Jobs and pods it continues, and adds a
+// note. With -w it watches the kinds that it lists.
 package main

@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -42,6 +44,44 @@ func TestRequests(t *testing.T) {
 	s.take("list jobs metadata.name=a")
 	s.want(0, []string{"-n", "empty"})
 	s.take("list jobs")
+}
+
+// TestRequests_documented checks the requests that docs/command.md lists.
+func TestRequests_documented(t *testing.T) {
+	s := newWorld(t)
+	s.logs = func(*http.Request) (int, string) { return 200, "last" }
+	job := s.create(newJob("a"))
+	for _, name := range []string{"a-1", "a-2"} {
+		s.pod(job, name)
+		kube.Kubelet{Server: s.server}.Start("default", name)
+	}
+	s.want(0, []string{"a"}, "Running: ")
+	s.documented("a Job that runs", job)
+	job = newJob("b")
+	owner := s.object(cronJob, "nightly", map[string]any{})
+	job.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(owner, cronJob)}
+	job.Spec.BackoffLimit = new(int32(0))
+	job = s.create(job)
+	s.pod(job, "b-1")
+	kube.Kubelet{Server: s.server}.Start("default", "b-1")
+	kube.Kubelet{Server: s.server}.End("default", "b-1", 1)
+	s.want(0, []string{"b", "--logs"}, "Ending: the Job fails: ", "Log of container main")
+	s.documented("a failed Job of a CronJob, `--logs`", job)
+}
+
+// documented checks that docs/command.md lists the requests since the last call, which are about a Job.
+func (s *stage) documented(what string, job *batchv1.Job) {
+	s.Helper()
+	text, err := os.ReadFile(page)
+	if err != nil {
+		s.Fatal(err)
+	}
+	node := kube.List[*corev1.Pod](s.server, "default")[0].Spec.NodeName
+	row := "\n| " + what + " | `" + strings.NewReplacer(batchv1.ControllerUidLabel+"="+string(job.UID), "SELECTOR", "name="+job.Name, "name=NAME",
+		"metadata.name="+node, "metadata.name=NODE").Replace(strings.Join(s.requests, "`, `")) + "` |\n"
+	if s.requests = nil; !strings.Contains(string(text), row) {
+		s.Errorf("%s has no row%s", page, row)
+	}
 }
 
 // TestPages reads more pods than fit a page.
