@@ -8,7 +8,6 @@ import (
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -58,7 +57,7 @@ func (s *stage) settled() bool {
 // the Jobs.
 type outcome struct {
 	Status   jobset.JobSetStatus
-	Train    trainer.TrainJobStatus
+	Train    trainJob
 	Created  map[string]int
 	Specs    map[string]batchv1.JobSpec
 	Services map[string]corev1.ServiceSpec
@@ -88,14 +87,18 @@ func endOf(s *stage) outcome {
 		}
 	}
 	if s.train != nil {
-		e.Train = *s.train.Status.DeepCopy()
-		for i := range e.Train.Conditions {
-			e.Train.Conditions[i].LastTransitionTime = metav1.Time{}
+		e.Train.Status.Conditions = slices.Clone(s.train.Status.Conditions)
+		for i := range e.Train.Status.Conditions {
+			e.Train.Status.Conditions[i].LastTransitionTime = metav1.Time{}
 		}
-		slices.SortFunc(e.Train.JobsStatus, func(a, b trainer.JobStatus) int { return strings.Compare(a.Name, b.Name) })
+		e.Train.Status.JobsStatus = slices.SortedFunc(slices.Values(s.train.Status.JobsStatus),
+			func(a, b counted) int { return strings.Compare(a.Name, b.Name) })
 	}
 	for name, uids := range s.created {
 		e.Created[name] = len(uids)
+	}
+	if s.deletedRunning {
+		e.Created, e.Train.Status.JobsStatus = nil, nil
 	}
 	for name := range s.jobs {
 		spec := withoutKeys(s.stateOf(name)).Job.Spec

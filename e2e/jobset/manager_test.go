@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/cert"
@@ -66,7 +67,11 @@ func startManager(ctx context.Context, s *server.Server) (*server.Controller, er
 	if err != nil {
 		return nil, err
 	}
-	if err := installWebhooks(ctx, s.Client, filepath.Join(components, "webhook"), fmt.Sprintf("https://%s:%d", host, webhookPort), ca); err != nil {
+	if err := installWebhooks(ctx, s.Client, filepath.Join(components, "webhook"),
+		"patches/mutating-patch.yaml", "patches/validating-patch.yaml", func(c *admissionv1.WebhookClientConfig) {
+			address := fmt.Sprintf("https://%s:%d%s", host, webhookPort, *c.Service.Path)
+			*c = admissionv1.WebhookClientConfig{URL: &address, CABundle: ca}
+		}); err != nil {
 		return nil, err
 	}
 	return controller, awaitWebhooks(ctx, s, controller)

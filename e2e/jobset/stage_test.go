@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -49,13 +48,16 @@ type stage struct {
 
 	// The state after the changes that are processed.
 	set      *jobset.JobSet // nil before it is created and after it is gone
-	train    *trainer.TrainJob
+	train    *trainJob
 	jobs     map[string]*batchv1.Job
 	pods     map[string]*corev1.Pod
 	services map[string]*corev1.Service
 	created  map[string][]types.UID // all Jobs that ever existed, by name
-	start    time.Time
-	story    []string
+	// The JobSet was deleted while its Jobs ran. JobSet may create Jobs again, and Trainer keep their counts,
+	// until they observe the deletion.
+	deletedRunning bool
+	start          time.Time
+	story          []string
 }
 
 type change struct {
@@ -167,8 +169,8 @@ func (s *stage) step() bool {
 	line := ""
 	switch o := c.object.(type) {
 	case *unstructured.Unstructured:
-		if o.GetKind() == trainer.TrainJobKind {
-			s.train = &trainer.TrainJob{}
+		if o.GetKind() == trainJobKind {
+			s.train = &trainJob{}
 			s.must(runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, s.train))
 			line = fmt.Sprintf("TrainJob: %v, %v", s.train.Status.Conditions, s.train.Status.JobsStatus)
 			break

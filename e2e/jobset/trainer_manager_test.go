@@ -51,7 +51,15 @@ func startTrainer(ctx context.Context, s *server.Server) (*server.Controller, er
 	if err := installTrainer(ctx, s, base, port); err != nil {
 		return nil, err
 	}
-	if err := os.RemoveAll(trainCerts); err != nil {
+	config := filepath.Join(s.Dir(), "trainer.yaml")
+	err = errors.Join(os.RemoveAll(trainCerts), os.WriteFile(config, fmt.Appendf(nil, `apiVersion: config.trainer.kubeflow.org/v1alpha1
+kind: Configuration
+webhook: {port: %d}
+metrics: {bindAddress: "0"}
+health: {healthProbeBindAddress: "0"}
+leaderElection: {leaderElect: false}
+`, port), 0o600))
+	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTime)
@@ -60,9 +68,7 @@ func startTrainer(ctx context.Context, s *server.Server) (*server.Controller, er
 	if err := poll(ctx, manager, func() error { return listTrainer(ctx, s) }); err != nil {
 		return nil, err
 	}
-	controller, err := s.Program(ctx, program, trainNamespace, trainAccount, server.Options{Name: "trainer", Args: []string{
-		fmt.Sprintf("--webhook-server-port=%d", port), "--health-probe-bind-address=0",
-	}})
+	controller, err := s.Program(ctx, program, trainNamespace, trainAccount, server.Options{Name: "trainer", Args: []string{"--config=" + config}})
 	if err != nil {
 		return nil, err
 	}
@@ -107,16 +113,10 @@ func installTrainer(ctx context.Context, s *server.Server, base string, port int
 	_, errService := core.Services(trainNamespace).Create(ctx, &corev1.Service{ObjectMeta: meta(trainAccount), Spec: corev1.ServiceSpec{
 		Type: corev1.ServiceTypeExternalName, ExternalName: "localhost", Ports: []corev1.ServicePort{{Port: port}},
 	}}, metav1.CreateOptions{})
-	var hooks admissionv1.ValidatingWebhookConfiguration
-	if err := errors.Join(errFiles, errBinding, errSecret, errService,
-		read(filepath.Join(base, "webhook"), "ValidatingWebhookConfiguration", "patch.yaml", &hooks)); err != nil {
-		return err
-	}
-	for i := range hooks.Webhooks {
-		hooks.Webhooks[i].ClientConfig.Service.Namespace, hooks.Webhooks[i].ClientConfig.Service.Port = trainNamespace, &port
-	}
-	_, err := s.Client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Create(ctx, &hooks, metav1.CreateOptions{})
-	return err
+	return errors.Join(errFiles, errBinding, errSecret, errService, installWebhooks(ctx, s.Client, filepath.Join(base, "webhook"),
+		"patch_mutating.yaml", "patch_validating.yaml", func(c *admissionv1.WebhookClientConfig) {
+			c.Service.Namespace, c.Service.Port = trainNamespace, &port
+		}))
 }
 
 // mountCerts copies the certificates from the manager's Secret into the folder where the manager
@@ -168,7 +168,7 @@ func tryTrainer(ctx context.Context, s *server.Server) error {
 		return err
 	}
 	dry := metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
-	_, err = client.Resource(runtimeResource).Namespace(metav1.NamespaceDefault).Create(ctx, untyped(torch(1)), dry)
+	_, err = client.Resource(runtimeResource).Namespace(metav1.NamespaceDefault).Create(ctx, untyped(framework("torch")), dry)
 	return err
 }
 

@@ -6,13 +6,13 @@ import (
 	"path/filepath"
 	"time"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/util/retry"
@@ -20,14 +20,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-var (
-	trainJobResource       = trainer.GroupVersion.WithResource("trainjobs")
-	runtimeResource        = trainer.GroupVersion.WithResource("trainingruntimes")
-	clusterRuntimeResource = trainer.GroupVersion.WithResource("clustertrainingruntimes")
-)
-
-// Labels, names and conditions that Trainer uses.
+// Names, labels and conditions that Trainer uses.
 const (
+	trainJobKind, runtimeKind, clusterRuntimeKind = "TrainJob", "TrainingRuntime", "ClusterTrainingRuntime"
+
 	ancestor                   = "trainer.kubeflow.org/trainjob-ancestor-step"
 	trainStep                  = "trainer"
 	datasetStep, modelStep     = "dataset-initializer", "model-initializer"
@@ -35,7 +31,42 @@ const (
 	datasetJob, modelJob       = "set-dataset-initializer-0", "set-model-initializer-0"
 	trainCompleted, trainFails = "Complete=True/AllJobsCompleted", "Failed=True/FailedJobs"
 	trainPaused, trainResumed  = "Suspended=True/Suspended", "Suspended=False/Resumed"
+	trainLate                  = "Failed=True/DeadlineExceeded"
+	snapshot                   = "set-runtime-snapshot"
 )
+
+var (
+	trainerVersion         = schema.GroupVersion{Group: "trainer.kubeflow.org", Version: "v1alpha1"}
+	trainJobResource       = trainerVersion.WithResource("trainjobs")
+	runtimeResource        = trainerVersion.WithResource("trainingruntimes")
+	clusterRuntimeResource = trainerVersion.WithResource("clustertrainingruntimes")
+)
+
+// trainJob holds the fields of a TrainJob that the cases read. Trainer's own type does not compile with
+// k8s.io/api 0.37.
+type trainJob struct {
+	Spec struct {
+		RuntimePatches []struct {
+			Time metav1.Time `json:"time"`
+		} `json:"runtimePatches"`
+	} `json:"spec"`
+	Status struct {
+		Conditions []metav1.Condition `json:"conditions"`
+		JobsStatus []counted          `json:"jobsStatus"`
+	} `json:"status"`
+}
+
+// trainingRuntime holds the fields of a TrainingRuntime or ClusterTrainingRuntime that the cases set.
+type trainingRuntime struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata"`
+	Spec              struct {
+		MLPolicy map[string]any `json:"mlPolicy,omitempty"`
+		Template struct {
+			Spec jobset.JobSetSpec `json:"spec"`
+		} `json:"template"`
+	} `json:"spec"`
+}
 
 // trains returns a replicated Job of a runtime, with one named container.
 func trains(name, container, step string) jobset.ReplicatedJob {
@@ -47,104 +78,90 @@ func trains(name, container, step string) jobset.ReplicatedJob {
 	return r
 }
 
-// plainRuntime returns a runtime without a framework.
-func plainRuntime(jobs ...jobset.ReplicatedJob) *trainer.TrainingRuntime {
-	r := &trainer.TrainingRuntime{ObjectMeta: metav1.ObjectMeta{Name: "runtime"}}
-	r.APIVersion, r.Kind = trainer.GroupVersion.String(), trainer.TrainingRuntimeKind
-	r.Spec.Template.Spec.ReplicatedJobs = jobs
+// runtimeOf returns a runtime with a policy in YAML.
+func runtimeOf(policy string, jobs ...jobset.ReplicatedJob) *trainingRuntime {
+	r := &trainingRuntime{TypeMeta: metav1.TypeMeta{APIVersion: trainerVersion.String(), Kind: runtimeKind}}
+	r.Name, r.Spec.MLPolicy, r.Spec.Template.Spec.ReplicatedJobs = "runtime", fields(policy), jobs
 	return r
 }
 
-// torch returns a runtime of PyTorch on a number of nodes.
-func torch(nodes int32) *trainer.TrainingRuntime {
-	r := plainRuntime(trains("node", "node", trainStep))
-	r.Spec.MLPolicy = &trainer.MLPolicy{NumNodes: &nodes}
-	r.Spec.MLPolicy.Torch = &trainer.TorchMLPolicySource{NumProcPerNode: new(intstr.FromString("auto"))}
-	return r
+// framework returns a runtime of a framework without a launcher, on two nodes.
+func framework(name string) *trainingRuntime {
+	return runtimeOf("numNodes: 2, "+name+": {}", trains("node", "node", trainStep))
 }
 
-// mpi returns a runtime of OpenMPI on a number of nodes. Its outcome is that of the launcher.
-func mpi(nodes int32) *trainer.TrainingRuntime {
-	r := plainRuntime(trains("launcher", "node", trainStep), trains("node", "node", ""))
+// mpi returns a runtime of OpenMPI on two nodes. Its outcome is that of the launcher.
+func mpi() *trainingRuntime {
+	r := runtimeOf("numNodes: 2, mpi: {numProcPerNode: 1, mpiImplementation: OpenMPI, sshAuthMountPath: /root/.ssh, runLauncherAsNode: false}",
+		trains("launcher", "node", trainStep), trains("node", "node", ""))
 	r.Spec.Template.Spec.SuccessPolicy = &jobset.SuccessPolicy{Operator: jobset.OperatorAll, TargetReplicatedJobs: []string{"launcher"}}
-	r.Spec.MLPolicy = &trainer.MLPolicy{NumNodes: &nodes}
-	r.Spec.MLPolicy.MPI = &trainer.MPIMLPolicySource{NumProcPerNode: new(int32(1)), MPIImplementation: new(trainer.MPIImplementationOpenMPI),
-		SSHAuthMountPath: new("/root/.ssh"), RunLauncherAsNode: new(false)}
 	return r
 }
 
-// trainJob returns a TrainJob that uses a runtime of its namespace.
-func trainJob(changes ...func(*trainer.TrainJobSpec)) *trainer.TrainJob {
-	job := &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{Name: setName}}
-	job.APIVersion, job.Kind = trainer.GroupVersion.String(), trainer.TrainJobKind
-	job.Spec.RuntimeRef = trainer.RuntimeRef{Name: "runtime", APIGroup: new(trainer.GroupVersion.Group), Kind: new(trainer.TrainingRuntimeKind)}
-	for _, change := range changes {
-		change(&job.Spec)
+// fields parses the fields of an object in YAML.
+func fields(text string) (f map[string]any) {
+	if err := yaml.Unmarshal([]byte("{"+text+"}"), &f); err != nil {
+		panic(err) // the texts are constants
 	}
-	return job
+	return f
 }
 
-// run creates a runtime, and a TrainJob that uses it. The controller of this side runs the Jobs.
-func (s *stage) run(r *trainer.TrainingRuntime, job *trainer.TrainJob) {
+// patchNode returns a runtimePatch of the pods of the node.
+func patchNode(head, podSpec string) string {
+	return "{" + head + ", trainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: node, " +
+		"template: {spec: {template: {spec: {" + podSpec + "}}}}}]}}}}"
+}
+
+// run creates a runtime whose Jobs the controller of this side runs, and a TrainJob of a spec in YAML.
+func (s *stage) run(r *trainingRuntime, spec string) {
 	s.t.Helper()
-	s.manage(&r.Spec)
-	_, err := s.client().Resource(runtimeResource).Namespace(s.namespace).Create(s.t.Context(), untyped(r), metav1.CreateOptions{})
-	s.must(err)
-	s.submit(job)
-}
-
-// runOf creates a ClusterTrainingRuntime from Trainer's manifests under a unique name, and a
-// TrainJob that uses it.
-func (s *stage) runOf(manifest string) {
-	s.t.Helper()
-	source, err := sourceOf(s.t.Context(), "github.com/kubeflow/trainer/v2")
-	s.must(err)
-	text, err := os.ReadFile(filepath.Join(source, "manifests", "base", "runtimes", manifest))
-	s.must(err)
-	r := &trainer.ClusterTrainingRuntime{}
-	s.must(yaml.Unmarshal(text, r))
-	r.Name += "-" + s.namespace
-	s.manage(&r.Spec)
-	_, err = s.client().Resource(clusterRuntimeResource).Create(s.t.Context(), untyped(r), metav1.CreateOptions{})
-	s.must(err)
-	job := trainJob()
-	job.Spec.RuntimeRef.Name, job.Spec.RuntimeRef.Kind = r.Name, new(trainer.ClusterTrainingRuntimeKind)
-	s.submit(job)
-}
-
-func (s *stage) manage(spec *trainer.TrainingRuntimeSpec) {
-	for i := range spec.Template.Spec.ReplicatedJobs {
-		spec.Template.Spec.ReplicatedJobs[i].Template.Spec.ManagedBy = s.side.managedBy
+	for i := range r.Spec.Template.Spec.ReplicatedJobs {
+		r.Spec.Template.Spec.ReplicatedJobs[i].Template.Spec.ManagedBy = s.side.managedBy
 	}
-}
-
-func (s *stage) submit(job *trainer.TrainJob) {
-	s.t.Helper()
+	_, err := s.runtimes(r).Create(s.t.Context(), untyped(r), metav1.CreateOptions{})
+	s.must(err)
+	job := &unstructured.Unstructured{Object: fields(fmt.Sprintf("apiVersion: %s, kind: %s, metadata: {name: %s}, spec: {runtimeRef: {kind: %s, name: %s}, %s}",
+		r.APIVersion, trainJobKind, setName, r.Kind, r.Name, spec))}
 	// Trainer's webhook looks up the runtime in a cache, which may lag.
 	patient := wait.Backoff{Duration: 50 * time.Millisecond, Factor: 1.5, Steps: 16, Cap: time.Minute}
 	s.must(retry.OnError(patient, apierrors.IsForbidden, func() error {
-		_, err := s.trainJobs.Create(s.t.Context(), untyped(job), metav1.CreateOptions{})
+		_, err := s.trainJobs.Create(s.t.Context(), job, metav1.CreateOptions{})
 		return err
 	}))
 	s.until("the JobSet exists", func() bool { return s.set != nil })
 }
 
-// retrain changes the TrainJob, as a user does.
-func (s *stage) retrain(change func(*trainer.TrainJobSpec)) {
+// runtimes returns a client for runtimes of a kind.
+func (s *stage) runtimes(r *trainingRuntime) dynamic.ResourceInterface {
 	s.t.Helper()
-	s.must(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
-		object, err := s.trainJobs.Get(s.t.Context(), setName, metav1.GetOptions{})
-		if err != nil {
-			return err
-		}
-		job := &trainer.TrainJob{}
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, job); err != nil {
-			return err
-		}
-		change(&job.Spec)
-		_, err = s.trainJobs.Update(s.t.Context(), untyped(job), metav1.UpdateOptions{})
-		return err
-	}))
+	client, err := dynamicClient(api)
+	s.must(err)
+	if r.Kind == clusterRuntimeKind {
+		return client.Resource(clusterRuntimeResource)
+	}
+	return client.Resource(runtimeResource).Namespace(s.namespace)
+}
+
+// manifest reads a ClusterTrainingRuntime of Trainer, and gives it a unique name.
+func (s *stage) manifest(file string) *trainingRuntime {
+	s.t.Helper()
+	source, err := sourceOf(s.t.Context(), "github.com/kubeflow/trainer/v2")
+	s.must(err)
+	text, err := os.ReadFile(filepath.Join(source, file))
+	s.must(err)
+	r := &trainingRuntime{}
+	s.must(yaml.Unmarshal(text, r))
+	r.Name += "-" + s.namespace
+	return r
+}
+
+// retrain changes fields of the TrainJob's spec, as a user does.
+func (s *stage) retrain(spec string) {
+	s.t.Helper()
+	patch, err := yaml.YAMLToJSON([]byte("{spec: {" + spec + "}}"))
+	s.must(err)
+	_, err = s.trainJobs.Patch(s.t.Context(), setName, types.MergePatchType, patch, metav1.PatchOptions{})
+	s.must(err)
 }
 
 // untilTrained waits until the TrainJob has a condition, written as Type=Status/Reason.
@@ -161,13 +178,6 @@ func (s *stage) untilTrained(want string) {
 		}
 		return false
 	})
-}
-
-func (s *stage) client() dynamic.Interface {
-	s.t.Helper()
-	client, err := dynamicClient(api)
-	s.must(err)
-	return client
 }
 
 // untyped converts an object for the dynamic client.

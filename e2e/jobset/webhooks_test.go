@@ -15,21 +15,19 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// installWebhooks registers the webhooks of JobSet's manifests, with the patches of its
-// kustomization. The API server calls them at an address instead of a Service.
-func installWebhooks(ctx context.Context, client kubernetes.Interface, dir, address string, ca []byte) error {
-	at := func(c *admissionv1.WebhookClientConfig) {
-		*c = admissionv1.WebhookClientConfig{URL: new(address + *c.Service.Path), CABundle: ca}
-	}
+// installWebhooks registers the webhooks of a project's manifests, with the patches of its
+// kustomization. at sets where the API server calls them.
+func installWebhooks(ctx context.Context, client kubernetes.Interface, dir, patchMutating, patchValidating string,
+	at func(*admissionv1.WebhookClientConfig)) error {
 	var mutating admissionv1.MutatingWebhookConfiguration
-	if err := read(dir, "MutatingWebhookConfiguration", "patches/mutating-patch.yaml", &mutating); err != nil {
+	if err := read(dir, "MutatingWebhookConfiguration", patchMutating, &mutating); err != nil {
 		return err
 	}
 	for i := range mutating.Webhooks {
 		at(&mutating.Webhooks[i].ClientConfig)
 	}
 	var validating admissionv1.ValidatingWebhookConfiguration
-	if err := read(dir, "ValidatingWebhookConfiguration", "patches/validating-patch.yaml", &validating); err != nil {
+	if err := read(dir, "ValidatingWebhookConfiguration", patchValidating, &validating); err != nil {
 		return err
 	}
 	for i := range validating.Webhooks {
