@@ -19,6 +19,7 @@ import (
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/explain"
+	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/jobstatus"
 )
@@ -275,7 +276,8 @@ func TestAdopt_readsTheJobFirst(t *testing.T) {
 	}
 }
 
-// The names of the rules may be added after the Machine was created.
+// The names of the rules may be added after the Machine was created. Those that the caller reads from a field of
+// the API win over those of the annotation.
 func TestRuleNamesChange(t *testing.T) {
 	job := newJob(started, func(job *batchv1.Job) {
 		job.Spec.PodFailurePolicy = &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{
@@ -284,22 +286,28 @@ func TestRuleNamesChange(t *testing.T) {
 		}}}
 	})
 	running := newPod(job, "pod", "5")
-	b := newFixture(t, job, running)
-	b.show(t, job, running)
-	b.reconcile(t)
-	job, err := b.server.BatchV1().Jobs("default").Get(t.Context(), "job", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	job.Annotations = map[string]string{namesAnnotation: `{"0": "DatabaseDown"}`}
-	b.show(t, job, newPod(job, "pod", "200", failedWith3))
-	b.reconcile(t)
-	stored, err := b.server.BatchV1().Jobs("default").Get(t.Context(), "job", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if conditions := stored.Status.Conditions; len(conditions) == 0 || conditions[0].Reason != "PodFailurePolicy_DatabaseDown" {
-		t.Errorf("conditions: got %+v, want the name of the rule", conditions)
+	for want, field := range map[string][]jobfate.Option{
+		"PodFailurePolicy_DatabaseDown": nil,
+		"PodFailurePolicy_Field":        {jobfate.FailurePolicy(failurepolicy.FromAPI(job.Spec.PodFailurePolicy, "Field"))},
+	} {
+		b := newFixture(t, job, running)
+		b.DecideFor = func(*batchv1.Job) []jobfate.Option { return field }
+		b.show(t, job, running)
+		b.reconcile(t)
+		job, err := b.server.BatchV1().Jobs("default").Get(t.Context(), "job", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		job.Annotations = map[string]string{namesAnnotation: `{"0": "DatabaseDown"}`}
+		b.show(t, job, newPod(job, "pod", "200", failedWith3))
+		b.reconcile(t)
+		stored, err := b.server.BatchV1().Jobs("default").Get(t.Context(), "job", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if conditions := stored.Status.Conditions; len(conditions) == 0 || conditions[0].Reason != want {
+			t.Errorf("conditions: got %+v, want the reason %s", conditions, want)
+		}
 	}
 }
 

@@ -8,9 +8,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apilabels "k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	schedulingclient "k8s.io/client-go/kubernetes/typed/scheduling/v1beta1"
+	schedulinglisters "k8s.io/client-go/listers/scheduling/v1beta1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/kubernetes/pkg/controller/job"
 	"k8s.io/kubernetes/pkg/controller/util/consistency"
@@ -20,9 +22,10 @@ import (
 // releases.
 //
 // With the gate WorkloadWithJob on, the controller looks up the Workload and the PodGroup of a Job
-// in two caches, which are empty here, and creates both.
+// in two caches, which are empty here, and creates both. The Workload of a Job's own controller is in a third.
 
 var (
+	workloadLister   = slotOf[schedulinglisters.WorkloadLister]("workloadLister")
 	workloadIndexer  = slotOf[cache.Indexer]("workloadIndexer")
 	podGroupIndexer  = slotOf[cache.Indexer]("podGroupIndexer")
 	consistencyStore = slotOf[consistency.ConsistencyStore]("consistencyStore")
@@ -30,6 +33,7 @@ var (
 
 // setWorkloads sets fields that only newer releases have.
 func setWorkloads(c *job.Controller, in *Input) {
+	*workloadLister.in(c) = parents{job: in.Job}
 	*workloadIndexer.in(c) = emptyCache{}
 	*podGroupIndexer.in(c) = emptyCache{}
 	*consistencyStore.in(c) = newConsistencyStore(in)
@@ -107,3 +111,21 @@ func (p podGroups) Create(_ context.Context, group *schedulingv1beta1.PodGroup,
 type emptyCache struct{ cache.Indexer }
 
 func (emptyCache) ByIndex(string, string) ([]any, error) { return nil, nil }
+
+// parents finds one Workload, of the Job's own controller. It has the group "parent".
+type parents struct {
+	schedulinglisters.WorkloadLister
+	schedulinglisters.WorkloadNamespaceLister
+	job *batchv1.Job
+}
+
+func (p parents) Workloads(string) schedulinglisters.WorkloadNamespaceLister { return p }
+
+func (p parents) List(apilabels.Selector) ([]*schedulingv1beta1.Workload, error) {
+	owner := metav1.GetControllerOf(p.job)
+	group := schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind).Group
+	w := &schedulingv1beta1.Workload{ObjectMeta: metav1.ObjectMeta{Name: "parent"}}
+	w.Spec.ControllerRef = &schedulingv1beta1.TypedLocalObjectReference{APIGroup: group, Kind: owner.Kind, Name: owner.Name}
+	w.Spec.PodGroupTemplates = []schedulingv1beta1.PodGroupTemplate{{Name: "parent"}}
+	return []*schedulingv1beta1.Workload{w}, nil
+}

@@ -1,6 +1,7 @@
 package sync
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -63,28 +64,49 @@ func TestDivergence_startTimeOfASuspendedJob(t *testing.T) {
 }
 
 // With WorkloadWithJob on, the real controller creates a Workload and a PodGroup for a new Job, and the
-// pods name the PodGroup: in 1.36 for an Indexed Job whose pods all run at once, from 1.37 on for every
-// Job without a controller and without a group of its own. Nothing else changes, and jobfate creates
-// neither.
+// pods name the PodGroup: in 1.36 for an Indexed Job whose pods all run at once, from 1.37
+// on for every Job without a controller and without a group of its own, whatever its spec.scheduling. A Job with a
+// controller gets a PodGroup if its annotation names a group of the controller's Workload. Nothing else changes, and
+// jobfate creates neither.
 func TestDivergence_workloads(t *testing.T) {
 	fresh := onJob(func(j *batchv1.Job) { j.Status.StartTime = nil })
 	owned := onJob(func(j *batchv1.Job) {
 		j.OwnerReferences = []metav1.OwnerReference{{APIVersion: "a.b/v1", Kind: "Set", Name: "set", UID: "set", Controller: ptr(true)}}
 	})
+	member := func(group string) func(*trial) {
+		return onJob(func(j *batchv1.Job) {
+			j.Annotations = map[string]string{"scheduling.k8s.io/group-template-name": group}
+		})
+	}
 	grouped := onJob(func(j *batchv1.Job) {
 		j.Spec.Template.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: ptr("own")}
 	})
-	newest := kubernetes.Minor() >= 37
+	gang := onJob(func(j *batchv1.Job) { // the types of 1.36 lack the field
+		if err := json.Unmarshal([]byte(`{"scheduling": {"schedulingPolicy": {"gang": {"minCount": 2}}}}`), &j.Spec); err != nil {
+			panic(err)
+		}
+	})
+	suspended := onJob(func(j *batchv1.Job) { j.Spec.Suspend = ptr(true) })
+	both, one := []real.Kind{real.CreateWorkload, real.CreatePodGroup}, []real.Kind{real.CreatePodGroup}
+	from37, one37 := both, one
+	if kubernetes.Minor() < 37 {
+		from37, one37 = nil, nil
+	}
 	for _, c := range []struct {
 		name  string
 		trial *trial
-		group bool // whether the real controller creates one
+		want  []real.Kind // what the real controller creates
 	}{
-		{"Indexed, all pods at once", newTrial(size(2, 2), onJob(byIndex), fresh), true},
-		{"Indexed, one by one", newTrial(size(1, 2), onJob(byIndex), fresh), newest},
-		{"not Indexed", newTrial(size(2, 2), fresh), newest},
-		{"with a controller", newTrial(size(2, 2), fresh, owned), false},
-		{"with a group of its own", newTrial(size(2, 2), onJob(byIndex), fresh, grouped), false},
+		{"Indexed, all pods at once", newTrial(size(2, 2), onJob(byIndex), fresh), both},
+		{"Indexed, one by one", newTrial(size(1, 2), onJob(byIndex), fresh), from37},
+		{"not Indexed", newTrial(size(2, 2), fresh), from37},
+		{"not Indexed, a gang", newTrial(size(2, 2), fresh, gang), from37},
+		{"suspended", newTrial(size(2, 2), fresh, gang, suspended), from37},
+		{"started", newTrial(size(2, 2), gang), nil},
+		{"with a controller", newTrial(size(2, 2), fresh, owned), nil},
+		{"a group of its controller's Workload", newTrial(size(2, 2), fresh, owned, member("parent")), one37},
+		{"another group of its controller's Workload", newTrial(size(2, 2), fresh, owned, member("other")), nil},
+		{"with a group of its own", newTrial(size(2, 2), onJob(byIndex), fresh, grouped), nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			off, on := newRun(c.trial).outcome, switched(c.trial, []featuregate.Feature{features.WorkloadWithJob}, nil)
@@ -94,17 +116,16 @@ func TestDivergence_workloads(t *testing.T) {
 					objects = append(objects, call.Kind)
 				}
 			}
-			var want []real.Kind
-			if c.group {
-				want = []real.Kind{real.CreateWorkload, real.CreatePodGroup}
-			}
-			if diff := cmp.Diff(want, objects); diff != "" {
+			if diff := cmp.Diff(c.want, objects); diff != "" {
 				t.Errorf("the real controller with the gate on (-want +got):\n%s", diff)
 			}
 			own := c.trial.snapshot.Job.Spec.Template.Spec.SchedulingGroup
 			for _, pod := range on.Created() {
-				if joined := pod.Spec.SchedulingGroup != nil; joined != (c.group || own != nil) {
+				if joined := pod.Spec.SchedulingGroup != nil; joined != (c.want != nil || own != nil) {
 					t.Errorf("the real controller with the gate on: pod %s is in a scheduling group: %t", pod.GenerateName, joined)
+				}
+				if len(pod.OwnerReferences) != 1 { // its template has the PodGroup too, which GetPodFromTemplate drops
+					t.Errorf("the real controller with the gate on: owners %v, want the Job alone", pod.OwnerReferences)
 				}
 			}
 			if len(on.Created()) != len(off.Creations) {

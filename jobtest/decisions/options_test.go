@@ -13,7 +13,10 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/yaml"
 	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate"
@@ -254,6 +257,34 @@ func TestReasonOfTheCondition(t *testing.T) {
 		}
 		if got != test.want {
 			t.Errorf("%s: the reason is %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+// Once the API has names of rules, a caller that reads Jobs as unstructured finds them in the field, and the Go
+// types drop them. Names of the field win over those of RuleNames, whatever the order of the options.
+func TestRuleNames_besideTheField(t *testing.T) {
+	rules := "{rules: [{name: Field, action: FailJob, onExitCodes: {operator: In, values: [1]}}]}"
+	read := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte("spec: {podFailurePolicy: "+rules+"}"), &read.Object); err != nil {
+		t.Fatal(err)
+	}
+	field, _, err := unstructured.NestedMap(read.Object, "spec", "podFailurePolicy")
+	policy := &failurepolicy.Spec{}
+	if err := errors.Join(err, runtime.DefaultUnstructuredConverter.FromUnstructured(field, policy)); err != nil {
+		t.Fatal(err)
+	}
+	job := decidetest.SpecJob(t, "completions: 1\npodFailurePolicy: "+rules)
+	s := jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{decidetest.PodIn(job, 1, corev1.PodFailed)}, Now: job.CreationTimestamp.Time}
+	ofField, ofCaller := jobfate.FailurePolicy(policy), jobfate.RuleNames("Caller")
+	for want, opts := range map[string][][]jobfate.Option{
+		"PodFailurePolicy_Caller": {{ofCaller}},
+		"PodFailurePolicy_Field":  {{ofCaller, ofField}, {ofField, ofCaller}},
+	} {
+		for _, o := range opts {
+			if got := decidetest.MustDecide(t, s, o...).Status.Conditions[0].Reason; got != want {
+				t.Errorf("%d options: the reason is %q, want %q", len(o), got, want)
+			}
 		}
 	}
 }
