@@ -170,11 +170,12 @@ func WithoutPerIndexBackoff() Option {
 	return Option{func(c *config) { c.WithoutPerIndex = true }}
 }
 
-// WithoutFailurePolicy decides as if spec.podFailurePolicy were not set: every failure
-// counts. This differs from a policy without rules. With any policy, even without rules,
-// a pod is replaced only once it has failed. With this option spec.podReplacementPolicy
-// alone decides when a pod is replaced. The API server defaults it to Failed if the Job
-// has a pod failure policy.
+// WithoutFailurePolicy decides as if spec.podFailurePolicy were not set: every failure counts, and
+// spec.podReplacementPolicy alone decides when a pod is replaced. With any policy, even without rules,
+// a pod is replaced only once it has failed. The API server defaults podReplacementPolicy to Failed if
+// the Job has a policy.
+//
+// No supported server can switch the gate JobPodFailurePolicy off: 1.31 locks it.
 func WithoutFailurePolicy() Option {
 	return Option{func(c *config) { c.FailurePolicy, c.WithoutPolicy = nil, true }}
 }
