@@ -123,9 +123,10 @@ func (p parents) Workloads(string) schedulinglisters.WorkloadNamespaceLister { r
 
 func (p parents) List(apilabels.Selector) ([]*schedulingv1beta1.Workload, error) {
 	owner := metav1.GetControllerOf(p.job)
-	group := schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind).Group
+	kind := schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)
 	w := &schedulingv1beta1.Workload{ObjectMeta: metav1.ObjectMeta{Name: "parent"}}
-	w.Spec.ControllerRef = &schedulingv1beta1.TypedLocalObjectReference{APIGroup: group, Kind: owner.Kind, Name: owner.Name}
+	w.Spec.ControllerRef = &schedulingv1beta1.TypedLocalObjectReference{
+		APIGroup: kind.Group, Kind: kind.Kind, Name: owner.Name}
 	w.Spec.PodGroupTemplates = []schedulingv1beta1.PodGroupTemplate{{Name: "parent"}}
 	return []*schedulingv1beta1.Workload{w}, nil
 }

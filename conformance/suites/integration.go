@@ -25,14 +25,16 @@ const (
 func integrationReasons(minor int) []reason {
 	all := []reason{{"TestJobGangScheduling", noWorkload}}
 	if minor >= 37 {
-		return append(all, reason{"TestJobDelegatedPodGroup", noWorkload},
-			reason{"TestJobGangSchedulingElasticScaling", noWorkload}, reason{"TestJobGangSchedulingSuspendResume", noWorkload})
+		return append(all,
+			reason{"TestJobDelegatedPodGroup", noWorkload},
+			reason{"TestJobGangSchedulingElasticScaling", noWorkload},
+			reason{"TestJobGangSchedulingSuspendResume", noWorkload})
 	}
-	const delayed = "TestDelayTerminalPhaseCondition/"
+	const delayed, bothOff = "TestDelayTerminalPhaseCondition/", ";_JobPodReplacementPolicy_and_JobManagedBy_disabled"
 	return append(all,
 		reason{"TestJobAdmissionParallelismUpdate/parallelism_update_blocked_for_gang-scheduled_job", noWorkload},
-		reason{delayed + "job_backoff_limit_exceeded;_JobPodReplacementPolicy_and_JobManagedBy_disabled", withoutInterim},
-		reason{delayed + "job_scale_down_to_meet_completions;_JobPodReplacementPolicy_and_JobManagedBy_disabled", withoutInterim},
+		reason{delayed + "job_backoff_limit_exceeded" + bothOff, withoutInterim},
+		reason{delayed + "job_scale_down_to_meet_completions" + bothOff, withoutInterim},
 		reason{delayed + "job_scale_down_to_meet_completions;_JobManagedBy_enabled", withoutReason},
 		reason{delayed + "job_scale_down_to_meet_completions;_JobPodReplacementPolicy_enabled", withoutReason},
 		reason{"TestSuccessPolicy/all_indexes_succeeded;_JobSuccessPolicy_is_disabled", withoutReason})
