@@ -57,9 +57,9 @@ type Options struct {
 	// DecideFor returns further decision options for one Job, for example delays from an
 	// annotation. It is called in each sync.
 	DecideFor func(*batchv1.Job) []jobfate.Option
-	// Transform removes fields from a pod that need not be cached. It must keep the
-	// metadata, and everything that the Job's pod failure policy matches. Pods of other
-	// owners are not cached.
+	// Transform removes further fields from a pod that need not be cached. It must keep the
+	// metadata, and everything that the Job's pod failure policy matches. The managed fields are
+	// never cached, nor most of the spec of a pod that has started, nor pods of other owners.
 	Transform func(*corev1.Pod)
 	// EventSource is the component that sends the events. The default is jobfate-controller.
 	EventSource string

@@ -1,11 +1,13 @@
 package controller
 
 import (
+	"maps"
 	"sort"
 	"sync"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
@@ -223,6 +225,9 @@ func (c *podCache) apply(sent, after *corev1.Pod) {
 	defer c.notifying.Unlock()
 	name := nameOfPod(sent)
 	before := c.pods[name]
+	if before != nil && after != nil && before.UID == after.UID {
+		share(before, after)
+	}
 	c.mu.Lock()
 	c.version = sent.ResourceVersion
 	if before != nil || after != nil {
@@ -344,8 +349,40 @@ func dropUnused(me tracking.Controller, pod *corev1.Pod, more func(*corev1.Pod))
 		}}
 	}
 	pod.ManagedFields = nil
+	if pod.Status.Phase != corev1.PodPending {
+		pod.Spec = startedSpec(&pod.Spec)
+	}
 	if more != nil {
 		more(pod)
 	}
 	return pod
+}
+
+// share makes a pod use the metadata of its previous version where it is the same. A Machine holds
+// the previous version until the next sync of the Job, so there may be two versions of many pods.
+func share(before, after *corev1.Pod) {
+	after.Name, after.GenerateName, after.Namespace, after.UID = before.Name, before.GenerateName, before.Namespace, before.UID
+	if maps.Equal(before.Labels, after.Labels) {
+		after.Labels = before.Labels
+	}
+	if maps.Equal(before.Annotations, after.Annotations) {
+		after.Annotations = before.Annotations
+	}
+	if equality.Semantic.DeepEqual(before.OwnerReferences, after.OwnerReferences) {
+		after.OwnerReferences = before.OwnerReferences
+	}
+}
+
+// startedSpec returns the part of a spec that decisions and explanations read once the pod has started.
+func startedSpec(spec *corev1.PodSpec) corev1.PodSpec {
+	started := corev1.PodSpec{
+		NodeName: spec.NodeName, RestartPolicy: spec.RestartPolicy,
+		TerminationGracePeriodSeconds: spec.TerminationGracePeriodSeconds,
+	}
+	for i := range spec.InitContainers {
+		c := &spec.InitContainers[i]
+		started.InitContainers = append(started.InitContainers,
+			corev1.Container{Name: c.Name, RestartPolicy: c.RestartPolicy})
+	}
+	return started
 }

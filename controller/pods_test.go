@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strconv"
 	"testing"
@@ -290,5 +291,36 @@ func BenchmarkReconcile(b *testing.B) {
 				}
 			})
 		}
+	}
+}
+
+// A new version of a pod shares the metadata that has not changed, and nothing with a pod of another UID.
+func TestApply_sharesMetadata(t *testing.T) {
+	c := newPodCache(newFixture(t).me, nil)
+	show := func(pod *corev1.Pod) *corev1.Pod {
+		if err := c.Update(pod); err != nil {
+			t.Fatal(err)
+		}
+		return c.pods[nameOfPod(pod)]
+	}
+	pod := newPod(newJob(), "pod", "5", func(pod *corev1.Pod) {
+		pod.Labels, pod.Annotations = map[string]string{"l": "1"}, map[string]string{"a": "1"}
+	})
+	next, again := pod.DeepCopy(), pod.DeepCopy()
+	next.ResourceVersion, next.Annotations = "6", map[string]string{"a": "2"}
+	again.UID, again.Labels["l"] = "another", "2"
+	want := next.DeepCopy()
+	first := show(pod)
+	second := show(next)
+	if !reflect.DeepEqual(second, want) {
+		t.Errorf("the next version: got %+v, want %+v", second, want)
+	}
+	second.Labels["l"] = "shared"
+	if first.Labels["l"] != "shared" || &first.OwnerReferences[0] != &second.OwnerReferences[0] || first.Annotations["a"] != "1" {
+		t.Errorf("the first version is %+v, the next %+v: want the same labels and owners, and other annotations",
+			first.ObjectMeta, second.ObjectMeta)
+	}
+	if third := show(again); third.UID != "another" || third.Labels["l"] != "2" {
+		t.Errorf("a pod made again is %+v", third.ObjectMeta)
 	}
 }

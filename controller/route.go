@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/jobstatus"
 )
 
 type (
@@ -25,6 +26,9 @@ func (c *controller) jobChanged(q jobQueue, before, after *batchv1.Job) {
 	var wait time.Duration
 	if before != nil && after != nil && before.UID == after.UID && before.Generation == after.Generation {
 		wait = c.BatchPeriod
+	}
+	if before != nil && after != nil && jobstatus.Finished(after) != nil {
+		q = prioritized[reconcile.Request]{q, soon}
 	}
 	if c.me.Manages(before) || c.me.Manages(after) {
 		q.AddAfter(reconcile.Request{NamespacedName: nameOf(cmp.Or(after, before))}, wait)

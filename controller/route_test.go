@@ -82,3 +82,14 @@ func TestJobChanged(t *testing.T) {
 		})
 	}
 }
+
+// A Job that has ended does not wait behind those that run.
+func TestJobChanged_ended(t *testing.T) {
+	q := &priorityRecorder[reconcile.Request]{added: make(chan string, 2)}
+	b := newFixture(t)
+	ended := newJob(started, func(job *batchv1.Job) {
+		job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}
+	})
+	b.jobChanged(q, newJob(started), ended)
+	wantList(t, "added", []string{<-q.added}, []string{"[default/job] after 1s priority 1"})
+}

@@ -294,7 +294,7 @@ func (s source[T]) String() string { return "Jobs and pods" }
 func (s source[T]) handleJobs(informer cache.SharedIndexInformer, q workqueue.TypedRateLimitingInterface[T]) error {
 	_, err := informer.AddEventHandler(cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc: func(obj any, isInInitialList bool) {
-			s.job(queueOf(q, isInInitialList, firstSync), nil, obj.(*batchv1.Job))
+			s.job(queueOf(q, isInInitialList, soon), nil, obj.(*batchv1.Job))
 		},
 		UpdateFunc: func(old, obj any) { s.job(q, old.(*batchv1.Job), obj.(*batchv1.Job)) },
 		DeleteFunc: func(obj any) {
@@ -320,10 +320,11 @@ func queueOf[T comparable](q workqueue.TypedRateLimitingInterface[T], initial bo
 	return q
 }
 
-// firstSync is the priority of the first sync of a Job. A new Job gets its pods before the pods of
-// other Jobs are counted. After a restart it does not wait for the syncs of all running Jobs,
-// because objects that existed before this process have a low priority.
-const firstSync = 1
+// soon is the priority of the first sync of a Job, and of the syncs of a Job that has ended. A new
+// Job gets its pods before the pods of other Jobs are counted. After a restart it does not wait for
+// the syncs of all running Jobs, because objects that existed before this process have a low
+// priority. The Machine of a Job that has ended holds its pods until its last sync, which is cheap.
+const soon = 1
 
 // prioritized is a queue that adds with a priority.
 type prioritized[T comparable] struct {

@@ -3,6 +3,7 @@ package controller
 import (
 	"fmt"
 	"net/http"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -116,6 +117,29 @@ func TestLacking(t *testing.T) {
 	}
 }
 
+// A started pod keeps what its count, its policy and its explanation depend on.
+func TestDropUnused_started(t *testing.T) {
+	always := new(corev1.ContainerRestartPolicyAlways)
+	spec := corev1.PodSpec{
+		NodeName: "node", RestartPolicy: corev1.RestartPolicyNever, TerminationGracePeriodSeconds: new(int64(5)),
+		InitContainers: []corev1.Container{{Name: "sidecar", RestartPolicy: always, Image: "image"}},
+		Containers:     []corev1.Container{{Name: "main"}}, Volumes: []corev1.Volume{{Name: "data"}},
+	}
+	pending := newPod(newJob(), "pod", "5", func(pod *corev1.Pod) { pod.Spec = spec })
+	pending.Status.Phase = corev1.PodPending
+	started := pending.DeepCopy()
+	started.Status.Phase = corev1.PodRunning
+	me := newFixture(t).me
+	if got := dropUnused(me, pending.DeepCopy(), nil); !reflect.DeepEqual(got.Spec, spec) {
+		t.Errorf("pending: got %+v, want all of %+v", got.Spec, spec)
+	}
+	want := *spec.DeepCopy()
+	want.Containers, want.Volumes, want.InitContainers[0].Image = nil, nil, ""
+	if got := dropUnused(me, started, nil); !reflect.DeepEqual(got.Spec, want) {
+		t.Errorf("running: got %+v, want %+v", got.Spec, want)
+	}
+}
+
 // dropUnused keeps only metadata of a pod that another kind controls.
 func TestDropUnused(t *testing.T) {
 	drop := newPodCache(newFixture(t).me, func(pod *corev1.Pod) { pod.Spec.Volumes = nil }).Transformer()
@@ -188,12 +212,12 @@ func TestOwnerReferenceOfAnotherKind(t *testing.T) {
 }
 
 // priorityRecorder is a queue that records the priority of each item.
-type priorityRecorder struct {
-	priorityqueue.PriorityQueue[string]
+type priorityRecorder[T comparable] struct {
+	priorityqueue.PriorityQueue[T]
 	added chan string
 }
 
-func (q *priorityRecorder) AddWithOpts(o priorityqueue.AddOpts, items ...string) {
+func (q *priorityRecorder[T]) AddWithOpts(o priorityqueue.AddOpts, items ...T) {
 	q.added <- fmt.Sprint(items, " after ", o.After, " priority ", *o.Priority)
 }
 
@@ -204,7 +228,7 @@ func TestHandleJobs_priorities(t *testing.T) {
 	jobs := fcache.NewFakeControllerSource()
 	jobs.Add(old)
 	informer := cache.NewSharedIndexInformer(jobs, &batchv1.Job{}, 0, nil)
-	q := &priorityRecorder{added: make(chan string, 2)}
+	q := &priorityRecorder[string]{added: make(chan string, 2)}
 	s := source[string]{job: func(q workqueue.TypedRateLimitingInterface[string], _, after *batchv1.Job) {
 		q.AddAfter(after.Name, time.Second)
 	}}
@@ -221,7 +245,7 @@ func TestHandleJobs_priorities(t *testing.T) {
 // A queue without priorities is used as it is.
 func TestPrioritized_ofAQueueWithoutPriorities(t *testing.T) {
 	plain := &recordingQueue[string]{}
-	prioritized[string]{plain, firstSync}.AddAfter("job", time.Second)
+	prioritized[string]{plain, soon}.AddAfter("job", time.Second)
 	wantList(t, "added", plain.all, []string{"job after 1s"})
 }
 

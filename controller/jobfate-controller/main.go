@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -182,9 +181,6 @@ func byFlag(err error) error {
 }
 
 func main() {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(200) // caches are most of the memory; this saves a tenth of the CPU time or more
-	}
 	var s settings
 	s.register(flag.CommandLine)
 	flag.Parse()
