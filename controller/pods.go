@@ -361,7 +361,7 @@ func dropUnused(me tracking.Controller, pod *corev1.Pod, more func(*corev1.Pod))
 // share makes a pod use the metadata of its previous version where it is the same. A Machine holds
 // the previous version until the next sync of the Job, so there may be two versions of many pods.
 func share(before, after *corev1.Pod) {
-	after.Name, after.GenerateName, after.Namespace, after.UID = before.Name, before.GenerateName, before.Namespace, before.UID
+	after.Name, after.Namespace, after.UID = before.Name, before.Namespace, before.UID
 	if maps.Equal(before.Labels, after.Labels) {
 		after.Labels = before.Labels
 	}
