@@ -3,6 +3,7 @@ package jobfate
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -59,7 +60,7 @@ func (t *tally) check(in *Snapshot, c *config) (of tracking.Classifier, err erro
 	p.require(job.UID != "", "pods are recognised by the UID of their Job", "metadata", "uid")
 	p.spec(&job.Spec)
 	p.ruleNames(job.Spec.PodFailurePolicy, c)
-	of = p.classifier(job, c)
+	of = p.classifier(job, c, in.Now)
 	if lifecycle.Finished(job) == nil {
 		p.status(&job.Status)
 	}
@@ -80,6 +81,7 @@ func (p *problems) options(c *config) {
 		{c.ChangesCap >= 0, "MaxChanges", notNegative},
 		{c.RemovalsCap >= 0, "MaxRemovals", notNegative},
 		{c.BatchPeriod >= 0, "BatchPeriod", notNegative},
+		{c.LostAfter >= 0, "FailLostPods", notNegative},
 		{c.Backoff.Base >= 0, "Backoff.base", notNegative},
 		{c.Backoff.Cap >= 0, "Backoff.cap", notNegative},
 		{c.Backoff.Factor == 0 || c.Backoff.Factor >= 1, "Backoff.factor", factor},
@@ -111,8 +113,10 @@ func (p *problems) spec(spec *batchv1.JobSpec) {
 // classifier returns the classifier of the Job's pods. It rejects a Job whose selector does
 // not match its own template: each new pod would be released and another one created,
 // without end.
-func (p *problems) classifier(job *batchv1.Job, c *config) tracking.Classifier {
-	of, err := tracking.ClassifierOf(job, c.Controller.Keys, c.Options)
+func (p *problems) classifier(job *batchv1.Job, c *config, now time.Time) tracking.Classifier {
+	options := c.Options
+	options.Now = now
+	of, err := tracking.ClassifierOf(job, c.Controller.Keys, options)
 	switch {
 	case err != nil:
 		p.invalid(errors.Unwrap(err).Error(), "spec", "selector")
@@ -159,24 +163,18 @@ func (p *problems) ruleNames(own *batchv1.PodFailurePolicy, c *config) {
 
 // checkPods validates the pods.
 func checkPods(pods []*corev1.Pod) (errs field.ErrorList) {
-	path := field.NewPath("pods")
+	path, seen := field.NewPath("pods"), make(map[types.UID]bool, len(pods))
 	for i, pod := range pods {
 		switch {
 		case pod == nil:
 			errs = append(errs, field.Required(path.Index(i), "the pod is nil"))
 		case pod.UID == "":
 			errs = append(errs, field.Required(path.Index(i).Child("metadata", "uid"), "pods are counted by their UID"))
+		case seen[pod.UID]:
+			errs = append(errs, field.Duplicate(path.Index(i).Child("metadata", "uid"), pod.UID))
+		default:
+			seen[pod.UID] = true
 		}
 	}
-	if len(errs) > 0 {
-		return errs
-	}
-	seen := make(map[types.UID]bool, len(pods))
-	for i, pod := range pods {
-		if seen[pod.UID] {
-			return field.ErrorList{field.Duplicate(path.Index(i).Child("metadata", "uid"), pod.UID)}
-		}
-		seen[pod.UID] = true
-	}
-	return nil
+	return errs
 }

@@ -126,7 +126,7 @@ func (s *state) close(o *outcome, p plan, undone Undone) Decision {
 		Backoff: s.Backoff, Action: p.work.action, made: o,
 	}
 	d.Deferred.Strip = account.Deferred
-	d.Requeue = soonest(p.work.wait, p.timer(), wait, o.untilRest(d.Deferred))
+	d.Requeue = soonest(p.work.wait, p.timer(), wait, o.untilRest(d.Deferred), s.census.UntilLost)
 	var m metrics
 	if len(p.work.create) > 0 {
 		m.created(s, int(after.Active-s.census.Active), max(0, undone.Creations-max(undone.Untried, 0)))
@@ -162,16 +162,13 @@ func (o *outcome) untilRest(deferred Deferred) time.Duration {
 func (s *state) after(p *plan, undone Undone) counts {
 	c := s.counts()
 	c.Active += int32(len(p.work.create) - min(max(undone.Creations, 0), len(p.work.create)))
-	kept := setOf(undone.Deletions)
-	deleted := map[types.UID]bool{}
+	skip := setOf(undone.Deletions) // and those that counts has counted
 	for _, pod := range s.InFlight.Pods {
-		if pod.Deleted {
-			deleted[pod.UID] = true
-		}
+		skip[pod.UID] = skip[pod.UID] || pod.Deleted
 	}
 	for _, d := range p.work.delete {
-		if uid := d.Pod.UID; !kept[uid] && !deleted[uid] {
-			c.delete(s.census.Of(uid))
+		if !skip[d.Pod.UID] {
+			c.delete(s.census.Of(d.Pod.UID))
 		}
 	}
 	return c

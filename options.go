@@ -196,3 +196,24 @@ func WithoutReplacementPolicy() Option {
 func FillFreeSlots() Option {
 	return Option{func(c *config) { c.FillFreeSlots = true }}
 }
+
+// FailLostPods counts a pod on a lost node as failed once it has been terminating for the given
+// time after its grace period, as if it had the phase Failed. The Job controller waits for such a
+// pod without end if the Job replaces only failed pods (kubernetes#134038). The default, also with
+// 0, is that. Pods do not say that their node is lost; the node counts as lost if it has not ended
+// the pod in time, and the pod is not ready: see [tracking.Classifier.UntilLost].
+//
+// The containers may still run on a node that is only cut off, beside those of the replacement. Use
+// the option only for Jobs that bear that. When the pod ends after all, it is not counted again.
+func FailLostPods(after time.Duration) Option {
+	return Option{func(c *config) { c.LostAfter = after }}
+}
+
+// SucceedOnExitZero counts a failed pod as succeeded if all its containers have exited with 0. The
+// Job controller replaces it, and no rule on exit codes matches it (kubernetes#115688). The kubelet
+// sets the phase Failed if it ends a pod itself: by eviction, at a shutdown or at the deadline of the
+// pod. The same pod would be Succeeded if it had been deleted. A program that exits with 0 before it
+// is done, because of SIGTERM, counts as succeeded in both cases.
+func SucceedOnExitZero() Option {
+	return Option{func(c *config) { c.ExitZero = true }}
+}

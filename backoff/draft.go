@@ -84,7 +84,7 @@ func (f Fields) Draft() (Draft, error) {
 	return Draft{BackoffLimit: clone(f.BackoffLimitPerIndex), BackoffLimitTarget: TargetIndex}, nil
 }
 
-func clone(p *int32) *int32 {
+func clone[T any](p *T) *T {
 	if p == nil {
 		return nil
 	}

@@ -45,22 +45,10 @@ func (p *Policy) UnmarshalJSON(text []byte) error {
 func (p *Policy) DeepCopyInto(out *Policy) { *out = *p }
 
 // DeepCopy returns a copy of the policy.
-func (p *Policy) DeepCopy() *Policy {
-	if p == nil {
-		return nil
-	}
-	out := *p
-	return &out
-}
+func (p *Policy) DeepCopy() *Policy { return clone(p) }
 
 // DeepCopyInto copies the record.
 func (r *Record) DeepCopyInto(out *Record) { *out = *r }
 
 // DeepCopy returns a copy of the record.
-func (r *Record) DeepCopy() *Record {
-	if r == nil {
-		return nil
-	}
-	out := *r
-	return &out
-}
+func (r *Record) DeepCopy() *Record { return clone(r) }

@@ -11,14 +11,7 @@ func (s *Spec) DeepCopyInto(out *Spec) {
 }
 
 // DeepCopy returns a copy of the policy.
-func (s *Spec) DeepCopy() *Spec {
-	if s == nil {
-		return nil
-	}
-	out := &Spec{}
-	s.DeepCopyInto(out)
-	return out
-}
+func (s *Spec) DeepCopy() *Spec { return copied(s) }
 
 // DeepCopyInto copies the rule.
 func (r *Rule) DeepCopyInto(out *Rule) {
@@ -28,14 +21,7 @@ func (r *Rule) DeepCopyInto(out *Rule) {
 }
 
 // DeepCopy returns a copy of the rule.
-func (r *Rule) DeepCopy() *Rule {
-	if r == nil {
-		return nil
-	}
-	out := &Rule{}
-	r.DeepCopyInto(out)
-	return out
-}
+func (r *Rule) DeepCopy() *Rule { return copied(r) }
 
 // DeepCopyInto copies the requirement.
 func (r *StatusRequirement) DeepCopyInto(out *StatusRequirement) {
@@ -43,11 +29,16 @@ func (r *StatusRequirement) DeepCopyInto(out *StatusRequirement) {
 }
 
 // DeepCopy returns a copy of the requirement.
-func (r *StatusRequirement) DeepCopy() *StatusRequirement {
-	if r == nil {
+func (r *StatusRequirement) DeepCopy() *StatusRequirement { return copied(r) }
+
+func copied[T any, P interface {
+	*T
+	DeepCopyInto(P)
+}](p P) P {
+	if p == nil {
 		return nil
 	}
-	out := &StatusRequirement{}
-	r.DeepCopyInto(out)
+	out := P(new(T))
+	p.DeepCopyInto(out)
 	return out
 }

@@ -3,10 +3,10 @@ package indexset
 import (
 	"math/rand"
 	"slices"
-	"strconv"
-	"strings"
 	"testing"
 )
+
+// The module bench compares parsing, formatting, unions and lookups with other libraries.
 
 const benchIntervals = 50_000
 
@@ -32,80 +32,12 @@ func eachBenchSet(b *testing.B, f func(b *testing.B, s Set)) {
 	}
 }
 
-func BenchmarkParse(b *testing.B) {
-	eachBenchSet(b, func(b *testing.B, s Set) {
-		text := s.String()
-		b.ResetTimer()
-		for range b.N {
-			if _, err := Parse(text); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-}
-
-// BenchmarkPlainParse and BenchmarkPlainString do the same with the obvious calls of the
-// standard library, as the Job controller does.
-func BenchmarkPlainParse(b *testing.B) {
-	eachBenchSet(b, func(b *testing.B, s Set) {
-		text := s.String()
-		b.ResetTimer()
-		for range b.N {
-			var ivs []Interval
-			for _, fragment := range strings.Split(text, ",") {
-				parts := strings.Split(fragment, "-")
-				first, _ := strconv.Atoi(parts[0])
-				last, _ := strconv.Atoi(parts[len(parts)-1])
-				ivs = append(ivs, Interval{int32(first), int32(last)})
-			}
-			if len(ivs) != len(s.ivs) {
-				b.Fatalf("got %d intervals, want %d", len(ivs), len(s.ivs))
-			}
-		}
-	})
-}
-
-func BenchmarkPlainString(b *testing.B) {
-	eachBenchSet(b, func(b *testing.B, s Set) {
-		for range b.N {
-			var text strings.Builder
-			for iv := range s.Intervals() {
-				text.WriteString(strconv.Itoa(int(iv.First)))
-				if iv.First < iv.Last {
-					text.WriteByte('-')
-					text.WriteString(strconv.Itoa(int(iv.Last)))
-				}
-				text.WriteByte(',')
-			}
-			_ = text.String()
-		}
-	})
-}
-
 func BenchmarkParseDamaged(b *testing.B) {
 	eachBenchSet(b, func(b *testing.B, s Set) {
 		text := s.String() + "," // not canonical: read the slow way
 		b.ResetTimer()
 		for range b.N {
 			ParseDamaged(text, Max)
-		}
-	})
-}
-
-func BenchmarkString(b *testing.B) {
-	eachBenchSet(b, func(b *testing.B, s Set) {
-		for range b.N {
-			_ = s.String()
-		}
-	})
-}
-
-func BenchmarkMarshalText(b *testing.B) {
-	eachBenchSet(b, func(b *testing.B, s Set) {
-		for range b.N {
-			if _, err := s.MarshalText(); err != nil {
-				b.Fatal(err)
-			}
 		}
 	})
 }
@@ -120,17 +52,6 @@ func scattered(n, span int) Set {
 	return Of(indexes...)
 }
 
-func BenchmarkUnion500(b *testing.B) {
-	eachBenchSet(b, func(b *testing.B, s Set) {
-		last, _ := s.Max()
-		few := scattered(500, int(last))
-		b.ResetTimer()
-		for range b.N {
-			s.Union(few)
-		}
-	})
-}
-
 func BenchmarkUnionNothingNew(b *testing.B) {
 	eachBenchSet(b, func(b *testing.B, s Set) {
 		last, _ := s.Max()
@@ -138,15 +59,6 @@ func BenchmarkUnionNothingNew(b *testing.B) {
 		b.ResetTimer()
 		for range b.N {
 			s.Union(few)
-		}
-	})
-}
-
-// BenchmarkClone is a lower bound for BenchmarkUnion500.
-func BenchmarkClone(b *testing.B) {
-	eachBenchSet(b, func(b *testing.B, s Set) {
-		for range b.N {
-			_ = slices.Clone(s.ivs)
 		}
 	})
 }
@@ -178,42 +90,6 @@ func BenchmarkUnionInterleaved(b *testing.B) {
 	b.ResetTimer()
 	for range b.N {
 		sets["singles"].Union(sets["shifted"])
-	}
-}
-
-// BenchmarkSearch compares search with that of the standard library, on intervals that are spread evenly, at random, and very unevenly.
-func BenchmarkSearch(b *testing.B) {
-	r := rand.New(rand.NewSource(1))
-	var random, uneven Builder
-	for i, at, far := 0, int32(0), int32(0); i < benchIntervals; i++ {
-		at += 2 + int32(r.ExpFloat64()*10)
-		random.Add(at)
-		if far += 2; i > benchIntervals/2 {
-			far += 40_000
-		}
-		uneven.Add(far)
-	}
-	for _, tt := range []struct {
-		name string
-		set  Set
-	}{{"even", benchSets()["singles"]}, {"random", random.Set()}, {"uneven", uneven.Set()}} {
-		ivs := tt.set.ivs
-		asked := make([]int32, 1<<14)
-		for i := range asked {
-			asked[i] = ivs[r.Intn(len(ivs))].Last - r.Int31n(2)
-		}
-		ask := func(name string, f func(x int32)) {
-			b.Run(tt.name+"/"+name, func(b *testing.B) {
-				for i := range b.N {
-					f(asked[i%len(asked)])
-				}
-			})
-		}
-		ask("Contains", func(x int32) { tt.set.Contains(x) })
-		ask("search", func(x int32) { search(ivs, x) })
-		ask("slices", func(x int32) {
-			_, _ = slices.BinarySearchFunc(ivs, x, func(iv Interval, x int32) int { return int(iv.Last) - int(x) })
-		})
 	}
 }
 

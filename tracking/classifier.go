@@ -3,8 +3,10 @@ package tracking
 import (
 	"cmp"
 	"errors"
+	"math"
 	"reflect"
 	"slices"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -28,6 +30,12 @@ type Options struct {
 	WithoutPolicy      bool
 	WithoutPerIndex    bool
 	WithoutReplacement bool
+	// ExitZero says that a failed pod has succeeded if all its containers have exited with 0.
+	ExitZero bool
+	// LostAfter is the time after which a pod on a lost node counts as failed; 0 for never. Now is
+	// the time at which pods are classified. See [Classifier.UntilLost].
+	LostAfter time.Duration
+	Now       time.Time
 }
 
 // Classifier holds what decides how a pod is classified: fields of the Job, and options of
@@ -144,19 +152,23 @@ func named(policy *batchv1.PodFailurePolicy, names []string) *failurepolicy.Spec
 	return s
 }
 
-// ClassifiesAs reports whether a classifier classifies all pods as another does, except for
-// those that only one of them lists as uncounted.
+// ClassifiesAs reports whether a classifier classifies all pods as another does, except for those
+// that only one of them lists as uncounted, and those that are lost only at the time of one.
 func (c *Classifier) ClassifiesAs(o *Classifier) bool {
 	a, b := &c.from.options, &o.from.options
 	return c.job == o.job && c.Keys == o.Keys && c.Indexed == o.Indexed && c.Completions == o.Completions &&
 		c.Limit == o.Limit && c.ReplaceFailedOnly == o.ReplaceFailedOnly && c.CountRestarts == o.CountRestarts &&
 		a.WithoutPolicy == b.WithoutPolicy && a.WithoutPerIndex == b.WithoutPerIndex &&
-		a.WithoutReplacement == b.WithoutReplacement && slices.Equal(a.RuleNames, b.RuleNames) &&
+		a.WithoutReplacement == b.WithoutReplacement && a.ExitZero == b.ExitZero && a.LostAfter == b.LostAfter &&
+		slices.Equal(a.RuleNames, b.RuleNames) &&
 		same(c.from.selector, o.from.selector) && same(c.from.policy, o.from.policy) &&
 		same(a.FailurePolicy, b.FailurePolicy)
 }
 
 func same[T any](a, b *T) bool { return a == b || reflect.DeepEqual(a, b) }
+
+// LosesPods reports whether pods can be lost.
+func (c *Classifier) LosesPods() bool { return c.from.options.LostAfter > 0 }
 
 // PerIndex reports whether the Job has a backoff limit per index.
 func (c *Classifier) PerIndex() bool { return c.Indexed && c.Limit.Target == backoff.TargetIndex }
@@ -204,13 +216,15 @@ func (c *Classifier) Classify(pod *corev1.Pod, relation Relation, stripped bool,
 	r.Finalized = relation == Adoptable || c.hasFinalizer(pod)
 	r.Tracked = r.Finalized && !stripped
 	switch {
-	case pod.Status.Phase == corev1.PodSucceeded:
+	case pod.Status.Phase == corev1.PodSucceeded,
+		pod.Status.Phase == corev1.PodFailed && c.from.options.ExitZero && exitedZero(pod):
 		r.Succeeded = true
 	case pod.Status.Phase == corev1.PodFailed:
 		r.Failed = true
 	case pod.DeletionTimestamp != nil:
-		r.Terminating = true
-		r.Failed = !c.ReplaceFailedOnly
+		r.Lost = c.UntilLost(pod) <= 0
+		r.Terminating = !r.Lost
+		r.Failed = r.Lost || !c.ReplaceFailedOnly
 	default:
 		r.Active = true
 		r.Ready = ready(pod)
@@ -236,4 +250,29 @@ func ready(pod *corev1.Pod) bool {
 		}
 	}
 	return false
+}
+
+// exitedZero reports whether each container of the spec has exited with 0. As for the kubelet, how
+// the init containers have ended does not matter then.
+func exitedZero(pod *corev1.Pod) bool {
+	statuses := pod.Status.ContainerStatuses
+	return len(statuses) >= max(1, len(pod.Spec.Containers)) &&
+		!slices.ContainsFunc(statuses, func(s corev1.ContainerStatus) bool {
+			return s.State.Terminated == nil || s.State.Terminated.ExitCode != 0
+		})
+}
+
+// Never is what UntilLost returns for a pod that is not on a lost node.
+const Never = time.Duration(math.MaxInt64)
+
+// UntilLost returns the time until a pod that is being deleted counts as lost, which is not
+// positive once it does. LostAfter begins at the deletion timestamp, the end of the grace period:
+// a kubelet has killed the containers by then. A pod that has no node, or is ready, is not on a
+// lost node: the node lifecycle controller sets Ready to False on a node without heartbeats.
+func (c *Classifier) UntilLost(pod *corev1.Pod) time.Duration {
+	o := &c.from.options
+	if o.LostAfter == 0 || pod.DeletionTimestamp == nil || pod.Spec.NodeName == "" || ready(pod) {
+		return Never
+	}
+	return pod.DeletionTimestamp.Add(o.LostAfter).Sub(o.Now)
 }

@@ -174,14 +174,9 @@ func (c *Classifier) waiting(records []*PodRecord, d done) map[int32]*PodRecord 
 	}
 	for _, r := range records { // the UIDs of an index increase
 		before := last[r.Index]
-		if r.Failed && r.Tracked && r.Valid && (before == nil ||
-			before.CompareFailures(r) <= 0) {
+		if r.Failed && r.Tracked && r.Valid && !d.completed.Contains(r.Index) && !d.failed.Contains(r.Index) &&
+			(before == nil || before.CompareFailures(r) <= 0) {
 			last[r.Index] = r
-		}
-	}
-	for index := range last {
-		if d.completed.Contains(index) || d.failed.Contains(index) {
-			delete(last, index)
 		}
 	}
 	for _, r := range records {

@@ -78,7 +78,7 @@ func TestOptions_withoutFailIndex(t *testing.T) {
 }
 
 // ClassifiesAs compares every field: this test fails if one is added that it does not compare.
-// It need not compare the lists, nor what is made from other fields.
+// It need not compare the lists, the time, nor what is made from other fields.
 func TestClassifiesAs_everyField(t *testing.T) {
 	changes := map[string]func(*Classifier){
 		"Keys":                            func(c *Classifier) { c.Keys.JobName = "other" },
@@ -94,9 +94,11 @@ func TestClassifiesAs_everyField(t *testing.T) {
 		"from.options.RuleNames":          func(c *Classifier) { c.from.options.RuleNames = []string{"A"} },
 		"from.options.WithoutPolicy":      func(c *Classifier) { c.from.options.WithoutPolicy = true },
 		"from.options.WithoutPerIndex":    func(c *Classifier) { c.from.options.WithoutPerIndex = true },
+		"from.options.ExitZero":           func(c *Classifier) { c.from.options.ExitZero = true },
+		"from.options.LostAfter":          func(c *Classifier) { c.from.options.LostAfter = 1 },
 		"from.options.WithoutReplacement": func(c *Classifier) { c.from.options.WithoutReplacement = true },
 	}
-	made := []string{"Policy", "selector", "Uncounted"}
+	made := []string{"Policy", "selector", "Uncounted", "from.options.Now"}
 	var fields []string
 	var add func(prefix string, of reflect.Type)
 	add = func(prefix string, of reflect.Type) {

@@ -32,8 +32,9 @@ type PodRecord struct {
 	// Active pods have not terminated and are not being deleted. Ready pods are active
 	// and have the Ready condition.
 	Active, Ready bool
-	// Terminating pods are being deleted and have not terminated yet.
-	Terminating bool
+	// Terminating pods are being deleted and have not terminated yet. Lost pods would be among
+	// them, but count as failed, as with the phase Failed ([Classifier.UntilLost]).
+	Terminating, Lost bool
 	// Succeeded and Failed say how the pod counts. For a listed pod, the list decides
 	// and not the phase. A pod that is being deleted counts as failed before it has
 	// terminated, unless only pods with the phase Failed are replaced.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"iter"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -28,6 +29,8 @@ type Census struct {
 	Foreign, own int32
 	// Restarts is the sum of the container restarts of pending and running pods.
 	Restarts int64
+	// UntilLost is the time until the next pod counts as lost, as of the last SetClassifier; 0 if none will.
+	UntilLost time.Duration
 
 	classifier tracking.Classifier
 	// stripped are pods whose finalizer has been removed, although their objects still
@@ -149,19 +152,13 @@ func (c *Census) Remove(uid types.UID) bool {
 // reread classifies the pods again whose UIDs are in only one of the maps, or have another
 // value in each.
 func (c *Census) reread(before, now map[types.UID]bool) {
-	again := func(uid types.UID) {
-		if r := c.records[uid]; r != nil {
-			c.swap(r, r.Pod, r.Relation)
-		}
-	}
-	for uid, was := range before {
-		if is, still := now[uid]; !still || is != was {
-			again(uid)
-		}
-	}
-	for uid := range now {
-		if _, already := before[uid]; !already {
-			again(uid)
+	for _, uids := range [...]map[types.UID]bool{before, now} {
+		for uid := range uids {
+			was, already := before[uid]
+			is, still := now[uid]
+			if r := c.records[uid]; r != nil && (was != is || already != still) {
+				c.swap(r, r.Pod, r.Relation)
+			}
 		}
 	}
 }
@@ -180,12 +177,23 @@ func (c *Census) SetStripped(uids []types.UID) {
 	c.reread(before, c.stripped)
 }
 
-// SetClassifier replaces the classifier by a copy of one that classifies as it does, except for the
-// uncounted lists, and returns the copy.
+// SetClassifier replaces the classifier by a copy of one that [Census.ClassifiesAs] accepts, and
+// returns the copy.
 func (c *Census) SetClassifier(next *tracking.Classifier) *tracking.Classifier {
 	before := c.classifier.Uncounted.Listed
 	c.classifier = *next
 	c.reread(before, next.Uncounted.Listed)
+	if c.UntilLost = 0; next.LosesPods() {
+		for _, r := range slices.Collect(c.list(deleted).all()) {
+			wait := next.UntilLost(r.Pod)
+			if wait > 0 && wait < tracking.Never && (c.UntilLost == 0 || wait < c.UntilLost) {
+				c.UntilLost = wait
+			}
+			if r.Lost != (wait <= 0) {
+				c.swap(r, r.Pod, r.Relation)
+			}
+		}
+	}
 	return &c.classifier
 }
 
@@ -246,7 +254,7 @@ func (c *Census) countNumbers(r *Record, by int32) {
 	case r.Failed && !r.Ignored():
 		c.Failed += by
 	}
-	if c.classifier.CountRestarts {
+	if c.classifier.CountRestarts && !r.Lost {
 		c.Restarts += int64(by) * backoff.Restarts(r.Pod)
 	}
 }

@@ -117,15 +117,12 @@ type News struct {
 
 // With returns the record with the news added.
 func (n News) With(r backoff.Record) backoff.Record {
-	var succeeded, failed []time.Time
 	if n.Succeeded {
-		succeeded = []time.Time{n.LastSuccess}
+		r.Failures, r.LastFailure = 0, time.Time{}
 	}
 	if n.Failures > 0 {
-		failed = []time.Time{n.LastFailure}
+		r.Failures, r.LastFailure = lifecycle.Sum(max(r.Failures, 0), n.Failures), n.LastFailure
 	}
-	r = r.With(succeeded, failed)
-	r.Failures = lifecycle.Sum(r.Failures, max(n.Failures-1, 0))
 	return r
 }
 

@@ -16,6 +16,7 @@ const (
 	countable             // the tracked pods that have finished and do not wait for a replacement
 	failJob               // the pods that match a FailJob rule
 	active                // the active pods
+	deleted               // the terminating and the lost pods
 	failures              // the failed pods that a new pod may replace, by index and failures
 	lists
 )
@@ -30,6 +31,7 @@ var kinds = [lists]struct {
 	countable: {func(r *Record) bool { return r.Tracked && (r.Succeeded || r.Failed) }, (*Record).compare},
 	failJob:   {func(r *Record) bool { return r.FailsJob() }, (*Record).compare},
 	active:    {func(r *Record) bool { return r.Active }, (*Record).compare},
+	deleted:   {func(r *Record) bool { return r.Terminating || r.Lost }, byUID},
 	failures:  {(*Record).replaceable, (*Record).compareFailures},
 }
 

@@ -31,14 +31,9 @@ func Finished(job *batchv1.Job) *batchv1.JobCondition {
 // newCondition returns a condition whose times are now.
 func newCondition(t batchv1.JobConditionType, status corev1.ConditionStatus, reason, message string,
 	now time.Time) batchv1.JobCondition {
-	return batchv1.JobCondition{
-		Type:               t,
-		Status:             status,
-		LastProbeTime:      metav1.NewTime(now),
-		LastTransitionTime: metav1.NewTime(now),
-		Reason:             reason,
-		Message:            message,
-	}
+	at := metav1.NewTime(now)
+	return batchv1.JobCondition{Type: t, Status: status, LastProbeTime: at, LastTransitionTime: at, Reason: reason,
+		Message: message}
 }
 
 // set returns the conditions with the new one in place of the first of its type, or

@@ -96,7 +96,8 @@ var ends = []row{
 		when(exceedsBackoffLimit, batchv1.JobReasonBackoffLimitExceeded,
 			"Job has reached the specified backoff limit")},
 	{"Deadline", batchv1.JobFailureTarget,
-		when(isPastDeadline, batchv1.JobReasonDeadlineExceeded, "Job was active longer than specified deadline")},
+		when(func(f *Facts) bool { return f.PastDeadline }, batchv1.JobReasonDeadlineExceeded,
+			"Job was active longer than specified deadline")},
 	// KEP-3850 § Job completion.
 	{"MaxFailedIndexes", batchv1.JobFailureTarget,
 		when(exceedsMaxFailedIndexes, batchv1.JobReasonMaxFailedIndexesExceeded,
@@ -143,8 +144,6 @@ func when(holds func(*Facts) bool, reason, message string) func(*Facts) *Verdict
 func exceedsBackoffLimit(f *Facts) bool {
 	return f.Limit.JobExceeded(f.Failed) || f.CountRestarts && f.Limit.RestartsExceeded(f.Restarts)
 }
-
-func isPastDeadline(f *Facts) bool { return f.PastDeadline }
 
 func exceedsMaxFailedIndexes(f *Facts) bool {
 	return f.MaxFailedIndexes != nil && f.Limit.Target == backoff.TargetIndex &&

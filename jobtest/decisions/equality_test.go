@@ -109,6 +109,7 @@ func drawOptions(t *rapid.T) (opts []jobfate.Option) {
 	for i, opt := range []jobfate.Option{
 		jobfate.FillFreeSlots(), jobfate.MaxUncounted(2), jobfate.MaxChanges(2), jobfate.MaxRemovals(2),
 		jobfate.WithoutPerIndexBackoff(), jobfate.WithoutFailurePolicy(), jobfate.WithoutReplacementPolicy(),
+		jobfate.FailLostPods(time.Second), jobfate.FailLostPods(time.Hour), jobfate.SucceedOnExitZero(),
 	} {
 		if rapid.IntRange(0, 4).Draw(t, fmt.Sprint("option ", i)) == 0 {
 			opts = append(opts, opt)

@@ -23,6 +23,7 @@ var fuzzOptions = [][]jobfate.Option{
 	nil,
 	{jobfate.WithoutPerIndexBackoff(), jobfate.WithoutReplacementPolicy()},
 	{jobfate.WithoutFailurePolicy()},
+	{jobfate.FailLostPods(time.Second), jobfate.SucceedOnExitZero()},
 	{jobfate.FillFreeSlots(), jobfate.GranularReasons(), jobfate.MaxUncounted(1), jobfate.MaxChanges(1)},
 }
 

@@ -3,6 +3,7 @@ package decisions
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -289,6 +290,94 @@ func TestRuleNames_besideTheField(t *testing.T) {
 	}
 }
 
+// With FailLostPods and SucceedOnExitZero, a decision is that on pods whose phases say so.
+func TestOptions_pods(t *testing.T) {
+	seen := map[string]int{}
+	rapid.Check(t, func(t *rapid.T) {
+		kind := rapid.SampledFrom(slices.Sorted(maps.Keys(snapshotsOf))).Draw(t, "kind")
+		s, after := snapshotsOf[kind].Draw(t, "snapshot"), rapid.SampledFrom([]time.Duration{1, time.Minute}).Draw(t, "after")
+		said, next := s, time.Duration(math.MaxInt64)
+		said.Pods, s.Pods = nil, slices.Clone(s.Pods)
+		for i, pod := range s.Pods {
+			pod = pod.DeepCopy()
+			s.Pods[i] = pod
+			switch rapid.IntRange(0, 4).Draw(t, "edit") {
+			case 0:
+				pod.Status = corev1.PodStatus{Phase: corev1.PodFailed}
+				for range rapid.IntRange(len(pod.Spec.Containers)-1, len(pod.Spec.Containers)).Draw(t, "statuses") {
+					ended := &corev1.ContainerStateTerminated{FinishedAt: metav1.NewTime(s.Now)}
+					pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{State: corev1.ContainerState{Terminated: ended}})
+				}
+			case 1:
+				seconds := rapid.IntRange(-70, 1).Draw(t, "deleted")
+				if rapid.IntRange(0, 3).Draw(t, "silent") > 0 {
+					pod.Status.Phase, pod.Status.Conditions = corev1.PodRunning, nil
+				}
+				pod.Spec.NodeName, pod.DeletionTimestamp = "node", ptrTo(metav1.NewTime(s.Now.Add(time.Duration(seconds)*time.Second)))
+			}
+			phase, what := pod.Status.Phase, ""
+			notZero := func(c corev1.ContainerStatus) bool {
+				return c.State.Terminated == nil || c.State.Terminated.ExitCode != 0
+			}
+			ready := slices.IndexFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodReady })
+			switch {
+			case phase == corev1.PodFailed && len(pod.Status.ContainerStatuses) > 0 && len(pod.Status.ContainerStatuses) == len(pod.Spec.Containers) &&
+				!slices.ContainsFunc(pod.Status.ContainerStatuses, notZero):
+				phase, what = corev1.PodSucceeded, "exit 0"
+			case phase == corev1.PodFailed || phase == corev1.PodSucceeded || pod.DeletionTimestamp == nil || pod.Spec.NodeName == "":
+			case ready >= 0 && pod.Status.Conditions[ready].Status == corev1.ConditionTrue:
+			case !s.Now.Before(pod.DeletionTimestamp.Add(after)):
+				phase, what = corev1.PodFailed, "lost"
+			case slices.Contains(ownPods(s), pod):
+				next = min(next, pod.DeletionTimestamp.Add(after).Sub(s.Now))
+			}
+			seen[what]++
+			pod = pod.DeepCopy()
+			pod.Status.Phase = phase
+			said.Pods = append(said.Pods, pod)
+		}
+		got, err := jobfate.Decide(s, jobfate.FailLostPods(after), jobfate.SucceedOnExitZero())
+		want, wrong := jobfate.Decide(said)
+		if err != nil || wrong != nil {
+			t.Fatal(err, wrong)
+		}
+		if diff := cmp.Diff(effectsOf(want), effectsOf(got)); diff != "" {
+			t.Fatalf("-phases +options\n%s", diff)
+		}
+		due := slices.DeleteFunc([]time.Duration{want.Requeue, next}, func(d time.Duration) bool { return d == 0 || d == math.MaxInt64 })
+		if f := got.Facts(); f.Planned && len(due) > 0 && got.Requeue != slices.Min(due) {
+			t.Fatalf("the next sync is due in %s, want the least of %v", got.Requeue, due)
+		}
+	})
+	if seen["lost"] == 0 || seen["exit 0"] == 0 {
+		t.Errorf("not all kinds of pods were drawn: %v", seen)
+	}
+}
+
+// effectsOf returns what a decision does, with pods as their names.
+func effectsOf(d jobfate.Decision) []string {
+	var out []string
+	name := func(what string, pod *corev1.Pod) {
+		if pod != nil {
+			what += " " + string(pod.UID)
+		}
+		out = append(out, what)
+	}
+	for _, c := range d.Claim {
+		name("claim", c.Pod)
+	}
+	for _, x := range d.Delete {
+		name("delete", x.Pod)
+	}
+	for _, c := range d.Create {
+		name(fmt.Sprint("create ", c.Index, c.Pod().Annotations), c.Replaces)
+	}
+	for _, pod := range d.Strip {
+		name("strip", pod)
+	}
+	return append(out, decidetest.ToJSON([]any{d.Status, d.Backoff, d.Events, d.Metrics, d.Deferred, decidetest.Settle(d, d.Strip...)}))
+}
+
 // Later options win, and options are independent.
 func TestOptions_order(t *testing.T) {
 	job := decidetest.SpecJob(t, "completions: 9\nparallelism: 9")
@@ -312,6 +401,7 @@ func TestOptions_invalid(t *testing.T) {
 		"MaxUncounted":   jobfate.MaxUncounted(-1),
 		"MaxChanges":     jobfate.MaxChanges(-1),
 		"MaxRemovals":    jobfate.MaxRemovals(-1),
+		"FailLostPods":   jobfate.FailLostPods(-time.Second),
 		"BatchPeriod":    jobfate.BatchPeriod(-time.Second),
 		"Backoff.base":   jobfate.Backoff(backoff.Policy{Base: -1}),
 		"Backoff.cap":    jobfate.Backoff(backoff.Policy{Cap: -1}),
