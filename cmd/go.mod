@@ -8,6 +8,7 @@ require (
 	github.com/jobfate/jobfate v0.0.0
 	github.com/jobfate/jobfate/jobtest v0.0.0
 	github.com/jobfate/jobfate/jobtest/kube v0.0.0
+	github.com/robfig/cron/v3 v3.0.1
 	github.com/spf13/cobra v1.10.2
 	github.com/spf13/pflag v1.0.9
 	go.yaml.in/yaml/v3 v3.0.4

@@ -400,6 +400,7 @@ type verdict struct {
 	errors []string // field, type and the end of the message of each, sorted
 	fields []string // sorted
 	status int      // the exit status of the plugin, which answers two commands at once
+	strict bool     // the errors are those of a strict decoder
 }
 
 // add adds an error whose message begins with its type.

@@ -39,7 +39,7 @@ func TestPartOfTheInputIsUnreadable(t *testing.T) {
 		{"a file", "", []string{"explain", good, broken}, first + "BackingOff: ", "broken.yaml: document 1: "},
 		{"a file that does not exist", "", []string{"explain", "nowhere.yaml", good}, first + "BackingOff: ", "jobfate explain: nowhere.yaml: no such file or directory\n"},
 		{"manifests", "", []string{"validate", broken, simulated("job"), "nowhere.yaml"}, "job.yaml:1: Job retry accepted", "broken.yaml: document 1: "},
-		{"a manifest that is rejected", "", []string{"validate", manifest("wrong.yaml"), broken}, "Job index rejected, 8 errors", "broken.yaml: document 1: "},
+		{"a manifest that is rejected", "", []string{"validate", manifest("wrong.yaml"), broken}, "Job index rejected, 11 errors", "broken.yaml: document 1: "},
 		{"manifests, as JSON", "", []string{"validate", "-o", "json", broken, simulated("job")}, "broken.yaml: document 1: ", "broken.yaml: document 1: "},
 		{"a Job that is not there", "", []string{"explain", "--job", "x", good, broken}, "", "broken.yaml: document 1: "},
 		{"a simulation needs everything", "", []string{"simulate", good, broken}, "", "broken.yaml: document 1: "},

@@ -26,6 +26,9 @@ var trapTable = []trap{
 	{"ShadowedRule", shadowedRules},
 	// Ignored failures count towards no limit, so the pod is replaced forever.
 	{"EndlessIgnore", endlessIgnore},
+	// Restarts in place are no failures of the pod (KEP-5307). With the restart policy OnFailure of the pod
+	// the backoffLimit counts them.
+	{"EndlessRestart", endlessRestart},
 }
 
 // traps returns the traps of a Job.
@@ -121,6 +124,35 @@ func endlessIgnore(job *batchv1.Job) (out []finding) {
 				Message: "a pod that always fails this way " +
 					"is replaced forever, because no limit counts it; set activeDeadlineSeconds, or ignore only " +
 					"pod conditions"})
+		}
+	}
+	return out
+}
+
+func endlessRestart(job *batchv1.Job) (out []finding) {
+	pod := &job.Spec.Template.Spec
+	limited := job.Spec.ActiveDeadlineSeconds != nil || pod.ActiveDeadlineSeconds != nil ||
+		pod.RestartPolicy != corev1.RestartPolicyNever
+	for i, c := range pod.Containers {
+		path := fmt.Sprintf("spec.template.spec.containers[%d].", i)
+		if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
+			out = append(out, finding{Field: path + "restartPolicy",
+				Message: "the container is restarted after exit code 0 too, so the pod never succeeds"})
+		}
+		if limited {
+			continue
+		}
+		const endless = "is restarted in place forever, because no limit counts that; set activeDeadlineSeconds"
+		if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyOnFailure {
+			out = append(out,
+				finding{Field: path + "restartPolicy", Message: "a container that always fails " + endless})
+		}
+		for n, rule := range c.RestartPolicyRules {
+			if rule.ExitCodes != nil {
+				message := fmt.Sprintf("a container that always exits so (%s %v) %s", rule.ExitCodes.Operator,
+					rule.ExitCodes.Values, endless)
+				out = append(out, finding{Field: fmt.Sprintf("%srestartPolicyRules[%d]", path, n), Message: message})
+			}
 		}
 	}
 	return out

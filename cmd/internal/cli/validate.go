@@ -4,11 +4,13 @@ import (
 	"flag"
 	"fmt"
 	"reflect"
+	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/jobfate/jobfate/cmd/internal/apirules"
 	"github.com/jobfate/jobfate/cmd/internal/kubefile"
 	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/validation"
@@ -23,12 +25,13 @@ Reports what the API server would reject in Jobs, and its warnings.
   jobfate validate --status job.yaml                 check the status by itself
   jobfate validate --status --old old.yaml new.yaml  update the status
 
-The template of a CronJob is checked as a Job. Objects of other kinds are skipped, and
-counted in a note.
+CronJobs are checked with their template. Objects of other kinds are skipped, and counted in
+a note.
 
 Without a file, and for the file -, it reads the standard input. A new Job may lack what
-the API server fills in: namespace, UID, defaults, selector and labels. The command checks
-only the parts of the pod template that the Job depends on.
+the API server fills in: namespace, UID, defaults, selector and labels. Of the pod template
+the command checks names, images, containers, ports, volumes, resources and restart rules;
+docs/command.md names what it does not check.
 
 For an update it prints the answers to kubectl apply (without --server-side) and to kubectl
 replace, which differ: only kubectl apply keeps what the file does not mention, such as the
@@ -37,9 +40,9 @@ without a UID, a manifest from which kubectl apply has created the Job.
 
 The names of rules of a pod failure policy are checked as KEP-4443 proposes. There are
 warnings for everything that the API server warns about, for numbers of completions and
-sizes of the status that the KEPs advise against, for unknown fields, and for policies that
-do not do what they seem to do. With --strict an unknown field is an error, as for kubectl
-apply.
+sizes of the status that the KEPs advise against, for placeholders of templates, and for
+policies that do not do what they seem to do. An unknown field is an error, as for kubectl,
+and so is a field that occurs twice; --loose makes them warnings.
 
 -o sarif is for the code scanning of CI systems (SARIF 2.1.0).
 
@@ -54,7 +57,7 @@ Flags:
 type Validate struct {
 	output
 	status bool
-	strict bool
+	loose  bool
 	by     string // the command of an update, or both
 }
 
@@ -65,7 +68,7 @@ const both = "both"
 func (c *Validate) Flags(fs *flag.FlagSet, more ...string) {
 	c.output.flags(fs, more...)
 	fs.BoolVar(&c.status, "status", false, "check the status instead of the spec")
-	fs.BoolVar(&c.strict, "strict", false, "reject unknown fields")
+	fs.BoolVar(&c.loose, "loose", false, "accept unknown fields, and fields that occur twice, with a warning")
 	oneOf(fs, &c.by, "by",
 		"the `command` of kubectl that updates the Job: apply, replace or both (default both)", both,
 		ways[0].name, ways[1].name)
@@ -112,6 +115,8 @@ func (c *Validate) Print(env Environment, old *kubefile.Manifest, in *kubefile.I
 	switch {
 	case c.by != both && (old == nil || c.status):
 		return Misused("--by is for an update of the spec")
+	case c.status && slices.ContainsFunc(in.Jobs, isCron):
+		return fmt.Errorf("%s is a CronJob; --status checks Jobs", in.Jobs[slices.IndexFunc(in.Jobs, isCron)].Whole())
 	case old == nil:
 	case len(in.Jobs) > 1:
 		return fmt.Errorf("%s is a second Job; want only the Job that updates %s", in.Jobs[1].At, old.Job.Name)
@@ -139,20 +144,30 @@ func (c *Validate) Print(env Environment, old *kubefile.Manifest, in *kubefile.I
 	return nil
 }
 
+func isCron(m *kubefile.Manifest) bool { return m.Cron != nil }
+
 // verdicts checks a Job, or the update of the old Job by it, in each of the ways to update a Job.
 // The first verdict decides.
 func (c *Validate) verdicts(m, old *kubefile.Manifest) (all []verdict) {
+	readable := true
 	begin := func() verdict {
 		v := newVerdict(m, c.status)
-		for _, p := range m.Problems {
-			v.refuse("Unreadable", p.Field, p.Message)
+		v.oddities(m.Oddities, reflect.TypeFor[batchv1.Job](), old, c.loose)
+		if m.Cron == nil {
+			v.unrendered(plainly(m.Job), "")
+		} else {
+			v.outer = true
+			v.oddities(m.Cron.Oddities, reflect.TypeFor[batchv1.CronJob](), nil, c.loose)
+			v.unrendered(plainly(m.Cron.CronJob), "")
+			v.outer = false
+			readable = len(m.Cron.Problems) == 0
 		}
-		v.unknown(m, c.strict)
+		readable = readable && len(m.Problems) == 0
 		return v
 	}
 	if old == nil || c.status {
 		v := begin()
-		if len(m.Problems) == 0 {
+		if readable {
 			c.check(&v, m, old)
 		}
 		return []verdict{v.sorted()}
@@ -160,7 +175,7 @@ func (c *Validate) verdicts(m, old *kubefile.Manifest) (all []verdict) {
 	for _, w := range selected(c.by) {
 		v := begin()
 		v.By = "kubectl " + w.name
-		if len(m.Problems) == 0 {
+		if readable {
 			checkUpdate(&v, w, m, old)
 		}
 		all = append(all, v.sorted())
@@ -170,9 +185,10 @@ func (c *Validate) verdicts(m, old *kubefile.Manifest) (all []verdict) {
 
 // check checks a new Job, or a status.
 func (c *Validate) check(out *verdict, m, old *kubefile.Manifest) {
-	for _, err := range c.errors(m, old) {
-		out.refuse(string(err.Type), err.Field, body(err))
+	if m.Cron != nil && !c.status {
+		checkCron(out, m)
 	}
+	out.refuseAll(c.errors(m, old))
 	if !c.status {
 		out.hints(named(m.Job))
 		return
@@ -196,7 +212,7 @@ func checkUpdate(out *verdict, w way, m, old *kubefile.Manifest) {
 		out.refuse(next.refused.Rule, next.refused.Field, next.refused.Message)
 		return
 	case !next.same:
-		errs := validation.Update(next.job, was)
+		errs := append(validation.Update(next.job, was), templateErrors(next.job)...)
 		policy := failurepolicy.FromAPI(next.job.Spec.PodFailurePolicy, old.RuleNames...)
 		if m.Job.Spec.PodFailurePolicy != nil {
 			policy = namedPolicy(m)
@@ -204,9 +220,7 @@ func checkUpdate(out *verdict, w way, m, old *kubefile.Manifest) {
 		if old.RuleNames != nil { // otherwise the cluster may drop names
 			errs = append(errs, validation.RuleNamesUpdate(policy, namedPolicy(old), policyPath)...)
 		}
-		for _, err := range append(errs, validation.RuleNames(policy, policyPath)...) {
-			out.refuse(string(err.Type), err.Field, body(err))
-		}
+		out.refuseAll(append(errs, validation.RuleNames(policy, policyPath)...))
 		out.addDifferences(m, was, next.job)
 	}
 	if _, found := was.Annotations[corev1.LastAppliedConfigAnnotation]; !found && w.name == "apply" {
@@ -226,8 +240,49 @@ func (c *Validate) errors(m, old *kubefile.Manifest) field.ErrorList {
 	case c.status:
 		return validation.Status(m.Job)
 	}
-	return append(validation.Create(validation.PrepareCreate(named(m.Job))),
-		validation.RuleNames(namedPolicy(m), policyPath)...)
+	errs := append(templateErrors(m.Job), validation.RuleNames(namedPolicy(m), policyPath)...)
+	if job := validation.PrepareCreate(named(m.Job)); m.Cron == nil {
+		return append(validation.Create(job), errs...)
+	}
+	return append(specErrors(m.Job), errs...)
+}
+
+// templateErrors returns what the API server would reject in the pod template of a Job, besides the rules of
+// the Job.
+func templateErrors(job *batchv1.Job) field.ErrorList {
+	template := job.Spec.Template.DeepCopy()
+	template.Spec = *validation.DefaultPodSpec(&template.Spec)
+	return apirules.Template(template, field.NewPath("spec", "template"))
+}
+
+// specErrors returns what the API server would reject in the template of a CronJob. There it sets no default
+// completions.
+func specErrors(job *batchv1.Job) field.ErrorList {
+	spec := validation.Default(job).Spec
+	spec.Completions = job.Spec.Completions
+	return validation.JobSpec(&spec, field.NewPath("spec"))
+}
+
+// checkCron checks the fields of a CronJob, and warns if the API server accepts it but not its Jobs. Their
+// names end in the minute for which they are scheduled.
+func checkCron(out *verdict, m *kubefile.Manifest) {
+	cron := m.Cron.DeepCopy()
+	cron.ObjectMeta = named(&batchv1.Job{ObjectMeta: cron.ObjectMeta}).ObjectMeta
+	out.outer = true
+	errs := apirules.CronJob(cron)
+	out.refuseAll(errs)
+	out.outer = false
+	if len(errs) > 0 {
+		return
+	}
+	job := named(m.Job)
+	job.Name += "-29000000"
+	known := specErrors(job)
+	for _, err := range validation.Create(validation.PrepareCreate(job)) {
+		if !slices.ContainsFunc(known, func(k *field.Error) bool { return k.Error() == err.Error() }) {
+			out.warn("JobRejected", err.Field, "the API server accepts the CronJob, but not its Jobs: "+body(err))
+		}
+	}
 }
 
 var policyPath = field.NewPath("spec", "podFailurePolicy")

@@ -42,6 +42,7 @@ type verdict struct {
 	NotChecked string `json:"notChecked"`
 
 	manifest *kubefile.Manifest
+	outer    bool // fields are those of the CronJob
 }
 
 // finding is an error or a warning about a field, with the position of the field. A missing
@@ -68,30 +69,36 @@ func (f finding) place() string {
 }
 
 func newVerdict(m *kubefile.Manifest, status bool) verdict {
-	notChecked := "the pod template, except where the Job depends on it"
-	switch {
-	case status:
+	notChecked := "some fields of the pod template"
+	if status {
 		notChecked = "everything but the status"
-	case m.Path != "":
-		notChecked = "the other fields of the CronJob, and " + notChecked
 	}
-	line, _ := m.At.Position("")
+	line, _ := m.Whole().Position("")
 	return verdict{
 		Job: refOf(m.Job), File: m.At.File, Line: line, Accepted: true, NotChecked: notChecked,
 		Errors: []finding{}, Warnings: []finding{}, manifest: m,
 	}
 }
 
-// find returns a finding about a field of the Job.
+// find returns a finding about a field of the Job or, while outer is set, of the CronJob.
 func (v *verdict) find(level, rule, name, message string) finding {
 	f := finding{Rule: rule, Field: v.path(name), File: v.File, Message: message, level: level}
-	f.Line, f.Column = v.manifest.At.Position(name)
+	at := v.manifest.At
+	if v.isOuter(name) {
+		at = v.manifest.Cron.At
+	}
+	f.Line, f.Column = at.Position(name)
 	return f
+}
+
+// isOuter reports whether a field is one of the CronJob, which gives its name to the Job.
+func (v *verdict) isOuter(name string) bool {
+	return v.manifest.Cron != nil && (v.outer || name == "metadata.name")
 }
 
 // path returns the path of a field of the Job in the object that contains the Job.
 func (v *verdict) path(name string) string {
-	if path := v.manifest.Path; path != "" && !strings.HasPrefix(name, path) {
+	if path := v.manifest.Path; path != "" && !v.isOuter(name) {
 		return strings.TrimSuffix(path+"."+name, ".")
 	}
 	return name
@@ -100,6 +107,12 @@ func (v *verdict) path(name string) string {
 func (v *verdict) refuse(rule, name, message string) {
 	v.Accepted = false
 	v.Errors = append(v.Errors, v.find("error", rule, name, message))
+}
+
+func (v *verdict) refuseAll(errs field.ErrorList) {
+	for _, err := range errs {
+		v.refuse(string(err.Type), err.Field, body(err))
+	}
 }
 
 func (v *verdict) warn(rule, name, message string) {
@@ -133,21 +146,54 @@ func (v *verdict) advice(job *batchv1.Job) {
 	}
 }
 
-// unknown adds the fields that the API does not have. Those of the pod template are added
-// only if strict is set: they do not influence the Job, and a later release may have them.
-func (v *verdict) unknown(m *kubefile.Manifest, strict bool) {
-	for _, name := range m.Unknown {
+// oddities adds what a strict decoder rejects. A cluster knows the fields of the Jobs that it stores, as the old
+// Job. Unknown fields of the pod template do not influence the Job, so they are no warnings.
+func (v *verdict) oddities(odd kubefile.Oddities, object reflect.Type, old *kubefile.Manifest, loose bool) {
+	for _, p := range odd.Problems {
+		v.refuse("Unreadable", p.Field, p.Message)
+	}
+	add := v.refuse
+	if loose || v.Line == 0 {
+		add = v.warn
+	}
+	for _, name := range odd.Duplicates {
+		add("DuplicateField", name, "the field occurs twice; kubectl takes the last one")
+	}
+	for _, name := range odd.Unknown {
 		message := "unknown field in this version of jobfate; kubectl rejects it unless the cluster knows it"
 		if ruleName.MatchString(name) {
 			message = "KEP-4443 proposes names of rules; kubectl rejects them unless the cluster knows them"
-		} else if known := suggestion(reflect.TypeFor[batchv1.Job](), name); known != "" {
+		} else if known := suggestion(object, name); known != "" {
 			message = "unknown field; did you mean " + v.path(known) + "?"
 		}
 		switch {
-		case strict:
-			v.refuse("UnknownField", name, message)
-		case !strings.HasPrefix(name, "spec.template."):
+		case old != nil && slices.Contains(old.Unknown, name):
 			v.warn("UnknownField", name, message)
+		case !loose || !strings.HasPrefix(name, "spec.template."):
+			add("UnknownField", name, message)
+		}
+	}
+}
+
+// ownText are the fields whose text may contain what looks like a placeholder.
+var ownText = []string{"annotations", "args", "command", "value"}
+
+// unrendered warns of placeholders in the texts of a value.
+func (v *verdict) unrendered(value any, path string) {
+	switch value := value.(type) {
+	case string:
+		if text := kubefile.Unrendered(value); text != "" {
+			v.warn("Unrendered", path, text)
+		}
+	case []any:
+		for i, item := range value {
+			v.unrendered(item, fmt.Sprintf("%s[%d]", path, i))
+		}
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(value)) {
+			if !slices.Contains(ownText, name) {
+				v.unrendered(value[name], strings.TrimPrefix(path+"."+name, "."))
+			}
 		}
 	}
 }
@@ -222,12 +268,12 @@ func (v verdict) summary(out *strings.Builder, p paint) {
 		how = p.text(red, "rejected")
 	}
 	if v.manifest.Path != "" {
-		kind = "job template of CronJob"
+		kind = "CronJob"
 	}
 	if v.By != "" {
 		kind = v.By + ": " + kind
 	}
-	write(out, "%s: %s %s %s, %s, %s; not checked: %s\n", v.manifest.At.At(""), kind, orNone(v.Job.Name), how,
+	write(out, "%s: %s %s %s, %s, %s; not checked: %s\n", v.manifest.Whole().At(""), kind, orNone(v.Job.Name), how,
 		count(len(v.Errors), "error"), count(len(v.Warnings), "warning"), v.NotChecked)
 }
 
@@ -264,9 +310,9 @@ func (v *verdict) addDifferences(m *kubefile.Manifest, old, job *batchv1.Job) {
 	}
 }
 
-// plainly returns a Job as maps and lists.
-func plainly(job *batchv1.Job) map[string]any {
-	out, _ := runtime.DefaultUnstructuredConverter.ToUnstructured(job) // cannot fail for a Job
+// plainly returns an object as maps and lists.
+func plainly(job runtime.Object) map[string]any {
+	out, _ := runtime.DefaultUnstructuredConverter.ToUnstructured(job) // cannot fail for types of the API
 	return out
 }
 

@@ -13,6 +13,7 @@ import (
 
 	yamlnode "go.yaml.in/yaml/v3"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/yaml"
 
 	"github.com/jobfate/jobfate/cmd/internal/parallel"
 	"github.com/jobfate/jobfate/cmd/internal/textfile"
@@ -54,7 +55,7 @@ func (p Place) At(field string) string {
 }
 
 // find follows a path from node n as far as possible, and returns the last key or item. The
-// key of a map may contain dots: the longest matching key wins.
+// key of a map may contain dots: the longest matching key wins, and the last of equal ones.
 func find(at, n *yamlnode.Node, path string) *yamlnode.Node {
 	if n.Kind == yamlnode.AliasNode {
 		n = n.Alias
@@ -69,7 +70,7 @@ func find(at, n *yamlnode.Node, path string) *yamlnode.Node {
 	for i := 0; n.Kind == yamlnode.MappingNode && i < len(n.Content); i += 2 {
 		key := n.Content[i]
 		rest, fits := strings.CutPrefix(path, key.Value)
-		if fits && len(key.Value) > len(name) && strings.ContainsAny((rest + ".")[:1], ".[]") {
+		if fits && len(key.Value) >= len(name) && key.Value != "" && strings.ContainsAny((rest + ".")[:1], ".[]") {
 			name, at, value = key.Value, key, n.Content[i+1]
 		}
 	}
@@ -225,6 +226,11 @@ func (f *file) readJSON(rest []byte) error {
 		}
 		o.at = f.place(o.json)
 		if syntax != nil && !json.Valid(o.json) {
+			at := o.at
+			at.part = rest
+			if err := f.unrendered(at); err != nil {
+				return err
+			}
 			line, _ := f.position(rest[syntax.Offset-1:])
 			return fmt.Errorf("%s: line %d: %w", o.at, line, syntax)
 		}
@@ -254,7 +260,11 @@ func (f *file) readYAML(document []byte) error {
 	case o.json == nil && inItem != nil && values(document) > mostValues: // too large to be parsed as a whole
 		return inItem
 	case o.json == nil:
-		return f.syntaxError(at, asItem(document))
+		if o = f.twice(document); o.json == nil {
+			return f.syntaxError(at, asItem(document))
+		}
+		o.at = at
+		return f.add(o, o.Items, "JSON")
 	case string(o.json) == "null":
 		f.count--
 		return nil
@@ -262,6 +272,45 @@ func (f *file) readYAML(document []byte) error {
 		return fmt.Errorf("%s: %w", at, errAliases)
 	}
 	return f.add(o, o.Items, "JSON")
+}
+
+// twice reads a document in which keys occur twice, if the source allows it.
+func (f *file) twice(document []byte) (o object) {
+	if !f.duplicates {
+		return o
+	}
+	var items []json.RawMessage
+	list := asItem(document)
+	err := guard(list, mostValues, func() error { return yaml.Unmarshal(list, &items) })
+	if err != nil || len(items) != 1 {
+		return o
+	}
+	found := duplicateKeys(f.parse(document), "")
+	if found == nil {
+		return o
+	}
+	o = newObject(items[0], "JSON")
+	o.duplicates = found
+	return o
+}
+
+// duplicateKeys returns the paths of the keys that occur twice.
+func duplicateKeys(n *yamlnode.Node, path string) (out []string) {
+	seen := map[string]bool{}
+	for i, child := range n.Content {
+		switch {
+		case n.Kind == yamlnode.SequenceNode:
+			out = append(out, duplicateKeys(child, fmt.Sprintf("%s[%d]", path, i))...)
+		case n.Kind == yamlnode.MappingNode && i%2 == 0:
+			at := strings.TrimPrefix(path+"."+child.Value, ".")
+			if seen[at] {
+				out = append(out, at)
+			}
+			seen[at] = true
+			out = append(out, duplicateKeys(n.Content[i+1], at)...)
+		}
+	}
+	return out
 }
 
 var errAliases = errors.New("the aliases of this file repeat too much; the rest is not read")
@@ -276,6 +325,9 @@ func (f *file) copiesTooMuch(o object, text []byte) bool {
 // syntaxError returns why the parser rejects a YAML list of one item, which is at a place, with the
 // line in the whole text.
 func (f *file) syntaxError(at Place, list []byte) error {
+	if err := f.unrendered(at); err != nil {
+		return err
+	}
 	line, _ := f.position(at.part)
 	_, err := toJSON(append(bytes.Repeat([]byte("\n"), line-1), list...))
 	if err == nil {
@@ -313,6 +365,7 @@ func (f *file) add(list object, items []json.RawMessage, format string) error {
 			return fmt.Errorf("%s: %w", at, errAliases)
 		}
 		o.Kind, o.APIVersion = cmp.Or(o.Kind, kind), cmp.Or(o.APIVersion, list.APIVersion)
+		o.duplicates, _ = below(fmt.Sprintf("items[%d]", i), list.duplicates)
 		f.keep(o, at)
 	}
 	return nil

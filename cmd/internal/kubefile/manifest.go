@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	serializer "k8s.io/apimachinery/pkg/runtime/serializer/json"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
@@ -24,15 +23,37 @@ type Manifest struct {
 	Job  *batchv1.Job
 	At   Place
 	Path string // the path of the Job template in a CronJob; empty for a Job
+	Cron *Cron  // the CronJob with the template; nil for a Job
 	// RuleNames lists the names of the rules of the Job's pod failure policy, which KEP-4443
 	// proposes; nil if no rule has a name.
 	RuleNames []string
-	// Unknown lists the fields of the Job that this version of the API does not have. They are
-	// from a later release, or misspelt.
-	Unknown  []string
-	Problems []Problem // the fields that cannot be read, which are not set in Job
+	Oddities
 
 	json []byte // the Job as it was written; nil for the template of a CronJob, and after Read
+}
+
+// Cron is a CronJob with its place. The Oddities are those outside its template.
+type Cron struct {
+	*batchv1.CronJob
+	At Place
+	Oddities
+}
+
+// Whole returns the place of the object: of the CronJob, if the Job is its template.
+func (m *Manifest) Whole() Place {
+	if m.Cron != nil {
+		return m.Cron.At
+	}
+	return m.At
+}
+
+// Oddities are fields that a strict decoder rejects.
+type Oddities struct {
+	// Unknown lists the fields that this version of the API does not have. They are from a later
+	// release, or misspelt.
+	Unknown    []string
+	Duplicates []string  // the fields that occur twice
+	Problems   []Problem // the fields that cannot be read, which are not set in the object
 }
 
 // Fields returns the fields of a Job as they were written, without those that are Unknown. A field
@@ -80,30 +101,42 @@ type namedPolicy struct {
 func (o object) manifest() *Manifest {
 	m := &Manifest{Job: &batchv1.Job{}, At: o.at}
 	var named namedPolicy
+	m.Oddities = o.strictly(m.Job, &named)
+	m.RuleNames = named.names()
+	return m
+}
+
+// strictly decodes the object into a type of the API, and into another one.
+func (o object) strictly(into runtime.Object, more any) (out Oddities) {
 	var rest []byte
-	m.Problems, rest = o.problems(func(text []byte) error {
-		return cmp.Or(utiljson.Unmarshal(text, &batchv1.Job{}), utiljson.Unmarshal(text, &namedPolicy{}))
+	out.Problems, rest = o.problems(func(text []byte) error {
+		return cmp.Or(utiljson.Unmarshal(text, into.DeepCopyObject()), utiljson.Unmarshal(text, more))
 	})
-	_, _, err := strict.Decode(rest, nil, m.Job)
+	out.Duplicates = o.duplicates
+	_, _, err := strict.Decode(rest, nil, into)
 	if found, is := runtime.AsStrictDecodingError(err); is {
 		for _, err := range found.Errors() {
 			var what, field string
 			if _, err := fmt.Sscanf(err.Error(), "%s field %q", &what, &field); err == nil && what == "unknown" {
-				m.Unknown = append(m.Unknown, field)
+				out.Unknown = append(out.Unknown, field)
 			} else {
-				m.Problems = append(m.Problems, Problem{field, "the field occurs twice"})
+				out.Duplicates = append(out.Duplicates, field)
 			}
 		}
 	}
-	_ = utiljson.Unmarshal(rest, &named)
-	var names []string
-	for _, rule := range named.Spec.PodFailurePolicy.Rules {
+	_ = utiljson.Unmarshal(rest, more)
+	return out
+}
+
+// names returns the names of the rules; nil if no rule has one.
+func (p namedPolicy) names() (names []string) {
+	for _, rule := range p.Spec.PodFailurePolicy.Rules {
 		names = append(names, rule.Name)
 	}
-	if strings.Join(names, "") != "" {
-		m.RuleNames = names
+	if strings.Join(names, "") == "" {
+		return nil
 	}
-	return m
+	return names
 }
 
 // written reads a Job, and keeps its text.
@@ -116,24 +149,40 @@ func (o object) written() *Manifest {
 // template reads the template of a CronJob as a Job with the name of the CronJob.
 func (o object) template() *Manifest {
 	const path = "spec.jobTemplate"
-	var cron struct {
-		Metadata metav1.ObjectMeta `json:"metadata"`
-		Spec     struct {
-			JobTemplate json.RawMessage `json:"jobTemplate"`
+	m := &Manifest{Job: &batchv1.Job{}, At: o.at, Path: path, Cron: &Cron{CronJob: &batchv1.CronJob{}, At: o.at}}
+	m.At.path += "." + path
+	var named struct {
+		Spec struct {
+			JobTemplate namedPolicy `json:"jobTemplate"`
 		} `json:"spec"`
 	}
-	m := &Manifest{Job: &batchv1.Job{}, At: o.at}
-	m.Problems, _ = o.problems(func(text []byte) error { return utiljson.Unmarshal(text, &cron) })
-	switch o.json = cron.Spec.JobTemplate; {
-	case m.Problems != nil:
-	case o.json == nil:
-		m.Problems = []Problem{{path, "the CronJob has no template"}}
-	default:
-		o.at.path += "." + path
-		m = o.manifest()
+	all := o.strictly(m.Cron.CronJob, &named)
+	m.Unknown, m.Cron.Unknown = below(path, all.Unknown)
+	m.Duplicates, m.Cron.Duplicates = below(path, all.Duplicates)
+	for _, p := range all.Problems {
+		if field, found := strings.CutPrefix(p.Field, path+"."); found {
+			m.Problems = append(m.Problems, Problem{field, p.Message})
+		} else {
+			m.Cron.Problems = append(m.Cron.Problems, p)
+		}
 	}
-	m.Path, m.Job.Name, m.Job.Namespace = path, cron.Metadata.Name, cron.Metadata.Namespace
+	m.RuleNames = named.Spec.JobTemplate.names()
+	template := m.Cron.Spec.JobTemplate.DeepCopy()
+	m.Job.ObjectMeta, m.Job.Spec = template.ObjectMeta, template.Spec
+	m.Job.Name, m.Job.Namespace = m.Cron.Name, m.Cron.Namespace
 	return m
+}
+
+// below returns the fields below a path, relative to it, and the others.
+func below(path string, fields []string) (inside, others []string) {
+	for _, field := range fields {
+		if rest, found := strings.CutPrefix(field, path+"."); found {
+			inside = append(inside, rest)
+		} else {
+			others = append(others, field)
+		}
+	}
+	return inside, others
 }
 
 // Problem says why a field of an object cannot be read. Field is empty for the whole object.
@@ -179,7 +228,8 @@ func (o object) problems(decode func([]byte) error) (found []Problem, rest json.
 		if len(found) > known {
 			return part
 		}
-		found = append(found, Problem{strings.TrimPrefix(path, "."), parserNoise.ReplaceAllString(err.Error(), "")})
+		message := cmp.Or(Unrendered(string(part)), parserNoise.ReplaceAllString(err.Error(), ""))
+		found = append(found, Problem{strings.TrimPrefix(path, "."), message})
 		return json.RawMessage("null")
 	}
 	rest = narrow("", "", o.json, "")

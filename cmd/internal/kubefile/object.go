@@ -26,6 +26,8 @@ type object struct {
 	json   []byte
 	wrong  error // why it cannot be decoded as a pod; type and items are set anyway
 	at     Place
+	// duplicates are the keys that occur twice in the YAML. The JSON has the last one, as in kubectl.
+	duplicates []string
 }
 
 // newObject decodes JSON, or a YAML list of one item. If the text is not valid YAML, the object has

@@ -5,9 +5,9 @@
 // request; the rest is counted. Pods of other Jobs are kept as well, because this
 // package does not decide which Job owns a pod. An object that occurs twice counts once.
 //
-// kubectl's parser converts YAML to JSON. Unlike in kubectl, duplicate keys are errors. Keys
-// that become equal only in JSON, such as 1 and "1", are not errors: the parser keeps any
-// one of them. A second parser finds the lines and columns of fields.
+// kubectl's parser converts YAML to JSON. Of duplicate keys kubectl takes the last one; here they are
+// errors, or [Oddities]. Keys that become equal only in JSON, such as 1 and "1", are not errors: the
+// parser keeps any one of them. A second parser finds the lines and columns of fields.
 //
 // A truncated or damaged document is left out as a whole, and reported: decisions on the rest may
 // be wrong without it, so callers must tell users.
@@ -21,9 +21,11 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
@@ -36,6 +38,8 @@ type Source struct {
 	// Progress, if set, is called with the format, and the number of bytes that have been
 	// read.
 	Progress func(format string, done, total int)
+
+	duplicates bool // keys of YAML may occur twice
 }
 
 // Input is Jobs and their pods, with their places.
@@ -115,6 +119,10 @@ func ReadStart(sources ...Source) (*Input, error) {
 // ReadManifests reads Jobs and the templates of CronJobs, with all their problems. It counts
 // other objects. Like Read it leaves out what cannot be read.
 func ReadManifests(sources ...Source) (*Input, error) {
+	sources = slices.Clone(sources)
+	for i := range sources {
+		sources[i].duplicates = true
+	}
 	return read(sources, "a Job", map[string]reader{
 		"Job":     func(in *Input, o object) error { in.Jobs = append(in.Jobs, o.written()); return nil },
 		"CronJob": func(in *Input, o object) error { in.Jobs = append(in.Jobs, o.template()); return nil },
@@ -203,12 +211,23 @@ func (in *Input) addWritten(o object) error { return in.addManifest(o, o.written
 
 func (in *Input) addTemplate(o object) error {
 	m := o.template()
+	problems := m.Cron.Problems
+	if reflect.DeepEqual(m.Cron.Spec.JobTemplate, batchv1.JobTemplateSpec{}) {
+		problems = append(problems, Problem{m.Path, "the CronJob has no template"})
+	}
+	if err := o.first(problems, nil); err != nil {
+		return err
+	}
 	o.at = m.At
 	return in.addManifest(o, m)
 }
 
 func (in *Input) addManifest(o object, m *Manifest) error {
-	err := o.first(m.Problems, nil)
+	problems := m.Problems
+	for _, field := range m.Duplicates {
+		problems = append(problems, Problem{field, "the field occurs twice"})
+	}
+	err := o.first(problems, nil)
 	if err == nil {
 		in.Jobs = append(in.Jobs, m)
 	}

@@ -1,0 +1,96 @@
+package apirules
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+	_ "time/tzdata" // the API server knows the same time zones on every machine
+
+	"github.com/robfig/cron/v3"
+	batchv1 "k8s.io/api/batch/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// longestName leaves room for the 11 characters that the controller appends to name a Job.
+const longestName = 52
+
+// CronJob returns what the API server would reject in a new CronJob, outside the spec of its Jobs. The
+// CronJob must have a namespace.
+func CronJob(c *batchv1.CronJob) field.ErrorList {
+	spec := field.NewPath("spec")
+	metadata := field.NewPath("metadata")
+	errs := apivalidation.ValidateObjectMeta(&c.ObjectMeta, true, apivalidation.NameIsDNSSubdomain, metadata)
+	if len(c.Name) > longestName {
+		errs = append(errs, field.Invalid(metadata.Child("name"), c.Name, "must be no more than 52 characters"))
+	}
+	errs = append(errs, schedule(c.Spec.Schedule, spec.Child("schedule"))...)
+	errs = append(errs, timeZone(c.Spec.TimeZone, spec.Child("timeZone"))...)
+	errs = append(errs, table(fieldsOf(&c.Spec), spec, cronJobRows)...)
+	template := spec.Child("jobTemplate", "spec")
+	if job := &c.Spec.JobTemplate.Spec; job.Selector != nil {
+		errs = append(errs,
+			field.Invalid(template.Child("selector"), job.Selector, "`selector` will be auto-generated"))
+	}
+	if manual := c.Spec.JobTemplate.Spec.ManualSelector; manual != nil && *manual {
+		errs = append(errs, field.NotSupported(template.Child("manualSelector"), *manual, []string{"nil", "false"}))
+	}
+	return errs
+}
+
+var cronJobRows = []row{
+	{"concurrencyPolicy", oneOf("Allow", "Forbid", "Replace")},
+	{"startingDeadlineSeconds", atLeast0},
+	{"successfulJobsHistoryLimit", atLeast0},
+	{"failedJobsHistoryLimit", atLeast0},
+}
+
+func schedule(text string, path *field.Path) (errs field.ErrorList) {
+	if text == "" {
+		return field.ErrorList{field.Required(path, "")}
+	}
+	if err := parse(text); err != nil {
+		errs = append(errs, field.Invalid(path, text, err.Error()))
+	}
+	if strings.Contains(text, "TZ") {
+		errs = append(errs,
+			field.Invalid(path, text, "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"))
+	}
+	return errs
+}
+
+// parse parses a schedule. The parser panics on some.
+func parse(text string) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("invalid schedule format: %v", r)
+		}
+	}()
+	_, err = cron.ParseStandard(text)
+	return err
+}
+
+var partOfZone = regexp.MustCompile(`^[A-Za-z._0-9+][A-Za-z._0-9+-]{0,13}$`)
+
+func timeZone(zone *string, path *field.Path) (errs field.ErrorList) {
+	switch {
+	case zone == nil:
+		return nil
+	case *zone == "":
+		return field.ErrorList{field.Invalid(path, zone, "timeZone must be nil or non-empty string")}
+	}
+	for _, part := range strings.Split(*zone, "/") {
+		if part == "." || part == ".." || !partOfZone.MatchString(part) {
+			return field.ErrorList{field.Invalid(path, zone, "unknown time zone "+*zone)}
+		}
+	}
+	if strings.EqualFold(*zone, "Local") {
+		errs = append(errs, field.Invalid(path, zone,
+			"timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"))
+	}
+	if _, err := time.LoadLocation(*zone); err != nil {
+		errs = append(errs, field.Invalid(path, zone, err.Error()))
+	}
+	return errs
+}
