@@ -93,6 +93,21 @@ one         a\u009bé   1/1 of 3                 <unknown>   Ending      the Job
 	}
 }
 
+// TestTimes says how old a Job is, and for how long it has run, as far as its status says.
+func TestTimes(t *testing.T) {
+	const failed = `conditions: [{type: Failed, status: "True", lastTransitionTime: "2023-08-21T09:30:09Z"}]`
+	for status, want := range map[string]string{
+		"":                                  "created 26h ago, at ",
+		`startTime: "2023-08-21T09:00:09Z"`: "created 26h ago, started 60m ago, at ",
+		failed:                              "created 26h ago, ended 30m ago, at ",
+		failed + `, startTime: "2023-08-21T09:00:09Z"`: "created 26h ago, ran for 30m, ended 30m ago, at ",
+	} {
+		input := "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a, namespace: b, uid: c, creationTimestamp: \"2023-08-20T08:00:00Z\"}\n" +
+			"spec: {}\nstatus: {" + status + "}\n"
+		checkPart(t, status, runWith(input, "explain").Stdout, "\nJob b/a, 0 pods, "+want)
+	}
+}
+
 // TestKubectlGet explains what kubectl get job,pods,events and kubectl get all
 // print: one List of many kinds.
 func TestKubectlGet(t *testing.T) {

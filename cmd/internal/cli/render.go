@@ -148,10 +148,13 @@ func (r *report) times() (text string) {
 		text += ", created " + r.since(r.Created) + " ago"
 	}
 	switch {
-	case r.Ended != nil && r.Started != nil:
-		return text + ", ran for " + r.duration() + ", ended " + r.since(r.Ended) + " ago"
+	case r.Started != nil && r.Ended != nil:
+		text += ", ran for " + r.duration()
 	case r.Started != nil:
-		return text + ", started " + r.duration() + " ago"
+		text += ", started " + r.duration() + " ago"
+	}
+	if r.Ended != nil {
+		text += ", ended " + r.since(r.Ended) + " ago"
 	}
 	return text
 }

@@ -73,8 +73,8 @@ func schemaOfCommand(t *testing.T, command string, types []reflect.Type, open bo
 	return s
 }
 
-// The published schemas are those of the Go types. Each output in testdata, and the explanation of one
-// sample and of several, conforms to them, and has no field that they do not describe.
+// The published schemas are those of the Go types. Each output in testdata, and that for each
+// input there, conforms to them, and has no field that they do not describe.
 func TestSchema(t *testing.T) {
 	for _, d := range documents {
 		published := schemaOfCommand(t, d.command, d.types, true)
@@ -83,15 +83,19 @@ func TestSchema(t *testing.T) {
 			t.Fatal(err)
 		}
 		checkGoldenFile(t, "../../../docs/schemas/"+d.command+".json", string(text)+"\n")
+		outputs := outputsOf(t, d.command)
 		for _, s := range []*jsonschema.Schema{published, schemaOfCommand(t, d.command, d.types, false)} {
 			r, err := s.Resolve(nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			for name, output := range outputsOf(t, d.command) {
+			for name, output := range outputs {
 				if err := conforms(r, output); err != nil {
 					t.Errorf("%s: %v", name, err)
 				}
+			}
+			if len(outputs) < 12 {
+				t.Errorf("%s: got %d outputs, want those of testdata", d.command, len(outputs))
 			}
 			if conforms(r, `{"job": {"namespace": "ns"}}`) == nil {
 				t.Errorf("%s: an output without the name of the Job conforms", d.command)
@@ -118,16 +122,17 @@ func outputsOf(t *testing.T, command string) map[string]string {
 			texts[file] = readFile(t, file)
 		}
 	}
-	if command != "explain" {
-		return texts
+	var inputs [][]string
+	if command == "explain" {
+		inputs = append(inputs, glob(t, samples+"/[a-z]*"))
 	}
-	folders := glob(t, samples+"/[a-z]*")
-	for name, input := range map[string][]string{"several samples": folders, "one sample": folders[:1]} {
-		got := runWith("", append([]string{"explain", "-o", "json"}, input...)...)
-		if got.Status != exitOK {
-			t.Errorf("%s: %s", name, got.Stderr)
+	for _, file := range glob(t, "../../testdata/*/[a-z]*") { // the folders of samples are inputs, too
+		inputs = append(inputs, []string{file})
+	}
+	for _, input := range inputs {
+		if got := runWith("", append([]string{command, "-o", "json"}, input...)...); got.Stdout != "" {
+			texts[strings.Join(input, " ")] = got.Stdout
 		}
-		texts[name] = got.Stdout
 	}
 	return texts
 }
