@@ -3,10 +3,10 @@
 // step by step, which pods are created, deleted and replaced, how a Job ends, and how its
 // decisions are explained.
 //
-// Most stories run in a world: a simulated cluster with one Job, a controller that carries
-// out the decisions of jobfate, and a log of its writes (world_test.go). The stories in
-// testdata are scripts of commands and their outputs; scenarios_test.go has the grammar. Those in
-// testdata/scenarios, in the words of the package script, also run on a real API server.
+// Most stories are texts in testdata, in the words of the package script (script_test.go). Those in
+// testdata/scenarios also run on a real API server. Texts and functions run in a world: a simulated
+// cluster with one Job, a controller that carries out the decisions of jobfate, and a log of its
+// writes (world_test.go).
 // Properties of every decision are tested in jobtest/decisions, and the decisions of a single
 // package in that package.
 //

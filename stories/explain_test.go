@@ -8,90 +8,10 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/indexset"
 )
-
-// Every code of a Job's explanation, with its text. The codes are tried in the order of the
-// constants, because several may apply.
-func TestExplanation_job(t *testing.T) {
-	const indexed = "completions: 3\nparallelism: 3\ncompletionMode: Indexed\nbackoffLimitPerIndex: 2"
-	for _, test := range []struct {
-		name, spec string
-		happens    func(*world)
-		code       explain.Code
-		text       string
-		until      string
-	}{
-		{"complete", "completions: 1", func(w *world) { w.settle(); w.End("pod-1", 0); w.settle() },
-			explain.JobFinished, "the Job is Complete: CompletionsReached: Reached expected number of succeeded pods", ""},
-		{"failed", "completions: 1\nbackoffLimit: 0", func(w *world) { w.settle(); w.End("pod-1", 1); w.settle() },
-			explain.JobFinished, "the Job is Failed: BackoffLimitExceeded: Job has reached the specified backoff limit", ""},
-		{"stale", "completions: 1", func(w *world) { w.lag(true); w.sync() },
-			explain.JobStale, "waiting for the last status write to be observed", ""},
-		{"succeeding", indexed + "\nsuccessPolicy: {rules: [{succeededCount: 1}]}", func(w *world) { w.runAll(); w.exitIndexes(0, 1) },
-			explain.JobEnding, "the Job succeeds: SuccessPolicy: Matched rules at index 0; deleting 2 pods; 2 pods terminating", ""},
-		{"succeeding, all gone", "completions: 1", func(w *world) { w.runAll(); w.End("pod-1", 0) },
-			explain.JobEnding, "the Job succeeds: CompletionsReached: Reached expected number of succeeded pods", ""},
-		{"failing", "completions: 2\nparallelism: 2\nbackoffLimit: 0", func(w *world) { w.runAll(); w.End("pod-1", 1); w.settle() },
-			explain.JobEnding, "the Job fails: BackoffLimitExceeded: Job has reached the specified backoff limit; 1 pod terminating", ""},
-		{"failing, pods not observed", "completions: 3\nparallelism: 2\nbackoffLimit: 0", (*world).failUnobserved, explain.JobEnding, "the Job fails: BackoffLimitExceeded: Job has reached the specified backoff limit; deleting 1 pod; the condition is set once all pods are observed and deleted", ""},
-		{"being deleted", "completions: 1", func(w *world) { w.DeleteJob(metav1.DeletePropagationForeground) }, explain.JobDeleting, "the Job is being deleted", ""},
-		{"pods not observed", "completions: 1", func(w *world) { w.lag(false); w.sync() },
-			explain.JobInFlight, "waiting to observe 1 creation and 0 deletions", ""},
-		{"suspended", "completions: 1\nsuspend: true", func(*world) {}, explain.JobSuspended, "the Job is suspended", ""},
-		{"being suspended", indexed, func(w *world) { w.runAll(); w.edit("suspend: true") },
-			explain.JobSuspended, "the Job is suspended; deleting 3 pods", ""},
-		{"too many pods", indexed, func(w *world) { w.runAll(); w.edit("parallelism: 1") },
-			explain.JobRemoving, "deleting 2 of 3 active pods, because the Job needs fewer", ""},
-		{"creating", indexed, func(*world) {}, explain.JobCreating, "creating 3 pods", ""},
-		{"creating one", "completions: 1", func(*world) {}, explain.JobCreating, "creating 1 pod", ""},
-		{"creating, others wait", indexed, func(w *world) {
-			w.runAll()
-			w.Vanish("pod-1")
-			w.exitIndexes(1, 1)
-		}, explain.JobCreating, "creating 1 pod; others are backing off, the first until 12:00:10Z", "12:00:10"},
-		{"backing off", "completions: 1", func(w *world) { w.settle(); w.End("pod-1", 1) },
-			explain.JobBackingOff, "backing off until 12:00:10Z after 1 failure", "12:00:10"},
-		{"backing off, the clock shows another zone", "completions: 1", func(w *world) {
-			w.settle()
-			w.End("pod-1", 1)
-			w.Now = w.Now.In(time.FixedZone("", 3600))
-		}, explain.JobBackingOff, "backing off until 12:00:10Z after 1 failure", "12:00:10"},
-		{"indexes backing off", indexed, func(w *world) { w.runAll(); w.exitIndexes(1, 1) },
-			explain.JobBackingOff, "the next indexes without a pod are backing off, the first until 12:00:10Z", "12:00:10"},
-		{"terminating", "completions: 1\npodReplacementPolicy: Failed", func(w *world) { w.runAll(); w.Delete("pod-1", 30) },
-			explain.JobAwaitingTermination, "replacements wait for 1 pod to terminate", ""},
-		{"terminating, without a replacement", "completions: 2\nparallelism: 2\npodReplacementPolicy: Failed", func(w *world) {
-			w.runAll()
-			w.Delete("pod-1", 30)
-			w.edit("parallelism: 1")
-		}, explain.JobRunning, "1 pod active, parallelism 1, 0 of 2 succeeded", ""},
-		{"no parallelism", "completions: 1\nparallelism: 0", func(*world) {}, explain.JobNoParallelism, "the Job's parallelism is 0", ""},
-		{"running", indexed, func(w *world) { w.runAll(); w.exitIndexes(0, 1) },
-			explain.JobRunning, "2 pods active, parallelism 3, 1 of 3 succeeded", ""},
-		{"running, an index failed", "completions: 3\nparallelism: 3\ncompletionMode: Indexed\nbackoffLimitPerIndex: 0", func(w *world) { w.runAll(); w.exitIndexes(1, 1) },
-			explain.JobRunning, "2 pods active, parallelism 3, 0 of 3 succeeded, 1 failed", ""},
-		{"running without completions", "parallelism: 2", func(w *world) { w.runAll(); w.End("pod-1", 0) },
-			explain.JobRunning, "1 pod active, parallelism 2, 1 succeeded", ""},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			w := newWorld(t, test.spec)
-			test.happens(w)
-			got := explain.Of(mustDecide(t, w.snapshot())).Job()
-			until := ""
-			if !got.Until.IsZero() {
-				until = clock(got.Until)
-			}
-			if got.Code != test.code || got.Text != test.text || until != test.until {
-				t.Errorf("got %s until %q\n%s\nwant %s until %q\n%s", got.Code, until, got.Text, test.code, test.until, test.text)
-			}
-		})
-	}
-}
 
 // Every code of an index's explanation, with its text.
 func TestExplanation_index(t *testing.T) {
@@ -150,84 +70,6 @@ podFailurePolicy:
 	}
 	for range explain.Of(d).Indexes() { // the loop may stop early
 		break
-	}
-}
-
-// The text of an index depends on the data that is available.
-func TestExplanation_indexTexts(t *testing.T) {
-	for _, test := range []struct {
-		name, spec string
-		happens    func(*world)
-		opts       []jobfate.Option
-		index      int32
-		want       string
-	}{
-		{"failed, by the limit", "backoffLimitPerIndex: 1", func(w *world) { w.runAll(); w.exitIndexes(1, 1); w.settle(); w.wait(); w.exitIndexes(1, 1) }, nil, 1,
-			"index 1: failed after 2 failures, the limit is 1"},
-		{"failed, at once", "backoffLimitPerIndex: 0", func(w *world) { w.runAll(); w.exitIndexes(1, 1) }, nil, 1,
-			"index 1: failed after 1 failure, the limit is 0"},
-		{"failed, pod gone", "backoffLimitPerIndex: 0", func(w *world) { w.runAll(); w.exitIndexes(1, 1); w.settle(); w.Vanish("pod-2") }, nil, 1,
-			"index 1: failed"},
-		{"failed, and a pod is still running", "backoffLimitPerIndex: 0", func(w *world) {
-			w.runAll()
-			st := w.Job().Status
-			st.FailedIndexes = ptrTo("1")
-			w.SetStatus(st)
-		}, nil, 1,
-			"index 1: failed"},
-		{"failed, by a rule without a name", "backoffLimitPerIndex: 3\npodFailurePolicy: {rules: [{action: FailIndex, onPodConditions: [{type: DisruptionTarget}]}]}", func(w *world) {
-			w.runAll()
-			w.Disrupt("pod-2")
-			w.exitIndexes(137, 1)
-		}, nil, 1, "index 1: failed: its pod matched FailIndex rule 0 on pod condition DisruptionTarget"},
-		{"backing off over midnight", "backoffLimitPerIndex: 3", func(w *world) {
-			w.runAll()
-			w.advance(12*time.Hour - 5*time.Second)
-			w.exitIndexes(1, 1)
-		}, nil, 1, "index 1: backing off until 2026-01-02T00:00:05Z after 1 failure"},
-		{"backing off after ignored failures", "backoffLimitPerIndex: 3\npodFailurePolicy: {rules: [{action: Ignore, onExitCodes: {operator: In, values: [9]}}]}", func(w *world) {
-			w.runAll()
-			w.exitIndexes(9, 1)
-			w.settle()
-			w.wait()
-			w.exitIndexes(9, 1)
-		}, nil, 1, "index 1: backing off until 12:00:30Z after 2 failures"},
-		{"pending, places taken", "backoffLimitPerIndex: 1\nparallelism: 2", func(w *world) { w.runAll() }, nil, 2,
-			"index 2: pending, limited by parallelism"},
-		{"pending, suspended", "suspend: true", func(*world) {}, nil, 2,
-			"index 2: pending: the Job is suspended"},
-		{"pending, the Job backs off", "{}", func(w *world) { w.runAll(); w.exitIndexes(1, 1) }, nil, 1,
-			"index 1: pending: backing off until 12:00:10Z after 1 failure"},
-		{"its pod terminates as the Job ends", "backoffLimit: 0", func(w *world) { w.runAll(); w.exitIndexes(1, 1); w.settle() }, nil, 2,
-			"index 2: waiting for pod job-2-3 to terminate"},
-		{"its pod is deleted as the Job ends", "backoffLimit: 0", func(w *world) { w.runAll(); w.exitIndexes(1, 1) }, nil, 2,
-			"index 2: deleting pod job-2-3, because the Job ends"},
-		{"its pod is surplus", "{}", func(w *world) { w.runAll(); w.edit("parallelism: 2") }, nil, 0,
-			"index 0: deleting pod job-0-1, because the Job needs fewer"},
-		{"stopped, the Job ends", "backoffLimit: 0", func(w *world) { w.runAll(); w.exitIndexes(1, 1); w.settle() }, nil, 1,
-			"index 1: not run, because the Job fails: BackoffLimitExceeded"},
-		{"stopped, it failed the Job", "podFailurePolicy: {rules: [{action: FailJob, onExitCodes: {operator: In, values: [9]}}]}", func(w *world) { w.runAll(); w.exitIndexes(9, 1) }, nil, 1,
-			"index 1: not run again; its pod matched FailJob rule 0 on container main, exit code 9"},
-		{"stopped, the Job is being deleted", "backoffLimitPerIndex: 3", func(w *world) { w.runAll(); w.exitIndexes(1, 1); w.DeleteJob(metav1.DeletePropagationForeground) }, nil, 1,
-			"index 1: not run, because the Job is being deleted"},
-		{"backing off while suspended has no end", "backoffLimitPerIndex: 3", func(w *world) { w.runAll(); w.exitIndexes(1, 1); w.settle(); w.edit("suspend: true"); w.settle() }, nil, 1,
-			"index 1: pending: the Job is suspended"},
-		{"pending, with FillFreeSlots", "parallelism: 1\nbackoffLimitPerIndex: 3", func(w *world) { w.runAll(); w.exitIndexes(1, 0); w.settle() }, []jobfate.Option{jobfate.FillFreeSlots()}, 2,
-			"index 2: pending, limited by parallelism"},
-		{"pending, suspended, with FillFreeSlots", "suspend: true", func(*world) {}, []jobfate.Option{jobfate.FillFreeSlots()}, 2,
-			"index 2: pending: the Job is suspended"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			spec := strings.TrimSuffix(test.spec, "{}")
-			if !strings.Contains(spec, "parallelism") {
-				spec += "\nparallelism: 3"
-			}
-			w := newWorld(t, spec+"\ncompletions: 3\ncompletionMode: Indexed")
-			test.happens(w)
-			if got := explain.Of(mustDecide(t, w.snapshot(), test.opts...)).Index(test.index).String(); got != test.want {
-				t.Errorf("got  %s\nwant %s", got, test.want)
-			}
-		})
 	}
 }
 
@@ -303,5 +145,54 @@ func TestExplanation_staleIndexedJob(t *testing.T) {
 	s.Job.Status.CompletedIndexes = "0"
 	if r := explain.Of(mustDecide(t, s)).Index(0); r.Code != explain.IndexCompleted {
 		t.Errorf("index 0 that has completed is %s: %s", r.Code, r.Text)
+	}
+}
+
+// Pods of a Job that fails are not observed yet.
+func TestExplanation_failingUnobserved(t *testing.T) {
+	w := newWorld(t, "completions: 3\nparallelism: 2\nbackoffLimit: 0")
+	w.runAll()
+	w.edit("parallelism: 3")
+	w.lag(false)
+	w.sync()
+	w.End("pod-1", 1)
+	w.cache.ShowPod("pod-1")
+	e := explain.Of(mustDecide(t, w.snapshot()))
+	if got, want := explained(e.Job()), "Ending: the Job fails: BackoffLimitExceeded: Job has reached the specified backoff limit; deleting 1 pod; the condition is set once all pods are observed and deleted"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if got, want := explained(e.Prospect()), "Failure: no, it is decided that the Job fails"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// Times are in UTC, whatever zone the clock shows.
+func TestExplanation_zone(t *testing.T) {
+	w := newWorld(t, "completions: 1")
+	w.settle()
+	w.End("pod-1", 1)
+	w.Now = w.Now.In(time.FixedZone("", 3600))
+	if got, want := explained(explain.Of(mustDecide(t, w.snapshot())).Job()), "BackingOff until 12:00:10: backing off until 12:00:10Z after 1 failure"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// The status says that an index has failed, and its pod is still running.
+func TestExplanation_failedIndexRuns(t *testing.T) {
+	w := newWorld(t, "completions: 3\nparallelism: 3\ncompletionMode: Indexed\nbackoffLimitPerIndex: 0")
+	w.runAll()
+	st := w.Job().Status
+	st.FailedIndexes = ptrTo("1")
+	w.SetStatus(st)
+	if got, want := explain.Of(mustDecide(t, w.snapshot())).Index(1).String(), "index 1: failed"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// The zero explanation says nothing.
+func TestExplanation_zero(t *testing.T) {
+	var e explain.Explanation
+	if e.Prospect() != (explain.Reason{}) || e.Waits() != nil {
+		t.Errorf("got %v, %v", e.Prospect(), e.Waits())
 	}
 }

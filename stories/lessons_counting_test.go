@@ -202,9 +202,12 @@ func countersNeverFall(t *testing.T) {
 
 // The shared cache was changed.
 func inputsStay(t *testing.T) {
-	for _, s := range stories {
-		w := newWorld(t, s.spec)
-		w.t = t
+	for _, spec := range []string{
+		"completions: 3\nparallelism: 2", "completions: 3\nparallelism: 3\ncompletionMode: Indexed\nbackoffLimitPerIndex: 1",
+		"completions: 3\nparallelism: 3\npodFailurePolicy: {rules: [{action: FailJob, onExitCodes: {operator: In, values: [1]}}]}",
+		"completions: 4\nparallelism: 3\ncompletionMode: Indexed\nsuccessPolicy: {rules: [{succeededCount: 2}]}\npodReplacementPolicy: Failed",
+	} {
+		w := newWorld(t, spec)
 		w.runAll()
 		w.End(w.alive()[0].UID, 1)
 		snap := w.snapshot()
@@ -213,7 +216,7 @@ func inputsStay(t *testing.T) {
 		d = d.Revise(jobfate.Undone{Creations: 1})
 		decidetest.Settle(d, d.Strip...)
 		if diff := cmp.Diff(before, toJSON(snap)); diff != "" {
-			t.Errorf("%s: the snapshot was changed\n%s", s.name, diff)
+			t.Errorf("%s: the snapshot was changed\n%s", spec, diff)
 		}
 	}
 }

@@ -19,33 +19,6 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// The label action of job_syncs_total, as manageJob of Kubernetes 1.37 sets it: pods_deleted
-// or pods_created, otherwise tracking. A suspended Job has pods_deleted. The action is
-// reconciling if the number of pods is not managed.
-func TestManage_action(t *testing.T) {
-	for _, test := range []struct {
-		name, spec string
-		happens    func(*world)
-		want       string
-	}{
-		{"pods are missing", "completions: 2\nparallelism: 2", func(*world) {}, "pods_created"},
-		{"pods are missing and back off", "completions: 1", func(w *world) { w.runAll(); w.End("pod-1", 1) }, "pods_created"},
-		{"none is missing", "completions: 2\nparallelism: 2", func(w *world) { w.runAll() }, "tracking"},
-		{"no parallelism", "completions: 2\nparallelism: 0", func(*world) {}, "tracking"},
-		{"surplus pods", "completions: 2\nparallelism: 2", func(w *world) { w.runAll(); w.edit("parallelism: 1") }, "pods_deleted"},
-		{"suspended", "completions: 2\nparallelism: 2", func(w *world) { w.runAll(); w.edit("suspend: true") }, "pods_deleted"},
-		{"the end is known", "completions: 2\nparallelism: 2\nbackoffLimit: 0", func(w *world) { w.runAll(); w.End("pod-1", 1) }, "reconciling"},
-		{"pods not observed", "completions: 2\nparallelism: 2", func(w *world) { w.lag(false); w.sync() }, "reconciling"},
-		{"being deleted", "completions: 2\nparallelism: 2", func(w *world) { w.DeleteJob(metav1.DeletePropagationForeground) }, "reconciling"},
-	} {
-		w := newWorld(t, test.spec)
-		test.happens(w)
-		if d := mustDecide(t, w.snapshot()); d.Action != test.want {
-			t.Errorf("%s: %q, want %q", test.name, d.Action, test.want)
-		}
-	}
-}
-
 // The Suspended condition is set only if the number of pods is managed, and not when the Job
 // ends.
 func TestManage_suspendedCondition(t *testing.T) {

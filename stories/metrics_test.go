@@ -9,112 +9,11 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/tracking"
 )
-
-// The metrics of whole stories, with the names, labels and amounts of
-// pkg/controller/job/metrics of Kubernetes 1.37.
-func TestMetrics(t *testing.T) {
-	for _, test := range []struct {
-		name, spec string
-		happens    func(*world)
-		want       []string
-	}{
-		{"complete", "completions: 2\nparallelism: 2", func(w *world) {
-			w.runAll()
-			w.End("pod-1", 0)
-			w.End("pod-2", 0)
-		}, []string{
-			`job_pods_creation_total{reason="new",status="succeeded"} 2`,
-			`job_pods_finished_total{completion_mode="NonIndexed",result="succeeded"} 2`,
-			`jobs_finished_total{completion_mode="NonIndexed",reason="CompletionsReached",result="succeeded"} 1`,
-		}},
-		{"one after the other", "completions: 3\nparallelism: 1", func(w *world) {
-			for _, uid := range []types.UID{"pod-1", "pod-2", "pod-3"} {
-				w.runAll()
-				w.End(uid, 0)
-				w.settle()
-			}
-		}, []string{
-			`job_pods_creation_total{reason="new",status="succeeded"} 3`,
-			`job_pods_finished_total{completion_mode="NonIndexed",result="succeeded"} 3`,
-			`jobs_finished_total{completion_mode="NonIndexed",reason="CompletionsReached",result="succeeded"} 1`,
-		}},
-		{"a failure, retried", "completions: 1", func(w *world) {
-			w.runAll()
-			w.End("pod-1", 1)
-			w.pass()
-			w.End("pod-2", 0)
-		}, []string{
-			`job_pods_creation_total{reason="new",status="succeeded"} 1`,
-			`job_pods_creation_total{reason="recreate_terminating_or_failed",status="succeeded"} 1`,
-			`job_pods_finished_total{completion_mode="NonIndexed",result="failed"} 1`,
-			`job_pods_finished_total{completion_mode="NonIndexed",result="succeeded"} 1`,
-			`jobs_finished_total{completion_mode="NonIndexed",reason="CompletionsReached",result="succeeded"} 1`,
-		}},
-		{"only failed pods replaced", "completions: 1\npodReplacementPolicy: Failed", func(w *world) {
-			w.runAll()
-			w.End("pod-1", 1)
-			w.pass()
-		}, []string{
-			`job_pods_creation_total{reason="new",status="succeeded"} 1`,
-			`job_pods_creation_total{reason="recreate_failed",status="succeeded"} 1`,
-			`job_pods_finished_total{completion_mode="NonIndexed",result="failed"} 1`,
-		}},
-		{"indexes, global limit", "completions: 3\nparallelism: 3\ncompletionMode: Indexed\nbackoffLimit: 0", func(w *world) {
-			w.runAll()
-			w.exitIndexes(0, 0)
-			w.settle()
-			w.exitIndexes(1, 1)
-			w.settle()
-			w.exitIndexes(143, 2)
-		}, []string{
-			`job_finished_indexes_total{backoffLimit="global",status="succeeded"} 1`,
-			`job_pods_creation_total{reason="new",status="succeeded"} 3`,
-			`job_pods_finished_total{completion_mode="Indexed",result="failed"} 2`,
-			`job_pods_finished_total{completion_mode="Indexed",result="succeeded"} 1`,
-			`jobs_finished_total{completion_mode="Indexed",reason="BackoffLimitExceeded",result="failed"} 1`,
-		}},
-		{"every action of a policy", `
-completions: 4
-parallelism: 4
-completionMode: Indexed
-backoffLimitPerIndex: 1
-podFailurePolicy:
-  rules:
-  - {action: Ignore, onExitCodes: {operator: In, values: [1]}}
-  - {action: Count, onExitCodes: {operator: In, values: [2]}}
-  - {action: FailIndex, onExitCodes: {operator: In, values: [3]}}
-  - {action: FailJob, onExitCodes: {operator: In, values: [4]}}`, func(w *world) {
-			w.runAll()
-			for code := range int32(4) {
-				w.exitIndexes(code+1, code)
-			}
-		}, []string{
-			`job_finished_indexes_total{backoffLimit="perIndex",status="failed"} 1`,
-			`job_pods_creation_total{reason="new",status="succeeded"} 4`,
-			`job_pods_finished_total{completion_mode="Indexed",result="failed"} 3`,
-			`jobs_finished_total{completion_mode="Indexed",reason="PodFailurePolicy",result="failed"} 1`,
-			`pod_failures_handled_by_failure_policy_total{action="Count"} 1`,
-			`pod_failures_handled_by_failure_policy_total{action="FailIndex"} 1`,
-			`pod_failures_handled_by_failure_policy_total{action="FailJob"} 1`,
-			`pod_failures_handled_by_failure_policy_total{action="Ignore"} 1`,
-		}},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			w := newWorld(t, test.spec)
-			test.happens(w)
-			w.settle()
-			if got := w.counted(); !slices.Equal(got, test.want) {
-				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(test.want, "\n"))
-			}
-		})
-	}
-}
 
 // Creations are counted by their results. Of eight creations in batches of 1, 2, 4 and 1, the
 // third fails, so the second batch is the last.
@@ -248,10 +147,6 @@ func TestEvents(t *testing.T) {
 		happens    func(*world)
 		want       []string
 	}{
-		{"from creation to completion", "completions: 1", func(w *world) { w.settle(); w.End("pod-1", 0) }, []string{
-			"Normal SuccessfulCreate: Created pod: job-1",
-			"Normal Completed: Job completed",
-		}},
 		{"too many succeeded", "completions: 1", func(w *world) {
 			w.settle()
 			w.End("pod-1", 0)
@@ -262,23 +157,6 @@ func TestEvents(t *testing.T) {
 			"Normal SuccessfulCreate: Created pod: job-1",
 			"Warning TooManySucceededPods: Too many succeeded pods running after completion count reached",
 			"Normal Completed: Job completed",
-		}},
-		{"suspended and resumed", "completions: 1", func(w *world) {
-			w.runAll()
-			w.edit("suspend: true")
-			w.settle()
-			w.edit("suspend: false")
-		}, []string{
-			"Normal SuccessfulCreate: Created pod: job-1",
-			"Normal SuccessfulDelete: Deleted pod: job-1",
-			"Normal Suspended: Job suspended",
-			"Normal SuccessfulCreate: Created pod: job-2",
-			"Normal Resumed: Job resumed",
-		}},
-		{"failed", "completions: 1\nactiveDeadlineSeconds: 5", func(w *world) { w.runAll(); w.pass() }, []string{
-			"Normal SuccessfulCreate: Created pod: job-1",
-			"Normal SuccessfulDelete: Deleted pod: job-1",
-			"Warning DeadlineExceeded: Job was active longer than specified deadline",
 		}},
 		{"refused", "completions: 1", func(w *world) {
 			w.fault = fault{at: 1, kind: refuse}

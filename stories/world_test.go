@@ -29,12 +29,11 @@ var builtin tracking.Keys
 // and a log of its writes. A referee checks the writes.
 type world struct {
 	*cluster.Cluster
-	t      testing.TB
-	opts   []jobfate.Option
-	caller *cluster.Caller
-	cache  *cluster.Cache
-	lags   bool // the cache of pods is not updated
-	jobToo bool // the cache of Jobs is not updated either
+	t                 testing.TB
+	opts              []jobfate.Option
+	caller            *cluster.Caller
+	cache             *cluster.Cache
+	lagsPods, lagsJob bool // the cache of pods, or of Jobs, is not updated
 
 	fault     fault
 	lastFault faultKind // the fault of the last write, if any
@@ -296,34 +295,14 @@ func (w *world) configure() {
 // lag stops updating the cache of pods and, with jobToo, the cache of Jobs.
 func (w *world) lag(jobToo bool) {
 	w.cache.ShowAll()
-	w.lags, w.jobToo = true, jobToo
-}
-
-// stale runs all pods, lets one of them succeed, and stores the status that records it. The
-// cache still shows the Job before that write.
-func (w *world) stale(uid types.UID) {
-	w.runAll()
-	w.lag(true)
-	w.End(uid, 0)
-	w.cache.ShowPod(uid)
-	w.sync()
-}
-
-// failUnobserved lets one of two pods fail while the creation of a third is not observed yet.
-func (w *world) failUnobserved() {
-	w.runAll()
-	w.edit("parallelism: 3")
-	w.lag(false)
-	w.sync()
-	w.End("pod-1", 1)
-	w.cache.ShowPod("pod-1")
+	w.lagsPods, w.lagsJob = true, jobToo
 }
 
 func (w *world) catchUp() {
-	if !w.lags {
-		w.cache.ShowAll()
+	if !w.lagsPods {
+		w.cache.ShowPods()
 	}
-	for _, n := w.cache.Late(); n > 0 && !(w.lags && w.jobToo); n-- {
+	for _, n := w.cache.Late(); n > 0 && !w.lagsJob; n-- {
 		w.cache.ShowJob()
 	}
 }

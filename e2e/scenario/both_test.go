@@ -13,28 +13,12 @@ import (
 // states of the Job. Pods follow the script.
 func both(t *testing.T, script kubelet.Script, scenario func(*world.World)) {
 	t.Helper()
-	bothBut(t, script, compare.Ends, scenario)
+	play(t, script, compare.Ends, scenario, world.Jobfate(jobfate), world.BuiltIn(builtIn))
 }
 
-// bothBut is both with another comparison of the final states, jobfate's first. It is for
-// differences that docs/divergences.md lists.
-func bothBut(t *testing.T, script kubelet.Script, difference func(ours, theirs observe.State) string, scenario func(*world.World)) {
-	t.Helper()
-	worlds := play(t, script, scenario, world.Jobfate(jobfate), world.BuiltIn(builtIn))
-	if !t.Failed() {
-		// One controller may still be about to reach a state that the scenario does not wait
-		// for.
-		observe.Agree(t, worlds[0].View, worlds[1].View, difference)
-	}
-}
-
-// onlyJobfate plays a scenario with jobfate's controller only.
-func onlyJobfate(t *testing.T, script kubelet.Script, scenario func(*world.World)) {
-	t.Helper()
-	play(t, script, scenario, world.Jobfate(jobfate))
-}
-
-func play(t *testing.T, script kubelet.Script, scenario func(*world.World), sides ...world.Side) []*world.World {
+// play plays a scenario with some controllers at the same time. Of two it compares the final states
+// of the Job; only differences that docs/divergences.md lists may need another comparison than compare.Ends.
+func play(t *testing.T, script kubelet.Script, difference func(a, b observe.State) string, scenario func(*world.World), sides ...world.Side) {
 	t.Helper()
 	var worlds []*world.World
 	for _, side := range sides {
@@ -51,5 +35,8 @@ func play(t *testing.T, script kubelet.Script, scenario func(*world.World), side
 			})
 		}
 	})
-	return worlds
+	if len(worlds) == 2 && difference != nil && !t.Failed() {
+		// One controller may still be about to reach a state that the scenario does not wait for.
+		observe.Agree(t, worlds[0].View, worlds[1].View, difference)
+	}
 }

@@ -2,7 +2,6 @@ package scenario
 
 import (
 	"testing"
-	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -121,73 +120,5 @@ func TestHandOverWithSyncPending(t *testing.T) {
 		w.Create(batchv1.JobSpec{ManagedBy: new(noManager)})
 		w.When("the pods of the first Job are gone", func(s observe.State) bool { return s.Job != nil && len(s.All) == 0 })
 		marker(w)
-	})
-}
-
-// The pods of an earlier Job of the same name still exist, and terminate slowly. The new Job
-// does not count them, and they lose their finalizers.
-func TestRecreatedBesideOldPods(t *testing.T) {
-	t.Parallel()
-	both(t, kubelet.Always(kubelet.Run().NeverDying()), func(w *world.World) {
-		w.Create(regular(2))
-		old := w.Until(observe.Want{Active: 2, Ready: 2})
-		w.Delete(metav1.DeletePropagationBackground)
-		w.Create(regular(3))
-		s := w.Until(observe.Want{Active: 3, Ready: 3})
-		w.Become(kubelet.Succeed(), s.Active()[0])
-		w.Until(observe.Want{Active: 2, Ready: 2, Succeeded: 1})
-		w.When("the old pods wait only for their kubelet", func(s observe.State) bool {
-			for _, pod := range old.Pods() {
-				if now := s.All[pod.Name]; now == nil || now.DeletionTimestamp == nil || len(now.Finalizers) > 0 {
-					return false
-				}
-			}
-			return true
-		})
-		w.Become(kubelet.Run(), old.Pods()...)
-		w.When("the old pods are gone", func(s observe.State) bool { return len(s.All) == 3 })
-		w.Become(kubelet.Succeed(), s.Active()...)
-		w.Until(observe.Want{Succeeded: 3, Conditions: completed})
-	})
-}
-
-// A Job that is created again does not wait for the backoff of the first one, 40 seconds after
-// three failures.
-func TestRecreatedWithoutBackoff(t *testing.T) {
-	t.Parallel()
-	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
-		w.Create(regular(3))
-		s := w.Until(observe.Want{Active: 3, Ready: 3})
-		w.Become(kubelet.Fail(1), s.Active()...)
-		w.Until(observe.Want{Failed: 3})
-		w.Delete(metav1.DeletePropagationBackground)
-		again := w.Create(regular(3))
-		s = w.Until(observe.Want{Active: 3, Ready: 3})
-		for _, pod := range s.Active() {
-			if waited := pod.CreationTimestamp.Sub(again.CreationTimestamp.Time); waited >= 30*time.Second {
-				w.T.Errorf("pod %s came %s after its Job", pod.Name, waited)
-			}
-		}
-	})
-}
-
-// The Job is created again while no controller runs. The controller then knows neither the
-// old Job nor the new one.
-func TestRecreatedDuringRestart(t *testing.T) {
-	both(t, kubelet.Always(kubelet.Run().NeverDying()), func(w *world.World) {
-		w.Create(indexed(3))
-		old := w.Until(observe.Want{Active: 3, Ready: 3})
-		w.Restart(func() {
-			w.Become(kubelet.Succeed(), old.OfIndex(0)...)
-			w.Become(kubelet.Fail(1), old.OfIndex(1)...)
-			w.When("two pods have ended", func(s observe.State) bool { return len(s.Active()) == 1 })
-			w.Delete(metav1.DeletePropagationBackground)
-			w.Create(indexed(2))
-		})
-		s := w.Until(observe.Want{Active: 2, Ready: 2})
-		w.Become(kubelet.Run(), old.OfIndex(2)...)
-		w.When("the old pods are gone", func(s observe.State) bool { return len(s.All) == 2 })
-		w.Become(kubelet.Succeed(), s.Active()...)
-		w.Until(observe.Want{Succeeded: 2, Completed: "0,1", Conditions: completed})
 	})
 }

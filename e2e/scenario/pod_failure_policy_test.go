@@ -20,11 +20,6 @@ const (
 	count   = batchv1.PodFailurePolicyActionCount
 )
 
-// threeActions is the policy of most of these scenarios.
-func threeActions() *batchv1.PodFailurePolicy {
-	return failurePolicy(onCondition(ignore, corev1.DisruptionTarget), onExit(count, 10), onExit(failJob, 5, 6, 7))
-}
-
 // once is a script in which first pods end in a given way and replacements succeed.
 func once(first kubelet.Life) kubelet.Script {
 	return func(p kubelet.Pod) kubelet.Life {
@@ -33,22 +28,6 @@ func once(first kubelet.Life) kubelet.Script {
 		}
 		return kubelet.Succeed()
 	}
-}
-
-// A failure that matches a FailJob rule fails the Job, although the backoff limit is not
-// reached. The message names the container, exit code and rule.
-func TestPodFailurePolicyFailJobOnExitCode(t *testing.T) {
-	t.Parallel()
-	both(t, once(kubelet.Fail(6)), func(w *world.World) {
-		w.Create(batchv1.JobSpec{PodFailurePolicy: threeActions()})
-		s := w.Until(observe.Want{Failed: 1, Conditions: failedByPolicy})
-		want := fmt.Sprintf("Container main for pod %s/%s failed with exit code 6 matching FailJob rule at index 2", w.Namespace, s.Pods()[0].Name)
-		for _, c := range []batchv1.JobConditionType{batchv1.JobFailureTarget, batchv1.JobFailed} {
-			if got := message(s.Job, c); got != want {
-				w.T.Errorf("the message of %s is %q, want %q", c, got, want)
-			}
-		}
-	})
 }
 
 // Evicted pods get the condition DisruptionTarget. An Ignore rule matches it, although a
@@ -66,17 +45,6 @@ func TestPodFailurePolicyIgnoreEviction(t *testing.T) {
 			w.Must(w.Client.CoreV1().Pods(w.Namespace).EvictV1(w.T.Context(), eviction))
 		}
 		w.Until(observe.Want{Succeeded: 3, Completed: "0-2", Conditions: completed})
-	})
-}
-
-// A pod of a lost node fails without exit codes. No rule for exit codes matches it, not even
-// one with the operator NotIn.
-func TestPodFailurePolicyNoExitCode(t *testing.T) {
-	t.Parallel()
-	lost := kubelet.Life{End: kubelet.End{Exit: 1, Lost: true, Reason: "NodeLost"}}
-	both(t, once(lost), func(w *world.World) {
-		w.Create(batchv1.JobSpec{PodFailurePolicy: failurePolicy(onOtherExit(failJob, 42))})
-		w.Until(observe.Want{Succeeded: 1, Failed: 1, Conditions: completed})
 	})
 }
 
@@ -121,5 +89,30 @@ func TestPodFailurePolicyConditionOfOtherStatus(t *testing.T) {
 	both(t, script, func(w *world.World) {
 		w.Create(batchv1.JobSpec{PodFailurePolicy: failurePolicy(onCondition(failJob, "ConfigIssue"))})
 		w.Until(observe.Want{Succeeded: 1, Failed: 1, Conditions: completed})
+	})
+}
+
+// The reason names the rule that failed the Job (KEP-4443). The built-in controller does not do
+// this.
+func TestNamedRule(t *testing.T) {
+	t.Parallel()
+	play(t, kubelet.Always(kubelet.Fail(42)), nil, func(w *world.World) {
+		w.CreateJob(&batchv1.Job{
+			ObjectMeta: metav1.ObjectMeta{
+				Name:        world.JobName,
+				Annotations: map[string]string{"jobfate.dev/failure-rule-names": `{"0": "BadConfiguration"}`},
+			},
+			Spec: batchv1.JobSpec{
+				PodFailurePolicy: &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{
+					Action: batchv1.PodFailurePolicyActionFailJob,
+					OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{
+						Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: []int32{42},
+					},
+				}}},
+			},
+		})
+		w.Until(observe.Want{Failed: 1, Conditions: []string{
+			"FailureTarget/PodFailurePolicy_BadConfiguration", "Failed/PodFailurePolicy_BadConfiguration",
+		}})
 	})
 }

@@ -7,10 +7,9 @@ import (
 
 // The final conditions of Jobs, as in observe.Want.
 var (
-	completed       = []string{"SuccessCriteriaMet/CompletionsReached", "Complete/CompletionsReached"}
-	failedByPolicy  = failedFor("PodFailurePolicy")
-	failedByLimit   = failedFor("BackoffLimitExceeded")
-	failedByIndexes = failedFor("FailedIndexes")
+	completed      = []string{"SuccessCriteriaMet/CompletionsReached", "Complete/CompletionsReached"}
+	failedByPolicy = failedFor("PodFailurePolicy")
+	failedByLimit  = failedFor("BackoffLimitExceeded")
 )
 
 func failedFor(reason string) []string {
@@ -29,13 +28,6 @@ func indexed(indexes int32) batchv1.JobSpec {
 	return spec
 }
 
-// perIndex is the spec of an Indexed Job with a backoff limit for each index.
-func perIndex(indexes, limit int32) batchv1.JobSpec {
-	spec := indexed(indexes)
-	spec.BackoffLimitPerIndex = &limit
-	return spec
-}
-
 // failurePolicy is a pod failure policy with these rules.
 func failurePolicy(rules ...batchv1.PodFailurePolicyRule) *batchv1.PodFailurePolicy {
 	return &batchv1.PodFailurePolicy{Rules: rules}
@@ -46,13 +38,6 @@ func onExit(action batchv1.PodFailurePolicyAction, codes ...int32) batchv1.PodFa
 	return batchv1.PodFailurePolicyRule{Action: action, OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{
 		Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: codes,
 	}}
-}
-
-// onOtherExit is a rule for all exit codes but these.
-func onOtherExit(action batchv1.PodFailurePolicyAction, codes ...int32) batchv1.PodFailurePolicyRule {
-	rule := onExit(action, codes...)
-	rule.OnExitCodes.Operator = batchv1.PodFailurePolicyOnExitCodesOpNotIn
-	return rule
 }
 
 // onCondition is a rule for pods that have a condition.

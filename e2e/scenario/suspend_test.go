@@ -15,76 +15,6 @@ import (
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
-// resumed reports whether the condition says that the Job has been resumed.
-func resumed(job *batchv1.Job) bool {
-	c := job.Status.Conditions
-	return len(c) == 1 && c[0].Type == batchv1.JobSuspended && c[0].Status == corev1.ConditionFalse && c[0].Reason == "JobResumed"
-}
-
-// wantEvents waits for events about the Job.
-func wantEvents(w *world.World, reasons ...string) {
-	w.T.Helper()
-	for _, reason := range reasons {
-		w.When("an event "+reason, func(s observe.State) bool { return s.Event(reason) != nil })
-	}
-}
-
-// The pods of a suspended Job are deleted and do not count as failures, and the Job has no
-// start time. "When a Job is resumed from suspension, its .status.startTime field will be
-// reset".
-func TestSuspendAndResume(t *testing.T) {
-	t.Parallel()
-	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
-		spec := regular(3)
-		spec.Parallelism, spec.BackoffLimit = new(int32(2)), new(int32(0))
-		w.Create(spec)
-		first := w.Until(observe.Want{Active: 2, Ready: 2})
-		w.Become(kubelet.Succeed(), first.Active()[0])
-		w.Until(observe.Want{Active: 2, Ready: 2, Succeeded: 1})
-		setSuspend(w, true)
-		s := w.Until(observe.Want{Succeeded: 1, Conditions: suspended})
-		if s.Job.Status.StartTime != nil {
-			w.T.Errorf("the Job is suspended and has a start time: %s", s.Job.Status.StartTime)
-		}
-		wantEvents(w, "Suspended")
-		setSuspend(w, false)
-		s = w.Until(observe.Want{Active: 2, Ready: 2, Succeeded: 1})
-		if at := s.Job.Status.StartTime; at == nil || !at.After(first.Job.Status.StartTime.Time) || !resumed(s.Job) {
-			w.T.Errorf("started at %v and then at %v; conditions %v", first.Job.Status.StartTime, at, s.Job.Status.Conditions)
-		}
-		wantEvents(w, "Resumed")
-		w.Become(kubelet.Succeed(), s.Active()...)
-		w.Until(observe.Want{Succeeded: 3, Conditions: completed})
-	})
-}
-
-// A Job that is created suspended has no pods until it is resumed.
-func TestStartedSuspended(t *testing.T) {
-	t.Parallel()
-	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
-		w.View.Always("pods come only after the Job has been resumed", func(s observe.State) bool {
-			return len(s.Pods()) == 0 || !*s.Job.Spec.Suspend
-		})
-		spec := indexed(2)
-		spec.Suspend = new(true)
-		w.Create(spec)
-		s := w.Until(observe.Want{Conditions: suspended})
-		if s.Job.Status.StartTime != nil {
-			w.T.Errorf("the Job is suspended and has a start time: %s", s.Job.Status.StartTime)
-		}
-		wantEvents(w, "Suspended")
-		marker(w)
-		setSuspend(w, false)
-		s = w.Until(observe.Want{Active: 2, Ready: 2})
-		if s.Job.Status.StartTime == nil || !resumed(s.Job) {
-			w.T.Errorf("the Job is resumed; start time %v, conditions %v", s.Job.Status.StartTime, s.Job.Status.Conditions)
-		}
-		wantEvents(w, "Resumed")
-		w.Become(kubelet.Succeed(), s.Active()...)
-		w.Until(observe.Want{Succeeded: 2, Completed: "0,1", Conditions: completed})
-	})
-}
-
 // endsButStartTime compares two final states of which only jobfate's has a start time.
 func endsButStartTime(ours, theirs observe.State) string {
 	if ours.Job.Status.StartTime == nil || theirs.Job.Status.StartTime != nil {
@@ -103,34 +33,12 @@ func TestSuspendedWithZeroCompletions(t *testing.T) {
 		spec.Suspend = new(true)
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			bothBut(t, kubelet.Always(kubelet.Run()), endsButStartTime, func(w *world.World) {
+			play(t, kubelet.Always(kubelet.Run()), endsButStartTime, func(w *world.World) {
 				w.Create(spec)
 				w.Until(observe.Want{Conditions: completed})
 			})
 		})
 	}
-}
-
-// The last success comes while the Job is suspended and has no start time. The API server
-// rejects the status of the built-in controller: see start-time in docs/divergences.md. jobfate
-// sets the start time when it ends the Job.
-func TestLastSuccessWhileSuspended(t *testing.T) {
-	t.Parallel()
-	onlyJobfate(t, kubelet.Always(kubelet.Run().NeverDying()), func(w *world.World) {
-		spec := regular(1)
-		spec.PodReplacementPolicy = new(batchv1.Failed)
-		w.Create(spec)
-		s := w.Until(observe.Want{Active: 1, Ready: 1})
-		w.DeletePods(s.Active()...)
-		w.Until(observe.Want{Terminating: 1})
-		setSuspend(w, true)
-		w.Until(observe.Want{Terminating: 1, Conditions: suspended})
-		w.Become(kubelet.Run().Dying(0, 0), s.Active()...)
-		end := w.Until(observe.Want{Succeeded: 1, Conditions: append(suspended[:1:1], completed...)})
-		if end.Job.Status.StartTime == nil {
-			w.T.Error("the Job has ended and has no start time")
-		}
-	})
 }
 
 // changeDirectives changes the scheduling directives and the resources of the pods
@@ -205,6 +113,34 @@ func TestTemplateChangedWhileSuspended(t *testing.T) {
 		setSuspend(w, false)
 		s := w.Until(observe.Want{Active: 2, Ready: 2})
 		wantDirectives(w, s.Active())
+		w.Become(kubelet.Succeed(), s.Active()...)
+		w.Until(observe.Want{Succeeded: 2, Conditions: completed})
+	})
+}
+
+// withDeadline gives a spec an active deadline.
+func withDeadline(spec batchv1.JobSpec, seconds int64) batchv1.JobSpec {
+	spec.ActiveDeadlineSeconds = &seconds
+	return spec
+}
+
+// The deadline does not count time while a Job is suspended, or before: it restarts when the
+// Job is resumed. Another Job with the same deadline, which starts later, shows when it would
+// have passed.
+func TestActiveDeadlineOfSuspendedJob(t *testing.T) {
+	t.Parallel()
+	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
+		w.Create(withDeadline(regular(2), 8))
+		w.Until(observe.Want{Active: 2, Ready: 2})
+		setSuspend(w, true)
+		w.Until(observe.Want{Conditions: suspended})
+		clock := w.CreateJob(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "clock"}, Spec: withDeadline(regular(1), 8)})
+		w.When("the other Job has failed", func(s observe.State) bool {
+			pods := s.Sorted(func(p *corev1.Pod) bool { return metav1.IsControlledBy(p, clock) })
+			return len(pods) > 0 && pods[0].DeletionTimestamp != nil
+		})
+		setSuspend(w, false)
+		s := w.Until(observe.Want{Active: 2, Ready: 2})
 		w.Become(kubelet.Succeed(), s.Active()...)
 		w.Until(observe.Want{Succeeded: 2, Conditions: completed})
 	})

@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"slices"
+	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -9,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/e2e/observe"
+	"github.com/jobfate/jobfate/e2e/server"
 	"github.com/jobfate/jobfate/e2e/world"
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
@@ -82,5 +84,18 @@ func limitPods(w *world.World, most int) {
 			}
 		}
 		return len(seen) <= most
+	})
+}
+
+// standAside stops a controller until the test ends. Such a test must not run in parallel.
+func standAside(t *testing.T, c *server.Controller) {
+	t.Helper()
+	if err := c.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Start(); err != nil {
+			t.Error(err)
+		}
 	})
 }

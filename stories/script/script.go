@@ -2,10 +2,12 @@
 // status must become. The same text runs on any [World]: a simulated cluster or a real one.
 //
 // A step is a line. Pods are named by WHICH: "all" are the pods that run or will, "index:0,2" those
-// of these indexes, "deleted" those that terminate, and "ended" those that have ended; "first:2" and
+// of these indexes, "deleted" those that terminate, "ended" those that have ended, and "orphans" those without a
+// controller; "first:2" and
 // "deleted:2" are the first two. A pod leads a LIFE: "run" until it is deleted, "wait" without
 // starting, "unready", "succeed", "fail CODE" or "disrupted CODE". With "lingers" it ignores its
-// deletion, with "dies:CODE" it then exits with this code.
+// deletion, with "dies:CODE" it then exits with this code. With "after:N" it runs for N seconds first,
+// with "restarts:N" its containers have restarted N times, and with "lost" it fails without exit codes.
 //
 //	pods [index:N,M] [attempt:N] LIFE  what new pods do, by the first line that fits; before create
 //	create SPEC           create the Job; SPEC is a JobSpec as YAML on one line
@@ -19,23 +21,33 @@
 //	patch WHICH PATCH     change pods; PATCH is a JSON merge patch as YAML on one line
 //	delete-job POLICY     delete the Job: Background, Foreground or Orphan
 //	stop, start           stop the controller, and start it with an empty memory
+//	lag jobs|pods         the controller observes no change of Jobs or pods ...
+//	catch-up              ... until here, where it has handled all others
 //	observed              wait until the controller has observed everything
-//	message CONDITION M   the condition has the message M
-//	failures INDEX N,M    the failure counts of the pods of an index are N, M, oldest first
+//	event REASON          wait for an event about the Job
+//	message CONDITION M   the condition has the message M, in which * is any text without a slash
+//	failures INDEX N,M+I  the failure counts of the pods of an index are N, M, oldest first, and the
+//	                      count of ignored failures is I
+//	delays INDEX N,M      each pod of an index, -1 for no index, was created N, M seconds after the end
+//	                      of the one before, or less than twice that; 0 is less than 10
 //
 // STATE and FACTS are words: "active=2" and other numbers of the status, unless they are zero,
 // "completed=0-3" and "failedIndexes=1", and each true condition as "Type/Reason". FACTS may also
 // be numbers of pods that exist: pods, ended, tracked (with the finalizer of Jobs), deleted,
-// orphans; and job=there, job=deleted or job=gone.
+// orphans; job=there, job=deleted or job=gone; started=yes or started=no; and a false condition as
+// "!Type/Reason".
 package script
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -44,7 +56,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// World is where a scenario runs. A method that fails ends the test.
+// World is where a scenario runs. A method that fails ends the test. With a method Do(word, rest string)
+// bool, it knows more steps.
 type World interface {
 	Create(batchv1.JobSpec)
 	Edit(func(*batchv1.JobSpec))
@@ -55,6 +68,9 @@ type World interface {
 	Stop()
 	Start()
 	Observed()
+	Lag(what string) // jobs or pods
+	CatchUp()
+	Event(reason string)
 	// State returns the Job, nil if it is gone, and its pods, orphans included.
 	State() (*batchv1.Job, []*corev1.Pod)
 	// When waits until a function holds for the state.
@@ -65,37 +81,34 @@ type World interface {
 
 // Life is what a pod does.
 type Life struct {
-	Waits, Runs, Unready, Disrupted, Lingers bool
-	Exit, Dies                               int32 // exit codes: of its own accord, when it is deleted
+	Waits, Runs, Unready, Disrupted, Lost, Lingers bool
+
+	Exit, Dies int32 // exit codes: of its own accord, when it is deleted
+	Restarts   int32
+	After      int32 // seconds
 }
 
 // ParseLife parses a life.
 func ParseLife(words []string) (l Life, err error) {
 	l.Dies = 143
+	flags := map[string]*bool{"wait": &l.Waits, "run": &l.Runs, "unready": &l.Unready, "lingers": &l.Lingers,
+		"disrupted": &l.Disrupted, "lost": &l.Lost}
+	numbers := map[string]*int32{"dies": &l.Dies, "restarts": &l.Restarts, "after": &l.After}
 	for _, word := range words {
-		code, isCode := strings.CutPrefix(word, "dies:")
-		exit, isExit := strconv.Atoi(word)
-		switch {
-		case word == "wait":
-			l.Waits = true
-		case word == "run":
-			l.Runs = true
-		case word == "unready":
-			l.Runs, l.Unready = true, true
-		case word == "lingers":
-			l.Lingers = true
-		case word == "disrupted":
-			l.Disrupted = true
-		case isCode:
-			exit, isExit = strconv.Atoi(code)
-			l.Dies, err = int32(exit), cmp.Or(err, isExit)
-		case isExit == nil:
+		name, number, _ := strings.Cut(word, ":")
+		to := numbers[name]
+		if exit, err := strconv.ParseInt(word, 10, 32); err == nil {
 			l.Exit = int32(exit)
-		case word != "succeed" && word != "fail":
-			err = fmt.Errorf("no life %q", word)
+		} else if flag := flags[word]; flag != nil {
+			*flag = true
+		} else if n, err := strconv.ParseInt(number, 10, 32); err == nil && to != nil {
+			*to = int32(n)
+		} else if word != "succeed" && word != "fail" {
+			return l, fmt.Errorf("no life %q", word)
 		}
 	}
-	return l, err
+	l.Runs = l.Runs || l.Unready
+	return l, nil
 }
 
 // Scenario is a parsed text.
@@ -219,27 +232,68 @@ func do(t *testing.T, w World, word, rest string) error {
 		w.Start()
 	case "observed":
 		w.Observed()
+	case "lag":
+		w.Lag(rest)
+	case "catch-up":
+		w.CatchUp()
+	case "event":
+		w.Event(rest)
 	case "message":
 		for _, c := range job.Status.Conditions {
-			if string(c.Type) == which && c.Message == more {
-				return nil
+			same, err := path.Match(more, c.Message)
+			if string(c.Type) == which && same {
+				return err
 			}
 		}
 		return fmt.Errorf("the conditions are %+v", job.Status.Conditions)
 	case "failures":
-		var counts []string
-		for _, pod := range ordered(pods) {
-			if strconv.Itoa(index(pod)) == which {
-				counts = append(counts, pod.Annotations[batchv1.JobIndexFailureCountAnnotation])
+		return compare(pods, which, more, func(_, pod *corev1.Pod) string {
+			counts := pod.Annotations[batchv1.JobIndexFailureCountAnnotation]
+			if ignored := pod.Annotations[batchv1.JobIndexIgnoredFailureCountAnnotation]; ignored != "" {
+				counts += "+" + ignored
 			}
-		}
-		if got := strings.Join(counts, ","); got != more {
-			return fmt.Errorf("the failure counts are %s", got)
-		}
+			return counts
+		})
+	case "delays":
+		return compare(pods, which, "first,"+more, delay)
 	default:
+		if more, ok := w.(interface{ Do(word, rest string) bool }); ok && more.Do(word, rest) {
+			return nil
+		}
 		return doPods(w, word, more, choose(pods, which))
 	}
 	return nil
+}
+
+// compare compares texts about the pods of an index. Each depends on the pod before, too.
+func compare(pods []*corev1.Pod, of, want string, text func(before, pod *corev1.Pod) string) error {
+	var texts []string
+	var before *corev1.Pod
+	for _, pod := range ordered(pods) {
+		if strconv.Itoa(index(pod)) == of {
+			texts = append(texts, text(before, pod))
+			before = pod
+		}
+	}
+	if got := strings.Join(texts, ","); got != want {
+		return fmt.Errorf("got %s", got)
+	}
+	return nil
+}
+
+// delay returns the delay of a pod after another, as 0, 10, 20, 40, ...
+func delay(before, pod *corev1.Pod) string {
+	if before == nil {
+		return "first"
+	}
+	if len(before.Status.ContainerStatuses) == 0 || before.Status.ContainerStatuses[0].State.Terminated == nil {
+		return "before the end"
+	}
+	took, least := pod.CreationTimestamp.Sub(before.Status.ContainerStatuses[0].State.Terminated.FinishedAt.Time), 0
+	for took >= max(10*time.Second, 2*time.Duration(least)*time.Second) {
+		least = max(10, 2*least)
+	}
+	return strconv.Itoa(least)
 }
 
 func doPods(w World, word, rest string, pods []*corev1.Pod) error {
@@ -256,11 +310,15 @@ func doPods(w World, word, rest string, pods []*corev1.Pod) error {
 		case "delete":
 			w.DeletePod(pod, rest == "now")
 		case "patch":
-			patch, err := yaml.ToJSON([]byte(rest))
+			var patch map[string]any
+			if err := yaml.Unmarshal([]byte(rest), &patch); err != nil {
+				return err
+			}
+			text, err := json.Marshal(patch)
 			if err != nil {
 				return err
 			}
-			w.Patch(pod, patch)
+			w.Patch(pod, text)
 		default:
 			return fmt.Errorf("no such step")
 		}
@@ -310,6 +368,8 @@ func choose(pods []*corev1.Pod, which string) (chosen []*corev1.Pod) {
 			is = deleted(pod) && (arg == "" || more)
 		case "ended":
 			is = hasEnded(pod)
+		case "orphans":
+			is = !owned
 		}
 		if is {
 			chosen = append(chosen, pod)
@@ -375,6 +435,16 @@ func hold(job *batchv1.Job, pods []*corev1.Pod, want string) bool {
 		facts = append(status(job), "job=there")
 		if job.DeletionTimestamp != nil {
 			facts = append(facts, "job=deleted")
+		}
+		if job.Status.StartTime == nil {
+			facts = append(facts, "started=no")
+		} else {
+			facts = append(facts, "started=yes")
+		}
+		for _, c := range job.Status.Conditions {
+			if c.Status == corev1.ConditionFalse {
+				facts = append(facts, "!"+string(c.Type)+"/"+c.Reason)
+			}
 		}
 	}
 	for name, holds := range map[string]func(*corev1.Pod) bool{
