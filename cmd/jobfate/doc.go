@@ -98,11 +98,13 @@
 //	took            the time of the end
 //	reason, message of the condition with which the Job ended
 //	waitsFor        what a stalled Job waits for
-//	totals          pods, succeeded, failed, evicted, deleted, podSeconds, syncs
+//	totals          pods, succeeded, failed, evicted, deleted, restarts, podSeconds,
+//	                syncs
 //	lanes           index, pods and waits: one for each index; or, if the Job is
 //	                not Indexed, for each pod that runs at a time. A pod has
 //	                name, created, started, terminating, lost, ended, outcome,
-//	                exitCode, restarts, rule, action; a wait from, until
+//	                exitCode, restarts, rule, action, and restarted: at, exitCode, rule of
+//	                its first 100 restarts in place; a wait from, until
 //	waits           from, until: when the Job as a whole backed off
 //	conditions      at, type, status, reason, message
 //	events          at, text: the events of the scenario

@@ -184,6 +184,10 @@ func checkPods(t *rapid.T, r *simulation.Result, indexed bool, capacity *int32) 
 				t.Fatalf("pod %s is created at %s where another one is until %s", pod.Name, pod.Created, free)
 			}
 			free = ended
+			sum.Restarts += pod.Restarts
+			if len(pod.Restarted) != min(pod.Restarts, 100) {
+				t.Fatalf("pod %s: %d restarts, %d are listed", pod.Name, pod.Restarts, len(pod.Restarted))
+			}
 			for outcome, n := range map[simulation.Outcome]*int{simulation.PodSucceeded: &sum.Succeeded, simulation.PodFailed: &sum.Failed,
 				simulation.PodEvicted: &sum.Evicted, simulation.PodDeleted: &sum.Deleted} {
 				if pod.Outcome == outcome {

@@ -98,7 +98,9 @@ func TestSimulateMessages(t *testing.T) {
 			stderr: "standard input:1: events[0]: spec.completions"},
 		{reason: "out of time", args: []string{job, "--scenario", "-"}, stdin: "limit: 5s\n", stdout: "Out of time after 5s"},
 		{reason: "no pod at all", args: []string{job, "--scenario", "-"}, stdin: "events: [{parallelism: 0}, {at: 1s, suspend: true}]\n", stdout: "Stalled after"},
-		{reason: "restarted in place", args: []string{"--scenario", "-", simulated("whole-job")}, stdin: "pods: [{exits: [1, 0]}]\n", stdout: "succeeds"},
+		{reason: "restarted in place", args: []string{"--scenario", "-", simulated("whole-job"), "--set", "spec.template.spec.restartPolicy=OnFailure"}, stdin: "pods: [{exits: [1, 0]}]\n", stdout: " restarts in place after exit code 1\n"},
+		{reason: "restarted by a rule", args: []string{"--limit", "1h"}, stdin: strings.Replace(jobWith(""), "image: b", "image: b, restartPolicy: Never, restartPolicyRules: [{action: Restart, exitCodes: {operator: NotIn, values: [1]}}]", 1),
+			stdout: " restarts in place after exit code 0, by restartPolicyRules[0] of container main\n"},
 		{reason: "runs that do not end", args: []string{job, "--runs", "2", "--scenario", "-"}, stdin: "limit: 5s\n", stdout: "2 out of time"},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {

@@ -97,6 +97,9 @@ func (t timeline) text(p paint, full bool) string {
 	}
 	write(&b, "\n\nJob %s/%s, %s that ran for %s in total: %s.\n", t.Job.Namespace, t.Job.Name,
 		podCount(t.Totals.Pods), t.Totals.Running, t.outcomes())
+	if n := t.Totals.Restarts; n > 0 {
+		write(&b, "Pods were restarted in place %s.\n", count(n, "time"))
+	}
 	if t.From != "" {
 		write(&b, "All times are relative to %s.\n", t.From)
 	}

@@ -27,6 +27,7 @@ type lineText struct {
 	one, many string // "fails with exit code 1", "fail with exit code 1"
 	until     string // the end of a backoff
 	important bool   // events and conditions
+	restart   bool   // of a pod, which goes on
 }
 
 // sum counts how often something happened.
@@ -50,6 +51,14 @@ func (t timeline) lines() []timelineLine {
 			if pod := &lane.Pods[n]; pod.Ended != nil {
 				all = append(all, timelineLine{at: *pod.Ended, color: colorOf(pod.Outcome), what: endOf(*pod),
 					index: lane.Index, pod: pod})
+			}
+		}
+	}
+	for _, lane := range t.Lanes {
+		for n := range lane.Pods {
+			pod := &lane.Pods[n]
+			for _, r := range pod.Restarted {
+				all = append(all, timelineLine{at: r.At, color: yellow, what: restartOf(r), index: lane.Index, pod: pod})
 			}
 		}
 	}
@@ -85,11 +94,23 @@ func (t timeline) most() int {
 	n := len(t.Happened) + len(t.Conditions) + len(t.statusTexts) + len(t.Waits)
 	for _, lane := range t.Lanes {
 		n += 2*len(lane.Pods) + len(lane.Waits)
+		for i := range lane.Pods {
+			n += len(lane.Pods[i].Restarted)
+		}
 	}
 	return n
 }
 
 var starts = lineText{subject: "pod", one: "starts", many: "start"}
+
+// restartOf says why a pod is restarted in place.
+func restartOf(r simulation.Restart) lineText {
+	after := fmt.Sprintf(" in place after exit code %d", r.ExitCode)
+	if r.Rule != "" {
+		after += ", by " + r.Rule
+	}
+	return lineText{subject: "pod", one: "restarts" + after, many: "restart" + after, restart: true}
+}
 
 // inOrder sorts the lines by time. Lines of the same time keep their order.
 func inOrder(all []timelineLine) []timelineLine {
@@ -113,8 +134,8 @@ func (t timeline) textOf(m timelineLine) string {
 	if t.indexed {
 		who = fmt.Sprintf("index %d: %s", m.index, who)
 	}
-	if m.what == starts {
-		return who + " starts"
+	if m.what == starts || m.what.restart {
+		return who + " " + m.what.one
 	}
 	return who + " " + ending(*m.pod)
 }

@@ -139,6 +139,21 @@ OutOfTime  at 7s: 1 pods, 6s`},
 		{"restarted in place", indexed(1, 1, func(s *batchv1.JobSpec) { s.Template.Spec.RestartPolicy = corev1.RestartPolicyOnFailure }),
 			"pods: [{exits: [1, 1, 0], durations: [3s]}]", `0: 1s-40s Succeeded
 Complete CompletionsReached at 40s: 1 pods, 39s`},
+		{"restarted in place by a rule", indexed(1, 1, ruled(corev1.ContainerRestartRuleActionRestart)), "pods: [{exits: [42, 42, 0], durations: [3s]}]", `0: 1s-40s Succeeded
+Complete CompletionsReached at 40s: 1 pods, 39s`},
+		{"all containers restarted by a rule, without a backoff", indexed(1, 1, ruled(corev1.ContainerRestartRuleActionRestartAllContainers)), "pods: [{exits: [42, 42, 0], durations: [3s]}]", `0: 1s-12s Succeeded
+Complete CompletionsReached at 12s: 1 pods, 11s`},
+		{"restarted forever", indexed(1, 1, ruled(corev1.ContainerRestartRuleActionRestart)), "pods: [{exits: [42]}]\nlimit: 30m", `0: 1s-open Unfinished
+OutOfTime  at 30m: 1 pods, 29m59s`},
+		{"no rule matches", indexed(1, 1, ruled(corev1.ContainerRestartRuleActionRestart)), "pods: [{exits: [1, 0]}]", `0: 1s-11s Failed 22s-32s Succeeded
+wait 11s-21s
+Complete CompletionsReached at 32s: 2 pods, 20s`},
+		{"the policy of the container decides", indexed(1, 1, func(s *batchv1.JobSpec) {
+			s.Template.Spec.RestartPolicy = corev1.RestartPolicyOnFailure
+			s.Template.Spec.Containers[0].RestartPolicy = ptr(corev1.ContainerRestartPolicyNever)
+		}), "pods: [{exits: [1, 0]}]", `0: 1s-11s Failed 22s-32s Succeeded
+wait 11s-21s
+Complete CompletionsReached at 32s: 2 pods, 20s`},
 		{"a deadline", indexed(1, 1, func(s *batchv1.JobSpec) { s.ActiveDeadlineSeconds = ptr(int64(7)) }), "", `0: 1s-8s Deleted
 Failed DeadlineExceeded at 8s: 1 pods, 7s`},
 		{"random durations", indexed(2, 2), "pods: [{spread: 10s}]\nseed: 1", `0: 1s-16.983s Succeeded
@@ -146,6 +161,16 @@ Failed DeadlineExceeded at 8s: 1 pods, 7s`},
 Complete CompletionsReached at 18.194s: 2 pods, 33.177s`},
 	} {
 		t.Run(tc.reason, func(t *testing.T) { checkPlay(t, tc.job, "batchPeriod: 0s\n"+tc.scenario, tc.want) })
+	}
+}
+
+// ruled returns a change of the spec: exit code 42 leads to an action.
+func ruled(action corev1.ContainerRestartRuleAction) func(*batchv1.JobSpec) {
+	return func(s *batchv1.JobSpec) {
+		c := &s.Template.Spec.Containers[0]
+		c.RestartPolicy = ptr(corev1.ContainerRestartPolicyNever)
+		c.RestartPolicyRules = []corev1.ContainerRestartRule{{Action: action, ExitCodes: &corev1.ContainerRestartRuleOnExitCodes{
+			Operator: corev1.ContainerRestartRuleOnExitCodesOpIn, Values: []int32{42}}}}
 	}
 }
 

@@ -1,7 +1,9 @@
 package simulation
 
 import (
+	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,6 +19,7 @@ const (
 	crashDelay  = 10 * time.Second
 	crashLonger = 5 // doublings until the longest crash delay
 	crashMost   = 300 * time.Second
+	resetDelay  = time.Second // when all containers are restarted, the kubelet does not back off
 )
 
 // simPod is a pod of the simulation: what it does, and its position in the result.
@@ -129,20 +132,63 @@ func (p *play) exit(l *simPod) {
 		return
 	}
 	code := nth(l.behaviour.Exits, l.before, 0)
+	again := restartOf(&pod.Spec, code)
 	switch {
 	case l.behaviour.Evict:
 		p.evict(l)
-	case code != 0 && pod.Spec.RestartPolicy == corev1.RestartPolicyOnFailure:
+	case again.restarts:
 		p.cluster.Restart(l.uid)
-		restarts := l.pod().Restarts
+		delay := crashDelayAfter(l.pod().Restarts)
+		if again.all {
+			delay = resetDelay
+		}
 		l.pod().Restarts++
+		p.result.Totals.Restarts++
+		if len(l.pod().Restarted) < mostRestarts {
+			l.pod().Restarted = append(l.pod().Restarted, Restart{At: p.now(), ExitCode: code, Rule: again.rule})
+		}
 		l.before++
 		p.taken[l.index] = max(p.taken[l.index], l.before+1)
-		p.scheduleExit(l, crashDelayAfter(restarts))
+		p.scheduleExit(l, delay)
 	default:
 		l.pod().ExitCode = &code
 		p.cluster.End(l.uid, code)
 	}
+}
+
+// again says whether a kubelet restarts the containers of a pod in place.
+type again struct {
+	restarts bool
+	rule     string // the restart rule of a container (KEP-5307); empty if a restart policy decides
+	all      bool   // the rule restarts all containers (KEP-5532)
+}
+
+// restartOf returns what happens when all containers of a pod exit with a code. The pod goes on if one of
+// them is restarted.
+func restartOf(pod *corev1.PodSpec, code int32) again {
+	for i := range pod.Containers {
+		if a := restartOfContainer(&pod.Containers[i], pod.RestartPolicy, code); a.restarts {
+			return a
+		}
+	}
+	return again{}
+}
+
+// restartOfContainer applies the first rule that matches, then the policy of the container, then that of the
+// pod.
+func restartOfContainer(c *corev1.Container, policy corev1.RestartPolicy, code int32) again {
+	if c.RestartPolicy == nil {
+		return again{restarts: policy == corev1.RestartPolicyOnFailure && code != 0}
+	}
+	for i, r := range c.RestartPolicyRules {
+		in := r.ExitCodes != nil && r.ExitCodes.Operator == corev1.ContainerRestartRuleOnExitCodesOpIn
+		if r.ExitCodes != nil && slices.Contains(r.ExitCodes.Values, code) == in {
+			return again{restarts: true, rule: fmt.Sprintf("restartPolicyRules[%d] of container %s", i, c.Name),
+				all: r.Action == corev1.ContainerRestartRuleActionRestartAllContainers}
+		}
+	}
+	return again{restarts: *c.RestartPolicy == corev1.ContainerRestartPolicyAlways ||
+		*c.RestartPolicy == corev1.ContainerRestartPolicyOnFailure && code != 0}
 }
 
 // crashDelayAfter returns the delay before a kubelet restarts a container that it has already

@@ -63,6 +63,8 @@ type Totals struct {
 	Failed    int `json:"failed"`
 	Evicted   int `json:"evicted"`
 	Deleted   int `json:"deleted"`
+	// Restarts is the number of restarts of pods in place.
+	Restarts int `json:"restarts"`
 	// Running is the total time that pods have run.
 	Running Time `json:"podSeconds"`
 	// Syncs is the number of syncs of the controller.
@@ -102,9 +104,22 @@ type Pod struct {
 	Outcome  Outcome `json:"outcome"`
 	ExitCode *int32  `json:"exitCode,omitempty"`
 	Restarts int     `json:"restarts,omitempty"`
+	// Restarted lists the first 100 restarts of the containers in place; absent if there are none.
+	Restarted []Restart `json:"restarted,omitempty"`
 	// Rule and Action describe the rule that the failed pod matched.
 	Rule   string `json:"rule,omitempty"`
 	Action string `json:"action,omitempty"`
+}
+
+// mostRestarts is how many restarts of a pod are listed. They may be endless.
+const mostRestarts = 100
+
+// Restart is a restart of the containers of a pod in place.
+type Restart struct {
+	At       Time  `json:"at"`
+	ExitCode int32 `json:"exitCode"`
+	// Rule is the restart rule; empty if a restart policy decides.
+	Rule string `json:"rule,omitempty"`
 }
 
 // Ran returns how long the pod ran; until is used if it has not ended. A pod stops running when

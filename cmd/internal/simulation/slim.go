@@ -50,7 +50,8 @@ func slimSpec(spec *corev1.PodSpec) corev1.PodSpec {
 
 func slimContainers(containers []corev1.Container) (out []corev1.Container) {
 	for _, c := range containers {
-		out = append(out, corev1.Container{Name: c.Name, Image: "image", RestartPolicy: c.RestartPolicy})
+		out = append(out, corev1.Container{Name: c.Name, Image: "image", RestartPolicy: c.RestartPolicy,
+			RestartPolicyRules: c.RestartPolicyRules})
 	}
 	return out
 }
