@@ -92,6 +92,8 @@
 //	job             namespace, name, uid
 //	file, set       only if two Jobs are compared: the position of the Job, and the
 //	                fields that were set
+//	immutable       the fields that were set although they are immutable in an
+//	                existing Job
 //	from            the time at which the simulation of an existing Job starts
 //	assumed         what is assumed about an existing Job without a scenario
 //	end             Complete, Failed, Stalled, OutOfTime or Interrupted

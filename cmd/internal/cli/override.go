@@ -15,25 +15,31 @@ import (
 
 // override is a new value of a field of a Job, from --set or --against-set.
 type override struct {
+	flag  string
 	field string
 	value any
 	text  string
 }
 
+// String returns the argument.
+func (o override) String() string { return o.flag + " " + o.text }
+
 type overrides []override
 
-// add takes FIELD=VALUE, where the value is YAML.
-func (o *overrides) add(text string) error {
-	field, value, ok := strings.Cut(text, "=")
-	if !ok || !fieldPath.MatchString(field) {
-		return errors.New("want FIELD=VALUE, as in spec.parallelism=50")
+// adder returns what adds FIELD=VALUE, where the value is YAML, from a flag.
+func (o *overrides) adder(flag string) func(text string) error {
+	return func(text string) error {
+		field, value, ok := strings.Cut(text, "=")
+		if !ok || !fieldPath.MatchString(field) {
+			return errors.New("want FIELD=VALUE, as in spec.parallelism=50")
+		}
+		next := override{flag: flag, field: field, text: text}
+		if err := yaml.Unmarshal([]byte(value), &next.value); err != nil {
+			return errors.New("the value is not valid YAML")
+		}
+		*o = append(*o, next)
+		return nil
 	}
-	next := override{field: field, text: text}
-	if err := yaml.Unmarshal([]byte(value), &next.value); err != nil {
-		return errors.New("the value is not valid YAML")
-	}
-	*o = append(*o, next)
-	return nil
 }
 
 var (
@@ -45,22 +51,27 @@ func (o overrides) String() string {
 	return strings.Join(mapped(o, func(o override) string { return o.text }), ", ")
 }
 
-// over returns the last override that sets the field or a parent of it, if any.
-func (o overrides) over(field string) (override, bool) {
+// over returns the last override that sets the field, a parent or a part of it. Without one it returns all,
+// and false.
+func (o overrides) over(field string) (of overrides, found bool) {
+	within := func(a, b string) bool { return strings.HasPrefix(a, b+".") || strings.HasPrefix(a, b+"[") }
 	for i := len(o) - 1; i >= 0; i-- {
-		if rest, ok := strings.CutPrefix(field, o[i].field); ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {
-			return o[i], true
+		if field == o[i].field || within(field, o[i].field) || within(o[i].field, field) {
+			return o[i : i+1], true
 		}
 	}
-	return override{}, false
+	return o, false
 }
 
+// arguments returns the overrides as arguments.
+func (o overrides) arguments() string { return strings.Join(mapped(o, override.String), " ") }
+
 // apply returns a copy of the Job with the new values.
-func (o overrides) apply(flag string, job *batchv1.Job) (*batchv1.Job, error) {
+func (o overrides) apply(job *batchv1.Job) (*batchv1.Job, error) {
 	for _, one := range o {
 		next, err := one.apply(job)
 		if err != nil {
-			return nil, fmt.Errorf("%s %s: %w", flag, one.text, err)
+			return nil, fmt.Errorf("%s: %w", one, err)
 		}
 		job = next
 	}

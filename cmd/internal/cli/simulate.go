@@ -95,10 +95,11 @@ func (s *Simulate) Flags(fs *flag.FlagSet, clock func() time.Time, more ...strin
 	s.output.flags(fs, more...)
 	fs.StringVar(&s.scenarioFile, "scenario", "", "the `file` with the scenario")
 	fs.Func("set", "change a field of the Job, or of both if two are compared, as in spec.parallelism=50 "+
-		"or\nspec.podFailurePolicy.rules[0].action=Count; null unsets it", s.sets.add)
+		"or\nspec.podFailurePolicy.rules[0].action=Count; null unsets it", s.sets.adder("--set"))
 	fs.StringVar(&s.against, "against", "", "the `file` with a Job to compare with, in the same scenario")
 	fs.Func("against-set",
-		"change a field of the Job to compare with: a copy of the Job,\nor the one of --against", s.againstSets.add)
+		"change a field of the Job to compare with: a copy of the Job,\nor the one of --against",
+		s.againstSets.adder("--against-set"))
 	fs.Func("seed", "the `number` that determines all random values, instead of the seed of the scenario",
 		func(text string) error {
 			seed, err := strconv.ParseUint(text, 10, 64)

@@ -55,7 +55,9 @@ func TestSet(t *testing.T) {
 		{"no object", []string{job, "--set", "spec.parallelism.x=1"}, exitInput, "", "x: its parent is not an object\n"},
 		{"a value that the API server rejects", []string{job, "--set", "spec.parallelism=-1"}, exitInput, "", "--set spec.parallelism=-1: spec.parallelism: Invalid value: -1"},
 		{"a value of the other Job that it rejects", []string{job, "--against-set", "spec.parallelism=-1"}, exitInput, "", "--against-set spec.parallelism=-1: spec.parallelism: Invalid value: -1"},
-		{"a missing field that another value requires", []string{job, "--set", "spec.backoffLimitPerIndex=null", "--set", "spec.maxFailedIndexes=1"}, exitInput, "", ": spec.backoffLimitPerIndex: Required value"},
+		{"a missing field that another value requires", []string{job, "--set", "spec.backoffLimitPerIndex=null", "--set", "spec.maxFailedIndexes=1"}, exitInput, "", "simulate: --set spec.backoffLimitPerIndex=null: spec.backoffLimitPerIndex: Required value"},
+		{"a field that others must fit", []string{job, "--set", "spec.completionMode=NonIndexed", "--against-set", "spec.parallelism=2"}, exitInput, "", "simulate: --set spec.completionMode=NonIndexed: spec.backoffLimitPerIndex: Invalid value"},
+		{"a part of it", []string{job, "--set", "spec.podFailurePolicy.rules[0].onPodConditions=null"}, exitInput, "", "simulate: --set spec.podFailurePolicy.rules[0].onPodConditions=null: spec.podFailurePolicy.rules[0]: Invalid value"},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			checkRun(t, "", append([]string{"simulate"}, tc.args...), tc.status, tc.stdout, tc.stderr)
@@ -129,6 +131,9 @@ func TestSimulateLive(t *testing.T) {
 		{reason: "another value from now on", args: files("indexes-backing-off", "--against-set", "spec.parallelism=8"), stdout: "time      23s                          13s\n"},
 		{reason: "the assumption comes first", args: files("indexes-backing-off"), stdout: assumed + "\n\nComplete after 23s: "},
 		{reason: "the assumption, many runs", args: files("indexes-backing-off", "--runs", "3"), stdout: assumed + "\n\n3 runs: 3 complete"},
+		{reason: "an immutable field", args: files("indexes-backing-off", "--set", "spec.backoffLimitPerIndex=3"), stdout: assumed + "\nspec.backoffLimitPerIndex: immutable in an existing Job; this is how a new one"},
+		{reason: "an immutable field of the other", args: files("indexes-backing-off", "--against-set", "spec.template.spec.terminationGracePeriodSeconds=3", "--from-creation", "-o", "json"), stdout: "\"set\": ["},
+		{reason: "the same in JSON", args: files("indexes-backing-off", "--against-set", "spec.template.spec.terminationGracePeriodSeconds=3", "-o", "json"), stdout: "\"immutable\": [\n        \"spec.template\"\n"},
 		{reason: "the assumption, a comparison", args: files("indexes-backing-off", "--against-set", "spec.parallelism=8"), stdout: assumed + "\n\n          job.yaml "},
 		{reason: "the assumption, many comparisons", args: files("indexes-backing-off", "--against-set", "spec.parallelism=8", "--runs", "3"), stdout: assumed + "\n\n3 runs each"},
 		{reason: "the assumption, as JSON", args: files("indexes-backing-off", "-o", "json"), stdout: `"assumed": "` + assumed + `"`},

@@ -17,6 +17,7 @@ import (
 	"github.com/jobfate/jobfate/cmd/internal/kubefile"
 	"github.com/jobfate/jobfate/cmd/internal/simulation"
 	why "github.com/jobfate/jobfate/explain"
+	"github.com/jobfate/jobfate/validation"
 )
 
 // Simulate runs a Job in virtual time.
@@ -47,8 +48,8 @@ type part struct {
 	pods   []*corev1.Pod
 	podsAt []kubefile.Place
 	live   *simulation.Live // set for an existing Job
+	given  *batchv1.Job     // without the overrides
 	sets   overrides
-	flag   string // the flag of the overrides
 	name   string // distinguishes the two Jobs of a comparison
 }
 
@@ -108,20 +109,35 @@ func (s *Simulate) once(env Environment) error {
 	case s.format == "svg":
 		err = env.print(drawing(all))
 	case len(all) == 1:
-		err = s.print(env, all[0], func(p paint) string { return assumed(p, all[0].Assumed) + all[0].text(p, s.full) })
+		err = s.print(env, all[0], func(p paint) string {
+			return before(p, all[0].Assumed, all[0].titled) + all[0].text(p, s.full)
+		})
 	default:
 		c := newComparison(all)
-		err = s.print(env, c, func(p paint) string { return assumed(p, all[0].Assumed) + c.text(p, s.full) })
+		err = s.print(env, c, func(p paint) string {
+			return before(p, all[0].Assumed, all[0].titled, all[1].titled) + c.text(p, s.full)
+		})
 	}
 	return errors.Join(err, s.interruption())
 }
 
-// assumed returns the first line of a simulation without a scenario.
-func assumed(p paint, text string) string {
-	if text == "" {
+// before returns the lines before the text of a simulation: what is assumed without a scenario, and which
+// overrides the API server rejects.
+func before(p paint, assumed string, all ...titled) string {
+	var lines []string
+	if assumed != "" {
+		lines = append(lines, assumed)
+	}
+	for _, t := range all {
+		if len(t.Immutable) > 0 {
+			lines = append(lines, strings.Join(t.Immutable, ", ")+": immutable in an existing Job; this is how a "+
+				"new one with that field would go on from here")
+		}
+	}
+	if lines == nil {
 		return ""
 	}
-	return p.text(yellow, text) + "\n\n"
+	return p.text(yellow, strings.Join(slices.Compact(lines), "\n")) + "\n\n"
 }
 
 // many simulates each Job many times, and prints the distribution of the results. An
@@ -159,12 +175,13 @@ func (s *Simulate) many(env Environment) error {
 	var err error
 	if len(spreads) == 1 {
 		err = s.print(env, spreads[0], func(p paint) string {
-			return assumed(p, spreads[0].Assumed) +
-				spreads[0].text(p)
+			return before(p, spreads[0].Assumed, spreads[0].titled) + spreads[0].text(p)
 		})
 	} else {
 		both := spreadComparison{Spreads: spreads, Completed: completed}
-		err = s.print(env, both, func(p paint) string { return assumed(p, spreads[0].Assumed) + both.text(p) })
+		err = s.print(env, both, func(p paint) string {
+			return before(p, spreads[0].Assumed, spreads[0].titled, spreads[1].titled) + both.text(p)
+		})
 	}
 	return errors.Join(err, s.interruption())
 }
@@ -208,11 +225,13 @@ type titled struct {
 	// File and Set are set if two Jobs are compared.
 	File string   `json:"file,omitempty"`
 	Set  []string `json:"set,omitempty"`
-	name string   // distinguishes the two Jobs of a comparison
+	// Immutable lists the fields that were set although the API server rejects that in an existing Job.
+	Immutable []string `json:"immutable,omitempty"`
+	name      string   // distinguishes the two Jobs of a comparison
 }
 
 func (s *Simulate) titled(i int) titled {
-	out := titled{Job: refOfNew(s.jobs[i].Job)}
+	out := titled{Job: refOfNew(s.jobs[i].Job), Immutable: s.jobs[i].immutable()}
 	if len(s.jobs) > 1 {
 		out.File, out.name = s.jobs[i].At.File, s.jobs[i].name
 		out.Set = mapped(s.jobs[i].sets, func(o override) string { return o.text })
@@ -240,17 +259,43 @@ func (s *Simulate) locate(err error, job part) error {
 // locateOne adds the position of a field to an error: in the arguments, the scenario or a
 // Job.
 func (s *Simulate) locateOne(err error, name string, job part) error {
-	if o, ok := job.sets.over(name); ok {
-		return fmt.Errorf("%s %s: %w", job.flag, o.text, err)
-	}
 	var e *field.Error
 	switch {
 	case strings.HasPrefix(name, "events"):
 		return fmt.Errorf("%s: %w", s.scenarioAt.At(name), err)
+	case job.isSet(name, err):
+		of, _ := job.sets.over(name)
+		return fmt.Errorf("%s: %w", of.arguments(), err)
 	case errors.As(err, &e):
 		return locateOne(e, job.Manifest, job.pods, job.podsAt)
 	}
 	return fmt.Errorf("%s: %w", job.At.At(name), err)
+}
+
+// isSet reports whether an error about a field comes from the overrides: one of them sets the field, or the API
+// server does not find it in the Job without them.
+func (p part) isSet(name string, err error) bool {
+	_, found := p.sets.over(name)
+	var e *field.Error
+	if len(p.sets) == 0 || !strings.HasPrefix(name, "spec.") || !errors.As(err, &e) {
+		return found
+	}
+	given := validation.Create(validation.PrepareCreate(named(p.given)))
+	return !slices.ContainsFunc(given, func(g *field.Error) bool { return g.Error() == e.Error() })
+}
+
+// immutable returns the fields that the overrides change, although they are immutable in an existing Job.
+func (p part) immutable() (fields []string) {
+	if p.live == nil || len(p.sets) == 0 {
+		return nil
+	}
+	was := defaulted(p.given)
+	for _, err := range validation.Update(identified(p.Job, was), was) {
+		if strings.HasSuffix(err.Detail, "field is immutable") && !slices.Contains(fields, err.Field) {
+			fields = append(fields, err.Field)
+		}
+	}
+	return fields
 }
 
 // read reads the Jobs and the scenario.
@@ -295,22 +340,13 @@ func (s *Simulate) read(env Environment, files []string, read startReader) error
 
 // parts applies the overrides, and gives two Jobs distinct names.
 func (s *Simulate) parts(first, second part) ([]part, error) {
-	var err error
-	first.flag, first.sets, first.name = "--set", s.sets, first.At.File
-	if first.Manifest, err = overridden(first.Manifest, "--set", s.sets); err != nil {
+	first, err := first.with(s.sets)
+	if err != nil || s.against == "" && len(s.againstSets) == 0 {
+		return []part{first}, err
+	}
+	if second, err = second.with(slices.Concat(s.sets, s.againstSets)); err != nil {
 		return nil, err
 	}
-	if s.against == "" && len(s.againstSets) == 0 {
-		return []part{first}, nil
-	}
-	if second.Manifest, err = overridden(second.Manifest, "--set", s.sets); err != nil {
-		return nil, err
-	}
-	if second.Manifest, err = overridden(second.Manifest, "--against-set", s.againstSets); err != nil {
-		return nil, err
-	}
-	second.flag, second.sets, second.name = "--against-set",
-		append(append(overrides{}, s.sets...), s.againstSets...), second.At.File
 	if len(s.againstSets) > 0 {
 		second.name = s.againstSets.String()
 	}
@@ -320,11 +356,13 @@ func (s *Simulate) parts(first, second part) ([]part, error) {
 	return []part{first, second}, nil
 }
 
-func overridden(m *kubefile.Manifest, flag string, sets overrides) (*kubefile.Manifest, error) {
-	job, err := sets.apply(flag, m.Job)
-	out := *m
-	out.Job = job
-	return &out, err
+// with returns the Job with other fields, named after its file.
+func (p part) with(sets overrides) (part, error) {
+	job, err := sets.apply(p.Job)
+	out := *p.Manifest
+	out.Job, p.given = job, p.Job
+	p.Manifest, p.sets, p.name = &out, sets, p.At.File
+	return p, err
 }
 
 // setLimit applies --limit to the scenario.

@@ -58,7 +58,8 @@ func (t timeline) lines() []timelineLine {
 		for n := range lane.Pods {
 			pod := &lane.Pods[n]
 			for _, r := range pod.Restarted {
-				all = append(all, timelineLine{at: r.At, color: yellow, what: restartOf(r), index: lane.Index, pod: pod})
+				all = append(all, timelineLine{at: r.At, color: yellow, what: restartOf(r),
+					index: lane.Index, pod: pod})
 			}
 		}
 	}

@@ -152,6 +152,9 @@ func (f *file) documents() (out [][]byte) {
 	return append(out, f.text[start:])
 }
 
+// flowStyle matches an object of YAML in flow style, such as {a: b}. A key of JSON is quoted.
+var flowStyle = regexp.MustCompile(`^\s*\{\s*[^\s"}]`)
+
 // objects reads the objects of a source, including the items of lists. A document that cannot be
 // read gives an error, and no objects.
 func objects(s Source, want string) (all []object, wrong []error) {
@@ -162,7 +165,7 @@ func objects(s Source, want string) (all []object, wrong []error) {
 	f := &file{Source: s, text: text}
 	for _, document := range f.documents() {
 		read := f.readYAML
-		if f.format = "YAML"; utilyaml.IsJSONBuffer(document) {
+		if f.format = "YAML"; utilyaml.IsJSONBuffer(document) && !flowStyle.Match(document) {
 			f.format, read = "JSON", f.readJSON
 		}
 		err := read(document)
@@ -226,11 +229,6 @@ func (f *file) readJSON(rest []byte) error {
 		}
 		o.at = f.place(o.json)
 		if syntax != nil && !json.Valid(o.json) {
-			at := o.at
-			at.part = rest
-			if err := f.unrendered(at); err != nil {
-				return err
-			}
 			line, _ := f.position(rest[syntax.Offset-1:])
 			return fmt.Errorf("%s: line %d: %w", o.at, line, syntax)
 		}
