@@ -39,6 +39,9 @@ type Facts struct {
 	// containers, if they count.
 	Active, Terminating, Unrecorded int32
 	Restarts                        int64
+	// UntilLost is the time until the next pod on a lost node counts as failed (FailLostPods); 0 if
+	// none will.
+	UntilLost time.Duration
 	// Succeeded and Failed add the pods that are not recorded yet to the status. Succeeded is the
 	// number of completed indexes in an Indexed Job. Completed and FailedIndexes list its indexes.
 	Succeeded, Failed        int32
@@ -91,7 +94,7 @@ func (d Decision) Facts() *Facts {
 		Suspended: spec.Suspended, Limit: spec.Limit, ReplaceFailedOnly: spec.ReplaceFailedOnly,
 		CountRestarts: spec.CountRestarts, FillFreeSlots: s.config.FillFreeSlots, Delays: s.config.Backoff,
 		Active: pods.Active, Terminating: pods.Terminating, Unrecorded: pods.Succeeded,
-		Restarts:  pods.Restarts,
+		Restarts: pods.Restarts, UntilLost: pods.UntilLost,
 		Succeeded: s.totals.Succeeded, Failed: s.totals.Failed,
 		Completed: s.totals.Results.Completed, FailedIndexes: s.totals.Results.Failed,
 		Record: plan.record, StatusRepairs: s.stored.repairs, RecordDropped: s.dropped,

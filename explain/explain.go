@@ -124,7 +124,8 @@ func (f *facts) decided() Reason {
 		r.Code, r.Text = JobBackingOff, "backing off until "+f.clock(f.retry())+" after "+
 			count(f.Record.Failures, "failure")
 	case f.ReplaceFailedOnly && f.Active < f.Want && f.Terminating > 0:
-		r.Code, r.Text = JobAwaitingTermination, "replacements wait for "+count(f.Terminating, "pod")+" to terminate"
+		r.Code, r.Text = JobAwaitingTermination, "replacements wait for "+count(f.Terminating, "pod")+" to terminate"+
+			f.textLost()
 	case f.Parallelism == 0:
 		r.Code, r.Text = JobNoParallelism, "the Job's parallelism is 0"
 	default:
@@ -214,7 +215,8 @@ func (e Explanation) Waits() []Reason {
 			"a user to raise the parallelism above 0"),
 		when(f.ActiveAfter > 0, WaitPodsFinish, count(f.ActiveAfter, "pod")+" to finish"),
 		when(f.TerminatingAfter > 0, WaitTermination, count(f.TerminatingAfter, "pod")+" to terminate"+
-			textIf(!due.IsZero(), ", due "+either(due.Before(f.Now), "since ", "by ")+f.clock(due))).until(due),
+			textIf(!due.IsZero(), ", due "+either(due.Before(f.Now), "since ", "by ")+f.clock(due))+
+			f.textLost()).until(due),
 		when(f.Wait > 0, WaitBackoff, "the backoff to end at "+f.clock(f.retry())).until(f.retry()),
 		when(goesOn && f.Timed, WaitDeadline,
 			"its deadline at "+f.clock(f.Deadline)+", when it fails").until(f.Deadline),
@@ -341,6 +343,11 @@ func (f *facts) textDeletes() string { return also("deleting ", len(f.decision.D
 func (f *facts) clock(t time.Time) string {
 	const day = 24 * time.Hour
 	return t.UTC().Format(either(t.Truncate(day).Equal(f.Now.Truncate(day)), "15:04:05Z07:00", time.RFC3339))
+}
+
+// textLost says when the next pod on a lost node counts as failed.
+func (f *facts) textLost() string {
+	return textIf(f.UntilLost > 0, "; a pod on a lost node counts as failed at "+f.clock(f.Now.Add(f.UntilLost)))
 }
 
 // count renders a number of things: "3 pods".

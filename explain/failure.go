@@ -49,7 +49,7 @@ func (f *facts) failure(r *record) Failure {
 	if r == nil {
 		return Failure{}
 	}
-	return Failure{Pod: r.Pod.Name, Fault: faultOf(r.Pod).text, Match: r.Match()}
+	return Failure{Pod: r.Pod.Name, Fault: f.faultOf(r).text, Match: r.Match()}
 }
 
 // failureReason returns the reason with which the Job has failed or is going to; empty if neither.
@@ -90,7 +90,7 @@ func (f *facts) textFailed() found {
 			textIf(max(f.Failed, f.Job.Status.Failed) > 0, "none of its failed pods was given"))
 		return c
 	}
-	fault := faultOf(r.Pod)
+	fault := f.faultOf(r)
 	c.pods, c.container, c.node = []string{r.Pod.Name}, fault.container, r.Pod.Spec.NodeName
 	c.evidence = []string{"pod/" + r.Pod.Name}
 	c.signs = fault
@@ -150,6 +150,15 @@ const maxList = 60
 type fault struct {
 	text, container string
 	exited          *corev1.ContainerStateTerminated // nil if no container says
+}
+
+// faultOf says how a pod of the Job failed.
+func (f *facts) faultOf(r *record) fault {
+	is := faultOf(r.Pod)
+	if r.Lost {
+		is.text = "its node is lost, it should have terminated " + f.ago(r.Pod.DeletionTimestamp.Time) + ", " + is.text
+	}
+	return is
 }
 
 // faultOf says how a pod failed, from its status: the reason and the message, the first container

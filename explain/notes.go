@@ -36,6 +36,9 @@ const (
 	// NoteNotCounted: a pod of the Job has finished and cannot be counted, because it
 	// has no tracking finalizer or no valid index.
 	NoteNotCounted Code = "NotCounted"
+	// NoteCountedOtherwise: an option makes a pod count in another way than its phase says
+	// (FailLostPods, SucceedOnExitZero).
+	NoteCountedOtherwise Code = "CountedOtherwise"
 	// NoteBadAnnotation: an annotation that should hold a number does not. The text says
 	// what was used instead.
 	NoteBadAnnotation Code = "BadAnnotation"
@@ -104,14 +107,22 @@ func inPlace(used int32) string {
 		"used", used))
 }
 
-// uncounted returns notes about pods of the Job that have finished and cannot be counted. A
+// uncounted returns notes about pods of the Job that count in another way than by their phase, and
+// those that have finished and cannot be counted. A
 // pod without the finalizer looks as if it had been counted, but the status does not count
 // it.
 func (f *facts) uncounted() []Reason {
 	indexed, completed := f.Indexed, f.Completed
 	var misplaced, lost int
-	var firstMisplaced, lastLost string
+	var firstMisplaced, lastLost, silent, zero string
 	for _, r := range f.pods {
+		switch {
+		case r.Lost:
+			silent = cmp.Or(silent, f.named(r)+" counts as failed: "+f.faultOf(r).text)
+		case r.Succeeded && r.Pod.Status.Phase == corev1.PodFailed && !r.Listed:
+			zero = cmp.Or(zero, f.named(r)+" has the phase Failed and is read as succeeded: its containers "+
+				"exited with 0")
+		}
 		switch {
 		case !r.Valid && (r.Succeeded || r.Failed):
 			misplaced++
@@ -126,6 +137,8 @@ func (f *facts) uncounted() []Reason {
 		lost -= int(f.Succeeded - f.Unrecorded)
 	}
 	return []Reason{
+		when(silent != "", NoteCountedOtherwise, silent),
+		when(zero != "", NoteCountedOtherwise, zero),
 		when(misplaced > 0, NoteNotCounted, count(misplaced, "pod")+
 			" finished without an index below completions and cannot be counted, such as "+firstMisplaced),
 		// A status that is not observed yet may count the others.

@@ -19,6 +19,7 @@ import (
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/jobtest/cluster"
+	"github.com/jobfate/jobfate/jobtest/referee"
 	"github.com/jobfate/jobfate/stories/script"
 )
 
@@ -138,6 +139,7 @@ type simulated struct {
 	script   script.Scenario
 	options  []jobfate.Option
 	unruled  bool // the referee does not support the options
+	judged   referee.Rules
 	lives    map[types.UID]script.Life
 	attempts map[attempt]int
 	always   []func()
@@ -183,21 +185,26 @@ func (w *simulated) jump(to time.Time) {
 }
 
 func (w *simulated) setOptions(names []string) {
-	w.options, w.unruled = nil, false
+	w.options, w.unruled, w.judged = nil, false, referee.Rules{}
 	for _, name := range names {
 		name, value, _ := strings.Cut(name, "=")
+		after, _ := time.ParseDuration(value)
 		opt, ok := map[string]jobfate.Option{
 			"WithoutPerIndexBackoff":   jobfate.WithoutPerIndexBackoff(),
 			"WithoutReplacementPolicy": jobfate.WithoutReplacementPolicy(),
 			"GranularReasons":          jobfate.GranularReasons(),
 			"FillFreeSlots":            jobfate.FillFreeSlots(),
 			"RuleNames":                jobfate.RuleNames(strings.Split(value, ",")...),
+			"FailLostPods":             jobfate.FailLostPods(after),
+			"SucceedOnExitZero":        jobfate.SucceedOnExitZero(),
 		}[name]
 		if !ok {
 			w.t.Fatalf("%s: no option %s", w.pos, name)
 		}
 		w.options = append(w.options, opt)
 		w.unruled = w.unruled || strings.HasPrefix(name, "Without")
+		w.judged.LostAfter += after
+		w.judged.ExitZero = w.judged.ExitZero || name == "SucceedOnExitZero"
 	}
 	w.apply()
 }
@@ -207,8 +214,7 @@ func (w *simulated) apply() {
 	if w.world == nil {
 		return
 	}
-	w.opts = w.options
-	if w.unruled {
+	if w.opts, w.rules = w.options, &w.judged; w.unruled {
 		w.rules = nil
 	}
 }

@@ -328,6 +328,21 @@ func TestDivergence_options(t *testing.T) {
 			func(without, with jobfate.Decision) bool { return len(without.Create) == 0 && len(with.Create) == 1 },
 		},
 		{
+			"FailLostPods", newTrial(size(1, 1), rule(batchv1.PodFailurePolicyActionCount), pod("a", corev1.PodRunning, func(p *corev1.Pod) {
+				p.Spec.NodeName, p.DeletionTimestamp = "lost", ptr(at(-3600))
+			})),
+			jobfate.FailLostPods(time.Hour), func(without, with jobfate.Decision) bool {
+				return *without.Status.Terminating == 1 && len(without.Create) == 0 && *with.Status.Terminating == 0 && len(with.Create) == 1
+			},
+		},
+		{
+			"SucceedOnExitZero", newTrial(size(1, 1), pod("a", corev1.PodFailed, finished(0, 0))),
+			jobfate.SucceedOnExitZero(), func(without, with jobfate.Decision) bool {
+				u, v := without.Status.UncountedTerminatedPods, with.Status.UncountedTerminatedPods
+				return len(u.Failed) == 1 && len(u.Succeeded) == 0 && len(v.Failed) == 0 && len(v.Succeeded) == 1
+			},
+		},
+		{
 			"GranularReasons", newTrial(rule(batchv1.PodFailurePolicyActionFailJob), pod("a", corev1.PodFailed)),
 			jobfate.GranularReasons(), reasons("PodFailurePolicy", "PodFailurePolicy_0"),
 		},

@@ -221,6 +221,7 @@ func (r *run) checkCounts() {
 	}
 	var active, ready, leaving int32
 	for _, pod := range r.c.Pods() {
+		pod = r.Rules.Counted(pod, r.c.Now)
 		switch owner := metav1.GetControllerOfNoCopy(pod); {
 		case owner == nil || owner.UID != job.UID || cluster.HasEnded(pod) || !selector.Matches(labels.Set(pod.Labels)):
 		case pod.DeletionTimestamp != nil:

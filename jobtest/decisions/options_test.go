@@ -26,6 +26,7 @@ import (
 	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/decidetest"
+	"github.com/jobfate/jobfate/jobtest/referee"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -315,25 +316,16 @@ func TestOptions_pods(t *testing.T) {
 				}
 				pod.Spec.NodeName, pod.DeletionTimestamp = "node", ptrTo(metav1.NewTime(s.Now.Add(time.Duration(seconds)*time.Second)))
 			}
-			phase, what := pod.Status.Phase, ""
-			notZero := func(c corev1.ContainerStatus) bool {
-				return c.State.Terminated == nil || c.State.Terminated.ExitCode != 0
-			}
-			ready := slices.IndexFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodReady })
-			switch {
-			case phase == corev1.PodFailed && len(pod.Status.ContainerStatuses) > 0 && len(pod.Status.ContainerStatuses) == len(pod.Spec.Containers) &&
-				!slices.ContainsFunc(pod.Status.ContainerStatuses, notZero):
-				phase, what = corev1.PodSucceeded, "exit 0"
-			case phase == corev1.PodFailed || phase == corev1.PodSucceeded || pod.DeletionTimestamp == nil || pod.Spec.NodeName == "":
-			case ready >= 0 && pod.Status.Conditions[ready].Status == corev1.ConditionTrue:
-			case !s.Now.Before(pod.DeletionTimestamp.Add(after)):
-				phase, what = corev1.PodFailed, "lost"
-			case slices.Contains(ownPods(s), pod):
+			counted, what := referee.Rules{LostAfter: after, ExitZero: true}.Counted(pod, s.Now), ""
+			switch was := pod.Status.Phase; {
+			case was != counted.Status.Phase:
+				what = fmt.Sprintf("%s, was %s", counted.Status.Phase, was)
+			case was == corev1.PodFailed || was == corev1.PodSucceeded || !slices.Contains(ownPods(s), pod):
+			case pod.DeletionTimestamp != nil && referee.Rules{LostAfter: after}.Counted(pod, pod.DeletionTimestamp.Add(after)) != pod:
 				next = min(next, pod.DeletionTimestamp.Add(after).Sub(s.Now))
 			}
 			seen[what]++
-			pod = pod.DeepCopy()
-			pod.Status.Phase = phase
+			pod = counted
 			said.Pods = append(said.Pods, pod)
 		}
 		got, err := jobfate.Decide(s, jobfate.FailLostPods(after), jobfate.SucceedOnExitZero())
@@ -349,7 +341,7 @@ func TestOptions_pods(t *testing.T) {
 			t.Fatalf("the next sync is due in %s, want the least of %v", got.Requeue, due)
 		}
 	})
-	if seen["lost"] == 0 || seen["exit 0"] == 0 {
+	if seen["Failed, was Running"] == 0 || seen["Succeeded, was Failed"] == 0 {
 		t.Errorf("not all kinds of pods were drawn: %v", seen)
 	}
 }

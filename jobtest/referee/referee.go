@@ -26,6 +26,10 @@ type Rules struct {
 	// Owner is the kind of the objects that the controller runs as Jobs; the zero value is
 	// Job.
 	Owner schema.GroupKind
+	// LostAfter is the time of [jobfate.FailLostPods], and ExitZero says that
+	// [jobfate.SucceedOnExitZero] is set.
+	LostAfter time.Duration
+	ExitZero  bool
 }
 
 // runsKindOf reports whether an owner is of the kind that the controller runs.
