@@ -214,8 +214,10 @@ func (w *simulated) apply() {
 	if w.world == nil {
 		return
 	}
-	if w.opts, w.rules = w.options, &w.judged; w.unruled {
+	if w.opts = w.options; w.unruled {
 		w.rules = nil
+	} else if w.rules != nil { // otherwise the ghost has not seen all
+		w.rules = &w.judged
 	}
 }
 
