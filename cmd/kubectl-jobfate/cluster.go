@@ -147,7 +147,12 @@ func (c *cluster) readEvidence(ctx context.Context, pods []*corev1.Pod) error {
 	if len(nodes) > 1 {
 		c.nodes.fields = ""
 	}
-	if err := c.nodes.fill(ctx); err != nil && !refused(err) {
+	err := c.nodes.fill(ctx)
+	if err == nil && c.nodes.fields != "" && len(c.nodes.values()) == 0 {
+		c.nodes.fields = "" // the others show that this one is gone
+		err = c.nodes.fill(ctx)
+	}
+	if err != nil && !refused(err) {
 		return err
 	}
 	return nil

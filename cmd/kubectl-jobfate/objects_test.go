@@ -116,6 +116,7 @@ func TestClaims(t *testing.T) {
 	s.want(0, []string{"a"}, "VolumeUnbound: ", "PersistentVolumeClaim data is Pending")
 	pods := "list pods " + batchv1.ControllerUidLabel + "=" + string(job.UID)
 	s.take("list jobs metadata.name=a", pods, "list events", "get persistentvolumeclaims")
+	s.node("node")
 	for _, name := range []string{"a-1", "a-2"} {
 		kube.Kubelet{Server: s.server}.Start("default", name)
 		kube.Edit(s.server, "default", name, func(pod *corev1.Pod) { pod.Spec.NodeName = "node" })

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -24,6 +25,7 @@ func TestRequests(t *testing.T) {
 	selector := batchv1.ControllerUidLabel + "=" + string(job.UID)
 	s.want(0, []string{"a"})
 	s.take("list jobs metadata.name=a", "list pods "+selector, "list events involvedObject.kind=Job,involvedObject.name=a")
+	s.node("node")
 	s.pod(job, "a-1")
 	s.want(0, []string{"a"})
 	s.take("list jobs metadata.name=a", "list pods "+selector, "list events")
@@ -49,6 +51,7 @@ func TestRequests(t *testing.T) {
 // TestRequests_documented checks the requests that docs/command.md lists.
 func TestRequests_documented(t *testing.T) {
 	s := newWorld(t)
+	s.node("node")
 	s.logs = func(*http.Request) (int, string) { return 200, "last" }
 	job := s.create(newJob("a"))
 	for _, name := range []string{"a-1", "a-2"} {
@@ -81,6 +84,29 @@ func (s *stage) documented(what string, job *batchv1.Job) {
 		"metadata.name="+node, "metadata.name=NODE").Replace(strings.Join(s.requests, "`, `")) + "` |\n"
 	if s.requests = nil; !strings.Contains(string(text), row) {
 		s.Errorf("%s has no row%s", page, row)
+	}
+}
+
+// TestMissingNode checks that a pod on a node that no longer exists does not run.
+func TestMissingNode(t *testing.T) {
+	s := newStage(t)
+	s.node("other")
+	job := s.create(newJob("a"))
+	for _, name := range []string{"a-1", "a-2"} {
+		s.pod(job, name)
+		kube.Kubelet{Server: s.server}.Start("default", name)
+	}
+	s.now = func() time.Time { return time.Now().Add(time.Hour) }
+	s.want(0, []string{"a"}, "NodeMissing: ", "node node is not among the 1 node given")
+}
+
+// node creates a node.
+func (s *stage) node(name string) {
+	s.Helper()
+	_, err := s.client.CoreV1().Nodes().Create(s.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name},
+		Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}}}, metav1.CreateOptions{})
+	if err != nil {
+		s.Fatal(err)
 	}
 }
 
