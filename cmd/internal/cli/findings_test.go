@@ -71,6 +71,8 @@ func TestTraps(t *testing.T) {
 		{"EndlessRestart", pod("Never\n      activeDeadlineSeconds: 60", ruled), nil},
 		{"EndlessRestart", pod("OnFailure", ruled), nil},
 		{"EndlessRestart", pod("Never", "restartPolicy: Never"), nil},
+		{"EndlessRestart", pod("Never\n      initContainers: [{name: a, image: b, restartPolicy: Always}]", "tty: true"), nil},
+		{"EndlessRestart", pod("Never\n      initContainers: [{name: a, image: b, restartPolicy: OnFailure}]", "tty: true"), []string{"initContainers[0].restartPolicy: a container that always fails is"}},
 		{"EndlessRestart", pod("Never", "restartPolicy: OnFailure"), []string{"containers[0].restartPolicy: a container that always fails is restarted in place forever"}},
 		{"EndlessRestart", pod("Never", "restartPolicy: Always"), []string{"containers[0].restartPolicy: the container is restarted after exit code 0 too, so the pod never succeeds"}},
 	} {

@@ -133,22 +133,30 @@ func endlessRestart(job *batchv1.Job) (out []finding) {
 	pod := &job.Spec.Template.Spec
 	limited := job.Spec.ActiveDeadlineSeconds != nil || pod.ActiveDeadlineSeconds != nil ||
 		pod.RestartPolicy != corev1.RestartPolicyNever
-	for i, c := range pod.Containers {
+	const endless = "is restarted in place forever, because no limit counts that; set activeDeadlineSeconds"
+	for i, c := range slices.Concat(pod.Containers, pod.InitContainers) {
 		path := fmt.Sprintf("spec.template.spec.containers[%d].", i)
-		if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
+		init := i - len(pod.Containers)
+		if init >= 0 {
+			path = fmt.Sprintf("spec.template.spec.initContainers[%d].", init)
+		}
+		policy := ""
+		if c.RestartPolicy != nil {
+			policy = string(*c.RestartPolicy)
+		}
+		switch always := policy == string(corev1.ContainerRestartPolicyAlways); {
+		case always && init >= 0: // a sidecar
+			continue
+		case always:
 			out = append(out, finding{Field: path + "restartPolicy",
 				Message: "the container is restarted after exit code 0 too, so the pod never succeeds"})
-		}
-		if limited {
-			continue
-		}
-		const endless = "is restarted in place forever, because no limit counts that; set activeDeadlineSeconds"
-		if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyOnFailure {
+		case limited:
+		case policy == string(corev1.ContainerRestartPolicyOnFailure):
 			out = append(out,
 				finding{Field: path + "restartPolicy", Message: "a container that always fails " + endless})
 		}
 		for n, rule := range c.RestartPolicyRules {
-			if rule.ExitCodes != nil {
+			if rule.ExitCodes != nil && !limited {
 				message := fmt.Sprintf("a container that always exits so (%s %v) %s", rule.ExitCodes.Operator,
 					rule.ExitCodes.Values, endless)
 				out = append(out, finding{Field: fmt.Sprintf("%srestartPolicyRules[%d]", path, n), Message: message})
