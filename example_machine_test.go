@@ -106,6 +106,37 @@ func ExampleGranularReasons() {
 	// OutOfMemory
 }
 
+// The node of a deleted pod is lost. Five minutes after its grace period the Job still waits for the pod;
+// after ten it is replaced.
+func ExampleFailLostPods() {
+	job := trainJob()
+	onlyFailed := batchv1.Failed
+	job.Spec.PodReplacementPolicy = &onlyFailed
+	pod := trainPod(job, corev1.PodRunning)
+	pod.Spec.NodeName, pod.DeletionTimestamp = "lost", &metav1.Time{Time: noon}
+	for _, after := range []time.Duration{5 * time.Minute, 10 * time.Minute} {
+		d, err := jobfate.Decide(jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: noon.Add(after)},
+			jobfate.FailLostPods(10*time.Minute))
+		fmt.Println("create", len(d.Create), "pods, requeue in", d.Requeue, err)
+	}
+	// Output:
+	// create 0 pods, requeue in 5m0s <nil>
+	// create 1 pods, requeue in 0s <nil>
+}
+
+// An evicted pod has the phase Failed, but its container has exited with 0.
+func ExampleSucceedOnExitZero() {
+	job := trainJob()
+	pod := trainPod(job, corev1.PodFailed)
+	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{
+		State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{FinishedAt: metav1.NewTime(noon)}},
+	}}
+	d, err := jobfate.Decide(jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: noon}, jobfate.SucceedOnExitZero())
+	fmt.Println(d.Status.Conditions[0].Type, err)
+	// Output:
+	// SuccessCriteriaMet <nil>
+}
+
 // The event handler of pods queues the Jobs that a change concerns.
 func ExampleRouteOf() {
 	job := trainJob()
