@@ -3,7 +3,6 @@ package stories
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -103,33 +102,6 @@ func TestAlgorithm_listsAreNeverNull(t *testing.T) {
 	}
 }
 
-// Steps 2, 3 and 4 are three writes in this order: the list, the finalizer, the
-// counter. "If more than one Pod finish at a given time, we add n + 1 API calls", to the one
-// that counts them. "Note that there no new calls in the Pod creation path."
-func TestAlgorithm_steps2to4_order(t *testing.T) {
-	w := newWorld(t, "completions: 3\nparallelism: 2")
-	w.settle()
-	if w.made != 2 || w.writes != 3 {
-		t.Errorf("%d writes create %d pods, want one for each of 2 and one of the status:\n%s", w.writes, w.made, strings.Join(w.log, "\n"))
-	}
-	w.Start("pod-1")
-	w.settle()
-	w.log = nil
-	w.End("pod-1", 0)
-	w.advance(time.Second) // a failure not later than the last success would cause no delay
-	w.End("pod-2", 1)
-	w.sync()
-	want := []string{
-		"status active 2→0, ready 1→0, uncounted.succeeded []→[p1], uncounted.failed []→[p2]",
-		"strip p1",
-		"strip p2",
-		"settled succeeded 0→1, failed 0→1, uncounted.succeeded [p1]→[], uncounted.failed [p2]→[]",
-	}
-	if !slices.Equal(w.log, want) {
-		t.Errorf("the writes are\n%s\nwant\n%s", strings.Join(w.log, "\n"), strings.Join(want, "\n"))
-	}
-}
-
 // "If any Pod finalizer removal fails in step 3, the controller manager still
 // executes step 4 with the Pods that succeeded."
 func TestAlgorithm_step4_afterPartOfStep3(t *testing.T) {
@@ -166,45 +138,6 @@ func TestAlgorithm_step4_whichPods(t *testing.T) {
 	}
 	if got := decidetest.Settle(d, d.Strip...).Status; got.Succeeded != 4 {
 		t.Errorf("settled: %d succeeded, want 4", got.Succeeded)
-	}
-}
-
-// § Simplified algorithm for Indexed Jobs: "the Job controller can use
-// .status.completedIndexes in place of .status.uncountedTerminatedPods.succeeded
-// in step 2 and completely skip step 4 if there are no failed terminated pods in
-// the same sync cycle."
-func TestAlgorithm_indexedSuccessesNeedOneWrite(t *testing.T) {
-	for _, test := range []struct {
-		name          string
-		succeed, fail []int32
-		want          []string
-	}{
-		{"only successes", []int32{0, 2}, nil, []string{
-			`status active 4→2, succeeded 0→2, completedIndexes ""→"0,2"`, "strip p1(0)", "strip p3(2)",
-		}},
-		{"with a failure", []int32{0, 2}, []int32{1}, []string{
-			`status active 4→1, succeeded 0→2, completedIndexes ""→"0,2", uncounted.failed []→[p2]`, "strip p1(0)", "strip p2(1)", "strip p3(2)",
-			"settled failed 0→1, uncounted.failed [p2]→[]",
-		}},
-		{"the Job ends", []int32{0, 1, 2, 3}, nil, []string{
-			`status active 4→0, succeeded 0→4, completedIndexes ""→"0-3", +SuccessCriteriaMet True CompletionsReached "Reached expected number of succeeded pods"`,
-			"strip p1(0)", "strip p2(1)", "strip p3(2)", "strip p4(3)",
-			`settled completionTime none→12:00:01, +Complete True CompletionsReached "Reached expected number of succeeded pods"`,
-			"event Normal Completed: Job completed",
-		}},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			w := newWorld(t, "completions: 4\nparallelism: 4\ncompletionMode: Indexed")
-			w.settle()
-			w.log = nil
-			w.exitIndexes(0, test.succeed...)
-			w.advance(time.Second)
-			w.exitIndexes(1, test.fail...)
-			w.sync()
-			if !slices.Equal(w.log, test.want) {
-				t.Errorf("the writes are\n%s\nwant\n%s", strings.Join(w.log, "\n"), strings.Join(test.want, "\n"))
-			}
-		})
 	}
 }
 

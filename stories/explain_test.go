@@ -7,71 +7,10 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/indexset"
 )
-
-// Every code of an index's explanation, with its text.
-func TestExplanation_index(t *testing.T) {
-	w := newWorld(t, `
-completions: 12
-parallelism: 9
-completionMode: Indexed
-backoffLimitPerIndex: 2
-podFailurePolicy:
-  rules:
-  - {name: Evicted, action: Ignore, onPodConditions: [{type: DisruptionTarget}]}
-  - {name: ExitCode42, action: FailIndex, onExitCodes: {containerName: main, operator: In, values: [42]}}`)
-	w.runAll()
-	w.exitIndexes(1, 3, 5)
-	w.advance(time.Second) // 12:00:01
-	w.exitIndexes(0, 0)
-	w.settle() // index 9 takes a free place
-	w.wait()   // 12:00:10
-	w.exitIndexes(1, 5)
-	w.settle()
-	w.advance(10 * time.Second)
-	w.exitIndexes(1, 3) // for the second time, at 12:00:20
-	w.exitIndexes(42, 7)
-	w.Start(w.ofIndex(8))
-	w.Delete(w.ofIndex(8), 300)
-	w.settle() // index 10 takes a free place
-	w.advance(11 * time.Second)
-	d := mustDecide(t, w.snapshot(), w.opts...)
-	var got []string
-	for r := range explain.Of(d).Indexes() {
-		got = append(got, string(r.Code)+": "+r.String())
-	}
-	want := []string{
-		"Active: index 1: active, pod job-1-2",
-		"Active: index 2: active, pod job-2-3",
-		"BackingOff: index 3: backing off until 12:00:40Z after 2 failures",
-		"Active: index 4: active, pod job-4-5",
-		"Creating: index 5: creating a pod",
-		"Active: index 6: active, pod job-6-7",
-		"Failed: index 7: failed: its pod matched FailIndex rule 1 (ExitCode42) on container main, exit code 42",
-		"Terminating: index 8: waiting for pod job-8-9 to terminate",
-		"Starting: index 9: pod job-9-10 must still start: its phase is Pending, and it has no node",
-		"Starting: index 10: pod job-10-13 must still start: its phase is Pending, and it has no node",
-		"Pending: index 11: pending, behind lower indexes that are backing off",
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-	}
-	if r := explain.Of(d).Index(3); r.Failures != 2 || r.Pod != "job-3-11" || clock(r.Until) != "12:00:40" || r.LastFailure.Match.Matched() {
-		t.Errorf("index 3: %+v", r)
-	}
-	for index, want := range map[int32]string{0: "Completed: index 0: completed", 12: "Unknown: index 12: not an index of the Job", -1: "Unknown: not an index of the Job"} {
-		if r := explain.Of(d).Index(index); string(r.Code)+": "+r.String() != want {
-			t.Errorf("got %s: %s, want %s", r.Code, r, want)
-		}
-	}
-	for range explain.Of(d).Indexes() { // the loop may stop early
-		break
-	}
-}
 
 // Consecutive indexes with the same explanation and no pod are one range.
 func TestExplanation_neighbours(t *testing.T) {
@@ -91,41 +30,6 @@ func TestExplanation_neighbours(t *testing.T) {
 	}
 	if r := explain.Of(d).Index(15); !r.Indexes.Equal(indexset.Of(15)) || r.Code != explain.IndexFailed {
 		t.Errorf("index 15: %+v", r)
-	}
-}
-
-// The explanation of a finished Job says how each index ended.
-func TestExplanation_finishedIndexedJob(t *testing.T) {
-	w := newWorld(t, "completions: 5\nparallelism: 5\ncompletionMode: Indexed\nbackoffLimitPerIndex: 0\nmaxFailedIndexes: 0")
-	w.runAll()
-	w.exitIndexes(0, 0, 3)
-	w.settle()
-	w.exitIndexes(1, 1)
-	w.settle()
-	w.exitIndexes(143, 2, 4)
-	w.settle()
-	d := w.last
-	if explain.Of(d).Job().Code != explain.JobFinished || w.Job().Status.CompletedIndexes != "0,3" || *w.Job().Status.FailedIndexes != "1" {
-		t.Fatalf("%s, completed %q, failed %q", explain.Of(d).Job().Code, w.Job().Status.CompletedIndexes, *w.Job().Status.FailedIndexes)
-	}
-	for index, want := range map[int32]explain.Code{0: explain.IndexCompleted, 1: explain.IndexFailed, 2: explain.IndexStopped, 3: explain.IndexCompleted, 4: explain.IndexStopped} {
-		if got := explain.Of(d).Index(index); got.Code != want {
-			t.Errorf("index %d is %s: %s, want %s", index, got.Code, got.Text, want)
-		}
-	}
-}
-
-// A pod beyond completions does not affect the explanation of any index.
-func TestExplanation_podBeyondCompletions(t *testing.T) {
-	w := newWorld(t, "completions: 2\nparallelism: 2\ncompletionMode: Indexed")
-	w.runAll()
-	w.Edit("pod-2", func(pod *corev1.Pod) { pod.Annotations[batchv1.JobCompletionIndexAnnotation] = "7" })
-	var got []string
-	for r := range explain.Of(mustDecide(t, w.snapshot())).Indexes() {
-		got = append(got, r.String())
-	}
-	if want := []string{"index 0: active, pod job-0-1", "index 1: pending: deleting 1 of 2 active pods, because the index is not below completions"}; !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
@@ -194,5 +98,25 @@ func TestExplanation_zero(t *testing.T) {
 	var e explain.Explanation
 	if e.Prospect() != (explain.Reason{}) || e.Waits() != nil {
 		t.Errorf("got %v, %v", e.Prospect(), e.Waits())
+	}
+}
+
+// An index is looked up, whether or not the loop over all lists it.
+func TestExplanation_ofOneIndex(t *testing.T) {
+	w := newWorld(t, "completions: 3\nparallelism: 3\ncompletionMode: Indexed\nbackoffLimitPerIndex: 2")
+	w.runAll()
+	w.exitIndexes(0, 0)
+	w.exitIndexes(1, 1)
+	e := explain.Of(mustDecide(t, w.snapshot()))
+	for index, want := range map[int32]string{0: "Completed: index 0: completed", 3: "Unknown: index 3: not an index of the Job", -1: "Unknown: not an index of the Job"} {
+		if r := e.Index(index); string(r.Code)+": "+r.String() != want {
+			t.Errorf("got %s: %s, want %s", r.Code, r, want)
+		}
+	}
+	if r := e.Index(1); r.Failures != 1 || r.Pod != "job-1-2" || clock(r.Until) != "12:00:10" || r.LastFailure.Match.Matched() {
+		t.Errorf("index 1: %+v", r)
+	}
+	for range e.Indexes() { // the loop may stop early
+		break
 	}
 }

@@ -356,30 +356,6 @@ func oneTimer(t *testing.T) {
 	}
 }
 
-// A terminating pod was replaced, or counted as failed before it exited. Here it exits with 0.
-func terminatingPods(t *testing.T) {
-	for _, test := range []struct {
-		policy                          string
-		failed, succeeded, made, active int32 // after the first pod has exited and the delay has passed
-	}{
-		{"TerminatingOrFailed", 1, 0, 2, 1},
-		{"Failed", 0, 1, 1, 0},
-	} {
-		w := newWorld(t, "completions: 1\npodReplacementPolicy: "+test.policy)
-		w.runAll()
-		w.Delete("pod-1", 300)
-		w.settle()
-		w.advance(10 * time.Second)
-		w.settle()
-		w.End("pod-1", 0)
-		w.settle()
-		if st := w.Job().Status; st.Failed != test.failed || st.Succeeded != test.succeeded || int32(w.made) != test.made || st.Active != test.active {
-			t.Errorf("%s: %d failed, %d succeeded, %d pods made, %d active; want %d, %d, %d, %d",
-				test.policy, st.Failed, st.Succeeded, w.made, st.Active, test.failed, test.succeeded, test.made, test.active)
-		}
-	}
-}
-
 // Precedence of ends: existing SuccessCriteriaMet > existing FailureTarget > FailJob rule >
 // backoffLimit > deadline > maxFailedIndexes > FailedIndexes > success policy >
 // completions. At first all apply. Each row removes the one with the highest precedence.

@@ -175,31 +175,6 @@ func podsOfOthers(t *testing.T) {
 	}
 }
 
-// Counters fell when pods were deleted, because the existing pods were counted at every sync.
-func countersNeverFall(t *testing.T) {
-	w := newWorld(t, "completions: 6\nparallelism: 3\nbackoffLimit: 10")
-	w.runAll()
-	w.End("pod-1", 0)
-	w.End("pod-2", 1)
-	w.settle()
-	w.Delete("pod-1", 0)
-	w.Delete("pod-2", 0)
-	w.settle()
-	if st := w.Job().Status; len(w.Pods()) != 3 || st.Succeeded != 1 || st.Failed != 1 {
-		t.Errorf("after the pods are gone: %d pods, %d succeeded, %d failed; want 3, 1, 1", len(w.Pods()), st.Succeeded, st.Failed)
-	}
-	// The one exception: an Indexed Job that is scaled down.
-	w = newWorld(t, "completions: 3\nparallelism: 3\ncompletionMode: Indexed")
-	w.runAll()
-	w.exitIndexes(0, 1, 2)
-	w.settle()
-	w.edit("completions: 2\nparallelism: 2")
-	w.settle()
-	if st := w.Job().Status; st.Succeeded != 1 || st.CompletedIndexes != "1" {
-		t.Errorf("scaled down: %d succeeded, %q; want 1, 1", st.Succeeded, st.CompletedIndexes)
-	}
-}
-
 // The shared cache was changed.
 func inputsStay(t *testing.T) {
 	for _, spec := range []string{

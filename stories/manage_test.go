@@ -2,7 +2,6 @@ package stories
 
 import (
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -66,48 +65,6 @@ func TestManage_perIndexIgnoresTheRecord(t *testing.T) {
 		if len(d.Create) != test.create || !cmp.Equal(d.Backoff, memory) {
 			t.Errorf("%q: %d to create, remembered %+v; want %d, %+v", test.spec, len(d.Create), d.Backoff, test.create, memory)
 		}
-	}
-}
-
-// KEP-3850: "the Job controller removes finalizers of a failed pod for a given index, only
-// once the replacement pod [...] is created, or the index is marked as failed". Pod 1 waits
-// for its replacement when the Job changes. Only a Job that gets no more pods counts the
-// pod without a replacement. A suspended Job may be resumed, so its pod keeps waiting.
-func TestManage_podsThatWaitForTheirReplacement(t *testing.T) {
-	for _, test := range []struct {
-		name     string
-		happens  func(*world)
-		waits    bool
-		failed   int32
-		replaced bool // at once
-	}{
-		{"nothing", func(*world) {}, true, 0, false},
-		{"suspended", func(w *world) { w.edit("suspend: true") }, true, 0, false},
-		{"suspended and resumed", func(w *world) {
-			w.edit("suspend: true")
-			w.settle()
-			w.advance(time.Minute)
-			w.settle()
-			w.edit("suspend: false")
-		}, false, 1, true},
-		{"deleted", func(w *world) { w.DeleteJob(metav1.DeletePropagationForeground) }, false, 1, false},
-		{"failed", func(w *world) { w.edit("activeDeadlineSeconds: 1"); w.advance(time.Second) }, false, 2, false},
-		{"succeeded", func(w *world) { w.exitIndexes(0, 1) }, false, 1, false},
-		{"without a limit per index", func(w *world) { w.opts, w.rules = []jobfate.Option{jobfate.WithoutPerIndexBackoff()}, nil }, false, 1, false},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			w := newWorld(t, "completions: 2\nparallelism: 2\ncompletionMode: Indexed\nbackoffLimitPerIndex: 1\nsuccessPolicy: {rules: [{succeededCount: 1}]}")
-			w.runAll()
-			w.exitIndexes(1, 0)
-			w.settle()
-			test.happens(w)
-			w.settle()
-			waits := slices.ContainsFunc(w.Pods(), func(pod *corev1.Pod) bool { return pod.UID == "pod-1" && builtin.HasFinalizer(pod) })
-			replaced := w.Pod("pod-3") != nil
-			if st := w.Job().Status; waits != test.waits || st.Failed != test.failed || replaced != test.replaced {
-				t.Errorf("waits %t, %d failed, replaced %t; want %t, %d, %t\n%s", waits, st.Failed, replaced, test.waits, test.failed, test.replaced, strings.Join(w.log, "\n"))
-			}
-		})
 	}
 }
 

@@ -93,7 +93,11 @@ func (w *simulated) play(s script.Scenario, d *datadriven.TestData) []string {
 		for w.act() {
 		}
 		d := mustDecide(w.t, w.snapshot(), w.opts...)
-		return append(explanation(explain.Of(d)), "action "+d.Action)
+		out := explanation(explain.Of(d))
+		if d.Action != "" {
+			out = append(out, "action "+d.Action)
+		}
+		return out
 	case "status":
 		return showStatus(&w.Job().Status)
 	case "pods":
