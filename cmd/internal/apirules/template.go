@@ -21,10 +21,13 @@ func Template(template *corev1.PodTemplateSpec, path *field.Path) field.ErrorLis
 	errs := apivalidation.ValidateAnnotations(template.Annotations, path.Child("annotations"))
 	errs = append(errs, unversioned.ValidateLabels(template.Spec.NodeSelector, spec.Child("nodeSelector"))...)
 	errs = append(errs, table(fieldsOf(&template.Spec), spec, templateRows)...)
-	volumes := map[string]bool{} // those without an error
+	volumes := map[string]bool{} // the valid ones, which can be mounted
 	for i, v := range template.Spec.Volumes {
 		at := spec.Child("volumes").Index(i).String() + "."
 		wrong := func(err *field.Error) bool { return strings.HasPrefix(err.Field, at) }
+		if volumes[v.Name] {
+			errs = append(errs, field.Duplicate(spec.Child("volumes").Index(i).Child("name"), v.Name))
+		}
 		volumes[v.Name] = volumes[v.Name] || !slices.ContainsFunc(errs, wrong)
 	}
 	errs = append(errs, containers(&template.Spec, volumes, spec)...)
@@ -72,7 +75,6 @@ var templateRows = []row{
 	{every + "restartPolicyRules[].exitCodes.values", atMost(255)},
 	{"ephemeralContainers", forbidden("ephemeral containers not allowed in pod template")},
 	{"volumes[].name", named},
-	{"volumes", distinct("name", duplicate)},
 	{"volumes[]", single("volume", "emptyDir", "hostPath", "secret", "nfs", "persistentVolumeClaim", "downwardAPI",
 		"configMap", "projected", "csi", "ephemeral", "image")},
 	{"volumes[].hostPath.path", required},
