@@ -2,6 +2,7 @@ package tracking_test
 
 import (
 	"testing"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -139,4 +140,48 @@ func TestClassifiesAs_matchers(t *testing.T) {
 	one := policy()
 	same(t, "the same policy", of(one).ClassifiesAs(of(one)), true)
 	same(t, "another policy", of(one).ClassifiesAs(of(policy())), false)
+}
+
+// What a pod is with the options ExitZero and LostAfter, ten seconds after its grace period.
+func TestClassify_options(t *testing.T) {
+	exited := func(codes ...int32) edit {
+		return func(pod *corev1.Pod) {
+			pod.Status.Phase, pod.Spec.Containers = corev1.PodFailed, make([]corev1.Container, 2)
+			for _, code := range codes {
+				ended := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code}}
+				pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{State: ended})
+			}
+		}
+	}
+	lost := func(pod *corev1.Pod) { pod.Spec.NodeName, pod.DeletionTimestamp = "lost", ptrTo(after(0)) }
+	is := func(status corev1.ConditionStatus) edit {
+		return func(pod *corev1.Pod) {
+			pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: status}}
+		}
+	}
+	type what struct{ Succeeded, Failed, Terminating, Lost bool }
+	for _, tc := range []struct {
+		reason string
+		pod    *corev1.Pod
+		after  time.Duration
+		want   what
+	}{
+		{"all exited with 0", newPod("a", exited(0, 0)), 1, what{Succeeded: true}},
+		{"one with another code", newPod("a", exited(0, 1)), 1, what{Failed: true}},
+		{"one does not say", newPod("a", exited(0)), 1, what{Failed: true}},
+		{"none says", newPod("a", exited()), 1, what{Failed: true}},
+		{"exited, but runs", newPod("a", exited(0, 0), phase(corev1.PodRunning)), 1, what{}},
+		{"lost", newPod("a", lost), 10 * time.Second, what{Failed: true, Lost: true}},
+		{"not ready", newPod("a", lost, is(corev1.ConditionUnknown)), time.Second, what{Failed: true, Lost: true}},
+		{"ready", newPod("a", lost, is(corev1.ConditionTrue)), time.Second, what{Terminating: true}},
+		{"not yet", newPod("a", lost), 10*time.Second + 1, what{Terminating: true}},
+		{"without the option", newPod("a", lost), 0, what{Terminating: true}},
+		{"without a node", newPod("a", deleted), time.Second, what{Terminating: true}},
+	} {
+		job := newJob()
+		job.Spec.PodReplacementPolicy = ptrTo(batchv1.Failed)
+		c, _ := tracking.ClassifierOf(job, names, tracking.Options{ExitZero: true, LostAfter: tc.after, Now: after(10).Time})
+		r := c.Classify(tc.pod, tracking.Owned, false, &tracking.Matches{})
+		same(t, tc.reason, what{r.Succeeded, r.Failed, r.Terminating, r.Lost}, tc.want)
+	}
 }

@@ -32,7 +32,8 @@ type settings struct {
 	qps                          float64
 	backoff                      backoff.Policy
 	maxChanges, maxUncounted     int
-	fillFreeSlots                bool
+	fillFreeSlots, succeedOnZero bool
+	failLostPods                 time.Duration
 	lease, leaseNamespace        string
 	leaderElect                  bool
 	leaseFor, renewFor, retry    time.Duration
@@ -60,6 +61,10 @@ func (s *settings) register(flags *flag.FlagSet) {
 	flags.StringVar(&s.EventSource, "event-source", "",
 		"the component that sends the events; empty: jobfate-controller")
 	flags.BoolVar(&s.fillFreeSlots, "fill-free-slots", true, "run ready indexes while lower indexes back off")
+	flags.DurationVar(&s.failLostPods, "fail-lost-pods", 0,
+		"the time after its grace period at which a pod on a lost node counts as failed; 0: never")
+	flags.BoolVar(&s.succeedOnZero, "succeed-on-exit-zero", false,
+		"count a failed pod as succeeded if its containers have exited with 0, as after an eviction")
 	flags.BoolVar(&s.leaderElect, "leader-elect", true, "elect a leader, so that only one of several replicas acts")
 	flags.StringVar(&s.lease, "lease", "", "the name of the lease; empty: derived from --managed-by")
 	flags.StringVar(&s.leaseNamespace, "leader-elect-namespace", "",
@@ -100,7 +105,10 @@ func (s *settings) options() controller.Options {
 		o.QPS = -1
 	}
 	o.Decide = []jobfate.Option{jobfate.Backoff(s.backoff), jobfate.MaxChanges(s.maxChanges),
-		jobfate.MaxUncounted(s.maxUncounted)}
+		jobfate.MaxUncounted(s.maxUncounted), jobfate.FailLostPods(s.failLostPods)}
+	if s.succeedOnZero {
+		o.Decide = append(o.Decide, jobfate.SucceedOnExitZero())
+	}
 	if s.fillFreeSlots {
 		o.Decide = append(o.Decide, jobfate.FillFreeSlots())
 	}
@@ -128,6 +136,7 @@ var flagOf = strings.NewReplacer(
 	"batchPeriod", "batch-period",
 	"MaxChanges", "max-changes",
 	"MaxUncounted", "max-uncounted",
+	"FailLostPods", "fail-lost-pods",
 	"Backoff.base", "backoff-base",
 	"Backoff.cap", "backoff-cap",
 	"manager.leaderElectionID", "lease",
