@@ -27,31 +27,6 @@ func indexesOf(create []jobfate.Creation) (indexes []int32) {
 	return indexes
 }
 
-// The controller picks the lowest pending indexes before it checks their delays. With 8
-// indexes, parallelism 2, and indexes 0 and 1 backing off, no pod runs for 10 s.
-func lowestPendingFirst(t *testing.T) {
-	for _, test := range []struct {
-		opts []jobfate.Option
-		want []int32
-		code explain.Code
-	}{
-		{nil, nil, explain.JobBackingOff},
-		{[]jobfate.Option{jobfate.FillFreeSlots()}, []int32{2, 3}, explain.JobCreating},
-	} {
-		w := newWorld(t, "completions: 8\nparallelism: 2\ncompletionMode: Indexed\nbackoffLimitPerIndex: 1", test.opts...)
-		w.runAll()
-		w.exitIndexes(1, 0, 1)
-		d := mustDecide(t, w.snapshot(), test.opts...)
-		if got := indexesOf(d.Create); !slices.Equal(got, test.want) || explain.Of(d).Job().Code != test.code {
-			t.Errorf("%d options: creates %v, %s; want %v, %s", len(test.opts), got, explain.Of(d).Job().Code, test.want, test.code)
-		}
-		pending := map[bool]string{true: "pending, behind lower indexes that are backing off", false: "pending, limited by parallelism"}[test.opts == nil]
-		if got := explain.Of(d).Index(7); got.Code != explain.IndexPending || got.Text != pending {
-			t.Errorf("%d options: index 7 is %s: %q, want %q", len(test.opts), got.Code, got.Text, pending)
-		}
-	}
-}
-
 // If an index was ready while others were backing off, no timer was set for the others.
 func leastDelay(t *testing.T) {
 	w := newWorld(t, "completions: 4\nparallelism: 3\ncompletionMode: Indexed\nbackoffLimitPerIndex: 2")
@@ -157,44 +132,6 @@ func requeuesAreNotFailuresPerIndex(t *testing.T) {
 	}
 	if !cmp.Equal(w.snapshot().Backoff, first) {
 		t.Errorf("after ten syncs with one failure the record is %+v, want %+v as after the first", w.snapshot().Backoff, first)
-	}
-}
-
-// An event reset the backoff, and parallelism above 1 bypassed it. Here the delay depends only
-// on the finish times and the current time.
-func backoffIsAFunction(t *testing.T) {
-	w := newWorld(t, "completions: 10\nparallelism: 4\nbackoffLimit: 20")
-	w.runAll()
-	w.advance(time.Minute)
-	for _, pod := range w.alive()[:3] {
-		w.End(pod.UID, 1)
-	}
-	w.settle()
-	// Three failures in one sync count as three.
-	if want := w.Now.Add(40 * time.Second); !w.next.Equal(want) {
-		t.Errorf("after three failures: next sync at %s, want %s", clock(w.next), clock(want))
-	}
-	failed := w.Now
-	for range 8 { // events change nothing
-		w.advance(4 * time.Second)
-		w.Ready(w.alive()[0].UID, corev1.ConditionTrue)
-		w.settle()
-		if w.made != 4 || !w.next.Equal(failed.Add(40*time.Second)) {
-			t.Fatalf("%s after the failures there are %d pods, next sync %s", w.Now.Sub(failed), w.made, clock(w.next))
-		}
-	}
-	w.wait()
-	if w.made != 7 || w.Now.Sub(failed) != 40*time.Second {
-		t.Errorf("%d pods after %s, want 7 after 40s", w.made, w.Now.Sub(failed))
-	}
-	// "If a pod succeeds the backoff starts from the beginning."
-	w.advance(time.Second)
-	w.End(w.alive()[0].UID, 0)
-	w.advance(time.Second)
-	w.End(w.alive()[0].UID, 1)
-	w.settle()
-	if w.snapshot().Backoff.Failures != 1 || w.next.Sub(w.Now) != 10*time.Second {
-		t.Errorf("a failure after a success: %d failures, requeue %s; want 1, 10s", w.snapshot().Backoff.Failures, w.next.Sub(w.Now))
 	}
 }
 
@@ -307,55 +244,6 @@ func failedWithExit0(t *testing.T) {
 	}
 }
 
-// The timer of the deadline was overwritten by the timer of the backoff. Here the requeue is
-// the minimum of all timers.
-func oneTimer(t *testing.T) {
-	for _, test := range []struct {
-		deadline int64
-		want     time.Duration
-	}{{5, 5 * time.Second}, {10, 10 * time.Second}, {3600, 10 * time.Second}} {
-		w := newWorld(t, fmt.Sprintf("completions: 1\nactiveDeadlineSeconds: %d", test.deadline))
-		w.settle()
-		if w.last.Requeue != time.Duration(test.deadline)*time.Second {
-			t.Errorf("deadline %d: requeue %s", test.deadline, w.last.Requeue)
-		}
-		w.End("pod-1", 1)
-		w.settle()
-		if w.last.Requeue != test.want {
-			t.Errorf("deadline %d, backing off: requeue %s, want %s", test.deadline, w.last.Requeue, test.want)
-		}
-	}
-	// The deadline is not rounded up to the minimum of one second for a backoff.
-	w := newWorld(t, "completions: 1\nactiveDeadlineSeconds: 5")
-	w.settle()
-	w.advance(4500 * time.Millisecond)
-	w.End("pod-1", 1)
-	w.settle()
-	if explain.Of(w.last).Job().Code != explain.JobBackingOff || w.last.Requeue != 500*time.Millisecond {
-		t.Errorf("half a second before the deadline: %s, requeue %s", explain.Of(w.last).Job().Code, w.last.Requeue)
-	}
-	w = newWorld(t, "completions: 1\nactiveDeadlineSeconds: 5")
-	w.settle()
-	w.wait()
-	// If a Job ends for a reason with precedence over the deadline, it has no timer for the
-	// deadline. Otherwise it keeps the timer, as in the Job controller.
-	for _, test := range []struct {
-		spec string
-		want time.Duration
-	}{{"backoffLimit: 0", 0}, {"backoffLimitPerIndex: 0\nmaxFailedIndexes: 0", 100 * time.Second}} {
-		w := newWorld(t, test.spec+"\ncompletions: 2\nparallelism: 2\ncompletionMode: Indexed\nactiveDeadlineSeconds: 100")
-		w.runAll()
-		w.exitIndexes(1, 0)
-		w.sync()
-		if explain.Of(w.last).Job().Code != explain.JobEnding || w.last.Requeue != test.want {
-			t.Errorf("%s: %s, requeue %s; want %s, %s", test.spec, explain.Of(w.last).Job().Code, w.last.Requeue, explain.JobEnding, test.want)
-		}
-	}
-	if c := w.Job().Status.Conditions; len(c) == 0 || c[0].Reason != "DeadlineExceeded" || w.Job().Status.Failed != 1 {
-		t.Errorf("at the deadline: %v", c)
-	}
-}
-
 // Precedence of ends: existing SuccessCriteriaMet > existing FailureTarget > FailJob rule >
 // backoffLimit > deadline > maxFailedIndexes > FailedIndexes > success policy >
 // completions. At first all apply. Each row removes the one with the highest precedence.
@@ -397,5 +285,17 @@ podFailurePolicy: {rules: [{action: FailJob, onExitCodes: {operator: In, values:
 		if got := fmt.Sprintf("%s %s", last.Type, last.Reason); got != row.want || !s.Finished {
 			t.Errorf("got %s, want %s", got, row.want)
 		}
+	}
+}
+
+// The deadline is not rounded up to the minimum of one second for a backoff.
+func oneTimer(t *testing.T) {
+	w := newWorld(t, "completions: 1\nactiveDeadlineSeconds: 5")
+	w.settle()
+	w.advance(4500 * time.Millisecond)
+	w.End("pod-1", 1)
+	w.settle()
+	if explain.Of(w.last).Job().Code != explain.JobBackingOff || w.last.Requeue != 500*time.Millisecond {
+		t.Errorf("half a second before the deadline: %s, requeue %s", explain.Of(w.last).Job().Code, w.last.Requeue)
 	}
 }

@@ -38,13 +38,11 @@ func TestLessons(t *testing.T) {
 		"seen_metrics_do_not_fall":                                metricsDoNotFall,
 		"seen_damaged_intervals":                                  damagedIntervals,
 		// Backoff, policy, deadline (lessons_backoff_test.go).
-		"seen_lowest_pending_indexes_first":              lowestPendingFirst,
 		"seen_the_least_delay_is_always_returned":        leastDelay,
 		"seen_a_deadline_far_away":                       farDeadline,
 		"edited_annotations":                             editedAnnotations,
 		"k70251_k92245_k60735_requeues_are_not_failures": requeuesAreNotFailures,
 		"k70251_per_index_requeues_are_not_failures":     requeuesAreNotFailuresPerIndex,
-		"k114391_k114516_k114768_events_and_parallelism": backoffIsAFunction,
 		"k114650_a_restart_keeps_the_backoff":            restartKeepsBackoff,
 		"k118413_the_finish_time_does_not_move":          finishTime,
 		"k54870_k67859_k95438_OnFailure":                 onFailure,
