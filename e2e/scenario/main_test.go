@@ -14,7 +14,7 @@ import (
 )
 
 // atOnce is how many tests run at a time. They mostly wait.
-const atOnce = 16
+const atOnce = 32
 
 var (
 	api *server.Server
