@@ -13,6 +13,7 @@ import (
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/explain"
+	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
 // KEP-3850 § The Job object too big: "the size of both fields is capped at 0.572Mi
@@ -82,5 +83,44 @@ func TestLimits_sizeOfTheIndexFields(t *testing.T) {
 				t.Errorf("%d indexes are explained, want %d", n, len(failed)+len(pods))
 			}
 		})
+	}
+}
+
+// KEP-467 of JobSet (InPlaceRestart): "Forcing backoffLimit = 2147483647 (MaxInt32) so that Pod failures lead to
+// individual Pod recreations, while the other Pods are restarted in-place". The Job grows with the pods that fail at
+// the same time, not with all that have failed, and neither do the record and the metadata of pods.
+func TestLimits_restartsInPlace(t *testing.T) {
+	const failing, rounds, listed = 20, 100, len(`"pod-2000",`)
+	const most, mostRecord = 300 + failing*listed, 100 // bytes; a list of all failed pods would take 22,000
+	w := newWorld(t, fmt.Sprintf("completions: %d\nparallelism: %[1]d\ncompletionMode: Indexed\nbackoffLimit: %d\npodReplacementPolicy: Failed",
+		failing+1, math.MaxInt32))
+	created, largest, record, lists := len(toJSON(w.Job())), 0, 0, 0
+	w.Watch = func(s cluster.Step) {
+		w.watch(s)
+		largest, record = max(largest, len(toJSON(w.Job()))), max(record, len(toJSON(w.last.Backoff)))
+		if u := w.Job().Status.UncountedTerminatedPods; u != nil {
+			lists = max(lists, len(u.Succeeded)+len(u.Failed))
+		}
+	}
+	w.settle()
+	pod := len(toJSON(w.alive()[failing].ObjectMeta))
+	for range rounds {
+		w.runAll()
+		w.Edit(w.ofIndex(0), func(pod *corev1.Pod) { restartContainers(pod, w.Now, failing) })
+		for i := range int32(failing) {
+			w.exitIndexes(1, i+1)
+		}
+		w.settle()
+		w.wait() // for the delay of the backoff
+	}
+	if s := w.Job().Status; s.Failed != failing*rounds || s.Active != failing+1 || len(s.Conditions) > 0 {
+		t.Errorf("the Job has the status %v", toJSON(s))
+	}
+	if grown := largest - created; grown > most || lists != failing || record > mostRecord {
+		t.Errorf("the Job grew by %d bytes and listed %d pods, the record took %d bytes; want at most %d, %d and %d",
+			grown, lists, record, most, failing, mostRecord)
+	}
+	if newest := w.alive()[failing]; len(toJSON(newest.ObjectMeta)) > pod+8 {
+		t.Errorf("the metadata of the last pod is larger than the %d bytes of the first one: %v", pod, toJSON(newest.ObjectMeta))
 	}
 }

@@ -110,6 +110,16 @@ var restarts = []testCase{
 			s.untilRestarted(n, 0, everyone...)
 		}
 	}},
+	{"condition RestartingJobSet", integration, func(s *stage) {
+		restart := rule(jobset.RestartJobSet, batchv1.JobReasonPodFailurePolicy)
+		restart.Name = "Rule1"
+		s.create(leaderAndWorkers(podFailurePolicy, restartsOnce(restart)))
+		s.untilReady(1, everyone...)
+		s.become(kubelet.Fail(policyExit), worker(0))
+		s.untilCondition("RestartingJobSet=True/FailurePolicy_Rule1")
+		s.untilReady(2, everyone...)
+		s.untilCondition("RestartingJobSet=False/JobsReady")
+	}},
 	{"Recreate: Jobs are recreated while one is still being deleted", integration, func(s *stage) {
 		s.create(leaderAndWorkers(recreates(jobset.Recreate)))
 		s.untilReady(1, everyone...)
