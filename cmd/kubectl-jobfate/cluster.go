@@ -24,6 +24,7 @@ import (
 // cluster holds the objects of a cluster that a selection of Jobs needs.
 type cluster struct {
 	name      string // the name of the Job; empty for a list
+	some      bool   // a list is of Jobs or owners that are named
 	namespace string // empty: all namespaces
 	untyped   dynamic.Interface
 	discover  func() (meta.RESTMapper, error)
@@ -41,7 +42,7 @@ func (p *program) connect(s selection) (*cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &cluster{name: s.name, discover: p.flags.ToRESTMapper}
+	c := &cluster{name: s.name, some: len(s.targets) > 0, discover: p.flags.ToRESTMapper}
 	if c.namespace, _, err = p.flags.ToRawKubeConfigLoader().Namespace(); err != nil {
 		return nil, err
 	}
@@ -164,8 +165,12 @@ func runsWell(pod *corev1.Pod) bool {
 		func(s corev1.ContainerStatus) bool { return s.State.Running == nil || s.RestartCount > 0 })
 }
 
+// mostUIDs limits the Jobs that a selector names.
+const mostUIDs = 50
+
 // podLabels returns a label selector for the pods of Jobs. For several Jobs with generated
-// selectors it is the label that all these selectors use. Otherwise it selects all pods.
+// selectors it is the label that all these selectors use, with its values if they are few and
+// other Jobs were not asked for. Otherwise it selects all pods.
 func (c *cluster) podLabels(jobs []*kubefile.Manifest) string {
 	if c.name != "" {
 		selector, err := metav1.LabelSelectorAsSelector(jobs[0].Job.Spec.Selector)
@@ -180,6 +185,13 @@ func (c *cluster) podLabels(jobs []*kubefile.Manifest) string {
 	label := uidLabel(jobs[0].Job)
 	if slices.ContainsFunc(jobs, func(m *kubefile.Manifest) bool { return uidLabel(m.Job) != label }) {
 		return ""
+	}
+	if c.some && label != "" && len(jobs) <= mostUIDs {
+		var uids []string
+		for _, m := range jobs {
+			uids = append(uids, string(m.Job.UID))
+		}
+		return label + " in (" + strings.Join(uids, ",") + ")"
 	}
 	return label
 }

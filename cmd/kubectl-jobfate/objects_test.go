@@ -92,7 +92,13 @@ func TestOwners(t *testing.T) {
 	})
 	s.requests = nil
 	s.want(0, []string{"jobset/sweep"}, "NotPermitted: causes that depend on JobSet cannot be found: ")
-	s.take("list jobs "+jobSetName+"=sweep", "list pods "+batchv1.ControllerUidLabel,
+	var uids []string
+	for _, job := range kube.List[*batchv1.Job](s.server, "default") {
+		if job.Labels[jobSetName] == "sweep" && strings.HasPrefix(job.Name, "sweep") {
+			uids = append(uids, string(job.UID))
+		}
+	}
+	s.take("list jobs "+jobSetName+"=sweep", "list pods "+batchv1.ControllerUidLabel+" in ("+strings.Join(uids, ",")+")",
 		"list events involvedObject.kind=Job", "get jobsets")
 }
 
