@@ -1,9 +1,7 @@
 package decisions
 
 import (
-	"slices"
 	"strings"
-	"testing"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -39,8 +37,6 @@ func (r run) after() *batchv1.JobStatus {
 	}
 	return &r.s.Job.Status
 }
-
-func (r run) indexed() bool { return *r.s.Job.Spec.CompletionMode == batchv1.IndexedCompletion }
 
 // drawRun draws a snapshot, makes a decision, lets some writes fail and settles the status.
 func drawRun(t *rapid.T, snapshots *rapid.Generator[jobfate.Snapshot]) run {
@@ -78,17 +74,6 @@ var snapshotsOf = map[string]*rapid.Generator[jobfate.Snapshot]{
 	"lived, read live": jobtest.Lived(),
 }
 
-// holds checks a property of many runs.
-func holds(t *testing.T, property func(t *rapid.T, r run)) {
-	t.Helper()
-	for name, snapshots := range snapshotsOf {
-		t.Run(name, func(t *testing.T) {
-			t.Helper()
-			rapid.Check(t, func(t *rapid.T) { property(t, drawRun(t, snapshots)) })
-		})
-	}
-}
-
 // everything is a decision with its results and explanation.
 type everything struct {
 	Decision, Settled, Explanation string
@@ -112,53 +97,15 @@ func decideAll(t *rapid.T, s jobfate.Snapshot, opts ...jobfate.Option) everythin
 func ptrTo[T any](v T) *T { return &v }
 
 // ownPods returns the pods that the Job owns or adopts.
-func ownPods(s jobfate.Snapshot) []*corev1.Pod {
+func ownPods(s jobfate.Snapshot) (own []*corev1.Pod) {
 	of, err := tracking.ClassifierOf(s.Job, builtin, tracking.Options{})
 	if err != nil {
 		panic(err)
 	}
-	var own []*corev1.Pod
 	for _, pod := range s.Pods {
 		if of.Relation(pod).Own() {
 			own = append(own, pod)
 		}
 	}
 	return own
-}
-
-// ignored reports whether the first rule that matches the pod is an Ignore rule. It follows the
-// comment of the API: "the rules are evaluated in order; once a rule matches a Pod failure, the
-// remaining rules are ignored".
-func ignored(job *batchv1.Job, pod *corev1.Pod) bool {
-	if job.Spec.PodFailurePolicy == nil {
-		return false
-	}
-	for _, rule := range job.Spec.PodFailurePolicy.Rules {
-		if ruleMatches(rule, pod) {
-			return rule.Action == batchv1.PodFailurePolicyActionIgnore
-		}
-	}
-	return false
-}
-
-func ruleMatches(rule batchv1.PodFailurePolicyRule, pod *corev1.Pod) bool {
-	if on := rule.OnExitCodes; on != nil {
-		for _, c := range slices.Concat(pod.Status.ContainerStatuses, pod.Status.InitContainerStatuses) {
-			if c.State.Terminated == nil || c.State.Terminated.ExitCode == 0 || on.ContainerName != nil && *on.ContainerName != c.Name {
-				continue
-			}
-			if slices.Contains(on.Values, c.State.Terminated.ExitCode) == (on.Operator == batchv1.PodFailurePolicyOnExitCodesOpIn) {
-				return true
-			}
-		}
-		return false
-	}
-	for _, pattern := range rule.OnPodConditions {
-		for _, c := range pod.Status.Conditions {
-			if c.Type == pattern.Type && c.Status == pattern.Status {
-				return true
-			}
-		}
-	}
-	return false
 }

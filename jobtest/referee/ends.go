@@ -57,7 +57,7 @@ type ending struct {
 func (e *ending) unrecorded(phase corev1.PodPhase) (n int32) {
 	for _, pod := range e.view.Pods {
 		_, charged := e.Charged[pod.UID]
-		ignored := phase == corev1.PodFailed && action(e.view.Job, pod) == batchv1.PodFailurePolicyActionIgnore
+		ignored := phase == corev1.PodFailed && Action(e.view.Job, pod) == batchv1.PodFailurePolicyActionIgnore
 		is := pod.Status.Phase == phase ||
 			phase == corev1.PodFailed && pod.DeletionTimestamp != nil && pod.Status.Phase != corev1.PodSucceeded
 		if is && !charged && !ignored && concerns(pod, e.view.Job) {
@@ -110,7 +110,7 @@ func (e *ending) succeeds() bool {
 // completed returns the indexes in the status, and those of pods that were seen to have
 // succeeded.
 func (e *ending) completed() indexset.Set {
-	completed := setOf(&e.now.CompletedIndexes)
+	completed := setOf(e.view.Job, &e.now.CompletedIndexes)
 	for _, pod := range e.view.Pods {
 		if index, ok := indexOf(pod); ok && pod.Status.Phase == corev1.PodSucceeded && concerns(pod, e.view.Job) {
 			completed = completed.Union(indexset.Of(index))
@@ -119,26 +119,28 @@ func (e *ending) completed() indexset.Set {
 	return completed.Clip(*e.spec.Completions)
 }
 
+func (e *ending) failedIndexes() indexset.Set { return setOf(e.view.Job, e.now.FailedIndexes) }
+
 // fails reports whether a Job may fail for a reason. Reasons that Kubernetes does not
 // define are not checked.
 func (e *ending) fails(reason string) bool {
 	listed, _ := uncounted(e.now)
 	failed := e.now.Failed + int32(len(listed)) + e.unrecorded(corev1.PodFailed)
-	indexes := setOf(e.now.FailedIndexes)
 	switch {
 	case reason == batchv1.JobReasonDeadlineExceeded:
 		return overdue(e.spec, e.now, e.view.Now)
 	case reason == batchv1.JobReasonBackoffLimitExceeded:
 		return failed+e.restarts() > limitOf(e.spec)
 	case reason == batchv1.JobReasonMaxFailedIndexesExceeded:
-		return e.spec.MaxFailedIndexes != nil && int32(indexes.Len()) > *e.spec.MaxFailedIndexes
+		return e.spec.MaxFailedIndexes != nil && int32(e.failedIndexes().Len()) > *e.spec.MaxFailedIndexes
 	case reason == batchv1.JobReasonFailedIndexes:
+		indexes := e.failedIndexes()
 		return !indexes.IsEmpty() && int32(indexes.Union(e.completed()).Len()) >= *e.spec.Completions
 	case strings.HasPrefix(reason, batchv1.JobReasonPodFailurePolicy) && e.spec.PodFailurePolicy != nil:
 		for _, pod := range e.view.Pods {
 			// A pod charged as failed has failed, regardless of its current phase.
 			failed := e.failed(pod.UID) || pod.Status.Phase == corev1.PodFailed && concerns(pod, e.view.Job)
-			if failed && action(e.view.Job, pod) == batchv1.PodFailurePolicyActionFailJob {
+			if failed && Action(e.view.Job, pod) == batchv1.PodFailurePolicyActionFailJob {
 				return true
 			}
 		}
@@ -226,8 +228,7 @@ func (g *Ghost) checkNotDue(s *cluster.Step) *Violation {
 	// After a restart or an action of a user, a failed index may have another pod, which
 	// may have completed it.
 	e.view = s.View
-	if failed := setOf(st.FailedIndexes).Clip(*spec.Completions).
-		Difference(e.completed()); int32(failed.Len()) > *spec.MaxFailedIndexes {
+	if failed := e.failedIndexes().Difference(e.completed()); int32(failed.Len()) > *spec.MaxFailedIndexes {
 		return violated("S17", "%s is created, but the indexes %s have failed", s.Pod.UID, failed)
 	}
 	return nil

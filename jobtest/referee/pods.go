@@ -128,7 +128,7 @@ func mayRemoveFinalizer(g *Ghost, s *cluster.Step, pod *corev1.Pod) bool {
 	}
 	// When a Job fails, the rules also apply to running pods.
 	fails := pod.Status.Phase == corev1.PodFailed || isTrue(&job.Status, batchv1.JobFailureTarget)
-	if fails && action(job, pod) == batchv1.PodFailurePolicyActionIgnore {
+	if fails && Action(job, pod) == batchv1.PodFailurePolicyActionIgnore {
 		return true
 	}
 	if isTrue(&job.Status, batchv1.JobSuccessCriteriaMet) && pod.Status.Phase != corev1.PodFailed {
@@ -164,7 +164,7 @@ func losesVerdict(g *Ghost, s *cluster.Step) bool {
 	case !ownedBy(s.OldPod, s.Job) || !concerns(seen, saw) || !selects(saw, seen):
 		return false
 	}
-	return action(saw, seen) == batchv1.PodFailurePolicyActionFailJob
+	return Action(saw, seen) == batchv1.PodFailurePolicyActionFailJob
 }
 
 func selects(job *batchv1.Job, pod *corev1.Pod) bool {
@@ -313,7 +313,7 @@ func (r Rules) checkSuccessor(g *Ghost, s *cluster.Step, pods []*corev1.Pod) *Vi
 			Add(r.delay(int32(min(failures+ignored+1, 100))))) && !g.Disturbed {
 			return violated("S12", "%s replaces %s before the backoff delay has passed", s.Pod.UID, pod.UID)
 		}
-		if action(s.Job, seen) != batchv1.PodFailurePolicyActionIgnore {
+		if Action(s.Job, seen) != batchv1.PodFailurePolicyActionIgnore {
 			failures = min(failures+1, math.MaxInt32)
 		}
 		least, most = min(least, failures), max(most, failures)

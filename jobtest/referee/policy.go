@@ -7,10 +7,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// action returns the action of the first rule that matches a failed pod; Count if none
+// Action returns the action of the first rule that matches a failed pod; Count if none
 // does. It does not use package failurepolicy, because the referee must not trust the code
 // under test.
-func action(job *batchv1.Job, pod *corev1.Pod) batchv1.PodFailurePolicyAction {
+func Action(job *batchv1.Job, pod *corev1.Pod) batchv1.PodFailurePolicyAction {
 	if job.Spec.PodFailurePolicy != nil {
 		for _, rule := range job.Spec.PodFailurePolicy.Rules {
 			if meetsConditions(rule.OnPodConditions, pod) || meetsCodes(rule.OnExitCodes, pod) {

@@ -32,8 +32,12 @@ func (g *Ghost) checkCharges(s *cluster.Step) *Violation {
 	if v := g.checkOwners(s, slices.Concat(newFailed, newSucceeded)); v != nil {
 		return v
 	}
-	if len(failed)+len(succeeded) > 500 {
-		return violated("S5", "%d pods are listed as uncounted", len(failed)+len(succeeded))
+	all := slices.Concat(failed, succeeded)
+	if len(all) > 500 {
+		return violated("S5", "%d pods are listed as uncounted", len(all))
+	}
+	if slices.Sort(all); len(slices.Compact(all)) < len(failed)+len(succeeded) {
+		return violated("S1", "a pod is listed as uncounted twice: %v", all)
 	}
 	if n := now.Failed + int32(len(failed)); n != g.Failed {
 		return violated("S1", "failed is %d with %d uncounted, but %d pods were recorded", now.Failed,
@@ -108,26 +112,25 @@ func (g *Ghost) checkIndexes(s *cluster.Step) *Violation {
 		return nil
 	}
 	old, now := &s.OldJob.Status, &s.Job.Status
-	if _, err := indexset.Parse(old.CompletedIndexes); err != nil {
-		return nil // the controller repairs the status
-	}
-	for index := range setOf(&now.CompletedIndexes).Difference(setOf(&old.CompletedIndexes)).All() {
-		if !hasPod(s, index, func(pod *corev1.Pod) bool { return pod.Status.Phase == corev1.PodSucceeded }) {
+	completed := setOf(job, &now.CompletedIndexes)
+	for index := range completed.Difference(setOf(job, &old.CompletedIndexes)).All() {
+		if !hasPod(s, index, func(pod *corev1.Pod) bool {
+			return pod.Status.Phase == corev1.PodSucceeded || g.Charged[pod.UID] == corev1.PodSucceeded
+		}) {
 			return violated("S4", "index %d is completed, but no pod of it was observed to succeed", index)
 		}
 	}
 	if job.Spec.BackoffLimitPerIndex == nil || g.Disturbed {
 		return nil
 	}
-	was, is := setOf(old.FailedIndexes), setOf(now.FailedIndexes)
+	was, is := setOf(job, old.FailedIndexes), setOf(job, now.FailedIndexes)
 	// After a restart a failed index may have another pod, which may complete it.
-	if lost := was.Clip(*job.Spec.Completions).Difference(is).
-		Difference(setOf(&now.CompletedIndexes)); !lost.IsEmpty() {
+	if lost := was.Difference(is).Difference(completed); !lost.IsEmpty() {
 		return violated("S3", "failedIndexes loses %s", lost)
 	}
 	for index := range is.Difference(was).All() {
 		if !hasPod(s, index, func(pod *corev1.Pod) bool {
-			rule := action(job, pod)
+			rule := Action(job, pod)
 			return pod.Status.Phase == corev1.PodFailed && (rule == batchv1.PodFailurePolicyActionFailIndex ||
 				rule != batchv1.PodFailurePolicyActionIgnore &&
 					number(pod, batchv1.JobIndexFailureCountAnnotation) >= int64(*job.Spec.BackoffLimitPerIndex)) ||
@@ -145,11 +148,11 @@ func (g *Ghost) failed(uid types.UID) bool {
 	return as == corev1.PodFailed || as == forgiven
 }
 
-func setOf(text *string) indexset.Set {
-	if text == nil {
-		return indexset.Set{}
+// setOf returns the indexes of a Job in a list, which another client may have damaged.
+func setOf(job *batchv1.Job, text *string) (set indexset.Set) {
+	if text != nil {
+		set, _ = indexset.ParseDamaged(*text, *job.Spec.Completions)
 	}
-	set, _ := indexset.Parse(*text)
 	return set
 }
 
@@ -204,7 +207,7 @@ func (g *Ghost) checkIgnored(s *cluster.Step, pods []*corev1.Pod, charged []type
 		if pod == nil {
 			return violated("S1", "%s is counted, but was not observed", uid)
 		}
-		if pod.Status.Phase == corev1.PodFailed && action(s.View.Job, pod) == batchv1.PodFailurePolicyActionIgnore {
+		if pod.Status.Phase == corev1.PodFailed && Action(s.View.Job, pod) == batchv1.PodFailurePolicyActionIgnore {
 			return violated("S14", "%s is counted, but a rule says to ignore it", uid)
 		}
 	}
@@ -244,15 +247,13 @@ func indexes(job *batchv1.Job, old, now *batchv1.JobStatus) *Violation {
 	if err != nil {
 		return violated("S4", "completedIndexes: %v", err)
 	}
-	before, err := indexset.Parse(old.CompletedIndexes)
-	if err == nil {
-		if lost := before.Clip(*job.Spec.Completions).Difference(completed); !lost.IsEmpty() {
-			return violated("S3", "completedIndexes loses %s", lost)
-		}
+	if lost := setOf(job, &old.CompletedIndexes).Difference(completed); !lost.IsEmpty() {
+		return violated("S3", "completedIndexes loses %s", lost)
 	}
-	// After the Job is scaled down, its counter stays until the API server allows it to
-	// fall.
-	if n := int32(completed.Len()); n > now.Succeeded || n < now.Succeeded && now.Succeeded > old.Succeeded {
+	// After the Job is scaled down, its counter stays until the API server allows it to fall,
+	// which is when completions equal parallelism.
+	n, elastic := int32(completed.Len()), *job.Spec.Completions == *job.Spec.Parallelism
+	if n != now.Succeeded && (n > now.Succeeded || now.Succeeded != old.Succeeded || elastic) {
 		return violated("S1", "succeeded is %d, completedIndexes is %s", now.Succeeded, completed)
 	}
 	if now.FailedIndexes == nil {
@@ -309,6 +310,9 @@ func listed(st *batchv1.JobStatus, kind batchv1.JobConditionType) (n int) {
 func terminal(_ *batchv1.Job, old, now *batchv1.JobStatus) *Violation {
 	complete := isTrue(now, batchv1.JobComplete)
 	if !complete && !isTrue(now, batchv1.JobFailed) {
+		if now.CompletionTime != nil {
+			return violated("S9", "the Job has not ended, but completionTime is %v", now.CompletionTime)
+		}
 		return nil
 	}
 	failed, succeeded := uncounted(now)
