@@ -15,7 +15,7 @@ var elsewhere = []struct{ lesson, file, test string }{
 	{"seen: a metric would have to fall", "../../stories/lessons_test.go", "seen_metrics_do_not_fall"},
 	{"seen: the parser reads intervals that are none", "../../stories/lessons_test.go", "seen_damaged_intervals"},
 	{"seen: the parser reads intervals that are none", "../../indexset/parse_test.go", "TestLessons"},
-	{"seen: the lowest pending indexes hold back others; the same by default", "../../stories/lessons_test.go", "seen_lowest_pending_indexes_first"},
+	{"seen: the lowest pending indexes hold back others; the same by default", "../../stories/testdata/lessons.txt", "why lowest-pending-first"},
 	{"seen: activeDeadlineSeconds overflows", "../../stories/lessons_test.go", "seen_a_deadline_far_away"},
 	{"annotations at MaxInt32, negative, not a number", "../../stories/lessons_test.go", "edited_annotations"},
 	{"k54870, k67859, k95438: OnFailure sums restarts, off by one", "../../stories/lessons_test.go", "k54870_k67859_k95438_OnFailure"},
