@@ -3,10 +3,13 @@ package server
 import (
 	"bytes"
 	"context"
+	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 
@@ -48,6 +51,41 @@ func (p *programs) of(what string, build func() (string, error)) (path string, e
 func build(ctx context.Context, tool string) (string, error) {
 	return goCommand(ctx, ".", "tool", "-n", tool)
 }
+
+// release is the release of Kubernetes whose API server runs; empty for that of e2e/go.mod.
+var release = flag.String("kubernetes", "", "run the API server of this `release` of Kubernetes, such as 1.34.4")
+
+// buildAPIServer builds the API server; that of another release in a module that requires nothing else.
+func buildAPIServer(ctx context.Context, temp string) (string, error) {
+	if *release == "" {
+		return build(ctx, apiServer)
+	}
+	own, err := absolute("go.mod")
+	if err != nil {
+		return "", err
+	}
+	text, err := os.ReadFile(own)
+	if err != nil {
+		return "", err
+	}
+	lines := []string{"module server", "go 1.26", "require k8s.io/kubernetes v" + *release}
+	library := " v0." + strings.TrimPrefix(*release, "1.")
+	for _, match := range kubernetesLibrary.FindAllSubmatch(text, -1) {
+		lines = append(lines, "replace "+string(match[1])+library)
+	}
+	dir := filepath.Join(temp, "kube-apiserver-"+*release)
+	if err := errors.Join(os.Mkdir(dir, 0o700),
+		os.WriteFile(filepath.Join(dir, "go.mod"), []byte(strings.Join(lines, "\n")+"\n"), 0o600)); err != nil {
+		return "", err
+	}
+	if _, err := goCommand(ctx, dir, "build", "-mod=mod", "-o", "kube-apiserver", apiServer); err != nil {
+		return "", err
+	}
+	return filepath.Join(dir, "kube-apiserver"), nil
+}
+
+// kubernetesLibrary matches a replacement in e2e/go.mod, without its version.
+var kubernetesLibrary = regexp.MustCompile(`(?m)^\t(k8s\.io/\S+ => k8s\.io/\S+) v\S+$`)
 
 // Kubectl builds kubectl, or finds it in Go's build cache, and returns its path.
 func Kubectl(ctx context.Context) (string, error) { return build(ctx, kubectl) }

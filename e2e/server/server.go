@@ -69,7 +69,7 @@ func (s *Server) start(ctx context.Context) (err error) {
 	if err := s.startEtcd(ctx); err != nil {
 		return err
 	}
-	if s.apiProgram, err = build(ctx, apiServer); err != nil {
+	if s.apiProgram, err = buildAPIServer(ctx, s.dir); err != nil {
 		return err
 	}
 	if err := s.writeKeys(); err != nil {
