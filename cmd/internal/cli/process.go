@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// Most of the input stays in memory, so the garbage collector runs less often than by default. Above
-// a limit of the heap it runs more often, because memory then matters more than time.
+// Most of the input stays in memory, so little garbage may gather beside it. Above a limit of the heap
+// the collector runs more often still, because memory then matters more than time.
 const (
 	softLimit      = 3 << 30
-	garbagePercent = 150
+	garbagePercent = 60
 )
 
 // A simulation keeps little of the memory that it uses.

@@ -180,7 +180,7 @@ func objects(s Source, want string) (all []object, wrong []error) {
 		wrong = append(wrong, fmt.Errorf("%s: the input is empty; want %s", s.Name, want))
 	}
 	for _, o := range f.objects {
-		if o.json[0] == '{' {
+		if o.pod != nil || o.json[0] == '{' {
 			all = append(all, o)
 		} else {
 			wrong = append(wrong, o.at.insteadOf(fmt.Errorf("%s is not an object; want %s", o.at, want)))
@@ -219,23 +219,21 @@ func (f *file) place(document []byte) Place {
 }
 
 // readJSON reads JSON values that follow each other.
-func (f *file) readJSON(rest []byte) error {
-	for rest = bytes.TrimSpace(rest); len(rest) > 0; {
-		o := newObject(rest, "JSON")
-		var syntax *json.SyntaxError
-		// the offset of the next value, or of an error in this one
-		if o.wrong != nil && errors.As(json.Unmarshal(rest, new(json.RawMessage)), &syntax) {
-			o = newObject(bytes.TrimSpace(rest[:syntax.Offset-1]), "JSON")
+func (f *file) readJSON(document []byte) error {
+	for s := (scanner{bytes.TrimSpace(document)}); len(s.rest) > 0; {
+		list, items := s.list()
+		text, format := list.json, "JSON"
+		if items == nil {
+			text, format = s.value(), "JSON, copied"
+			list = newObject(text, "JSON", "")
+			items = list.Items
 		}
-		o.at = f.place(o.json)
-		if syntax != nil && !json.Valid(o.json) {
-			line, _ := f.position(rest[syntax.Offset-1:])
-			return fmt.Errorf("%s: line %d: %w", o.at, line, syntax)
+		if list.at = f.place(text); list.invalid() {
+			return f.syntaxError(list.at, text)
 		}
-		if err := f.add(o, o.Items, "JSON"); err != nil {
+		if err := f.add(list, items, format); err != nil {
 			return err
 		}
-		rest = bytes.TrimSpace(rest[len(o.json):])
 	}
 	return nil
 }
@@ -253,12 +251,12 @@ func (f *file) readYAML(document []byte) error {
 			return inItem
 		}
 	}
-	o := newObject(asItem(document), "YAML")
+	o := newObject(asItem(document), "YAML", "")
 	switch o.at = at; {
-	case o.json == nil && inItem != nil && values(document) > mostValues: // too large to be parsed as a whole
+	case o.invalid() && inItem != nil && values(document) > mostValues: // too large to be parsed as a whole
 		return inItem
-	case o.json == nil:
-		if o = f.twice(document); o.json == nil {
+	case o.invalid():
+		if o = f.twice(document); o.invalid() {
 			return f.syntaxError(at, asItem(document))
 		}
 		o.at = at
@@ -266,7 +264,7 @@ func (f *file) readYAML(document []byte) error {
 	case string(o.json) == "null":
 		f.count--
 		return nil
-	case f.copiesTooMuch(o, document):
+	case f.copiesTooMuch(o):
 		return fmt.Errorf("%s: %w", at, errAliases)
 	}
 	return f.add(o, o.Items, "JSON")
@@ -287,7 +285,7 @@ func (f *file) twice(document []byte) (o object) {
 	if found == nil {
 		return o
 	}
-	o = newObject(items[0], "JSON")
+	o = newObject(items[0], "JSON", "")
 	o.duplicates = found
 	return o
 }
@@ -314,17 +312,22 @@ func duplicateKeys(n *yamlnode.Node, path string) (out []string) {
 var errAliases = errors.New("the aliases of this file repeat too much; the rest is not read")
 
 // copiesTooMuch adds what the aliases of an object have copied. The parser only limits the aliases of a
-// single document. Without aliases JSON is at most 10 times as long as the YAML.
-func (f *file) copiesTooMuch(o object, text []byte) bool {
-	f.copied += max(0, len(o.json)-10*len(text))
+// single document.
+func (f *file) copiesTooMuch(o object) bool {
+	f.copied += o.copied
 	return f.copied > 4<<20
 }
 
-// syntaxError returns why the parser rejects a YAML list of one item, which is at a place, with the
+// syntaxError returns why the parser rejects JSON, or a YAML list of one item, which is at a place, with the
 // line in the whole text.
 func (f *file) syntaxError(at Place, list []byte) error {
 	if err := f.unrendered(at); err != nil {
 		return err
+	}
+	var syntax *json.SyntaxError
+	if f.format == "JSON" && errors.As(json.Unmarshal(list, new(json.RawMessage)), &syntax) {
+		line, _ := f.position(at.part[max(0, syntax.Offset-1):])
+		return fmt.Errorf("%s: line %d: %w", at, line, syntax)
 	}
 	line, _ := f.position(at.part)
 	_, err := toJSON(append(bytes.Repeat([]byte("\n"), line-1), list...))
@@ -345,20 +348,19 @@ func (f *file) add(list object, items []json.RawMessage, format string) error {
 	case list.wrong != nil && list.Items == nil:
 		return fmt.Errorf("%s: the items of the %s are not a list", list.at, list.Kind)
 	}
-	before, at, rest := len(f.objects), list.at, list.at.part
-	for i, o := range parallel.InOrder(len(items), func(i int) object { return newObject(items[i], format) }) {
+	before, at := len(f.objects), list.at
+	for i, o := range parallel.InOrder(len(items), func(i int) object { return newObject(items[i], format, kind) }) {
 		at.number = fmt.Sprintf("%s, item %d", list.at.number, i+1)
 		if format != f.format { // only the YAML parser knows where the items are
 			at.path = fmt.Sprintf("items[%d]", i)
 		} else {
-			rest = rest[bytes.Index(rest, items[i]):]
-			at.part, rest = rest[:len(items[i])], rest[len(items[i]):]
+			at.part = items[i]
 		}
-		if o.json == nil {
+		if o.invalid() {
 			f.objects = f.objects[:before]
 			return f.syntaxError(at, items[i])
 		}
-		if format == "YAML" && f.copiesTooMuch(o, items[i]) {
+		if f.copiesTooMuch(o) {
 			f.objects = f.objects[:before]
 			return fmt.Errorf("%s: %w", at, errAliases)
 		}

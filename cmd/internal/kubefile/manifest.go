@@ -100,7 +100,11 @@ type namedPolicy struct {
 // manifest reads a Job.
 func (o object) manifest() *Manifest {
 	m := &Manifest{Job: &batchv1.Job{}, At: o.at}
+	if _, _, err := strict.Decode(o.json, nil, m.Job); err == nil && o.duplicates == nil {
+		return m // no field is unknown, and no rule has a name
+	}
 	var named namedPolicy
+	m.Job = &batchv1.Job{}
 	m.Oddities = o.strictly(m.Job, &named)
 	m.RuleNames = named.names()
 	return m

@@ -1,7 +1,6 @@
 package kubefile
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -11,38 +10,68 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
-// object is an object of the input, with its JSON and its place. Most objects are pods, so it
-// has the fields of a pod that influence decisions.
+// object is an object of the input, with its JSON and its place.
 type object struct {
 	metav1.TypeMeta
-	Items    []json.RawMessage `json:"items"` // the items of a list
-	Metadata metav1.ObjectMeta `json:"metadata"`
-	Spec     *struct {
-		corev1.PodSpec
-		Containers []struct{} `json:"containers"`
-		Volumes    []struct{} `json:"volumes"`
-	} `json:"spec"`
-	Status *corev1.PodStatus `json:"status"`
-	json   []byte
-	wrong  error // why it cannot be decoded as a pod; type and items are set anyway
+	Items  []json.RawMessage `json:"items"` // the items of a list
+	json   []byte            // nil if the text is invalid, and if pod is set
+	pod    *corev1.Pod       // a pod that is complete, with the fields that influence decisions
+	copied int               // the bytes of JSON that only aliases of YAML explain
+	wrong  error             // why it cannot be decoded; type and items are set anyway
 	at     Place
 	// duplicates are the keys that occur twice in the YAML. The JSON has the last one, as in kubectl.
 	duplicates []string
 }
 
-// newObject decodes JSON, or a YAML list of one item. If the text is not valid YAML, the object has
-// no json.
-func newObject(text []byte, format string) (o object) {
+// newObject decodes JSON, or a YAML list of one item. kind is the kind of an object that names none.
+// If the text is invalid, the object has no json.
+func newObject(text []byte, format, kind string) (o object) {
 	if o.json = text; format == "YAML" {
-		o.json, o.wrong = toJSON(text)
+		if o.json, o.wrong = toJSON(text); o.wrong != nil {
+			return object{wrong: o.wrong}
+		}
+		o.copied = max(0, len(o.json)-10*len(text)) // without aliases JSON is at most 10 times as long
 	}
-	if o.wrong = cmp.Or(o.wrong, utiljson.Unmarshal(o.json, &o)); o.wrong != nil {
+	if o.Kind = kind; kindOf(o.json, kind) == "Pod" && o.readPod() {
+		return o
+	}
+	if o.wrong = utiljson.Unmarshal(o.json, &o); o.wrong != nil {
 		_ = utiljson.Unmarshal(o.json, &struct {
 			*metav1.TypeMeta
 			Items *[]json.RawMessage `json:"items"`
 		}{&o.TypeMeta, &o.Items})
+		if !json.Valid(o.json) {
+			o.json = nil
+		}
 	}
 	return o
+}
+
+// invalid reports whether the text of the object cannot be parsed.
+func (o object) invalid() bool { return o.json == nil && o.pod == nil }
+
+// readPod reports whether the object is a pod that can be decoded and has a spec and a status. It then keeps the
+// pod instead of the JSON.
+func (o *object) readPod() bool {
+	var pod corev1.Pod
+	type spec struct {
+		*corev1.PodSpec
+		Containers []struct{} `json:"containers"`
+		Volumes    []struct{} `json:"volumes"`
+	}
+	of := struct {
+		*metav1.TypeMeta
+		Metadata *metav1.ObjectMeta `json:"metadata"`
+		Spec     *spec              `json:"spec"`
+		Status   *corev1.PodStatus  `json:"status"`
+	}{&o.TypeMeta, &pod.ObjectMeta, &spec{PodSpec: &pod.Spec}, &pod.Status}
+	if utiljson.Unmarshal(o.json, &of) != nil || o.Kind != "Pod" || of.Spec == nil || of.Spec.Containers == nil ||
+		of.Status == nil || pod.Status.Phase == "" {
+		return false
+	}
+	pod.ManagedFields, pod.Spec.EphemeralContainers = nil, nil
+	o.pod, o.json = &pod, nil
+	return true
 }
 
 // isList reports whether the object is a list. Other kinds may also have a name that ends in List.
@@ -85,9 +114,12 @@ func (o object) checkVersion() error {
 
 // has reports whether the object has a field whose value is not null.
 func (o object) has(field string) bool {
-	var fields map[string]*json.RawMessage
-	_ = utiljson.Unmarshal(o.json, &fields)
-	return fields[field] != nil
+	for name, value := range fields(o.json) {
+		if name == `"`+field+`"` && string(value) != "null" {
+			return true
+		}
+	}
+	return false
 }
 
 // complete fails unless the object has a spec and a status. Objects from kubectl always have

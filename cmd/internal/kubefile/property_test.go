@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,7 +17,11 @@ func seen(input string) (out []string, err error) {
 	all, wrong := objects(Source{Name: "f", Reader: strings.NewReader(input)}, "anything")
 	for _, o := range all {
 		line, column := o.at.Position("")
-		out = append(out, fmt.Sprintf("%s:%d:%d %s", o.at, line, column, o.json))
+		text := o.json
+		if o.pod != nil {
+			text, _ = json.Marshal(o.pod)
+		}
+		out = append(out, fmt.Sprintf("%s:%d:%d %s", o.at, line, column, text))
 	}
 	return out, errors.Join(wrong...)
 }
@@ -99,6 +104,39 @@ func checkCut(t rapid.TB, before, list string) {
 	got, err := seen(before + list)
 	if strings.Join(got, "\n") != strings.Join(want, "\n") || fmt.Sprint(err) != fmt.Sprint(wantErr) {
 		t.Errorf("cut:\n%s\n%v\nwant\n%s\n%v\nof\n%s", strings.Join(got, "\n"), err, strings.Join(want, "\n"), wantErr, list)
+	}
+}
+
+var position = regexp.MustCompile(`:\d+:\d+`)
+
+// TestCuttingJSONChangesNothing checks that cutting a list in JSON does not change the result.
+func TestCuttingJSONChangesNothing(t *testing.T) {
+	parts := []string{"{", "}", "[", "]", ",", ":", ",", `"items"`, `"items":[`, `"kind":"List"`, `"a"`, "1", "null", " ", "\n", `"\"`, `"\\"`, `"],\"items\":["`,
+		`{"kind":"Pod","spec":{"containers":[{}]},"status":{"phase":"Running"}}`, `{"a":"}"}`, `{"kind":"Pod","spec":null}`, "[[]]"}
+	cut := 0
+	rapid.Check(t, func(t *rapid.T) {
+		draw := func(of []string, most int) string {
+			return strings.Join(rapid.SliceOfN(rapid.SampledFrom(of), 0, most).Draw(t, "parts"), "")
+		}
+		input := draw(parts, 12)
+		if rapid.Bool().Draw(t, "a good frame") {
+			items := strings.Join(rapid.SliceOfN(rapid.SampledFrom(parts[10:]), 0, 5).Draw(t, "items"), ",")
+			input = `{"kind":"List","items": [` + items + draw(parts, 1) + `],"metadata":{}}` + draw(parts, 3)
+		}
+		if _, items := (&scanner{[]byte(input)}).list(); items != nil {
+			cut++
+		}
+		want, wantErr := seen("{}" + strings.ReplaceAll(input, `"items"`, `"\u0069tems"`))
+		got, err := seen("{}" + input)
+		for i := range min(len(got), len(want)) { // the positions differ
+			got[i], want[i] = position.ReplaceAllString(got[i], ""), position.ReplaceAllString(want[i], "")
+		}
+		if (err == nil) != (wantErr == nil) || err == nil && !slices.Equal(got, want) {
+			t.Errorf("cut:\n%q\n%v\nwant\n%q\n%v\nof\n%s", got, err, want, wantErr, input)
+		}
+	})
+	if cut == 0 {
+		t.Error("no list was cut")
 	}
 }
 

@@ -235,13 +235,14 @@ func (in *Input) addManifest(o object, m *Manifest) error {
 }
 
 func (in *Input) addPod(o object) error {
-	p := &corev1.Pod{}
-	if o.wrong == nil && o.Spec != nil && o.Status != nil {
-		p.ObjectMeta, p.Spec, p.Status = o.Metadata, o.Spec.PodSpec, *o.Status
-	} else if err := cmp.Or(o.complete(), o.decode(p)); err != nil {
-		return err
+	p := o.pod
+	if p == nil {
+		p = &corev1.Pod{}
+		if err := cmp.Or(o.complete(), o.decode(p)); err != nil {
+			return err
+		}
+		p.ManagedFields, p.Spec.EphemeralContainers = nil, nil
 	}
-	p.ManagedFields, p.Spec.EphemeralContainers = nil, nil
 	in.Pods, in.PodsAt = append(in.Pods, p), append(in.PodsAt, o.at)
 	return nil
 }

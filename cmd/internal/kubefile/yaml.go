@@ -40,7 +40,7 @@ func cutList(text []byte) (list object, items []json.RawMessage) {
 		end += len(line)
 	}
 	starts = append(starts, end)
-	list = newObject(asItem(slices.Concat(head, []byte("\nitems: ["+cutMark+"]\n"), rest[end:])), "YAML")
+	list = newObject(asItem(slices.Concat(head, []byte("\nitems: ["+cutMark+"]\n"), rest[end:])), "YAML", "")
 	if !list.isList() || len(list.Items) != 1 || string(list.Items[0]) != `"`+cutMark+`"` {
 		return object{}, nil
 	}
