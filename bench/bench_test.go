@@ -70,6 +70,9 @@ func TestTableIsComplete(t *testing.T) {
 		{"contains, random, 30 intervals: least", "", ""},
 		{"two ranges up to 2³¹−2: make and count", "bitset", ""},
 		{"validate a status, 2 × 30 intervals", "API server", ""},
+		{"explain, JSON, 60 pods", "decoding", "≤ 1.5"},
+		{"explain, YAML, 60 pods: peak memory", "decoding", "≤ 1.3"},
+		{"explain, JSON, 2 Jobs of 10 pods", "decoding", "≤ 1.5"},
 	} {
 		if !slices.ContainsFunc(rows, func(r row) bool {
 			return r.what == want.what && r.beside == want.beside && r.target.text == want.target

@@ -42,6 +42,7 @@ var groups = []group{
 	{"sets", setRows},
 	{"near 2³¹", farRows},
 	{"validation", validationRows},
+	{"explain", explainRows},
 }
 
 // The sides of a decision.
