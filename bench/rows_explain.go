@@ -91,7 +91,8 @@ func process(args []string) (took time.Duration, kilobytes int64, err error) {
 // pulling turns a pod that runs into one whose image cannot be pulled.
 var pulling = strings.NewReplacer("phase: Running", "phase: Pending", "started: true", "started: false",
 	"running:\n        startedAt: \"2026-01-01T11:00:05Z\"",
-	"waiting:\n        message: 'Back-off pulling image \"registry.example/train:v7\"'\n        reason: ImagePullBackOff")
+	"waiting:\n        message: 'Back-off pulling image \"registry.example/train:v7\"'\n"+
+		"        reason: ImagePullBackOff")
 
 // writeObjects writes a List of Jobs and a List of their pods as kubectl prints them. One pod of twenty cannot pull
 // its image.
