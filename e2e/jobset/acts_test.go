@@ -5,6 +5,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -55,12 +56,37 @@ func (s *stage) update(change func(*jobset.JobSet)) {
 // observed later than their Job.
 func (s *stage) become(life kubelet.Life, jobs ...string) {
 	s.t.Helper()
+	s.lives = append(s.lives, strings.Join(jobs, ", ")+" "+told(life))
 	for _, job := range jobs {
 		s.until(job+" has its pods", func() bool {
 			return s.jobs[job] != nil && len(s.podsOf(job)) >= int(*s.jobs[job].Spec.Parallelism)
 		})
 		s.kubelet.Become(life, s.podsOf(job)...)
 	}
+}
+
+// becomes changes the script of single pods.
+func (s *stage) becomes(life kubelet.Life, pods ...*corev1.Pod) {
+	s.t.Helper()
+	var names []string
+	for _, pod := range pods {
+		names = append(names, strings.TrimSpace("pod "+pod.Labels[batchv1.JobCompletionIndexAnnotation])+" of "+
+			pod.Labels[batchv1.JobNameLabel])
+	}
+	slices.Sort(names)
+	s.lives = append(s.lives, strings.Join(names, ", ")+" "+told(life))
+	s.kubelet.Become(life, pods...)
+}
+
+// told says in words what pods do.
+func told(l kubelet.Life) string {
+	switch {
+	case l.Undying:
+		return "run, even if they are deleted"
+	case l.Forever:
+		return "run"
+	}
+	return fmt.Sprintf("exit with %d", l.End.Exit)
 }
 
 // podsOf returns the pods of the current Job with a name, ordered by index.

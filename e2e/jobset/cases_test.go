@@ -39,8 +39,11 @@ func play(t *testing.T, project string, cases []testCase) {
 	checkResults(t, project, cases, played)
 }
 
-// result says which sides have passed a case.
-type result struct{ builtIn, ours bool }
+// result says which sides have passed a case, and what became of its pods.
+type result struct {
+	builtIn, ours bool
+	lives         []string
+}
 
 // play runs a case on both sides, and compares the final states.
 func (r *result) play(t *testing.T, c testCase) {
@@ -67,5 +70,5 @@ func (r *result) play(t *testing.T, c testCase) {
 	}
 	r.ours = false
 	agree(t, theirs, own)
-	r.ours = true
+	r.ours, r.lives = true, own.lives
 }

@@ -152,8 +152,8 @@ var indexes = []testCase{
 		s.create(leaderAndWorkers(perIndex(), restartsOnce(rule(jobset.FailJobSet, batchv1.JobReasonFailedIndexes, "worker"))))
 		s.untilReady(1, everyone...)
 		pods := s.podsOf(worker(0))
-		s.kubelet.Become(kubelet.Fail(1), pods[0])
-		s.kubelet.Become(kubelet.Succeed(), pods[1])
+		s.becomes(kubelet.Fail(1), pods[0])
+		s.becomes(kubelet.Succeed(), pods[1])
 		s.untilCondition(byRule)
 		s.untilOnly(worker(0))
 		s.failedWith(batchv1.JobReasonFailedIndexes, worker(0))
@@ -164,7 +164,7 @@ var indexes = []testCase{
 			rule(jobset.FailJobSet, batchv1.JobReasonMaxFailedIndexesExceeded, "leader"),
 			rule(jobset.RestartJobSet, batchv1.JobReasonMaxFailedIndexesExceeded, "leader"))))
 		s.untilReady(1, everyone...)
-		s.kubelet.Become(kubelet.Fail(1), s.podsOf(leader)[1])
+		s.becomes(kubelet.Fail(1), s.podsOf(leader)[1])
 		s.untilCondition(byRule)
 		s.untilOnly(leader)
 		s.failedWith(batchv1.JobReasonMaxFailedIndexesExceeded, leader)
@@ -175,7 +175,7 @@ var indexes = []testCase{
 			rule(jobset.RestartJobSet, batchv1.JobReasonMaxFailedIndexesExceeded, "leader"),
 			rule(jobset.FailJobSet, batchv1.JobReasonMaxFailedIndexesExceeded, "leader"))))
 		s.untilReady(1, everyone...)
-		s.kubelet.Become(kubelet.Fail(1), s.podsOf(leader)[1])
+		s.becomes(kubelet.Fail(1), s.podsOf(leader)[1])
 		s.untilRestarted(1, 1, everyone...)
 	}},
 	{"MaxFailedIndexesExceeded: restarts that do not count, then FailJobSet", integration, func(s *stage) {
@@ -184,10 +184,10 @@ var indexes = []testCase{
 			rule(jobset.FailJobSet, ""))))
 		s.untilReady(1, everyone...)
 		for n := int32(1); n <= 3; n++ {
-			s.kubelet.Become(kubelet.Fail(1), s.podsOf(leader)[0])
+			s.becomes(kubelet.Fail(1), s.podsOf(leader)[0])
 			s.untilRestarted(n, 0, everyone...)
 		}
-		s.kubelet.Become(kubelet.Fail(1), s.podsOf(worker(1))[0])
+		s.becomes(kubelet.Fail(1), s.podsOf(worker(1))[0])
 		s.untilCondition(byRule)
 		s.untilOnly(worker(1))
 		s.wantRestarts(3, 0)

@@ -46,7 +46,7 @@ var gated = []testCase{
 			s.until(fmt.Sprintf("%d pods", n), func() bool { return *s.jobs[worker(0)].Spec.Completions == n })
 			s.untilReady(1, worker(0))
 		}
-		s.kubelet.Become(kubelet.Succeed(), s.stateOf(worker(0)).Active()...)
+		s.becomes(kubelet.Succeed(), s.stateOf(worker(0)).Active()...)
 		s.untilCondition(completed)
 	}},
 	// JobSet has no test of it on an API server. The case plays JobSet's agent, which reports the attempt of its pod.
@@ -58,7 +58,7 @@ var gated = []testCase{
 		s.attempt(0, s.podsOf(worker(0))...)
 		s.until("attempt 0", func() bool { return reflect.DeepEqual(s.set.Status.CurrentInPlaceRestartAttempt, new(int32(0))) })
 		first := s.podsOf(worker(0))
-		s.kubelet.Become(kubelet.Fail(1), first[0])
+		s.becomes(kubelet.Fail(1), first[0])
 		s.until("one failure", func() bool { return s.jobs[worker(0)].Status.Failed == 1 })
 		s.untilReady(1, worker(0))
 		for _, pod := range s.stateOf(worker(0)).Active() {
@@ -69,7 +69,7 @@ var gated = []testCase{
 		s.until("the others must reach attempt 1", func() bool { return reflect.DeepEqual(s.set.Status.PreviousInPlaceRestartAttempt, new(int32(0))) })
 		s.attempt(1, first[1])
 		s.until("attempt 1", func() bool { return reflect.DeepEqual(s.set.Status.CurrentInPlaceRestartAttempt, new(int32(1))) })
-		s.kubelet.Become(kubelet.Succeed(), s.stateOf(worker(0)).Active()...)
+		s.becomes(kubelet.Succeed(), s.stateOf(worker(0)).Active()...)
 		s.untilCondition(completed)
 		s.wantRestarts(0, 0)
 	}},

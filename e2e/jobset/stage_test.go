@@ -58,6 +58,7 @@ type stage struct {
 	deletedRunning bool
 	start          time.Time
 	story          []string
+	lives          []string // what became of pods, in words
 }
 
 type change struct {

@@ -140,7 +140,7 @@ func frameworks(names ...string) (cases []testCase) {
 		}}, testCase{"a node of " + name + " fails", integration, func(s *stage) {
 			s.run(framework(name), "trainer: {numNodes: 2, command: [train]}")
 			s.untilReady(1, node)
-			s.kubelet.Become(kubelet.Fail(1), s.podsOf(node)[1])
+			s.becomes(kubelet.Fail(1), s.podsOf(node)[1])
 			s.untilTrained(trainFails)
 		}})
 	}
