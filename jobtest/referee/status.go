@@ -310,8 +310,8 @@ func listed(st *batchv1.JobStatus, kind batchv1.JobConditionType) (n int) {
 func terminal(_ *batchv1.Job, old, now *batchv1.JobStatus) *Violation {
 	complete := isTrue(now, batchv1.JobComplete)
 	if !complete && !isTrue(now, batchv1.JobFailed) {
-		if now.CompletionTime != nil {
-			return violated("S9", "the Job has not ended, but completionTime is %v", now.CompletionTime)
+		if set := now.CompletionTime; set != nil && !set.Equal(old.CompletionTime) { // a wrong one stays, as in Kubernetes
+			return violated("S9", "the Job has not ended, but completionTime is %v", set)
 		}
 		return nil
 	}
