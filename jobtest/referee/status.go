@@ -310,7 +310,8 @@ func listed(st *batchv1.JobStatus, kind batchv1.JobConditionType) (n int) {
 func terminal(_ *batchv1.Job, old, now *batchv1.JobStatus) *Violation {
 	complete := isTrue(now, batchv1.JobComplete)
 	if !complete && !isTrue(now, batchv1.JobFailed) {
-		if set := now.CompletionTime; set != nil && !set.Equal(old.CompletionTime) { // a wrong one stays, as in Kubernetes
+		// A wrong one stays, as in Kubernetes.
+		if set := now.CompletionTime; set != nil && !set.Equal(old.CompletionTime) {
 			return violated("S9", "the Job has not ended, but completionTime is %v", set)
 		}
 		return nil
