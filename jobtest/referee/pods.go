@@ -289,6 +289,8 @@ func (r Rules) checkSuccessor(g *Ghost, s *cluster.Step, pods []*corev1.Pod) *Vi
 	carries, _ := strconv.ParseInt(s.Pod.Annotations[batchv1.JobIndexFailureCountAnnotation], 10, 32)
 	// A restart may leave two failed pods. Either may be the predecessor.
 	had := int64(g.Failures[index])
+	var early *corev1.Pod // its delay has not passed
+	var deleted bool      // the predecessor may be a deleted pod that has not ended
 	least, most := int64(math.MaxInt64), had
 	for _, pod := range pods {
 		other, ok := indexOf(pod)
@@ -306,17 +308,21 @@ func (r Rules) checkSuccessor(g *Ghost, s *cluster.Step, pods []*corev1.Pod) *Vi
 		failures := number(seen, batchv1.JobIndexFailureCountAnnotation)
 		if seen.Status.Phase != corev1.PodFailed {
 			most = max(most, failures+1) // the controller may have deleted it, and then least stays as it is
+			deleted = true
 			continue
 		}
 		ignored := number(seen, batchv1.JobIndexIgnoredFailureCountAnnotation)
 		if !g.Blind && s.View.Now.Before(backoff.FinishTime(seen).
 			Add(r.delay(int32(min(failures+ignored+1, 100))))) && !g.Disturbed {
-			return violated("S12", "%s replaces %s before the backoff delay has passed", s.Pod.UID, pod.UID)
+			early = pod
 		}
 		if Action(s.Job, seen) != batchv1.PodFailurePolicyActionIgnore {
 			failures = min(failures+1, math.MaxInt32)
 		}
 		least, most = min(least, failures), max(most, failures)
+	}
+	if early != nil && !deleted {
+		return violated("S12", "%s replaces %s before the backoff delay has passed", s.Pod.UID, early.UID)
 	}
 	if g.Disturbed || g.Blind {
 		return nil
