@@ -399,7 +399,10 @@ func latest(a, b time.Time) time.Time {
 }
 
 func number(pod *corev1.Pod, annotation string) int64 {
-	n, _ := strconv.ParseInt(pod.Annotations[annotation], 10, 32)
+	n, err := strconv.ParseInt(pod.Annotations[annotation], 10, 32)
+	if err != nil {
+		return 0 // above the largest int32 too
+	}
 	return max(n, 0)
 }
 
