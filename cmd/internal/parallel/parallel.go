@@ -8,31 +8,31 @@ import (
 	"runtime"
 )
 
-// chunk is how many calls a goroutine makes, whose stack then grows only once for them.
-const chunk = 32
+// ahead is how many results of a goroutine wait for the caller.
+const ahead = 4
 
-// InOrder yields produce(0) to produce(n-1) in order. It runs produce on all cores, at most
-// GOMAXPROCS chunks of calls ahead of the chunk that the caller is using.
+// InOrder yields produce(0) to produce(n-1) in order. It runs produce on all cores, a few calls ahead of the
+// caller. Each goroutine makes many calls, because its stack grows during the first.
 func InOrder[T any](n int, produce func(int) T) iter.Seq2[int, T] {
 	return func(yield func(int, T) bool) {
-		var pending []chan []T
-		for i, next := 0, 0; i < n; pending = pending[1:] {
-			for ; next < n && len(pending) <= runtime.GOMAXPROCS(0); next += chunk {
-				first, result := next, make(chan []T, 1)
-				pending = append(pending, result)
-				go func() {
-					var all []T
-					for i := range min(chunk, n-first) {
-						all = append(all, produce(first+i))
+		stop := make(chan struct{})
+		defer close(stop)
+		results := make([]chan T, min(n, runtime.GOMAXPROCS(0)))
+		for first := range results {
+			results[first] = make(chan T, ahead)
+			go func() {
+				for i := first; i < n; i += len(results) {
+					select {
+					case results[first] <- produce(i):
+					case <-stop:
+						return
 					}
-					result <- all
-				}()
-			}
-			for _, value := range <-pending[0] {
-				if !yield(i, value) {
-					return
 				}
-				i++
+			}()
+		}
+		for i := range n {
+			if !yield(i, <-results[i%len(results)]) {
+				return
 			}
 		}
 	}

@@ -28,7 +28,7 @@ func TestInOrder(t *testing.T) {
 			break
 		}
 	}
-	if n := int(produced.Load()); n < 11 || n > chunk*(2+runtime.GOMAXPROCS(0)) {
-		t.Errorf("%d were produced, want 11 and at most GOMAXPROCS + 1 chunks more", n)
+	if n := int(produced.Load()); n < 11 || n > 11+(ahead+2)*runtime.GOMAXPROCS(0) {
+		t.Errorf("%d were produced, want 11 and at most %d more for each core", n, ahead+2)
 	}
 }
