@@ -8,6 +8,7 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobfate/jobfate/e2e/proxy"
@@ -121,14 +122,18 @@ func forgetPeak(pid int) error {
 
 // clean removes all Jobs and pods before the next controller starts.
 func clean(ctx context.Context, api *server.Server, namespace string) error {
-	background := metav1.DeletePropagationOrphan
-	err := api.Client.BatchV1().Jobs(namespace).
-		DeleteCollection(ctx, metav1.DeleteOptions{PropagationPolicy: &background}, metav1.ListOptions{})
+	orphan := metav1.DeletePropagationOrphan
+	err := all(func() error {
+		return api.Client.BatchV1().Jobs(namespace).
+			DeleteCollection(ctx, metav1.DeleteOptions{PropagationPolicy: &orphan}, metav1.ListOptions{})
+	})
 	if err != nil {
 		return err
 	}
-	err = api.Client.CoreV1().Pods(namespace).
-		DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}, metav1.ListOptions{})
+	err = all(func() error {
+		return api.Client.CoreV1().Pods(namespace).
+			DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}, metav1.ListOptions{})
+	})
 	if err != nil {
 		return err
 	}
@@ -141,6 +146,15 @@ func clean(ctx context.Context, api *server.Server, namespace string) error {
 			n, namespace, left.Items[0].Name, left.Items[0].Finalizers)
 	}
 	return nil
+}
+
+// all repeats a deletion that the API server ends after a minute, before all objects are deleted.
+func all(remove func() error) error {
+	err := remove()
+	for apierrors.IsTimeout(err) {
+		err = remove()
+	}
+	return err
 }
 
 func complete(job *batchv1.Job) bool {
