@@ -56,8 +56,8 @@ func (f finish) compare(o finish) int {
 	return cmp.Or(cmp.Compare(f.group, o.group), f.at.Compare(o.at))
 }
 
-// ever and never are before and after the finish times of all pods.
-var ever, never = time.Unix(-1<<55, 0), time.Unix(1<<55, 0)
+// distantPast and distantFuture are before and after the finish times of all pods.
+var distantPast, distantFuture = time.Unix(-1<<55, 0), time.Unix(1<<55, 0)
 
 // countFinish adds the finish time of a pod, or removes it.
 func (c *Census) countFinish(r *Record, by int32) {
@@ -101,7 +101,7 @@ func (c *Census) putFinish(r *Record, by int32) {
 
 // latest returns the last finish time in a group, if there is one.
 func (c *Census) latest(g group) (at time.Time, ok bool) {
-	f, ok := c.finishTimes().last(finish{group: g, at: never})
+	f, ok := c.finishTimes().last(finish{group: g, at: distantFuture})
 	return f.at, ok && f.group == g
 }
 
@@ -148,12 +148,12 @@ func (c *Census) News(kept bool) News {
 }
 
 func (c *Census) newsOf(success group, failures ...group) (news News) {
-	since := ever
+	since := distantPast
 	if at, ok := c.latest(success); ok {
 		news.Succeeded, news.LastSuccess, since = true, at, at
 	}
 	for _, g := range failures {
-		last := finish{group: g, at: never}
+		last := finish{group: g, at: distantFuture}
 		for f, ok := c.finishTimes().last(last); ok && f.group == g && f.at.After(since); f, ok = c.finishes.last(f) {
 			news.fail(f.at, f.number)
 		}

@@ -259,7 +259,7 @@ func (r *run) checkActive() {
 	}
 	active := int32(0)
 	for _, pod := range r.c.Pods() {
-		if metav1.IsControlledBy(pod, job) && cluster.IsActive(pod) && !r.at.ghost.Strange[pod.UID] {
+		if metav1.IsControlledBy(pod, job) && cluster.IsActive(pod) && !r.at.ghost.Tampered[pod.UID] {
 			active++
 		}
 	}

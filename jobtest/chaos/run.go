@@ -57,7 +57,7 @@ type leader struct {
 	controller cluster.Controller
 	cache      *cluster.Cache
 	// The version of the last write that another leader made since this one started. This
-	// leader is blind until its cache shows that write.
+	// leader is behind until its cache shows that write.
 	foreign    int
 	upto       int // the version up to which its cache was complete when its sync began
 	next       map[*slot]time.Time
@@ -76,7 +76,7 @@ func (l *leader) stop() {
 	}
 }
 
-func (l *leader) blind() bool { return l.upto < l.foreign }
+func (l *leader) behind() bool { return l.upto < l.foreign }
 
 // history is the maximum number of changes by which a cache lags when a controller starts.
 const history = 24
@@ -258,7 +258,7 @@ func (r *run) sync(l *leader) cluster.Outcome {
 // updateGhosts records in the ghosts what a controller cannot know.
 func (r *run) updateGhosts(l *leader) {
 	for _, s := range r.slots {
-		s.ghost.Blind, s.ghost.InDoubt = l.blind(), !l.sure[s]
+		s.ghost.Behind, s.ghost.InDoubt = l.behind(), !l.sure[s]
 	}
 }
 

@@ -42,9 +42,9 @@ func (r run) judge() *referee.Violation {
 	for _, uid := range r.s.InFlight.Stripped {
 		j.patch(uid, builtin.StripPatch, false)
 	}
-	j.ghost.Disturbed = false
+	j.ghost.StateLost = false
 	for _, pod := range j.pods {
-		j.ghost.Strange[pod.UID] = !metav1.IsControlledBy(pod, j.job) || !tracking.Selects(j.job, pod)
+		j.ghost.Tampered[pod.UID] = !metav1.IsControlledBy(pod, j.job) || !tracking.Selects(j.job, pod)
 	}
 	for _, p := range r.s.InFlight.Pods {
 		j.inFlight(p)

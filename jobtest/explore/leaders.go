@@ -100,17 +100,17 @@ func onlySince(leader, before, now *state) uint8 {
 
 type ghostKey struct {
 	ghost          uint32
-	blind, inDoubt bool
+	behind, inDoubt bool
 }
 
 // ghostOf returns a ghost with what it knows of the leader that goes on. That one does not know
 // the failures that the other one has counted.
-func (x *search) ghostOf(ghost uint32, blind, inDoubt bool) uint32 {
-	key := ghostKey{ghost, blind, inDoubt}
+func (x *search) ghostOf(ghost uint32, behind, inDoubt bool) uint32 {
+	key := ghostKey{ghost, behind, inDoubt}
 	n, ok := x.leaderGhosts[key]
 	if !ok {
 		g := x.ghosts.values[ghost].Clone()
-		g.Blind, g.InDoubt = blind, inDoubt
+		g.Behind, g.InDoubt = behind, inDoubt
 		g.Forgive()
 		n = x.ghostNumber(g)
 		x.leaderGhosts[key] = n
@@ -120,7 +120,7 @@ func (x *search) ghostOf(ghost uint32, blind, inDoubt bool) uint32 {
 
 // seeing returns a ghost of a leader that observes what the other one has written.
 func (x *search) seeing(ghost uint32) uint32 {
-	if g := &x.ghosts.values[ghost]; g.Blind {
+	if g := &x.ghosts.values[ghost]; g.Behind {
 		return x.ghostOf(ghost, false, g.InDoubt)
 	}
 	return ghost

@@ -11,7 +11,7 @@ import (
 // finalizer. Pods that it has deleted are no longer active, even if its cache lags.
 func (g *Ghost) checkActive(s *cluster.Step) *Violation {
 	most, deleted := int32(0), int32(0)
-	if g.Blind || g.Disturbed {
+	if g.Behind || g.StateLost {
 		return nil
 	}
 	count := func(pod *corev1.Pod) {
@@ -49,14 +49,14 @@ func (g *Ghost) checkActive(s *cluster.Step) *Violation {
 // deletion to its end as terminating. A status then contradicts the last one only if the pods
 // have changed.
 func (g *Ghost) checkKnown(s *cluster.Step) *Violation {
-	if g.Blind || g.Disturbed {
+	if g.Behind || g.StateLost {
 		return nil
 	}
 	active, terminating := int32(0), int32(0)
 	for _, pod := range s.Pods() {
 		seen := find(s.View.Pods, pod.UID)
 		switch known := seen != nil || !g.Unknown[pod.UID]; {
-		case !known || g.Strange[pod.UID] || !ownedBy(pod, s.Job) || cluster.HasEnded(pod):
+		case !known || g.Tampered[pod.UID] || !ownedBy(pod, s.Job) || cluster.HasEnded(pod):
 		case pod.DeletionTimestamp == nil:
 			active++
 		case g.Deleted[pod.UID] || seen != nil && seen.DeletionTimestamp != nil:

@@ -212,7 +212,7 @@ func (g *Ghost) checkNotDue(s *cluster.Step) *Violation {
 		view.Pods = slices.DeleteFunc(slices.Clone(view.Pods), func(pod *corev1.Pod) bool {
 			// A pod charged as succeeded has not failed, regardless of its current phase.
 			flipped := pod.Status.Phase == corev1.PodFailed && slices.Contains(succeeded, pod.UID)
-			return flipped || !ownedBy(pod, view.Job) || !hasFinalizer(pod) || g.Strange[pod.UID] ||
+			return flipped || !ownedBy(pod, view.Job) || !hasFinalizer(pod) || g.Tampered[pod.UID] ||
 				g.failed(pod.UID) || !selects(view.Job, pod)
 		})
 	}

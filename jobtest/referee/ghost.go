@@ -26,8 +26,8 @@ type Ghost struct {
 	Parallelism int32
 	// Failures is, for each index, the highest failure count of its pods.
 	Failures map[int32]int32
-	// Strange lists pods that users have edited or added.
-	Strange map[types.UID]bool
+	// Tampered lists pods that users have edited or added.
+	Tampered map[types.UID]bool
 	// Adopted lists pods that the controller has adopted. They may have been orphaned again
 	// since, without the controller observing it.
 	Adopted map[types.UID]bool
@@ -35,16 +35,16 @@ type Ghost struct {
 	Unknown map[types.UID]bool
 	// Deleted lists pods that the controller has deleted, until it observes that.
 	Deleted map[types.UID]bool
-	// Blind says that the controller was restarted with a view that lacks writes of its
+	// Behind says that the controller was restarted with a view that lacks writes of its
 	// predecessor. Until its caches have caught up, it may create surplus pods.
-	Blind bool
+	Behind bool
 	// InDoubt says that the controller computes its backoff record from the pods that it
 	// observes. It does so after a restart, or after a status write whose answer was lost,
 	// until it stores a status.
 	InDoubt bool
-	// Disturbed says that annotations or finalizers of pods were removed that hold state
+	// StateLost says that annotations or finalizers of pods were removed that hold state
 	// of the Job.
-	Disturbed bool
+	StateLost bool
 }
 
 // These replace the phase in Charged: released for a charged pod that no longer belongs to
@@ -56,8 +56,8 @@ const (
 
 // Clone returns a deep copy.
 func (g Ghost) Clone() Ghost {
-	g.Charged, g.Failures, g.Strange, g.Adopted = maps.Clone(g.Charged), maps.Clone(g.Failures),
-		maps.Clone(g.Strange), maps.Clone(g.Adopted)
+	g.Charged, g.Failures, g.Tampered, g.Adopted = maps.Clone(g.Charged), maps.Clone(g.Failures),
+		maps.Clone(g.Tampered), maps.Clone(g.Adopted)
 	g.Unknown, g.Deleted = maps.Clone(g.Unknown), maps.Clone(g.Deleted)
 	return g
 }
@@ -72,15 +72,15 @@ func (g Ghost) Key() string {
 	for _, index := range slices.Sorted(maps.Keys(g.Failures)) {
 		b = spaced(append(spaced(b, index), '='), g.Failures[index])
 	}
-	for at, set := range []map[types.UID]bool{g.Strange, g.Adopted, g.Unknown, g.Deleted} {
+	for at, set := range []map[types.UID]bool{g.Tampered, g.Adopted, g.Unknown, g.Deleted} {
 		for _, uid := range slices.Sorted(maps.Keys(set)) {
 			b = append(append(append(b, " +?-"[at]), uid...), ' ')
 		}
 	}
 	b = spaced(spaced(spaced(b, g.Failed), g.Succeeded), g.Parallelism)
-	b = append(strconv.AppendBool(b, g.Blind), ' ')
+	b = append(strconv.AppendBool(b, g.Behind), ' ')
 	b = append(strconv.AppendBool(b, g.InDoubt), ' ')
-	return string(strconv.AppendBool(b, g.Disturbed))
+	return string(strconv.AppendBool(b, g.StateLost))
 }
 
 func spaced(b []byte, n int32) []byte { return append(strconv.AppendInt(b, int64(n), 10), ' ') }
@@ -89,7 +89,7 @@ func spaced(b []byte, n int32) []byte { return append(strconv.AppendInt(b, int64
 // its UID.
 func (g *Ghost) Forget(uid types.UID) {
 	delete(g.Charged, uid)
-	delete(g.Strange, uid)
+	delete(g.Tampered, uid)
 	delete(g.Adopted, uid)
 	delete(g.Unknown, uid)
 	delete(g.Deleted, uid)
@@ -109,7 +109,7 @@ func (g *Ghost) release(uid types.UID) {
 	if _, ok := g.Charged[uid]; ok {
 		g.Charged[uid] = released
 	}
-	g.Strange[uid], g.Disturbed = true, true
+	g.Tampered[uid], g.StateLost = true, true
 }
 
 // Forgive says that the controller cannot know the failures so far, because another
@@ -120,11 +120,11 @@ func (g *Ghost) Forgive() { g.forgive(&cluster.View{}, nil, true) }
 // Started must be called for the first Job, and for each Job that is created later under
 // the same name.
 func (g *Ghost) Started(job *batchv1.Job) {
-	*g = Ghost{Failures: map[int32]int32{}, Strange: g.Strange, Adopted: map[types.UID]bool{}, Blind: g.Blind,
+	*g = Ghost{Failures: map[int32]int32{}, Tampered: g.Tampered, Adopted: map[types.UID]bool{}, Behind: g.Behind,
 		InDoubt: g.InDoubt,
 		Unknown: map[types.UID]bool{}, Deleted: map[types.UID]bool{}}
-	if g.Strange == nil {
-		g.Strange = map[types.UID]bool{}
+	if g.Tampered == nil {
+		g.Tampered = map[types.UID]bool{}
 	}
 	g.accept(&job.Status)
 	g.spec(job)

@@ -15,7 +15,7 @@ func TestKey(t *testing.T) {
 	ghost.Started(&batchv1.Job{})
 	ghost.Charged["pod-1"], ghost.Charged["pod-2"] = corev1.PodFailed, corev1.PodSucceeded
 	ghost.Failures[0], ghost.Failures[1] = 1, 2
-	ghost.Strange["pod-3"] = true
+	ghost.Tampered["pod-3"] = true
 	keys := map[string]string{ghost.Key(): "nothing"}
 	if same := ghost.Clone(); same.Key() != ghost.Key() {
 		t.Errorf("the key of a copy is %q, want %q", same.Key(), ghost.Key())
@@ -29,13 +29,13 @@ func TestKey(t *testing.T) {
 		"the parallelism":                   func(g *referee.Ghost) { g.Parallelism++ },
 		"the failures of an index":          func(g *referee.Ghost) { g.Failures[1]++ },
 		"an index that has failed":          func(g *referee.Ghost) { g.Failures[2] = 1 },
-		"a pod that was tampered with":      func(g *referee.Ghost) { g.Strange["pod-4"] = true },
+		"a pod that was tampered with":      func(g *referee.Ghost) { g.Tampered["pod-4"] = true },
 		"a pod that was adopted":            func(g *referee.Ghost) { g.Adopted["pod-4"] = true },
 		"a pod whose creation is unknown":   func(g *referee.Ghost) { g.Unknown["pod-4"] = true },
 		"a pod that was deleted":            func(g *referee.Ghost) { g.Deleted["pod-4"] = true },
-		"that the controller is blind":      func(g *referee.Ghost) { g.Blind = true },
+		"that the controller is behind":      func(g *referee.Ghost) { g.Behind = true },
 		"that it is in doubt":               func(g *referee.Ghost) { g.InDoubt = true },
-		"that state was removed from pods":  func(g *referee.Ghost) { g.Disturbed = true },
+		"that state was removed from pods":  func(g *referee.Ghost) { g.StateLost = true },
 		"a failure moved from index 0 to 1": func(g *referee.Ghost) { g.Failures[0], g.Failures[1] = 0, 3 },
 	} {
 		changed := ghost.Clone()

@@ -31,7 +31,7 @@ func (r Rules) checkWrite(g *Ghost, s *cluster.Step) *Violation {
 			if !selects(s.View.Job, old) && !selects(s.View.Job, seenOrStored(find(s.View.Pods, old.UID), old)) {
 				return violated("S15", "%s is adopted, but %s does not select it", old.UID, s.View.Job.UID)
 			}
-			g.Adopted[old.UID], g.Strange[old.UID] = true, true
+			g.Adopted[old.UID], g.Tampered[old.UID] = true, true
 		}
 	case !r.runsKindOf(owner):
 		return violated("S15", "%s belongs to the %s %s, but the controller sends a %s for it", old.UID,
@@ -63,7 +63,7 @@ func (r Rules) checkWrite(g *Ghost, s *cluster.Step) *Violation {
 		// scaled down. The failure count of the pod is lost, as in Kubernetes.
 		delete(g.Failures, index)
 	}
-	if g.Strange[old.UID] && hasFinalizer(old) && !hasFinalizer(s.Pod) || completedBefore(s, old) {
+	if g.Tampered[old.UID] && hasFinalizer(old) && !hasFinalizer(s.Pod) || completedBefore(s, old) {
 		// The end of the pod was news to the controller, but the status need not record it.
 		g.Forgive()
 	}
@@ -181,7 +181,7 @@ func (r Rules) checkCreation(g *Ghost, s *cluster.Step) *Violation {
 	switch {
 	case seen == nil || !ownedBy(pod, seen):
 		return violated("S15", "%s is created without an observed Job", pod.UID)
-	case isOver(&seen.Status), !g.Blind && s.Job != nil && isOver(&s.Job.Status):
+	case isOver(&seen.Status), !g.Behind && s.Job != nil && isOver(&s.Job.Status):
 		return violated("S7", "%s is created, but the Job has its verdict", pod.UID)
 	case seen.Spec.Suspend != nil && *seen.Spec.Suspend:
 		return violated("S7", "%s is created, but the Job is suspended", pod.UID)
@@ -233,12 +233,12 @@ func failsDeleted(job *batchv1.Job, pod *corev1.Pod) bool {
 }
 
 func (g *Ghost) tooMany(s *cluster.Step, pods []*corev1.Pod) *Violation {
-	if g.Blind {
+	if g.Behind {
 		return nil
 	}
 	n := int32(0)
 	for _, pod := range pods {
-		if occupies(s.Job, pod) && !g.Strange[pod.UID] {
+		if occupies(s.Job, pod) && !g.Tampered[pod.UID] {
 			n++
 		}
 	}
@@ -247,7 +247,7 @@ func (g *Ghost) tooMany(s *cluster.Step, pods []*corev1.Pod) *Violation {
 			g.Parallelism)
 	}
 	seen := s.View.Job
-	if isIndexed(seen) || seen.Spec.Completions == nil || g.Disturbed {
+	if isIndexed(seen) || seen.Spec.Completions == nil || g.StateLost {
 		return nil
 	}
 	_, listed := uncounted(&seen.Status)
@@ -269,13 +269,13 @@ func (g *Ghost) notNeeded(s *cluster.Step, pods []*corev1.Pod) *Violation {
 	for _, st := range []*batchv1.JobStatus{&seen.Status, &s.Job.Status} {
 		over := contains(st.CompletedIndexes, index) ||
 			seen.Spec.BackoffLimitPerIndex != nil && st.FailedIndexes != nil && contains(*st.FailedIndexes, index)
-		if over && (st == &seen.Status || !g.Blind) {
+		if over && (st == &seen.Status || !g.Behind) {
 			return violated("S5", "%s is created, but its index %d has ended", s.Pod.UID, index)
 		}
 	}
 	for _, pod := range pods {
 		other, ok := indexOf(pod)
-		if ok && other == index && pod.UID != s.Pod.UID && occupies(s.Job, pod) && !g.Strange[pod.UID] && !g.Blind {
+		if ok && other == index && pod.UID != s.Pod.UID && occupies(s.Job, pod) && !g.Tampered[pod.UID] && !g.Behind {
 			return violated("S6", "%s is created, but %s is active for its index %d", s.Pod.UID, pod.UID, index)
 		}
 	}
@@ -302,7 +302,7 @@ func (r Rules) checkSuccessor(g *Ghost, s *cluster.Step, pods []*corev1.Pod) *Vi
 		if seen == nil || seen.Status.Phase != corev1.PodFailed && !failsDeleted(s.View.Job, seen) {
 			continue
 		}
-		if g.Strange[pod.UID] {
+		if g.Tampered[pod.UID] {
 			return nil // the controller may rely on pods that another client added or edited
 		}
 		failures := number(seen, batchv1.JobIndexFailureCountAnnotation)
@@ -312,8 +312,8 @@ func (r Rules) checkSuccessor(g *Ghost, s *cluster.Step, pods []*corev1.Pod) *Vi
 			continue
 		}
 		ignored := number(seen, batchv1.JobIndexIgnoredFailureCountAnnotation)
-		if !g.Blind && s.View.Now.Before(backoff.FinishTime(seen).
-			Add(r.delay(int32(min(failures+ignored+1, 100))))) && !g.Disturbed {
+		if !g.Behind && s.View.Now.Before(backoff.FinishTime(seen).
+			Add(r.delay(int32(min(failures+ignored+1, 100))))) && !g.StateLost {
 			early = pod
 		}
 		if Action(s.Job, seen) != batchv1.PodFailurePolicyActionIgnore {
@@ -324,7 +324,7 @@ func (r Rules) checkSuccessor(g *Ghost, s *cluster.Step, pods []*corev1.Pod) *Vi
 	if early != nil && !deleted {
 		return violated("S12", "%s replaces %s before the backoff delay has passed", s.Pod.UID, early.UID)
 	}
-	if g.Disturbed || g.Blind {
+	if g.StateLost || g.Behind {
 		return nil
 	}
 	has := least <= most
@@ -355,7 +355,7 @@ func (r Rules) tooSoon(g *Ghost, s *cluster.Step, pods []*corev1.Pod) *Violation
 		if !ownedBy(pod, s.View.Job) && !adopted || !counts(pod, s.View.Job) {
 			continue
 		}
-		if g.Strange[pod.UID] || adopted {
+		if g.Tampered[pod.UID] || adopted {
 			return nil // its end may be news, even if it was long ago
 		}
 		at := backoff.FinishTime(pod)

@@ -145,14 +145,14 @@ func (r Rules) checkJob(g *Ghost, s *cluster.Step) *Violation {
 func (g *Ghost) recordOthers(s *cluster.Step) {
 	switch old, pod := s.OldPod, s.Pod; {
 	case old == nil:
-		g.Strange[pod.UID] = true
+		g.Tampered[pod.UID] = true
 	case pod == nil:
 		// The pod was removed with its finalizer.
-		g.Disturbed = g.Disturbed || hasFinalizer(old)
+		g.StateLost = g.StateLost || hasFinalizer(old)
 	case ownedBy(old, s.Job) && (!ownedBy(pod, s.Job) || !selects(s.Job, pod)):
 		g.release(pod.UID)
 	case tampered(old, pod):
-		g.Strange[pod.UID], g.Disturbed = true, true
+		g.Tampered[pod.UID], g.StateLost = true, true
 	}
 }
 

@@ -64,7 +64,7 @@ func (g *Ghost) checkCharges(s *cluster.Step) *Violation {
 		if slices.Contains(failed, uid) || slices.Contains(succeeded, uid) {
 			continue
 		}
-		if pod := find(pods, uid); pod != nil && hasFinalizer(pod) && !g.Strange[uid] {
+		if pod := find(pods, uid); pod != nil && hasFinalizer(pod) && !g.Tampered[uid] {
 			return violated("S1", "%s leaves the list of uncounted pods and still has its finalizer", uid)
 		}
 	}
@@ -120,7 +120,7 @@ func (g *Ghost) checkIndexes(s *cluster.Step) *Violation {
 			return violated("S4", "index %d is completed, but no pod of it was observed to succeed", index)
 		}
 	}
-	if job.Spec.BackoffLimitPerIndex == nil || g.Disturbed {
+	if job.Spec.BackoffLimitPerIndex == nil || g.StateLost {
 		return nil
 	}
 	was, is := setOf(job, old.FailedIndexes), setOf(job, now.FailedIndexes)
@@ -177,7 +177,7 @@ func (g *Ghost) forgive(v *cluster.View, charged []types.UID, success bool) {
 			succeeded = latest(succeeded, at)
 			// A success that is already recorded is news to a controller that does not know
 			// the record, because another leader wrote it or an answer was lost.
-			success = success || (g.Blind || g.InDoubt) && hasFinalizer(pod)
+			success = success || (g.Behind || g.InDoubt) && hasFinalizer(pod)
 		case slices.Contains(charged, pod.UID):
 			failed = latest(failed, at)
 		}
@@ -341,10 +341,10 @@ func (r Rules) checkLeft(g *Ghost, s *cluster.Step) *Violation {
 	}
 	for _, pod := range s.Pods() {
 		switch {
-		case !ownedBy(pod, s.Job) || g.Strange[pod.UID]:
-		case !cluster.HasEnded(pod) && !g.Blind:
+		case !ownedBy(pod, s.Job) || g.Tampered[pod.UID]:
+		case !cluster.HasEnded(pod) && !g.Behind:
 			return violated("S19", "the Job ends, but %s is still running", pod.UID)
-		case hasFinalizer(pod) && !g.Blind:
+		case hasFinalizer(pod) && !g.Behind:
 			return violated("S9", "the Job ends, but %s still has its finalizer", pod.UID)
 		}
 	}

@@ -109,7 +109,7 @@ func TestVerdicts(t *testing.T) {
 	// cache still shows the finalizer of that pod, so the new controller records the success
 	// again, together with a failure. When its caches have caught up, the Job needs more
 	// pods.
-	recordedAgain := func(blind bool) func(*refereed) {
+	recordedAgain := func(behind bool) func(*refereed) {
 		return func(k *refereed) {
 			setParallelism(k, 0)
 			k.End("pod-1", 1)
@@ -117,10 +117,10 @@ func TestVerdicts(t *testing.T) {
 			old := k.NewCache(false)
 			k.cache.ShowPod("pod-2")
 			k.Run(k.caller, k.cache)
-			k.caller, k.cache, k.ghost.Blind = jobtest.NewCaller(), old, blind
+			k.caller, k.cache, k.ghost.Behind = jobtest.NewCaller(), old, behind
 			old.ShowJob()
 			k.Run(k.caller, k.cache)
-			k.ghost.Blind = false
+			k.ghost.Behind = false
 			k.cache.ShowAll()
 			k.Delete("pod-2", 0)
 			setParallelism(k, 2)
@@ -264,9 +264,9 @@ func TestVerdicts(t *testing.T) {
 			setParallelism(k, 1)
 			k.sync()
 			old.ShowJob()
-			k.ghost.Blind = true // another leader, which does not see pod-2
+			k.ghost.Behind = true // another leader, which does not see pod-2
 			k.Run(jobtest.NewCaller(), old)
-			k.ghost.Blind = false
+			k.ghost.Behind = false
 			k.End("pod-2", 1)
 			k.Now = k.Now.Add(time.Second)
 			k.Disrupt("pod-3")
