@@ -99,7 +99,7 @@ func onlySince(leader, before, now *state) uint8 {
 }
 
 type ghostKey struct {
-	ghost          uint32
+	ghost           uint32
 	behind, inDoubt bool
 }
 

@@ -33,7 +33,7 @@ func TestKey(t *testing.T) {
 		"a pod that was adopted":            func(g *referee.Ghost) { g.Adopted["pod-4"] = true },
 		"a pod whose creation is unknown":   func(g *referee.Ghost) { g.Unknown["pod-4"] = true },
 		"a pod that was deleted":            func(g *referee.Ghost) { g.Deleted["pod-4"] = true },
-		"that the controller is behind":      func(g *referee.Ghost) { g.Behind = true },
+		"that the controller is behind":     func(g *referee.Ghost) { g.Behind = true },
 		"that it is in doubt":               func(g *referee.Ghost) { g.InDoubt = true },
 		"that state was removed from pods":  func(g *referee.Ghost) { g.StateLost = true },
 		"a failure moved from index 0 to 1": func(g *referee.Ghost) { g.Failures[0], g.Failures[1] = 0, 3 },
