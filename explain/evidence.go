@@ -26,6 +26,10 @@ type Evidence struct {
 	// Objects are the owners of the Job and what its pods need: see [Reads]. They have Go types of
 	// the API, or are *unstructured.Unstructured. An Event of events.k8s.io is one as well.
 	Objects []runtime.Object
+	// NextRun returns the first run of a CronJob's schedule after a time; zero if there is none. It must be pure.
+	// An empty timeZone is that of the CronJob controller, which is UTC as a rule. Without NextRun no explanation
+	// says when a CronJob creates its next Job.
+	NextRun func(schedule, timeZone string, after time.Time) time.Time
 
 	ready *world
 }
@@ -151,6 +155,7 @@ type world struct {
 	objects []object
 	names   map[key]object
 	uids    map[types.UID]object
+	nextRun func(schedule, timeZone string, after time.Time) time.Time // see [Evidence]; perhaps nil
 }
 
 func newWorld(evidence []Evidence) (w world) {
@@ -161,8 +166,11 @@ func newWorld(evidence []Evidence) (w world) {
 		return *evidence[0].ready
 	}
 	w = world{map[types.UID][]*corev1.Event{}, map[key][]*corev1.Event{}, map[string]*corev1.Node{}, nil,
-		map[key]object{}, map[types.UID]object{}}
+		map[key]object{}, map[types.UID]object{}, nil}
 	for _, given := range evidence {
+		if given.NextRun != nil {
+			w.nextRun = given.NextRun
+		}
 		for _, node := range given.Nodes {
 			if node != nil {
 				w.nodes[node.Name] = node

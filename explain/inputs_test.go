@@ -182,7 +182,8 @@ func (g given) explain() (explain.Explanation, error) {
 func TestInputs(t *testing.T) {
 	for _, in := range readInputs(t) {
 		t.Run(filepath.Base(in.file)+"/"+in.title, func(t *testing.T) {
-			e, err := read(t, in.documents()...).explain()
+			g := read(t, in.documents()...)
+			e, err := g.explain()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -208,6 +209,10 @@ func TestInputs(t *testing.T) {
 			}
 			if first.Attention == explain.AttentionStuck && first.Advice == "" {
 				t.Error("the Job is stuck, and there is no advice")
+			}
+			g.NextRun = nil
+			if e, _ := g.explain(); strings.Contains(e.Cause().Advice, ", due ") {
+				t.Errorf("got the advice %q without NextRun", e.Cause().Advice)
 			}
 		})
 	}

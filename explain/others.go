@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -30,16 +31,14 @@ type kind struct {
 	// that is resumed by hand is suspended again.
 	held  func(object) string
 	keeps bool
-	// goesOn says what the object does about a Job that has failed, or is going to; meanwhile what
-	// it does as long as the Job is active.
-	goesOn    func(*facts, owner) string
-	meanwhile func(object) string
+	// says is what the object does about a Job that has failed, or is going to, or about one that is active.
+	says func(f *facts, of owner, failed bool) string
 }
 
 // kinds are the kinds that [Reads] reports.
 var kinds = []kind{
-	{group: "batch", name: "CronJob", goesOn: cronJobGoesOn, meanwhile: cronJobMeanwhile},
-	{group: "jobset.x-k8s.io", name: "JobSet", held: jobSetHeld, keeps: true, goesOn: jobSetGoesOn},
+	{group: "batch", name: "CronJob", says: cronJobSays},
+	{group: "jobset.x-k8s.io", name: "JobSet", held: jobSetHeld, keeps: true, says: jobSetSays},
 	{group: "trainer.kubeflow.org", name: "TrainJob", held: suspended, keeps: true},
 	{group: kueueGroup, name: "Workload"},
 	{group: "scheduling.k8s.io", name: "PodGroup"},
@@ -78,10 +77,13 @@ func jobSetHeld(o object) string {
 		"its startup policy starts this Job after others: "+starting.text("message")))
 }
 
-// jobSetGoesOn follows the failure policy of a JobSet (api/jobset/v1alpha2, FailurePolicy).
-func jobSetGoesOn(f *facts, of owner) string {
+// jobSetSays follows the failure policy of a JobSet (api/jobset/v1alpha2, FailurePolicy).
+func jobSetSays(f *facts, of owner, failed bool) string {
 	o := of.object
-	if o == nil {
+	switch {
+	case !failed:
+		return ""
+	case o == nil:
 		return of.String() + ", which is not given, decides whether the Job runs again"
 	}
 	if c := o.condition("Failed"); c.text("status") == "True" {
@@ -122,33 +124,34 @@ func holds(list any, text string) bool {
 	return len(all) == 0 || slices.Contains(all, any(text))
 }
 
-// nextRun says when a CronJob creates its next Job.
-func nextRun(o object) string {
-	if o.is("spec", "suspend") {
-		return "is suspended, so it creates no further Job"
-	}
-	return "creates the next Job by its schedule " + joined(" "+
-		"", o.text("spec", "schedule"), o.text("spec", "timeZone"))
-}
-
-func cronJobGoesOn(_ *facts, of owner) string {
-	if of.object == nil {
-		return of.String() + ", which is not given, creates the next Job by its schedule"
-	}
-	return of.String() + " " + nextRun(of.object)
-}
-
-func cronJobMeanwhile(o object) string {
-	switch policy := o.text("spec", "concurrencyPolicy"); {
+// cronJobSays says when a CronJob creates its next Job, and what that means for this one if it is active. Like its
+// controller it reckons from the last run, and leaves out runs that are too late to start (mostRecentScheduleTime in
+// pkg/controller/cronjob/utils.go).
+func cronJobSays(f *facts, of owner, failed bool) string {
+	o := of.object
+	switch {
+	case o == nil:
+		return textIf(failed, of.String()+", which is not given, creates the next Job by its schedule")
 	case o.is("spec", "suspend"):
-		return nextRun(o)
-	case policy == string(batchv1.ForbidConcurrent):
-		return "starts no other Job before this one ends (concurrencyPolicy Forbid)"
-	case policy == string(batchv1.ReplaceConcurrent):
-		return "deletes this Job when it creates the next one (concurrencyPolicy Replace), by its schedule " +
-			o.text("spec", "schedule")
+		return of.String() + " is suspended, so it creates no further Job"
 	}
-	return nextRun(o)
+	spec, due := o.at("spec"), ""
+	schedule, zone, policy := spec.text("schedule"), spec.text("timeZone"), spec.text("concurrencyPolicy")
+	if f.nextRun != nil {
+		last := cmp.Or(o.time("status", "lastScheduleTime"), o.time("metadata", "creationTimestamp"), f.Now)
+		if seconds, set := spec.number("startingDeadlineSeconds"); set {
+			last = latest(last, f.Now.Add(-time.Duration(seconds)*time.Second))
+		}
+		if at := f.nextRun(schedule, zone, last); !at.IsZero() {
+			due = ", due " + either(at.After(f.Now), "at ", "since ") + f.clock(at)
+			zone = cmp.Or(zone, "(in UTC, if its controller is)")
+		}
+	}
+	return of.String() + " creates the next Job" + due + " by its schedule " + joined(" ", schedule, zone) +
+		textIf(!failed && policy == string(batchv1.ForbidConcurrent),
+			", and not before this one ends (concurrencyPolicy Forbid)") +
+		textIf(!failed && policy == string(batchv1.ReplaceConcurrent),
+			", and deletes this one first (concurrencyPolicy Replace)")
 }
 
 // ownersSay says what the owners do about a Job that has failed, or about one that is active.
@@ -156,13 +159,11 @@ func (f *facts) ownersSay(failed bool) string {
 	var all []string
 	for _, o := range f.owners {
 		switch k := kindOf(o); {
-		case failed && k.goesOn != nil:
-			all = append(all, k.goesOn(f, o))
+		case k.says != nil:
+			all = append(all, k.says(f, o, failed))
 		case failed && o.object.condition("Failed").text("status") == "True":
 			c := o.object.condition("Failed")
 			all = append(all, joined(": ", o.String()+" has failed", c.text("reason"), oneLine(c.text("message"))))
-		case !failed && k.meanwhile != nil && o.object != nil:
-			all = append(all, o.String()+" "+k.meanwhile(o.object))
 		}
 		if e := lastEvent(f.events[o.uid], func(e *corev1.Event) bool {
 			return isWarning(e) || e.Reason == "JobAlreadyActive"
@@ -170,7 +171,7 @@ func (f *facts) ownersSay(failed bool) string {
 			all = append(all, o.String()+" says "+f.ago(timeOf(e))+": "+e.Reason+": "+oneLine(e.Message))
 		}
 	}
-	return strings.Join(all, "; ")
+	return joined("; ", all...)
 }
 
 // held returns the topmost owner that keeps the Job suspended, and how. If none that is given does, it

@@ -137,13 +137,27 @@ type given struct {
 
 func read(t *testing.T, documents ...string) given {
 	t.Helper()
-	g := given{Snapshot: jobfate.Snapshot{Now: now}}
+	g := given{jobfate.Snapshot{Now: now}, explain.Evidence{NextRun: daily}}
 	for _, document := range documents {
 		if err := g.add(document); err != nil {
 			t.Fatalf("%v in\n%s", err, document)
 		}
 	}
 	return g
+}
+
+// daily returns the next run of a schedule "minute hour * * *"; it knows no other.
+func daily(schedule, timeZone string, after time.Time) (next time.Time) {
+	var minute, hour int
+	zone, err := time.LoadLocation(timeZone)
+	if _, other := fmt.Sscanf(schedule, "%d %d * * *", &minute, &hour); err != nil || other != nil {
+		return next
+	}
+	next = time.Date(after.Year(), after.Month(), after.Day(), hour, minute, 0, 0, zone)
+	for !next.After(after) {
+		next = next.AddDate(0, 0, 1)
+	}
+	return next
 }
 
 // add adds an object. Those without a type of the API, and a second Job, are objects of any kind.

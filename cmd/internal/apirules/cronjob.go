@@ -50,7 +50,7 @@ func schedule(text string, path *field.Path) (errs field.ErrorList) {
 	if text == "" {
 		return field.ErrorList{field.Required(path, "")}
 	}
-	if err := parse(text); err != nil {
+	if _, err := parse(text); err != nil {
 		errs = append(errs, field.Invalid(path, text, err.Error()))
 	}
 	if strings.Contains(text, "TZ") {
@@ -61,14 +61,24 @@ func schedule(text string, path *field.Path) (errs field.ErrorList) {
 }
 
 // parse parses a schedule. The parser panics on some.
-func parse(text string) (err error) {
+func parse(text string) (of cron.Schedule, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("invalid schedule format: %v", r)
 		}
 	}()
-	_, err = cron.ParseStandard(text)
-	return err
+	return cron.ParseStandard(text)
+}
+
+// NextRun returns the first run of a CronJob's schedule after a time, as its controller finds it; zero if there is
+// none. Without a time zone it takes UTC.
+func NextRun(text, timeZone string, after time.Time) (next time.Time) {
+	zone, err := time.LoadLocation(timeZone)
+	of, invalid := parse(text)
+	if err != nil || invalid != nil {
+		return next
+	}
+	return of.Next(after.In(zone))
 }
 
 var partOfZone = regexp.MustCompile(`^[A-Za-z._0-9+][A-Za-z._0-9+-]{0,13}$`)

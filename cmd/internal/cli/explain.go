@@ -10,6 +10,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 
 	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/cmd/internal/apirules"
 	"github.com/jobfate/jobfate/cmd/internal/kubefile"
 	why "github.com/jobfate/jobfate/explain"
 )
@@ -38,7 +39,7 @@ func IsEvidence(group, kind string) bool { return why.Reads(group, kind) }
 
 // evidence returns the objects beside Jobs and pods.
 func (in Objects) evidence() why.Evidence {
-	e := why.Evidence{Events: in.Events, Nodes: in.Nodes}
+	e := why.Evidence{Events: in.Events, Nodes: in.Nodes, NextRun: apirules.NextRun}
 	for _, object := range in.Objects {
 		e.Objects = append(e.Objects, object)
 	}
