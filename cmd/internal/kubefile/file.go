@@ -218,22 +218,24 @@ func (f *file) place(document []byte) Place {
 	return Place{File: f.Name, number: fmt.Sprintf(": document %d", f.count), file: f, part: document}
 }
 
-// readJSON reads JSON values that follow each other.
+// readJSON reads JSON values that follow each other. It cuts lists, so that each item is decoded once.
 func (f *file) readJSON(document []byte) error {
-	for s := (scanner{bytes.TrimSpace(document)}); len(s.rest) > 0; {
-		list, items := s.list()
-		text, format := list.json, "JSON"
+	for text := bytes.TrimSpace(document); len(text) > 0; {
+		value, rest, items := cut(text)
+		if value == nil {
+			return f.syntaxError(f.place(text), text)
+		}
+		o, format := newObject(rest, "JSON", ""), "JSON"
 		if items == nil {
-			text, format = s.value(), "JSON, copied"
-			list = newObject(text, "JSON", "")
-			items = list.Items
+			items, format = o.Items, "JSON, copied"
 		}
-		if list.at = f.place(text); list.invalid() {
-			return f.syntaxError(list.at, text)
+		if o.at = f.place(value); o.pod == nil {
+			o.json = value
 		}
-		if err := f.add(list, items, format); err != nil {
+		if err := f.add(o, items, format); err != nil {
 			return err
 		}
+		text = bytes.TrimSpace(text[len(value):])
 	}
 	return nil
 }

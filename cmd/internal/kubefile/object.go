@@ -14,6 +14,8 @@ import (
 type object struct {
 	metav1.TypeMeta
 	Items  []json.RawMessage `json:"items"` // the items of a list
+	Spec   *present          `json:"spec"`
+	Status *present          `json:"status"`
 	json   []byte            // nil if the text is invalid, and if pod is set
 	pod    *corev1.Pod       // a pod that is complete, with the fields that influence decisions
 	copied int               // the bytes of JSON that only aliases of YAML explain
@@ -22,6 +24,12 @@ type object struct {
 	// duplicates are the keys that occur twice in the YAML. The JSON has the last one, as in kubectl.
 	duplicates []string
 }
+
+// present is the value of a field that is not null.
+type present struct{}
+
+// UnmarshalJSON accepts any value.
+func (*present) UnmarshalJSON([]byte) error { return nil }
 
 // newObject decodes JSON, or a YAML list of one item. kind is the kind of an object that names none.
 // If the text is invalid, the object has no json.
@@ -35,15 +43,7 @@ func newObject(text []byte, format, kind string) (o object) {
 	if o.Kind = kind; kindOf(o.json, kind) == "Pod" && o.readPod() {
 		return o
 	}
-	if o.wrong = utiljson.Unmarshal(o.json, &o); o.wrong != nil {
-		_ = utiljson.Unmarshal(o.json, &struct {
-			*metav1.TypeMeta
-			Items *[]json.RawMessage `json:"items"`
-		}{&o.TypeMeta, &o.Items})
-		if !json.Valid(o.json) {
-			o.json = nil
-		}
-	}
+	o.wrong = utiljson.Unmarshal(o.json, &o)
 	return o
 }
 
@@ -76,7 +76,7 @@ func (o *object) readPod() bool {
 
 // isList reports whether the object is a list. Other kinds may also have a name that ends in List.
 func (o object) isList() bool {
-	return o.Kind == "List" || strings.HasSuffix(o.Kind, "List") && (o.Items != nil || o.has("items"))
+	return o.Kind == "List" || strings.HasSuffix(o.Kind, "List") && (o.Items != nil || o.wrong != nil)
 }
 
 // foreign returns the API group of the object if others than Kubernetes can define kinds in it; else
@@ -112,26 +112,18 @@ func (o object) checkVersion() error {
 	return nil
 }
 
-// has reports whether the object has a field whose value is not null.
-func (o object) has(field string) bool {
-	for name, value := range fields(o.json) {
-		if name == `"`+field+`"` && string(value) != "null" {
-			return true
-		}
-	}
-	return false
-}
-
 // complete fails unless the object has a spec and a status. Objects from kubectl always have
 // both, perhaps empty. The status comes last, so it is missing if the input is truncated.
 func (o object) complete() error {
-	for _, field := range []string{"spec", "status"} {
-		if !o.has(field) {
-			return fmt.Errorf("%s: the %s has no %s; is the input truncated, or not from kubectl get?", o.at,
-				o.Kind, field)
-		}
+	missing := "spec"
+	switch {
+	case o.Spec == nil:
+	case o.Status == nil:
+		missing = "status"
+	default:
+		return nil
 	}
-	return nil
+	return fmt.Errorf("%s: the %s has no %s; is the input truncated, or not from kubectl get?", o.at, o.Kind, missing)
 }
 
 // decode decodes the object into the API type that v points to.
