@@ -86,10 +86,11 @@ func run(ctx context.Context, s settings, say func(string, ...any)) (*report, er
 		}
 		for _, letter := range s.order {
 			c := &cost{}
-			if err := measure(ctx, api, s, sides[letter], w, c); err != nil {
+			err := measure(ctx, api, s, sides[letter], w, c)
+			say("%s with %s: %s", w.name, sides[letter].name, c)
+			if err != nil {
 				return nil, fmt.Errorf("%s with %s: %w", w.name, sides[letter].name, err)
 			}
-			say("%s with %s: %s", w.name, sides[letter].name, c)
 			r.add(w.name, sides[letter].name, c)
 		}
 	}

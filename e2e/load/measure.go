@@ -8,7 +8,6 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobfate/jobfate/e2e/proxy"
@@ -120,41 +119,30 @@ func forgetPeak(pid int) error {
 	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0)
 }
 
-// clean removes all Jobs and pods before the next controller starts.
+// clean removes all Jobs and pods before the next controller starts. The API server ends a request after a
+// minute, so clean removes some pods at a time.
 func clean(ctx context.Context, api *server.Server, namespace string) error {
 	orphan := metav1.DeletePropagationOrphan
-	err := all(func() error {
-		return api.Client.BatchV1().Jobs(namespace).
-			DeleteCollection(ctx, metav1.DeleteOptions{PropagationPolicy: &orphan}, metav1.ListOptions{})
-	})
+	err := api.Client.BatchV1().Jobs(namespace).
+		DeleteCollection(ctx, metav1.DeleteOptions{PropagationPolicy: &orphan}, metav1.ListOptions{})
 	if err != nil {
 		return err
 	}
-	err = all(func() error {
-		return api.Client.CoreV1().Pods(namespace).
-			DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}, metav1.ListOptions{})
-	})
-	if err != nil {
-		return err
+	pods, now := api.Client.CoreV1().Pods(namespace), metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}
+	for stays := ""; ; {
+		if err := pods.DeleteCollection(ctx, now, metav1.ListOptions{Limit: 2000}); err != nil {
+			return err
+		}
+		left, err := pods.List(ctx, metav1.ListOptions{Limit: 1})
+		if err != nil || len(left.Items) == 0 {
+			return err
+		}
+		pod := &left.Items[0]
+		if pod.Name == stays {
+			return fmt.Errorf("pod %s of %s cannot be removed; it has the finalizers %v", pod.Name, namespace, pod.Finalizers)
+		}
+		stays = pod.Name
 	}
-	left, err := api.Client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return err
-	}
-	if n := len(left.Items); n > 0 {
-		return fmt.Errorf("%d pods of %s cannot be removed; the first is %s, with the finalizers %v",
-			n, namespace, left.Items[0].Name, left.Items[0].Finalizers)
-	}
-	return nil
-}
-
-// all repeats a deletion that the API server ends after a minute, before all objects are deleted.
-func all(remove func() error) error {
-	err := remove()
-	for apierrors.IsTimeout(err) {
-		err = remove()
-	}
-	return err
 }
 
 func complete(job *batchv1.Job) bool {
