@@ -75,6 +75,8 @@ func TestTraps(t *testing.T) {
 		{"EndlessRestart", pod("Never\n      initContainers: [{name: a, image: b, restartPolicy: OnFailure}]", "tty: true"), []string{"initContainers[0].restartPolicy: a container that always fails is"}},
 		{"EndlessRestart", pod("Never", "restartPolicy: OnFailure"), []string{"containers[0].restartPolicy: a container that always fails is restarted in place forever"}},
 		{"EndlessRestart", pod("Never", "restartPolicy: Always"), []string{"containers[0].restartPolicy: the container is restarted after exit code 0 too, so the pod never succeeds"}},
+		{"DroppedField", "  scheduling: {schedulingPolicy: {basic: {}}}\n", []string{"6:3: warning: spec.scheduling: the API server drops this alpha field, unless its gate WorkloadWithJob is on"}},
+		{"DroppedField", "", nil},
 	} {
 		input := jobWith(tc.spec)
 		if strings.Contains(tc.spec, "template:") {

@@ -29,6 +29,8 @@ var trapTable = []trap{
 	// Restarts in place are no failures of the pod (KEP-5307). With the restart policy OnFailure of the pod
 	// the backoffLimit counts them.
 	{"EndlessRestart", endlessRestart},
+	// The gate of the field is off by default in Kubernetes 1.37 (KEP-5547).
+	{"DroppedField", droppedField},
 }
 
 // traps returns the traps of a Job.
@@ -40,6 +42,14 @@ func traps(job *batchv1.Job) (out []finding) {
 		}
 	}
 	return out
+}
+
+func droppedField(job *batchv1.Job) []finding {
+	if job.Spec.Scheduling == nil {
+		return nil
+	}
+	return []finding{{Field: "spec.scheduling",
+		Message: "the API server drops this alpha field, unless its gate WorkloadWithJob is on"}}
 }
 
 func backoffLimitBeforeIndexes(job *batchv1.Job) []finding {
