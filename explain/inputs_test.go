@@ -227,8 +227,12 @@ func TestInputs_eachCode(t *testing.T) {
 		for _, code := range in.not {
 			missed[code] = true
 		}
+		if len(in.not) > 4 {
+			t.Errorf("%s: no input is near to %d causes", in.title, len(in.not))
+		}
 	}
-	// Other tests cover what depends on a caller's memory, or needs no decision.
+	// What depends on a caller's memory is in TestCause_own (jobtest/explanations), what needs no decision in
+	// TestUnmanaged.
 	for _, code := range []explain.Code{explain.JobStale, explain.JobInFlight, explain.CauseMultiKueue,
 		explain.CauseManagedElsewhere} {
 		shown[string(code)], missed[string(code)] = true, true

@@ -435,15 +435,19 @@ func TestRandom_totals(t *testing.T) {
 func TestCause_own(t *testing.T) {
 	job := decidetest.SpecJob(t, "completions: 3\nparallelism: 3")
 	in := jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{decidetest.PodIn(job, 1, corev1.PodRunning)}, Now: job.CreationTimestamp.Time}
-	in.InFlight.Status = true
-	d, err := jobfate.Decide(in)
-	if err != nil || explain.Of(d).Cause().Code != explain.JobStale {
-		t.Errorf("got %s and %v, want %s", explain.Of(d).Cause().Code, err, explain.JobStale)
-	}
-	in.InFlight = jobfate.InFlight{Creations: 1}
-	d, err = jobfate.Decide(in)
-	if err != nil || explain.Of(d).Cause().Code != explain.JobInFlight {
-		t.Errorf("got %s and %v, want %s", explain.Of(d).Cause().Code, err, explain.JobInFlight)
+	for _, c := range []struct {
+		inFlight jobfate.InFlight
+		want     explain.Code
+	}{
+		{jobfate.InFlight{Status: true, Creations: 1}, explain.JobStale},
+		{jobfate.InFlight{Creations: 1}, explain.JobInFlight},
+		{jobfate.InFlight{}, explain.JobCreating},
+	} {
+		in.InFlight = c.inFlight
+		d, err := jobfate.Decide(in)
+		if got := explain.Of(d).Cause().Code; err != nil || got != c.want {
+			t.Errorf("%+v: got %s and %v, want %s", c.inFlight, got, err, c.want)
+		}
 	}
 	if zero := (explain.Explanation{}); zero.Cause().Code != "" || len(zero.Causes()) != 0 || zero.Totals() != (explain.Totals{}) || zero.Groups() != nil {
 		t.Error("the zero Explanation is not empty")
