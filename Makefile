@@ -1,7 +1,7 @@
 # Each folder with a go.mod is a module. The main module is the library alone.
 modules := $(shell find . -name go.mod -not -path '*/.*' -not -path '*/testdata/*' -exec dirname {} \; | sort)
 
-.PHONY: test quick check fuzz golden vectors detected bench mutate soak suites releases release
+.PHONY: test quick check fuzz golden vectors detected bench compare mutate soak suites releases release
 
 # Runs all tests of all modules, even if some fail. On a slow or busy machine the tests of e2e
 # take longer than go test's default timeout of ten minutes. The cache of go test does not notice
@@ -79,9 +79,16 @@ releases:
 	go -C conformance run ./suites releases
 
 # Compares the speed of jobfate with that of the real controller and others:
-# docs/performance.md.
+# docs/performance.md. It also appends the samples of the rows to a file.
+DATA ?= $(CURDIR)/bench.out
 bench:
-	@go -C bench run .
+	@go -C bench run . -data $(abspath $(DATA))
+
+# Compares the speed with that of the last commit, or of the commit where a branch left main, and
+# fails if a row is slower by more than its noise: make compare BASE=v0.1.0.
+compare: export BASE := $(BASE)
+compare:
+	.ci/compare long
 
 # Introduces small mistakes into the packages that decide, and checks that a test fails. It
 # takes some hours on two cores: one to four seconds for each mutant. tools/mutate/survivors.txt

@@ -87,6 +87,11 @@ func TestTableIsComplete(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", r.what, r.ours, r.target.text)
 		}
 	}
+	for _, r := range rows {
+		if data := r.data(); r.ratio != "" && data == "" || strings.Contains(data, "NaN") {
+			t.Errorf("%v: got the samples %q", r, data)
+		}
+	}
 	columns := strings.Count(strings.SplitN(header, "\n", 2)[0], "|")
 	for _, r := range rows {
 		if got := strings.Count(r.String(), "|"); got != columns {
@@ -198,7 +203,7 @@ func TestMeter(t *testing.T) {
 	if err != nil || calls != 3+1 || len(r[0]) != 3 {
 		t.Fatalf("got %v, %v after %d calls, want 3 runs after a first", r, err, calls)
 	}
-	if r.ratio(0, 1) != 2 || r.median(1) != time.Second || r.least(0) != 2*time.Second {
+	if r.ratio(0, 1) != 2 || middle([]float64{5, 1, 2, 4}) != 3 || r.median(1) != time.Second || r.least(0) != 2*time.Second {
 		t.Errorf("got ratio %v, median %v, least %v", r.ratio(0, 1), r.median(1), r.least(0))
 	}
 	failing := side{run: func(int) (time.Duration, error) { return 0, errors.New("broken") }}

@@ -1,49 +1,83 @@
 package main
 
 import (
+	"bytes"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"regexp"
+	"time"
 )
 
 func main() {
 	runs := flag.Int("runs", 11, "runs of each side of a row; the figure is their median")
 	only := flag.String("rows", "", "measure only the groups of rows whose title matches")
+	size := flag.String("scale", "full", "the pods and intervals of the rows: full, medium or short")
+	data := flag.String("data", "", "append the samples of the rows to this file")
+	base := flag.String("compare", "", "compare this file of samples with that in the argument instead")
+	fail := flag.Bool("fail", false, "with -compare: fail if a row is slower by more than its noise")
 	svg := flag.String("svg", "", "draw how the cost grows with the pods into this file instead")
 	flag.Parse()
-	if err := run(*runs, *only, *svg); err != nil {
+	var err error
+	switch {
+	case *base != "":
+		if err = compare(os.Stdout, *base, flag.Arg(0)); errors.Is(err, errSlower) && !*fail {
+			err = nil
+		}
+	case *svg != "":
+		err = draw(*runs, *svg)
+	default:
+		err = run(*runs, *only, *size, *data)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(runs int, only, svg string) error {
-	if svg != "" {
-		drawing, err := drawCost(meter{runs: runs}, full)
-		if err != nil {
-			return err
-		}
-		return os.WriteFile(svg, drawing, 0o666)
+func draw(runs int, svg string) error {
+	drawing, err := drawCost(meter{runs: runs}, scales["full"])
+	if err != nil {
+		return err
 	}
+	return os.WriteFile(svg, drawing, 0o666)
+}
+
+func run(runs int, only, size, data string) error {
 	wanted, err := regexp.Compile(only)
 	if err != nil {
 		return err
 	}
+	z, ok := scales[size]
+	if !ok {
+		return fmt.Errorf("there is no scale %q", size)
+	}
+	var samples bytes.Buffer
+	fmt.Fprintf(&samples, "start: %s\n", time.Now().UTC().Format("2006-01-02T15:04:05.000000Z"))
 	fmt.Println(header)
 	for _, g := range groups {
 		if !wanted.MatchString(g.title) {
 			continue
 		}
-		if err := g.measure(meter{runs: runs}, full, printRows); err != nil {
+		err := g.measure(meter{runs: runs}, z, func(rows ...row) {
+			for _, r := range rows {
+				fmt.Println(r)
+				samples.WriteString(r.data())
+			}
+		})
+		if err != nil {
 			return fmt.Errorf("%s: %w", g.title, err)
 		}
 	}
-	return nil
-}
-
-func printRows(rows ...row) {
-	for _, r := range rows {
-		fmt.Println(r)
+	if data == "" {
+		return nil
 	}
+	f, err := os.OpenFile(data, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = samples.WriteTo(f)
+	return err
 }

@@ -89,18 +89,20 @@ func (r result) median(side int) time.Duration {
 // least returns the minimum time of a side.
 func (r result) least(side int) time.Duration { return slices.Min(r[side]) }
 
-// ratio returns the median of the ratio of the times of side a and side b.
-func (r result) ratio(a, b int) float64 {
+// ratio returns the median of the ratios of the times of side a and side b.
+func (r result) ratio(a, b int) float64 { return middle(r.ratios(a, b)) }
+
+func (r result) ratios(a, b int) []float64 {
 	ratios := make([]float64, len(r[a]))
 	for i := range ratios {
 		ratios[i] = float64(r[a][i]) / float64(r[b][i])
 	}
-	return middle(ratios)
+	return ratios
 }
 
 func middle[T time.Duration | float64](values []T) T {
 	sorted := slices.Sorted(slices.Values(values))
-	return sorted[len(sorted)/2]
+	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
 }
 
 // A usage is the number and the size of allocations.

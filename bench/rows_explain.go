@@ -63,7 +63,7 @@ func explainRows(m meter, z scale, emit emit) error {
 			more := sizes.ratio(0, 1)
 			emit(slower(times, 0, 1, what, "decoding", atMost(1.5, "≤ 1.5")),
 				row{what: what + ": peak memory", ours: size(0), beside: "decoding", theirs: size(1),
-					ratio: fmt.Sprintf("%.2f ×", more)}.with(atMost(1.3, "≤ 1.3"), more))
+					ratio: fmt.Sprintf("%.2f ×", more), samples: sizes.ratios(0, 1)}.with(atMost(1.3, "≤ 1.3"), more))
 		}
 	}
 	return nil

@@ -187,7 +187,7 @@ func lifeRows(m meter, z scale, emit emit) error {
 				whole = whole.with(atMost(float64(3*time.Second), "≤ 3 s"), float64(best.took))
 				x := float64(best.took) / float64(before)
 				emit(row{what: what, ours: span(best.took), beside: many(z.pods[len(z.pods)-2]),
-					theirs: span(before), ratio: fmt.Sprintf("%.1f ×", x)}.
+					theirs: span(before), ratio: fmt.Sprintf("%.1f ×", x), samples: []float64{x}}.
 					with(atMost(12, "≤ 12"), x))
 			}
 			emit(whole, row{what: what + ": syncs, memory with the pods",

@@ -282,10 +282,8 @@ func machineMemoryRows(_ meter, z scale, emit emit) error {
 		if err != nil {
 			return err
 		}
-		perPod := float64(kept) / float64(n)
-		emit(row{what: fmt.Sprintf("bytes per pod in a Machine, %s pods, %s, per index", many(n), s.name),
-			ours: fmt.Sprintf("%.1f", perPod)}.
-			with(atMost(160, "≤ 160"), perPod))
+		what := fmt.Sprintf("bytes per pod in a Machine, %s pods, %s, per index", many(n), s.name)
+		emit(amount(what, "B", "%.1f", float64(kept)/float64(n), atMost(160, "≤ 160")))
 	}
 	w, err := newWorld(running, 1)
 	if err != nil {
@@ -295,8 +293,7 @@ func machineMemoryRows(_ meter, z scale, emit emit) error {
 	if err != nil {
 		return err
 	}
-	emit(row{what: "bytes of a Machine, a Job of one pod", ours: fmt.Sprint(kept)}.with(atMost(4096, "≤ 4 kB"),
-		float64(kept)))
+	emit(amount("bytes of a Machine, a Job of one pod", "B", "%.0f", float64(kept), atMost(4096, "≤ 4 kB")))
 	return nil
 }
 

@@ -7,17 +7,17 @@ import (
 	"github.com/jobfate/jobfate"
 )
 
-// A scale holds the sizes of the measurements: full for the table, small for the tests.
+// A scale holds the sizes of the measurements.
 type scale struct {
 	pods      []int // only rows with the last number have targets
 	intervals []int // only rows with the last number have targets
 	completed int32 // the completions at the end of the range
 }
 
-var full = scale{
-	pods:      []int{1_000, 10_000, 100_000},
-	intervals: []int{1, 100, 50_000},
-	completed: math.MaxInt32,
+var scales = map[string]scale{
+	"full":   {[]int{1_000, 10_000, 100_000}, []int{1, 100, 50_000}, math.MaxInt32},
+	"medium": {[]int{1_000, 10_000}, []int{100, 50_000}, math.MaxInt32},
+	"short":  {[]int{1_000}, []int{100}, math.MaxInt32},
 }
 
 // A group is a set of rows that are measured together.
@@ -144,8 +144,7 @@ func completionRows(m meter, z scale, emit emit) error {
 		used := allocated(func() { _, err = jobfate.Decide(lots.snapshot()) })
 		emit(slower(r, 1, 0, what, "10⁵ completions", atMost(1.10, "≤ 1.10")),
 			faster(r, 1, 2, what, "real controller", target{}),
-			row{what: what + ": memory", ours: fmt.Sprintf("%.2f MB", float64(used.bytes)/1e6)}.
-				with(atMost(1e6, "< 1 MB"), float64(used.bytes)))
+			amount(what+": memory", "MB", "%.2f MB", float64(used.bytes)/1e6, atMost(1, "< 1 MB")))
 	}
 	return nil
 }

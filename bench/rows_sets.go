@@ -111,10 +111,8 @@ func codecRows(m meter, z scale, emit emit) error {
 			formatting := allocated(func() { sink += len(c.ours.String()) })
 			emit(absolute(parse, r.least(0), goals[2]),
 				absolute(format, r.least(2), goals[3]),
-				row{what: parse + ": allocations", ours: fmt.Sprint(parsing.count)}.with(goals[4],
-					float64(parsing.count)),
-				row{what: format + ": allocations", ours: fmt.Sprint(formatting.count)}.with(goals[5],
-					float64(formatting.count)))
+				amount(parse+": allocations", "allocs", "%.0f", float64(parsing.count), goals[4]),
+				amount(format+": allocations", "allocs", "%.0f", float64(formatting.count), goals[5]))
 		}
 	}
 	return nil

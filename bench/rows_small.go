@@ -33,9 +33,10 @@ func smallRows(m meter, _ scale, emit emit) error {
 	decision := allocated(func() { _, err = jobfate.Decide(fresh.snapshot()) })
 	whole := allocated(func() { err = first.look() })
 	const sync = "one pod: the sync of a new Machine that creates it, with all requests"
-	emit(row{what: "one pod: the decision to create it: allocations",
-		ours: fmt.Sprint(decision.count)}.with(atMost(40, "≤ 40"), float64(decision.count)),
-		row{what: sync, ours: span(r.median(4))}, row{what: sync + ": allocations", ours: fmt.Sprint(whole.count)})
+	emit(amount("one pod: the decision to create it: allocations", "allocs", "%.0f", float64(decision.count),
+		atMost(40, "≤ 40")),
+		row{what: sync, ours: span(r.median(4))},
+		amount(sync+": allocations", "allocs", "%.0f", float64(whole.count), target{}))
 	return err
 }
 

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -17,6 +19,20 @@ type row struct {
 	ratio  string
 	target target
 	met    bool // meaningless without a target
+	// samples are the numbers whose median the row shows: the time of jobfate as a multiple of the
+	// time of the reference, or a count in the unit. A row that only has times has none.
+	samples []float64
+	unit    string
+}
+
+// data returns the samples in the format of Go's benchmarks, which benchstat reads.
+func (r row) data() string {
+	var b strings.Builder
+	name := strings.ReplaceAll(strings.TrimSuffix(r.what+"/beside="+r.beside, "/beside="), " ", "_")
+	for _, x := range r.samples {
+		fmt.Fprintf(&b, "Benchmark/%s 1 %v %s\n", name, x, cmp.Or(r.unit, "ratio"))
+	}
+	return b.String()
 }
 
 func (r row) String() string {
@@ -50,18 +66,23 @@ func (r row) with(t target, x float64) row {
 	return r
 }
 
+// amount makes a row with a number that is not a time.
+func amount(what, unit, format string, x float64, t target) row {
+	return row{what: what, ours: fmt.Sprintf(format, x), samples: []float64{x}, unit: unit}.with(t, x)
+}
+
 // slower makes a row with the time of jobfate as a multiple of the time of the reference.
 func slower(r result, ours, theirs int, what, beside string, t target) row {
 	x := r.ratio(ours, theirs)
 	return row{what: what, ours: span(r.median(ours)), beside: beside, theirs: span(r.median(theirs)),
-		ratio: fmt.Sprintf("%.2f ×", x)}.with(t, x)
+		ratio: fmt.Sprintf("%.2f ×", x), samples: r.ratios(ours, theirs)}.with(t, x)
 }
 
 // faster makes a row with the time of the reference as a multiple of the time of jobfate.
 func faster(r result, ours, theirs int, what, beside string, t target) row {
 	x := r.ratio(theirs, ours)
 	return row{what: what, ours: span(r.median(ours)), beside: beside, theirs: span(r.median(theirs)),
-		ratio: fmt.Sprintf("%.3g × faster", x)}.with(t, x)
+		ratio: fmt.Sprintf("%.3g × faster", x), samples: r.ratios(ours, theirs)}.with(t, x)
 }
 
 // span formats a time with three digits.
