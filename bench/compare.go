@@ -88,8 +88,8 @@ func compare(w io.Writer, base, change string) error {
 
 // moveOf returns how a row has moved, and its noise, as logarithms. Two passes are a pair if one
 // started after the other. The move is the median over the pairs of different files. The pairs of
-// the same file compare a program with itself: the largest of their moves is the noise. So passes
-// should take turns: base, change, change, base, base, change, and so on.
+// the same file compare a program with itself, and the noise is what three of four of their moves
+// do not exceed. So passes should take turns: base, change, change, base, base, change, and so on.
 func moveOf(row string, passes []pass, base string) (move, noise float64, _ error) {
 	var between, within []float64
 	for i, b := range passes[1:] {
@@ -110,7 +110,8 @@ func moveOf(row string, passes []pass, base string) (move, noise float64, _ erro
 	if len(between) == 0 || len(within) == 0 {
 		return 0, 0, errors.New("there must be pairs of passes of both files, and of the same file")
 	}
-	return middle(between), slices.Max(within), nil
+	slices.Sort(within)
+	return middle(between), within[(3*len(within)-1)/4], nil
 }
 
 func percent(move float64) string { return fmt.Sprintf("%+.1f %%", 100*math.Expm1(move)) }

@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math"
+	"math/rand"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -73,6 +75,37 @@ func TestCompare(t *testing.T) {
 		if err == nil && tc.wantErr != "" || err != nil && (tc.wantErr == "" || !strings.HasSuffix(err.Error(), tc.wantErr)) {
 			t.Errorf("%s: got the error %v, want %q", tc.name, err, tc.wantErr)
 		}
+	}
+}
+
+// Hardly a row moves by more than its noise by chance, whatever the distribution of its figures, and
+// a slowdown by three standard deviations of a figure is found.
+func TestMoveOf_chance(t *testing.T) {
+	r := rand.New(rand.NewSource(1))
+	burst := func() float64 { return r.NormFloat64() * (1 + 9*float64(r.Intn(5)/4)) }
+	found := func(figure func() float64, slowdown float64) (n int) {
+		for range 1000 {
+			var passes []pass
+			for at := range 40 {
+				p := pass{file: "base", medians: map[string]float64{"a": math.Exp(figure())}}
+				if at%4 == 1 || at%4 == 2 {
+					p.file, p.medians["a"] = "change", math.Exp(slowdown+figure())
+				}
+				passes = append(passes, p)
+			}
+			if move, noise, err := moveOf("a", passes, "base"); err != nil {
+				t.Fatal(err)
+			} else if math.Abs(move) > noise {
+				n++
+			}
+		}
+		return n
+	}
+	if normal, bursts := found(r.NormFloat64, 0), found(burst, 0); normal > 3 || bursts > 3 {
+		t.Errorf("%d and %d of 1,000 rows that are the same have moved", normal, bursts)
+	}
+	if n := found(r.NormFloat64, 3); n < 970 {
+		t.Errorf("%d of 1,000 slowdowns are found", n)
 	}
 }
 
