@@ -102,6 +102,7 @@ setting = $(shell sed -n 's/^$(1)=//p' .ci/run)
 newest := $(call setting,newest)
 release: export GOTOOLCHAIN = $(call setting,newest_go)
 release:
+	@test "$(VERSION)" && test "$(OUT)" || { echo "usage: make release VERSION=v0.1.0 OUT=/tmp/release"; exit 2; }
 	go -C tools run ./release -version $(VERSION) -out $(OUT)-again
 	go -C tools run ./release -version $(VERSION) -out $(OUT) -rehearse -newest "$(patsubst %,k8s.io/%@$(newest),api apimachinery client-go) sigs.k8s.io/controller-runtime@$(call setting,newest_runtime)"
 	for folder in proxy files; do diff -r $(OUT)/$$folder $(OUT)-again/$$folder || exit 1; done
