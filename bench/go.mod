@@ -117,6 +117,7 @@ require (
 
 replace (
 	github.com/jobfate/jobfate => ../
+	github.com/jobfate/jobfate/cluster => ../cluster
 	github.com/jobfate/jobfate/conformance => ../conformance
 )
 

@@ -90,8 +90,8 @@ require (
 	github.com/grpc-ecosystem/go-grpc-middleware/v2 v2.3.3 // indirect
 	github.com/grpc-ecosystem/grpc-gateway/v2 v2.29.0 // indirect
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
+	github.com/jobfate/jobfate/cluster v0.0.0 // indirect
 	github.com/jobfate/jobfate/controller v0.0.0 // indirect
-	github.com/jobfate/jobfate/jobtest v0.0.0 // indirect
 	github.com/jobfate/jobfate/stories v0.0.0
 	github.com/jonboulle/clockwork v0.5.0 // indirect
 	github.com/json-iterator/go v1.1.12 // indirect
@@ -206,6 +206,7 @@ require (
 
 replace (
 	github.com/jobfate/jobfate => ../
+	github.com/jobfate/jobfate/cluster => ../cluster
 	github.com/jobfate/jobfate/controller => ../controller
 	github.com/jobfate/jobfate/jobtest/kube => ../jobtest/kube
 	github.com/jobfate/jobfate/jobtest/live => ../jobtest/live

@@ -4,6 +4,7 @@ go 1.24.0
 
 require (
 	github.com/jobfate/jobfate v0.0.0
+	github.com/jobfate/jobfate/cluster v0.0.0
 	github.com/jobfate/jobfate/jobtest v0.0.0
 	k8s.io/api v0.34.0
 	k8s.io/apimachinery v0.34.0
@@ -31,5 +32,6 @@ require (
 
 replace (
 	github.com/jobfate/jobfate => ../
+	github.com/jobfate/jobfate/cluster => ../cluster
 	github.com/jobfate/jobfate/jobtest => ../jobtest
 )

@@ -6,8 +6,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/cluster"
 	"github.com/jobfate/jobfate/internal/slowpath"
-	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
 // NewCaller returns a reference controller that checks itself: it panics if its Machine decides

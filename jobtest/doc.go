@@ -16,10 +16,9 @@
 // [SmallSpec] and [Events] take the choices of any [Dice]: of rapid, or [Seeded] ones. [NewCaller]
 // is the reference controller of package cluster, and checks itself.
 //
-// The packages below it test a complete controller, whether or not it uses jobfate:
+// The packages below it test a complete controller on the simulated Kubernetes of package cluster,
+// whether or not it uses jobfate:
 //
-//   - cluster is a small simulated Kubernetes with caches, faults and a reference
-//     controller that carries out the decisions of jobfate;
 //   - referee checks every change of a cluster against the properties of
 //     docs/reliability.md;
 //   - chaos runs random schedules, and crashes at every write;

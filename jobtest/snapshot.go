@@ -11,9 +11,9 @@ import (
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/cluster"
 	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/internal/inside"
-	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
 // Snapshots generates snapshots, each from the middle of the life of its Job.

@@ -6,7 +6,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 
-	"github.com/jobfate/jobfate/jobtest/cluster"
+	"github.com/jobfate/jobfate/cluster"
 )
 
 // follow checks an event and returns the world after it. A nil world is that before the first event.

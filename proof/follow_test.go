@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/cluster"
 	"github.com/jobfate/jobfate/jobtest/chaos"
-	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/effort"
 	"github.com/jobfate/jobfate/jobtest/explore"
 )

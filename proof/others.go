@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/jobfate/jobfate/jobtest/cluster"
+	"github.com/jobfate/jobfate/cluster"
 )
 
 // out stops following a pod.

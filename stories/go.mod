@@ -5,6 +5,7 @@ go 1.24.0
 require (
 	github.com/google/go-cmp v0.7.0
 	github.com/jobfate/jobfate v0.0.0
+	github.com/jobfate/jobfate/cluster v0.0.0
 	github.com/jobfate/jobfate/jobtest v0.0.0
 	k8s.io/api v0.34.0
 	k8s.io/apimachinery v0.34.0
@@ -36,5 +37,6 @@ require (
 
 replace (
 	github.com/jobfate/jobfate => ../
+	github.com/jobfate/jobfate/cluster => ../cluster
 	github.com/jobfate/jobfate/jobtest => ../jobtest
 )

@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/cluster"
 	"github.com/jobfate/jobfate/explain"
-	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
 // KEP-3850 § The Job object too big: "the size of both fields is capped at 0.572Mi

@@ -16,8 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/cluster"
 	"github.com/jobfate/jobfate/jobtest/chaos"
-	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/vectors"
 )
 

@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	github.com/google/go-cmp v0.7.0
 	github.com/jobfate/jobfate v0.0.0
+	github.com/jobfate/jobfate/cluster v0.0.0
 	k8s.io/api v0.36.3
 	k8s.io/apimachinery v0.36.3
 )
@@ -31,5 +32,7 @@ require (
 )
 
 replace github.com/jobfate/jobfate => ../
+
+replace github.com/jobfate/jobfate/cluster => ../cluster
 
 replace github.com/jobfate/jobfate/jobtest => ../jobtest

@@ -6,6 +6,7 @@ require (
 	github.com/cloudnative-pg/cloudnative-pg v1.27.0
 	github.com/go-logr/logr v1.4.3
 	github.com/jobfate/jobfate v0.0.0
+	github.com/jobfate/jobfate/cluster v0.0.0
 	github.com/ray-project/kuberay/ray-operator v1.6.2
 	helm.sh/helm/v3 v3.20.0
 	k8s.io/api v0.36.3
@@ -156,6 +157,8 @@ require (
 )
 
 replace github.com/jobfate/jobfate => ../..
+
+replace github.com/jobfate/jobfate/cluster => ../../cluster
 
 replace github.com/jobfate/jobfate/examples => ../../examples
 

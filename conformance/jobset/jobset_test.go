@@ -14,8 +14,8 @@ import (
 	"sigs.k8s.io/jobset/pkg/constants"
 
 	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/cluster"
 	"github.com/jobfate/jobfate/conformance/jobset"
-	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
 // failedBy returns a Job of a set, run by jobfate with some options, whose pod has matched the rule

@@ -15,7 +15,7 @@
 // A difference is accepted only if an entry of docs/divergences.md names it and the
 // condition of that entry holds. The lifetime then continues with the world of jobfate.
 //
-// The world is a cluster of package jobtest/cluster, and the events are a life of package
+// The world is a cluster of package cluster, and the events are a life of package
 // jobtest. After the last step jobfate alone runs the Job to its end. The referee of jobtest
 // checks that each pod was counted once, that no finalizer is left, and that the counters
 // are right.

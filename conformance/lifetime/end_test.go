@@ -10,8 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 
+	"github.com/jobfate/jobfate/cluster"
 	"github.com/jobfate/jobfate/explain"
-	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
 const mostRounds = 400

@@ -16,9 +16,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/cluster"
 	"github.com/jobfate/jobfate/conformance/real"
 	"github.com/jobfate/jobfate/internal/inside"
-	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
 // jobfateSide is a Machine, which reads the watches of its life.

@@ -5,8 +5,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/jobfate/jobfate/cluster"
 	"github.com/jobfate/jobfate/conformance/real"
-	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
 // skippedByKubernetes reports whether the real controller, with its default gates, skips a sync

@@ -92,6 +92,8 @@ require (
 
 replace github.com/jobfate/jobfate => ../..
 
+replace github.com/jobfate/jobfate/cluster => ../../cluster
+
 replace github.com/jobfate/jobfate/controller => ..
 
 replace github.com/jobfate/jobfate/jobtest/kube => ../../jobtest/kube

@@ -69,6 +69,7 @@ require (
 
 replace (
 	github.com/jobfate/jobfate => ../../
+	github.com/jobfate/jobfate/cluster => ../../cluster
 	github.com/jobfate/jobfate/controller => ../../controller
 	github.com/jobfate/jobfate/e2e => ../
 	github.com/jobfate/jobfate/jobtest/kube => ../../jobtest/kube

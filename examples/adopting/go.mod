@@ -36,6 +36,7 @@ require (
 	github.com/go-openapi/swag/yamlutils v0.27.1 // indirect
 	github.com/google/gnostic-models v0.7.0 // indirect
 	github.com/google/uuid v1.6.0 // indirect
+	github.com/jobfate/jobfate/cluster v0.0.0 // indirect
 	github.com/jobfate/jobfate/jobtest v0.0.0 // indirect
 	github.com/json-iterator/go v1.1.12 // indirect
 	github.com/modern-go/concurrent v0.0.0-20180306012644-bacd9c7ef1dd // indirect
@@ -74,6 +75,7 @@ require (
 
 replace (
 	github.com/jobfate/jobfate => ../..
+	github.com/jobfate/jobfate/cluster => ../../cluster
 	github.com/jobfate/jobfate/jobtest/kube => ../../jobtest/kube
 )
 

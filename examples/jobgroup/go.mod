@@ -30,6 +30,7 @@ require (
 	github.com/go-openapi/swag v0.23.0 // indirect
 	github.com/google/gnostic-models v0.7.0 // indirect
 	github.com/google/uuid v1.6.0 // indirect
+	github.com/jobfate/jobfate/cluster v0.0.0 // indirect
 	github.com/jobfate/jobfate/jobtest v0.0.0 // indirect
 	github.com/josharian/intern v1.0.0 // indirect
 	github.com/json-iterator/go v1.1.12 // indirect
@@ -67,6 +68,8 @@ require (
 )
 
 replace github.com/jobfate/jobfate => ../..
+
+replace github.com/jobfate/jobfate/cluster => ../../cluster
 
 replace github.com/jobfate/jobfate/controller => ../../controller
 

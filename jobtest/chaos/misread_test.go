@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/jobfate/jobfate"
-	"github.com/jobfate/jobfate/jobtest/cluster"
+	"github.com/jobfate/jobfate/cluster"
 )
 
 // misread are controllers that misread the input: when a Job ends, whether a pod has failed

@@ -9,8 +9,8 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/jobfate/jobfate/cluster"
 	"github.com/jobfate/jobfate/jobtest"
-	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
 // reader is a controller that reads the Job live before it writes a status. If the Job has

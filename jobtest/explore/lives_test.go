@@ -8,8 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/jobfate/jobfate/cluster"
 	"github.com/jobfate/jobfate/jobstatus"
-	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
 // lives has the states of a search, and for each state the bounds of the pods of the Job

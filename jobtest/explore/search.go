@@ -4,8 +4,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/jobfate/jobfate/cluster"
 	"github.com/jobfate/jobfate/jobtest"
-	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
 

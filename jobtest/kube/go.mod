@@ -6,6 +6,7 @@ require (
 	github.com/go-logr/logr v1.4.3
 	github.com/google/go-cmp v0.7.0
 	github.com/jobfate/jobfate v0.0.0
+	github.com/jobfate/jobfate/cluster v0.0.0
 	gopkg.in/evanphx/json-patch.v4 v4.13.0
 	k8s.io/api v0.36.3
 	k8s.io/apimachinery v0.36.3
@@ -65,5 +66,7 @@ require (
 )
 
 replace github.com/jobfate/jobfate => ../..
+
+replace github.com/jobfate/jobfate/cluster => ../../cluster
 
 replace github.com/jobfate/jobfate/jobtest => ..

@@ -5,8 +5,8 @@ go 1.26.0
 require (
 	github.com/go-logr/logr v1.4.3
 	github.com/jobfate/jobfate v0.0.0
+	github.com/jobfate/jobfate/cluster v0.0.0
 	github.com/jobfate/jobfate/controller v0.0.0
-	github.com/jobfate/jobfate/jobtest v0.0.0
 	github.com/jobfate/jobfate/jobtest/kube v0.0.0
 	k8s.io/api v0.36.3
 	k8s.io/apimachinery v0.36.3
@@ -65,6 +65,8 @@ require (
 )
 
 replace github.com/jobfate/jobfate => ../..
+
+replace github.com/jobfate/jobfate/cluster => ../../cluster
 
 replace github.com/jobfate/jobfate/controller => ../../controller
 

@@ -19,6 +19,7 @@ var imported = []struct {
 }{
 	{"", []string{"", "indexset", "backoff", "failurepolicy", "tracking", "validation", "jobstatus", "explain",
 		"group"}},
+	{"cluster", []string{"cluster"}},
 	{"jobtest", []string{"jobtest", "jobtest/chaos", "jobtest/explore"}},
 	{"jobtest/kube", []string{"jobtest/kube", "jobtest/kube/chaos"}},
 	{"jobtest/live", []string{"jobtest/live"}},

@@ -12,8 +12,8 @@ import (
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/cluster"
 	"github.com/jobfate/jobfate/explain"
-	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
 // assumption is what an existing Job without a scenario is assumed to do.

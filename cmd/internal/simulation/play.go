@@ -9,9 +9,9 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/jobfate/jobfate/cluster"
 	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/jobstatus"
-	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
 // epoch is the creation time of a Job that does not exist yet. Nothing depends on its value.

@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/jobfate/jobfate/jobtest/cluster"
+	"github.com/jobfate/jobfate/cluster"
 	"github.com/jobfate/jobfate/tracking"
 )
 

@@ -1,6 +1,6 @@
-// Package cluster is a small simulated Kubernetes cluster for testing Job controllers. It
-// is pure and deterministic, runs in virtual time and uses no goroutines: the same calls
-// in the same order always have the same effects.
+// Package cluster is a small simulated Kubernetes cluster for Job controllers. `jobfate simulate`
+// and the test kits of jobtest run on it. It is pure and deterministic, runs in virtual time and
+// uses no goroutines: the same calls in the same order always have the same effects.
 //
 // A [Cluster] stores Jobs and pods like an API server, with UIDs, resource versions,
 // conflicts, finalizers, graceful deletion, owner references and the validation of

@@ -11,8 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/jobfate/jobfate/jobtest"
-	"github.com/jobfate/jobfate/jobtest/cluster"
+	"github.com/jobfate/jobfate/cluster"
 )
 
 const adoption = `{"metadata":{"uid":"u","ownerReferences":[{"apiVersion":"batch/v1","kind":"Job","name":"j","uid":"mine","controller":true}],` +
@@ -31,7 +30,7 @@ func podToPatch(how func(*corev1.Pod)) *corev1.Pod {
 func orphaned(p *corev1.Pod) { p.OwnerReferences = nil }
 
 func deleting(p *corev1.Pod) {
-	at := metav1.NewTime(jobtest.Noon())
+	at := metav1.NewTime(noon)
 	p.OwnerReferences, p.DeletionTimestamp, p.DeletionGracePeriodSeconds = nil, &at, ptr[int64](30)
 }
 

@@ -7,8 +7,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/jobfate/jobfate/jobtest"
-	"github.com/jobfate/jobfate/jobtest/cluster"
+	"github.com/jobfate/jobfate/cluster"
 )
 
 // What would this Job do if index 1 always exited with 42?
@@ -24,7 +23,7 @@ func ExampleCluster() {
 		fmt.Println(err)
 		return
 	}
-	caller, cache := jobtest.NewCaller(), c.NewCache(true)
+	caller, cache := cluster.NewCaller(), c.NewCache(true)
 	for c.Job().Status.CompletionTime == nil && c.Now.Sub(start) < time.Minute {
 		out := c.Run(caller, cache)
 		for _, pod := range c.Pods() {

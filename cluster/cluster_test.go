@@ -11,11 +11,18 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/jobfate/jobfate/jobtest"
-	"github.com/jobfate/jobfate/jobtest/cluster"
+	"github.com/jobfate/jobfate/cluster"
+	"github.com/jobfate/jobfate/internal/slowpath"
 )
 
 func ptr[T any](v T) *T { return &v }
+
+// newCaller returns a caller whose Machine panics if it decides differently from [jobfate.Decide].
+func newCaller() *cluster.Caller {
+	c := cluster.NewCaller()
+	slowpath.Check(c.Machine)
+	return c
+}
 
 func newCluster(t *testing.T, completions int32) *cluster.Cluster {
 	t.Helper()
@@ -23,7 +30,7 @@ func newCluster(t *testing.T, completions int32) *cluster.Cluster {
 	job.Name = "job"
 	job.Spec.Completions, job.Spec.Parallelism = &completions, ptr[int32](1)
 	job.Spec.Template.Spec = corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "main", Image: "image"}}}
-	c, err := cluster.New(job, jobtest.Noon())
+	c, err := cluster.New(job, noon)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +42,7 @@ func newCluster(t *testing.T, completions int32) *cluster.Cluster {
 func TestNewCacheAt_catchesUp(t *testing.T) {
 	c := newCluster(t, 1)
 	c.History = 20
-	live, caller := c.NewCache(true), jobtest.NewCaller()
+	live, caller := c.NewCache(true), newCaller()
 	c.Run(caller, live)
 	uid := c.Pods()[0].UID
 	c.End(uid, 0)
@@ -92,7 +99,7 @@ func TestPatchStatus(t *testing.T) {
 // shows it. (Found by chaos.)
 func TestCaller_removedOrphanIsNotCounted(t *testing.T) {
 	c := newCluster(t, 3)
-	cache, caller := c.NewCache(false), jobtest.NewCaller()
+	cache, caller := c.NewCache(false), newCaller()
 	c.Run(caller, cache)
 	cache.ShowAll()
 	uid := c.Pods()[0].UID
@@ -113,7 +120,7 @@ func TestCaller_removedOrphanIsNotCounted(t *testing.T) {
 // (Found by chaos.)
 func TestCaller_noAdoptionOnAStaleView(t *testing.T) {
 	c := newCluster(t, 3)
-	live, caller := c.NewCache(true), jobtest.NewCaller()
+	live, caller := c.NewCache(true), newCaller()
 	c.Run(caller, live)
 	uid := c.Pods()[0].UID
 	c.End(uid, 0)
@@ -123,7 +130,7 @@ func TestCaller_noAdoptionOnAStaleView(t *testing.T) {
 	if got := len(c.Pod(uid).Finalizers); got != 0 {
 		t.Fatalf("the pod has %d finalizers after it was counted, want none", got)
 	}
-	out := c.Run(jobtest.NewCaller(), old)
+	out := c.Run(newCaller(), old)
 	if len(c.Pod(uid).Finalizers) != 0 {
 		t.Errorf("adopted again: %v, finalizers %v; want none", out.Err, c.Pod(uid).Finalizers)
 	}
@@ -135,7 +142,7 @@ func TestCaller_noAdoptionOnAStaleView(t *testing.T) {
 func TestCaller_adoptedPodIsDeletedAtOnce(t *testing.T) {
 	for _, ends := range []bool{false, true} {
 		c := newCluster(t, 3)
-		cache, caller := c.NewCache(true), jobtest.NewCaller()
+		cache, caller := c.NewCache(true), newCaller()
 		c.Run(caller, cache)
 		uid := c.Pods()[0].UID
 		c.Start(uid)
@@ -169,7 +176,7 @@ func TestCaller_adoptedPodIsDeletedAtOnce(t *testing.T) {
 // them still applies. (Found by chaos.)
 func TestCaller_backoffAfterALostAnswer(t *testing.T) {
 	c := newCluster(t, 3)
-	live, caller := c.NewCache(true), jobtest.NewCaller()
+	live, caller := c.NewCache(true), newCaller()
 	c.Run(caller, live)
 	c.End(c.Pods()[0].UID, 1)
 	c.Intercept = func(q *cluster.Request) cluster.Fault {

@@ -9,8 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/jobfate/jobfate/jobtest"
-	"github.com/jobfate/jobfate/jobtest/cluster"
+	"github.com/jobfate/jobfate/cluster"
 )
 
 func jobNamed(namespace, name string) *batchv1.Job {
@@ -33,7 +32,7 @@ func TestSeveralJobs(t *testing.T) {
 			t.Errorf("%s is created twice", name)
 		}
 	}
-	callers, cache := &cluster.Callers{New: func() *cluster.Caller { return jobtest.NewCaller() }}, c.NewCache(true)
+	callers, cache := &cluster.Callers{New: newCaller}, c.NewCache(true)
 	sync := func(name types.NamespacedName) {
 		c.Focus(name)
 		if out := c.Run(callers, cache); out.Err != nil {
@@ -77,7 +76,7 @@ func TestSeveralJobs(t *testing.T) {
 // inherits nothing (kubernetes#131917, kubernetes#142142).
 func TestCaller_recreatedJob(t *testing.T) {
 	c := newCluster(t, 1)
-	cache, caller := c.NewCache(false), jobtest.NewCaller()
+	cache, caller := c.NewCache(false), newCaller()
 	c.Intercept = func(r *cluster.Request) cluster.Fault {
 		if r.Verb == cluster.Create {
 			return cluster.Fault{Err: errors.New("the connection broke")} // not carried out

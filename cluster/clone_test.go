@@ -8,9 +8,8 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/jobfate/jobfate/cluster"
 	"github.com/jobfate/jobfate/internal/inside"
-	"github.com/jobfate/jobfate/jobtest"
-	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
@@ -44,7 +43,7 @@ func run(t *testing.T, c *cluster.Cluster, controller cluster.Controller, cache 
 // A clone and its cache are independent of the original.
 func TestClone(t *testing.T) {
 	c, _ := newStage(t, 2)
-	cache, caller := c.NewCache(false), jobtest.NewCaller()
+	cache, caller := c.NewCache(false), newCaller()
 	run(t, c, caller, cache)
 	other := c.Clone()
 	late := cache.Clone(other)
@@ -69,7 +68,7 @@ func TestClone(t *testing.T) {
 func TestTimes(t *testing.T) {
 	c, cache := newStage(t, 1)
 	c.Now = noon.Add(1500 * time.Millisecond)
-	run(t, c, jobtest.NewCaller(), cache)
+	run(t, c, newCaller(), cache)
 	c.Start("pod-1")
 	status := c.Job().Status.DeepCopy()
 	status.StartTime.Time = status.StartTime.Add(300 * time.Millisecond)
@@ -99,7 +98,7 @@ func (f controllerFunc) Sync(client *cluster.Client) (time.Duration, error) { re
 // record of the caller lacks. The backoff delay after that failure still applies (S12).
 func TestCaller_lostAnswer(t *testing.T) {
 	c, cache := newStage(t, 1)
-	caller := jobtest.NewCaller()
+	caller := newCaller()
 	run(t, c, caller, cache)
 	c.End("pod-1", 1)
 	c.Intercept = func(r *cluster.Request) cluster.Fault {
@@ -131,7 +130,7 @@ func TestSetStatus(t *testing.T) {
 // A pod becomes ready and unready. A call that changes nothing stores no new version.
 func TestReady(t *testing.T) {
 	c, cache := newStage(t, 1)
-	run(t, c, jobtest.NewCaller(), cache)
+	run(t, c, newCaller(), cache)
 	c.Start("pod-1")
 	version := c.Pod("pod-1").ResourceVersion
 	c.Ready("pod-1", corev1.ConditionTrue)
@@ -139,7 +138,7 @@ func TestReady(t *testing.T) {
 		t.Errorf("a ready pod that becomes ready is at version %s, want %s", got, version)
 	}
 	c.Ready("pod-1", corev1.ConditionFalse)
-	run(t, c, jobtest.NewCaller(), cache)
+	run(t, c, newCaller(), cache)
 	if ready := *c.Job().Status.Ready; ready != 0 {
 		t.Errorf("%d pods are ready, want 0", ready)
 	}

@@ -6,14 +6,12 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/jobfate/jobfate/jobtest"
 )
 
 // A new pod has no deletion timestamp. A pod that gets one by an edit, without a grace
 // period, has a grace period of zero.
 func TestDeletionWithoutGrace(t *testing.T) {
-	at := metav1.NewTime(jobtest.Noon())
+	at := metav1.NewTime(noon)
 	dying := func(p *corev1.Pod) { p.DeletionTimestamp, p.DeletionGracePeriodSeconds = &at, nil }
 	c, _ := newStage(t, 1)
 	sent := named("a")
