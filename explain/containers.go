@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -61,18 +62,31 @@ var (
 		"ImageInspectError", "RegistryUnavailable", "SignatureValidationFailed"}
 	configReasons = []string{"CreateContainerConfigError", "CreateContainerError", "PreCreateHookError"}
 	crashLoop     = "CrashLoopBackOff"
-	usualReasons  = []string{"", "ContainerCreating", "PodInitializing", crashLoop}
+	usualReasons  = []string{"", "ContainerCreating", "PodInitializing", crashLoop, restartingAll}
 )
 
-// containerStart finds a container that waits for another unusual reason.
+// restartingAll is the reason of a container that the kubelet has removed to restart all containers of its pod
+// (KEP-5532). Its state, and then its last state, say neither how nor when it ended.
+const restartingAll = "RestartingAllContainers"
+
+// containerStart finds a container that waits for another unusual reason, or because it could not be started.
 func containerStart(p *podFacts) (s sign) {
 	for _, c := range p.all {
-		if w := c.State.Waiting; w != nil && !slices.Contains(usualReasons, w.Reason) &&
-			!slices.Contains(imageReasons, w.Reason) && !slices.Contains(configReasons, w.Reason) {
+		switch w := c.State.Waiting; {
+		case w == nil || slices.Contains(imageReasons, w.Reason) || slices.Contains(configReasons, w.Reason):
+		case notStarted(c.LastTerminationState.Terminated):
+			return sign{text: joined(": ", c.String(), w.Reason) + p.restarts(c), container: c.Name}
+		case !slices.Contains(usualReasons, w.Reason):
 			return sign{text: joined(": ", c.String(), w.Reason, oneLine(w.Message)), container: c.Name}
 		}
 	}
 	return s
+}
+
+// notStarted reports whether the runtime could not start a container, so that it has no log (containerd,
+// internal/cri/server/container_start.go).
+func notStarted(end *corev1.ContainerStateTerminated) bool {
+	return end != nil && end.Reason == "StartError"
 }
 
 // crashing returns the finder for a container that is restarted again and again, for which is holds.
@@ -84,7 +98,8 @@ func crashing(is func(*podFacts, container) bool) func(*podFacts) sign {
 			if main && c.role != "container" {
 				continue // it is a sidecar, without which the pod can finish
 			}
-			if w := c.State.Waiting; (w != nil && w.Reason == crashLoop || p.loops(c)) && is(p, c) {
+			if w := c.State.Waiting; (w != nil && w.Reason == crashLoop || p.loops(c)) && is(p, c) &&
+				!notStarted(c.LastTerminationState.Terminated) {
 				return sign{text: joined(": "+
 					"", c.String(), textIf(w != nil, crashLoop)) + p.restarts(c), container: c.Name}
 			}
@@ -97,7 +112,8 @@ func crashing(is func(*podFacts, container) bool) func(*podFacts) sign {
 // running for ten minutes, the kubelet forgets the back-off (2 × MaxContainerBackOff).
 func (p *podFacts) loops(c container) bool {
 	last := c.LastTerminationState.Terminated
-	if last == nil || c.RestartCount < 3 || last.FinishedAt.Sub(last.StartedAt.Time) >= longPatience {
+	if last == nil || c.RestartCount < 3 || last.FinishedAt.Sub(last.StartedAt.Time) >= longPatience ||
+		last.FinishedAt.IsZero() && p.f.past(p.since, time.Duration(c.RestartCount)*longPatience) {
 		return false
 	}
 	if running := c.State.Running; running != nil {
@@ -114,7 +130,16 @@ func (p *podFacts) restarts(c container) string {
 	}
 	return " after " + joined(": ", joined(", "+
 		"", exit(last), textIf(c.RestartCount > 0, count(c.RestartCount, "restart")),
-		textIf(!last.FinishedAt.IsZero(), "the last run ended "+p.f.ago(last.FinishedAt.Time))), oneLine(last.Message))
+		textIf(!c.ended().IsZero(), "the last run ended "+p.f.ago(c.ended()))), oneLine(last.Message))
+}
+
+// ended returns when the last run of a container ended or, if its state does not say, when it runs again since.
+func (c container) ended() time.Time {
+	last, running := c.LastTerminationState.Terminated, c.State.Running
+	if last.FinishedAt.IsZero() && running != nil {
+		return running.StartedAt.Time
+	}
+	return last.FinishedAt.Time
 }
 
 func anyContainer(*podFacts, container) bool { return true }
@@ -135,12 +160,17 @@ func (p *podFacts) rule(c container) string {
 	if last == nil {
 		return ""
 	}
-	for i, r := range p.t.container(c.Name).list("restartPolicyRules") {
-		values, _ := r.at("exitCodes")["values"].([]any)
-		in := slices.ContainsFunc(values, func(v any) bool { return fmt.Sprint(v) == fmt.Sprint(last.ExitCode) })
-		if operator := r.text("exitCodes", "operator"); operator == "In" && in || operator == "NotIn" && !in {
-			return fmt.Sprintf("restartPolicyRules[%d] (%s on exit codes %s "+
-				"%v)", i, r.text("action"), operator, values)
+	for _, of := range p.t.containers() {
+		name := of.text("name")
+		for i, r := range of.list("restartPolicyRules") {
+			values, _ := r.at("exitCodes")["values"].([]any)
+			in := slices.ContainsFunc(values, func(v any) bool { return fmt.Sprint(v) == fmt.Sprint(last.ExitCode) })
+			operator, action := r.text("exitCodes", "operator"), r.text("action")
+			all := last.Reason == restartingAll && action == "RestartAllContainers"
+			if all || name == c.Name && (operator == "In" && in || operator == "NotIn" && !in) {
+				return fmt.Sprintf("restartPolicyRules[%d]%s (%s on exit codes %s %v)", i,
+					textIf(all, " of container "+name), action, operator, values)
+			}
 		}
 	}
 	return ""
@@ -166,8 +196,11 @@ func allRestarting(p *podFacts) (s sign) {
 	s.text = joined(": ", "all containers have been restarting "+
 		""+p.f.lasting(c.LastTransitionTime.Time), oneLine(c.Message))
 	for _, c := range p.all {
-		if c.LastTerminationState.Terminated != nil {
-			s.container, s.text = c.Name, s.text+"; "+c.String()+p.restarts(c)
+		if s.container == "" && c.LastTerminationState.Terminated != nil {
+			s.container = c.Name
+		}
+		if end := c.State.Terminated; end != nil && end.ExitCode != 0 {
+			s.container, s.text = c.Name, s.text+"; "+c.String()+", "+exit(end)
 			break
 		}
 	}
@@ -184,7 +217,7 @@ func probeFailing(p *podFacts) (s sign) {
 	for _, c := range p.all {
 		started := c.Started != nil && *c.Started
 		again := c.RestartCount > 0 && c.LastTerminationState.Terminated != nil &&
-			!p.f.past(c.LastTerminationState.Terminated.FinishedAt.Time, longPatience)
+			!p.f.past(c.ended(), longPatience)
 		switch {
 		case e != nil && c.in(e) && (!started && c.State.Running != nil || again) && c.State.Terminated == nil:
 			return sign{text: joined(": "+
@@ -202,7 +235,7 @@ func restarted(p *podFacts) (s sign) {
 	for _, c := range p.all {
 		last := c.LastTerminationState.Terminated
 		if c.RestartCount > 0 && last != nil && c.role != "sidecar" && c.State.Terminated == nil &&
-			!p.f.past(last.FinishedAt.Time, longPatience) && last.FinishedAt.Sub(last.StartedAt.Time) < longPatience {
+			!p.f.past(c.ended(), longPatience) && last.FinishedAt.Sub(last.StartedAt.Time) < longPatience {
 			return sign{text: c.String() + p.restarts(c), container: c.Name}
 		}
 	}

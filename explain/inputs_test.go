@@ -103,6 +103,21 @@ var podStates = map[string]string{
 	"failed":         `{spec: {nodeName: worker-1}, status: {phase: Failed, conditions: [` + scheduled + `]}}`,
 }
 
+// writeStatus adds what a kubelet writes in every status: the defaults of a container's, and the conditions that are
+// not written yet (pkg/kubelet/status/generate.go).
+func writeStatus(pod map[string]any) {
+	status, _ := pod["status"].(map[string]any)
+	for _, list := range []string{"initContainerStatuses", "containerStatuses"} {
+		all, _ := status[list].([]any)
+		for i, c := range all {
+			c := c.(map[string]any)
+			_, runs := c["state"].(map[string]any)["running"]
+			all[i] = merge(map[string]any{"image": "registry.example/train:v2", "imageID": "", "ready": runs, "restartCount": 0,
+				"started": runs, "lastState": map[string]any{}}, c)
+		}
+	}
+}
+
 // complete returns an object as kubectl prints it, except for parts that no cause depends on.
 func complete(o map[string]any) string {
 	kind := fmt.Sprint(o["kind"])
@@ -119,6 +134,7 @@ func complete(o map[string]any) string {
 			delete(o, "is")
 		}
 		o = merge(base, o)
+		writeStatus(o)
 	case kind == "Event" && o["apiVersion"] == nil:
 		about := map[string]any{"kind": "Job", "namespace": "ml", "name": "train", "uid": "job-uid"}
 		if text, ok := o["about"].(string); ok && text != "job" {
@@ -132,12 +148,13 @@ func complete(o map[string]any) string {
 			about["fieldPath"] = field
 		}
 		base := map[string]any{"apiVersion": "v1", "type": "Warning", "involvedObject": about,
-			"metadata":      map[string]any{"name": "e", "namespace": "ml"},
-			"lastTimestamp": "2026-05-01T" + fmt.Sprint(o["at"]) + "Z"}
+			"metadata": map[string]any{"name": "e", "namespace": "ml"}}
+		at := "2026-05-01T" + fmt.Sprint(o["at"]) + "Z"
 		for _, name := range []string{"at", "about", "container"} {
 			delete(o, name)
 		}
 		o = merge(base, o)
+		writeEvent(o, at)
 	default:
 		o = merge(map[string]any{"metadata": map[string]any{"namespace": "ml"}}, o)
 	}

@@ -103,7 +103,7 @@ func gangIncomplete(p *podFacts) (s sign) {
 		return s
 	}
 	text, e := p.schedulerSays()
-	if mentions(text, "from a gang to", "pod group \"", "PodGroup", "pod group") {
+	if mentions(text, "minCount ", "PodGroup", "pod group") {
 		return sign{text: joined("; ", p.f.gang(p.Pod), oneLine(text)), event: e}
 	}
 	if gang := p.f.gang(p.Pod); gang != "" && p.f.overdue(p.since) {

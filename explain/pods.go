@@ -50,8 +50,8 @@ type template struct {
 	spec object
 }
 
-// container returns a container of the template; empty if it is not there.
-func (t *template) container(name string) object {
+// containers returns the containers of the template.
+func (t *template) containers() []object {
 	if !t.read {
 		t.read, t.spec = true, t.f.uids[t.f.Job.UID]
 		if t.spec == nil {
@@ -59,12 +59,7 @@ func (t *template) container(name string) object {
 		}
 		t.spec = t.spec.at("spec", "template", "spec")
 	}
-	for _, c := range slices.Concat(t.spec.list("containers"), t.spec.list("initContainers")) {
-		if c.text("name") == name {
-			return c
-		}
-	}
-	return nil
+	return slices.Concat(t.spec.list("containers"), t.spec.list("initContainers"))
 }
 
 // isWell reports whether the main containers of a pod run, and nothing of the pod needs a closer
@@ -97,6 +92,9 @@ func (f *facts) nodeMissing(pod *corev1.Pod) bool {
 func (f *facts) factsOf(of *corev1.Pod, t *template) *podFacts {
 	p := &podFacts{Pod: of, f: f, t: t, node: of.Spec.NodeName, scheduled: condition(of, corev1.PodScheduled),
 		events: f.events[of.UID]}
+	if p.scheduled.Reason == corev1.PodReasonSchedulingGated && len(of.Spec.SchedulingGates) == 0 {
+		p.scheduled = corev1.PodCondition{} // of the API server, until a scheduler has tried
+	}
 	p.since = p.CreationTimestamp.Time
 	if p.node != "" {
 		p.since = latest(p.since, p.scheduled.LastTransitionTime.Time)

@@ -20,12 +20,15 @@ func (p *podFacts) started() bool {
 // progress are the events after which an earlier warning is over.
 var progress = reasonIs("Scheduled", "Pulling", "Pulled", "Created", "Started", "SuccessfulAttachVolume")
 
+// volumeInUse are what the attach/detach controller says about a volume that another node has: 1.36 changed it.
+var volumeInUse = []string{"Waiting for detach", "Multi-Attach error"}
+
 // warning returns the warning that keeps the pod from starting: of those since the last progress, the one
 // that says most. A mount that times out waits for what an earlier warning says.
 func (p *podFacts) warning() (best *corev1.Event) {
 	rank := func(e *corev1.Event) int {
 		switch {
-		case strings.HasPrefix(oneLine(e.Message), "Multi-Attach error"):
+		case mentions(e.Message, volumeInUse...):
 			return 4
 		case e.Reason == "FailedAttachVolume" || e.Reason == "FailedCreatePodSandBox":
 			return 3

@@ -42,6 +42,11 @@ var causes = []row{
 		advice: "Raise MEMORY of container CONTAINER, or make it use less. " + failedAdvice,
 		job:    failed(func(c *found) bool { return c.signs.exited != nil && c.signs.exited.Reason == "OOMKilled" })},
 	{code: CauseFailed, attention: AttentionLost, group: groupEnd,
+		means: "the Job has failed, and a container could not be started",
+		advice: "Check the command, the security context and the mounts of container CONTAINER: it has not run, so " +
+			"it has no log. RERUN",
+		job: failed(func(c *found) bool { return notStarted(c.signs.exited) })},
+	{code: CauseFailed, attention: AttentionLost, group: groupEnd,
 		means:  "the Job has failed, and the pod that failed last says how",
 		advice: failedAdvice,
 		job:    failed(func(c *found) bool { return c.container != "" })},
@@ -319,7 +324,7 @@ var causes = []row{
 		means: "a container would run as root, which its security context forbids",
 		advice: "Set runAsUser in the securityContext of the pod template to a number above 0, or build the " +
 			"image with " +
-			"such a USER." + templateAdvice, pod: waiting(configReasons, "runAsNonRoot")},
+			"such a USER." + templateAdvice, pod: waiting(configReasons, "runAsNonRoot", "non-root policy")},
 	{code: CauseContainerConfig, attention: AttentionStuck, cannot: "cannot create a container",
 		means:  "a Secret, a ConfigMap or a key that a container needs is missing",
 		advice: "Create the Secret, the ConfigMap or the key that the message names; the kubelet tries again.",
@@ -364,7 +369,7 @@ var causes = []row{
 		advice: "Delete the pod that still uses the volume, or wait until it ends. If that node is gone, the " +
 			"volume is " +
 			"detached after six minutes.",
-		pod: startFailing([]string{"FailedAttachVolume"}, "Multi-Attach error")},
+		pod: startFailing([]string{"FailedAttachVolume"}, volumeInUse...)},
 	{code: CausePodStartFailing, attention: AttentionStuck, cannot: "cannot start",
 		means:  "no container has started, and a volume cannot be attached",
 		advice: "Look at the volume, and at the CSI driver: kubectl get volumeattachments.",

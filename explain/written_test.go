@@ -1,0 +1,149 @@
+package explain_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// writers are the components that write events, with their type and reasons: pkg/kubelet/events, and the files that
+// the inputs name.
+var writers = []struct{ component, kind, reasons string }{
+	{"kubelet", "Normal", "BackOff Created Killing Pulled Pulling SandboxChanged Started"},
+	{"kubelet", "Warning", "BackOff Failed FailedCreatePodContainer FailedCreatePodSandBox FailedKillPod FailedMount " +
+		"FailedPrepareDynamicResources NetworkNotReady Unhealthy"},
+	{"default-scheduler", "Normal", "Scheduled"},
+	{"default-scheduler", "Warning", "FailedScheduling"},
+	{"attachdetach-controller", "Normal", "SuccessfulAttachVolume"},
+	{"attachdetach-controller", "Warning", "FailedAttachVolume"},
+	{"persistentvolume-controller", "Warning", "ProvisioningFailed"},
+	{"resource_claim", "Warning", "FailedResourceClaimCreation"},
+	{"node-controller", "Warning", "NodeNotReady"},
+	{"job-controller", "Normal", "SuccessfulCreate Suspended"},
+	{"job-controller", "Warning", "FailedCreate"},
+	{"cronjob-controller", "Normal", "SuccessfulCreate"},
+	{"cronjob-controller", "Warning", "MissSchedule"},
+	{"cluster-autoscaler", "Normal", "NotTriggerScaleUp TriggeredScaleUp"},
+	{"karpenter", "Normal", "Nominated"},
+	{"karpenter", "Warning", "FailedScheduling"},
+	{"batch/job-kueue-controller", "Normal", "Stopped"},
+}
+
+// newEvents are the components that use the newer API for events: in core/v1, they have an eventTime alone.
+var newEvents = []string{"default-scheduler", "batch/job-kueue-controller"}
+
+// writeEvent adds to an event what its writer adds. An input names the writer if several have the reason.
+func writeEvent(o map[string]any, at string) {
+	source, _ := o["source"].(map[string]any)
+	for _, w := range writers {
+		if o["type"] == w.kind && slices.Contains(strings.Fields(w.reasons), fmt.Sprint(o["reason"])) &&
+			cmp.Or(source["component"], any(w.component)) == any(w.component) {
+			o["reportingComponent"] = w.component
+			if slices.Contains(newEvents, w.component) {
+				o["eventTime"] = strings.Replace(at, "Z", ".000001Z", 1)
+				return
+			}
+			o["source"], o["firstTimestamp"], o["lastTimestamp"] = map[string]any{"component": w.component}, at, at
+			o["count"] = 1
+			return
+		}
+	}
+}
+
+// startsLater is how long a kubelet waits at least before the nth restart of a container: ten seconds before the
+// second, twice as long before each further one, at most five minutes (pkg/kubelet/kubelet.go, newCrashLoopBackOff).
+func startsLater(n int32) (all time.Duration) {
+	for i := range n - 1 {
+		all += min(10*time.Second<<min(i, 5), 5*time.Minute)
+	}
+	return all
+}
+
+// unwritten returns what no kubelet would write in a pod (pkg/kubelet/kubelet_pods.go, convertToAPIContainerStatuses
+// and getPhase; kuberuntime_manager.go, doBackOff).
+func unwritten(pod *corev1.Pod) (all []string) {
+	no := func(c *corev1.ContainerStatus, format string, args ...any) {
+		all = append(all, "container "+c.Name+": "+fmt.Sprintf(format, args...))
+	}
+	pending, running := false, pod.Spec.NodeName == ""
+	for _, list := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
+		for i := range list {
+			c, last := &list[i], list[i].LastTerminationState.Terminated
+			init := len(pod.Status.InitContainerStatuses) > 0 && &list[0] == &pod.Status.InitContainerStatuses[0]
+			sidecar := slices.ContainsFunc(pod.Spec.InitContainers,
+				func(of corev1.Container) bool { return of.Name == c.Name && of.RestartPolicy != nil })
+			if w := c.State.Waiting; w != nil {
+				plain := w.Reason == "ContainerCreating" || w.Reason == "PodInitializing"
+				if plain != (w.Message == "") {
+					no(c, "%s has the message %q", w.Reason, w.Message)
+				}
+				if plain && (w.Reason == "PodInitializing") != (len(pod.Spec.InitContainers) > 0) {
+					no(c, "%s beside %d init containers", w.Reason, len(pod.Spec.InitContainers))
+				}
+				of := fmt.Sprintf(" restarting failed container=%s pod=%s_%s(%s)", c.Name, pod.Name, pod.Namespace, pod.UID)
+				if w.Reason == "CrashLoopBackOff" && (c.RestartCount == 0 || !strings.HasSuffix(w.Message, of)) {
+					no(c, "%d restarts, %q, not \"back-off …%s\"", c.RestartCount, w.Message, of)
+				}
+			}
+			if (c.RestartCount > 0) != (last != nil) && (last == nil || c.State.Waiting == nil) {
+				no(c, "%d restarts, and the last state is %v", c.RestartCount, last)
+			}
+			if last != nil && last.Reason != "RestartingAllContainers" &&
+				now.Sub(pod.CreationTimestamp.Time) < startsLater(c.RestartCount) {
+				no(c, "%d restarts in %s", c.RestartCount, now.Sub(pod.CreationTimestamp.Time))
+			}
+			for _, end := range []*corev1.ContainerStateTerminated{c.State.Terminated, last} {
+				timeless := end != nil && (end.Reason == "RestartingAllContainers" || end.Reason == "ContainerStatusUnknown")
+				if end != nil && ((end.Reason == "Completed") != (end.ExitCode == 0) || end.Reason == "" ||
+					timeless != end.FinishedAt.IsZero() || timeless != end.StartedAt.IsZero()) {
+					no(c, "ended with %+v", *end)
+				}
+			}
+			if r := c.State.Running; r != nil && last != nil && !last.FinishedAt.Before(&r.StartedAt) {
+				no(c, "runs since %s, after a run that ended at %s", r.StartedAt, last.FinishedAt)
+			}
+			never := c.State.Waiting != nil && last == nil
+			pending = pending || never || init && !sidecar && c.State.Running != nil || sidecar && c.State.Running != nil &&
+				!*c.Started
+			running = running || !init && !never
+		}
+	}
+	if phase := pod.Status.Phase; phase == corev1.PodRunning && pending || phase == corev1.PodPending && running && !pending &&
+		pod.Spec.NodeName != "" {
+		all = append(all, "the phase is "+string(phase))
+	}
+	return all
+}
+
+// Components write the pods and events of the inputs so, and no other way.
+func TestInputs_written(t *testing.T) {
+	for _, in := range readInputs(t) {
+		for _, text := range in.documents() {
+			var o struct {
+				Kind, APIVersion, Reason, Type, ReportingComponent string
+			}
+			if err := json.Unmarshal([]byte(text), &o); err != nil {
+				t.Fatal(err)
+			}
+			switch {
+			case o.Kind == "Pod":
+				var pod corev1.Pod
+				if err := json.Unmarshal([]byte(text), &pod); err != nil {
+					t.Fatalf("%s: %v", in.title, err)
+				}
+				for _, what := range unwritten(&pod) {
+					t.Errorf("%s/%s: %s: %s", filepath.Base(in.file), in.title, pod.Name, what)
+				}
+			case o.Kind == "Event" && o.APIVersion == "v1" && o.ReportingComponent == "":
+				t.Errorf("%s/%s: no component writes the event %s %s", filepath.Base(in.file), in.title, o.Type, o.Reason)
+			}
+		}
+	}
+}
