@@ -91,10 +91,7 @@ func jobSetSays(f *facts, of owner, failed bool) string {
 	}
 	most, _ := o.number("spec", "failurePolicy", "maxRestarts")
 	all, _ := o.number("status", "restarts")
-	used, counts := o.number("status", "restartsCountTowardsMax")
-	if !counts {
-		used = all
-	}
+	used, _ := o.number("status", "restartsCountTowardsMax") // omitted if 0
 	reason := f.failureReason()
 	for i, r := range o.list("spec", "failurePolicy", "rules") {
 		patterns, _ := r["onJobFailureMessagePatterns"].([]any) // may match; the default is likelier
@@ -262,7 +259,7 @@ func (f *facts) workloadSays() (state, text string) {
 		return workloadStopped, name + ": " + message
 	case evicted.text("status") == "True":
 		return workloadEvicted, joined(": ", name+" was evicted", evicted.text("reason"), evicted.text("message"),
-			textIf(reserved.text("status") == "False", message),
+			textIf(reserved.text("status") == "False" && message != evicted.text("message"), message),
 			textIf(requeued.After(f.Now), "it is queued again at "+f.clock(requeued)))
 	case reserved.text("status") == "False":
 		return "", joined(": ", name, reserved.text("reason"), message)
