@@ -12,18 +12,20 @@ import (
 func nodeLost(p *podFacts) (s sign) {
 	if text := p.f.notReady(p.node); text != "" {
 		s.about = "node/" + p.node
-		s.text = text + p.evicted()
+		s.text = text + p.evicted(p.f.notReadySince(p.node))
 	} else if p.Status.Phase == corev1.PodUnknown || p.Status.Reason == "NodeLost" {
 		s.text = joined(": ", joined(", on node ", "the pod's phase is "+string(p.Status.Phase), p.node),
 			oneLine(p.Status.Message))
+	} else if e := lastEvent(p.events, reasonIs("NodeNotReady")); e != nil && p.f.nodes[p.node] == nil &&
+		p.f.overdue(timeOf(e)) && condition(p.Pod, corev1.PodReady).Status == corev1.ConditionFalse {
+		s = sign{text: "node " + p.node + " was not ready " + p.f.ago(timeOf(e)) + p.evicted(timeOf(e)), event: e}
 	}
 	return s
 }
 
 // evicted says when the taint of a node that is not ready evicts the pod: the admission plugin
 // DefaultTolerationSeconds lets pods stay for five minutes.
-func (p *podFacts) evicted() string {
-	since := p.f.notReadySince(p.node)
+func (p *podFacts) evicted(since time.Time) string {
 	for _, t := range p.Spec.Tolerations {
 		if t.Effect == corev1.TaintEffectNoExecute && t.TolerationSeconds != nil && !since.IsZero() &&
 			(t.Key == corev1.TaintNodeNotReady || t.Key == corev1.TaintNodeUnreachable) {
@@ -119,7 +121,7 @@ func volumeUnbound(p *podFacts) (s sign) {
 		return s
 	}
 	text, e := p.schedulerSays()
-	if !mentions(text, "PersistentVolumeClaim", "persistentvolumeclaim") {
+	if !mentions(text, "PersistentVolumeClaims", "persistentvolumeclaim") {
 		return s
 	}
 	s = sign{text: oneLine(text), event: e}

@@ -156,7 +156,7 @@ var causes = []row{
 		means: "an event says that a quota rejects new pods, and none was created later",
 		advice: "Raise the quota, lower the requests or the parallelism, or wait until other pods of the " +
 			"namespace end.",
-		job: refused("exceeded quota")},
+		job: refused("exceeded quota", "insufficient quota")},
 	{code: CauseNamespaceTerminating, attention: AttentionStuck, group: groupCreation,
 		means:  "the API server rejects new pods, because the namespace is being deleted",
 		advice: "Create the Job in another namespace; nothing can be created in this one.",
@@ -178,7 +178,7 @@ var causes = []row{
 	{code: CauseRuntimeClass, attention: AttentionStuck, group: groupCreation,
 		means:  "the runtime class of the pods does not exist",
 		advice: "Create the RuntimeClass that the message names; the controller tries again.",
-		job:    refused("RuntimeClass")},
+		job:    refused("pod rejected: RuntimeClass")},
 	{code: CauseLimitRange, attention: AttentionStuck, group: groupCreation,
 		means: "a LimitRange rejects new pods",
 		advice: "Change the requests and limits of the pod template, or the LimitRange of the " +
@@ -209,7 +209,7 @@ var causes = []row{
 	{code: CauseServerFailing, attention: AttentionWait, group: groupCreation,
 		means:  "the API server could not create pods, for reasons of its own",
 		advice: "Nothing in the Job is at fault: look at the API server and etcd; the controller tries again.",
-		job: refused("etcdserver: ", "request timed out", "did not complete within", "context deadline exceeded",
+		job: refused("etcdserver: ", "status unknown for quota", "request timed out", "did not complete within", "context deadline exceeded",
 			"in the time allotted", "Internal error occurred", "connection refused", "Too many requests",
 			"too many requests", "the server is currently unable", "server rejected our request")},
 	{code: CauseCreationRefused, attention: AttentionStuck, group: groupCreation,
@@ -217,7 +217,8 @@ var causes = []row{
 		advice: "Fix what the API server names.", job: refused()},
 
 	{code: CauseNodeLost, attention: AttentionStuck, cannot: "cannot be reached",
-		means: "the node of active pods has not been ready for two minutes, or the phase of the pods is Unknown",
+		means: "the node of active pods, or an event of theirs, says that it has not been ready for two minutes, or the " +
+			"phase of the pods is Unknown",
 		advice: "Look at node NODE; if it is gone, delete the Node object, so that its pods are " +
 			"replaced.", pod: nodeLost},
 	{code: CauseNodeMissing, attention: AttentionStuck, cannot: "may be on a node that is gone",
@@ -267,7 +268,7 @@ var causes = []row{
 	{code: CauseUnschedulable, attention: AttentionStuck, cannot: "cannot be scheduled",
 		means:  "most nodes cannot have a volume of the pods",
 		advice: "Look at the volumes that the message means: their zone, their number on a node, their access mode.",
-		pod: unschedulable("volume", "PersistentVolume", "available disk", "free storage", "pv(s)",
+		pod: unschedulable("volume", "CSI driver", "PersistentVolume", "available disk", "free storage", "pv(s)",
 			"ReadWriteOncePod")},
 	{code: CauseUnschedulable, attention: AttentionStuck, cannot: "cannot be scheduled",
 		means:  "most nodes are cordoned",
