@@ -186,6 +186,46 @@ func TestValidate_updates(t *testing.T) {
 	}
 }
 
+// jobfate validate --old says what the API server answers to the real kubectl when a CronJob changes.
+func TestValidate_cronJobUpdates(t *testing.T) {
+	k := newTool(t)
+	command := k.command()
+	text := creation{file: "cron", by: "  jobTemplate: =>   startingDeadlineSeconds: 60\n  timeZone: UTC\n  jobTemplate:"}.text(t)
+	k.mustRun("apply", "-f", k.write("cron.yaml", text))
+	cron, err := api.Client.BatchV1().CronJobs(k.namespace).Get(t.Context(), "cron", metav1.GetOptions{})
+	k.must(err)
+	cron.TypeMeta, cron.ManagedFields = metav1.TypeMeta{APIVersion: "batch/v1", Kind: "CronJob"}, nil
+	stored, err := yaml.Marshal(cron)
+	k.must(err)
+	old := k.write("old.yaml", string(stored))
+	for _, c := range []change{
+		{"nothing", "cron", " => ", ""},
+		{"the schedule", "cron", `"*/5 => "*/7`, ""},
+		{"a wrong schedule", "cron", `"*/5 => "*/0`, "spec.schedule"},
+		{"a time zone in the schedule", "cron", `"*/5 => "TZ=UTC */5`, "spec.schedule"},
+		{"an unknown time zone", "cron", "timeZone: UTC => timeZone: Mars/Base", "spec.timeZone"},
+		{"no time zone and deadline", "cron", "  startingDeadlineSeconds: 60\n  timeZone: UTC\n => ", ""},
+		{"no concurrencyPolicy", "cron", "  jobTemplate: =>   concurrencyPolicy: null\n  jobTemplate:", ""},
+		{"the image", "cron", "main:1 => main:2", ""},
+		{"the restart policy", "cron", "Never => Always", "spec.jobTemplate.spec.template.spec.restartPolicy"},
+		{"a negative backoffLimit", "cron", "    spec:\n      template: =>     spec:\n      backoffLimit: -1\n      template:", "spec.jobTemplate.spec.backoffLimit"},
+		{"completions", "cron", "    spec:\n      template: =>     spec:\n      completions: 4\n      template:", ""},
+		{"manualSelector", "cron", "    spec:\n      template: =>     spec:\n      manualSelector: true\n      template:", "spec.jobTemplate.spec.manualSelector"},
+		{"an invalid label", "cron", "name: cron => name: cron\n  labels: {team: b c}", "metadata.labels"},
+		{"another UID", "cron", "name: cron => name: cron\n  uid: 00000000-0000-0000-0000-000000000001", "metadata.uid"},
+		{"an old version", "cron", `name: cron => name: cron` + "\n  resourceVersion: '1'", "metadata.resourceVersion"},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			t.Parallel()
+			k := k.of(t)
+			file := k.write("cron.yaml", c.change(t, text))
+			answers := k.answers(command, "validate", "--old", old, "-o", "json", file)
+			k.compare(answers, "apply", file, c.want)
+			k.compare(answers, "replace", file, "")
+		})
+	}
+}
+
 // change returns the text of a Job with the change.
 func (c change) change(t *testing.T, text string) string {
 	t.Helper()
@@ -420,8 +460,13 @@ func union(set []string, more string) []string {
 // validate runs the plugin, and returns its answers by command.
 func (k tool) validate(name, file string, more ...string) map[string]verdict {
 	k.Helper()
-	args := append([]string{"--kubeconfig", kubeconfig, "-n", k.namespace, "validate", name, "-f", file, "-o", "json"}, more...)
-	cmd := exec.CommandContext(k.Context(), binary, args...)
+	return k.answers(binary, append([]string{"--kubeconfig", kubeconfig, "-n", k.namespace, "validate", name, "-f", file, "-o", "json"}, more...)...)
+}
+
+// answers runs a program, and returns its answers by command.
+func (k tool) answers(program string, args ...string) map[string]verdict {
+	k.Helper()
+	cmd := exec.CommandContext(k.Context(), program, args...)
 	text, err := cmd.Output()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
@@ -476,7 +521,7 @@ func (k tool) compare(answers map[string]verdict, command, file, want string, ar
 
 var (
 	invalid  = regexp.MustCompile(`(?m)(?:is invalid: |^\* )([a-z]\S*): ((?:Invalid value|Required value|Unsupported value|Forbidden|Duplicate value|Too long|Too many)\b.*)$`)
-	conflict = regexp.MustCompile(`Operation cannot be fulfilled on jobs\.batch "[^"]*": (.*)`)
+	conflict = regexp.MustCompile(`Operation cannot be fulfilled on (?:cron)?jobs\.batch "[^"]*": (.*)`)
 )
 
 // serverVerdict reads the answer of the API server in what kubectl prints.

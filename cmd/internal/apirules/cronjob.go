@@ -2,6 +2,7 @@ package apirules
 
 import (
 	"fmt"
+	"reflect"
 	"regexp"
 	"strings"
 	"time"
@@ -19,21 +20,37 @@ const longestName = 52
 // CronJob returns what the API server would reject in a new CronJob, outside the spec of its Jobs. The
 // CronJob must have a namespace.
 func CronJob(c *batchv1.CronJob) field.ErrorList {
-	spec := field.NewPath("spec")
 	metadata := field.NewPath("metadata")
 	errs := apivalidation.ValidateObjectMeta(&c.ObjectMeta, true, apivalidation.NameIsDNSSubdomain, metadata)
 	if len(c.Name) > longestName {
 		errs = append(errs, field.Invalid(metadata.Child("name"), c.Name, "must be no more than 52 characters"))
 	}
-	errs = append(errs, schedule(c.Spec.Schedule, spec.Child("schedule"))...)
-	errs = append(errs, timeZone(c.Spec.TimeZone, spec.Child("timeZone"))...)
-	errs = append(errs, table(fieldsOf(&c.Spec), spec, cronJobRows)...)
+	return append(errs, cronJobSpec(&c.Spec, nil)...)
+}
+
+// CronJobUpdate returns what the API server would reject when c replaces old, outside the spec of its Jobs. All of
+// the spec may change. What only a new CronJob may not have is kept: a long name, a time zone in the schedule, and a
+// time zone that the API server does not know.
+func CronJobUpdate(c, old *batchv1.CronJob) field.ErrorList {
+	errs := apivalidation.ValidateObjectMetaUpdate(&c.ObjectMeta, &old.ObjectMeta, field.NewPath("metadata"))
+	return append(errs, cronJobSpec(&c.Spec, &old.Spec)...)
+}
+
+// cronJobSpec checks the spec of a CronJob. old is nil for a new one.
+func cronJobSpec(s, old *batchv1.CronJobSpec) field.ErrorList {
+	spec := field.NewPath("spec")
+	zoned := old != nil && strings.Contains(old.Schedule, "TZ")
+	errs := schedule(s.Schedule, zoned, s.TimeZone, spec.Child("schedule"))
+	if old == nil || !reflect.DeepEqual(old.TimeZone, s.TimeZone) {
+		errs = append(errs, timeZone(s.TimeZone, spec.Child("timeZone"))...)
+	}
+	errs = append(errs, table(fieldsOf(s), spec, cronJobRows)...)
 	template := spec.Child("jobTemplate", "spec")
-	if job := &c.Spec.JobTemplate.Spec; job.Selector != nil {
+	if job := &s.JobTemplate.Spec; job.Selector != nil {
 		errs = append(errs,
 			field.Invalid(template.Child("selector"), job.Selector, "`selector` will be auto-generated"))
 	}
-	if manual := c.Spec.JobTemplate.Spec.ManualSelector; manual != nil && *manual {
+	if manual := s.JobTemplate.Spec.ManualSelector; manual != nil && *manual {
 		errs = append(errs, field.NotSupported(template.Child("manualSelector"), *manual, []string{"nil", "false"}))
 	}
 	return errs
@@ -46,16 +63,22 @@ var cronJobRows = []row{
 	{"failedJobsHistoryLimit", atLeast0},
 }
 
-func schedule(text string, path *field.Path) (errs field.ErrorList) {
+// schedule checks a schedule. The old one may have a time zone, and then this one, too.
+func schedule(text string, zoned bool, zone *string, path *field.Path) (errs field.ErrorList) {
 	if text == "" {
 		return field.ErrorList{field.Required(path, "")}
 	}
 	if _, err := parse(text); err != nil {
 		errs = append(errs, field.Invalid(path, text, err.Error()))
 	}
-	if strings.Contains(text, "TZ") {
+	switch {
+	case !strings.Contains(text, "TZ"):
+	case !zoned:
 		errs = append(errs,
 			field.Invalid(path, text, "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"))
+	case zone != nil:
+		errs = append(errs,
+			field.Invalid(path, text, "cannot use both timeZone field and TZ or CRON_TZ in schedule"))
 	}
 	return errs
 }

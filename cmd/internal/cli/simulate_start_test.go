@@ -104,7 +104,7 @@ spec:
 			checkRun(t, strings.Replace(nightly, tc.old, tc.replaced, 1), append([]string{"simulate"}, tc.args...), tc.status, tc.stdout, tc.stderr)
 		})
 	}
-	checkRun(t, nightly, []string{"validate", "--old", "-", simulated("job")}, exitInput, "", "standard input: document 1 is a CronJob, whose template may change; want a Job")
+	checkRun(t, nightly, []string{"validate", "--old", "-", simulated("job")}, exitInput, "", simulated("job")+": document 1 is a Job; want the CronJob that updates nightly")
 }
 
 // TestSimulateLive continues from existing Jobs.

@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -18,10 +18,10 @@ import (
 	"github.com/jobfate/jobfate/validation"
 )
 
-// way is a command of kubectl that updates a Job from a manifest.
+// way is a command of kubectl that updates a Job or a CronJob from a manifest.
 type way struct {
 	name string // of the command, and of the value of --by
-	send func(m *kubefile.Manifest, live *batchv1.Job) sent
+	send func(m *kubefile.Manifest, live kubefile.Object) sent
 }
 
 // ways are the commands. The answer to the first one decides, unless --by names another. kubectl
@@ -32,11 +32,11 @@ var ways = []way{
 	{"replace", replaced},
 }
 
-// sent is what the API server does with an update before it validates the Job.
+// sent is what the API server does with an update before it validates the object.
 type sent struct {
-	job     *batchv1.Job // with its defaults; nil if the API server does not get as far as that
-	refused finding      // why it does not
-	same    bool         // kubectl sends nothing, because nothing changes
+	object  kubefile.Object // with the defaults of a Job; nil if the API server does not get as far as that
+	refused finding         // why it does not
+	same    bool            // kubectl sends nothing, because nothing changes
 }
 
 // selected returns the ways that a value of --by names.
@@ -49,18 +49,19 @@ func selected(by string) []way {
 	return ways
 }
 
-// update sends the manifest, which must name the old Job.
-func (w way) update(m *kubefile.Manifest, live *batchv1.Job) sent {
-	name, namespace := m.Job.Name, cmp.Or(m.Job.Namespace, live.Namespace)
+// update sends the manifest, which must name the old object.
+func (w way) update(m *kubefile.Manifest, live kubefile.Object) sent {
+	name, namespace := m.Job.Name, cmp.Or(m.Job.Namespace, live.GetNamespace())
 	switch {
 	case name == "":
 		return refuse(string(field.ErrorTypeRequired), "metadata.name",
 			"Required value: kubectl %s needs a name", w.name)
-	case name != live.Name:
-		return refuse("OtherJob", "metadata.name", "kubectl %s updates the Job %s, not %s", w.name, name, live.Name)
-	case namespace != live.Namespace:
-		return refuse("OtherJob", "metadata.namespace",
-			"kubectl %s updates the Job in the namespace %s, not in %s", w.name, namespace, live.Namespace)
+	case name != live.GetName():
+		return refuse("OtherJob", "metadata.name", "kubectl %s updates the %s %s, not %s", w.name, kindOf(m), name,
+			live.GetName())
+	case namespace != live.GetNamespace():
+		return refuse("OtherJob", "metadata.namespace", "kubectl %s updates the %s in the namespace %s, not in %s",
+			w.name, kindOf(m), namespace, live.GetNamespace())
 	}
 	return w.send(m, live)
 }
@@ -69,30 +70,35 @@ func refuse(rule, name, format string, args ...any) sent {
 	return sent{refused: finding{Rule: rule, Field: name, Message: fmt.Sprintf(format, args...)}}
 }
 
-// applied merges the manifest into the old Job: kubectl compares the manifest with the
-// configuration in the annotation of the old Job, and with the old Job, and sends the difference.
-func applied(m *kubefile.Manifest, live *batchv1.Job) sent {
-	job := &batchv1.Job{}
+// applied merges the manifest into the old object: kubectl compares the manifest with the configuration in the
+// annotation of the old object, and with the old object, and sends the difference.
+func applied(m *kubefile.Manifest, live kubefile.Object) sent {
+	next := emptyLike(live)
 	patch, err := patchFor(m, live)
 	if err == nil && string(patch) == "{}" {
-		return sent{job: live, same: true}
+		return sent{object: live, same: true}
 	}
 	var merged []byte
 	if err == nil {
-		merged, err = strategicpatch.StrategicMergePatch(textOf(live), patch, batchv1.Job{})
+		merged, err = strategicpatch.StrategicMergePatch(textOf(live), patch, live)
 	}
 	if err == nil {
-		err = utiljson.Unmarshal(merged, job)
+		err = utiljson.Unmarshal(merged, next)
 	}
 	if err != nil {
-		return refuse("NotMerged", "", "kubectl cannot merge the Job: %s", oneLine(err))
+		return refuse("NotMerged", "", "kubectl cannot merge the %s: %s", kindOf(m), oneLine(err))
 	}
-	return onVersion(job, live)
+	return onVersion(next, live)
+}
+
+// emptyLike returns a new object of the same type.
+func emptyLike[T kubefile.Object](o T) T {
+	return reflect.New(reflect.TypeOf(o).Elem()).Interface().(T)
 }
 
 // patchFor returns the strategic merge patch that kubectl sends.
-func patchFor(m *kubefile.Manifest, live *batchv1.Job) ([]byte, error) {
-	schema, err := strategicpatch.NewPatchMetaFromStruct(batchv1.Job{})
+func patchFor(m *kubefile.Manifest, live kubefile.Object) ([]byte, error) {
+	schema, err := strategicpatch.NewPatchMetaFromStruct(live)
 	if err != nil {
 		return nil, err
 	}
@@ -100,13 +106,13 @@ func patchFor(m *kubefile.Manifest, live *batchv1.Job) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return strategicpatch.CreateThreeWayMergePatch(original, configured(m, live.Namespace), textOf(live), schema, true)
+	return strategicpatch.CreateThreeWayMergePatch(original, configured(m, live.GetNamespace()), textOf(live), schema, true)
 }
 
 // lastApplied returns the configuration in the annotation of kubectl apply, without fields that
 // the API types lack; nil if there is none.
-func lastApplied(live *batchv1.Job) ([]byte, error) {
-	text := live.Annotations[corev1.LastAppliedConfigAnnotation]
+func lastApplied(live kubefile.Object) ([]byte, error) {
+	text := live.GetAnnotations()[corev1.LastAppliedConfigAnnotation]
 	if text == "" {
 		return nil, nil
 	}
@@ -143,53 +149,58 @@ func textOf(object any) []byte {
 
 // replaced is the manifest itself. In particular, kubectl replace does not add the selector and
 // the labels that the API server generates for a new Job.
-func replaced(m *kubefile.Manifest, live *batchv1.Job) sent {
-	job := m.Job.DeepCopy()
-	if job.UID != "" && job.UID != live.UID {
+func replaced(m *kubefile.Manifest, live kubefile.Object) sent {
+	if uid := m.Object().GetUID(); uid != "" && uid != live.GetUID() {
 		return refuse("Conflict", "metadata.uid",
-			"Precondition failed: UID in precondition: %s, UID in object meta: %s", job.UID, live.UID)
+			"Precondition failed: UID in precondition: %s, UID in object meta: %s", uid, live.GetUID())
 	}
-	job.ResourceVersion = cmp.Or(job.ResourceVersion, live.ResourceVersion)
-	return onVersion(job, live)
+	return onVersion(m.Object(), live)
 }
 
-// onVersion returns the Job as it is validated, unless it is meant for another version of the old
-// Job.
-func onVersion(job, live *batchv1.Job) sent {
-	if job.ResourceVersion != "" && job.ResourceVersion != live.ResourceVersion {
+// onVersion returns the object as it is validated, unless it is meant for another version of the old one.
+func onVersion(next, live kubefile.Object) sent {
+	if version := next.GetResourceVersion(); version != "" && version != live.GetResourceVersion() {
 		return refuse("Conflict", "metadata.resourceVersion",
 			"the object has been modified; please apply your changes to the latest version and try again")
 	}
-	job.ResourceVersion = live.ResourceVersion
-	return sent{job: identified(job, live)}
+	return sent{object: identified(next, live)}
 }
 
-// live returns the old Job as the API server stores it. An old Job without a UID is a manifest
-// that kubectl apply has created. If the old Job does not say what identifies it, next does.
-func live(old *kubefile.Manifest, next *batchv1.Job) *batchv1.Job {
-	job := old.Job.DeepCopy()
-	if job.UID == "" && old.Fields() != nil {
-		job = &batchv1.Job{}
-		_ = utiljson.Unmarshal(configured(old, "default"), job) // it is the old Job with an annotation
+// live returns the old object as the API server stores it. An old one without a UID is a manifest that kubectl apply
+// has created. If the old object does not say what identifies it, next does.
+func live[T kubefile.Object](old *kubefile.Manifest, next T) T {
+	out := old.Object().DeepCopyObject().(T)
+	if out.GetUID() == "" && old.Fields() != nil {
+		out = emptyLike(out)
+		_ = utiljson.Unmarshal(configured(old, "default"), out) // it is the old object with an annotation
 	}
-	created := job.UID == ""
-	job.UID = cmp.Or(job.UID, next.UID)
-	job.ResourceVersion = cmp.Or(job.ResourceVersion, next.ResourceVersion, "1")
-	if job = defaulted(named(job)); created {
-		job = validation.GenerateSelector(job)
+	created := out.GetUID() == ""
+	out.SetUID(cmp.Or(out.GetUID(), next.GetUID(), placeholder))
+	out.SetResourceVersion(cmp.Or(out.GetResourceVersion(), next.GetResourceVersion(), "1"))
+	out.SetNamespace(cmp.Or(out.GetNamespace(), "default"))
+	if job, is := any(out).(*batchv1.Job); is {
+		if job = defaulted(named(job)); created {
+			job = validation.GenerateSelector(job)
+		}
+		return any(job).(T)
 	}
-	return job
+	return out
 }
 
-// identified returns a new version of a Job with what the API server keeps of the old one.
-func identified(job, live *batchv1.Job) *batchv1.Job {
-	job = defaulted(job)
-	job.Name, job.Namespace = cmp.Or(job.Name, live.Name), cmp.Or(job.Namespace, live.Namespace)
-	job.UID = types.UID(cmp.Or(string(job.UID), string(live.UID)))
-	job.ResourceVersion = cmp.Or(job.ResourceVersion, live.ResourceVersion)
-	job.Generation, job.CreationTimestamp = live.Generation, live.CreationTimestamp
-	job.DeletionTimestamp = live.DeletionTimestamp
-	return job
+// identified returns a new version of an object with what the API server keeps of the old one.
+func identified[T kubefile.Object](next, live T) T {
+	out := next.DeepCopyObject().(T)
+	if job, is := any(out).(*batchv1.Job); is {
+		out = any(defaulted(job)).(T)
+	}
+	out.SetName(cmp.Or(out.GetName(), live.GetName()))
+	out.SetNamespace(cmp.Or(out.GetNamespace(), live.GetNamespace()))
+	out.SetUID(cmp.Or(out.GetUID(), live.GetUID()))
+	out.SetResourceVersion(cmp.Or(out.GetResourceVersion(), live.GetResourceVersion()))
+	out.SetGeneration(live.GetGeneration())
+	out.SetCreationTimestamp(live.GetCreationTimestamp())
+	out.SetDeletionTimestamp(live.GetDeletionTimestamp())
+	return out
 }
 
 // defaulted returns a Job with all defaults. The API server shows a service account under both

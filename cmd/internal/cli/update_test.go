@@ -87,6 +87,41 @@ func TestUpdate(t *testing.T) {
 	checkPart(t, "a CronJob", runWith(cron, "validate", "--old", old).Stderr, "standard input: document 1 is a CronJob; want the Job that updates elastic")
 }
 
+// The answers are those of ValidateCronJobUpdate of Kubernetes 1.37.2, also for old CronJobs that the API server no
+// longer accepts. e2e/plugin compares the answers for others with those of an API server.
+func TestUpdate_cronJob(t *testing.T) {
+	cron := func(name, schedule, more string) string {
+		return "apiVersion: batch/v1\nkind: CronJob\nmetadata:\n  name: " + name + "\nspec:\n  schedule: " + schedule + "\n  timeZone: " + more +
+			"\n  jobTemplate:\n    spec:\n      template:\n        spec:\n          restartPolicy: Never\n          containers:\n          - {name: main, image: b}\n"
+	}
+	const none, zoned = "null", "TZ=UTC 0 1 * * *"
+	long := strings.Repeat("a", 60)
+	for _, tc := range []struct {
+		reason, old, now, want string // the error; none if it is accepted
+	}{
+		{"another schedule and template", cron("a", "'@daily'", none), strings.Replace(cron("a", "'@hourly'", none), "image: b", "image: c", 1), ""},
+		{"a long name", cron(long, "'@daily'", none), cron(long, "'@hourly'", none), ""},
+		{"a wrong name", cron("A_b", "'@daily'", none), cron("A_b", "'@hourly'", none), ""},
+		{"another name", cron("a", "'@daily'", none), cron("b", "'@daily'", none), "metadata.name: kubectl apply updates the CronJob b, not a"},
+		{"a time zone in the schedule", cron("a", zoned, none), cron("a", "CRON_TZ=UTC 0 2 * * *", none), ""},
+		{"a new one", cron("a", "0 1 * * *", none), cron("a", zoned, none), `spec.schedule: Invalid value: "TZ=UTC 0 1 * * *": cannot use TZ or CRON_TZ in schedule, use timeZone field instead`},
+		{"one that moves to its field", cron("a", zoned, none), cron("a", "0 1 * * *", "UTC"), ""},
+		{"one in both", cron("a", zoned, none), cron("a", zoned, "UTC"), `spec.schedule: Invalid value: "TZ=UTC 0 1 * * *": cannot use both timeZone field and TZ or CRON_TZ in schedule`},
+		{"an unknown time zone", cron("a", "'@daily'", "Mars/Base"), cron("a", "'@hourly'", "Mars/Base"), ""},
+		{"another one", cron("a", "'@daily'", "Mars/Base"), cron("a", "'@daily'", "Mars/Bas"), `spec.timeZone: Invalid value: "Mars/Bas": unknown time zone Mars/Bas`},
+		{"the first one", cron("a", "'@daily'", none), cron("a", "'@daily'", "Mars/Base"), `spec.timeZone: Invalid value: "Mars/Base": unknown time zone Mars/Base`},
+		{"none any more", cron("a", "'@daily'", "Mars/Base"), cron("a", "'@daily'", none), ""},
+	} {
+		old := filepath.Join(t.TempDir(), "old.yaml")
+		writeFile(t, old, tc.old)
+		got := runWith(tc.now, "validate", "--by", "apply", "--old", old)
+		_, problem, _ := strings.Cut(got.Stdout, " error: ")
+		if problem, _, _ = strings.Cut(problem, "\n"); problem != tc.want || (got.Status == exitOK) != (tc.want == "") || got.Stderr != "" {
+			t.Errorf("%s: got status %d, %s%s, want the error %q", tc.reason, got.Status, got.Stdout, got.Stderr, tc.want)
+		}
+	}
+}
+
 // Any part of the manifest, of the old Job and of its annotation may be anything. There is an
 // answer or an error.
 func TestUpdate_anyInput(t *testing.T) {

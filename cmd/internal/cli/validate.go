@@ -25,7 +25,7 @@ Reports what the API server would reject in Jobs, and its warnings.
   jobfate validate --status job.yaml                 check the status by itself
   jobfate validate --status --old old.yaml new.yaml  update the status
 
-CronJobs are checked with their template. Objects of other kinds are skipped, and counted in
+CronJobs are checked with their template, and --old may name one. Objects of other kinds are skipped, and counted in
 a note.
 
 Without a file, and for the file -, it reads the standard input. A new Job may lack what
@@ -96,9 +96,7 @@ func validateFiles(env Environment, args []string) error {
 			if err != nil {
 				return err
 			}
-			if before, sources = start.Jobs[0], sources[1:]; before.Path != "" {
-				return fmt.Errorf("%s is a CronJob, whose template may change; want a Job", before.At)
-			}
+			before, sources = start.Jobs[0], sources[1:]
 		}
 		in, err = kubefile.ReadManifests(sources...)
 		return err
@@ -119,9 +117,11 @@ func (c *Validate) Print(env Environment, old *kubefile.Manifest, in *kubefile.I
 		return fmt.Errorf("%s is a CronJob; --status checks Jobs", in.Jobs[slices.IndexFunc(in.Jobs, isCron)].Whole())
 	case old == nil:
 	case len(in.Jobs) > 1:
-		return fmt.Errorf("%s is a second Job; want only the Job that updates %s", in.Jobs[1].At, old.Job.Name)
-	case in.Jobs[0].Path != "":
-		return fmt.Errorf("%s is a CronJob; want the Job that updates %s", in.Jobs[0].At, old.Job.Name)
+		return fmt.Errorf("%s is a second %s; want only the %s that updates %s", in.Jobs[1].At, kindOf(in.Jobs[1]),
+			kindOf(old), old.Job.Name)
+	case kindOf(in.Jobs[0]) != kindOf(old):
+		return fmt.Errorf("%s is a %s; want the %s that updates %s", in.Jobs[0].Whole(), kindOf(in.Jobs[0]), kindOf(old),
+			old.Job.Name)
 	}
 	all := verdicts{Jobs: []verdict{}, Skipped: in.Skipped, Unreadable: messages(in.Unreadable)}
 	refused := false
@@ -146,18 +146,33 @@ func (c *Validate) Print(env Environment, old *kubefile.Manifest, in *kubefile.I
 
 func isCron(m *kubefile.Manifest) bool { return m.Cron != nil }
 
+// kindOf returns the kind of the object of a manifest.
+func kindOf(m *kubefile.Manifest) string {
+	if isCron(m) {
+		return "CronJob"
+	}
+	return "Job"
+}
+
 // verdicts checks a Job, or the update of the old Job by it, in each of the ways to update a Job.
 // The first verdict decides.
 func (c *Validate) verdicts(m, old *kubefile.Manifest) (all []verdict) {
 	readable := true
 	begin := func() verdict {
 		v := newVerdict(m, c.status)
-		v.oddities(m.Oddities, reflect.TypeFor[batchv1.Job](), old, c.loose)
+		var known, knownOutside []string
+		if old != nil {
+			known = old.Unknown
+		}
+		if old != nil && old.Cron != nil {
+			knownOutside = old.Cron.Unknown
+		}
+		v.oddities(m.Oddities, reflect.TypeFor[batchv1.Job](), known, c.loose)
 		if m.Cron == nil {
 			v.unrendered(plainly(m.Job), "")
 		} else {
 			v.outer = true
-			v.oddities(m.Cron.Oddities, reflect.TypeFor[batchv1.CronJob](), nil, c.loose)
+			v.oddities(m.Cron.Oddities, reflect.TypeFor[batchv1.CronJob](), knownOutside, c.loose)
 			v.unrendered(plainly(m.Cron.CronJob), "")
 			v.outer = false
 			readable = len(m.Cron.Problems) == 0
@@ -186,7 +201,7 @@ func (c *Validate) verdicts(m, old *kubefile.Manifest) (all []verdict) {
 // check checks a new Job, or a status.
 func (c *Validate) check(out *verdict, m, old *kubefile.Manifest) {
 	if m.Cron != nil && !c.status {
-		checkCron(out, m)
+		checkCron(out, m, nil)
 	}
 	out.refuseAll(c.errors(m, old))
 	if !c.status {
@@ -205,15 +220,25 @@ func (c *Validate) check(out *verdict, m, old *kubefile.Manifest) {
 
 // checkUpdate checks the update of the old Job.
 func checkUpdate(out *verdict, w way, m, old *kubefile.Manifest) {
-	was := live(old, m.Job)
+	was := live(old, m.Object())
 	next := w.update(m, was)
+	job, _ := next.object.(*batchv1.Job)
 	switch {
-	case next.job == nil:
+	case next.object == nil:
+		out.outer = true
 		out.refuse(next.refused.Rule, next.refused.Field, next.refused.Message)
 		return
+	case isCron(m):
+		after := m.WithCron(next.object.(*batchv1.CronJob))
+		if job = named(after.Job); !next.same {
+			checkCron(out, after, was.(*batchv1.CronJob))
+			out.refuseAll(slices.Concat(specErrors(after.Job), templateErrors(after.Job),
+				validation.RuleNames(namedPolicy(m), policyPath)))
+		}
 	case !next.same:
-		errs := append(validation.Update(next.job, was), templateErrors(next.job)...)
-		policy := failurepolicy.FromAPI(next.job.Spec.PodFailurePolicy, old.RuleNames...)
+		was := was.(*batchv1.Job)
+		errs := append(validation.Update(job, was), templateErrors(job)...)
+		policy := failurepolicy.FromAPI(job.Spec.PodFailurePolicy, old.RuleNames...)
 		if m.Job.Spec.PodFailurePolicy != nil {
 			policy = namedPolicy(m)
 		}
@@ -221,14 +246,16 @@ func checkUpdate(out *verdict, w way, m, old *kubefile.Manifest) {
 			errs = append(errs, validation.RuleNamesUpdate(policy, namedPolicy(old), policyPath)...)
 		}
 		out.refuseAll(append(errs, validation.RuleNames(policy, policyPath)...))
-		out.addDifferences(m, was, next.job)
+		out.addDifferences(m, was, job)
 	}
-	if _, found := was.Annotations[corev1.LastAppliedConfigAnnotation]; !found && w.name == "apply" {
+	if _, found := was.GetAnnotations()[corev1.LastAppliedConfigAnnotation]; !found && w.name == "apply" {
+		out.outer = true
 		out.warn("NotApplied", "metadata.annotations",
-			"the old Job has no annotation "+corev1.LastAppliedConfigAnnotation+
+			"the old "+kindOf(m)+" has no annotation "+corev1.LastAppliedConfigAnnotation+
 				", so kubectl apply keeps the fields that the file no longer has")
+		out.outer = false
 	}
-	out.hints(next.job)
+	out.hints(job)
 }
 
 // errors returns what the API server would reject in a new Job or a status.
@@ -263,13 +290,18 @@ func specErrors(job *batchv1.Job) field.ErrorList {
 	return validation.JobSpec(&spec, field.NewPath("spec"))
 }
 
-// checkCron checks the fields of a CronJob, and warns if the API server accepts it but not its Jobs. Their
-// names end in the minute for which they are scheduled.
-func checkCron(out *verdict, m *kubefile.Manifest) {
+// checkCron checks the fields of a new CronJob, or of one that replaces old. It warns if the API server accepts it
+// but not its Jobs. Their names end in the minute for which they are scheduled.
+func checkCron(out *verdict, m *kubefile.Manifest, old *batchv1.CronJob) {
 	cron := m.Cron.DeepCopy()
-	cron.ObjectMeta = named(&batchv1.Job{ObjectMeta: cron.ObjectMeta}).ObjectMeta
 	out.outer = true
-	errs := apirules.CronJob(cron)
+	var errs field.ErrorList
+	if old != nil {
+		errs = apirules.CronJobUpdate(cron, old)
+	} else {
+		cron.ObjectMeta = named(&batchv1.Job{ObjectMeta: cron.ObjectMeta}).ObjectMeta
+		errs = apirules.CronJob(cron)
+	}
 	out.refuseAll(errs)
 	out.outer = false
 	if len(errs) > 0 {

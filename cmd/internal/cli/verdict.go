@@ -146,9 +146,9 @@ func (v *verdict) advice(job *batchv1.Job) {
 	}
 }
 
-// oddities adds what a strict decoder rejects. A cluster knows the fields of the Jobs that it stores, as the old
-// Job. Unknown fields of the pod template do not influence the Job, so they are no warnings.
-func (v *verdict) oddities(odd kubefile.Oddities, object reflect.Type, old *kubefile.Manifest, loose bool) {
+// oddities adds what a strict decoder rejects. A cluster knows the fields of the Jobs that it stores. Unknown
+// fields of the pod template do not influence the Job, so they are no warnings.
+func (v *verdict) oddities(odd kubefile.Oddities, object reflect.Type, known []string, loose bool) {
 	for _, p := range odd.Problems {
 		v.refuse("Unreadable", p.Field, p.Message)
 	}
@@ -163,11 +163,11 @@ func (v *verdict) oddities(odd kubefile.Oddities, object reflect.Type, old *kube
 		message := "unknown field in this version of jobfate; kubectl rejects it unless the cluster knows it"
 		if ruleName.MatchString(name) {
 			message = "KEP-4443 proposes names of rules; kubectl rejects them unless the cluster knows them"
-		} else if known := suggestion(object, name); known != "" {
-			message = "unknown field; did you mean " + v.path(known) + "?"
+		} else if near := suggestion(object, name); near != "" {
+			message = "unknown field; did you mean " + v.path(near) + "?"
 		}
 		switch {
-		case old != nil && slices.Contains(old.Unknown, name):
+		case slices.Contains(known, name):
 			v.warn("UnknownField", name, message)
 		case !loose || !strings.HasPrefix(name, "spec.template."):
 			add("UnknownField", name, message)
@@ -263,12 +263,9 @@ func together(answers []verdict) (all []finding) {
 
 // summary writes the last line about a Job.
 func (v verdict) summary(out *strings.Builder, p paint) {
-	how, kind := p.text(green, "accepted"), "Job"
+	how, kind := p.text(green, "accepted"), kindOf(v.manifest)
 	if !v.Accepted {
 		how = p.text(red, "rejected")
-	}
-	if v.manifest.Path != "" {
-		kind = "CronJob"
 	}
 	if v.By != "" {
 		kind = v.By + ": " + kind

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	serializer "k8s.io/apimachinery/pkg/runtime/serializer/json"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
@@ -29,7 +30,8 @@ type Manifest struct {
 	RuleNames []string
 	Oddities
 
-	json []byte // the Job as it was written; nil for the template of a CronJob, and after Read
+	json    []byte   // the object as it was written; nil after Read
+	unknown []string // the fields in it that this version of the API does not have
 }
 
 // Cron is a CronJob with its place. The Oddities are those outside its template.
@@ -37,6 +39,29 @@ type Cron struct {
 	*batchv1.CronJob
 	At Place
 	Oddities
+}
+
+// Object is a Job or a CronJob.
+type Object interface {
+	runtime.Object
+	metav1.Object
+}
+
+// Object returns the Job, or the CronJob if the Job is its template.
+func (m *Manifest) Object() Object {
+	if m.Cron != nil {
+		return m.Cron.CronJob
+	}
+	return m.Job
+}
+
+// WithCron returns the manifest with another CronJob in the same place.
+func (m *Manifest) WithCron(c *batchv1.CronJob) *Manifest {
+	out, cron, template := *m, *m.Cron, c.Spec.JobTemplate.DeepCopy()
+	cron.CronJob = c
+	out.Cron, out.Job = &cron, &batchv1.Job{ObjectMeta: template.ObjectMeta, Spec: template.Spec}
+	out.Job.Name, out.Job.Namespace = c.Name, c.Namespace
+	return &out
 }
 
 // Whole returns the place of the object: of the CronJob, if the Job is its template.
@@ -56,12 +81,11 @@ type Oddities struct {
 	Problems   []Problem // the fields that cannot be read, which are not set in the object
 }
 
-// Fields returns the fields of a Job as they were written, without those that are Unknown. A field
-// that is null differs from one that is absent. It returns nil for the template of a CronJob, and
-// for a Job from [Read], which keeps no text.
+// Fields returns the fields of the object as they were written, without those that are Unknown. A field that is null
+// differs from one that is absent. It returns nil for a Job from [Read], which keeps no text.
 func (m *Manifest) Fields() (out map[string]any) {
 	_ = utiljson.Unmarshal(m.json, &out) // it is valid, as a Job was read from it
-	for _, path := range m.Unknown {
+	for _, path := range m.unknown {
 		removeField(out, path)
 	}
 	return out
@@ -146,14 +170,14 @@ func (p namedPolicy) names() (names []string) {
 // written reads a Job, and keeps its text.
 func (o object) written() *Manifest {
 	m := o.manifest()
-	m.json = o.json
+	m.json, m.unknown = o.json, m.Unknown
 	return m
 }
 
 // template reads the template of a CronJob as a Job with the name of the CronJob.
 func (o object) template() *Manifest {
 	const path = "spec.jobTemplate"
-	m := &Manifest{Job: &batchv1.Job{}, At: o.at, Path: path, Cron: &Cron{CronJob: &batchv1.CronJob{}, At: o.at}}
+	m := &Manifest{At: o.at, Path: path, Cron: &Cron{CronJob: &batchv1.CronJob{}, At: o.at}, json: o.json}
 	m.At.path += "." + path
 	var named struct {
 		Spec struct {
@@ -161,6 +185,7 @@ func (o object) template() *Manifest {
 		} `json:"spec"`
 	}
 	all := o.strictly(m.Cron.CronJob, &named)
+	m.unknown = all.Unknown
 	m.Unknown, m.Cron.Unknown = below(path, all.Unknown)
 	m.Duplicates, m.Cron.Duplicates = below(path, all.Duplicates)
 	for _, p := range all.Problems {
@@ -171,10 +196,7 @@ func (o object) template() *Manifest {
 		}
 	}
 	m.RuleNames = named.Spec.JobTemplate.names()
-	template := m.Cron.Spec.JobTemplate.DeepCopy()
-	m.Job.ObjectMeta, m.Job.Spec = template.ObjectMeta, template.Spec
-	m.Job.Name, m.Job.Namespace = m.Cron.Name, m.Cron.Namespace
-	return m
+	return m.WithCron(m.Cron.CronJob)
 }
 
 // below returns the fields below a path, relative to it, and the others.
