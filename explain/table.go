@@ -209,16 +209,16 @@ var causes = []row{
 	{code: CauseServerFailing, attention: AttentionWait, group: groupCreation,
 		means:  "the API server could not create pods, for reasons of its own",
 		advice: "Nothing in the Job is at fault: look at the API server and etcd; the controller tries again.",
-		job: refused("etcdserver: ", "status unknown for quota", "request timed out", "did not complete within", "context deadline exceeded",
-			"in the time allotted", "Internal error occurred", "connection refused", "Too many requests",
-			"too many requests", "the server is currently unable", "server rejected our request")},
+		job: refused("etcdserver: ", "status unknown for quota", "request timed out", "did not complete within",
+			"context deadline exceeded", "in the time allotted", "Internal error occurred", "connection refused",
+			"Too many requests", "too many requests", "the server is currently unable", "server rejected our request")},
 	{code: CauseCreationRefused, attention: AttentionStuck, group: groupCreation,
 		means:  "an event says that the API server rejects new pods",
 		advice: "Fix what the API server names.", job: refused()},
 
 	{code: CauseNodeLost, attention: AttentionStuck, cannot: "cannot be reached",
-		means: "the node of active pods, or an event of theirs, says that it has not been ready for two minutes, or the " +
-			"phase of the pods is Unknown",
+		means: "the node of active pods, or an event of theirs, says that it has not been ready for two minutes, " +
+			"or the phase of the pods is Unknown",
 		advice: "Look at node NODE; if it is gone, delete the Node object, so that its pods are " +
 			"replaced.", pod: nodeLost},
 	{code: CauseNodeMissing, attention: AttentionStuck, cannot: "may be on a node that is gone",
