@@ -106,7 +106,8 @@ func patchFor(m *kubefile.Manifest, live kubefile.Object) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return strategicpatch.CreateThreeWayMergePatch(original, configured(m, live.GetNamespace()), textOf(live), schema, true)
+	modified := configured(m, live.GetNamespace())
+	return strategicpatch.CreateThreeWayMergePatch(original, modified, textOf(live), schema, true)
 }
 
 // lastApplied returns the configuration in the annotation of kubectl apply, without fields that

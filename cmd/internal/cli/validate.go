@@ -120,8 +120,8 @@ func (c *Validate) Print(env Environment, old *kubefile.Manifest, in *kubefile.I
 		return fmt.Errorf("%s is a second %s; want only the %s that updates %s", in.Jobs[1].At, kindOf(in.Jobs[1]),
 			kindOf(old), old.Job.Name)
 	case kindOf(in.Jobs[0]) != kindOf(old):
-		return fmt.Errorf("%s is a %s; want the %s that updates %s", in.Jobs[0].Whole(), kindOf(in.Jobs[0]), kindOf(old),
-			old.Job.Name)
+		return fmt.Errorf("%s is a %s; want the %s that updates %s", in.Jobs[0].Whole(), kindOf(in.Jobs[0]),
+			kindOf(old), old.Job.Name)
 	}
 	all := verdicts{Jobs: []verdict{}, Skipped: in.Skipped, Unreadable: messages(in.Unreadable)}
 	refused := false
