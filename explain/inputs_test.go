@@ -103,8 +103,7 @@ var podStates = map[string]string{
 	"failed":         `{spec: {nodeName: worker-1}, status: {phase: Failed, conditions: [` + scheduled + `]}}`,
 }
 
-// writeStatus adds what a kubelet writes in every status: the defaults of a container's, and the conditions that are
-// not written yet (pkg/kubelet/status/generate.go).
+// writeStatus adds what a kubelet writes in the status of every container.
 func writeStatus(pod map[string]any) {
 	status, _ := pod["status"].(map[string]any)
 	for _, list := range []string{"initContainerStatuses", "containerStatuses"} {
@@ -123,7 +122,12 @@ func complete(o map[string]any) string {
 	kind := fmt.Sprint(o["kind"])
 	switch {
 	case kind == "Job" && o["apiVersion"] == nil:
-		o = merge(fromYAML(theJob("", "", "")), o)
+		job := fromYAML(theJob("", "", ""))
+		if spec, _ := o["spec"].(map[string]any); spec["suspend"] == true { // pkg/controller/job/job_controller.go syncJob
+			job["status"] = map[string]any{"conditions": []any{map[string]any{"type": "Suspended", "status": "True",
+				"reason": "JobSuspended", "message": "Job suspended", "lastTransitionTime": "2026-05-01T12:00:00Z"}}}
+		}
+		o = merge(job, o)
 	case kind == "Pod":
 		name := fmt.Sprint(o["metadata"].(map[string]any)["name"])
 		var n int
