@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,6 +16,23 @@ type action struct {
 	name          string
 	weight, aside int
 	do            func(*run) bool
+}
+
+// actions is set by init, because some actions call functions that draw from it.
+var actions []action
+
+func init() {
+	actions = slices.Concat(syncActions, eventActions(), collectActions, clockActions, leaderActions)
+}
+
+// These are the weights of an action as a step, between two writes, and as an update of a cache.
+func asStep(a *action) int { return a.weight }
+func aside(a *action) int  { return a.aside }
+func cacheUpdates(a *action) int {
+	if strings.HasPrefix(a.name, "cache shows") {
+		return a.weight
+	}
+	return 0
 }
 
 // of returns the action of an event.

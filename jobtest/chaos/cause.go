@@ -25,13 +25,13 @@ func (r *run) note(q *cluster.Request, a cluster.Answer, err error) {
 	switch {
 	case q.Verb == cluster.Create && err == nil:
 		l.unobserved = append(l.unobserved, unobservedWrite{name: "the creation of " + string(a.Pod.UID),
-			uid: a.Pod.UID, step: r.step})
+			uid: a.Pod.UID, step: r.Step})
 	case q.Verb == cluster.Create && r.served == q: // it took effect, but the answer was lost
 		l.unobserved = append(l.unobserved, unobservedWrite{name: "the creation of " + string(r.created),
-			uid: r.created, answer: err.Error(), step: r.step})
+			uid: r.created, answer: err.Error(), step: r.Step})
 	case q.Verb == cluster.Create && apierrors.IsAlreadyExists(err):
 		l.unobserved = append(l.unobserved, unobservedWrite{name: "the creation of pod " + q.Pod.Name,
-			answer: err.Error(), step: r.step})
+			answer: err.Error(), step: r.Step})
 	}
 }
 

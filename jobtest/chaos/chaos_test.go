@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/jobfate/jobfate/jobtest/effort"
-	"github.com/jobfate/jobfate/jobtest/internal/shrink"
+	"github.com/jobfate/jobfate/jobtest/internal/driver"
 )
 
 var (
@@ -97,7 +97,7 @@ func TestWithout(t *testing.T) {
 func TestJobs(t *testing.T) {
 	var has [len(policies)]int
 	for seed := range uint64(500) {
-		r := newRun(Config{Seed: seed}.orDefault(), shrink.Plan{})
+		r := newRun(Config{Seed: seed}.orDefault(), driver.Plan{})
 		if !r.begin() {
 			t.Fatalf("seed %d: %v", seed, r.broken)
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/jobfate/jobfate/cluster"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/effort"
-	"github.com/jobfate/jobfate/jobtest/internal/shrink"
+	"github.com/jobfate/jobfate/jobtest/internal/driver"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -129,7 +129,7 @@ func TestRejections(t *testing.T) {
 		"the same after a sync between": {[]int32{-1, 0, -1}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newRun(Config{Job: Job(1)}.orDefault(), shrink.Plan{})
+			r := newRun(Config{Job: Job(1)}.orDefault(), driver.Plan{})
 			r.begin()
 			r.calm = true
 			r.c.Watch = nil

@@ -9,7 +9,7 @@ import (
 
 	"github.com/jobfate/jobfate/cluster"
 	"github.com/jobfate/jobfate/jobtest"
-	"github.com/jobfate/jobfate/jobtest/internal/shrink"
+	"github.com/jobfate/jobfate/jobtest/internal/driver"
 	"github.com/jobfate/jobfate/jobtest/referee"
 	"github.com/jobfate/jobfate/tracking"
 )
@@ -108,8 +108,8 @@ func (c Config) orDefault() Config {
 func (c *Config) keys() tracking.Keys { return c.Rules.Keys.WithDefaults() }
 
 // plan returns the plan of a run before it is shortened.
-func (c Config) plan() shrink.Plan {
-	p := shrink.Until(c.Steps)
+func (c Config) plan() driver.Plan {
+	p := driver.Until(c.Steps)
 	p.Off = c.Without
 	return p
 }
@@ -139,4 +139,16 @@ func Run(cfg Config) Report {
 		report.Violation, report.Story = logged.broken, logged.story()
 	}
 	return report
+}
+
+// shrink returns a run of a shorter schedule with the same violation, and with its log.
+func (r *run) shrink() *run {
+	logged, again := driver.Search(r, r.Retries, func(p driver.Plan, logged bool) *run {
+		next := newRun(r.Config, p)
+		next.log.On = logged
+		next.live()
+		return next
+	})
+	logged.unrepeated = !again
+	return logged
 }

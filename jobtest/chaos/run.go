@@ -2,14 +2,14 @@ package chaos
 
 import (
 	"cmp"
-	"math/rand/v2"
 	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/cluster"
-	"github.com/jobfate/jobfate/jobtest/internal/shrink"
+	"github.com/jobfate/jobfate/jobtest"
+	"github.com/jobfate/jobfate/jobtest/internal/driver"
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
 
@@ -17,7 +17,7 @@ import (
 type run struct {
 	Config
 	dice
-	source  *rand.PCG
+	*driver.Schedule
 	c       *cluster.Cluster
 	slots   []*slot
 	ledgers referee.Ledgers // by the names of the Jobs
@@ -27,10 +27,6 @@ type run struct {
 	nested  bool    // the sync is in progress during a sync of another leader
 	started int     // the number of leaders so far
 
-	plan       shrink.Plan
-	step       int
-	off        []bool // actions and faults that are turned off
-	used       [maxActions]bool
 	calm       bool // faults have stopped
 	noPods     bool // and every creation is rejected
 	kinds      []int
@@ -81,14 +77,10 @@ func (l *leader) behind() bool { return l.upto < l.foreign }
 // history is the maximum number of changes by which a cache lags when a controller starts.
 const history = 24
 
-func newRun(cfg Config, plan shrink.Plan) *run {
-	r := &run{Config: cfg, source: rand.NewPCG(cfg.Seed, 0), plan: plan}
-	r.dice = newDice(r.source)
+func newRun(cfg Config, plan driver.Plan) *run {
+	r := &run{Config: cfg, Schedule: driver.NewSchedule(cfg.Seed, plan)}
+	r.dice = dice{jobtest.Seeded{Rand: r.Schedule.Rand}}
 	r.log.keys = cfg.keys()
-	r.off = make([]bool, maxActions)
-	for i, name := range events() {
-		r.off[i] = slices.Contains(plan.Off, name)
-	}
 	return r
 }
 
@@ -100,12 +92,12 @@ func (r *run) beginStep(name string) {
 	if r.log.On && len(r.slots) > 1 {
 		name += ", at " + r.at.name.String()
 	}
-	r.log.Begin(r.step, r.c.Now, name)
+	r.log.Begin(r.Step, r.c.Now, name)
 }
 
 // begin creates the Jobs and the first controller.
 func (r *run) begin() bool {
-	r.source.Seed(r.Seed, 2)
+	r.Part(2)
 	c, err := cluster.New(r.Job, r.Start().Add(time.Duration(r.IntN(1000))*time.Millisecond))
 	if err != nil {
 		r.violate("Job", "the Job is invalid: %v", err)
@@ -140,25 +132,22 @@ func (r *run) steps() {
 			l.stop()
 		}
 	}()
-	for _, r.step = range r.plan.Steps {
-		// The random choices of a step do not depend on earlier steps, so that steps can be
-		// left out.
-		r.source.Seed(r.Seed, uint64(r.step)<<8)
-		if r.choose(everything); r.broken != nil {
-			return
-		}
-	}
-	if r.step = r.Steps + 1; r.Mode == Liveness {
-		r.source.Seed(r.Seed, 3)
+	r.Schedule.Run(func() bool {
+		r.choose(asStep)
+		return r.broken == nil
+	})
+	if r.broken == nil && r.Mode == Liveness {
+		r.Step = r.Steps + 1
+		r.Part(3)
 		r.runToEnd()
 	}
 }
 
 // choose draws an action and executes it.
-func (r *run) choose(from choices) {
-	i := from.draw(r.dice)
+func (r *run) choose(weight func(*action) int) {
+	i := driver.Draw(r.Schedule, actions, weight)
 	a := &actions[i]
-	if r.off[i] {
+	if !r.Allows(a.name) {
 		return
 	}
 	defer r.focusOn(r.at)
@@ -171,13 +160,15 @@ func (r *run) choose(from choices) {
 		if kinds == nil {
 			kinds = r.kinds
 		}
-		r.happened(i, kinds)
+		r.count(i, kinds)
+		if a.name != "sync" {
+			r.Happened(a.name)
+		}
 	}
 }
 
-// happened counts an action or a fault for each feature that the Job uses now.
-func (r *run) happened(i int, kinds []int) {
-	r.used[i] = true
+// count counts an action or a fault for each feature that the Job uses now.
+func (r *run) count(i int, kinds []int) {
 	for _, kind := range kinds {
 		r.reach.counts[i][kind]++
 	}
@@ -317,12 +308,13 @@ func (r *run) intercept(q *cluster.Request) cluster.Fault {
 	if !r.chance(12) {
 		return cluster.Fault{}
 	}
-	i := faultChoices.draw(r.dice)
+	i := driver.Draw(r.Schedule, faults, func(f *fault) int { return f.weight })
 	f := &faults[i]
-	if r.off[len(actions)+i] || f.on != nil && !f.on(q) {
+	if !r.Allows(f.name) || f.on != nil && !f.on(q) {
 		return cluster.Fault{}
 	}
-	r.happened(len(actions)+i, r.kinds)
+	r.count(len(actions)+i, r.kinds)
+	r.Happened(f.name)
 	fault := f.fault(q)
 	r.acting.lost = fault.Lost
 	if fault.Lost && (q.Verb == cluster.Status || q.Verb == cluster.Patch) {

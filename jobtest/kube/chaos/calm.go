@@ -17,16 +17,16 @@ import (
 // that is due. In some schedules a quota rejects creations at first; the controller gets no
 // event when that is over.
 func (s *schedule) runToEnd() {
-	s.quota = !s.calm && !slices.Contains(s.plan.Off, overQuotaForAWhile) && s.IntN(100) < 30
+	s.quota = !s.calm && s.Allows(overQuotaForAWhile) && s.IntN(100) < 30
 	if s.quota {
-		s.happens(overQuotaForAWhile)
+		s.Happened(overQuotaForAWhile)
 	}
 	s.calm = true
 	idle, afterwards := 0, 0
 	for round := range patience {
 		time.Sleep(time.Second)
 		s.quota = s.quota && round < 10
-		s.log.Begin(s.step, time.Now(), "without faults")
+		s.log.Begin(s.Step, time.Now(), "without faults")
 		kube.Collector{Server: s.server}.Run()
 		s.p.showAll()
 		writes := s.writes

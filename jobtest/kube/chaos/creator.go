@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	engine "github.com/jobfate/jobfate/jobtest/chaos"
-	"github.com/jobfate/jobfate/jobtest/internal/shrink"
+	"github.com/jobfate/jobfate/jobtest/internal/driver"
 	"github.com/jobfate/jobfate/jobtest/kube"
 )
 
@@ -62,20 +62,21 @@ func (c Creator) run(t *testing.T,
 	return func(seed uint64, retries int) engine.Report {
 		var total engine.Report
 		want := ""
-		run := func(p shrink.Plan, logged bool) *schedule {
-			s := &schedule{Creator: c, plan: p, want: want, factory: factory, seed: seed}
+		run := func(p driver.Plan, logged bool) *schedule {
+			s := &schedule{Creator: c, Schedule: driver.NewSchedule(seed, p), want: want, factory: factory, seed: seed,
+				calm: len(p.Steps) == 0}
 			s.log.On = logged
 			synctest.Test(t, func(*testing.T) { s.live() })
 			total.Syncs, total.Writes = total.Syncs+s.syncs, total.Writes+s.writes
 			return s
 		}
-		found := run(shrink.Plan{}, false)
+		found := run(driver.Plan{}, false)
 		if found.broken == nil {
 			want = found.end
 			found = run(drawPlan(seed), false)
 		}
 		if total.Violation = found.broken; found.broken != nil && retries >= 0 {
-			logged, same := shrink.Search(found, found.plan.Upto(found.step), found.happened, 600, run)
+			logged, same := driver.Search(found, 600, run)
 			total.Violation, total.Story = logged.broken, logged.story(fmt.Sprintf(rerunCommand, t.Name(), seed), !same)
 		}
 		return total
@@ -83,6 +84,6 @@ func (c Creator) run(t *testing.T,
 }
 
 // drawPlan draws the step at which the faults stop, in some schedules early.
-func drawPlan(seed uint64) shrink.Plan {
-	return shrink.Until(1 + rand.New(rand.NewPCG(seed, 3)).IntN(200))
+func drawPlan(seed uint64) driver.Plan {
+	return driver.Until(1 + rand.New(rand.NewPCG(seed, 3)).IntN(200))
 }

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/jobfate/jobfate/jobtest/internal/driver"
 	"github.com/jobfate/jobfate/jobtest/kube"
 )
 
@@ -64,44 +64,23 @@ func init() {
 	}
 }
 
-func steps(a *action) int { return a.step }
-func aside(a *action) int { return a.aside }
+func asStep(a *action) int { return a.step }
+func aside(a *action) int  { return a.aside }
 
 // choose draws an action and executes it.
 func (s *schedule) choose(weight func(*action) int) {
-	a := &actions[s.weighted(len(actions), func(i int) int { return weight(&actions[i]) })]
-	if slices.Contains(s.plan.Off, a.name) {
+	a := &actions[driver.Draw(s.Schedule, actions, weight)]
+	if !s.Allows(a.name) {
 		return
 	}
 	if a.name != "reconcile" {
-		s.happens(a.name)
-		s.log.Begin(s.step, time.Now(), a.name)
+		s.Happened(a.name)
+		s.log.Begin(s.Step, time.Now(), a.name)
 	}
 	a.do(s)
 }
 
-// weighted draws a number below n.
-func (s *schedule) weighted(n int, weight func(int) int) int {
-	total := 0
-	for i := range n {
-		total += weight(i)
-	}
-	left := s.IntN(total)
-	for i := range n {
-		if left -= weight(i); left < 0 {
-			return i
-		}
-	}
-	return 0
-}
-
 func pick[T any](s *schedule, from []T) T { return from[s.IntN(len(from))] }
-
-func (s *schedule) happens(name string) {
-	if !slices.Contains(s.happened, name) {
-		s.happened = append(s.happened, name)
-	}
-}
 
 func (s *schedule) delete(o client.Object) {
 	_ = s.users.Delete(context.Background(), o, client.PropagationPolicy("Background")) // may be gone

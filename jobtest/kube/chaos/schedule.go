@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"math/rand/v2"
 	"net/http"
 	"path"
 	"slices"
@@ -21,7 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/jobfate/jobfate/jobtest/internal/shrink"
+	"github.com/jobfate/jobfate/jobtest/internal/driver"
 	"github.com/jobfate/jobfate/jobtest/internal/story"
 	"github.com/jobfate/jobfate/jobtest/kube"
 	"github.com/jobfate/jobfate/jobtest/referee"
@@ -30,13 +29,12 @@ import (
 // schedule is a run of a [Creator].
 type schedule struct {
 	Creator
-	plan    shrink.Plan
+	*driver.Schedule
 	want    string // the end of a run without faults
 	factory func(*Env) reconcile.Reconciler
 	seed    uint64
+	calm    bool // there are no faults (any more)
 
-	*rand.Rand
-	source *rand.PCG
 	server *kube.Server
 	users  client.Client
 	stored *kube.Cache
@@ -46,10 +44,7 @@ type schedule struct {
 	judged int64 // revision
 	end    string
 
-	happened      []string // actions and faults
 	syncs, writes int
-	step          int
-	calm          bool // there are no faults (any more)
 	quota         bool // every creation is rejected
 	log           story.Log
 
@@ -111,8 +106,8 @@ func (a answers) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // live runs the schedule.
 func (s *schedule) live() {
-	s.source = rand.NewPCG(s.seed, 1)
-	s.Rand, s.serial = rand.New(s.source), make(lock, 1)
+	s.Part(1)
+	s.serial = make(lock, 1)
 	s.uids, s.made = map[types.UID]types.NamespacedName{}, map[string]*purpose{}
 	s.server = kube.New(kube.Options{Seed: s.seed, Kinds: s.Kinds})
 	s.server.Observe(s.observe)
@@ -136,22 +131,18 @@ func (s *schedule) live() {
 			return
 		}
 	}
-	s.calm = len(s.plan.Steps) == 0
 	s.start()
 	defer func() { s.p.end() }()
 	after := 0 // steps after the end
-	for _, s.step = range s.plan.Steps {
-		if s.isBroken() || after > 20 {
-			break
-		}
-		s.source.Seed(s.seed, uint64(s.step)<<8)
-		s.choose(steps)
+	s.Run(func() bool {
+		s.choose(asStep)
 		if s.judge(); s.end != "" {
 			after++
 		}
-	}
+		return !s.isBroken() && after <= 20
+	})
 	if !s.isBroken() {
-		s.source.Seed(s.seed, 2)
+		s.Part(2)
 		s.runToEnd()
 	}
 }
@@ -242,11 +233,11 @@ func (s *schedule) intercept(r *kube.Request) kube.Verdict {
 	if s.IntN(100) >= 12 {
 		return kube.Verdict{}
 	}
-	f := faults[s.weighted(len(faults), func(i int) int { return faults[i].weight })]
-	if slices.Contains(s.plan.Off, f.name) || f.on != nil && !f.on(r) {
+	f := faults[driver.Draw(s.Schedule, faults, func(f *requestFault) int { return f.weight })]
+	if !s.Allows(f.name) || f.on != nil && !f.on(r) {
 		return kube.Verdict{}
 	}
-	s.happens(f.name)
+	s.Happened(f.name)
 	v := f.verdict(r)
 	if f.kills {
 		s.p.stop()
@@ -260,7 +251,7 @@ func (s *schedule) intercept(r *kube.Request) kube.Verdict {
 // reconcile calls Reconcile as a controller that watches the owners and their Jobs.
 func (s *schedule) reconcile(request reconcile.Request) {
 	p := s.p
-	s.log.Begin(s.step, time.Now(), "reconcile "+request.String())
+	s.log.Begin(s.Step, time.Now(), "reconcile "+request.String())
 	s.mentionLate()
 	delete(p.due, request)
 	p.request = request

@@ -1,4 +1,4 @@
-package shrink
+package driver
 
 import (
 	"slices"
@@ -8,7 +8,10 @@ import (
 )
 
 // result is the violation of a run, or nil.
-type result struct{ broken *referee.Violation }
+type result struct {
+	*Schedule
+	broken *referee.Violation
+}
 
 func (r result) Violation() *referee.Violation { return r.broken }
 
@@ -53,11 +56,12 @@ func TestSearch(t *testing.T) {
 				case slices.IndexFunc(c.needs, func(n int) bool { return !has(n) }) >= 0:
 					return result{}
 				case slices.IndexFunc(c.other, func(n int) bool { return !has(n) }) >= 0:
-					return result{&referee.Violation{Property: "S2", Text: violation.Text}}
+					return result{broken: &referee.Violation{Property: "S2", Text: violation.Text}}
 				}
-				return result{violation}
+				return result{broken: violation}
 			}
-			got, ok := Search(result{violation}, Until(200), []string{"a", "b", "c"}, c.runs, run)
+			all := &Schedule{Step: 200, plan: Until(200), happened: []string{"a", "b", "c"}}
+			got, ok := Search(result{all, violation}, c.runs, run)
 			if !ok || got.broken != violation || recorded != 1 {
 				t.Errorf("found again: %v, with %v, recorded %d times; want it recorded once", ok, got.broken, recorded)
 			}
@@ -75,7 +79,7 @@ func TestSearch(t *testing.T) {
 func TestSearch_chance(t *testing.T) {
 	violation := &referee.Violation{Property: "S1", Text: "2 pods are active"}
 	recorded := 0
-	got, ok := Search(result{violation}, Until(10), nil, 10, func(_ Plan, tell bool) result {
+	got, ok := Search(result{&Schedule{Step: 10, plan: Until(10)}, violation}, 10, func(_ Plan, tell bool) result {
 		if tell {
 			recorded++
 		}
@@ -86,11 +90,11 @@ func TestSearch_chance(t *testing.T) {
 	}
 }
 
-// Upto leaves out later steps.
-func TestPlan_Upto(t *testing.T) {
+// upto leaves out later steps.
+func TestPlan_upto(t *testing.T) {
 	p := Plan{Steps: []int{2, 4, 6}, Off: []string{"a"}}
 	for step, want := range map[int][]int{0: {}, 2: {2}, 5: {2, 4}, 6: {2, 4, 6}, 7: {2, 4, 6}} {
-		if got := p.Upto(step); !slices.Equal(got.Steps, want) || !slices.Equal(got.Off, p.Off) {
+		if got := p.upto(step); !slices.Equal(got.Steps, want) || !slices.Equal(got.Off, p.Off) {
 			t.Errorf("up to %d: %v without %q, want %v", step, got.Steps, got.Off, want)
 		}
 	}
