@@ -2,8 +2,12 @@ package cli
 
 import (
 	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -82,7 +86,13 @@ func TestSchema(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		checkGoldenFile(t, "../../../docs/schemas/"+d.command+".json", string(text)+"\n")
+		file := "../../../docs/schemas/" + d.command + ".json"
+		if earlier, err := os.ReadFile(file); err == nil {
+			if gone := lost(decoded(t, string(earlier)), decoded(t, string(text)), ""); gone != nil {
+				t.Fatalf("callers rely on %q of %s; remove the file before -update if the next version may break them", gone, file)
+			}
+		}
+		checkGoldenFile(t, file, string(text)+"\n")
 		outputs := outputsOf(t, d.command)
 		for _, s := range []*jsonschema.Schema{published, schemaOfCommand(t, d.command, d.types, false)} {
 			r, err := s.Resolve(nil)
@@ -102,6 +112,69 @@ func TestSchema(t *testing.T) {
 			}
 		}
 	}
+}
+
+// lost returns the paths of what a schema says and a later one does not: that a field exists, that it is always there,
+// and its type. If there are none, an output that conforms to the later schema conforms to the earlier one, too.
+func lost(earlier, later any, path string) (out []string) {
+	switch was := earlier.(type) {
+	case map[string]any:
+		is, _ := later.(map[string]any)
+		for _, name := range slices.Sorted(maps.Keys(was)) {
+			if _, text := was[name].(string); name != "description" || !text {
+				out = append(out, lost(was[name], is[name], path+"/"+name)...)
+			}
+		}
+		return out
+	case []any:
+		is, _ := later.([]any)
+		for i, value := range was {
+			switch {
+			case strings.HasSuffix(path, "/required") && slices.Contains(is, value):
+			case strings.HasSuffix(path, "/anyOf") && i < len(is):
+				out = append(out, lost(value, is[i], fmt.Sprint(path, "/", i))...)
+			case !reflect.DeepEqual(was, is): // types
+				out = append(out, fmt.Sprint(path, "/", value))
+			}
+		}
+		return out
+	}
+	if earlier != later {
+		out = []string{path}
+	}
+	return out
+}
+
+// TestLost breaks a schema in the ways that callers would notice, and in others.
+func TestLost(t *testing.T) {
+	const schema = `{"description": "a", "anyOf": [{"type": "object", "properties": {"name": {"type": "string"}, "all": {"type": "array", "items": {"type": ["null", "string"]}}}, "required": ["name", "all"]}]}`
+	for _, tc := range []struct {
+		reason, old, now string
+		want             []string
+	}{
+		{"nothing", "", "", nil},
+		{"another text", `"a"`, `"b"`, nil},
+		{"a field more", `"all": {`, `"more": {"type": "integer"}, "all": {`, nil},
+		{"it is required", `["name", `, `["more", "name", `, nil},
+		{"another kind of output", `]}]}`, `]}, {"type": "string"}]}`, nil},
+		{"a field less", `"name": {"type": "string"}, `, "", []string{"/anyOf/0/properties/name/type"}},
+		{"it may be missing", `["name", `, `[`, []string{"/anyOf/0/required/name"}},
+		{"another type", `"name": {"type": "string"}`, `"name": {"type": "integer"}`, []string{"/anyOf/0/properties/name/type"}},
+		{"any type", `"name": {"type": "string"}`, `"name": {}`, []string{"/anyOf/0/properties/name/type"}},
+		{"one type more", `["null", "string"]`, `["null", "string", "number"]`, []string{"/anyOf/0/properties/all/items/type/null", "/anyOf/0/properties/all/items/type/string"}},
+	} {
+		if got := lost(decoded(t, schema), decoded(t, strings.Replace(schema, tc.old, tc.now, 1)), ""); !slices.Equal(got, tc.want) {
+			t.Errorf("%s: got %q, want %q", tc.reason, got, tc.want)
+		}
+	}
+}
+
+func decoded(t *testing.T, text string) (out any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
 }
 
 func conforms(r *jsonschema.Resolved, text string) error {
