@@ -203,8 +203,6 @@ status:
 		explain.CausePodsMissing, "the status counts 3 pods as active, but none of them was given", explain.AttentionStuck, ""},
 	{"no pods, though some terminate", []string{theJob("", "podReplacementPolicy: Failed", "terminating: 3")},
 		explain.CausePodsMissing, "the status counts 3 pods as active or terminating, but none of them was given", explain.AttentionStuck, ""},
-	{"some of the pods", []string{theJob("", "", "active: 3"), aPod(0, running)},
-		explain.CausePodsMissing, "the status counts 3 pods as active, but 1 of them was given", explain.AttentionStuck, ""},
 	{"failures without pods", []string{theJob("", "parallelism: 1", "failed: 4")},
 		explain.CauseBackoffUnknown, "4 failures counted, and none of the pods was given: the controller may wait for up to 10m before it creates 1 pod", explain.AttentionWait, ""},
 	{"failures without pods, long ago", []string{theJob("managedFields: [{manager: m, operation: Update, time: "+
@@ -234,10 +232,6 @@ status:
 	{"an index has failed", []string{theJob("", "completionMode: Indexed\nparallelism: 1\nbackoffLimitPerIndex: "+
 		"0", "active: 1\nfailedIndexes: \"1\""), aPod(0, running)},
 		explain.JobRunning, "1 pod active, parallelism 1, 0 of 3 succeeded, 1 failed; the Job can only fail", explain.AttentionLost, ""},
-	{"backing off", []string{theJob("", "parallelism: 1", ""), aPod(0, "---\nstatus: {phase: Failed, "+
-		"containerStatuses: [{name: main, state: {terminated: {exitCode: 1, finishedAt: "+
-		"\"2026-05-01T12:29:55Z\"}}}]}")},
-		explain.JobBackingOff, "backing off until 12:30:05Z after 1 failure", explain.AttentionWait, ""},
 	{"terminating in time", []string{theJob("", "parallelism: 1\npodReplacementPolicy: "+
 		"Failed", ""), aPod(0, "deletionTimestamp: \"2026-05-01T12:30:20Z\"\n"+running)},
 		explain.JobAwaitingTermination, "replacements wait for 1 pod to terminate", explain.AttentionWait, ""},

@@ -1,9 +1,11 @@
 package explain
 
 import (
+	"slices"
 	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
 )
 
 // Pieces of advice that several rows give.
@@ -455,7 +457,7 @@ var causes = []row{
 		job: decided(JobRemoving)},
 	{code: JobCreating, means: "pods are created now", job: decided(JobCreating)},
 	{code: JobBackingOff, attention: AttentionWait, means: "failed pods are replaced after a delay",
-		advice: "Read why the last pod failed: kubectl logs -n NAMESPACE POD -c CONTAINER. The delay ends by itself.",
+		advice: "Read why the pod failed: kubectl logs -n NAMESPACE POD -c CONTAINER. The delay ends by itself.",
 		job:    backingOff},
 	{code: JobAwaitingTermination, attention: AttentionWait,
 		means: "pods that are being deleted are replaced once they have " +
@@ -486,12 +488,23 @@ func running(r *reading) (c found) {
 	return c
 }
 
-func backingOff(r *reading) (c found) {
-	if c = decided(JobBackingOff)(r); c.reason.Text != "" {
-		if last := r.lastFailed(); last != nil {
-			c.pod, c.container = last.Pod.Name, faultOf(last.Pod).container
+// backingOff finds that the next pod waits, and which failure its delay follows, if that pod is known.
+func backingOff(r *reading) found {
+	c := decided(JobBackingOff)(r)
+	i := slices.IndexFunc(r.pods, func(p *record) bool {
+		if !r.PerIndex() {
+			return p.Failed && p.Valid && p.Finish().Equal(r.Record.LastFailure)
 		}
+		last := r.Predecessor(p.Index)
+		return last != nil && last.Pod == p.Pod && r.DelayOf(p.Index) == r.Wait
+	})
+	if i < 0 || c.reason.Text == "" {
+		return c
 	}
+	last, fault := r.pods[i], r.faultOf(r.pods[i])
+	c.pod, c.container, c.evidence = last.Pod.Name, fault.container, []string{"pod/" + last.Pod.Name}
+	c.reason.Text += ", " + duration.HumanDuration(r.retry().Sub(last.Finish())) + " after " + r.named(last) +
+		" failed: " + fault.text
 	return c
 }
 

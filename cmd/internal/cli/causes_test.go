@@ -18,7 +18,7 @@ var bases = map[string]string{
     metadata: {labels: {batch.kubernetes.io/controller-uid: job-uid, job-name: train}}, spec: {restartPolicy: Never, containers: [{name: main, image: train}]}}},
   status: {startTime: "2026-05-01T12:00:00Z"}}`,
 	"Pod": `{apiVersion: v1, metadata: {namespace: ml, creationTimestamp: "2026-05-01T12:00:01Z", finalizers: [batch.kubernetes.io/job-tracking],
-  labels: {batch.kubernetes.io/controller-uid: job-uid, job-name: train}, annotations: {batch.kubernetes.io/job-completion-index: "0"},
+  labels: {batch.kubernetes.io/controller-uid: job-uid, job-name: train},
   ownerReferences: [{apiVersion: batch/v1, kind: Job, name: train, uid: job-uid, controller: true, blockOwnerDeletion: true}]}, spec: {}}`,
 	"Event":          `{apiVersion: v1, type: Warning, metadata: {name: e, namespace: ml}}`,
 	"running":        `{spec: {nodeName: worker-1}, status: {phase: Running, conditions: [SCHEDULED, {type: Ready, status: "True", lastTransitionTime: "2026-05-01T12:00:09Z"}], containerStatuses: [{name: main, ready: true, restartCount: 0, state: {running: {startedAt: "2026-05-01T12:00:08Z"}}}]}}`,
@@ -64,7 +64,8 @@ func asPrinted(t *testing.T, o map[string]any) map[string]any {
 	switch kind {
 	case "Pod":
 		name := fmt.Sprint(o["metadata"].(map[string]any)["name"])
-		base["metadata"].(map[string]any)["uid"] = "pod-" + name[len(name)-1:]
+		uid, index := "pod-"+name[len(name)-1:], map[string]any{"batch.kubernetes.io/job-completion-index": name[len(name)-1:]}
+		base = combined(base, map[string]any{"metadata": map[string]any{"uid": uid, "annotations": index}})
 	case "Event":
 		about, name, _ := strings.Cut(fmt.Sprint(o["about"]), "/")
 		uid := "uid-of-" + name

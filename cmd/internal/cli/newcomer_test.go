@@ -52,7 +52,7 @@ func TestPartOfTheInputIsUnreadable(t *testing.T) {
 func TestOtherGroups(t *testing.T) {
 	const volcano = "---\napiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: v, namespace: default, uid: v}\nspec: {tasks: []}\n"
 	checkRun(t, edit(t, "backing-off")+volcano, []string{"explain", "--now", "2023-08-21T10:00:40Z"}, exitOK,
-		"BackingOff: backing off until 10:00:51Z after 2 failures\n", "")
+		"BackingOff: backing off until 10:00:51Z after 2 failures, 20s after pod crawl-qj6tb failed: ", "")
 	checkRun(t, edit(t, "backing-off")+volcano, []string{"explain"}, exitOK, "Notes:\n  OtherKinds: objects of other kinds were skipped: Job.batch.volcano.sh\n", "")
 	checkRun(t, readFile(t, simulated("job"))+volcano, []string{"validate"}, exitOK, "objects of other kinds, which were not checked: Job.batch.volcano.sh\n", "")
 	checkRun(t, readFile(t, simulated("job"))+volcano, []string{"simulate"}, exitOK, "Complete after ", "")

@@ -25,7 +25,7 @@ func TestSeveralJobs(t *testing.T) {
 		{"the worst first", nil, exitOK, []string{`NAME      COMPLETIONS   DURATION   AGE     CAUSE        MESSAGE
 import    0/3           40s        40s     Ending       the Job fails: pod import-4hxq2: container main, exit code 42; matched FailJob rule 1 (ConfigurationError) on container…
 nightly   1/4           5m40s      5m40s   Suspended    the Job is suspended; deleting 2 pods
-crawl     0/4           40s        40s     BackingOff   backing off until 10:00:51Z after 2 failures
+crawl     0/4           40s        40s     BackingOff   backing off until 10:00:51Z after 2 failures, 20s after pod crawl-qj6tb failed: container example, exit code 1
 report    1/1           90s        40s     Finished     the Job is Complete: CompletionsReached: Reached expected number of succeeded pods
 `,
 			"OtherKinds: objects of other kinds were skipped: Service\n"}},
