@@ -37,8 +37,7 @@ var causes = []row{
 	{code: CauseDeletionOverdue, attention: AttentionStuck,
 		means: "the Job was deleted two minutes ago or more, and finalizers keep it",
 		advice: "Ask the owner of the finalizer to remove it. With foregroundDeletion the Job waits for its pods: " +
-			"look at those that are left.",
-		job: func(r *reading) found { return of(r.deletionOverdue().Text) }},
+			"look at those that are left.", job: func(r *reading) found { return of(r.deletionOverdue().Text) }},
 	{code: CauseFailed, attention: AttentionLost, group: groupEnd,
 		means:  "the Job has failed, and a container was out of memory",
 		advice: "Raise MEMORY of container CONTAINER, or make it use less. " + failedAdvice,
@@ -46,62 +45,51 @@ var causes = []row{
 	{code: CauseFailed, attention: AttentionLost, group: groupEnd,
 		means: "the Job has failed, and a container could not be started",
 		advice: "Check the command, the security context and the mounts of container CONTAINER: it has not run, so " +
-			"it has no log. RERUN",
-		job: failed(func(c *found) bool { return notStarted(c.signs.exited) })},
+			"it has no log. RERUN", job: failed(func(c *found) bool { return notStarted(c.signs.exited) })},
 	{code: CauseFailed, attention: AttentionLost, group: groupEnd,
-		means:  "the Job has failed, and the pod that failed last says how",
-		advice: failedAdvice,
-		job:    failed(func(c *found) bool { return c.container != "" })},
+		means: "the Job has failed, and the pod that failed last says how", advice: failedAdvice,
+		job: failed(func(c *found) bool { return c.container != "" })},
 	{code: CauseFailed, attention: AttentionLost, group: groupEnd,
 		means: "the Job has failed, and no container says how",
-		advice: "Read the events: kubectl describe job -n NAMESPACE JOB. A Job that has failed does not run " +
-			"again: RECREATE.",
-		job: failed(func(*found) bool { return true })},
+		advice: "Read the events: kubectl describe job -n NAMESPACE JOB. A Job that has failed does not run again: " +
+			"RECREATE.", job: failed(func(*found) bool { return true })},
 	{code: CauseTTLOverdue, attention: AttentionWait, group: groupEnd,
 		means:  "the Job has ended, and spec.ttlSecondsAfterFinished passed two minutes ago or more",
 		advice: "Look for a finalizer on the Job, and check that the controller for finished Jobs is running.",
 		job:    func(r *reading) found { return of(r.ttlOverdue()) }},
 	{code: JobFinished, group: groupEnd, means: "the Job has succeeded",
 		job: func(r *reading) found { return found{reason: finished(r.Job)} }},
-	{code: CauseMultiKueue, attention: AttentionHeld, means: "MultiKueue runs the Job in another cluster; " +
-		"nothing is " +
-		"decided here", advice: multiKueueAdvice},
-	{code: CauseManagerSilent, attention: AttentionStuck, means: "spec.managedBy names another controller, " +
-		"which has " +
-		"written no status in ten minutes", advice: "Check that this controller is installed and running: if it " +
-		"is not, " +
-		"create the Job again without spec.managedBy.", job: func(r *reading) found { return of(r.managerSilent()) }},
-	{code: CauseManagedElsewhere, means: "spec.managedBy names another controller; the rest is what it would do " +
-		"if it " +
-		"decided like the Job controller", advice: elsewhereAdvice},
-	{code: JobStale, attention: AttentionWait, means: "the last status write is not observed yet (for callers " +
-		"of the " +
-		"library)", job: decided(JobStale)},
+	{code: CauseMultiKueue, attention: AttentionHeld,
+		means: "MultiKueue runs the Job in another cluster; nothing is decided here", advice: multiKueueAdvice},
+	{code: CauseManagerSilent, attention: AttentionStuck,
+		means: "spec.managedBy names another controller, which has written no status in ten minutes",
+		advice: "Check that this controller is installed and running: if it is not, create the Job again without " +
+			"spec.managedBy.", job: func(r *reading) found { return of(r.managerSilent()) }},
+	{code: CauseManagedElsewhere,
+		means: "spec.managedBy names another controller; the rest is what it would do if it decided like the Job " +
+			"controller", advice: elsewhereAdvice},
+	{code: JobStale, attention: AttentionWait,
+		means: "the last status write is not observed yet (for callers of the library)", job: decided(JobStale)},
 	{code: CauseRecreated, attention: AttentionStuck,
 		means: "the Job is two minutes old or more, and all pods given are controlled by a Job of the same name " +
-			"with " +
-			"another UID",
-		advice: "Get the Job and its pods again, with one command. Delete the old pods if garbage collection " +
-			"does not.",
-		job: func(r *reading) found { c := r.recreated(); return found{text: c.Text, pods: c.pods} }},
+			"with another UID",
+		advice: "Get the Job and its pods again, with one command. Delete the old pods if garbage collection does " +
+			"not.", job: func(r *reading) found { c := r.recreated(); return found{text: c.Text, pods: c.pods} }},
 	{code: CausePodsMissing, attention: AttentionStuck, group: groupCreation,
 		means: "the status counts active or terminating pods, and none of them was given",
 		advice: "Get its pods, too: kubectl get pods -n NAMESPACE -l job-name=JOB -o yaml. If there are none, the " +
-			"controller is not running.",
-		job: creation(CausePodsMissing, false)},
+			"controller is not running.", job: creation(CausePodsMissing, false)},
 	{code: CauseTerminationOverdue, attention: AttentionStuck,
-		means:  "pods have not terminated two minutes or more after their grace period",
-		advice: terminationAdvice, job: terminationOverdue(false)},
+		means: "pods have not terminated two minutes or more after their grace period", advice: terminationAdvice,
+		job: terminationOverdue(false)},
 	{code: CauseDeadlineOverdue, attention: AttentionStuck,
 		means:  "activeDeadlineSeconds passed two minutes ago or more, and the Job was not failed",
 		advice: "Check that the controller that manages the Job is running.",
 		job:    func(r *reading) found { return of(r.deadlineOverdue()) }},
 	{code: CauseEndOverdue, attention: AttentionStuck,
 		means: "the Job should have succeeded or failed two minutes ago or more",
-		advice: "Check that the controller that manages the Job is running, and that it may update the status " +
-			"and the " +
-			"pods.",
-		job: func(r *reading) found { return of(r.endOverdue(r.change)) }},
+		advice: "Check that the controller that manages the Job is running, and that it may update the status and " +
+			"the pods.", job: func(r *reading) found { return of(r.endOverdue(r.change)) }},
 	{code: JobEnding, attention: AttentionLost,
 		means:  "it is decided that the Job fails; pods must still terminate or be counted",
 		advice: "Read the log: kubectl logs -n NAMESPACE POD -c CONTAINER. RERUN", job: ending(true)},
@@ -110,42 +98,36 @@ var causes = []row{
 	{code: JobDeleting, attention: AttentionHeld, means: "the Job is being deleted", job: decided(JobDeleting)},
 	{code: CauseNamespaceTerminating, attention: AttentionStuck,
 		means: "the namespace of the Job is being deleted, so no pod can be created",
-		advice: "Create the Job in another namespace. If the namespace should be gone, see what keeps it: " +
-			"kubectl get " +
-			"namespace NAMESPACE -o yaml.",
-		job: func(r *reading) found { return of(r.namespaceTerminating()) }},
+		advice: "Create the Job in another namespace. If the namespace should be gone, see what keeps it: kubectl " +
+			"get namespace NAMESPACE -o yaml.", job: func(r *reading) found { return of(r.namespaceTerminating()) }},
 
 	{code: CauseDeactivated, attention: AttentionHeld, group: groupSuspended,
 		means:  "spec.active of Kueue's Workload is false",
 		advice: "Set spec.active of the Workload to true once the reason is gone.", job: held(workloadOff)},
 	{code: CauseInadmissible, attention: AttentionStuck, group: groupSuspended,
-		means: "Kueue's Workload needs more than its ClusterQueue can ever have",
-		advice: "Lower the requests or the parallelism, or raise the quota of the " +
-			"ClusterQueue.", job: held(workloadNever)},
+		means:  "Kueue's Workload needs more than its ClusterQueue can ever have",
+		advice: "Lower the requests or the parallelism, or raise the quota of the ClusterQueue.",
+		job:    held(workloadNever)},
 	{code: CauseQueueStopped, attention: AttentionHeld, group: groupSuspended,
-		means: "the LocalQueue or ClusterQueue of Kueue's Workload is stopped, inactive or missing",
-		advice: "Start or create the queue that the message names, or give the Job another " +
-			"one.", job: held(workloadStopped)},
+		means:  "the LocalQueue or ClusterQueue of Kueue's Workload is stopped, inactive or missing",
+		advice: "Start or create the queue that the message names, or give the Job another one.",
+		job:    held(workloadStopped)},
 	{code: CauseAdmissionCheck, attention: AttentionHeld, group: groupSuspended,
-		means: "Kueue has reserved quota, and an admission check is not ready",
-		advice: "Look at the controller of the admission check; Kueue resumes the Job when all checks are " +
-			"Ready.", job: held(workloadCheck)},
+		means:  "Kueue has reserved quota, and an admission check is not ready",
+		advice: "Look at the controller of the admission check; Kueue resumes the Job when all checks are Ready.",
+		job:    held(workloadCheck)},
 	{code: CauseEvicted, attention: AttentionHeld, group: groupSuspended,
 		means:  "Kueue has evicted or preempted the Job, and admits it again when there is quota",
 		advice: "Nothing, or raise its priority or the quota. If you resume the Job by hand, Kueue suspends it again.",
 		job:    held(workloadEvicted)},
 	{code: CauseQueuedByKueue, attention: AttentionHeld, group: groupSuspended,
 		means: "Kueue has suspended the Job until it is admitted",
-		advice: "Read the conditions of the Job's Workload and the quota of its ClusterQueue. If you resume the " +
-			"Job by " +
-			"hand, Kueue suspends it again.",
-		job: func(r *reading) found { return of(r.queued()) }},
+		advice: "Read the conditions of the Job's Workload and the quota of its ClusterQueue. If you resume the Job " +
+			"by hand, Kueue suspends it again.", job: func(r *reading) found { return of(r.queued()) }},
 	{code: CauseOwnerSuspended, attention: AttentionHeld, group: groupSuspended,
 		means: "the owner of the Job keeps it suspended",
 		advice: "Set spec.suspend of OBJECT to false, or wait until its controller does. If you resume only the " +
-			"Job, " +
-			"that controller suspends it again.",
-		job: ownerSuspended},
+			"Job, that controller suspends it again.", job: ownerSuspended},
 	{code: JobSuspended, attention: AttentionHeld, group: groupSuspended, means: "spec.suspend is true",
 		advice: "Resume the Job: kubectl patch job -n NAMESPACE JOB --type=merge -p '{\"spec\":{\"suspend\":false}}'.",
 		job:    decided(JobSuspended)},
@@ -156,9 +138,8 @@ var causes = []row{
 		job:    refused("failed quota: ")},
 	{code: CauseQuota, attention: AttentionStuck, group: groupCreation,
 		means: "an event says that a quota rejects new pods, and none was created later",
-		advice: "Raise the quota, lower the requests or the parallelism, or wait until other pods of the " +
-			"namespace end.",
-		job: refused("exceeded quota", "insufficient quota")},
+		advice: "Raise the quota, lower the requests or the parallelism, or wait until other pods of the namespace " +
+			"end.", job: refused("exceeded quota", "insufficient quota")},
 	{code: CauseNamespaceTerminating, attention: AttentionStuck, group: groupCreation,
 		means:  "the API server rejects new pods, because the namespace is being deleted",
 		advice: "Create the Job in another namespace; nothing can be created in this one.",
@@ -166,8 +147,7 @@ var causes = []row{
 	{code: CausePodSecurity, attention: AttentionStuck, group: groupCreation,
 		means: "the Pod Security level of the namespace rejects new pods",
 		advice: "Set each securityContext field that the message names in the pod template, or lower the " +
-			"namespace's " +
-			"label pod-security.kubernetes.io/enforce." + templateAdvice,
+			"namespace's label pod-security.kubernetes.io/enforce." + templateAdvice,
 		job: refused("violates PodSecurity")},
 	{code: CauseServiceAccount, attention: AttentionStuck, group: groupCreation,
 		means:  "the service account of the pods does not exist",
@@ -181,17 +161,14 @@ var causes = []row{
 		means:  "the runtime class of the pods does not exist",
 		advice: "Create the RuntimeClass that the message names; the controller tries again.",
 		job:    refused("pod rejected: RuntimeClass")},
-	{code: CauseLimitRange, attention: AttentionStuck, group: groupCreation,
-		means: "a LimitRange rejects new pods",
-		advice: "Change the requests and limits of the pod template, or the LimitRange of the " +
-			"namespace." + templateAdvice,
+	{code: CauseLimitRange, attention: AttentionStuck, group: groupCreation, means: "a LimitRange rejects new pods",
+		advice: "Change the requests and limits of the pod template, or the LimitRange of the namespace." +
+			templateAdvice,
 		job: refused(" usage per Container is", " usage per Pod is", "limit to request ratio per")},
 	{code: CauseWebhookDown, attention: AttentionStuck, group: groupCreation,
 		means: "an admission webhook does not answer",
-		advice: "Look at the pods behind the webhook's service; the pod template is not at fault. A webhook " +
-			"whose service " +
-			"is gone must be deleted.",
-		job: refused("failed calling webhook", "failed to call webhook")},
+		advice: "Look at the pods behind the webhook's service; the pod template is not at fault. A webhook whose " +
+			"service is gone must be deleted.", job: refused("failed calling webhook", "failed to call webhook")},
 	{code: CauseWebhook, attention: AttentionStuck, group: groupCreation,
 		means:  "an event says that an admission webhook rejects new pods",
 		advice: "Fix what the webhook names in the pod template, or the webhook." + templateAdvice,
@@ -206,40 +183,38 @@ var causes = []row{
 		job:    refused(" cannot create resource ")},
 	{code: CausePodInvalid, attention: AttentionStuck, group: groupCreation,
 		means:  "the API server rejects a field of the pod template",
-		advice: "Fix the field that the message names." + templateAdvice,
-		job:    refused(" is invalid: ")},
+		advice: "Fix the field that the message names." + templateAdvice, job: refused(" is invalid: ")},
 	{code: CauseServerFailing, attention: AttentionWait, group: groupCreation,
 		means:  "the API server could not create pods, for reasons of its own",
 		advice: "Nothing in the Job is at fault: look at the API server and etcd; the controller tries again.",
 		job: refused("etcdserver: ", "status unknown for quota", "request timed out", "did not complete within",
 			"context deadline exceeded", "in the time allotted", "Internal error occurred", "connection refused",
-			"Too many requests", "too many requests", "the server is currently unable", "server rejected our request")},
+			"Too many requests", "too many requests", "the server is currently unable",
+			"server rejected our request")},
 	{code: CauseCreationRefused, attention: AttentionStuck, group: groupCreation,
-		means:  "an event says that the API server rejects new pods",
-		advice: "Fix what the API server names.", job: refused()},
+		means: "an event says that the API server rejects new pods", advice: "Fix what the API server names.",
+		job: refused()},
 
 	{code: CauseNodeLost, attention: AttentionStuck, cannot: "cannot be reached",
-		means: "the node of active pods, or an event of theirs, says that it has not been ready for two minutes, " +
-			"or the phase of the pods is Unknown",
-		advice: "Look at node NODE; if it is gone, delete the Node object, so that its pods are " +
-			"replaced.", pod: nodeLost},
+		means: "the node of active pods, or an event of theirs, says that it has not been ready for two minutes, or " +
+			"the phase of the pods is Unknown",
+		advice: "Look at node NODE; if it is gone, delete the Node object, so that its pods are replaced.",
+		pod:    nodeLost},
 	{code: CauseNodeMissing, attention: AttentionStuck, cannot: "may be on a node that is gone",
 		means: "nodes were given, and the node of active pods is not among them",
-		advice: "If the node is gone, its pods are deleted within minutes and replaced; delete a pod that " +
-			"stays: kubectl " +
-			"delete pod -n NAMESPACE POD --force.", pod: nodeMissing},
+		advice: "If the node is gone, its pods are deleted within minutes and replaced; delete a pod that stays: " +
+			"kubectl delete pod -n NAMESPACE POD --force.", pod: nodeMissing},
 	{code: CauseSchedulingGated, attention: AttentionStuck, cannot: "must wait for a scheduling gate",
-		means: "pods have scheduling gates",
-		advice: "Look at the controller that set the gate; it removes the gate when the pod may be " +
-			"scheduled.", pod: gated},
+		means:  "pods have scheduling gates",
+		advice: "Look at the controller that set the gate; it removes the gate when the pod may be scheduled.",
+		pod:    gated},
 	{code: CauseClaim, attention: AttentionStuck, cannot: "cannot be scheduled without a ResourceClaim",
 		means:  "a ResourceClaim of the pods, or its template, does not exist",
 		advice: "Create the ResourceClaim or ResourceClaimTemplate that the message names.", pod: claimMissing},
 	{code: CauseGang, attention: AttentionStuck, cannot: "must wait for the rest of the pod group",
 		means: "pods wait until their PodGroup has enough pods, or room for all of them",
-		advice: "Let the PodGroup need no more pods than the Job runs at once (spec.parallelism), and see " +
-			"whether all of " +
-			"them fit.", pod: gangIncomplete},
+		advice: "Let the PodGroup need no more pods than the Job runs at once (spec.parallelism), and see whether " +
+			"all of them fit.", pod: gangIncomplete},
 	{code: CauseVolumeUnbound, attention: AttentionStuck, cannot: "cannot be scheduled without a volume",
 		means: "a PersistentVolumeClaim of the pods does not exist, or is not bound",
 		advice: "Create the PersistentVolumeClaim, or fix its storage class or size: kubectl describe pvc -n " +
@@ -251,57 +226,49 @@ var causes = []row{
 	{code: CauseUnschedulable, attention: AttentionStuck, cannot: "cannot be scheduled",
 		means: "most nodes lack a resource",
 		advice: "Add nodes, lower the requests, or wait until other pods end. A request above what any node has " +
-			"never " +
-			"fits.", pod: unschedulable("Insufficient ", "Too many pods")},
+			"never fits.", pod: unschedulable("Insufficient ", "Too many pods")},
 	{code: CauseUnschedulable, attention: AttentionStuck, cannot: "cannot be scheduled",
 		means:  "most nodes have a taint",
 		advice: "Add a toleration for the taint to the pod template, or add nodes without it." + templateAdvice,
 		pod:    unschedulable("taint")},
 	{code: CauseUnschedulable, attention: AttentionStuck, cannot: "cannot be scheduled",
 		means: "most nodes do not match the node selector or affinity",
-		advice: "Label nodes as the nodeSelector or nodeAffinity of the pod template says, or change " +
-			"it." + templateAdvice,
-		pod: unschedulable("node affinity/selector", "requested node name")},
+		advice: "Label nodes as the nodeSelector or nodeAffinity of the pod template says, or change it." +
+			templateAdvice, pod: unschedulable("node affinity/selector", "requested node name")},
 	{code: CauseUnschedulable, attention: AttentionStuck, cannot: "cannot be scheduled",
 		means: "most nodes violate a pod affinity, anti-affinity or spread constraint",
-		advice: "Change the podAffinity or topologySpreadConstraints of the pod template, or add " +
-			"nodes." + templateAdvice,
-		pod: unschedulable("affinity rules", "anti-affinity", "topology spread constraints")},
+		advice: "Change the podAffinity or topologySpreadConstraints of the pod template, or add nodes." +
+			templateAdvice, pod: unschedulable("affinity rules", "anti-affinity", "topology spread constraints")},
 	{code: CauseUnschedulable, attention: AttentionStuck, cannot: "cannot be scheduled",
 		means:  "most nodes cannot have a volume of the pods",
 		advice: "Look at the volumes that the message means: their zone, their number on a node, their access mode.",
 		pod: unschedulable("volume", "CSI driver", "PersistentVolume", "available disk", "free storage", "pv(s)",
 			"ReadWriteOncePod")},
 	{code: CauseUnschedulable, attention: AttentionStuck, cannot: "cannot be scheduled",
-		means:  "most nodes are cordoned",
-		advice: "Uncordon a node: kubectl uncordon, or add nodes.", pod: unschedulable("were unschedulable")},
+		means: "most nodes are cordoned", advice: "Uncordon a node: kubectl uncordon, or add nodes.",
+		pod: unschedulable("were unschedulable")},
 	{code: CauseUnschedulable, attention: AttentionStuck, cannot: "cannot be scheduled",
-		means: "most nodes have a host port in use",
-		advice: "Remove hostPort from the pod template, or add " +
-			"nodes." + templateAdvice, pod: unschedulable("free ports")},
+		means:  "most nodes have a host port in use",
+		advice: "Remove hostPort from the pod template, or add nodes." + templateAdvice,
+		pod:    unschedulable("free ports")},
 	{code: CauseUnschedulable, attention: AttentionStuck, cannot: "cannot be scheduled",
-		means: "most nodes lack a device that a ResourceClaim asks for",
-		advice: "Add nodes with such devices, wait until other pods end, or change the requests of the " +
-			"ResourceClaim.", pod: unschedulable("allocate all claims", "esourceclaim", "resource "+
-			"claim", "device class")},
+		means:  "most nodes lack a device that a ResourceClaim asks for",
+		advice: "Add nodes with such devices, wait until other pods end, or change the requests of the ResourceClaim.",
+		pod:    unschedulable("allocate all claims", "esourceclaim", "resource claim", "device class")},
 	{code: CauseUnschedulable, attention: AttentionStuck, cannot: "cannot be scheduled",
 		means: "the scheduler has found no node for two minutes",
 		advice: "Add nodes, lower the requests, or fix the affinity, the tolerations or the volumes that the " +
-			"message names.",
-		pod: unschedulable()},
+			"message names.", pod: unschedulable()},
 	{code: CauseNoScheduler, attention: AttentionStuck, cannot: "got no response from a scheduler",
 		means: "no scheduler has looked at a pod two minutes after its creation",
-		advice: "Check spec.template.spec.schedulerName, and that this scheduler is running. It says nothing " +
-			"about a pod " +
-			"that waits for a ResourceClaim or for its PodGroup.", pod: noScheduler},
+		advice: "Check spec.template.spec.schedulerName, and that this scheduler is running. It says nothing about " +
+			"a pod that waits for a ResourceClaim or for its PodGroup.", pod: noScheduler},
 	{code: CauseImagePull, attention: AttentionStuck, cannot: "cannot pull an image",
 		means: "the registry refuses to give an image without other credentials",
-		advice: "Check that a Secret in imagePullSecrets has credentials for this registry, and that the name " +
-			"of the " +
-			"image is right." + templateAdvice,
-		pod: waiting(imageReasons, "unauthorized", "denied", "no basic auth", "authentication required", "403 "+
-			"Forbidden",
-			"401 Unauthorized")},
+		advice: "Check that a Secret in imagePullSecrets has credentials for this registry, and that the name of " +
+			"the image is right." + templateAdvice,
+		pod: waiting(imageReasons, "unauthorized", "denied", "no basic auth", "authentication required",
+			"403 Forbidden", "401 Unauthorized")},
 	{code: CauseImagePull, attention: AttentionStuck, cannot: "cannot pull an image",
 		means:  "the registry limits how often images are pulled",
 		advice: "Wait, or use credentials or a mirror with a higher limit.",
@@ -325,9 +292,8 @@ var causes = []row{
 			"registry." + templateAdvice, pod: waiting(imageReasons)},
 	{code: CauseContainerConfig, attention: AttentionStuck, cannot: "cannot create a container",
 		means: "a container would run as root, which its security context forbids",
-		advice: "Set runAsUser in the securityContext of the pod template to a number above 0, or build the " +
-			"image with " +
-			"such a USER." + templateAdvice, pod: waiting(configReasons, "runAsNonRoot", "non-root policy")},
+		advice: "Set runAsUser in the securityContext of the pod template to a number above 0, or build the image " +
+			"with such a USER." + templateAdvice, pod: waiting(configReasons, "runAsNonRoot", "non-root policy")},
 	{code: CauseContainerConfig, attention: AttentionStuck, cannot: "cannot create a container",
 		means:  "a Secret, a ConfigMap or a key that a container needs is missing",
 		advice: "Create the Secret, the ConfigMap or the key that the message names; the kubelet tries again.",
@@ -335,31 +301,27 @@ var causes = []row{
 	{code: CauseContainerConfig, attention: AttentionStuck, cannot: "cannot create a container",
 		means:  "a container cannot be created (CreateContainerConfigError and the like)",
 		advice: "Fix what the message names; the kubelet tries again. " + describeAdvice, pod: waiting(configReasons)},
-	{code: CauseRestartRule, attention: AttentionStuck, cannot: "cannot finish, because a rule restarts a " +
-		"container for ever",
-		means: "restartPolicyRules restart a container again and again, and it makes no progress",
-		advice: "Read the log of the last run: kubectl logs -n NAMESPACE POD -c CONTAINER --previous. Change " +
-			"the rule, or " +
-			"let the container end with another code." + templateAdvice, pod: ruleLoop},
+	{code: CauseRestartRule, attention: AttentionStuck,
+		cannot: "cannot finish, because a rule restarts a container for ever",
+		means:  "restartPolicyRules restart a container again and again, and it makes no progress",
+		advice: "Read the log of the last run: kubectl logs -n NAMESPACE POD -c CONTAINER --previous. Change the " +
+			"rule, or let the container end with another code." + templateAdvice, pod: ruleLoop},
 	{code: CauseRestartRule, attention: AttentionStuck, cannot: "cannot finish, because all containers are restarted",
 		means: "the condition AllContainersRestarting has been True for two minutes",
-		advice: "Read the log of the last run: kubectl logs -n NAMESPACE POD -c CONTAINER --previous. Look at " +
-			"the kubelet " +
-			"of node NODE.", pod: allRestarting},
+		advice: "Read the log of the last run: kubectl logs -n NAMESPACE POD -c CONTAINER --previous. Look at the " +
+			"kubelet of node NODE.", pod: allRestarting},
 	{code: CauseProbe, attention: AttentionStuck, cannot: "cannot run, because a probe fails",
 		means: "the startup or liveness probe of a container fails, so that it does not start or is restarted",
-		advice: "Give the probe more time (failureThreshold, periodSeconds), or fix what it asks for: kubectl " +
-			"logs -n " +
-			"NAMESPACE POD -c CONTAINER." + templateAdvice, pod: probeFailing},
+		advice: "Give the probe more time (failureThreshold, periodSeconds), or fix what it asks for: kubectl logs " +
+			"-n NAMESPACE POD -c CONTAINER." + templateAdvice, pod: probeFailing},
 	{code: CauseCrashLoop, attention: AttentionStuck, cannot: "cannot keep a container running",
-		means: "a container is restarted again and again, because it uses too much memory",
-		advice: "Raise MEMORY of container CONTAINER, or make it use " +
-			"less." + templateAdvice, pod: crashing(outOfMemory)},
+		means:  "a container is restarted again and again, because it uses too much memory",
+		advice: "Raise MEMORY of container CONTAINER, or make it use less." + templateAdvice,
+		pod:    crashing(outOfMemory)},
 	{code: CauseCrashLoop, attention: AttentionStuck, cannot: "cannot keep an init container running",
 		means: "an init container is restarted again and again",
 		advice: "Read the log of the last run: kubectl logs -n NAMESPACE POD -c CONTAINER --previous. The " +
-			"containers start " +
-			"when it has succeeded.", pod: crashing(onInit)},
+			"containers start when it has succeeded.", pod: crashing(onInit)},
 	{code: CauseCrashLoop, attention: AttentionStuck, cannot: "cannot keep a container running",
 		means:  "a container is restarted again and again; if it is a sidecar, no container of the pod runs",
 		advice: "Read the log of the last run: kubectl logs -n NAMESPACE POD -c CONTAINER --previous.",
@@ -369,10 +331,8 @@ var causes = []row{
 		advice: "Check the command, the security context and the mounts of container CONTAINER.", pod: containerStart},
 	{code: CauseVolumeInUse, attention: AttentionStuck, cannot: "cannot start, because a volume is in use elsewhere",
 		means: "a volume of the pods is attached to another node, and only one can have it",
-		advice: "Delete the pod that still uses the volume, or wait until it ends. If that node is gone, the " +
-			"volume is " +
-			"detached after six minutes.",
-		pod: startFailing([]string{"FailedAttachVolume"}, volumeInUse...)},
+		advice: "Delete the pod that still uses the volume, or wait until it ends. If that node is gone, the volume " +
+			"is detached after six minutes.", pod: startFailing([]string{"FailedAttachVolume"}, volumeInUse...)},
 	{code: CausePodStartFailing, attention: AttentionStuck, cannot: "cannot start",
 		means:  "no container has started, and a volume cannot be attached",
 		advice: "Look at the volume, and at the CSI driver: kubectl get volumeattachments.",
@@ -395,21 +355,20 @@ var causes = []row{
 		pod:    startFailing([]string{"FailedMount", "FailedMapVolume"})},
 	{code: CausePodStartFailing, attention: AttentionStuck, cannot: "cannot start",
 		means: "no container has started, and a warning has followed the last progress",
-		advice: "Create the Secret, the ConfigMap or the volume that the event names, or look at the network " +
-			"plugin of " +
-			"node NODE.", pod: startFailing(nil)},
+		advice: "Create the Secret, the ConfigMap or the volume that the event names, or look at the network plugin " +
+			"of node NODE.", pod: startFailing(nil)},
 	{code: CausePodStartOverdue, attention: AttentionStuck, cannot: "should have started",
-		means: "no container of a pod has started ten minutes after its scheduling",
-		advice: describeAdvice + " A large image, a volume or the network of node NODE may be the " +
-			"cause.", pod: startOverdue},
+		means:  "no container of a pod has started ten minutes after its scheduling",
+		advice: describeAdvice + " A large image, a volume or the network of node NODE may be the cause.",
+		pod:    startOverdue},
 	{code: CauseSidecarRunning, attention: AttentionStuck, cannot: "cannot finish",
 		means:  "all containers have finished, but a sidecar still runs after the grace period",
 		advice: "Make the sidecar end on SIGTERM, and look at the kubelet of node NODE.", pod: sidecarRunning},
 	{code: CauseContainerRunning, attention: AttentionStuck, cannot: "cannot finish",
 		means: "a container still runs ten minutes after the main container of its pod has finished",
 		advice: "If container CONTAINER only serves the others, make it a sidecar: an init container with " +
-			"restartPolicy " +
-			"Always, which the kubelet stops when they have finished." + templateAdvice, pod: containerRunning},
+			"restartPolicy Always, which the kubelet stops when they have finished." + templateAdvice,
+		pod: containerRunning},
 	{code: CauseUnexplained, attention: AttentionStuck, cannot: "should run, and nothing given says why not",
 		means:  "pods do not run ten minutes after their creation, and no other row explains why",
 		advice: describeAdvice, pod: unexplained, last: true},
@@ -417,24 +376,21 @@ var causes = []row{
 	{code: CausePodsMissing, attention: AttentionStuck, group: groupCreation,
 		means: "the status counts active or terminating pods, and some of them were not given",
 		advice: "Get all its pods: kubectl get pods -n NAMESPACE -l job-name=JOB -o yaml. If these are all, the " +
-			"controller " +
-			"is not running.", job: creation(CausePodsMissing, true)},
+			"controller is not running.", job: creation(CausePodsMissing, true)},
 	{code: CauseBackoffUnknown, attention: AttentionWait, group: groupCreation,
 		means: "the status counts failures, and none of the failed pods was given: they would show how long the Job " +
-			"backs off",
-		advice: "Get the pods that have failed, if they still exist.", job: creation(CauseBackoffUnknown, false)},
+			"backs off", advice: "Get the pods that have failed, if they still exist.",
+		job: creation(CauseBackoffUnknown, false)},
 	{code: CauseCreationOverdue, attention: AttentionStuck, group: groupCreation,
 		means: "pods should have been created two minutes ago or more",
 		advice: "Look for FailedCreate events (kubectl describe job -n NAMESPACE JOB), an exhausted quota, an " +
-			"admission " +
-			"webhook, or a controller that is not running.", job: creation(CauseCreationOverdue, false)},
+			"admission webhook, or a controller that is not running.", job: creation(CauseCreationOverdue, false)},
 	{code: CauseTerminationOverdue, attention: AttentionStuck,
-		means:  "pods have not terminated in time, and the Job goes on without them",
-		advice: terminationAdvice, job: terminationOverdue(true)},
+		means: "pods have not terminated in time, and the Job goes on without them", advice: terminationAdvice,
+		job: terminationOverdue(true)},
 	{code: CauseNotScheduledYet, attention: AttentionWait, cannot: "cannot be scheduled yet",
-		means: "the scheduler has found no node for less than two minutes, pods are preempted for it, or an " +
-			"event of the " +
-			"last ten minutes says that an autoscaler adds one",
+		means: "the scheduler has found no node for less than two minutes, pods are preempted for it, or an event " +
+			"of the last ten minutes says that an autoscaler adds one",
 		advice: "Wait: the scheduler tries again when a node or its pods change.", pod: notScheduledYet},
 	{code: CauseInitializing, attention: AttentionWait, cannot: "must still initialize",
 		means:  "an init container has been running for ten minutes or more",
@@ -443,16 +399,15 @@ var causes = []row{
 		means:  "an image has been pulled for two minutes or more",
 		advice: "Wait, if the image is large; else look at the network of node NODE.", pod: pulling},
 	{code: CauseRestarting, attention: AttentionWait, cannot: "had to restart a container",
-		means: "a container was restarted in the last ten minutes",
-		advice: "Read the log of the last run: kubectl logs -n NAMESPACE POD -c CONTAINER " +
-			"--previous.", pod: restarted},
+		means:  "a container was restarted in the last ten minutes",
+		advice: "Read the log of the last run: kubectl logs -n NAMESPACE POD -c CONTAINER --previous.",
+		pod:    restarted},
 	{code: CauseResize, attention: AttentionWait, cannot: "must wait to be resized",
-		means: "the kubelet has not carried out a resize of the pods",
-		advice: "The pod runs on with its old resources. Change the resize to what node NODE has " +
-			"left.", pod: resizing},
-	{code: JobInFlight, attention: AttentionWait, means: "creations or deletions are not observed yet (for " +
-		"callers of the " +
-		"library)", job: decided(JobInFlight)},
+		means:  "the kubelet has not carried out a resize of the pods",
+		advice: "The pod runs on with its old resources. Change the resize to what node NODE has left.",
+		pod:    resizing},
+	{code: JobInFlight, attention: AttentionWait,
+		means: "creations or deletions are not observed yet (for callers of the library)", job: decided(JobInFlight)},
 	{code: JobRemoving, means: "active pods are deleted: they are too many, or have no index of their own",
 		job: decided(JobRemoving)},
 	{code: JobCreating, means: "pods are created now", job: decided(JobCreating)},
@@ -460,13 +415,13 @@ var causes = []row{
 		advice: "Read why the pod failed: kubectl logs -n NAMESPACE POD -c CONTAINER. The delay ends by itself.",
 		job:    backingOff},
 	{code: JobAwaitingTermination, attention: AttentionWait,
-		means: "pods that are being deleted are replaced once they have " +
-			"terminated", job: decided(JobAwaitingTermination)},
+		means: "pods that are being deleted are replaced once they have terminated",
+		job:   decided(JobAwaitingTermination)},
 	{code: JobNoParallelism, attention: AttentionHeld, means: "spec.parallelism is 0",
 		advice: "Set spec.parallelism above 0.", job: decided(JobNoParallelism)},
-	{code: CausePodsStarting, cannot: "must still start", means: "pods were created or scheduled less than ten " +
-		"minutes ago, " +
-		"and their containers do not run yet", pod: starting, last: true},
+	{code: CausePodsStarting, cannot: "must still start",
+		means: "pods were created or scheduled less than ten minutes ago, and their containers do not run yet",
+		pod:   starting, last: true},
 	{code: JobRunning, means: "the wanted number of pods is active, and all of them run", job: running},
 }
 
