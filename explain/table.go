@@ -281,7 +281,7 @@ var causes = []row{
 		means:  "a node cannot reach the registry",
 		advice: "Check the DNS, the proxy, the firewall and the certificates of node NODE.",
 		pod: waiting(imageReasons, "dial tcp", "no such host", "i/o timeout", "connection refused", "TLS handshake",
-			"x509:", "deadline exceeded", "RegistryUnavailable")},
+			"x509:", "deadline exceeded", "the registry is unavailable")},
 	{code: CauseImagePull, attention: AttentionStuck, cannot: "cannot pull an image",
 		means:  "imagePullPolicy is Never, and the image is not on the node",
 		advice: "Load the image on node NODE, or set imagePullPolicy to IfNotPresent." + templateAdvice,

@@ -66,6 +66,12 @@ func startsLater(n int32) (all time.Duration) {
 	return all
 }
 
+// waitingReasons are those that kubelets write (kubelet_pods.go; the errors of container, images and kuberuntime).
+var waitingReasons = strings.Fields("ContainerCreating PodInitializing RestartingAllContainers CrashLoopBackOff " +
+	"ErrImagePull ImagePullBackOff ImageInspectError InvalidImageName ErrImageNeverPull RegistryUnavailable " +
+	"SignatureValidationFailed CreateContainerConfigError CreateContainerError PreCreateHookError PreStartHookError " +
+	"RunContainerError PostStartHookError")
+
 // unwritten returns what no kubelet would write in a pod (pkg/kubelet/kubelet_pods.go, convertToAPIContainerStatuses
 // and getPhase; kuberuntime_manager.go, doBackOff).
 func unwritten(pod *corev1.Pod) (all []string) {
@@ -81,7 +87,7 @@ func unwritten(pod *corev1.Pod) (all []string) {
 				func(of corev1.Container) bool { return of.Name == c.Name && of.RestartPolicy != nil })
 			if w := c.State.Waiting; w != nil {
 				plain := w.Reason == "ContainerCreating" || w.Reason == "PodInitializing"
-				if plain != (w.Message == "") {
+				if plain != (w.Message == "") || !slices.Contains(waitingReasons, w.Reason) {
 					no(c, "%s has the message %q", w.Reason, w.Message)
 				}
 				if plain && (w.Reason == "PodInitializing") != (len(pod.Spec.InitContainers) > 0) {
