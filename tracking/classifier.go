@@ -177,41 +177,55 @@ func (c *Classifier) hasFinalizer(pod *corev1.Pod) bool {
 	return slices.Contains(pod.Finalizers, c.Keys.Finalizer)
 }
 
-// Matches holds the last match of each rule. Most pods that match a rule failed in the same
-// way, and their records share one. The zero value is ready to use.
-type Matches struct{ last []*failurepolicy.Match }
+// Classes holds some of the classes, and their matches, so that records share them: most pods of a
+// Job are in few classes. The zero value is ready to use.
+type Classes struct{ known []*Class }
 
-// of returns the rule that a failed pod matches, without the name of the pod; nil if no rule
+// record returns the record of a pod in a class.
+func (s *Classes) record(pod *corev1.Pod, index int32, class Class) PodRecord {
+	for _, c := range s.known {
+		if *c == class {
+			return PodRecord{pod, c, index}
+		}
+	}
+	shared := class
+	if len(s.known) == 16 { // failed pods may differ in their counts and matches
+		s.known = nil
+	}
+	s.known = append(s.known, &shared)
+	return PodRecord{pod, &shared, index}
+}
+
+// match returns the rule that a failed pod matches, without the name of the pod; nil if no rule
 // matches.
-func (m *Matches) of(pod *corev1.Pod, policy *failurepolicy.Spec) *failurepolicy.Match {
+func (s *Classes) match(pod *corev1.Pod, policy *failurepolicy.Spec) *failurepolicy.Match {
 	match := policy.Match(pod)
 	if !match.Matched() {
 		return nil
 	}
 	match.Pod = types.NamespacedName{}
-	if m.last == nil {
-		m.last = make([]*failurepolicy.Match, len(policy.Rules))
+	for _, c := range s.known {
+		if c.match != nil && *c.match == match {
+			return c.match
+		}
 	}
-	if last := m.last[match.Rule]; last == nil || *last != match {
-		shared := match
-		m.last[match.Rule] = &shared
-	}
-	return m.last[match.Rule]
+	shared := match
+	return &shared
 }
 
 // Classify classifies a pod with the given relation to the Job. stripped says that the
 // finalizer of the pod has been removed, although the pod still shows it. Pass the same
-// Matches for all pods of a Job.
-func (c *Classifier) Classify(pod *corev1.Pod, relation Relation, stripped bool, out *Matches) PodRecord {
-	r := PodRecord{Pod: pod, Relation: relation}
+// Classes for all pods of a Job.
+func (c *Classifier) Classify(pod *corev1.Pod, relation Relation, stripped bool, shared *Classes) PodRecord {
+	r := Class{Relation: relation}
 	if !relation.Own() {
-		return r
+		return shared.record(pod, 0, r)
 	}
-	r.Index = NoIndex
+	index := NoIndex
 	if c.Indexed {
-		r.Index = parseIndex(pod.Annotations[c.Keys.Index])
+		index = parseIndex(pod.Annotations[c.Keys.Index])
 	}
-	r.Valid = !c.Indexed || r.Index != NoIndex && r.Index < c.Completions
+	r.Valid = !c.Indexed || index != NoIndex && index < c.Completions
 	// The patch that adopts a pod adds the finalizer.
 	r.Finalized = relation == Adoptable || c.hasFinalizer(pod)
 	r.Tracked = r.Finalized && !stripped
@@ -230,17 +244,16 @@ func (c *Classifier) Classify(pod *corev1.Pod, relation Relation, stripped bool,
 		r.Ready = ready(pod)
 	}
 	if r.Finalized {
-		c.Uncounted.apply(&r)
+		c.Uncounted.apply(pod.UID, &r)
 	}
-	if !r.Failed {
-		return r
+	if r.Failed {
+		if c.PerIndex() {
+			r.Counts = c.Keys.CountsOf(pod.Annotations)
+			r.Exhausted = c.Limit.IndexExhausted(r.Counts.Failures)
+		}
+		r.match = shared.match(pod, c.Policy)
 	}
-	if c.PerIndex() {
-		r.Counts = c.Keys.CountsOf(pod.Annotations)
-		r.Exhausted = c.Limit.IndexExhausted(r.Counts.Failures)
-	}
-	r.match = out.of(pod, c.Policy)
-	return r
+	return shared.record(pod, index, r)
 }
 
 func ready(pod *corev1.Pod) bool {

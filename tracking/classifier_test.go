@@ -181,7 +181,7 @@ func TestClassify_options(t *testing.T) {
 		job := newJob()
 		job.Spec.PodReplacementPolicy = ptrTo(batchv1.Failed)
 		c, _ := tracking.ClassifierOf(job, names, tracking.Options{ExitZero: true, LostAfter: tc.after, Now: after(10).Time})
-		r := c.Classify(tc.pod, tracking.Owned, false, &tracking.Matches{})
+		r := c.Classify(tc.pod, tracking.Owned, false, &tracking.Classes{})
 		same(t, tc.reason, what{r.Succeeded, r.Failed, r.Terminating, r.Lost}, tc.want)
 	}
 }

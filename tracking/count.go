@@ -93,9 +93,9 @@ func ownedBy(job *batchv1.Job, pods []*corev1.Pod) (owned []*corev1.Pod) {
 // inOrder returns the records of owned pods, ordered by index and UID.
 func (c *Classifier) inOrder(owned []*corev1.Pod) []*PodRecord {
 	records := make([]*PodRecord, 0, len(owned))
-	var matches Matches
+	var classes Classes
 	for _, pod := range owned {
-		r := c.Classify(pod, Owned, false, &matches)
+		r := c.Classify(pod, Owned, false, &classes)
 		records = append(records, &r)
 	}
 	slices.SortFunc(records, func(a, b *PodRecord) int {

@@ -16,12 +16,18 @@ import (
 // makes another record.
 type PodRecord struct {
 	Pod *corev1.Pod
-	// match is the rule that a failed pod matches, without the name of the pod; nil if no
-	// rule matches. Records share it.
-	match *failurepolicy.Match
+	// Class says how the pod counts. Records of many pods share it.
+	*Class
 	// Index is the completion index of an Indexed Job's pod, or NoIndex. An index above
 	// the largest int32 is read as the largest int32.
 	Index int32
+}
+
+// Class is what the records of all pods in the same state have in common.
+type Class struct {
+	// match is the rule that a failed pod matches, without the name of the pod; nil if no
+	// rule matches. Classes share it.
+	match *failurepolicy.Match
 	// Counts are the pod's failure counts. They are set for failed pods of Jobs with a
 	// backoff limit per index.
 	Counts Counts

@@ -24,6 +24,6 @@ func (c *Census) Account(in tracking.AccountInputs) tracking.Account {
 
 // isGone reports whether the pod with a UID no longer exists, or has lost its finalizer.
 func (c *Census) isGone(uid types.UID) bool {
-	r := c.records[uid]
+	r := c.records.get(uid)
 	return r == nil || !r.Tracked
 }

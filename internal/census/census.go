@@ -37,14 +37,12 @@ type Census struct {
 	// show it.
 	stripped map[types.UID]bool
 
-	// records are the records of all pods, by UID. most is the number of pods that the
-	// census was made for.
-	records map[types.UID]*Record
-	most    int
-	matches tracking.Matches
+	// records are the records of all pods, by UID.
+	records table[types.UID, *Record]
+	classes tracking.Classes
 	// names are the records of the pods in the Job's namespace, by name; nil until they
 	// are needed. No two pods have the same name.
-	names map[string]*Record
+	names *table[string, *Record]
 	lists [lists]*ordered[*Record] // nil until they are needed
 	// members are the numbers of pods that belong to the lists, those that wait for a
 	// replacement included.
@@ -59,7 +57,7 @@ type Census struct {
 
 // New returns an empty census with memory for n pods.
 func New(c *tracking.Classifier, n int) *Census {
-	next := &Census{classifier: *c, records: make(map[types.UID]*Record, n), most: n}
+	next := &Census{classifier: *c, records: newTable[types.UID, *Record](n)}
 	if c.Indexed {
 		next.indexed = &indexed{}
 	}
@@ -70,12 +68,12 @@ func New(c *tracking.Classifier, n int) *Census {
 func (c *Census) Len() int { return int(c.own) }
 
 // Of returns the record of the pod with the UID; nil if there is none.
-func (c *Census) Of(uid types.UID) *Record { return c.records[uid] }
+func (c *Census) Of(uid types.UID) *Record { return c.records.get(uid) }
 
 // All yields the records of the Job's pods, in no particular order.
 func (c *Census) All() iter.Seq[*Record] {
 	return func(yield func(*Record) bool) {
-		for _, r := range c.records {
+		for _, r := range c.records.all() {
 			if r.Relation.Own() && !yield(r) {
 				return
 			}
@@ -85,8 +83,8 @@ func (c *Census) All() iter.Seq[*Record] {
 
 // Pods returns all pods, those of other owners included, ordered by name.
 func (c *Census) Pods() []*corev1.Pod {
-	pods := make([]*corev1.Pod, 0, len(c.records))
-	for _, r := range c.records {
+	pods := make([]*corev1.Pod, 0, c.records.len())
+	for _, r := range c.records.all() {
 		pods = append(pods, r.Pod)
 	}
 	slices.SortFunc(pods, func(a, b *corev1.Pod) int {
@@ -106,7 +104,7 @@ func (c *Census) Add(pod *corev1.Pod, adopted bool) {
 	if adopted {
 		relation = tracking.Adoptable
 	}
-	c.swap(c.records[pod.UID], pod, relation)
+	c.swap(c.records.get(pod.UID), pod, relation)
 }
 
 // swap replaces a record with that of a pod of the same UID. before is nil for a new pod.
@@ -114,34 +112,26 @@ func (c *Census) swap(before *Record, pod *corev1.Pod, relation tracking.Relatio
 	if before != nil {
 		c.drop(before)
 	}
-	r := c.classified(pod, relation)
-	c.put(&r)
-}
-
-func (c *Census) classified(pod *corev1.Pod, relation tracking.Relation) Record {
-	return newRecord(c.classifier.Classify(pod, relation, c.stripped[pod.UID], &c.matches))
+	c.put(newRecord(c.classifier.Classify(pod, relation, c.stripped[pod.UID], &c.classes)))
 }
 
 // put adds a record.
 func (c *Census) put(r *Record) {
-	c.records[r.Pod.UID] = r
+	c.records.put(r.Pod.UID, r)
 	c.name(r)
 	c.count(r, 1)
 }
 
 // drop removes a record.
 func (c *Census) drop(r *Record) {
-	delete(c.records, r.Pod.UID)
+	c.records.remove(r.Pod.UID)
 	c.unname(r)
 	c.count(r, -1)
 }
 
-// expected returns how many more pods the census was made for.
-func (c *Census) expected() int { return max(0, c.most-len(c.records)) }
-
 // Remove removes a pod. It reports whether the census had it.
 func (c *Census) Remove(uid types.UID) bool {
-	r := c.records[uid]
+	r := c.records.get(uid)
 	if r == nil {
 		return false
 	}
@@ -156,7 +146,7 @@ func (c *Census) reread(before, now map[types.UID]bool) {
 		for uid := range uids {
 			was, already := before[uid]
 			is, still := now[uid]
-			if r := c.records[uid]; r != nil && (was != is || already != still) {
+			if r := c.records.get(uid); r != nil && (was != is || already != still) {
 				c.swap(r, r.Pod, r.Relation)
 			}
 		}
@@ -202,12 +192,12 @@ func (c *Census) Clone() *Census {
 	if c == nil {
 		return nil
 	}
-	next := New(&c.classifier, len(c.records))
+	next := New(&c.classifier, c.records.len())
 	next.stripped = c.stripped
 	if c.indexed != nil {
 		next.SetDone(c.succeeded.base, c.failing.base)
 	}
-	for _, r := range c.records {
+	for _, r := range c.records.all() {
 		next.put(r)
 	}
 	return next
@@ -295,7 +285,7 @@ func (c *Census) AllInOrder() []*Record { return slices.SortedFunc(c.All(), (*Re
 // Others returns the pods of other owners, ordered by name.
 func (c *Census) Others() (pods []*corev1.Pod) {
 	for _, pod := range c.Pods() {
-		if !c.records[pod.UID].Relation.Own() {
+		if !c.records.get(pod.UID).Relation.Own() {
 			pods = append(pods, pod)
 		}
 	}

@@ -6,26 +6,24 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-
-	"github.com/jobfate/jobfate/tracking"
 )
 
 // checkIndexed returns the invariants about indexes that do not hold.
 func (c *Census) checkIndexed(fresh *Census) (errs []error) {
-	for name, n := range map[string][2]numbers{
-		"running": {c.running, fresh.running}, "ending": {c.ending, fresh.ending},
-		"succeeded": {c.succeeded.pods, fresh.succeeded.pods}, "failing": {c.failing.pods, fresh.failing.pods},
+	for name, n := range map[string][2]*numbers{
+		"running": {&c.running, &fresh.running}, "ending": {&c.ending, &fresh.ending},
+		"succeeded": {&c.succeeded.pods, &fresh.succeeded.pods}, "failing": {&c.failing.pods, &fresh.failing.pods},
 	} {
-		if !maps.Equal(n[0], n[1]) {
-			errs = append(errs, fmt.Errorf("%s: got %v, want %v", name, n[0], n[1]))
+		if got, want := maps.Collect(n[0].values()), maps.Collect(n[1].values()); !maps.Equal(got, want) || c.runs != fresh.runs {
+			errs = append(errs, fmt.Errorf("%s: got %v, want %v", name, got, want))
 		}
 	}
-	if !maps.EqualFunc(c.failed, fresh.failed, EqualRecords) {
-		errs = append(errs, fmt.Errorf("failed: got %v, want %v", c.failed, fresh.failed))
+	if got, want := maps.Collect(c.failed.values()), maps.Collect(fresh.failed.values()); !maps.EqualFunc(got, want, EqualRecords) {
+		errs = append(errs, fmt.Errorf("failed: got %v, want %v", got, want))
 	}
 	for name, j := range map[string]*joined{"succeeded": &c.succeeded, "failing": &c.failing} {
 		copied := *j
-		if want := j.base.Union(j.pods.set()); !copied.union().Equal(want) {
+		if want := j.base.Union(j.pods.indexes()); !copied.union().Equal(want) {
 			errs = append(errs, fmt.Errorf("%s: got %v, want %v", name, copied.union(), want))
 		}
 	}
@@ -46,7 +44,7 @@ func (c *Census) Check() error {
 	if c.indexed != nil {
 		fresh.succeeded.base, fresh.failing.base = c.succeeded.base, c.failing.base
 	}
-	for _, r := range c.records {
+	for _, r := range c.records.all() {
 		fresh.swap(nil, r.Pod, r.Relation)
 	}
 	var errs []error
@@ -58,9 +56,9 @@ func (c *Census) Check() error {
 			}
 		}
 	}
-	for uid, r := range c.records {
-		if !EqualRecords(r, fresh.records[uid]) {
-			errs = append(errs, fmt.Errorf("record %s: got %v, want %v", uid, r, fresh.records[uid]))
+	for uid, r := range c.records.all() {
+		if !EqualRecords(r, fresh.records.get(uid)) {
+			errs = append(errs, fmt.Errorf("record %s: got %v, want %v", uid, r, fresh.records.get(uid)))
 		}
 	}
 	errs = append(errs, c.finishes.check("finishes"))
@@ -69,8 +67,8 @@ func (c *Census) Check() error {
 		errs = append(errs, fmt.Errorf("finishes: got %v, want %v", got, want))
 	}
 	if c.names != nil {
-		for uid, r := range c.records {
-			if c.names[r.Pod.Name] != r || len(c.names) != len(c.records) {
+		for uid, r := range c.records.all() {
+			if c.names.get(r.Pod.Name) != r || c.names.len() != c.records.len() {
 				errs = append(errs, fmt.Errorf("names: %s is not the record of %s", r.Pod.Name, uid))
 			}
 		}
@@ -93,12 +91,8 @@ func (c *Census) Check() error {
 	return errors.Join(errs...)
 }
 
-// EqualRecords compares the matches by content, because each census shares its own.
-func EqualRecords(a, b *Record) bool {
-	mine, other := *a, *b
-	mine.PodRecord, other.PodRecord = tracking.PodRecord{}, tracking.PodRecord{}
-	return mine == other && a.Pod == b.Pod && reflect.DeepEqual(a.PodRecord, b.PodRecord)
-}
+// EqualRecords compares the classes by content, because each census shares its own.
+func EqualRecords(a, b *Record) bool { return a.Pod == b.Pod && reflect.DeepEqual(a, b) }
 
 func equalFinishes(a, b finish) bool { return a.compare(b) == 0 && a.number == b.number }
 

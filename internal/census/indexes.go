@@ -1,35 +1,25 @@
 package census
 
-import (
-	"maps"
-	"slices"
-
-	"github.com/jobfate/jobfate/indexset"
-)
+import "github.com/jobfate/jobfate/indexset"
 
 // numbers are the numbers of pods by index.
-//
-// Invariant: every number is above zero.
-type numbers map[int32]int32
+type numbers struct{ pages[int32] }
 
 // add adds to the number of an index, and reports whether the index was added or removed
-// by that. expected is the size for a new map.
-func (n *numbers) add(index, by int32, expected int) bool {
-	if *n == nil {
-		*n = make(numbers, expected)
-	}
-	before := (*n)[index]
-	if before+by == 0 {
-		delete(*n, index)
-	} else {
-		(*n)[index] = before + by
-	}
+// by that.
+func (n *numbers) add(index, by int32) bool {
+	before := n.at(index)
+	n.set(index, before+by)
 	return before == 0 || before+by == 0
 }
 
-// set returns the indexes.
-func (n numbers) set() indexset.Set {
-	return indexset.Of(slices.AppendSeq(make([]int32, 0, len(n)), maps.Keys(n))...)
+// indexes returns the indexes of pods.
+func (n *numbers) indexes() indexset.Set {
+	indexes := make([]int32, 0, 16*n.len())
+	for index := range n.values() {
+		indexes = append(indexes, index)
+	}
+	return indexset.Of(indexes...)
 }
 
 // joined is the union of a set of indexes of the status and the indexes of pods. It is
@@ -45,8 +35,8 @@ type joined struct {
 }
 
 // count adds to the number of pods of an index.
-func (j *joined) count(index, by int32, expected int) {
-	switch changed := j.pods.add(index, by, expected); {
+func (j *joined) count(index, by int32) {
+	switch changed := j.pods.add(index, by); {
 	case !changed || !j.valid:
 	case by > 0:
 		j.added = append(j.added, index)
@@ -55,7 +45,7 @@ func (j *joined) count(index, by int32, expected int) {
 	}
 }
 
-func (j *joined) contains(index int32) bool { return j.pods[index] > 0 || j.base.Contains(index) }
+func (j *joined) contains(index int32) bool { return j.pods.at(index) > 0 || j.base.Contains(index) }
 
 // rebase replaces the set of the status, and reports whether the union may have changed.
 // It has not if the status has just recorded the indexes of the pods.
@@ -77,7 +67,7 @@ func (j *joined) rebase(base indexset.Set) (changed bool) {
 func (j *joined) union() indexset.Set {
 	switch {
 	case !j.valid:
-		j.set, j.valid = j.base.Union(j.pods.set()), true
+		j.set, j.valid = j.base.Union(j.pods.indexes()), true
 	case len(j.added) > 0:
 		j.set = j.set.Union(indexset.Of(j.added...))
 	}
@@ -94,10 +84,12 @@ type indexed struct {
 	// succeeded and failing are the indexes that are done according to the status or to
 	// pods that carry the finalizer. An index in failing may have succeeded too.
 	succeeded, failing joined
-	// running and ending are the valid indexes of active and of terminating pods.
+	// running and ending are the valid indexes of active and of terminating pods. runs is the
+	// number of running.
 	running, ending numbers
+	runs            int32
 	// failed holds, for each index, its last pod in the list failures.
-	failed map[int32]*Record
+	failed pages[*Record]
 	// vacant are the indexes that may get a new pod; nil until they are needed. vacancies is
 	// their number.
 	//
@@ -112,18 +104,18 @@ func (c *Census) countIndex(r *Record, by int32) {
 	if !c.classifier.Indexed || !r.Valid {
 		return
 	}
-	if r.Active {
-		c.running.add(r.Index, by, c.expected())
+	if r.Active && c.running.add(r.Index, by) {
+		c.runs += by
 	}
 	if r.Terminating {
-		c.ending.add(r.Index, by, c.expected())
+		c.ending.add(r.Index, by)
 	}
 	if r.Succeeded && r.Finalized {
-		c.succeeded.count(r.Index, by, c.expected())
+		c.succeeded.count(r.Index, by)
 	}
 	if c.classifier.PerIndex() {
 		if r.FailsIndex() && r.Finalized {
-			c.failing.count(r.Index, by, c.expected())
+			c.failing.count(r.Index, by)
 		}
 		if r.replaceable() {
 			c.countFailed(r, by)
@@ -184,5 +176,5 @@ func (x *indexed) done(index int32) bool {
 // Misplaced reports whether an active pod has no valid index, or the same index as another
 // active pod.
 func (c *Census) Misplaced() bool {
-	return c.classifier.Indexed && int(c.Active) != len(c.running)
+	return c.classifier.Indexed && c.Active != c.runs
 }

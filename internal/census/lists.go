@@ -39,7 +39,7 @@ var kinds = [lists]struct {
 func (c *Census) list(l list) *ordered[*Record] {
 	if c.lists[l] == nil && c.members[l] > 0 {
 		var members []*Record
-		for _, r := range c.records {
+		for _, r := range c.records.all() {
 			if c.listed(l, r) {
 				members = append(members, r)
 			}

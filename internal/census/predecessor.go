@@ -17,8 +17,8 @@ func (c *Census) Predecessor(index int32) *Record {
 	if c.indexed == nil {
 		return nil
 	}
-	r := c.failed[index]
-	if r == nil || c.done(index) || c.running[index] > 0 {
+	r := c.failed.at(index)
+	if r == nil || c.done(index) || c.running.at(index) > 0 {
 		return nil
 	}
 	return r
@@ -29,7 +29,7 @@ func (c *Census) Predecessors() (all []*Record) {
 	if c.indexed == nil {
 		return nil
 	}
-	for _, r := range c.failed {
+	for _, r := range c.failed.values() {
 		if c.waits(r) {
 			all = append(all, r)
 		}
@@ -44,26 +44,22 @@ func (c *Census) waits(r *Record) bool { return c.Predecessor(r.Index) == r }
 // countFailed updates the last failed pod of an index. When that pod is removed, the list
 // failures has the one before it.
 func (c *Census) countFailed(r *Record, by int32) {
-	last := c.failed[r.Index]
+	last := c.failed.at(r.Index)
 	switch {
 	case by > 0 && (last == nil || last.compareFailures(r) < 0):
-		if c.failed == nil {
-			c.failed = make(map[int32]*Record, c.expected())
-		}
-		c.failed[r.Index] = r
+		c.failed.set(r.Index, r)
 	case by < 0 && last == r:
 		list := c.list(failures)
 		list.remove(r) // a list that has just been made may still contain it
 		before, ok := list.last(fewest(r.Index + 1))
-		if ok && before.Index == r.Index {
-			c.failed[r.Index] = before
-		} else {
-			delete(c.failed, r.Index)
+		if !ok || before.Index != r.Index {
+			before = nil
 		}
+		c.failed.set(r.Index, before)
 	}
 }
 
 // fewest returns a record that comes before all failed pods of an index.
 func fewest(index int32) *Record {
-	return &Record{PodRecord: tracking.PodRecord{Index: index, Counts: tracking.Counts{Failures: -1}}}
+	return &Record{PodRecord: tracking.PodRecord{Index: index, Class: &tracking.Class{Counts: tracking.Counts{Failures: -1}}}}
 }

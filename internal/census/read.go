@@ -15,15 +15,13 @@ func (c *Census) Read(pods []*corev1.Pod) bool {
 	if slices.Contains(pods, nil) {
 		return false
 	}
-	records := make([]Record, len(pods))
 	for i, pod := range pods {
 		if i%stride == 0 {
 			load(pods[i:min(i+stride, len(pods))])
 		}
-		records[i] = c.classified(pod, c.classifier.Relation(pod))
-		c.put(&records[i])
+		c.swap(nil, pod, c.classifier.Relation(pod))
 	}
-	return c.records[""] == nil && len(c.records) == len(pods)
+	return c.records.get("") == nil && c.records.len() == len(pods)
 }
 
 // ClassifiesAs reports whether the pods are classified as another classifier classifies them,
@@ -41,7 +39,7 @@ func (c *Census) Replace(pods []*corev1.Pod) bool {
 		}
 		present[pod.UID] = true
 	}
-	for uid := range c.records {
+	for uid := range c.records.all() {
 		if !present[uid] {
 			c.Remove(uid)
 		}
@@ -58,8 +56,10 @@ func (c *Census) Differs(pods []*corev1.Pod) bool {
 	const long = 100
 	same := 0
 	for _, pod := range pods {
-		if pod != nil && c.records[pod.UID] != nil && c.records[pod.UID].Pod == pod {
-			same++
+		if pod != nil {
+			if r := c.records.get(pod.UID); r != nil && r.Pod == pod {
+				same++
+			}
 		}
 	}
 	return len(pods) >= long && same < len(pods)/2
@@ -67,7 +67,7 @@ func (c *Census) Differs(pods []*corev1.Pod) bool {
 
 // Put adds a pod to the census, or replaces the pod with its UID.
 func (c *Census) Put(pod *corev1.Pod) {
-	if before := c.records[pod.UID]; before == nil || before.Pod != pod {
+	if before := c.records.get(pod.UID); before == nil || before.Pod != pod {
 		c.swap(before, pod, c.classifier.Relation(pod))
 	}
 }
@@ -84,41 +84,28 @@ func (c *Census) PutNamed(name string, pod *corev1.Pod) {
 }
 
 // named returns the record of the pod of a name in the Job's namespace; nil if there is
-// none. Among a few pods it searches without a map, because most Jobs have one pod and a
-// map takes 256 bytes.
+// none.
 func (c *Census) named(name string) *Record {
-	const few = 8
-	switch {
-	case c.names != nil:
-	case len(c.records) <= few:
-		for _, r := range c.records {
-			if r.Pod.Name == name && c.inNamespace(r) {
-				return r
-			}
-		}
-		return nil
-	default:
-		c.names = make(map[string]*Record, len(c.records))
-		for _, r := range c.records {
+	if c.names == nil {
+		names := newTable[string, *Record](c.records.len())
+		c.names = &names
+		for _, r := range c.records.all() {
 			c.name(r)
 		}
 	}
-	return c.names[name]
+	return c.names.get(name)
 }
 
-// name adds a record to names, if there is such a map.
+// name adds a record to names, if there is such a table.
 func (c *Census) name(r *Record) {
-	if c.names != nil && c.inNamespace(r) {
-		c.names[r.Pod.Name] = r
+	if c.names != nil && r.Pod.Namespace == c.classifier.Namespace() {
+		c.names.put(r.Pod.Name, r)
 	}
 }
 
-// inNamespace reports whether a pod is in the Job's namespace.
-func (c *Census) inNamespace(r *Record) bool { return r.Pod.Namespace == c.classifier.Namespace() }
-
 // unname removes a record from names.
 func (c *Census) unname(r *Record) {
-	if c.names[r.Pod.Name] == r {
-		delete(c.names, r.Pod.Name)
+	if c.names != nil && c.names.get(r.Pod.Name) == r {
+		c.names.remove(r.Pod.Name)
 	}
 }

@@ -44,7 +44,7 @@ func (x *indexed) putVacant(index int32, vacant bool) {
 
 // occupied reports whether an index must not get a new pod.
 func (c *Census) occupied(index int32) bool {
-	return c.done(index) || c.running[index] > 0 || c.classifier.ReplaceFailedOnly && c.ending[index] > 0
+	return c.done(index) || c.running.at(index) > 0 || c.classifier.ReplaceFailedOnly && c.ending.at(index) > 0
 }
 
 // findVacant makes the set of vacant indexes, unless there is one.
@@ -52,9 +52,9 @@ func (c *Census) findVacant() {
 	if c.vacant != nil {
 		return
 	}
-	occupied := c.succeeded.union().Union(c.failing.union()).Union(c.running.set())
+	occupied := c.succeeded.union().Union(c.failing.union()).Union(c.running.indexes())
 	if c.classifier.ReplaceFailedOnly {
-		occupied = occupied.Union(c.ending.set())
+		occupied = occupied.Union(c.ending.indexes())
 	}
 	vacant := occupied.Complement(c.classifier.Completions)
 	c.vacant, c.vacancies = newOrdered(byFirst, slices.Collect(vacant.Intervals())), vacant.Len()
