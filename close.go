@@ -198,7 +198,7 @@ func (s *state) accountInputs(p *plan, end lifecycle.End) tracking.AccountInputs
 	in := tracking.AccountInputs{
 		Ending:   end.Interim,
 		Deleting: s.Job.DeletionTimestamp != nil,
-		Counted:  s.totals.Results.Counted,
+		Counted:  s.census.Results.Counted,
 		Cap:      s.config.UncountedCap,
 		Removals: s.config.RemovalsCap,
 	}

@@ -96,7 +96,7 @@ func (d Decision) Facts() *Facts {
 		Active: pods.Active, Terminating: pods.Terminating, Unrecorded: pods.Succeeded,
 		Restarts: pods.Restarts, UntilLost: pods.UntilLost,
 		Succeeded: s.totals.Succeeded, Failed: s.totals.Failed,
-		Completed: s.totals.Results.Completed, FailedIndexes: s.totals.Results.Failed,
+		Completed: s.census.Results.Completed, FailedIndexes: s.census.Results.Failed,
 		Record: plan.record, StatusRepairs: s.stored.repairs, RecordDropped: s.dropped,
 		Planned: o.planned(), Want: plan.work.want, Wait: plan.work.wait, Timed: plan.timer() > 0,
 		Status: &s.Job.Status, PutOff: o.putOff, EndSettled: o.end.Ended(),

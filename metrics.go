@@ -33,7 +33,7 @@ func (m *metrics) indexesFinished(s *state) {
 	}
 	// When a Job is scaled down, status.succeeded may fall, but the metric must not. Hence
 	// the difference of the sets.
-	results, failed := &s.totals.Results, s.stored.Failed.set
+	results, failed := &s.census.Results, s.stored.Failed.indexes()
 	succeeded := results.Completed.Len() - results.Counted.Len() // no index is ever removed
 	limit := "global"
 	if s.spec.PerIndex() {

@@ -98,8 +98,8 @@ func (s *state) endFacts(pastDeadline bool) lifecycle.Facts {
 		Indexed:          s.spec.Indexed,
 		Completions:      s.spec.Completions,
 		MaxFailedIndexes: s.spec.MaxFailedIndexes,
-		Completed:        s.totals.Results.Completed,
-		FailedIndexes:    s.totals.Results.Failed,
+		Completed:        s.census.Results.Completed,
+		FailedIndexes:    s.census.Results.Failed,
 		SuccessPolicy:    s.spec.SuccessPolicy,
 		Succeeded:        s.totals.Succeeded,
 	}

@@ -44,7 +44,7 @@ type jobSpec struct {
 
 // storedIndexes are the indexes in the status, read as far as possible.
 type storedIndexes struct {
-	Completed, Failed indexText
+	Completed, Failed *indexText // nil without indexes
 	// repairs say what was damaged in the status.
 	repairs []string
 }
@@ -55,8 +55,6 @@ type totals struct {
 	// indexes.
 	Succeeded int32
 	Failed    int32
-	// Results are set for an Indexed Job only.
-	Results census.IndexResults
 }
 
 // claims returns the pods to adopt, to release and to free.
@@ -107,9 +105,9 @@ func (t *tally) readStatus(s *state, of *tracking.Classifier) {
 	if !of.Indexed {
 		return
 	}
-	read := func(path, text string, known *indexTexts) indexText {
+	read := func(path, text string, known *indexTexts) *indexText {
 		k := known.parse(text, *s.spec.Completions)
-		if k.damage != nil {
+		if k != nil && k.damage != nil {
 			s.repaired(fmt.Sprintf("%s: at offset %d: %s", path, k.damage.Offset, k.damage.Reason))
 		}
 		return k
@@ -118,7 +116,7 @@ func (t *tally) readStatus(s *state, of *tracking.Classifier) {
 	s.stored.Completed = read("status.completedIndexes", status.CompletedIndexes, &t.completed)
 	if of.PerIndex() && status.FailedIndexes != nil {
 		s.stored.Failed = read("status.failedIndexes", *status.FailedIndexes, &t.failed)
-		if s.stored.Failed.set.IntersectionLen(s.stored.Completed.set) > 0 {
+		if s.stored.Failed.indexes().IntersectionLen(s.stored.Completed.indexes()) > 0 {
 			s.repaired("status.failedIndexes contained completed indexes")
 		}
 	}
@@ -145,8 +143,7 @@ func (s *state) total() totals {
 		t.Succeeded = c.SucceededTotal(s.Job.Status.Succeeded)
 		return t
 	}
-	t.Results = c.IndexResults(s.stored.Completed.set, s.stored.Failed.set)
-	t.Succeeded = int32(t.Results.Completed.Len())
+	t.Succeeded = int32(c.IndexResults(s.stored.Completed.indexes(), s.stored.Failed.indexes()).Completed.Len())
 	return t
 }
 

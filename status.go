@@ -36,7 +36,7 @@ func (s *state) statusAfter(p *plan, after counts, end lifecycle.End,
 
 // putIndexes sets the indexes of an Indexed Job in a status.
 func (s *state) putIndexes(out *batchv1.JobStatus) {
-	results := &s.totals.Results
+	results := &s.census.Results
 	completed := int32(results.Completed.Len())
 	// The API server lets status.succeeded fall only while completions equal
 	// parallelism. Otherwise a counter above the number of completed indexes stays.
@@ -45,13 +45,13 @@ func (s *state) putIndexes(out *batchv1.JobStatus) {
 	}
 	// Formatting a large set takes a thousand times longer than comparing it, and most
 	// decisions do not change it.
-	if old := &s.stored.Completed; old.damage != nil || !results.Completed.Equal(old.set) {
+	if old := s.stored.Completed; old != nil && old.damage != nil || !results.Completed.Equal(old.indexes()) {
 		out.CompletedIndexes = results.Completed.String()
 	}
-	switch old := &s.stored.Failed; {
+	switch old := s.stored.Failed; {
 	case !s.spec.PerIndex():
 		out.FailedIndexes = nil
-	case out.FailedIndexes == nil || old.damage != nil || !results.Failed.Equal(old.set):
+	case out.FailedIndexes == nil || old != nil && old.damage != nil || !results.Failed.Equal(old.indexes()):
 		failed := results.Failed.String()
 		out.FailedIndexes = &failed
 	}

@@ -134,7 +134,7 @@ func (t *tally) update(s *state, of *tracking.Classifier) error {
 	} else {
 		// First the status: it then contains the indexes of counted pods, so removing
 		// these pods does not change the indexes that are done.
-		t.census.SetDone(s.stored.Completed.set, s.stored.Failed.set)
+		t.census.SetDone(s.stored.Completed.indexes(), s.stored.Failed.indexes())
 		if t.list != nil && !t.census.Replace(t.list) {
 			return &InputError{checkPods(t.list)}
 		}
@@ -177,11 +177,9 @@ func (t *tally) decide(in Snapshot, c *config) (Decision, error) {
 	}
 	d := s.close(&s.outcome, s.plan(&s.outcome.facts), Undone{})
 	if s.spec.Indexed {
-		results, status := &s.totals.Results, &d.made.status
-		t.completed.written = indexText{status.CompletedIndexes, s.spec.Classifier.Completions,
-			results.Completed, nil}
-		t.failed.written = indexText{valueOf(status.FailedIndexes, ""), s.spec.Classifier.Completions,
-			results.Failed, nil}
+		results, status, completions := &s.census.Results, &d.made.status, s.spec.Classifier.Completions
+		t.completed.write(status.CompletedIndexes, completions, results.Completed)
+		t.failed.write(valueOf(status.FailedIndexes, ""), completions, results.Failed)
 	}
 	return d, nil
 }
@@ -189,10 +187,10 @@ func (t *tally) decide(in Snapshot, c *config) (Decision, error) {
 // indexTexts caches the sets of two texts: the one that was read last, and the one that
 // the last decision asked to store. So a text is not parsed again if it has not changed,
 // or if it is the one that was stored.
-type indexTexts struct{ read, written indexText }
+type indexTexts struct{ read, written *indexText }
 
 // indexText is a text that stands for a set of indexes below completions. Damage says why it
-// is not the canonical text of the set; nil if it is.
+// is not the canonical text of the set; nil if it is. It never changes.
 type indexText struct {
 	text        string
 	completions int32
@@ -200,14 +198,36 @@ type indexText struct {
 	damage      *indexset.SyntaxError
 }
 
-func (k *indexTexts) parse(text string, completions int32) indexText {
-	for _, known := range []*indexText{&k.written, &k.read} {
-		if known.text == text && known.completions == completions {
-			k.read = *known
-			return k.read
+// indexes returns the set; none if there is no text.
+func (k *indexText) indexes() (none indexset.Set) {
+	if k == nil {
+		return none
+	}
+	return k.set
+}
+
+// known returns what is cached of a text; nil if nothing is.
+func (k *indexTexts) known(text string, completions int32) *indexText {
+	for _, known := range [...]*indexText{k.written, k.read} {
+		if known != nil && known.text == text && known.completions == completions {
+			return known
 		}
 	}
-	set, damage := indexset.ParseDamaged(text, completions)
-	k.read = indexText{text, completions, set, damage}
+	return nil
+}
+
+// parse returns the set of a text; nil if it is empty.
+func (k *indexTexts) parse(text string, completions int32) *indexText {
+	if k.read = k.known(text, completions); k.read == nil && text != "" {
+		set, damage := indexset.ParseDamaged(text, completions)
+		k.read = &indexText{text, completions, set, damage}
+	}
 	return k.read
+}
+
+// write caches the set of a text that a decision asks to store.
+func (k *indexTexts) write(text string, completions int32, set indexset.Set) {
+	if k.written = k.known(text, completions); k.written == nil && text != "" {
+		k.written = &indexText{text, completions, set, nil}
+	}
 }

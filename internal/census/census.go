@@ -31,6 +31,8 @@ type Census struct {
 	Restarts int64
 	// UntilLost is the time until the next pod counts as lost, as of the last SetClassifier; 0 if none will.
 	UntilLost time.Duration
+	// Results are the results of the last IndexResults.
+	Results IndexResults
 
 	classifier tracking.Classifier
 	// stripped are pods whose finalizer has been removed, although their objects still

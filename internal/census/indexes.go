@@ -77,9 +77,7 @@ func (j *joined) union() indexset.Set {
 
 // indexed is the state of the indexes of an Indexed Job.
 type indexed struct {
-	// results are the last results. allFailing is the set of failing indexes that they
-	// were computed from.
-	results    IndexResults
+	// allFailing is the set of failing indexes that the last results were computed from.
 	allFailing indexset.Set
 	// succeeded and failing are the indexes that are done according to the status or to
 	// pods that carry the finalizer. An index in failing may have succeeded too.
@@ -145,13 +143,13 @@ func (c *Census) IndexResults(completed, failed indexset.Set) IndexResults {
 		return IndexResults{}
 	}
 	c.SetDone(completed, failed)
-	c.results.Counted = c.succeeded.base
+	c.Results.Counted = c.succeeded.base
 	all, done := c.failing.union(), c.succeeded.union()
-	if !all.Equal(c.allFailing) || !done.Equal(c.results.Completed) {
-		c.results.Failed = all.Difference(done)
+	if !all.Equal(c.allFailing) || !done.Equal(c.Results.Completed) {
+		c.Results.Failed = all.Difference(done)
 	}
-	c.allFailing, c.results.Completed = all, done
-	return c.results
+	c.allFailing, c.Results.Completed = all, done
+	return c.Results
 }
 
 // SetDone sets the completed and failed indexes of the status.
