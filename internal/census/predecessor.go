@@ -61,5 +61,6 @@ func (c *Census) countFailed(r *Record, by int32) {
 
 // fewest returns a record that comes before all failed pods of an index.
 func fewest(index int32) *Record {
-	return &Record{PodRecord: tracking.PodRecord{Index: index, Class: &tracking.Class{Counts: tracking.Counts{Failures: -1}}}}
+	class := &tracking.Class{Counts: tracking.Counts{Failures: -1}}
+	return &Record{PodRecord: tracking.PodRecord{Class: class, Index: index}}
 }

@@ -85,22 +85,24 @@ func (t *table[K, V]) all() iter.Seq2[K, V] {
 
 // pages holds a value for each index, in pages of 16: the pods of a Job mostly have adjacent
 // indexes. Pages of zeros are not kept.
-type pages[T comparable] struct{ table[int32, *[16]T] }
+type pages[T comparable] struct{ table[int32, *page[T]] }
+
+type page[T comparable] [16]T
 
 func (p *pages[T]) at(index int32) (value T) {
-	if page := p.get(index >> 4); page != nil {
-		value = page[index&15]
+	if at := p.get(index >> 4); at != nil {
+		value = at[index&15]
 	}
 	return value
 }
 
 func (p *pages[T]) set(index int32, value T) {
-	page := p.get(index >> 4)
-	if page == nil {
-		page = &[16]T{}
-		p.put(index>>4, page)
+	at := p.get(index >> 4)
+	if at == nil {
+		at = &page[T]{}
+		p.put(index>>4, at)
 	}
-	if page[index&15] = value; *page == [16]T{} {
+	if at[index&15] = value; *at == (page[T]{}) {
 		p.remove(index >> 4)
 	}
 }
@@ -109,9 +111,9 @@ func (p *pages[T]) set(index int32, value T) {
 func (p *pages[T]) values() iter.Seq2[int32, T] {
 	return func(yield func(int32, T) bool) {
 		var zero T
-		for at, page := range p.all() {
-			for i, value := range page {
-				if value != zero && !yield(at<<4|int32(i), value) {
+		for n, at := range p.all() {
+			for i, value := range at {
+				if value != zero && !yield(n<<4|int32(i), value) {
 					return
 				}
 			}
