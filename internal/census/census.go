@@ -114,7 +114,12 @@ func (c *Census) swap(before *Record, pod *corev1.Pod, relation tracking.Relatio
 	if before != nil {
 		c.drop(before)
 	}
-	c.put(newRecord(c.classifier.Classify(pod, relation, c.stripped[pod.UID], &c.classes)))
+	r := c.classified(pod, relation)
+	c.put(&r)
+}
+
+func (c *Census) classified(pod *corev1.Pod, relation tracking.Relation) Record {
+	return newRecord(c.classifier.Classify(pod, relation, c.stripped[pod.UID], &c.classes))
 }
 
 // put adds a record.
@@ -124,11 +129,13 @@ func (c *Census) put(r *Record) {
 	c.count(r, 1)
 }
 
-// drop removes a record.
+// drop removes a record, and the pod from it: Read has put many records into one array, which would
+// keep the pods in memory.
 func (c *Census) drop(r *Record) {
 	c.records.remove(r.Pod.UID)
 	c.unname(r)
 	c.count(r, -1)
+	r.Pod = nil
 }
 
 // Remove removes a pod. It reports whether the census had it.
@@ -189,7 +196,7 @@ func (c *Census) SetClassifier(next *tracking.Classifier) *tracking.Classifier {
 	return &c.classifier
 }
 
-// Clone returns an independent copy. The records are shared.
+// Clone returns an independent copy. The pods are shared.
 func (c *Census) Clone() *Census {
 	if c == nil {
 		return nil
@@ -200,7 +207,8 @@ func (c *Census) Clone() *Census {
 		next.SetDone(c.succeeded.base, c.failing.base)
 	}
 	for _, r := range c.records.all() {
-		next.put(r)
+		own := *r
+		next.put(&own)
 	}
 	return next
 }

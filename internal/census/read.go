@@ -15,11 +15,13 @@ func (c *Census) Read(pods []*corev1.Pod) bool {
 	if slices.Contains(pods, nil) {
 		return false
 	}
+	records := make([]Record, len(pods))
 	for i, pod := range pods {
 		if i%stride == 0 {
 			load(pods[i:min(i+stride, len(pods))])
 		}
-		c.swap(nil, pod, c.classifier.Relation(pod))
+		records[i] = c.classified(pod, c.classifier.Relation(pod))
+		c.put(&records[i])
 	}
 	return c.records.get("") == nil && c.records.len() == len(pods)
 }

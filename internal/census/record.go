@@ -8,8 +8,7 @@ import (
 )
 
 // Record is the classification of one pod, with its place in the orders of a census. It
-// takes 32 bytes. Each is allocated on its own: in a common array, one record would keep all
-// pods of the array in memory.
+// takes 32 bytes.
 type Record struct {
 	tracking.PodRecord
 	// start holds the first eight bytes of the UID. Sorting 10^5 pods would take several
@@ -17,10 +16,10 @@ type Record struct {
 	start uint64
 }
 
-func newRecord(r tracking.PodRecord) *Record {
+func newRecord(r tracking.PodRecord) Record {
 	var start [8]byte
 	copy(start[:], r.Pod.UID)
-	return &Record{r, binary.BigEndian.Uint64(start[:])}
+	return Record{r, binary.BigEndian.Uint64(start[:])}
 }
 
 // isUnrecorded reports whether a status has yet to record the pod once it has finished.
