@@ -15,6 +15,7 @@ import (
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/conformance/real"
 	"github.com/jobfate/jobfate/tracking"
+	"github.com/jobfate/jobfate/vectors"
 )
 
 // job draws a started Job.
@@ -170,43 +171,49 @@ func TestFirstPendingIndexes(t *testing.T) {
 	})
 }
 
+// orphan changes what decides whether a pod of a Job is an orphan.
+func (d draw) orphan(p *corev1.Pod, job *batchv1.Job) vectors.Orphan {
+	switch d.IntN(8) {
+	case 0:
+		p.OwnerReferences = nil
+	case 1:
+		p.OwnerReferences[0].Kind = "ReplicaSet"
+	case 2:
+		p.OwnerReferences[0].APIVersion = pick(d, "batch/v2", "example.com/v1")
+	case 3:
+		p.OwnerReferences[0].Controller = nil
+	case 4:
+		p.OwnerReferences[0].UID = "other"
+	}
+	if d.percent(15) {
+		p.Finalizers = pick(d, nil, []string{"example.com/other"})
+	}
+	if d.percent(25) {
+		job.Spec.ManagedBy = ptr(pick(d, batchv1.JobControllerName, "example.com/other"))
+	}
+	for range d.IntN(3) {
+		job.Status.Conditions = append(job.Status.Conditions, batchv1.JobCondition{
+			Type:   pick(d, batchv1.JobComplete, batchv1.JobFailed, batchv1.JobFailureTarget),
+			Status: pick(d, corev1.ConditionTrue, corev1.ConditionTrue, corev1.ConditionFalse),
+		})
+	}
+	if d.percent(25) {
+		job = nil
+	}
+	return vectors.Orphan{Pod: p, Job: job}
+}
+
 // jobfate and the Job controller remove the finalizer from the same orphans.
 func TestOrphans(t *testing.T) {
 	each(t, 20, func(t *testing.T, d draw, reached func(string)) {
 		job := d.job(false)
 		p := d.pod("")
 		own(job, p, 0)
-		switch d.IntN(8) {
-		case 0:
-			p.OwnerReferences = nil
-		case 1:
-			p.OwnerReferences[0].Kind = "ReplicaSet"
-		case 2:
-			p.OwnerReferences[0].APIVersion = pick(d, "batch/v2", "example.com/v1")
-		case 3:
-			p.OwnerReferences[0].Controller = nil
-		case 4:
-			p.OwnerReferences[0].UID = "other"
-		}
-		if d.percent(15) {
-			p.Finalizers = nil
-		}
-		if d.percent(15) {
-			job.Spec.ManagedBy = ptr(pick(d, batchv1.JobControllerName, "example.com/other"))
-		}
-		for range d.upTo(2) {
-			job.Status.Conditions = append(job.Status.Conditions, batchv1.JobCondition{
-				Type:   pick(d, batchv1.JobComplete, batchv1.JobFailed, batchv1.JobFailureTarget),
-				Status: pick(d, corev1.ConditionTrue, corev1.ConditionTrue, corev1.ConditionFalse),
-			})
-		}
-		if d.percent(25) {
-			job = nil
-		}
-		got, want := tracking.Controller{}.Frees(p, job), real.StripsOrphan(p, job)
+		in := d.orphan(p, job)
+		got, want := tracking.Controller{}.Frees(in.Pod, in.Job), real.StripsOrphan(in.Pod, in.Job)
 		if got != want {
-			t.Errorf("jobfate %t, Kubernetes %t\npod %s\njob %s", got, want, text(p), text(job))
+			t.Errorf("jobfate %t, Kubernetes %t\npod %s\njob %s", got, want, text(in.Pod), text(in.Job))
 		}
-		reached(fmt.Sprintf("freed: %t, Job: %t", want, job != nil))
+		reached(fmt.Sprintf("freed: %t, Job: %t", want, in.Job != nil))
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/internal/lifecycle"
+	"github.com/jobfate/jobfate/vectors"
 )
 
 // failurePolicy draws rules of all kinds, including kinds that a future release may add.
@@ -61,29 +62,36 @@ func TestFailurePolicy(t *testing.T) {
 	})
 }
 
-// The rules have indexes that the API server accepts, which need not be canonical.
+// successPolicy draws a policy, and the indexes that have succeeded. The rules have indexes that the
+// API server accepts, which need not be canonical.
+func (d draw) successPolicy() vectors.SuccessPolicy {
+	n := int32(1 + d.upTo(30))
+	completed := d.indexes(n)
+	in := vectors.SuccessPolicy{Policy: &batchv1.SuccessPolicy{}, Completions: n, Completed: completed.String()}
+	for range d.upTo(3) {
+		var r batchv1.SuccessPolicyRule
+		if d.percent(65) {
+			named := d.indexes(n)
+			if d.percent(50) { // few enough to be met
+				named = named.Intersection(completed).Union(indexset.Of(d.Int32N(n)))
+			}
+			r.SucceededIndexes = ptr(d.ungrouped(named))
+		}
+		if r.SucceededIndexes == nil || d.percent(40) {
+			r.SucceededCount = ptr(int32(d.upTo(12)))
+		}
+		if d.percent(5) {
+			r = batchv1.SuccessPolicyRule{}
+		}
+		in.Policy.Rules = append(in.Policy.Rules, r)
+	}
+	return in
+}
+
 func TestSuccessPolicy(t *testing.T) {
 	each(t, 1, func(t *testing.T, d draw, reached func(string)) {
-		n := int32(1 + d.upTo(30))
-		completed := d.indexes(n)
-		policy := &batchv1.SuccessPolicy{}
-		for range d.upTo(3) {
-			var r batchv1.SuccessPolicyRule
-			if d.percent(65) {
-				named := d.indexes(n)
-				if d.percent(50) { // few enough to be met
-					named = named.Intersection(completed).Union(indexset.Of(d.Int32N(n)))
-				}
-				r.SucceededIndexes = ptr(d.ungrouped(named))
-			}
-			if r.SucceededIndexes == nil || d.percent(40) {
-				r.SucceededCount = ptr(int32(d.upTo(12)))
-			}
-			if d.percent(3) {
-				r = batchv1.SuccessPolicyRule{}
-			}
-			policy.Rules = append(policy.Rules, r)
-		}
+		in := d.successPolicy()
+		policy, n, completed := in.Policy, in.Completions, indexset.MustParse(in.Completed)
 		if d.percent(5) {
 			policy = nil
 		}

@@ -4,11 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/jobfate/jobfate/conformance/real"
-	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/vectors"
 )
 
@@ -33,29 +31,7 @@ var aboutPolicies = []subject{
 	{name: "ruleNames", aimed: namesOfRules()},
 	{
 		name: "successPolicy", oracle: "matchSuccessPolicy",
-		draw: func(d draw) any {
-			n := int32(1 + d.upTo(30))
-			completed := d.indexes(n)
-			in := vectors.SuccessPolicy{Policy: &batchv1.SuccessPolicy{}, Completions: n, Completed: completed.String()}
-			for range d.upTo(3) {
-				var r batchv1.SuccessPolicyRule
-				if d.percent(65) {
-					named := d.indexes(n)
-					if d.percent(50) { // few enough to be met
-						named = named.Intersection(completed).Union(indexset.Of(d.Int32N(n)))
-					}
-					r.SucceededIndexes = ptr(d.ungrouped(named))
-				}
-				if r.SucceededIndexes == nil || d.percent(40) {
-					r.SucceededCount = ptr(int32(d.upTo(12)))
-				}
-				if d.percent(5) {
-					r = batchv1.SuccessPolicyRule{}
-				}
-				in.Policy.Rules = append(in.Policy.Rules, r)
-			}
-			return in
-		},
+		draw: func(d draw) any { return d.successPolicy() },
 		kubernetes: asks(func(in vectors.SuccessPolicy, out *vectors.Met) {
 			message := real.MatchSuccessPolicy(in.Policy, in.Completions, real.ParseIndexes(in.Completed, int(in.Completions)))
 			rule := 0

@@ -3,7 +3,6 @@ package lifecycle_test
 import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate/indexset"
@@ -11,32 +10,17 @@ import (
 )
 
 var (
-	noon  = podtest.Noon()
-	after = podtest.After
-	same  = podtest.Same
+	noon           = podtest.Noon()
+	after          = podtest.After
+	same           = podtest.Same
+	condition      = podtest.Stated
+	yes            = podtest.Yes
+	no             = podtest.No
+	withConditions = podtest.WithConditions
+	storedJob      = podtest.Stored
 )
 
 func ptrTo[T any](v T) *T { return &v }
-
-func condition(t batchv1.JobConditionType, status corev1.ConditionStatus) batchv1.JobCondition {
-	return batchv1.JobCondition{
-		Type: t, Status: status, Reason: string(t) + "Reason", Message: string(t) + " message",
-		LastProbeTime: after(-9), LastTransitionTime: after(-9),
-	}
-}
-
-// Conditions with the status True and False.
-func yes(t batchv1.JobConditionType) batchv1.JobCondition { return condition(t, corev1.ConditionTrue) }
-func no(t batchv1.JobConditionType) batchv1.JobCondition  { return condition(t, corev1.ConditionFalse) }
-
-func withConditions(conditions ...batchv1.JobCondition) *batchv1.Job {
-	return &batchv1.Job{Status: batchv1.JobStatus{Conditions: conditions}}
-}
-
-// storedJob returns a Job with the metadata that the API server sets.
-func storedJob() *batchv1.Job {
-	return &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job", UID: "job-uid", ResourceVersion: "1"}}
-}
 
 var conditionTypes = []batchv1.JobConditionType{
 	batchv1.JobComplete, batchv1.JobFailed, batchv1.JobSuspended, batchv1.JobFailureTarget, batchv1.JobSuccessCriteriaMet, "Other",

@@ -127,6 +127,28 @@ func Condition(t batchv1.JobConditionType, status corev1.ConditionStatus) batchv
 	return batchv1.JobCondition{Type: t, Status: status}
 }
 
+// Stated returns a condition with every field set.
+func Stated(t batchv1.JobConditionType, status corev1.ConditionStatus) batchv1.JobCondition {
+	return batchv1.JobCondition{Type: t, Status: status, Reason: string(t) + "Reason", Message: string(t) + " message",
+		LastProbeTime: After(-9), LastTransitionTime: After(-9)}
+}
+
+// Yes returns a condition with the status True.
+func Yes(t batchv1.JobConditionType) batchv1.JobCondition { return Stated(t, corev1.ConditionTrue) }
+
+// No returns a condition with the status False.
+func No(t batchv1.JobConditionType) batchv1.JobCondition { return Stated(t, corev1.ConditionFalse) }
+
+// WithConditions returns a Job with these conditions.
+func WithConditions(conditions ...batchv1.JobCondition) *batchv1.Job {
+	return &batchv1.Job{Status: batchv1.JobStatus{Conditions: conditions}}
+}
+
+// Stored returns a Job with the metadata that the API server sets.
+func Stored() *batchv1.Job {
+	return &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job", UID: "job-uid", ResourceVersion: "1"}}
+}
+
 // UIDsOf returns the UIDs of pods, in their order.
 func UIDsOf(pods []*corev1.Pod) []types.UID {
 	var out []types.UID
@@ -155,15 +177,9 @@ func Same(t interface {
 // FullStatus returns a status with every field set. Its conditions are complete.
 func FullStatus() *batchv1.JobStatus {
 	start, completion, six, seven, five := After(1), After(2), int32(6), int32(7), "5"
-	conditions := []batchv1.JobCondition{Condition(batchv1.JobSuspended, corev1.ConditionTrue),
-		Condition(batchv1.JobFailed, corev1.ConditionFalse)}
-	for i := range conditions {
-		c := &conditions[i]
-		c.Reason, c.Message = string(c.Type)+"Reason", string(c.Type)+" message"
-		c.LastProbeTime, c.LastTransitionTime = After(-9), After(-9)
-	}
 	return &batchv1.JobStatus{
-		Conditions: conditions, StartTime: &start, CompletionTime: &completion,
+		Conditions: []batchv1.JobCondition{Yes(batchv1.JobSuspended), No(batchv1.JobFailed)},
+		StartTime:  &start, CompletionTime: &completion,
 		Active: 3, Succeeded: 4, Failed: 5, Terminating: &six, Ready: &seven,
 		CompletedIndexes: "0-3", FailedIndexes: &five,
 		UncountedTerminatedPods: Lists([]types.UID{"s"}, []types.UID{"f"}),
