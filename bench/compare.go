@@ -23,7 +23,7 @@ func readPasses(file string) (passes []pass, names []string, _ error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, part := range strings.Split(string(text), "start: ")[1:] {
+	for _, part := range strings.Split(string(text), "start ")[1:] {
 		start, lines, _ := strings.Cut(part, "\n")
 		s, samples := pass{file, start, map[string]float64{}}, map[string][]float64{}
 		for line := range strings.Lines(lines) {
@@ -88,7 +88,7 @@ func compare(w io.Writer, base, change string) error {
 
 // moveOf returns how a row has moved, and its noise, as logarithms. Two passes are a pair if one
 // started after the other. The move is the median over the pairs of different files. The pairs of
-// the same file compare a program with itself, and the noise is what three of four of their moves
+// the same file compare a program with itself, and the noise is what nine of ten of their moves
 // do not exceed. So passes should take turns: base, change, change, base, base, change, and so on.
 func moveOf(row string, passes []pass, base string) (move, noise float64, _ error) {
 	var between, within []float64
@@ -111,7 +111,7 @@ func moveOf(row string, passes []pass, base string) (move, noise float64, _ erro
 		return 0, 0, errors.New("there must be pairs of passes of both files, and of the same file")
 	}
 	slices.Sort(within)
-	return middle(between), within[(3*len(within)-1)/4], nil
+	return middle(between), within[(9*len(within)-1)/10], nil
 }
 
 func percent(move float64) string { return fmt.Sprintf("%+.1f %%", 100*math.Expm1(move)) }

@@ -54,7 +54,7 @@ func run(runs int, only, size, data string) error {
 		return fmt.Errorf("there is no scale %q", size)
 	}
 	var samples bytes.Buffer
-	fmt.Fprintf(&samples, "start: %s\n", time.Now().UTC().Format("2006-01-02T15:04:05.000000Z"))
+	fmt.Fprintf(&samples, "start %s\n", time.Now().UTC().Format("2006-01-02T15:04:05.000000Z"))
 	fmt.Println(header)
 	for _, g := range groups {
 		if !wanted.MatchString(g.title) {
