@@ -25,7 +25,7 @@ type scene struct {
 
 const quotaMessage = `Error creating: pods "train-x" is forbidden: exceeded quota: compute, requested: pods=1, used: pods=10, limited: pods=10`
 
-// scenes has each cause at least once.
+// scenes are about the whole text of a cause and the pods that it names; testdata/causes has each cause.
 var scenes = []scene{
 	{"an image that is not in the registry", append([]string{plainJob()},
 		aPod(0, running),
@@ -129,9 +129,6 @@ status:
   - {name: istio-proxy, state: {running: {startedAt: "2026-05-01T12:00:05Z"}}}`)},
 		explain.CauseContainerRunning, "1 of 3 active pods cannot finish: container istio-proxy is still running, though the others finished 20m ago", explain.AttentionStuck, "train-0"},
 
-	{"a quota", []string{theJob("", "", "active: "+
-		"1"), aPod(0, running), anEvent(aboutJob, "FailedCreate", quotaMessage, "12:29:30")},
-		explain.CauseQuota, `2 pods cannot be created: pods "train-x" is forbidden: exceeded quota: compute, requested: pods=1, used: pods=10, limited: pods=10`, explain.AttentionStuck, ""},
 	{"a quota that still rejects pods", []string{theJob("", "", "active: "+
 		"1"), aPod(0, running), anEvent(aboutJob, "FailedCreate", "exceeded quota: compute", "12:25:00")},
 		explain.CauseQuota, "2 pods cannot be created, as of 5m ago: exceeded quota: compute", explain.AttentionStuck, ""},
@@ -143,10 +140,6 @@ status:
 		"1"), aPod(0, running), anEvent(aboutJob, "FailedCreate", quotaMessage, "12:25:00"),
 		strings.Replace(anEvent(aboutJob, "SuccessfulCreate", "Created pod", "12:29:00"), "type: "+
 			"Warning", "type: Normal", 1)}, explain.JobCreating, "creating 2 pods", explain.AttentionNone, ""},
-	{"a webhook", []string{theJob("", "", ""), anEvent(aboutJob, "FailedCreate", `Error creating: admission webhook "policy.example.com" denied the request: no team label`, "12:29:30")},
-		explain.CauseWebhook, `3 pods cannot be created: admission webhook "policy.example.com" denied the request: no team label`, explain.AttentionStuck, ""},
-	{"a ServiceAccount that is missing", []string{theJob("", "", ""), anEvent(aboutJob, "FailedCreate", `Error creating: pods "train-" is forbidden: error looking up service account ml/robot: serviceaccount "robot" not found`, "12:29:30")},
-		explain.CauseServiceAccount, `3 pods cannot be created: pods "train-" is forbidden: error looking up service account ml/robot: serviceaccount "robot" not found`, explain.AttentionStuck, ""},
 	{"no evidence of why pods are missing", []string{theJob("", "", "")},
 		explain.CauseCreationOverdue, "3 pods should have been created 30m ago", explain.AttentionStuck, ""},
 	{"an init container has just failed", []string{theJob("", "parallelism: 1", "active: 1"), aPod(0, `---
@@ -166,13 +159,6 @@ status:
   phase: Failed
   containerStatuses: [{name: main, state: {terminated: {exitCode: 1, finishedAt: "2026-05-01T12:20:00Z"}}}]`)},
 		explain.CauseCreationOverdue, "1 pod should have been created 9m50s ago", explain.AttentionStuck, ""},
-	{"a deadline", append([]string{theJob("", "activeDeadlineSeconds: 600", "active: 3")}, threePods(running)...),
-		explain.CauseDeadlineOverdue, "the deadline passed 20m ago, and the Job has no condition FailureTarget", explain.AttentionStuck, ""},
-	{"a Job that could be complete", append([]string{theJob("", "", "active: 3")}, threePods(`---
-status:
-  phase: Succeeded
-  containerStatuses: [{name: main, state: {terminated: {exitCode: 0, finishedAt: "2026-05-01T12:20:00Z"}}}]`)...),
-		explain.CauseEndOverdue, "the Job should have succeeded 10m ago: CompletionsReached", explain.AttentionStuck, ""},
 	{"a pod on a lost node, which is not replaced", []string{theJob("", "podReplacementPolicy: "+
 		"Failed", "active: 2\nterminating: "+
 		"1"), aNode, aPod(1, strings.Replace(running, "worker-1", "worker-2", 1)), aPod(2, strings.Replace(running, "worker-1", "worker-2", 1)),
@@ -199,18 +185,11 @@ status:
 	{"the pods of a Job that has just been recreated", []string{strings.Replace(theJob("", "", ""), "12:00:00Z", "12:29:57Z", 2), aPod(0, "# of "+
 		"an earlier Job\n"+running)},
 		explain.JobCreating, "creating 3 pods", explain.AttentionNone, ""},
-	{"no pods", []string{theJob("", "", "active: 3")},
-		explain.CausePodsMissing, "the status counts 3 pods as active, but none of them was given", explain.AttentionStuck, ""},
 	{"no pods, though some terminate", []string{theJob("", "podReplacementPolicy: Failed", "terminating: 3")},
 		explain.CausePodsMissing, "the status counts 3 pods as active or terminating, but none of them was given", explain.AttentionStuck, ""},
-	{"failures without pods", []string{theJob("", "parallelism: 1", "failed: 4")},
-		explain.CauseBackoffUnknown, "4 failures counted, and none of the pods was given: the controller may wait for up to 10m before it creates 1 pod", explain.AttentionWait, ""},
 	{"failures without pods, long ago", []string{theJob("managedFields: [{manager: m, operation: Update, time: "+
 		"\"2026-05-01T12:10:00Z\"}]", "parallelism: 1", "failed: 4")},
 		explain.CauseCreationOverdue, "1 pod should have been created 20m ago", explain.AttentionStuck, ""},
-	{"a finalizer on the Job", []string{theJob("deletionTimestamp: \"2026-05-01T12:10:00Z\"\nfinalizers: "+
-		"[example.com/cleanup]", "", `conditions: [{type: Complete, status: "True"}]`)},
-		explain.CauseDeletionOverdue, "the Job should have been deleted 20m ago, but has the finalizer example.com/cleanup", explain.AttentionStuck, ""},
 
 	{"complete", []string{theJob("", "", `conditions: [{type: Complete, status: "True", reason: CompletionsReached, message: Reached expected number of succeeded pods}]`)},
 		explain.JobFinished, "the Job is Complete: CompletionsReached: Reached expected number of succeeded pods", explain.AttentionNone, ""},
@@ -218,24 +197,16 @@ status:
 		explain.CauseFailed, "DeadlineExceeded: Job was active longer than specified deadline", explain.AttentionLost, ""},
 	{"failing", append([]string{theJob("", "activeDeadlineSeconds: 1799", "active: 3")}, threePods(running)...),
 		explain.JobEnding, "the Job fails: DeadlineExceeded: Job was active longer than specified deadline; spec.activeDeadlineSeconds is 1799, started at 12:00:00Z; deleting 3 pods; 3 pods terminating", explain.AttentionLost, ""},
-	{"being deleted", append([]string{theJob(`deletionTimestamp: "2026-05-01T12:29:50Z"`, "", "active: "+
-		"3")}, threePods(running)...),
-		explain.JobDeleting, "the Job is being deleted", explain.AttentionHeld, ""},
 	{"suspended, with pods that could not start", append([]string{theJob("", "suspend: true", "active: "+
 		"3")}, threePods(unscheduled("Unschedulable", "no"))...),
 		explain.JobSuspended, "the Job is suspended; deleting 3 pods", explain.AttentionHeld, ""},
 	{"too many pods, of which one runs", append([]string{theJob("", "parallelism: 1", "active: "+
 		"3")}, aPod(0, running), aPod(1, unscheduled("Unschedulable", "no")), aPod(2, unscheduled("Unschedulable", "no"))),
 		explain.JobRemoving, "deleting 2 of 3 active pods, because the Job needs fewer", explain.AttentionNone, ""},
-	{"no parallelism", []string{theJob("", "parallelism: 0", "")}, explain.JobNoParallelism, "the Job's parallelism is 0", explain.AttentionHeld, ""},
 	{"pods that have just become missing", []string{strings.Replace(theJob("", "", ""), "12:00:00Z", "12:29:59Z", 2)}, explain.JobCreating, "creating 3 pods", explain.AttentionNone, ""},
 	{"an index has failed", []string{theJob("", "completionMode: Indexed\nparallelism: 1\nbackoffLimitPerIndex: "+
 		"0", "active: 1\nfailedIndexes: \"1\""), aPod(0, running)},
 		explain.JobRunning, "1 pod active, parallelism 1, 0 of 3 succeeded, 1 failed; the Job can only fail", explain.AttentionLost, ""},
-	{"terminating in time", []string{theJob("", "parallelism: 1\npodReplacementPolicy: "+
-		"Failed", ""), aPod(0, "deletionTimestamp: \"2026-05-01T12:30:20Z\"\n"+running)},
-		explain.JobAwaitingTermination, "replacements wait for 1 pod to terminate", explain.AttentionWait, ""},
-	{"running", append([]string{plainJob()}, threePods(running)...), explain.JobRunning, "3 pods active, parallelism 3, 0 of 3 succeeded", explain.AttentionNone, ""},
 }
 
 // Each scene has its cause first.
