@@ -120,9 +120,10 @@ func (t *tally) read(in Snapshot, c *config) (*state, error) {
 }
 
 // update reads the pods that have changed. It reads all pods again if their classification
-// may have changed, or if most of them are new objects. Only invalid pods are an error.
+// may have changed, if most of them are new objects, or if most of those that it knew are gone. Only
+// invalid pods are an error.
 func (t *tally) update(s *state, of *tracking.Classifier) error {
-	if t.census == nil || !t.census.ClassifiesAs(of) || t.census.Differs(t.list) {
+	if t.census == nil || !t.census.ClassifiesAs(of) || t.census.Differs(t.list) || t.census.IsSparse() {
 		pods := t.listed()
 		next := census.New(of, len(pods))
 		// Read detects invalid pods. Checking them beforehand would be another pass, which

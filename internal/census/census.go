@@ -39,8 +39,9 @@ type Census struct {
 	// show it.
 	stripped map[types.UID]bool
 
-	// records are the records of all pods, by UID.
+	// records are the records of all pods, by UID, most is the largest number of them so far.
 	records table[types.UID, *Record]
+	most    int
 	classes tracking.Classes
 	// names are the records of the pods in the Job's namespace, by name; nil until they
 	// are needed. No two pods have the same name.
@@ -68,6 +69,9 @@ func New(c *tracking.Classifier, n int) *Census {
 
 // Len returns the number of the Job's pods.
 func (c *Census) Len() int { return int(c.own) }
+
+// IsSparse reports whether a new census of the same pods takes much less memory. Maps do not shrink.
+func (c *Census) IsSparse() bool { return c.most >= 100 && c.records.len() < c.most/4 }
 
 // Of returns the record of the pod with the UID; nil if there is none.
 func (c *Census) Of(uid types.UID) *Record { return c.records.get(uid) }
@@ -125,6 +129,7 @@ func (c *Census) classified(pod *corev1.Pod, relation tracking.Relation) Record 
 // put adds a record.
 func (c *Census) put(r *Record) {
 	c.records.put(r.Pod.UID, r)
+	c.most = max(c.most, c.records.len())
 	c.name(r)
 	c.count(r, 1)
 }

@@ -273,6 +273,9 @@ func (m *Memory) Observe(shown func(types.UID) *corev1.Pod, version string) (p P
 	maps.DeleteFunc(m.Stripped, func(uid types.UID, s Stripped) bool {
 		return s.Without == "" && gone(uid, s.Version) || s.Without != "" && !Older(version, s.Without)
 	})
+	if len(m.Deleted)+len(m.Stripped) == 0 {
+		m.Deleted, m.Stripped = nil, nil // maps do not shrink
+	}
 	for uid, s := range m.Stripped {
 		// Others may have put the finalizer back.
 		if pod := shown(uid); pod != nil && (s.Without == "" || Older(pod.ResourceVersion, s.Without)) {
@@ -294,11 +297,16 @@ func (p *Pending) NextRead(now time.Time) (wait time.Duration) {
 }
 
 // Without returns the elements of a list that are not dropped. It does not change the list.
-func Without[T any](list []T, drop func(T) bool) []T {
+func Without[T any](list []T, drop func(T) bool) (left []T) {
 	if !slices.ContainsFunc(list, drop) {
 		return list
 	}
-	return slices.DeleteFunc(slices.Clone(list), drop)
+	for _, x := range list {
+		if !drop(x) {
+			left = append(left, x)
+		}
+	}
+	return left
 }
 
 // Older reports whether a resource version is older than another. Resource versions are
