@@ -122,6 +122,7 @@ func (p *play) resume(pod *corev1.Pod) {
 		}
 		l.pod().Started = &at
 	}
+	l.crashes, l.restarted = l.pod().Restarts, runs
 	if !cluster.HasEnded(pod) && (l.pod().Started != nil || pod.Spec.NodeName != "") {
 		p.places.take(l)
 	}

@@ -137,10 +137,16 @@ Complete CompletionsReached at 15s: 3 pods, 30s`},
 		{"out of time", indexed(1, 1), "limit: 7s", `0: 1s-open Unfinished
 OutOfTime  at 7s: 1 pods, 6s`},
 		{"restarted in place", indexed(1, 1, func(s *batchv1.JobSpec) { s.Template.Spec.RestartPolicy = corev1.RestartPolicyOnFailure }),
-			"pods: [{exits: [1, 1, 0], durations: [3s]}]", `0: 1s-40s Succeeded
-Complete CompletionsReached at 40s: 1 pods, 39s`},
-		{"restarted in place by a rule", indexed(1, 1, ruled(corev1.ContainerRestartRuleActionRestart)), "pods: [{exits: [42, 42, 0], durations: [3s]}]", `0: 1s-40s Succeeded
-Complete CompletionsReached at 40s: 1 pods, 39s`},
+			"pods: [{exits: [1, 1, 0], durations: [3s]}]", `0: 1s-20s Succeeded
+Complete CompletionsReached at 20s: 1 pods, 19s`},
+		{"a run of more than ten minutes ends the crash back-off", indexed(1, 1, func(s *batchv1.JobSpec) { s.Template.Spec.RestartPolicy = corev1.RestartPolicyOnFailure }),
+			"pods: [{exits: [1, 1, 1, 0], durations: [3s, 3s, 601s, 3s]}]", `0: 1s-10m21s Succeeded
+Complete CompletionsReached at 10m21s: 1 pods, 10m20s`},
+		{"a run of ten minutes does not", indexed(1, 1, func(s *batchv1.JobSpec) { s.Template.Spec.RestartPolicy = corev1.RestartPolicyOnFailure }),
+			"pods: [{exits: [1, 1, 1, 0], durations: [3s, 3s, 600s, 3s]}]", `0: 1s-10m40s Succeeded
+Complete CompletionsReached at 10m40s: 1 pods, 10m39s`},
+		{"restarted in place by a rule", indexed(1, 1, ruled(corev1.ContainerRestartRuleActionRestart)), "pods: [{exits: [42, 42, 0], durations: [3s]}]", `0: 1s-20s Succeeded
+Complete CompletionsReached at 20s: 1 pods, 19s`},
 		{"all containers restarted by a rule, without a backoff", indexed(1, 1, ruled(corev1.ContainerRestartRuleActionRestartAllContainers)), "pods: [{exits: [42, 42, 0], durations: [3s]}]", `0: 1s-12s Succeeded
 Complete CompletionsReached at 12s: 1 pods, 11s`},
 		{"restarted forever", indexed(1, 1, ruled(corev1.ContainerRestartRuleActionRestart)), "pods: [{exits: [42]}]\nlimit: 30m", `0: 1s-open Unfinished

@@ -19,7 +19,8 @@ const (
 	crashDelay  = 10 * time.Second
 	crashLonger = 5 // doublings until the longest crash delay
 	crashMost   = 300 * time.Second
-	resetDelay  = time.Second // when all containers are restarted, the kubelet does not back off
+	stable      = 600 * time.Second // a container that has run for longer begins with the shortest delay again
+	resetDelay  = time.Second       // when all containers are restarted, the kubelet does not back off
 )
 
 // simPod is a pod of the simulation: what it does, and its position in the result.
@@ -31,6 +32,8 @@ type simPod struct {
 	random    *rand.Rand
 	lane      *Lane
 	at        int  // the position of the pod in the lane
+	crashes   int  // the restarts that the kubelet has counted
+	restarted Time // the last of them
 	gone      bool // the pod has ended
 	placed    bool // the pod is on a node, and takes capacity of the cluster
 	lost      bool // the node of the pod is lost
@@ -138,9 +141,13 @@ func (p *play) exit(l *simPod) {
 		p.evict(l)
 	case again.restarts:
 		p.cluster.Restart(l.uid)
-		delay := crashDelayAfter(l.pod().Restarts)
-		if again.all {
-			delay = resetDelay
+		delay := resetDelay
+		if !again.all {
+			if p.now()-l.restarted > Time(stable) {
+				l.crashes = 0
+			}
+			delay = crashDelayAfter(l.crashes)
+			l.crashes, l.restarted = l.crashes+1, p.now()+Time(delay)
 		}
 		l.pod().Restarts++
 		p.result.Totals.Restarts++
@@ -191,10 +198,13 @@ func restartOfContainer(c *corev1.Container, policy corev1.RestartPolicy, code i
 		*c.RestartPolicy == corev1.ContainerRestartPolicyOnFailure && code != 0}
 }
 
-// crashDelayAfter returns the delay before a kubelet restarts a container that it has already
-// restarted this many times.
+// crashDelayAfter returns the delay before a kubelet restarts a container that it has already restarted this many
+// times. It restarts it the first time at once: doBackOff in pkg/kubelet/kuberuntime of Kubernetes 1.37.2.
 func crashDelayAfter(restarts int) time.Duration {
-	return min(crashDelay<<min(restarts, crashLonger), crashMost)
+	if restarts == 0 {
+		return 0
+	}
+	return min(crashDelay<<min(restarts-1, crashLonger), crashMost)
 }
 
 func (p *play) evict(l *simPod) {
