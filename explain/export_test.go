@@ -21,6 +21,16 @@ func Rows() (rows []Row) {
 	return rows
 }
 
+// ChangedAttention is an attention that no row has.
+const ChangedAttention = AttentionStuck + 1
+
+// ChangeRow gives a row of the table another attention, until restore is called.
+func ChangeRow(i int) (restore func()) {
+	was := causes[i].attention
+	causes[i].attention = ChangedAttention
+	return func() { causes[i].attention = was }
+}
+
 // NewerFields is newerFields.
 func NewerFields(spec any) []string { return newerFields(spec) }
 

@@ -239,12 +239,12 @@ func TestInputs(t *testing.T) {
 	}
 }
 
-// Each code of the table is the first cause of an input, and some input is a near miss for it.
-func TestInputs_eachCode(t *testing.T) {
-	shown, missed := map[string]bool{}, map[string]bool{}
-	for _, in := range readInputs(t) {
-		code, _, _ := strings.Cut(in.want, " ")
-		shown[code] = true
+// Each row of the table is the first cause of an input, and some input is a near miss for each code.
+func TestInputs_eachRow(t *testing.T) {
+	inputs, missed := readInputs(t), map[string]bool{}
+	all := make([]given, len(inputs))
+	for i, in := range inputs {
+		all[i] = read(t, in.documents()...)
 		for _, code := range in.not {
 			missed[code] = true
 		}
@@ -252,22 +252,23 @@ func TestInputs_eachCode(t *testing.T) {
 			t.Errorf("%s: no input is near to %d causes", in.title, len(in.not))
 		}
 	}
-	// What depends on a caller's memory is in TestCause_own (jobtest/explanations), what needs no decision in
-	// TestUnmanaged.
-	for _, code := range []explain.Code{explain.JobStale, explain.JobInFlight, explain.CauseMultiKueue,
-		explain.CauseManagedElsewhere} {
-		shown[string(code)], missed[string(code)] = true, true
-	}
-	seen := map[explain.Code]bool{}
-	for _, row := range explain.Rows() {
-		if code := string(row.Code); !seen[row.Code] {
-			seen[row.Code] = true
-			if !shown[code] {
-				t.Errorf("no input shows %s", code)
-			}
-			if !missed[code] {
-				t.Errorf("no input is a near miss for %s", code)
-			}
+	for i, row := range explain.Rows() {
+		// What depends on a caller's memory is in TestCause_own (jobtest/explanations), what needs no decision in
+		// TestUnmanaged.
+		if slices.Contains([]explain.Code{explain.JobStale, explain.JobInFlight, explain.CauseMultiKueue,
+			explain.CauseManagedElsewhere}, row.Code) {
+			continue
+		}
+		restore := explain.ChangeRow(i)
+		if shown := slices.IndexFunc(all, func(g given) bool {
+			e, _ := g.explain()
+			return e.Cause().Attention == explain.ChangedAttention
+		}); shown < 0 {
+			t.Errorf("no input shows %s: %s", row.Code, row.Means)
+		}
+		restore()
+		if !missed[string(row.Code)] {
+			t.Errorf("no input is a near miss for %s", row.Code)
 		}
 	}
 }
