@@ -5,7 +5,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -20,7 +19,6 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/informers"
-	"k8s.io/client-go/tools/cache"
 
 	"github.com/jobfate/jobfate/e2e/observe"
 	"github.com/jobfate/jobfate/e2e/server"
@@ -49,22 +47,13 @@ type stage struct {
 	client     dynamic.ResourceInterface
 	kubelet    *kubelet.Kubelet
 
-	news    chan struct{} // has an element if there may be pending changes
-	mu      sync.Mutex
-	pending []change // changes that are not processed yet
+	*observe.Feed
 
 	// The state after the changes that are processed.
 	status status
 	jobs   map[string]*batchv1.Job
 	made   map[string][]types.UID // all Jobs that ever existed, by name
-	start  time.Time
 	story  []string
-}
-
-// change is a changed object. A deleted object is wrapped in a DeletedFinalStateUnknown.
-type change struct {
-	at     time.Duration
-	object any
 }
 
 // newStage returns a stage whose pods follow the script.
@@ -96,38 +85,15 @@ func newStageWith(t *testing.T, script kubelet.Script, o server.Options) *stage 
 		t: t, namespace: namespace, controller: controller,
 		client:  client.Resource(groups).Namespace(namespace),
 		kubelet: kubelet.Start(t.Context(), api.Client, namespace, script),
-		news:    make(chan struct{}, 1),
-		start:   time.Now(),
 		jobs:    map[string]*batchv1.Job{},
 		made:    map[string][]types.UID{},
 	}
 	groupFactory := dynamicinformer.NewFilteredDynamicSharedInformerFactory(client, 0, namespace, nil)
 	jobFactory := informers.NewSharedInformerFactoryWithOptions(api.Client, 0, informers.WithNamespace(namespace))
-	for _, informer := range []cache.SharedIndexInformer{groupFactory.ForResource(groups).Informer(), jobFactory.Batch().V1().Jobs().Informer()} {
-		informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-			AddFunc:    s.add,
-			UpdateFunc: func(_, o any) { s.add(o) },
-			DeleteFunc: func(o any) {
-				if _, ok := o.(cache.DeletedFinalStateUnknown); !ok {
-					o = cache.DeletedFinalStateUnknown{Obj: o}
-				}
-				s.add(o)
-			},
-		})
-	}
+	s.Feed = observe.NewFeed(groupFactory.ForResource(groups).Informer(), jobFactory.Batch().V1().Jobs().Informer())
 	groupFactory.Start(t.Context().Done())
 	jobFactory.Start(t.Context().Done())
 	return s
-}
-
-func (s *stage) add(o any) {
-	s.mu.Lock()
-	s.pending = append(s.pending, change{time.Since(s.start), o})
-	s.mu.Unlock()
-	select {
-	case s.news <- struct{}{}:
-	default:
-	}
 }
 
 // until processes changes until a function holds.
@@ -139,7 +105,7 @@ func (s *stage) until(what string, holds func() bool) {
 			continue
 		}
 		select {
-		case <-s.news:
+		case <-s.News:
 		case <-late:
 			s.t.Fatalf("not observed: %s\nobserved:\n%s\nthe log of the controller:\n%s",
 				what, strings.Join(s.story, "\n"), s.controller.Log("", 20))
@@ -149,15 +115,12 @@ func (s *stage) until(what string, holds func() bool) {
 
 // step processes one change, if there is one.
 func (s *stage) step() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.pending) == 0 {
+	c, ok := s.Next()
+	if !ok {
 		return false
 	}
-	c := s.pending[0]
-	s.pending = s.pending[1:]
 	line := ""
-	switch o := c.object.(type) {
+	switch o := c.Object.(type) {
 	case *unstructured.Unstructured:
 		var read struct {
 			Status status `json:"status"`
@@ -168,18 +131,18 @@ func (s *stage) step() bool {
 		s.status = read.Status
 		line = fmt.Sprintf("group: %+v", s.status)
 	case *batchv1.Job:
+		if c.Gone {
+			delete(s.jobs, o.Name)
+			line = fmt.Sprintf("job %s %s is gone", o.Name, o.UID)
+			break
+		}
 		s.jobs[o.Name] = o
 		if made := s.made[o.Name]; !slices.Contains(made, o.UID) {
 			s.made[o.Name] = append(made, o.UID)
 		}
 		line = fmt.Sprintf("job %s %s: deleted %t, %s", o.Name, o.UID, o.DeletionTimestamp != nil, observe.Status(o))
-	case cache.DeletedFinalStateUnknown:
-		if job, ok := o.Obj.(*batchv1.Job); ok {
-			delete(s.jobs, job.Name)
-			line = fmt.Sprintf("job %s %s is gone", job.Name, job.UID)
-		}
 	}
-	s.story = append(s.story, fmt.Sprintf("%8.3fs %s", c.at.Seconds(), line))
+	s.story = append(s.story, fmt.Sprintf("%8.3fs %s", c.At.Seconds(), line))
 	return true
 }
 

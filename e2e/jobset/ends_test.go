@@ -32,8 +32,8 @@ func agree(t *testing.T, a, b *stage) {
 			return
 		}
 		select {
-		case <-a.news:
-		case <-b.news:
+		case <-a.News:
+		case <-b.News:
 		case <-late:
 			t.Fatalf("still different after %s (%s -, %s +):\n%s\n%s:\n%s\n\n%s:\n%s", observe.DefaultPatience,
 				a.side.name, b.side.name, diff, a.side.name, a.history(), b.side.name, b.history())

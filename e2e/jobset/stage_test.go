@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -42,9 +41,7 @@ type stage struct {
 	trainJobs dynamic.ResourceInterface
 	kubelet   *kubelet.Kubelet
 
-	news    chan struct{} // has an element if there may be pending changes
-	mu      sync.Mutex
-	pending []change // changes that are not processed yet
+	*observe.Feed
 
 	// The state after the changes that are processed.
 	set      *jobset.JobSet // nil before it is created and after it is gone
@@ -56,15 +53,8 @@ type stage struct {
 	// The JobSet was deleted while its Jobs ran. JobSet may create Jobs again, and Trainer keep their counts,
 	// until they observe the deletion.
 	deletedRunning bool
-	start          time.Time
 	story          []string
 	lives          []string // what became of pods, in words
-}
-
-type change struct {
-	at     time.Duration
-	object any
-	gone   bool
 }
 
 // podScript is the script of all cases. A pod runs until the case ends it. A pod that fits no node
@@ -92,8 +82,7 @@ func newStage(ctx context.Context, t *testing.T, by side) *stage {
 	s := &stage{
 		t: t, side: by, namespace: namespace,
 		kubelet: kubelet.Start(ctx, api.Client, namespace, podScript),
-		news:    make(chan struct{}, 1), start: time.Now(),
-		jobs: map[string]*batchv1.Job{}, pods: map[string]*corev1.Pod{}, services: map[string]*corev1.Service{},
+		jobs:    map[string]*batchv1.Job{}, pods: map[string]*corev1.Pod{}, services: map[string]*corev1.Service{},
 		created: map[string][]types.UID{},
 	}
 	if s.sets, err = jobSets(api, namespace); err != nil {
@@ -113,31 +102,10 @@ func newStage(ctx context.Context, t *testing.T, by side) *stage {
 	if trainManager != nil {
 		watched = append(watched, setFactory.ForResource(trainJobResource).Informer())
 	}
-	for _, informer := range watched {
-		informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-			AddFunc:    func(o any) { s.add(o, false) },
-			UpdateFunc: func(_, o any) { s.add(o, false) },
-			DeleteFunc: func(o any) {
-				if tombstone, ok := o.(cache.DeletedFinalStateUnknown); ok {
-					o = tombstone.Obj
-				}
-				s.add(o, true)
-			},
-		})
-	}
+	s.Feed = observe.NewFeed(watched...)
 	setFactory.Start(ctx.Done())
 	factory.Start(ctx.Done())
 	return s
-}
-
-func (s *stage) add(o any, gone bool) {
-	s.mu.Lock()
-	s.pending = append(s.pending, change{time.Since(s.start), o, gone})
-	s.mu.Unlock()
-	select {
-	case s.news <- struct{}{}:
-	default:
-	}
 }
 
 // until processes changes until a function holds.
@@ -149,26 +117,23 @@ func (s *stage) until(what string, holds func() bool) {
 			continue
 		}
 		select {
-		case <-s.news:
+		case <-s.News:
 		case <-late:
 			s.t.Fatalf("not observed within %s: %s; history:\n%s", observe.DefaultPatience, what, s.history())
 		}
 	}
-	s.story = append(s.story, fmt.Sprintf("%8.3fs reached: %s", time.Since(s.start).Seconds(), what))
+	s.story = append(s.story, fmt.Sprintf("%8.3fs reached: %s", time.Since(s.Start).Seconds(), what))
 }
 
 // step processes the next change, if there is one.
 func (s *stage) step() bool {
 	s.t.Helper()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.pending) == 0 {
+	c, ok := s.Next()
+	if !ok {
 		return false
 	}
-	c := s.pending[0]
-	s.pending = s.pending[1:]
 	line := ""
-	switch o := c.object.(type) {
+	switch o := c.Object.(type) {
 	case *unstructured.Unstructured:
 		if o.GetKind() == trainJobKind {
 			s.train = &trainJob{}
@@ -182,7 +147,7 @@ func (s *stage) step() bool {
 		}
 		line = fmt.Sprintf("JobSet: deleted %t, %v, restarts %d, replicated %v",
 			js.DeletionTimestamp != nil, conditions(js), js.Status.Restarts, js.Status.ReplicatedJobsStatus)
-		if s.set = js; c.gone {
+		if s.set = js; c.Gone {
 			s.set = nil
 		}
 	case *batchv1.Job:
@@ -190,18 +155,18 @@ func (s *stage) step() bool {
 			s.created[o.Name] = append(s.created[o.Name], o.UID)
 		}
 		line = fmt.Sprintf("Job %s of restart %s: %s", o.Name, o.Labels[restartAttempt], observe.Status(o))
-		keep(s.jobs, o.Name, o, c.gone)
+		keep(s.jobs, o.Name, o, c.Gone)
 	case *corev1.Pod:
 		line = fmt.Sprintf("pod %s: %s, deleted %t", o.Name, o.Status.Phase, o.DeletionTimestamp != nil)
-		keep(s.pods, o.Name, o, c.gone)
+		keep(s.pods, o.Name, o, c.Gone)
 	case *corev1.Service:
 		line = "Service " + o.Name
-		keep(s.services, o.Name, o, c.gone)
+		keep(s.services, o.Name, o, c.Gone)
 	}
-	if c.gone {
+	if c.Gone {
 		line += " is gone"
 	}
-	s.story = append(s.story, fmt.Sprintf("%8.3fs %s", c.at.Seconds(), line))
+	s.story = append(s.story, fmt.Sprintf("%8.3fs %s", c.At.Seconds(), line))
 	return true
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -14,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/tools/cache"
 )
 
 const (
@@ -29,12 +27,7 @@ const (
 
 // View follows one Job and the pods of its namespace. It is not safe for concurrent use.
 type View struct {
-	job   string
-	start time.Time
-	news  chan struct{} // has an element if there may be pending changes
-
-	mu      sync.Mutex
-	pending []change // changes that are not processed yet
+	feed *Feed
 
 	state      State
 	always     []invariant
@@ -42,14 +35,6 @@ type View struct {
 	story      []string
 	lastStatus string
 	lastPods   map[string]string
-}
-
-type change struct {
-	at    time.Time
-	job   *batchv1.Job
-	pod   *corev1.Pod
-	event *corev1.Event
-	gone  bool
 }
 
 type invariant struct {
@@ -61,25 +46,23 @@ type invariant struct {
 // is done.
 func Watch(ctx context.Context, client kubernetes.Interface, namespace, job string) *View {
 	v := &View{
-		job: job, start: time.Now(), patience: DefaultPatience, news: make(chan struct{}, 1),
+		patience: DefaultPatience,
 		state:    State{All: map[string]*corev1.Pod{}, Events: map[string]*corev1.Event{}},
 		lastPods: map[string]string{},
 	}
 	factory := informers.NewSharedInformerFactoryWithOptions(client, 0,
 		informers.WithNamespace(namespace), informers.WithTransform(strip))
-	handler := cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(o any) { v.add(o, false) },
-		UpdateFunc: func(_, o any) { v.add(o, false) },
-		DeleteFunc: func(o any) {
-			if tombstone, ok := o.(cache.DeletedFinalStateUnknown); ok {
-				o = tombstone.Obj
-			}
-			v.add(o, true)
-		},
+	wanted := func(o any) bool {
+		switch o := o.(type) {
+		case *batchv1.Job:
+			return o.Name == job
+		case *corev1.Event:
+			return o.InvolvedObject.Kind == "Job" && o.InvolvedObject.Name == job
+		}
+		return true
 	}
-	factory.Batch().V1().Jobs().Informer().AddEventHandler(handler)
-	factory.Core().V1().Pods().Informer().AddEventHandler(handler)
-	factory.Core().V1().Events().Informer().AddEventHandler(handler)
+	v.feed = newFeed(wanted, factory.Batch().V1().Jobs().Informer(), factory.Core().V1().Pods().Informer(),
+		factory.Core().V1().Events().Informer())
 	factory.Start(ctx.Done())
 	return v
 }
@@ -90,31 +73,6 @@ func strip(o any) (any, error) {
 		m.SetManagedFields(nil)
 	}
 	return o, nil
-}
-
-func (v *View) add(o any, gone bool) {
-	c := change{at: time.Now(), gone: gone}
-	switch o := o.(type) {
-	case *batchv1.Job:
-		if o.Name != v.job {
-			return
-		}
-		c.job = o
-	case *corev1.Pod:
-		c.pod = o
-	case *corev1.Event:
-		if o.InvolvedObject.Kind != "Job" || o.InvolvedObject.Name != v.job {
-			return
-		}
-		c.event = o
-	}
-	v.mu.Lock()
-	v.pending = append(v.pending, c)
-	v.mu.Unlock()
-	select {
-	case v.news <- struct{}{}:
-	default:
-	}
 }
 
 // Patience sets how long the view waits, instead of DefaultPatience.
@@ -161,8 +119,8 @@ func Agree(t testing.TB, a, b *View, difference func(a, b State) string) {
 			return
 		}
 		select {
-		case <-a.news:
-		case <-b.news:
+		case <-a.feed.News:
+		case <-b.feed.News:
 		case <-late:
 			t.Fatalf("still different after %s:\n%s\nfirst (-): %s\n\nsecond (+): %s", a.patience, differs,
 				a.Story(), b.Story())
@@ -173,17 +131,13 @@ func Agree(t testing.TB, a, b *View, difference func(a, b State) string) {
 // catchUp processes all pending changes.
 func (v *View) catchUp(t testing.TB) {
 	t.Helper()
-	v.mu.Lock()
-	come := v.pending
-	v.pending = nil
-	v.mu.Unlock()
-	for _, c := range come {
+	for c, ok := v.feed.Next(); ok; c, ok = v.feed.Next() {
 		v.step(t, c)
 	}
 }
 
 // step processes one change.
-func (v *View) step(t testing.TB, c change) {
+func (v *View) step(t testing.TB, c Change) {
 	t.Helper()
 	v.apply(c)
 	for _, a := range v.always {
@@ -194,52 +148,53 @@ func (v *View) step(t testing.TB, c change) {
 }
 
 // take waits for the next change.
-func (v *View) take(ctx context.Context, late <-chan time.Time) (change, bool) {
+func (v *View) take(ctx context.Context, late <-chan time.Time) (Change, bool) {
 	for {
-		v.mu.Lock()
-		if len(v.pending) > 0 {
-			c := v.pending[0]
-			v.pending = v.pending[1:]
-			v.mu.Unlock()
+		if c, ok := v.feed.Next(); ok {
 			return c, true
 		}
-		v.mu.Unlock()
 		select {
-		case <-v.news:
+		case <-v.feed.News:
 		case <-late:
-			return change{}, false
+			return Change{}, false
 		case <-ctx.Done():
-			return change{}, false
+			return Change{}, false
 		}
 	}
 }
 
-func (v *View) apply(c change) {
-	at := c.at.Sub(v.start).Seconds()
-	switch {
-	case c.job != nil && c.gone:
-		v.state.Job, v.lastStatus = nil, ""
-		v.note("%8.3fs job is gone", at)
-	case c.job != nil:
-		v.state.Job = c.job
-		if s := Status(c.job); s != v.lastStatus {
+func (v *View) apply(c Change) {
+	at := c.At.Seconds()
+	switch o := c.Object.(type) {
+	case *batchv1.Job:
+		if c.Gone {
+			v.state.Job, v.lastStatus = nil, ""
+			v.note("%8.3fs job is gone", at)
+			return
+		}
+		v.state.Job = o
+		if s := Status(o); s != v.lastStatus {
 			v.lastStatus = s
 			v.note("%8.3fs job: %s", at, s)
 		}
-	case c.event != nil && c.gone:
-		delete(v.state.Events, c.event.Name)
-	case c.event != nil:
-		v.state.Events[c.event.Name] = c.event
-		v.note("%8.3fs event %s, %d times: %s", at, c.event.Reason, c.event.Count, c.event.Message)
-	case c.gone:
-		delete(v.state.All, c.pod.Name)
-		delete(v.lastPods, c.pod.Name)
-		v.note("%8.3fs pod %s is gone", at, c.pod.Name)
-	default:
-		v.state.All[c.pod.Name] = c.pod
-		if s := describe(c.pod); s != v.lastPods[c.pod.Name] {
-			v.lastPods[c.pod.Name] = s
-			v.note("%8.3fs pod %s: %s", at, c.pod.Name, s)
+	case *corev1.Event:
+		if c.Gone {
+			delete(v.state.Events, o.Name)
+			return
+		}
+		v.state.Events[o.Name] = o
+		v.note("%8.3fs event %s, %d times: %s", at, o.Reason, o.Count, o.Message)
+	case *corev1.Pod:
+		if c.Gone {
+			delete(v.state.All, o.Name)
+			delete(v.lastPods, o.Name)
+			v.note("%8.3fs pod %s is gone", at, o.Name)
+			return
+		}
+		v.state.All[o.Name] = o
+		if s := describe(o); s != v.lastPods[o.Name] {
+			v.lastPods[o.Name] = s
+			v.note("%8.3fs pod %s: %s", at, o.Name, s)
 		}
 	}
 }

@@ -47,7 +47,7 @@ func newJob(active, failed int32) *batchv1.Job {
 func view(t *testing.T, jobs ...*batchv1.Job) *View {
 	v := Watch(t.Context(), fake.NewClientset(), "ns", "job")
 	for _, job := range jobs {
-		v.add(job, false)
+		v.feed.add(job, false)
 	}
 	return v
 }

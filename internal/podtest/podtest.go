@@ -146,7 +146,8 @@ func WithConditions(conditions ...batchv1.JobCondition) *batchv1.Job {
 
 // Stored returns a Job with the metadata that the API server sets.
 func Stored() *batchv1.Job {
-	return &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job", UID: "job-uid", ResourceVersion: "1"}}
+	return &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job", UID: "job-uid",
+		ResourceVersion: "1"}}
 }
 
 // UIDsOf returns the UIDs of pods, in their order.
