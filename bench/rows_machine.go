@@ -283,7 +283,7 @@ func machineMemoryRows(_ meter, z scale, emit emit) error {
 			return err
 		}
 		what := fmt.Sprintf("bytes per pod in a Machine, %s pods, %s, per index", many(n), s.name)
-		emit(amount(what, "B", "%.1f", float64(kept)/float64(n), atMost(160, "≤ 160")))
+		emit(amount(what, "B", "%.1f", float64(kept)/float64(n), atMost(120, "≤ 120")))
 	}
 	w, err := newWorld(running, 1)
 	if err != nil {
