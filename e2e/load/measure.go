@@ -139,7 +139,8 @@ func clean(ctx context.Context, api *server.Server, namespace string) error {
 		}
 		pod := &left.Items[0]
 		if pod.Name == stays {
-			return fmt.Errorf("pod %s of %s cannot be removed; it has the finalizers %v", pod.Name, namespace, pod.Finalizers)
+			return fmt.Errorf("pod %s of %s cannot be removed; it has the finalizers %v", pod.Name, namespace,
+				pod.Finalizers)
 		}
 		stays = pod.Name
 	}
