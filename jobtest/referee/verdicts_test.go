@@ -273,6 +273,26 @@ func TestVerdicts(t *testing.T) {
 			k.End("pod-3", 1)
 			k.Now = k.Now.Add(10 * time.Second)
 		}, ""},
+		{"a deleted pod may be the predecessor, although the delay of a failed one has not passed", perIndex, referee.Rules{}, func(k *refereed) {
+			setParallelism(k, 0)
+			k.sync()
+			old := k.NewCache(false)
+			setParallelism(k, 1)
+			old.ShowJob()
+			k.sync()
+			k.End("pod-2", 1)
+			k.sync()
+			k.Now = k.Now.Add(10 * time.Second)
+			k.sync()
+			k.ghost.Behind = true // another leader, which does not see pod-2 and pod-3
+			k.Run(jobtest.NewCaller(), old)
+			k.ghost.Behind = false
+			k.Start("pod-3")
+			k.Delete("pod-3", 1) // its index has had two failures then: 20 seconds
+			k.Now = k.Now.Add(15 * time.Second)
+			k.End("pod-4", 1)
+			k.Now = k.Now.Add(7 * time.Second)
+		}, ""},
 		{"a failed pod or one that is being deleted may be the predecessor", perIndex, referee.Rules{}, func(k *refereed) {
 			k.End("pod-1", 1)
 			k.sync()
