@@ -52,13 +52,15 @@ func main() {
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer cancel()
 	report, err := run(ctx, s, log.Printf)
+	if report != nil {
+		fmt.Print(report)
+	}
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Print(report)
 }
 
-// run runs all workloads and returns the report.
+// run runs all workloads and returns the report, also if it is interrupted after some of them.
 func run(ctx context.Context, s settings, say func(string, ...any)) (*report, error) {
 	only, err := regexp.Compile(s.only)
 	if err != nil {
@@ -88,10 +90,12 @@ func run(ctx context.Context, s settings, say func(string, ...any)) (*report, er
 			c := &cost{}
 			err := measure(ctx, api, s, sides[letter], w, c)
 			say("%s with %s: %s", w.name, sides[letter].name, c)
-			if err != nil {
-				return nil, fmt.Errorf("%s with %s: %w", w.name, sides[letter].name, err)
+			if c.pods > 0 {
+				r.add(w.name, sides[letter].name, c)
 			}
-			r.add(w.name, sides[letter].name, c)
+			if err != nil {
+				return r, fmt.Errorf("%s with %s: %w", w.name, sides[letter].name, err)
+			}
 		}
 	}
 	return r, nil
