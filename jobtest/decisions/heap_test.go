@@ -61,7 +61,7 @@ func (c *churn) answer(r jobfate.Request) (k8sruntime.Object, error) {
 	case jobfate.CreatePod:
 		pod := r.Pod
 		pod.Name = pod.GenerateName + version
-		pod.UID = types.UID(fmt.Sprintf("%08x-0000-4000-8000-%012x", uint32(c.versions*2654435761), c.versions))
+		pod.UID = types.UID(fmt.Sprintf("%08x-0000-4000-8000-%012x", uint32(c.versions)*2654435761, c.versions))
 		pod.ResourceVersion, pod.Status.Phase = version, corev1.PodRunning
 		c.put(pod.Name, pod)
 		c.queue = append(c.queue, pod.Name)
