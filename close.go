@@ -36,8 +36,6 @@ type outcome struct {
 	status batchv1.JobStatus
 	// after are the numbers of pods once the plan is carried out.
 	after counts
-	// facts are what end was decided from.
-	facts lifecycle.Facts
 	// changed says that status differs from the status of the Job. putOff says that the
 	// throttle delays the status write.
 	changed, putOff bool
@@ -63,7 +61,7 @@ func (d Decision) Revise(undone Undone) Decision {
 	if !d.made.planned() {
 		return d
 	}
-	return d.made.state.close(&outcome{}, d.made.plan, undone).detached()
+	return d.made.state.close(&outcome{}, &lifecycle.Facts{}, d.made.plan, undone).detached()
 }
 
 // afterTheEnd returns the decision for a Job that has ended: its status is never written
@@ -110,10 +108,10 @@ func (c *counts) delete(r *census.Record) {
 }
 
 // close returns the decision of a plan, given what of it is not carried out. It sets how the
-// decision was made.
-func (s *state) close(o *outcome, p plan, undone Undone) Decision {
+// decision was made, and the facts that the end was decided from.
+func (s *state) close(o *outcome, facts *lifecycle.Facts, p plan, undone Undone) Decision {
 	after := s.after(&p, undone)
-	end := s.endAfter(&o.facts, &p, after, len(undone.Deletions) > 0)
+	end := s.endAfter(facts, &p, after, len(undone.Deletions) > 0)
 	inputs := s.accountInputs(&p, end)
 	account := s.census.Account(inputs)
 	status, suspension := s.statusAfter(&p, after, end, &account)
@@ -198,7 +196,7 @@ func (s *state) accountInputs(p *plan, end lifecycle.End) tracking.AccountInputs
 	in := tracking.AccountInputs{
 		Ending:   end.Interim,
 		Deleting: s.Job.DeletionTimestamp != nil,
-		Counted:  s.census.Results.Counted,
+		Counted:  s.census.Counted(),
 		Cap:      s.config.UncountedCap,
 		Removals: s.config.RemovalsCap,
 	}

@@ -117,36 +117,36 @@ func (x *exchange) job() (*batchv1.Job, error) {
 
 // take remembers the answers to a batch, and which of its requests may or may not have been
 // carried out.
-func (m *Machine) take(batch []*exchange) {
+func (s *sync) take(batch []*exchange) {
 	for _, x := range batch {
 		if x.fate() == unknown {
-			m.lose(x)
+			s.lose(x)
 		} else {
-			m.absorb(x)
+			s.absorb(x)
 		}
 	}
 }
 
 // lose remembers that a request may or may not have been carried out. For a patch or a
 // deletion of a pod that is not necessary, because it can be sent again.
-func (m *Machine) lose(x *exchange) {
+func (s *sync) lose(x *exchange) {
 	switch x.Verb {
 	case CreatePod:
-		m.memory.Lose(x.Pod.Name)
+		s.Lose(x.Pod.Name)
 	case PatchStatus:
-		m.memory.Sure, m.memory.ReadFirst = false, true
+		s.Sure, s.ReadFirst = false, true
 	}
 }
 
 // absorb remembers the write that an answer shows.
-func (m *Machine) absorb(x *exchange) {
+func (s *sync) absorb(x *exchange) {
 	fate := x.fate()
-	if m.memory.Job == "" || x.sender != m.memory.Job || fate == unknown {
+	if s.Job == "" || x.sender != s.Job || fate == unknown {
 		return
 	}
 	if x.Verb == DeletePod {
 		if fate != refused {
-			m.memory.Delete(x.UID, x.seen)
+			s.Delete(x.UID, x.seen)
 		}
 		return
 	}
@@ -155,13 +155,13 @@ func (m *Machine) absorb(x *exchange) {
 	}
 	switch object := x.meta(); {
 	case x.Verb == PatchPod && !x.adopts:
-		m.memory.Strip(x.UID, x.seen, object)
+		s.Strip(x.UID, x.seen, object)
 	case object == nil:
 	case x.Verb == CreatePod:
-		m.memory.Create(object, m.began)
+		s.Create(object, s.view.Now)
 	case x.Verb == PatchPod: // an older view shows the pod without its owner
-		m.memory.PodsFloor = memory.Newest(m.memory.PodsFloor, object.GetResourceVersion())
+		s.PodsFloor = memory.Newest(s.PodsFloor, object.GetResourceVersion())
 	case x.Verb == PatchStatus:
-		m.memory.Sure, m.memory.Known = false, memory.Newest(m.memory.Known, object.GetResourceVersion())
+		s.Sure, s.Known = false, memory.Newest(s.Known, object.GetResourceVersion())
 	}
 }

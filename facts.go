@@ -81,7 +81,7 @@ type Facts struct {
 }
 
 // Facts returns what the decision was made from; nil for the zero Decision. Those of a Machine's
-// decision hold until its next Begin, which uses their memory again.
+// decision hold until its next Begin, which changes the pods.
 func (d Decision) Facts() *Facts {
 	if d.made == nil {
 		return nil

@@ -48,6 +48,10 @@ type InFlight struct {
 	Stripped []types.UID
 }
 
+func (f *InFlight) isNone() bool {
+	return !f.Status && f.Creations == 0 && f.Deletions == 0 && len(f.Pods)+len(f.Stripped) == 0
+}
+
 // PodInFlight is a pod that was created or, with Deleted, deleted.
 type PodInFlight struct {
 	UID     types.UID

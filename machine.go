@@ -115,10 +115,9 @@ type Machine struct {
 	sync   *sync // nil if none is under way
 	// orphans says that the Machine frees orphans. It has no other sync.
 	orphans bool
-	synced  bool // a sync has begun
-	lastID  uint64
+	synced  bool   // a sync has begun
+	lastID  uint32 // of its requests
 	result  Result // of the last sync
-	began   time.Time
 }
 
 // decider returns a decision on a snapshot with all its pods, with the given option as the only
@@ -134,8 +133,8 @@ func NewMachine(opts ...Option) *Machine {
 }
 
 // View is what the caller's caches hold for a Job. The Machine does not change it. The
-// Machine keeps the pods, so the caller must not change them either. A pod that is the
-// same object as in the last View is not evaluated again.
+// Machine keeps the Job and the pods, so the caller must not change them either. If they are the
+// same objects as in the last View, they are not evaluated again.
 type View struct {
 	// Job is nil when the cache has no Job of that name. If JobsVersion is set, the Job or
 	// StatusVersion must have a resource version: the Machine waits until it is that of the
@@ -229,7 +228,7 @@ func (m *Machine) Begin(v View, opts ...Option) error {
 	if !v.Fed {
 		m.cached.replaceAll(v.Pods)
 	}
-	m.result, m.synced, m.began = Result{}, true, v.Now
+	m.result, m.synced = Result{}, true
 	m.sync = &sync{Machine: m, Memory: &m.memory, config: config, step: readJob, view: v, tally: &m.cached}
 	return m.sync.begin()
 }
@@ -282,7 +281,7 @@ func (m *Machine) Run(send func(Request) (runtime.Object, error)) Result {
 // no answer may or may not have been carried out.
 func (m *Machine) Abandon() {
 	if s := m.sync; s != nil && !s.ready { // otherwise Next has returned none of the requests
-		m.take(s.batch)
+		s.take(s.batch)
 	}
 	m.sync = nil
 }

@@ -34,7 +34,7 @@ func (m *metrics) indexesFinished(s *state) {
 	// When a Job is scaled down, status.succeeded may fall, but the metric must not. Hence
 	// the difference of the sets.
 	results, failed := &s.census.Results, s.stored.Failed.indexes()
-	succeeded := results.Completed.Len() - results.Counted.Len() // no index is ever removed
+	succeeded := results.Completed.Len() - s.census.Counted().Len() // no index is ever removed
 	limit := "global"
 	if s.spec.PerIndex() {
 		limit = "perIndex"

@@ -25,10 +25,11 @@ type state struct {
 	census           *census.Census
 	totals           totals
 	outcome          outcome // of the decision, before any revision
+	rest             rest
 }
 
 // keys returns the names of the finalizer, labels and annotations on the Job's pods.
-func (s *state) keys() tracking.Keys { return s.spec.Keys }
+func (s *state) keys() tracking.Keys { return s.spec.Keys() }
 
 // jobSpec is the spec of the Job, with the defaults that the API server would have set.
 type jobSpec struct {
@@ -129,7 +130,7 @@ func (s *state) repaired(text string) { s.stored.repairs = append(s.stored.repai
 // one that does not name the Job.
 func (s *state) readBackoff() {
 	s.dropped = s.Backoff.Job != "" && s.Backoff.Job != s.Job.UID
-	s.inDoubt = s.Backoff.Job != s.Job.UID
+	s.inDoubt, s.rest.given = s.Backoff.Job != s.Job.UID, s.Backoff
 	s.Backoff = s.Backoff.For(s.Job.UID)
 	if s.inDoubt {
 		s.Backoff = s.rebuilt()

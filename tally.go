@@ -1,7 +1,7 @@
 package jobfate
 
 import (
-	"maps"
+	"cmp"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -20,16 +20,20 @@ import (
 // Invariant: a decision is the same as that of a new tally that is given the same pods.
 type tally struct {
 	// list is the list of pods that replaceAll was given; nil once a decision has read it.
-	// changes are the pods that were fed since, by name; nil means that the pod is gone.
+	// changes are the pods that were fed since; of two with the same name, the later one counts.
 	list    []*corev1.Pod
-	changes map[string]*corev1.Pod
+	changes []change
 
 	census            *census.Census // nil at first
 	completed, failed indexTexts
 
-	// state is that of the last decision. Most Jobs have one pod and most syncs change nothing: to
-	// use the memory again saves half of what such a sync allocates.
-	state state
+	atRest *state // of the last decision; nil if the Job is not at rest
+}
+
+// change is the pod that was fed for a name; nil means that it is gone.
+type change struct {
+	name string
+	pod  *corev1.Pod
 }
 
 // replaceAll replaces all pods.
@@ -44,10 +48,22 @@ func (t *tally) feed(name string, pod *corev1.Pod) {
 	if pod != nil {
 		name = pod.Name
 	}
-	if t.changes == nil {
-		t.changes = map[string]*corev1.Pod{}
+	if len(t.changes) == cap(t.changes) {
+		t.compact()
 	}
-	t.changes[name] = pod
+	t.changes = append(t.changes, change{name, pod})
+}
+
+// compact leaves the last change of each name, ordered by name.
+func (t *tally) compact() {
+	slices.SortStableFunc(t.changes, func(a, b change) int { return cmp.Compare(a.name, b.name) })
+	last := t.changes[:0]
+	for i, c := range t.changes {
+		if i+1 == len(t.changes) || t.changes[i+1].name != c.name {
+			last = append(last, c)
+		}
+	}
+	t.changes = last
 }
 
 // pod returns the pod with a UID; nil when there is none. It finds pods only once they were
@@ -66,16 +82,18 @@ func (t *tally) pods() []*corev1.Pod {
 	if len(t.changes) == 0 {
 		return pods
 	}
+	t.compact()
 	pods = slices.DeleteFunc(slices.Clone(pods), func(pod *corev1.Pod) bool {
 		if pod == nil {
 			return false
 		}
-		_, known := t.changes[pod.Name]
+		_, known := slices.BinarySearchFunc(t.changes, pod.Name,
+			func(c change, name string) int { return cmp.Compare(c.name, name) })
 		return known
 	})
-	for _, pod := range t.changes {
-		if pod != nil {
-			pods = append(pods, pod)
+	for _, c := range t.changes {
+		if c.pod != nil {
+			pods = append(pods, c.pod)
 		}
 	}
 	return pods
@@ -91,7 +109,7 @@ func (t *tally) listed() []*corev1.Pod {
 
 // clone returns an independent copy. The pods are shared.
 func (t *tally) clone() tally {
-	return tally{list: t.list, changes: maps.Clone(t.changes), census: t.census.Clone(),
+	return tally{list: t.list, changes: slices.Clone(t.changes), census: t.census.Clone(),
 		completed: t.completed, failed: t.failed}
 }
 
@@ -104,13 +122,13 @@ func (t *tally) observe(in Snapshot, c *config) error {
 // read returns the state of a Job with the updated census, but without what depends on the
 // writes in flight.
 func (t *tally) read(in Snapshot, c *config) (*state, error) {
+	t.atRest = nil
 	of, err := t.check(&in, c)
 	if err != nil {
 		return nil, err
 	}
 	in.Pods = nil
-	s := &t.state
-	*s = state{Snapshot: in, config: c, spec: readSpec(in.Job, &of)}
+	s := &state{Snapshot: in, config: c, spec: readSpec(in.Job, &of)}
 	t.readStatus(s, &of)
 	if err = t.update(s, &of); err != nil {
 		return nil, err
@@ -140,18 +158,13 @@ func (t *tally) update(s *state, of *tracking.Classifier) error {
 			return &InputError{checkPods(t.list)}
 		}
 	}
-	if t.list = nil; len(t.changes) == 0 {
-		return nil
-	}
-	var few [8]string
-	names := slices.AppendSeq(few[:0], maps.Keys(t.changes))
-	slices.Sort(names)
-	for _, name := range names {
-		pod := t.changes[name]
-		if pod != nil && pod.UID == "" {
-			return &InputError{checkPods([]*corev1.Pod{pod})}
+	t.list = nil
+	t.compact()
+	for _, c := range t.changes {
+		if c.pod != nil && c.pod.UID == "" {
+			return &InputError{checkPods([]*corev1.Pod{c.pod})}
 		}
-		t.census.PutNamed(name, pod)
+		t.census.PutNamed(c.name, c.pod)
 	}
 	t.changes = nil
 	return nil
@@ -161,6 +174,9 @@ func (t *tally) update(s *state, of *tracking.Classifier) error {
 // shares the census of the tally, so what it says of the pods is valid until the next decision
 // or a change of the config.
 func (t *tally) decide(in Snapshot, c *config) (Decision, error) {
+	if d, ok, err := t.again(&in, c); ok || err != nil {
+		return d, err
+	}
 	s, err := t.read(in, c)
 	if err != nil {
 		return Decision{}, err
@@ -176,11 +192,15 @@ func (t *tally) decide(in Snapshot, c *config) (Decision, error) {
 		s.outcome = outcome{state: s, after: s.counts()}
 		return Decision{Backoff: s.Backoff, Requeue: c.BatchPeriod, made: &s.outcome}, nil
 	}
-	d := s.close(&s.outcome, s.plan(&s.outcome.facts), Undone{})
+	var facts lifecycle.Facts
+	d := s.close(&s.outcome, &facts, s.plan(&facts), Undone{})
 	if s.spec.Indexed {
 		results, status, completions := &s.census.Results, &d.made.status, s.spec.Classifier.Completions
 		t.completed.write(status.CompletedIndexes, completions, results.Completed)
 		t.failed.write(valueOf(status.FailedIndexes, ""), completions, results.Failed)
+	}
+	if s.isAtRest(&d) {
+		s.rest.changes, t.atRest = t.census.Changes, s
 	}
 	return d, nil
 }

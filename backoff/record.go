@@ -17,15 +17,15 @@ type Record struct {
 	Job types.UID `json:"job,omitempty"`
 	// Failures is the number of failures after the last success.
 	Failures int32 `json:"failures,omitempty"`
+	// Version is the version of the format, if it is not the first. This library knows no other:
+	// [Record.For] then returns an empty record, so that it is computed from the pods again.
+	Version int32 `json:"version,omitempty"`
 	// LastFailure is the finish time of the last of these failures.
 	// +optional
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Format=date-time
 	LastFailure time.Time `json:"lastFailure,omitzero"`
-	// Version is the version of the format, if it is not the first. This library knows no other:
-	// [Record.For] then returns an empty record, so that it is computed from the pods again.
-	Version int32 `json:"version,omitempty"`
 }
 
 // For returns the record for the given Job: r itself if it belongs to that Job or names no

@@ -56,7 +56,7 @@ func TestTableIsComplete(t *testing.T) {
 		{"a pod ends and is counted, 60 pods, dense: least, beside the texts", "", "≤ 100 µs"},
 		{"a pod ends and is counted, 60 pods, scattered: least, beside the texts", "", "≤ 100 µs"},
 		{"bytes per pod in a Machine, 60 pods, running, per index", "", "≤ 120"},
-		{"bytes of a Machine, a Job of one pod", "", "≤ 4 kB"},
+		{"bytes of a Machine, a Job of one pod", "", "≤ 3 kB"},
 		{"a life, 60 indexes that each fail once: least", "to feed and to decide", "≤ 3 s"},
 		{"a life, 60 indexes that each fail once, per index", "20", "≤ 12"},
 		{"a life, 600 indexes that each fail once: least", "to feed and to decide", ""},

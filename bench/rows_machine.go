@@ -293,7 +293,7 @@ func machineMemoryRows(_ meter, z scale, emit emit) error {
 	if err != nil {
 		return err
 	}
-	emit(amount("bytes of a Machine, a Job of one pod", "B", "%.0f", float64(kept), atMost(4096, "≤ 4 kB")))
+	emit(amount("bytes of a Machine, a Job of one pod", "B", "%.0f", float64(kept), atMost(3072, "≤ 3 kB")))
 	return nil
 }
 

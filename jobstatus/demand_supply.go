@@ -163,7 +163,7 @@ func (s *supply) readPods(job *batchv1.Job, pods []*corev1.Pod) {
 
 // retry records how many pods may follow a pod of an index.
 func (s *supply) retry(r *census.Record) {
-	left := max(0, int64(s.Limit.PerIndex)-int64(s.Keys.CountsOf(r.Pod.Annotations).Failures))
+	left := max(0, int64(s.Limit.PerIndex)-int64(s.Keys().CountsOf(r.Pod.Annotations).Failures))
 	if r.Ignored() {
 		left++ // an ignored failure does not count towards the limit
 	}

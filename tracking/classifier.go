@@ -41,8 +41,6 @@ type Options struct {
 // Classifier holds what decides how a pod is classified: fields of the Job, and options of
 // its controller. It never changes. [Classifier.ClassifiesAs] compares every field.
 type Classifier struct {
-	// Keys are complete, as WithDefaults returns them.
-	Keys Keys
 	// Limit is the backoff limit. A limit per index decides whether a failure fails
 	// the index.
 	Limit backoff.Limit
@@ -60,6 +58,7 @@ type Classifier struct {
 	// Uncounted holds the lists of the status.
 	Uncounted Uncounted
 
+	names    *Keys // complete; nil for those of Kubernetes
 	job      identity
 	selector selector // if absent, the controller reference alone decides
 	from     origin   // what Policy and selector are made from
@@ -91,7 +90,6 @@ func ClassifierOf(job *batchv1.Job, k Keys, o Options) (c Classifier, err error)
 	spec, policy, one := &job.Spec, o.policy(&job.Spec), int32(1)
 	o.RuleNames = slices.Clone(o.RuleNames) // the caller may change them
 	c = Classifier{
-		Keys:  k.WithDefaults(),
 		Limit: backoff.LimitOf(spec),
 		// KEP-3939: with a pod failure policy only failed pods are replaced, since rules
 		// are matched against terminated pods only.
@@ -103,17 +101,30 @@ func ClassifierOf(job *batchv1.Job, k Keys, o Options) (c Classifier, err error)
 		job:           identity{job.UID, job.Namespace, job.DeletionTimestamp != nil, lifecycle.Finished(job) != nil},
 		from:          origin{spec.Selector, spec.PodFailurePolicy, o},
 	}
+	if k != (Keys{}) {
+		own := k.WithDefaults()
+		c.names = &own
+	}
 	if o.WithoutPerIndex {
 		c.Limit = backoff.Limit{Target: backoff.TargetJob, PerJob: c.Limit.PerJob} // KEP-3850, Downgrade and Rollback
 	}
 	if lifecycle.IsIndexed(spec) && (spec.Completions != nil || spec.Parallelism == nil) {
 		c.Indexed, c.Completions = true, *cmp.Or(spec.Completions, &one)
 	}
-	if c.selector, err = compileSelector(spec.Selector, label{c.Keys.ControllerUID, string(job.UID)}); err != nil {
+	if c.selector, err = compileSelector(spec.Selector, label{c.keys().ControllerUID, string(job.UID)}); err != nil {
 		c.job = identity{} // no pod is known to belong to the Job
 	}
 	return c, err
 }
+
+// kubernetes are the keys of the built-in Job controller. They take 112 bytes, and most classifiers use
+// them.
+var kubernetes = Keys{}.WithDefaults()
+
+// Keys returns the complete keys.
+func (c *Classifier) Keys() Keys { return *c.keys() }
+
+func (c *Classifier) keys() *Keys { return cmp.Or(c.names, &kubernetes) }
 
 // policy returns the pod failure policy in force: the controller's, or the Job's with the
 // controller's names; nil if there is none. Without a backoff limit per index it clears the
@@ -156,7 +167,7 @@ func named(policy *batchv1.PodFailurePolicy, names []string) *failurepolicy.Spec
 // that only one of them lists as uncounted, and those that are lost only at the time of one.
 func (c *Classifier) ClassifiesAs(o *Classifier) bool {
 	a, b := &c.from.options, &o.from.options
-	return c.job == o.job && c.Keys == o.Keys && c.Indexed == o.Indexed && c.Completions == o.Completions &&
+	return c.job == o.job && *c.keys() == *o.keys() && c.Indexed == o.Indexed && c.Completions == o.Completions &&
 		c.Limit == o.Limit && c.ReplaceFailedOnly == o.ReplaceFailedOnly && c.CountRestarts == o.CountRestarts &&
 		a.WithoutPolicy == b.WithoutPolicy && a.WithoutPerIndex == b.WithoutPerIndex &&
 		a.WithoutReplacement == b.WithoutReplacement && a.ExitZero == b.ExitZero && a.LostAfter == b.LostAfter &&
@@ -174,7 +185,7 @@ func (c *Classifier) LosesPods() bool { return c.from.options.LostAfter > 0 }
 func (c *Classifier) PerIndex() bool { return c.Indexed && c.Limit.Target == backoff.TargetIndex }
 
 func (c *Classifier) hasFinalizer(pod *corev1.Pod) bool {
-	return slices.Contains(pod.Finalizers, c.Keys.Finalizer)
+	return slices.Contains(pod.Finalizers, c.keys().Finalizer)
 }
 
 // Classes holds some of the classes, and their matches, so that records share them: most pods of a
@@ -223,7 +234,7 @@ func (c *Classifier) Classify(pod *corev1.Pod, relation Relation, stripped bool,
 	}
 	index := NoIndex
 	if c.Indexed {
-		index = parseIndex(pod.Annotations[c.Keys.Index])
+		index = parseIndex(pod.Annotations[c.keys().Index])
 	}
 	r.Valid = !c.Indexed || index != NoIndex && index < c.Completions
 	// The patch that adopts a pod adds the finalizer.
@@ -248,7 +259,7 @@ func (c *Classifier) Classify(pod *corev1.Pod, relation Relation, stripped bool,
 	}
 	if r.Failed {
 		if c.PerIndex() {
-			r.Counts = c.Keys.CountsOf(pod.Annotations)
+			r.Counts = c.keys().CountsOf(pod.Annotations)
 			r.Exhausted = c.Limit.IndexExhausted(r.Counts.Failures)
 		}
 		r.match = shared.match(pod, c.Policy)

@@ -35,7 +35,7 @@ func TestClassifierOf(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if c.Indexed != tc.indexed || c.PerIndex() != tc.perIndex || c.ReplaceFailedOnly != tc.onlyFailed || c.Completions != tc.completions ||
-			(c.Policy == nil) != (tc.spec.PodFailurePolicy == nil) || c.Keys.Finalizer != "a/b" {
+			(c.Policy == nil) != (tc.spec.PodFailurePolicy == nil) || c.Keys().Finalizer != "a/b" {
 			t.Errorf("%s: got %+v", name, c)
 		}
 	}

@@ -7,7 +7,6 @@ import (
 
 // AccountOf computes the next step of counting for all pods of a Job, as Count does.
 func AccountOf(c Classifier, in AccountInputs, pods ...*corev1.Pod) Account {
-	c.Keys = c.Keys.WithDefaults()
 	records := c.inOrder(pods)
 	return c.account(in, records, c.done(&batchv1.JobStatus{}, records))
 }

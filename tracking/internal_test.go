@@ -81,7 +81,7 @@ func TestOptions_withoutFailIndex(t *testing.T) {
 // It need not compare the lists, the time, nor what is made from other fields.
 func TestClassifiesAs_everyField(t *testing.T) {
 	changes := map[string]func(*Classifier){
-		"Keys":                            func(c *Classifier) { c.Keys.JobName = "other" },
+		"names":                           func(c *Classifier) { c.names = &Keys{JobName: "other"} },
 		"Indexed":                         func(c *Classifier) { c.Indexed = true },
 		"Completions":                     func(c *Classifier) { c.Completions = 1 },
 		"Limit":                           func(c *Classifier) { c.Limit.PerJob = 1 },

@@ -27,6 +27,9 @@ type Census struct {
 	Succeeded, Failed int32
 	// Foreign is the number of pods that do not belong to the Job, own that of the others.
 	Foreign, own int32
+	// Changes counts the changes of what a decision depends on. A new version of an active pod that is
+	// classified as before is none.
+	Changes uint32
 	// Restarts is the sum of the container restarts of pending and running pods.
 	Restarts int64
 	// UntilLost is the time until the next pod counts as lost, as of the last SetClassifier; 0 if none will.
@@ -39,21 +42,20 @@ type Census struct {
 	// show it.
 	stripped map[types.UID]bool
 
-	// records are the records of all pods, by UID, most is the largest number of them so far.
-	records table[types.UID, *Record]
-	most    int
-	classes tracking.Classes
+	records table[types.UID, *Record] // all of them
+	most    int32                     // the largest number of them so far
+	// finishes are the finish times of pods; nil if there are none, and with a backoff limit per
+	// index until they are needed. finished is the number of these pods.
+	finished int32
+	finishes *ordered[finish]
+	classes  tracking.Classes
 	// names are the records of the pods in the Job's namespace, by name; nil until they
-	// are needed. No two pods have the same name.
-	names *table[string, *Record]
+	// are needed, and while there are few. No two pods have the same name.
+	names map[string]*Record
 	lists [lists]*ordered[*Record] // nil until they are needed
 	// members are the numbers of pods that belong to the lists, those that wait for a
 	// replacement included.
 	members [lists]int32
-	// finishes are the finish times of pods; nil if there are none, and with a backoff limit per
-	// index until they are needed. finished is the number of these pods.
-	finishes *ordered[finish]
-	finished int32
 
 	*indexed // nil without indexes
 }
@@ -71,7 +73,7 @@ func New(c *tracking.Classifier, n int) *Census {
 func (c *Census) Len() int { return int(c.own) }
 
 // IsSparse reports whether a new census of the same pods takes much less memory. Maps do not shrink.
-func (c *Census) IsSparse() bool { return c.most >= 100 && c.records.len() < c.most/4 }
+func (c *Census) IsSparse() bool { return c.most >= 100 && c.records.len() < int(c.most/4) }
 
 // Of returns the record of the pod with the UID; nil if there is none.
 func (c *Census) Of(uid types.UID) *Record { return c.records.get(uid) }
@@ -115,11 +117,23 @@ func (c *Census) Add(pod *corev1.Pod, adopted bool) {
 
 // swap replaces a record with that of a pod of the same UID. before is nil for a new pod.
 func (c *Census) swap(before *Record, pod *corev1.Pod, relation tracking.Relation) {
+	r := c.classified(pod, relation)
 	if before != nil {
+		if c.isSame(before, &r) {
+			before.Pod = pod
+			return
+		}
 		c.drop(before)
 	}
-	r := c.classified(pod, relation)
 	c.put(&r)
+}
+
+// isSame reports whether two records of one pod differ in nothing that a census contains, besides the
+// pod.
+func (c *Census) isSame(a, b *Record) bool {
+	return a.Active && *a.Class == *b.Class && a.Index == b.Index && a.Pod.Name == b.Pod.Name &&
+		a.Pod.Namespace == b.Pod.Namespace &&
+		(!c.classifier.CountRestarts || backoff.Restarts(a.Pod) == backoff.Restarts(b.Pod))
 }
 
 func (c *Census) classified(pod *corev1.Pod, relation tracking.Relation) Record {
@@ -129,7 +143,7 @@ func (c *Census) classified(pod *corev1.Pod, relation tracking.Relation) Record 
 // put adds a record.
 func (c *Census) put(r *Record) {
 	c.records.put(r.Pod.UID, r)
-	c.most = max(c.most, c.records.len())
+	c.most = max(c.most, int32(c.records.len()))
 	c.name(r)
 	c.count(r, 1)
 }
@@ -220,6 +234,7 @@ func (c *Census) Clone() *Census {
 
 // count adds a record to all counts and lists (by is 1), or removes it (by is -1).
 func (c *Census) count(r *Record, by int32) {
+	c.Changes++
 	if r.Relation == tracking.Foreign {
 		c.Foreign += by
 	}

@@ -52,7 +52,7 @@ func TestRandom_count(t *testing.T) {
 			Ending:       lifecycle.Decide(&lifecycle.Facts{Conditions: job.Status.Conditions}).Interim,
 			Deleting:     job.DeletionTimestamp != nil,
 			KeepFailsJob: c.FailsJob() != nil,
-			Counted:      results.Counted,
+			Counted:      c.Counted(),
 		})
 		got := names.Count(job, rapid.Permutation(w.Pods).Draw(t, "in any order"))
 		same(t, "strip", uidsOf(got.Strip), uidsOf(want.Strip))

@@ -68,7 +68,7 @@ func (c *Census) Check() error {
 	}
 	if c.names != nil {
 		for uid, r := range c.records.all() {
-			if c.names.get(r.Pod.Name) != r || c.names.len() != c.records.len() {
+			if c.names[r.Pod.Name] != r || len(c.names) != c.records.len() {
 				errs = append(errs, fmt.Errorf("names: %s is not the record of %s", r.Pod.Name, uid))
 			}
 		}

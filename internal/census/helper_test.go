@@ -60,11 +60,7 @@ func perIndex(limit int32) backoff.Limit {
 	return backoff.Limit{Target: backoff.TargetIndex, PerIndex: limit}
 }
 
-// newCensus returns an empty census. The classifier may lack its keys.
-func newCensus(c tracking.Classifier, n int) *census.Census {
-	c.Keys = c.Keys.WithDefaults()
-	return census.New(&c, n)
-}
+func newCensus(c tracking.Classifier, n int) *census.Census { return census.New(&c, n) }
 
 // classifierOf returns the classifier of a Job.
 func classifierOf(t interface{ Fatalf(string, ...any) }, job *batchv1.Job) tracking.Classifier {

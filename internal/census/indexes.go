@@ -126,9 +126,7 @@ func (c *Census) countIndex(r *Record, by int32) {
 
 // IndexResults are the indexes of an Indexed Job that are done.
 type IndexResults struct {
-	// Counted lists the completed indexes of the status, within completions.
-	Counted indexset.Set
-	// Completed adds to Counted the indexes of pods that have succeeded since.
+	// Completed lists those of the status, and of pods that have succeeded since.
 	Completed indexset.Set
 	// Failed lists the failed indexes without the completed ones.
 	Failed indexset.Set
@@ -143,13 +141,20 @@ func (c *Census) IndexResults(completed, failed indexset.Set) IndexResults {
 		return IndexResults{}
 	}
 	c.SetDone(completed, failed)
-	c.Results.Counted = c.succeeded.base
 	all, done := c.failing.union(), c.succeeded.union()
 	if !all.Equal(c.allFailing) || !done.Equal(c.Results.Completed) {
 		c.Results.Failed = all.Difference(done)
 	}
 	c.allFailing, c.Results.Completed = all, done
 	return c.Results
+}
+
+// Counted returns the completed indexes of the status, within completions.
+func (c *Census) Counted() (none indexset.Set) {
+	if c.indexed == nil {
+		return none
+	}
+	return c.succeeded.base
 }
 
 // SetDone sets the completed and failed indexes of the status.

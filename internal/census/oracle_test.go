@@ -40,7 +40,6 @@ func (w world) classifier() tracking.Classifier { return w.classifierFor(trackin
 
 // classifierFor returns a classifier of the world that recognizes the pods of the same Job as c.
 func (w world) classifierFor(c tracking.Classifier) tracking.Classifier {
-	c.Keys = names.WithDefaults()
 	c.Indexed, c.Completions = w.Indexed, w.Completions
 	c.ReplaceFailedOnly, c.CountRestarts = w.ReplaceFailedOnly, w.Restarts
 	c.Uncounted = readUncounted(lists(w.Succeeded, w.Failed))

@@ -88,26 +88,33 @@ func (c *Census) PutNamed(name string, pod *corev1.Pod) {
 // named returns the record of the pod of a name in the Job's namespace; nil if there is
 // none.
 func (c *Census) named(name string) *Record {
+	if c.names == nil && c.records.many == nil {
+		for _, r := range c.records.all() {
+			if r.Pod.Name == name && r.Pod.Namespace == c.classifier.Namespace() {
+				return r
+			}
+		}
+		return nil
+	}
 	if c.names == nil {
-		names := newTable[string, *Record](c.records.len())
-		c.names = &names
+		c.names = make(map[string]*Record, c.records.len())
 		for _, r := range c.records.all() {
 			c.name(r)
 		}
 	}
-	return c.names.get(name)
+	return c.names[name]
 }
 
-// name adds a record to names, if there is such a table.
+// name adds a record to names, if there is such a map.
 func (c *Census) name(r *Record) {
 	if c.names != nil && r.Pod.Namespace == c.classifier.Namespace() {
-		c.names.put(r.Pod.Name, r)
+		c.names[r.Pod.Name] = r
 	}
 }
 
 // unname removes a record from names.
 func (c *Census) unname(r *Record) {
-	if c.names != nil && c.names.get(r.Pod.Name) == r {
-		c.names.remove(r.Pod.Name)
+	if c.names[r.Pod.Name] == r {
+		delete(c.names, r.Pod.Name)
 	}
 }

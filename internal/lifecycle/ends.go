@@ -53,14 +53,21 @@ type Verdict struct {
 
 // End is how a Job ends.
 type End struct {
-	// Rule is the name of the row of the table of ends that decided.
-	Rule string
 	// Interim is SuccessCriteriaMet or FailureTarget; empty when the Job does not end.
 	Interim batchv1.JobConditionType
 	// Verdict is the reason and message of the interim and the terminal condition.
 	Verdict
 	// Decided says that the status already has the interim condition.
 	Decided bool
+	rule    int8 // the row of the table of ends that decided
+}
+
+// Rule returns the name of the row of the table of ends that decided; empty if the Job does not end.
+func (e End) Rule() string {
+	if !e.Ended() {
+		return ""
+	}
+	return ends[e.rule].name
 }
 
 // Ended reports whether the Job ends.
@@ -113,9 +120,9 @@ var ends = []row{
 
 // Decide returns how the Job ends; the zero End if it does not.
 func Decide(f *Facts) End {
-	for _, r := range ends {
+	for at, r := range ends {
 		if v := r.verdict(f); v != nil {
-			return End{Rule: r.name, Interim: r.interim, Verdict: *v, Decided: True(f.Conditions, r.interim) != nil}
+			return End{rule: int8(at), Interim: r.interim, Verdict: *v, Decided: True(f.Conditions, r.interim) != nil}
 		}
 	}
 	return End{}
@@ -174,6 +181,5 @@ func hasCompletions(f *Facts) bool {
 // OutranksDeadline reports whether the Job ends by its deadline or by a row before it. No
 // timer for the deadline is needed then.
 func (e End) OutranksDeadline() bool {
-	at := func(rule string) int { return slices.IndexFunc(ends, func(r row) bool { return r.name == rule }) }
-	return e.Ended() && at(e.Rule) <= at("Deadline")
+	return e.Ended() && int(e.rule) <= slices.IndexFunc(ends, func(r row) bool { return r.name == "Deadline" })
 }

@@ -71,7 +71,7 @@ func TestPrecedenceOfEnds_golden(t *testing.T) {
 			t.Errorf("way %d to end is %s, want %s", i, rows[i], want.rule)
 		}
 		end := lifecycle.Decide(factsOf(rows[i:]))
-		same(t, want.rule, []string{end.Rule, string(end.Interim), string(end.Terminal()), end.Reason, end.Message},
+		same(t, want.rule, []string{end.Rule(), string(end.Interim), string(end.Terminal()), end.Reason, end.Message},
 			[]string{want.rule, want.interim, want.terminal, want.reason, want.message})
 		same(t, want.rule+" ends", end.Ended(), true)
 		same(t, want.rule+" succeeds", end.Succeeds(), want.terminal == "Complete")
@@ -97,7 +97,7 @@ func TestPrecedenceOfEnds_everySubset(t *testing.T) {
 		if len(rows) > 0 {
 			want = rows[0]
 		}
-		if got := lifecycle.Decide(factsOf(rows)).Rule; got != want {
+		if got := lifecycle.Decide(factsOf(rows)).Rule(); got != want {
 			t.Errorf("with %v the Job ends by %q, want %q", rows, got, want)
 		}
 	}
@@ -161,7 +161,7 @@ func TestDecide_rows(t *testing.T) {
 		},
 		{"the zero Facts", lifecycle.Facts{}, ""},
 	} {
-		if got := lifecycle.Decide(&tc.facts).Rule; got != tc.want {
+		if got := lifecycle.Decide(&tc.facts).Rule(); got != tc.want {
 			t.Errorf("%s: the Job ends by %q, want %q", tc.reason, got, tc.want)
 		}
 	}
@@ -238,7 +238,7 @@ func TestRandom_decide(t *testing.T) {
 			policy, rules = drawPolicy(t)
 			f.SuccessPolicy = lifecycle.NewSuccessPolicy(policy, 8)
 		}
-		if got, want := lifecycle.Decide(f).Rule, slowDecide(f, completed, failed, rules); got != want {
+		if got, want := lifecycle.Decide(f).Rule(), slowDecide(f, completed, failed, rules); got != want {
 			t.Errorf("the Job ends by %q, want %q: %s", got, want, fmt.Sprintf("%+v", *f))
 		}
 	})

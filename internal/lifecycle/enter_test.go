@@ -13,8 +13,8 @@ import (
 )
 
 var (
-	failing    = lifecycle.End{Rule: "Deadline", Interim: batchv1.JobFailureTarget, Verdict: lifecycle.Verdict{Reason: "R", Message: "M"}}
-	succeeding = lifecycle.End{Rule: "Completions", Interim: batchv1.JobSuccessCriteriaMet, Verdict: lifecycle.Verdict{Reason: "R", Message: "M"}}
+	failing    = lifecycle.End{Interim: batchv1.JobFailureTarget, Verdict: lifecycle.Verdict{Reason: "R", Message: "M"}}
+	succeeding = lifecycle.End{Interim: batchv1.JobSuccessCriteriaMet, Verdict: lifecycle.Verdict{Reason: "R", Message: "M"}}
 )
 
 func TestEnterInterim(t *testing.T) {

@@ -16,11 +16,11 @@ func ExampleDecide() {
 		PastDeadline: true,
 	}
 	end := lifecycle.Decide(&facts)
-	fmt.Println(end.Rule, end.Interim, end.Terminal())
+	fmt.Println(end.Rule(), end.Interim, end.Terminal())
 
 	facts.PastDeadline = false
 	end = lifecycle.Decide(&facts)
-	fmt.Println(end.Rule, end.Interim, end.Terminal())
+	fmt.Println(end.Rule(), end.Interim, end.Terminal())
 	// Output:
 	// Deadline FailureTarget Failed
 	// Completions SuccessCriteriaMet Complete

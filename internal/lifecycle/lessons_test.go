@@ -36,7 +36,7 @@ func TestLesson_k125909_conditionStatus(t *testing.T) {
 	// A condition that is not True does not hide a later one that is.
 	both := withConditions(no(batchv1.JobFailed), yes(batchv1.JobFailed), no(batchv1.JobFailureTarget), yes(batchv1.JobFailureTarget))
 	same(t, "finished", lifecycle.Finished(both), &both.Status.Conditions[1])
-	same(t, "end", lifecycle.Decide(&lifecycle.Facts{Conditions: both.Status.Conditions}).Rule, "FailureTarget")
+	same(t, "end", lifecycle.Decide(&lifecycle.Facts{Conditions: both.Status.Conditions}).Rule(), "FailureTarget")
 }
 
 // A suspended Job with zero completions could not complete, because its start time was
@@ -48,7 +48,7 @@ func TestLesson_k132144_zeroCompletionsWhileSuspended(t *testing.T) {
 			job.Spec.Suspend, job.Spec.Completions = &suspend, &completions
 			facts := &lifecycle.Facts{Completions: &completions, Succeeded: completions, Settled: true, Limit: backoff.Limit{PerJob: 6}}
 			end := lifecycle.Decide(facts)
-			same(t, "end", end.Rule, "Completions")
+			same(t, "end", end.Rule(), "Completions")
 			next := job.DeepCopy()
 			lifecycle.EnterInterim(&next.Status, end, noon)
 			if !lifecycle.EnterTerminal(&next.Status, end, 0, noon) {
@@ -108,7 +108,7 @@ func TestLesson_endIsDecidedOnTheUnion(t *testing.T) {
 	}
 	same(t, "index 1 has not run", lifecycle.Decide(&facts).Ended(), false)
 	facts.FailedIndexes = indexset.Of(1)
-	same(t, "both have", lifecycle.Decide(&facts).Rule, "FailedIndexes")
+	same(t, "both have", lifecycle.Decide(&facts).Rule(), "FailedIndexes")
 }
 
 // With the restart policy OnFailure, the limit for restarts was off by one at 0.

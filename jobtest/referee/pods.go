@@ -287,8 +287,9 @@ func (g *Ghost) notNeeded(s *cluster.Step, pods []*corev1.Pod) *Violation {
 func (r Rules) checkSuccessor(g *Ghost, s *cluster.Step, pods []*corev1.Pod) *Violation {
 	index, _ := indexOf(s.Pod)
 	carries, _ := strconv.ParseInt(s.Pod.Annotations[batchv1.JobIndexFailureCountAnnotation], 10, 32)
-	// A restart may leave two failed pods. Either may be the predecessor.
-	had := int64(g.Failures[index])
+	// A restart may leave two failed pods. Either may be the predecessor, but the delay is that of the one with
+	// more failures.
+	had, highest := int64(g.Failures[index]), int64(-1)
 	var early *corev1.Pod // its delay has not passed
 	var deleted bool      // the predecessor may be a deleted pod that has not ended
 	least, most := int64(math.MaxInt64), had
@@ -312,16 +313,21 @@ func (r Rules) checkSuccessor(g *Ghost, s *cluster.Step, pods []*corev1.Pod) *Vi
 			continue
 		}
 		ignored := number(seen, batchv1.JobIndexIgnoredFailureCountAnnotation)
-		if !g.Behind && s.View.Now.Before(backoff.FinishTime(seen).
-			Add(r.delay(int32(min(failures+ignored+1, 100))))) && !g.StateLost {
-			early = pod
+		passed := !s.View.Now.Before(backoff.FinishTime(seen).Add(r.delay(int32(min(failures+ignored+1, 100)))))
+		switch total := failures + ignored; {
+		case total > highest:
+			if highest, early = total, pod; passed {
+				early = nil
+			}
+		case total == highest && passed:
+			early = nil
 		}
 		if Action(s.Job, seen) != batchv1.PodFailurePolicyActionIgnore {
 			failures = min(failures+1, math.MaxInt32)
 		}
 		least, most = min(least, failures), max(most, failures)
 	}
-	if early != nil && !deleted {
+	if early != nil && !deleted && !g.Behind && !g.StateLost {
 		return violated("S12", "%s replaces %s before the backoff delay has passed", s.Pod.UID, early.UID)
 	}
 	if g.StateLost || g.Behind {

@@ -105,6 +105,27 @@ func TestVerdicts(t *testing.T) {
 		}
 		k.cache.ShowAll()
 	}
+	// twoFailedPods leaves two failed pods of one index. The pod that failed first follows another failure, and
+	// is replaced after 20 seconds, before the delay of the other one has passed.
+	twoFailedPods := func(k *refereed) {
+		setParallelism(k, 0)
+		k.sync()
+		old := k.NewCache(false)
+		setParallelism(k, 1)
+		old.ShowJob()
+		k.sync()
+		k.End("pod-2", 1)
+		k.sync()
+		k.Now = k.Now.Add(20 * time.Second)
+		k.sync()
+		k.ghost.Behind = true // another leader, which does not see pod-2 and pod-3
+		k.Run(jobtest.NewCaller(), old)
+		k.ghost.Behind = false
+		k.End("pod-3", 1)
+		k.Now = k.Now.Add(15 * time.Second)
+		k.End("pod-4", 1)
+		k.Now = k.Now.Add(5 * time.Second)
+	}
 	// recordedAgain restarts a controller after its predecessor has recorded a success. The
 	// cache still shows the finalizer of that pod, so the new controller records the success
 	// again, together with a failure. When its caches have caught up, the Job needs more
@@ -273,6 +294,9 @@ func TestVerdicts(t *testing.T) {
 			k.End("pod-3", 1)
 			k.Now = k.Now.Add(10 * time.Second)
 		}, ""},
+		{"of two failed pods, the delay of the one with more failures counts", perIndex, referee.Rules{}, twoFailedPods, ""},
+		{"the delay of the one with more failures has not passed", perIndex,
+			referee.Rules{Backoff: backoff.Policy{Base: 20 * time.Second}}, twoFailedPods, "S12"},
 		{"a deleted pod may be the predecessor, although the delay of a failed one has not passed", perIndex, referee.Rules{}, func(k *refereed) {
 			setParallelism(k, 0)
 			k.sync()

@@ -1,0 +1,33 @@
+package jobfate
+
+import "github.com/jobfate/jobfate/backoff"
+
+// rest is what the decision for a Job at rest depends on, besides the Job and the config. Most syncs follow
+// an event that changes nothing. To use the last decision again takes a third of the time of another one.
+type rest struct {
+	given   backoff.Record // by the caller
+	changes uint32         // of the census so far
+}
+
+// isAtRest reports whether a decision has no action, and does not depend on the time.
+func (s *state) isAtRest(d *Decision) bool {
+	o := &s.outcome
+	return d.Idle() && d.Requeue == 0 && d.Deferred == (Deferred{}) && !o.plan.limited && !o.ending().Ended() &&
+		o.plan.work.action != actionCreated && !s.spec.LosesPods() && s.InFlight.isNone()
+}
+
+// again returns the last decision if the Job is at rest, the snapshot is that of the decision except for
+// the time, and the pods have not changed.
+func (t *tally) again(in *Snapshot, c *config) (d Decision, ok bool, err error) {
+	s := t.atRest
+	if s == nil || in.Job != s.Job || c != s.config || in.Backoff != s.rest.given ||
+		!in.InFlight.isNone() || in.Now.IsZero() {
+		return d, false, nil
+	}
+	if err = t.update(s, s.spec.Classifier); err != nil || t.census != s.census || t.census.Changes != s.rest.changes {
+		return d, false, err
+	}
+	s.Now, s.LastStatus = in.Now, in.LastStatus
+	o := &s.outcome
+	return Decision{Backoff: o.plan.record, Action: o.plan.work.action, made: o}, true, nil
+}

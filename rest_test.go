@@ -1,0 +1,148 @@
+package jobfate
+
+import (
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// atRest returns a Job with two running pods and the status that counts them.
+func atRest(changes ...func(*batchv1.JobSpec)) (*batchv1.Job, []*corev1.Pod) {
+	job, ready, terminating := train(2), int32(0), int32(0)
+	for _, change := range changes {
+		change(&job.Spec)
+	}
+	job.Status = batchv1.JobStatus{StartTime: &metav1.Time{Time: noon}, Active: 2, Ready: &ready, Terminating: &terminating,
+		UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{}}
+	return job, []*corev1.Pod{podOf(job, "a", "11", runs), podOf(job, "b", "12", runs)}
+}
+
+func runs(pod *corev1.Pod) { pod.Status.Phase = corev1.PodRunning }
+
+// A decision is used again only if it has no action and does not depend on the time.
+func TestRest_isOnlyWithoutActionsAndTimers(t *testing.T) {
+	seconds, limit := int64(600), int32(3)
+	for _, test := range []struct {
+		name  string
+		job   func(*batchv1.Job)
+		pod   func(*corev1.Pod)
+		with  Option
+		rests bool
+	}{
+		{name: "two pods run", rests: true},
+		{name: "a pod is ready, and the status does not count it", pod: ready},
+		{name: "a pod has ended", pod: succeeded},
+		{name: "a pod is missing", job: func(job *batchv1.Job) { job.Spec.Parallelism, job.Spec.Completions = &limit, &limit }},
+		{name: "there is a deadline", job: func(job *batchv1.Job) { job.Spec.ActiveDeadlineSeconds = &seconds }},
+		{name: "pods may be lost", with: FailLostPods(time.Hour)},
+		{name: "another option", with: MaxChanges(5), rests: true},
+		{name: "the Job ends", job: func(job *batchv1.Job) {
+			job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailureTarget, Status: corev1.ConditionTrue}}
+		}},
+		{name: "the Job has ended", job: func(job *batchv1.Job) {
+			job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue}}
+		}},
+		{name: "the Job is being deleted", job: func(job *batchv1.Job) { job.DeletionTimestamp = &metav1.Time{Time: noon} }},
+		{name: "a pod is to be adopted", pod: unowned},
+	} {
+		job, pods := atRest()
+		if test.job != nil {
+			test.job(job)
+		}
+		if test.pod != nil {
+			test.pod(pods[0])
+		}
+		var c tally
+		c.replaceAll(pods)
+		if _, err := c.decide(Snapshot{Job: job, Now: noon}, configure([]Option{test.with})); err != nil {
+			t.Errorf("%s: %v", test.name, err)
+		}
+		if got := c.atRest != nil; got != test.rests {
+			t.Errorf("%s: at rest %t, want %t", test.name, got, test.rests)
+		}
+	}
+}
+
+// The decision for a Job at rest is used again until anything that it depends on changes.
+func TestRest_untilAChange(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		change func(*tally, *Snapshot, **config)
+		again  bool
+	}{
+		{"nothing", func(*tally, *Snapshot, **config) {}, true},
+		{"the time", func(_ *tally, in *Snapshot, _ **config) { in.Now = noon.Add(time.Hour) }, true},
+		{"no time", func(_ *tally, in *Snapshot, _ **config) { in.Now = time.Time{} }, false},
+		{"the last status write", func(_ *tally, in *Snapshot, _ **config) { in.LastStatus = noon }, true},
+		{"another object of the Job", func(_ *tally, in *Snapshot, _ **config) { in.Job = in.Job.DeepCopy() }, false},
+		{"the config", func(_ *tally, _ *Snapshot, c **config) { *c = configure(nil) }, false},
+		{"the record", func(_ *tally, in *Snapshot, _ **config) { in.Backoff.Failures = 1 }, false},
+		{"a status in flight", func(_ *tally, in *Snapshot, _ **config) { in.InFlight.Status = true }, false},
+		{"a creation in flight", func(_ *tally, in *Snapshot, _ **config) { in.InFlight.Creations = 1 }, false},
+		{"a deletion in flight", func(_ *tally, in *Snapshot, _ **config) { in.InFlight.Deletions = 1 }, false},
+		{"a pod in flight", func(_ *tally, in *Snapshot, _ **config) { in.InFlight.Pods = []PodInFlight{{UID: "c"}} }, false},
+		{"a finalizer in flight", func(_ *tally, in *Snapshot, _ **config) { in.InFlight.Stripped = []types.UID{"a"} }, false},
+		{"a pod, in what does not count", fed(func(pod *corev1.Pod) { pod.Labels = map[string]string{"job": "train", "own": ""} }), true},
+		{"a pod is ready", fed(ready), false},
+		{"a pod ends", fed(succeeded), false},
+		{"a pod is being deleted", fed(terminates), false},
+		{"a pod without finalizer", fed(func(pod *corev1.Pod) { pod.Finalizers = nil }), false},
+		{"a pod with other labels", fed(func(pod *corev1.Pod) { pod.Labels = nil }), false},
+		{"a pod without a controller", fed(unowned), false},
+		{"a container has restarted", fed(func(pod *corev1.Pod) {
+			pod.Status.ContainerStatuses = []corev1.ContainerStatus{{RestartCount: 1}}
+		}), false},
+		{"a pod is gone", func(c *tally, _ *Snapshot, _ **config) { c.feed("train-a", nil) }, false},
+		{"another pod", func(c *tally, in *Snapshot, _ **config) { c.feed("", podOf(in.Job, "c", "13")) }, false},
+		{"a pod under another name", fed(func(pod *corev1.Pod) { pod.Name = "train-c" }), false},
+		{"a list of the same pods", func(c *tally, _ *Snapshot, _ **config) { c.replaceAll(c.pods()) }, true},
+		{"a list without one", func(c *tally, _ *Snapshot, _ **config) { c.replaceAll(c.pods()[1:]) }, false},
+	} {
+		job, pods := atRest(func(spec *batchv1.JobSpec) { spec.Template.Spec.RestartPolicy = corev1.RestartPolicyOnFailure })
+		var c tally
+		c.replaceAll(pods)
+		in, with := Snapshot{Job: job, Now: noon}, defaults
+		first, err := c.decide(in, with)
+		if err != nil {
+			t.Fatal(err)
+		}
+		test.change(&c, &in, &with)
+		d, _ := c.decide(in, with)
+		if again := d.made == first.made; again != test.again {
+			t.Errorf("%s: the same decision %t, want %t", test.name, again, test.again)
+		}
+		if test.again && !d.Facts().Now.Equal(in.Now) {
+			t.Errorf("%s: the decision is of %s, want %s", test.name, d.Facts().Now, in.Now)
+		}
+	}
+}
+
+// fed feeds a changed copy of the first pod.
+func fed(change func(*corev1.Pod)) func(*tally, *Snapshot, **config) {
+	return func(c *tally, in *Snapshot, _ **config) {
+		pod := podOf(in.Job, "a", "13", runs)
+		change(pod)
+		c.feed("train-a", pod)
+	}
+}
+
+// The pods that explain reads are those that were fed last.
+func TestRest_showsTheNewPods(t *testing.T) {
+	job, pods := atRest()
+	var c tally
+	c.replaceAll(pods)
+	in := Snapshot{Job: job, Now: noon}
+	if _, err := c.decide(in, defaults); err != nil {
+		t.Fatal(err)
+	}
+	newer := podOf(job, "a", "13", runs)
+	c.feed("", newer)
+	d, err := c.decide(in, defaults)
+	if err != nil || d.Facts().Pod("a").Pod != newer {
+		t.Errorf("got the pod %v, error %v, want the pod at version 13", d.Facts().Pod("a").Pod, err)
+	}
+}
