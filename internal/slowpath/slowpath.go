@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -112,6 +113,8 @@ func comparable(value any) any {
 		return all
 	case jobfate.InFlight:
 		return nil // an input
+	case *batchv1.Job, *batchv1.JobStatus:
+		return value // their texts take most of the time of a search
 	case fmt.Stringer:
 		return value.String()
 	}
