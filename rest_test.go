@@ -146,3 +146,20 @@ func TestRest_showsTheNewPods(t *testing.T) {
 		t.Errorf("got the pod %v, error %v, want the pod at version 13", d.Facts().Pod("a").Pod, err)
 	}
 }
+
+// A caller may feed a pod as often as it likes.
+func TestFeed_takesNoMemoryForTheSamePods(t *testing.T) {
+	job, pods := atRest()
+	var c tally
+	for range 3 * manyChanges {
+		c.feed("", pods[0])
+		c.feed("", pods[1])
+	}
+	if n := len(c.changes); n > manyChanges {
+		t.Errorf("%d changes are kept, want at most %d", n, manyChanges)
+	}
+	d, err := c.decide(Snapshot{Job: job, Now: noon}, defaults)
+	if err != nil || d.Facts().Active != 2 {
+		t.Errorf("got %+v, error %v, want two active pods", d, err)
+	}
+}

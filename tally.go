@@ -36,6 +36,8 @@ type change struct {
 	pod  *corev1.Pod
 }
 
+const manyChanges = 1 << 16
+
 // replaceAll replaces all pods.
 func (t *tally) replaceAll(pods []*corev1.Pod) {
 	if t.list, t.changes = pods, nil; pods == nil {
@@ -48,8 +50,8 @@ func (t *tally) feed(name string, pod *corev1.Pod) {
 	if pod != nil {
 		name = pod.Name
 	}
-	if len(t.changes) == cap(t.changes) {
-		t.compact()
+	if n := len(t.changes); n == cap(t.changes) && n >= manyChanges {
+		t.compact() // so that a caller may feed the same pods as often as it likes
 	}
 	t.changes = append(t.changes, change{name, pod})
 }
@@ -159,12 +161,12 @@ func (t *tally) update(s *state, of *tracking.Classifier) error {
 		}
 	}
 	t.list = nil
-	t.compact()
-	for _, c := range t.changes {
-		if c.pod != nil && c.pod.UID == "" {
+	for i, c := range t.changes {
+		if c.pod == nil || c.pod.UID != "" {
+			t.census.PutNamed(c.name, c.pod)
+		} else if !slices.ContainsFunc(t.changes[i+1:], func(o change) bool { return o.name == c.name }) {
 			return &InputError{checkPods([]*corev1.Pod{c.pod})}
 		}
-		t.census.PutNamed(c.name, c.pod)
 	}
 	t.changes = nil
 	return nil

@@ -117,15 +117,23 @@ func (c *Census) Add(pod *corev1.Pod, adopted bool) {
 
 // swap replaces a record with that of a pod of the same UID. before is nil for a new pod.
 func (c *Census) swap(before *Record, pod *corev1.Pod, relation tracking.Relation) {
-	r := c.classified(pod, relation)
-	if before != nil {
-		if c.isSame(before, &r) {
-			before.Pod = pod
-			return
+	switch r := c.classified(pod, relation); {
+	case before == nil:
+		c.put(&r)
+	case c.isSame(before, &r):
+		before.Pod = pod
+	default: // in place, because maps of many pods are slow
+		renamed := before.Pod.Name != pod.Name || before.Pod.Namespace != pod.Namespace
+		if renamed {
+			c.unname(before)
 		}
-		c.drop(before)
+		c.count(before, -1)
+		*before = r
+		c.count(before, 1)
+		if renamed {
+			c.name(before)
+		}
 	}
-	c.put(&r)
 }
 
 // isSame reports whether two records of one pod differ in nothing that a census contains, besides the

@@ -225,7 +225,12 @@ func (m *Memory) Delete(uid types.UID, seen string) {
 // ForgetCreation forgets the creation of a pod that was observed. A cache that is not complete may
 // have shown the pod before it is complete up to the creation.
 func (m *Memory) ForgetCreation(uid types.UID) {
-	m.Created = Without(m.Created, func(c Created) bool { return c.UID == uid })
+	for i := range m.Created {
+		if m.Created[i].UID == uid {
+			m.Created = slices.Concat(m.Created[:i], m.Created[i+1:]) // copies of the memory share it
+			return
+		}
+	}
 }
 
 // Strip remembers a pod that has lost its finalizer since a version, or is gone. Its creation
