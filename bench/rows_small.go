@@ -29,7 +29,7 @@ func smallRows(m meter, _ scale, emit emit) error {
 		return err
 	}
 	emit(faster(r, 0, 1, "one pod: the decision to create it", "real controller", atLeast(3, "≥ 3")),
-		faster(r, 2, 3, "one pod: an event and a sync that changes nothing", "real controller", atLeast(3, "≥ 3")))
+		faster(r, 2, 3, "one pod: an event and a sync that changes nothing", "real controller", atLeast(3.5, "≥ 3.5")))
 	decision := allocated(func() { _, err = jobfate.Decide(fresh.snapshot()) })
 	whole := allocated(func() { err = first.look() })
 	const sync = "one pod: the sync of a new Machine that creates it, with all requests"
