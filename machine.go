@@ -244,9 +244,11 @@ func (m *Machine) Next() (requests []Request) {
 	s.proceed()
 	if s.ready = false; len(s.batch) == 0 {
 		m.sync = nil
+		return nil
 	}
-	for _, x := range s.batch {
-		requests = append(requests, x.Request)
+	requests = make([]Request, len(s.batch))
+	for i, x := range s.batch {
+		requests[i] = x.Request
 	}
 	return requests
 }

@@ -151,12 +151,12 @@ func TestRest_showsTheNewPods(t *testing.T) {
 func TestFeed_takesNoMemoryForTheSamePods(t *testing.T) {
 	job, pods := atRest()
 	var c tally
-	for range 3 * manyChanges {
+	for range 4 * manyChanges {
 		c.feed("", pods[0])
 		c.feed("", pods[1])
 	}
-	if n := len(c.changes); n > manyChanges {
-		t.Errorf("%d changes are kept, want at most %d", n, manyChanges)
+	if n := len(c.changes); n > 2*manyChanges {
+		t.Errorf("%d changes are kept, want at most %d", n, 2*manyChanges)
 	}
 	d, err := c.decide(Snapshot{Job: job, Now: noon}, defaults)
 	if err != nil || d.Facts().Active != 2 {

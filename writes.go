@@ -116,11 +116,11 @@ func (s *sync) concludeDeletion(x *exchange) {
 // here, so that not all of them are in memory at once.
 func (s *sync) askCreations() (batch []*exchange) {
 	for _, c := range s.writes.creations[:min(s.writes.batchSize, len(s.writes.creations))] {
-		pod := *c.Pod()
+		pod := c.Pod()
 		if s.config.Names != nil {
 			pod.Name = s.config.Names(pod.GenerateName)
 		}
-		batch = append(batch, &exchange{Request: Request{Verb: CreatePod, Pod: &pod}})
+		batch = append(batch, &exchange{Request: Request{Verb: CreatePod, Pod: pod}})
 	}
 	return batch
 }
