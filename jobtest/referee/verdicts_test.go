@@ -105,9 +105,8 @@ func TestVerdicts(t *testing.T) {
 		}
 		k.cache.ShowAll()
 	}
-	// twoFailedPods leaves two failed pods of one index. The pod that failed first follows another failure, and
-	// is replaced after 20 seconds, before the delay of the other one has passed.
-	twoFailedPods := func(k *refereed) {
+	// secondPod lets another leader create pod-4 beside pod-3, which has replaced the failed pod-2.
+	secondPod := func(k *refereed) {
 		setParallelism(k, 0)
 		k.sync()
 		old := k.NewCache(false)
@@ -121,6 +120,11 @@ func TestVerdicts(t *testing.T) {
 		k.ghost.Behind = true // another leader, which does not see pod-2 and pod-3
 		k.Run(jobtest.NewCaller(), old)
 		k.ghost.Behind = false
+	}
+	// twoFailedPods leaves two failed pods of one index. The pod that failed first follows another failure, and
+	// is replaced after 20 seconds, before the delay of the other one has passed.
+	twoFailedPods := func(k *refereed) {
+		secondPod(k)
 		k.End("pod-3", 1)
 		k.Now = k.Now.Add(15 * time.Second)
 		k.End("pod-4", 1)
@@ -298,19 +302,7 @@ func TestVerdicts(t *testing.T) {
 		{"the delay of the one with more failures has not passed", perIndex,
 			referee.Rules{Backoff: backoff.Policy{Base: 20 * time.Second}}, twoFailedPods, "S12"},
 		{"a deleted pod may be the predecessor, although the delay of a failed one has not passed", perIndex, referee.Rules{}, func(k *refereed) {
-			setParallelism(k, 0)
-			k.sync()
-			old := k.NewCache(false)
-			setParallelism(k, 1)
-			old.ShowJob()
-			k.sync()
-			k.End("pod-2", 1)
-			k.sync()
-			k.Now = k.Now.Add(10 * time.Second)
-			k.sync()
-			k.ghost.Behind = true // another leader, which does not see pod-2 and pod-3
-			k.Run(jobtest.NewCaller(), old)
-			k.ghost.Behind = false
+			secondPod(k)
 			k.Start("pod-3")
 			k.Delete("pod-3", 1) // its index has had two failures then: 20 seconds
 			k.Now = k.Now.Add(15 * time.Second)
