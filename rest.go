@@ -12,7 +12,7 @@ type rest struct {
 // isAtRest reports whether a decision has no action, and does not depend on the time.
 func (s *state) isAtRest(d *Decision) bool {
 	o := &s.outcome
-	return d.Idle() && d.Requeue == 0 && d.Deferred == (Deferred{}) && !o.plan.limited && !o.ending().Ended() &&
+	return d.Idle() && d.Requeue == 0 && !o.ending().Ended() &&
 		o.plan.work.action != actionCreated && !s.spec.LosesPods() && s.InFlight.isNone()
 }
 
@@ -27,7 +27,7 @@ func (t *tally) again(in *Snapshot, c *config) (d Decision, ok bool, err error) 
 	if err = t.update(s, s.spec.Classifier); err != nil || t.census != s.census || t.census.Changes != s.rest.changes {
 		return d, false, err
 	}
-	s.Now, s.LastStatus = in.Now, in.LastStatus
+	s.Now = in.Now
 	o := &s.outcome
 	return Decision{Backoff: o.plan.record, Action: o.plan.work.action, made: o}, true, nil
 }

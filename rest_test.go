@@ -1,6 +1,7 @@
 package jobfate
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -8,6 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate/backoff"
 )
 
 // atRest returns a Job with two running pods and the status that counts them.
@@ -27,11 +30,13 @@ func runs(pod *corev1.Pod) { pod.Status.Phase = corev1.PodRunning }
 func TestRest_isOnlyWithoutActionsAndTimers(t *testing.T) {
 	seconds, limit := int64(600), int32(3)
 	for _, test := range []struct {
-		name  string
-		job   func(*batchv1.Job)
-		pod   func(*corev1.Pod)
-		with  Option
-		rests bool
+		name   string
+		job    func(*batchv1.Job)
+		pod    func(*corev1.Pod)
+		none   bool // there are no pods
+		with   Option
+		action string // of an idle decision
+		rests  bool
 	}{
 		{name: "two pods run", rests: true},
 		{name: "a pod is ready, and the status does not count it", pod: ready},
@@ -43,6 +48,15 @@ func TestRest_isOnlyWithoutActionsAndTimers(t *testing.T) {
 		{name: "the Job ends", job: func(job *batchv1.Job) {
 			job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailureTarget, Status: corev1.ConditionTrue}}
 		}},
+		{name: "the Job ends with the next status", none: true, job: func(job *batchv1.Job) {
+			job.Status.Active = 0
+			job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailureTarget, Status: corev1.ConditionTrue}}
+		}},
+		{name: "a pod would be created if its index had not failed", job: func(job *batchv1.Job) {
+			indexed, three, failed := batchv1.IndexedCompletion, int32(3), "2"
+			job.Spec.CompletionMode, job.Spec.Completions, job.Spec.Parallelism = &indexed, &three, &three
+			job.Spec.BackoffLimitPerIndex, job.Status.FailedIndexes = new(int32), &failed
+		}, action: actionCreated},
 		{name: "the Job has ended", job: func(job *batchv1.Job) {
 			job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue}}
 		}},
@@ -56,10 +70,20 @@ func TestRest_isOnlyWithoutActionsAndTimers(t *testing.T) {
 		if test.pod != nil {
 			test.pod(pods[0])
 		}
+		for i, pod := range pods {
+			pod.Annotations = map[string]string{batchv1.JobCompletionIndexAnnotation: fmt.Sprint(i)}
+		}
+		if test.none {
+			pods = nil
+		}
 		var c tally
 		c.replaceAll(pods)
-		if _, err := c.decide(Snapshot{Job: job, Now: noon}, configure([]Option{test.with})); err != nil {
+		d, err := c.decide(Snapshot{Job: job, Now: noon}, configure([]Option{test.with}))
+		if err != nil {
 			t.Errorf("%s: %v", test.name, err)
+		}
+		if test.action != "" && (!d.Idle() || d.Action != test.action) {
+			t.Errorf("%s: got %+v, want no action, called %s", test.name, d, test.action)
 		}
 		if got := c.atRest != nil; got != test.rests {
 			t.Errorf("%s: at rest %t, want %t", test.name, got, test.rests)
@@ -105,7 +129,7 @@ func TestRest_untilAChange(t *testing.T) {
 		job, pods := atRest(func(spec *batchv1.JobSpec) { spec.Template.Spec.RestartPolicy = corev1.RestartPolicyOnFailure })
 		var c tally
 		c.replaceAll(pods)
-		in, with := Snapshot{Job: job, Now: noon}, defaults
+		in, with := Snapshot{Job: job, Now: noon, Backoff: backoff.Record{Job: job.UID, Failures: 2, LastFailure: noon}}, defaults
 		first, err := c.decide(in, with)
 		if err != nil {
 			t.Fatal(err)
@@ -115,9 +139,49 @@ func TestRest_untilAChange(t *testing.T) {
 		if again := d.made == first.made; again != test.again {
 			t.Errorf("%s: the same decision %t, want %t", test.name, again, test.again)
 		}
-		if test.again && !d.Facts().Now.Equal(in.Now) {
-			t.Errorf("%s: the decision is of %s, want %s", test.name, d.Facts().Now, in.Now)
+		if test.again && (!d.Facts().Now.Equal(in.Now) || d.Backoff != first.Backoff || d.Action != first.Action || !d.Idle()) {
+			t.Errorf("%s: got %+v at %s, want %+v at %s", test.name, d, d.Facts().Now, first, in.Now)
 		}
+	}
+}
+
+// A decision that counts a write in flight is not used again once the write is observed.
+func TestRest_isNotInFlight(t *testing.T) {
+	job, pods := atRest()
+	job.Status.Active = 3
+	var c tally
+	c.replaceAll(pods)
+	in := Snapshot{Job: job, Now: noon, InFlight: InFlight{Pods: []PodInFlight{{UID: "c"}}}}
+	if d, err := c.decide(in, defaults); err != nil || !d.Idle() {
+		t.Fatalf("got %+v, error %v, want no action", d, err)
+	}
+	in.InFlight = InFlight{}
+	if d, err := c.decide(in, defaults); err != nil || d.Status == nil || d.Status.Active != 2 {
+		t.Errorf("got %+v, error %v, want a status with two active pods", d, err)
+	}
+}
+
+// A census that was read again has as many changes as the one before.
+func TestRest_isNotThatOfAnotherCensus(t *testing.T) {
+	job, first := atRest()
+	n := int32(120)
+	job.Spec.Parallelism, job.Spec.Completions, job.Status.Active = &n, &n, n
+	var pods, copies []*corev1.Pod
+	for i := range n {
+		pod := first[0].DeepCopy()
+		pod.UID, pod.Name = types.UID(fmt.Sprint(i)), fmt.Sprint("train-", i)
+		pods, copies = append(pods, pod), append(copies, pod.DeepCopy())
+	}
+	var c tally
+	c.replaceAll(pods)
+	in := Snapshot{Job: job, Now: noon}
+	if d, err := c.decide(in, defaults); err != nil || !d.Idle() {
+		t.Fatalf("got %+v, error %v, want no action", d, err)
+	}
+	ready(copies[0])
+	c.replaceAll(copies)
+	if d, err := c.decide(in, defaults); err != nil || d.Status == nil || *d.Status.Ready != 1 {
+		t.Errorf("got %+v, error %v, want a status with one ready pod", d, err)
 	}
 }
 

@@ -123,16 +123,13 @@ func (c *Census) swap(before *Record, pod *corev1.Pod, relation tracking.Relatio
 	case c.isSame(before, &r):
 		before.Pod = pod
 	default: // in place, because maps of many pods are slow
-		renamed := before.Pod.Name != pod.Name || before.Pod.Namespace != pod.Namespace
-		if renamed {
+		if before.Pod.Name != pod.Name {
 			c.unname(before)
+			defer c.name(before)
 		}
 		c.count(before, -1)
 		*before = r
 		c.count(before, 1)
-		if renamed {
-			c.name(before)
-		}
 	}
 }
 
@@ -140,7 +137,6 @@ func (c *Census) swap(before *Record, pod *corev1.Pod, relation tracking.Relatio
 // pod.
 func (c *Census) isSame(a, b *Record) bool {
 	return a.Active && *a.Class == *b.Class && a.Index == b.Index && a.Pod.Name == b.Pod.Name &&
-		a.Pod.Namespace == b.Pod.Namespace &&
 		(!c.classifier.CountRestarts || backoff.Restarts(a.Pod) == backoff.Restarts(b.Pod))
 }
 

@@ -1,0 +1,71 @@
+package census_test
+
+import (
+	"fmt"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// A new version of a pod takes the place of the old one in everything that the census has counted.
+func TestPut_newVersion(t *testing.T) {
+	renamed := func(pod *corev1.Pod) { pod.Name = "new" }
+	indexed, completions := batchv1.IndexedCompletion, int32(20)
+	for name, versions := range map[string][2][]edit{
+		"active":                  {{index("0")}, {index("0")}},
+		"of another index":        {{index("0")}, {index("1")}},
+		"failed later":            {{index("0"), exit(1, after(1))}, {index("0"), exit(1, after(9))}},
+		"succeeded later":         {{index("0"), exit(0, after(1))}, {index("0"), exit(0, after(9))}},
+		"failed, then no more":    {{index("0"), exit(1, after(1))}, {index("0")}},
+		"under another name":      {{index("0")}, {index("0"), renamed}},
+		"failed, of another name": {{index("0"), failed}, {index("0"), failed, renamed}},
+		"without its finalizer":   {{index("0"), failed}, {index("0"), failed, released}},
+	} {
+		for _, limit := range []*int32{nil, ptrTo[int32](3)} {
+			job := newJob()
+			job.Spec.CompletionMode, job.Spec.Completions, job.Spec.BackoffLimitPerIndex = &indexed, &completions, limit
+			c := newCensus(classifierOf(t, job), 0)
+			for i := range 10 { // so many that there are maps
+				c.Put(newPod(fmt.Sprint("other-", i), index(fmt.Sprint(i+5)), exit(1, after(2))))
+			}
+			c.Put(newPod("a", versions[0]...))
+			c.PutNamed("nobody", nil)
+			c.ActiveInOrder()
+			c.TrackedInOrder()
+			c.News(false)
+			c.Vacancies()
+			next := newPod("a", versions[1]...)
+			c.Put(next)
+			if err := c.Check(); err != nil {
+				t.Errorf("%s, limit per index %t: %v", name, limit != nil, err)
+			}
+			if got := c.Of("a").Pod; got != next {
+				t.Errorf("%s: got %v, want the new version", name, got)
+			}
+			if c.PutNamed(next.Name, nil); c.Of("a") != nil {
+				t.Errorf("%s: the pod is not found by its name %s", name, next.Name)
+			}
+		}
+	}
+}
+
+// A pod that was created under the name of another one replaces it.
+func TestPutNamed_anotherPod(t *testing.T) {
+	for _, others := range []int{0, 10} { // without and with maps
+		c := newCensus(classifierOf(t, newJob()), 0)
+		for i := range others {
+			c.Put(newPod(fmt.Sprint("other-", i)))
+		}
+		first, second := newPod("first"), newPod("second")
+		first.Name, second.Name = "pod", "pod"
+		c.PutNamed("pod", first)
+		c.PutNamed("pod", second)
+		if c.Of("first") != nil || c.Of("second") == nil || c.Len() != others+1 {
+			t.Errorf("%d others: the census has %d pods, first: %v, second: %v", others, c.Len(), c.Of("first"), c.Of("second"))
+		}
+		if err := c.Check(); err != nil {
+			t.Errorf("%d others: %v", others, err)
+		}
+	}
+}
