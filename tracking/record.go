@@ -12,8 +12,7 @@ import (
 	"github.com/jobfate/jobfate/failurepolicy"
 )
 
-// PodRecord is the classification of one pod. It never changes: classifying the pod again
-// makes another record.
+// PodRecord is the classification of one version of a pod.
 type PodRecord struct {
 	Pod *corev1.Pod
 	// Class says how the pod counts. Records of many pods share it.
