@@ -61,7 +61,7 @@ func (d Decision) Revise(undone Undone) Decision {
 	if !d.made.planned() {
 		return d
 	}
-	return d.made.state.close(&outcome{}, &lifecycle.Facts{}, d.made.plan, undone).detached()
+	return d.made.state.close(&outcome{}, d.made.plan, undone).detached()
 }
 
 // afterTheEnd returns the decision for a Job that has ended: its status is never written
@@ -108,10 +108,10 @@ func (c *counts) delete(r *census.Record) {
 }
 
 // close returns the decision of a plan, given what of it is not carried out. It sets how the
-// decision was made, and the facts that the end was decided from.
-func (s *state) close(o *outcome, facts *lifecycle.Facts, p plan, undone Undone) Decision {
+// decision was made.
+func (s *state) close(o *outcome, p plan, undone Undone) Decision {
 	after := s.after(&p, undone)
-	end := s.endAfter(facts, &p, after, len(undone.Deletions) > 0)
+	end := s.endAfter(&p, after, len(undone.Deletions) > 0)
 	inputs := s.accountInputs(&p, end)
 	account := s.census.Account(inputs)
 	status, suspension := s.statusAfter(&p, after, end, &account)
@@ -183,13 +183,13 @@ func setOf(uids []types.UID) map[types.UID]bool {
 // endAfter returns how the Job ends once the plan is carried out. The Job does not end
 // while a deletion is outstanding or a write is unobserved, because pods may exist that
 // are not counted.
-func (s *state) endAfter(facts *lifecycle.Facts, p *plan, after counts, undeleted bool) lifecycle.End {
+func (s *state) endAfter(p *plan, after counts, undeleted bool) lifecycle.End {
 	if p.end.Ended() && (undeleted || !p.settled) {
 		return lifecycle.End{}
 	}
-	*facts = s.endFacts(p.pastDeadline())
+	facts := s.endFacts(p.pastDeadline())
 	facts.Settled, facts.Active = p.settled, after.Active
-	return lifecycle.Decide(facts)
+	return lifecycle.Decide(&facts)
 }
 
 func (s *state) accountInputs(p *plan, end lifecycle.End) tracking.AccountInputs {

@@ -48,8 +48,8 @@ type work struct {
 	deferred Deferred
 }
 
-// plan returns the plan. It sets the facts that it decides the end from.
-func (s *state) plan(facts *lifecycle.Facts) plan {
+// plan returns the plan.
+func (s *state) plan() plan {
 	p := plan{start: s.Job.Status.StartTime, record: s.record(false),
 		settled: s.InFlight.Creations <= 0 && s.InFlight.Deletions <= 0}
 	if p.start.IsZero() && !s.spec.Suspended {
@@ -59,8 +59,8 @@ func (s *state) plan(facts *lifecycle.Facts) plan {
 	if seconds := s.Job.Spec.ActiveDeadlineSeconds; seconds != nil && !p.start.IsZero() && !s.spec.Suspended {
 		p.limited, p.remaining = true, lifecycle.Deadline(*seconds, p.start.Time, s.Now)
 	}
-	*facts = s.endFacts(p.pastDeadline())
-	p.end = lifecycle.Decide(facts)
+	facts := s.endFacts(p.pastDeadline())
+	p.end = lifecycle.Decide(&facts)
 	p.work.action = actionReconciling
 	switch {
 	case p.end.Ended():

@@ -194,8 +194,7 @@ func (t *tally) decide(in Snapshot, c *config) (Decision, error) {
 		s.outcome = outcome{state: s, after: s.counts()}
 		return Decision{Backoff: s.Backoff, Requeue: c.BatchPeriod, made: &s.outcome}, nil
 	}
-	var facts lifecycle.Facts
-	d := s.close(&s.outcome, &facts, s.plan(&facts), Undone{})
+	d := s.close(&s.outcome, s.plan(), Undone{})
 	if s.spec.Indexed {
 		results, status, completions := &s.census.Results, &d.made.status, s.spec.Classifier.Completions
 		t.completed.write(status.CompletedIndexes, completions, results.Completed)

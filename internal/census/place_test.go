@@ -26,11 +26,11 @@ func TestPut_newVersion(t *testing.T) {
 			job := newJob()
 			job.Spec.CompletionMode, job.Spec.Completions, job.Spec.BackoffLimitPerIndex = &indexed, &completions, limit
 			c := newCensus(classifierOf(t, job), 0)
-			for i := range 10 { // so many that there are maps
+			for i := range 10 { // a census with few pods has no maps
 				c.Put(newPod(fmt.Sprint("other-", i), index(fmt.Sprint(i+5)), exit(1, after(2))))
 			}
 			c.Put(newPod("a", versions[0]...))
-			c.PutNamed("nobody", nil)
+			c.PutNamed("absent", nil)
 			c.ActiveInOrder()
 			c.TrackedInOrder()
 			c.News(false)
