@@ -174,14 +174,21 @@ func (c *Census) Remove(uid types.UID) bool {
 // reread classifies the pods again whose UIDs are in only one of the maps, or have another
 // value in each.
 func (c *Census) reread(before, now map[types.UID]bool) {
-	for _, uids := range [...]map[types.UID]bool{before, now} {
-		for uid := range uids {
-			was, already := before[uid]
-			is, still := now[uid]
-			if r := c.records.get(uid); r != nil && (was != is || already != still) {
-				c.swap(r, r.Pod, r.Relation)
-			}
+	for uid, was := range before {
+		if is, still := now[uid]; !still || is != was {
+			c.reclassify(uid)
 		}
+	}
+	for uid := range now {
+		if _, already := before[uid]; !already {
+			c.reclassify(uid)
+		}
+	}
+}
+
+func (c *Census) reclassify(uid types.UID) {
+	if r := c.records.get(uid); r != nil {
+		c.swap(r, r.Pod, r.Relation)
 	}
 }
 

@@ -86,8 +86,10 @@ type indexed struct {
 	// number of running.
 	running, ending numbers
 	runs            int32
-	// failed holds, for each index, its last pod in the list failures.
-	failed pages[*Record]
+	// failed holds, for each index, its last pod in the list failures. failedIndexes is the number
+	// of these indexes.
+	failed        pages[*Record]
+	failedIndexes int32
 	// vacant are the indexes that may get a new pod; nil until they are needed. vacancies is
 	// their number.
 	//

@@ -41,22 +41,38 @@ func (c *Census) Predecessors() (all []*Record) {
 // waits reports whether a pod waits for its replacement.
 func (c *Census) waits(r *Record) bool { return c.Predecessor(r.Index) == r }
 
-// countFailed updates the last failed pod of an index. When that pod is removed, the list
-// failures has the one before it.
+// countFailed updates the last failed pod of an index.
 func (c *Census) countFailed(r *Record, by int32) {
 	last := c.failed.at(r.Index)
+	next := last
 	switch {
 	case by > 0 && (last == nil || last.compareFailures(r) < 0):
-		c.failed.set(r.Index, r)
+		next = r
 	case by < 0 && last == r:
-		list := c.list(failures)
-		list.remove(r) // a list that has just been made may still contain it
-		before, ok := list.last(fewest(r.Index + 1))
-		if !ok || before.Index != r.Index {
-			before = nil
-		}
-		c.failed.set(r.Index, before)
+		next = c.failedBefore(r)
 	}
+	if next != last {
+		c.failed.set(r.Index, next)
+	}
+	switch {
+	case last == nil:
+		c.failedIndexes++
+	case next == nil:
+		c.failedIndexes--
+	}
+}
+
+// failedBefore returns the failed pod before the last one of an index; nil if there is none.
+func (c *Census) failedBefore(r *Record) *Record {
+	if c.failedIndexes == c.members[failures] { // as usual, no index has two
+		return nil
+	}
+	list := c.list(failures)
+	list.remove(r) // a list that has just been made may still contain it
+	if before, ok := list.last(fewest(r.Index + 1)); ok && before.Index == r.Index {
+		return before
+	}
+	return nil
 }
 
 // fewest returns a record that comes before all failed pods of an index.

@@ -102,7 +102,8 @@ func (p *pages[T]) set(index int32, value T) {
 		at = &page[T]{}
 		p.put(index>>4, at)
 	}
-	if at[index&15] = value; *at == (page[T]{}) {
+	var zero T
+	if at[index&15] = value; value == zero && *at == (page[T]{}) {
 		p.remove(index >> 4)
 	}
 }
