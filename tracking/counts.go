@@ -19,8 +19,7 @@ type Counts struct {
 // CountsOf reads the two annotations. A value that is missing, negative, above MaxInt32 or
 // not a number is read as zero.
 func (k Keys) CountsOf(annotations map[string]string) Counts {
-	k = k.WithDefaults()
-	return Counts{parseCount(annotations[k.FailureCount]), parseCount(annotations[k.IgnoredFailureCount])}
+	return Counts{parseCount(annotations[k.failureCount()]), parseCount(annotations[k.ignoredFailureCount()])}
 }
 
 func parseCount(text string) int32 {
@@ -57,14 +56,16 @@ func (c Counts) Next(counted bool) Counts {
 	return c
 }
 
-// Annotations returns the annotations of a new pod with these counts. Like that of the Job
-// controller, it has no annotation of ignored failures if there are none, so that the value
-// of the template stays.
-func (k Keys) Annotations(c Counts) map[string]string {
-	k = k.WithDefaults()
-	annotations := map[string]string{k.FailureCount: strconv.Itoa(int(c.Failures))}
+// Annotate adds these counts to the annotations of a new pod, and returns them; it makes a map if
+// there is none. Like the Job controller, it adds no annotation of ignored failures if there are
+// none, so that the value of the template stays.
+func (k Keys) Annotate(annotations map[string]string, c Counts) map[string]string {
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[k.failureCount()] = strconv.Itoa(int(c.Failures))
 	if c.Ignored > 0 {
-		annotations[k.IgnoredFailureCount] = strconv.Itoa(int(c.Ignored))
+		annotations[k.ignoredFailureCount()] = strconv.Itoa(int(c.Ignored))
 	}
 	return annotations
 }

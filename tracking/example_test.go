@@ -77,7 +77,7 @@ func ExampleKeys_CountsOf() {
 	pod := keys.CountsOf(map[string]string{"batch.kubernetes.io/job-index-failure-count": "2"})
 	fmt.Println("delay", backoff.Policy{}.Delay(pod.Total()+1))
 
-	fmt.Println(keys.Annotations(pod.Next(true)))
+	fmt.Println(keys.Annotate(nil, pod.Next(true)))
 	// Output:
 	// delay 40s
 	// map[batch.kubernetes.io/job-index-failure-count:3]

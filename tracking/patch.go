@@ -28,20 +28,20 @@ func (k Keys) StripPatch(pod *corev1.Pod) []byte {
 	if pod == nil {
 		return nil
 	}
-	return encode(pod, podPatchMeta{DeleteFinalizers: []string{k.WithDefaults().Finalizer}})
+	return encode(pod, podPatchMeta{DeleteFinalizers: []string{k.finalizer()}})
 }
 
 // StripPatchAt is StripPatch for one version of the pod. It is for a pod that must not be
 // counted. If the pod has finished or has been adopted meanwhile, the patch fails, and the
 // pod is counted.
 func (k Keys) StripPatchAt(pod *corev1.Pod) []byte {
-	return encodeAt(pod, podPatchMeta{DeleteFinalizers: []string{k.WithDefaults().Finalizer}})
+	return encodeAt(pod, podPatchMeta{DeleteFinalizers: []string{k.finalizer()}})
 }
 
 // trackPatch returns the patch that adds the finalizer to one version of a pod, because a
 // late patch must not add it to a pod that has been counted.
 func (k Keys) trackPatch(pod *corev1.Pod) []byte {
-	return encodeAt(pod, podPatchMeta{Finalizers: []string{k.WithDefaults().Finalizer}})
+	return encodeAt(pod, podPatchMeta{Finalizers: []string{k.finalizer()}})
 }
 
 // AdoptPatch returns the patch that adopts a pod. It adds the finalizer together with the
@@ -49,7 +49,7 @@ func (k Keys) trackPatch(pod *corev1.Pod) []byte {
 // has since been adopted, counted and freed would otherwise be counted again.
 func (k Keys) AdoptPatch(pod *corev1.Pod, owner metav1.OwnerReference) []byte {
 	return encodeAt(pod, podPatchMeta{OwnerReferences: []metav1.OwnerReference{owner},
-		Finalizers: []string{k.WithDefaults().Finalizer}})
+		Finalizers: []string{k.finalizer()}})
 }
 
 // ReleasePatch returns the patch that removes the owner reference with the given UID and
@@ -61,7 +61,7 @@ func (k Keys) ReleasePatch(pod *corev1.Pod, owner types.UID) []byte {
 	}
 	return encode(pod, podPatchMeta{
 		OwnerReferences:  []deleted{{Patch: "delete", UID: owner}},
-		DeleteFinalizers: []string{k.WithDefaults().Finalizer},
+		DeleteFinalizers: []string{k.finalizer()},
 	})
 }
 
