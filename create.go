@@ -104,7 +104,7 @@ func (c Creation) Pod() *corev1.Pod {
 	pod.Labels[b.keys.Index] = text
 	pod.Spec.Hostname = b.job + "-" + text
 	if b.perIndex {
-		pod.Annotations = b.keys.Annotate(pod.Annotations, c.counts)
+		maps.Insert(pod.Annotations, b.keys.Annotations(c.counts))
 	}
 	return pod
 }

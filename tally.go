@@ -36,8 +36,6 @@ type change struct {
 	pod  *corev1.Pod
 }
 
-const manyChanges = 1 << 16
-
 // replaceAll replaces all pods.
 func (t *tally) replaceAll(pods []*corev1.Pod) {
 	if t.list, t.changes = pods, nil; pods == nil {
@@ -45,12 +43,14 @@ func (t *tally) replaceAll(pods []*corev1.Pod) {
 	}
 }
 
+const manyChanges = 1 << 16
+
 // feed replaces the pod of a name; nil means that it is gone.
 func (t *tally) feed(name string, pod *corev1.Pod) {
 	if pod != nil {
 		name = pod.Name
 	}
-	if n := len(t.changes); n == cap(t.changes) && n >= manyChanges {
+	if n := len(t.changes); n == cap(t.changes) && n >= manyChanges && (t.census == nil || n > 2*t.census.Len()) {
 		t.compact() // so that a caller may feed the same pods as often as it likes
 	}
 	t.changes = append(t.changes, change{name, pod})

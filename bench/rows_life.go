@@ -197,11 +197,11 @@ func lifeRows(m meter, z scale, emit emit) error {
 	for _, perIndex := range []bool{false, true} {
 		var before time.Duration
 		for k, n := range []int{z.pods[len(z.pods)-2], most, 10 * most} {
-			runs := min(m.runs, 3)
+			runs := m.runs
 			if k == 2 {
 				runs = 1
 			}
-			best, err := leastLife(n, perIndex, runs)
+			best, x, err := leastLife(n, perIndex, runs)
 			if err != nil {
 				return fmt.Errorf("%d indexes: %w", n, err)
 			}
@@ -213,12 +213,11 @@ func lifeRows(m meter, z scale, emit emit) error {
 				theirs: span(best.decided)}
 			if k == 1 {
 				whole = whole.with(atMost(float64(3*time.Second), "≤ 3 s"), float64(best.took))
-				x := float64(best.took) / float64(before)
+				growth := float64(best.took) / float64(before)
 				emit(row{what: what, ours: span(best.took), beside: many(z.pods[len(z.pods)-2]),
-					theirs: span(before), ratio: fmt.Sprintf("%.1f ×", x), samples: []float64{x}}.
-					with(atMost(12, "≤ 12"), x))
+					theirs: span(before), ratio: fmt.Sprintf("%.1f ×", growth), samples: []float64{growth}}.
+					with(atMost(12, "≤ 12"), growth))
 			}
-			x := float64(best.took) / float64(best.floor)
 			floor := row{what: what, ours: span(best.took), beside: "floor: pods, patches, feeding",
 				theirs: span(best.floor), ratio: fmt.Sprintf("%.2f ×", x), samples: []float64{x}}
 			if k == 1 {
@@ -232,18 +231,20 @@ func lifeRows(m meter, z scale, emit emit) error {
 	return nil
 }
 
-// leastLife returns the fastest life.
-func leastLife(n int, perIndex bool, runs int) (best *fedLife, err error) {
+// leastLife returns the fastest life, and the median ratio of a life to its floor.
+func leastLife(n int, perIndex bool, runs int) (best *fedLife, ratio float64, err error) {
+	var ratios []float64
 	for range runs {
 		before := liveBytes()
 		l := newFedLife(n, perIndex)
 		if err := l.live(); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		l.bytes = liveBytes() - before
+		ratios = append(ratios, float64(l.took)/float64(l.floor))
 		if l.pods = nil; best == nil || l.took < best.took {
 			best = l
 		}
 	}
-	return best, nil
+	return best, middle(ratios), nil
 }

@@ -2,6 +2,7 @@ package tracking
 
 import (
 	"cmp"
+	"iter"
 	"math"
 	"strconv"
 )
@@ -56,18 +57,15 @@ func (c Counts) Next(counted bool) Counts {
 	return c
 }
 
-// Annotate adds these counts to the annotations of a new pod, and returns them; it makes a map if
-// there is none. Like the Job controller, it adds no annotation of ignored failures if there are
-// none, so that the value of the template stays.
-func (k Keys) Annotate(annotations map[string]string, c Counts) map[string]string {
-	if annotations == nil {
-		annotations = map[string]string{}
+// Annotations yields the annotations of a new pod with these counts. Like the Job controller, it
+// yields no annotation of ignored failures if there are none, so that the value of the template
+// stays.
+func (k Keys) Annotations(c Counts) iter.Seq2[string, string] {
+	return func(yield func(name, value string) bool) {
+		if yield(k.failureCount(), strconv.Itoa(int(c.Failures))) && c.Ignored > 0 {
+			yield(k.ignoredFailureCount(), strconv.Itoa(int(c.Ignored)))
+		}
 	}
-	annotations[k.failureCount()] = strconv.Itoa(int(c.Failures))
-	if c.Ignored > 0 {
-		annotations[k.ignoredFailureCount()] = strconv.Itoa(int(c.Ignored))
-	}
-	return annotations
 }
 
 // saturate limits n to the range of a count.

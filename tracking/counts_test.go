@@ -1,6 +1,7 @@
 package tracking_test
 
 import (
+	"maps"
 	"math"
 	"testing"
 
@@ -98,13 +99,13 @@ func TestCountsTotalAndNext(t *testing.T) {
 	}
 }
 
-func TestAnnotate(t *testing.T) {
+func TestAnnotations(t *testing.T) {
 	for name, tc := range map[string]struct {
 		counts  tracking.Counts
 		in, out map[string]string
 	}{
 		// KEP-3850: "It is set to 0 for the first pod created for a given index."
-		"first pod": {tracking.Counts{}, nil,
+		"first pod": {tracking.Counts{}, map[string]string{},
 			map[string]string{batchv1.JobIndexFailureCountAnnotation: "0"}},
 		"other annotations are kept": {tracking.Counts{Failures: 2}, map[string]string{"a": "b"},
 			map[string]string{"a": "b", batchv1.JobIndexFailureCountAnnotation: "2"}},
@@ -112,18 +113,25 @@ func TestAnnotate(t *testing.T) {
 		"ignored of the template stays at zero": {tracking.Counts{Failures: 2}, annotations("x", "y"), annotations("2", "y")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.out, names.Annotate(tc.in, tc.counts)); diff != "" {
+			maps.Insert(tc.in, names.Annotations(tc.counts))
+			if diff := cmp.Diff(tc.out, tc.in); diff != "" {
 				t.Errorf("annotations of %+v (-want +got):\n%s", tc.counts, diff)
 			}
 		})
 	}
 }
 
+func TestAnnotations_stop(t *testing.T) {
+	for range names.Annotations(tracking.Counts{Failures: 1, Ignored: 1}) {
+		break // the runtime panics if another value follows
+	}
+}
+
 // KEP-3850 § Scalability: the annotation "Is around 50 bytes".
-func TestAnnotate_size(t *testing.T) {
+func TestAnnotations_size(t *testing.T) {
 	for _, failures := range []int32{0, 10, math.MaxInt32} {
 		size := 0
-		for key, value := range names.Annotate(nil, tracking.Counts{Failures: failures}) {
+		for key, value := range names.Annotations(tracking.Counts{Failures: failures}) {
 			size += len(key) + len(value)
 		}
 		if size < 43 || size > 53 {
@@ -138,7 +146,7 @@ func TestCountsRoundTrip(t *testing.T) {
 			Failures: rapid.Int32Min(0).Draw(t, "failures"),
 			Ignored:  rapid.Int32Min(0).Draw(t, "ignored"),
 		}
-		if got := names.CountsOf(names.Annotate(nil, want)); got != want {
+		if got := names.CountsOf(maps.Collect(names.Annotations(want))); got != want {
 			t.Fatalf("read back %+v, want %+v", got, want)
 		}
 	})
@@ -148,12 +156,12 @@ func TestCountsRoundTrip(t *testing.T) {
 // the index, the newly created pod will have the annotation set to x+1. An
 // exception is when the newly failed pod matches the Ignore action".
 func TestFailuresOfAnIndexInARow(t *testing.T) {
-	pod := names.Annotate(nil, tracking.Counts{})
+	pod := maps.Collect(names.Annotations(tracking.Counts{}))
 	for i, tc := range []struct {
 		counted         bool
 		failures, total int32
 	}{{true, 1, 1}, {false, 1, 2}, {true, 2, 3}, {false, 2, 4}} {
-		pod = names.Annotate(nil, names.CountsOf(pod).Next(tc.counted))
+		pod = maps.Collect(names.Annotations(names.CountsOf(pod).Next(tc.counted)))
 		got := names.CountsOf(pod)
 		if got.Failures != tc.failures || got.Total() != tc.total {
 			t.Fatalf("after failure %d: %+v, want %d failures and %d in all", i+1, got, tc.failures, tc.total)

@@ -2,6 +2,7 @@ package tracking_test
 
 import (
 	"fmt"
+	"maps"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -77,7 +78,7 @@ func ExampleKeys_CountsOf() {
 	pod := keys.CountsOf(map[string]string{"batch.kubernetes.io/job-index-failure-count": "2"})
 	fmt.Println("delay", backoff.Policy{}.Delay(pod.Total()+1))
 
-	fmt.Println(keys.Annotate(nil, pod.Next(true)))
+	fmt.Println(maps.Collect(keys.Annotations(pod.Next(true))))
 	// Output:
 	// delay 40s
 	// map[batch.kubernetes.io/job-index-failure-count:3]

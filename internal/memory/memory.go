@@ -215,7 +215,6 @@ func (m *Memory) stop(shown func(types.UID) *corev1.Pod) {
 
 // Delete remembers a pod that was deleted at a version or is gone. Its creation was observed.
 func (m *Memory) Delete(uid types.UID, seen string) {
-	m.ForgetCreation(uid)
 	if m.Deleted == nil {
 		m.Deleted = map[types.UID]string{}
 	}
@@ -238,7 +237,6 @@ func (m *Memory) ForgetCreation(uid types.UID) {
 // last thing that blocked the deletion, the patch has deleted the pod, and the answer has the
 // old version.
 func (m *Memory) Strip(uid types.UID, seen string, pod metav1.Object) {
-	m.ForgetCreation(uid)
 	s := Stripped{Version: seen}
 	if pod != nil && pod.GetUID() == uid {
 		grace := pod.GetDeletionGracePeriodSeconds()
@@ -262,7 +260,11 @@ type Pending struct {
 // that every later view shows. shown returns the pod of the view with a UID. The view is
 // complete up to the version, and some of its pods may be newer.
 func (m *Memory) Observe(shown func(types.UID) *corev1.Pod, version string) (p Pending) {
-	m.Created = Without(m.Created, func(c Created) bool { return !Older(version, c.Version) })
+	m.Created = Without(m.Created, func(c Created) bool {
+		_, deleted := m.Deleted[c.UID]
+		_, stripped := m.Stripped[c.UID]
+		return deleted || stripped || !Older(version, c.Version)
+	})
 	m.stop(shown)
 	p.Created = Without(m.Created, func(c Created) bool { return shown(c.UID) != nil })
 	gone := func(uid types.UID, since string) bool { return shown(uid) == nil && !Older(version, since) }
