@@ -1,6 +1,13 @@
 package memory
 
-import "testing"
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
 
 // Resource versions are numbers of any size. Any other version counts as older unless both
 // are equal.
@@ -33,5 +40,22 @@ func TestMemory_clone(t *testing.T) {
 	second.Created = Without(second.Created, func(c Created) bool { return c.UID == "a" })
 	if first.Created[0].UID != "a" || len(second.Created) != 1 {
 		t.Errorf("the copies share memory: %v, %v", first.Created, second.Created)
+	}
+}
+
+// The creation of a pod that was deleted or freed since was observed, even if a view is older.
+func TestObserve_creationOfAPodThatWasDeletedOrFreed(t *testing.T) {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "a", ResourceVersion: "10"}}
+	for name, write := range map[string]func(*Memory){
+		"deleted": func(m *Memory) { m.Delete("a", "10") },
+		"freed":   func(m *Memory) { m.Strip("a", "10", pod) },
+	} {
+		var m Memory
+		m.Create(pod, time.Time{})
+		write(&m)
+		none := func(types.UID) *corev1.Pod { return nil }
+		if p := m.Observe(none, "9"); len(p.Created) > 0 {
+			t.Errorf("%s: %d creations are not observed, want none", name, len(p.Created))
+		}
 	}
 }
