@@ -18,7 +18,8 @@ func (c *Census) checkIndexed(fresh *Census) (errs []error) {
 			errs = append(errs, fmt.Errorf("%s: got %v, want %v", name, got, want))
 		}
 	}
-	if got, want := maps.Collect(c.failed.values()), maps.Collect(fresh.failed.values()); !maps.EqualFunc(got, want, EqualRecords) {
+	if got, want := maps.Collect(c.failed.values()), maps.Collect(fresh.failed.values()); !maps.EqualFunc(got, want, EqualRecords) ||
+		len(got) != int(c.failedIndexes) {
 		errs = append(errs, fmt.Errorf("failed: got %v, want %v", got, want))
 	}
 	for name, j := range map[string]*joined{"succeeded": &c.succeeded, "failing": &c.failing} {

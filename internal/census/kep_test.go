@@ -142,3 +142,30 @@ func TestKEP3939_terminating(t *testing.T) {
 		}
 	}
 }
+
+// When the last failed pod of an index goes, the one before it of the same index takes its place.
+func TestPredecessor_theLastGoes(t *testing.T) {
+	at := func(seconds int, i string) []edit { return []edit{exit(exitPlain, after(seconds)), index(i)} }
+	c := take(tracking.Classifier{Indexed: true, Completions: 2, Limit: perIndex(9)})
+	want := func(indexes ...types.UID) {
+		t.Helper()
+		same(t, "predecessors", records(c.Predecessors()), indexes)
+		if err := c.Check(); err != nil {
+			t.Error(err)
+		}
+	}
+	c.Add(newPod("a", at(0, "0")...), false)
+	c.Add(newPod("b", at(0, "1")...), false)
+	c.Add(newPod("c", at(1, "0")...), false)
+	want("c", "b")
+	c.Remove("b") // and index 0 has two
+	want("c")
+	c.Add(newPod("d", at(2, "1")...), false)
+	c.Remove("a")
+	want("c", "d")
+	c.Remove("c") // and each index had one
+	c.Add(newPod("e", at(3, "1")...), false)
+	want("e")
+	c.Remove("e")
+	want("d")
+}

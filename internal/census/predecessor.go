@@ -51,9 +51,7 @@ func (c *Census) countFailed(r *Record, by int32) {
 	case by < 0 && last == r:
 		next = c.failedBefore(r)
 	}
-	if next != last {
-		c.failed.set(r.Index, next)
-	}
+	c.failed.set(r.Index, next)
 	switch {
 	case last == nil:
 		c.failedIndexes++
