@@ -9,6 +9,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/tracking"
 )
@@ -167,7 +168,7 @@ func TestDemandOf_ends(t *testing.T) {
 			} else {
 				got = jobstatus.DemandOf(tc.job, demandPods(tc.job, tc.pods...))
 			}
-			same(t, "demand", got, jobstatus.Demand{AtOnce: tc.atOnce, InTotal: tc.inTotal, Unbounded: tc.inTotal.Most == math.MaxInt64})
+			Same(t, "demand", got, jobstatus.Demand{AtOnce: tc.atOnce, InTotal: tc.inTotal, Unbounded: tc.inTotal.Most == math.MaxInt64})
 		})
 	}
 }
@@ -177,6 +178,6 @@ func TestDemandOf_keys(t *testing.T) {
 	job := demandJob(sized(1, 1, 0))
 	pods := demandPods(job, "Failed")
 	pods[0].Finalizers = []string{"example.com/tracking"}
-	same(t, "in total, with the keys", jobstatus.DemandOf(job, pods, tracking.Keys{Finalizer: "example.com/tracking"}).InTotal, jobstatus.Range{})
-	same(t, "in total, without", jobstatus.DemandOf(job, pods).InTotal, jobstatus.Range{Least: 1, Most: 1})
+	Same(t, "in total, with the keys", jobstatus.DemandOf(job, pods, tracking.Keys{Finalizer: "example.com/tracking"}).InTotal, jobstatus.Range{})
+	Same(t, "in total, without", jobstatus.DemandOf(job, pods).InTotal, jobstatus.Range{Least: 1, Most: 1})
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/internal/fuzztest"
 	"github.com/jobfate/jobfate/internal/lifecycle"
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobstatus"
 )
 
@@ -150,7 +151,7 @@ func (g *model) job(p state) (*batchv1.Job, []*corev1.Pod) {
 		job.Status.CompletedIndexes = g.set(p.done).String()
 	}
 	if g.spec.BackoffLimitPerIndex != nil {
-		job.Status.FailedIndexes = ptrTo(g.set(p.lost).String())
+		job.Status.FailedIndexes = PtrTo(g.set(p.lost).String())
 	}
 	pods := []*corev1.Pod{}
 	add := func(index, failures int32, phase corev1.PodPhase) {
@@ -185,7 +186,7 @@ func (g *model) job(p state) (*batchv1.Job, []*corev1.Pod) {
 func drawModel(t *rapid.T) *model {
 	draw := func(least, most int32, label string) int32 { return rapid.Int32Range(least, most).Draw(t, label) }
 	g := &model{known: map[string]jobstatus.Demand{}}
-	g.spec.Parallelism, g.spec.BackoffLimit = ptrTo(draw(0, 3, "parallelism")), ptrTo(draw(0, 2, "backoffLimit"))
+	g.spec.Parallelism, g.spec.BackoffLimit = PtrTo(draw(0, 3, "parallelism")), PtrTo(draw(0, 2, "backoffLimit"))
 	kind := rapid.SampledFrom([]string{"work queue", "regular", "indexed", "per index"}).Draw(t, "kind")
 	if kind == "work queue" {
 		return g
@@ -195,24 +196,24 @@ func drawModel(t *rapid.T) *model {
 	if kind == "regular" {
 		return g
 	}
-	g.spec.CompletionMode = ptrTo(batchv1.IndexedCompletion)
+	g.spec.CompletionMode = PtrTo(batchv1.IndexedCompletion)
 	if kind == "per index" {
-		g.spec.BackoffLimitPerIndex = ptrTo(draw(0, 1, "backoffLimitPerIndex"))
+		g.spec.BackoffLimitPerIndex = PtrTo(draw(0, 1, "backoffLimitPerIndex"))
 		if rapid.Bool().Draw(t, "limited") {
-			g.spec.BackoffLimit = ptrTo[int32](100)
+			g.spec.BackoffLimit = PtrTo[int32](100)
 		}
 		if rapid.Bool().Draw(t, "maxFailedIndexes") {
-			g.spec.MaxFailedIndexes = ptrTo(draw(0, 2, "maxFailedIndexes"))
+			g.spec.MaxFailedIndexes = PtrTo(draw(0, 2, "maxFailedIndexes"))
 		}
 	}
 	for range draw(0, 2, "rules") {
 		rule := batchv1.SuccessPolicyRule{}
 		if rapid.Bool().Draw(t, "indexes") {
 			_, named := drawIndexes(t, "succeededIndexes")
-			rule.SucceededIndexes = ptrTo(named.Union(indexset.Of(0)).String())
+			rule.SucceededIndexes = PtrTo(named.Union(indexset.Of(0)).String())
 		}
 		if rule.SucceededIndexes == nil || rapid.Bool().Draw(t, "count") {
-			rule.SucceededCount = ptrTo(draw(1, 3, "succeededCount"))
+			rule.SucceededCount = PtrTo(draw(1, 3, "succeededCount"))
 		}
 		if g.spec.SuccessPolicy == nil {
 			g.spec.SuccessPolicy = &batchv1.SuccessPolicy{}
@@ -246,7 +247,7 @@ func demandIsThatOfTheModel(t *rapid.T) {
 		if g.spec.SuccessPolicy != nil { // only the lower bounds are exact
 			exact.AtOnce.Most, exact.InTotal.Most = got.AtOnce.Most, got.InTotal.Most
 		}
-		same(t, "demand", got, exact)
+		Same(t, "demand", got, exact)
 	}
 	holds(t, got, want)
 	byStatus := jobstatus.DemandOf(job, nil)

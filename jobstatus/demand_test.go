@@ -10,15 +10,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobstatus"
 )
 
 // demandJob returns a Job with a parallelism of 5, completions of 10 and a backoff limit of
 // 3, and then applies the changes.
 func demandJob(changes ...func(*batchv1.Job)) *batchv1.Job {
-	job := storedJob()
+	job := Stored()
 	job.Generation = 1
-	job.Spec.Parallelism, job.Spec.Completions, job.Spec.BackoffLimit = ptrTo[int32](5), ptrTo[int32](10), ptrTo[int32](3)
+	job.Spec.Parallelism, job.Spec.Completions, job.Spec.BackoffLimit = PtrTo[int32](5), PtrTo[int32](10), PtrTo[int32](3)
 	for _, change := range changes {
 		change(job)
 	}
@@ -26,7 +27,7 @@ func demandJob(changes ...func(*batchv1.Job)) *batchv1.Job {
 }
 
 func workQueue(job *batchv1.Job) { job.Spec.Completions = nil }
-func indexed(job *batchv1.Job)   { job.Spec.CompletionMode = ptrTo(batchv1.IndexedCompletion) }
+func indexed(job *batchv1.Job)   { job.Spec.CompletionMode = PtrTo(batchv1.IndexedCompletion) }
 
 func perIndex(retries int32) func(*batchv1.Job) {
 	return func(job *batchv1.Job) {
@@ -42,12 +43,12 @@ func counted(active, succeeded, failed int32) func(*batchv1.Job) {
 }
 
 func oneSuccess(job *batchv1.Job) {
-	job.Spec.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededCount: ptrTo[int32](1)}}}
+	job.Spec.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededCount: PtrTo[int32](1)}}}
 }
 
-func suspendedSpec(job *batchv1.Job) { job.Spec.Suspend = ptrTo(true) }
+func suspendedSpec(job *batchv1.Job) { job.Spec.Suspend = PtrTo(true) }
 func editedSpec(job *batchv1.Job)    { job.Generation = 2 }
-func replaceFailed(job *batchv1.Job) { job.Spec.PodReplacementPolicy = ptrTo(batchv1.Failed) }
+func replaceFailed(job *batchv1.Job) { job.Spec.PodReplacementPolicy = PtrTo(batchv1.Failed) }
 
 func terminating(n int32) func(*batchv1.Job) {
 	return func(job *batchv1.Job) { job.Status.Terminating = &n }
@@ -68,7 +69,7 @@ func rules(actions ...batchv1.PodFailurePolicyAction) func(*batchv1.Job) {
 func now(conditions ...batchv1.JobConditionType) func(*batchv1.Job) {
 	return func(job *batchv1.Job) {
 		for _, c := range conditions {
-			job.Status.Conditions = append(job.Status.Conditions, yes(c))
+			job.Status.Conditions = append(job.Status.Conditions, Yes(c))
 		}
 	}
 }
@@ -100,46 +101,46 @@ func TestDemandOf_byStatus(t *testing.T) {
 
 		{"each index runs once, or twice", demandJob(perIndex(1)), between(1, 5), between(10, 20)},
 		{"an index that has failed needs no pod", demandJob(perIndex(0), counted(1, 1, 1), func(j *batchv1.Job) {
-			j.Spec.Completions = ptrTo[int32](3)
-			j.Status.CompletedIndexes, j.Status.FailedIndexes = "0", ptrTo("1")
+			j.Spec.Completions = PtrTo[int32](3)
+			j.Status.CompletedIndexes, j.Status.FailedIndexes = "0", PtrTo("1")
 		}), exactly(1), exactly(1)},
-		{"maxFailedIndexes may be exceeded", demandJob(perIndex(0), func(j *batchv1.Job) { j.Spec.MaxFailedIndexes = ptrTo[int32](1) }),
+		{"maxFailedIndexes may be exceeded", demandJob(perIndex(0), func(j *batchv1.Job) { j.Spec.MaxFailedIndexes = PtrTo[int32](1) }),
 			between(1, 5), between(2, 10)},
 		{"a FailIndex rule fails an index at the first failure", demandJob(perIndex(5), rules(batchv1.PodFailurePolicyActionFailIndex), func(j *batchv1.Job) {
-			j.Spec.MaxFailedIndexes = ptrTo[int32](1)
+			j.Spec.MaxFailedIndexes = PtrTo[int32](1)
 		}), between(1, 5), between(2, 60)},
 		{"completions scaled down below the completed indexes", demandJob(indexed, editedSpec, counted(1, 9, 0), func(j *batchv1.Job) {
-			j.Spec.Completions, j.Status.CompletedIndexes = ptrTo[int32](10), "0-8,10-19"
+			j.Spec.Completions, j.Status.CompletedIndexes = PtrTo[int32](10), "0-8,10-19"
 		}), exactly(1), between(1, 4)},
 		{"a success policy ends the Job early", demandJob(indexed, func(j *batchv1.Job) {
-			j.Spec.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededIndexes: ptrTo("0-2"), SucceededCount: ptrTo[int32](2)}}}
+			j.Spec.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededIndexes: PtrTo("0-2"), SucceededCount: PtrTo[int32](2)}}}
 		}), between(1, 5), between(2, 13)},
 		{"after these successes no index is left to start", demandJob(indexed, func(j *batchv1.Job) {
-			j.Spec.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededCount: ptrTo[int32](2)}}}
+			j.Spec.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededCount: PtrTo[int32](2)}}}
 		}), between(1, 5), between(2, 9)},
 
 		{"a FailJob rule ends the Job at the first pod", demandJob(rules(batchv1.PodFailurePolicyActionFailJob)), between(1, 5), between(1, 13)},
 		{"a container restart may end the Job at the first pod", demandJob(func(j *batchv1.Job) {
 			j.Spec.Template.Spec.RestartPolicy = corev1.RestartPolicyOnFailure
 		}), between(1, 5), between(1, 13)},
-		{"a deadline may end the Job before any pod", demandJob(func(j *batchv1.Job) { j.Spec.ActiveDeadlineSeconds = ptrTo[int64](1) }), between(0, 5), between(0, 13)},
+		{"a deadline may end the Job before any pod", demandJob(func(j *batchv1.Job) { j.Spec.ActiveDeadlineSeconds = PtrTo[int64](1) }), between(0, 5), between(0, 13)},
 
 		{"terminating pods are not replaced before they have failed", demandJob(replaceFailed, counted(2, 0, 0), terminating(2)), between(4, 5), between(4, 15)},
 		{"terminating pods are replaced at once", demandJob(counted(5, 0, 0), terminating(2)), exactly(7), between(7, 15)},
 		{"surplus pods are deleted", demandJob(editedSpec, counted(7, 0, 0), replaceFailed), exactly(7), between(7, 15)},
 
-		{"parallelism 0", demandJob(func(j *batchv1.Job) { j.Spec.Parallelism = ptrTo[int32](0) }, counted(2, 1, 0)), exactly(2), exactly(2)},
+		{"parallelism 0", demandJob(func(j *batchv1.Job) { j.Spec.Parallelism = PtrTo[int32](0) }, counted(2, 1, 0)), exactly(2), exactly(2)},
 		{"suspended", demandJob(suspendedSpec, editedSpec, now(batchv1.JobSuspended), terminating(3)), exactly(3), exactly(3)},
 		{"suspended from the start", demandJob(suspendedSpec), none, none},
 		{"being suspended: pods may still be created", demandJob(suspendedSpec, editedSpec), between(0, 5), between(0, 13)},
 		{"resumed", demandJob(editedSpec, now(batchv1.JobSuspended)), between(1, 5), between(4, 13)},
-		{"being deleted", demandJob(counted(2, 0, 0), func(j *batchv1.Job) { j.DeletionTimestamp = ptrTo(after(0)) }), exactly(2), exactly(2)},
+		{"being deleted", demandJob(counted(2, 0, 0), func(j *batchv1.Job) { j.DeletionTimestamp = PtrTo(After(0)) }), exactly(2), exactly(2)},
 		{"decided", demandJob(counted(1, 0, 4), terminating(2), now(batchv1.JobFailureTarget)), exactly(3), exactly(3)},
 		{"ended", demandJob(counted(0, 10, 0), now(batchv1.JobSuccessCriteriaMet, batchv1.JobComplete)), none, none},
 		{"no Job", nil, none, none},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
-			same(t, "demand", jobstatus.DemandOf(tc.job, nil), jobstatus.Demand{AtOnce: tc.atOnce, InTotal: tc.inTotal})
+			Same(t, "demand", jobstatus.DemandOf(tc.job, nil), jobstatus.Demand{AtOnce: tc.atOnce, InTotal: tc.inTotal})
 		})
 	}
 }
@@ -187,7 +188,7 @@ func demandPods(job *batchv1.Job, texts ...string) []*corev1.Pod {
 				pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main",
 					State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 42}}}}
 			case "deleted":
-				pod.DeletionTimestamp = ptrTo(after(0))
+				pod.DeletionTimestamp = PtrTo(After(0))
 			case "foreign":
 				pod.OwnerReferences[0].UID = "another"
 			case "stripped":
@@ -203,7 +204,7 @@ func demandPods(job *batchv1.Job, texts ...string) []*corev1.Pod {
 
 func TestDemandOf_byPods(t *testing.T) {
 	two := func(j *batchv1.Job) {
-		j.Spec.Parallelism, j.Spec.Completions = ptrTo[int32](2), ptrTo[int32](2)
+		j.Spec.Parallelism, j.Spec.Completions = PtrTo[int32](2), PtrTo[int32](2)
 	}
 	for _, tc := range []struct {
 		reason  string
@@ -224,7 +225,7 @@ func TestDemandOf_byPods(t *testing.T) {
 		{"an ignored failure does not count towards the limit of its index", demandJob(two, perIndex(0), rules(batchv1.PodFailurePolicyActionIgnore)),
 			[]string{"Failed index=0 failures=0 code=42", "Running index=1 failures=0"}, jobstatus.Range{Least: 2, Most: math.MaxInt64}},
 		{"the index of an ignored failure takes a pod to fail", demandJob(two, perIndex(0), rules(batchv1.PodFailurePolicyActionIgnore),
-			func(j *batchv1.Job) { j.Spec.MaxFailedIndexes = ptrTo[int32](0) }),
+			func(j *batchv1.Job) { j.Spec.MaxFailedIndexes = PtrTo[int32](0) }),
 			[]string{"Failed index=0 failures=0 code=42", "Succeeded index=1"}, jobstatus.Range{Least: 1, Most: math.MaxInt64}},
 		{"a FailJob verdict: only a sync that has not observed it creates pods", demandJob(two, rules(batchv1.PodFailurePolicyActionFailJob)),
 			[]string{"Failed code=42"}, jobstatus.Range{Least: 0, Most: 1}},
@@ -233,7 +234,7 @@ func TestDemandOf_byPods(t *testing.T) {
 		{"scaled down and up: so may an index that has failed", demandJob(two, perIndex(0), editedSpec),
 			[]string{"Running index=0", "Failed index=1 stripped"}, jobstatus.Range{Least: 1, Most: 2}},
 		{"scaled down and up: it takes one more index to fail the Job", demandJob(two, perIndex(1), editedSpec,
-			func(j *batchv1.Job) { j.Spec.Completions, j.Spec.MaxFailedIndexes = ptrTo[int32](3), ptrTo[int32](1) }),
+			func(j *batchv1.Job) { j.Spec.Completions, j.Spec.MaxFailedIndexes = PtrTo[int32](3), PtrTo[int32](1) }),
 			[]string{"Failed index=0 failures=1 stripped", "Running index=1 failures=1"}, jobstatus.Range{Least: 1, Most: 5}},
 		{"scaled down and up: such a success satisfies the success policy", demandJob(two, indexed, editedSpec, oneSuccess),
 			[]string{"Failed index=0", "Succeeded index=1 stripped"}, jobstatus.Range{Least: 0, Most: 4}},
@@ -245,7 +246,7 @@ func TestDemandOf_byPods(t *testing.T) {
 			[]string{"Running index=0", "Running index=5"}, jobstatus.Range{Least: 3, Most: 6}},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
-			same(t, "in total", jobstatus.DemandOf(tc.job, demandPods(tc.job, tc.pods...)).InTotal, tc.inTotal)
+			Same(t, "in total", jobstatus.DemandOf(tc.job, demandPods(tc.job, tc.pods...)).InTotal, tc.inTotal)
 		})
 	}
 }
@@ -253,9 +254,9 @@ func TestDemandOf_byPods(t *testing.T) {
 // Parallelism has been lowered to 1. A controller that has not observed that a pod has
 // succeeded deletes the other one, and replaces it while it terminates.
 func TestDemandOf_surplus(t *testing.T) {
-	job := demandJob(editedSpec, func(j *batchv1.Job) { j.Spec.Parallelism, j.Spec.Completions = ptrTo[int32](1), ptrTo[int32](2) })
+	job := demandJob(editedSpec, func(j *batchv1.Job) { j.Spec.Parallelism, j.Spec.Completions = PtrTo[int32](1), PtrTo[int32](2) })
 	pods := demandPods(job, "Running", "Succeeded")
-	same(t, "at once", jobstatus.DemandOf(job, pods).AtOnce, jobstatus.Range{Least: 1, Most: 2})
+	Same(t, "at once", jobstatus.DemandOf(job, pods).AtOnce, jobstatus.Range{Least: 1, Most: 2})
 	replaceFailed(job)
-	same(t, "at once, if only failed pods are replaced", jobstatus.DemandOf(job, pods).AtOnce, jobstatus.Range{Least: 1, Most: 1})
+	Same(t, "at once, if only failed pods are replaced", jobstatus.DemandOf(job, pods).AtOnce, jobstatus.Range{Least: 1, Most: 1})
 }

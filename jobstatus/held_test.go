@@ -6,6 +6,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobstatus"
 )
 
@@ -16,19 +17,19 @@ func TestPodsHeld(t *testing.T) {
 		want        int32
 	}{
 		{3, nil, 3},
-		{3, ptrTo[int32](2), 5},
-		{0, ptrTo[int32](2), 2},
-		{-1, ptrTo[int32](-2), 0},
-		{5, ptrTo[int32](-2), 5},
-		{math.MaxInt32, ptrTo[int32](1), math.MaxInt32},
-		{math.MaxInt32, ptrTo[int32](math.MaxInt32), math.MaxInt32},
+		{3, PtrTo[int32](2), 5},
+		{0, PtrTo[int32](2), 2},
+		{-1, PtrTo[int32](-2), 0},
+		{5, PtrTo[int32](-2), 5},
+		{math.MaxInt32, PtrTo[int32](1), math.MaxInt32},
+		{math.MaxInt32, PtrTo[int32](math.MaxInt32), math.MaxInt32},
 	} {
 		job := &batchv1.Job{Status: batchv1.JobStatus{Active: tc.active, Terminating: tc.terminating}}
 		if got := jobstatus.PodsHeld(job); got != tc.want {
 			t.Errorf("active %d, terminating %v: PodsHeld = %d, want %d", tc.active, tc.terminating, got, tc.want)
 		}
 	}
-	same(t, "no Job", jobstatus.PodsHeld(nil), int32(0))
+	Same(t, "no Job", jobstatus.PodsHeld(nil), int32(0))
 }
 
 func TestIndexesFinished(t *testing.T) {
@@ -40,21 +41,21 @@ func TestIndexesFinished(t *testing.T) {
 		job    *batchv1.Job
 		want   int
 	}{
-		{"both kinds", indexedJob(10, "0-2", ptrTo("5,6")), 5},
-		{"each once", indexedJob(10, "0-2", ptrTo("2-4")), 5},
-		{"none beyond completions", indexedJob(4, "0-9", ptrTo("3-12")), 4},
+		{"both kinds", indexedJob(10, "0-2", PtrTo("5,6")), 5},
+		{"each once", indexedJob(10, "0-2", PtrTo("2-4")), 5},
+		{"none beyond completions", indexedJob(4, "0-9", PtrTo("3-12")), 4},
 		{"no failed ones", indexedJob(4, "0", nil), 1},
-		{"no completions", &batchv1.Job{Spec: batchv1.JobSpec{CompletionMode: ptrTo(batchv1.IndexedCompletion)}, Status: batchv1.JobStatus{CompletedIndexes: "0"}}, 0},
-		{"not Indexed", plain(ptrTo[int32](4), 3), 3},
-		{"not Indexed, too many", plain(ptrTo[int32](4), 5), 4},
+		{"no completions", &batchv1.Job{Spec: batchv1.JobSpec{CompletionMode: PtrTo(batchv1.IndexedCompletion)}, Status: batchv1.JobStatus{CompletedIndexes: "0"}}, 0},
+		{"not Indexed", plain(PtrTo[int32](4), 3), 3},
+		{"not Indexed, too many", plain(PtrTo[int32](4), 5), 4},
 		{"not Indexed, no completions", plain(nil, 5), 5},
-		{"negative numbers", plain(ptrTo[int32](-4), -5), 0},
+		{"negative numbers", plain(PtrTo[int32](-4), -5), 0},
 		{"no Job", nil, 0},
 	} {
 		if got := jobstatus.IndexesFinished(tc.job); got != tc.want {
 			t.Errorf("%s: IndexesFinished = %d, want %d", tc.reason, got, tc.want)
 		}
 	}
-	same(t, "sets of a Job that is not Indexed", jobstatus.Indexes(plain(ptrTo[int32](4), 3)), jobstatus.IndexSets{})
-	same(t, "sets of no Job", jobstatus.Indexes(nil), jobstatus.IndexSets{})
+	Same(t, "sets of a Job that is not Indexed", jobstatus.Indexes(plain(PtrTo[int32](4), 3)), jobstatus.IndexSets{})
+	Same(t, "sets of no Job", jobstatus.Indexes(nil), jobstatus.IndexSets{})
 }

@@ -6,25 +6,13 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate/indexset"
-	"github.com/jobfate/jobfate/internal/podtest"
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
-
-var (
-	after          = podtest.After
-	same           = podtest.Same
-	condition      = podtest.Stated
-	yes            = podtest.Yes
-	no             = podtest.No
-	withConditions = podtest.WithConditions
-	storedJob      = podtest.Stored
-)
-
-func ptrTo[T any](v T) *T { return &v }
 
 // indexedJob returns an Indexed Job with these indexes in its status.
 func indexedJob(completions int32, completed string, failed *string) *batchv1.Job {
 	return &batchv1.Job{
-		Spec:   batchv1.JobSpec{CompletionMode: ptrTo(batchv1.IndexedCompletion), Completions: &completions},
+		Spec:   batchv1.JobSpec{CompletionMode: PtrTo(batchv1.IndexedCompletion), Completions: &completions},
 		Status: batchv1.JobStatus{CompletedIndexes: completed, FailedIndexes: failed},
 	}
 }
@@ -36,7 +24,7 @@ var conditionTypes = []batchv1.JobConditionType{
 // drawConditions draws conditions in any order, some types more than once.
 func drawConditions(t *rapid.T) []batchv1.JobCondition {
 	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) batchv1.JobCondition {
-		c := condition(rapid.SampledFrom(conditionTypes).Draw(t, "type"),
+		c := Stated(rapid.SampledFrom(conditionTypes).Draw(t, "type"),
 			rapid.SampledFrom([]corev1.ConditionStatus{corev1.ConditionTrue, corev1.ConditionTrue, corev1.ConditionTrue, corev1.ConditionFalse, corev1.ConditionUnknown, ""}).Draw(t, "status"))
 		c.Reason = rapid.SampledFrom([]string{"A", "B"}).Draw(t, "reason")
 		return c

@@ -5,6 +5,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobstatus"
 )
 
@@ -16,23 +17,23 @@ func TestOutcomeOf(t *testing.T) {
 		decided, terminal bool
 	}{
 		{"no Job", nil, jobstatus.Running, false, false},
-		{"no conditions", withConditions(), jobstatus.Running, false, false},
-		{"suspended", withConditions(yes(batchv1.JobSuspended)), jobstatus.Suspended, false, false},
-		{"resumed", withConditions(no(batchv1.JobSuspended)), jobstatus.Running, false, false},
-		{"failing", withConditions(yes(batchv1.JobFailureTarget)), jobstatus.Failing, true, false},
-		{"succeeding", withConditions(yes(batchv1.JobSuccessCriteriaMet)), jobstatus.Succeeding, true, false},
-		{"failed", withConditions(yes(batchv1.JobFailureTarget), yes(batchv1.JobFailed)), jobstatus.Failed, true, true},
-		{"complete", withConditions(yes(batchv1.JobSuccessCriteriaMet), yes(batchv1.JobComplete)), jobstatus.Complete, true, true},
-		{"complete while it was suspended", withConditions(yes(batchv1.JobSuspended), yes(batchv1.JobComplete)), jobstatus.Complete, true, true},
-		{"both", withConditions(yes(batchv1.JobComplete), yes(batchv1.JobFailed)), jobstatus.Failed, true, true},
+		{"no conditions", WithConditions(), jobstatus.Running, false, false},
+		{"suspended", WithConditions(Yes(batchv1.JobSuspended)), jobstatus.Suspended, false, false},
+		{"resumed", WithConditions(No(batchv1.JobSuspended)), jobstatus.Running, false, false},
+		{"failing", WithConditions(Yes(batchv1.JobFailureTarget)), jobstatus.Failing, true, false},
+		{"succeeding", WithConditions(Yes(batchv1.JobSuccessCriteriaMet)), jobstatus.Succeeding, true, false},
+		{"failed", WithConditions(Yes(batchv1.JobFailureTarget), Yes(batchv1.JobFailed)), jobstatus.Failed, true, true},
+		{"complete", WithConditions(Yes(batchv1.JobSuccessCriteriaMet), Yes(batchv1.JobComplete)), jobstatus.Complete, true, true},
+		{"complete while it was suspended", WithConditions(Yes(batchv1.JobSuspended), Yes(batchv1.JobComplete)), jobstatus.Complete, true, true},
+		{"both", WithConditions(Yes(batchv1.JobComplete), Yes(batchv1.JobFailed)), jobstatus.Failed, true, true},
 	} {
 		got := jobstatus.OutcomeOf(tc.job)
-		same(t, tc.reason, got.Phase, tc.want)
-		same(t, tc.reason+": decided", got.Decided(), tc.decided)
-		same(t, tc.reason+": terminal", got.Terminal(), tc.terminal)
+		Same(t, tc.reason, got.Phase, tc.want)
+		Same(t, tc.reason+": decided", got.Decided(), tc.decided)
+		Same(t, tc.reason+": terminal", got.Terminal(), tc.terminal)
 	}
-	got := jobstatus.OutcomeOf(withConditions(yes(batchv1.JobFailed)))
-	same(t, "outcome", got, jobstatus.Outcome{Phase: jobstatus.Failed, Reason: "FailedReason", Message: "Failed message", Since: after(-9).Time})
+	got := jobstatus.OutcomeOf(WithConditions(Yes(batchv1.JobFailed)))
+	Same(t, "outcome", got, jobstatus.Outcome{Phase: jobstatus.Failed, Reason: "FailedReason", Message: "Failed message", Since: After(-9).Time})
 }
 
 // With several conditions the outcome is the first of these, whatever their order in the status.
@@ -53,14 +54,14 @@ func TestOutcomeOf_theVerdictOutranksTheSuspension(t *testing.T) {
 	for i, first := range ranked {
 		for _, other := range ranked[i+1:] {
 			for _, job := range []*batchv1.Job{
-				withConditions(yes(first.condition), yes(other.condition)),
-				withConditions(yes(other.condition), yes(first.condition)),
+				WithConditions(Yes(first.condition), Yes(other.condition)),
+				WithConditions(Yes(other.condition), Yes(first.condition)),
 			} {
 				got := jobstatus.OutcomeOf(job)
 				what := string(first.condition) + " and " + string(other.condition)
-				same(t, what, got.Phase, first.phase)
-				same(t, what+": decided", got.Decided(), true)
-				same(t, what+": demand", jobstatus.DemandOf(job, nil), jobstatus.Demand{})
+				Same(t, what, got.Phase, first.phase)
+				Same(t, what+": decided", got.Decided(), true)
+				Same(t, what+": demand", jobstatus.DemandOf(job, nil), jobstatus.Demand{})
 			}
 		}
 	}

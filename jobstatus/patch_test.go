@@ -6,7 +6,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 
-	"github.com/jobfate/jobfate/internal/podtest"
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobstatus"
 )
 
@@ -58,6 +58,6 @@ func patched(t interface{ Fatalf(string, ...any) }, old *batchv1.JobStatus, patc
 // The patch must contain every field, also those that later releases of the API add.
 // Otherwise a field would stay when a status unsets it.
 func TestPatch_unsetsEveryField(t *testing.T) {
-	job := patched(t, podtest.FullStatus(), jobstatus.Patch("job-uid", "42", &batchv1.JobStatus{}))
-	same(t, "status", job.Status, batchv1.JobStatus{})
+	job := patched(t, FullStatus(), jobstatus.Patch("job-uid", "42", &batchv1.JobStatus{}))
+	Same(t, "status", job.Status, batchv1.JobStatus{})
 }

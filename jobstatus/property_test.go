@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate/indexset"
-	"github.com/jobfate/jobfate/internal/podtest"
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobstatus"
 )
 
@@ -38,12 +38,12 @@ func outcomeHolds(t rapid.TB, job *batchv1.Job) {
 	t.Helper()
 	phase, from := slowOutcome(job.Status.Conditions)
 	got := jobstatus.OutcomeOf(job)
-	same(t, "outcome", got, jobstatus.Outcome{
+	Same(t, "outcome", got, jobstatus.Outcome{
 		Phase: jobstatus.Phase(phase), Reason: from.Reason, Message: from.Message, Since: from.LastTransitionTime.Time,
 	})
 	end := jobstatus.Finished(job)
-	same(t, "finished", end != nil, got.Terminal())
-	same(t, "decided", got.Decided(), phase != "Running" && phase != "Suspended")
+	Same(t, "finished", end != nil, got.Terminal())
+	Same(t, "decided", got.Decided(), phase != "Running" && phase != "Suspended")
 	// "It returns false if the Job does not set that field, has not finished, or is already being
 	// deleted. It also returns false if the condition has no time".
 	ttl := job.Spec.TTLSecondsAfterFinished
@@ -52,8 +52,8 @@ func outcomeHolds(t rapid.TB, job *batchv1.Job) {
 		want = end.LastTransitionTime.Add(time.Duration(*ttl) * time.Second)
 	}
 	at, ok := jobstatus.ExpiresAt(job)
-	same(t, "expires", ok, wantOK)
-	same(t, "expires at", at, want)
+	Same(t, "expires", ok, wantOK)
+	Same(t, "expires at", at, want)
 }
 
 // indexesHold sorts all indexes below completions, one by one. An index in both lists is completed.
@@ -63,11 +63,11 @@ func indexesHold(t rapid.TB, job *batchv1.Job) {
 	if n := job.Status.Terminating; n != nil {
 		held += int64(max(*n, 0))
 	}
-	same(t, "PodsHeld", int64(jobstatus.PodsHeld(job)), min(held, math.MaxInt32))
+	Same(t, "PodsHeld", int64(jobstatus.PodsHeld(job)), min(held, math.MaxInt32))
 	mode, completions := job.Spec.CompletionMode, job.Spec.Completions
 	indexed := mode != nil && *mode == batchv1.IndexedCompletion
 	if !indexed || completions == nil {
-		same(t, "indexes", got, jobstatus.IndexSets{})
+		Same(t, "indexes", got, jobstatus.IndexSets{})
 		want := max(job.Status.Succeeded, 0)
 		if completions != nil {
 			want = min(want, max(*completions, 0))
@@ -75,10 +75,10 @@ func indexesHold(t rapid.TB, job *batchv1.Job) {
 		if indexed {
 			want = 0
 		}
-		same(t, "IndexesFinished", jobstatus.IndexesFinished(job), int(want))
+		Same(t, "IndexesFinished", jobstatus.IndexesFinished(job), int(want))
 		return
 	}
-	same(t, "IndexesFinished", jobstatus.IndexesFinished(job), got.Finished.Len())
+	Same(t, "IndexesFinished", jobstatus.IndexesFinished(job), got.Finished.Len())
 	if *completions > 64 {
 		return
 	}
@@ -98,10 +98,10 @@ func indexesHold(t rapid.TB, job *batchv1.Job) {
 			want["unfinished"] = append(want["unfinished"], i)
 		}
 	}
-	same(t, "completed", got.Completed, indexset.Of(want["completed"]...))
-	same(t, "failed", got.Failed, indexset.Of(want["failed"]...))
-	same(t, "unfinished", got.Unfinished, indexset.Of(want["unfinished"]...))
-	same(t, "finished", got.Finished, indexset.Of(slices.Concat(want["completed"], want["failed"])...))
+	Same(t, "completed", got.Completed, indexset.Of(want["completed"]...))
+	Same(t, "failed", got.Failed, indexset.Of(want["failed"]...))
+	Same(t, "unfinished", got.Unfinished, indexset.Of(want["unfinished"]...))
+	Same(t, "finished", got.Finished, indexset.Of(slices.Concat(want["completed"], want["failed"])...))
 }
 
 // plain makes statuses comparable by reflection: an empty list equals an absent list, and a time
@@ -141,13 +141,13 @@ func plain(st *batchv1.JobStatus) *batchv1.JobStatus {
 func statusesHold(t rapid.TB, old, next *batchv1.JobStatus) {
 	t.Helper()
 	want := reflect.DeepEqual(plain(old), plain(next))
-	same(t, "Equal", jobstatus.Equal(old, next), want)
-	same(t, "Equal, the other way round", jobstatus.Equal(next, old), want)
-	same(t, "Equal to itself", jobstatus.Equal(old, old.DeepCopy()), true)
+	Same(t, "Equal", jobstatus.Equal(old, next), want)
+	Same(t, "Equal, the other way round", jobstatus.Equal(next, old), want)
+	Same(t, "Equal to itself", jobstatus.Equal(old, old.DeepCopy()), true)
 
 	job := patched(t, old, jobstatus.Patch("job-uid", "42", next))
-	same(t, "status", string(encode(t, job.Status)), string(encode(t, next)))
-	same(t, "UID and resource version", []string{string(job.UID), job.ResourceVersion}, []string{"job-uid", "42"})
+	Same(t, "status", string(encode(t, job.Status)), string(encode(t, next)))
+	Same(t, "UID and resource version", []string{string(job.UID), job.ResourceVersion}, []string{"job-uid", "42"})
 }
 
 // demandHolds: no bound overflows, and no lower bound is above an upper one. "A Job that is
@@ -177,7 +177,7 @@ func demandHolds(t rapid.TB, job *batchv1.Job, pods []*corev1.Pod) {
 	}
 	foreign := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "foreign"}, Status: corev1.PodStatus{Phase: corev1.PodRunning}}
 	others := append(slices.Clone(pods), foreign, nil)
-	same(t, "demand, with a pod of another owner", jobstatus.DemandOf(job, others), d)
+	Same(t, "demand, with a pod of another owner", jobstatus.DemandOf(job, others), d)
 	if byUID := map[string]bool{}; !slices.ContainsFunc(pods, func(pod *corev1.Pod) bool {
 		again := pod != nil && byUID[string(pod.UID)]
 		if pod != nil {
@@ -186,7 +186,7 @@ func demandHolds(t rapid.TB, job *batchv1.Job, pods []*corev1.Pod) {
 		return again
 	}) {
 		slices.Reverse(others)
-		same(t, "demand, pods in another order", jobstatus.DemandOf(job, others), d)
+		Same(t, "demand, pods in another order", jobstatus.DemandOf(job, others), d)
 	}
 }
 
@@ -209,7 +209,7 @@ func jobHolds(t rapid.TB, job *batchv1.Job, pods []*corev1.Pod, old *batchv1.Job
 // drawStatus draws a status with any of its fields set.
 func drawStatus(t *rapid.T, label string) *batchv1.JobStatus {
 	some := func(what string) bool { return rapid.Bool().Draw(t, label+" has "+what) }
-	st, full := &batchv1.JobStatus{}, reflect.ValueOf(podtest.FullStatus()).Elem()
+	st, full := &batchv1.JobStatus{}, reflect.ValueOf(FullStatus()).Elem()
 	for i := range full.NumField() {
 		if some(full.Type().Field(i).Name) {
 			reflect.ValueOf(st).Elem().Field(i).Set(full.Field(i))
@@ -222,7 +222,7 @@ func drawStatus(t *rapid.T, label string) *batchv1.JobStatus {
 		u.Succeeded = nil
 	}
 	if some("zeros") {
-		st.Ready, st.FailedIndexes = ptrTo[int32](0), ptrTo("")
+		st.Ready, st.FailedIndexes = PtrTo[int32](0), PtrTo("")
 	}
 	return st
 }
@@ -232,18 +232,18 @@ func drawJob(t *rapid.T) *batchv1.Job {
 	numbers := rapid.SampledFrom([]int32{math.MinInt32, -1, 0, 1, 2, 5, 7, 9, math.MaxInt32 - 1, math.MaxInt32})
 	maybe := func(label string) *int32 {
 		if rapid.Bool().Draw(t, label+" is set") {
-			return ptrTo(numbers.Draw(t, label))
+			return PtrTo(numbers.Draw(t, label))
 		}
 		return nil
 	}
-	job := storedJob()
+	job := Stored()
 	job.Generation = int64(rapid.IntRange(0, 2).Draw(t, "generation"))
 	s, st := &job.Spec, &job.Status
 	s.Parallelism, s.Completions, s.BackoffLimit = maybe("parallelism"), maybe("completions"), maybe("backoffLimit")
 	s.BackoffLimitPerIndex, s.MaxFailedIndexes = maybe("backoffLimitPerIndex"), maybe("maxFailedIndexes")
 	s.TTLSecondsAfterFinished = maybe("ttl")
 	if rapid.IntRange(0, 4).Draw(t, "deleted") == 0 {
-		job.DeletionTimestamp = ptrTo(after(0))
+		job.DeletionTimestamp = PtrTo(After(0))
 	}
 	if rapid.Bool().Draw(t, "indexed") {
 		indexed(job)
@@ -253,7 +253,7 @@ func drawJob(t *rapid.T) *batchv1.Job {
 	}
 	if rapid.Bool().Draw(t, "success policy") {
 		s.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{
-			{SucceededCount: maybe("count")}, {SucceededIndexes: ptrTo("0-3,9"), SucceededCount: maybe("count of indexes")},
+			{SucceededCount: maybe("count")}, {SucceededIndexes: PtrTo("0-3,9"), SucceededCount: maybe("count of indexes")},
 		}}
 	}
 	*st = *drawStatus(t, "now")
@@ -262,7 +262,7 @@ func drawJob(t *rapid.T) *batchv1.Job {
 	_, completed := drawIndexes(t, "completed")
 	_, failed := drawIndexes(t, "failed indexes")
 	st.CompletedIndexes = rapid.SampledFrom([]string{"", "1-2147483646", "x,3-1", completed.String(), completed.String(), completed.String()}).Draw(t, "completed text")
-	st.FailedIndexes = ptrTo(rapid.SampledFrom([]string{"", failed.String(), failed.String()}).Draw(t, "failed text"))
+	st.FailedIndexes = PtrTo(rapid.SampledFrom([]string{"", failed.String(), failed.String()}).Draw(t, "failed text"))
 	return job
 }
 

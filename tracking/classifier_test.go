@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobfate/jobfate/failurepolicy"
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -62,15 +63,15 @@ func TestClassifiesAs(t *testing.T) {
 		{"nothing", func(*input) {}, true},
 		{"another copy of the Job", func(in *input) { in.job = in.job.DeepCopy() }, true},
 		{"the finalizer has its default name", func(in *input) { in.keys.Finalizer = batchv1.JobTrackingFinalizer }, true},
-		{"parallelism", func(in *input) { in.job.Spec.Parallelism = ptrTo[int32](7) }, true},
-		{"the lists", func(in *input) { in.job.Status.UncountedTerminatedPods = lists(nil, uids("a")) }, true},
+		{"parallelism", func(in *input) { in.job.Spec.Parallelism = PtrTo[int32](7) }, true},
+		{"the lists", func(in *input) { in.job.Status.UncountedTerminatedPods = Lists(nil, UIDs("a")) }, true},
 		{"the same options", func(in *input) {
 			in.options = tracking.Options{FailurePolicy: code(1, ""), RuleNames: []string{"A"}}
 		}, true},
 		{"another annotation", func(in *input) { in.keys.Index = "example.com/index" }, false},
 		{"no indexes", func(in *input) { in.job.Spec.CompletionMode = nil }, false},
-		{"more completions", func(in *input) { in.job.Spec.Completions = ptrTo[int32](4) }, false},
-		{"another limit", func(in *input) { in.job.Spec.BackoffLimitPerIndex = ptrTo[int32](2) }, false},
+		{"more completions", func(in *input) { in.job.Spec.Completions = PtrTo[int32](4) }, false},
+		{"another limit", func(in *input) { in.job.Spec.BackoffLimitPerIndex = PtrTo[int32](2) }, false},
 		{"restarts count", func(in *input) { in.job.Spec.Template.Spec.RestartPolicy = "OnFailure" }, false},
 		{"another UID", func(in *input) { in.job.UID = "other" }, false},
 		{"another namespace", func(in *input) { in.job.Namespace = "other" }, false},
@@ -86,7 +87,7 @@ func TestClassifiesAs(t *testing.T) {
 		{"without a limit per index", func(in *input) { in.options.WithoutPerIndex = true }, false},
 	} {
 		of := func(change func(*input)) *tracking.Classifier {
-			in := input{job: newJob(), options: tracking.Options{FailurePolicy: code(1, ""), RuleNames: []string{"A"}}}
+			in := input{job: Job(), options: tracking.Options{FailurePolicy: code(1, ""), RuleNames: []string{"A"}}}
 			indexed(3)(in.job)
 			perIndex(1)(in.job)
 			rule(batchv1.PodFailurePolicyActionFailIndex, 1)(in.job)
@@ -98,53 +99,53 @@ func TestClassifiesAs(t *testing.T) {
 			return &c
 		}
 		before, after := of(func(*input) {}), of(tc.change)
-		same(t, tc.reason, before.ClassifiesAs(after), tc.want)
-		same(t, tc.reason+", the other way round", after.ClassifiesAs(before), tc.want)
+		Same(t, tc.reason, before.ClassifiesAs(after), tc.want)
+		Same(t, tc.reason+", the other way round", after.ClassifiesAs(before), tc.want)
 	}
 }
 
 // Without a policy, podReplacementPolicy decides when a pod has failed.
 func TestClassifiesAs_replacement(t *testing.T) {
 	of := func(policy batchv1.PodReplacementPolicy, options tracking.Options) *tracking.Classifier {
-		job := newJob()
+		job := Job()
 		job.Spec.PodReplacementPolicy = &policy
 		c, _ := tracking.ClassifierOf(job, names, options)
 		return &c
 	}
 	terminating := of(batchv1.TerminatingOrFailed, tracking.Options{})
 	without := tracking.Options{WithoutReplacement: true}
-	same(t, "Failed", of(batchv1.Failed, tracking.Options{}).ClassifiesAs(terminating), false)
-	same(t, "Failed, without the feature", of(batchv1.Failed, without).ReplaceFailedOnly, false)
-	same(t, "without the feature", of(batchv1.Failed, without).ClassifiesAs(of(batchv1.TerminatingOrFailed, without)), true)
+	Same(t, "Failed", of(batchv1.Failed, tracking.Options{}).ClassifiesAs(terminating), false)
+	Same(t, "Failed, without the feature", of(batchv1.Failed, without).ReplaceFailedOnly, false)
+	Same(t, "without the feature", of(batchv1.Failed, without).ClassifiesAs(of(batchv1.TerminatingOrFailed, without)), true)
 }
 
 // The caller may change the names of rules after a decision.
 func TestClassifierOf_keepsRuleNames(t *testing.T) {
-	job, options := newJob(), tracking.Options{RuleNames: []string{"Old"}}
+	job, options := Job(), tracking.Options{RuleNames: []string{"Old"}}
 	before, _ := tracking.ClassifierOf(job, names, options)
 	options.RuleNames[0] = "New"
 	after, _ := tracking.ClassifierOf(job, names, options)
-	same(t, "other names", before.ClassifiesAs(&after), false)
+	Same(t, "other names", before.ClassifiesAs(&after), false)
 }
 
 // Matchers cannot be compared: with another policy all pods are classified again, with the
 // same one they are not.
 func TestClassifiesAs_matchers(t *testing.T) {
 	of := func(policy *failurepolicy.Spec) *tracking.Classifier {
-		c, _ := tracking.ClassifierOf(newJob(), names, tracking.Options{FailurePolicy: policy, WithoutPerIndex: true})
+		c, _ := tracking.ClassifierOf(Job(), names, tracking.Options{FailurePolicy: policy, WithoutPerIndex: true})
 		return &c
 	}
 	policy := func() *failurepolicy.Spec {
 		return &failurepolicy.Spec{Rules: []failurepolicy.Rule{{Matcher: func(*corev1.Pod) (string, bool) { return "", true }}}}
 	}
 	one := policy()
-	same(t, "the same policy", of(one).ClassifiesAs(of(one)), true)
-	same(t, "another policy", of(one).ClassifiesAs(of(policy())), false)
+	Same(t, "the same policy", of(one).ClassifiesAs(of(one)), true)
+	Same(t, "another policy", of(one).ClassifiesAs(of(policy())), false)
 }
 
 // What a pod is with the options ExitZero and LostAfter, ten seconds after its grace period.
 func TestClassify_options(t *testing.T) {
-	exited := func(codes ...int32) edit {
+	exited := func(codes ...int32) Edit {
 		return func(pod *corev1.Pod) {
 			pod.Status.Phase, pod.Spec.Containers = corev1.PodFailed, make([]corev1.Container, 2)
 			for _, code := range codes {
@@ -153,8 +154,8 @@ func TestClassify_options(t *testing.T) {
 			}
 		}
 	}
-	lost := func(pod *corev1.Pod) { pod.Spec.NodeName, pod.DeletionTimestamp = "lost", ptrTo(after(0)) }
-	is := func(status corev1.ConditionStatus) edit {
+	lost := func(pod *corev1.Pod) { pod.Spec.NodeName, pod.DeletionTimestamp = "lost", PtrTo(After(0)) }
+	is := func(status corev1.ConditionStatus) Edit {
 		return func(pod *corev1.Pod) {
 			pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: status}}
 		}
@@ -166,22 +167,22 @@ func TestClassify_options(t *testing.T) {
 		after  time.Duration
 		want   what
 	}{
-		{"all exited with 0", newPod("a", exited(0, 0)), 1, what{Succeeded: true}},
-		{"one with another code", newPod("a", exited(0, 1)), 1, what{Failed: true}},
-		{"one does not say", newPod("a", exited(0)), 1, what{Failed: true}},
-		{"none says", newPod("a", exited()), 1, what{Failed: true}},
-		{"exited, but runs", newPod("a", exited(0, 0), phase(corev1.PodRunning)), 1, what{}},
-		{"lost", newPod("a", lost), 10 * time.Second, what{Failed: true, Lost: true}},
-		{"not ready", newPod("a", lost, is(corev1.ConditionUnknown)), time.Second, what{Failed: true, Lost: true}},
-		{"ready", newPod("a", lost, is(corev1.ConditionTrue)), time.Second, what{Terminating: true}},
-		{"not yet", newPod("a", lost), 10*time.Second + 1, what{Terminating: true}},
-		{"without the option", newPod("a", lost), 0, what{Terminating: true}},
-		{"without a node", newPod("a", deleted), time.Second, what{Terminating: true}},
+		{"all exited with 0", Pod("a", exited(0, 0)), 1, what{Succeeded: true}},
+		{"one with another code", Pod("a", exited(0, 1)), 1, what{Failed: true}},
+		{"one does not say", Pod("a", exited(0)), 1, what{Failed: true}},
+		{"none says", Pod("a", exited()), 1, what{Failed: true}},
+		{"exited, but runs", Pod("a", exited(0, 0), Phase(corev1.PodRunning)), 1, what{}},
+		{"lost", Pod("a", lost), 10 * time.Second, what{Failed: true, Lost: true}},
+		{"not ready", Pod("a", lost, is(corev1.ConditionUnknown)), time.Second, what{Failed: true, Lost: true}},
+		{"ready", Pod("a", lost, is(corev1.ConditionTrue)), time.Second, what{Terminating: true}},
+		{"not yet", Pod("a", lost), 10*time.Second + 1, what{Terminating: true}},
+		{"without the option", Pod("a", lost), 0, what{Terminating: true}},
+		{"without a node", Pod("a", Deleted), time.Second, what{Terminating: true}},
 	} {
-		job := newJob()
-		job.Spec.PodReplacementPolicy = ptrTo(batchv1.Failed)
-		c, _ := tracking.ClassifierOf(job, names, tracking.Options{ExitZero: true, LostAfter: tc.after, Now: after(10).Time})
+		job := Job()
+		job.Spec.PodReplacementPolicy = PtrTo(batchv1.Failed)
+		c, _ := tracking.ClassifierOf(job, names, tracking.Options{ExitZero: true, LostAfter: tc.after, Now: After(10).Time})
 		r := c.Classify(tc.pod, tracking.Owned, false, &tracking.Classes{})
-		same(t, tc.reason, what{r.Succeeded, r.Failed, r.Terminating, r.Lost}, tc.want)
+		Same(t, tc.reason, what{r.Succeeded, r.Failed, r.Terminating, r.Lost}, tc.want)
 	}
 }

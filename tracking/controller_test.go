@@ -8,38 +8,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/jobfate/jobfate/internal/podtest"
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/tracking"
-)
-
-type edit = podtest.Edit
-
-var (
-	after        = podtest.After
-	newJob       = podtest.Job
-	newPod       = podtest.Pod
-	phase        = podtest.Phase
-	exit         = podtest.Exit
-	succeeded    = podtest.Succeeded
-	failed       = podtest.Failed
-	deleted      = podtest.Deleted
-	released     = podtest.Released
-	ownerless    = podtest.Ownerless
-	controlledBy = podtest.ControlledBy
-	label        = podtest.Label
-	annotation   = podtest.Annotation
-	index        = podtest.Index
-	failures     = podtest.Failures
-	condition    = podtest.Condition
-	uidsOf       = podtest.UIDsOf
-	lists        = podtest.Lists
-	same         = podtest.Same
 )
 
 // names are the keys of Kubernetes.
 var names tracking.Keys
-
-func ptrTo[T any](v T) *T { return &v }
 
 func TestManages(t *testing.T) {
 	for _, tc := range []struct {
@@ -48,15 +22,15 @@ func TestManages(t *testing.T) {
 		want      bool
 	}{
 		{"", nil, true},
-		{"", ptrTo("kubernetes.io/job-controller"), true},
-		{"", ptrTo("example.com/queue"), false},
-		{"", ptrTo(""), false},
+		{"", PtrTo("kubernetes.io/job-controller"), true},
+		{"", PtrTo("example.com/queue"), false},
+		{"", PtrTo(""), false},
 		{"kubernetes.io/job-controller", nil, true},
 		{"example.com/queue", nil, false},
-		{"example.com/queue", ptrTo("example.com/queue"), true},
-		{"example.com/queue", ptrTo("example.com/other"), false},
+		{"example.com/queue", PtrTo("example.com/queue"), true},
+		{"example.com/queue", PtrTo("example.com/other"), false},
 	} {
-		job := newJob()
+		job := Job()
 		job.Spec.ManagedBy = tc.managedBy
 		if got := (tracking.Controller{Name: tc.name}).Manages(job); got != tc.want {
 			t.Errorf("%q manages a Job of %v: %v, want %v", tc.name, tc.managedBy, got, tc.want)
@@ -65,17 +39,17 @@ func TestManages(t *testing.T) {
 }
 
 func TestReference(t *testing.T) {
-	same(t, "reference", tracking.Controller{}.Reference(newJob()), metav1.OwnerReference{
-		APIVersion: "batch/v1", Kind: "Job", Name: "job", UID: "job-uid", Controller: ptrTo(true), BlockOwnerDeletion: ptrTo(true),
+	Same(t, "reference", tracking.Controller{}.Reference(Job()), metav1.OwnerReference{
+		APIVersion: "batch/v1", Kind: "Job", Name: "job", UID: "job-uid", Controller: PtrTo(true), BlockOwnerDeletion: PtrTo(true),
 	})
 	own := tracking.Controller{Kind: schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Run"}}
-	same(t, "own kind", own.Reference(newJob()).APIVersion+" "+own.Reference(newJob()).Kind, "example.com/v1 Run")
+	Same(t, "own kind", own.Reference(Job()).APIVersion+" "+own.Reference(Job()).Kind, "example.com/v1 Run")
 }
 
 func TestFrees(t *testing.T) {
 	run := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Run"}
 	job := func(edits ...func(*batchv1.Job)) *batchv1.Job {
-		j := newJob()
+		j := Job()
 		for _, e := range edits {
 			e(j)
 		}
@@ -83,14 +57,14 @@ func TestFrees(t *testing.T) {
 	}
 	finished := func(t batchv1.JobConditionType) func(*batchv1.Job) {
 		return func(j *batchv1.Job) {
-			j.Status.Conditions = []batchv1.JobCondition{condition(t, corev1.ConditionTrue)}
+			j.Status.Conditions = []batchv1.JobCondition{Condition(t, corev1.ConditionTrue)}
 		}
 	}
 	managedBy := func(name string) func(*batchv1.Job) {
 		return func(j *batchv1.Job) { j.Spec.ManagedBy = &name }
 	}
 	another := func(j *batchv1.Job) { j.UID = "job-uid-2" }
-	reference := func(apiVersion, kind string) edit {
+	reference := func(apiVersion, kind string) Edit {
 		return func(pod *corev1.Pod) {
 			pod.OwnerReferences[0].APIVersion, pod.OwnerReferences[0].Kind = apiVersion, kind
 		}
@@ -102,22 +76,22 @@ func TestFrees(t *testing.T) {
 		job        *batchv1.Job
 		want       bool
 	}{
-		{"KEP-2307 § Deleted Jobs: the Job doesn't exist", tracking.Controller{}, newPod("a"), nil, true},
-		{"nothing to remove", tracking.Controller{}, newPod("a", released), nil, false},
-		{"the Job runs, and the pod must be counted", tracking.Controller{}, newPod("a"), job(), false},
-		{"the Job is ending, and the pod must be counted", tracking.Controller{}, newPod("a"), job(finished(batchv1.JobFailureTarget)), false},
-		{"the Job is complete", tracking.Controller{}, newPod("a"), job(finished(batchv1.JobComplete)), true},
-		{"the Job has failed", tracking.Controller{}, newPod("a"), job(finished(batchv1.JobFailed)), true},
-		{"a new Job has the same name", tracking.Controller{}, newPod("a"), job(another), true},
-		{"garbage collection removed the reference", tracking.Controller{}, newPod("a", ownerless), nil, true},
-		{"an orphan, although a Job exists", tracking.Controller{}, newPod("a", ownerless), job(), true},
-		{"k#124798: another kind controls it", tracking.Controller{}, newPod("a", reference("example.com/v1", "Run")), nil, false},
-		{"k#124798: another Job kind controls it", tracking.Controller{}, newPod("a", reference("example.com/v1", "Job")), nil, false},
-		{"the caller's own kind", tracking.Controller{Kind: run}, newPod("a", reference("example.com/v1", "Run")), nil, true},
-		{"a batch Job is not the caller's kind", tracking.Controller{Kind: run}, newPod("a"), nil, false},
-		{"finished, but managed by another controller", tracking.Controller{}, newPod("a"), job(finished(batchv1.JobFailed), managedBy("example.com/queue")), false},
-		{"finished and managed by the caller", tracking.Controller{Name: "example.com/queue"}, newPod("a"), job(finished(batchv1.JobFailed), managedBy("example.com/queue")), true},
-		{"finished and managed by the built-in controller", tracking.Controller{Name: "example.com/queue"}, newPod("a"), job(finished(batchv1.JobFailed)), false},
+		{"KEP-2307 § Deleted Jobs: the Job doesn't exist", tracking.Controller{}, Pod("a"), nil, true},
+		{"nothing to remove", tracking.Controller{}, Pod("a", Released), nil, false},
+		{"the Job runs, and the pod must be counted", tracking.Controller{}, Pod("a"), job(), false},
+		{"the Job is ending, and the pod must be counted", tracking.Controller{}, Pod("a"), job(finished(batchv1.JobFailureTarget)), false},
+		{"the Job is complete", tracking.Controller{}, Pod("a"), job(finished(batchv1.JobComplete)), true},
+		{"the Job has failed", tracking.Controller{}, Pod("a"), job(finished(batchv1.JobFailed)), true},
+		{"a new Job has the same name", tracking.Controller{}, Pod("a"), job(another), true},
+		{"garbage collection removed the reference", tracking.Controller{}, Pod("a", Ownerless), nil, true},
+		{"an orphan, although a Job exists", tracking.Controller{}, Pod("a", Ownerless), job(), true},
+		{"k#124798: another kind controls it", tracking.Controller{}, Pod("a", reference("example.com/v1", "Run")), nil, false},
+		{"k#124798: another Job kind controls it", tracking.Controller{}, Pod("a", reference("example.com/v1", "Job")), nil, false},
+		{"the caller's own kind", tracking.Controller{Kind: run}, Pod("a", reference("example.com/v1", "Run")), nil, true},
+		{"a batch Job is not the caller's kind", tracking.Controller{Kind: run}, Pod("a"), nil, false},
+		{"finished, but managed by another controller", tracking.Controller{}, Pod("a"), job(finished(batchv1.JobFailed), managedBy("example.com/queue")), false},
+		{"finished and managed by the caller", tracking.Controller{Name: "example.com/queue"}, Pod("a"), job(finished(batchv1.JobFailed), managedBy("example.com/queue")), true},
+		{"finished and managed by the built-in controller", tracking.Controller{Name: "example.com/queue"}, Pod("a"), job(finished(batchv1.JobFailed)), false},
 	} {
 		if got := tc.controller.Frees(tc.pod, tc.job); got != tc.want {
 			t.Errorf("%s: Frees = %v, want %v", tc.reason, got, tc.want)
@@ -127,13 +101,13 @@ func TestFrees(t *testing.T) {
 
 // The Job controller removed the finalizer from pods of another controller.
 func TestLesson_k124798_otherOwners(t *testing.T) {
-	other := newPod("other", controlledBy("other"), deleted, failed)
+	other := Pod("other", ControlledBy("other"), Deleted, Failed)
 	other.OwnerReferences[1].APIVersion = "example.com/v1"
 	if (tracking.Controller{}).Frees(other, nil) {
 		t.Error("Frees = true for a pod of another controller")
 	}
-	job := newJob()
-	job.Spec.ManagedBy = ptrTo("example.com/queue")
+	job := Job()
+	job.Spec.ManagedBy = PtrTo("example.com/queue")
 	if (tracking.Controller{}).Manages(job) {
 		t.Error("Manages = true for a Job of another controller")
 	}
@@ -142,13 +116,13 @@ func TestLesson_k124798_otherOwners(t *testing.T) {
 // The finalizer of an orphan was never removed, or its removal was not retried. Here Frees
 // returns true until the removal succeeds.
 func TestLesson_k108645_k109429_k141329_orphansAreFreedUntilItSucceeds(t *testing.T) {
-	orphan := newPod("orphan", ownerless)
+	orphan := Pod("orphan", Ownerless)
 	for try := range 3 {
 		if !(tracking.Controller{}).Frees(orphan, nil) {
 			t.Errorf("try %d: Frees = false, want true", try)
 		}
 	}
-	released(orphan)
+	Released(orphan)
 	if (tracking.Controller{}).Frees(orphan, nil) {
 		t.Error("Frees = true for a pod without the finalizer")
 	}
@@ -156,16 +130,16 @@ func TestLesson_k108645_k109429_k141329_orphansAreFreedUntilItSucceeds(t *testin
 
 // Fields without their defaults caused panics.
 func TestLesson_k121147_k122235_nothingPanics(t *testing.T) {
-	same(t, "manages nil", tracking.Controller{}.Manages(nil), false)
-	same(t, "frees nil", tracking.Controller{}.Frees(nil, nil), false)
-	same(t, "index of nil", names.IndexOf(nil), tracking.NoIndex)
-	same(t, "the patch of nil", names.StripPatch(nil), []byte(nil))
-	same(t, "leaving without a Job", names.LeaveTracking(nil, []*corev1.Pod{nil}), tracking.Transition{})
-	same(t, "entering without a Job", names.EnterTracking(nil, []*corev1.Pod{nil}), tracking.Transition{})
-	same(t, "entering with a nil pod", len(names.EnterTracking(newJob(), []*corev1.Pod{nil}).Pods), 0)
-	job := newJob()
-	job.Spec.CompletionMode, job.Spec.Completions = ptrTo(batchv1.IndexedCompletion), nil
-	same(t, "entering without completions", len(names.EnterTracking(job, []*corev1.Pod{newPod("s", succeeded, released, index("0"))}).Pods), 0)
+	Same(t, "manages nil", tracking.Controller{}.Manages(nil), false)
+	Same(t, "frees nil", tracking.Controller{}.Frees(nil, nil), false)
+	Same(t, "index of nil", names.IndexOf(nil), tracking.NoIndex)
+	Same(t, "the patch of nil", names.StripPatch(nil), []byte(nil))
+	Same(t, "leaving without a Job", names.LeaveTracking(nil, []*corev1.Pod{nil}), tracking.Transition{})
+	Same(t, "entering without a Job", names.EnterTracking(nil, []*corev1.Pod{nil}), tracking.Transition{})
+	Same(t, "entering with a nil pod", len(names.EnterTracking(Job(), []*corev1.Pod{nil}).Pods), 0)
+	job := Job()
+	job.Spec.CompletionMode, job.Spec.Completions = PtrTo(batchv1.IndexedCompletion), nil
+	Same(t, "entering without completions", len(names.EnterTracking(job, []*corev1.Pod{Pod("s", Succeeded, Released, Index("0"))}).Pods), 0)
 }
 
 // KEP-2307 § Monitoring Pods with finalizers: "a gauge that tracks the number of
@@ -177,12 +151,12 @@ func TestGauge(t *testing.T) {
 		pod    *corev1.Pod
 		want   bool
 	}{
-		{"succeeded", newPod("a", succeeded), true},
-		{"failed", newPod("a", failed), true},
-		{"running", newPod("a"), false},
-		{"terminating", newPod("a", deleted), false},
-		{"succeeded and released", newPod("a", succeeded, released), false},
-		{"failed and released", newPod("a", failed, released), false},
+		{"succeeded", Pod("a", Succeeded), true},
+		{"failed", Pod("a", Failed), true},
+		{"running", Pod("a"), false},
+		{"terminating", Pod("a", Deleted), false},
+		{"succeeded and released", Pod("a", Succeeded, Released), false},
+		{"failed and released", Pod("a", Failed, Released), false},
 		{"no pod", nil, false},
 	} {
 		if got := names.Gauge(tc.pod); got != tc.want {

@@ -13,12 +13,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/tracking"
 )
 
 func indexed(completions int32) func(*batchv1.Job) {
 	return func(job *batchv1.Job) {
-		job.Spec.CompletionMode, job.Spec.Completions = ptrTo(batchv1.IndexedCompletion), &completions
+		job.Spec.CompletionMode, job.Spec.Completions = PtrTo(batchv1.IndexedCompletion), &completions
 	}
 }
 
@@ -29,13 +30,13 @@ func perIndex(limit int32) func(*batchv1.Job) {
 func has(types ...batchv1.JobConditionType) func(*batchv1.Job) {
 	return func(job *batchv1.Job) {
 		for _, t := range types {
-			job.Status.Conditions = append(job.Status.Conditions, condition(t, corev1.ConditionTrue))
+			job.Status.Conditions = append(job.Status.Conditions, Condition(t, corev1.ConditionTrue))
 		}
 	}
 }
 
 func uncounted(succeeded, failed []types.UID) func(*batchv1.Job) {
-	return func(job *batchv1.Job) { job.Status.UncountedTerminatedPods = lists(succeeded, failed) }
+	return func(job *batchv1.Job) { job.Status.UncountedTerminatedPods = Lists(succeeded, failed) }
 }
 
 // rule adds a rule of the pod failure policy.
@@ -79,58 +80,58 @@ func TestCount(t *testing.T) {
 		strip   string
 		settled string // the status once all pods in strip have lost their finalizer
 	}{
-		{"nothing has finished", nil, []*corev1.Pod{newPod("r")}, "+0 +0 [] []", "", "+0 +0 [] []"},
-		{"finished pods are recorded, then counted", nil, []*corev1.Pod{newPod("s", succeeded), newPod("f", failed), newPod("r")},
+		{"nothing has finished", nil, []*corev1.Pod{Pod("r")}, "+0 +0 [] []", "", "+0 +0 [] []"},
+		{"finished pods are recorded, then counted", nil, []*corev1.Pod{Pod("s", Succeeded), Pod("f", Failed), Pod("r")},
 			"+0 +0 [s] [f]", "f s", "+1 +1 [] []"},
-		{"a recorded pod that is gone is counted at once", []func(*batchv1.Job){uncounted([]types.UID{"gone"}, []types.UID{"f"})}, []*corev1.Pod{newPod("f", failed)},
+		{"a recorded pod that is gone is counted at once", []func(*batchv1.Job){uncounted([]types.UID{"gone"}, []types.UID{"f"})}, []*corev1.Pod{Pod("f", Failed)},
 			"+1 +0 [] [f]", "f", "+1 +1 [] []"},
 		{"pods of other owners and pods without the finalizer do not count", nil,
-			[]*corev1.Pod{newPod("other", controlledBy("other"), failed), newPod("none", ownerless, failed), newPod("free", released, succeeded), nil, newPod("", failed)},
+			[]*corev1.Pod{Pod("other", ControlledBy("other"), Failed), Pod("none", Ownerless, Failed), Pod("free", Released, Succeeded), nil, Pod("", Failed)},
 			"+0 +0 [] []", "", "+0 +0 [] []"},
-		{"a pod that is passed twice counts once", nil, []*corev1.Pod{newPod("f", failed), newPod("f", failed)}, "+0 +0 [] [f]", "f", "+0 +1 [] []"},
-		{"completed indexes replace the list", []func(*batchv1.Job){indexed(3)}, []*corev1.Pod{newPod("a", succeeded, index("1")), newPod("b", failed, index("0"))},
+		{"a pod that is passed twice counts once", nil, []*corev1.Pod{Pod("f", Failed), Pod("f", Failed)}, "+0 +0 [] [f]", "f", "+0 +1 [] []"},
+		{"completed indexes replace the list", []func(*batchv1.Job){indexed(3)}, []*corev1.Pod{Pod("a", Succeeded, Index("1")), Pod("b", Failed, Index("0"))},
 			"+1 +0 [] [b] completed 1", "b a", "+1 +1 [] [] completed 1"},
-		{"indexes beyond completions do not count", []func(*batchv1.Job){indexed(3)}, []*corev1.Pod{newPod("a", succeeded, index("3"))},
+		{"indexes beyond completions do not count", []func(*batchv1.Job){indexed(3)}, []*corev1.Pod{Pod("a", Succeeded, Index("3"))},
 			"+0 +0 [] []", "a", "+0 +0 [] []"},
-		{"completions without a default are one", []func(*batchv1.Job){indexed(1), func(j *batchv1.Job) { j.Spec.Completions = nil }}, []*corev1.Pod{newPod("a", succeeded, index("0"))},
+		{"completions without a default are one", []func(*batchv1.Job){indexed(1), func(j *batchv1.Job) { j.Spec.Completions = nil }}, []*corev1.Pod{Pod("a", Succeeded, Index("0"))},
 			"+1 +0 [] [] completed 0", "a", "+1 +0 [] [] completed 0"},
-		{"a failed pod waits for its replacement", []func(*batchv1.Job){indexed(3), perIndex(1)}, []*corev1.Pod{newPod("a", failed, index("0"), failures("0"))},
+		{"a failed pod waits for its replacement", []func(*batchv1.Job){indexed(3), perIndex(1)}, []*corev1.Pod{Pod("a", Failed, Index("0"), Failures("0"))},
 			"+0 +0 [] [] failed ", "", "+0 +0 [] [] failed "},
-		{"a failed pod counts once its replacement exists", []func(*batchv1.Job){indexed(3), perIndex(1)}, []*corev1.Pod{newPod("a", failed, index("0"), failures("0")), newPod("b", index("0"), failures("1"))},
+		{"a failed pod counts once its replacement exists", []func(*batchv1.Job){indexed(3), perIndex(1)}, []*corev1.Pod{Pod("a", Failed, Index("0"), Failures("0")), Pod("b", Index("0"), Failures("1"))},
 			"+0 +0 [] [a] failed ", "a", "+0 +1 [] [] failed "},
-		{"a failed pod counts if its index has failed", []func(*batchv1.Job){indexed(3), perIndex(1)}, []*corev1.Pod{newPod("a", failed, index("0"), failures("1"))},
+		{"a failed pod counts if its index has failed", []func(*batchv1.Job){indexed(3), perIndex(1)}, []*corev1.Pod{Pod("a", Failed, Index("0"), Failures("1"))},
 			"+0 +0 [] [a] failed 0", "a", "+0 +1 [] [] failed 0"},
-		{"an ignored failure is not counted", []func(*batchv1.Job){rule(batchv1.PodFailurePolicyActionIgnore, 1)}, []*corev1.Pod{newPod("f", failed)},
+		{"an ignored failure is not counted", []func(*batchv1.Job){rule(batchv1.PodFailurePolicyActionIgnore, 1)}, []*corev1.Pod{Pod("f", Failed)},
 			"+0 +0 [] []", "f", "+0 +0 [] []"},
-		{"a pod with a FailJob verdict that the status lacks is kept", []func(*batchv1.Job){rule(batchv1.PodFailurePolicyActionFailJob, 1)}, []*corev1.Pod{newPod("f", failed), newPod("g", exit(7, after(0)))},
+		{"a pod with a FailJob verdict that the status lacks is kept", []func(*batchv1.Job){rule(batchv1.PodFailurePolicyActionFailJob, 1)}, []*corev1.Pod{Pod("f", Failed), Pod("g", Exit(7, After(0)))},
 			"+0 +0 [] [g]", "g", "+0 +1 [] []"},
-		{"a pod with a FailJob verdict that the status has is counted", []func(*batchv1.Job){rule(batchv1.PodFailurePolicyActionFailJob, 1), has(batchv1.JobFailureTarget)}, []*corev1.Pod{newPod("f", failed), newPod("r")},
+		{"a pod with a FailJob verdict that the status has is counted", []func(*batchv1.Job){rule(batchv1.PodFailurePolicyActionFailJob, 1), has(batchv1.JobFailureTarget)}, []*corev1.Pod{Pod("f", Failed), Pod("r")},
 			"+0 +0 [] [f r]", "f r", "+0 +2 [] []"},
-		{"a pod with a FailJob verdict of a Job that is being deleted is counted", []func(*batchv1.Job){rule(batchv1.PodFailurePolicyActionFailJob, 1), func(j *batchv1.Job) { j.DeletionTimestamp = ptrTo(after(0)) }},
-			[]*corev1.Pod{newPod("f", failed), newPod("r")}, "+0 +0 [] [f]", "f r", "+0 +1 [] []"},
-		{"a Job that succeeds strips its running pods uncounted", []func(*batchv1.Job){has(batchv1.JobSuccessCriteriaMet)}, []*corev1.Pod{newPod("s", succeeded), newPod("r")},
+		{"a pod with a FailJob verdict of a Job that is being deleted is counted", []func(*batchv1.Job){rule(batchv1.PodFailurePolicyActionFailJob, 1), func(j *batchv1.Job) { j.DeletionTimestamp = PtrTo(After(0)) }},
+			[]*corev1.Pod{Pod("f", Failed), Pod("r")}, "+0 +0 [] [f]", "f r", "+0 +1 [] []"},
+		{"a Job that succeeds strips its running pods uncounted", []func(*batchv1.Job){has(batchv1.JobSuccessCriteriaMet)}, []*corev1.Pod{Pod("s", Succeeded), Pod("r")},
 			"+0 +0 [s] []", "r s", "+1 +0 [] []"},
-		{"a deleted pod counts as failed", nil, []*corev1.Pod{newPod("d", deleted)}, "+0 +0 [] [d]", "d", "+0 +1 [] []"},
-		{"a deleted pod does not count before it has terminated, if only failed pods are replaced", []func(*batchv1.Job){func(j *batchv1.Job) { j.Spec.PodReplacementPolicy = ptrTo(batchv1.Failed) }}, []*corev1.Pod{newPod("d", deleted)},
+		{"a deleted pod counts as failed", nil, []*corev1.Pod{Pod("d", Deleted)}, "+0 +0 [] [d]", "d", "+0 +1 [] []"},
+		{"a deleted pod does not count before it has terminated, if only failed pods are replaced", []func(*batchv1.Job){func(j *batchv1.Job) { j.Spec.PodReplacementPolicy = PtrTo(batchv1.Failed) }}, []*corev1.Pod{Pod("d", Deleted)},
 			"+0 +0 [] []", "", "+0 +0 [] []"},
-		{"a Job that has ended strips all pods and keeps its status", []func(*batchv1.Job){has(batchv1.JobFailed), uncounted(nil, []types.UID{"f"})}, []*corev1.Pod{newPod("f", failed), newPod("r"), newPod("free", released)},
+		{"a Job that has ended strips all pods and keeps its status", []func(*batchv1.Job){has(batchv1.JobFailed), uncounted(nil, []types.UID{"f"})}, []*corev1.Pod{Pod("f", Failed), Pod("r"), Pod("free", Released)},
 			"+0 +0 [] [f]", "f r", "+0 +0 [] [f]"},
 		{"counters do not wrap around", []func(*batchv1.Job){func(j *batchv1.Job) { j.Status.Failed = math.MaxInt32 }, uncounted(nil, []types.UID{"gone"})}, nil,
 			fmt.Sprintf("+0 +%d [] []", math.MaxInt32), "", fmt.Sprintf("+0 +%d [] []", math.MaxInt32)},
-		{"a counter above the indexes stays", []func(*batchv1.Job){indexed(3), func(j *batchv1.Job) { j.Status.Succeeded = 3 }}, []*corev1.Pod{newPod("a", succeeded, index("1"))},
+		{"a counter above the indexes stays", []func(*batchv1.Job){indexed(3), func(j *batchv1.Job) { j.Status.Succeeded = 3 }}, []*corev1.Pod{Pod("a", Succeeded, Index("1"))},
 			"+3 +0 [] [] completed 1", "a", "+3 +0 [] [] completed 1"},
-		{"a pod of another owner does not hide those after it", nil, []*corev1.Pod{newPod("other", controlledBy("other"), failed), newPod("f", failed)},
+		{"a pod of another owner does not hide those after it", nil, []*corev1.Pod{Pod("other", ControlledBy("other"), Failed), Pod("f", Failed)},
 			"+0 +0 [] [f]", "f", "+0 +1 [] []"},
-		{"a Job that has ended strips a pod that is passed twice once", []func(*batchv1.Job){has(batchv1.JobFailed)}, []*corev1.Pod{newPod("f", failed), newPod("f", failed)},
+		{"a Job that has ended strips a pod that is passed twice once", []func(*batchv1.Job){has(batchv1.JobFailed)}, []*corev1.Pod{Pod("f", Failed), Pod("f", Failed)},
 			"+0 +0", "f", "+0 +0"},
-		{"failed indexes stay when their pods are gone", []func(*batchv1.Job){indexed(3), perIndex(1), func(j *batchv1.Job) { j.Status.FailedIndexes = ptrTo("2") }}, nil,
+		{"failed indexes stay when their pods are gone", []func(*batchv1.Job){indexed(3), perIndex(1), func(j *batchv1.Job) { j.Status.FailedIndexes = PtrTo("2") }}, nil,
 			"+0 +0 [] [] failed 2", "", "+0 +0 [] [] failed 2"},
 		{"the indexes of an Indexed Job are its counter, whatever its lists say", []func(*batchv1.Job){indexed(3), uncounted([]types.UID{"gone"}, nil), func(j *batchv1.Job) { j.Status.CompletedIndexes, j.Status.Succeeded = "1", 1 }}, nil,
 			"+1 +0 [] [] completed 1", "", "+1 +0 [] [] completed 1"},
 		{"a NonIndexed Job keeps indexes that a user wrote", []func(*batchv1.Job){func(j *batchv1.Job) { j.Status.CompletedIndexes = "7" }}, nil,
 			"+0 +0 [] [] completed 7", "", "+0 +0 [] [] completed 7"},
 	} {
-		job := newJob()
+		job := Job()
 		for _, edit := range tc.job {
 			edit(job)
 		}
@@ -150,27 +151,27 @@ func TestCount(t *testing.T) {
 		if got := line(counted.Settle(uids...)); got != tc.settled {
 			t.Errorf("%s: settled with %v: status %s, want %s", tc.reason, gone, got, tc.settled)
 		}
-		same(t, tc.reason+": settled with none", line(counted.Settle()), tc.want)
-		same(t, tc.reason+": the Job", job, before)
+		Same(t, tc.reason+": settled with none", line(counted.Settle()), tc.want)
+		Same(t, tc.reason+": the Job", job, before)
 	}
 }
 
 func TestCount_noJob(t *testing.T) {
-	counted := names.Count(nil, []*corev1.Pod{newPod("a", failed)})
-	same(t, "settled", counted.Settle("a"), (*batchv1.JobStatus)(nil))
-	same(t, "strip", len(counted.Strip), 0)
-	job := newJob()
+	counted := names.Count(nil, []*corev1.Pod{Pod("a", Failed)})
+	Same(t, "settled", counted.Settle("a"), (*batchv1.JobStatus)(nil))
+	Same(t, "strip", len(counted.Strip), 0)
+	job := Job()
 	job.UID = "" // owns nothing
-	same(t, "a Job without a UID", len(names.Count(job, []*corev1.Pod{newPod("a", failed, controlledBy(""))}).Strip), 0)
+	Same(t, "a Job without a UID", len(names.Count(job, []*corev1.Pod{Pod("a", Failed, ControlledBy(""))}).Strip), 0)
 }
 
 func TestCount_full(t *testing.T) {
 	for _, n := range []int{tracking.DefaultCap - 1, tracking.DefaultCap, tracking.DefaultCap + 1} {
 		var pods []*corev1.Pod
 		for i := range n {
-			pods = append(pods, newPod(fmt.Sprintf("uid-%03d", i), failed))
+			pods = append(pods, Pod(fmt.Sprintf("uid-%03d", i), Failed))
 		}
-		counted := names.Count(newJob(), pods)
+		counted := names.Count(Job(), pods)
 		want := min(n, tracking.DefaultCap)
 		if len(counted.Strip) != want || len(counted.Status.UncountedTerminatedPods.Failed) != want || counted.Full != (n >= tracking.DefaultCap) {
 			t.Errorf("%d pods: %d to strip, full %t, want %d", n, len(counted.Strip), counted.Full, want)
@@ -185,12 +186,12 @@ func active(pod *corev1.Pod) bool {
 // Pods of indexes that the status already holds need no record, so they do not fill the lists.
 func TestCount_completedIndexesFillNoList(t *testing.T) {
 	const pods = tracking.DefaultCap + 100
-	job := newJob()
+	job := Job()
 	indexed(pods)(job)
 	job.Status.CompletedIndexes, job.Status.Succeeded = fmt.Sprintf("0-%d", pods-1), pods
 	var all []*corev1.Pod
 	for i := range pods {
-		all = append(all, newPod(fmt.Sprintf("p%d", i), succeeded, index(strconv.Itoa(i))))
+		all = append(all, Pod(fmt.Sprintf("p%d", i), Succeeded, Index(strconv.Itoa(i))))
 	}
 	if counted := names.Count(job, all); len(counted.Strip) != pods || counted.Full {
 		t.Errorf("%d pods to strip, full %v; want %d, false", len(counted.Strip), counted.Full, pods)
@@ -201,14 +202,14 @@ func TestCount_completedIndexesFillNoList(t *testing.T) {
 // at any point and executed again from the first step without losing information." No pod
 // is counted twice and none is lost, whichever writes succeed.
 func countIsStopped(t *rapid.T) {
-	job := newJob()
+	job := Job()
 	n := rapid.IntRange(1, 6).Draw(t, "pods")
 	if rapid.Bool().Draw(t, "indexed") {
 		indexed(int32(n))(job)
 	}
 	var pods []*corev1.Pod
 	for i := range n {
-		pods = append(pods, newPod(fmt.Sprintf("uid-%d", i), index(fmt.Sprint(i))))
+		pods = append(pods, Pod(fmt.Sprintf("uid-%d", i), Index(fmt.Sprint(i))))
 	}
 	sync := func(faults bool) {
 		stops := func(where string) bool { return faults && rapid.IntRange(0, 4).Draw(t, where) == 0 }
@@ -225,7 +226,7 @@ func countIsStopped(t *rapid.T) {
 			if stops("a removal fails") {
 				continue
 			}
-			released(pod)
+			Released(pod)
 			gone = append(gone, pod.UID)
 		}
 		if !stops("stopped before the second write") {
@@ -234,7 +235,7 @@ func countIsStopped(t *rapid.T) {
 	}
 	for range rapid.IntRange(1, 12).Draw(t, "steps") {
 		if pod := pods[rapid.IntRange(0, n-1).Draw(t, "pod")]; active(pod) {
-			rapid.SampledFrom([]edit{succeeded, failed, deleted}).Draw(t, "end")(pod)
+			rapid.SampledFrom([]Edit{Succeeded, Failed, Deleted}).Draw(t, "end")(pod)
 		}
 		sync(true)
 	}
@@ -246,9 +247,9 @@ func countIsStopped(t *rapid.T) {
 	wantFailed := len(slices.DeleteFunc(slices.Clone(pods), func(pod *corev1.Pod) bool {
 		return wasSuccess(pod) || active(pod)
 	}))
-	same(t, "succeeded", int(job.Status.Succeeded), wantSucceeded)
-	same(t, "failed", int(job.Status.Failed), wantFailed)
-	same(t, "left uncounted", job.Status.UncountedTerminatedPods, lists(nil, nil))
+	Same(t, "succeeded", int(job.Status.Succeeded), wantSucceeded)
+	Same(t, "failed", int(job.Status.Failed), wantFailed)
+	Same(t, "left uncounted", job.Status.UncountedTerminatedPods, Lists(nil, nil))
 }
 
 func TestRandom_countStoppedAtAnyPoint(t *testing.T) { rapid.Check(t, countIsStopped) }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	. "github.com/jobfate/jobfate/internal/podtest"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,11 +14,11 @@ import (
 
 // reference is the owner reference that the pods of a Job carry.
 func reference() metav1.OwnerReference {
-	return *metav1.NewControllerRef(newJob(), batchv1.SchemeGroupVersion.WithKind("Job"))
+	return *metav1.NewControllerRef(Job(), batchv1.SchemeGroupVersion.WithKind("Job"))
 }
 
 func TestPatches_golden(t *testing.T) {
-	pod := newPod("pod-uid")
+	pod := Pod("pod-uid")
 	owner := reference()
 	for _, tc := range []struct {
 		name string
@@ -79,24 +80,24 @@ func apply(t *testing.T, pod *corev1.Pod, patch []byte) *corev1.Pod {
 
 func TestPatches_applied(t *testing.T) {
 	other := metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "other", UID: "config"}
-	pod := newPod("pod-uid", label("app", "x"), func(pod *corev1.Pod) {
+	pod := Pod("pod-uid", Label("app", "x"), func(pod *corev1.Pod) {
 		pod.Finalizers = append(pod.Finalizers, "example.com/other")
 		pod.OwnerReferences = append(pod.OwnerReferences, other)
 	})
 
 	free := apply(t, pod, names.StripPatch(pod))
-	same(t, "finalizers of the stripped pod", free.Finalizers, []string{"example.com/other"})
-	same(t, "owners of the stripped pod", free.OwnerReferences, pod.OwnerReferences)
+	Same(t, "finalizers of the stripped pod", free.Finalizers, []string{"example.com/other"})
+	Same(t, "owners of the stripped pod", free.OwnerReferences, pod.OwnerReferences)
 
 	gone := apply(t, pod, names.ReleasePatch(pod, "job-uid"))
-	same(t, "finalizers of the released pod", gone.Finalizers, []string{"example.com/other"})
-	same(t, "owners of the released pod", gone.OwnerReferences, []metav1.OwnerReference{other})
+	Same(t, "finalizers of the released pod", gone.Finalizers, []string{"example.com/other"})
+	Same(t, "owners of the released pod", gone.OwnerReferences, []metav1.OwnerReference{other})
 
 	// KEP-2307 § Pod adoption: "adds the finalizer in the same patch request
 	// that modifies the owner reference".
 	adopted := apply(t, gone, names.AdoptPatch(gone, reference()))
-	same(t, "is controlled", metav1.IsControlledBy(adopted, newJob()), true)
-	same(t, "has the finalizer", names.HasFinalizer(adopted), true)
-	same(t, "finalizers of the adopted pod", len(adopted.Finalizers), 2)
-	same(t, "owners of the adopted pod", len(adopted.OwnerReferences), 2)
+	Same(t, "is controlled", metav1.IsControlledBy(adopted, Job()), true)
+	Same(t, "has the finalizer", names.HasFinalizer(adopted), true)
+	Same(t, "finalizers of the adopted pod", len(adopted.Finalizers), 2)
+	Same(t, "owners of the adopted pod", len(adopted.OwnerReferences), 2)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/internal/fuzztest"
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -100,7 +101,7 @@ func countHolds(t rapid.TB, job *batchv1.Job, pods []*corev1.Pod, gone uint64) {
 	}
 	if isTrue(job, batchv1.JobComplete, batchv1.JobFailed) {
 		// "If the Job has ended, Strip includes all pods, and the status does not change."
-		same(t, "status of a Job that has ended", counted.Status, &job.Status)
+		Same(t, "status of a Job that has ended", counted.Status, &job.Status)
 		for _, pod := range s.owned {
 			if hasFinalizer(pod) && !slices.Contains(strip, pod) {
 				t.Errorf("%s is not in Strip of a Job that has ended", pod.UID)
@@ -113,8 +114,8 @@ func countHolds(t rapid.TB, job *batchv1.Job, pods []*corev1.Pod, gone uint64) {
 	restartHolds(t, s, counted, gone)
 	slices.Reverse(s.owned)
 	again := names.Count(job, s.owned)
-	same(t, "status, pods in another order", again.Status, counted.Status)
-	same(t, "Strip, pods in another order", again.Strip, strip)
+	Same(t, "status, pods in another order", again.Status, counted.Status)
+	Same(t, "Strip, pods in another order", again.Strip, strip)
 }
 
 // recordsHold: "A UID is never added to a list twice, and it leaves the list only after the
@@ -156,9 +157,9 @@ func recordsHold(t rapid.TB, s stated, counted tracking.Counted) {
 		}
 		return int32(min(sum, math.MaxInt32))
 	}
-	same(t, "failed", counted.Status.Failed, counts(wasFailed, failed, s.job.Status.Failed))
+	Same(t, "failed", counted.Status.Failed, counts(wasFailed, failed, s.job.Status.Failed))
 	if want := counts(wasSucceeded, succeeded, s.job.Status.Succeeded); !s.indexed {
-		same(t, "succeeded", counted.Status.Succeeded, want)
+		Same(t, "succeeded", counted.Status.Succeeded, want)
 	}
 }
 
@@ -200,15 +201,15 @@ func (s stated) stripHolds(t rapid.TB, counted tracking.Counted) {
 // restartHolds: "A controller may stop between any two steps and start again with step 1."
 func restartHolds(t rapid.TB, s stated, counted tracking.Counted, gone uint64) {
 	t.Helper()
-	same(t, "settled with none", counted.Settle(), counted.Status)
+	Same(t, "settled with none", counted.Settle(), counted.Status)
 	if counted.Full {
 		return // the next step also records other pods
 	}
 	stored := s.job.DeepCopy()
 	stored.Status = *counted.Status.DeepCopy()
 	again := names.Count(stored, s.owned)
-	same(t, "status, once it is stored", again.Status, counted.Status)
-	same(t, "Strip, once the status is stored", again.Strip, counted.Strip)
+	Same(t, "status, once it is stored", again.Status, counted.Status)
+	Same(t, "Strip, once the status is stored", again.Strip, counted.Strip)
 
 	var uids []types.UID
 	left := slices.Clone(s.owned)
@@ -219,7 +220,7 @@ func restartHolds(t rapid.TB, s stated, counted tracking.Counted, gone uint64) {
 			left[i].Finalizers = nil
 		}
 	}
-	same(t, "status, once finalizers are removed", counted.Settle(uids...), names.Count(stored, left).Status)
+	Same(t, "status, once finalizers are removed", counted.Settle(uids...), names.Count(stored, left).Status)
 }
 
 // merged applies the changes of a Transition to copies of its Job and pods. A transition sets or
@@ -257,7 +258,7 @@ func transitionsHold(t rapid.TB, job *batchv1.Job, pods []*corev1.Pod) {
 	t.Helper()
 	enter := names.EnterTracking(job, pods)
 	tracked, after := merged(t, enter, job, pods, []string{batchv1.JobTrackingFinalizer})
-	same(t, "entered twice", names.EnterTracking(tracked, after), tracking.Transition{})
+	Same(t, "entered twice", names.EnterTracking(tracked, after), tracking.Transition{})
 	if tracked.Status.Failed < job.Status.Failed || !state(job, nil).indexed && tracked.Status.Succeeded < job.Status.Succeeded {
 		t.Errorf("a counter decreases: %s", enter.Status)
 	}
@@ -276,7 +277,7 @@ func transitionsHold(t rapid.TB, job *batchv1.Job, pods []*corev1.Pod) {
 		}
 	}
 	legacy, after := merged(t, leave, job, pods, nil)
-	same(t, "left twice", names.LeaveTracking(legacy, after), tracking.Transition{})
+	Same(t, "left twice", names.LeaveTracking(legacy, after), tracking.Transition{})
 }
 
 func podUID(pod *corev1.Pod) types.UID {
@@ -334,7 +335,7 @@ func drawTracked(t *rapid.T) (*batchv1.Job, []*corev1.Pod) {
 	uids := func(what string) []types.UID {
 		return rapid.SliceOfN(rapid.SampledFrom([]types.UID{"a", "b", "c", "d", "gone", ""}), 0, 4).Draw(t, what)
 	}
-	job := newJob()
+	job := Job()
 	if some("indexed") {
 		indexed(rapid.Int32Range(0, 3).Draw(t, "completions"))(job)
 		job.Status.CompletedIndexes = rapid.SampledFrom([]string{"", "0", "1,2", "x,0"}).Draw(t, "completed")
@@ -353,13 +354,13 @@ func drawTracked(t *rapid.T) (*batchv1.Job, []*corev1.Pod) {
 		}
 	}
 	if few("only failed pods are replaced") {
-		job.Spec.PodReplacementPolicy = ptrTo(batchv1.Failed)
+		job.Spec.PodReplacementPolicy = PtrTo(batchv1.Failed)
 	}
 	if few("managed by another") {
-		job.Spec.ManagedBy = ptrTo("example.com/other")
+		job.Spec.ManagedBy = PtrTo("example.com/other")
 	}
 	if few("deleted") {
-		job.DeletionTimestamp = ptrTo(after(0))
+		job.DeletionTimestamp = PtrTo(After(0))
 	}
 	if few("annotated") {
 		job.Annotations = map[string]string{batchv1.JobTrackingFinalizer: ""}
@@ -372,13 +373,13 @@ func drawTracked(t *rapid.T) (*batchv1.Job, []*corev1.Pod) {
 	var pods []*corev1.Pod
 	for _, uid := range []string{"a", "b", "c", "d"}[:rapid.IntRange(0, 4).Draw(t, "pods")] {
 		running := func(*corev1.Pod) {}
-		edits := []edit{
-			rapid.SampledFrom([]edit{running, succeeded, failed, exit(2, after(0)), deleted}).Draw(t, "state"),
-			index(fmt.Sprint(rapid.IntRange(-1, 4).Draw(t, "index"))), failures(fmt.Sprint(rapid.IntRange(0, 2).Draw(t, "failures"))),
-			rapid.SampledFrom([]edit{running, running, released}).Draw(t, "finalizer"),
-			rapid.SampledFrom([]edit{running, running, running, ownerless, controlledBy("other"), controlledBy("job-uid")}).Draw(t, "owner"),
+		edits := []Edit{
+			rapid.SampledFrom([]Edit{running, Succeeded, Failed, Exit(2, After(0)), Deleted}).Draw(t, "state"),
+			Index(fmt.Sprint(rapid.IntRange(-1, 4).Draw(t, "index"))), Failures(fmt.Sprint(rapid.IntRange(0, 2).Draw(t, "failures"))),
+			rapid.SampledFrom([]Edit{running, running, Released}).Draw(t, "finalizer"),
+			rapid.SampledFrom([]Edit{running, running, running, Ownerless, ControlledBy("other"), ControlledBy("job-uid")}).Draw(t, "owner"),
 		}
-		pods = append(pods, newPod(uid, edits...))
+		pods = append(pods, Pod(uid, edits...))
 	}
 	if len(pods) > 0 && few("a pod twice") {
 		pods = append(pods, pods[0].DeepCopy())

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -27,53 +28,53 @@ func oneIn(t *rapid.T, n int, label string) bool {
 }
 
 func TestRelation(t *testing.T) {
-	deletedJob := func(job *batchv1.Job) { job.DeletionTimestamp = ptrTo(after(0)) }
+	deletedJob := func(job *batchv1.Job) { job.DeletionTimestamp = PtrTo(After(0)) }
 	finishedJob := func(job *batchv1.Job) {
-		job.Status.Conditions = []batchv1.JobCondition{condition(batchv1.JobFailed, corev1.ConditionTrue)}
+		job.Status.Conditions = []batchv1.JobCondition{Condition(batchv1.JobFailed, corev1.ConditionTrue)}
 	}
 	notFinishedJob := func(job *batchv1.Job) {
-		job.Status.Conditions = []batchv1.JobCondition{condition(batchv1.JobFailed, corev1.ConditionFalse), condition(batchv1.JobFailureTarget, corev1.ConditionTrue)}
+		job.Status.Conditions = []batchv1.JobCondition{Condition(batchv1.JobFailed, corev1.ConditionFalse), Condition(batchv1.JobFailureTarget, corev1.ConditionTrue)}
 	}
 	for _, tc := range []struct {
 		reason string
 		job    func(*batchv1.Job)
-		pod    []edit
+		pod    []Edit
 		want   tracking.Relation
 	}{
 		{"controlled and selected", nil, nil, tracking.Owned},
 		{"a Job that is being deleted still owns its pods", deletedJob, nil, tracking.Owned},
 		{"a finished Job still owns its pods", finishedJob, nil, tracking.Owned},
-		{"the controller reference decides, not the first reference", nil, []edit{controlledBy("job-uid")}, tracking.Owned},
-		{"k#124798: another owner", nil, []edit{controlledBy("other")}, tracking.Foreign},
-		{"an earlier Job of the same name", nil, []edit{controlledBy("job-uid-before")}, tracking.Foreign},
-		{"another namespace", nil, []edit{func(pod *corev1.Pod) { pod.Namespace = "other" }}, tracking.Foreign},
-		{"controlled, but its label was changed", nil, []edit{label("app", "x")}, tracking.Releasable},
-		{"a finished Job releases nothing: garbage collection needs the owner reference", finishedJob, []edit{label("app", "x")}, tracking.Orphaned},
-		{"a finished Job, and the pod has no finalizer", finishedJob, []edit{label("app", "x"), released}, tracking.Foreign},
-		{"a Job that is being deleted releases nothing", deletedJob, []edit{label("app", "x")}, tracking.Foreign},
+		{"the controller reference decides, not the first reference", nil, []Edit{ControlledBy("job-uid")}, tracking.Owned},
+		{"k#124798: another owner", nil, []Edit{ControlledBy("other")}, tracking.Foreign},
+		{"an earlier Job of the same name", nil, []Edit{ControlledBy("job-uid-before")}, tracking.Foreign},
+		{"another namespace", nil, []Edit{func(pod *corev1.Pod) { pod.Namespace = "other" }}, tracking.Foreign},
+		{"controlled, but its label was changed", nil, []Edit{Label("app", "x")}, tracking.Releasable},
+		{"a finished Job releases nothing: garbage collection needs the owner reference", finishedJob, []Edit{Label("app", "x")}, tracking.Orphaned},
+		{"a finished Job, and the pod has no finalizer", finishedJob, []Edit{Label("app", "x"), Released}, tracking.Foreign},
+		{"a Job that is being deleted releases nothing", deletedJob, []Edit{Label("app", "x")}, tracking.Foreign},
 
-		{"KEP-2307 § Pod adoption: according to the existing adoption criteria", nil, []edit{ownerless}, tracking.Adoptable},
-		{"this Pod might not have a finalizer", nil, []edit{ownerless, released}, tracking.Adoptable},
-		{"owned, but not controlled", nil, []edit{controlledBy("job-uid"), func(pod *corev1.Pod) { pod.OwnerReferences[1].Controller = nil }}, tracking.Adoptable},
-		{"a Job with an interim condition still adopts", notFinishedJob, []edit{ownerless}, tracking.Adoptable},
-		{"not selected", nil, []edit{ownerless, label("app", "x")}, tracking.Foreign},
-		{"the pod is being deleted: freed, not adopted", nil, []edit{ownerless, deleted}, tracking.Orphaned},
-		{"the pod is being deleted and has no finalizer", nil, []edit{ownerless, deleted, released}, tracking.Foreign},
-		{"the Job is being deleted", deletedJob, []edit{ownerless}, tracking.Orphaned},
-		{"the Job has ended", finishedJob, []edit{ownerless}, tracking.Orphaned},
-		{"the Job has ended, and the pod has no finalizer", finishedJob, []edit{ownerless, released}, tracking.Foreign},
-		{"not selected: its owner is unknown", deletedJob, []edit{ownerless, label("app", "x")}, tracking.Foreign},
+		{"KEP-2307 § Pod adoption: according to the existing adoption criteria", nil, []Edit{Ownerless}, tracking.Adoptable},
+		{"this Pod might not have a finalizer", nil, []Edit{Ownerless, Released}, tracking.Adoptable},
+		{"owned, but not controlled", nil, []Edit{ControlledBy("job-uid"), func(pod *corev1.Pod) { pod.OwnerReferences[1].Controller = nil }}, tracking.Adoptable},
+		{"a Job with an interim condition still adopts", notFinishedJob, []Edit{Ownerless}, tracking.Adoptable},
+		{"not selected", nil, []Edit{Ownerless, Label("app", "x")}, tracking.Foreign},
+		{"the pod is being deleted: freed, not adopted", nil, []Edit{Ownerless, Deleted}, tracking.Orphaned},
+		{"the pod is being deleted and has no finalizer", nil, []Edit{Ownerless, Deleted, Released}, tracking.Foreign},
+		{"the Job is being deleted", deletedJob, []Edit{Ownerless}, tracking.Orphaned},
+		{"the Job has ended", finishedJob, []Edit{Ownerless}, tracking.Orphaned},
+		{"the Job has ended, and the pod has no finalizer", finishedJob, []Edit{Ownerless, Released}, tracking.Foreign},
+		{"not selected: its owner is unknown", deletedJob, []Edit{Ownerless, Label("app", "x")}, tracking.Foreign},
 
-		{"no selector: the controller reference decides", func(job *batchv1.Job) { job.Spec.Selector = nil }, []edit{label("app", "x")}, tracking.Owned},
-		{"no selector: nothing is adopted", func(job *batchv1.Job) { job.Spec.Selector = nil }, []edit{ownerless}, tracking.Foreign},
-		{"an empty selector, unlike none, selects all pods", func(job *batchv1.Job) { job.Spec.Selector = &metav1.LabelSelector{} }, []edit{ownerless}, tracking.Adoptable},
-		{"no UID: nothing is owned", func(job *batchv1.Job) { job.UID = "" }, []edit{controlledBy("")}, tracking.Foreign},
+		{"no selector: the controller reference decides", func(job *batchv1.Job) { job.Spec.Selector = nil }, []Edit{Label("app", "x")}, tracking.Owned},
+		{"no selector: nothing is adopted", func(job *batchv1.Job) { job.Spec.Selector = nil }, []Edit{Ownerless}, tracking.Foreign},
+		{"an empty selector, unlike none, selects all pods", func(job *batchv1.Job) { job.Spec.Selector = &metav1.LabelSelector{} }, []Edit{Ownerless}, tracking.Adoptable},
+		{"no UID: nothing is owned", func(job *batchv1.Job) { job.UID = "" }, []Edit{ControlledBy("")}, tracking.Foreign},
 	} {
-		job := newJob()
+		job := Job()
 		if tc.job != nil {
 			tc.job(job)
 		}
-		if got := classifierOf(t, job).Relation(newPod("uid", tc.pod...)); got != tc.want {
+		if got := classifierOf(t, job).Relation(Pod("uid", tc.pod...)); got != tc.want {
 			t.Errorf("%s: Relation = %v, want %v", tc.reason, got, tc.want)
 		}
 	}
@@ -91,17 +92,17 @@ func TestRelation_names(t *testing.T) {
 }
 
 func TestClassifierOf_badSelector(t *testing.T) {
-	job := newJob()
+	job := Job()
 	job.Spec.Selector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Near"}}}
 	c, err := tracking.ClassifierOf(job, names, tracking.Options{})
 	if want := `spec.selector: "Near" is not a valid label selector operator`; err == nil || err.Error() != want {
 		t.Errorf("ClassifierOf = %v, want %s", err, want)
 	}
-	same(t, "relation of a pod of the Job", c.Relation(newPod("uid")), tracking.Foreign)
+	Same(t, "relation of a pod of the Job", c.Relation(Pod("uid")), tracking.Foreign)
 }
 
 func TestSelects(t *testing.T) {
-	of := classifierOf(t, newJob())
+	of := classifierOf(t, Job())
 	if !of.Selects(labels.Set{"app": "job", "more": "x"}) || of.Selects(labels.Set{"app": "x"}) {
 		t.Error("Selects differs from the selector")
 	}
@@ -149,15 +150,15 @@ func slowRelation(job *batchv1.Job, pod *corev1.Pod) tracking.Relation {
 func TestRandom_relation(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		flip := rapid.Bool()
-		job, pod := newJob(), newPod("uid", label("app", rapid.SampledFrom([]string{"job", "job", "x"}).Draw(t, "label")))
+		job, pod := Job(), Pod("uid", Label("app", rapid.SampledFrom([]string{"job", "job", "x"}).Draw(t, "label")))
 		if flip.Draw(t, "job deleted") {
-			job.DeletionTimestamp = ptrTo(after(0))
+			job.DeletionTimestamp = PtrTo(After(0))
 		}
 		if oneIn(t, 4, "no selector") {
 			job.Spec.Selector = nil
 		}
 		for range rapid.IntRange(0, 2).Draw(t, "conditions") {
-			job.Status.Conditions = append(job.Status.Conditions, condition(
+			job.Status.Conditions = append(job.Status.Conditions, Condition(
 				rapid.SampledFrom([]batchv1.JobConditionType{batchv1.JobComplete, batchv1.JobFailed, batchv1.JobFailureTarget}).Draw(t, "condition"),
 				rapid.SampledFrom([]corev1.ConditionStatus{corev1.ConditionTrue, corev1.ConditionFalse}).Draw(t, "status")))
 		}
@@ -165,20 +166,20 @@ func TestRandom_relation(t *testing.T) {
 			pod.Namespace = "other"
 		}
 		if flip.Draw(t, "pod deleted") {
-			deleted(pod)
+			Deleted(pod)
 		}
 		if flip.Draw(t, "released") {
-			released(pod)
+			Released(pod)
 		}
 		pod.OwnerReferences = nil
 		for range rapid.IntRange(0, 2).Draw(t, "references") {
 			ref := metav1.OwnerReference{UID: rapid.SampledFrom([]types.UID{"job-uid", "job-uid", "other"}).Draw(t, "owner")}
 			if flip.Draw(t, "controller set") {
-				ref.Controller = ptrTo(rapid.IntRange(0, 2).Draw(t, "controller") > 0)
+				ref.Controller = PtrTo(rapid.IntRange(0, 2).Draw(t, "controller") > 0)
 			}
 			pod.OwnerReferences = append(pod.OwnerReferences, ref)
 		}
-		same(t, "Relation", classifierOf(t, job).Relation(pod).String(), slowRelation(job, pod).String())
+		Same(t, "Relation", classifierOf(t, job).Relation(pod).String(), slowRelation(job, pod).String())
 	})
 }
 
@@ -187,19 +188,19 @@ func TestRandom_relation(t *testing.T) {
 func TestLesson_k108645_k109429_k141329_orphansStayOrphanedUntilFreed(t *testing.T) {
 	for name, state := range map[string]func(*batchv1.Job){
 		"finished": func(job *batchv1.Job) {
-			job.Status.Conditions = []batchv1.JobCondition{condition(batchv1.JobComplete, corev1.ConditionTrue)}
+			job.Status.Conditions = []batchv1.JobCondition{Condition(batchv1.JobComplete, corev1.ConditionTrue)}
 		},
-		"deleted": func(job *batchv1.Job) { job.DeletionTimestamp = ptrTo(after(0)) },
+		"deleted": func(job *batchv1.Job) { job.DeletionTimestamp = PtrTo(After(0)) },
 	} {
-		job := newJob()
+		job := Job()
 		state(job)
-		orphan := newPod("orphan", ownerless)
+		orphan := Pod("orphan", Ownerless)
 		for try := range 3 {
 			if got := classifierOf(t, job).Relation(orphan); got != tracking.Orphaned {
 				t.Errorf("%s Job, try %d: the pod is %v, want orphaned", name, try, got)
 			}
 		}
-		released(orphan)
+		Released(orphan)
 		if got := classifierOf(t, job).Relation(orphan); got != tracking.Foreign {
 			t.Errorf("%s Job: the freed pod is %v, want foreign", name, got)
 		}
@@ -208,9 +209,9 @@ func TestLesson_k108645_k109429_k141329_orphansStayOrphanedUntilFreed(t *testing
 
 // The Job controller removed the finalizer from pods of another controller.
 func TestLesson_k124798_podOfAnotherOwner(t *testing.T) {
-	other := newPod("other", controlledBy("other"), deleted)
+	other := Pod("other", ControlledBy("other"), Deleted)
 	other.OwnerReferences[1].APIVersion = "example.com/v1"
-	if got := classifierOf(t, newJob()).Relation(other); got != tracking.Foreign {
+	if got := classifierOf(t, Job()).Relation(other); got != tracking.Foreign {
 		t.Errorf("the pod is %v, want foreign", got)
 	}
 }
@@ -220,6 +221,6 @@ func TestLesson_k121147_k122235_noJob(t *testing.T) {
 	if _, err := tracking.ClassifierOf(nil, names, tracking.Options{}); err == nil {
 		t.Error("ClassifierOf(nil): got no error")
 	}
-	same(t, "relation to the zero Classifier", (&tracking.Classifier{}).Relation(newPod("a")), tracking.Foreign)
-	same(t, "selected by no Job", tracking.Selects(nil, newPod("a")), false)
+	Same(t, "relation to the zero Classifier", (&tracking.Classifier{}).Relation(Pod("a")), tracking.Foreign)
+	Same(t, "selected by no Job", tracking.Selects(nil, Pod("a")), false)
 }

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"pgregory.net/rapid"
 
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -17,7 +18,7 @@ func TestSelector(t *testing.T) {
 		"0123456789012345678901234567890123456789012345678901234567890123", "a.b./c"}
 	for _, key := range labelKeys {
 		for _, value := range values {
-			job := newJob()
+			job := Job()
 			job.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{key: value}}
 			want, wantErr := metav1.LabelSelectorAsSelector(job.Spec.Selector)
 			got, err := tracking.ClassifierOf(job, names, tracking.Options{})
@@ -41,7 +42,7 @@ func TestSelector_ofManyLabels(t *testing.T) {
 	some := rapid.SampledFrom([]string{"a", "b", "c", "d", "e", "f", "g.h/i"})
 	drawn := rapid.MapOfN(some, rapid.SampledFrom([]string{"x", "y", ""}), 0, 6)
 	rapid.Check(t, func(t *rapid.T) {
-		job := newJob()
+		job := Job()
 		job.Spec.Selector = &metav1.LabelSelector{MatchLabels: drawn.Draw(t, "selector")}
 		want, err := metav1.LabelSelectorAsSelector(job.Spec.Selector)
 		if err != nil {

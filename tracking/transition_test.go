@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -21,21 +22,21 @@ func patched(t tracking.Transition) (uids []types.UID) {
 // owned by it and the annotation from the Job. Sets
 // .status.uncountedTerminatedPods to nil."
 func TestLeaveTracking(t *testing.T) {
-	job := newJob()
+	job := Job()
 	job.ResourceVersion = "12"
 	job.Annotations = map[string]string{batchv1.JobTrackingFinalizer: ""}
-	job.Status = batchv1.JobStatus{Active: 1, Succeeded: 2, Failed: 3, UncountedTerminatedPods: lists([]types.UID{"s"}, nil)}
+	job.Status = batchv1.JobStatus{Active: 1, Succeeded: 2, Failed: 3, UncountedTerminatedPods: Lists([]types.UID{"s"}, nil)}
 	before := job.DeepCopy()
-	pods := []*corev1.Pod{newPod("r"), newPod("s", succeeded), newPod("f", failed), newPod("d", deleted), newPod("free", released)}
+	pods := []*corev1.Pod{Pod("r"), Pod("s", Succeeded), Pod("f", Failed), Pod("d", Deleted), Pod("free", Released)}
 	leave := names.LeaveTracking(job, pods)
-	same(t, "pods", patched(leave), []types.UID{"r", "s", "f", "d"})
-	same(t, "the patch of a pod", string(leave.Pods[0].Patch), string(names.StripPatch(pods[0])))
-	same(t, "status", string(leave.Status), `{"metadata":{"uid":"job-uid","resourceVersion":"12"},"status":{"uncountedTerminatedPods":null}}`)
-	same(t, "job", string(leave.Job), `{"metadata":{"annotations":{"batch.kubernetes.io/job-tracking":null},"uid":"job-uid"}}`)
-	same(t, "the Job", job, before)
+	Same(t, "pods", patched(leave), []types.UID{"r", "s", "f", "d"})
+	Same(t, "the patch of a pod", string(leave.Pods[0].Patch), string(names.StripPatch(pods[0])))
+	Same(t, "status", string(leave.Status), `{"metadata":{"uid":"job-uid","resourceVersion":"12"},"status":{"uncountedTerminatedPods":null}}`)
+	Same(t, "job", string(leave.Job), `{"metadata":{"annotations":{"batch.kubernetes.io/job-tracking":null},"uid":"job-uid"}}`)
+	Same(t, "the Job", job, before)
 
 	job.Annotations, job.Status.UncountedTerminatedPods = nil, nil
-	same(t, "once all patches are applied", names.LeaveTracking(job, pods[4:]), tracking.Transition{})
+	Same(t, "once all patches are applied", names.LeaveTracking(job, pods[4:]), tracking.Transition{})
 }
 
 // KEP-2307 § Upgrade / Downgrade Strategy: "at the time of migration to the new
@@ -44,8 +45,8 @@ func TestLeaveTracking(t *testing.T) {
 // With them, it was counted.
 func TestEnterTracking(t *testing.T) {
 	pods := []*corev1.Pod{
-		newPod("r", released), newPod("s", succeeded, released), newPod("f", failed, released), newPod("d", deleted, released),
-		newPod("migrated"), newPod("migrated, ended", succeeded),
+		Pod("r", Released), Pod("s", Succeeded, Released), Pod("f", Failed, Released), Pod("d", Deleted, Released),
+		Pod("migrated"), Pod("migrated, ended", Succeeded),
 	}
 	for name, c := range map[string]struct {
 		status batchv1.JobStatus
@@ -55,27 +56,27 @@ func TestEnterTracking(t *testing.T) {
 		"not counted yet":    {batchv1.JobStatus{}, `{"succeeded":1,"failed":1,"uncountedTerminatedPods":{}}`},
 		"others are gone":    {batchv1.JobStatus{Succeeded: 7, Failed: 8}, `{"succeeded":7,"failed":8,"uncountedTerminatedPods":{}}`},
 		"other fields stay":  {batchv1.JobStatus{Active: 3}, `{"succeeded":1,"failed":1,"uncountedTerminatedPods":{}}`},
-		"tracked already":    {batchv1.JobStatus{UncountedTerminatedPods: lists(nil, nil)}, ""},
+		"tracked already":    {batchv1.JobStatus{UncountedTerminatedPods: Lists(nil, nil)}, ""},
 		"the Job has failed": {batchv1.JobStatus{Conditions: []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue}}}, ""},
 	} {
-		job := newJob()
+		job := Job()
 		job.ResourceVersion, job.Status = "12", c.status
 		enter := names.EnterTracking(job, pods)
 		if c.want == "" {
-			same(t, name, enter, tracking.Transition{})
+			Same(t, name, enter, tracking.Transition{})
 			continue
 		}
-		same(t, name+": pods", patched(enter), []types.UID{"r"})
-		same(t, name+": the patch of a pod", string(enter.Pods[0].Patch), `{"metadata":{"uid":"r","resourceVersion":"7","finalizers":["batch.kubernetes.io/job-tracking"]}}`)
-		same(t, name+": status", string(enter.Status), `{"metadata":{"uid":"job-uid","resourceVersion":"12"},"status":`+c.want+`}`)
-		same(t, name+": job", enter.Job, []byte(nil))
+		Same(t, name+": pods", patched(enter), []types.UID{"r"})
+		Same(t, name+": the patch of a pod", string(enter.Pods[0].Patch), `{"metadata":{"uid":"r","resourceVersion":"7","finalizers":["batch.kubernetes.io/job-tracking"]}}`)
+		Same(t, name+": status", string(enter.Status), `{"metadata":{"uid":"job-uid","resourceVersion":"12"},"status":`+c.want+`}`)
+		Same(t, name+": job", enter.Job, []byte(nil))
 	}
 }
 
 // In an Indexed Job the pods with a valid index count, and each index once. Failures that a
 // rule ignores do not count.
 func TestEnterTracking_indexed(t *testing.T) {
-	job := newJob()
+	job := Job()
 	mode, completions := batchv1.IndexedCompletion, int32(5)
 	job.Spec.CompletionMode, job.Spec.Completions = &mode, &completions
 	job.Spec.PodFailurePolicy = &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{
@@ -83,12 +84,12 @@ func TestEnterTracking_indexed(t *testing.T) {
 		OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}},
 	}}}
 	job.Status = batchv1.JobStatus{CompletedIndexes: "0,3", Succeeded: 2}
-	disrupted := newPod("disrupted", failed, released, index("1"))
+	disrupted := Pod("disrupted", Failed, Released, Index("1"))
 	disrupted.Status.Conditions = []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}}
 	enter := names.EnterTracking(job, []*corev1.Pod{
-		newPod("a", succeeded, released, index("4")), newPod("b", succeeded, released, index("4")), newPod("c", succeeded, released, index("0")),
-		newPod("d", succeeded, released, index("5")), newPod("e", succeeded, released),
-		newPod("f", failed, released, index("1")), newPod("g", failed, released), disrupted,
+		Pod("a", Succeeded, Released, Index("4")), Pod("b", Succeeded, Released, Index("4")), Pod("c", Succeeded, Released, Index("0")),
+		Pod("d", Succeeded, Released, Index("5")), Pod("e", Succeeded, Released),
+		Pod("f", Failed, Released, Index("1")), Pod("g", Failed, Released), disrupted,
 	})
 	const want = `"status":{"succeeded":3,"failed":1,"completedIndexes":"0,3,4","uncountedTerminatedPods":{}}}`
 	if got := string(enter.Status); len(got) < len(want) || got[len(got)-len(want):] != want {

@@ -8,26 +8,26 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate/internal/lifecycle"
-	"github.com/jobfate/jobfate/internal/podtest"
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/tracking"
 )
 
 // job returns a Job with the spec and the lists of a world.
 func (w world) job() *batchv1.Job {
-	job := newJob()
+	job := Job()
 	if w.Indexed {
-		job.Spec.CompletionMode, job.Spec.Completions = ptrTo(batchv1.IndexedCompletion), &w.Completions
+		job.Spec.CompletionMode, job.Spec.Completions = PtrTo(batchv1.IndexedCompletion), &w.Completions
 	}
 	if w.PerIndex {
 		job.Spec.BackoffLimitPerIndex = &w.Limit
 	}
 	if w.ReplaceFailedOnly {
-		job.Spec.PodReplacementPolicy = ptrTo(batchv1.Failed)
+		job.Spec.PodReplacementPolicy = PtrTo(batchv1.Failed)
 	}
 	if w.WithPolicy {
-		job.Spec.PodFailurePolicy = podtest.FailurePolicy()
+		job.Spec.PodFailurePolicy = FailurePolicy()
 	}
-	job.Status.UncountedTerminatedPods = lists(w.Succeeded, w.Failed)
+	job.Status.UncountedTerminatedPods = Lists(w.Succeeded, w.Failed)
 	return job
 }
 
@@ -37,14 +37,14 @@ func TestRandom_count(t *testing.T) {
 		w := drawWorld(t)
 		job := w.job()
 		if ending := rapid.SampledFrom([]batchv1.JobConditionType{"", "", batchv1.JobSuccessCriteriaMet, batchv1.JobFailureTarget}).Draw(t, "ending"); ending != "" {
-			job.Status.Conditions = []batchv1.JobCondition{podtest.Condition(ending, corev1.ConditionTrue)}
+			job.Status.Conditions = []batchv1.JobCondition{Condition(ending, corev1.ConditionTrue)}
 		}
 		if oneIn(t, 5, "deleting") {
-			job.DeletionTimestamp = ptrTo(after(0))
+			job.DeletionTimestamp = PtrTo(After(0))
 		}
 		completed, _ := drawSet(t, "completed")
 		failed, _ := drawSet(t, "failed")
-		job.Status.CompletedIndexes, job.Status.FailedIndexes = completed.String(), ptrTo(failed.String())
+		job.Status.CompletedIndexes, job.Status.FailedIndexes = completed.String(), PtrTo(failed.String())
 
 		c := take(classifierOf(t, job), w.Pods...)
 		results := c.IndexResults(lifecycle.ReadIndexes(&job.Status, w.Completions))
@@ -55,20 +55,20 @@ func TestRandom_count(t *testing.T) {
 			Counted:      c.Counted(),
 		})
 		got := names.Count(job, rapid.Permutation(w.Pods).Draw(t, "in any order"))
-		same(t, "strip", uidsOf(got.Strip), uidsOf(want.Strip))
-		same(t, "full", got.Full, want.Full)
-		same(t, "lists", got.Status.UncountedTerminatedPods, want.Lists)
-		same(t, "failed", got.Status.Failed, want.Failed)
+		Same(t, "strip", UIDsOf(got.Strip), UIDsOf(want.Strip))
+		Same(t, "full", got.Full, want.Full)
+		Same(t, "lists", got.Status.UncountedTerminatedPods, want.Lists)
+		Same(t, "failed", got.Status.Failed, want.Failed)
 		if w.Indexed {
-			same(t, "completed", got.Status.CompletedIndexes, results.Completed.String())
+			Same(t, "completed", got.Status.CompletedIndexes, results.Completed.String())
 		} else {
-			same(t, "succeeded", got.Status.Succeeded, want.Succeeded)
+			Same(t, "succeeded", got.Status.Succeeded, want.Succeeded)
 		}
 		if w.Indexed && w.PerIndex {
-			same(t, "failed indexes", *got.Status.FailedIndexes, results.Failed.String())
+			Same(t, "failed indexes", *got.Status.FailedIndexes, results.Failed.String())
 		}
-		gone := uidsOf(want.Strip)
+		gone := UIDsOf(want.Strip)
 		gone = gone[:rapid.IntRange(0, len(gone)).Draw(t, "gone")]
-		same(t, "settled", got.Settle(gone...).UncountedTerminatedPods, want.Settle(gone).Lists)
+		Same(t, "settled", got.Settle(gone...).UncountedTerminatedPods, want.Settle(gone).Lists)
 	})
 }

@@ -5,55 +5,18 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/internal/census"
-	"github.com/jobfate/jobfate/internal/podtest"
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/tracking"
-)
-
-type edit = podtest.Edit
-
-var (
-	after        = podtest.After
-	newJob       = podtest.Job
-	newPod       = podtest.Pod
-	phase        = podtest.Phase
-	exit         = podtest.Exit
-	succeeded    = podtest.Succeeded
-	failed       = podtest.Failed
-	deleted      = podtest.Deleted
-	released     = podtest.Released
-	ownerless    = podtest.Ownerless
-	controlledBy = podtest.ControlledBy
-	label        = podtest.Label
-	annotation   = podtest.Annotation
-	index        = podtest.Index
-	failures     = podtest.Failures
-	uidsOf       = podtest.UIDsOf
-	lists        = podtest.Lists
-	same         = podtest.Same
 )
 
 // names are the keys of Kubernetes.
 var names tracking.Keys
 
-func ptrTo[T any](v T) *T { return &v }
-
-func uids(names ...types.UID) []types.UID { return names }
-
-// The exit codes of the pod failure policy in these tests.
-const (
-	exitPlain     = podtest.ExitPlain
-	exitCount     = podtest.ExitCount
-	exitIgnore    = podtest.ExitIgnore
-	exitFailIndex = podtest.ExitFailIndex
-	exitFailJob   = podtest.ExitFailJob
-)
-
-func policy() *failurepolicy.Spec { return failurepolicy.FromAPI(podtest.FailurePolicy()) }
+func policy() *failurepolicy.Spec { return failurepolicy.FromAPI(FailurePolicy()) }
 
 // perIndex is a backoff limit per index.
 func perIndex(limit int32) backoff.Limit {
@@ -73,7 +36,7 @@ func classifierOf(t interface{ Fatalf(string, ...any) }, job *batchv1.Job) track
 
 // readUncounted returns uncounted lists as they are read from a status.
 func readUncounted(lists *batchv1.UncountedTerminatedPods) tracking.Uncounted {
-	job := newJob()
+	job := Job()
 	job.Status.UncountedTerminatedPods = lists
 	c, _ := tracking.ClassifierOf(job, names, tracking.Options{})
 	return c.Uncounted
@@ -99,5 +62,5 @@ func failsJob(c *census.Census) *corev1.Pod {
 // summary returns an account in one line.
 func summary(a tracking.Account) string {
 	return fmt.Sprintf("succeeded%v failed%v +%d +%d strip%v handled%v recorded %d full %v",
-		a.Lists.Succeeded, a.Lists.Failed, a.Succeeded, a.Failed, uidsOf(a.Strip), a.Handled, a.Recorded, a.Full)
+		a.Lists.Succeeded, a.Lists.Failed, a.Succeeded, a.Failed, UIDsOf(a.Strip), a.Handled, a.Recorded, a.Full)
 }

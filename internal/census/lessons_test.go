@@ -13,6 +13,7 @@ import (
 
 	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/internal/census"
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -26,15 +27,15 @@ func TestLesson_k125410_k111646_phaseFlip(t *testing.T) {
 		classifier tracking.Classifier
 		want       string
 	}{
-		{"succeeded, then failed", lists(uids("p"), nil), newPod("p", failed), tracking.Classifier{},
+		{"succeeded, then failed", Lists(UIDs("p"), nil), Pod("p", Failed), tracking.Classifier{},
 			"succeeded[p] failed[] +0 +0 strip[p] handledmap[] recorded 0 full false"},
-		{"failed, then succeeded", lists(nil, uids("p")), newPod("p", succeeded), tracking.Classifier{},
+		{"failed, then succeeded", Lists(nil, UIDs("p")), Pod("p", Succeeded), tracking.Classifier{},
 			"succeeded[] failed[p] +0 +0 strip[p] handledmap[] recorded 0 full false"},
-		{"failed, then succeeded, in an Indexed Job", lists(nil, uids("p")), newPod("p", succeeded, index("0")), tracking.Classifier{Indexed: true, Completions: 1},
+		{"failed, then succeeded, in an Indexed Job", Lists(nil, UIDs("p")), Pod("p", Succeeded, Index("0")), tracking.Classifier{Indexed: true, Completions: 1},
 			"succeeded[] failed[p] +0 +0 strip[p] handledmap[] recorded 0 full false"},
-		{"succeeded, then matched by a rule", lists(uids("p"), nil), newPod("p", exit(exitFailJob, after(0))), tracking.Classifier{Policy: policy()},
+		{"succeeded, then matched by a rule", Lists(UIDs("p"), nil), Pod("p", Exit(ExitFailJob, After(0))), tracking.Classifier{Policy: policy()},
 			"succeeded[p] failed[] +0 +0 strip[p] handledmap[] recorded 0 full false"},
-		{"listed, and still runs", lists(nil, uids("p")), newPod("p"), tracking.Classifier{},
+		{"listed, and still runs", Lists(nil, UIDs("p")), Pod("p"), tracking.Classifier{},
 			"succeeded[] failed[p] +0 +0 strip[] handledmap[] recorded 0 full false"},
 	} {
 		tc.classifier.Uncounted = readUncounted(tc.lists)
@@ -53,16 +54,16 @@ func TestLesson_k125410_k111646_phaseFlip(t *testing.T) {
 
 // With a UID in both lists, as after the flip above, the API server rejected every status.
 func TestLesson_k125410_bothLists(t *testing.T) {
-	u := readUncounted(lists(uids("p", "s", "s", ""), uids("p", "f")))
+	u := readUncounted(Lists(UIDs("p", "s", "s", ""), UIDs("p", "f")))
 	if !u.Damaged || len(u.Succeeded)+len(u.Failed) != 3 {
 		t.Errorf("Damaged, Len = %v, %d, want true, 3", u.Damaged, len(u.Succeeded)+len(u.Failed))
 	}
-	c := take(tracking.Classifier{Uncounted: u}, newPod("p", succeeded))
+	c := take(tracking.Classifier{Uncounted: u}, Pod("p", Succeeded))
 	want := "succeeded[] failed[p] +1 +1 strip[p] handledmap[] recorded 0 full false"
 	if got := summary(c.Account(tracking.AccountInputs{})); got != want {
 		t.Errorf("\n got %s\nwant %s", got, want)
 	}
-	for _, in := range []*batchv1.UncountedTerminatedPods{nil, lists(nil, nil), lists(uids("s"), uids("f"))} {
+	for _, in := range []*batchv1.UncountedTerminatedPods{nil, Lists(nil, nil), Lists(UIDs("s"), UIDs("f"))} {
 		if readUncounted(in).Damaged {
 			t.Errorf("%v: Damaged = true, want false", in)
 		}
@@ -71,49 +72,49 @@ func TestLesson_k125410_bothLists(t *testing.T) {
 
 // A stale pod cache still showed a removed finalizer, and the pod was counted twice.
 func TestLesson_k105200_staleFinalizer(t *testing.T) {
-	pods := []*corev1.Pod{newPod("a", failed), newPod("b", succeeded)}
+	pods := []*corev1.Pod{Pod("a", Failed), Pod("b", Succeeded)}
 	c := take(tracking.Classifier{}, pods...)
-	c.SetStripped(uids("a", "b"))
+	c.SetStripped(UIDs("a", "b"))
 	want := "succeeded[] failed[] +0 +0 strip[] handledmap[] recorded 0 full false"
 	if got := summary(c.Account(tracking.AccountInputs{Deleting: true})); got != want {
 		t.Errorf("\n got %s\nwant %s", got, want)
 	}
-	same(t, "totals", c.SucceededTotal(4)+c.FailedTotal(3), int32(7))
-	same(t, "news", c.News(false), census.News{})
+	Same(t, "totals", c.SucceededTotal(4)+c.FailedTotal(3), int32(7))
+	Same(t, "news", c.News(false), census.News{})
 	// A UID that is still listed is counted now, because its finalizer is removed.
-	c.SetClassifier(&tracking.Classifier{Uncounted: readUncounted(lists(nil, uids("a")))})
+	c.SetClassifier(&tracking.Classifier{Uncounted: readUncounted(Lists(nil, UIDs("a")))})
 	want = "succeeded[] failed[] +0 +1 strip[] handledmap[] recorded 0 full false"
 	if got := summary(c.Account(tracking.AccountInputs{})); got != want {
 		t.Errorf("\n got %s\nwant %s", got, want)
 	}
-	same(t, "total", c.FailedTotal(3), int32(4))
+	Same(t, "total", c.FailedTotal(3), int32(4))
 }
 
 // Counters fell when pods were deleted.
 func TestLesson_k81227_k28486_countersNeverFall(t *testing.T) {
-	pods := []*corev1.Pod{newPod("a", failed), newPod("b", failed), newPod("c", succeeded)}
+	pods := []*corev1.Pod{Pod("a", Failed), Pod("b", Failed), Pod("c", Succeeded)}
 	total := func(parked *batchv1.UncountedTerminatedPods, succeeded, failed int32, pods ...*corev1.Pod) [2]int32 {
 		c := take(tracking.Classifier{Uncounted: readUncounted(parked)}, pods...)
 		return [2]int32{c.SucceededTotal(succeeded), c.FailedTotal(failed)}
 	}
 	want := [2]int32{1, 2}
-	same(t, "new", total(nil, 0, 0, pods...), want)
+	Same(t, "new", total(nil, 0, 0, pods...), want)
 	a := take(tracking.Classifier{}, pods...).Account(tracking.AccountInputs{})
-	same(t, "recorded", total(a.Lists, 0, 0, pods...), want)
-	same(t, "one pod gone", total(a.Lists, 0, 0, pods[1:]...), want)
-	same(t, "all pods gone", total(a.Lists, 0, 0), want)
-	s := a.Settle(uids("a", "c"))
-	same(t, "settled in part", total(s.Lists, s.Succeeded, s.Failed, pods[1]), want)
-	s = a.Settle(uids("a", "b", "c"))
-	same(t, "settled", total(s.Lists, s.Succeeded, s.Failed), want)
+	Same(t, "recorded", total(a.Lists, 0, 0, pods...), want)
+	Same(t, "one pod gone", total(a.Lists, 0, 0, pods[1:]...), want)
+	Same(t, "all pods gone", total(a.Lists, 0, 0), want)
+	s := a.Settle(UIDs("a", "c"))
+	Same(t, "settled in part", total(s.Lists, s.Succeeded, s.Failed, pods[1]), want)
+	s = a.Settle(UIDs("a", "b", "c"))
+	Same(t, "settled", total(s.Lists, s.Succeeded, s.Failed), want)
 }
 
 // Counters wrapped around at the end of their range.
 func TestLesson_countersSaturate(t *testing.T) {
-	c := take(tracking.Classifier{}, newPod("a", failed), newPod("b", succeeded))
+	c := take(tracking.Classifier{}, Pod("a", Failed), Pod("b", Succeeded))
 	for counted, want := range map[int32]int32{math.MaxInt32: math.MaxInt32, math.MaxInt32 - 1: math.MaxInt32, 5: 6} {
-		same(t, "failed", c.FailedTotal(counted), want)
-		same(t, "succeeded", c.SucceededTotal(counted), want)
+		Same(t, "failed", c.FailedTotal(counted), want)
+		Same(t, "succeeded", c.SucceededTotal(counted), want)
 	}
 }
 
@@ -126,9 +127,9 @@ func TestLesson_setsAreDisjoint(t *testing.T) {
 		completed, failed string
 		pods              []*corev1.Pod
 	}{
-		{"one pod of each kind", "", "", []*corev1.Pod{newPod("a", succeeded, index("0")), newPod("b", failed, index("0"))}},
-		{"completed before", "0", "", []*corev1.Pod{newPod("b", failed, index("0"))}},
-		{"failed before", "", "0", []*corev1.Pod{newPod("a", succeeded, index("0"))}},
+		{"one pod of each kind", "", "", []*corev1.Pod{Pod("a", Succeeded, Index("0")), Pod("b", Failed, Index("0"))}},
+		{"completed before", "0", "", []*corev1.Pod{Pod("b", Failed, Index("0"))}},
+		{"failed before", "", "0", []*corev1.Pod{Pod("a", Succeeded, Index("0"))}},
 		{"in both sets of the status", "0", "0", nil},
 	} {
 		results := take(classifier, tc.pods...).IndexResults(indexset.MustParse(tc.completed), indexset.MustParse(tc.failed))
@@ -141,10 +142,10 @@ func TestLesson_setsAreDisjoint(t *testing.T) {
 // Duplicate indexes were counted, and indexes out of range were never pruned.
 func TestLesson_k99865_k115349_successIsASet(t *testing.T) {
 	classifier := tracking.Classifier{Indexed: true, Completions: 3}
-	c := take(classifier, newPod("a", succeeded, index("1")), newPod("b", succeeded, index("1")), newPod("c", succeeded, index("7")), newPod("d", succeeded))
+	c := take(classifier, Pod("a", Succeeded, Index("1")), Pod("b", Succeeded, Index("1")), Pod("c", Succeeded, Index("7")), Pod("d", Succeeded))
 	results := c.IndexResults(indexset.MustParse("0,5-9"), indexset.Set{})
-	same(t, "completed", results.Completed.String(), "0,1")
-	same(t, "counted", c.Counted().String(), "0")
+	Same(t, "completed", results.Completed.String(), "0,1")
+	Same(t, "counted", c.Counted().String(), "0")
 }
 
 // The index annotation was edited: index 0 ran twice, index 1 never.
@@ -155,16 +156,16 @@ func TestLesson_k140839_indexConflict(t *testing.T) {
 		index    int32
 		conflict bool
 	}{
-		{newPod("a", index("1"), label(key, "1")), 1, false},
-		{newPod("a", index("0"), label(key, "1")), 0, true},
-		{newPod("a", index("x"), label(key, "1")), tracking.NoIndex, true},
-		{newPod("a", label(key, "1")), tracking.NoIndex, true},
-		{newPod("a", index("1")), 1, false},
-		{newPod("a"), tracking.NoIndex, false},
-		{newPod("a", index("01"), label(key, "1")), 1, false},
-		{newPod("a", index("-1"), label(key, "-1")), tracking.NoIndex, false},
-		{newPod("a", index("2147483648")), math.MaxInt32, false},
-		{newPod("a", index("9223372036854775808")), tracking.NoIndex, false},
+		{Pod("a", Index("1"), Label(key, "1")), 1, false},
+		{Pod("a", Index("0"), Label(key, "1")), 0, true},
+		{Pod("a", Index("x"), Label(key, "1")), tracking.NoIndex, true},
+		{Pod("a", Label(key, "1")), tracking.NoIndex, true},
+		{Pod("a", Index("1")), 1, false},
+		{Pod("a"), tracking.NoIndex, false},
+		{Pod("a", Index("01"), Label(key, "1")), 1, false},
+		{Pod("a", Index("-1"), Label(key, "-1")), tracking.NoIndex, false},
+		{Pod("a", Index("2147483648")), math.MaxInt32, false},
+		{Pod("a", Index("9223372036854775808")), tracking.NoIndex, false},
 	} {
 		if got := names.IndexOf(tc.pod); got != tc.index {
 			t.Errorf("index of %v = %d, want %d", tc.pod.Annotations, got, tc.index)
@@ -179,30 +180,30 @@ func TestLesson_k140839_indexConflict(t *testing.T) {
 func TestLesson_k121147_k122235_nothingPanics(t *testing.T) {
 	empty := &corev1.Pod{}
 	c := take(tracking.Classifier{}, nil, empty)
-	same(t, "records", c.Len(), 1)
+	Same(t, "records", c.Len(), 1)
 	c.Account(tracking.AccountInputs{Ending: "unknown", Cap: -1})
-	same(t, "removed", []bool{c.Remove("other"), c.Remove(""), c.Remove("")}, []bool{false, true, false})
+	Same(t, "removed", []bool{c.Remove("other"), c.Remove(""), c.Remove("")}, []bool{false, true, false})
 	newCensus(tracking.Classifier{Indexed: true, Limit: perIndex(0), Completions: -1}, -1).IndexResults(indexset.Set{}, indexset.Set{})
 
-	same(t, "index of nil", names.IndexOf(nil), tracking.NoIndex)
-	same(t, "conflict of nil", names.IndexConflict(nil), false)
+	Same(t, "index of nil", names.IndexOf(nil), tracking.NoIndex)
+	Same(t, "conflict of nil", names.IndexConflict(nil), false)
 }
 
 // With parallelism above one, several pods can fail in one sync. Not all were counted.
 func TestLesson_k114391_severalFailuresInOneSync(t *testing.T) {
 	c := take(tracking.Classifier{Policy: policy()},
-		newPod("a", exit(exitPlain, after(5))), newPod("s", exit(0, after(3))), newPod("b", exit(exitIgnore, after(7))),
-		newPod("c", exit(exitPlain, after(3))), newPod("d", exit(exitPlain, after(1))))
-	same(t, "news", c.News(false), census.News{Succeeded: true, LastSuccess: after(3).Time, Failures: 2, LastFailure: after(7).Time})
-	same(t, "failed", c.Failed, int32(3))
+		Pod("a", Exit(ExitPlain, After(5))), Pod("s", Exit(0, After(3))), Pod("b", Exit(ExitIgnore, After(7))),
+		Pod("c", Exit(ExitPlain, After(3))), Pod("d", Exit(ExitPlain, After(1))))
+	Same(t, "news", c.News(false), census.News{Succeeded: true, LastSuccess: After(3).Time, Failures: 2, LastFailure: After(7).Time})
+	Same(t, "failed", c.Failed, int32(3))
 }
 
 // A new Job inherited the memory of an earlier Job of the same name. Here pods are
 // identified by their UID, never by their name.
 func TestLesson_k131917_k142142_sameName(t *testing.T) {
-	again := newPod("new", succeeded)
+	again := Pod("new", Succeeded)
 	again.Name = "pod-old"
-	c := take(tracking.Classifier{Uncounted: readUncounted(lists(uids("old"), nil))}, again)
+	c := take(tracking.Classifier{Uncounted: readUncounted(Lists(UIDs("old"), nil))}, again)
 	want := "succeeded[new] failed[] +1 +0 strip[new] handledmap[] recorded 1 full false"
 	if got := summary(c.Account(tracking.AccountInputs{})); got != want {
 		t.Errorf("\n got %s\nwant %s", got, want)
@@ -211,14 +212,14 @@ func TestLesson_k131917_k142142_sameName(t *testing.T) {
 
 // The pod named as matching FailJob depended on the order of the cache.
 func TestLesson_failJobIsDeterministic(t *testing.T) {
-	a, b := newPod("b", exit(exitFailJob, after(0)), index("1")), newPod("a", exit(exitFailJob, after(0)), index("2"))
-	done := newPod("c", exit(exitFailJob, after(0)), index("3"), released)
+	a, b := Pod("b", Exit(ExitFailJob, After(0)), Index("1")), Pod("a", Exit(ExitFailJob, After(0)), Index("2"))
+	done := Pod("c", Exit(ExitFailJob, After(0)), Index("3"), Released)
 	for _, pods := range [][]*corev1.Pod{{a, b, done}, {done, b, a}} {
 		c := take(tracking.Classifier{Indexed: true, Completions: 9, Policy: policy()}, pods...)
-		same(t, "FailsJob", failsJob(c).UID, types.UID("b"))
+		Same(t, "FailsJob", failsJob(c).UID, types.UID("b"))
 	}
 	// The policy applies to counted pods too, as in the Job controller.
-	same(t, "FailsJob", failsJob(take(tracking.Classifier{Policy: policy()}, done)), done)
+	Same(t, "FailsJob", failsJob(take(tracking.Classifier{Policy: policy()}, done)), done)
 	if got := failsJob(take(tracking.Classifier{}, a)); got != nil {
 		t.Errorf("without a policy FailsJob = %s, want nil", got.UID)
 	}

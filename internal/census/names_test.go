@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	. "github.com/jobfate/jobfate/internal/podtest"
 	corev1 "k8s.io/api/core/v1"
 )
 
@@ -11,18 +12,18 @@ import (
 // names.
 func TestPutNamed_otherNamespace(t *testing.T) {
 	for _, n := range []int{1, 20} {
-		mine, elsewhere := newPod("mine"), newPod("elsewhere")
+		mine, elsewhere := Pod("mine"), Pod("elsewhere")
 		mine.Name, elsewhere.Name, elsewhere.Namespace = "pod", "pod", "other"
-		c := newCensus(classifierOf(t, newJob()), 0)
-		same(t, "read", c.Read(clones([]*corev1.Pod{elsewhere}, n)), true)
+		c := newCensus(classifierOf(t, Job()), 0)
+		Same(t, "read", c.Read(clones([]*corev1.Pod{elsewhere}, n)), true)
 		for step, pod := range []*corev1.Pod{mine, nil, mine} {
 			c.PutNamed("pod", pod)
 			want := n
 			if pod != nil {
 				want++
 			}
-			same(t, fmt.Sprintf("pods after step %d, with %d of another namespace", step, n), len(c.Pods()), want)
-			same(t, fmt.Sprintf("step %d: the census has the pod", step), c.Of("mine") != nil, pod != nil)
+			Same(t, fmt.Sprintf("pods after step %d, with %d of another namespace", step, n), len(c.Pods()), want)
+			Same(t, fmt.Sprintf("step %d: the census has the pod", step), c.Of("mine") != nil, pod != nil)
 		}
 	}
 }

@@ -18,7 +18,7 @@ import (
 
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/internal/census"
-	"github.com/jobfate/jobfate/internal/podtest"
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -42,7 +42,7 @@ func (w world) classifier() tracking.Classifier { return w.classifierFor(trackin
 func (w world) classifierFor(c tracking.Classifier) tracking.Classifier {
 	c.Indexed, c.Completions = w.Indexed, w.Completions
 	c.ReplaceFailedOnly, c.CountRestarts = w.ReplaceFailedOnly, w.Restarts
-	c.Uncounted = readUncounted(lists(w.Succeeded, w.Failed))
+	c.Uncounted = readUncounted(Lists(w.Succeeded, w.Failed))
 	if w.PerIndex {
 		c.Limit = perIndex(w.Limit)
 	}
@@ -171,7 +171,7 @@ func (w world) action(pod *corev1.Pod) batchv1.PodFailurePolicyAction {
 	if !w.WithPolicy || len(pod.Status.ContainerStatuses) == 0 || pod.Status.ContainerStatuses[0].State.Terminated == nil {
 		return ""
 	}
-	return podtest.ActionOf(pod.Status.ContainerStatuses[0].State.Terminated.ExitCode)
+	return ActionOf(pod.Status.ContainerStatuses[0].State.Terminated.ExitCode)
 }
 
 func (w world) does(action batchv1.PodFailurePolicyAction) func(*corev1.Pod) bool {
@@ -234,7 +234,7 @@ func (w world) record() backoff.Record {
 	return failedBefore.With(succeeded, failed)
 }
 
-var failedBefore = backoff.Record{Job: "job", Failures: 2, LastFailure: after(4).Time}
+var failedBefore = backoff.Record{Job: "job", Failures: 2, LastFailure: After(4).Time}
 
 // indexes returns the indexes of the pods. Values that are no index are left out.
 func (w world) indexes(pods []*corev1.Pod) map[int64]bool {
@@ -322,22 +322,22 @@ func oneIn(t *rapid.T, n int, label string) bool {
 }
 
 func drawPod(t *rapid.T, uid string) *corev1.Pod {
-	pod := newPod(uid, phase(rapid.SampledFrom([]corev1.PodPhase{
+	pod := Pod(uid, Phase(rapid.SampledFrom([]corev1.PodPhase{
 		corev1.PodPending, corev1.PodRunning, corev1.PodRunning, corev1.PodSucceeded, corev1.PodFailed, corev1.PodFailed, corev1.PodUnknown, "",
 	}).Draw(t, "phase")))
 	if oneIn(t, 3, "deleted") {
-		deleted(pod)
-		pod.DeletionGracePeriodSeconds = ptrTo(rapid.Int64Range(0, 3).Draw(t, "grace"))
+		Deleted(pod)
+		pod.DeletionGracePeriodSeconds = PtrTo(rapid.Int64Range(0, 3).Draw(t, "grace"))
 	}
 	if oneIn(t, 5, "released") {
-		released(pod)
+		Released(pod)
 	}
 	if rapid.Bool().Draw(t, "has a container") {
 		st := corev1.ContainerStatus{Name: "main", RestartCount: rapid.Int32Range(0, 3).Draw(t, "restarts")}
 		if rapid.Bool().Draw(t, "terminated") {
 			st.State.Terminated = &corev1.ContainerStateTerminated{
-				ExitCode:   rapid.Int32Range(0, exitFailJob).Draw(t, "exit code"),
-				FinishedAt: after(rapid.IntRange(-3, 3).Draw(t, "finished")),
+				ExitCode:   rapid.Int32Range(0, ExitFailJob).Draw(t, "exit code"),
+				FinishedAt: After(rapid.IntRange(-3, 3).Draw(t, "finished")),
 			}
 			st.State.Terminated.FinishedAt.Time = st.State.Terminated.FinishedAt.Add(time.Duration(rapid.IntRange(0, 1).Draw(t, "nanos")))
 		}
@@ -349,7 +349,7 @@ func drawPod(t *rapid.T, uid string) *corev1.Pod {
 			corev1.PodCondition{
 				Type:               corev1.PodReady,
 				Status:             rapid.SampledFrom([]corev1.ConditionStatus{corev1.ConditionTrue, corev1.ConditionFalse, corev1.ConditionUnknown}).Draw(t, "ready"),
-				LastTransitionTime: after(rapid.IntRange(-3, 3).Draw(t, "transition")),
+				LastTransitionTime: After(rapid.IntRange(-3, 3).Draw(t, "transition")),
 			})
 	}
 	for _, a := range []struct {
@@ -361,7 +361,7 @@ func drawPod(t *rapid.T, uid string) *corev1.Pod {
 		{batchv1.JobIndexIgnoredFailureCountAnnotation, []string{"0", "1", "2147483647", "x"}},
 	} {
 		if !oneIn(t, 4, "no "+a.key) {
-			annotation(a.key, rapid.SampledFrom(a.values).Draw(t, a.key))(pod)
+			Annotation(a.key, rapid.SampledFrom(a.values).Draw(t, a.key))(pod)
 		}
 	}
 	return pod

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	. "github.com/jobfate/jobfate/internal/podtest"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 )
@@ -12,30 +13,30 @@ import (
 func TestPut_newVersion(t *testing.T) {
 	renamed := func(pod *corev1.Pod) { pod.Name = "new" }
 	indexed, completions := batchv1.IndexedCompletion, int32(20)
-	for name, versions := range map[string][2][]edit{
-		"active":                  {{index("0")}, {index("0")}},
-		"of another index":        {{index("0")}, {index("1")}},
-		"failed later":            {{index("0"), exit(1, after(1))}, {index("0"), exit(1, after(9))}},
-		"succeeded later":         {{index("0"), exit(0, after(1))}, {index("0"), exit(0, after(9))}},
-		"failed, then no more":    {{index("0"), exit(1, after(1))}, {index("0")}},
-		"under another name":      {{index("0")}, {index("0"), renamed}},
-		"failed, of another name": {{index("0"), failed}, {index("0"), failed, renamed}},
-		"without its finalizer":   {{index("0"), failed}, {index("0"), failed, released}},
+	for name, versions := range map[string][2][]Edit{
+		"active":                  {{Index("0")}, {Index("0")}},
+		"of another index":        {{Index("0")}, {Index("1")}},
+		"failed later":            {{Index("0"), Exit(1, After(1))}, {Index("0"), Exit(1, After(9))}},
+		"succeeded later":         {{Index("0"), Exit(0, After(1))}, {Index("0"), Exit(0, After(9))}},
+		"failed, then no more":    {{Index("0"), Exit(1, After(1))}, {Index("0")}},
+		"under another name":      {{Index("0")}, {Index("0"), renamed}},
+		"failed, of another name": {{Index("0"), Failed}, {Index("0"), Failed, renamed}},
+		"without its finalizer":   {{Index("0"), Failed}, {Index("0"), Failed, Released}},
 	} {
-		for _, limit := range []*int32{nil, ptrTo[int32](3)} {
-			job := newJob()
+		for _, limit := range []*int32{nil, PtrTo[int32](3)} {
+			job := Job()
 			job.Spec.CompletionMode, job.Spec.Completions, job.Spec.BackoffLimitPerIndex = &indexed, &completions, limit
 			c := newCensus(classifierOf(t, job), 0)
 			for i := range 10 { // a census with few pods has no maps
-				c.Put(newPod(fmt.Sprint("other-", i), index(fmt.Sprint(i+5)), exit(1, after(2))))
+				c.Put(Pod(fmt.Sprint("other-", i), Index(fmt.Sprint(i+5)), Exit(1, After(2))))
 			}
-			c.Put(newPod("a", versions[0]...))
+			c.Put(Pod("a", versions[0]...))
 			c.PutNamed("absent", nil)
 			c.ActiveInOrder()
 			c.TrackedInOrder()
 			c.News(false)
 			c.Vacancies()
-			next := newPod("a", versions[1]...)
+			next := Pod("a", versions[1]...)
 			c.Put(next)
 			if err := c.Check(); err != nil {
 				t.Errorf("%s, limit per index %t: %v", name, limit != nil, err)
@@ -53,11 +54,11 @@ func TestPut_newVersion(t *testing.T) {
 // A pod that was created under the name of another one replaces it.
 func TestPutNamed_anotherPod(t *testing.T) {
 	for _, others := range []int{0, 10} { // without and with maps
-		c := newCensus(classifierOf(t, newJob()), 0)
+		c := newCensus(classifierOf(t, Job()), 0)
 		for i := range others {
-			c.Put(newPod(fmt.Sprint("other-", i)))
+			c.Put(Pod(fmt.Sprint("other-", i)))
 		}
-		first, second := newPod("first"), newPod("second")
+		first, second := Pod("first"), Pod("second")
 		first.Name, second.Name = "pod", "pod"
 		c.PutNamed("pod", first)
 		c.PutNamed("pod", second)

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -68,9 +69,9 @@ func (w world) recorded(pod *corev1.Pod, inputs tracking.AccountInputs) string {
 
 // account computes Account pod by pod.
 func (w world) account(inputs tracking.AccountInputs, waiting map[int64]types.UID) tracking.Account {
-	a := tracking.Account{Settled: tracking.Settled{Lists: lists(nil, nil)}}
+	a := tracking.Account{Settled: tracking.Settled{Lists: Lists(nil, nil)}}
 	seen := map[types.UID]bool{"": true}
-	tracked := uidsOf(w.filter(w.tracked))
+	tracked := UIDsOf(w.filter(w.tracked))
 	for _, uid := range w.Failed {
 		switch {
 		case seen[uid]:
@@ -141,9 +142,9 @@ func TestRandom_account(t *testing.T) {
 		failed, _ := drawSet(t, "failed")
 		results := c.IndexResults(completed, failed)
 		a := c.Account(inputs)
-		same(t, "account", a, w.account(inputs, w.predecessors(w.settled(results))))
+		Same(t, "account", a, w.account(inputs, w.predecessors(w.settled(results))))
 
-		before := len(readUncounted(lists(w.Succeeded, w.Failed)).Listed)
+		before := len(readUncounted(Lists(w.Succeeded, w.Failed)).Listed)
 		checkLists(t, a.Lists, max(before, inputs.Cap))
 		recorded := len(a.Lists.Succeeded) + len(a.Lists.Failed) + int(a.Succeeded+a.Failed) - before
 		if recorded > a.Recorded || !w.Indexed && recorded != a.Recorded {
@@ -159,7 +160,7 @@ func TestRandom_account(t *testing.T) {
 		w.Pods = rapid.Permutation(w.Pods).Draw(t, "other order")
 		again := w.census()
 		again.IndexResults(completed, failed)
-		same(t, "account in another order", again.Account(inputs), a)
+		Same(t, "account in another order", again.Account(inputs), a)
 	})
 }
 
@@ -181,8 +182,8 @@ func TestRandom_settle(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
 		a := w.census().Account(drawInputs(t, w))
-		before := lists(slices.Clone(a.Lists.Succeeded), slices.Clone(a.Lists.Failed))
-		gone := uids("stranger")
+		before := Lists(slices.Clone(a.Lists.Succeeded), slices.Clone(a.Lists.Failed))
+		gone := UIDs("stranger")
 		for _, pod := range a.Strip {
 			if rapid.Bool().Draw(t, "gone") {
 				gone = append(gone, pod.UID)
@@ -191,12 +192,12 @@ func TestRandom_settle(t *testing.T) {
 		s := a.Settle(gone)
 		isGone := func(uid types.UID) bool { return slices.Contains(gone, uid) }
 		left := func(list []types.UID) []types.UID { return slices.DeleteFunc(slices.Clone(list), isGone) }
-		same(t, "left as succeeded", len(s.Lists.Succeeded), len(left(before.Succeeded)))
-		same(t, "left as failed", len(s.Lists.Failed), len(left(before.Failed)))
-		same(t, "gained as succeeded", int(s.Succeeded), len(before.Succeeded)-len(s.Lists.Succeeded))
-		same(t, "gained as failed", int(s.Failed), len(before.Failed)-len(s.Lists.Failed))
+		Same(t, "left as succeeded", len(s.Lists.Succeeded), len(left(before.Succeeded)))
+		Same(t, "left as failed", len(s.Lists.Failed), len(left(before.Failed)))
+		Same(t, "gained as succeeded", int(s.Succeeded), len(before.Succeeded)-len(s.Lists.Succeeded))
+		Same(t, "gained as failed", int(s.Failed), len(before.Failed)-len(s.Lists.Failed))
 		checkLists(t, s.Lists, math.MaxInt)
-		same(t, "the account's own lists", a.Lists, before)
+		Same(t, "the account's own lists", a.Lists, before)
 	})
 }
 
@@ -204,7 +205,7 @@ func TestRandom_inputsAreNotChanged(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
 		inputs := drawInputs(t, w)
-		in := lists(w.Succeeded, w.Failed)
+		in := Lists(w.Succeeded, w.Failed)
 		before := in.DeepCopy()
 		var pods []*corev1.Pod
 		for _, pod := range w.Pods {
@@ -222,11 +223,11 @@ func TestRandom_inputsAreNotChanged(t *testing.T) {
 		}
 		a.Lists.Failed = append(a.Lists.Failed, "appended")
 
-		same(t, "lists", in, before)
-		same(t, "pods", w.Pods, pods)
+		Same(t, "lists", in, before)
+		Same(t, "pods", w.Pods, pods)
 		if !slices.Equal(order, w.Pods) {
 			t.Errorf("the pods are in another order")
 		}
-		same(t, "a second account", c.Account(inputs), w.census().Account(inputs))
+		Same(t, "a second account", c.Account(inputs), w.census().Account(inputs))
 	})
 }

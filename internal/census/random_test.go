@@ -14,6 +14,7 @@ import (
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/internal/census"
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -26,17 +27,17 @@ func TestRandom_classification(t *testing.T) {
 		}
 		for _, pod := range w.Pods {
 			r := c.Of(pod.UID)
-			same(t, string(pod.UID)+" is", bitsOf(r), w.bits(pod))
+			Same(t, string(pod.UID)+" is", bitsOf(r), w.bits(pod))
 			wantIndex := int32(tracking.NoIndex)
 			if w.Indexed {
 				wantIndex = int32(min(index64(pod), math.MaxInt32))
 			}
-			same(t, string(pod.UID)+" index", r.Index, wantIndex)
+			Same(t, string(pod.UID)+" index", r.Index, wantIndex)
 			if w.succeeded(pod) || w.failed(pod) {
-				same(t, string(pod.UID)+" finish", r.Finish(), backoff.FinishTime(pod))
+				Same(t, string(pod.UID)+" finish", r.Finish(), backoff.FinishTime(pod))
 			}
 			if w.PerIndex && w.Indexed && w.failed(pod) {
-				same(t, string(pod.UID)+" counts", r.Counts, names.CountsOf(pod.Annotations))
+				Same(t, string(pod.UID)+" counts", r.Counts, names.CountsOf(pod.Annotations))
 			}
 		}
 	})
@@ -71,7 +72,7 @@ func (w world) counters() counters {
 		Succeeded: int32(len(w.fresh(w.succeeded))),
 		Failed:    int32(len(w.fresh(func(pod *corev1.Pod) bool { return w.failed(pod) && !ignored(pod) }))),
 		Record:    w.record(),
-		InOrder:   uidsOf(w.sorted(w.filter(w.carries))),
+		InOrder:   UIDsOf(w.sorted(w.filter(w.carries))),
 	}
 	for _, pod := range w.Pods {
 		if w.Restarts {
@@ -88,11 +89,11 @@ func TestRandom_counters(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
 		c := w.census()
-		same(t, "counters", countersOf(c), w.counters())
+		Same(t, "counters", countersOf(c), w.counters())
 		// KEP-2307 § Algorithm, step 1: "the sum of" the counter, "the size of" the
 		// list, and the finished pods that are not in it.
-		listed := len(readUncounted(lists(w.Succeeded, w.Failed)).Listed)
-		same(t, "totals", int(c.SucceededTotal(5)+c.FailedTotal(7)), 12+listed+int(c.Succeeded+c.Failed))
+		listed := len(readUncounted(Lists(w.Succeeded, w.Failed)).Listed)
+		Same(t, "totals", int(c.SucceededTotal(5)+c.FailedTotal(7)), 12+listed+int(c.Succeeded+c.Failed))
 	})
 }
 
@@ -124,8 +125,8 @@ func TestRandom_addAndRemove(t *testing.T) {
 				}
 			}
 			w.Pods = slices.Clone(in)
-			same(t, "counters", countersOf(c), w.counters())
-			same(t, "account", c.Account(tracking.AccountInputs{}), w.census().Account(tracking.AccountInputs{}))
+			Same(t, "counters", countersOf(c), w.counters())
+			Same(t, "account", c.Account(tracking.AccountInputs{}), w.census().Account(tracking.AccountInputs{}))
 		}
 	})
 }
@@ -136,27 +137,27 @@ func TestRemove_allButOne(t *testing.T) {
 	classifier := tracking.Classifier{Indexed: true, Limit: perIndex(0), Completions: 9, Policy: policy()}
 	for _, kind := range []struct {
 		name string
-		edit edit
+		edit Edit
 		want census.IndexResults
 	}{
-		{"succeeded", succeeded, census.IndexResults{Completed: indexset.Of(1)}},
-		{"failed", failed, census.IndexResults{Failed: indexset.Of(1)}},
-		{"fail the Job", exit(exitFailJob, after(0)), census.IndexResults{Failed: indexset.Of(1)}},
+		{"succeeded", Succeeded, census.IndexResults{Completed: indexset.Of(1)}},
+		{"failed", Failed, census.IndexResults{Failed: indexset.Of(1)}},
+		{"fail the Job", Exit(ExitFailJob, After(0)), census.IndexResults{Failed: indexset.Of(1)}},
 	} {
 		c := newCensus(classifier, 0)
-		last := newPod("last", index("1"), kind.edit)
-		others := []*corev1.Pod{newPod("a", index("2"), kind.edit), newPod("b", index("3"), kind.edit)}
+		last := Pod("last", Index("1"), kind.edit)
+		others := []*corev1.Pod{Pod("a", Index("2"), kind.edit), Pod("b", Index("3"), kind.edit)}
 		for _, pod := range append(others, last) {
 			c.Add(pod, false)
 		}
 		for _, pod := range others {
 			c.Remove(pod.UID)
 		}
-		same(t, kind.name+": results", c.IndexResults(indexset.Set{}, indexset.Set{}), kind.want)
-		same(t, kind.name+": fails the Job", failsJob(c) == last, kind.name == "fail the Job")
+		Same(t, kind.name+": results", c.IndexResults(indexset.Set{}, indexset.Set{}), kind.want)
+		Same(t, kind.name+": fails the Job", failsJob(c) == last, kind.name == "fail the Job")
 		c.Remove(last.UID)
-		same(t, kind.name+": results of none", c.IndexResults(indexset.Set{}, indexset.Set{}), census.IndexResults{})
-		same(t, kind.name+": none fails the Job", c.FailsJob() == nil, true)
+		Same(t, kind.name+": results of none", c.IndexResults(indexset.Set{}, indexset.Set{}), census.IndexResults{})
+		Same(t, kind.name+": none fails the Job", c.FailsJob() == nil, true)
 	}
 }
 
@@ -198,9 +199,9 @@ func TestRandom_indexResults(t *testing.T) {
 		maps.Copy(wantFailed, w.indexes(w.filter(w.carries, w.valid, w.failed, w.exhausted)))
 		maps.DeleteFunc(wantFailed, func(i int64, _ bool) bool { return wantCompleted[i] || !w.PerIndex })
 
-		same(t, "counted", asMap(c.Counted()), wantCounted)
-		same(t, "completed", asMap(results.Completed), wantCompleted)
-		same(t, "failed", asMap(results.Failed), wantFailed)
+		Same(t, "counted", asMap(c.Counted()), wantCounted)
+		Same(t, "completed", asMap(results.Completed), wantCompleted)
+		Same(t, "failed", asMap(results.Failed), wantFailed)
 	})
 }
 
@@ -221,7 +222,7 @@ func TestRandom_predecessors(t *testing.T) {
 			last = r.Index
 			got[int64(r.Index)] = r.Pod.UID
 		}
-		same(t, "predecessors", got, want)
+		Same(t, "predecessors", got, want)
 		for i := int32(-1); i < 9; i++ {
 			switch r := c.Predecessor(i); {
 			case r == nil && want[int64(i)] != "":
@@ -252,9 +253,9 @@ func TestRandom_vacant(t *testing.T) {
 				want = append(want, i)
 			}
 		}
-		same(t, "vacant", slices.Collect(c.Vacant()), want)
-		same(t, "number", c.Vacancies(), len(want))
+		Same(t, "vacant", slices.Collect(c.Vacant()), want)
+		Same(t, "number", c.Vacancies(), len(want))
 		distinct := len(w.indexes(w.filter(active, w.valid)))
-		same(t, "misplaced", c.Misplaced(), distinct != len(w.filter(active)))
+		Same(t, "misplaced", c.Misplaced(), distinct != len(w.filter(active)))
 	})
 }

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate/internal/census"
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -21,7 +22,7 @@ import (
 func TestRandom_read(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
-		job := newJob()
+		job := Job()
 		if oneIn(t, 3, "a selector of the user") {
 			job.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "job", "tier": "x"}}
 			if oneIn(t, 2, "with an expression") {
@@ -30,7 +31,7 @@ func TestRandom_read(t *testing.T) {
 		}
 		of := classifierOf(t, job)
 		for i, pod := range w.Pods {
-			for _, change := range []edit{label("app", "x"), label("tier", "x"), ownerless, controlledBy("other")} {
+			for _, change := range []Edit{Label("app", "x"), Label("tier", "x"), Ownerless, ControlledBy("other")} {
 				if oneIn(t, 4, "changed") {
 					change(w.Pods[i])
 				}
@@ -61,14 +62,14 @@ func TestRandom_read(t *testing.T) {
 		}
 
 		used := newCensus(w.classifierFor(of), len(w.Pods))
-		same(t, "read", used.Read(w.Pods), true)
+		Same(t, "read", used.Read(w.Pods), true)
 		slices.SortFunc(claims, func(a, b claim) int { return cmp.Compare(a.pod.UID, b.pod.UID) })
 		for _, r := range used.Claims() {
 			got = append(got, claim{r.Pod, r.Relation})
 		}
-		same(t, "claims", slices.Equal(got, claims), true)
-		same(t, "foreign", int(used.Foreign), foreign)
-		same(t, "counters", countersOf(used), countersOf(want))
+		Same(t, "claims", slices.Equal(got, claims), true)
+		Same(t, "foreign", int(used.Foreign), foreign)
+		Same(t, "counters", countersOf(used), countersOf(want))
 		if got, want := used.AllInOrder(), want.AllInOrder(); !slices.EqualFunc(got, want, census.EqualRecords) {
 			t.Errorf("records: got %v, want %v", got, want)
 		}
@@ -91,7 +92,7 @@ func clones(pods []*corev1.Pod, times int) (out []*corev1.Pod) {
 func TestRead_broken(t *testing.T) {
 	pods := func(n int) (out []*corev1.Pod) {
 		for i := range n {
-			out = append(out, newPod(fmt.Sprintf("uid-%d", i)))
+			out = append(out, Pod(fmt.Sprintf("uid-%d", i)))
 		}
 		return out
 	}
@@ -103,14 +104,14 @@ func TestRead_broken(t *testing.T) {
 		{"no pods", nil, false},
 		{"all different", pods(100), false},
 		{"one is nil", append(pods(40), nil), true},
-		{"one has no UID", append(pods(40), newPod("")), true},
-		{"two have the same UID", append(pods(40), newPod("uid-39")), true},
-		{"two foreign pods have the same UID", append(pods(40), newPod("x", controlledBy("other")), newPod("x", controlledBy("other"))), true},
+		{"one has no UID", append(pods(40), Pod("")), true},
+		{"two have the same UID", append(pods(40), Pod("uid-39")), true},
+		{"two foreign pods have the same UID", append(pods(40), Pod("x", ControlledBy("other")), Pod("x", ControlledBy("other"))), true},
 	} {
-		c := newCensus(classifierOf(t, newJob()), len(tc.pods))
-		pods := append([]*corev1.Pod{newPod("other", controlledBy("another"))}, tc.pods...)
-		same(t, tc.reason, c.Read(pods), !tc.want)
-		same(t, tc.reason+": Replace", newCensus(tracking.Classifier{}, 0).Replace(pods), !tc.want)
+		c := newCensus(classifierOf(t, Job()), len(tc.pods))
+		pods := append([]*corev1.Pod{Pod("other", ControlledBy("another"))}, tc.pods...)
+		Same(t, tc.reason, c.Read(pods), !tc.want)
+		Same(t, tc.reason+": Replace", newCensus(tracking.Classifier{}, 0).Replace(pods), !tc.want)
 	}
 }
 
@@ -121,9 +122,9 @@ func TestInOrder_spread(t *testing.T) {
 	for _, spread := range []int{1, 3, 100, 1 << 30} {
 		var pods []*corev1.Pod
 		for i := range 300 {
-			pods = append(pods, newPod(fmt.Sprintf("uid-%03d", i*7919%1000), index(strconv.Itoa(r.Intn(spread)))))
+			pods = append(pods, Pod(fmt.Sprintf("uid-%03d", i*7919%1000), Index(strconv.Itoa(r.Intn(spread)))))
 		}
-		pods = append(pods, newPod("no-index"), newPod("another"))
+		pods = append(pods, Pod("no-index"), Pod("another"))
 		c := take(tracking.Classifier{Indexed: true, Completions: 1 << 30}, pods...)
 		got := c.ActiveInOrder()
 		want := make([]*census.Record, 0, len(pods))
@@ -136,20 +137,20 @@ func TestInOrder_spread(t *testing.T) {
 			}
 			return 1
 		})
-		same(t, fmt.Sprintf("indexes below %d: in the order of Before", spread), slices.Equal(got, want), true)
+		Same(t, fmt.Sprintf("indexes below %d: in the order of Before", spread), slices.Equal(got, want), true)
 	}
 }
 
 // A long list of copies is read into a new census.
 func TestDiffers(t *testing.T) {
-	pods := clones([]*corev1.Pod{newPod("uid")}, 200)
+	pods := clones([]*corev1.Pod{Pod("uid")}, 200)
 	c := take(tracking.Classifier{}, pods...)
 	copies := slices.Clone(pods)
 	for i := range copies[:101] {
 		copies[i] = pods[i].DeepCopy()
 	}
-	same(t, "the same objects", c.Differs(pods), false)
-	same(t, "copies of most, and a nil", c.Differs(append(copies, nil)), true)
-	same(t, "copies, but not of most", c.Differs(append(copies[:50:50], pods[50:]...)), false)
-	same(t, "a short list", c.Differs(copies[:99]), false)
+	Same(t, "the same objects", c.Differs(pods), false)
+	Same(t, "copies of most, and a nil", c.Differs(append(copies, nil)), true)
+	Same(t, "copies, but not of most", c.Differs(append(copies[:50:50], pods[50:]...)), false)
+	Same(t, "a short list", c.Differs(copies[:99]), false)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/internal/census"
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -22,7 +23,7 @@ func TestRecordIsSmall(t *testing.T) {
 }
 
 func TestFinishOfUnknownTimes(t *testing.T) {
-	pod := newPod("a", failed)
+	pod := Pod("a", Failed)
 	pod.Status.ContainerStatuses = nil
 	pod.CreationTimestamp.Reset()
 	if got := take(tracking.Classifier{}, pod).Of("a").Finish(); !got.IsZero() {
@@ -36,11 +37,11 @@ func TestInOrder(t *testing.T) {
 	for _, indexed := range []bool{true, false} {
 		var pods []*corev1.Pod
 		for i := range 500 {
-			pods = append(pods, newPod(fmt.Sprintf("%s-%03d", []string{"a", "long-start", "long-start-2", ""}[i%4], i), index(fmt.Sprint(r.Intn(100)))))
+			pods = append(pods, Pod(fmt.Sprintf("%s-%03d", []string{"a", "long-start", "long-start-2", ""}[i%4], i), Index(fmt.Sprint(r.Intn(100)))))
 		}
 		r.Shuffle(len(pods), func(i, j int) { pods[i], pods[j] = pods[j], pods[i] })
 		records := take(tracking.Classifier{Indexed: indexed, Completions: 100}, pods...).ActiveInOrder()
-		same(t, "records", len(records), len(pods))
+		Same(t, "records", len(records), len(pods))
 		ordered := slices.IsSortedFunc(records, func(a, b *census.Record) int {
 			if a.Before(b) {
 				return -1
@@ -50,13 +51,13 @@ func TestInOrder(t *testing.T) {
 		if !ordered {
 			t.Errorf("indexed %v: the records are not in the order of Before", indexed)
 		}
-		same(t, "none", len(inOrder(take(tracking.Classifier{}, pods...), func(r *census.Record) bool { return r.Failed })), 0)
+		Same(t, "none", len(inOrder(take(tracking.Classifier{}, pods...), func(r *census.Record) bool { return r.Failed })), 0)
 	}
 }
 
 // The first Ready condition decides. Only active pods are ready.
 func TestReady(t *testing.T) {
-	conditions := func(statuses ...corev1.ConditionStatus) edit {
+	conditions := func(statuses ...corev1.ConditionStatus) Edit {
 		return func(pod *corev1.Pod) {
 			pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue}}
 			for _, s := range statuses {
@@ -68,12 +69,12 @@ func TestReady(t *testing.T) {
 		pod  *corev1.Pod
 		want int32
 	}{
-		{newPod("a", conditions()), 0},
-		{newPod("a", conditions(corev1.ConditionTrue)), 1},
-		{newPod("a", conditions(corev1.ConditionFalse, corev1.ConditionTrue)), 0},
-		{newPod("a", conditions(corev1.ConditionUnknown)), 0},
-		{newPod("a", conditions(corev1.ConditionTrue), deleted), 0},
-		{newPod("a", conditions(corev1.ConditionTrue), failed), 0},
+		{Pod("a", conditions()), 0},
+		{Pod("a", conditions(corev1.ConditionTrue)), 1},
+		{Pod("a", conditions(corev1.ConditionFalse, corev1.ConditionTrue)), 0},
+		{Pod("a", conditions(corev1.ConditionUnknown)), 0},
+		{Pod("a", conditions(corev1.ConditionTrue), Deleted), 0},
+		{Pod("a", conditions(corev1.ConditionTrue), Failed), 0},
 	} {
 		if c := take(tracking.Classifier{}, tc.pod); c.Ready != tc.want {
 			t.Errorf("%v: ready = %d, want %d", tc.pod.Status.Conditions, c.Ready, tc.want)
@@ -86,24 +87,24 @@ func TestRestarts(t *testing.T) {
 	restarted := func(pod *corev1.Pod) {
 		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{RestartCount: 1<<31 - 1}}
 	}
-	pods := []*corev1.Pod{newPod("a", restarted), newPod("b", restarted), newPod("c", restarted, phase(corev1.PodFailed))}
-	same(t, "restarts", take(tracking.Classifier{CountRestarts: true}, pods...).Restarts, int64(2)*(1<<31-1))
-	same(t, "without CountRestarts", take(tracking.Classifier{}, pods...).Restarts, int64(0))
+	pods := []*corev1.Pod{Pod("a", restarted), Pod("b", restarted), Pod("c", restarted, Phase(corev1.PodFailed))}
+	Same(t, "restarts", take(tracking.Classifier{CountRestarts: true}, pods...).Restarts, int64(2)*(1<<31-1))
+	Same(t, "without CountRestarts", take(tracking.Classifier{}, pods...).Restarts, int64(0))
 }
 
 // Without a backoff limit per index, the failure counts of a pod are not read.
 func TestCountsAreReadPerIndex(t *testing.T) {
-	pod := newPod("a", failed, index("0"), failures("3"))
+	pod := Pod("a", Failed, Index("0"), Failures("3"))
 	for limit, want := range map[backoff.Limit]int32{perIndex(1): 3, {PerJob: 1}: 0} {
 		classifier := tracking.Classifier{Indexed: true, Completions: 1, Limit: limit}
-		same(t, fmt.Sprintf("failures with %+v", limit), take(classifier, pod).Of("a").Counts.Failures, want)
+		Same(t, fmt.Sprintf("failures with %+v", limit), take(classifier, pod).Of("a").Counts.Failures, want)
 	}
 }
 
 // Of several pods that fail the Job, FailsJob returns the first in the order of Before,
 // whichever was added first. Without indexes that is the pod with the lowest UID.
 func TestFailsJobNamesTheFirst(t *testing.T) {
-	fails := func(uid string) *corev1.Pod { return newPod(uid, exit(exitFailJob, after(0))) }
+	fails := func(uid string) *corev1.Pod { return Pod(uid, Exit(ExitFailJob, After(0))) }
 	pods := []*corev1.Pod{fails("b"), fails("a"), fails("c")}
 	if got := failsJob(take(tracking.Classifier{Policy: policy()}, pods...)); got != pods[1] {
 		t.Errorf("FailsJob = %v, want a", got)
@@ -112,14 +113,14 @@ func TestFailsJobNamesTheFirst(t *testing.T) {
 
 // A removed pod leaves no record.
 func TestRemoveLeavesNoRecord(t *testing.T) {
-	pods := []*corev1.Pod{newPod("a"), newPod("b"), newPod("c")}
+	pods := []*corev1.Pod{Pod("a"), Pod("b"), Pod("c")}
 	c := take(tracking.Classifier{}, pods...)
 	for left := len(pods) - 1; left >= 0; left-- {
 		if !c.Remove(pods[left].UID) {
 			t.Fatalf("Remove(%s) = false, want true", pods[left].UID)
 		}
-		same(t, "records", c.Len(), left)
-		same(t, "active", int(c.Active), left)
+		Same(t, "records", c.Len(), left)
+		Same(t, "active", int(c.Active), left)
 	}
 }
 
@@ -127,8 +128,8 @@ func TestRemoveLeavesNoRecord(t *testing.T) {
 func TestAdoptedPodIsTracked(t *testing.T) {
 	for _, adopted := range []bool{true, false} {
 		c := newCensus(tracking.Classifier{}, 1)
-		c.Add(newPod("a", ownerless, released, failed), adopted)
-		same(t, "is tracked", c.Of("a").Tracked, adopted)
-		same(t, "strip", len(c.Account(tracking.AccountInputs{}).Strip) == 1, adopted)
+		c.Add(Pod("a", Ownerless, Released, Failed), adopted)
+		Same(t, "is tracked", c.Of("a").Tracked, adopted)
+		Same(t, "strip", len(c.Account(tracking.AccountInputs{}).Strip) == 1, adopted)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/internal/census"
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -74,7 +75,7 @@ var queries = []func(*census.Census) string{
 	func(c *census.Census) string {
 		return "failing " + summary(c.Account(tracking.AccountInputs{Ending: batchv1.JobFailureTarget, Cap: 2}))
 	},
-	func(c *census.Census) string { return fmt.Sprint("pods ", uidsOf(c.Pods())) },
+	func(c *census.Census) string { return fmt.Sprint("pods ", UIDsOf(c.Pods())) },
 }
 
 func records(rs []*census.Record) (out []types.UID) {
@@ -88,7 +89,7 @@ func records(rs []*census.Record) (out []types.UID) {
 // do its clones, which are independent.
 func TestRandom_everyStep(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		o := &inputs{world: drawWorld(t), job: classifierOf(t, newJob()), pods: map[types.UID]*corev1.Pod{}}
+		o := &inputs{world: drawWorld(t), job: classifierOf(t, Job()), pods: map[types.UID]*corev1.Pod{}}
 		crowded := rapid.Bool().Draw(t, "crowded") // several pods of each index, many of them failed
 		if crowded {
 			o.world.Indexed, o.world.PerIndex, o.world.Completions = true, true, 3
@@ -98,12 +99,12 @@ func TestRandom_everyStep(t *testing.T) {
 		for i, pod := range states {
 			pod.Name = "pod-" + string(pod.UID)
 			if crowded {
-				index(strconv.Itoa(i % 4))(pod)
+				Index(strconv.Itoa(i % 4))(pod)
 				if i%2 == 0 {
-					failed(pod)
+					Failed(pod)
 				}
 			}
-			for _, change := range []edit{label("app", "x"), ownerless, controlledBy("other")} {
+			for _, change := range []Edit{Label("app", "x"), Ownerless, ControlledBy("other")} {
 				if oneIn(t, 6, "changed") {
 					change(pod)
 				}
@@ -181,11 +182,11 @@ func (o *inputs) step(t *rapid.T, c *census.Census, states []*corev1.Pod) {
 		}
 		delete(o.pods, uid)
 	case 4:
-		if o.stripped = rapid.SliceOfNDistinct(rapid.SampledFrom(append(uidsOf(states), "none")), 0, 3, rapid.ID[types.UID]).Draw(t, "stripped"); true {
+		if o.stripped = rapid.SliceOfNDistinct(rapid.SampledFrom(append(UIDsOf(states), "none")), 0, 3, rapid.ID[types.UID]).Draw(t, "stripped"); true {
 			c.SetStripped(o.stripped)
 		}
 	case 5:
-		all := rapid.SliceOfNDistinct(rapid.SampledFrom(append(uidsOf(states), "x", "y", "z")), 0, 3, rapid.ID[types.UID]).Draw(t, "listed")
+		all := rapid.SliceOfNDistinct(rapid.SampledFrom(append(UIDsOf(states), "x", "y", "z")), 0, 3, rapid.ID[types.UID]).Draw(t, "listed")
 		at := rapid.IntRange(0, len(all)).Draw(t, "of which succeeded")
 		o.world.Succeeded, o.world.Failed = all[:at], all[at:]
 		c.SetClassifier(o.classifier())
@@ -199,7 +200,7 @@ func (o *inputs) step(t *rapid.T, c *census.Census, states []*corev1.Pod) {
 		results := c.IndexResults(o.completed, o.failed)
 		o.completed, o.failed = results.Completed, results.Failed
 	}
-	same(t, "results", c.IndexResults(o.completed, o.failed), o.fresh(t).IndexResults(o.completed, o.failed))
+	Same(t, "results", c.IndexResults(o.completed, o.failed), o.fresh(t).IndexResults(o.completed, o.failed))
 }
 
 // The lists of a large census have many chunks.
@@ -209,11 +210,11 @@ func TestLargeCensus(t *testing.T) {
 	pods := make([]*corev1.Pod, n)
 	c := newCensus(classifier, 0)
 	for i := range pods {
-		kind := succeeded
+		kind := Succeeded
 		if i%3 > 0 {
-			kind = failed
+			kind = Failed
 		}
-		pods[i] = newPod(fmt.Sprint("uid-", i*7919%n), index(strconv.Itoa(i)), kind)
+		pods[i] = Pod(fmt.Sprint("uid-", i*7919%n), Index(strconv.Itoa(i)), kind)
 	}
 	for i, pod := range pods {
 		c.Add(pod, false)

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate/internal/lifecycle"
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 // A deadline above 9.2×10^9 seconds overflowed, and the Job failed at once.
@@ -20,21 +21,21 @@ func TestLesson_deadlineOverflow(t *testing.T) {
 		start   time.Time
 		want    time.Duration
 	}{
-		{"usual", 60, after(-20).Time, 40 * time.Second},
-		{"just passed", 60, after(-60).Time, 0},
-		{"passed", 60, after(-90).Time, -30 * time.Second},
-		{"a start in the future", 60, after(20).Time, 80 * time.Second},
-		{"at once", 0, noon, 0},
-		{"negative", -5, noon, 0},
+		{"usual", 60, After(-20).Time, 40 * time.Second},
+		{"just passed", 60, After(-60).Time, 0},
+		{"passed", 60, After(-90).Time, -30 * time.Second},
+		{"a start in the future", 60, After(20).Time, 80 * time.Second},
+		{"at once", 0, Noon(), 0},
+		{"negative", -5, Noon(), 0},
 		{"the least", math.MinInt64, time.Time{}, -longest},
-		{"9.2×10^9 s", 9_223_372_037, noon, longest.Truncate(time.Second)},
-		{"the greatest", math.MaxInt64, noon, longest.Truncate(time.Second)},
-		{"the greatest, and a start in the future", math.MaxInt64, after(20).Time, longest},
-		{"a start that no duration reaches", 60, noon.AddDate(500, 0, 0), longest},
+		{"9.2×10^9 s", 9_223_372_037, Noon(), longest.Truncate(time.Second)},
+		{"the greatest", math.MaxInt64, Noon(), longest.Truncate(time.Second)},
+		{"the greatest, and a start in the future", math.MaxInt64, After(20).Time, longest},
+		{"a start that no duration reaches", 60, Noon().AddDate(500, 0, 0), longest},
 		{"a start ages ago", 60, time.Time{}, 60*time.Second - longest},
 		{"a start ages ago and the greatest", math.MaxInt64, time.Time{}, longest.Truncate(time.Second) - longest},
 	} {
-		if got := lifecycle.Deadline(tc.seconds, tc.start, noon); got != tc.want {
+		if got := lifecycle.Deadline(tc.seconds, tc.start, Noon()); got != tc.want {
 			t.Errorf("%s: Deadline = %v, want %v", tc.reason, got, tc.want)
 		}
 	}
@@ -69,6 +70,6 @@ func TestRandom_deadline(t *testing.T) {
 		seconds := rapid.Int64().Draw(t, "seconds")
 		start := time.Unix(rapid.Int64Range(-1<<40, 1<<40).Draw(t, "start"), rapid.Int64Range(0, 999_999_999).Draw(t, "nanos"))
 		now := time.Unix(rapid.Int64Range(-1<<40, 1<<40).Draw(t, "now"), 0)
-		same(t, "Deadline", lifecycle.Deadline(seconds, start, now), slowDeadline(seconds, start, now))
+		Same(t, "Deadline", lifecycle.Deadline(seconds, start, now), slowDeadline(seconds, start, now))
 	})
 }

@@ -10,24 +10,25 @@ import (
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/internal/lifecycle"
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 // on enables one way to end.
 var on = map[string]func(*lifecycle.Facts){
-	"SuccessCriteriaMet": func(f *lifecycle.Facts) { f.Conditions = append(f.Conditions, yes(batchv1.JobSuccessCriteriaMet)) },
-	"FailureTarget":      func(f *lifecycle.Facts) { f.Conditions = append(f.Conditions, yes(batchv1.JobFailureTarget)) },
+	"SuccessCriteriaMet": func(f *lifecycle.Facts) { f.Conditions = append(f.Conditions, Yes(batchv1.JobSuccessCriteriaMet)) },
+	"FailureTarget":      func(f *lifecycle.Facts) { f.Conditions = append(f.Conditions, Yes(batchv1.JobFailureTarget)) },
 	"FailJob": func(f *lifecycle.Facts) {
 		f.FailJob = &lifecycle.Verdict{Reason: "PodFailurePolicy", Message: "a rule"}
 	},
 	"BackoffLimit": func(f *lifecycle.Facts) { f.Failed = 7 },
 	"Deadline":     func(f *lifecycle.Facts) { f.PastDeadline = true },
 	"MaxFailedIndexes": func(f *lifecycle.Facts) {
-		f.MaxFailedIndexes, f.FailedIndexes = ptrTo[int32](0), indexset.Of(0)
+		f.MaxFailedIndexes, f.FailedIndexes = PtrTo[int32](0), indexset.Of(0)
 	},
 	"FailedIndexes": func(f *lifecycle.Facts) { f.FailedIndexes, f.Completed = indexset.Of(0), indexset.Of(1, 2, 3) },
 	"SuccessPolicy": func(f *lifecycle.Facts) {
 		f.SuccessPolicy = lifecycle.NewSuccessPolicy(&batchv1.SuccessPolicy{
-			Rules: []batchv1.SuccessPolicyRule{{SucceededCount: ptrTo[int32](4)}, {SucceededCount: ptrTo[int32](2)}},
+			Rules: []batchv1.SuccessPolicyRule{{SucceededCount: PtrTo[int32](4)}, {SucceededCount: PtrTo[int32](2)}},
 		}, 4)
 	},
 	"Completions": func(f *lifecycle.Facts) { f.Settled, f.Succeeded = true, 4 },
@@ -37,8 +38,8 @@ var on = map[string]func(*lifecycle.Facts){
 // with the given ways to end enabled.
 func factsOf(rows []string) *lifecycle.Facts {
 	f := &lifecycle.Facts{
-		Conditions: []batchv1.JobCondition{no(batchv1.JobFailureTarget), no(batchv1.JobSuccessCriteriaMet), no(batchv1.JobComplete)},
-		Indexed:    true, Completions: ptrTo[int32](4), Completed: indexset.Of(1, 2), Succeeded: 3, Failed: 6,
+		Conditions: []batchv1.JobCondition{No(batchv1.JobFailureTarget), No(batchv1.JobSuccessCriteriaMet), No(batchv1.JobComplete)},
+		Indexed:    true, Completions: PtrTo[int32](4), Completed: indexset.Of(1, 2), Succeeded: 3, Failed: 6,
 		Limit: backoff.Limit{Target: backoff.TargetIndex, PerJob: 6},
 	}
 	for _, row := range rows {
@@ -71,16 +72,16 @@ func TestPrecedenceOfEnds_golden(t *testing.T) {
 			t.Errorf("way %d to end is %s, want %s", i, rows[i], want.rule)
 		}
 		end := lifecycle.Decide(factsOf(rows[i:]))
-		same(t, want.rule, []string{end.Rule(), string(end.Interim), string(end.Terminal()), end.Reason, end.Message},
+		Same(t, want.rule, []string{end.Rule(), string(end.Interim), string(end.Terminal()), end.Reason, end.Message},
 			[]string{want.rule, want.interim, want.terminal, want.reason, want.message})
-		same(t, want.rule+" ends", end.Ended(), true)
-		same(t, want.rule+" succeeds", end.Succeeds(), want.terminal == "Complete")
-		same(t, want.rule+" is decided already", end.Decided, i < 2)
-		same(t, want.rule+" outranks the deadline", end.OutranksDeadline(), i <= 4)
+		Same(t, want.rule+" ends", end.Ended(), true)
+		Same(t, want.rule+" succeeds", end.Succeeds(), want.terminal == "Complete")
+		Same(t, want.rule+" is decided already", end.Decided, i < 2)
+		Same(t, want.rule+" outranks the deadline", end.OutranksDeadline(), i <= 4)
 	}
 	going := lifecycle.Decide(factsOf(nil))
-	same(t, "nothing applies", going, lifecycle.End{})
-	same(t, "it ends", going.Ended() || going.Succeeds() || going.OutranksDeadline(), false)
+	Same(t, "nothing applies", going, lifecycle.End{})
+	Same(t, "it ends", going.Ended() || going.Succeeds() || going.OutranksDeadline(), false)
 }
 
 // Of all ends that apply, the first in order of precedence decides.
@@ -105,12 +106,12 @@ func TestPrecedenceOfEnds_everySubset(t *testing.T) {
 
 func TestEnds_isACopy(t *testing.T) {
 	lifecycle.Ends()[0] = "overwritten"
-	same(t, "the first", lifecycle.Ends()[0], "SuccessCriteriaMet")
+	Same(t, "the first", lifecycle.Ends()[0], "SuccessCriteriaMet")
 }
 
 func TestDecide_rows(t *testing.T) {
 	perIndex := backoff.Limit{Target: backoff.TargetIndex, PerJob: 6}
-	two := ptrTo[int32](2)
+	two := PtrTo[int32](2)
 	for _, tc := range []struct {
 		reason string
 		facts  lifecycle.Facts
@@ -150,14 +151,14 @@ func TestDecide_rows(t *testing.T) {
 		{"not enough", lifecycle.Facts{Succeeded: 1, Completions: two, Settled: true, Limit: perIndex}, ""},
 		{"without completions any success is enough", lifecycle.Facts{Succeeded: 1, Settled: true, Limit: perIndex}, "Completions"},
 		{"without completions and success", lifecycle.Facts{Settled: true, Limit: perIndex}, ""},
-		{"completions of 0", lifecycle.Facts{Completions: ptrTo[int32](0), Settled: true, Limit: perIndex}, "Completions"},
+		{"completions of 0", lifecycle.Facts{Completions: PtrTo[int32](0), Settled: true, Limit: perIndex}, "Completions"},
 		{
 			"a success policy is for Indexed Jobs",
-			lifecycle.Facts{Completed: indexset.Of(0), SuccessPolicy: lifecycle.NewSuccessPolicy(&batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededCount: ptrTo[int32](1)}}}, 2)}, "",
+			lifecycle.Facts{Completed: indexset.Of(0), SuccessPolicy: lifecycle.NewSuccessPolicy(&batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededCount: PtrTo[int32](1)}}}, 2)}, "",
 		},
 		{
 			"the first rule of a success policy",
-			lifecycle.Facts{Indexed: true, Completed: indexset.Of(0), SuccessPolicy: lifecycle.NewSuccessPolicy(&batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededCount: ptrTo[int32](1)}}}, 2)}, "SuccessPolicy",
+			lifecycle.Facts{Indexed: true, Completed: indexset.Of(0), SuccessPolicy: lifecycle.NewSuccessPolicy(&batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededCount: PtrTo[int32](1)}}}, 2)}, "SuccessPolicy",
 		},
 		{"the zero Facts", lifecycle.Facts{}, ""},
 	} {
@@ -216,7 +217,7 @@ func TestRandom_decide(t *testing.T) {
 			Failed: rapid.Int32Range(0, 3).Draw(t, "failures"), Restarts: rapid.Int64Range(0, 3).Draw(t, "restarts"), CountRestarts: flip.Draw(t, "on failure"),
 			Limit:        backoff.Limit{Target: backoff.TargetJob, PerJob: rapid.Int32Range(0, 3).Draw(t, "limit")},
 			PastDeadline: rapid.IntRange(0, 9).Draw(t, "past deadline") == 0,
-			Indexed:      flip.Draw(t, "indexed"), Completions: ptrTo(int32(8)),
+			Indexed:      flip.Draw(t, "indexed"), Completions: PtrTo(int32(8)),
 			Completed: completedSet, FailedIndexes: failedSet.Difference(completedSet),
 			Succeeded: rapid.Int32Range(0, 8).Draw(t, "succeeded"), Settled: flip.Draw(t, "settled"), Active: rapid.Int32Range(0, 1).Draw(t, "active"),
 		}
@@ -230,7 +231,7 @@ func TestRandom_decide(t *testing.T) {
 			f.Limit.Target = backoff.TargetIndex
 		}
 		if flip.Draw(t, "has a maximum") {
-			f.MaxFailedIndexes = ptrTo(rapid.Int32Range(0, 4).Draw(t, "maximum"))
+			f.MaxFailedIndexes = PtrTo(rapid.Int32Range(0, 4).Draw(t, "maximum"))
 		}
 		var rules []slowRule
 		if flip.Draw(t, "has a success policy") {

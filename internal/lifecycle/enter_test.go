@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate/internal/lifecycle"
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/validation"
 )
@@ -19,7 +20,7 @@ var (
 
 func TestEnterInterim(t *testing.T) {
 	want := batchv1.JobCondition{
-		Type: batchv1.JobFailureTarget, Status: "True", Reason: "R", Message: "M", LastProbeTime: after(0), LastTransitionTime: after(0),
+		Type: batchv1.JobFailureTarget, Status: "True", Reason: "R", Message: "M", LastProbeTime: After(0), LastTransitionTime: After(0),
 	}
 	decided := failing
 	decided.Decided = true
@@ -29,25 +30,25 @@ func TestEnterInterim(t *testing.T) {
 		end          lifecycle.End
 	}{
 		{"the first", nil, []batchv1.JobCondition{want}, failing},
-		{"beside others", []batchv1.JobCondition{no(batchv1.JobSuspended)}, []batchv1.JobCondition{no(batchv1.JobSuspended), want}, failing},
-		{"one that is not True stays", []batchv1.JobCondition{no(batchv1.JobFailureTarget)}, []batchv1.JobCondition{no(batchv1.JobFailureTarget), want}, failing},
-		{"one that is True already", []batchv1.JobCondition{yes(batchv1.JobFailureTarget)}, []batchv1.JobCondition{yes(batchv1.JobFailureTarget)}, decided},
-		{"the Job does not end", []batchv1.JobCondition{no(batchv1.JobSuspended)}, []batchv1.JobCondition{no(batchv1.JobSuspended)}, lifecycle.End{}},
+		{"beside others", []batchv1.JobCondition{No(batchv1.JobSuspended)}, []batchv1.JobCondition{No(batchv1.JobSuspended), want}, failing},
+		{"one that is not True stays", []batchv1.JobCondition{No(batchv1.JobFailureTarget)}, []batchv1.JobCondition{No(batchv1.JobFailureTarget), want}, failing},
+		{"one that is True already", []batchv1.JobCondition{Yes(batchv1.JobFailureTarget)}, []batchv1.JobCondition{Yes(batchv1.JobFailureTarget)}, decided},
+		{"the Job does not end", []batchv1.JobCondition{No(batchv1.JobSuspended)}, []batchv1.JobCondition{No(batchv1.JobSuspended)}, lifecycle.End{}},
 	} {
 		status := &batchv1.JobStatus{Conditions: tc.before}
-		lifecycle.EnterInterim(status, tc.end, noon)
-		same(t, tc.reason, status.Conditions, tc.want)
-		lifecycle.EnterInterim(status, tc.end, noon)
-		same(t, tc.reason+", entered twice", status.Conditions, tc.want)
+		lifecycle.EnterInterim(status, tc.end, Noon())
+		Same(t, tc.reason, status.Conditions, tc.want)
+		lifecycle.EnterInterim(status, tc.end, Noon())
+		Same(t, tc.reason+", entered twice", status.Conditions, tc.want)
 	}
 }
 
 // The terminal condition "follows with the same reason and message".
 func TestEnterTerminal(t *testing.T) {
 	terminal := func(c batchv1.JobConditionType) batchv1.JobCondition {
-		return batchv1.JobCondition{Type: c, Status: "True", Reason: "R", Message: "M", LastProbeTime: after(0), LastTransitionTime: after(0)}
+		return batchv1.JobCondition{Type: c, Status: "True", Reason: "R", Message: "M", LastProbeTime: After(0), LastTransitionTime: After(0)}
 	}
-	met, target := yes(batchv1.JobSuccessCriteriaMet), yes(batchv1.JobFailureTarget)
+	met, target := Yes(batchv1.JobSuccessCriteriaMet), Yes(batchv1.JobFailureTarget)
 	for _, tc := range []struct {
 		reason      string
 		before      batchv1.JobStatus
@@ -56,29 +57,29 @@ func TestEnterTerminal(t *testing.T) {
 		want        *batchv1.JobStatus // nil: the Job does not end yet
 	}{
 		{
-			"success", batchv1.JobStatus{StartTime: ptrTo(after(-5)), Conditions: []batchv1.JobCondition{met}}, succeeding, 0,
-			&batchv1.JobStatus{StartTime: ptrTo(after(-5)), CompletionTime: ptrTo(after(0)), Conditions: []batchv1.JobCondition{met, terminal(batchv1.JobComplete)}},
+			"success", batchv1.JobStatus{StartTime: PtrTo(After(-5)), Conditions: []batchv1.JobCondition{met}}, succeeding, 0,
+			&batchv1.JobStatus{StartTime: PtrTo(After(-5)), CompletionTime: PtrTo(After(0)), Conditions: []batchv1.JobCondition{met, terminal(batchv1.JobComplete)}},
 		},
 		{
-			"failure", batchv1.JobStatus{StartTime: ptrTo(after(-5)), Conditions: []batchv1.JobCondition{target}}, failing, 0,
-			&batchv1.JobStatus{StartTime: ptrTo(after(-5)), Conditions: []batchv1.JobCondition{target, terminal(batchv1.JobFailed)}},
+			"failure", batchv1.JobStatus{StartTime: PtrTo(After(-5)), Conditions: []batchv1.JobCondition{target}}, failing, 0,
+			&batchv1.JobStatus{StartTime: PtrTo(After(-5)), Conditions: []batchv1.JobCondition{target, terminal(batchv1.JobFailed)}},
 		},
 		{
 			"it never started", batchv1.JobStatus{Conditions: []batchv1.JobCondition{met}}, succeeding, 0,
-			&batchv1.JobStatus{StartTime: ptrTo(after(0)), CompletionTime: ptrTo(after(0)), Conditions: []batchv1.JobCondition{met, terminal(batchv1.JobComplete)}},
+			&batchv1.JobStatus{StartTime: PtrTo(After(0)), CompletionTime: PtrTo(After(0)), Conditions: []batchv1.JobCondition{met, terminal(batchv1.JobComplete)}},
 		},
 		{
-			"the clock went back", batchv1.JobStatus{StartTime: ptrTo(after(5)), Conditions: []batchv1.JobCondition{met}}, succeeding, 0,
-			&batchv1.JobStatus{StartTime: ptrTo(after(5)), CompletionTime: ptrTo(after(5)), Conditions: []batchv1.JobCondition{met, terminal(batchv1.JobComplete)}},
+			"the clock went back", batchv1.JobStatus{StartTime: PtrTo(After(5)), Conditions: []batchv1.JobCondition{met}}, succeeding, 0,
+			&batchv1.JobStatus{StartTime: PtrTo(After(5)), CompletionTime: PtrTo(After(5)), Conditions: []batchv1.JobCondition{met, terminal(batchv1.JobComplete)}},
 		},
 		{
 			"a completion time without a completion can never change again",
-			batchv1.JobStatus{StartTime: ptrTo(after(-5)), CompletionTime: ptrTo(after(-3)), Conditions: []batchv1.JobCondition{met}}, succeeding, 0,
-			&batchv1.JobStatus{StartTime: ptrTo(after(-5)), CompletionTime: ptrTo(after(-3)), Conditions: []batchv1.JobCondition{met, terminal(batchv1.JobComplete)}},
+			batchv1.JobStatus{StartTime: PtrTo(After(-5)), CompletionTime: PtrTo(After(-3)), Conditions: []batchv1.JobCondition{met}}, succeeding, 0,
+			&batchv1.JobStatus{StartTime: PtrTo(After(-5)), CompletionTime: PtrTo(After(-3)), Conditions: []batchv1.JobCondition{met, terminal(batchv1.JobComplete)}},
 		},
 		{
-			"a condition that was False", batchv1.JobStatus{StartTime: ptrTo(after(0)), Conditions: []batchv1.JobCondition{no(batchv1.JobFailed), target}}, failing, 0,
-			&batchv1.JobStatus{StartTime: ptrTo(after(0)), Conditions: []batchv1.JobCondition{terminal(batchv1.JobFailed), target}},
+			"a condition that was False", batchv1.JobStatus{StartTime: PtrTo(After(0)), Conditions: []batchv1.JobCondition{No(batchv1.JobFailed), target}}, failing, 0,
+			&batchv1.JobStatus{StartTime: PtrTo(After(0)), Conditions: []batchv1.JobCondition{terminal(batchv1.JobFailed), target}},
 		},
 		{"the Job does not end", batchv1.JobStatus{Conditions: []batchv1.JobCondition{target}}, lifecycle.End{}, 0, nil},
 		{"a pod is active", batchv1.JobStatus{Active: 1, Conditions: []batchv1.JobCondition{target}}, failing, 0, nil},
@@ -92,34 +93,34 @@ func TestEnterTerminal(t *testing.T) {
 			batchv1.JobStatus{UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{Failed: []types.UID{"a"}}, Conditions: []batchv1.JobCondition{target}}, failing, 0, nil,
 		},
 		{"the interim condition is missing", batchv1.JobStatus{Conditions: []batchv1.JobCondition{met}}, failing, 0, nil},
-		{"the interim condition is False", batchv1.JobStatus{Conditions: []batchv1.JobCondition{no(batchv1.JobFailureTarget)}}, failing, 0, nil},
+		{"the interim condition is False", batchv1.JobStatus{Conditions: []batchv1.JobCondition{No(batchv1.JobFailureTarget)}}, failing, 0, nil},
 	} {
 		want := tc.want
 		if want == nil {
 			want = tc.before.DeepCopy()
 		}
 		status := tc.before.DeepCopy()
-		entered := lifecycle.EnterTerminal(status, tc.end, tc.terminating, noon)
-		same(t, tc.reason, status, want)
-		same(t, tc.reason+": entered", entered, tc.want != nil)
+		entered := lifecycle.EnterTerminal(status, tc.end, tc.terminating, Noon())
+		Same(t, tc.reason, status, want)
+		Same(t, tc.reason+": entered", entered, tc.want != nil)
 	}
 }
 
 // drawRunning draws a Job that has not ended, with a valid status and conditions that are
 // not True.
 func drawRunning(t *rapid.T) *batchv1.Job {
-	job := storedJob()
-	job.Spec = batchv1.JobSpec{Suspend: ptrTo(rapid.Bool().Draw(t, "suspend")), Completions: ptrTo(rapid.Int32Range(0, 2).Draw(t, "completions"))}
+	job := Stored()
+	job.Spec = batchv1.JobSpec{Suspend: PtrTo(rapid.Bool().Draw(t, "suspend")), Completions: PtrTo(rapid.Int32Range(0, 2).Draw(t, "completions"))}
 	for _, c := range conditionTypes {
 		switch {
 		case rapid.IntRange(0, 3).Draw(t, "condition") == 0:
-			job.Status.Conditions = append(job.Status.Conditions, no(c))
+			job.Status.Conditions = append(job.Status.Conditions, No(c))
 		case c == batchv1.JobSuspended && rapid.Bool().Draw(t, "suspended"):
-			job.Status.Conditions = append(job.Status.Conditions, yes(c))
+			job.Status.Conditions = append(job.Status.Conditions, Yes(c))
 		}
 	}
 	if rapid.Bool().Draw(t, "started") {
-		job.Status.StartTime = ptrTo(after(rapid.IntRange(-3, 3).Draw(t, "start")))
+		job.Status.StartTime = PtrTo(After(rapid.IntRange(-3, 3).Draw(t, "start")))
 	}
 	job.Status.Active = rapid.Int32Range(0, 1).Draw(t, "active")
 	if rapid.Bool().Draw(t, "uncounted") {
@@ -141,26 +142,26 @@ func TestRandom_statusesOnTheWayToTheEndAreAccepted(t *testing.T) {
 		end := rapid.SampledFrom([]lifecycle.End{failing, succeeding}).Draw(t, "end")
 
 		interim := old.DeepCopy()
-		lifecycle.EnterInterim(&interim.Status, end, noon)
+		lifecycle.EnterInterim(&interim.Status, end, Noon())
 		accepted(t, "interim", interim, old)
-		same(t, "outcome", jobstatus.OutcomeOf(interim).Decided(), true)
-		same(t, "finished", jobstatus.Finished(interim) == nil, true)
+		Same(t, "outcome", jobstatus.OutcomeOf(interim).Decided(), true)
+		Same(t, "finished", jobstatus.Finished(interim) == nil, true)
 
 		last := interim.DeepCopy()
 		terminating := rapid.Int32Range(0, 1).Draw(t, "terminating")
-		entered := lifecycle.EnterTerminal(&last.Status, end, terminating, noon)
+		entered := lifecycle.EnterTerminal(&last.Status, end, terminating, Noon())
 		accepted(t, "terminal", last, interim)
 		busy := old.Status.Active > 0 || terminating > 0 || old.Status.UncountedTerminatedPods != nil
-		same(t, "entered", entered, !busy)
+		Same(t, "entered", entered, !busy)
 		if !entered {
-			same(t, "a status that is not ready", last, interim)
+			Same(t, "a status that is not ready", last, interim)
 			return
 		}
 		if errs := validation.Status(last); len(errs) > 0 {
 			t.Errorf("the terminal status is invalid: %v", errs.ToAggregate())
 		}
-		same(t, "terminal condition", jobstatus.Finished(last).Type, end.Terminal())
-		same(t, "outcome", jobstatus.OutcomeOf(last).Terminal(), true)
+		Same(t, "terminal condition", jobstatus.Finished(last).Type, end.Terminal())
+		Same(t, "outcome", jobstatus.OutcomeOf(last).Terminal(), true)
 		if last.Status.StartTime == nil || end.Succeeds() != (last.Status.CompletionTime != nil) {
 			t.Errorf("start time %v, completion time %v", last.Status.StartTime, last.Status.CompletionTime)
 		}
@@ -174,13 +175,13 @@ func TestRandom_conditionsAreNotShared(t *testing.T) {
 		conditions := append(make([]batchv1.JobCondition, 0, 9), drawConditions(t)...)
 		before := append([]batchv1.JobCondition(nil), conditions[:9:9]...)
 		for _, enter := range []func(*batchv1.JobStatus){
-			func(st *batchv1.JobStatus) { lifecycle.EnterInterim(st, failing, noon) },
-			func(st *batchv1.JobStatus) { lifecycle.EnterTerminal(st, failing, 0, noon) },
-			func(st *batchv1.JobStatus) { lifecycle.Suspend(st, true, noon) },
-			func(st *batchv1.JobStatus) { lifecycle.Suspend(st, false, noon) },
+			func(st *batchv1.JobStatus) { lifecycle.EnterInterim(st, failing, Noon()) },
+			func(st *batchv1.JobStatus) { lifecycle.EnterTerminal(st, failing, 0, Noon()) },
+			func(st *batchv1.JobStatus) { lifecycle.Suspend(st, true, Noon()) },
+			func(st *batchv1.JobStatus) { lifecycle.Suspend(st, false, Noon()) },
 		} {
 			enter(&batchv1.JobStatus{Conditions: conditions})
-			same(t, "the conditions and the memory behind them", conditions[:9], before)
+			Same(t, "the conditions and the memory behind them", conditions[:9], before)
 		}
 	})
 }

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/internal/lifecycle"
-	"github.com/jobfate/jobfate/internal/podtest"
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 // leaf is a value inside a status. reach returns the same value of another status.
@@ -55,19 +55,19 @@ func leaves(t *testing.T, path string, reach func(reflect.Value) reflect.Value, 
 // Here each field makes a difference.
 func TestEqual_everyField(t *testing.T) {
 	self := func(root reflect.Value) reflect.Value { return root }
-	all := leaves(t, "status", self, reflect.ValueOf(podtest.FullStatus()).Elem())
+	all := leaves(t, "status", self, reflect.ValueOf(FullStatus()).Elem())
 	if len(all) < 25 {
 		t.Fatalf("found only %d values: %v", len(all), all)
 	}
 	for _, l := range all {
-		changed := podtest.FullStatus()
+		changed := FullStatus()
 		v := l.reach(reflect.ValueOf(changed).Elem())
 		v.SetZero()
-		if lifecycle.Equal(changed, podtest.FullStatus()) || lifecycle.Equal(podtest.FullStatus(), changed) {
+		if lifecycle.Equal(changed, FullStatus()) || lifecycle.Equal(FullStatus(), changed) {
 			t.Errorf("statuses with and without %s are Equal", l.path)
 		}
 	}
-	if !lifecycle.Equal(podtest.FullStatus(), podtest.FullStatus()) {
+	if !lifecycle.Equal(FullStatus(), FullStatus()) {
 		t.Error("two copies of a status are not Equal")
 	}
 }
@@ -84,11 +84,11 @@ func TestEqual(t *testing.T) {
 		{"no lists and empty lists", &batchv1.JobStatus{}, &batchv1.JobStatus{UncountedTerminatedPods: none}, true},
 		{"empty lists, one of them not nil", &batchv1.JobStatus{UncountedTerminatedPods: none}, &batchv1.JobStatus{UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{Failed: []types.UID{}}}, true},
 		{"no conditions", &batchv1.JobStatus{}, &batchv1.JobStatus{Conditions: []batchv1.JobCondition{}}, true},
-		{"no failed indexes, and no list of them", &batchv1.JobStatus{FailedIndexes: ptrTo("")}, &batchv1.JobStatus{}, false},
-		{"zero and unknown", &batchv1.JobStatus{Ready: ptrTo[int32](0)}, &batchv1.JobStatus{}, false},
-		{"the same time in two zones", &batchv1.JobStatus{StartTime: ptrTo(after(0))}, &batchv1.JobStatus{StartTime: ptrTo(metav1.NewTime(noon.Local()))}, true},
+		{"no failed indexes, and no list of them", &batchv1.JobStatus{FailedIndexes: PtrTo("")}, &batchv1.JobStatus{}, false},
+		{"zero and unknown", &batchv1.JobStatus{Ready: PtrTo[int32](0)}, &batchv1.JobStatus{}, false},
+		{"the same time in two zones", &batchv1.JobStatus{StartTime: PtrTo(After(0))}, &batchv1.JobStatus{StartTime: PtrTo(metav1.NewTime(Noon().Local()))}, true},
 		{"another UID in the list", &batchv1.JobStatus{UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{Failed: []types.UID{"a"}}}, &batchv1.JobStatus{UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{Failed: []types.UID{"b"}}}, false},
-		{"conditions in another order", &batchv1.JobStatus{Conditions: []batchv1.JobCondition{yes("A"), yes("B")}}, &batchv1.JobStatus{Conditions: []batchv1.JobCondition{yes("B"), yes("A")}}, false},
+		{"conditions in another order", &batchv1.JobStatus{Conditions: []batchv1.JobCondition{Yes("A"), Yes("B")}}, &batchv1.JobStatus{Conditions: []batchv1.JobCondition{Yes("B"), Yes("A")}}, false},
 	} {
 		if got := lifecycle.Equal(tc.a, tc.b); got != tc.want {
 			t.Errorf("%s: Equal = %v, want %v", tc.reason, got, tc.want)

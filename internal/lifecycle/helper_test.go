@@ -6,21 +6,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate/indexset"
-	"github.com/jobfate/jobfate/internal/podtest"
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
-
-var (
-	noon           = podtest.Noon()
-	after          = podtest.After
-	same           = podtest.Same
-	condition      = podtest.Stated
-	yes            = podtest.Yes
-	no             = podtest.No
-	withConditions = podtest.WithConditions
-	storedJob      = podtest.Stored
-)
-
-func ptrTo[T any](v T) *T { return &v }
 
 var conditionTypes = []batchv1.JobConditionType{
 	batchv1.JobComplete, batchv1.JobFailed, batchv1.JobSuspended, batchv1.JobFailureTarget, batchv1.JobSuccessCriteriaMet, "Other",
@@ -29,7 +16,7 @@ var conditionTypes = []batchv1.JobConditionType{
 // drawConditions draws conditions in any order, some types more than once.
 func drawConditions(t *rapid.T) []batchv1.JobCondition {
 	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) batchv1.JobCondition {
-		c := condition(rapid.SampledFrom(conditionTypes).Draw(t, "type"),
+		c := Stated(rapid.SampledFrom(conditionTypes).Draw(t, "type"),
 			rapid.SampledFrom([]corev1.ConditionStatus{corev1.ConditionTrue, corev1.ConditionFalse, corev1.ConditionUnknown, ""}).Draw(t, "status"))
 		c.Reason = rapid.SampledFrom([]string{"A", "B"}).Draw(t, "reason")
 		return c

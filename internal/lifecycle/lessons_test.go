@@ -13,6 +13,7 @@ import (
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/internal/lifecycle"
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/validation"
 )
 
@@ -21,22 +22,22 @@ func TestLesson_k125909_conditionStatus(t *testing.T) {
 	for _, status := range []corev1.ConditionStatus{corev1.ConditionFalse, corev1.ConditionUnknown, "", "true"} {
 		var conditions []batchv1.JobCondition
 		for _, c := range conditionTypes {
-			conditions = append(conditions, condition(c, status))
+			conditions = append(conditions, Stated(c, status))
 		}
 		for _, c := range conditionTypes {
 			if got := lifecycle.True(conditions, c); got != nil {
 				t.Errorf("True(%s=%q) = %v, want nil", c, status, got)
 			}
 		}
-		same(t, string(status)+": end", lifecycle.Decide(&lifecycle.Facts{Conditions: conditions}), lifecycle.End{})
-		if got := lifecycle.Finished(withConditions(conditions...)); got != nil {
+		Same(t, string(status)+": end", lifecycle.Decide(&lifecycle.Facts{Conditions: conditions}), lifecycle.End{})
+		if got := lifecycle.Finished(WithConditions(conditions...)); got != nil {
 			t.Errorf("%s=%q finishes the Job", got.Type, status)
 		}
 	}
 	// A condition that is not True does not hide a later one that is.
-	both := withConditions(no(batchv1.JobFailed), yes(batchv1.JobFailed), no(batchv1.JobFailureTarget), yes(batchv1.JobFailureTarget))
-	same(t, "finished", lifecycle.Finished(both), &both.Status.Conditions[1])
-	same(t, "end", lifecycle.Decide(&lifecycle.Facts{Conditions: both.Status.Conditions}).Rule(), "FailureTarget")
+	both := WithConditions(No(batchv1.JobFailed), Yes(batchv1.JobFailed), No(batchv1.JobFailureTarget), Yes(batchv1.JobFailureTarget))
+	Same(t, "finished", lifecycle.Finished(both), &both.Status.Conditions[1])
+	Same(t, "end", lifecycle.Decide(&lifecycle.Facts{Conditions: both.Status.Conditions}).Rule(), "FailureTarget")
 }
 
 // A suspended Job with zero completions could not complete, because its start time was
@@ -44,14 +45,14 @@ func TestLesson_k125909_conditionStatus(t *testing.T) {
 func TestLesson_k132144_zeroCompletionsWhileSuspended(t *testing.T) {
 	for _, completions := range []int32{0, 1} {
 		for _, suspend := range []bool{false, true} {
-			job := storedJob()
+			job := Stored()
 			job.Spec.Suspend, job.Spec.Completions = &suspend, &completions
 			facts := &lifecycle.Facts{Completions: &completions, Succeeded: completions, Settled: true, Limit: backoff.Limit{PerJob: 6}}
 			end := lifecycle.Decide(facts)
-			same(t, "end", end.Rule(), "Completions")
+			Same(t, "end", end.Rule(), "Completions")
 			next := job.DeepCopy()
-			lifecycle.EnterInterim(&next.Status, end, noon)
-			if !lifecycle.EnterTerminal(&next.Status, end, 0, noon) {
+			lifecycle.EnterInterim(&next.Status, end, Noon())
+			if !lifecycle.EnterTerminal(&next.Status, end, 0, Noon()) {
 				t.Errorf("completions %d, suspend %v: the Job does not end", completions, suspend)
 			}
 			if errs := append(validation.StatusUpdate(next, job), validation.Status(next)...); len(errs) > 0 {
@@ -63,18 +64,18 @@ func TestLesson_k132144_zeroCompletionsWhileSuspended(t *testing.T) {
 
 // Resuming changed the start time in a way that the API server rejected.
 func TestLesson_k134521_suspendResumeSuspend(t *testing.T) {
-	job := storedJob()
-	job.Status.StartTime = ptrTo(after(-60))
+	job := Stored()
+	job.Status.StartTime = PtrTo(After(-60))
 	for i, suspend := range []bool{true, false, false, true, true, false} {
 		next := job.DeepCopy()
 		next.Spec.Suspend = &suspend
 		old := job.DeepCopy()
 		old.Spec.Suspend = &suspend // the user changes the spec first
-		lifecycle.Suspend(&next.Status, suspend, after(i).Time)
+		lifecycle.Suspend(&next.Status, suspend, After(i).Time)
 		if errs := validation.StatusUpdate(next, old); len(errs) > 0 {
 			t.Errorf("step %d, suspend %v: the API server rejects it: %v", i, suspend, errs.ToAggregate())
 		}
-		same(t, "has a start time", next.Status.StartTime != nil, !suspend)
+		Same(t, "has a start time", next.Status.StartTime != nil, !suspend)
 		job = next
 	}
 }
@@ -82,33 +83,33 @@ func TestLesson_k134521_suspendResumeSuspend(t *testing.T) {
 // Jobs finished while pods were active, terminating or uncounted.
 func TestLesson_k123775_k109485_k119160_notBeforeAllIsDone(t *testing.T) {
 	status := func() *batchv1.JobStatus {
-		return &batchv1.JobStatus{Conditions: []batchv1.JobCondition{yes(batchv1.JobFailureTarget)}}
+		return &batchv1.JobStatus{Conditions: []batchv1.JobCondition{Yes(batchv1.JobFailureTarget)}}
 	}
 	active, uncounted := status(), status()
-	active.Active, active.Ready = 1, ptrTo[int32](1)
+	active.Active, active.Ready = 1, PtrTo[int32](1)
 	uncounted.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Failed: []types.UID{"a"}}
-	same(t, "active", lifecycle.EnterTerminal(active, failing, 0, noon), false)
-	same(t, "terminating", lifecycle.EnterTerminal(status(), failing, 1, noon), false)
-	same(t, "uncounted", lifecycle.EnterTerminal(uncounted, failing, 0, noon), false)
-	same(t, "no interim condition", lifecycle.EnterTerminal(&batchv1.JobStatus{}, failing, 0, noon), false)
-	same(t, "done", lifecycle.EnterTerminal(status(), failing, 0, noon), true)
+	Same(t, "active", lifecycle.EnterTerminal(active, failing, 0, Noon()), false)
+	Same(t, "terminating", lifecycle.EnterTerminal(status(), failing, 1, Noon()), false)
+	Same(t, "uncounted", lifecycle.EnterTerminal(uncounted, failing, 0, Noon()), false)
+	Same(t, "no interim condition", lifecycle.EnterTerminal(&batchv1.JobStatus{}, failing, 0, Noon()), false)
+	Same(t, "done", lifecycle.EnterTerminal(status(), failing, 0, Noon()), true)
 	// Completions are not reached before a creation is observed.
-	facts := lifecycle.Facts{Completions: ptrTo[int32](1), Succeeded: 1}
-	same(t, "unobserved", lifecycle.Decide(&facts).Ended(), false)
+	facts := lifecycle.Facts{Completions: PtrTo[int32](1), Succeeded: 1}
+	Same(t, "unobserved", lifecycle.Decide(&facts).Ended(), false)
 	facts.Settled = true
-	same(t, "seen", lifecycle.Decide(&facts).Ended(), true)
+	Same(t, "seen", lifecycle.Decide(&facts).Ended(), true)
 }
 
 // An index in both sets counted twice: a Job of 2 indexes ended although index 1 had never
 // run.
 func TestLesson_endIsDecidedOnTheUnion(t *testing.T) {
 	facts := lifecycle.Facts{
-		Completions: ptrTo[int32](2), Limit: backoff.Limit{Target: backoff.TargetIndex, PerJob: 6},
+		Completions: PtrTo[int32](2), Limit: backoff.Limit{Target: backoff.TargetIndex, PerJob: 6},
 		Completed: indexset.Of(0), FailedIndexes: indexset.Of(0).Difference(indexset.Of(0)),
 	}
-	same(t, "index 1 has not run", lifecycle.Decide(&facts).Ended(), false)
+	Same(t, "index 1 has not run", lifecycle.Decide(&facts).Ended(), false)
 	facts.FailedIndexes = indexset.Of(1)
-	same(t, "both have", lifecycle.Decide(&facts).Rule(), "FailedIndexes")
+	Same(t, "both have", lifecycle.Decide(&facts).Rule(), "FailedIndexes")
 }
 
 // With the restart policy OnFailure, the limit for restarts was off by one at 0.
@@ -127,9 +128,9 @@ func TestLesson_k54870_k67859_k95438_restarts(t *testing.T) {
 
 // Fields without their defaults caused panics.
 func TestLesson_k121011_nothingPanics(t *testing.T) {
-	same(t, "Finished", lifecycle.Finished(nil), (*batchv1.JobCondition)(nil))
-	same(t, "a zero end", lifecycle.End{}.Terminal(), batchv1.JobFailed)
-	same(t, "a policy for no completions", lifecycle.NewSuccessPolicy(&batchv1.SuccessPolicy{
-		Rules: []batchv1.SuccessPolicyRule{{}, {SucceededCount: ptrTo[int32](-1)}, {SucceededIndexes: ptrTo("-")}},
+	Same(t, "Finished", lifecycle.Finished(nil), (*batchv1.JobCondition)(nil))
+	Same(t, "a zero end", lifecycle.End{}.Terminal(), batchv1.JobFailed)
+	Same(t, "a policy for no completions", lifecycle.NewSuccessPolicy(&batchv1.SuccessPolicy{
+		Rules: []batchv1.SuccessPolicyRule{{}, {SucceededCount: PtrTo[int32](-1)}, {SucceededIndexes: PtrTo("-")}},
 	}, -1<<31).Match(indexset.Of(0)), -1)
 }

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/internal/lifecycle"
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 func TestPatch_golden(t *testing.T) {
@@ -23,7 +24,7 @@ func TestPatch_golden(t *testing.T) {
 		},
 		{
 			"zero is not unset if the API distinguishes them",
-			&batchv1.JobStatus{Active: 1, Ready: ptrTo[int32](0), FailedIndexes: ptrTo(""), StartTime: ptrTo(after(0)), UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{Failed: []types.UID{"a"}}},
+			&batchv1.JobStatus{Active: 1, Ready: PtrTo[int32](0), FailedIndexes: PtrTo(""), StartTime: PtrTo(After(0)), UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{Failed: []types.UID{"a"}}},
 			`{"metadata":{"uid":"job-uid","resourceVersion":"42"},"status":{"conditions":null,"startTime":"2026-05-01T12:00:00Z","completionTime":null,` +
 				`"active":1,"succeeded":null,"failed":null,"terminating":null,"completedIndexes":null,"failedIndexes":"","uncountedTerminatedPods":{"succeeded":null,"failed":["a"]},"ready":0}}`,
 		},

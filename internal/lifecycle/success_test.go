@@ -8,6 +8,7 @@ import (
 
 	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/internal/lifecycle"
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 func TestSuccessPolicy(t *testing.T) {
@@ -55,10 +56,10 @@ func TestSuccessPolicy(t *testing.T) {
 
 // A later change of the spec does not change the parsed policy.
 func TestSuccessPolicy_sharesNothing(t *testing.T) {
-	spec := &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededIndexes: ptrTo("0"), SucceededCount: ptrTo[int32](1)}}}
+	spec := &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededIndexes: PtrTo("0"), SucceededCount: PtrTo[int32](1)}}}
 	p := lifecycle.NewSuccessPolicy(spec, 3)
 	*spec.Rules[0].SucceededIndexes, *spec.Rules[0].SucceededCount = "1", 3
-	same(t, "Match", p.Match(indexset.Of(0)), 0)
+	Same(t, "Match", p.Match(indexset.Of(0)), 0)
 }
 
 // slowRule is a rule of the oracle.
@@ -99,10 +100,10 @@ func drawPolicy(t *rapid.T) (*batchv1.SuccessPolicy, []slowRule) {
 		var s slowRule
 		if rapid.Bool().Draw(t, "names indexes") {
 			m, set := drawIndexes(t, "named")
-			rule.SucceededIndexes, s.named = ptrTo(set.String()), m
+			rule.SucceededIndexes, s.named = PtrTo(set.String()), m
 		}
 		if rapid.Bool().Draw(t, "has a count") {
-			rule.SucceededCount = ptrTo(rapid.Int32Range(0, 9).Draw(t, "count"))
+			rule.SucceededCount = PtrTo(rapid.Int32Range(0, 9).Draw(t, "count"))
 			s.count = rule.SucceededCount
 		}
 		p.Rules, slow = append(p.Rules, rule), append(slow, s)
@@ -120,6 +121,6 @@ func TestRandom_successPolicy(t *testing.T) {
 		}
 		set = set.Clip(int32(completions))
 		want := slowMatch(slow, completed, completions)
-		same(t, "Match", lifecycle.NewSuccessPolicy(spec, int32(completions)).Match(set), want)
+		Same(t, "Match", lifecycle.NewSuccessPolicy(spec, int32(completions)).Match(set), want)
 	})
 }

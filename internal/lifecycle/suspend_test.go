@@ -8,18 +8,19 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate/internal/lifecycle"
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobstatus"
 )
 
 func suspended(at int) batchv1.JobCondition {
 	return batchv1.JobCondition{
-		Type: batchv1.JobSuspended, Status: "True", Reason: "JobSuspended", Message: "Job suspended", LastProbeTime: after(at), LastTransitionTime: after(at),
+		Type: batchv1.JobSuspended, Status: "True", Reason: "JobSuspended", Message: "Job suspended", LastProbeTime: After(at), LastTransitionTime: After(at),
 	}
 }
 
 func resumed(at int) batchv1.JobCondition {
 	return batchv1.JobCondition{
-		Type: batchv1.JobSuspended, Status: "False", Reason: "JobResumed", Message: "Job resumed", LastProbeTime: after(at), LastTransitionTime: after(at),
+		Type: batchv1.JobSuspended, Status: "False", Reason: "JobResumed", Message: "Job resumed", LastProbeTime: After(at), LastTransitionTime: After(at),
 	}
 }
 
@@ -39,7 +40,7 @@ func TestSuspend(t *testing.T) {
 		change  bool
 	}{
 		{
-			"suspended", batchv1.JobStatus{StartTime: ptrTo(after(-5))}, true,
+			"suspended", batchv1.JobStatus{StartTime: PtrTo(After(-5))}, true,
 			batchv1.JobStatus{Conditions: []batchv1.JobCondition{suspended(0)}}, true,
 		},
 		{
@@ -47,24 +48,24 @@ func TestSuspend(t *testing.T) {
 			batchv1.JobStatus{Conditions: []batchv1.JobCondition{suspended(-5)}}, false,
 		},
 		{
-			"resumed", batchv1.JobStatus{Conditions: []batchv1.JobCondition{yes("Other"), suspended(-5)}}, false,
-			batchv1.JobStatus{StartTime: ptrTo(after(0)), Conditions: []batchv1.JobCondition{yes("Other"), resumed(0)}}, true,
+			"resumed", batchv1.JobStatus{Conditions: []batchv1.JobCondition{Yes("Other"), suspended(-5)}}, false,
+			batchv1.JobStatus{StartTime: PtrTo(After(0)), Conditions: []batchv1.JobCondition{Yes("Other"), resumed(0)}}, true,
 		},
 		{
-			"no condition, and not suspended", batchv1.JobStatus{StartTime: ptrTo(after(-5))}, false,
-			batchv1.JobStatus{StartTime: ptrTo(after(-5))}, false,
+			"no condition, and not suspended", batchv1.JobStatus{StartTime: PtrTo(After(-5))}, false,
+			batchv1.JobStatus{StartTime: PtrTo(After(-5))}, false,
 		},
 		{
-			"still not suspended", batchv1.JobStatus{StartTime: ptrTo(after(-5)), Conditions: []batchv1.JobCondition{resumed(-5)}}, false,
-			batchv1.JobStatus{StartTime: ptrTo(after(-5)), Conditions: []batchv1.JobCondition{resumed(-5)}}, false,
+			"still not suspended", batchv1.JobStatus{StartTime: PtrTo(After(-5)), Conditions: []batchv1.JobCondition{resumed(-5)}}, false,
+			batchv1.JobStatus{StartTime: PtrTo(After(-5)), Conditions: []batchv1.JobCondition{resumed(-5)}}, false,
 		},
 		{
-			"suspended again", batchv1.JobStatus{StartTime: ptrTo(after(-5)), Conditions: []batchv1.JobCondition{resumed(-5)}}, true,
+			"suspended again", batchv1.JobStatus{StartTime: PtrTo(After(-5)), Conditions: []batchv1.JobCondition{resumed(-5)}}, true,
 			batchv1.JobStatus{Conditions: []batchv1.JobCondition{suspended(0)}}, true,
 		},
 		{
-			"another client wrote the condition: the start time stays", batchv1.JobStatus{StartTime: ptrTo(after(-5)), Conditions: []batchv1.JobCondition{no(batchv1.JobSuspended)}}, false,
-			batchv1.JobStatus{StartTime: ptrTo(after(-5)), Conditions: []batchv1.JobCondition{resumed(0)}}, true,
+			"another client wrote the condition: the start time stays", batchv1.JobStatus{StartTime: PtrTo(After(-5)), Conditions: []batchv1.JobCondition{No(batchv1.JobSuspended)}}, false,
+			batchv1.JobStatus{StartTime: PtrTo(After(-5)), Conditions: []batchv1.JobCondition{resumed(0)}}, true,
 		},
 		{
 			"another reason", batchv1.JobStatus{Conditions: []batchv1.JobCondition{edited(func(c *batchv1.JobCondition) { c.Reason = "R" })}}, true,
@@ -76,8 +77,8 @@ func TestSuspend(t *testing.T) {
 		},
 	} {
 		status := tc.before.DeepCopy()
-		same(t, tc.reason+": change", lifecycle.Suspend(status, tc.suspend, noon), tc.change)
-		same(t, tc.reason, *status, tc.want)
+		Same(t, tc.reason+": change", lifecycle.Suspend(status, tc.suspend, Noon()), tc.change)
+		Same(t, tc.reason, *status, tc.want)
 	}
 }
 
@@ -85,11 +86,11 @@ func TestSuspend(t *testing.T) {
 // and its start time is the time of the last resumption.
 func TestRandom_suspendAndResume(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		job := storedJob()
-		job.Status.StartTime = ptrTo(after(0))
-		wantStart := ptrTo(noon)
+		job := Stored()
+		job.Status.StartTime = PtrTo(After(0))
+		wantStart := PtrTo(Noon())
 		was := false
-		now := noon
+		now := Noon()
 		for range rapid.IntRange(1, 8).Draw(t, "syncs") {
 			now = now.Add(time.Duration(rapid.IntRange(-2, 5).Draw(t, "seconds")) * time.Second)
 			suspend := rapid.Bool().Draw(t, "suspend")
@@ -102,19 +103,19 @@ func TestRandom_suspendAndResume(t *testing.T) {
 			case suspend && !was:
 				want, wantStart = true, nil
 			case !suspend && was:
-				want, wantStart = true, ptrTo(now)
+				want, wantStart = true, PtrTo(now)
 			}
-			same(t, "change", change, want)
+			Same(t, "change", change, want)
 			var start *time.Time
 			if next.Status.StartTime != nil {
 				start = &next.Status.StartTime.Time
 			}
-			same(t, "start time", start, wantStart)
+			Same(t, "start time", start, wantStart)
 			wantPhase := jobstatus.Running
 			if suspend {
 				wantPhase = jobstatus.Suspended
 			}
-			same(t, "phase", jobstatus.OutcomeOf(next).Phase, wantPhase)
+			Same(t, "phase", jobstatus.OutcomeOf(next).Phase, wantPhase)
 			job, was = next, suspend
 		}
 	})

@@ -13,6 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
+// PtrTo returns a pointer to a copy of v.
+func PtrTo[T any](v T) *T { return &v }
+
 // Noon is the present time of the tests.
 func Noon() time.Time { return time.Date(2026, time.May, 1, 12, 0, 0, 0, time.UTC) }
 
@@ -158,6 +161,9 @@ func UIDsOf(pods []*corev1.Pod) []types.UID {
 	}
 	return out
 }
+
+// UIDs returns the UIDs.
+func UIDs(uids ...types.UID) []types.UID { return uids }
 
 // Lists returns uncounted lists.
 func Lists(succeeded, failed []types.UID) *batchv1.UncountedTerminatedPods {
