@@ -19,7 +19,7 @@ import (
 func TestLesson_k125909_conditionStatus(t *testing.T) {
 	for _, status := range []corev1.ConditionStatus{corev1.ConditionFalse, corev1.ConditionUnknown, "", "true"} {
 		var conditions []batchv1.JobCondition
-		for _, c := range conditionTypes {
+		for _, c := range ConditionTypes() {
 			conditions = append(conditions, Stated(c, status))
 		}
 		job := WithConditions(conditions...)
@@ -81,8 +81,8 @@ func TestLesson_jobset928_decidedIsNotTerminal(t *testing.T) {
 
 // Fields without their defaults caused panics.
 func TestLesson_k121011_nothingPanics(t *testing.T) {
-	Same(t, "Finished", jobstatus.Finished(nil), (*batchv1.JobCondition)(nil))
-	Same(t, "Patch", jobstatus.Patch("", "", nil), []byte(nil))
+	Same(t, "Finished", jobstatus.Finished(nil), nil)
+	Same(t, "Patch", jobstatus.Patch("", "", nil), nil)
 	Same(t, "OutcomeOf", jobstatus.OutcomeOf(nil), jobstatus.Outcome{Phase: jobstatus.Running})
 	Same(t, "DemandOf", jobstatus.DemandOf(nil, nil), jobstatus.Demand{})
 }

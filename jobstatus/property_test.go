@@ -216,7 +216,7 @@ func drawStatus(t *rapid.T, label string) *batchv1.JobStatus {
 		}
 	}
 	if some("other conditions") {
-		st.Conditions = drawConditions(t)
+		st.Conditions = DrawConditions(t)
 	}
 	if u := st.UncountedTerminatedPods; u != nil && some("no successes") {
 		u.Succeeded = nil
@@ -257,10 +257,10 @@ func drawJob(t *rapid.T) *batchv1.Job {
 		}}
 	}
 	*st = *drawStatus(t, "now")
-	st.Conditions = drawConditions(t)
+	st.Conditions = DrawConditions(t)
 	st.Active, st.Succeeded, st.Failed, st.Terminating = numbers.Draw(t, "active"), numbers.Draw(t, "succeeded"), numbers.Draw(t, "failed"), maybe("terminating")
-	_, completed := drawIndexes(t, "completed")
-	_, failed := drawIndexes(t, "failed indexes")
+	_, completed := DrawIndexes(t, "completed")
+	_, failed := DrawIndexes(t, "failed indexes")
 	st.CompletedIndexes = rapid.SampledFrom([]string{"", "1-2147483646", "x,3-1", completed.String(), completed.String(), completed.String()}).Draw(t, "completed text")
 	st.FailedIndexes = PtrTo(rapid.SampledFrom([]string{"", failed.String(), failed.String()}).Draw(t, "failed text"))
 	return job

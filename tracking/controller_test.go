@@ -133,7 +133,7 @@ func TestLesson_k121147_k122235_nothingPanics(t *testing.T) {
 	Same(t, "manages nil", tracking.Controller{}.Manages(nil), false)
 	Same(t, "frees nil", tracking.Controller{}.Frees(nil, nil), false)
 	Same(t, "index of nil", names.IndexOf(nil), tracking.NoIndex)
-	Same(t, "the patch of nil", names.StripPatch(nil), []byte(nil))
+	Same(t, "the patch of nil", names.StripPatch(nil), nil)
 	Same(t, "leaving without a Job", names.LeaveTracking(nil, []*corev1.Pod{nil}), tracking.Transition{})
 	Same(t, "entering without a Job", names.EnterTracking(nil, []*corev1.Pod{nil}), tracking.Transition{})
 	Same(t, "entering with a nil pod", len(names.EnterTracking(Job(), []*corev1.Pod{nil}).Pods), 0)

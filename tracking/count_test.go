@@ -158,7 +158,7 @@ func TestCount(t *testing.T) {
 
 func TestCount_noJob(t *testing.T) {
 	counted := names.Count(nil, []*corev1.Pod{Pod("a", Failed)})
-	Same(t, "settled", counted.Settle("a"), (*batchv1.JobStatus)(nil))
+	Same(t, "settled", counted.Settle("a"), nil)
 	Same(t, "strip", len(counted.Strip), 0)
 	job := Job()
 	job.UID = "" // owns nothing

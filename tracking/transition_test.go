@@ -69,7 +69,7 @@ func TestEnterTracking(t *testing.T) {
 		Same(t, name+": pods", patched(enter), []types.UID{"r"})
 		Same(t, name+": the patch of a pod", string(enter.Pods[0].Patch), `{"metadata":{"uid":"r","resourceVersion":"7","finalizers":["batch.kubernetes.io/job-tracking"]}}`)
 		Same(t, name+": status", string(enter.Status), `{"metadata":{"uid":"job-uid","resourceVersion":"12"},"status":`+c.want+`}`)
-		Same(t, name+": job", enter.Job, []byte(nil))
+		Same(t, name+": job", enter.Job, nil)
 	}
 }
 

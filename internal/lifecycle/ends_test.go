@@ -208,8 +208,8 @@ func slowDecide(f *lifecycle.Facts, completed, failed map[int]bool, rules []slow
 func TestRandom_decide(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		flip := rapid.Bool()
-		completed, completedSet := drawIndexes(t, "completed")
-		failed, failedSet := drawIndexes(t, "failed")
+		completed, completedSet := DrawIndexes(t, "completed")
+		failed, failedSet := DrawIndexes(t, "failed")
 		for i := range completed {
 			delete(failed, i)
 		}
@@ -222,7 +222,7 @@ func TestRandom_decide(t *testing.T) {
 			Succeeded: rapid.Int32Range(0, 8).Draw(t, "succeeded"), Settled: flip.Draw(t, "settled"), Active: rapid.Int32Range(0, 1).Draw(t, "active"),
 		}
 		if flip.Draw(t, "has conditions") {
-			f.Conditions = drawConditions(t)
+			f.Conditions = DrawConditions(t)
 		}
 		if rapid.IntRange(0, 9).Draw(t, "a rule fails the Job") == 0 {
 			f.FailJob = &lifecycle.Verdict{}

@@ -111,7 +111,7 @@ func TestEnterTerminal(t *testing.T) {
 func drawRunning(t *rapid.T) *batchv1.Job {
 	job := Stored()
 	job.Spec = batchv1.JobSpec{Suspend: PtrTo(rapid.Bool().Draw(t, "suspend")), Completions: PtrTo(rapid.Int32Range(0, 2).Draw(t, "completions"))}
-	for _, c := range conditionTypes {
+	for _, c := range ConditionTypes() {
 		switch {
 		case rapid.IntRange(0, 3).Draw(t, "condition") == 0:
 			job.Status.Conditions = append(job.Status.Conditions, No(c))
@@ -172,7 +172,7 @@ func TestRandom_statusesOnTheWayToTheEndAreAccepted(t *testing.T) {
 // behind its end.
 func TestRandom_conditionsAreNotShared(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		conditions := append(make([]batchv1.JobCondition, 0, 9), drawConditions(t)...)
+		conditions := append(make([]batchv1.JobCondition, 0, 9), DrawConditions(t)...)
 		before := append([]batchv1.JobCondition(nil), conditions[:9:9]...)
 		for _, enter := range []func(*batchv1.JobStatus){
 			func(st *batchv1.JobStatus) { lifecycle.EnterInterim(st, failing, Noon()) },

@@ -21,10 +21,10 @@ import (
 func TestLesson_k125909_conditionStatus(t *testing.T) {
 	for _, status := range []corev1.ConditionStatus{corev1.ConditionFalse, corev1.ConditionUnknown, "", "true"} {
 		var conditions []batchv1.JobCondition
-		for _, c := range conditionTypes {
+		for _, c := range ConditionTypes() {
 			conditions = append(conditions, Stated(c, status))
 		}
-		for _, c := range conditionTypes {
+		for _, c := range ConditionTypes() {
 			if got := lifecycle.True(conditions, c); got != nil {
 				t.Errorf("True(%s=%q) = %v, want nil", c, status, got)
 			}
@@ -128,7 +128,7 @@ func TestLesson_k54870_k67859_k95438_restarts(t *testing.T) {
 
 // Fields without their defaults caused panics.
 func TestLesson_k121011_nothingPanics(t *testing.T) {
-	Same(t, "Finished", lifecycle.Finished(nil), (*batchv1.JobCondition)(nil))
+	Same(t, "Finished", lifecycle.Finished(nil), nil)
 	Same(t, "a zero end", lifecycle.End{}.Terminal(), batchv1.JobFailed)
 	Same(t, "a policy for no completions", lifecycle.NewSuccessPolicy(&batchv1.SuccessPolicy{
 		Rules: []batchv1.SuccessPolicyRule{{}, {SucceededCount: PtrTo[int32](-1)}, {SucceededIndexes: PtrTo("-")}},

@@ -11,6 +11,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
+
+	"github.com/jobfate/jobfate/indexset"
 )
 
 // PtrTo returns a pointer to a copy of v.
@@ -142,6 +145,33 @@ func Yes(t batchv1.JobConditionType) batchv1.JobCondition { return Stated(t, cor
 // No returns a condition with the status False.
 func No(t batchv1.JobConditionType) batchv1.JobCondition { return Stated(t, corev1.ConditionFalse) }
 
+// ConditionTypes returns the types of conditions that Kubernetes knows, and another one.
+func ConditionTypes() []batchv1.JobConditionType {
+	return []batchv1.JobConditionType{batchv1.JobComplete, batchv1.JobFailed, batchv1.JobSuspended,
+		batchv1.JobFailureTarget, batchv1.JobSuccessCriteriaMet, "Other"}
+}
+
+// DrawConditions draws conditions in any order, some types more than once.
+func DrawConditions(t *rapid.T) []batchv1.JobCondition {
+	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) batchv1.JobCondition {
+		c := Stated(rapid.SampledFrom(ConditionTypes()).Draw(t, "type"), rapid.SampledFrom([]corev1.ConditionStatus{
+			"True", "True", "True", "False", "Unknown", "",
+		}).Draw(t, "status"))
+		c.Reason = rapid.SampledFrom([]string{"A", "B"}).Draw(t, "reason")
+		return c
+	}), 0, 5).Draw(t, "conditions")
+}
+
+// DrawIndexes draws a set of indexes below 8, as a map and as a Set.
+func DrawIndexes(t *rapid.T, label string) (map[int]bool, indexset.Set) {
+	m, s := map[int]bool{}, indexset.Builder{}
+	for _, i := range rapid.SliceOfN(rapid.IntRange(0, 7), 0, 6).Draw(t, label) {
+		m[i] = true
+		s.Add(int32(i))
+	}
+	return m, s.Set()
+}
+
 // WithConditions returns a Job with these conditions.
 func WithConditions(conditions ...batchv1.JobCondition) *batchv1.Job {
 	return &batchv1.Job{Status: batchv1.JobStatus{Conditions: conditions}}
@@ -171,13 +201,13 @@ func Lists(succeeded, failed []types.UID) *batchv1.UncountedTerminatedPods {
 }
 
 // Same fails the test when got is not want.
-func Same(t interface {
+func Same[T any](t interface {
 	Helper()
 	Errorf(string, ...any)
-}, what string, got, want any) {
+}, what string, got, want T) {
 	t.Helper()
 	if !reflect.DeepEqual(got, want) {
-		t.Errorf("%s: got %v, want %v", what, got, want)
+		t.Errorf("%s:\n got  %v\n want %v", what, got, want)
 	}
 }
 
