@@ -1,6 +1,7 @@
 package jobstatus_test
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
@@ -25,9 +26,7 @@ func TestPodsHeld(t *testing.T) {
 		{math.MaxInt32, PtrTo[int32](math.MaxInt32), math.MaxInt32},
 	} {
 		job := &batchv1.Job{Status: batchv1.JobStatus{Active: tc.active, Terminating: tc.terminating}}
-		if got := jobstatus.PodsHeld(job); got != tc.want {
-			t.Errorf("active %d, terminating %v: PodsHeld = %d, want %d", tc.active, tc.terminating, got, tc.want)
-		}
+		Same(t, fmt.Sprintf("active %d, terminating %v: PodsHeld", tc.active, tc.terminating), jobstatus.PodsHeld(job), tc.want)
 	}
 	Same(t, "no Job", jobstatus.PodsHeld(nil), int32(0))
 }
@@ -52,9 +51,7 @@ func TestIndexesFinished(t *testing.T) {
 		{"negative numbers", plain(PtrTo[int32](-4), -5), 0},
 		{"no Job", nil, 0},
 	} {
-		if got := jobstatus.IndexesFinished(tc.job); got != tc.want {
-			t.Errorf("%s: IndexesFinished = %d, want %d", tc.reason, got, tc.want)
-		}
+		Same(t, tc.reason+": IndexesFinished", jobstatus.IndexesFinished(tc.job), tc.want)
 	}
 	Same(t, "sets of a Job that is not Indexed", jobstatus.Indexes(plain(PtrTo[int32](4), 3)), jobstatus.IndexSets{})
 	Same(t, "sets of no Job", jobstatus.Indexes(nil), jobstatus.IndexSets{})

@@ -129,9 +129,7 @@ func TestKEP2307_account(t *testing.T) {
 		},
 	} {
 		tc.classifier.Uncounted = tracking.ReadUncounted(tc.lists)
-		if got := summary(tracking.AccountOf(tc.classifier, tc.inputs, tc.pods...)); got != tc.want {
-			t.Errorf("%s\n got %s\nwant %s", tc.sentence, got, tc.want)
-		}
+		Same(t, tc.sentence, summary(tracking.AccountOf(tc.classifier, tc.inputs, tc.pods...)), tc.want)
 	}
 }
 

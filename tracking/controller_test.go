@@ -1,6 +1,7 @@
 package tracking_test
 
 import (
+	"fmt"
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -32,9 +33,7 @@ func TestManages(t *testing.T) {
 	} {
 		job := Job()
 		job.Spec.ManagedBy = tc.managedBy
-		if got := (tracking.Controller{Name: tc.name}).Manages(job); got != tc.want {
-			t.Errorf("%q manages a Job of %v: %v, want %v", tc.name, tc.managedBy, got, tc.want)
-		}
+		Same(t, fmt.Sprintf("%q manages a Job of %v", tc.name, tc.managedBy), (tracking.Controller{Name: tc.name}).Manages(job), tc.want)
 	}
 }
 
@@ -93,9 +92,7 @@ func TestFrees(t *testing.T) {
 		{"finished and managed by the caller", tracking.Controller{Name: "example.com/queue"}, Pod("a"), job(finished(batchv1.JobFailed), managedBy("example.com/queue")), true},
 		{"finished and managed by the built-in controller", tracking.Controller{Name: "example.com/queue"}, Pod("a"), job(finished(batchv1.JobFailed)), false},
 	} {
-		if got := tc.controller.Frees(tc.pod, tc.job); got != tc.want {
-			t.Errorf("%s: Frees = %v, want %v", tc.reason, got, tc.want)
-		}
+		Same(t, tc.reason+": Frees", tc.controller.Frees(tc.pod, tc.job), tc.want)
 	}
 }
 
@@ -159,8 +156,6 @@ func TestGauge(t *testing.T) {
 		{"failed and released", Pod("a", Failed, Released), false},
 		{"no pod", nil, false},
 	} {
-		if got := names.Gauge(tc.pod); got != tc.want {
-			t.Errorf("%s: Gauge = %v, want %v", tc.reason, got, tc.want)
-		}
+		Same(t, tc.reason+": Gauge", names.Gauge(tc.pod), tc.want)
 	}
 }

@@ -142,15 +142,9 @@ func TestCount(t *testing.T) {
 		for _, pod := range counted.Strip {
 			strip, gone, uids = append(strip, string(pod.UID)), append(gone, string(pod.UID)), append(uids, pod.UID)
 		}
-		if got := line(counted.Status); got != tc.want {
-			t.Errorf("%s: status %s, want %s", tc.reason, got, tc.want)
-		}
-		if got := strings.Join(strip, " "); got != tc.strip {
-			t.Errorf("%s: strip %q, want %q", tc.reason, got, tc.strip)
-		}
-		if got := line(counted.Settle(uids...)); got != tc.settled {
-			t.Errorf("%s: settled with %v: status %s, want %s", tc.reason, gone, got, tc.settled)
-		}
+		Same(t, tc.reason+": status", line(counted.Status), tc.want)
+		Same(t, tc.reason+": strip", strings.Join(strip, " "), tc.strip)
+		Same(t, fmt.Sprintf("%s: settled with %v: status", tc.reason, gone), line(counted.Settle(uids...)), tc.settled)
 		Same(t, tc.reason+": settled with none", line(counted.Settle()), tc.want)
 		Same(t, tc.reason+": the Job", job, before)
 	}

@@ -1,6 +1,7 @@
 package tracking_test
 
 import (
+	"fmt"
 	"maps"
 	"math"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	"pgregory.net/rapid"
 
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -42,12 +44,8 @@ func TestCountsOf(t *testing.T) {
 		{"1.5", 0},
 		{"one", 0},
 	} {
-		if got, want := names.CountsOf(annotations(tc.value, "5")), (tracking.Counts{Failures: tc.want, Ignored: 5}); got != want {
-			t.Errorf("CountsOf(failures %q) = %+v, want %+v", tc.value, got, want)
-		}
-		if got, want := names.CountsOf(annotations("5", tc.value)), (tracking.Counts{Failures: 5, Ignored: tc.want}); got != want {
-			t.Errorf("CountsOf(ignored %q) = %+v, want %+v", tc.value, got, want)
-		}
+		Same(t, fmt.Sprintf("CountsOf(failures %q)", tc.value), names.CountsOf(annotations(tc.value, "5")), tracking.Counts{Failures: tc.want, Ignored: 5})
+		Same(t, fmt.Sprintf("CountsOf(ignored %q)", tc.value), names.CountsOf(annotations("5", tc.value)), tracking.Counts{Failures: 5, Ignored: tc.want})
 	}
 	for _, none := range []map[string]string{nil, {}, {"other": "3"}} {
 		if got := names.CountsOf(none); got != (tracking.Counts{}) {
@@ -63,9 +61,7 @@ func TestCountsCompare(t *testing.T) {
 	}
 	for i, a := range inOrder {
 		for j, b := range inOrder {
-			if got, want := a.Compare(b), min(max(i-j, -1), 1); got != want {
-				t.Errorf("%+v.Compare(%+v) = %d, want %d", a, b, got, want)
-			}
+			Same(t, fmt.Sprintf("%+v.Compare(%+v)", a, b), a.Compare(b), min(max(i-j, -1), 1))
 		}
 	}
 	if got := (tracking.Counts{Failures: 2, Ignored: 1}).Compare(tracking.Counts{Ignored: 3}); got != 0 {
@@ -87,15 +83,9 @@ func TestCountsTotalAndNext(t *testing.T) {
 		{tracking.Counts{Failures: most - 1, Ignored: 1}, most, tracking.Counts{Failures: most, Ignored: 1}, tracking.Counts{Failures: most - 1, Ignored: 2}},
 		{tracking.Counts{Failures: math.MinInt32, Ignored: math.MinInt32}, 0, tracking.Counts{Ignored: math.MinInt32}, tracking.Counts{Failures: math.MinInt32}},
 	} {
-		if got := tc.counts.Total(); got != tc.total {
-			t.Errorf("%+v.Total() = %d, want %d", tc.counts, got, tc.total)
-		}
-		if got := tc.counts.Next(true); got != tc.counted {
-			t.Errorf("%+v.Next(true) = %+v, want %+v", tc.counts, got, tc.counted)
-		}
-		if got := tc.counts.Next(false); got != tc.spare {
-			t.Errorf("%+v.Next(false) = %+v, want %+v", tc.counts, got, tc.spare)
-		}
+		Same(t, fmt.Sprintf("%+v.Total()", tc.counts), tc.counts.Total(), tc.total)
+		Same(t, fmt.Sprintf("%+v.Next(true)", tc.counts), tc.counts.Next(true), tc.counted)
+		Same(t, fmt.Sprintf("%+v.Next(false)", tc.counts), tc.counts.Next(false), tc.spare)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobfate/jobfate/failurepolicy"
-	"github.com/jobfate/jobfate/internal/podtest"
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 // areValid accepts valid labels, and leaves all others to the API's own rules.
@@ -68,9 +68,7 @@ func TestOptions_withoutFailIndex(t *testing.T) {
 		"off, rules of the caller":    {&batchv1.JobSpec{}, Options{FailurePolicy: own, WithoutPerIndex: true}, exit, "rule 2 (C) on container main, exit code 1"},
 		"off, and there are no rules": {&batchv1.JobSpec{}, Options{WithoutPerIndex: true}, exit, "no rule matched"},
 	} {
-		if got := tc.options.policy(tc.spec).Match(tc.pod).Explain(); got != tc.want {
-			t.Errorf("%s: %q, want %q", name, got, tc.want)
-		}
+		Same(t, name, tc.options.policy(tc.spec).Match(tc.pod).Explain(), tc.want)
 	}
 	if own.Rules[0].Action != batchv1.PodFailurePolicyActionFailIndex || spec.PodFailurePolicy.Rules[0].Action != batchv1.PodFailurePolicyActionFailIndex {
 		t.Error("the rules were changed")
@@ -131,7 +129,5 @@ func TestClassifiesAs_everyField(t *testing.T) {
 // A late patch must not add the finalizer to a pod that has been counted.
 func TestTrackPatch(t *testing.T) {
 	want := `{"metadata":{"uid":"pod-uid","resourceVersion":"7","finalizers":["batch.kubernetes.io/job-tracking"]}}`
-	if got := string(Keys{}.trackPatch(podtest.Pod("pod-uid"))); got != want {
-		t.Errorf("\n got %s\nwant %s", got, want)
-	}
+	Same(t, "the patch", string(Keys{}.trackPatch(Pod("pod-uid"))), want)
 }

@@ -1,6 +1,7 @@
 package tracking_test
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
@@ -8,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -20,9 +22,7 @@ func TestIndexOf_isDecimal(t *testing.T) {
 		"1_0": tracking.NoIndex, "1.0": tracking.NoIndex, "1e1": tracking.NoIndex, " 1": tracking.NoIndex,
 	} {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{batchv1.JobCompletionIndexAnnotation: text}}}
-		if got := names.IndexOf(pod); got != want {
-			t.Errorf("%q: got %d, want %d", text, got, want)
-		}
+		Same(t, fmt.Sprintf("%q", text), names.IndexOf(pod), want)
 	}
 }
 
@@ -45,9 +45,7 @@ func TestIndexConflict(t *testing.T) {
 		if tc.labelled {
 			pod.Labels = map[string]string{batchv1.JobCompletionIndexAnnotation: tc.label}
 		}
-		if got := names.IndexConflict(pod); got != tc.want {
-			t.Errorf("%s: got %t, want %t", name, got, tc.want)
-		}
+		Same(t, name, names.IndexConflict(pod), tc.want)
 	}
 	if names.IndexConflict(nil) || names.IndexOf(nil) != tracking.NoIndex {
 		t.Error("a nil pod has an index or a conflict")

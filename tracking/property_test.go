@@ -269,12 +269,8 @@ func transitionsHold(t rapid.TB, job *batchv1.Job, pods []*corev1.Pod) {
 		if pod == nil || pod.UID == "" || slices.ContainsFunc(pods, func(p *corev1.Pod) bool { return p != pod && podUID(p) == pod.UID }) {
 			continue
 		}
-		if want := !ended && !hasFinalizer(pod) && !terminated(pod) && pod.DeletionTimestamp == nil; enters != want {
-			t.Errorf("%s gets the finalizer: %t, want %t", pod.UID, enters, want)
-		}
-		if leaves != hasFinalizer(pod) {
-			t.Errorf("%s loses the finalizer: %t, want %t", pod.UID, leaves, hasFinalizer(pod))
-		}
+		Same(t, string(pod.UID)+" gets the finalizer", enters, !ended && !hasFinalizer(pod) && !terminated(pod) && pod.DeletionTimestamp == nil)
+		Same(t, string(pod.UID)+" loses the finalizer", leaves, hasFinalizer(pod))
 	}
 	legacy, after := merged(t, leave, job, pods, nil)
 	Same(t, "left twice", names.LeaveTracking(legacy, after), tracking.Transition{})
@@ -301,15 +297,9 @@ func freesHolds(t rapid.TB, job *batchv1.Job, pod *corev1.Pod) {
 	finished := isTrue(job, batchv1.JobComplete, batchv1.JobFailed)
 	is := ours && ref.UID == job.UID
 	var c tracking.Controller
-	if got, want := c.Frees(pod, job), hasFinalizer(pod) && (ref == nil || ours && (!is || managed && finished)); got != want {
-		t.Errorf("Frees = %t, want %t", got, want)
-	}
-	if got, want := c.Frees(pod, nil), hasFinalizer(pod) && (ref == nil || ours); got != want {
-		t.Errorf("Frees without a Job = %t, want %t", got, want)
-	}
-	if got, want := names.Gauge(pod), hasFinalizer(pod) && terminated(pod); got != want {
-		t.Errorf("Gauge = %t, want %t", got, want)
-	}
+	Same(t, "Frees", c.Frees(pod, job), hasFinalizer(pod) && (ref == nil || ours && (!is || managed && finished)))
+	Same(t, "Frees without a Job", c.Frees(pod, nil), hasFinalizer(pod) && (ref == nil || ours))
+	Same(t, "Gauge", names.Gauge(pod), hasFinalizer(pod) && terminated(pod))
 }
 
 // trackingHolds checks everything that the package says of a Job and pods.

@@ -1,6 +1,7 @@
 package tracking_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -74,9 +75,7 @@ func TestRelation(t *testing.T) {
 		if tc.job != nil {
 			tc.job(job)
 		}
-		if got := classifierOf(t, job).Relation(Pod("uid", tc.pod...)); got != tc.want {
-			t.Errorf("%s: Relation = %v, want %v", tc.reason, got, tc.want)
-		}
+		Same(t, tc.reason+": Relation", classifierOf(t, job).Relation(Pod("uid", tc.pod...)), tc.want)
 	}
 }
 
@@ -85,9 +84,7 @@ func TestRelation_names(t *testing.T) {
 		tracking.Foreign: "foreign", tracking.Owned: "owned", tracking.Adoptable: "adoptable",
 		tracking.Releasable: "releasable", tracking.Orphaned: "orphaned", 5: "Relation(5)", 77: "Relation(77)",
 	} {
-		if got := r.String(); got != want {
-			t.Errorf("Relation(%d).String() = %q, want %q", uint8(r), got, want)
-		}
+		Same(t, fmt.Sprintf("Relation(%d).String()", uint8(r)), r.String(), want)
 	}
 }
 

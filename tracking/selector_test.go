@@ -1,6 +1,7 @@
 package tracking_test
 
 import (
+	"fmt"
 	"maps"
 	"testing"
 
@@ -29,9 +30,7 @@ func TestSelector(t *testing.T) {
 				continue
 			}
 			for _, set := range []labels.Set{nil, {key: value}, {key: value + "x"}, {key: ""}, {key + "x": value}} {
-				if g, w := got.Selects(set), want.Matches(set); g != w {
-					t.Errorf("%q=%q selects %v: got %v, want %v", key, value, set, g, w)
-				}
+				Same(t, fmt.Sprintf("%q=%q selects %v", key, value, set), got.Selects(set), want.Matches(set))
 			}
 		}
 	}

@@ -3,6 +3,7 @@ package census_test
 // Each test checks the sentences of the KEPs that it quotes.
 
 import (
+	"fmt"
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -61,9 +62,7 @@ func TestKEP3850_failedIndexes(t *testing.T) {
 		}
 		already, _ := indexset.ParseDamaged(tc.already, 10)
 		results := take(classifier, tc.pods...).IndexResults(indexset.Set{}, already)
-		if got := results.Failed.String(); got != tc.want {
-			t.Errorf("%s: failed indexes %q, want %q", tc.reason, got, tc.want)
-		}
+		Same(t, tc.reason+": failed indexes", results.Failed.String(), tc.want)
 	}
 }
 
@@ -137,10 +136,7 @@ func TestKEP3939_terminating(t *testing.T) {
 	} {
 		c := take(tracking.Classifier{ReplaceFailedOnly: tc.failedOnly}, tc.pod)
 		got := [3]int32{c.Active, c.Terminating, c.Failed}
-		if want := [3]int32{tc.active, tc.terminating, tc.failed}; got != want {
-			t.Errorf("%s, deleted %v, replace failed only %v: active, terminating, failed = %v, want %v",
-				tc.pod.Status.Phase, tc.pod.DeletionTimestamp != nil, tc.failedOnly, got, want)
-		}
+		Same(t, fmt.Sprintf("%s, deleted %v, replace failed only %v: active, terminating, failed", tc.pod.Status.Phase, tc.pod.DeletionTimestamp != nil, tc.failedOnly), got, [3]int32{tc.active, tc.terminating, tc.failed})
 	}
 }
 

@@ -4,6 +4,7 @@ package census_test
 // kubernetes/kubernetes. A comment describes the defect first.
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
@@ -40,9 +41,7 @@ func TestLesson_k125410_k111646_phaseFlip(t *testing.T) {
 	} {
 		tc.classifier.Uncounted = readUncounted(tc.lists)
 		c := take(tc.classifier, tc.pod)
-		if got := summary(c.Account(tracking.AccountInputs{})); got != tc.want {
-			t.Errorf("%s\n got %s\nwant %s", tc.reason, got, tc.want)
-		}
+		Same(t, tc.reason, summary(c.Account(tracking.AccountInputs{})), tc.want)
 		if c.Succeeded+c.Failed != 0 || c.FailsJob() != nil {
 			t.Errorf("%s: the pod is counted again", tc.reason)
 		}
@@ -60,9 +59,7 @@ func TestLesson_k125410_bothLists(t *testing.T) {
 	}
 	c := take(tracking.Classifier{Uncounted: u}, Pod("p", Succeeded))
 	want := "succeeded[] failed[p] +1 +1 strip[p] handledmap[] recorded 0 full false"
-	if got := summary(c.Account(tracking.AccountInputs{})); got != want {
-		t.Errorf("\n got %s\nwant %s", got, want)
-	}
+	Same(t, "account", summary(c.Account(tracking.AccountInputs{})), want)
 	for _, in := range []*batchv1.UncountedTerminatedPods{nil, Lists(nil, nil), Lists(UIDs("s"), UIDs("f"))} {
 		if readUncounted(in).Damaged {
 			t.Errorf("%v: Damaged = true, want false", in)
@@ -76,17 +73,13 @@ func TestLesson_k105200_staleFinalizer(t *testing.T) {
 	c := take(tracking.Classifier{}, pods...)
 	c.SetStripped(UIDs("a", "b"))
 	want := "succeeded[] failed[] +0 +0 strip[] handledmap[] recorded 0 full false"
-	if got := summary(c.Account(tracking.AccountInputs{Deleting: true})); got != want {
-		t.Errorf("\n got %s\nwant %s", got, want)
-	}
+	Same(t, "account", summary(c.Account(tracking.AccountInputs{Deleting: true})), want)
 	Same(t, "totals", c.SucceededTotal(4)+c.FailedTotal(3), int32(7))
 	Same(t, "news", c.News(false), census.News{})
 	// A UID that is still listed is counted now, because its finalizer is removed.
 	c.SetClassifier(&tracking.Classifier{Uncounted: readUncounted(Lists(nil, UIDs("a")))})
 	want = "succeeded[] failed[] +0 +1 strip[] handledmap[] recorded 0 full false"
-	if got := summary(c.Account(tracking.AccountInputs{})); got != want {
-		t.Errorf("\n got %s\nwant %s", got, want)
-	}
+	Same(t, "account", summary(c.Account(tracking.AccountInputs{})), want)
 	Same(t, "total", c.FailedTotal(3), int32(4))
 }
 
@@ -167,12 +160,8 @@ func TestLesson_k140839_indexConflict(t *testing.T) {
 		{Pod("a", Index("2147483648")), math.MaxInt32, false},
 		{Pod("a", Index("9223372036854775808")), tracking.NoIndex, false},
 	} {
-		if got := names.IndexOf(tc.pod); got != tc.index {
-			t.Errorf("index of %v = %d, want %d", tc.pod.Annotations, got, tc.index)
-		}
-		if got := names.IndexConflict(tc.pod); got != tc.conflict {
-			t.Errorf("conflict of %v and %v = %v, want %v", tc.pod.Annotations, tc.pod.Labels, got, tc.conflict)
-		}
+		Same(t, fmt.Sprintf("index of %v", tc.pod.Annotations), names.IndexOf(tc.pod), tc.index)
+		Same(t, fmt.Sprintf("conflict of %v and %v", tc.pod.Annotations, tc.pod.Labels), names.IndexConflict(tc.pod), tc.conflict)
 	}
 }
 
@@ -205,9 +194,7 @@ func TestLesson_k131917_k142142_sameName(t *testing.T) {
 	again.Name = "pod-old"
 	c := take(tracking.Classifier{Uncounted: readUncounted(Lists(UIDs("old"), nil))}, again)
 	want := "succeeded[new] failed[] +1 +0 strip[new] handledmap[] recorded 1 full false"
-	if got := summary(c.Account(tracking.AccountInputs{})); got != want {
-		t.Errorf("\n got %s\nwant %s", got, want)
-	}
+	Same(t, "account", summary(c.Account(tracking.AccountInputs{})), want)
 }
 
 // The pod named as matching FailJob depended on the order of the cache.

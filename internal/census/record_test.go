@@ -76,9 +76,7 @@ func TestReady(t *testing.T) {
 		{Pod("a", conditions(corev1.ConditionTrue), Deleted), 0},
 		{Pod("a", conditions(corev1.ConditionTrue), Failed), 0},
 	} {
-		if c := take(tracking.Classifier{}, tc.pod); c.Ready != tc.want {
-			t.Errorf("%v: ready = %d, want %d", tc.pod.Status.Conditions, c.Ready, tc.want)
-		}
+		Same(t, fmt.Sprint("ready with ", tc.pod.Status.Conditions), take(tracking.Classifier{}, tc.pod).Ready, tc.want)
 	}
 }
 

@@ -35,9 +35,7 @@ func TestLesson_deadlineOverflow(t *testing.T) {
 		{"a start ages ago", 60, time.Time{}, 60*time.Second - longest},
 		{"a start ages ago and the greatest", math.MaxInt64, time.Time{}, longest.Truncate(time.Second) - longest},
 	} {
-		if got := lifecycle.Deadline(tc.seconds, tc.start, Noon()); got != tc.want {
-			t.Errorf("%s: Deadline = %v, want %v", tc.reason, got, tc.want)
-		}
+		Same(t, tc.reason+": Deadline", lifecycle.Deadline(tc.seconds, tc.start, Noon()), tc.want)
 	}
 }
 

@@ -68,9 +68,7 @@ func TestPrecedenceOfEnds_golden(t *testing.T) {
 		t.Fatalf("there are %d ways to end, want %d: %v", len(rows), len(golden), rows)
 	}
 	for i, want := range golden {
-		if rows[i] != want.rule {
-			t.Errorf("way %d to end is %s, want %s", i, rows[i], want.rule)
-		}
+		Same(t, fmt.Sprintf("way %d to end", i), rows[i], want.rule)
 		end := lifecycle.Decide(factsOf(rows[i:]))
 		Same(t, want.rule, []string{end.Rule(), string(end.Interim), string(end.Terminal()), end.Reason, end.Message},
 			[]string{want.rule, want.interim, want.terminal, want.reason, want.message})
@@ -98,9 +96,7 @@ func TestPrecedenceOfEnds_everySubset(t *testing.T) {
 		if len(rows) > 0 {
 			want = rows[0]
 		}
-		if got := lifecycle.Decide(factsOf(rows)).Rule(); got != want {
-			t.Errorf("with %v the Job ends by %q, want %q", rows, got, want)
-		}
+		Same(t, fmt.Sprintf("end of %v", rows), lifecycle.Decide(factsOf(rows)).Rule(), want)
 	}
 }
 
@@ -162,9 +158,7 @@ func TestDecide_rows(t *testing.T) {
 		},
 		{"the zero Facts", lifecycle.Facts{}, ""},
 	} {
-		if got := lifecycle.Decide(&tc.facts).Rule(); got != tc.want {
-			t.Errorf("%s: the Job ends by %q, want %q", tc.reason, got, tc.want)
-		}
+		Same(t, tc.reason+": end", lifecycle.Decide(&tc.facts).Rule(), tc.want)
 	}
 }
 

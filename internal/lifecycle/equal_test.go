@@ -90,11 +90,7 @@ func TestEqual(t *testing.T) {
 		{"another UID in the list", &batchv1.JobStatus{UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{Failed: []types.UID{"a"}}}, &batchv1.JobStatus{UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{Failed: []types.UID{"b"}}}, false},
 		{"conditions in another order", &batchv1.JobStatus{Conditions: []batchv1.JobCondition{Yes("A"), Yes("B")}}, &batchv1.JobStatus{Conditions: []batchv1.JobCondition{Yes("B"), Yes("A")}}, false},
 	} {
-		if got := lifecycle.Equal(tc.a, tc.b); got != tc.want {
-			t.Errorf("%s: Equal = %v, want %v", tc.reason, got, tc.want)
-		}
-		if got := lifecycle.Equal(tc.b, tc.a); got != tc.want {
-			t.Errorf("%s, the other way round: Equal = %v, want %v", tc.reason, got, tc.want)
-		}
+		Same(t, tc.reason+": Equal", lifecycle.Equal(tc.a, tc.b), tc.want)
+		Same(t, tc.reason+", the other way round: Equal", lifecycle.Equal(tc.b, tc.a), tc.want)
 	}
 }

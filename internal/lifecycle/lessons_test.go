@@ -4,6 +4,7 @@ package lifecycle_test
 // kubernetes/kubernetes. A comment describes the defect first. See also deadline_test.go.
 
 import (
+	"fmt"
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -120,9 +121,7 @@ func TestLesson_k54870_k67859_k95438_restarts(t *testing.T) {
 		want     bool
 	}{{0, 0, false}, {0, 1, true}, {1, 0, false}, {1, 1, true}, {6, 5, false}, {6, 6, true}} {
 		facts := lifecycle.Facts{Restarts: tc.restarts, CountRestarts: true, Limit: backoff.Limit{PerJob: tc.limit}}
-		if got := lifecycle.Decide(&facts).Ended(); got != tc.want {
-			t.Errorf("limit %d, %d restarts: ends = %v, want %v", tc.limit, tc.restarts, got, tc.want)
-		}
+		Same(t, fmt.Sprintf("limit %d, %d restarts: ends", tc.limit, tc.restarts), lifecycle.Decide(&facts).Ended(), tc.want)
 	}
 }
 

@@ -29,8 +29,6 @@ func TestPatch_golden(t *testing.T) {
 				`"active":1,"succeeded":null,"failed":null,"terminating":null,"completedIndexes":null,"failedIndexes":"","uncountedTerminatedPods":{"succeeded":null,"failed":["a"]},"ready":0}}`,
 		},
 	} {
-		if got := string(lifecycle.Patch("job-uid", "42", tc.status)); got != tc.want {
-			t.Errorf("%s\n got %s\nwant %s", tc.reason, got, tc.want)
-		}
+		Same(t, tc.reason, string(lifecycle.Patch("job-uid", "42", tc.status)), tc.want)
 	}
 }

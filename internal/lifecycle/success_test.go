@@ -45,9 +45,7 @@ func TestSuccessPolicy(t *testing.T) {
 		{"indexes beyond completions are not required", []batchv1.SuccessPolicyRule{rule("9-20", -1)}, "9", 0},
 	} {
 		p := lifecycle.NewSuccessPolicy(&batchv1.SuccessPolicy{Rules: tc.rules}, 10)
-		if got := p.Match(indexset.MustParse(tc.completed)); got != tc.want {
-			t.Errorf("%s: Match = %d, want %d", tc.reason, got, tc.want)
-		}
+		Same(t, tc.reason+": Match", p.Match(indexset.MustParse(tc.completed)), tc.want)
 	}
 	if p := lifecycle.NewSuccessPolicy(nil, 10); p != nil || p.Match(indexset.Of(1)) != -1 {
 		t.Errorf("without a policy: %v, Match = %d, want nil and -1", p, p.Match(indexset.Of(1)))

@@ -207,7 +207,7 @@ func Same[T any](t interface {
 }, what string, got, want T) {
 	t.Helper()
 	if !reflect.DeepEqual(got, want) {
-		t.Errorf("%s:\n got  %v\n want %v", what, got, want)
+		t.Errorf("%s:\n got  %+v\n want %+v", what, got, want)
 	}
 }
 
