@@ -13,7 +13,7 @@ type Claim struct {
 	Relation tracking.Relation
 }
 
-// Why a pod is deleted.
+// The causes of a Deletion.
 const (
 	// CauseJobEnds: the Job has an interim or terminal condition, and its remaining
 	// pods are deleted. They keep their finalizer until they are counted.
@@ -44,8 +44,8 @@ type Deletion struct {
 type Creation struct {
 	// Index is the completion index, or tracking.NoIndex.
 	Index int32
-	// Replaces is the failed pod whose failure counts the new pod takes over; nil
-	// when there is none. Its finalizer is removed once the new pod is observed.
+	// Replaces is the failed pod that the new pod replaces, with its failure counts; nil when there
+	// is none. Its finalizer is removed once the new pod is observed.
 	Replaces *corev1.Pod
 
 	counts tracking.Counts // the failures of the index so far

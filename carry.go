@@ -13,7 +13,7 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// decide makes the decision. It needs no request.
+// decide makes the decision. It sends no request.
 func (s *sync) decide() []*exchange {
 	version := s.view.version()
 	if s.behind = memory.Older(version, s.Known); !s.behind {
@@ -132,15 +132,15 @@ func (s *sync) askClaims() (batch []*exchange) {
 	return batch
 }
 
-// handleClaims decides again without the pods to adopt that turned out to be gone. They
-// were not adopted and must not be counted.
+// handleClaims decides again without the pods that could not be adopted because they are gone: they
+// must not be counted.
 func (s *sync) handleClaims(batch []*exchange) step {
 	s.claims, s.claimed, s.adopted = nil, true, map[types.UID]string{}
 	missed := map[types.UID]bool{}
 	for _, x := range batch {
 		switch pod := x.meta(); {
 		case !x.adopts:
-		case x.fate() == missing:
+		case x.effect() == missing:
 			missed[x.UID] = true
 		case pod != nil:
 			s.adopted[x.UID] = pod.GetResourceVersion()

@@ -15,7 +15,7 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// problems are the errors about an input.
+// problems lists the errors about an input.
 type problems field.ErrorList
 
 // require adds an error about a required field that is missing.
@@ -25,7 +25,7 @@ func (p *problems) require(present bool, why string, path ...string) {
 	}
 }
 
-// invalid adds an error about a field without its value.
+// invalid adds an error about a field, without the value of the field.
 func (p *problems) invalid(why string, path ...string) {
 	*p = append(*p, field.Invalid(field.NewPath(path[0], path[1:]...), field.OmitValueType{}, why))
 }
@@ -110,9 +110,8 @@ func (p *problems) spec(spec *batchv1.JobSpec) {
 		"when completion mode is Indexed", "spec", "completions")
 }
 
-// classifier returns the classifier of the Job's pods. It rejects a Job whose selector does
-// not match its own template: each new pod would be released and another one created,
-// without end.
+// classifier returns the classifier of the Job's pods. It rejects a Job whose selector does not
+// match its own template: each new pod would be released and replaced, without end.
 func (p *problems) classifier(job *batchv1.Job, c *config, now time.Time) tracking.Classifier {
 	options := c.Options
 	options.Now = now

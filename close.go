@@ -14,15 +14,13 @@ import (
 
 // Undone lists the creations and deletions of a decision that were not carried out.
 type Undone struct {
-	// Creations is the number of creations that failed or were not tried, Untried the number
-	// of those that were not tried.
+	// Creations is the number of creations that failed or were not tried, Untried of those that were not tried.
 	Creations, Untried int
 	// Deletions lists the UIDs of the pods that were not deleted.
 	Deletions []types.UID
 }
 
-// outcome is how a decision was made, given which creations and deletions of its plan are
-// carried out.
+// outcome records how a decision was made, given which creations and deletions of its plan are carried out.
 type outcome struct {
 	state *state
 	// plan is zero for a Job that has ended, and while the last status write is not
@@ -34,7 +32,7 @@ type outcome struct {
 	account tracking.Account
 	// status is the status to store before any finalizer is removed.
 	status batchv1.JobStatus
-	// after are the numbers of pods once the plan is carried out.
+	// after counts the pods once the plan is carried out.
 	after counts
 	// changed says that status differs from the status of the Job. putOff says that the
 	// throttle delays the status write.
@@ -107,8 +105,8 @@ func (c *counts) delete(r *census.Record) {
 	}
 }
 
-// close returns the decision of a plan, given what of it is not carried out. It sets how the
-// decision was made.
+// close returns the decision of a plan, given the creations and deletions that are not carried out,
+// and fills in the outcome.
 func (s *state) close(o *outcome, p plan, undone Undone) Decision {
 	after := s.after(&p, undone)
 	end := s.endAfter(&p, after, len(undone.Deletions) > 0)
@@ -145,9 +143,9 @@ func (s *state) close(o *outcome, p plan, undone Undone) Decision {
 	return d
 }
 
-// untilRest returns the time until the next sync when the caps have left work: pods, or
-// only the end of a Job whose last pods this sync counts. Observing this sync's writes
-// also starts a sync. With the timer, the remaining work does not depend on that.
+// untilRest returns the time until the next sync when the caps have left work: pods, or only the
+// end of a Job whose last pods this sync counts. Observing this sync's writes starts a sync too,
+// but the remaining work must not depend on that.
 func (o *outcome) untilRest(deferred Deferred) time.Duration {
 	ends := o.end.Ended() && o.account.Full && o.after.Active == 0 && o.after.Terminating == 0
 	if !ends && deferred == (Deferred{}) {
@@ -200,14 +198,14 @@ func (s *state) accountInputs(p *plan, end lifecycle.End) tracking.AccountInputs
 		Cap:      s.config.UncountedCap,
 		Removals: s.config.RemovalsCap,
 	}
-	// The end is known, but this outcome does not store it. The pod that shows the
-	// verdict must stay until one does.
+	// The end is known, but this outcome does not store it. The pod that shows the verdict must
+	// stay until the verdict is stored.
 	in.KeepFailsJob = !in.Deleting && p.end.Ended() && !p.end.Decided && !end.Ended()
 	return in
 }
 
-// delay returns how long the throttle delays the status write; 0 if it does not. It never
-// delays what users wait for: suspending, resuming, the end and the first status.
+// delay returns how long the throttle delays the status write; 0 if it does not. It never delays
+// the writes that users wait for: suspending, resuming, the end and the first status.
 func (o *outcome) delay(suspension bool) time.Duration {
 	s := o.state
 	nothing := !o.changed && len(o.account.Strip) == 0

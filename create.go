@@ -17,8 +17,8 @@ import (
 // five random characters.
 const longestPrefix = 63 - 5
 
-// blueprint is what the new pods of a Job have in common. It shares no memory with the
-// Job, so pods can be made from it at any later time.
+// blueprint holds what the new pods of a Job have in common. It shares no memory with the Job, so
+// pods can be made from it later.
 type blueprint struct {
 	job      string // its name
 	perIndex bool
@@ -68,8 +68,7 @@ func (s *state) labels() map[string]string {
 }
 
 // creation returns the Creation of the pod of an index. With a backoff limit per index, the
-// pod takes over the failure counts of the pod that it replaces, and its annotations carry
-// the failures of the index so far.
+// annotations of the pod carry the failures of the index so far, that of the replaced pod included.
 func (b *blueprint) creation(index int32, replaces *census.Record) Creation {
 	c := Creation{Index: index, from: b}
 	if replaces != nil {

@@ -22,8 +22,8 @@ type Decision struct {
 	// Claim lists the pods to adopt, to release and to free of their finalizer. The
 	// rest of the decision assumes that all claims succeed.
 	Claim []Claim
-	// Delete lists the pods to delete. Those with StripFirst lose their finalizer
-	// before, so that they do not count.
+	// Delete lists the pods to delete. Those with StripFirst lose their finalizer before the
+	// deletion, so that they do not count.
 	Delete []Deletion
 	// Create lists the pods to create. Create and Delete are never both set.
 	Create []Creation
@@ -59,7 +59,7 @@ type Decision struct {
 // or to free of their finalizer.
 type Deferred struct{ Create, Delete, Strip int }
 
-// detached returns the decision with its own copies of the lists of its plan.
+// detached returns the decision with copies of the lists that it shares with its plan.
 func (d Decision) detached() Decision {
 	d.Delete, d.Create = slices.Clone(d.Delete), slices.Clone(d.Create)
 	return d

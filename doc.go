@@ -1,6 +1,6 @@
 // Package jobfate decides what to do about a Kubernetes Job as its controller does: which pods to
 // create and delete, which failures count and against which limit, when an index or the Job has
-// failed or succeeded, which finalizers to remove, which status to write, and when to look again.
+// failed or succeeded, which finalizers to remove, which status to write, and when to sync again.
 //
 //	decision, err := jobfate.Decide(jobfate.Snapshot{Job: job, Pods: pods, Now: now})
 //
@@ -14,7 +14,7 @@
 //   - indexset: sets of completion indexes
 //   - backoff: when a failed pod may be replaced
 //   - failurepolicy: what the rules of a pod failure policy say about a failed pod
-//   - group: what the failure of a Job does to the group that it is part of
+//   - group: what the failure of a Job means for its group
 //   - tracking: how pods are counted exactly once
 //   - validation: what the API server accepts
 //   - jobstatus: what a status says

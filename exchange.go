@@ -51,20 +51,20 @@ func readOf(name string, uid types.UID) []*exchange {
 
 func (x *exchange) answered() bool { return !errors.Is(x.err, errNoAnswer) }
 
-// fate says whether a request was carried out.
-type fate uint8
+// effect says whether a request was carried out.
+type effect uint8
 
 const (
-	done    fate = iota // carried out
-	missing             // the object does not exist
-	refused             // not carried out
-	unknown             // may have been carried out
+	done    effect = iota // carried out
+	missing               // the object does not exist
+	refused               // not carried out
+	unknown               // may have been carried out
 )
 
-// fate returns what the error of the client says about the request. Only a client error of
+// effect returns what the error of the client says about the request. Only a client error of
 // the API server means that the request was refused. After a server error, a timeout or a
 // broken connection, the request may have been carried out.
-func (x *exchange) fate() fate {
+func (x *exchange) effect() effect {
 	if x.err == nil {
 		return done
 	}
@@ -85,7 +85,7 @@ func (x *exchange) fate() fate {
 // failure returns the error of a request that was not carried out; nil if it was, and if
 // its object does not exist.
 func (x *exchange) failure(doing string) error {
-	if f := x.fate(); f == done || f == missing {
+	if f := x.effect(); f == done || f == missing {
 		return nil
 	}
 	return fmt.Errorf("%s: %w", doing, x.err)
@@ -104,7 +104,7 @@ func (x *exchange) meta() metav1.Object {
 	return object
 }
 
-// job returns the Job in the answer to its reading; nil if there is none.
+// job returns the Job in the answer to a GetJob; nil if there is none.
 func (x *exchange) job() (*batchv1.Job, error) {
 	if err := x.failure("reading the Job"); err != nil {
 		return nil, err
@@ -115,11 +115,10 @@ func (x *exchange) job() (*batchv1.Job, error) {
 	return nil, nil
 }
 
-// take remembers the answers to a batch, and which of its requests may or may not have been
-// carried out.
+// take remembers the answers to a batch, and which of its requests have an unknown result.
 func (s *sync) take(batch []*exchange) {
 	for _, x := range batch {
-		if x.fate() == unknown {
+		if x.effect() == unknown {
 			s.lose(x)
 		} else {
 			s.absorb(x)
@@ -127,8 +126,8 @@ func (s *sync) take(batch []*exchange) {
 	}
 }
 
-// lose remembers that a request may or may not have been carried out. For a patch or a
-// deletion of a pod that is not necessary, because it can be sent again.
+// lose remembers a request whose result is unknown. Patches and deletions of pods need no memory:
+// they can be sent again.
 func (s *sync) lose(x *exchange) {
 	switch x.Verb {
 	case CreatePod:
@@ -140,17 +139,17 @@ func (s *sync) lose(x *exchange) {
 
 // absorb remembers the write that an answer shows.
 func (s *sync) absorb(x *exchange) {
-	fate := x.fate()
-	if s.Job == "" || x.sender != s.Job || fate == unknown {
+	effect := x.effect()
+	if s.Job == "" || x.sender != s.Job || effect == unknown {
 		return
 	}
 	if x.Verb == DeletePod {
-		if fate != refused {
+		if effect != refused {
 			s.Delete(x.UID, x.seen)
 		}
 		return
 	}
-	if fate != done {
+	if effect != done {
 		return
 	}
 	switch object := x.meta(); {

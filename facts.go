@@ -12,9 +12,8 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// Facts are what a decision was made from, and what it expects once it is carried out. They
-// are all that package explain reads of a decision. The caller must not change what they
-// point to.
+// Facts holds what a decision was made from, and what it expects once it is carried out. Package
+// explain reads nothing else of a decision. The caller must not change what they point to.
 type Facts struct {
 	Job *batchv1.Job
 	Now time.Time
@@ -35,14 +34,14 @@ type Facts struct {
 	Delays backoff.Policy
 
 	// Active and Terminating are the numbers of such pods, Unrecorded is the number of succeeded
-	// pods that the status does not know yet, and Restarts the number of restarts of their
-	// containers, if they count.
+	// pods that the status does not count yet, and Restarts the number of container restarts, if
+	// they count.
 	Active, Terminating, Unrecorded int32
 	Restarts                        int64
 	// UntilLost is the time until the next pod on a lost node counts as failed (FailLostPods); 0 if
 	// none will.
 	UntilLost time.Duration
-	// Succeeded and Failed add the pods that are not recorded yet to the status. Succeeded is the
+	// Succeeded and Failed are the counters of the status plus the pods that are not recorded yet. Succeeded is the
 	// number of completed indexes in an Indexed Job. Completed and FailedIndexes list its indexes.
 	Succeeded, Failed        int32
 	Completed, FailedIndexes indexset.Set
@@ -55,7 +54,7 @@ type Facts struct {
 	RecordDropped bool
 
 	// Planned says that there is a plan: the Job has not ended, and its last status write is
-	// observed. What follows is zero otherwise, except Status.
+	// observed. Otherwise all following fields except Status are zero.
 	Planned bool
 	// Want is the number of active pods that the Job needs, Wait the time until a pod that backs
 	// off may be created.
@@ -141,8 +140,7 @@ func (f *Facts) Others() []*corev1.Pod { return f.state.census.Others() }
 // PerIndex reports whether the Job has a backoff limit per index.
 func (f *Facts) PerIndex() bool { return f.state.spec.PerIndex() }
 
-// Predecessor returns the failed pod whose failure counts the next pod of an index takes over; nil
-// if there is none.
+// Predecessor returns the failed pod that the next pod of an index replaces; nil if there is none.
 func (f *Facts) Predecessor(index int32) *tracking.PodRecord {
 	if r := f.state.census.Predecessor(index); r != nil {
 		return &r.PodRecord

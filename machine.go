@@ -132,9 +132,9 @@ func NewMachine(opts ...Option) *Machine {
 	return &Machine{config: configure(opts)}
 }
 
-// View is what the caller's caches hold for a Job. The Machine does not change it. The
-// Machine keeps the Job and the pods, so the caller must not change them either. If they are the
-// same objects as in the last View, they are not evaluated again.
+// View is what the caller's caches hold for a Job. The Machine does not change it. The Machine
+// keeps the Job and the pods, so the caller must not change them either. Objects that were in the
+// last View are not evaluated again.
 type View struct {
 	// Job is nil when the cache has no Job of that name. If JobsVersion is set, the Job or
 	// StatusVersion must have a resource version: the Machine waits until it is that of the
@@ -233,9 +233,9 @@ func (m *Machine) Begin(v View, opts ...Option) error {
 	return m.sync.begin()
 }
 
-// Next returns the requests to send next; none when the sync is finished. You may call it
-// while answers are missing. The Machine then assumes that these requests may or may not
-// have been carried out, and finds out before it relies on either.
+// Next returns the requests to send next; none when the sync is finished. You may call it while
+// answers are missing. The Machine then assumes that these requests may or may not have been
+// carried out, and reads the truth before it depends on either.
 func (m *Machine) Next() (requests []Request) {
 	s := m.sync
 	if s == nil {
@@ -299,8 +299,8 @@ func (m *Machine) Result() Result {
 	return r
 }
 
-// Clone returns a Machine with the same options and memory, and without a sync. It serves
-// simulations: the two Machines share no data that changes.
+// Clone returns a Machine with the same options and memory, and without a sync, for simulations.
+// The two Machines share no data that changes.
 func (m *Machine) Clone() *Machine {
 	return &Machine{memory: m.memory.Clone(), config: m.config, decider: m.decider, cached: m.cached.clone(),
 		lastID: m.lastID}

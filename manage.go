@@ -60,8 +60,8 @@ func (s *state) wantActive() int32 {
 // another pod that is backing off may be created. In an Indexed Job they are the pods of the
 // lowest indexes that have no pod and need one.
 //
-// An index that is backing off uses up a place unless FillFreeSlots is set, because the
-// Job controller picks indexes before it checks their delays.
+// An index that is backing off occupies a slot unless FillFreeSlots is set, because the Job
+// controller picks indexes before it checks their delays.
 func (s *state) creations(most int, record backoff.Record) (create []Creation, wait time.Duration) {
 	if !s.spec.PerIndex() {
 		if wait = s.config.Backoff.Remaining(record.Failures, record.LastFailure, s.Now); wait > 0 {

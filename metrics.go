@@ -31,8 +31,8 @@ func (m *metrics) indexesFinished(s *state) {
 	if !s.spec.Indexed {
 		return
 	}
-	// When a Job is scaled down, status.succeeded may fall, but the metric must not. Hence
-	// the difference of the sets.
+	// When a Job is scaled down, status.succeeded may fall, but the metric must not. So the sets
+	// are compared, not the counters.
 	results, failed := &s.census.Results, s.stored.Failed.indexes()
 	succeeded := results.Completed.Len() - s.census.Counted().Len() // no index is ever removed
 	limit := "global"

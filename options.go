@@ -58,8 +58,8 @@ func (c *config) apply(opts []Option) {
 	}
 }
 
-// ManagedBy sets the name that Jobs use in spec.managedBy for the caller. Without this
-// option, or with an empty name, the caller acts as the built-in controller.
+// ManagedBy sets the name by which spec.managedBy refers to the caller. Without this option, or
+// with an empty name, the caller acts as the built-in controller.
 func ManagedBy(name string) Option {
 	return Option{func(c *config) { c.Controller.Name = name }}
 }
@@ -108,9 +108,8 @@ func MaxRemovals(n int) Option {
 	return Option{func(c *config) { c.RemovalsCap = n }}
 }
 
-// BatchPeriod sets three times: the least time until the next sync of a Job that backs
-// off, the time until the next sync while the last status write is not observed, and the
-// time until the next sync when a cap has left work. The default is 1 s.
+// BatchPeriod sets the time until the next sync while the last status write is not observed or a
+// cap has left work, and the least such time for a Job that backs off. The default is 1 s.
 func BatchPeriod(d time.Duration) Option {
 	return Option{func(c *config) { c.BatchPeriod = d }}
 }
@@ -121,20 +120,19 @@ func Throttle(t tracking.Throttle) Option {
 	return Option{func(c *config) { c.Throttle = t }}
 }
 
-// FailurePolicy replaces the pod failure policy of the Job's spec. Use it for rules that
-// the API cannot express: rules with a name or with a matcher. The names appear in reasons
-// only with GranularReasons. RuleNames does not apply to these rules. A name that
-// failurepolicy.Spec.CheckNames rejects is an error. Nil keeps the policy of the spec. If
+// FailurePolicy replaces the pod failure policy of the Job's spec. Use it for rules that the API
+// cannot express: rules with a name or with a matcher. The names appear in reasons only with
+// GranularReasons. RuleNames does not apply to these rules. A name that
+// failurepolicy.Spec.CheckNames rejects is an error. With nil, the policy of the spec applies. If
 // both this and [WithoutFailurePolicy] are given, the last one applies.
 func FailurePolicy(s *failurepolicy.Spec) Option {
 	return Option{func(c *config) { c.FailurePolicy, c.WithoutPolicy = s, false }}
 }
 
-// RuleNames names the rules of the Job's own pod failure policy, in their order. An empty
-// name leaves a rule without a name. RuleNames switches on granular reasons. A name that
-// failurepolicy.Spec.CheckNames rejects is an error, and so are more names than rules. If
-// the Job has no policy, the names have no effect. [GranularReasons] says which frameworks do not
-// know such reasons.
+// RuleNames names the rules of the Job's own pod failure policy, in their order. An empty name leaves a rule without a
+// name. RuleNames switches on granular reasons. A name that failurepolicy.Spec.CheckNames rejects is an error, and so
+// are more names than rules. If the Job has no policy, the names have no effect. [GranularReasons] says which
+// frameworks cannot handle such reasons.
 func RuleNames(names ...string) Option {
 	return Option{func(c *config) { c.RuleNames, c.Granular = names, true }}
 }
@@ -145,24 +143,24 @@ func RuleNames(names ...string) Option {
 //
 // Do not use it for Jobs of a framework that compares the reason with PodFailurePolicy. In JobSet a
 // rule on that reason then no longer applies, and the default restarts all Jobs of the set; its
-// webhook rejects a rule on another reason. A rule of JobSet on the message tells the rules apart
+// webhook rejects a rule on another reason. In JobSet, a rule on the message tells the rules apart
 // without this option. docs/divergences.md lists frameworks.
 func GranularReasons() Option {
 	return Option{func(c *config) { c.Granular = true }}
 }
 
-// Names makes a [Machine] name its pods itself: make returns a name that begins with the
-// prefix. The prefix leaves room for five more characters. After a creation without an
-// answer the Machine then reads the pod by its name. Without this option the API server
-// generates the names, and the Machine lists the pods after such a creation.
+// Names makes a [Machine] name its pods itself: make returns a name that begins with the prefix,
+// which is short enough for five more characters. After a creation without an answer the Machine
+// then reads the pod by its name. Without this option the API server generates the names, and the
+// Machine lists the pods after such a creation.
 func Names(make func(prefix string) string) Option {
 	return Option{func(c *config) { c.Names = make }}
 }
 
-// WithoutPerIndexBackoff decides as if spec.backoffLimitPerIndex were not set
-// and no rule said FailIndex (KEP-3850 § Feature Enablement and Rollback). A
-// backoffLimit that the API server has defaulted beside it is MaxInt32: then failed pods
-// are replaced without end, unless a user lowers it.
+// WithoutPerIndexBackoff decides as if spec.backoffLimitPerIndex were not set and no rule said
+// FailIndex (KEP-3850 § Feature Enablement and Rollback). Beside backoffLimitPerIndex the API
+// server defaults backoffLimit to MaxInt32: failed pods are then replaced without end, unless a
+// user lowers it.
 //
 // Servers up to 1.32 can switch the gate JobBackoffLimitPerIndex off; 1.33 locks it and 1.37 has
 // removed it.
@@ -199,12 +197,14 @@ func FillFreeSlots() Option {
 
 // FailLostPods counts a pod on a lost node as failed once it has been terminating for the given
 // time after its grace period, as if it had the phase Failed. The Job controller waits for such a
-// pod without end if the Job replaces only failed pods (kubernetes#134038). The default, also with
-// 0, is that. Pods do not say that their node is lost; the node counts as lost if it has not ended
-// the pod in time, and the pod is not ready: see [tracking.Classifier.UntilLost].
+// pod without end if the Job replaces only failed pods (kubernetes#134038). That is also the
+// default, and the meaning of 0. A pod does not say that its node is lost; the node counts as lost
+// if it has not ended the pod in time, and the pod is not ready: see
+// [tracking.Classifier.UntilLost].
 //
-// The containers may still run on a node that is only cut off, beside those of the replacement. Use
-// the option only for Jobs that bear that. When the pod ends after all, it is not counted again.
+// On a node that is only partitioned, the containers may still run while those of the replacement
+// do. Use the option only for Jobs that tolerate that. When the pod ends after all, it is not
+// counted again.
 func FailLostPods(after time.Duration) Option {
 	return Option{func(c *config) { c.LostAfter = after }}
 }

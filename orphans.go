@@ -18,11 +18,11 @@ var (
 	errOrphans   = errors.New("this Machine frees orphans: it cannot begin a sync")
 )
 
-// OrphansIn returns Machines that remove the finalizer from the orphans among the pods. An
-// orphan has no Job left to count it, so its finalizer would block its deletion. OrphansIn
-// returns one Machine for each owner that is not among the Jobs, and one for each pod
-// that has no controller and that no Job selects. Pass the Jobs that the cache holds. The
-// Machine reads a Job that is not among them live before it frees the pods.
+// OrphansIn returns Machines that remove the finalizer from the orphans among the pods. No Job will
+// count an orphan, so its finalizer would block its deletion. OrphansIn returns one Machine for
+// each owner that is not among the Jobs, and one for each pod that has no controller and that no
+// Job selects. Pass the Jobs that the cache holds. The Machine reads a Job that is not among them
+// live before it frees the pods.
 //
 // The Machine of a Job frees the other orphans: pods without a controller that the Job
 // selects and must not adopt, because the Job or the pod is being deleted or the Job has

@@ -19,8 +19,7 @@ const (
 	actionDeleted     = "pods_deleted"
 )
 
-// plan is the state of the Job, and the pods to create and delete: everything that does
-// not depend on whether these creations and deletions succeed.
+// plan holds everything that does not depend on whether the creations and deletions of the decision succeed.
 type plan struct {
 	// start is the start time before suspending or resuming changes it: the stored one;
 	// without one, now, or none if the Job is suspended.
@@ -37,7 +36,7 @@ type plan struct {
 	work      work
 }
 
-// work is the pods to create and delete.
+// work lists the pods to create and delete.
 type work struct {
 	action   string
 	delete   []Deletion
@@ -85,7 +84,7 @@ func (p *plan) timer() time.Duration {
 	return p.remaining
 }
 
-// endFacts returns what the end of the Job depends on, besides the plan.
+// endFacts returns the facts that the end of the Job depends on, besides the plan.
 func (s *state) endFacts(pastDeadline bool) lifecycle.Facts {
 	return lifecycle.Facts{
 		Conditions:       s.Job.Status.Conditions,
@@ -123,18 +122,18 @@ func (s *state) failJob() *lifecycle.Verdict {
 // backoff limit per index it stays as it is: the pods carry the failure counts, and a pod
 // that waits for its replacement would be added at every sync.
 //
-// kept says that pods with a FailJob verdict are kept. They are left out, because they too
-// would be added at every sync.
+// kept says that pods with a FailJob verdict keep their finalizer. They are left out, because they
+// too would be added at every sync.
 //
-// In doubt, an earlier status write may already have counted these pods together with the
-// pods that the record was rebuilt from. The last failure is then the latest of both.
+// In doubt, an earlier status write may already have counted these pods together with the pods that
+// the record was rebuilt from. The last failure is then the later of the two.
 func (s *state) record(kept bool) backoff.Record {
 	if s.spec.PerIndex() {
 		return s.Backoff
 	}
-	news := s.census.News(kept)
-	record := news.With(s.Backoff)
-	if s.inDoubt && !news.Succeeded && record.LastFailure.Before(s.Backoff.LastFailure) {
+	change := s.census.BackoffChange(kept)
+	record := change.With(s.Backoff)
+	if s.inDoubt && !change.Succeeded && record.LastFailure.Before(s.Backoff.LastFailure) {
 		record.LastFailure = s.Backoff.LastFailure
 	}
 	return record

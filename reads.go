@@ -73,8 +73,7 @@ func (s *sync) handleJob(batch []*exchange) step {
 	return listPods
 }
 
-// gone ends the sync: a live read has shown that the Job of the view is gone or, if the cache
-// shows none, that of the memory.
+// gone ends the sync: a live read has shown that the Job of the view is gone or, without one, the Job of the memory.
 func (s *sync) gone() step {
 	if s.Gone = s.Job; s.view.Job != nil {
 		s.Gone = s.view.Job.UID

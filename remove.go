@@ -13,9 +13,9 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// deletions returns the active pods to delete when tooMany of them are surplus. In an
-// Indexed Job it deletes pods without a valid index and all but one of the pods of an
-// index in any case, even if these are more than tooMany.
+// deletions returns the active pods to delete when tooMany of them are surplus. In an Indexed Job
+// it always deletes pods without a valid index and all but one of the pods of an index, even if
+// these are more than tooMany.
 func (s *state) deletions(tooMany int, cause string) []Deletion {
 	if tooMany == 0 && !s.census.Misplaced() {
 		return nil
@@ -91,7 +91,7 @@ func latestFirst(t metav1.Time) (seconds, nanos int64) {
 	return -t.Unix(), -int64(t.Nanosecond())
 }
 
-// removal divides active pods into those to delete and those that may stay.
+// removal divides the active pods into those to delete and those that may stay.
 type removal struct {
 	remove []Deletion
 	left   []candidate

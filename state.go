@@ -13,8 +13,7 @@ import (
 
 // state is a validated snapshot with all defaults applied.
 type state struct {
-	// Snapshot is without the pods and without what the caller remembers of another Job.
-	// Backoff is complete, as far as the pods show it.
+	// Snapshot lacks the pods, and a backoff record of another Job. Backoff is complete, as far as the pods show.
 	Snapshot
 	// inDoubt says that the caller's record may lack failures, dropped that it belongs to
 	// another Job.
@@ -33,8 +32,7 @@ func (s *state) keys() tracking.Keys { return s.spec.Keys() }
 
 // jobSpec is the spec of the Job, with the defaults that the API server would have set.
 type jobSpec struct {
-	// Classifier holds what decides how a pod is classified. Its Completions are those of
-	// an Indexed Job. It is that of the census.
+	// Classifier is that of the census. Its Completions are those of an Indexed Job.
 	*tracking.Classifier
 	Parallelism      int32
 	Completions      *int32
@@ -43,14 +41,14 @@ type jobSpec struct {
 	SuccessPolicy    lifecycle.SuccessPolicy
 }
 
-// storedIndexes are the indexes in the status, read as far as possible.
+// storedIndexes holds the indexes in the status, read as far as possible.
 type storedIndexes struct {
 	Completed, Failed *indexText // nil without indexes
-	// repairs say what was damaged in the status.
+	// repairs lists what was damaged in the status.
 	repairs []string
 }
 
-// totals are the counts of the status and the uncounted pods together.
+// totals adds the uncounted pods to the counters of the status.
 type totals struct {
 	// Succeeded is the number of succeeded pods or, in an Indexed Job, of completed
 	// indexes.
@@ -126,8 +124,8 @@ func (t *tally) readStatus(s *state, of *tracking.Classifier) {
 // repaired notes what was damaged in the status.
 func (s *state) repaired(text string) { s.stored.repairs = append(s.stored.repairs, text) }
 
-// readBackoff reads the backoff record of the caller. It drops that of another Job, and completes
-// one that does not name the Job.
+// readBackoff reads the backoff record of the caller. It drops the record of another Job, and
+// completes a record that names no Job.
 func (s *state) readBackoff() {
 	s.dropped = s.Backoff.Job != "" && s.Backoff.Job != s.Job.UID
 	s.inDoubt, s.rest.given = s.Backoff.Job != s.Job.UID, s.Backoff

@@ -68,9 +68,9 @@ type Settled struct {
 	Metrics []Metric
 }
 
-// Settle returns what follows once the status of the decision is stored and the finalizers of
-// the given pods are removed. The Job does not end while a pod in Strip still has its
-// finalizer. A Machine does this itself.
+// Settle returns the status to store once that of the decision is stored and the finalizers of the
+// given pods are removed. The Job does not end while a pod in Strip still has its finalizer. A
+// Machine does this itself.
 func (d Decision) Settle(gone ...types.UID) (out Settled) {
 	o := d.made
 	if !o.planned() || o.putOff && d.Status == nil {

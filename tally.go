@@ -19,8 +19,8 @@ import (
 //
 // Invariant: a decision is the same as that of a new tally that is given the same pods.
 type tally struct {
-	// list is the list of pods that replaceAll was given; nil once a decision has read it.
-	// changes are the pods that were fed since; of two with the same name, the later one counts.
+	// list is the list of pods that replaceAll was given; nil once a decision has read it. changes
+	// lists the pods that were fed since; of two with the same name, the later one counts.
 	list    []*corev1.Pod
 	changes []change
 
@@ -30,7 +30,7 @@ type tally struct {
 	atRest *state // of the last decision; nil if the Job is not at rest
 }
 
-// change is the pod that was fed for a name; nil means that it is gone.
+// change is the pod that was fed under a name; nil means that it is gone.
 type change struct {
 	name string
 	pod  *corev1.Pod
@@ -56,7 +56,7 @@ func (t *tally) feed(name string, pod *corev1.Pod) {
 	t.changes = append(t.changes, change{name, pod})
 }
 
-// compact leaves the last change of each name, ordered by name.
+// compact keeps only the last change of each name, and orders them by name.
 func (t *tally) compact() {
 	slices.SortStableFunc(t.changes, func(a, b change) int { return cmp.Compare(a.name, b.name) })
 	last := t.changes[:0]
@@ -139,9 +139,9 @@ func (t *tally) read(in Snapshot, c *config) (*state, error) {
 	return s, nil
 }
 
-// update reads the pods that have changed. It reads all pods again if their classification
-// may have changed, if most of them are new objects, or if most of those that it knew are gone. Only
-// invalid pods are an error.
+// update reads the pods that have changed. It reads all pods again if their classification may have
+// changed, if most of them are new objects, or if most of the old ones are gone. Only invalid pods
+// are an error.
 func (t *tally) update(s *state, of *tracking.Classifier) error {
 	if t.census == nil || !t.census.ClassifiesAs(of) || t.census.Differs(t.list) || t.census.IsSparse() {
 		pods := t.listed()
@@ -172,9 +172,9 @@ func (t *tally) update(s *state, of *tracking.Classifier) error {
 	return nil
 }
 
-// decide decides for the pods of the tally and ignores those of the snapshot. The decision
-// shares the census of the tally, so what it says of the pods is valid until the next decision
-// or a change of the config.
+// decide decides for the pods of the tally and ignores those of the snapshot. The decision shares
+// the census of the tally, so its facts about pods are valid until the next decision or a change of
+// the config.
 func (t *tally) decide(in Snapshot, c *config) (Decision, error) {
 	if d, ok, err := t.again(&in, c); ok || err != nil {
 		return d, err
@@ -206,13 +206,12 @@ func (t *tally) decide(in Snapshot, c *config) (Decision, error) {
 	return d, nil
 }
 
-// indexTexts caches the sets of two texts: the one that was read last, and the one that
-// the last decision asked to store. So a text is not parsed again if it has not changed,
-// or if it is the one that was stored.
+// indexTexts caches the sets of two texts: the one that was read last, and the one that the last
+// decision asked to store. Neither is parsed again.
 type indexTexts struct{ read, written *indexText }
 
-// indexText is a text that stands for a set of indexes below completions. Damage says why it
-// is not the canonical text of the set; nil if it is. It never changes.
+// indexText is a text that stands for a set of indexes below completions. damage says why it is not
+// the canonical text of the set; nil if it is. An indexText never changes.
 type indexText struct {
 	text        string
 	completions int32

@@ -16,7 +16,7 @@ import (
 
 var errNoObject = fmt.Errorf("%w: the response contains no object", errNoAnswer)
 
-// writes are the writes of a decision after its claims, and their results.
+// writes holds the writes of a decision after its claims, and their results.
 type writes struct {
 	concluded map[types.UID]bool // the pods that need no deletion after the patch before it
 	creations []creation         // the creations that have not been sent
@@ -47,8 +47,7 @@ func (s *sync) askStripFirst() []*exchange {
 	return patches(s.toDelete(func(d *Deletion) bool { return d.StripFirst }), s.keys().StripPatchAt)
 }
 
-// toDelete returns the pods of the deletions that are selected, each at the version that it
-// has since the sync has adopted it.
+// toDelete returns the pods of the selected deletions, each at the version that an adoption by this sync has given it.
 func (s *sync) toDelete(selected func(*Deletion) bool) (pods []*corev1.Pod) {
 	for i := range s.result.Decision.Delete {
 		d := &s.result.Decision.Delete[i]
@@ -69,7 +68,7 @@ func (s *sync) toDelete(selected func(*Deletion) bool) (pods []*corev1.Pod) {
 func (s *sync) handleStripFirst(batch []*exchange) step {
 	s.writes.concluded = map[types.UID]bool{}
 	for _, x := range batch {
-		if x.fate() != done {
+		if x.effect() != done {
 			s.concludeDeletion(x)
 			s.writes.concluded[x.UID] = true
 		}
@@ -93,11 +92,11 @@ func (s *sync) handleDeletions(batch []*exchange) step {
 	return createPods
 }
 
-// concludeDeletion records the answer to a deletion, or to a patch before it that was not
-// carried out. A pod that was gone already counts as deleted, but as in Kubernetes there is
-// no event for it.
+// concludeDeletion records the answer to a deletion, or to a patch before a deletion that was not
+// carried out. A pod that was gone already counts as deleted, but as in Kubernetes there is no
+// event for it.
 func (s *sync) concludeDeletion(x *exchange) {
-	switch x.fate() {
+	switch x.effect() {
 	case done:
 		s.event(corev1.EventTypeNormal, "SuccessfulDelete", "Deleted pod: "+x.Name)
 	case missing:
@@ -186,7 +185,7 @@ func (s *sync) handleStrips(batch []*exchange) step {
 			s.fail(err)
 			continue
 		}
-		if x.fate() == missing {
+		if x.effect() == missing {
 			s.Strip(x.UID, x.seen, nil) // the finalizer is gone with the pod
 		}
 		s.writes.removed = append(s.writes.removed, x.UID)
@@ -202,7 +201,7 @@ func (s *sync) askSettle() []*exchange {
 	return nil
 }
 
-// conclude reports what holds once that status is stored. It needs no request.
+// conclude reports the events and metrics that hold once that status is stored. It sends no request.
 func (s *sync) conclude() []*exchange {
 	s.report(s.writes.settled.Events, s.writes.settled.Metrics)
 	s.result.Ended = s.writes.settled.Finished

@@ -1,8 +1,7 @@
 // Package backoff decides how long a Job waits before it replaces a failed pod, and how
 // many failures end a Job or an index.
 //
-// The package does not know the pod failure policy or the index that a pod belongs to: it
-// works with finish times and numbers of failures.
+// It works with finish times and numbers of failures only. Pod failure policies are for package failurepolicy.
 //
 // # Delays
 //

@@ -14,8 +14,8 @@ type Draft struct {
 	BackoffLimit *int32 `json:"backoffLimit,omitempty"`
 	// BackoffLimitTarget is TargetJob when empty.
 	BackoffLimitTarget Target `json:"backoffLimitTarget,omitempty"`
-	// PodFailurePolicy is where the draft had the target. If the target is set in both
-	// places, they must be equal.
+	// PodFailurePolicy may hold the target, as in the draft. If the target is set in both places,
+	// they must be equal.
 	PodFailurePolicy *DraftPolicy `json:"podFailurePolicy,omitempty"`
 }
 
@@ -79,7 +79,7 @@ func (f Fields) Draft() (Draft, error) {
 		return Draft{BackoffLimit: clone(f.BackoffLimit), BackoffLimitTarget: TargetJob}, nil
 	}
 	if f.BackoffLimit != nil && *f.BackoffLimit != math.MaxInt32 {
-		return Draft{}, errors.New("backoffLimit: backoffLimitTarget has no room for it next to backoffLimitPerIndex")
+		return Draft{}, errors.New("backoffLimit: the draft cannot express it next to backoffLimitPerIndex")
 	}
 	return Draft{BackoffLimit: clone(f.BackoffLimitPerIndex), BackoffLimitTarget: TargetIndex}, nil
 }

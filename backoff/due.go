@@ -14,9 +14,9 @@ type Due struct {
 	Next time.Duration
 }
 
-// Due returns which of the pending indexes may get a pod: those whose delay is over. The pending
-// indexes are those that are not done and have no pod. failures has the record of each index that has
-// failed; the others have no delay.
+// Due returns which of the pending indexes may get a pod: those whose delay is over. Pending
+// indexes are not done and have no pod. failures has the record of each index that has failed; the
+// others have no delay.
 func (p Policy) Due(pending indexset.Set, failures map[int32]Record, now time.Time) Due {
 	var waiting indexset.Builder
 	var next time.Duration

@@ -8,17 +8,17 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Record is what a controller remembers about the failures of a Job between two decisions:
-// the number of failures since the last success, and the time of the last failure. The
-// zero Record has no failures. Its JSON keeps nanoseconds.
+// Record holds what a controller remembers about the failures of a Job between two decisions: the
+// number of failures since the last success, and the time of the last failure. The zero Record has
+// no failures. Its JSON keeps nanoseconds.
 type Record struct {
 	// Job is the UID of the Job, so that a later Job of the same name does not inherit the
 	// record.
 	Job types.UID `json:"job,omitempty"`
 	// Failures is the number of failures after the last success.
 	Failures int32 `json:"failures,omitempty"`
-	// Version is the version of the format, if it is not the first. This library knows no other:
-	// [Record.For] then returns an empty record, so that it is computed from the pods again.
+	// Version is the version of the format, if it is not the first. This library cannot read any
+	// other: [Record.For] then returns an empty record, so that it is computed from the pods again.
 	Version int32 `json:"version,omitempty"`
 	// LastFailure is the finish time of the last of these failures.
 	// +optional

@@ -55,8 +55,7 @@ func (a Attention) String() string { return attentions[min(int(a), len(attention
 // and in the evidence rank before the reason for the decision. The zero Explanation has no
 // cause.
 //
-// Cause is for a snapshot seen from outside. A controller in the middle of its writes
-// should use Job.
+// Cause is for observers of the Job. Its own controller, in the middle of its writes, should use Job.
 func (e Explanation) Cause() Cause { return append(e.Causes(), Cause{})[0] }
 
 // Causes returns all causes in the order of their rank. The reason that [Explanation.Job]
@@ -75,7 +74,7 @@ func (e Explanation) Causes() []Cause {
 	return all
 }
 
-// found is a cause as it was found; without a text there is none.
+// found is a cause that was found; without a text there is none.
 type found struct {
 	text     string
 	pods     []string // the names of the pods affected
@@ -98,7 +97,7 @@ type row struct {
 	attention Attention
 	// means says when the row applies, for users.
 	means string
-	// Of rows of one group only the first that applies counts.
+	// In each group, only the first row that applies counts.
 	group int
 	// cannot completes "3 of 5 active pods …", for a cause in active pods.
 	cannot string
@@ -111,16 +110,16 @@ type row struct {
 	last bool
 }
 
-// reading is what the rows read besides the facts, made once for all of them.
+// reading holds what the rows read besides the facts, made once for all of them.
 type reading struct {
 	*facts
 	change    time.Time     // the last one of the Job and its pods
 	creation  finding       // why missing pods are not created
 	refusal   string        // the message of the API server
-	refusedBy *corev1.Event // that has it
+	refusedBy *corev1.Event // with that message
 	symptoms  []*symptom
 	workload  string // the state of Kueue's Workload
-	says      string // what it says
+	says      string // the message of the Workload
 }
 
 // causes returns the causes in the order of the table. Each needs at least the given attention.

@@ -1,6 +1,6 @@
 package explain
 
-// The causes beside the codes of [Explanation.Job].
+// The causes in addition to the codes of [Explanation.Job].
 const (
 	// CauseFailed: the Job has failed.
 	CauseFailed Code = "Failed"
@@ -84,8 +84,7 @@ const (
 	CauseScaleUpRefused Code = "ScaleUpRefused"
 	// CauseUnschedulable: no node can take the pods.
 	CauseUnschedulable Code = "Unschedulable"
-	// CauseNotScheduledYet: no node can take the pods yet, but only for a short time, or a
-	// node is being added.
+	// CauseNotScheduledYet: no node can take the pods yet, for a short time so far, or a node is being added.
 	CauseNotScheduledYet Code = "NotScheduledYet"
 	// CauseNoScheduler: no scheduler has handled the pods.
 	CauseNoScheduler Code = "NoScheduler"
@@ -117,11 +116,11 @@ const (
 	CauseBackoffUnknown Code = "BackoffUnknown"
 	// CauseCreationOverdue: pods should have been created.
 	CauseCreationOverdue Code = "CreationOverdue"
-	// CauseInitializing: an init container runs for long.
+	// CauseInitializing: an init container has been running for long.
 	CauseInitializing Code = "Initializing"
-	// CauseImagePulling: an image is pulled for long.
+	// CauseImagePulling: an image has been pulled for long.
 	CauseImagePulling Code = "ImagePulling"
-	// CauseRestarting: a container was restarted lately.
+	// CauseRestarting: a container was restarted recently.
 	CauseRestarting Code = "Restarting"
 	// CauseResize: a resize of the pods is not done.
 	CauseResize Code = "ResizePending"

@@ -89,7 +89,7 @@ func notStarted(end *corev1.ContainerStateTerminated) bool {
 	return end != nil && end.Reason == "StartError"
 }
 
-// crashing returns the finder for a container that is restarted again and again, for which is holds.
+// crashing returns the finder for a container that is restarted again and again and meets a condition.
 func crashing(is func(*podFacts, container) bool) func(*podFacts) sign {
 	return func(p *podFacts) (s sign) {
 		main := slices.ContainsFunc(p.all,
@@ -133,7 +133,7 @@ func (p *podFacts) restarts(c container) string {
 		textIf(!c.ended().IsZero(), "the last run ended "+p.f.ago(c.ended()))), oneLine(last.Message))
 }
 
-// ended returns when the last run of a container ended or, if its state does not say, when it runs again since.
+// ended returns when the last run of a container ended or, if its state does not say, when the next run began.
 func (c container) ended() time.Time {
 	last, running := c.LastTerminationState.Terminated, c.State.Running
 	if last.FinishedAt.IsZero() && running != nil {
@@ -230,7 +230,7 @@ func probeFailing(p *podFacts) (s sign) {
 	return s
 }
 
-// restarted finds a container that was restarted lately, and may go on.
+// restarted finds a container that was restarted recently, and may recover.
 func restarted(p *podFacts) (s sign) {
 	for _, c := range p.all {
 		last := c.LastTerminationState.Terminated

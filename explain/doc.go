@@ -10,13 +10,11 @@
 // To explain a Job of another controller, decide without a backoff record, in the name of that
 // controller, with [jobfate.ManagedBy]. If it runs custom resources as Jobs,
 // [jobfate.OwnerKind] must have their kind and [jobfate.Keys] the names that it uses on pods.
-// Without these options all pods seem to belong to someone else, and the Job seems to need new
-// ones.
+// Without these options all pods seem to have other owners, and the Job seems to need new ones.
 //
-// [Explanation.Job] gives the reason within the decision. [Explanation.Cause] looks
-// further: at the pods, what they need, the owners of the Job, and overdue steps. One ordered
-// table of causes says for each what it needs, what it means and what to do.
+// [Explanation.Job] gives the reason within the decision. [Explanation.Cause] also examines the
+// pods, what they need, the owners of the Job, and overdue steps. One ordered table says for each
+// cause what it requires, what it means and what to do.
 //
-// The package knows only what a decision, its snapshot and the evidence contain, and
-// changes none of them.
+// The package reads a decision, its snapshot and the evidence, and changes none of them.
 package explain

@@ -18,17 +18,17 @@ import (
 // Evidence is additional information besides the snapshot. All of it is optional. Objects
 // that do not concern the Job are ignored. Events are about the object whose UID they name.
 type Evidence struct {
-	// Events are those of the Job, its pods, its owners, and of what its pods need.
+	// Events lists the events of the Job, its pods, its owners, and the objects that its pods need.
 	Events []*corev1.Event
-	// Nodes show why a pod does not run or does not terminate. A node that is not among them
-	// does not exist, unless there are none.
+	// Nodes show why a pod does not run or does not terminate. If there are any, a node that is not
+	// among them does not exist.
 	Nodes []*corev1.Node
-	// Objects are the owners of the Job and what its pods need: see [Reads]. They have Go types of
+	// Objects lists the owners of the Job and the objects that its pods need: see [Reads]. They have Go types of
 	// the API, or are *unstructured.Unstructured. An Event of events.k8s.io is one as well.
 	Objects []runtime.Object
 	// NextRun returns the first run of a CronJob's schedule after a time; zero if there is none. It must be pure.
-	// An empty timeZone is that of the CronJob controller, which is UTC as a rule. Without NextRun no explanation
-	// says when a CronJob creates its next Job.
+	// An empty timeZone is that of the CronJob controller, usually UTC. Without NextRun no explanation says when
+	// a CronJob creates its next Job.
 	NextRun func(schedule, timeZone string, after time.Time) time.Time
 
 	ready *world
@@ -123,7 +123,7 @@ func groupOf(apiVersion string) string {
 	return textIf(found, group)
 }
 
-// plain returns an object of any Go type as maps; nil if it cannot.
+// plain returns an object of any Go type as maps; nil if that is not possible.
 func plain(of runtime.Object) object {
 	if u, ok := of.(*unstructured.Unstructured); ok {
 		if u == nil {
@@ -267,7 +267,7 @@ func (w *world) find(kind, namespace, name string) object {
 	return w.names[key{kind, "", name}] // no namespace, or none written
 }
 
-// has reports whether any object of the kind is given, so that one that is not given is missing.
+// has reports whether any object of the kind is given. If so, one that is not given is missing.
 func (w *world) has(kind string) bool {
 	return slices.ContainsFunc(w.objects, func(o object) bool { return o.text("kind") == kind })
 }

@@ -57,7 +57,7 @@ func thatApply(all ...Reason) []Reason {
 	return append([]Reason(nil), slices.DeleteFunc(all, func(r Reason) bool { return r == Reason{} })...)
 }
 
-// Why a Job is where it is.
+// Reasons for the state of a Job.
 const (
 	// JobFinished: the Job has ended.
 	JobFinished Code = "Finished"
@@ -306,7 +306,7 @@ func (f *facts) retry() time.Time {
 	return either(f.Wait > 0, f.Now.Add(f.Wait), time.Time{})
 }
 
-// goesOn reports whether the Job has not ended, and is not about to end.
+// goesOn reports whether the Job has not ended, and is not about to.
 func (f *facts) goesOn() bool {
 	return jobstatus.Finished(f.Job) == nil && f.Job.DeletionTimestamp == nil && f.Ending.Type == ""
 }

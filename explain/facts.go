@@ -44,7 +44,7 @@ type facts struct {
 	owners   []owner              // the controllers above the Job, the next one first
 }
 
-// record says how a pod of the Job counts.
+// record is the classification of a pod of the Job.
 type record = tracking.PodRecord
 
 // newFacts returns the facts of a decision; nil for the zero Decision.
@@ -154,7 +154,7 @@ func (f *facts) podsMissing(change time.Time) Reason {
 }
 
 // backoffUnknown finds that the status counts failures, but no pod shows when they happened. The
-// last change is not before them if the managed fields show it; kubectl hides these.
+// managed fields show whether the status has changed since; kubectl hides them.
 func (f *facts) backoffUnknown(change time.Time) Reason {
 	job, longest := f.Job, f.Delays.Delay(math.MaxInt32)
 	failed := job.Status.Failed
@@ -183,8 +183,8 @@ func (f *facts) deletionOverdue() Reason {
 			strings.Join(job.Finalizers, ", "))
 }
 
-// refusal returns the message with which the API server refuses to create the missing pods, and the
-// event; nil if none reports that, or if a pod was created after one that is not recent.
+// refusal returns the event with which the API server refuses to create the missing pods; nil if
+// there is none, or if it is not recent and a pod was created after it.
 func (f *facts) refusal(change time.Time) *corev1.Event {
 	event := lastEvent(f.events[f.Job.UID], reasonIs("FailedCreate"))
 	if event == nil || len(f.decision.Create) == 0 || event.Message == "" {
@@ -319,7 +319,7 @@ func oneLine(message string) string {
 	return strings.Join(strings.Fields(strings.ToValidUTF8(message, "")), " ")
 }
 
-// read makes what the rows of the table read besides the facts.
+// read prepares what the rows of the table read besides the facts.
 func (f *facts) read() *reading {
 	change := f.lastChange()
 	r := &reading{facts: f, change: change}

@@ -71,8 +71,8 @@ func (r IndexReason) String() string {
 // Indexed it returns none.
 func (e Explanation) Indexes() iter.Seq[IndexReason] { return slices.Values(e.unfinished(false)) }
 
-// Index returns the state of one index, which may be completed. For many indexes use
-// Indexes, because each call of Index reads every pod.
+// Index returns the state of one index, completed or not. For many indexes use Indexes, because
+// each call of Index reads every pod.
 func (e Explanation) Index(index int32) IndexReason {
 	f, r := e.facts, IndexReason{Indexes: indexset.Range(index, index)}
 	switch {
@@ -155,10 +155,10 @@ func (f *facts) states(indexes indexset.Set, grouped bool) (all []IndexReason) {
 	return all
 }
 
-// indexPods are the pods of one index that explain its state. Of several active pods it is
-// the one that the decision does not delete. Of several in the same state it is the first,
-// but the last that failed. fails is the pod whose failure fails the index; of several, first
-// those that are not counted yet.
+// indexPods holds the pods of one index that explain its state. Of several active pods it holds the
+// one that the decision does not delete; of several failed pods, the last that failed; otherwise
+// the first. fails is the pod whose failure fails the index, preferably one that is not counted
+// yet.
 type indexPods struct {
 	active, terminating, failed *record
 	fails                       *record

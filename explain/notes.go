@@ -36,8 +36,7 @@ const (
 	// NoteNotCounted: a pod of the Job has finished and cannot be counted, because it
 	// has no tracking finalizer or no valid index.
 	NoteNotCounted Code = "NotCounted"
-	// NoteCountedOtherwise: an option makes a pod count in another way than its phase says
-	// (FailLostPods, SucceedOnExitZero).
+	// NoteCountedOtherwise: an option overrules the phase of a pod (FailLostPods, SucceedOnExitZero).
 	NoteCountedOtherwise Code = "CountedOtherwise"
 	// NoteBadAnnotation: an annotation that should hold a number does not. The text says
 	// what was used instead.
@@ -107,10 +106,9 @@ func inPlace(used int32) string {
 		"used", used))
 }
 
-// uncounted returns notes about pods of the Job that count in another way than by their phase, and
-// those that have finished and cannot be counted. A
-// pod without the finalizer looks as if it had been counted, but the status does not count
-// it.
+// uncounted returns notes about pods of the Job that do not count by their phase, and about
+// finished pods that cannot be counted: a pod without the finalizer looks as if it had been
+// counted, but the status does not count it.
 func (f *facts) uncounted() []Reason {
 	indexed, completed := f.Indexed, f.Completed
 	var misplaced, lost int
@@ -147,7 +145,7 @@ func (f *facts) uncounted() []Reason {
 	}
 }
 
-// newerFields returns the names of the fields of a spec that are set and not known. Such
+// newerFields returns the names of the set fields of a spec that this version does not read. Such
 // fields exist if the caller is built with a newer release of k8s.io/api.
 func newerFields(spec any) (names []string) {
 	value := reflect.ValueOf(spec).Elem()

@@ -12,8 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// What this package knows of objects beside Jobs, pods, Events and Nodes. Nothing of it stands in
-// another file.
+// How this package reads objects other than Jobs, pods, Events and Nodes. No other file depends on their kinds.
 
 // The names that other controllers use on Jobs.
 const (
@@ -24,14 +23,14 @@ const (
 	replicatedJob = "jobset.sigs.k8s.io/replicatedjob-name"
 )
 
-// kind is what this package knows of the objects of one kind.
+// kind says how this package reads the objects of one kind.
 type kind struct {
 	group, name string
 	// held says how an object keeps its Jobs suspended; empty if it does not. keeps says that a Job
 	// that is resumed by hand is suspended again.
 	held  func(object) string
 	keeps bool
-	// says is what the object does about a Job that has failed, or is going to, or about one that is active.
+	// says returns what the object does about a Job that has failed, is about to fail, or is active.
 	says func(f *facts, of owner, failed bool) string
 }
 
@@ -58,7 +57,7 @@ func Reads(group, name string) bool {
 	return slices.ContainsFunc(kinds, func(k kind) bool { return k.group == group && k.name == name })
 }
 
-// kindOf returns what is known of the kind of an owner.
+// kindOf returns the kind of an owner.
 func kindOf(o owner) kind {
 	for _, k := range kinds {
 		if k.group == o.group && k.name == o.kind {

@@ -62,8 +62,7 @@ func (t *template) containers() []object {
 	return slices.Concat(t.spec.list("containers"), t.spec.list("initContainers"))
 }
 
-// isWell reports whether the main containers of a pod run, and nothing of the pod needs a closer
-// examination.
+// isWell reports whether the main containers of a pod run, and nothing in the pod needs a closer examination.
 func (f *facts) isWell(pod *corev1.Pod) bool {
 	if pod.Status.Phase != corev1.PodRunning || pod.Status.Reason != "" || len(f.events[pod.UID]) > 0 ||
 		len(pod.Spec.SchedulingGates) > 0 || f.notReady(pod.Spec.NodeName) != "" || f.nodeMissing(pod) ||
@@ -142,8 +141,7 @@ func (f *facts) diagnose(pod *corev1.Pod, t *template) (*row, sign) {
 	return nil, sign{}
 }
 
-// runs reports whether the main containers of the pod run, or some have ended and the others run. All may have
-// ended just now.
+// runs reports whether each main container of the pod runs or has ended. All may have ended just now.
 func (p *podFacts) runs() bool {
 	return p.Status.Phase == corev1.PodRunning && !p.hasEnded() && !slices.ContainsFunc(p.Status.ContainerStatuses,
 		func(c corev1.ContainerStatus) bool { return c.State.Running == nil && c.State.Terminated == nil })

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 )
 
-// Pieces of advice that several rows give.
+// Advice that several rows give.
 const (
 	failedAdvice     = "Read its log: kubectl logs -n NAMESPACE POD -c CONTAINER. RERUN"
 	recreateAdvice   = "delete the Job and create it again"
@@ -32,7 +32,7 @@ const (
 
 // causes is the table of causes, in the order of their rank. Causes that make the rest meaningless
 // come first, then causes that end or hold the Job, then causes that keep pods from being created or
-// from running, then the reasons for the decision. Of several rows that a pod shows, the first counts.
+// from running, then the reasons for the decision. If several rows apply to a pod, the first counts.
 var causes = []row{
 	{code: CauseDeletionOverdue, attention: AttentionStuck,
 		means: "the Job was deleted two minutes ago or more, and finalizers keep it",
@@ -463,7 +463,7 @@ func backingOff(r *reading) found {
 	return c
 }
 
-// failed returns the finder for a Job that has failed in a way.
+// failed returns the finder for a Job that has failed in the given way.
 func failed(in func(*found) bool) func(*reading) found {
 	return func(r *reading) found {
 		if end := finished(r.Job); end.Code == "" || hasSucceeded(r.Job) {
@@ -476,7 +476,7 @@ func failed(in func(*found) bool) func(*reading) found {
 	}
 }
 
-// whyFailed says why the Job fails, and what its active pods were doing if that is why it ran out of time.
+// whyFailed says why the Job fails and, if it ran out of time, what its active pods were doing.
 func (r *reading) whyFailed() found {
 	c := r.textFailed()
 	if r.failureReason() == batchv1.JobReasonDeadlineExceeded && len(r.symptoms) > 0 {
@@ -513,7 +513,7 @@ func creation(code Code, mild bool) func(*reading) found {
 	}
 }
 
-// refused returns the finder for a message with which the API server refuses pods that has one of the
+// refused returns the finder for a refusal of pods by the API server whose message has one of the
 // parts; without parts, any.
 func refused(parts ...string) func(*reading) found {
 	return func(r *reading) (c found) {

@@ -1,7 +1,7 @@
 // Package failurepolicy decides what a failed pod means for its Job: whether the failure
 // counts, and whether it fails the index or the Job.
 //
-// The package does not know the Job or its failure counts: it matches one pod at a time.
+// It matches one pod at a time. Package backoff counts failures.
 //
 // # Rules
 //

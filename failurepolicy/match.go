@@ -34,13 +34,13 @@ type Match struct {
 	Pod types.NamespacedName
 }
 
-// Match returns the rule that decides about a failed pod. A nil pod matches nothing, and neither
-// does a nil Spec. Match does not allocate, unless a Matcher does.
+// Match returns the rule that decides about a failed pod. A nil pod and a nil Spec match nothing.
+// Match does not allocate, unless a Matcher does.
 //
-// The caller says that the pod counts as failed: Match reads the containers and conditions, and
+// The caller must know that the pod counts as failed: Match reads the containers and conditions,
 // not the phase. A running pod matches on a container that has failed already. The Job controller
-// asks about pods with the phase Failed. It asks about running pods in one case: when the Job
-// fails, they count as failed unless an Ignore rule matches them.
+// matches pods with the phase Failed, and running pods in one case: when the Job fails, they count
+// as failed unless an Ignore rule matches them.
 func (s *Spec) Match(pod *corev1.Pod) Match {
 	if s == nil || pod == nil {
 		return Match{Rule: -1}

@@ -12,10 +12,10 @@ import (
 const prefix = batchv1.JobReasonPodFailurePolicy + "_"
 
 // Reason returns the granular reason for a rule: PodFailurePolicy_{name}, or
-// PodFailurePolicy_{position} for a rule without a name (KEP-4443). It is empty if there is
-// neither a name nor a position, as in the result of [Spec.Match] if no rule matches.
-// Frameworks such as JobSet that compare reasons with PodFailurePolicy do not know granular
-// reasons: docs/divergences.md lists them.
+// PodFailurePolicy_{position} for a rule without a name (KEP-4443). It is empty if there is neither
+// a name nor a position, as in the result of [Spec.Match] if no rule matches. Frameworks such as
+// JobSet that compare reasons with PodFailurePolicy cannot handle granular reasons:
+// docs/divergences.md lists them.
 func Reason(rule int, name string) string {
 	switch {
 	case name == "" && rule < 0:

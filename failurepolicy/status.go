@@ -73,8 +73,7 @@ func (r *StatusRequirement) matcher(path *field.Path) (Matcher, field.ErrorList)
 // said is a reason with its message.
 type said struct{ reason, message string }
 
-// statuses yields the reason and message of a pod, and those of each container that has failed, with
-// whose they are.
+// statuses yields the reason and message of a pod and of each container that has failed, with the owner of each.
 func statuses(pod *corev1.Pod) iter.Seq2[string, said] {
 	return func(yield func(string, said) bool) {
 		if !yield("", said{pod.Status.Reason, pod.Status.Message}) {

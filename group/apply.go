@@ -32,7 +32,7 @@ func (d *Decider) choose(s *State, rule int, f *Failure, at time.Time) choice {
 	return choice{step: -1, action: FailGroup}
 }
 
-// possible reports whether a step can be taken, and from when on. A member without a name cannot be
+// possible reports whether a step can be taken, and from which time on. A member without a name cannot be
 // restarted alone, and a restart that cannot be counted is not possible.
 func (s *State) possible(r actionRule, charges []*Budget, f *Failure, at time.Time) (from time.Time, possible bool) {
 	if !f.has(r.needs) || r.counts != "" && s.part(r.counts, f.Member).Restarts == math.MaxInt32 {
@@ -43,7 +43,7 @@ func (s *State) possible(r actionRule, charges []*Budget, f *Failure, at time.Ti
 		if !f.has(b.scope()) {
 			return at, false
 		}
-		free, possible := b.room(s.part(b.scope(), f.Member).Used[b.Name], at)
+		free, possible := b.available(s.part(b.scope(), f.Member).Used[b.Name], at)
 		if !possible {
 			return at, false
 		}

@@ -15,12 +15,12 @@ func (b *Budget) window() time.Duration {
 	return b.Window.Duration
 }
 
-// room returns the first time from at on at which a budget has room, given what has been charged.
-// It is not possible if there is no such time, or if the step must not wait for it.
+// available returns the first time from at on at which a unit of the budget is left, given what has
+// been charged. It is not possible if there is no such time, or if the step must not wait for it.
 //
 // A window counts all charges after its start, also those later than at: failures may arrive out of
 // order.
-func (b *Budget) room(used Use, at time.Time) (from time.Time, possible bool) {
+func (b *Budget) available(used Use, at time.Time) (from time.Time, possible bool) {
 	if b.Max <= 0 {
 		return at, false
 	}
@@ -41,7 +41,7 @@ func (b *Budget) room(used Use, at time.Time) (from time.Time, possible bool) {
 // charge returns what has been charged after one more charge.
 func (b *Budget) charge(used Use, at time.Time) Use {
 	if b.window() <= 0 {
-		return Use{Count: max(used.Count, 0) + 1} // below Max, as room says
+		return Use{Count: max(used.Count, 0) + 1} // below Max, see available
 	}
 	times := ordered(append(slices.Clip(used.Times), metav1.Time{Time: at}))
 	return Use{Times: times[max(len(times)-int(b.Max), 0):]}

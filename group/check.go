@@ -16,9 +16,9 @@ import (
 const maxWindowMax = 100
 
 // Check returns what is wrong with a policy for a group with these members, at a path; nil for none.
-// With members it also finds rules that they cannot meet, and steps that they cannot take: a
-// member without a name cannot be restarted alone or have a budget of its own, and one without a
-// template has no template to restart. Nil members are not known yet.
+// With members it also finds rules that they cannot meet, and steps that they cannot take: a member
+// without a name cannot be restarted alone or have a budget of its own, and one without a template
+// has no template to restart. With nil the members are not known yet.
 func (p *Policy) Check(members []Member, path *field.Path) (errs field.ErrorList) {
 	if p == nil {
 		return nil
@@ -74,7 +74,7 @@ func (b *Budget) check(path *field.Path) (errs field.ErrorList) {
 	switch {
 	case b.Window == nil && b.Wait:
 		errs = append(errs, field.Invalid(path.Child("wait"), b.Wait,
-			"needs a window: without one, room never returns"))
+			"needs a window: without one, a used budget stays used"))
 	case b.Window == nil:
 	case b.window() < time.Second:
 		errs = append(errs, field.Invalid(path.Child("window"), b.Window.Duration.String(), "must be at least 1s"))

@@ -18,9 +18,9 @@ type Decision struct {
 	// Action is what to do; empty if no failure is open.
 	Action Action
 	// Rule is the position of the rule that matched; -1 for none. Step is the position of its step;
-	// -1 if no step had room. If either is -1, the group fails.
+	// -1 if none could be taken. If either is -1, the group fails.
 	Rule, Step int
-	// Failure is the failure that decided.
+	// Failure is the failure that the decision is about.
 	Failure Failure
 	// NotBefore is when the Jobs that are restarted may be created, or the group be resumed; zero if
 	// they may at once.

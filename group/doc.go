@@ -2,14 +2,13 @@
 // restart it, restart its template or the whole group, leave it, or suspend, complete or fail the
 // group. It is for frameworks above Jobs.
 //
-// The package does not act on pods, which [failurepolicy] does, and it does not create, place or
-// order Jobs. It knows no client and no clock.
+// It judges Jobs; [failurepolicy] judges pods. It does not create, place or order Jobs, and has no client and no clock.
 //
 // # Rules, steps, budgets
 //
 // A [Policy] is data. A [Rule] matches failures and has a list of steps. A [Step] has an action,
-// and may charge budgets. The first step with room in all its budgets is taken. If no step of the
-// rule can be taken, or no rule matches, the group fails.
+// and may charge budgets. The first step whose budgets all have units left is taken. If no step of
+// the rule can be taken, or no rule matches, the group fails.
 //
 //	budgets:
 //	- {name: alone, per: Member, max: 2}
@@ -44,9 +43,9 @@
 //     attempt, not before [State.NotBefore];
 //  4. if failures are open, calls Decide again.
 //
-// [MakePlan] does 1 for Jobs, and says what 2 and 3 are.
+// For Jobs, [MakePlan] does 1 and returns what to do in 2 and 3.
 //
-// All of 3 follows from the state alone, so it may stop anywhere and be repeated by another process.
+// Step 3 follows from the state alone, so it may stop anywhere and be repeated by another process.
 // The same failure twice, in another order, or after a crash between 2 and 3, has no further effect.
 //
 // If failures are not known at once but in several calls, each call decides without those to come:
@@ -59,9 +58,9 @@
 //
 // # Where the state lives
 //
-// Store the state in the status of the object that outlives the Jobs and whose users expect the
-// budget to last: the custom resource, not a Job, and not an object that is recreated or that a TTL
-// deletes. If the state is lost, all budgets are full again.
+// Store the state in the status of an object that lives as long as the budgets should last: the
+// custom resource, not a Job, and not an object that is recreated or that a TTL deletes. If the
+// state is lost, all budgets are full again.
 //
 // The state is JSON of at most [StateSize] bytes. It has the version of its format, so that during
 // a rolling upgrade an old library refuses the state of a new one, instead of losing a part of it.

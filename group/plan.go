@@ -24,8 +24,8 @@ type Job struct {
 // Plan is the next step of the caller: to store a state, or to delete and create Jobs. It is complete:
 // a caller that only carries out plans follows the protocol of the package comment.
 type Plan struct {
-	// Decision is that about the first open failure, if there is one. State is also changed by the end
-	// of a suspension, and when all members have ended. If it is Changed, store it in one write that
+	// Decision is about the first open failure, if there is one. State also changes at the end of a
+	// suspension, and when all members have ended. If it is Changed, store it in one write that
 	// fails on a conflict, and make another plan: nothing is deleted or created before.
 	Decision
 	// Delete lists Jobs of earlier attempts, and after the end of the group those that still run.
@@ -79,7 +79,7 @@ func MakePlan(policy *Policy, state State, jobs []Job, now time.Time) (Plan, err
 	return p, nil
 }
 
-// count counts the Jobs by what has become of them.
+// count counts the Jobs by their outcome.
 func (p *Plan) count(jobs []Job) {
 	var succeeded, left indexset.Builder
 	for i, j := range jobs {

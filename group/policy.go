@@ -12,7 +12,7 @@ import (
 // Policy says what the failure of a member does to its group. [Policy.Check] finds mistakes. The
 // zero Policy fails the group at the first failure.
 type Policy struct {
-	// Budgets are what steps charge.
+	// Budgets lists the budgets that steps charge.
 	Budgets []Budget `json:"budgets,omitempty"`
 	// Rules are tried in order. If none matches a failure, the group fails.
 	Rules []Rule `json:"rules,omitempty"`
@@ -35,8 +35,7 @@ type Budget struct {
 	// +kubebuilder:validation:MinLength=2
 	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,9}(\.[0-9]{1,9})?s)?([0-9]{1,9}ms)?$`
 	Window *metav1.Duration `json:"window,omitempty"`
-	// Wait says that a step is taken even if the window has no room: the restart then waits until
-	// the window has room.
+	// Wait says that a step is taken even if the window has no unit left: the restart then waits until it has one.
 	Wait bool `json:"wait,omitempty"`
 	// Renew says that a restart of the group empties the budget. It is for budgets of templates and
 	// members.
@@ -75,8 +74,8 @@ type Rule struct {
 	Templates []string `json:"templates,omitempty"`
 	// Members lists members by name.
 	Members []string `json:"members,omitempty"`
-	// Steps are tried in order. The first one with room in all its budgets is taken. If there is
-	// none, the group fails.
+	// Steps are tried in order. The first one whose budgets all have units left is taken. If there
+	// is none, the group fails.
 	Steps []Step `json:"steps"`
 }
 
@@ -146,7 +145,7 @@ func (b *Budget) scope() Scope {
 	return b.Per
 }
 
-// Member is a Job of the group that is created again when it is restarted.
+// Member is a part of the group with one Job, which is created again when the member is restarted.
 type Member struct {
 	// Name identifies the member. It must be the same after a restart. A member whose Job gets a new
 	// name each time, and that nothing else identifies, has no name: it can only be restarted with

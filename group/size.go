@@ -9,8 +9,8 @@ import (
 )
 
 // StateSize returns the number of bytes of JSON that the state of a group with these members can
-// have at most. It is exact: a state of this size exists. Members and templates that the group no
-// longer has, or whose entries an earlier policy made, are not part of it.
+// have at most. It is exact: a state of this size exists. It leaves out members and templates that
+// the group no longer has, and entries from an earlier policy.
 func StateSize(policy *Policy, members []Member) int {
 	full := State{Version: StateVersion, Phase: Suspended, Templates: map[string]Part{}, Members: map[string]Part{}}
 	if policy == nil {

@@ -18,7 +18,7 @@ type State struct {
 	Version int32 `json:"version,omitempty"`
 	// Phase is empty while the group runs.
 	Phase Phase `json:"phase,omitempty"`
-	// Group counts restarts of the whole group, also by suspensions.
+	// Group counts restarts of the whole group, those after suspensions included.
 	// +optional
 	Group Part `json:"group,omitzero"`
 	// Templates counts restarts of whole templates, by their names.
@@ -57,8 +57,8 @@ const (
 	Failed    Phase = "Failed"
 )
 
-// UnknownVersionError says that a newer library has written the state. This one must not decide,
-// because it would lose a part of the state.
+// UnknownVersionError says that a newer library has written the state. This library must not
+// decide, because it would lose a part of the state.
 type UnknownVersionError struct{ Version int32 }
 
 func (e *UnknownVersionError) Error() string {
@@ -78,7 +78,7 @@ func (e *OldStateError) Error() string {
 }
 
 // Attempt returns the attempt of a member: the number of its restarts, of restarts of its template
-// and of the group. A Job of an earlier attempt must go.
+// and of the group. A Job of an earlier attempt must be deleted.
 func (s *State) Attempt(m Member) int64 {
 	sum := s.Group.restarts()
 	if m.Template != "" {

@@ -2,8 +2,6 @@
 // used in status.completedIndexes, status.failedIndexes and
 // successPolicy.rules[].succeededIndexes.
 //
-// The package knows only sets of numbers, and nothing else of Kubernetes.
-//
 // # Text
 //
 //	text  = [ item { "," item } ]

@@ -49,16 +49,14 @@ type Range struct {
 // suspended Job needs once it is resumed, pass a copy that is not suspended. A nil Job has
 // no demand.
 //
-// Pass the pods that the Job controls; pods of other owners are ignored. If the pods are
-// unknown, pass nil. The demand is then that of the time when the status was written. It
-// may be too high for a work queue with a success, and if a limit per index has been used.
-// For a custom resource whose pods use other keys than those of Kubernetes, pass its keys
-// too.
+// Pass the pods that the Job controls; pods of other owners are ignored. If the pods are unknown,
+// pass nil. The demand is then as of the last status write. It may be too high for a work queue
+// with a success, and if failures have used up part of a limit per index. For a custom resource
+// whose pods use other keys than those of Kubernetes, pass its keys too.
 //
-// The bounds hold however the pods end and whatever the API server rejects, and for each
-// bound there is a course of events that reaches it. There are two exceptions: with a
-// success policy, and after the spec was edited, an upper bound may be too high. The
-// bounds do not account for actions of others:
+// The bounds hold however the pods end and whatever the API server rejects, and each bound can be
+// reached. There are two exceptions: with a success policy, and after the spec was edited, an upper
+// bound may be too high. The bounds do not account for actions of others:
 //
 //   - The spec is edited, or the Job is deleted. A controller that has not observed this
 //     yet continues as before for a moment. For a Job that is being suspended, the bounds

@@ -39,16 +39,15 @@ type supply struct {
 	completed         indexset.Set
 	failedIndexes     indexset.Set
 	unfinished        indexset.Set // all other indexes
-	// uncredited are the succeeded pods that the status has not recorded, unaccounted
-	// all ended pods that it has not recorded, and spent the failed pods that have
-	// failed their index.
+	// uncredited counts the succeeded pods that the status has not recorded, unaccounted all ended
+	// pods that it has not recorded, and spent the failed pods that have failed their index.
 	uncredited, unaccounted, spent int64
 
 	// The running pods. A terminating pod is not active.
 	active, terminating int64
-	// expected are the running pods that certainly count when they end, hopeful those
-	// that may count. byPod says that the individual pods are known. open are then the
-	// indexes of the expected pods.
+	// expected counts the running pods that certainly count when they end, hopeful those that may
+	// count. byPod says that the individual pods are known. open then lists the indexes of the
+	// expected pods.
 	expected, hopeful   int64
 	expectedTerminating int64
 	byPod               bool

@@ -10,6 +10,4 @@
 // holds and may still need. [ExpiresAt] returns when a Job may be deleted.
 //
 // [Patch] makes the patch that writes a status, and [Equal] compares two statuses.
-//
-// The package does not know what a controller should do with a status.
 package jobstatus

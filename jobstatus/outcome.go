@@ -16,9 +16,9 @@ const (
 	Running Phase = "Running"
 	// Suspended Jobs are suspended.
 	Suspended Phase = "Suspended"
-	// Succeeding Jobs will be complete once their pods are gone.
+	// Succeeding Jobs will be Complete once their pods are gone.
 	Succeeding Phase = "Succeeding"
-	// Failing Jobs will be failed once their pods are gone.
+	// Failing Jobs will be Failed once their pods are gone.
 	Failing Phase = "Failing"
 	// Complete Jobs have ended with success.
 	Complete Phase = "Complete"
@@ -46,7 +46,7 @@ func (o Outcome) Decided() bool {
 // has pods that are active, terminating or uncounted.
 func (o Outcome) Terminal() bool { return o.Phase == Complete || o.Phase == Failed }
 
-// outcomes are the conditions and their phases, in order of precedence.
+// outcomes lists the conditions and their phases, in order of precedence.
 var outcomes = [...]struct {
 	condition batchv1.JobConditionType
 	phase     Phase
@@ -62,9 +62,9 @@ var outcomes = [...]struct {
 // while it has none. The condition is the Job's own and must not be changed.
 func Finished(job *batchv1.Job) *batchv1.JobCondition { return lifecycle.Finished(job) }
 
-// OutcomeOf returns the outcome of a Job. A reader does not have to check the conditions
-// in another way: their order does not matter, and a condition that is not True is
-// ignored. If a Job is both Failed and Complete, it has failed.
+// OutcomeOf returns the outcome of a Job. Readers need no other check of the conditions: their
+// order does not matter, and a condition that is not True is ignored. If a Job is both Failed and
+// Complete, it has failed.
 func OutcomeOf(job *batchv1.Job) Outcome {
 	if job == nil {
 		return Outcome{Phase: Running}

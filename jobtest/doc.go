@@ -27,6 +27,4 @@
 // For controllers with client-go or controller-runtime there are modules of their own:
 // jobtest/kube has an API server in the process, and kube/chaos the random schedules;
 // jobtest/live runs Jobs on a real API server.
-//
-// The package does not know any controller: it generates their input.
 package jobtest

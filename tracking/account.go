@@ -16,7 +16,7 @@ import (
 // keeps them under 20 kB (KEP-2307 § Algorithm).
 const DefaultCap = 500
 
-// AccountInputs are what accounting depends on besides the pods.
+// AccountInputs holds what accounting depends on besides the pods.
 type AccountInputs struct {
 	// Ending is the interim condition with which the Job ends; empty while it runs. A Job
 	// that ends removes the finalizers of all its pods. Pods that still run are not
@@ -24,9 +24,8 @@ type AccountInputs struct {
 	Ending batchv1.JobConditionType
 	// Deleting says that the Job itself is being deleted: every finalizer is removed.
 	Deleting bool
-	// KeepFailsJob says that a pod matches a FailJob rule and the status does not have
-	// that verdict yet. Such pods keep their finalizer: without them the next sync
-	// would not know of the verdict.
+	// KeepFailsJob says that a pod matches a FailJob rule and the status does not have that verdict yet. Such
+	// pods keep their finalizer: without them the next sync would not reach the verdict.
 	KeepFailsJob bool
 	// Counted lists the indexes that the status already holds as completed.
 	Counted indexset.Set

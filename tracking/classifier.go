@@ -71,7 +71,7 @@ type identity struct {
 	deleting, finished bool
 }
 
-// origin holds the objects that a Classifier is made from. Two are compared in depth, but
+// origin holds the objects that a Classifier is made from. Origins are compared in depth, but
 // matchers in two policies are never equal.
 type origin struct {
 	selector *metav1.LabelSelector
@@ -79,10 +79,10 @@ type origin struct {
 	options  Options
 }
 
-// ClassifierOf returns the classifier of a Job. A Job that the API server would reject,
-// because it is Indexed and has parallelism but no completions, is read as one that is not
-// Indexed. If there is no Job or its selector is invalid, ClassifierOf returns an error too:
-// the classifier does not know then which pods belong to the Job.
+// ClassifierOf returns the classifier of a Job. A Job that the API server would reject, because it
+// is Indexed and has parallelism but no completions, is read as one that is not Indexed. If there
+// is no Job or its selector is invalid, ClassifierOf also returns an error: no pod then belongs to
+// the Job.
 func ClassifierOf(job *batchv1.Job, k Keys, o Options) (c Classifier, err error) {
 	if job == nil {
 		return Classifier{}, errors.New("there is no Job")
@@ -117,7 +117,7 @@ func ClassifierOf(job *batchv1.Job, k Keys, o Options) (c Classifier, err error)
 	return c, err
 }
 
-// kubernetes are the keys of the built-in Job controller. They take 112 bytes, and most classifiers use
+// kubernetes holds the keys of the built-in Job controller. They take 112 bytes, and most classifiers use
 // them.
 var kubernetes = Keys{}.WithDefaults()
 

@@ -26,9 +26,8 @@
 // pods. [Controller] reports which Jobs a controller manages, and which pods no controller
 // will count.
 //
-// The rest is what jobfate decides with. A [Classifier] makes a [PodRecord] of each pod, and
-// [Classifier.Account] takes step 1 for the records of the pods whose finalizer may be
-// removed.
+// Package jobfate uses the rest. A [Classifier] makes a [PodRecord] of each pod, and
+// [Classifier.Account] takes step 1 for the records of the pods whose finalizer may be removed.
 //
-// The package does not know how many pods a Job should have: it counts those that exist.
+// The package counts the pods that exist; package jobfate decides how many a Job should have.
 package tracking

@@ -8,6 +8,6 @@ import "time"
 type Throttle struct {
 	// Every is the least time between two status writes that count few pods.
 	Every time.Duration
-	// Share is the fraction of parallelism up to which newly recorded pods are few.
+	// Share is the fraction of parallelism up to which newly recorded pods count as few.
 	Share float64
 }

@@ -13,7 +13,7 @@ type Uncounted struct {
 	// Damaged says that the lists contained a duplicate or empty UID, which the API
 	// server rejects.
 	Damaged bool
-	// Listed has the UIDs of both lists, with true for those that are listed as failed.
+	// Listed has the UIDs of both lists, with true for those listed as failed.
 	Listed map[types.UID]bool
 }
 

@@ -2,9 +2,7 @@
 // types: for creation, for an update, and for an update of the status. Field paths, error
 // types, messages and their order are those of Kubernetes 1.37 with its default feature
 // gates, or of 1.36 with [Release136]. A controller or a test can thus find out before a write whether the API server
-// would reject it, and why.
-//
-// The package does not know the pods of a Job: it reads the Job and its old version.
+// would reject it, and why. It reads no pods.
 //
 // # What to call
 //
@@ -17,7 +15,7 @@
 //     only if a field that they depend on has changed: an invalid status may stay as it
 //     is.
 //   - [Status] for one status with all rules, whatever has changed. A controller whose
-//     statuses all pass it can never get stuck on a rejected status.
+//     statuses all pass it never gets stuck on a rejected status.
 //   - [Warnings] for the warnings of the API server, [Advice] for additional ones of this
 //     package, and [StatusAdvice] for a status that has grown large.
 //   - [RuleNames] and [RuleNamesUpdate] for the names of pod failure policy rules that

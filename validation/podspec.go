@@ -113,7 +113,7 @@ func row(path string, assign setter) []podSpecDefault {
 
 func compiled(rows ...[]podSpecDefault) []podSpecDefault { return slices.Concat(rows...) }
 
-// fieldNamed returns the field that JSON calls so.
+// fieldNamed returns the field with a name in JSON.
 func fieldNamed(t reflect.Type, name string) (reflect.StructField, bool) {
 	for _, field := range reflect.VisibleFields(t) {
 		if tag, _, _ := strings.Cut(field.Tag.Get("json"), ","); tag == name {
@@ -123,7 +123,7 @@ func fieldNamed(t reflect.Type, name string) (reflect.StructField, bool) {
 	return reflect.StructField{}, false
 }
 
-// set follows the steps from a struct, a pointer or a list, and sets the field at their end.
+// set follows the steps from a struct, a pointer or a list, and sets the last field.
 func (d podSpecDefault) set(out reflect.Value, steps []int) {
 	switch out.Kind() {
 	case reflect.Pointer:

@@ -2,8 +2,7 @@ package validation
 
 import "k8s.io/apimachinery/pkg/util/validation/field"
 
-// statusRule is one rule for a status. It looks either at the new status alone
-// (state) or at the change (step).
+// statusRule is one rule for a status. It checks either the new status alone (state) or the change (step).
 type statusRule struct {
 	name  string                        // what the rule rejects
 	when  func(*change) bool            // StatusUpdate applies it only then; nil: always

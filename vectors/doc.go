@@ -1,6 +1,6 @@
 // Package vectors defines the format of the cases in this folder, and runs jobfate on them. README.md
 // explains the fields.
 //
-// The package has no rules for Jobs: the cases contain the behaviour of the real controller. When
-// jobfate differs from a case, a table of the package names the rule that the difference is about.
+// The cases contain the behaviour of the real controller. When jobfate differs from a case, a table
+// names the rule that the difference is about.
 package vectors

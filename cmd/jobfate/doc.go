@@ -16,7 +16,7 @@
 // The backoff record that a controller keeps in memory is not in the input. The command
 // computes it from the pods.
 //
-// This package knows nothing about Jobs: it only runs cmd/internal/cli.
+// This package only runs cmd/internal/cli.
 //
 // # Exit status
 //

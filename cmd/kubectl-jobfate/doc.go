@@ -8,13 +8,12 @@
 // It does the same as the command jobfate, but reads from the cluster instead of files. The output
 // and the exit status are the same. It changes nothing. docs/command.md has examples.
 //
-// The package knows no rule for Jobs: it reads objects from a cluster and passes them to
-// internal/cli.
+// The package reads objects from a cluster and passes them to internal/cli.
 //
 // # What it reads
 //
-// Each kind is listed once, in pages: the Jobs, the pods that their selectors match, and, if
-// there are pods that they may explain, the events of the namespace and the nodes. What these name
-// is read by its name. Without permission for anything but Jobs and pods it continues, and adds a
-// note. With -w it watches the kinds that it lists.
+// Each kind is listed once, in pages: the Jobs, the pods that their selectors match, and, if there
+// are pods that they may explain, the events of the namespace and the nodes. The objects that these
+// name are read one by one. Without permission for anything but Jobs and pods it continues, and
+// adds a note. With -w it watches the kinds that it lists.
 package main

@@ -25,9 +25,9 @@ type Census struct {
 	// Succeeded and Failed are the numbers of such pods that are not recorded yet:
 	// tracked, valid and not listed. Pods that match an Ignore rule are not in Failed.
 	Succeeded, Failed int32
-	// Foreign is the number of pods that do not belong to the Job, own that of the others.
+	// Foreign is the number of pods that do not belong to the Job, own the number of those that do.
 	Foreign, own int32
-	// Changes counts the changes of what a decision depends on. A new version of an active pod that is
+	// Changes counts the changes that may change a decision. A new version of an active pod that is
 	// classified as before is none.
 	Changes uint32
 	// Restarts is the sum of the container restarts of pending and running pods.
@@ -133,8 +133,7 @@ func (c *Census) swap(before *Record, pod *corev1.Pod, relation tracking.Relatio
 	}
 }
 
-// isSame reports whether two records of one pod differ in nothing that a census contains, besides the
-// pod.
+// isSame reports whether two records of one pod are equal in all that a census contains, apart from the pod.
 func (c *Census) isSame(a, b *Record) bool {
 	return a.Active && *a.Class == *b.Class && a.Index == b.Index && a.Pod.Name == b.Pod.Name &&
 		(!c.classifier.CountRestarts || backoff.Restarts(a.Pod) == backoff.Restarts(b.Pod))
@@ -171,8 +170,7 @@ func (c *Census) Remove(uid types.UID) bool {
 	return true
 }
 
-// reread classifies the pods again whose UIDs are in only one of the maps, or have another
-// value in each.
+// reread classifies the pods again whose UIDs are in only one of the maps, or have different values in the two.
 func (c *Census) reread(before, now map[types.UID]bool) {
 	for uid, was := range before {
 		if is, still := now[uid]; !still || is != was {
@@ -258,7 +256,7 @@ func (c *Census) count(r *Record, by int32) {
 	waited := c.Predecessor(r.Index)
 	c.countIndex(r, by)
 	c.register(r, by)
-	if waits := c.Predecessor(r.Index); waits != waited { // which may make pods countable, or not
+	if waits := c.Predecessor(r.Index); waits != waited { // pods may have become countable, or no longer are
 		for _, other := range [...]*Record{waited, waits} {
 			if other != nil && other != r {
 				c.update(countable, other, true)

@@ -6,6 +6,5 @@
 // For Indexed Jobs [Census.IndexResults] returns which indexes are done, and
 // [Census.Predecessors] which failed pods wait for their replacement.
 //
-// The package does not know how many pods a Job should have: it decides nothing about
-// their number.
+// Package jobfate decides how many pods a Job should have.
 package census

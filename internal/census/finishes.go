@@ -20,7 +20,7 @@ const (
 	newVerdict                    // the same, and the pod matches a FailJob rule
 	countedSuccess                // a status has recorded the pod
 	countedFailure                // the same
-	deletedUncertain              // a deleted failed pod without the finalizer: recorded or not
+	deletedUncertain              // a deleted failed pod without the finalizer, which may be recorded
 )
 
 func (r *Record) group() group {
@@ -105,8 +105,8 @@ func (c *Census) latest(g group) (at time.Time, ok bool) {
 	return f.at, ok && f.group == g
 }
 
-// News is the effect of finished pods on the backoff of the whole Job.
-type News struct {
+// BackoffChange is the effect of finished pods on the backoff record of the whole Job.
+type BackoffChange struct {
 	// Succeeded says that a pod has succeeded, the last one at LastSuccess.
 	Succeeded   bool
 	LastSuccess time.Time
@@ -115,63 +115,63 @@ type News struct {
 	LastFailure time.Time
 }
 
-// With returns the record with the news added.
-func (n News) With(r backoff.Record) backoff.Record {
-	if n.Succeeded {
+// With returns the record after the change.
+func (c BackoffChange) With(r backoff.Record) backoff.Record {
+	if c.Succeeded {
 		r.Failures, r.LastFailure = 0, time.Time{}
 	}
-	if n.Failures > 0 {
-		r.Failures, r.LastFailure = lifecycle.Sum(max(r.Failures, 0), n.Failures), n.LastFailure
+	if c.Failures > 0 {
+		r.Failures, r.LastFailure = lifecycle.Sum(max(r.Failures, 0), c.Failures), c.LastFailure
 	}
 	return r
 }
 
 // fail adds a number of failures at one time, unless a success came later.
-func (n *News) fail(at time.Time, number int32) {
-	if n.Succeeded && !at.After(n.LastSuccess) {
+func (c *BackoffChange) fail(at time.Time, number int32) {
+	if c.Succeeded && !at.After(c.LastSuccess) {
 		return
 	}
-	if n.Failures == 0 || at.After(n.LastFailure) {
-		n.LastFailure = at
+	if c.Failures == 0 || at.After(c.LastFailure) {
+		c.LastFailure = at
 	}
-	n.Failures = lifecycle.Sum(n.Failures, number)
+	c.Failures = lifecycle.Sum(c.Failures, number)
 }
 
-// News returns the news of the pods that no status has recorded yet. kept says that pods
-// that match a FailJob rule are not counted now (see KeepFailsJob of tracking.AccountInputs). They are
-// then left out.
-func (c *Census) News(kept bool) News {
+// BackoffChange returns the effect of the pods that no status has recorded yet. kept says to leave
+// out the pods that match a FailJob rule, because they are not counted now (see KeepFailsJob of
+// tracking.AccountInputs).
+func (c *Census) BackoffChange(kept bool) BackoffChange {
 	if kept {
-		return c.newsOf(newSuccess, newFailure)
+		return c.backoffChange(newSuccess, newFailure)
 	}
-	return c.newsOf(newSuccess, newFailure, newVerdict)
+	return c.backoffChange(newSuccess, newFailure, newVerdict)
 }
 
-func (c *Census) newsOf(success group, failures ...group) (news News) {
+func (c *Census) backoffChange(success group, failures ...group) (change BackoffChange) {
 	since := distantPast
 	if at, ok := c.latest(success); ok {
-		news.Succeeded, news.LastSuccess, since = true, at, at
+		change.Succeeded, change.LastSuccess, since = true, at, at
 	}
 	for _, g := range failures {
 		last := finish{group: g, at: distantFuture}
 		for f, ok := c.finishTimes().last(last); ok && f.group == g && f.at.After(since); f, ok = c.finishes.last(f) {
-			news.fail(f.at, f.number)
+			change.fail(f.at, f.number)
 		}
 	}
-	return news
+	return change
 }
 
-// Rebuilt returns the backoff record that follows from the counted pods that still exist.
-// Pods that are not counted yet are left to [Census.News].
+// Rebuilt returns the backoff record that follows from the counted pods that still exist. Pods that
+// are not counted yet are left to [Census.BackoffChange].
 //
 // A pod that is being deleted and has no finalizer may have been counted as failed, or the
 // controller has deleted it uncounted, for example when it suspended the Job. The pod does
 // not show which. All such pods together count as one failure. So the delay after one failure
 // is kept, and a Job of many pods does not wait for ten minutes when it is resumed.
 func (c *Census) Rebuilt(job types.UID) backoff.Record {
-	news := c.newsOf(countedSuccess, countedFailure)
+	change := c.backoffChange(countedSuccess, countedFailure)
 	if at, ok := c.latest(deletedUncertain); ok && at.After(time.Time{}) {
-		news.fail(at, 1)
+		change.fail(at, 1)
 	}
-	return news.With(backoff.Record{Job: job})
+	return change.With(backoff.Record{Job: job})
 }

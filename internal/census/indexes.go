@@ -2,7 +2,7 @@ package census
 
 import "github.com/jobfate/jobfate/indexset"
 
-// numbers are the numbers of pods by index.
+// numbers holds the number of pods of each index.
 type numbers struct{ pages[int32] }
 
 // add adds to the number of an index, and reports whether the index was added or removed
@@ -47,8 +47,8 @@ func (j *joined) count(index, by int32) {
 
 func (j *joined) contains(index int32) bool { return j.pods.at(index) > 0 || j.base.Contains(index) }
 
-// rebase replaces the set of the status, and reports whether the union may have changed.
-// It has not if the status has just recorded the indexes of the pods.
+// rebase replaces the set of the status, and reports whether the union may have changed. It has not
+// changed if the status has just recorded the indexes of the pods.
 func (j *joined) rebase(base indexset.Set) (changed bool) {
 	if base.Equal(j.base) {
 		return false
@@ -82,16 +82,14 @@ type indexed struct {
 	// succeeded and failing are the indexes that are done according to the status or to
 	// pods that carry the finalizer. An index in failing may have succeeded too.
 	succeeded, failing joined
-	// running and ending are the valid indexes of active and of terminating pods. runs is the
-	// number of running.
+	// running and ending hold the valid indexes of active and of terminating pods. runs is the number of running.
 	running, ending numbers
 	runs            int32
 	// failed holds, for each index, its last pod in the list failures. failedIndexes is the number
 	// of these indexes.
 	failed        pages[*Record]
 	failedIndexes int32
-	// vacant are the indexes that may get a new pod; nil until they are needed. vacancies is
-	// their number.
+	// vacant holds the indexes that may get a new pod; nil until they are needed. vacancies is their number.
 	//
 	// Invariant: the intervals are not empty and do not touch each other.
 	vacant    *ordered[indexset.Interval]

@@ -75,7 +75,7 @@ func TestLesson_k105200_staleFinalizer(t *testing.T) {
 	want := "succeeded[] failed[] +0 +0 strip[] handledmap[] recorded 0 full false"
 	Same(t, "account", summary(c.Account(tracking.AccountInputs{Deleting: true})), want)
 	Same(t, "totals", c.SucceededTotal(4)+c.FailedTotal(3), int32(7))
-	Same(t, "news", c.News(false), census.News{})
+	Same(t, "change", c.BackoffChange(false), census.BackoffChange{})
 	// A UID that is still listed is counted now, because its finalizer is removed.
 	c.SetClassifier(&tracking.Classifier{Uncounted: readUncounted(Lists(nil, UIDs("a")))})
 	want = "succeeded[] failed[] +0 +1 strip[] handledmap[] recorded 0 full false"
@@ -183,7 +183,7 @@ func TestLesson_k114391_severalFailuresInOneSync(t *testing.T) {
 	c := take(tracking.Classifier{Policy: policy()},
 		Pod("a", Exit(ExitPlain, After(5))), Pod("s", Exit(0, After(3))), Pod("b", Exit(ExitIgnore, After(7))),
 		Pod("c", Exit(ExitPlain, After(3))), Pod("d", Exit(ExitPlain, After(1))))
-	Same(t, "news", c.News(false), census.News{Succeeded: true, LastSuccess: After(3).Time, Failures: 2, LastFailure: After(7).Time})
+	Same(t, "change", c.BackoffChange(false), census.BackoffChange{Succeeded: true, LastSuccess: After(3).Time, Failures: 2, LastFailure: After(7).Time})
 	Same(t, "failed", c.Failed, int32(3))
 }
 

@@ -21,9 +21,9 @@ const (
 	lists
 )
 
-// kinds define which pods belong to each list, and their order.
+// kinds defines which pods belong to each list, and their order.
 var kinds = [lists]struct {
-	belongs func(*Record) bool // in countable, except those that wait
+	belongs func(*Record) bool // in countable, those that wait for a replacement excepted
 	compare func(a, b *Record) int
 }{
 	claims:    {func(r *Record) bool { return r.Relation != tracking.Owned && r.Relation != tracking.Foreign }, byUID},

@@ -34,7 +34,7 @@ func TestPut_newVersion(t *testing.T) {
 			c.PutNamed("absent", nil)
 			c.ActiveInOrder()
 			c.TrackedInOrder()
-			c.News(false)
+			c.BackoffChange(false)
 			c.Vacancies()
 			next := Pod("a", versions[1]...)
 			c.Put(next)

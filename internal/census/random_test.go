@@ -56,7 +56,7 @@ func countersOf(c *census.Census) counters {
 	out := counters{
 		Active: c.Active, Ready: c.Ready, Terminating: c.Terminating,
 		Succeeded: c.Succeeded, Failed: c.Failed, Restarts: c.Restarts,
-		Record: c.News(false).With(failedBefore), FailsJob: failsJob(c),
+		Record: c.BackoffChange(false).With(failedBefore), FailsJob: failsJob(c),
 	}
 	for _, r := range inOrder(c, func(r *census.Record) bool { return r.Finalized }) {
 		out.InOrder = append(out.InOrder, r.Pod.UID)

@@ -25,7 +25,7 @@ func newRecord(r tracking.PodRecord) Record {
 // isUnrecorded reports whether a status has yet to record the pod once it has finished.
 func (r *Record) isUnrecorded() bool { return r.Tracked && r.Valid && !r.Listed }
 
-// replaceable reports whether a new pod may take over the failures of this one.
+// replaceable reports whether a new pod may continue the failure counts of this one.
 func (r *Record) replaceable() bool { return r.Failed && r.Tracked && r.Valid }
 
 // compare is the order of a Job's pods in every decision: by index, then by UID.

@@ -51,7 +51,7 @@ func (o *inputs) fresh(t *rapid.T) *census.Census {
 // their order matters.
 var queries = []func(*census.Census) string{
 	func(c *census.Census) string { return fmt.Sprintf("%+v", countersOf(c)) },
-	func(c *census.Census) string { return fmt.Sprint("kept ", c.News(true), " rebuilt ", c.Rebuilt("job")) },
+	func(c *census.Census) string { return fmt.Sprint("kept ", c.BackoffChange(true), " rebuilt ", c.Rebuilt("job")) },
 	func(c *census.Census) string { return fmt.Sprint("claims ", records(c.Claims()), c.Foreign, c.Len()) },
 	func(c *census.Census) string { return fmt.Sprint("active ", records(c.ActiveInOrder())) },
 	func(c *census.Census) string { return fmt.Sprint("tracked ", records(c.TrackedInOrder())) },

@@ -1,7 +1,4 @@
-// Package fuzztest makes a fuzz target of a property of rapid, so that one statement of the
-// property serves both.
-//
-// The package knows no rule for Jobs: the tests define what holds.
+// Package fuzztest makes a fuzz target from a property of rapid, so that the property is written once.
 package fuzztest
 
 import (
@@ -12,8 +9,8 @@ import (
 // simplest is the number of choices that a property can draw after the last byte of its input.
 const simplest = 1 << 13
 
-// Target returns a fuzz target for one that rapid.MakeFuzz makes of a property. Each byte of the
-// input is one choice of rapid. After the last byte, every choice is the simplest one.
+// Target wraps a fuzz target that rapid.MakeFuzz has made. Each byte of the input is one choice of
+// rapid. After the last byte, every choice is the simplest one.
 //
 // rapid.MakeFuzz alone reads eight bytes for a choice, and skips an input that is too short.
 // A snapshot of a Job needs some thousand bytes, and the fuzzer begins with a few: it would

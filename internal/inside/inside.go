@@ -1,4 +1,4 @@
-// Package inside opens a Machine for test kits: its memory, and the way it decides. Nothing else
+// Package inside gives test kits access to a Machine: its memory, and how it decides. Nothing else
 // imports it. It reads unexported fields by their names, so package jobfate need not export them.
 package inside
 

@@ -10,5 +10,5 @@
 //
 // [ReadIndexes], [Equal] and [Patch] are for the packages that read and write statuses.
 //
-// The package knows no pods: only numbers of them, and conditions.
+// The package works with numbers of pods and with conditions, not with pods.
 package lifecycle

@@ -1,5 +1,5 @@
-// Package memory is what a Machine remembers of its Job from sync to sync: the newest versions
-// seen, the writes that the caches do not show yet, and the requests without an answer.
+// Package memory holds what a Machine remembers of its Job from sync to sync: the newest versions,
+// the writes that the caches do not show yet, and the requests without an answer.
 package memory
 
 import (
@@ -18,8 +18,7 @@ import (
 	"github.com/jobfate/jobfate/backoff"
 )
 
-// Memory is what a Machine remembers of its Job from sync to sync. The zero Memory is the
-// memory of a process that has just started.
+// Memory is the memory of a Machine. The zero Memory is that of a process that has just started.
 type Memory struct {
 	// Job is the UID of the Job. All other fields except Gone and the floors are about this
 	// Job.
@@ -40,12 +39,12 @@ type Memory struct {
 	// Known is the newest resource version of the Job in an answer or in a cache, Shown
 	// the newest in a cache. A Job that is older than Known is stale.
 	Known, Shown string
-	// Counted is what the last status counts that this process has stored, or used from a
-	// cache. A newer status that counts something else was stored by another process.
+	// Counted describes the last status that this process has stored, or used from a cache. A newer
+	// status that counts something else was stored by another process.
 	Counted Counted
-	// Created, Deleted and Stripped are pods that were created, were deleted, or have
-	// lost their finalizer. They are forgotten when every view that may still be used
-	// shows the write. Deleted has the versions before the deletions.
+	// Created, Deleted and Stripped hold the pods that were created, were deleted, or have lost
+	// their finalizer. A pod is forgotten when every view that may still be used shows the write.
+	// Deleted has the versions before the deletions.
 	Created  []Created
 	Deleted  map[types.UID]string
 	Stripped map[types.UID]Stripped
@@ -58,14 +57,14 @@ type Memory struct {
 	JobsFloor, PodsFloor string
 }
 
-// Counted is what a status counts. Completed indexes are left out, because a pod of a completed
-// index is not counted again.
+// Counted holds the counts of a status. Completed indexes are left out, because a pod of a
+// completed index is not counted again.
 type Counted struct {
 	Succeeded, Failed int32
 	Uncounted         *batchv1.UncountedTerminatedPods
 }
 
-// CountedBy returns what a status counts.
+// CountedBy returns the counts of a status.
 func CountedBy(s *batchv1.JobStatus) Counted {
 	return Counted{s.Succeeded, s.Failed, s.UncountedTerminatedPods}
 }
@@ -85,8 +84,7 @@ type Created struct {
 	Version string
 	At      time.Time // when it was created, or last read by name
 	// Stopped says that a read by name, or a cache, has shown that the pod has ended or is being
-	// deleted. If a cache does not show it, it still holds back other creations, but is not
-	// active.
+	// deleted. While no cache shows the pod, it still holds back other creations, but is not active.
 	Stopped bool
 }
 
@@ -221,8 +219,8 @@ func (m *Memory) Delete(uid types.UID, seen string) {
 	m.Deleted[uid] = seen
 }
 
-// ForgetCreation forgets the creation of a pod that was observed. A cache that is not complete may
-// have shown the pod before it is complete up to the creation.
+// ForgetCreation forgets the creation of a pod that was observed. A cache may show the pod before
+// it is complete up to the creation.
 func (m *Memory) ForgetCreation(uid types.UID) {
 	for i := range m.Created {
 		if m.Created[i].UID == uid {

@@ -1,6 +1,4 @@
 // Package podtest makes Jobs and pods for tests of the packages that read them.
-//
-// The package knows no rule for pods: the tests define their content.
 package podtest
 
 import (

@@ -1,8 +1,5 @@
-// Package sidecar finds the statuses of a pod's sidecars: its restartable init
-// containers. The names are looked up in a set, so that a pod with many init
-// containers takes time in proportion to them.
-//
-// The package knows no Job: only the containers of one pod.
+// Package sidecar finds the statuses of a pod's sidecars: its restartable init containers. It looks names
+// up in a set, so the time grows in proportion to the number of init containers.
 package sidecar
 
 import (

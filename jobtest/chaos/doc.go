@@ -14,6 +14,4 @@
 //
 // A run is a function of its seed and uses neither goroutines nor clocks, so a seed that
 // finds a violation always finds it.
-//
-// The package does not know the properties of a controller: package referee checks them.
 package chaos

@@ -1,7 +1,5 @@
 // Package effort sets the size of the searches in tests. By default they are small, so that
 // "go test ./..." stays quick. With the flag -long they are as large as .ci/run requires.
-//
-// The package knows nothing about the searches.
 package effort
 
 import (

@@ -12,8 +12,6 @@
 // rest. A counterexample is a [Trace] that can be replayed. The breadth-first search finds the
 // shortest one.
 //
-// The package does not know the properties of a controller: package referee checks them.
-//
 // # How the number of states is kept small
 //
 // Objects are immutable, so each version of a pod, of the Job, of the controller's memory

@@ -17,9 +17,6 @@
 //	kubelet.End("default", "a-0", 0)
 //	kube.Collector{Server: s}.Run()
 //
-// The package does not know the decisions of jobfate: it is an API server for any
-// controller.
-//
 // # Time
 //
 // If they start in a bubble of [testing/synctest], the server and its clients use virtual

@@ -17,8 +17,6 @@
 // The kubelet runs all pods, not only those of Jobs. The collector deletes Jobs and pods
 // whose owners are gone, and no other objects.
 //
-// The package does not know the rules for Jobs: package controller decides.
-//
 // # Time
 //
 // In a bubble of testing/synctest, with a server of package kube, everything runs in virtual

@@ -3,11 +3,10 @@
 // finalizers are removed only when the count is safe, statuses are valid and terminal
 // conditions final, and a pod is created only when it is needed and due.
 //
-// The referee knows which pods have been counted, independently of the memory and the
-// caches of the controller. This knowledge, the ghost, is a value, so a search can keep it
-// in its states.
+// The referee records which pods have been counted, independently of the memory and the caches of
+// the controller. This record, the ghost, is a value, so a search can keep it in its states.
 //
 // The names of the properties are those of docs/reliability.md.
 //
-// The package does not know how a controller decides: it judges only the writes.
+// It judges the writes of a controller, not how they were decided.
 package referee

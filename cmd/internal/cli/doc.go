@@ -5,5 +5,5 @@
 // [Environment], without access to files or clusters. [Run] is the command, which reads the
 // objects from files.
 //
-// The package knows no rule for Jobs: other packages decide, explain and validate.
+// Other packages decide, explain and validate.
 package cli

@@ -11,8 +11,6 @@
 //
 // A truncated or damaged document is left out as a whole, and reported: decisions on the rest may
 // be wrong without it, so callers must tell users.
-//
-// The package knows nothing about decisions: only files, and the objects in them.
 package kubefile
 
 import (

@@ -1,6 +1,4 @@
 // Package parallel calls a function many times on all cores.
-//
-// The package knows nothing about the function.
 package parallel
 
 import (

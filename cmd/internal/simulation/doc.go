@@ -6,6 +6,4 @@
 // The time and the memory of a simulation are limited: see [Bounds].
 //
 // The package is pure: the same Job, scenario and seed always give the same result.
-//
-// The package knows no rule for Jobs: the decisions are those of jobfate.
 package simulation

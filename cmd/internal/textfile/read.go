@@ -1,6 +1,4 @@
 // Package textfile reads text in the encodings that shells write.
-//
-// The package knows nothing about the content of the text.
 package textfile
 
 import (

@@ -1,7 +1,5 @@
 // Package bugs holds bugs that the tests of several kits inject into a caller, to check
 // that the kits find them. Each bug changes a decision before it is carried out.
-//
-// The package does not know the kits that must find the bugs.
 package bugs
 
 import (

@@ -1,8 +1,6 @@
 // Package driver runs schedules of random steps. It shortens a schedule that violates a
 // property, so that the report shows only what the violation needs. The kits that run schedules
 // share it.
-//
-// The package does not know what happens in the steps of a schedule.
 package driver
 
 import (

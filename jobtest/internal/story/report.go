@@ -1,6 +1,4 @@
 // Package story formats the reports of the kits that run schedules of faults.
-//
-// The package does not know what happens in the steps of a schedule.
 package story
 
 import (

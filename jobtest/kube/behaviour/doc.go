@@ -23,6 +23,4 @@
 // answer, {list.rv} the resource version of the last list and {continue} its token. In
 // answers, values that differ between runs are replaced by the same variables, and times
 // close to the present by their distance from it.
-//
-// The package does not know any server: the tests send the requests.
 package behaviour
