@@ -4,7 +4,6 @@ import (
 	"maps"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/internal/memory"
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 func jobAt(version string) *batchv1.Job {
@@ -95,9 +95,7 @@ func TestMemory_forgetsWhatIsObserved(t *testing.T) {
 			t.Errorf("%s: idle before", test.name)
 		}
 		begin(t, m, viewOf(jobAt("1"), test.pods, test.version))
-		if diff := cmp.Diff(test.want, in.InFlight); diff != "" {
-			t.Errorf("%s: in flight (-want +got):\n%s", test.name, diff)
-		}
+		Same(t, test.name+": in flight", in.InFlight, test.want)
 		if m.Idle() != test.forgets {
 			t.Errorf("%s: idle %t, want %t: %s", test.name, m.Idle(), test.forgets, m.memory.String())
 		}
@@ -118,9 +116,7 @@ func TestMemory_createdPodThatHasStopped(t *testing.T) {
 		m, in := remembering(memory.Memory{Job: "job", Created: []memory.Created{{UID: "a", Name: "a", Version: "5", At: noon}}})
 		begin(t, m, viewOf(jobAt("1"), []*corev1.Pod{test.pod}, "4"))
 		begin(t, m, viewOf(jobAt("1"), nil, "4"))
-		if diff := cmp.Diff(InFlight{Creations: 1, Pods: test.want}, in.InFlight); diff != "" {
-			t.Errorf("%s: in flight (-want +got):\n%s", name, diff)
-		}
+		Same(t, name+": in flight", in.InFlight, InFlight{Creations: 1, Pods: test.want})
 	}
 }
 
@@ -154,9 +150,7 @@ func TestMemory_String(t *testing.T) {
 			Stripped: map[types.UID]memory.Stripped{"a": {}}, Lost: make([]string, 1),
 		},
 	} {
-		if got := m.String(); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
+		Same(t, "the machine", m.String(), want)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/backoff"
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 // atRest returns a Job with two running pods and the status that counts them.
@@ -85,9 +86,7 @@ func TestRest_isOnlyWithoutActionsAndTimers(t *testing.T) {
 		if test.action != "" && (!d.Idle() || d.Action != test.action) {
 			t.Errorf("%s: got %+v, want no action, called %s", test.name, d, test.action)
 		}
-		if got := c.atRest != nil; got != test.rests {
-			t.Errorf("%s: at rest %t, want %t", test.name, got, test.rests)
-		}
+		Same(t, test.name+": at rest", c.atRest != nil, test.rests)
 	}
 }
 
@@ -136,9 +135,7 @@ func TestRest_untilAChange(t *testing.T) {
 		}
 		test.change(&c, &in, &with)
 		d, _ := c.decide(in, with)
-		if again := d.made == first.made; again != test.again {
-			t.Errorf("%s: the same decision %t, want %t", test.name, again, test.again)
-		}
+		Same(t, test.name+": the same decision", d.made == first.made, test.again)
 		if test.again && (!d.Facts().Now.Equal(in.Now) || d.Backoff != first.Backoff || d.Action != first.Action || !d.Idle()) {
 			t.Errorf("%s: got %+v at %s, want %+v at %s", test.name, d, d.Facts().Now, first, in.Now)
 		}

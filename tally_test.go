@@ -1,6 +1,7 @@
 package jobfate
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -9,12 +10,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/jobfate/jobfate/failurepolicy"
-	"github.com/jobfate/jobfate/internal/podtest"
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/tracking"
 )
 
 func podNamed(name string) *corev1.Pod {
-	pod := podtest.Pod("uid-" + name)
+	pod := Pod("uid-" + name)
 	pod.Name = name
 	return pod
 }
@@ -32,15 +33,13 @@ func namesOf(t *tally) string {
 
 func expect(t *testing.T, what string, tally *tally, want string) {
 	t.Helper()
-	if got := namesOf(tally); got != want {
-		t.Errorf("%s: pods %q, want %q", what, got, want)
-	}
+	Same(t, what+": pods", namesOf(tally), want)
 }
 
 // activeOf has a Tally read its pods, and returns how many are active.
 func activeOf(t *testing.T, tally *tally) int {
 	t.Helper()
-	job := podtest.Job()
+	job := Job()
 	job.Spec.Template.Labels = job.Spec.Selector.MatchLabels
 	config := *configure(nil)
 	o, err := tally.decide(Snapshot{Job: job, Now: job.CreationTimestamp.Add(1)}, &config)
@@ -86,7 +85,7 @@ func TestTally_changedFailurePolicy(t *testing.T) {
 			OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: []int32{1}},
 		}}}
 	}
-	job := podtest.Job()
+	job := Job()
 	job.Spec.Template.Labels = job.Spec.Selector.MatchLabels
 	job.Spec.PodFailurePolicy = rules(batchv1.PodFailurePolicyActionFailJob, "").ToAPI()
 	failed := batchv1.Failed // whether pods that terminate have failed does not depend on the policy then
@@ -112,18 +111,16 @@ func TestTally_changedFailurePolicy(t *testing.T) {
 		{"no policy", config{}, config{Options: tracking.Options{WithoutPolicy: true}}, "PodFailurePolicy", ""},
 	} {
 		var tally tally
-		tally.replaceAll([]*corev1.Pod{podtest.Pod("failed", podtest.Failed)})
+		tally.replaceAll([]*corev1.Pod{Pod("failed", Failed)})
 		for sync, want := range []string{test.first, test.second} {
 			c := configure(nil)
 			with := []config{test.before, test.after}[sync]
 			c.Options, c.Granular = with.Options, with.Granular
-			o, err := tally.decide(Snapshot{Job: job, Now: podtest.Noon()}, c)
+			o, err := tally.decide(Snapshot{Job: job, Now: Noon()}, c)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := o.made.ending().Reason; got != want {
-				t.Errorf("%s, decision %d: the Job fails with %q, want %q", test.reason, sync, got, want)
-			}
+			Same(t, fmt.Sprintf("%s, decision %d: the Job fails with", test.reason, sync), o.made.ending().Reason, want)
 		}
 	}
 }

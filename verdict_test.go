@@ -4,12 +4,12 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/internal/lifecycle"
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 // A FailJob verdict is stored before the pod that shows it loses its finalizer.
@@ -54,12 +54,8 @@ func TestVerdict_isStoredBeforeItsPodGoes(t *testing.T) {
 				strip = append(strip, pod.UID)
 			}
 			slices.Sort(strip)
-			if diff := cmp.Diff(test.strip, strip); diff != "" {
-				t.Errorf("pods that lose their finalizer (-want +got):\n%s", diff)
-			}
-			if stored := lifecycle.True(d.made.status.Conditions, batchv1.JobFailureTarget) != nil; stored != test.stored {
-				t.Errorf("FailureTarget is in the status: %t, want %t", stored, test.stored)
-			}
+			Same(t, "pods that lose their finalizer", strip, test.strip)
+			Same(t, "FailureTarget is in the status", lifecycle.True(d.made.status.Conditions, batchv1.JobFailureTarget) != nil, test.stored)
 		})
 	}
 }

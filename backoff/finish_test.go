@@ -6,12 +6,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate/backoff"
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 // at returns the time that many seconds after t0.
@@ -267,9 +267,7 @@ func checkPod(t rapid.TB, pod *corev1.Pod) {
 	if got, want := backoff.Restarts(pod), slowRestarts(pod); got != want {
 		t.Fatalf("Restarts = %d, want %d", got, want)
 	}
-	if diff := cmp.Diff(before, pod); diff != "" {
-		t.Fatalf("the pod changed (-before +after):\n%s", diff)
-	}
+	Same(t, "the pod", pod, before)
 }
 
 func TestPodAgainstOracle(t *testing.T) {

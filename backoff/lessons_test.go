@@ -5,6 +5,7 @@ package backoff_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobfate/jobfate/backoff"
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -22,16 +24,10 @@ import (
 // inherited it.
 func TestRecordBelongsToOneJob_k131917_k142142(t *testing.T) {
 	first := backoff.Record{Job: "first", Failures: 5, LastFailure: t0}
-	if got := first.For("first"); got != first {
-		t.Errorf("record of the same Job = %+v, want %+v", got, first)
-	}
-	if got, want := first.For("second"), (backoff.Record{Job: "second"}); got != want {
-		t.Errorf("%+v for another Job = %+v, want %+v", first, got, want)
-	}
+	Same(t, "record of the same Job", first.For("first"), first)
+	Same(t, fmt.Sprintf("%+v for another Job", first), first.For("second"), backoff.Record{Job: "second"})
 	nameless := backoff.Record{Failures: 5, LastFailure: t0}
-	if got, want := nameless.For("second"), (backoff.Record{Job: "second", Failures: 5, LastFailure: t0}); got != want {
-		t.Errorf("a record that names no Job = %+v, want %+v", got, want)
-	}
+	Same(t, "a record that names no Job", nameless.For("second"), backoff.Record{Job: "second", Failures: 5, LastFailure: t0})
 }
 
 // Annotations can be edited. The counts of a replacement never fall, and their total does
@@ -163,9 +159,7 @@ func TestOnFailureSumsRestarts_k54870_k67859_k95438(t *testing.T) {
 		{6, 2 * (math.MaxInt32 + 1), true}, // an int32 sum would be 0 again
 		{6, math.MaxInt64, true},
 	} {
-		if got := (backoff.Limit{PerJob: tc.limit}).RestartsExceeded(tc.sum); got != tc.want {
-			t.Errorf("limit %d: RestartsExceeded(%d) = %v, want %v", tc.limit, tc.sum, got, tc.want)
-		}
+		Same(t, fmt.Sprintf("limit %d: RestartsExceeded(%d)", tc.limit, tc.sum), (backoff.Limit{PerJob: tc.limit}).RestartsExceeded(tc.sum), tc.want)
 	}
 }
 
@@ -175,9 +169,7 @@ func TestOnFailureSumsRestarts_k54870_k67859_k95438(t *testing.T) {
 // with them too. They still do not count towards the limit.
 func TestIgnoredFailuresDelayButDoNotExhaust(t *testing.T) {
 	pod := tracking.Counts{Failures: 1, Ignored: 1}
-	if got, want := (backoff.Policy{}).Delay(pod.Total()+1), 40*time.Second; got != want {
-		t.Errorf("delay = %v, want %v", got, want)
-	}
+	Same(t, "delay", (backoff.Policy{}).Delay(pod.Total()+1), 40*time.Second)
 	if (backoff.Limit{Target: backoff.TargetIndex, PerIndex: 2}).IndexExhausted(pod.Failures) {
 		t.Error("an ignored failure counted towards the limit")
 	}

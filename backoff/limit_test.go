@@ -2,6 +2,7 @@ package backoff_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate/backoff"
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -33,9 +35,7 @@ func TestLimitOf(t *testing.T) {
 			backoff.Limit{Target: backoff.TargetIndex, PerJob: 9}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := backoff.LimitOf(tc.spec); got != tc.want {
-				t.Errorf("LimitOf = %+v, want %+v", got, tc.want)
-			}
+			Same(t, "LimitOf", backoff.LimitOf(tc.spec), tc.want)
 		})
 	}
 }
@@ -46,9 +46,7 @@ func TestLimitOf(t *testing.T) {
 func TestIndexExhausted(t *testing.T) {
 	index := backoff.Limit{Target: backoff.TargetIndex, PerIndex: 2}
 	for failures, want := range map[int32]bool{0: false, 1: false, 2: true, 3: true, math.MaxInt32: true} {
-		if got := index.IndexExhausted(failures); got != want {
-			t.Errorf("limit 2: IndexExhausted(%d) = %v, want %v", failures, got, want)
-		}
+		Same(t, fmt.Sprintf("limit 2: IndexExhausted(%d)", failures), index.IndexExhausted(failures), want)
 	}
 	if (backoff.Limit{Target: backoff.TargetJob}).IndexExhausted(math.MaxInt32) {
 		t.Error("a limit per Job exhausts an index")
@@ -90,9 +88,7 @@ func TestRestarts(t *testing.T) {
 		corev1.PodUnknown:   0,
 		"":                  0,
 	} {
-		if got := backoff.Restarts(pod(phase)); got != want {
-			t.Errorf("Restarts of a pod %q = %d, want %d", phase, got, want)
-		}
+		Same(t, fmt.Sprintf("Restarts of a pod %q", phase), backoff.Restarts(pod(phase)), want)
 	}
 	if got := backoff.Restarts(nil); got != 0 {
 		t.Errorf("Restarts(nil) = %d, want 0", got)
@@ -124,16 +120,12 @@ func TestConvert(t *testing.T) {
 			if err != nil {
 				t.Fatalf("Convert: %v", err)
 			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("Convert (-want +got):\n%s", diff)
-			}
+			Same(t, "Convert", got, tc.want)
 			back, err := got.Draft()
 			if err != nil {
 				t.Fatalf("Draft: %v", err)
 			}
-			if diff := cmp.Diff(tc.back, back); diff != "" {
-				t.Errorf("Draft (-want +got):\n%s", diff)
-			}
+			Same(t, "Draft", back, tc.back)
 		})
 	}
 }
@@ -145,9 +137,7 @@ func TestDraftOfDefaultedFields(t *testing.T) {
 	if err != nil {
 		t.Fatalf("Draft: %v", err)
 	}
-	if diff := cmp.Diff(backoff.Draft{BackoffLimit: ptrTo[int32](2), BackoffLimitTarget: "Index"}, got); diff != "" {
-		t.Errorf("Draft (-want +got):\n%s", diff)
-	}
+	Same(t, "Draft", got, backoff.Draft{BackoffLimit: ptrTo[int32](2), BackoffLimitTarget: "Index"})
 }
 
 // "We propose the addition of a new enum field in PodFailurePolicy called

@@ -1,6 +1,7 @@
 package backoff_test
 
 import (
+	"fmt"
 	"math"
 	"math/big"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate/backoff"
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 var (
@@ -34,9 +36,7 @@ func TestDelayOfTheJobController(t *testing.T) {
 		65:            10 * time.Minute,
 		math.MaxInt32: 10 * time.Minute,
 	} {
-		if got := (backoff.Policy{}).Delay(failures); got != want {
-			t.Errorf("Delay(%d) = %v, want %v", failures, got, want)
-		}
+		Same(t, fmt.Sprintf("Delay(%d)", failures), (backoff.Policy{}).Delay(failures), want)
 	}
 }
 
@@ -153,9 +153,7 @@ func TestRemaining(t *testing.T) {
 		"beyond the edge":         {1, t0, t0.Add(10*time.Second - longest - 1), longest},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := (backoff.Policy{}).Remaining(tc.failures, tc.last, tc.now); got != tc.want {
-				t.Errorf("Remaining(%d, %v, %v) = %v, want %v", tc.failures, tc.last, tc.now, got, tc.want)
-			}
+			Same(t, fmt.Sprintf("Remaining(%d, %v, %v)", tc.failures, tc.last, tc.now), (backoff.Policy{}).Remaining(tc.failures, tc.last, tc.now), tc.want)
 		})
 	}
 }

@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate/backoff"
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 func seconds(list ...int) []time.Time {
@@ -49,9 +49,7 @@ func TestRecordWith(t *testing.T) {
 		"a count below zero":      {after(-9, at(1).Time), nil, seconds(2), after(0, at(2).Time)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, tc.record.With(tc.succeeded, tc.failed)); diff != "" {
-				t.Errorf("With (-want +got):\n%s", diff)
-			}
+			Same(t, "With", tc.record.With(tc.succeeded, tc.failed), tc.want)
 		})
 	}
 }
@@ -76,17 +74,13 @@ func checkRecord(t rapid.TB, record backoff.Record, succeeded, failed []time.Tim
 	t.Helper()
 	beforeSucceeded, beforeFailed := slices.Clone(succeeded), slices.Clone(failed)
 	got := record.With(succeeded, failed)
-	if diff := cmp.Diff(slowRecord(record, succeeded, failed), got); diff != "" {
-		t.Fatalf("With (-want +got):\n%s", diff)
-	}
+	Same(t, "With", got, slowRecord(record, succeeded, failed))
 	if !slices.Equal(beforeSucceeded, succeeded) || !slices.Equal(beforeFailed, failed) {
 		t.Fatalf("With changed its input: %v, %v", succeeded, failed)
 	}
 	slices.Reverse(succeeded) // "in any order"
 	slices.Reverse(failed)
-	if diff := cmp.Diff(got, record.With(succeeded, failed)); diff != "" {
-		t.Fatalf("With in another order (-one +other):\n%s", diff)
-	}
+	Same(t, "With in another order", record.With(succeeded, failed), got)
 	checkJSON(t, got)
 }
 
@@ -101,9 +95,7 @@ func checkJSON(t rapid.TB, want backoff.Record) {
 	if err := json.Unmarshal(data, &got); err != nil {
 		t.Fatalf("Unmarshal(%s): %v", data, err)
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Fatalf("round trip (-want +got):\n%s", diff)
-	}
+	Same(t, "round trip", got, want)
 }
 
 func TestRecordAgainstOracle(t *testing.T) {
@@ -130,9 +122,7 @@ func TestRecordDoesNotDependOnTheSyncs(t *testing.T) {
 			}
 		}
 		record = record.With(succeeded, failed)
-		if diff := cmp.Diff(backoff.Record{Job: "uid"}.With(allSucceeded, allFailed), record); diff != "" {
-			t.Fatalf("sync by sync (-at once +by sync):\n%s", diff)
-		}
+		Same(t, "sync by sync", record, backoff.Record{Job: "uid"}.With(allSucceeded, allFailed))
 	})
 }
 

@@ -3,12 +3,12 @@ package failurepolicy_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/failurepolicy"
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 const (
@@ -245,9 +245,7 @@ func TestMessage(t *testing.T) {
 		"fail index": {exit, failurepolicy.Rule{Action: failIndex, OnExitCodes: in("", 42)}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := decide(tc.pod, pass, tc.rule).Message(); got != tc.want {
-				t.Errorf("Message\n got %q\nwant %q", got, tc.want)
-			}
+			Same(t, "Message", decide(tc.pod, pass, tc.rule).Message(), tc.want)
 		})
 	}
 }
@@ -272,9 +270,7 @@ func TestMatchHoldsWhatMatched(t *testing.T) {
 		"nothing": {decide(podThatExited()), failurepolicy.Match{Rule: -1}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, tc.got); diff != "" {
-				t.Errorf("Match (-want +got):\n%s", diff)
-			}
+			Same(t, "Match", tc.got, tc.want)
 		})
 	}
 }
@@ -310,9 +306,7 @@ func TestFailedPodWhoseContainersExited0_k115688(t *testing.T) {
 	if m.Matched() || !m.Counts() {
 		t.Errorf("%+v, want no match, and the failure to count", m)
 	}
-	if got, want := m.Explain(), "no rule matched"; got != want {
-		t.Errorf("Explain = %q, want %q", got, want)
-	}
+	Same(t, "Explain", m.Explain(), "no rule matched")
 }
 
 // The API server limits the exit codes of a rule to 255. Like the Job controller, Match
@@ -333,8 +327,6 @@ func TestMatch_none(t *testing.T) {
 	var none *failurepolicy.Spec
 	spec := &failurepolicy.Spec{Rules: []failurepolicy.Rule{{Action: ignore, OnExitCodes: in("", 1)}}}
 	for _, got := range []failurepolicy.Match{none.Match(podThatExited(exited("main", 1))), spec.Match(nil), spec.Match(podThatExited(exited("main", 2)))} {
-		if want := (failurepolicy.Match{Rule: -1}); got != want {
-			t.Errorf("got %+v, want %+v", got, want)
-		}
+		Same(t, "match", got, failurepolicy.Match{Rule: -1})
 	}
 }

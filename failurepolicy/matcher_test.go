@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/jobfate/jobfate/failurepolicy"
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 // onReason matches a pod whose status has one of these reasons.
@@ -68,11 +69,7 @@ func TestMatcherIsUsedLast(t *testing.T) {
 			t.Errorf("%s that do not match, and a Matcher that does: %s, want no match", name, m.Explain())
 		}
 	}
-	if got, want := decide(pod, failurepolicy.Rule{Name: "Any", Action: failJob, Matcher: always}).Explain(), "rule 0 (Any) on always"; got != want {
-		t.Errorf("only a Matcher: %q, want %q", got, want)
-	}
+	Same(t, "only a Matcher", decide(pod, failurepolicy.Rule{Name: "Any", Action: failJob, Matcher: always}).Explain(), "rule 0 (Any) on always")
 	silent := func(*corev1.Pod) (string, bool) { return "", true }
-	if got, want := decide(pod, failurepolicy.Rule{Action: failJob, Matcher: silent}).Explain(), "rule 0"; got != want {
-		t.Errorf("a Matcher without a detail: %q, want %q", got, want)
-	}
+	Same(t, "a Matcher without a detail", decide(pod, failurepolicy.Rule{Action: failJob, Matcher: silent}).Explain(), "rule 0")
 }

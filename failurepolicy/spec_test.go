@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/jobfate/jobfate/failurepolicy"
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 // decode parses the podFailurePolicy of a Job spec, and rejects unknown fields.
@@ -94,9 +95,7 @@ func reasonOf(m failurepolicy.Match) string { return failurepolicy.Reason(m.Rule
 // the JobSet immediately".
 func TestStory1(t *testing.T) {
 	policy := decode(t, story1)
-	if got, want := reasonOf(policy.Match(podThatExited(exited("main", 2)))), "PodFailurePolicy_ExitCode2"; got != want {
-		t.Errorf("exit code 2: reason %q, want %q", got, want)
-	}
+	Same(t, "exit code 2: reason", reasonOf(policy.Match(podThatExited(exited("main", 2)))), "PodFailurePolicy_ExitCode2")
 	for name, pod := range map[string]*corev1.Pod{
 		"another exit code": podThatExited(exited("main", 3)),
 		"another container": podThatExited(exited("other", 2)),
@@ -130,9 +129,7 @@ func TestStory2(t *testing.T) {
 // and only the first matching rule is executed, even if multiple rules match".
 func TestOnlyTheFirstMatchingRuleIsExecuted(t *testing.T) {
 	pod := podThatExited(exited("main", 3), exited("main", 2))
-	if got, want := reasonOf(decode(t, story2).Match(pod)), "PodFailurePolicy_ExitCode2"; got != want {
-		t.Errorf("a pod with both exit codes: reason %q, want %q", got, want)
-	}
+	Same(t, "a pod with both exit codes: reason", reasonOf(decode(t, story2).Match(pod)), "PodFailurePolicy_ExitCode2")
 }
 
 // Except for the names, the fields are those of the API.
@@ -174,12 +171,8 @@ func TestFromAPI(t *testing.T) {
 				{Name: tc.want[1], Action: ignore, OnPodConditions: disrupted()},
 			}}
 			got := failurepolicy.FromAPI(api, tc.names...)
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("FromAPI (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(api, got.ToAPI()); diff != "" {
-				t.Errorf("ToAPI (-want +got):\n%s", diff)
-			}
+			Same(t, "FromAPI", got, want)
+			Same(t, "ToAPI", got.ToAPI(), api)
 		})
 	}
 }
@@ -196,9 +189,7 @@ func TestNilSpec(t *testing.T) {
 		t.Errorf("nil Spec: Find = %d, %v, want -1, false", got, ok)
 	}
 	for _, api := range []*batchv1.PodFailurePolicy{{}, {Rules: []batchv1.PodFailurePolicyRule{}}} {
-		if diff := cmp.Diff(api, failurepolicy.FromAPI(api).ToAPI()); diff != "" {
-			t.Errorf("no rules, there and back (-want +got):\n%s", diff)
-		}
+		Same(t, "no rules, there and back", failurepolicy.FromAPI(api).ToAPI(), api)
 	}
 }
 
@@ -218,13 +209,9 @@ func TestFromAPIAndToAPIShareNothing(t *testing.T) {
 	in := fresh()
 	spec := failurepolicy.FromAPI(in)
 	spoil(in)
-	if diff := cmp.Diff(fresh(), spec.ToAPI()); diff != "" {
-		t.Errorf("FromAPI shares with its input (-want +got):\n%s", diff)
-	}
+	Same(t, "FromAPI shares with its input", spec.ToAPI(), fresh())
 	spoil(spec.ToAPI())
-	if diff := cmp.Diff(fresh(), spec.ToAPI()); diff != "" {
-		t.Errorf("ToAPI shares with its result (-want +got):\n%s", diff)
-	}
+	Same(t, "ToAPI shares with its result", spec.ToAPI(), fresh())
 }
 
 // The positions of the other rules must not change, because messages and reasons contain
@@ -239,12 +226,8 @@ func TestToAPIKeepsThePlaceOfARuleItCannotExpress(t *testing.T) {
 		{Action: ignore},
 		{Action: failJob, OnExitCodes: in("", 2)},
 	}}
-	if diff := cmp.Diff(want, api); diff != "" {
-		t.Errorf("ToAPI (-want +got):\n%s", diff)
-	}
+	Same(t, "ToAPI", api, want)
 	pod := podThatExited(exited("main", 2))
 	pod.Status.Reason = "Evicted"
-	if got, want := failurepolicy.FromAPI(api).Match(pod).Explain(), "rule 1 on container main, exit code 2"; got != want {
-		t.Errorf("after ToAPI: %q, want %q", got, want)
-	}
+	Same(t, "after ToAPI", failurepolicy.FromAPI(api).Match(pod).Explain(), "rule 1 on container main, exit code 2")
 }

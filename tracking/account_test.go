@@ -245,4 +245,4 @@ func TestKEP3850_oneFailedPodWaits(t *testing.T) {
 	Same(t, "without a limit per index", UIDsOf(tracking.AccountOf(classifier, tracking.AccountInputs{}, Pod("a", at(0), Index("0"))).Strip), UIDs("a"))
 }
 
-func policy() *failurepolicy.Spec { return failurepolicy.FromAPI(FailurePolicy()) }
+func policy() *failurepolicy.Spec { return failurepolicy.FromAPI(ExitCodePolicy()) }

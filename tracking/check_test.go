@@ -3,9 +3,9 @@ package tracking_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -34,9 +34,7 @@ func TestCheck(t *testing.T) {
 			for _, err := range tc.keys.Check(field.NewPath("Keys")) {
 				got = append(got, err.Field)
 			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("fields with errors (-want +got):\n%s", diff)
-			}
+			Same(t, "fields with errors", got, tc.want)
 		})
 	}
 }

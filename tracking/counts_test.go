@@ -6,7 +6,6 @@ import (
 	"math"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	"pgregory.net/rapid"
 
@@ -104,9 +103,7 @@ func TestAnnotations(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			maps.Insert(tc.in, names.Annotations(tc.counts))
-			if diff := cmp.Diff(tc.out, tc.in); diff != "" {
-				t.Errorf("annotations of %+v (-want +got):\n%s", tc.counts, diff)
-			}
+			Same(t, fmt.Sprintf("annotations of %+v", tc.counts), tc.in, tc.out)
 		})
 	}
 }

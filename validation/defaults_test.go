@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	. "github.com/jobfate/jobfate/internal/podtest"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -60,9 +61,7 @@ func TestDefault(t *testing.T) {
 				PodReplacementPolicy: ptr(batchv1.TerminatingOrFailed),
 			}
 			c.want(&want)
-			if diff := cmp.Diff(want, Default(job).Spec); diff != "" {
-				t.Errorf("Default (-want +got):\n%s", diff)
-			}
+			Same(t, "Default", Default(job).Spec, want)
 		})
 	}
 }
@@ -72,9 +71,7 @@ func TestDefaultPatterns(t *testing.T) {
 	withRules(batchv1.PodFailurePolicyRule{OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{onCondition("A", ""), onCondition("B", "False")}})(job)
 	got := Default(job).Spec.PodFailurePolicy.Rules[0].OnPodConditions
 	want := []batchv1.PodFailurePolicyOnPodConditionsPattern{onCondition("A", corev1.ConditionTrue), onCondition("B", "False")}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("patterns (-want +got):\n%s", diff)
-	}
+	Same(t, "patterns", got, want)
 	if status := job.Spec.PodFailurePolicy.Rules[0].OnPodConditions[0].Status; status != "" {
 		t.Errorf("the input's pattern became %q", status)
 	}
@@ -165,12 +162,8 @@ func TestGenerateSelector(t *testing.T) {
 		"batch.kubernetes.io/controller-uid": "uid", "batch.kubernetes.io/job-name": "job",
 	}
 	bare := GenerateSelector(written())
-	if diff := cmp.Diff(generated, bare.Spec.Template.Labels); diff != "" {
-		t.Errorf("labels (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff(&metav1.LabelSelector{MatchLabels: map[string]string{"batch.kubernetes.io/controller-uid": "uid"}}, bare.Spec.Selector); diff != "" {
-		t.Errorf("selector (-want +got):\n%s", diff)
-	}
+	Same(t, "labels", bare.Spec.Template.Labels, generated)
+	Same(t, "selector", bare.Spec.Selector, &metav1.LabelSelector{MatchLabels: map[string]string{"batch.kubernetes.io/controller-uid": "uid"}})
 
 	own := written()
 	own.Spec.Template.Labels = map[string]string{"job-name": "mine", "app": "x"}
@@ -187,9 +180,7 @@ func TestGenerateSelector(t *testing.T) {
 		t.Errorf("the labels of the input became %v, want %v", own.Spec.Template.Labels, want)
 	}
 	own.Spec.ManualSelector = ptr(true)
-	if diff := cmp.Diff(own, GenerateSelector(own)); diff != "" {
-		t.Errorf("with manualSelector (-want +got):\n%s", diff)
-	}
+	Same(t, "with manualSelector", GenerateSelector(own), own)
 }
 
 // A Job without labels gets the labels of its template, including the generated ones.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	. "github.com/jobfate/jobfate/internal/podtest"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -62,9 +62,7 @@ func said(errs field.ErrorList) []string {
 
 func wantErrors(t *testing.T, got field.ErrorList, want ...string) {
 	t.Helper()
-	if diff := cmp.Diff(want, said(got)); diff != "" {
-		t.Errorf("errors (-want +got):\n%s", diff)
-	}
+	Same(t, "errors", said(got), want)
 }
 
 // times returns n copies of a value.

@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate/indexset"
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 // anyJob draws a Job without defaults.
@@ -200,13 +201,9 @@ func anythingGoes(t rapid.TB, job, old *batchv1.Job) {
 	}
 	// A second call changes nothing.
 	once := Default(job)
-	if diff := cmp.Diff(once, Default(once)); diff != "" {
-		t.Errorf("Default twice (-once +twice):\n%s", diff)
-	}
+	Same(t, "Default twice", Default(once), once)
 	once = GenerateSelector(once)
-	if diff := cmp.Diff(once, GenerateSelector(once)); diff != "" {
-		t.Errorf("GenerateSelector twice (-once +twice):\n%s", diff)
-	}
+	Same(t, "GenerateSelector twice", GenerateSelector(once), once)
 }
 
 func TestAnythingGoes(t *testing.T) {
@@ -222,9 +219,7 @@ func TestNilAndZeroJobs(t *testing.T) {
 		"StatusUpdate": {StatusUpdate(none, none), StatusUpdate(zero, zero)},
 		"Status":       {Status(none), Status(zero)},
 	} {
-		if diff := cmp.Diff(said(pair[1]), said(pair[0])); diff != "" {
-			t.Errorf("%s of nil (-zero +nil):\n%s", name, diff)
-		}
+		Same(t, name+" of nil", said(pair[0]), said(pair[1]))
 		if name != "Status" && len(pair[1]) == 0 {
 			t.Errorf("%s accepts the zero Job", name)
 		}

@@ -25,7 +25,7 @@ func (w world) job() *batchv1.Job {
 		job.Spec.PodReplacementPolicy = PtrTo(batchv1.Failed)
 	}
 	if w.WithPolicy {
-		job.Spec.PodFailurePolicy = FailurePolicy()
+		job.Spec.PodFailurePolicy = ExitCodePolicy()
 	}
 	job.Status.UncountedTerminatedPods = Lists(w.Succeeded, w.Failed)
 	return job

@@ -16,7 +16,7 @@ import (
 // names are the keys of Kubernetes.
 var names tracking.Keys
 
-func policy() *failurepolicy.Spec { return failurepolicy.FromAPI(FailurePolicy()) }
+func policy() *failurepolicy.Spec { return failurepolicy.FromAPI(ExitCodePolicy()) }
 
 // perIndex is a backoff limit per index.
 func perIndex(limit int32) backoff.Limit {

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -205,9 +206,11 @@ func Same[T any](t interface {
 }, what string, got, want T) {
 	t.Helper()
 	if !reflect.DeepEqual(got, want) {
-		t.Errorf("%s:\n got  %+v\n want %+v", what, got, want)
+		t.Errorf("%s:\n got  %+v\n want %+v\n(-want +got):\n%s", what, got, want, cmp.Diff(want, got, everyField))
 	}
 }
+
+var everyField = cmp.Exporter(func(reflect.Type) bool { return true })
 
 // FullStatus returns a status with every field set. Its conditions are complete.
 func FullStatus() *batchv1.JobStatus {
@@ -221,7 +224,7 @@ func FullStatus() *batchv1.JobStatus {
 	}
 }
 
-// The rules of FailurePolicy, by the exit code that they match.
+// The rules of ExitCodePolicy, by the exit code that they match.
 const (
 	ExitPlain = 1 + iota // no rule
 	ExitCount
@@ -240,8 +243,8 @@ func ActionOf(code int32) batchv1.PodFailurePolicyAction {
 	}[code]
 }
 
-// FailurePolicy returns a policy with one rule for each exit code that has an action.
-func FailurePolicy() *batchv1.PodFailurePolicy {
+// ExitCodePolicy returns a policy with one rule for each exit code that has an action.
+func ExitCodePolicy() *batchv1.PodFailurePolicy {
 	policy := &batchv1.PodFailurePolicy{}
 	for code := int32(ExitCount); code <= ExitFailJob; code++ {
 		policy.Rules = append(policy.Rules, batchv1.PodFailurePolicyRule{

@@ -5,10 +5,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"pgregory.net/rapid"
 
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/internal/sidecar"
 )
 
@@ -49,9 +49,7 @@ func TestRandom_statuses(t *testing.T) {
 		for status := range sidecar.Statuses(pod) {
 			got = append(got, status.RestartCount)
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("statuses (-want +got):\n%s", diff)
-		}
+		Same(t, "statuses", got, want)
 		for range sidecar.Statuses(pod) {
 			break // must not panic
 		}
