@@ -112,7 +112,7 @@ func TestRestartDoesNotForgetTheDelay_k114650(t *testing.T) {
 	}
 }
 
-// The finish time of a pod fell back to the current time, and so moved forward for ever.
+// The finish time of a pod fell back to the current time, and so moved forward forever.
 func TestFinishTimeNeverFallsBackToNow_k118413(t *testing.T) {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{

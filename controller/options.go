@@ -122,7 +122,7 @@ func (o *Options) validate() (errs field.ErrorList) {
 }
 
 // checkLease returns the errors in the lease of the manager. With some of them the process would wait
-// for ever to lead.
+// forever to lead.
 func (o *Options) checkLease() (errs field.ErrorList) {
 	m, path := &o.Manager, field.NewPath("manager")
 	for _, name := range []struct {

@@ -170,7 +170,7 @@ func TestPodCache_fed(t *testing.T) {
 
 // The log of changes is trimmed while its readers stand at all of its positions. Each of them gets
 // every later deletion, or reads all pods. A Machine that missed one would count the pod as active
-// and wait for it for ever.
+// and wait for it forever.
 func TestPodCache_noReaderMissesADeletion(t *testing.T) {
 	const count = 1200
 	for name, change := range map[string]func(*corev1.Pod){"of the Job": func(*corev1.Pod) {}, "without a controller": ownerless} {

@@ -92,7 +92,7 @@ const (
 	CauseImagePull Code = "ImagePullFailed"
 	// CauseContainerConfig: a container cannot be created.
 	CauseContainerConfig Code = "ContainerConfig"
-	// CauseRestartRule: a restart rule restarts a container for ever.
+	// CauseRestartRule: a restart rule restarts a container forever.
 	CauseRestartRule Code = "RestartRuleLoop"
 	// CauseProbe: a startup or liveness probe fails.
 	CauseProbe Code = "ProbeFailing"

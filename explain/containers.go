@@ -176,7 +176,7 @@ func (p *podFacts) rule(c container) string {
 	return ""
 }
 
-// ruleLoop finds a container that a restart rule restarts for ever.
+// ruleLoop finds a container that a restart rule restarts forever.
 func ruleLoop(p *podFacts) (s sign) {
 	s = crashing(restartsByRule)(p)
 	for _, c := range p.all {

@@ -162,7 +162,7 @@ func (f *facts) states(indexes indexset.Set, grouped bool) (all []IndexReason) {
 type indexPods struct {
 	active, terminating, failed *record
 	fails                       *record
-	goes                        string // why the active pod is deleted
+	deletedBecause              string // why the active pod is deleted
 	creating                    bool
 }
 
@@ -179,9 +179,9 @@ func (f *facts) podsByIndex(indexes indexset.Set) map[int32]indexPods {
 		if !r.Valid || !indexes.Contains(r.Index) {
 			continue
 		}
-		p, goes := known[r.Index], f.deleted[r.Pod.UID]
-		if r.Active && (p.active == nil || p.goes != "" && goes == "") {
-			p.active, p.goes = r, goes
+		p, why := known[r.Index], f.deleted[r.Pod.UID]
+		if r.Active && (p.active == nil || p.deletedBecause != "" && why == "") {
+			p.active, p.deletedBecause = r, why
 		}
 		if r.Failed && (p.failed == nil || r.CompareFailures(p.failed) > 0) {
 			p.failed = r
@@ -238,8 +238,8 @@ func (f *facts) state(indexes indexset.Set, p indexPods, t *template, grouped bo
 		// ignored failures do not count towards the limit
 		counted := count(p.fails.Counts.Next(true).Failures, "failure")
 		s.Code, s.Text = IndexFailed, "failed after "+counted+", the limit is "+strconv.Itoa(int(f.Limit.PerIndex))
-	case p.goes != "":
-		s.Code, s.Text = IndexRemoving, "deleting "+pods+", because "+deletionReasons[p.goes]
+	case p.deletedBecause != "":
+		s.Code, s.Text = IndexRemoving, "deleting "+pods+", because "+deletionReasons[p.deletedBecause]
 	case p.active != nil && shown.cannot != "":
 		s.Code = either(shown.attention == AttentionStuck, IndexStuck, either(shown.attention == AttentionNone,
 			IndexStarting, IndexWaiting))

@@ -212,7 +212,7 @@ var causes = []row{
 		means:  "a ResourceClaim of the pods, or its template, does not exist",
 		advice: "Create the ResourceClaim or ResourceClaimTemplate that the message names.", pod: claimMissing},
 	{code: CauseGang, attention: AttentionStuck, cannot: "must wait for the rest of the pod group",
-		means: "pods wait until their PodGroup has enough pods, or room for all of them",
+		means: "pods wait until their PodGroup has enough pods, or capacity for all of them",
 		advice: "Let the PodGroup need no more pods than the Job runs at once (spec.parallelism), and see whether " +
 			"all of them fit.", pod: gangIncomplete},
 	{code: CauseVolumeUnbound, attention: AttentionStuck, cannot: "cannot be scheduled without a volume",
@@ -241,7 +241,7 @@ var causes = []row{
 			templateAdvice, pod: unschedulable("affinity rules", "anti-affinity", "topology spread constraints")},
 	{code: CauseUnschedulable, attention: AttentionStuck, cannot: "cannot be scheduled",
 		means:  "most nodes cannot have a volume of the pods",
-		advice: "Look at the volumes that the message means: their zone, their number on a node, their access mode.",
+		advice: "Look at the volumes in the message: their zone, their number on a node, their access mode.",
 		pod: unschedulable("volume", "CSI driver", "PersistentVolume", "available disk", "free storage", "pv(s)",
 			"ReadWriteOncePod")},
 	{code: CauseUnschedulable, attention: AttentionStuck, cannot: "cannot be scheduled",
@@ -302,7 +302,7 @@ var causes = []row{
 		means:  "a container cannot be created (CreateContainerConfigError and the like)",
 		advice: "Fix what the message names; the kubelet tries again. " + describeAdvice, pod: waiting(configReasons)},
 	{code: CauseRestartRule, attention: AttentionStuck,
-		cannot: "cannot finish, because a rule restarts a container for ever",
+		cannot: "cannot finish, because a rule restarts a container forever",
 		means:  "restartPolicyRules restart a container again and again, and it makes no progress",
 		advice: "Read the log of the last run: kubectl logs -n NAMESPACE POD -c CONTAINER --previous. Change the " +
 			"rule, or let the container end with another code." + templateAdvice, pod: ruleLoop},
@@ -312,7 +312,7 @@ var causes = []row{
 			"kubelet of node NODE.", pod: allRestarting},
 	{code: CauseProbe, attention: AttentionStuck, cannot: "cannot run, because a probe fails",
 		means: "the startup or liveness probe of a container fails, so that it does not start or is restarted",
-		advice: "Give the probe more time (failureThreshold, periodSeconds), or fix what it asks for: kubectl logs " +
+		advice: "Give the probe more time (failureThreshold, periodSeconds), or fix what it checks: kubectl logs " +
 			"-n NAMESPACE POD -c CONTAINER." + templateAdvice, pod: probeFailing},
 	{code: CauseCrashLoop, attention: AttentionStuck, cannot: "cannot keep a container running",
 		means:  "a container is restarted again and again, because it uses too much memory",

@@ -30,7 +30,7 @@ type Budget struct {
 	// most 100, because the state has the time of each.
 	// +kubebuilder:validation:Minimum=0
 	Max int32 `json:"max"`
-	// Window is the period in which Max applies. Without it, Max applies for ever.
+	// Window is the period in which Max applies. Without it, Max applies forever.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MinLength=2
 	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,9}(\.[0-9]{1,9})?s)?([0-9]{1,9}ms)?$`

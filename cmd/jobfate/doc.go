@@ -125,8 +125,8 @@
 // With --against or --against-set it has
 //
 //	runs            two of the above, in the order of the files
-//	indexes         index and fates, two: the indexes that differ, if both Jobs are
-//	                Indexed. A fate has outcome (Succeeded, Failed, Unfinished, or
+//	indexes         index and two outcomes: the indexes that differ, if both Jobs are
+//	                Indexed. Each has outcome (Succeeded, Failed, Unfinished, or
 //	                None if there is no such index), ended, pods, podSeconds
 //
 // and with --runs as well

@@ -150,7 +150,7 @@ func (c *cluster) readEvidence(ctx context.Context, pods []*corev1.Pod) error {
 	}
 	err := c.nodes.fill(ctx)
 	if err == nil && c.nodes.fields != "" && len(c.nodes.values()) == 0 {
-		c.nodes.fields = "" // the others show that this one is gone
+		c.nodes.fields = "" // if others exist, this one is gone
 		err = c.nodes.fill(ctx)
 	}
 	if err != nil && !refused(err) {

@@ -75,7 +75,7 @@ worst.`,
 			if err != nil {
 				return err
 			}
-			view, err := look(p.env, x, s.name, in)
+			view, err := viewOf(p.env, x, s.name, in)
 			if err != nil {
 				return err
 			}
@@ -96,8 +96,8 @@ worst.`,
 	return command
 }
 
-// look explains the objects that were read: one Job, or a list.
-func look(env cli.Environment, x *cli.Explain, name string, in cli.Objects) (*cli.View, error) {
+// viewOf explains the objects that were read: one Job, or a list.
+func viewOf(env cli.Environment, x *cli.Explain, name string, in cli.Objects) (*cli.View, error) {
 	if name == "" {
 		return x.List(env, in)
 	}

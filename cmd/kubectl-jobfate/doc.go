@@ -14,6 +14,6 @@
 //
 // Each kind is listed once, in pages: the Jobs, the pods that their selectors match, and, if there
 // are pods that they may explain, the events of the namespace and the nodes. The objects that these
-// name are read one by one. Without permission for anything but Jobs and pods it continues, and
+// name are read one by one. If it may not read something other than Jobs and pods, it continues and
 // adds a note. With -w it watches the kinds that it lists.
 package main

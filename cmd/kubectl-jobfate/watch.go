@@ -58,7 +58,7 @@ func (p *program) watchCluster(ctx context.Context, c *cluster, s selection, x *
 		case len(in.Jobs) > 0 && c.pods.labels != "" && c.podLabels(in.Jobs) != c.pods.labels:
 			return errOtherPods
 		}
-		view, err := look(p.env, x, c.name, in)
+		view, err := viewOf(p.env, x, c.name, in)
 		if err != nil {
 			return err
 		}

@@ -198,7 +198,7 @@ func TestMachine_begin(t *testing.T) {
 }
 
 // Begin names the field of a Job that a Machine cannot work with. A Job without a resource version
-// is one only if the caches have versions: the Machine would wait for ever to observe its first
+// is one only if the caches have versions: the Machine would wait forever to observe its first
 // status write.
 func TestMachine_beginNamesTheField(t *testing.T) {
 	view := jobfate.View{Now: jobtest.Noon(), JobsVersion: "1", PodsVersion: "1", Barrier: "1"}

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// longestName leaves room for the 11 characters that the controller appends to name a Job.
+// longestName is the limit for the name of a CronJob: the controller appends 11 characters to name a Job.
 const longestName = 52
 
 // CronJob returns what the API server would reject in a new CronJob, outside the spec of its Jobs. The
@@ -28,9 +28,9 @@ func CronJob(c *batchv1.CronJob) field.ErrorList {
 	return append(errs, cronJobSpec(&c.Spec, nil)...)
 }
 
-// CronJobUpdate returns what the API server would reject when c replaces old, outside the spec of its Jobs. All of
-// the spec may change. What only a new CronJob may not have is kept: a long name, a time zone in the schedule, and a
-// time zone that the API server does not know.
+// CronJobUpdate returns what the API server would reject when c replaces old, outside the spec of
+// its Jobs. All of the spec may change. An update may keep what a new CronJob may not have: a long
+// name, a time zone in the schedule, and an unknown time zone.
 func CronJobUpdate(c, old *batchv1.CronJob) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&c.ObjectMeta, &old.ObjectMeta, field.NewPath("metadata"))
 	return append(errs, cronJobSpec(&c.Spec, &old.Spec)...)
@@ -63,7 +63,7 @@ var cronJobRows = []row{
 	{"failedJobsHistoryLimit", atLeast0},
 }
 
-// schedule checks a schedule. The old one may have a time zone, and then this one, too.
+// schedule checks a schedule. It may have a time zone if the old one has.
 func schedule(text string, zoned bool, zone *string, path *field.Path) (errs field.ErrorList) {
 	if text == "" {
 		return field.ErrorList{field.Required(path, "")}

@@ -20,8 +20,8 @@ type comparison struct {
 
 // indexComparison holds the outcomes of an index in both Jobs.
 type indexComparison struct {
-	Index int32          `json:"index"`
-	Fates []indexOutcome `json:"fates"`
+	Index    int32          `json:"index"`
+	Outcomes []indexOutcome `json:"outcomes"`
 }
 
 // indexOutcome is the outcome of an index.
@@ -138,7 +138,7 @@ func (v comparison) text(p paint, full bool) string {
 		most = min(mostLines, most)
 	}
 	for _, c := range v.Indexes[:most] {
-		rows = append(rows, []string{fmt.Sprint(c.Index), c.Fates[0].String(), c.Fates[1].String()})
+		rows = append(rows, []string{fmt.Sprint(c.Index), c.Outcomes[0].String(), c.Outcomes[1].String()})
 	}
 	fmt.Fprintf(&b, "\n%s\n", p.text(bold, "Indexes that differ:"))
 	writeTable(&b, p, rows)

@@ -15,10 +15,10 @@ import (
 	why "github.com/jobfate/jobfate/explain"
 )
 
-// Objects are Jobs, their pods, and objects that explain why the pods do not run.
+// Objects holds Jobs, their pods, and objects that explain why the pods do not run.
 type Objects struct {
 	*kubefile.Input
-	// Notes say what could not be read.
+	// Notes lists what could not be read.
 	Notes []Note
 	// Live says that the objects are those of a cluster, with all pods of the Jobs.
 	Live bool
@@ -37,7 +37,7 @@ func (in Objects) notes() []Note {
 // IsEvidence reports whether objects of a kind, and events about them, may explain the state of a Job.
 func IsEvidence(group, kind string) bool { return why.Reads(group, kind) }
 
-// evidence returns the objects beside Jobs and pods.
+// evidence returns the objects other than Jobs and pods.
 func (in Objects) evidence() why.Evidence {
 	e := why.Evidence{Events: in.Events, Nodes: in.Nodes, NextRun: apirules.NextRun}
 	for _, object := range in.Objects {
@@ -137,9 +137,8 @@ func (x *Explain) now(env Environment) time.Time {
 	return env.Clock().Truncate(time.Second)
 }
 
-// decide decides on the input and reports the decision. It rebuilds the controller's memory
-// of failures from the pods. A controller that has seen failed pods that no longer exist may
-// wait longer.
+// decide decides on the input and reports the decision. It rebuilds the controller's memory of failures
+// from the pods. A controller that remembers failed pods that no longer exist may wait longer.
 func (x *Explain) decide(in Objects, evidence why.Evidence, m *kubefile.Manifest, now time.Time) (*report, error) {
 	manager := x.managedBy
 	if manager == "" {

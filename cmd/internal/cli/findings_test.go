@@ -66,7 +66,7 @@ func TestTraps(t *testing.T) {
 		{"EndlessIgnore", policy(exit("Ignore", "In", "42")) + "  activeDeadlineSeconds: 60\n", nil},
 		{"EndlessIgnore", policy(on("Ignore", "{type: DisruptionTarget}")), nil},
 		{"EndlessIgnore", policy(exit("Count", "In", "42")), nil},
-		{"EndlessRestart", pod("Never", ruled), []string{"10:75: warning: spec.template.spec.containers[0].restartPolicyRules[0]: a container that always exits so (In [42]) is restarted in place forever, because no limit counts that; set activeDeadlineSeconds"}},
+		{"EndlessRestart", pod("Never", ruled), []string{"10:75: warning: spec.template.spec.containers[0].restartPolicyRules[0]: a container that always exits this way (In [42]) is restarted in place forever, because no limit counts that; set activeDeadlineSeconds"}},
 		{"EndlessRestart", "  activeDeadlineSeconds: 60\n" + pod("Never", ruled), nil},
 		{"EndlessRestart", pod("Never\n      activeDeadlineSeconds: 60", ruled), nil},
 		{"EndlessRestart", pod("OnFailure", ruled), nil},

@@ -71,7 +71,7 @@ type choice struct {
 	values []string
 }
 
-// String returns nothing: the usage says which value is the default.
+// String returns an empty string: the usage says which value is the default.
 func (choice) String() string { return "" }
 
 // Values returns the values that the flag takes.

@@ -32,7 +32,7 @@ var goldens = []struct {
 	{"backoff-over", "backing-off", "2023-08-21T10:00:51Z", "its delay is over"},
 	{"cannot-start", "cannot-start", "2023-08-21T10:00:00Z", "a quota refuses a pod, and others cannot start"},
 	{"jobset-child", "jobset-child", "2026-05-01T12:30:00Z", "the JobSet above restarts a Job that has failed"},
-	{"restart-rule", "restart-rule", "2026-05-01T12:30:00Z", "a rule restarts a container for ever"},
+	{"restart-rule", "restart-rule", "2026-05-01T12:30:00Z", "a rule restarts a container forever"},
 	{"unbound-volume", "unbound-volume", "2026-05-01T12:30:00Z", "the claim of a pod says why it is not bound"},
 	{"managed-elsewhere", "managed-elsewhere", "2023-08-21T10:03:01Z", "another controller manages the Job"},
 }

@@ -130,7 +130,7 @@ type cell struct{ color, text string }
 // mostCell is the maximum number of characters in a cell, unless --all is given.
 const mostCell = 120
 
-// table returns the Jobs in columns, as kubectl get jobs has them. Cells are escaped before their width is known.
+// table returns the Jobs in the columns of kubectl get jobs. Cells are escaped before they are measured.
 func (v *View) table(p paint, all bool) string {
 	rows := [][]cell{nil}
 	for _, title := range []string{"NAMESPACE", "NAME", "COMPLETIONS", "DURATION", "AGE", "CAUSE", "MESSAGE"} {

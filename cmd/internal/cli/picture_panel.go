@@ -124,7 +124,7 @@ func (n *panel) drawPod(y, height float64, pod simulation.Pod) {
 	}
 }
 
-// label writes a text into a bar that has room for it.
+// label writes a text into a bar if it fits.
 func (n *panel) label(from, to simulation.Time, y, height float64, class, text string) {
 	width := n.x(to) - n.x(from)
 	if height >= 10 && width >= 7*float64(len(text))+4 {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Most of the input stays in memory, so little garbage may gather beside it. Above a limit of the heap
-// the collector runs more often still, because memory then matters more than time.
+// Most of the input stays in memory, so the heap may grow little beyond it. Above a limit the
+// collector runs even more often, because memory then matters more than time.
 const (
 	softLimit      = 3 << 30
 	garbagePercent = 60

@@ -80,7 +80,7 @@ func (r *report) text(p paint, all bool) string {
 		b.section("Waiting for", mapped(r.Waits, func(w reason) string { return w.Text }))
 	}
 	if r.RequeueAt != nil {
-		write(b, "\nThe controller looks at the Job again in %s, at %s, or when something changes.\n",
+		write(b, "\nThe controller syncs the Job again in %s, at %s, or when something changes.\n",
 			time.Duration(r.RequeueSeconds*float64(time.Second)).Round(time.Millisecond),
 			r.RequeueAt.Format(time.RFC3339))
 	}

@@ -33,8 +33,8 @@ type report struct {
 	Created *time.Time `json:"created,omitempty"`
 	Started *time.Time `json:"started,omitempty"`
 	Ended   *time.Time `json:"ended,omitempty"`
-	// Succeeded counts the pods that have succeeded, by the status of the Job. Completions is how many it wants;
-	// absent if the success of any pod is enough.
+	// Succeeded counts the pods that have succeeded, by the status of the Job. Completions is how
+	// many it needs; absent if the success of any pod is enough.
 	Succeeded   int32  `json:"succeeded"`
 	Completions *int32 `json:"completions,omitempty"`
 	Parallelism int32  `json:"parallelism"`
@@ -47,7 +47,7 @@ type report struct {
 	// further pod. Also are the other causes, in the order of their rank.
 	Reason cause   `json:"reason"`
 	Also   []cause `json:"also"`
-	// Totals are the numbers of indexes, or of pods, by state.
+	// Totals counts the indexes, or the pods, by state.
 	Totals totals `json:"totals"`
 	// Prospect says whether the Job can still succeed, and what it needs for that. Until
 	// is the deadline of the Job.
@@ -67,14 +67,14 @@ type report struct {
 	// Finished says that the Job has ended after that.
 	Finished bool `json:"finished"`
 
-	// Waits are what the Job waits for after all this.
+	// Waits lists what the Job waits for after these steps.
 	Waits []reason `json:"waits"`
 	// RequeueSeconds is the time until the next sync if nothing changes, and RequeueAt
 	// the time of that sync; absent if only a change requires a sync.
 	RequeueSeconds float64    `json:"requeueSeconds,omitempty"`
 	RequeueAt      *time.Time `json:"requeueAt,omitempty"`
 
-	// Completed lists the completed indexes after all this, and Indexes the states of the
+	// Completed lists the completed indexes after these steps, and Indexes the states of the
 	// others, in order. Both are empty for a Job that is not Indexed.
 	Completed string  `json:"completed"`
 	Indexes   []index `json:"indexes"`
@@ -83,9 +83,9 @@ type report struct {
 	LastFailure *failure `json:"lastFailure,omitempty"`
 	// Log is the end of the log of the container that Reason names; absent unless it was asked for.
 	Log *Log `json:"log,omitempty"`
-	// Events are the last events of the Job, of its owners, and of the pods that Reason and Also name.
+	// Events lists the last events of the Job, of its owners, and of the pods that Reason and Also name.
 	Events []event `json:"events"`
-	// Notes are about unexpected input.
+	// Notes lists what is unexpected in the input.
 	Notes []Note `json:"notes"`
 	// Unreadable says which parts of the input cannot be read; absent in a list, and if there
 	// are none. The decision may be wrong without them.
@@ -130,7 +130,7 @@ type cause struct {
 	attention why.Attention
 }
 
-// totals count the indexes of an Indexed Job, or pods.
+// totals counts the indexes of an Indexed Job, or pods.
 type totals struct {
 	Done        int `json:"done"`
 	Running     int `json:"running"`

@@ -51,7 +51,7 @@ type (
 	}
 )
 
-// sarif returns the verdicts as a SARIF log: for an update the one that decides.
+// sarif returns the verdicts as a SARIF log; for an update, only the one that decides.
 func (all verdicts) sarif() sarifLog {
 	run := sarifRun{ColumnKind: "unicodeCodePoints", Results: []sarifResult{}}
 	run.Tool.Driver = sarifDriver{Name: "jobfate", Rules: []sarifRule{}}

@@ -29,7 +29,7 @@ type Simulate struct {
 	scenarioFile string // empty: every pod succeeds
 	seed         *uint64
 	limit        *time.Duration
-	runs         int // 0: a single run, which is printed
+	runs         int // 0: one run, printed as a whole
 	full         bool
 	fromCreation bool
 	now          time.Time

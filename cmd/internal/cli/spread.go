@@ -14,7 +14,7 @@ import (
 // removed or changes its meaning.
 type spread struct {
 	titled
-	// Assumed says what was assumed for want of a scenario.
+	// Assumed says what was assumed without a scenario.
 	Assumed string `json:"assumed,omitempty"`
 	// Seed is the seed of the first run.
 	Seed uint64 `json:"seed"`

@@ -9,8 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// A trap is a policy that the API server accepts, but that has another effect than users
-// expect.
+// A trap is a policy that the API server accepts, and whose effect differs from what users expect.
 type trap struct {
 	rule string
 	find func(*batchv1.Job) []finding
@@ -26,7 +25,7 @@ var trapTable = []trap{
 	{"ShadowedRule", shadowedRules},
 	// Ignored failures count towards no limit, so the pod is replaced forever.
 	{"EndlessIgnore", endlessIgnore},
-	// Restarts in place are no failures of the pod (KEP-5307). With the restart policy OnFailure of the pod
+	// Restarts in place are not failures of the pod (KEP-5307). With the restart policy OnFailure of the pod
 	// the backoffLimit counts them.
 	{"EndlessRestart", endlessRestart},
 	// The gate of the field is off by default in Kubernetes 1.37 (KEP-5547).
@@ -167,7 +166,7 @@ func endlessRestart(job *batchv1.Job) (out []finding) {
 		}
 		for n, rule := range c.RestartPolicyRules {
 			if rule.ExitCodes != nil && !limited {
-				message := fmt.Sprintf("a container that always exits so (%s %v) %s", rule.ExitCodes.Operator,
+				message := fmt.Sprintf("a container that always exits this way (%s %v) %s", rule.ExitCodes.Operator,
 					rule.ExitCodes.Values, endless)
 				out = append(out, finding{Field: fmt.Sprintf("%srestartPolicyRules[%d]", path, n), Message: message})
 			}

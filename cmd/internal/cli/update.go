@@ -24,9 +24,8 @@ type way struct {
 	send func(m *kubefile.Manifest, live kubefile.Object) sent
 }
 
-// ways are the commands. The answer to the first one decides, unless --by names another. kubectl
-// apply is the client-side one: with --server-side the answer also depends on the managers of the
-// fields.
+// ways lists the commands. The answer to the first one decides, unless --by names another. kubectl
+// apply is without --server-side, where the answer also depends on the managers of the fields.
 var ways = []way{
 	{"apply", applied},
 	{"replace", replaced},
@@ -148,8 +147,8 @@ func textOf(object any) []byte {
 	return text
 }
 
-// replaced is the manifest itself. In particular, kubectl replace does not add the selector and
-// the labels that the API server generates for a new Job.
+// replaced sends the manifest as it is: kubectl replace does not add the selector and the labels
+// that the API server generates for a new Job.
 func replaced(m *kubefile.Manifest, live kubefile.Object) sent {
 	if uid := m.Object().GetUID(); uid != "" && uid != live.GetUID() {
 		return refuse("Conflict", "metadata.uid",
@@ -168,7 +167,7 @@ func onVersion(next, live kubefile.Object) sent {
 }
 
 // live returns the old object as the API server stores it. An old one without a UID is a manifest that kubectl apply
-// has created. If the old object does not say what identifies it, next does.
+// has created. If the old object has no UID or version, it gets those of next.
 func live[T kubefile.Object](old *kubefile.Manifest, next T) T {
 	out := old.Object().DeepCopyObject().(T)
 	if out.GetUID() == "" && old.Fields() != nil {

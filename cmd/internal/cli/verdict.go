@@ -91,7 +91,7 @@ func (v *verdict) find(level, rule, name, message string) finding {
 	return f
 }
 
-// isOuter reports whether a field is one of the CronJob, which gives its name to the Job.
+// isOuter reports whether a field is one of the CronJob, whose name the Job has.
 func (v *verdict) isOuter(name string) bool {
 	return v.manifest.Cron != nil && (v.outer || name == "metadata.name")
 }
@@ -146,8 +146,9 @@ func (v *verdict) advice(job *batchv1.Job) {
 	}
 }
 
-// oddities adds what a strict decoder rejects. A cluster knows the fields of the Jobs that it stores. Unknown
-// fields of the pod template do not influence the Job, so they are no warnings.
+// oddities adds what a strict decoder rejects. The cluster has stored the known fields, so they are
+// only warnings. With loose, unknown fields of the pod template are ignored: they do not influence
+// the Job.
 func (v *verdict) oddities(odd kubefile.Oddities, object reflect.Type, known []string, loose bool) {
 	for _, p := range odd.Problems {
 		v.refuse("Unreadable", p.Field, p.Message)

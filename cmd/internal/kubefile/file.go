@@ -19,8 +19,7 @@ import (
 	"github.com/jobfate/jobfate/cmd/internal/textfile"
 )
 
-// Place is the place of an object in the input. An object that does not come from a text has
-// only a File, which describes the object.
+// Place is the place of an object in the input. An object without a text has only a File, which describes the object.
 type Place struct {
 	File string
 	*file
@@ -272,7 +271,7 @@ func (f *file) readYAML(document []byte) error {
 	return f.add(o, o.Items, "JSON")
 }
 
-// twice reads a document in which keys occur twice, if the source allows it.
+// twice reads a document with duplicate keys, if the source allows it.
 func (f *file) twice(document []byte) (o object) {
 	if !f.duplicates {
 		return o

@@ -72,7 +72,7 @@ func (m *Manifest) Whole() Place {
 	return m.At
 }
 
-// Oddities are fields that a strict decoder rejects.
+// Oddities lists the fields that a strict decoder rejects.
 type Oddities struct {
 	// Unknown lists the fields that this version of the API does not have. They are from a later
 	// release, or misspelt.

@@ -21,7 +21,7 @@ type object struct {
 	copied int               // the bytes of JSON that only aliases of YAML explain
 	wrong  error             // why it cannot be decoded; type and items are set anyway
 	at     Place
-	// duplicates are the keys that occur twice in the YAML. The JSON has the last one, as in kubectl.
+	// duplicates lists the keys that occur twice in the YAML. The JSON has the last one, as in kubectl.
 	duplicates []string
 }
 
@@ -79,8 +79,8 @@ func (o object) isList() bool {
 	return o.Kind == "List" || strings.HasSuffix(o.Kind, "List") && (o.Items != nil || o.wrong != nil)
 }
 
-// foreign returns the API group of the object if others than Kubernetes can define kinds in it; else
-// it is empty. Volcano, for one, has a kind Job.
+// foreign returns the API group of the object if others than Kubernetes can define kinds in it;
+// otherwise it is empty. Volcano, for example, has a kind Job.
 func (o object) foreign() string {
 	group, _, _ := strings.Cut(o.APIVersion, "/")
 	if !strings.Contains(group, ".") {

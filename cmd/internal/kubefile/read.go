@@ -40,7 +40,7 @@ type Source struct {
 	duplicates bool // keys of YAML may occur twice
 }
 
-// Input is Jobs and their pods, with their places.
+// Input holds Jobs and their pods, with their places.
 type Input struct {
 	Jobs    []*Manifest // at least one, in the order of the input
 	Pods    []*corev1.Pod

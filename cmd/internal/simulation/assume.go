@@ -16,7 +16,7 @@ import (
 	"github.com/jobfate/jobfate/explain"
 )
 
-// assumption is what an existing Job without a scenario is assumed to do.
+// assumption is the assumed behaviour of an existing Job without a scenario.
 type assumption struct {
 	duration time.Duration           // how long a pod runs
 	from     string                  // what the duration comes from
@@ -24,7 +24,7 @@ type assumption struct {
 	stuck    map[string]explain.Code // the pods that stay as they are, and why
 	refusal  explain.Code            // why the API server refuses pods; empty if it does not
 	most     int                     // with a refusal, the number of pods that it allows
-	room     bool                    // only pods that are on a node now, or take their place, run
+	capped   bool                    // only pods that are on a node now, or take their place, run
 }
 
 // assume derives from the pods of an existing Job what its pods will do. A pod that explain calls
@@ -53,7 +53,7 @@ func assume(job *batchv1.Job, s Settings) (*assumption, error) {
 		case explain.CauseWebhook, explain.CauseCreationRefused:
 			a.refusal = cause.Code
 		case explain.CauseUnschedulable:
-			a.room = true
+			a.capped = true
 		}
 		for _, name := range cause.Pods {
 			if a.stuck[name] == "" {
@@ -93,8 +93,8 @@ func (a *assumption) measure(pods []*corev1.Pod, now time.Time) {
 	a.outlived = longest > 0 && longest >= a.duration
 }
 
-// left returns how much longer a pod runs that has run for some time. It is not known when a pod ends that
-// has run longer than the others: it gets the default.
+// left returns how much longer a pod runs that has run for some time. A pod that has run longer
+// than the others gets the default, because its end is unknown.
 func (a *assumption) left(ran time.Duration) time.Duration {
 	if ran > 0 && ran >= a.duration {
 		return defaultDuration
@@ -120,7 +120,7 @@ func (a *assumption) String() string {
 	if len(a.stuck) > 0 {
 		parts = append(parts, "stuck pods stay as they are: "+a.stuckBy())
 	}
-	if a.room {
+	if a.capped {
 		parts = append(parts, "no further pod gets a node before one ends")
 	}
 	switch {
@@ -146,7 +146,7 @@ func (a *assumption) stuckBy() string {
 	return strings.Join(codes, ", ")
 }
 
-// assumedWait returns why nothing more happens, if that is assumed: else it is empty.
+// assumedWait returns why nothing more happens, if that is assumed; otherwise it is empty.
 func (p *play) assumedWait() string {
 	switch {
 	case p.refused:

@@ -84,7 +84,7 @@ func (p *play) continueFrom(job *batchv1.Job, pods []*corev1.Pod) error {
 	for _, pod := range p.cluster.Pods() {
 		p.resume(pod)
 	}
-	if p.assumed != nil && p.assumed.room {
+	if p.assumed != nil && p.assumed.capped {
 		room := int32(p.places.taken)
 		p.places.set(&room)
 	}

@@ -135,14 +135,14 @@ func (p *play) exit(l *simPod) {
 		return
 	}
 	code := nth(l.behaviour.Exits, l.before, 0)
-	again := restartOf(&pod.Spec, code)
+	inPlace := restartOf(&pod.Spec, code)
 	switch {
 	case l.behaviour.Evict:
 		p.evict(l)
-	case again.restarts:
+	case inPlace.restarts:
 		p.cluster.Restart(l.uid)
 		delay := resetDelay
-		if !again.all {
+		if !inPlace.all {
 			if p.now()-l.restarted > Time(stable) {
 				l.crashes = 0
 			}
@@ -152,7 +152,7 @@ func (p *play) exit(l *simPod) {
 		l.pod().Restarts++
 		p.result.Totals.Restarts++
 		if len(l.pod().Restarted) < mostRestarts {
-			l.pod().Restarted = append(l.pod().Restarted, Restart{At: p.now(), ExitCode: code, Rule: again.rule})
+			l.pod().Restarted = append(l.pod().Restarted, Restart{At: p.now(), ExitCode: code, Rule: inPlace.rule})
 		}
 		l.before++
 		p.taken[l.index] = max(p.taken[l.index], l.before+1)
@@ -163,8 +163,8 @@ func (p *play) exit(l *simPod) {
 	}
 }
 
-// again says whether a kubelet restarts the containers of a pod in place.
-type again struct {
+// inPlace says whether a kubelet restarts the containers of a pod in place.
+type inPlace struct {
 	restarts bool
 	rule     string // the restart rule of a container (KEP-5307); empty if a restart policy decides
 	all      bool   // the rule restarts all containers (KEP-5532)
@@ -172,29 +172,29 @@ type again struct {
 
 // restartOf returns what happens when all containers of a pod exit with a code. The pod goes on if one of
 // them is restarted.
-func restartOf(pod *corev1.PodSpec, code int32) again {
+func restartOf(pod *corev1.PodSpec, code int32) inPlace {
 	for i := range pod.Containers {
 		if a := restartOfContainer(&pod.Containers[i], pod.RestartPolicy, code); a.restarts {
 			return a
 		}
 	}
-	return again{}
+	return inPlace{}
 }
 
 // restartOfContainer applies the first rule that matches, then the policy of the container, then that of the
 // pod.
-func restartOfContainer(c *corev1.Container, policy corev1.RestartPolicy, code int32) again {
+func restartOfContainer(c *corev1.Container, policy corev1.RestartPolicy, code int32) inPlace {
 	if c.RestartPolicy == nil {
-		return again{restarts: policy == corev1.RestartPolicyOnFailure && code != 0}
+		return inPlace{restarts: policy == corev1.RestartPolicyOnFailure && code != 0}
 	}
 	for i, r := range c.RestartPolicyRules {
 		in := r.ExitCodes != nil && r.ExitCodes.Operator == corev1.ContainerRestartRuleOnExitCodesOpIn
 		if r.ExitCodes != nil && slices.Contains(r.ExitCodes.Values, code) == in {
-			return again{restarts: true, rule: fmt.Sprintf("restartPolicyRules[%d] of container %s", i, c.Name),
+			return inPlace{restarts: true, rule: fmt.Sprintf("restartPolicyRules[%d] of container %s", i, c.Name),
 				all: r.Action == corev1.ContainerRestartRuleActionRestartAllContainers}
 		}
 	}
-	return again{restarts: *c.RestartPolicy == corev1.ContainerRestartPolicyAlways ||
+	return inPlace{restarts: *c.RestartPolicy == corev1.ContainerRestartPolicyAlways ||
 		*c.RestartPolicy == corev1.ContainerRestartPolicyOnFailure && code != 0}
 }
 

@@ -11,14 +11,13 @@ import (
 // Result is the result of a simulation. All times are relative to the creation of the Job or, for an
 // existing Job, to the start of the simulation.
 type Result struct {
-	// Assumed says what was assumed for want of a scenario; empty if there is one, or if the Job
-	// is new.
+	// Assumed says what was assumed without a scenario; empty if there is one, or if the Job is new.
 	Assumed string `json:"assumed,omitempty"`
 	// End says how the simulation ended, and Took when. For a stalled simulation Took is
 	// the time of the last change.
 	End  End  `json:"end"`
 	Took Time `json:"took"`
-	// Reason and Message are from the condition with which the Job ended.
+	// Reason and Message are those of the condition with which the Job ended.
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
 	Totals  Totals `json:"totals"`

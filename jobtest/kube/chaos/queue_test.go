@@ -107,7 +107,7 @@ func TestContext(t *testing.T) {
 				}
 				starts++
 				running.Add(1)
-				go func() { // would block for ever in the bubble
+				go func() { // would block forever in the bubble
 					<-env.Context().Done()
 					running.Add(-1)
 				}()
