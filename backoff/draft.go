@@ -1,6 +1,7 @@
 package backoff
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -52,11 +53,8 @@ func Convert(d Draft) (Fields, error) {
 	if target != TargetIndex {
 		return Fields{BackoffLimit: clone(d.BackoffLimit)}, nil
 	}
-	perIndex := defaultLimit
-	if d.BackoffLimit != nil {
-		perIndex = *d.BackoffLimit
-	}
-	return Fields{BackoffLimitPerIndex: &perIndex}, nil
+	limit := defaultLimit
+	return Fields{BackoffLimitPerIndex: clone(cmp.Or(d.BackoffLimit, &limit))}, nil
 }
 
 func notNegative(name string, limit *int32) error {

@@ -1,6 +1,7 @@
 package backoff
 
 import (
+	"cmp"
 	"encoding/json"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,13 +32,8 @@ func (p *Policy) UnmarshalJSON(text []byte) error {
 	if err := json.Unmarshal(text, &in); err != nil {
 		return err
 	}
-	*p = Policy{Factor: in.Factor}
-	if in.Base != nil {
-		p.Base = in.Base.Duration
-	}
-	if in.Cap != nil {
-		p.Cap = in.Cap.Duration
-	}
+	none := &metav1.Duration{}
+	*p = Policy{Base: cmp.Or(in.Base, none).Duration, Cap: cmp.Or(in.Cap, none).Duration, Factor: in.Factor}
 	return nil
 }
 

@@ -67,10 +67,7 @@ func (l Limit) IndexExhausted(failures int32) bool {
 // kubelet may restart a container any number of times between two syncs, and the limits 0
 // and 1 have the same effect (k#54870, k#67859).
 func (l Limit) RestartsExceeded(sum int64) bool {
-	if l.PerJob == 0 {
-		return sum > 0
-	}
-	return sum >= int64(l.PerJob)
+	return sum > 0 && sum >= int64(l.PerJob)
 }
 
 // Restarts returns the number of container restarts of a pod, including init containers.

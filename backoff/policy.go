@@ -77,12 +77,5 @@ func (p Policy) Remaining(failures int32, last, now time.Time) time.Duration {
 	if failures <= 0 {
 		return 0
 	}
-	delay, elapsed := p.Delay(failures), now.Sub(last) // Sub saturates
-	switch {
-	case elapsed >= delay:
-		return 0
-	case elapsed < delay-math.MaxInt64: // delay-elapsed would overflow
-		return math.MaxInt64
-	}
-	return delay - elapsed
+	return max(last.Add(p.Delay(failures)).Sub(now), 0)
 }

@@ -40,20 +40,17 @@ func newCondition(t batchv1.JobConditionType, status corev1.ConditionStatus, rea
 // appended. A False condition is not appended. changed says whether the list differs in
 // more than times. set does not change the list that it is given.
 func set(conditions []batchv1.JobCondition, c batchv1.JobCondition) (list []batchv1.JobCondition, changed bool) {
-	for i := range conditions {
-		old := &conditions[i]
-		if old.Type != c.Type {
-			continue
-		}
-		if old.Status == c.Status && old.Reason == c.Reason && old.Message == c.Message {
+	i := slices.IndexFunc(conditions, func(old batchv1.JobCondition) bool { return old.Type == c.Type })
+	if i < 0 {
+		if c.Status == corev1.ConditionFalse {
 			return conditions, false
 		}
-		list = append(list, conditions...)
-		list[i] = c
-		return list, true
+		return append(slices.Clip(conditions), c), true
 	}
-	if c.Status == corev1.ConditionFalse {
+	if old := conditions[i]; old.Status == c.Status && old.Reason == c.Reason && old.Message == c.Message {
 		return conditions, false
 	}
-	return append(append(list, conditions...), c), true
+	list = slices.Clone(conditions)
+	list[i] = c
+	return list, true
 }

@@ -11,9 +11,5 @@ import (
 func Deadline(seconds int64, start, now time.Time) time.Duration {
 	const most = int64(math.MaxInt64 / time.Second)
 	allowed := time.Duration(min(max(seconds, 0), most)) * time.Second
-	active := now.Sub(start) // saturates
-	if active < 0 && allowed > math.MaxInt64+active {
-		return math.MaxInt64
-	}
-	return allowed - active
+	return start.Add(allowed).Sub(now)
 }

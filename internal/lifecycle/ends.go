@@ -21,15 +21,13 @@ type Facts struct {
 	// Failed is the number of failed pods, which counts towards Limit.
 	Failed int32
 	Limit  backoff.Limit
-	// Restarts is the number of container restarts. They count towards Limit if
-	// CountRestarts is set, that is with the restart policy OnFailure.
-	Restarts      int64
-	CountRestarts bool
+	// Restarts is the number of container restarts that count towards Limit: 0 without the
+	// restart policy OnFailure.
+	Restarts int64
 	// PastDeadline says that the Job has exceeded activeDeadlineSeconds.
 	PastDeadline bool
-	// Indexed, Completions, MaxFailedIndexes and SuccessPolicy come from the spec.
-	// Completed and FailedIndexes are disjoint.
-	Indexed          bool
+	// Completions, MaxFailedIndexes and SuccessPolicy come from the spec. Completed and
+	// FailedIndexes are disjoint, and empty unless the Job is Indexed.
 	Completions      *int32
 	MaxFailedIndexes *int32
 	Completed        indexset.Set
@@ -149,7 +147,7 @@ func when(holds func(*Facts) bool, reason, message string) func(*Facts) *Verdict
 }
 
 func exceedsBackoffLimit(f *Facts) bool {
-	return f.Limit.JobExceeded(f.Failed) || f.CountRestarts && f.Limit.RestartsExceeded(f.Restarts)
+	return f.Limit.JobExceeded(f.Failed) || f.Limit.RestartsExceeded(f.Restarts)
 }
 
 func exceedsMaxFailedIndexes(f *Facts) bool {
@@ -165,7 +163,7 @@ func hasFailedIndexes(f *Facts) bool {
 
 func successPolicy(f *Facts) *Verdict {
 	rule := f.SuccessPolicy.Match(f.Completed)
-	if !f.Indexed || rule < 0 {
+	if rule < 0 {
 		return nil
 	}
 	return &Verdict{batchv1.JobReasonSuccessPolicy, fmt.Sprintf("Matched rules at index %d", rule)}

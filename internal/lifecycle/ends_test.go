@@ -38,8 +38,8 @@ var on = map[string]func(*lifecycle.Facts){
 // with the given ways to end enabled.
 func factsOf(rows []string) *lifecycle.Facts {
 	f := &lifecycle.Facts{
-		Conditions: []batchv1.JobCondition{No(batchv1.JobFailureTarget), No(batchv1.JobSuccessCriteriaMet), No(batchv1.JobComplete)},
-		Indexed:    true, Completions: PtrTo[int32](4), Completed: indexset.Of(1, 2), Succeeded: 3, Failed: 6,
+		Conditions:  []batchv1.JobCondition{No(batchv1.JobFailureTarget), No(batchv1.JobSuccessCriteriaMet), No(batchv1.JobComplete)},
+		Completions: PtrTo[int32](4), Completed: indexset.Of(1, 2), Succeeded: 3, Failed: 6,
 		Limit: backoff.Limit{Target: backoff.TargetIndex, PerJob: 6},
 	}
 	for _, row := range rows {
@@ -116,9 +116,8 @@ func TestDecide_rows(t *testing.T) {
 		{"backoffLimit: failed > limit", lifecycle.Facts{Failed: 6, Limit: backoff.Limit{PerJob: 6}}, ""},
 		{"backoffLimit: failed > limit", lifecycle.Facts{Failed: 7, Limit: backoff.Limit{PerJob: 6}}, "BackoffLimit"},
 		{"backoffLimit together with backoffLimitPerIndex", lifecycle.Facts{Failed: 7, Limit: perIndex}, "BackoffLimit"},
-		{"restarts at the limit", lifecycle.Facts{Restarts: 6, CountRestarts: true, Limit: backoff.Limit{PerJob: 6}}, "BackoffLimit"},
-		{"restarts below the limit", lifecycle.Facts{Restarts: 5, CountRestarts: true, Limit: backoff.Limit{PerJob: 6}}, ""},
-		{"restarts do not count", lifecycle.Facts{Restarts: 6, Limit: backoff.Limit{PerJob: 6}}, ""},
+		{"restarts at the limit", lifecycle.Facts{Restarts: 6, Limit: backoff.Limit{PerJob: 6}}, "BackoffLimit"},
+		{"restarts below the limit", lifecycle.Facts{Restarts: 5, Limit: backoff.Limit{PerJob: 6}}, ""},
 		{
 			"KEP-3850: when the number of failed indexes exceeds the specified .spec.maxFailedIndexes",
 			lifecycle.Facts{FailedIndexes: indexset.Of(0, 1, 2), MaxFailedIndexes: two, Limit: perIndex}, "MaxFailedIndexes",
@@ -149,12 +148,12 @@ func TestDecide_rows(t *testing.T) {
 		{"without completions and success", lifecycle.Facts{Settled: true, Limit: perIndex}, ""},
 		{"completions of 0", lifecycle.Facts{Completions: PtrTo[int32](0), Settled: true, Limit: perIndex}, "Completions"},
 		{
-			"a success policy is for Indexed Jobs",
-			lifecycle.Facts{Completed: indexset.Of(0), SuccessPolicy: lifecycle.NewSuccessPolicy(&batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededCount: PtrTo[int32](1)}}}, 2)}, "",
+			"a success policy is for Jobs with indexes",
+			lifecycle.Facts{Completed: indexset.Of(0), SuccessPolicy: lifecycle.NewSuccessPolicy(&batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededCount: PtrTo[int32](1)}}}, 0)}, "",
 		},
 		{
 			"the first rule of a success policy",
-			lifecycle.Facts{Indexed: true, Completed: indexset.Of(0), SuccessPolicy: lifecycle.NewSuccessPolicy(&batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededCount: PtrTo[int32](1)}}}, 2)}, "SuccessPolicy",
+			lifecycle.Facts{Completed: indexset.Of(0), SuccessPolicy: lifecycle.NewSuccessPolicy(&batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededCount: PtrTo[int32](1)}}}, 2)}, "SuccessPolicy",
 		},
 		{"the zero Facts", lifecycle.Facts{}, ""},
 	} {
@@ -183,7 +182,7 @@ func slowDecide(f *lifecycle.Facts, completed, failed map[int]bool, rules []slow
 		return "FailJob"
 	case f.Failed > f.Limit.PerJob:
 		return "BackoffLimit"
-	case f.CountRestarts && f.Restarts > 0 && f.Restarts >= int64(f.Limit.PerJob):
+	case f.Restarts > 0 && f.Restarts >= int64(f.Limit.PerJob):
 		return "BackoffLimit"
 	case f.PastDeadline:
 		return "Deadline"
@@ -191,7 +190,7 @@ func slowDecide(f *lifecycle.Facts, completed, failed map[int]bool, rules []slow
 		return "MaxFailedIndexes"
 	case len(failed) > 0 && finished == int(*f.Completions):
 		return "FailedIndexes"
-	case f.Indexed && slowMatch(rules, completed, int(*f.Completions)) >= 0:
+	case slowMatch(rules, completed, int(*f.Completions)) >= 0:
 		return "SuccessPolicy"
 	case f.Settled && f.Active == 0 && f.Succeeded >= *f.Completions:
 		return "Completions"
@@ -208,11 +207,10 @@ func TestRandom_decide(t *testing.T) {
 			delete(failed, i)
 		}
 		f := &lifecycle.Facts{
-			Failed: rapid.Int32Range(0, 3).Draw(t, "failures"), Restarts: rapid.Int64Range(0, 3).Draw(t, "restarts"), CountRestarts: flip.Draw(t, "on failure"),
+			Failed: rapid.Int32Range(0, 3).Draw(t, "failures"), Restarts: rapid.Int64Range(0, 3).Draw(t, "restarts"),
 			Limit:        backoff.Limit{Target: backoff.TargetJob, PerJob: rapid.Int32Range(0, 3).Draw(t, "limit")},
 			PastDeadline: rapid.IntRange(0, 9).Draw(t, "past deadline") == 0,
-			Indexed:      flip.Draw(t, "indexed"), Completions: PtrTo(int32(8)),
-			Completed: completedSet, FailedIndexes: failedSet.Difference(completedSet),
+			Completions:  PtrTo(int32(8)), Completed: completedSet, FailedIndexes: failedSet.Difference(completedSet),
 			Succeeded: rapid.Int32Range(0, 8).Draw(t, "succeeded"), Settled: flip.Draw(t, "settled"), Active: rapid.Int32Range(0, 1).Draw(t, "active"),
 		}
 		if flip.Draw(t, "has conditions") {

@@ -11,8 +11,8 @@ import (
 func ExampleDecide() {
 	two := int32(2)
 	facts := lifecycle.Facts{
-		Indexed: true, Completions: &two,
-		Completed: indexset.Of(0, 1), Succeeded: 2, Settled: true,
+		Completions: &two,
+		Completed:   indexset.Of(0, 1), Succeeded: 2, Settled: true,
 		PastDeadline: true,
 	}
 	end := lifecycle.Decide(&facts)

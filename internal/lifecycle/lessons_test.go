@@ -120,7 +120,7 @@ func TestLesson_k54870_k67859_k95438_restarts(t *testing.T) {
 		restarts int64
 		want     bool
 	}{{0, 0, false}, {0, 1, true}, {1, 0, false}, {1, 1, true}, {6, 5, false}, {6, 6, true}} {
-		facts := lifecycle.Facts{Restarts: tc.restarts, CountRestarts: true, Limit: backoff.Limit{PerJob: tc.limit}}
+		facts := lifecycle.Facts{Restarts: tc.restarts, Limit: backoff.Limit{PerJob: tc.limit}}
 		Same(t, fmt.Sprintf("limit %d, %d restarts: ends", tc.limit, tc.restarts), lifecycle.Decide(&facts).Ended(), tc.want)
 	}
 }

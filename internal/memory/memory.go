@@ -153,9 +153,7 @@ func (m *Memory) Fresh(c Caches, job *batchv1.Job, version string) bool {
 	if m.IsForeign(job, version) {
 		pods = Newest(pods, version)
 	}
-	return jobs != "" && pods != "" &&
-		c.Jobs != "" && !Older(c.Jobs, jobs) &&
-		c.Pods != "" && !Older(c.Pods, pods)
+	return jobs != "" && !Older(c.Jobs, jobs) && pods != "" && !Older(c.Pods, pods)
 }
 
 // IsForeign reports whether another process has stored the status of a cached Job.
@@ -222,11 +220,8 @@ func (m *Memory) Delete(uid types.UID, seen string) {
 // ForgetCreation forgets the creation of a pod that was observed. A cache may show the pod before
 // it is complete up to the creation.
 func (m *Memory) ForgetCreation(uid types.UID) {
-	for i := range m.Created {
-		if m.Created[i].UID == uid {
-			m.Created = slices.Concat(m.Created[:i], m.Created[i+1:]) // copies of the memory share it
-			return
-		}
+	if i := slices.IndexFunc(m.Created, func(c Created) bool { return c.UID == uid }); i >= 0 {
+		m.Created = slices.Concat(m.Created[:i], m.Created[i+1:]) // copies of the memory share it
 	}
 }
 
@@ -265,40 +260,38 @@ func (m *Memory) Observe(shown func(types.UID) *corev1.Pod, version string) (p P
 	})
 	m.stop(shown)
 	p.Created = Without(m.Created, func(c Created) bool { return shown(c.UID) != nil })
-	gone := func(uid types.UID, since string) bool { return shown(uid) == nil && !Older(version, since) }
-	maps.DeleteFunc(m.Deleted, func(uid types.UID, before string) bool {
-		pod := shown(uid)
-		return gone(uid, before) || pod != nil && pod.DeletionTimestamp != nil && !Older(version, pod.ResourceVersion)
-	})
-	for uid := range m.Deleted {
-		if pod := shown(uid); pod == nil || pod.DeletionTimestamp == nil {
+	for uid, before := range m.Deleted {
+		switch pod := shown(uid); {
+		case pod == nil && !Older(version, before),
+			pod != nil && pod.DeletionTimestamp != nil && !Older(version, pod.ResourceVersion):
+			delete(m.Deleted, uid)
+		case pod == nil || pod.DeletionTimestamp == nil:
 			p.Deleted = append(p.Deleted, uid)
 		}
 	}
-	maps.DeleteFunc(m.Stripped, func(uid types.UID, s Stripped) bool {
-		return s.Without == "" && gone(uid, s.Version) || s.Without != "" && !Older(version, s.Without)
-	})
-	if len(m.Deleted)+len(m.Stripped) == 0 {
-		m.Deleted, m.Stripped = nil, nil // maps do not shrink
-	}
 	for uid, s := range m.Stripped {
+		switch pod := shown(uid); {
+		case s.Without == "" && pod == nil && !Older(version, s.Version), s.Without != "" && !Older(version, s.Without):
+			delete(m.Stripped, uid)
 		// Others may have put the finalizer back.
-		if pod := shown(uid); pod != nil && (s.Without == "" || Older(pod.ResourceVersion, s.Without)) {
+		case pod != nil && (s.Without == "" || Older(pod.ResourceVersion, s.Without)):
 			p.Stripped = append(p.Stripped, uid)
 		}
+	}
+	if len(m.Deleted)+len(m.Stripped) == 0 {
+		m.Deleted, m.Stripped = nil, nil // maps do not shrink
 	}
 	return p
 }
 
 // NextRead returns the time until the next created pod is to be read by name; 0 if there is
 // none.
-func (p *Pending) NextRead(now time.Time) (wait time.Duration) {
-	for i, c := range p.Created {
-		if next := max(c.At.Add(ReadAfter).Sub(now), time.Second); i == 0 || next < wait {
-			wait = next
-		}
+func (p *Pending) NextRead(now time.Time) time.Duration {
+	if len(p.Created) == 0 {
+		return 0
 	}
-	return wait
+	first := slices.MinFunc(p.Created, func(a, b Created) int { return a.At.Compare(b.At) })
+	return max(first.At.Add(ReadAfter).Sub(now), time.Second)
 }
 
 // Without returns the elements of a list that are not dropped. It does not change the list.
@@ -330,12 +323,7 @@ func Older(version, than string) bool {
 }
 
 func isNumber(version string) bool {
-	for _, c := range version {
-		if c < '0' || c > '9' {
-			return false
-		}
-	}
-	return true
+	return !strings.ContainsFunc(version, func(c rune) bool { return c < '0' || c > '9' })
 }
 
 // Newest returns the newer of two versions.

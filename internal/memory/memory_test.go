@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -38,8 +39,10 @@ func TestMemory_clone(t *testing.T) {
 		t.Errorf("the copies share memory: %v, %v, %v", m.Created, second.Created, first.Created)
 	}
 	second.Created = Without(second.Created, func(c Created) bool { return c.UID == "a" })
-	if first.Created[0].UID != "a" || len(second.Created) != 1 {
-		t.Errorf("the copies share memory: %v, %v", first.Created, second.Created)
+	third := m.Clone()
+	third.ForgetCreation("a")
+	if first.Created[0].UID != "a" || len(second.Created) != 1 || m.Created[0].UID != "a" || len(third.Created) != 1 {
+		t.Errorf("the copies share memory: %v, %v, %v, %v", m.Created, first.Created, second.Created, third.Created)
 	}
 }
 
@@ -56,6 +59,53 @@ func TestObserve_creationOfAPodThatWasDeletedOrFreed(t *testing.T) {
 		none := func(types.UID) *corev1.Pod { return nil }
 		if p := m.Observe(none, "9"); len(p.Created) > 0 {
 			t.Errorf("%s: %d creations are not observed, want none", name, len(p.Created))
+		}
+	}
+}
+
+// Both caches must show every write before the barrier, and what they have shown before.
+func TestFresh(t *testing.T) {
+	for _, test := range []struct {
+		jobsFloor, podsFloor string
+		caches               Caches
+		want                 bool
+	}{
+		{"", "", Caches{"5", "5", "5"}, true},
+		{"", "", Caches{"4", "5", "5"}, false},
+		{"", "", Caches{"5", "4", "5"}, false},
+		{"6", "", Caches{"5", "5", "5"}, false},
+		{"", "6", Caches{"5", "5", "5"}, false},
+		// without a barrier, caches that were used before
+		{"5", "5", Caches{"5", "5", ""}, true},
+		{"", "5", Caches{"5", "5", ""}, false},
+		{"5", "", Caches{"5", "5", ""}, false},
+		{"5", "5", Caches{"", "5", ""}, false},
+		{"5", "5", Caches{"5", "", ""}, false},
+	} {
+		m := Memory{JobsFloor: test.jobsFloor, PodsFloor: test.podsFloor}
+		if got := m.Fresh(test.caches, &batchv1.Job{}, "5"); got != test.want {
+			t.Errorf("floors %q and %q, %+v: Fresh = %t, want %t", m.JobsFloor, m.PodsFloor, test.caches, got, test.want)
+		}
+	}
+}
+
+// The creation that is read first was the first that was acknowledged, or last read.
+func TestNextRead(t *testing.T) {
+	now := time.Unix(100, 0)
+	at := func(seconds ...time.Duration) (p Pending) {
+		for _, s := range seconds {
+			p.Created = append(p.Created, Created{At: now.Add(-s * time.Second)})
+		}
+		return p
+	}
+	for _, test := range []struct {
+		pending Pending
+		want    time.Duration
+	}{
+		{at(), 0}, {at(3), 7 * time.Second}, {at(3, 4, 2), 6 * time.Second}, {at(60), time.Second},
+	} {
+		if got := test.pending.NextRead(now); got != test.want {
+			t.Errorf("%v: NextRead = %v, want %v", test.pending.Created, got, test.want)
 		}
 	}
 }
