@@ -9,6 +9,8 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 func decideOn(t *testing.T, in Snapshot) Decision {
@@ -18,13 +20,6 @@ func decideOn(t *testing.T, in Snapshot) Decision {
 		t.Fatal(err)
 	}
 	return o
-}
-
-func uids(pods []*corev1.Pod) (list []types.UID) {
-	for _, pod := range pods {
-		list = append(list, pod.UID)
-	}
-	return list
 }
 
 func toJSON(v any) string {
@@ -88,7 +83,7 @@ func TestSettle_succeededOfIndexedJobs(t *testing.T) {
 		pod := podIn(job, 1, corev1.PodSucceeded)
 		job.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Succeeded: []types.UID{pod.UID}}
 		d := decideOn(t, Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time})
-		st := d.Settle(uids(d.Strip)...).Status
+		st := d.Settle(UIDsOf(d.Strip)...).Status
 		if st == nil || st.Succeeded != 1 || st.CompletedIndexes != "0" || len(st.UncountedTerminatedPods.Succeeded) != 0 {
 			t.Errorf("settled%s: %s, want 1 succeeded, index 0 completed and an empty list", limit, toJSON(st))
 		}

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/internal/memory"
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 // upTo begins a sync and answers its requests until one has the verb. It returns that
@@ -63,7 +64,7 @@ func TestLiveRead_fails(t *testing.T) {
 		"the answer is nil":        func(Request) (runtime.Object, error) { return (*corev1.PodList)(nil), nil },
 	} {
 		m, s := newMachine(), &server{job: job}
-		checkSame(t, name, run(t, m, unversioned(fresh(job)), s.except(ListPods, how)), []string{"get the Job", "list the pods"})
+		Same(t, name, run(t, m, unversioned(fresh(job)), s.except(ListPods, how)), []string{"get the Job", "list the pods"})
 		if m.Result().Err == nil {
 			t.Errorf("%s: there is no error", name)
 		}
@@ -72,7 +73,7 @@ func TestLiveRead_fails(t *testing.T) {
 	// An answer without the Job says that it is gone.
 	for name, object := range map[string]runtime.Object{"no object": nil, "a nil Job": (*batchv1.Job)(nil), "a Job without a UID": &batchv1.Job{}, "a pod": podOf(job, "a", "11")} {
 		m, s := newMachine(), &server{job: job}
-		checkSame(t, name, run(t, m, unversioned(fresh(job)), s.except(GetJob, func(Request) (runtime.Object, error) { return object, nil })), []string{"get the Job"})
+		Same(t, name, run(t, m, unversioned(fresh(job)), s.except(GetJob, func(Request) (runtime.Object, error) { return object, nil })), []string{"get the Job"})
 		if r := m.Result(); !r.Gone || r.Requeue != 0 {
 			t.Errorf("%s: gone %t, requeue %s; want gone, and no other sync", name, r.Gone, r.Requeue)
 		}
@@ -82,7 +83,7 @@ func TestLiveRead_fails(t *testing.T) {
 	m, s := newMachine(), &server{job: job}
 	m.config.Names = func(prefix string) string { return prefix + "abcde" }
 	run(t, m, fresh(job), s.except(CreatePod, func(Request) (runtime.Object, error) { return nil, errTimeout }))
-	checkSame(t, "requests", run(t, m, fresh(job), s.except(GetPod, func(Request) (runtime.Object, error) { return nil, errTimeout })),
+	Same(t, "requests", run(t, m, fresh(job), s.except(GetPod, func(Request) (runtime.Object, error) { return nil, errTimeout })),
 		[]string{"get pod train-abcde"})
 	if len(m.memory.Lost) != 1 || !errors.Is(m.Result().Err, errTimeout) {
 		t.Errorf("lost %v, error %v", m.memory.Lost, m.Result().Err)
@@ -97,9 +98,7 @@ func TestWait_withoutBatchPeriod(t *testing.T) {
 	m.config.BatchPeriod = 0
 	run(t, m, fresh(job), s.answer)
 	run(t, m, fresh(next), s.answer)
-	if got := m.Result().Requeue; got != time.Second {
-		t.Errorf("Requeue = %v, want 1s", got)
-	}
+	Same(t, "Requeue", m.Result().Requeue, time.Second)
 }
 
 // A clone has the same memory, and is independent.

@@ -8,6 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 // These tests check that a status never contradicts the last one because the cache of pods lags
@@ -75,7 +77,7 @@ func TestCounts_whileCreationsAreUnobserved(t *testing.T) {
 		w.sync(t, noon.Add(time.Duration(10+11*i)*time.Second), "1000") // reads them live
 	}
 	w.sync(t, noon.Add(30*time.Second), "9000", w.made...)
-	checkSame(t, "statuses", w.stored, []string{"active 3 ready 0 terminating 0 failed 0"})
+	Same(t, "statuses", w.stored, []string{"active 3 ready 0 terminating 0 failed 0"})
 }
 
 // A created pod that was read by name after its end, or after its deletion began, is not active any
@@ -89,7 +91,7 @@ func TestCounts_ofAPodThatWasReadAfterItsEnd(t *testing.T) {
 		if len(w.made) != 2 {
 			t.Errorf("%s: %d pods were created, want 2", name, len(w.made))
 		}
-		checkSame(t, name+": statuses", w.stored, []string{
+		Same(t, name+": statuses", w.stored, []string{
 			"active 2 ready 0 terminating 0 failed 0",
 			"active 1 ready 0 terminating 0 failed 0",
 		})
@@ -104,7 +106,7 @@ func TestCounts_whileSomeCreationsAreUnobserved(t *testing.T) {
 	w.sync(t, noon, "1000", w.at(w.made[0], ready))
 	w.sync(t, noon, "1000", w.at(w.made[0], fails))
 	w.sync(t, noon.Add(time.Minute), "9000", w.made[1:]...)
-	checkSame(t, "statuses", w.stored, []string{
+	Same(t, "statuses", w.stored, []string{
 		"active 3 ready 0 terminating 0 failed 0",
 		"active 3 ready 1 terminating 0 failed 0",
 		"active 2 ready 0 terminating 0 failed 0", // in the uncounted list
@@ -122,7 +124,7 @@ func TestCounts_ofACountedPodWhoseCreationIsUnobserved(t *testing.T) {
 	w.sync(t, noon, "1000")
 	w.sync(t, noon, "1000", w.at(w.made[0], fails))
 	w.sync(t, noon, "1000")
-	checkSame(t, "statuses", w.stored, []string{
+	Same(t, "statuses", w.stored, []string{
 		"active 2 ready 0 terminating 0 failed 0",
 		"active 1 ready 0 terminating 0 failed 0",
 		"active 1 ready 0 terminating 0 failed 1",
@@ -145,7 +147,7 @@ func TestCounts_whileDeletionsAreUnobserved(t *testing.T) {
 	}
 	w.sync(t, noon, "9000", w.at(running[0], stripped, terminates), w.at(running[1], stripped, terminates))
 	w.sync(t, noon, "9000")
-	checkSame(t, "statuses", w.stored, []string{
+	Same(t, "statuses", w.stored, []string{
 		"active 2 ready 0 terminating 0 failed 0",
 		"active 2 ready 1 terminating 0 failed 0",
 		"active 0 ready 0 terminating 2 failed 0",
@@ -165,7 +167,7 @@ func TestCounts_whileTheDeletionsAtTheEndAreUnobserved(t *testing.T) {
 	for range 3 {
 		w.sync(t, noon, upTo, pods...)
 	}
-	checkSame(t, "statuses", w.stored, []string{
+	Same(t, "statuses", w.stored, []string{
 		"active 2 ready 0 terminating 0 failed 0",
 		"active 0 ready 0 terminating 1 failed 0",
 		"active 0 ready 0 terminating 1 failed 2", // the deleted pod counts as failed

@@ -2,8 +2,6 @@ package jobfate
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -43,7 +41,6 @@ func podOf(job *batchv1.Job, uid, version string, changes ...func(*corev1.Pod)) 
 }
 
 func succeeded(pod *corev1.Pod) { pod.Status.Phase = corev1.PodSucceeded }
-func unowned(pod *corev1.Pod)   { pod.OwnerReferences = nil }
 
 // fresh returns a view of caches that are up to date.
 func fresh(job *batchv1.Job, pods ...*corev1.Pod) View {
@@ -167,12 +164,5 @@ func (s *server) except(verb Verb, how answers) answers {
 			return how(r)
 		}
 		return s.answer(r)
-	}
-}
-
-func checkSame(t testing.TB, what string, got, want []string) {
-	t.Helper()
-	if !slices.Equal(got, want) {
-		t.Errorf("%s:\n  got  %s\n  want %s", what, strings.Join(got, "; "), strings.Join(want, "; "))
 	}
 }

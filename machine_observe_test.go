@@ -96,9 +96,7 @@ func TestMemory_forgetsWhatIsObserved(t *testing.T) {
 		}
 		begin(t, m, viewOf(jobAt("1"), test.pods, test.version))
 		Same(t, test.name+": in flight", in.InFlight, test.want)
-		if m.Idle() != test.forgets {
-			t.Errorf("%s: idle %t, want %t: %s", test.name, m.Idle(), test.forgets, m.memory.String())
-		}
+		Same(t, test.name+": idle with "+m.memory.String(), m.Idle(), test.forgets)
 	}
 }
 
@@ -163,7 +161,7 @@ func TestAbandoned_beforeNext(t *testing.T) {
 	if len(m.memory.Lost) != 0 || m.memory.ReadFirst {
 		t.Errorf("%s", m.memory.String())
 	}
-	checkSame(t, "requests", []string{text(m.Next()[0])}, []string{"create pod train-"})
+	Same(t, "requests", []string{text(m.Next()[0])}, []string{"create pod train-"})
 }
 
 // Every request names its object, including those of the first sync of a process.
@@ -183,7 +181,7 @@ func TestRequests_nameTheirObject(t *testing.T) {
 // A live read has shown that a Job is gone: the Machine creates no pod for it if the cache still
 // shows it, and forgets nothing of the next Job of that name.
 func TestGone_isRemembered(t *testing.T) {
-	adoptable := podOf(train(2), "a", "11", unowned)
+	adoptable := podOf(train(2), "a", "11", Ownerless)
 	for name, test := range map[string]struct {
 		pods  []*corev1.Pod
 		learn func(*testing.T, *Machine, *server) // that the Job is gone
@@ -191,35 +189,35 @@ func TestGone_isRemembered(t *testing.T) {
 		"after a status write without an answer": {learn: func(t *testing.T, m *Machine, s *server) {
 			run(t, m, fresh(train(2)), s.except(PatchStatus, func(Request) (runtime.Object, error) { return nil, errTimeout }))
 			s.job = nil
-			checkSame(t, "requests", run(t, m, fresh(train(2)), s.answer), []string{"get the Job"})
+			Same(t, "requests", run(t, m, fresh(train(2)), s.answer), []string{"get the Job"})
 		}},
 		"before an adoption": {learn: func(t *testing.T, m *Machine, s *server) {
 			s.job = nil
-			checkSame(t, "requests", run(t, m, fresh(train(2), adoptable), s.answer), []string{"get the Job"})
+			Same(t, "requests", run(t, m, fresh(train(2), adoptable), s.answer), []string{"get the Job"})
 		}},
 		"there is another Job": {learn: func(t *testing.T, m *Machine, s *server) {
 			s.job = train(2)
 			s.job.UID = "another"
-			checkSame(t, "requests", run(t, m, unversioned(fresh(train(2))), s.answer), []string{"get the Job"})
+			Same(t, "requests", run(t, m, unversioned(fresh(train(2))), s.answer), []string{"get the Job"})
 		}},
 		"with writes for an earlier Job pending": {learn: func(t *testing.T, m *Machine, s *server) {
 			s.job = train(2)
 			s.job.UID = "earlier"
 			run(t, m, fresh(s.job), s.answer)
 			s.job = nil
-			checkSame(t, "requests", run(t, m, fresh(train(2)), s.answer), []string{"get the Job"})
+			Same(t, "requests", run(t, m, fresh(train(2)), s.answer), []string{"get the Job"})
 		}},
 		"and the cache showed none": {learn: func(t *testing.T, m *Machine, s *server) {
 			run(t, m, fresh(train(2)), s.answer)
 			s.job = nil
-			checkSame(t, "requests", run(t, m, fresh(nil), s.answer), []string{"get the Job"})
+			Same(t, "requests", run(t, m, fresh(nil), s.answer), []string{"get the Job"})
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, s := newMachine(), &server{job: train(2)}
 			test.learn(t, m, s)
 			for range 2 {
-				checkSame(t, "requests for the old view", run(t, m, fresh(train(2)), s.answer), nil)
+				Same(t, "requests for the old view", run(t, m, fresh(train(2)), s.answer), nil)
 				if r := m.Result(); !r.Gone || r.Err != nil || !m.Idle() {
 					t.Errorf("gone %t, error %v, %s; want gone, and nothing pending", r.Gone, r.Err, m.memory.String())
 				}
@@ -227,9 +225,9 @@ func TestGone_isRemembered(t *testing.T) {
 			next := train(1)
 			next.UID, next.ResourceVersion = "next", "900"
 			s.job = next
-			checkSame(t, "requests for the next Job", run(t, m, fresh(next), s.answer), []string{"create pod train-", "patch the status"})
+			Same(t, "requests for the next Job", run(t, m, fresh(next), s.answer), []string{"create pod train-", "patch the status"})
 			pending := m.memory.String()
-			checkSame(t, "requests for the old view", run(t, m, fresh(train(2)), s.answer), nil)
+			Same(t, "requests for the old view", run(t, m, fresh(train(2)), s.answer), nil)
 			if m.memory.Job != next.UID || m.memory.String() != pending {
 				t.Errorf("the Machine remembers %s, %s; want %s, %s", m.memory.Job, m.memory.String(), next.UID, pending)
 			}

@@ -13,6 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 func notFound(r Request) error {
@@ -44,7 +46,7 @@ func TestFreshness(t *testing.T) {
 			s := &server{job: train(1)}
 			v := fresh(train(1))
 			v.JobsVersion, v.PodsVersion, v.Barrier = test.jobs, test.pods, test.barrier
-			checkSame(t, "requests", run(t, newMachine(), v, s.answer), test.want)
+			Same(t, "requests", run(t, newMachine(), v, s.answer), test.want)
 		})
 	}
 }
@@ -80,9 +82,7 @@ func TestFreshness_ofAForeignStatus(t *testing.T) {
 			v := fresh(foreign, failed)
 			v.JobsVersion, v.PodsVersion, s.job = "3000", test.pods, foreign
 			asked := run(t, m, v, s.answer)
-			if live := slices.Contains(asked, "list the pods"); live != test.live {
-				t.Errorf("the requests are %q, want live reads: %v", asked, test.live)
-			}
+			Same(t, "live reads in "+strings.Join(asked, "; "), slices.Contains(asked, "list the pods"), test.live)
 		})
 	}
 }
@@ -122,7 +122,7 @@ func TestFreshness_ofAForeignStatusAfterAFailedRead(t *testing.T) {
 	v.JobsVersion, v.PodsVersion = "3000", "2999"
 	for range 2 {
 		asked := run(t, m, v, s.except(ListPods, func(Request) (runtime.Object, error) { return nil, errTimeout }))
-		checkSame(t, "requests", asked, []string{"get the Job", "list the pods"})
+		Same(t, "requests", asked, []string{"get the Job", "list the pods"})
 	}
 }
 
@@ -151,7 +151,7 @@ func TestFreshness_backInTime(t *testing.T) {
 	v.PodsVersion = "999"
 	s.pods = []*corev1.Pod{podOf(job, "a", "11")}
 	asked := run(t, m, v, s.answer)
-	checkSame(t, "requests", asked[:2], []string{"get the Job", "list the pods"})
+	Same(t, "requests", asked[:2], []string{"get the Job", "list the pods"})
 	for _, r := range asked {
 		if strings.HasPrefix(r, "create") {
 			t.Errorf("a pod is created because of an older view: %v", asked)
@@ -186,9 +186,7 @@ func TestFreshness_backInTimeOfAnEarlierJob(t *testing.T) {
 			v := fresh(job)
 			v.JobsVersion, v.PodsVersion, v.Barrier, s.job = test.jobsVersion, test.podsVersion, "1", job
 			asked := run(t, m, v, s.answer)
-			if live := slices.Contains(asked, "list the pods"); live != test.live {
-				t.Errorf("the requests are %q, want live reads: %t", asked, test.live)
-			}
+			Same(t, "live reads in "+strings.Join(asked, "; "), slices.Contains(asked, "list the pods"), test.live)
 		})
 	}
 }
@@ -199,7 +197,7 @@ func TestStaleJob(t *testing.T) {
 	m := newMachine()
 	s := &server{job: job}
 	run(t, m, fresh(job), s.answer)
-	checkSame(t, "requests", run(t, m, fresh(job, podOf(job, "a", "11")), s.answer), nil)
+	Same(t, "requests", run(t, m, fresh(job, podOf(job, "a", "11")), s.answer), nil)
 	if r := m.Result(); r.Requeue != time.Second || r.Err != nil {
 		t.Errorf("the result is %+v, want Requeue 1s and no error", r)
 	}
@@ -219,13 +217,13 @@ func TestCreation_inFlight(t *testing.T) {
 	job.ResourceVersion, job.Status = "2100", m.result.Decision.made.status
 	s.job = job
 	v := fresh(job)
-	checkSame(t, "requests before it is observed", run(t, m, v, s.answer), nil) // the status counts the pod already
+	Same(t, "requests before it is observed", run(t, m, v, s.answer), nil) // the status counts the pod already
 	if r := m.Result(); r.Requeue != 10*time.Second {
 		t.Errorf("Requeue = %v, want 10s, to read the pod by name", r.Requeue)
 	}
 	v.PodsVersion, v.Job = "2003", job.DeepCopy()
 	v.Job.ResourceVersion = "2200"
-	checkSame(t, "requests when the cache has passed its version", run(t, m, v, s.answer)[:1], []string{"create pod train-"})
+	Same(t, "requests when the cache has passed its version", run(t, m, v, s.answer)[:1], []string{"create pod train-"})
 }
 
 // A creation that is not observed after some seconds is resolved by a read by name.
@@ -249,7 +247,7 @@ func TestCreation_readByName(t *testing.T) {
 			s.pods, want = []*corev1.Pod{made}, want[:1]
 		}
 		got := run(t, m, v, s.answer)
-		checkSame(t, "first requests", got[:min(2, len(got))], want)
+		Same(t, "first requests", got[:min(2, len(got))], want)
 	}
 }
 
@@ -276,7 +274,7 @@ func TestCreation_lost(t *testing.T) {
 		if len(got) < len(want) {
 			t.Fatalf("named %t: requests %v, want %v first", named, got, want)
 		}
-		checkSame(t, "first requests", got[:len(want)], want)
+		Same(t, "first requests", got[:len(want)], want)
 		for _, r := range got {
 			if strings.HasPrefix(r, "create") {
 				t.Errorf("named %t: a second pod is created: %v", named, got)
@@ -294,7 +292,7 @@ func TestCreation_lostAndTheNameIsTaken(t *testing.T) {
 	job, other := train(1), train(1)
 	other.UID = "another"
 	for name, taken := range map[string]*corev1.Pod{
-		"by a pod without a controller": podOf(job, "abcde", "2001", unowned),
+		"by a pod without a controller": podOf(job, "abcde", "2001", Ownerless),
 		"by a pod of another Job":       podOf(other, "abcde", "2001"),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -302,7 +300,7 @@ func TestCreation_lostAndTheNameIsTaken(t *testing.T) {
 			m.config.Names = func(prefix string) string { return prefix + "abcde" }
 			run(t, m, fresh(job), s.except(CreatePod, func(Request) (runtime.Object, error) { return nil, errTimeout }))
 			asked := run(t, m, fresh(s.job), s.answer)
-			checkSame(t, "requests", asked, []string{"get pod train-abcde", "create pod train-abcde", "patch the status"})
+			Same(t, "requests", asked, []string{"get pod train-abcde", "create pod train-abcde", "patch the status"})
 			if len(m.memory.Created) != 1 || m.memory.Created[0].UID == taken.UID {
 				t.Errorf("the machine waits to observe %v, want its own pod", m.memory.Created)
 			}
@@ -322,7 +320,7 @@ func TestStatus_lost(t *testing.T) {
 		t.Errorf("the result is %+v, Sure = %t; want an error, 3s and false", r, m.memory.Sure)
 	}
 	got := run(t, m, fresh(job, podOf(job, "a", "11")), s.answer)
-	checkSame(t, "first requests", got[:1], []string{"get the Job"})
+	Same(t, "first requests", got[:1], []string{"get the Job"})
 }
 
 // A successful answer without its object counts as no answer.
@@ -393,24 +391,22 @@ func TestAnotherJob(t *testing.T) {
 
 	// Only a cache says that the first Job is gone, and it may be stale.
 	asked := run(t, m, fresh(next), s.answer)
-	checkSame(t, "requests while the first Job exists", asked, []string{"get the Job"})
+	Same(t, "requests while the first Job exists", asked, []string{"get the Job"})
 	if m.memory.Job != job.UID || len(m.memory.Created) != 1 || m.Result().Requeue == 0 {
 		t.Errorf("the machine remembers %s, %v; want %s and its creation", m.memory.Job, m.memory.Created, job.UID)
 	}
 
 	s.job = next
 	asked = run(t, m, fresh(next), s.answer)
-	checkSame(t, "requests when it is gone", asked[:2], []string{"get the Job", "list the pods"})
-	if m.memory.Job != next.UID {
-		t.Errorf("the machine remembers %s, want %s", m.memory.Job, next.UID)
-	}
+	Same(t, "requests when it is gone", asked[:2], []string{"get the Job", "list the pods"})
+	Same(t, "the Job that the machine remembers", m.memory.Job, next.UID)
 
 	s.job = nil
-	checkSame(t, "requests when there is no Job", run(t, m, View{Now: noon}, s.answer), []string{"get the Job"})
+	Same(t, "requests when there is no Job", run(t, m, View{Now: noon}, s.answer), []string{"get the Job"})
 	if !m.Result().Gone || !m.Idle() {
 		t.Errorf("gone %t, idle %t, want both", m.Result().Gone, m.Idle())
 	}
-	checkSame(t, "requests of the next sync", run(t, m, View{Now: noon}, s.answer), nil)
+	Same(t, "requests of the next sync", run(t, m, View{Now: noon}, s.answer), nil)
 }
 
 // A Job without a UID is invalid. It is not a Job that is known to be gone.
@@ -426,9 +422,7 @@ func TestJobWithoutUID(t *testing.T) {
 // Calls out of order return an error or do nothing.
 func TestMisuse(t *testing.T) {
 	m := newMachine()
-	if got := m.Next(); got != nil {
-		t.Errorf("requests before Begin: %v", got)
-	}
+	Same(t, "requests before Begin", m.Next(), nil)
 	if m.Result().Err == nil {
 		t.Error("a result before Begin has no error")
 	}
@@ -527,7 +521,7 @@ func TestNamespaceEnds(t *testing.T) {
 		err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
 		return nil, err
 	}))
-	checkSame(t, "requests", asked, []string{"create pod train-", "patch the status"})
+	Same(t, "requests", asked, []string{"create pod train-", "patch the status"})
 	if r := m.Result(); r.Err != nil || len(r.Events) != 0 {
 		t.Errorf("error %v, events %v; want none", r.Err, r.Events)
 	}
@@ -547,18 +541,14 @@ func TestCreations_stop(t *testing.T) {
 	if n != 3 || len(asked) != 4 || len(m.memory.Lost) != 0 {
 		t.Errorf("%d creations, requests %v, %d lost; want 3, then the status, and none lost", n, asked, len(m.memory.Lost))
 	}
-	if got := m.result.Decision.made.status.Active; got != 2 {
-		t.Errorf("the status says %d active, want 2", got)
-	}
+	Same(t, "active pods in the status", m.result.Decision.made.status.Active, 2)
 	warnings := 0
 	for _, e := range m.Result().Events {
 		if e.Reason == "FailedCreate" {
 			warnings++
 		}
 	}
-	if warnings != 1 {
-		t.Errorf("%d warnings, want 1", warnings)
-	}
+	Same(t, "warnings", warnings, 1)
 }
 
 // A creation whose name is in use is retried with another name, a few times.

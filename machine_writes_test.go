@@ -13,6 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 var errConflict = apierrors.NewConflict(corev1.Resource("pods"), "pod", errors.New("it has changed"))
@@ -36,8 +38,8 @@ func TestAdoption_readsTheJob(t *testing.T) {
 		"changed":       {changed, []string{"get the Job", "list the pods", "patch pod train-a", "patch the status"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m, s := newMachine(), &server{job: test.live, pods: []*corev1.Pod{podOf(job, "a", "11", unowned)}}
-			checkSame(t, "requests", run(t, m, fresh(job, s.pods...), s.answer), test.want)
+			m, s := newMachine(), &server{job: test.live, pods: []*corev1.Pod{podOf(job, "a", "11", Ownerless)}}
+			Same(t, "requests", run(t, m, fresh(job, s.pods...), s.answer), test.want)
 			if refused := len(test.want) == 1; refused != (m.Result().Err != nil) {
 				t.Errorf("the error is %v", m.Result().Err)
 			}
@@ -54,8 +56,8 @@ func TestAdoption_refusedReleasesOthers(t *testing.T) {
 	} {
 		m, s := newMachine(), &server{job: job}
 		odd := podOf(job, "b", "12", func(p *corev1.Pod) { p.Labels = nil })
-		asked := run(t, m, fresh(job, podOf(job, "a", "11", unowned), odd), s.except(GetJob, read))
-		checkSame(t, name, asked, []string{"get the Job", "patch pod train-b"})
+		asked := run(t, m, fresh(job, podOf(job, "a", "11", Ownerless), odd), s.except(GetJob, read))
+		Same(t, name, asked, []string{"get the Job", "patch pod train-b"})
 		if m.Result().Err == nil || len(m.memory.Stripped) != 1 {
 			t.Errorf("%s: error %v, remembers %s; want an error and the release", name, m.Result().Err, m.memory.String())
 		}
@@ -67,10 +69,10 @@ func TestAdoption_refusedReleasesOthers(t *testing.T) {
 func TestAdoption_ofAPodThatIsGone(t *testing.T) {
 	job := train(1)
 	m, s := newMachine(), &server{job: job}
-	asked := run(t, m, fresh(job, podOf(job, "a", "11", unowned, succeeded)), s.except(PatchPod, func(r Request) (runtime.Object, error) {
+	asked := run(t, m, fresh(job, podOf(job, "a", "11", Ownerless, succeeded)), s.except(PatchPod, func(r Request) (runtime.Object, error) {
 		return nil, notFound(r)
 	}))
-	checkSame(t, "requests", asked, []string{"get the Job", "patch pod train-a", "create pod train-", "patch the status"})
+	Same(t, "requests", asked, []string{"get the Job", "patch pod train-a", "create pod train-", "patch the status"})
 	if st := m.result.Decision.made.status; st.Active != 1 || len(st.UncountedTerminatedPods.Succeeded) != 0 {
 		t.Errorf("the status is %+v, want one active pod and none counted", st)
 	}
@@ -84,7 +86,7 @@ func TestAdoption_ofAPodThatIsGone(t *testing.T) {
 // released, and count it again once the cache shows the adoption.
 func TestAdoption_isObserved(t *testing.T) {
 	s := &server{job: train(1)}
-	orphan := podOf(s.job, "a", "11", unowned, succeeded)
+	orphan := podOf(s.job, "a", "11", Ownerless, succeeded)
 	stripFails := s.except(PatchPod, func(r Request) (runtime.Object, error) {
 		if strings.Contains(string(r.Patch), "ownerReferences") {
 			return s.answer(r)
@@ -92,14 +94,14 @@ func TestAdoption_isObserved(t *testing.T) {
 		return nil, errConflict
 	})
 	m := newMachine()
-	checkSame(t, "requests", run(t, m, fresh(s.job, orphan), stripFails),
+	Same(t, "requests", run(t, m, fresh(s.job, orphan), stripFails),
 		[]string{"get the Job", "patch pod train-a", "patch the status", "patch pod train-a"})
 	s.job = train(1)
 	s.job.DeletionTimestamp = &metav1.Time{Time: noon}
 	s.job.ResourceVersion = s.next()
 	s.job.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Succeeded: []types.UID{"a"}}
 	s.pods = []*corev1.Pod{podOf(s.job, "a", "2002", succeeded)}
-	checkSame(t, "requests", run(t, m, fresh(s.job, orphan), stripFails), []string{"get the Job", "list the pods", "patch the status", "patch pod train-a"})
+	Same(t, "requests", run(t, m, fresh(s.job, orphan), stripFails), []string{"get the Job", "list the pods", "patch the status", "patch pod train-a"})
 	if st := m.result.Decision.made.status; st.Succeeded != 0 || len(st.UncountedTerminatedPods.Succeeded) != 1 {
 		t.Errorf("the status is %+v, want the pod in the list", st)
 	}
@@ -125,7 +127,7 @@ func TestAdoption_andDeletion(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			job := suspended(train(1))
 			m, s := newMachine(), &server{job: job}
-			stored := podOf(job, "a", "11", unowned, func(p *corev1.Pod) { p.Finalizers = nil })
+			stored := podOf(job, "a", "11", Ownerless, Released)
 			asked := run(t, m, fresh(job, stored.DeepCopy()), s.except(PatchPod, func(r Request) (runtime.Object, error) {
 				if !strings.Contains(string(r.Patch), fmt.Sprintf(`"resourceVersion":%q`, stored.ResourceVersion)) {
 					return nil, errConflict
@@ -140,7 +142,7 @@ func TestAdoption_andDeletion(t *testing.T) {
 				}
 				return answer, nil
 			}))
-			checkSame(t, "requests", asked, test.want)
+			Same(t, "requests", asked, test.want)
 			if err := m.Result().Err; apierrors.IsConflict(err) != test.conflict || err != nil && !test.conflict {
 				t.Errorf("the error is %v, want a conflict: %t", err, test.conflict)
 			}
@@ -151,7 +153,7 @@ func TestAdoption_andDeletion(t *testing.T) {
 // A failed claim ends the sync.
 func TestClaim_fails(t *testing.T) {
 	job := train(1)
-	for _, relation := range []func(*corev1.Pod){unowned, func(p *corev1.Pod) { p.Labels = nil }} {
+	for _, relation := range []func(*corev1.Pod){Ownerless, func(p *corev1.Pod) { p.Labels = nil }} {
 		m, s := newMachine(), &server{job: job}
 		asked := run(t, m, fresh(job, podOf(job, "a", "11", relation)), s.except(PatchPod, func(Request) (runtime.Object, error) {
 			return nil, errConflict
@@ -168,7 +170,7 @@ func TestClaim_isRemembered(t *testing.T) {
 	job := train(1)
 	m, s := newMachine(), &server{job: job}
 	asked := run(t, m, fresh(job, podOf(job, "a", "11", func(p *corev1.Pod) { p.Labels = nil })), s.answer)
-	checkSame(t, "requests", asked, []string{"patch pod train-a", "create pod train-", "patch the status"})
+	Same(t, "requests", asked, []string{"patch pod train-a", "create pod train-", "patch the status"})
 	if _, a := m.memory.Stripped["a"]; len(m.memory.Stripped) != 1 || !a {
 		t.Errorf("the machine remembers %v, want a", m.memory.Stripped)
 	}
@@ -212,11 +214,9 @@ func TestDeletions(t *testing.T) {
 				}
 				return s.answer(r)
 			})
-			checkSame(t, "requests", asked, test.want)
+			Same(t, "requests", asked, test.want)
 			r := m.Result()
-			if got := r.Decision.made.status.Active; got != test.active {
-				t.Errorf("%d pods are active, want %d", got, test.active)
-			}
+			Same(t, "active pods", r.Decision.made.status.Active, test.active)
 			event := ""
 			if e := r.Events[0].Reason; strings.HasSuffix(e, "Delete") {
 				event = e
@@ -248,7 +248,7 @@ func TestDeletions_inFlight(t *testing.T) {
 	}
 	job = job.DeepCopy()
 	job.ResourceVersion = "2200"
-	checkSame(t, "requests when the pod is gone", run(t, m, fresh(job), s.answer)[:1], []string{"create pod train-"})
+	Same(t, "requests when the pod is gone", run(t, m, fresh(job), s.answer)[:1], []string{"create pod train-"})
 	if len(m.memory.Deleted) != 0 {
 		t.Errorf("the machine remembers %v", m.memory.String())
 	}
@@ -278,15 +278,13 @@ func TestCounting(t *testing.T) {
 				}
 				return s.answer(r)
 			})
-			checkSame(t, "requests", asked, test.want)
+			Same(t, "requests", asked, test.want)
 			r := m.Result()
 			if r.Ended != (test.fails == 0) || (r.Err == nil) != (test.fails == 0) {
 				t.Errorf("ended %t, error %v", r.Ended, r.Err)
 			}
 			if test.fails == 0 {
-				if last := r.Events[len(r.Events)-1]; last.Reason != "Completed" {
-					t.Errorf("the last event is %v, want Completed", last)
-				}
+				Same(t, "the last event", r.Events[len(r.Events)-1].Reason, "Completed")
 				if !strings.Contains(s.statuses[1], `"resourceVersion":"2001"`) {
 					t.Errorf("the second status does not name the version of the first: %s", s.statuses[1])
 				}
@@ -344,7 +342,7 @@ func TestStatusElsewhere(t *testing.T) {
 	}
 	v = fresh(job, podOf(job, "new", "2002"))
 	v.StatusVersion = "78" // older than the answer
-	checkSame(t, "requests before it is observed", run(t, m, v, s.answer), nil)
+	Same(t, "requests before it is observed", run(t, m, v, s.answer), nil)
 }
 
 // Pods whose Job is gone lose their finalizer, if they have not changed since. The Job is
@@ -355,7 +353,7 @@ func TestOrphans(t *testing.T) {
 	another.UID, another.Spec.Selector = "another", &metav1.LabelSelector{MatchLabels: map[string]string{"job": "another"}}
 	pods := []*corev1.Pod{
 		podOf(job, "a", "11"), podOf(job, "b", "12", func(p *corev1.Pod) { p.Finalizers = nil }),
-		podOf(another, "c", "13"), podOf(job, "d", "14", unowned),
+		podOf(another, "c", "13"), podOf(job, "d", "14", Ownerless),
 	}
 	for name, test := range map[string]struct {
 		from  []*corev1.Pod
@@ -392,7 +390,7 @@ func TestOrphans(t *testing.T) {
 				}
 				return s.answer(r)
 			})
-			checkSame(t, "requests", asked, test.want)
+			Same(t, "requests", asked, test.want)
 			if err := o.Result().Err; (err != nil) != test.err {
 				t.Errorf("the error is %v", err)
 			}
@@ -419,10 +417,10 @@ func TestRouteOf(t *testing.T) {
 	job, next := train(1), train(1)
 	next.UID, next.Name = "next", "next"
 	owned, given := podOf(job, "a", "1"), podOf(next, "a", "1")
-	free := podOf(job, "a", "1", unowned)
-	bare := podOf(job, "a", "1", unowned, func(p *corev1.Pod) { p.Finalizers = nil })
-	labelled := podOf(job, "a", "1", unowned, func(p *corev1.Pod) { p.Finalizers, p.Labels = nil, map[string]string{"a": "b"} })
-	strange := podOf(job, "a", "1", unowned, func(p *corev1.Pod) { p.Labels = map[string]string{"a": "b"} })
+	free := podOf(job, "a", "1", Ownerless)
+	bare := podOf(job, "a", "1", Ownerless, Released)
+	labelled := podOf(job, "a", "1", Ownerless, func(p *corev1.Pod) { p.Finalizers, p.Labels = nil, map[string]string{"a": "b"} })
+	strange := podOf(job, "a", "1", Ownerless, func(p *corev1.Pod) { p.Labels = map[string]string{"a": "b"} })
 	foreign := podOf(job, "a", "1", func(p *corev1.Pod) { p.OwnerReferences[0].Kind = "ReplicaSet" })
 	other := train(1)
 	other.Name, other.Spec.Selector = "other", &metav1.LabelSelector{MatchLabels: map[string]string{"a": "c"}}
@@ -449,9 +447,7 @@ func TestRouteOf(t *testing.T) {
 		"of another kind":                        {foreign, foreign, "[]"},
 		"nothing":                                {nil, nil, "[]"},
 	} {
-		if got := fmt.Sprint(RouteOf(test.before, test.after, jobs)); got != test.want {
-			t.Errorf("%s: %s, want %s", name, got, test.want)
-		}
+		Same(t, name, fmt.Sprint(RouteOf(test.before, test.after, jobs)), test.want)
 	}
 }
 
@@ -460,14 +456,14 @@ func TestRouteOf(t *testing.T) {
 func TestAdoption_claimsAreSentOnce(t *testing.T) {
 	job := train(2)
 	m, s := newMachine(), &server{job: job}
-	s.pods = []*corev1.Pod{podOf(job, "a", "11", unowned), podOf(job, "b", "12", unowned)}
+	s.pods = []*corev1.Pod{podOf(job, "a", "11", Ownerless), podOf(job, "b", "12", Ownerless)}
 	asked := run(t, m, fresh(job, s.pods...), s.except(PatchPod, func(r Request) (runtime.Object, error) {
 		if r.Name == "train-a" {
 			return nil, notFound(r)
 		}
 		return s.answer(r)
 	}))
-	checkSame(t, "requests", asked, []string{"get the Job", "patch pod train-a", "patch pod train-b", "create pod train-", "patch the status"})
+	Same(t, "requests", asked, []string{"get the Job", "patch pod train-a", "patch pod train-b", "create pod train-", "patch the status"})
 }
 
 // A pod whose finalizer was the last, and whose grace period is over, is gone with the patch that
@@ -532,8 +528,6 @@ func TestIdle_withoutVersions(t *testing.T) {
 	m, s := newMachine(), &server{job: job}
 	for _, idle := range []bool{false, true} {
 		run(t, m, unversioned(fresh(s.job)), s.answer)
-		if m.Idle() != idle {
-			t.Errorf("after %d writes of the status: idle %t, want %t (%s)", len(s.statuses), m.Idle(), idle, m.memory.String())
-		}
+		Same(t, fmt.Sprintf("idle after %d writes of the status (%s)", len(s.statuses), m.memory.String()), m.Idle(), idle)
 	}
 }

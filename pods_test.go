@@ -6,6 +6,8 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 const indexed = "\ncompletionMode: Indexed"
@@ -114,9 +116,7 @@ func TestLeft(t *testing.T) {
 		for n := range test.pods {
 			s.pod(fmt.Sprint("pod", n), n+1, corev1.PodRunning, 0)
 		}
-		if got := s.outcome(t).Deferred; got != test.want {
-			t.Errorf("%s, %d pods: %+v are left, want %+v", test.spec, test.pods, got, test.want)
-		}
+		Same(t, fmt.Sprintf("%s, %d pods: Deferred", test.spec, test.pods), s.outcome(t).Deferred, test.want)
 	}
 }
 
@@ -150,8 +150,6 @@ func TestSucceeded_fallsOnlyInElasticJobs(t *testing.T) {
 	for parallelism, want := range map[int]int32{2: 2, 1: 4} {
 		s := newScene(t, fmt.Sprintf("parallelism: %d\ncompletions: 2", parallelism)+indexed)
 		s.Job.Status.Succeeded, s.Job.Status.CompletedIndexes = 4, "0-3"
-		if got := s.outcome(t).made.status.Succeeded; got != want {
-			t.Errorf("parallelism %d, completions 2: %d succeeded, want %d", parallelism, got, want)
-		}
+		Same(t, fmt.Sprintf("parallelism %d, completions 2: succeeded", parallelism), s.outcome(t).made.status.Succeeded, want)
 	}
 }

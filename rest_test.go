@@ -62,7 +62,7 @@ func TestRest_isOnlyWithoutActionsAndTimers(t *testing.T) {
 			job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue}}
 		}},
 		{name: "the Job is being deleted", job: func(job *batchv1.Job) { job.DeletionTimestamp = &metav1.Time{Time: noon} }},
-		{name: "a pod is to be adopted", pod: unowned},
+		{name: "a pod is to be adopted", pod: Ownerless},
 	} {
 		job, pods := atRest()
 		if test.job != nil {
@@ -115,7 +115,7 @@ func TestRest_untilAChange(t *testing.T) {
 		{"a pod is being deleted", fed(terminates), false},
 		{"a pod without finalizer", fed(func(pod *corev1.Pod) { pod.Finalizers = nil }), false},
 		{"a pod with other labels", fed(func(pod *corev1.Pod) { pod.Labels = nil }), false},
-		{"a pod without a controller", fed(unowned), false},
+		{"a pod without a controller", fed(Ownerless), false},
 		{"a container has restarted", fed(func(pod *corev1.Pod) {
 			pod.Status.ContainerStatuses = []corev1.ContainerStatus{{RestartCount: 1}}
 		}), false},

@@ -7,6 +7,8 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 // API reference, activeDeadlineSeconds: "If a Job is suspended (at creation or through an update),
@@ -18,9 +20,7 @@ func TestDeadline_afterAResume(t *testing.T) {
 	o := s.expect(t, "suspended when the deadline has passed", "delete before")
 	s.Job.Status, s.Pods, s.Now = o.made.status, nil, s.at(100)
 	o = s.expect(t, "suspended for longer than the deadline", "nothing")
-	if o.made.status.StartTime != nil {
-		t.Errorf("a suspended Job has the start time %v", o.made.status.StartTime)
-	}
+	Same(t, "start time of a suspended Job", o.made.status.StartTime, nil)
 
 	s.Job.Status = o.made.status
 	*s.Job.Spec.Suspend = false
@@ -49,7 +49,7 @@ func TestDelay_afterAResume(t *testing.T) {
 		s.Job.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Failed: []types.UID{"failed"}}
 		failed := s.pod("failed", 1, corev1.PodFailed, 100)
 		if limit == "" {
-			unfinalized(failed) // with a limit per index it waits for its replacement
+			Released(failed) // with a limit per index it waits for its replacement
 		}
 		s.Backoff.Failures, s.Backoff.LastFailure = 1, s.at(100)
 		s.Now = s.at(104)
@@ -101,9 +101,7 @@ func TestDelay_ofAnIndexAndTheSuccessOfAnother(t *testing.T) {
 		s.expect(t, "limit"+limit, want)
 		s.Pods = s.Pods[:1]
 		remembered := map[string]int32{"": 1}[limit] // with a limit per index the pods carry the counts
-		if got := s.outcome(t).Backoff.Failures; got != remembered {
-			t.Errorf("limit%s: %d failures are remembered for the whole Job, want %d", limit, got, remembered)
-		}
+		Same(t, "failures remembered for the whole Job with the limit"+limit, s.outcome(t).Backoff.Failures, remembered)
 	}
 }
 
@@ -128,10 +126,8 @@ func TestDeletions_byTheControllerAreNoFailures(t *testing.T) {
 			}
 		}
 		closed := o.Revise(Undone{Deletions: []types.UID{"b"}})
-		check(t, job.spec+": the deletion of b may have failed", does(closed), job.want)
-		if got, want := closed.made.status.Active, int32(len(s.Pods)-len(o.Delete)+1); got != want {
-			t.Errorf("%s: %d active pods while b may run, want %d", job.spec, got, want)
-		}
+		Same(t, job.spec+": the deletion of b may have failed", does(closed), job.want)
+		Same(t, job.spec+": active pods while b may run", closed.made.status.Active, int32(len(s.Pods)-len(o.Delete)+1))
 
 		s.Job.Status = o.made.status
 		s.InFlight.Deletions = len(o.Delete)
@@ -140,7 +136,7 @@ func TestDeletions_byTheControllerAreNoFailures(t *testing.T) {
 		s.InFlight.Deletions = 0
 		for i := range o.Delete {
 			pod := s.Pods[len(s.Pods)-1-i]
-			unfinalized(pod)
+			Released(pod)
 			s.deletedAt(1)(pod)
 		}
 		s.expect(t, job.spec+": the pods terminate", "nothing")
@@ -200,9 +196,7 @@ func TestCreate_hostnames(t *testing.T) {
 			t.Fatalf("%s: %d pods, want %d", mode, len(create), len(want))
 		}
 		for i, c := range create {
-			if got := c.Pod().Spec.Hostname; got != want[i] {
-				t.Errorf("%s: pod %d has the hostname %q, want %q", mode, i, got, want[i])
-			}
+			Same(t, fmt.Sprintf("%s: hostname of pod %d", mode, i), c.Pod().Spec.Hostname, want[i])
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/backoff"
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 // scene is a Job, its pods and a time, in seconds since the Job was created. Only the functions
@@ -63,8 +64,6 @@ func (s *scene) deletedAt(seconds int) func(*corev1.Pod) {
 	return func(pod *corev1.Pod) { pod.DeletionTimestamp = s.stored(seconds) }
 }
 
-func unfinalized(pod *corev1.Pod) { pod.Finalizers = nil }
-
 // condition adds a condition with the status True to the status of the Job.
 func (s *scene) condition(kind batchv1.JobConditionType) {
 	s.Job.Status.Conditions = append(s.Job.Status.Conditions, batchv1.JobCondition{Type: kind, Status: corev1.ConditionTrue})
@@ -84,15 +83,8 @@ func (s *scene) outcome(t *testing.T) Decision {
 func (s *scene) expect(t *testing.T, reason, want string) Decision {
 	t.Helper()
 	o := s.outcome(t)
-	check(t, reason, does(o), want)
+	Same(t, reason, does(o), want)
 	return o
-}
-
-func check(t *testing.T, reason, got, want string) {
-	t.Helper()
-	if got != want {
-		t.Errorf("%s:\n got  %s\n want %s", reason, got, want)
-	}
 }
 
 // does says in words what a decision does: the indexes or the number of the pods that it creates,

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/jobfate/jobfate/backoff"
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -45,7 +46,7 @@ podFailurePolicy: {rules: [{action: Ignore, onExitCodes: {operator: In, values: 
 		}
 		of := create[0].Pod().Annotations
 		got := strings.TrimSpace(of[batchv1.JobIndexFailureCountAnnotation] + " " + of[batchv1.JobIndexIgnoredFailureCountAnnotation])
-		check(t, name, got, test.want)
+		Same(t, name, got, test.want)
 	}
 }
 
@@ -88,7 +89,7 @@ func TestStatus_countsWhatThePlanLeaves(t *testing.T) {
 		s.pod("b", 1, corev1.PodRunning, 0, ready)
 		status := s.outcome(t).made.status
 		got := fmt.Sprintf("active %d, ready %d, terminating %d", status.Active, *status.Ready, *status.Terminating)
-		check(t, spec, got, want)
+		Same(t, spec, got, want)
 	}
 }
 
@@ -116,7 +117,7 @@ func TestThrottle_delaysOnlyCounting(t *testing.T) {
 		s.pod("b", 1, corev1.PodRunning, 0)
 		s.pod("c", 1, corev1.PodRunning, 0)
 		test.change(s)
-		check(t, name, strings.TrimSpace(does(s.outcome(t))), test.want)
+		Same(t, name, strings.TrimSpace(does(s.outcome(t))), test.want)
 	}
 }
 
@@ -148,14 +149,14 @@ func TestMetrics(t *testing.T) {
 	} {
 		s := newScene(t, test.spec)
 		test.change(s)
-		check(t, test.name, strings.Join(metricsOf(s.outcome(t).Metrics), "; "), strings.Join(test.want, "; "))
+		Same(t, test.name, strings.Join(metricsOf(s.outcome(t).Metrics), "; "), strings.Join(test.want, "; "))
 	}
 
 	s := newScene(t, "parallelism: 1\ncompletions: 1")
 	s.condition(batchv1.JobFailureTarget)
 	s.Job.Status.Conditions[0].Reason = "DeadlineExceeded"
 	settled := s.outcome(t).Settle()
-	check(t, "the end", strings.Join(metricsOf(settled.Metrics), "; "),
+	Same(t, "the end", strings.Join(metricsOf(settled.Metrics), "; "),
 		"jobs_finished_total completion_mode=NonIndexed reason=DeadlineExceeded result=failed 1")
 }
 
@@ -186,8 +187,8 @@ func TestBackoff_afterARestart(t *testing.T) {
 	} {
 		s := newScene(t, "parallelism: 1\ncompletions: 5")
 		s.Job.Status.Failed = 2
-		s.pod("a", 1, corev1.PodFailed, 99, unfinalized)
-		s.pod("b", 1, corev1.PodFailed, 100, unfinalized)
+		s.pod("a", 1, corev1.PodFailed, 99, Released)
+		s.pod("b", 1, corev1.PodFailed, 100, Released)
 		s.Now, s.Backoff = s.at(104), test.remembered
 		if at := test.remembered.LastFailure; !at.IsZero() {
 			s.Backoff.LastFailure = s.at(int(at.Unix()))

@@ -58,9 +58,7 @@ func TestTally_feed(t *testing.T) {
 	expect(t, "fed before a decision", &tally, "a c")
 	clone := tally.clone()
 	clone.feed("a", nil)
-	if got := activeOf(t, &tally); got != 2 {
-		t.Errorf("%d pods are active, want 2", got)
-	}
+	Same(t, "active pods", activeOf(t, &tally), 2)
 	expect(t, "after a decision", &tally, "a c")
 	if tally.pod("uid-c") == nil || tally.pod("uid-b") != nil {
 		t.Error("after a decision: Pod does not find c, or still finds b")

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -35,8 +36,6 @@ func TestThrottled(t *testing.T) {
 		{"the zero Throttle", tracking.Throttle{}, noon, 0, 100, 0},
 		{"a share of 1", tracking.Throttle{Every: time.Second, Share: 1}, noon, math.MaxInt32, math.MaxInt32, time.Second},
 	} {
-		if got := throttled(tc.throttle, tc.last, noon, tc.recorded, tc.parallelism); got != tc.want {
-			t.Errorf("%s: got %v, want %v", tc.reason, got, tc.want)
-		}
+		Same(t, tc.reason, throttled(tc.throttle, tc.last, noon, tc.recorded, tc.parallelism), tc.want)
 	}
 }

@@ -97,9 +97,7 @@ func TestVerdict_addsToTheBackoffOnce(t *testing.T) {
 		s.Backoff = d.Backoff
 	}
 	s.InFlight.Creations = 0
-	if d := decideOn(t, s); d.Backoff.Failures != 1 {
-		t.Errorf("the backoff record has %d failures once the pod is counted, want 1", d.Backoff.Failures)
-	}
+	Same(t, "failures in the backoff record once the pod is counted", decideOn(t, s).Backoff.Failures, 1)
 }
 
 // A Job that is being deleted keeps no pod for its verdict, so the backoff record counts
@@ -108,7 +106,5 @@ func TestVerdict_addsToTheBackoffWhenTheJobIsDeleted(t *testing.T) {
 	s := verdictSnapshot(t)
 	s.InFlight.Creations = 1
 	s.Job.DeletionTimestamp = &s.Job.CreationTimestamp
-	if d := decideOn(t, s); d.Backoff.Failures != 1 {
-		t.Errorf("the backoff record has %d failures, want 1", d.Backoff.Failures)
-	}
+	Same(t, "failures in the backoff record", decideOn(t, s).Backoff.Failures, 1)
 }

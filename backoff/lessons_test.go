@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -55,9 +54,7 @@ func TestLimitDependsOnFailuresAlone_k70251_k92245_k60735(t *testing.T) {
 	limit := backoff.LimitOf(&batchv1.JobSpec{BackoffLimit: ptrTo[int32](2)})
 	for failed, want := range map[int32]bool{0: false, 1: false, 2: false, 3: true, math.MaxInt32: true} {
 		for sync := range 3 {
-			if got := limit.JobExceeded(failed); got != want {
-				t.Errorf("sync %d: JobExceeded(%d) = %v with limit 2, want %v", sync, failed, got, want)
-			}
+			Same(t, fmt.Sprintf("sync %d: JobExceeded(%d) with limit 2", sync, failed), limit.JobExceeded(failed), want)
 		}
 	}
 }
@@ -73,18 +70,14 @@ func TestEventsDoNotResetTheDelay_k114391_k114516(t *testing.T) {
 	for elapsed := time.Duration(0); elapsed <= 20*time.Second; elapsed += time.Second {
 		record = record.With(nil, nil) // an event without a finished pod
 		now := at(1).Add(elapsed)
-		if got, want := remaining(record, now), 20*time.Second-elapsed; got != want {
-			t.Errorf("%v after the failure: %v remain, want %v", elapsed, got, want)
-		}
+		Same(t, fmt.Sprint("remain after ", elapsed), remaining(record, now), 20*time.Second-elapsed)
 	}
 }
 
 // With parallelism above one, several pods can fail between two syncs. Not all were counted.
 func TestSeveralFailuresInOneSyncAllCount_k114391_k114768(t *testing.T) {
 	record := backoff.Record{}.With(nil, seconds(2, 0, 1, 2))
-	if got, want := remaining(record, at(2).Time), 80*time.Second; got != want {
-		t.Errorf("after 4 failures in one sync %v remain, want %v", got, want)
-	}
+	Same(t, "remain after 4 failures in one sync", remaining(record, at(2).Time), 80*time.Second)
 }
 
 // A restart lost the delay. Here the record can be stored, or computed again from the pods.
@@ -103,12 +96,8 @@ func TestRestartDoesNotForgetTheDelay_k114650(t *testing.T) {
 	}
 	rebuilt := backoff.Record{Job: "uid"}.With(seconds(1), seconds(3, 0, 2))
 	for name, got := range map[string]backoff.Record{"loaded": loaded, "rebuilt": rebuilt} {
-		if !cmp.Equal(got, record) {
-			t.Errorf("%s record = %+v, want %+v", name, got, record)
-		}
-		if left := remaining(got, at(3).Time); left != 20*time.Second {
-			t.Errorf("%s record: %v remain, want 20s", name, left)
-		}
+		Same(t, name+" record", got, record)
+		Same(t, name+" record: remain", remaining(got, at(3).Time), 20*time.Second)
 	}
 }
 

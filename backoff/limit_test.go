@@ -67,9 +67,7 @@ func TestBackoffLimitPerIndexOfOneRetriesOnce(t *testing.T) {
 		pod = pod.Next(true)
 		pods++
 	}
-	if pods != 2 {
-		t.Errorf("%d pods, want 2", pods)
-	}
+	Same(t, "pods", pods, 2)
 }
 
 func TestRestarts(t *testing.T) {
@@ -90,13 +88,9 @@ func TestRestarts(t *testing.T) {
 	} {
 		Same(t, fmt.Sprintf("Restarts of a pod %q", phase), backoff.Restarts(pod(phase)), want)
 	}
-	if got := backoff.Restarts(nil); got != 0 {
-		t.Errorf("Restarts(nil) = %d, want 0", got)
-	}
+	Same(t, "Restarts(nil)", backoff.Restarts(nil), 0)
 	running := pod(corev1.PodRunning)
-	if got := testing.AllocsPerRun(100, func() { backoff.Restarts(running) }); got != 0 {
-		t.Errorf("Restarts allocates %v times, want none", got)
-	}
+	Same(t, "allocations of Restarts", testing.AllocsPerRun(100, func() { backoff.Restarts(running) }), 0)
 }
 
 // KEP-3850, early draft: "a new enum field in PodFailurePolicy called

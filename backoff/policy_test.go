@@ -76,9 +76,7 @@ func TestDelayOfOtherPolicies(t *testing.T) {
 			2, 1<<53 + 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := tc.policy.Delay(tc.failures); got != tc.want {
-				t.Errorf("%+v.Delay(%d) = %v (%d), want %v (%d)", tc.policy, tc.failures, got, got, tc.want, tc.want)
-			}
+			Same(t, fmt.Sprintf("%+v.Delay(%d)", tc.policy, tc.failures), tc.policy.Delay(tc.failures), tc.want)
 		})
 	}
 }

@@ -179,9 +179,7 @@ func TestMatch(t *testing.T) {
 			if got.Action != tc.action || got.Explain() != tc.explain {
 				t.Errorf("action %q, %q, want %q, %q", got.Action, got.Explain(), tc.action, tc.explain)
 			}
-			if got.Matched() != (tc.action != "") {
-				t.Errorf("Matched = %v with action %q", got.Matched(), tc.action)
-			}
+			Same(t, "Matched", got.Matched(), tc.action != "")
 		})
 	}
 }

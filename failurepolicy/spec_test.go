@@ -5,7 +5,6 @@ import (
 	"math/rand"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/yaml"
@@ -75,16 +74,12 @@ func TestStoriesDecode(t *testing.T) {
 		draft:  {Rules: []failurepolicy.Rule{{Action: failIndex, OnExitCodes: in("main", 42)}}},
 	} {
 		got := decode(t, text)
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("decoded (-want +got):\n%s\nof\n%s", diff, text)
-		}
+		Same(t, "decoded of\n"+text, got, want)
 		data, err := json.Marshal(map[string]*failurepolicy.Spec{"podFailurePolicy": got})
 		if err != nil {
 			t.Fatalf("Marshal: %v", err)
 		}
-		if diff := cmp.Diff(want, decode(t, string(data))); diff != "" {
-			t.Errorf("round trip (-want +got):\n%s\nby %s", diff, data)
-		}
+		Same(t, "round trip by "+string(data), decode(t, string(data)), want)
 	}
 }
 
@@ -145,9 +140,7 @@ func TestSpecDecodesWhatTheAPIDoes(t *testing.T) {
 		if err := yaml.UnmarshalStrict(data, &got); err != nil {
 			t.Fatalf("UnmarshalStrict(%s): %v", data, err)
 		}
-		if diff := cmp.Diff(want, got.ToAPI()); diff != "" {
-			t.Fatalf("decoded (-want +got):\n%s\nof %s", diff, data)
-		}
+		Same(t, "decoded of "+string(data), got.ToAPI(), want)
 	}
 }
 
@@ -178,13 +171,9 @@ func TestFromAPI(t *testing.T) {
 }
 
 func TestNilSpec(t *testing.T) {
-	if got := failurepolicy.FromAPI(nil, "name"); got != nil {
-		t.Errorf("FromAPI(nil) = %v, want nil", got)
-	}
+	Same(t, "FromAPI(nil)", failurepolicy.FromAPI(nil, "name"), nil)
 	var s *failurepolicy.Spec
-	if got := s.ToAPI(); got != nil {
-		t.Errorf("nil Spec: ToAPI = %v, want nil", got)
-	}
+	Same(t, "ToAPI of nil", s.ToAPI(), nil)
 	if got, ok := s.Find("PodFailurePolicy_0", ""); ok || got != -1 {
 		t.Errorf("nil Spec: Find = %d, %v, want -1, false", got, ok)
 	}

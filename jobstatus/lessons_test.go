@@ -24,9 +24,7 @@ func TestLesson_k125909_conditionStatus(t *testing.T) {
 		}
 		job := WithConditions(conditions...)
 		Same(t, string(status)+": outcome", jobstatus.OutcomeOf(job), jobstatus.Outcome{Phase: jobstatus.Running})
-		if got := jobstatus.Finished(job); got != nil {
-			t.Errorf("%s=%q finishes the Job", got.Type, status)
-		}
+		Same(t, string(status)+": finished", jobstatus.Finished(job), nil)
 	}
 	// A condition that is not True does not hide a later one that is.
 	both := WithConditions(No(batchv1.JobFailed), Yes(batchv1.JobFailed), No(batchv1.JobFailureTarget), Yes(batchv1.JobFailureTarget))

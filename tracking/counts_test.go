@@ -47,9 +47,7 @@ func TestCountsOf(t *testing.T) {
 		Same(t, fmt.Sprintf("CountsOf(ignored %q)", tc.value), names.CountsOf(annotations("5", tc.value)), tracking.Counts{Failures: 5, Ignored: tc.want})
 	}
 	for _, none := range []map[string]string{nil, {}, {"other": "3"}} {
-		if got := names.CountsOf(none); got != (tracking.Counts{}) {
-			t.Errorf("CountsOf(%v) = %+v, want none", none, got)
-		}
+		Same(t, fmt.Sprintf("CountsOf(%v)", none), names.CountsOf(none), tracking.Counts{})
 	}
 }
 
@@ -63,9 +61,7 @@ func TestCountsCompare(t *testing.T) {
 			Same(t, fmt.Sprintf("%+v.Compare(%+v)", a, b), a.Compare(b), min(max(i-j, -1), 1))
 		}
 	}
-	if got := (tracking.Counts{Failures: 2, Ignored: 1}).Compare(tracking.Counts{Ignored: 3}); got != 0 {
-		t.Errorf("3 failures and 3 failures: Compare = %d, want 0", got)
-	}
+	Same(t, "Compare of 3 failures and 3 failures", (tracking.Counts{Failures: 2, Ignored: 1}).Compare(tracking.Counts{Ignored: 3}), 0)
 }
 
 func TestCountsTotalAndNext(t *testing.T) {
@@ -133,9 +129,7 @@ func TestCountsRoundTrip(t *testing.T) {
 			Failures: rapid.Int32Min(0).Draw(t, "failures"),
 			Ignored:  rapid.Int32Min(0).Draw(t, "ignored"),
 		}
-		if got := names.CountsOf(maps.Collect(names.Annotations(want))); got != want {
-			t.Fatalf("read back %+v, want %+v", got, want)
-		}
+		Same(t, "read back", names.CountsOf(maps.Collect(names.Annotations(want))), want)
 	})
 }
 

@@ -121,9 +121,7 @@ func TestClassifiesAs_everyField(t *testing.T) {
 			t.Errorf("classifiers with another %s classify alike", field)
 		}
 	}
-	if len(fields) != len(changes) {
-		t.Errorf("%d fields, and changes of %d", len(fields), len(changes))
-	}
+	Same(t, "fields that change", len(changes), len(fields))
 }
 
 // A late patch must not add the finalizer to a pod that has been counted.

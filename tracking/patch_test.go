@@ -35,9 +35,7 @@ func TestPatches_golden(t *testing.T) {
 		{"release", names.ReleasePatch(pod, "job-uid"),
 			`{"metadata":{"uid":"pod-uid","ownerReferences":[{"$patch":"delete","uid":"job-uid"}],"$deleteFromPrimitiveList/finalizers":["batch.kubernetes.io/job-tracking"]}}`},
 	} {
-		if string(tc.got) != tc.want {
-			t.Errorf("%s\n got %s\nwant %s", tc.name, tc.got, tc.want)
-		}
+		Same(t, tc.name, string(tc.got), tc.want)
 	}
 }
 

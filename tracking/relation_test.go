@@ -193,14 +193,10 @@ func TestLesson_k108645_k109429_k141329_orphansStayOrphanedUntilFreed(t *testing
 		state(job)
 		orphan := Pod("orphan", Ownerless)
 		for try := range 3 {
-			if got := classifierOf(t, job).Relation(orphan); got != tracking.Orphaned {
-				t.Errorf("%s Job, try %d: the pod is %v, want orphaned", name, try, got)
-			}
+			Same(t, fmt.Sprintf("%s Job, try %d", name, try), classifierOf(t, job).Relation(orphan), tracking.Orphaned)
 		}
 		Released(orphan)
-		if got := classifierOf(t, job).Relation(orphan); got != tracking.Foreign {
-			t.Errorf("%s Job: the freed pod is %v, want foreign", name, got)
-		}
+		Same(t, name+" Job: the freed pod", classifierOf(t, job).Relation(orphan), tracking.Foreign)
 	}
 }
 
@@ -208,9 +204,7 @@ func TestLesson_k108645_k109429_k141329_orphansStayOrphanedUntilFreed(t *testing
 func TestLesson_k124798_podOfAnotherOwner(t *testing.T) {
 	other := Pod("other", ControlledBy("other"), Deleted)
 	other.OwnerReferences[1].APIVersion = "example.com/v1"
-	if got := classifierOf(t, Job()).Relation(other); got != tracking.Foreign {
-		t.Errorf("the pod is %v, want foreign", got)
-	}
+	Same(t, "the pod", classifierOf(t, Job()).Relation(other), tracking.Foreign)
 }
 
 // Fields without their defaults caused panics.

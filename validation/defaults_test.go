@@ -72,9 +72,7 @@ func TestDefaultPatterns(t *testing.T) {
 	got := Default(job).Spec.PodFailurePolicy.Rules[0].OnPodConditions
 	want := []batchv1.PodFailurePolicyOnPodConditionsPattern{onCondition("A", corev1.ConditionTrue), onCondition("B", "False")}
 	Same(t, "patterns", got, want)
-	if status := job.Spec.PodFailurePolicy.Rules[0].OnPodConditions[0].Status; status != "" {
-		t.Errorf("the input's pattern became %q", status)
-	}
+	Same(t, "the pattern of the input", job.Spec.PodFailurePolicy.Rules[0].OnPodConditions[0].Status, "")
 }
 
 // The API reference says of generateName: "the value may be truncated by the length of the
@@ -98,14 +96,10 @@ func TestGenerateName(t *testing.T) {
 			if got.Name != c.want || got.GenerateName != c.generateName {
 				t.Errorf("got name %q, generateName %q; want %q, %q", got.Name, got.GenerateName, c.want, c.generateName)
 			}
-			if job.Name != c.own {
-				t.Errorf("the name of the input became %q", job.Name)
-			}
+			Same(t, "the name of the input", job.Name, c.own)
 		})
 	}
-	if got := GenerateName(nil); got != nil {
-		t.Errorf("got %v for no Job", got)
-	}
+	Same(t, "GenerateName(nil)", GenerateName(nil), nil)
 }
 
 func TestCreateGenerateName(t *testing.T) {
@@ -172,13 +166,9 @@ func TestGenerateSelector(t *testing.T) {
 	if got.Spec.Template.Labels["job-name"] != "mine" || got.Spec.Template.Labels["app"] != "x" {
 		t.Errorf("labels became %v, want those of the user kept", got.Spec.Template.Labels)
 	}
-	if want := map[string]string{"app": "x", "batch.kubernetes.io/controller-uid": "uid"}; !cmp.Equal(want, got.Spec.Selector.MatchLabels) {
-		t.Errorf("selector matches %v, want %v", got.Spec.Selector.MatchLabels, want)
-	}
+	Same(t, "what the selector matches", got.Spec.Selector.MatchLabels, map[string]string{"app": "x", "batch.kubernetes.io/controller-uid": "uid"})
 
-	if want := map[string]string{"job-name": "mine", "app": "x"}; !cmp.Equal(want, own.Spec.Template.Labels) {
-		t.Errorf("the labels of the input became %v, want %v", own.Spec.Template.Labels, want)
-	}
+	Same(t, "the labels of the input", own.Spec.Template.Labels, map[string]string{"job-name": "mine", "app": "x"})
 	own.Spec.ManualSelector = ptr(true)
 	Same(t, "with manualSelector", GenerateSelector(own), own)
 }
@@ -196,12 +186,8 @@ func TestPrepareCreateLabels(t *testing.T) {
 	}
 	own := map[string]string{"own": "y"}
 	job.Labels = own
-	if got := PrepareCreate(job).Labels; !cmp.Equal(own, got) {
-		t.Errorf("labels are %v, want the Job's own", got)
-	}
-	if got := PrepareCreate(written()).Labels; got != nil {
-		t.Errorf("labels are %v, want none: the template had none", got)
-	}
+	Same(t, "the labels of a Job with its own", PrepareCreate(job).Labels, own)
+	Same(t, "the labels of a Job whose template has none", PrepareCreate(written()).Labels, nil)
 }
 
 func TestPrepareCreateClearsTheStatus(t *testing.T) {

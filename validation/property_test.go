@@ -2,7 +2,6 @@ package validation
 
 import (
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -110,7 +109,7 @@ func anyStatus(t *rapid.T) batchv1.JobStatus {
 }
 
 // statusUpdateHolds checks the properties of StatusUpdate for any two Jobs.
-func statusUpdateHolds(t interface{ Errorf(string, ...any) }, job, old *batchv1.Job) {
+func statusUpdateHolds(t rapid.TB, job, old *batchv1.Job) {
 	wasJob, wasOld := job.DeepCopy(), old.DeepCopy()
 	update := StatusUpdate(job, old)
 
@@ -129,9 +128,7 @@ func statusUpdateHolds(t interface{ Errorf(string, ...any) }, job, old *batchv1.
 		got = slices.DeleteFunc(got, func(field string) bool { return field == "status.failedIndexes" })
 		broken = slices.DeleteFunc(broken, func(field string) bool { return field == "status.failedIndexes" })
 	}
-	if !slices.Equal(got, broken) {
-		t.Errorf("Status reports %q, want %q", got, broken)
-	}
+	Same(t, "what Status reports", got, broken)
 	if broken := brokenChange(&old.Spec, &job.Status, &old.Status); len(broken) > 0 && len(withoutMetadata(update)) == 0 {
 		t.Errorf("StatusUpdate accepts a change that breaks %q", broken)
 	}
@@ -147,15 +144,8 @@ func statusUpdateHolds(t interface{ Errorf(string, ...any) }, job, old *batchv1.
 			t.Errorf("Status accepts, and StatusUpdate says %q", said(update))
 		}
 	}
-	unchanged(t, wasJob, job)
-	unchanged(t, wasOld, old)
-}
-
-// unchanged compares with the fast DeepEqual, and computes a diff only if needed.
-func unchanged(t interface{ Errorf(string, ...any) }, before, after *batchv1.Job) {
-	if !reflect.DeepEqual(before, after) {
-		t.Errorf("the input changed:\n%s", cmp.Diff(before, after))
-	}
+	Same(t, "the new Job", job, wasJob)
+	Same(t, "the old Job", old, wasOld)
 }
 
 // stepErrors runs the rules about a change, conditions or not.
@@ -190,8 +180,8 @@ func anythingGoes(t rapid.TB, job, old *batchv1.Job) {
 	Warnings(job)
 	Advice(job)
 	IndexesSize(&job.Spec)
-	unchanged(t, wasJob, job)
-	unchanged(t, wasOld, old)
+	Same(t, "the new Job", job, wasJob)
+	Same(t, "the old Job", old, wasOld)
 	// What may be created may be stored again.
 	if stored := job.DeepCopy(); len(Create(stored)) == 0 {
 		stored.ResourceVersion = "1"
@@ -230,9 +220,7 @@ func TestNilAndZeroJobs(t *testing.T) {
 	if diff := cmp.Diff(Warnings(zero), Warnings(none)) + cmp.Diff(Advice(zero), Advice(none)); diff != "" {
 		t.Errorf("warnings about nil (-zero +nil):\n%s", diff)
 	}
-	if got := IndexesSize(nil); got != (Size{}) {
-		t.Errorf("IndexesSize(nil) = %+v, want zero", got)
-	}
+	Same(t, "IndexesSize(nil)", IndexesSize(nil), Size{})
 }
 
 // For ordered lists the overlap is the lowest index in both. The test finds it by checking

@@ -7,6 +7,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 
 	"github.com/jobfate/jobfate/indexset"
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 const mi = 1 << 20
@@ -44,19 +45,11 @@ func TestIndexesSizeOfTheKEP(t *testing.T) {
 			t.Errorf("got %.4fMi, want %.3fMi: %q", got, c.want, c.sentence)
 		}
 	}
-	if first.Both != (5+1)*100_000 {
-		t.Errorf("both fields take %d bytes in case 1, want %d", first.Both, (5+1)*100_000)
-	}
+	Same(t, "bytes of both fields in case 1", first.Both, (5+1)*100_000)
 	// The KEP overlooks that n gaps separate n+1 intervals.
-	if want := int64((10+1)*2*(10_000+10_000+1) + (10+1)*10_000); second.Both != want {
-		t.Errorf("both fields take %d bytes in case 2, want %d", second.Both, want)
-	}
-	if first.Overrun != 0 {
-		t.Errorf("the overrun is %d in case 1, where each index is listed already, want 0", first.Overrun)
-	}
-	if want := int64((10 + 1) * 10_000); second.Overrun != want {
-		t.Errorf("the overrun is %d in case 2, want %d: all of parallelism may fail at once", second.Overrun, want)
-	}
+	Same(t, "bytes of both fields in case 2", second.Both, (10+1)*2*(10_000+10_000+1)+(10+1)*10_000)
+	Same(t, "the overrun in case 1, where each index is listed already", first.Overrun, 0)
+	Same(t, "the overrun in case 2: all of parallelism may fail at once", second.Overrun, (10+1)*10_000)
 }
 
 // The outcome of an index in the patterns of these tests.
@@ -187,11 +180,7 @@ func TestIndexesSizeOfNothing(t *testing.T) {
 		"zero completions":     {CompletionMode: ptr(batchv1.IndexedCompletion), Completions: ptr[int32](0)},
 		"negative completions": {CompletionMode: ptr(batchv1.IndexedCompletion), Completions: ptr[int32](-1)},
 	} {
-		if got := IndexesSize(spec); got != (Size{}) {
-			t.Errorf("%s: got %+v, want zero", name, got)
-		}
+		Same(t, name, IndexesSize(spec), Size{})
 	}
-	if got, want := sizeOf(1, -5, true, ptr[int32](-5)), (Size{Completed: 2, Both: 2}); got != want {
-		t.Errorf("one index with negative limits: got %+v, want %+v", got, want)
-	}
+	Same(t, "one index with negative limits", sizeOf(1, -5, true, ptr[int32](-5)), Size{Completed: 2, Both: 2})
 }

@@ -5,11 +5,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 // at returns a time some seconds after the start time of the tests.
@@ -290,9 +291,7 @@ func TestEveryStatusRuleHasACase(t *testing.T) {
 		}
 	}
 	const want = 29 // 22 that are options in the API server, and 7 that are not
-	if len(statusRules) != want {
-		t.Errorf("there are %d rules, want %d", len(statusRules), want)
-	}
+	Same(t, "the number of rules", len(statusRules), want)
 }
 
 func TestStatusAccepts(t *testing.T) {
@@ -387,8 +386,6 @@ func TestStatusDeterministic(t *testing.T) {
 	job := withStatus(batchv1.JobStatus{Active: -1, CompletedIndexes: "x", FailedIndexes: ptr("y"), Conditions: is(complete, failed)})
 	first := said(Status(job))
 	for range 10 {
-		if diff := cmp.Diff(first, said(Status(job))); diff != "" {
-			t.Fatalf("the order of errors changed:\n%s", diff)
-		}
+		Same(t, "the errors, in their order", said(Status(job)), first)
 	}
 }

@@ -6,6 +6,8 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 // Of two conditions that exclude each other, the update that adds either one is rejected. A
@@ -53,8 +55,6 @@ func TestUncountedChanged(t *testing.T) {
 		{"same", some, uncounted(nil, []types.UID{"a"}), false},
 	} {
 		got := uncountedChanged(&change{now: view{JobStatus: &c.now}, was: view{JobStatus: &c.was}})
-		if got != c.want {
-			t.Errorf("%s: changed is %v, want %v", c.name, got, c.want)
-		}
+		Same(t, c.name+": changed", got, c.want)
 	}
 }

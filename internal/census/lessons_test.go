@@ -126,9 +126,7 @@ func TestLesson_setsAreDisjoint(t *testing.T) {
 		{"in both sets of the status", "0", "0", nil},
 	} {
 		results := take(classifier, tc.pods...).IndexResults(indexset.MustParse(tc.completed), indexset.MustParse(tc.failed))
-		if got := results.Completed.String() + "/" + results.Failed.String(); got != "0/" {
-			t.Errorf("%s: completed/failed = %s, want 0/", tc.reason, got)
-		}
+		Same(t, tc.reason+": completed/failed", results.Completed.String()+"/"+results.Failed.String(), "0/")
 	}
 }
 
@@ -207,7 +205,5 @@ func TestLesson_failJobIsDeterministic(t *testing.T) {
 	}
 	// The policy applies to counted pods too, as in the Job controller.
 	Same(t, "FailsJob", failsJob(take(tracking.Classifier{Policy: policy()}, done)), done)
-	if got := failsJob(take(tracking.Classifier{}, a)); got != nil {
-		t.Errorf("without a policy FailsJob = %s, want nil", got.UID)
-	}
+	Same(t, "FailsJob without a policy", failsJob(take(tracking.Classifier{}, a)), nil)
 }

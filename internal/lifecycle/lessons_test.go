@@ -26,14 +26,10 @@ func TestLesson_k125909_conditionStatus(t *testing.T) {
 			conditions = append(conditions, Stated(c, status))
 		}
 		for _, c := range ConditionTypes() {
-			if got := lifecycle.True(conditions, c); got != nil {
-				t.Errorf("True(%s=%q) = %v, want nil", c, status, got)
-			}
+			Same(t, fmt.Sprintf("True(%s=%q)", c, status), lifecycle.True(conditions, c), nil)
 		}
 		Same(t, string(status)+": end", lifecycle.Decide(&lifecycle.Facts{Conditions: conditions}), lifecycle.End{})
-		if got := lifecycle.Finished(WithConditions(conditions...)); got != nil {
-			t.Errorf("%s=%q finishes the Job", got.Type, status)
-		}
+		Same(t, string(status)+": finished", lifecycle.Finished(WithConditions(conditions...)), nil)
 	}
 	// A condition that is not True does not hide a later one that is.
 	both := WithConditions(No(batchv1.JobFailed), Yes(batchv1.JobFailed), No(batchv1.JobFailureTarget), Yes(batchv1.JobFailureTarget))
