@@ -241,7 +241,7 @@ var planted = []struct {
 		c.client = suffixed{c.client, map[types.UID]string{}}
 		c.live = c.client
 	}},
-	{"Jobs are selected by label instead of by owner", "C2 C3", func(c *groupController) { c.client = byLabel{c.client} }},
+	{"Jobs are selected by label instead of by owner", "C1 C2 C3", func(c *groupController) { c.client = byLabel{c.client} }},
 	{"Jobs are deleted by name, without the UID", "C1", func(c *groupController) { c.client = byName{c.client} }},
 	{"a creation that a quota refused is not retried", "C4", func(c *groupController) { c.client = withoutRetry{c.client} }},
 }

@@ -8,15 +8,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobfate/jobfate/jobtest"
+	"github.com/jobfate/jobfate/jobtest/internal/driver"
 )
 
-// action is something that may happen. Weight is how often it is drawn as a step, aside how
-// often it is drawn between two writes of a sync. Do reports whether it had an effect.
-type action struct {
-	name          string
-	weight, aside int
-	do            func(*run) bool
-}
+type action = driver.Action[*run]
 
 // actions is set by init, because some actions call functions that draw from it.
 var actions []action
@@ -25,19 +20,18 @@ func init() {
 	actions = slices.Concat(syncActions, eventActions(), collectActions, clockActions, leaderActions)
 }
 
-// These are the weights of an action as a step, between two writes, and as an update of a cache.
-func asStep(a *action) int { return a.weight }
-func aside(a *action) int  { return a.aside }
+// cacheUpdates returns the weight of an action as an update of a cache.
 func cacheUpdates(a *action) int {
-	if strings.HasPrefix(a.name, "cache shows") {
-		return a.weight
+	if strings.HasPrefix(a.Name, "cache shows") {
+		return a.Step
 	}
 	return 0
 }
 
 // of returns the action of an event.
 func of(e jobtest.Event) action {
-	return action{e.Name, e.Step, e.Aside, func(r *run) bool { return e.HappenIn(r.scene()) }}
+	return action{Name: e.Name, Step: e.Step, Aside: e.Aside,
+		Do: func(r *run) bool { return e.HappenIn(r.scene()) }}
 }
 
 // eventActions are the events of package jobtest that happen in schedules.
@@ -58,8 +52,8 @@ func (r *run) scene() *jobtest.Scene {
 
 // collectActions are garbage collection, and the creation of the Job after its deletion.
 var collectActions = []action{
-	{"garbage collected", 8, 0, func(r *run) bool { return r.c.CollectGarbage() }},
-	{"Job made again", 20, 2, func(r *run) bool {
+	{Name: "garbage collected", Step: 8, Do: func(r *run) bool { return r.c.CollectGarbage() }},
+	{Name: "Job made again", Step: 20, Aside: 2, Do: func(r *run) bool {
 		if r.isDone() && r.chance(30) {
 			r.c.DeleteJob(metav1.DeletePropagationBackground)
 		}
@@ -72,11 +66,11 @@ var collectActions = []action{
 
 // syncActions are the syncs of the controllers and the updates of their caches.
 var syncActions = []action{
-	{"sync", 60, 0, func(r *run) bool {
+	{Name: "sync", Step: 60, Do: func(r *run) bool {
 		r.sync(r.leaders[r.IntN(len(r.leaders))])
 		return true
 	}},
-	{"sync of another leader", 0, 6, func(r *run) bool {
+	{Name: "sync of another leader", Aside: 6, Do: func(r *run) bool {
 		for _, l := range r.leaders {
 			if l != r.acting {
 				r.sync(l)
@@ -85,13 +79,13 @@ var syncActions = []action{
 		}
 		return false
 	}},
-	{"cache shows a Job", 18, 2, func(r *run) bool {
+	{Name: "cache shows a Job", Step: 18, Aside: 2, Do: func(r *run) bool {
 		l := r.leader()
 		_, late := l.cache.Late()
 		l.cache.ShowJob()
 		return late > 0
 	}},
-	{"cache shows a pod", 22, 2, func(r *run) bool {
+	{Name: "cache shows a pod", Step: 22, Aside: 2, Do: func(r *run) bool {
 		l := r.leader()
 		late, _ := l.cache.Late()
 		if len(late) == 0 {
@@ -100,11 +94,11 @@ var syncActions = []action{
 		l.cache.ShowPod(late[r.IntN(len(late))])
 		return true
 	}},
-	{"cache shows all pods", 10, 1, func(r *run) bool {
+	{Name: "cache shows all pods", Step: 10, Aside: 1, Do: func(r *run) bool {
 		r.leader().cache.ShowPods()
 		return true
 	}},
-	{"cache goes back in time", 2, 1, func(r *run) bool {
+	{Name: "cache goes back in time", Step: 2, Aside: 1, Do: func(r *run) bool {
 		// A controller that reads the version of a cache, and then its content, may rely on
 		// the content not getting older in between, as with informers.
 		if len(r.leaders) > 1 || r.leaders[0].looks {
@@ -112,7 +106,7 @@ var syncActions = []action{
 		}
 		return r.leader().cache.Rewind(r.lag(), r.lag())
 	}},
-	{"cache shows everything", 14, 1, func(r *run) bool {
+	{Name: "cache shows everything", Step: 14, Aside: 1, Do: func(r *run) bool {
 		r.leader().cache.ShowAll()
 		return true
 	}},
@@ -122,22 +116,22 @@ func (r *run) leader() *leader { return r.leaders[r.IntN(len(r.leaders))] }
 
 // clockActions change the time.
 var clockActions = []action{
-	{"a moment passes", 12, 2, func(r *run) bool {
+	{Name: "a moment passes", Step: 12, Aside: 2, Do: func(r *run) bool {
 		r.c.Now = r.c.Now.Add(time.Duration(1+r.IntN(3000)) * time.Millisecond)
 		return true
 	}},
-	{"time passes to the requeue", 12, 0, func(r *run) bool {
+	{Name: "time passes to the requeue", Step: 12, Do: func(r *run) bool {
 		if at := r.leader().next[r.at]; at.After(r.c.Now) {
 			r.c.Now = at
 			return true
 		}
 		return false
 	}},
-	{"clock jumps an hour ahead", 1, 1, func(r *run) bool {
+	{Name: "clock jumps an hour ahead", Step: 1, Aside: 1, Do: func(r *run) bool {
 		r.c.Now = r.c.Now.Add(time.Hour)
 		return true
 	}},
-	{"clock jumps an hour back", 1, 1, func(r *run) bool {
+	{Name: "clock jumps an hour back", Step: 1, Aside: 1, Do: func(r *run) bool {
 		r.c.Now = r.c.Now.Add(-time.Hour)
 		return true
 	}},
@@ -145,18 +139,18 @@ var clockActions = []action{
 
 // leaderActions restart and replace controllers.
 var leaderActions = []action{
-	{"controller restarts", 2, 0, func(r *run) bool {
+	{Name: "controller restarts", Step: 2, Do: func(r *run) bool {
 		r.replaceLeader(r.leader())
 		return true
 	}},
-	{"second leader", 2, 0, func(r *run) bool {
+	{Name: "second leader", Step: 2, Do: func(r *run) bool {
 		if len(r.leaders) > 1 {
 			return false
 		}
 		r.startLeader(r.lag(), r.lag())
 		return true
 	}},
-	{"one leader stops", 3, 0, func(r *run) bool {
+	{Name: "one leader stops", Step: 3, Do: func(r *run) bool {
 		if len(r.leaders) < 2 {
 			return false
 		}

@@ -24,13 +24,13 @@ func TestMain(m *testing.M) {
 
 // never are the events that cannot happen to Jobs with a feature.
 var never = map[string][]string{
-	"containers restart":   {"Ignore", "Count", "FailJob", "FailIndex"}, // pod failure policies require restartPolicy Never
-	"completions changed":  {"NonIndexed", "work queue"},
-	"annotation edited":    {"NonIndexed", "work queue"},
-	"annotation made huge": {"NonIndexed", "work queue"},
-	"annotation deleted":   {"NonIndexed", "work queue"},
-	"suspended":            {"suspended"},
-	"quota rejects a pod":  {"suspended"}, // no creation is sent
+	"containers restart":       {"Ignore", "Count", "FailJob", "FailIndex"}, // pod failure policies require restartPolicy Never
+	"completions changed":      {"NonIndexed", "work queue"},
+	"annotation edited":        {"NonIndexed", "work queue"},
+	"annotation made huge":     {"NonIndexed", "work queue"},
+	"annotation deleted":       {"NonIndexed", "work queue"},
+	"suspended":                {"suspended"},
+	"quota rejects a creation": {"suspended"}, // no creation is sent
 }
 
 // TestSchedules runs Jobs through random schedules. It also fails if an action or fault
@@ -67,7 +67,7 @@ func TestSchedules(t *testing.T) {
 		if p.Times < floor && !slices.Contains(never[p.Event], p.Policy) {
 			t.Errorf("%q happened with %q %d times, want at least %d", p.Event, p.Policy, p.Times, floor)
 		}
-		if p.Times > 0 && slices.Contains(never[p.Event], p.Policy) && p.Event != "quota rejects a pod" {
+		if p.Times > 0 && slices.Contains(never[p.Event], p.Policy) && p.Event != "quota rejects a creation" {
 			t.Errorf("%q happened with %q, which is listed as impossible", p.Event, p.Policy)
 		}
 	}

@@ -6,6 +6,8 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/jobfate/jobfate/jobtest/internal/driver"
 )
 
 // policy is a feature that a Job may use.
@@ -109,10 +111,10 @@ func (r *Reach) String() string {
 func events() []string {
 	var names []string
 	for i := range actions {
-		names = append(names, actions[i].name)
+		names = append(names, actions[i].Name)
 	}
-	for i := range faults {
-		names = append(names, faults[i].name)
+	for i := range driver.Faults {
+		names = append(names, driver.Faults[i].Name)
 	}
 	return names
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/cluster"
@@ -133,7 +134,7 @@ func (r *run) steps() {
 		}
 	}()
 	r.Schedule.Run(func() bool {
-		r.choose(asStep)
+		r.choose(driver.AsStep)
 		return r.broken == nil
 	})
 	if r.broken == nil && r.Mode == Liveness {
@@ -145,26 +146,22 @@ func (r *run) steps() {
 
 // choose draws an action and executes it.
 func (r *run) choose(weight func(*action) int) {
-	i := driver.Draw(r.Schedule, actions, weight)
-	a := &actions[i]
-	if !r.Allows(a.name) {
-		return
-	}
-	defer r.focusOn(r.at)
-	if n := len(r.slots); n > 1 {
-		r.focusOn(r.slots[r.IntN(n)])
-	}
-	r.beginStep(a.name)
-	kinds := r.kinds
-	if a.do(r) {
+	driver.Act(r.Schedule, actions, weight, func(i int) bool {
+		defer r.focusOn(r.at)
+		if n := len(r.slots); n > 1 {
+			r.focusOn(r.slots[r.IntN(n)])
+		}
+		r.beginStep(actions[i].Name)
+		kinds := r.kinds
+		if !actions[i].Do(r) {
+			return false
+		}
 		if kinds == nil {
 			kinds = r.kinds
 		}
 		r.count(i, kinds)
-		if a.name != "sync" {
-			r.Happened(a.name)
-		}
-	}
+		return true
+	})
 }
 
 // count counts an action or a fault for each feature that the Job uses now.
@@ -294,28 +291,25 @@ func (r *run) watch(s cluster.Step) {
 // intercept runs actions before a request is served, and draws the fault of the request.
 func (r *run) intercept(q *cluster.Request) cluster.Fault {
 	r.acting.lost = false
-	if r.noPods && q.Verb == cluster.Create {
-		return quota(q)
+	request := driver.Request{Resource: corev1.Resource("pods"), Name: q.Name, Writes: writes(q),
+		Creates: q.Verb == cluster.Create}
+	if r.noPods && request.Creates {
+		return cluster.Fault{Err: driver.OverQuota(request)}
 	}
 	if r.calm || r.broken != nil {
 		return cluster.Fault{}
 	}
 	if !r.nested && r.chance(12) {
-		r.choose(aside)
+		r.choose(driver.Aside)
 	}
 	r.updateCaches()
 	r.updateGhosts(r.acting)
-	if !r.chance(12) {
-		return cluster.Fault{}
-	}
-	i := driver.Draw(r.Schedule, faults, func(f *fault) int { return f.weight })
-	f := &faults[i]
-	if !r.Allows(f.name) || f.on != nil && !f.on(q) {
+	i := r.Fault(request)
+	if i < 0 {
 		return cluster.Fault{}
 	}
 	r.count(len(actions)+i, r.kinds)
-	r.Happened(f.name)
-	fault := f.fault(q)
+	fault := driver.Faults[i].Of(request)
 	r.acting.lost = fault.Lost
 	if fault.Lost && (q.Verb == cluster.Status || q.Verb == cluster.Patch) {
 		r.acting.sure[r.at] = false
@@ -330,7 +324,7 @@ func (r *run) glance() {
 		return
 	}
 	if !r.nested && r.chance(4) {
-		r.choose(aside)
+		r.choose(driver.Aside)
 		r.updateGhosts(r.acting)
 	}
 	r.updateCaches()

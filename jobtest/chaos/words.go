@@ -146,6 +146,10 @@ func requestLine(k tracking.Keys, q *cluster.Request) string {
 	return fmt.Sprintf("patch %s with %s", of, q.Patch)
 }
 
+func writes(q *cluster.Request) bool {
+	return q.Verb != cluster.Get && q.Verb != cluster.ListJobs && q.Verb != cluster.List && q.Verb != cluster.GetPod
+}
+
 func removesFinalizer(q *cluster.Request) bool {
 	return q.Edit == nil && strings.Contains(string(q.Patch), `"$deleteFromPrimitiveList/finalizers":`) &&
 		!strings.Contains(string(q.Patch), "ownerReferences")

@@ -1,6 +1,6 @@
-// Package driver runs schedules of random steps. It shortens a schedule that violates a
-// property, so that the report shows only what the violation needs. The kits that run schedules
-// share it.
+// Package driver runs schedules of random steps. It draws actions from the table of a kit, and the
+// faults of requests. It shortens a schedule that violates a property, so that the report shows
+// only what the violation needs. The kits that run schedules share it.
 package driver
 
 import (
@@ -61,21 +61,6 @@ func (s *Schedule) Run(step func() bool) {
 			return
 		}
 	}
-}
-
-// Draw draws an element by its weight.
-func Draw[T any](s *Schedule, from []T, weight func(*T) int) int {
-	total := 0
-	for i := range from {
-		total += weight(&from[i])
-	}
-	left := s.IntN(total)
-	for i := range from {
-		if left -= weight(&from[i]); left < 0 {
-			return i
-		}
-	}
-	return 0
 }
 
 // Allows reports whether an action or a fault may happen.

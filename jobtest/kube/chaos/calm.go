@@ -13,6 +13,8 @@ import (
 	"github.com/jobfate/jobfate/jobtest/kube"
 )
 
+const overQuotaForAWhile = "quota rejects creations for a while"
+
 // runToEnd runs everything to its end without further faults. It calls Reconcile only when
 // that is due. In some schedules a quota rejects creations at first; the controller gets no
 // event when that is over.

@@ -85,5 +85,7 @@ func (c Creator) run(t *testing.T,
 
 // drawPlan draws the step at which the faults stop, in some schedules early.
 func drawPlan(seed uint64) driver.Plan {
-	return driver.Until(1 + rand.New(rand.NewPCG(seed, 3)).IntN(200))
+	p := driver.Until(1 + rand.New(rand.NewPCG(seed, 3)).IntN(200))
+	p.Off = driver.Untrue
+	return p
 }

@@ -108,7 +108,7 @@ func TestCreator_planted(t *testing.T) {
 		steps          int // the maximum in the report
 		plant          func(*chaos.Env, *trainer)
 	}{
-		{"it is done without the Job that a quota rejected", "C3", 1, func(_ *chaos.Env, r *trainer) {
+		{"it is done without the Job that a quota rejected", "C3", 3, func(_ *chaos.Env, r *trainer) {
 			r.created = func(err error) error {
 				if apierrors.IsForbidden(err) {
 					r.want--

@@ -37,9 +37,9 @@
 //
 // [Creator.Test] runs a controller that creates Jobs for the objects of another kind, on
 // the API server of package kube. The faults are the same, except for overlapping processes
-// and rejections as invalid. The Jobs have no pods: they end as [Creator.Outcome] says. The
-// [Env] has the clients, the Manager, the RateLimiter and the Config, but no stores and no
-// informers.
+// and for conflicts and rejections that the object does not explain. The Jobs have no pods: they
+// end as [Creator.Outcome] says. The [Env] has the clients, the Manager, the RateLimiter and the
+// Config, but no stores and no informers.
 //
 // Each schedule stops its faults after 1 to 200 steps. From then on Reconcile is called
 // only when it is due: after an error, after RequeueAfter, or when the caches show an event

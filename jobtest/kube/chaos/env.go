@@ -55,6 +55,7 @@ type Env struct {
 	// nil without a Creator.
 	schedule *schedule
 	cache    *kube.Cache
+	running  bool // Reconcile
 }
 
 // Barrier is the resource version of a consistent list of pods when the process started.

@@ -69,7 +69,6 @@ type creating struct {
 	process
 	due     map[reconcile.Request]time.Time
 	request reconcile.Request // in progress
-	running bool
 	killed  bool
 	last    answer
 }
@@ -135,7 +134,7 @@ func (s *schedule) live() {
 	defer func() { s.p.end() }()
 	after := 0 // steps after the end
 	s.Run(func() bool {
-		s.choose(asStep)
+		s.choose(driver.AsStep)
 		if s.judge(); s.end != "" {
 			after++
 		}
@@ -207,7 +206,7 @@ func (s *schedule) glance(ctx context.Context) error {
 		return errOutside
 	}
 	if !s.calm && s.IntN(100) < 8 {
-		s.choose(aside)
+		s.choose(driver.Aside)
 	}
 	return ctx.Err()
 }
@@ -216,36 +215,28 @@ func (s *schedule) glance(ctx context.Context) error {
 func (s *schedule) intercept(r *kube.Request) kube.Verdict {
 	s.serial.Lock()
 	defer s.serial.Unlock()
+	request := driver.Request{Resource: r.Resource.GroupResource(), Name: r.Name,
+		Writes: r.Verb != "get" && r.Verb != "list", Creates: r.Verb == "create"}
 	switch {
 	case s.p == nil || !s.p.running:
 		return kube.Verdict{Err: errOutside}
-	case s.p.killed:
-		return kube.Verdict{Err: context.Canceled}
-	case s.quota && r.Verb == "create":
-		return overQuota(r)
+	case s.quota && request.Creates:
+		return kube.Verdict{Err: driver.OverQuota(request)}
 	case s.calm || s.isBroken():
 		return kube.Verdict{}
 	}
 	s.judge()
 	if s.IntN(100) < 15 {
-		s.choose(aside)
+		s.choose(driver.Aside)
 	}
-	if s.IntN(100) >= 12 {
+	i := s.Fault(request)
+	if i < 0 {
 		return kube.Verdict{}
 	}
-	f := faults[driver.Draw(s.Schedule, faults, func(f *requestFault) int { return f.weight })]
-	if !s.Allows(f.name) || f.on != nil && !f.on(r) {
-		return kube.Verdict{}
-	}
-	s.Happened(f.name)
-	v := f.verdict(r)
-	if f.kills {
-		s.p.stop()
-		s.p.killed = true
-		v.Err = context.Canceled
-	}
-	s.log.Say("%s %s %s is %s", r.Verb, r.Resource.Resource, r.Name, f.name)
-	return v
+	s.log.Say("%s %s %s: %s", r.Verb, r.Resource.Resource, r.Name, driver.Faults[i].Name)
+	fault := driver.Faults[i].Of(request)
+	s.p.killed = fault.Killed
+	return kube.Verdict{Err: s.p.answer(fault.Err), Lost: fault.Lost}
 }
 
 // reconcile calls Reconcile as a controller that watches the owners and their Jobs.

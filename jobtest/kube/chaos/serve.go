@@ -169,15 +169,20 @@ func (e *Env) send(q *cluster.Request) (cluster.Answer, error) {
 	q.AboutAll = e.all
 	a, err := e.now.Send(q)
 	e.moved()
+	return a, e.answer(err)
+}
+
+// answer returns the error that Reconcile gets. It ends a Reconcile that is killed or abandoned.
+func (e *Env) answer(err error) error {
 	switch {
 	case errors.Is(err, cluster.ErrNoAnswer):
-		return a, context.DeadlineExceeded
+		return context.DeadlineExceeded
 	case errors.Is(err, cluster.ErrKilled), errors.Is(err, cluster.ErrGivenUp):
 		e.stop()
-		e.now = nil
-		return a, context.Canceled
+		e.now, e.running = nil, false
+		return context.Canceled
 	}
-	return a, err
+	return err
 }
 
 func (e *Env) unservedRequest(r *kube.Request) error {
