@@ -13,29 +13,29 @@ import (
 // Cache holds the watch caches of one controller, one of Jobs and one of pods. Each cache
 // lags until a method makes it catch up, the cache of pods one pod at a time.
 type Cache struct {
-	c    *Cluster
-	jobs []cachedJob // by slot
-	pods podStore    // empty in a live cache, which shows the stored pods
-	late []types.UID // the stale pods, in the order of their first change that is not shown
-	live bool
-	// lateAt are the versions of these first changes.
-	lateAt  []int
-	barrier int // the version when the process started
-	shown   int // the last view was complete in pods up to this version
+	c       *Cluster
+	jobs    []cachedJob // by slot
+	pods    podStore    // empty in a live cache, which shows the stored pods
+	lagging []types.UID // the stale pods, in the order of their first change that is not shown
+	live    bool
+	// laggingAt are the versions of these first changes.
+	laggingAt []int
+	barrier   int // the version when the process started
+	shown     int // the last view was complete in pods up to this version
 }
 
-// cachedJob is the Job that a cache shows for a slot. late has the versions that it does not
-// show yet, in order, and lateAt the number of the change that made each of them.
+// cachedJob is the Job that a cache shows for a slot. lagging has the versions that it does not
+// show yet, in order, and laggingAt the number of the change that made each of them.
 type cachedJob struct {
-	job    *batchv1.Job
-	late   []*batchv1.Job
-	lateAt []int
+	job       *batchv1.Job
+	lagging   []*batchv1.Job
+	laggingAt []int
 }
 
 // next shows the next version.
 func (s *cachedJob) next() {
-	if len(s.late) > 0 {
-		s.job, s.late, s.lateAt = s.late[0], s.late[1:], s.lateAt[1:]
+	if len(s.lagging) > 0 {
+		s.job, s.lagging, s.laggingAt = s.lagging[0], s.lagging[1:], s.laggingAt[1:]
 	}
 }
 
@@ -148,12 +148,12 @@ func (s *Cache) lateJob(at int, job *batchv1.Job, version int) {
 		slot.job = job
 		return
 	}
-	slot.late, slot.lateAt = append(slot.late, job), append(slot.lateAt, version)
+	slot.lagging, slot.laggingAt = append(slot.lagging, job), append(slot.laggingAt, version)
 }
 
 func (s *Cache) latePod(uid types.UID, version int) {
-	if !s.live && !slices.Contains(s.late, uid) {
-		s.late, s.lateAt = append(s.late, uid), append(s.lateAt, version)
+	if !s.live && !slices.Contains(s.lagging, uid) {
+		s.lagging, s.laggingAt = append(s.lagging, uid), append(s.laggingAt, version)
 	}
 }
 
@@ -165,27 +165,27 @@ func (s *Cache) show(uid types.UID) {
 	}
 }
 
-// Late returns the stale pods of the cache, and by how many versions it lags for the Job in
+// Lagging returns the stale pods of the cache, and by how many versions it lags for the Job in
 // focus.
-func (s *Cache) Late() (pods []types.UID, job int) { return s.late, len(s.at(s.c.focus).late) }
+func (s *Cache) Lagging() (pods []types.UID, job int) { return s.lagging, len(s.at(s.c.focus).lagging) }
 
 // ShowJob shows the next version of the Job in focus.
 func (s *Cache) ShowJob() { s.at(s.c.focus).next() }
 
 // ShowPod shows the stored version of a pod. It skips the versions in between.
 func (s *Cache) ShowPod(uid types.UID) {
-	if i := slices.Index(s.late, uid); i >= 0 {
-		s.late, s.lateAt = slices.Delete(s.late, i, i+1), slices.Delete(s.lateAt, i, i+1)
+	if i := slices.Index(s.lagging, uid); i >= 0 {
+		s.lagging, s.laggingAt = slices.Delete(s.lagging, i, i+1), slices.Delete(s.laggingAt, i, i+1)
 		s.show(uid)
 	}
 }
 
 // ShowPods shows the stored versions of all pods.
 func (s *Cache) ShowPods() {
-	for _, uid := range s.late {
+	for _, uid := range s.lagging {
 		s.show(uid)
 	}
-	s.late, s.lateAt = nil, nil
+	s.lagging, s.laggingAt = nil, nil
 }
 
 // ShowAll makes the cache catch up completely.
@@ -224,8 +224,8 @@ func (s *Cache) View() View {
 func (s *Cache) jobsVersion() int {
 	version := s.c.version
 	for _, slot := range s.jobs {
-		if len(slot.lateAt) > 0 {
-			version = min(version, slot.lateAt[0]-1)
+		if len(slot.laggingAt) > 0 {
+			version = min(version, slot.laggingAt[0]-1)
 		}
 	}
 	return version
@@ -234,7 +234,7 @@ func (s *Cache) jobsVersion() int {
 // podsVersion returns the version up to which the cache of pods is complete.
 func (s *Cache) podsVersion() int {
 	version := s.c.version
-	for _, at := range s.lateAt {
+	for _, at := range s.laggingAt {
 		version = min(version, at-1)
 	}
 	return version

@@ -21,9 +21,9 @@ func (s *Cache) Clone(of *Cluster) *Cache {
 	next.c, next.pods = of, s.pods.clone()
 	next.jobs = slices.Clone(s.jobs)
 	for at, slot := range s.jobs {
-		next.jobs[at].late, next.jobs[at].lateAt = slices.Clone(slot.late), slices.Clone(slot.lateAt)
+		next.jobs[at].lagging, next.jobs[at].laggingAt = slices.Clone(slot.lagging), slices.Clone(slot.laggingAt)
 	}
-	next.late, next.lateAt = slices.Clone(s.late), slices.Clone(s.lateAt)
+	next.lagging, next.laggingAt = slices.Clone(s.lagging), slices.Clone(s.laggingAt)
 	of.caches = append(of.caches, &next)
 	return &next
 }

@@ -55,7 +55,7 @@ func TestNewCacheAt_catchesUp(t *testing.T) {
 		if pods := cache.View().Pods; cache.Upto() == c.Version() && !slices.Equal(pods, c.Pods()) {
 			t.Errorf("%d changes back: the cache claims to show all changes, but shows old pods", back)
 		}
-		for _, late := cache.Late(); late > 0; _, late = cache.Late() {
+		for _, lag := cache.Lagging(); lag > 0; _, lag = cache.Lagging() {
 			cache.ShowJob()
 		}
 		cache.ShowPods()

@@ -11,21 +11,22 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Fate is what the garbage collector does with an object because of its owners. The zero Fate
-// is nothing.
-type Fate struct {
+// GarbageAction is what the garbage collector does with an object because of its owners. The zero
+// GarbageAction is nothing.
+type GarbageAction struct {
 	// Delete is the policy with which the object is deleted, or empty.
 	Delete metav1.DeletionPropagation
-	// Drop lists the owners to which the object loses its references.
+	// Drop lists the owners whose references are removed from the object.
 	Drop []types.UID
 }
 
-// FateOf returns the fate of an object. The function owner returns the object that a reference
-// names, or nil if that is gone. Each owner that is gone or waits for the deletion of the
-// object is one owner less, and without any the object is deleted: in the foreground if an
-// owner waits and one of the objects has it as an owner. An owner that is deleted with the
-// policy Orphan just loses the object.
-func FateOf(o metav1.Object, owner func(metav1.OwnerReference) metav1.Object, objects iter.Seq[metav1.Object]) Fate {
+// GarbageActionOf returns what the garbage collector does with an object. The function owner
+// returns the object that a reference names, or nil if that is gone. Each owner that is gone or
+// waits for the deletion of the object is one owner less, and without any the object is deleted: in
+// the foreground if an owner waits and one of the objects has it as an owner. With an owner that is
+// deleted with the policy Orphan, only the reference is removed.
+func GarbageActionOf(o metav1.Object, owner func(metav1.OwnerReference) metav1.Object,
+	objects iter.Seq[metav1.Object]) GarbageAction {
 	var orphaned, absent []types.UID
 	waits := false
 	refs := o.GetOwnerReferences()
@@ -41,17 +42,17 @@ func FateOf(o metav1.Object, owner func(metav1.OwnerReference) metav1.Object, ob
 	}
 	switch finalizers := o.GetFinalizers(); {
 	case len(orphaned) > 0:
-		return Fate{Drop: orphaned}
+		return GarbageAction{Drop: orphaned}
 	case len(absent) == 0 || o.GetDeletionTimestamp() != nil:
-		return Fate{}
+		return GarbageAction{}
 	case len(absent) < len(refs):
-		return Fate{Drop: absent}
+		return GarbageAction{Drop: absent}
 	case waits && isOwner(o, objects, false), slices.Contains(finalizers, metav1.FinalizerDeleteDependents):
-		return Fate{Delete: metav1.DeletePropagationForeground}
+		return GarbageAction{Delete: metav1.DeletePropagationForeground}
 	case slices.Contains(finalizers, metav1.FinalizerOrphanDependents):
-		return Fate{Delete: metav1.DeletePropagationOrphan}
+		return GarbageAction{Delete: metav1.DeletePropagationOrphan}
 	}
-	return Fate{Delete: metav1.DeletePropagationBackground}
+	return GarbageAction{Delete: metav1.DeletePropagationBackground}
 }
 
 func waitsWith(o metav1.Object, finalizer string) bool {
@@ -59,9 +60,9 @@ func waitsWith(o metav1.Object, finalizer string) bool {
 }
 
 // Remaining returns the references of an object after it lost those to some owners.
-func (f Fate) Remaining(refs []metav1.OwnerReference) []metav1.OwnerReference {
+func (g GarbageAction) Remaining(refs []metav1.OwnerReference) []metav1.OwnerReference {
 	return slices.DeleteFunc(slices.Clone(refs),
-		func(ref metav1.OwnerReference) bool { return slices.Contains(f.Drop, ref.UID) })
+		func(ref metav1.OwnerReference) bool { return slices.Contains(g.Drop, ref.UID) })
 }
 
 // Settled returns the finalizer that the garbage collector removes next from an object that is
@@ -91,17 +92,17 @@ func isOwner(o metav1.Object, objects iter.Seq[metav1.Object], blocks bool) bool
 // CollectPod returns the next version of a pod after garbage collection; nil if it is gone.
 // jobOf returns the Job with a UID; nil if there is none.
 func CollectPod(pod *corev1.Pod, jobOf func(types.UID) *batchv1.Job, now time.Time) *corev1.Pod {
-	fate := FateOf(pod, func(ref metav1.OwnerReference) metav1.Object {
+	action := GarbageActionOf(pod, func(ref metav1.OwnerReference) metav1.Object {
 		if job := jobOf(ref.UID); job != nil || OwnedByJob(&ref) {
 			return object(job)
 		}
 		return pod // an owner of another kind stays
 	}, Objects[*corev1.Pod](nil))
 	switch {
-	case fate.Delete != "":
+	case action.Delete != "":
 		return DeletePod(pod, DefaultGrace, now)
-	case fate.Drop != nil:
-		return EditPod(pod, func(p *corev1.Pod) { p.OwnerReferences = fate.Remaining(p.OwnerReferences) })
+	case action.Drop != nil:
+		return EditPod(pod, func(p *corev1.Pod) { p.OwnerReferences = action.Remaining(p.OwnerReferences) })
 	}
 	return pod
 }

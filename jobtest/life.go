@@ -73,11 +73,11 @@ func (l Life) Happen(t *rapid.T, c *cluster.Cluster, due time.Time) string {
 // CatchUp makes a cache catch up with the Job, and with the pods that do not lag. It
 // returns the pods with which it has caught up.
 func (l Life) CatchUp(t *rapid.T, cache *cluster.Cache) (shown []types.UID) {
-	late, versions := cache.Late()
+	lagging, versions := cache.Lagging()
 	for range versions {
 		cache.ShowJob()
 	}
-	for _, uid := range slices.Clone(late) {
+	for _, uid := range slices.Clone(lagging) {
 		if l.Lag == 0 || !(rapidDice{t}).Chance(l.Lag, "unseen") {
 			cache.ShowPod(uid)
 			shown = append(shown, uid)

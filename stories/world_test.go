@@ -302,7 +302,7 @@ func (w *world) catchUp() {
 	if !w.lagsPods {
 		w.cache.ShowPods()
 	}
-	for _, n := w.cache.Late(); n > 0 && !w.lagsJob; n-- {
+	for _, n := w.cache.Lagging(); n > 0 && !w.lagsJob; n-- {
 		w.cache.ShowJob()
 	}
 }

@@ -140,16 +140,16 @@ func (w *world) observe(uid types.UID) {
 }
 
 func (w *world) observeAll() {
-	late, _ := w.cache.Late()
+	lagging, _ := w.cache.Lagging()
 	w.cache.ShowAll()
-	for _, uid := range late {
+	for _, uid := range lagging {
 		w.observed(uid)
 	}
 }
 
 func (w *world) stale() bool {
-	late, _ := w.cache.Late()
-	return len(late) > 0
+	lagging, _ := w.cache.Lagging()
+	return len(lagging) > 0
 }
 
 // restart makes the controller lose its memory, including the backoff record.

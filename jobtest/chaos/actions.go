@@ -81,17 +81,17 @@ var syncActions = []action{
 	}},
 	{Name: "cache shows a Job", Step: 18, Aside: 2, Do: func(r *run) bool {
 		l := r.leader()
-		_, late := l.cache.Late()
+		_, lag := l.cache.Lagging()
 		l.cache.ShowJob()
-		return late > 0
+		return lag > 0
 	}},
 	{Name: "cache shows a pod", Step: 22, Aside: 2, Do: func(r *run) bool {
 		l := r.leader()
-		late, _ := l.cache.Late()
-		if len(late) == 0 {
+		lagging, _ := l.cache.Lagging()
+		if len(lagging) == 0 {
 			return false
 		}
-		l.cache.ShowPod(late[r.IntN(len(late))])
+		l.cache.ShowPod(lagging[r.IntN(len(lagging))])
 		return true
 	}},
 	{Name: "cache shows all pods", Step: 10, Aside: 1, Do: func(r *run) bool {

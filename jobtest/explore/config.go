@@ -60,9 +60,9 @@ type Config struct {
 	// Edits lists changes of the spec by the user. They happen in this order, each at any
 	// time.
 	Edits []func(*batchv1.JobSpec)
-	// Lies lets the caches claim to be complete when they are not. That violates an
+	// FalseVersions lets the caches report versions that they have not reached. That violates an
 	// assumption of decisions, for tests that show the consequences.
-	Lies bool
+	FalseVersions bool
 
 	// AllOrders tries all orders of events, even of independent ones. It finds the same
 	// violations, and visits many more states.

@@ -22,13 +22,13 @@ import (
 // its scope. A search that ends early then only follows paths without faults.
 var unit = effort.Flag("states", "the states of one search, times those of its scope", 2, 4_000)
 
-var states, calm, complete, searches atomic.Int64
+var states, faultless, complete, searches atomic.Int64
 
 func TestMain(m *testing.M) {
 	flag.Parse()
 	debug.SetGCPercent(400) // there are many small states, which all stay alive
 	code := m.Run()
-	fmt.Printf("%d states in %d searches, %d of them complete; %d more on paths without faults\n", states.Load(), searches.Load(), complete.Load(), calm.Load())
+	fmt.Printf("%d states in %d searches, %d of them complete; %d more on paths without faults\n", states.Load(), searches.Load(), complete.Load(), faultless.Load())
 	os.Exit(code)
 }
 
@@ -55,12 +55,12 @@ func TestEverything(t *testing.T) {
 				t.Errorf("%v", r.Found)
 			}
 			states.Add(int64(r.States))
-			calm.Add(int64(r.Calm))
+			faultless.Add(int64(r.Faultless))
 			searches.Add(1)
 			if r.Complete {
 				complete.Add(1)
 			}
-			t.Logf("%d states, %d transitions, %d deep, complete: %v, %d on paths without faults, at rest in %d", r.States, r.Transitions, r.Depth, r.Complete, r.Calm, r.Ends)
+			t.Logf("%d states, %d transitions, %d deep, complete: %v, %d on paths without faults, at rest in %d", r.States, r.Transitions, r.Depth, r.Complete, r.Faultless, r.Ends)
 			if r.Ends == 0 {
 				t.Error("the Job comes to rest in no state")
 			}

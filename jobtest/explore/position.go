@@ -17,7 +17,7 @@ import (
 const (
 	versionBehind = "1"  // of an object or a cache older than what the controller knows
 	versionFloor  = "2"  // of the barrier, and of the reads of earlier syncs
-	versionLate   = "3"  // of a pod that changed later, and of a cache that lacks such changes
+	versionLater  = "3"  // of a pod that changed later, and of a cache that lacks such changes
 	versionKnown  = "4"  // of the Job in the memory
 	versionSeen   = "5"  // of objects in the caches that are up to date
 	versionOwn    = "6"  // of a pod after a request of the controller
@@ -107,14 +107,14 @@ func (x *search) begin(s *state) uint32 {
 
 // view returns the content of the caches.
 func (x *search) view(key syncInput) cluster.View {
-	v := cluster.View{Now: x.now, JobsVersion: versionLate, PodsVersion: versionAll, Barrier: versionFloor}
+	v := cluster.View{Now: x.now, JobsVersion: versionLater, PodsVersion: versionAll, Barrier: versionFloor}
 	if key.job != 0 {
 		setJob(&v, x.job(key.job, seenVersion(key.behind)))
 	}
 	for i, n := range key.pods {
 		version := versionSeen
 		if key.complete&(1<<i) == 0 {
-			version, v.PodsVersion = versionLate, versionLate
+			version, v.PodsVersion = versionLater, versionLater
 		}
 		if n != 0 {
 			v.Pods = append(v.Pods, x.pod(n, version))
@@ -129,7 +129,7 @@ func (x *search) view(key syncInput) cluster.View {
 	if key.podPast {
 		v.PodsVersion = versionBehind
 	}
-	if x.Lies {
+	if x.FalseVersions {
 		v.JobsVersion, v.PodsVersion = versionAll, versionAll
 	}
 	return v

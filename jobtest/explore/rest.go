@@ -99,7 +99,7 @@ func hasEnded(job *batchv1.Job) bool {
 
 // unreachable finds a state from which the Job cannot come to rest any more (L1, L2, L3).
 // It also returns the number of states at rest. States that were not expanded lead to rest,
-// as calm has checked.
+// as faultless has checked.
 func (x *search) unreachable() (ends int, found *violation) {
 	backwards := x.reversed()
 	reached := make([]bool, len(x.states))

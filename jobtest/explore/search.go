@@ -14,9 +14,9 @@ type Result struct {
 	// States and Transitions are the numbers of states and transitions. Depth is the number
 	// of steps to the last state.
 	States, Transitions, Depth int
-	// Calm is the number of further states on the paths from the last states to rest, if
+	// Faultless is the number of further states on the paths from the last states to rest, if
 	// the search ended early.
-	Calm int
+	Faultless int
 	// Ends is the number of states in which the Job has come to rest.
 	Ends int
 	// Complete says that the search visited all states.
@@ -96,8 +96,8 @@ func (x *search) run() (r Result, err error) {
 	}
 	r.States, r.Transitions, r.Depth = len(x.states), len(x.next), x.depth(uint32(len(x.states)-1))
 	if found == nil {
-		found = x.calm()
-		r.Calm = len(x.states) - r.States
+		found = x.faultless()
+		r.Faultless = len(x.states) - r.States
 	}
 	if found == nil && x.err == nil {
 		r.Ends, found = x.unreachable()

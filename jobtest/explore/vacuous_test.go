@@ -29,12 +29,12 @@ func TestNotVacuous(t *testing.T) {
 		}},
 		{"after a restart the caches claim to be complete (k#105200)", "S1 S6", func() Config {
 			c := two(indexed)
-			c.Faults, c.Kinds, c.Lies = 1, []Kind{KillBefore, KillAfter}, true
+			c.Faults, c.Kinds, c.FalseVersions = 1, []Kind{KillBefore, KillAfter}, true
 			return c
 		}},
 		{"the same, and a Job ends while an unobserved pod is running", "S6 S19", func() Config {
 			c := two(func(s *batchv1.JobSpec) { s.ActiveDeadlineSeconds = ptr[int64](100) })
-			c.Faults, c.Kinds, c.AnyTime, c.Lies = 1, []Kind{KillAfter}, true, true
+			c.Faults, c.Kinds, c.AnyTime, c.FalseVersions = 1, []Kind{KillAfter}, true, true
 			return c
 		}},
 		{"a creation without an answer is treated as rejected", "S6", func() Config {
@@ -127,7 +127,7 @@ func TestNotVacuous(t *testing.T) {
 }
 
 // A search that ends early finds violations beyond its last states on paths without faults.
-func TestCalm(t *testing.T) {
+func TestFaultless(t *testing.T) {
 	for _, test := range []struct {
 		name, want string
 		config     func() Config
@@ -149,8 +149,8 @@ func TestCalm(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if r.Complete || r.Calm == 0 {
-				t.Errorf("%d states, complete: %t, %d on paths without faults; want a search that ends early", r.States, r.Complete, r.Calm)
+			if r.Complete || r.Faultless == 0 {
+				t.Errorf("%d states, complete: %t, %d on paths without faults; want a search that ends early", r.States, r.Complete, r.Faultless)
 			}
 			if test.want == "" {
 				if r.Found != nil || r.Ends == 0 {
@@ -210,7 +210,7 @@ func (c trusting) Clone() Searchable { return trusting{c.Searchable.Clone()} }
 
 func (c trusting) Sync(client *cluster.Client) (time.Duration, error) {
 	seen := *client
-	if seen.Job != nil && seen.PodsVersion == versionLate {
+	if seen.Job != nil && seen.PodsVersion == versionLater {
 		seen.PodsVersion = seen.Job.ResourceVersion
 	}
 	return c.Searchable.Sync(&seen)

@@ -68,15 +68,15 @@ func newView(k *kind, revision int64) *view {
 	return &view{kind: k, objects: k.at(revision), upto: revision, ahead: map[string]int64{}}
 }
 
-// late returns the events that are not shown.
-func (v *view) late() []Event {
-	var late []Event
+// lagging returns the events that are not shown.
+func (v *view) lagging() []Event {
+	var lagging []Event
 	for _, e := range v.since(v.upto) {
 		if e.Revision > v.ahead[keyOf(e.Object)] {
-			late = append(late, e)
+			lagging = append(lagging, e)
 		}
 	}
-	return late
+	return lagging
 }
 
 func (v *view) show(e Event) {
@@ -105,14 +105,14 @@ func (c *Cache) unlock() {
 	c.mu.Unlock()
 }
 
-// Late returns the events of a kind that the cache does not show yet, in order.
-func (c *Cache) Late(gvk schema.GroupVersionKind) []Event {
+// Lagging returns the events of a kind that the cache does not show yet, in order.
+func (c *Cache) Lagging(gvk schema.GroupVersionKind) []Event {
 	v, err := c.lock(gvk)
 	if err != nil {
 		return nil
 	}
 	defer c.unlock()
-	return v.late()
+	return v.lagging()
 }
 
 // Step shows the next event of a kind and returns it.
@@ -132,18 +132,18 @@ func (c *Cache) next(gvk schema.GroupVersionKind, take func(*view, Event)) (Even
 		return Event{}, false
 	}
 	defer c.unlock()
-	late := v.late()
-	if len(late) == 0 {
+	lagging := v.lagging()
+	if len(lagging) == 0 {
 		return Event{}, false
 	}
-	take(v, late[0])
-	if len(late) == 1 {
+	take(v, lagging[0])
+	if len(lagging) == 1 {
 		v.settle()
 	}
-	return late[0], true
+	return lagging[0], true
 }
 
-// settle clears ahead if no event is late.
+// settle clears ahead if no event is lagging.
 func (v *view) settle() {
 	v.upto = v.s.revision
 	clear(v.ahead)
@@ -157,7 +157,7 @@ func (c *Cache) Show(gvk schema.GroupVersionKind, namespace, name string) bool {
 	}
 	defer c.unlock()
 	shown := false
-	for _, e := range v.late() {
+	for _, e := range v.lagging() {
 		if keyOf(e.Object) == key(namespace, name) {
 			v.show(e)
 			shown = true
@@ -203,8 +203,8 @@ func (c *Cache) Revision(gvk schema.GroupVersionKind) int64 {
 		return 0
 	}
 	defer c.unlock()
-	if late := v.late(); len(late) > 0 {
-		return late[0].Revision - 1
+	if lagging := v.lagging(); len(lagging) > 0 {
+		return lagging[0].Revision - 1
 	}
 	return c.s.revision
 }

@@ -83,8 +83,8 @@ func TestCacheSteps(t *testing.T) {
 	if want := "|a=1|a=1 b=1|a=2 b=1|a=2|a=3"; strings.Join(got, "|") != want {
 		t.Errorf("shown: %s, want %s", strings.Join(got, "|"), want)
 	}
-	if late := cache.Late(configMapKind); len(late) != 0 {
-		t.Errorf("%d events are late", len(late))
+	if lagging := cache.Lagging(configMapKind); len(lagging) != 0 {
+		t.Errorf("%d events are lagging", len(lagging))
 	}
 }
 

@@ -60,20 +60,20 @@ func (s *Server) owners() map[types.UID]placed {
 
 // collect does with an object what its owners require.
 func (s *Server) collect(k *kind, v *version, owners map[types.UID]placed) bool {
-	fate := cluster.FateOf(v.obj, func(ref metav1.OwnerReference) metav1.Object {
+	action := cluster.GarbageActionOf(v.obj, func(ref metav1.OwnerReference) metav1.Object {
 		if owner, found := owners[ref.UID]; found && owner.is(ref, v.obj.GetNamespace()) {
 			return owner.obj
 		}
 		return nil
 	}, s.all)
 	switch {
-	case fate.Drop != nil:
-		s.edit(k, v, func(o Object) { o.SetOwnerReferences(fate.Remaining(o.GetOwnerReferences())) })
+	case action.Drop != nil:
+		s.edit(k, v, func(o Object) { o.SetOwnerReferences(action.Remaining(o.GetOwnerReferences())) })
 		return true
-	case fate.Delete == "":
+	case action.Delete == "":
 		return false
 	}
-	_, _, err := s.remove(k, v, deleteByUID(v.obj.GetUID(), fate.Delete), nil)
+	_, _, err := s.remove(k, v, deleteByUID(v.obj.GetUID(), action.Delete), nil)
 	return err == nil
 }
 

@@ -141,7 +141,7 @@ func (c *collector) sweep(ctx context.Context) error {
 // collect does with an object what its owners require.
 func (c *collector) collect(ctx context.Context, o *metav1.PartialObjectMetadata, pods iter.Seq[metav1.Object]) error {
 	var errs []error
-	fate := cluster.FateOf(o, func(ref metav1.OwnerReference) metav1.Object {
+	action := cluster.GarbageActionOf(o, func(ref metav1.OwnerReference) metav1.Object {
 		owner, err := c.owner(ctx, o.Namespace, ref)
 		switch errs = append(errs, err); {
 		case err != nil:
@@ -155,12 +155,12 @@ func (c *collector) collect(ctx context.Context, o *metav1.PartialObjectMetadata
 	// precondition keeps it.
 	as := client.Preconditions{UID: &o.UID, ResourceVersion: &o.ResourceVersion}
 	switch {
-	case fate.Drop != nil:
+	case action.Drop != nil:
 		errs = append(errs, settled(c.change(ctx, o, func(o *metav1.PartialObjectMetadata) {
-			o.OwnerReferences = fate.Remaining(o.OwnerReferences)
+			o.OwnerReferences = action.Remaining(o.OwnerReferences)
 		})))
-	case fate.Delete != "":
-		errs = append(errs, settled(c.client.Delete(ctx, o.DeepCopy(), as, client.PropagationPolicy(fate.Delete))))
+	case action.Delete != "":
+		errs = append(errs, settled(c.client.Delete(ctx, o.DeepCopy(), as, client.PropagationPolicy(action.Delete))))
 	}
 	return errors.Join(errs...)
 }

@@ -243,7 +243,7 @@ func (s *schedule) intercept(r *kube.Request) kube.Verdict {
 func (s *schedule) reconcile(request reconcile.Request) {
 	p := s.p
 	s.log.Begin(s.Step, time.Now(), "reconcile "+request.String())
-	s.mentionLate()
+	s.mentionLagging()
 	delete(p.due, request)
 	p.request = request
 	s.syncs++

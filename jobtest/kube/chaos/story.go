@@ -33,15 +33,15 @@ func (s *schedule) story(again string, chance bool) string {
 	return r.String()
 }
 
-// mentionLate logs the changes that the cache does not show.
-func (s *schedule) mentionLate() {
+// mentionLagging logs the changes that the cache does not show.
+func (s *schedule) mentionLagging() {
 	if !s.log.On {
 		return
 	}
 	const most = 6
 	var lines []string
 	for _, kind := range s.seen() {
-		for _, e := range s.p.cache.Late(kind) {
+		for _, e := range s.p.cache.Lagging(kind) {
 			line := s.line(e.Object)
 			if e.Type == "DELETED" {
 				line = nameOf(e.Object) + " is gone"

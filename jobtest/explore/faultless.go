@@ -17,9 +17,9 @@ import (
 // has some dozens.
 const longWay = 10_000
 
-// calm follows a path from each state that was not expanded.
-func (x *search) calm() (found *violation) {
-	c := &calmSearch{search: x, seen: map[uint32]bool{}}
+// faultless follows a path from each state that was not expanded.
+func (x *search) faultless() (found *violation) {
+	c := &faultlessSearch{search: x, seen: map[uint32]bool{}}
 	// A path may reach new states that it does not expand. These get their own paths.
 	for n := uint32(len(x.first)); int(n) < len(x.states) && found == nil && x.err == nil; n++ {
 		found = c.follow(n)
@@ -27,8 +27,8 @@ func (x *search) calm() (found *violation) {
 	return found
 }
 
-// calmSearch is the state of the search for paths without faults.
-type calmSearch struct {
+// faultlessSearch is the state of the search for paths without faults.
+type faultlessSearch struct {
 	*search
 	leads []bool // for each state, whether it is known to lead to rest
 	seen  map[uint32]bool
@@ -37,10 +37,10 @@ type calmSearch struct {
 // branch is a state on a path with the moves still to try there, the best one last.
 type branch struct {
 	at    uint32
-	moves []calmMove
+	moves []faultlessMove
 }
 
-type calmMove struct {
+type faultlessMove struct {
 	move
 	rank  int
 	after state
@@ -48,13 +48,13 @@ type calmMove struct {
 
 // follow searches for a path from a state to one that leads to rest. It backtracks if it
 // reaches a state again.
-func (c *calmSearch) follow(n uint32) *violation {
+func (c *faultlessSearch) follow(n uint32) *violation {
 	clear(c.seen)
 	var way []branch
 	for at := n; !c.atRest(at); {
 		if !c.seen[at] {
 			c.seen[at] = true
-			moves, found := c.calmMoves(at)
+			moves, found := c.faultlessMoves(at)
 			if found != nil {
 				return found
 			}
@@ -83,13 +83,13 @@ func (c *calmSearch) follow(n uint32) *violation {
 }
 
 // atRest reports whether a state is at rest or known to lead there.
-func (c *calmSearch) atRest(n uint32) bool {
+func (c *faultlessSearch) atRest(n uint32) bool {
 	return int(n) < len(c.leads) && c.leads[n] || c.quiescent(&c.states[n])
 }
 
-// calmMoves returns the moves in a state after the caches have caught up, without faults
+// faultlessMoves returns the moves in a state after the caches have caught up, without faults
 // and edits of the spec.
-func (c *calmSearch) calmMoves(at uint32) (moves []calmMove, found *violation) {
+func (c *faultlessSearch) faultlessMoves(at uint32) (moves []faultlessMove, found *violation) {
 	s, shown := c.caughtUp(&c.states[at])
 	faults := s.faults
 	if s.other != 0 {
@@ -102,19 +102,19 @@ func (c *calmSearch) calmMoves(at uint32) (moves []calmMove, found *violation) {
 			found = &violation{at: at, move: &m, after: after, what: v}
 		}
 		if rank := c.rank(m); rank >= 0 {
-			moves = append(moves, calmMove{m, rank, after})
+			moves = append(moves, faultlessMove{m, rank, after})
 		}
 	}).after(shown))
 	if found == nil {
 		found = c.lateRequeue(at)
 	}
-	slices.SortStableFunc(moves, func(a, b calmMove) int { return cmp.Compare(a.rank, b.rank) })
+	slices.SortStableFunc(moves, func(a, b faultlessMove) int { return cmp.Compare(a.rank, b.rank) })
 	return moves, found
 }
 
 // rank orders the moves of a path; the highest comes first. It is negative for unnecessary
 // moves.
-func (c *calmSearch) rank(m move) int {
+func (c *faultlessSearch) rank(m move) int {
 	switch m.kind {
 	case showJob, showPod:
 		return 5
