@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobfate/jobfate/e2e/observe"
+	"github.com/jobfate/jobfate/stories/script"
 )
 
 // moment replaces every time.
@@ -108,7 +109,7 @@ func statusOf(job *batchv1.Job, t texts) batchv1.JobStatus {
 
 func podOf(p *corev1.Pod, t texts) pod {
 	c := pod{
-		Index: observe.Index(p), Spec: *p.Spec.DeepCopy(), Phase: p.Status.Phase, Reason: p.Status.Reason,
+		Index: script.Index(p), Spec: *p.Spec.DeepCopy(), Phase: p.Status.Phase, Reason: p.Status.Reason,
 		Exits: map[string]int32{},
 		Meta: metav1.ObjectMeta{
 			GenerateName: p.GenerateName, Labels: without(p.Labels), Annotations: p.Annotations,

@@ -11,9 +11,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/jobfate/jobfate/e2e/observe"
 	"github.com/jobfate/jobfate/e2e/world"
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
+	"github.com/jobfate/jobfate/stories/script"
 )
 
 // checkCounts compares the status of a Job that has ended with the kubelet's record of how each
@@ -63,8 +63,8 @@ func charge(job *batchv1.Job, ends map[types.UID]kubelet.Ended) charged {
 		case !metav1.IsControlledBy(end.Pod, job) || !end.Tracked || ignored(job, end):
 		case end.Phase != corev1.PodSucceeded: // a pod that is deleted fails, even if it has not ended
 			c.failed++
-		case observe.Index(end.Pod) >= 0:
-			indexes[observe.Index(end.Pod)] = true
+		case script.Index(end.Pod) >= 0:
+			indexes[script.Index(end.Pod)] = true
 		default:
 			c.succeeded++
 		}

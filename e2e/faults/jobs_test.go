@@ -14,6 +14,7 @@ import (
 	"github.com/jobfate/jobfate/e2e/observe"
 	"github.com/jobfate/jobfate/e2e/world"
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
+	"github.com/jobfate/jobfate/stories/script"
 )
 
 // scenario is a Job whose final state must not depend on what happens to its controller. Its pods follow
@@ -95,7 +96,7 @@ func runRegular(w *world.World, n int32) {
 	}
 	w.When("some pods have been deleted", func(s observe.State) bool {
 		for _, pod := range s.All {
-			if index := observe.Index(pod); left[index] && pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp == nil {
+			if index := script.Index(pod); left[index] && pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp == nil {
 				delete(left, index)
 				byUser(func() { w.DeletePods(pod) })
 			}

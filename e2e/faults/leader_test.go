@@ -19,6 +19,7 @@ import (
 	"github.com/jobfate/jobfate/e2e/proxy"
 	"github.com/jobfate/jobfate/e2e/server"
 	"github.com/jobfate/jobfate/e2e/world"
+	"github.com/jobfate/jobfate/stories/script"
 )
 
 const (
@@ -68,7 +69,7 @@ func outcomeOf(s observe.State) (o outcome) {
 	if s.Job == nil {
 		return o
 	}
-	o = outcome{Conditions: observe.Conditions(s.Job), Completed: s.Job.Status.CompletedIndexes}
+	o = outcome{Conditions: script.Conditions(s.Job), Completed: s.Job.Status.CompletedIndexes}
 	if failed := s.Job.Status.FailedIndexes; failed != nil {
 		o.FailedIndexes = *failed
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/jobfate/jobfate/e2e/compare"
 	"github.com/jobfate/jobfate/e2e/observe"
 	"github.com/jobfate/jobfate/e2e/world"
+	"github.com/jobfate/jobfate/stories/script"
 )
 
 // patience is how long a disturbed Job may take for each step.
@@ -92,7 +93,7 @@ func catchUp(w *world.World) {
 	w.When("the view shows all pods that have ended", func(s observe.State) bool {
 		return !slices.ContainsFunc(pods, func(p corev1.Pod) bool {
 			seen := s.All[p.Name]
-			return observe.PodEnded(&p) && p.DeletionTimestamp == nil && (seen == nil || !observe.PodEnded(seen))
+			return script.Ended(&p) && p.DeletionTimestamp == nil && (seen == nil || !script.Ended(seen))
 		})
 	})
 }
@@ -139,6 +140,6 @@ func logRemainingPods(w *world.World) {
 		return p.DeletionTimestamp != nil || len(p.Finalizers) > 0
 	}) {
 		w.T.Logf("left: %s, index %d, phase %s, deleted %t, finalizers %v, on node %q; the kubelet's record: %s",
-			pod.Name, observe.Index(pod), pod.Status.Phase, pod.DeletionTimestamp != nil, pod.Finalizers, pod.Spec.NodeName, about(ends[pod.UID]))
+			pod.Name, script.Index(pod), pod.Status.Phase, pod.DeletionTimestamp != nil, pod.Finalizers, pod.Spec.NodeName, about(ends[pod.UID]))
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/jobfate/jobfate/e2e/observe"
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
+	"github.com/jobfate/jobfate/stories/script"
 )
 
 // create creates the JobSet. The controller of this side runs its Jobs.
@@ -199,7 +200,7 @@ func (s *stage) untilOnly(jobs ...string) {
 // failedWith checks the reason of a failed Job.
 func (s *stage) failedWith(reason, job string) {
 	s.t.Helper()
-	if got := observe.Conditions(s.jobs[job]); !slices.Contains(got, string(batchv1.JobFailed)+"/"+reason) {
+	if got := script.Conditions(s.jobs[job]); !slices.Contains(got, string(batchv1.JobFailed)+"/"+reason) {
 		s.t.Errorf("%s: got the conditions %v, want it failed with %s", job, got, reason)
 	}
 }

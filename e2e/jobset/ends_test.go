@@ -15,6 +15,7 @@ import (
 
 	"github.com/jobfate/jobfate/e2e/compare"
 	"github.com/jobfate/jobfate/e2e/observe"
+	"github.com/jobfate/jobfate/stories/script"
 )
 
 // agree processes the changes of both stages until both have settled and their final states are
@@ -49,7 +50,7 @@ func (s *stage) settled() bool {
 		}
 	}
 	return !slices.ContainsFunc(observe.State{All: s.pods}.Tracked(), func(p *corev1.Pod) bool {
-		return p.DeletionTimestamp != nil || observe.PodEnded(p)
+		return p.DeletionTimestamp != nil || script.Ended(p)
 	})
 }
 

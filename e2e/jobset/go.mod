@@ -6,6 +6,7 @@ require (
 	github.com/google/go-cmp v0.7.0
 	github.com/jobfate/jobfate/e2e v0.0.0
 	github.com/jobfate/jobfate/jobtest/live v0.0.0
+	github.com/jobfate/jobfate/stories v0.0.0
 	github.com/kubeflow/trainer/v2 v2.3.0
 	gopkg.in/evanphx/json-patch.v4 v4.13.0
 	k8s.io/api v0.37.2

@@ -7,8 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	"github.com/jobfate/jobfate/e2e/observe"
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
+	"github.com/jobfate/jobfate/stories/script"
 )
 
 // The changes of the pod templates of suspended JobSets.
@@ -109,7 +109,7 @@ func (s *stage) untilSuspended(want ...counted) {
 	s.untilCondition(paused)
 	s.until("all Jobs have the condition Suspended, and no pod is left", func() bool {
 		for _, job := range s.jobs {
-			if !slices.Contains(observe.Conditions(job), "Suspended/JobSuspended") {
+			if !slices.Contains(script.Conditions(job), "Suspended/JobSuspended") {
 				return false
 			}
 		}

@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	"github.com/jobfate/jobfate/e2e/observe"
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
+	"github.com/jobfate/jobfate/stories/script"
 )
 
 const (
@@ -201,7 +201,7 @@ func (s *stage) untilPaused() {
 	s.t.Helper()
 	s.untilTrained(trainPaused)
 	s.until("the Job is suspended", func() bool {
-		return s.jobs[node] != nil && len(s.podsOf(node)) == 0 && slices.Contains(observe.Conditions(s.jobs[node]), "Suspended/JobSuspended")
+		return s.jobs[node] != nil && len(s.podsOf(node)) == 0 && slices.Contains(script.Conditions(s.jobs[node]), "Suspended/JobSuspended")
 	})
 }
 

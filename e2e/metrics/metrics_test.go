@@ -9,15 +9,15 @@ import (
 	"testing"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
+	"github.com/cockroachdb/datadriven"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/jobfate/jobfate/e2e/observe"
 	"github.com/jobfate/jobfate/e2e/server"
 	"github.com/jobfate/jobfate/e2e/world"
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
+	"github.com/jobfate/jobfate/stories/script"
 )
 
 const (
@@ -100,13 +100,13 @@ func differences(got, want counts) (lines []string) {
 }
 
 // play plays a story with both controllers at the same time.
-func play(t *testing.T, script kubelet.Script, story func(*world.World)) {
+func play(t *testing.T, lives kubelet.Script, story func(*world.World)) {
 	t.Helper()
 	t.Run("with", func(t *testing.T) {
 		for _, side := range []world.Side{world.Jobfate(jobfate), world.BuiltIn(builtIn)} {
 			t.Run(side.Name, func(t *testing.T) {
 				t.Parallel()
-				w := world.New(t, api, side, script)
+				w := world.New(t, api, side, lives)
 				t.Cleanup(w.LogOnFailure)
 				story(w)
 				w.Settle()
@@ -142,7 +142,7 @@ func await(t *testing.T, controller *server.Controller, wrong func(now counts) [
 // Both controllers count the same events.
 func TestCounters(t *testing.T) {
 	before := scrapeBoth(t)
-	for controller, want := range playAll(t, stories) {
+	for controller, want := range playAll(t, "counters") {
 		await(t, controller, func(now counts) []string { return differences(since(before[controller], now), want) })
 	}
 }
@@ -153,7 +153,7 @@ func TestCounters(t *testing.T) {
 // finalizer.
 func TestCountersOfEndings(t *testing.T) {
 	before := scrapeBoth(t)
-	want := playAll(t, endings)
+	want := playAll(t, "endings")
 	await(t, builtIn, func(theirs counts) []string {
 		theirs, ours := since(before[builtIn], theirs), since(before[jobfate], scrape(t, jobfate))
 		for _, want := range want {
@@ -164,25 +164,36 @@ func TestCountersOfEndings(t *testing.T) {
 	})
 }
 
-// playAll plays stories in parallel, and returns the increments that they should cause for each
-// controller.
-func playAll(t *testing.T, stories []story) map[*server.Controller]counts {
+// playAll plays the stories of a kind in parallel, and returns the increments that they should cause for each controller.
+func playAll(t *testing.T, kind string) map[*server.Controller]counts {
 	t.Helper()
 	ours, theirs := counts{}, counts{}
 	t.Run("stories", func(t *testing.T) {
-		for _, s := range stories {
-			t.Run(s.name, func(t *testing.T) {
-				for name, n := range parse(t, s.want) {
-					if strings.HasPrefix(name, finalizers) {
-						n *= 2 // it also counts the pods of the other controller's Job
-					}
-					ours[name] += n
+		datadriven.RunTest(t, "testdata/stories.txt", func(t *testing.T, d *datadriven.TestData) string {
+			if d.Cmd != kind {
+				return d.Expected
+			}
+			for name, n := range parse(t, d.Expected) {
+				if strings.HasPrefix(name, finalizers) {
+					n *= 2 // it also counts the pods of the other controller's Job
 				}
-				theirs[external]++
+				ours[name] += n
+			}
+			theirs[external]++
+			s, err := script.Parse(d.Input)
+			if err != nil {
+				t.Fatalf("%s: %v", d.Pos, err)
+			}
+			lives := world.Lives(s)
+			if d.HasArg("unscheduled") {
+				lives = kubelet.Always(kubelet.Life{Stuck: true, Direct: true})
+			}
+			t.Run(d.CmdArgs[0].Key, func(t *testing.T) {
 				t.Parallel()
-				play(t, s.script, s.play)
+				play(t, lives, func(w *world.World) { s.Run(w.T, w.Script(), "") })
 			})
-		}
+			return d.Expected
+		})
 	})
 	if t.Failed() {
 		t.FailNow()
@@ -195,14 +206,14 @@ func playAll(t *testing.T, stories []story) map[*server.Controller]counts {
 func TestSyncLabels(t *testing.T) {
 	before := scrapeBoth(t)
 	play(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
-		w.Create(indexed(2))
-		w.Until(observe.Want{Active: 2, Ready: 2})
-		w.Update(func(job *batchv1.Job) { job.Spec.Parallelism = new(int32(1)) })
-		s := w.Until(observe.Want{Active: 1, Ready: 1})
-		w.Become(kubelet.Succeed(), s.Active()...)
-		s = w.When("one has succeeded", func(s observe.State) bool { return s.Job.Status.Succeeded == 1 && len(s.Active()) == 1 })
-		w.Become(kubelet.Succeed(), s.Active()...)
-		w.Until(observe.Want{Succeeded: 2, Completed: "0,1", Conditions: completed})
+		w.Play(`create {completions: 2, parallelism: 2, completionMode: Indexed}
+			until active=2 ready=2
+			edit {parallelism: 1}
+			until active=1 ready=1
+			become all succeed
+			when succeeded=1 running=1
+			become all succeed
+			until succeeded=2 completed=0,1 ` + world.Completed)
 	})
 	for controller, before := range before {
 		await(t, controller, func(now counts) (missing []string) {
@@ -229,10 +240,9 @@ func TestFailedCreations(t *testing.T) {
 			w.T.Context(), &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: quota}}, metav1.CreateOptions{})
 		w.Must(err)
 		allow(w, 1)
-		w.Create(batchv1.JobSpec{Parallelism: new(int32(2))})
-		w.When("a creation has failed", func(s observe.State) bool { return s.Event("FailedCreate") != nil })
+		w.Play("create {parallelism: 2}\nevent FailedCreate")
 		allow(w, 1)
-		w.Until(observe.Want{Active: 2, Ready: 2})
+		w.Until("active=2 ready=2")
 	})
 	const (
 		succeeded = `job_pods_creation_total{reason="new",status="succeeded"}`

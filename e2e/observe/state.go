@@ -1,16 +1,16 @@
 package observe
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobfate/jobfate/stories/script"
 )
 
 // State is a Job and its pods at one moment. Its results must not be changed.
@@ -33,15 +33,6 @@ func (s State) Event(reason string) *corev1.Event {
 	return nil
 }
 
-// Index returns the completion index of a pod, or -1.
-func Index(pod *corev1.Pod) int {
-	index, err := strconv.Atoi(pod.Annotations[batchv1.JobCompletionIndexAnnotation])
-	if err != nil {
-		return -1
-	}
-	return index
-}
-
 // Pods returns the pods that the Job controls, by index, then by age and name.
 func (s State) Pods() []*corev1.Pod {
 	if s.Job == nil {
@@ -53,13 +44,13 @@ func (s State) Pods() []*corev1.Pod {
 // Active returns the pods of the Job that have not ended and are not being deleted.
 func (s State) Active() []*corev1.Pod {
 	return slices.DeleteFunc(s.Pods(), func(p *corev1.Pod) bool {
-		return p.DeletionTimestamp != nil || PodEnded(p)
+		return p.DeletionTimestamp != nil || script.Ended(p)
 	})
 }
 
 // OfIndex returns the pods of the Job with the given indexes.
 func (s State) OfIndex(indexes ...int) []*corev1.Pod {
-	return slices.DeleteFunc(s.Pods(), func(p *corev1.Pod) bool { return !slices.Contains(indexes, Index(p)) })
+	return slices.DeleteFunc(s.Pods(), func(p *corev1.Pod) bool { return !slices.Contains(indexes, script.Index(p)) })
 }
 
 // Sorted returns the pods of the namespace that match a function, in the order of Pods.
@@ -70,28 +61,17 @@ func (s State) Sorted(holds func(*corev1.Pod) bool) []*corev1.Pod {
 			pods = append(pods, p)
 		}
 	}
-	slices.SortFunc(pods, func(a, b *corev1.Pod) int {
-		return cmp.Or(cmp.Compare(Index(a), Index(b)), a.CreationTimestamp.Compare(b.CreationTimestamp.Time),
-			cmp.Compare(a.Name, b.Name))
-	})
-	return pods
+	return script.Ordered(pods)
+}
+
+// is reports whether the Job has a STATE of package script.
+func (s State) is(state string) bool {
+	return script.Same(script.Text(s.Job, slices.Collect(maps.Values(s.All))), state)
 }
 
 // Tracked returns the pods of the namespace that have the finalizer of Jobs.
 func (s State) Tracked() []*corev1.Pod {
 	return s.Sorted(func(p *corev1.Pod) bool { return slices.Contains(p.Finalizers, batchv1.JobTrackingFinalizer) })
-}
-
-// Conditions returns the true conditions of the Job, as Type/Reason, in the order of the
-// status.
-func Conditions(job *batchv1.Job) []string {
-	var names []string
-	for _, c := range job.Status.Conditions {
-		if c.Status == corev1.ConditionTrue {
-			names = append(names, string(c.Type)+"/"+c.Reason)
-		}
-	}
-	return names
 }
 
 // Ended reports whether the Job is Complete or Failed.
@@ -101,41 +81,25 @@ func Ended(job *batchv1.Job) bool {
 	})
 }
 
-// PodEnded reports whether a pod has succeeded or failed.
-func PodEnded(pod *corev1.Pod) bool {
-	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
-}
-
 // Status describes the status of a Job in one line.
 func Status(job *batchv1.Job) string {
-	s := job.Status
-	line := fmt.Sprintf("active %d, ready %d, terminating %d, succeeded %d, failed %d",
-		s.Active, value(s.Ready), value(s.Terminating), s.Succeeded, s.Failed)
-	if s.CompletedIndexes != "" {
-		line += ", completed " + s.CompletedIndexes
-	}
-	if value(s.FailedIndexes) != "" {
-		line += ", failed indexes " + *s.FailedIndexes
-	}
-	if u := s.UncountedTerminatedPods; u != nil && len(u.Succeeded)+len(u.Failed) > 0 {
-		line += fmt.Sprintf(", uncounted %d succeeded, %d failed", len(u.Succeeded), len(u.Failed))
-	}
-	if conditions := Conditions(job); len(conditions) > 0 {
-		line += ", " + strings.Join(conditions, " ")
+	words := script.Status(job)
+	if u := job.Status.UncountedTerminatedPods; u != nil && len(u.Succeeded)+len(u.Failed) > 0 {
+		words = append(words, fmt.Sprintf("uncounted %d succeeded, %d failed", len(u.Succeeded), len(u.Failed)))
 	}
 	if value(job.Spec.Suspend) {
-		line += ", suspended by its spec"
+		words = append(words, "suspended by its spec")
 	}
 	if job.DeletionTimestamp != nil {
-		line += ", being deleted"
+		words = append(words, "being deleted")
 	}
-	return line
+	return strings.Join(words, ", ")
 }
 
 // describe describes a pod in one line.
 func describe(p *corev1.Pod) string {
 	line := string(p.Status.Phase)
-	if index := Index(p); index >= 0 {
+	if index := script.Index(p); index >= 0 {
 		line = fmt.Sprintf("index %d, %s", index, line)
 	}
 	if failures, has := p.Annotations[batchv1.JobIndexFailureCountAnnotation]; has {

@@ -83,10 +83,10 @@ func (v *View) Always(what string, holds func(State) bool) {
 	v.always = append(v.always, invariant{what, holds})
 }
 
-// Until advances the view until the Job matches, and returns that state.
-func (v *View) Until(t testing.TB, w Want) State {
+// Until advances the view until the Job has a STATE of package script and nothing else, and returns the state.
+func (v *View) Until(t testing.TB, state string) State {
 	t.Helper()
-	return v.When(t, w.String(), w.Met)
+	return v.When(t, state+" and nothing else", func(s State) bool { return s.is(state) })
 }
 
 // When advances the view until a function holds, and returns the state in which it holds.

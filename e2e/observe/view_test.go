@@ -55,8 +55,8 @@ func view(t *testing.T, jobs ...*batchv1.Job) *View {
 // A past state can still be awaited, and the next wait continues from it.
 func TestNoStateIsMissed(t *testing.T) {
 	v := view(t, newJob(0, 0), newJob(0, 1), newJob(0, 2), newJob(0, 3))
-	for want := range int32(4) {
-		if got := v.Until(t, Want{Failed: want}).Job.Status.Failed; got != want {
+	for want, state := range []string{"", "failed=1", "failed=2", "failed=3"} {
+		if got := v.Until(t, state).Job.Status.Failed; int(got) != want {
 			t.Errorf("got %d failures, want %d", got, want)
 		}
 	}
@@ -65,11 +65,11 @@ func TestNoStateIsMissed(t *testing.T) {
 func TestChangesComeFromTheServer(t *testing.T) {
 	client := fake.NewClientset(newJob(0, 0))
 	v := Watch(t.Context(), client, "ns", "job")
-	v.Until(t, Want{})
+	v.Until(t, "")
 	if _, err := client.BatchV1().Jobs("ns").UpdateStatus(t.Context(), newJob(0, 1), metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	v.Until(t, Want{Failed: 1})
+	v.Until(t, "failed=1")
 	if err := client.BatchV1().Jobs("ns").Delete(t.Context(), "job", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -79,8 +79,8 @@ func TestChangesComeFromTheServer(t *testing.T) {
 func TestTimeoutPrintsTheChanges(t *testing.T) {
 	v := view(t, newJob(0, 0), newJob(0, 1))
 	v.Patience(50 * time.Millisecond)
-	said := fails(t, func(t testing.TB) { v.Until(t, Want{Failed: 7}) })
-	for _, want := range []string{"failed 7 and nothing else", "job: active 0, ready 0, terminating 0, succeeded 0, failed 1"} {
+	said := fails(t, func(t testing.TB) { v.Until(t, "failed=7") })
+	for _, want := range []string{"failed=7 and nothing else", "job: failed=1"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("the story must contain %q:\n%s", want, said)
 		}
@@ -91,7 +91,7 @@ func TestTimeoutPrintsTheChanges(t *testing.T) {
 func TestInvariantsHoldInEveryState(t *testing.T) {
 	v := view(t, newJob(0, 2), newJob(0, 1), newJob(0, 3))
 	v.Basics()
-	said := fails(t, func(t testing.TB) { v.Until(t, Want{Failed: 3}) })
+	said := fails(t, func(t testing.TB) { v.Until(t, "failed=3") })
 	if !strings.Contains(said, "never decreases") {
 		t.Errorf("the wrong invariant: %s", said)
 	}
@@ -101,12 +101,12 @@ func TestInvariantsHoldInEveryState(t *testing.T) {
 func TestWantChecksThePods(t *testing.T) {
 	job := newJob(1, 0)
 	s := State{Job: job, All: map[string]*corev1.Pod{}}
-	if (Want{Active: 1}).Met(s) {
+	if s.is("active=1") {
 		t.Error("a status without its pod matches")
 	}
 	s.All["pod"] = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "pod", OwnerReferences: []metav1.OwnerReference{
 		*metav1.NewControllerRef(job, batchv1.SchemeGroupVersion.WithKind("Job"))}}}
-	if !(Want{Active: 1}).Met(s) {
+	if !s.is("active=1") {
 		t.Error("a status with its pod does not match")
 	}
 }

@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
-	"github.com/jobfate/jobfate/e2e/observe"
 	"github.com/jobfate/jobfate/e2e/server"
 	"github.com/jobfate/jobfate/e2e/world"
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
@@ -48,7 +47,7 @@ func TestReplaceBuiltIn(t *testing.T) {
 	c := run(t, server.Options{Name: "in-place", Args: []string{"--replace-built-in"}})
 	w := newWorld(t, world.BuiltIn(c), kubelet.Succeed())
 	w.Create(at(3))
-	w.Until(observe.Want{Succeeded: 3, Completed: "0-2", Conditions: completed})
+	w.Until("succeeded=3 completed=0-2 " + world.Completed)
 }
 
 // Controllers lead side by side even if their names must be changed to become lease names.
@@ -63,7 +62,7 @@ func TestLeases(t *testing.T) {
 		})
 		w := newWorld(t, world.Side{Controller: c, ManagedBy: &managedBy}, kubelet.Succeed())
 		w.Create(at(1))
-		w.Until(observe.Want{Succeeded: 1, Completed: "0", Conditions: completed})
+		w.Until("succeeded=1 completed=0 " + world.Completed)
 	}
 	leases, err := api.Client.CoordinationV1().Leases(namespace).List(t.Context(), metav1.ListOptions{})
 	if err != nil {

@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/jobfate/jobfate/e2e/observe"
 	"github.com/jobfate/jobfate/e2e/server"
 	"github.com/jobfate/jobfate/e2e/world"
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
@@ -39,7 +38,7 @@ func TestOlderServers(t *testing.T) {
 		c := run(t, server.Options{Name: name, Args: []string{"--managed-by=" + managedBy}})
 		w := newWorld(t, world.Side{Controller: c, ManagedBy: &managedBy}, kubelet.Succeed())
 		w.Create(at(3))
-		w.Until(observe.Want{Succeeded: 3, Completed: "0-2", Conditions: completed})
+		w.Until("succeeded=3 completed=0-2 " + world.Completed)
 		line := c.Log("lacks features", 1)
 		for _, feature := range []string{managed, restartRules, resources} {
 			if got, want := strings.Contains(line, feature), slices.Contains(release.lacks, feature); got != want {

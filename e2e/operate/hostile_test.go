@@ -110,17 +110,6 @@ func othersOf(w *world.World, job *batchv1.Job) *foreignPods {
 	return s
 }
 
-// marker makes the controller run another Job from beginning to end. The controller has then
-// observed everything that happened before.
-func marker(w *world.World) {
-	w.T.Helper()
-	job := w.CreateJob(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{GenerateName: "marker-"}})
-	mine := func(p *corev1.Pod) bool { return metav1.IsControlledBy(p, job) }
-	s := w.When("the marker's pod", func(s observe.State) bool { return len(s.Sorted(mine)) > 0 })
-	w.Become(kubelet.Succeed(), s.Sorted(mine)...)
-	w.When("the marker's pod has been counted", func(s observe.State) bool { return len(s.Sorted(mine)[0].Finalizers) == 0 })
-}
-
 // succeed ends all pods that the controller creates for the Job, until the Job has ended.
 func succeed(w *world.World) {
 	w.T.Helper()
@@ -141,7 +130,7 @@ func succeed(w *world.World) {
 func ended(w *world.World, p *proxy.Proxy) observe.State {
 	w.T.Helper()
 	s := w.When("the Job has ended", func(s observe.State) bool { return s.Job != nil && observe.Ended(s.Job) })
-	marker(w)
+	w.Marker()
 	status := proxy.Call{Verb: "patch", Resource: "jobs/status"}
 	if n := p.Answers(status, 422) + p.Answers(status, 400); n > 0 {
 		w.T.Errorf("the API server has rejected %d statuses", n)
@@ -159,25 +148,22 @@ func TestPodsOfOtherOwners(t *testing.T) {
 	p, side := start(t, "others", server.Options{})
 	w := newWorld(t, side, kubelet.Run())
 	w.Create(at(3))
-	s := w.Until(observe.Want{Active: 3, Ready: 3})
+	s := w.Until("active=3 ready=3")
 	pods := s.Active()
 	others := othersOf(w, s.Job)
-	w.Update(func(job *batchv1.Job) { job.Spec.Suspend = new(true) })
-	s = w.When("the Job is suspended", func(s observe.State) bool { return s.Job.Status.Active == 0 && s.Event("Suspended") != nil })
+	w.Play("edit {suspend: true}\nwhen active=0\nevent Suspended")
 	for _, pod := range pods {
 		w.When("the pods of the Job are gone", func(s observe.State) bool { return s.All[pod.Name] == nil })
 	}
 	others.check()
-	w.Update(func(job *batchv1.Job) { job.Spec.Suspend = new(false) })
+	w.Play("edit {suspend: false}")
 	succeed(w)
 	s = ended(w, p)
 	if got := s.Job.Status; got.Succeeded != 3 || got.Failed != 0 {
 		t.Errorf("%d pods have succeeded and %d failed, want 3 and none", got.Succeeded, got.Failed)
 	}
 	others.check()
-	w.Delete(metav1.DeletePropagationOrphan)
-	w.When("the Job is gone", func(s observe.State) bool { return s.Job == nil })
-	marker(w)
+	w.Play("delete-job Orphan\nwhen job=gone\nobserved")
 	others.check("of-a-replicaset") // garbage collection changes the other pods
 }
 
@@ -190,7 +176,7 @@ func TestAnnotationsWrittenByUsers(t *testing.T) {
 	spec := at(3)
 	spec.BackoffLimit, spec.BackoffLimitPerIndex = nil, new(int32(2))
 	w.Create(spec)
-	s := w.Until(observe.Want{Active: 3, Ready: 3})
+	s := w.Until("active=3 ready=3")
 	const index, failures = batchv1.JobCompletionIndexAnnotation, "batch.kubernetes.io/job-index-failure-count"
 	for i, annotations := range []map[string]string{
 		{index: "-1"}, {index: "99999999999999999999"}, {index: "2147483647"}, {index: "one"}, {index: ""}, {index: "3"}, nil,
@@ -204,7 +190,7 @@ func TestAnnotationsWrittenByUsers(t *testing.T) {
 		}}
 		w.Become(kubelet.Fail(1), createPod(w, pod))
 	}
-	marker(w)
+	w.Marker()
 	succeed(w)
 	s = ended(w, p)
 	if completed := s.Job.Status.CompletedIndexes; completed != "0-2" && completed != "0,2" {
@@ -266,7 +252,7 @@ func TestStatusesWrittenByUsers(t *testing.T) {
 			spec := at(2)
 			spec.BackoffLimit, spec.ActiveDeadlineSeconds = new(int32(3)), new(int64(10_000))
 			w.Create(spec)
-			s := w.Until(observe.Want{Active: 2, Ready: 2})
+			s := w.Until("active=2 ready=2")
 			mine, others := s.Active(), othersOf(w, s.Job)
 			status := s.Job.Status.DeepCopy()
 			change(status, others.pods["of-a-replicaset"].UID)
@@ -274,7 +260,7 @@ func TestStatusesWrittenByUsers(t *testing.T) {
 			w.Must(err)
 			_, err = w.Client.BatchV1().Jobs(w.Namespace).Patch(t.Context(), s.Job.Name, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
 			w.Must(err)
-			marker(w)
+			w.Marker()
 			succeed(w)
 			ended(w, p)
 			others.check()

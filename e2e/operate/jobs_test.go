@@ -26,8 +26,6 @@ func at(indexes int32) batchv1.JobSpec {
 	}
 }
 
-var completed = []string{"SuccessCriteriaMet/CompletionsReached", "Complete/CompletionsReached"}
-
 func newWorld(t *testing.T, side world.Side, life kubelet.Life) *world.World {
 	t.Helper()
 	w := world.New(t, api, side, kubelet.Always(life))
@@ -42,14 +40,11 @@ func TestEventsAfterManyCreations(t *testing.T) {
 	_, side := start(t, "events", server.Options{})
 	w := newWorld(t, side, kubelet.Run())
 	w.Create(at(100))
-	s := w.Until(observe.Want{Active: 100, Ready: 100})
-	w.Become(kubelet.Fail(1), s.Active()...)
-	s = w.When("an event says that the Job backs off", func(s observe.State) bool { return s.Event("BackingOff") != nil })
-	if s.Event("SuccessfulCreate") == nil {
+	w.Until("active=100 ready=100")
+	if s := w.Play("become all fail 1\nevent BackingOff"); s.Event("SuccessfulCreate") == nil {
 		t.Error("no event says that pods were created")
 	}
-	w.Update(func(job *batchv1.Job) { job.Spec.Suspend = new(true) })
-	w.When("an event says that the Job is suspended", func(s observe.State) bool { return s.Event("Suspended") != nil })
+	w.Play("edit {suspend: true}\nevent Suspended")
 }
 
 // Some pod names that the controller generates are taken. It retries with other names, without an
@@ -75,7 +70,7 @@ func TestNamesAreTaken(t *testing.T) {
 		p.Add(proxy.Rule{Call: proxy.Call{Verb: "create", Resource: "pods"}, Nth: nth, Do: take})
 	}
 	w.Create(at(20))
-	s := w.Until(observe.Want{Succeeded: 20, Completed: "0-19", Conditions: completed})
+	s := w.Until("succeeded=20 completed=0-19 " + world.Completed)
 	if got := len(s.Pods()); got != 20 || len(taken) != 3 {
 		t.Errorf("the Job has %d pods and %d names were taken, want 20 and 3", got, len(taken))
 	}
@@ -156,7 +151,7 @@ func TestFailuresAreCounted(t *testing.T) {
 			p.Add(proxy.Rule{Call: proxy.Call{Verb: "patch", Resource: "jobs/status"}, Nth: 1, Do: test.do})
 			w := newWorld(t, side, kubelet.Succeed())
 			w.Create(batchv1.JobSpec{})
-			w.Until(observe.Want{Succeeded: 1, Conditions: completed})
+			w.Until("succeeded=1 " + world.Completed)
 			awaitFailures(t, side, 1)
 			if log := side.Log("level=ERROR", 5); (log != "") != test.logged {
 				t.Errorf("logged %q, want something: %t", log, test.logged)
@@ -171,7 +166,7 @@ func TestFailuresToFreeAreCounted(t *testing.T) {
 	p, side := start(t, "freeing", server.Options{})
 	w := newWorld(t, side, kubelet.Run())
 	w.Create(at(2))
-	s := w.Until(observe.Want{Active: 2, Ready: 2})
+	s := w.Until("active=2 ready=2")
 	rule := p.Add(proxy.Rule{Call: proxy.Call{Verb: "patch", Resource: "pods"}, Probability: 1, Do: proxy.Internal})
 	w.Delete(metav1.DeletePropagationOrphan)
 	await(t, "failures are counted", func() string {
@@ -192,7 +187,7 @@ func TestPodIsReplacedBeforeItsDeletion(t *testing.T) {
 	p, side := start(t, "precondition", server.Options{})
 	w := newWorld(t, side, kubelet.Run())
 	w.Create(at(2))
-	s := w.Until(observe.Want{Active: 2, Ready: 2})
+	s := w.Until("active=2 ready=2")
 	victim := s.OfIndex(1)[0]
 	var once sync.Once
 	var other *corev1.Pod
@@ -202,10 +197,10 @@ func TestPodIsReplacedBeforeItsDeletion(t *testing.T) {
 			other = createPod(w, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: victim.Name}})
 		})
 	})})
-	w.Update(func(job *batchv1.Job) { job.Spec.Parallelism, job.Spec.Completions = new(int32(1)), new(int32(1)) })
-	w.Until(observe.Want{Active: 1, Ready: 1})
-	w.Become(kubelet.Succeed(), s.OfIndex(0)...)
-	w.Until(observe.Want{Succeeded: 1, Completed: "0", Conditions: completed})
+	w.Play(`edit {parallelism: 1, completions: 1}
+		until active=1 ready=1
+		become index:0 succeed
+		until succeeded=1 completed=0 ` + world.Completed)
 	if p.Hits(deletion) == 0 {
 		t.Fatal("no pod was deleted")
 	}
@@ -229,8 +224,7 @@ func TestDeletedDuringASync(t *testing.T) {
 				w.Delete(how)
 			})})
 			w.Create(at(5))
-			w.When("the Job is there", func(s observe.State) bool { return s.Job != nil })
-			w.When("the Job is gone", func(s observe.State) bool { return s.Job == nil })
+			w.Play("when job=there\nwhen job=gone")
 			<-deleted // the Job may be gone before its deletion is answered
 			w.When("its pods are gone, or free", func(s observe.State) bool {
 				return len(s.Tracked()) == 0 && (how == metav1.DeletePropagationOrphan || len(s.All) == 0)

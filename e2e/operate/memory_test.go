@@ -10,8 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/jobfate/jobfate/e2e/observe"
 	"github.com/jobfate/jobfate/e2e/server"
+	"github.com/jobfate/jobfate/e2e/world"
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
@@ -26,7 +26,7 @@ func TestMemoryOfForeignPods(t *testing.T) {
 		_, side := start(t, name, server.Options{})
 		w := newWorld(t, side, kubelet.Succeed())
 		w.Create(at(1))
-		w.Until(observe.Want{Succeeded: 1, Completed: "0", Conditions: completed}) // the caches are filled
+		w.Until("succeeded=1 completed=0 " + world.Completed) // the caches are filled
 		usage, err := side.Usage()
 		w.Must(err)
 		return usage.MaxRSS

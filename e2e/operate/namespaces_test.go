@@ -12,7 +12,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/jobfate/jobfate/e2e/observe"
 	"github.com/jobfate/jobfate/e2e/server"
 	"github.com/jobfate/jobfate/e2e/world"
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
@@ -44,7 +43,7 @@ func TestNamespaces(t *testing.T) {
 		w.Side.Controller = c
 	}
 	for _, name := range []string{"first", "second"} {
-		worlds[name].Until(observe.Want{Succeeded: 3, Completed: "0-2", Conditions: completed})
+		worlds[name].Until("succeeded=3 completed=0-2 " + world.Completed)
 	}
 	awaitLog(t, c, fmt.Sprintf("the namespace %s does not exist, or its pods may not be listed", late))
 	if code := probe(t, probes); code == http.StatusOK {

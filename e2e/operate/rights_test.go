@@ -22,7 +22,7 @@ func TestPermissionsAreUsed(t *testing.T) {
 	p.Add(proxy.Rule{Call: proxy.Call{Verb: "patch", Resource: "jobs/status"}, Nth: 2, Do: proxy.LoseReply})
 	w := newWorld(t, side, kubelet.Run())
 	w.Create(at(4))
-	w.Until(observe.Want{Active: 4, Ready: 4})
+	w.Until("active=4 ready=4")
 	// A repeated event becomes a patch of the first one.
 	for _, suspend := range []bool{true, false, true, false, true} {
 		w.Update(func(job *batchv1.Job) { job.Spec.Suspend = &suspend })

@@ -14,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/jobfate/jobfate/e2e/observe"
 	"github.com/jobfate/jobfate/e2e/world"
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
@@ -114,7 +113,7 @@ func TestLogs(t *testing.T) {
 	spec := batchv1.JobSpec{}
 	spec.Template.Spec.RestartPolicy = corev1.RestartPolicyOnFailure
 	w.Create(spec)
-	w.Until(observe.Want{Active: 1, Ready: 1})
+	w.Until("active=1 ready=1")
 	pod := changePod(w, world.JobName, func(status *corev1.PodStatus) {
 		c := &status.ContainerStatuses[0]
 		c.RestartCount, c.Ready, c.State = 3, false, corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}

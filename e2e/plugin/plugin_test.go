@@ -29,7 +29,7 @@ func three() batchv1.JobSpec {
 func TestExplain(t *testing.T) {
 	w := newWorld(t, kubelet.Always(kubelet.Run()))
 	w.Create(three())
-	s := w.Until(observe.Want{Active: 3, Ready: 3})
+	s := w.Until("active=3 ready=3")
 	run(w, 0, []string{"job", "--exit-status"}, "Running: 3 pods active", "Job "+w.Namespace+"/job, 3 pods,", "done 0 · running 3.", "\nNext: nothing.\n",
 		"index 2: active, pod "+podOfIndex(s, 2))
 	run(w, 0, []string{"job", "-o", "json"}, `"code": "Running",`, `"attention": "None"`)
@@ -62,7 +62,7 @@ func TestQuota(t *testing.T) {
 func TestListOrder(t *testing.T) {
 	w := newWorld(t, kubelet.Always(kubelet.Run()))
 	w.Create(three())
-	w.Until(observe.Want{Active: 3, Ready: 3})
+	w.Until("active=3 ready=3")
 	for name, change := range map[string]func(*batchv1.JobSpec){
 		"held":  func(spec *batchv1.JobSpec) { spec.Suspend = new(true) },
 		"ended": func(spec *batchv1.JobSpec) { spec.ActiveDeadlineSeconds = new(int64(1)) },
@@ -81,7 +81,7 @@ func TestListOrder(t *testing.T) {
 func TestWatch(t *testing.T) {
 	w := newWorld(t, kubelet.Always(kubelet.Run()))
 	w.Create(three())
-	s := w.Until(observe.Want{Active: 3, Ready: 3})
+	s := w.Until("active=3 ready=3")
 	interrupted, _ := watch(w)
 	cmd, out := watch(w)
 	w.Must(interrupted.Process.Signal(os.Interrupt))
@@ -136,7 +136,7 @@ func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 func TestPermissions(t *testing.T) {
 	w := newWorld(t, kubelet.Always(kubelet.Run()))
 	w.Create(three())
-	w.Until(observe.Want{Active: 3, Ready: 3})
+	w.Until("active=3 ready=3")
 	reader := account(w, "reader", map[string][]string{"batch": {"jobs"}, "": {"pods"}})
 	runAs(w, reader, 0, []string{"job"}, "Running: 3 pods active", "NotPermitted: causes that depend on events cannot be found: events is forbidden: User",
 		"NotPermitted: causes that depend on nodes cannot be found: nodes \"node\" is forbidden: User")
@@ -170,7 +170,7 @@ func role(w *world.World, name string, allowed map[string][]string) *rest.Config
 func TestValidate(t *testing.T) {
 	w := newWorld(t, kubelet.Always(kubelet.Run()))
 	w.Create(three())
-	s := w.Until(observe.Want{Active: 3, Ready: 3})
+	s := w.Until("active=3 ready=3")
 	next := s.Job.DeepCopy()
 	next.Spec.BackoffLimitPerIndex = new(int32(-1))
 	_, err := w.Client.BatchV1().Jobs(w.Namespace).Update(t.Context(), next, metav1.UpdateOptions{})
@@ -194,7 +194,7 @@ func TestSimulateAndComplete(t *testing.T) {
 	spec := three()
 	spec.Completions = new(int32(9))
 	w.Create(spec)
-	s := w.Until(observe.Want{Active: 3, Ready: 3})
+	s := w.Until("active=3 ready=3")
 	text := run(w, 0, []string{"simulate", "job", "--full"}, "Complete after ")
 	for _, pod := range s.Active() {
 		if !strings.Contains(text, pod.Name) {

@@ -69,9 +69,9 @@ func hold(p *proxy.Proxy, resource string) (release func()) {
 // before, even while the events of Jobs are held back.
 func beginClock(w *world.World) (end func()) {
 	w.T.Helper()
-	job, end := beginMarker(w)
-	observe.Watch(w.T.Context(), w.Client, w.Namespace, job.Name).Until(w.T, observe.Want{Active: 1, Ready: 1})
-	marker(w)
+	job, end := w.BeginMarker()
+	observe.Watch(w.T.Context(), w.Client, w.Namespace, job.Name).Until(w.T, "active=1 ready=1")
+	w.Marker()
 	return end
 }
 
@@ -82,27 +82,23 @@ func TestLateSuccessesOfSurplusPods(t *testing.T) {
 	t.Parallel()
 	side := jobfateProxied(t, "jobfate-surplus")
 	play(t, kubelet.Always(kubelet.Run()), nil, func(w *world.World) {
-		spec := regular(3)
-		spec.Parallelism = new(int32(2))
-		w.Create(spec)
-		s := w.Until(observe.Want{Active: 2, Ready: 2})
+		w.Play("create {completions: 3, parallelism: 2}\nuntil active=2 ready=2")
 		release := hold(side.Proxy, "pods")
-		w.Become(kubelet.Succeed(), s.Active()...)
-		w.When("the pods have ended", func(s observe.State) bool { return len(s.Active()) == 0 })
+		w.Play("become all succeed\nwhen running=0")
 		tried := make(chan struct{})
 		side.Proxy.Add(proxy.Rule{Call: proxy.Call{Verb: "patch", Resource: "pods"}, Nth: 1, Do: proxy.After(func() { close(tried) })})
-		setParallelism(w, 0)
+		w.Play("edit {parallelism: 0}")
 		select {
 		case <-tried:
 		case <-time.After(observe.DefaultPatience):
 			w.T.Fatal("the controller did not try to take the finalizer from a pod that it deletes")
 		}
 		release()
-		w.Until(observe.Want{Succeeded: 2})
-		setParallelism(w, 1)
-		s = w.Until(observe.Want{Active: 1, Ready: 1, Succeeded: 2})
-		w.Become(kubelet.Succeed(), s.Active()...)
-		w.Until(observe.Want{Succeeded: 3, Conditions: completed})
+		w.Play(`until succeeded=2
+			edit {parallelism: 1}
+			until active=1 ready=1 succeeded=2
+			become all succeed
+			until succeeded=3 ` + world.Completed)
 	}, side.Side)
 }
 
@@ -112,19 +108,15 @@ func TestWatchesCut(t *testing.T) {
 	ours, theirs := jobfateProxied(t, "jobfate-cut"), builtInProxied(t)
 	play(t, kubelet.Always(kubelet.Run()), compare.Ends, func(w *world.World) {
 		p := map[*server.Controller]*proxy.Proxy{ours.Controller: ours.Proxy, theirs.Controller: theirs.Proxy}[w.Side.Controller]
-		spec := indexed(2)
-		spec.Parallelism = new(int32(1))
-		w.Create(spec)
-		s := w.Until(observe.Want{Active: 1, Ready: 1})
+		w.Play("create {completions: 2, parallelism: 1, completionMode: Indexed}\nuntil active=1 ready=1")
 		if p.CutWatches() == 0 {
 			w.T.Error("there were no watches to cut")
 		}
-		w.Become(kubelet.Fail(1), s.Active()...)
-		s = w.Until(observe.Want{Active: 1, Ready: 1, Failed: 1})
+		w.Play("become all fail 1\nuntil active=1 ready=1 failed=1")
 		p.CutWatches()
-		w.Become(kubelet.Succeed(), s.Active()...)
-		s = w.When("the next index runs", func(s observe.State) bool { return s.Job.Status.Succeeded == 1 && len(s.Active()) == 1 })
-		w.Become(kubelet.Succeed(), s.Active()...)
-		w.Until(observe.Want{Succeeded: 2, Failed: 1, Completed: "0,1", Conditions: completed})
+		w.Play(`become all succeed
+			when succeeded=1 running=1
+			become all succeed
+			until succeeded=2 failed=1 completed=0,1 ` + world.Completed)
 	}, ours.Side, theirs.Side)
 }

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"fmt"
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -35,10 +36,7 @@ func TestManagedByAnotherController(t *testing.T) {
 			t.Parallel()
 			both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
 				untouched(w)
-				w.Create(batchv1.JobSpec{ManagedBy: new(noManager), Suspend: &suspend})
-				setParallelism(w, 2)
-				setSuspend(w, !suspend)
-				marker(w)
+				w.Play(fmt.Sprintf("create {managedBy: %s, suspend: %t}\nedit {parallelism: 2}\nedit {suspend: %t}\nobserved", noManager, suspend, !suspend))
 			})
 		})
 	}
@@ -72,10 +70,9 @@ func TestManagedByAnotherControllerWithFinalizers(t *testing.T) {
 		_, err = w.Client.BatchV1().Jobs(w.Namespace).UpdateStatus(w.T.Context(), job, metav1.UpdateOptions{})
 		w.Must(err)
 		w.When("the Job has ended", func(s observe.State) bool { return observe.Ended(s.Job) })
-		patchPod(w, theirs, `{"metadata":{"annotations":{"changed":"yes"}}}`)
-		marker(w)
+		w.Play("patch ended {metadata: {annotations: {changed: done}}}\nobserved")
 		dropped = true
-		dropFinalizers(w, theirs)
+		w.Play("patch ended {metadata: {finalizers: null}}")
 	})
 }
 
@@ -88,19 +85,16 @@ func TestHandOver(t *testing.T) {
 		if w.Side.ManagedBy != nil {
 			other = new(batchv1.JobControllerName)
 		}
-		w.Create(regular(2))
-		s := w.Until(observe.Want{Active: 2, Ready: 2})
-		w.Become(kubelet.Fail(1), s.Active()[0])
-		w.When("a failure", func(s observe.State) bool { return s.Job.Status.Failed == 1 })
-		w.Delete(metav1.DeletePropagationForeground)
-		w.When("the Job is gone", func(s observe.State) bool { return s.Job == nil })
-
-		spec := regular(2)
-		spec.ManagedBy = other
-		w.Create(spec)
-		s = w.Until(observe.Want{Active: 2, Ready: 2})
-		w.Become(kubelet.Succeed(), s.Active()...)
-		w.Until(observe.Want{Succeeded: 2, Conditions: completed})
+		w.Play(`create {completions: 2, parallelism: 2}
+			until active=2 ready=2
+			become first:1 fail 1
+			when failed=1
+			delete-job Foreground
+			when job=gone
+			create {completions: 2, parallelism: 2, managedBy: ` + *other + `}
+			until active=2 ready=2
+			become all succeed
+			until succeeded=2 ` + world.Completed)
 	})
 }
 
@@ -110,15 +104,13 @@ func TestHandOverWithSyncPending(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
 		untouched(w)
-		w.Create(regular(1))
-		first := w.Until(observe.Want{Active: 1, Ready: 1})
-		w.Become(kubelet.Succeed(), first.Active()...)
-		w.When("the pod has ended", func(s observe.State) bool {
-			return s.All[first.Pods()[0].Name].Status.Phase == corev1.PodSucceeded
-		})
-		w.Delete(metav1.DeletePropagationBackground)
-		w.Create(batchv1.JobSpec{ManagedBy: new(noManager)})
-		w.When("the pods of the first Job are gone", func(s observe.State) bool { return s.Job != nil && len(s.All) == 0 })
-		marker(w)
+		w.Play(`create {completions: 1, parallelism: 1}
+			until active=1 ready=1
+			become all succeed
+			when ended=1
+			delete-job Background
+			create {managedBy: ` + noManager + `}
+			when job=there pods=0
+			observed`)
 	})
 }

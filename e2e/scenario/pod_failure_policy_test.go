@@ -9,15 +9,8 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/jobfate/jobfate/e2e/observe"
 	"github.com/jobfate/jobfate/e2e/world"
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
-)
-
-const (
-	failJob = batchv1.PodFailurePolicyActionFailJob
-	ignore  = batchv1.PodFailurePolicyActionIgnore
-	count   = batchv1.PodFailurePolicyActionCount
 )
 
 // once is a script in which first pods end in a given way and replacements succeed.
@@ -35,16 +28,13 @@ func once(first kubelet.Life) kubelet.Script {
 func TestPodFailurePolicyIgnoreEviction(t *testing.T) {
 	t.Parallel()
 	both(t, once(kubelet.Run()), func(w *world.World) {
-		spec := indexed(3)
-		spec.BackoffLimit = new(int32(0))
-		spec.PodFailurePolicy = failurePolicy(onCondition(ignore, corev1.DisruptionTarget), onExit(failJob, 143))
-		w.Create(spec)
-		s := w.Until(observe.Want{Active: 3, Ready: 3})
+		s := w.Play(`create {completions: 3, parallelism: 3, completionMode: Indexed, backoffLimit: 0, podFailurePolicy: {rules: [{action: Ignore, onPodConditions: [{type: DisruptionTarget, status: "True"}]}, {action: FailJob, onExitCodes: {operator: In, values: [143]}}]}}
+			until active=3 ready=3`)
 		for _, pod := range s.Active() {
 			eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: w.Namespace}}
 			w.Must(w.Client.CoreV1().Pods(w.Namespace).EvictV1(w.T.Context(), eviction))
 		}
-		w.Until(observe.Want{Succeeded: 3, Completed: "0-2", Conditions: completed})
+		w.Until("succeeded=3 completed=0-2 " + world.Completed)
 	})
 }
 
@@ -59,12 +49,8 @@ func TestPodFailurePolicyContainerName(t *testing.T) {
 		return kubelet.Succeed().Exiting("worker", 5)
 	}
 	both(t, script, func(w *world.World) {
-		rule := onExit(failJob, 5)
-		rule.OnExitCodes.ContainerName = new("worker")
-		spec := batchv1.JobSpec{PodFailurePolicy: failurePolicy(rule)}
-		spec.Template.Spec.Containers = []corev1.Container{{Name: "worker", Image: "image"}, {Name: "helper", Image: "image"}}
-		w.Create(spec)
-		w.Until(observe.Want{Failed: 2, Conditions: failedByPolicy})
+		w.Play(`create {podFailurePolicy: {rules: [{action: FailJob, onExitCodes: {containerName: worker, operator: In, values: [5]}}]}, template: {spec: {containers: [{name: worker, image: image}, {name: helper, image: image}]}}}
+			until failed=2 ` + world.FailedByPolicy)
 	})
 }
 
@@ -73,12 +59,9 @@ func TestPodFailurePolicyFailJobOnPodCondition(t *testing.T) {
 	t.Parallel()
 	script := kubelet.Always(kubelet.Fail(1).With(corev1.PodCondition{Type: "ConfigIssue", Status: corev1.ConditionTrue}))
 	both(t, script, func(w *world.World) {
-		w.Create(batchv1.JobSpec{PodFailurePolicy: failurePolicy(onExit(count, 2), onCondition(failJob, "ConfigIssue"))})
-		s := w.Until(observe.Want{Failed: 1, Conditions: failedByPolicy})
-		want := fmt.Sprintf("Pod %s/%s has condition ConfigIssue matching FailJob rule at index 1", w.Namespace, s.Pods()[0].Name)
-		if got := message(s.Job, batchv1.JobFailed); got != want {
-			w.T.Errorf("the message is %q, want %q", got, want)
-		}
+		s := w.Play(`create {podFailurePolicy: {rules: [{action: Count, onExitCodes: {operator: In, values: [2]}}, {action: FailJob, onPodConditions: [{type: ConfigIssue, status: "True"}]}]}}
+			until failed=1 ` + world.FailedByPolicy)
+		w.Play(fmt.Sprintf("message Failed Pod %s/%s has condition ConfigIssue matching FailJob rule at index 1", w.Namespace, s.Pods()[0].Name))
 	})
 }
 
@@ -87,8 +70,8 @@ func TestPodFailurePolicyConditionOfOtherStatus(t *testing.T) {
 	t.Parallel()
 	script := once(kubelet.Fail(1).With(corev1.PodCondition{Type: "ConfigIssue", Status: corev1.ConditionFalse}))
 	both(t, script, func(w *world.World) {
-		w.Create(batchv1.JobSpec{PodFailurePolicy: failurePolicy(onCondition(failJob, "ConfigIssue"))})
-		w.Until(observe.Want{Succeeded: 1, Failed: 1, Conditions: completed})
+		w.Play(`create {podFailurePolicy: {rules: [{action: FailJob, onPodConditions: [{type: ConfigIssue, status: "True"}]}]}}
+			until succeeded=1 failed=1 ` + world.Completed)
 	})
 }
 
@@ -111,8 +94,6 @@ func TestNamedRule(t *testing.T) {
 				}}},
 			},
 		})
-		w.Until(observe.Want{Failed: 1, Conditions: []string{
-			"FailureTarget/PodFailurePolicy_BadConfiguration", "Failed/PodFailurePolicy_BadConfiguration",
-		}})
+		w.Until("failed=1 FailureTarget/PodFailurePolicy_BadConfiguration Failed/PodFailurePolicy_BadConfiguration")
 	})
 }

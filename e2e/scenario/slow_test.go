@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/jobfate/jobfate/e2e/server"
 	"github.com/jobfate/jobfate/e2e/world"
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
+	"github.com/jobfate/jobfate/stories/script"
 )
 
 // slowly starts a controller of jobfate that may write once per second, as in Kubernetes' own
@@ -35,7 +35,7 @@ func countedOnce(w *world.World) {
 	ended, free := map[types.UID]bool{}, map[types.UID]bool{}
 	w.View.Always("each pod is counted once, and before it loses its finalizer", func(s observe.State) bool {
 		for _, pod := range s.Pods() {
-			if observe.PodEnded(pod) {
+			if script.Ended(pod) {
 				ended[pod.UID] = true
 				if len(pod.Finalizers) == 0 {
 					free[pod.UID] = true
@@ -58,17 +58,15 @@ func countedOnce(w *world.World) {
 // built-in controller at full speed: a slow one would have to run alone.
 func TestSlowCounting(t *testing.T) {
 	t.Parallel()
-	for name, spec := range map[string]batchv1.JobSpec{"regular": regular(4), "indexed": indexed(4)} {
+	for name, indexes := range map[string]string{"NonIndexed": "", "Indexed": "completed=0-3 "} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			slow := slowly(t, "jobfate-slow-"+name)
+			slow := slowly(t, "jobfate-slow-"+strings.ToLower(name))
 			play(t, kubelet.Always(kubelet.Run()), compare.Ends, func(w *world.World) {
-				limitPods(w, 5)
 				if w.Side == slow {
 					countedOnce(w)
 				}
-				w.Create(spec)
-				s := w.Until(observe.Want{Active: 4, Ready: 4})
+				s := w.Play("limit 5\ncreate {completions: 4, parallelism: 4, completionMode: " + name + "}\nuntil active=4 ready=4")
 				w.Become(kubelet.Fail(1), s.Active()[0])
 				w.Become(kubelet.Succeed(), s.Active()[1])
 				w.When("the first are recorded", func(s observe.State) bool {
@@ -80,7 +78,7 @@ func TestSlowCounting(t *testing.T) {
 					return len(without(now.Pods(), s.Pods())) == 1
 				})
 				w.Become(kubelet.Succeed(), s.Active()...)
-				w.Until(observe.Want{Succeeded: 4, Failed: 1, Completed: ifIndexed(spec, "0-3"), Conditions: completed})
+				w.Until("succeeded=4 failed=1 " + indexes + world.Completed)
 			}, slow, world.BuiltIn(builtIn))
 		})
 	}
@@ -93,10 +91,8 @@ func TestSlowPodFailurePolicyKilled(t *testing.T) {
 	t.Parallel()
 	side := slowly(t, "jobfate-slow-killed")
 	play(t, kubelet.Always(kubelet.Run()), nil, func(w *world.World) {
-		spec := regular(3)
-		spec.PodFailurePolicy = failurePolicy(onExit(failJob, 5))
-		w.Create(spec)
-		s := w.Until(observe.Want{Active: 3, Ready: 3})
+		s := w.Play(`create {completions: 3, parallelism: 3, podFailurePolicy: {rules: [{action: FailJob, onExitCodes: {operator: In, values: [5]}}]}}
+			until active=3 ready=3`)
 		failed := s.Active()[0]
 		w.Become(kubelet.Fail(5), failed)
 		w.When("the failed pod is free", func(s observe.State) bool { return len(s.All[failed.Name].Finalizers) == 0 })
@@ -104,7 +100,7 @@ func TestSlowPodFailurePolicyKilled(t *testing.T) {
 		w.DeletePods(failed)
 		w.When("the failed pod is gone", func(s observe.State) bool { return s.All[failed.Name] == nil })
 		w.Must(w.Side.Start())
-		w.Until(observe.Want{Failed: 3, Conditions: failedByPolicy})
+		w.Until("failed=3 " + world.FailedByPolicy)
 	}, side)
 }
 
@@ -117,10 +113,7 @@ func TestSlowFreeing(t *testing.T) {
 		t.Run(string(how), func(t *testing.T) {
 			t.Parallel()
 			play(t, kubelet.Always(kubelet.Wait()), nil, func(w *world.World) {
-				w.Create(regular(2))
-				w.Until(observe.Want{Active: 2})
-				w.Delete(how)
-				w.When("the Job is gone, and the pods are free", func(s observe.State) bool { return s.Job == nil && len(s.Tracked()) == 0 })
+				w.Play("create {completions: 2, parallelism: 2}\nuntil active=2\ndelete-job " + string(how) + "\nwhen job=gone tracked=0")
 			}, slowly(t, "jobfate-slow-"+strings.ToLower(string(how))))
 		})
 	}

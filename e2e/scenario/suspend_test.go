@@ -29,13 +29,11 @@ func endsButStartTime(ours, theirs observe.State) string {
 // when it ends a Job: see start-time in docs/divergences.md.
 func TestSuspendedWithZeroCompletions(t *testing.T) {
 	t.Parallel()
-	for name, spec := range map[string]batchv1.JobSpec{"regular": regular(0), "indexed": indexed(0)} {
-		spec.Suspend = new(true)
-		t.Run(name, func(t *testing.T) {
+	for _, mode := range []string{"NonIndexed", "Indexed"} {
+		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
 			play(t, kubelet.Always(kubelet.Run()), endsButStartTime, func(w *world.World) {
-				w.Create(spec)
-				w.Until(observe.Want{Conditions: completed})
+				w.Play("create {completions: 0, parallelism: 0, suspend: true, completionMode: " + mode + "}\nuntil " + world.Completed)
 			})
 		})
 	}
@@ -78,14 +76,14 @@ func wantRefused(w *world.World, change func(*batchv1.Job)) {
 func TestTemplateChangedBeforeStart(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
-		w.Create(batchv1.JobSpec{Suspend: new(true)})
+		w.Play("create {suspend: true}")
 		w.Update(changeDirectives)
-		w.Until(observe.Want{Conditions: suspended})
+		w.Until("Suspended/JobSuspended")
 		w.Update(func(job *batchv1.Job) {
 			job.Spec.Template.Labels["late"] = "yes"
 			job.Spec.Suspend = new(false)
 		})
-		s := w.Until(observe.Want{Active: 1, Ready: 1})
+		s := w.Until("active=1 ready=1")
 		wantDirectives(w, s.Active())
 		if s.Active()[0].Labels["late"] != "yes" {
 			w.T.Errorf("the pod has the labels %v, want the late one", s.Active()[0].Labels)
@@ -101,27 +99,17 @@ func TestTemplateChangedBeforeStart(t *testing.T) {
 func TestTemplateChangedWhileSuspended(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run().NeverDying()), func(w *world.World) {
-		spec := regular(2)
-		spec.PodReplacementPolicy = new(batchv1.Failed)
-		w.Create(spec)
-		old := w.Until(observe.Want{Active: 2, Ready: 2})
-		setSuspend(w, true)
-		w.Until(observe.Want{Terminating: 2, Conditions: suspended})
-		w.Become(kubelet.Run(), old.Active()...)
-		w.Until(observe.Want{Conditions: suspended})
+		w.Play(`create {completions: 2, parallelism: 2, podReplacementPolicy: Failed}
+			until active=2 ready=2
+			edit {suspend: true}
+			until terminating=2 Suspended/JobSuspended
+			become deleted run
+			until Suspended/JobSuspended`)
 		w.Update(changeDirectives)
-		setSuspend(w, false)
-		s := w.Until(observe.Want{Active: 2, Ready: 2})
+		s := w.Play("edit {suspend: false}\nuntil active=2 ready=2")
 		wantDirectives(w, s.Active())
-		w.Become(kubelet.Succeed(), s.Active()...)
-		w.Until(observe.Want{Succeeded: 2, Conditions: completed})
+		w.Play("become all succeed\nuntil succeeded=2 " + world.Completed)
 	})
-}
-
-// withDeadline gives a spec an active deadline.
-func withDeadline(spec batchv1.JobSpec, seconds int64) batchv1.JobSpec {
-	spec.ActiveDeadlineSeconds = &seconds
-	return spec
 }
 
 // The deadline does not count time while a Job is suspended, or before: it restarts when the
@@ -130,18 +118,18 @@ func withDeadline(spec batchv1.JobSpec, seconds int64) batchv1.JobSpec {
 func TestActiveDeadlineOfSuspendedJob(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
-		w.Create(withDeadline(regular(2), 8))
-		w.Until(observe.Want{Active: 2, Ready: 2})
-		setSuspend(w, true)
-		w.Until(observe.Want{Conditions: suspended})
-		clock := w.CreateJob(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "clock"}, Spec: withDeadline(regular(1), 8)})
+		w.Play(`create {completions: 2, parallelism: 2, activeDeadlineSeconds: 8}
+			until active=2 ready=2
+			edit {suspend: true}
+			until Suspended/JobSuspended`)
+		clock := w.CreateJob(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "clock"}, Spec: batchv1.JobSpec{ActiveDeadlineSeconds: new(int64(8))}})
 		w.When("the other Job has failed", func(s observe.State) bool {
 			pods := s.Sorted(func(p *corev1.Pod) bool { return metav1.IsControlledBy(p, clock) })
 			return len(pods) > 0 && pods[0].DeletionTimestamp != nil
 		})
-		setSuspend(w, false)
-		s := w.Until(observe.Want{Active: 2, Ready: 2})
-		w.Become(kubelet.Succeed(), s.Active()...)
-		w.Until(observe.Want{Succeeded: 2, Conditions: completed})
+		w.Play(`edit {suspend: false}
+			until active=2 ready=2
+			become all succeed
+			until succeeded=2 ` + world.Completed)
 	})
 }

@@ -117,10 +117,10 @@ func (w *World) DeletePods(pods ...*corev1.Pod) {
 // Become changes the script of pods that have not ended.
 func (w *World) Become(l kubelet.Life, pods ...*corev1.Pod) { w.Kubelet.Become(l, pods...) }
 
-// Until advances the view until the Job matches.
-func (w *World) Until(want observe.Want) observe.State {
+// Until advances the view until the Job has a STATE of package script, and nothing else.
+func (w *World) Until(state string) observe.State {
 	w.T.Helper()
-	return w.View.Until(w.T, want)
+	return w.View.Until(w.T, state)
 }
 
 // When advances the view until a function holds.
@@ -134,6 +134,28 @@ func (w *World) Settle() {
 	w.T.Helper()
 	if s := w.View.State(); s.Job == nil || observe.Ended(s.Job) {
 		w.When("no pod carries the finalizer of Jobs", func(s observe.State) bool { return len(s.Tracked()) == 0 })
+	}
+}
+
+// Marker makes the controller run another Job from beginning to end. The controller has then
+// observed everything that happened before.
+func (w *World) Marker() {
+	w.T.Helper()
+	_, end := w.BeginMarker()
+	end()
+}
+
+// BeginMarker begins a marker, and returns a function that ends it.
+func (w *World) BeginMarker() (job *batchv1.Job, end func()) {
+	w.T.Helper()
+	job = w.CreateJob(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{GenerateName: "marker-"}})
+	mine := func(p *corev1.Pod) bool { return metav1.IsControlledBy(p, job) }
+	s := w.When("the marker's pod", func(s observe.State) bool { return len(s.Sorted(mine)) > 0 })
+	return job, func() {
+		w.T.Helper()
+		w.Become(kubelet.Succeed(), s.Sorted(mine)...)
+		counted := func(s observe.State) bool { return len(s.Sorted(mine)[0].Finalizers) == 0 }
+		w.When("the marker's pod has been counted", counted)
 	}
 }
 

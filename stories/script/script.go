@@ -41,6 +41,7 @@ package script
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -65,11 +66,7 @@ type World interface {
 	Become(Life, []*corev1.Pod)
 	DeletePod(pod *corev1.Pod, force bool)
 	Patch(pod *corev1.Pod, json []byte) // a merge patch
-	Stop()
-	Start()
 	Observed()
-	Lag(what string) // jobs or pods
-	CatchUp()
 	Event(reason string)
 	// State returns the Job, nil if it is gone, and its pods, orphans included.
 	State() (*batchv1.Job, []*corev1.Pod)
@@ -77,6 +74,15 @@ type World interface {
 	When(what string, holds func(*batchv1.Job, []*corev1.Pod) bool)
 	// Always checks from now on that a function holds for each state.
 	Always(what string, holds func(*batchv1.Job, []*corev1.Pod) bool)
+}
+
+// Controlled is a World whose controller can stop, and lag.
+type Controlled interface {
+	World
+	Stop()
+	Start()
+	Lag(what string) // jobs or pods
+	CatchUp()
 }
 
 // Life is what a pod does.
@@ -110,6 +116,8 @@ func ParseLife(words []string) (l Life, err error) {
 	l.Runs = l.Runs || l.Unready
 	return l, nil
 }
+
+var errNoStep = errors.New("no such step")
 
 // Scenario is a parsed text.
 type Scenario struct {
@@ -226,16 +234,16 @@ func do(t *testing.T, w World, word, rest string) error {
 		})
 	case "delete-job":
 		w.DeleteJob(metav1.DeletionPropagation(rest))
-	case "stop":
-		w.Stop()
-	case "start":
-		w.Start()
 	case "observed":
 		w.Observed()
-	case "lag":
-		w.Lag(rest)
-	case "catch-up":
-		w.CatchUp()
+	case "stop", "start", "lag", "catch-up":
+		c, ok := w.(Controlled)
+		if !ok {
+			return errNoStep
+		}
+		map[string]func(){
+			"stop": c.Stop, "start": c.Start, "lag": func() { c.Lag(rest) }, "catch-up": c.CatchUp,
+		}[word]()
 	case "event":
 		w.Event(rest)
 	case "message":
@@ -269,8 +277,8 @@ func do(t *testing.T, w World, word, rest string) error {
 func compare(pods []*corev1.Pod, of, want string, text func(before, pod *corev1.Pod) string) error {
 	var texts []string
 	var before *corev1.Pod
-	for _, pod := range ordered(pods) {
-		if strconv.Itoa(index(pod)) == of {
+	for _, pod := range Ordered(pods) {
+		if strconv.Itoa(Index(pod)) == of {
 			texts = append(texts, text(before, pod))
 			before = pod
 		}
@@ -320,22 +328,23 @@ func doPods(w World, word, rest string, pods []*corev1.Pod) error {
 			}
 			w.Patch(pod, text)
 		default:
-			return fmt.Errorf("no such step")
+			return errNoStep
 		}
 	}
 	return nil
 }
 
-func hasEnded(pod *corev1.Pod) bool {
+// Ended reports whether a pod has succeeded or failed.
+func Ended(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
-func active(pod *corev1.Pod) bool { return !hasEnded(pod) && pod.DeletionTimestamp == nil }
+func active(pod *corev1.Pod) bool { return !Ended(pod) && pod.DeletionTimestamp == nil }
 
-func deleted(pod *corev1.Pod) bool { return !hasEnded(pod) && pod.DeletionTimestamp != nil }
+func deleted(pod *corev1.Pod) bool { return !Ended(pod) && pod.DeletionTimestamp != nil }
 
-// index returns the completion index of a pod, or -1.
-func index(pod *corev1.Pod) int {
+// Index returns the completion index of a pod, or -1.
+func Index(pod *corev1.Pod) int {
 	n, err := strconv.Atoi(pod.Annotations[batchv1.JobCompletionIndexAnnotation])
 	if err != nil {
 		return -1
@@ -343,10 +352,10 @@ func index(pod *corev1.Pod) int {
 	return n
 }
 
-// ordered returns pods by index, then by age and name.
-func ordered(pods []*corev1.Pod) []*corev1.Pod {
+// Ordered returns pods by index, then by age and name.
+func Ordered(pods []*corev1.Pod) []*corev1.Pod {
 	return slices.SortedFunc(slices.Values(pods), func(a, b *corev1.Pod) int {
-		return cmp.Or(cmp.Compare(index(a), index(b)), a.CreationTimestamp.Compare(b.CreationTimestamp.Time),
+		return cmp.Or(cmp.Compare(Index(a), Index(b)), a.CreationTimestamp.Compare(b.CreationTimestamp.Time),
 			cmp.Compare(a.Name, b.Name))
 	})
 }
@@ -354,7 +363,7 @@ func ordered(pods []*corev1.Pod) []*corev1.Pod {
 // choose returns the pods that WHICH names.
 func choose(pods []*corev1.Pod, which string) (chosen []*corev1.Pod) {
 	kind, arg, _ := strings.Cut(which, ":")
-	for _, pod := range ordered(pods) {
+	for _, pod := range Ordered(pods) {
 		owned, more := metav1.GetControllerOf(pod) != nil, strconv.Itoa(len(chosen)) != arg
 		is := false
 		switch kind {
@@ -363,11 +372,11 @@ func choose(pods []*corev1.Pod, which string) (chosen []*corev1.Pod) {
 		case "first":
 			is = active(pod) && owned && more
 		case "index":
-			is = !hasEnded(pod) && contains(arg, index(pod))
+			is = !Ended(pod) && contains(arg, Index(pod))
 		case "deleted":
 			is = deleted(pod) && (arg == "" || more)
 		case "ended":
-			is = hasEnded(pod)
+			is = Ended(pod)
 		case "orphans":
 			is = !owned
 		}
@@ -383,7 +392,7 @@ func Text(job *batchv1.Job, pods []*corev1.Pod) string {
 	if job == nil {
 		return "job=gone"
 	}
-	words := status(job)
+	words := Status(job)
 	n := count(pods, func(pod *corev1.Pod) bool { return active(pod) && metav1.IsControlledBy(pod, job) })
 	if n != int(job.Status.Active) {
 		words = append(words, fmt.Sprintf("and %d active pods", n))
@@ -391,7 +400,8 @@ func Text(job *batchv1.Job, pods []*corev1.Pod) string {
 	return strings.Join(words, " ")
 }
 
-func status(job *batchv1.Job) (words []string) {
+// Status returns the words of a status.
+func Status(job *batchv1.Job) (words []string) {
 	st := &job.Status
 	value := func(p *int32) int32 {
 		if p == nil {
@@ -414,7 +424,12 @@ func status(job *batchv1.Job) (words []string) {
 	if st.FailedIndexes != nil && *st.FailedIndexes != "" {
 		words = append(words, "failedIndexes="+*st.FailedIndexes)
 	}
-	for _, c := range st.Conditions {
+	return append(words, Conditions(job)...)
+}
+
+// Conditions returns the true conditions of a Job, as Type/Reason, in the order of the status.
+func Conditions(job *batchv1.Job) (words []string) {
+	for _, c := range job.Status.Conditions {
 		if c.Status == corev1.ConditionTrue {
 			words = append(words, string(c.Type)+"/"+c.Reason)
 		}
@@ -432,7 +447,7 @@ func Same(a, b string) bool {
 func hold(job *batchv1.Job, pods []*corev1.Pod, want string) bool {
 	facts := []string{"job=gone"}
 	if job != nil {
-		facts = append(status(job), "job=there")
+		facts = append(Status(job), "job=there")
 		if job.DeletionTimestamp != nil {
 			facts = append(facts, "job=deleted")
 		}
@@ -449,7 +464,7 @@ func hold(job *batchv1.Job, pods []*corev1.Pod, want string) bool {
 	}
 	for name, holds := range map[string]func(*corev1.Pod) bool{
 		"pods":    func(*corev1.Pod) bool { return true },
-		"running": active, "ended": hasEnded, "deleted": deleted,
+		"running": active, "ended": Ended, "deleted": deleted,
 		"tracked": func(pod *corev1.Pod) bool { return slices.Contains(pod.Finalizers, batchv1.JobTrackingFinalizer) },
 		"orphans": func(pod *corev1.Pod) bool { return metav1.GetControllerOf(pod) == nil },
 	} {
