@@ -112,9 +112,9 @@ func EditJob(job *batchv1.Job, how func(*batchv1.JobSpec)) (*batchv1.Job, error)
 	return next, nil
 }
 
-// DeleteJob deletes the Job. With background deletion the Job is removed at once. With
-// foreground deletion it stays until its pods are gone. With the policy Orphan its pods
-// lose their owner. CollectGarbage does the rest.
+// DeleteJob deletes the Job. With background deletion the Job is removed at once. With foreground
+// deletion it stays until its pods are gone. With the policy Orphan its pods lose their owner.
+// CollectGarbage completes the deletion.
 func (c *Cluster) DeleteJob(policy metav1.DeletionPropagation) {
 	if job := c.Job(); job != nil && job.DeletionTimestamp == nil {
 		c.putJob(c.focus, DeleteJob(job, policy, c.Now), nil, nil)

@@ -18,13 +18,13 @@ type Cache struct {
 	pods    podStore    // empty in a live cache, which shows the stored pods
 	lagging []types.UID // the stale pods, in the order of their first change that is not shown
 	live    bool
-	// laggingAt are the versions of these first changes.
+	// laggingAt holds the versions of these first changes.
 	laggingAt []int
 	barrier   int // the version when the process started
 	shown     int // the last view was complete in pods up to this version
 }
 
-// cachedJob is the Job that a cache shows for a slot. lagging has the versions that it does not
+// cachedJob is the Job that a cache shows for a slot. lagging lists the versions that it does not
 // show yet, in order, and laggingAt the number of the change that made each of them.
 type cachedJob struct {
 	job       *batchv1.Job
@@ -61,8 +61,8 @@ func (c *Cluster) NewCache(live bool) *Cache {
 }
 
 // NewCacheAt returns a cache whose Jobs and pods are stale by these numbers of changes, at most
-// History. A controller gets such a cache if it restarts and reads from an API server that
-// lags. A Job without an earlier version in the History is not stale.
+// History. A controller gets such a cache if it restarts and reads from a stale API server. A Job
+// without an earlier version in the History is not stale.
 func (c *Cluster) NewCacheAt(jobBack, podsBack int) *Cache {
 	cache := c.NewCache(false)
 	back := func(n int) []change { return c.past[len(c.past)-min(n, len(c.past)):] }
@@ -118,7 +118,7 @@ func (s *Cache) rewindPods(earlier, undone []change) {
 	}
 }
 
-// Rewind makes the cache stale by these numbers of changes while its process lives on, and
+// Rewind makes the cache stale by these numbers of changes without a restart of its process, and
 // reports whether it did. It does nothing if the cache would show older pods but claim to be
 // complete up to the same version.
 func (s *Cache) Rewind(jobBack, podsBack int) bool {

@@ -126,8 +126,7 @@ func (c *Caller) drive(client *Client, m *jobfate.Machine) {
 	}
 }
 
-// exchange sends a request, and passes on the answer if there is one. It reports whether
-// the sync continues.
+// exchange sends a request, and passes the answer, if any, to the Machine. It reports whether the sync continues.
 func (c *Caller) exchange(client *Client, m *jobfate.Machine, r *jobfate.Request) bool {
 	object, err := client.Do(*r)
 	switch {

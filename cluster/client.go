@@ -26,7 +26,7 @@ type Controller interface {
 var ErrKilled = errors.New("the controller has been killed")
 
 // ErrNoAnswer is the error for a request whose answer never arrives. ErrGivenUp makes the
-// controller abandon its sync; the process lives on.
+// controller abandon its sync, without a restart.
 var (
 	ErrNoAnswer = errors.New("no answer came")
 	ErrGivenUp  = errors.New("the sync was abandoned")
@@ -39,7 +39,7 @@ type View struct {
 	Job *batchv1.Job
 	// Jobs lists all Jobs.
 	Jobs []*batchv1.Job
-	// Pods lists all pods, whoever owns them.
+	// Pods lists all pods, of any owner.
 	Pods []*corev1.Pod
 	// The cache of Jobs is complete up to the resource version JobsVersion, the cache of
 	// pods up to PodsVersion.
@@ -60,8 +60,8 @@ type Client struct {
 	// Look reads a cache again, which may have changed since the sync began. The referee
 	// then judges the controller by its last read.
 	Look func(Kind) View
-	// Cached returns the current content of the caches without recording a read. It is for
-	// the event handlers of a controller and for state that it keeps beside its caches.
+	// Cached returns the current content of the caches without recording a read. It is for the
+	// event handlers of a controller and for state that it keeps next to its caches.
 	Cached func() View
 }
 

@@ -136,9 +136,9 @@ func TestCaller_noAdoptionOnAStaleView(t *testing.T) {
 	}
 }
 
-// A pod that is adopted and must go is deleted in the same sync: the patch that removes its
-// finalizer names the version that the adoption has stored. If the pod ends after its adoption,
-// the patch is refused, and the pod is counted.
+// A pod that is adopted and surplus is deleted in the same sync: the patch that removes its
+// finalizer names the version that the adoption has stored. If the pod ends after its adoption, the
+// patch is refused, and the pod is counted.
 func TestCaller_adoptedPodIsDeletedAtOnce(t *testing.T) {
 	for _, ends := range []bool{false, true} {
 		c := newCluster(t, 3)

@@ -5,8 +5,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Event is something that a process of a controller or another client does, for observers that
-// follow a cluster step by step.
+// Event is an action of a controller process or another client, for observers that follow a cluster step by step.
 type Event struct {
 	Kind EventKind
 	// Leader is the process, from 1; 0 for other clients.
@@ -20,7 +19,7 @@ type Event struct {
 	Request  *Request
 	Answered bool
 	Err      error
-	// Invalid is why the API server refused a status.
+	// Invalid says why the API server refused a status.
 	Invalid error
 	// OldJob and OldPods are stored before the event. Job is stored after it; Pod is the pod that
 	// it has changed, and OldPod the same before. They are nil if they do not exist.

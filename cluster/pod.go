@@ -8,9 +8,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// These functions are the changes that can happen to a pod. Each returns the next version,
-// or nil if the pod is gone, and does not change its argument. They are exported for
-// searches, which keep versions of pods instead of clusters.
+// These functions make the changes that can happen to a pod. Each returns the next version, or nil
+// if the pod is gone, and does not change its argument. They are exported for searches, which keep
+// versions of pods instead of clusters.
 
 // stamp truncates a time to seconds, as the API server does.
 func stamp(now time.Time) metav1.Time { return metav1.NewTime(now.Truncate(time.Second)) }

@@ -17,8 +17,8 @@ import (
 type syncReads struct {
 	focus    types.NamespacedName // the Job of the views
 	cached   *View                // the last read of each cache; immutable, so that steps share it
-	jobReads []View               // reads of the Jobs that differ; combinations replaces their pods
-	podReads [][]*corev1.Pod      // reads of the pods that differ
+	jobReads []View               // distinct reads of the Jobs; combinations replaces their pods
+	podReads [][]*corev1.Pod      // distinct reads of the pods
 	rereads  bool                 // the controller read a cache again, so it may have read the clock again
 	times    []time.Time          // further times that the controller may have read
 	syncs    types.NamespacedName

@@ -110,7 +110,8 @@ func (p podsAfterJob) GetByKey(key string) (any, bool, error) {
 }
 
 // mirror brings a cache to the state of the lagging cache of a schedule: usually change by change,
-// sometimes with a new list. It passes copies of the pods, because the cache drops their fields.
+// sometimes with a new list. It passes copies of the pods, because the cache drops fields of its
+// pods.
 func mirror(pods *podCache, shown cache.Store) error {
 	version, list, there := shown.LastStoreSyncResourceVersion(), shown.List(), map[types.NamespacedName]bool{}
 	for i, obj := range list {

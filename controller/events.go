@@ -28,7 +28,7 @@ type reported struct {
 }
 
 const (
-	// explainAgain is how long the same reason to wait is not reported again.
+	// explainAgain is the time before the same reason to wait is reported again.
 	explainAgain = 5 * time.Minute
 	// maxIndexes is how many failed indexes one event names.
 	maxIndexes = 3
@@ -38,7 +38,7 @@ const (
 	eventsPerSync = 25
 )
 
-// worthAnEvent are the reasons for a missing pod that would otherwise appear in no event and no
+// worthAnEvent lists the reasons for a missing pod that would otherwise appear in no event and no
 // condition. A Job that is suspended or has ended has events and conditions that say so.
 var worthAnEvent = map[explain.Code]bool{
 	explain.JobBackingOff:          true,

@@ -35,9 +35,8 @@ type Kind[T client.Object] struct {
 	// status subresource. The schema of the custom resource must contain all fields of the
 	// Job status.
 	Status func(T) *batchv1.JobStatus
-	// Keys are the finalizer, labels and annotations that the controller sets on pods.
-	// Finalizer is required: the built-in controller may remove its own finalizer from these
-	// pods.
+	// Keys lists the finalizer, labels and annotations that the controller sets on pods. Finalizer
+	// is required: the built-in controller may remove its own finalizer from these pods.
 	Keys tracking.Keys
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// metrics are the metrics of the built-in Job controller, under the same names, so that
+// metrics holds the metrics of the built-in Job controller, under the same names, so that
 // dashboards and alerts work for both.
 type metrics struct {
 	keys     tracking.Keys
@@ -26,8 +26,7 @@ const (
 	trackedTotal = "terminated_pods_tracking_finalizer_total"
 )
 
-// counters are the counters that a [jobfate.Result] can increment, syncsTotal and
-// trackedTotal.
+// counters lists the counters that a [jobfate.Result] can increment, syncsTotal and trackedTotal.
 var counters = []struct {
 	name, help string
 	labels     []string

@@ -81,11 +81,10 @@ type position struct {
 // reading is the result of a read of a Job's pods: all pods, or those that have changed.
 type reading struct {
 	version string
-	// all are all pods. It is unset if fed is true: then the Machine needs only the changed
-	// pods.
+	// all lists all pods. It is unset if fed is true: then the Machine needs only the changed pods.
 	all []*corev1.Pod
 	fed bool
-	// changed are the changed pods by name. A pod that is gone is nil.
+	// changed has the changed pods by name. A pod that is gone is nil.
 	changed map[string]*corev1.Pod
 	next    position
 }
@@ -312,7 +311,7 @@ func (g *group) appendTo(pods []*corev1.Pod) []*corev1.Pod {
 }
 
 // record adds a change to the log. It limits the length of the log to about twice the number of
-// pods. A Machine that falls further behind reads the whole group, which is no more work.
+// pods. A Machine that falls further behind reads the whole group, which costs no more.
 func (g *group) record(c change) {
 	g.log = append(g.log, c)
 	if drop := len(g.log) / 2; drop > 512+len(g.pods) {
@@ -358,7 +357,7 @@ func dropUnused(me tracking.Controller, pod *corev1.Pod, more func(*corev1.Pod))
 	return pod
 }
 
-// share makes a pod use the metadata of its previous version where it is the same. A Machine holds
+// share makes a pod use the metadata of its previous version where they are equal. A Machine holds
 // the previous version until the next sync of the Job, so there may be two versions of many pods.
 func share(before, after *corev1.Pod) {
 	after.Name, after.Namespace, after.UID = before.Name, before.Namespace, before.UID

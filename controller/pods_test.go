@@ -54,8 +54,8 @@ func (s server) of(job *batchv1.Job) map[string]*corev1.Pod {
 	return pods
 }
 
-// A Machine knows all pods of the server after each read, no matter how rarely it reads: after
-// creations, updates, deletions, changes of the owner and new lists.
+// After each read a Machine has all pods of the server, however rarely it reads: after creations,
+// updates, deletions, changes of the owner and new lists.
 func TestPodCache_readersKnowAllPods(t *testing.T) {
 	for seed := range uint64(200) {
 		random := rand.New(rand.NewPCG(seed, 0))

@@ -119,7 +119,7 @@ func (m *memory) observe(pods *podCache, view *jobfate.View) {
 }
 
 // begin begins a sync. The result of the sync contains the error too. Without a Job, or after an
-// error, the Machine does not know the pods, so the next sync reads them all.
+// error, the Machine has not read the pods, so the next sync reads them all.
 func (m *memory) begin(view jobfate.View, options []jobfate.Option) error {
 	err := m.machine.Begin(view, options...)
 	if view.Job == nil || err != nil {
@@ -167,7 +167,7 @@ func (c *controller) record(job *batchv1.Job, e jobfate.Event) {
 }
 
 // next returns when to sync the Job again. It returns every error, so that controller-runtime
-// counts it. After its first sync a Job has the priority of all others.
+// counts it. After its first sync a Job has the default priority.
 func (c *controller) next(r reconcile.Request, result jobfate.Result) (reconcile.Result, error) {
 	next := reconcile.Result{Priority: new(0)}
 	switch err := result.Err; {

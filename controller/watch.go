@@ -241,8 +241,8 @@ func (w *watcher) checkServer(ctx context.Context) error {
 	return errors.Join(err, refused)
 }
 
-// serverFeatures are what the Jobs of this controller may use, and the first versions in which it is on
-// by default, or cannot be off.
+// serverFeatures lists the features that the Jobs of this controller may use, and the first
+// versions in which each is on by default, or cannot be off.
 var serverFeatures = []struct{ since, what string }{
 	{"1.35", "spec.managedBy, which it drops with the gate JobManagedBy off: the built-in controller runs the Jobs"},
 	{"1.35", "restart rules of containers"},
@@ -320,10 +320,10 @@ func queueOf[T comparable](q workqueue.TypedRateLimitingInterface[T], initial bo
 	return q
 }
 
-// soon is the priority of the first sync of a Job, and of the syncs of a Job that has ended. A new
-// Job gets its pods before the pods of other Jobs are counted. After a restart it does not wait for
-// the syncs of all running Jobs, because objects that existed before this process have a low
-// priority. The Machine of a Job that has ended holds its pods until its last sync, which is cheap.
+// soon is the priority of the first sync of a Job, and of the syncs of a Job that has ended. A new Job
+// gets its pods before the pods of other Jobs are counted. After a restart it does not wait for the syncs
+// of all running Jobs, because objects that existed before this process have a low priority. The last
+// sync of a Job that has ended is cheap, and frees the memory of its Machine and pods.
 const soon = 1
 
 // prioritized is a queue that adds with a priority.

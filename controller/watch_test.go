@@ -117,7 +117,7 @@ func TestLacking(t *testing.T) {
 	}
 }
 
-// A started pod keeps what its count, its policy and its explanation depend on.
+// A started pod keeps the fields that its count, its policy match and its explanation depend on.
 func TestDropUnused_started(t *testing.T) {
 	always := new(corev1.ContainerRestartPolicyAlways)
 	spec := corev1.PodSpec{
@@ -249,7 +249,7 @@ func TestPrioritized_ofAQueueWithoutPriorities(t *testing.T) {
 	wantList(t, "added", plain.all, []string{"job after 1s"})
 }
 
-// After its first sync a Job has the priority of all others.
+// After its first sync a Job has the default priority.
 func TestReconcile_priority(t *testing.T) {
 	job := newJob()
 	b := newFixture(t, job)

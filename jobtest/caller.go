@@ -11,7 +11,7 @@ import (
 )
 
 // NewCaller returns a reference controller that checks itself: it panics if its Machine decides
-// differently from [jobfate.Decide] on the same view, or on other pods than it was fed.
+// differently from [jobfate.Decide] on the same view, or uses pods that it was not fed.
 func NewCaller(options ...jobfate.Option) *cluster.Caller {
 	c := cluster.NewCaller(options...)
 	slowpath.Check(c.Machine)
@@ -39,7 +39,7 @@ func checkFed(d jobfate.Decision, fed map[string]*corev1.Pod) {
 	for _, pod := range f.Others() {
 		check(pod)
 	}
-	if own > 0 && others > 0 { // those of a live read are all others
+	if own > 0 && others > 0 { // after a live read, none of the pods was fed
 		panic(fmt.Sprintf("the Machine decides on %d pods that it was fed and %d others", own, others))
 	}
 }

@@ -15,7 +15,7 @@ var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 // Noon returns the time around which all generated times are.
 func Noon() time.Time { return noon }
 
-// Dice makes the random choices of a generator. The label says what a choice is about.
+// Dice makes the random choices of a generator. The label names the choice.
 type Dice interface {
 	// Chance returns true in the given percentage of cases.
 	Chance(percent int, label string) bool

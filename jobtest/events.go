@@ -15,8 +15,7 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// Event is something that may happen to a Job or to one of its pods, except the actions of its
-// controller.
+// Event is something that may happen to a Job or one of its pods, other than an action of its controller.
 type Event struct {
 	Name string
 	// Life is how often the event is drawn in a [Life]. Step is how often it is drawn in a
@@ -42,8 +41,7 @@ type Scene struct {
 // controllers, and those of the Job.
 func Events() (pods, tampered, jobs []Event) { return podEvents, tamperings, jobEvents }
 
-// HappenIn makes the event happen to the Job, or to any of the pods to which it can. It reports
-// whether it had an effect.
+// HappenIn makes the event happen to the Job, or to a pod to which it can happen. It reports whether it had an effect.
 func (e *Event) HappenIn(s *Scene) bool {
 	if e.job {
 		return e.fits(s, nil) && e.happenTo(s, nil)

@@ -29,8 +29,7 @@ func Lives() *rapid.Generator[Life] {
 	})
 }
 
-// Lead runs a Job through a part of its life, up to the last sync of the controller, whose
-// cache lags.
+// Lead drives a Job part of the way, and stops after a sync of the controller with a lagging cache.
 func Lead(t *rapid.T, controller cluster.Controller) {
 	life := Lives().Draw(t, "life")
 	c, err := cluster.New(LivelyJobs().Draw(t, "job"), noon)

@@ -25,7 +25,7 @@ import (
 	"github.com/jobfate/jobfate/controller"
 )
 
-// settings are the flags. --kubeconfig is controller-runtime's.
+// settings holds the flags. --kubeconfig is controller-runtime's.
 type settings struct {
 	controller.Options
 	namespaces                   string
@@ -146,8 +146,7 @@ var flagOf = strings.NewReplacer(
 	"manager.retryPeriod", "leader-elect-retry-period",
 )
 
-// check rejects values that the options would take for something else: zeros for defaults, a negative
-// QPS for no limit.
+// check rejects values with another meaning in the options: zeros mean defaults, a negative QPS no limit.
 func (s *settings) check(flags *flag.FlagSet) error {
 	var errs []error
 	for _, number := range []struct {

@@ -33,8 +33,8 @@ func (g *JobGroup) members() (all []group.Member) {
 	return all
 }
 
-// plan returns the status to store, and what follows from it, given the Jobs of the group. It does no
-// I/O, and does not change its arguments.
+// plan returns the status to store, and the plan that follows, given the Jobs of the group. It does
+// no I/O, and does not change its arguments.
 func (g *JobGroup) plan(list []batchv1.Job, now time.Time) (Status, group.Plan, error) {
 	s := *g.Status.DeepCopy()
 	if err := g.check().ToAggregate(); err != nil && s.Failures.Phase == "" {
@@ -60,7 +60,7 @@ func (g *JobGroup) plan(list []batchv1.Job, now time.Time) (Status, group.Plan, 
 	return s, p, err
 }
 
-// check checks what the schema cannot.
+// check checks what the schema cannot express.
 func (g *JobGroup) check() (errs field.ErrorList) {
 	path := field.NewPath("spec")
 	for i, t := range g.Spec.Jobs {

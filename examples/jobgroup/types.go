@@ -63,7 +63,7 @@ type Template struct {
 	// +kubebuilder:validation:Maximum=100
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the number of Jobs cannot change"
 	Replicas int32 `json:"replicas,omitempty"`
-	// PodFailurePolicy is that of the Jobs. Its rules may have names (KEP-4443).
+	// PodFailurePolicy is the pod failure policy of the Jobs. Its rules may have names (KEP-4443).
 	PodFailurePolicy *failurepolicy.Spec `json:"podFailurePolicy,omitempty"`
 	// Spec is the spec of the Jobs. The API server validates it when a Job is created.
 	// +kubebuilder:validation:Schemaless
@@ -79,7 +79,7 @@ type Status struct {
 	Message string `json:"message,omitempty"`
 	// Restarts is the number of restarts of the group, its templates and its Jobs.
 	Restarts int64 `json:"restarts"`
-	// Failures is what has been decided. The Jobs to create and delete depend on it alone.
+	// Failures records what has been decided. The Jobs to create and delete depend on it alone.
 	Failures group.State `json:"failures,omitempty"`
 	// Counted is the number of failures that were decided, and the time of the last one.
 	Counted backoff.Record `json:"counted,omitempty"`

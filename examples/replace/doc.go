@@ -1,3 +1,3 @@
-// Package replace has functions that other projects write by hand, written with jobfate.
-// docs/replace.md compares them with the originals.
+// Package replace implements functions of other projects with jobfate. docs/replace.md compares
+// them with the originals.
 package replace

@@ -55,7 +55,7 @@ func jobSpec(s *Suite) batchv1.JobSpec {
 	}
 }
 
-// settings are the flags. --kubeconfig is controller-runtime's.
+// settings holds the flags. --kubeconfig is controller-runtime's.
 type settings struct {
 	metricsAddress, probeAddress string
 	leaderElect                  bool

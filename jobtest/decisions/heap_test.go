@@ -102,8 +102,8 @@ func heap() int64 {
 	return int64(stats.HeapAlloc)
 }
 
-// What a Machine keeps depends on the pods that are left, not on those that it has seen. When pods
-// go, it keeps the memory of at most four times as many.
+// The memory of a Machine depends on the pods that are left, not on those that are gone. After pods
+// are gone, it keeps the memory of at most four times as many.
 func TestMachine_heap(t *testing.T) {
 	const most = 2000
 	for _, tc := range []struct {

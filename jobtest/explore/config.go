@@ -97,7 +97,7 @@ const (
 	DeleteJob                       // a user deletes the Job in the background
 	DeleteJobForeground             // in the foreground
 	DeleteJobOrphan                 // with the policy Orphan
-	OtherLeader                     // the leader freezes; a second one starts or, from then on, the other one goes on
+	OtherLeader                     // the leader freezes; a second one starts, or the frozen one continues
 	kinds
 )
 
@@ -219,8 +219,8 @@ type podIgnorer interface{ ignoresPods() }
 
 func (caller) ignoresPods() {}
 
-// jobKeeper is a controller whose memory has something that matters only if the Job is gone
-// or replaced. ofLastingJob returns an equal controller without it.
+// jobKeeper is a controller whose memory has data that matters only if the Job is gone or replaced.
+// ofLastingJob returns an equal controller without that data.
 type jobKeeper interface{ ofLastingJob() Searchable }
 
 // ofLastingJob implements jobKeeper. The newest version of the Job in a cache is needed only

@@ -59,7 +59,7 @@ type dialogue struct {
 	mark   mark            // of that
 	own    mark            // of its next status
 	read   *cluster.View   // the view with live reads
-	pods   [MaxPods]uint16 // the pods that it last saw, or as its requests changed them
+	pods   [MaxPods]uint16 // the pods that it last observed, or as its requests changed them
 	marks  [MaxPods]mark
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/jobfate/jobfate/jobtest/explore"
 )
 
-// A search finds no violation of the reference caller, which may be killed at every write.
-// It finds one of a caller that loses its requeue.
+// A search finds no violation of the reference caller, which may be killed at every write. It finds
+// a violation of a caller that loses its requeue.
 func ExampleSearch() {
 	one, never := int32(1), corev1.RestartPolicyNever
 	job := &batchv1.Job{Spec: batchv1.JobSpec{

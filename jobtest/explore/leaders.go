@@ -1,9 +1,8 @@
 package explore
 
-// With the fault [OtherLeader] there are two leaders. One of them acts, and the state has it in
-// its fields. The other one is frozen at any request or between two syncs, and so are its
-// caches. Each change from one to the other is a fault. The one that is frozen when no fault is
-// left never goes on.
+// With the fault [OtherLeader] there are two leaders. One of them acts, and the state has it in its fields. The other
+// one is frozen at any request or between two syncs, and so are its caches. Each change from one to the other is a
+// fault. The one that is frozen when no fault is left never continues.
 
 // parked is the part of a state that belongs to the frozen leader. Pods and Jobs are stored only
 // where a mark refers to them, as they were when it froze.
@@ -37,8 +36,8 @@ func (x *search) parkedNumber(p parked) uint32 {
 	return n
 }
 
-// otherLeader freezes the leader, and starts a second one with fresh or with stale caches. If
-// there are two, the other one goes on.
+// otherLeader freezes the leader, and starts a second one with fresh or with stale caches. If there
+// are two, the other one continues.
 func (x *search) otherLeader(s *state, m move, yield visitor) {
 	next := *s
 	next.other = x.park(s)
@@ -66,9 +65,9 @@ func (x *search) otherLeader(s *state, m move, yield visitor) {
 	yield(m, next, nil)
 }
 
-// keepSince records after a move, for each leader, which pods have changed only since the Job was
-// stored, of those that its cache does not show as they are. The status of another process says
-// nothing about such changes.
+// keepSince records after a move, for each leader, which of the pods that are stale in its cache
+// have changed only since the Job was stored. The status of another process says nothing about such
+// changes.
 func (x *search) keepSince(before, s *state) {
 	if !x.twoLeaders {
 		return
@@ -103,7 +102,7 @@ type ghostKey struct {
 	behind, inDoubt bool
 }
 
-// ghostOf returns a ghost with what it knows of the leader that goes on. That one does not know
+// ghostOf returns a ghost with its facts about the leader that continues. That leader does not know
 // the failures that the other one has counted.
 func (x *search) ghostOf(ghost uint32, behind, inDoubt bool) uint32 {
 	key := ghostKey{ghost, behind, inDoubt}

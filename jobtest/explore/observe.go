@@ -29,8 +29,8 @@ func (x *search) observe(from uint32, m move, to uint32) {
 }
 
 // Observed is a move of a search. In the Events, process 1 is the leader that acts. Process 2 is
-// frozen; Swapped says that before these events the two exchange their numbers, Parked that process 1
-// becomes process 2 and a new one starts, and Alone that process 2 never goes on after them.
+// frozen; Swapped says that before these events the two exchange their numbers, Parked that process
+// 1 becomes process 2 and a new one starts, and Alone that process 2 never continues after them.
 type Observed struct {
 	From, To               int // the numbers of the states; the first state is 0
 	Swapped, Parked, Alone bool
@@ -53,7 +53,7 @@ func (o *observation) event(kind cluster.EventKind, s *state) cluster.Event {
 	return e
 }
 
-// storedJob returns the stored Job with its version, as the sync that is under way sees it.
+// storedJob returns the stored Job with its version, as the current sync observes it.
 func (o *observation) storedJob(s *state) *batchv1.Job {
 	behind := s.at != 0 && o.positions[s.at].input.behind
 	return o.job(s.job, s.mark.version(behind))

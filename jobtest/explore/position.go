@@ -11,9 +11,8 @@ import (
 	"github.com/jobfate/jobfate/cluster"
 )
 
-// These are the resource versions that a sync can see. Only their equality and order
-// matter, for example whether the cache is older than the last status write of the
-// controller.
+// These are the resource versions that a sync can observe. Only their equality and order matter,
+// for example whether the cache is older than the last status write of the controller.
 const (
 	versionBehind = "1"  // of an object or a cache older than what the controller knows
 	versionFloor  = "2"  // of the barrier, and of the reads of earlier syncs
@@ -28,7 +27,7 @@ const (
 	versionOther  = "11" // of anything else
 )
 
-// syncInput is what a controller sees and remembers when a sync begins.
+// syncInput is what a controller observes and remembers when a sync begins.
 type syncInput struct {
 	job              uint16
 	behind           bool

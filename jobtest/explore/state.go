@@ -20,7 +20,7 @@ type state struct {
 // place is a slot for a pod: its stored and its cached version.
 type place struct {
 	stored, seen uint16
-	// mark says which version of the pod is stored, relative to what the sync has seen.
+	// mark says which version of the pod is stored, relative to the versions of the sync.
 	mark mark
 	// past says that the cached version is older than the start of the controller or its
 	// last live list.

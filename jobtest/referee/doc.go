@@ -8,5 +8,5 @@
 //
 // The names of the properties are those of docs/reliability.md.
 //
-// It judges the writes of a controller, not how they were decided.
+// It judges the writes of a controller, not its decisions.
 package referee

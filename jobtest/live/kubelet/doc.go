@@ -17,5 +17,5 @@
 // kubelet. It remains while it has a finalizer. If the server was stopped while it deleted a
 // pod, the deletion is repeated.
 //
-// It reads pods only, not Jobs, with the labels and annotations that a script needs.
+// It reads no Jobs, only pods, with the labels and annotations that a script needs.
 package kubelet
