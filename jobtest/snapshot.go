@@ -176,7 +176,7 @@ func Lived() *rapid.Generator[jobfate.Snapshot] {
 	})
 }
 
-// live is a caller that does not know the versions of its caches, so it reads live.
+// live is a caller whose caches have no versions, so it reads live.
 type live struct{ *cluster.Caller }
 
 func (l live) Sync(client *cluster.Client) (time.Duration, error) {

@@ -13,7 +13,7 @@ import (
 	"github.com/jobfate/jobfate/validation"
 )
 
-// Each value is what its generator says: canonical or damaged, failed, valid.
+// Each value has the property that its generator promises: canonical or damaged, failed, valid.
 func TestValues(t *testing.T) {
 	seen := map[string]int{}
 	rapid.Check(t, func(t *rapid.T) {

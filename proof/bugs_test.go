@@ -20,7 +20,7 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// buggy is the reference caller with a bug in what it remembers, sees, sends or is told.
+// buggy is the reference caller with a bug in its memory, its view, its requests or the answers.
 type buggy struct {
 	*cluster.Caller
 	remember func(*memory.Memory, *cluster.View)
@@ -91,7 +91,7 @@ func sendsStatus(how func(status map[string]any)) func() cluster.Controller {
 	}})
 }
 
-// misreads returns a caller that sees another spec.
+// misreads returns a caller that reads another spec.
 func misreads(how func(*batchv1.JobSpec)) func() cluster.Controller {
 	return with(buggy{see: func(v *cluster.View) {
 		if v.Job != nil {
@@ -280,8 +280,8 @@ func endNow(s *batchv1.JobStatus, empty bool) {
 	}
 }
 
-// A bug in the Machine, or in what it is told, is refused: the first step of a schedule that depends on
-// it is no step of the model.
+// A bug in the Machine, or in its input, is refused: the first step of a schedule that depends on
+// it is not a step of the model.
 func TestPlanted(t *testing.T) {
 	p := compiledModel(t)
 	for _, property := range p.Properties {

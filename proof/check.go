@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Refusal is a step that is no step of the model.
+// Refusal is an event that is not a step of the model.
 type Refusal struct {
 	Action, Text string
 }
@@ -16,7 +16,7 @@ type Refusal struct {
 // Error describes the step.
 func (r *Refusal) Error() string { return r.Action + ": " + r.Text }
 
-// Counts are what a Follower has checked.
+// Counts counts what a Follower has checked.
 type Counts struct {
 	// Steps is the number of events, Checks that of pairs of states, each of one pod and one index.
 	Steps, Checks int64
@@ -40,7 +40,7 @@ func (c *Counts) add(o *Counts) {
 	}
 }
 
-// Follower checks that what happens in a cluster are steps of the model.
+// Follower checks that each event in a cluster is a step of the model.
 type Follower struct {
 	// Cap is the number of pods that the uncounted lists may hold; 0 means 500.
 	Cap int16
@@ -79,7 +79,7 @@ func (f *Follower) intern(p *pod) *pod {
 	return &next
 }
 
-// step makes a step for all pods, and checks it for each. It changes the world, which the caller has copied.
+// step makes a step for all pods, and checks it for each. It changes the world, so the caller passes a copy.
 func (f *Follower) step(w *world, action string, actor int, given [3]int16, change func(*pod)) {
 	for i, before := range w.pods {
 		after := *before

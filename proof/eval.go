@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// frame holds the values that a formula is about. Truth values are 0 and 1.
+// frame holds the values of a formula's variables. Truth values are 0 and 1.
 type frame struct {
 	consts        []int16
 	before, after []int16

@@ -13,10 +13,10 @@ import (
 	"github.com/jobfate/jobfate/failurepolicy"
 )
 
-// policies remembers what follows from the specs of Jobs.
+// policies caches the rules of specs.
 type policies map[*batchv1.Job]*rules
 
-// rules are what a spec says about pods.
+// rules holds what a spec says about pods.
 type rules struct {
 	selector   labels.Selector
 	policy     *failurepolicy.Spec

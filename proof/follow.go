@@ -20,7 +20,7 @@ func (f *Follower) follow(before *world, e *cluster.Event) *world {
 		if job != nil && job.UID != w.uid {
 			f.begin(w, job)
 			for _, p := range e.OldPods {
-				f.bear(w, job, p, false)
+				f.addPod(w, job, p, false)
 			}
 		}
 	}
@@ -100,7 +100,7 @@ func (f *Follower) sent(w *world, at int, e *cluster.Event) {
 		return
 	case cluster.Create:
 		if e.Pod != nil {
-			f.bear(w, e.Job, e.Pod, true)
+			f.addPod(w, e.Job, e.Pod, true)
 		}
 		return
 	}

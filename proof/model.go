@@ -20,7 +20,7 @@ type Named struct {
 	formula   expr
 }
 
-// Assumption is what the proof depends on. Without it, the property Breaks fails.
+// Assumption is a condition of the proof. Without it, the property Breaks fails.
 type Assumption struct{ Name, Breaks, Doc string }
 
 // due is a step that lowers the rank of a pod. It is a step of the action by.
@@ -170,7 +170,7 @@ func (m *Model) named(all []expr) (out []Named, err error) {
 	return out, nil
 }
 
-// action adds to the formula of an action that what it does not change stays.
+// action adds to the formula of an action that all other variables stay as they are.
 func (m *Model) action(args []expr) (a Action, err error) {
 	a = Action{Name: args[0].word, Doc: text(args[1])}
 	all := expr{list: []expr{{word: "and"}}}

@@ -20,8 +20,8 @@ func (f *Follower) out(w *world, uid types.UID, why string) {
 	}
 }
 
-// bear adds a pod.
-func (f *Follower) bear(w *world, job *batchv1.Job, stored *corev1.Pod, check bool) {
+// addPod adds a pod.
+func (f *Follower) addPod(w *world, job *batchv1.Job, stored *corev1.Pod, check bool) {
 	index := int32(-1)
 	if w.indexed {
 		index = indexOf(stored)
@@ -57,7 +57,7 @@ func (f *Follower) bear(w *world, job *batchv1.Job, stored *corev1.Pod, check bo
 		f.stepOne(w, stored.UID, action, 0, do)
 	} else {
 		do(&p)
-		p.out = p.out || owned // it was there before, so its past is not known
+		p.out = p.out || owned // it existed before, so its past is not known
 		w.pods[at] = f.intern(&p)
 	}
 	if cluster.HasEnded(stored) {
@@ -85,7 +85,7 @@ func (f *Follower) others(w *world, e *cluster.Event) {
 	switch {
 	case e.OldPod != nil || e.Pod != nil:
 		if e.OldPod == nil {
-			f.bear(w, e.Job, e.Pod, true)
+			f.addPod(w, e.Job, e.Pod, true)
 			return
 		}
 		f.changed(w, e.OldPod, e.Pod)

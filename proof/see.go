@@ -18,7 +18,7 @@ func controller(pod *corev1.Pod) types.UID {
 	return ""
 }
 
-// get checks the reading of the Job.
+// get checks a live read of the Job.
 func (f *Follower) get(w *world, at int, job *batchv1.Job) {
 	w.by[at].job = job
 	f.step(w, "get", at, [3]int16{}, func(p *pod) {
@@ -68,7 +68,7 @@ func (f *Follower) look(w *world, at int, e *cluster.Event) {
 	f.step(w, "look", at, given, func(p *pod) { f.lookAt(p, at, v, given, e) })
 }
 
-// mayLook reports whether the model allows it. A sync that sends no request may have decided or not.
+// mayLook reports whether the model allows that decision. A sync that sends no request may have decided or not.
 func (f *Follower) mayLook(w *world, at int, e *cluster.Event) bool {
 	v := w.by[at].view
 	given := [3]int16{int16(v.Job.Status.Failed), int16(v.Job.Status.Succeeded), isNew(v)}
@@ -111,7 +111,7 @@ func (f *Follower) lookAt(p *pod, at int, v *cluster.View, given [3]int16, e *cl
 	}
 }
 
-// see sets what a process sees of a pod.
+// see sets what a process observes of a pod.
 func (f *Follower) see(p *pod, at int, job *batchv1.Job, shown *corev1.Pod) {
 	c := &p.of[at]
 	c[sees], c[adopts], c[overP], c[finP], c[good], c[counts], c[verdict] = 0, 0, 0, 0, 0, 0, 0

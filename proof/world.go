@@ -87,7 +87,7 @@ type pod struct {
 	out bool
 }
 
-// world is the state of the model for all pods, and what the processes decide on. Worlds are immutable.
+// world is the state of the model for all pods and processes. Worlds are immutable.
 type world struct {
 	uid  types.UID // of the Job
 	pods []*pod
@@ -96,7 +96,7 @@ type world struct {
 	indexed, lowered bool
 }
 
-// process is what a process decides on.
+// process holds what a process decides on.
 type process struct {
 	id    int // 0: none
 	view  *cluster.View
@@ -172,7 +172,7 @@ func isTrue(job *batchv1.Job, kinds ...batchv1.JobConditionType) bool {
 	})
 }
 
-// isLast reports whether a Job is over, as the model says it.
+// isLast reports whether a Job is over, in the sense of the model.
 func isLast(job *batchv1.Job) bool {
 	return job.DeletionTimestamp != nil ||
 		isTrue(job, batchv1.JobComplete, batchv1.JobFailed, batchv1.JobSuccessCriteriaMet)
@@ -185,7 +185,7 @@ func lists(job *batchv1.Job) (failed, succeeded []types.UID) {
 	return nil, nil
 }
 
-// putJob writes what a Job says to the state of a pod. The parts of the pod in the counters stay.
+// putJob copies a Job into the state of a pod. The parts of the pod in the counters stay.
 func (f *Follower) putJob(p *pod, job *batchv1.Job) {
 	s := &p.server
 	if s[alive] = truth(job != nil); job == nil {

@@ -51,7 +51,7 @@ func (m *Model) assume(s *script, dropped string) {
 	}
 }
 
-// declareStep declares what a step is about.
+// declareStep declares the variables of a step.
 func (m *Model) declareStep(s *script) {
 	m.assume(s, "")
 	s.declare(m.Consts, "")
@@ -60,7 +60,7 @@ func (m *Model) declareStep(s *script) {
 	s.line("(assert (>= cap 1))")
 }
 
-// Open is a question to z3 that has another answer than expected.
+// Open is a question to z3 with an unexpected answer.
 type Open struct{ Action, Goal, Answer string }
 
 // Induct asks z3 whether the invariant without the clause named without holds at the beginning, and
@@ -158,7 +158,7 @@ func (m *Model) Ranked(ctx context.Context) ([]Open, error) {
 	return answered(ctx, &s, asked)
 }
 
-// answered asks, and returns the questions that z3 does not answer with unsat.
+// answered asks z3, and returns the questions that it does not answer with unsat.
 func answered(ctx context.Context, s *script, asked []Open) (open []Open, err error) {
 	out, err := ask(ctx, s.String())
 	if err != nil {

@@ -92,8 +92,8 @@ func TestActions_createdPodOfAPlainJob(t *testing.T) {
 	}
 }
 
-// KEP-3850: "x+1". The replacement takes over the failures of the pod that it replaces.
-// Ignored failures have their own count.
+// KEP-3850: "x+1". The replacement has the failure counts of the pod that it replaces. Ignored
+// failures have their own count.
 func TestActions_failureCountsOfReplacements(t *testing.T) {
 	w := newWorld(t, "completions: 1\ncompletionMode: Indexed\nbackoffLimitPerIndex: 3\npodFailurePolicy: {rules: [{action: Ignore, onExitCodes: {operator: In, values: [9]}}]}")
 	for _, step := range []struct {
@@ -172,7 +172,7 @@ func TestActions_release(t *testing.T) {
 	}
 }
 
-// Surplus pods are deleted in a fixed order: first the pods whose deletion loses the least.
+// Surplus pods are deleted in a fixed order: first those whose deletion loses the least.
 func TestActions_whichPodsGoFirst(t *testing.T) {
 	at := func(minute int) metav1.Time { return metav1.NewTime(time.Date(2026, 1, 1, 11, minute, 0, 0, time.UTC)) }
 	job := specJob(t, "completions: 20\nparallelism: 20\ntemplate: {spec: {restartPolicy: Never, initContainers: [{name: init}, {name: side, restartPolicy: Always}], containers: [{name: main}]}}")

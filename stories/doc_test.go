@@ -9,7 +9,4 @@
 // writes (world_test.go).
 // Properties of every decision are tested in jobtest/decisions, and the decisions of a single
 // package in that package.
-//
-// The stories check only decisions, explanations and the requests of the controller, not
-// how a decision is made.
 package stories

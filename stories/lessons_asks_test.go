@@ -172,7 +172,7 @@ func podsHeld(t *testing.T) {
 	w.exitIndexes(1, 1)
 	w.Delete(w.ofIndex(2), 30)
 	w.settle()
-	// Index 3 runs and index 4 has taken a free place. Index 2 terminates and has failed.
+	// Index 3 runs and index 4 has taken a free slot. Index 2 terminates and has failed.
 	if held, finished := jobstatus.PodsHeld(w.Job()), jobstatus.IndexesFinished(w.Job()); held != 3 || finished != 3 {
 		t.Errorf("%d pods held, %d indexes finished; want 3, 3", held, finished)
 	}

@@ -33,7 +33,7 @@ func TestMetrics_creationsThatFail(t *testing.T) {
 	}
 }
 
-// If the plan has no creations, none is counted, regardless of NotCreated.
+// If the plan has no creations, none is counted, whatever Undone says.
 func TestMetrics_noCreations(t *testing.T) {
 	w := newWorld(t, "completions: 1")
 	w.runAll()

@@ -85,8 +85,8 @@ func TestBackoffInDoubt_podsBeyondCompletions(t *testing.T) {
 	}
 }
 
-// A caller that knows nothing gets the delay that is due: its zero record may lack failures. The
-// record of the Job without failures says that there were none.
+// A caller without a memory gets the delay that is due: its zero record may lack failures. A record
+// of the Job without failures says that there were none.
 func TestBackoff_zeroRecordMayLackFailures(t *testing.T) {
 	job := specJob(t, "completions: 1\nparallelism: 1")
 	job.Status.Failed = 1

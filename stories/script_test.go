@@ -135,7 +135,7 @@ func explained(r explain.Reason) string {
 	return fmt.Sprintf("%s until %s: %s", r.Code, clock(r.Until), r.Text)
 }
 
-// simulated is a world with a kubelet. Whatever can happen happens when the scenario waits.
+// simulated is a world with a kubelet. Events happen only while the scenario waits.
 type simulated struct {
 	*world
 	t        *testing.T
@@ -159,7 +159,7 @@ type attempt struct {
 	index int32
 }
 
-// Do does the steps that only this world knows.
+// Do runs the steps that only this world has.
 func (w *simulated) Do(word, rest string) bool {
 	switch word {
 	case "options":

@@ -1,6 +1,6 @@
-// Package whynot says why a Job gets no pod, or no further pod. It reads only exported values:
-// the decision, and [jobfate.Facts]. Package explain reads no more than that; its test compares
-// the answers of both. Write a package like this one if your controller needs other words.
+// Package whynot says why a Job gets no pod, or no further pod. It reads only exported values: the
+// decision, and [jobfate.Facts], as package explain does; its test compares the answers of both.
+// Write such a package if your controller needs other texts.
 package whynot
 
 import (
@@ -21,7 +21,7 @@ type Answer struct {
 	Until      time.Time
 }
 
-// Job says why the Job is where it is, by the first reason that applies.
+// Job says why the Job is in its state, by the first reason that applies.
 func Job(d jobfate.Decision) Answer {
 	f := d.Facts()
 	if f == nil {
@@ -73,7 +73,7 @@ func retry(f *jobfate.Facts) (at time.Time) {
 	return at
 }
 
-// surplus says why pods of a Job that goes on are deleted.
+// surplus says why pods of a Job that has not ended are deleted.
 func surplus(f *jobfate.Facts, gone []jobfate.Deletion) string {
 	switch cause := gone[0].Cause; cause {
 	case jobfate.CauseTooMany:

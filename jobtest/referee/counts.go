@@ -6,7 +6,7 @@ import (
 	"github.com/jobfate/jobfate/cluster"
 )
 
-// checkActive checks that a status has no more active pods than the controller has seen or
+// checkActive checks that a status has no more active pods than the controller has observed or
 // created. A pod that it has just created exists, unless another client removed its
 // finalizer. Pods that it has deleted are no longer active, even if its cache lags.
 func (g *Ghost) checkActive(s *cluster.Step) *Violation {
@@ -28,7 +28,7 @@ func (g *Ghost) checkActive(s *cluster.Step) *Violation {
 		return nil
 	}
 	for _, pod := range s.Pods() {
-		// A pod that the controller saw as owned by another Job was adopted after a later
+		// A pod that the controller observed as owned by another Job was adopted after a later
 		// read. A pod that it has created may be an orphan by now.
 		seen := find(s.View.Pods, pod.UID)
 		if seen == nil && concerns(pod, s.Job) || seen != nil && !concerns(seen, s.Job) && ownedBy(pod, s.Job) {

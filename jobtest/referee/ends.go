@@ -15,7 +15,7 @@ import (
 )
 
 // These checks verify that a Job ends only when that is due: by the spec and the pods that
-// the controller saw, and by the status that it stored.
+// the controller observed, and by the status that it stored.
 
 // checkEnd checks that a verdict that a status adds is due.
 func (g *Ghost) checkEnd(s *cluster.Step) *Violation {
@@ -52,7 +52,7 @@ type ending struct {
 	view *cluster.View
 }
 
-// unrecorded counts the pods that were seen in a phase and are in no status. There may be
+// unrecorded counts the pods that were observed in a phase and are in no status. There may be
 // more than fit in one status. A terminating pod may count as failed.
 func (e *ending) unrecorded(phase corev1.PodPhase) (n int32) {
 	for _, pod := range e.view.Pods {
@@ -107,7 +107,7 @@ func (e *ending) succeeds() bool {
 	return false
 }
 
-// completed returns the indexes in the status, and those of pods that were seen to have
+// completed returns the indexes in the status, and those of pods that were observed to have
 // succeeded.
 func (e *ending) completed() indexset.Set {
 	completed := setOf(e.view.Job, &e.now.CompletedIndexes)
@@ -197,7 +197,7 @@ func reasonOf(st *batchv1.JobStatus, kind batchv1.JobConditionType) string {
 }
 
 // checkNotDue checks that a Job that gets another pod is not due for a verdict by the status that
-// the controller saw.
+// the controller observed.
 func (g *Ghost) checkNotDue(s *cluster.Step) *Violation {
 	spec, st := &s.View.Job.Spec, &s.View.Job.Status
 	failed, succeeded := uncounted(st)

@@ -13,7 +13,7 @@ import (
 	"github.com/jobfate/jobfate/cluster"
 )
 
-// Ghost is what the referee knows about the past. The zero Ghost is that of a new Job.
+// Ghost records the past for the referee. The zero Ghost is that of a new Job.
 type Ghost struct {
 	// Charged lists the pods that a stored status recorded, with the recorded phase. A pod
 	// that was orphaned later, or is no longer selected, is kept as released, and may be
@@ -24,7 +24,7 @@ type Ghost struct {
 	Failed, Succeeded int32
 	// Parallelism is the largest parallelism that the Job has had.
 	Parallelism int32
-	// Failures is, for each index, the highest failure count of its pods.
+	// Failures has, for each index, the highest failure count of its pods.
 	Failures map[int32]int32
 	// Tampered lists pods that users have edited or added.
 	Tampered map[types.UID]bool

@@ -11,8 +11,8 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// The names of the controller become those of Kubernetes. What had these names before is not of
-// this controller.
+// The names of the controller become those of Kubernetes. A field that already had such a name
+// belongs to another controller.
 func TestTranslate(t *testing.T) {
 	own := tracking.Keys{Finalizer: "example.com/counted", Index: "example.com/part"}.WithDefaults()
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{

@@ -12,7 +12,7 @@ import (
 	"github.com/jobfate/jobfate/cluster"
 )
 
-// Ledgers are the ghosts of the Jobs of a cluster, by the names of the Jobs.
+// Ledgers holds the ghosts of the Jobs of a cluster, by the names of the Jobs.
 type Ledgers map[types.NamespacedName]*Ghost
 
 // Judge checks one change of a cluster with several Jobs, as See does for one Job. Each Job
@@ -39,7 +39,7 @@ func (r Rules) Judge(all Ledgers, s *cluster.Step) (types.NamespacedName, *Viola
 	case known:
 		if controlled(s, of) {
 			if s.For != of && seenAs(s, s.For) {
-				// The pod has another owner since the controller saw it. For its Job, the
+				// The pod has another owner since the controller observed it. For its Job, the
 				// write is a change by others.
 				other := *s
 				other.Request = nil
@@ -102,7 +102,7 @@ func controlled(s *cluster.Step, name types.NamespacedName) bool {
 	return s.OldPod != nil && ownedBy(s.OldPod, step.Job) || s.Pod != nil && ownedBy(s.Pod, step.Job)
 }
 
-// seenAs reports whether the controller may have seen the pod as controlled by the named
+// seenAs reports whether the controller may have observed the pod as controlled by the named
 // Job.
 func seenAs(s *cluster.Step, name types.NamespacedName) bool {
 	step := s.Of(name)

@@ -48,7 +48,7 @@ func (r Rules) checkWrite(g *Ghost, s *cluster.Step) *Violation {
 	if !namesUID(s.Request, old.UID) {
 		return violated("S15", "a %s of %s does not name its UID", s.Request.Verb, old.UID)
 	}
-	// A pod may have changed since the controller saw it. The version that it saw decides.
+	// A pod may have changed since the controller observed it. The version that it observed decides.
 	if s.Request.Verb == cluster.Patch && hasFinalizer(old) && !hasFinalizer(s.Pod) && !mayRemoveFinalizer(g, s, old) &&
 		!mayRemoveFinalizer(g, s, find(s.View.Pods, old.UID)) {
 		return violated("S2", "the finalizer of %s is removed, but no status records the pod", old.UID)
@@ -64,12 +64,12 @@ func (r Rules) checkWrite(g *Ghost, s *cluster.Step) *Violation {
 		delete(g.Failures, index)
 	}
 	if g.Tampered[old.UID] && hasFinalizer(old) && !hasFinalizer(s.Pod) || completedBefore(s, old) {
-		// The end of the pod was news to the controller, but the status need not record it.
+		// The controller observed the end of the pod, but the status need not record it.
 		g.Forgive()
 	}
 	if _, charged := g.Charged[old.UID]; !charged && hasFinalizer(old) && !hasFinalizer(s.Pod) {
 		if seen := find(s.View.Pods, old.UID); seen != nil && seen.Status.Phase == corev1.PodFailed {
-			g.forgive(s.View, []types.UID{old.UID}, false) // an ignored failure is news as well
+			g.forgive(s.View, []types.UID{old.UID}, false) // so does an ignored failure
 		}
 	}
 	if ownedBy(old, s.Job) && s.Pod != nil && !ownedBy(s.Pod, s.Job) {
@@ -138,17 +138,17 @@ func mayRemoveFinalizer(g *Ghost, s *cluster.Step, pod *corev1.Pod) bool {
 		return false
 	}
 	index, ok := indexOf(pod)
-	// The spec that the controller saw decides whether an index is in range.
+	// The spec that the controller observed decides whether an index is in range.
 	if !ok || index >= *job.Spec.Completions || s.View.Job != nil && index >= *s.View.Job.Spec.Completions {
 		return true
 	}
-	// An index that the controller saw as completed was recorded, even if the Job was
+	// An index that the controller observed as completed was recorded, even if the Job was
 	// scaled down and its status no longer has the index.
 	return pod.Status.Phase == corev1.PodSucceeded && (contains(job.Status.CompletedIndexes, index) ||
 		s.View.Job != nil && s.View.Job.UID == job.UID && contains(s.View.Job.Status.CompletedIndexes, index))
 }
 
-// losesVerdict reports whether the finalizer is removed from a pod that the controller saw
+// losesVerdict reports whether the finalizer is removed from a pod that the controller observed
 // fail by a FailJob rule, while no condition of the Job records a verdict. It ignores pods
 // that the Job did not select then or does not own now, and pods that are recorded as
 // succeeded.
@@ -282,8 +282,8 @@ func (g *Ghost) notNeeded(s *cluster.Step, pods []*corev1.Pod) *Violation {
 	return nil
 }
 
-// checkSuccessor checks the failure count that a pod takes over from its predecessors, and
-// that its backoff delay has passed.
+// checkSuccessor checks the failure count that a pod has from its predecessors, and that its
+// backoff delay has passed.
 func (r Rules) checkSuccessor(g *Ghost, s *cluster.Step, pods []*corev1.Pod) *Violation {
 	index, _ := indexOf(s.Pod)
 	carries, _ := strconv.ParseInt(s.Pod.Annotations[batchv1.JobIndexFailureCountAnnotation], 10, 32)
@@ -298,7 +298,7 @@ func (r Rules) checkSuccessor(g *Ghost, s *cluster.Step, pods []*corev1.Pod) *Vi
 		if !ok || other != index || pod.UID == s.Pod.UID || !hasFinalizer(pod) || !ownedBy(pod, s.Job) {
 			continue
 		}
-		// When the controller saw the pod, it may have had another end time or phase.
+		// When the controller observed the pod, it may have had another end time or phase.
 		seen := find(s.View.Pods, pod.UID)
 		if seen == nil || seen.Status.Phase != corev1.PodFailed && !failsDeleted(s.View.Job, seen) {
 			continue
@@ -345,24 +345,24 @@ func (r Rules) checkSuccessor(g *Ghost, s *cluster.Step, pods []*corev1.Pod) *Vi
 	return nil
 }
 
-// tooSoon checks the delay of a pod of a Job without a backoff limit per index. It requires
-// only the delay after one failure, because the number of failures since the last success
-// depends on what the controller remembers. The last failure is the one that was recorded
-// last, even if an earlier one claims a later finish time: the clock may have gone back.
+// tooSoon checks the delay of a pod of a Job without a backoff limit per index. It requires only
+// the delay after one failure, because the number of failures since the last success depends on
+// what the controller remembers. The last failure is the one that was recorded last, even if an
+// earlier one has a later finish time: the clock may have gone back.
 //
 // In an Indexed Job, the failure of a pod without a valid index does not count and causes
 // no delay. Nor does the failure of a pod that will not be counted because another client
 // or the controller removed its finalizer.
 func (r Rules) tooSoon(g *Ghost, s *cluster.Step, pods []*corev1.Pod) *Violation {
 	var news, charged, succeeded time.Time
-	fresh := false // there is other news: a success, which forgives charged failures, or a deletion
+	fresh := false // another end is new: a success, which forgives charged failures, or a deletion
 	for _, pod := range s.View.Pods {
 		adopted := metav1.GetControllerOfNoCopy(pod) == nil
 		if !ownedBy(pod, s.View.Job) && !adopted || !counts(pod, s.View.Job) {
 			continue
 		}
 		if g.Tampered[pod.UID] || adopted {
-			return nil // its end may be news, even if it was long ago
+			return nil // its end may be newly observed, even if it was long ago
 		}
 		at := backoff.FinishTime(pod)
 		as, counted := g.Charged[pod.UID]

@@ -85,7 +85,7 @@ func (g *Ghost) checkOwners(s *cluster.Step, charged []types.UID) *Violation {
 	return nil
 }
 
-// checkResults checks that pods are charged by the phase in which the controller saw them. A
+// checkResults checks that pods are charged by the phase in which the controller observed them. A
 // terminating pod may be charged as failed, and so may every pod when the Job ends.
 func checkResults(s *cluster.Step, failed, succeeded []types.UID) *Violation {
 	over := isOver(&s.Job.Status)
@@ -156,7 +156,7 @@ func setOf(job *batchv1.Job, text *string) (set indexset.Set) {
 	return set
 }
 
-// hasPod reports whether the controller saw a pod of an index for which such is true.
+// hasPod reports whether the controller observed a pod of an index for which such is true.
 func hasPod(s *cluster.Step, index int32, such func(*corev1.Pod) bool) bool {
 	return slices.ContainsFunc(s.View.Pods, func(pod *corev1.Pod) bool {
 		n, ok := indexOf(pod)
@@ -164,19 +164,19 @@ func hasPod(s *cluster.Step, index int32, such func(*corev1.Pod) bool) bool {
 	})
 }
 
-// forgive records which failures no longer delay pods, after a status records news. After a
-// success, these are the failures before it. After a failure, these are the failures whose
-// pods claim a later finish time. If a status records a failure and a success, their finish
-// times decide. They also decide for a controller in doubt, which keeps its backoff record
-// when the pods are gone.
+// forgive records which failures no longer delay pods, after a status records more pods. After a
+// success, these are the failures before it. After a failure, these are the failures whose pods
+// have a later finish time. If a status records a failure and a success, their finish times decide.
+// They also decide for a controller in doubt, which keeps its backoff record when the pods are
+// gone.
 func (g *Ghost) forgive(v *cluster.View, charged []types.UID, success bool) {
 	var succeeded, failed time.Time
 	for _, pod := range v.Pods {
 		switch at := backoff.FinishTime(pod); {
 		case pod.Status.Phase == corev1.PodSucceeded && ownedBy(pod, v.Job):
 			succeeded = latest(succeeded, at)
-			// A success that is already recorded is news to a controller that does not know
-			// the record, because another leader wrote it or an answer was lost.
+			// A success that is already recorded is new to a controller that does not know the
+			// record, because another leader wrote it or an answer was lost.
 			success = success || (g.Behind || g.InDoubt) && hasFinalizer(pod)
 		case slices.Contains(charged, pod.UID):
 			failed = latest(failed, at)
