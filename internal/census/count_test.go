@@ -42,8 +42,7 @@ func TestRandom_count(t *testing.T) {
 		if oneIn(t, 5, "deleting") {
 			job.DeletionTimestamp = PtrTo(After(0))
 		}
-		completed, _ := drawSet(t, "completed")
-		failed, _ := drawSet(t, "failed")
+		completed, failed := drawSet(t, "completed"), drawSet(t, "failed")
 		job.Status.CompletedIndexes, job.Status.FailedIndexes = completed.String(), PtrTo(failed.String())
 
 		c := take(classifierOf(t, job), w.Pods...)

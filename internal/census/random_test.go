@@ -162,14 +162,8 @@ func TestRemove_allButOne(t *testing.T) {
 }
 
 // drawSet draws some of the indexes.
-func drawSet(t *rapid.T, label string) (indexset.Set, map[int64]bool) {
-	var b indexset.Builder
-	set := map[int64]bool{}
-	for _, i := range rapid.SliceOfN(rapid.Int32Range(0, 8), 0, 3).Draw(t, label) {
-		b.Add(i)
-		set[int64(i)] = true
-	}
-	return b.Set(), set
+func drawSet(t *rapid.T, label string) indexset.Set {
+	return indexset.Of(rapid.SliceOfN(rapid.Int32Range(0, 8), 0, 3).Draw(t, label)...)
 }
 
 func asMap(s indexset.Set) map[int64]bool {
@@ -183,14 +177,12 @@ func asMap(s indexset.Set) map[int64]bool {
 func TestRandom_indexResults(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
-		if !w.Indexed {
-			w.Indexed = true
-		}
-		completed, wantCounted := drawSet(t, "completed")
-		failed, wantFailed := drawSet(t, "failed")
+		w.Indexed = true
+		completed, failed := drawSet(t, "completed"), drawSet(t, "failed")
 		c := w.census()
 		results := c.IndexResults(completed, failed)
 
+		wantCounted, wantFailed := asMap(completed), asMap(failed)
 		beyond := func(i int64, _ bool) bool { return i >= int64(w.Completions) }
 		maps.DeleteFunc(wantCounted, beyond)
 		maps.DeleteFunc(wantFailed, beyond)
@@ -209,9 +201,7 @@ func TestRandom_predecessors(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
 		c := w.census()
-		completed, _ := drawSet(t, "completed")
-		failed, _ := drawSet(t, "failed")
-		results := c.IndexResults(completed, failed)
+		results := c.IndexResults(drawSet(t, "completed"), drawSet(t, "failed"))
 		want := w.predecessors(w.settled(results))
 		got := map[int64]types.UID{}
 		last := int32(-1)
@@ -224,12 +214,11 @@ func TestRandom_predecessors(t *testing.T) {
 		}
 		Same(t, "predecessors", got, want)
 		for i := int32(-1); i < 9; i++ {
-			switch r := c.Predecessor(i); {
-			case r == nil && want[int64(i)] != "":
-				t.Errorf("Predecessor(%d) = nil, want %s", i, want[int64(i)])
-			case r != nil && want[int64(i)] != r.Pod.UID:
-				t.Errorf("Predecessor(%d) = %s, want %q", i, r.Pod.UID, want[int64(i)])
+			uid := types.UID("") // of none
+			if r := c.Predecessor(i); r != nil {
+				uid = r.Pod.UID
 			}
+			Same(t, "the predecessor of an index", uid, want[int64(i)])
 		}
 	})
 }
@@ -240,9 +229,7 @@ func TestRandom_vacant(t *testing.T) {
 		w := drawWorld(t)
 		w.Indexed = true
 		c := w.census()
-		completed, _ := drawSet(t, "completed")
-		failed, _ := drawSet(t, "failed")
-		results := c.IndexResults(completed, failed)
+		results := c.IndexResults(drawSet(t, "completed"), drawSet(t, "failed"))
 		taken := w.settled(results)
 		if w.ReplaceFailedOnly {
 			maps.Copy(taken, w.indexes(w.filter(terminating)))

@@ -34,12 +34,8 @@ func (o *inputs) classifier() *tracking.Classifier {
 
 // fresh returns a census that gets all inputs at once.
 func (o *inputs) fresh(t *rapid.T) *census.Census {
-	pods := make([]*corev1.Pod, 0, len(o.pods))
-	for _, pod := range o.pods {
-		pods = append(pods, pod)
-	}
-	c := census.New(o.classifier(), len(pods))
-	if !c.Read(pods) {
+	c := census.New(o.classifier(), len(o.pods))
+	if !c.Read(o.list()) {
 		t.Fatalf("the pods cannot be read")
 	}
 	c.SetStripped(o.stripped)
@@ -145,12 +141,7 @@ func (o *inputs) clone() *inputs {
 	return &next
 }
 
-func (o *inputs) list() (pods []*corev1.Pod) {
-	for _, pod := range o.pods {
-		pods = append(pods, pod)
-	}
-	return pods
-}
+func (o *inputs) list() []*corev1.Pod { return slices.Collect(maps.Values(o.pods)) }
 
 // step makes one change.
 func (o *inputs) step(t *rapid.T, c *census.Census, states []*corev1.Pod) {
@@ -195,7 +186,7 @@ func (o *inputs) step(t *rapid.T, c *census.Census, states []*corev1.Pod) {
 		if rapid.Bool().Draw(t, "of failed indexes") {
 			set = &o.failed
 		}
-		*set, _ = drawSet(t, "set")
+		*set = drawSet(t, "set")
 	case 7: // the status records the results
 		results := c.IndexResults(o.completed, o.failed)
 		o.completed, o.failed = results.Completed, results.Failed
