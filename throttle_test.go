@@ -13,7 +13,6 @@ import (
 // status update happened too recently and the number of uncounted Pods is a small
 // percentage of parallelism."
 func TestThrottled(t *testing.T) {
-	noon := time.Date(2026, time.May, 1, 12, 0, 0, 0, time.UTC)
 	tenth := tracking.Throttle{Every: 10 * time.Second, Share: 0.1}
 	ago := func(d time.Duration) time.Time { return noon.Add(-d) }
 	for _, tc := range []struct {

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/failurepolicy"
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 // slowMatch: "The rules are evaluated in order. Once a rule matches a Pod
@@ -140,7 +141,7 @@ func anySpec(choose chooser) *failurepolicy.Spec {
 		what := choose(8) // each bit is a requirement
 		if what&1 != 0 {
 			r.OnExitCodes = &batchv1.PodFailurePolicyOnExitCodesRequirement{
-				ContainerName: pick(choose, nil, ptrTo("main"), ptrTo("init"), ptrTo("")),
+				ContainerName: pick(choose, nil, PtrTo("main"), PtrTo("init"), PtrTo("")),
 				Operator:      pick(choose, batchv1.PodFailurePolicyOnExitCodesOpIn, batchv1.PodFailurePolicyOnExitCodesOpNotIn, "", "Above"),
 				Values:        several(choose, 4, func() int32 { return anyCode(choose) }),
 			}
@@ -188,5 +189,3 @@ func anyPod(choose chooser) *corev1.Pod {
 	}
 	return pod
 }
-
-func ptrTo[T any](v T) *T { return &v }

@@ -4,10 +4,11 @@ import (
 	"slices"
 	"testing"
 
-	. "github.com/jobfate/jobfate/internal/podtest"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 // written returns a valid Job as a user writes it, with the namespace and UID

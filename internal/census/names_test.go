@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"testing"
 
-	. "github.com/jobfate/jobfate/internal/podtest"
 	corev1 "k8s.io/api/core/v1"
+
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 // PutNamed replaces pods of the Job's namespace only, both without and with the map of

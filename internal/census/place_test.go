@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"testing"
 
-	. "github.com/jobfate/jobfate/internal/podtest"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 // A new version of a pod takes the place of the old one in everything that the census has counted.
