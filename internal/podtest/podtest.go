@@ -1,4 +1,5 @@
-// Package podtest makes Jobs and pods for tests of the packages that read them.
+// Package podtest makes Jobs and pods for tests of the packages that read them, and compares what
+// these return. Tests import it with a dot.
 package podtest
 
 import (
