@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// A pass is one run of this program: the file that has its rows, its start, and the median of each row.
+// A pass is one run of this program: the file with its rows, its start, and the median of each row.
 type pass struct {
 	file, start string
 	medians     map[string]float64
@@ -86,11 +86,11 @@ func compare(w io.Writer, base, change string) error {
 	return nil
 }
 
-// moveOf returns how a row has moved, and its noise, as logarithms. Two passes are a pair if one
-// started after the other. The move is the median over the pairs of different files. The pairs of
-// the same file compare a program with itself, and the noise is what nine of ten of their moves
-// do not exceed. So passes should take turns: base, change, change, base, base, change, and so on.
-// By chance one row of twelve moves after two such rounds, and fewer than three of a thousand after ten.
+// moveOf returns how a row has moved, and its noise, as logarithms. Two consecutive passes are a pair.
+// The move is the median over the pairs of different files. The pairs of the same file compare a program
+// with itself, and nine of ten of their moves do not exceed the noise. So passes should take turns:
+// base, change, change, base, base, change, and so on. By chance one row of twelve moves after two such
+// rounds, and fewer than three of a thousand after ten.
 func moveOf(row string, passes []pass, base string) (move, noise float64, _ error) {
 	var between, within []float64
 	for i, b := range passes[1:] {

@@ -16,7 +16,7 @@ func steps(first, last int) []int {
 // drawCost draws the time of a sync of a Job with running pods, by the number of pods. It takes
 // the minimum of the runs, which other work on the machine affects least.
 func drawCost(m meter, z scale) ([]byte, error) {
-	c := chart{title: "Time of one look at a Job whose pods run, by pods", curves: []curve{
+	c := chart{title: "Time of one sync of a Job whose pods run, by pods", curves: []curve{
 		{name: "real controller"},
 		{name: "Decide: from nothing"},
 		{name: "Machine: fed one event"},

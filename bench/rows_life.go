@@ -29,7 +29,7 @@ type fedLife struct {
 	failed  map[string]bool // the indexes whose first pod has failed
 	took    time.Duration   // the time in the Machine
 	decided time.Duration   // the part of that for feeding and deciding
-	floor   time.Duration   // what the same pods, patches and feeding take without a decision
+	floor   time.Duration   // the time for the same pods, patches and feeding without a decision
 	fed     map[string]*corev1.Pod
 	syncs   int
 	bytes   uint64 // live bytes at the end, including the pods
@@ -53,7 +53,7 @@ func newFedLife(n int, perIndex bool) *fedLife {
 func (l *fedLife) live() error {
 	for l.job.Status.CompletionTime == nil {
 		before := l.version
-		after, err := l.look()
+		after, err := l.sync()
 		switch {
 		case err != nil:
 			return err
@@ -74,7 +74,7 @@ func (l *fedLife) live() error {
 	return nil
 }
 
-func (l *fedLife) look() (after time.Duration, err error) {
+func (l *fedLife) sync() (after time.Duration, err error) {
 	l.syncs++
 	l.time(&l.floor, func() {
 		for _, pod := range l.changed {

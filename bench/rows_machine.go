@@ -105,7 +105,7 @@ func eventRows(m meter, z scale, emit emit) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", tc.name, err)
 		}
-		what := fmt.Sprintf("one event and a look, %s pods, %s", many(most), tc.name)
+		what := fmt.Sprintf("one event and a sync, %s pods, %s", many(most), tc.name)
 		more := r.least(1) - r.least(0)
 		event, growth := row{what: what + ": least", ours: span(r.least(1))},
 			row{what: what + ": least, more than with " + many(fewest), ours: span(more)}

@@ -18,20 +18,20 @@ func smallRows(m meter, _ scale, emit emit) error {
 	}
 	fresh := &world{job: w.job.DeepCopy()}
 	fresh.job.Status = batchv1.JobStatus{}
-	first := firstLook{world: fresh, stored: *fresh.job}
+	first := firstSync{world: fresh, stored: *fresh.job}
 	first.stored.ResourceVersion = "2"
 	event, err := eventSide(running, asItIs, 1)
 	if err != nil {
 		return err
 	}
-	r, err := m.measure(fresh.jobfate(), fresh.realSync(), event, w.realSync(), timed(func() { err = first.look() }))
+	r, err := m.measure(fresh.jobfate(), fresh.realSync(), event, w.realSync(), timed(func() { err = first.sync() }))
 	if err != nil {
 		return err
 	}
 	emit(faster(r, 0, 1, "one pod: the decision to create it", "real controller", atLeast(3, "≥ 3")),
 		faster(r, 2, 3, "one pod: an event and a sync that changes nothing", "real controller", atLeast(3.5, "≥ 3.5")))
 	decision := allocated(func() { _, err = jobfate.Decide(fresh.snapshot()) })
-	whole := allocated(func() { err = first.look() })
+	whole := allocated(func() { err = first.sync() })
 	const sync = "one pod: the sync of a new Machine that creates it, with all requests"
 	emit(amount("one pod: the decision to create it: allocations", "allocs", "%.0f", float64(decision.count),
 		atMost(40, "≤ 40")),
@@ -40,13 +40,13 @@ func smallRows(m meter, _ scale, emit emit) error {
 	return err
 }
 
-// A firstLook is the first sync of a Job without pods. Its server allocates nothing.
-type firstLook struct {
+// A firstSync is the first sync of a Job without pods. Its server allocates nothing.
+type firstSync struct {
 	*world
 	stored batchv1.Job
 }
 
-func (l *firstLook) look() error {
+func (l *firstSync) sync() error {
 	machine, created, stored := jobfate.NewMachine(), 0, 0
 	err := machine.Begin(jobfate.View{Job: l.job, Now: now, JobsVersion: "9", PodsVersion: "9", Barrier: "1"})
 	if err != nil {

@@ -20,7 +20,7 @@ type Call struct {
 	Divergences []string `json:"divergences,omitempty"`
 }
 
-// Functions are the functions of calls, by name. Each takes and returns JSON.
+// Functions has the functions of calls, by name. Each takes and returns JSON.
 var Functions = map[string]func(in []byte) (any, error){
 	"delay":         calls(delay),
 	"wait":          calls(wait),

@@ -34,7 +34,7 @@ type Snapshot struct {
 	LastStatus time.Time `json:"lastStatus,omitzero"`
 }
 
-// Pending are acknowledged writes that are not observed yet.
+// Pending holds acknowledged writes that are not observed yet.
 type Pending struct {
 	Status    bool        `json:"status,omitempty"`
 	Creations int         `json:"creations,omitempty"`
@@ -50,7 +50,7 @@ type Backoff struct {
 	InDoubt bool `json:"inDoubt,omitempty"`
 }
 
-// Options are the options of the controller; absent fields have their defaults.
+// Options holds the options of the controller; absent fields have their defaults.
 type Options struct {
 	MaxUncounted       int   `json:"maxUncounted,omitempty"`
 	MaxChanges         int   `json:"maxChanges,omitempty"`
@@ -74,7 +74,7 @@ type Throttle struct {
 	Share   float64 `json:"share,omitempty"`
 }
 
-// Faults are the writes that fail, and how: Internal, Conflict or NotFound. Creations and status
+// Faults lists the writes that fail, and how: Internal, Conflict or NotFound. Creations and status
 // writes are identified by their number, and other writes by the name of the pod.
 type Faults struct {
 	Get     string            `json:"get,omitempty"` // the live read of the Job before an adoption
@@ -104,12 +104,11 @@ type Outcome struct {
 	Action  string           `json:"action,omitempty"`
 	// Finished says that the terminal condition of the Job was written.
 	Finished bool `json:"finished,omitempty"`
-	// Left is the work that limits leave for the next sync. Kubernetes does not report it.
+	// Left is the work that the caps leave for the next sync. Kubernetes does not report it.
 	Left Left `json:"left,omitzero"`
 }
 
-// Left holds numbers of pods: pods to create, surplus pods to delete, and pods whose counting or
-// removal of the finalizer is left.
+// Left holds numbers of pods: to create, surplus to delete, and to count or free of their finalizer.
 type Left struct {
 	Create int `json:"create,omitempty"`
 	Delete int `json:"delete,omitempty"`

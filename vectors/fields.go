@@ -13,8 +13,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// fields says what a sync or a step of a dialogue does: the items of each field, in order. The field
-// whole is all of it as JSON, so that no difference is overlooked.
+// fields describes a sync or a step of a dialogue: the items of each field, in order. The field
+// whole is the whole of it as JSON, so that no difference is overlooked.
 type fields map[string][]string
 
 const whole = "whole"
@@ -119,7 +119,7 @@ func fieldsOfStep(s Step) fields {
 
 var readWords = map[string]string{"get the Job": "Job ", "list the pods": "the list of pods", "get pod": "pod "}
 
-// purposeOf returns what a patch of a pod is for, as far as its text shows it.
+// purposeOf returns the purpose of a patch of a pod, as far as its text shows it.
 func purposeOf(patch json.RawMessage) string {
 	switch text := string(patch); {
 	case strings.Contains(text, `"$patch":"delete"`):
@@ -167,7 +167,7 @@ func (f fields) report(events []Event, metrics map[string]int64, left Left) {
 	}
 }
 
-// create adds a pod to create, and what does not come from the template.
+// create adds a pod to create, and its parts that do not come from the template.
 func (f fields) create(n *NewPod) {
 	item := "a pod without an index"
 	if index := n.Annotations[batchv1.JobCompletionIndexAnnotation]; index != "" {

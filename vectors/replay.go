@@ -31,7 +31,7 @@ func (d *Dialogue) Replay() string {
 	return ""
 }
 
-// teller tells the steps of a dialogue, as they follow one another.
+// teller describes the steps of a dialogue in words, one after the other.
 type teller struct {
 	*Dialogue
 	situation
@@ -84,7 +84,7 @@ func (t *teller) inCache() (pods []*corev1.Pod) {
 	return pods
 }
 
-// told says in words what happens in a step.
+// told describes a step in words.
 func (t *teller) told(s Step) string {
 	switch {
 	case s.Feed != nil && s.Feed.Pod == "":

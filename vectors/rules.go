@@ -25,7 +25,7 @@ type rule struct {
 	verb, source, rule string
 }
 
-// situation is what a rule is chosen by: the input of the sync, and the items that differ.
+// situation is what the choice of a rule depends on: the input of the sync, and the items that differ.
 type situation struct {
 	job     *batchv1.Job // nil if the cache has none
 	pods    []*corev1.Pod
@@ -36,9 +36,9 @@ type situation struct {
 	items   []string
 }
 
-// rules is the table of the rules, in the order in which a difference is reported: what a Job comes to
-// comes before what its pods do, and that before what follows from it. The first row whose field
-// differs and whose situation is given names the rule.
+// rules is the table of the rules, in the order in which a difference is reported: the end of the
+// Job, then its pods, then what follows from these. The first row whose field differs and whose
+// situation applies names the rule.
 var rules = []rule{
 	{"read", nil, "is read live", "docs/architecture.md § A sync",
 		"caches that may lack a write are not used"},

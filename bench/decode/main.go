@@ -1,5 +1,5 @@
-// Command decode reads Jobs and pods as the next best program would: straight into the types of the API.
-// The file is a List of Jobs, and then a List of pods, as kubectl prints them. YAML is decoded item by item,
+// Command decode reads Jobs and pods as the simplest program would: straight into the types of the API. The
+// file is a List of Jobs, and then a List of pods, as kubectl prints them. YAML is decoded item by item,
 // because the parser would need many times the memory for a whole List.
 package main
 

@@ -15,7 +15,7 @@ import (
 
 var inputs = flag.Int("inputs", 100_000, "number of random Jobs of each kind")
 
-// Function is a function of another project, and what replaces it.
+// Function is a function of another project, and its replacement.
 type Function struct {
 	// Name is the name in docs/replace.md.
 	Name         string
@@ -24,8 +24,8 @@ type Function struct {
 	Rare []*batchv1.Job
 	// Applies says which Jobs the function is called for; nil for all.
 	Applies func(*batchv1.Job) bool
-	// Classes are the kinds of Jobs for which the two differ, most specific first. The first that
-	// holds explains a difference.
+	// Classes lists the kinds of Jobs for which the two differ, most specific first. The first that
+	// applies explains a difference.
 	Classes []Class
 	// Lives says that the function is compared only on Jobs that a controller runs, because it
 	// depends on several fields that contradict each other in drawn Jobs.

@@ -1,5 +1,5 @@
-// Package frameworks runs functions of other projects that read Jobs, beside the functions of
-// jobfate that replace them. docs/replace.md describes both, and names the differences.
+// Package frameworks runs functions of other projects that read Jobs, and the functions of jobfate
+// that replace them. docs/replace.md describes both, and names the differences.
 //
 // # Access to unexported code
 //

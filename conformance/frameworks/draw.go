@@ -17,7 +17,7 @@ import (
 
 var noon = time.Date(2026, time.May, 1, 12, 0, 0, 0, time.UTC)
 
-// lives generates the Jobs that watchers see while a controller runs a Job: one after each sync.
+// lives generates the Jobs that watchers observe while a controller runs a Job: one after each sync.
 func lives() *rapid.Generator[[]*batchv1.Job] {
 	return rapid.Custom(func(t *rapid.T) (seen []*batchv1.Job) {
 		c, err := cluster.New(jobtest.LivelyJobs().Draw(t, "job"), noon)
@@ -52,7 +52,7 @@ var (
 	reasons = []string{"BackoffLimitExceeded", "DeadlineExceeded", "PodFailurePolicy", "PodFailurePolicy_ExitCode42"}
 )
 
-// job draws a Job with a status that need not make sense.
+// job draws a Job with a status that may be contradictory.
 func (d die) job() *batchv1.Job {
 	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "job"}}
 	job.Spec = batchv1.JobSpec{

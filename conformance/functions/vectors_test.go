@@ -45,7 +45,7 @@ type subject struct {
 	divergence func(in []byte) string
 }
 
-// subjects are the subjects of each file.
+// subjects lists the subjects of each file.
 var subjects = map[string][]subject{"backoff": aboutBackoff, "indexes": aboutIndexes, "policies": aboutPolicies, "pods": aboutPods, "validation": aboutValidation, "status": aboutStatus}
 
 // asks returns a function that takes the input and the output of jobfate as JSON.

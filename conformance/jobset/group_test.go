@@ -46,7 +46,7 @@ func policyOf(set *v1alpha2.JobSet) *group.Policy {
 	return &group.Policy{Budgets: p.Budgets, Rules: append(p.Rules, group.Rule{Steps: []group.Step{steps[v1alpha2.RestartJobSet]}})}
 }
 
-// decision is what both say: what is done, because of which Job, and what has been counted so far.
+// decision is the compared part of both decisions: the action, the Job that causes it, and the counts so far.
 type decision struct {
 	reason, job               string
 	restarts, counted, single int

@@ -1,4 +1,4 @@
-// Package jobset asks the code of JobSet 0.12.0 what it does about failed Jobs.
+// Package jobset runs the code of JobSet 0.12.0 that handles failed Jobs.
 //
 // [Run] calls the function of JobSet's controller that applies the failure policy of a set.
 // [Validate] calls the webhook that validates a new set. Both run in this process and send no
@@ -26,7 +26,7 @@ import (
 	"sigs.k8s.io/jobset/api/jobset/v1alpha2"
 )
 
-// Outcome is what the controller does about failed Jobs.
+// Outcome is the reaction of the controller to failed Jobs.
 type Outcome struct {
 	// Status is the status of the set that the controller stores. Its counters of restarts make
 	// the next sync delete Jobs.

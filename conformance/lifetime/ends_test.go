@@ -15,9 +15,9 @@ import (
 )
 
 // TestEnds runs each Job twice: with jobfate, and with the real controller with its default feature
-// gates. Both have watches that stall, and see the same Job, edits and pods. The Job must end in the
-// same way, unless a divergence explains the difference. If the difference vanishes when jobfate does
-// what an entry of docs/divergences.md says of Kubernetes, then that entry explains it.
+// gates. Both have watches that stall, and observe the same Job, edits and pods. The Job must end
+// in the same way, unless a divergence explains the difference. An entry of docs/divergences.md
+// explains it if the difference vanishes when jobfate imitates Kubernetes in that entry.
 func TestEnds(t *testing.T) {
 	r := reach{}
 	rapid.Check(t, func(t *rapid.T) {

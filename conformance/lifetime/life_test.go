@@ -17,8 +17,8 @@ import (
 	"github.com/jobfate/jobfate/jobtest"
 )
 
-// A life is a Job with one controller, in virtual time. What happens to the Job and its pods follows
-// a plan that does not depend on the controller.
+// A life is a Job with one controller, in virtual time. Events of the Job and its pods follow a
+// plan that does not depend on the controller.
 type life struct {
 	*cluster.Cluster
 	plan       *plan
@@ -92,7 +92,7 @@ type event struct {
 // wrote records that the controller has stored a status.
 func (l *life) wrote() { l.written = append(l.written, statusWrite{l.Now, &l.Job().Status}) }
 
-// mostTurns is more than a life takes in which something happens.
+// mostTurns is above the turns of any life that makes progress.
 const mostTurns = 200_000
 
 func newLife(p *plan, controller lifeController) (*life, error) {

@@ -12,8 +12,8 @@ import (
 )
 
 // While the pods of a large Job are created for an hour, and the watches lag, jobfate has at any time
-// stored at least as many statuses as the real controller with its default gates. None of them takes
-// back a pod that runs.
+// stored at least as many statuses as the real controller with its default gates. None of them omits
+// a running pod that an earlier one counts.
 func TestProgress_whileCreationsGoOn(t *testing.T) {
 	for _, test := range []struct {
 		name     string

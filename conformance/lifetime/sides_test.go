@@ -35,7 +35,7 @@ type likeness uint8
 const (
 	// Skip each sync while a watch has not shown the last write.
 	unobservedWrites likeness = 1 << iota
-	// Set no timer for what the caps leave.
+	// Set no timer for the work that the caps leave.
 	workIsLeft
 	// Do not name the version of the pod in a patch.
 	guardedPatch

@@ -112,7 +112,7 @@ type jobfateSync struct {
 	creations int         // sent so far
 	counted   []types.UID // pods that have lost their finalizer and are counted
 	ended     bool        // a status of the decision was not stored, which ended the sync
-	broken    error       // an answer that no API server gives to a correct request
+	broken    error       // an error that no correct request gets from an API server
 }
 
 func jobfateSyncs(before *world, h settings, f faults) (*outcome, jobfate.Decision, error) {

@@ -67,7 +67,7 @@ func (c podCache) ByIndex(_, key string) ([]any, error) {
 	return found, nil
 }
 
-// A timers is a queue that records the delays of AddAfter.
+// timers is a queue that records the delays of AddAfter.
 type timers struct {
 	workqueue.TypedRateLimitingInterface[string]
 	delays []time.Duration

@@ -34,7 +34,7 @@ func resetCounters() {
 func readCounters() map[string]float64 {
 	moved := map[string]float64{}
 	for _, vec := range counters() {
-		// Room for every combination of labels that one sync can touch.
+		// The buffer holds every combination of labels that one sync can touch.
 		ch := make(chan prometheus.Metric, 32)
 		vec.CounterVec.Collect(ch)
 		close(ch)

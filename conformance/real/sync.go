@@ -61,8 +61,7 @@ func StripsOrphan(pod *corev1.Pod, j *batchv1.Job) bool {
 	return len(s.writes) > 0
 }
 
-// CreationsLeft returns how many creations the controller waits for after it has received a pod that
-// it did not know.
+// CreationsLeft returns how many creations the controller waits for after it has observed a new pod.
 func CreationsLeft(in Input, pod *corev1.Pod) int {
 	syncMu.Lock()
 	defer syncMu.Unlock()

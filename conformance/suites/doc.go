@@ -12,10 +12,10 @@
 //
 // Without -write, it is an error if the results differ from the listed ones.
 //
-// The go command reads the tests from the module cache. An overlay shows them as a package of
-// this module that does not exist on disk. The package consists of the sources of Kubernetes with
-// some functions renamed, and of our replacements for these functions, from the folder with the
-// name of the suite. This repository contains no copy of Kubernetes' code.
+// The go command reads the tests from the module cache. An overlay makes them a package of this
+// module that does not exist on disk: the sources of Kubernetes with some functions renamed, and
+// our replacements for these functions, from the folder with the name of the suite. This repository
+// contains no copy of Kubernetes' code.
 //
 // In unit, the most important of these functions is (*Controller).syncJob. Ours uses the
 // caches and stores of the controller, lets jobfate decide, and carries the decision out with

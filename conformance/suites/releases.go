@@ -13,15 +13,14 @@ import (
 	"strings"
 )
 
-// listed are the releases in docs/compatibility.md, besides the pinned one.
+// listed has the releases in docs/compatibility.md, besides the pinned one.
 var listed = []string{"1.34.4", "1.35.4", "1.36.5"}
 
 // comparedDecisions is the number of compared decisions for each release.
 const comparedDecisions = 40_000
 
-// difference is a difference between jobfate and some releases that the newest one does not have, or, if
-// it concerns neither decisions nor statuses nor creations, one that does not show with any Job that an
-// API server stores.
+// difference is a difference between jobfate and some releases but not the newest. One about
+// neither decisions nor statuses nor creations shows with no Job that an API server stores.
 type difference struct {
 	name     string
 	from, to int // the first and last minor version with it; 0: no limit

@@ -118,7 +118,7 @@ func TestDivergence_hiddenConditionIsAppendedAgain(t *testing.T) {
 	}
 }
 
-// For the other types, both sides treat a hidden condition alike.
+// Both sides handle a hidden condition of any other type in the same way.
 func TestHiddenConditionsThatChangeNothing(t *testing.T) {
 	for _, kind := range []batchv1.JobConditionType{batchv1.JobComplete, batchv1.JobFailed, batchv1.JobSuspended} {
 		c := newTrial(size(1, 1), conditions(kind, corev1.ConditionFalse, corev1.ConditionTrue), pod("a", corev1.PodRunning))

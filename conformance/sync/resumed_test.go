@@ -13,7 +13,7 @@ import (
 
 // The divergence whole-status can change the verdict. A Job that was created suspended is being
 // deleted when it is resumed. It keeps its condition Suspended, so only its start time changes. The
-// real controller does not write that, so it never sees the deadline pass. jobfate stores it, and
+// real controller does not write that, so for it the deadline never passes. jobfate stores it, and
 // the Job fails at its deadline, as with the real controller if the start time is stored.
 func TestDivergence_deadlineOfADeletedJobThatIsResumed(t *testing.T) {
 	resumed := func(change ...func(*trial)) *trial {

@@ -21,7 +21,7 @@ type gen struct {
 	breaking string // the field of a nearly valid Job that may be invalid
 }
 
-// fields are the fields that may get invalid values. If the name begins with one of the groups below,
+// fields lists the fields that may get invalid values. If the name begins with one of the groups below,
 // the Job gets that group, so that the field exists.
 var fields = []string{
 	"name", "namespace", "uid", "labels", "annotations", "finalizers", "selector", "manual/selector",
@@ -40,7 +40,7 @@ var fields = []string{
 	"indexed/success/rule/indexes", "indexed/success/rule/indexes", "indexed/success/rule/indexes", "indexed/success/rule/indexes and count",
 }
 
-// statusFields are the fields of a status that may get invalid values.
+// statusFields lists the fields of a status that may get invalid values.
 var statusFields = []string{
 	"condition", "more condition", "active", "ready", "terminating", "succeeded", "failed", "uncounted",
 	"completedIndexes", "failedIndexes", "startTime", "completionTime",

@@ -53,7 +53,7 @@ func (l limit) around(g *gen) int {
 	}
 }
 
-// limits are the limits that package validation knows.
+// limits lists the limits that package validation checks.
 var limits = func() []limit {
 	all := append(nameLimits(), append(countLimits(), indexLimits()...)...)
 	keyed := func(name string, put func(g *gen, j *batchv1.Job, key string)) {

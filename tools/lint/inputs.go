@@ -13,12 +13,11 @@ import (
 )
 
 // inputs finds writes to memory that may be the caller's, and to package-level variables after
-// their initialization. It works out which memory each value of a package may refer to, without
-// the order of statements. The memory of the caller is
+// their initialization. It computes which memory each value of a package may refer to, ignoring the
+// order of statements. The memory of the caller is
 //   - what a parameter refers to, unless its type is one of the module, or asserted to be one. If it
-//     is named out, the function may write to what it refers to, but not to what that refers to.
-//     Callers must pass something new, so an exported function of a public package has no such
-//     parameter;
+//     is named out, the function may write to the memory it refers to, but no further. Callers must
+//     pass something new, so an exported function of a public package has no such parameter;
 //   - what another package of the module returns, unless its type is one of the module;
 //   - what an exported field refers to that only other packages set.
 var inputs = ofDeciding(&analysis.Analyzer{
@@ -38,7 +37,7 @@ var inputs = ofDeciding(&analysis.Analyzer{
 		for m.changed = true; m.changed; {
 			m.changed = false
 			for fn, in := range instructions(pass) {
-				m.look(fn, in)
+				m.note(fn, in)
 			}
 		}
 		for fn, in := range instructions(pass) {
@@ -58,7 +57,7 @@ type places map[place]bool
 
 var theirs = places{given{}: true}
 
-// memory is what is known of a package so far.
+// memory holds the facts about a package so far.
 type memory struct {
 	*analysis.Pass
 	// sets has the places that values refer to, also those that functions return
@@ -80,8 +79,8 @@ func (m *memory) add(to any, more places) {
 	m.changed = m.changed || len(m.sets[to]) > before
 }
 
-// look takes note of what an instruction stores, returns or results in.
-func (m *memory) look(fn *ssa.Function, i ssa.Instruction) {
+// note records what an instruction stores, returns or results in.
+func (m *memory) note(fn *ssa.Function, i ssa.Instruction) {
 	switch i := i.(type) {
 	case *ssa.Store:
 		m.store(i.Addr, m.of(i.Val))
@@ -194,7 +193,7 @@ func field(v ssa.Value, i int) *types.Var {
 	return t.Underlying().(*types.Struct).Field(i).Origin()
 }
 
-// fill notes that a field has what is the caller's if only callers set it.
+// fill records that a field that only callers set may hold the caller's memory.
 func (m *memory) fill(f *types.Var) {
 	if f.Exported() && !ofModule(f.Type()) && (f.Pkg() != m.Pkg || !m.stored[f]) {
 		m.add(in{f}, theirs)

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// pure looks in what decides for goroutines, channels, panics and output. Only Must functions may
-// panic. State is what inputs finds: writes to package-level variables.
+// pure finds goroutines, channels, panics and output in the packages that decide. Only Must
+// functions may panic. The analyzer inputs finds state: writes to package-level variables.
 var pure = ofDeciding(&analysis.Analyzer{
 	Name:     "pure",
 	Doc:      "pure finds what a decision may not do",

@@ -26,7 +26,7 @@ var deciding string
 //go:embed rules.toml
 var rulesText string
 
-// rules is what rules.toml says.
+// rules is the content of rules.toml.
 var rules = func() (out struct {
 	Layers, Names     [][3]string
 	Modules, Mutators []string
@@ -58,7 +58,7 @@ func imports(root string) *analysis.Analyzer {
 	return must(depguard.NewAnalyzer(&lists))
 }
 
-// allowed returns the entries of depguard for what a layer may import.
+// allowed returns the entries of depguard for the imports of a layer.
 func allowed(may string) []string {
 	out := []string{"$gostd"}
 	for name := range strings.FieldsSeq(may) {
@@ -74,7 +74,7 @@ func allowed(may string) []string {
 	return out
 }
 
-// names is forbidigo with the names that what decides may not use.
+// names is forbidigo with the names that the packages that decide may not use.
 func names() *analysis.Analyzer {
 	a := analyzer.NewAnalyzer()
 	err := errors.Join(a.Flags.Set("analyze_types", "true"), a.Flags.Set("permit", "false"))

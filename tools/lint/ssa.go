@@ -14,7 +14,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// ofDeciding lets an analyzer look at the packages that decide, but not at their tests.
+// ofDeciding limits an analyzer to the packages that decide, without their tests.
 func ofDeciding(a *analysis.Analyzer) *analysis.Analyzer {
 	run := a.Run
 	a.Run = func(pass *analysis.Pass) (any, error) {
@@ -72,7 +72,7 @@ func called(call *ssa.CallCommon) string {
 
 var setter = regexp.MustCompile(`\)\.Set\w*$`)
 
-// mutates reports whether a function changes what its first argument refers to.
+// mutates reports whether a function writes through its first argument.
 func mutates(call *ssa.CallCommon) bool {
 	name := called(call)
 	return setter.MatchString(name) || slices.Contains(rules.Mutators, name)
@@ -93,7 +93,7 @@ func written(in ssa.Instruction) (to ssa.Value, how string) {
 	return nil, ""
 }
 
-// clipped reports whether a slice has no room, so that append copies it.
+// clipped reports whether a slice has no spare capacity, so that append copies it.
 func clipped(v ssa.Value) bool {
 	call, ok := v.(*ssa.Call)
 	slice, is := v.(*ssa.Slice)

@@ -10,8 +10,8 @@
 // instead, of any module. Random tests draw the same in every run. A mutant that makes the tests
 // take ten times as long counts as killed. One that does not compile does not count.
 //
-// The command fails if a package has fewer than the least percentage of its mutants killed,
-// or if survivors.txt does not explain a survivor, or explains what does not survive.
+// The command fails if too few mutants of a package are killed, or if survivors.txt lacks a
+// survivor or has a mutant that does not survive.
 package main
 
 import (

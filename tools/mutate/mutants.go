@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// source is a package of the main module, without its tests, and where in it mutants are made.
+// source is a package of the main module, without its tests, and the current place for mutants.
 type source struct {
 	name         string   // the folder, but of the root the package
 	why, leftOut []string // what survivors.txt explains, and the items of it that leave out functions
@@ -35,7 +35,7 @@ type mutant struct {
 	swapped  ast.Node // the node whose operator is swapped, if one is
 }
 
-// load makes the mutants of a package, except in functions of which survivors.txt explains all.
+// load makes the mutants of a package, except in functions that survivors.txt leaves out.
 func load(dir string, why map[string][]string) *source {
 	pkg, err := build.ImportDir(dir, 0)
 	check(err)
@@ -62,9 +62,9 @@ func load(dir string, why map[string][]string) *source {
 }
 
 // mutate adds the mutants of a node: operators are swapped, statements deleted, branches emptied, and
-// conditions held at true or false. None of them does the same as another: an if is neither deleted
-// nor held at false when it has no else, since emptying it does that, and a body of one statement
-// is not emptied, since deleting the statement does that.
+// conditions held at true or false. No two are equivalent: an if without else is neither deleted nor
+// held at false, because emptying it does the same, and a body of one statement is not emptied,
+// because deleting the statement does the same.
 func (p *source) mutate(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.FuncDecl:
@@ -152,7 +152,7 @@ func (p *source) empty(body []ast.Stmt) {
 	}
 }
 
-// removeEach adds the mutants in which one of some statements is not there.
+// removeEach adds, for each statement, the mutant without it.
 func (p *source) removeEach(body []ast.Stmt) {
 	for i, s := range body {
 		assign, ok := s.(*ast.AssignStmt)
@@ -166,8 +166,8 @@ func (p *source) removeEach(body []ast.Stmt) {
 	}
 }
 
-// remove adds the mutant without some statements. They stand in a branch that does not run, which
-// keeps in use what they use: without that most mutants would not compile.
+// remove adds the mutant without some statements. It moves them into a branch that never runs, so
+// that what they use stays used: otherwise most mutants would not compile.
 func (p *source) remove(body []ast.Stmt, form string) {
 	from, to := body[0].Pos(), body[len(body)-1].End()
 	was, _, _ := strings.Cut(p.print(body[0]), "\n")

@@ -169,7 +169,7 @@ func (c *copier) part(m *mutant, number int) part {
 	return p
 }
 
-// switched returns a file with these parts. Of two parts one is in the other, or they have nothing in common.
+// switched returns a file with these parts. Two parts are nested or disjoint.
 func (c *copier) switched(path string, parts ...part) string {
 	// A text at an offset. Those after a part come first, the inner part before the outer one; then those before a
 	// part, the outer part first. Parts with the same place are nested in their order.

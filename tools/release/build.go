@@ -40,7 +40,7 @@ var programs = []struct {
 // archive is a file of the release.
 type archive struct{ OS, Arch, Name, SHA256 string }
 
-// build builds the commands from the proxy, for each platform, and everything made of them.
+// build builds the commands from the proxy, for each platform, and the files made from them.
 func (r *release) build(platforms []string) error {
 	files := r.path("files")
 	var plugins []archive
@@ -88,8 +88,8 @@ func (r *release) build(platforms []string) error {
 	return checksums(files)
 }
 
-// env is the environment of a user of the release: the module cache has nothing that is ours, and
-// our modules come from the proxy of the release alone. The go command must not use its index of an
+// env is the environment of a user of the release: the module cache has none of our modules, and
+// they come from the proxy of the release alone. The go command must not use its index of an
 // earlier release in the same folder.
 func (r *release) env(more ...string) []string {
 	return append(os.Environ(), append([]string{"GODEBUG=goindex=0", "GOWORK=off", "GOFLAGS=-modcacherw",

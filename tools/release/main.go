@@ -43,7 +43,7 @@ var modules = []string{"", "cluster", "jobtest", "jobtest/kube", "controller", "
 
 const allPlatforms = "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64,windows/amd64,windows/arm64"
 
-// release is a release that is being made.
+// release is a release in the making.
 type release struct {
 	version string
 	folder  string
@@ -157,7 +157,7 @@ func (r *release) clone(root string, worktree bool) (err error) {
 	return r.git("reset", "-q", "--hard")
 }
 
-// notes writes what the changelog says about the version.
+// notes writes the section of the changelog about the version.
 func (r *release) notes() error {
 	text, err := os.ReadFile(r.path("repository", "CHANGELOG.md"))
 	if err != nil {

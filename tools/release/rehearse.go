@@ -102,7 +102,7 @@ func (r *release) use(u user) error {
 	return nil
 }
 
-// required returns the upgrades of a user that its module of ours requires.
+// required returns the upgrades of a user that our module requires.
 func (r *release) required(u user) (upgrades []string) {
 	mod, _ := os.ReadFile(r.path("repository", u.module, "go.mod")) // without it, use has failed
 	for _, upgrade := range u.upgrades {

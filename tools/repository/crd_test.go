@@ -40,8 +40,8 @@ type All struct {
 func main() {}
 `
 
-// What controller-gen makes of the types compiles, and their schemas have all fields: none is an object
-// whose content would be pruned, and none preserves what it does not know.
+// The code that controller-gen makes of the types compiles, and their schemas have all fields: none
+// is an object whose content would be pruned, and none preserves unknown fields.
 func TestTypesFitIntoACRD(t *testing.T) {
 	dir := t.TempDir()
 	top, err := filepath.Abs(root)

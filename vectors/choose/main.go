@@ -1,11 +1,12 @@
-// Choose removes the vectors without which the others still detect the same mistakes. A mistake is a mutant: a small
-// change of the code that decides. A vector detects it if jobfate then does something else than the vector says.
+// Choose removes vectors while the others still detect the same mistakes. A mistake is a mutant: a
+// small change of the code that decides. A vector detects it if jobfate then differs from the
+// vector.
 //
 //	go -C tools run ./mutate -switch FOLDER PACKAGE ...
 //	go -C vectors run -overlay FOLDER/overlay.json ./choose -mutants FOLDER/names.txt -write
 //
-// The first command makes a copy of the packages that has all mutants, the second compiles it. Without -write the
-// second changes nothing, and only says what the vectors detect.
+// The first command makes a copy of the packages that has all mutants, the second compiles it.
+// Without -write the second only prints what the vectors detect.
 package main
 
 import (
@@ -61,8 +62,8 @@ func sizeOf(all []*vector) (sum int) {
 	return sum
 }
 
-// detectedBy returns the cases, calls and dialogues that detect each mutant, by their position. It runs a mutant only
-// with the vectors that come by it.
+// detectedBy returns the cases, calls and dialogues that detect each mutant, by their position. It
+// runs a mutant only with the vectors that reach it.
 func detectedBy(all []*vector, mutants int) [][kinds][]int {
 	last, reachedBy := make([]int, mutants+1), make([][]int, mutants+1)
 	for i, v := range all {
@@ -97,7 +98,7 @@ func detectedBy(all []*vector, mutants int) [][kinds][]int {
 	return found
 }
 
-// shownBy returns, for each thing that vectors show, the first vector that does.
+// shownBy returns, for each feature, function, divergence and event, the first vector that shows it.
 func shownBy(all []*vector) (by [][]int) {
 	shown := map[string]bool{}
 	for i, v := range all {
@@ -111,8 +112,9 @@ func shownBy(all []*vector) (by [][]int) {
 	return by
 }
 
-// cover returns vectors of which each list has few, or all that it has: first those that are in most lists for their
-// length. It then drops those that later ones have made superfluous, the longest first.
+// cover returns vectors such that each list has few of them, or all that it has. It first takes
+// those that are in most lists for their length, and then drops those that later ones have made
+// superfluous, the longest first.
 func cover(all []*vector, lists [][]int) (kept []*vector) {
 	wants, in, gain := make([]int, len(lists)), make([][]int, len(all)), make([]int, len(all))
 	for l, list := range lists {

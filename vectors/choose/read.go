@@ -26,11 +26,11 @@ type vector struct {
 	file, text string
 	line       int
 	shows      []string    // the features, functions, divergences and events in it
-	differs    func() bool // whether jobfate does something else than the vector says
+	differs    func() bool // whether jobfate differs from the vector
 	effort     int         // the calls of mutant.Is without a mutant
 }
 
-// detects reports whether a mutant makes jobfate do something else, take ten times as long, or panic.
+// detects reports whether a mutant makes jobfate differ, take ten times as long, or panic.
 func (v *vector) detects(n int) (detects bool) {
 	mutant.On, mutant.Left = n, 10*v.effort
 	defer func() {

@@ -7,10 +7,10 @@ import "math"
 // On is the mutant that is switched on; 0 if none is.
 var On int
 
-// Reached gets a call for each mutant that the code comes by while it is set.
+// Reached, if set, is called for each mutant that the code reaches.
 var Reached func(n int)
 
-// Left is the number of calls of Is that are left before it panics: code that uses them up runs in a loop.
+// Left is the number of calls of Is before it panics: code that uses them up is in a loop.
 var Left = math.MaxInt
 
 // Is reports whether a mutant is switched on.
