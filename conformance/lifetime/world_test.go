@@ -134,11 +134,6 @@ func (w *world) observed(uid types.UID) {
 	}
 }
 
-func (w *world) observe(uid types.UID) {
-	w.cache.ShowPod(uid)
-	w.observed(uid)
-}
-
 func (w *world) observeAll() {
 	lagging, _ := w.cache.Lagging()
 	w.cache.ShowAll()

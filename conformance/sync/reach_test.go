@@ -5,7 +5,6 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"sync"
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -15,7 +14,6 @@ import (
 
 // reach counts what random trials have reached.
 type reach struct {
-	mu       sync.Mutex
 	trials   int // trials with a decision
 	differed int // trials with a decision that needed an excuse
 	features counts
@@ -29,11 +27,11 @@ type reach struct {
 // counts are numbers by name. They are nil until something is counted.
 type counts map[string]int
 
-func (c *counts) add(name string, n int) {
+func (c *counts) add(name string) {
 	if *c == nil {
 		*c = counts{}
 	}
-	(*c)[name] += n
+	(*c)[name]++
 }
 
 // note counts the features of a trial and of its decision.
@@ -46,24 +44,24 @@ func (r *reach) note(c *trial, us *caller) {
 		}
 	}
 	for i, a := range has {
-		r.features.add(a, 1)
+		r.features.add(a)
 		for _, b := range has[i+1:] {
-			r.pairs.add(a+" × "+b, 1)
+			r.pairs.add(a + " × " + b)
 		}
 	}
 	for _, kind := range conditionTypes {
 		if _, ok := hiddenOf(&c.snapshot.Job.Status, kind); ok {
-			r.hidden.add(string(kind), 1)
+			r.hidden.add(string(kind))
 		}
 	}
 	for _, a := range actions {
 		if a.in(c, us) {
-			r.actions.add(a.name, 1)
+			r.actions.add(a.name)
 		}
 	}
 	for _, event := range us.out.Events {
 		if us.settlement.Finished {
-			r.ends.add(event.Reason, 1)
+			r.ends.add(event.Reason)
 		}
 	}
 	if len(c.snapshot.Pods) > 1 {
@@ -74,23 +72,7 @@ func (r *reach) note(c *trial, us *caller) {
 	}
 }
 
-func (r *reach) excused(name string) { r.excuses.add(name, 1) }
-
-// add adds the counts of another worker.
-func (r *reach) add(o *reach) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.trials += o.trials
-	r.differed += o.differed
-	for _, t := range []struct {
-		to   *counts
-		from counts
-	}{{&r.features, o.features}, {&r.pairs, o.pairs}, {&r.hidden, o.hidden}, {&r.actions, o.actions}, {&r.ends, o.ends}, {&r.excuses, o.excuses}} {
-		for name, n := range t.from {
-			t.to.add(name, n)
-		}
-	}
-}
+func (r *reach) excused(name string) { r.excuses.add(name) }
 
 func (r *reach) print(w io.Writer) {
 	fmt.Fprintf(w, "decisions compared: %d, of which %d needed an excuse\n", r.trials, r.differed)
