@@ -3,8 +3,6 @@
 package alerts
 
 import (
-	"context"
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -26,16 +24,7 @@ import (
 
 var api *server.Server
 
-func TestMain(m *testing.M) {
-	flag.Parse()
-	if err := flag.Set("test.parallel", "8"); err != nil {
-		panic(err)
-	}
-	os.Exit(server.Run(m, func(_ context.Context, s *server.Server) error {
-		api = s
-		return nil
-	}))
-}
+func TestMain(m *testing.M) { os.Exit(server.Run(m, &api, 8, nil)) }
 
 // samples is how often the metrics of a story are read. A second between two of them stands for a
 // minute: the alerts compare shares and durations, which do not depend on it.
@@ -74,15 +63,11 @@ func TestAlerts(t *testing.T) {
 			s.options.Name, s.options.Metrics, s.options.Namespaces = low, true, []string{w.Namespace}
 			s.options.Args = []string{"--managed-by=" + managedBy}
 			if s.fault != nil {
-				p, err := proxy.Start(api.Config())
-				w.Must(err)
-				t.Cleanup(p.Close)
+				p := world.Proxy(t, api)
 				p.Add(*s.fault)
 				s.options.Via = p.Config
 			}
-			c, err := api.Jobfate(t.Context(), s.options)
-			w.Must(err)
-			t.Cleanup(func() { c.Kill() })
+			c := world.Run(t, api.Jobfate, s.options)
 			if s.quota {
 				none := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "none"}}
 				quotas := api.Client.CoreV1().ResourceQuotas(w.Namespace)

@@ -32,8 +32,7 @@ const (
 )
 
 func TestMain(m *testing.M) {
-	os.Exit(server.Run(m, func(ctx context.Context, s *server.Server) error {
-		api = s
+	os.Exit(server.Run(m, &api, 0, func(ctx context.Context, s *server.Server) error {
 		return define(ctx, s.Client)
 	}))
 }

@@ -1,10 +1,8 @@
 package faults
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"slices"
 	"testing"
 	"time"
 
@@ -67,7 +65,7 @@ func TestEventsAreLate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := newProxy(t)
+			p := world.Proxy(t, api)
 			for resource, by := range late {
 				p.Lag(resource, by)
 			}
@@ -121,35 +119,19 @@ func disturbWrites(p *proxy.Proxy, seed uint64, share float64, do proxy.Fault) (
 // throughProxy starts jobfate's controller behind a new proxy. It runs Jobs that name it.
 func throughProxy(t *testing.T, name string, args ...string) (*proxy.Proxy, world.Side) {
 	t.Helper()
-	p := newProxy(t)
+	p := world.Proxy(t, api)
 	return p, startThrough(t, p, name, args...)
-}
-
-func newProxy(t *testing.T) *proxy.Proxy {
-	t.Helper()
-	p, err := proxy.Start(api.Config())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(p.Close)
-	return p
 }
 
 // startThrough starts a controller behind a proxy.
 func startThrough(t *testing.T, p *proxy.Proxy, name string, args ...string) world.Side {
 	t.Helper()
-	managedBy := fmt.Sprintf("jobfate.dev/%s", name)
-	c, err := api.Jobfate(t.Context(), server.Options{
-		Name: name, Via: p.Config, QPS: qps, Burst: qps, Args: slices.Concat([]string{"--managed-by=" + managedBy}, args),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	side := world.Start(t, api, server.Options{Name: name, Via: p.Config, QPS: qps, Burst: qps, Args: args})
 	t.Cleanup(func() {
-		c.Kill() // kills the process that runs then, not the first one
+		side.Kill()
 		if n := p.Answers(proxy.Call{Verb: "patch", Resource: "jobs/status"}, http.StatusUnprocessableEntity); n > 0 {
 			t.Errorf("the API server has rejected %d statuses", n)
 		}
 	})
-	return world.Side{Controller: c, ManagedBy: &managedBy}
+	return side
 }

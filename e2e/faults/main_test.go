@@ -8,7 +8,6 @@ import (
 	"flag"
 	"math/rand/v2"
 	"os"
-	"strconv"
 	"testing"
 
 	"github.com/jobfate/jobfate/e2e/server"
@@ -21,9 +20,6 @@ var (
 	seedFlag = flag.Uint64("seed", 0, "the random seed; 0: a new one")
 )
 
-// atOnce is the number of tests that run in parallel. They mostly wait.
-const atOnce = 32
-
 var (
 	api *server.Server
 	// The side whose controller is not disturbed.
@@ -31,12 +27,7 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	flag.Parse()
-	if err := flag.Set("test.parallel", strconv.Itoa(atOnce)); err != nil {
-		panic(err)
-	}
-	os.Exit(server.Run(m, func(ctx context.Context, s *server.Server) (err error) {
-		api = s
+	os.Exit(server.Run(m, &api, 32, func(ctx context.Context, s *server.Server) (err error) {
 		const name = "undisturbed"
 		undisturbed.ManagedBy = new("jobfate.dev/" + name)
 		undisturbed.Controller, err = s.Jobfate(ctx, server.Options{

@@ -12,6 +12,7 @@ import (
 
 	"github.com/jobfate/jobfate/e2e/proxy"
 	"github.com/jobfate/jobfate/e2e/server"
+	"github.com/jobfate/jobfate/e2e/world"
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
@@ -19,11 +20,7 @@ import (
 // missing. This test checks that all permissions of the cluster role are used.
 func TestPermissionsAreUsed(t *testing.T) {
 	t.Parallel()
-	p, err := proxy.Start(api.Config())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(p.Close)
+	p := world.Proxy(t, api)
 	address := server.Loopback() + ":8081"
 	s := newStageWith(t, kubelet.Always(kubelet.Run()), server.Options{Via: p.Config, Args: []string{"--health-probe-bind-address=" + address}})
 

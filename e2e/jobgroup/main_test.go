@@ -3,7 +3,6 @@
 package jobgroup
 
 import (
-	"context"
 	"os"
 	"testing"
 
@@ -12,9 +11,4 @@ import (
 
 var api *server.Server
 
-func TestMain(m *testing.M) {
-	os.Exit(server.Run(m, func(_ context.Context, s *server.Server) error {
-		api = s
-		return nil
-	}))
-}
+func TestMain(m *testing.M) { os.Exit(server.Run(m, &api, 0, nil)) }

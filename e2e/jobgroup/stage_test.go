@@ -22,6 +22,7 @@ import (
 
 	"github.com/jobfate/jobfate/e2e/observe"
 	"github.com/jobfate/jobfate/e2e/server"
+	"github.com/jobfate/jobfate/e2e/world"
 	"github.com/jobfate/jobfate/group"
 	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/jobstatus"
@@ -70,11 +71,7 @@ func newStageWith(t *testing.T, script kubelet.Script, o server.Options) *stage 
 		t.Fatal(err)
 	}
 	o.Name, o.Args = "jobgroup-"+namespace, append(o.Args, "--namespace="+namespace)
-	controller, err := api.JobGroups(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { controller.Kill() })
+	controller := world.Run(t, api.JobGroups, o)
 	config := api.Config()
 	config.ContentType = ""
 	client, err := dynamic.NewForConfig(config)

@@ -13,14 +13,10 @@ import (
 	"context"
 	"flag"
 	"os"
-	"strconv"
 	"testing"
 
 	"github.com/jobfate/jobfate/e2e/server"
 )
-
-// atOnce is the number of cases that run in parallel. They mostly wait.
-const atOnce = 12
 
 var (
 	write = flag.Bool("write", false, "write results and the counts of docs/compatibility.md")
@@ -32,12 +28,7 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	flag.Parse()
-	if err := flag.Set("test.parallel", strconv.Itoa(atOnce)); err != nil {
-		panic(err)
-	}
-	os.Exit(server.Run(m, func(ctx context.Context, s *server.Server) (err error) {
-		api = s
+	os.Exit(server.Run(m, &api, 12, func(ctx context.Context, s *server.Server) (err error) {
 		if builtIn.controller, err = s.BuiltIn(ctx, server.Options{}); err != nil {
 			return err
 		}

@@ -2,7 +2,6 @@
 package live
 
 import (
-	"context"
 	"os"
 	"strconv"
 	"testing"
@@ -16,17 +15,13 @@ import (
 	"github.com/jobfate/jobfate/e2e/observe"
 	"github.com/jobfate/jobfate/e2e/proxy"
 	"github.com/jobfate/jobfate/e2e/server"
+	"github.com/jobfate/jobfate/e2e/world"
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
 var api *server.Server
 
-func TestMain(m *testing.M) {
-	os.Exit(server.Run(m, func(_ context.Context, s *server.Server) error {
-		api = s
-		return nil
-	}))
-}
+func TestMain(m *testing.M) { os.Exit(server.Run(m, &api, 0, nil)) }
 
 // stage is a namespace with pods of a Job that no controller runs. Without the Job the garbage
 // collector would delete the pods.
@@ -169,11 +164,7 @@ func TestAttemptsAreCountedByIndex(t *testing.T) {
 // The kubelet reads pods with one watch. It sends one request for each change of a pod.
 func TestCallsPerPod(t *testing.T) {
 	const pods = 200
-	p, err := proxy.Start(api.Config())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(p.Close)
+	p := world.Proxy(t, api)
 	client := kubernetes.NewForConfigOrDie(p.Config(api.Config()))
 	s := newStage(t, client, func(p kubelet.Pod) kubelet.Life {
 		life := kubelet.Succeed()

@@ -4,9 +4,7 @@ package metrics
 
 import (
 	"context"
-	"flag"
 	"os"
-	"strconv"
 	"testing"
 
 	"github.com/jobfate/jobfate/e2e/server"
@@ -17,16 +15,8 @@ var (
 	jobfate, builtIn *server.Controller
 )
 
-// atOnce is the number of worlds at a time. They mostly wait.
-const atOnce = 32
-
 func TestMain(m *testing.M) {
-	flag.Parse()
-	if err := flag.Set("test.parallel", strconv.Itoa(atOnce)); err != nil {
-		panic(err)
-	}
-	os.Exit(server.Run(m, func(ctx context.Context, s *server.Server) (err error) {
-		api = s
+	os.Exit(server.Run(m, &api, 32, func(ctx context.Context, s *server.Server) (err error) {
 		if jobfate, err = s.Jobfate(ctx, server.Options{Metrics: true}); err != nil {
 			return err
 		}

@@ -34,9 +34,8 @@ func TestOlderServers(t *testing.T) {
 			t.Fatal(err)
 		}
 		name := "minor-" + release.minor
-		managedBy := "jobfate.dev/" + name
-		c := run(t, server.Options{Name: name, Args: []string{"--managed-by=" + managedBy}})
-		w := newWorld(t, world.Side{Controller: c, ManagedBy: &managedBy}, kubelet.Succeed())
+		c := world.Start(t, api, server.Options{Name: name})
+		w := newWorld(t, c, kubelet.Succeed())
 		w.Create(at(3))
 		w.Until("succeeded=3 completed=0-2 " + world.Completed)
 		line := c.Log("lacks features", 1)
@@ -67,12 +66,11 @@ func TestJobManagedByGateIsOff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	managedBy := "jobfate.dev/gates"
-	c := run(t, server.Options{Name: "gates", Args: []string{"--managed-by=" + managedBy}})
-	awaitLog(t, c, "Starting workers")
+	c := world.Start(t, api, server.Options{Name: "gates"})
+	awaitLog(t, c.Controller, "Starting workers")
 	job, err := api.Client.BatchV1().Jobs(namespace).Create(t.Context(), &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{Name: "job"},
-		Spec: batchv1.JobSpec{ManagedBy: &managedBy, Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+		Spec: batchv1.JobSpec{ManagedBy: c.ManagedBy, Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
 			RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "main", Image: "image"}},
 		}}},
 	}, metav1.CreateOptions{})

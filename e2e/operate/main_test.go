@@ -3,11 +3,8 @@
 package operate
 
 import (
-	"context"
-	"flag"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -22,8 +19,6 @@ import (
 )
 
 const (
-	// atOnce is the number of tests that run in parallel. They mostly wait.
-	atOnce = 16
 	// patience is how long a test waits for a change that no watch reports.
 	patience = 90 * time.Second
 	// pollTime is the interval of checks.
@@ -32,40 +27,20 @@ const (
 
 var api *server.Server
 
-func TestMain(m *testing.M) {
-	flag.Parse()
-	if err := flag.Set("test.parallel", strconv.Itoa(atOnce)); err != nil {
-		panic(err)
-	}
-	os.Exit(server.Run(m, func(_ context.Context, s *server.Server) error {
-		api = s
-		return nil
-	}))
-}
+func TestMain(m *testing.M) { os.Exit(server.Run(m, &api, 16, nil)) }
 
 // start starts a controller behind a proxy, for Jobs that name it.
 func start(t *testing.T, name string, o server.Options) (*proxy.Proxy, world.Side) {
 	t.Helper()
-	p, err := proxy.Start(api.Config())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(p.Close)
-	managedBy := "jobfate.dev/" + name
+	p := world.Proxy(t, api)
 	o.Name, o.Via, o.Metrics = name, p.Config, true
-	o.Args = slices.Concat([]string{"--managed-by=" + managedBy}, o.Args)
-	return p, world.Side{Controller: run(t, o), ManagedBy: &managedBy}
+	return p, world.Start(t, api, o)
 }
 
 // run starts a controller until the test ends.
 func run(t *testing.T, o server.Options) *server.Controller {
 	t.Helper()
-	c, err := api.Jobfate(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { c.Kill() })
-	return c
+	return world.Run(t, api.Jobfate, o)
 }
 
 // await waits until a function reports nothing missing.

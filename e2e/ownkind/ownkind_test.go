@@ -25,8 +25,7 @@ import (
 var api *server.Server
 
 func TestMain(m *testing.M) {
-	os.Exit(server.Run(m, func(ctx context.Context, s *server.Server) error {
-		api = s
+	os.Exit(server.Run(m, &api, 0, func(ctx context.Context, s *server.Server) error {
 		_, err := s.Apply(ctx, "", "ownkind/testdata/crd.yaml")
 		return err
 	}))

@@ -26,8 +26,7 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	os.Exit(server.Run(m, func(ctx context.Context, s *server.Server) (err error) {
-		api = s
+	os.Exit(server.Run(m, &api, 0, func(ctx context.Context, s *server.Server) (err error) {
 		if binary, err = server.BuildMain(ctx, "../cmd/kubectl-jobfate"); err != nil {
 			return err
 		}

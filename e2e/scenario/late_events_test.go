@@ -1,7 +1,6 @@
 package scenario
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -19,30 +18,11 @@ type proxied struct {
 	*proxy.Proxy
 }
 
-// startProxied starts a controller behind a proxy, until the test ends.
-func startProxied(t *testing.T, start func(context.Context, server.Options) (*server.Controller, error), o server.Options) proxied {
-	t.Helper()
-	p, err := proxy.Start(api.Config())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(p.Close)
-	o.Via = p.Config
-	c, err := start(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { c.Kill() })
-	return proxied{world.BuiltIn(c), p}
-}
-
 // jobfateProxied starts a controller with a unique name.
 func jobfateProxied(t *testing.T, name string) proxied {
 	t.Helper()
-	managedBy := "jobfate.dev/" + name
-	side := startProxied(t, api.Jobfate, server.Options{Name: name, Args: []string{"--managed-by=" + managedBy}})
-	side.ManagedBy = &managedBy
-	return side
+	p := world.Proxy(t, api)
+	return proxied{world.Start(t, api, server.Options{Name: name, Via: p.Config}), p}
 }
 
 // builtInProxied starts another built-in controller. The shared one, which would run the same
@@ -50,7 +30,8 @@ func jobfateProxied(t *testing.T, name string) proxied {
 func builtInProxied(t *testing.T) proxied {
 	t.Helper()
 	standAside(t, builtIn)
-	return startProxied(t, api.BuiltIn, server.Options{Name: "built-in-late"})
+	p := world.Proxy(t, api)
+	return proxied{world.BuiltIn(world.Run(t, api.BuiltIn, server.Options{Name: "built-in-late", Via: p.Config})), p}
 }
 
 // hold holds back all events of a resource from a controller until it is released.

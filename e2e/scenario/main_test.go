@@ -5,16 +5,11 @@ package scenario
 
 import (
 	"context"
-	"flag"
 	"os"
-	"strconv"
 	"testing"
 
 	"github.com/jobfate/jobfate/e2e/server"
 )
-
-// atOnce is how many tests run at a time. They mostly wait.
-const atOnce = 32
 
 var (
 	api *server.Server
@@ -23,12 +18,7 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	flag.Parse()
-	if err := flag.Set("test.parallel", strconv.Itoa(atOnce)); err != nil {
-		panic(err)
-	}
-	os.Exit(server.Run(m, func(ctx context.Context, s *server.Server) (err error) {
-		api = s
+	os.Exit(server.Run(m, &api, 32, func(ctx context.Context, s *server.Server) (err error) {
 		if jobfate, err = s.Jobfate(ctx, server.Options{}); err != nil {
 			return err
 		}

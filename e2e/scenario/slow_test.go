@@ -19,13 +19,7 @@ import (
 // tests. So much happens between two writes of one sync.
 func slowly(t *testing.T, name string) world.Side {
 	t.Helper()
-	managedBy := "jobfate.dev/" + name
-	c, err := api.Jobfate(t.Context(), server.Options{Name: name, QPS: 1, Burst: 1, Args: []string{"--managed-by=" + managedBy}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { c.Kill() })
-	return world.Side{Controller: c, ManagedBy: &managedBy}
+	return world.Start(t, api, server.Options{Name: name, QPS: 1, Burst: 1})
 }
 
 // countedOnce checks from now on that the status counts no more pods than have ended, and that

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"testing"
@@ -13,12 +12,7 @@ import (
 
 var api *Server
 
-func TestMain(m *testing.M) {
-	os.Exit(Run(m, func(_ context.Context, s *Server) error {
-		api = s
-		return nil
-	}))
-}
+func TestMain(m *testing.M) { os.Exit(Run(m, &api, 0, nil)) }
 
 // The server enforces permissions: the account of the built-in controller may create pods, but
 // may not read secrets.

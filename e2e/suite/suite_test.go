@@ -2,7 +2,6 @@
 package suite
 
 import (
-	"context"
 	"os"
 	"slices"
 	"strings"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/jobfate/jobfate/e2e/proxy"
 	"github.com/jobfate/jobfate/e2e/server"
+	"github.com/jobfate/jobfate/e2e/world"
 	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
@@ -27,22 +27,13 @@ const deploy = "../../examples/suite/deploy"
 
 var api *server.Server
 
-func TestMain(m *testing.M) {
-	os.Exit(server.Run(m, func(_ context.Context, s *server.Server) error {
-		api = s
-		return nil
-	}))
-}
+func TestMain(m *testing.M) { os.Exit(server.Run(m, &api, 0, nil)) }
 
 // The cluster role has all permissions that the controller needs, and no others. A shard fails
 // once, and the controller is killed meanwhile.
 func TestSuite(t *testing.T) {
-	p, err := proxy.Start(api.Config())
-	must(t, err)
-	t.Cleanup(p.Close)
-	controller, err := api.Suites(t.Context(), server.Options{Via: p.Config})
-	must(t, err)
-	t.Cleanup(func() { controller.Kill() })
+	p := world.Proxy(t, api)
+	controller := world.Run(t, api.Suites, server.Options{Via: p.Config})
 	namespace, err := api.Namespace(t.Context(), "suite")
 	must(t, err)
 	k := kubelet.Start(t.Context(), api.Client, namespace, func(p kubelet.Pod) kubelet.Life {

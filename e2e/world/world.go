@@ -3,6 +3,8 @@
 package world
 
 import (
+	"context"
+	"slices"
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -12,6 +14,7 @@ import (
 	"k8s.io/client-go/util/retry"
 
 	"github.com/jobfate/jobfate/e2e/observe"
+	"github.com/jobfate/jobfate/e2e/proxy"
 	"github.com/jobfate/jobfate/e2e/server"
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
@@ -30,6 +33,37 @@ func Jobfate(c *server.Controller) Side { return Side{c, new(server.ManagedBy)} 
 
 // BuiltIn is the side of the built-in controller.
 func BuiltIn(c *server.Controller) Side { return Side{c, nil} }
+
+// Start starts a controller of jobfate until the test ends, for Jobs that name it. Its options have a name.
+func Start(t *testing.T, s *server.Server, o server.Options) Side {
+	t.Helper()
+	managedBy := "jobfate.dev/" + o.Name
+	o.Args = slices.Concat([]string{"--managed-by=" + managedBy}, o.Args)
+	return Side{Run(t, s.Jobfate, o), &managedBy}
+}
+
+// Run starts a controller until the test ends.
+func Run(t *testing.T, start func(context.Context, server.Options) (*server.Controller, error),
+	o server.Options) *server.Controller {
+	t.Helper()
+	c, err := start(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Kill() }) // the process that runs then
+	return c
+}
+
+// Proxy starts a proxy until the test ends.
+func Proxy(t *testing.T, s *server.Server) *proxy.Proxy {
+	t.Helper()
+	p, err := proxy.Start(s.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	return p
+}
 
 // World is a namespace in which a controller runs a Job. An error fails the test T.
 type World struct {
