@@ -7,10 +7,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cockroachdb/datadriven"
 	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
 )
 
 func ptr[T any](v T) *T { return &v }
@@ -78,181 +80,61 @@ func drawn(r *Result) string {
 	return b.String()
 }
 
-// TestPlay syncs at once after each change, so that the times are easy to follow. TestBatches
-// tests the batch period.
-func TestPlay(t *testing.T) {
-	for _, tc := range []struct {
-		reason   string
-		job      *batchv1.Job
-		scenario string
-		want     string
-	}{
-		{"all pods succeed", indexed(2, 1), "", `0: 1s-11s Succeeded
-1: 12s-22s Succeeded
-Complete CompletionsReached at 22s: 2 pods, 20s`},
-		{"an index fails once, and is retried after a delay", indexed(2, 2, perIndex(1)), "pods: [{indexes: '1', exits: [1, 0], durations: [5s, 2s]}]", `0: 1s-11s Succeeded
-1: 1s-6s Failed 17s-19s Succeeded wait 6s-16s
-Complete CompletionsReached at 19s: 3 pods, 17s`},
-		{"an index fails for good", indexed(2, 2, perIndex(0)), "pods: [{indexes: '1', exits: [1]}]", `0: 1s-11s Succeeded
-1: 1s-11s Failed
-Failed FailedIndexes at 11s: 2 pods, 20s`},
-		{"a Job that is not Indexed backs off as a whole", indexed(2, 2, nonIndexed), "pods: [{exits: [1, 0]}]", `0: 1s-11s Failed 12s-22s Succeeded
-1: 1s-11s Succeeded
-Complete CompletionsReached at 22s: 3 pods, 30s`},
-		{"the limit of the Job is passed", indexed(1, 1, nonIndexed, func(s *batchv1.JobSpec) { s.BackoffLimit = ptr(int32(1)) }), "pods: [{exits: [1]}]", `0: 1s-11s Failed 22s-32s Failed
-wait 11s-21s
-Failed BackoffLimitExceeded at 32s: 2 pods, 20s`},
-		{"a rule fails the Job, and its other pods stop", indexed(2, 2, ignoreDisruptions), "pods: [{indexes: '0', exits: [42]}, {durations: [1h]}]", `0: 1s-11s Failed (FailJob)
-1: 1s-12s Deleted
-Failed PodFailurePolicy at 12s: 2 pods, 21s`},
-		{"a pod evicts itself, and is not counted", indexed(1, 1, ignoreDisruptions, func(s *batchv1.JobSpec) { s.BackoffLimit = ptr(int32(0)) }),
-			"pods: [{evict: true, chance: 0.5}]\nseed: 1", `0: 1s-12s Evicted (Ignore) 23s-34s Evicted (Ignore) 55s-1m5s Succeeded
-wait 12s-22s
-wait 34s-54s
-Complete CompletionsReached at 1m5s: 3 pods, 32s`},
-		{"a node is drained", indexed(2, 2, ignoreDisruptions), "events: [{at: 5s, evict: 1}]", `0: 1s-11s Succeeded
-1: 1s-6s Evicted (Ignore) 12s-22s Succeeded
-wait 6s-11s
-Complete CompletionsReached at 22s: 3 pods, 25s`},
-		{"all are evicted before they run", indexed(1, 1), "startDelay: 5s\nevents: [{at: 2s, evict: all}]", `0: never-2s Evicted 17s-27s Succeeded
-wait 2s-12s
-Complete CompletionsReached at 27s: 2 pods, 10s`},
-		{"pods that wait for a node are not evicted", indexed(3, 3), "capacity: 1\nevents: [{at: 5s, evict: all}]", `0: 1s-6s Evicted 29s-39s Succeeded
-1: 7s-17s Succeeded
-2: 18s-28s Succeeded
-wait 5s-15s
-Complete CompletionsReached at 39s: 4 pods, 35s`},
-		{"a pod that would back off is no longer needed", indexed(2, 2, perIndex(1)), "startDelay: 5s\nevents: [{at: 2s, parallelism: 0, evict: '0'}]", `0: never-2s Evicted
-1: never-2s Deleted
-Stalled  at 2s: 2 pods, 0s`},
-		{"suspended and resumed", indexed(2, 2), "stopDelay: 3s\nevents: [{at: 4s, suspend: true}, {at: 20s, suspend: false}]", `0: 1s-7s Deleted 21s-31s Succeeded
-1: 1s-7s Deleted 21s-31s Succeeded
-Complete CompletionsReached at 31s: 4 pods, 32s`},
-		{"suspended forever", indexed(1, 1), "events: [{at: 4s, suspend: true}]", `0: 1s-5s Deleted
-Stalled  at 5s: 1 pods, 4s`},
-		{"scaled", indexed(4, 1), "events: [{at: 4s, parallelism: 3}, {at: 6s, parallelism: 3, completions: 3}]", `0: 1s-11s Succeeded
-1: 5s-15s Succeeded
-2: 5s-15s Succeeded
-Complete CompletionsReached at 15s: 3 pods, 30s`},
-		{"out of time", indexed(1, 1), "limit: 7s", `0: 1s-open Unfinished
-OutOfTime  at 7s: 1 pods, 6s`},
-		{"restarted in place", indexed(1, 1, func(s *batchv1.JobSpec) { s.Template.Spec.RestartPolicy = corev1.RestartPolicyOnFailure }),
-			"pods: [{exits: [1, 1, 0], durations: [3s]}]", `0: 1s-20s Succeeded
-Complete CompletionsReached at 20s: 1 pods, 19s`},
-		{"a run of more than ten minutes ends the crash back-off", indexed(1, 1, func(s *batchv1.JobSpec) { s.Template.Spec.RestartPolicy = corev1.RestartPolicyOnFailure }),
-			"pods: [{exits: [1, 1, 1, 0], durations: [3s, 3s, 601s, 3s]}]", `0: 1s-10m21s Succeeded
-Complete CompletionsReached at 10m21s: 1 pods, 10m20s`},
-		{"a run of ten minutes does not", indexed(1, 1, func(s *batchv1.JobSpec) { s.Template.Spec.RestartPolicy = corev1.RestartPolicyOnFailure }),
-			"pods: [{exits: [1, 1, 1, 0], durations: [3s, 3s, 600s, 3s]}]", `0: 1s-10m40s Succeeded
-Complete CompletionsReached at 10m40s: 1 pods, 10m39s`},
-		{"restarted in place by a rule", indexed(1, 1, ruled(corev1.ContainerRestartRuleActionRestart)), "pods: [{exits: [42, 42, 0], durations: [3s]}]", `0: 1s-20s Succeeded
-Complete CompletionsReached at 20s: 1 pods, 19s`},
-		{"all containers restarted by a rule, without a backoff", indexed(1, 1, ruled(corev1.ContainerRestartRuleActionRestartAllContainers)), "pods: [{exits: [42, 42, 0], durations: [3s]}]", `0: 1s-12s Succeeded
-Complete CompletionsReached at 12s: 1 pods, 11s`},
-		{"restarted forever", indexed(1, 1, ruled(corev1.ContainerRestartRuleActionRestart)), "pods: [{exits: [42]}]\nlimit: 30m", `0: 1s-open Unfinished
-OutOfTime  at 30m: 1 pods, 29m59s`},
-		{"no rule matches", indexed(1, 1, ruled(corev1.ContainerRestartRuleActionRestart)), "pods: [{exits: [1, 0]}]", `0: 1s-11s Failed 22s-32s Succeeded
-wait 11s-21s
-Complete CompletionsReached at 32s: 2 pods, 20s`},
-		{"the policy of the container decides", indexed(1, 1, func(s *batchv1.JobSpec) {
-			s.Template.Spec.RestartPolicy = corev1.RestartPolicyOnFailure
-			s.Template.Spec.Containers[0].RestartPolicy = ptr(corev1.ContainerRestartPolicyNever)
-		}), "pods: [{exits: [1, 0]}]", `0: 1s-11s Failed 22s-32s Succeeded
-wait 11s-21s
-Complete CompletionsReached at 32s: 2 pods, 20s`},
-		{"a deadline", indexed(1, 1, func(s *batchv1.JobSpec) { s.ActiveDeadlineSeconds = ptr(int64(7)) }), "", `0: 1s-8s Deleted
-Failed DeadlineExceeded at 8s: 1 pods, 7s`},
-		{"random durations", indexed(2, 2), "pods: [{spread: 10s}]\nseed: 1", `0: 1s-16.983s Succeeded
-1: 1s-18.194s Succeeded
-Complete CompletionsReached at 18.194s: 2 pods, 33.177s`},
-	} {
-		t.Run(tc.reason, func(t *testing.T) { checkPlay(t, tc.job, "batchPeriod: 0s\n"+tc.scenario, tc.want) })
+// eventsOf returns the events, one per line.
+func eventsOf(r *Result) string {
+	var b strings.Builder
+	for _, h := range r.Happened {
+		b.WriteString(h.At.String() + " " + h.Text + "\n")
 	}
+	return b.String()
 }
 
-// ruled returns a change of the spec: exit code 42 leads to an action.
-func ruled(action corev1.ContainerRestartRuleAction) func(*batchv1.JobSpec) {
-	return func(s *batchv1.JobSpec) {
-		c := &s.Template.Spec.Containers[0]
-		c.RestartPolicy = ptr(corev1.ContainerRestartPolicyNever)
-		c.RestartPolicyRules = []corev1.ContainerRestartRule{{Action: action, ExitCodes: &corev1.ContainerRestartRuleOnExitCodes{
-			Operator: corev1.ContainerRestartRuleOnExitCodesOpIn, Values: []int32{42}}}}
-	}
-}
-
-// checkPlay simulates a Job twice, and compares the results.
-func checkPlay(t *testing.T, job *batchv1.Job, scenario, want string) *Result {
-	t.Helper()
-	s, err := ReadScenario([]byte(scenario))
-	if err != nil {
-		t.Fatal(err)
-	}
-	before := job.DeepCopy()
-	got, err := Play(job, s, Settings{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, drawn(got)); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
-	if diff := cmp.Diff(before, job); diff != "" {
-		t.Errorf("the Job was changed:\n%s", diff)
-	}
-	again, err := Play(job, s, Settings{})
-	if diff := cmp.Diff(got, again); err != nil || diff != "" {
-		t.Errorf("the second time: got %v and\n%s\nwant the same", err, diff)
-	}
-	return got
-}
-
-// TestBatches checks when the controller syncs. Like the controller of Kubernetes it syncs one
-// second after a change of a pod, unless a sync is due earlier, and at once after a change of
-// the spec.
-func TestBatches(t *testing.T) {
-	for _, tc := range []struct {
-		reason   string
-		job      *batchv1.Job
-		scenario string
-		want     string
-		syncs    int
-	}{
-		{"each change waits for more", indexed(2, 1), "", `0: 1s-11s Succeeded
-1: 13s-23s Succeeded
-Complete CompletionsReached at 24s: 2 pods, 20s`, 7},
-		{"further changes join the batch and do not delay it", indexed(6, 3),
-			"pods: [{indexes: '0', durations: [9600ms]}, {indexes: '1', durations: [9s]}, {indexes: '2', durations: [10200ms]}]", `0: 1s-10.6s Succeeded
-1: 1s-10s Succeeded
-2: 1s-11.2s Succeeded
-3: 12s-22s Succeeded
-4: 12s-22s Succeeded
-5: 13s-23s Succeeded
-Complete CompletionsReached at 23s: 6 pods, 58.8s`, 8},
-		{"a new spec is observed at once", indexed(2, 1), "events: [{at: 3s, parallelism: 2}]", `0: 1s-11s Succeeded
-1: 4s-14s Succeeded
-Complete CompletionsReached at 15s: 2 pods, 20s`, 9},
-		{"a failure is observed late, but its delay begins at the failure", indexed(1, 1, perIndex(1)), "pods: [{exits: [1, 0]}]", `0: 1s-11s Failed 22s-32s Succeeded wait 12s-21s
-Complete CompletionsReached at 33s: 2 pods, 20s`, 9},
-		{"a long period", indexed(2, 2), "batchPeriod: 10s", `0: 1s-11s Succeeded
-1: 1s-11s Succeeded
-Complete CompletionsReached at 20s: 2 pods, 20s`, 3},
-	} {
-		t.Run(tc.reason, func(t *testing.T) {
-			s, err := ReadScenario([]byte(tc.scenario))
+// TestScripts simulates the Jobs of testdata, each twice. A directive has the spec of a Job, in addition to that of
+// indexed, and a scenario. It prints the pods, and with
+//
+//	play     syncs at once after each change, so that the times are easy to follow
+//	events   does the same, and prints what happens to nodes and pods
+//	batches  keeps the batch period, and prints the number of syncs
+func TestScripts(t *testing.T) {
+	datadriven.Walk(t, "testdata", func(t *testing.T, file string) {
+		datadriven.RunTest(t, file, func(t *testing.T, d *datadriven.TestData) string {
+			spec, scenario, _ := strings.Cut(d.Input, "\n")
+			job := indexed(1, 1)
+			if err := yaml.UnmarshalStrict([]byte(spec), &job.Spec); err != nil {
+				t.Fatalf("%s: %v", d.Pos, err)
+			}
+			if d.Cmd != "batches" {
+				scenario = "batchPeriod: 0s\n" + scenario
+			}
+			s, err := ReadScenario([]byte(scenario))
 			if err != nil {
-				t.Fatal(err)
+				t.Fatalf("%s: %v", d.Pos, err)
 			}
-			got, err := Play(tc.job, s, Settings{})
+			before := job.DeepCopy()
+			got, err := Play(job, s, Settings{})
 			if err != nil {
-				t.Fatal(err)
+				t.Fatalf("%s: %v", d.Pos, err)
 			}
-			if diff := cmp.Diff(tc.want, drawn(got)); diff != "" {
-				t.Errorf("-want +got:\n%s", diff)
+			if diff := cmp.Diff(before, job); diff != "" {
+				t.Errorf("%s: the Job was changed:\n%s", d.Pos, diff)
 			}
-			if got.Totals.Syncs != tc.syncs {
-				t.Errorf("got %d syncs, want %d", got.Totals.Syncs, tc.syncs)
+			again, err := Play(job, s, Settings{})
+			if diff := cmp.Diff(got, again); err != nil || diff != "" {
+				t.Errorf("%s: the second time: got %v and\n%s\nwant the same", d.Pos, err, diff)
 			}
+			if (got.End == Stalled) != (got.WaitsFor != "") {
+				t.Errorf("%s: %s: waits for %q", d.Pos, got.End, got.WaitsFor)
+			}
+			out := drawn(got) + "\n"
+			switch d.Cmd {
+			case "events":
+				out += eventsOf(got)
+			case "batches":
+				out += fmt.Sprintf("%d syncs\n", got.Totals.Syncs)
+			}
+			return out
 		})
-	}
+	})
 }
 
 // TestInterrupted interrupts simulations. The result holds everything up to then.
