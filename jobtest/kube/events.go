@@ -9,7 +9,7 @@ import (
 // the values, which are immutable.
 
 func toCoreEvent(e *eventsv1.Event) *corev1.Event {
-	to := &corev1.Event{
+	return &corev1.Event{
 		ObjectMeta:          e.ObjectMeta,
 		EventTime:           e.EventTime,
 		ReportingController: e.ReportingController,
@@ -24,15 +24,12 @@ func toCoreEvent(e *eventsv1.Event) *corev1.Event {
 		FirstTimestamp:      e.DeprecatedFirstTimestamp,
 		LastTimestamp:       e.DeprecatedLastTimestamp,
 		Count:               e.DeprecatedCount,
+		Series:              (*corev1.EventSeries)(e.Series),
 	}
-	if e.Series != nil {
-		to.Series = &corev1.EventSeries{Count: e.Series.Count, LastObservedTime: e.Series.LastObservedTime}
-	}
-	return to
 }
 
 func fromCoreEvent(e *corev1.Event) *eventsv1.Event {
-	to := &eventsv1.Event{
+	return &eventsv1.Event{
 		ObjectMeta:               e.ObjectMeta,
 		EventTime:                e.EventTime,
 		ReportingController:      e.ReportingController,
@@ -47,9 +44,6 @@ func fromCoreEvent(e *corev1.Event) *eventsv1.Event {
 		DeprecatedFirstTimestamp: e.FirstTimestamp,
 		DeprecatedLastTimestamp:  e.LastTimestamp,
 		DeprecatedCount:          e.Count,
+		Series:                   (*eventsv1.EventSeries)(e.Series),
 	}
-	if e.Series != nil {
-		to.Series = &eventsv1.EventSeries{Count: e.Series.Count, LastObservedTime: e.Series.LastObservedTime}
-	}
-	return to
 }

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/cluster"
@@ -20,84 +21,80 @@ import (
 // serve decides about a request of the controller. The cluster of the schedule has the Jobs
 // and the pods, package kube everything else.
 func (e *Env) serve(r *kube.Request) kube.Verdict {
-	var answer *kube.Answer
-	var err error
-	switch r.Resource.GroupResource() {
-	case batchv1.Resource("jobs"):
-		answer, err = e.serveJob(r)
-	case corev1.Resource("pods"):
-		answer, err = e.servePod(r)
+	of := r.Resource.GroupResource()
+	switch of {
 	case corev1.Resource("events"):
-		answer = &kube.Answer{Objects: []kube.Object{&corev1.Event{}}}
+		return kube.Verdict{Answer: &kube.Answer{Objects: []kube.Object{&corev1.Event{}}}}
+	case batchv1.Resource("jobs"), corev1.Resource("pods"):
+	default:
+		return kube.Verdict{}
 	}
+	q, err := e.request(r)
 	if err != nil {
 		return kube.Verdict{Err: err}
 	}
-	return kube.Verdict{Answer: answer}
-}
-
-func (e *Env) serveJob(r *kube.Request) (*kube.Answer, error) {
-	q := &cluster.Request{Namespace: r.Namespace, Name: r.Name}
-	switch r.Verb + "/" + r.Subresource {
-	case "get/":
-		q.Verb = cluster.Get
-	case "list/":
-		q.Verb = cluster.ListJobs
-	case "update/status":
-		sent, err := r.Decode()
-		if err != nil {
-			return nil, err
-		}
-		q.Verb, q.Job = cluster.Status, sent.(*batchv1.Job)
-	case "patch/status":
-		if r.ContentType != string(types.MergePatchType) {
-			return nil, e.unserved("a patch of type "+r.ContentType, r.Resource.Resource)
-		}
-		q.Verb, q.Patch = cluster.Status, r.Body
-	default:
-		return nil, e.unservedRequest(r)
-	}
 	a, err := e.send(q)
 	if err != nil {
-		return nil, err
+		return kube.Verdict{Err: err}
 	}
 	answer := &kube.Answer{Version: a.Version}
-	if a.Job != nil {
+	switch {
+	case a.Job != nil:
 		answer.Objects = append(answer.Objects, a.Job)
+	case a.Pod != nil:
+		answer.Objects = append(answer.Objects, a.Pod)
+	case q.Verb == cluster.Patch: // the pod is gone with its last finalizer
+		answer.Objects = append(answer.Objects,
+			&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: r.Name}})
 	}
 	for _, job := range a.Jobs {
 		answer.Objects = append(answer.Objects, job)
 	}
-	return answer, nil
+	for _, pod := range a.Pods {
+		answer.Objects = append(answer.Objects, pod)
+	}
+	return kube.Verdict{Answer: answer}
 }
 
-func (e *Env) servePod(r *kube.Request) (*kube.Answer, error) {
-	q := &cluster.Request{Namespace: r.Namespace, Name: r.Name}
-	switch r.Verb + "/" + r.Subresource {
-	case "get/":
-		q.Verb = cluster.GetPod
-	case "list/":
-		q.Verb = cluster.List
-	case "create/":
-		sent, err := r.Decode()
-		if err != nil {
+// request returns a request for Jobs or pods as the cluster serves it.
+func (e *Env) request(r *kube.Request) (q *cluster.Request, err error) {
+	var sent kube.Object
+	if r.Verb == "create" || r.Verb == "update" {
+		if sent, err = r.Decode(); err != nil {
 			return nil, err
 		}
+	}
+	q = &cluster.Request{Namespace: r.Namespace, Name: r.Name}
+	of := r.Resource.Resource
+	if r.Subresource != "" {
+		of += "/" + r.Subresource
+	}
+	switch r.Verb + " " + of {
+	case "get jobs":
+		q.Verb = cluster.Get
+	case "list jobs":
+		q.Verb = cluster.ListJobs
+	case "update jobs/status":
+		q.Verb, q.Job = cluster.Status, sent.(*batchv1.Job)
+	case "patch jobs/status":
+		if r.ContentType != string(types.MergePatchType) {
+			return nil, e.unserved("a patch of type "+r.ContentType, of)
+		}
+		q.Verb, q.Patch = cluster.Status, r.Body
+	case "get pods":
+		q.Verb = cluster.GetPod
+	case "list pods":
+		q.Verb = cluster.List
+	case "create pods":
 		if sent.GetResourceVersion() != "" {
 			return nil, apierrors.NewBadRequest("resourceVersion should not be set on objects to be created")
 		}
 		q.Verb, q.Pod = cluster.Create, sent.(*corev1.Pod)
-	case "update/":
-		sent, err := r.Decode()
-		if err != nil {
-			return nil, err
-		}
+	case "update pods":
 		q.Verb = cluster.Patch
-		if q.Patch, err = json.Marshal(map[string]any{"metadata": sent.(*corev1.Pod).ObjectMeta}); err != nil {
-			return nil, err
-		}
+		q.Patch, err = json.Marshal(map[string]any{"metadata": sent.(*corev1.Pod).ObjectMeta})
 		q.Edit = func(old *corev1.Pod) (*corev1.Pod, error) { return updated(old, sent.(*corev1.Pod)) }
-	case "patch/":
+	case "patch pods":
 		q.Verb, q.Patch = cluster.Patch, r.Body
 		if r.ContentType == string(types.StrategicMergePatchType) {
 			break // the cluster applies it
@@ -109,32 +106,15 @@ func (e *Env) servePod(r *kube.Request) (*kube.Answer, error) {
 			}
 			return updated(old, next.(*corev1.Pod))
 		}
-	case "delete/":
-		options, err := r.DeleteOptions()
-		if err != nil {
-			return nil, err
+	case "delete pods":
+		var options *metav1.DeleteOptions
+		if options, err = r.DeleteOptions(); err == nil {
+			q.Verb, q.Options = cluster.Delete, *options
 		}
-		q.Verb, q.Options = cluster.Delete, *options
 	default:
-		return nil, e.unservedRequest(r)
+		return nil, e.unserved("a "+r.Verb, of)
 	}
-	a, err := e.send(q)
-	if err != nil {
-		return nil, err
-	}
-	answer := &kube.Answer{Version: a.Version}
-	switch {
-	case a.Pod != nil:
-		answer.Objects = append(answer.Objects, a.Pod)
-	case r.Verb != "list" && r.Verb != "delete": // the pod is gone with its last finalizer
-		gone := &corev1.Pod{}
-		gone.Namespace, gone.Name = r.Namespace, r.Name
-		answer.Objects = append(answer.Objects, gone)
-	}
-	for _, pod := range a.Pods {
-		answer.Objects = append(answer.Objects, pod)
-	}
-	return answer, nil
+	return q, err
 }
 
 // updated returns the next version of a pod after an update or a patch. They can only change
@@ -183,14 +163,6 @@ func (e *Env) answer(err error) error {
 		return context.Canceled
 	}
 	return err
-}
-
-func (e *Env) unservedRequest(r *kube.Request) error {
-	of := r.Resource.Resource
-	if r.Subresource != "" {
-		of += "/" + r.Subresource
-	}
-	return e.unserved("a "+r.Verb, of)
 }
 
 // unserved returns the error of an unsupported request. It fails the test, even if Reconcile
