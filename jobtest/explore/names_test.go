@@ -35,20 +35,26 @@ func (n namer) Sync(client *cluster.Client) (time.Duration, error) {
 	return n.Searchable.Sync(client)
 }
 
-// The API server rejects a second pod with the same name. Ended pods stay, so a controller
-// that uses one name gets stuck, and the search finds that.
-func TestPodsWithTheSameName(t *testing.T) {
+// searchWithOneName returns the search for a namer, and the number of pods that were rejected.
+func searchWithOneName(t *testing.T) (x *search, refused *int) {
 	c := jobOf(2, indexed)
-	refused := 0
+	refused = new(int)
 	c.Pods = 3
-	c.New = func() Searchable { return namer{FromCaller(jobtest.NewCaller()), &refused} }
+	c.New = func() Searchable { return namer{FromCaller(jobtest.NewCaller()), refused} }
 	x, err := newSearch(c)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return x, refused
+}
+
+// The API server rejects a second pod with the same name. Ended pods stay, so a controller
+// that uses one name gets stuck, and the search finds that.
+func TestPodsWithTheSameName(t *testing.T) {
+	x, refused := searchWithOneName(t)
 	r, err := x.run()
-	if err != nil || r.Found == nil || r.Found.Violation.Property != "L1" || refused == 0 {
-		t.Fatalf("got %+v (%v), and %d pods were rejected; want L1 and some", r, err, refused)
+	if err != nil || r.Found == nil || r.Found.Violation.Property != "L1" || *refused == 0 {
+		t.Fatalf("got %+v (%v), and %d pods were rejected; want L1 and some", r, err, *refused)
 	}
 	for _, s := range x.states {
 		if n := s.pods; n[0].stored != 0 && (n[1].stored != 0 || n[2].stored != 0) || n[1].stored != 0 && n[2].stored != 0 {
@@ -60,14 +66,7 @@ func TestPodsWithTheSameName(t *testing.T) {
 // A request applies to the pod that has the name now, even if the controller means another
 // one.
 func TestRequest_appliesToThePodWithTheName(t *testing.T) {
-	c := jobOf(2, indexed)
-	refused := 0
-	c.Pods = 3
-	c.New = func() Searchable { return namer{FromCaller(jobtest.NewCaller()), &refused} }
-	x, err := newSearch(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x, _ := searchWithOneName(t)
 	s := x.states[0]
 	s.at = x.begin(&s)
 	if a, v := x.serve(&s); v != nil || a.kind != fine {
