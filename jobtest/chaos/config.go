@@ -143,12 +143,10 @@ func Run(cfg Config) Report {
 
 // shrink returns a run of a shorter schedule with the same violation, and with its log.
 func (r *run) shrink() *run {
-	logged, again := driver.Search(r, r.Retries, func(p driver.Plan, logged bool) *run {
+	return driver.Search(r, r.Retries, func(p driver.Plan, logged bool) *run {
 		next := newRun(r.Config, p)
 		next.log.On = logged
 		next.live()
 		return next
 	})
-	logged.unrepeated = !again
-	return logged
 }

@@ -28,21 +28,20 @@ type run struct {
 	nested  bool    // the sync is in progress during a sync of another leader
 	started int     // the number of leaders so far
 
-	calm       bool // faults have stopped
-	noPods     bool // and every creation is rejected
-	kinds      []int
-	broken     *referee.Violation
-	of         types.NamespacedName // the Job of the violation
-	reach      Reach
-	syncs      int
-	writes     int
-	log        runLog
-	last       cluster.Outcome  // of the last sync
-	cause      string           // of a stall
-	unrepeated bool             // the violation did not occur again
-	served     *cluster.Request // the last request that had an effect
-	change     *cluster.Step    // of the last request that has changed something
-	created    types.UID        // the last pod that a controller created
+	calm    bool // faults have stopped
+	noPods  bool // and every creation is rejected
+	kinds   []int
+	broken  *referee.Violation
+	of      types.NamespacedName // the Job of the violation
+	reach   Reach
+	syncs   int
+	writes  int
+	log     runLog
+	last    cluster.Outcome  // of the last sync
+	cause   string           // of a stall
+	served  *cluster.Request // the last request that had an effect
+	change  *cluster.Step    // of the last request that has changed something
+	created types.UID        // the last pod that a controller created
 	// If calm is set: the requests that were rejected in the last sync, and in the current
 	// one.
 	refused, refusing map[string]bool

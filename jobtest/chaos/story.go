@@ -8,7 +8,7 @@ import (
 
 // story returns the report.
 func (r *run) story() string {
-	s := story.Report{Violation: r.broken, Seed: r.Seed, Again: r.Again, Chance: r.unrepeated, Log: &r.log.Log,
+	s := story.Report{Violation: r.broken, Seed: r.Seed, Again: r.Again, Chance: r.Unrepeated, Log: &r.log.Log,
 		End: r.objects()}
 	if len(r.slots) > 1 {
 		s.Of = r.of.String()

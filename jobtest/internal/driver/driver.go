@@ -37,11 +37,14 @@ func (p Plan) upto(step int) Plan {
 type Schedule struct {
 	*rand.Rand
 	// Step is the number of the step in progress.
-	Step     int
-	seed     uint64
-	source   *rand.PCG
-	plan     Plan
-	happened []string // actions and faults
+	Step int
+	// Unrepeated says that Search found no violation in further runs: the controller is not
+	// deterministic.
+	Unrepeated bool
+	seed       uint64
+	source     *rand.PCG
+	plan       Plan
+	happened   []string // actions and faults
 }
 
 // NewSchedule returns the schedule of a plan. Its choices depend on the plan and the seed.
@@ -86,9 +89,8 @@ type Run interface {
 // text. It uses at most the given number of runs. It returns a run of the shortest plan,
 // which is the only run with a log.
 //
-// If no further run violates the property, the controller is not deterministic. Search then
-// returns the original run, and again is false.
-func Search[R Run](found R, runs int, run func(p Plan, recorded bool) R) (shortest R, again bool) {
+// If no further run violates the property, Search returns the original run, with Unrepeated set.
+func Search[R Run](found R, runs int, run func(p Plan, recorded bool) R) (shortest R) {
 	s := found.schedule()
 	same := func(r R) bool { return r.Violation() != nil && r.Violation().Same(found.Violation()) }
 	p := s.plan.upto(s.Step).shorten(s.happened, func(less Plan) bool {
@@ -97,10 +99,11 @@ func Search[R Run](found R, runs int, run func(p Plan, recorded bool) R) (shorte
 	})
 	for range 3 {
 		if r := run(p, true); same(r) {
-			return r, true
+			return r
 		}
 	}
-	return found, false
+	s.Unrepeated = true
+	return found
 }
 
 // shorten leaves out everything that is not needed.

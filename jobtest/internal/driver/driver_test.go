@@ -61,9 +61,9 @@ func TestSearch(t *testing.T) {
 				return result{broken: violation}
 			}
 			all := &Schedule{Step: 200, plan: Until(200), happened: []string{"a", "b", "c"}}
-			got, ok := Search(result{all, violation}, c.runs, run)
-			if !ok || got.broken != violation || recorded != 1 {
-				t.Errorf("found again: %v, with %v, recorded %d times; want it recorded once", ok, got.broken, recorded)
+			got := Search(result{all, violation}, c.runs, run)
+			if got.broken != violation || recorded != 1 || all.Unrepeated {
+				t.Errorf("found %v, recorded %d times; want it recorded once", got.broken, recorded)
 			}
 			if !slices.Equal(last.Steps, c.steps) || !slices.Equal(last.Off, c.off) {
 				t.Errorf("the plan has the steps %v without %q, want %v without %q", last.Steps, last.Off, c.steps, c.off)
@@ -79,14 +79,14 @@ func TestSearch(t *testing.T) {
 func TestSearch_chance(t *testing.T) {
 	violation := &referee.Violation{Property: "S1", Text: "2 pods are active"}
 	recorded := 0
-	got, ok := Search(result{&Schedule{Step: 10, plan: Until(10)}, violation}, 10, func(_ Plan, tell bool) result {
+	got := Search(result{&Schedule{Step: 10, plan: Until(10)}, violation}, 10, func(_ Plan, tell bool) result {
 		if tell {
 			recorded++
 		}
 		return result{}
 	})
-	if ok || recorded != 3 || got.broken != violation {
-		t.Errorf("found again: %v, after %d runs, with %v; want the original violation, after 3", ok, recorded, got.broken)
+	if !got.Unrepeated || recorded != 3 || got.broken != violation {
+		t.Errorf("unrepeated: %v, after %d runs, with %v; want the original violation, after 3", got.Unrepeated, recorded, got.broken)
 	}
 }
 

@@ -76,8 +76,8 @@ func (c Creator) run(t *testing.T,
 			found = run(drawPlan(seed), false)
 		}
 		if total.Violation = found.broken; found.broken != nil && retries >= 0 {
-			logged, same := driver.Search(found, 600, run)
-			total.Violation, total.Story = logged.broken, logged.story(fmt.Sprintf(rerunCommand, t.Name(), seed), !same)
+			logged := driver.Search(found, 600, run)
+			total.Violation, total.Story = logged.broken, logged.story(fmt.Sprintf(rerunCommand, t.Name(), seed))
 		}
 		return total
 	}

@@ -19,8 +19,8 @@ import (
 )
 
 // story returns the report.
-func (s *schedule) story(again string, chance bool) string {
-	r := story.Report{Violation: s.broken, Seed: s.seed, Again: again, Chance: chance, Log: &s.log,
+func (s *schedule) story(again string) string {
+	r := story.Report{Violation: s.broken, Seed: s.seed, Again: again, Chance: s.Unrepeated, Log: &s.log,
 		End: []string{"at the end:"}}
 	if s.want == "" {
 		r.Notes = "It happens without faults."
