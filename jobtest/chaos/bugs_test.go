@@ -20,6 +20,7 @@ import (
 	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/internal/bugs"
+	"github.com/jobfate/jobfate/jobtest/referee"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -217,7 +218,7 @@ var knownBugs = []bug{
 		return !*s.Job.Spec.Suspend && d.Cause == jobfate.CauseTooMany
 	})},
 	{name: "a verdict is removed", property: "S8 S11", controller: amended(func(s jobfate.Snapshot, d *jobfate.Decision) {
-		if d.Status == nil && !ended(s.Job) {
+		if d.Status == nil && !referee.Ended(s.Job) {
 			d.Status = s.Job.Status.DeepCopy()
 		}
 		if d.Status != nil && len(s.Job.Status.Conditions) > 0 {
@@ -227,7 +228,7 @@ var knownBugs = []bug{
 	{name: "the end is changed", property: "S1 S8 S11", controller: func() cluster.Controller { return &restless{*jobtest.NewCaller()} }},
 	{name: "a rejected status is sent again and again", property: "L4 S11", controller: spoiled(func(_ jobfate.Snapshot, st *batchv1.JobStatus) { st.Active = -1 })},
 	{name: "a status is written in each sync", property: "L1", controller: amended(func(s jobfate.Snapshot, d *jobfate.Decision) {
-		if d.Status == nil && !ended(s.Job) {
+		if d.Status == nil && !referee.Ended(s.Job) {
 			d.Status = s.Job.Status.DeepCopy()
 		}
 	})},
@@ -237,12 +238,6 @@ var knownBugs = []bug{
 		}
 		return true
 	})},
-}
-
-func ended(job *batchv1.Job) bool {
-	return slices.ContainsFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
-		return c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed
-	})
 }
 
 // plain removes the backoff limit per index, and lets many pods fail.
@@ -427,7 +422,7 @@ type restless struct{ cluster.Caller }
 
 // Sync implements cluster.Controller.
 func (r *restless) Sync(client *cluster.Client) (time.Duration, error) {
-	if client.Job != nil && ended(client.Job) {
+	if client.Job != nil && referee.Ended(client.Job) {
 		job := client.Job.DeepCopy()
 		job.Status.Failed++
 		if _, err := client.UpdateStatus(job); err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/effort"
 	"github.com/jobfate/jobfate/jobtest/internal/driver"
+	"github.com/jobfate/jobfate/jobtest/referee"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -48,7 +49,7 @@ type leaving struct{ cluster.Caller }
 
 // Sync implements cluster.Controller.
 func (l *leaving) Sync(client *cluster.Client) (time.Duration, error) {
-	if client.Job == nil || !ended(client.Job) {
+	if client.Job == nil || !referee.Ended(client.Job) {
 		return l.Caller.Sync(client)
 	}
 	for _, pod := range client.Pods {

@@ -220,7 +220,7 @@ func (l *scriptedRun) run() {
 func (l *scriptedRun) checkEnd() {
 	job := l.c.Job()
 	switch {
-	case isOver(job):
+	case referee.Ended(job):
 		l.broken = checkFinalizers(l.cfg.keys(), l.c.Pods())
 	case *job.Spec.Parallelism > 0 && !*job.Spec.Suspend:
 		l.broken = &referee.Violation{Property: "L2",

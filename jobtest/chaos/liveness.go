@@ -106,7 +106,7 @@ const late = time.Second
 func (r *run) deadline() {
 	job := r.c.Job()
 	if job == nil || job.Spec.ActiveDeadlineSeconds == nil || *job.Spec.ActiveDeadlineSeconds > 100 ||
-		isDecided(job) || *job.Spec.Suspend ||
+		referee.Decided(job) || *job.Spec.Suspend ||
 		job.DeletionTimestamp != nil {
 		return
 	}
@@ -119,7 +119,7 @@ func (r *run) deadline() {
 		before := r.c.Version()
 		out := r.sync(r.leaders[0])
 		job := r.c.Job()
-		if r.broken != nil || isDecided(job) {
+		if r.broken != nil || referee.Decided(job) {
 			return
 		}
 		var end time.Time
@@ -146,14 +146,6 @@ func (r *run) deadline() {
 	}
 	r.violate("L5", "after %d syncs the Job has no verdict, but its deadline is %ds", looks,
 		*job.Spec.ActiveDeadlineSeconds)
-}
-
-// isDecided reports whether the status says how the Job ends, or the Job is gone.
-func isDecided(job *batchv1.Job) bool {
-	return isOver(job) || slices.ContainsFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
-		return (c.Type == batchv1.JobSuccessCriteriaMet || c.Type == batchv1.JobFailureTarget) &&
-			c.Status == corev1.ConditionTrue
-	})
 }
 
 // rest runs the Job until nothing changes any more. Unlike resume, it leaves the spec as it
@@ -333,14 +325,7 @@ func (r *run) probe(at, promised time.Time) {
 }
 
 // ended reports whether the Job has ended, or is gone.
-func (r *run) ended() bool { return isOver(r.c.Job()) }
-
-// isOver reports whether a Job has ended, or is gone.
-func isOver(job *batchv1.Job) bool {
-	return job == nil || slices.ContainsFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
-		return (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) && c.Status == corev1.ConditionTrue
-	})
-}
+func (r *run) ended() bool { return referee.Ended(r.c.Job()) }
 
 // checkFinalizers returns a violation if a pod of a Job that has ended or is gone has the finalizer
 // (L3).

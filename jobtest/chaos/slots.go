@@ -85,7 +85,7 @@ func (r *run) soonest(l *leader) (*slot, time.Time) {
 // allEnded reports whether each Job has ended, or is gone.
 func (r *run) allEnded() bool {
 	for _, job := range r.c.Jobs() {
-		if !isOver(job) {
+		if !referee.Ended(job) {
 			return false
 		}
 	}

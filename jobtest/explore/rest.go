@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/jobfate/jobfate/cluster"
@@ -81,20 +80,14 @@ func (x *search) settled(n uint16, pod *corev1.Pod) bool {
 		return false
 	}
 	job := x.jobs.values[n]
-	kept := job != nil && !hasEnded(job) && job.Spec.BackoffLimitPerIndex != nil && pod.Status.Phase == corev1.PodFailed
+	kept := !referee.Ended(job) && job.Spec.BackoffLimitPerIndex != nil && pod.Status.Phase == corev1.PodFailed
 	return kept || !x.Rules.Keys.HasFinalizer(pod)
 }
 
 // needsNoPods reports whether a Job is gone, has ended, or must have no pods.
 func (x *search) needsNoPods(n uint16) bool {
 	job := x.jobs.values[n]
-	return job == nil || *job.Spec.Suspend || *job.Spec.Parallelism == 0 || hasEnded(job)
-}
-
-func hasEnded(job *batchv1.Job) bool {
-	return slices.ContainsFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
-		return (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) && c.Status == corev1.ConditionTrue
-	})
+	return referee.Ended(job) || *job.Spec.Suspend || *job.Spec.Parallelism == 0
 }
 
 // unreachable finds a state from which the Job cannot come to rest any more (L1, L2, L3).

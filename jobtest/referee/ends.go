@@ -41,7 +41,7 @@ func (g *Ghost) checkEnd(s *cluster.Step) *Violation {
 // false for a Job without completions.
 func Due(job *batchv1.Job) bool {
 	e := &ending{Ghost: &Ghost{}, spec: &job.Spec, now: &job.Status, view: &cluster.View{Job: job}}
-	return job.Spec.Completions != nil && !isOver(&job.Status) && e.succeeds()
+	return job.Spec.Completions != nil && !Decided(job) && e.succeeds()
 }
 
 // ending holds the data by which a verdict is judged.
@@ -234,9 +234,23 @@ func (g *Ghost) checkNotDue(s *cluster.Step) *Violation {
 	return nil
 }
 
-// isTrue reports whether a condition is true, even if a false one of the same type precedes
-// it.
-func isTrue(st *batchv1.JobStatus, kind batchv1.JobConditionType) bool { return listed(st, kind) > 0 }
+// verdicts are the conditions that say how a Job ends.
+var verdicts = []batchv1.JobConditionType{batchv1.JobSuccessCriteriaMet, batchv1.JobFailureTarget, batchv1.JobComplete,
+	batchv1.JobFailed}
+
+// Decided reports whether the status says how the Job ends, or the Job is gone.
+func Decided(job *batchv1.Job) bool { return job == nil || isTrue(&job.Status, verdicts...) }
+
+// Ended reports whether a Job has ended, or is gone.
+func Ended(job *batchv1.Job) bool {
+	return job == nil || isTrue(&job.Status, batchv1.JobComplete, batchv1.JobFailed)
+}
+
+// isTrue reports whether any of the conditions is true, even if a false one of the same type
+// precedes it.
+func isTrue(st *batchv1.JobStatus, kinds ...batchv1.JobConditionType) bool {
+	return slices.ContainsFunc(kinds, func(k batchv1.JobConditionType) bool { return listed(st, k) > 0 })
+}
 
 func isIndexed(job *batchv1.Job) bool {
 	return job.Spec.CompletionMode != nil && *job.Spec.CompletionMode == batchv1.IndexedCompletion

@@ -120,7 +120,7 @@ func mayRemoveFinalizer(g *Ghost, s *cluster.Step, pod *corev1.Pod) bool {
 	if job == nil || job.DeletionTimestamp != nil || !ownedBy(pod, job) || !selects(job, pod) {
 		return true // deleted, orphaned or to be released
 	}
-	if isTrue(&job.Status, batchv1.JobComplete) || isTrue(&job.Status, batchv1.JobFailed) {
+	if Ended(job) {
 		return true
 	}
 	if !cluster.HasEnded(pod) && bytes.Contains(s.Request.Patch, []byte(`"resourceVersion"`)) {
@@ -159,7 +159,7 @@ func losesVerdict(g *Ghost, s *cluster.Step) bool {
 		return false
 	case g.Charged[s.OldPod.UID] == corev1.PodSucceeded:
 		return false
-	case s.Job.DeletionTimestamp != nil || saw.DeletionTimestamp != nil || isOver(&s.Job.Status) || isOver(&saw.Status):
+	case s.Job.DeletionTimestamp != nil || saw.DeletionTimestamp != nil || Decided(s.Job) || Decided(saw):
 		return false
 	case !ownedBy(s.OldPod, s.Job) || !concerns(seen, saw) || !selects(saw, seen):
 		return false
@@ -181,7 +181,7 @@ func (r Rules) checkCreation(g *Ghost, s *cluster.Step) *Violation {
 	switch {
 	case seen == nil || !ownedBy(pod, seen):
 		return violated("S15", "%s is created without an observed Job", pod.UID)
-	case isOver(&seen.Status), !g.Behind && s.Job != nil && isOver(&s.Job.Status):
+	case Decided(seen), !g.Behind && s.Job != nil && Decided(s.Job):
 		return violated("S7", "%s is created, but the Job has its verdict", pod.UID)
 	case seen.Spec.Suspend != nil && *seen.Spec.Suspend:
 		return violated("S7", "%s is created, but the Job is suspended", pod.UID)
@@ -207,16 +207,6 @@ func (r Rules) checkCreation(g *Ghost, s *cluster.Step) *Violation {
 		return r.checkSuccessor(g, s, pods)
 	}
 	return r.tooSoon(g, s, pods)
-}
-
-func isOver(st *batchv1.JobStatus) bool {
-	for _, kind := range []batchv1.JobConditionType{batchv1.JobSuccessCriteriaMet, batchv1.JobFailureTarget,
-		batchv1.JobComplete, batchv1.JobFailed} {
-		if isTrue(st, kind) {
-			return true
-		}
-	}
-	return false
 }
 
 // occupies reports whether a pod takes a place of parallelism, so that no other pod may be

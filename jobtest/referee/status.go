@@ -88,7 +88,7 @@ func (g *Ghost) checkOwners(s *cluster.Step, charged []types.UID) *Violation {
 // checkResults checks that pods are charged by the phase in which the controller observed them. A
 // terminating pod may be charged as failed, and so may every pod when the Job ends.
 func checkResults(s *cluster.Step, failed, succeeded []types.UID) *Violation {
-	over := isOver(&s.Job.Status)
+	over := Decided(s.Job)
 	for _, uid := range failed {
 		pod := find(s.View.Pods, uid)
 		if pod != nil && pod.Status.Phase != corev1.PodFailed &&
@@ -270,8 +270,7 @@ func indexes(job *batchv1.Job, old, now *batchv1.JobStatus) *Violation {
 }
 
 func ends(_ *batchv1.Job, old, now *batchv1.JobStatus) *Violation {
-	for _, kind := range []batchv1.JobConditionType{batchv1.JobSuccessCriteriaMet, batchv1.JobFailureTarget,
-		batchv1.JobComplete, batchv1.JobFailed} {
+	for _, kind := range verdicts {
 		if isTrue(old, kind) && !isTrue(now, kind) {
 			return violated("S8", "the condition %s is removed", kind)
 		}
@@ -291,7 +290,7 @@ func ends(_ *batchv1.Job, old, now *batchv1.JobStatus) *Violation {
 		return violated("S8", "Complete without SuccessCriteriaMet")
 	case failed && !target:
 		return violated("S8", "Failed without FailureTarget")
-	case isTrue(old, batchv1.JobComplete), isTrue(old, batchv1.JobFailed):
+	case isTrue(old, batchv1.JobComplete, batchv1.JobFailed):
 		return violated("S8", "the status of a Job that has ended changes")
 	}
 	return nil
@@ -336,7 +335,7 @@ func terminal(_ *batchv1.Job, old, now *batchv1.JobStatus) *Violation {
 // checkLeft checks that a Job does not end while one of its pods is running or uncounted. A
 // pod that a user added or edited may have changed too late to be observed.
 func (r Rules) checkLeft(g *Ghost, s *cluster.Step) *Violation {
-	if !isTrue(&s.Job.Status, batchv1.JobComplete) && !isTrue(&s.Job.Status, batchv1.JobFailed) {
+	if !Ended(s.Job) {
 		return nil
 	}
 	for _, pod := range s.Pods() {
@@ -355,7 +354,8 @@ func (r Rules) checkLeft(g *Ghost, s *cluster.Step) *Violation {
 // starts again when the Job is resumed, and until then its scheduling directives can be
 // edited.
 func suspension(_ *batchv1.Job, old, now *batchv1.JobStatus) *Violation {
-	if isTrue(now, batchv1.JobSuspended) && !isTrue(old, batchv1.JobSuspended) && now.StartTime != nil && !isOver(now) {
+	if isTrue(now, batchv1.JobSuspended) && !isTrue(old, batchv1.JobSuspended) && now.StartTime != nil &&
+		!isTrue(now, verdicts...) {
 		return violated("S20", "the Job is suspended with the start time %v", now.StartTime)
 	}
 	return nil
