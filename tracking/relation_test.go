@@ -24,15 +24,9 @@ func classifierOf(t interface{ Fatalf(string, ...any) }, job *batchv1.Job) *trac
 	return &c
 }
 
-func oneIn(t *rapid.T, n int, label string) bool {
-	return rapid.IntRange(1, n).Draw(t, label) == n
-}
-
 func TestRelation(t *testing.T) {
 	deletedJob := func(job *batchv1.Job) { job.DeletionTimestamp = PtrTo(After(0)) }
-	finishedJob := func(job *batchv1.Job) {
-		job.Status.Conditions = []batchv1.JobCondition{Condition(batchv1.JobFailed, corev1.ConditionTrue)}
-	}
+	finishedJob := has(batchv1.JobFailed)
 	notFinishedJob := func(job *batchv1.Job) {
 		job.Status.Conditions = []batchv1.JobCondition{Condition(batchv1.JobFailed, corev1.ConditionFalse), Condition(batchv1.JobFailureTarget, corev1.ConditionTrue)}
 	}
@@ -151,7 +145,7 @@ func TestRandom_relation(t *testing.T) {
 		if flip.Draw(t, "job deleted") {
 			job.DeletionTimestamp = PtrTo(After(0))
 		}
-		if oneIn(t, 4, "no selector") {
+		if OneIn(t, 4, "no selector") {
 			job.Spec.Selector = nil
 		}
 		for range rapid.IntRange(0, 2).Draw(t, "conditions") {
@@ -159,7 +153,7 @@ func TestRandom_relation(t *testing.T) {
 				rapid.SampledFrom([]batchv1.JobConditionType{batchv1.JobComplete, batchv1.JobFailed, batchv1.JobFailureTarget}).Draw(t, "condition"),
 				rapid.SampledFrom([]corev1.ConditionStatus{corev1.ConditionTrue, corev1.ConditionFalse}).Draw(t, "status")))
 		}
-		if oneIn(t, 5, "other namespace") {
+		if OneIn(t, 5, "other namespace") {
 			pod.Namespace = "other"
 		}
 		if flip.Draw(t, "pod deleted") {
@@ -184,10 +178,8 @@ func TestRandom_relation(t *testing.T) {
 // pod stays orphaned until the removal succeeds.
 func TestLesson_k108645_k109429_k141329_orphansStayOrphanedUntilFreed(t *testing.T) {
 	for name, state := range map[string]func(*batchv1.Job){
-		"finished": func(job *batchv1.Job) {
-			job.Status.Conditions = []batchv1.JobCondition{Condition(batchv1.JobComplete, corev1.ConditionTrue)}
-		},
-		"deleted": func(job *batchv1.Job) { job.DeletionTimestamp = PtrTo(After(0)) },
+		"finished": has(batchv1.JobComplete),
+		"deleted":  func(job *batchv1.Job) { job.DeletionTimestamp = PtrTo(After(0)) },
 	} {
 		job := Job()
 		state(job)

@@ -47,7 +47,9 @@ func (o *inputs) fresh(t *rapid.T) *census.Census {
 // their order matters.
 var queries = []func(*census.Census) string{
 	func(c *census.Census) string { return fmt.Sprintf("%+v", countersOf(c)) },
-	func(c *census.Census) string { return fmt.Sprint("kept ", c.BackoffChange(true), " rebuilt ", c.Rebuilt("job")) },
+	func(c *census.Census) string {
+		return fmt.Sprint("kept ", c.BackoffChange(true), " rebuilt ", c.Rebuilt("job"))
+	},
 	func(c *census.Census) string { return fmt.Sprint("claims ", records(c.Claims()), c.Foreign, c.Len()) },
 	func(c *census.Census) string { return fmt.Sprint("active ", records(c.ActiveInOrder())) },
 	func(c *census.Census) string { return fmt.Sprint("tracked ", records(c.TrackedInOrder())) },
@@ -101,14 +103,14 @@ func TestRandom_everyStep(t *testing.T) {
 				}
 			}
 			for _, change := range []Edit{Label("app", "x"), Ownerless, ControlledBy("other")} {
-				if oneIn(t, 6, "changed") {
+				if OneIn(t, 6, "changed") {
 					change(pod)
 				}
 			}
 		}
 		for range rapid.IntRange(1, 12).Draw(t, "steps") {
 			o.step(t, c, states)
-			if oneIn(t, 5, "clone") {
+			if OneIn(t, 5, "clone") {
 				abandoned := c
 				c = c.Clone()
 				o.step(t, abandoned, states)

@@ -151,6 +151,9 @@ func ConditionTypes() []batchv1.JobConditionType {
 		batchv1.JobFailureTarget, batchv1.JobSuccessCriteriaMet, "Other"}
 }
 
+// OneIn draws true in one of n cases.
+func OneIn(t *rapid.T, n int, label string) bool { return rapid.IntRange(1, n).Draw(t, label) == n }
+
 // DrawConditions draws conditions in any order, some types more than once.
 func DrawConditions(t *rapid.T) []batchv1.JobCondition {
 	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) batchv1.JobCondition {
