@@ -7,7 +7,7 @@ import "math"
 // On is the mutant that is switched on; 0 if none is.
 var On int
 
-// Reached, if set, is called for each mutant that the code reaches.
+// Reached is called, if it is set, for each mutant that the code reaches.
 var Reached func(n int)
 
 // Left is the number of calls of Is before it panics: code that uses them up is in a loop.
