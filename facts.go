@@ -17,7 +17,7 @@ import (
 type Facts struct {
 	Job *batchv1.Job
 	Now time.Time
-	// Keys are the keys of the Job's pods, without empty names.
+	// Keys holds the keys of the Job's pods, without empty names.
 	Keys     tracking.Keys
 	InFlight InFlight
 

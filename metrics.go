@@ -57,7 +57,7 @@ func (m *metrics) podsFinished(s *state, old, next *batchv1.JobStatus) {
 	m.add(int(next.Failed)-int(old.Failed), "job_pods_finished_total", "completion_mode", s.mode(), "result", "failed")
 }
 
-// actions are the actions of a pod failure policy, in the order of the API.
+// actions lists the actions of a pod failure policy, in the order of the API.
 var actions = [...]batchv1.PodFailurePolicyAction{
 	batchv1.PodFailurePolicyActionFailJob,
 	batchv1.PodFailurePolicyActionFailIndex,

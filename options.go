@@ -47,7 +47,7 @@ func configure(opts []Option) *config {
 	return c
 }
 
-// defaults are the settings without options. Machines share them.
+// defaults holds the settings without options. Machines share them.
 var defaults = configure(nil)
 
 func (c *config) apply(opts []Option) {

@@ -50,7 +50,7 @@ type Request struct {
 	// Patch is a strategic merge patch of a pod, or a JSON merge patch of the
 	// status of a Job.
 	Patch []byte
-	// Options are the options of DeletePod, with the UID as a precondition.
+	// Options holds the options of DeletePod, with the UID as a precondition.
 	Options metav1.DeleteOptions
 	// ResourceVersion and Status are for a caller that stores the status elsewhere than in
 	// the Job. Status is the whole new status. ResourceVersion is the version that the

@@ -26,7 +26,7 @@ type DraftPolicy struct {
 	BackoffLimitTarget Target `json:"backoffLimitTarget,omitempty"`
 }
 
-// Fields are the fields of a JobSpec that hold a backoff limit.
+// Fields has the fields of a JobSpec that hold a backoff limit.
 type Fields struct {
 	BackoffLimit         *int32 `json:"backoffLimit,omitempty"`
 	BackoffLimitPerIndex *int32 `json:"backoffLimitPerIndex,omitempty"`

@@ -54,7 +54,7 @@ const (
 	sideRealPerIndex
 )
 
-// decisionTargets are the targets at the largest number of pods.
+// decisionTargets lists the targets at the largest number of pods.
 var decisionTargets = map[string]struct{ floor, real target }{
 	running.name:    {atMost(3, "≤ 3"), atLeast(10, "≥ 10")},
 	backingOff.name: {atMost(3, "≤ 3"), atLeast(10, "≥ 10")},

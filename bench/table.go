@@ -19,7 +19,7 @@ type row struct {
 	ratio  string
 	target target
 	met    bool // meaningless without a target
-	// samples are the numbers whose median the row shows: the time of jobfate as a multiple of the
+	// samples lists the numbers whose median the row shows: the time of jobfate as a multiple of the
 	// time of the reference, or a count in the unit. A row that only has times has none.
 	samples []float64
 	unit    string

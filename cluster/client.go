@@ -105,7 +105,7 @@ type Request struct {
 	// Patch is a strategic merge patch of a pod, or a JSON merge patch of the status of a
 	// Job.
 	Patch []byte
-	// Options are the options of a deletion.
+	// Options holds the options of a deletion.
 	Options metav1.DeleteOptions
 	// Job, if set, has the status to store. The request then replaces the status instead of
 	// patching it.

@@ -52,7 +52,7 @@ func Add(mgr manager.Manager, o Options) error {
 	return add(mgr, o, jobs{api})
 }
 
-// clients are the clients of one controller. Reads have no client-side limit, so that many writes do not delay them.
+// clients holds the clients of one controller. Reads have no client-side limit, so that many writes do not delay them.
 type clients struct {
 	reader, writer          kubernetes.Interface
 	readConfig, writeConfig *rest.Config

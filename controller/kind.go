@@ -92,7 +92,7 @@ type objects interface {
 
 var byNamespace = cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}
 
-// jobs are the Jobs of Kubernetes.
+// jobs gives access to the Jobs of Kubernetes.
 type jobs struct{ clients }
 
 func (j jobs) api() clients { return j.clients }

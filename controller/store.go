@@ -11,7 +11,7 @@ import (
 	"github.com/jobfate/jobfate"
 )
 
-// stores are the stores of the watched namespaces. An empty name stands for all namespaces.
+// stores holds the stores of the watched namespaces. An empty name stands for all namespaces.
 type stores map[string]*store
 
 func (s stores) of(namespace string) *store {

@@ -31,7 +31,7 @@ const (
 	longPatience = 10 * time.Minute
 )
 
-// facts are the decision and the evidence, prepared for the answers of an Explanation.
+// facts holds the decision and the evidence, prepared for the answers of an Explanation.
 type facts struct {
 	*jobfate.Facts
 	world

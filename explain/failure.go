@@ -185,7 +185,7 @@ func faultOf(pod *corev1.Pod) (is fault) {
 	return is
 }
 
-// signals are the names of the signals that end containers, by their number on Linux.
+// signals has the names of the signals that end containers, by their number on Linux.
 var signals = map[int32]string{1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS",
 	8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV", 13: "SIGPIPE", 14: "SIGALRM", 15: "SIGTERM"}
 

@@ -279,7 +279,7 @@ func (f *facts) stateWithoutPod() Reason {
 	)
 }
 
-// Totals are the numbers of indexes of an Indexed Job by their state, each index counted
+// Totals counts the indexes of an Indexed Job by their state, each index counted
 // once. For another Job they count pods, including pods that it still needs.
 type Totals struct {
 	// Done: succeeded.

@@ -58,7 +58,7 @@ func TestNotesOfANewerField(t *testing.T) {
 	}
 }
 
-// ignored are the newer fields that decisions ignore. A field that is neither known nor
+// ignored lists the newer fields that decisions ignore. A field that is neither known nor
 // listed here must be handled or added.
 var ignored = []string{"Scheduling"}
 

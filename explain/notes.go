@@ -159,7 +159,7 @@ func newerFields(spec any) (names []string) {
 	return names
 }
 
-// known are the fields of a Job's spec up to Kubernetes 1.36.
+// known lists the fields of a Job's spec up to Kubernetes 1.36.
 var known = []string{
 	"ActiveDeadlineSeconds", "BackoffLimit", "BackoffLimitPerIndex", "CompletionMode", "Completions",
 	"ManagedBy", "ManualSelector", "MaxFailedIndexes", "Parallelism", "PodFailurePolicy", "PodReplacementPolicy",

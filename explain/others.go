@@ -34,7 +34,7 @@ type kind struct {
 	says func(f *facts, of owner, failed bool) string
 }
 
-// kinds are the kinds that [Reads] reports.
+// kinds lists the kinds that [Reads] reports.
 var kinds = []kind{
 	{group: "batch", name: "CronJob", says: cronJobSays},
 	{group: "jobset.x-k8s.io", name: "JobSet", held: jobSetHeld, keeps: true, says: jobSetSays},
@@ -337,7 +337,7 @@ func addsNoNode(e *corev1.Event) bool {
 
 func ofAutoscaler(e *corev1.Event) bool { return addsNode(e) || addsNoNode(e) }
 
-// gateOwners are the controllers that remove a scheduling gate, by the beginning of its name.
+// gateOwners lists the controllers that remove a scheduling gate, by the beginning of its name.
 var gateOwners = []struct{ prefix, who string }{
 	{"kueue.x-k8s.io/", "Kueue"},
 	{"jobset.sigs.k8s.io/", "the JobSet controller"},

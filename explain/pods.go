@@ -22,7 +22,7 @@ type sign struct {
 	about     string        // another object that shows it
 }
 
-// podFacts are the facts of an active pod.
+// podFacts holds the facts of an active pod.
 type podFacts struct {
 	*corev1.Pod
 	f         *facts

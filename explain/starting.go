@@ -17,10 +17,11 @@ func (p *podFacts) started() bool {
 	})
 }
 
-// progress are the events after which an earlier warning is over.
+// progress matches the events after which an earlier warning is over.
 var progress = reasonIs("Scheduled", "Pulling", "Pulled", "Created", "Started", "SuccessfulAttachVolume")
 
-// volumeInUse are what the attach/detach controller says about a volume that another node has, since and before 1.36.5.
+// volumeInUse lists the messages of the attach/detach controller about a volume that another node has, since and
+// before 1.36.5.
 var volumeInUse = []string{"Waiting for detach", "Multi-Attach error"}
 
 // warning returns the warning that keeps the pod from starting: of those since the last progress, the one

@@ -13,7 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// writers are the components that write events, with their type and reasons: pkg/kubelet/events, and the files that
+// writers lists the components that write events, with their type and reasons: pkg/kubelet/events, and the files that
 // the inputs name.
 var writers = []struct{ component, kind, reasons string }{
 	{"kubelet", "Normal", "BackOff Created Killing Pulled Pulling SandboxChanged Started"},
@@ -36,7 +36,7 @@ var writers = []struct{ component, kind, reasons string }{
 	{"batch/job-kueue-controller", "Normal", "Stopped"},
 }
 
-// newEvents are the components that use the newer API for events: in core/v1, they have an eventTime alone.
+// newEvents lists the components that use the newer API for events: in core/v1, they have an eventTime alone.
 var newEvents = []string{"default-scheduler", "batch/job-kueue-controller"}
 
 // writeEvent adds to an event what its writer adds. An input names the writer if several have the reason.
@@ -66,7 +66,7 @@ func startsLater(n int32) (all time.Duration) {
 	return all
 }
 
-// waitingReasons are those that kubelets write (kubelet_pods.go; the errors of container, images and kuberuntime).
+// waitingReasons has the reasons that kubelets write (kubelet_pods.go; the errors of container, images and kuberuntime).
 var waitingReasons = strings.Fields("ContainerCreating PodInitializing RestartingAllContainers CrashLoopBackOff " +
 	"ErrImagePull ImagePullBackOff ImageInspectError InvalidImageName ErrImageNeverPull RegistryUnavailable " +
 	"SignatureValidationFailed CreateContainerConfigError CreateContainerError PreCreateHookError PreStartHookError " +

@@ -56,7 +56,7 @@ func (s *Spec) Match(pod *corev1.Pod) Match {
 	return Match{Rule: -1}
 }
 
-// actions are the known actions. API: "Clients should react to an unknown action by skipping
+// actions lists the known actions. API: "Clients should react to an unknown action by skipping
 // the rule."
 var actions = []batchv1.PodFailurePolicyAction{
 	batchv1.PodFailurePolicyActionFailJob, batchv1.PodFailurePolicyActionFailIndex,

@@ -41,7 +41,7 @@ func numberOf(p *int32, absent int64) int64 {
 	return int64(max(*p, 0))
 }
 
-// IndexSets are the indexes of an Indexed Job by their state in the status.
+// IndexSets holds the indexes of an Indexed Job by their state in the status.
 type IndexSets struct {
 	Completed indexset.Set
 	Failed    indexset.Set

@@ -60,7 +60,7 @@ func (e *Event) happenTo(s *Scene, pod *corev1.Pod) bool {
 	return s.Version() != before
 }
 
-// podEvents are the actions of kubelets, nodes and users.
+// podEvents lists the actions of kubelets, nodes and users.
 var podEvents = []Event{
 	{Name: "pod starts", Life: 16, Step: 16, Aside: 2, can: waiting, do: func(s *Scene, p *corev1.Pod) {
 		s.Start(p.UID)
@@ -192,7 +192,7 @@ var tamperings = []Event{
 		can: func(s *Scene, p *corev1.Pod) bool { return owned(s, p) && tracked(s, p) }, do: orphaned},
 }
 
-// jobEvents are the changes of the Job by users and other controllers.
+// jobEvents lists the changes of the Job by users and other controllers.
 var jobEvents = []Event{
 	{Name: "parallelism changed", Life: 9, Step: 3, Aside: 1, job: true,
 		do: edits(func(s *Scene, spec *batchv1.JobSpec) { spec.Parallelism = ptr(int32(s.Among(6, "parallelism"))) })},

@@ -99,7 +99,7 @@ func Happenings() (pods, tampered, others []string) {
 	return pods, tampered, others
 }
 
-// builtIn are the names that the built-in Job controller uses on pods.
+// builtIn holds the names that the built-in Job controller uses on pods.
 var builtIn = tracking.Keys{Finalizer: batchv1.JobTrackingFinalizer, Index: batchv1.JobCompletionIndexAnnotation,
 	FailureCount:        batchv1.JobIndexFailureCountAnnotation,
 	IgnoredFailureCount: batchv1.JobIndexIgnoredFailureCountAnnotation}

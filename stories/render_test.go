@@ -54,7 +54,7 @@ func (w *world) describeCreation(c jobfate.Creation) string {
 	return text
 }
 
-// statusFields are the fields of a status as text, in the order of the API.
+// statusFields returns the fields of a status as text, in the order of the API.
 func statusFields(st *batchv1.JobStatus) [][2]string {
 	number := func(n *int32) string {
 		if n == nil {

@@ -22,7 +22,7 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// builtin are the keys of the built-in Job controller.
+// builtin holds the keys of the built-in Job controller.
 var builtin tracking.Keys
 
 // world is a cluster with one Job, a controller that carries out the decisions of jobfate,

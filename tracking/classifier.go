@@ -18,7 +18,7 @@ import (
 	"github.com/jobfate/jobfate/internal/lifecycle"
 )
 
-// Options are the options of a controller that decide how the pods of its Jobs are
+// Options holds the options of a controller that decide how the pods of its Jobs are
 // classified.
 type Options struct {
 	// FailurePolicy replaces the policy of the Job. RuleNames names the rules of the

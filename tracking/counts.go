@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// Counts are the numbers of failures of an index before a pod, as the pod's annotations say.
+// Counts holds the numbers of failures of an index before a pod, as the pod's annotations say.
 // Both are zero for the first pod of an index (KEP-3850, Tracking the number of failures
 // per index).
 type Counts struct {

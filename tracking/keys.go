@@ -13,7 +13,7 @@ import (
 // NoIndex is the index of a pod without a valid index.
 const NoIndex int32 = -1
 
-// Keys are the names that a controller uses on the pods of its Jobs. An empty name means
+// Keys holds the names that a controller uses on the pods of its Jobs. An empty name means
 // that of Kubernetes, so the zero Keys are those of the built-in Job controller.
 type Keys struct {
 	// Finalizer blocks the deletion of a pod until it is counted. The default is

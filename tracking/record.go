@@ -27,7 +27,7 @@ type Class struct {
 	// match is the rule that a failed pod matches, without the name of the pod; nil if no
 	// rule matches. Classes share it.
 	match *failurepolicy.Match
-	// Counts are the pod's failure counts. They are set for failed pods of Jobs with a
+	// Counts holds the pod's failure counts. They are set for failed pods of Jobs with a
 	// backoff limit per index.
 	Counts Counts
 	// Relation is the relation of the pod to the Job. Only pods that the Job owns or

@@ -40,7 +40,7 @@ type limitRule struct {
 	err     func(*batchv1.JobSpec) *field.Error
 }
 
-// indexedLimitRules are the limits in the order in which they are reported.
+// indexedLimitRules lists the limits in the order in which they are reported.
 var indexedLimitRules = []limitRule{
 	{
 		exceeds: func(s *batchv1.JobSpec) bool { return s.Completions == nil },

@@ -22,7 +22,7 @@ func changedMetadata(job, old *batchv1.Job) field.ErrorList {
 	return append(changedObject(job, old), finalizers(job.Finalizers)...)
 }
 
-// commonFields are the checks of an update that the API server makes first, for objects of all kinds.
+// commonFields returns the checks of an update that the API server makes first, for objects of all kinds.
 func commonFields(job, old *batchv1.Job) field.ErrorList {
 	return append(pathSegments(job), changedObject(job, old)...)
 }

@@ -24,7 +24,7 @@ func DefaultPodSpec(spec *corev1.PodSpec) *corev1.PodSpec {
 	return made
 }
 
-// podSpecDefaults are the defaults in the spec of a pod template, in the order in which fields
+// podSpecDefaults holds the defaults in the spec of a pod template, in the order in which fields
 // are declared. A release of k8s.io/api that lacks a field has no default for it.
 var podSpecDefaults = compiled(
 	row("volumes[].emptyDir", unlessAny(corev1.EmptyDirVolumeSource{})),

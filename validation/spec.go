@@ -17,7 +17,7 @@ type specRule struct {
 	check func(*batchv1.JobSpec) field.ErrorList
 }
 
-// specRules are the rules for a spec, in the order in which they are reported.
+// specRules lists the rules for a spec, in the order in which they are reported.
 var specRules = []specRule{
 	{"counts are not negative", nonNegativeCounts},
 	{"managedBy is a short domain-prefixed path", managedBy},

@@ -10,7 +10,7 @@ type statusRule struct {
 	step  func(*change) field.ErrorList // the status and the one before it
 }
 
-// statusRules are all the rules for a status, in the order in which they are reported. A rule
+// statusRules lists all the rules for a status, in the order in which they are reported. A rule
 // with a condition has the name of its option in the API server.
 var statusRules = []statusRule{
 	{name: "NegativeCount", state: negativeCount},

@@ -38,7 +38,7 @@ type updateRule struct {
 	check func(job, old *batchv1.Job) field.ErrorList
 }
 
-// updateRules are the rules for a change of the spec, in the order in which they are
+// updateRules lists the rules for a change of the spec, in the order in which they are
 // reported. Fields without a rule may change freely: parallelism,
 // activeDeadlineSeconds, backoffLimit, maxFailedIndexes, suspend,
 // ttlSecondsAfterFinished, podReplacementPolicy and manualSelector.

@@ -10,7 +10,7 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// Delays are the settings of delays, in nanoseconds; absent settings have their defaults.
+// Delays holds the settings of delays, in nanoseconds; absent settings have their defaults.
 type Delays struct {
 	Base   int64   `json:"base,omitempty"`
 	Cap    int64   `json:"cap,omitempty"`
@@ -92,7 +92,7 @@ type FailedPod struct {
 	Ignored bool `json:"ignored,omitempty"`
 }
 
-// Counts are the result of indexFailures: the counts of the next pod of the index.
+// Counts holds the result of indexFailures: the counts of the next pod of the index.
 type Counts struct {
 	Failures int32 `json:"failures"`
 	Ignored  int32 `json:"ignored"`

@@ -10,7 +10,7 @@ import (
 // IndexText is the input of readIndexes, parseIndexes and checkIndexes.
 type IndexText struct {
 	Text string `json:"text"`
-	// Completions are the completions of the Job; parseIndexes ignores them.
+	// Completions is the spec.completions of the Job; parseIndexes ignores it.
 	Completions int32 `json:"completions,omitempty"`
 }
 

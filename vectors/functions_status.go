@@ -98,7 +98,7 @@ type Demand struct {
 	InTotal Bounds `json:"inTotal"`
 }
 
-// Bounds are the bounds of a number. Without an upper bound the field is absent.
+// Bounds holds the bounds of a number. Without an upper bound the field is absent.
 type Bounds struct {
 	Least int64  `json:"least"`
 	Most  *int64 `json:"most,omitempty"`

@@ -192,7 +192,7 @@ var rules = []rule{
 		"a sync sends its requests in the order of its steps"},
 }
 
-// functionRules are the rules that the functions of calls follow, in the form of the table.
+// functionRules lists the rules that the functions of calls follow, in the form of the table.
 var functionRules = map[string]rule{
 	"delay": {source: "KEP-3850 § Risks, backoff delay",
 		rule: "a delay of 10s, 20s, 40s and so on, up to a cap"},

@@ -290,7 +290,7 @@ func TestDifference_namesTheRule(t *testing.T) {
 	}
 }
 
-// ofDialogues are the fields that only dialogues have.
+// ofDialogues lists the fields that only dialogues have.
 var ofDialogues = []string{"read", "gone", "over", "failed", "retryAfterMs", "ended", "unobserved", "precondition"}
 
 // A wrong result of a function is told with its rule and its input.

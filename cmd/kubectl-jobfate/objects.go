@@ -20,7 +20,7 @@ import (
 // mostObjects limits the objects that are read one by one.
 const mostObjects = 100
 
-// objects are those that Jobs and their pods refer to, each read by its name: owners, Workloads of Kueue,
+// objects holds the objects that Jobs and their pods refer to, each read by its name: owners, Workloads of Kueue,
 // and what pods without a node wait for.
 type objects struct {
 	all   []*unstructured.Unstructured

@@ -28,7 +28,7 @@ type target struct{ kind, name string }
 // jobSetName is the label of the Jobs of a JobSet.
 const jobSetName = "jobset.sigs.k8s.io/jobset-name"
 
-// kinds are the kinds of targets by the names that kubectl knows. The JobSet of a TrainJob has its name.
+// kinds lists the kinds of targets by the names that kubectl knows. The JobSet of a TrainJob has its name.
 var kinds = map[string]string{
 	"job": "Job", "jobs": "Job", "job.batch": "Job", "jobs.batch": "Job",
 	"cronjob": "CronJob", "cronjobs": "CronJob", "cj": "CronJob", "cronjob.batch": "CronJob",

@@ -18,7 +18,7 @@ var (
 	seed    = flag.Uint64("seed", uint64(time.Now().UnixNano()), "the seed of the random inputs")
 )
 
-// builtin are the finalizer, labels and annotations of the built-in Job controller.
+// builtin holds the finalizer, labels and annotations of the built-in Job controller.
 var builtin tracking.Keys
 
 // A draw draws random values up to a size.

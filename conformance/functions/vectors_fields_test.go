@@ -16,7 +16,7 @@ func values[T any](list ...T) (all []any) {
 
 func long(n int) string { return strings.Repeat("a", n) }
 
-// jobFields are the fields of a Job with values on both sides of each rule.
+// jobFields lists the fields of a Job with values on both sides of each rule.
 var jobFields = []choice{
 	{"metadata.name", values("", "Bad_Name", "a.b", long(61), long(62), long(63), long(64), long(254))},
 	{"metadata.namespace", values("", "Bad_Ns")},

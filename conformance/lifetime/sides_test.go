@@ -45,7 +45,7 @@ const (
 	delayOfOthers
 )
 
-// likenesses are their names in docs/divergences.md.
+// likenesses has their names in docs/divergences.md.
 var likenesses = []string{"unobserved-counts", "work-left", "guarded-patches", "in-flight-end", "least-delay"}
 
 func (l likeness) has(d likeness) bool { return l&d != 0 }

@@ -22,7 +22,7 @@ import (
 	"github.com/jobfate/jobfate/internal/memory"
 )
 
-// settings are the settings of both controllers for a whole lifetime.
+// settings holds the settings of both controllers for a whole lifetime.
 type settings struct {
 	limits real.Limits
 	// endsInFlight says that the deletions at the end of a Job are in flight until they are
@@ -34,7 +34,7 @@ func (h settings) options() []jobfate.Option {
 	return []jobfate.Option{jobfate.MaxUncounted(h.limits.MaxUncounted), jobfate.MaxChanges(h.limits.MaxCreateDelete)}
 }
 
-// faults are the writes that fail in one sync.
+// faults holds the writes that fail in one sync.
 type faults struct {
 	create   int // the number of the creation that fails, from 0; -1: none
 	pods     uids

@@ -17,7 +17,7 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// builtin are the finalizer, labels and annotations of the built-in Job controller.
+// builtin holds the finalizer, labels and annotations of the built-in Job controller.
 var builtin tracking.Keys
 
 // A world is a cluster, a cache of it, and the memory of a controller. Clones are independent.

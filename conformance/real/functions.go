@@ -66,7 +66,7 @@ func NextRecord(old *Record, succeeded, failed []*corev1.Pod) Record {
 // CompletionIndex runs getCompletionIndex: -1 for no index.
 func CompletionIndex(annotations map[string]string) int { return getCompletionIndex(annotations) }
 
-// IndexFailureCounts are the values of the two annotations that a replacement
+// IndexFailureCounts holds the values of the two annotations that a replacement
 // pod inherits from the pod that it replaces.
 type IndexFailureCounts struct {
 	Counted, Ignored int32

@@ -19,7 +19,7 @@ type Output struct {
 	// Requeues lists the delays with which the controller has added the Job to its queue, in
 	// order. The shortest one triggers the next sync.
 	Requeues []time.Duration
-	// Metrics are the counters that have changed, as job_syncs_total{action="tracking",…}.
+	// Metrics lists the counters that have changed, as job_syncs_total{action="tracking",…}.
 	Metrics map[string]float64
 	Memory
 	// Stale says that the controller skipped the sync because a cache is older than Wrote.

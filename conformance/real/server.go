@@ -220,7 +220,7 @@ func (p pods) Patch(_ context.Context, name string, _ types.PatchType, data []by
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: name}}, err
 }
 
-// purposes are the functions that patch pods.
+// purposes lists the functions that patch pods.
 var purposes = []struct {
 	caller string
 	kind   Kind

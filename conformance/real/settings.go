@@ -56,7 +56,7 @@ func appendOverride[T comparable](undo []func(), variable *T, value T) []func() 
 	return append(undo, override(variable, value))
 }
 
-// switchedGates are the feature gates with some of them switched. The gates themselves cannot be
+// switchedGates holds the feature gates with some of them switched. The gates themselves cannot be
 // switched if they are locked to their default, unless they emulate an older release, which also
 // switches off newer features.
 type switchedGates struct {

@@ -48,7 +48,7 @@ const (
 	noWorkload = "The alpha gate `WorkloadWithJob` is on. The controller creates no Workload and no PodGroup"
 )
 
-// racing are the lines before two updates. The updates use the resource version that the creation of
+// racing lists the lines before two updates. The updates use the resource version that the creation of
 // the Job returned, so they conflict with the first status write of a controller that is faster than
 // the test. Under load the built-in controller fails these tests as well. The tests are about
 // validation, so here they update any version.

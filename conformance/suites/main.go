@@ -14,7 +14,7 @@ import (
 // section is a generated text and its place in a document.
 type section struct{ document, name, text string }
 
-// suites are the functions that generate the sections, by the name of the suite.
+// suites has the functions that generate the sections, by the name of the suite.
 var suites = map[string]func(context.Context, release) ([]section, error){
 	"unit":        reporting(runUnit),
 	"integration": reporting(runIntegration),

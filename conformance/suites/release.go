@@ -58,7 +58,7 @@ func (r release) test(ctx context.Context, overlay string, args ...string) ([]re
 	return runTests(ctx, r.module, append(r.flags(overlay), args...)...)
 }
 
-// flags are the flags with which go test compiles the release, and the tests know its version.
+// flags returns the flags with which go test compiles the release, and the tests know its version.
 func (r release) flags(overlay string) []string {
 	flags := []string{"-overlay", overlay, "-ldflags", "-X " + ours + "/conformance/kubernetes.version=" + r.version}
 	if r.modfile != "" {

@@ -117,7 +117,7 @@ func compareRelease(ctx context.Context, own release, version string) (c compari
 	return c, nil
 }
 
-// tests are the arguments of go test for the comparisons other than unit tests.
+// tests returns the arguments of go test for the comparisons other than unit tests.
 func (c *comparison) tests() [][]string {
 	sync, validation := "^(TestSync|TestReleases)$", "^(TestStatus|TestStatusUpdate|TestCreation)$"
 	var more [][]string

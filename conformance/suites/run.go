@@ -17,7 +17,7 @@ import (
 type result struct {
 	test    string
 	outcome string // pass, fail or skip
-	// marks are the marks that our code printed while the test ran.
+	// marks lists the marks that our code printed while the test ran.
 	marks  []string
 	output string
 }
@@ -81,11 +81,11 @@ func readEvents(r io.Reader) (results []result, rest string, err error) {
 	return all.leaves(), other.String(), lines.Err()
 }
 
-// tests are the tests that have started so far, in order. No suite runs tests in parallel.
+// tests holds the tests that have started so far, in order. No suite runs tests in parallel.
 type tests struct {
 	all     []*result
 	running []*result // each is a subtest of the one before
-	// madeBy are the names of the tests that created the controllers.
+	// madeBy has the names of the tests that created the controllers.
 	madeBy map[string]string
 }
 

@@ -243,7 +243,7 @@ func drawImpossible(t *rapid.T, c *trial) {
 	c.impossible = i.field
 }
 
-// impossibles are the inputs that jobfate rejects, with the field in the error.
+// impossibles lists the inputs that jobfate rejects, with the field in the error.
 var impossibles = []struct {
 	field string
 	make  func(*jobfate.Snapshot)

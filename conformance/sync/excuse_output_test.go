@@ -410,7 +410,7 @@ func requeueUntilObserved(d *dispute) bool {
 	return true
 }
 
-// refusals are the divergences for which the API server rejects the status of the real controller,
+// refusals lists the divergences for which the API server rejects the status of the real controller,
 // with the field and the text of the error.
 var refusals = []struct{ name, field, detail string }{
 	{"disjoint-indexes", "status.failedIndexes", "failedIndexes and completedIndexes overlap"},

@@ -64,14 +64,14 @@ type dispute struct {
 	us     *caller // what jobfate did
 	direct *run    // what the real controller did
 	them   *run    // what it does with the excuses
-	// answered are the statuses that it wrote for the changed input, before excuses changed
+	// answered lists the statuses that it wrote for the changed input, before excuses changed
 	// the output.
 	answered []*batchv1.JobStatus
 	// stored is the status before the sync, which the excuses do not change.
 	stored *batchv1.JobStatus
 	// planned is the action of the sync without failed claims. It is set if a claim fails.
 	planned string
-	// hidden are the pods that do not fit into full lists: see onlyListed. unlisted says that
+	// hidden has the pods that do not fit into full lists: see onlyListed. unlisted says that
 	// an excuse made the removal of a finalizer fail.
 	hidden   map[string]bool
 	unlisted bool

@@ -55,7 +55,7 @@ var gateFeatures = []feature{
 	{"replacement policy off", func(c *trial) bool { return c.noReplace }},
 }
 
-// ruleFeatures are the actions, operators and conditions of failure policies.
+// ruleFeatures returns the actions, operators and conditions of failure policies.
 func ruleFeatures() (all []feature) {
 	rule := func(name string, in func(*batchv1.PodFailurePolicyRule) bool) {
 		all = append(all, onSpec(name, func(s *batchv1.JobSpec) bool {
@@ -99,7 +99,7 @@ func damaged(text string) bool {
 	return err != nil
 }
 
-// podFeatures are all combinations of phase, deletion and finalizer, and the possible defects of an
+// podFeatures lists all combinations of phase, deletion and finalizer, and the possible defects of an
 // index.
 var podFeatures = func() (all []feature) {
 	for _, phase := range []corev1.PodPhase{corev1.PodPending, corev1.PodRunning, corev1.PodSucceeded, corev1.PodFailed, corev1.PodUnknown} {
@@ -147,7 +147,7 @@ func onPod(name string, in func(*trial, *corev1.Pod) bool) feature {
 	}}
 }
 
-// exclusions are the features that exclude others. A trailing * matches any suffix.
+// exclusions lists the features that exclude others. A trailing * matches any suffix.
 var exclusions = map[string][]string{
 	"Indexed":                     {"NonIndexed", "no completions", "uncounted succeeded"},
 	"NonIndexed":                  {"backoffLimitPerIndex", "maxFailedIndexes", "successPolicy", "completions huge", "rule FailIndex", "damaged*", "pod with*"},

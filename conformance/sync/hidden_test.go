@@ -59,7 +59,7 @@ func hideConditions(t *rapid.T, st *batchv1.JobStatus) {
 	}
 }
 
-// conditionTypes are all types of conditions of a Job.
+// conditionTypes lists all types of conditions of a Job.
 var conditionTypes = []batchv1.JobConditionType{
 	batchv1.JobFailureTarget, batchv1.JobSuccessCriteriaMet, batchv1.JobFailed, batchv1.JobComplete, batchv1.JobSuspended,
 }

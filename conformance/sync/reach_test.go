@@ -136,17 +136,17 @@ func (r *reach) check(t *testing.T) {
 	}
 }
 
-// ends are the events with which a Job ends.
+// ends lists the events with which a Job ends.
 var ends = []string{
 	"Completed", "TooManySucceededPods", "BackoffLimitExceeded", "DeadlineExceeded", "PodFailurePolicy",
 	"MaxFailedIndexesExceeded", "FailedIndexes",
 }
 
-// rare are the divergences that occur at most a few times in 100,000 random trials. A run may miss
+// rare lists the divergences that occur at most a few times in 100,000 random trials. A run may miss
 // them; TestDivergences shows all divergences.
 var rare = []string{"adopted-and-deleted", "base-above-cap", "remembered-backoff", "whole-status"}
 
-// floors are the floors of divergences that need more than a few trials.
+// floors has the floors of divergences that need more than a few trials.
 var floors = map[string]int{"hidden-condition": 100}
 
 // divergences returns the names of the divergences that have an excuse.
@@ -161,7 +161,7 @@ func divergences() []string {
 	return names
 }
 
-// traits are the features of trials. A trial has the feature of a pod if it has such a pod.
+// traits lists the features of trials. A trial has the feature of a pod if it has such a pod.
 var traits = slices.Concat(specFeatures, gateFeatures, ruleFeatures(), statusFeatures, podFeatures)
 
 type feature struct {

@@ -16,7 +16,7 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// builtin are the finalizer, labels and annotations of the built-in Job controller.
+// builtin holds the finalizer, labels and annotations of the built-in Job controller.
 var builtin tracking.Keys
 
 // A trial is one input for both sides. Neither side changes it.

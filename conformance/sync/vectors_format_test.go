@@ -143,7 +143,7 @@ func (o *outcome) storedFirst() int {
 	return o.StoredFirst
 }
 
-// verbs are the names of the kinds of writes in cases.
+// verbs has the names of the kinds of writes in cases.
 var verbs = map[real.Kind]vectors.Verb{
 	real.Adopt: vectors.Adopt, real.Release: vectors.Release, real.StripToDelete: vectors.Untrack,
 	real.Delete: vectors.Delete, real.Create: vectors.Create, real.WriteStatus: vectors.Status, real.Strip: vectors.Strip,

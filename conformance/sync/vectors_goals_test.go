@@ -195,7 +195,7 @@ type group struct {
 	in   func(*vectors.Case) bool
 }
 
-// groups are the files. A case belongs to the first group that matches.
+// groups lists the files. A case belongs to the first group that matches.
 var groups = []group{
 	{"refused", func(c *vectors.Case) bool { return c.Refused != "" }},
 	{"options", func(c *vectors.Case) bool { return len(extras(c)) > 0 }},

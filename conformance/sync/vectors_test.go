@@ -64,7 +64,7 @@ func validate(t *testing.T, schema *jsonschema.Schema, file string, line []byte)
 	}
 }
 
-// withoutCase are the divergences without a case: those that apply to all cases, and the one about inputs
+// withoutCase lists the divergences without a case: those that apply to all cases, and the one about inputs
 // that jobfate rejects.
 var withoutCase = []string{"order", "guarded-patches", "impossible-input"}
 

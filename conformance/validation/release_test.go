@@ -45,7 +45,7 @@ func asSupported(errs field.ErrorList, j *batch.Job) field.ErrorList {
 	return errs
 }
 
-// words are the words of 1.34 in messages about labels, each before that of the supported releases: the
+// words holds the words of 1.34 in messages about labels, each before that of the supported releases: the
 // divergence label-words of docs/compatibility.md.
 var words = strings.NewReplacer("characters", "bytes", "a qualified name must", "a valid label key must")
 

@@ -34,26 +34,26 @@ type Census struct {
 	Restarts int64
 	// UntilLost is the time until the next pod counts as lost, as of the last SetClassifier; 0 if none will.
 	UntilLost time.Duration
-	// Results are the results of the last IndexResults.
+	// Results holds the results of the last IndexResults.
 	Results IndexResults
 
 	classifier tracking.Classifier
-	// stripped are pods whose finalizer has been removed, although their objects still
+	// stripped has the pods whose finalizer has been removed, although their objects still
 	// show it.
 	stripped map[types.UID]bool
 
 	records table[types.UID, *Record] // all of them
 	most    int32                     // the largest number of them so far
-	// finishes are the finish times of pods; nil if there are none, and with a backoff limit per
+	// finishes holds the finish times of pods; nil if there are none, and with a backoff limit per
 	// index until they are needed. finished is the number of these pods.
 	finished int32
 	finishes *ordered[finish]
 	classes  tracking.Classes
-	// names are the records of the pods in the Job's namespace, by name; nil until they
+	// names has the records of the pods in the Job's namespace, by name; nil until they
 	// are needed, and while there are few. No two pods have the same name.
 	names map[string]*Record
 	lists [lists]*ordered[*Record] // nil until they are needed
-	// members are the numbers of pods that belong to the lists, those that wait for a
+	// members counts the pods that belong to the lists, those that wait for a
 	// replacement included.
 	members [lists]int32
 

@@ -13,7 +13,7 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// names are the keys of Kubernetes.
+// names holds the keys of Kubernetes.
 var names tracking.Keys
 
 func policy() *failurepolicy.Spec { return failurepolicy.FromAPI(ExitCodePolicy()) }

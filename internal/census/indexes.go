@@ -124,7 +124,7 @@ func (c *Census) countIndex(r *Record, by int32) {
 	}
 }
 
-// IndexResults are the indexes of an Indexed Job that are done.
+// IndexResults holds the indexes of an Indexed Job that are done.
 type IndexResults struct {
 	// Completed lists those of the status, and of pods that have succeeded since.
 	Completed indexset.Set

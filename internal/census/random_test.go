@@ -43,7 +43,7 @@ func TestRandom_classification(t *testing.T) {
 	})
 }
 
-// counters are the results of a census, except those about indexes.
+// counters holds the results of a census, except those about indexes.
 type counters struct {
 	Active, Ready, Terminating, Succeeded, Failed int32
 	Restarts                                      int64

@@ -18,7 +18,7 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// inputs are all inputs of a census so far, from which another one can be made.
+// inputs holds all inputs of a census so far, from which another one can be made.
 type inputs struct {
 	world             world
 	job               tracking.Classifier // recognizes its pods
@@ -43,7 +43,7 @@ func (o *inputs) fresh(t *rapid.T) *census.Census {
 	return c
 }
 
-// queries are all queries of a census. A list is made by the first query that needs it, so
+// queries lists all queries of a census. A list is made by the first query that needs it, so
 // their order matters.
 var queries = []func(*census.Census) string{
 	func(c *census.Census) string { return fmt.Sprintf("%+v", countersOf(c)) },

@@ -11,7 +11,7 @@ import (
 	"github.com/jobfate/jobfate/indexset"
 )
 
-// Facts are what the end of a Job depends on. A field with its zero value ends no Job.
+// Facts holds what the end of a Job depends on. A field with its zero value ends no Job.
 type Facts struct {
 	// Conditions lists the conditions of the status.
 	Conditions []batchv1.JobCondition

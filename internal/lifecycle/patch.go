@@ -39,7 +39,7 @@ func Patch(uid types.UID, resourceVersion string, status *batchv1.JobStatus) []b
 	})
 }
 
-// statusFields are the fields of a JobStatus without omitempty, because a merge patch does
+// statusFields holds the fields of a JobStatus without omitempty, because a merge patch does
 // not change a field that it does not contain.
 type statusFields struct {
 	Conditions              []batchv1.JobCondition `json:"conditions"`

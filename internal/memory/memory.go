@@ -140,7 +140,7 @@ func (m *Memory) Forget(job types.UID) {
 	*m = Memory{Job: job, Gone: m.Gone, Key: m.Key, JobsFloor: m.JobsFloor, PodsFloor: m.PodsFloor}
 }
 
-// Caches are the resource versions up to which the caches of Jobs and pods are complete, and
+// Caches holds the resource versions up to which the caches of Jobs and pods are complete, and
 // that of a consistent list which the process requested after it acquired its lease.
 type Caches struct{ Jobs, Pods, Barrier string }
 

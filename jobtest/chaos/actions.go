@@ -34,7 +34,7 @@ func of(e jobtest.Event) action {
 		Do: func(r *run) bool { return e.HappenIn(r.scene()) }}
 }
 
-// eventActions are the events of package jobtest that happen in schedules.
+// eventActions returns the events of package jobtest that happen in schedules.
 func eventActions() (all []action) {
 	pods, tampered, jobs := jobtest.Events()
 	for _, e := range slices.Concat(pods, tampered, jobs) {
@@ -64,7 +64,7 @@ var collectActions = []action{
 	}},
 }
 
-// syncActions are the syncs of the controllers and the updates of their caches.
+// syncActions lists the syncs of the controllers and the updates of their caches.
 var syncActions = []action{
 	{Name: "sync", Step: 60, Do: func(r *run) bool {
 		r.sync(r.leaders[r.IntN(len(r.leaders))])

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// never are the events that cannot happen to Jobs with a feature.
+// never lists the events that cannot happen to Jobs with a feature.
 var never = map[string][]string{
 	"containers restart":       {"Ignore", "Count", "FailJob", "FailIndex"}, // pod failure policies require restartPolicy Never
 	"completions changed":      {"NonIndexed", "work queue"},

@@ -36,7 +36,7 @@ type Config struct {
 	// the name Client.Name. The default is the reference caller. If the controller has a
 	// method Stop(), it is called when the process ends.
 	Controller func() cluster.Controller
-	// Rules are the settings of the controller that the referee needs.
+	// Rules holds the settings of the controller that the referee needs.
 	Rules referee.Rules
 	// Start returns the time at which a run begins. By default all runs begin at the same
 	// time.

@@ -21,7 +21,7 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// ownKeys are the keys of a controller for a custom kind.
+// ownKeys holds the keys of a controller for a custom kind.
 var ownKeys = tracking.Keys{
 	Finalizer:           "example.com/counted",
 	Index:               "example.com/part",

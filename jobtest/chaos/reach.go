@@ -107,7 +107,7 @@ func (r *Reach) String() string {
 	return b.String()
 }
 
-// events are the names of all actions and faults.
+// events returns the names of all actions and faults.
 func events() []string {
 	var names []string
 	for i := range actions {

@@ -97,7 +97,7 @@ func settled(t *testing.T, s jobfate.Snapshot) jobfate.Snapshot {
 	return s
 }
 
-// atRest are the states of a large Job in which a decision changes nothing.
+// atRest lists the states of a large Job in which a decision changes nothing.
 var atRest = []struct {
 	name     string
 	perIndex bool

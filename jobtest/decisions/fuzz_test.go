@@ -18,7 +18,7 @@ import (
 	"github.com/jobfate/jobfate/validation"
 )
 
-// fuzzOptions are the sets of options that checkDecision decides with.
+// fuzzOptions lists the sets of options that checkDecision decides with.
 var fuzzOptions = [][]jobfate.Option{
 	nil,
 	{jobfate.WithoutPerIndexBackoff(), jobfate.WithoutReplacementPolicy()},

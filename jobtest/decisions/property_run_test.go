@@ -14,7 +14,7 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// builtin are the keys of the built-in Job controller.
+// builtin holds the keys of the built-in Job controller.
 var builtin tracking.Keys
 
 // run is a decision on a random snapshot, carried out with some failed writes.

@@ -36,7 +36,7 @@ type Config struct {
 	// New returns a controller with an empty memory; nil means the reference caller of
 	// jobfate.
 	New func() Searchable
-	// Rules are the settings of the controller that the referee needs.
+	// Rules holds the settings of the controller that the referee needs.
 	Rules referee.Rules
 
 	// Pods is the largest number of pods at the same time, from 1 to MaxPods. The API

@@ -292,7 +292,7 @@ func TestDemand_attained(t *testing.T) {
 	}
 }
 
-// demandScopes are the faults that keep the bounds. They exclude faults that make a
+// demandScopes lists the faults that keep the bounds. They exclude faults that make a
 // controller create a pod twice: a restart, or a lost answer to a creation.
 var demandScopes = []struct {
 	name  string

@@ -187,7 +187,7 @@ var scopes = []scope{
 	{"two faults", 2, 3, 2, oneLeader, 8},
 }
 
-// oneLeader are the faults with one leader at a time.
+// oneLeader lists the faults with one leader at a time.
 var oneLeader = slices.DeleteFunc(Faults(), func(k Kind) bool { return k == OtherLeader })
 
 // A NamedSearch is a kind of Job in a scope: a number of pods and faults.

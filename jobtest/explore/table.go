@@ -137,7 +137,7 @@ func (x *search) ageJob(job *batchv1.Job, by time.Duration) *batchv1.Job {
 	return job
 }
 
-// uids are the UIDs of the places.
+// uids lists the UIDs of the places.
 var uids = [MaxPods]types.UID{"pod-1", "pod-2", "pod-3", "pod-4", "pod-5"}
 
 // mentioned returns the places whose UIDs are in a text, as bits.

@@ -106,7 +106,7 @@ func (r *Request) mergeParts(old *version) (Object, bool) {
 	return next, true
 }
 
-// parts are the fields of Go types that mergeParts can patch separately.
+// parts lists the fields of Go types that mergeParts can patch separately.
 var parts = map[string]string{"metadata": "ObjectMeta", "spec": "Spec", "status": "Status"}
 
 // patch applies the patch in the body to the JSON of an object.

@@ -129,7 +129,7 @@ func (s *Server) newUID() types.UID {
 	return types.UID(fmt.Sprintf("%08x-0000-4000-8000-%012x", s.made, s.made))
 }
 
-// suffixLetters are the characters of generated suffixes: no vowels, and no characters that
+// suffixLetters holds the characters of generated suffixes: no vowels, and no characters that
 // look alike.
 const suffixLetters = "bcdfghjklmnpqrstvwxz2456789"
 

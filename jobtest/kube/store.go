@@ -19,7 +19,7 @@ type version struct {
 	// body is its JSON without kind, API version and resource version; it begins
 	// with the metadata.
 	body []byte
-	// others are the same object in the Go types in which caches were read.
+	// others holds the same object in the Go types in which caches were read.
 	others map[reflect.Type]Object
 }
 

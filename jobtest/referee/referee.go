@@ -15,7 +15,7 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// Rules are the settings of the controller that the referee needs.
+// Rules holds the settings of the controller that the referee needs.
 type Rules struct {
 	// Backoff is the backoff policy of the controller; the zero value is the policy of
 	// Kubernetes.

@@ -111,7 +111,7 @@ func (p *source) mutate(n ast.Node) bool {
 	return true
 }
 
-// swaps are the operators that gremlins puts in place of others.
+// swaps lists the operators that gremlins puts in place of others.
 var swaps = map[string][]string{
 	"+": {"-"}, "-": {"+"}, "*": {"/"}, "/": {"*"}, "%": {"*"}, // ARITHMETIC_BASE
 	// CONDITIONALS_BOUNDARY, CONDITIONALS_NEGATION

@@ -27,7 +27,7 @@ var krew string
 //go:embed Dockerfile
 var dockerfile []byte
 
-// programs are the packages of the commands, and the files beside them in their archives.
+// programs lists the packages of the commands, and the files beside them in their archives.
 var programs = []struct {
 	path  string
 	files []string

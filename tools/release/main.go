@@ -37,7 +37,7 @@ import (
 // ours is the path of the main module.
 const ours = "github.com/jobfate/jobfate"
 
-// modules are the folders of the modules of a release. Each requires only modules before it.
+// modules lists the folders of the modules of a release. Each requires only modules before it.
 var modules = []string{"", "cluster", "jobtest", "jobtest/kube", "controller", "controller/jobfate-controller",
 	"jobtest/live", "cmd"}
 

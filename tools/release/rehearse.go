@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// imported are the packages that users import, by module.
+// imported lists the packages that users import, by module.
 var imported = []struct {
 	module   string
 	packages []string

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// fuzzed are the packages with fuzz targets of their own. docs/fuzz-targets.tsv names their targets.
+// fuzzed lists the packages with fuzz targets of their own. docs/fuzz-targets.tsv names their targets.
 var fuzzed = []string{"indexset", "backoff", "failurepolicy", "group", "tracking", "validation", "jobstatus", "jobtest/decisions"}
 
 // Each fuzz target has a corpus with the edge cases, and docs/fuzz-targets.tsv says what it checks. A

@@ -113,7 +113,7 @@ func TestDivergences_parts(t *testing.T) {
 
 var quoted = regexp.MustCompile("`([^`]+)`")
 
-// declarations are the names declared in each folder, separately for tests. A method has the name
+// declarations has the names declared in each folder, separately for tests. A method has the name
 // Type.Method.
 type declarations map[string]map[bool]map[string]bool
 

@@ -13,7 +13,7 @@ import (
 	"github.com/jobfate/jobfate/jobstatus"
 )
 
-// statusFields are the fields of a status except its conditions, in the order of the output.
+// statusFields lists the fields of a status except its conditions, in the order of the output.
 // A value is nil if the field is unset.
 var statusFields = [...]struct {
 	name  string

@@ -17,7 +17,7 @@ Prints a script that completes commands, flags and their values:
 Exit status: 0 printed, 2 usage.
 `
 
-// shells are the shells with a completion script.
+// shells lists the shells with a completion script.
 var shells = []struct {
 	name   string
 	script func([]commandWords) string
@@ -49,7 +49,7 @@ func shellNames() (names []string) {
 	return names
 }
 
-// commandWords are the words of a command that a script completes.
+// commandWords holds the words of a command that a script completes.
 type commandWords struct {
 	command
 	flags []flagWords

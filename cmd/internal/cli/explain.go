@@ -108,7 +108,7 @@ func (v *View) Reason() string {
 // Ended reports whether the view is of one Job, and the Job has ended.
 func (v *View) Ended() bool { return !v.list && slices.Contains(ended, why.Code(v.Reason())) }
 
-// ended are the first causes of a Job that has ended.
+// ended lists the first causes of a Job that has ended.
 var ended = []why.Code{why.JobFinished, why.CauseFailed, why.CauseTTLOverdue}
 
 // Print prints a view. With --exit-status, the error carries the exit status.

@@ -18,7 +18,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 
 const samples = "../../testdata/samples"
 
-// goldens are the sample inputs, each at an interesting time.
+// goldens lists the sample inputs, each at an interesting time.
 var goldens = []struct {
 	name, sample, now string
 	reason            string // what it shows
@@ -71,7 +71,7 @@ func sampleFiles(t *testing.T, name string) []string {
 	return files
 }
 
-// formats are the outputs of a command, by the suffix of their golden files.
+// formats lists the outputs of a command, by the suffix of their golden files.
 var formats = []struct {
 	suffix string
 	args   []string

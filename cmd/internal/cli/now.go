@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// timeFormats are the accepted formats of a time. A time without a zone is local.
+// timeFormats lists the accepted formats of a time. A time without a zone is local.
 var timeFormats = []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05",
 	"2006-01-02 15:04", time.DateOnly}
 

@@ -21,7 +21,7 @@ const (
 var attentionColors = map[why.Attention]string{why.AttentionNone: green, why.AttentionWait: yellow,
 	why.AttentionHeld: yellow, why.AttentionLost: red, why.AttentionStuck: red}
 
-// indexColors are the colours of the states of an index.
+// indexColors has the colours of the states of an index.
 var indexColors = map[why.Code]string{
 	why.IndexFailed:      red,
 	why.IndexStopped:     red,

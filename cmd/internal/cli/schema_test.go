@@ -17,7 +17,7 @@ import (
 	"github.com/jobfate/jobfate/cmd/internal/simulation"
 )
 
-// documents are the outputs of a command with -o json, each of one of the types.
+// documents lists the outputs of a command with -o json, each of one of the types.
 var documents = []struct {
 	command string
 	types   []reflect.Type
@@ -28,7 +28,7 @@ var documents = []struct {
 	{"validate", []reflect.Type{reflect.TypeFor[verdicts]()}},
 }
 
-// inJSON are the types whose JSON is not that of their Go type.
+// inJSON lists the types whose JSON is not that of their Go type.
 var inJSON = map[reflect.Type]*jsonschema.Schema{
 	reflect.TypeFor[json.RawMessage]():   {},
 	reflect.TypeFor[simulation.Time]():   {Type: "number"},

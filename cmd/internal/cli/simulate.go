@@ -142,6 +142,6 @@ func (s *Simulate) Flags(fs *flag.FlagSet, clock func() time.Time, more ...strin
 		&s.bounds.Steps)
 }
 
-// boundFlags are the flags that raise the bounds of a simulation.
+// boundFlags lists the flags that raise the bounds of a simulation.
 var boundFlags = map[string]string{"Pods": "--max-pods", "AtOnce": "--max-active", "Events": "--max-events",
 	"Steps": "--max-steps"}

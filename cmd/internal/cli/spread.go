@@ -106,7 +106,7 @@ func (s spread) ends() string {
 	return text
 }
 
-// spreadRows are the quantities in which the runs differ.
+// spreadRows lists the quantities in which the runs differ.
 var spreadRows = []struct {
 	name string
 	of   func(*spread) quantiles

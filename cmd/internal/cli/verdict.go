@@ -176,7 +176,7 @@ func (v *verdict) oddities(odd kubefile.Oddities, object reflect.Type, known []s
 	}
 }
 
-// ownText are the fields whose text may contain what looks like a placeholder.
+// ownText lists the fields whose text may contain what looks like a placeholder.
 var ownText = []string{"annotations", "args", "command", "value"}
 
 // unrendered warns of placeholders in the texts of a value.

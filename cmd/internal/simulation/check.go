@@ -147,7 +147,7 @@ type target struct {
 	indexes Indexes
 }
 
-// targets are the fields of an event that name pods, in the order in which they
+// targets returns the fields of an event that name pods, in the order in which they
 // take effect.
 func (e Event) targets() []target {
 	return []target{{"lose", e.Lose}, {"evict", e.Evict}, {"removeNodes", e.RemoveNodes},

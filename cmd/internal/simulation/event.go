@@ -70,7 +70,7 @@ func (p *play) happen(e Event) error {
 	return nil
 }
 
-// actions are the effects of events on pods.
+// actions holds the effects of events on pods.
 var actions = map[string]struct {
 	concerns  func(*play, *simPod) bool
 	one, many string // the text about one pod, and about many

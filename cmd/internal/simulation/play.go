@@ -145,7 +145,7 @@ func unstored(job *batchv1.Job) *batchv1.Job {
 	return job
 }
 
-// generatedLabels are the labels that the API server generates for the selector.
+// generatedLabels lists the labels that the API server generates for the selector.
 var generatedLabels = []string{batchv1.ControllerUidLabel, batchv1.JobNameLabel, "controller-uid", "job-name"}
 
 func (p *play) run() (*Result, error) {

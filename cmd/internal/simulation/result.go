@@ -32,7 +32,7 @@ type Result struct {
 	Happened []Happening `json:"events"`
 	// WaitsFor says what the Job was waiting for when the simulation stalled.
 	WaitsFor string `json:"waitsFor,omitempty"`
-	// Completions are the completions of the spec at the end; 0 if there are none.
+	// Completions is the number of completions of the spec at the end; 0 if there are none.
 	Completions int32 `json:"-"`
 	// Status is the last status.
 	Status batchv1.JobStatus `json:"status"`

@@ -65,12 +65,12 @@ type Behaviour struct {
 	Chance *float64 `json:"chance,omitempty"`
 	// StartDelay replaces the StartDelay of the scenario.
 	StartDelay *metav1.Duration `json:"startDelay,omitempty"`
-	// Durations are the run times of the first, second, ... pod of an index. The last one
+	// Durations lists the run times of the first, second, ... pod of an index. The last one
 	// applies to all further pods; 10s by default.
 	Durations []metav1.Duration `json:"durations,omitempty"`
 	// Spread is the maximum random time that is added to the run time of each pod.
 	Spread metav1.Duration `json:"spread,omitzero"`
-	// Exits are the exit codes of the first, second, ... pod of an index. The last one
+	// Exits lists the exit codes of the first, second, ... pod of an index. The last one
 	// applies to all further pods; 0 by default.
 	Exits []int32 `json:"exits,omitempty"`
 	// Evict says that the pod does not exit but is evicted, with the condition

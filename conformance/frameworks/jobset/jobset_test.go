@@ -25,7 +25,7 @@ func ruleIsApplicable(ctx context.Context, rule v1alpha2.FailurePolicyRule, job 
 
 var quiet = logr.NewContext(context.Background(), logr.Discard())
 
-// lists are the reasons of rules. A drawn Job has one of these reasons, or one that names a rule.
+// lists has the reasons of rules. A drawn Job has one of these reasons, or one that names a rule.
 var lists = [][]string{nil, {"BackoffLimitExceeded"}, {"PodFailurePolicy"}, {"DeadlineExceeded", "PodFailurePolicy"}}
 
 func TestFunctions(t *testing.T) {

@@ -58,7 +58,7 @@ func (m setup[R]) AddReadyzCheck(string, healthz.Checker) error    { return nil 
 func (m setup[R]) GetEventRecorderFor(string) record.EventRecorder { return &record.FakeRecorder{} }
 func (m setup[R]) GetEventRecorder(string) R                       { return any(&events.FakeRecorder{}).(R) }
 
-// caches are the informers of a manager.
+// caches holds the informers of a manager.
 type caches struct {
 	client.Reader
 	ctrlcache.Cache // nil

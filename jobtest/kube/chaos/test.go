@@ -41,7 +41,7 @@ type Config struct {
 	// Requests are additional requests, one for each object, with which Reconcile is called
 	// before it is called for a Job.
 	Requests []string
-	// Rules are the settings of the controller that the referee needs.
+	// Rules holds the settings of the controller that the referee needs.
 	Rules referee.Rules
 	// Without has the names of faults and other events that must not happen. The names are
 	// those in reports.
