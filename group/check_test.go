@@ -29,7 +29,7 @@ func TestCheck(t *testing.T) {
 			`spec.rules[1].name: Duplicate value: "x"`},
 		"an unknown scope": {`{budgets: [{name: x, per: Pod, max: 1}]}`, noMembers, `spec.budgets[0].per: Unsupported value: "Pod": supported values: "Group", "Member", "Template"`},
 		"a negative max":   {`{budgets: [{name: x, max: -1}]}`, noMembers, `spec.budgets[0].max: Invalid value: -1: must be greater than or equal to 0`},
-		"a wait forever":  {`{budgets: [{name: x, max: 1, wait: true}]}`, noMembers, `spec.budgets[0].wait: Invalid value: true: needs a window: without one, a used budget stays used`},
+		"a wait forever":   {`{budgets: [{name: x, max: 1, wait: true}]}`, noMembers, `spec.budgets[0].wait: Invalid value: true: needs a window: without one, a used budget stays used`},
 		"a short window":   {`{budgets: [{name: x, max: 1, window: 10ms}]}`, noMembers, `spec.budgets[0].window: Invalid value: "10ms": must be at least 1s`},
 		// JobSet has no such bound: its state is a number.
 		"a window without a bound": {`{budgets: [{name: x, max: 101, window: 1h}]}`, noMembers,
