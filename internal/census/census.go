@@ -160,16 +160,6 @@ func (c *Census) drop(r *Record) {
 	r.Pod = nil
 }
 
-// Remove removes a pod. It reports whether the census had it.
-func (c *Census) Remove(uid types.UID) bool {
-	r := c.records.get(uid)
-	if r == nil {
-		return false
-	}
-	c.drop(r)
-	return true
-}
-
 // reread classifies the pods again whose UIDs are in only one of the maps, or have different values in the two.
 func (c *Census) reread(before, now map[types.UID]bool) {
 	for uid, was := range before {
@@ -299,7 +289,7 @@ func (c *Census) FailedTotal(counted int32) int32 {
 	return lifecycle.Sum(counted, c.Failed, int32(len(c.classifier.Uncounted.Failed)))
 }
 
-// FailsJob returns the record of the first pod, in the order of [Record.Before], that matches
+// FailsJob returns the record of the first pod, ordered by index and UID, that matches
 // a FailJob rule; nil if there is none.
 func (c *Census) FailsJob() *Record {
 	for r := range c.list(failJob).all() {
@@ -308,7 +298,7 @@ func (c *Census) FailsJob() *Record {
 	return nil
 }
 
-// ActiveInOrder returns the records of active pods, in the order of Before.
+// ActiveInOrder returns the records of active pods, ordered by index and UID.
 func (c *Census) ActiveInOrder() []*Record { return slices.Collect(c.list(active).all()) }
 
 // TrackedInOrder returns the records of pods that carry the finalizer.
@@ -318,7 +308,7 @@ func (c *Census) TrackedInOrder() []*Record { return slices.Collect(c.list(track
 // says, ordered by UID.
 func (c *Census) Claims() []*Record { return slices.Collect(c.list(claims).all()) }
 
-// AllInOrder returns the records of all pods of the Job, in the order of Before.
+// AllInOrder returns the records of all pods of the Job, ordered by index and UID.
 func (c *Census) AllInOrder() []*Record { return slices.SortedFunc(c.All(), (*Record).compare) }
 
 // Others returns the pods of other owners, ordered by name.

@@ -6,7 +6,36 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
 )
+
+// Remove removes a pod. It reports whether the census had it.
+func (c *Census) Remove(uid types.UID) bool {
+	r := c.records.get(uid)
+	if r == nil {
+		return false
+	}
+	c.drop(r)
+	return true
+}
+
+// Predecessors returns the predecessors of all indexes, ordered by index.
+func (c *Census) Predecessors() (all []*Record) {
+	if c.indexed == nil {
+		return nil
+	}
+	for _, r := range c.failed.values() {
+		if c.waits(r) {
+			all = append(all, r)
+		}
+	}
+	slices.SortFunc(all, (*Record).compare)
+	return all
+}
+
+// Before reports whether a pod comes before another.
+func (r *Record) Before(o *Record) bool { return r.compare(o) < 0 }
 
 // checkIndexed returns the invariants about indexes that do not hold.
 func (c *Census) checkIndexed(fresh *Census) (errs []error) {

@@ -79,7 +79,7 @@ func (w world) settled(results census.IndexResults) map[int64]bool {
 	return settled
 }
 
-// inOrder returns the records that are wanted, in the order of Before.
+// inOrder returns the records that are wanted, ordered by index and UID.
 func inOrder(c *census.Census, wanted func(*census.Record) bool) (records []*census.Record) {
 	for _, r := range c.AllInOrder() {
 		if wanted(r) {

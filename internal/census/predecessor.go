@@ -1,10 +1,6 @@
 package census
 
-import (
-	"slices"
-
-	"github.com/jobfate/jobfate/tracking"
-)
+import "github.com/jobfate/jobfate/tracking"
 
 // Predecessor returns the failed pod that the next pod of an index replaces. It returns nil
 // if the next pod is the first, if the index needs no new pod, and if the Job has no
@@ -22,20 +18,6 @@ func (c *Census) Predecessor(index int32) *Record {
 		return nil
 	}
 	return r
-}
-
-// Predecessors returns the predecessors of all indexes, ordered by index.
-func (c *Census) Predecessors() (all []*Record) {
-	if c.indexed == nil {
-		return nil
-	}
-	for _, r := range c.failed.values() {
-		if c.waits(r) {
-			all = append(all, r)
-		}
-	}
-	slices.SortFunc(all, (*Record).compare)
-	return all
 }
 
 // waits reports whether a pod waits for its replacement.

@@ -41,9 +41,9 @@ func (c *Census) Replace(pods []*corev1.Pod) bool {
 		}
 		present[pod.UID] = true
 	}
-	for uid := range c.records.all() {
+	for uid, r := range c.records.all() {
 		if !present[uid] {
-			c.Remove(uid)
+			c.drop(r)
 		}
 	}
 	for _, pod := range pods {

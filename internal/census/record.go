@@ -44,9 +44,6 @@ func byUID(r, o *Record) int {
 	return cmp.Compare(r.Pod.UID, o.Pod.UID)
 }
 
-// Before reports whether a pod comes before another, by index and then by UID.
-func (r *Record) Before(o *Record) bool { return r.compare(o) < 0 }
-
 // compareFailures orders failed pods by index, and those of an index as PodRecord does.
 func (r *Record) compareFailures(o *Record) int {
 	if r.Index != o.Index {
