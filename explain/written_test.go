@@ -66,7 +66,7 @@ func startsLater(n int32) (all time.Duration) {
 	return all
 }
 
-// waitingReasons has the reasons that kubelets write (kubelet_pods.go; the errors of container, images and kuberuntime).
+// waitingReasons has the reasons of kubelets (kubelet_pods.go; the errors of container, images and kuberuntime).
 var waitingReasons = strings.Fields("ContainerCreating PodInitializing RestartingAllContainers CrashLoopBackOff " +
 	"ErrImagePull ImagePullBackOff ImageInspectError InvalidImageName ErrImageNeverPull RegistryUnavailable " +
 	"SignatureValidationFailed CreateContainerConfigError CreateContainerError PreCreateHookError PreStartHookError " +
