@@ -57,9 +57,9 @@ type Client struct {
 	Name types.NamespacedName
 	// Send sends a request.
 	Send func(*Request) (Answer, error)
-	// Look reads a cache again, which may have changed since the sync began. The referee
+	// Reread reads a cache again, which may have changed since the sync began. The referee
 	// then judges the controller by its last read.
-	Look func(Kind) View
+	Reread func(Kind) View
 	// Cached returns the current content of the caches without recording a read. It is for the
 	// event handlers of a controller and for state that it keeps next to its caches.
 	Cached func() View

@@ -6,10 +6,10 @@ import (
 )
 
 // Clone returns an independent cluster in the same state. It has no caches, and Intercept,
-// Glance and Watch are not set. The two share the objects, which are immutable.
+// BeforeRead and Watch are not set. The two share the objects, which are immutable.
 func (c *Cluster) Clone() *Cluster {
 	next := *c
-	next.Intercept, next.Glance, next.Watch, next.caches = nil, nil, nil, nil
+	next.Intercept, next.BeforeRead, next.Watch, next.caches = nil, nil, nil, nil
 	next.slots, next.pods, next.names, next.past = slices.Clone(c.slots), c.pods.clone(), maps.Clone(c.names),
 		slices.Clone(c.past)
 	return &next

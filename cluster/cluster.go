@@ -25,9 +25,9 @@ type Cluster struct {
 	// Intercept, if set, is called for every request of a controller. It may change the
 	// cluster before it returns.
 	Intercept func(*Request) Fault
-	// Glance, if set, is called before a controller reads one of its caches during a sync.
+	// BeforeRead, if set, is called before a controller reads one of its caches during a sync.
 	// It may change the cluster and update the caches.
-	Glance func()
+	BeforeRead func()
 	// Watch, if set, is called after every change.
 	Watch func(Step)
 	// History is the number of changes that the cluster remembers, for caches that go back

@@ -49,9 +49,9 @@ func (c *Cluster) Run(controller Controller, cache *Cache) Outcome {
 		return answer, err
 	}
 	client.Cached = cache.View
-	client.Look = func(kind Kind) View {
-		if c.Glance != nil && !out.Killed {
-			c.Glance()
+	client.Reread = func(kind Kind) View {
+		if c.BeforeRead != nil && !out.Killed {
+			c.BeforeRead()
 		}
 		saw.readCache(cache.View(), kind)
 		seen := *saw.cached

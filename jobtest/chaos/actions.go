@@ -101,7 +101,7 @@ var syncActions = []action{
 	{Name: "cache goes back in time", Step: 2, Aside: 1, Do: func(r *run) bool {
 		// A controller that reads the version of a cache, and then its content, may rely on
 		// the content not getting older in between, as with informers.
-		if len(r.leaders) > 1 || r.leaders[0].looks {
+		if len(r.leaders) > 1 || r.leaders[0].rereads {
 			return false
 		}
 		return r.leader().cache.Rewind(r.lag(), r.lag())

@@ -132,7 +132,7 @@ func TestRejections(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRun(Config{Job: Job(1)}.orDefault(), driver.Plan{})
 			r.begin()
-			r.calm = true
+			r.faultless = true
 			r.c.Watch = nil
 			for _, n := range c.asked {
 				l := r.leaders[0]

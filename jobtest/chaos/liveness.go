@@ -31,7 +31,7 @@ const (
 
 // runToEnd stops all faults and runs the Jobs to their end.
 func (r *run) runToEnd() {
-	r.calm = true
+	r.faultless = true
 	for len(r.leaders) > 1 {
 		r.stopLeader(r.leaders[1])
 	}
@@ -113,8 +113,8 @@ func (r *run) deadline() {
 	r.noPods = true
 	defer func() { r.noPods = false }()
 	r.beginStep("no faults, but no pod can be created")
-	const looks = 300
-	for range looks {
+	const syncs = 300
+	for range syncs {
 		r.leaders[0].cache.ShowAll()
 		before := r.c.Version()
 		out := r.sync(r.leaders[0])
@@ -144,14 +144,14 @@ func (r *run) deadline() {
 		}
 		r.beginStep("the requeue is due")
 	}
-	r.violate("L5", "after %d syncs the Job has no verdict, but its deadline is %ds", looks,
+	r.violate("L5", "after %d syncs the Job has no verdict, but its deadline is %ds", syncs,
 		*job.Spec.ActiveDeadlineSeconds)
 }
 
 // rest runs the Job until nothing changes any more. Unlike resume, it leaves the spec as it
 // is: the Job may be suspended or have a parallelism of 0.
 func (r *run) rest() {
-	r.beginStep("calm")
+	r.beginStep("faultless")
 	if r.chance(30) {
 		_ = r.c.EditJob(func(s *batchv1.JobSpec) { s.Suspend = ptr(true) }) // rejected after the end
 	}

@@ -97,15 +97,15 @@ func (t *runLog) logView(l *leader, at *slot, v *cluster.View) {
 	if last.job == now.job {
 		job = "the same Job"
 	}
-	look := &loggedSync{from: t.Len(), new: last.job != now.job}
-	t.syncs = append(t.syncs, look)
+	current := &loggedSync{from: t.Len(), new: last.job != now.job}
+	t.syncs = append(t.syncs, current)
 	var fresh []*corev1.Pod
 	for _, pod := range v.Pods {
 		if !slices.Contains(last.pods, pod) {
 			fresh = append(fresh, pod)
 		}
 	}
-	look.new = look.new || len(fresh) > 0 || len(v.Pods) != len(last.pods)
+	current.new = current.new || len(fresh) > 0 || len(v.Pods) != len(last.pods)
 	switch {
 	case len(v.Pods) == 0:
 		job += ", and no pods"
@@ -145,7 +145,7 @@ func (t *runLog) logResult(out cluster.Outcome) {
 	if !t.On {
 		return
 	}
-	look := t.syncs[len(t.syncs)-1]
+	current := t.syncs[len(t.syncs)-1]
 	t.syncs = t.syncs[:len(t.syncs)-1]
 	t.Indent(-1)
 	switch {
@@ -153,12 +153,12 @@ func (t *runLog) logResult(out cluster.Outcome) {
 		t.Say("the controller is killed")
 	case out.Err != nil:
 		t.Say("it will retry: %v", out.Err)
-	case !look.new && len(t.syncs) == 0:
-		t.Drop(look.from)
+	case !current.new && len(t.syncs) == 0:
+		t.Drop(current.from)
 	case out.After > 0:
 		t.Say("it will sync again after %v", out.After)
 	}
 	if len(t.syncs) == 0 {
-		t.Fold(look.from)
+		t.Fold(current.from)
 	}
 }

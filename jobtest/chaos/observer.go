@@ -37,7 +37,7 @@ func (s observer) Sync(client *cluster.Client) (time.Duration, error) {
 		r.emitRequest(q, err)
 		r.note(q, answer, err)
 		r.log.logRequest(q, err, r.served == q && r.c.Version() != before)
-		if r.calm && !r.noPods && err != nil && !apierrors.IsNotFound(err) {
+		if r.faultless && !r.noPods && err != nil && !apierrors.IsNotFound(err) {
 			r.checkRejection(q, err)
 		}
 		return answer, err

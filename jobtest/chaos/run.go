@@ -28,21 +28,21 @@ type run struct {
 	nested  bool    // the sync is in progress during a sync of another leader
 	started int     // the number of leaders so far
 
-	calm    bool // faults have stopped
-	noPods  bool // and every creation is rejected
-	kinds   []int
-	broken  *referee.Violation
-	of      types.NamespacedName // the Job of the violation
-	reach   Reach
-	syncs   int
-	writes  int
-	log     runLog
-	last    cluster.Outcome  // of the last sync
-	cause   string           // of a stall
-	served  *cluster.Request // the last request that had an effect
-	change  *cluster.Step    // of the last request that has changed something
-	created types.UID        // the last pod that a controller created
-	// If calm is set: the requests that were rejected in the last sync, and in the current
+	faultless bool // faults have stopped
+	noPods    bool // and every creation is rejected
+	kinds     []int
+	broken    *referee.Violation
+	of        types.NamespacedName // the Job of the violation
+	reach     Reach
+	syncs     int
+	writes    int
+	log       runLog
+	last      cluster.Outcome  // of the last sync
+	cause     string           // of a stall
+	served    *cluster.Request // the last request that had an effect
+	change    *cluster.Step    // of the last request that has changed something
+	created   types.UID        // the last pod that a controller created
+	// If faultless is set: the requests that were rejected in the last sync, and in the current
 	// one.
 	refused, refusing map[string]bool
 }
@@ -58,7 +58,7 @@ type leader struct {
 	upto       int // the version up to which its cache was complete when its sync began
 	next       map[*slot]time.Time
 	lost       bool              // the answer to the current request is lost
-	looks      bool              // it reads its caches during a sync
+	rereads    bool              // it reads its caches during a sync
 	unobserved []unobservedWrite // creations that its cache has not shown
 	// The Jobs whose last status write was answered. The leader is in doubt about the
 	// others.
@@ -113,7 +113,7 @@ func (r *run) begin() bool {
 		}
 		r.addSlot(types.NamespacedName{Namespace: cmp.Or(job.Namespace, "default"), Name: cmp.Or(job.Name, "job")}, job)
 	}
-	c.Watch, c.Intercept, c.Glance = r.watch, r.intercept, r.glance
+	c.Watch, c.Intercept, c.BeforeRead = r.watch, r.intercept, r.beforeRead
 	r.focusOn(r.slots[0])
 	r.updateKinds()
 	r.startLeader(0, 0)
@@ -295,7 +295,7 @@ func (r *run) intercept(q *cluster.Request) cluster.Fault {
 	if r.noPods && request.Creates {
 		return cluster.Fault{Err: driver.OverQuota(request)}
 	}
-	if r.calm || r.broken != nil {
+	if r.faultless || r.broken != nil {
 		return cluster.Fault{}
 	}
 	if !r.nested && r.chance(12) {
@@ -316,10 +316,10 @@ func (r *run) intercept(q *cluster.Request) cluster.Fault {
 	return fault
 }
 
-// glance runs actions before a controller reads a cache again.
-func (r *run) glance() {
-	r.acting.looks = true
-	if r.calm || r.broken != nil {
+// beforeRead runs actions before a controller reads a cache again.
+func (r *run) beforeRead() {
+	r.acting.rereads = true
+	if r.faultless || r.broken != nil {
 		return
 	}
 	if !r.nested && r.chance(4) {
@@ -332,7 +332,7 @@ func (r *run) glance() {
 // updateCaches updates the caches of a controller that reads them during a sync, because events
 // may arrive between two reads.
 func (r *run) updateCaches() {
-	if r.acting.looks && !r.nested && r.chance(15) {
+	if r.acting.rereads && !r.nested && r.chance(15) {
 		r.choose(cacheUpdates)
 	}
 }

@@ -56,7 +56,7 @@ func judged(t *testing.T, rules referee.Rules, c creating) *referee.Violation {
 	var ghost referee.Ghost
 	ghost.Started(world.Job())
 	var found *referee.Violation
-	world.Glance = stale.ShowAll // the cache catches up before it is read again
+	world.BeforeRead = stale.ShowAll // the cache catches up before it is read again
 	world.Watch = func(s cluster.Step) {
 		if v := rules.See(&ghost, &s); v != nil && found == nil {
 			found = v
@@ -79,7 +79,7 @@ func TestSee_readDuringTheSync(t *testing.T) {
 	}{
 		"a live read": {func(c *cluster.Client) *batchv1.Job { job, _ := c.GetJob(); return job }, ""},
 		"a second read of the cache": {func(c *cluster.Client) *batchv1.Job {
-			return c.Look(cluster.Jobs).Job
+			return c.Reread(cluster.Jobs).Job
 		}, ""},
 		"no read": {func(*cluster.Client) *batchv1.Job {
 			job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "job", UID: "job-2"}}

@@ -65,7 +65,7 @@ var planted = []struct {
 			jobs, pods := versions()
 			return jobs, pods
 		}
-		r.look = func(_ context.Context, _ *reconciler, _ *jobfate.Machine, v *jobfate.View) { v.Barrier = "1" }
+		r.beforeBegin = func(_ context.Context, _ *reconciler, _ *jobfate.Machine, v *jobfate.View) { v.Barrier = "1" }
 	}},
 	{name: "a creation is sent again and counted although its pod has finished", property: "S10 L1 L2", with: resending},
 	{name: "a decision is dropped after its buffers were reused", property: "L1 L2 S1", with: func(_ *chaos.Env, r *reconciler) {
@@ -112,7 +112,7 @@ var planted = []struct {
 	}},
 	{name: "a delete event is handled between the list and its use", property: "S1 S11", with: racing},
 	{name: "the version of the cache is read after its pods", property: "S1 S5 S6 S7", with: func(_ *chaos.Env, r *reconciler) {
-		r.look = func(ctx context.Context, r *reconciler, m *jobfate.Machine, v *jobfate.View) {
+		r.beforeBegin = func(ctx context.Context, r *reconciler, m *jobfate.Machine, v *jobfate.View) {
 			_ = r.live.Get(ctx, types.NamespacedName{Namespace: "default", Name: "job"}, &batchv1.Job{}) // any request
 			_, v.PodsVersion = r.versions()
 		}
@@ -156,7 +156,7 @@ func deciding(bug func(jobfate.Snapshot, *jobfate.Decision)) func(*chaos.Env, *r
 
 func looking(bug func(*jobfate.View)) func(*chaos.Env, *reconciler) {
 	return func(_ *chaos.Env, r *reconciler) {
-		r.look = func(_ context.Context, _ *reconciler, _ *jobfate.Machine, v *jobfate.View) { bug(v) }
+		r.beforeBegin = func(_ context.Context, _ *reconciler, _ *jobfate.Machine, v *jobfate.View) { bug(v) }
 	}
 }
 
@@ -215,7 +215,7 @@ func racing(env *chaos.Env, r *reconciler) {
 			gone[pod.UID] = true
 		}
 	}})
-	r.look = func(ctx context.Context, r *reconciler, m *jobfate.Machine, v *jobfate.View) {
+	r.beforeBegin = func(ctx context.Context, r *reconciler, m *jobfate.Machine, v *jobfate.View) {
 		_ = r.live.Get(ctx, types.NamespacedName{Namespace: "default", Name: "job"}, &batchv1.Job{}) // any request
 		maps.DeleteFunc(inside.Memory(m).Stripped, func(uid types.UID, _ memory.Stripped) bool { return gone[uid] })
 	}

@@ -64,7 +64,7 @@ func (c Creator) run(t *testing.T,
 		want := ""
 		run := func(p driver.Plan, logged bool) *schedule {
 			s := &schedule{Creator: c, Schedule: driver.NewSchedule(seed, p), want: want, factory: factory, seed: seed,
-				calm: len(p.Steps) == 0}
+				faultless: len(p.Steps) == 0}
 			s.log.On = logged
 			synctest.Test(t, func(*testing.T) { s.live() })
 			total.Syncs, total.Writes = total.Syncs+s.syncs, total.Writes+s.writes

@@ -76,9 +76,9 @@ func show[T client.Object](x *indexer, objects []T, version string) {
 // LastStoreSyncResourceVersion implements [cache.Store].
 func (x *indexer) LastStoreSyncResourceVersion() string { return x.version }
 
-// look updates the store from the cache, records the read, and returns the version of the
+// reread updates the store from the cache, records the read, and returns the version of the
 // cache. In event handlers it only returns the version. Outside Reconcile it fails.
-func (x *indexer) look() (version string, err error) {
+func (x *indexer) reread() (version string, err error) {
 	if x.env.moving.Load() {
 		return x.version, nil
 	}
@@ -87,7 +87,7 @@ func (x *indexer) look() (version string, err error) {
 	if x.env.now == nil {
 		return "", errOutside
 	}
-	x.env.now.Look(x.kind)
+	x.env.now.Reread(x.kind)
 	x.env.moved()
 	return x.version, nil
 }
@@ -103,44 +103,44 @@ func sorted(found []any, err error) ([]any, error) {
 
 // List implements [cache.Store].
 func (x *indexer) List() []any {
-	_, _ = x.look()
+	_, _ = x.reread()
 	found, _ := sorted(x.Indexer.List(), nil)
 	return found
 }
 
 // ListKeys implements [cache.Store].
 func (x *indexer) ListKeys() []string {
-	_, _ = x.look()
+	_, _ = x.reread()
 	return slices.Sorted(slices.Values(x.Indexer.ListKeys()))
 }
 
 // Get implements [cache.Store].
 func (x *indexer) Get(obj any) (any, bool, error) {
-	_, _ = x.look()
+	_, _ = x.reread()
 	return x.Indexer.Get(obj)
 }
 
 // GetByKey implements [cache.Store].
 func (x *indexer) GetByKey(key string) (any, bool, error) {
-	_, _ = x.look()
+	_, _ = x.reread()
 	return x.Indexer.GetByKey(key)
 }
 
 // Index implements [cache.Indexer].
 func (x *indexer) Index(name string, obj any) ([]any, error) {
-	_, _ = x.look()
+	_, _ = x.reread()
 	return sorted(x.Indexer.Index(name, obj))
 }
 
 // ByIndex implements [cache.Indexer].
 func (x *indexer) ByIndex(name, value string) ([]any, error) {
-	_, _ = x.look()
+	_, _ = x.reread()
 	return sorted(x.Indexer.ByIndex(name, value))
 }
 
 // IndexKeys implements [cache.Indexer].
 func (x *indexer) IndexKeys(name, value string) ([]string, error) {
-	_, _ = x.look()
+	_, _ = x.reread()
 	keys, err := x.Indexer.IndexKeys(name, value)
 	slices.Sort(keys)
 	return keys, err

@@ -22,7 +22,7 @@ func (r reader) Get(ctx context.Context, key client.ObjectKey, out client.Object
 	if x == nil {
 		return r.Live.Get(ctx, key, out, opts...)
 	}
-	if _, err := x.look(); err != nil {
+	if _, err := x.reread(); err != nil {
 		return err
 	}
 	found, ok, _ := x.Indexer.GetByKey(key.String())
@@ -39,7 +39,7 @@ func (r reader) List(ctx context.Context, out client.ObjectList, opts ...client.
 	if x == nil {
 		return r.Live.List(ctx, out, opts...)
 	}
-	version, err := x.look()
+	version, err := x.reread()
 	if err != nil {
 		return err
 	}

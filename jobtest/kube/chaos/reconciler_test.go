@@ -34,10 +34,10 @@ type reconciler struct {
 	key    func(types.NamespacedName) types.NamespacedName // the key under which a Machine is kept
 	decide inside.Decider
 	// Functions by which a bug changes the view, the requests, the answers and the result.
-	look func(ctx context.Context, r *reconciler, m *jobfate.Machine, v *jobfate.View)
-	ask  func(ctx context.Context, q *jobfate.Request) (runtime.Object, bool)
-	got  func(q jobfate.Request, o runtime.Object, err error) (runtime.Object, error)
-	last func(jobfate.Result) (reconcile.Result, error)
+	beforeBegin func(ctx context.Context, r *reconciler, m *jobfate.Machine, v *jobfate.View)
+	ask         func(ctx context.Context, q *jobfate.Request) (runtime.Object, bool)
+	got         func(q jobfate.Request, o runtime.Object, err error) (runtime.Object, error)
+	last        func(jobfate.Result) (reconcile.Result, error)
 
 	asked  []jobfate.Request // the requests of the sync
 	action func(jobfate.Result) string
@@ -94,8 +94,8 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		v.Pods = append(v.Pods, &pods.Items[i])
 	}
 	m := r.machineOf(request.NamespacedName)
-	if r.look != nil {
-		r.look(ctx, r, m, &v)
+	if r.beforeBegin != nil {
+		r.beforeBegin(ctx, r, m, &v)
 	}
 	var all batchv1.JobList
 	if err := r.List(ctx, &all, client.InNamespace(request.Namespace)); err != nil {

@@ -30,10 +30,10 @@ import (
 type schedule struct {
 	Creator
 	*driver.Schedule
-	want    string // the end of a run without faults
-	factory func(*Env) reconcile.Reconciler
-	seed    uint64
-	calm    bool // there are no faults (any more)
+	want      string // the end of a run without faults
+	factory   func(*Env) reconcile.Reconciler
+	seed      uint64
+	faultless bool // there are no faults (any more)
 
 	server *kube.Server
 	users  client.Client
@@ -158,7 +158,7 @@ func (s *schedule) start() {
 	p.Env = &Env{mu: make(lock, 1), server: s.server, schedule: s, cache: s.server.NewCache(s.Scheme),
 		RateLimiter: defaultRateLimiter()}
 	p.ctx, p.end = context.WithCancel(context.Background())
-	if !s.calm {
+	if !s.faultless {
 		for _, kind := range s.seen() {
 			if s.IntN(100) < 60 {
 				_ = p.cache.Jump(kind, max(0, s.server.Revision()-s.Int64N(24))) // nothing is compacted
@@ -185,7 +185,7 @@ type changingReader struct {
 // Get implements [client.Reader].
 func (g changingReader) Get(ctx context.Context, key client.ObjectKey, out client.Object,
 	opts ...client.GetOption) error {
-	if err := g.p.schedule.glance(ctx); err != nil {
+	if err := g.p.schedule.beforeRead(ctx); err != nil {
 		return err
 	}
 	return g.cache.Get(ctx, key, out, opts...)
@@ -193,19 +193,19 @@ func (g changingReader) Get(ctx context.Context, key client.ObjectKey, out clien
 
 // List implements [client.Reader].
 func (g changingReader) List(ctx context.Context, out client.ObjectList, opts ...client.ListOption) error {
-	if err := g.p.schedule.glance(ctx); err != nil {
+	if err := g.p.schedule.beforeRead(ctx); err != nil {
 		return err
 	}
 	return g.cache.List(ctx, out, opts...)
 }
 
-func (s *schedule) glance(ctx context.Context) error {
+func (s *schedule) beforeRead(ctx context.Context) error {
 	s.serial.Lock()
 	defer s.serial.Unlock()
 	if s.p == nil || !s.p.running {
 		return errOutside
 	}
-	if !s.calm && s.IntN(100) < 8 {
+	if !s.faultless && s.IntN(100) < 8 {
 		s.choose(driver.Aside)
 	}
 	return ctx.Err()
@@ -222,7 +222,7 @@ func (s *schedule) intercept(r *kube.Request) kube.Verdict {
 		return kube.Verdict{Err: errOutside}
 	case s.quota && request.Creates:
 		return kube.Verdict{Err: driver.OverQuota(request)}
-	case s.calm || s.isBroken():
+	case s.faultless || s.isBroken():
 		return kube.Verdict{}
 	}
 	s.judge()

@@ -36,7 +36,7 @@ var crossJobBugs = []struct {
 	{"all Jobs share a backoff record", "S12 L5", func(_ *chaos.Env, r *reconciler) {
 		var shared backoff.Record
 		var current *jobfate.Machine
-		r.look = func(_ context.Context, _ *reconciler, m *jobfate.Machine, _ *jobfate.View) {
+		r.beforeBegin = func(_ context.Context, _ *reconciler, m *jobfate.Machine, _ *jobfate.View) {
 			if current != nil {
 				shared = inside.Memory(current).Backoff
 			}
@@ -59,7 +59,7 @@ var crossJobBugs = []struct {
 
 // byLabel treats the pods that a Job selects as its own if any Job controls them.
 func byLabel(_ *chaos.Env, r *reconciler) {
-	r.look = func(_ context.Context, _ *reconciler, _ *jobfate.Machine, v *jobfate.View) {
+	r.beforeBegin = func(_ context.Context, _ *reconciler, _ *jobfate.Machine, v *jobfate.View) {
 		if v.Job == nil {
 			return
 		}
@@ -76,7 +76,7 @@ func byLabel(_ *chaos.Env, r *reconciler) {
 // stripsOthers removes the finalizer from all pods in the namespace that other Jobs
 // control.
 func stripsOthers(_ *chaos.Env, r *reconciler) {
-	r.look = func(ctx context.Context, r *reconciler, _ *jobfate.Machine, v *jobfate.View) {
+	r.beforeBegin = func(ctx context.Context, r *reconciler, _ *jobfate.Machine, v *jobfate.View) {
 		if v.Job == nil {
 			return
 		}
@@ -120,7 +120,7 @@ func expecting(key func(types.NamespacedName) string) func(*chaos.Env, *reconcil
 			}
 			return o, err
 		}
-		r.look = func(_ context.Context, r *reconciler, m *jobfate.Machine, _ *jobfate.View) {
+		r.beforeBegin = func(_ context.Context, r *reconciler, m *jobfate.Machine, _ *jobfate.View) {
 			for name, other := range r.machines {
 				if other == m {
 					current = name

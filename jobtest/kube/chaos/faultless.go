@@ -19,11 +19,11 @@ const overQuotaForAWhile = "quota rejects creations for a while"
 // that is due. In some schedules a quota rejects creations at first; the controller gets no
 // event when that is over.
 func (s *schedule) runToEnd() {
-	s.quota = !s.calm && s.Allows(overQuotaForAWhile) && s.IntN(100) < 30
+	s.quota = !s.faultless && s.Allows(overQuotaForAWhile) && s.IntN(100) < 30
 	if s.quota {
 		s.Happened(overQuotaForAWhile)
 	}
-	s.calm = true
+	s.faultless = true
 	idle, afterwards := 0, 0
 	for round := range patience {
 		time.Sleep(time.Second)
