@@ -153,4 +153,6 @@ func TestGauge(t *testing.T) {
 	} {
 		Same(t, tc.reason+": Gauge", names.Gauge(tc.pod), tc.want)
 	}
+	other := tracking.Keys{Finalizer: "example.com/tracking"}
+	Same(t, "of another finalizer: Gauge", other.Gauge(Pod("a", Succeeded)), false)
 }
