@@ -30,7 +30,7 @@ func toJSON(v any) string {
 	return string(text)
 }
 
-// Whatever NotCreated says, the number of created pods is between none and all.
+// With any value of Creations, between none and all of the pods count as created.
 func TestClose_impossibleCounts(t *testing.T) {
 	job := specJob(t, "completions: 4\nparallelism: 4")
 	s := Snapshot{Job: job, Pods: []*corev1.Pod{podIn(job, 1, corev1.PodRunning)}, Now: job.CreationTimestamp.Time}

@@ -99,7 +99,7 @@ func TestPods(t *testing.T) {
 	}
 }
 
-// Work that the caps leave is numbered: the pods to create are not more than the vacant indexes.
+// Deferred counts the work that the caps put off: no more pods to create than there are vacant indexes.
 func TestLeft(t *testing.T) {
 	for _, test := range []struct {
 		spec string
@@ -120,7 +120,7 @@ func TestLeft(t *testing.T) {
 	}
 }
 
-// A Job that ends is not suspended as well, and one that is being deleted neither.
+// A Job that is ending or being deleted is not suspended.
 func TestSuspend_notAtTheEnd(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*scene)

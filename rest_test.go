@@ -158,7 +158,7 @@ func TestRest_isNotInFlight(t *testing.T) {
 	}
 }
 
-// A census that was read again has as many changes as the one before.
+// A decision is not used again for a census with as many changes as an earlier one.
 func TestRest_isNotThatOfAnotherCensus(t *testing.T) {
 	job, first := atRest()
 	n := int32(120)
@@ -191,7 +191,7 @@ func fed(change func(*corev1.Pod)) func(*tally, *Snapshot, **config) {
 	}
 }
 
-// The pods that explain reads are those that were fed last.
+// The Facts of a decision that is used again have the pods that were fed last.
 func TestRest_showsTheNewPods(t *testing.T) {
 	job, pods := atRest()
 	var c tally

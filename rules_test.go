@@ -182,8 +182,8 @@ func TestRequeue_whileFinalizersAreLeft(t *testing.T) {
 	}
 }
 
-// API reference, completionMode: "the Pod hostname takes the form $(job-name)-$(index)". A hostname
-// in the template does not stand in its way; in a Job without indexes it is kept.
+// API reference, completionMode: "the Pod hostname takes the form $(job-name)-$(index)". It
+// replaces a hostname in the template; in a Job without indexes that hostname is kept.
 func TestCreate_hostnames(t *testing.T) {
 	for mode, want := range map[string][]string{
 		"Indexed":    {"job-0", "job-1"},

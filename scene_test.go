@@ -16,8 +16,8 @@ import (
 	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
-// scene is a Job, its pods and a time, in seconds since the Job was created. Only the functions
-// of this file call the package: the tests of the rules read scenes and sentences.
+// scene is a Job, its pods and a time, in seconds since the Job was created. Of the tests that use
+// it, only the functions of this file call the package.
 type scene struct {
 	Snapshot
 	config  config

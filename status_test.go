@@ -74,7 +74,7 @@ func TestEnd_deletesPodsBeforeWritesAreObserved(t *testing.T) {
 	s.expect(t, "past the deadline", "delete a")
 }
 
-// The status has the numbers of pods once the plan is carried out.
+// The status counts the pods as they are once the plan is carried out.
 func TestStatus_countsWhatThePlanLeaves(t *testing.T) {
 	ready := func(pod *corev1.Pod) {
 		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}

@@ -75,7 +75,7 @@ func TestTally_feed(t *testing.T) {
 }
 
 // A policy or names that the caller changes between two decisions apply to all pods, also to those
-// that the Tally knows already.
+// already in the Tally.
 func TestTally_changedFailurePolicy(t *testing.T) {
 	rules := func(action batchv1.PodFailurePolicyAction, name string) *failurepolicy.Spec {
 		return &failurepolicy.Spec{Rules: []failurepolicy.Rule{{

@@ -40,7 +40,7 @@ func damaged(value any, n *int, yield func(any)) {
 	}
 }
 
-// Whatever a field of an object holds, there is an explanation, and nothing given is changed. Objects that do not
+// With any value in any field of an object, there is an explanation, and no input is changed. Objects that do not
 // fit the types of the API are left out, as clients do.
 func TestInputs_damaged(t *testing.T) {
 	explained, n, seen := 0, 0, map[string]bool{}

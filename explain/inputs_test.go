@@ -94,7 +94,7 @@ func fromYAML(text string) (o map[string]any) {
 	return o
 }
 
-// podStates are what "is" stands for in a pod.
+// podStates holds the pod that each value of "is" stands for.
 var podStates = map[string]string{
 	"running": strings.TrimPrefix(running, "---\n"),
 	"on a node": `{spec: {nodeName: worker-1}, status: {phase: Pending, conditions: [` + scheduled + `],
@@ -199,7 +199,7 @@ func (g given) explain() (explain.Explanation, error) {
 	return explain.Of(d, g.Evidence), err
 }
 
-// Each input of testdata/causes has its cause first, and a near miss has not the cause that it resembles.
+// Each input of testdata/causes has its cause first; a near miss does not have the cause that it resembles.
 func TestInputs(t *testing.T) {
 	for _, in := range readInputs(t) {
 		t.Run(filepath.Base(in.file)+"/"+in.title, func(t *testing.T) {

@@ -129,7 +129,7 @@ func indented(by int, text string) string {
 	return pad + strings.ReplaceAll(text, "\n", "\n"+pad)
 }
 
-// given is what kubectl printed.
+// given holds what kubectl printed.
 type given struct {
 	jobfate.Snapshot
 	explain.Evidence
@@ -146,7 +146,7 @@ func read(t *testing.T, documents ...string) given {
 	return g
 }
 
-// daily returns the next run of a schedule "minute hour * * *"; it knows no other.
+// daily returns the next run of a schedule of the form "minute hour * * *".
 func daily(schedule, timeZone string, after time.Time) (next time.Time) {
 	var minute, hour int
 	zone, err := time.LoadLocation(timeZone)

@@ -128,7 +128,7 @@ func unwritten(pod *corev1.Pod) (all []string) {
 	return all
 }
 
-// Components write the pods and events of the inputs so, and no other way.
+// The pods and events of the inputs have the form in which components write them.
 func TestInputs_written(t *testing.T) {
 	for _, in := range readInputs(t) {
 		for _, text := range in.documents() {

@@ -79,7 +79,7 @@ func TestCheck(t *testing.T) {
 			if got := strings.Join(texts(errs), "\n"); got != tc.want {
 				t.Errorf("got  %s\nwant %s", got, tc.want)
 			}
-			// What decides refuses the same, apart from what only the members tell.
+			// NewDecider refuses the same policies, apart from those that are wrong only for these members.
 			if _, err := group.NewDecider(&p); (err != nil) != (tc.want != "" && tc.members == noMembers) {
 				t.Errorf("NewDecider: %v", err)
 			}

@@ -96,8 +96,8 @@ func (m *model) search() error {
 	return nil
 }
 
-// canonical returns a world that differs in names only: the controllers are alike, and of UIDs it
-// only matters which are equal.
+// canonical returns a world that differs in names only: the controllers are alike, and only the
+// equality of UIDs matters.
 func (w world) canonical() world {
 	if w.replicas[1].less(w.replicas[0]) {
 		w.replicas[0], w.replicas[1] = w.replicas[1], w.replicas[0]
@@ -242,8 +242,7 @@ func (m *model) remove(w *world, i int) error {
 	return nil
 }
 
-// settled reports whether a controller that reads all that there is would change nothing, and no
-// Job will fail.
+// settled reports whether a controller with a current cache would change nothing, and no Job will fail.
 func (m *model) settled(w world) bool {
 	state := &m.states[w.state]
 	for i, j := range w.jobs {
@@ -295,8 +294,7 @@ var searched = map[string]struct {
 }
 
 // "The same failure twice, in another order, or after a crash between 2 and 3, has no further effect":
-// two controllers that may crash anywhere reach the ends that one controller reaches which never
-// does, and no others.
+// two controllers that may crash anywhere reach the same ends as one controller that never crashes.
 func TestAllInterleavings(t *testing.T) {
 	for name, tc := range searched {
 		t.Run(name, func(t *testing.T) {

@@ -195,7 +195,7 @@ func TestDecide_split(t *testing.T) {
 	})
 }
 
-// Both ways, as small as they can be.
+// The smallest example of each way.
 func TestDecide_splitMatters(t *testing.T) {
 	a := group.Failure{Member: members[0], At: at(1), Class: "A"}
 	b := group.Failure{Member: members[1], At: at(2), Class: "B"}
@@ -265,7 +265,7 @@ func withinBudgets(p *group.Policy, s *group.State) error {
 	return nil
 }
 
-// No policy fails the group at the first failure. What is refused says why.
+// Without a policy, the first failure fails the group. Errors say what is wrong.
 func TestDecide_nilPolicyAndErrors(t *testing.T) {
 	f := []group.Failure{{Member: members[0], Attempt: 0, At: noon}}
 	if d, err := group.Decide(nil, group.State{}, f, noon); err != nil || d.Action != group.FailGroup || d.Rule != -1 {

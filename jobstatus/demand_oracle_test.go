@@ -224,8 +224,7 @@ func drawModel(t *rapid.T) *model {
 }
 
 // demandIsThatOfTheModel compares the demand with that of the model in a random state: "The bounds
-// hold however the pods end and whatever the API server rejects, and for each bound there is a
-// course of events that reaches it."
+// hold however the pods end and whatever the API server rejects, and each bound can be reached."
 func demandIsThatOfTheModel(t *rapid.T) {
 	g := drawModel(t)
 	var p state

@@ -143,7 +143,7 @@ func TestClassifiesAs_matchers(t *testing.T) {
 	Same(t, "another policy", of(one).ClassifiesAs(of(policy())), false)
 }
 
-// What a pod is with the options ExitZero and LostAfter, ten seconds after its grace period.
+// The classes of pods with the options ExitZero and LostAfter, ten seconds after the grace period.
 func TestClassify_options(t *testing.T) {
 	exited := func(codes ...int32) Edit {
 		return func(pod *corev1.Pod) {

@@ -39,7 +39,7 @@ func TestAreValid(t *testing.T) {
 
 // KEP-3850: with the feature switched off, "the Job controller manager handles pod failures
 // in the default way, even if .spec.backoffLimitPerIndex is set". That holds for the rules
-// of the Job and of the caller. Neither are changed.
+// of the Job and of the caller. Neither is changed.
 func TestOptions_withoutFailIndex(t *testing.T) {
 	exits := &batchv1.PodFailurePolicyOnExitCodesRequirement{Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: []int32{1}}
 	disrupted := []batchv1.PodFailurePolicyOnPodConditionsPattern{{Type: corev1.DisruptionTarget}}

@@ -21,7 +21,7 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// stated is a Job with its pods by UID, as a test reads them: slowly, and without the package.
+// stated is a Job with its pods by UID, read without the functions of the package.
 type stated struct {
 	job     *batchv1.Job
 	owned   []*corev1.Pod

@@ -31,7 +31,7 @@ func (w world) job() *batchv1.Job {
 	return job
 }
 
-// Count, which looks at all pods, takes the same step as a census.
+// Count, which reads all pods, takes the same step as a census.
 func TestRandom_count(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)

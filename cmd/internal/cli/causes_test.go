@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// bases are what the shortened objects of explain/testdata/causes are added to, by their kind, and by the state
-// that "is" names.
+// bases holds the objects that those of explain/testdata/causes are merged into, by kind, and by
+// the state that "is" names.
 var bases = map[string]string{
 	"Job": `{apiVersion: batch/v1, kind: Job, metadata: {name: train, namespace: ml, uid: job-uid, creationTimestamp: "2026-05-01T12:00:00Z"},
   spec: {parallelism: 3, completions: 3, backoffLimit: 6, selector: {matchLabels: {batch.kubernetes.io/controller-uid: job-uid}}, template: {

@@ -210,7 +210,7 @@ func checkPods(t *rapid.T, r *simulation.Result, indexed bool, capacity *int32) 
 	}
 }
 
-// checkCapacity checks that no more pods ran at once than there was room for.
+// checkCapacity checks that no more pods ran at once than the capacity.
 func checkCapacity(t *rapid.T, r *simulation.Result, capacity int) {
 	var steps []simulation.Time // negative: a pod ends
 	for _, lane := range r.Lanes {

@@ -259,7 +259,7 @@ func starting(pod *corev1.Pod, now time.Time) {
 	pod.Spec.NodeName = "node-a"
 }
 
-// TestLiveOnNode continues from pending pods in a cluster without room. A pod that is on a node
+// TestLiveOnNode continues from pending pods in a cluster with capacity 0. A pod that is on a node
 // starts. The other one has no node that can be drained.
 func TestLiveOnNode(t *testing.T) {
 	job, live := snapshot(t, indexed(2, 2), Scenario{}, 5*time.Second)
