@@ -3,6 +3,7 @@ package failurepolicy
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 
@@ -68,13 +69,10 @@ var actions = []batchv1.PodFailurePolicyAction{
 func (r *Rule) meets(pod *corev1.Pod, out *Match) bool {
 	switch {
 	case r.OnExitCodes != nil:
-		for _, statuses := range [...][]corev1.ContainerStatus{pod.Status.ContainerStatuses,
-			pod.Status.InitContainerStatuses} {
-			for i := range statuses {
-				if s := &statuses[i]; exits(s, r.OnExitCodes) {
-					out.Container, out.ExitCode = s.Name, s.State.Terminated.ExitCode
-					return true
-				}
+		for name, end := range failed(pod) {
+			if exits(name, end.ExitCode, r.OnExitCodes) {
+				out.Container, out.ExitCode = name, end.ExitCode
+				return true
 			}
 		}
 	case len(r.OnPodConditions) > 0:
@@ -96,15 +94,28 @@ func (r *Rule) meets(pod *corev1.Pod, out *Match) bool {
 	return false
 }
 
-// exits reports whether a container meets a requirement on exit codes. One that has not
-// terminated, or has exit code 0, never does. API: "Clients should react to an unknown operator
-// by assuming the requirement is not satisfied."
-func exits(s *corev1.ContainerStatus, r *batchv1.PodFailurePolicyOnExitCodesRequirement) bool {
-	t := s.State.Terminated
-	if t == nil || t.ExitCode == 0 || r.ContainerName != nil && *r.ContainerName != s.Name {
+// failed yields the containers of a pod that have terminated with another exit code than 0.
+func failed(pod *corev1.Pod) iter.Seq2[string, *corev1.ContainerStateTerminated] {
+	return func(yield func(string, *corev1.ContainerStateTerminated) bool) {
+		for _, list := range [...][]corev1.ContainerStatus{pod.Status.ContainerStatuses,
+			pod.Status.InitContainerStatuses} {
+			for i := range list {
+				end := list[i].State.Terminated
+				if end != nil && end.ExitCode != 0 && !yield(list[i].Name, end) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// exits reports whether a container that has failed meets a requirement on exit codes. API: "Clients
+// should react to an unknown operator by assuming the requirement is not satisfied."
+func exits(name string, code int32, r *batchv1.PodFailurePolicyOnExitCodesRequirement) bool {
+	if r.ContainerName != nil && *r.ContainerName != name {
 		return false
 	}
-	if slices.Contains(r.Values, t.ExitCode) {
+	if slices.Contains(r.Values, code) {
 		return r.Operator == batchv1.PodFailurePolicyOnExitCodesOpIn
 	}
 	return r.Operator == batchv1.PodFailurePolicyOnExitCodesOpNotIn

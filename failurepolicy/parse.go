@@ -1,6 +1,7 @@
 package failurepolicy
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -23,42 +24,31 @@ func MatchOf(reason, message string) (Match, bool) {
 		return Match{}, false
 	}
 	m := Match{Rule: ref.Index, Name: ref.Name, Action: batchv1.PodFailurePolicyActionFailJob}
-	at := strings.LastIndex(message, ofRule)
-	if at < 0 {
-		return m, true
-	}
-	if position := readPosition(message[at+len(ofRule):]); position >= 0 {
+	evidence, position := cutRule(message)
+	if position >= 0 {
 		m.Rule = position
 	}
-	readEvidence(message[:at], &m)
+	readEvidence(evidence, &m)
 	return m, true
 }
 
-// readEvidence reads the beginning of a message: what matched, and the pod. The names of
-// containers, pods and conditions have no spaces.
+// The messages of the Job controller and of [Match.Message] before the position of the rule: what
+// matched, and the pod. The names of containers, pods and conditions have no spaces.
+var (
+	onExitCode  = regexp.MustCompile(`^Container ([^ ]*) for pod ([^ ]*) failed with exit code (-?[1-9][0-9]*)$`)
+	onCondition = regexp.MustCompile(`^Pod ([^ ]*) has condition ([^ ]*)$`)
+	onDetail    = regexp.MustCompile(`(?s)^Pod ([^ ]*) failed(?: with (.*))?$`)
+)
+
 func readEvidence(text string, out *Match) {
-	if rest, ok := strings.CutPrefix(text, "Container "); ok {
-		container, rest, _ := strings.Cut(rest, " ")
-		rest, named := strings.CutPrefix(rest, "for pod ")
-		pod, rest, _ := strings.Cut(rest, " ")
-		code, exited := strings.CutPrefix(rest, "failed with exit code ")
-		number, err := strconv.ParseInt(code, 10, 32)
-		if named && exited && err == nil && number != 0 && strconv.FormatInt(number, 10) == code {
-			out.Container, out.ExitCode, out.Pod = container, int32(number), podNamed(pod)
+	if m := onExitCode.FindStringSubmatch(text); m != nil {
+		if code, err := strconv.ParseInt(m[3], 10, 32); err == nil {
+			out.Container, out.ExitCode, out.Pod = m[1], int32(code), podNamed(m[2])
 		}
-		return
-	}
-	rest, ok := strings.CutPrefix(text, "Pod ")
-	if !ok {
-		return
-	}
-	pod, rest, _ := strings.Cut(rest, " ")
-	if condition, ok := strings.CutPrefix(rest, "has condition "); ok && !strings.Contains(condition, " ") {
-		out.Condition, out.Pod = corev1.PodConditionType(condition), podNamed(pod)
-	} else if detail, ok := strings.CutPrefix(rest, "failed with "); ok {
-		out.Detail, out.Pod = detail, podNamed(pod)
-	} else if rest == "failed" {
-		out.Pod = podNamed(pod)
+	} else if m := onCondition.FindStringSubmatch(text); m != nil {
+		out.Condition, out.Pod = corev1.PodConditionType(m[2]), podNamed(m[1])
+	} else if m := onDetail.FindStringSubmatch(text); m != nil {
+		out.Detail, out.Pod = m[2], podNamed(m[1])
 	}
 }
 

@@ -2,7 +2,6 @@ package failurepolicy
 
 import (
 	"fmt"
-	"iter"
 	"regexp"
 	"slices"
 
@@ -54,39 +53,20 @@ func (r *StatusRequirement) matcher(path *field.Path) (Matcher, field.ErrorList)
 			errs = append(errs, field.Invalid(path.Child("messagePatterns").Index(i), text, err.Error()))
 		}
 	}
-	if len(errs) > 0 {
-		return nil, errs
+	meets := func(reason, message string) bool {
+		matches := func(p *regexp.Regexp) bool { return p.MatchString(message) }
+		return (len(r.Reasons) == 0 || slices.Contains(r.Reasons, reason)) &&
+			(len(patterns) == 0 || slices.ContainsFunc(patterns, matches))
 	}
-	reasons := slices.Clone(r.Reasons)
 	return func(pod *corev1.Pod) (string, bool) {
-		for who, says := range statuses(pod) {
-			matches := func(p *regexp.Regexp) bool { return p.MatchString(says.message) }
-			if (len(reasons) == 0 || slices.Contains(reasons, says.reason)) &&
-				(len(patterns) == 0 || slices.ContainsFunc(patterns, matches)) {
-				return fmt.Sprintf("reason %q%s", says.reason, who), true
+		if s := &pod.Status; meets(s.Reason, s.Message) {
+			return fmt.Sprintf("reason %q", s.Reason), true
+		}
+		for name, end := range failed(pod) {
+			if meets(end.Reason, end.Message) {
+				return fmt.Sprintf("reason %q of container %s", end.Reason, name), true
 			}
 		}
 		return "", false
-	}, nil
-}
-
-// said is a reason with its message.
-type said struct{ reason, message string }
-
-// statuses yields the reason and message of a pod and of each container that has failed, with the owner of each.
-func statuses(pod *corev1.Pod) iter.Seq2[string, said] {
-	return func(yield func(string, said) bool) {
-		if !yield("", said{pod.Status.Reason, pod.Status.Message}) {
-			return
-		}
-		for _, list := range [...][]corev1.ContainerStatus{pod.Status.ContainerStatuses,
-			pod.Status.InitContainerStatuses} {
-			for i := range list {
-				t := list[i].State.Terminated
-				if t != nil && t.ExitCode != 0 && !yield(" of container "+list[i].Name, said{t.Reason, t.Message}) {
-					return
-				}
-			}
-		}
-	}
+	}, errs
 }

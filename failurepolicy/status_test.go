@@ -35,10 +35,13 @@ rules:
 	}
 	evicted := podThatExited()
 	evicted.Status.Reason, evicted.Status.Message = "Evicted", "no space left"
+	full := podThatExited()
+	full.Status.Reason, full.Status.Message = "Full", "no space left"
 	for name, tc := range map[string]struct {
 		pod  *corev1.Pod
 		want string
 	}{
+		"the message of the pod":          {full, `rule 2 (Disk) on reason "Full"`},
 		"the reason of the pod":           {evicted, `rule 0 (Evicted) on reason "Evicted"`},
 		"a message of a container":        {ended(1, "Error", "a CUDA error 700"), `rule 1 (Gpu) on reason "Error" of container main`},
 		"another pattern":                 {ended(1, "Error", "Xid 79"), `rule 1 (Gpu) on reason "Error" of container main`},

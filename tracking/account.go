@@ -7,6 +7,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/internal/lifecycle"
@@ -70,7 +71,8 @@ func (c *Classifier) Account(in AccountInputs, candidates iter.Seq[*PodRecord], 
 		in.Cap = DefaultCap
 	}
 	if in.KeepFailsJob && !in.All() {
-		candidates, n = withoutVerdict(candidates)
+		left := slices.DeleteFunc(slices.Collect(candidates), (*PodRecord).FailsJob)
+		candidates, n = slices.Values(left), len(left)
 	}
 	a := Account{Settled: settle(c.Uncounted.Succeeded, c.Uncounted.Failed, gone)}
 	if n == 0 {
@@ -82,12 +84,6 @@ func (c *Classifier) Account(in AccountInputs, candidates iter.Seq[*PodRecord], 
 	taken.Deferred = n - len(taken.Strip)
 	taken.Full = taken.Full || taken.Deferred > 0
 	return taken.Account
-}
-
-// withoutVerdict returns the candidates that match no FailJob rule, and their number.
-func withoutVerdict(candidates iter.Seq[*PodRecord]) (iter.Seq[*PodRecord], int) {
-	left := slices.DeleteFunc(slices.Collect(candidates), (*PodRecord).FailsJob)
-	return slices.Values(left), len(left)
 }
 
 // accounting is an Account that takes one candidate after the other.
@@ -130,33 +126,21 @@ func (a *accounting) record(r *PodRecord) {
 		a.Recorded++
 		a.Lists.Succeeded = append(a.Lists.Succeeded, r.Pod.UID)
 	case r.Valid && (r.Failed || a.in.Ending == batchv1.JobFailureTarget):
-		if a.handle(a.of.actionOn(r)) {
+		action := r.Action()
+		if !r.Failed { // only now does the policy decide about it
+			action = a.of.Policy.Match(r.Pod).Action
+		}
+		if action != "" {
+			if a.Handled == nil {
+				a.Handled = make(map[batchv1.PodFailurePolicyAction]int)
+			}
+			a.Handled[action]++
+		}
+		if action != batchv1.PodFailurePolicyActionIgnore {
 			a.Recorded++
 			a.Lists.Failed = append(a.Lists.Failed, r.Pod.UID)
 		}
 	}
-}
-
-// actionOn returns the action of the rule that a pod matches. A Job that fails counts its
-// unfinished pods as failed, and only then does the policy decide about them.
-func (c *Classifier) actionOn(r *PodRecord) batchv1.PodFailurePolicyAction {
-	if r.Failed {
-		return r.Action()
-	}
-	return c.Policy.Match(r.Pod).Action
-}
-
-// handle counts the action of the rule that a pod matches, and reports whether the pod
-// counts as failed.
-func (a *Account) handle(action batchv1.PodFailurePolicyAction) bool {
-	if action == "" {
-		return true
-	}
-	if a.Handled == nil {
-		a.Handled = make(map[batchv1.PodFailurePolicyAction]int)
-	}
-	a.Handled[action]++
-	return action != batchv1.PodFailurePolicyActionIgnore
 }
 
 // Settled is the change of the status when UIDs leave the lists because their pods have lost
@@ -182,11 +166,7 @@ func (s Settled) AddTo(status batchv1.JobStatus, indexed bool) batchv1.JobStatus
 // Settle returns the lists without the given pods, which have lost their finalizer, and
 // what the counters gain by that.
 func (a Account) Settle(gone []types.UID) Settled {
-	set := make(map[types.UID]struct{}, len(gone))
-	for _, uid := range gone {
-		set[uid] = struct{}{}
-	}
-	return settle(a.Lists.Succeeded, a.Lists.Failed, func(uid types.UID) bool { _, ok := set[uid]; return ok })
+	return settle(a.Lists.Succeeded, a.Lists.Failed, sets.New(gone...).Has)
 }
 
 func settle(succeeded, failed []types.UID, gone func(types.UID) bool) Settled {

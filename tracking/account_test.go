@@ -110,6 +110,12 @@ func TestKEP2307_account(t *testing.T) {
 			want: "succeeded[] failed[a b d e] +0 +0 strip[a b c d e] handledmap[Count:1 FailIndex:1 FailJob:1 Ignore:1] recorded 4 full false",
 		},
 		{
+			sentence:   "pods with a verdict that the status lacks are no candidates",
+			classifier: withPolicy, inputs: tracking.AccountInputs{KeepFailsJob: true},
+			pods: []*corev1.Pod{Pod("a", Failed), Pod("e", Exit(ExitFailJob, After(0)))},
+			want: "succeeded[] failed[a] +0 +0 strip[a] handledmap[] recorded 1 full false",
+		},
+		{
 			sentence:   "the policy applies to running pods of a Job that fails",
 			classifier: withPolicy, inputs: tracking.AccountInputs{Ending: batchv1.JobFailureTarget},
 			pods: []*corev1.Pod{Pod("r", Exit(ExitIgnore, After(0)), Phase(corev1.PodRunning))},

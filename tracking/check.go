@@ -1,6 +1,7 @@
 package tracking
 
 import (
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -12,24 +13,22 @@ import (
 func (k Keys) Check(path *field.Path) (errs field.ErrorList) {
 	all := k.WithDefaults()
 	type key struct{ field, name string }
-	invalid := func(of key, why string) {
-		errs = append(errs, field.Invalid(path.Child(of.field), of.name, why))
+	check := func(of key, faults ...string) {
+		for _, why := range faults {
+			errs = append(errs, field.Invalid(path.Child(of.field), of.name, why))
+		}
 	}
 	annotations := []key{{"Index", all.Index}, {"FailureCount", all.FailureCount},
 		{"IgnoredFailureCount", all.IgnoredFailureCount}}
 	labels := []key{{"ControllerUID", all.ControllerUID}, {"JobName", all.JobName}}
 	finalizer := key{"Finalizer", all.Finalizer}
-	for _, key := range append(append([]key{finalizer}, annotations...), labels...) {
-		for _, why := range validation.IsQualifiedName(key.name) {
-			invalid(key, why)
-		}
+	for _, key := range slices.Concat([]key{finalizer}, annotations, labels) {
+		check(key, validation.IsQualifiedName(key.name)...)
 	}
 	if !strings.Contains(all.Finalizer, "/") {
-		invalid(finalizer, "a finalizer needs a domain: example.com/name")
+		check(finalizer, "a finalizer needs a domain: example.com/name")
 	}
-	for _, why := range validation.IsRelaxedEnvVarName(all.IndexVariable) {
-		invalid(key{"IndexVariable", all.IndexVariable}, why)
-	}
+	check(key{"IndexVariable", all.IndexVariable}, validation.IsRelaxedEnvVarName(all.IndexVariable)...)
 
 	if k.ControllerUID == "" {
 		labels = append(labels, key{"ControllerUID", legacyControllerUID})
@@ -39,12 +38,10 @@ func (k Keys) Check(path *field.Path) (errs field.ErrorList) {
 	}
 	// the index is an annotation and a label
 	for _, group := range [][]key{annotations, append(labels, annotations[0])} {
-		seen := map[string]bool{}
-		for _, key := range group {
-			if seen[key.name] {
-				errs = append(errs, field.Duplicate(path.Child(key.field), key.name))
+		for i, of := range group {
+			if slices.ContainsFunc(group[:i], func(earlier key) bool { return earlier.name == of.name }) {
+				errs = append(errs, field.Duplicate(path.Child(of.field), of.name))
 			}
-			seen[key.name] = true
 		}
 	}
 	return errs

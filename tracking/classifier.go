@@ -131,11 +131,11 @@ func (c *Classifier) keys() *Keys { return cmp.Or(c.names, &kubernetes) }
 // action of FailIndex rules, so that they never match and a later rule may match (KEP-3850,
 // Rollback). All rules keep their positions.
 func (o *Options) policy(spec *batchv1.JobSpec) *failurepolicy.Spec {
-	policy := o.FailurePolicy
-	switch {
-	case o.WithoutPolicy:
+	if o.WithoutPolicy {
 		return nil
-	case policy == nil && spec.PodFailurePolicy != nil:
+	}
+	policy := o.FailurePolicy
+	if policy == nil && spec.PodFailurePolicy != nil {
 		policy = named(spec.PodFailurePolicy, o.RuleNames)
 	}
 	if policy != nil && o.WithoutPerIndex {
@@ -254,8 +254,14 @@ func (c *Classifier) Classify(pod *corev1.Pod, relation Relation, stripped bool,
 		r.Active = true
 		r.Ready = ready(pod)
 	}
-	if r.Finalized {
-		c.Uncounted.apply(pod.UID, &r)
+	if failed, listed := c.Uncounted.Listed[pod.UID]; listed && r.Finalized {
+		r.Listed = true
+		// The list overrules the phase. A listed pod that has not finished keeps its state, and counts as
+		// listed when it finishes. Such pods exist in a failing Job, which lists unfinished pods too, and
+		// after an edit of the status.
+		if r.Succeeded || r.Failed {
+			r.Succeeded, r.Failed = !failed, failed
+		}
 	}
 	if r.Failed {
 		if c.PerIndex() {

@@ -60,7 +60,13 @@ func (k Keys) Count(job *batchv1.Job, pods []*corev1.Pod) Counted {
 		Counted:      done.counted,
 	}, records, done)
 	if c.Indexed {
-		done.putInto(&status, c.PerIndex())
+		status.CompletedIndexes = done.completed.String()
+		// A counter above the number of completed indexes stays: the API server does not let it fall.
+		status.Succeeded = max(status.Succeeded, int32(done.completed.Len()))
+	}
+	if c.PerIndex() {
+		failed := done.failed.String()
+		status.FailedIndexes = &failed
 	}
 	status = account.AddTo(status, c.Indexed)
 	return Counted{status.DeepCopy(), account.Strip, account.Full, c.Indexed, account}
@@ -81,11 +87,10 @@ func (c Counted) Settle(gone ...types.UID) *batchv1.JobStatus {
 func ownedBy(job *batchv1.Job, pods []*corev1.Pod) (owned []*corev1.Pod) {
 	seen := make(map[types.UID]bool, len(pods))
 	for _, pod := range pods {
-		if pod == nil || pod.UID == "" || seen[pod.UID] || job.UID == "" || !metav1.IsControlledBy(pod, job) {
-			continue
+		if pod != nil && pod.UID != "" && !seen[pod.UID] && job.UID != "" && metav1.IsControlledBy(pod, job) {
+			seen[pod.UID] = true
+			owned = append(owned, pod)
 		}
-		seen[pod.UID] = true
-		owned = append(owned, pod)
 	}
 	return owned
 }
@@ -132,17 +137,6 @@ func (c *Classifier) done(status *batchv1.JobStatus, records []*PodRecord) (d do
 		d.failed = failed.Union(failing.Set()).Difference(d.completed)
 	}
 	return d
-}
-
-// putInto sets the completed and failed indexes of a status. A counter above the number of
-// completed indexes stays, because the API server does not let it fall.
-func (d done) putInto(out *batchv1.JobStatus, perIndex bool) {
-	out.CompletedIndexes = d.completed.String()
-	out.Succeeded = max(out.Succeeded, int32(d.completed.Len()))
-	if perIndex {
-		failed := d.failed.String()
-		out.FailedIndexes = &failed
-	}
 }
 
 // account computes the next step of counting for the records of all pods.

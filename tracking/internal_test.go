@@ -15,8 +15,12 @@ import (
 	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
-// areValid accepts valid labels, and leaves all others to the API's own rules.
-func TestAreValid(t *testing.T) {
+// Valid labels need no labels.Selector. All others are left to the API's own rules.
+func TestCompileSelector(t *testing.T) {
+	areValid := func(set map[string]string, generated label) bool {
+		s, _ := compileSelector(&metav1.LabelSelector{MatchLabels: set}, generated)
+		return s.labels != nil
+	}
 	generated := label{"generated", "not valid"}
 	long := strings.Repeat("x", 63)
 	all := map[string]string{}
@@ -27,6 +31,11 @@ func TestAreValid(t *testing.T) {
 	}
 	if !areValid(all, generated) {
 		t.Error("all together are not valid")
+	}
+	exists := []metav1.LabelSelectorRequirement{{Key: "b", Operator: metav1.LabelSelectorOpExists}}
+	s, _ := compileSelector(&metav1.LabelSelector{MatchLabels: map[string]string{"a": "x"}, MatchExpressions: exists}, generated)
+	if s.matches(map[string]string{"a": "x"}) || !s.matches(map[string]string{"a": "x", "b": "y"}) {
+		t.Error("the expression has no effect")
 	}
 	for _, l := range []label{{"", "a"}, {"-a", "a"}, {"a/b/c", "a"}, {long + "x", "a"}, {"a", long + "x"}, {"a", "not valid"}, {"generated", "-"}} {
 		one := maps.Clone(all)
@@ -122,10 +131,4 @@ func TestClassifiesAs_everyField(t *testing.T) {
 		}
 	}
 	Same(t, "fields that change", len(changes), len(fields))
-}
-
-// A late patch must not add the finalizer to a pod that has been counted.
-func TestTrackPatch(t *testing.T) {
-	want := `{"metadata":{"uid":"pod-uid","resourceVersion":"7","finalizers":["batch.kubernetes.io/job-tracking"]}}`
-	Same(t, "the patch", string(Keys{}.trackPatch(Pod("pod-uid"))), want)
 }

@@ -38,12 +38,6 @@ func (k Keys) StripPatchAt(pod *corev1.Pod) []byte {
 	return encodeAt(pod, podPatchMeta{DeleteFinalizers: []string{k.finalizer()}})
 }
 
-// trackPatch returns the patch that adds the finalizer to one version of a pod, because a
-// late patch must not add it to a pod that has been counted.
-func (k Keys) trackPatch(pod *corev1.Pod) []byte {
-	return encodeAt(pod, podPatchMeta{Finalizers: []string{k.finalizer()}})
-}
-
 // AdoptPatch returns the patch that adopts a pod. It adds the finalizer together with the
 // owner reference (KEP-2307 § Pod adoption). It is for one version of the pod: a pod that
 // has since been adopted, counted and freed would otherwise be counted again.

@@ -24,29 +24,21 @@ func compileSelector(s *metav1.LabelSelector, generated label) (selector, error)
 	if s == nil {
 		return selector{}, nil
 	}
-	if len(s.MatchLabels) > 0 && len(s.MatchExpressions) == 0 && areValid(s.MatchLabels, generated) {
-		var required []label
-		for key, value := range s.MatchLabels {
-			required = append(required, label{key, value})
+	var valid []label
+	for key, value := range s.MatchLabels {
+		l := label{key, value}
+		if l == generated || len(validation.IsQualifiedName(key))+len(validation.IsValidLabelValue(value)) == 0 {
+			valid = append(valid, l)
 		}
-		return selector{labels: required}, nil
+	}
+	if len(valid) > 0 && len(valid) == len(s.MatchLabels) && len(s.MatchExpressions) == 0 {
+		return selector{labels: valid}, nil
 	}
 	general, err := metav1.LabelSelectorAsSelector(s)
 	if err != nil {
 		return selector{}, fmt.Errorf("spec.selector: %w", err)
 	}
 	return selector{general: general}, nil
-}
-
-// areValid reports whether all labels are valid.
-func areValid(set map[string]string, generated label) bool {
-	for key, value := range set {
-		if (label{key, value}) != generated && len(validation.IsQualifiedName(key))+
-			len(validation.IsValidLabelValue(value)) > 0 {
-			return false
-		}
-	}
-	return true
 }
 
 // absent reports whether there is no selector.

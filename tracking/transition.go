@@ -46,19 +46,35 @@ func (k Keys) EnterTracking(job *batchv1.Job, owned []*corev1.Pod) (t Transition
 	if job == nil || lifecycle.Finished(job) != nil || job.Status.UncountedTerminatedPods != nil {
 		return Transition{}
 	}
-	var ended []*corev1.Pod
+	classifier, _ := ClassifierOf(job, k, Options{}) // its selector does not matter
+	status := legacyStatus{Uncounted: &batchv1.UncountedTerminatedPods{}}
+	var completed indexset.Builder
 	for _, pod := range owned {
+		index := k.IndexOf(pod)
 		switch {
 		case pod == nil || k.HasFinalizer(pod):
-		case pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed:
-			ended = append(ended, pod)
-		case pod.DeletionTimestamp == nil:
-			t.Pods = append(t.Pods, PodPatch{pod, k.trackPatch(pod)})
+		case pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed:
+			if pod.DeletionTimestamp == nil {
+				patch := encodeAt(pod, podPatchMeta{Finalizers: []string{k.finalizer()}})
+				t.Pods = append(t.Pods, PodPatch{pod, patch})
+			}
+		case classifier.Indexed && (index == NoIndex || index >= classifier.Completions):
+		case pod.Status.Phase == corev1.PodSucceeded:
+			status.Succeeded++
+			completed.Add(index)
+		case classifier.Policy.Match(pod).Counts():
+			status.Failed++
 		}
 	}
-	counted := k.countLingering(job, ended)
-	counted.Uncounted = &batchv1.UncountedTerminatedPods{}
-	t.Status = lifecycle.MergePatch(job.UID, job.ResourceVersion, counted)
+	// Counters and indexes never decrease, so that pods that are gone stay counted.
+	status.Succeeded = max(status.Succeeded, job.Status.Succeeded)
+	status.Failed = max(status.Failed, job.Status.Failed)
+	if classifier.Indexed {
+		before, _ := lifecycle.ReadIndexes(&job.Status, classifier.Completions)
+		all := completed.Set().Union(before)
+		status.Succeeded, status.Completed = int32(all.Len()), all.String()
+	}
+	t.Status = lifecycle.MergePatch(job.UID, job.ResourceVersion, status)
 	return t
 }
 
@@ -97,31 +113,4 @@ type legacyStatus struct {
 	Failed    int32                            `json:"failed,omitempty"`
 	Completed string                           `json:"completedIndexes,omitempty"`
 	Uncounted *batchv1.UncountedTerminatedPods `json:"uncountedTerminatedPods"`
-}
-
-// countLingering counts pods that have ended. Counters and indexes of the status never
-// decrease, so that pods that are gone stay counted.
-func (k Keys) countLingering(job *batchv1.Job, ended []*corev1.Pod) (s legacyStatus) {
-	classifier, _ := ClassifierOf(job, k, Options{}) // its selector does not matter
-	var completed indexset.Builder
-	for _, pod := range ended {
-		index := k.IndexOf(pod)
-		switch {
-		case classifier.Indexed && (index == NoIndex || index >= classifier.Completions):
-		case pod.Status.Phase == corev1.PodSucceeded:
-			s.Succeeded++
-			completed.Add(index)
-		case classifier.Policy.Match(pod).Counts():
-			s.Failed++
-		}
-	}
-	s.Failed = max(s.Failed, job.Status.Failed)
-	if !classifier.Indexed {
-		s.Succeeded = max(s.Succeeded, job.Status.Succeeded)
-		return s
-	}
-	before, _ := lifecycle.ReadIndexes(&job.Status, classifier.Completions)
-	all := completed.Set().Union(before)
-	s.Succeeded, s.Completed = int32(all.Len()), all.String()
-	return s
 }

@@ -40,20 +40,3 @@ func (u *Uncounted) list(out []types.UID, uid types.UID, failed bool) []types.UI
 	u.Listed[uid] = failed
 	return append(out, uid)
 }
-
-// apply lets the list that has a pod overrule the pod's phase. A listed pod that has not
-// finished keeps its state and counts as listed when it finishes. Such pods exist in a
-// failing Job, which lists unfinished pods too, and after an edit of the status.
-func (u *Uncounted) apply(uid types.UID, out *Class) {
-	if len(u.Listed) == 0 {
-		return
-	}
-	failed, listed := u.Listed[uid]
-	if !listed {
-		return
-	}
-	out.Listed = true
-	if out.Succeeded || out.Failed {
-		out.Succeeded, out.Failed = !failed, failed
-	}
-}
