@@ -125,6 +125,16 @@ func TestPages(t *testing.T) {
 	s.take("list jobs metadata.name=a", pods, pods+" continued", pods+" continued", "list events")
 }
 
+// forbid refuses requests of the plugin for some resources.
+func (s *stage) forbid(why string, resources ...string) {
+	s.server.Intercept(func(r *kube.Request) kube.Verdict {
+		if r.UserAgent == userAgent && slices.Contains(resources, r.Resource.Resource) {
+			return kube.Verdict{Err: apierrors.NewForbidden(r.Resource.GroupResource(), "", errors.New(why))}
+		}
+		return kube.Verdict{}
+	})
+}
+
 // TestForbidden checks that without permission for events and nodes a Job is still explained,
 // with a note, and that missing permission for Jobs or pods is an error.
 func TestForbidden(t *testing.T) {
@@ -132,22 +142,15 @@ func TestForbidden(t *testing.T) {
 	s.load("cannot-start")
 	s.now = at("2023-08-21T10:00:00Z")
 	s.want(0, []string{"resize"}, "QuotaExceeded: ")
-	forbid := func(resources ...string) {
-		s.server.Intercept(func(r *kube.Request) kube.Verdict {
-			if r.UserAgent == userAgent && slices.Contains(resources, r.Resource.Resource) {
-				return kube.Verdict{Err: apierrors.NewForbidden(r.Resource.GroupResource(), "", errors.New("you may not \xff\x1b[2J"))}
-			}
-			return kube.Verdict{}
-		})
-	}
-	forbid("events", "nodes")
+	const no = "you may not \xff\x1b[2J"
+	s.forbid(no, "events", "nodes")
 	notes := []string{"  NotPermitted: causes that depend on events cannot be found: events is forbidden: you may not ", "  NotPermitted: causes that depend on nodes cannot be found: nodes is forbidden"}
 	s.want(6, []string{"resize", "--exit-status"}, append(notes, "Unschedulable: 1 of 4 active pods")...)
 	s.want(0, []string{}, "resize   8/30          20m        20m   Unschedulable   ", strings.TrimSpace(notes[0]))
 	s.want(0, []string{"-o", "json", "resize"}, `"code": "NotPermitted"`)
 	s.want(0, []string{"simulate", "resize"}, "Assumed without a scenario: ", "!kubectl jobfate simulate: "+strings.TrimSpace(notes[0]))
 	for _, resource := range []string{"jobs", "pods"} {
-		forbid(resource)
+		s.forbid(no, resource)
 		s.want(1, []string{"resize"}, "!kubectl jobfate: "+resource)
 		s.want(1, []string{}, "!kubectl jobfate: "+resource)
 		s.want(1, []string{"simulate", "resize"}, "!kubectl jobfate simulate: "+resource)

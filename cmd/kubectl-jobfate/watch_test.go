@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -171,18 +170,19 @@ func TestWatchedJobIsDeleted(t *testing.T) {
 		s.want(1, []string{"a", "-w"}, `!jobs.batch "a" not found`)
 		s.suspended("default", "a", nil)
 		w := s.watch("a")
-		background := metav1.DeletePropagationBackground
-		if err := s.client.BatchV1().Jobs("default").Delete(t.Context(), "a", metav1.DeleteOptions{PropagationPolicy: &background}); err != nil {
-			t.Fatal(err)
+		remove := func() {
+			background := metav1.DeletePropagationBackground
+			if err := s.client.BatchV1().Jobs("default").Delete(t.Context(), "a", metav1.DeleteOptions{PropagationPolicy: &background}); err != nil {
+				t.Fatal(err)
+			}
 		}
+		remove()
 		w.ended(1, "kubectl jobfate: the Job was deleted\n")
 		// A Job that is deleted and recreated at once is another Job with the same name.
 		s.suspended("default", "a", nil)
 		w = s.watch("a")
 		w.printed(0, "Suspended: ")
-		if err := s.client.BatchV1().Jobs("default").Delete(t.Context(), "a", metav1.DeleteOptions{PropagationPolicy: &background}); err != nil {
-			t.Fatal(err)
-		}
+		remove()
 		s.pod(s.create(newJob("a")), "a-1")
 		w.printed(5*time.Second, "CreatingPods: ", "Job default/a, 1 pod,")
 		w.stop()
@@ -196,21 +196,13 @@ func TestWatchWithoutPermission(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)
 		s.suspended("default", "a", nil)
-		forbid := func(resources ...string) {
-			s.server.Intercept(func(r *kube.Request) kube.Verdict {
-				if r.UserAgent == userAgent && slices.Contains(resources, r.Resource.Resource) {
-					return kube.Verdict{Err: apierrors.NewForbidden(r.Resource.GroupResource(), "", errors.New("no"))}
-				}
-				return kube.Verdict{}
-			})
-		}
-		forbid("events", "nodes")
+		s.forbid("no", "events", "nodes")
 		w := s.watch("a")
 		w.printed(0, "Suspended: ", "NotPermitted: causes that depend on events cannot be found", "NotPermitted: causes that depend on nodes cannot be found")
 		s.finish("a", batchv1.JobComplete)
 		w.ended(0, "")
 		for _, resource := range []string{"jobs", "pods"} {
-			forbid(resource)
+			s.forbid("no", resource)
 			s.want(1, []string{"a", "-w"}, "!kubectl jobfate: failed to list "+resource+": "+resource, " is forbidden: no\n")
 		}
 	})

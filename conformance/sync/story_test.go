@@ -5,23 +5,25 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/conformance/apiserver"
+	"github.com/jobfate/jobfate/conformance/fixture"
 	"github.com/jobfate/jobfate/conformance/real"
 	"github.com/jobfate/jobfate/jobtest"
 )
 
 // Handwritten trials, and outcomes as text.
 
-func at(seconds int) metav1.Time {
-	return metav1.NewTime(jobtest.Noon().Add(time.Duration(seconds) * time.Second))
-}
+var (
+	finished, index, failures = fixture.Exit, fixture.Index, fixture.Failures
+	ignored, isReady          = fixture.Ignored, fixture.Ready
+)
+
+func at(seconds int) metav1.Time { return *fixture.At(seconds) }
 
 // newTrial returns a trial at noon, with a Job that started a minute ago and has nothing to do.
 func newTrial(change ...func(*trial)) *trial {
@@ -83,17 +85,7 @@ func rule(action batchv1.PodFailurePolicyAction) func(*trial) {
 // code 1.
 func pod(name string, phase corev1.PodPhase, change ...func(*corev1.Pod)) func(*trial) {
 	return func(c *trial) {
-		p := &corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{
-				Namespace: jobtest.Namespace, Name: name, UID: types.UID(name), ResourceVersion: "1",
-				Labels:            c.snapshot.Job.Spec.Template.Labels,
-				Annotations:       map[string]string{},
-				Finalizers:        []string{batchv1.JobTrackingFinalizer},
-				CreationTimestamp: at(-50),
-				OwnerReferences:   []metav1.OwnerReference{*metav1.NewControllerRef(c.snapshot.Job, batchv1.SchemeGroupVersion.WithKind("Job"))},
-			},
-			Status: corev1.PodStatus{Phase: phase},
-		}
+		p := fixture.Pod(c.snapshot.Job, name, phase)
 		if phase == corev1.PodFailed {
 			finished(1, 0)(p)
 		}
@@ -104,31 +96,7 @@ func pod(name string, phase corev1.PodPhase, change ...func(*corev1.Pod)) func(*
 	}
 }
 
-func finished(code int32, seconds int) func(*corev1.Pod) {
-	return func(p *corev1.Pod) {
-		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", State: corev1.ContainerState{
-			Terminated: &corev1.ContainerStateTerminated{ExitCode: code, FinishedAt: at(seconds)},
-		}}}
-	}
-}
-
-func index(n int) func(*corev1.Pod) {
-	return func(p *corev1.Pod) { p.Annotations[batchv1.JobCompletionIndexAnnotation] = fmt.Sprint(n) }
-}
-
-func failures(n int) func(*corev1.Pod) {
-	return func(p *corev1.Pod) { p.Annotations[batchv1.JobIndexFailureCountAnnotation] = fmt.Sprint(n) }
-}
-
-func ignored(n int) func(*corev1.Pod) {
-	return func(p *corev1.Pod) { p.Annotations[batchv1.JobIndexIgnoredFailureCountAnnotation] = fmt.Sprint(n) }
-}
-
 func orphaned(p *corev1.Pod) { p.OwnerReferences = nil }
-
-func isReady(p *corev1.Pod) {
-	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
-}
 
 // formatOutcome formats an outcome as lines. If the API server rejects a status, the text says so and ends
 // there.

@@ -34,7 +34,7 @@ func TestBackoffInDoubt(t *testing.T) {
 	job.Status.Failed = 3
 	counted := newPod(job, "a", corev1.PodFailed, exit(1, 0), func(p *corev1.Pod) { p.Finalizers = nil })
 	in := real.Input{Job: job, Pods: []*corev1.Pod{counted}}
-	in.Memory.Backoff = &real.Record{Failures: 3, LastFailure: ptr(noon)}
+	in.Memory.Backoff = &real.Record{Failures: 3, LastFailure: &at(0).Time}
 	if out := sync(in); len(out.Created()) != 0 {
 		t.Errorf("before a restart: created %v, want none during the backoff", out.Done(real.Create))
 	}
@@ -70,7 +70,7 @@ func TestSettleMetric(t *testing.T) {
 }
 
 func TestEarlyEvents(t *testing.T) {
-	job := newJob(t, 1, 1, func(j *batchv1.Job) { j.Spec.Suspend = ptr(true) })
+	job := newJob(t, 1, 1, func(s *batchv1.JobSpec) { s.Suspend = ptr(true) })
 	out := sync(real.Input{Job: job, Fail: real.Faults{Status: map[int]error{0: real.ErrConflict}}})
 	if len(out.Events) != 1 || out.Events[0].Reason != "Suspended" || len(out.Statuses()) != 0 {
 		t.Errorf("events %v, %d statuses stored; want Suspended although no status is stored", out.Events, len(out.Statuses()))

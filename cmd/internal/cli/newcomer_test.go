@@ -74,11 +74,7 @@ func TestWrongInput(t *testing.T) {
 			`standard input: document 1 is a message of kubectl, "Error from server (NotFound): jobs.batch \"x\" not found"; want the output of kubectl get -o yaml`},
 	} {
 		t.Run(tc.command+" "+tc.reason, func(t *testing.T) {
-			got := runWith(tc.stdin, tc.command)
-			if got.Status != exitInput || got.Stdout != "" {
-				t.Errorf("got status %d and %q, want %d and nothing", got.Status, got.Stdout, exitInput)
-			}
-			checkPart(t, "stderr", got.Stderr, tc.want)
+			checkRun(t, tc.stdin, []string{tc.command}, exitInput, "", tc.want)
 		})
 	}
 }

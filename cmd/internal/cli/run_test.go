@@ -52,12 +52,7 @@ func TestStatusAndMessages(t *testing.T) {
 		{reason: "no --now: the present, in whole seconds", args: []string{"explain", job}, stdout: "at 2023-08-21T10:00:09Z"},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
-			got := runWith(tc.stdin, tc.args...)
-			if got.Status != tc.status {
-				t.Errorf("got status %d, want %d", got.Status, tc.status)
-			}
-			checkPart(t, "stdout", got.Stdout, tc.stdout)
-			checkPart(t, "stderr", got.Stderr, tc.stderr)
+			checkRun(t, tc.stdin, tc.args, tc.status, tc.stdout, tc.stderr)
 		})
 	}
 }

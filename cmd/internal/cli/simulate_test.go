@@ -104,12 +104,7 @@ func TestSimulateMessages(t *testing.T) {
 		{reason: "runs that do not end", args: []string{job, "--runs", "2", "--scenario", "-"}, stdin: "limit: 5s\n", stdout: "2 out of time"},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
-			got := runWith(tc.stdin, append([]string{"simulate"}, tc.args...)...)
-			if got.Status != tc.status {
-				t.Errorf("got status %d, want %d", got.Status, tc.status)
-			}
-			checkPart(t, "stdout", got.Stdout, tc.stdout)
-			checkPart(t, "stderr", got.Stderr, tc.stderr)
+			checkRun(t, tc.stdin, append([]string{"simulate"}, tc.args...), tc.status, tc.stdout, tc.stderr)
 		})
 	}
 }
