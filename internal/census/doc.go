@@ -4,7 +4,7 @@
 // A [Census] holds a [Record] for each pod, and the totals; pods are added to it and removed
 // from it one by one. [Census.Account] passes the candidates for counting to package tracking.
 // For Indexed Jobs [Census.IndexResults] returns which indexes are done, and
-// [Census.Predecessors] which failed pods wait for their replacement.
+// [Census.Predecessor] the failed pod that the next pod of an index replaces.
 //
 // Package jobfate decides how many pods a Job should have.
 package census
