@@ -275,8 +275,7 @@ func (s *stage) put(text []byte) {
 	}
 }
 
-// as creates an object, and then makes it equal to the one in the text, except for the resource
-// version.
+// as creates the object in the text, and updates it to that text, except for the resource version.
 func as[T any, P interface {
 	*T
 	kube.Object

@@ -37,7 +37,7 @@ func fromYAML(t *testing.T, text string) (o map[string]any) {
 	return o
 }
 
-// combined returns the fields of both objects. Of other values in both it has the second.
+// combined returns the fields of both objects. A value of b wins unless both are maps.
 func combined(a, b map[string]any) map[string]any {
 	out := maps.Clone(a)
 	for name, value := range b {

@@ -114,8 +114,8 @@ func TestSchema(t *testing.T) {
 	}
 }
 
-// lost returns the paths of what a schema says and a later one does not: that a field exists, that it is always there,
-// and its type. If there are none, an output that conforms to the later schema conforms to the earlier one, too.
+// lost returns the paths at which a later schema lacks a field, its type, or that it is required.
+// If there are none, an output that conforms to the later schema conforms to the earlier one, too.
 func lost(earlier, later any, path string) (out []string) {
 	switch was := earlier.(type) {
 	case map[string]any:
@@ -185,7 +185,7 @@ func conforms(r *jsonschema.Resolved, text string) error {
 	return r.Validate(value)
 }
 
-// outputsOf returns outputs of a command, by what they are the output of.
+// outputsOf returns outputs of a command, by their file or input.
 func outputsOf(t *testing.T, command string) map[string]string {
 	t.Helper()
 	texts := map[string]string{}

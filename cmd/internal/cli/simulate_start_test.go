@@ -75,8 +75,8 @@ func checkRun(t *testing.T, stdin string, args []string, status int, stdout, std
 	checkPart(t, "stderr", got.Stderr, stderr)
 }
 
-// A CronJob is simulated as the Job of its template. Errors have the line in the CronJob. It is no
-// old Job for validate.
+// A CronJob is simulated as the Job of its template. Errors have the line in the CronJob. validate
+// does not accept it as an old Job.
 func TestSimulateCronJob(t *testing.T) {
 	const nightly = `apiVersion: batch/v1
 kind: CronJob

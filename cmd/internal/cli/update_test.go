@@ -162,12 +162,12 @@ func jsonText(t *rapid.T, value any) string {
 	return string(text)
 }
 
-// disturb replaces values and adds keys. It leaves a number of values for each one that it replaces.
-func disturb(t *rapid.T, calm int, out any) {
-	now := func() bool { return rapid.IntRange(0, calm).Draw(t, "disturb") == 0 }
+// disturb adds keys, and replaces one of kept+1 values on average.
+func disturb(t *rapid.T, kept int, out any) {
+	now := func() bool { return rapid.IntRange(0, kept).Draw(t, "disturb") == 0 }
 	other := func(value any) any {
 		if !now() {
-			disturb(t, calm, value)
+			disturb(t, kept, value)
 			return value
 		}
 		return rapid.SampledFrom([]any{nil, "", "a", 1, -1, true, []any{}, []any{nil}, []any{"a", 1}, map[string]any{}, map[string]any{"name": "main", "a": nil},

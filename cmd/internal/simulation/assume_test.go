@@ -15,7 +15,7 @@ import (
 	"github.com/jobfate/jobfate/cluster"
 )
 
-// pendingSince turns a pod into one that was created then, and is on no node.
+// pendingSince sets since when a pod has been pending, on no node.
 func pendingSince(pod *corev1.Pod, since time.Time) {
 	pod.CreationTimestamp = metav1.NewTime(since)
 	pod.Spec.NodeName = ""
@@ -32,7 +32,7 @@ func unschedulableFor(d time.Duration) func(*corev1.Pod, time.Time) {
 	}
 }
 
-// took lets a pod that has succeeded have run for some time.
+// took sets how long a succeeded pod has run.
 func took(d time.Duration) func(*corev1.Pod, time.Time) {
 	return func(pod *corev1.Pod, _ time.Time) {
 		end := *pod.Status.ContainerStatuses[0].State.Terminated
@@ -48,7 +48,7 @@ func cannotPull(pod *corev1.Pod, now time.Time) {
 	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"}}}}
 }
 
-// runningFor lets a pod have run until now.
+// runningFor sets how long a pod has been running.
 func runningFor(d time.Duration) func(*corev1.Pod, time.Time) {
 	return func(pod *corev1.Pod, now time.Time) {
 		since := metav1.NewTime(now.Add(-d))
@@ -70,7 +70,7 @@ func refusedCreation(message string) func(*batchv1.Job, time.Time) *corev1.Event
 	}
 }
 
-// terminatingSince lets a pod have been deleted, and not stopped.
+// terminatingSince sets how long a pod has been terminating.
 func terminatingSince(d time.Duration) func(*corev1.Pod, time.Time) {
 	return func(pod *corev1.Pod, now time.Time) {
 		at, grace := metav1.NewTime(now.Add(30*time.Second-d)), int64(30)
@@ -78,7 +78,7 @@ func terminatingSince(d time.Duration) func(*corev1.Pod, time.Time) {
 	}
 }
 
-// TestAssumed continues existing Jobs without a scenario. The pods go on from what they are.
+// TestAssumed continues existing Jobs without a scenario. The pods continue from their state.
 func TestAssumed(t *testing.T) {
 	type change = func(*corev1.Pod, time.Time)
 	quota := refusedCreation(`pods "x" is forbidden: exceeded quota: pods, requested: pods=1, used: pods=4, limited: pods=4`)
@@ -240,7 +240,7 @@ func nothing(*corev1.Pod, time.Time) {}
 
 func failed(pod *corev1.Pod, _ time.Time) { pod.Status.Phase = corev1.PodFailed }
 
-// onNodeA lets a pod have run on a node for an hour.
+// onNodeA puts a pod on node-a, where it has run for an hour.
 func onNodeA(pod *corev1.Pod, now time.Time) {
 	runningFor(time.Hour)(pod, now)
 	pod.Spec.NodeName = "node-a"

@@ -32,7 +32,7 @@ func snapshot(t *testing.T, job *batchv1.Job, s Scenario, at time.Duration) (*ba
 	return underOtherUIDs(p.cluster.Job().DeepCopy(), live.Pods), live
 }
 
-// underOtherUIDs gives a Job and its pods UIDs that the cluster does not know.
+// underOtherUIDs gives a Job and its pods UIDs that the cluster does not have.
 func underOtherUIDs(job *batchv1.Job, pods []*corev1.Pod) *batchv1.Job {
 	const other = "other-"
 	rename := func(labels map[string]string) {
