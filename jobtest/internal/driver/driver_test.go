@@ -99,3 +99,46 @@ func TestPlan_upto(t *testing.T) {
 		}
 	}
 }
+
+// Act executes an action unless the plan leaves it out, and records those that had an effect.
+func TestAct(t *testing.T) {
+	table := []Action[*int]{
+		{Name: "works", Step: 1, Do: func(n *int) bool { *n++; return true }},
+		{Name: "fails", Step: 1, Do: func(*int) bool { return false }},
+		{Name: "off", Step: 1, Do: func(*int) bool { panic("it is left out") }},
+		{Name: "aside", Aside: 1, Do: func(*int) bool { panic("it is no step") }},
+	}
+	s, n := NewSchedule(1, Plan{Off: []string{"off"}}), 0
+	for range 100 {
+		Act(s, table, AsStep, func(i int) bool { return table[i].Do(&n) })
+	}
+	if n == 0 || !slices.Equal(s.happened, []string{"works"}) {
+		t.Errorf("%q happened, %d times; want the action that works", s.happened, n)
+	}
+}
+
+// A fault happens to the requests that it can concern, unless the plan leaves it out.
+func TestFault(t *testing.T) {
+	for _, c := range []struct {
+		q                    Request
+		names, lost, killing int // the number of faults
+	}{
+		{Request{}, 6, 0, 1},
+		{Request{Writes: true}, 10, 4, 2},
+		{Request{Writes: true, Creates: true}, 11, 4, 2},
+	} {
+		s := NewSchedule(1, Plan{Off: Untrue})
+		for range 5000 {
+			s.Fault(c.q)
+		}
+		lost, killing := 0, 0
+		for _, f := range Faults {
+			if is := f.Of(c.q); slices.Contains(s.happened, f.Name) {
+				lost, killing = lost+map[bool]int{true: 1}[is.Lost], killing+map[bool]int{true: 1}[is.Killed]
+			}
+		}
+		if len(s.happened) != c.names || lost != c.lost || killing != c.killing {
+			t.Errorf("%+v: %d of the faults %q take effect and %d kill, want %+v", c.q, lost, s.happened, killing, c)
+		}
+	}
+}
