@@ -47,14 +47,14 @@ func eventActions() (all []action) {
 
 // scene is where the events of the Job in focus happen.
 func (r *run) scene() *jobtest.Scene {
-	return &jobtest.Scene{Cluster: r.c, Dice: r.dice, Keys: r.keys()}
+	return &jobtest.Scene{Cluster: r.c, Dice: r, Keys: r.keys()}
 }
 
 // collectActions are garbage collection, and the creation of the Job after its deletion.
 var collectActions = []action{
 	{Name: "garbage collected", Step: 8, Do: func(r *run) bool { return r.c.CollectGarbage() }},
 	{Name: "Job made again", Step: 20, Aside: 2, Do: func(r *run) bool {
-		if r.isDone() && r.chance(30) {
+		if r.isDone() && r.Chance(30, "deleted") {
 			r.c.DeleteJob(metav1.DeletePropagationBackground)
 		}
 		if r.c.Job() != nil {

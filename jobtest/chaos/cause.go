@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -39,20 +40,11 @@ func (r *run) note(q *cluster.Request, a cluster.Answer, err error) {
 func (l *leader) observe(pods []*corev1.Pod) {
 	var left []unobservedWrite
 	for _, o := range l.unobserved {
-		if o.uid == "" || find(pods, o.uid) == nil {
+		if o.uid == "" || !slices.ContainsFunc(pods, func(p *corev1.Pod) bool { return p.UID == o.uid }) {
 			left = append(left, o)
 		}
 	}
 	l.unobserved = left
-}
-
-func find(pods []*corev1.Pod, uid types.UID) *corev1.Pod {
-	for _, pod := range pods {
-		if pod.UID == uid {
-			return pod
-		}
-	}
-	return nil
 }
 
 // explainer is a controller that can say why a Job stalls.

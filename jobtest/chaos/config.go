@@ -2,7 +2,6 @@ package chaos
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -66,7 +65,7 @@ func (c Config) orDefault() Config {
 		c.Job = Job(c.Seed)
 	}
 	if c.Controller == nil {
-		dice := rand.New(rand.NewPCG(c.Seed, 5))
+		dice := dice(c.Seed, 5)
 		caller := func() *cluster.Caller {
 			caller := jobtest.NewCaller()
 			caller.Order, caller.Feeding = dice.Perm, c.Seed%2 == 1

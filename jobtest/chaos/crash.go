@@ -2,7 +2,6 @@ package chaos
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/jobfate/jobfate/cluster"
 	"github.com/jobfate/jobfate/jobtest"
+	"github.com/jobfate/jobfate/jobtest/internal/driver"
 	"github.com/jobfate/jobfate/jobtest/internal/story"
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
@@ -170,17 +170,17 @@ func (l *scriptedRun) planOf(name string) podPlan {
 	for _, c := range []byte(name) {
 		salt = salt*131 + uint64(c)
 	}
-	d := newDice(rand.NewPCG(l.cfg.Seed, salt))
+	d := dice(l.cfg.Seed, salt)
 	f := podPlan{starts: time.Duration(1+d.IntN(3)) * time.Second}
 	f.ends = f.starts + time.Duration(1+d.IntN(20))*time.Second
 	switch n := d.IntN(100); {
 	case n < 55 || strings.HasSuffix(name, "#9"):
 	case n < 90:
-		f.code = one(d, int32(1), 42, 137)
+		f.code = driver.Pick(d, int32(1), 42, 137)
 	case n < 95:
 		f.lost = true
 	default:
-		f.deleted, f.code = l.cfg.Job.Spec.Completions != nil, one(d, int32(0), 137)
+		f.deleted, f.code = l.cfg.Job.Spec.Completions != nil, driver.Pick(d, int32(0), 137)
 	}
 	return f
 }
@@ -230,12 +230,12 @@ func (l *scriptedRun) checkEnd() {
 
 // scriptUsers adds the actions of users to the script: a Job may be suspended and resumed.
 func (l *scriptedRun) scriptUsers() {
-	d := newDice(rand.NewPCG(l.cfg.Seed, 7))
+	d := dice(l.cfg.Seed, 7)
 	now := l.c.Now
 	set := func(to bool) func(*batchv1.JobSpec) { return func(s *batchv1.JobSpec) { s.Suspend = &to } }
 	if l.cfg.Job.Spec.Suspend != nil && *l.cfg.Job.Spec.Suspend {
 		l.events = append(l.events, event{now.Add(5 * time.Second), set(false)})
-	} else if d.chance(20) {
+	} else if d.Chance(20, "suspended") {
 		at := now.Add(time.Duration(1+d.IntN(30))*time.Second + 500*time.Millisecond)
 		l.events = append(l.events, event{at, set(true)}, event{at.Add(20 * time.Second), set(false)})
 	}

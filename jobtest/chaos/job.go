@@ -14,18 +14,13 @@ import (
 func Job(seed uint64) *batchv1.Job {
 	job := &batchv1.Job{}
 	job.Name = "job"
-	job.Spec = jobtest.SmallSpec(newDice(rand.NewPCG(seed, 1)), corev1.PodTemplateSpec{
+	job.Spec = jobtest.SmallSpec(dice(seed, 1), corev1.PodTemplateSpec{
 		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "image"}}}}, 4)
 	return job
 }
 
-// dice make the random choices.
-type dice struct{ jobtest.Seeded }
-
-func newDice(source *rand.PCG) dice { return dice{jobtest.Seeded{Rand: rand.New(source)}} }
-
-func (d dice) chance(percent int) bool { return d.Chance(percent, "") }
-
-func one[T any](d dice, of ...T) T { return of[d.IntN(len(of))] }
+func dice(seed, part uint64) jobtest.Seeded {
+	return jobtest.Seeded{Rand: rand.New(rand.NewPCG(seed, part))}
+}
 
 func ptr[T any](v T) *T { return &v }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/jobfate/jobfate/cluster"
 	"github.com/jobfate/jobfate/jobtest"
+	"github.com/jobfate/jobfate/jobtest/internal/driver"
 	"github.com/jobfate/jobfate/jobtest/referee"
 	"github.com/jobfate/jobfate/tracking"
 )
@@ -43,7 +44,7 @@ func (r *run) runToEnd() {
 	}
 	stuck := map[types.UID]bool{}
 	for _, pod := range r.c.Pods() {
-		stuck[pod.UID] = r.chance(30)
+		stuck[pod.UID] = r.Chance(30, "stuck")
 	}
 	limit := rounds
 	for _, job := range r.c.Jobs() {
@@ -152,7 +153,7 @@ func (r *run) deadline() {
 // is: the Job may be suspended or have a parallelism of 0.
 func (r *run) rest() {
 	r.beginStep("faultless")
-	if r.chance(30) {
+	if r.Chance(30, "suspended") {
 		_ = r.c.EditJob(func(s *batchv1.JobSpec) { s.Suspend = ptr(true) }) // rejected after the end
 	}
 	r.settle()
@@ -272,16 +273,16 @@ func (r *run) advancePods(stuck map[types.UID]bool, fails bool) bool {
 	for _, pod := range r.c.Pods() {
 		code := int32(0)
 		if fails {
-			code = one(r.dice, int32(0), 0, 1, 42)
+			code = driver.Pick(r, int32(0), 0, 1, 42)
 		}
 		before := r.c.Version()
 		switch {
 		case stuck[pod.UID] || cluster.HasEnded(pod):
 		case pod.DeletionTimestamp != nil:
-			r.c.End(pod.UID, one(r.dice, 137, code))
+			r.c.End(pod.UID, driver.Pick(r, 137, code))
 		case pod.Status.Phase != corev1.PodRunning:
 			r.c.Start(pod.UID)
-		case !fails || r.chance(60):
+		case !fails || r.Chance(60, "ends"):
 			r.c.End(pod.UID, code)
 		}
 		moved = moved || r.c.Version() != before || stuck[pod.UID] && !cluster.HasEnded(pod)
@@ -298,11 +299,11 @@ func (r *run) passTime() {
 	switch {
 	case !at.After(r.c.Now):
 		r.c.Now = r.c.Now.Add(time.Second)
-	case after > time.Second && r.chance(50):
+	case after > time.Second && r.Chance(50, "probe"):
 		// The minimum delay is a second, so a requeue after one second may be early.
 		r.probe(at.Add(-time.Millisecond), at)
 		r.c.Now = at
-	case r.chance(50):
+	case r.Chance(50, "requeue"):
 		r.c.Now = at
 	default:
 		r.c.Now = r.c.Now.Add(min(time.Second, after))

@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/cluster"
-	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/internal/driver"
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
@@ -17,7 +16,6 @@ import (
 // run is the state of a run.
 type run struct {
 	Config
-	dice
 	*driver.Schedule
 	c       *cluster.Cluster
 	slots   []*slot
@@ -79,7 +77,6 @@ const history = 24
 
 func newRun(cfg Config, plan driver.Plan) *run {
 	r := &run{Config: cfg, Schedule: driver.NewSchedule(cfg.Seed, plan)}
-	r.dice = dice{jobtest.Seeded{Rand: r.Schedule.Rand}}
 	r.log.keys = cfg.keys()
 	return r
 }
@@ -210,7 +207,7 @@ func (r *run) replaceLeader(l *leader) {
 
 // lag draws the number of changes by which a cache lags.
 func (r *run) lag() int {
-	if r.chance(40) {
+	if r.Chance(40, "current cache") {
 		return 0
 	}
 	return r.IntN(12)
@@ -298,7 +295,7 @@ func (r *run) intercept(q *cluster.Request) cluster.Fault {
 	if r.faultless || r.broken != nil {
 		return cluster.Fault{}
 	}
-	if !r.nested && r.chance(12) {
+	if !r.nested && r.Chance(12, "aside") {
 		r.choose(driver.Aside)
 	}
 	r.updateCaches()
@@ -322,7 +319,7 @@ func (r *run) beforeRead() {
 	if r.faultless || r.broken != nil {
 		return
 	}
-	if !r.nested && r.chance(4) {
+	if !r.nested && r.Chance(4, "aside") {
 		r.choose(driver.Aside)
 		r.updateGhosts(r.acting)
 	}
@@ -332,7 +329,7 @@ func (r *run) beforeRead() {
 // updateCaches updates the caches of a controller that reads them during a sync, because events
 // may arrive between two reads.
 func (r *run) updateCaches() {
-	if r.acting.rereads && !r.nested && r.chance(15) {
+	if r.acting.rereads && !r.nested && r.Chance(15, "event") {
 		r.choose(cacheUpdates)
 	}
 }

@@ -1,5 +1,7 @@
 package driver
 
+import "github.com/jobfate/jobfate/jobtest"
+
 // Action is something that may happen in a run R of a kit.
 type Action[R any] struct {
 	Name string
@@ -23,6 +25,9 @@ func Act[R any](s *Schedule, from []Action[R], weight func(*Action[R]) int, act 
 		s.Happened(name)
 	}
 }
+
+// Pick draws one of the values.
+func Pick[T any](d jobtest.Dice, of ...T) T { return of[d.Among(len(of), "value")] }
 
 // draw draws an element by its weight.
 func draw[T any](s *Schedule, from []T, weight func(*T) int) int {

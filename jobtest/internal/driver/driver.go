@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
 
@@ -35,7 +36,7 @@ func (p Plan) upto(step int) Plan {
 
 // Schedule makes the random choices of a run.
 type Schedule struct {
-	*rand.Rand
+	jobtest.Seeded
 	// Step is the number of the step in progress.
 	Step int
 	// Unrepeated says that Search found no violation in further runs: the controller is not
@@ -50,7 +51,7 @@ type Schedule struct {
 // NewSchedule returns the schedule of a plan. Its choices depend on the plan and the seed.
 func NewSchedule(seed uint64, p Plan) *Schedule {
 	source := rand.NewPCG(seed, 0)
-	return &Schedule{Rand: rand.New(source), seed: seed, source: source, plan: p}
+	return &Schedule{Seeded: jobtest.Seeded{Rand: rand.New(source)}, seed: seed, source: source, plan: p}
 }
 
 // Part makes the next choices depend on the seed and the part of the run alone.

@@ -62,7 +62,7 @@ func (f *Fault) Of(q Request) cluster.Fault {
 
 // Fault draws the fault of a request, and returns its number in Faults; -1 for none.
 func (s *Schedule) Fault(q Request) int {
-	if s.IntN(100) >= 12 {
+	if !s.Chance(12, "fault") {
 		return -1
 	}
 	i := draw(s, Faults, func(f *Fault) int { return f.weight })

@@ -19,11 +19,11 @@ var actions []driver.Action[*schedule]
 func init() {
 	actions = []driver.Action[*schedule]{
 		{Name: "sync", Step: 60, Do: func(s *schedule) bool {
-			s.reconcile(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(pick(s, s.owners))})
+			s.reconcile(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(driver.Pick(s, s.owners...))})
 			return true
 		}},
 		{Name: "cache shows a change", Step: 40, Aside: 6, Do: func(s *schedule) bool {
-			return s.p.show(pick(s, s.seen()))
+			return s.p.show(driver.Pick(s, s.seen()...))
 		}},
 		{Name: "cache shows everything", Step: 20, Aside: 2, Do: func(s *schedule) bool {
 			s.p.showAll()
@@ -31,24 +31,24 @@ func init() {
 		}},
 		{Name: "Job advances", Step: 40, Aside: 4, Do: func(s *schedule) bool {
 			jobs := s.jobs()
-			return len(jobs) > 0 && s.advanceJob(pick(s, jobs))
+			return len(jobs) > 0 && s.advanceJob(driver.Pick(s, jobs...))
 		}},
 		{Name: "garbage collected", Step: 25, Aside: 3, Do: func(s *schedule) bool {
 			return kube.Collector{Server: s.server}.Step()
 		}},
 		{Name: "Job deleted in the background", Step: 2, Aside: 1, Do: func(s *schedule) bool {
 			jobs := s.jobs()
-			return len(jobs) > 0 && s.end == "" && s.delete(pick(s, jobs))
+			return len(jobs) > 0 && s.end == "" && s.delete(driver.Pick(s, jobs...))
 		}},
 		{Name: "owner made again", Step: 1, Aside: 1, Do: func(s *schedule) bool {
-			o := pick(s, s.owners).DeepCopyObject().(client.Object)
+			o := driver.Pick(s, s.owners...).DeepCopyObject().(client.Object)
 			s.delete(o)
 			return s.users.Create(context.Background(), o) == nil
 		}},
 		{Name: "object annotated", Step: 2, Aside: 1, Do: func(s *schedule) bool {
-			o := pick(s, s.owners).DeepCopyObject().(client.Object)
+			o := driver.Pick(s, s.owners...).DeepCopyObject().(client.Object)
 			if jobs := s.jobs(); len(jobs) > 0 && s.IntN(2) == 0 {
-				o = pick(s, jobs).DeepCopy()
+				o = driver.Pick(s, jobs...).DeepCopy()
 			}
 			patch := fmt.Sprintf(`{"metadata":{"annotations":{"example.com/note":"%d"}}}`, s.IntN(1000))
 			return s.users.Patch(context.Background(), o, client.RawPatch(types.MergePatchType, []byte(patch))) == nil
@@ -75,8 +75,6 @@ func (s *schedule) choose(weight func(*driver.Action[*schedule]) int) {
 		return actions[i].Do(s)
 	})
 }
-
-func pick[T any](s *schedule, from []T) T { return from[s.IntN(len(from))] }
 
 // delete deletes an object, and reports whether there was one.
 func (s *schedule) delete(o client.Object) bool {

@@ -19,7 +19,7 @@ const overQuotaForAWhile = "quota rejects creations for a while"
 // that is due. In some schedules a quota rejects creations at first; the controller gets no
 // event when that is over.
 func (s *schedule) runToEnd() {
-	s.quota = !s.faultless && s.Allows(overQuotaForAWhile) && s.IntN(100) < 30
+	s.quota = !s.faultless && s.Allows(overQuotaForAWhile) && s.Chance(30, "quota")
 	if s.quota {
 		s.Happened(overQuotaForAWhile)
 	}

@@ -160,7 +160,7 @@ func (s *schedule) start() {
 	p.ctx, p.end = context.WithCancel(context.Background())
 	if !s.faultless {
 		for _, kind := range s.seen() {
-			if s.IntN(100) < 60 {
+			if s.Chance(60, "stale cache") {
 				_ = p.cache.Jump(kind, max(0, s.server.Revision()-s.Int64N(24))) // nothing is compacted
 			}
 		}
@@ -205,7 +205,7 @@ func (s *schedule) beforeRead(ctx context.Context) error {
 	if s.p == nil || !s.p.running {
 		return errOutside
 	}
-	if !s.faultless && s.IntN(100) < 8 {
+	if !s.faultless && s.Chance(8, "aside") {
 		s.choose(driver.Aside)
 	}
 	return ctx.Err()
@@ -226,7 +226,7 @@ func (s *schedule) intercept(r *kube.Request) kube.Verdict {
 		return kube.Verdict{}
 	}
 	s.judge()
-	if s.IntN(100) < 15 {
+	if s.Chance(15, "aside") {
 		s.choose(driver.Aside)
 	}
 	i := s.Fault(request)
