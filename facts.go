@@ -79,8 +79,8 @@ type Facts struct {
 	state *state
 }
 
-// Facts returns what the decision was made from; nil for the zero Decision. Those of a Machine's
-// decision hold until its next Begin, which changes the pods.
+// Facts returns what the decision was made from; nil for the zero Decision. The Facts of a
+// Machine's decision are valid until its next Begin, which changes the pods.
 func (d Decision) Facts() *Facts {
 	if d.made == nil {
 		return nil

@@ -19,12 +19,12 @@ type Snapshot struct {
 	Pods []*corev1.Pod
 	// Now is the one reading of the clock. A zero Now is an error.
 	Now time.Time
-	// Backoff is the Backoff of the last decision, if its status was stored. A record that
-	// does not name the Job may lack failures, and so does the zero Record: another
-	// controller runs the Job, the caller has just started, or its last status write had no
-	// answer (then clear Backoff.Job). Decide in that case also counts the failures of
-	// counted pods that still exist. The delay is then correct unless pods that failed since
-	// the last success, or the pod of that success, have been deleted.
+	// Backoff is the Backoff of the last decision, if its status was stored. A record that does not
+	// name the Job may lack failures. Pass the zero Record if another controller runs the Job or
+	// the caller has just started, and clear Backoff.Job if the last status write had no answer:
+	// Decide then also counts the failures of counted pods that still exist. The delay is then
+	// correct unless pods that failed since the last success, or the pod of that success, have been
+	// deleted.
 	Backoff backoff.Record
 	// LastStatus is when the caller last stored a status of the Job. Only
 	// Throttle needs it.

@@ -136,9 +136,9 @@ func NewMachine(opts ...Option) *Machine {
 // keeps the Job and the pods, so the caller must not change them either. Objects that were in the
 // last View are not evaluated again.
 type View struct {
-	// Job is nil when the cache has no Job of that name. If JobsVersion is set, the Job or
-	// StatusVersion must have a resource version: the Machine waits until it is that of the
-	// last status write.
+	// Job is nil when the cache has no Job of that name. If JobsVersion is set, Job must have a
+	// resource version, or StatusVersion must be set: the Machine waits until it shows the last
+	// status write.
 	Job *batchv1.Job
 	// Pods lists the pods that the Job controls and the pods of its namespace without a
 	// controller, in any order. Others are ignored.
@@ -234,8 +234,8 @@ func (m *Machine) Begin(v View, opts ...Option) error {
 }
 
 // Next returns the requests to send next; none when the sync is finished. You may call it while
-// answers are missing. The Machine then assumes that these requests may or may not have been
-// carried out, and reads the truth before it depends on either.
+// answers are missing. The Machine then treats them like requests whose answer was lost, and reads
+// live before it depends on their effect.
 func (m *Machine) Next() (requests []Request) {
 	s := m.sync
 	if s == nil {

@@ -197,9 +197,9 @@ func FillFreeSlots() Option {
 
 // FailLostPods counts a pod on a lost node as failed once it has been terminating for the given
 // time after its grace period, as if it had the phase Failed. The Job controller waits for such a
-// pod without end if the Job replaces only failed pods (kubernetes#134038). That is also the
-// default, and the meaning of 0. A pod does not say that its node is lost; the node counts as lost
-// if it has not ended the pod in time, and the pod is not ready: see
+// pod without end if the Job replaces only failed pods (kubernetes#134038), and so does jobfate by
+// default and with 0. A pod does not say that its node is lost; the node counts as lost if it has
+// not ended the pod in time, and the pod is not ready: see
 // [tracking.Classifier.UntilLost].
 //
 // On a node that is only partitioned, the containers may still run while those of the replacement
