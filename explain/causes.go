@@ -25,7 +25,7 @@ type Cause struct {
 	// Attention says what kind of attention the Job needs.
 	Attention Attention
 	// Evidence names the objects and events that show the cause: "pod/train-0", "event FailedMount
-	// of pod/train-0 at 12:29:00Z". It is empty if the Job itself does.
+	// of pod/train-0 at 12:29:00Z". It is empty if the Job itself shows it.
 	Evidence []string
 }
 

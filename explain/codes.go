@@ -84,7 +84,7 @@ const (
 	CauseScaleUpRefused Code = "ScaleUpRefused"
 	// CauseUnschedulable: no node can take the pods.
 	CauseUnschedulable Code = "Unschedulable"
-	// CauseNotScheduledYet: no node can take the pods yet, for a short time so far, or a node is being added.
+	// CauseNotScheduledYet: no node has taken the pods for a short time, or a node is being added.
 	CauseNotScheduledYet Code = "NotScheduledYet"
 	// CauseNoScheduler: no scheduler has handled the pods.
 	CauseNoScheduler Code = "NoScheduler"
@@ -118,7 +118,7 @@ const (
 	CauseCreationOverdue Code = "CreationOverdue"
 	// CauseInitializing: an init container has been running for long.
 	CauseInitializing Code = "Initializing"
-	// CauseImagePulling: an image has been pulled for long.
+	// CauseImagePulling: pulling an image takes long.
 	CauseImagePulling Code = "ImagePulling"
 	// CauseRestarting: a container was restarted recently.
 	CauseRestarting Code = "Restarting"

@@ -24,7 +24,7 @@ type Evidence struct {
 	// among them does not exist.
 	Nodes []*corev1.Node
 	// Objects lists the owners of the Job and the objects that its pods need: see [Reads]. They have Go types of
-	// the API, or are *unstructured.Unstructured. An Event of events.k8s.io is one as well.
+	// the API, or are *unstructured.Unstructured. Events of events.k8s.io belong here, too.
 	Objects []runtime.Object
 	// NextRun returns the first run of a CronJob's schedule after a time; zero if there is none. It must be pure.
 	// An empty timeZone is that of the CronJob controller, usually UTC. Without NextRun no explanation says when

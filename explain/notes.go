@@ -16,7 +16,7 @@ import (
 	"github.com/jobfate/jobfate/validation"
 )
 
-// What is unexpected in what was given.
+// What is unexpected in the snapshot.
 const (
 	// NoteForeignPods: pods of other owners were ignored.
 	NoteForeignPods Code = "ForeignPodsIgnored"
@@ -25,8 +25,7 @@ const (
 	// NoteStatusRepaired: a part of the status is damaged and was read as far as
 	// possible.
 	NoteStatusRepaired Code = "StatusRepaired"
-	// NoteMemoryDropped: the backoff record was of an earlier Job of this name and was
-	// ignored.
+	// NoteMemoryDropped: the backoff record belongs to an earlier Job of this name and was ignored.
 	NoteMemoryDropped Code = "MemoryDropped"
 	// NoteIndexConflict: the label and the annotation of a pod have different
 	// indexes; the annotation was used.

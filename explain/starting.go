@@ -79,14 +79,14 @@ func startOverdue(p *podFacts) (s sign) {
 	return s
 }
 
-// pulling finds an image that has been pulled for long.
+// pulling finds an image that a node has been pulling for long.
 func pulling(p *podFacts) (s sign) {
 	e := lastEvent(p.events, reasonIs("Pulling", "Pulled", "Failed", "BackOff", "Created", "Started"))
 	if e == nil || e.Reason != "Pulling" || !p.f.overdue(timeOf(e)) || p.runs() {
 		return s
 	}
 	_, image, _ := strings.Cut(e.Message, "Pulling image ")
-	return sign{text: "image " + image + " has been pulled " + p.f.lasting(timeOf(e)) + " on node " + p.node, event: e}
+	return sign{text: "node " + p.node + " has been pulling image " + image + " " + p.f.lasting(timeOf(e)), event: e}
 }
 
 // initializing finds an init container that has run for long.

@@ -396,7 +396,7 @@ var causes = []row{
 		means:  "an init container has been running for ten minutes or more",
 		advice: "See what it does: kubectl logs -n NAMESPACE POD -c CONTAINER.", pod: initializing},
 	{code: CauseImagePulling, attention: AttentionWait, cannot: "must wait for an image",
-		means:  "an image has been pulled for two minutes or more",
+		means:  "a node has been pulling an image for two minutes or more",
 		advice: "Wait, if the image is large; else look at the network of node NODE.", pod: pulling},
 	{code: CauseRestarting, attention: AttentionWait, cannot: "had to restart a container",
 		means:  "a container was restarted in the last ten minutes",

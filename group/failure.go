@@ -23,11 +23,11 @@ type Failure struct {
 	// RuleName is the name of the rule of the pod failure policy that failed the Job, or its position
 	// if the name is not known; often empty.
 	RuleName string
-	// Container and ExitCode are those of the container that the rule matched; often empty. An exit
-	// code of 0 is not known.
+	// Container and ExitCode are those of the container that the rule matched; often empty.
+	// ExitCode is 0 if it is not known.
 	Container string
 	ExitCode  int32
-	// Class is any class that the caller has found for the failure, such as Infrastructure.
+	// Class is a class that the caller gives to the failure, such as Infrastructure.
 	Class string
 }
 
