@@ -73,6 +73,16 @@ func TestSchedules(t *testing.T) {
 	}
 }
 
+// firstOf returns the report of the first run that violates a property; of the last run if none does.
+func firstOf(runs int, of func(seed uint64) Config) (r Report) {
+	for seed := range uint64(runs) {
+		if r = Run(of(seed)); r.Violation != nil {
+			break
+		}
+	}
+	return r
+}
+
 // TestRunIsAFunctionOfItsSeed runs each seed twice, with the same result.
 func TestRunIsAFunctionOfItsSeed(t *testing.T) {
 	for seed := range uint64(50) {

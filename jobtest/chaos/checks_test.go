@@ -76,7 +76,7 @@ var manual = effort.Flag("manual", "number of random schedules with a selector o
 // TestManualSelector runs Jobs that select their pods by a label of the user, which is the
 // only label of the pods.
 func TestManualSelector(t *testing.T) {
-	for seed := range uint64(manual()) {
+	r := firstOf(manual(), func(seed uint64) Config {
 		job := Job(seed)
 		job.Spec.ManualSelector = ptr(true)
 		job.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}
@@ -84,9 +84,10 @@ func TestManualSelector(t *testing.T) {
 			job.Spec.Selector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: metav1.LabelSelectorOpExists}}}
 		}
 		job.Spec.Template.Labels = map[string]string{"a": "b"}
-		if r := Run(Config{Seed: seed, Job: job, Mode: Liveness, Retries: 100}); r.Violation != nil {
-			t.Fatal(r.Story)
-		}
+		return Config{Seed: seed, Job: job, Mode: Liveness, Retries: 100}
+	})
+	if r.Violation != nil {
+		t.Fatal(r.Story)
 	}
 }
 

@@ -53,14 +53,10 @@ func TestOwnKeys(t *testing.T) {
 // correct one, and finds bugs.
 func TestOwnKeys_judged(t *testing.T) {
 	caller := func() *cluster.Caller { return jobtest.NewCaller(jobfate.Keys(ownKeys)) }
-	first := func(n int, c func() cluster.Controller) (found Report) {
-		for seed := range uint64(n) {
-			found = Run(Config{Seed: seed, Mode: Mode(seed % 2), Rules: referee.Rules{Keys: ownKeys}, Controller: c})
-			if found.Violation != nil {
-				return found
-			}
-		}
-		return found
+	first := func(n int, c func() cluster.Controller) Report {
+		return firstOf(n, func(seed uint64) Config {
+			return Config{Seed: seed, Mode: Mode(seed % 2), Rules: referee.Rules{Keys: ownKeys}, Controller: c}
+		})
 	}
 	if r := first(schedules()/10, func() cluster.Controller { return caller() }); r.Violation != nil {
 		t.Error(r.Story)

@@ -1,48 +1,40 @@
 package chaos
 
 import (
-	"slices"
-	"strings"
-	"testing"
-
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/jobfate/jobfate"
-	"github.com/jobfate/jobfate/cluster"
 )
 
 // misread are controllers that misread the input: when a Job ends, whether a pod has failed
 // or succeeded, or which Job owns a pod.
-var misread = []struct {
-	name, property string
-	controller     func() cluster.Controller
-}{
-	{"backoffLimit is read as 0", "S17", spec(func(s *batchv1.JobSpec) {
+var misread = []bug{
+	{name: "backoffLimit is read as 0", property: "S17", controller: spec(func(s *batchv1.JobSpec) {
 		if s.BackoffLimitPerIndex == nil {
 			s.BackoffLimit = new(int32)
 		}
 	})},
-	{"backoffLimit is never reached", "S17", spec(func(s *batchv1.JobSpec) { s.BackoffLimit = ptr[int32](1 << 30) })},
-	{"completions are read as 1", "S17", spec(func(s *batchv1.JobSpec) {
+	{name: "backoffLimit is never reached", property: "S17", controller: spec(func(s *batchv1.JobSpec) { s.BackoffLimit = ptr[int32](1 << 30) })},
+	{name: "completions are read as 1", property: "S17", controller: spec(func(s *batchv1.JobSpec) {
 		if s.Completions != nil && *s.Completions > 1 {
 			s.Completions = ptr[int32](1)
 		}
 	})},
-	{"completions are forgotten", "S5 S17", spec(func(s *batchv1.JobSpec) {
+	{name: "completions are forgotten", property: "S5 S17", controller: spec(func(s *batchv1.JobSpec) {
 		if s.CompletionMode == nil || *s.CompletionMode == batchv1.NonIndexedCompletion {
 			s.Completions = nil
 		}
 	})},
-	{"the deadline is read as 1", "S17", spec(func(s *batchv1.JobSpec) {
+	{name: "the deadline is read as 1", property: "S17", controller: spec(func(s *batchv1.JobSpec) {
 		if s.ActiveDeadlineSeconds != nil {
 			s.ActiveDeadlineSeconds = ptr[int64](1)
 		}
 	})},
-	{"the deadline is ignored", "S17", spec(func(s *batchv1.JobSpec) { s.ActiveDeadlineSeconds = nil })},
-	{"the success policy is ignored", "S17", spec(func(s *batchv1.JobSpec) { s.SuccessPolicy = nil })},
-	{"maxFailedIndexes is ignored", "S17", spec(func(s *batchv1.JobSpec) { s.MaxFailedIndexes = nil })},
-	{"FailJob is read as Count", "S17", spec(func(s *batchv1.JobSpec) {
+	{name: "the deadline is ignored", property: "S17", controller: spec(func(s *batchv1.JobSpec) { s.ActiveDeadlineSeconds = nil })},
+	{name: "the success policy is ignored", property: "S17", controller: spec(func(s *batchv1.JobSpec) { s.SuccessPolicy = nil })},
+	{name: "maxFailedIndexes is ignored", property: "S17", controller: spec(func(s *batchv1.JobSpec) { s.MaxFailedIndexes = nil })},
+	{name: "FailJob is read as Count", property: "S17", controller: spec(func(s *batchv1.JobSpec) {
 		if s.PodFailurePolicy == nil {
 			return
 		}
@@ -52,17 +44,17 @@ var misread = []struct {
 			}
 		}
 	})},
-	{"a failure is read as a success", "S1 S4", looking(changed(func(_ *batchv1.Job, pod *corev1.Pod) {
+	{name: "a failure is read as a success", property: "S1 S4", controller: looking(changed(func(_ *batchv1.Job, pod *corev1.Pod) {
 		if pod.Status.Phase == corev1.PodFailed {
 			pod.Status.Phase = corev1.PodSucceeded
 		}
 	}))},
-	{"a success is read as a failure", "S1", looking(changed(func(_ *batchv1.Job, pod *corev1.Pod) {
+	{name: "a success is read as a failure", property: "S1", controller: looking(changed(func(_ *batchv1.Job, pod *corev1.Pod) {
 		if pod.Status.Phase == corev1.PodSucceeded {
 			pod.Status.Phase = corev1.PodFailed
 		}
 	}))},
-	{"failed indexes are forgotten", "S3", amended(func(s jobfate.Snapshot, d *jobfate.Decision) {
+	{name: "failed indexes are forgotten", property: "S3", controller: amended(func(s jobfate.Snapshot, d *jobfate.Decision) {
 		if d.Status != nil && d.Status.FailedIndexes != nil && *d.Status.FailedIndexes != "" {
 			status := d.Status.DeepCopy()
 			status.FailedIndexes = new(string)
@@ -71,22 +63,4 @@ var misread = []struct {
 			}
 		}
 	})},
-}
-
-// The referee reports controllers that misread the spec, the phases of pods or their
-// indexes.
-func TestMisread(t *testing.T) {
-	for _, bug := range misread {
-		t.Run(bug.name, func(t *testing.T) {
-			t.Parallel()
-			for _, seed := range seedsFor(bug.name) {
-				v := Run(Config{Seed: seed, Mode: Liveness, Controller: bug.controller, Retries: -1}).Violation
-				if v != nil && slices.Contains(strings.Fields(bug.property), v.Property) {
-					t.Logf("seed %d: %v", seed, v)
-					return
-				}
-			}
-			t.Error("no run finds it")
-		})
-	}
 }

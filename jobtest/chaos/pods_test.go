@@ -15,16 +15,12 @@ import (
 // pods do not end before the faults stop.
 func TestCountedPods(t *testing.T) {
 	const after = 5 * time.Second
-	first := func(rules referee.Rules, retries int, options ...jobfate.Option) (found Report) {
-		for seed := range uint64(schedules()) {
-			found = Run(Config{Seed: seed, Mode: Mode(seed % 2), Rules: rules, Retries: retries,
+	first := func(rules referee.Rules, retries int, options ...jobfate.Option) Report {
+		return firstOf(schedules(), func(seed uint64) Config {
+			return Config{Seed: seed, Mode: Mode(seed % 2), Rules: rules, Retries: retries,
 				Without:    []string{"deleted pod exits 0", "deleted pod exits 137", "deleted pod exits with its own code", "deleted pod fails"},
-				Controller: func() cluster.Controller { return jobtest.NewCaller(options...) }})
-			if found.Violation != nil {
-				return found
-			}
-		}
-		return found
+				Controller: func() cluster.Controller { return jobtest.NewCaller(options...) }}
+		})
 	}
 	lost, zero := jobfate.FailLostPods(after), jobfate.SucceedOnExitZero()
 	if r := first(referee.Rules{LostAfter: after, ExitZero: true}, 0, lost, zero); r.Violation != nil {
