@@ -3,7 +3,6 @@ package chaos_test
 import (
 	"context"
 	"slices"
-	"strings"
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -14,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
@@ -138,19 +136,8 @@ func expecting(key func(types.NamespacedName) string) func(*chaos.Env, *reconcil
 func TestCrossJobBugs(t *testing.T) {
 	for _, bug := range crossJobBugs {
 		t.Run(bug.name, func(t *testing.T) {
-			factory := func(env *chaos.Env) reconcile.Reconciler {
-				r := newReconciler(env)
-				bug.with(env, r)
-				return r
-			}
-			r := chaos.Config{Schedules: 4000, Jobs: engine.Jobs}.Search(t, factory)
-			if r.Violation == nil || !slices.Contains(strings.Fields(bug.property), r.Violation.Property) {
-				t.Fatalf("found %v, want %s\n%s", r.Violation, bug.property, r.Story)
-			}
-			t.Log(r.Story)
-			if n := strings.Count(r.Story, "\n"); n > 60 || !strings.Contains(r.Story, r.Violation.Meaning()) {
-				t.Errorf("a report of %d lines, want at most 60", n)
-			}
+			factory := with(bug.with)
+			checkReport(t, chaos.Config{Schedules: 4000, Jobs: engine.Jobs}.Search(t, factory), bug.property)
 			alone := func(seed uint64) []*batchv1.Job { return []*batchv1.Job{engine.Job(seed)} }
 			if r := (chaos.Config{Schedules: 60, Jobs: alone}).Search(t, factory); r.Violation != nil {
 				t.Errorf("with one Job: %v", r.Story)
