@@ -28,7 +28,7 @@ var ErrKilled = errors.New("the controller has been killed")
 // ErrNoAnswer is the error for a request whose answer never arrives. ErrGivenUp makes the
 // controller abandon its sync, without a restart.
 var (
-	ErrNoAnswer = errors.New("no answer came")
+	ErrNoAnswer = errors.New("no answer")
 	ErrGivenUp  = errors.New("the sync was abandoned")
 )
 

@@ -21,8 +21,8 @@ import (
 // a name (KEP-4443).
 const namesAnnotation = "jobfate.dev/failure-rule-names"
 
-// NameRules gives a Job a pod failure policy whose rules have names, so that its reason names the rule
-// if the Job fails. A nil policy does nothing.
+// NameRules gives a Job a pod failure policy whose rules have names, so that the reason names the
+// rule if the Job fails. A nil policy does nothing.
 func NameRules(job *batchv1.Job, policy *failurepolicy.Spec) {
 	if policy == nil {
 		return

@@ -118,7 +118,7 @@ var causes = []row{
 		job:    held(workloadCheck)},
 	{code: CauseEvicted, attention: AttentionHeld, group: groupSuspended,
 		means:  "Kueue has evicted or preempted the Job, and admits it again when there is quota",
-		advice: "Nothing, or raise its priority or the quota. If you resume the Job by hand, Kueue suspends it again.",
+		advice: "Wait, or raise its priority or the quota. If you resume the Job by hand, Kueue suspends it again.",
 		job:    held(workloadEvicted)},
 	{code: CauseQueuedByKueue, attention: AttentionHeld, group: groupSuspended,
 		means: "Kueue has suspended the Job until it is admitted",
@@ -196,7 +196,7 @@ var causes = []row{
 		job: refused()},
 
 	{code: CauseNodeLost, attention: AttentionStuck, cannot: "cannot be reached",
-		means: "the node of active pods, or an event of theirs, says that it has not been ready for two minutes, or " +
+		means: "the Node or an event says that the node of active pods has not been ready for two minutes, or " +
 			"the phase of the pods is Unknown",
 		advice: "Look at node NODE; if it is gone, delete the Node object, so that its pods are replaced.",
 		pod:    nodeLost},

@@ -57,7 +57,7 @@ type Feed struct {
 	Pod  string `json:"pod,omitempty"`
 }
 
-// Begin is what a sync begins with.
+// Begin is the input of a sync.
 type Begin struct {
 	Now         time.Time `json:"now"`
 	Job         string    `json:"job,omitempty"` // a version; absent: the cache has no Job

@@ -30,7 +30,7 @@ type Created struct {
 	Bytes  Bytes           `json:"bytes,omitzero"`
 }
 
-// Bytes bound the lists of indexes in the status of a Job.
+// Bytes bounds the lists of indexes in the status of a Job.
 type Bytes struct {
 	Completed int64 `json:"completed"`
 	Failed    int64 `json:"failed"`

@@ -196,7 +196,7 @@ func (c *Cache) Jump(gvk schema.GroupVersionKind, revision int64) error {
 	return nil
 }
 
-// Revision is the revision up to which the cache shows every event of a kind.
+// Revision returns the revision up to which the cache shows every event of a kind.
 func (c *Cache) Revision(gvk schema.GroupVersionKind) int64 {
 	v, err := c.lock(gvk)
 	if err != nil {
