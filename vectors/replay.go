@@ -20,7 +20,7 @@ func (d *Dialogue) Replay() string {
 	for i, s := range d.Steps {
 		got, err := d.Play(m, s)
 		if err != nil {
-			return fmt.Sprintf("step %d: %v\n  %s", i, err, t.told(s))
+			return fmt.Sprintf("step %d: %v\n  %s", i, err, t.lineOf(s))
 		}
 		if told := difference(fieldsOfStep(s), fieldsOfStep(got), t.situation); told != "" {
 			story := strings.Join(t.sync, "\n    ")
@@ -58,7 +58,7 @@ func (t *teller) add(i int, s Step) {
 		t.situation.pods = t.inCache()
 		t.sync = t.sync[max(0, len(t.sync)-1):] // the result of the last sync
 	}
-	t.sync = append(t.sync, fmt.Sprintf("step %d: %s", i, t.told(s)))
+	t.sync = append(t.sync, fmt.Sprintf("step %d: %s", i, t.lineOf(s)))
 	switch {
 	case s.Feed != nil && t.Pods[s.Feed.Pod] == nil:
 		delete(t.pods, s.Feed.Name)
@@ -84,8 +84,8 @@ func (t *teller) inCache() (pods []*corev1.Pod) {
 	return pods
 }
 
-// told describes a step in words.
-func (t *teller) told(s Step) string {
+// lineOf describes a step in words.
+func (t *teller) lineOf(s Step) string {
 	switch {
 	case s.Feed != nil && s.Feed.Pod == "":
 		return "pod " + s.Feed.Name + " is gone from the cache"

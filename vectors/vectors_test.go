@@ -17,10 +17,10 @@ import (
 	"github.com/jobfate/jobfate/vectors"
 )
 
-// room is the maximum number of bytes of all vectors. After enough failures the other cases are skipped.
+// maxBytes is the maximum number of bytes of all vectors. After enough failures the other cases are skipped.
 const (
-	room   = 3_000_000
-	enough = 10
+	maxBytes = 3_000_000
+	enough   = 10
 )
 
 // TestFunctions checks the result of jobfate for every case of a function.
@@ -114,8 +114,8 @@ func TestSize(t *testing.T) {
 		}
 		size += info.Size()
 	}
-	if err := errors.Join(err, other); err != nil || size == 0 || size > room {
-		t.Errorf("%v, %d bytes of vectors; want at most %d", err, size, room)
+	if err := errors.Join(err, other); err != nil || size == 0 || size > maxBytes {
+		t.Errorf("%v, %d bytes of vectors; want at most %d", err, size, maxBytes)
 	}
 }
 

@@ -293,7 +293,7 @@ func TestDifference_namesTheRule(t *testing.T) {
 // ofDialogues lists the fields that only dialogues have.
 var ofDialogues = []string{"read", "gone", "over", "failed", "retryAfterMs", "ended", "unobserved", "precondition"}
 
-// A wrong result of a function is told with its rule and its input.
+// A wrong result of a function is reported with its rule and its input.
 func TestDifference_ofAFunction(t *testing.T) {
 	c := &Call{Function: "delay", In: []byte(`{"failures":2}`), Jobfate: []byte("10"), Oracle: "getRemainingTime"}
 	const want = `delay is 20, the vector says 10
@@ -323,7 +323,7 @@ func TestDifference_tellsTheInput(t *testing.T) {
 	}
 }
 
-// A wrong expectation in a step of a dialogue is told with what happened in the sync.
+// A wrong expectation in a step of a dialogue is reported with what happened in the sync.
 func TestReplay_tellsTheStep(t *testing.T) {
 	c, _ := theCase(t)
 	broken := func(name string, change func(*Dialogue)) string {

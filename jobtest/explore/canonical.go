@@ -25,7 +25,7 @@ func (x *search) canonical(before, s *state) {
 		s.memory = x.ofLastingJob(s.memory)
 	}
 	if s.faults == 0 {
-		s.other = 0 // it never goes on
+		s.other = 0 // it never continues
 	}
 	s.ghost = x.forget(s)
 }

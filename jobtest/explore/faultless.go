@@ -93,7 +93,7 @@ func (c *faultlessSearch) faultlessMoves(at uint32) (moves []faultlessMove, foun
 	s, shown := c.caughtUp(&c.states[at])
 	faults := s.faults
 	if s.other != 0 {
-		s.other, faults = 0, 0 // it never goes on, so what it mentions takes no place
+		s.other, faults = 0, 0 // it never continues, so its pods need no places
 	}
 	s.faults = 0
 	c.moves(&s, visitor(func(m move, after state, v *referee.Violation) {

@@ -68,7 +68,7 @@ func TestAllOrders(t *testing.T) {
 				c := k.make(1)
 				c.Pods, c.Kinds, c.Faults, c.Limit = 2, kinds, min(1, len(kinds)), 1_000_000
 				if slices.Contains(kinds, OtherLeader) {
-					c.Faults = 2 // the first leader goes on
+					c.Faults = 2 // the first leader continues
 				}
 				one, few := overview(t, c)
 				c.AllOrders = true

@@ -178,7 +178,7 @@ type scope struct {
 var scopes = []scope{
 	{"no fault", 2, 3, 0, nil, 115},
 	{"one fault, small", 1, 2, 1, oneLeader, 170},
-	{"two leaders", 1, 2, 2, []Kind{OtherLeader}, 17}, // the second one starts, and the first one goes on
+	{"two leaders", 1, 2, 2, []Kind{OtherLeader}, 17}, // the second one starts, and the first one continues
 	{"killed", 2, 3, 1, []Kind{KillBefore, KillAfter}, 8},
 	{"one fault", 2, 3, 1, oneLeader, 8},
 	{"two faults, small", 1, 2, 2, oneLeader, 8},

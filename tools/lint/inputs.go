@@ -203,8 +203,8 @@ func (m *memory) fill(f *types.Var) {
 var (
 	// copies matches the functions whose result is new, but refers to what the arguments refer to.
 	copies = regexp.MustCompile(`^append$|^(slices|maps)\.(Clone|Collect|Sorted|Concat)`)
-	// news matches the functions whose result is new, and all that it refers to.
-	news = regexp.MustCompile(`\)\.DeepCopy\w*$|/validation\.`)
+	// fresh matches the functions whose result is new, and all that it refers to.
+	fresh = regexp.MustCompile(`\)\.DeepCopy\w*$|/validation\.`)
 )
 
 // returned returns the places that a call returns, given those that its arguments refer to.
@@ -221,7 +221,7 @@ func (m *memory) returned(v *ssa.Call, args places) places {
 			maps.Copy(all, m.of(v.Call.Args[0]))
 		}
 		return all
-	case news.MatchString(name):
+	case fresh.MatchString(name):
 		return nil
 	case mutates(&v.Call):
 		return m.of(v.Call.Args[0])

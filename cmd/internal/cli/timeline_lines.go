@@ -27,7 +27,7 @@ type lineText struct {
 	one, many string // "fails with exit code 1", "fail with exit code 1"
 	until     string // the end of a backoff
 	important bool   // events and conditions
-	restart   bool   // of a pod, which goes on
+	restart   bool   // of a pod in place
 }
 
 // sum counts how often something happened.

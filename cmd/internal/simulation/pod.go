@@ -170,7 +170,7 @@ type inPlace struct {
 	all      bool   // the rule restarts all containers (KEP-5532)
 }
 
-// restartOf returns what happens when all containers of a pod exit with a code. The pod goes on if one of
+// restartOf returns what happens when all containers of a pod exit with a code. The pod continues if one of
 // them is restarted.
 func restartOf(pod *corev1.PodSpec, code int32) inPlace {
 	for i := range pod.Containers {
