@@ -54,17 +54,15 @@ func putIndex(out []byte, i int32) int {
 
 // maxText returns the length of the text if all numbers had as many digits as the last.
 func (s Set) maxText() int {
-	digits, numbers := 1, len(s.ivs)
 	last, _ := s.Max()
-	for ; last >= 10; last /= 10 {
-		digits++
-	}
+	digits := make([]byte, maxDigits)
+	length, numbers := len(digits[putIndex(digits, last):]), len(s.ivs)
 	for _, iv := range s.ivs {
 		if iv.First < iv.Last {
 			numbers++
 		}
 	}
-	return numbers * (digits + 1)
+	return numbers * (length + 1)
 }
 
 // MarshalText returns the canonical text of s. The error is always nil.

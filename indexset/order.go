@@ -16,12 +16,9 @@ func (s Set) Nth(position int) (int32, bool) {
 
 // FirstN returns the n least indexes of s; all of s if it has fewer.
 func (s Set) FirstN(n int) Set {
-	if int64(n) >= s.n {
+	next, more := s.Nth(max(n, 0))
+	if !more {
 		return s
 	}
-	last, ok := s.Nth(n - 1)
-	if !ok {
-		return Set{}
-	}
-	return s.Intersection(Range(0, last))
+	return s.Clip(next)
 }

@@ -60,14 +60,6 @@ type End struct {
 	rule    int8 // the row of the table of ends that decided
 }
 
-// Rule returns the name of the row of the table of ends that decided; empty if the Job does not end.
-func (e End) Rule() string {
-	if !e.Ended() {
-		return ""
-	}
-	return ends[e.rule].name
-}
-
 // Ended reports whether the Job ends.
 func (e End) Ended() bool { return e.Interim != "" }
 

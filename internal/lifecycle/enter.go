@@ -30,8 +30,9 @@ func EnterInterim(out *batchv1.JobStatus, end End, now time.Time) {
 // started gets a start time. If the clock is before the start time, the completion time is
 // the start time.
 func EnterTerminal(out *batchv1.JobStatus, end End, terminating int32, now time.Time) bool {
+	lists := cmp.Or(out.UncountedTerminatedPods, &batchv1.UncountedTerminatedPods{})
 	if !end.Ended() || True(out.Conditions, end.Interim) == nil || out.Active > 0 || terminating > 0 ||
-		uncounted(out) > 0 {
+		len(lists.Succeeded)+len(lists.Failed) > 0 {
 		return false
 	}
 	if out.StartTime.IsZero() {
@@ -50,9 +51,4 @@ func EnterTerminal(out *batchv1.JobStatus, end End, terminating int32, now time.
 		out.CompletionTime = &completed
 	}
 	return true
-}
-
-func uncounted(status *batchv1.JobStatus) int {
-	lists := cmp.Or(status.UncountedTerminatedPods, &batchv1.UncountedTerminatedPods{})
-	return len(lists.Succeeded) + len(lists.Failed)
 }

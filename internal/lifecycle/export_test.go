@@ -8,3 +8,11 @@ func Ends() []string {
 	}
 	return names
 }
+
+// Rule returns the name of the row of the table of ends that decided; empty if the Job does not end.
+func (e End) Rule() string {
+	if !e.Ended() {
+		return ""
+	}
+	return ends[e.rule].name
+}
