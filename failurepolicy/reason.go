@@ -89,11 +89,9 @@ func (s *Spec) Find(reason, message string) (position int, ok bool) {
 	if s == nil || !ok {
 		return -1, false
 	}
-	if ref.Name != "" {
-		named := func(r Rule) bool { return r.Name == ref.Name }
-		if i := slices.IndexFunc(s.Rules, named); i >= 0 {
-			return i, true
-		}
+	named := func(r Rule) bool { return r.Name != "" && r.Name == ref.Name }
+	if i := slices.IndexFunc(s.Rules, named); i >= 0 {
+		return i, true
 	}
 	if ref.Index < 0 || ref.Index >= len(s.Rules) {
 		return -1, false

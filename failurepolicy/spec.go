@@ -54,8 +54,7 @@ func FromAPI(p *batchv1.PodFailurePolicy, names ...string) *Spec {
 	if p.Rules != nil {
 		s.Rules = make([]Rule, len(p.Rules))
 	}
-	for i := range p.Rules {
-		r := &p.Rules[i]
+	for i, r := range p.Rules {
 		s.Rules[i] = Rule{Action: r.Action, OnExitCodes: r.OnExitCodes.DeepCopy(),
 			OnPodConditions: slices.Clone(r.OnPodConditions)}
 		if i < len(names) {

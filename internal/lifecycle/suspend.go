@@ -22,15 +22,13 @@ func Suspend(out *batchv1.JobStatus, suspend bool, now time.Time) (changed bool)
 		want = newCondition(batchv1.JobSuspended, corev1.ConditionTrue, "JobSuspended", "Job suspended", now)
 	}
 	wasSuspended := True(out.Conditions, batchv1.JobSuspended) != nil
-	if out.Conditions, changed = set(out.Conditions, want); !changed {
-		return false
-	}
+	out.Conditions, changed = set(out.Conditions, want)
 	switch {
-	case suspend:
+	case changed && suspend:
 		out.StartTime = nil
-	case wasSuspended:
+	case changed && wasSuspended:
 		start := metav1.NewTime(now)
 		out.StartTime = &start
 	}
-	return true
+	return changed
 }

@@ -48,6 +48,11 @@ func TestSuspend(t *testing.T) {
 			batchv1.JobStatus{Conditions: []batchv1.JobCondition{suspended(-5)}}, false,
 		},
 		{
+			"still suspended, and another client has set a start time",
+			batchv1.JobStatus{StartTime: PtrTo(After(-5)), Conditions: []batchv1.JobCondition{suspended(-5)}}, true,
+			batchv1.JobStatus{StartTime: PtrTo(After(-5)), Conditions: []batchv1.JobCondition{suspended(-5)}}, false,
+		},
+		{
 			"resumed", batchv1.JobStatus{Conditions: []batchv1.JobCondition{Yes("Other"), suspended(-5)}}, false,
 			batchv1.JobStatus{StartTime: PtrTo(After(0)), Conditions: []batchv1.JobCondition{Yes("Other"), resumed(0)}}, true,
 		},
