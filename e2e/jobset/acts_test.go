@@ -79,7 +79,7 @@ func (s *stage) becomes(life kubelet.Life, pods ...*corev1.Pod) {
 	s.kubelet.Become(life, pods...)
 }
 
-// told says in words what pods do.
+// told describes what pods do.
 func told(l kubelet.Life) string {
 	switch {
 	case l.Undying:

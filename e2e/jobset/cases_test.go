@@ -18,7 +18,7 @@ const (
 	own         = "own"
 )
 
-// cases are the cases of JobSet, in the order of the results.
+// cases lists the cases of JobSet, in the order of the results.
 var cases = slices.Concat(success, failure, messages, restarts, gated, indexes, suspension, startup, dependencies, rest)
 
 func TestJobSet(t *testing.T) { play(t, "JobSet", cases) }

@@ -14,7 +14,7 @@ import (
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
-// gated are the cases of JobSet's alpha gates RestartJob, ElasticJobSet and InPlaceRestart.
+// gated lists the cases of JobSet's alpha gates RestartJob, ElasticJobSet and InPlaceRestart.
 var gated = []testCase{
 	{"RestartJob: only the failed Job is restarted", integration, func(s *stage) {
 		s.create(leaderAndWorkers(podFailurePolicy, restartsOnce(

@@ -25,7 +25,7 @@ const (
 	manifests = "manifests/base/runtimes/"
 )
 
-// trainings are the cases of Kubeflow Trainer, in the order of the results.
+// trainings lists the cases of Kubeflow Trainer, in the order of the results.
 var trainings = slices.Concat([]testCase{
 	published("torch", manifests+"torch_distributed.yaml", "", node),
 	published("deepspeed", manifests+"deepspeed_distributed.yaml",
@@ -127,7 +127,7 @@ func published(name, file, spec string, jobs ...string) testCase {
 	}}
 }
 
-// frameworks are the cases of frameworks without a launcher.
+// frameworks lists the cases of frameworks without a launcher.
 func frameworks(names ...string) (cases []testCase) {
 	for _, name := range names {
 		cases = append(cases, testCase{name + " on 4 nodes completes", integration, func(s *stage) {

@@ -17,7 +17,7 @@ import (
 	"github.com/jobfate/jobfate/e2e/server"
 )
 
-// settings are the flags.
+// settings holds the flags.
 type settings struct {
 	indexes, failing int
 	jobs, beside     int

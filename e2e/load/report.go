@@ -79,7 +79,7 @@ func (r *row) measures() []measured {
 	return list
 }
 
-// calls are the kinds of calls that either controller makes, in order.
+// calls lists the kinds of calls that either controller makes, in order.
 func (r *row) calls() []proxy.Call {
 	kinds := map[proxy.Call]bool{}
 	for _, c := range slices.Concat(r.jobfate, r.builtIn) {

@@ -22,7 +22,7 @@ import (
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
-// claims are the fields of a pod, besides its status, that a controller may change.
+// claims holds the fields of a pod, besides its status, that a controller may change.
 type claims struct {
 	UID                 types.UID
 	Labels, Annotations map[string]string

@@ -122,7 +122,7 @@ var changes = []change{
 	{"a label less", "created", `{metadata: {labels: {team: null}}}`, ""},
 }
 
-// states are Jobs of the same manifest in other states: their file, whether kubectl create has
+// states lists Jobs of the same manifest in other states: their file, whether kubectl create has
 // created them, and their status.
 var states = map[string]struct {
 	file    string

@@ -44,7 +44,7 @@ func callOf(r *http.Request) Call {
 	return Call{info.Verb, info.Resource}
 }
 
-// Counts are the numbers of requests by kind.
+// Counts holds the numbers of requests by kind.
 type Counts map[Call]int
 
 // Of sums the requests of a kind; an empty field of the call matches any value.

@@ -67,8 +67,8 @@ func (s *stage) takeover(end func(*server.Controller) error) time.Duration {
 	return s.wait()
 }
 
-// Two controllers without leader election run the same Job. Both may create pods before they see
-// those of the other. They delete the surplus, and then create none.
+// Two controllers without leader election run the same Job. Both may create pods before they
+// observe those of the other. They delete the surplus, and then create none.
 func TestTwoAtOnce(t *testing.T) {
 	const jobs, parallelism = 10, 10
 	s := newStage(t, jobfate)

@@ -25,8 +25,8 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
-// kinds are the kinds of manifests, in the order in which they are applied: namespaces and
-// custom resource definitions come before their objects.
+// kinds lists the kinds of manifests in the order in which they are applied: namespaces and custom
+// resource definitions come before their objects.
 var kinds = []string{"Namespace", "CustomResourceDefinition", "ServiceAccount", "ClusterRole",
 	"ClusterRoleBinding", "Role", "RoleBinding"}
 

@@ -24,7 +24,7 @@ const (
 	kubectl           = "k8s.io/kubernetes/cmd/kubectl"
 )
 
-// programs are the programs built so far, by their source. Many tests request the same one at
+// programs holds the programs built so far, by their source. Many tests request the same one at
 // once.
 type programs struct {
 	mu    sync.Mutex

@@ -22,10 +22,10 @@ const (
 	suiteDir      = "../examples/suite"
 )
 
-// controllerDeploy are the manifests of jobfate's controller.
+// controllerDeploy is the folder with the manifests of jobfate's controller.
 const controllerDeploy = controllerDir + "/deploy/"
 
-// NamespaceRights are the permissions of jobfate's controller in one namespace.
+// NamespaceRights is the file with the permissions of jobfate's controller in one namespace.
 const NamespaceRights = controllerDeploy + "one-namespace/rights/rbac.yaml"
 
 // Options configures a Job controller. The zero value gives both controllers equal limits.

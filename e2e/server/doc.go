@@ -9,5 +9,5 @@
 // The garbage collector always runs in a separate process, so that the time and memory of a
 // Job controller are its own.
 //
-// There are no nodes and no scheduler. Package jobtest/live/kubelet takes their part.
+// There are no nodes and no scheduler. Package jobtest/live/kubelet replaces them.
 package server
