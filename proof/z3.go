@@ -26,7 +26,10 @@ func ask(ctx context.Context, script string) (string, error) {
 }
 
 // script is a text in SMT-LIB 2.
-type script struct{ strings.Builder }
+type script struct {
+	strings.Builder
+	asked []Open
+}
 
 func (s *script) line(format string, args ...any) { fmt.Fprintf(s, format+"\n", args...) }
 
@@ -37,6 +40,15 @@ func (s *script) declare(all []Var, suffix string) {
 }
 
 func (s *script) assert(e expr) { s.line("(assert %s)", e) }
+
+func (s *script) question(action, goal string, facts ...expr) {
+	s.line("(push)")
+	for _, f := range facts {
+		s.assert(f)
+	}
+	s.line("(check-sat)\n(pop)")
+	s.asked = append(s.asked, Open{Action: action, Goal: goal})
+}
 
 func not(e expr) expr { return list("not", e) }
 
@@ -84,17 +96,8 @@ func (m *Model) Induct(ctx context.Context, without string) ([]Open, error) {
 	for _, p := range m.Properties {
 		goals = append(goals, goal{p.Name, p.formula})
 	}
-	var asked []Open
-	question := func(action, goal string, facts ...expr) {
-		s.line("(push)")
-		for _, f := range facts {
-			s.assert(f)
-		}
-		s.line("(check-sat)\n(pop)")
-		asked = append(asked, Open{Action: action, Goal: goal})
-	}
 	start := all(m.init, m.starting, ofOther(m.starting))
-	question("init", "the invariant", start, not(all(before...)))
+	s.question("init", "the invariant", start, not(all(before...)))
 	for _, f := range before {
 		s.assert(f)
 	}
@@ -103,11 +106,11 @@ func (m *Model) Induct(ctx context.Context, without string) ([]Open, error) {
 		s.declare(a.Given, "")
 		s.assert(a.formula)
 		for _, g := range goals {
-			question(a.Name, g.name, not(g.formula))
+			s.question(a.Name, g.name, not(g.formula))
 		}
 		s.line("(pop)")
 	}
-	return answered(ctx, &s, asked)
+	return s.answered(ctx)
 }
 
 // Ranked asks z3 whether the rank of a pod only falls, whether each step that is due is a step of the
@@ -119,15 +122,6 @@ func (m *Model) Ranked(ctx context.Context) ([]Open, error) {
 		s.assert(c.formula)
 		s.assert(ofOther(c.formula))
 	}
-	var asked []Open
-	question := func(action, goal string, facts ...expr) {
-		s.line("(push)")
-		for _, f := range facts {
-			s.assert(f)
-		}
-		s.line("(check-sat)\n(pop)")
-		asked = append(asked, Open{Action: action, Goal: goal})
-	}
 	after := m.after(m.rank)
 	for _, a := range m.Actions {
 		if m.raises[a.Name] {
@@ -135,7 +129,7 @@ func (m *Model) Ranked(ctx context.Context) ([]Open, error) {
 		}
 		s.line("(push)")
 		s.declare(a.Given, "")
-		question(a.Name, "the rank does not rise", a.formula, list(">", after, m.rank))
+		s.question(a.Name, "the rank does not rise", a.formula, list(">", after, m.rank))
 		s.line("(pop)")
 	}
 	for _, d := range m.due {
@@ -149,29 +143,29 @@ func (m *Model) Ranked(ctx context.Context) ([]Open, error) {
 		}
 		for _, a := range m.Actions {
 			if a.Name == d.by {
-				question(d.Name, "is a step "+d.by, append(step, not(a.formula))...)
+				s.question(d.Name, "is a step "+d.by, append(step, not(a.formula))...)
 			}
 		}
-		question(d.Name, "lowers the rank", append(step, list(">=", after, m.rank))...)
+		s.question(d.Name, "lowers the rank", append(step, list(">=", after, m.rank))...)
 	}
-	question("any state", "a step is due until the pod is at rest", not(m.always))
-	return answered(ctx, &s, asked)
+	s.question("any state", "a step is due until the pod is at rest", not(m.always))
+	return s.answered(ctx)
 }
 
 // answered asks z3, and returns the questions that it does not answer with unsat.
-func answered(ctx context.Context, s *script, asked []Open) (open []Open, err error) {
+func (s *script) answered(ctx context.Context) (open []Open, err error) {
 	out, err := ask(ctx, s.String())
 	if err != nil {
 		return nil, err
 	}
 	answers := strings.Fields(out)
-	if len(answers) != len(asked) {
-		return nil, fmt.Errorf("z3 gives %d answers to %d questions", len(answers), len(asked))
+	if len(answers) != len(s.asked) {
+		return nil, fmt.Errorf("z3 gives %d answers to %d questions", len(answers), len(s.asked))
 	}
 	for i, answer := range answers {
 		if answer != "unsat" {
-			asked[i].Answer = answer
-			open = append(open, asked[i])
+			s.asked[i].Answer = answer
+			open = append(open, s.asked[i])
 		}
 	}
 	return open, nil

@@ -3,6 +3,7 @@ package lifetime
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -232,20 +233,7 @@ func (l *life) upTo(w *watch) string {
 
 // seen returns the pods that the watch shows, in the order of jobfate.
 func (l *life) seen() []*corev1.Pod {
-	pods := make([]*corev1.Pod, 0, len(l.shown))
-	for _, pod := range l.shown {
-		pods = append(pods, pod)
-	}
-	indexed := isIndexed(l.job)
-	slices.SortFunc(pods, func(a, b *corev1.Pod) int {
-		if indexed {
-			if c := cmp.Compare(builtin.IndexOf(a), builtin.IndexOf(b)); c != 0 {
-				return c
-			}
-		}
-		return cmp.Compare(a.UID, b.UID)
-	})
-	return pods
+	return inOrder(l.job, slices.Collect(maps.Values(l.shown)))
 }
 
 // watch adds a change to the watches, and lets the kubelet act on it.

@@ -100,8 +100,11 @@ func (w *world) watch(s cluster.Step) {
 // seen returns the pods that the cache shows, ordered by index and UID. That is the order of
 // jobfate. The real controller uses the order of its cache, so it gets the pods in this order too.
 func (w *world) seen() []*corev1.Pod {
-	pods := w.cache.View().Pods
-	indexed := isIndexed(w.Job())
+	return inOrder(w.Job(), w.cache.View().Pods)
+}
+
+func inOrder(job *batchv1.Job, pods []*corev1.Pod) []*corev1.Pod {
+	indexed := isIndexed(job)
 	slices.SortFunc(pods, func(a, b *corev1.Pod) int {
 		if indexed {
 			if c := cmp.Compare(builtin.IndexOf(a), builtin.IndexOf(b)); c != 0 {

@@ -26,9 +26,7 @@ func TestStory1ExitCodeFailsTheGroup(t *testing.T) {
 	s.untilReady(10)
 	s.end(kubelet.Fail(2), worker(7))
 	s.untilPhase("Failed", 0)
-	if want := "FailGroup: Job " + worker(7) + " failed: PodFailurePolicy_ExitCode2"; !strings.HasPrefix(s.status.Message, want) {
-		t.Errorf("the message: got %q, want it to begin with %q", s.status.Message, want)
-	}
+	s.wantMessage("FailGroup: Job " + worker(7) + " failed: PodFailurePolicy_ExitCode2")
 	// Running Jobs are deleted. Failed Jobs stay, so that users can examine them.
 	s.until("only the failed Job is left", func() bool {
 		return len(s.jobs) == 1 && s.outcome(worker(7)) == "Failed/PodFailurePolicy_ExitCode2"
@@ -47,9 +45,7 @@ func TestStory1OtherExitCodeRestartsTheGroup(t *testing.T) {
 	s.until("a worker has succeeded", func() bool { return strings.HasPrefix(s.outcome(worker(0)), "Complete/") })
 	s.end(kubelet.Fail(1), worker(7))
 	s.untilPhase("Restarting", 1)
-	if want := "RestartGroup: Job " + worker(7) + " failed: BackoffLimitExceeded"; !strings.HasPrefix(s.status.Message, want) {
-		t.Errorf("the message: got %q, want it to begin with %q", s.status.Message, want)
-	}
+	s.wantMessage("RestartGroup: Job " + worker(7) + " failed: BackoffLimitExceeded")
 	s.untilPhase("Running", 1)
 	s.untilReady(10)
 	s.end(kubelet.Succeed(), names(10, worker)...)
@@ -81,9 +77,7 @@ func TestStory2ExitCodeRestartsTheJob(t *testing.T) {
 
 	s.end(kubelet.Succeed(), names(10, simulation)...)
 	s.untilPhase("Failed", 2)
-	if want := "members left failed: 1"; !strings.HasPrefix(s.status.Message, want) {
-		t.Errorf("the message: got %q, want it to begin with %q", s.status.Message, want)
-	}
+	s.wantMessage("members left failed: 1")
 	for n := range 10 {
 		want := 1
 		if n == 5 {
@@ -96,21 +90,29 @@ func TestStory2ExitCodeRestartsTheJob(t *testing.T) {
 	s.noFinalizerLeft()
 }
 
+// failing lets the pods of a worker fail.
+func failing(p kubelet.Pod) kubelet.Life {
+	if p.Job == worker(1) {
+		return kubelet.Fail(1)
+	}
+	return kubelet.Run()
+}
+
+// wantMessage checks how the message of the group begins.
+func (s *stage) wantMessage(want string) {
+	s.t.Helper()
+	if got := s.status.Message; !strings.HasPrefix(got, want) {
+		s.t.Errorf("the message: got %q, want it to begin with %q", got, want)
+	}
+}
+
 // A group is restarted as often as its policy allows, and then fails.
 func TestGroupFailsAfterTooManyRestarts(t *testing.T) {
 	t.Parallel()
-	script := func(p kubelet.Pod) kubelet.Life {
-		if p.Job == worker(1) {
-			return kubelet.Fail(1)
-		}
-		return kubelet.Run()
-	}
-	s := newStage(t, script)
+	s := newStage(t, failing)
 	s.create("fail-group", set(int64(2), "failurePolicy", "budgets", 0, "max"), set(int64(3), "jobs", 0, "replicas"))
 	s.untilPhase("Failed", 2)
-	if want := "no step is left, FailGroup: Job " + worker(1) + " failed: BackoffLimitExceeded"; !strings.HasPrefix(s.status.Message, want) {
-		t.Errorf("the message: got %q, want it to begin with %q", s.status.Message, want)
-	}
+	s.wantMessage("no step is left, FailGroup: Job " + worker(1) + " failed: BackoffLimitExceeded")
 	s.until("only the failed Job is left", func() bool {
 		return len(s.jobs) == 1 && s.outcome(worker(1)) == "Failed/BackoffLimitExceeded"
 	})
@@ -120,13 +122,7 @@ func TestGroupFailsAfterTooManyRestarts(t *testing.T) {
 // The Job once, after a backoff, then the group once, then fail. The restarts are counted in two budgets.
 func TestEscalation(t *testing.T) {
 	t.Parallel()
-	script := func(p kubelet.Pod) kubelet.Life {
-		if p.Job == worker(1) {
-			return kubelet.Fail(1)
-		}
-		return kubelet.Run()
-	}
-	s := newStage(t, script)
+	s := newStage(t, failing)
 	s.create("fail-group", set(int64(3), "jobs", 0, "replicas"), set(map[string]any{
 		"budgets": []any{map[string]any{"name": "alone", "per": "Member", "max": int64(1)}, map[string]any{"name": "together", "max": int64(1)}},
 		"rules": []any{map[string]any{"steps": []any{

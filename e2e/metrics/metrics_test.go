@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/jobfate/jobfate/e2e/observe"
 	"github.com/jobfate/jobfate/e2e/server"
 	"github.com/jobfate/jobfate/e2e/world"
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
@@ -23,8 +24,6 @@ import (
 const (
 	// patience is how long a counter may lag behind the Job.
 	patience = 20 * time.Second
-	// pollTime is the interval of reads. No event reports a changed counter.
-	pollTime = 100 * time.Millisecond
 	// finalizers counts the pods of the whole cluster, not of one controller.
 	finalizers = "terminated_pods_tracking_finalizer_total"
 	// external is the counter of Jobs that the built-in controller leaves to jobfate's.
@@ -124,19 +123,7 @@ func scrapeBoth(t *testing.T) map[*server.Controller]counts {
 // await waits until a function finds nothing wrong with the counters of a controller.
 func await(t *testing.T, controller *server.Controller, wrong func(now counts) []string) {
 	t.Helper()
-	late := time.After(patience)
-	for {
-		lines := wrong(scrape(t, controller))
-		if len(lines) == 0 {
-			return
-		}
-		select {
-		case <-time.After(pollTime):
-		case <-late:
-			t.Errorf("%s:\n%s", controller.Name, strings.Join(lines, "\n"))
-			return
-		}
-	}
+	observe.Await(t, patience, controller.Name, func() string { return strings.Join(wrong(scrape(t, controller)), "\n") })
 }
 
 // Both controllers count the same events.

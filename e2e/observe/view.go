@@ -215,6 +215,19 @@ func (v *View) Story() string {
 	return "observed:\n" + strings.Join(lines, "\n")
 }
 
+// Await waits until a function reports nothing missing, for what no watch reports.
+func Await(t testing.TB, patience time.Duration, what string, missing func() string) {
+	t.Helper()
+	late := time.After(patience)
+	for text := missing(); text != ""; text = missing() {
+		select {
+		case <-time.After(100 * time.Millisecond):
+		case <-late:
+			t.Fatalf("not reached within %s: %s: %s", patience, what, text)
+		}
+	}
+}
+
 // Basics adds invariants that hold for every Job.
 func (v *View) Basics() {
 	var before batchv1.JobStatus

@@ -7,22 +7,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/jobfate/jobfate/e2e/observe"
 	"github.com/jobfate/jobfate/e2e/proxy"
 	"github.com/jobfate/jobfate/e2e/server"
 	"github.com/jobfate/jobfate/e2e/world"
-)
-
-const (
-	// patience is how long a test waits for a change that no watch reports.
-	patience = 90 * time.Second
-	// pollTime is the interval of checks.
-	pollTime = 100 * time.Millisecond
 )
 
 var api *server.Server
@@ -46,14 +39,7 @@ func run(t *testing.T, o server.Options) *server.Controller {
 // await waits until a function reports nothing missing.
 func await(t *testing.T, what string, missing func() string) {
 	t.Helper()
-	late := time.After(patience)
-	for text := missing(); text != ""; text = missing() {
-		select {
-		case <-time.After(pollTime):
-		case <-late:
-			t.Fatalf("not reached within %s: %s: %s", patience, what, text)
-		}
-	}
+	observe.Await(t, observe.DefaultPatience, what, missing)
 }
 
 // awaitLog waits until a controller has logged a text.
