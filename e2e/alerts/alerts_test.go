@@ -12,7 +12,6 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
@@ -69,14 +68,7 @@ func TestAlerts(t *testing.T) {
 			}
 			c := world.Run(t, api.Jobfate, s.options)
 			if s.quota {
-				none := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "none"}}
-				quotas := api.Client.CoreV1().ResourceQuotas(w.Namespace)
-				none, err := quotas.Create(t.Context(), none, metav1.CreateOptions{})
-				w.Must(err)
-				zero := corev1.ResourceList{corev1.ResourcePods: {}}
-				none.Status = corev1.ResourceQuotaStatus{Hard: zero, Used: zero} // no controller does that here
-				_, err = quotas.UpdateStatus(t.Context(), none, metav1.UpdateOptions{})
-				w.Must(err)
+				w.Quota(0)
 			}
 			run := func(n int) {
 				w.CreateJob(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("job-", n)}})

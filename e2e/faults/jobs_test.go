@@ -2,13 +2,12 @@ package faults
 
 import (
 	"fmt"
-	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/e2e/observe"
@@ -58,12 +57,9 @@ func byUser(do func()) {
 
 var serverRestarts sync.RWMutex
 
-func create(w *world.World, spec batchv1.JobSpec) {
-	byUser(func() { w.Create(spec) })
-}
-
-func suspend(w *world.World, is bool) {
-	byUser(func() { w.Update(func(job *batchv1.Job) { job.Spec.Suspend = &is }) })
+// play plays a step of a user, in which SIZE stands for the number of pods.
+func play(w *world.World, step string, n int32) {
+	byUser(func() { w.Play(strings.ReplaceAll(step, "SIZE", strconv.Itoa(int(n)))) })
 }
 
 func ended(w *world.World) {
@@ -87,9 +83,7 @@ func regularScript() kubelet.Script {
 }
 
 func runRegular(w *world.World, n int32) {
-	create(w, batchv1.JobSpec{
-		CompletionMode: new(batchv1.IndexedCompletion), Completions: &n, Parallelism: &n, BackoffLimit: &n,
-	})
+	play(w, "create {completionMode: Indexed, completions: SIZE, parallelism: SIZE, backoffLimit: SIZE}", n)
 	left := map[int]bool{}
 	for index := 7; index < int(n); index += deletedOneIn {
 		left[index] = true
@@ -123,14 +117,7 @@ func perIndexScript() kubelet.Script {
 }
 
 func runPerIndex(w *world.World, n int32) {
-	create(w, batchv1.JobSpec{
-		CompletionMode: new(batchv1.IndexedCompletion), Completions: &n, Parallelism: &n,
-		BackoffLimitPerIndex: new(int32(1)), MaxFailedIndexes: &n,
-		PodFailurePolicy: &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{
-			onDisruption(batchv1.PodFailurePolicyActionIgnore),
-			onFatal(batchv1.PodFailurePolicyActionFailIndex),
-		}},
-	})
+	play(w, `create {completionMode: Indexed, completions: SIZE, parallelism: SIZE, backoffLimitPerIndex: 1, maxFailedIndexes: SIZE, podFailurePolicy: {rules: [{action: Ignore, onPodConditions: [{type: DisruptionTarget, status: "True"}]}, {action: FailIndex, onExitCodes: {operator: In, values: [42]}}]}}`, n)
 	ended(w)
 }
 
@@ -145,19 +132,14 @@ func countedScript() kubelet.Script {
 }
 
 func runCounted(w *world.World, n int32) {
-	create(w, batchv1.JobSpec{Completions: &n, Parallelism: new(n / 2), BackoffLimit: &n})
+	play(w, fmt.Sprintf("create {completions: SIZE, parallelism: %d, backoffLimit: SIZE}", n/2), n)
 	ended(w)
 }
 
 // A rule fails the Job while all its pods are running. They are deleted and counted.
 func runFailJob(w *world.World, n int32) {
 	n /= 5
-	create(w, batchv1.JobSpec{
-		CompletionMode: new(batchv1.IndexedCompletion), Completions: &n, Parallelism: &n,
-		PodFailurePolicy: &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{
-			onFatal(batchv1.PodFailurePolicyActionFailJob),
-		}},
-	})
+	play(w, "create {completionMode: Indexed, completions: SIZE, parallelism: SIZE, podFailurePolicy: {rules: [{action: FailJob, onExitCodes: {operator: In, values: [42]}}]}}", n)
 	allRun(w, n)
 	endAs(w, kubelet.Fail(fatal), func(s observe.State) []*corev1.Pod { return s.OfIndex(0) })
 }
@@ -166,11 +148,11 @@ func runFailJob(w *world.World, n int32) {
 // resumed.
 func runSuspended(w *world.World, n int32) {
 	n /= 5
-	create(w, batchv1.JobSpec{CompletionMode: new(batchv1.IndexedCompletion), Completions: &n, Parallelism: &n})
+	play(w, "create {completionMode: Indexed, completions: SIZE, parallelism: SIZE}", n)
 	before := allRun(w, n)
-	suspend(w, true)
-	w.When("all pods are gone", func(s observe.State) bool { return len(s.All) == 0 && suspendedIs(s, corev1.ConditionTrue) })
-	suspend(w, false)
+	play(w, "edit {suspend: true}", n)
+	w.Play("when pods=0 Suspended/JobSuspended")
+	play(w, "edit {suspend: false}", n)
 	s := allRun(w, n)
 	for _, pod := range s.Active() {
 		if before.All[pod.Name] != nil {
@@ -178,7 +160,7 @@ func runSuspended(w *world.World, n int32) {
 		}
 	}
 	// A Job that ends before its status shows the resumption stays Suspended.
-	w.When("the status shows the resumption", func(s observe.State) bool { return suspendedIs(s, corev1.ConditionFalse) })
+	w.Play("when !Suspended/JobResumed")
 	endAs(w, kubelet.Succeed(), observe.State.Active)
 }
 
@@ -197,21 +179,15 @@ func endAs(w *world.World, life kubelet.Life, which func(observe.State) []*corev
 	})
 }
 
-func suspendedIs(s observe.State, status corev1.ConditionStatus) bool {
-	return slices.ContainsFunc(s.Job.Status.Conditions, func(c batchv1.JobCondition) bool {
-		return c.Type == batchv1.JobSuspended && c.Status == status
-	})
-}
-
 // A Job is deleted when half of its pods have ended. Finalizers must not block the deletion of the
 // other pods.
 func runDeleted(w *world.World, n int32) {
 	n /= 5
-	create(w, batchv1.JobSpec{CompletionMode: new(batchv1.IndexedCompletion), Completions: &n, Parallelism: &n})
+	play(w, "create {completionMode: Indexed, completions: SIZE, parallelism: SIZE}", n)
 	s := allRun(w, n)
 	w.Become(kubelet.Succeed(), s.Active()[n/2:]...)
-	byUser(func() { w.Delete(metav1.DeletePropagationBackground) })
-	w.When("the Job and its pods are gone", func(s observe.State) bool { return s.Job == nil && len(s.All) == 0 })
+	play(w, "delete-job Background", n)
+	w.Play("when job=gone pods=0")
 }
 
 func allRun(w *world.World, n int32) observe.State {
@@ -224,16 +200,4 @@ func allRun(w *world.World, n int32) observe.State {
 		}
 		return ready == int(n)
 	})
-}
-
-func onFatal(action batchv1.PodFailurePolicyAction) batchv1.PodFailurePolicyRule {
-	return batchv1.PodFailurePolicyRule{Action: action, OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{
-		Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: []int32{fatal},
-	}}
-}
-
-func onDisruption(action batchv1.PodFailurePolicyAction) batchv1.PodFailurePolicyRule {
-	return batchv1.PodFailurePolicyRule{Action: action, OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{
-		{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue},
-	}}
 }

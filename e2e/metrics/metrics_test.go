@@ -10,9 +10,6 @@ import (
 	"time"
 
 	"github.com/cockroachdb/datadriven"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/e2e/observe"
 	"github.com/jobfate/jobfate/e2e/server"
@@ -28,8 +25,6 @@ const (
 	finalizers = "terminated_pods_tracking_finalizer_total"
 	// external is the counter of Jobs that the built-in controller leaves to jobfate's.
 	external = `jobs_by_external_controller_total{controller_name="` + server.ManagedBy + `"}`
-	// quota is the name of a ResourceQuota.
-	quota = "pods"
 )
 
 // uncompared are the metrics that depend on how often and when a controller syncs. TestSyncLabels
@@ -223,12 +218,9 @@ func TestSyncLabels(t *testing.T) {
 func TestFailedCreations(t *testing.T) {
 	before := scrapeBoth(t)
 	play(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
-		_, err := w.Client.CoreV1().ResourceQuotas(w.Namespace).Create(
-			w.T.Context(), &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: quota}}, metav1.CreateOptions{})
-		w.Must(err)
-		allow(w, 1)
+		w.Quota(1)
 		w.Play("create {parallelism: 2}\nevent FailedCreate")
-		allow(w, 1)
+		w.Quota(1)
 		w.Until("active=2 ready=2")
 	})
 	const (
@@ -244,13 +236,4 @@ func TestFailedCreations(t *testing.T) {
 			return differences(counts{succeeded: now[succeeded]}, counts{succeeded: 2 + wrongly*now[failed]})
 		})
 	}
-}
-
-// allow raises the pod quota of a world.
-func allow(w *world.World, pods int) {
-	w.T.Helper()
-	patch := fmt.Sprintf(`{"status":{"hard":{"pods":"%d"},"used":{"pods":"0"}}}`, pods)
-	_, err := w.Client.CoreV1().ResourceQuotas(w.Namespace).Patch(
-		w.T.Context(), quota, types.MergePatchType, []byte(patch), metav1.PatchOptions{}, "status")
-	w.Must(err)
 }

@@ -9,7 +9,6 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/jobfate/jobfate/e2e/observe"
@@ -120,11 +119,7 @@ func TestDeadlineDespiteErrors(t *testing.T) {
 	const deadline, nextTry = 18, 31
 	_, side := start(t, "quota", server.Options{})
 	w := newWorld(t, side, kubelet.Run())
-	quotas := w.Client.CoreV1().ResourceQuotas(w.Namespace)
-	_, err := quotas.Create(t.Context(), &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "none"}}, metav1.CreateOptions{})
-	w.Must(err)
-	_, err = quotas.Patch(t.Context(), "none", types.MergePatchType, []byte(`{"status":{"hard":{"pods":"0"},"used":{"pods":"0"}}}`), metav1.PatchOptions{}, "status")
-	w.Must(err)
+	w.Quota(0)
 	w.Create(batchv1.JobSpec{ActiveDeadlineSeconds: new(int64(deadline))})
 	awaitFailures(t, side, 3)
 	s := w.When("the Job has failed", func(s observe.State) bool { return s.Job != nil && observe.Ended(s.Job) })

@@ -13,7 +13,6 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
@@ -46,13 +45,7 @@ func podOfIndex(s observe.State, index int) string { return s.OfIndex(index)[0].
 // The API server rejects pods because of a quota. The built-in controller reports that in an event.
 func TestQuota(t *testing.T) {
 	w := newWorld(t, kubelet.Always(kubelet.Run()))
-	limit := corev1.ResourceList{corev1.ResourcePods: resource.MustParse("1")}
-	quotas := w.Client.CoreV1().ResourceQuotas(w.Namespace)
-	quota, err := quotas.Create(t.Context(), &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "few"}, Spec: corev1.ResourceQuotaSpec{Hard: limit}}, metav1.CreateOptions{})
-	w.Must(err)
-	quota.Status = corev1.ResourceQuotaStatus{Hard: limit, Used: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("0")}}
-	_, err = quotas.UpdateStatus(t.Context(), quota, metav1.UpdateOptions{}) // no controller of quotas runs
-	w.Must(err)
+	w.Quota(1)
 	w.Create(three())
 	eventually(w, 6, []string{"job", "--exit-status"}, "QuotaExceeded: 2 pods cannot be created: pods ", "exceeded quota: few, requested: pods=1, used: pods=1, limited: pods=1")
 	run(w, 6, []string{"--exit-status"}, "CAUSE           MESSAGE\njob    0/3 ")

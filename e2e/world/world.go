@@ -4,12 +4,15 @@ package world
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/util/retry"
 
@@ -169,6 +172,19 @@ func (w *World) Settle() {
 	if s := w.View.State(); s.Job == nil || observe.Ended(s.Job) {
 		w.When("no pod carries the finalizer of Jobs", func(s observe.State) bool { return len(s.Tracked()) == 0 })
 	}
+}
+
+// Quota admits a number of further pods, by a quota named few. Only the API server counts them.
+func (w *World) Quota(pods int) {
+	w.T.Helper()
+	quotas := w.Client.CoreV1().ResourceQuotas(w.Namespace)
+	few := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "few"}}
+	if _, err := quotas.Create(w.T.Context(), few, metav1.CreateOptions{}); !apierrors.IsAlreadyExists(err) {
+		w.Must(err)
+	}
+	patch := fmt.Appendf(nil, `{"status":{"hard":{"pods":"%d"},"used":{"pods":"0"}}}`, pods)
+	_, err := quotas.Patch(w.T.Context(), "few", types.MergePatchType, patch, metav1.PatchOptions{}, "status")
+	w.Must(err)
 }
 
 // Marker makes the controller run another Job from beginning to end. The controller has then
