@@ -20,32 +20,22 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate/conformance/apiserver"
+	"github.com/jobfate/jobfate/conformance/fixture"
 	"github.com/jobfate/jobfate/conformance/real"
 )
 
 var decisions = flag.Int("decisions", 104_000, "the number of trials of TestSync; about one in a hundred is impossible input")
 
 // TestSync compares one sync with one decision, for many trials. It prints what the trials reached.
-// Without -rapid.seed it draws the same trials in each run, so that a failure is due to the latest
-// change. The long run uses other seeds to find more.
+// The long run uses other seeds to find more.
 func TestSync(t *testing.T) {
 	flag.Parse()
-	set(t, "rapid.checks", fmt.Sprint(*decisions))
-	if flag.Lookup("rapid.seed").Value.String() == "0" {
-		set(t, "rapid.seed", "1")
-	}
+	fixture.Checks(t, *decisions)
 	var all reach
 	rapid.Check(t, func(t *rapid.T) { compare(t, drawTrial(t), &all) })
 	all.print(os.Stdout)
 	if !t.Failed() {
 		all.check(t)
-	}
-}
-
-func set(t *testing.T, name, value string) {
-	t.Helper()
-	if err := flag.Set(name, value); err != nil {
-		t.Fatal(err)
 	}
 }
 

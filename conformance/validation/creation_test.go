@@ -21,6 +21,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate/conformance/apiserver"
+	"github.com/jobfate/jobfate/conformance/fixture"
 	"github.com/jobfate/jobfate/validation"
 )
 
@@ -32,13 +33,8 @@ var creations = flag.Int("creations", 100_000, "the number of Jobs that TestCrea
 //
 // All pod specs are valid, because package validation does not check them. Only the restart policy may
 // be invalid: both a rule of Jobs and one of pods read it, and the error of the latter is left out.
-//
-// Without -rapid.seed it draws the same Jobs in each run.
 func TestCreation(t *testing.T) {
-	set(t, "rapid.checks", fmt.Sprint(*creations))
-	if flag.Lookup("rapid.seed").Value.String() == "0" {
-		set(t, "rapid.seed", "1")
-	}
+	fixture.Checks(t, *creations)
 	count := map[string]int{}
 	tallies := make([]tally, len(limits))
 	rapid.Check(t, func(t *rapid.T) {
@@ -53,15 +49,6 @@ func TestCreation(t *testing.T) {
 		count[accepted]+count[rejected]+count[panics], count[accepted], count[rejected], count[panics])
 	for i, l := range limits {
 		tallies[i].report(t, l)
-	}
-}
-
-// set sets a flag until the test ends.
-func set(t *testing.T, name, value string) {
-	before := flag.Lookup(name).Value.String()
-	t.Cleanup(func() { _ = flag.Set(name, before) })
-	if err := flag.Set(name, value); err != nil {
-		t.Fatal(err)
 	}
 }
 

@@ -27,15 +27,7 @@ var success = []testCase{
 		s.untilCounted(counted{Name: "leader", Succeeded: 1}, counted{Name: "worker", Ready: 1, Active: 1, Succeeded: 2})
 		s.wantRunning()
 	}},
-	{"success policy All, no targets", integration, func(s *stage) {
-		s.create(leaderAndWorkers(succeedsWith(jobset.OperatorAll)))
-		s.untilReady(1, everyone...)
-		s.become(kubelet.Succeed(), leader)
-		s.untilCounted(counted{Name: "leader", Succeeded: 1}, counted{Name: "worker", Ready: 3, Active: 3})
-		s.wantRunning()
-		s.become(kubelet.Succeed(), workers...)
-		s.untilCondition(completed)
-	}},
+	{"success policy All, no targets", integration, leaderFirst()},
 	{"success policy All, one target", integration, func(s *stage) {
 		s.create(leaderAndWorkers(succeedsWith(jobset.OperatorAll, "worker")))
 		s.untilReady(1, everyone...)
@@ -46,15 +38,7 @@ var success = []testCase{
 		s.untilCondition(completed)
 		s.untilOnly(workers...)
 	}},
-	{"success policy All, a Job that is no target succeeds", integration, func(s *stage) {
-		s.create(leaderAndWorkers(succeedsWith(jobset.OperatorAll, "worker")))
-		s.untilReady(1, everyone...)
-		s.become(kubelet.Succeed(), leader)
-		s.untilCounted(counted{Name: "leader", Succeeded: 1}, counted{Name: "worker", Ready: 3, Active: 3})
-		s.wantRunning()
-		s.become(kubelet.Succeed(), workers...)
-		s.untilCondition(completed)
-	}},
+	{"success policy All, a Job that is no target succeeds", integration, leaderFirst("worker")},
 	{"success policy Any, one target", integration, func(s *stage) {
 		s.create(leaderAndWorkers(succeedsWith(jobset.OperatorAny, "worker")))
 		s.untilReady(1, everyone...)
@@ -69,4 +53,17 @@ var success = []testCase{
 		s.untilCondition(completed)
 		s.untilOnly(leader)
 	}},
+}
+
+// leaderFirst is a case in which all Jobs that the policy names must succeed. The leader does, and then the workers.
+func leaderFirst(targets ...string) func(*stage) {
+	return func(s *stage) {
+		s.create(leaderAndWorkers(succeedsWith(jobset.OperatorAll, targets...)))
+		s.untilReady(1, everyone...)
+		s.become(kubelet.Succeed(), leader)
+		s.untilCounted(counted{Name: "leader", Succeeded: 1}, counted{Name: "worker", Ready: 3, Active: 3})
+		s.wantRunning()
+		s.become(kubelet.Succeed(), workers...)
+		s.untilCondition(completed)
+	}
 }
