@@ -97,19 +97,13 @@ func TestAlerts(t *testing.T) {
 func readRules(t *testing.T) []byte {
 	t.Helper()
 	manifest, err := os.ReadFile("../../controller/jobfate-controller/deploy/alerts.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	world.Must(t, err)
 	var resource struct {
 		Spec map[string]any `json:"spec"`
 	}
-	if err := yaml.Unmarshal(manifest, &resource); err != nil {
-		t.Fatal(err)
-	}
+	world.Must(t, yaml.Unmarshal(manifest, &resource))
 	rules, err := yaml.Marshal(resource.Spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	world.Must(t, err)
 	for _, s := range stories {
 		if !strings.Contains(string(rules), "alert: "+s.alert) {
 			t.Errorf("there is no alert %s", s.alert)
@@ -158,13 +152,9 @@ func (s series) check(t *testing.T, rules []byte, alert string) {
 		"rule_files": []string{"rules.yaml"}, "evaluation_interval": "1m",
 		"tests": []any{map[string]any{"interval": "1m", "input_series": input, "promql_expr_test": []any{test}}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	world.Must(t, err)
 	for name, content := range map[string][]byte{"rules.yaml": rules, "test.yaml": file} {
-		if err := os.WriteFile(filepath.Join(folder, name), content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		world.Must(t, os.WriteFile(filepath.Join(folder, name), content, 0o600))
 	}
 	if out, err := exec.Command("promtool", "test", "rules", filepath.Join(folder, "test.yaml")).CombinedOutput(); err != nil {
 		t.Errorf("promtool: %v\n%s", err, out)

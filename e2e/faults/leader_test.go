@@ -91,9 +91,7 @@ func startReplicas(t *testing.T) *replicas {
 			"--managed-by="+server.ManagedBy, "--leader-elect=true", "--leader-elect-namespace="+leaseNamespace)
 		r.controllers[i], r.proxies[i] = side.Controller, p
 		if i == 0 {
-			if err := r.awaitLeader(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			world.Must(t, r.awaitLeader(t.Context()))
 		}
 	}
 	return r
@@ -109,9 +107,7 @@ func heldBy(t *testing.T) string {
 	if apierrors.IsNotFound(err) {
 		return ""
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	world.Must(t, err)
 	if lease.Spec.HolderIdentity == nil {
 		return ""
 	}

@@ -67,17 +67,13 @@ func newStage(t *testing.T, script kubelet.Script) *stage {
 func newStageWith(t *testing.T, script kubelet.Script, o server.Options) *stage {
 	t.Helper()
 	namespace, err := api.Namespace(t.Context(), "group")
-	if err != nil {
-		t.Fatal(err)
-	}
+	world.Must(t, err)
 	o.Name, o.Args = "jobgroup-"+namespace, append(o.Args, "--namespace="+namespace)
 	controller := world.Run(t, api.JobGroups, o)
 	config := api.Config()
 	config.ContentType = ""
 	client, err := dynamic.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	world.Must(t, err)
 	s := &stage{
 		t: t, namespace: namespace, controller: controller,
 		client:  client.Resource(groups).Namespace(namespace),
@@ -196,13 +192,9 @@ func (s *stage) create(name string, change ...func(spec map[string]any)) {
 func sample(t *testing.T, name string, change ...func(spec map[string]any)) *unstructured.Unstructured {
 	t.Helper()
 	text, err := os.ReadFile("../../examples/jobgroup/deploy/samples/" + name + ".yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	world.Must(t, err)
 	group := &unstructured.Unstructured{}
-	if err := yaml.Unmarshal(text, &group.Object); err != nil {
-		t.Fatal(err)
-	}
+	world.Must(t, yaml.Unmarshal(text, &group.Object))
 	for _, c := range change {
 		c(group.Object["spec"].(map[string]any))
 	}

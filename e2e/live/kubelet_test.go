@@ -35,9 +35,7 @@ type stage struct {
 
 func newStage(t *testing.T, client kubernetes.Interface, script kubelet.Script) *stage {
 	namespace, err := api.Namespace(t.Context(), "kubelet")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	owner, err := api.Client.BatchV1().Jobs(namespace).Create(t.Context(), &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{Name: "job"},
 		Spec: batchv1.JobSpec{
@@ -48,9 +46,7 @@ func newStage(t *testing.T, client kubernetes.Interface, script kubelet.Script) 
 			}},
 		},
 	}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return &stage{t, namespace, owner, kubelet.Start(t.Context(), client, namespace, script),
 		observe.Watch(t.Context(), api.Client, namespace, "")}
 }

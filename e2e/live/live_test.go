@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/jobfate/jobfate/e2e/world"
 	"github.com/jobfate/jobfate/jobtest/live"
 )
 
@@ -42,9 +43,4 @@ func TestJobsLive(t *testing.T) {
 	}
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = world.Must

@@ -62,9 +62,7 @@ func (c counts) add(more counts, times float64) {
 func scrape(t *testing.T, controller *server.Controller) counts {
 	t.Helper()
 	all, err := controller.Metrics(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	world.Must(t, err)
 	c := counts{}
 	c.add(all, 1)
 	return c

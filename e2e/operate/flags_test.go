@@ -65,9 +65,7 @@ func TestLeases(t *testing.T) {
 		w.Until("succeeded=1 completed=0 " + world.Completed)
 	}
 	leases, err := api.Client.CoordinationV1().Leases(namespace).List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	world.Must(t, err)
 	var names []string
 	for _, lease := range leases.Items {
 		names = append(names, lease.Name)

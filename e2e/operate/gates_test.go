@@ -18,9 +18,7 @@ import (
 // flag -kubernetes=1.34.4 runs a server that is older, and not only emulates it.
 func TestOlderServers(t *testing.T) {
 	version, err := api.Client.Discovery().ServerVersion()
-	if err != nil {
-		t.Fatal(err)
-	}
+	world.Must(t, err)
 	const managed, restartRules, resources = "spec.managedBy", "restart rules", "resources of a suspended Job"
 	defer restore(t)
 	for _, release := range []struct {
@@ -30,9 +28,7 @@ func TestOlderServers(t *testing.T) {
 		if release.minor > version.Minor {
 			continue
 		}
-		if err := api.Restart(t.Context(), "--emulated-version=1."+release.minor); err != nil {
-			t.Fatal(err)
-		}
+		world.Must(t, api.Restart(t.Context(), "--emulated-version=1."+release.minor))
 		name := "minor-" + release.minor
 		c := world.Start(t, api, server.Options{Name: name})
 		w := newWorld(t, c, kubelet.Succeed())
@@ -58,14 +54,10 @@ func restore(t *testing.T) {
 // spec.managedBy, so the built-in controller runs the Jobs. The version of the server does not
 // show that: jobfate's controller starts and ignores the Jobs.
 func TestJobManagedByGateIsOff(t *testing.T) {
-	if err := api.Restart(t.Context(), "--emulated-version=1.34", "--feature-gates=JobManagedBy=false"); err != nil {
-		t.Fatal(err)
-	}
+	world.Must(t, api.Restart(t.Context(), "--emulated-version=1.34", "--feature-gates=JobManagedBy=false"))
 	defer restore(t)
 	namespace, err := api.Namespace(t.Context(), "gates")
-	if err != nil {
-		t.Fatal(err)
-	}
+	world.Must(t, err)
 	c := world.Start(t, api, server.Options{Name: "gates"})
 	awaitLog(t, c.Controller, "Starting workers")
 	job, err := api.Client.BatchV1().Jobs(namespace).Create(t.Context(), &batchv1.Job{
@@ -74,9 +66,7 @@ func TestJobManagedByGateIsOff(t *testing.T) {
 			RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "main", Image: "image"}},
 		}}},
 	}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	world.Must(t, err)
 	if job.Spec.ManagedBy != nil {
 		t.Errorf("the stored Job names %s, want no name", *job.Spec.ManagedBy)
 	}

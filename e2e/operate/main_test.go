@@ -57,9 +57,7 @@ func awaitLog(t *testing.T, c *server.Controller, text string) {
 func sum(t *testing.T, c *server.Controller, name string, labels ...string) (n float64) {
 	t.Helper()
 	all, err := c.AllMetrics(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	world.Must(t, err)
 	for series, value := range all {
 		if strings.HasPrefix(series, name+"{") && !slices.ContainsFunc(labels, func(l string) bool { return !strings.Contains(series, l) }) {
 			n += value

@@ -19,9 +19,7 @@ import (
 func TestMemoryOfForeignPods(t *testing.T) {
 	const pods, size = 1500, 40_000
 	namespace, err := api.Namespace(t.Context(), "foreign")
-	if err != nil {
-		t.Fatal(err)
-	}
+	world.Must(t, err)
 	peak := func(name string) int64 {
 		_, side := start(t, name, server.Options{})
 		w := newWorld(t, side, kubelet.Succeed())
@@ -47,9 +45,7 @@ func TestMemoryOfForeignPods(t *testing.T) {
 			return err
 		})
 	}
-	if err := group.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	world.Must(t, group.Wait())
 	after := peak("beside-others")
 	t.Logf("%d pods of %d bytes: %d MB, without them %d MB", pods, size, after>>20, before>>20)
 	if grown := after - before; grown > pods*size {

@@ -52,9 +52,7 @@ func TestNamespaces(t *testing.T) {
 
 	// The namespace is created, with its permissions and a Job.
 	_, err := api.Client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: late}}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	world.Must(t, err)
 	if _, err := api.Apply(t.Context(), late, server.NamespaceRights); err != nil {
 		t.Fatal(err)
 	}
@@ -94,9 +92,7 @@ func onlyNamespaces(t *testing.T) {
 		review, err := api.Client.AuthorizationV1().SubjectAccessReviews().Create(t.Context(), &authorizationv1.SubjectAccessReview{
 			Spec: authorizationv1.SubjectAccessReviewSpec{User: account, ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "list", Resource: "pods"}},
 		}, metav1.CreateOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		world.Must(t, err)
 		if review.Status.Allowed {
 			return "it may list pods"
 		}
@@ -108,9 +104,7 @@ func onlyNamespaces(t *testing.T) {
 func probe(t *testing.T, address string) int {
 	t.Helper()
 	answer, err := http.Get("http://" + address + "/readyz")
-	if err != nil {
-		t.Fatal(err)
-	}
+	world.Must(t, err)
 	defer answer.Body.Close()
 	return answer.StatusCode
 }

@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/jobfate/jobfate/e2e/server"
+	"github.com/jobfate/jobfate/e2e/world"
 	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
@@ -115,9 +116,4 @@ func runSuite(t *testing.T, name, code string) (batchv1.JobStatus, string) {
 	return status, string(output)
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = world.Must

@@ -124,9 +124,4 @@ func until(t *testing.T, suites dynamic.ResourceInterface, what string, holds fu
 	return status
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = world.Must

@@ -50,9 +50,7 @@ func Run(t *testing.T, start func(context.Context, server.Options) (*server.Cont
 	o server.Options) *server.Controller {
 	t.Helper()
 	c, err := start(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	t.Cleanup(func() { c.Kill() }) // the process that runs then
 	return c
 }
@@ -61,9 +59,7 @@ func Run(t *testing.T, start func(context.Context, server.Options) (*server.Cont
 func Proxy(t *testing.T, s *server.Server) *proxy.Proxy {
 	t.Helper()
 	p, err := proxy.Start(s.Config())
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	t.Cleanup(p.Close)
 	return p
 }
@@ -83,9 +79,7 @@ type World struct {
 func New(t *testing.T, s *server.Server, side Side, script kubelet.Script) *World {
 	t.Helper()
 	namespace, err := s.Namespace(t.Context(), side.Name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	w := &World{
 		T: t, Side: side, Client: s.Client, Namespace: namespace,
 		Kubelet: kubelet.Start(t.Context(), s.Client, namespace, script),
@@ -237,7 +231,13 @@ func (w *World) LogOnFailure() {
 // Must fails the test if there is an error.
 func (w *World) Must(err error) {
 	w.T.Helper()
+	Must(w.T, err)
+}
+
+// Must fails a test if there is an error.
+func Must(t testing.TB, err error) {
+	t.Helper()
 	if err != nil {
-		w.T.Fatal(err)
+		t.Fatal(err)
 	}
 }
