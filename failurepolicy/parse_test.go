@@ -29,6 +29,7 @@ func TestMatchOf(t *testing.T) {
 	}{
 		"exit code":              {"PodFailurePolicy", exit, with(at(1, ""), exited)},
 		"exit code, named":       {"PodFailurePolicy_Gpu", exit, with(at(1, "Gpu"), exited)},
+		"the first rule, named":  {"PodFailurePolicy_Gpu", "Pod ns/name failed matching FailJob rule at index 0", with(at(0, "Gpu"), func(m *failurepolicy.Match) { m.Pod = pod })},
 		"exit code, by position": {"PodFailurePolicy_1", exit, with(at(1, "1"), exited)},
 		// A rule may be named like the position of another rule only if the policy is not valid.
 		"named like another position": {"PodFailurePolicy_2", exit, with(at(1, "2"), exited)},

@@ -22,6 +22,7 @@ rules:
 - {name: Evicted, action: Ignore, onStatus: {reasons: [Evicted, NodeLost]}}
 - {name: Gpu, action: FailJob, onStatus: {reasons: [Error], messagePatterns: ["CUDA error [0-9]+", "^Xid"]}}
 - {name: Disk, action: FailIndex, onStatus: {messagePatterns: ["no space"]}}
+- {action: Count, onPodConditions: [{type: DisruptionTarget}]}
 `), &spec); err != nil {
 		t.Fatal(err)
 	}
