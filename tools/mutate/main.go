@@ -34,6 +34,9 @@ import (
 // everything has the folders whose tests go through all packages.
 const everything = " . ./jobtest/decisions ./jobtest/explanations ./stories ./vectors"
 
+// memory is how much a test may use, so that no mutant takes all of the machine's.
+const memory = "--as=8589934592"
+
 // work is a folder for mutants.
 var work = filepath.Join(os.TempDir(), fmt.Sprint("mutate-", os.Getpid()))
 
@@ -43,15 +46,22 @@ func main() {
 	folder := flag.String("switch", "", "instead of testing, write a copy with all mutants to this `folder`")
 	flag.Parse()
 	check(os.Chdir(".."))
-	why, ok := readReasons("tools/mutate/survivors.txt"), true
+	why, sources := readReasons("tools/mutate/survivors.txt"), []*source(nil)
+	for _, dir := range flag.Args() {
+		sources = append(sources, load(dir, why))
+	}
 	if *folder != "" {
-		switches(*folder, flag.Args(), why)
+		path, err := filepath.Abs(*folder)
+		check(err)
+		switches(path, switchPackage, sources)
+		check(os.WriteFile(filepath.Join(path, "names.txt"), []byte(namesOf(sources)), 0o600))
 		return
 	}
 	check(os.Mkdir(work, 0o700))
-	for _, dir := range flag.Args() {
-		p := load(dir, why)
-		for _, folder := range slices.Compact(strings.Fields(cmp.Or(*tests, dir+everything))) {
+	switches(work, testSwitch, sources)
+	ok := true
+	for _, p := range sources {
+		for _, folder := range slices.Compact(strings.Fields(cmp.Or(*tests, p.dir+everything))) {
 			p.testIn(folder)
 		}
 		ok = p.report(*least) && ok
@@ -60,6 +70,18 @@ func main() {
 	if !ok {
 		os.Exit(1)
 	}
+}
+
+// namesOf returns the names of the mutants with a number, one on each line, in the order of their numbers.
+func namesOf(sources []*source) (names string) {
+	for _, s := range sources {
+		for _, m := range s.mutants {
+			if m.number > 0 {
+				names += s.name + " " + m.name + "\n"
+			}
+		}
+	}
+	return names
 }
 
 // readReasons returns the mutants that survivors.txt explains, by package. There, each is on a line
@@ -107,38 +129,50 @@ func (p *source) report(least float64) bool {
 	return ok && rate >= least
 }
 
-// testIn runs the tests of a folder on the survivors so far.
+// testIn runs the tests of a folder on the survivors so far. One program has the tests and all mutants that can be
+// switched on; each other mutant is compiled.
 func (p *source) testIn(dir string) {
+	program := filepath.Join(work, strings.ReplaceAll(filepath.Clean(dir), "/", "-")+".test")
+	if _, err := os.Stat(program); err != nil {
+		check(run(dir, "go", "test", "-vet=off", "-c", "-o", program, "-overlay="+filepath.Join(work, "overlay.json")))
+	}
+	with := func(mutant int, flags ...string) error {
+		return run(dir, append([]string{"env", fmt.Sprint("MUTANT=", mutant), "prlimit", memory, program}, flags...)...)
+	}
 	start := time.Now()
-	check(test(dir, "-count=1"))
-	limit := fmt.Sprint("-timeout=", 10*(time.Since(start)+time.Second))
+	check(with(0))
+	limit := fmt.Sprint("timeout=", 10*(time.Since(start)+time.Second))
 	var group errgroup.Group
 	group.SetLimit(runtime.NumCPU())
 	for i, m := range p.mutants {
 		if m.verdict != "survived" {
 			continue
 		}
-		group.Go(func() error {
-			file := filepath.Join(work, fmt.Sprint(i))
-			overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{m.path: file + ".go"}})
-			check(errors.Join(err, os.WriteFile(file, overlay, 0o600), os.WriteFile(file+".go", []byte(m.text), 0o600)))
-			err = test(dir, "-overlay="+file, "-failfast", limit)
+		group.Go(func() (err error) {
+			if m.number > 0 {
+				err = with(m.number, "-test.failfast", "-test."+limit)
+			} else {
+				file := filepath.Join(work, fmt.Sprint(p.name, i))
+				overlay, _ := json.Marshal(map[string]any{"Replace": map[string]string{m.path: file + ".go"}})
+				check(errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, overlay, 0o600),
+					os.WriteFile(file+".go", []byte(m.text), 0o600)))
+				err = run(dir, "go", "test", "-vet=off", "-exec=prlimit "+memory, "-overlay="+file, "-failfast", "-"+limit)
+			}
 			switch output := fmt.Sprint(err); {
 			case strings.Contains(output, "[build failed]"):
-				m.verdict, err = "broken", nil
-			case strings.Contains(output, "\nFAIL\t"):
-				m.verdict, err = "killed", nil
+				m.verdict = "broken"
+			case err != nil:
+				m.verdict = "killed"
 			}
-			return err
+			return nil
 		})
 	}
 	check(group.Wait())
 }
 
-// test runs go test in a folder. The error has what it prints. No test can use all of the machine's
-// memory.
-func test(dir string, args ...string) error {
-	cmd := exec.Command("go", append([]string{"test", "-vet=off", "-exec=prlimit --as=8589934592"}, args...)...)
+// run runs a command in a folder. The error has what it prints.
+func run(dir string, args ...string) error {
+	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Dir = dir
 	cmd.Env = append(cmd.Environ(), "RAPID_SEED=1", "RAPID_NOFAILFILE=1", "RAPID_SHRINKTIME=1ns")
 	if output, err := cmd.CombinedOutput(); err != nil {

@@ -15,7 +15,7 @@ import (
 
 // source is a package of the main module, without its tests, and the current place for mutants.
 type source struct {
-	name         string   // the folder, but of the root the package
+	dir, name    string   // the folder; its name, or that of the root package
 	why, leftOut []string // what survivors.txt explains, and the items of it that leave out functions
 	mutants      []*mutant
 	fset         *token.FileSet
@@ -33,13 +33,14 @@ type mutant struct {
 	from, to int
 	becomes  string
 	swapped  ast.Node // the node whose operator is swapped, if one is
+	number   int      // that switches it on; 0 if it does not compile behind a switch
 }
 
 // load makes the mutants of a package, except in functions that survivors.txt leaves out.
 func load(dir string, why map[string][]string) *source {
 	pkg, err := build.ImportDir(dir, 0)
 	check(err)
-	p := &source{name: filepath.Clean(dir)}
+	p := &source{dir: dir, name: filepath.Clean(dir)}
 	if p.name == "." {
 		p.name = pkg.Name
 	}
@@ -189,7 +190,7 @@ func (p *source) add(from, to token.Pos, text, was, becomes string) {
 	}
 	name := fmt.Sprintf("`%s`: %s → %s", p.function, quoted(was), quoted(becomes))
 	p.mutants = append(p.mutants, &mutant{name, "survived", p.path, p.text[1:from] + text + p.text[to:],
-		int(from) - 1, int(to) - 1, text, p.swapped})
+		int(from) - 1, int(to) - 1, text, p.swapped, 0})
 }
 
 // quoted returns a text on one line, as survivors.txt has it.

@@ -28,37 +28,57 @@ const (
 )
 
 // switches writes copies of the packages that have all mutants, each behind a switch, so that one compilation
-// serves all of them. The folder gets the files, the overlay that puts them in place of the originals,
-// overlay.json, and the names of the mutants by their number, from 1 on, names.txt. Mutants that do not compile
-// are left out.
-func switches(folder string, dirs []string, why map[string][]string) {
-	folder, err := filepath.Abs(folder)
-	check(err)
-	overlay, names, exports := map[string]string{}, []string(nil), exportsOf(dirs)
-	for _, dir := range dirs {
-		s, c := load(dir, why), newCopier(dir, exports)
-		parts := map[string][]part{}
+// serves all of them. The folder gets the files, and overlay.json, which puts them in place of the originals. The
+// mutants get their numbers, from 1 on; those that do not compile behind a switch have none. The copies import the
+// package with the switches under the given path.
+func switches(folder, path string, sources []*source) {
+	overlay, exports, last := map[string]string{}, exportsOf(sources), 0
+	for _, s := range sources {
+		c, parts := newCopier(s.dir, exports), map[string][]part{}
 		for _, m := range s.mutants {
 			if c.compiles(m) {
-				names = append(names, s.name+" "+m.name)
-				parts[m.path] = append(parts[m.path], c.part(m, len(names)))
+				last++
+				m.number = last
+				parts[m.path] = append(parts[m.path], c.part(m, last))
 			}
 		}
-		for path := range parts {
-			overlay[path] = filepath.Join(folder, fmt.Sprint(len(overlay), ".go"))
-			check(os.WriteFile(overlay[path], []byte(c.switched(path, parts[path]...)), 0o600))
+		for file := range parts {
+			overlay[file] = filepath.Join(folder, fmt.Sprint(len(overlay), ".go"))
+			check(os.WriteFile(overlay[file], []byte(c.switched(file, path, parts[file]...)), 0o600))
 		}
 	}
+	if path == testSwitch {
+		file, err := filepath.Abs("internal/mutant/mutant.go")
+		check(err)
+		overlay[file] = filepath.Join(folder, "mutant.go")
+		check(os.WriteFile(overlay[file], []byte(testSwitchText), 0o600))
+	}
 	data, err := json.Marshal(map[string]any{"Replace": overlay})
-	check(errors.Join(err, os.WriteFile(filepath.Join(folder, "overlay.json"), data, 0o600),
-		os.WriteFile(filepath.Join(folder, "names.txt"), []byte(strings.Join(names, "\n")+"\n"), 0o600)))
+	check(errors.Join(err, os.WriteFile(filepath.Join(folder, "overlay.json"), data, 0o600)))
 }
 
+// testSwitch is the path of a package that exists only in the overlay: the mutant of a run of tests is that of an
+// environment variable. All modules can import it.
+const (
+	testSwitch     = "github.com/jobfate/jobfate/internal/mutant"
+	testSwitchText = `package mutant
+
+import (
+	"os"
+	"strconv"
+)
+
+var on, _ = strconv.Atoi(os.Getenv("MUTANT"))
+
+func Is(n int) bool { return n == on }
+`
+)
+
 // exportsOf returns the files with the types of the packages and of all that they import.
-func exportsOf(dirs []string) map[string]string {
+func exportsOf(sources []*source) map[string]string {
 	list := exec.Command("go", "list", "-export", "-deps", "-f", "{{.ImportPath}}\t{{.Export}}", switchPackage)
-	for _, dir := range dirs {
-		pkg, err := build.ImportDir(dir, 0)
+	for _, s := range sources {
+		pkg, err := build.ImportDir(s.dir, 0)
 		check(err)
 		for _, path := range pkg.Imports {
 			if path != "C" {
@@ -127,7 +147,7 @@ func newCopier(dir string, exports map[string]string) *copier {
 
 // compiles reports whether the package compiles with the switch of a mutant.
 func (c *copier) compiles(m *mutant) bool {
-	file, err := parser.ParseFile(c.fset, m.path, c.switched(m.path, c.part(m, 1)), parser.SkipObjectResolution)
+	file, err := parser.ParseFile(c.fset, m.path, c.switched(m.path, switchPackage, c.part(m, 1)), parser.SkipObjectResolution)
 	if err != nil {
 		return false
 	}
@@ -169,8 +189,9 @@ func (c *copier) part(m *mutant, number int) part {
 	return p
 }
 
-// switched returns a file with these parts. Two parts are nested or disjoint.
-func (c *copier) switched(path string, parts ...part) string {
+// switched returns a file with these parts, which imports the switches under a path. Two parts are nested or
+// disjoint.
+func (c *copier) switched(path, switches string, parts ...part) string {
 	// A text at an offset. Those after a part come first, the inner part before the outer one; then those before a
 	// part, the outer part first. Parts with the same place are nested in their order.
 	type insert struct {
@@ -179,7 +200,7 @@ func (c *copier) switched(path string, parts ...part) string {
 	}
 	name := c.files[path].Name
 	end := c.fset.Position(name.End()).Offset
-	inserts := []insert{{end, 0, 0, fmt.Sprintf("; import %q", switchPackage)}}
+	inserts := []insert{{end, 0, 0, fmt.Sprintf("; import %q", switches)}}
 	for i, p := range parts {
 		inserts = append(inserts, insert{p.from, -p.to, i, p.before}, insert{p.to, -p.from - 1<<40, -i, p.after})
 	}
