@@ -50,7 +50,12 @@ func TestPolicyAndRecord_storedAndCopied(t *testing.T) {
 				t.Fatalf("%s: %v", text, err)
 			}
 		}
-		if diff := cmp.Diff(p, p2) + cmp.Diff(r, r2) + cmp.Diff(&p, p.DeepCopy()) + cmp.Diff(&r, r.DeepCopy()); diff != "" {
+		var p3 backoff.Policy
+		var r3 backoff.Record
+		p.DeepCopyInto(&p3)
+		r.DeepCopyInto(&r3)
+		if diff := cmp.Diff(p, p2) + cmp.Diff(r, r2) + cmp.Diff(p, p3) + cmp.Diff(r, r3) +
+			cmp.Diff(&p, p.DeepCopy()) + cmp.Diff(&r, r.DeepCopy()); diff != "" {
 			t.Fatal(diff)
 		}
 	})
