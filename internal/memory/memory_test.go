@@ -46,6 +46,41 @@ func TestMemory_clone(t *testing.T) {
 	}
 }
 
+// What a clone observes stays its own.
+func TestMemory_cloneObserves(t *testing.T) {
+	m := Memory{Created: []Created{{UID: "a", Version: "10"}}}
+	clone := m.Clone()
+	clone.Observe(func(types.UID) *corev1.Pod {
+		return &corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodFailed}}
+	}, "9")
+	if m.Created[0].Stopped || !clone.Created[0].Stopped {
+		t.Errorf("got %v and %v, want that only the clone has observed the end", m.Created, clone.Created)
+	}
+}
+
+// What is not known can be forgotten, and an answer may have only the metadata.
+func TestMemory_unknown(t *testing.T) {
+	var m Memory
+	m.Lose("job-a")
+	m.Found("job-b")
+	m.Create(&metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{UID: "a"}}, time.Time{})
+	m.ForgetCreation("b")
+	if len(m.Lost) != 1 || len(m.Created) != 1 || m.Created[0].Stopped {
+		t.Errorf("got %+v, want what was lost and created", m)
+	}
+}
+
+// The last status of another Job does not count, not even if it has the same counts.
+func TestIsForeign(t *testing.T) {
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{UID: "b"}, Status: batchv1.JobStatus{Failed: 3}}
+	for uid, want := range map[types.UID]bool{"a": true, "b": false} {
+		m := Memory{Job: uid, Known: "5", Counted: CountedBy(&job.Status)}
+		if got := m.IsForeign(job, "5"); got != want {
+			t.Errorf("Memory of %s: IsForeign = %t, want %t", uid, got, want)
+		}
+	}
+}
+
 // The creation of a pod that was deleted or freed since was observed, even if a view is older.
 func TestObserve_creationOfAPodThatWasDeletedOrFreed(t *testing.T) {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "a", ResourceVersion: "10"}}
