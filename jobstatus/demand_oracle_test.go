@@ -209,7 +209,7 @@ func drawModel(t *rapid.T) *model {
 	for range draw(0, 2, "rules") {
 		rule := batchv1.SuccessPolicyRule{}
 		if rapid.Bool().Draw(t, "indexes") {
-			_, named := DrawIndexes(t, "succeededIndexes")
+			_, named := drawIndexes(t, "succeededIndexes")
 			rule.SucceededIndexes = PtrTo(named.Union(indexset.Of(0)).String())
 		}
 		if rule.SucceededIndexes == nil || rapid.Bool().Draw(t, "count") {

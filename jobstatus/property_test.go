@@ -216,7 +216,7 @@ func drawStatus(t *rapid.T, label string) *batchv1.JobStatus {
 		}
 	}
 	if some("other conditions") {
-		st.Conditions = DrawConditions(t)
+		st.Conditions = drawConditions(t)
 	}
 	if u := st.UncountedTerminatedPods; u != nil && some("no successes") {
 		u.Succeeded = nil
@@ -257,10 +257,10 @@ func drawJob(t *rapid.T) *batchv1.Job {
 		}}
 	}
 	*st = *drawStatus(t, "now")
-	st.Conditions = DrawConditions(t)
+	st.Conditions = drawConditions(t)
 	st.Active, st.Succeeded, st.Failed, st.Terminating = numbers.Draw(t, "active"), numbers.Draw(t, "succeeded"), numbers.Draw(t, "failed"), maybe("terminating")
-	_, completed := DrawIndexes(t, "completed")
-	_, failed := DrawIndexes(t, "failed indexes")
+	_, completed := drawIndexes(t, "completed")
+	_, failed := drawIndexes(t, "failed indexes")
 	st.CompletedIndexes = rapid.SampledFrom([]string{"", "1-2147483646", "x,3-1", completed.String(), completed.String(), completed.String()}).Draw(t, "completed text")
 	st.FailedIndexes = PtrTo(rapid.SampledFrom([]string{"", failed.String(), failed.String()}).Draw(t, "failed text"))
 	return job
@@ -296,4 +296,14 @@ func FuzzJob(f *testing.F) {
 			jobHolds(t, &job, pods, &old)
 		}
 	})
+}
+
+// drawConditions draws conditions in any order, some types more than once.
+func drawConditions(t *rapid.T) []batchv1.JobCondition {
+	return Conditions(rapid.SliceOfN(rapid.IntRange(0, 71), 0, 5).Draw(t, "conditions"))
+}
+
+// drawIndexes draws a set of indexes below 8, as a map and as a Set.
+func drawIndexes(t *rapid.T, label string) (map[int]bool, indexset.Set) {
+	return Indexes(rapid.SliceOfN(rapid.IntRange(0, 7), 0, 6).Draw(t, label))
 }

@@ -17,7 +17,7 @@ import (
 func drawInputs(t *rapid.T, w world) tracking.AccountInputs {
 	inputs := tracking.AccountInputs{
 		Ending:   rapid.SampledFrom([]batchv1.JobConditionType{"", "", batchv1.JobSuccessCriteriaMet, batchv1.JobFailureTarget}).Draw(t, "ending"),
-		Deleting: OneIn(t, 5, "deleting"),
+		Deleting: oneIn(t, 5, "deleting"),
 		Cap:      rapid.IntRange(1, 6).Draw(t, "cap"),
 		Removals: rapid.SampledFrom([]int{0, 0, 1, 2, 100}).Draw(t, "removals"),
 	}

@@ -103,14 +103,14 @@ func TestRandom_everyStep(t *testing.T) {
 				}
 			}
 			for _, change := range []Edit{Label("app", "x"), Ownerless, ControlledBy("other")} {
-				if OneIn(t, 6, "changed") {
+				if oneIn(t, 6, "changed") {
 					change(pod)
 				}
 			}
 		}
 		for range rapid.IntRange(1, 12).Draw(t, "steps") {
 			o.step(t, c, states)
-			if OneIn(t, 5, "clone") {
+			if oneIn(t, 5, "clone") {
 				abandoned := c
 				c = c.Clone()
 				o.step(t, abandoned, states)

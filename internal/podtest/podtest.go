@@ -6,12 +6,10 @@ import (
 	"reflect"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate/indexset"
 )
@@ -151,24 +149,22 @@ func ConditionTypes() []batchv1.JobConditionType {
 		batchv1.JobFailureTarget, batchv1.JobSuccessCriteriaMet, "Other"}
 }
 
-// OneIn draws true in one of n cases.
-func OneIn(t *rapid.T, n int, label string) bool { return rapid.IntRange(1, n).Draw(t, label) == n }
-
-// DrawConditions draws conditions in any order, some types more than once.
-func DrawConditions(t *rapid.T) []batchv1.JobCondition {
-	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) batchv1.JobCondition {
-		c := Stated(rapid.SampledFrom(ConditionTypes()).Draw(t, "type"), rapid.SampledFrom([]corev1.ConditionStatus{
-			"True", "True", "True", "False", "Unknown", "",
-		}).Draw(t, "status"))
-		c.Reason = rapid.SampledFrom([]string{"A", "B"}).Draw(t, "reason")
-		return c
-	}), 0, 5).Draw(t, "conditions")
+// Conditions returns a condition for each number: one of 72, of which half are True.
+func Conditions(numbers []int) (all []batchv1.JobCondition) {
+	types := ConditionTypes()
+	statuses := [...]corev1.ConditionStatus{"True", "False", "True", "Unknown", "True", ""}
+	for _, n := range numbers {
+		c := Stated(types[n%6], statuses[n/6%6])
+		c.Reason = [...]string{"A", "B"}[n/36%2]
+		all = append(all, c)
+	}
+	return all
 }
 
-// DrawIndexes draws a set of indexes below 8, as a map and as a Set.
-func DrawIndexes(t *rapid.T, label string) (map[int]bool, indexset.Set) {
+// Indexes returns indexes as a map and as a Set.
+func Indexes(indexes []int) (map[int]bool, indexset.Set) {
 	m, s := map[int]bool{}, indexset.Builder{}
-	for _, i := range rapid.SliceOfN(rapid.IntRange(0, 7), 0, 6).Draw(t, label) {
+	for _, i := range indexes {
 		m[i] = true
 		s.Add(int32(i))
 	}
@@ -210,11 +206,9 @@ func Same[T any](t interface {
 }, what string, got, want T) {
 	t.Helper()
 	if !reflect.DeepEqual(got, want) {
-		t.Errorf("%s:\n got  %+v\n want %+v\n(-want +got):\n%s", what, got, want, cmp.Diff(want, got, everyField))
+		t.Errorf("%s:\n got  %+v\n want %+v", what, got, want)
 	}
 }
-
-var everyField = cmp.Exporter(func(reflect.Type) bool { return true })
 
 // FullStatus returns a status with every field set. Its conditions are complete.
 func FullStatus() *batchv1.JobStatus {
