@@ -156,7 +156,8 @@ func (p *source) testIn(dir string) {
 				overlay, _ := json.Marshal(map[string]any{"Replace": map[string]string{m.path: file + ".go"}})
 				check(errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, overlay, 0o600),
 					os.WriteFile(file+".go", []byte(m.text), 0o600)))
-				err = run(dir, "go", "test", "-vet=off", "-exec=prlimit "+memory, "-overlay="+file, "-failfast", "-"+limit)
+				err = run(dir, "go", "test", "-vet=off", "-exec=prlimit "+memory, "-overlay="+file, "-failfast",
+					"-"+limit)
 			}
 			switch output := fmt.Sprint(err); {
 			case strings.Contains(output, "[build failed]"):

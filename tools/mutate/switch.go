@@ -147,7 +147,8 @@ func newCopier(dir string, exports map[string]string) *copier {
 
 // compiles reports whether the package compiles with the switch of a mutant.
 func (c *copier) compiles(m *mutant) bool {
-	file, err := parser.ParseFile(c.fset, m.path, c.switched(m.path, switchPackage, c.part(m, 1)), parser.SkipObjectResolution)
+	text := c.switched(m.path, switchPackage, c.part(m, 1))
+	file, err := parser.ParseFile(c.fset, m.path, text, parser.SkipObjectResolution)
 	if err != nil {
 		return false
 	}
