@@ -158,9 +158,9 @@ func TestPredecessor_theLastGoes(t *testing.T) {
 	c.Remove("b") // and index 0 has two
 	want("c")
 	c.Add(Pod("d", at(2, "1")...), false)
-	c.Remove("a")
-	want("c", "d")
-	c.Remove("c") // and each index had one
+	c.Remove("c") // and the next index has one
+	want("a", "d")
+	c.Remove("a") // and each index had one
 	c.Add(Pod("e", at(3, "1")...), false)
 	want("e")
 	c.Remove("e")

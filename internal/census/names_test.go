@@ -26,5 +26,9 @@ func TestPutNamed_otherNamespace(t *testing.T) {
 			Same(t, fmt.Sprintf("pods after step %d, with %d of another namespace", step, n), len(c.Pods()), want)
 			Same(t, fmt.Sprintf("step %d: the census has the pod", step), c.Of("mine") != nil, pod != nil)
 		}
+		c.Put(elsewhere)
+		c.Remove("elsewhere")
+		c.PutNamed("pod", nil)
+		Same(t, "the pod is found without its namesake", c.Of("mine") == nil, true)
 	}
 }

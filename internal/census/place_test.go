@@ -3,11 +3,13 @@ package census_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
 	. "github.com/jobfate/jobfate/internal/podtest"
+	"github.com/jobfate/jobfate/tracking"
 )
 
 // A new version of a pod takes the place of the old one in everything that the census has counted.
@@ -69,5 +71,39 @@ func TestPutNamed_anotherPod(t *testing.T) {
 		if err := c.Check(); err != nil {
 			t.Errorf("%d others: %v", others, err)
 		}
+	}
+}
+
+// A deleted pod that may not have been counted does not count if a success came later.
+func TestRebuilt_successAfterADeletedPod(t *testing.T) {
+	for succeededAt, want := range map[int]int32{9: 0, 3: 1} {
+		c := take(classifierOf(t, Job()), Pod("a", Exit(1, After(5)), Deleted, Released),
+			Pod("b", Exit(0, After(succeededAt)), Released))
+		if got := c.Rebuilt("job-uid"); got.Failures != want {
+			t.Errorf("success at %d s, failure at 5 s: %+v, want %d failures", succeededAt, got, want)
+		}
+	}
+}
+
+// UntilLost is the time until the next pod counts as lost; pods that are lost, or never will be, have none.
+func TestUntilLost(t *testing.T) {
+	deletedAt := func(seconds int, node string) Edit {
+		return func(pod *corev1.Pod) { pod.DeletionTimestamp, pod.Spec.NodeName = PtrTo(After(seconds)), node }
+	}
+	next, now, later := Pod("a", deletedAt(12, "n")), Pod("b", deletedAt(10, "n")), Pod("c", deletedAt(15, "n"))
+	never := Pod("d", deletedAt(12, ""))
+	for _, tc := range []struct {
+		pods []*corev1.Pod
+		want time.Duration
+	}{
+		{[]*corev1.Pod{next, now, later, never}, 2 * time.Second}, {[]*corev1.Pod{never}, 0}, {[]*corev1.Pod{now}, 0},
+	} {
+		of, err := tracking.ClassifierOf(Job(), names, tracking.Options{LostAfter: 10 * time.Second, Now: After(20).Time})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := take(of, tc.pods...)
+		c.SetClassifier(&of)
+		Same(t, "UntilLost", c.UntilLost, tc.want)
 	}
 }

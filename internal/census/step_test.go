@@ -111,6 +111,11 @@ func TestRandom_everyStep(t *testing.T) {
 		for range rapid.IntRange(1, 12).Draw(t, "steps") {
 			o.step(t, c, states)
 			if oneIn(t, 5, "clone") {
+				for _, query := range queries {
+					if got, want := query(c.Clone()), query(o.fresh(t)); got != want {
+						t.Fatalf("a clone\n got %s\nwant %s", got, want)
+					}
+				}
 				abandoned := c
 				c = c.Clone()
 				o.step(t, abandoned, states)
