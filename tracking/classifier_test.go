@@ -186,3 +186,29 @@ func TestClassify_options(t *testing.T) {
 		Same(t, tc.reason, what{r.Succeeded, r.Failed, r.Terminating, r.Lost}, tc.want)
 	}
 }
+
+// Pods of a Job without indexes have none, whatever their annotations say.
+func TestClassify_withoutIndexes(t *testing.T) {
+	c, err := tracking.ClassifierOf(Job(), names, tracking.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := c.Classify(Pod("a", Failed, Index("3"), Failures("2")), tracking.Owned, false, &tracking.Classes{})
+	Same(t, "Index", r.Index, tracking.NoIndex)
+	Same(t, "Counts", r.Counts, tracking.Counts{})
+	Same(t, "the rule of a pod that matches none", r.Match().Rule, -1)
+}
+
+func TestClassifierOf_uncounted(t *testing.T) {
+	job := Job()
+	job.Spec.CompletionMode, job.Spec.Completions = PtrTo(batchv1.IndexedCompletion), PtrTo[int32](2)
+	job.Status.UncountedTerminatedPods = Lists(UIDs("a"), UIDs("b"))
+	c, err := tracking.ClassifierOf(job, names, tracking.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	Same(t, "succeeded", c.Uncounted.Succeeded, UIDs("a"))
+	Same(t, "failed", c.Uncounted.Failed, UIDs("b"))
+	a := tracking.AccountOf(c, tracking.AccountInputs{}, Pod("a", Succeeded, Index("0")), Pod("b", Failed, Index("1")))
+	Same(t, "recorded of listed pods", a.Recorded, 0)
+}
