@@ -196,7 +196,7 @@ func TestClassify_withoutIndexes(t *testing.T) {
 	r := c.Classify(Pod("a", Failed, Index("3"), Failures("2")), tracking.Owned, false, &tracking.Classes{})
 	Same(t, "Index", r.Index, tracking.NoIndex)
 	Same(t, "Counts", r.Counts, tracking.Counts{})
-	Same(t, "the rule of a pod that matches none", r.Match().Rule, -1)
+	Same(t, "Match", r.Match(), failurepolicy.Match{Rule: -1})
 }
 
 func TestClassifierOf_uncounted(t *testing.T) {
