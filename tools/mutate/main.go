@@ -58,7 +58,7 @@ func main() {
 		return
 	}
 	check(os.Mkdir(work, 0o700))
-	switches(work, testSwitch, sources)
+	switches(work, testSwitch(), sources)
 	ok := true
 	for _, p := range sources {
 		for _, folder := range slices.Compact(strings.Fields(cmp.Or(*tests, p.dir+everything))) {
@@ -135,6 +135,9 @@ func (p *source) testIn(dir string) {
 	program := filepath.Join(work, strings.ReplaceAll(filepath.Clean(dir), "/", "-")+".test")
 	if _, err := os.Stat(program); err != nil {
 		check(run(dir, "go", "test", "-vet=off", "-c", "-o", program, "-overlay="+filepath.Join(work, "overlay.json")))
+	}
+	if _, err := os.Stat(program); err != nil {
+		return // the folder has no tests
 	}
 	with := func(mutant int, flags ...string) error {
 		return run(dir, append([]string{"env", fmt.Sprint("MUTANT=", mutant), "prlimit", memory, program}, flags...)...)

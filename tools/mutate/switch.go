@@ -18,6 +18,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"golang.org/x/mod/modfile"
 )
 
 // switchPackage has the function Is, which reports whether a mutant is switched on. It belongs to the module in
@@ -47,7 +49,7 @@ func switches(folder, path string, sources []*source) {
 			check(os.WriteFile(overlay[file], []byte(c.switched(file, path, parts[file]...)), 0o600))
 		}
 	}
-	if path == testSwitch {
+	if path != switchPackage {
 		file, err := filepath.Abs("internal/mutant/mutant.go")
 		check(err)
 		overlay[file] = filepath.Join(folder, "mutant.go")
@@ -57,11 +59,15 @@ func switches(folder, path string, sources []*source) {
 	check(errors.Join(err, os.WriteFile(filepath.Join(folder, "overlay.json"), data, 0o600)))
 }
 
-// testSwitch is the path of a package that exists only in the overlay: the mutant of a run of tests is that of an
-// environment variable. All modules can import it.
-const (
-	testSwitch     = "github.com/jobfate/jobfate/internal/mutant"
-	testSwitchText = `package mutant
+// testSwitch returns the path of a package that exists only in the overlay: the mutant of a run of tests is that
+// of an environment variable. All modules below the main one can import it.
+func testSwitch() string {
+	text, err := os.ReadFile("go.mod")
+	check(err)
+	return modfile.ModulePath(text) + "/internal/mutant"
+}
+
+const testSwitchText = `package mutant
 
 import (
 	"os"
@@ -72,7 +78,6 @@ var on, _ = strconv.Atoi(os.Getenv("MUTANT"))
 
 func Is(n int) bool { return n == on }
 `
-)
 
 // exportsOf returns the files with the types of the packages and of all that they import.
 func exportsOf(sources []*source) map[string]string {
