@@ -203,8 +203,8 @@ func (c *Census) SetClassifier(next *tracking.Classifier) *tracking.Classifier {
 	if c.UntilLost = 0; next.LosesPods() {
 		for _, r := range slices.Collect(c.list(deleted).all()) {
 			wait := next.UntilLost(r.Pod)
-			if wait > 0 && wait < tracking.Never && (c.UntilLost == 0 || wait < c.UntilLost) {
-				c.UntilLost = wait
+			if wait > 0 && wait < tracking.Never {
+				c.UntilLost = min(wait, cmp.Or(c.UntilLost, wait))
 			}
 			if r.Lost != (wait <= 0) {
 				c.swap(r, r.Pod, r.Relation)
@@ -246,11 +246,10 @@ func (c *Census) count(r *Record, by int32) {
 	waited := c.Predecessor(r.Index)
 	c.countIndex(r, by)
 	c.register(r, by)
-	if waits := c.Predecessor(r.Index); waits != waited { // pods may have become countable, or no longer are
-		for _, other := range [...]*Record{waited, waits} {
-			if other != nil && other != r {
-				c.update(countable, other, true)
-			}
+	// These may have become countable, or no longer are.
+	for _, other := range [...]*Record{waited, c.Predecessor(r.Index)} {
+		if other != nil && other != r {
+			c.update(countable, other, true)
 		}
 	}
 }

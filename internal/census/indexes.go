@@ -41,7 +41,7 @@ func (j *joined) count(index, by int32) {
 	case by > 0:
 		j.added = append(j.added, index)
 	case !j.base.Contains(index):
-		j.valid, j.added = false, nil
+		j.valid = false
 	}
 }
 
@@ -54,24 +54,16 @@ func (j *joined) rebase(base indexset.Set) (changed bool) {
 		return false
 	}
 	recorded := j.valid && base.Equal(j.union())
-	j.base = base
-	if recorded {
-		j.set = base
-		return false
-	}
-	j.valid, j.added = false, nil
-	return true
+	j.base, j.valid = base, recorded
+	return !recorded
 }
 
 // union returns the set.
 func (j *joined) union() indexset.Set {
-	switch {
-	case !j.valid:
-		j.set, j.valid = j.base.Union(j.pods.indexes()), true
-	case len(j.added) > 0:
-		j.set = j.set.Union(indexset.Of(j.added...))
+	if !j.valid {
+		j.set, j.valid, j.added = j.base.Union(j.pods.indexes()), true, nil
 	}
-	j.added = nil
+	j.set, j.added = j.set.Union(indexset.Of(j.added...)), nil
 	return j.set
 }
 

@@ -15,13 +15,13 @@ func (c *Census) Read(pods []*corev1.Pod) bool {
 	if slices.Contains(pods, nil) {
 		return false
 	}
-	records := make([]Record, len(pods))
-	for i, pod := range pods {
-		if i%stride == 0 {
-			load(pods[i:min(i+stride, len(pods))])
+	records := make([]Record, 0, len(pods))
+	for next := range slices.Chunk(pods, stride) {
+		load(next)
+		for _, pod := range next {
+			records = append(records, c.classified(pod, c.classifier.Relation(pod)))
+			c.put(&records[len(records)-1])
 		}
-		records[i] = c.classified(pod, c.classifier.Relation(pod))
-		c.put(&records[i])
 	}
 	return c.records.get("") == nil && c.records.len() == len(pods)
 }

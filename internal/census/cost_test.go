@@ -1,0 +1,191 @@
+package census
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate/indexset"
+	. "github.com/jobfate/jobfate/internal/podtest"
+	"github.com/jobfate/jobfate/tracking"
+)
+
+// largeJob is an Indexed Job of 1,000 completions. A limit of 0 means none per index.
+func largeJob(limitPerIndex int32) *batchv1.Job {
+	job := Job()
+	job.Spec.CompletionMode, job.Spec.Completions = PtrTo(batchv1.IndexedCompletion), PtrTo[int32](1000)
+	if limitPerIndex > 0 {
+		job.Spec.BackoffLimitPerIndex = &limitPerIndex
+	}
+	return job
+}
+
+func censusOf(t *testing.T, job *batchv1.Job, o tracking.Options, pods ...*corev1.Pod) (*Census, *tracking.Classifier) {
+	t.Helper()
+	of, err := tracking.ClassifierOf(job, tracking.Keys{}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := New(&of, len(pods))
+	if !c.Read(pods) {
+		t.Fatal("Read: a pod is invalid")
+	}
+	return c, &of
+}
+
+// somePods returns pods of many kinds: for each of n indexes one.
+func somePods(n int) (pods []*corev1.Pod) {
+	kinds := [...][]Edit{{}, {Exit(0, After(1))}, {Exit(1, After(2))}, {Deleted}, {Exit(1, After(3)), Released},
+		{Exit(1, After(4)), Deleted}, {Exit(0, After(5)), Released}}
+	for i := range n {
+		pods = append(pods, Pod(fmt.Sprint("pod-", i), append(kinds[i%len(kinds)], Index(fmt.Sprint(i)))...))
+	}
+	return pods
+}
+
+// "The cost of a query depends on what has changed since the last one": without a change, no query
+// allocates memory.
+func TestCost_nothingChanged(t *testing.T) {
+	completed, failed := indexset.Of(1, 500, 501), indexset.Of(600)
+	for _, limit := range []int32{0, 1} {
+		for _, n := range []int{5, 300} {
+			c, of := censusOf(t, largeJob(limit), tracking.Options{}, somePods(n)...)
+			queries := map[string]func(){
+				"IndexResults": func() { c.IndexResults(completed, failed) }, "Vacancies": func() { c.Vacancies() },
+				"SetDone, Vacancies": func() { c.SetDone(completed, failed); c.Vacancies() },
+				"BackoffChange":      func() { c.BackoffChange(false) },
+				"SetStripped":        func() { c.SetStripped(nil) }, "SetClassifier": func() { c.SetClassifier(of) },
+				"PutNamed": func() { c.PutNamed("absent", nil) }, "Predecessor": func() { c.Predecessor(2) },
+			}
+			for l := range lists {
+				queries[fmt.Sprint("list ", l)] = func() { c.list(l) }
+			}
+			for name, query := range queries {
+				if got := testing.AllocsPerRun(3, query); got > 0 {
+					t.Errorf("limit per index %d, %d pods: %s again: %v allocations, want none", limit, n, name, got)
+				}
+			}
+		}
+	}
+}
+
+// The set of completed indexes is not computed again for a pod whose index has another one or is in
+// the status, and not when the status records what the pods have shown.
+func TestCost_knownIndexes(t *testing.T) {
+	three, none := indexset.Of(3), indexset.Set{}
+	succeeded := func(uid string) *corev1.Pod { return Pod(uid, Index("3"), Exit(0, After(1))) }
+	for _, tc := range []struct {
+		name   string
+		pods   []*corev1.Pod
+		status indexset.Set
+		change func(*Census)
+	}{
+		{"the index has another pod", []*corev1.Pod{succeeded("a"), succeeded("b")}, none, func(c *Census) { c.drop(c.Of("a")) }},
+		{"the status has the index", []*corev1.Pod{succeeded("a")}, three, func(c *Census) { c.drop(c.Of("a")) }},
+		{"the status records the index", []*corev1.Pod{succeeded("a")}, none, func(c *Census) { c.SetDone(three, none) }},
+	} {
+		const runs = 5
+		var prepared []*Census
+		for range runs + 1 { // the first run does not count
+			c, _ := censusOf(t, largeJob(0), tracking.Options{}, tc.pods...)
+			c.IndexResults(tc.status, none)
+			prepared = append(prepared, c)
+		}
+		if got := testing.AllocsPerRun(runs, func() {
+			c := prepared[0]
+			prepared = prepared[1:]
+			if tc.change(c); !c.succeeded.union().Equal(three) {
+				t.Errorf("%s: got %v completed, want 3", tc.name, c.succeeded.union())
+			}
+		}); got > 0 {
+			t.Errorf("%s: %v allocations, want none", tc.name, got)
+		}
+	}
+}
+
+// A pod that is classified as before is no change: neither the same lists of the status nor the time
+// makes one.
+func TestCost_noChange(t *testing.T) {
+	job := largeJob(0)
+	job.Status.UncountedTerminatedPods = Lists(UIDs("pod-1"), UIDs("pod-2"))
+	lost := func(pod *corev1.Pod) { Deleted(pod); pod.Spec.NodeName = "node" }
+	c, of := censusOf(t, job, tracking.Options{LostAfter: time.Second, Now: After(100).Time},
+		append(somePods(7), Pod("lost", lost))...)
+	c.SetClassifier(of)
+	c.SetStripped(UIDs("pod-5"))
+	if !c.Of("lost").Lost {
+		t.Fatal("the pod on the lost node is not lost")
+	}
+	before := c.Changes
+	c.SetClassifier(of)
+	c.SetStripped(UIDs("pod-5"))
+	if c.Changes != before {
+		t.Errorf("%d changes, want none", c.Changes-before)
+	}
+}
+
+// Most Jobs have one pod. What they do not have takes no memory.
+func TestCost_memoryOfOnePod(t *testing.T) {
+	for _, indexed := range []bool{false, true} {
+		job := Job()
+		if indexed {
+			job = largeJob(3)
+		}
+		c, of := censusOf(t, job, tracking.Options{}, Pod("a", Index("0")))
+		c.SetClassifier(of)
+		c.IndexResults(indexset.Set{}, indexset.Set{})
+		c.BackoffChange(false)
+		c.PutNamed("absent", nil)
+		for l := range lists {
+			if got := c.list(l) != nil; got != (l == active || l == tracked) {
+				t.Errorf("indexed %t: list %d is there: %t", indexed, l, got)
+			}
+		}
+		if (c.indexed != nil) != indexed || c.finishes != nil || c.names != nil || c.records.many != nil {
+			t.Errorf("indexed %t: got %+v, want no finish times, no names, no map and indexes only where there are any", indexed, c)
+		}
+	}
+}
+
+// An index that has had one failed pod needs no list of failures.
+func TestCost_memoryOfOneFailure(t *testing.T) {
+	c, _ := censusOf(t, largeJob(3), tracking.Options{}, Pod("a", Index("0"), Exit(1, After(1))))
+	c.drop(c.Of("a"))
+	if c.lists[failures] != nil || c.Predecessor(0) != nil {
+		t.Errorf("got the list %v and the predecessor %v, want neither", c.lists[failures], c.Predecessor(0))
+	}
+}
+
+// A census that was large is made again once it has less than a quarter of its pods, because maps do
+// not shrink.
+func TestIsSparse(t *testing.T) {
+	for _, tc := range []struct {
+		most, left int
+		want       bool
+	}{{100, 100, false}, {100, 25, false}, {100, 24, true}, {100, 0, true}, {99, 0, false}} {
+		c, _ := censusOf(t, Job(), tracking.Options{}, somePods(tc.most)...)
+		for i := tc.left; i < tc.most; i++ {
+			c.drop(c.Of(types.UID(fmt.Sprint("pod-", i))))
+		}
+		Same(t, fmt.Sprintf("sparse with %d of %d pods", tc.left, tc.most), c.IsSparse(), tc.want)
+	}
+}
+
+// A long list of copies is read into a new census, a short one is not.
+func TestDiffers(t *testing.T) {
+	for _, tc := range []struct {
+		pods, copies int
+		want         bool
+	}{{100, 100, true}, {100, 51, true}, {100, 50, false}, {99, 99, false}} {
+		pods := somePods(tc.pods)
+		c, _ := censusOf(t, Job(), tracking.Options{}, pods...)
+		for i := range tc.copies {
+			pods[i] = pods[i].DeepCopy()
+		}
+		Same(t, fmt.Sprintf("%d of %d pods are copies: it differs", tc.copies, tc.pods), c.Differs(pods), tc.want)
+	}
+}
