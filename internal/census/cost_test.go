@@ -50,7 +50,7 @@ func somePods(n int) (pods []*corev1.Pod) {
 // "The cost of a query depends on what has changed since the last one": without a change, no query
 // allocates memory.
 func TestCost_nothingChanged(t *testing.T) {
-	completed, failed := indexset.Of(1, 500, 501), indexset.Of(600)
+	completed, failed := indexset.Of(1, 500, 501), indexset.Of(1, 600)
 	for _, limit := range []int32{0, 1} {
 		for _, n := range []int{5, 300} {
 			c, of := censusOf(t, largeJob(limit), tracking.Options{}, somePods(n)...)
@@ -76,39 +76,39 @@ func TestCost_nothingChanged(t *testing.T) {
 // The set of completed indexes is not computed again for a pod whose index has another one or is in
 // the status, and not when the status records what the pods have shown.
 func TestCost_knownIndexes(t *testing.T) {
-	three, none := indexset.Of(3), indexset.Set{}
-	succeeded := func(uid string) *corev1.Pod { return Pod(uid, Index("3"), Exit(0, After(1))) }
-	for _, tc := range []struct {
-		name   string
+	three, both, none := indexset.Of(3), indexset.Of(3, 5), indexset.Set{}
+	succeeded := func(uid, index string) *corev1.Pod { return Pod(uid, Index(index), Exit(0, After(1))) }
+	drop := func(c *Census) { c.drop(c.Of("a")) }
+	for name, tc := range map[string]struct {
 		pods   []*corev1.Pod
 		status indexset.Set
 		change func(*Census)
 	}{
-		{"the index has another pod", []*corev1.Pod{succeeded("a"), succeeded("b")}, none, func(c *Census) { c.drop(c.Of("a")) }},
-		{"the status has the index", []*corev1.Pod{succeeded("a")}, three, func(c *Census) { c.drop(c.Of("a")) }},
-		{"the status records the index", []*corev1.Pod{succeeded("a")}, none, func(c *Census) { c.SetDone(three, none) }},
+		"the index has another pod":    {[]*corev1.Pod{succeeded("a", "3"), succeeded("b", "3")}, none, drop},
+		"the status has the index":     {[]*corev1.Pod{succeeded("a", "3")}, three, drop},
+		"the status records the index": {[]*corev1.Pod{succeeded("a", "3")}, none, func(c *Census) { c.SetDone(both, none) }},
 	} {
 		const runs = 5
 		var prepared []*Census
 		for range runs + 1 { // the first run does not count
-			c, _ := censusOf(t, largeJob(0), tracking.Options{}, tc.pods...)
+			c, _ := censusOf(t, largeJob(0), tracking.Options{}, append(tc.pods, succeeded("c", "5"))...)
 			c.IndexResults(tc.status, none)
 			prepared = append(prepared, c)
 		}
 		if got := testing.AllocsPerRun(runs, func() {
 			c := prepared[0]
 			prepared = prepared[1:]
-			if tc.change(c); !c.succeeded.union().Equal(three) {
-				t.Errorf("%s: got %v completed, want 3", tc.name, c.succeeded.union())
+			if tc.change(c); !c.succeeded.union().Equal(both) {
+				t.Errorf("%s: got %v completed, want 3 and 5", name, c.succeeded.union())
 			}
 		}); got > 0 {
-			t.Errorf("%s: %v allocations, want none", tc.name, got)
+			t.Errorf("%s: %v allocations, want none", name, got)
 		}
 	}
 }
 
-// A pod that is classified as before is no change: neither the same lists of the status nor the time
-// makes one.
+// A pod that is classified as before is no change: neither the same lists of the status, nor the time,
+// nor the same object makes one.
 func TestCost_noChange(t *testing.T) {
 	job := largeJob(0)
 	job.Status.UncountedTerminatedPods = Lists(UIDs("pod-1"), UIDs("pod-2"))
@@ -121,6 +121,7 @@ func TestCost_noChange(t *testing.T) {
 		t.Fatal("the pod on the lost node is not lost")
 	}
 	before := c.Changes
+	c.Put(c.Of("pod-1").Pod)
 	c.SetClassifier(of)
 	c.SetStripped(UIDs("pod-5"))
 	if c.Changes != before {
@@ -159,6 +160,29 @@ func TestCost_memoryOfOneFailure(t *testing.T) {
 		t.Errorf("got the list %v and the predecessor %v, want neither", c.lists[failures], c.Predecessor(0))
 	}
 }
+
+// The pods of a large Job are found by name in a map.
+func TestCost_names(t *testing.T) {
+	c, _ := censusOf(t, Job(), tracking.Options{}, somePods(20)...)
+	c.PutNamed("absent", nil)
+	Same(t, "names", len(c.names), 20)
+}
+
+// A list of up to 256 items is one chunk. A list that is made of sorted items takes one allocation.
+func TestCost_chunks(t *testing.T) {
+	compare := func(a, b int) int { return a - b }
+	grown, items := newOrdered(compare, nil), make([]int, 0, mostItems)
+	for i := range mostItems {
+		grown.insert(i)
+		items = append(items, i)
+	}
+	Same(t, "chunks", len(grown.chunks), 1)
+	if got := testing.AllocsPerRun(5, func() { made = newOrdered(compare, items) }); got != 1 {
+		t.Errorf("%v allocations, want 1", got)
+	}
+}
+
+var made *ordered[int] // so that it is allocated
 
 // A census that was large is made again once it has less than a quarter of its pods, because maps do
 // not shrink.

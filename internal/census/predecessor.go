@@ -25,13 +25,12 @@ func (c *Census) waits(r *Record) bool { return c.Predecessor(r.Index) == r }
 
 // countFailed updates the last failed pod of an index.
 func (c *Census) countFailed(r *Record, by int32) {
-	last := c.failed.at(r.Index)
-	next := last
+	last, next := c.failed.at(r.Index), r
 	switch {
-	case by > 0 && (last == nil || last.compareFailures(r) < 0):
-		next = r
-	case by < 0 && last == r:
-		next = c.failedBefore(r)
+	case by < 0:
+		next = c.failedBesides(r)
+	case last != nil && last.compareFailures(r) > 0:
+		next = last
 	}
 	c.failed.set(r.Index, next)
 	switch {
@@ -42,15 +41,15 @@ func (c *Census) countFailed(r *Record, by int32) {
 	}
 }
 
-// failedBefore returns the failed pod before the last one of an index; nil if there is none.
-func (c *Census) failedBefore(r *Record) *Record {
+// failedBesides returns the last failed pod of the index of another one; nil if there is none.
+func (c *Census) failedBesides(r *Record) *Record {
 	if c.failedIndexes == c.members[failures] { // as usual, no index has two
 		return nil
 	}
 	list := c.list(failures)
 	list.remove(r) // a list that has just been made may still contain it
-	if before, ok := list.last(fewest(r.Index + 1)); ok && before.Index == r.Index {
-		return before
+	if other, ok := list.last(fewest(r.Index + 1)); ok && other.Index == r.Index {
+		return other
 	}
 	return nil
 }

@@ -68,12 +68,8 @@ func (c *Census) Differs(pods []*corev1.Pod) bool {
 }
 
 // Put adds a pod to the census, or replaces the pod with its UID.
-func (c *Census) Put(pod *corev1.Pod) { c.replace(c.records.get(pod.UID), pod) }
-
-// replace replaces a record with that of a pod of the same UID, unless it is that of the pod. before is nil
-// for a new pod.
-func (c *Census) replace(before *Record, pod *corev1.Pod) {
-	if before == nil || before.Pod != pod {
+func (c *Census) Put(pod *corev1.Pod) {
+	if before := c.records.get(pod.UID); before == nil || before.Pod != pod {
 		c.swap(before, pod, c.classifier.Relation(pod))
 	}
 }
@@ -81,11 +77,7 @@ func (c *Census) replace(before *Record, pod *corev1.Pod) {
 // PutNamed replaces the pod of a name in the Job's namespace. A nil pod means that the pod
 // of that name is gone.
 func (c *Census) PutNamed(name string, pod *corev1.Pod) {
-	switch before := c.named(name); {
-	case pod != nil && before != nil && before.Pod.UID == pod.UID:
-		c.replace(before, pod)
-		return
-	case before != nil:
+	if before := c.named(name); before != nil && (pod == nil || before.Pod.UID != pod.UID) {
 		c.drop(before)
 	}
 	if pod != nil {

@@ -34,8 +34,9 @@ import (
 // everything has the folders whose tests go through all packages.
 const everything = " . ./jobtest/decisions ./jobtest/explanations ./stories ./vectors"
 
-// memory is how much a test may use, so that no mutant takes all of the machine's.
-const memory = "--as=8589934592"
+// limits are the memory and the seconds of a processor that a test may use. A mutant that loops while packages are
+// initialized never comes to the timeout of the tests.
+var limits = []string{"prlimit", "--as=8589934592", "--cpu=300"}
 
 // work is a folder for mutants.
 var work = filepath.Join(os.TempDir(), fmt.Sprint("mutate-", os.Getpid()))
@@ -140,7 +141,7 @@ func (p *source) testIn(dir string) {
 		return // the folder has no tests
 	}
 	with := func(mutant int, flags ...string) error {
-		return run(dir, append([]string{"env", fmt.Sprint("MUTANT=", mutant), "prlimit", memory, program}, flags...)...)
+		return run(dir, slices.Concat([]string{"env", fmt.Sprint("MUTANT=", mutant)}, limits, []string{program}, flags)...)
 	}
 	start := time.Now()
 	check(with(0))
@@ -159,7 +160,7 @@ func (p *source) testIn(dir string) {
 				overlay, _ := json.Marshal(map[string]any{"Replace": map[string]string{m.path: file + ".go"}})
 				check(errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, overlay, 0o600),
 					os.WriteFile(file+".go", []byte(m.text), 0o600)))
-				err = run(dir, "go", "test", "-vet=off", "-exec=prlimit "+memory, "-overlay="+file, "-failfast",
+				err = run(dir, "go", "test", "-vet=off", "-exec="+strings.Join(limits, " "), "-overlay="+file, "-failfast",
 					"-"+limit)
 			}
 			switch output := fmt.Sprint(err); {
