@@ -85,8 +85,8 @@ func play(t *testing.T, block string) string {
 // split splits a command line like a shell, as far as the examples need it.
 func split(t *testing.T, line string) (words []string) {
 	t.Helper()
-	for _, word := range strings.Fields(line) {
-		if quoted := strings.Trim(word, `"`); quoted != word {
+	for _, word := range regexp.MustCompile(`'[^']*'|"[^"]*"|\S+`).FindAllString(line, -1) {
+		if quoted := strings.Trim(word, `'"`); quoted != word {
 			words = append(words, quoted)
 			continue
 		}
