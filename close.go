@@ -6,6 +6,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/jobfate/jobfate/internal/census"
 	"github.com/jobfate/jobfate/internal/lifecycle"
@@ -158,24 +159,18 @@ func (o *outcome) untilRest(deferred Deferred) time.Duration {
 func (s *state) after(p *plan, undone Undone) counts {
 	c := s.counts()
 	c.Active += int32(len(p.work.create) - min(max(undone.Creations, 0), len(p.work.create)))
-	skip := setOf(undone.Deletions) // and those that counts has counted
+	skip := sets.New(undone.Deletions...) // and those that counts has counted
 	for _, pod := range s.InFlight.Pods {
-		skip[pod.UID] = skip[pod.UID] || pod.Deleted
+		if pod.Deleted {
+			skip.Insert(pod.UID)
+		}
 	}
 	for _, d := range p.work.delete {
-		if !skip[d.Pod.UID] {
+		if !skip.Has(d.Pod.UID) {
 			c.delete(s.census.Of(d.Pod.UID))
 		}
 	}
 	return c
-}
-
-func setOf(uids []types.UID) map[types.UID]bool {
-	set := make(map[types.UID]bool, len(uids))
-	for _, uid := range uids {
-		set[uid] = true
-	}
-	return set
 }
 
 // endAfter returns how the Job ends once the plan is carried out. The Job does not end

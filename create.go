@@ -109,10 +109,8 @@ func (c Creation) Pod() *corev1.Pod {
 }
 
 func addIndexVariable(out *corev1.Container, names tracking.Keys) {
-	for i := range out.Env {
-		if out.Env[i].Name == names.IndexVariable {
-			return
-		}
+	if slices.ContainsFunc(out.Env, func(v corev1.EnvVar) bool { return v.Name == names.IndexVariable }) {
+		return
 	}
 	out.Env = append(slices.Clip(out.Env), corev1.EnvVar{
 		Name: names.IndexVariable,

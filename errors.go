@@ -25,10 +25,4 @@ type InputError struct {
 func (e *InputError) Error() string { return e.Fields.ToAggregate().Error() }
 
 // Unwrap returns the errors of the fields, so that errors.As finds a *field.Error.
-func (e *InputError) Unwrap() []error {
-	errs := make([]error, len(e.Fields))
-	for i, err := range e.Fields {
-		errs[i] = err
-	}
-	return errs
-}
+func (e *InputError) Unwrap() []error { return e.Fields.ToAggregate().Errors() }

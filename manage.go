@@ -48,12 +48,12 @@ func (s *state) wantActive() int32 {
 	if s.spec.Completions == nil {
 		// The pods share a work queue, and the first success means that the queue
 		// is empty. The other pods then run to their end, and none is added.
-		if s.totals.Succeeded > 0 {
+		if s.succeeded > 0 {
 			return s.census.Active
 		}
 		return s.spec.Parallelism
 	}
-	return min(s.spec.Parallelism, max(0, *s.spec.Completions-s.totals.Succeeded))
+	return min(s.spec.Parallelism, max(0, *s.spec.Completions-s.succeeded))
 }
 
 // creations returns the pods to create, at most the given number, and the time until

@@ -33,7 +33,7 @@ func (m *metrics) indexesFinished(s *state) {
 	}
 	// When a Job is scaled down, status.succeeded may fall, but the metric must not. So the sets
 	// are compared, not the counters.
-	results, failed := &s.census.Results, s.stored.Failed.indexes()
+	results, failed := &s.census.Results, s.storedFailed.indexes()
 	succeeded := results.Completed.Len() - s.census.Counted().Len() // no index is ever removed
 	limit := "global"
 	if s.spec.PerIndex() {
@@ -89,14 +89,12 @@ func (s *state) creationReason() string {
 	}
 	replacement = valueOf(s.Job.Spec.PodReplacementPolicy, replacement)
 	switch {
-	case s.config.WithoutReplacement:
+	case s.config.WithoutReplacement, s.failed == 0 && s.census.Terminating == 0:
 		return "new"
-	case replacement == batchv1.Failed && s.totals.Failed > 0:
+	case replacement == batchv1.Failed && s.failed > 0:
 		return "recreate_failed"
-	case s.totals.Failed > 0 || s.census.Terminating > 0:
-		return "recreate_terminating_or_failed"
 	}
-	return "new"
+	return "recreate_terminating_or_failed"
 }
 
 func (m *metrics) finished(s *state, end lifecycle.End) {

@@ -89,7 +89,7 @@ func (s *state) endFacts(pastDeadline bool) lifecycle.Facts {
 	return lifecycle.Facts{
 		Conditions:       s.Job.Status.Conditions,
 		FailJob:          s.failJob(),
-		Failed:           s.totals.Failed,
+		Failed:           s.failed,
 		Limit:            s.spec.Limit,
 		Restarts:         s.census.Restarts,
 		PastDeadline:     pastDeadline,
@@ -98,7 +98,7 @@ func (s *state) endFacts(pastDeadline bool) lifecycle.Facts {
 		Completed:        s.census.Results.Completed,
 		FailedIndexes:    s.census.Results.Failed,
 		SuccessPolicy:    s.spec.SuccessPolicy,
-		Succeeded:        s.totals.Succeeded,
+		Succeeded:        s.succeeded,
 	}
 }
 

@@ -1,16 +1,8 @@
 package jobfate
 
-import "github.com/jobfate/jobfate/backoff"
-
-// rest holds what the decision for a Job at rest depends on, besides the Job and the config. Most
-// syncs follow an event that changes nothing. Reusing the last decision takes a third of the time
-// of a new one.
-type rest struct {
-	given   backoff.Record // by the caller
-	changes uint32         // of the census so far
-}
-
-// isAtRest reports whether a decision has no action, and does not depend on the time.
+// isAtRest reports whether a decision has no action, and does not depend on the time. Most syncs
+// follow an event that changes nothing. Reusing the last decision takes a third of the time of a new
+// one.
 func (s *state) isAtRest(d *Decision) bool {
 	o := &s.outcome
 	return d.Idle() && d.Requeue == 0 && !o.ending().Ended() &&
@@ -21,11 +13,11 @@ func (s *state) isAtRest(d *Decision) bool {
 // the time, and the pods have not changed.
 func (t *tally) again(in *Snapshot, c *config) (d Decision, ok bool, err error) {
 	s := t.atRest
-	if s == nil || in.Job != s.Job || c != s.config || in.Backoff != s.rest.given ||
+	if s == nil || in.Job != s.Job || c != s.config || in.Backoff != s.given ||
 		!in.InFlight.isNone() || in.Now.IsZero() {
 		return d, false, nil
 	}
-	if err = t.update(s, s.spec.Classifier); err != nil || t.census != s.census || t.census.Changes != s.rest.changes {
+	if err = t.update(s, s.spec.Classifier); err != nil || t.census != s.census || t.census.Changes != s.changes {
 		return d, false, err
 	}
 	s.Now = in.Now

@@ -20,11 +20,19 @@ type state struct {
 	inDoubt, dropped bool
 	config           *config
 	spec             jobSpec
-	stored           storedIndexes
-	census           *census.Census
-	totals           totals
-	outcome          outcome // of the decision, before any revision
-	rest             rest
+	// storedCompleted and storedFailed hold the indexes in the status, read as far as possible; nil
+	// without indexes. repairs lists what was damaged in the status.
+	storedCompleted, storedFailed *indexText
+	repairs                       []string
+	census                        *census.Census
+	// succeeded and failed are the counters of the status plus the pods that are not recorded yet.
+	// succeeded is the number of completed indexes in an Indexed Job.
+	succeeded, failed int32
+	outcome           outcome // of the decision, before any revision
+	// given is the backoff record of the caller, changes the number of changes of the census so far. A
+	// decision for a Job at rest depends on these, besides the Job and the config.
+	given   backoff.Record
+	changes uint32
 }
 
 // keys returns the names of the finalizer, labels and annotations on the Job's pods.
@@ -39,21 +47,6 @@ type jobSpec struct {
 	Suspended        bool
 	MaxFailedIndexes *int32
 	SuccessPolicy    lifecycle.SuccessPolicy
-}
-
-// storedIndexes holds the indexes in the status, read as far as possible.
-type storedIndexes struct {
-	Completed, Failed *indexText // nil without indexes
-	// repairs lists what was damaged in the status.
-	repairs []string
-}
-
-// totals adds the uncounted pods to the counters of the status.
-type totals struct {
-	// Succeeded is the number of succeeded pods or, in an Indexed Job, of completed
-	// indexes.
-	Succeeded int32
-	Failed    int32
 }
 
 // claims returns the pods to adopt, to release and to free.
@@ -112,38 +105,37 @@ func (t *tally) readStatus(s *state, of *tracking.Classifier) {
 		return k
 	}
 	status := &s.Job.Status
-	s.stored.Completed = read("status.completedIndexes", status.CompletedIndexes, &t.completed)
+	s.storedCompleted = read("status.completedIndexes", status.CompletedIndexes, &t.completed)
 	if of.PerIndex() && status.FailedIndexes != nil {
-		s.stored.Failed = read("status.failedIndexes", *status.FailedIndexes, &t.failed)
-		if s.stored.Failed.indexes().IntersectionLen(s.stored.Completed.indexes()) > 0 {
+		s.storedFailed = read("status.failedIndexes", *status.FailedIndexes, &t.failed)
+		if s.storedFailed.indexes().IntersectionLen(s.storedCompleted.indexes()) > 0 {
 			s.repaired("status.failedIndexes contained completed indexes")
 		}
 	}
 }
 
 // repaired notes what was damaged in the status.
-func (s *state) repaired(text string) { s.stored.repairs = append(s.stored.repairs, text) }
+func (s *state) repaired(text string) { s.repairs = append(s.repairs, text) }
 
 // readBackoff reads the backoff record of the caller. It drops the record of another Job, and
 // completes a record that names no Job.
 func (s *state) readBackoff() {
 	s.dropped = s.Backoff.Job != "" && s.Backoff.Job != s.Job.UID
-	s.inDoubt, s.rest.given = s.Backoff.Job != s.Job.UID, s.Backoff
+	s.inDoubt, s.given = s.Backoff.Job != s.Job.UID, s.Backoff
 	s.Backoff = s.Backoff.For(s.Job.UID)
 	if s.inDoubt {
 		s.Backoff = s.rebuilt()
 	}
 }
 
-func (s *state) total() totals {
-	c := s.census
-	t := totals{Failed: c.FailedTotal(s.Job.Status.Failed)}
-	if !s.spec.Indexed {
-		t.Succeeded = c.SucceededTotal(s.Job.Status.Succeeded)
-		return t
+// total sets the totals.
+func (s *state) total() {
+	s.failed = s.census.FailedTotal(s.Job.Status.Failed)
+	s.succeeded = s.census.SucceededTotal(s.Job.Status.Succeeded)
+	if s.spec.Indexed {
+		results := s.census.IndexResults(s.storedCompleted.indexes(), s.storedFailed.indexes())
+		s.succeeded = int32(results.Completed.Len())
 	}
-	t.Succeeded = int32(c.IndexResults(s.stored.Completed.indexes(), s.stored.Failed.indexes()).Completed.Len())
-	return t
 }
 
 // rebuilt computes the backoff record from the counted pods that still exist. It returns

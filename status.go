@@ -6,6 +6,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/jobfate/jobfate/internal/lifecycle"
 	"github.com/jobfate/jobfate/tracking"
@@ -45,10 +46,10 @@ func (s *state) putIndexes(out *batchv1.JobStatus) {
 	}
 	// Formatting a large set takes a thousand times longer than comparing it, and most
 	// decisions do not change it.
-	if old := s.stored.Completed; old != nil && old.damage != nil || !results.Completed.Equal(old.indexes()) {
+	if old := s.storedCompleted; old != nil && old.damage != nil || !results.Completed.Equal(old.indexes()) {
 		out.CompletedIndexes = results.Completed.String()
 	}
-	switch old := s.stored.Failed; {
+	switch old := s.storedFailed; {
 	case !s.spec.PerIndex():
 		out.FailedIndexes = nil
 	case out.FailedIndexes == nil || old != nil && old.damage != nil || !results.Failed.Equal(old.indexes()):
@@ -81,8 +82,8 @@ func (d Decision) Settle(gone ...types.UID) (out Settled) {
 		before = *d.Status
 	}
 	after := o.account.Settle(gone).AddTo(before, s.spec.Indexed)
-	set := setOf(gone)
-	left := slices.ContainsFunc(d.Strip, func(pod *corev1.Pod) bool { return !set[pod.UID] })
+	freed := sets.New(gone...)
+	left := slices.ContainsFunc(d.Strip, func(pod *corev1.Pod) bool { return !freed.Has(pod.UID) })
 	out.Finished = !o.account.Full && !left && lifecycle.EnterTerminal(&after, o.end, o.after.Terminating, s.Now)
 	if lifecycle.Equal(&after, &before) {
 		return out

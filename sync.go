@@ -128,8 +128,5 @@ func (s *sync) fail(err error) {
 	}
 	seconds, _ := apierrors.SuggestsClientDelay(err) // 0 if it does not
 	s.result.RetryAfter = max(s.result.RetryAfter, time.Duration(seconds)*time.Second)
-	if s.result.Err != nil {
-		err = errors.Join(s.result.Err, err)
-	}
-	s.result.Err = err
+	s.result.Err = errors.Join(s.result.Err, err)
 }

@@ -155,7 +155,7 @@ func (t *tally) update(s *state, of *tracking.Classifier) error {
 	} else {
 		// First the status: it then contains the indexes of counted pods, so removing
 		// these pods does not change the indexes that are done.
-		t.census.SetDone(s.stored.Completed.indexes(), s.stored.Failed.indexes())
+		t.census.SetDone(s.storedCompleted.indexes(), s.storedFailed.indexes())
 		if t.list != nil && !t.census.Replace(t.list) {
 			return &InputError{checkPods(t.list)}
 		}
@@ -185,7 +185,7 @@ func (t *tally) decide(in Snapshot, c *config) (Decision, error) {
 	}
 	t.census.SetStripped(s.InFlight.Stripped)
 	s.readBackoff()
-	s.totals = s.total()
+	s.total()
 	switch {
 	case lifecycle.Finished(s.Job) != nil:
 		return s.afterTheEnd(), nil
@@ -201,7 +201,7 @@ func (t *tally) decide(in Snapshot, c *config) (Decision, error) {
 		t.failed.write(valueOf(status.FailedIndexes, ""), completions, results.Failed)
 	}
 	if s.isAtRest(&d) {
-		s.rest.changes, t.atRest = t.census.Changes, s
+		s.changes, t.atRest = t.census.Changes, s
 	}
 	return d, nil
 }

@@ -135,8 +135,8 @@ func (o *Options) policy(spec *batchv1.JobSpec) *failurepolicy.Spec {
 		return nil
 	}
 	policy := o.FailurePolicy
-	if policy == nil && spec.PodFailurePolicy != nil {
-		policy = named(spec.PodFailurePolicy, o.RuleNames)
+	if policy == nil {
+		policy = failurepolicy.FromAPI(spec.PodFailurePolicy, o.RuleNames...)
 	}
 	if policy != nil && o.WithoutPerIndex {
 		policy = &failurepolicy.Spec{Rules: slices.Clone(policy.Rules)}
@@ -147,20 +147,6 @@ func (o *Options) policy(spec *batchv1.JobSpec) *failurepolicy.Spec {
 		}
 	}
 	return policy
-}
-
-// named is failurepolicy.FromAPI without the deep copy, because every decision reads the
-// policy.
-func named(policy *batchv1.PodFailurePolicy, names []string) *failurepolicy.Spec {
-	s := &failurepolicy.Spec{Rules: make([]failurepolicy.Rule, len(policy.Rules))}
-	for i, r := range policy.Rules {
-		s.Rules[i] = failurepolicy.Rule{Action: r.Action, OnExitCodes: r.OnExitCodes,
-			OnPodConditions: r.OnPodConditions}
-		if i < len(names) {
-			s.Rules[i].Name = names[i]
-		}
-	}
-	return s
 }
 
 // ClassifiesAs reports whether a classifier classifies all pods as another does, except for those

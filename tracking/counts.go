@@ -20,7 +20,8 @@ type Counts struct {
 // CountsOf reads the two annotations. A value that is missing, negative, above MaxInt32 or
 // not a number is read as zero.
 func (k Keys) CountsOf(annotations map[string]string) Counts {
-	return Counts{parseCount(annotations[k.failureCount()]), parseCount(annotations[k.ignoredFailureCount()])}
+	names := k.WithDefaults()
+	return Counts{parseCount(annotations[names.FailureCount]), parseCount(annotations[names.IgnoredFailureCount])}
 }
 
 func parseCount(text string) int32 {
@@ -62,8 +63,9 @@ func (c Counts) Next(counted bool) Counts {
 // stays.
 func (k Keys) Annotations(c Counts) iter.Seq2[string, string] {
 	return func(yield func(name, value string) bool) {
-		if yield(k.failureCount(), strconv.Itoa(int(c.Failures))) && c.Ignored > 0 {
-			yield(k.ignoredFailureCount(), strconv.Itoa(int(c.Ignored)))
+		names := k.WithDefaults()
+		if yield(names.FailureCount, strconv.Itoa(int(c.Failures))) && c.Ignored > 0 {
+			yield(names.IgnoredFailureCount, strconv.Itoa(int(c.Ignored)))
 		}
 	}
 }

@@ -41,23 +41,14 @@ type Keys struct {
 // WithDefaults returns the keys with empty ones replaced by those of Kubernetes.
 func (k Keys) WithDefaults() Keys {
 	return Keys{
-		Finalizer:           k.finalizer(),
-		Index:               k.index(),
+		Finalizer:           cmp.Or(k.Finalizer, batchv1.JobTrackingFinalizer),
+		Index:               cmp.Or(k.Index, batchv1.JobCompletionIndexAnnotation),
 		IndexVariable:       cmp.Or(k.IndexVariable, "JOB_COMPLETION_INDEX"),
-		FailureCount:        k.failureCount(),
-		IgnoredFailureCount: k.ignoredFailureCount(),
+		FailureCount:        cmp.Or(k.FailureCount, batchv1.JobIndexFailureCountAnnotation),
+		IgnoredFailureCount: cmp.Or(k.IgnoredFailureCount, batchv1.JobIndexIgnoredFailureCountAnnotation),
 		ControllerUID:       cmp.Or(k.ControllerUID, batchv1.ControllerUidLabel),
 		JobName:             cmp.Or(k.JobName, batchv1.JobNameLabel),
 	}
-}
-
-func (k Keys) finalizer() string { return cmp.Or(k.Finalizer, batchv1.JobTrackingFinalizer) }
-func (k Keys) index() string     { return cmp.Or(k.Index, batchv1.JobCompletionIndexAnnotation) }
-func (k Keys) failureCount() string {
-	return cmp.Or(k.FailureCount, batchv1.JobIndexFailureCountAnnotation)
-}
-func (k Keys) ignoredFailureCount() string {
-	return cmp.Or(k.IgnoredFailureCount, batchv1.JobIndexIgnoredFailureCountAnnotation)
 }
 
 // The legacy labels have no prefix. They are set in addition to the labels of Kubernetes.
@@ -82,7 +73,7 @@ func (k Keys) Labels(job *batchv1.Job) map[string]string {
 
 // HasFinalizer reports whether the pod carries the tracking finalizer.
 func (k Keys) HasFinalizer(pod *corev1.Pod) bool {
-	return pod != nil && slices.Contains(pod.Finalizers, k.finalizer())
+	return pod != nil && slices.Contains(pod.Finalizers, k.WithDefaults().Finalizer)
 }
 
 // Gauge reports whether the gauge job_terminated_pod_tracking_finalizer counts the pod:
@@ -99,7 +90,7 @@ func (k Keys) IndexOf(pod *corev1.Pod) int32 {
 	if pod == nil {
 		return NoIndex
 	}
-	return parseIndex(pod.Annotations[k.index()])
+	return parseIndex(pod.Annotations[k.WithDefaults().Index])
 }
 
 // parseIndex parses an index. It returns NoIndex if the text is empty or not an index.
@@ -117,6 +108,6 @@ func (k Keys) IndexConflict(pod *corev1.Pod) bool {
 	if pod == nil {
 		return false
 	}
-	label, ok := pod.Labels[k.index()]
+	label, ok := pod.Labels[k.WithDefaults().Index]
 	return ok && parseIndex(label) != k.IndexOf(pod)
 }

@@ -28,14 +28,14 @@ func (k Keys) StripPatch(pod *corev1.Pod) []byte {
 	if pod == nil {
 		return nil
 	}
-	return encode(pod, podPatchMeta{DeleteFinalizers: []string{k.finalizer()}})
+	return encode(pod, podPatchMeta{DeleteFinalizers: []string{k.WithDefaults().Finalizer}})
 }
 
 // StripPatchAt is StripPatch for one version of the pod. It is for a pod that must not be
 // counted. If the pod has finished or has been adopted meanwhile, the patch fails, and the
 // pod is counted.
 func (k Keys) StripPatchAt(pod *corev1.Pod) []byte {
-	return encodeAt(pod, podPatchMeta{DeleteFinalizers: []string{k.finalizer()}})
+	return encodeAt(pod, podPatchMeta{DeleteFinalizers: []string{k.WithDefaults().Finalizer}})
 }
 
 // AdoptPatch returns the patch that adopts a pod. It adds the finalizer together with the
@@ -43,7 +43,7 @@ func (k Keys) StripPatchAt(pod *corev1.Pod) []byte {
 // has since been adopted, counted and freed would otherwise be counted again.
 func (k Keys) AdoptPatch(pod *corev1.Pod, owner metav1.OwnerReference) []byte {
 	return encodeAt(pod, podPatchMeta{OwnerReferences: []metav1.OwnerReference{owner},
-		Finalizers: []string{k.finalizer()}})
+		Finalizers: []string{k.WithDefaults().Finalizer}})
 }
 
 // ReleasePatch returns the patch that removes the owner reference with the given UID and
@@ -55,7 +55,7 @@ func (k Keys) ReleasePatch(pod *corev1.Pod, owner types.UID) []byte {
 	}
 	return encode(pod, podPatchMeta{
 		OwnerReferences:  []deleted{{Patch: "delete", UID: owner}},
-		DeleteFinalizers: []string{k.finalizer()},
+		DeleteFinalizers: []string{k.WithDefaults().Finalizer},
 	})
 }
 

@@ -55,7 +55,7 @@ func (k Keys) EnterTracking(job *batchv1.Job, owned []*corev1.Pod) (t Transition
 		case pod == nil || k.HasFinalizer(pod):
 		case pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed:
 			if pod.DeletionTimestamp == nil {
-				patch := encodeAt(pod, podPatchMeta{Finalizers: []string{k.finalizer()}})
+				patch := encodeAt(pod, podPatchMeta{Finalizers: []string{k.WithDefaults().Finalizer}})
 				t.Pods = append(t.Pods, PodPatch{pod, patch})
 			}
 		case classifier.Indexed && (index == NoIndex || index >= classifier.Completions):

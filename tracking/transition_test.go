@@ -31,7 +31,7 @@ func TestLeaveTracking(t *testing.T) {
 	leave := names.LeaveTracking(job, pods)
 	Same(t, "pods", patched(leave), []types.UID{"r", "s", "f", "d"})
 	Same(t, "the patch of a pod", string(leave.Pods[0].Patch), string(names.StripPatch(pods[0])))
-	Same(t, "status", string(leave.Status), `{"metadata":{"uid":"job-uid","resourceVersion":"12"},"status":{"uncountedTerminatedPods":null}}`)
+	Same(t, "status", string(leave.Status), `{"metadata":{"resourceVersion":"12","uid":"job-uid"},"status":{"uncountedTerminatedPods":null}}`)
 	Same(t, "job", string(leave.Job), `{"metadata":{"annotations":{"batch.kubernetes.io/job-tracking":null},"uid":"job-uid"}}`)
 	Same(t, "the Job", job, before)
 
@@ -68,7 +68,7 @@ func TestEnterTracking(t *testing.T) {
 		}
 		Same(t, name+": pods", patched(enter), []types.UID{"r"})
 		Same(t, name+": the patch of a pod", string(enter.Pods[0].Patch), `{"metadata":{"uid":"r","resourceVersion":"7","finalizers":["batch.kubernetes.io/job-tracking"]}}`)
-		Same(t, name+": status", string(enter.Status), `{"metadata":{"uid":"job-uid","resourceVersion":"12"},"status":`+c.want+`}`)
+		Same(t, name+": status", string(enter.Status), `{"metadata":{"resourceVersion":"12","uid":"job-uid"},"status":`+c.want+`}`)
 		Same(t, name+": job", enter.Job, nil)
 	}
 }

@@ -19,14 +19,14 @@ func TestPatch_golden(t *testing.T) {
 		{"no status", nil, ``},
 		{
 			"an empty status unsets every field", &batchv1.JobStatus{},
-			`{"metadata":{"uid":"job-uid","resourceVersion":"42"},"status":{"conditions":null,"startTime":null,"completionTime":null,` +
-				`"active":null,"succeeded":null,"failed":null,"terminating":null,"completedIndexes":null,"failedIndexes":null,"uncountedTerminatedPods":null,"ready":null}}`,
+			`{"metadata":{"resourceVersion":"42","uid":"job-uid"},"status":{"active":null,"completedIndexes":null,"completionTime":null,"conditions":null,` +
+				`"failed":null,"failedIndexes":null,"ready":null,"startTime":null,"succeeded":null,"terminating":null,"uncountedTerminatedPods":null}}`,
 		},
 		{
 			"zero is not unset if the API distinguishes them",
 			&batchv1.JobStatus{Active: 1, Ready: PtrTo[int32](0), FailedIndexes: PtrTo(""), StartTime: PtrTo(After(0)), UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{Failed: []types.UID{"a"}}},
-			`{"metadata":{"uid":"job-uid","resourceVersion":"42"},"status":{"conditions":null,"startTime":"2026-05-01T12:00:00Z","completionTime":null,` +
-				`"active":1,"succeeded":null,"failed":null,"terminating":null,"completedIndexes":null,"failedIndexes":"","uncountedTerminatedPods":{"succeeded":null,"failed":["a"]},"ready":0}}`,
+			`{"metadata":{"resourceVersion":"42","uid":"job-uid"},"status":{"active":1,"completedIndexes":null,"completionTime":null,"conditions":null,"failed":null,` +
+				`"failedIndexes":"","ready":0,"startTime":"2026-05-01T12:00:00Z","succeeded":null,"terminating":null,"uncountedTerminatedPods":{"failed":["a"],"succeeded":null}}}`,
 		},
 	} {
 		Same(t, tc.reason, string(lifecycle.Patch("job-uid", "42", tc.status)), tc.want)

@@ -196,16 +196,11 @@ func hasStopped(pod *corev1.Pod) bool {
 
 // stop remembers which created pods a view shows as stopped.
 func (m *Memory) stop(shown func(types.UID) *corev1.Pod) {
-	stops := func(c Created) bool {
-		pod := shown(c.UID)
-		return !c.Stopped && pod != nil && hasStopped(pod)
-	}
-	if !slices.ContainsFunc(m.Created, stops) {
-		return
-	}
 	m.Created = slices.Clone(m.Created) // copies of the memory share it
 	for i, c := range m.Created {
-		m.Created[i].Stopped = c.Stopped || stops(c)
+		if pod := shown(c.UID); pod != nil && hasStopped(pod) {
+			m.Created[i].Stopped = true
+		}
 	}
 }
 

@@ -86,14 +86,15 @@ func TestMachine_statusPatch(t *testing.T) {
 	if want := []string{"patch the status", "patch pod", "patch the status"}; !slices.Equal(verbs, want) {
 		t.Fatalf("requests %v, want %v", verbs, want)
 	}
-	want := `{"metadata":{"uid":"job-1","resourceVersion":"7"},"status":{"conditions":[{"type":"SuccessCriteriaMet","status":"True",` +
-		`"lastProbeTime":"2026-01-01T12:00:00Z","lastTransitionTime":"2026-01-01T12:00:00Z","reason":"CompletionsReached","message":"Reached expected number of succeeded pods"}],` +
-		`"startTime":"2026-01-01T12:00:00Z","completionTime":null,"active":null,"succeeded":null,"failed":null,"terminating":0,"completedIndexes":null,"failedIndexes":null,` +
-		`"uncountedTerminatedPods":{"succeeded":["pod-1"],"failed":null},"ready":0}}`
+	want := `{"metadata":{"resourceVersion":"7","uid":"job-1"},"status":{"active":null,"completedIndexes":null,"completionTime":null,` +
+		`"conditions":[{"type":"SuccessCriteriaMet","status":"True","lastProbeTime":"2026-01-01T12:00:00Z",` +
+		`"lastTransitionTime":"2026-01-01T12:00:00Z","reason":"CompletionsReached","message":"Reached expected number of succeeded pods"}],` +
+		`"failed":null,"failedIndexes":null,"ready":0,"startTime":"2026-01-01T12:00:00Z","succeeded":null,"terminating":0,` +
+		`"uncountedTerminatedPods":{"failed":null,"succeeded":["pod-1"]}}}`
 	if statuses[0] != want {
 		t.Errorf("got\n%s\nwant\n%s", statuses[0], want)
 	}
-	if !strings.HasPrefix(statuses[1], `{"metadata":{"uid":"job-1","resourceVersion":"8"},"status":{"conditions":[`) || !strings.Contains(statuses[1], `"succeeded":1,`) {
+	if !strings.HasPrefix(statuses[1], `{"metadata":{"resourceVersion":"8","uid":"job-1"},"status":{"active":null,`) || !strings.Contains(statuses[1], `"succeeded":1,`) {
 		t.Errorf("settled: %s", statuses[1])
 	}
 	if !slices.Equal(versions, []string{"7", "8"}) {
