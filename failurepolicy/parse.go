@@ -13,7 +13,7 @@ import (
 // MatchOf reads the match that failed a Job from the reason and the message of its condition. It
 // returns false if the reason is not that of a pod failure policy. It is the inverse of
 // [Match.Message] with [Reason], and of the messages of the Job controller (matchPodFailurePolicy,
-// Kubernetes 1.36).
+// Kubernetes 1.37).
 //
 // Whatever the text does not say, or says in another form, is empty; the position of the rule is
 // then -1. The name is the text after the prefix of a granular reason, as in [Ref]: the position of a

@@ -12,15 +12,15 @@ import (
 // Demand is the number of pods that a Job can still run. A pod runs from its creation
 // until it has ended, so pending and terminating pods count as running.
 //
-// The upper bounds, at once and in total:
+// The upper bounds of a Job
 //
-//   - with completions: the lesser of parallelism and the remaining completions; these and the
-//     remaining failures
-//   - a work queue: parallelism, or after the first success the running pods; parallelism and the
-//     remaining failures
-//   - backoffLimitPerIndex: the lesser of parallelism and the unfinished indexes; one pod for each
-//     of these, and its remaining retries
-//   - suspended, being deleted or decided: the running pods
+//   - with completions: at once the lesser of parallelism and the remaining completions; in total
+//     the remaining completions plus the remaining failures
+//   - without completions (a work queue): at once parallelism, or after the first success the
+//     running pods; in total that plus the remaining failures
+//   - with backoffLimitPerIndex: at once the lesser of parallelism and the unfinished indexes; in
+//     total a pod for each of these plus its remaining retries
+//   - that is suspended, being deleted or decided: the running pods
 //
 // The lower bounds assume the end that needs the fewest pods: success, one failure above the limit,
 // a FailJob rule, or a deadline. With the policy TerminatingOrFailed the terminating pods are

@@ -40,8 +40,8 @@ type AccountInputs struct {
 	Removals int
 }
 
-// All reports whether every tracked pod is a candidate. Otherwise only those are that have
-// finished and do not wait for their replacement.
+// All reports whether every tracked pod is a candidate. Otherwise the candidates are those that
+// have finished and do not wait for their replacement.
 func (in *AccountInputs) All() bool { return in.Deleting || in.Ending != "" }
 
 // Account says what to record in the status, and which finalizers may be removed once that

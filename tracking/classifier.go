@@ -25,8 +25,8 @@ type Options struct {
 	// Job's policy.
 	FailurePolicy *failurepolicy.Spec
 	RuleNames     []string
-	// WithoutPolicy says that no policy has any effect, WithoutPerIndex that no backoff
-	// limit per index has, and WithoutReplacement that no podReplacementPolicy has.
+	// With WithoutPolicy the pod failure policy has no effect, with WithoutPerIndex the backoff
+	// limit per index, and with WithoutReplacement the podReplacementPolicy.
 	WithoutPolicy      bool
 	WithoutPerIndex    bool
 	WithoutReplacement bool

@@ -66,7 +66,7 @@ func (r *PodRecord) Match() failurepolicy.Match {
 	return match
 }
 
-// Action returns the action of that rule; empty if no rule matches.
+// Action returns the action of the rule that a failed pod matches; empty if no rule matches.
 func (r *PodRecord) Action() batchv1.PodFailurePolicyAction {
 	if r.match == nil {
 		return ""
