@@ -153,7 +153,7 @@ func writeTable(b *strings.Builder, p paint, rows [][]string) {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
 		for i, cell := range row {
-			row[i] = lineBreaks.Replace(cell)
+			row[i] = inLine(cell)
 			widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
 		}
 	}
@@ -202,8 +202,8 @@ func (p *pairs) add(runs []timeline) {
 // text returns both spreads as text, each quantity with one line for each Job.
 func (v spreadComparison) text(p paint) string {
 	var b strings.Builder
-	names := [2]string{v.Spreads[0].name, v.Spreads[1].name}
-	width := max(len(names[0]), len(names[1]), len("pod time")) + 2
+	names := [2]string{inLine(v.Spreads[0].name), inLine(v.Spreads[1].name)}
+	width := max(utf8.RuneCountInString(names[0]), utf8.RuneCountInString(names[1]), len("pod time")) + 2
 	fmt.Fprintf(&b, "%s each, with the same random values\n\n", p.text(bold, v.Spreads[0].counted()))
 	for i, s := range v.Spreads {
 		fmt.Fprintf(&b, "%-*s%s\n", width, names[i], s.ends())

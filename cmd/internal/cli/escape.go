@@ -38,6 +38,9 @@ func (w safeWriter) Write(p []byte) (int, error) {
 // lineBreaks escapes what safeWriter leaves, because the layout of the output needs it.
 var lineBreaks = strings.NewReplacer("\n", `\n`, "\t", `\t`)
 
+// inLine returns text of the input as it is printed within a line, for layouts that depend on its width.
+func inLine(text string) string { return visible(lineBreaks.Replace(text), escapeRune) }
+
 // write is fmt.Fprintf for lines with text from the input, which must not begin a line of its own.
 // Only the format has line breaks.
 func write(w io.Writer, format string, args ...any) {

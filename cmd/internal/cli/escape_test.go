@@ -130,6 +130,7 @@ func TestNothingHostileReachesTheTerminal(t *testing.T) {
 			{"explain"}, {"explain", "--all"}, {"explain", name}, {"explain", "--now", text}, {"explain", "--managed-by", text}, {"explain", "--" + text}, {"explain", name + text},
 			{"validate"}, {"validate", name}, {"validate", "--status"}, {"validate", "--old", name, name}, {"validate", "--old", name}, {"validate", "-o", text},
 			{"simulate", name}, {"simulate", name, "--scenario", scenario}, {"simulate", name, "--against", name}, {"simulate", name, "-o", "svg"},
+			{"simulate", name, "--against", simulated("job")}, {"simulate", name, "--against", simulated("job"), "--runs", "2", "--scenario", simulated("chances")},
 			{"simulate", name, "--seed", text}, {"simulate", simulated("job"), "--scenario", scenario},
 			{"indexes", text}, {"indexes", "count", text}, {"indexes", "contains", text, text}, {"indexes", "union", "-"}, {"indexes", "missing", "--completions", text},
 			{text}, {"help", text}, {text, "-h"}, {"explain", "--max-input", text},
@@ -160,6 +161,13 @@ func TestHostileTextsAreShown(t *testing.T) {
 	for _, args := range [][]string{{"explain"}, {"validate"}} {
 		checkPart(t, "a text of two lines: "+args[0], runWith(job, args...).Stdout, `report\nCan it succeed? yes`)
 	}
+	name := filepath.Join(t.TempDir(), "longer\x1b\nname.yaml")
+	if err := os.WriteFile(name, []byte(readFile(t, simulated("job"))), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	against := []string{"simulate", name, "--against", simulated("other-job")}
+	checkPart(t, "a table", runWith("", against...).Stdout, "          longer\\u001b\\nname.yaml      other-job.yaml\n")
+	checkPart(t, "many runs", runWith("", append(against, "--runs", "2")...).Stdout, "\nlonger\\u001b\\nname.yaml  2 complete")
 	for _, command := range []string{"explain", "validate", "simulate"} {
 		checkPart(t, command, runWith("", command, "a\x1b").Stderr, `: a\u001b: no such file`)
 	}

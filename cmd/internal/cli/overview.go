@@ -150,7 +150,7 @@ func (v *View) table(p paint, all bool) string {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
 		for i := range row {
-			text := []rune(visible(lineBreaks.Replace(row[i].text), escapeRune))
+			text := []rune(inLine(row[i].text))
 			if !all && len(text) > mostCell {
 				text = append(text[:mostCell-1], '…')
 			}

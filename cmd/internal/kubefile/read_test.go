@@ -62,6 +62,7 @@ func TestRead(t *testing.T) {
 			[]string{"p f1: document 1, item 1"}},
 		{"the outputs of kubectl one behind the other", []string{jobYAML + pod(podYAML, "p") + pod(podYAML, "q")}, "f1: document 1",
 			[]string{"p f1: document 2", "q f1: document 3"}},
+		{"a key that overrides a merged one", []string{"x: &x {completions: 1}\n" + strings.Replace(jobYAML, "{c", "{<<: *x, c", 1)}, "f1: document 1", nil},
 		{"an empty List", []string{jobJSON + fmt.Sprintf(listJSON, "")}, "f1: document 1", nil},
 		{"typed lists, whose items need not say what they are", []string{
 			`{"apiVersion":"v1","kind":"PodList","items":[{"metadata":{"name":"p"},"spec":{},"status":{}}]}`,
@@ -133,6 +134,7 @@ func TestRefused(t *testing.T) {
 		{"broken JSON", []string{"\n\n{\n\"kind\" \"Job\"}"}, "f1: document 1: line 4: invalid character '\"' after object key"},
 		{"two documents without a separator, and not as kubectl prints them", []string{"kind: Pod\n" + jobYAML},
 			`f1: document 1: line 3: key "kind" already set in map (separate documents with a line ---)`},
+		{"a key twice beside a merged one", []string{"x: &x {completions: 1}\n" + strings.Replace(jobYAML, "{c", "{<<: *x, completions: 2, c", 1)}, `f1: document 1: line 5: key "completions" already set in map`},
 		{"binary", []string{"\x7fELF\x02\x01\x01\x00\x00"}, "f1: this is binary data; want UTF-8 text"},
 		{"a control character", []string{"kind: \"\x07\"\n"}, "f1: document 1: control characters are not allowed"},
 		{"text that is not UTF-8", []string{"# a\nkind: \xfc\n"}, "f1: line 2, column 7: this is not UTF-8 text"},

@@ -68,6 +68,10 @@ func asItem(document []byte) []byte {
 func toJSON(list []byte) ([]byte, error) {
 	var items []json.RawMessage
 	err := guard(list, mostValues, func() error { return yaml.UnmarshalStrict(list, &items) })
+	if err != nil && bytes.Contains(list, []byte("<<")) && duplicateKeys((&file{}).parse(list), "") == nil {
+		// the strict parser rejects a key that overrides a merged one
+		err = guard(list, mostValues, func() error { return yaml.Unmarshal(list, &items) })
+	}
 	switch {
 	case err != nil:
 		message, _, _ := strings.Cut(parserNoise.ReplaceAllString(err.Error(), ""), "\n")

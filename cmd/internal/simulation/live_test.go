@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -204,6 +205,15 @@ func TestLiveUncounted(t *testing.T) {
 		got, err := Play(job, Scenario{}, Settings{Live: live})
 		if err != nil || got.End != Complete || got.Status.Failed != 1 || len(got.Status.UncountedTerminatedPods.Failed) != 0 {
 			t.Errorf("finalizers %q: got %v, %v; want 1 failed pod", finalizers, got, err)
+		}
+	}
+}
+
+func TestCrashDelayAfter(t *testing.T) {
+	for restarts, want := range map[int]time.Duration{math.MinInt32: 0, -1: 0, 0: 0, 1: 10 * time.Second, 2: 20 * time.Second,
+		5: 160 * time.Second, 6: 5 * time.Minute, math.MaxInt32: 5 * time.Minute} {
+		if got := crashDelayAfter(restarts); got != want {
+			t.Errorf("%d restarts: got %s, want %s", restarts, got, want)
 		}
 	}
 }

@@ -201,7 +201,7 @@ func restartOfContainer(c *corev1.Container, policy corev1.RestartPolicy, code i
 // crashDelayAfter returns the delay before a kubelet restarts a container that it has already restarted this many
 // times. It restarts it the first time at once: doBackOff in pkg/kubelet/kuberuntime of Kubernetes 1.37.2.
 func crashDelayAfter(restarts int) time.Duration {
-	if restarts == 0 {
+	if restarts <= 0 {
 		return 0
 	}
 	return min(crashDelay<<min(restarts-1, crashLonger), crashMost)
