@@ -68,4 +68,21 @@ func TestDefaultPullPolicy(t *testing.T) {
 	}
 }
 
+// The API server keeps a pull policy, and reads serviceAccount as an alias of serviceAccountName.
+func TestDefaultPodSpec_whatIsSet(t *testing.T) {
+	for _, tc := range []struct{ name, alias, want string }{
+		{"", "", ""}, {"a", "", "a"}, {"", "b", "b"}, {"a", "b", "a"},
+	} {
+		got := DefaultPodSpec(&corev1.PodSpec{ServiceAccountName: tc.name, DeprecatedServiceAccount: tc.alias,
+			Containers: []corev1.Container{{Image: "busybox:1", ImagePullPolicy: corev1.PullNever}}})
+		if got.ServiceAccountName != tc.want || got.DeprecatedServiceAccount != tc.want {
+			t.Errorf("name %q, alias %q: got %q and %q, want %q", tc.name, tc.alias, got.ServiceAccountName,
+				got.DeprecatedServiceAccount, tc.want)
+		}
+		if policy := got.Containers[0].ImagePullPolicy; policy != corev1.PullNever {
+			t.Errorf("the pull policy is %s, want Never", policy)
+		}
+	}
+}
+
 const hex64 = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"

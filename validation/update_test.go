@@ -1,6 +1,7 @@
 package validation
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -134,6 +135,26 @@ func TestUpdateCompletions_toTheOldParallelism(t *testing.T) {
 		{name: "to the old parallelism, swapped with it", old: old, edit: to(3, 5), want: []string{tandem}},
 		{name: "to the parallelism, which stays", old: old, edit: to(3, 3)},
 		{name: "to the new parallelism", old: old, edit: to(4, 4)},
+	})
+}
+
+// The host name of the last pod must be a label after an update, too.
+func TestUpdateCompletions_longHostname(t *testing.T) {
+	longest := strings.Repeat("a", 61)
+	old := func(j *batchv1.Job) {
+		indexedJob(10)(j)
+		j.Name = longest
+		for _, label := range []string{batchv1.JobNameLabel, "job-name"} {
+			j.Spec.Template.Labels[label] = longest
+		}
+	}
+	to := func(n int32) func(*batchv1.Job) {
+		return func(j *batchv1.Job) { j.Spec.Completions, j.Spec.Parallelism = &n, &n }
+	}
+	runUpdate(t, []updateCase{
+		{name: "63 bytes", old: old, edit: to(9)},
+		{name: "64 bytes", old: old, edit: to(11),
+			want: []string{"metadata.name: Invalid value: will not able to create pod with invalid DNS label: " + longest + "-10"}},
 	})
 }
 
