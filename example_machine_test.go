@@ -175,7 +175,7 @@ func ExampleOrphansIn() {
 	// error: <nil>
 }
 
-// The event handler queues the names of changed pods. Before a sync the worker feeds the
+// The store of a cache queues the names of changed pods. Before a sync the worker feeds the
 // cached pods with these names, so the sync needs no list.
 func ExampleMachine_Feed() {
 	job := trainJob()

@@ -87,10 +87,8 @@ import (
 // [RouteOf] returns the Jobs that a change of a pod concerns. Queue the names of these
 // Jobs, not the change itself: a sync uses what the caches hold when it begins.
 //
-// For a Job with many pods you need not pass all pods to each sync. Queue the names of
-// the changed pods as well. Before the sync, pass what the cache holds for each of them to
-// [Machine.Feed], and begin with a View that is Fed. The cost of that sync depends only on
-// the number of changed pods.
+// For a Job with many pods you need not pass all pods to each sync: pass the changed ones to
+// [Machine.Feed], and begin with a View that is Fed.
 //
 // A pod whose Job is gone, or that has no controller and that no Job selects, keeps its
 // finalizer, which blocks its deletion. [OrphansIn] returns Machines that remove it.
@@ -202,11 +200,13 @@ var errNoSync = errors.New("no sync has begun")
 // changed pods only. Feed takes effect with the next Begin. A later list replaces what
 // was fed. Feeding a pod twice does no harm.
 //
-// Let event handlers queue the names of pods. Just before Begin, feed the objects that
-// the cache holds under these names, never the object of an event, which may be older.
-// PodsVersion must then be a version up to which every change of a pod has been fed. If
-// no such version is known, for example while a watch is being established, begin with a
-// list.
+// Queue the name of a changed pod for each Job that controls it or, while it has no controller,
+// selects it, before or after the change: [RouteOf] returns these Jobs for each of the two states.
+// Before Begin, read PodsVersion, and then feed the objects that the cache holds under these names
+// until none is left, never the object of an event, which may be older. Every change up to
+// PodsVersion must have been fed. So queue the names while the store changes, in the store of a
+// Reflector of client-go: an informer calls its handlers after the version of its store has changed.
+// If no such version is known, for example while a watch is being established, begin with a list.
 func (m *Machine) Feed(name string, pod *corev1.Pod) { m.cached.feed(name, pod) }
 
 // Begin begins a sync. It abandons an earlier sync that is not finished. The options

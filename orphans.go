@@ -97,6 +97,10 @@ func (s *sync) handleFree(batch []*exchange) step {
 // returns an empty name: the pod is an orphan. Before is nil for a new pod, after is nil
 // for a deleted pod. The function jobs returns the Jobs of a namespace that the cache
 // holds.
+//
+// As in the Job controller, a pod without a controller concerns no Job when it is deleted, nor when
+// it had none before, has no finalizer and keeps its labels. [Machine.Feed] needs these changes too:
+// RouteOf(nil, pod, …) returns the Jobs of one state of a pod.
 func RouteOf(before, after *corev1.Pod, jobs func(namespace string) []*batchv1.Job,
 	opts ...Option) (names []types.NamespacedName) {
 	as := configure(opts).Controller

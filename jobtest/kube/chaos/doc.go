@@ -72,7 +72,7 @@
 // allowed.
 //
 // The referee knows each cache read of Reconcile. A write is correct if it is correct for
-// one of these reads. If a Reconciler is not deterministic, for example because of the
+// one of these reads. If a Reconciler is not deterministic, because of random names, the
 // order of a map or of goroutines, a repeated seed may give another result.
 //
 // # Controllers with queues and informers
