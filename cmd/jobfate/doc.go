@@ -26,14 +26,14 @@
 //	3    negative result: rejected, not contained, no next index
 //	130  interrupted, after printing the results so far
 //
-// With --exit-status, explain returns 3 for a Job that waits, 4 for a Job that is on hold
-// until a user acts, 5 for a Job that cannot succeed, and 6 for a Job that is stuck.
+// With --exit-status, explain returns 3 for a Job that waits, 4 for a Job that is on hold,
+// 5 for a Job that cannot succeed, and 6 for a Job that is stuck until a user acts.
 //
 // # JSON
 //
-// With -o json or -o yaml the output is one object. Later versions may add fields; none is
-// removed or changes its meaning. Lists are never null. A Job that was never stored by an
-// API server has no uid. The object of explain has
+// With -o json or -o yaml the output is one object. Later versions may add fields;
+// docs/releases.md says when others may change. Lists are never null. A Job that was never
+// stored by an API server has no uid. The object of explain has
 //
 //	job             namespace, name, uid
 //	now             the time of the decision
