@@ -150,6 +150,8 @@ const maxList = 60
 type fault struct {
 	text, container string
 	exited          *corev1.ContainerStateTerminated // nil if no container says
+	evicted         bool                             // the pod used too much of a resource of its node
+	disrupted       bool                             // the pod has the condition DisruptionTarget
 }
 
 // faultOf says how a pod of the Job failed.
@@ -165,6 +167,7 @@ func (f *facts) faultOf(r *record) fault {
 // that did not exit with 0, now or before its last restart, and the disruption condition.
 func faultOf(pod *corev1.Pod) (is fault) {
 	var exited, disrupted string
+	message := strings.TrimSuffix(oneLine(pod.Status.Message), ".")
 	for _, c := range slices.Concat(pod.Status.ContainerStatuses, pod.Status.InitContainerStatuses) {
 		end := c.State.Terminated
 		if last := c.LastTerminationState.Terminated; (end == nil || end.ExitCode == 0 && end.Signal == 0) &&
@@ -178,9 +181,11 @@ func faultOf(pod *corev1.Pod) (is fault) {
 		}
 	}
 	if c := condition(pod, corev1.DisruptionTarget); c.Status == corev1.ConditionTrue {
-		disrupted = joined(": ", joined(" by ", "disrupted", c.Reason), oneLine(c.Message))
+		why := strings.TrimSuffix(oneLine(c.Message), ".")
+		disrupted = joined(": ", joined(" by ", "disrupted", c.Reason), textIf(why != message, why))
 	}
-	is.text = cmp.Or(joined(", ", joined(": ", pod.Status.Reason, oneLine(pod.Status.Message)), exited, disrupted),
+	is.evicted, is.disrupted = pod.Status.Reason == "Evicted", disrupted != ""
+	is.text = cmp.Or(joined(", ", joined(": ", pod.Status.Reason, message), exited, disrupted),
 		textIf(pod.DeletionTimestamp != nil, "deleted"), "the pod gives no reason")
 	return is
 }

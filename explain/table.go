@@ -43,12 +43,26 @@ var causes = []row{
 		advice: "Raise MEMORY of container CONTAINER, or make it use less. " + failedAdvice,
 		job:    failed(func(c *found) bool { return c.signs.exited != nil && c.signs.exited.Reason == "OOMKilled" })},
 	{code: CauseFailed, attention: AttentionLost, group: groupEnd,
+		means:  "the Job has failed, and the kubelet evicted the pod that failed last",
+		advice: "Raise the request or the limit of the resource that the message names, or use less of it. RERUN",
+		job:    failed(func(c *found) bool { return c.signs.evicted })},
+	{code: CauseFailed, attention: AttentionLost, group: groupEnd,
+		means:  "the Job has failed, and the pod that failed last was disrupted",
+		advice: "With a rule of spec.podFailurePolicy that ignores DisruptionTarget, this is no failure. RERUN",
+		job:    failed(func(c *found) bool { return c.signs.disrupted })},
+	{code: CauseFailed, attention: AttentionLost, group: groupEnd,
 		means: "the Job has failed, and a container could not be started",
 		advice: "Check the command, the security context and the mounts of container CONTAINER: it has not run, so " +
 			"it has no log. RERUN", job: failed(func(c *found) bool { return notStarted(c.signs.exited) })},
 	{code: CauseFailed, attention: AttentionLost, group: groupEnd,
 		means: "the Job has failed, and the pod that failed last says how", advice: failedAdvice,
 		job: failed(func(c *found) bool { return c.container != "" })},
+	{code: CauseFailed, attention: AttentionLost, group: groupEnd,
+		means:  "the Job has failed at its deadline, and no container says how",
+		advice: "Raise spec.activeDeadlineSeconds, or see what took long: kubectl describe job -n NAMESPACE JOB. RERUN",
+		job: func(r *reading) found {
+			return failed(func(*found) bool { return r.failureReason() == batchv1.JobReasonDeadlineExceeded })(r)
+		}},
 	{code: CauseFailed, attention: AttentionLost, group: groupEnd,
 		means: "the Job has failed, and no container says how",
 		advice: "Read the events: kubectl describe job -n NAMESPACE JOB. A Job that has failed does not run again: " +
