@@ -141,7 +141,8 @@ func (p *source) testIn(dir string) {
 		return // the folder has no tests
 	}
 	with := func(mutant int, flags ...string) error {
-		return run(dir, slices.Concat([]string{"env", fmt.Sprint("MUTANT=", mutant)}, limits, []string{program}, flags)...)
+		command := append(slices.Clone(limits), "env", fmt.Sprint("MUTANT=", mutant), program)
+		return run(dir, append(command, flags...)...)
 	}
 	start := time.Now()
 	check(with(0))
@@ -160,8 +161,8 @@ func (p *source) testIn(dir string) {
 				overlay, _ := json.Marshal(map[string]any{"Replace": map[string]string{m.path: file + ".go"}})
 				check(errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, overlay, 0o600),
 					os.WriteFile(file+".go", []byte(m.text), 0o600)))
-				err = run(dir, "go", "test", "-vet=off", "-exec="+strings.Join(limits, " "), "-overlay="+file, "-failfast",
-					"-"+limit)
+				err = run(dir, "go", "test", "-vet=off", "-exec="+strings.Join(limits, " "), "-overlay="+file,
+					"-failfast", "-"+limit)
 			}
 			switch output := fmt.Sprint(err); {
 			case strings.Contains(output, "[build failed]"):
