@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -19,6 +20,8 @@ type Job struct {
 	Job *batchv1.Job
 	// Attempt is the attempt that the Job was created for.
 	Attempt int64
+	// Class is the class of the Job's failure, if the caller gives it one.
+	Class string
 }
 
 // Plan is the next step of the caller: to store a state, or to delete and create Jobs. It is complete:
@@ -30,7 +33,8 @@ type Plan struct {
 	Decision
 	// Delete lists Jobs of earlier attempts, and after the end of the group those that still run.
 	Delete []Job
-	// Create lists the members whose Jobs to create, for the attempt [State.Attempt].
+	// Create lists the members whose Jobs to create, for the attempt [State.Attempt]. If the state and
+	// the Jobs are from a cache, first make the plan again from live reads.
 	Create []Member
 	// Wait is the time until the next Job may be created, or the group resumed; zero for none.
 	Wait time.Duration
@@ -55,6 +59,7 @@ func MakePlan(policy *Policy, state State, jobs []Job, now time.Time) (Plan, err
 	var failures []Failure
 	for _, j := range jobs {
 		f, failed := FailureOf(j.Job, j.Member, j.Attempt)
+		f.Class = j.Class
 		if failed && j.Job.DeletionTimestamp == nil && next.Phase == "" {
 			failures = append(failures, f)
 		}
@@ -147,7 +152,11 @@ func (p *Plan) Message() string {
 		return ""
 	}
 	text := fmt.Sprintf("%s: Job %s failed: %s: %s", p.Action, p.Failure.Name, p.Failure.Reason, p.Failure.Message)
-	if p.Step < 0 {
+	text = strings.TrimRight(text, ": ") // the message may be empty
+	switch {
+	case p.Rule < 0:
+		return "no rule matches, " + text
+	case p.Step < 0:
 		return "no step is left, " + text
 	}
 	return text

@@ -13,7 +13,7 @@ import (
 )
 
 // jobsOf returns the members a-0 and a-1, and their Jobs as a text says: "0 Failed, 1@2 Running gone" are the
-// Job a-0 of attempt 0 that has failed, and a-1 of attempt 2 that is being deleted.
+// Job a-0 of attempt 0 that has failed, and a-1 of attempt 2 that is being deleted. Another word is a class.
 func jobsOf(text string) []group.Job {
 	jobs := []group.Job{{Member: members[0]}, {Member: members[1]}}
 	for one := range strings.SplitSeq(text, ", ") {
@@ -28,8 +28,10 @@ func jobsOf(text string) []group.Job {
 			continue
 		}
 		job := jobWith(batchv1.JobConditionType(condition), "Because", "")
-		if gone != "" {
+		if gone == "gone" {
 			job.DeletionTimestamp = &metav1.Time{Time: noon}
+		} else {
+			jobs[n].Class = gone
 		}
 		jobs[n].Job, jobs[n].Attempt = job, attempt
 	}
@@ -62,30 +64,32 @@ func TestMakePlan(t *testing.T) {
 		{escalate, `0 : Running create a-0 create a-1
 			0 0 Running, 1 Running: Running
 			0 0 Complete, 1 Failed gone: Running
-			0 0 Complete, 1 Failed: Restarting store RestartMember: Job a-1 failed: Because:
+			0 0 Complete, 1 Failed: Restarting store RestartMember: Job a-1 failed: Because
 			0 0 Complete, 1 Failed: Restarting delete a-1
 			0 0 Complete, 1 Failed gone: Restarting
 			1 0 Complete: Running wait 4s
 			5 0 Complete: Running create a-1
-			9 0 Complete, 1@1 Failed: Restarting store RestartGroup: Job a-1 failed: Because:
+			9 0 Complete, 1@1 Failed: Restarting store RestartGroup: Job a-1 failed: Because
 			9 0 Complete, 1@1 Failed gone: Restarting delete a-0
 			9 1@1 Failed gone: Restarting
 			9 : Running create a-0 create a-1
 			9 0@1 Complete, 1@2 Running: Running
-			9 0@1 Running, 1@2 Failed: Failed store no step is left, FailGroup: Job a-1 failed: Because:
+			9 0@1 Running, 1@2 Failed: Failed store no step is left, FailGroup: Job a-1 failed: Because
 			9 0@1 Running, 1@2 Failed: Failed delete a-0
 			9 0@1 FailureTarget, 1@2 Failed: Failed
 			9 : Failed`},
-		{`{rules: [{steps: [{action: Leave}]}]}`, `0 0 Failed, 1 Running: Running store Leave: Job a-0 failed: Because:
+		{`{rules: [{steps: [{action: Leave}]}]}`, `0 0 Failed, 1 Running: Running store Leave: Job a-0 failed: Because
 			0 1 Running: Running
 			0 0 Failed, 1 Complete: Failed store members left failed: 1
 			0 0 Failed, 1 Complete: Failed`},
+		{`{rules: [{onClasses: [Infra], steps: [{action: RestartMember}]}]}`, `0 0 Failed Infra: Restarting store RestartMember: Job a-0 failed: Because
+			0 0@1 Failed Other: Failed store no rule matches, FailGroup: Job a-0 failed: Because`},
 		{`{}`, `0 0 Complete, 1 Running: Running
 			0 0 Complete, 1 Complete: Complete store
 			0 0 Complete: Complete`},
-		{`{rules: [{steps: [{action: CompleteGroup}]}]}`, `0 0 Failed, 1 Running: Complete store CompleteGroup: Job a-0 failed: Because:
+		{`{rules: [{steps: [{action: CompleteGroup}]}]}`, `0 0 Failed, 1 Running: Complete store CompleteGroup: Job a-0 failed: Because
 			0 0 Failed, 1 Running: Complete delete a-1`},
-		{`{rules: [{steps: [{action: SuspendGroup, backoff: {}}]}]}`, `0 0 Failed: Suspended store SuspendGroup: Job a-0 failed: Because:
+		{`{rules: [{steps: [{action: SuspendGroup, backoff: {}}]}]}`, `0 0 Failed: Suspended store SuspendGroup: Job a-0 failed: Because
 			1 0 Failed: Suspended delete a-0 wait 9s
 			1 : Suspended wait 9s
 			10 : Running store

@@ -101,11 +101,11 @@ func textOf(p group.Plan) string {
 // The ends of a group.
 func TestDecide_ends(t *testing.T) {
 	for _, tc := range []struct{ policy, jobs, want string }{
-		{`{}`, "0 Failed/X, 1 Running", "Failed: no step is left, FailGroup: Job g-a-0 failed: X: , remove g-a-1"},
+		{`{}`, "0 Failed/X, 1 Running", "Failed: no rule matches, FailGroup: Job g-a-0 failed: X, remove g-a-1"},
 		{`{rules: [{steps: [{action: Leave}]}]}`, "0 Failed/X, 1 Complete", "Failed: members left failed: 1, "},
-		{`{rules: [{steps: [{action: CompleteGroup}]}]}`, "0 Failed/X, 1 Running", "Complete: CompleteGroup: Job g-a-0 failed: X: , remove g-a-1"},
+		{`{rules: [{steps: [{action: CompleteGroup}]}]}`, "0 Failed/X, 1 Running", "Complete: CompleteGroup: Job g-a-0 failed: X, remove g-a-1"},
 		{`{rules: [{templates: [b], steps: [{action: Leave}]}]}`, "", `Failed: spec.failurePolicy.rules[0].templates[0]: Not found: "b", `},
-		{`{rules: [{steps: [{action: SuspendGroup, backoff: {}}]}]}`, "0 Failed/X, 1 Running", "Suspended: SuspendGroup: Job g-a-0 failed: X: , remove g-a-0 g-a-1"},
+		{`{rules: [{steps: [{action: SuspendGroup, backoff: {}}]}]}`, "0 Failed/X, 1 Running", "Suspended: SuspendGroup: Job g-a-0 failed: X, remove g-a-0 g-a-1"},
 	} {
 		g := newGroup(2, tc.policy)
 		g.Status, _, _ = g.plan(newJobs(tc.jobs), noon)
