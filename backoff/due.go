@@ -16,7 +16,8 @@ type Due struct {
 
 // Due returns which of the pending indexes may get a pod: those whose delay is over. Pending
 // indexes are not done and have no pod. failures has the record of each index that has failed; the
-// others have no delay.
+// others have no delay. The Job controller considers only the lowest pending indexes, as many as it
+// may create pods for.
 func (p Policy) Due(pending indexset.Set, failures map[int32]Record, now time.Time) Due {
 	var waiting indexset.Builder
 	var next time.Duration

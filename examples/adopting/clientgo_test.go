@@ -17,9 +17,7 @@ func TestClientGo(t *testing.T) {
 	for seed := range uint64(60) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			runUnderFaults(t, seed, func(t *testing.T, ctx context.Context, s *kube.Server) error {
-				config := s.Config()
-				config.QPS = -1
-				client, err := kubernetes.NewForConfig(config)
+				client, err := kubernetes.NewForConfig(s.Config())
 				if err != nil {
 					return err
 				}

@@ -38,8 +38,8 @@ type Config struct {
 	// drawn and together use all features of Jobs. Every fourth schedule has two Jobs, the
 	// others one.
 	Jobs func(seed uint64) []*batchv1.Job
-	// Requests are additional requests, one for each object, with which Reconcile is called
-	// before it is called for a Job.
+	// Requests are additional requests with which Reconcile is called before it is called for a
+	// Job, in the form namespace/name. By default Jobs are in the namespaces default and other.
 	Requests []string
 	// Rules holds the settings of the controller that the referee needs.
 	Rules referee.Rules
