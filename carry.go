@@ -135,10 +135,12 @@ func (s *sync) askClaims() (batch []*exchange) {
 // handleClaims decides again without the pods that could not be adopted because they are gone: they
 // must not be counted.
 func (s *sync) handleClaims(batch []*exchange) step {
+	claims, missed := s.claims, map[types.UID]bool{}
 	s.claims, s.claimed, s.adopted = nil, true, map[types.UID]string{}
-	missed := map[types.UID]bool{}
-	for _, x := range batch {
+	for i, x := range batch {
 		switch pod := x.meta(); {
+		case claims[i].Relation == tracking.Releasable && apierrors.IsInvalid(x.err):
+			continue // as in Kubernetes: the pod was released already, or another one has its name now
 		case !x.adopts:
 		case x.effect() == missing:
 			missed[x.UID] = true

@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	. "github.com/jobfate/jobfate/internal/podtest"
@@ -160,6 +161,22 @@ func TestClaim_fails(t *testing.T) {
 		}))
 		if last := asked[len(asked)-1]; last != "patch pod train-a" || !apierrors.IsConflict(m.Result().Err) {
 			t.Errorf("requests %v, error %v; want none after the claim, and the conflict", asked, m.Result().Err)
+		}
+	}
+}
+
+// A release that the API server calls invalid counts as done, as in Kubernetes: the pod has lost the owner reference, or
+// another pod has its name. An adoption that is invalid fails.
+func TestClaim_isInvalid(t *testing.T) {
+	job := train(1)
+	released, invalid := func(p *corev1.Pod) { p.Labels = nil }, apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "train-a", nil)
+	for want, relation := range map[string]func(*corev1.Pod){"patch the status": released, "patch pod train-a": Ownerless} {
+		m, s := newMachine(), &server{job: job}
+		asked := run(t, m, fresh(job, podOf(job, "a", "11", relation)), s.except(PatchPod, func(Request) (runtime.Object, error) {
+			return nil, invalid
+		}))
+		if goesOn := want == "patch the status"; asked[len(asked)-1] != want || goesOn != (m.Result().Err == nil) {
+			t.Errorf("requests %v, error %v; want %s as the last request", asked, m.Result().Err, want)
 		}
 	}
 }

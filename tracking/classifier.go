@@ -67,7 +67,7 @@ type Classifier struct {
 // identity holds the fields of a Job that decide which pods belong to it, besides the selector.
 type identity struct {
 	uid                types.UID
-	namespace          string
+	namespace, name    string
 	deleting, finished bool
 }
 
@@ -98,7 +98,7 @@ func ClassifierOf(job *batchv1.Job, k Keys, o Options) (c Classifier, err error)
 		CountRestarts: spec.Template.Spec.RestartPolicy == corev1.RestartPolicyOnFailure,
 		Policy:        policy,
 		Uncounted:     readUncounted(job.Status.UncountedTerminatedPods),
-		job:           identity{job.UID, job.Namespace, job.DeletionTimestamp != nil, lifecycle.Finished(job) != nil},
+		job:           identity{job.UID, job.Namespace, job.Name, job.DeletionTimestamp != nil, lifecycle.Finished(job) != nil},
 		from:          origin{spec.Selector, spec.PodFailurePolicy, o},
 	}
 	if k != (Keys{}) {

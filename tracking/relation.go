@@ -54,7 +54,7 @@ func (c *Classifier) Relation(pod *corev1.Pod) Relation {
 	}
 	ref, selected := metav1.GetControllerOfNoCopy(pod), c.Selects(pod.Labels)
 	switch {
-	case ref != nil && ref.UID != c.job.uid:
+	case ref != nil && (ref.UID != c.job.uid || ref.Name != c.job.name):
 		return Foreign
 	case ref != nil && selected:
 		return Owned

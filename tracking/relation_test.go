@@ -42,6 +42,7 @@ func TestRelation(t *testing.T) {
 		{"the controller reference decides, not the first reference", nil, []Edit{ControlledBy("job-uid")}, tracking.Owned},
 		{"k#124798: another owner", nil, []Edit{ControlledBy("other")}, tracking.Foreign},
 		{"an earlier Job of the same name", nil, []Edit{ControlledBy("job-uid-before")}, tracking.Foreign},
+		{"the UID of the Job, but another name", nil, []Edit{func(pod *corev1.Pod) { pod.OwnerReferences[0].Name = "x" }}, tracking.Foreign},
 		{"another namespace", nil, []Edit{func(pod *corev1.Pod) { pod.Namespace = "other" }}, tracking.Foreign},
 		{"controlled, but its label was changed", nil, []Edit{Label("app", "x")}, tracking.Releasable},
 		{"a finished Job releases nothing: garbage collection needs the owner reference", finishedJob, []Edit{Label("app", "x")}, tracking.Orphaned},
@@ -104,10 +105,10 @@ func TestSelects(t *testing.T) {
 
 // slowRelation is a slow and obvious implementation of Relation.
 func slowRelation(job *batchv1.Job, pod *corev1.Pod) tracking.Relation {
-	var controllers []types.UID
+	var controllers []string
 	for _, ref := range pod.OwnerReferences {
 		if ref.Controller != nil && *ref.Controller {
-			controllers = append(controllers, ref.UID)
+			controllers = append(controllers, ref.Name+" "+string(ref.UID))
 		}
 	}
 	hasSelector := job.Spec.Selector != nil
@@ -120,7 +121,7 @@ func slowRelation(job *batchv1.Job, pod *corev1.Pod) tracking.Relation {
 	switch {
 	case job.Namespace != pod.Namespace:
 		return tracking.Foreign
-	case len(controllers) > 0 && controllers[0] != job.UID:
+	case len(controllers) > 0 && controllers[0] != job.Name+" "+string(job.UID):
 		return tracking.Foreign
 	case len(controllers) > 0 && (selected || !hasSelector):
 		return tracking.Owned
@@ -164,7 +165,8 @@ func TestRandom_relation(t *testing.T) {
 		}
 		pod.OwnerReferences = nil
 		for range rapid.IntRange(0, 2).Draw(t, "references") {
-			ref := metav1.OwnerReference{UID: rapid.SampledFrom([]types.UID{"job-uid", "job-uid", "other"}).Draw(t, "owner")}
+			ref := metav1.OwnerReference{Name: rapid.SampledFrom([]string{"job", "job", "other"}).Draw(t, "name"),
+				UID: rapid.SampledFrom([]types.UID{"job-uid", "job-uid", "other"}).Draw(t, "owner")}
 			if flip.Draw(t, "controller set") {
 				ref.Controller = PtrTo(rapid.IntRange(0, 2).Draw(t, "controller") > 0)
 			}

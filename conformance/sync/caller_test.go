@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -157,8 +156,8 @@ func (c *caller) patch(r jobfate.Request) (runtime.Object, error) {
 		c.out.Freed = append(c.out.Freed, r.Name)
 		return pod, nil
 	}
-	err := c.call(real.Call{Kind: kind, Pod: r.Name, Patch: r.Patch, Err: fail[r.Name]})
-	failed := err != nil && !apierrors.IsNotFound(err)
+	w := real.Call{Kind: kind, Pod: r.Name, Patch: r.Patch, Err: fail[r.Name]}
+	err, failed := c.call(w), newCall(w).failed()
 	switch {
 	case kind == real.Strip && !failed:
 		c.gone = append(c.gone, r.UID)

@@ -170,10 +170,9 @@ func (r *run) sync() {
 func (r *run) free() {
 	finished := isFinished(r.in.Job)
 	for _, pod := range r.in.Pods {
-		owner := controllerOf(pod)
 		switch {
-		case owner == nil && selects(r.in.Job, pod) && (finished || r.in.Job.DeletionTimestamp != nil || pod.DeletionTimestamp != nil):
-		case owner != nil && owner.UID == r.in.Job.UID && finished && !(selects(r.in.Job, pod) && slices.Contains(r.in.Stripped, pod.UID)):
+		case controllerOf(pod) == nil && selects(r.in.Job, pod) && (finished || r.in.Job.DeletionTimestamp != nil || pod.DeletionTimestamp != nil):
+		case controls(r.in.Job, pod) && finished && !(selects(r.in.Job, pod) && slices.Contains(r.in.Stripped, pod.UID)):
 		default:
 			continue
 		}

@@ -223,6 +223,10 @@ func divergent() []divergence {
 			trial: newTrial(size(3, 3), func(c *trial) { c.fail.Create = map[int]error{1: real.ErrInternal} }),
 		},
 		{
+			name:  "terminating-namespace",
+			trial: newTrial(size(3, 3), func(c *trial) { c.fail.Create = refusedFrom(0) }),
+		},
+		{
 			name: "settle-metric",
 			trial: newTrial(pod("a", corev1.PodFailed), pod("b", corev1.PodFailed),
 				func(c *trial) { c.fail.Strip = map[string]error{"b": real.ErrInternal} }),

@@ -2,6 +2,7 @@ package sync
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -60,6 +61,7 @@ func drawTrial(t *rapid.T) *trial {
 		avoidEnd(t, s)
 	}
 	drawUndefaulted(t, &s.Job.Spec)
+	drawNames(t, s)
 	drawTimes(t, s)
 	drawConditions(t, s)
 	drawRareStatus(t, s)
@@ -112,6 +114,31 @@ func drawUndefaulted(t *rapid.T, spec *batchv1.JobSpec) {
 	}
 	if *spec.CompletionMode == batchv1.NonIndexedCompletion {
 		spec.CompletionMode = nil
+	}
+}
+
+// drawNames draws a long name of the Job, a pod whose controller has another name and the UID of the Job, and a template
+// with what the controller adds to it.
+func drawNames(t *rapid.T, s *jobfate.Snapshot) {
+	if chance(t, 4, "long name") {
+		s.Job.Name = strings.Repeat("long.name-", 7)[:rapid.IntRange(50, 63).Draw(t, "length")]
+		for _, pod := range s.Pods {
+			for i := range pod.OwnerReferences {
+				pod.OwnerReferences[i].Name = s.Job.Name
+			}
+		}
+	}
+	if len(s.Pods) > 0 && chance(t, 4, "other controller") {
+		pod := s.Pods[rapid.IntRange(0, len(s.Pods)-1).Draw(t, "pod")]
+		for i := range pod.OwnerReferences {
+			pod.OwnerReferences[i].Name = "other"
+		}
+	}
+	if chance(t, 4, "keys in the template") {
+		template := &s.Job.Spec.Template
+		template.Finalizers = append(template.Finalizers, builtin.WithDefaults().Finalizer)
+		template.Labels[batchv1.JobCompletionIndexAnnotation] = "7"
+		template.Annotations = map[string]string{batchv1.JobCompletionIndexAnnotation: "7", batchv1.JobIndexFailureCountAnnotation: "7"}
 	}
 }
 
@@ -203,7 +230,7 @@ func drawSettings(t *rapid.T, c *trial) {
 // drawFaults draws the writes that fail. In a trial with faults, each kind of write has faults with
 // a probability of one in three, and then half of its writes fail.
 func drawFaults(t *rapid.T, c *trial) {
-	errs := []error{real.ErrInternal, real.ErrNotFound, real.ErrConflict}
+	errs := []error{real.ErrInternal, real.ErrNotFound, real.ErrConflict, real.ErrInvalid}
 	pods := func(kind string) map[string]error {
 		if !chance(t, 33, kind+" fails") {
 			return nil
@@ -231,9 +258,21 @@ func drawFaults(t *rapid.T, c *trial) {
 		Strip:         pods("removal"),
 		Status:        ordinals("status", 1, real.ErrInternal, real.ErrConflict),
 	}
+	if chance(t, 5, "namespace ends") {
+		c.fail.Create = refusedFrom(rapid.IntRange(0, 4).Draw(t, "refused from"))
+	}
 	if chance(t, 5, "live read fails") {
 		c.fail.Get = real.ErrInternal
 	}
+}
+
+// refusedFrom returns faults of a namespace that ends: it refuses the n-th and all later creations.
+func refusedFrom(n int) map[int]error {
+	all := map[int]error{}
+	for ; n < 20; n++ {
+		all[n] = real.ErrNamespaceTerminating
+	}
+	return all
 }
 
 // drawImpossible makes a snapshot that the API server never stores.

@@ -329,6 +329,28 @@ func leastDelay(d *dispute) bool {
 	return true
 }
 
+// untilRefused ends the creations with the batch that a terminating namespace refuses. It counts the refused
+// pods of that batch as failed creations, and none as active.
+func untilRefused(d *dispute) bool {
+	o := &d.them.outcome
+	refused := slices.IndexFunc(o.Creations, func(c call) bool { return c.Err == real.ErrNamespaceTerminating.Error() })
+	if refused < 0 {
+		return false
+	}
+	end := 1
+	for end <= refused {
+		end = 2*end + 1 // batches of 1, 2, 4, …
+	}
+	d.each(func(st *batchv1.JobStatus) bool { st.Active -= int32(len(o.Creations) - refused); return true })
+	o.Creations = o.Creations[:min(end, len(o.Creations))]
+	for name := range d.us.out.Metrics { // which names the reason of the creations
+		if strings.HasPrefix(name, "job_pods_creation_total") && strings.Contains(name, `status="failed"`) {
+			d.setMetric(name, float64(len(o.Creations)-refused))
+		}
+	}
+	return true
+}
+
 // creationMetric counts a failed creation only as failed. If the status was not stored, it counts no
 // creation.
 func creationMetric(d *dispute) (changed bool) {

@@ -19,10 +19,12 @@ func selects(job *batchv1.Job, pod *corev1.Pod) bool {
 	return err == nil && selector.Matches(labels.Set(pod.Labels))
 }
 
-func owned(job *batchv1.Job, pod *corev1.Pod) bool {
+func controls(job *batchv1.Job, pod *corev1.Pod) bool {
 	owner := controllerOf(pod)
-	return owner != nil && owner.UID == job.UID && selects(job, pod)
+	return owner != nil && owner.UID == job.UID && owner.Name == job.Name
 }
+
+func owned(job *batchv1.Job, pod *corev1.Pod) bool { return controls(job, pod) && selects(job, pod) }
 
 func adoptable(job *batchv1.Job, pod *corev1.Pod) bool {
 	return controllerOf(pod) == nil && selects(job, pod) && job.DeletionTimestamp == nil && pod.DeletionTimestamp == nil

@@ -47,6 +47,7 @@ var excuses = []excuse{
 	{name: "saturation", output: untilDeadline},
 	{name: "work-left", output: requeueForRest},
 	{name: "creation-metric", output: creationMetric},
+	{name: "terminating-namespace", output: untilRefused},
 	{name: "settle-metric", output: settleMetric},
 	{name: "early-events", output: earlyEvents},
 	{name: "stale-job", output: requeueUntilObserved},

@@ -50,8 +50,10 @@ type call struct {
 }
 
 // failed reports whether the call failed. A call for a pod that is already gone has reached its
-// goal.
-func (c call) failed() bool { return c.Err != "" && !c.gone() }
+// goal, and so has a release that is invalid.
+func (c call) failed() bool {
+	return c.Err != "" && !c.gone() && !(c.Kind == real.Release && c.Err == real.ErrInvalid.Error())
+}
 
 // gone reports whether the pod of the call was already gone.
 func (c call) gone() bool { return strings.Contains(c.Err, "not found") }
