@@ -98,7 +98,8 @@ func ClassifierOf(job *batchv1.Job, k Keys, o Options) (c Classifier, err error)
 		CountRestarts: spec.Template.Spec.RestartPolicy == corev1.RestartPolicyOnFailure,
 		Policy:        policy,
 		Uncounted:     readUncounted(job.Status.UncountedTerminatedPods),
-		job:           identity{job.UID, job.Namespace, job.Name, job.DeletionTimestamp != nil, lifecycle.Finished(job) != nil},
+		job: identity{job.UID, job.Namespace, job.Name, job.DeletionTimestamp != nil,
+			lifecycle.Finished(job) != nil},
 		from:          origin{spec.Selector, spec.PodFailurePolicy, o},
 	}
 	if k != (Keys{}) {
