@@ -100,7 +100,7 @@ func ClassifierOf(job *batchv1.Job, k Keys, o Options) (c Classifier, err error)
 		Uncounted:     readUncounted(job.Status.UncountedTerminatedPods),
 		job: identity{job.UID, job.Namespace, job.Name, job.DeletionTimestamp != nil,
 			lifecycle.Finished(job) != nil},
-		from:          origin{spec.Selector, spec.PodFailurePolicy, o},
+		from: origin{spec.Selector, spec.PodFailurePolicy, o},
 	}
 	if k != (Keys{}) {
 		own := k.WithDefaults()
