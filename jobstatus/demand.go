@@ -74,7 +74,11 @@ func DemandOf(job *batchv1.Job, pods []*corev1.Pod, of ...tracking.Keys) Demand 
 	if job == nil {
 		return Demand{}
 	}
-	s := newSupply(job, pods, keysOf(of))
+	var names tracking.Keys
+	if len(of) > 0 {
+		names = of[0]
+	}
+	s := newSupply(job, pods, names)
 	most := s.mostCreated()
 	least := min(s.leastCreated(), most) // a status may contradict its spec
 	d := Demand{

@@ -1,4 +1,4 @@
-// Package jobstatus reads the status of a Job, and counts its pods.
+// Package jobstatus reads the status of a Job.
 //
 // [OutcomeOf] returns the outcome of a Job from its conditions. A condition counts only if
 // its status is True. A Job ends in two steps. First it is decided: an interim condition,
@@ -9,6 +9,5 @@
 // [DemandOf] are for queues that reserve resources for a Job: they return the pods that it
 // holds and may still need. [ExpiresAt] returns when a Job may be deleted.
 //
-// [Count] returns the status that counts the pods that have finished (see package tracking).
 // [Patch] makes the patch that writes a status, and [Equal] compares two statuses.
 package jobstatus

@@ -15,19 +15,9 @@ import (
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/indexset"
-	"github.com/jobfate/jobfate/internal/census"
 	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/tracking"
 )
-
-// accountOf returns the next step of counting for all pods of a Job, none of whose indexes is done.
-func accountOf(c tracking.Classifier, in tracking.AccountInputs, pods ...*corev1.Pod) tracking.Account {
-	owned := census.New(&c, len(pods))
-	for _, pod := range pods {
-		owned.Add(pod, false)
-	}
-	return owned.Account(in)
-}
 
 // summary returns an account in one line.
 func summary(a tracking.Account) string {
@@ -145,7 +135,7 @@ func TestKEP2307_account(t *testing.T) {
 		},
 	} {
 		tc.classifier.Uncounted = tracking.ReadUncounted(tc.lists)
-		Same(t, tc.sentence, summary(accountOf(tc.classifier, tc.inputs, tc.pods...)), tc.want)
+		Same(t, tc.sentence, summary(tracking.AccountOf(tc.classifier, tc.inputs, tc.pods...)), tc.want)
 	}
 }
 
@@ -178,13 +168,13 @@ func TestLesson_k104666_cap499_500_501(t *testing.T) {
 		for i := range tc.pods {
 			pods = append(pods, Pod(fmt.Sprintf("uid-%03d", i), Failed))
 		}
-		a := accountOf(tracking.Classifier{}, tracking.AccountInputs{}, pods...)
+		a := tracking.AccountOf(tracking.Classifier{}, tracking.AccountInputs{}, pods...)
 		if len(a.Strip) != tc.first || len(a.Lists.Failed) != tc.first || a.Recorded != tc.first || a.Full != tc.full {
 			t.Errorf("%d pods: %d stripped, %d listed, %d recorded, full %v, want %d of each, full %v",
 				tc.pods, len(a.Strip), len(a.Lists.Failed), a.Recorded, a.Full, tc.first, tc.full)
 		}
 		// No removal succeeds: no UID leaves the lists, and none is added to full lists.
-		again := accountOf(tracking.Classifier{Uncounted: tracking.ReadUncounted(a.Lists)}, tracking.AccountInputs{}, pods...)
+		again := tracking.AccountOf(tracking.Classifier{Uncounted: tracking.ReadUncounted(a.Lists)}, tracking.AccountInputs{}, pods...)
 		Same(t, "lists after removals failed", again.Lists, a.Lists)
 		Same(t, "offered again", UIDsOf(again.Strip), a.Lists.Failed)
 		Same(t, "full again", again.Full, tc.pods > tc.first)
@@ -192,7 +182,7 @@ func TestLesson_k104666_cap499_500_501(t *testing.T) {
 		for _, pod := range pods[:tc.first] {
 			Released(pod)
 		}
-		last := accountOf(tracking.Classifier{Uncounted: tracking.ReadUncounted(a.Lists)}, tracking.AccountInputs{}, pods...)
+		last := tracking.AccountOf(tracking.Classifier{Uncounted: tracking.ReadUncounted(a.Lists)}, tracking.AccountInputs{}, pods...)
 		Same(t, "counted", int(last.Failed), tc.first)
 		Same(t, "left", len(last.Strip), tc.pods-tc.first)
 	}
@@ -211,7 +201,7 @@ func TestLesson_k104666_listsStayUnder20kB(t *testing.T) {
 func TestLesson_k108645_k109429_k141329_removalsAreRetried(t *testing.T) {
 	owned := Pod("owned")
 	for range 3 {
-		Same(t, "strip", UIDsOf(accountOf(tracking.Classifier{}, tracking.AccountInputs{Deleting: true}, owned).Strip), UIDs("owned"))
+		Same(t, "strip", UIDsOf(tracking.AccountOf(tracking.Classifier{}, tracking.AccountInputs{Deleting: true}, owned).Strip), UIDs("owned"))
 	}
 }
 
@@ -221,10 +211,10 @@ func TestLesson_k115844_k125695_lateExit0(t *testing.T) {
 	for _, failedOnly := range []bool{false, true} {
 		classifier := tracking.Classifier{ReplaceFailedOnly: failedOnly}
 		pod := Pod("p", Deleted)
-		a := accountOf(classifier, tracking.AccountInputs{}, pod)
+		a := tracking.AccountOf(classifier, tracking.AccountInputs{}, pod)
 		classifier.Uncounted = tracking.ReadUncounted(a.Lists)
 		Succeeded(pod) // before its finalizer could be removed
-		a = accountOf(classifier, tracking.AccountInputs{}, pod)
+		a = tracking.AccountOf(classifier, tracking.AccountInputs{}, pod)
 		want := Lists(nil, UIDs("p"))
 		if failedOnly {
 			want = Lists(UIDs("p"), nil)
@@ -255,10 +245,10 @@ func TestKEP3850_oneFailedPodWaits(t *testing.T) {
 		{"the replacement exists", []*corev1.Pod{Pod("a", at(0), Index("0")), Pod("r", Index("0"))}, UIDs("a")},
 		{"another index has an active pod", []*corev1.Pod{Pod("a", at(0), Index("0")), Pod("r", Index("1"))}, nil},
 	} {
-		Same(t, tc.reason, UIDsOf(accountOf(classifier, tracking.AccountInputs{}, tc.pods...).Strip), tc.strip)
+		Same(t, tc.reason, UIDsOf(tracking.AccountOf(classifier, tracking.AccountInputs{}, tc.pods...).Strip), tc.strip)
 	}
 	classifier.Limit = backoff.Limit{}
-	Same(t, "without a limit per index", UIDsOf(accountOf(classifier, tracking.AccountInputs{}, Pod("a", at(0), Index("0"))).Strip), UIDs("a"))
+	Same(t, "without a limit per index", UIDsOf(tracking.AccountOf(classifier, tracking.AccountInputs{}, Pod("a", at(0), Index("0"))).Strip), UIDs("a"))
 }
 
 func policy() *failurepolicy.Spec { return failurepolicy.FromAPI(ExitCodePolicy()) }

@@ -76,9 +76,9 @@ func TestClassifiesAs(t *testing.T) {
 		{"another UID", func(in *input) { in.job.UID = "other" }, false},
 		{"another namespace", func(in *input) { in.job.Namespace = "other" }, false},
 		{"deleted", func(in *input) { in.job.DeletionTimestamp = &metav1.Time{} }, false},
-		{"finished", func(in *input) { TrueConditions(batchv1.JobComplete)(in.job) }, false},
+		{"finished", func(in *input) { has(batchv1.JobComplete)(in.job) }, false},
 		{"another selector", func(in *input) { in.job.Spec.Selector.MatchLabels["app"] = "other" }, false},
-		{"another policy of the Job", func(in *input) { ExitRule(batchv1.PodFailurePolicyActionFailIndex, 9)(in.job) }, false},
+		{"another policy of the Job", func(in *input) { rule(batchv1.PodFailurePolicyActionFailIndex, 9)(in.job) }, false},
 		{"another policy of the controller", func(in *input) { in.options.FailurePolicy = code(2, "") }, false},
 		{"other names in that policy", func(in *input) { in.options.FailurePolicy = code(1, "New") }, false},
 		{"no policy of the controller", func(in *input) { in.options.FailurePolicy = nil }, false},
@@ -88,9 +88,9 @@ func TestClassifiesAs(t *testing.T) {
 	} {
 		of := func(change func(*input)) *tracking.Classifier {
 			in := input{job: Job(), options: tracking.Options{FailurePolicy: code(1, ""), RuleNames: []string{"A"}}}
-			IndexedJob(3)(in.job)
-			LimitPerIndex(1)(in.job)
-			ExitRule(batchv1.PodFailurePolicyActionFailIndex, 1)(in.job)
+			indexed(3)(in.job)
+			perIndex(1)(in.job)
+			rule(batchv1.PodFailurePolicyActionFailIndex, 1)(in.job)
 			change(&in)
 			c, err := tracking.ClassifierOf(in.job, in.keys, in.options)
 			if err != nil {
@@ -209,6 +209,6 @@ func TestClassifierOf_uncounted(t *testing.T) {
 	}
 	Same(t, "succeeded", c.Uncounted.Succeeded, UIDs("a"))
 	Same(t, "failed", c.Uncounted.Failed, UIDs("b"))
-	a := accountOf(c, tracking.AccountInputs{}, Pod("a", Succeeded, Index("0")), Pod("b", Failed, Index("1")))
+	a := tracking.AccountOf(c, tracking.AccountInputs{}, Pod("a", Succeeded, Index("0")), Pod("b", Failed, Index("1")))
 	Same(t, "recorded of listed pods", a.Recorded, 0)
 }

@@ -73,9 +73,9 @@ func TestFrees(t *testing.T) {
 		{"KEP-2307 § Deleted Jobs: the Job doesn't exist", tracking.Controller{}, Pod("a"), nil, true},
 		{"nothing to remove", tracking.Controller{}, Pod("a", Released), nil, false},
 		{"the Job runs, and the pod must be counted", tracking.Controller{}, Pod("a"), job(), false},
-		{"the Job is ending, and the pod must be counted", tracking.Controller{}, Pod("a"), job(TrueConditions(batchv1.JobFailureTarget)), false},
-		{"the Job is complete", tracking.Controller{}, Pod("a"), job(TrueConditions(batchv1.JobComplete)), true},
-		{"the Job has failed", tracking.Controller{}, Pod("a"), job(TrueConditions(batchv1.JobFailed)), true},
+		{"the Job is ending, and the pod must be counted", tracking.Controller{}, Pod("a"), job(has(batchv1.JobFailureTarget)), false},
+		{"the Job is complete", tracking.Controller{}, Pod("a"), job(has(batchv1.JobComplete)), true},
+		{"the Job has failed", tracking.Controller{}, Pod("a"), job(has(batchv1.JobFailed)), true},
 		{"a new Job has the same name", tracking.Controller{}, Pod("a"), job(another), true},
 		{"garbage collection removed the reference", tracking.Controller{}, Pod("a", Ownerless), nil, true},
 		{"an orphan, although a Job exists", tracking.Controller{}, Pod("a", Ownerless), job(), true},
@@ -83,9 +83,9 @@ func TestFrees(t *testing.T) {
 		{"k#124798: another Job kind controls it", tracking.Controller{}, Pod("a", reference("example.com/v1", "Job")), nil, false},
 		{"the caller's own kind", tracking.Controller{Kind: run}, Pod("a", reference("example.com/v1", "Run")), nil, true},
 		{"a batch Job is not the caller's kind", tracking.Controller{Kind: run}, Pod("a"), nil, false},
-		{"finished, but managed by another controller", tracking.Controller{}, Pod("a"), job(TrueConditions(batchv1.JobFailed), managedBy("example.com/queue")), false},
-		{"finished and managed by the caller", tracking.Controller{Name: "example.com/queue"}, Pod("a"), job(TrueConditions(batchv1.JobFailed), managedBy("example.com/queue")), true},
-		{"finished and managed by the built-in controller", tracking.Controller{Name: "example.com/queue"}, Pod("a"), job(TrueConditions(batchv1.JobFailed)), false},
+		{"finished, but managed by another controller", tracking.Controller{}, Pod("a"), job(has(batchv1.JobFailed), managedBy("example.com/queue")), false},
+		{"finished and managed by the caller", tracking.Controller{Name: "example.com/queue"}, Pod("a"), job(has(batchv1.JobFailed), managedBy("example.com/queue")), true},
+		{"finished and managed by the built-in controller", tracking.Controller{Name: "example.com/queue"}, Pod("a"), job(has(batchv1.JobFailed)), false},
 	} {
 		Same(t, tc.reason+": Frees", tc.controller.Frees(tc.pod, tc.job), tc.want)
 	}

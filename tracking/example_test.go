@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/backoff"
-	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -30,7 +29,7 @@ func Example() {
 	pods := []*corev1.Pod{pod("anna", corev1.PodSucceeded), pod("bert", corev1.PodFailed), pod("cleo", corev1.PodRunning)}
 
 	// 1. The UIDs of finished pods are added to the lists.
-	counted := jobstatus.Count(job, pods, keys)
+	counted := keys.Count(job, pods)
 
 	// 2. The status is stored.
 	st := counted.Status

@@ -16,8 +16,8 @@ import (
 
 	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/indexset"
+	"github.com/jobfate/jobfate/internal/fuzztest"
 	. "github.com/jobfate/jobfate/internal/podtest"
-	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -92,7 +92,7 @@ func listsOf(st *batchv1.JobStatus) (succeeded, failed []types.UID) {
 // pods lose their finalizer.
 func countHolds(t rapid.TB, job *batchv1.Job, pods []*corev1.Pod, gone uint64) {
 	t.Helper()
-	s, counted := state(job, pods), jobstatus.Count(job, pods)
+	s, counted := state(job, pods), names.Count(job, pods)
 	strip := counted.Strip
 	for i, pod := range strip {
 		if !slices.Contains(s.owned, pod) || !hasFinalizer(pod) || slices.Contains(strip[:i], pod) {
@@ -113,7 +113,7 @@ func countHolds(t rapid.TB, job *batchv1.Job, pods []*corev1.Pod, gone uint64) {
 	s.stripHolds(t, counted)
 	restartHolds(t, s, counted, gone)
 	slices.Reverse(s.owned)
-	again := jobstatus.Count(job, s.owned)
+	again := names.Count(job, s.owned)
 	Same(t, "status, pods in another order", again.Status, counted.Status)
 	Same(t, "Strip, pods in another order", again.Strip, strip)
 }
@@ -121,7 +121,7 @@ func countHolds(t rapid.TB, job *batchv1.Job, pods []*corev1.Pod, gone uint64) {
 // recordsHold: "A UID is never added to a list twice, and it leaves the list only after the
 // finalizer of its pod is removed." "A UID that a list holds as failed remains failed, whatever
 // phase the pod shows later, so no pod is counted twice."
-func recordsHold(t rapid.TB, s stated, counted jobstatus.Counted) {
+func recordsHold(t rapid.TB, s stated, counted tracking.Counted) {
 	t.Helper()
 	wasSucceeded, wasFailed := listsOf(&s.job.Status)
 	succeeded, failed := listsOf(counted.Status)
@@ -165,7 +165,7 @@ func recordsHold(t rapid.TB, s stated, counted jobstatus.Counted) {
 
 // stripHolds: a pod loses its finalizer only when it is recorded or needs no record, and each
 // pod that counts is recorded at once, if nothing holds it back.
-func (s stated) stripHolds(t rapid.TB, counted jobstatus.Counted) {
+func (s stated) stripHolds(t rapid.TB, counted tracking.Counted) {
 	t.Helper()
 	spec := &s.job.Spec
 	fails := isTrue(s.job, batchv1.JobFailureTarget)
@@ -199,7 +199,7 @@ func (s stated) stripHolds(t rapid.TB, counted jobstatus.Counted) {
 }
 
 // restartHolds: "A controller may stop between any two steps and start again with step 1."
-func restartHolds(t rapid.TB, s stated, counted jobstatus.Counted, gone uint64) {
+func restartHolds(t rapid.TB, s stated, counted tracking.Counted, gone uint64) {
 	t.Helper()
 	Same(t, "settled with none", counted.Settle(), counted.Status)
 	if counted.Full {
@@ -207,7 +207,7 @@ func restartHolds(t rapid.TB, s stated, counted jobstatus.Counted, gone uint64) 
 	}
 	stored := s.job.DeepCopy()
 	stored.Status = *counted.Status.DeepCopy()
-	again := jobstatus.Count(stored, s.owned)
+	again := names.Count(stored, s.owned)
 	Same(t, "status, once it is stored", again.Status, counted.Status)
 	Same(t, "Strip, once the status is stored", again.Strip, counted.Strip)
 
@@ -220,7 +220,7 @@ func restartHolds(t rapid.TB, s stated, counted jobstatus.Counted, gone uint64) 
 			left[i].Finalizers = nil
 		}
 	}
-	Same(t, "status, once finalizers are removed", counted.Settle(uids...), jobstatus.Count(stored, left).Status)
+	Same(t, "status, once finalizers are removed", counted.Settle(uids...), names.Count(stored, left).Status)
 }
 
 // merged applies the changes of a Transition to copies of its Job and pods. A transition sets or
@@ -327,20 +327,20 @@ func drawTracked(t *rapid.T) (*batchv1.Job, []*corev1.Pod) {
 	}
 	job := Job()
 	if some("indexed") {
-		IndexedJob(rapid.Int32Range(0, 3).Draw(t, "completions"))(job)
+		indexed(rapid.Int32Range(0, 3).Draw(t, "completions"))(job)
 		job.Status.CompletedIndexes = rapid.SampledFrom([]string{"", "0", "1,2", "x,0"}).Draw(t, "completed")
 		if some("per index") {
-			LimitPerIndex(rapid.Int32Range(0, 1).Draw(t, "limit"))(job)
+			perIndex(rapid.Int32Range(0, 1).Draw(t, "limit"))(job)
 		}
 	}
 	for _, action := range []batchv1.PodFailurePolicyAction{"Ignore", "FailJob", "FailIndex"} {
 		if few(string(action)) {
-			ExitRule(action, rapid.Int32Range(1, 2).Draw(t, "code"))(job)
+			rule(action, rapid.Int32Range(1, 2).Draw(t, "code"))(job)
 		}
 	}
 	for _, kind := range []batchv1.JobConditionType{"SuccessCriteriaMet", "FailureTarget", "Complete"} {
 		if few(string(kind)) {
-			TrueConditions(kind)(job)
+			has(kind)(job)
 		}
 	}
 	if few("only failed pods are replaced") {
@@ -356,7 +356,7 @@ func drawTracked(t *rapid.T) (*batchv1.Job, []*corev1.Pod) {
 		job.Annotations = map[string]string{batchv1.JobTrackingFinalizer: ""}
 	}
 	if rapid.IntRange(0, 2).Draw(t, "lists") == 0 {
-		UncountedLists(uids("succeeded"), uids("failed"))(job)
+		uncounted(uids("succeeded"), uids("failed"))(job)
 	}
 	counters := rapid.SampledFrom([]int32{0, 3, math.MaxInt32})
 	job.Status.Succeeded, job.Status.Failed = counters.Draw(t, "succeeded before"), counters.Draw(t, "failed before")
@@ -394,4 +394,8 @@ func FuzzTracking(f *testing.F) {
 			trackingHolds(t, &job, pods, gone)
 		}
 	})
+}
+
+func FuzzCount_stoppedAtAnyPoint(f *testing.F) {
+	f.Fuzz(fuzztest.Target(rapid.MakeFuzz(countIsStopped)))
 }

@@ -26,7 +26,7 @@ func classifierOf(t interface{ Fatalf(string, ...any) }, job *batchv1.Job) *trac
 
 func TestRelation(t *testing.T) {
 	deletedJob := func(job *batchv1.Job) { job.DeletionTimestamp = PtrTo(After(0)) }
-	finishedJob := TrueConditions(batchv1.JobFailed)
+	finishedJob := has(batchv1.JobFailed)
 	notFinishedJob := func(job *batchv1.Job) {
 		job.Status.Conditions = []batchv1.JobCondition{Condition(batchv1.JobFailed, corev1.ConditionFalse), Condition(batchv1.JobFailureTarget, corev1.ConditionTrue)}
 	}
@@ -180,7 +180,7 @@ func TestRandom_relation(t *testing.T) {
 // pod stays orphaned until the removal succeeds.
 func TestLesson_k108645_k109429_k141329_orphansStayOrphanedUntilFreed(t *testing.T) {
 	for name, state := range map[string]func(*batchv1.Job){
-		"finished": TrueConditions(batchv1.JobComplete),
+		"finished": has(batchv1.JobComplete),
 		"deleted":  func(job *batchv1.Job) { job.DeletionTimestamp = PtrTo(After(0)) },
 	} {
 		job := Job()

@@ -5,7 +5,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -22,7 +21,7 @@ type Counted struct {
 }
 
 func count(in JobAndPods) Counted {
-	c := jobstatus.Count(in.Job, in.Pods)
+	c := tracking.Keys{}.Count(in.Job, in.Pods)
 	out := Counted{Status: objectOf(c.Status), Full: c.Full}
 	var gone []types.UID
 	for _, pod := range c.Strip {

@@ -1,4 +1,4 @@
-package jobstatus_test
+package tracking_test
 
 import (
 	"fmt"
@@ -13,11 +13,45 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
-	"github.com/jobfate/jobfate/internal/fuzztest"
 	. "github.com/jobfate/jobfate/internal/podtest"
-	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/tracking"
 )
+
+func indexed(completions int32) func(*batchv1.Job) {
+	return func(job *batchv1.Job) {
+		job.Spec.CompletionMode, job.Spec.Completions = PtrTo(batchv1.IndexedCompletion), &completions
+	}
+}
+
+func perIndex(limit int32) func(*batchv1.Job) {
+	return func(job *batchv1.Job) { job.Spec.BackoffLimitPerIndex = &limit }
+}
+
+func has(types ...batchv1.JobConditionType) func(*batchv1.Job) {
+	return func(job *batchv1.Job) {
+		for _, t := range types {
+			job.Status.Conditions = append(job.Status.Conditions, Condition(t, corev1.ConditionTrue))
+		}
+	}
+}
+
+func uncounted(succeeded, failed []types.UID) func(*batchv1.Job) {
+	return func(job *batchv1.Job) { job.Status.UncountedTerminatedPods = Lists(succeeded, failed) }
+}
+
+// rule adds a rule of the pod failure policy.
+func rule(action batchv1.PodFailurePolicyAction, code int32) func(*batchv1.Job) {
+	return func(job *batchv1.Job) {
+		if job.Spec.PodFailurePolicy == nil {
+			job.Spec.PodFailurePolicy = &batchv1.PodFailurePolicy{}
+		}
+		job.Spec.PodFailurePolicy.Rules = append(job.Spec.PodFailurePolicy.Rules, batchv1.PodFailurePolicyRule{
+			Action: action, OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{
+				Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: []int32{code},
+			},
+		})
+	}
+}
 
 // line returns the fields of a status about counting in one line.
 func line(st *batchv1.JobStatus) string {
@@ -49,50 +83,50 @@ func TestCount(t *testing.T) {
 		{"nothing has finished", nil, []*corev1.Pod{Pod("r")}, "+0 +0 [] []", "", "+0 +0 [] []"},
 		{"finished pods are recorded, then counted", nil, []*corev1.Pod{Pod("s", Succeeded), Pod("f", Failed), Pod("r")},
 			"+0 +0 [s] [f]", "f s", "+1 +1 [] []"},
-		{"a recorded pod that is gone is counted at once", []func(*batchv1.Job){UncountedLists([]types.UID{"gone"}, []types.UID{"f"})}, []*corev1.Pod{Pod("f", Failed)},
+		{"a recorded pod that is gone is counted at once", []func(*batchv1.Job){uncounted([]types.UID{"gone"}, []types.UID{"f"})}, []*corev1.Pod{Pod("f", Failed)},
 			"+1 +0 [] [f]", "f", "+1 +1 [] []"},
 		{"pods of other owners and pods without the finalizer do not count", nil,
 			[]*corev1.Pod{Pod("other", ControlledBy("other"), Failed), Pod("none", Ownerless, Failed), Pod("free", Released, Succeeded), nil, Pod("", Failed)},
 			"+0 +0 [] []", "", "+0 +0 [] []"},
-		{"of a pod that is passed twice the first counts", nil, []*corev1.Pod{Pod("f", Failed), Pod("f", Succeeded)}, "+0 +0 [] [f]", "f", "+0 +1 [] []"},
-		{"completed indexes replace the list", []func(*batchv1.Job){IndexedJob(3)}, []*corev1.Pod{Pod("a", Succeeded, Index("1")), Pod("b", Failed, Index("0"))},
+		{"a pod that is passed twice counts once", nil, []*corev1.Pod{Pod("f", Failed), Pod("f", Failed)}, "+0 +0 [] [f]", "f", "+0 +1 [] []"},
+		{"completed indexes replace the list", []func(*batchv1.Job){indexed(3)}, []*corev1.Pod{Pod("a", Succeeded, Index("1")), Pod("b", Failed, Index("0"))},
 			"+1 +0 [] [b] completed 1", "b a", "+1 +1 [] [] completed 1"},
-		{"indexes beyond completions do not count", []func(*batchv1.Job){IndexedJob(3)}, []*corev1.Pod{Pod("a", Succeeded, Index("3"))},
+		{"indexes beyond completions do not count", []func(*batchv1.Job){indexed(3)}, []*corev1.Pod{Pod("a", Succeeded, Index("3"))},
 			"+0 +0 [] []", "a", "+0 +0 [] []"},
-		{"completions without a default are one", []func(*batchv1.Job){IndexedJob(1), func(j *batchv1.Job) { j.Spec.Completions = nil }}, []*corev1.Pod{Pod("a", Succeeded, Index("0"))},
+		{"completions without a default are one", []func(*batchv1.Job){indexed(1), func(j *batchv1.Job) { j.Spec.Completions = nil }}, []*corev1.Pod{Pod("a", Succeeded, Index("0"))},
 			"+1 +0 [] [] completed 0", "a", "+1 +0 [] [] completed 0"},
-		{"a failed pod waits for its replacement", []func(*batchv1.Job){IndexedJob(3), LimitPerIndex(1)}, []*corev1.Pod{Pod("a", Failed, Index("0"), Failures("0"))},
+		{"a failed pod waits for its replacement", []func(*batchv1.Job){indexed(3), perIndex(1)}, []*corev1.Pod{Pod("a", Failed, Index("0"), Failures("0"))},
 			"+0 +0 [] [] failed ", "", "+0 +0 [] [] failed "},
-		{"a failed pod counts once its replacement exists", []func(*batchv1.Job){IndexedJob(3), LimitPerIndex(1)}, []*corev1.Pod{Pod("a", Failed, Index("0"), Failures("0")), Pod("b", Index("0"), Failures("1"))},
+		{"a failed pod counts once its replacement exists", []func(*batchv1.Job){indexed(3), perIndex(1)}, []*corev1.Pod{Pod("a", Failed, Index("0"), Failures("0")), Pod("b", Index("0"), Failures("1"))},
 			"+0 +0 [] [a] failed ", "a", "+0 +1 [] [] failed "},
-		{"a failed pod counts if its index has failed", []func(*batchv1.Job){IndexedJob(3), LimitPerIndex(1)}, []*corev1.Pod{Pod("a", Failed, Index("0"), Failures("1"))},
+		{"a failed pod counts if its index has failed", []func(*batchv1.Job){indexed(3), perIndex(1)}, []*corev1.Pod{Pod("a", Failed, Index("0"), Failures("1"))},
 			"+0 +0 [] [a] failed 0", "a", "+0 +1 [] [] failed 0"},
-		{"an ignored failure is not counted", []func(*batchv1.Job){ExitRule(batchv1.PodFailurePolicyActionIgnore, 1)}, []*corev1.Pod{Pod("f", Failed)},
+		{"an ignored failure is not counted", []func(*batchv1.Job){rule(batchv1.PodFailurePolicyActionIgnore, 1)}, []*corev1.Pod{Pod("f", Failed)},
 			"+0 +0 [] []", "f", "+0 +0 [] []"},
-		{"a pod with a FailJob verdict that the status lacks is kept", []func(*batchv1.Job){ExitRule(batchv1.PodFailurePolicyActionFailJob, 1)}, []*corev1.Pod{Pod("f", Failed), Pod("g", Exit(7, After(0)))},
+		{"a pod with a FailJob verdict that the status lacks is kept", []func(*batchv1.Job){rule(batchv1.PodFailurePolicyActionFailJob, 1)}, []*corev1.Pod{Pod("f", Failed), Pod("g", Exit(7, After(0)))},
 			"+0 +0 [] [g]", "g", "+0 +1 [] []"},
-		{"a pod with a FailJob verdict that the status has is counted", []func(*batchv1.Job){ExitRule(batchv1.PodFailurePolicyActionFailJob, 1), TrueConditions(batchv1.JobFailureTarget)}, []*corev1.Pod{Pod("f", Failed), Pod("r")},
+		{"a pod with a FailJob verdict that the status has is counted", []func(*batchv1.Job){rule(batchv1.PodFailurePolicyActionFailJob, 1), has(batchv1.JobFailureTarget)}, []*corev1.Pod{Pod("f", Failed), Pod("r")},
 			"+0 +0 [] [f r]", "f r", "+0 +2 [] []"},
-		{"a pod with a FailJob verdict of a Job that is being deleted is counted", []func(*batchv1.Job){ExitRule(batchv1.PodFailurePolicyActionFailJob, 1), func(j *batchv1.Job) { j.DeletionTimestamp = PtrTo(After(0)) }},
+		{"a pod with a FailJob verdict of a Job that is being deleted is counted", []func(*batchv1.Job){rule(batchv1.PodFailurePolicyActionFailJob, 1), func(j *batchv1.Job) { j.DeletionTimestamp = PtrTo(After(0)) }},
 			[]*corev1.Pod{Pod("f", Failed), Pod("r")}, "+0 +0 [] [f]", "f r", "+0 +1 [] []"},
-		{"a Job that succeeds strips its running pods uncounted", []func(*batchv1.Job){TrueConditions(batchv1.JobSuccessCriteriaMet)}, []*corev1.Pod{Pod("s", Succeeded), Pod("r")},
+		{"a Job that succeeds strips its running pods uncounted", []func(*batchv1.Job){has(batchv1.JobSuccessCriteriaMet)}, []*corev1.Pod{Pod("s", Succeeded), Pod("r")},
 			"+0 +0 [s] []", "r s", "+1 +0 [] []"},
 		{"a deleted pod counts as failed", nil, []*corev1.Pod{Pod("d", Deleted)}, "+0 +0 [] [d]", "d", "+0 +1 [] []"},
 		{"a deleted pod does not count before it has terminated, if only failed pods are replaced", []func(*batchv1.Job){func(j *batchv1.Job) { j.Spec.PodReplacementPolicy = PtrTo(batchv1.Failed) }}, []*corev1.Pod{Pod("d", Deleted)},
 			"+0 +0 [] []", "", "+0 +0 [] []"},
-		{"a Job that has ended strips all pods and keeps its status", []func(*batchv1.Job){TrueConditions(batchv1.JobFailed), UncountedLists(nil, []types.UID{"f"})}, []*corev1.Pod{Pod("f", Failed), Pod("r"), Pod("free", Released)},
+		{"a Job that has ended strips all pods and keeps its status", []func(*batchv1.Job){has(batchv1.JobFailed), uncounted(nil, []types.UID{"f"})}, []*corev1.Pod{Pod("f", Failed), Pod("r"), Pod("free", Released)},
 			"+0 +0 [] [f]", "f r", "+0 +0 [] [f]"},
-		{"counters do not wrap around", []func(*batchv1.Job){func(j *batchv1.Job) { j.Status.Failed = math.MaxInt32 }, UncountedLists(nil, []types.UID{"gone"})}, nil,
+		{"counters do not wrap around", []func(*batchv1.Job){func(j *batchv1.Job) { j.Status.Failed = math.MaxInt32 }, uncounted(nil, []types.UID{"gone"})}, nil,
 			fmt.Sprintf("+0 +%d [] []", math.MaxInt32), "", fmt.Sprintf("+0 +%d [] []", math.MaxInt32)},
-		{"a counter above the indexes stays", []func(*batchv1.Job){IndexedJob(3), func(j *batchv1.Job) { j.Status.Succeeded = 3 }}, []*corev1.Pod{Pod("a", Succeeded, Index("1"))},
+		{"a counter above the indexes stays", []func(*batchv1.Job){indexed(3), func(j *batchv1.Job) { j.Status.Succeeded = 3 }}, []*corev1.Pod{Pod("a", Succeeded, Index("1"))},
 			"+3 +0 [] [] completed 1", "a", "+3 +0 [] [] completed 1"},
 		{"a pod of another owner does not hide those after it", nil, []*corev1.Pod{Pod("other", ControlledBy("other"), Failed), Pod("f", Failed)},
 			"+0 +0 [] [f]", "f", "+0 +1 [] []"},
-		{"a Job that has ended strips a pod that is passed twice once", []func(*batchv1.Job){TrueConditions(batchv1.JobFailed)}, []*corev1.Pod{Pod("f", Failed), Pod("f", Failed)},
+		{"a Job that has ended strips a pod that is passed twice once", []func(*batchv1.Job){has(batchv1.JobFailed)}, []*corev1.Pod{Pod("f", Failed), Pod("f", Failed)},
 			"+0 +0", "f", "+0 +0"},
-		{"failed indexes stay when their pods are gone", []func(*batchv1.Job){IndexedJob(3), LimitPerIndex(1), func(j *batchv1.Job) { j.Status.FailedIndexes = PtrTo("2") }}, nil,
+		{"failed indexes stay when their pods are gone", []func(*batchv1.Job){indexed(3), perIndex(1), func(j *batchv1.Job) { j.Status.FailedIndexes = PtrTo("2") }}, nil,
 			"+0 +0 [] [] failed 2", "", "+0 +0 [] [] failed 2"},
-		{"the indexes of an Indexed Job are its counter, whatever its lists say", []func(*batchv1.Job){IndexedJob(3), UncountedLists([]types.UID{"gone"}, nil), func(j *batchv1.Job) { j.Status.CompletedIndexes, j.Status.Succeeded = "1", 1 }}, nil,
+		{"the indexes of an Indexed Job are its counter, whatever its lists say", []func(*batchv1.Job){indexed(3), uncounted([]types.UID{"gone"}, nil), func(j *batchv1.Job) { j.Status.CompletedIndexes, j.Status.Succeeded = "1", 1 }}, nil,
 			"+1 +0 [] [] completed 1", "", "+1 +0 [] [] completed 1"},
 		{"a NonIndexed Job keeps indexes that a user wrote", []func(*batchv1.Job){func(j *batchv1.Job) { j.Status.CompletedIndexes = "7" }}, nil,
 			"+0 +0 [] [] completed 7", "", "+0 +0 [] [] completed 7"},
@@ -102,7 +136,7 @@ func TestCount(t *testing.T) {
 			edit(job)
 		}
 		before := job.DeepCopy()
-		counted := jobstatus.Count(job, tc.pods)
+		counted := names.Count(job, tc.pods)
 		var strip, gone []string
 		var uids []types.UID
 		for _, pod := range counted.Strip {
@@ -116,22 +150,13 @@ func TestCount(t *testing.T) {
 	}
 }
 
-// A controller may set its own names on the pods.
-func TestCount_keys(t *testing.T) {
-	pod := Pod("f", Failed)
-	pod.Finalizers = []string{"example.com/tracking"}
-	counted := jobstatus.Count(Job(), []*corev1.Pod{pod}, tracking.Keys{Finalizer: "example.com/tracking"})
-	Same(t, "strip", UIDsOf(counted.Strip), UIDs("f"))
-	Same(t, "strip, with the keys of Kubernetes", len(jobstatus.Count(Job(), []*corev1.Pod{pod}).Strip), 0)
-}
-
 func TestCount_noJob(t *testing.T) {
-	counted := jobstatus.Count(nil, []*corev1.Pod{Pod("a", Failed)})
+	counted := names.Count(nil, []*corev1.Pod{Pod("a", Failed)})
 	Same(t, "settled", counted.Settle("a"), nil)
 	Same(t, "strip", len(counted.Strip), 0)
 	job := Job()
 	job.UID = "" // owns nothing
-	Same(t, "a Job without a UID", len(jobstatus.Count(job, []*corev1.Pod{Pod("a", Failed, ControlledBy(""))}).Strip), 0)
+	Same(t, "a Job without a UID", len(names.Count(job, []*corev1.Pod{Pod("a", Failed, ControlledBy(""))}).Strip), 0)
 }
 
 func TestCount_full(t *testing.T) {
@@ -140,7 +165,7 @@ func TestCount_full(t *testing.T) {
 		for i := range n {
 			pods = append(pods, Pod(fmt.Sprintf("uid-%03d", i), Failed))
 		}
-		counted := jobstatus.Count(Job(), pods)
+		counted := names.Count(Job(), pods)
 		want := min(n, tracking.DefaultCap)
 		if len(counted.Strip) != want || len(counted.Status.UncountedTerminatedPods.Failed) != want || counted.Full != (n >= tracking.DefaultCap) {
 			t.Errorf("%d pods: %d to strip, full %t, want %d", n, len(counted.Strip), counted.Full, want)
@@ -156,13 +181,13 @@ func active(pod *corev1.Pod) bool {
 func TestCount_completedIndexesFillNoList(t *testing.T) {
 	const pods = tracking.DefaultCap + 100
 	job := Job()
-	IndexedJob(pods)(job)
+	indexed(pods)(job)
 	job.Status.CompletedIndexes, job.Status.Succeeded = fmt.Sprintf("0-%d", pods-1), pods
 	var all []*corev1.Pod
 	for i := range pods {
 		all = append(all, Pod(fmt.Sprintf("p%d", i), Succeeded, Index(strconv.Itoa(i))))
 	}
-	if counted := jobstatus.Count(job, all); len(counted.Strip) != pods || counted.Full {
+	if counted := names.Count(job, all); len(counted.Strip) != pods || counted.Full {
 		t.Errorf("%d pods to strip, full %v; want %d, false", len(counted.Strip), counted.Full, pods)
 	}
 }
@@ -174,7 +199,7 @@ func countIsStopped(t *rapid.T) {
 	job := Job()
 	n := rapid.IntRange(1, 6).Draw(t, "pods")
 	if rapid.Bool().Draw(t, "indexed") {
-		IndexedJob(int32(n))(job)
+		indexed(int32(n))(job)
 	}
 	var pods []*corev1.Pod
 	for i := range n {
@@ -182,7 +207,7 @@ func countIsStopped(t *rapid.T) {
 	}
 	sync := func(faults bool) {
 		stops := func(where string) bool { return faults && rapid.IntRange(0, 4).Draw(t, where) == 0 }
-		counted := jobstatus.Count(job, pods)
+		counted := names.Count(job, pods)
 		if stops("stopped before the first write") {
 			return
 		}
@@ -222,7 +247,3 @@ func countIsStopped(t *rapid.T) {
 }
 
 func TestRandom_countStoppedAtAnyPoint(t *testing.T) { rapid.Check(t, countIsStopped) }
-
-func FuzzCount_stoppedAtAnyPoint(f *testing.F) {
-	f.Fuzz(fuzztest.Target(rapid.MakeFuzz(countIsStopped)))
-}

@@ -1,0 +1,73 @@
+package census_test
+
+import (
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"pgregory.net/rapid"
+
+	"github.com/jobfate/jobfate/internal/lifecycle"
+	. "github.com/jobfate/jobfate/internal/podtest"
+	"github.com/jobfate/jobfate/tracking"
+)
+
+// job returns a Job with the spec and the lists of a world.
+func (w world) job() *batchv1.Job {
+	job := Job()
+	if w.Indexed {
+		job.Spec.CompletionMode, job.Spec.Completions = PtrTo(batchv1.IndexedCompletion), &w.Completions
+	}
+	if w.PerIndex {
+		job.Spec.BackoffLimitPerIndex = &w.Limit
+	}
+	if w.ReplaceFailedOnly {
+		job.Spec.PodReplacementPolicy = PtrTo(batchv1.Failed)
+	}
+	if w.WithPolicy {
+		job.Spec.PodFailurePolicy = ExitCodePolicy()
+	}
+	job.Status.UncountedTerminatedPods = Lists(w.Succeeded, w.Failed)
+	return job
+}
+
+// Count, which reads all pods, takes the same step as a census.
+func TestRandom_count(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t)
+		job := w.job()
+		if ending := rapid.SampledFrom([]batchv1.JobConditionType{"", "", batchv1.JobSuccessCriteriaMet, batchv1.JobFailureTarget}).Draw(t, "ending"); ending != "" {
+			job.Status.Conditions = []batchv1.JobCondition{Condition(ending, corev1.ConditionTrue)}
+		}
+		if oneIn(t, 5, "deleting") {
+			job.DeletionTimestamp = PtrTo(After(0))
+		}
+		completed, failed := drawSet(t, "completed"), drawSet(t, "failed")
+		job.Status.CompletedIndexes, job.Status.FailedIndexes = completed.String(), PtrTo(failed.String())
+
+		c := take(classifierOf(t, job), w.Pods...)
+		results := c.IndexResults(lifecycle.ReadIndexes(&job.Status, w.Completions))
+		want := c.Account(tracking.AccountInputs{
+			Ending:       lifecycle.Decide(&lifecycle.Facts{Conditions: job.Status.Conditions}).Interim,
+			Deleting:     job.DeletionTimestamp != nil,
+			KeepFailsJob: c.FailsJob() != nil,
+			Counted:      c.Counted(),
+		})
+		got := names.Count(job, rapid.Permutation(w.Pods).Draw(t, "in any order"))
+		Same(t, "strip", UIDsOf(got.Strip), UIDsOf(want.Strip))
+		Same(t, "full", got.Full, want.Full)
+		Same(t, "lists", got.Status.UncountedTerminatedPods, want.Lists)
+		Same(t, "failed", got.Status.Failed, want.Failed)
+		if w.Indexed {
+			Same(t, "completed", got.Status.CompletedIndexes, results.Completed.String())
+		} else {
+			Same(t, "succeeded", got.Status.Succeeded, want.Succeeded)
+		}
+		if w.Indexed && w.PerIndex {
+			Same(t, "failed indexes", *got.Status.FailedIndexes, results.Failed.String())
+		}
+		gone := UIDsOf(want.Strip)
+		gone = gone[:rapid.IntRange(0, len(gone)).Draw(t, "gone")]
+		Same(t, "settled", got.Settle(gone...).UncountedTerminatedPods, want.Settle(gone).Lists)
+	})
+}
