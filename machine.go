@@ -164,10 +164,6 @@ type View struct {
 // version returns the version of the object that holds the status.
 func (v *View) version() string { return cmp.Or(v.StatusVersion, v.Job.ResourceVersion) }
 
-func (v *View) caches() memory.Caches {
-	return memory.Caches{Jobs: v.JobsVersion, Pods: v.PodsVersion, Barrier: v.Barrier}
-}
-
 // Result is the result of a sync. The caller owns it.
 type Result struct {
 	// Decision is the decision as it was carried out. It is zero if the sync ended

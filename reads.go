@@ -23,7 +23,8 @@ func (s *sync) begin() error {
 		s.end(nil)
 	case job != nil:
 		s.Key = types.NamespacedName{Namespace: job.Namespace, Name: job.Name}
-		fresh := s.Fresh(s.view.caches(), job, s.view.version())
+		caches := memory.Caches{Jobs: s.view.JobsVersion, Pods: s.view.PodsVersion, Barrier: s.view.Barrier}
+		fresh := s.Fresh(caches, job, s.view.version())
 		if s.Job == "" || s.Job != job.UID && fresh && s.Memory.Idle() {
 			s.Forget(job.UID)
 		}
@@ -114,7 +115,7 @@ func (s *sync) readLive(pods []*corev1.Pod) {
 // created some time ago and are still not observed.
 func (s *sync) askUnobserved() (batch []*exchange) {
 	if !s.Memory.Idle() {
-		if err := s.tally.observe(s.snapshot(), s.config); err != nil {
+		if _, err := s.tally.read(s.snapshot(), s.config); err != nil {
 			s.end(err)
 			return nil
 		}

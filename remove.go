@@ -20,7 +20,10 @@ func (s *state) deletions(tooMany int, cause string) []Deletion {
 	if tooMany == 0 && !s.census.Misplaced() {
 		return nil
 	}
-	r := removal{left: s.activePods()}
+	var r removal
+	for _, active := range s.census.ActiveInOrder() {
+		r.left = append(r.left, candidate{active, costOf(active)})
+	}
 	if s.spec.Indexed {
 		r.removeMisplaced(*s.spec.Completions)
 	}
@@ -44,16 +47,6 @@ type candidate struct {
 type cost [9]int64
 
 func cheapestFirst(a, b candidate) int { return slices.Compare(a.cost[:], b.cost[:]) }
-
-// activePods returns the candidates, ordered by index and UID.
-func (s *state) activePods() []candidate {
-	records := s.census.ActiveInOrder()
-	out := make([]candidate, len(records))
-	for i, r := range records {
-		out[i] = candidate{r, costOf(r)}
-	}
-	return out
-}
 
 func costOf(r *census.Record) (c cost) {
 	pod := r.Pod
@@ -94,7 +87,7 @@ func latestFirst(t metav1.Time) (seconds, nanos int64) {
 // removal divides the active pods into those to delete and those that may stay.
 type removal struct {
 	remove []Deletion
-	left   []candidate
+	left   []candidate // ordered by index and UID
 }
 
 func (r *removal) take(pods []candidate, cause string) {

@@ -115,14 +115,8 @@ func (t *tally) clone() tally {
 		completed: t.completed, failed: t.failed}
 }
 
-// observe validates a snapshot and updates the census. It ignores the pods of the snapshot.
-func (t *tally) observe(in Snapshot, c *config) error {
-	_, err := t.read(in, c)
-	return err
-}
-
-// read returns the state of a Job with the updated census, but without what depends on the
-// writes in flight.
+// read validates a snapshot, whose pods it ignores, and updates the census. It returns the state of
+// the Job without what depends on the writes in flight.
 func (t *tally) read(in Snapshot, c *config) (*state, error) {
 	t.atRest = nil
 	of, err := t.check(&in, c)
