@@ -73,7 +73,8 @@
 //
 // The referee knows each cache read of Reconcile. A write is correct if it is correct for
 // one of these reads. If a Reconciler is not deterministic, because of random names, the
-// order of a map or of goroutines, a repeated seed may give another result.
+// order of a map or of goroutines, a repeated seed may give another result. A controller that
+// names its pods must not use a name twice: a cache may show the old pod beside the new one.
 //
 // # Controllers with queues and informers
 //
