@@ -75,6 +75,13 @@ func (t *table[T]) tried(err error) error {
 		defer t.changed()
 	}
 	t.failure = err
+	select {
+	case <-t.ready:
+	default:
+		if err != nil && apierrors.ReasonForError(err) == metav1.StatusReasonUnknown { // no server has answered yet
+			t.fail(err)
+		}
+	}
 	return err
 }
 

@@ -208,6 +208,16 @@ func TestWatchWithoutPermission(t *testing.T) {
 	})
 }
 
+// TestWatchWithoutAServer checks that a watch ends if no server answers its first request.
+func TestWatchWithoutAServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		s.create(newJob("a"))
+		s.server.Intercept(func(*kube.Request) kube.Verdict { return kube.Verdict{Err: syscall.ECONNREFUSED} })
+		s.want(1, []string{"a", "-w"}, "!kubectl jobfate: ", "connection refused\n")
+	})
+}
+
 // TestWatchSurvivesAnOutage checks that a watch reports when the server does not answer, and
 // continues when it does again.
 func TestWatchSurvivesAnOutage(t *testing.T) {
