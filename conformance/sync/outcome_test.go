@@ -49,10 +49,11 @@ type call struct {
 	Err    string
 }
 
-// failed reports whether the call failed. A call for a pod that is already gone has reached its
-// goal, and so has a release that is invalid.
+// failed reports whether the call failed, so that the sync is retried. A call for a pod that is already gone has
+// reached its goal, and so has a release that is invalid. A creation in a terminating namespace is not retried.
 func (c call) failed() bool {
-	return c.Err != "" && !c.gone() && !(c.Kind == real.Release && c.Err == real.ErrInvalid.Error())
+	released := c.Kind == real.Release && c.Err == real.ErrInvalid.Error()
+	return c.Err != "" && !c.gone() && !released && c.Err != real.ErrNamespaceTerminating.Error()
 }
 
 // gone reports whether the pod of the call was already gone.
