@@ -53,6 +53,17 @@ func TestClose_impossibleCounts(t *testing.T) {
 	}
 }
 
+// A pod that the cache shows, although its creation is in flight, terminates once it is deleted.
+func TestClose_creationInFlightIsShown(t *testing.T) {
+	job := specJob(t, "completions: 1")
+	job.Status.Conditions = []batchv1.JobCondition{Yes(batchv1.JobFailureTarget)}
+	pod := podIn(job, 1, corev1.PodRunning)
+	d := decideOn(t, Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time,
+		InFlight: InFlight{Creations: 1, Pods: []PodInFlight{{UID: pod.UID}}}})
+	Same(t, "pods to delete", len(d.Delete), 1)
+	Same(t, "pods after that", d.made.after, counts{Terminating: 1})
+}
+
 // Creations that were not tried do not count as failed. A negative Untried counts as 0.
 func TestClose_failedCreations(t *testing.T) {
 	job := specJob(t, "completions: 4\nparallelism: 4")
