@@ -159,7 +159,15 @@ status: {phase: Pending}
 `, stdout: "pod early starts"},
 		{reason: "a Job that is being deleted", args: []string{"simulate"}, stdin: strings.Replace(active, "uid: u", "uid: u, deletionTimestamp: 2023-08-21T10:00:00Z", 1) + "status: {failed: 1}\n",
 			status: exitInput, stderr: "standard input:3: the Job is being deleted; add --from-creation"},
-		{reason: "ten minutes ago", args: append([]string{"simulate", "--now", "-10m"}, sampleFiles(t, "indexes-backing-off")...), stdout: "All times are relative to 2023-08-21T09:50:09Z."},
+		{reason: "ten minutes ago, before the Job", args: files("indexes-backing-off", "--now", "-10m"), status: exitInput, stderr: "job.yaml:1: at 2023-08-21T09:50:09Z the Job or one of its pods did not exist yet; give the time of the input with --now\n"},
+		{reason: "a clock behind that of the cluster", args: files("indexes-backing-off", "--now", "-20s"), stdout: "All times are relative to 2023-08-21T09:59:49Z."},
+		{reason: "before one of its pods", args: []string{"simulate"}, status: exitInput,
+			stdin:  edit(t, "indexes-backing-off", "\n    creationTimestamp: \"2023-08-21T10:00:00Z\"\n", "\n    creationTimestamp: \"2023-08-21T11:00:00Z\"\n"),
+			stderr: ": at 2023-08-21T10:00:09Z the Job or one of its pods did not exist yet"},
+		{reason: "before the Job, which has no pods", args: []string{"simulate", "--now", "2023-08-21T09:00:00Z"}, status: exitInput,
+			stdin:  strings.Replace(active, "uid: u", "uid: u, creationTimestamp: 2023-08-21T10:00:00Z", 1) + "status: {failed: 1}\n",
+			stderr: "standard input:1: at 2023-08-21T09:00:00Z the Job or one of its pods did not exist yet"},
+		{reason: "four seconds ago", args: append([]string{"simulate", "--now", "-4s"}, sampleFiles(t, "indexes-backing-off")...), stdout: "All times are relative to 2023-08-21T10:00:05Z."},
 		{reason: "no time", args: []string{"simulate", job, "--now", "noon"}, status: exitUsage, stderr: `invalid value "noon" for flag -now`},
 	} {
 		t.Run(tc.reason, func(t *testing.T) { checkRun(t, tc.stdin, tc.args, tc.status, tc.stdout, tc.stderr) })

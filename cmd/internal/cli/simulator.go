@@ -401,10 +401,21 @@ func (s *Simulate) start(in *kubefile.Input) (part, error) {
 			fmt.Errorf("%s: the status counts active pods, but the input has none; add the pods of the Job, "+
 				"or --from-creation to run it from its creation", m.At.At("status.active"))
 	}
+	newest := m.Job.CreationTimestamp
+	if last := len(pods) - 1; last >= 0 { // the last of them
+		newest = pods[last].CreationTimestamp
+	}
+	if s.now.Add(skew).Before(newest.Time) {
+		return part{}, fmt.Errorf("%s: at %s the Job or one of its pods did not exist yet; give the time of the input "+
+			"with --now", m.At.At(""), s.now.UTC().Format(time.RFC3339))
+	}
 	out.live = &simulation.Live{Now: s.now, Pods: in.Pods, Assume: s.Assumes(),
 		Evidence: why.Evidence{Events: in.Events, Nodes: in.Nodes}}
 	return out, nil
 }
+
+// skew is by how much the clock of the user may be behind that of the cluster.
+const skew = time.Minute
 
 func isZero(s *batchv1.JobStatus) bool { return string(encode(s)) == "{}" }
 
