@@ -169,11 +169,14 @@ func TestClaim_fails(t *testing.T) {
 // another pod has its name. An adoption that is invalid fails.
 func TestClaim_isInvalid(t *testing.T) {
 	job := train(1)
-	released, invalid := func(p *corev1.Pod) { p.Labels = nil }, apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "train-a", nil)
-	for want, relation := range map[string]func(*corev1.Pod){"patch the status": released, "patch pod train-a": Ownerless} {
-		m, s := newMachine(), &server{job: job}
-		asked := run(t, m, fresh(job, podOf(job, "a", "11", relation)), s.except(PatchPod, func(Request) (runtime.Object, error) {
-			return nil, invalid
+	released, invalid := func(p *corev1.Pod) { p.Labels = nil }, apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "train-b", nil)
+	for want, relation := range map[string]func(*corev1.Pod){"patch the status": released, "patch pod train-b": Ownerless} {
+		m, s := newMachine(), &server{job: job, pods: []*corev1.Pod{podOf(job, "a", "11", Ownerless), podOf(job, "b", "12", relation)}}
+		asked := run(t, m, fresh(job, s.pods...), s.except(PatchPod, func(r Request) (runtime.Object, error) {
+			if r.Name == "train-b" {
+				return nil, invalid
+			}
+			return s.answer(r)
 		}))
 		if goesOn := want == "patch the status"; asked[len(asked)-1] != want || goesOn != (m.Result().Err == nil) {
 			t.Errorf("requests %v, error %v; want %s as the last request", asked, m.Result().Err, want)
