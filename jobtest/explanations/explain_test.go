@@ -53,7 +53,7 @@ func TestExplanation_fault(t *testing.T) {
 			p.Status.InitContainerStatuses = []corev1.ContainerStatus{exit("init", 1, "Error")}
 		}},
 		{"Evicted", func(p *corev1.Pod) { p.Status.Reason = "Evicted" }},
-		{"Evicted: The node was low on resource: memory.", func(p *corev1.Pod) {
+		{"Evicted: The node was low on resource: memory", func(p *corev1.Pod) {
 			p.Status.Reason, p.Status.Message = "Evicted", "The node was low on\nresource: memory.\n"
 		}},
 		{`container main, exit code 128, StartError: exec: "foo": not found`, func(p *corev1.Pod) {
