@@ -141,7 +141,6 @@ func (s *sync) handleClaims(batch []*exchange) step {
 		switch pod := x.meta(); {
 		case claims[i].Relation == tracking.Releasable && apierrors.IsInvalid(x.err):
 			continue // as in Kubernetes: the pod was released already, or another one has its name now
-		case !x.adopts:
 		case x.effect() == missing:
 			missed[x.UID] = true
 		case pod != nil:

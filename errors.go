@@ -25,4 +25,9 @@ type InputError struct {
 func (e *InputError) Error() string { return e.Fields.ToAggregate().Error() }
 
 // Unwrap returns the errors of the fields, so that errors.As finds a *field.Error.
-func (e *InputError) Unwrap() []error { return e.Fields.ToAggregate().Errors() }
+func (e *InputError) Unwrap() (errs []error) {
+	for _, err := range e.Fields {
+		errs = append(errs, err)
+	}
+	return errs
+}

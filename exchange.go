@@ -139,20 +139,11 @@ func (s *sync) lose(x *exchange) {
 
 // absorb remembers the write that an answer shows.
 func (s *sync) absorb(x *exchange) {
-	effect := x.effect()
-	if s.Job == "" || x.sender != s.Job || effect == unknown {
-		return
-	}
-	if x.Verb == DeletePod {
-		if effect != refused {
-			s.Delete(x.UID, x.seen)
-		}
-		return
-	}
-	if effect != done {
-		return
-	}
-	switch object := x.meta(); {
+	switch object, effect := x.meta(), x.effect(); {
+	case s.Job == "" || x.sender != s.Job || effect == unknown:
+	case x.Verb == DeletePod && effect != refused:
+		s.Delete(x.UID, x.seen)
+	case effect != done:
 	case x.Verb == PatchPod && !x.adopts:
 		s.Strip(x.UID, x.seen, object)
 	case object == nil:

@@ -238,13 +238,12 @@ func (m *Machine) Next() (requests []Request) {
 		return nil
 	}
 	s.proceed()
-	if s.ready = false; len(s.batch) == 0 {
-		m.sync = nil
-		return nil
+	requests = slices.Grow(requests, len(s.batch))
+	for _, x := range s.batch {
+		requests = append(requests, x.Request)
 	}
-	requests = make([]Request, len(s.batch))
-	for i, x := range s.batch {
-		requests[i] = x.Request
+	if s.ready = false; len(requests) == 0 {
+		m.sync = nil
 	}
 	return requests
 }

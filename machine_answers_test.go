@@ -101,6 +101,47 @@ func TestWait_withoutBatchPeriod(t *testing.T) {
 	Same(t, "Requeue", m.Result().Requeue, time.Second)
 }
 
+// A status that was stored before the sync was abandoned is remembered: an older Job is not decided on.
+func TestAbandoned_afterTheStatus(t *testing.T) {
+	job := train(1)
+	m, s := newMachine(), &server{job: job}
+	pod := podOf(job, "a", "11", succeeded)
+	if err := m.Begin(fresh(job, pod)); err != nil {
+		t.Fatal(err)
+	}
+	batch := m.Next()
+	if len(batch) != 1 || batch[0].Verb != PatchStatus {
+		t.Fatalf("got the requests %v, want a status write", batch)
+	}
+	object, err := s.answer(batch[0])
+	if err := m.Answer(batch[0], object, err); err != nil {
+		t.Fatal(err)
+	}
+	m.Abandon()
+	if m.memory.Sure || m.memory.Known != s.job.ResourceVersion {
+		t.Errorf("sure %t, known version %s, want false and %s", m.memory.Sure, m.memory.Known, s.job.ResourceVersion)
+	}
+	Same(t, "requests about the older Job", run(t, m, fresh(job, pod), s.answer), nil)
+}
+
+// An invalid view is an error at once, also while writes are unobserved: no pod is read for it.
+func TestInputError_sendsNothing(t *testing.T) {
+	job := train(2)
+	m, s := newMachine(), &server{job: job}
+	m.config.Names = func(prefix string) string { return prefix + "abcde" }
+	run(t, m, fresh(job), s.except(CreatePod, func(Request) (runtime.Object, error) { return nil, errTimeout }))
+	var input *InputError
+	if err := m.Begin(fresh(job, nil)); !errors.As(err, &input) {
+		t.Errorf("Begin: %v, want an InputError", err)
+	}
+	if m.Answer(Request{ID: 1}, nil, nil) == nil {
+		t.Error("an answer without a request is no error")
+	}
+	if r := m.Result(); len(m.Next()) > 0 || !errors.As(r.Err, &input) || r.Requeue != 0 {
+		t.Errorf("got %+v, want the error and no request", r)
+	}
+}
+
 // A clone has the same memory, and is independent.
 func TestClone(t *testing.T) {
 	job := train(1)

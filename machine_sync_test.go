@@ -83,6 +83,16 @@ func TestFreshness_ofAForeignStatus(t *testing.T) {
 			v.JobsVersion, v.PodsVersion, s.job = "3000", test.pods, foreign
 			asked := run(t, m, v, s.answer)
 			Same(t, "live reads in "+strings.Join(asked, "; "), slices.Contains(asked, "list the pods"), test.live)
+
+			if test.live {
+				return
+			}
+			// The same counts at a later version are known.
+			v.Job = s.job.DeepCopy()
+			v.Job.ResourceVersion, v.JobsVersion, v.PodsVersion = "5000", "5000", "4000"
+			s.job = v.Job
+			asked = run(t, m, v, s.answer)
+			Same(t, "later live reads in "+strings.Join(asked, "; "), slices.Contains(asked, "list the pods"), false)
 		})
 	}
 }
@@ -157,6 +167,19 @@ func TestFreshness_backInTime(t *testing.T) {
 			t.Errorf("a pod is created because of an older view: %v", asked)
 		}
 	}
+}
+
+// Between two lists, a cache may hold more than its version says. A Job that is older than the one
+// before is not decided on.
+func TestFreshness_ofAnOlderJob(t *testing.T) {
+	m, newer, older := newMachine(), train(1), train(1)
+	s := &server{job: newer}
+	newer.ResourceVersion, older.ResourceVersion = "1020", "1018"
+	v := fresh(newer, podOf(newer, "a", "11"))
+	run(t, m, v, s.answer)
+	v.Job, v.JobsVersion = older, "1016"
+	Same(t, "requests", run(t, m, v, s.answer), nil)
+	Same(t, "Requeue", m.Result().Requeue, time.Second)
 }
 
 // A Job of the same name follows one that is gone. Its first decision needs caches that are as new

@@ -1,6 +1,7 @@
 package jobfate
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/jobfate/jobfate/backoff"
@@ -15,11 +16,10 @@ func (s *state) manage(record backoff.Record) work {
 		return work{action: actionDeleted, managed: true, delete: s.deletions(int(active), CauseSuspended)}
 	}
 	w := work{action: actionTracking, managed: true, want: s.wantActive()}
-	w.delete = s.deletions(int(max(0, active-w.want)), CauseTooMany)
-	if most := s.config.ChangesCap; len(w.delete) > most {
-		w.deferred.Delete = len(w.delete) - most
-		w.delete = w.delete[:most]
-	}
+	most := cmp.Or(s.config.ChangesCap, defaultChanges)
+	surplus := s.deletions(int(max(0, active-w.want)), CauseTooMany)
+	w.delete = surplus[:min(most, len(surplus))]
+	w.deferred.Delete = len(surplus) - len(w.delete)
 	if len(w.delete) > 0 {
 		w.action = actionDeleted
 		return w
@@ -30,9 +30,8 @@ func (s *state) manage(record backoff.Record) work {
 	}
 	if missing > 0 {
 		w.action = actionCreated
-		most := s.config.ChangesCap
 		w.create, w.wait = s.creations(min(int(missing), most), record)
-		if len(w.create) > 0 && int(missing) > most {
+		if len(w.create) > 0 {
 			possible := int(missing)
 			if s.spec.Indexed {
 				possible = min(possible, s.census.Vacancies())
@@ -79,7 +78,6 @@ func (s *state) creations(most int, record backoff.Record) (create []Creation, w
 		for range most {
 			add(tracking.NoIndex)
 		}
-		return create, 0
 	}
 	picked := 0
 	for index := range s.census.Vacant() {

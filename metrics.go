@@ -15,7 +15,7 @@ func (m *metrics) add(n int, name string, labels ...string) {
 	if n <= 0 {
 		return
 	}
-	all := make(map[string]string, len(labels)/2)
+	all := map[string]string{}
 	for i := 0; i < len(labels); i += 2 {
 		all[labels[i]] = labels[i+1]
 	}
@@ -28,9 +28,6 @@ func (s *state) mode() string {
 
 // indexesFinished adds the indexes that have completed or failed since the status was stored.
 func (m *metrics) indexesFinished(s *state) {
-	if !s.spec.Indexed {
-		return
-	}
 	// When a Job is scaled down, status.succeeded may fall, but the metric must not. So the sets
 	// are compared, not the counters.
 	results, failed := &s.census.Results, s.storedFailed.indexes()

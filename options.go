@@ -1,7 +1,6 @@
 package jobfate
 
 import (
-	"cmp"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -21,8 +20,8 @@ type Option struct{ set func(*config) }
 type config struct {
 	Controller   tracking.Controller // an empty kind is an error
 	Backoff      backoff.Policy
-	UncountedCap int
-	ChangesCap   int
+	UncountedCap int // 0: tracking.DefaultCap
+	ChangesCap   int // 0: defaultChanges
 	RemovalsCap  int // 0: no cap
 	BatchPeriod  time.Duration
 	Throttle     tracking.Throttle
@@ -40,8 +39,8 @@ const defaultChanges = 500
 // configure returns the settings of the Job controller with the options applied.
 func configure(opts []Option) *config {
 	c := &config{
-		Controller:   tracking.Controller{Kind: batchv1.SchemeGroupVersion.WithKind("Job")},
-		UncountedCap: tracking.DefaultCap, ChangesCap: defaultChanges, BatchPeriod: time.Second,
+		Controller:  tracking.Controller{Kind: batchv1.SchemeGroupVersion.WithKind("Job")},
+		BatchPeriod: time.Second,
 	}
 	c.apply(opts)
 	return c
@@ -91,13 +90,13 @@ func Backoff(p backoff.Policy) Option {
 // MaxUncounted sets how many UIDs the uncounted lists may hold. The default, also with 0, is
 // 500.
 func MaxUncounted(n int) Option {
-	return Option{func(c *config) { c.UncountedCap = cmp.Or(n, tracking.DefaultCap) }}
+	return Option{func(c *config) { c.UncountedCap = n }}
 }
 
 // MaxChanges sets how many pods one decision may create, and how many surplus pods it may
 // delete. The default, also with 0, is 500.
 func MaxChanges(n int) Option {
-	return Option{func(c *config) { c.ChangesCap = cmp.Or(n, defaultChanges) }}
+	return Option{func(c *config) { c.ChangesCap = n }}
 }
 
 // MaxRemovals sets how many finalizers one decision removes in Strip, so that a sync

@@ -40,10 +40,8 @@ func (s *sync) begin() error {
 	case s.Memory.Idle():
 		s.leave()
 	}
-	if s.proceed(); s.result.Decision.made == nil && s.step == over {
-		return s.result.Err
-	}
-	return nil
+	s.proceed()
+	return s.result.Err
 }
 
 func (s *sync) askJob() []*exchange { return readOf(s.Key.Name, s.Job) }

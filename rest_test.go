@@ -108,6 +108,9 @@ func TestRest_untilAChange(t *testing.T) {
 		{"a creation in flight", func(_ *tally, in *Snapshot, _ **config) { in.InFlight.Creations = 1 }, false},
 		{"a deletion in flight", func(_ *tally, in *Snapshot, _ **config) { in.InFlight.Deletions = 1 }, false},
 		{"a pod in flight", func(_ *tally, in *Snapshot, _ **config) { in.InFlight.Pods = []PodInFlight{{UID: "c"}} }, false},
+		{"a pod and a finalizer in flight", func(_ *tally, in *Snapshot, _ **config) {
+			in.InFlight.Pods, in.InFlight.Stripped = []PodInFlight{{UID: "c"}}, []types.UID{"a"}
+		}, false},
 		{"a finalizer in flight", func(_ *tally, in *Snapshot, _ **config) { in.InFlight.Stripped = []types.UID{"a"} }, false},
 		{"a pod, in what does not count", fed(func(pod *corev1.Pod) { pod.Labels = map[string]string{"job": "train", "own": ""} }), true},
 		{"a pod is ready", fed(ready), false},
@@ -205,6 +208,26 @@ func TestRest_showsTheNewPods(t *testing.T) {
 	d, err := c.decide(in, defaults)
 	if err != nil || d.Facts().Pod("a").Pod != newer {
 		t.Errorf("got the pod %v, error %v, want the pod at version 13", d.Facts().Pod("a").Pod, err)
+	}
+}
+
+// Neither is it used again after a decision on another state of the Job, which the census follows.
+func TestRest_isNotThatOfAnotherStatus(t *testing.T) {
+	s := newScene(t, "parallelism: 1\ncompletions: 2"+indexed)
+	s.pod("a", 1, corev1.PodRunning, 0)
+	s.Job.Status = decideOn(t, s.Snapshot).made.status
+	var c tally
+	c.replaceAll(s.Pods)
+	first, between := s.Snapshot, s.Snapshot
+	between.Job = s.Job.DeepCopy()
+	between.Job.Status.CompletedIndexes, between.Job.Status.Succeeded = "1", 1
+	between.Job.Spec.Suspend = PtrTo(true)
+	for _, in := range []Snapshot{first, between, first} {
+		d, err := c.decide(in, defaults)
+		if err != nil || d.Idle() != (in.Job == first.Job) {
+			t.Fatalf("got %+v, error %v, want no action for the first Job alone", d, err)
+		}
+		Same(t, "completed indexes", d.Facts().Completed.String(), in.Job.Status.CompletedIndexes)
 	}
 }
 

@@ -3,6 +3,7 @@ package jobfate
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -199,6 +200,17 @@ func TestCreate_hostnames(t *testing.T) {
 			Same(t, fmt.Sprintf("%s: hostname of pod %d", mode, i), c.Pod().Spec.Hostname, want[i])
 		}
 	}
+}
+
+// Of two surplus pods that are alike, the one that was created later goes, also within one second.
+func TestDelete_comparesFractionsOfASecond(t *testing.T) {
+	s := newScene(t, "parallelism: 1\ncompletions: 3")
+	for i, name := range []string{"a", "b"} {
+		s.pod(name, 1, corev1.PodRunning, 0, func(pod *corev1.Pod) {
+			pod.CreationTimestamp.Time = s.created.Add(time.Duration(2-i) * time.Millisecond)
+		})
+	}
+	s.expect(t, "a is younger than b", "delete a")
 }
 
 // Of two surplus pods that are alike, the one whose container has restarted more often goes. As in

@@ -50,10 +50,16 @@ func (t *tally) feed(name string, pod *corev1.Pod) {
 	if pod != nil {
 		name = pod.Name
 	}
-	if n := len(t.changes); n == cap(t.changes) && n >= manyChanges && (t.census == nil || n > 2*t.census.Len()) {
-		t.compact() // so that a caller may feed the same pods as often as it likes
-	}
+	t.makeRoom()
 	t.changes = append(t.changes, change{name, pod})
+}
+
+// makeRoom compacts the changes now and then, so that a caller may feed the same pods as often as
+// it likes.
+func (t *tally) makeRoom() {
+	if n := len(t.changes); n == cap(t.changes) && n >= manyChanges && (t.census == nil || n > 2*t.census.Len()) {
+		t.compact()
+	}
 }
 
 // compact keeps only the last change of each name, and orders them by name.
@@ -80,12 +86,8 @@ func (t *tally) pod(uid types.UID) *corev1.Pod {
 // pods returns the pods: those of the list in its order, or those of the census by name.
 // Pods that were fed and not read yet come last.
 func (t *tally) pods() []*corev1.Pod {
-	pods := t.listed()
-	if len(t.changes) == 0 {
-		return pods
-	}
 	t.compact()
-	pods = slices.DeleteFunc(slices.Clone(pods), func(pod *corev1.Pod) bool {
+	pods := slices.DeleteFunc(slices.Clone(t.listed()), func(pod *corev1.Pod) bool {
 		if pod == nil {
 			return false
 		}
@@ -189,11 +191,9 @@ func (t *tally) decide(in Snapshot, c *config) (Decision, error) {
 		return Decision{Backoff: s.Backoff, Requeue: c.BatchPeriod, made: &s.outcome}, nil
 	}
 	d := s.close(&s.outcome, s.plan(), Undone{})
-	if s.spec.Indexed {
-		results, status, completions := &s.census.Results, &d.made.status, s.spec.Classifier.Completions
-		t.completed.write(status.CompletedIndexes, completions, results.Completed)
-		t.failed.write(valueOf(status.FailedIndexes, ""), completions, results.Failed)
-	}
+	results, status, completions := &s.census.Results, &d.made.status, s.spec.Classifier.Completions
+	t.completed.write(status.CompletedIndexes, completions, results.Completed)
+	t.failed.write(valueOf(status.FailedIndexes, ""), completions, results.Failed)
 	if s.isAtRest(&d) {
 		s.changes, t.atRest = t.census.Changes, s
 	}

@@ -1,6 +1,7 @@
 package jobfate
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/jobfate/jobfate/failurepolicy"
+	"github.com/jobfate/jobfate/indexset"
 	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/tracking"
 )
@@ -54,6 +56,8 @@ func TestTally_feed(t *testing.T) {
 	var tally tally
 	tally.replaceAll([]*corev1.Pod{podNamed("a"), podNamed("b")})
 	tally.feed("b", nil)
+	tally.feed("", podNamed("d")) // the name of the pod counts
+	tally.feed("d", nil)
 	tally.feed("", podNamed("c"))
 	expect(t, "fed before a decision", &tally, "a c")
 	clone := tally.clone()
@@ -72,6 +76,66 @@ func TestTally_feed(t *testing.T) {
 	tally.replaceAll([]*corev1.Pod{nil, podNamed("d")})
 	tally.feed("e", podNamed("e"))
 	expect(t, "a list replaces what was fed", &tally, "d e")
+}
+
+// Invalid pods are an error, also in a list that follows another, and change nothing.
+func TestTally_invalidList(t *testing.T) {
+	var tally tally
+	a, b := podNamed("a"), podNamed("b")
+	tally.replaceAll([]*corev1.Pod{a, b})
+	Same(t, "active pods", activeOf(t, &tally), 2)
+	for _, pods := range [][]*corev1.Pod{{a, b, nil}, {a, b, a}} {
+		tally.replaceAll(pods)
+		var input *InputError
+		job := Job()
+		job.Spec.Template.Labels = job.Spec.Selector.MatchLabels
+		if _, err := tally.decide(Snapshot{Job: job, Now: job.CreationTimestamp.Add(1)}, defaults); !errors.As(err, &input) {
+			t.Errorf("%v: got the error %v, want an InputError", pods, err)
+		}
+	}
+}
+
+// The text that a decision asks to store is known when the status shows it, as is the text that was
+// read last.
+func TestIndexTexts(t *testing.T) {
+	var known indexTexts
+	known.write("0-2", 5, indexset.Range(0, 2))
+	written := known.written
+	if got := known.parse("0-2", 5); got != written {
+		t.Error("the text that was written is parsed again")
+	}
+	known.write("0-3", 5, indexset.Range(0, 3))
+	if got := known.parse("0-2", 5); got != written {
+		t.Error("the text that was read last is parsed again")
+	}
+	if got := known.parse("0-2", 2); got == written || got.damage == nil {
+		t.Errorf("with fewer completions: got %+v, want another set, with damage", got)
+	}
+	if got := known.parse("", 5); got != nil || known.read != nil {
+		t.Errorf("no text: got %+v, want nothing", got)
+	}
+	if known.write("", 5, indexset.Set{}); known.written != nil {
+		t.Errorf("no text: %+v is kept", known.written)
+	}
+}
+
+// What a decision has added to the completed and failed indexes is known when the status shows it.
+func TestTally_knowsWhatItHasWritten(t *testing.T) {
+	s := newScene(t, "parallelism: 2\ncompletions: 3\nbackoffLimitPerIndex: 0"+indexed)
+	s.pod("a", 1, corev1.PodSucceeded, 0)
+	s.pod("b", 2, corev1.PodFailed, 0)
+	var c tally
+	c.replaceAll(s.Pods)
+	d, err := c.decide(s.Snapshot, &s.config)
+	if err != nil || d.Status == nil || d.Status.CompletedIndexes != "0" || *d.Status.FailedIndexes != "1" {
+		t.Fatalf("got the status %s, error %v, want index 0 completed and index 1 failed", toJSON(d.Status), err)
+	}
+	completed, failed := c.completed.written, c.failed.written
+	s.Job.Status = *d.Status
+	if _, err := c.decide(s.Snapshot, &s.config); err != nil || completed == nil || c.completed.read != completed ||
+		failed == nil || c.failed.read != failed {
+		t.Errorf("error %v; read %+v and %+v, want what was written: %+v and %+v", err, c.completed.read, c.failed.read, completed, failed)
+	}
 }
 
 // A policy or names that the caller changes between two decisions apply to all pods, also to those

@@ -230,7 +230,6 @@ func (s *sync) handleStatus(batch []*exchange) step {
 	}
 	s.writes.version = stored.GetResourceVersion()
 	s.Sure, s.LastStatus, s.Counted = true, s.view.Now, s.writes.counted
-	s.Known = memory.Newest(s.Known, s.writes.version)
 	return s.step + 1
 }
 

@@ -415,6 +415,14 @@ func TestOptions_invalid(t *testing.T) {
 	}
 }
 
+// The bounds of the numbers are valid.
+func TestOptions_bounds(t *testing.T) {
+	job := decidetest.SpecJob(t, "completions: 1")
+	decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Now: jobtest.Noon()}, jobfate.MaxUncounted(0), jobfate.MaxChanges(0),
+		jobfate.MaxRemovals(0), jobfate.FailLostPods(0), jobfate.BatchPeriod(0), jobfate.Backoff(backoff.Policy{Factor: 1}),
+		jobfate.Throttle(tracking.Throttle{}))
+}
+
 // While the last status write is not observed, the Job is requeued after the batch period.
 func TestOptions_batchPeriodOfAnUnobservedStatus(t *testing.T) {
 	job := decidetest.SpecJob(t, "completions: 1")

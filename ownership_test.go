@@ -1,0 +1,123 @@
+package jobfate
+
+import (
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	. "github.com/jobfate/jobfate/internal/podtest"
+	"github.com/jobfate/jobfate/tracking"
+)
+
+// "The caller owns the lists, Status and the results of Creation.Pod": what it changes in a result
+// is not in the next one.
+func TestResult_isTheCallers(t *testing.T) {
+	a, b := &corev1.Pod{}, &corev1.Pod{}
+	made := func(pod *corev1.Pod) Result {
+		metrics := []Metric{{"m", map[string]string{"label": "own"}, 1}}
+		return Result{
+			Decision: Decision{
+				Claim: []Claim{{pod, tracking.Adoptable}}, Delete: []Deletion{{Pod: pod}}, Create: []Creation{{Index: 1}},
+				Strip: []*corev1.Pod{pod}, Status: &batchv1.JobStatus{Active: 1},
+				Events: []Event{{Reason: "own"}}, Metrics: cloneMetrics(metrics),
+			},
+			Events: []Event{{Reason: "own"}}, Metrics: metrics,
+		}
+	}
+	m := &Machine{synced: true, result: made(a)}
+	r := m.Result()
+	d := &r.Decision
+	d.Claim[0].Pod, d.Delete[0].Pod, d.Create[0].Index, d.Strip[0] = b, b, 2, b
+	d.Status.Active, d.Events[0].Reason, r.Events[0].Reason = 2, "changed", "changed"
+	for _, metrics := range [][]Metric{d.Metrics, r.Metrics} {
+		metrics[0].Labels["label"] = "changed"
+		metrics[0].Add = 2
+	}
+	got := m.Result()
+	Same(t, "pods", got.Decision.Claim[0].Pod == a && got.Decision.Delete[0].Pod == a && got.Decision.Strip[0] == a, true)
+	got.Decision.Claim, got.Decision.Delete, got.Decision.Strip = nil, nil, nil
+	want := made(a)
+	want.Decision.Claim, want.Decision.Delete, want.Decision.Strip = nil, nil, nil
+	Same(t, "result", toJSON(got), toJSON(want))
+}
+
+// Revise begins with the plan, whatever the caller has done with the lists.
+func TestDecide_listsAreTheCallers(t *testing.T) {
+	s := newScene(t, "parallelism: 1\ncompletions: 2"+indexed)
+	d, err := Decide(s.Snapshot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Create[0].Index = 7
+	Same(t, "index in the revised decision", d.Revise(Undone{}).Create[0].Index, 0)
+	s.pod("a", 1, corev1.PodRunning, 0)
+	s.pod("b", 2, corev1.PodRunning, 0)
+	if d, err = Decide(s.Snapshot); err != nil {
+		t.Fatal(err)
+	}
+	surplus := d.Delete[0].Pod
+	d.Delete[0].Pod = nil
+	Same(t, "pod in the revised decision", d.Revise(Undone{}).Delete[0].Pod, surplus)
+}
+
+// Settle goes on from the status that the caller stores, with what it has added.
+func TestSettle_keepsWhatTheCallerAdds(t *testing.T) {
+	s := newScene(t, "parallelism: 1\ncompletions: 2")
+	s.pod("a", 1, corev1.PodFailed, 0)
+	d := decideOn(t, s.Snapshot)
+	d.Status.Conditions = append(d.Status.Conditions, Yes("Checked"))
+	settled := d.Settle("a").Status
+	if n := len(settled.Conditions); n != 1 || settled.Conditions[0].Type != "Checked" || settled.Failed != 1 {
+		t.Errorf("got %s, want one failure and the condition Checked", toJSON(settled))
+	}
+}
+
+// The status counts each pod in flight once: a created pod that the cache shows is active, a deleted
+// one that it shows as terminating or finished is no longer active.
+func TestCounts_shownWritesInFlight(t *testing.T) {
+	s := newScene(t, "parallelism: 9\ncompletions: 9")
+	s.pod("created", 1, corev1.PodRunning, 0)
+	s.pod("deleted", 2, corev1.PodRunning, 0)
+	s.pod("terminating", 3, corev1.PodRunning, 0, s.deletedAt(0))
+	s.pod("finished", 4, corev1.PodSucceeded, 0)
+	s.InFlight.Pods = []PodInFlight{{UID: "unknown"}}
+	for _, pod := range s.Pods {
+		s.InFlight.Pods = append(s.InFlight.Pods, PodInFlight{UID: pod.UID, Deleted: pod.Name != "created"})
+	}
+	s.InFlight.Creations, s.InFlight.Deletions = 2, 3
+	Same(t, "counts", decideOn(t, s.Snapshot).made.after, counts{Active: 2, Ready: 1, Terminating: 2})
+}
+
+// Ending is how the Job ends, and EndStored says that the status says so already.
+func TestFacts_ending(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change func(*scene)
+		ending batchv1.JobConditionType
+		stored bool
+	}{
+		"goes on":     {func(*scene) {}, "", false},
+		"ends now":    {func(s *scene) { s.pod("a", 1, corev1.PodSucceeded, 0) }, batchv1.JobSuccessCriteriaMet, false},
+		"was decided": {func(s *scene) { s.condition(batchv1.JobFailureTarget) }, batchv1.JobFailureTarget, true},
+	} {
+		s := newScene(t, "parallelism: 1\ncompletions: 1")
+		tc.change(s)
+		f := decideOn(t, s.Snapshot).Facts()
+		Same(t, name+": ending", f.Ending.Type, tc.ending)
+		Same(t, name+": has a status", f.Ending.Status == corev1.ConditionTrue, tc.ending != "")
+		Same(t, name+": is stored", f.EndStored, tc.stored)
+	}
+}
+
+// The next pod of an index replaces its failed pod.
+func TestFacts_predecessor(t *testing.T) {
+	s := newScene(t, "parallelism: 2\ncompletions: 2\nbackoffLimitPerIndex: 1"+indexed)
+	failed := s.pod("a", 1, corev1.PodFailed, 0)
+	f := decideOn(t, s.Snapshot).Facts()
+	if r := f.Predecessor(0); r == nil || r.Pod != failed {
+		t.Errorf("the predecessor of index 0 is %v, want pod a", r)
+	}
+	if r := f.Predecessor(1); r != nil {
+		t.Errorf("the predecessor of index 1 is %v, want none", r)
+	}
+}
