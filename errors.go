@@ -25,7 +25,8 @@ type InputError struct {
 func (e *InputError) Error() string { return e.Fields.ToAggregate().Error() }
 
 // Unwrap returns the errors of the fields, so that errors.As finds a *field.Error.
-func (e *InputError) Unwrap() (errs []error) {
+func (e *InputError) Unwrap() []error {
+	var errs []error
 	for _, err := range e.Fields {
 		errs = append(errs, err)
 	}
