@@ -2,6 +2,7 @@ package jobfate
 
 import (
 	"errors"
+	"fmt"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -22,7 +23,7 @@ type InputError struct {
 }
 
 // Error returns the errors of all fields.
-func (e *InputError) Error() string { return e.Fields.ToAggregate().Error() }
+func (e *InputError) Error() string { return fmt.Sprint(e.Fields.ToAggregate()) }
 
 // Unwrap returns the errors of the fields, so that errors.As finds a *field.Error.
 func (e *InputError) Unwrap() []error {

@@ -1,10 +1,12 @@
 package jobfate
 
 import (
+	"errors"
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/tracking"
@@ -119,5 +121,14 @@ func TestFacts_predecessor(t *testing.T) {
 	}
 	if r := f.Predecessor(1); r != nil {
 		t.Errorf("the predecessor of index 1 is %v, want none", r)
+	}
+}
+
+// An InputError that a caller makes without fields does not panic.
+func TestInputError_withoutFields(t *testing.T) {
+	err := &InputError{}
+	var one *field.Error
+	if err.Error() == "" || errors.As(error(err), &one) {
+		t.Errorf("got %q and the field %v, want a text and no field", err, one)
 	}
 }
