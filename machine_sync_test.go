@@ -84,15 +84,6 @@ func TestFreshness_ofAForeignStatus(t *testing.T) {
 			asked := run(t, m, v, s.answer)
 			Same(t, "live reads in "+strings.Join(asked, "; "), slices.Contains(asked, "list the pods"), test.live)
 
-			if test.live {
-				return
-			}
-			// The same counts at a later version are known.
-			v.Job = s.job.DeepCopy()
-			v.Job.ResourceVersion, v.JobsVersion, v.PodsVersion = "5000", "5000", "4000"
-			s.job = v.Job
-			asked = run(t, m, v, s.answer)
-			Same(t, "later live reads in "+strings.Join(asked, "; "), slices.Contains(asked, "list the pods"), false)
 		})
 	}
 }
@@ -118,6 +109,21 @@ func TestFreshness_ofItsOwnStatus(t *testing.T) {
 		if asked := run(t, m, v, s.answer); slices.Contains(asked, "list the pods") {
 			t.Errorf("version %s: the requests are %q, want no live read", shown.ResourceVersion, asked)
 		}
+	}
+}
+
+// The counts of another process are known once they were used with pods as new: the same counts at a
+// later version need no newer pods.
+func TestFreshness_ofTheSameForeignCounts(t *testing.T) {
+	m, s := newMachine(), &server{job: train(1)}
+	v := fresh(s.job, podOf(s.job, "a", "11"))
+	run(t, m, v, s.answer) // stores the status
+	foreign := s.job.DeepCopy()
+	foreign.Status.Failed = 1
+	for _, next := range []struct{ job, pods string }{{"3000", "3000"}, {"5000", "4000"}} {
+		v.Job = foreign.DeepCopy()
+		v.Job.ResourceVersion, v.JobsVersion, v.PodsVersion = next.job, next.job, next.pods
+		Same(t, "requests at version "+next.job, run(t, m, v, s.answer), nil)
 	}
 }
 
@@ -172,14 +178,20 @@ func TestFreshness_backInTime(t *testing.T) {
 // Between two lists, a cache may hold more than its version says. A Job that is older than the one
 // before is not decided on.
 func TestFreshness_ofAnOlderJob(t *testing.T) {
-	m, newer, older := newMachine(), train(1), train(1)
-	s := &server{job: newer}
-	newer.ResourceVersion, older.ResourceVersion = "1020", "1018"
-	v := fresh(newer, podOf(newer, "a", "11"))
-	run(t, m, v, s.answer)
-	v.Job, v.JobsVersion = older, "1016"
-	Same(t, "requests", run(t, m, v, s.answer), nil)
-	Same(t, "Requeue", m.Result().Requeue, time.Second)
+	m, s := newMachine(), &server{job: train(1)}
+	v := fresh(s.job, podOf(s.job, "a", "11"))
+	run(t, m, v, s.answer) // stores the status
+	newer, older := s.job.DeepCopy(), s.job.DeepCopy()
+	newer.ResourceVersion, older.ResourceVersion = "3020", "3018"
+	for _, next := range []struct {
+		job         *batchv1.Job
+		jobsVersion string
+		requeue     time.Duration
+	}{{newer, "3015", 0}, {older, "3016", time.Second}} {
+		v.Job, v.JobsVersion = next.job, next.jobsVersion
+		Same(t, "requests", run(t, m, v, s.answer), nil)
+		Same(t, "Requeue", m.Result().Requeue, next.requeue)
+	}
 }
 
 // A Job of the same name follows one that is gone. Its first decision needs caches that are as new
@@ -251,7 +263,7 @@ func TestCreation_inFlight(t *testing.T) {
 
 // A creation that is not observed after some seconds is resolved by a read by name.
 func TestCreation_readByName(t *testing.T) {
-	for _, exists := range []bool{true, false} {
+	for _, found := range []string{"the pod", "nothing", "another pod of the Job"} {
 		job := train(1)
 		m := newMachine()
 		s := &server{job: job}
@@ -266,11 +278,14 @@ func TestCreation_readByName(t *testing.T) {
 		v := fresh(job)
 		v.Now = noon.Add(10 * time.Second)
 		want := []string{"get pod " + made.Name, "create pod train-"}
-		if exists {
+		switch found {
+		case "the pod":
 			s.pods, want = []*corev1.Pod{made}, want[:1]
+		case "another pod of the Job":
+			s.pods = []*corev1.Pod{podOf(job, "b", "2050", func(pod *corev1.Pod) { pod.Name = made.Name })}
 		}
 		got := run(t, m, v, s.answer)
-		Same(t, "first requests", got[:min(2, len(got))], want)
+		Same(t, "first requests if the read finds "+found, got[:min(2, len(got))], want)
 	}
 }
 

@@ -114,8 +114,7 @@ func (s *sync) readLive(pods []*corev1.Pod) {
 func (s *sync) askUnobserved() (batch []*exchange) {
 	if !s.Memory.Idle() {
 		if _, err := s.tally.read(s.snapshot(), s.config); err != nil {
-			s.end(err)
-			return nil
+			return nil // the decision ends with the same error
 		}
 	}
 	s.pending = s.Observe(s.tally.pod, s.view.PodsVersion)

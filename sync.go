@@ -121,11 +121,8 @@ func (s *sync) leave() step {
 	return s.end(nil)
 }
 
-// fail adds an error to the result.
+// fail adds an error to the result, unless it is nil.
 func (s *sync) fail(err error) {
-	if err == nil {
-		return
-	}
 	seconds, _ := apierrors.SuggestsClientDelay(err) // 0 if it does not
 	s.result.RetryAfter = max(s.result.RetryAfter, time.Duration(seconds)*time.Second)
 	s.result.Err = errors.Join(s.result.Err, err)

@@ -56,7 +56,7 @@ func TestTally_feed(t *testing.T) {
 	var tally tally
 	tally.replaceAll([]*corev1.Pod{podNamed("a"), podNamed("b")})
 	tally.feed("b", nil)
-	tally.feed("", podNamed("d")) // the name of the pod counts
+	tally.feed("x", podNamed("d")) // the name of the pod counts
 	tally.feed("d", nil)
 	tally.feed("", podNamed("c"))
 	expect(t, "fed before a decision", &tally, "a c")
