@@ -3,6 +3,7 @@ package jobfate
 import (
 	"maps"
 	"testing"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -115,6 +116,25 @@ func TestMemory_createdPodThatHasStopped(t *testing.T) {
 		begin(t, m, viewOf(jobAt("1"), []*corev1.Pod{test.pod}, "4"))
 		begin(t, m, viewOf(jobAt("1"), nil, "4"))
 		Same(t, name+": in flight", in.InFlight, InFlight{Creations: 1, Pods: test.want})
+	}
+}
+
+// Between two lists, a cache may hold more than its version says. A Job that is older than the one
+// before is not decided on.
+func TestFreshness_ofAnOlderJob(t *testing.T) {
+	m, s := newMachine(), &server{job: train(1)}
+	v := fresh(s.job, podOf(s.job, "a", "11"))
+	run(t, m, v, s.answer) // stores the status
+	newer, older := s.job.DeepCopy(), s.job.DeepCopy()
+	newer.ResourceVersion, older.ResourceVersion = "3020", "3018"
+	for _, next := range []struct {
+		job         *batchv1.Job
+		jobsVersion string
+		requeue     time.Duration
+	}{{newer, "3015", 0}, {older, "3016", time.Second}} {
+		v.Job, v.JobsVersion = next.job, next.jobsVersion
+		Same(t, "requests", run(t, m, v, s.answer), nil)
+		Same(t, "Requeue", m.Result().Requeue, next.requeue)
 	}
 }
 

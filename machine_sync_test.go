@@ -175,25 +175,6 @@ func TestFreshness_backInTime(t *testing.T) {
 	}
 }
 
-// Between two lists, a cache may hold more than its version says. A Job that is older than the one
-// before is not decided on.
-func TestFreshness_ofAnOlderJob(t *testing.T) {
-	m, s := newMachine(), &server{job: train(1)}
-	v := fresh(s.job, podOf(s.job, "a", "11"))
-	run(t, m, v, s.answer) // stores the status
-	newer, older := s.job.DeepCopy(), s.job.DeepCopy()
-	newer.ResourceVersion, older.ResourceVersion = "3020", "3018"
-	for _, next := range []struct {
-		job         *batchv1.Job
-		jobsVersion string
-		requeue     time.Duration
-	}{{newer, "3015", 0}, {older, "3016", time.Second}} {
-		v.Job, v.JobsVersion = next.job, next.jobsVersion
-		Same(t, "requests", run(t, m, v, s.answer), nil)
-		Same(t, "Requeue", m.Result().Requeue, next.requeue)
-	}
-}
-
 // A Job of the same name follows one that is gone. Its first decision needs caches that are as new
 // as those that the decisions about the earlier Job used: older ones may lack pods, or show their
 // finalizers.
