@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -73,21 +74,32 @@ func refuse(rule, name, format string, args ...any) sent {
 // annotation of the old object, and with the old object, and sends the difference.
 func applied(m *kubefile.Manifest, live kubefile.Object) sent {
 	next := emptyLike(live)
-	patch, err := patchFor(m, live)
-	if err == nil && string(patch) == "{}" {
+	same, err := merge(m, live, next)
+	switch {
+	case err != nil:
+		return refuse("NotMerged", "", "kubectl cannot merge the %s: %s", kindOf(m), oneLine(err))
+	case same:
 		return sent{object: live, same: true}
 	}
-	var merged []byte
-	if err == nil {
-		merged, err = strategicpatch.StrategicMergePatch(textOf(live), patch, live)
-	}
-	if err == nil {
-		err = utiljson.Unmarshal(merged, next)
-	}
-	if err != nil {
-		return refuse("NotMerged", "", "kubectl cannot merge the %s: %s", kindOf(m), oneLine(err))
-	}
 	return onVersion(next, live)
+}
+
+// merge sets next to the old object with the manifest merged into it, unless that is the same.
+func merge(m *kubefile.Manifest, live, next kubefile.Object) (same bool, err error) {
+	defer func() {
+		if recover() != nil { // so does kubectl
+			err = errors.New("it panics, for example on null in place of an item of a list")
+		}
+	}()
+	patch, err := patchFor(m, live)
+	if err != nil || string(patch) == "{}" {
+		return err == nil, err
+	}
+	merged, err := strategicpatch.StrategicMergePatch(textOf(live), patch, live)
+	if err != nil {
+		return false, err
+	}
+	return false, utiljson.Unmarshal(merged, next)
 }
 
 // emptyLike returns a new object of the same type.

@@ -52,6 +52,8 @@ func TestUpdate(t *testing.T) {
 		{"an annotation with an unknown field", change(live, `"parallelism":10`, `"novelty":{"a":["b"]}`), job, "apply", exitOK, []string{apply + "accepted"}},
 		{"an annotation that is no Job", change(live, `{"apiVersion":"batch/v1","kind":"Job"`, `{"apiVersion":"v1","kind":"Pod"`), job, "apply", exitNo,
 			[]string{"kubectl cannot merge the Job: the annotation kubectl.kubernetes.io/last-applied-configuration: the input has no Job, only Pod"}},
+		{"an annotation with null in place of a container", change(live, `"containers":[`, `"containers":[null,`), job, "apply", exitNo,
+			[]string{"kubectl cannot merge the Job: it panics, for example on null in place of an item of a list"}},
 		{"a container without a name", live, change(job, "- name: main\n", "- workingDir: /\n"), "apply", exitNo, []string{"kubectl cannot merge the Job: map: map[", "does not contain declared merge key: name"}},
 		{"a Job from before Kubernetes 1.27, which has fewer labels", old127, old127, "both", exitOK, []string{apply + "accepted", replace + "accepted"}},
 		{"both names of the service account", change(live, "schedulerName:", "serviceAccount: a\n      serviceAccountName: a\n      schedulerName:"),
