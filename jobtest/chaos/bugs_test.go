@@ -120,7 +120,7 @@ var knownBugs = []bug{
 	})},
 	{name: "k124798, pods of another controller are touched", property: "S15", controller: looking(changed(func(job *batchv1.Job, p *corev1.Pod) {
 		for i := range p.OwnerReferences {
-			p.OwnerReferences[i].UID = job.UID
+			p.OwnerReferences[i].UID, p.OwnerReferences[i].Name = job.UID, job.Name
 		}
 	}))},
 	{name: "k81227, k28486, counters fall", property: "S1 S3 S11", controller: spoiled(func(_ jobfate.Snapshot, st *batchv1.JobStatus) {
