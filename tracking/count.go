@@ -133,9 +133,7 @@ func (c *Classifier) done(status *batchv1.JobStatus, records []*PodRecord) (d do
 	var failed indexset.Set
 	d.counted, failed = lifecycle.ReadIndexes(status, c.Completions)
 	d.completed = d.counted.Union(succeeded.Set())
-	if c.PerIndex() {
-		d.failed = failed.Union(failing.Set()).Difference(d.completed)
-	}
+	d.failed = failed.Union(failing.Set()).Difference(d.completed)
 	return d
 }
 
