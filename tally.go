@@ -191,9 +191,11 @@ func (t *tally) decide(in Snapshot, c *config) (Decision, error) {
 		return Decision{Backoff: s.Backoff, Requeue: c.BatchPeriod, made: &s.outcome}, nil
 	}
 	d := s.close(&s.outcome, s.plan(), Undone{})
-	results, status, completions := &s.census.Results, &d.made.status, s.spec.Classifier.Completions
-	t.completed.write(status.CompletedIndexes, completions, results.Completed)
-	t.failed.write(valueOf(status.FailedIndexes, ""), completions, results.Failed)
+	if s.spec.Indexed { // otherwise the texts of the status stay as they are
+		results, status, completions := &s.census.Results, &d.made.status, s.spec.Classifier.Completions
+		t.completed.write(status.CompletedIndexes, completions, results.Completed)
+		t.failed.write(valueOf(status.FailedIndexes, ""), completions, results.Failed)
+	}
 	if s.isAtRest(&d) {
 		s.changes, t.atRest = t.census.Changes, s
 	}

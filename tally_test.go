@@ -138,6 +138,23 @@ func TestTally_knowsWhatItHasWritten(t *testing.T) {
 	}
 }
 
+// The index texts in the status of a Job without indexes are neither read nor written. Shrunk by
+// TestSync_isLikeDecide.
+func TestTally_textsOfAJobWithoutIndexes(t *testing.T) {
+	s := newScene(t, "completions: 0")
+	s.Job.Status.CompletedIndexes = "1,0"
+	var c tally
+	if _, err := c.decide(s.Snapshot, &s.config); err != nil {
+		t.Fatal(err)
+	}
+	with := newScene(t, "completions: 0"+indexed)
+	with.Job.Status.CompletedIndexes = "1,0"
+	d, err := c.decide(with.Snapshot, &with.config)
+	if err != nil || d.Status == nil || d.Status.CompletedIndexes != "" || len(d.Facts().StatusRepairs) != 1 {
+		t.Errorf("got the status %s, error %v, want that the indexes are repaired", toJSON(d.Status), err)
+	}
+}
+
 // A policy or names that the caller changes between two decisions apply to all pods, also to those
 // already in the Tally.
 func TestTally_changedFailurePolicy(t *testing.T) {
