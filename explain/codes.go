@@ -122,6 +122,8 @@ const (
 	CauseImagePulling Code = "ImagePulling"
 	// CauseRestarting: a container was restarted recently.
 	CauseRestarting Code = "Restarting"
+	// CauseFailuresIgnored: pods fail again and again, and a rule ignores it.
+	CauseFailuresIgnored Code = "FailuresIgnored"
 	// CauseResize: a resize of the pods is not done.
 	CauseResize Code = "ResizePending"
 	// CausePodsStarting: pods have yet to run.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -42,6 +43,38 @@ func (f *facts) lastFailed() (last *record) {
 		}
 	}
 	return last
+}
+
+// lastSuccess returns when a pod of the Job last succeeded; zero if none did.
+func (f *facts) lastSuccess() (at time.Time) {
+	for _, r := range f.pods {
+		if r.Succeeded {
+			at = latest(at, r.Finish())
+		}
+	}
+	return at
+}
+
+// ignored finds that pods fail by themselves again and again, and that no limit counts it.
+func ignored(r *reading) (c found) {
+	since, failures := r.lastSuccess(), []*record(nil)
+	for _, p := range r.pods {
+		if p.Failed && p.Ignored() && p.Match().Container != "" && p.Finish().After(since) {
+			failures = append(failures, p)
+		}
+	}
+	if len(failures) < 3 {
+		return c
+	}
+	last := slices.MaxFunc(failures, func(a, b *record) int { return a.Finish().Compare(b.Finish()) })
+	if r.past(last.Finish(), 2*longPatience) { // the longest delay, and then a run
+		return c
+	}
+	fault := r.faultOf(last)
+	c.pod, c.container, c.evidence = last.Pod.Name, fault.container, []string{"pod/" + last.Pod.Name}
+	c.text = fmt.Sprintf("%d failures were ignored, the last %s: %s: %s; %s", len(failures), r.ago(last.Finish()),
+		r.named(last), fault.text, r.ruleText(last))
+	return c
 }
 
 // failure says how a pod failed; it is zero without a pod.

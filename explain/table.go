@@ -425,6 +425,11 @@ var causes = []row{
 	{code: JobRemoving, means: "active pods are deleted: they are too many, or have no index of their own",
 		job: decided(JobRemoving)},
 	{code: JobCreating, means: "pods are created now", job: decided(JobCreating)},
+	{code: CauseFailuresIgnored, attention: AttentionWait,
+		means: "three or more pods in a row have failed with exit codes that a rule of spec.podFailurePolicy " +
+			"ignores, the last less than twenty minutes ago",
+		advice: "Read why: kubectl logs -n NAMESPACE POD -c CONTAINER. Such failures count towards no limit, so that " +
+			"they never fail the Job.", job: ignored},
 	{code: JobBackingOff, attention: AttentionWait, means: "failed pods are replaced after a delay",
 		advice: "Read why the pod failed: kubectl logs -n NAMESPACE POD -c CONTAINER. The delay ends by itself.",
 		job:    backingOff},
