@@ -32,13 +32,12 @@ func (d *Decider) choose(s *State, rule int, f *Failure, at time.Time) choice {
 	return choice{step: -1, action: FailGroup}
 }
 
-// possible reports whether a step can be taken, and from which time on. A member without a name cannot be
-// restarted alone, and a restart that cannot be counted is not possible.
+// possible reports whether a step can be taken, and from which time on: zero if it charges nothing. A member
+// without a name cannot be restarted alone, and a restart that cannot be counted is not possible.
 func (s *State) possible(r actionRule, charges []*Budget, f *Failure, at time.Time) (from time.Time, possible bool) {
 	if !f.has(r.needs) || r.counts != "" && s.part(r.counts, f.Member).Restarts == math.MaxInt32 {
 		return at, false
 	}
-	from = at
 	for _, b := range charges {
 		if !f.has(b.scope()) {
 			return at, false
@@ -127,7 +126,7 @@ func withPart(parts map[string]Part, name string, part Part) map[string]Part {
 // charged returns what has been charged to budgets after one more charge. Budgets that only an
 // earlier policy had are dropped, so that the state stays bounded.
 func (p *Policy) charged(used map[string]Use, charge *Budget, at time.Time) map[string]Use {
-	out := make(map[string]Use, len(used)+1)
+	out := map[string]Use{}
 	for name, use := range used {
 		if b := p.budget(name); b != nil && b.scope() == charge.scope() {
 			out[name] = use
@@ -139,27 +138,14 @@ func (p *Policy) charged(used map[string]Use, charge *Budget, at time.Time) map[
 
 // renewed returns the parts after a restart of the group, which empties some budgets.
 func (p *Policy) renewed(parts map[string]Part, scope Scope) map[string]Part {
-	var out map[string]Part
-	for i := range p.Budgets {
-		b := &p.Budgets[i]
-		if !b.Renew || b.scope() != scope {
-			continue
-		}
-		for name, part := range parts {
-			if _, ok := part.Used[b.Name]; !ok {
-				continue
-			}
-			if out == nil {
-				out = maps.Clone(parts)
-			}
-			part = out[name]
-			part.Used = maps.Clone(part.Used)
-			delete(part.Used, b.Name)
-			out[name] = part
-		}
+	parts = maps.Clone(parts)
+	for name, part := range parts {
+		part.Used = maps.Clone(part.Used)
+		maps.DeleteFunc(part.Used, func(budget string, _ Use) bool {
+			b := p.budget(budget)
+			return b != nil && b.Renew && b.scope() == scope
+		})
+		parts[name] = part
 	}
-	if out == nil {
-		return parts
-	}
-	return out
+	return parts
 }

@@ -21,9 +21,6 @@ func (b *Budget) window() time.Duration {
 // A window counts all charges after its start, also those later than at: failures may arrive out of
 // order.
 func (b *Budget) available(used Use, at time.Time) (from time.Time, possible bool) {
-	if b.Max <= 0 {
-		return at, false
-	}
 	if b.window() <= 0 {
 		return at, used.Count < b.Max
 	}
@@ -49,13 +46,7 @@ func (b *Budget) charge(used Use, at time.Time) Use {
 
 // ordered returns times in increasing order.
 func ordered(times []metav1.Time) []metav1.Time {
-	byTime := func(a, b metav1.Time) int { return a.Compare(b.Time) }
-	if slices.IsSortedFunc(times, byTime) {
-		return times
-	}
-	times = slices.Clone(times)
-	slices.SortFunc(times, byTime)
-	return times
+	return slices.SortedFunc(slices.Values(times), func(a, b metav1.Time) int { return a.Compare(b.Time) })
 }
 
 // latest is the last time that has a text in RFC 3339.

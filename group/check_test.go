@@ -34,6 +34,9 @@ func TestCheck(t *testing.T) {
 		// JobSet has no such bound: its state is a number.
 		"a window without a bound": {`{budgets: [{name: x, max: 101, window: 1h}]}`, noMembers,
 			`spec.budgets[0].max: Invalid value: 101: must be from 1 to 100 with a window, because the state has the time of each`},
+		"a large window": {`{budgets: [{name: x, max: 100, window: 1h}]}`, noMembers, ""},
+		"an exit code of no failure": {`{rules: [{onExitCodes: {operator: In, values: [0, 1]}, steps: [{action: Leave}]}]}`, noMembers,
+			`spec.rules[0].onExitCodes.values[0]: Invalid value: 0: is not the exit code of a failure`},
 		"a window without room": {`{budgets: [{name: x, max: 0, window: 1h}]}`, noMembers,
 			`spec.budgets[0].max: Invalid value: 0: must be from 1 to 100 with a window, because the state has the time of each`},
 		"renewed group":    {`{budgets: [{name: x, max: 1, renew: true}]}`, noMembers, `spec.budgets[0].renew: Invalid value: true: is for budgets of templates and members`},
@@ -62,8 +65,8 @@ func TestCheck(t *testing.T) {
 			`spec.rules[0].steps[0]: Invalid value: "RestartTemplate": member "x" has no template`},
 		"a template that the group does not have": {`{rules: [{templates: [a, b], steps: [{action: RestartGroup}]}]}`, "a-0:a",
 			`spec.rules[0].templates[1]: Not found: "b"`},
-		"a member that the group does not have": {`{rules: [{members: [a-1], steps: [{action: RestartGroup}]}]}`, "a-0:a",
-			`spec.rules[0].members[0]: Not found: "a-1"`},
+		"a member that the group does not have": {`{rules: [{members: [a-0, a-1], steps: [{action: RestartGroup}]}]}`, "a-0:a",
+			`spec.rules[0].members[1]: Not found: "a-1"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var p group.Policy

@@ -36,6 +36,10 @@ func TestDeepCopy(t *testing.T) {
 			t.Errorf("%s is copied as %s", textOf(pair[0]), textOf(pair[1]))
 		}
 	}
+	var rule group.Rule
+	if p.Rules[0].DeepCopyInto(&rule); !reflect.DeepEqual(p.Rules[0], rule) {
+		t.Errorf("got the copy %s", textOf(rule))
+	}
 	used := group.Use{Times: times(1, 2)}
 	part := group.Part{Restarts: 1, Used: map[string]group.Use{"x": used}}
 	if u, c := used.DeepCopy(), part.DeepCopy(); !reflect.DeepEqual(*u, used) || !reflect.DeepEqual(*c, part) ||

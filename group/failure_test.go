@@ -30,6 +30,8 @@ func TestFailureOf(t *testing.T) {
 		"the limit": {jobWith(batchv1.JobFailed, "BackoffLimitExceeded", "x"), group.Failure{Reason: "BackoffLimitExceeded", Message: "x"}},
 		"a rule": {jobWith(batchv1.JobFailed, "PodFailurePolicy", message),
 			group.Failure{Reason: "PodFailurePolicy", Message: message, RuleName: "1", Container: "main", ExitCode: 42}},
+		"the first rule": {jobWith(batchv1.JobFailed, "PodFailurePolicy", "Pod ns/x failed matching FailJob rule at index 0"),
+			group.Failure{Reason: "PodFailurePolicy", Message: "Pod ns/x failed matching FailJob rule at index 0", RuleName: "0"}},
 		"a rule by name": {jobWith(batchv1.JobFailed, "PodFailurePolicy_Gpu", message),
 			group.Failure{Reason: "PodFailurePolicy_Gpu", Message: message, RuleName: "Gpu", Container: "main", ExitCode: 42}},
 		"a rule by position": {jobWith(batchv1.JobFailed, "PodFailurePolicy_1", message),

@@ -117,9 +117,7 @@ func (p *Plan) follow(jobs []Job, now time.Time) {
 			}
 		case ended || p.Left.Contains(int32(i)):
 		case wait > 0:
-			if p.Wait == 0 || wait < p.Wait {
-				p.Wait = wait
-			}
+			p.Wait = min(wait, cmp.Or(p.Wait, wait))
 		case p.State.Phase == "" && !p.Restarting:
 			p.Create = append(p.Create, j.Member)
 		}

@@ -112,6 +112,40 @@ func TestMakePlan(t *testing.T) {
 	}
 }
 
+// A plan that is an error returns the state that it was given, which may be that of a group that would be
+// resumed. A group without members does not end.
+func TestMakePlan_changesNothing(t *testing.T) {
+	suspended := group.State{Phase: group.Suspended, Group: group.Part{Restarts: 1}}
+	if p, err := group.MakePlan(nil, suspended, jobsOf("0@2 Failed"), noon); err == nil || p.State.Phase != group.Suspended {
+		t.Errorf("an old state: %s, %v, want the state as it was", textOf(p.State), err)
+	}
+	if p, err := group.MakePlan(nil, group.State{}, nil, noon); err != nil || p.Changed || p.State.Phase != "" {
+		t.Errorf("no members: %s, %v, want the state as it was", textOf(p.State), err)
+	}
+}
+
+// Wait is the time until the next Job may be created, whatever the order of the members.
+func TestMakePlan_wait(t *testing.T) {
+	for _, after := range [][2]int{{5, 9}, {9, 5}, {5, 5}} {
+		state := group.State{Members: map[string]group.Part{}}
+		for i, seconds := range after {
+			state.Members[members[i].Name] = group.Part{Restarts: 1, NotBefore: &times(seconds)[0]}
+		}
+		if p, err := group.MakePlan(nil, state, jobsOf(""), noon); err != nil || p.Wait != 5*time.Second {
+			t.Errorf("not before %v s: wait %v, %v, want 5s", after, p.Wait, err)
+		}
+	}
+}
+
+// "Templates counts restarts of whole templates, by their names": what has no name has no restarts of its own.
+func TestAttempt_withoutNames(t *testing.T) {
+	none := map[string]group.Part{"": {Restarts: 2}}
+	s := group.State{Group: group.Part{Restarts: 1}, Templates: none, Members: none}
+	if got := s.Attempt(group.Member{}); got != 1 {
+		t.Errorf("attempt %d, want 1", got)
+	}
+}
+
 func TestRestarts(t *testing.T) {
 	s := group.State{Group: group.Part{Restarts: 1}, Templates: map[string]group.Part{"a": {Restarts: 2}, "b": {Restarts: -9}},
 		Members: map[string]group.Part{"a-0": {Restarts: 4}}}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -80,6 +81,10 @@ func TestStateSize(t *testing.T) {
 	if got, want := group.StateSize(policy, members), len(textOf(state)); got != want {
 		t.Errorf("StateSize is %d, the largest state has %d bytes: %s", got, want, textOf(state))
 	}
+	text = `{"version":1,"phase":"Suspended","members":{` + partOf("a-0", "") + `}}`
+	if got := group.StateSize(policyOf(t, `{rules: [{steps: [{action: RestartMember}]}]}`), members[:1]); got != len(text) {
+		t.Errorf("only members are restarted: StateSize is %d, want that of %s", got, text)
+	}
 	if got, want := group.StateSize(nil, members), len(`{"version":1,"phase":"Suspended"}`); got != want {
 		t.Errorf("without a policy: %d, want %d", got, want)
 	}
@@ -104,6 +109,54 @@ func TestDecide_tamperedState(t *testing.T) {
 	want := map[string]group.Use{"x": {Times: times(0, 10)}}
 	if diff := cmp.Diff(want, d.State.Group.Used); err != nil || d.Action != group.RestartGroup || diff != "" {
 		t.Errorf("times that are not in order: %s, %v\n%s", textOf(d), err, diff)
+	}
+}
+
+// decideAll decides about failures one after another, each of the current attempt. It returns the last decision.
+func decideAll(t *testing.T, policy string, failures ...group.Failure) (d group.Decision) {
+	t.Helper()
+	p := policyOf(t, policy)
+	for _, f := range failures {
+		f.Attempt = d.State.Attempt(f.Member)
+		var err error
+		if d, err = group.Decide(p, d.State, []group.Failure{f}, f.At); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return d
+}
+
+// Of two windows that are used up, the later one decides, whatever their order.
+func TestDecide_twoWindows(t *testing.T) {
+	f := group.Failure{Member: members[0], At: noon}
+	for _, charges := range []string{"[long, short]", "[short, long]"} {
+		d := decideAll(t, `{budgets: [{name: long, max: 1, window: 1h, wait: true}, {name: short, max: 1, window: 1m, wait: true}],
+			rules: [{steps: [{action: RestartGroup, charges: `+charges+`}]}]}`, f, f)
+		if want := noon.Add(time.Hour); !d.NotBefore.Equal(want) {
+			t.Errorf("%s: not before %v, want %v", charges, d.NotBefore, want)
+		}
+	}
+}
+
+// "NotBefore is when the Jobs that are restarted may be created": what restarts nothing, or at once, has none.
+func TestDecide_withoutNotBefore(t *testing.T) {
+	a, b := group.Failure{Member: members[0], At: noon}, group.Failure{Member: members[1], At: noon}
+	d := decideAll(t, `{budgets: [{name: x, max: 1, window: 1h, wait: true}], rules: [{steps: [{action: Leave, charges: [x]}]}]}`, a, b)
+	if d.Action != group.Leave || !d.NotBefore.IsZero() {
+		t.Errorf("a member that is left after a wait: %s, want no time", textOf(d))
+	}
+	if d = decideAll(t, `{rules: [{steps: [{action: RestartGroup}]}]}`, a); d.State.Group.NotBefore != nil {
+		t.Errorf("a restart at once: not before %v, want none", d.State.Group.NotBefore)
+	}
+}
+
+// "a restart of the group empties the budget", and only those with Renew.
+func TestDecide_renew(t *testing.T) {
+	a := group.Failure{Member: members[0], At: noon}
+	d := decideAll(t, `{budgets: [{name: all, per: Member, max: 9}, {name: renewed, per: Member, max: 1, renew: true}, {name: shared, max: 9}],
+		rules: [{steps: [{action: RestartMember, charges: [all, renewed, shared]}, {action: RestartGroup, charges: [shared]}]}]}`, a, a)
+	if got := textOf(d.State); got != `{"version":1,"group":{"restarts":1,"used":{"shared":{"count":2}}},"members":{"a-0":{"restarts":1,"used":{"all":{"count":1}}}}}` {
+		t.Errorf("got %s", got)
 	}
 }
 
@@ -283,7 +336,7 @@ func TestDecide_nilPolicyAndErrors(t *testing.T) {
 		`a Job of member "a-0" failed in attempt 1, and the state has attempt 0: the state is old`: {nil, 0, later},
 	} {
 		d, err := group.Decide(in.policy, group.State{Version: in.version}, in.failures, noon)
-		if err == nil || err.Error() != want || d.Changed {
+		if err == nil || err.Error() != want || d.Changed || d.Rule != -1 || d.Step != -1 {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
