@@ -12,17 +12,11 @@ func countIndexes(list string, completions int32) (int, error) {
 	return set.Len(), err
 }
 
-// overlap returns an index at which two lists overlap, if they do.
-//
-// For two ordered lists it is the lowest index in both. Other lists fail the format check,
-// but only in the update that changes them. For such a list overlap does what the API server
-// does: it skips entries that it cannot parse, and walks both lists once, side by side.
+// overlap returns an index at which two lists overlap, if they do: of ordered lists the lowest
+// index in both. Other lists fail the format check, but only in the update that changes them. As
+// the API server does, overlap skips entries that it cannot parse, and walks both lists once, side by
+// side.
 func overlap(a, b string, completions int32) (index int32, found bool) {
-	x, errX := indexset.ParseOrdered(a, completions)
-	y, errY := indexset.ParseOrdered(b, completions)
-	if errX == nil && errY == nil {
-		return x.Intersection(y).Min()
-	}
 	as, bs := readableIntervals(a, completions), readableIntervals(b, completions)
 	for len(as) > 0 && len(bs) > 0 {
 		x, y := as[0], bs[0]

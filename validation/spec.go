@@ -55,7 +55,7 @@ func nonNegativeCounts(spec *batchv1.JobSpec) field.ErrorList {
 }
 
 func nonNegative[T int32 | int64](parent *field.Path, name string, value *T) field.ErrorList {
-	if value == nil || *value >= 0 {
+	if value == nil {
 		return nil
 	}
 	return apivalidation.ValidateNonnegativeField(int64(*value), parent.Child(name))

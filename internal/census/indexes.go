@@ -38,7 +38,7 @@ type joined struct {
 func (j *joined) count(index, by int32) {
 	switch changed := j.pods.add(index, by); {
 	case !changed || !j.valid:
-	case by > 0:
+	case by == 1:
 		j.added = append(j.added, index)
 	case !j.base.Contains(index):
 		j.valid = false

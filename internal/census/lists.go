@@ -59,7 +59,7 @@ func (c *Census) register(r *Record, by int32) {
 	for l := range lists {
 		if kinds[l].belongs(r) {
 			c.members[l] += by
-			c.update(l, r, by > 0)
+			c.update(l, r, by == 1)
 		}
 	}
 }

@@ -27,7 +27,7 @@ func (c *Census) waits(r *Record) bool { return c.Predecessor(r.Index) == r }
 func (c *Census) countFailed(r *Record, by int32) {
 	last, next := c.failed.at(r.Index), r
 	switch {
-	case by < 0:
+	case by == -1:
 		next = c.failedBesides(r)
 	case last != nil && last.compareFailures(r) > 0:
 		next = last
