@@ -67,7 +67,7 @@ func (d Decision) Revise(undone Undone) Decision {
 // again, and the remaining finalizers are removed.
 func (s *state) afterTheEnd() Decision {
 	s.outcome = outcome{state: s, after: s.counts()}
-	d := Decision{Backoff: s.Backoff, Claim: s.claims(), made: &s.outcome}
+	d := Decision{Backoff: s.known, Claim: s.claims(), made: &s.outcome}
 	var strip []*corev1.Pod
 	for _, r := range s.census.TrackedInOrder() {
 		strip = append(strip, r.Pod)
@@ -120,7 +120,7 @@ func (s *state) close(o *outcome, p plan, undone Undone) Decision {
 	o.putOff = wait > 0
 	d := Decision{
 		Claim: s.claims(), Delete: p.work.delete, Create: p.work.create, Deferred: p.work.deferred,
-		Backoff: s.Backoff, Action: p.work.action, made: o,
+		Backoff: s.known, Action: p.work.action, made: o,
 	}
 	d.Deferred.Strip = account.Deferred
 	d.Requeue = soonest(p.work.wait, p.timer(), wait, o.untilRest(d.Deferred), s.census.UntilLost)

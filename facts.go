@@ -96,7 +96,7 @@ func (d Decision) Facts() *Facts {
 		Restarts: pods.Restarts, UntilLost: pods.UntilLost,
 		Succeeded: s.succeeded, Failed: s.failed,
 		Completed: s.census.Results.Completed, FailedIndexes: s.census.Results.Failed,
-		Record: plan.record, StatusRepairs: s.repairs, RecordDropped: s.dropped,
+		Record: plan.record, StatusRepairs: s.stored.repairs, RecordDropped: s.recordDropped(),
 		Planned: o.planned(), Want: plan.work.want, Wait: plan.work.wait, Timed: plan.timer() > 0,
 		Status: &s.Job.Status, PutOff: o.putOff, EndSettled: o.end.Ended(),
 		ActiveAfter: o.after.Active, TerminatingAfter: o.after.Terminating,

@@ -30,7 +30,7 @@ func (s *state) mode() string {
 func (m *metrics) indexesFinished(s *state) {
 	// When a Job is scaled down, status.succeeded may fall, but the metric must not. So the sets
 	// are compared, not the counters.
-	results, failed := &s.census.Results, s.storedFailed.indexes()
+	results, failed := &s.census.Results, s.stored.failed.indexes()
 	succeeded := results.Completed.Len() - s.census.Counted().Len() // no index is ever removed
 	limit := "global"
 	if s.spec.PerIndex() {

@@ -127,12 +127,12 @@ func (s *state) failJob() *lifecycle.Verdict {
 // the record was rebuilt from. The last failure is then the later of the two.
 func (s *state) record(kept bool) backoff.Record {
 	if s.spec.PerIndex() {
-		return s.Backoff
+		return s.known
 	}
 	change := s.census.BackoffChange(kept)
-	record := change.With(s.Backoff)
-	if s.inDoubt && !change.Succeeded && record.LastFailure.Before(s.Backoff.LastFailure) {
-		record.LastFailure = s.Backoff.LastFailure
+	record := change.With(s.known)
+	if s.inDoubt() && !change.Succeeded && record.LastFailure.Before(s.known.LastFailure) {
+		record.LastFailure = s.known.LastFailure
 	}
 	return record
 }

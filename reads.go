@@ -113,7 +113,8 @@ func (s *sync) readLive(pods []*corev1.Pod) {
 // created some time ago and are still not observed.
 func (s *sync) askUnobserved() (batch []*exchange) {
 	if !s.Memory.Idle() {
-		if _, err := s.tally.read(s.snapshot(), s.config); err != nil {
+		in := s.snapshot()
+		if _, _, err := s.tally.read(&in, s.config); err != nil {
 			return nil // the decision ends with the same error
 		}
 	}

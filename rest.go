@@ -13,11 +13,12 @@ func (s *state) isAtRest(d *Decision) bool {
 // the time, and the pods have not changed.
 func (t *tally) again(in *Snapshot, c *config) (d Decision, ok bool, err error) {
 	s := t.atRest
-	if s == nil || in.Job != s.Job || c != s.config || in.Backoff != s.given ||
+	if s == nil || in.Job != s.Job || c != s.config || in.Backoff != s.Backoff ||
 		!in.InFlight.isNone() || in.Now.IsZero() {
 		return d, false, nil
 	}
-	if err = t.update(s, s.spec.Classifier); err != nil || t.census != s.census || t.census.Changes != s.changes {
+	if err = t.update(&s.stored, s.spec.Classifier); err != nil || t.census != s.census ||
+		t.census.Changes != s.changes {
 		return d, false, err
 	}
 	s.Now = in.Now

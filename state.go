@@ -11,28 +11,40 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// state is a validated snapshot with all defaults applied.
+// state is a validated snapshot with all defaults applied, and what its pods add up to.
 type state struct {
-	// Snapshot lacks the pods, and a backoff record of another Job. Backoff is complete, as far as the pods show.
-	Snapshot
-	// inDoubt says that the caller's record may lack failures, dropped that it belongs to
-	// another Job.
-	inDoubt, dropped bool
-	config           *config
-	spec             jobSpec
-	// storedCompleted and storedFailed hold the indexes in the status, read as far as possible; nil
-	// without indexes. repairs lists what was damaged in the status.
-	storedCompleted, storedFailed *indexText
-	repairs                       []string
-	census                        *census.Census
+	Snapshot // without the pods
+	config   *config
+	spec     jobSpec
+	stored   storedStatus
+	census   *census.Census
+	// known is the backoff record of the snapshot, or what the pods show if it may lack failures.
+	known backoff.Record
 	// succeeded and failed are the counters of the status plus the pods that are not recorded yet.
 	// succeeded is the number of completed indexes in an Indexed Job.
 	succeeded, failed int32
 	outcome           outcome // of the decision, before any revision
-	// given is the backoff record of the caller, changes the number of changes of the census so far. A
-	// decision for a Job at rest depends on these, besides the Job and the config.
-	given   backoff.Record
-	changes uint32
+	changes           uint32  // of the census until this decision, for a Job at rest
+}
+
+// storedStatus is what the status of a Job says, read as far as possible.
+type storedStatus struct {
+	completed, failed *indexText // nil without indexes
+	repairs           []string   // what was damaged
+}
+
+// newState returns the state of a Job, given its spec, its status and its pods.
+func newState(in Snapshot, c *config, spec jobSpec, stored storedStatus, pods *census.Census) *state {
+	pods.SetStripped(in.InFlight.Stripped)
+	status := &in.Job.Status
+	succeeded := pods.SucceededTotal(status.Succeeded)
+	if spec.Indexed {
+		results := pods.IndexResults(stored.completed.indexes(), stored.failed.indexes())
+		succeeded = int32(results.Completed.Len())
+	}
+	in.Pods = nil
+	return &state{Snapshot: in, config: c, spec: spec, stored: stored, census: pods,
+		known: knownBackoff(&in, pods), succeeded: succeeded, failed: pods.FailedTotal(status.Failed)}
 }
 
 // keys returns the names of the finalizer, labels and annotations on the Job's pods.
@@ -71,10 +83,11 @@ func (s *state) claimPatch(claim Claim) []byte {
 	return names.StripPatchAt(claim.Pod)
 }
 
-// readSpec returns the spec without the classifier.
+// readSpec returns the spec.
 func readSpec(job *batchv1.Job, of *tracking.Classifier) jobSpec {
 	spec := &job.Spec
 	s := jobSpec{
+		Classifier:       of,
 		Parallelism:      valueOf(spec.Parallelism, 1),
 		Completions:      spec.Completions,
 		Suspended:        valueOf(spec.Suspend, false),
@@ -89,65 +102,54 @@ func readSpec(job *batchv1.Job, of *tracking.Classifier) jobSpec {
 	return s
 }
 
-// readStatus reads the indexes of the status.
-func (t *tally) readStatus(s *state, of *tracking.Classifier) {
+// readStatus reads the indexes of a status.
+func (t *tally) readStatus(status *batchv1.JobStatus, of *tracking.Classifier) (stored storedStatus) {
 	if of.Uncounted.Damaged {
-		s.repaired("status.uncountedTerminatedPods contained a duplicate or empty UID")
+		stored.repaired("status.uncountedTerminatedPods contained a duplicate or empty UID")
 	}
 	if !of.Indexed {
-		return
+		return stored
 	}
 	read := func(path, text string, known *indexTexts) *indexText {
-		k := known.parse(text, *s.spec.Completions)
+		k := known.parse(text, of.Completions)
 		if k != nil && k.damage != nil {
-			s.repaired(fmt.Sprintf("%s: at offset %d: %s", path, k.damage.Offset, k.damage.Reason))
+			stored.repaired(fmt.Sprintf("%s: at offset %d: %s", path, k.damage.Offset, k.damage.Reason))
 		}
 		return k
 	}
-	status := &s.Job.Status
-	s.storedCompleted = read("status.completedIndexes", status.CompletedIndexes, &t.completed)
+	stored.completed = read("status.completedIndexes", status.CompletedIndexes, &t.completed)
 	if of.PerIndex() && status.FailedIndexes != nil {
-		s.storedFailed = read("status.failedIndexes", *status.FailedIndexes, &t.failed)
-		if s.storedFailed.indexes().IntersectionLen(s.storedCompleted.indexes()) > 0 {
-			s.repaired("status.failedIndexes contained completed indexes")
+		stored.failed = read("status.failedIndexes", *status.FailedIndexes, &t.failed)
+		if stored.failed.indexes().IntersectionLen(stored.completed.indexes()) > 0 {
+			stored.repaired("status.failedIndexes contained completed indexes")
 		}
 	}
+	return stored
 }
 
 // repaired notes what was damaged in the status.
-func (s *state) repaired(text string) { s.repairs = append(s.repairs, text) }
+func (s *storedStatus) repaired(text string) { s.repairs = append(s.repairs, text) }
 
-// readBackoff reads the backoff record of the caller. It drops the record of another Job, and
-// completes a record that names no Job.
-func (s *state) readBackoff() {
-	s.dropped = s.Backoff.Job != "" && s.Backoff.Job != s.Job.UID
-	s.inDoubt, s.given = s.Backoff.Job != s.Job.UID, s.Backoff
-	s.Backoff = s.Backoff.For(s.Job.UID)
-	if s.inDoubt {
-		s.Backoff = s.rebuilt()
-	}
-}
+// inDoubt reports whether the backoff record of the snapshot may lack failures.
+func (s *Snapshot) inDoubt() bool { return s.Backoff.Job != s.Job.UID }
 
-// total sets the totals.
-func (s *state) total() {
-	s.failed = s.census.FailedTotal(s.Job.Status.Failed)
-	s.succeeded = s.census.SucceededTotal(s.Job.Status.Succeeded)
-	if s.spec.Indexed {
-		results := s.census.IndexResults(s.storedCompleted.indexes(), s.storedFailed.indexes())
-		s.succeeded = int32(results.Completed.Len())
-	}
-}
+// recordDropped reports whether the backoff record of the snapshot belongs to another Job.
+func (s *Snapshot) recordDropped() bool { return s.Backoff.Job != "" && s.inDoubt() }
 
-// rebuilt computes the backoff record from the counted pods that still exist. It returns
-// the remembered record if that one has a later failure, or the same last failure and a
-// higher count.
-func (s *state) rebuilt() backoff.Record {
-	remembered, record := s.Backoff, s.census.Rebuilt(s.Backoff.Job)
-	if at := remembered.LastFailure; record.LastFailure.Before(at) ||
-		record.LastFailure.Equal(at) && record.Failures < remembered.Failures {
+// knownBackoff returns the backoff record of a snapshot if it is complete. Otherwise it returns what
+// the counted pods show that still exist, unless the record has a later failure, or the same last
+// failure and a higher count.
+func knownBackoff(in *Snapshot, pods *census.Census) backoff.Record {
+	remembered := in.Backoff.For(in.Job.UID)
+	if !in.inDoubt() {
 		return remembered
 	}
-	return record
+	shown := pods.Rebuilt(in.Job.UID)
+	if at := remembered.LastFailure; shown.LastFailure.Before(at) ||
+		shown.LastFailure.Equal(at) && shown.Failures < remembered.Failures {
+		return remembered
+	}
+	return shown
 }
 
 // valueOf returns what a pointer points to, or the other value for nil.

@@ -46,10 +46,10 @@ func (s *state) putIndexes(out *batchv1.JobStatus) {
 	}
 	// Formatting a large set takes a thousand times longer than comparing it, and most
 	// decisions do not change it.
-	if old := s.storedCompleted; old != nil && old.damage != nil || !results.Completed.Equal(old.indexes()) {
+	if old := s.stored.completed; old != nil && old.damage != nil || !results.Completed.Equal(old.indexes()) {
 		out.CompletedIndexes = results.Completed.String()
 	}
-	switch old := s.storedFailed; {
+	switch old := s.stored.failed; {
 	case !s.spec.PerIndex():
 		out.FailedIndexes = nil
 	case out.FailedIndexes == nil || old != nil && old.damage != nil || !results.Failed.Equal(old.indexes()):

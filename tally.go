@@ -117,28 +117,24 @@ func (t *tally) clone() tally {
 		completed: t.completed, failed: t.failed}
 }
 
-// read validates a snapshot, whose pods it ignores, and updates the census. It returns the state of
-// the Job without what depends on the writes in flight.
-func (t *tally) read(in Snapshot, c *config) (*state, error) {
+// read validates a snapshot, whose pods it ignores, and updates the census.
+func (t *tally) read(in *Snapshot, c *config) (spec jobSpec, stored storedStatus, err error) {
 	t.atRest = nil
-	of, err := t.check(&in, c)
+	of, err := t.check(in, c)
 	if err != nil {
-		return nil, err
+		return spec, stored, err
 	}
-	in.Pods = nil
-	s := &state{Snapshot: in, config: c, spec: readSpec(in.Job, &of)}
-	t.readStatus(s, &of)
-	if err = t.update(s, &of); err != nil {
-		return nil, err
+	stored = t.readStatus(&in.Job.Status, &of)
+	if err = t.update(&stored, &of); err == nil {
+		spec = readSpec(in.Job, t.census.SetClassifier(&of))
 	}
-	s.census, s.spec.Classifier = t.census, t.census.SetClassifier(&of)
-	return s, nil
+	return spec, stored, err
 }
 
 // update reads the pods that have changed. It reads all pods again if their classification may have
 // changed, if most of them are new objects, or if most of the old ones are gone. Only invalid pods
 // are an error.
-func (t *tally) update(s *state, of *tracking.Classifier) error {
+func (t *tally) update(stored *storedStatus, of *tracking.Classifier) error {
 	if t.census == nil || !t.census.ClassifiesAs(of) || t.census.Differs(t.list) || t.census.IsSparse() {
 		pods := t.listed()
 		next := census.New(of, len(pods))
@@ -151,7 +147,7 @@ func (t *tally) update(s *state, of *tracking.Classifier) error {
 	} else {
 		// First the status: it then contains the indexes of counted pods, so removing
 		// these pods does not change the indexes that are done.
-		t.census.SetDone(s.storedCompleted.indexes(), s.storedFailed.indexes())
+		t.census.SetDone(stored.completed.indexes(), stored.failed.indexes())
 		if t.list != nil && !t.census.Replace(t.list) {
 			return &InputError{checkPods(t.list)}
 		}
@@ -175,20 +171,18 @@ func (t *tally) decide(in Snapshot, c *config) (Decision, error) {
 	if d, ok, err := t.again(&in, c); ok || err != nil {
 		return d, err
 	}
-	s, err := t.read(in, c)
+	spec, stored, err := t.read(&in, c)
 	if err != nil {
 		return Decision{}, err
 	}
-	t.census.SetStripped(s.InFlight.Stripped)
-	s.readBackoff()
-	s.total()
+	s := newState(in, c, spec, stored, t.census)
 	switch {
 	case lifecycle.Finished(s.Job) != nil:
 		return s.afterTheEnd(), nil
 	case s.InFlight.Status:
 		// wait to observe the status
 		s.outcome = outcome{state: s, after: s.counts()}
-		return Decision{Backoff: s.Backoff, Requeue: c.BatchPeriod, made: &s.outcome}, nil
+		return Decision{Backoff: s.known, Requeue: c.BatchPeriod, made: &s.outcome}, nil
 	}
 	d := s.close(&s.outcome, s.plan(), Undone{})
 	if s.spec.Indexed { // otherwise the texts of the status stay as they are
