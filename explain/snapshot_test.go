@@ -166,10 +166,17 @@ func (g *given) add(document string) error {
 		APIVersion string `json:"apiVersion"`
 		Kind       string `json:"kind"`
 	}
-	if err := yaml.Unmarshal([]byte(document), &kind); err != nil {
+	text := []byte(document)
+	if !json.Valid(text) { // reading YAML takes most of the time of a search
+		var err error
+		if text, err = yaml.ToJSON(text); err != nil {
+			return err
+		}
+	}
+	if err := json.Unmarshal(text, &kind); err != nil {
 		return err
 	}
-	decode := func(into any) error { return yaml.Unmarshal([]byte(document), into) }
+	decode := func(into any) error { return json.Unmarshal(text, into) }
 	switch kind.APIVersion + " " + kind.Kind {
 	case "batch/v1 Job":
 		if g.Job == nil {
@@ -187,12 +194,8 @@ func (g *given) add(document string) error {
 		return decode(g.Nodes[len(g.Nodes)-1])
 	}
 	u := &unstructured.Unstructured{}
-	text, err := yaml.ToJSON([]byte(document))
-	if err == nil {
-		err = json.Unmarshal(text, &u.Object)
-	}
 	g.Objects = append(g.Objects, u)
-	return err
+	return decode(&u.Object)
 }
 
 // explained decides on what kubectl printed and explains the decision.
