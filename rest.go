@@ -5,7 +5,7 @@ package jobfate
 // one.
 func (s *state) isAtRest(d *Decision) bool {
 	o := &s.outcome
-	return d.Idle() && d.Requeue == 0 && !o.ending().Ended() &&
+	return d.Idle() && d.Requeue == 0 && d.Deferred == (Deferred{}) && !o.ending().Ended() &&
 		o.plan.work.action != actionCreated && !s.spec.LosesPods() && s.InFlight.isNone()
 }
 

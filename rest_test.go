@@ -145,6 +145,22 @@ func TestRest_untilAChange(t *testing.T) {
 	}
 }
 
+// A decision that leaves work for the next sync is made again, because the next one leaves it too.
+func TestRest_isNotWithDeferredWork(t *testing.T) {
+	job, pods := atRest()
+	job.Spec.Completions = PtrTo(int32(4))
+	job.Status.UncountedTerminatedPods.Succeeded = []types.UID{"a"} // by an edit: the pod runs, and fills the list
+	var c tally
+	c.replaceAll(append(pods, podOf(job, "c", "13", succeeded)))
+	with := configure([]Option{MaxUncounted(1), BatchPeriod(0)})
+	for range 2 {
+		d, err := c.decide(Snapshot{Job: job, Now: noon}, with)
+		if err != nil || !d.Idle() || d.Deferred.Strip != 1 {
+			t.Errorf("got %+v, error %v, want no action, and one deferred pod", d, err)
+		}
+	}
+}
+
 // A decision that counts a write in flight is not used again once the write is observed.
 func TestRest_isNotInFlight(t *testing.T) {
 	job, pods := atRest()
