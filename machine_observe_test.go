@@ -254,3 +254,31 @@ func TestGone_isRemembered(t *testing.T) {
 		})
 	}
 }
+
+// S12 with two leaders: a failure that another process has counted delays the next pod, also if the
+// last status write before that was made by this process.
+func TestForeignStatus_bringsTheRecordInDoubt(t *testing.T) {
+	for name, read := range map[string]func(View) View{"cached": func(v View) View { return v }, "live": unversioned} {
+		m, s := newMachine(), &server{job: train(1)}
+		run(t, m, fresh(s.job), s.answer)
+		v := fresh(s.job, podOf(s.job, "new-2001", "2002", runs))
+		v.JobsVersion, v.PodsVersion = "3000", "3000"
+		if asked := run(t, m, v, s.answer); len(asked) > 0 || !m.Idle() {
+			t.Fatalf("%s: got the requests %v, %s; want none", name, asked, m)
+		}
+		s.job = s.job.DeepCopy() // another process counts a failure
+		s.job.ResourceVersion, s.job.Status.Failed, s.job.Status.Active = "4000", 1, 0
+		s.pods = []*corev1.Pod{podOf(s.job, "new-2001", "4001", func(pod *corev1.Pod) {
+			pod.Finalizers, pod.Status.Phase = nil, corev1.PodFailed
+			pod.CreationTimestamp = metav1.NewTime(noon) // it also ended then
+		})}
+		v = fresh(s.job, s.pods...)
+		v.JobsVersion, v.PodsVersion, v.Now = "5000", "5000", noon.Add(time.Second)
+		for _, r := range run(t, m, read(v), s.answer) {
+			if r == "create pod train-" {
+				t.Errorf("%s: a pod is created one second after the failure", name)
+			}
+		}
+		Same(t, name+": Requeue", m.Result().Requeue, 9*time.Second)
+	}
+}

@@ -33,9 +33,6 @@ func (s *sync) begin() error {
 			s.JobsFloor = memory.Newest(s.JobsFloor, s.view.JobsVersion)
 			s.PodsFloor = memory.Newest(s.PodsFloor, s.view.PodsVersion)
 			s.Shown = memory.Newest(s.Shown, s.view.version())
-			if s.IsForeign(job, s.view.version()) {
-				s.Counted = memory.CountedBy(&job.Status)
-			}
 		}
 	case s.Memory.Idle():
 		s.leave()

@@ -18,6 +18,7 @@ const shown, pending = "1000", "2000"
 func (c *Case) remember(of *jobfate.Machine) {
 	s := &c.Snapshot
 	m := memory.Memory{Job: s.Job.UID, Backoff: s.Backoff.record(), Sure: !s.Backoff.InDoubt, LastStatus: s.LastStatus,
+		Counted: memory.CountedBy(&s.Job.Status),
 		Deleted: map[types.UID]string{}, Stripped: map[types.UID]memory.Stripped{}}
 	for i := range s.Pending.Creations {
 		m.Created = append(m.Created, memory.Created{UID: types.UID(fmt.Sprint("created-", i)),

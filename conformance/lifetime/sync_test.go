@@ -128,7 +128,7 @@ const upTo, later = "999999999", "1000000000"
 // remembered returns the memory of a Machine with the writes in flight of the world.
 func (w *world) remembered() memory.Memory {
 	m := memory.Memory{
-		Job: w.Job().UID, Backoff: w.memory, Sure: !w.inDoubt,
+		Job: w.Job().UID, Backoff: w.memory, Sure: !w.inDoubt, Counted: memory.CountedBy(&w.Job().Status),
 		Deleted: map[types.UID]string{}, Stripped: map[types.UID]memory.Stripped{},
 	}
 	for uid := range w.created {

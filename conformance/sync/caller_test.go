@@ -60,6 +60,7 @@ func decide(t *trial) (*caller, error) {
 func (t *trial) memory() memory.Memory {
 	s := &t.snapshot
 	m := memory.Memory{Job: s.Job.UID, Backoff: s.Backoff, Sure: true, LastStatus: s.LastStatus,
+		Counted: memory.CountedBy(&s.Job.Status),
 		Deleted: map[types.UID]string{}, Stripped: map[types.UID]memory.Stripped{}}
 	for i := range s.InFlight.Creations {
 		m.Created = append(m.Created, memory.Created{UID: types.UID(fmt.Sprint("created-", i)), Version: inFlight, At: s.Now})
