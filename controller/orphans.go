@@ -26,7 +26,7 @@ func (c orphans) Reconcile(ctx context.Context, r orphanKey) (reconcile.Result, 
 	var failed error
 	for _, m := range c.find(r) {
 		if !c.drive(ctx, m, orphansInFlight) {
-			return reconcile.Result{}, nil // the controller is stopping
+			return unfinished(ctx), nil
 		}
 		if err := m.Result().Err; err != nil && (failed == nil || expected(failed)) {
 			failed = err

@@ -72,7 +72,7 @@ func (c *controller) Reconcile(ctx context.Context, r reconcile.Request) (reconc
 		c.report(job, m, result)
 	}
 	if !over {
-		return reconcile.Result{}, nil // the controller is stopping: the next leader continues
+		return unfinished(ctx), nil
 	}
 	if job != nil {
 		c.metrics.synced(job, result.Decision.Action, time.Since(began), result.Err)
@@ -82,6 +82,15 @@ func (c *controller) Reconcile(ctx context.Context, r reconcile.Request) (reconc
 		c.memories.Delete(r)
 	}
 	return c.next(r, result)
+}
+
+// unfinished returns when to continue a sync whose context has ended. If the controller is stopping, the next leader
+// continues. Otherwise the manager bounds the time of a sync.
+func unfinished(ctx context.Context) (r reconcile.Result) {
+	if !errors.Is(ctx.Err(), context.Canceled) {
+		r.RequeueAfter = time.Second
+	}
+	return r
 }
 
 // logOf returns the logger of a Job, with its name and UID. r is nil for what concerns no Job.

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -481,4 +482,18 @@ func TestDecideFor(t *testing.T) {
 			t.Errorf("requeued after %v, want %v", again, delay)
 		}
 	}
+}
+
+// If the manager bounds the time of a sync, the sync continues later.
+func TestReconcile_timeIsUp(t *testing.T) {
+	job := newJob()
+	b := newFixture(t, job)
+	b.show(t, job)
+	ctx, cancel := context.WithTimeout(t.Context(), 0)
+	defer cancel()
+	if result, err := b.Reconcile(ctx, theJob); err != nil || result.RequeueAfter != time.Second {
+		t.Errorf("got %v, %v, want another sync", result, err)
+	}
+	b.reconcile(t)
+	wantList(t, "writes", b.writes(), []string{"create pods", "patch jobs/status"})
 }
