@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
@@ -40,14 +41,18 @@ func TestSchedules_ofAKind(t *testing.T) {
 	}
 	config := chaos.Config{Schedules: 300, Rules: referee.Rules{Owner: sweepKind.GroupKind(), Keys: kind.Keys}}
 	schedules(t, config, Options{ReplaceBuiltIn: true}, func(env *chaos.Env, api clients) objects {
-		return customKind[*batchv1.Job]{Kind: kind, clients: api, gvk: sweepKind, read: liveClient{live: env.Live}, write: env.Client}
+		return customKind[*batchv1.Job]{Kind: kind, clients: api, gvk: sweepKind, own: liveClient{env.Client, env.Live}}
 	})
 }
 
 // liveClient is a client whose Get reads live.
 type liveClient struct {
-	client.WithWatch
+	client.Client
 	live client.Reader
+}
+
+func (liveClient) Watch(context.Context, client.ObjectList, ...client.ListOption) (watch.Interface, error) {
+	return nil, errors.ErrUnsupported
 }
 
 func (r liveClient) Get(ctx context.Context, key client.ObjectKey, o client.Object, options ...client.GetOption) error {
@@ -80,7 +85,7 @@ func schedules(t *testing.T, config chaos.Config, o Options, what func(*chaos.En
 func scheduled(env *chaos.Env, o Options, what func(*chaos.Env, clients) objects) (*controller, error) {
 	server, errServer := kubernetes.NewForConfig(env.Config())
 	o, errOptions := o.complete()
-	runs := what(env, clients{reader: server, writer: server})
+	runs := what(env, clientsOf(server))
 	if err := errors.Join(errServer, errOptions); err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/record"
+	"k8s.io/client-go/util/flowcontrol"
 	ctrl "sigs.k8s.io/controller-runtime"
 	ctrlcontroller "sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
@@ -52,27 +53,34 @@ func Add(mgr manager.Manager, o Options) error {
 	return add(mgr, o, jobs{api})
 }
 
-// clients holds the clients of one controller. Reads have no client-side limit, so that many writes do not delay them.
+// clients holds the clients of one controller. Its writes and events share one limit. Reads have none, so that many
+// writes do not delay them.
 type clients struct {
-	reader, writer          kubernetes.Interface
-	readConfig, writeConfig *rest.Config
+	kubernetes.Interface
+	events kubernetes.Interface // waits for the limit itself
+	limit  flowcontrol.RateLimiter
+	config *rest.Config
 }
 
 func connect(mgr manager.Manager, o Options) (c clients, err error) {
-	c.readConfig = rest.CopyConfig(mgr.GetConfig())
-	c.readConfig.QPS, c.readConfig.RateLimiter = -1, nil
-	c.writeConfig = rest.CopyConfig(c.readConfig)
-	c.writeConfig.QPS, c.writeConfig.Burst = o.QPS, o.Burst
-	typed := func(config *rest.Config) (kubernetes.Interface, error) {
-		config = rest.CopyConfig(config)
+	c.limit = flowcontrol.NewFakeAlwaysRateLimiter()
+	if o.QPS > 0 {
+		c.limit = flowcontrol.NewTokenBucketRateLimiter(o.QPS, o.Burst)
+	}
+	c.config = rest.CopyConfig(mgr.GetConfig())
+	c.config.QPS, c.config.RateLimiter = -1, nil
+	c.config.Wrap(func(next http.RoundTripper) http.RoundTripper { return impatient{next} })
+	typed := func(limit flowcontrol.RateLimiter) (kubernetes.Interface, error) {
+		config := rest.CopyConfig(c.config)
+		config.RateLimiter = limit
 		config.ContentType = "application/vnd.kubernetes.protobuf"
 		config.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
 		return kubernetes.NewForConfig(config)
 	}
-	var errRead, errWrite error
-	c.reader, errRead = typed(c.readConfig)
-	c.writer, errWrite = typed(c.writeConfig)
-	return c, errors.Join(errRead, errWrite)
+	var errEvents error
+	c.Interface, err = typed(nil)
+	c.events, errEvents = typed(c.limit)
+	return c, errors.Join(err, errEvents)
 }
 
 func newController(o Options, objects objects) (*controller, error) {
@@ -104,7 +112,7 @@ func add(mgr manager.Manager, o Options, objects objects) error {
 	}
 	events := &eventSender{broadcaster: record.NewBroadcasterWithCorrelatorOptions(
 		record.CorrelatorOptions{SpamKeyFunc: eventBudget}),
-		sink: &typedcorev1.EventSinkImpl{Interface: c.api().writer.CoreV1().Events("")}}
+		sink: &typedcorev1.EventSinkImpl{Interface: c.api().events.CoreV1().Events("")}}
 	c.recorder = events.broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: c.EventSource})
 	name := strings.ToLower(c.me.Kind.Kind)
 	jobs, err := ctrlcontroller.NewTyped(name, mgr, ctrlcontroller.TypedOptions[reconcile.Request]{

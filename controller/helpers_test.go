@@ -22,6 +22,7 @@ import (
 	ktesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
+	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/jobfate/jobfate/tracking"
@@ -74,7 +75,12 @@ func newFixture(t testing.TB, onServer ...runtime.Object) *fixture {
 	return &fixture{c, s, server, events}
 }
 
-func jobsOf(server kubernetes.Interface) jobs { return jobs{clients{reader: server, writer: server}} }
+func jobsOf(server kubernetes.Interface) jobs { return jobs{clientsOf(server)} }
+
+// clientsOf returns clients without a limit.
+func clientsOf(server kubernetes.Interface) clients {
+	return clients{Interface: server, limit: flowcontrol.NewFakeAlwaysRateLimiter()}
+}
 
 // newVersion makes patches set a new resource version, as the API server does.
 func newVersion(tracker ktesting.ObjectTracker) ktesting.ReactionFunc {

@@ -66,10 +66,7 @@ func AddKind[T client.Object](mgr manager.Manager, kind Kind[T], o Options) erro
 		return err
 	}
 	options := client.Options{Scheme: k.scheme, Mapper: mgr.GetRESTMapper()}
-	if k.read, err = client.NewWithWatch(k.readConfig, options); err != nil {
-		return err
-	}
-	if k.write, err = client.New(k.writeConfig, options); err != nil {
+	if k.own, err = client.NewWithWatch(k.config, options); err != nil {
 		return err
 	}
 	return add(mgr, o, k)
@@ -82,6 +79,8 @@ type objects interface {
 	controller(Options) tracking.Controller
 	// get reads an object live.
 	get(ctx context.Context, namespace, name string) (*batchv1.Job, error)
+	// mayList returns an error if the objects of a namespace cannot be listed.
+	mayList(ctx context.Context, namespace string) error
 	// putStatus stores the status of a request.
 	putStatus(ctx context.Context, r jobfate.Request) (*batchv1.Job, error)
 	// informer returns an informer whose store holds Jobs.
@@ -102,16 +101,21 @@ func (jobs) controller(o Options) tracking.Controller {
 }
 
 func (j jobs) get(ctx context.Context, namespace, name string) (*batchv1.Job, error) {
-	return j.reader.BatchV1().Jobs(namespace).Get(ctx, name, metav1.GetOptions{})
+	return j.BatchV1().Jobs(namespace).Get(ctx, name, metav1.GetOptions{})
+}
+
+func (j jobs) mayList(ctx context.Context, namespace string) error {
+	_, err := j.BatchV1().Jobs(namespace).List(ctx, metav1.ListOptions{Limit: 1})
+	return err
 }
 
 func (j jobs) putStatus(ctx context.Context, r jobfate.Request) (*batchv1.Job, error) {
-	return j.writer.BatchV1().Jobs(r.Namespace).
+	return j.BatchV1().Jobs(r.Namespace).
 		Patch(ctx, r.Name, types.MergePatchType, r.Patch, metav1.PatchOptions{}, "status")
 }
 
 func (j jobs) informer(namespace string) (cache.SharedIndexInformer, error) {
-	informer := batchinformers.NewFilteredJobInformer(j.reader, namespace, 0, byNamespace, consistent)
+	informer := batchinformers.NewFilteredJobInformer(j, namespace, 0, byNamespace, consistent)
 	return informer, informer.SetTransform(func(obj any) (any, error) {
 		if job, ok := obj.(*batchv1.Job); ok {
 			job.ManagedFields = nil
@@ -128,8 +132,7 @@ type customKind[T client.Object] struct {
 	clients
 	scheme *runtime.Scheme
 	gvk    schema.GroupVersionKind
-	read   client.WithWatch
-	write  client.Client
+	own    client.WithWatch // of the custom resources
 }
 
 func (k customKind[T]) api() clients { return k.clients }
@@ -167,10 +170,18 @@ func (k customKind[T]) job(o T) *batchv1.Job {
 
 func (k customKind[T]) get(ctx context.Context, namespace, name string) (*batchv1.Job, error) {
 	o := k.new()
-	if err := k.read.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, o); err != nil {
+	if err := k.own.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, o); err != nil {
 		return nil, err
 	}
 	return k.job(o), nil
+}
+
+func (k customKind[T]) mayList(ctx context.Context, namespace string) error {
+	list, err := k.newList()
+	if err != nil {
+		return err
+	}
+	return k.own.List(ctx, list, client.InNamespace(namespace), client.Limit(1))
 }
 
 // anotherStatus differs in each field from every status of a request. A merge patch from it to such
@@ -194,7 +205,7 @@ func (k customKind[T]) putStatus(ctx context.Context, r jobfate.Request) (*batch
 		o.SetResourceVersion(r.ResourceVersion)
 		*k.Status(o.(T)) = *status
 	}
-	if err := k.write.Status().Patch(ctx, after,
+	if err := k.own.Status().Patch(ctx, after,
 		client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
 		return nil, err
 	}
@@ -212,14 +223,14 @@ func (k customKind[T]) informer(namespace string) (cache.SharedIndexInformer, er
 			if err != nil {
 				return nil, err
 			}
-			return list, k.read.List(ctx, list, options(o))
+			return list, k.own.List(ctx, list, options(o))
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 			list, err := k.newList()
 			if err != nil {
 				return nil, err
 			}
-			return k.read.Watch(ctx, list, options(o))
+			return k.own.Watch(ctx, list, options(o))
 		},
 	}, k.new(), 0, byNamespace)
 	return informer, informer.SetTransform(func(obj any) (any, error) {

@@ -178,7 +178,8 @@ func answer(code int, body string) *http.Response {
 }
 
 // The controller retries until it has read the barrier. If it watches a single namespace, it reads
-// the barrier there. Without the permission to get the namespace, it assumes that it exists.
+// the barrier there, and checks that it may list the Jobs. Without the permission to get the namespace, it assumes that
+// it exists.
 func TestBarrier_isRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tries := 0
@@ -189,14 +190,18 @@ func TestBarrier_isRetried(t *testing.T) {
 			if r.URL.RequestURI() == "/api/v1/namespaces/here" {
 				return answer(403, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403}`), nil
 			}
-			if want := "/api/v1/namespaces/here/pods?limit=1"; r.URL.RequestURI() != want {
+			want := "/api/v1/namespaces/here/pods?limit=1"
+			if tries == 5 {
+				want = "/apis/batch/v1/namespaces/here/jobs?limit=1"
+			}
+			if r.URL.RequestURI() != want {
 				t.Errorf("requested %s, want %s", r.URL.RequestURI(), want)
 			}
 			return answer(200, `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"7"}}`), nil
 		}).sender(t)
-		w := newWatcherOf(t, s.api().reader, "here")
-		if err := w.open(t.Context(), w.namespaces[0]); err != nil || w.namespaces[0].barrier != "7" || tries != 4 {
-			t.Errorf("got %v and barrier %q after %d requests, want 7 after 4", err, w.namespaces[0].barrier, tries)
+		w := newWatcherOf(t, s.api(), "here")
+		if err := w.open(t.Context(), w.namespaces[0]); err != nil || w.namespaces[0].barrier != "7" || tries != 5 {
+			t.Errorf("got %v and barrier %q after %d requests, want 7 after 5", err, w.namespaces[0].barrier, tries)
 		}
 		stopped, stop := context.WithCancel(t.Context())
 		stop()

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -46,7 +47,7 @@ type machine interface {
 }
 
 // drive sends the requests of a Machine, up to inFlight of them concurrently, and reports
-// whether the sync is complete. When the controller stops, requests in flight are finished, and
+// whether the sync is complete. When the context ends, requests in flight are finished, and
 // no others are sent.
 func (s sender) drive(ctx context.Context, m machine, inFlight int) bool {
 	for batch := m.Next(); len(batch) > 0; batch = m.Next() {
@@ -55,7 +56,7 @@ func (s sender) drive(ctx context.Context, m machine, inFlight int) bool {
 		group.SetLimit(inFlight)
 		for i, r := range batch {
 			group.Go(func() error {
-				if err := ctx.Err(); err != nil {
+				if err := s.admit(ctx, r.Verb); err != nil {
 					return err
 				}
 				objects[i], errs[i] = s.send(ctx, r)
@@ -72,29 +73,38 @@ func (s sender) drive(ctx context.Context, m machine, inFlight int) bool {
 	return true
 }
 
+// admit waits until the limit admits a request. It returns an error if the controller stops before.
+func (s sender) admit(ctx context.Context, verb jobfate.Verb) error {
+	switch verb {
+	case jobfate.GetJob, jobfate.ListPods, jobfate.GetPod:
+		return ctx.Err()
+	}
+	return cmp.Or(s.api().limit.Wait(ctx), ctx.Err())
+}
+
 // send sends one request, and returns the object and the error of the client.
 func (s sender) send(ctx context.Context, r jobfate.Request) (runtime.Object, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
 	defer cancel()
-	read, write := s.api().reader.CoreV1().Pods(r.Namespace), s.api().writer.CoreV1().Pods(r.Namespace)
+	pods := s.api().CoreV1().Pods(r.Namespace)
 	switch r.Verb {
 	case jobfate.GetJob:
 		return s.get(ctx, r.Namespace, r.Name)
 	case jobfate.ListPods:
-		list, err := read.List(ctx, metav1.ListOptions{})
+		list, err := pods.List(ctx, metav1.ListOptions{})
 		if err == nil {
 			me := s.controller(Options{})
 			list.Items = slices.DeleteFunc(list.Items, func(pod corev1.Pod) bool { return ofOthers(me, &pod) })
 		}
 		return list, err
 	case jobfate.GetPod:
-		return read.Get(ctx, r.Name, metav1.GetOptions{})
+		return pods.Get(ctx, r.Name, metav1.GetOptions{})
 	case jobfate.CreatePod:
-		return write.Create(ctx, r.Pod, metav1.CreateOptions{})
+		return pods.Create(ctx, r.Pod, metav1.CreateOptions{})
 	case jobfate.PatchPod:
-		return write.Patch(ctx, r.Name, types.StrategicMergePatchType, r.Patch, metav1.PatchOptions{})
+		return pods.Patch(ctx, r.Name, types.StrategicMergePatchType, r.Patch, metav1.PatchOptions{})
 	case jobfate.DeletePod:
-		return nil, write.Delete(ctx, r.Name, r.Options)
+		return nil, pods.Delete(ctx, r.Name, r.Options)
 	case jobfate.PatchStatus:
 		return s.putStatus(ctx, r)
 	}

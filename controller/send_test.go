@@ -93,7 +93,7 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) { return t
 
 func (t transport) sender(tt *testing.T) sender {
 	tt.Helper()
-	client, err := kubernetes.NewForConfig(&rest.Config{Host: "http://server", Transport: t, QPS: -1})
+	client, err := kubernetes.NewForConfig(&rest.Config{Host: "http://server", Transport: impatient{t}, QPS: -1})
 	if err != nil {
 		tt.Fatal(err)
 	}

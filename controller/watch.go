@@ -36,6 +36,7 @@ const namespaceRetry = 10 * time.Second
 // Its client copies each pod. And it does not record which pods have changed.
 type watcher struct {
 	client     kubernetes.Interface
+	mayList    func(ctx context.Context, namespace string) error // lists the objects of the controller
 	log        logr.Logger
 	anyServer  bool // whether to accept any version of the API server
 	namespaces []*watchedNamespace
@@ -57,7 +58,7 @@ type watchedNamespace struct {
 
 func newWatcher(o Options, objects objects) (*watcher, error) {
 	_, ofKubernetes := objects.(jobs)
-	w := &watcher{client: objects.api().reader, anyServer: !ofKubernetes, stores: stores{}}
+	w := &watcher{client: objects.api(), mayList: objects.mayList, anyServer: !ofKubernetes, stores: stores{}}
 	me := objects.controller(o)
 	for _, namespace := range o.Namespaces {
 		jobs, err := objects.informer(namespace)
@@ -183,7 +184,7 @@ func (w *watcher) retry(ctx context.Context, what string, try func(context.Conte
 }
 
 // open reads the barrier of a namespace. It fails if the namespace does not exist, or if the
-// controller may not list its pods.
+// controller may not list its objects and pods.
 func (w *watcher) open(ctx context.Context, s *watchedNamespace) (fault error) {
 	err := w.retry(ctx, "listing a pod", func(ctx context.Context) error {
 		fault = nil
@@ -198,12 +199,18 @@ func (w *watcher) open(ctx context.Context, s *watchedNamespace) (fault error) {
 			}
 		}
 		list, err := w.client.CoreV1().Pods(s.namespace).List(ctx, metav1.ListOptions{Limit: 1})
-		if apierrors.IsForbidden(err) && s.namespace != metav1.NamespaceAll {
-			fault = fmt.Errorf("the namespace %s does not exist, or its pods may not be listed: %w", s.namespace, err)
-			return nil
-		}
 		if err == nil {
 			s.barrier = list.ResourceVersion
+		}
+		if s.namespace == metav1.NamespaceAll {
+			return err
+		}
+		if err == nil {
+			err = w.mayList(ctx, s.namespace)
+		}
+		if apierrors.IsForbidden(err) {
+			fault = fmt.Errorf("the namespace %s does not exist, or its pods may not be listed: %w", s.namespace, err)
+			return nil
 		}
 		return err
 	})

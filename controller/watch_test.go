@@ -97,7 +97,7 @@ func TestOldServer(t *testing.T) {
 	} {
 		client := transport(func(*http.Request) (*http.Response, error) {
 			return answer(200, `{`+info+`}`), nil
-		}).sender(t).api().reader
+		}).sender(t).api()
 		if err := newWatcherOf(t, client).checkServer(t.Context()); want == "" && err != nil {
 			t.Errorf("%s: got %v, want nothing", info, err)
 		} else if want != "" {

@@ -1,0 +1,152 @@
+package controller
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/jobtest/kube"
+)
+
+// A write that waits for the limit longer than a request may take is sent in the end: the wait is no timeout. While
+// it waits it is not in flight, so it is not sent if the controller stops.
+func TestLimit_isNoTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		mgr := c.manager(t, nil)
+		if err := Add(mgr, Options{QPS: 0.5, Burst: 1}); err != nil {
+			t.Fatal(err)
+		}
+		stop := run(t, mgr)
+		c.createWith(t, "default", batchv1.JobSpec{Parallelism: new(int32(40)), Completions: new(int32(40))}, "job")
+		time.Sleep(61 * time.Second) // between two creations
+		sent := c.asked["create pods"]
+		stop()
+		time.Sleep(time.Minute) // the event that waits for the limit
+		if sent < 16 || c.asked["create pods"] != sent {
+			t.Errorf("sent %d creations, and %d after the stop, want at least 16 and 0", sent, c.asked["create pods"]-sent)
+		}
+		if n := c.asked["get pods"] + c.asked["get jobs"]; n > 0 {
+			t.Errorf("%d live reads, want none: each creation has an answer", n)
+		}
+		c.noErrors(t)
+	})
+}
+
+// The writes of a controller of custom resources share one limit.
+func TestLimit_ofAKind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, kube.Kind{GroupVersionKind: sweepKind, Status: true})
+		scheme := sweepScheme(t)
+		mgr := c.manager(t, scheme)
+		if err := AddKind(mgr, sweeps, Options{QPS: 1, Burst: 1}); err != nil {
+			t.Fatal(err)
+		}
+		users, err := client.New(c.Config(), client.Options{Scheme: scheme})
+		if err != nil {
+			t.Fatal(err)
+		}
+		stop := run(t, mgr)
+		for i := range 10 {
+			sweep := &Sweep{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: fmt.Sprintf("sweep-%d", i)}}
+			sweep.Spec.Trials = 1
+			sweep.Spec.Template.Spec = corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "main", Image: "image"}}}
+			if err := users.Create(t.Context(), sweep); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(11 * time.Second)
+		n := c.asked["create pods"] + c.asked["patch sweeps"] + c.asked["create events"]
+		stop()
+		time.Sleep(time.Minute) // the event that waits for the limit
+		if n > 13 {
+			t.Errorf("%d writes in 12 seconds, want one a second: %v", n, c.asked)
+		}
+	})
+}
+
+// If the API server asks to wait longer than a request may take, the request is refused, and the sync is retried
+// after that time, without a live read.
+func TestRetryAfter_ofAnOverload(t *testing.T) {
+	for _, wait := range []int{5, 30} {
+		synctest.Test(t, func(t *testing.T) {
+			c := newCluster(t)
+			var sent []string
+			began, refused := time.Now(), false
+			c.Intercept(func(r *kube.Request) kube.Verdict {
+				if r.UserAgent != agent || r.Resource.Resource != "jobs" || r.Name != "job" {
+					return kube.Verdict{}
+				}
+				sent = append(sent, fmt.Sprint(r.Verb, " ", time.Since(began)))
+				if refused {
+					return kube.Verdict{}
+				}
+				refused = true
+				return kube.Verdict{Err: apierrors.NewTooManyRequests("overload", wait)}
+			})
+			stop := c.start(t)
+			c.createWith(t, "default", batchv1.JobSpec{Suspend: new(true)}, "job")
+			time.Sleep(2 * time.Minute)
+			stop()
+			want := []string{"patch 1s", fmt.Sprintf("patch %ds", wait+1)}
+			if !slices.Equal(sent, want) {
+				t.Errorf("after %d s: sent %q, want %q", wait, sent, want)
+			}
+		})
+	}
+}
+
+// Such an answer need not be a Status. The request is not sent again, and its error has the text and the time.
+func TestRetryAfter_asText(t *testing.T) {
+	sent := 0
+	s := transport(func(*http.Request) (*http.Response, error) {
+		sent++
+		r := answer(http.StatusTooManyRequests, "Too many requests.\n")
+		r.Header = http.Header{"Content-Type": {"text/plain; charset=utf-8"}, "Retry-After": {"32"}}
+		return r, nil
+	}).sender(t)
+	_, err := s.send(t.Context(), jobfate.Request{Verb: jobfate.PatchStatus, Namespace: "default", Name: "job"})
+	if wait, _ := apierrors.SuggestsClientDelay(err); wait != 32 || !apierrors.IsTooManyRequests(err) || sent != 1 {
+		t.Errorf("got %v and %d s after %d requests, want 429 and 32 s after 1", err, wait, sent)
+	}
+}
+
+// While the Jobs of a namespace may not be listed, those of other namespaces run, and the process is not ready.
+func TestNamespaces_jobsForbidden(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		for _, name := range []string{"a", "b"} {
+			if _, err := c.client.CoreV1().Namespaces().Create(t.Context(), namespace(name), metav1.CreateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c.createIn(t, "a", "job")
+		c.Intercept(func(r *kube.Request) kube.Verdict {
+			if r.UserAgent == agent && r.Resource.Resource == "jobs" && r.Namespace == "b" {
+				return kube.Verdict{Err: apierrors.NewForbidden(batchv1.Resource("jobs"), "", nil)}
+			}
+			return kube.Verdict{}
+		})
+		mgr := &checked{Manager: c.manager(t, nil)}
+		if err := Add(mgr, Options{Namespaces: []string{"a", "b"}}); err != nil {
+			t.Fatal(err)
+		}
+		stop := run(t, mgr)
+		time.Sleep(time.Minute)
+		if pods := kube.List[*corev1.Pod](c.Server, "a"); len(pods) != 1 {
+			t.Errorf("%d pods in a, want 1", len(pods))
+		}
+		wantError(t, mgr.ready(nil), "the namespace b does not exist, or its")
+		stop()
+	})
+}
