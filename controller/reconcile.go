@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -203,6 +204,11 @@ func permanent(err error) bool {
 	return errors.As(err, &input) || errors.Is(err, jobfate.ErrNotManaged)
 }
 
-// expected reports whether another client caused the error by changing or deleting the same
-// object.
-func expected(err error) bool { return apierrors.IsConflict(err) || apierrors.IsNotFound(err) }
+// expected reports whether another client caused the error, and all errors that are joined in it, by changing or
+// deleting the same object.
+func expected(err error) bool {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		return !slices.ContainsFunc(joined.Unwrap(), func(err error) bool { return !expected(err) })
+	}
+	return apierrors.IsConflict(err) || apierrors.IsNotFound(err)
+}

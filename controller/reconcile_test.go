@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -496,4 +497,32 @@ func TestReconcile_timeIsUp(t *testing.T) {
 	}
 	b.reconcile(t)
 	wantList(t, "writes", b.writes(), []string{"create pods", "patch jobs/status"})
+}
+
+// An error that another client causes does not hide an error beside it: that one is logged, and its retries become rare.
+func TestExpected(t *testing.T) {
+	conflict := fmt.Errorf("claiming pod a: %w", apierrors.NewConflict(pods, "a", nil))
+	gone := apierrors.NewNotFound(pods, "b")
+	for _, test := range []struct {
+		err  error
+		want bool
+	}{{nil, false}, {errQuota, false}, {conflict, true}, {errors.Join(errors.Join(conflict), gone), true}, {errors.Join(errors.Join(conflict), errQuota), false}} {
+		if got := expected(test.err); got != test.want {
+			t.Errorf("%v is expected: %t, want %t", test.err, got, test.want)
+		}
+	}
+	// One of two pods to adopt has changed, and the other may not be patched.
+	job := newJob()
+	a, b := newPod(job, "a", "5", ownerless, stripped), newPod(job, "b", "6", ownerless, stripped)
+	f := newFixture(t, job, a, b)
+	f.show(t, job, a, b)
+	f.fail("patch", "pods", 1, false, errQuota)
+	f.fail("patch", "pods", 1, false, conflict)
+	f.retries.When(theJob) // it failed before
+	if _, err := f.Reconcile(t.Context(), theJob); !errors.Is(err, errQuota) || expected(err) {
+		t.Errorf("got %v, want both errors, and to log them", err)
+	}
+	if got := f.retries.When(theJob); got != 2*time.Second {
+		t.Errorf("requeued after %v, want 2s", got)
+	}
 }
