@@ -45,7 +45,7 @@ func TestNamespaces(t *testing.T) {
 	for _, name := range []string{"first", "second"} {
 		worlds[name].Until("succeeded=3 completed=0-2 " + world.Completed)
 	}
-	awaitLog(t, c, fmt.Sprintf("the namespace %s does not exist, or its pods may not be listed", late))
+	awaitLog(t, c, fmt.Sprintf("the namespace %s does not exist, or its Jobs or pods may not be listed", late))
 	if code := probe(t, probes); code == http.StatusOK {
 		t.Error("the controller is ready although a namespace is missing")
 	}

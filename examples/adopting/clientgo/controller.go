@@ -117,7 +117,10 @@ func (c *Controller) sync(ctx context.Context, key string) (again time.Duration,
 		view.PodsVersion = c.pods.LastStoreSyncResourceVersion()
 		view.Pods = indexed[corev1.Pod](c.pods, "job", key, namespace+"/")
 	}
-	if err := m.Begin(view); err != nil {
+	switch err := m.Begin(view); {
+	case errors.Is(err, jobfate.ErrNotManaged):
+		return 0, nil
+	case err != nil:
 		log.Printf("%s is left alone until it changes: %v", key, err)
 		return 0, nil
 	}

@@ -73,7 +73,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		view.PodsVersion = r.Pods.LastStoreSyncResourceVersion()
 		view.Pods = indexed[corev1.Pod](r.Pods, "job", request.String(), request.Namespace+"/")
 	}
-	if err := m.Begin(view); err != nil {
+	switch err := m.Begin(view); {
+	case errors.Is(err, jobfate.ErrNotManaged):
+		return again, nil
+	case err != nil:
 		return again, reconcile.TerminalError(err) // a retry does not help until the Job changes
 	}
 	result := m.Run(send)
