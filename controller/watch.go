@@ -209,7 +209,8 @@ func (w *watcher) open(ctx context.Context, s *watchedNamespace) (fault error) {
 			err = w.mayList(ctx, s.namespace)
 		}
 		if apierrors.IsForbidden(err) {
-			fault = fmt.Errorf("the namespace %s does not exist, or its Jobs or pods may not be listed: %w", s.namespace, err)
+			fault = fmt.Errorf("the namespace %s does not exist, or its Jobs or pods may not be listed: %w",
+				s.namespace, err)
 			return nil
 		}
 		return err

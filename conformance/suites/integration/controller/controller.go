@@ -21,6 +21,7 @@ import (
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
+	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/klog/v2"
 	kubemetrics "k8s.io/kubernetes/pkg/controller/job/metrics"
 	ctrlcontroller "sigs.k8s.io/controller-runtime/pkg/controller"
@@ -60,7 +61,8 @@ func NewController(_ context.Context, client kubernetes.Interface, _ coreinforme
 		return nil, err
 	}
 	o.BatchPeriod = SyncJobBatchPeriod // which may be 0
-	c, err := newController(o, jobs{clients{reader: managedClient{client}, writer: client}})
+	c, err := newController(o, jobs{clients{Interface: managedClient{client},
+		limit: flowcontrol.NewFakeAlwaysRateLimiter()}})
 	if err != nil {
 		return nil, err
 	}
