@@ -20,7 +20,7 @@ func TestReports(t *testing.T) {
 		{"seen, no timer for indexes that back off", "L2", "the controller has set no requeue", "", 3},
 		{"a status is written in each sync", "L1", "", "times more", 1},
 		{"k105200, a stale pod is counted again", "S1", "", "", 7},
-		{"k130333, k137210, a decision on a stale Job", "S6", "", "", 3},
+		{"k130333, k137210, a decision on a stale Job", "S6", "", "", 4},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
