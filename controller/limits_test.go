@@ -12,68 +12,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/jobtest/kube"
 )
-
-// A write that waits for the limit longer than a request may take is sent in the end: the wait is no timeout. While
-// it waits it is not in flight, so it is not sent if the controller stops.
-func TestLimit_isNoTimeout(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newCluster(t)
-		mgr := c.manager(t, nil)
-		if err := Add(mgr, Options{QPS: 0.5, Burst: 1}); err != nil {
-			t.Fatal(err)
-		}
-		stop := run(t, mgr)
-		c.createWith(t, "default", batchv1.JobSpec{Parallelism: new(int32(40)), Completions: new(int32(40))}, "job")
-		time.Sleep(61 * time.Second) // between two creations
-		sent := c.asked["create pods"]
-		stop()
-		time.Sleep(time.Minute) // the event that waits for the limit
-		if sent < 16 || c.asked["create pods"] != sent {
-			t.Errorf("sent %d creations, and %d after the stop, want at least 16 and 0", sent, c.asked["create pods"]-sent)
-		}
-		if n := c.asked["get pods"] + c.asked["get jobs"]; n > 0 {
-			t.Errorf("%d live reads, want none: each creation has an answer", n)
-		}
-		c.noErrors(t)
-	})
-}
-
-// The writes of a controller of custom resources share one limit.
-func TestLimit_ofAKind(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newCluster(t, kube.Kind{GroupVersionKind: sweepKind, Status: true})
-		scheme := sweepScheme(t)
-		mgr := c.manager(t, scheme)
-		if err := AddKind(mgr, sweeps, Options{QPS: 1, Burst: 1}); err != nil {
-			t.Fatal(err)
-		}
-		users, err := client.New(c.Config(), client.Options{Scheme: scheme})
-		if err != nil {
-			t.Fatal(err)
-		}
-		stop := run(t, mgr)
-		for i := range 10 {
-			sweep := &Sweep{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: fmt.Sprintf("sweep-%d", i)}}
-			sweep.Spec.Trials = 1
-			sweep.Spec.Template.Spec = corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "main", Image: "image"}}}
-			if err := users.Create(t.Context(), sweep); err != nil {
-				t.Fatal(err)
-			}
-		}
-		time.Sleep(11 * time.Second)
-		n := c.asked["create pods"] + c.asked["patch sweeps"] + c.asked["create events"]
-		stop()
-		time.Sleep(time.Minute) // the event that waits for the limit
-		if n > 13 {
-			t.Errorf("%d writes in 12 seconds, want one a second: %v", n, c.asked)
-		}
-	})
-}
 
 // If the API server asks to wait longer than a request may take, the request is refused, and the sync is retried
 // after that time, without a live read.
