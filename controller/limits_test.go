@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"slices"
@@ -12,10 +13,36 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/flowcontrol"
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/jobtest/kube"
 )
+
+// counted is a limit that counts the requests that wait for it.
+type counted struct {
+	flowcontrol.RateLimiter
+	n int
+}
+
+func (c *counted) Wait(ctx context.Context) error { c.n++; return ctx.Err() }
+
+// Writes wait for the limit, and reads do not. After a stop neither is sent.
+func TestAdmit(t *testing.T) {
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	for verb := jobfate.GetJob; verb <= jobfate.PatchStatus; verb++ {
+		limit := &counted{}
+		s := sender{jobs{clients{limit: limit}}}
+		write := verb >= jobfate.CreatePod
+		if err := s.admit(t.Context(), verb); err != nil || (limit.n == 1) != write {
+			t.Errorf("verb %d: got %v, and %d requests wait; a write is %t", verb, err, limit.n, write)
+		}
+		if err := s.admit(stopped, verb); err == nil {
+			t.Errorf("verb %d: admitted after a stop", verb)
+		}
+	}
+}
 
 // If the API server asks to wait longer than a request may take, the request is refused, and the sync is retried
 // after that time, without a live read.
