@@ -17,7 +17,9 @@ import (
 func (s *sync) decide() []*exchange {
 	version := s.view.version()
 	if s.IsForeign(s.view.Job, version) { // it may count failures that the record lacks
-		s.Sure, s.Counted = false, memory.CountedBy(&s.view.Job.Status)
+		if s.Sure = false; s.tally == &s.cached {
+			s.Counted = memory.CountedBy(&s.view.Job.Status)
+		}
 	}
 	if s.behind = memory.Older(version, s.Known); !s.behind {
 		s.Known = version
