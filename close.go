@@ -123,7 +123,7 @@ func (s *state) close(o *outcome, p plan, undone Undone) Decision {
 		Backoff: s.known, Action: p.work.action, made: o,
 	}
 	d.Deferred.Strip = account.Deferred
-	d.Requeue = soonest(p.work.wait, p.timer(), wait, o.untilRest(d.Deferred), s.census.UntilLost)
+	d.Requeue = soonest(p.work.wait, p.timer(), wait, o.untilRest(d.Deferred, undone), s.census.UntilLost)
 	var m metrics
 	if len(p.work.create) > 0 {
 		m.created(s, int(after.Active-s.census.Active), max(0, undone.Creations-max(undone.Untried, 0)))
@@ -146,10 +146,17 @@ func (s *state) close(o *outcome, p plan, undone Undone) Decision {
 
 // untilRest returns the time until the next sync when the caps have left work: pods, or only the
 // end of a Job whose last pods this sync counts. Observing this sync's writes starts a sync too,
-// but the remaining work must not depend on that.
-func (o *outcome) untilRest(deferred Deferred) time.Duration {
+// but the remaining work must not depend on that. If creations or deletions have failed, the rest of
+// them waits for the retries, whose delays grow: a quota may refuse them for hours.
+func (o *outcome) untilRest(left Deferred, undone Undone) time.Duration {
+	if undone.Creations > 0 {
+		left.Create = 0
+	}
+	if len(undone.Deletions) > 0 {
+		left.Delete = 0
+	}
 	ends := o.end.Ended() && o.account.Full && o.after.Active == 0 && o.after.Terminating == 0
-	if !ends && deferred == (Deferred{}) {
+	if !ends && left == (Deferred{}) {
 		return 0
 	}
 	return o.state.config.BatchPeriod

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -50,6 +51,20 @@ func TestClose_impossibleCounts(t *testing.T) {
 		if r := d.Revise(test.done); !r.made.changed || r.made.status.Active != test.active {
 			t.Errorf("%+v: status %s, want %d active", test.done, toJSON(r.made.status), test.active)
 		}
+	}
+}
+
+// What the caps leave waits for the retry of what has failed.
+func TestClose_retriesBeforeTheRest(t *testing.T) {
+	job := specJob(t, "completions: 9\nparallelism: 4")
+	for _, action := range []Undone{{Creations: 1}, {Deletions: []types.UID{"pod-1"}}} {
+		s := Snapshot{Job: job.DeepCopy(), Now: job.CreationTimestamp.Time}
+		for i := range 9 * len(action.Deletions) { // too many
+			s.Pods = append(s.Pods, podIn(job, i+1, corev1.PodRunning))
+		}
+		d, err := decideWith(s, *configure([]Option{MaxChanges(2)}))
+		Same(t, "error", err, nil)
+		Same(t, "Requeue, and with a failure", []any{d.Requeue, d.Revise(action).Requeue}, []any{time.Second, time.Duration(0)})
 	}
 }
 

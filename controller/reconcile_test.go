@@ -201,10 +201,10 @@ func TestInvalidRuleNames(t *testing.T) {
 	wantList(t, "writes", b.writes(), []string{"create pods", "patch jobs/status"})
 }
 
-// The delay grows with each failure, but not past a deadline. The queue gets the error, and the
-// sync is counted as failed.
+// The delay grows with each failure, but not past a deadline, also if a sync does not create all pods. The
+// queue gets the error, and the sync is counted as failed.
 func TestRetryDelays(t *testing.T) {
-	job := newJob(started, func(job *batchv1.Job) {
+	job := newJob(started, many(1000), func(job *batchv1.Job) {
 		seconds := int64(3)
 		job.Spec.ActiveDeadlineSeconds = &seconds
 	})

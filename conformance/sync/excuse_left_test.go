@@ -32,10 +32,11 @@ func (d *dispute) leavesWork() bool {
 	whole := run{in: capped.in}
 	whole.in.Limits.MaxUncounted, whole.in.Limits.MaxCreateDelete = math.MaxInt32, math.MaxInt32
 	whole.sync()
-	switch {
-	case len(whole.outcome.Deletions) > len(capped.outcome.Deletions):
+	refused := func(c call) bool { return c.Err != "" && !c.gone() } // what is left waits for the retry
+	switch o := capped.outcome; {
+	case len(whole.outcome.Deletions) > len(o.Deletions) && !slices.ContainsFunc(o.Deletions, refused):
 		return true
-	case len(capped.outcome.Creations) > 0 && d.missing(whole.in) > d.changesCap():
+	case len(o.Creations) > 0 && !slices.ContainsFunc(o.Creations, refused) && d.missing(whole.in) > d.changesCap():
 		return true
 	}
 	kept := func(c call) bool { return slices.Contains(d.kept, d.pod(c.Pod).UID) }
