@@ -114,7 +114,7 @@ func add(mgr manager.Manager, o Options, objects objects) error {
 		record.CorrelatorOptions{SpamKeyFunc: eventBudget}),
 		sink: &typedcorev1.EventSinkImpl{Interface: c.api().events.CoreV1().Events("")}}
 	c.recorder = events.broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: c.EventSource})
-	name := strings.ToLower(c.me.Kind.Kind)
+	name := "jobfate-" + strings.ToLower(c.me.Kind.Kind) // another controller of the kind has its name
 	jobs, err := ctrlcontroller.NewTyped(name, mgr, ctrlcontroller.TypedOptions[reconcile.Request]{
 		Reconciler: c, MaxConcurrentReconciles: c.Workers, RateLimiter: c.retries, Logger: quietly(c.log),
 		LogConstructor: c.logOf,

@@ -96,7 +96,7 @@ func TestNamesAreTaken(t *testing.T) {
 func failures(t *testing.T, side world.Side) (ours, runtimes float64) {
 	t.Helper()
 	return sum(t, side.Controller, "job_controller_job_syncs_total", `result="error"`),
-		sum(t, side.Controller, "controller_runtime_reconcile_errors_total", `controller="job"`)
+		sum(t, side.Controller, "controller_runtime_reconcile_errors_total", `controller="jobfate-job"`)
 }
 
 func awaitFailures(t *testing.T, side world.Side, least float64) {
@@ -165,7 +165,7 @@ func TestFailuresToFreeAreCounted(t *testing.T) {
 	rule := p.Add(proxy.Rule{Call: proxy.Call{Verb: "patch", Resource: "pods"}, Probability: 1, Do: proxy.Internal})
 	w.Delete(metav1.DeletePropagationOrphan)
 	await(t, "failures are counted", func() string {
-		if sum(t, side.Controller, "controller_runtime_reconcile_errors_total", `controller="job-orphans"`) == 0 {
+		if sum(t, side.Controller, "controller_runtime_reconcile_errors_total", `controller="jobfate-job-orphans"`) == 0 {
 			return "none is"
 		}
 		return ""
