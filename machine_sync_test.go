@@ -290,11 +290,8 @@ func TestMisuse(t *testing.T) {
 		t.Errorf("requests after a failed Begin: %v", got)
 	}
 
-	if err := m.Begin(fresh(train(1))); err != nil {
-		t.Fatal(err)
-	}
-	batch := m.Next()
 	s := &server{job: train(1)}
+	batch := upTo(t, m, fresh(train(1)), s, CreatePod)
 	object, _ := s.answer(batch[0])
 	if err := m.Answer(batch[0], object, nil); err != nil {
 		t.Fatal(err)
@@ -314,10 +311,7 @@ func TestMisuse(t *testing.T) {
 // treats the others as lost.
 func TestAbandoned(t *testing.T) {
 	m, s := newMachine(), &server{job: train(3)}
-	if err := m.Begin(fresh(train(3))); err != nil {
-		t.Fatal(err)
-	}
-	first := m.Next()
+	first := upTo(t, m, fresh(train(3)), s, CreatePod)
 	object, _ := s.answer(first[0])
 	_ = m.Answer(first[0], object, nil)
 	second := m.Next()
@@ -342,20 +336,11 @@ func TestNext_withoutAnswers(t *testing.T) {
 	done := podOf(job, "a", "11", succeeded)
 	job.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{}
 	m, s := newMachine(), &server{job: job}
-	if err := m.Begin(fresh(job, done)); err != nil {
-		t.Fatal(err)
-	}
-	batch := m.Next() // the status
-	object, _ := s.answer(batch[0])
-	_ = m.Answer(batch[0], object, nil)
-	strips := m.Next()
-	if len(strips) != 1 || strips[0].Verb != PatchPod {
-		t.Fatalf("requests %v, want the patch that removes the finalizer", strips)
-	}
+	strips := upTo(t, m, fresh(job, done), s, PatchPod)
 	if rest := m.Next(); len(rest) != 0 || m.Result().Err == nil || !errors.Is(m.Result().Err, errNoAnswer) {
 		t.Errorf("requests %v, error %v; want none and %v", rest, m.Result().Err, errNoAnswer)
 	}
-	object, _ = s.answer(strips[0])
+	object, _ := s.answer(strips[0])
 	if m.Answer(strips[0], object, nil) == nil || len(m.memory.Stripped) != 0 {
 		t.Errorf("a late answer is no error, or is used: %v", m.memory.Stripped)
 	}
