@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,6 +15,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/flowcontrol"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/jobtest/kube"
@@ -41,6 +44,64 @@ func TestAdmit(t *testing.T) {
 		if err := s.admit(stopped, verb); err == nil {
 			t.Errorf("verb %d: admitted after a stop", verb)
 		}
+	}
+}
+
+// The writes of a controller have one limit. One that waits for it longer than a request may take is sent in the
+// end, so there is no live read as after a timeout.
+func TestLimit(t *testing.T) {
+	for name, add := range map[string]func(manager.Manager, Options) error{
+		"Jobs": Add, "a kind": func(m manager.Manager, o Options) error { return AddKind(m, sweeps, o) },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			c := newCluster(t, kube.Kind{GroupVersionKind: sweepKind, Status: true})
+			scheme := sweepScheme(t)
+			users, err := client.New(c.Config(), client.Options{Scheme: scheme})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range 8 {
+				sweep := &Sweep{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: fmt.Sprint("sweep-", i)}}
+				sweep.Spec.Trials = 1
+				sweep.Spec.Template.Spec = corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "main", Image: "image"}}}
+				if err := users.Create(t.Context(), sweep); err != nil {
+					t.Fatal(err)
+				}
+				c.create(t, fmt.Sprint("job-", i))
+			}
+			var mu sync.Mutex
+			var writes []time.Time
+			var reads []string
+			c.beforeEach(func(r *kube.Request) {
+				mu.Lock()
+				defer mu.Unlock()
+				switch r.Verb {
+				case "list", "watch":
+				case "get":
+					reads = append(reads, r.Resource.Resource+" "+r.Name)
+				default:
+					writes = append(writes, time.Now())
+				}
+			})
+			mgr := c.manager(t, scheme)
+			if err := add(mgr, Options{QPS: 0.125, Burst: 1, Workers: 8}); err != nil {
+				t.Fatal(err)
+			}
+			stop := run(t, mgr)
+			time.Sleep(time.Hour)
+			stop()
+			mu.Lock()
+			defer mu.Unlock()
+			for i := 1; i < len(writes); i++ {
+				if after := writes[i].Sub(writes[i-1]); after < 8*time.Second {
+					t.Errorf("%s: write %d comes %s after the one before, want 8s", name, i, after)
+				}
+			}
+			if len(reads) > 0 || len(writes) < 24 { // a creation, its event and a status for each
+				t.Errorf("%s: %d writes and live reads of %q, want at least 24, and none", name, len(writes), reads)
+			}
+			c.noErrors(t)
+		})
 	}
 }
 
