@@ -2,6 +2,7 @@ package jobfate
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -139,11 +140,10 @@ func TestCounts_whileDeletionsAreUnobserved(t *testing.T) {
 	running := []*corev1.Pod{w.at(w.made[0], ready), w.at(w.made[1])}
 	upTo := w.next()
 	w.sync(t, noon, upTo, running...)
-	suspended := true
-	w.job = w.job.DeepCopy()
-	w.job.Spec.Suspend = &suspended
-	for range 3 {
+	w.job = suspended(w.job.DeepCopy())
+	for range 10 {
 		w.sync(t, noon, upTo, running...)
+		Same(t, "order of the finalizers in flight", slices.IsSorted(w.m.Result().Decision.Facts().InFlight.Stripped), true)
 	}
 	w.sync(t, noon, "9000", w.at(running[0], stripped, terminates), w.at(running[1], stripped, terminates))
 	w.sync(t, noon, "9000")

@@ -276,6 +276,8 @@ func (m *Memory) Observe(shown func(types.UID) *corev1.Pod, version string) (p P
 	if len(m.Deleted)+len(m.Stripped) == 0 {
 		m.Deleted, m.Stripped = nil, nil // maps do not shrink
 	}
+	slices.Sort(p.Deleted)
+	slices.Sort(p.Stripped)
 	return p
 }
 
