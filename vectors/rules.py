@@ -280,14 +280,15 @@ def owned(pod):
 
 
 def belongs(pod, job):
-    """KEP-2307: the Job's pods have its controller reference and match its selector; "adopted Pods" match it, and have
-    no controller."""
-    meta, selector = pod["metadata"], job["spec"].get("selector", {})
+    """KEP-2307: the Job's pods have its controller reference, its UID and name, and match its selector; "adopted Pods"
+    match it, and have no controller."""
+    meta, of, selector = pod["metadata"], job["metadata"], job["spec"].get("selector", {})
     if any((meta.get("labels") or {}).get(k) != v for k, v in (selector.get("matchLabels") or {}).items()):
         return False
     if owned(pod):
-        return any(o.get("controller") and o["uid"] == job["metadata"]["uid"] for o in meta["ownerReferences"])
-    return not meta.get("deletionTimestamp") and not job["metadata"].get("deletionTimestamp")
+        return any(o.get("controller") and o["uid"] == of["uid"] and o["name"] == of["name"]
+                   for o in meta["ownerReferences"])
+    return not meta.get("deletionTimestamp") and not of.get("deletionTimestamp")
 
 
 def conditions(case):

@@ -5,8 +5,8 @@
 //	go -C tools run ./mutate -switch FOLDER PACKAGE ...
 //
 // The packages are folders of the main module, as ./backoff. A mutant runs the tests of its
-// package and, if it survives them, those of the root, jobtest/decisions, jobtest/explanations,
-// stories and vectors, which go through all packages; with -tests those of one other folder
+// package and, if it survives them, those of the root, stories, vectors, jobtest/explanations and
+// jobtest/decisions, which go through all packages; with -tests those of one other folder
 // instead, of any module. Random tests draw the same in every run. A mutant that makes the tests
 // take ten times as long counts as killed. One that does not compile does not count.
 //
@@ -31,8 +31,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// everything has the folders whose tests go through all packages.
-const everything = " . ./jobtest/decisions ./jobtest/explanations ./stories ./vectors"
+// everything has the folders whose tests go through all packages, the fast ones first.
+const everything = " . ./stories ./vectors ./jobtest/explanations ./jobtest/decisions"
 
 // limits are the memory and the seconds of a processor that a test may use. A mutant that loops while packages are
 // initialized never comes to the timeout of the tests.
