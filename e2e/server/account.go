@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"time"
 
 	"golang.org/x/sys/unix"
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -16,6 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
@@ -85,8 +88,36 @@ func (s *Server) Apply(ctx context.Context, namespace string, files ...string) (
 		if err != nil {
 			return nil, fmt.Errorf("applying %s %s of %s: %w", kind.Kind, object.GetName(), files, err)
 		}
+		if kind.Kind == "CustomResourceDefinition" {
+			if err := served(ctx, client, objects[i]); err != nil {
+				return nil, fmt.Errorf("the API server does not serve the kind %s: %w", object.GetName(), err)
+			}
+		}
 	}
 	return objects, nil
+}
+
+// served waits until the API server serves a new kind, which is a moment after it has stored the definition.
+func served(ctx context.Context, client dynamic.Interface, definition *unstructured.Unstructured) error {
+	group, _, _ := unstructured.NestedString(definition.Object, "spec", "group")
+	resource, _, _ := unstructured.NestedString(definition.Object, "spec", "names", "plural")
+	versions, _, _ := unstructured.NestedSlice(definition.Object, "spec", "versions")
+	for _, v := range versions {
+		version, ok := v.(map[string]any)
+		if !ok || version["served"] != true {
+			continue
+		}
+		of := client.Resource(schema.GroupVersionResource{Group: group, Version: fmt.Sprint(version["name"]), Resource: resource})
+		var err error
+		errLate := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+			_, err = of.List(ctx, metav1.ListOptions{Limit: 1})
+			return err == nil, nil
+		})
+		if errLate != nil {
+			return errors.Join(errLate, err)
+		}
+	}
+	return nil
 }
 
 func kustomized(folder string) ([]byte, error) {

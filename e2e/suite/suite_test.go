@@ -16,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/dynamic"
 
-	"github.com/jobfate/jobfate/e2e/observe"
 	"github.com/jobfate/jobfate/e2e/proxy"
 	"github.com/jobfate/jobfate/e2e/server"
 	"github.com/jobfate/jobfate/e2e/world"
@@ -44,13 +43,8 @@ func TestSuite(t *testing.T) {
 		return kubelet.Run()
 	})
 	suites := clientOf(t, namespace)
-	// The API server serves a new kind a moment after its definition.
-	observe.Await(t, observe.DefaultPatience, "the Suite is created", func() string {
-		if _, err := suites.Create(t.Context(), sample(t), metav1.CreateOptions{}); err != nil {
-			return err.Error()
-		}
-		return ""
-	})
+	_, err = suites.Create(t.Context(), sample(t), metav1.CreateOptions{})
+	must(t, err)
 
 	running := func(s batchv1.JobStatus) bool { return s.Ready != nil && *s.Ready == 2 }
 	until(t, suites, "shard 0 has failed, and two shards run", func(s batchv1.JobStatus) bool { return s.Failed == 1 && running(s) })
