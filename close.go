@@ -13,7 +13,7 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// Undone lists the creations and deletions of a decision that were not carried out.
+// Undone lists the creations and deletions of a decision that were not carried out. The caller retries them.
 type Undone struct {
 	// Creations is the number of creations that failed or were not tried, Untried of those that were not tried.
 	Creations, Untried int
