@@ -58,36 +58,27 @@ func finished(pod *corev1.Pod) bool {
 func containersFinish(pod *corev1.Pod) time.Time {
 	var last time.Time
 	for i := range pod.Status.ContainerStatuses {
-		t := finishedAt(&pod.Status.ContainerStatuses[i])
-		if t.IsZero() {
-			last = t
+		if last = lastFinish(last, &pod.Status.ContainerStatuses[i]); last.IsZero() {
 			break
 		}
-		last = later(last, t)
 	}
 	for status := range sidecar.Statuses(pod) {
-		t := finishedAt(status)
-		if t.IsZero() {
-			return t
+		if last = lastFinish(last, status); last.IsZero() {
+			break
 		}
-		last = later(last, t)
 	}
 	return last
 }
 
-// finishedAt returns when a container finished. It returns the zero time if the container
-// has not finished or does not say when.
-func finishedAt(status *corev1.ContainerStatus) time.Time {
-	if status.State.Terminated == nil {
-		return time.Time{}
+// lastFinish returns the later of last and the time when one more container finished. It returns the
+// zero time if the container has not finished or does not say when. A zero last is not known yet.
+func lastFinish(last time.Time, status *corev1.ContainerStatus) time.Time {
+	var at time.Time
+	if end := status.State.Terminated; end != nil {
+		at = end.FinishedAt.Time
 	}
-	return status.State.Terminated.FinishedAt.Time
-}
-
-// later returns the later of last and t. A zero last is not known yet.
-func later(last, t time.Time) time.Time {
-	if last.IsZero() || last.Before(t) {
-		return t
+	if last.IsZero() || at.IsZero() || last.Before(at) {
+		return at
 	}
 	return last
 }
