@@ -28,15 +28,9 @@ func ParseDamaged(s string, completions int32) (set Set, damage *SyntaxError) {
 	if damage == nil && set.isBelow(completions) {
 		return set, nil
 	}
-	return parseDamaged(s, completions, damage)
-}
-
-// parseDamaged is ParseDamaged, fragment by fragment; see parseOrdered. damage is the first fault
-// of s, if it has one.
-func parseDamaged(s string, completions int32, damage *SyntaxError) (Set, *SyntaxError) {
 	var b Builder
 	end, offset := int64(completions), 0
-	for fragment := range strings.SplitSeq(s, ",") {
+	for _, fragment := range strings.Split(s, ",") {
 		parts := strings.SplitN(fragment, "-", 3)
 		first, err := strconv.ParseInt(parts[0], 10, 64)
 		last := first

@@ -23,15 +23,9 @@ func ParseOrdered(s string, completions int32) (Set, error) {
 	if set, fault := parse(s); fault == nil && set.isBelow(completions) {
 		return set, nil // nearly all texts are canonical, and parse is much faster
 	}
-	return parseOrdered(s, completions)
-}
-
-// parseOrdered is ParseOrdered, fragment by fragment. It is a function of its own because a loop
-// over an iterator may move the variables around it to the heap: Go 1.24 allocates the results.
-func parseOrdered(s string, completions int32) (Set, error) {
 	var b Builder
 	previous, offset := int64(-1), 0
-	for fragment := range strings.SplitSeq(s, ",") {
+	for _, fragment := range strings.Split(s, ",") {
 		numbers, reason := orderedFragment(fragment, previous, int64(completions))
 		if reason != "" {
 			return Set{}, serverError{&SyntaxError{Fragment: fragment, Offset: offset, Reason: reason}}
