@@ -34,89 +34,46 @@ const (
 	MaxSucceededIndexesLength = 64 * 1024 // of succeededIndexes in a rule
 )
 
-// limitRule is a limit of Indexed Jobs. err returns the error for a spec that exceeds it.
-type limitRule struct {
-	exceeds func(*batchv1.JobSpec) bool
-	err     func(*batchv1.JobSpec) *field.Error
-}
-
-// indexedLimitRules lists the limits in the order in which they are reported.
-var indexedLimitRules = []limitRule{
-	{
-		exceeds: func(s *batchv1.JobSpec) bool { return s.Completions == nil },
-		err: func(*batchv1.JobSpec) *field.Error {
-			return field.Required(specPath.Child("completions"),
-				fmt.Sprintf("when completion mode is %s", batchv1.IndexedCompletion))
-		},
-	},
-	{
-		exceeds: func(s *batchv1.JobSpec) bool { return deref(s.Parallelism, 0) > MaxIndexedParallelism },
-		err: func(s *batchv1.JobSpec) *field.Error {
-			return atMost("parallelism", s.Parallelism, "%d when completion mode is %s", MaxIndexedParallelism,
-				batchv1.IndexedCompletion)
-		},
-	},
-	{
-		exceeds: func(s *batchv1.JobSpec) bool {
-			return s.Completions != nil && s.MaxFailedIndexes != nil && *s.MaxFailedIndexes > *s.Completions
-		},
-		err: func(s *batchv1.JobSpec) *field.Error {
-			return atMost("maxFailedIndexes", s.MaxFailedIndexes, "completions")
-		},
-	},
-	{
-		exceeds: func(s *batchv1.JobSpec) bool { return deref(s.MaxFailedIndexes, 0) > MaxFailedIndexes },
-		err: func(s *batchv1.JobSpec) *field.Error {
-			return atMost("maxFailedIndexes", s.MaxFailedIndexes, "%d", MaxFailedIndexes)
-		},
-	},
-	{
-		exceeds: func(s *batchv1.JobSpec) bool { return manyWithOwnLimits(s) && s.MaxFailedIndexes == nil },
-		err: func(*batchv1.JobSpec) *field.Error {
-			return field.Required(specPath.Child("maxFailedIndexes"),
-				fmt.Sprintf("must be specified when completions is above %d", HighCompletions))
-		},
-	},
-	{
-		exceeds: func(s *batchv1.JobSpec) bool {
-			return manyWithOwnLimits(s) && deref(s.Parallelism, 0) > HighCompletionsParallelism
-		},
-		err: func(s *batchv1.JobSpec) *field.Error {
-			return atMost("parallelism", s.Parallelism, manyDetail, HighCompletionsParallelism, HighCompletions)
-		},
-	},
-	{
-		exceeds: func(s *batchv1.JobSpec) bool {
-			return manyWithOwnLimits(s) && deref(s.MaxFailedIndexes, 0) > HighCompletionsFailedIndexes
-		},
-		err: func(s *batchv1.JobSpec) *field.Error {
-			return atMost("maxFailedIndexes", s.MaxFailedIndexes, manyDetail, HighCompletionsFailedIndexes,
-				HighCompletions)
-		},
-	},
-}
-
-const manyDetail = "%d when completions are above %d and used with backoff limit per index"
-
-// manyWithOwnLimits reports whether the stricter limits apply: the Job has many indexes, and
-// each index has its own backoff limit.
-func manyWithOwnLimits(s *batchv1.JobSpec) bool {
-	return deref(s.Completions, 0) > HighCompletions && s.BackoffLimitPerIndex != nil
-}
-
-func atMost(name string, value *int32, bound string, args ...any) *field.Error {
-	return field.Invalid(specPath.Child(name), *value, "must be less than or equal to "+fmt.Sprintf(bound, args...))
-}
-
+// indexedLimits checks the limits of Indexed Jobs, in the order in which they are reported.
 func indexedLimits(spec *batchv1.JobSpec) field.ErrorList {
 	if !indexed(spec) {
 		return nil
 	}
 	var errs field.ErrorList
-	for _, rule := range indexedLimitRules {
-		if rule.exceeds(spec) {
-			errs = append(errs, rule.err(spec))
-		}
+	parallelism, maxFailed := deref(spec.Parallelism, 0), deref(spec.MaxFailedIndexes, 0)
+	if spec.Completions == nil {
+		errs = append(errs, field.Required(specPath.Child("completions"),
+			fmt.Sprintf("when completion mode is %s", batchv1.IndexedCompletion)))
+	}
+	if parallelism > MaxIndexedParallelism {
+		errs = append(errs, atMost("parallelism", parallelism, "%d when completion mode is %s", MaxIndexedParallelism,
+			batchv1.IndexedCompletion))
+	}
+	if spec.Completions != nil && spec.MaxFailedIndexes != nil && maxFailed > *spec.Completions {
+		errs = append(errs, atMost("maxFailedIndexes", maxFailed, "completions"))
+	}
+	if maxFailed > MaxFailedIndexes {
+		errs = append(errs, atMost("maxFailedIndexes", maxFailed, "%d", MaxFailedIndexes))
+	}
+	if deref(spec.Completions, 0) <= HighCompletions || spec.BackoffLimitPerIndex == nil {
+		return errs
+	}
+	// The stricter limits of Jobs with many indexes that each have their own backoff limit.
+	const detail = "%d when completions are above %d and used with backoff limit per index"
+	if spec.MaxFailedIndexes == nil {
+		errs = append(errs, field.Required(specPath.Child("maxFailedIndexes"),
+			fmt.Sprintf("must be specified when completions is above %d", HighCompletions)))
+	}
+	if parallelism > HighCompletionsParallelism {
+		errs = append(errs, atMost("parallelism", parallelism, detail, HighCompletionsParallelism, HighCompletions))
+	}
+	if maxFailed > HighCompletionsFailedIndexes {
+		errs = append(errs, atMost("maxFailedIndexes", maxFailed, detail, HighCompletionsFailedIndexes,
+			HighCompletions))
 	}
 	return errs
+}
+
+func atMost(name string, value int32, bound string, args ...any) *field.Error {
+	return field.Invalid(specPath.Child(name), value, "must be less than or equal to "+fmt.Sprintf(bound, args...))
 }
