@@ -8,20 +8,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// conditions makes a rule about conditions that exclude or require each other.
-func conditions(broken func(*view) bool, detail string) func(*view) field.ErrorList {
-	return func(v *view) field.ErrorList {
-		if !broken(v) {
-			return nil
-		}
-		return field.ErrorList{noValue(statusPath.Child("conditions"), detail)}
-	}
-}
-
-// conditionsChange makes a rule about conditions that must not be added or removed.
-func conditionsChange(broken func(*change) bool, detail string) func(*change) field.ErrorList {
-	return func(c *change) field.ErrorList {
-		if !broken(c) {
+// conditions makes a rule about conditions that exclude or require each other in a view, or that must
+// not be added or removed in a change.
+func conditions[T view | change](broken func(*T) bool, detail string) func(*T) field.ErrorList {
+	return func(of *T) field.ErrorList {
+		if !broken(of) {
 			return nil
 		}
 		return field.ErrorList{noValue(statusPath.Child("conditions"), detail)}

@@ -106,12 +106,12 @@ var statusRules = []statusRule{
 	},
 	{
 		name: "DisablingSuccessCriteriaMet",
-		step: conditionsChange(func(c *change) bool { return c.was.successCriteriaMet && !c.now.successCriteriaMet },
+		step: conditions(func(c *change) bool { return c.was.successCriteriaMet && !c.now.successCriteriaMet },
 			"cannot disable the SuccessCriteriaMet=True condition"),
 	},
 	{
 		name: "SuccessCriteriaMetAfterComplete",
-		step: conditionsChange(func(c *change) bool {
+		step: conditions(func(c *change) bool {
 			return c.was.complete && !c.was.successCriteriaMet && c.now.successCriteriaMet
 		}, "cannot set SuccessCriteriaMet=True for Job already has Complete=true conditions"),
 	},
