@@ -2,6 +2,7 @@ package validation
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -14,9 +15,19 @@ func noValue(path *field.Path, detail string) *field.Error {
 	return field.Invalid(path, field.OmitValueType{}, detail)
 }
 
-// missingOneOf makes an error for a missing value that lists the valid ones.
-func missingOneOf[T ~string](path *field.Path, values []T) *field.Error {
-	return field.Required(path, fmt.Sprintf("valid values: %q", values))
+// requiredValue checks that a value is set, to one of those that are supported.
+func requiredValue[T ~string](path *field.Path, value T, supported []T) field.ErrorList {
+	if value == "" {
+		return field.ErrorList{field.Required(path, fmt.Sprintf("valid values: %q", supported))}
+	}
+	return supportedValue(path, value, supported)
+}
+
+func supportedValue[T ~string](path *field.Path, value T, supported []T) field.ErrorList {
+	if slices.Contains(supported, value) {
+		return nil
+	}
+	return field.ErrorList{field.NotSupported(path, value, supported)}
 }
 
 func qualifiedName(path *field.Path, value string) field.ErrorList {

@@ -71,23 +71,15 @@ func failureRule(spec *batchv1.JobSpec, rule *batchv1.PodFailurePolicyRule, path
 }
 
 func failureAction(spec *batchv1.JobSpec, action batchv1.PodFailurePolicyAction, path *field.Path) field.ErrorList {
-	switch {
-	case action == "":
-		return field.ErrorList{missingOneOf(path, failureActions)}
-	case action == batchv1.PodFailurePolicyActionFailIndex && spec.BackoffLimitPerIndex == nil:
+	if action == batchv1.PodFailurePolicyActionFailIndex && spec.BackoffLimitPerIndex == nil {
 		return field.ErrorList{field.Invalid(path, action, "requires the backoffLimitPerIndex to be set")}
 	}
-	return supportedValue(path, action, failureActions)
+	return requiredValue(path, action, failureActions)
 }
 
 func exitCodes(on *batchv1.PodFailurePolicyOnExitCodesRequirement, path *field.Path,
 	containers map[string]bool) field.ErrorList {
-	var errs field.ErrorList
-	if on.Operator == "" {
-		errs = append(errs, missingOneOf(path.Child("operator"), exitCodeOperators))
-	} else {
-		errs = append(errs, supportedValue(path.Child("operator"), on.Operator, exitCodeOperators)...)
-	}
+	errs := requiredValue(path.Child("operator"), on.Operator, exitCodeOperators)
 	if on.ContainerName != nil && !containers[*on.ContainerName] {
 		errs = append(errs, field.Invalid(path.Child("containerName"), *on.ContainerName,
 			"must be one of the container or initContainer names in the pod template"))
@@ -129,11 +121,7 @@ func podConditions(patterns []batchv1.PodFailurePolicyOnPodConditionsPattern, pa
 	for i, pattern := range patterns {
 		path := path.Index(i)
 		errs = append(errs, qualifiedName(path.Child("type"), string(pattern.Type))...)
-		if pattern.Status == "" {
-			errs = append(errs, missingOneOf(path.Child("status"), conditionStatuses))
-		} else {
-			errs = append(errs, supportedValue(path.Child("status"), pattern.Status, conditionStatuses)...)
-		}
+		errs = append(errs, requiredValue(path.Child("status"), pattern.Status, conditionStatuses)...)
 	}
 	return errs
 }

@@ -77,12 +77,8 @@ func knownCompletionMode(spec *batchv1.JobSpec) field.ErrorList {
 	if spec.CompletionMode == nil {
 		return nil
 	}
-	switch *spec.CompletionMode {
-	case batchv1.NonIndexedCompletion, batchv1.IndexedCompletion:
-		return nil
-	}
-	return field.ErrorList{field.NotSupported(specPath.Child("completionMode"), *spec.CompletionMode,
-		[]batchv1.CompletionMode{batchv1.NonIndexedCompletion, batchv1.IndexedCompletion})}
+	return supportedValue(specPath.Child("completionMode"), *spec.CompletionMode,
+		[]batchv1.CompletionMode{batchv1.NonIndexedCompletion, batchv1.IndexedCompletion})
 }
 
 // perIndexNeedsIndexed rejects per-index fields of Jobs that are not Indexed. It ignores an
@@ -112,15 +108,6 @@ func podReplacementPolicy(spec *batchv1.JobSpec) field.ErrorList {
 		supported = supported[:1]
 	}
 	return supportedValue(specPath.Child("podReplacementPolicy"), *spec.PodReplacementPolicy, supported)
-}
-
-func supportedValue[T ~string](path *field.Path, value T, supported []T) field.ErrorList {
-	for _, s := range supported {
-		if value == s {
-			return nil
-		}
-	}
-	return field.ErrorList{field.NotSupported(path, value, supported)}
 }
 
 // restartPolicy rejects Always, and the empty policy because it defaults to Always.
