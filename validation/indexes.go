@@ -1,6 +1,7 @@
 package validation
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/jobfate/jobfate/indexset"
@@ -38,9 +39,7 @@ func readableIntervals(list string, completions int32) []indexset.Interval {
 		// Parse each entry as its own list, so that the order of entries does not
 		// matter. An entry that cannot be parsed is empty.
 		set, _ := indexset.ParseOrdered(entry, completions)
-		for interval := range set.Intervals() {
-			intervals = append(intervals, interval)
-		}
+		intervals = slices.AppendSeq(intervals, set.Intervals())
 	}
 	return intervals
 }

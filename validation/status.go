@@ -1,6 +1,8 @@
 package validation
 
 import (
+	"slices"
+
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -54,23 +56,18 @@ type view struct {
 }
 
 func viewOf(status *batchv1.JobStatus, spec *batchv1.JobSpec) view {
-	v := view{JobStatus: status, spec: spec}
-	for i := range status.Conditions {
-		c := &status.Conditions[i]
-		isTrue := c.Status == corev1.ConditionTrue
-		switch c.Type {
-		case batchv1.JobComplete:
-			v.complete = v.complete || isTrue
-		case batchv1.JobFailed:
-			v.failed = v.failed || isTrue
-		case batchv1.JobSuccessCriteriaMet:
-			v.successCriteriaMet = v.successCriteriaMet || isTrue
-		case batchv1.JobFailureTarget:
-			v.failureTarget = v.failureTarget || isTrue
-		case batchv1.JobSuspended:
-			v.suspended = v.suspended || isTrue
-			v.resumed = v.resumed || c.Status == corev1.ConditionFalse
-		}
+	has := func(kind batchv1.JobConditionType, value corev1.ConditionStatus) bool {
+		return slices.ContainsFunc(status.Conditions, func(c batchv1.JobCondition) bool {
+			return c.Type == kind && c.Status == value
+		})
+	}
+	v := view{JobStatus: status, spec: spec,
+		complete:           has(batchv1.JobComplete, corev1.ConditionTrue),
+		failed:             has(batchv1.JobFailed, corev1.ConditionTrue),
+		successCriteriaMet: has(batchv1.JobSuccessCriteriaMet, corev1.ConditionTrue),
+		failureTarget:      has(batchv1.JobFailureTarget, corev1.ConditionTrue),
+		suspended:          has(batchv1.JobSuspended, corev1.ConditionTrue),
+		resumed:            has(batchv1.JobSuspended, corev1.ConditionFalse),
 	}
 	v.finished = v.complete || v.failed
 	return v

@@ -13,7 +13,7 @@ func templateMutable(old *batchv1.Job) bool {
 	if !deref(old.Spec.Suspend, false) || old.Status.Active != 0 {
 		return false
 	}
-	return !set(old.Status.StartTime) || hasCondition(old, batchv1.JobSuspended, corev1.ConditionTrue)
+	return !set(old.Status.StartTime) || viewOf(&old.Status, &old.Spec).suspended
 }
 
 // changedTemplate checks the change of the template. While the template is mutable, its
@@ -73,13 +73,4 @@ func withResourcesOf(now, was []corev1.Container) []corev1.Container {
 		merged[i].Resources = now[i].Resources
 	}
 	return merged
-}
-
-func hasCondition(job *batchv1.Job, kind batchv1.JobConditionType, status corev1.ConditionStatus) bool {
-	for i := range job.Status.Conditions {
-		if c := &job.Status.Conditions[i]; c.Type == kind && c.Status == status {
-			return true
-		}
-	}
-	return false
 }
