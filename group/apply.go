@@ -23,7 +23,7 @@ func (d *Decider) choose(s *State, rule int, f *Failure, at time.Time) choice {
 	if rule >= 0 {
 		for i := range d.rules[rule].Steps {
 			step, charges := &d.rules[rule].Steps[i], d.rules[rule].charges[i]
-			if from, possible := s.possible(ruleOf(step.Action), charges, f, at); possible {
+			if from, possible := s.possible(effects[step.Action], charges, f, at); possible {
 				return choice{step: i, action: step.Action, charges: charges, from: from,
 					notBefore: s.delayed(step, f, at, from)}
 			}
@@ -34,8 +34,8 @@ func (d *Decider) choose(s *State, rule int, f *Failure, at time.Time) choice {
 
 // possible reports whether a step can be taken, and from which time on: zero if it charges nothing. A member
 // without a name cannot be restarted alone, and a restart that cannot be counted is not possible.
-func (s *State) possible(r actionRule, charges []*Budget, f *Failure, at time.Time) (from time.Time, possible bool) {
-	if !f.has(r.needs) || r.counts != "" && s.part(r.counts, f.Member).Restarts == math.MaxInt32 {
+func (s *State) possible(e effect, charges []*Budget, f *Failure, at time.Time) (from time.Time, possible bool) {
+	if !f.has(e.needs) || e.counts != "" && s.part(e.counts, f.Member).Restarts == math.MaxInt32 {
 		return at, false
 	}
 	for _, b := range charges {
@@ -55,7 +55,7 @@ func (s *State) possible(r actionRule, charges []*Budget, f *Failure, at time.Ti
 
 // delayed returns when a restart may take effect: after the wait for a window, and after the backoff.
 func (s *State) delayed(step *Step, f *Failure, at, from time.Time) time.Time {
-	counts := ruleOf(step.Action).counts
+	counts := effects[step.Action].counts
 	if counts == "" {
 		return time.Time{}
 	}
@@ -73,8 +73,8 @@ func (s *State) delayed(step *Step, f *Failure, at, from time.Time) time.Time {
 
 // carryOut returns the state after a choice. The state that it is given does not change.
 func (p *Policy) carryOut(s State, c choice, f *Failure) State {
-	r, attempt := ruleOf(c.action), s.Attempt(f.Member)
-	s.Version, s.Phase = StateVersion, r.phase
+	e, attempt := effects[c.action], s.Attempt(f.Member)
+	s.Version, s.Phase = StateVersion, e.phase
 	for _, scope := range [...]Scope{PerGroup, PerTemplate, PerMember} {
 		part, changed := s.part(scope, f.Member), false
 		for _, b := range c.charges {
@@ -85,7 +85,7 @@ func (p *Policy) carryOut(s State, c choice, f *Failure) State {
 		if scope == PerMember && c.action == Leave {
 			part.Left, changed = &attempt, true
 		}
-		if scope == r.counts {
+		if scope == e.counts {
 			part.Restarts, part.NotBefore, changed = int32(part.restarts())+1, nil, true
 			if !c.notBefore.IsZero() {
 				part.NotBefore = &metav1.Time{Time: c.notBefore}
@@ -95,7 +95,7 @@ func (p *Policy) carryOut(s State, c choice, f *Failure) State {
 			s = s.with(scope, f.Member, part)
 		}
 	}
-	if r.counts == PerGroup {
+	if e.counts == PerGroup {
 		s.Templates, s.Members = p.renewed(s.Templates, PerTemplate), p.renewed(s.Members, PerMember)
 	}
 	return s

@@ -2,6 +2,7 @@ package group
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"time"
@@ -119,15 +120,15 @@ func (p *Policy) checkSteps(r *Rule, members []Member, path *field.Path) (errs f
 	always := false
 	for i := range r.Steps {
 		step, at := &r.Steps[i], path.Index(i)
-		action := ruleOf(step.Action)
-		if action.action == "" {
-			errs = append(errs, field.NotSupported(at.Child("action"), step.Action, actions()))
+		effect, known := effects[step.Action]
+		if !known {
+			errs = append(errs, field.NotSupported(at.Child("action"), step.Action, slices.Sorted(maps.Keys(effects))))
 		}
 		if always {
 			errs = append(errs, field.Invalid(at, step.Action, "is behind a step that is always possible"))
 		}
 		always = true
-		scopes := []Scope{action.needs}
+		scopes := []Scope{effect.needs}
 		for j, name := range step.Charges {
 			b := p.budget(name)
 			switch {
@@ -141,7 +142,7 @@ func (p *Policy) checkSteps(r *Rule, members []Member, path *field.Path) (errs f
 			scopes = append(scopes, b.scope())
 		}
 		if step.Backoff != nil {
-			errs = append(errs, checkBackoff(step.Backoff, action, at.Child("backoff"))...)
+			errs = append(errs, checkBackoff(step.Backoff, effect, at.Child("backoff"))...)
 		}
 		for _, m := range members {
 			for _, scope := range scopes {
@@ -154,14 +155,6 @@ func (p *Policy) checkSteps(r *Rule, members []Member, path *field.Path) (errs f
 	return errs
 }
 
-func actions() (list []Action) {
-	for _, r := range actionRules {
-		list = append(list, r.action)
-	}
-	slices.Sort(list)
-	return list
-}
-
 // lacks says why a step is not possible for a member.
 func (m Member) lacks(s Scope) string {
 	if s == PerMember {
@@ -170,8 +163,8 @@ func (m Member) lacks(s Scope) string {
 	return fmt.Sprintf("member %q has no template", m.Name)
 }
 
-func checkBackoff(b *backoff.Policy, r actionRule, path *field.Path) (errs field.ErrorList) {
-	if r.counts == "" {
+func checkBackoff(b *backoff.Policy, e effect, path *field.Path) (errs field.ErrorList) {
+	if e.counts == "" {
 		errs = append(errs, field.Forbidden(path, "only restarts and suspensions are delayed"))
 	}
 	if b.Base < 0 {

@@ -1,7 +1,7 @@
 package group
 
 import (
-	"slices"
+	"cmp"
 
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -111,39 +111,25 @@ const (
 	FailGroup Action = "FailGroup"
 )
 
-// actionRule says what an action needs and does.
-type actionRule struct {
-	action Action
+// effect says what an action needs and does.
+type effect struct {
 	needs  Scope // what must have a name: the member, or its template
 	counts Scope // whose restarts it counts
 	phase  Phase // the phase that it begins
 }
 
-var actionRules = []actionRule{
-	{action: Leave, needs: PerMember},
-	{action: RestartMember, needs: PerMember, counts: PerMember},
-	{action: RestartTemplate, needs: PerTemplate, counts: PerTemplate},
-	{action: RestartGroup, counts: PerGroup},
-	{action: SuspendGroup, counts: PerGroup, phase: Suspended},
-	{action: CompleteGroup, phase: Complete},
-	{action: FailGroup, phase: Failed},
+// effects has the effect of each action. An unknown action has none.
+var effects = map[Action]effect{
+	Leave:           {needs: PerMember},
+	RestartMember:   {needs: PerMember, counts: PerMember},
+	RestartTemplate: {needs: PerTemplate, counts: PerTemplate},
+	RestartGroup:    {counts: PerGroup},
+	SuspendGroup:    {counts: PerGroup, phase: Suspended},
+	CompleteGroup:   {phase: Complete},
+	FailGroup:       {phase: Failed},
 }
 
-// ruleOf returns the rule of an action. An unknown action has the zero rule.
-func ruleOf(action Action) actionRule {
-	i := slices.IndexFunc(actionRules, func(r actionRule) bool { return r.action == action })
-	if i < 0 {
-		return actionRule{}
-	}
-	return actionRules[i]
-}
-
-func (b *Budget) scope() Scope {
-	if b.Per == "" {
-		return PerGroup
-	}
-	return b.Per
-}
+func (b *Budget) scope() Scope { return cmp.Or(b.Per, PerGroup) }
 
 // Member is a part of the group with one Job, which is created again when the member is restarted.
 type Member struct {

@@ -33,8 +33,7 @@ func StateSize(policy *Policy, members []Member) int {
 func (p *Policy) largest(scope Scope) (out Part) {
 	for _, rule := range p.Rules {
 		for _, step := range rule.Steps {
-			r := ruleOf(step.Action)
-			if r.counts == scope {
+			if effects[step.Action].counts == scope {
 				out.Restarts = math.MaxInt32
 				out.NotBefore = &metav1.Time{Time: latest}
 			}
