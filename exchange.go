@@ -22,9 +22,8 @@ var errNoAnswer = errors.New("the request was not answered")
 // exchange is a request and its answer.
 type exchange struct {
 	Request
-	adopts bool      // the patch adopts the pod; every other one removes the finalizer
-	seen   string    // the version of the pod when the request was made
-	sender types.UID // the UID of the Job when the request was made
+	adopts bool   // the patch adopts the pod; every other one removes the finalizer
+	seen   string // the version of the pod when the request was made
 	object runtime.Object
 	err    error // errNoAnswer until it is answered
 }
@@ -140,7 +139,7 @@ func (s *sync) lose(x *exchange) {
 // absorb remembers the write that an answer shows.
 func (s *sync) absorb(x *exchange) {
 	switch object, effect := x.meta(), x.effect(); {
-	case s.Job == "" || x.sender != s.Job || effect == unknown:
+	case s.Job == "" || effect == unknown: // orphans have no Job
 	case x.Verb == DeletePod && effect != refused:
 		s.Delete(x.UID, x.seen)
 	case effect != done:

@@ -97,7 +97,7 @@ func (s *sync) proceed() {
 	}
 	for _, x := range s.batch {
 		s.lastID++
-		x.ID, x.sender, x.Namespace, x.err = uint64(s.lastID), s.Job, s.Key.Namespace, errNoAnswer
+		x.ID, x.Namespace, x.err = uint64(s.lastID), s.Key.Namespace, errNoAnswer
 	}
 }
 
