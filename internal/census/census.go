@@ -25,8 +25,6 @@ type Census struct {
 	// Succeeded and Failed are the numbers of such pods that are not recorded yet:
 	// tracked, valid and not listed. Pods that match an Ignore rule are not in Failed.
 	Succeeded, Failed int32
-	// Foreign is the number of pods that do not belong to the Job, own the number of those that do.
-	Foreign, own int32
 	// Changes counts the changes that may change a decision. A new version of an active pod that is
 	// classified as before is none.
 	Changes uint32
@@ -42,7 +40,8 @@ type Census struct {
 	// show it.
 	stripped map[types.UID]bool
 
-	records table[types.UID, *Record] // all of them
+	own     int32                     // the number of pods that belong to the Job
+	records table[types.UID, *Record] // all pods
 	most    int32                     // the largest number of them so far
 	// finishes holds the finish times of pods; nil if there are none, and with a backoff limit per
 	// index until they are needed. finished is the number of these pods.
@@ -234,9 +233,6 @@ func (c *Census) Clone() *Census {
 // count adds a record to all counts and lists (by is 1), or removes it (by is -1).
 func (c *Census) count(r *Record, by int32) {
 	c.Changes++
-	if r.Relation == tracking.Foreign {
-		c.Foreign += by
-	}
 	if !r.Relation.Own() {
 		c.register(r, by)
 		return

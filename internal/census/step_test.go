@@ -50,7 +50,9 @@ var queries = []func(*census.Census) string{
 	func(c *census.Census) string {
 		return fmt.Sprint("kept ", c.BackoffChange(true), " rebuilt ", c.Rebuilt("job"))
 	},
-	func(c *census.Census) string { return fmt.Sprint("claims ", records(c.Claims()), c.Foreign, c.Len()) },
+	func(c *census.Census) string {
+		return fmt.Sprint("claims ", records(c.Claims()), len(c.Others()), c.Len())
+	},
 	func(c *census.Census) string { return fmt.Sprint("active ", records(c.ActiveInOrder())) },
 	func(c *census.Census) string { return fmt.Sprint("tracked ", records(c.TrackedInOrder())) },
 	func(c *census.Census) string {
