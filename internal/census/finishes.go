@@ -56,8 +56,8 @@ func (f finish) compare(o finish) int {
 	return cmp.Or(cmp.Compare(f.group, o.group), f.at.Compare(o.at))
 }
 
-// distantPast and distantFuture are before and after the finish times of all pods.
-var distantPast, distantFuture = time.Unix(-1<<55, 0), time.Unix(1<<55, 0)
+// distantFuture is after the finish times of all pods.
+var distantFuture = time.Unix(1<<55, 0)
 
 // countFinish adds the finish time of a pod, or removes it.
 func (c *Census) countFinish(r *Record, by int32) {
@@ -126,11 +126,11 @@ func (c BackoffChange) With(r backoff.Record) backoff.Record {
 	return r
 }
 
-// fail adds a number of failures at one time, unless a success came later.
+// counts reports whether a failure at a time counts: no success came later.
+func (c *BackoffChange) counts(at time.Time) bool { return !c.Succeeded || at.After(c.LastSuccess) }
+
+// fail adds a number of failures at one time, which count.
 func (c *BackoffChange) fail(at time.Time, number int32) {
-	if c.Succeeded && !at.After(c.LastSuccess) {
-		return
-	}
 	if c.Failures == 0 || at.After(c.LastFailure) {
 		c.LastFailure = at
 	}
@@ -148,13 +148,12 @@ func (c *Census) BackoffChange(kept bool) BackoffChange {
 }
 
 func (c *Census) backoffChange(success group, failures ...group) (change BackoffChange) {
-	since := distantPast
 	if at, ok := c.latest(success); ok {
-		change.Succeeded, change.LastSuccess, since = true, at, at
+		change.Succeeded, change.LastSuccess = true, at
 	}
 	for _, g := range failures {
 		last := finish{group: g, at: distantFuture}
-		for f, ok := c.finishTimes().last(last); ok && f.group == g && f.at.After(since); f, ok = c.finishes.last(f) {
+		for f, ok := c.finishTimes().last(last); ok && f.group == g && change.counts(f.at); f, ok = c.finishes.last(f) {
 			change.fail(f.at, f.number)
 		}
 	}
@@ -170,7 +169,7 @@ func (c *Census) backoffChange(success group, failures ...group) (change Backoff
 // is kept, and a Job of many pods does not wait for ten minutes when it is resumed.
 func (c *Census) Rebuilt(job types.UID) backoff.Record {
 	change := c.backoffChange(countedSuccess, countedFailure)
-	if at, ok := c.latest(deletedUncertain); ok && at.After(time.Time{}) {
+	if at, ok := c.latest(deletedUncertain); ok && at.After(time.Time{}) && change.counts(at) {
 		change.fail(at, 1)
 	}
 	return change.With(backoff.Record{Job: job})
