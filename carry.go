@@ -131,10 +131,23 @@ func (s *sync) handleBeforeAdoption(batch []*exchange) step {
 func (s *sync) askClaims() (batch []*exchange) {
 	for _, claim := range s.claims {
 		x := about(claim.Pod, PatchPod)
-		x.Patch, x.adopts = s.result.Decision.made.state.claimPatch(claim), adopts(claim)
+		x.Patch, x.adopts = s.claimPatch(claim), adopts(claim)
 		batch = append(batch, x)
 	}
 	return batch
+}
+
+// claimPatch returns the strategic merge patch that adopts, releases or frees a pod.
+func (s *sync) claimPatch(claim Claim) []byte {
+	switch claim.Relation {
+	case tracking.Adoptable:
+		return s.keys().AdoptPatch(claim.Pod, s.config.Controller.Reference(s.view.Job))
+	case tracking.Releasable:
+		return s.keys().ReleasePatch(claim.Pod, s.Job)
+	}
+	// The patch applies only to the pod as it was read: meanwhile another Job may have
+	// adopted it, and may be about to count it.
+	return s.keys().StripPatchAt(claim.Pod)
 }
 
 // handleClaims decides again without the pods that could not be adopted because they are gone: they

@@ -29,7 +29,7 @@ type blueprint struct {
 // blueprint copies the template, and adds the finalizer, the owner reference, the labels and
 // the index variable.
 func (s *state) blueprint() *blueprint {
-	job, names := s.Job, s.keys()
+	job, names := s.Job, s.spec.Keys()
 	t := job.Spec.Template.DeepCopy()
 	if !slices.Contains(t.Finalizers, names.Finalizer) {
 		t.Finalizers = append(t.Finalizers, names.Finalizer)

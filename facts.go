@@ -88,7 +88,7 @@ func (d Decision) Facts() *Facts {
 	o, s := d.made, d.made.state
 	plan, pods, spec := &o.plan, s.census, &s.spec
 	f := &Facts{
-		Job: s.Job, Now: s.Now, Keys: s.keys(), InFlight: s.InFlight,
+		Job: s.Job, Now: s.Now, Keys: s.spec.Keys(), InFlight: s.InFlight,
 		Parallelism: spec.Parallelism, Completions: spec.Completions, Indexed: spec.Indexed,
 		Suspended: spec.Suspended, Limit: spec.Limit, ReplaceFailedOnly: spec.ReplaceFailedOnly,
 		CountRestarts: spec.CountRestarts, FillFreeSlots: s.config.FillFreeSlots, Delays: s.config.Backoff,

@@ -47,9 +47,6 @@ func newState(in Snapshot, c *config, spec jobSpec, stored storedStatus, pods *c
 		known: knownBackoff(&in, pods), succeeded: succeeded, failed: pods.FailedTotal(status.Failed)}
 }
 
-// keys returns the names of the finalizer, labels and annotations on the Job's pods.
-func (s *state) keys() tracking.Keys { return s.spec.Keys() }
-
 // jobSpec is the spec of the Job, with the defaults that the API server would have set.
 type jobSpec struct {
 	// Classifier is that of the census. Its Completions are those of an Indexed Job.
@@ -67,20 +64,6 @@ func (s *state) claims() (claims []Claim) {
 		claims = append(claims, Claim{r.Pod, r.Relation})
 	}
 	return claims
-}
-
-// claimPatch returns the strategic merge patch that adopts, releases or frees a pod.
-func (s *state) claimPatch(claim Claim) []byte {
-	names := s.keys()
-	switch claim.Relation {
-	case tracking.Adoptable:
-		return names.AdoptPatch(claim.Pod, s.config.Controller.Reference(s.Job))
-	case tracking.Releasable:
-		return names.ReleasePatch(claim.Pod, s.Job.UID)
-	}
-	// The patch applies only to the pod as it was read: meanwhile another Job may have
-	// adopted it, and may be about to count it.
-	return names.StripPatchAt(claim.Pod)
 }
 
 // readSpec returns the spec.
