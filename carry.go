@@ -30,7 +30,7 @@ func (s *sync) decide() []*exchange {
 		return nil
 	}
 	s.setDecision(d)
-	if !s.claimed {
+	if s.adopted == nil {
 		s.claims = d.Claim
 	}
 	s.writes = writes{version: version, batchSize: 1}
@@ -154,7 +154,7 @@ func (s *sync) claimPatch(claim Claim) []byte {
 // must not be counted.
 func (s *sync) handleClaims(batch []*exchange) step {
 	claims, missed := s.claims, map[types.UID]bool{}
-	s.claims, s.claimed, s.adopted = nil, true, map[types.UID]string{}
+	s.claims, s.adopted = nil, map[types.UID]string{}
 	for i, x := range batch {
 		switch pod := x.meta(); {
 		case claims[i].Relation == tracking.Releasable && apierrors.IsInvalid(x.err):

@@ -16,18 +16,19 @@ import (
 type sync struct {
 	*Machine
 	*memory.Memory
-	config  *config
-	batch   []*exchange // the requests of the step
-	step    step
-	ready   bool // Next has yet to return the batch
-	claimed bool // the claims were sent; another decision of the sync sends none
+	config *config
+	batch  []*exchange // the requests of the step
+	step   step
+	ready  bool // Next has yet to return the batch
 
 	view    View
 	tally   *tally // the pods that the sync decides on; those of the caches unless they are read live
 	pending memory.Pending
-	behind  bool                   // the Job of the view is older than the last status write
-	claims  []Claim                // the claims to send
-	adopted map[types.UID]string   // the versions of the pods that the sync has adopted
+	behind  bool    // the Job of the view is older than the last status write
+	claims  []Claim // the claims to send
+	// adopted has the versions of the pods that the sync has adopted; nil until the claims were sent,
+	// which happens once in a sync.
+	adopted map[types.UID]string
 	writes  writes                 // the writes of the decision
 	owner   *metav1.OwnerReference // the controller of orphans
 }
