@@ -94,7 +94,7 @@ func (s *state) endFacts(pastDeadline bool) lifecycle.Facts {
 		Restarts:         s.census.Restarts,
 		PastDeadline:     pastDeadline,
 		Completions:      s.spec.Completions,
-		MaxFailedIndexes: s.spec.MaxFailedIndexes,
+		MaxFailedIndexes: s.Job.Spec.MaxFailedIndexes,
 		Completed:        s.census.Results.Completed,
 		FailedIndexes:    s.census.Results.Failed,
 		SuccessPolicy:    s.spec.SuccessPolicy,

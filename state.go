@@ -51,11 +51,10 @@ func newState(in Snapshot, c *config, spec jobSpec, stored storedStatus, pods *c
 type jobSpec struct {
 	// Classifier is that of the census. Its Completions are those of an Indexed Job.
 	*tracking.Classifier
-	Parallelism      int32
-	Completions      *int32
-	Suspended        bool
-	MaxFailedIndexes *int32
-	SuccessPolicy    lifecycle.SuccessPolicy
+	Parallelism   int32
+	Completions   *int32
+	Suspended     bool
+	SuccessPolicy lifecycle.SuccessPolicy
 }
 
 // claims returns the pods to adopt, to release and to free.
@@ -70,11 +69,10 @@ func (s *state) claims() (claims []Claim) {
 func readSpec(job *batchv1.Job, of *tracking.Classifier) jobSpec {
 	spec := &job.Spec
 	s := jobSpec{
-		Classifier:       of,
-		Parallelism:      valueOf(spec.Parallelism, 1),
-		Completions:      spec.Completions,
-		Suspended:        valueOf(spec.Suspend, false),
-		MaxFailedIndexes: spec.MaxFailedIndexes,
+		Classifier:  of,
+		Parallelism: valueOf(spec.Parallelism, 1),
+		Completions: spec.Completions,
+		Suspended:   valueOf(spec.Suspend, false),
 	}
 	if spec.Parallelism == nil && spec.Completions == nil {
 		one := int32(1)
