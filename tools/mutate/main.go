@@ -64,6 +64,7 @@ func main() {
 	for _, p := range sources {
 		for _, folder := range slices.Compact(strings.Fields(cmp.Or(*tests, p.dir+everything))) {
 			p.testIn(folder)
+			fmt.Fprintf(os.Stderr, "%s: %d of %d mutants survive so far, after %s\n", p.name, p.survivors(), len(p.mutants), folder)
 		}
 		ok = p.report(*least) && ok
 	}
@@ -128,6 +129,16 @@ func (p *source) report(least float64) bool {
 	rate := 100 * float64(count["killed"]) / float64(max(tested, 1))
 	fmt.Printf("%-20s %5d mutants, %5d killed: %.1f %%\n", p.name, tested, count["killed"], rate)
 	return ok && rate >= least
+}
+
+// survivors returns the number of mutants that no test has detected yet.
+func (p *source) survivors() (n int) {
+	for _, m := range p.mutants {
+		if m.verdict == "survived" {
+			n++
+		}
+	}
+	return n
 }
 
 // testIn runs the tests of a folder on the survivors so far. One program has the tests and all mutants that can be
