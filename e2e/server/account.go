@@ -107,14 +107,14 @@ func served(ctx context.Context, client dynamic.Interface, definition *unstructu
 		if !ok || version["served"] != true {
 			continue
 		}
-		of := client.Resource(schema.GroupVersionResource{Group: group, Version: fmt.Sprint(version["name"]), Resource: resource})
+		kind := schema.GroupVersionResource{Group: group, Version: fmt.Sprint(version["name"]), Resource: resource}
 		var err error
-		errLate := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
-			_, err = of.List(ctx, metav1.ListOptions{Limit: 1})
+		listed := func(ctx context.Context) (bool, error) {
+			_, err = client.Resource(kind).List(ctx, metav1.ListOptions{Limit: 1})
 			return err == nil, nil
-		})
-		if errLate != nil {
-			return errors.Join(errLate, err)
+		}
+		if late := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, time.Minute, true, listed); late != nil {
+			return errors.Join(late, err)
 		}
 	}
 	return nil

@@ -64,7 +64,8 @@ func main() {
 	for _, p := range sources {
 		for _, folder := range slices.Compact(strings.Fields(cmp.Or(*tests, p.dir+everything))) {
 			p.testIn(folder)
-			fmt.Fprintf(os.Stderr, "%s: %d of %d mutants survive so far, after %s\n", p.name, p.survivors(), len(p.mutants), folder)
+			fmt.Fprintf(os.Stderr, "%s: %d of %d mutants survive so far, after %s\n",
+				p.name, p.survivors(), len(p.mutants), folder)
 		}
 		ok = p.report(*least) && ok
 	}
