@@ -17,7 +17,8 @@ import (
 func (s *sync) decide() []*exchange {
 	version := s.view.version()
 	if s.IsForeign(s.view.Job, version) { // it may count failures that the record lacks
-		if s.Sure = false; s.tally == &s.cached {
+		s.Sure = false
+		if s.tally == &s.cached { // a live read does not make the counts known
 			s.Counted = memory.CountedBy(&s.view.Job.Status)
 		}
 	}
