@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"slices"
@@ -140,10 +141,7 @@ func (x *Explain) now(env Environment) time.Time {
 // decide decides on the input and reports the decision. It rebuilds the controller's memory of failures
 // from the pods. A controller that remembers failed pods that no longer exist may wait longer.
 func (x *Explain) decide(in Objects, evidence why.Evidence, m *kubefile.Manifest, now time.Time) (*report, error) {
-	manager := x.managedBy
-	if manager == "" {
-		manager = managerOf(m.Job)
-	}
+	manager := cmp.Or(x.managedBy, managerOf(m.Job))
 	opts := []jobfate.Option{jobfate.ManagedBy(manager)}
 	if m.RuleNames != nil {
 		opts = append(opts, jobfate.RuleNames(m.RuleNames...))

@@ -59,19 +59,11 @@ func merged(lines []timelineLine, indexed bool) (out []timelineLine) {
 		if n := len(out[i].pods); n > 1 {
 			out[i].text = out[i].what.of(n) + out[i].what.until
 			if indexed {
-				out[i].text += ": indexes " + shortened(setOf(out[i].pods).String(), false)
+				out[i].text += ": indexes " + shortened(indexset.Of(out[i].pods...).String(), false)
 			}
 		}
 	}
 	return out
-}
-
-func setOf(indexes []int32) indexset.Set {
-	var b indexset.Builder
-	for _, i := range indexes {
-		b.Add(i)
-	}
-	return b.Set()
 }
 
 // of returns the text about n pods or indexes.

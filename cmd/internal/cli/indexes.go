@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -46,16 +47,14 @@ type operation struct {
 }
 
 var operations = []operation{
-	{"count", 1, 1, false, func(q *query) (string, error) { return line(q.sets[0].Len()), nil }},
+	{"count", 1, 1, false, func(q *query) (string, error) { return fmt.Sprintln(q.sets[0].Len()), nil }},
 	{"contains", 2, 2, false, (*query).contains},
-	{"union", 1, math.MaxInt, false, func(q *query) (string, error) { return line(union(q.sets)), nil }},
-	{"minus", 2, math.MaxInt, false, func(q *query) (string,
-		error) {
-		return line(q.sets[0].Difference(union(q.sets[1:]))), nil
+	{"union", 1, math.MaxInt, false, func(q *query) (string, error) { return fmt.Sprintln(union(q.sets)), nil }},
+	{"minus", 2, math.MaxInt, false, func(q *query) (string, error) {
+		return fmt.Sprintln(q.sets[0].Difference(union(q.sets[1:]))), nil
 	}},
-	{"missing", 1, math.MaxInt, true, func(q *query) (string,
-		error) {
-		return line(union(q.sets).Complement(q.completions)), nil
+	{"missing", 1, math.MaxInt, true, func(q *query) (string, error) {
+		return fmt.Sprintln(union(q.sets).Complement(q.completions)), nil
 	}},
 	{"next", 1, math.MaxInt, true, (*query).next},
 }
@@ -68,8 +67,6 @@ type query struct {
 	sets        []indexset.Set
 }
 
-func line(v any) string { return fmt.Sprintln(v) }
-
 func union(sets []indexset.Set) (all indexset.Set) {
 	for _, s := range sets {
 		all = all.Union(s)
@@ -79,16 +76,16 @@ func union(sets []indexset.Set) (all indexset.Set) {
 
 func (q *query) contains() (string, error) {
 	if q.sets[0].Contains(q.index) {
-		return line(true), nil
+		return fmt.Sprintln(true), nil
 	}
-	return line(false), answer(exitNo)
+	return fmt.Sprintln(false), answer(exitNo)
 }
 
 func (q *query) next() (string, error) {
 	var b strings.Builder
 	n := 0
 	for index := range union(q.sets).Complement(q.completions).All() {
-		b.WriteString(line(index))
+		fmt.Fprintln(&b, index)
 		if n++; n == q.count {
 			break
 		}
@@ -115,11 +112,11 @@ func indexes(env Environment, args []string) error {
 	if len(args) == 0 {
 		return Misused("missing operation; want %s", operationNames())
 	}
-	op, err := findOperation(args[0])
-	if err != nil {
-		return err
+	at := slices.IndexFunc(operations, func(op operation) bool { return op.name == args[0] })
+	if at < 0 {
+		return Misused("unknown operation %q; want %s", args[0], operationNames())
 	}
-	args = args[1:]
+	op, args := operations[at], args[1:]
 	switch {
 	case len(args) < op.least:
 		return Misused("%s: too few arguments", op.name)
@@ -145,15 +142,6 @@ func indexes(env Environment, args []string) error {
 
 func operationNames() string {
 	return alternatives(mapped(operations, func(op operation) string { return op.name }))
-}
-
-func findOperation(name string) (operation, error) {
-	for _, op := range operations {
-		if op.name == name {
-			return op, nil
-		}
-	}
-	return operation{}, Misused("unknown operation %q; want %s", name, operationNames())
 }
 
 func number(text string) (int32, error) {

@@ -150,11 +150,11 @@ func (v *View) table(p paint, all bool) string {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
 		for i := range row {
-			text := []rune(inLine(row[i].text))
-			if !all && len(text) > mostCell {
-				text = append(text[:mostCell-1], '…')
+			text := inLine(row[i].text)
+			if !all {
+				text = cutText(text, mostCell)
 			}
-			row[i].text, widths[i] = string(text), max(widths[i], len(text))
+			row[i].text, widths[i] = text, max(widths[i], utf8.RuneCountInString(text))
 		}
 	}
 	var b strings.Builder

@@ -142,8 +142,6 @@ func attribute(name, value string) string {
 // mostTicks is the maximum number of ticks of the axis.
 const mostTicks = 12
 
-func (p *picture) step() simulation.Time { return niceStep(p.span, mostTicks) }
-
 // niceStep returns a round step that divides the span into at most the given number of steps.
 func niceStep(span, most simulation.Time) simulation.Time {
 	step := simulation.Time(time.Second)

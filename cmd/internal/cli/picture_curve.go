@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -76,12 +77,7 @@ func earliest(times ...*simulation.Time) (first *simulation.Time) {
 
 // columns returns the largest number in each column of the picture, and overall.
 func (n *panel) columns(deltas []delta) (out []int, most int) {
-	slices.SortFunc(deltas, func(a, b delta) int {
-		if a.at != b.at {
-			return int(a.at - b.at)
-		}
-		return a.by - b.by
-	})
+	slices.SortFunc(deltas, func(a, b delta) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.by, b.by)) })
 	out = make([]int, int(lanesRight-lanesLeft)+1)
 	at, now := 0, 0
 	for _, d := range deltas {

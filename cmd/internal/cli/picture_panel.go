@@ -36,7 +36,7 @@ func (n *panel) draw(name string) {
 	}
 	n.bottom = n.top + n.lane*float64(len(n.lanes))
 	foot := n.bottom + curveGap + curveHeight
-	for at, step := simulation.Time(0), n.step(); at <= n.span; at += step {
+	for at, step := simulation.Time(0), niceStep(n.span, mostTicks); at <= n.span; at += step {
 		n.element(`<path class="grid" d="M%.1f %.1fV%.1f"/>`, n.x(at), n.top, foot)
 		n.text(n.x(at), foot+lineHeight, "middle", "", at.String())
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -89,8 +90,8 @@ func (r *report) text(p paint, all bool) string {
 		write(b, "\n%s %s.\n", p.text(bold, "Last failure:"), r.LastFailure)
 	}
 	if len(r.Indexes) > 0 || r.Completed != "" {
-		b.section("Indexes",
-			append([]string{p.text(green, "completed") + ": " + orNone(shortened(r.Completed, all))}, b.indexes(r)...))
+		done := p.text(green, "completed") + ": " + cmp.Or(shortened(r.Completed, all), "none")
+		b.section("Indexes", append([]string{done}, b.indexes(r)...))
 	}
 	b.notes(r)
 	return b.String()
@@ -111,7 +112,7 @@ func (b *page) notes(r *report) {
 	}
 	if len(r.Notes) > 0 {
 		notes := mapped(r.Notes, func(n Note) string { return b.paint.text(yellow, n.Code) + ": " + n.Text })
-		b.section("Notes", cut(notes, b.all))
+		b.section("Notes", cut(notes, mostLines, b.all))
 	}
 }
 
@@ -202,12 +203,7 @@ func (b *page) first(c cause) {
 		write(b, "  %s\n", c.Advice)
 	}
 	if len(c.Pods) > 0 {
-		names := c.Pods
-		if len(names) > mostUIDs && !b.all {
-			names = append(slices.Clone(names[:mostUIDs]),
-				fmt.Sprintf("and %d more (%s)", len(names)-mostUIDs, allShows))
-		}
-		write(b, "  Pods: %s\n", strings.Join(names, ", "))
+		write(b, "  Pods: %s\n", strings.Join(cut(c.Pods, mostUIDs, b.all), ", "))
 	}
 	b.WriteString("\n")
 }
@@ -220,7 +216,7 @@ func (b *page) indexes(r *report) []string {
 		for _, g := range r.groups {
 			lines = append(lines, b.paint.text(indexColors[g.Code], shortened(g.Indexes.String(), false))+": "+g.Text)
 		}
-		return append(cut(lines, false), "(--all shows each index)")
+		return append(cut(lines, mostLines, false), "(--all shows each index)")
 	}
 	for _, x := range r.Indexes {
 		who, what, _ := strings.Cut(x.line, ": ")
@@ -244,14 +240,12 @@ func (f failure) String() string {
 	return text
 }
 
-const allShows = "--all shows them"
-
-// cut truncates a long list of lines and says how many are missing.
-func cut(lines []string, all bool) []string {
-	if all || len(lines) <= mostLines {
-		return lines
+// cut truncates a long list and says how many are missing.
+func cut(list []string, most int, all bool) []string {
+	if all || len(list) <= most {
+		return list
 	}
-	return append(slices.Clone(lines[:mostLines]), fmt.Sprintf("and %d more (%s)", len(lines)-mostLines, allShows))
+	return append(slices.Clone(list[:most]), fmt.Sprintf("and %d more (--all shows them)", len(list)-most))
 }
 
 // shortened truncates a long text.
@@ -265,12 +259,12 @@ func shortened(text string, all bool) string {
 // steps returns the lines about what the controller does next.
 func (r *report) steps(all bool) []string {
 	var out []string
-	out = append(out, cut(mapped(r.Claims, claim.String), all)...)
-	out = append(out, cut(mapped(r.Deletions, deletion.String), all)...)
-	out = append(out, cut(mapped(r.Creations, creation.String), all)...)
+	out = append(out, cut(mapped(r.Claims, claim.String), mostLines, all)...)
+	out = append(out, cut(mapped(r.Deletions, deletion.String), mostLines, all)...)
+	out = append(out, cut(mapped(r.Creations, creation.String), mostLines, all)...)
 	out = appendChanges(out, "write the status", r.Status, all)
-	out = append(out,
-		cut(mapped(r.Finalizers, func(name string) string { return "remove the finalizer of pod " + name }), all)...)
+	strip := mapped(r.Finalizers, func(name string) string { return "remove the finalizer of pod " + name })
+	out = append(out, cut(strip, mostLines, all)...)
 	return appendChanges(out, "write the status again", r.Settled, all)
 }
 
@@ -315,13 +309,6 @@ func (c creation) String() string {
 	}
 	if c.Ignored != nil && *c.Ignored > 0 {
 		text += fmt.Sprintf(", ignored failure count %d", *c.Ignored)
-	}
-	return text
-}
-
-func orNone(text string) string {
-	if text == "" {
-		return "none"
 	}
 	return text
 }

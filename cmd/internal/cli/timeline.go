@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -91,7 +92,7 @@ func newTimeline(n titled, job part, result *simulation.Result, r *recorder) tim
 // text returns the timeline as text.
 func (t timeline) text(p paint, full bool) string {
 	var b strings.Builder
-	b.WriteString(p.text(bold+";"+t.color(), t.end()))
+	b.WriteString(p.text(bold+";"+endColors[t.End], t.end()))
 	if t.Reason != "" {
 		write(&b, ": %s: %s", t.Reason, t.Message)
 	}
@@ -139,15 +140,8 @@ func (t timeline) end() string {
 	return string(t.End) + after
 }
 
-func (t timeline) color() string {
-	switch t.End {
-	case simulation.Complete:
-		return green
-	case simulation.Failed:
-		return red
-	}
-	return yellow
-}
+var endColors = map[simulation.End]string{simulation.Complete: green, simulation.Failed: red,
+	simulation.Stalled: yellow, simulation.OutOfTime: yellow, simulation.Interrupted: yellow}
 
 func (t timeline) outcomes() string {
 	var parts []string
@@ -161,10 +155,7 @@ func (t timeline) outcomes() string {
 			parts = append(parts, fmt.Sprintf("%d %s", o.n, o.what))
 		}
 	}
-	if parts == nil {
-		return "none"
-	}
-	return strings.Join(parts, ", ")
+	return cmp.Or(strings.Join(parts, ", "), "none")
 }
 
 // counters returns the line about a status.

@@ -49,7 +49,7 @@ func (t timeline) lines() []timelineLine {
 	for _, lane := range t.Lanes {
 		for n := range lane.Pods {
 			if pod := &lane.Pods[n]; pod.Ended != nil {
-				all = append(all, timelineLine{at: *pod.Ended, color: colorOf(pod.Outcome), what: endOf(*pod),
+				all = append(all, timelineLine{at: *pod.Ended, color: outcomeColors[pod.Outcome], what: endOf(*pod),
 					index: lane.Index, pod: pod})
 			}
 		}
@@ -141,15 +141,8 @@ func (t timeline) textOf(m timelineLine) string {
 	return who + " " + ending(*m.pod)
 }
 
-func colorOf(o simulation.Outcome) string {
-	switch o {
-	case simulation.PodSucceeded:
-		return green
-	case simulation.PodFailed:
-		return red
-	}
-	return yellow
-}
+var outcomeColors = map[simulation.Outcome]string{simulation.PodSucceeded: green, simulation.PodFailed: red,
+	simulation.PodEvicted: yellow, simulation.PodDeleted: yellow}
 
 // endOf says how a pod ended, without its restarts and the text of a rule.
 func endOf(pod simulation.Pod) lineText {

@@ -125,18 +125,14 @@ func (v *verdict) warnText(rule, text string) {
 	v.warn(rule, name, message)
 }
 
-func (v *verdict) warnings(all []finding) {
-	for _, f := range all {
-		v.warn(f.Rule, f.Field, f.Message)
-	}
-}
-
 // hints adds the warnings about the spec of a Job.
 func (v *verdict) hints(job *batchv1.Job) {
 	for _, text := range validation.Warnings(job) {
 		v.warnText("APIWarning", text)
 	}
-	v.warnings(traps(validation.Default(job)))
+	for _, f := range traps(validation.Default(job)) {
+		v.warn(f.Rule, f.Field, f.Message)
+	}
 	v.advice(job)
 }
 
@@ -271,8 +267,8 @@ func (v verdict) summary(out *strings.Builder, p paint) {
 	if v.By != "" {
 		kind = v.By + ": " + kind
 	}
-	write(out, "%s: %s %s %s, %s, %s; not checked: %s\n", v.manifest.Whole().At(""), kind, orNone(v.Job.Name), how,
-		count(len(v.Errors), "error"), count(len(v.Warnings), "warning"), v.NotChecked)
+	write(out, "%s: %s %s %s, %s, %s; not checked: %s\n", v.manifest.Whole().At(""), kind,
+		cmp.Or(v.Job.Name, "none"), how, count(len(v.Errors), "error"), count(len(v.Warnings), "warning"), v.NotChecked)
 }
 
 func count(n int, what string) string {
