@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"strings"
+	"text/tabwriter"
 	"unicode/utf8"
 
 	"github.com/jobfate/jobfate/cmd/internal/simulation"
@@ -150,24 +151,14 @@ func (v comparison) text(p paint, full bool) string {
 
 // writeTable writes rows of cells. The first row is the header.
 func writeTable(b *strings.Builder, p paint, rows [][]string) {
-	widths := make([]int, len(rows[0]))
+	var table strings.Builder
+	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
-		for i, cell := range row {
-			row[i] = inLine(cell)
-			widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
-		}
+		fmt.Fprintln(w, strings.TrimRight(strings.Join(mapped(row, inLine), "\t"), " "))
 	}
-	for n, row := range rows {
-		var line strings.Builder
-		for i, cell := range row {
-			line.WriteString(cell + strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+2))
-		}
-		text := strings.TrimRight(line.String(), " ")
-		if n == 0 {
-			text = p.text(bold, text)
-		}
-		b.WriteString(text + "\n")
-	}
+	_ = w.Flush() // a Builder takes everything
+	header, rest, _ := strings.Cut(table.String(), "\n")
+	b.WriteString(p.text(bold, header) + "\n" + rest)
 }
 
 // spreadComparison is the output of simulate with --against, --runs and -o json.

@@ -7,6 +7,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 )
 
 // A trap is a policy that the API server accepts, and whose effect differs from what users expect.
@@ -96,29 +97,21 @@ func covers(a, b *batchv1.PodFailurePolicyRule) bool {
 	if b.OnExitCodes != nil {
 		return a.OnExitCodes != nil && coversCodes(a.OnExitCodes, b.OnExitCodes)
 	}
-	return len(b.OnPodConditions) > 0 && !slices.ContainsFunc(b.OnPodConditions,
-		func(p batchv1.PodFailurePolicyOnPodConditionsPattern) bool {
-			return !slices.Contains(a.OnPodConditions, p)
-		})
+	return len(b.OnPodConditions) > 0 && sets.New(a.OnPodConditions...).HasAll(b.OnPodConditions...)
 }
 
 func coversCodes(a, b *batchv1.PodFailurePolicyOnExitCodesRequirement) bool {
 	if a.ContainerName != nil && (b.ContainerName == nil || *a.ContainerName != *b.ContainerName) {
 		return false
 	}
-	in := func(values []int32) func(int32) bool { return func(v int32) bool { return slices.Contains(values, v) } }
-	out := func(values []int32) func(int32) bool {
-		return func(v int32) bool { return !slices.Contains(values, v) }
-	}
-	aIn, bIn := a.Operator == batchv1.PodFailurePolicyOnExitCodesOpIn,
-		b.Operator == batchv1.PodFailurePolicyOnExitCodesOpIn
-	switch {
+	const in = batchv1.PodFailurePolicyOnExitCodesOpIn
+	switch aIn, bIn := a.Operator == in, b.Operator == in; {
 	case aIn && bIn: // a includes all codes of b
-		return !slices.ContainsFunc(b.Values, out(a.Values))
+		return sets.New(a.Values...).HasAll(b.Values...)
 	case !aIn && bIn: // a excludes no code of b
-		return !slices.ContainsFunc(b.Values, in(a.Values))
+		return !sets.New(a.Values...).HasAny(b.Values...)
 	case !aIn && !bIn: // b excludes each code that a excludes
-		return !slices.ContainsFunc(a.Values, out(b.Values))
+		return sets.New(b.Values...).HasAll(a.Values...)
 	}
 	return false // a matches only listed codes, b almost all
 }
