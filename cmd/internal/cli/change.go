@@ -3,14 +3,13 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/jobfate/jobfate/jobstatus"
 )
 
 // statusFields lists the fields of a status except its conditions, in the order of the output.
@@ -70,26 +69,14 @@ func changes(old, next *batchv1.JobStatus) []change {
 	for _, f := range statusFields {
 		add(f.name, f.value(old), f.value(next))
 	}
-	for _, t := range conditionTypes(old, next) {
-		add("conditions."+string(t), conditionOf(old, t), conditionOf(next, t))
-	}
-	return out
-}
-
-// conditionTypes returns the types of the conditions in the order in which they
-// appear.
-func conditionTypes(statuses ...*batchv1.JobStatus) []batchv1.JobConditionType {
-	var types []batchv1.JobConditionType
-	seen := make(map[batchv1.JobConditionType]bool)
-	for _, s := range statuses {
-		for _, c := range s.Conditions {
-			if !seen[c.Type] {
-				seen[c.Type] = true
-				types = append(types, c.Type)
-			}
+	seen := map[batchv1.JobConditionType]bool{}
+	for _, c := range slices.Concat(old.Conditions, next.Conditions) {
+		if !seen[c.Type] {
+			seen[c.Type] = true
+			add("conditions."+string(c.Type), conditionOf(old, c.Type), conditionOf(next, c.Type))
 		}
 	}
-	return types
+	return out
 }
 
 func conditionOf(s *batchv1.JobStatus, t batchv1.JobConditionType) any {
@@ -135,15 +122,4 @@ func plain(v any, all bool) string {
 		return fmt.Sprintf("%s, %s: %s", v.Status, v.Reason, v.Message)
 	}
 	return fmt.Sprint(v)
-}
-
-// completed returns the completed indexes once the decision is carried out.
-func completed(job *batchv1.Job, statuses ...*batchv1.JobStatus) string {
-	seen := batchv1.Job{Spec: job.Spec, Status: job.Status}
-	for _, s := range statuses {
-		if s != nil {
-			seen.Status = *s
-		}
-	}
-	return jobstatus.Indexes(&seen).Completed.String()
 }

@@ -250,16 +250,15 @@ func newReport(in Objects, m *kubefile.Manifest, now time.Time, d jobfate.Decisi
 	job := m.Job
 	// after the finalizers were removed
 	settled := d.Settle(mapped(d.Strip, func(pod *corev1.Pod) types.UID { return pod.UID })...)
-	stored := &job.Status
-	if d.Status != nil {
-		stored = d.Status
-	}
+	stored := cmp.Or(d.Status, &job.Status)
+	final := &batchv1.Job{Spec: job.Spec, Status: *cmp.Or(settled.Status, stored)}
+	policy := job.Spec.PodFailurePolicy != nil
 	r := &report{
 		Job:         refOf(job),
 		Now:         now.UTC(),
 		Created:     known(job.CreationTimestamp.Time),
-		Started:     known(orZero(job.Status.StartTime).Time),
-		Ended:       known(endTime(job)),
+		Started:     known(cmp.Or(job.Status.StartTime, &metav1.Time{}).Time),
+		Ended:       known(cmp.Or(jobstatus.Finished(job), &batchv1.JobCondition{}).LastTransitionTime.Time),
 		Succeeded:   job.Status.Succeeded,
 		Completions: job.Spec.Completions,
 		Parallelism: *cmp.Or(job.Spec.Parallelism, new(int32(1))),
@@ -278,18 +277,13 @@ func newReport(in Objects, m *kubefile.Manifest, now time.Time, d jobfate.Decisi
 		Settled:     changes(stored, settled.Status),
 		Finished:    settled.Finished,
 		Waits:       mapped(e.Waits(), newReason),
-		Completed:   completed(job, d.Status, settled.Status),
-		Indexes:     mapped(slices.Collect(e.Indexes()), newIndex),
+		Completed:   jobstatus.Indexes(final).Completed.String(),
+		Indexes:     mapped(slices.Collect(e.Indexes()), func(r why.IndexReason) index { return newIndex(r, policy) }),
 		Notes:       notes(in, m, e),
 		indexed:     isIndexed(job),
 		groups:      e.Groups(),
 	}
-	policy := job.Spec.PodFailurePolicy != nil
-	for i := range r.Indexes {
-		r.Indexes[i].policy = policy
-	}
-	if last := newFailure(e.LastFailure()); last.FailedPod != "" {
-		last.policy = policy
+	if last := newFailure(e.LastFailure(), policy); last.FailedPod != "" {
 		r.LastFailure = &last
 	}
 	if d.Requeue > 0 {
@@ -306,21 +300,6 @@ func known(t time.Time) *time.Time {
 	}
 	t = t.UTC()
 	return &t
-}
-
-func orZero(t *metav1.Time) metav1.Time {
-	if t == nil {
-		return metav1.Time{}
-	}
-	return *t
-}
-
-// endTime returns when a Job has ended; zero if it has not.
-func endTime(job *batchv1.Job) (at time.Time) {
-	if c := jobstatus.Finished(job); c != nil {
-		at = c.LastTransitionTime.Time
-	}
-	return at
 }
 
 // mostEvents is the number of events in a report.
@@ -345,12 +324,7 @@ func mapped[A, B any](in []A, f func(A) B) []B {
 }
 
 func newReason(r why.Reason) reason {
-	out := reason{Code: string(r.Code), Text: r.Text}
-	if !r.Until.IsZero() {
-		until := r.Until.UTC()
-		out.Until = &until
-	}
-	return out
+	return reason{Code: string(r.Code), Text: r.Text, Until: known(r.Until)}
 }
 
 func newCause(c why.Cause) cause {
@@ -389,15 +363,15 @@ func newCreation(c jobfate.Creation) creation {
 	return out
 }
 
-func newIndex(r why.IndexReason) index {
+func newIndex(r why.IndexReason, policy bool) index {
 	first, _ := r.Indexes.Min()
 	last, _ := r.Indexes.Max()
 	return index{First: first, Last: last, reason: newReason(r.Reason), Pod: r.Pod, Failures: r.Failures,
-		failure: newFailure(r.LastFailure), line: r.String()}
+		failure: newFailure(r.LastFailure, policy), line: r.String()}
 }
 
-func newFailure(f why.Failure) failure {
-	return failure{FailedPod: f.Pod, Fault: f.Fault, Rule: newRule(f.Match)}
+func newFailure(f why.Failure, policy bool) failure {
+	return failure{FailedPod: f.Pod, Fault: f.Fault, Rule: newRule(f.Match), policy: policy}
 }
 
 // newRule returns nil if the pod matches no rule.
