@@ -274,7 +274,7 @@ func foldedAndFull(t *testing.T, stdin string, args ...string) (text, full strin
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.read(env, files, func(sources []kubefile.Source) (*kubefile.Input, error) { return kubefile.ReadStart(sources...) }); err != nil {
+	if err := s.read(env, files, kubefile.ReadStart); err != nil {
 		t.Fatal(err)
 	}
 	s.progress, s.caught = newProgress(env), func() bool { return false }

@@ -63,15 +63,12 @@ func (s *Simulate) Assumes() bool { return s.scenarioFile == "" && !s.fromCreati
 
 // PlayFiles simulates the Job in the files.
 func (s *Simulate) PlayFiles(env Environment, files []string) error {
-	return s.play(env, files, func(sources []kubefile.Source) (*kubefile.Input,
-		error) {
-		return kubefile.ReadStart(sources...)
-	})
+	return s.play(env, files, kubefile.ReadStart)
 }
 
 // Play simulates a Job from its current status and pods.
 func (s *Simulate) Play(env Environment, start *kubefile.Input) error {
-	return s.play(env, nil, func([]kubefile.Source) (*kubefile.Input, error) { return start, nil })
+	return s.play(env, nil, func(...kubefile.Source) (*kubefile.Input, error) { return start, nil })
 }
 
 // play reads the Jobs and the scenario, and simulates them. read returns the first Job.
@@ -96,7 +93,7 @@ func (s *Simulate) play(env Environment, files []string, read startReader) error
 }
 
 // startReader reads the Job from which a simulation starts.
-type startReader func([]kubefile.Source) (*kubefile.Input, error)
+type startReader func(...kubefile.Source) (*kubefile.Input, error)
 
 // once simulates each Job once, and prints the run.
 func (s *Simulate) once(env Environment) error {
@@ -109,35 +106,33 @@ func (s *Simulate) once(env Environment) error {
 	case s.format == "svg":
 		err = env.print(drawing(all))
 	case len(all) == 1:
-		err = s.print(env, all[0], func(p paint) string {
-			return before(p, all[0].Assumed, all[0].titled) + all[0].text(p, s.full)
-		})
+		err = s.show(env, all[0], all[0].Assumed, func(p paint) string { return all[0].text(p, s.full) })
 	default:
 		c := newComparison(all)
-		err = s.print(env, c, func(p paint) string {
-			return before(p, all[0].Assumed, all[0].titled, all[1].titled) + c.text(p, s.full)
-		})
+		err = s.show(env, c, all[0].Assumed, func(p paint) string { return c.text(p, s.full) })
 	}
 	return errors.Join(err, s.interruption())
 }
 
-// before returns the lines before the text of a simulation: what is assumed without a scenario, and which
-// overrides the API server rejects.
-func before(p paint, assumed string, all ...titled) string {
+// show prints a result. Before its text it says what is assumed without a scenario, and which overrides the API
+// server rejects.
+func (s *Simulate) show(env Environment, result any, assumed string, text func(paint) string) error {
 	var lines []string
 	if assumed != "" {
 		lines = append(lines, assumed)
 	}
-	for _, t := range all {
-		if len(t.Immutable) > 0 {
-			lines = append(lines, strings.Join(t.Immutable, ", ")+": immutable in an existing Job; this is how a "+
+	for _, part := range s.jobs {
+		if fields := part.immutable(); len(fields) > 0 {
+			lines = append(lines, strings.Join(fields, ", ")+": immutable in an existing Job; this is how a "+
 				"new one with that field would go on from here")
 		}
 	}
-	if lines == nil {
-		return ""
-	}
-	return p.text(yellow, strings.Join(slices.Compact(lines), "\n")) + "\n\n"
+	return s.print(env, result, func(p paint) string {
+		if lines == nil {
+			return text(p)
+		}
+		return p.text(yellow, strings.Join(slices.Compact(lines), "\n")) + "\n\n" + text(p)
+	})
 }
 
 // many simulates each Job many times, and prints the distribution of the results. An
@@ -174,14 +169,10 @@ func (s *Simulate) many(env Environment) error {
 	}
 	var err error
 	if len(spreads) == 1 {
-		err = s.print(env, spreads[0], func(p paint) string {
-			return before(p, spreads[0].Assumed, spreads[0].titled) + spreads[0].text(p)
-		})
+		err = s.show(env, spreads[0], spreads[0].Assumed, spreads[0].text)
 	} else {
 		both := spreadComparison{Spreads: spreads, Completed: completed}
-		err = s.print(env, both, func(p paint) string {
-			return before(p, spreads[0].Assumed, spreads[0].titled, spreads[1].titled) + both.text(p)
-		})
+		err = s.show(env, both, spreads[0].Assumed, both.text)
 	}
 	return errors.Join(err, s.interruption())
 }
@@ -308,7 +299,7 @@ func (s *Simulate) read(env Environment, files []string, read startReader) error
 		names = append(names, s.scenarioFile)
 	}
 	return withFiles(env, names, func(sources []kubefile.Source) error {
-		in, err := read(sources[:len(files)])
+		in, err := read(sources[:len(files)]...)
 		if err != nil {
 			return err
 		}
