@@ -39,16 +39,6 @@ type sent struct {
 	same    bool            // kubectl sends nothing, because nothing changes
 }
 
-// selected returns the ways that a value of --by names.
-func selected(by string) []way {
-	for _, w := range ways {
-		if w.name == by {
-			return []way{w}
-		}
-	}
-	return ways
-}
-
 // update sends the manifest, which must name the old object.
 func (w way) update(m *kubefile.Manifest, live kubefile.Object) sent {
 	name, namespace := m.Job.Name, cmp.Or(m.Job.Namespace, live.GetNamespace())
@@ -77,7 +67,8 @@ func applied(m *kubefile.Manifest, live kubefile.Object) sent {
 	same, err := merge(m, live, next)
 	switch {
 	case err != nil:
-		return refuse("NotMerged", "", "kubectl cannot merge the %s: %s", kindOf(m), oneLine(err))
+		text, _, _ := strings.Cut(err.Error(), "\n")
+		return refuse("NotMerged", "", "kubectl cannot merge the %s: %s", kindOf(m), text)
 	case same:
 		return sent{object: live, same: true}
 	}
@@ -95,7 +86,7 @@ func merge(m *kubefile.Manifest, live, next kubefile.Object) (same bool, err err
 	if err != nil || string(patch) == "{}" {
 		return err == nil, err
 	}
-	merged, err := strategicpatch.StrategicMergePatch(textOf(live), patch, live)
+	merged, err := strategicpatch.StrategicMergePatch(encode(live), patch, live)
 	if err != nil {
 		return false, err
 	}
@@ -118,7 +109,7 @@ func patchFor(m *kubefile.Manifest, live kubefile.Object) ([]byte, error) {
 		return nil, err
 	}
 	modified := configured(m, live.GetNamespace())
-	return strategicpatch.CreateThreeWayMergePatch(original, modified, textOf(live), schema, true)
+	return strategicpatch.CreateThreeWayMergePatch(original, modified, encode(live), schema, true)
 }
 
 // lastApplied returns the configuration in the annotation of kubectl apply, without fields that
@@ -150,13 +141,7 @@ func configured(m *kubefile.Manifest, namespace string) []byte {
 	plain, _ := object.MarshalJSON() // as kubectl writes it, with a line break at the end
 	annotations[corev1.LastAppliedConfigAnnotation] = string(plain)
 	object.SetAnnotations(annotations)
-	return textOf(&object)
-}
-
-// textOf returns the JSON of an object.
-func textOf(object any) []byte {
-	text, _ := json.Marshal(object) // cannot fail for what was JSON before
-	return text
+	return encode(&object)
 }
 
 // replaced sends the manifest as it is: kubectl replace does not add the selector and the labels
@@ -224,10 +209,4 @@ func defaulted(job *batchv1.Job) *batchv1.Job {
 	spec.DeprecatedServiceAccount = spec.ServiceAccountName
 	job.Spec.Template.Spec = *spec
 	return job
-}
-
-// oneLine returns the text of an error without its further lines.
-func oneLine(err error) string {
-	text, _, _ := strings.Cut(err.Error(), "\n")
-	return text
 }

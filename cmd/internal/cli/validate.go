@@ -157,38 +157,19 @@ func kindOf(m *kubefile.Manifest) string {
 // verdicts checks a Job, or the update of the old Job by it, in each of the ways to update a Job.
 // The first verdict decides.
 func (c *Validate) verdicts(m, old *kubefile.Manifest) (all []verdict) {
-	readable := true
-	begin := func() verdict {
-		v := newVerdict(m, c.status)
-		var known, knownOutside []string
-		if old != nil {
-			known = old.Unknown
-		}
-		if old != nil && old.Cron != nil {
-			knownOutside = old.Cron.Unknown
-		}
-		v.oddities(m.Oddities, reflect.TypeFor[batchv1.Job](), known, c.loose)
-		if m.Cron == nil {
-			v.unrendered(plainly(m.Job), "")
-		} else {
-			v.outer = true
-			v.oddities(m.Cron.Oddities, reflect.TypeFor[batchv1.CronJob](), knownOutside, c.loose)
-			v.unrendered(plainly(m.Cron.CronJob), "")
-			v.outer = false
-			readable = len(m.Cron.Problems) == 0
-		}
-		readable = readable && len(m.Problems) == 0
-		return v
-	}
+	readable := len(m.Problems) == 0 && (m.Cron == nil || len(m.Cron.Problems) == 0)
 	if old == nil || c.status {
-		v := begin()
+		v := c.begin(m, old)
 		if readable {
 			c.check(&v, m, old)
 		}
 		return []verdict{v.sorted()}
 	}
-	for _, w := range selected(c.by) {
-		v := begin()
+	for _, w := range ways {
+		if c.by != both && c.by != w.name {
+			continue
+		}
+		v := c.begin(m, old)
 		v.By = "kubectl " + w.name
 		if readable {
 			checkUpdate(&v, w, m, old)
@@ -196,6 +177,28 @@ func (c *Validate) verdicts(m, old *kubefile.Manifest) (all []verdict) {
 		all = append(all, v.sorted())
 	}
 	return all
+}
+
+// begin returns a verdict with what is wrong in the text of a manifest.
+func (c *Validate) begin(m, old *kubefile.Manifest) verdict {
+	v := newVerdict(m, c.status)
+	var known, knownOutside []string
+	if old != nil {
+		known = old.Unknown
+	}
+	if old != nil && old.Cron != nil {
+		knownOutside = old.Cron.Unknown
+	}
+	v.oddities(m.Oddities, reflect.TypeFor[batchv1.Job](), known, c.loose)
+	if m.Cron == nil {
+		v.unrendered(plainly(m.Job), "")
+		return v
+	}
+	v.outer = true
+	v.oddities(m.Cron.Oddities, reflect.TypeFor[batchv1.CronJob](), knownOutside, c.loose)
+	v.unrendered(plainly(m.Cron.CronJob), "")
+	v.outer = false
+	return v
 }
 
 // check checks a new Job, or a status.
