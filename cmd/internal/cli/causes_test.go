@@ -1,13 +1,10 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"strings"
 	"testing"
-
-	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
 // bases holds the objects that those of explain/testdata/causes are merged into, by kind, and by
@@ -28,13 +25,10 @@ var bases = map[string]string{
 	"":               `{metadata: {namespace: ml}}`,
 }
 
-func fromYAML(t *testing.T, text string) (o map[string]any) {
+// object returns the fields in a text.
+func object(t *testing.T, text string) map[string]any {
 	t.Helper()
-	text = strings.ReplaceAll(text, "SCHEDULED", `{type: PodScheduled, status: "True", lastTransitionTime: "2026-05-01T12:00:02Z"}`)
-	if err := yaml.Unmarshal([]byte(text), &o); err != nil {
-		t.Fatalf("%v in\n%s", err, text)
-	}
-	return o
+	return fromYAML[map[string]any](t, strings.ReplaceAll(text, "SCHEDULED", `{type: PodScheduled, status: "True", lastTransitionTime: "2026-05-01T12:00:02Z"}`))
 }
 
 // combined returns the fields of both objects. A value of b wins unless both are maps.
@@ -55,11 +49,11 @@ func asPrinted(t *testing.T, o map[string]any) map[string]any {
 	t.Helper()
 	kind, _ := o["kind"].(string)
 	if _, short := bases[kind]; !short || kind == "Event" && o["apiVersion"] != nil {
-		return combined(fromYAML(t, bases[""]), o)
+		return combined(object(t, bases[""]), o)
 	}
-	base := fromYAML(t, bases[kind])
+	base := object(t, bases[kind])
 	if is, ok := o["is"].(string); ok {
-		base = combined(base, fromYAML(t, bases[is]))
+		base = combined(base, object(t, bases[is]))
 	}
 	switch kind {
 	case "Pod":
@@ -90,27 +84,19 @@ func causesOf(t *testing.T, file string) (inputs map[string]string, want map[str
 		title, head, _ := strings.Cut(docs[0], "\n")
 		_, code, _ := strings.Cut("\n"+head, "\nwant: ")
 		want[title], _, _ = strings.Cut(code, " ")
-		job := fromYAML(t, bases["Job"])
+		job := object(t, bases["Job"])
 		if !strings.Contains(part, "kind: Job") {
 			job["status"].(map[string]any)["active"] = 3
 		}
 		for _, doc := range docs[1:] {
-			o := fromYAML(t, doc)
+			o := object(t, doc)
 			if o["kind"] == "Job" { // a second one has fields that the types of the API may lack
 				job = combined(job, o)
 				continue
 			}
-			text, err := json.Marshal(asPrinted(t, o))
-			if err != nil {
-				t.Fatal(err)
-			}
-			inputs[title] += string(text) + "\n"
+			inputs[title] += string(encode(asPrinted(t, o))) + "\n"
 		}
-		text, err := json.Marshal(job)
-		if err != nil {
-			t.Fatal(err)
-		}
-		inputs[title] += string(text)
+		inputs[title] += string(encode(job))
 	}
 	return inputs, want
 }
@@ -130,14 +116,7 @@ func TestCauses(t *testing.T) {
 				t.Errorf("%s: %s: status %d, %v, %s", file, title, got.Status, err, got.Stderr)
 				continue
 			}
-			var first struct {
-				ManagedBy string
-				Reason    struct{ Code, Text string }
-				Also      []struct{ Code string }
-			}
-			if err := json.Unmarshal([]byte(got.Stdout), &first); err != nil {
-				t.Fatal(err)
-			}
+			first := fromJSON[report](t, got.Stdout)
 			if code := first.Reason.Code; code != want[title] && (first.ManagedBy == "" || code != "ManagedElsewhere" || first.Also[0].Code != want[title]) {
 				t.Errorf("%s: %s: got %s: %s, want %s", file, title, code, first.Reason.Text, want[title])
 			}

@@ -1,13 +1,9 @@
 package cli
 
 import (
-	"encoding/json"
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // simulateConcept plays what docs/concepts.md shows.
@@ -24,15 +20,7 @@ func simulateConcept(t *testing.T, job, scenario, format string) string {
 // TestBackoffPictures checks the pictures in docs/concepts.md that simulate draws.
 func TestBackoffPictures(t *testing.T) {
 	for _, name := range []string{"backoff-index", "backoff-job"} {
-		got, path := simulateConcept(t, name, "backoff", "svg"), "../../../docs/pictures/"+name+".svg"
-		if *update {
-			if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if diff := cmp.Diff(readFile(t, path), got); diff != "" {
-			t.Errorf("%s (-want +got; go -C cmd test ./internal/cli -update accepts the new output):\n%s", path, diff)
-		}
+		checkGoldenFile(t, "../../../docs/pictures/"+name+".svg", simulateConcept(t, name, "backoff", "svg"))
 	}
 }
 
@@ -42,14 +30,11 @@ func TestReplacement(t *testing.T) {
 		"replacement-terminating": {0, 33, 18, 49},
 		"replacement-failed":      {0, 33, 43, 74},
 	} {
-		var played struct {
+		played := fromJSON[struct {
 			Lanes []struct {
 				Pods []struct{ Created, Ended float64 }
 			}
-		}
-		if err := json.Unmarshal([]byte(simulateConcept(t, job, "replacement", "json")), &played); err != nil {
-			t.Fatal(err)
-		}
+		}](t, simulateConcept(t, job, "replacement", "json"))
 		var got []float64
 		for _, lane := range played.Lanes {
 			for _, pod := range lane.Pods {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -16,10 +15,7 @@ func TestCreations(t *testing.T) {
 		f := append(strings.Split(line, "\t"), "", "")
 		old, now, _ := strings.Cut(strings.ReplaceAll(f[2], `\n`, "\n"), " => ")
 		text := strings.Replace(readFile(t, folder+f[1]+".yaml"), old, now, 1)
-		var out verdicts
-		if err := json.Unmarshal([]byte(runWith(text, "validate", "-o", "json").Stdout), &out); err != nil {
-			t.Fatalf("%s: %v", f[0], err)
-		}
+		out := fromJSON[verdicts](t, runWith(text, "validate", "-o", "json").Stdout)
 		var got, unknown []string
 		for _, e := range out.Jobs[0].Errors {
 			got = append(got, e.Field)

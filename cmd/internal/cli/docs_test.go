@@ -3,13 +3,10 @@ package cli
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // TestDocs runs the examples in the console blocks of docs/command.md, and compares the
@@ -29,16 +26,8 @@ func TestDocs(t *testing.T) {
 		}
 		parts[i+1] = block + "```\n" + rest
 	}
-	got := strings.Join(parts, "```console\n")
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		text = got
-	}
-	if diff := cmp.Diff(text, got); diff != "" {
-		t.Errorf("%s (-want +got; go -C cmd test ./internal/cli -update accepts the new output):\n%s", path, diff)
-	}
+	checkGoldenFile(t, path, strings.Join(parts, "```console\n"))
+	text = readFile(t, path)
 	for _, c := range commands {
 		if !strings.Contains(text, "$ jobfate "+c.name+" ") {
 			t.Errorf("%s has no example of %s", path, c.name)

@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -82,29 +81,18 @@ func withHostileTexts(t *rapid.T, value any) any {
 // valuesOf returns the documents of files.
 func valuesOf(t *rapid.T, files ...string) (out []any) {
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for document := range strings.SplitSeq(string(text), "\n---\n") {
-			var value any
-			if err := yaml.Unmarshal([]byte(document), &value); err != nil {
-				t.Fatal(err)
-			}
-			out = append(out, value)
+		for document := range strings.SplitSeq(readFile(t, file), "\n---\n") {
+			out = append(out, fromYAML[any](t, document))
 		}
 	}
 	return out
 }
 
-func concatenated(t *rapid.T, values []any) string {
+// withHostileDocuments returns the documents of files with hostile texts, one behind the other.
+func withHostileDocuments(t *rapid.T, files ...string) string {
 	var b strings.Builder
-	for _, value := range values {
-		text, err := json.Marshal(value)
-		if err != nil {
-			t.Fatal(err)
-		}
-		b.Write(text)
+	for _, value := range withHostileTexts(t, valuesOf(t, files...)).([]any) {
+		b.Write(encode(value))
 	}
 	return b.String()
 }
@@ -116,16 +104,13 @@ func TestNothingHostileReachesTheTerminal(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		sample := rapid.SampledFrom([]string{"backing-off", "failed-by-rule", "indexes-backing-off", "managed-elsewhere", "suspended"}).Draw(t, "sample")
 		files, _ := filepath.Glob(filepath.Join(samples, sample, "*"))
-		input := concatenated(t, withHostileTexts(t, valuesOf(t, files...)).([]any))
-		job := concatenated(t, withHostileTexts(t, valuesOf(t, rapid.SampledFrom([]string{manifest("wrong.yaml"), manifest("elastic.yaml"), simulated("job")}).Draw(t, "job"))).([]any))
+		input := withHostileDocuments(t, files...)
+		job := withHostileDocuments(t, rapid.SampledFrom([]string{manifest("wrong.yaml"), manifest("elastic.yaml"), simulated("job")}).Draw(t, "job"))
 		text := rapid.SampledFrom(hostile).Draw(t, "argument")
 		name := filepath.Join(folder, "f"+strings.ReplaceAll(text, "\x00", ""))
 		scenario := name + ".scenario"
-		for file, content := range map[string]string{name: job, scenario: concatenated(t, withHostileTexts(t, valuesOf(t, simulated("retry"))).([]any))} {
-			if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
+		writeFile(t, name, job)
+		writeFile(t, scenario, withHostileDocuments(t, simulated("retry")))
 		args := rapid.SampledFrom([][]string{
 			{"explain"}, {"explain", "--all"}, {"explain", name}, {"explain", "--now", text}, {"explain", "--managed-by", text}, {"explain", "--" + text}, {"explain", name + text},
 			{"validate"}, {"validate", name}, {"validate", "--status"}, {"validate", "--old", name, name}, {"validate", "--old", name}, {"validate", "-o", text},
@@ -142,11 +127,11 @@ func TestNothingHostileReachesTheTerminal(t *testing.T) {
 		if format == "text" && len(args) > 0 && args[0] != "indexes" {
 			args = append(args, "--color", "always")
 		}
-		env, stdout, stderr := slowEnvironment(time.Minute, 0)
-		env.StderrTerminal, env.Stdin = true, strings.NewReader(input)
-		Run(args, env)
-		checkHarmless(t, "stdout", stdout.String(), format == "text")
-		checkHarmless(t, "stderr", stderr.String(), true)
+		env := slowEnvironment(time.Minute, 0)
+		env.StderrTerminal = true
+		got := runIn(env, input, args...)
+		checkHarmless(t, "stdout", got.Stdout, format == "text")
+		checkHarmless(t, "stderr", got.Stderr, true)
 	})
 }
 
@@ -161,10 +146,7 @@ func TestHostileTextsAreShown(t *testing.T) {
 	for _, args := range [][]string{{"explain"}, {"validate"}} {
 		checkPart(t, "a text of two lines: "+args[0], runWith(job, args...).Stdout, `report\nCan it succeed? yes`)
 	}
-	name := filepath.Join(t.TempDir(), "longer\x1b\nname.yaml")
-	if err := os.WriteFile(name, []byte(readFile(t, simulated("job"))), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	name := tempFile(t, "longer\x1b\nname.yaml", readFile(t, simulated("job")))
 	against := []string{"simulate", name, "--against", simulated("other-job")}
 	checkPart(t, "a table", runWith("", against...).Stdout, "          longer\\u001b\\nname.yaml      other-job.yaml\n")
 	checkPart(t, "many runs", runWith("", append(against, "--runs", "2")...).Stdout, "\nlonger\\u001b\\nname.yaml  2 complete")

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"reflect"
 	"strings"
@@ -148,13 +147,7 @@ func TestFindings(t *testing.T) {
 		{"placeholders", strings.Replace(jobWith("  suspend: ${HELD}\n"), "image: b", "image: 'b:{{ .Tag }}', args: ['${HOME}']", 1), nil, exitNo,
 			[]string{":6:3: error: spec.suspend: \"${HELD}\" is a placeholder: render the template first", ".image: \"{{ .Tag }}\" is a placeholder", "1 error, 1 warning"}},
 	} {
-		got := runWith(tc.stdin, append([]string{"validate"}, tc.args...)...)
-		if got.Status != tc.status || got.Stderr != "" {
-			t.Errorf("%s: got status %d and %q, want %d", tc.reason, got.Status, got.Stderr, tc.status)
-		}
-		for _, want := range tc.want {
-			checkPart(t, tc.reason, got.Stdout, want)
-		}
+		checkParts(t, tc.reason, runWith(tc.stdin, append([]string{"validate"}, tc.args...)...), tc.status, tc.want)
 	}
 }
 
@@ -162,15 +155,13 @@ func TestFindings(t *testing.T) {
 // are, too.
 func TestRenamedRule(t *testing.T) {
 	job := jobWith(policy("{name: First, action: Count, onExitCodes: {operator: In, values: [3]}}", "{action: Count, onExitCodes: {operator: In, values: [4]}}"))
-	old := t.TempDir() + "/old.yaml"
 	for _, tc := range []struct{ reason, job, want string }{
 		{"the same names", job, "accepted, 0 errors"},
 		{"another name", strings.Replace(job, "First", "Second", 1), `standard input:8:8: error: spec.podFailurePolicy.rules[0].name: Invalid value: "Second": field is immutable`},
 		{"a removed name", strings.Replace(job, "name: First, ", "", 1), `standard input:8:7: error: spec.podFailurePolicy.rules[0].name: Invalid value: "": field is immutable`},
 		{"an added name", strings.Replace(job, "- {action", "- {name: Other, action", 1), `standard input:9:8: error: spec.podFailurePolicy.rules[1].name: Invalid value: "Other": field is immutable`},
 	} {
-		writeFile(t, old, job)
-		checkPart(t, tc.reason, runWith(tc.job, "validate", "--loose", "--old", old).Stdout, tc.want)
+		checkPart(t, tc.reason, runWith(tc.job, "validate", "--loose", "--old", tempFile(t, "old.yaml", job)).Stdout, tc.want)
 	}
 }
 
@@ -192,10 +183,7 @@ func TestSARIF(t *testing.T) {
 		t.Errorf("got status %d, want %d", got.Status, exitNo)
 	}
 	checkGolden(t, "validate-wrong.sarif", got.Stdout)
-	var log sarifLog
-	if err := json.Unmarshal([]byte(got.Stdout), &log); err != nil {
-		t.Fatal(err)
-	}
+	log := fromJSON[sarifLog](t, got.Stdout)
 	if log.Version != "2.1.0" || len(log.Runs) != 1 || len(log.Runs[0].Results) != 11 {
 		t.Errorf("got %+v, want version 2.1.0 and 11 results", log)
 	}

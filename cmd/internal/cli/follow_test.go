@@ -14,7 +14,7 @@ import (
 func TestFollowOmitsRepetitions(t *testing.T) {
 	for format, want := range map[string]string{"text": "%sSuspended: ", "json": "{\n  \"job\":", "yaml": "---\nalso:"} {
 		in, env := oneJob(), testEnvironment()
-		in.Jobs[0].Job.Spec.Suspend = pointer(true)
+		in.Jobs[0].Job.Spec.Suspend = new(true)
 		var out bytes.Buffer
 		env.Stdout = &out
 		env = env.Safe()

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"encoding/json"
 	"flag"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/util/yaml"
+	"pgregory.net/rapid"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -54,9 +56,11 @@ func testEnvironment() Environment {
 	}
 }
 
-func runWith(stdin string, args ...string) result {
+func runWith(stdin string, args ...string) result { return runIn(testEnvironment(), stdin, args...) }
+
+// runIn runs the command in an environment, except for its input and output.
+func runIn(env Environment, stdin string, args ...string) result {
 	var stdout, stderr bytes.Buffer
-	env := testEnvironment()
 	env.Stdin, env.Stdout, env.Stderr = strings.NewReader(stdin), &stdout, &stderr
 	status := Run(args, env)
 	return result{status, stdout.String(), stderr.String()}
@@ -64,11 +68,7 @@ func runWith(stdin string, args ...string) result {
 
 func sampleFiles(t *testing.T, name string) []string {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(samples, name, "*"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no files of sample %s: %v", name, err)
-	}
-	return files
+	return glob(t, filepath.Join(samples, name, "*"))
 }
 
 // formats lists the outputs of a command, by the suffix of their golden files.
@@ -106,9 +106,7 @@ func checkGolden(t *testing.T, name, got string) {
 func checkGoldenFile(t *testing.T, path, got string) {
 	t.Helper()
 	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		writeFile(t, path, got)
 	}
 	if diff := cmp.Diff(readFile(t, path), got); diff != "" {
 		t.Errorf("%s (-want +got; go -C cmd test ./internal/cli -update accepts the new output):\n%s", path, diff)
@@ -120,24 +118,14 @@ var escapes = regexp.MustCompile(`\x1b\[[0-9;]*m`)
 // TestColorsOnlyColor checks that coloured text without its colours is the plain text, and
 // that the YAML equals the JSON.
 func TestColorsOnlyColor(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.ansi")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("got %d files and %v, want some", len(files), err)
-	}
-	for _, file := range files {
+	for _, file := range glob(t, "testdata/*.ansi") {
 		base := strings.TrimSuffix(file, ".ansi")
 		colored := readFile(t, file)
 		if got, want := escapes.ReplaceAllString(colored, ""), readFile(t, base+".txt"); got != want || colored == want {
 			t.Errorf("%s without colours: got\n%s\nwant\n%s", file, got, want)
 		}
-		var fromYAML, fromJSON any
-		if err := yaml.Unmarshal([]byte(readFile(t, base+".yaml")), &fromYAML); err != nil {
-			t.Fatal(err)
-		}
-		if err := yaml.Unmarshal([]byte(readFile(t, base+".json")), &fromJSON); err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(fromJSON, fromYAML); diff != "" {
+		want, got := fromYAML[any](t, readFile(t, base+".json")), fromYAML[any](t, readFile(t, base+".yaml"))
+		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s.yaml is not %s.json (-json +yaml):\n%s", base, base, diff)
 		}
 	}
@@ -179,7 +167,7 @@ func TestOrderOfInput(t *testing.T) {
 	}
 }
 
-func readFile(t *testing.T, name string) string {
+func readFile(t rapid.TB, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(name)
 	if err != nil {
@@ -188,9 +176,35 @@ func readFile(t *testing.T, name string) string {
 	return string(text)
 }
 
-func writeFile(t *testing.T, name, text string) {
+func writeFile(t rapid.TB, name, text string) {
 	t.Helper()
-	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// tempFile writes a file in a new folder, and returns its path.
+func tempFile(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	writeFile(t, path, text)
+	return path
+}
+
+// fromJSON returns the value of a text.
+func fromJSON[T any](t rapid.TB, text string) (value T) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), &value); err != nil {
+		t.Fatalf("%v in\n%s", err, text)
+	}
+	return value
+}
+
+// fromYAML returns the value of a text.
+func fromYAML[T any](t rapid.TB, text string) (value T) {
+	t.Helper()
+	if err := yaml.Unmarshal([]byte(text), &value); err != nil {
+		t.Fatalf("%v in\n%s", err, text)
+	}
+	return value
 }

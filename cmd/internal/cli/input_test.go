@@ -1,20 +1,14 @@
 package cli
 
 import (
-	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 )
 
 func TestInputLimit(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "job.yaml")
 	text := readFile(t, manifest("elastic.yaml")) + "status: {}\n"
-	if err := os.WriteFile(file, []byte(text+strings.Repeat("# a comment\n", 100)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	file := tempFile(t, "job.yaml", text+strings.Repeat("# a comment\n", 100))
 	for _, tc := range []struct {
 		reason, limit, stdin, want string
 	}{
@@ -44,16 +38,16 @@ func TestInputLimit(t *testing.T) {
 // TestReadingProgress checks what a terminal shows while much is read.
 func TestReadingProgress(t *testing.T) {
 	pods := "---\napiVersion: v1\nitems:\n" + strings.Repeat("- apiVersion: v1\n  kind: Pod\n  metadata: {name: "+strings.Repeat("p", 1000)+"}\n  spec: {}\n  status: {}\n", 1500) + "kind: List\n"
-	env, _, stderr := slowEnvironment(time.Minute, 0)
-	env.StderrTerminal, env.Stdin = true, strings.NewReader(readFile(t, manifest("elastic.yaml"))+pods)
-	Run([]string{"validate"}, env)
-	if shown, rest, ok := cutLast(stderr.String(), clearLine); !ok || rest != "" || !strings.Contains(shown, clearLine+"0 of 1 MB read") {
-		t.Errorf("got %q, want progress that is cleared", stderr)
+	env := slowEnvironment(time.Minute, 0)
+	env.StderrTerminal = true
+	got := runIn(env, readFile(t, manifest("elastic.yaml"))+pods, "validate")
+	if shown, rest, ok := cutLast(got.Stderr, clearLine); !ok || rest != "" || !strings.Contains(shown, clearLine+"0 of 1 MB read") {
+		t.Errorf("got %q, want progress that is cleared", got.Stderr)
 	}
 	if got, want := reading("YAML", 5<<20, 11<<20), "5 of 11 MB read; kubectl -o json would be faster"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if got, want := reading("JSON", 5<<20, 11<<20), "5 of 11 MB read"; got != fmt.Sprint(want) {
+	if got, want := reading("JSON", 5<<20, 11<<20), "5 of 11 MB read"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

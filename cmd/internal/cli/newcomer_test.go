@@ -1,11 +1,8 @@
 package cli
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,13 +14,7 @@ import (
 func TestPartOfTheInputIsUnreadable(t *testing.T) {
 	whole, other := edit(t, "indexes-backing-off"), edit(t, "finished")
 	const first = "Incomplete: 1 part of the input cannot be read, so this answer may be wrong.\n"
-	folder := t.TempDir()
-	good, broken := filepath.Join(folder, "good.yaml"), filepath.Join(folder, "broken.yaml")
-	for name, text := range map[string]string{good: whole, broken: "kind: [\n"} {
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	good, broken := tempFile(t, "good.yaml", whole), tempFile(t, "broken.yaml", "kind: [\n")
 	for _, tc := range []struct {
 		reason, stdin  string
 		args           []string
@@ -102,10 +93,7 @@ func TestManyPods(t *testing.T) {
 	if strings.Contains(all.Stdout, "--all shows them") || strings.Count(all.Stdout, "\n") < n {
 		t.Errorf("with --all: got %d bytes, want everything", len(all.Stdout))
 	}
-	var r report
-	if err := json.Unmarshal([]byte(runWith(input, "explain", "-o", "json").Stdout), &r); err != nil {
-		t.Fatal(err)
-	}
+	r := fromJSON[report](t, runWith(input, "explain", "-o", "json").Stdout)
 	if got := len(r.Creations) + len(r.Finalizers) + len(r.Indexes); len(r.Creations) != 500 || got < n {
 		t.Errorf("JSON: got %d creations and %d entries, want 500 and at least %d", len(r.Creations), got, n)
 	}
@@ -147,23 +135,20 @@ func TestColor(t *testing.T) {
 		{"always, in spite of the environment", false, map[string]string{"NO_COLOR": "1", "TERM": "dumb"}, []string{"--color", "always"}, true},
 		{"JSON has none", true, nil, []string{"-o", "json"}, false},
 	} {
-		var out, err bytes.Buffer
 		env := testEnvironment()
 		env.StdoutTerminal, env.Getenv = tc.shown, func(name string) string { return tc.env[name] }
-		env.Stdin, env.Stdout, env.Stderr = strings.NewReader(""), &out, &err
-		status := Run(append(append([]string{"explain"}, tc.flags...), files...), env)
-		if got := strings.Contains(out.String(), "\x1b["); status != exitOK || got != tc.want {
-			t.Errorf("%s: got status %d, colours %t, want %t", tc.reason, status, got, tc.want)
+		got := runIn(env, "", slices.Concat([]string{"explain"}, tc.flags, files)...)
+		if colored := strings.Contains(got.Stdout, "\x1b["); got.Status != exitOK || colored != tc.want {
+			t.Errorf("%s: got status %d, colours %t, want %t", tc.reason, got.Status, colored, tc.want)
 		}
 	}
 }
 
 // TestHintForInputFromATerminal checks that without a file, a user at a terminal gets a hint.
 func TestHintForInputFromATerminal(t *testing.T) {
-	var out, err bytes.Buffer
 	env := testEnvironment()
-	env.StdinTerminal, env.Stdin, env.Stdout, env.Stderr = true, strings.NewReader(edit(t, "finished")), &out, &err
-	if status := Run([]string{"explain"}, env); status != exitOK || err.String() != "jobfate: reading standard input; end it with Ctrl-D\n" {
-		t.Errorf("got status %d and %q, want a hint about the standard input", status, err.String())
+	env.StdinTerminal = true
+	if got := runIn(env, edit(t, "finished"), "explain"); got.Status != exitOK || got.Stderr != "jobfate: reading standard input; end it with Ctrl-D\n" {
+		t.Errorf("got status %d and %q, want a hint about the standard input", got.Status, got.Stderr)
 	}
 }

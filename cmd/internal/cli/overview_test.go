@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 
@@ -36,25 +35,15 @@ report    1/1           90s        40s     Finished     the Job is Complete: Com
 		{"a Job that --managed-by does not manage", []string{"--managed-by", "me"}, exitInput, []string{"spec.managedBy: "}},
 	} {
 		got := runWith(input, append([]string{"explain", "--now", "2023-08-21T10:00:40Z"}, tc.args...)...)
-		if got.Status != tc.status {
-			t.Errorf("%s: got status %d and %q, want %d", tc.reason, got.Status, got.Stderr, tc.status)
-		}
-		text := got.Stdout
-		if tc.status == exitInput {
-			text = got.Stderr
-		}
-		for _, want := range tc.want {
-			checkPart(t, tc.reason, text, want)
-		}
+		checkParts(t, tc.reason, got, tc.status, tc.want)
 	}
 	seven := strings.Join(docs, "\n---\n")
 	for _, name := range []string{"b", "c", "d"} {
 		seven += "\n---\napiVersion: batch/v1\nkind: Job\nmetadata: {name: " + name + "}\nspec: {}\nstatus: {}\n"
 	}
 	checkPart(t, "none of seven", runWith(seven, "explain", "--job", "other").Stderr, "default/import, b, 2 more\n")
-	var all overview
-	if err := json.Unmarshal([]byte(runWith(input, "explain", "-o", "json").Stdout), &all); err != nil || len(all.Jobs) != 4 {
-		t.Errorf("got %d Jobs and %v, want 4", len(all.Jobs), err)
+	if all := fromJSON[overview](t, runWith(input, "explain", "-o", "json").Stdout); len(all.Jobs) != 4 {
+		t.Errorf("got %d Jobs, want 4", len(all.Jobs))
 	}
 	twins := strings.Replace(docs[0], "namespace: default", "namespace: test", 1) + "\n---\n" + docs[0]
 	checkPart(t, "two Jobs of the same name", runWith(twins, "explain", "--job", "report").Stderr, "the input has 2 Jobs named report; add the namespace, as in --job test/report")

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -30,7 +29,7 @@ func namespaceOf(jobs int) Objects {
 	for i := range jobs {
 		name := string(rune('a'+i/26)) + string(rune('a'+i%26))
 		job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: []string{"one", "two"}[i%2], Name: name, UID: types.UID("uid-" + name)},
-			Spec: batchv1.JobSpec{Parallelism: pointer(int32(3)), Completions: pointer(int32(3)), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"job": name}}}}
+			Spec: batchv1.JobSpec{Parallelism: new(int32(3)), Completions: new(int32(3)), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"job": name}}}}
 		job.Spec.Template.Labels = job.Spec.Selector.MatchLabels
 		in.Jobs = append(in.Jobs, &kubefile.Manifest{Job: job, At: kubefile.Place{File: "job/" + name}})
 		if i%3 > 0 {
@@ -43,7 +42,7 @@ func namespaceOf(jobs int) Objects {
 		before.UID = "earlier"
 		pod(job.Namespace, name+"-earlier", before)
 		pod(job.Namespace, name+"-other", job)
-		in.Pods[len(in.Pods)-1].OwnerReferences[0] = metav1.OwnerReference{Kind: "ReplicaSet", Name: "web", UID: "web", Controller: pointer(true)}
+		in.Pods[len(in.Pods)-1].OwnerReferences[0] = metav1.OwnerReference{Kind: "ReplicaSet", Name: "web", UID: "web", Controller: new(true)}
 	}
 	return Objects{Input: in}
 }
@@ -61,11 +60,7 @@ func TestPartition(t *testing.T) {
 	withoutForeign := func(r *report) string {
 		r.Pods = 0
 		r.Notes = slices.DeleteFunc(r.Notes, func(n Note) bool { return n.Code == "ForeignPodsIgnored" })
-		text, err := json.Marshal(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(text)
+		return string(encode(r))
 	}
 	adopted, recreated, pods := 0, 0, 0
 	for _, r := range list.reports {
@@ -95,7 +90,7 @@ func TestPartition(t *testing.T) {
 func TestListOmitsHealthyJobs(t *testing.T) {
 	in, env := namespaceOf(4), testEnvironment()
 	in.Pods, in.PodsAt = nil, nil
-	in.Jobs[1].Job.Spec.Suspend = pointer(true)
+	in.Jobs[1].Job.Spec.Suspend = new(true)
 	in.Jobs[2].Job.Spec.Template.Labels = nil // an invalid Job
 	in.Notes = []Note{NewNote("Code", "something is \xff%s\xfe", "missing")}
 	x := &Explain{Troubled: true}

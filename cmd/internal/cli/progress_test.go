@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"strings"
 	"testing"
 	"time"
@@ -9,10 +8,8 @@ import (
 
 // slowEnvironment returns an environment whose clock advances by a step at each call. It is
 // interrupted after interruptAfter checks; 0 is never.
-func slowEnvironment(step time.Duration, interruptAfter int) (env Environment, stdout, stderr *bytes.Buffer) {
-	env = testEnvironment()
-	stdout, stderr = &bytes.Buffer{}, &bytes.Buffer{}
-	env.Stdin, env.Stdout, env.Stderr = strings.NewReader(""), stdout, stderr
+func slowEnvironment(step time.Duration, interruptAfter int) Environment {
+	env := testEnvironment()
 	now, asked := env.Clock(), 0
 	env.Clock = func() time.Time {
 		now = now.Add(step)
@@ -24,7 +21,7 @@ func slowEnvironment(step time.Duration, interruptAfter int) (env Environment, s
 			return interruptAfter > 0 && asked > interruptAfter
 		}, func() {}
 	}
-	return env, stdout, stderr
+	return env
 }
 
 // TestProgress checks when a long run shows its progress, and that the progress is cleared.
@@ -47,19 +44,19 @@ func TestProgress(t *testing.T) {
 		{"an error after a while", true, "", time.Minute, []string{"simulate", job, "--scenario", simulated("refused")}, "\r\x1b[K1s simulated, 3 pods"},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
-			env, stdout, stderr := slowEnvironment(tc.step, 0)
+			env := slowEnvironment(tc.step, 0)
 			env.StderrTerminal, env.Getenv = tc.told, func(name string) string { return map[string]string{"TERM": tc.term}[name] }
-			status := Run(tc.args, env)
-			shown, errors, cleared := cutLast(stderr.String(), clearLine)
+			got := runIn(env, "", tc.args...)
+			shown, errors, cleared := cutLast(got.Stderr, clearLine)
 			switch {
 			case tc.want == "":
-				if stderr.Len() > 0 || status != exitOK {
-					t.Errorf("got status %d and %q, want silence", status, stderr)
+				if got.Stderr != "" || got.Status != exitOK {
+					t.Errorf("got status %d and %q, want silence", got.Status, got.Stderr)
 				}
 			case !cleared || !strings.Contains(shown+clearLine, tc.want):
-				t.Errorf("got %q, want it to contain %q, and to be cleared", stderr, tc.want)
-			case (status == exitOK) != (errors == "") || (status == exitOK) != (stdout.Len() > 0):
-				t.Errorf("got status %d, %q and %q after it", status, errors, stdout)
+				t.Errorf("got %q, want it to contain %q, and to be cleared", got.Stderr, tc.want)
+			case (got.Status == exitOK) != (errors == "") || (got.Status == exitOK) != (got.Stdout != ""):
+				t.Errorf("got status %d, %q and %q after it", got.Status, errors, got.Stdout)
 			}
 		})
 	}
@@ -92,13 +89,8 @@ func TestInterrupted(t *testing.T) {
 		{"in the first of many runs", 5, []string{"--runs", "90000"}, "", "jobfate simulate: interrupted before the first run ended\n"},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
-			env, stdout, stderr := slowEnvironment(0, tc.after)
-			status := Run(append([]string{"simulate", "--scenario", scenario, job}, tc.args...), env)
-			if status != exitInterrupted {
-				t.Errorf("got status %d, want %d", status, exitInterrupted)
-			}
-			checkPart(t, "stdout", stdout.String(), tc.stdout)
-			checkPart(t, "stderr", stderr.String(), tc.stderr)
+			got := runIn(slowEnvironment(0, tc.after), "", append([]string{"simulate", "--scenario", scenario, job}, tc.args...)...)
+			checkResult(t, got, exitInterrupted, tc.stdout, tc.stderr)
 		})
 	}
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -16,7 +15,7 @@ import (
 )
 
 // printed returns the Job and its pods as kubectl get job,pods -o json does.
-func printed(t *rapid.T, job *batchv1.Job, pods []*corev1.Pod) string {
+func printed(job *batchv1.Job, pods []*corev1.Pod) string {
 	job = job.DeepCopy()
 	job.APIVersion, job.Kind = "batch/v1", "Job"
 	list := corev1.List{Items: []runtime.RawExtension{{Object: job}}}
@@ -26,11 +25,7 @@ func printed(t *rapid.T, job *batchv1.Job, pods []*corev1.Pod) string {
 		pod.APIVersion, pod.Kind = "v1", "Pod"
 		list.Items = append(list.Items, runtime.RawExtension{Object: pod})
 	}
-	text, err := json.Marshal(list)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
+	return string(encode(list))
 }
 
 // TestRandomSnapshots explains random snapshots. Both formats must agree, and the
@@ -39,15 +34,12 @@ func TestRandomSnapshots(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := jobtest.Snapshots(jobtest.Wild()).Draw(t, "snapshot")
 		now := s.Now.UTC().Format(time.RFC3339)
-		text := runWith(printed(t, s.Job, s.Pods), "explain", "--now", now)
-		asJSON := runWith(printed(t, s.Job, s.Pods), "explain", "--now", now, "-o", "json")
+		text := runWith(printed(s.Job, s.Pods), "explain", "--now", now)
+		asJSON := runWith(printed(s.Job, s.Pods), "explain", "--now", now, "-o", "json")
 		if text.Status != exitOK || asJSON.Status != exitOK {
 			t.Fatalf("got %q and %q, want no error", text.Stderr, asJSON.Stderr)
 		}
-		var r report
-		if err := json.Unmarshal([]byte(asJSON.Stdout), &r); err != nil {
-			t.Fatalf("got %s, want JSON: %v", asJSON.Stdout, err)
-		}
+		r := fromJSON[report](t, asJSON.Stdout)
 		if want := r.Reason.Code + ": " + r.Reason.Text + "\n"; !strings.HasPrefix(text.Stdout, want) {
 			t.Fatalf("got text\n%s\nwant it to begin with %q", text.Stdout, want)
 		}
@@ -56,7 +48,7 @@ func TestRandomSnapshots(t *testing.T) {
 			t.Fatalf("got text\n%s\nwhere the JSON has %d steps", text.Stdout, steps)
 		}
 		slices.Reverse(s.Pods)
-		if again := runWith(printed(t, s.Job, s.Pods), "explain", "--now", now); again.Stdout != text.Stdout {
+		if again := runWith(printed(s.Job, s.Pods), "explain", "--now", now); again.Stdout != text.Stdout {
 			t.Fatalf("with the pods in reverse: got\n%s\nwant\n%s", again.Stdout, text.Stdout)
 		}
 	})

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -25,9 +24,7 @@ func TestRecipes(t *testing.T) {
 	got := recipeBlock.ReplaceAllStringFunc(text, func(block string) string {
 		m := recipeBlock.FindStringSubmatch(block)
 		if name := m[2]; name != "" {
-			if err := os.WriteFile(name, []byte(m[3]), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			writeFile(t, name, m[3])
 			unused[name] = true
 			files++
 			return block

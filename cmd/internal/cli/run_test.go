@@ -57,6 +57,21 @@ func TestStatusAndMessages(t *testing.T) {
 	}
 }
 
+// checkParts checks the exit status, and parts of stdout or, if a part of the input cannot be read, of stderr.
+func checkParts(t *testing.T, what string, got result, status int, parts []string) {
+	t.Helper()
+	if got.Status != status || got.Stderr != "" && status != exitInput {
+		t.Errorf("%s: got status %d and %q, want %d, with\n%s", what, got.Status, got.Stderr, status, got.Stdout)
+	}
+	text := got.Stdout
+	if status == exitInput {
+		text = got.Stderr
+	}
+	for _, part := range parts {
+		checkPart(t, what, text, part)
+	}
+}
+
 func checkPart(t *testing.T, what, got, part string) {
 	t.Helper()
 	if part == "" && got != "" {
@@ -70,14 +85,16 @@ func checkPart(t *testing.T, what, got, part string) {
 // edit returns the input of a sample with some of its text replaced.
 func edit(t *testing.T, sample string, oldnew ...string) string {
 	t.Helper()
-	var docs []string
-	for _, file := range sampleFiles(t, sample) {
-		docs = append(docs, readFile(t, file))
-	}
-	text := strings.Join(docs, "---\n")
+	docs := mapped(sampleFiles(t, sample), func(file string) string { return readFile(t, file) })
+	return edited(t, strings.Join(docs, "---\n"), oldnew...)
+}
+
+// edited returns a text with some of its parts replaced.
+func edited(t *testing.T, text string, oldnew ...string) string {
+	t.Helper()
 	for i := 0; i < len(oldnew); i += 2 {
 		if !strings.Contains(text, oldnew[i]) {
-			t.Fatalf("the sample %s does not contain %q", sample, oldnew[i])
+			t.Fatalf("there is no %q in\n%s", oldnew[i], text)
 		}
 	}
 	return strings.NewReplacer(oldnew...).Replace(text)
@@ -126,17 +143,7 @@ func TestExplainEdited(t *testing.T) {
 			want: []string{"    terminating: unset → 0\n"}},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
-			got := runWith(edit(t, tc.sample, tc.edits...), "explain")
-			if got.Status != tc.status {
-				t.Errorf("got status %d, want %d", got.Status, tc.status)
-			}
-			text := got.Stdout
-			if tc.status != exitOK {
-				text = got.Stderr
-			}
-			for _, want := range tc.want {
-				checkPart(t, "output", text, want)
-			}
+			checkParts(t, "explain", runWith(edit(t, tc.sample, tc.edits...), "explain"), tc.status, tc.want)
 		})
 	}
 }
@@ -165,10 +172,7 @@ func TestStuck(t *testing.T) {
 		{"the stuck one first", []string{"--exit-status"}, 6, "MESSAGE\nresize   8/30          20m        20m   QuotaExceeded   1 pod cannot be created: "},
 	} {
 		got := runWith(input, append([]string{"explain", "--now", at}, tc.args...)...)
-		if got.Status != tc.status {
-			t.Errorf("%s: got status %d and %q, want %d", tc.reason, got.Status, got.Stderr, tc.status)
-		}
-		checkPart(t, tc.reason, got.Stdout, tc.want)
+		checkParts(t, tc.reason, got, tc.status, []string{tc.want})
 	}
 }
 
@@ -243,10 +247,7 @@ spec:
   template: {metadata: {labels: {job: a}}}
 status: {startTime: "2023-08-20T10:00:00Z"}
 `
-	name := filepath.Join(t.TempDir(), "job.yaml")
-	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	name := tempFile(t, "job.yaml", text)
 	const hint = "If the file was saved earlier, give its time with --now."
 	for _, tc := range []struct {
 		args []string

@@ -88,7 +88,7 @@ func TestSchema(t *testing.T) {
 		}
 		file := "../../../docs/schemas/" + d.command + ".json"
 		if earlier, err := os.ReadFile(file); err == nil {
-			if gone := lost(decoded(t, string(earlier)), decoded(t, string(text)), ""); gone != nil {
+			if gone := lost(fromJSON[any](t, string(earlier)), fromJSON[any](t, string(text)), ""); gone != nil {
 				t.Fatalf("callers rely on %q of %s; remove the file before -update if the next version may break them", gone, file)
 			}
 		}
@@ -163,18 +163,10 @@ func TestLost(t *testing.T) {
 		{"any type", `"name": {"type": "string"}`, `"name": {}`, []string{"/anyOf/0/properties/name/type"}},
 		{"one type more", `["null", "string"]`, `["null", "string", "number"]`, []string{"/anyOf/0/properties/all/items/type/null", "/anyOf/0/properties/all/items/type/string"}},
 	} {
-		if got := lost(decoded(t, schema), decoded(t, strings.Replace(schema, tc.old, tc.now, 1)), ""); !slices.Equal(got, tc.want) {
+		if got := lost(fromJSON[any](t, schema), fromJSON[any](t, strings.Replace(schema, tc.old, tc.now, 1)), ""); !slices.Equal(got, tc.want) {
 			t.Errorf("%s: got %q, want %q", tc.reason, got, tc.want)
 		}
 	}
-}
-
-func decoded(t *testing.T, text string) (out any) {
-	t.Helper()
-	if err := json.Unmarshal([]byte(text), &out); err != nil {
-		t.Fatal(err)
-	}
-	return out
 }
 
 func conforms(r *jsonschema.Resolved, text string) error {

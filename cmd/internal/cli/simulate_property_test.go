@@ -20,8 +20,6 @@ import (
 	"github.com/jobfate/jobfate/jobtest"
 )
 
-func pointer[T any](v T) *T { return &v }
-
 func drawDuration(t *rapid.T, most int, label string) *metav1.Duration {
 	return &metav1.Duration{Duration: time.Duration(rapid.IntRange(0, most).Draw(t, label)) * 500 * time.Millisecond}
 }
@@ -35,7 +33,7 @@ func drawBehaviour(t *rapid.T) simulation.Behaviour {
 		Evict:   rapid.IntRange(0, 9).Draw(t, "evict") == 9,
 	}
 	if rapid.Bool().Draw(t, "by chance") {
-		c.Chance = pointer(rapid.Float64Range(0, 1).Draw(t, "chance"))
+		c.Chance = new(rapid.Float64Range(0, 1).Draw(t, "chance"))
 		c.Spread = *drawDuration(t, 20, "spread")
 	}
 	for range rapid.IntRange(0, 2).Draw(t, "durations") {
@@ -54,9 +52,9 @@ func drawEvent(t *rapid.T) simulation.Event {
 	}
 	switch rapid.IntRange(0, 7).Draw(t, "event") {
 	case 0:
-		e.Suspend = pointer(rapid.Bool().Draw(t, "suspend"))
+		e.Suspend = new(rapid.Bool().Draw(t, "suspend"))
 	case 1:
-		e.Parallelism = pointer(rapid.Int32Range(0, 6).Draw(t, "parallelism"))
+		e.Parallelism = new(rapid.Int32Range(0, 6).Draw(t, "parallelism"))
 	case 2:
 		n := rapid.Int32Range(0, 6).Draw(t, "completions") // refused unless the Job is elastic
 		e.Completions, e.Parallelism = &n, &n
@@ -67,7 +65,7 @@ func drawEvent(t *rapid.T) simulation.Event {
 	case 5:
 		e.ForceDelete = indexes()
 	case 6:
-		e.Capacity = pointer(rapid.Int32Range(0, 3).Draw(t, "capacity"))
+		e.Capacity = new(rapid.Int32Range(0, 3).Draw(t, "capacity"))
 	default:
 		e.Lose = indexes()
 	}
@@ -85,7 +83,7 @@ func drawScenario(t *rapid.T) simulation.Scenario {
 		s.BatchPeriod = drawDuration(t, 3, "batchPeriod")
 	}
 	if rapid.IntRange(0, 3).Draw(t, "has a capacity") == 0 {
-		s.Capacity = pointer(rapid.Int32Range(0, 4).Draw(t, "capacity"))
+		s.Capacity = new(rapid.Int32Range(0, 4).Draw(t, "capacity"))
 	}
 	if rapid.Bool().Draw(t, "own nodes") {
 		s.LostNodes = simulation.LostNodes{UnreachableAfter: drawDuration(t, 20, "unreachableAfter"), Toleration: drawDuration(t, 60, "toleration")}

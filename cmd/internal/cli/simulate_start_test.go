@@ -67,7 +67,12 @@ func TestSet(t *testing.T) {
 
 func checkRun(t *testing.T, stdin string, args []string, status int, stdout, stderr string) {
 	t.Helper()
-	got := runWith(stdin, args...)
+	checkResult(t, runWith(stdin, args...), status, stdout, stderr)
+}
+
+// checkResult checks the exit status and a part of each output. An empty part stands for no output.
+func checkResult(t *testing.T, got result, status int, stdout, stderr string) {
+	t.Helper()
 	if got.Status != status {
 		t.Errorf("got status %d and %q, want %d", got.Status, got.Stderr, status)
 	}

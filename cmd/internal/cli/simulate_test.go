@@ -156,10 +156,7 @@ func TestWorstLanes(t *testing.T) {
 // TestSimulateShape checks that the output has the fields that doc.go promises.
 func TestSimulateShape(t *testing.T) {
 	got := runWith("", "simulate", "-o", "json", simulated("job"))
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(got.Stdout), &fields); err != nil {
-		t.Fatalf("got %q, want JSON: %v", got.Stdout, err)
-	}
+	fields := fromJSON[map[string]json.RawMessage](t, got.Stdout)
 	for _, list := range []string{"lanes", "waits", "conditions", "events", "statuses"} {
 		if raw := fields[list]; len(raw) == 0 || raw[0] != '[' {
 			t.Errorf("%s is %s, want a list", list, raw)

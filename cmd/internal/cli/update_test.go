@@ -1,30 +1,18 @@
 package cli
 
 import (
-	"encoding/json"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
-	"sigs.k8s.io/yaml"
 )
 
 // e2e/plugin compares the answers with those of the API server to the real kubectl.
 func TestUpdate(t *testing.T) {
 	live, job := readFile(t, manifest("elastic-live.yaml")), readFile(t, manifest("elastic.yaml"))
-	change := func(text string, oldnew ...string) string {
-		t.Helper()
-		for i := 0; i < len(oldnew); i += 2 {
-			if !strings.Contains(text, oldnew[i]) {
-				t.Fatalf("the text has no %q", oldnew[i])
-			}
-		}
-		return strings.NewReplacer(oldnew...).Replace(text)
-	}
 	const apply, replace = "kubectl apply: Job elastic ", "kubectl replace: Job elastic "
 	noAnnotation := live[:strings.Index(live, "  annotations:")] + live[strings.Index(live, "  creationTimestamp:"):]
 	old127 := strings.ReplaceAll(strings.ReplaceAll(live, "        batch.kubernetes.io/", "        old.example.com/"), "      batch.kubernetes.io/controller-uid", "      controller-uid")
@@ -37,46 +25,38 @@ func TestUpdate(t *testing.T) {
 		{"the manifest of the Job", live, job, "both", exitOK, []string{apply + "accepted, 0 errors, 0 warnings", replace + "rejected, 4 errors"}},
 		{"the same, replaced", live, job, "replace", exitNo, []string{":5:1: error: spec.selector: Required value\n", replace + "rejected, 4 errors"}},
 		{"what kubectl get printed", live, live, "replace", exitOK, []string{replace + "accepted"}},
-		{"more parallelism in it", live, change(live, "parallelism: 10\n  podR", "parallelism: 7\n  podR"), "replace", exitOK, []string{replace + "accepted"}},
-		{"a field less", live, change(job, "  parallelism: 10\n", ""), "apply", exitOK, []string{apply + "accepted, 0 errors, 0 warnings"}},
-		{"a field less that apply must keep", live, change(job, "  completions: 10\n", ""), "apply", exitNo,
+		{"more parallelism in it", live, edited(t, live, "parallelism: 10\n  podR", "parallelism: 7\n  podR"), "replace", exitOK, []string{replace + "accepted"}},
+		{"a field less", live, edited(t, job, "  parallelism: 10\n", ""), "apply", exitOK, []string{apply + "accepted, 0 errors, 0 warnings"}},
+		{"a field less that apply must keep", live, edited(t, job, "  completions: 10\n", ""), "apply", exitNo,
 			[]string{"error: spec.completions: Required value: when completion mode is Indexed\n"}},
-		{"the same without the annotation", noAnnotation, change(job, "  completions: 10\n", ""), "apply", exitOK,
+		{"the same without the annotation", noAnnotation, edited(t, job, "  completions: 10\n", ""), "apply", exitOK,
 			[]string{"warning: metadata.annotations: the old Job has no annotation kubectl.kubernetes.io/last-applied-configuration, so kubectl apply keeps ", apply + "accepted, 0 errors, 1 warning"}},
-		{"null, without the annotation", noAnnotation, change(job, "completions: 10", "completions: null"), "apply", exitNo, []string{"spec.completions: Required value"}},
-		{"nothing, to a Job that the API server would no longer accept", change(live, "backoffLimit: 6", "backoffLimit: -6"), job, "apply", exitOK, []string{apply + "accepted"}},
-		{"something, to such a Job", change(live, "backoffLimit: 6", "backoffLimit: -6"), change(job, "parallelism: 10", "parallelism: 5"), "apply", exitNo, []string{"spec.backoffLimit: Invalid value: -6"}},
+		{"null, without the annotation", noAnnotation, edited(t, job, "completions: 10", "completions: null"), "apply", exitNo, []string{"spec.completions: Required value"}},
+		{"nothing, to a Job that the API server would no longer accept", edited(t, live, "backoffLimit: 6", "backoffLimit: -6"), job, "apply", exitOK, []string{apply + "accepted"}},
+		{"something, to such a Job", edited(t, live, "backoffLimit: 6", "backoffLimit: -6"), edited(t, job, "parallelism: 10", "parallelism: 5"), "apply", exitNo, []string{"spec.backoffLimit: Invalid value: -6"}},
 		{"a manifest and its output", job, live, "both", exitOK, []string{apply + "accepted", replace + "accepted"}},
-		{"an unknown field", live, change(job, "  parallelism: 10\n", "  parallelism: 10\n  novelty: {a: [b]}\n"), "apply", exitNo, []string{"error: spec.novelty: unknown field", apply + "rejected"}},
-		{"an unknown field of both", change(live, "  parallelism: 10\n", "  parallelism: 10\n  novelty: {a: [b]}\n"), change(job, "  parallelism: 10\n", "  parallelism: 10\n  novelty: {a: [b]}\n"), "apply", exitOK, []string{"warning: spec.novelty: unknown field", apply + "accepted"}},
-		{"an annotation with an unknown field", change(live, `"parallelism":10`, `"novelty":{"a":["b"]}`), job, "apply", exitOK, []string{apply + "accepted"}},
-		{"an annotation that is no Job", change(live, `{"apiVersion":"batch/v1","kind":"Job"`, `{"apiVersion":"v1","kind":"Pod"`), job, "apply", exitNo,
+		{"an unknown field", live, edited(t, job, "  parallelism: 10\n", "  parallelism: 10\n  novelty: {a: [b]}\n"), "apply", exitNo, []string{"error: spec.novelty: unknown field", apply + "rejected"}},
+		{"an unknown field of both", edited(t, live, "  parallelism: 10\n", "  parallelism: 10\n  novelty: {a: [b]}\n"), edited(t, job, "  parallelism: 10\n", "  parallelism: 10\n  novelty: {a: [b]}\n"), "apply", exitOK, []string{"warning: spec.novelty: unknown field", apply + "accepted"}},
+		{"an annotation with an unknown field", edited(t, live, `"parallelism":10`, `"novelty":{"a":["b"]}`), job, "apply", exitOK, []string{apply + "accepted"}},
+		{"an annotation that is no Job", edited(t, live, `{"apiVersion":"batch/v1","kind":"Job"`, `{"apiVersion":"v1","kind":"Pod"`), job, "apply", exitNo,
 			[]string{"kubectl cannot merge the Job: the annotation kubectl.kubernetes.io/last-applied-configuration: the input has no Job, only Pod"}},
-		{"an annotation with null in place of a container", change(live, `"containers":[`, `"containers":[null,`), job, "apply", exitNo,
+		{"an annotation with null in place of a container", edited(t, live, `"containers":[`, `"containers":[null,`), job, "apply", exitNo,
 			[]string{"kubectl cannot merge the Job: it panics, for example on null in place of an item of a list"}},
-		{"a container without a name", live, change(job, "- name: main\n", "- workingDir: /\n"), "apply", exitNo, []string{"kubectl cannot merge the Job: map: map[", "does not contain declared merge key: name"}},
+		{"a container without a name", live, edited(t, job, "- name: main\n", "- workingDir: /\n"), "apply", exitNo, []string{"kubectl cannot merge the Job: map: map[", "does not contain declared merge key: name"}},
 		{"a Job from before Kubernetes 1.27, which has fewer labels", old127, old127, "both", exitOK, []string{apply + "accepted", replace + "accepted"}},
-		{"both names of the service account", change(live, "schedulerName:", "serviceAccount: a\n      serviceAccountName: a\n      schedulerName:"),
-			change(live, "schedulerName:", "serviceAccountName: a\n      schedulerName:", "PeriodSeconds: 30", "PeriodSeconds: 60"), "replace", exitNo,
+		{"both names of the service account", edited(t, live, "schedulerName:", "serviceAccount: a\n      serviceAccountName: a\n      schedulerName:"),
+			edited(t, live, "schedulerName:", "serviceAccountName: a\n      schedulerName:", "PeriodSeconds: 30", "PeriodSeconds: 60"), "replace", exitNo,
 			[]string{"the first difference is at spec.template.spec.terminationGracePeriodSeconds\n"}},
-		{"an older version", live, change(live, `resourceVersion: "41285"`, `resourceVersion: "41284"`), "both", exitNo,
+		{"an older version", live, edited(t, live, `resourceVersion: "41285"`, `resourceVersion: "41284"`), "both", exitNo,
 			[]string{"metadata.resourceVersion: the object has been modified; please apply your changes to the latest version and try again\n", apply + "rejected, 1 error", replace + "rejected, 1 error"}},
-		{"another Job of the same name", live, change(live, "\n  uid: 5b2e0047", "\n  uid: 5b2e0048"), "replace", exitNo, []string{"error: metadata.uid: Precondition failed: UID in precondition: 5b2e0048-"}},
+		{"another Job of the same name", live, edited(t, live, "\n  uid: 5b2e0047", "\n  uid: 5b2e0048"), "replace", exitNo, []string{"error: metadata.uid: Precondition failed: UID in precondition: 5b2e0048-"}},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
-			old := filepath.Join(t.TempDir(), "old.yaml")
-			writeFile(t, old, tc.old)
-			got := runWith(tc.job, "validate", "--by", tc.by, "--old", old)
-			if got.Status != tc.status || got.Stderr != "" {
-				t.Errorf("got status %d and %q, want %d\n%s", got.Status, got.Stderr, tc.status, got.Stdout)
-			}
-			for _, want := range tc.want {
-				checkPart(t, tc.reason, got.Stdout, want)
-			}
+			got := runWith(tc.job, "validate", "--by", tc.by, "--old", tempFile(t, "old.yaml", tc.old))
+			checkParts(t, tc.reason, got, tc.status, tc.want)
 		})
 	}
-	old := filepath.Join(t.TempDir(), "old.yaml")
-	writeFile(t, old, live)
+	old := tempFile(t, "old.yaml", live)
 	if got := runWith(job, "validate", "--old", old, "-o", "sarif"); got.Status != exitOK || !strings.Contains(got.Stdout, `"results": []`) {
 		t.Errorf("-o sarif: got status %d and %s, want no result, as for kubectl apply", got.Status, got.Stdout)
 	}
@@ -114,9 +94,7 @@ func TestUpdate_cronJob(t *testing.T) {
 		{"the first one", cron("a", "'@daily'", none), cron("a", "'@daily'", "Mars/Base"), `spec.timeZone: Invalid value: "Mars/Base": unknown time zone Mars/Base`},
 		{"none any more", cron("a", "'@daily'", "Mars/Base"), cron("a", "'@daily'", none), ""},
 	} {
-		old := filepath.Join(t.TempDir(), "old.yaml")
-		writeFile(t, old, tc.old)
-		got := runWith(tc.now, "validate", "--by", "apply", "--old", old)
+		got := runWith(tc.now, "validate", "--by", "apply", "--old", tempFile(t, "old.yaml", tc.old))
 		_, problem, _ := strings.Cut(got.Stdout, " error: ")
 		if problem, _, _ = strings.Cut(problem, "\n"); problem != tc.want || (got.Status == exitOK) != (tc.want == "") || got.Stderr != "" {
 			t.Errorf("%s: got status %d, %s%s, want the error %q", tc.reason, got.Status, got.Stdout, got.Stderr, tc.want)
@@ -130,38 +108,21 @@ func TestUpdate_anyInput(t *testing.T) {
 	live, job := readFile(t, manifest("elastic-live.yaml")), readFile(t, manifest("elastic.yaml"))
 	old := filepath.Join(t.TempDir(), "old.json")
 	rapid.Check(t, func(t *rapid.T) {
-		was, now := object(t, live), object(t, job)
+		was, now := fromYAML[map[string]any](t, live), fromYAML[map[string]any](t, job)
 		calm := rapid.SampledFrom([]int{5, 50, 200}).Draw(t, "calm")
 		metadata := was["metadata"].(map[string]any)
 		annotations := metadata["annotations"].(map[string]any)
-		applied := object(t, annotations["kubectl.kubernetes.io/last-applied-configuration"].(string))
+		applied := fromJSON[map[string]any](t, annotations["kubectl.kubernetes.io/last-applied-configuration"].(string))
 		disturb(t, calm, applied)
-		annotations["kubectl.kubernetes.io/last-applied-configuration"] = jsonText(t, applied)
+		annotations["kubectl.kubernetes.io/last-applied-configuration"] = string(encode(applied))
 		disturb(t, calm, was)
 		disturb(t, calm, now)
-		if err := os.WriteFile(old, []byte(jsonText(t, was)), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		got := runWith(jsonText(t, now), "validate", "--old", old)
+		writeFile(t, old, string(encode(was)))
+		got := runWith(string(encode(now)), "validate", "--old", old)
 		if !slices.Contains([]int{exitOK, exitInput, exitNo}, got.Status) || (got.Stdout == "") != (got.Status == exitInput) {
 			t.Fatalf("got status %d, %q and %q", got.Status, got.Stdout, got.Stderr)
 		}
 	})
-}
-
-func object(t *rapid.T, text string) (out map[string]any) {
-	if err := yaml.Unmarshal([]byte(text), &out); err != nil {
-		t.Fatal(err)
-	}
-	return out
-}
-
-func jsonText(t *rapid.T, value any) string {
-	text, err := json.Marshal(value)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
 }
 
 // disturb adds keys, and replaces one of kept+1 values on average.

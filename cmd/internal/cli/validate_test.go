@@ -77,23 +77,10 @@ func TestValidate(t *testing.T) {
 		t.Run(tc.reason, func(t *testing.T) {
 			for i, arg := range tc.args {
 				if arg == "two.yaml" {
-					tc.args[i] = filepath.Join(t.TempDir(), arg)
-					if err := os.WriteFile(tc.args[i], []byte(elastic+"---\n"+elastic), 0o600); err != nil {
-						t.Fatal(err)
-					}
+					tc.args[i] = tempFile(t, arg, elastic+"---\n"+elastic)
 				}
 			}
-			got := runWith(tc.stdin, append([]string{"validate"}, tc.args...)...)
-			if got.Status != tc.status {
-				t.Errorf("got status %d, want %d", got.Status, tc.status)
-			}
-			for _, want := range tc.want {
-				if tc.status == exitInput {
-					checkPart(t, "stderr", got.Stderr, want)
-				} else {
-					checkPart(t, "stdout", got.Stdout, want)
-				}
-			}
+			checkParts(t, tc.reason, runWith(tc.stdin, append([]string{"validate"}, tc.args...)...), tc.status, tc.want)
 		})
 	}
 }

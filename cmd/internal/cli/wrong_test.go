@@ -8,12 +8,14 @@ import (
 	"testing"
 )
 
-// wrongFiles are files that users may give to a command by mistake. A file without a text
-// does not exist.
-func wrongFiles(t *testing.T) (names []string, texts map[string]string) {
+// file is a file with a text. A file without a text does not exist.
+type file struct{ name, text string }
+
+// wrongFiles are files that users may give to a command by mistake.
+func wrongFiles(t *testing.T) []file {
 	whole := edit(t, "indexes-backing-off")
 	job, pods, _ := strings.Cut(whole, "---\n")
-	for _, f := range []struct{ name, text string }{
+	return []file{
 		{"nowhere.yaml", ""},
 		{"folder", ""},
 		{"empty.yaml", "\n"},
@@ -31,17 +33,7 @@ func wrongFiles(t *testing.T) (names []string, texts map[string]string) {
 		{"text.txt", "just text\n"},
 		{"junk.bin", "\x7fELF\x02\x01\x01\x00\xff\xfe\x00\x80"},
 		{"utf16.yaml", "\xff\xfek\x00i\x00n\x00d\x00:\x00"},
-	} {
-		names = append(names, f.name)
-		if f.text != "" {
-			if texts == nil {
-				texts = map[string]string{}
-			}
-			texts[f.name] = f.text
-		}
 	}
-	texts["job.yaml"] = readFile(t, simulated("job"))
-	return names, texts
 }
 
 // TestWrongFiles gives each command wrong files. The error must name the file, and the exit
@@ -51,11 +43,12 @@ func TestWrongFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	names, texts := wrongFiles(t)
+	files, job := wrongFiles(t), readFile(t, simulated("job"))
 	t.Chdir(t.TempDir())
-	for name, text := range texts {
-		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
+	writeFile(t, "job.yaml", job)
+	for _, f := range files {
+		if f.text != "" {
+			writeFile(t, f.name, f.text)
 		}
 	}
 	if err := os.Mkdir("folder", 0o755); err != nil {
@@ -64,7 +57,8 @@ func TestWrongFiles(t *testing.T) {
 	var all strings.Builder
 	for _, command := range []string{"explain %s", "validate %s", "validate --status %s", "validate --old %s job.yaml",
 		"simulate %s", "simulate --against %s job.yaml", "simulate --scenario %s job.yaml"} {
-		for _, name := range names {
+		for _, f := range files {
+			name := f.name
 			line := fmt.Sprintf(command, name)
 			got := runWith("", strings.Fields(line)...)
 			fmt.Fprintf(&all, "$ jobfate %s\n%s", line, got.Stdout+got.Stderr)
