@@ -23,20 +23,21 @@ const samples = "../../testdata/samples"
 // goldens lists the sample inputs, each at an interesting time.
 var goldens = []struct {
 	name, sample, now string
+	status            int    // with --exit-status
 	reason            string // what it shows
 }{
-	{"indexes-backing-off", "indexes-backing-off", "2023-08-21T10:00:09Z", "two indexes are backing off, and later indexes wait for them"},
-	{"indexes-retried", "indexes-backing-off", "2023-08-21T10:00:14Z", "the delay of one of them is over"},
-	{"failed-by-rule", "failed-by-rule", "2023-08-21T10:00:13Z", "a FailJob rule with a name matches"},
-	{"suspended", "suspended", "2023-08-21T10:00:00Z", "a Job is suspended while it runs"},
-	{"finished", "finished", "2023-08-21T10:01:31Z", "a Job is complete and one finalizer is left"},
-	{"backing-off", "backing-off", "2023-08-21T10:00:40Z", "a Job that is not Indexed is backing off"},
-	{"backoff-over", "backing-off", "2023-08-21T10:00:51Z", "its delay is over"},
-	{"cannot-start", "cannot-start", "2023-08-21T10:00:00Z", "a quota refuses a pod, and others cannot start"},
-	{"jobset-child", "jobset-child", "2026-05-01T12:30:00Z", "the JobSet above restarts a Job that has failed"},
-	{"restart-rule", "restart-rule", "2026-05-01T12:30:00Z", "a rule restarts a container forever"},
-	{"unbound-volume", "unbound-volume", "2026-05-01T12:30:00Z", "the claim of a pod says why it is not bound"},
-	{"managed-elsewhere", "managed-elsewhere", "2023-08-21T10:03:01Z", "another controller manages the Job"},
+	{"indexes-backing-off", "indexes-backing-off", "2023-08-21T10:00:09Z", 3, "two indexes are backing off, and later indexes wait for them"},
+	{"indexes-retried", "indexes-backing-off", "2023-08-21T10:00:14Z", 0, "the delay of one of them is over"},
+	{"failed-by-rule", "failed-by-rule", "2023-08-21T10:00:13Z", 5, "a FailJob rule with a name matches"},
+	{"suspended", "suspended", "2023-08-21T10:00:00Z", 4, "a Job is suspended while it runs"},
+	{"finished", "finished", "2023-08-21T10:01:31Z", 0, "a Job is complete and one finalizer is left"},
+	{"backing-off", "backing-off", "2023-08-21T10:00:40Z", 3, "a Job that is not Indexed is backing off"},
+	{"backoff-over", "backing-off", "2023-08-21T10:00:51Z", 0, "its delay is over"},
+	{"cannot-start", "cannot-start", "2023-08-21T10:00:00Z", 6, "a quota refuses a pod, and others cannot start"},
+	{"jobset-child", "jobset-child", "2026-05-01T12:30:00Z", 5, "the JobSet above restarts a Job that has failed"},
+	{"restart-rule", "restart-rule", "2026-05-01T12:30:00Z", 6, "a rule restarts a container forever"},
+	{"unbound-volume", "unbound-volume", "2026-05-01T12:30:00Z", 6, "the claim of a pod says why it is not bound"},
+	{"managed-elsewhere", "managed-elsewhere", "2023-08-21T10:03:01Z", 5, "another controller manages the Job"},
 }
 
 // result is the result of a run.

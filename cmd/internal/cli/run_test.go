@@ -16,14 +16,7 @@ func TestStatusAndMessages(t *testing.T) {
 	job := filepath.Join(samples, "indexes-backing-off", "job.yaml")
 	pods := filepath.Join(samples, "indexes-backing-off", "pods.yaml")
 	elsewhere := filepath.Join(samples, "managed-elsewhere", "job.yaml")
-	for _, tc := range []struct {
-		reason string
-		stdin  string
-		args   []string
-		status int
-		stdout string // part of stdout; empty: no output
-		stderr string // part of stderr; empty: no output
-	}{
+	checkRuns(t, "", []run{
 		{reason: "no command is misuse", status: exitUsage, stderr: "Usage: jobfate COMMAND"},
 		{reason: "so is an unknown one", args: []string{"frobnicate"}, status: exitUsage, stderr: `unknown command "frobnicate"`},
 		{reason: "help is asked for", args: []string{"--help"}, stdout: "Usage: jobfate COMMAND"},
@@ -50,9 +43,24 @@ func TestStatusAndMessages(t *testing.T) {
 		{reason: "the same, asked of that controller", args: []string{"explain", "--managed-by", "jobs.example.com/trainer", elsewhere},
 			stdout: "jobs.example.com/trainer manages the Job: "},
 		{reason: "no --now: the present, in whole seconds", args: []string{"explain", job}, stdout: "at 2023-08-21T10:00:09Z"},
-	} {
-		t.Run(tc.reason, func(t *testing.T) {
-			checkRun(t, tc.stdin, tc.args, tc.status, tc.stdout, tc.stderr)
+	})
+}
+
+// run is a run of a command, and what it prints.
+type run struct {
+	reason string
+	stdin  string
+	args   []string
+	status int
+	stdout string // part of stdout; empty: no output
+	stderr string // part of stderr; empty: no output
+}
+
+// checkRuns runs a command; without one, the arguments name it.
+func checkRuns(t *testing.T, command string, runs []run) {
+	for _, r := range runs {
+		t.Run(r.reason, func(t *testing.T) {
+			checkRun(t, r.stdin, append(strings.Fields(command), r.args...), r.status, r.stdout, r.stderr)
 		})
 	}
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -9,60 +10,49 @@ import (
 	"github.com/jobfate/jobfate/cmd/internal/simulation"
 )
 
-// TestUsageScenario runs the scenario in the usage.
+// TestUsageScenario runs the scenario in the usage, with some of its pods at once and with all.
 func TestUsageScenario(t *testing.T) {
 	_, text, _ := strings.Cut(runWith("", "simulate", "-h").Stdout, "Every field is optional:\n")
 	text, _, ok := strings.Cut(text, "\nWith an existing Job")
 	if !ok || !strings.Contains(text, "forceDelete") {
 		t.Fatalf("got %q, want the scenario of the usage", text)
 	}
-	got := runWith(text, "simulate", "--scenario", "-", simulated("job"), "--set", "spec.completions=8", "--set", "spec.backoffLimitPerIndex=20")
-	if got.Status != exitOK || got.Stderr != "" {
-		t.Fatalf("got status %d and %q", got.Status, got.Stderr)
-	}
-	for _, part := range []string{"suspend is set to true", "pod retry-2-", "are lost", "are unreachable", "the node of pod retry-3-7 is removed", "pod retry-4-8 is deleted by force", "Complete after "} {
-		checkPart(t, "stdout", got.Stdout, part)
-	}
+	some := []string{simulated("job"), "--set", "spec.completions=8", "--set", "spec.backoffLimitPerIndex=20"}
+	all := []string{tempFile(t, "job.yaml", jobWith("  completions: 8\n  parallelism: 8\n  completionMode: Indexed\n"))}
+	checkParts(t, "some at once", runWith(text, append([]string{"simulate", "--scenario", "-"}, some...)...), exitOK, []string{
+		"suspend is set to true", "pod retry-2-", "are lost", "are unreachable", "the node of pod retry-3-7 is removed", "pod retry-4-8 is deleted by force", "Complete after "})
+	checkParts(t, "all at once", runWith(text, append([]string{"simulate", "--scenario", "-"}, all...)...), exitOK, []string{
+		"suspend is set to true", "suspend is set to false", "pod a-2-", "is evicted", "the node of pod a-4-", "is lost", "is deleted by force"})
 }
 
 // TestSet sets fields of Jobs.
 func TestSet(t *testing.T) {
 	job, other := simulated("job"), simulated("other-job")
-	for _, tc := range []struct {
-		reason string
-		args   []string
-		status int
-		stdout string
-		stderr string
-	}{
-		{"a number", []string{job, "--set", "spec.parallelism=6"}, exitOK, "Complete after 12s", ""},
-		{"the last value of a field counts", []string{job, "--set", "spec.parallelism=6", "--set", "spec.parallelism=1"}, exitOK, "Complete after 1m12s", ""},
-		{"unset", []string{job, "--set", "spec.completionMode=null", "--set", "spec.backoffLimitPerIndex=null"}, exitOK, "\n 1s  pod retry-1 starts", ""},
-		{"in a list", []string{job, "--set", "spec.podFailurePolicy.rules[0].action=FailIndex", "--scenario", simulated("retry")}, exitOK, "matched FailIndex rule 0 on pod condition", ""},
-		{"one more in a list", []string{job, "--set", `spec.podFailurePolicy.rules[1]={action: FailJob, onExitCodes: {operator: In, values: [1]}}`, "--scenario", simulated("retry")}, exitOK, "matched FailJob rule 1", ""},
-		{"the name", []string{job, "--set", "metadata.name=x"}, exitOK, "Job default/x,", ""},
-		{"both Jobs", []string{job, "--against", other, "--set", "spec.completions=1"}, exitOK, "pods      1                            1\n", ""},
-		{"the other Job", []string{job, "--against", other, "--against-set", "spec.completions=1"}, exitOK, "          job.yaml                     spec.completions=1\n", ""},
-		{"the same Job", []string{job, "--against-set", "spec.parallelism=6", "-o", "json"}, exitOK, `"set": [` + "\n" + `        "spec.parallelism=6"`, ""},
-		{"many runs", []string{job, "--against-set", "spec.parallelism=6", "--runs", "3"}, exitOK, "\nspec.parallelism=6  3 complete", ""},
-		{"no value", []string{job, "--set", "spec.parallelism"}, exitUsage, "", "want FIELD=VALUE"},
-		{"no field", []string{job, "--set", "parallelism=1"}, exitUsage, "", "want FIELD=VALUE"},
-		{"no YAML", []string{job, "--set", "spec.parallelism={"}, exitUsage, "", "the value is not valid YAML"},
-		{"an unknown field", []string{job, "--set", "spec.paralelism=1"}, exitInput, "", "--set spec.paralelism=1: a Job has no such field\n"},
-		{"a wrong type", []string{job, "--set", "spec.parallelism=x"}, exitInput, "", "--set spec.parallelism=x: the value does not fit the field\n"},
-		{"beyond a list", []string{job, "--set", "spec.podFailurePolicy.rules[3].action=Ignore"}, exitInput, "", "[3] is beyond the end of the list, which has length 1\n"},
-		{"no list", []string{job, "--set", "spec.parallelism[0]=1"}, exitInput, "", "[0]: its parent is not a list\n"},
-		{"no object", []string{job, "--set", "spec.parallelism.x=1"}, exitInput, "", "x: its parent is not an object\n"},
-		{"a value that the API server rejects", []string{job, "--set", "spec.parallelism=-1"}, exitInput, "", "--set spec.parallelism=-1: spec.parallelism: Invalid value: -1"},
-		{"a value of the other Job that it rejects", []string{job, "--against-set", "spec.parallelism=-1"}, exitInput, "", "--against-set spec.parallelism=-1: spec.parallelism: Invalid value: -1"},
-		{"a missing field that another value requires", []string{job, "--set", "spec.backoffLimitPerIndex=null", "--set", "spec.maxFailedIndexes=1"}, exitInput, "", "simulate: --set spec.backoffLimitPerIndex=null: spec.backoffLimitPerIndex: Required value"},
-		{"a field that others must fit", []string{job, "--set", "spec.completionMode=NonIndexed", "--against-set", "spec.parallelism=2"}, exitInput, "", "simulate: --set spec.completionMode=NonIndexed: spec.backoffLimitPerIndex: Invalid value"},
-		{"a part of it", []string{job, "--set", "spec.podFailurePolicy.rules[0].onPodConditions=null"}, exitInput, "", "simulate: --set spec.podFailurePolicy.rules[0].onPodConditions=null: spec.podFailurePolicy.rules[0]: Invalid value"},
-	} {
-		t.Run(tc.reason, func(t *testing.T) {
-			checkRun(t, "", append([]string{"simulate"}, tc.args...), tc.status, tc.stdout, tc.stderr)
-		})
-	}
+	checkRuns(t, "simulate", []run{
+		{"a number", "", []string{job, "--set", "spec.parallelism=6"}, exitOK, "Complete after 12s", ""},
+		{"the last value of a field counts", "", []string{job, "--set", "spec.parallelism=6", "--set", "spec.parallelism=1"}, exitOK, "Complete after 1m12s", ""},
+		{"unset", "", []string{job, "--set", "spec.completionMode=null", "--set", "spec.backoffLimitPerIndex=null"}, exitOK, "\n 1s  pod retry-1 starts", ""},
+		{"in a list", "", []string{job, "--set", "spec.podFailurePolicy.rules[0].action=FailIndex", "--scenario", simulated("retry")}, exitOK, "matched FailIndex rule 0 on pod condition", ""},
+		{"one more in a list", "", []string{job, "--set", `spec.podFailurePolicy.rules[1]={action: FailJob, onExitCodes: {operator: In, values: [1]}}`, "--scenario", simulated("retry")}, exitOK, "matched FailJob rule 1", ""},
+		{"the name", "", []string{job, "--set", "metadata.name=x"}, exitOK, "Job default/x,", ""},
+		{"both Jobs", "", []string{job, "--against", other, "--set", "spec.completions=1"}, exitOK, "pods      1                            1\n", ""},
+		{"the other Job", "", []string{job, "--against", other, "--against-set", "spec.completions=1"}, exitOK, "          job.yaml                     spec.completions=1\n", ""},
+		{"the same Job", "", []string{job, "--against-set", "spec.parallelism=6", "-o", "json"}, exitOK, `"set": [` + "\n" + `        "spec.parallelism=6"`, ""},
+		{"many runs", "", []string{job, "--against-set", "spec.parallelism=6", "--runs", "3"}, exitOK, "\nspec.parallelism=6  3 complete", ""},
+		{"no value", "", []string{job, "--set", "spec.parallelism"}, exitUsage, "", "want FIELD=VALUE"},
+		{"no field", "", []string{job, "--set", "parallelism=1"}, exitUsage, "", "want FIELD=VALUE"},
+		{"no YAML", "", []string{job, "--set", "spec.parallelism={"}, exitUsage, "", "the value is not valid YAML"},
+		{"an unknown field", "", []string{job, "--set", "spec.paralelism=1"}, exitInput, "", "--set spec.paralelism=1: a Job has no such field\n"},
+		{"a wrong type", "", []string{job, "--set", "spec.parallelism=x"}, exitInput, "", "--set spec.parallelism=x: the value does not fit the field\n"},
+		{"beyond a list", "", []string{job, "--set", "spec.podFailurePolicy.rules[3].action=Ignore"}, exitInput, "", "[3] is beyond the end of the list, which has length 1\n"},
+		{"no list", "", []string{job, "--set", "spec.parallelism[0]=1"}, exitInput, "", "[0]: its parent is not a list\n"},
+		{"no object", "", []string{job, "--set", "spec.parallelism.x=1"}, exitInput, "", "x: its parent is not an object\n"},
+		{"a value that the API server rejects", "", []string{job, "--set", "spec.parallelism=-1"}, exitInput, "", "--set spec.parallelism=-1: spec.parallelism: Invalid value: -1"},
+		{"a value of the other Job that it rejects", "", []string{job, "--against-set", "spec.parallelism=-1"}, exitInput, "", "--against-set spec.parallelism=-1: spec.parallelism: Invalid value: -1"},
+		{"a missing field that another value requires", "", []string{job, "--set", "spec.backoffLimitPerIndex=null", "--set", "spec.maxFailedIndexes=1"}, exitInput, "", "simulate: --set spec.backoffLimitPerIndex=null: spec.backoffLimitPerIndex: Required value"},
+		{"a field that others must fit", "", []string{job, "--set", "spec.completionMode=NonIndexed", "--against-set", "spec.parallelism=2"}, exitInput, "", "simulate: --set spec.completionMode=NonIndexed: spec.backoffLimitPerIndex: Invalid value"},
+		{"a part of it", "", []string{job, "--set", "spec.podFailurePolicy.rules[0].onPodConditions=null"}, exitInput, "", "simulate: --set spec.podFailurePolicy.rules[0].onPodConditions=null: spec.podFailurePolicy.rules[0]: Invalid value"},
+	})
 }
 
 func checkRun(t *testing.T, stdin string, args []string, status int, stdout, stderr string) {
@@ -93,41 +83,25 @@ spec:
       completions: 3
       template: {spec: {restartPolicy: Never, containers: [{name: main, image: i}]}}
 `
-	for _, tc := range []struct {
-		reason, old, replaced string
-		args                  []string
-		status                int
-		stdout, stderr        string
-	}{
-		{reason: "its template", stdout: "Job team/nightly, 3 pods"},
-		{reason: "another value", args: []string{"--set", "spec.completions=2"}, stdout: "Job team/nightly, 2 pods"},
-		{reason: "a field of the wrong type", old: "3", replaced: "three", status: exitInput, stderr: "standard input:8: spec.completions: "},
-		{reason: "an invalid value", old: "3", replaced: "-3", status: exitInput, stderr: "standard input:8: spec.completions: Invalid value: -3"},
-		{reason: "no template", old: "jobTemplate", replaced: "template", status: exitInput, stderr: "standard input:4: spec.jobTemplate: the CronJob has no template"},
-	} {
-		t.Run(tc.reason, func(t *testing.T) {
-			checkRun(t, strings.Replace(nightly, tc.old, tc.replaced, 1), append([]string{"simulate"}, tc.args...), tc.status, tc.stdout, tc.stderr)
-		})
-	}
+	checkRuns(t, "simulate", []run{
+		{reason: "its template", stdin: nightly, stdout: "Job team/nightly, 3 pods"},
+		{reason: "another value", stdin: nightly, args: []string{"--set", "spec.completions=2"}, stdout: "Job team/nightly, 2 pods"},
+		{reason: "a field of the wrong type", stdin: edited(t, nightly, "3", "three"), status: exitInput, stderr: "standard input:8: spec.completions: "},
+		{reason: "an invalid value", stdin: edited(t, nightly, "3", "-3"), status: exitInput, stderr: "standard input:8: spec.completions: Invalid value: -3"},
+		{reason: "no template", stdin: edited(t, nightly, "jobTemplate", "template"), status: exitInput, stderr: "standard input:4: spec.jobTemplate: the CronJob has no template"},
+	})
 	checkRun(t, nightly, []string{"validate", "--old", "-", simulated("job")}, exitInput, "", simulated("job")+": document 1 is a Job; want the CronJob that updates nightly")
 }
 
 // TestSimulateLive continues from existing Jobs.
 func TestSimulateLive(t *testing.T) {
 	files := func(sample string, args ...string) []string {
-		return append(append([]string{"simulate", "--now", "2023-08-21T10:00:09Z"}, sampleFiles(t, sample)...), args...)
+		return slices.Concat([]string{"--now", "2023-08-21T10:00:09Z"}, sampleFiles(t, sample), args)
 	}
 	job := samples + "/indexes-backing-off/job.yaml"
 	const assumed = "Assumed without a scenario: each pod runs 3s, like the pod that has succeeded, and succeeds."
 	const active = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a, uid: u}\nspec:\n  selector: {matchLabels: {batch.kubernetes.io/controller-uid: u}}\n  template: {metadata: {labels: {batch.kubernetes.io/controller-uid: u}}, spec: {restartPolicy: Never, containers: [{name: main, image: i}]}}\n"
-	for _, tc := range []struct {
-		reason string
-		stdin  string
-		args   []string
-		status int
-		stdout string
-		stderr string
-	}{
+	checkRuns(t, "simulate", []run{
 		{reason: "the status and the pods", args: files("indexes-backing-off"), stdout: " 0s  index 1 backs off until 4s\n"},
 		{reason: "the time", args: files("indexes-backing-off"), stdout: "All times are relative to 2023-08-21T10:00:09Z."},
 		{reason: "as JSON", args: files("indexes-backing-off", "-o", "json"), stdout: `"from": "2023-08-21T10:00:09Z"`},
@@ -144,17 +118,17 @@ func TestSimulateLive(t *testing.T) {
 		{reason: "the assumption, as JSON", args: files("indexes-backing-off", "-o", "json"), stdout: `"assumed": "` + assumed + `"`},
 		{reason: "the assumption, many runs as JSON", args: files("indexes-backing-off", "-o", "json", "--runs", "3"), stdout: `"assumed": "` + assumed + `"`},
 		{reason: "the assumption, in a picture", args: files("indexes-backing-off", "-o", "svg"), stdout: ">" + strings.TrimSuffix(assumed, ".") + "<"},
-		{reason: "stuck pods and a used-up quota", args: append([]string{"simulate", "--now", "2023-08-21T10:00:00Z"}, sampleFiles(t, "cannot-start")...),
+		{reason: "stuck pods and a used-up quota", args: append([]string{"--now", "2023-08-21T10:00:00Z"}, sampleFiles(t, "cannot-start")...),
 			stdout: "stuck pods stay as they are: ImagePullFailed (2), Unschedulable (1); no further pod gets a node before one ends; no more than 4 pods at a time: QuotaExceeded.\n\nStalled after "},
 		{reason: "a scenario replaces the assumptions", args: files("indexes-backing-off", "--scenario", "-"), stdin: "{}", stdout: "Complete after 52s: "},
 		{reason: "from its creation", args: files("indexes-backing-off", "--from-creation"), stdout: "Complete after 48s"},
-		{reason: "without its pods", args: []string{"simulate", job}, stdout: "Complete after"},
-		{reason: "without its active pods", args: []string{"simulate"}, stdin: active + "status: {active: 1}\n", status: exitInput,
+		{reason: "without its pods", args: []string{job}, stdout: "Complete after"},
+		{reason: "without its active pods", stdin: active + "status: {active: 1}\n", status: exitInput,
 			stderr: "standard input:7: the status counts active pods, but the input has none; add the pods of the Job, or --from-creation"},
 		{reason: "against another Job", args: files("indexes-backing-off", "--against", simulated("job")), status: exitInput, stderr: "add --from-creation to ignore it"},
 		{reason: "against another Job, both from their creation", args: files("indexes-backing-off", "--against", simulated("job"), "--from-creation"), stdout: "Indexes that differ:"},
-		{reason: "another Job that exists", args: append([]string{"simulate", simulated("job"), "--against"}, job), status: exitInput, stderr: "add --from-creation to ignore it"},
-		{reason: "no status yet, but a pod", args: []string{"simulate", "--now", "2023-08-21T10:00:09Z"}, stdin: active + `---
+		{reason: "another Job that exists", args: append([]string{simulated("job"), "--against"}, job), status: exitInput, stderr: "add --from-creation to ignore it"},
+		{reason: "no status yet, but a pod", args: []string{"--now", "2023-08-21T10:00:09Z"}, stdin: active + `---
 apiVersion: v1
 kind: Pod
 metadata: {name: early, uid: p, creationTimestamp: 2023-08-21T10:00:00Z, ownerReferences: [{apiVersion: batch/v1, kind: Job, name: a, uid: u, controller: true}],
@@ -162,23 +136,21 @@ metadata: {name: early, uid: p, creationTimestamp: 2023-08-21T10:00:00Z, ownerRe
 spec: {}
 status: {phase: Pending}
 `, stdout: "pod early starts"},
-		{reason: "a Job that is being deleted", args: []string{"simulate"}, stdin: strings.Replace(active, "uid: u", "uid: u, deletionTimestamp: 2023-08-21T10:00:00Z", 1) + "status: {failed: 1}\n",
+		{reason: "a Job that is being deleted", stdin: strings.Replace(active, "uid: u", "uid: u, deletionTimestamp: 2023-08-21T10:00:00Z", 1) + "status: {failed: 1}\n",
 			status: exitInput, stderr: "standard input:3: the Job is being deleted; add --from-creation"},
 		{reason: "ten minutes ago, before the Job", args: files("indexes-backing-off", "--now", "-10m"), status: exitInput, stderr: "job.yaml:1: at 2023-08-21T09:50:09Z the Job or one of its pods did not exist yet; give the time of the input with --now\n"},
 		{reason: "a clock behind that of the cluster", args: files("indexes-backing-off", "--now", "-20s"), stdout: "All times are relative to 2023-08-21T09:59:49Z."},
-		{reason: "before one of its pods", args: []string{"simulate"}, status: exitInput,
+		{reason: "before one of its pods", status: exitInput,
 			stdin:  edit(t, "indexes-backing-off", "\n    creationTimestamp: \"2023-08-21T10:00:00Z\"\n", "\n    creationTimestamp: \"2023-08-21T11:00:00Z\"\n"),
 			stderr: ": at 2023-08-21T10:00:09Z the Job or one of its pods did not exist yet"},
-		{reason: "before the Job, which has no pods", args: []string{"simulate", "--now", "2023-08-21T09:00:00Z"}, status: exitInput,
+		{reason: "before the Job, which has no pods", args: []string{"--now", "2023-08-21T09:00:00Z"}, status: exitInput,
 			stdin:  strings.Replace(active, "uid: u", "uid: u, creationTimestamp: 2023-08-21T10:00:00Z", 1) + "status: {failed: 1}\n",
 			stderr: "standard input:1: at 2023-08-21T09:00:00Z the Job or one of its pods did not exist yet"},
-		{reason: "four seconds ago", args: append([]string{"simulate", "--now", "-4s"}, sampleFiles(t, "indexes-backing-off")...), stdout: "All times are relative to 2023-08-21T10:00:05Z."},
-		{reason: "no time", args: []string{"simulate", job, "--now", "noon"}, status: exitUsage, stderr: `invalid value "noon" for flag -now`},
-	} {
-		t.Run(tc.reason, func(t *testing.T) { checkRun(t, tc.stdin, tc.args, tc.status, tc.stdout, tc.stderr) })
-	}
-	for _, args := range [][]string{files("indexes-backing-off", "--from-creation"), {"simulate", simulated("job")}, files("indexes-backing-off", "--scenario", simulated("retry"))} {
-		if got := runWith("", args...); got.Status != exitOK || strings.Contains(got.Stdout, "Assumed") {
+		{reason: "four seconds ago", args: append([]string{"--now", "-4s"}, sampleFiles(t, "indexes-backing-off")...), stdout: "All times are relative to 2023-08-21T10:00:05Z."},
+		{reason: "no time", args: []string{job, "--now", "noon"}, status: exitUsage, stderr: `invalid value "noon" for flag -now`},
+	})
+	for _, args := range [][]string{files("indexes-backing-off", "--from-creation"), {simulated("job")}, files("indexes-backing-off", "--scenario", simulated("retry"))} {
+		if got := runWith("", append([]string{"simulate"}, args...)...); got.Status != exitOK || strings.Contains(got.Stdout, "Assumed") {
 			t.Errorf("%q: got %+v, want nothing that is assumed", args, got)
 		}
 	}

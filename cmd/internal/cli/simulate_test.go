@@ -46,14 +46,7 @@ func TestSimulateGolden(t *testing.T) {
 
 func TestSimulateMessages(t *testing.T) {
 	job, scenario := simulated("job"), simulated("retry")
-	for _, tc := range []struct {
-		reason string
-		stdin  string
-		args   []string
-		status int
-		stdout string
-		stderr string
-	}{
+	checkRuns(t, "simulate", []run{
 		{reason: "help", args: []string{"-h"}, stdout: "A scenario is YAML or JSON"},
 		{reason: "two Jobs", args: []string{job, job}, status: exitInput, stderr: "is a second Job; the first is"},
 		{reason: "too many runs", args: []string{"--runs", "1000000", job}, status: exitUsage, stderr: "want 1 to 100000"},
@@ -102,11 +95,7 @@ func TestSimulateMessages(t *testing.T) {
 		{reason: "restarted by a rule", args: []string{"--limit", "1h"}, stdin: strings.Replace(jobWith(""), "image: b", "image: b, restartPolicy: Never, restartPolicyRules: [{action: Restart, exitCodes: {operator: NotIn, values: [1]}}]", 1),
 			stdout: " restarts in place after exit code 0, by restartPolicyRules[0] of container main\n"},
 		{reason: "runs that do not end", args: []string{job, "--runs", "2", "--scenario", "-"}, stdin: "limit: 5s\n", stdout: "2 out of time"},
-	} {
-		t.Run(tc.reason, func(t *testing.T) {
-			checkRun(t, tc.stdin, append([]string{"simulate"}, tc.args...), tc.status, tc.stdout, tc.stderr)
-		})
-	}
+	})
 }
 
 // TestPictures draws the golden runs, and a Job with many indexes.

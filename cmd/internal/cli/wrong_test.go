@@ -8,14 +8,13 @@ import (
 	"testing"
 )
 
-// file is a file with a text. A file without a text does not exist.
-type file struct{ name, text string }
+// wrongFile is a file that users may give to a command by mistake. A file without a text does not exist.
+type wrongFile struct{ name, text string }
 
-// wrongFiles are files that users may give to a command by mistake.
-func wrongFiles(t *testing.T) []file {
+func wrongFiles(t *testing.T) []wrongFile {
 	whole := edit(t, "indexes-backing-off")
 	job, pods, _ := strings.Cut(whole, "---\n")
-	return []file{
+	return []wrongFile{
 		{"nowhere.yaml", ""},
 		{"folder", ""},
 		{"empty.yaml", "\n"},
