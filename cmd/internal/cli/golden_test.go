@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -85,16 +86,21 @@ var formats = []struct {
 
 func TestGolden(t *testing.T) {
 	for _, g := range goldens {
-		for _, format := range formats {
-			t.Run(g.name+format.suffix, func(t *testing.T) {
-				args := append([]string{"explain", "--now", g.now}, format.args...)
-				got := runWith("", append(args, sampleFiles(t, g.sample)...)...)
-				if got.Status != exitOK || got.Stderr != "" {
-					t.Fatalf("got status %d and %q, want success because %s", got.Status, got.Stderr, g.reason)
-				}
-				checkGolden(t, g.name+format.suffix, got.Stdout)
-			})
-		}
+		args := append([]string{"explain", "--now", g.now}, sampleFiles(t, g.sample)...)
+		checkFormats(t, g.name, g.reason, exitOK, args...)
+	}
+}
+
+// checkFormats compares each output of a command with a file in testdata.
+func checkFormats(t *testing.T, name, reason string, status int, args ...string) {
+	for _, format := range formats {
+		t.Run(name+format.suffix, func(t *testing.T) {
+			got := runWith("", slices.Concat(args, format.args)...)
+			if got.Status != status || got.Stderr != "" {
+				t.Fatalf("got status %d and %q, want %d because %s", got.Status, got.Stderr, status, reason)
+			}
+			checkGolden(t, name+format.suffix, got.Stdout)
+		})
 	}
 }
 

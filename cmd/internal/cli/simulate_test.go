@@ -16,31 +16,19 @@ const simulations = "../../testdata/simulations"
 func simulated(name string) string { return filepath.Join(simulations, name+".yaml") }
 
 func TestSimulateGolden(t *testing.T) {
+	job, other, chances := simulated("job"), simulated("other-job"), simulated("chances")
 	for _, g := range []struct {
-		name   string
-		args   []string
-		reason string // what it shows
+		name, reason string
+		args         []string
 	}{
-		{"simulate-retry", []string{"--scenario", simulated("retry")}, "indexes back off, and one fails"},
-		{"simulate-plain", nil, "without a scenario all pods succeed"},
-		{"simulate-whole", []string{"--scenario", simulated("whole"), "-f", simulated("whole-job")}, "a Job that is not Indexed backs off and is suspended forever"},
-		{"simulate-runs", []string{"--scenario", simulated("chances"), "--runs", "30", "--seed", "5"}, "the distribution of many runs"},
-		{"simulate-against", []string{"--scenario", simulated("retry"), "--against", simulated("other-job")}, "two Jobs with different outcomes"},
-		{"simulate-against-runs", []string{"--scenario", simulated("chances"), "--runs", "30", "--against", simulated("other-job")}, "two Jobs over many runs"},
+		{"simulate-retry", "indexes back off, and one fails", []string{job, "--scenario", simulated("retry")}},
+		{"simulate-plain", "without a scenario all pods succeed", []string{job}},
+		{"simulate-whole", "a Job that is not Indexed backs off and is suspended forever", []string{"--scenario", simulated("whole"), "-f", simulated("whole-job")}},
+		{"simulate-runs", "the distribution of many runs", []string{job, "--scenario", chances, "--runs", "30", "--seed", "5"}},
+		{"simulate-against", "two Jobs with different outcomes", []string{job, "--scenario", simulated("retry"), "--against", other}},
+		{"simulate-against-runs", "two Jobs over many runs", []string{job, "--scenario", chances, "--runs", "30", "--against", other}},
 	} {
-		for _, format := range formats {
-			t.Run(g.name+format.suffix, func(t *testing.T) {
-				args := append([]string{"simulate"}, g.args...)
-				if g.name != "simulate-whole" {
-					args = append(args, simulated("job"))
-				}
-				got := runWith("", append(args, format.args...)...)
-				if got.Status != exitOK || got.Stderr != "" {
-					t.Fatalf("got status %d and %q, want success because %s", got.Status, got.Stderr, g.reason)
-				}
-				checkGolden(t, g.name+format.suffix, got.Stdout)
-			})
-		}
+		checkFormats(t, g.name, g.reason, exitOK, append([]string{"simulate"}, g.args...)...)
 	}
 }
 
