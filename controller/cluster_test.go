@@ -16,9 +16,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/config"
+	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
@@ -41,7 +40,10 @@ type cluster struct {
 func newCluster(t *testing.T, kinds ...kube.Kind) *cluster {
 	t.Helper()
 	c := &cluster{Server: kube.New(kube.Options{Kinds: kinds}), asked: map[string]int{}}
-	c.client = clientFor(t, c.Config())
+	var err error
+	if c.client, err = kubernetes.NewForConfig(c.Config()); err != nil {
+		t.Fatal(err)
+	}
 	c.Intercept(func(r *kube.Request) kube.Verdict {
 		if r.UserAgent == agent {
 			c.mu.Lock()
@@ -68,15 +70,6 @@ func (c *cluster) beforeEach(happens func(*kube.Request)) {
 
 const agent = "controller"
 
-func clientFor(t *testing.T, config *rest.Config) kubernetes.Interface {
-	t.Helper()
-	client, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return client
-}
-
 // logger returns a logger that records errors.
 func (c *cluster) logger() logr.Logger {
 	return funcr.New(func(_, line string) {
@@ -94,16 +87,14 @@ func (c *cluster) manager(t *testing.T, scheme *runtime.Scheme) manager.Manager 
 	config := c.Config()
 	config.UserAgent = agent
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
-		Scheme: scheme, Logger: c.logger(), Metrics: metricsserver.Options{BindAddress: "0"}, Controller: anyName,
+		Scheme: scheme, Logger: c.logger(), Metrics: metricsserver.Options{BindAddress: "0"},
+		Controller: ctrlconfig.Controller{SkipNameValidation: new(true)}, // a test may start several of the same name
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return mgr
 }
-
-// anyName allows a process to create several controllers with the same name.
-var anyName = config.Controller{SkipNameValidation: new(true)}
 
 // run starts a manager, and returns a function that stops it.
 func run(t *testing.T, mgr manager.Manager) (stop func()) {
@@ -134,19 +125,24 @@ func (c *cluster) start(t *testing.T) (stop func()) {
 // create stores Jobs.
 func (c *cluster) create(t *testing.T, names ...string) {
 	t.Helper()
-	c.createIn(t, "default", names...)
+	c.createWith(t, "default", batchv1.JobSpec{}, names...)
 }
 
-func (c *cluster) createIn(t *testing.T, namespace string, names ...string) {
+func (c *cluster) createNamespace(t *testing.T, name string) {
 	t.Helper()
-	c.createWith(t, namespace, batchv1.JobSpec{}, names...)
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	if _, err := c.client.CoreV1().Namespaces().Create(t.Context(), namespace, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
 }
+
+var podSpec = corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "main", Image: "image"}}}
 
 // createWith stores Jobs with a spec, to which it adds the required fields.
 func (c *cluster) createWith(t *testing.T, namespace string, spec batchv1.JobSpec, names ...string) {
 	t.Helper()
 	spec.ManagedBy = new(managedBy)
-	spec.Template.Spec = corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "main", Image: "image"}}}
+	spec.Template.Spec = podSpec
 	for _, name := range names {
 		job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: spec}
 		if _, err := c.client.BatchV1().Jobs(namespace).Create(t.Context(), job, metav1.CreateOptions{}); err != nil {

@@ -54,7 +54,7 @@ func newFixture(t testing.TB, onServer ...runtime.Object) *fixture {
 	server.PrependReactor("create", "pods", newUID(server.Tracker()))
 	s := &store{
 		barrier: "1",
-		jobs:    cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}),
+		jobs:    cache.NewIndexer(cache.MetaNamespaceKeyFunc, byNamespace),
 		pods:    newPodCache(tracking.Controller{}, nil),
 	}
 	o, err := Options{ManagedBy: managedBy}.complete()
@@ -73,6 +73,14 @@ func newFixture(t testing.TB, onServer ...runtime.Object) *fixture {
 		t.Fatal(err)
 	}
 	return &fixture{c, s, server, events}
+}
+
+// newSynced returns a fixture whose caches show what the server has.
+func newSynced(t testing.TB, onServer ...runtime.Object) *fixture {
+	t.Helper()
+	b := newFixture(t, onServer...)
+	b.show(t, onServer...)
+	return b
 }
 
 func jobsOf(server kubernetes.Interface) jobs { return jobs{clientsOf(server)} }
@@ -124,6 +132,16 @@ func (b *fixture) show(t testing.TB, objects ...runtime.Object) {
 	}
 }
 
+// stored returns the Job of the server.
+func (b *fixture) stored(t testing.TB) *batchv1.Job {
+	t.Helper()
+	job, err := b.server.BatchV1().Jobs("default").Get(t.Context(), "job", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return job
+}
+
 // writes returns the verbs and resources of the writes so far, in order.
 func (b *fixture) writes() []string {
 	var all []string
@@ -171,11 +189,10 @@ func (b *fixture) fail(verb, resource string, times int, carriedOut bool, err er
 }
 
 func newJob(change ...func(*batchv1.Job)) *batchv1.Job {
-	name, one, limit := managedBy, int32(1), int32(6)
 	job := &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "job", UID: "job-uid", ResourceVersion: "10"},
 		Spec: batchv1.JobSpec{
-			ManagedBy: &name, Completions: &one, Parallelism: &one, BackoffLimit: &limit,
+			ManagedBy: new(managedBy), Completions: new(int32(1)), Parallelism: new(int32(1)), BackoffLimit: new(int32(6)),
 			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{batchv1.ControllerUidLabel: "job-uid"}},
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{batchv1.ControllerUidLabel: "job-uid"}},
@@ -189,9 +206,10 @@ func newJob(change ...func(*batchv1.Job)) *batchv1.Job {
 	return job
 }
 
-func started(job *batchv1.Job) {
-	start := metav1.NewTime(noon)
-	job.Status.StartTime = &start
+func started(job *batchv1.Job) { job.Status.StartTime = &metav1.Time{Time: noon} }
+
+func complete(job *batchv1.Job) {
+	job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}
 }
 
 func newPod(job *batchv1.Job, name, version string, change ...func(*corev1.Pod)) *corev1.Pod {

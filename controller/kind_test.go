@@ -81,14 +81,34 @@ func sweepScheme(t *testing.T) *runtime.Scheme {
 	return scheme
 }
 
+// newSweepCluster returns a cluster that serves Sweeps, and a client of its users.
+func newSweepCluster(t *testing.T) (*cluster, client.Client) {
+	t.Helper()
+	c := newCluster(t, kube.Kind{GroupVersionKind: sweepKind, Status: true})
+	users, err := client.New(c.Config(), client.Options{Scheme: sweepScheme(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, users
+}
+
+func createSweep(t *testing.T, users client.Client, name string, trials int32) *Sweep {
+	t.Helper()
+	sweep := &Sweep{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
+	sweep.Spec.Trials, sweep.Spec.Template.Spec = trials, podSpec
+	if err := users.Create(t.Context(), sweep); err != nil {
+		t.Fatal(err)
+	}
+	return sweep
+}
+
 // Custom resources run and end like Jobs, across a restart of the controller, and in one
 // process with Jobs.
 func TestAddKind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCluster(t, kube.Kind{GroupVersionKind: sweepKind, Status: true})
-		scheme := sweepScheme(t)
+		c, users := newSweepCluster(t)
 		start := func() func() {
-			mgr := c.manager(t, scheme)
+			mgr := c.manager(t, users.Scheme())
 			if err := AddKind(mgr, sweeps, Options{}); err != nil {
 				t.Fatal(err)
 			}
@@ -97,17 +117,8 @@ func TestAddKind(t *testing.T) {
 			}
 			return run(t, mgr)
 		}
-		users, err := client.New(c.Config(), client.Options{Scheme: scheme})
-		if err != nil {
-			t.Fatal(err)
-		}
 		stop := start()
-		sweep := &Sweep{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sweep"}}
-		sweep.Spec.Trials = 3
-		sweep.Spec.Template.Spec = corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "main", Image: "image"}}}
-		if err := users.Create(t.Context(), sweep); err != nil {
-			t.Fatal(err)
-		}
+		sweep := createSweep(t, users, "sweep", 3)
 		// The controller may have written the status already.
 		note := client.RawPatch(types.MergePatchType, []byte(`{"status":{"note":"kept"}}`))
 		if err := users.Status().Patch(t.Context(), sweep, note); err != nil {
@@ -152,14 +163,9 @@ func TestAddKind(t *testing.T) {
 // A status write does not overwrite a newer status.
 func TestAddKind_conflict(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCluster(t, kube.Kind{GroupVersionKind: sweepKind, Status: true})
-		scheme := sweepScheme(t)
-		mgr := c.manager(t, scheme)
+		c, users := newSweepCluster(t)
+		mgr := c.manager(t, users.Scheme())
 		if err := AddKind(mgr, sweeps, Options{}); err != nil {
-			t.Fatal(err)
-		}
-		users, err := client.New(c.Config(), client.Options{Scheme: scheme})
-		if err != nil {
 			t.Fatal(err)
 		}
 		var conflicts atomic.Int32
@@ -170,12 +176,7 @@ func TestAddKind_conflict(t *testing.T) {
 			}
 		})
 		stop := run(t, mgr)
-		sweep := &Sweep{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sweep"}}
-		sweep.Spec.Trials = 2
-		sweep.Spec.Template.Spec = corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "main", Image: "image"}}}
-		if err := users.Create(t.Context(), sweep); err != nil {
-			t.Fatal(err)
-		}
+		sweep := createSweep(t, users, "sweep", 2)
 		time.Sleep(5 * time.Second)
 		c.work()
 		stop()

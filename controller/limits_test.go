@@ -13,9 +13,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/flowcontrol"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/jobfate/jobfate"
@@ -54,19 +52,9 @@ func TestLimit(t *testing.T) {
 		"Jobs": Add, "a kind": func(m manager.Manager, o Options) error { return AddKind(m, sweeps, o) },
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			c := newCluster(t, kube.Kind{GroupVersionKind: sweepKind, Status: true})
-			scheme := sweepScheme(t)
-			users, err := client.New(c.Config(), client.Options{Scheme: scheme})
-			if err != nil {
-				t.Fatal(err)
-			}
+			c, users := newSweepCluster(t)
 			for i := range 8 {
-				sweep := &Sweep{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: fmt.Sprint("sweep-", i)}}
-				sweep.Spec.Trials = 1
-				sweep.Spec.Template.Spec = corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "main", Image: "image"}}}
-				if err := users.Create(t.Context(), sweep); err != nil {
-					t.Fatal(err)
-				}
+				createSweep(t, users, fmt.Sprint("sweep-", i), 1)
 				c.create(t, fmt.Sprint("job-", i))
 			}
 			var mu sync.Mutex
@@ -83,7 +71,7 @@ func TestLimit(t *testing.T) {
 					writes = append(writes, time.Now())
 				}
 			})
-			mgr := c.manager(t, scheme)
+			mgr := c.manager(t, users.Scheme())
 			if err := add(mgr, Options{QPS: 0.125, Burst: 1, Workers: 8}); err != nil {
 				t.Fatal(err)
 			}
@@ -156,11 +144,9 @@ func TestNamespaces_jobsForbidden(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
 		for _, name := range []string{"a", "b"} {
-			if _, err := c.client.CoreV1().Namespaces().Create(t.Context(), namespace(name), metav1.CreateOptions{}); err != nil {
-				t.Fatal(err)
-			}
+			c.createNamespace(t, name)
 		}
-		c.createIn(t, "a", "job")
+		c.createWith(t, "a", batchv1.JobSpec{}, "job")
 		c.Intercept(func(r *kube.Request) kube.Verdict {
 			if r.UserAgent == agent && r.Resource.Resource == "jobs" && r.Namespace == "b" {
 				return kube.Verdict{Err: apierrors.NewForbidden(batchv1.Resource("jobs"), "", nil)}

@@ -18,7 +18,7 @@ var alone = orphanKey{NamespacedName: types.NamespacedName{Namespace: "default"}
 // A Job is deleted without its pods. The pods lose their owner while the cache still shows the
 // Job, so only the Job is queued. When the Job is gone, its pods are queued as orphans.
 func TestOrphanedBeforeTheJobIsGone(t *testing.T) {
-	job := newJob(started, func(job *batchv1.Job) { now := metav1.NewTime(noon); job.DeletionTimestamp = &now })
+	job := newJob(started, func(job *batchv1.Job) { job.DeletionTimestamp = &metav1.Time{Time: noon} })
 	pod := newPod(job, "pod", "6", ownerless, succeeded)
 	b, q, free := newFixture(t, pod), &recordingQueue[reconcile.Request]{}, &recordingQueue[orphanKey]{}
 	o := orphans{b.controller}
@@ -78,42 +78,29 @@ func TestFree(t *testing.T) {
 	}
 }
 
-// If several requests fail, the error that is returned is one that no other client caused.
-func TestFree_returnsTheWorstError(t *testing.T) {
-	job := newJob()
-	b := newFixture(t)
-	for _, name := range []string{"a", "b", "c"} {
-		b.show(t, newPod(job, name, "5", ownerless))
-	}
-	b.server.PrependReactor("patch", "pods", func(a ktesting.Action) (bool, runtime.Object, error) {
-		if a.(ktesting.PatchAction).GetName() == "b" {
-			return true, nil, errTimeout
-		}
-		return true, nil, apierrors.NewConflict(pods, "pod", nil)
-	})
-	if _, err := (orphans{b.controller}).Reconcile(t.Context(), alone); !apierrors.IsTimeout(err) {
-		t.Errorf("got %v, want %v", err, errTimeout)
-	}
-}
-
 // Each patch names the version of the pod: a new Job may adopt a pod while orphans are freed, and
 // that pod must keep its finalizer. After a patch has failed, the others are still sent, and the
-// failed one is retried.
-func TestFree_continuesAfterAnError(t *testing.T) {
-	job := newJob()
-	b := newFixture(t)
-	for _, name := range []string{"a", "b", "c"} {
-		b.show(t, newPod(job, name, "5", ownerless))
-	}
-	versions := 0
-	b.server.PrependReactor("patch", "pods", func(a ktesting.Action) (bool, runtime.Object, error) {
-		if strings.Contains(string(a.(ktesting.PatchAction).GetPatch()), `"resourceVersion":"5"`) {
-			versions++
+// failed one is retried. If several fail, the error that is returned is one that no other client caused.
+func TestFree_returnsTheWorstError(t *testing.T) {
+	for late, want := range map[string]metav1.StatusReason{"no pod": metav1.StatusReasonConflict, "b": metav1.StatusReasonTimeout} {
+		b := newFixture(t)
+		for _, name := range []string{"a", "b", "c"} {
+			b.show(t, newPod(newJob(), name, "5", ownerless))
 		}
-		return true, nil, apierrors.NewConflict(pods, "pod", nil)
-	})
-	_, err := orphans{b.controller}.Reconcile(t.Context(), alone)
-	if !apierrors.IsConflict(err) || versions != 3 {
-		t.Errorf("got %v and %d patches for version 5, want a conflict and 3", err, versions)
+		versions := 0
+		b.server.PrependReactor("patch", "pods", func(a ktesting.Action) (bool, runtime.Object, error) {
+			patch := a.(ktesting.PatchAction)
+			if strings.Contains(string(patch.GetPatch()), `"resourceVersion":"5"`) {
+				versions++
+			}
+			if patch.GetName() == late {
+				return true, nil, errTimeout
+			}
+			return true, nil, apierrors.NewConflict(pods, "pod", nil)
+		})
+		_, err := orphans{b.controller}.Reconcile(t.Context(), alone)
+		if apierrors.ReasonForError(err) != want || versions != 3 {
+			t.Errorf("%s times out: got %v and %d patches for version 5, want %s and 3", late, err, versions, want)
+		}
 	}
 }

@@ -58,8 +58,7 @@ func (b *fixture) remembered() (n int) {
 // The first sync of a new Job creates the pods and then stores the status, without a live read.
 func TestNewJob(t *testing.T) {
 	job := newJob()
-	b := newFixture(t, job)
-	b.show(t, job)
+	b := newSynced(t, job)
 	b.reconcile(t)
 	wantList(t, "writes", b.writes(), []string{"create pods", "patch jobs/status"})
 	if b.reads() != 0 {
@@ -77,13 +76,11 @@ func TestNewJob(t *testing.T) {
 func TestCount(t *testing.T) {
 	job := newJob(started)
 	pod := newPod(job, "pod", "5", succeeded)
-	b := newFixture(t, job, pod)
-	b.show(t, job, pod)
+	b := newSynced(t, job, pod)
 	b.reconcile(t)
 	wantList(t, "writes", b.writes(), []string{"patch jobs/status", "patch pods", "patch jobs/status"})
-	stored, err := b.server.BatchV1().Jobs("default").Get(t.Context(), "job", metav1.GetOptions{})
-	if err != nil || stored.Status.Succeeded != 1 || stored.Status.CompletionTime == nil {
-		t.Errorf("got %+v, %v, want a complete Job with one pod", stored.Status, err)
+	if stored := b.stored(t); stored.Status.Succeeded != 1 || stored.Status.CompletionTime == nil {
+		t.Errorf("got %+v, want a complete Job with one pod", stored.Status)
 	}
 	wantList(t, "events", b.sent(), []string{"Normal Completed Job completed"})
 }
@@ -92,8 +89,7 @@ func TestCount(t *testing.T) {
 // counted it. The Job and its pods are read live until the cache reaches the barrier.
 func TestCachesBehindTheBarrier(t *testing.T) {
 	job := newJob(started, func(job *batchv1.Job) {
-		two, none := int32(2), int32(0)
-		job.Spec.Completions, job.Spec.Parallelism = &two, &none
+		job.Spec.Completions, job.Spec.Parallelism = new(int32(2)), new(int32)
 		job.Status.Succeeded = 1
 	})
 	counted := newPod(job, "pod", "7", succeeded, stripped)
@@ -109,10 +105,7 @@ func TestCachesBehindTheBarrier(t *testing.T) {
 			t.Error("the pod has been counted again")
 		}
 	}
-	stored, err := b.server.BatchV1().Jobs("default").Get(t.Context(), "job", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	stored := b.stored(t)
 	b.show(t, counted, stored)
 	b.store.jobs.Bookmark("1001")
 	b.store.pods.Bookmark("1001")
@@ -164,12 +157,8 @@ func (l *lateIndexer) GetByKey(key string) (any, bool, error) {
 // An invalid Job gets one event and is not requeued. Each sync fails, and controller-runtime counts
 // each failure.
 func TestInvalidJob(t *testing.T) {
-	job := newJob(func(job *batchv1.Job) {
-		mode := batchv1.CompletionMode("Unheard")
-		job.Spec.CompletionMode = &mode
-	})
-	b := newFixture(t, job)
-	b.show(t, job)
+	job := newJob(func(job *batchv1.Job) { job.Spec.CompletionMode = new(batchv1.CompletionMode("Unheard")) })
+	b := newSynced(t, job)
 	for range 3 {
 		if _, err := b.Reconcile(t.Context(), theJob); !errors.Is(err, reconcile.TerminalError(nil)) {
 			t.Errorf("got %v, want a terminal error", err)
@@ -185,8 +174,7 @@ func TestInvalidJob(t *testing.T) {
 // Invalid rule names are reported once, and the Job runs without them.
 func TestInvalidRuleNames(t *testing.T) {
 	job := newJob(func(job *batchv1.Job) { job.Annotations = map[string]string{namesAnnotation: "?"} })
-	b := newFixture(t, job)
-	b.show(t, job)
+	b := newSynced(t, job)
 	b.reconcile(t)
 	b.reconcile(t)
 	bad := 0
@@ -204,12 +192,8 @@ func TestInvalidRuleNames(t *testing.T) {
 // The delay grows with each failure, but not past a deadline, also if a sync does not create all pods. The
 // queue gets the error, and the sync is counted as failed.
 func TestRetryDelays(t *testing.T) {
-	job := newJob(started, many(1000), func(job *batchv1.Job) {
-		seconds := int64(3)
-		job.Spec.ActiveDeadlineSeconds = &seconds
-	})
-	b := newFixture(t, job)
-	b.show(t, job)
+	job := newJob(started, many(1000), func(job *batchv1.Job) { job.Spec.ActiveDeadlineSeconds = new(int64(3)) })
+	b := newSynced(t, job)
 	b.fail("create", "pods", -1, false, errQuota)
 	for n, want := range []time.Duration{1, 2, 3, 3} {
 		if _, err := b.Reconcile(t.Context(), theJob); !apierrors.IsForbidden(err) {
@@ -221,10 +205,7 @@ func TestRetryDelays(t *testing.T) {
 		if got := testutil.ToFloat64(b.metrics.counters[syncsTotal].WithLabelValues("NonIndexed", "error", "pods_created")); got != float64(n+1) {
 			t.Errorf("%s: got %v syncs with an error, want %d", syncsTotal, got, n+1)
 		}
-		stored, err := b.server.BatchV1().Jobs("default").Get(t.Context(), "job", metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		stored := b.stored(t)
 		b.show(t, stored)
 	}
 }
@@ -249,8 +230,7 @@ func TestConflictsAreRetriedSoon(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			job := newJob()
-			b := newFixture(t, job)
-			b.show(t, job)
+			b := newSynced(t, job)
 			b.fail("patch", "jobs", 1, false, err)
 			b.retries.When(theJob) // it failed before
 			b.interfered(t)
@@ -292,21 +272,14 @@ func TestRuleNamesChange(t *testing.T) {
 		"PodFailurePolicy_DatabaseDown": nil,
 		"PodFailurePolicy_Field":        {jobfate.FailurePolicy(failurepolicy.FromAPI(job.Spec.PodFailurePolicy, "Field"))},
 	} {
-		b := newFixture(t, job, running)
+		b := newSynced(t, job, running)
 		b.DecideFor = func(*batchv1.Job) []jobfate.Option { return field }
-		b.show(t, job, running)
 		b.reconcile(t)
-		job, err := b.server.BatchV1().Jobs("default").Get(t.Context(), "job", metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		job := b.stored(t)
 		job.Annotations = map[string]string{namesAnnotation: `{"0": "DatabaseDown"}`}
 		b.show(t, job, newPod(job, "pod", "200", failedWith3))
 		b.reconcile(t)
-		stored, err := b.server.BatchV1().Jobs("default").Get(t.Context(), "job", metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		stored := b.stored(t)
 		if conditions := stored.Status.Conditions; len(conditions) == 0 || conditions[0].Reason != want {
 			t.Errorf("conditions: got %+v, want the reason %s", conditions, want)
 		}
@@ -315,8 +288,7 @@ func TestRuleNamesChange(t *testing.T) {
 
 func TestMemory_endsWithTheJob(t *testing.T) {
 	job := newJob()
-	b := newFixture(t, job)
-	b.show(t, job)
+	b := newSynced(t, job)
 	b.reconcile(t)
 	if n := b.remembered(); n != 1 {
 		t.Fatalf("%d Jobs are remembered, want 1", n)
@@ -335,10 +307,7 @@ func TestMemory_endsWithTheJob(t *testing.T) {
 	if n := b.remembered(); n != 0 {
 		t.Errorf("a Job that moved to another controller: %d are remembered, want none", n)
 	}
-	ended := newJob(started, func(job *batchv1.Job) {
-		job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}
-	})
-	b.show(t, ended)
+	b.show(t, newJob(started, complete))
 	b.server.ClearActions()
 	b.reconcile(t)
 	if n := b.remembered(); n != 0 || len(b.server.Actions()) != 0 {
@@ -361,9 +330,9 @@ func TestMemory_outlivesTheJobUntilItsWritesAreObserved(t *testing.T) {
 	}
 	show("50", job, pod) // the API server's next version is 101
 	b.reconcile(t)
-	stored, err := b.server.BatchV1().Jobs("default").Get(t.Context(), "job", metav1.GetOptions{})
-	if err != nil || jobstatus.Finished(stored) == nil {
-		t.Fatalf("%v, conditions %+v, want a complete Job", err, stored.Status.Conditions)
+	stored := b.stored(t)
+	if jobstatus.Finished(stored) == nil {
+		t.Fatalf("conditions %+v, want a complete Job", stored.Status.Conditions)
 	}
 	b.server.ClearActions()
 	show("50", stored)
@@ -422,11 +391,9 @@ func TestExplained(t *testing.T) {
 
 // One event reports all indexes that fail in a sync, and why they fail.
 func TestFailedIndexes(t *testing.T) {
-	indexed, five, none := batchv1.IndexedCompletion, int32(5), int32(0)
-	earlier := "0"
-	job := newJob(started, func(job *batchv1.Job) {
-		job.Spec.CompletionMode, job.Spec.Completions, job.Spec.Parallelism, job.Spec.BackoffLimitPerIndex = &indexed, &five, &five, &none
-		job.Status.FailedIndexes = &earlier
+	job := newJob(started, many(5), func(job *batchv1.Job) {
+		job.Spec.CompletionMode, job.Spec.BackoffLimitPerIndex = new(batchv1.IndexedCompletion), new(int32)
+		job.Status.FailedIndexes = new("0")
 	})
 	s := jobfate.Snapshot{Job: job, Now: noon}
 	for _, index := range []string{"1", "2", "3", "4"} {
@@ -473,10 +440,7 @@ func TestDecideFor(t *testing.T) {
 	}
 	job.Status.Failed = 1
 	for _, delay := range []time.Duration{20 * time.Second, 40 * time.Second} {
-		stored, err := b.server.BatchV1().Jobs("default").Get(t.Context(), "job", metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		stored := b.stored(t)
 		stored.Annotations["delay"] = delay.String()
 		b.show(t, stored, pod)
 		if again := b.reconcile(t).RequeueAfter; again != delay {
@@ -488,8 +452,7 @@ func TestDecideFor(t *testing.T) {
 // If the manager bounds the time of a sync, the sync continues later.
 func TestReconcile_timeIsUp(t *testing.T) {
 	job := newJob()
-	b := newFixture(t, job)
-	b.show(t, job)
+	b := newSynced(t, job)
 	ctx, cancel := context.WithTimeout(t.Context(), 0)
 	defer cancel()
 	if result, err := b.Reconcile(ctx, theJob); err != nil || result.RequeueAfter != time.Second {
@@ -514,8 +477,7 @@ func TestExpected(t *testing.T) {
 	// One of two pods to adopt has changed, and the other may not be patched.
 	job := newJob()
 	a, b := newPod(job, "a", "5", ownerless, stripped), newPod(job, "b", "6", ownerless, stripped)
-	f := newFixture(t, job, a, b)
-	f.show(t, job, a, b)
+	f := newSynced(t, job, a, b)
 	f.fail("patch", "pods", 1, false, errQuota)
 	f.fail("patch", "pods", 1, false, conflict)
 	f.retries.When(theJob) // it failed before

@@ -87,9 +87,6 @@ func TestJobChanged(t *testing.T) {
 func TestJobChanged_ended(t *testing.T) {
 	q := &priorityRecorder[reconcile.Request]{added: make(chan string, 2)}
 	b := newFixture(t)
-	ended := newJob(started, func(job *batchv1.Job) {
-		job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}
-	})
-	b.jobChanged(q, newJob(started), ended)
+	b.jobChanged(q, newJob(started), newJob(started, complete))
 	wantList(t, "added", []string{<-q.added}, []string{"[default/job] after 1s priority 1"})
 }

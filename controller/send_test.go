@@ -152,8 +152,7 @@ func TestDrive_stops(t *testing.T) {
 		t.Errorf("sent %d, answered %d, or the sync is complete; want 1, 0, and an incomplete sync", sent, len(m.errs))
 	}
 	job := newJob()
-	b := newFixture(t, job)
-	b.show(t, job)
+	b := newSynced(t, job)
 	if result, err := b.Reconcile(ctx, theJob); err != nil || result.RequeueAfter != 0 {
 		t.Errorf("got %v, %v, want nothing more", result, err)
 	}
@@ -173,16 +172,12 @@ func TestLostCreation(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			job := newJob()
-			b := newFixture(t, job)
-			b.show(t, job)
+			b := newSynced(t, job)
 			b.fail("create", "pods", 1, tc.carriedOut, errTimeout)
 			if _, err := b.Reconcile(t.Context(), theJob); !apierrors.IsTimeout(err) {
 				t.Fatalf("got %v, want %v", err, errTimeout)
 			}
-			stored, err := b.server.BatchV1().Jobs("default").Get(t.Context(), "job", metav1.GetOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			stored := b.stored(t)
 			b.show(t, stored)
 			b.reconcile(t)
 			if got := b.writes(); !slices.Equal(got[:len(tc.writes)], tc.writes) || len(got) > len(tc.writes)+1 {
@@ -200,8 +195,7 @@ func TestLostCreation(t *testing.T) {
 // event.
 func TestNameIsTaken(t *testing.T) {
 	job := newJob()
-	b := newFixture(t, job)
-	b.show(t, job)
+	b := newSynced(t, job)
 	b.fail("create", "pods", 1, false, apierrors.NewAlreadyExists(pods, "job-12345"))
 	b.reconcile(t)
 	wantList(t, "writes", b.writes(), []string{"create pods", "create pods", "patch jobs/status"})
@@ -213,8 +207,7 @@ func TestNameIsTaken(t *testing.T) {
 // An exhausted quota is reported once, and no further creations are attempted.
 func TestQuotaExhausted(t *testing.T) {
 	job := newJob(many(5))
-	b := newFixture(t, job)
-	b.show(t, job)
+	b := newSynced(t, job)
 	b.fail("create", "pods", 1, false, errQuota)
 	if _, err := b.Reconcile(t.Context(), theJob); !apierrors.IsForbidden(err) {
 		t.Errorf("got %v, want %v", err, errQuota)
@@ -227,8 +220,7 @@ func TestQuotaExhausted(t *testing.T) {
 // event of a failure.
 func TestEventsPerSync(t *testing.T) {
 	job := newJob(many(2*eventsPerSync + 20))
-	b := newFixture(t, job)
-	b.show(t, job)
+	b := newSynced(t, job)
 	created := 0
 	b.server.PrependReactor("create", "pods", func(ktesting.Action) (bool, runtime.Object, error) {
 		if created++; created == 2*eventsPerSync {
@@ -254,8 +246,7 @@ func TestClaim(t *testing.T) {
 	job := newJob()
 	alone := newPod(job, "alone", "5", ownerless, stripped)
 	leaves := newPod(job, "leaves", "5", func(pod *corev1.Pod) { pod.Labels = nil })
-	b := newFixture(t, job, alone, leaves)
-	b.show(t, job, alone, leaves)
+	b := newSynced(t, job, alone, leaves)
 	b.reconcile(t)
 	wantList(t, "writes", b.writes(), []string{"patch pods", "patch pods", "patch jobs/status"})
 	for name, owned := range map[string]bool{"alone": true, "leaves": false} {

@@ -26,10 +26,6 @@ import (
 	"github.com/jobfate/jobfate/jobtest/kube"
 )
 
-func namespace(name string) *corev1.Namespace {
-	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
-}
-
 // checked is a manager that passes its readiness check to the test.
 type checked struct {
 	manager.Manager
@@ -47,10 +43,8 @@ func TestNamespaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
 		for _, name := range []string{"a", "b", "other"} {
-			if _, err := c.client.CoreV1().Namespaces().Create(t.Context(), namespace(name), metav1.CreateOptions{}); err != nil {
-				t.Fatal(err)
-			}
-			c.createIn(t, name, "job")
+			c.createNamespace(t, name)
+			c.createWith(t, name, batchv1.JobSpec{}, "job")
 		}
 		mgr := &checked{Manager: c.manager(t, nil)}
 		if err := Add(mgr, Options{Namespaces: []string{"a", "b", "late"}}); err != nil {
@@ -61,10 +55,8 @@ func TestNamespaces(t *testing.T) {
 		if err := mgr.ready(nil); err == nil || err.Error() != "the namespace late does not exist" {
 			t.Errorf("ready: got %v, want the error that late does not exist", err)
 		}
-		if _, err := c.client.CoreV1().Namespaces().Create(t.Context(), namespace("late"), metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		c.createIn(t, "late", "job")
+		c.createNamespace(t, "late")
+		c.createWith(t, "late", batchv1.JobSpec{}, "job")
 		time.Sleep(20 * time.Second)
 		if err := mgr.ready(nil); err != nil {
 			t.Errorf("ready: got %v, want nothing: the namespace exists", err)
@@ -200,8 +192,7 @@ func TestForeignPods(t *testing.T) {
 func TestOwnerReferenceOfAnotherKind(t *testing.T) {
 	job := newJob(started)
 	lies := newPod(job, "lies", "5", func(pod *corev1.Pod) { pod.OwnerReferences[0].APIVersion = "batch.example.com/v1" })
-	b := newFixture(t, job, lies)
-	b.show(t, job, lies)
+	b := newSynced(t, job, lies)
 	if r := b.store.pods.read(job, position{}); len(r.all) != 0 {
 		t.Errorf("the Job has %d pods, want none", len(r.all))
 	}
@@ -252,8 +243,7 @@ func TestPrioritized_ofAQueueWithoutPriorities(t *testing.T) {
 // After its first sync a Job has the default priority.
 func TestReconcile_priority(t *testing.T) {
 	job := newJob()
-	b := newFixture(t, job)
-	b.show(t, job)
+	b := newSynced(t, job)
 	if result := b.reconcile(t); result.Priority == nil || *result.Priority != 0 {
 		t.Errorf("the priority is %v, want 0", result.Priority)
 	}
