@@ -121,14 +121,14 @@ func mirror(pods *podCache, shown cache.Store) error {
 	version, list, there := shown.LastStoreSyncResourceVersion(), shown.List(), map[types.NamespacedName]bool{}
 	for i, obj := range list {
 		pod := *obj.(*corev1.Pod)
-		list[i], there[nameOfPod(&pod)] = &pod, true
+		list[i], there[client.ObjectKeyFromObject(&pod)] = &pod, true
 	}
 	if pods.changes%7 == 0 {
 		return pods.Replace(list, version)
 	}
 	for _, obj := range list {
 		pod := obj.(*corev1.Pod)
-		if old := pods.pods[nameOfPod(pod)]; old == nil || old.UID != pod.UID || old.ResourceVersion != pod.ResourceVersion {
+		if old := pods.pods[client.ObjectKeyFromObject(pod)]; old == nil || old.UID != pod.UID || old.ResourceVersion != pod.ResourceVersion {
 			if err := pods.Update(pod); err != nil {
 				return err
 			}

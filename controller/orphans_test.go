@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	ktesting "k8s.io/client-go/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
@@ -45,7 +46,7 @@ func TestOrphanedBeforeTheJobIsGone(t *testing.T) {
 // A Job may exist although the cache does not show it. It is read live before its pods are freed.
 func TestFree(t *testing.T) {
 	job := newJob()
-	leftBehind := orphanKey{nameOf(job), job.UID}
+	leftBehind := orphanKey{client.ObjectKeyFromObject(job), job.UID}
 	for name, tc := range map[string]struct {
 		request orphanKey
 		live    *batchv1.Job

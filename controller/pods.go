@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/jobfate/jobfate/tracking"
 )
@@ -170,7 +171,7 @@ func (c *podCache) Replace(list []any, version string) error {
 	c.listed, c.version = c.changes, version
 	for _, obj := range list {
 		if pod := c.keep(obj.(*corev1.Pod)); pod != nil {
-			c.pods[nameOfPod(pod)] = pod
+			c.pods[client.ObjectKeyFromObject(pod)] = pod
 			c.groupOf(pod).pods[pod.Name] = pod
 		}
 	}
@@ -222,7 +223,7 @@ func (c *podCache) keep(pod *corev1.Pod) *corev1.Pod {
 func (c *podCache) apply(sent, after *corev1.Pod) {
 	c.notifying.Lock()
 	defer c.notifying.Unlock()
-	name := nameOfPod(sent)
+	name := client.ObjectKeyFromObject(sent)
 	before := c.pods[name]
 	if before != nil && after != nil && before.UID == after.UID {
 		share(before, after)
@@ -325,10 +326,6 @@ func keyOf(pod *corev1.Pod) groupKey {
 		return groupKey{pod.Namespace, ref.UID}
 	}
 	return groupKey{namespace: pod.Namespace}
-}
-
-func nameOfPod(pod *corev1.Pod) types.NamespacedName {
-	return types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}
 }
 
 // ofOthers reports whether an object of another kind controls a pod, even if the owner reference

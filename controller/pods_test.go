@@ -12,6 +12,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/jobfate/jobfate/tracking"
 )
@@ -78,7 +79,7 @@ func TestPodCache_readersKnowAllPods(t *testing.T) {
 			case 1:
 				pod.OwnerReferences[0].Kind = "ReplicaSet"
 			}
-			name := nameOfPod(pod)
+			name := client.ObjectKeyFromObject(pod)
 			var err error
 			switch n := random.IntN(100); {
 			case n == 0:
@@ -301,7 +302,7 @@ func TestApply_sharesMetadata(t *testing.T) {
 		if err := c.Update(pod); err != nil {
 			t.Fatal(err)
 		}
-		return c.pods[nameOfPod(pod)]
+		return c.pods[client.ObjectKeyFromObject(pod)]
 	}
 	pod := newPod(newJob(), "pod", "5", func(pod *corev1.Pod) {
 		pod.Labels, pod.Annotations = map[string]string{"l": "1"}, map[string]string{"a": "1"}

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/jobfate/jobfate"
@@ -31,7 +32,7 @@ func (c *controller) jobChanged(q jobQueue, before, after *batchv1.Job) {
 		q = prioritized[reconcile.Request]{q, soon}
 	}
 	if c.me.Manages(before) || c.me.Manages(after) {
-		q.AddAfter(reconcile.Request{NamespacedName: nameOf(cmp.Or(after, before))}, wait)
+		q.AddAfter(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(cmp.Or(after, before))}, wait)
 	}
 }
 
@@ -47,7 +48,7 @@ func (c *controller) podChanged(q jobQueue, before, after *corev1.Pod) {
 // enqueue queues a Job, if this controller runs it. A nil Job is ignored.
 func (c *controller) enqueue(q jobQueue, job *batchv1.Job) {
 	if c.me.Manages(job) {
-		q.AddAfter(reconcile.Request{NamespacedName: nameOf(job)}, c.BatchPeriod)
+		q.AddAfter(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(job)}, c.BatchPeriod)
 	}
 }
 
@@ -59,7 +60,7 @@ func (c orphans) jobChanged(q orphanQueue, before, after *batchv1.Job) {
 	if !c.me.Manages(before) || after != nil && after.UID == before.UID {
 		return
 	}
-	q.AddAfter(orphanKey{nameOf(before), before.UID}, c.BatchPeriod)
+	q.AddAfter(orphanKey{client.ObjectKeyFromObject(before), before.UID}, c.BatchPeriod)
 	q.AddAfter(orphanKey{NamespacedName: types.NamespacedName{Namespace: before.Namespace}}, c.BatchPeriod)
 }
 

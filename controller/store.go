@@ -60,7 +60,3 @@ func (s *store) jobsIn(namespace string) (jobs []*batchv1.Job) {
 	}
 	return jobs
 }
-
-func nameOf(job *batchv1.Job) types.NamespacedName {
-	return types.NamespacedName{Namespace: job.Namespace, Name: job.Name}
-}
