@@ -18,7 +18,6 @@ import (
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
@@ -34,11 +33,7 @@ type settings struct {
 	maxChanges, maxUncounted     int
 	fillFreeSlots, succeedOnZero bool
 	failLostPods                 time.Duration
-	lease, leaseNamespace        string
-	leaderElect                  bool
-	leaseFor, renewFor, retry    time.Duration
-	metricsAddress, probeAddress string
-	metricsSecure                bool
+	manager                      *ctrl.Options
 	verbosity                    int
 	logJSON                      bool
 }
@@ -65,20 +60,19 @@ func (s *settings) register(flags *flag.FlagSet) {
 		"the time after its grace period at which a pod on a lost node counts as failed; 0: never")
 	flags.BoolVar(&s.succeedOnZero, "succeed-on-exit-zero", false,
 		"count a failed pod as succeeded if its containers have exited with 0, as after an eviction")
-	flags.BoolVar(&s.leaderElect, "leader-elect", true, "elect a leader, so that only one of several replicas acts")
-	flags.StringVar(&s.lease, "lease", "", "the name of the lease; empty: derived from --managed-by")
-	flags.StringVar(&s.leaseNamespace, "leader-elect-namespace", "",
+	m := controller.ManagerFlags(flags)
+	m.LeaseDuration, m.RenewDeadline, m.RetryPeriod = new(time.Duration), new(time.Duration), new(time.Duration)
+	s.manager = m
+	flags.StringVar(&m.LeaderElectionID, "lease", "", "the name of the lease; empty: derived from --managed-by")
+	flags.StringVar(&m.LeaderElectionNamespace, "leader-elect-namespace", "",
 		"the namespace of the lease; empty: that of the pod of the controller")
-	flags.DurationVar(&s.leaseFor, "leader-elect-lease-duration", 15*time.Second,
+	flags.DurationVar(m.LeaseDuration, "leader-elect-lease-duration", 15*time.Second,
 		"the time after which a standby takes the lease of a leader that does not renew it")
-	flags.DurationVar(&s.renewFor, "leader-elect-renew-deadline", 10*time.Second,
+	flags.DurationVar(m.RenewDeadline, "leader-elect-renew-deadline", 10*time.Second,
 		"the time after which a leader that cannot renew the lease ends")
-	flags.DurationVar(&s.retry, "leader-elect-retry-period", 2*time.Second, "the time between two attempts")
-	flags.StringVar(&s.metricsAddress, "metrics-bind-address", ":8080", "the address that serves metrics; 0: none")
-	flags.BoolVar(&s.metricsSecure, "metrics-secure", false,
+	flags.DurationVar(m.RetryPeriod, "leader-elect-retry-period", 2*time.Second, "the time between two attempts")
+	flags.BoolVar(&m.Metrics.SecureServing, "metrics-secure", false,
 		"serve the metrics with TLS, to callers that may get /metrics")
-	flags.StringVar(&s.probeAddress, "health-probe-bind-address", ":8081",
-		"the address that serves /healthz and /readyz; 0: none")
 	flags.IntVar(&s.verbosity, "v", 0, "the log level; 1: retries after conflicts; 2: each sync")
 	flags.BoolVar(&s.logJSON, "log-json", false, "log in JSON, one object a line")
 }
@@ -112,18 +106,8 @@ func (s *settings) options() controller.Options {
 	if s.fillFreeSlots {
 		o.Decide = append(o.Decide, jobfate.FillFreeSlots())
 	}
-	o.Manager = ctrl.Options{
-		Metrics:                 metricsserver.Options{BindAddress: s.metricsAddress},
-		HealthProbeBindAddress:  s.probeAddress,
-		LeaderElection:          s.leaderElect,
-		LeaderElectionID:        s.lease,
-		LeaderElectionNamespace: s.leaseNamespace,
-		LeaseDuration:           &s.leaseFor,
-		RenewDeadline:           &s.renewFor,
-		RetryPeriod:             &s.retry,
-	}
-	if s.metricsSecure {
-		o.Manager.Metrics.SecureServing = true
+	o.Manager = *s.manager
+	if o.Manager.Metrics.SecureServing {
 		o.Manager.Metrics.FilterProvider = filters.WithAuthenticationAndAuthorization
 	}
 	return o
