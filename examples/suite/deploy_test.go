@@ -65,9 +65,8 @@ func hasFields(t *testing.T, path string, of reflect.Type, schema apiextensionsv
 // lease of the program.
 func TestDeployment(t *testing.T) {
 	container := read[appsv1.Deployment](t, "deployment.yaml", "Deployment").Spec.Template.Spec.Containers[0]
-	var s settings
 	flags := flag.NewFlagSet("", flag.ContinueOnError)
-	s.register(flags)
+	o := register(flags)
 	if err := flags.Parse(container.Args); err != nil || flags.NArg() > 0 {
 		t.Errorf("the program rejects the arguments %q: %v", container.Args, err)
 	}
@@ -75,13 +74,12 @@ func TestDeployment(t *testing.T) {
 	for _, port := range container.Ports {
 		ports[port.Name] = fmt.Sprintf(":%d", port.ContainerPort)
 	}
-	if ports["metrics"] != s.metricsAddress || ports["probes"] != s.probeAddress {
-		t.Errorf("got the ports %v, want those of %+v", ports, s)
+	if ports["metrics"] != o.Metrics.BindAddress || ports["probes"] != o.HealthProbeBindAddress {
+		t.Errorf("got the ports %v, want %s and %s", ports, o.Metrics.BindAddress, o.HealthProbeBindAddress)
 	}
 	role := read[rbacv1.Role](t, "rbac.yaml", "Role")
-	lease := s.managerOptions().LeaderElectionID
-	if !slices.ContainsFunc(role.Rules, func(r rbacv1.PolicyRule) bool { return slices.Equal(r.ResourceNames, []string{lease}) }) {
-		t.Errorf("the role does not allow the lease %s", lease)
+	if !slices.ContainsFunc(role.Rules, func(r rbacv1.PolicyRule) bool { return slices.Equal(r.ResourceNames, []string{o.LeaderElectionID}) }) {
+		t.Errorf("the role does not allow the lease %s", o.LeaderElectionID)
 	}
 }
 

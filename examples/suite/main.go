@@ -16,14 +16,11 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/jobfate/jobfate/controller"
 	"github.com/jobfate/jobfate/tracking"
@@ -55,56 +52,32 @@ func jobSpec(s *Suite) batchv1.JobSpec {
 	}
 }
 
-// settings holds the flags. --kubeconfig is controller-runtime's.
-type settings struct {
-	metricsAddress, probeAddress string
-	leaderElect                  bool
-}
-
-func (s *settings) register(flags *flag.FlagSet) {
-	flags.BoolVar(&s.leaderElect, "leader-elect", true, "elect a leader, so that only one of several replicas acts")
-	flags.StringVar(&s.metricsAddress, "metrics-bind-address", ":8080", "the address that serves metrics; 0: none")
-	flags.StringVar(&s.probeAddress, "health-probe-bind-address", ":8081",
-		"the address that serves /healthz and /readyz; 0: none")
+// register returns the options that flags set. --kubeconfig is controller-runtime's.
+func register(flags *flag.FlagSet) *ctrl.Options {
+	o := controller.ManagerFlags(flags)
+	o.LeaderElectionID = "suite.jobfate.dev"
+	o.LeaderElectionReleaseOnCancel = true // the process ends with the manager
+	return o
 }
 
 func main() {
-	var s settings
-	s.register(flag.CommandLine)
+	o := register(flag.CommandLine)
 	flag.Parse()
 	ctrl.SetLogger(klog.NewKlogr())
-	if err := run(s); err != nil {
+	mgr, err := newManager(ctrl.GetConfigOrDie(), *o)
+	if err == nil {
+		err = mgr.Start(ctrl.SetupSignalHandler())
+	}
+	if err != nil {
 		klog.ErrorS(err, "The controller has stopped")
 		os.Exit(1)
 	}
 }
 
-func run(s settings) error {
-	config, err := ctrl.GetConfig()
-	if err != nil {
-		return err
-	}
-	mgr, err := newManager(config, s.managerOptions())
-	if err != nil {
-		return err
-	}
-	return mgr.Start(ctrl.SetupSignalHandler())
-}
-
-func (s *settings) managerOptions() ctrl.Options {
-	return ctrl.Options{
-		Metrics:                       metricsserver.Options{BindAddress: s.metricsAddress},
-		HealthProbeBindAddress:        s.probeAddress,
-		LeaderElection:                s.leaderElect,
-		LeaderElectionID:              "suite.jobfate.dev",
-		LeaderElectionReleaseOnCancel: true, // the process ends with the manager
-	}
-}
-
 // newManager returns a manager that runs suites.
 func newManager(config *rest.Config, o ctrl.Options) (manager.Manager, error) {
-	o.Scheme = runtime.NewScheme()
-	if err := errors.Join(clientgoscheme.AddToScheme(o.Scheme), addToScheme(o.Scheme)); err != nil {
+	var err error
+	if o.Scheme, err = newScheme(); err != nil {
 		return nil, err
 	}
 	mgr, err := ctrl.NewManager(config, o)

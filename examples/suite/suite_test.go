@@ -10,8 +10,6 @@ import (
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
@@ -40,11 +38,10 @@ type cluster struct {
 
 func newCluster(t *testing.T, rules ...live.Rule) *cluster {
 	t.Helper()
-	s := kube.New(kube.Options{Kinds: []kube.Kind{{
-		GroupVersionKind: schema.GroupVersionKind{Group: "jobfate.dev", Version: "v1alpha1", Kind: "Suite"}, Status: true}}})
+	s := kube.New(kube.Options{Kinds: []kube.Kind{{GroupVersionKind: groupVersion.WithKind("Suite"), Status: true}}})
 	live.Start(t, s.Config(), live.PodsOnly(), live.Pods(rules...))
-	scheme := runtime.NewScheme()
-	must(t, addToScheme(scheme))
+	scheme, err := newScheme()
+	must(t, err)
 	user, err := client.New(s.Config(), client.Options{Scheme: scheme})
 	must(t, err)
 	return &cluster{t, s, user}

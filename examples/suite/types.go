@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 )
 
 //go:generate go tool -modfile=../../tools/go.mod controller-gen object paths=.
@@ -72,10 +73,11 @@ type SuiteList struct {
 	Items           []Suite `json:"items"`
 }
 
-// addToScheme adds the kind to a scheme.
-func addToScheme(scheme *runtime.Scheme) error {
-	gv := schema.GroupVersion{Group: "jobfate.dev", Version: "v1alpha1"}
-	scheme.AddKnownTypes(gv, &Suite{}, &SuiteList{})
-	metav1.AddToGroupVersion(scheme, gv)
-	return nil
+var groupVersion = schema.GroupVersion{Group: "jobfate.dev", Version: "v1alpha1"}
+
+func newScheme() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	scheme.AddKnownTypes(groupVersion, &Suite{}, &SuiteList{})
+	metav1.AddToGroupVersion(scheme, groupVersion)
+	return scheme, clientgoscheme.AddToScheme(scheme)
 }
