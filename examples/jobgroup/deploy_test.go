@@ -15,51 +15,30 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"sigs.k8s.io/yaml"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
 )
 
 // readManifests reads all files of deploy by kind and name. A field that the kind does not have is
 // an error.
 func readManifests(t *testing.T) map[string]metav1.Object {
 	t.Helper()
-	kinds := map[string]func() metav1.Object{
-		"Namespace":                func() metav1.Object { return &corev1.Namespace{} },
-		"ServiceAccount":           func() metav1.Object { return &corev1.ServiceAccount{} },
-		"ClusterRole":              func() metav1.Object { return &rbacv1.ClusterRole{} },
-		"ClusterRoleBinding":       func() metav1.Object { return &rbacv1.ClusterRoleBinding{} },
-		"Role":                     func() metav1.Object { return &rbacv1.Role{} },
-		"RoleBinding":              func() metav1.Object { return &rbacv1.RoleBinding{} },
-		"Deployment":               func() metav1.Object { return &appsv1.Deployment{} },
-		"CustomResourceDefinition": func() metav1.Object { return &apiextensionsv1.CustomResourceDefinition{} },
-		"JobGroup":                 func() metav1.Object { return &JobGroup{} },
-	}
+	scheme := testScheme()
+	must(t, apiextensionsv1.AddToScheme(scheme))
+	decoder := serializer.NewCodecFactory(scheme, serializer.EnableStrict).UniversalDeserializer()
 	files, err := filepath.Glob("deploy/*.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	samples, err := filepath.Glob("deploy/samples/*.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	all := map[string]metav1.Object{}
 	for _, file := range append(files, samples...) {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, manifest := range strings.Split(string(text), "\n---\n") {
-			var kind metav1.TypeMeta
-			if err := yaml.Unmarshal([]byte(manifest), &kind); err != nil {
+		must(t, err)
+		for manifest := range strings.SplitSeq(string(text), "\n---\n") {
+			object, kind, err := decoder.Decode([]byte(manifest), nil, nil)
+			if err != nil {
 				t.Fatalf("%s: %v", file, err)
 			}
-			if kinds[kind.Kind] == nil {
-				t.Fatalf("%s: unknown kind %q", file, kind.Kind)
-			}
-			object := kinds[kind.Kind]()
-			if err := yaml.UnmarshalStrict([]byte(manifest), object); err != nil {
-				t.Errorf("%s, %s: %v", file, kind.Kind, err)
-			}
-			all[kind.Kind+" "+object.GetName()] = object
+			all[kind.Kind+" "+object.(metav1.Object).GetName()] = object.(metav1.Object)
 		}
 	}
 	return all

@@ -19,13 +19,9 @@ var noon = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 func readSample(t *testing.T, name string) *JobGroup {
 	t.Helper()
 	text, err := os.ReadFile("deploy/samples/" + name + ".yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	group := &JobGroup{}
-	if err := yaml.UnmarshalStrict(text, group); err != nil {
-		t.Fatal(err)
-	}
+	must(t, yaml.UnmarshalStrict(text, group))
 	return group
 }
 
