@@ -31,11 +31,11 @@ func init() { utilruntime.ErrorHandlers = nil }
 // start runs a controller until its context ends.
 type start func(t *testing.T, ctx context.Context, s *kube.Server) error
 
-func newJob(name string, completions, parallelism int32) *batchv1.Job {
-	indexed, never, name2 := batchv1.IndexedCompletion, corev1.RestartPolicyNever, manager
-	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
-	job.Spec = batchv1.JobSpec{Completions: &completions, Parallelism: &parallelism, CompletionMode: &indexed, ManagedBy: &name2, BackoffLimitPerIndex: new(int32(3))}
-	job.Spec.Template.Spec = corev1.PodSpec{RestartPolicy: never, Containers: []corev1.Container{{Name: "main", Image: "image"}}}
+func newJob() *batchv1.Job {
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "train"}}
+	job.Spec = batchv1.JobSpec{Completions: new(int32(5)), Parallelism: new(int32(2)), CompletionMode: new(batchv1.IndexedCompletion),
+		ManagedBy: new(manager), BackoffLimitPerIndex: new(int32(3))}
+	job.Spec.Template.Spec = corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "main", Image: "image"}}}
 	return job
 }
 
@@ -69,7 +69,7 @@ func runUnderFaults(t *testing.T, seed uint64, run start) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := users.BatchV1().Jobs("default").Create(t.Context(), newJob("train", 5, 2), metav1.CreateOptions{}); err != nil {
+		if _, err := users.BatchV1().Jobs("default").Create(t.Context(), newJob(), metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		failed := 0

@@ -14,8 +14,8 @@ import (
 	"github.com/jobfate/jobfate/jobtest/effort"
 )
 
-func example(name string, parallelism, completions int32, policy batchv1.PodReplacementPolicy) *batchv1.Job {
-	suspended := true
+func example(name string, parallelism, completions int32) *batchv1.Job {
+	suspended, policy := true, batchv1.Failed
 	job := &batchv1.Job{}
 	job.Name = name
 	job.Spec.Parallelism, job.Spec.Completions, job.Spec.Suspend = &parallelism, &completions, &suspended
@@ -99,7 +99,7 @@ func (r pool) pods() (n int) {
 func ExampleAdmit() {
 	var r pool
 	for _, name := range []string{"low", "high"} {
-		if err := r.add(example(name, 3, 3, batchv1.Failed)); err != nil {
+		if err := r.add(example(name, 3, 3)); err != nil {
 			fmt.Println(err)
 			return
 		}
@@ -137,7 +137,7 @@ func TestQuotaIsKept(t *testing.T) {
 		dice := rand.New(rand.NewPCG(seed, 0))
 		var r pool
 		for i := range 4 {
-			if err := r.add(example(fmt.Sprint("job-", i), 1+dice.Int32N(5), 1+dice.Int32N(8), batchv1.Failed)); err != nil {
+			if err := r.add(example(fmt.Sprint("job-", i), 1+dice.Int32N(5), 1+dice.Int32N(8))); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -173,7 +173,7 @@ func TestQuotaIsKept(t *testing.T) {
 func TestHolds(t *testing.T) {
 	two, five := int32(2), int32(5)
 	running := func(how func(*batchv1.Job)) *batchv1.Job {
-		job := example("job", 4, 10, batchv1.Failed)
+		job := example("job", 4, 10)
 		*job.Spec.Suspend = false
 		how(job)
 		return job
