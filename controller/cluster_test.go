@@ -90,9 +90,7 @@ func (c *cluster) manager(t *testing.T, scheme *runtime.Scheme) manager.Manager 
 		Scheme: scheme, Logger: c.logger(), Metrics: metricsserver.Options{BindAddress: "0"},
 		Controller: ctrlconfig.Controller{SkipNameValidation: new(true)}, // a test may start several of the same name
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return mgr
 }
 
@@ -116,9 +114,7 @@ func run(t *testing.T, mgr manager.Manager) (stop func()) {
 func (c *cluster) start(t *testing.T) (stop func()) {
 	t.Helper()
 	mgr := c.manager(t, nil)
-	if err := Add(mgr, Options{}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, Add(mgr, Options{}))
 	return run(t, mgr)
 }
 

@@ -58,13 +58,9 @@ func newFixture(t testing.TB, onServer ...runtime.Object) *fixture {
 		pods:    newPodCache(tracking.Controller{}, nil),
 	}
 	o, err := Options{ManagedBy: managedBy}.complete()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	c, err := newController(o, jobsOf(server))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	c.stores[""] = s
 	c.now = func() time.Time { return noon }
 	events := record.NewFakeRecorder(1000)
@@ -122,23 +118,17 @@ func (b *fixture) show(t testing.TB, objects ...runtime.Object) {
 		if _, ok := o.(*corev1.Pod); ok {
 			add = b.store.pods
 		}
-		if err := add.Add(o); err != nil {
-			t.Fatal(err)
-		}
+		must(t, add.Add(o))
 	}
 	b.store.jobs.Bookmark("1000")
-	if err := b.store.pods.Bookmark("1000"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.store.pods.Bookmark("1000"))
 }
 
 // stored returns the Job of the server.
 func (b *fixture) stored(t testing.TB) *batchv1.Job {
 	t.Helper()
 	job, err := b.server.BatchV1().Jobs("default").Get(t.Context(), "job", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return job
 }
 
@@ -251,6 +241,13 @@ func (q *recordingQueue[T]) AddAfter(r T, after time.Duration) {
 		text += " after " + after.String()
 	}
 	q.all, q.requests = append(q.all, text), append(q.requests, r)
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 func wantList(t *testing.T, what string, got, want []string) {

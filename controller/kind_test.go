@@ -72,9 +72,7 @@ var sweeps = Kind[*Sweep]{
 func sweepScheme(t *testing.T) *runtime.Scheme {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	if err := clientgoscheme.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
+	must(t, clientgoscheme.AddToScheme(scheme))
 	scheme.AddKnownTypeWithName(sweepKind, &Sweep{})
 	scheme.AddKnownTypeWithName(sweepKind.GroupVersion().WithKind("SweepList"), &SweepList{})
 	metav1.AddToGroupVersion(scheme, sweepKind.GroupVersion())
@@ -86,9 +84,7 @@ func newSweepCluster(t *testing.T) (*cluster, client.Client) {
 	t.Helper()
 	c := newCluster(t, kube.Kind{GroupVersionKind: sweepKind, Status: true})
 	users, err := client.New(c.Config(), client.Options{Scheme: sweepScheme(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return c, users
 }
 
@@ -96,9 +92,7 @@ func createSweep(t *testing.T, users client.Client, name string, trials int32) *
 	t.Helper()
 	sweep := &Sweep{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
 	sweep.Spec.Trials, sweep.Spec.Template.Spec = trials, podSpec
-	if err := users.Create(t.Context(), sweep); err != nil {
-		t.Fatal(err)
-	}
+	must(t, users.Create(t.Context(), sweep))
 	return sweep
 }
 
@@ -109,21 +103,15 @@ func TestAddKind(t *testing.T) {
 		c, users := newSweepCluster(t)
 		start := func() func() {
 			mgr := c.manager(t, users.Scheme())
-			if err := AddKind(mgr, sweeps, Options{}); err != nil {
-				t.Fatal(err)
-			}
-			if err := Add(mgr, Options{}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, AddKind(mgr, sweeps, Options{}))
+			must(t, Add(mgr, Options{}))
 			return run(t, mgr)
 		}
 		stop := start()
 		sweep := createSweep(t, users, "sweep", 3)
 		// The controller may have written the status already.
 		note := client.RawPatch(types.MergePatchType, []byte(`{"status":{"note":"kept"}}`))
-		if err := users.Status().Patch(t.Context(), sweep, note); err != nil {
-			t.Fatal(err)
-		}
+		must(t, users.Status().Patch(t.Context(), sweep, note))
 		c.create(t, "job")
 		time.Sleep(3 * time.Second)
 		for _, pod := range kube.List[*corev1.Pod](c.Server, "default") {
@@ -139,9 +127,7 @@ func TestAddKind(t *testing.T) {
 		stop = start()
 		c.work()
 		stop()
-		if err := users.Get(t.Context(), client.ObjectKeyFromObject(sweep), sweep); err != nil {
-			t.Fatal(err)
-		}
+		must(t, users.Get(t.Context(), client.ObjectKeyFromObject(sweep), sweep))
 		got := fmt.Sprintf("%d succeeded, indexes %s, ended %t, uncounted %v, note %s", sweep.Status.Job.Succeeded, sweep.Status.Job.CompletedIndexes,
 			sweep.Status.Job.CompletionTime != nil, sweep.Status.Job.UncountedTerminatedPods, sweep.Status.Note)
 		if want := "3 succeeded, indexes 0-2, ended true, uncounted &UncountedTerminatedPods{Succeeded:[],Failed:[],}, note kept"; got != want {
@@ -165,9 +151,7 @@ func TestAddKind_conflict(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, users := newSweepCluster(t)
 		mgr := c.manager(t, users.Scheme())
-		if err := AddKind(mgr, sweeps, Options{}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, AddKind(mgr, sweeps, Options{}))
 		var conflicts atomic.Int32
 		c.beforeEach(func(r *kube.Request) {
 			if r.Subresource == "status" && conflicts.Load() < 3 {
@@ -180,9 +164,7 @@ func TestAddKind_conflict(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		c.work()
 		stop()
-		if err := users.Get(t.Context(), client.ObjectKeyFromObject(sweep), sweep); err != nil {
-			t.Fatal(err)
-		}
+		must(t, users.Get(t.Context(), client.ObjectKeyFromObject(sweep), sweep))
 		if conflicts.Load() != 3 || sweep.Status.Job.Succeeded != 2 || len(kube.List[*corev1.Pod](c.Server, "default")) != 2 {
 			t.Errorf("after %d conflicts: %+v, want 2 pods counted after 3", conflicts.Load(), sweep.Status.Job)
 		}

@@ -72,9 +72,7 @@ func TestLimit(t *testing.T) {
 				}
 			})
 			mgr := c.manager(t, users.Scheme())
-			if err := add(mgr, Options{QPS: 0.125, Burst: 1, Workers: 8}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, add(mgr, Options{QPS: 0.125, Burst: 1, Workers: 8}))
 			stop := run(t, mgr)
 			time.Sleep(time.Hour)
 			stop()
@@ -154,9 +152,7 @@ func TestNamespaces_jobsForbidden(t *testing.T) {
 			return kube.Verdict{}
 		})
 		mgr := &checked{Manager: c.manager(t, nil)}
-		if err := Add(mgr, Options{Namespaces: []string{"a", "b"}}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, Add(mgr, Options{Namespaces: []string{"a", "b"}}))
 		stop := run(t, mgr)
 		time.Sleep(time.Minute)
 		if pods := kube.List[*corev1.Pod](c.Server, "a"); len(pods) != 1 {

@@ -215,13 +215,9 @@ func TestBarrier_isRetried(t *testing.T) {
 func newWatcherOf(t *testing.T, client kubernetes.Interface, namespaces ...string) *watcher {
 	t.Helper()
 	o, err := Options{Namespaces: namespaces}.complete()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	w, err := newWatcher(o, jobsOf(client))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return w
 }
 

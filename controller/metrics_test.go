@@ -15,9 +15,7 @@ import (
 
 func TestMetrics(t *testing.T) {
 	m, err := newMetrics(prometheus.NewRegistry(), tracking.Keys{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	finished := func(reason string) jobfate.Metric {
 		return jobfate.Metric{Name: "jobs_finished_total", Add: 1, Labels: map[string]string{"completion_mode": "Indexed", "result": "failed", "reason": reason}}
 	}
@@ -53,14 +51,10 @@ func TestMetrics(t *testing.T) {
 // Every metric of a decision is registered, with its labels.
 func TestMetricsOfDecisions(t *testing.T) {
 	m, err := newMetrics(prometheus.NewRegistry(), tracking.Keys{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	job := newJob(started)
 	d, err := jobfate.Decide(jobfate.Snapshot{Job: job, Now: noon}, jobfate.ManagedBy(managedBy))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if len(d.Metrics) == 0 {
 		t.Fatal("the decision to create a pod has no metrics")
 	}

@@ -26,9 +26,7 @@ func TestOrphanedBeforeTheJobIsGone(t *testing.T) {
 	b.show(t, job, pod)
 	b.podChanged(q, newPod(job, "pod", "5", succeeded), pod)
 	o.podChanged(free, newPod(job, "pod", "5", succeeded), pod)
-	if err := b.store.jobs.Delete(job); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.store.jobs.Delete(job))
 	o.jobChanged(free, job, nil)
 	for _, r := range q.requests {
 		if _, err := b.Reconcile(t.Context(), r); err != nil {

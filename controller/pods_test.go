@@ -97,9 +97,7 @@ func TestPodCache_readersKnowAllPods(t *testing.T) {
 				}
 				err = c.Update(pod)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			for i, r := range readers {
 				if random.IntN(2+5*i) > 0 {
 					continue
@@ -120,13 +118,9 @@ func TestPodCache_fed(t *testing.T) {
 	c, r := newPodCache(tracking.Controller{}, nil), &reader{job: job}
 	add := func(name, version string, change ...func(*corev1.Pod)) {
 		t.Helper()
-		if err := c.Add(newPod(job, name, version, change...)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.Add(newPod(job, name, version, change...)))
 	}
-	if err := c.Replace([]any{newPod(job, "a", "1"), newPod(job, "b", "2")}, "3"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.Replace([]any{newPod(job, "a", "1"), newPod(job, "b", "2")}, "3"))
 	want := func(what string, fed bool, names ...string) {
 		t.Helper()
 		got := r.read(c)
@@ -161,9 +155,7 @@ func TestPodCache_fed(t *testing.T) {
 	if logged := len(c.groups[groupKey{"default", job.UID}].log); logged > 1100 {
 		t.Errorf("%d changes are kept, want at most 1100", logged)
 	}
-	if err := c.Replace([]any{newPod(job, "a", "6000")}, "6000"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.Replace([]any{newPod(job, "a", "6000")}, "6000"))
 	want("a new list", false, "a")
 	r.last.job = "other"
 	want("of another Job", false, "a")
@@ -181,14 +173,10 @@ func TestPodCache_noReaderMissesADeletion(t *testing.T) {
 			listed = append(listed, newPod(job, fmt.Sprint("pod", i), "1", change))
 		}
 		c := newPodCache(tracking.Controller{}, nil)
-		if err := c.Replace(listed, "2"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.Replace(listed, "2"))
 		positions := []position{c.read(job, position{}).next}
 		for _, pod := range listed[1:] {
-			if err := c.Delete(pod); err != nil {
-				t.Fatal(err)
-			}
+			must(t, c.Delete(pod))
 			positions = append(positions, c.read(job, position{}).next)
 		}
 		fed := 0
@@ -240,9 +228,7 @@ func TestPodCache_handlers(t *testing.T) {
 		c.Replace([]any{newPod(job, "b", "3")}, "9"),
 		c.Replace([]any{newPod(job, "c", "10")}, "11"),
 	} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	c.handle(record)
 	wantList(t, "calls of the handlers", got, []string{
@@ -299,9 +285,7 @@ func BenchmarkReconcile(b *testing.B) {
 func TestApply_sharesMetadata(t *testing.T) {
 	c := newPodCache(newFixture(t).me, nil)
 	show := func(pod *corev1.Pod) *corev1.Pod {
-		if err := c.Update(pod); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.Update(pod))
 		return c.pods[client.ObjectKeyFromObject(pod)]
 	}
 	pod := newPod(newJob(), "pod", "5", func(pod *corev1.Pod) {

@@ -293,9 +293,7 @@ func TestMemory_endsWithTheJob(t *testing.T) {
 	if n := b.remembered(); n != 1 {
 		t.Fatalf("%d Jobs are remembered, want 1", n)
 	}
-	if err := errors.Join(b.store.jobs.Delete(job), b.server.Tracker().Delete(jobsKind, "default", "job")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(b.store.jobs.Delete(job), b.server.Tracker().Delete(jobsKind, "default", "job")))
 	b.reconcile(t)
 	if n := b.remembered(); n != 0 {
 		t.Errorf("%d Jobs are remembered, want none", n)
@@ -324,9 +322,7 @@ func TestMemory_outlivesTheJobUntilItsWritesAreObserved(t *testing.T) {
 	show := func(podsVersion string, objects ...runtime.Object) {
 		t.Helper()
 		b.show(t, objects...)
-		if err := b.store.pods.Bookmark(podsVersion); err != nil {
-			t.Fatal(err)
-		}
+		must(t, b.store.pods.Bookmark(podsVersion))
 	}
 	show("50", job, pod) // the API server's next version is 101
 	b.reconcile(t)
@@ -402,9 +398,7 @@ func TestFailedIndexes(t *testing.T) {
 		}))
 	}
 	d, err := jobfate.Decide(s, jobfate.ManagedBy(managedBy))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var events reported
 	events.resetFor(job)
 	got := events.failedIndexes(d).Message
@@ -433,9 +427,7 @@ func TestDecideFor(t *testing.T) {
 	b := newFixture(t, job, pod)
 	b.DecideFor = func(job *batchv1.Job) []jobfate.Option {
 		base, err := time.ParseDuration(job.Annotations["delay"])
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return []jobfate.Option{jobfate.Backoff(backoff.Policy{Base: base, Cap: time.Hour})}
 	}
 	job.Status.Failed = 1

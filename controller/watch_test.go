@@ -47,9 +47,7 @@ func TestNamespaces(t *testing.T) {
 			c.createWith(t, name, batchv1.JobSpec{}, "job")
 		}
 		mgr := &checked{Manager: c.manager(t, nil)}
-		if err := Add(mgr, Options{Namespaces: []string{"a", "b", "late"}}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, Add(mgr, Options{Namespaces: []string{"a", "b", "late"}}))
 		stop := run(t, mgr)
 		time.Sleep(time.Second)
 		if err := mgr.ready(nil); err == nil || err.Error() != "the namespace late does not exist" {
@@ -138,9 +136,7 @@ func TestDropUnused(t *testing.T) {
 	kept := func(pod *corev1.Pod) *corev1.Pod {
 		t.Helper()
 		obj, err := drop(pod)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return obj.(*corev1.Pod)
 	}
 	pod := newPod(newJob(), "pod", "5", func(pod *corev1.Pod) {
@@ -223,9 +219,7 @@ func TestHandleJobs_priorities(t *testing.T) {
 	s := source[string]{job: func(q workqueue.TypedRateLimitingInterface[string], _, after *batchv1.Job) {
 		q.AddAfter(after.Name, time.Second)
 	}}
-	if err := s.handleJobs(informer, q); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.handleJobs(informer, q))
 	go informer.RunWithContext(t.Context())
 	added := []string{<-q.added}
 	jobs.Add(created)
