@@ -37,7 +37,7 @@ func TestExplanation_neighbours(t *testing.T) {
 // explanation does not say that the Job has no such index.
 func TestExplanation_staleIndexedJob(t *testing.T) {
 	w := newWorld(t, "completions: 2\ncompletionMode: Indexed")
-	w.lag(true)
+	w.Lag("pods,jobs")
 	w.sync()
 	d := mustDecide(t, w.snapshot())
 	if r := explain.Of(d).Index(0); explain.Of(d).Job().Code != explain.JobStale || strings.Contains(r.Text, "not an index") {
@@ -57,7 +57,7 @@ func TestExplanation_failingUnobserved(t *testing.T) {
 	w := newWorld(t, "completions: 3\nparallelism: 2\nbackoffLimit: 0")
 	w.runAll()
 	w.edit("parallelism: 3")
-	w.lag(false)
+	w.Lag("pods")
 	w.sync()
 	w.End("pod-1", 1)
 	w.cache.ShowPod("pod-1")

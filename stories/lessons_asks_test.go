@@ -129,8 +129,8 @@ func whyNoPod(t *testing.T) {
 	}{
 		{"suspended", "completions: 1\nsuspend: true", func(*world) {}, explain.JobSuspended, "the Job is suspended"},
 		{"backing off", "completions: 1", func(w *world) { w.runAll(); w.End("pod-1", 1) }, explain.JobBackingOff, "backing off until 12:00:10Z after 1 failure"},
-		{"stale", "completions: 1", func(w *world) { w.lag(true); w.sync() }, explain.JobStale, "waiting for the last status write to be observed"},
-		{"pods not observed", "completions: 1", func(w *world) { w.lag(false); w.sync() }, explain.JobInFlight, "waiting to observe 1 creation and 0 deletions"},
+		{"stale", "completions: 1", func(w *world) { w.Lag("pods,jobs"); w.sync() }, explain.JobStale, "waiting for the last status write to be observed"},
+		{"pods not observed", "completions: 1", func(w *world) { w.Lag("pods"); w.sync() }, explain.JobInFlight, "waiting to observe 1 creation and 0 deletions"},
 		{"terminating", "completions: 1\npodReplacementPolicy: Failed", func(w *world) { w.runAll(); w.Delete("pod-1", 30) }, explain.JobAwaitingTermination, "replacements wait for 1 pod to terminate"},
 		{"at parallelism", "completions: 3\nparallelism: 1", func(w *world) { w.runAll() }, explain.JobRunning, "1 pod active, parallelism 1, 0 of 3 succeeded"},
 		{"parallelism 0", "completions: 3\nparallelism: 0", func(w *world) { w.settle() }, explain.JobNoParallelism, "the Job's parallelism is 0"},

@@ -33,7 +33,7 @@ func TestManage_suspendedCondition(t *testing.T) {
 		{"pods not observed", func(w *world) {
 			w.edit("suspend: false")
 			w.Vanish("pod-1")
-			w.lag(false)
+			w.Lag("pods")
 			w.sync()
 			w.edit("suspend: true")
 		}, false},

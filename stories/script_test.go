@@ -235,8 +235,7 @@ func (w *simulated) Create(spec batchv1.JobSpec) {
 		w.next = w.Now
 		return
 	}
-	w.world = &world{}
-	w.beginJob(w.t, &batchv1.Job{Spec: spec}, w.options...)
+	w.world = newWorldOf(w.t, &batchv1.Job{Spec: spec}, w.options...)
 	w.apply()
 	w.world.fault = w.fault
 	checked := w.Watch
@@ -284,11 +283,6 @@ func (w *simulated) Start() { w.stopped = false; w.restart(); w.next = w.Now }
 func (w *simulated) Observed() {
 	for w.act() || !w.stopped && w.sync() || w.CollectGarbage() {
 	}
-}
-
-func (w *simulated) Lag(what string) {
-	w.cache.ShowAll()
-	w.lagsPods, w.lagsJob = strings.Contains(what, "pods"), strings.Contains(what, "jobs")
 }
 
 func (w *simulated) CatchUp() {

@@ -78,28 +78,21 @@ var faults = map[faultKind]cluster.Fault{
 
 func newWorld(t testing.TB, manifest string, opts ...jobfate.Option) *world {
 	t.Helper()
-	w := &world{}
-	w.begin(t, manifest, opts...)
-	return w
-}
-
-// begin resets the world.
-func (w *world) begin(t testing.TB, manifest string, opts ...jobfate.Option) {
-	t.Helper()
 	job, names := parseJob(t, manifest)
 	if names != nil {
 		opts = append(opts[:len(opts):len(opts)], jobfate.RuleNames(names...))
 	}
-	w.beginJob(t, job, opts...)
+	return newWorldOf(t, job, opts...)
 }
 
-func (w *world) beginJob(t testing.TB, job *batchv1.Job, opts ...jobfate.Option) {
+func newWorldOf(t testing.TB, job *batchv1.Job, opts ...jobfate.Option) *world {
 	t.Helper()
-	*w = world{Cluster: newCluster(t, job), t: t, opts: opts, metrics: map[string]int64{}, rules: &referee.Rules{}}
+	w := &world{Cluster: newCluster(t, job), t: t, opts: opts, metrics: map[string]int64{}, rules: &referee.Rules{}}
 	w.cache = w.NewCache(false)
 	w.Intercept, w.Watch = w.intercept, w.watch
 	w.ghost.Started(w.Job())
 	w.restart()
+	return w
 }
 
 // restart replaces the controller by one with an empty memory.
@@ -247,7 +240,7 @@ func (w *world) sync() (again bool) {
 	w.t.Helper()
 	w.catchUp()
 	before := w.writes
-	w.configure()
+	w.caller.Options = w.opts
 	w.lastFault, w.planned, w.recordedEvents, w.recordedMetrics = "", nil, 0, 0
 	out := w.Run(w, w.cache)
 	w.next = out.At
@@ -263,7 +256,7 @@ func (w *world) sync() (again bool) {
 func (w *world) snapshot() jobfate.Snapshot {
 	w.t.Helper()
 	w.catchUp()
-	w.configure()
+	w.caller.Options = w.opts
 	var in jobfate.Snapshot
 	caller := w.caller.Clone()
 	inside.Decide(caller.Machine, func(seen jobfate.Snapshot, c jobfate.Option, _ inside.Usual) (jobfate.Decision, error) {
@@ -287,15 +280,10 @@ func (w *world) snapshot() jobfate.Snapshot {
 	return in
 }
 
-// configure applies the current options to the controller.
-func (w *world) configure() {
-	w.caller.Options = w.opts
-}
-
-// lag stops updating the cache of pods and, with jobToo, the cache of Jobs.
-func (w *world) lag(jobToo bool) {
+// Lag stops updating the cache of pods, of jobs, or both.
+func (w *world) Lag(what string) {
 	w.cache.ShowAll()
-	w.lagsPods, w.lagsJob = true, jobToo
+	w.lagsPods, w.lagsJob = strings.Contains(what, "pods"), strings.Contains(what, "jobs")
 }
 
 func (w *world) catchUp() {
