@@ -49,22 +49,21 @@ func TestRemoval_choice(t *testing.T) {
 		{"created, at an unknown time", createdAt(metav1.Time{}), createdAt(atMinute(3))},
 		{"created later", createdAt(atMinute(3)), createdAt(atMinute(2))},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			for _, lesserFirst := range []bool{true, false} {
-				job := specJob(t, "completions: 2\nparallelism: 1")
-				pods := []*corev1.Pod{podIn(job, 1, corev1.PodRunning), podIn(job, 2, corev1.PodRunning)}
-				lesser, more := pods[0], pods[1]
-				if !lesserFirst {
-					lesser, more = more, lesser
-				}
-				test.lesser(lesser)
-				test.more(more)
-				d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: pods, Now: atMinute(30).Time})
-				if len(d.Delete) != 1 || d.Delete[0].Pod.UID != lesser.UID {
-					t.Errorf("lesser first %t: %v are deleted, want %s", lesserFirst, uidsOf(d.Delete), lesser.UID)
-				}
-			}
-		})
+		wantRemoved(t, specJob(t, "completions: 2\nparallelism: 1"), test.name, test.lesser, test.more)
+	}
+}
+
+// wantRemoved checks that the lesser of two running pods is deleted.
+func wantRemoved(t *testing.T, job *batchv1.Job, name string, lesser, more func(*corev1.Pod)) {
+	t.Helper()
+	for at := range 2 {
+		pods := []*corev1.Pod{podIn(job, 1, corev1.PodRunning), podIn(job, 2, corev1.PodRunning)}
+		lesser(pods[at])
+		more(pods[1-at])
+		d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: pods, Now: atMinute(30).Time})
+		if len(d.Delete) != 1 || d.Delete[0].Pod != pods[at] {
+			t.Errorf("%s: %v are deleted, want %s", name, uidsOf(d.Delete), pods[at].UID)
+		}
 	}
 }
 
@@ -79,31 +78,17 @@ template:
     restartPolicy: Never
     initContainers: [{name: s1, restartPolicy: Always}, {name: s2, restartPolicy: Always}]
     containers: [{name: c1}, {name: c2}]`)
-	restarted := func(names [2]string, counts [2]int32) []corev1.ContainerStatus {
-		return []corev1.ContainerStatus{{Name: names[0], RestartCount: counts[0]}, {Name: names[1], RestartCount: counts[1]}}
+	restarted := func(name string, a, b int32) []corev1.ContainerStatus {
+		return []corev1.ContainerStatus{{Name: name + "1", RestartCount: a}, {Name: name + "2", RestartCount: b}}
 	}
-	for name, restart := range map[string]func(pod *corev1.Pod, counts [2]int32){
-		"regular": func(pod *corev1.Pod, counts [2]int32) {
-			pod.Status.ContainerStatuses = restarted([2]string{"c1", "c2"}, counts)
-		},
-		"sidecar": func(pod *corev1.Pod, counts [2]int32) {
-			pod.Status.InitContainerStatuses = restarted([2]string{"s1", "s2"}, counts)
-		},
-	} {
-		for _, lesserFirst := range []bool{true, false} {
-			pods := []*corev1.Pod{podIn(job, 1, corev1.PodRunning), podIn(job, 2, corev1.PodRunning)}
-			lesser, more := pods[0], pods[1]
-			if !lesserFirst {
-				lesser, more = more, lesser
-			}
-			restart(lesser, [2]int32{0, 3})
-			restart(more, [2]int32{2, 2})
-			d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: pods, Now: atMinute(30).Time})
-			if len(d.Delete) != 1 || d.Delete[0].Pod != lesser {
-				t.Errorf("%s containers: %v are deleted, want %s, whose container was restarted 3 times", name, uidsOf(d.Delete), lesser.UID)
-			}
-		}
+	regular := func(a, b int32) func(*corev1.Pod) {
+		return func(pod *corev1.Pod) { pod.Status.ContainerStatuses = restarted("c", a, b) }
 	}
+	sidecar := func(a, b int32) func(*corev1.Pod) {
+		return func(pod *corev1.Pod) { pod.Status.InitContainerStatuses = restarted("s", a, b) }
+	}
+	wantRemoved(t, job, "regular containers", regular(0, 3), regular(2, 2))
+	wantRemoved(t, job, "sidecars", sidecar(0, 3), sidecar(2, 2))
 }
 
 // If everything is equal, including an unknown creation time, the UID decides.

@@ -1,7 +1,6 @@
 package stories
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -147,7 +146,7 @@ func shape(st *batchv1.JobStatus) string {
 	for _, c := range st.Conditions {
 		conditions = append(conditions, fmt.Sprintf("%s=%s:%s", c.Type, c.Status, c.Reason))
 	}
-	slices.SortFunc(conditions, cmp.Compare)
+	slices.Sort(conditions)
 	var lines []string
 	for _, f := range statusFields(st) {
 		if !strings.HasSuffix(f[0], "Time") && !strings.HasPrefix(f[0], "uncounted") && f[0][0] >= 'a' {
