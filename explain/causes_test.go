@@ -42,11 +42,10 @@ status:
 		explain.CauseImagePull, "1 of 1 active pod cannot pull an image: init container fetch: ErrImagePull: unauthorized", explain.AttentionStuck, "train-0"},
 	{"a Secret that is missing", append([]string{plainJob()}, threePods(waitingFor("CreateContainerConfigError", `secret "db" not found`))...),
 		explain.CauseContainerConfig, `3 of 3 active pods cannot create a container: container main: CreateContainerConfigError: secret "db" not found`, explain.AttentionStuck, "train-0, train-2"},
-	{"a container that the runtime refuses", append([]string{plainJob()}, threePods(waitingFor("CreateContainerError", "context deadline "+
-		"exceeded"))...),
+	{"a container that the runtime refuses", append([]string{plainJob()}, threePods(waitingFor("CreateContainerError", "context deadline exceeded"))...),
 		explain.CauseContainerConfig, "3 of 3 active pods cannot create a container: container main: CreateContainerError: context deadline exceeded", explain.AttentionStuck, "train-0, train-2"},
-	{"a command that is not in the image, with several lines of text", append([]string{plainJob()}, threePods(waitingFor("RunContainerError", "exec: \"trane\":\n\n    "+
-		"not found"))...),
+	{"a command that is not in the image, with several lines of text",
+		append([]string{plainJob()}, threePods(waitingFor("RunContainerError", "exec: \"trane\":\n\n    not found"))...),
 		explain.CauseContainerStart, `3 of 3 active pods cannot start a container: container main: RunContainerError: exec: "trane": not found`, explain.AttentionStuck, "train-0, train-2"},
 	{"a container that crashes", []string{theJob("", "", "active: 1"), aPod(0, `---
 spec: {nodeName: worker-1}
@@ -58,58 +57,47 @@ status:
     state: {waiting: {reason: CrashLoopBackOff, message: "back-off 5m0s restarting failed container=main pod=train-0_ml(pod-0)"}}
     lastState: {terminated: {exitCode: 137, reason: OOMKilled}}`)},
 		explain.CauseCrashLoop, "1 of 1 active pod cannot keep a container running: container main: CrashLoopBackOff after exit code 137 (SIGKILL), OOMKilled, 7 restarts", explain.AttentionStuck, "train-0"},
-	{"no node has a GPU left", append([]string{plainJob()}, threePods(unscheduled("Unschedulable", "0/5 nodes "+
-		"are available: 5 Insufficient nvidia.com/gpu."))...),
+	{"no node has a GPU left", append([]string{plainJob()}, threePods(unscheduled("Unschedulable",
+		"0/5 nodes are available: 5 Insufficient nvidia.com/gpu."))...),
 		explain.CauseUnschedulable, "3 of 3 active pods cannot be scheduled: 0/5 nodes are available: 5 Insufficient nvidia.com/gpu.", explain.AttentionStuck, "train-0, train-2"},
 	{"the most common message is reported", append([]string{plainJob()},
 		aPod(0, unscheduled("Unschedulable", "0/5 nodes are available: 1 node(s) had volume node affinity conflict.")),
-		aPod(1, unscheduled("Unschedulable", "0/5 nodes are available: 5 Insufficient cpu.")),
-		aPod(2, unscheduled("Unschedulable", "0/5 nodes are available: 5 Insufficient cpu."))),
+		aPod(1, unscheduled("Unschedulable", noCPU)),
+		aPod(2, unscheduled("Unschedulable", noCPU))),
 		explain.CauseUnschedulable, "3 of 3 active pods cannot be scheduled: 0/5 nodes are available: 5 Insufficient cpu.", explain.AttentionStuck, "train-0, train-2"},
-	{"the autoscaler adds a node", []string{theJob("", "parallelism: 1", "active: "+
-		"1"), aPod(0, unscheduled("Unschedulable", "0/5 nodes are available: 5 Insufficient cpu.")),
-		strings.Replace(anEvent(aboutPod, "TriggeredScaleUp", "pod triggered scale-up", "12:29:00"), "type: "+
-			"Warning", "type: Normal", 1)},
+	{"the autoscaler adds a node", []string{oneActive(), aPod(0, unscheduled("Unschedulable", noCPU)),
+		normal(anEvent(aboutPod, "TriggeredScaleUp", "pod triggered scale-up", "12:29:00"))},
 		explain.CauseNotScheduledYet, "1 of 1 active pod cannot be scheduled yet: a node is being added: 0/5 nodes are available: 5 Insufficient cpu.", explain.AttentionWait, "train-0"},
-	{"the autoscaler has added no node in time", []string{theJob("", "parallelism: 1", "active: "+
-		"1"), aPod(0, unscheduled("Unschedulable", "0/5 nodes are available: 5 Insufficient cpu.")),
-		strings.Replace(anEvent(aboutPod, "TriggeredScaleUp", "pod triggered scale-up", "12:20:00"), "type: "+
-			"Warning", "type: Normal", 1)},
+	{"the autoscaler has added no node in time", []string{oneActive(), aPod(0, unscheduled("Unschedulable", noCPU)),
+		normal(anEvent(aboutPod, "TriggeredScaleUp", "pod triggered scale-up", "12:20:00"))},
 		explain.CauseUnschedulable, "1 of 1 active pod cannot be scheduled: 0/5 nodes are available: 5 Insufficient cpu.", explain.AttentionStuck, "train-0"},
-	{"the scheduler has just found no node", []string{theJob("", "parallelism: 1", "active: 1"),
-		aPod(0, strings.Replace(unscheduled("Unschedulable", "0/5 nodes are available: 5 Insufficient "+
-			"cpu."), "12:00:02", "12:28:01", 1))},
+	{"the scheduler has just found no node", []string{oneActive(),
+		aPod(0, strings.Replace(unscheduled("Unschedulable", noCPU), "12:00:02", "12:28:01", 1))},
 		explain.CauseNotScheduledYet, "1 of 1 active pod cannot be scheduled yet: 0/5 nodes are available: 5 Insufficient cpu.", explain.AttentionWait, "train-0"},
-	{"a pod without a node for two minutes is stuck", []string{theJob("", "parallelism: 1", "active: 1"),
-		aPod(0, strings.Replace(unscheduled("Unschedulable", "0/5 nodes are available: 5 Insufficient "+
-			"cpu."), "12:00:02", "12:28:00", 1))},
+	{"a pod without a node for two minutes is stuck", []string{oneActive(),
+		aPod(0, strings.Replace(unscheduled("Unschedulable", noCPU), "12:00:02", "12:28:00", 1))},
 		explain.CauseUnschedulable, "1 of 1 active pod cannot be scheduled: 0/5 nodes are available: 5 Insufficient cpu.", explain.AttentionStuck, "train-0"},
-	{"a sidecar that crashes beside a container that runs", []string{theJob("", "parallelism: 1", "active: "+
-		"1"), aPod(0, strings.Replace(running, "  containerStatuses",
-		"  initContainerStatuses: [{name: proxy, state: {waiting: {reason: CrashLoopBackOff}}}]\n  "+
-			"containerStatuses", 1))},
+	{"a sidecar that crashes beside a container that runs", []string{oneActive(), aPod(0, strings.Replace(running, "  containerStatuses",
+		"  initContainerStatuses: [{name: proxy, state: {waiting: {reason: CrashLoopBackOff}}}]\n  containerStatuses", 1))},
 		explain.JobRunning, "1 pod active, parallelism 1, 0 of 3 succeeded", explain.AttentionNone, ""},
 	{"a gate", append([]string{plainJob()}, threePods(`---
 spec: {schedulingGates: [{name: kueue.x-k8s.io/topology}]}
 status: {phase: Pending, conditions: [{type: PodScheduled, status: "False", reason: SchedulingGated, message: Scheduling is blocked due to non-empty scheduling gates}]}`)...),
 		explain.CauseSchedulingGated, "3 of 3 active pods must wait for a scheduling gate: kueue.x-k8s.io/topology (Kueue removes it)", explain.AttentionStuck, "train-0, train-2"},
-	{"a scheduler that is not there", append([]string{plainJob()}, threePods("---\nspec: {schedulerName: "+
-		"volcano}\nstatus: {phase: Pending}")...),
+	{"a scheduler that is not there", append([]string{plainJob()}, threePods("---\nspec: {schedulerName: volcano}\nstatus: {phase: Pending}")...),
 		explain.CauseNoScheduler, "3 of 3 active pods got no response from a scheduler: schedulerName is volcano", explain.AttentionStuck, "train-0, train-2"},
 	{"a node that does not answer", append([]string{plainJob(), aNode}, threePods(running)...),
 		explain.CauseNodeLost, "3 of 3 active pods cannot be reached: node worker-1 has been NotReady since 12:05:00Z", explain.AttentionStuck, "train-0, train-2"},
 	{"a node that has not answered for a short time", append([]string{plainJob(), strings.Replace(aNode, "12:05:00Z", "12:29:57Z", 1)}, threePods(running)...),
 		explain.JobRunning, "3 pods active, parallelism 3, 0 of 3 succeeded", explain.AttentionNone, ""},
-	{"a phase that is not known", []string{theJob("", "", "active: 1"), aPod(0, "---\nspec: {nodeName: "+
-		"worker-9}\nstatus: {phase: Unknown, reason: NodeLost, message: Node worker-9 which was running pod "+
-		"train-0 is unresponsive}")},
+	{"a phase that is not known", []string{theJob("", "", "active: 1"),
+		aPod(0, "---\nspec: {nodeName: worker-9}\nstatus: {phase: Unknown, reason: NodeLost, message: Node worker-9 which was running pod train-0 is unresponsive}")},
 		explain.CauseNodeLost, "1 of 1 active pod cannot be reached: the pod's phase is Unknown, on node worker-9: Node worker-9 which was running pod train-0 is unresponsive", explain.AttentionStuck, "train-0"},
 	{"a volume that cannot be mounted", []string{plainJob(), aPod(0, waitingFor("ContainerCreating", "")), aPod(1, running), aPod(2, running),
 		anEvent(aboutPod, "FailedMount", `MountVolume.SetUp failed for volume "keys" : secret "keys" not found`, "12:29:00")},
 		explain.CausePodStartFailing, `1 of 3 active pods cannot start: FailedMount: MountVolume.SetUp failed for volume "keys" : secret "keys" not found`, explain.AttentionStuck, "train-0"},
 	{"a secret that is not needed to pull the image", []string{plainJob(), strings.Replace(aPod(0, waitingFor("ContainerCreating", "")), "12:00:", "12:29:", -1), aPod(1, running), aPod(2, running),
-		anEvent(aboutPod, "FailedToRetrieveImagePullSecret", "Unable to retrieve some image pull "+
-			"secrets", "12:29:50")},
+		anEvent(aboutPod, "FailedToRetrieveImagePullSecret", "Unable to retrieve some image pull secrets", "12:29:50")},
 		explain.CausePodsStarting, "1 of 3 active pods must still start: container main waits: ContainerCreating", explain.AttentionNone, "train-0"},
 	{"the same without events", []string{plainJob(), aPod(0, waitingFor("ContainerCreating", "")), aPod(1, running), aPod(2, running)},
 		explain.CausePodStartOverdue, "1 of 3 active pods should have started: no container has started on node worker-1 in 29m", explain.AttentionStuck, "train-0"},
@@ -129,27 +117,23 @@ status:
   - {name: istio-proxy, state: {running: {startedAt: "2026-05-01T12:00:05Z"}}}`)},
 		explain.CauseContainerRunning, "1 of 3 active pods cannot finish: container istio-proxy is still running, though the others finished 20m ago", explain.AttentionStuck, "train-0"},
 
-	{"a quota that still rejects pods", []string{theJob("", "", "active: "+
-		"1"), aPod(0, running), anEvent(aboutJob, "FailedCreate", "exceeded quota: compute", "12:25:00")},
+	{"a quota that still rejects pods", []string{theJob("", "", "active: 1"), aPod(0, running),
+		anEvent(aboutJob, "FailedCreate", "exceeded quota: compute", "12:25:00")},
 		explain.CauseQuota, "2 pods cannot be created, as of 5m ago: exceeded quota: compute", explain.AttentionStuck, ""},
-	{"a quota that has rejected pods", []string{theJob("", "", "active: "+
-		"1"), strings.Replace(aPod(0, running), "creationTimestamp: \"2026-05-01T12:00:", "creationTimestamp: "+
-		"\"2026-05-01T12:29:", 1),
+	{"a quota that has rejected pods", []string{theJob("", "", "active: 1"),
+		strings.Replace(aPod(0, running), "creationTimestamp: \"2026-05-01T12:00:", "creationTimestamp: \"2026-05-01T12:29:", 1),
 		anEvent(aboutJob, "FailedCreate", quotaMessage, "12:25:00")}, explain.JobCreating, "creating 2 pods", explain.AttentionNone, ""},
-	{"a quota that rejected pods, according to the events", []string{theJob("", "", "active: "+
-		"1"), aPod(0, running), anEvent(aboutJob, "FailedCreate", quotaMessage, "12:25:00"),
-		strings.Replace(anEvent(aboutJob, "SuccessfulCreate", "Created pod", "12:29:00"), "type: "+
-			"Warning", "type: Normal", 1)}, explain.JobCreating, "creating 2 pods", explain.AttentionNone, ""},
+	{"a quota that rejected pods, according to the events", []string{theJob("", "", "active: 1"), aPod(0, running),
+		anEvent(aboutJob, "FailedCreate", quotaMessage, "12:25:00"),
+		normal(anEvent(aboutJob, "SuccessfulCreate", "Created pod", "12:29:00"))}, explain.JobCreating, "creating 2 pods", explain.AttentionNone, ""},
 	{"no evidence of why pods are missing", []string{theJob("", "", "")},
 		explain.CauseCreationOverdue, "3 pods should have been created 30m ago", explain.AttentionStuck, ""},
-	{"an init container has just failed", []string{theJob("", "parallelism: 1", "active: 1"), aPod(0, `---
+	{"an init container has just failed", []string{oneActive(), aPod(0, `---
 status:
   phase: Failed
   initContainerStatuses: [{name: fetch, state: {terminated: {exitCode: 1, finishedAt: "2026-05-01T12:29:59Z"}}}]`)},
 		explain.JobCreating, "creating 1 pod", explain.AttentionNone, ""},
-	{"a container has just been restarted", []string{theJob("", "parallelism: 1\nbackoffLimit: 1\ntemplate: "+
-		"{metadata: {labels: {batch.kubernetes.io/controller-uid: job-uid}}, spec: {restartPolicy: "+
-		"OnFailure}}", "active: 1"), aPod(0, `---
+	{"a container has just been restarted", []string{theJob("", "parallelism: 1\nbackoffLimit: 1\ntemplate: {metadata: {labels: {batch.kubernetes.io/controller-uid: job-uid}}, spec: {restartPolicy: OnFailure}}", "active: 1"), aPod(0, `---
 status:
   phase: Running
   containerStatuses: [{name: main, restartCount: 2, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 1, finishedAt: "2026-05-01T12:29:59Z"}}}]`)},
@@ -159,36 +143,29 @@ status:
   phase: Failed
   containerStatuses: [{name: main, state: {terminated: {exitCode: 1, finishedAt: "2026-05-01T12:20:00Z"}}}]`)},
 		explain.CauseCreationOverdue, "1 pod should have been created 9m50s ago", explain.AttentionStuck, ""},
-	{"a pod on a lost node, which is not replaced", []string{theJob("", "podReplacementPolicy: "+
-		"Failed", "active: 2\nterminating: "+
-		"1"), aNode, aPod(1, strings.Replace(running, "worker-1", "worker-2", 1)), aPod(2, strings.Replace(running, "worker-1", "worker-2", 1)),
-		aPod(0, "deletionTimestamp: \"2026-05-01T12:18:00Z\"\ndeletionGracePeriodSeconds: 30\nfinalizers: "+
-			"example.com/keep\n"+running)},
+	{"a pod on a lost node, which is not replaced", []string{theJob("", "podReplacementPolicy: Failed",
+		"active: 2\nterminating: 1"), aNode, aPod(1, strings.Replace(running, "worker-1", "worker-2", 1)), aPod(2, strings.Replace(running, "worker-1", "worker-2", 1)),
+		aPod(0, "deletionTimestamp: \"2026-05-01T12:18:00Z\"\ndeletionGracePeriodSeconds: 30\nfinalizers: example.com/keep\n"+running)},
 		explain.CauseTerminationOverdue, "pod train-0 on node worker-1 should have terminated 12m ago; node worker-1 has been NotReady since 12:05:00Z; the pod has the finalizer example.com/keep", explain.AttentionStuck, "train-0"},
-	{"several pods while the Job goes on", []string{theJob("", "parallelism: 1", "active: 1"), aPod(2, running),
-		aPod(0, "deletionTimestamp: \"2026-05-01T12:18:00Z\"\n"+running), aPod(1, "deletionTimestamp: "+
-			"\"2026-05-01T12:10:00Z\"\n"+running)},
+	{"several pods while the Job goes on", []string{oneActive(), aPod(2, running),
+		aPod(0, "deletionTimestamp: \"2026-05-01T12:18:00Z\"\n"+running), aPod(1, "deletionTimestamp: \"2026-05-01T12:10:00Z\"\n"+running)},
 		explain.CauseTerminationOverdue, "2 pods should have terminated, the first (pod train-1 on node worker-1) 20m ago", explain.AttentionStuck, "train-0, train-1"},
 	{"a finalizer of others keeps a Job that is deleted", []string{theJob(`deletionTimestamp: "2026-05-01T12:10:00Z"`, "parallelism: 1", ""),
-		aPod(0, "deletionTimestamp: \"2026-05-01T12:18:00Z\"\nfinalizers: example.com/keep\n---\nstatus: "+
-			"{phase: Failed}")},
+		aPod(0, "deletionTimestamp: \"2026-05-01T12:18:00Z\"\nfinalizers: example.com/keep\n---\nstatus: {phase: Failed}")},
 		explain.CauseTerminationOverdue, "pod train-0 should have terminated 12m ago; the pod has the finalizer example.com/keep", explain.AttentionStuck, "train-0"},
 
 	{"Kueue", []string{theJob("labels: {kueue.x-k8s.io/queue-name: gpu}", "suspend: true", "")},
 		explain.CauseQueuedByKueue, "Kueue holds the Job suspended until its queue gpu admits it", explain.AttentionHeld, ""},
-	{"Kueue, with a workload of its own", []string{theJob("labels: {kueue.x-k8s.io/prebuilt-workload-name: "+
-		"group-1}", "suspend: true", "")},
+	{"Kueue, with a workload of its own", []string{theJob("labels: {kueue.x-k8s.io/prebuilt-workload-name: group-1}", "suspend: true", "")},
 		explain.CauseQueuedByKueue, "Kueue holds the Job suspended until its workload group-1 is admitted", explain.AttentionHeld, ""},
-	{"the pods of a Job that was recreated", []string{theJob("", "", "active: 3"), aPod(0, "# of an earlier "+
-		"Job\n"+running), aPod(1, "# of an earlier Job\n"+running)},
+	{"the pods of a Job that was recreated", []string{theJob("", "", "active: 3"), aPod(0, "# of an earlier Job\n"+running),
+		aPod(1, "# of an earlier Job\n"+running)},
 		explain.CauseRecreated, "an earlier Job named train owns 2 pods; this Job was created 30m ago and has no pods", explain.AttentionStuck, "train-0, train-1"},
-	{"the pods of a Job that has just been recreated", []string{strings.Replace(theJob("", "", ""), "12:00:00Z", "12:29:57Z", 2), aPod(0, "# of "+
-		"an earlier Job\n"+running)},
+	{"the pods of a Job that has just been recreated", []string{newJob("12:29:57Z"), aPod(0, "# of an earlier Job\n"+running)},
 		explain.JobCreating, "creating 3 pods", explain.AttentionNone, ""},
 	{"no pods, though some terminate", []string{theJob("", "podReplacementPolicy: Failed", "terminating: 3")},
 		explain.CausePodsMissing, "the status counts 3 pods as active or terminating, but none of them was given", explain.AttentionStuck, ""},
-	{"failures without pods, long ago", []string{theJob("managedFields: [{manager: m, operation: Update, time: "+
-		"\"2026-05-01T12:10:00Z\"}]", "parallelism: 1", "failed: 4")},
+	{"failures without pods, long ago", []string{theJob("managedFields: [{manager: m, operation: Update, time: \"2026-05-01T12:10:00Z\"}]", "parallelism: 1", "failed: 4")},
 		explain.CauseCreationOverdue, "1 pod should have been created 20m ago", explain.AttentionStuck, ""},
 
 	{"complete", []string{theJob("", "", `conditions: [{type: Complete, status: "True", reason: CompletionsReached, message: Reached expected number of succeeded pods}]`)},
@@ -197,15 +174,15 @@ status:
 		explain.CauseFailed, "DeadlineExceeded: Job was active longer than specified deadline", explain.AttentionLost, ""},
 	{"failing", append([]string{theJob("", "activeDeadlineSeconds: 1799", "active: 3")}, threePods(running)...),
 		explain.JobEnding, "the Job fails: DeadlineExceeded: Job was active longer than specified deadline; spec.activeDeadlineSeconds is 1799, started at 12:00:00Z; deleting 3 pods; 3 pods terminating", explain.AttentionLost, ""},
-	{"suspended, with pods that could not start", append([]string{theJob("", "suspend: true", "active: "+
-		"3")}, threePods(unscheduled("Unschedulable", "no"))...),
+	{"suspended, with pods that could not start", append([]string{theJob("", "suspend: true", "active: 3")},
+		threePods(unscheduled("Unschedulable", "no"))...),
 		explain.JobSuspended, "the Job is suspended; deleting 3 pods", explain.AttentionHeld, ""},
-	{"too many pods, of which one runs", append([]string{theJob("", "parallelism: 1", "active: "+
-		"3")}, aPod(0, running), aPod(1, unscheduled("Unschedulable", "no")), aPod(2, unscheduled("Unschedulable", "no"))),
+	{"too many pods, of which one runs", append([]string{theJob("", "parallelism: 1", "active: 3")}, aPod(0, running),
+		aPod(1, unscheduled("Unschedulable", "no")), aPod(2, unscheduled("Unschedulable", "no"))),
 		explain.JobRemoving, "deleting 2 of 3 active pods, because the Job needs fewer", explain.AttentionNone, ""},
-	{"pods that have just become missing", []string{strings.Replace(theJob("", "", ""), "12:00:00Z", "12:29:59Z", 2)}, explain.JobCreating, "creating 3 pods", explain.AttentionNone, ""},
-	{"an index has failed", []string{theJob("", "completionMode: Indexed\nparallelism: 1\nbackoffLimitPerIndex: "+
-		"0", "active: 1\nfailedIndexes: \"1\""), aPod(0, running)},
+	{"pods that have just become missing", []string{newJob("12:29:59Z")}, explain.JobCreating, "creating 3 pods", explain.AttentionNone, ""},
+	{"an index has failed", []string{theJob("", "completionMode: Indexed\nparallelism: 1\nbackoffLimitPerIndex: 0",
+		"active: 1\nfailedIndexes: \"1\""), aPod(0, running)},
 		explain.JobRunning, "1 pod active, parallelism 1, 0 of 3 succeeded, 1 failed; the Job can only fail", explain.AttentionLost, ""},
 }
 
@@ -219,8 +196,7 @@ func TestCause(t *testing.T) {
 				pods = strings.Join(slices.Compact([]string{got.Pods[0], got.Pods[n-1]}), ", ")
 			}
 			if got.Code != s.code || got.Text != s.text || got.Attention != s.needs || pods != s.pods {
-				t.Errorf("got %s (%s): %s; pods %s\nwant %s (%s): %s; pods "+
-					"%s", got.Code, got.Attention, got.Text, pods, s.code, s.needs, s.text, s.pods)
+				t.Errorf("got %s (%s): %s; pods %s\nwant %s (%s): %s; pods %s", got.Code, got.Attention, got.Text, pods, s.code, s.needs, s.text, s.pods)
 			}
 			if got.Attention == explain.AttentionStuck && got.Advice == "" {
 				t.Error("the Job is stuck, and there is no advice")
@@ -232,9 +208,10 @@ func TestCause(t *testing.T) {
 // A state that is too recent, over, or about another object is no cause.
 func TestCause_none(t *testing.T) {
 	for _, s := range []scene{
-		{reason: "a pod that starts", objects: []string{plainJob(), strings.NewReplacer("12:00:01Z", "12:29:01Z", "12:00:02Z", "12:29:02Z").Replace(aPod(0, waitingFor("ContainerCreating", ""))), aPod(1, running), aPod(2, running)}, code: explain.CausePodsStarting},
-		{reason: "a pod that the scheduler has not looked at yet", objects: []string{plainJob(), strings.Replace(aPod(0, "---\nstatus: {phase: "+
-			"Pending}"), "12:00:01Z", "12:29:59Z", 1), aPod(1, running), aPod(2, running)}, code: explain.CausePodsStarting},
+		{reason: "a pod that starts", objects: []string{plainJob(), creatingSince("12:29"), aPod(1, running), aPod(2, running)},
+			code: explain.CausePodsStarting},
+		{reason: "a pod that the scheduler has not looked at yet", objects: []string{plainJob(),
+			strings.Replace(aPod(0, "---\nstatus: {phase: Pending}"), "12:00:01Z", "12:29:59Z", 1), aPod(1, running), aPod(2, running)}, code: explain.CausePodsStarting},
 		{reason: "an init container that runs", objects: []string{plainJob(), aPod(1, running), aPod(2, running), aPod(0, `---
 spec: {nodeName: worker-1, initContainers: [{name: fetch}]}
 status:
@@ -247,32 +224,29 @@ status:
   phase: Running
   initContainerStatuses: [{name: proxy, state: {running: {startedAt: "2026-05-01T12:00:05Z"}}}]
   containerStatuses: [{name: main, state: {terminated: {exitCode: 0, finishedAt: "2026-05-01T12:10:00Z"}}}]`)}, code: explain.JobRunning},
-		{reason: "a node that is ready", objects: append([]string{plainJob(), strings.Replace(aNode, "Ready, "+
-			"status: Unknown", `Ready, status: "True"`, 1)}, threePods(running)...), code: explain.JobRunning},
+		{reason: "a node that is ready", objects: append([]string{plainJob(),
+			strings.Replace(aNode, "Ready, status: Unknown", `Ready, status: "True"`, 1)}, threePods(running)...), code: explain.JobRunning},
 		{reason: "another node that is not ready", objects: append([]string{plainJob(), strings.Replace(aNode, "worker-1", "worker-2", 1), strings.Replace(aNode, "Ready, status: Unknown", `Ready, status: "True"`, 1)}, threePods(running)...), code: explain.JobRunning},
-		{reason: "an event about a Job of the same name in another namespace", objects: []string{strings.Replace(theJob("", "", ""), "12:00:00Z", "12:29:59Z", 2),
-			anEvent("{kind: Job, namespace: other, name: "+
-				"train}", "FailedCreate", quotaMessage, "12:29:59")}, code: explain.JobCreating},
-		{reason: "an event about an earlier Job", objects: []string{strings.Replace(theJob("", "", ""), "12:00:00Z", "12:29:59Z", 2),
-			anEvent("{kind: Job, namespace: ml, name: train, uid: "+
-				"old-uid}", "FailedCreate", quotaMessage, "12:29:59")}, code: explain.JobCreating},
+		{reason: "an event about a Job of the same name in another namespace", objects: []string{newJob("12:29:59Z"),
+			anEvent("{kind: Job, namespace: other, name: train}", "FailedCreate", quotaMessage, "12:29:59")}, code: explain.JobCreating},
+		{reason: "an event about an earlier Job", objects: []string{newJob("12:29:59Z"),
+			anEvent("{kind: Job, namespace: ml, name: train, uid: old-uid}", "FailedCreate", quotaMessage, "12:29:59")}, code: explain.JobCreating},
 		{reason: "a refusal that is over", objects: append([]string{plainJob(), anEvent(aboutJob, "FailedCreate", quotaMessage, "12:29:59")}, threePods(running)...), code: explain.JobRunning},
-		{reason: "an old refusal, followed by the creation of pods", objects: []string{theJob("", "", "active: "+
-			"2"), aPod(0, running), strings.Replace(aPod(1, running), "12:00:01Z", "12:29:55Z", 1),
-			anEvent(aboutJob, "FailedCreate", quotaMessage, "12:01:00")}, code: explain.JobCreating},
-		{reason: "a warning that a later event followed", objects: []string{plainJob(), strings.NewReplacer("12:00:01Z", "12:28:01Z", "12:00:02Z", "12:28:02Z").Replace(aPod(0, waitingFor("ContainerCreating", ""))), aPod(1, running), aPod(2, running),
-			anEvent(aboutPod, "FailedMount", "timed "+
-				"out", "12:29:00"), strings.Replace(anEvent(aboutPod, "Pulling", "Pulling "+
-				"image", "12:29:01"), "Warning", "Normal", 1)}, code: explain.CausePodsStarting},
-		{reason: "a warning about an earlier pod of that name", objects: []string{plainJob(), strings.NewReplacer("12:00:01Z", "12:28:01Z", "12:00:02Z", "12:28:02Z").Replace(aPod(0, waitingFor("ContainerCreating", ""))), aPod(1, running), aPod(2, running),
-			anEvent("{kind: Pod, namespace: ml, name: train-0, uid: old}", "FailedMount", "timed "+
-				"out", "12:29:00")}, code: explain.CausePodsStarting},
+		{reason: "an old refusal, followed by the creation of pods",
+			objects: []string{theJob("", "", "active: 2"), aPod(0, running), strings.Replace(aPod(1, running), "12:00:01Z", "12:29:55Z", 1),
+				anEvent(aboutJob, "FailedCreate", quotaMessage, "12:01:00")}, code: explain.JobCreating},
+		{reason: "a warning that a later event followed", objects: []string{plainJob(), creatingSince("12:28"), aPod(1, running), aPod(2, running),
+			anEvent(aboutPod, "FailedMount", "timed out", "12:29:00"),
+			normal(anEvent(aboutPod, "Pulling", "Pulling image", "12:29:01"))}, code: explain.CausePodsStarting},
+		{reason: "a warning about an earlier pod of that name", objects: []string{plainJob(), creatingSince("12:28"), aPod(1, running), aPod(2, running),
+			anEvent("{kind: Pod, namespace: ml, name: train-0, uid: old}", "FailedMount", "timed out", "12:29:00")}, code: explain.CausePodsStarting},
 		{reason: "a spec that was changed just now", objects: append([]string{theJob(`managedFields: [{manager: kubectl-edit, operation: Update, apiVersion: batch/v1, time: "2026-05-01T12:29:59Z"}]`, "parallelism: 4\ncompletions: 4", "active: 3")}, threePods(running)...), code: explain.JobCreating},
-		{reason: "Kueue has admitted the Job", objects: append([]string{theJob("labels: "+
-			"{kueue.x-k8s.io/queue-name: gpu}", "", "active: 3")}, threePods(running)...), code: explain.JobRunning},
-		{reason: "pods of another Job", objects: []string{strings.Replace(theJob("", "", ""), "12:00:00Z", "12:29:59Z", 2), strings.Replace(aPod(0, "# of an earlier Job\n"+running), "kind: Job, name: train", "kind: Job, name: other", 1)}, code: explain.JobCreating},
-		{reason: "pods of an earlier Job beside its own", objects: append([]string{plainJob(), strings.Replace(aPod(7, "# of an earlier "+
-			"Job\n"+running), "pod-7", "pod-x", 1)}, threePods(running)...), code: explain.JobRunning},
+		{reason: "Kueue has admitted the Job", objects: append([]string{theJob("labels: {kueue.x-k8s.io/queue-name: gpu}", "",
+			"active: 3")}, threePods(running)...), code: explain.JobRunning},
+		{reason: "pods of another Job", objects: []string{newJob("12:29:59Z"),
+			strings.Replace(aPod(0, "# of an earlier Job\n"+running), "kind: Job, name: train", "kind: Job, name: other", 1)}, code: explain.JobCreating},
+		{reason: "pods of an earlier Job beside its own", objects: append([]string{plainJob(),
+			strings.Replace(aPod(7, "# of an earlier Job\n"+running), "pod-7", "pod-x", 1)}, threePods(running)...), code: explain.JobRunning},
 	} {
 		t.Run(s.reason, func(t *testing.T) {
 			if got := explained(t, s.objects...).Cause(); got.Code != s.code {
@@ -285,8 +259,7 @@ status:
 // Causes are in the order of their rank. The reason for the decision is among them.
 func TestCauses(t *testing.T) {
 	e := explained(t, theJob("", "parallelism: 4\ncompletions: 4", "active: 2\nterminating: 1"),
-		aPod(0, waitingFor("ErrImagePull", "denied")), aPod(1, unscheduled("Unschedulable", "no "+
-			"node")), aPod(2, running),
+		aPod(0, waitingFor("ErrImagePull", "denied")), aPod(1, unscheduled("Unschedulable", "no node")), aPod(2, running),
 		aPod(3, "deletionTimestamp: \"2026-05-01T12:18:00Z\"\n"+running))
 	var got []string
 	for _, c := range e.Causes() {
@@ -327,14 +300,13 @@ func TestUnmanaged(t *testing.T) {
 			explain.CauseManagedElsewhere, "the controller example.com/trainer manages the Job", explain.AttentionNone, ""},
 		{"the built-in controller, for another", []string{theJob("", "", "")},
 			explain.CauseManagedElsewhere, "the controller kubernetes.io/job-controller manages the Job", explain.AttentionNone, ""},
-		{"a finished Job", []string{theJob("", "managedBy: "+
-			"kueue.x-k8s.io/multikueue", `conditions: [{type: Failed, status: "True", reason: R, message: M}]`)},
+		{"a finished Job", []string{theJob("", "managedBy: kueue.x-k8s.io/multikueue",
+			`conditions: [{type: Failed, status: "True", reason: R, message: M}]`)},
 			explain.JobFinished, "the Job is Failed: R: M", explain.AttentionLost, ""},
 	} {
 		got := explain.Unmanaged(read(t, s.objects...).Job)
 		if got.Code != s.code || got.Text != s.text || got.Attention != s.needs {
-			t.Errorf("%s: got %s (%s): %s\nwant %s (%s): "+
-				"%s", s.reason, got.Code, got.Attention, got.Text, s.code, s.needs, s.text)
+			t.Errorf("%s: got %s (%s): %s\nwant %s (%s): %s", s.reason, got.Code, got.Attention, got.Text, s.code, s.needs, s.text)
 		}
 	}
 	if got := explain.Unmanaged(nil); got.Code != "" {

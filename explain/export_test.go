@@ -14,9 +14,8 @@ type Row struct {
 // Rows returns the rows of the table of causes, in their order.
 func Rows() (rows []Row) {
 	for i := range causes {
-		rows = append(rows, Row{causes[i].code, causes[i].means, strings.NewReplacer("RECREATE", "delete the "+
-			"Job and create it again",
-			"MEMORY", "the memory limit").Replace(causes[i].advice)})
+		advice := strings.NewReplacer("RECREATE", "delete the Job and create it again", "MEMORY", "the memory limit")
+		rows = append(rows, Row{causes[i].code, causes[i].means, advice.Replace(causes[i].advice)})
 	}
 	return rows
 }
