@@ -332,14 +332,10 @@ func TestCause_docs(t *testing.T) {
 		want += string(row.Code) + "\t" + row.Means + "\t" + cmp.Or(row.Advice, "—") + "\n"
 	}
 	if *updateDocs {
-		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, []byte(want), 0o644))
 	}
 	got, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if diff := gocmp.Diff(strings.Split(want, "\n"), strings.Split(string(got), "\n")); diff != "" {
 		t.Errorf("%s (-the table of causes +the docs; go test ./explain -run Cause_docs -update):\n%s", path, diff)
 	}

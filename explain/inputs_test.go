@@ -37,9 +37,7 @@ func readInputs(t *testing.T) (all []input) {
 	}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, part := range strings.Split("\n"+string(text), "\n=== ")[1:] {
 			docs := strings.Split(part, "\n---\n")
 			head := strings.Split(docs[0], "\n")
@@ -205,9 +203,7 @@ func TestInputs(t *testing.T) {
 		t.Run(filepath.Base(in.file)+"/"+in.title, func(t *testing.T) {
 			g := read(t, in.documents()...)
 			e, err := g.explain()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			all := e.Causes()
 			first := all[0]
 			if got := string(first.Code) + " " + first.Attention.String(); got != in.want {

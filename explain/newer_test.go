@@ -42,13 +42,9 @@ func TestNewerFields(t *testing.T) {
 // depends on the release of k8s.io/api that this is built with.
 func TestNotesOfANewerField(t *testing.T) {
 	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "train", UID: "job-uid"}}
-	if err := json.Unmarshal([]byte(`{"scheduling": {"schedulingPolicy": {"basic": {}}}}`), &job.Spec); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal([]byte(`{"scheduling": {"schedulingPolicy": {"basic": {}}}}`), &job.Spec))
 	d, err := jobfate.Decide(jobfate.Snapshot{Job: job, Now: time.Date(2026, time.May, 1, 12, 0, 0, 0, time.UTC)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var want []explain.Reason
 	if _, found := reflect.TypeFor[batchv1.JobSpec]().FieldByName("Scheduling"); found {
 		want = []explain.Reason{{Code: explain.NoteUnknownField, Text: "spec.scheduling is newer than this version of jobfate and was ignored"}}

@@ -53,9 +53,7 @@ func TestInputs_damaged(t *testing.T) {
 			seen[document] = true
 			damaged(any(fromYAML(document)), &n, func(other any) {
 				text, err := json.Marshal(other)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				g := given{Snapshot: jobfate.Snapshot{Now: now}}
 				for j, document := range documents {
 					if j == i {
@@ -80,9 +78,7 @@ func TestInputs_damaged(t *testing.T) {
 func explainAll(t *testing.T, in input, g given) bool {
 	t.Helper()
 	before, err := json.Marshal(g.Evidence.Objects)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	e, err := g.explain()
 	if err != nil {
 		return false
@@ -97,9 +93,7 @@ func explainAll(t *testing.T, in input, g given) bool {
 	e.Timeline(8)
 	_ = slices.Collect(e.Indexes())
 	after, err := json.Marshal(g.Evidence.Objects)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if diff := gocmp.Diff(string(before), string(after)); diff != "" {
 		t.Errorf("%s: %s: the evidence was changed: %s", in.file, in.title, diff)
 	}

@@ -211,14 +211,19 @@ func (g *given) add(document string) error {
 	return decode(&u.Object)
 }
 
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // explained decides on what kubectl printed and explains the decision.
 func explained(t *testing.T, documents ...string) explain.Explanation {
 	t.Helper()
 	g := read(t, documents...)
 	d, err := jobfate.Decide(g.Snapshot)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return explain.Of(d, g.Evidence)
 }
 

@@ -135,9 +135,7 @@ func TestInputs_written(t *testing.T) {
 			var o struct {
 				Kind, APIVersion, Reason, Type, ReportingComponent string
 			}
-			if err := json.Unmarshal([]byte(text), &o); err != nil {
-				t.Fatal(err)
-			}
+			must(t, json.Unmarshal([]byte(text), &o))
 			switch {
 			case o.Kind == "Pod":
 				var pod corev1.Pod
