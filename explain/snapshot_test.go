@@ -221,10 +221,9 @@ func must(t *testing.T, err error) {
 // explained decides on what kubectl printed and explains the decision.
 func explained(t *testing.T, documents ...string) explain.Explanation {
 	t.Helper()
-	g := read(t, documents...)
-	d, err := jobfate.Decide(g.Snapshot)
+	e, err := read(t, documents...).explain()
 	must(t, err)
-	return explain.Of(d, g.Evidence)
+	return e
 }
 
 // anEvent is a warning as kubectl prints it.
