@@ -12,7 +12,7 @@ import (
 // Contradictory statuses that API servers have accepted. The next status is valid, and the Job
 // runs to its end.
 func TestInput_contradictoryStatuses(t *testing.T) {
-	at := metav1.NewTime(time.Date(2026, 1, 1, 11, 0, 0, 0, time.UTC))
+	at := atMinute(0)
 	for _, test := range []struct {
 		name   string
 		status batchv1.JobStatus
