@@ -22,9 +22,7 @@ var (
 // TestBehaviour plays scripts whose answers were recorded from a real API server.
 func TestBehaviour(t *testing.T) {
 	scripts, err := behaviour.Scripts()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	rows := 0
 	for _, script := range scripts {
 		for _, row := range script.Rows {
@@ -44,9 +42,7 @@ func playRow(t *testing.T, row behaviour.Row) {
 	collector := kube.Collector{Server: s}
 	player := behaviour.Player{Config: s.Config(), Settle: func(time.Time) bool { return collector.Step() }}
 	got, err := player.Play(t.Context(), row, "behaviour-1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for i, step := range row.Steps {
 		if diff := cmp.Diff(step.Want, got[i]); diff != "" {
 			t.Errorf("%s %s (-API server +here)\n%s", step.Method, step.Path, diff)

@@ -73,14 +73,9 @@ func BenchmarkRequests(b *testing.B) {
 				s := kube.New(kube.Options{})
 				config := s.Config()
 				config.ContentType = "application/" + map[string]string{"json": "json", "protobuf": "vnd.kubernetes.protobuf"}[contentType]
-				client, err := kubernetes.NewForConfig(config)
-				if err != nil {
-					b.Fatal(err)
-				}
+				client := kubernetes.NewForConfigOrDie(config)
 				job, err := client.BatchV1().Jobs("default").Create(context.Background(), newJob("a"), metav1.CreateOptions{})
-				if err != nil {
-					b.Fatal(err)
-				}
+				must(b, err)
 				for i := range 10 {
 					pod := newPod(job)
 					if pod.GenerateName = ""; i == 0 {
@@ -113,14 +108,10 @@ func BenchmarkReconcile(b *testing.B) {
 		s := kube.New(kube.Options{})
 		cache := s.NewCache(scheme.Scheme)
 		client, err := s.Client("bench", scheme.Scheme, cache)
-		if err != nil {
-			b.Fatal(err)
-		}
+		must(b, err)
 		job := newJob("a")
 		job.Spec.Completions = new(int32(3))
-		if err := client.Create(context.Background(), job); err != nil {
-			b.Fatal(err)
-		}
+		must(b, client.Create(context.Background(), job))
 		r := &jobReconciler{client}
 		kubelet := kube.Kubelet{Server: s}
 		for {

@@ -22,9 +22,7 @@ func lagging(t *testing.T, s *kube.Server) (*kube.Cache, client.Client) {
 	t.Helper()
 	cache := s.NewCache(scheme.Scheme)
 	c, err := s.Client("test", scheme.Scheme, cache)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return cache, c
 }
 
@@ -37,9 +35,7 @@ func configMap(name, value string) *corev1.ConfigMap {
 func shown(t *testing.T, r client.Reader, opts ...client.ListOption) string {
 	t.Helper()
 	var list corev1.ConfigMapList
-	if err := r.List(context.Background(), &list, opts...); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.List(context.Background(), &list, opts...))
 	var all []string
 	for _, m := range list.Items {
 		all = append(all, m.Name+"="+m.Data["x"])
@@ -63,9 +59,7 @@ func history(t *testing.T, c client.Client) {
 		func() error { return c.Delete(ctx, b) },
 		func() error { return set("3") },
 	} {
-		if err := write(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, write())
 	}
 }
 
@@ -142,19 +136,13 @@ func TestCacheReads(t *testing.T) {
 	cache, c := lagging(t, s)
 	ctx := t.Context()
 	for name, value := range map[string]string{"a": "1", "b": "2", "c": "1"} {
-		if err := c.Create(ctx, configMap(name, value)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.Create(ctx, configMap(name, value)))
 	}
 	other := configMap("d", "1")
 	other.Namespace = "kube-system"
-	if err := c.Create(ctx, other); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.Create(ctx, other))
 	cache.CatchUp()
-	if err := cache.IndexField(ctx, &corev1.ConfigMap{}, "x", func(o client.Object) []string { return []string{o.(*corev1.ConfigMap).Data["x"]} }); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cache.IndexField(ctx, &corev1.ConfigMap{}, "x", func(o client.Object) []string { return []string{o.(*corev1.ConfigMap).Data["x"]} }))
 	for want, opts := range map[string][]client.ListOption{
 		"a=1 b=2 c=1 d=1": nil,
 		"a=1 b=2 c=1":     {client.InNamespace("default")},
@@ -179,9 +167,7 @@ func TestCacheReads(t *testing.T) {
 	typed := &corev1.ConfigMap{}
 	for range 2 {
 		for _, obj := range []client.Object{loose, meta, typed} {
-			if err := c.Get(ctx, key, obj); err != nil {
-				t.Fatal(err)
-			}
+			must(t, c.Get(ctx, key, obj))
 			if obj.GetLabels()["x"] != "1" || obj.GetResourceVersion() == "" || obj.GetObjectKind().GroupVersionKind() != configMapKind {
 				t.Errorf("%T: %v %s %s", obj, obj.GetLabels(), obj.GetResourceVersion(), obj.GetObjectKind().GroupVersionKind())
 			}
@@ -198,19 +184,13 @@ func TestCacheStaleWrite(t *testing.T) {
 	s := kube.New(kube.Options{})
 	cache, c := lagging(t, s)
 	live, err := s.Client("live", scheme.Scheme, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Create(t.Context(), configMap("a", "1")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, c.Create(t.Context(), configMap("a", "1")))
 	cache.CatchUp()
 	kube.Edit(s, "default", "a", func(m *corev1.ConfigMap) { m.Data = map[string]string{"x": "2"} })
 	var old, now corev1.ConfigMap
 	key := client.ObjectKey{Namespace: "default", Name: "a"}
-	if err := c.Get(t.Context(), key, &old); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.Get(t.Context(), key, &old))
 	if err := c.Update(t.Context(), &old); !apierrors.IsConflict(err) {
 		t.Errorf("the error is %v, want a conflict", err)
 	}

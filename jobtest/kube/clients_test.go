@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/restmapper"
@@ -66,9 +67,7 @@ func (l *WidgetList) DeepCopyObject() runtime.Object {
 func widgetScheme(t *testing.T) *runtime.Scheme {
 	t.Helper()
 	s := runtime.NewScheme()
-	if err := scheme.AddToScheme(s); err != nil {
-		t.Fatal(err)
-	}
+	must(t, scheme.AddToScheme(s))
 	s.AddKnownTypes(exampleGroup, &Widget{}, &WidgetList{})
 	metav1.AddToGroupVersion(s, exampleGroup)
 	return s
@@ -79,29 +78,21 @@ func TestCustomResourceWithGoType(t *testing.T) {
 	types := widgetScheme(t)
 	cache := s.NewCache(types)
 	c, err := s.Client("test", types, cache)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ctx := t.Context()
 	w := &Widget{ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "default"}, Spec: WidgetSpec{Size: 1}, Status: WidgetStatus{Ready: true}}
-	if err := c.Create(ctx, w); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.Create(ctx, w))
 	if w.Status.Ready || w.Generation != 1 {
 		t.Errorf("made with status %+v, generation %d", w.Status, w.Generation)
 	}
 	before := w.DeepCopyObject().(*Widget)
 	w.Spec.Size, w.Status.Ready = 2, true
-	if err := c.Status().Patch(ctx, w, client.MergeFrom(before)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.Status().Patch(ctx, w, client.MergeFrom(before)))
 	if !w.Status.Ready || w.Spec.Size != 1 || w.Generation != 1 {
 		t.Errorf("after the status patch: %+v", w)
 	}
 	w.Spec.Size, w.Status.Ready = 3, false
-	if err := c.Update(ctx, w); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.Update(ctx, w))
 	if !w.Status.Ready || w.Spec.Size != 3 || w.Generation != 2 {
 		t.Errorf("after the update: %+v", w)
 	}
@@ -123,17 +114,13 @@ func TestProtobufClient(t *testing.T) {
 		s := kube.New(kube.Options{})
 		config := s.Config()
 		config.ContentType = runtime.ContentTypeProtobuf
-		client := clientset(t, config)
+		client := kubernetes.NewForConfigOrDie(config)
 		ctx := t.Context()
 		w, err := client.BatchV1().Jobs("").Watch(ctx, metav1.ListOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer w.Stop()
 		job, err := client.BatchV1().Jobs("default").Create(ctx, newJob("a"), metav1.CreateOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if e := <-w.ResultChan(); e.Object.(*batchv1.Job).UID != job.UID {
 			t.Errorf("the watch shows %v", e.Object)
 		}
@@ -147,9 +134,7 @@ func TestProtobufClient(t *testing.T) {
 			t.Errorf("the deletion of another: %v", err)
 		}
 		policy := metav1.DeletePropagationForeground
-		if err := client.BatchV1().Jobs("default").Delete(ctx, "a", metav1.DeleteOptions{PropagationPolicy: &policy}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, client.BatchV1().Jobs("default").Delete(ctx, "a", metav1.DeleteOptions{PropagationPolicy: &policy}))
 		if job, err = client.BatchV1().Jobs("default").Get(ctx, "a", metav1.GetOptions{}); err != nil || !slices.Contains(job.Finalizers, metav1.FinalizerDeleteDependents) {
 			t.Errorf("after the deletion: %v, %v", job, err)
 		}
@@ -159,15 +144,11 @@ func TestProtobufClient(t *testing.T) {
 func TestDynamicAndMetadataClients(t *testing.T) {
 	s := kube.New(kube.Options{Kinds: []kube.Kind{widgets}})
 	ctx := t.Context()
-	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(clientset(t, s.Config()).Discovery()))
+	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(kubernetes.NewForConfigOrDie(s.Config()).Discovery()))
 	loose, err := dynamic.NewForConfig(s.Config())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	only, err := metadata.NewForConfig(s.Config())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, test := range []struct {
 		kind    schema.GroupKind
 		content map[string]any
@@ -176,9 +157,7 @@ func TestDynamicAndMetadataClients(t *testing.T) {
 		{schema.GroupKind{Kind: "ConfigMap"}, map[string]any{"data": map[string]any{"x": "y"}}},
 	} {
 		mapping, err := mapper.RESTMapping(test.kind)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		own, err := s.RESTMapper().RESTMapping(test.kind)
 		if err != nil || own.Resource != mapping.Resource || own.Scope.Name() != mapping.Scope.Name() {
 			t.Errorf("mapped to %v and %v, %v", own, mapping, err)
@@ -187,9 +166,7 @@ func TestDynamicAndMetadataClients(t *testing.T) {
 		obj.SetGroupVersionKind(mapping.GroupVersionKind)
 		obj.SetName("a")
 		made, err := loose.Resource(mapping.Resource).Namespace("default").Create(ctx, obj, metav1.CreateOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		part, err := only.Resource(mapping.Resource).Namespace("default").Get(ctx, "a", metav1.GetOptions{})
 		if err != nil || part.UID != made.GetUID() {
 			t.Errorf("the metadata: %v, %v", part, err)
@@ -207,16 +184,12 @@ func TestDynamicAndMetadataClients(t *testing.T) {
 func TestEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := kube.New(kube.Options{})
-		client := clientset(t, s.Config())
+		client := kubernetes.NewForConfigOrDie(s.Config())
 		job, err := client.BatchV1().Jobs("default").Create(t.Context(), newJob("a"), metav1.CreateOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		broadcaster := events.NewBroadcaster(&events.EventSinkImpl{Interface: client.EventsV1()})
 		ctx, cancel := context.WithCancel(t.Context())
-		if err := broadcaster.StartRecordingToSinkWithContext(ctx); err != nil {
-			t.Fatal(err)
-		}
+		must(t, broadcaster.StartRecordingToSinkWithContext(ctx))
 		recorder := broadcaster.NewRecorder(scheme.Scheme, "controller")
 		for range 3 {
 			recorder.Eventf(job, nil, corev1.EventTypeNormal, "Started", "Start", "it begins")
@@ -237,7 +210,7 @@ func TestEvents(t *testing.T) {
 
 func TestTerminatingNamespace(t *testing.T) {
 	s := kube.New(kube.Options{})
-	client := clientset(t, s.Config())
+	client := kubernetes.NewForConfigOrDie(s.Config())
 	ctx := t.Context()
 	if _, err := client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "n"}}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
@@ -247,9 +220,7 @@ func TestTerminatingNamespace(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := client.CoreV1().Namespaces().Delete(ctx, "n", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, client.CoreV1().Namespaces().Delete(ctx, "n", metav1.DeleteOptions{}))
 	_, err := client.BatchV1().Jobs("n").Create(ctx, newJobIn("n", "c"), metav1.CreateOptions{})
 	if !apierrors.IsForbidden(err) || !apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 		t.Errorf("a Job in a terminating namespace: %v", err)

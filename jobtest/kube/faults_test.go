@@ -73,7 +73,7 @@ func TestFaults(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 				defer cancel()
 				pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Spec: newJob("a").Spec.Template.Spec}
-				_, err := clientset(t, s.Config()).CoreV1().Pods("default").Create(ctx, pod, metav1.CreateOptions{})
+				_, err := kubernetes.NewForConfigOrDie(s.Config()).CoreV1().Pods("default").Create(ctx, pod, metav1.CreateOptions{})
 				if test.is == nil && err != nil || test.is != nil && !test.is(err) {
 					t.Errorf("the error is %v", err)
 				}
@@ -95,7 +95,7 @@ func TestTooManyRequests(t *testing.T) {
 		refusal := apierrors.NewTooManyRequests("slow down", 7)
 		s.Intercept(func(*kube.Request) kube.Verdict { return kube.Verdict{Err: refusal} })
 		start := time.Now()
-		_, err := clientset(t, s.Config()).CoreV1().Pods("default").Get(t.Context(), "a", metav1.GetOptions{})
+		_, err := kubernetes.NewForConfigOrDie(s.Config()).CoreV1().Pods("default").Get(t.Context(), "a", metav1.GetOptions{})
 		if seconds, ok := apierrors.SuggestsClientDelay(err); !apierrors.IsTooManyRequests(err) || !ok || seconds != 7 {
 			t.Errorf("the error is %v, a delay of %d s", err, seconds)
 		}
@@ -108,11 +108,9 @@ func TestTooManyRequests(t *testing.T) {
 // Changes by the Intercept function happen before the request.
 func TestInterceptChangesTheClusterFirst(t *testing.T) {
 	s := kube.New(kube.Options{})
-	client := clientset(t, s.Config())
+	client := kubernetes.NewForConfigOrDie(s.Config())
 	job, err := client.BatchV1().Jobs("default").Create(t.Context(), newJob("a"), metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s.Intercept(func(r *kube.Request) kube.Verdict {
 		if r.Verb == "update" {
 			kube.Edit(s, "default", "a", func(j *batchv1.Job) { j.Labels["x"] = "y" })
@@ -143,7 +141,7 @@ func TestObserve(t *testing.T) {
 	})
 	config := s.Config()
 	config.UserAgent = "me"
-	client := clientset(t, config)
+	client := kubernetes.NewForConfigOrDie(config)
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Spec: newJob("a").Spec.Template.Spec}
 	if _, err := client.CoreV1().Pods("default").Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
@@ -151,9 +149,7 @@ func TestObserve(t *testing.T) {
 	if kubelet := (kube.Kubelet{Server: s}); !kubelet.Start("default", "a") || !kubelet.End("default", "a", 0) || kubelet.End("default", "a", 0) {
 		t.Error("the kubelet did not act once for each call")
 	}
-	if err := client.CoreV1().Pods("default").Delete(t.Context(), "a", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, client.CoreV1().Pods("default").Delete(t.Context(), "a", metav1.DeleteOptions{}))
 	want := []string{"me create made a *", "an actor changed a *", "an actor changed a *", "me delete changed a *", "me delete removed a "}
 	if strings.Join(changes, "\n") != strings.Join(want, "\n") {
 		t.Errorf("changes:\n%s\nwant:\n%s", strings.Join(changes, "\n"), strings.Join(want, "\n"))
@@ -164,7 +160,7 @@ func TestObserve(t *testing.T) {
 func TestDeliver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := kube.New(kube.Options{})
-		client := clientset(t, s.Config())
+		client := kubernetes.NewForConfigOrDie(s.Config())
 		maps := client.CoreV1().ConfigMaps("default")
 		var held []kube.Event
 		s.Deliver(func(r *kube.Request, e kube.Event) []kube.Event {
@@ -180,9 +176,7 @@ func TestDeliver(t *testing.T) {
 			return append([]kube.Event{e}, held...)
 		})
 		w, err := maps.Watch(t.Context(), metav1.ListOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer w.Stop()
 		for _, name := range []string{"dropped", "twice", "held", "last"} {
 			if _, err := maps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}); err != nil {
@@ -204,24 +198,18 @@ func TestDeliver(t *testing.T) {
 func TestCompact(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := kube.New(kube.Options{})
-		maps := clientset(t, s.Config()).CoreV1().ConfigMaps("default")
+		maps := kubernetes.NewForConfigOrDie(s.Config()).CoreV1().ConfigMaps("default")
 		var versions []string
 		for _, name := range []string{"a", "b", "c"} {
 			m, err := maps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			versions = append(versions, m.ResourceVersion)
 		}
 		open, err := maps.Watch(t.Context(), metav1.ListOptions{ResourceVersion: versions[0]})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer open.Stop()
 		page, err := maps.List(t.Context(), metav1.ListOptions{Limit: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if _, err := maps.Patch(t.Context(), "a", types.MergePatchType, []byte(`{"data":{"x":"y"}}`), metav1.PatchOptions{}); err != nil {
 			t.Fatal(err)
 		}
@@ -232,9 +220,7 @@ func TestCompact(t *testing.T) {
 			}
 		}
 		late, err := maps.Watch(t.Context(), metav1.ListOptions{ResourceVersion: versions[1]})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if e := <-late.ResultChan(); e.Type != watch.Error || !apierrors.IsResourceExpired(apierrors.FromObject(e.Object)) {
 			t.Errorf("the late watch got %s %v", e.Type, e.Object)
 		}
@@ -280,9 +266,7 @@ func TestConfigFor_answers(t *testing.T) {
 		want              []string
 	}{{"", "", []string{"a7", "b9"}}, {"other", "", []string{"b9"}}, {"", "app=x", []string{"a7"}}, {"", "app!=x", []string{"b9"}}} {
 		list, err := own.CoreV1().Pods(c.namespace).List(ctx, metav1.ListOptions{LabelSelector: c.labels})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var got []string
 		for _, pod := range list.Items {
 			got = append(got, pod.Name+pod.ResourceVersion)

@@ -38,9 +38,7 @@ func FuzzRequest(f *testing.F) {
 		send := func(method, contentType string, where *url.URL, body []byte) {
 			r := &http.Request{Method: method, URL: where, Header: http.Header{"Content-Type": {contentType}}, Body: io.NopCloser(strings.NewReader(string(body)))}
 			response, err := s.RoundTrip(r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if response.StatusCode < 200 || response.StatusCode > 599 {
 				t.Errorf("status %d", response.StatusCode)
 			}

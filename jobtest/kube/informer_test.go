@@ -14,20 +14,17 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/jobfate/jobfate/jobtest/kube"
 )
 
-func clientset(t *testing.T, config *rest.Config) kubernetes.Interface {
+func must(t testing.TB, err error) {
 	t.Helper()
-	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return client
 }
 
 func newJob(name string) *batchv1.Job {
@@ -119,7 +116,7 @@ func TestInformersAndWorkqueue(t *testing.T) {
 		s := kube.New(kube.Options{})
 		config := s.Config()
 		config.ContentType = "application/vnd.kubernetes.protobuf"
-		client := clientset(t, config)
+		client := kubernetes.NewForConfigOrDie(config)
 		ctx, cancel := context.WithCancel(t.Context())
 		c := &podMaker{client: client}
 		c.run(ctx)
@@ -150,9 +147,7 @@ func TestInformersAndWorkqueue(t *testing.T) {
 		time.Sleep(time.Second) // until the rate limiter retries
 		synctest.Wait()
 		job, err := client.BatchV1().Jobs("default").Get(ctx, "a", metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if job.Status.Succeeded != 1 || refused != 1 {
 			t.Errorf("succeeded = %d after %d rejected status updates, want 1 after 1", job.Status.Succeeded, refused)
 		}

@@ -8,6 +8,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 
 	"github.com/jobfate/jobfate/jobtest/kube"
 )
@@ -15,7 +16,7 @@ import (
 func TestKubelet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := kube.New(kube.Options{})
-		pods := clientset(t, s.Config()).CoreV1().Pods("default")
+		pods := kubernetes.NewForConfigOrDie(s.Config()).CoreV1().Pods("default")
 		kubelet := kube.Kubelet{Server: s}
 		for _, name := range []string{"held", "lost", "stopped"} {
 			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: newJob("a").Spec.Template.Spec}
@@ -40,9 +41,7 @@ func TestKubelet(t *testing.T) {
 			t.Errorf("the lost pod: %+v", lost)
 		}
 		for _, name := range []string{"held", "stopped"} {
-			if err := pods.Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, pods.Delete(t.Context(), name, metav1.DeleteOptions{}))
 			pod, _ := kube.Get[*corev1.Pod](s, "default", name)
 			if want := time.Now().Add(30 * time.Second); !pod.DeletionTimestamp.Time.Equal(want) {
 				t.Errorf("the deletionTimestamp of %s is %s, want %s", name, pod.DeletionTimestamp, want)

@@ -71,13 +71,8 @@ func startManager(t *testing.T, ctx context.Context, s *kube.Server, options ctr
 	options.Metrics = server.Options{BindAddress: "0"}
 	options.Controller = config.Controller{SkipNameValidation: new(true), UsePriorityQueue: new(false)}
 	mgr, err := ctrl.NewManager(s.Config(), options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = ctrl.NewControllerManagedBy(mgr).For(&batchv1.Job{}).Owns(&corev1.Pod{}).Complete(&jobReconciler{mgr.GetClient()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, ctrl.NewControllerManagedBy(mgr).For(&batchv1.Job{}).Owns(&corev1.Pod{}).Complete(&jobReconciler{mgr.GetClient()}))
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()
 	settle()
@@ -98,9 +93,7 @@ func TestManager(t *testing.T) {
 		mgr, ended := startManager(t, ctx, s, ctrl.Options{})
 		job := newJob("a")
 		job.Spec.Completions = new(int32(3))
-		if err := mgr.GetClient().Create(ctx, job); err != nil {
-			t.Fatal(err)
-		}
+		must(t, mgr.GetClient().Create(ctx, job))
 		kubelet := kube.Kubelet{Server: s}
 		for steps := 0; ; steps++ {
 			synctest.Wait()
@@ -120,9 +113,7 @@ func TestManager(t *testing.T) {
 		}
 
 		// Background deletion removes the Job first, and then its pods.
-		if err := mgr.GetClient().Delete(ctx, job, client.PropagationPolicy(metav1.DeletePropagationBackground)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, mgr.GetClient().Delete(ctx, job, client.PropagationPolicy(metav1.DeletePropagationBackground)))
 		// A Reconciler with a stale cache may create pods for a Job that is gone.
 		for collector := (kube.Collector{Server: s}); collector.Run() > 0; {
 			synctest.Wait()
@@ -131,9 +122,7 @@ func TestManager(t *testing.T) {
 			t.Errorf("%d pods are left", len(pods))
 		}
 		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
+		must(t, <-ended)
 	})
 }
 
@@ -147,9 +136,7 @@ func TestManagerRecovers(t *testing.T) {
 		for i, name := range []string{"a", "b", "c"} {
 			synctest.Wait()
 			s.CloseWatches(nil)
-			if err := mgr.GetClient().Create(ctx, newJob(name)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, mgr.GetClient().Create(ctx, newJob(name)))
 			s.Compact(s.Revision())
 			time.Sleep(time.Minute)
 			synctest.Wait()
@@ -162,9 +149,7 @@ func TestManagerRecovers(t *testing.T) {
 			}
 		}
 		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
+		must(t, <-ended)
 	})
 }
 
@@ -184,17 +169,13 @@ func TestLeaderElection(t *testing.T) {
 		default:
 		}
 		stopFirst()
-		if err := <-firstEnded; err != nil {
-			t.Fatal(err)
-		}
+		must(t, <-firstEnded)
 		start := time.Now()
 		<-two.Elected()
 		if waited := time.Since(start); waited > 20*time.Second {
 			t.Errorf("the second manager waited %s to lead", waited)
 		}
-		if err := two.GetClient().Create(second, newJob("a")); err != nil {
-			t.Fatal(err)
-		}
+		must(t, two.GetClient().Create(second, newJob("a")))
 		settle()
 		if pods := kube.List[*corev1.Pod](s, "default"); len(pods) != 1 {
 			t.Errorf("%d pods, want 1", len(pods))
