@@ -7,6 +7,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/jobfate/jobfate/cluster"
 	"github.com/jobfate/jobfate/internal/inside"
@@ -25,9 +26,7 @@ func newStage(t *testing.T, pods int32) (*cluster.Cluster, *cluster.Cache) {
 		Containers:     []corev1.Container{{Name: "main"}},
 	}
 	c, err := cluster.New(job, noon)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return c, c.NewCache(true)
 }
 
@@ -97,23 +96,30 @@ func (f controllerFunc) Sync(client *cluster.Client) (time.Duration, error) { re
 // A status write is stored and its answer lost. It records a failure that the backoff
 // record of the caller lacks. The backoff delay after that failure still applies (S12).
 func TestCaller_lostAnswer(t *testing.T) {
-	c, cache := newStage(t, 1)
-	caller := newCaller()
-	run(t, c, caller, cache)
-	c.End("pod-1", 1)
-	c.Intercept = func(r *cluster.Request) cluster.Fault {
-		return cluster.Fault{Err: errors.New("timeout"), Lost: true}
-	}
-	if out := c.Run(caller, cache); out.Err == nil || c.Job().Status.UncountedTerminatedPods == nil {
-		t.Fatalf("the answer is not lost: %+v", out)
-	}
-	c.Intercept = nil
-	out := run(t, c, caller, cache)
-	if len(c.Pods()) != 1 || out.After != 10*time.Second {
-		t.Errorf("there are %d pods, and the next sync is in %v; want 1, 10s", len(c.Pods()), out.After)
-	}
-	if got := inside.Memory(caller.Machine).Backoff; got.Failures != 1 {
-		t.Errorf("the caller remembers %+v, want one failure", got)
+	staged, _ := newStage(t, 1)
+	for lost, c := range map[error]*cluster.Cluster{
+		errors.New("timeout"): staged, apierrors.NewTimeoutError("no answer", 1): newCluster(t, 3),
+	} {
+		cache, caller := c.NewCache(true), newCaller()
+		run(t, c, caller, cache)
+		c.End("pod-1", 1)
+		c.Intercept = func(r *cluster.Request) cluster.Fault {
+			if r.Verb == cluster.Status {
+				return cluster.Fault{Err: lost, Lost: true}
+			}
+			return cluster.Fault{}
+		}
+		if out := c.Run(caller, cache); out.Err == nil || c.Job().Status.UncountedTerminatedPods == nil {
+			t.Fatalf("%v: the answer is not lost: %+v", lost, out)
+		}
+		c.Intercept = nil
+		out := run(t, c, caller, cache)
+		if len(c.Pods()) != 1 || out.After != 10*time.Second {
+			t.Errorf("%v: there are %d pods, and the next sync is in %v; want 1, 10s", lost, len(c.Pods()), out.After)
+		}
+		if got := inside.Memory(caller.Machine).Backoff; got.Failures != 1 {
+			t.Errorf("%v: the caller remembers %+v, want one failure", lost, got)
+		}
 	}
 }
 

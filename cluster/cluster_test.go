@@ -3,7 +3,6 @@ package cluster_test
 import (
 	"slices"
 	"testing"
-	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -17,6 +16,13 @@ import (
 
 func ptr[T any](v T) *T { return &v }
 
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // newCaller returns a caller whose Machine panics if it decides differently from [jobfate.Decide].
 func newCaller() *cluster.Caller {
 	c := cluster.NewCaller()
@@ -26,14 +32,10 @@ func newCaller() *cluster.Caller {
 
 func newCluster(t *testing.T, completions int32) *cluster.Cluster {
 	t.Helper()
-	job := &batchv1.Job{}
-	job.Name = "job"
-	job.Spec.Completions, job.Spec.Parallelism = &completions, ptr[int32](1)
-	job.Spec.Template.Spec = corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "main", Image: "image"}}}
+	job := jobNamed("default", "job")
+	job.Spec.Completions = &completions
 	c, err := cluster.New(job, noon)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return c
 }
 
@@ -77,9 +79,7 @@ func TestPatchStatus(t *testing.T) {
 	before := job.DeepCopy()
 	got, err := cluster.PatchStatus(job, []byte(`{"status":{"active":null,"ready":0,"startTime":"2026-01-01T12:00:00Z",`+
 		`"uncountedTerminatedPods":{"failed":["a"]},"conditions":[{"type":"X","status":"True"}]}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if diff := cmp.Diff(before, job); diff != "" {
 		t.Errorf("the Job has changed:\n%s", diff)
 	}
@@ -147,9 +147,7 @@ func TestCaller_adoptedPodIsDeletedAtOnce(t *testing.T) {
 		uid := c.Pods()[0].UID
 		c.Start(uid)
 		c.Edit(uid, func(p *corev1.Pod) { p.OwnerReferences = nil })
-		if err := c.EditJob(func(spec *batchv1.JobSpec) { spec.Suspend = ptr(true) }); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.EditJob(func(spec *batchv1.JobSpec) { spec.Suspend = ptr(true) }))
 		patches := 0
 		c.Intercept = func(q *cluster.Request) cluster.Fault {
 			if q.Verb == cluster.Patch {
@@ -169,25 +167,5 @@ func TestCaller_adoptedPodIsDeletedAtOnce(t *testing.T) {
 		if st, want := c.Job().Status, map[bool]int32{true: 1}[ends]; st.Succeeded != want || st.Failed != 0 {
 			t.Errorf("the pod ends: %t: %d succeeded, %d failed, want %d and none", ends, st.Succeeded, st.Failed, want)
 		}
-	}
-}
-
-// A status write whose answer is lost may have recorded failures. The backoff delay after
-// them still applies. (Found by chaos.)
-func TestCaller_backoffAfterALostAnswer(t *testing.T) {
-	c := newCluster(t, 3)
-	live, caller := c.NewCache(true), newCaller()
-	c.Run(caller, live)
-	c.End(c.Pods()[0].UID, 1)
-	c.Intercept = func(q *cluster.Request) cluster.Fault {
-		if q.Verb == cluster.Status {
-			return cluster.Fault{Err: apierrors.NewTimeoutError("no answer", 1), Lost: true}
-		}
-		return cluster.Fault{}
-	}
-	c.Run(caller, live)
-	c.Intercept = nil
-	if out := c.Run(caller, live); len(c.Pods()) != 1 || out.After < 9*time.Second {
-		t.Errorf("there are %d pods, and the next sync is after %v; want 1 pod and 10s", len(c.Pods()), out.After)
 	}
 }

@@ -24,9 +24,7 @@ func TestAlreadyExists(t *testing.T) {
 			return err
 		}), cache).Err
 	}
-	if err := creates("a"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, creates("a"))
 	if err := creates("a"); !apierrors.IsAlreadyExists(err) {
 		t.Errorf("the second pod with this name: got %v, want AlreadyExists", err)
 	}

@@ -90,9 +90,7 @@ func TestPatchPod_rejected(t *testing.T) {
 // A patch sets labels, and removes those that are null.
 func TestPatchPod_labels(t *testing.T) {
 	got, err := cluster.PatchPod(podToPatch(orphaned), []byte(`{"metadata":{"labels":{"a":null,"c":"d"},"annotations":{"e":"f"}}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if diff := cmp.Diff([]map[string]string{{"c": "d"}, {"e": "f"}}, []map[string]string{got.Labels, got.Annotations}); diff != "" {
 		t.Errorf("labels and annotations (-want +got):\n%s", diff)
 	}

@@ -25,9 +25,7 @@ func TestSeveralJobs(t *testing.T) {
 	a, b := types.NamespacedName{Namespace: "default", Name: "a"}, types.NamespacedName{Namespace: "other", Name: "a"}
 	c := newCluster(t, 1)
 	for _, name := range []types.NamespacedName{a, b} {
-		if err := c.CreateJob(jobNamed(name.Namespace, name.Name)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.CreateJob(jobNamed(name.Namespace, name.Name)))
 		if err := c.CreateJob(jobNamed(name.Namespace, name.Name)); err == nil {
 			t.Errorf("%s is created twice", name)
 		}
@@ -88,9 +86,7 @@ func TestCaller_recreatedJob(t *testing.T) {
 	first, again := c.Job(), c.Job().DeepCopy()
 	c.DeleteJob(metav1.DeletePropagationBackground)
 	again.Spec.Selector, again.Spec.Template.Labels = nil, nil
-	if err := c.CreateJob(again); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.CreateJob(again))
 	for range 3 {
 		if out := c.Run(caller, cache); out.Err != nil || len(c.Pods()) != 0 {
 			t.Fatalf("the cache shows the first Job: %d pods, error %v; want none", len(c.Pods()), out.Err)
