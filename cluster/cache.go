@@ -24,18 +24,17 @@ type Cache struct {
 	shown     int // the last view was complete in pods up to this version
 }
 
-// cachedJob is the Job that a cache shows for a slot. lagging lists the versions that it does not
-// show yet, in order, and laggingAt the number of the change that made each of them.
+// cachedJob is the Job that a cache shows for a slot. lagging lists the changes that it does not
+// show yet, in order.
 type cachedJob struct {
-	job       *batchv1.Job
-	lagging   []*batchv1.Job
-	laggingAt []int
+	job     *batchv1.Job
+	lagging []change
 }
 
 // next shows the next version.
 func (s *cachedJob) next() {
 	if len(s.lagging) > 0 {
-		s.job, s.lagging, s.laggingAt = s.lagging[0], s.lagging[1:], s.laggingAt[1:]
+		s.job, s.lagging = s.lagging[0].job, s.lagging[1:]
 	}
 }
 
@@ -83,7 +82,7 @@ func (c *Cluster) rewindJob(cache *Cache, at int, undone []change) {
 		cache.at(at).job = e.job
 		for _, u := range undone {
 			if u.uid == "" && u.slot == at {
-				cache.lateJob(at, u.job, u.version)
+				cache.lateJob(u)
 			}
 		}
 		return
@@ -142,13 +141,13 @@ func (s *Cache) Stop() {
 	s.c.caches = slices.DeleteFunc(s.c.caches, func(o *Cache) bool { return o == s })
 }
 
-func (s *Cache) lateJob(at int, job *batchv1.Job, version int) {
-	slot := s.at(at)
+func (s *Cache) lateJob(e change) {
+	slot := s.at(e.slot)
 	if s.live {
-		slot.job = job
+		slot.job = e.job
 		return
 	}
-	slot.lagging, slot.laggingAt = append(slot.lagging, job), append(slot.laggingAt, version)
+	slot.lagging = append(slot.lagging, e)
 }
 
 func (s *Cache) latePod(uid types.UID, version int) {
@@ -224,8 +223,8 @@ func (s *Cache) View() View {
 func (s *Cache) jobsVersion() int {
 	version := s.c.version
 	for _, slot := range s.jobs {
-		if len(slot.laggingAt) > 0 {
-			version = min(version, slot.laggingAt[0]-1)
+		if len(slot.lagging) > 0 {
+			version = min(version, slot.lagging[0].version-1)
 		}
 	}
 	return version

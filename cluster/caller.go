@@ -63,7 +63,7 @@ func (c *Caller) Sync(client *Client) (time.Duration, error) {
 	if err := c.Machine.Begin(c.viewOf(&client.View), c.Options...); err != nil {
 		return 0, err
 	}
-	c.drive(client, c.Machine)
+	c.drive(client)
 	r := c.Machine.Result()
 	if c.Check != nil {
 		c.Check(r.Decision, c.shown)
@@ -103,23 +103,26 @@ func (c *Caller) viewOf(v *View) jobfate.View {
 	return view
 }
 
-// drive sends the requests of a machine until there are no more.
-func (c *Caller) drive(client *Client, m *jobfate.Machine) {
+// drive sends the requests of the Machine until there are no more.
+func (c *Caller) drive(client *Client) {
 	for {
-		batch := m.Next()
+		batch := c.Machine.Next()
 		if c.Progress != nil {
 			c.Progress(c.Machine.Result())
 		}
 		if len(batch) == 0 {
 			return
 		}
-		order := identity(len(batch))
+		var order []int
 		if c.Order != nil {
 			order = c.Order(len(batch))
 		}
 		for i := range batch {
-			if r := &batch[order[i]]; !c.exchange(client, m, r) {
-				m.Abandon()
+			if order != nil {
+				i = order[i]
+			}
+			if !c.exchange(client, batch[i]) {
+				c.Machine.Abandon()
 				return
 			}
 		}
@@ -127,23 +130,15 @@ func (c *Caller) drive(client *Client, m *jobfate.Machine) {
 }
 
 // exchange sends a request, and passes the answer, if any, to the Machine. It reports whether the sync continues.
-func (c *Caller) exchange(client *Client, m *jobfate.Machine, r *jobfate.Request) bool {
-	object, err := client.Do(*r)
+func (c *Caller) exchange(client *Client, r jobfate.Request) bool {
+	object, err := client.Do(r)
 	switch {
 	case errors.Is(err, ErrGivenUp):
 		return false
 	case !errors.Is(err, ErrNoAnswer):
-		_ = m.Answer(*r, object, err) // fails only for an unknown request
+		_ = c.Machine.Answer(r, object, err) // fails only for an unknown request
 	}
 	return true
-}
-
-func identity(n int) []int {
-	order := make([]int, n)
-	for i := range order {
-		order[i] = i
-	}
-	return order
 }
 
 // Do sends a request of a [jobfate.Machine].
@@ -182,7 +177,7 @@ var verbs = map[jobfate.Verb]Verb{
 // selects.
 func (c *Caller) releaseOrphans(client *Client) error {
 	for _, orphans := range jobfate.OrphansIn(client.Pods, client.Jobs, c.Options...) {
-		(&Caller{Machine: jobfate.NewMachine()}).drive(client, orphans)
+		(&Caller{Machine: orphans}).drive(client)
 		if err := orphans.Result().Err; err != nil {
 			return err
 		}

@@ -21,7 +21,7 @@ func (s *Cache) Clone(of *Cluster) *Cache {
 	next.c, next.pods = of, s.pods.clone()
 	next.jobs = slices.Clone(s.jobs)
 	for at, slot := range s.jobs {
-		next.jobs[at].lagging, next.jobs[at].laggingAt = slices.Clone(slot.lagging), slices.Clone(slot.laggingAt)
+		next.jobs[at].lagging = slices.Clone(slot.lagging)
 	}
 	next.lagging, next.laggingAt = slices.Clone(s.lagging), slices.Clone(s.laggingAt)
 	of.caches = append(of.caches, &next)

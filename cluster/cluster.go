@@ -155,9 +155,10 @@ func (c *Cluster) putJob(at int, next *batchv1.Job, r *Request, v *syncReads) {
 	}
 	c.slots[at].job = next
 	c.listed = c.listJobs()
-	c.remember(change{version: c.version, slot: at, job: next})
+	e := change{version: c.version, slot: at, job: next}
+	c.remember(e)
 	for _, cache := range c.caches {
-		cache.lateJob(at, next, c.version)
+		cache.lateJob(e)
 	}
 	c.notify(v.step(Step{Request: r, OldJob: old, Job: next}))
 }

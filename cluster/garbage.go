@@ -93,8 +93,11 @@ func isOwner(o metav1.Object, objects iter.Seq[metav1.Object], blocks bool) bool
 // jobOf returns the Job with a UID; nil if there is none.
 func CollectPod(pod *corev1.Pod, jobOf func(types.UID) *batchv1.Job, now time.Time) *corev1.Pod {
 	action := GarbageActionOf(pod, func(ref metav1.OwnerReference) metav1.Object {
-		if job := jobOf(ref.UID); job != nil || OwnedByJob(&ref) {
-			return object(job)
+		switch job := jobOf(ref.UID); {
+		case job != nil:
+			return job
+		case OwnedByJob(&ref):
+			return nil
 		}
 		return pod // an owner of another kind stays
 	}, Objects[*corev1.Pod](nil))
@@ -105,14 +108,6 @@ func CollectPod(pod *corev1.Pod, jobOf func(types.UID) *batchv1.Job, now time.Ti
 		return EditPod(pod, func(p *corev1.Pod) { p.OwnerReferences = action.Remaining(p.OwnerReferences) })
 	}
 	return pod
-}
-
-// object returns nil for a Job that is nil.
-func object(job *batchv1.Job) metav1.Object {
-	if job == nil {
-		return nil
-	}
-	return job
 }
 
 // Objects yields the objects of a Go type.

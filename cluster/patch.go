@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -14,8 +15,8 @@ import (
 )
 
 var (
-	podResource = schema.GroupResource{Resource: "pods"}
-	jobResource = schema.GroupResource{Group: "batch", Resource: "jobs"}
+	podResource = corev1.Resource("pods")
+	jobResource = batchv1.Resource("jobs")
 )
 
 // PatchStatus applies a JSON merge patch to the status subresource of a Job. The
