@@ -35,7 +35,7 @@ func (r *Request) reply(to *Answer) (answer, error) {
 			return answer{}, err
 		}
 		if r.Verb != "list" {
-			return r.kind.s.show(http.StatusOK, r, v)
+			return r.kind.s.show(http.StatusOK, r, v, nil)
 		}
 		if sel.has(v) {
 			found = append(found, v)

@@ -3,13 +3,13 @@ package kube
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -96,11 +96,5 @@ func merged(to, from map[string]string) map[string]string {
 	if len(from) == 0 {
 		return to
 	}
-	all := maps.Clone(from)
-	for name, value := range to {
-		if _, set := all[name]; !set {
-			all[name] = value
-		}
-	}
-	return all
+	return labels.Merge(to, from)
 }

@@ -1,11 +1,10 @@
 package kube
 
 import (
-	"slices"
-
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/jobfate/jobfate/cluster"
 )
@@ -30,32 +29,36 @@ func (c Collector) Step() bool {
 	s := c.Server
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	owners := s.owners()
-	for _, k := range s.tables() {
-		for _, id := range k.keys {
-			v := k.objects[id]
-			if s.collect(k, v, owners) || s.finish(k, v) || s.empty(v.obj) {
-				return true
-			}
+	owners := map[types.UID]placed{}
+	for k, v := range s.versions {
+		owners[v.obj.GetUID()] = placed{k, v}
+	}
+	for k, v := range s.versions {
+		if s.collect(k, v, owners) || s.finish(k, v) || s.empty(v.obj) {
+			return true
 		}
 	}
 	return false
+}
+
+// versions yields the stored version of each object, with its kind.
+func (s *Server) versions(yield func(*kind, *version) bool) {
+	for _, k := range s.kinds {
+		if k.stored != nil {
+			continue // its objects are those of another kind
+		}
+		for _, id := range k.keys {
+			if !yield(k, k.objects[id]) {
+				return
+			}
+		}
+	}
 }
 
 // placed is an object with its kind and version.
 type placed struct {
 	*kind
 	*version
-}
-
-func (s *Server) owners() map[types.UID]placed {
-	all := map[types.UID]placed{}
-	for _, k := range s.tables() {
-		for _, v := range k.objects {
-			all[v.obj.GetUID()] = placed{k, v}
-		}
-	}
-	return all
 }
 
 // collect does with an object what its owners require.
@@ -87,26 +90,17 @@ func (o placed) is(ref metav1.OwnerReference, namespace string) bool {
 func (s *Server) finish(k *kind, v *version) bool {
 	finalizer := cluster.Settled(v.obj, s.all)
 	if finalizer != "" {
-		s.edit(k, v, without(finalizer))
+		s.edit(k, v, func(o Object) { controllerutil.RemoveFinalizer(o, finalizer) })
 	}
 	return finalizer != ""
 }
 
 // all yields all objects.
 func (s *Server) all(yield func(metav1.Object) bool) {
-	for _, k := range s.tables() {
-		for _, id := range k.keys {
-			if !yield(k.objects[id].obj) {
-				return
-			}
+	for _, v := range s.versions {
+		if !yield(v.obj) {
+			return
 		}
-	}
-}
-
-func without(finalizer string) func(Object) {
-	return func(o Object) {
-		o.SetFinalizers(slices.DeleteFunc(slices.Clone(o.GetFinalizers()),
-			func(f string) bool { return f == finalizer }))
 	}
 }
 
@@ -118,19 +112,16 @@ func (s *Server) empty(o Object) bool {
 		return false
 	}
 	left := false
-	for _, k := range s.tables() {
-		for _, id := range k.keys {
-			v := k.objects[id]
-			if k.ClusterScoped || v.obj.GetNamespace() != ns.Name {
-				continue
-			}
-			left = true
-			if v.obj.GetDeletionTimestamp() != nil {
-				continue
-			}
-			_, _, err := s.remove(k, v, deleteByUID(v.obj.GetUID(), metav1.DeletePropagationBackground), nil)
-			return err == nil
+	for k, v := range s.versions {
+		if k.ClusterScoped || v.obj.GetNamespace() != ns.Name {
+			continue
 		}
+		left = true
+		if v.obj.GetDeletionTimestamp() != nil {
+			continue
+		}
+		_, _, err := s.remove(k, v, deleteByUID(v.obj.GetUID(), metav1.DeletePropagationBackground), nil)
+		return err == nil
 	}
 	if left || len(ns.Spec.Finalizers) == 0 {
 		return false
@@ -151,9 +142,4 @@ func (s *Server) edit(k *kind, v *version, change func(Object)) {
 	}
 	// put cannot fail, because the object was encoded before.
 	_, _ = k.put(v, next, nil)
-}
-
-// tables returns the kinds that store their own objects.
-func (s *Server) tables() []*kind {
-	return slices.DeleteFunc(slices.Clone(s.kinds), func(k *kind) bool { return k.stored != nil })
 }

@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"cmp"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -11,14 +12,7 @@ import (
 	"github.com/jobfate/jobfate/validation"
 )
 
-// setDefault sets a value that is zero.
-func setDefault[T comparable](to *T, value T) {
-	var zero T
-	if *to == zero {
-		*to = value
-	}
-}
-
+// setPointer sets a value that is nil.
 func setPointer[T any](to **T, value T) {
 	if *to == nil {
 		*to = &value
@@ -52,11 +46,9 @@ func defaultRequests(r *corev1.ResourceRequirements) {
 // shows the service account under both names.
 func defaultPodSpec(spec *corev1.PodSpec) {
 	*spec = *validation.DefaultPodSpec(spec)
-	if spec.ServiceAccountName != "" {
-		setDefault(&spec.DeprecatedServiceAccount, spec.ServiceAccountName)
-	} else {
-		spec.ServiceAccountName = spec.DeprecatedServiceAccount
-	}
+	spec.ServiceAccountName, spec.DeprecatedServiceAccount =
+		cmp.Or(spec.ServiceAccountName, spec.DeprecatedServiceAccount),
+		cmp.Or(spec.DeprecatedServiceAccount, spec.ServiceAccountName)
 }
 
 // admitPod does what the admission plugins Priority and DefaultTolerationSeconds

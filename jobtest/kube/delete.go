@@ -38,7 +38,7 @@ func (s *Server) serveDelete(r *Request) (answer, error) {
 	if orphan := oldPolicy(options); !gone && orphan != nil && !*orphan {
 		code = http.StatusAccepted
 	}
-	return s.show(code, r, v)
+	return s.show(code, r, v, nil)
 }
 
 // DeleteOptions returns the options of a deletion: those in the body or, if it is empty, in the

@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"reflect"
 	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -100,8 +101,7 @@ type rules struct {
 func builtIn() []*kind {
 	return []*kind{
 		typed[corev1.Namespace](corev1.SchemeGroupVersion, "namespaces", "ns", namespaceRules),
-		typed[corev1.Node](corev1.SchemeGroupVersion, "nodes", "no",
-			rules{updateStatus: keepSpec[*corev1.Node], update: keepStatus[*corev1.Node]}),
+		typed[corev1.Node](corev1.SchemeGroupVersion, "nodes", "no", nodeRules),
 		typed[corev1.Pod](corev1.SchemeGroupVersion, "pods", "po", podRules),
 		typed[corev1.Event](corev1.SchemeGroupVersion, "events", "ev", eventRules),
 		typed[corev1.ConfigMap](corev1.SchemeGroupVersion, "configmaps", "cm", rules{}),
@@ -129,7 +129,7 @@ func typed[T any, P interface {
 	*T
 	Object
 }](gv schema.GroupVersion, resource, short string, r rules) *kind {
-	name := strings.TrimPrefix(typeName[T](), gv.Version+".")
+	name := reflect.TypeFor[T]().Name()
 	k := &kind{
 		Kind:  Kind{GroupVersionKind: gv.WithKind(name), Resource: resource, Status: r.updateStatus != nil},
 		rules: r,

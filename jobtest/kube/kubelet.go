@@ -21,8 +21,7 @@ func (k Kubelet) Start(namespace, name string) bool {
 // End terminates the containers of a pod with an exit code. If the pod is being deleted,
 // its grace period ends.
 func (k Kubelet) End(namespace, name string, code int32) bool {
-	return k.act(namespace, name, func(p *corev1.Pod,
-		now time.Time) *corev1.Pod {
+	return k.act(namespace, name, func(p *corev1.Pod, now time.Time) *corev1.Pod {
 		return cluster.EndPod(p, code, now)
 	})
 }
@@ -34,8 +33,7 @@ func (k Kubelet) Restart(namespace, name string) bool {
 
 // Ready sets whether a pod is ready.
 func (k Kubelet) Ready(namespace, name string, ready corev1.ConditionStatus) bool {
-	return k.act(namespace, name, func(p *corev1.Pod,
-		now time.Time) *corev1.Pod {
+	return k.act(namespace, name, func(p *corev1.Pod, now time.Time) *corev1.Pod {
 		return cluster.ReadyPod(p, ready, now)
 	})
 }

@@ -14,17 +14,14 @@ import (
 func Get[T Object](s *Server, namespace, name string) (T, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if k := kindFor[T](s); k != nil {
+		if v := k.objects[key(namespace, name)]; v != nil {
+			obj, ok := v.obj.(T)
+			return obj, ok
+		}
+	}
 	var none T
-	k := kindFor[T](s)
-	if k == nil {
-		return none, false
-	}
-	v := k.objects[key(namespace, name)]
-	if v == nil {
-		return none, false
-	}
-	obj, ok := v.obj.(T)
-	return obj, ok
+	return none, false
 }
 
 // List returns the objects of a Go type in a namespace, sorted by name, or in all

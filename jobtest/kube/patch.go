@@ -37,10 +37,7 @@ func (s *Server) servePatch(r *Request) (answer, error) {
 		return answer{}, err
 	}
 	v, err := s.update(r.kind, old, next, r)
-	if err != nil {
-		return answer{}, err
-	}
-	return s.show(http.StatusOK, r, v)
+	return s.show(http.StatusOK, r, v, err)
 }
 
 // checkPatch returns an error for a type of patch that is not supported.

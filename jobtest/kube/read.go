@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -17,8 +18,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// show returns the answer with one object.
-func (s *Server) show(code int, r *Request, v *version) (answer, error) {
+// show returns the answer with one object, if there is no error.
+func (s *Server) show(code int, r *Request, v *version, err error) (answer, error) {
+	if err != nil {
+		return answer{}, err
+	}
 	text, err := r.render(nil, v, false)
 	return answer{code: code, body: text}, err
 }
@@ -40,7 +44,7 @@ func (s *Server) serveGet(r *Request) (answer, error) {
 	if v == nil {
 		return answer{}, r.kind.notFound(r.Name)
 	}
-	return s.show(http.StatusOK, r, v)
+	return s.show(http.StatusOK, r, v, nil)
 }
 
 // selection has the selectors of a request.
@@ -224,33 +228,27 @@ func (s *Server) serveList(r *Request) (answer, error) {
 	objects, keys := k.objects, k.keys
 	if p.past && p.Revision < s.revision {
 		objects = k.at(p.Revision)
-		keys = make([]string, 0, len(objects))
-		for id := range objects {
-			keys = append(keys, id)
-		}
-		slices.Sort(keys)
+		keys = slices.Sorted(maps.Keys(objects))
 	}
 	from, _ := slices.BinarySearch(keys, p.Start)
 	var found []*version
-	next := ""
+	next := len(keys) // where the next page begins
 	for i, id := range keys[from:] {
 		if !sel.has(objects[id]) {
 			continue
 		}
 		if p.limit > 0 && len(found) == p.limit {
-			next = keys[from+i]
+			next = from + i
 			break
 		}
 		found = append(found, objects[id])
 	}
-	var list metav1.ListMeta
-	list.ResourceVersion = strconv.FormatInt(p.Revision, 10)
-	if next != "" {
-		list.Continue = page{Revision: p.Revision, Start: next}.token()
+	list := metav1.ListMeta{ResourceVersion: strconv.FormatInt(p.Revision, 10)}
+	if next < len(keys) {
+		list.Continue = page{Revision: p.Revision, Start: keys[next]}.token()
 		if sel.empty() {
 			left := int64(0)
-			at, _ := slices.BinarySearch(keys, next)
-			for _, id := range keys[at:] {
+			for _, id := range keys[next:] {
 				if sel.has(objects[id]) {
 					left++
 				}

@@ -1,8 +1,8 @@
 package kube
 
 import (
+	"cmp"
 	"maps"
-	"reflect"
 	"strconv"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/jobfate/jobfate/cluster"
 	"github.com/jobfate/jobfate/validation"
 )
 
@@ -90,7 +91,7 @@ var podRules = rules{
 		pod := o.(*corev1.Pod)
 		seconds := int64(0)
 		switch {
-		case pod.Spec.NodeName == "" || pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded:
+		case pod.Spec.NodeName == "" || cluster.HasEnded(pod):
 		case asked != nil:
 			seconds = *asked
 		case pod.Spec.TerminationGracePeriodSeconds != nil:
@@ -152,7 +153,7 @@ var namespaceRules = rules{
 var secretRules = rules{
 	defaults: func(o Object) {
 		secret := o.(*corev1.Secret)
-		setDefault(&secret.Type, corev1.SecretTypeOpaque)
+		secret.Type = cmp.Or(secret.Type, corev1.SecretTypeOpaque)
 		for name, text := range secret.StringData {
 			if secret.Data == nil {
 				secret.Data = map[string][]byte{}
@@ -168,10 +169,6 @@ var eventRules = rules{
 	createOnUpdate: true,
 	fields: func(o Object) fields.Set {
 		event := o.(*corev1.Event)
-		source := event.Source.Component
-		if source == "" {
-			source = event.ReportingController
-		}
 		about := event.InvolvedObject
 		return fields.Set{
 			"involvedObject.kind":            about.Kind,
@@ -183,19 +180,15 @@ var eventRules = rules{
 			"involvedObject.fieldPath":       about.FieldPath,
 			"reason":                         event.Reason,
 			"reportingComponent":             event.ReportingController,
-			"source":                         source,
+			"source":                         cmp.Or(event.Source.Component, event.ReportingController),
 			"type":                           event.Type,
 		}
 	},
 }
 
-// keepStatus and keepSpec keep a part of the old version, for kinds without special rules.
-func keepStatus[T Object](next, old Object) { keep(next, old, "Status") }
-func keepSpec[T Object](next, old Object)   { keep(next, old, "Spec") }
-
-func keep(next, old Object, part string) {
-	from := reflect.ValueOf(old).Elem().FieldByName(part)
-	reflect.ValueOf(next).Elem().FieldByName(part).Set(from)
+var nodeRules = rules{
+	update:       func(o, was Object) { o.(*corev1.Node).Status = was.(*corev1.Node).Status },
+	updateStatus: func(o, was Object) { o.(*corev1.Node).Spec = was.(*corev1.Node).Spec },
 }
 
 // bump increments the generation if the spec has changed.

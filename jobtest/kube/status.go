@@ -12,9 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// failure returns the answer for an API error, and the number of seconds after which the
-// client should retry.
-func failure(err apierrors.APIStatus) (a answer, retryAfter int) {
+// failure returns the answer for an API error.
+func failure(err apierrors.APIStatus) answer {
 	status := err.Status()
 	status.Kind, status.APIVersion = "Status", "v1"
 	if status.Status == "" {
@@ -23,10 +22,7 @@ func failure(err apierrors.APIStatus) (a answer, retryAfter int) {
 	if status.Code == 0 {
 		status.Code = http.StatusInternalServerError
 	}
-	if status.Details != nil {
-		retryAfter = int(status.Details.RetryAfterSeconds)
-	}
-	return answer{code: int(status.Code), body: statusJSON(&status)}, retryAfter
+	return answer{code: int(status.Code), body: statusJSON(&status)}
 }
 
 func statusJSON(status *metav1.Status) []byte {

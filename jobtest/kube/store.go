@@ -3,6 +3,8 @@ package kube
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -90,16 +92,14 @@ func (k *kind) put(old *version, next Object, r *Request) (*version, error) {
 	now := &version{obj: next, body: body, revision: k.s.advance()}
 	next.SetResourceVersion(strconv.FormatInt(now.revision, 10))
 	id := keyOf(next)
+	change := watchapi.Modified
 	if old == nil {
+		change = watchapi.Added
 		at, _ := slices.BinarySearch(k.keys, id)
 		k.keys = slices.Insert(k.keys, at, id)
 	}
 	k.objects[id] = now
-	kindOf := watchapi.Modified
-	if old == nil {
-		kindOf = watchapi.Added
-	}
-	k.record(Event{Type: kindOf, Revision: now.revision, Object: next, old: old, now: now}, r)
+	k.record(Event{Type: change, Revision: now.revision, Object: next, old: old, now: now}, r)
 	return now, nil
 }
 
@@ -148,10 +148,7 @@ func (k *kind) since(revision int64) []Event {
 
 // at returns the objects at a revision that is not compacted, by key.
 func (k *kind) at(revision int64) map[string]*version {
-	state := make(map[string]*version, len(k.objects))
-	for id, v := range k.objects {
-		state[id] = v
-	}
+	state := maps.Clone(k.objects)
 	for _, e := range slices.Backward(k.since(revision)) {
 		if e.old == nil {
 			delete(state, keyOf(e.Object))
@@ -254,10 +251,9 @@ func metadataOnly(v *version) ([]byte, error) {
 	if err := json.Unmarshal(v.body, &parts); err != nil {
 		return nil, err
 	}
-	text := []byte(`{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"`)
-	text = strconv.AppendInt(text, v.revision, 10)
-	text = append(text, `",`...)
-	return append(append(text, parts.Metadata[1:]...), '}'), nil
+	return fmt.Appendf(nil,
+		`{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"%d",%s}`,
+		v.revision, parts.Metadata[1:]), nil
 }
 
 func (s *Server) kindOf(gvk schema.GroupVersionKind) *kind {
@@ -268,5 +264,3 @@ func (s *Server) kindOf(gvk schema.GroupVersionKind) *kind {
 	}
 	return nil
 }
-
-func typeName[T any]() string { return reflect.TypeFor[T]().Name() }

@@ -311,9 +311,8 @@ func refuse(hr *http.Request, err error) (*http.Response, error) {
 	if !errors.As(err, &status) {
 		return nil, err
 	}
-	a, after := failure(status)
-	response := respond(hr, a)
-	if after > 0 {
+	response := respond(hr, failure(status))
+	if after, _ := apierrors.SuggestsClientDelay(err); after > 0 {
 		response.Header.Set("Retry-After", strconv.Itoa(after))
 	}
 	return response, nil

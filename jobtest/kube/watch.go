@@ -2,6 +2,7 @@ package kube
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"strconv"
@@ -22,7 +23,6 @@ type watch struct {
 	sel       selection
 	bookmarks bool
 	timeout   <-chan time.Time
-	timer     *time.Timer
 	woken     chan struct{}
 	closed    chan struct{}
 
@@ -74,8 +74,7 @@ func (s *Server) serveWatch(ctx context.Context, r *Request) (answer, error) {
 			strconv.FormatInt(r.kind.compacted, 10) + ")"))
 	}
 	if seconds, err := strconv.Atoi(r.Query.Get("timeoutSeconds")); err == nil && seconds > 0 {
-		w.timer = time.NewTimer(time.Duration(seconds) * time.Second)
-		w.timeout = w.timer.C
+		w.timeout = time.After(time.Duration(seconds) * time.Second)
 	}
 	s.watches[w] = struct{}{}
 	return answer{code: http.StatusOK, watch: w}, nil
@@ -197,9 +196,6 @@ func (w *watch) Close() error {
 	if _, open := s.watches[w]; open {
 		delete(s.watches, w)
 		close(w.closed)
-		if w.timer != nil {
-			w.timer.Stop()
-		}
 	}
 	return nil
 }
@@ -256,11 +252,7 @@ func (w *watch) emit(e Event) {
 }
 
 func (w *watch) write(kind watchapi.EventType, object []byte) {
-	w.frame = append(w.frame, `{"type":"`...)
-	w.frame = append(w.frame, kind...)
-	w.frame = append(w.frame, `","object":`...)
-	w.frame = append(w.frame, object...)
-	w.frame = append(w.frame, "}\n"...)
+	w.frame = fmt.Appendf(w.frame, "{\"type\":%q,\"object\":%s}\n", kind, object)
 }
 
 func (w *watch) bookmark(annotations map[string]string) {
@@ -280,8 +272,7 @@ func (w *watch) bookmark(annotations map[string]string) {
 // fail ends a watch with an error event.
 func (w *watch) fail(err error) {
 	if status, ok := err.(apierrors.APIStatus); ok {
-		a, _ := failure(status)
-		w.write(watchapi.Error, a.body)
+		w.write(watchapi.Error, failure(status).body)
 	}
 	w.ended = true
 }

@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -23,10 +24,7 @@ func (s *Server) serveCreate(r *Request) (answer, error) {
 		return answer{}, err
 	}
 	v, err := s.create(r.kind, r.Namespace, obj, r)
-	if err != nil {
-		return answer{}, err
-	}
-	return s.show(http.StatusCreated, r, v)
+	return s.show(http.StatusCreated, r, v, err)
 }
 
 // create stores a new object.
@@ -147,19 +145,13 @@ func (s *Server) serveUpdate(r *Request) (answer, error) {
 			return answer{}, r.kind.notFound(r.Name)
 		}
 		v, err := s.create(r.kind, r.Namespace, next, r)
-		if err != nil {
-			return answer{}, err
-		}
-		return s.show(http.StatusCreated, r, v)
+		return s.show(http.StatusCreated, r, v, err)
 	}
 	if uid := next.GetUID(); uid != "" && uid != old.obj.GetUID() {
 		return answer{}, r.kind.preconditionFailed(old.obj, "UID", string(uid), string(old.obj.GetUID()))
 	}
 	v, err := s.update(r.kind, old, next, r)
-	if err != nil {
-		return answer{}, err
-	}
-	return s.show(http.StatusOK, r, v)
+	return s.show(http.StatusOK, r, v, err)
 }
 
 func (r *Request) checkName(next Object) error {
@@ -179,11 +171,10 @@ func (r *Request) checkName(next Object) error {
 func (s *Server) update(k *kind, old *version, next Object, r *Request) (*version, error) {
 	switch given := next.GetResourceVersion(); {
 	case given == "" && k.needsVersion:
-		err := apierrors.NewInvalid(k.groupResource().WithVersion("").GroupVersion().WithKind(k.Resource).
-			GroupKind(), next.GetName(),
-			field.ErrorList{field.Invalid(field.NewPath("metadata", "resourceVersion"), 0,
-				"must be specified for an update")})
-		return nil, err
+		// The API server has the resource in this message, not the kind.
+		gk := schema.GroupKind{Group: k.GroupVersionKind.Group, Kind: k.Resource}
+		return nil, apierrors.NewInvalid(gk, next.GetName(), field.ErrorList{
+			field.Invalid(field.NewPath("metadata", "resourceVersion"), 0, "must be specified for an update")})
 	case given != "" && given != old.obj.GetResourceVersion():
 		return nil, k.staleVersion(old.obj.GetName())
 	}
