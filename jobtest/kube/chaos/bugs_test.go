@@ -60,11 +60,6 @@ var planted = []struct {
 	})},
 	{name: "a restart trusts caches that are older than the last creation", property: "S1 S5 S6 S19 S21", with: func(_ *chaos.Env, r *reconciler) {
 		r.live = r.Client
-		versions := r.versions
-		r.versions = func() (string, string) {
-			jobs, pods := versions()
-			return jobs, pods
-		}
 		r.beforeBegin = func(_ context.Context, _ *reconciler, _ *jobfate.Machine, v *jobfate.View) { v.Barrier = "1" }
 	}},
 	{name: "a creation is sent again and counted although its pod has finished", property: "S10 L1 L2", with: resending},

@@ -146,7 +146,7 @@ func (e *Env) Config() *rest.Config {
 	}
 	config := e.server.ConfigFor(ask)
 	config.UserAgent = agent
-	if config.Transport = (transport{e, config.Transport}); e.schedule != nil {
+	if config.Transport = (transport{config.Transport}); e.schedule != nil {
 		config.Transport = answers{e.schedule, config.Transport}
 	}
 	return config
@@ -154,10 +154,7 @@ func (e *Env) Config() *rest.Config {
 
 // transport is the API server, except that clients of client-go do not send a request again
 // by themselves: the Reconciler gets every error.
-type transport struct {
-	*Env
-	server http.RoundTripper
-}
+type transport struct{ server http.RoundTripper }
 
 // RoundTrip implements [http.RoundTripper].
 func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {

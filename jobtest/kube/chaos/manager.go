@@ -42,7 +42,7 @@ func setupOf[R any](_ func(manager.Manager, string) R, e *Env) manager.Manager {
 
 func (m setup[R]) GetClient() client.Client             { return m.Client }
 func (m setup[R]) GetAPIReader() client.Reader          { return m.Live }
-func (m setup[R]) GetCache() ctrlcache.Cache            { return caches{m.Client, nil, m.Env} }
+func (m setup[R]) GetCache() ctrlcache.Cache            { return caches{Reader: m.Client, Env: m.Env} }
 func (m setup[R]) GetFieldIndexer() client.FieldIndexer { return m.Env }
 func (m setup[R]) GetScheme() *runtime.Scheme           { return m.Client.Scheme() }
 func (m setup[R]) GetRESTMapper() meta.RESTMapper       { return m.Client.RESTMapper() }
@@ -61,24 +61,19 @@ func (m setup[R]) GetEventRecorder(string) R                       { return any(
 // caches holds the informers of a manager.
 type caches struct {
 	client.Reader
-	ctrlcache.Cache // nil
-	env             *Env
+	*Env // has IndexField
+	noCache
 }
 
-func (c caches) Get(ctx context.Context, key client.ObjectKey, out client.Object, opts ...client.GetOption) error {
-	return c.Reader.Get(ctx, key, out, opts...)
-}
-
-func (c caches) List(ctx context.Context, out client.ObjectList, opts ...client.ListOption) error {
-	return c.Reader.List(ctx, out, opts...)
-}
+// noCache is one level down, so that its methods are those that caches lacks.
+type noCache struct{ ctrlcache.Cache } // nil: they are not supported
 
 // errNoInformer is the error of GetInformer for other kinds.
 var errNoInformer = errors.New("chaos: there are informers of Jobs and pods only")
 
 func (c caches) GetInformer(_ context.Context, of client.Object,
 	_ ...ctrlcache.InformerGetOption) (ctrlcache.Informer, error) {
-	if x := c.env.storeOf(of); x != nil {
+	if x := c.storeOf(of); x != nil {
 		return informer{indexer: x}, nil
 	}
 	return nil, errNoInformer
@@ -96,10 +91,6 @@ func (c caches) GetInformerForKind(ctx context.Context, kind schema.GroupVersion
 }
 
 func (c caches) WaitForCacheSync(context.Context) bool { return true }
-
-func (c caches) IndexField(ctx context.Context, of client.Object, field string, extract client.IndexerFunc) error {
-	return c.env.IndexField(ctx, of, field, extract)
-}
 
 // informer has the store of a cache, and registers event handlers.
 type informer struct {

@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -29,10 +30,7 @@ func (s *schedule) judge() {
 func (s *schedule) observe(c kube.Change) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	o := c.New
-	if o == nil {
-		o = c.Old
-	}
+	o := cmp.Or(c.New, c.Old)
 	kind := gvkOf(o)
 	if kind.Kind == "Event" {
 		return
@@ -59,10 +57,7 @@ func (s *schedule) observe(c kube.Change) {
 // checkOwner checks that the controller writes only to the object that it reconciles, and
 // to objects which that object controls.
 func (s *schedule) checkOwner(c *kube.Change) {
-	o := c.Old
-	if o == nil {
-		o = c.New
-	}
+	o := cmp.Or(c.Old, c.New)
 	if gvkOf(o) == s.kind {
 		if s.uids[o.GetUID()] != s.p.request.NamespacedName {
 			s.violated("C2", "Reconcile for %s writes to %s", s.p.request, nameOf(o))

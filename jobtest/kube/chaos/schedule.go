@@ -165,7 +165,7 @@ func (s *schedule) start() {
 			}
 		}
 	}
-	if err := p.connect(changingReader{p, p.cache}, s.Scheme); err != nil {
+	if err := p.connect(changingReader{p}, s.Scheme); err != nil {
 		s.violate("chaos", "%v", err)
 		return
 	}
@@ -176,16 +176,13 @@ func (s *schedule) start() {
 	s.p = p
 }
 
-// changingReader reads a cache that may change between two reads.
-type changingReader struct {
-	p     *creating
-	cache *kube.Cache
-}
+// changingReader reads the cache of a process, which may change between two reads.
+type changingReader struct{ *creating }
 
 // Get implements [client.Reader].
 func (g changingReader) Get(ctx context.Context, key client.ObjectKey, out client.Object,
 	opts ...client.GetOption) error {
-	if err := g.p.schedule.beforeRead(ctx); err != nil {
+	if err := g.schedule.beforeRead(ctx); err != nil {
 		return err
 	}
 	return g.cache.Get(ctx, key, out, opts...)
@@ -193,7 +190,7 @@ func (g changingReader) Get(ctx context.Context, key client.ObjectKey, out clien
 
 // List implements [client.Reader].
 func (g changingReader) List(ctx context.Context, out client.ObjectList, opts ...client.ListOption) error {
-	if err := g.p.schedule.beforeRead(ctx); err != nil {
+	if err := g.schedule.beforeRead(ctx); err != nil {
 		return err
 	}
 	return g.cache.List(ctx, out, opts...)

@@ -56,20 +56,18 @@ var crossJobBugs = []struct {
 }
 
 // byLabel treats the pods that a Job selects as its own if any Job controls them.
-func byLabel(_ *chaos.Env, r *reconciler) {
-	r.beforeBegin = func(_ context.Context, _ *reconciler, _ *jobfate.Machine, v *jobfate.View) {
-		if v.Job == nil {
-			return
-		}
-		selector, _ := metav1.LabelSelectorAsSelector(v.Job.Spec.Selector) // is valid
-		for _, pod := range v.Pods {
-			if owner := metav1.GetControllerOf(pod); owner != nil && owner.Kind == "Job" && selector.Matches(labels.Set(pod.Labels)) {
-				owner.Name, owner.UID = v.Job.Name, v.Job.UID
-				pod.OwnerReferences = []metav1.OwnerReference{*owner}
-			}
+var byLabel = looking(func(v *jobfate.View) {
+	if v.Job == nil {
+		return
+	}
+	selector, _ := metav1.LabelSelectorAsSelector(v.Job.Spec.Selector) // is valid
+	for _, pod := range v.Pods {
+		if owner := metav1.GetControllerOf(pod); owner != nil && owner.Kind == "Job" && selector.Matches(labels.Set(pod.Labels)) {
+			owner.Name, owner.UID = v.Job.Name, v.Job.UID
+			pod.OwnerReferences = []metav1.OwnerReference{*owner}
 		}
 	}
-}
+})
 
 // stripsOthers removes the finalizer from all pods in the namespace that other Jobs
 // control.
