@@ -279,8 +279,9 @@ func (k *Kubelet) end(ctx context.Context, pod *corev1.Pod, status corev1.PodSta
 	return err
 }
 
+// patch changes the status of a pod. The UID makes it fail for another pod of the same name.
 func (k *Kubelet) patch(ctx context.Context, pod *corev1.Pod, status corev1.PodStatus) (*corev1.Pod, error) {
-	body, err := json.Marshal(newPatch(pod, status))
+	body, err := json.Marshal(map[string]any{"metadata": map[string]types.UID{"uid": pod.UID}, "status": status})
 	if err != nil {
 		return nil, err
 	}

@@ -5,26 +5,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // killed is the exit code of a container that SIGTERM ends.
 const killed = 128 + 15
-
-// patch is a strategic merge patch of the status of a pod. The UID makes it fail for
-// another pod of the same name.
-type patch struct {
-	Metadata struct {
-		UID types.UID `json:"uid"`
-	} `json:"metadata"`
-	Status corev1.PodStatus `json:"status"`
-}
-
-func newPatch(pod *corev1.Pod, status corev1.PodStatus) patch {
-	p := patch{Status: status}
-	p.Metadata.UID = pod.UID
-	return p
-}
 
 func running(pod *corev1.Pod, life Life, now time.Time) corev1.PodStatus {
 	at := metav1.NewTime(now)
