@@ -188,10 +188,8 @@ var knownBugs = []bug{
 	{name: "k114391, parallelism bypasses the backoff", property: "S12", controller: func() cluster.Controller {
 		return jobtest.NewCaller(jobfate.Backoff(backoff.Policy{Base: time.Millisecond, Cap: time.Millisecond}))
 	}},
-	{name: "k114516, k114768, an event resets the backoff", property: "S12", controller: func() cluster.Controller { return amnesiac{} }, job: plain},
-	{name: "k114650, a restart forgets the backoff", property: "S12", controller: looking(func(v *cluster.View) {
-		v.Pods = slices.DeleteFunc(v.Pods, func(p *corev1.Pod) bool { return cluster.HasEnded(p) && !tracking.Keys{}.HasFinalizer(p) })
-	}), job: plain},
+	{name: "k114516, k114768, an event resets the backoff", property: "S12", controller: amnesiac, job: plain},
+	{name: "k114650, a restart forgets the backoff", property: "S12", controller: looking(withoutCounted), job: plain},
 	{name: "k118413, the finish time falls back to now", property: "L2", controller: looking(func(v *cluster.View) {
 		changed(func(_ *batchv1.Job, p *corev1.Pod) {
 			for i := range p.Status.ContainerStatuses {
@@ -381,14 +379,14 @@ func (h *hasty) Sync(client *cluster.Client) (time.Duration, error) {
 	return h.caller.Sync(client)
 }
 
-// amnesiac restarts for every sync.
-type amnesiac struct{}
+// amnesiac is a caller that restarts for every sync.
+func amnesiac() cluster.Controller {
+	return &wrong{before: func(w *wrong) { w.Caller = jobtest.NewCaller() }, view: withoutCounted}
+}
 
-// Sync implements cluster.Controller.
-func (amnesiac) Sync(client *cluster.Client) (time.Duration, error) {
-	seen := *client
-	seen.Pods = slices.DeleteFunc(slices.Clone(seen.Pods), func(p *corev1.Pod) bool { return cluster.HasEnded(p) && !tracking.Keys{}.HasFinalizer(p) })
-	return jobtest.NewCaller().Sync(&seen)
+// withoutCounted hides the pods that the status counts.
+func withoutCounted(v *cluster.View) {
+	v.Pods = slices.DeleteFunc(v.Pods, func(p *corev1.Pod) bool { return cluster.HasEnded(p) && !tracking.Keys{}.HasFinalizer(p) })
 }
 
 // byName waits to observe the pods that it created, even if they belong to an earlier Job

@@ -13,38 +13,36 @@ import (
 	"github.com/jobfate/jobfate/cluster"
 )
 
-// unobservedWrite is a write of a controller whose effect it has not observed.
+// unobservedWrite is the creation of a pod that a controller has not observed.
 type unobservedWrite struct {
 	name, answer string
-	uid          types.UID // of the created pod
+	uid          types.UID // of the pod, if it is known
 	step         int
 }
 
 // note records a creation whose pod the controller waits to observe in its cache.
 func (r *run) note(q *cluster.Request, a cluster.Answer, err error) {
-	l := r.acting
+	w := unobservedWrite{step: r.Step}
 	switch {
-	case q.Verb == cluster.Create && err == nil:
-		l.unobserved = append(l.unobserved, unobservedWrite{name: "the creation of " + string(a.Pod.UID),
-			uid: a.Pod.UID, step: r.Step})
-	case q.Verb == cluster.Create && r.served == q: // it took effect, but the answer was lost
-		l.unobserved = append(l.unobserved, unobservedWrite{name: "the creation of " + string(r.created),
-			uid: r.created, answer: err.Error(), step: r.Step})
-	case q.Verb == cluster.Create && apierrors.IsAlreadyExists(err):
-		l.unobserved = append(l.unobserved, unobservedWrite{name: "the creation of pod " + q.Pod.Name,
-			answer: err.Error(), step: r.Step})
+	case q.Verb != cluster.Create:
+		return
+	case err == nil:
+		w.uid, w.name = a.Pod.UID, string(a.Pod.UID)
+	case r.served == q: // it took effect, but the answer was lost
+		w.uid, w.name, w.answer = r.created, string(r.created), err.Error()
+	case apierrors.IsAlreadyExists(err):
+		w.name, w.answer = "pod "+q.Pod.Name, err.Error()
+	default:
+		return
 	}
+	r.acting.unobserved = append(r.acting.unobserved, w)
 }
 
 // observe removes the writes that a view shows.
 func (l *leader) observe(pods []*corev1.Pod) {
-	var left []unobservedWrite
-	for _, o := range l.unobserved {
-		if o.uid == "" || !slices.ContainsFunc(pods, func(p *corev1.Pod) bool { return p.UID == o.uid }) {
-			left = append(left, o)
-		}
-	}
-	l.unobserved = left
+	l.unobserved = slices.DeleteFunc(l.unobserved, func(o unobservedWrite) bool {
+		return o.uid != "" && slices.ContainsFunc(pods, func(p *corev1.Pod) bool { return p.UID == o.uid })
+	})
 }
 
 // explainer is a controller that can say why a Job stalls.
@@ -66,7 +64,8 @@ func (r *run) explain(out cluster.Outcome) {
 			why = fmt.Sprintf("its answer in step %d was %q, and the cache will never show a pod for it",
 				o.step, o.answer)
 		}
-		causes = append(causes, fmt.Sprintf("%s is still in flight and nothing will resolve it: %s", o.name, why))
+		causes = append(causes, fmt.Sprintf("the creation of %s is still in flight and nothing will resolve it: %s",
+			o.name, why))
 	}
 	if e, ok := l.controller.(explainer); ok && e.Explain() != "" {
 		causes = append(causes, e.Explain())

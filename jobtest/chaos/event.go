@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"errors"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -44,12 +45,10 @@ func (r *run) emitRequest(q *cluster.Request, err error) {
 }
 
 // undone returns the pods before a change.
-func undone(pods []*corev1.Pod, change *cluster.Step) (before []*corev1.Pod) {
-	for _, pod := range pods {
-		if change.Pod == nil || pod.UID != change.Pod.UID {
-			before = append(before, pod)
-		}
-	}
+func undone(pods []*corev1.Pod, change *cluster.Step) []*corev1.Pod {
+	before := slices.DeleteFunc(pods, func(pod *corev1.Pod) bool {
+		return change.Pod != nil && pod.UID == change.Pod.UID
+	})
 	if change.OldPod != nil {
 		before = append(before, change.OldPod)
 	}

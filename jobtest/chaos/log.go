@@ -16,7 +16,7 @@ import (
 type runLog struct {
 	story.Log
 	keys  tracking.Keys
-	shown map[viewer]*loggedView
+	shown map[viewer]loggedView
 	syncs []*loggedSync // in progress
 }
 
@@ -81,16 +81,12 @@ func (t *runLog) logView(l *leader, at *slot, v *cluster.View) {
 		return
 	}
 	if t.shown == nil {
-		t.shown = map[viewer]*loggedView{}
+		t.shown = map[viewer]loggedView{}
 	}
 	by := viewer{l.n, at}
-	last, before := t.shown[by], t.shown[by] != nil
-	now := &loggedView{"no Job", v.Pods}
+	last, now := t.shown[by], loggedView{"no Job", v.Pods}
 	if v.Job != nil {
 		now.job = string(v.Job.UID) + " with status " + statusLine(&v.Job.Status)
-	}
-	if !before {
-		last = &loggedView{}
 	}
 	t.shown[by] = now
 	job := now.job

@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -44,15 +45,8 @@ func isIndexed(s *batchv1.JobSpec) bool {
 
 func hasRule(action batchv1.PodFailurePolicyAction) func(*batchv1.JobSpec) bool {
 	return func(s *batchv1.JobSpec) bool {
-		if s.PodFailurePolicy == nil {
-			return false
-		}
-		for i := range s.PodFailurePolicy.Rules {
-			if s.PodFailurePolicy.Rules[i].Action == action {
-				return true
-			}
-		}
-		return false
+		return s.PodFailurePolicy != nil && slices.ContainsFunc(s.PodFailurePolicy.Rules,
+			func(r batchv1.PodFailurePolicyRule) bool { return r.Action == action })
 	}
 }
 
