@@ -3,19 +3,21 @@ package explore
 import (
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/jobfate/jobfate/cluster"
-)
-
-type (
-	jobVersion = batchv1.Job
-	podVersion = corev1.Pod
 )
 
 // noon is the time of all states.
 var noon = time.Date(2030, time.January, 1, 12, 0, 0, 0, time.UTC)
+
+// once returns the value of a key, and computes it once.
+func once[K comparable, V any](known map[K]V, key K, compute func() V) V {
+	v, ok := known[key]
+	if !ok {
+		v = compute()
+		known[key] = v
+	}
+	return v
+}
 
 // canonical makes states equal if their differences have no effect. Before is the state before
 // the last move.
@@ -42,12 +44,7 @@ func (x *search) ofLastingJob(n uint32) uint32 {
 	if !ok {
 		return n
 	}
-	to, ok := x.lasting[n]
-	if !ok {
-		to = x.memoryNumber(keeper.ofLastingJob())
-		x.lasting[n] = to
-	}
-	return to
+	return once(x.lasting, n, func() uint32 { return x.memoryNumber(keeper.ofLastingJob()) })
 }
 
 type forgottenKey struct {
@@ -75,18 +72,15 @@ func (x *search) used(s *state) uint8 {
 // forget makes the ghost forget the pods that are no longer referenced.
 func (x *search) forget(s *state) uint32 {
 	key := forgottenKey{s.ghost, x.used(s)}
-	if n, ok := x.forgotten[key]; ok {
-		return n
-	}
-	g := x.ghosts.values[s.ghost].Clone()
-	for i, uid := range uids {
-		if key.used&(1<<i) == 0 {
-			g.Forget(uid)
+	return once(x.forgotten, key, func() uint32 {
+		g := x.ghosts.values[key.ghost].Clone()
+		for i, uid := range uids {
+			if key.used&(1<<i) == 0 {
+				g.Forget(uid)
+			}
 		}
-	}
-	n := x.ghostNumber(g)
-	x.forgotten[key] = n
-	return n
+		return x.ghostNumber(g)
+	})
 }
 
 // jobMentions and memoryMentions return the places that a Job and a memory refer to, as
@@ -95,23 +89,16 @@ func (x *search) jobMentions(n uint16) uint8 {
 	if n == 0 {
 		return 0
 	}
-	bits, ok := x.mentions[n]
-	if !ok {
+	return once(x.mentions, n, func() uint8 {
 		if u := x.jobs.values[n].Status.UncountedTerminatedPods; u != nil {
-			bits = mentioned(encoded(u))
+			return mentioned(encoded(u))
 		}
-		x.mentions[n] = bits
-	}
-	return bits
+		return 0
+	})
 }
 
 func (x *search) memoryMentions(n uint32) uint8 {
-	bits, ok := x.remembers[n]
-	if !ok {
-		bits = mentioned(x.memories.values[n].Key())
-		x.remembers[n] = bits
-	}
-	return bits
+	return once(x.remembers, n, func() uint8 { return mentioned(x.memories.values[n].Key()) })
 }
 
 type agedKey struct {
@@ -137,37 +124,28 @@ func (x *search) aged(s *state, by time.Duration) state {
 }
 
 func (x *search) agedMemoryOf(n uint32, by time.Duration) uint32 {
-	key := agedKey{n, by}
-	to, ok := x.agedMemory[key]
-	if !ok {
+	return once(x.agedMemory, agedKey{n, by}, func() uint32 {
 		c := x.memories.values[n].Clone()
 		c.Age(by, x.limit)
-		to = x.memoryNumber(c)
-		x.agedMemory[key] = to
-	}
-	return to
+		return x.memoryNumber(c)
+	})
 }
 
+// agedJob and agedPod return the number of the older version. Zero stays zero.
 func (x *search) agedJob(n uint16, by time.Duration) uint16 {
-	return older(x.agedJobs, n, by, func() uint16 { return x.jobNumber(x.ageJob(x.jobs.values[n], by)) })
-}
-
-func (x *search) agedPod(n uint16, by time.Duration) uint16 {
-	return older(x.agedPods, n, by, func() uint16 { return x.podNumber(x.agePod(x.pods.values[n], by)) })
-}
-
-// older returns the number of the older version, and computes it once. Zero stays zero.
-func older(known map[agedKey]uint16, n uint16, by time.Duration, age func() uint16) uint16 {
 	if n == 0 {
 		return 0
 	}
-	key := agedKey{uint32(n), by}
-	to, ok := known[key]
-	if !ok {
-		to = age()
-		known[key] = to
+	return once(x.agedJobs, agedKey{uint32(n), by},
+		func() uint16 { return x.jobNumber(x.ageJob(x.jobs.values[n], by)) })
+}
+
+func (x *search) agedPod(n uint16, by time.Duration) uint16 {
+	if n == 0 {
+		return 0
 	}
-	return to
+	return once(x.agedPods, agedKey{uint32(n), by},
+		func() uint16 { return x.podNumber(x.agePod(x.pods.values[n], by)) })
 }
 
 type editKey struct {
@@ -178,13 +156,11 @@ type editKey struct {
 // edited returns the Job after an edit of its spec, and computes it once. It is zero if the
 // API server rejects the edit.
 func (x *search) edited(n uint16, which uint8) uint16 {
-	key := editKey{n, which}
-	to, ok := x.editedJobs[key]
-	if !ok {
-		if next, err := cluster.EditJob(x.job(n, versionOther), x.Edits[which]); err == nil {
-			to = x.jobNumber(next)
+	return once(x.editedJobs, editKey{n, which}, func() uint16 {
+		next, err := cluster.EditJob(x.job(n, versionOther), x.Edits[which])
+		if err != nil {
+			return 0
 		}
-		x.editedJobs[key] = to
-	}
-	return to
+		return x.jobNumber(next)
+	})
 }

@@ -27,13 +27,10 @@ func (x *search) park(s *state) uint32 {
 }
 
 func (x *search) parkedNumber(p parked) uint32 {
-	if n, ok := x.parkedNumbers[p]; ok {
-		return n
-	}
-	n := uint32(len(x.parked))
-	x.parkedNumbers[p] = n
-	x.parked = append(x.parked, p)
-	return n
+	return once(x.parkedNumbers, p, func() uint32 {
+		x.parked = append(x.parked, p)
+		return uint32(len(x.parked) - 1)
+	})
 }
 
 // otherLeader freezes the leader, and starts a second one with fresh or with stale caches. If there
@@ -105,16 +102,12 @@ type ghostKey struct {
 // ghostOf returns a ghost with its facts about the leader that continues. That leader does not know
 // the failures that the other one has counted.
 func (x *search) ghostOf(ghost uint32, behind, inDoubt bool) uint32 {
-	key := ghostKey{ghost, behind, inDoubt}
-	n, ok := x.leaderGhosts[key]
-	if !ok {
+	return once(x.leaderGhosts, ghostKey{ghost, behind, inDoubt}, func() uint32 {
 		g := x.ghosts.values[ghost].Clone()
 		g.Behind, g.InDoubt = behind, inDoubt
 		g.Forgive()
-		n = x.ghostNumber(g)
-		x.leaderGhosts[key] = n
-	}
-	return n
+		return x.ghostNumber(g)
+	})
 }
 
 // seeing returns a ghost of a leader that observes what the other one has written.

@@ -23,21 +23,12 @@ func (c caller) Key() string {
 // Age subtracts a duration from all times that the caller remembers, but makes none of them
 // earlier than the limit.
 func (c caller) Age(by time.Duration, limit time.Time) {
-	age := func(t time.Time) time.Time {
-		if t.IsZero() {
-			return t
-		}
-		if t = t.Add(-by); t.Before(limit) {
-			return limit
-		}
-		return t
-	}
 	m := inside.Memory(c.Machine)
-	m.Backoff.LastFailure = age(m.Backoff.LastFailure)
-	m.LastStatus = age(m.LastStatus)
+	m.Backoff.LastFailure = older(m.Backoff.LastFailure, by, limit)
+	m.LastStatus = older(m.LastStatus, by, limit)
 	created := m.Created[:0:0]
 	for _, pod := range m.Created {
-		pod.At = age(pod.At)
+		pod.At = older(pod.At, by, limit)
 		created = append(created, pod)
 	}
 	m.Created = created

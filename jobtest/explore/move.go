@@ -122,7 +122,8 @@ func (x *search) controllerMoves(s *state, yield visitor) {
 	})
 }
 
-func (x *search) beginMove(s *state, yield visitor) {
+// begun returns the state in which a sync has begun.
+func (x *search) begun(s *state) state {
 	next := *s
 	next.at = x.begin(s)
 	if s.job == s.seenJob {
@@ -134,6 +135,11 @@ func (x *search) beginMove(s *state, yield visitor) {
 			p.mark = asSeen
 		}
 	}
+	return next
+}
+
+func (x *search) beginMove(s *state, yield visitor) {
+	next := x.begun(s)
 	if s.current() {
 		next.ghost = x.seeing(s.ghost)
 	}
@@ -211,13 +217,7 @@ func (x *search) freePlaces(s *state) (n int) {
 
 // life returns the version of a pod after a move, and computes it once.
 func (x *search) life(version uint16, m move, f func(*corev1.Pod) *corev1.Pod) uint16 {
-	key := lifeKey{version, m}
-	if n, ok := x.lives[key]; ok {
-		return n
-	}
-	n := x.podNumber(f(x.pod(version, versionOther)))
-	x.lives[key] = n
-	return n
+	return once(x.lives, lifeKey{version, m}, func() uint16 { return x.podNumber(f(x.pod(version, versionOther))) })
 }
 
 type lifeKey struct {

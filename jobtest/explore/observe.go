@@ -94,18 +94,8 @@ func (o *observation) move(m move, to uint32) {
 
 // begins adds the beginning of a sync, and its end if it sends no request.
 func (o *observation) begins(s *state) {
-	next := *s
-	at := o.begin(s)
-	p := o.positions[at]
-	next.at = at
-	if s.job == s.seenJob {
-		next.mark = asSeen
-	}
-	for i := range next.pods {
-		if q := &next.pods[i]; q.stored != 0 && q.stored == q.seen {
-			q.mark = asSeen
-		}
-	}
+	next := o.begun(s)
+	p := o.positions[next.at]
 	e := o.event(cluster.Began, &next)
 	view := p.view
 	e.View, e.Behind = &view, p.input.behind

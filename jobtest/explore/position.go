@@ -96,12 +96,7 @@ func (x *search) begin(s *state) uint32 {
 		}
 	}
 	key.asNew = lagging != 0 && lagging&^s.since == 0 && !s.behind && !key.podPast
-	if n, ok := x.begins[key]; ok {
-		return n
-	}
-	n := x.step(x.view(key), key, nil)
-	x.begins[key] = n
-	return n
+	return once(x.begins, key, func() uint32 { return x.step(x.view(key), key, nil) })
 }
 
 // view returns the content of the caches.
@@ -173,14 +168,11 @@ func withVersion[T any](known map[versioned]*T, all *table[*T], key versioned, s
 	if key.n == 0 {
 		return nil
 	}
-	object, ok := known[key]
-	if !ok {
-		copied := *all.values[key.n]
-		object = &copied
-		set(object)
-		known[key] = object
-	}
-	return object
+	return once(known, key, func() *T {
+		object := *all.values[key.n]
+		set(&object)
+		return &object
+	})
 }
 
 // answered returns the position after an answer.
@@ -198,9 +190,9 @@ func (x *search) answered(at uint32, a answer) uint32 {
 }
 
 func (a answer) asError(r *cluster.Request) error {
-	resource := schema.GroupResource{Resource: "pods"}
+	resource := corev1.Resource("pods")
 	if r.Verb == cluster.Status {
-		resource = schema.GroupResource{Group: "batch", Resource: "jobs"}
+		resource = batchv1.Resource("jobs")
 	}
 	switch a.kind {
 	case gone:

@@ -10,11 +10,6 @@ import (
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
 
-// rest caches facts about a position at which a sync ends without a request.
-type rest struct {
-	late *referee.Violation
-}
-
 // idle returns the position of a sync on fresh caches that sends no request; nil if it
 // sends one.
 func (x *search) idle(s *state) *position {
@@ -35,25 +30,23 @@ func (x *search) checkRequeue(s *state) *referee.Violation {
 	if p == nil {
 		return nil
 	}
-	at := x.begin(s)
-	if r, ok := x.rests[at]; ok {
-		return r.late
-	}
-	var r rest
-	wait := p.after - time.Second
-	if p.after == 0 {
-		wait = x.Old
-	}
-	if wait > 0 {
-		later := x.aged(s, wait)
-		if q := x.positions[x.begin(&later)]; q.request != nil {
-			r.late = &referee.Violation{Property: "L5",
-				Text: "the controller has set a requeue after " + p.after.String() +
-					" (0: none), but after " + wait.String() + " it sends a request: " + string(q.request.Verb)}
+	return once(x.late, x.begin(s), func() *referee.Violation {
+		wait := p.after - time.Second
+		if p.after == 0 {
+			wait = x.Old
 		}
-	}
-	x.rests[at] = r
-	return r.late
+		if wait <= 0 {
+			return nil
+		}
+		later := x.aged(s, wait)
+		q := x.positions[x.begin(&later)]
+		if q.request == nil {
+			return nil
+		}
+		return &referee.Violation{Property: "L5",
+			Text: "the controller has set a requeue after " + p.after.String() +
+				" (0: none), but after " + wait.String() + " it sends a request: " + string(q.request.Verb)}
+	})
 }
 
 // quiescent reports whether the Job is at rest once the caches have caught up: no component
@@ -94,29 +87,22 @@ func (x *search) needsNoPods(n uint16) bool {
 // It also returns the number of states at rest. States that were not expanded lead to rest,
 // as faultless has checked.
 func (x *search) unreachable() (ends int, found *violation) {
-	backwards := x.reversed()
-	reached := make([]bool, len(x.states))
-	var queue []uint32
+	var to []uint32
 	for n := range x.states {
 		atRest := x.quiescent(&x.states[n])
 		if atRest {
 			ends++
 		}
 		if atRest || n >= len(x.first) {
-			reached[n] = true
-			queue = append(queue, uint32(n))
+			to = append(to, uint32(n))
 		}
 	}
-	for len(queue) > 0 {
-		n := queue[len(queue)-1]
-		queue = queue[:len(queue)-1]
-		for _, before := range backwards.of(n) {
-			if !reached[before] {
-				reached[before] = true
-				queue = append(queue, before)
-			}
-		}
-	}
+	reached := make([]bool, len(x.states))
+	x.steps().reversed().walk(to, func(n uint32) bool {
+		seen := reached[n]
+		reached[n] = true
+		return !seen
+	})
 	for n, ok := range reached {
 		if !ok {
 			return ends, &violation{at: uint32(n), after: x.states[n], what: &referee.Violation{
@@ -133,27 +119,46 @@ type graph struct {
 	to    []uint32
 }
 
-func (g *graph) of(n uint32) []uint32 { return g.to[g.first[n]:g.first[n+1]] }
+func (g graph) of(n uint32) []uint32 { return g.to[g.first[n]:g.first[n+1]] }
+
+// steps returns the successors of each state; none of a state that was not expanded.
+func (x *search) steps() graph {
+	first := slices.Clone(x.first)
+	for len(first) <= len(x.states) {
+		first = append(first, uint32(len(x.next)))
+	}
+	return graph{first, x.next}
+}
 
 // reversed returns the predecessors of each state.
-func (x *search) reversed() graph {
-	g := graph{make([]uint32, len(x.states)+1), make([]uint32, len(x.next))}
-	for _, n := range x.next {
-		g.first[n+1]++
+func (g graph) reversed() graph {
+	back := graph{make([]uint32, len(g.first)), make([]uint32, len(g.to))}
+	for _, n := range g.to {
+		back.first[n+1]++
 	}
-	for n := range x.states {
-		g.first[n+1] += g.first[n]
+	for n := range len(g.first) - 1 {
+		back.first[n+1] += back.first[n]
 	}
-	at := slices.Clone(g.first)
-	for from := range x.first {
-		end := len(x.next)
-		if from+1 < len(x.first) {
-			end = x.first[from+1]
-		}
-		for _, n := range x.next[x.first[from]:end] {
-			g.to[at[n]] = uint32(from)
+	at := slices.Clone(back.first)
+	for from := range uint32(len(g.first) - 1) {
+		for _, n := range g.of(from) {
+			back.to[at[n]] = from
 			at[n]++
 		}
 	}
-	return g
+	return back
+}
+
+// walk follows the graph from some states, through those for which take is true.
+func (g graph) walk(from []uint32, take func(uint32) bool) {
+	queue := slices.DeleteFunc(slices.Clone(from), func(n uint32) bool { return !take(n) })
+	for len(queue) > 0 {
+		n := queue[len(queue)-1]
+		queue = queue[:len(queue)-1]
+		for _, next := range g.of(n) {
+			if take(next) {
+				queue = append(queue, next)
+			}
+		}
+	}
 }

@@ -4,6 +4,9 @@ import (
 	"slices"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/jobfate/jobfate/cluster"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/referee"
@@ -32,8 +35,8 @@ type search struct {
 	limit time.Time // the earliest time
 	err   error
 
-	jobs        table[*jobVersion]
-	pods        table[*podVersion]
+	jobs        table[*batchv1.Job]
+	pods        table[*corev1.Pod]
 	memories    table[Searchable]
 	ghosts      table[referee.Ghost]
 	positions   []*position
@@ -45,8 +48,8 @@ type search struct {
 	unanswered  bool   // the answer to the request being served is lost
 
 	// Results that were already computed.
-	versionedJobs map[versioned]*jobVersion
-	versionedPods map[versioned]*podVersion
+	versionedJobs map[versioned]*batchv1.Job
+	versionedPods map[versioned]*corev1.Pod
 	begins        map[syncInput]uint32
 	jobEffects    map[jobEffect]effect
 	podAnswers    map[podEffect]answer
@@ -62,13 +65,13 @@ type search struct {
 	lasting       map[uint32]uint32
 	parkedNumbers map[parked]uint32
 	leaderGhosts  map[ghostKey]uint32
-	rests         map[uint32]rest
+	late          map[uint32]*referee.Violation // by position
 
 	numbers map[state]uint32
 	states  []state
 	from    []uint32 // for each state, the state from which it was first reached
 	by      []move
-	first   []int // for each expanded state, where its successors begin
+	first   []uint32 // for each expanded state, where its successors begin
 	next    []uint32
 }
 
@@ -87,7 +90,7 @@ func (x *search) run() (r Result, err error) {
 		if x.Limit > 0 && len(x.states) >= x.Limit {
 			break
 		}
-		x.first = append(x.first, len(x.next))
+		x.first = append(x.first, uint32(len(x.next)))
 		found = x.expand(uint32(at))
 		r.Complete = at+1 == len(x.states)
 	}
@@ -135,16 +138,16 @@ func newSearch(c Config) (*search, error) {
 	}
 	x := &search{
 		Config: c, now: noon, limit: noon.Add(-c.Old),
-		jobs: newTable[*jobVersion](), pods: newTable[*podVersion](), memories: newTable[Searchable](),
+		jobs: newTable[*batchv1.Job](), pods: newTable[*corev1.Pod](), memories: newTable[Searchable](),
 		ghosts:        newTable[referee.Ghost](),
 		positions:     make([]*position, 1),
-		versionedJobs: map[versioned]*jobVersion{}, versionedPods: map[versioned]*podVersion{},
+		versionedJobs: map[versioned]*batchv1.Job{}, versionedPods: map[versioned]*corev1.Pod{},
 		begins: map[syncInput]uint32{}, jobEffects: map[jobEffect]effect{}, podAnswers: map[podEffect]answer{},
 		verdicts: map[seen]verdict{}, lives: map[lifeKey]uint16{},
 		editedJobs: map[editKey]uint16{},
 		agedJobs:   map[agedKey]uint16{}, agedPods: map[agedKey]uint16{}, agedMemory: map[agedKey]uint32{},
 		mentions: map[uint16]uint8{}, remembers: map[uint32]uint8{}, forgotten: map[forgottenKey]uint32{},
-		lasting: map[uint32]uint32{}, rests: map[uint32]rest{},
+		lasting: map[uint32]uint32{}, late: map[uint32]*referee.Violation{},
 		parkedNumbers: map[parked]uint32{}, leaderGhosts: map[ghostKey]uint32{}, parked: make([]parked, 1),
 		numbers: map[state]uint32{},
 	}

@@ -2,11 +2,10 @@ package explore
 
 import (
 	"errors"
-	"time"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobfate/jobfate/cluster"
 	"github.com/jobfate/jobfate/jobtest/referee"
@@ -16,8 +15,6 @@ var (
 	errChanged = errors.New("it went wrong")
 	errQuota   = errors.New("exceeded quota")
 )
-
-func metaTime(t time.Time) metav1.Time { return metav1.NewTime(t) }
 
 // serve handles the request at the position of the controller as the API server does. It
 // changes only the stored objects, the ghost and the marks in the state.
@@ -81,24 +78,21 @@ type jobEffect struct {
 
 // stored returns the version of the Job after a status write.
 func (x *search) stored(job uint16, version string, r *cluster.Request, asks string) effect {
-	key := jobEffect{job, version, asks}
-	if e, ok := x.jobEffects[key]; ok {
+	return once(x.jobEffects, jobEffect{job, version, asks}, func() effect {
+		next, err := cluster.StoreStatus(x.job(job, version), r)
+		e := effect{err: err}
+		switch {
+		case err == nil:
+			e.version = x.jobNumber(next)
+		case apierrors.IsInvalid(err):
+			e.answer.kind = invalid
+		case apierrors.IsConflict(err):
+			e.answer.kind = conflict
+		default:
+			e.answer.kind = failed
+		}
 		return e
-	}
-	next, err := cluster.StoreStatus(x.job(job, version), r)
-	e := effect{err: err}
-	switch {
-	case err == nil:
-		e.version = x.jobNumber(next)
-	case apierrors.IsInvalid(err):
-		e.answer.kind = invalid
-	case apierrors.IsConflict(err):
-		e.answer.kind = conflict
-	default:
-		e.answer.kind = failed
-	}
-	x.jobEffects[key] = e
-	return e
+	})
 }
 
 func (x *search) serveStatus(s *state, p *position) (answer, *referee.Violation) {
@@ -171,27 +165,23 @@ func (x *search) servePod(s *state, p *position) (answer, *referee.Violation) {
 
 // podAnswer returns the answer to a request for a pod, with the new version of the pod.
 func (x *search) podAnswer(pod uint16, is mark, r *cluster.Request, asks string) answer {
-	key := podEffect{r.Verb, asks, pod, is}
-	if a, ok := x.podAnswers[key]; ok {
-		return a
-	}
-	var a answer
-	next, err := x.changed(x.pod(pod, is.version(false)), r)
-	switch {
-	case err == nil:
-		a.pod, a.mark = x.podNumber(next), is
-		if a.pod == 0 {
-			a.mark = unknown
-		} else if a.pod != pod || is == unknown {
-			a.mark = asPatched
+	return once(x.podAnswers, podEffect{r.Verb, asks, pod, is}, func() (a answer) {
+		next, err := x.changed(x.pod(pod, is.version(false)), r)
+		switch {
+		case err == nil:
+			a.pod, a.mark = x.podNumber(next), is
+			if a.pod == 0 {
+				a.mark = unknown
+			} else if a.pod != pod || is == unknown {
+				a.mark = asPatched
+			}
+		case apierrors.IsConflict(err):
+			a.kind = conflict
+		default:
+			a.kind = failed
 		}
-	case apierrors.IsConflict(err):
-		a.kind = conflict
-	default:
-		a.kind = failed
-	}
-	x.podAnswers[key] = a
-	return a
+		return a
+	})
 }
 
 func (x *search) changed(pod *corev1.Pod, r *cluster.Request) (*corev1.Pod, error) {
@@ -214,12 +204,7 @@ func (x *search) named(s *state, name string) int {
 
 // placeOf returns the place of the pod with the UID in the request; -1 if there is none.
 func placeOf(r *cluster.Request) int {
-	for i, uid := range uids {
-		if uid == r.UID {
-			return i
-		}
-	}
-	return -1
+	return slices.Index(uids[:], r.UID)
 }
 
 // see passes a change to the referee: of the pod in place i, or of the Job if i is
@@ -232,29 +217,26 @@ func (x *search) see(s *state, p *position, oldJob uint16, i int, oldPod uint16)
 	if p != nil {
 		key.at = s.at
 	}
-	if v, ok := x.verdicts[key]; ok {
-		s.ghost = v.ghost
-		return v.violation
-	}
-	ghost := x.ghosts.values[s.ghost].Clone()
-	step := cluster.Step{Now: x.now, Job: x.job(s.job, versionOther), OldJob: x.job(oldJob, versionOther)}
-	step.Pods = func() (pods []*corev1.Pod) {
-		for _, n := range key.pods {
-			if n != 0 {
-				pods = append(pods, x.pod(n, versionOther))
+	v := once(x.verdicts, key, func() verdict {
+		ghost := x.ghosts.values[s.ghost].Clone()
+		step := cluster.Step{Now: x.now, Job: x.job(s.job, versionOther), OldJob: x.job(oldJob, versionOther)}
+		step.Pods = func() (pods []*corev1.Pod) {
+			for _, n := range key.pods {
+				if n != 0 {
+					pods = append(pods, x.pod(n, versionOther))
+				}
 			}
+			return pods
 		}
-		return pods
-	}
-	if p != nil {
-		step.Request, step.View, step.Read, step.Lost = p.request, &p.view, p.read, x.unanswered
-	}
-	if i >= 0 {
-		step.Pod, step.OldPod = x.pod(s.pods[i].stored, versionOther), x.pod(oldPod, versionOther)
-	}
-	v := verdict{violation: x.Rules.See(&ghost, &step)}
-	v.ghost = x.ghostNumber(ghost)
-	x.verdicts[key] = v
+		if p != nil {
+			step.Request, step.View, step.Read, step.Lost = p.request, &p.view, p.read, x.unanswered
+		}
+		if i >= 0 {
+			step.Pod, step.OldPod = x.pod(s.pods[i].stored, versionOther), x.pod(oldPod, versionOther)
+		}
+		violation := x.Rules.See(&ghost, &step)
+		return verdict{x.ghostNumber(ghost), violation}
+	})
 	s.ghost = v.ghost
 	return v.violation
 }

@@ -82,20 +82,20 @@ func encoded(v any) string {
 	return string(b)
 }
 
-// older returns a time that is earlier by a duration, but not earlier than the limit.
-func (x *search) older(t time.Time, by time.Duration) time.Time {
+// older returns a time that is earlier by a duration, but not earlier than the limit. Zero stays zero.
+func older(t time.Time, by time.Duration, limit time.Time) time.Time {
 	if t.IsZero() {
 		return t
 	}
-	if t = t.Add(-by); t.Before(x.limit) {
-		return x.limit
+	if t = t.Add(-by); t.Before(limit) {
+		return limit
 	}
 	return t
 }
 
 func (x *search) age(t *metav1.Time, by time.Duration) {
 	if t != nil {
-		t.Time = x.older(t.Time, by)
+		t.Time = older(t.Time, by, x.limit)
 	}
 }
 
