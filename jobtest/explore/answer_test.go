@@ -8,44 +8,38 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 
 	"github.com/jobfate/jobfate/cluster"
-	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
 
-// twice is a controller that patches each pod twice. The first patch sets an annotation.
+// twice returns a controller that patches each pod twice. The first patch sets an annotation.
 // The second is the patch of the caller, with the resource version of the first answer.
-type twice struct {
-	Searchable
-	heard func(*cluster.Request, cluster.Answer)
-}
-
-func (w twice) Clone() Searchable { return twice{w.Searchable.Clone(), w.heard} }
-
-func (w twice) Sync(client *cluster.Client) (time.Duration, error) {
-	send := client.Send
-	client.Send = func(r *cluster.Request) (cluster.Answer, error) {
-		if r.Verb == cluster.Patch {
-			first := *r
-			first.Patch = []byte(`{"metadata":{"uid":"` + string(r.UID) + `","annotations":{"noted":"yes"}}}`)
-			a, err := send(&first)
-			if err != nil {
-				return cluster.Answer{}, err
+func twice(heard func(*cluster.Request, cluster.Answer)) func() Searchable {
+	return changing(func(caller Searchable, client *cluster.Client) (time.Duration, error) {
+		send := client.Send
+		client.Send = func(r *cluster.Request) (cluster.Answer, error) {
+			if r.Verb == cluster.Patch {
+				first := *r
+				first.Patch = []byte(`{"metadata":{"uid":"` + string(r.UID) + `","annotations":{"noted":"yes"}}}`)
+				a, err := send(&first)
+				if err != nil {
+					return cluster.Answer{}, err
+				}
+				heard(&first, a)
+				if a.Pod != nil {
+					then := *r
+					then.Patch = []byte(`{"metadata":{"uid":"` + string(r.UID) + `","resourceVersion":"` + a.Pod.ResourceVersion +
+						`","$deleteFromPrimitiveList/finalizers":["batch.kubernetes.io/job-tracking"]}}`)
+					r = &then
+				}
 			}
-			w.heard(&first, a)
-			if a.Pod != nil {
-				then := *r
-				then.Patch = []byte(`{"metadata":{"uid":"` + string(r.UID) + `","resourceVersion":"` + a.Pod.ResourceVersion +
-					`","$deleteFromPrimitiveList/finalizers":["batch.kubernetes.io/job-tracking"]}}`)
-				r = &then
+			a, err := send(r)
+			if err == nil {
+				heard(r, a)
 			}
+			return a, err
 		}
-		a, err := send(r)
-		if err == nil {
-			w.heard(r, a)
-		}
-		return a, err
-	}
-	return w.Searchable.Sync(client)
+		return caller.Sync(client)
+	})
 }
 
 // The answers to a patch and to a deletion have the stored pod, and a later patch may use
@@ -55,24 +49,19 @@ func TestPodAnswers(t *testing.T) {
 	c := jobOf(2, all(indexed, withSuccess))
 	c.Pods, c.Codes = 3, []int32{0}
 	heard := map[cluster.Verb]int{}
-	c.New = func() Searchable {
-		return twice{FromCaller(jobtest.NewCaller()), func(r *cluster.Request, a cluster.Answer) {
-			if r.Verb == cluster.Status || r.Verb == cluster.Create || a.Pod == nil {
-				return
-			}
-			heard[r.Verb]++
-			if r.Verb == cluster.Patch && a.Pod.Annotations["noted"] != "yes" {
-				t.Errorf("%s is answered with a pod that has the annotations %v", r.Patch, a.Pod.Annotations)
-			}
-			if r.Verb == cluster.Delete && a.Pod.DeletionTimestamp == nil {
-				t.Errorf("the deletion of %s is answered with a pod that is not being deleted", r.UID)
-			}
-		}}
-	}
-	r, err := Search(c)
-	if err != nil || r.Found != nil || !r.Complete || r.Ends == 0 {
-		t.Errorf("got %+v (%v), want all states and no violation", r, err)
-	}
+	c.New = twice(func(r *cluster.Request, a cluster.Answer) {
+		if r.Verb == cluster.Status || r.Verb == cluster.Create || a.Pod == nil {
+			return
+		}
+		heard[r.Verb]++
+		if r.Verb == cluster.Patch && a.Pod.Annotations["noted"] != "yes" {
+			t.Errorf("%s is answered with a pod that has the annotations %v", r.Patch, a.Pod.Annotations)
+		}
+		if r.Verb == cluster.Delete && a.Pod.DeletionTimestamp == nil {
+			t.Errorf("the deletion of %s is answered with a pod that is not being deleted", r.UID)
+		}
+	})
+	searched(t, c)
 	if heard[cluster.Patch] == 0 || heard[cluster.Delete] == 0 {
 		t.Errorf("pods in answers: %v, want some to patches and some to deletions", heard)
 	}
@@ -83,13 +72,8 @@ func TestPodAnswers(t *testing.T) {
 func TestPodAnswers_conflict(t *testing.T) {
 	c := jobOf(1, indexed)
 	c.Pods = 1
-	c.New = func() Searchable {
-		return twice{FromCaller(jobtest.NewCaller()), func(*cluster.Request, cluster.Answer) {}}
-	}
-	x, err := newSearch(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c.New = twice(func(*cluster.Request, cluster.Answer) {})
+	x := searchFor(t, c)
 	for _, changed := range []bool{false, true} {
 		s := toPatch(t, x)
 		if a, v := x.serve(&s); v != nil || a.kind != fine || a.pod == 0 {

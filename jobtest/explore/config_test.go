@@ -43,10 +43,7 @@ func TestSearch_errors(t *testing.T) {
 func TestSearch_limits(t *testing.T) {
 	c := jobOf(1, indexed)
 	c.Pods, c.Limit, c.Faults, c.Codes = 1, 2, 255, make([]int32, 254)
-	x, err := newSearch(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := searchFor(t, c)
 	if s := x.states[0]; s.faults != 255 || x.Old != time.Hour || len(x.Ticks) != 1 || x.Ticks[0] != time.Hour {
 		t.Errorf("%d faults, old is %v, the ticks are %v; want 255, an hour, and one hour", s.faults, x.Old, x.Ticks)
 	}

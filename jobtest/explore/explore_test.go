@@ -48,9 +48,7 @@ func TestEverything(t *testing.T) {
 			t.Parallel()
 			s.Config.Limit = unit() * s.Size
 			r, err := Search(s.Config)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if r.Found != nil {
 				t.Errorf("%v", r.Found)
 			}
@@ -98,23 +96,59 @@ func (u updater) Sync(client *cluster.Client) (time.Duration, error) {
 	return u.Searchable.Sync(client)
 }
 
+// changed is a caller with another Sync.
+type changed struct {
+	Searchable
+	sync func(Searchable, *cluster.Client) (time.Duration, error)
+}
+
+func (c changed) Clone() Searchable { return changed{c.Searchable.Clone(), c.sync} }
+
+func (c changed) Sync(client *cluster.Client) (time.Duration, error) {
+	return c.sync(c.Searchable, client)
+}
+
+// changing returns the New of a Config for callers with another Sync.
+func changing(sync func(Searchable, *cluster.Client) (time.Duration, error)) func() Searchable {
+	return func() Searchable { return changed{FromCaller(jobtest.NewCaller()), sync} }
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// searchFor returns a search that has not begun.
+func searchFor(t *testing.T, c Config) *search {
+	t.Helper()
+	x, err := newSearch(c)
+	must(t, err)
+	return x
+}
+
+// searched runs a search, which must visit all states and find no violation.
+func searched(t *testing.T, c Config) (*search, Result) {
+	t.Helper()
+	x := searchFor(t, c)
+	r, err := x.run()
+	if err != nil || r.Found != nil || !r.Complete || r.Ends == 0 {
+		t.Fatalf("got %+v (%v), want all states and no violation", r, err)
+	}
+	return x, r
+}
+
 var faulty = effort.Flag("faulty", "how many kinds of faults TestUpdatedStatus tries", 1, 3)
 
 // The search reaches the same states whether a controller patches or updates the status.
 func TestUpdatedStatus(t *testing.T) {
 	c := jobOf(1, perIndex)
 	c.Pods, c.Faults, c.Kinds = 2, 1, []Kind{Force, Lose, KillAfter}[:faulty()]
-	patched, err := Search(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, patched := searched(t, c)
 	c.New = func() Searchable { return updater{FromCaller(jobtest.NewCaller())} }
-	updated, err := Search(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !patched.Complete || patched.Found != nil || patched != updated {
-		t.Errorf("got %+v with patches and %+v with updates, want all states and the same", patched, updated)
+	if _, updated := searched(t, c); patched != updated {
+		t.Errorf("got %+v with patches and %+v with updates, want the same", patched, updated)
 	}
 }
 
@@ -125,10 +159,7 @@ func TestSidecarsAge(t *testing.T) {
 		s.Template.Spec.InitContainers = []corev1.Container{{Name: "side", Image: "image", RestartPolicy: ptr(corev1.ContainerRestartPolicyAlways)}}
 	})
 	c.Pods = 2
-	r, err := Search(c)
-	if err != nil || r.Found != nil || !r.Complete || r.Ends == 0 {
-		t.Errorf("got %+v (%v), want all states and no violation", r, err)
-	}
+	searched(t, c)
 }
 
 // A pod that is adopted while its Job is suspended is deleted in the same sync, unless it ends
@@ -136,14 +167,7 @@ func TestSidecarsAge(t *testing.T) {
 func TestAdoptedAndDeleted(t *testing.T) {
 	c := jobOf(1, parallelism(1))
 	c.Pods, c.Faults, c.Kinds, c.Edits = 1, 1, []Kind{Orphan}, []func(*batchv1.JobSpec){suspend(true)}
-	x, err := newSearch(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := x.run()
-	if err != nil || r.Found != nil || !r.Complete {
-		t.Errorf("got %+v (%v), want all states and no violation", r, err)
-	}
+	x, _ := searched(t, c)
 	last := func(s state, want ...answer) bool {
 		answers := x.positions[s.at].answers
 		return slices.Equal(answers[max(0, len(answers)-len(want)):], want)

@@ -89,13 +89,7 @@ func TestLiveRead(t *testing.T) {
 // Job is at rest.
 func ends(t *testing.T, c Config) map[string]bool {
 	t.Helper()
-	x, err := newSearch(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r, err := x.run(); err != nil || r.Found != nil || !r.Complete {
-		t.Fatalf("got %+v (%v), want all states and no violation", r, err)
-	}
+	x, _ := searched(t, c)
 	found := map[string]bool{}
 	for i := range x.states {
 		if s := &x.states[i]; x.quiescent(s) {
@@ -129,10 +123,7 @@ func TestLiveRead_conflict(t *testing.T) {
 	c := jobOf(1, parallelism(1))
 	c.Pods, c.Edits = 1, []func(*batchv1.JobSpec){parallelism(2), parallelism(3)}
 	c.New = func() Searchable { return reader{FromCaller(jobtest.NewCaller()), true} }
-	x, err := newSearch(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := searchFor(t, c)
 	s := x.states[0]
 	s.at, s.mark = x.begin(&s), asSeen
 	edit := func() { s.edits++; s.storeJob(x.edited(s.job, s.edits-1), unknown) }

@@ -52,36 +52,17 @@ func livesOf(x *search) *lives {
 // graphs returns the successors and predecessors of each state, by the steps for which keep
 // is true.
 func (x *search) graphs(keep func(from, to uint32) bool) (next, back graph) {
-	next = graph{first: make([]uint32, 1, len(x.states)+1)}
-	for n := range x.states {
-		if n < len(x.first) {
-			end := len(x.next)
-			if n+1 < len(x.first) {
-				end = int(x.first[n+1])
-			}
-			for _, to := range x.next[x.first[n]:end] {
-				if keep(uint32(n), to) {
-					next.to = append(next.to, to)
-				}
+	all := x.steps()
+	next = graph{first: make([]uint32, 1, len(all.first))}
+	for n := range uint32(len(x.states)) {
+		for _, to := range all.of(n) {
+			if keep(n, to) {
+				next.to = append(next.to, to)
 			}
 		}
 		next.first = append(next.first, uint32(len(next.to)))
 	}
-	back = graph{make([]uint32, len(x.states)+1), make([]uint32, len(next.to))}
-	for _, n := range next.to {
-		back.first[n+1]++
-	}
-	for n := range x.states {
-		back.first[n+1] += back.first[n]
-	}
-	at := slices.Clone(back.first)
-	for n := range x.states {
-		for _, to := range next.of(uint32(n)) {
-			back.to[at[to]] = uint32(n)
-			at[to]++
-		}
-	}
-	return next, back
+	return next, next.reversed()
 }
 
 // standing reports whether a step changes neither the UID nor the spec of the Job.
@@ -126,24 +107,14 @@ func (l *lives) atRest() (rest []uint32) {
 // states for which may is true, including the given states.
 func (l *lives) reach(to []uint32, may func(uint32) bool, found func(uint32)) {
 	seen := make([]bool, len(l.states))
-	var queue []uint32
-	add := func(n uint32) {
-		if !seen[n] && may(n) {
-			seen[n] = true
-			found(n)
-			queue = append(queue, n)
+	l.back.walk(to, func(n uint32) bool {
+		if seen[n] || !may(n) {
+			return false
 		}
-	}
-	for _, n := range to {
-		add(n)
-	}
-	for len(queue) > 0 {
-		n := queue[len(queue)-1]
-		queue = queue[:len(queue)-1]
-		for _, before := range l.back.of(n) {
-			add(before)
-		}
-	}
+		seen[n] = true
+		found(n)
+		return true
+	})
 }
 
 func (l *lives) filled(v int64) []int64 {
@@ -257,10 +228,7 @@ func (l *lives) lifeOf(n int) jobstatus.Demand {
 // searchLives runs a search, and reports whether it visited all states.
 func searchLives(t *testing.T, c Config) (*lives, bool) {
 	t.Helper()
-	x, err := newSearch(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := searchFor(t, c)
 	r, err := x.run()
 	if err != nil || r.Found != nil {
 		t.Fatalf("%v (%v)", r.Found, err)

@@ -7,45 +7,31 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/jobfate/jobfate/cluster"
-	"github.com/jobfate/jobfate/jobtest"
 )
 
-// namer is a controller that gives all its pods the same name.
-type namer struct {
-	Searchable
-	refused *int
-}
-
-func (n namer) Clone() Searchable { return namer{n.Searchable.Clone(), n.refused} }
-
-func (n namer) Sync(client *cluster.Client) (time.Duration, error) {
-	send := client.Send
-	client.Send = func(r *cluster.Request) (cluster.Answer, error) {
-		if r.Verb != cluster.Create {
-			return send(r)
-		}
-		pod := r.Pod.DeepCopy()
-		pod.Name = "the-pod"
-		a, err := send(&cluster.Request{Verb: cluster.Create, Pod: pod})
-		if apierrors.IsAlreadyExists(err) {
-			*n.refused++
-		}
-		return a, err
-	}
-	return n.Searchable.Sync(client)
-}
-
-// searchWithOneName returns the search for a namer, and the number of pods that were rejected.
+// searchWithOneName returns the search for a controller that gives all its pods the same name, and
+// the number of pods that were rejected.
 func searchWithOneName(t *testing.T) (x *search, refused *int) {
 	c := jobOf(2, indexed)
 	refused = new(int)
 	c.Pods = 3
-	c.New = func() Searchable { return namer{FromCaller(jobtest.NewCaller()), refused} }
-	x, err := newSearch(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return x, refused
+	c.New = changing(func(caller Searchable, client *cluster.Client) (time.Duration, error) {
+		send := client.Send
+		client.Send = func(r *cluster.Request) (cluster.Answer, error) {
+			if r.Verb != cluster.Create {
+				return send(r)
+			}
+			pod := r.Pod.DeepCopy()
+			pod.Name = "the-pod"
+			a, err := send(&cluster.Request{Verb: cluster.Create, Pod: pod})
+			if apierrors.IsAlreadyExists(err) {
+				*refused++
+			}
+			return a, err
+		}
+		return caller.Sync(client)
+	})
+	return searchFor(t, c), refused
 }
 
 // The API server rejects a second pod with the same name. Ended pods stay, so a controller

@@ -13,13 +13,7 @@ import (
 // a state does not depend on the search; the value is for people.
 func overview(t *testing.T, c Config) (states map[string]string, r Result) {
 	t.Helper()
-	x, err := newSearch(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r, err = x.run(); err != nil || !r.Complete || r.Found != nil {
-		t.Fatalf("got %+v, %v, want all states and no violation", r, err)
-	}
+	x, r := searched(t, c)
 	states = map[string]string{}
 	for i := range x.states {
 		s := x.states[i]

@@ -25,7 +25,7 @@ import (
 func TestReasons(t *testing.T) {
 	retries := func(completions, limit int32) func(int32) Config {
 		return func(int32) Config {
-			c := jobOf(completions, all(perIndex, withPolicy(failIndex), func(s *batchv1.JobSpec) { s.BackoffLimitPerIndex = ptr(limit) }))
+			c := jobOf(completions, all(perIndex, withPolicy(failIndex), retriesPerIndex(limit)))
 			c.Codes = []int32{1, 42}
 			return c
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/internal/bugs"
+	"github.com/jobfate/jobfate/tracking"
 )
 
 // The search finds known bugs. Otherwise a search without a violation would prove nothing.
@@ -24,7 +25,7 @@ func TestNotVacuous(t *testing.T) {
 	}{
 		{"the caller forgets what it has written", "S6", func() Config {
 			c := two(indexed)
-			c.New = func() Searchable { return forgetful{FromCaller(jobtest.NewCaller())} }
+			c.New = changing(forgetful)
 			return c
 		}},
 		{"after a restart the caches claim to be complete (k#105200)", "S1 S6", func() Config {
@@ -40,13 +41,13 @@ func TestNotVacuous(t *testing.T) {
 		{"a creation without an answer is treated as rejected", "S6", func() Config {
 			c := two(indexed)
 			c.Faults, c.Kinds = 1, []Kind{Lose}
-			c.New = func() Searchable { return confident{FromCaller(jobtest.NewCaller())} }
+			c.New = changing(confident)
 			return c
 		}},
 		{"of two leaders, one takes every status for its own", "S1", func() Config {
 			c := jobOf(1, indexed)
 			c.Pods, c.Faults, c.Kinds = 2, 2, []Kind{OtherLeader}
-			c.New = func() Searchable { return trusting{FromCaller(jobtest.NewCaller())} }
+			c.New = changing(trusting)
 			return c
 		}},
 		{"finalizers are removed before the status is stored", "S2", func() Config {
@@ -105,9 +106,7 @@ func TestNotVacuous(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			r, err := Search(test.config())
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if r.Found == nil {
 				t.Fatalf("no violation in %d states", r.States)
 			}
@@ -146,9 +145,7 @@ func TestFaultless(t *testing.T) {
 			c := test.config()
 			c.Limit = 20
 			r, err := Search(c)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if r.Complete || r.Faultless == 0 {
 				t.Errorf("%d states, complete: %t, %d on paths without faults; want a search that ends early", r.States, r.Complete, r.Faultless)
 			}
@@ -188,40 +185,28 @@ func amended(c Config, amend func(jobfate.Snapshot, *jobfate.Decision)) Config {
 func keepsFinalizers(_ jobfate.Snapshot, d *jobfate.Decision) { d.Strip = nil }
 
 func inHaste(c Config) Config {
-	c.New = func() Searchable { return hasty{FromCaller(jobtest.NewCaller())} }
+	c.New = changing(hasty)
 	return c
 }
 
 // forgetful forgets its writes in flight before each sync.
-type forgetful struct{ Searchable }
-
-func (f forgetful) Clone() Searchable { return forgetful{f.Searchable.Clone()} }
-
-func (f forgetful) Sync(client *cluster.Client) (time.Duration, error) {
-	bugs.ForgetInFlight(f.Searchable.(caller).Machine)
-	return f.Searchable.Sync(client)
+func forgetful(c Searchable, client *cluster.Client) (time.Duration, error) {
+	bugs.ForgetInFlight(c.(caller).Machine)
+	return c.Sync(client)
 }
 
 // trusting takes the pods of every view for as new as its Job. So a status of another process
 // needs no newer pods.
-type trusting struct{ Searchable }
-
-func (c trusting) Clone() Searchable { return trusting{c.Searchable.Clone()} }
-
-func (c trusting) Sync(client *cluster.Client) (time.Duration, error) {
+func trusting(c Searchable, client *cluster.Client) (time.Duration, error) {
 	seen := *client
 	if seen.Job != nil && seen.PodsVersion == versionLater {
 		seen.PodsVersion = seen.Job.ResourceVersion
 	}
-	return c.Searchable.Sync(&seen)
+	return c.Sync(&seen)
 }
 
 // confident treats a request without an answer as rejected.
-type confident struct{ Searchable }
-
-func (c confident) Clone() Searchable { return confident{c.Searchable.Clone()} }
-
-func (c confident) Sync(client *cluster.Client) (time.Duration, error) {
+func confident(c Searchable, client *cluster.Client) (time.Duration, error) {
 	seen := *client
 	seen.Send = func(q *cluster.Request) (cluster.Answer, error) {
 		a, err := client.Send(q)
@@ -230,25 +215,17 @@ func (c confident) Sync(client *cluster.Client) (time.Duration, error) {
 		}
 		return a, err
 	}
-	return c.Searchable.Sync(&seen)
+	return c.Sync(&seen)
 }
 
 // hasty removes the finalizer of each ended pod before it does anything else.
-type hasty struct{ Searchable }
-
-func (h hasty) Clone() Searchable { return hasty{h.Searchable.Clone()} }
-
-func (h hasty) Sync(client *cluster.Client) (time.Duration, error) {
+func hasty(c Searchable, client *cluster.Client) (time.Duration, error) {
 	for _, pod := range client.Pods {
 		if cluster.HasEnded(pod) && len(pod.Finalizers) > 0 {
-			if _, err := client.PatchPod(pod, stripPatch(pod)); err != nil {
+			if _, err := client.PatchPod(pod, tracking.Keys{}.StripPatch(pod)); err != nil {
 				return 0, err
 			}
 		}
 	}
-	return h.Searchable.Sync(client)
-}
-
-func stripPatch(pod *corev1.Pod) []byte {
-	return []byte(`{"metadata":{"uid":"` + string(pod.UID) + `","$deleteFromPrimitiveList/finalizers":["batch.kubernetes.io/job-tracking"]}}`)
+	return c.Sync(client)
 }
