@@ -30,11 +30,7 @@ type assumption struct {
 // assume derives from the pods of an existing Job what its pods will do. A pod that explain calls
 // stuck stays as it is. The others run as long as those that have succeeded.
 func assume(job *batchv1.Job, s Settings) (*assumption, error) {
-	options := s.Options
-	if s.RuleNames != nil {
-		options = append(slices.Clone(options), jobfate.RuleNames(s.RuleNames...))
-	}
-	d, err := jobfate.Decide(jobfate.Snapshot{Job: job, Pods: s.Live.Pods, Now: s.Live.Now}, options...)
+	d, err := jobfate.Decide(jobfate.Snapshot{Job: job, Pods: s.Live.Pods, Now: s.Live.Now}, s.options()...)
 	if err != nil {
 		return nil, err
 	}

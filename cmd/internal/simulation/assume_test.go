@@ -225,10 +225,7 @@ the API server refuses its pods (WebhookRefused)`},
 			}
 			live.Evidence.Nodes = []*corev1.Node{tc.node}
 			live.Assume = true
-			got, err := Play(job, Scenario{}, Settings{Live: live})
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := played(t, job, Scenario{}, Settings{Live: live})
 			if diff := cmp.Diff(tc.want, strings.Join([]string{got.Assumed, drawn(got), got.WaitsFor}, "\n")); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
@@ -246,7 +243,7 @@ func onNodeA(pod *corev1.Pod, now time.Time) {
 	pod.Spec.NodeName = "node-a"
 }
 
-func minute(s *batchv1.JobSpec) { s.ActiveDeadlineSeconds = ptr(int64(60)) }
+func minute(s *batchv1.JobSpec) { s.ActiveDeadlineSeconds = new(int64(60)) }
 
 var unreachable = &corev1.Node{
 	ObjectMeta: metav1.ObjectMeta{Name: "node-a"},
@@ -270,13 +267,9 @@ func TestLiveOnNode(t *testing.T) {
 		{"events: [{at: 0s, evict: 1}, {at: 5s, evict: all}]", "0: 1s-6s Evicted never-open Unfinished\n1: never-open Unfinished\nwait 6s-16s\nStalled  at 16s: 3 pods, 5s",
 			"0s evict 1: no such pod is active on a node\n5s pod job-0-1 is evicted\n"},
 	} {
-		s, err := ReadScenario([]byte("capacity: 0\n" + tc.events))
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := Play(job, s, Settings{Live: live})
-		if err != nil || drawn(got) != tc.want || eventsOf(got) != tc.happened || got.Assumed != "" {
-			t.Errorf("got %v\n%s\n%s%s\nwant\n%s\n%s", err, drawn(got), eventsOf(got), got.Assumed, tc.want, tc.happened)
+		got := played(t, job, scenarioOf(t, "capacity: 0\n"+tc.events), Settings{Live: live})
+		if drawn(got) != tc.want || eventsOf(got) != tc.happened || got.Assumed != "" {
+			t.Errorf("got\n%s\n%s%s\nwant\n%s\n%s", drawn(got), eventsOf(got), got.Assumed, tc.want, tc.happened)
 		}
 	}
 }
@@ -306,10 +299,7 @@ func TestStuckPodsStay(t *testing.T) {
 			}
 		}
 		live.Assume = true
-		got, err := Play(job, Scenario{}, Settings{Live: live})
-		if err != nil {
-			r.Fatal(err)
-		}
+		got := played(r, job, Scenario{}, Settings{Live: live})
 		ends := map[bool][]End{false: {Complete, Failed, Stalled}, true: {Failed, Stalled}}
 		if !slices.Contains(ends[len(stuck) > 0], got.End) {
 			r.Errorf("got %s with %d stuck pods: %s", got.End, len(stuck), got.Assumed)

@@ -9,10 +9,7 @@ func BenchmarkLarge(b *testing.B) {
 		{"spread", "pods: [{chance: 0.02, exits: [1, 0]}, {spread: 20s}]"},
 	} {
 		b.Run(bc.name, func(b *testing.B) {
-			s, err := ReadScenario([]byte(bc.scenario))
-			if err != nil {
-				b.Fatal(err)
-			}
+			s := scenarioOf(b, bc.scenario)
 			for b.Loop() {
 				r, err := Play(indexed(100_000, 1000, perIndex(3)), s, Settings{})
 				if err != nil || r.End != Complete {

@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"cmp"
 	"fmt"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -26,13 +27,8 @@ func DefaultBounds() Bounds {
 
 func (b Bounds) orDefault() Bounds {
 	d := DefaultBounds()
-	for _, f := range []struct{ value, other *int }{{&b.Pods, &d.Pods}, {&b.AtOnce, &d.AtOnce},
-		{&b.Events, &d.Events}, {&b.Steps, &d.Steps}} {
-		if *f.value == 0 {
-			*f.value = *f.other
-		}
-	}
-	return b
+	return Bounds{cmp.Or(b.Pods, d.Pods), cmp.Or(b.AtOnce, d.AtOnce), cmp.Or(b.Events, d.Events),
+		cmp.Or(b.Steps, d.Steps)}
 }
 
 // BoundError is the error of a simulation that exceeds one of its Bounds.

@@ -15,7 +15,7 @@ import (
 )
 
 func unbounded(s *batchv1.JobSpec) {
-	s.CompletionMode, s.Completions, s.Parallelism = ptr(batchv1.NonIndexedCompletion), nil, ptr(int32(math.MaxInt32))
+	s.CompletionMode, s.Completions, s.Parallelism = new(batchv1.NonIndexedCompletion), nil, new(int32(math.MaxInt32))
 }
 
 func containers(n int) func(*batchv1.JobSpec) {
@@ -30,11 +30,11 @@ func containers(n int) func(*batchv1.JobSpec) {
 // whole template, and have the same outcomes as the pods of a small template.
 func TestSlim(t *testing.T) {
 	large := func(s *batchv1.JobSpec) {
-		s.ManualSelector, s.Selector = ptr(true), &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}, MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "c", Operator: metav1.LabelSelectorOpExists}}}
+		s.ManualSelector, s.Selector = new(true), &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}, MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "c", Operator: metav1.LabelSelectorOpExists}}}
 		s.Template.Labels = map[string]string{"a": "b", "c": "d", "e": "f"}
 		s.Template.Annotations = map[string]string{"note": strings.Repeat("x", 1<<20)}
 		s.Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "E", Value: strings.Repeat("x", 1<<20)}}
-		s.Template.Spec.InitContainers = []corev1.Container{{Name: "sidecar", Image: "i", RestartPolicy: ptr(corev1.ContainerRestartPolicyAlways), Args: []string{strings.Repeat("x", 1<<20)}}}
+		s.Template.Spec.InitContainers = []corev1.Container{{Name: "sidecar", Image: "i", RestartPolicy: new(corev1.ContainerRestartPolicyAlways), Args: []string{strings.Repeat("x", 1<<20)}}}
 	}
 	s := Scenario{Pods: []Behaviour{{Indexes: "1", Exits: []int32{42}}}}
 	p, err := newPlay(indexed(3, 1, ignoreDisruptions, large), s, Settings{})
@@ -70,16 +70,16 @@ func TestBounds(t *testing.T) {
 		want     string
 	}{
 		{"parallelism", indexed(1, 1, unbounded), Scenario{}, Bounds{}, "AtOnce", "spec.parallelism: 2147483647 pods at once; want at most 20000"},
-		{"parallelism and completions", indexed(math.MaxInt32, 1, func(s *batchv1.JobSpec) { s.CompletionMode, s.Parallelism = nil, ptr(int32(math.MaxInt32)) }), Scenario{}, Bounds{}, "AtOnce",
+		{"parallelism and completions", indexed(math.MaxInt32, 1, func(s *batchv1.JobSpec) { s.CompletionMode, s.Parallelism = nil, new(int32(math.MaxInt32)) }), Scenario{}, Bounds{}, "AtOnce",
 			"spec.parallelism: 2147483647 pods at once; want at most 20000"},
-		{"an event", indexed(1, 1, unbounded, func(s *batchv1.JobSpec) { s.Parallelism = ptr(int32(1)) }),
-			Scenario{Events: []Event{{At: seconds(3), Suspend: ptr(false)}, {At: seconds(5), Parallelism: ptr(int32(20_001))}}}, Bounds{}, "AtOnce",
+		{"an event", indexed(1, 1, unbounded, func(s *batchv1.JobSpec) { s.Parallelism = new(int32(1)) }),
+			Scenario{Events: []Event{{At: seconds(3), Suspend: new(false)}, {At: seconds(5), Parallelism: new(int32(20_001))}}}, Bounds{}, "AtOnce",
 			"events[1]: spec.parallelism: 20001 pods at once; want at most 20000"},
 		{"a bound of the caller's", indexed(5, 5), Scenario{}, Bounds{AtOnce: 4}, "AtOnce", "spec.parallelism: 5 pods at once; want at most 4"},
 		{"pods of many containers", indexed(200, 200, containers(1000)), Scenario{}, Bounds{AtOnce: 10_000}, "AtOnce", "spec.parallelism: 200 pods at once; want at most 100 of 1000 containers each"},
 		{"pods", indexed(1, 1, perIndex(math.MaxInt32)), Scenario{Pods: loops}, Bounds{Pods: 5}, "Pods", "gave up at 5m20s of virtual time: there were more than 5 pods in all"},
 		{"steps", indexed(1, 1, perIndex(math.MaxInt32)), Scenario{Pods: loops}, Bounds{Steps: 100}, "Steps", "gave up at 5m22s of virtual time: the simulation took more than 100 steps"},
-		{"events", indexed(1, 1), Scenario{Events: slices.Repeat([]Event{{Suspend: ptr(false)}}, 10_001)}, Bounds{}, "Events", "events: there are 10001; want at most 10000"},
+		{"events", indexed(1, 1), Scenario{Events: slices.Repeat([]Event{{Suspend: new(false)}}, 10_001)}, Bounds{}, "Events", "events: there are 10001; want at most 10000"},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			begun := time.Now()
@@ -94,7 +94,7 @@ func TestBounds(t *testing.T) {
 		})
 	}
 	// A high parallelism is accepted if completions limit the number of pods.
-	if r, err := Play(indexed(3, 3, nonIndexed, func(s *batchv1.JobSpec) { s.Parallelism = ptr(int32(math.MaxInt32)) }), Scenario{}, Settings{}); err != nil || r.Totals.Pods != 3 {
+	if r, err := Play(indexed(3, 3, nonIndexed, func(s *batchv1.JobSpec) { s.Parallelism = new(int32(math.MaxInt32)) }), Scenario{}, Settings{}); err != nil || r.Totals.Pods != 3 {
 		t.Errorf("got %v, want 3 pods", err)
 	}
 }

@@ -44,13 +44,14 @@ type controller struct {
 
 // newController returns a controller.
 func newController(c *cluster.Cluster, s Settings, decided func(jobfate.Decision)) *controller {
-	options := s.Options
-	if s.RuleNames != nil {
-		options = append(slices.Clone(options), jobfate.RuleNames(s.RuleNames...))
+	return &controller{cluster: c, cache: c.NewCache(true), caller: cluster.NewCaller(s.options()...), decided: decided}
+}
+
+func (s Settings) options() []jobfate.Option {
+	if s.RuleNames == nil {
+		return s.Options
 	}
-	out := &controller{cluster: c, cache: c.NewCache(true), caller: cluster.NewCaller(options...)}
-	out.decided = decided
-	return out
+	return append(slices.Clone(s.Options), jobfate.RuleNames(s.RuleNames...))
 }
 
 // sync syncs once. It returns when to sync again; the zero time means after the next change.

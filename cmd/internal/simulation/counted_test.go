@@ -51,12 +51,12 @@ func drawScenario(t *rapid.T) Scenario {
 	s := Scenario{
 		Seed:        rapid.Uint64().Draw(t, "seed"),
 		Limit:       &metav1.Duration{Duration: 5 * time.Minute},
-		BatchPeriod: ptr(duration(3, "batchPeriod")),
+		BatchPeriod: new(duration(3, "batchPeriod")),
 	}
 	for range rapid.IntRange(1, 3).Draw(t, "courses") {
 		s.Pods = append(s.Pods, Behaviour{
 			Indexes:   rapid.SampledFrom([]Indexes{"", "0", "0-2", "1,3"}).Draw(t, "indexes"),
-			Chance:    ptr(rapid.Float64Range(0, 1).Draw(t, "chance")),
+			Chance:    new(rapid.Float64Range(0, 1).Draw(t, "chance")),
 			Exits:     rapid.SliceOfN(rapid.SampledFrom([]int32{0, 1, 42}), 0, 3).Draw(t, "exits"),
 			Durations: []metav1.Duration{duration(20, "duration")},
 			Evict:     rapid.IntRange(0, 4).Draw(t, "evict") == 4,
@@ -66,9 +66,9 @@ func drawScenario(t *rapid.T) Scenario {
 		e := Event{At: duration(120, "at")}
 		switch rapid.IntRange(0, 3).Draw(t, "event") {
 		case 0:
-			e.Suspend = ptr(rapid.Bool().Draw(t, "suspend"))
+			e.Suspend = new(rapid.Bool().Draw(t, "suspend"))
 		case 1:
-			e.Parallelism = ptr(rapid.Int32Range(0, 6).Draw(t, "parallelism"))
+			e.Parallelism = new(rapid.Int32Range(0, 6).Draw(t, "parallelism"))
 		case 2:
 			n := rapid.Int32Range(0, 6).Draw(t, "completions") // refused unless the Job is elastic
 			e.Completions, e.Parallelism = &n, &n
@@ -84,16 +84,13 @@ func drawScenario(t *rapid.T) Scenario {
 // and the number of pods in a sync does not grow with its indexes.
 func TestLargeJob(t *testing.T) {
 	const completions, parallelism = 1000, 100
-	scenario, err := ReadScenario([]byte("pods: [{chance: 0.1, exits: [1, 0]}, {spread: 20s}]"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	scenario := scenarioOf(t, "pods: [{chance: 0.1, exits: [1, 0]}, {spread: 20s}]")
 	p, err := newPlay(indexed(completions, parallelism, perIndex(2)), scenario, Settings{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	most := 0
-	p.proceed = func(Time, int) bool {
+	p.Continue = func(Time, int) bool {
 		most = max(most, len(p.cluster.Pods()))
 		return true
 	}

@@ -47,7 +47,7 @@ func (p *play) happen(e Event) error {
 		return err
 	}
 	if e.Capacity != nil {
-		p.places.set(e.Capacity)
+		p.places.most = e.Capacity
 		p.addEvent("capacity is set to %d", *e.Capacity)
 		p.admit()
 	}
@@ -79,11 +79,7 @@ var actions = map[string]struct {
 }{
 	"lose": {(*play).isRunning, "the node of %s is lost", "the nodes of %s are lost", "no such pod runs", (*play).lose},
 	"evict": {(*play).isOnNode, "%s is evicted", "%s are evicted", "no such pod is active on a node",
-		func(p *play, pods []*simPod) {
-			for _, l := range pods {
-				p.evict(l)
-			}
-		}},
+		func(p *play, pods []*simPod) { p.evict(pods...) }},
 	"removeNodes": {(*play).isLost, "the node of %s is removed", "the nodes of %s are removed",
 		"no such pod is on a lost node", (*play).removeNodes},
 	"forceDelete": {(*play).isUnfinished, "%s is deleted by force", "%s are deleted by force",
@@ -137,7 +133,7 @@ func (p *play) editJob(e Event) error {
 	})
 	if err == nil {
 		job := p.cluster.Job()
-		err = p.bounds.checkPods(&job.Spec, job.Status.Succeeded)
+		err = p.Bounds.checkPods(&job.Spec, job.Status.Succeeded)
 	}
 	if err != nil {
 		return fmt.Errorf(": %w", err)

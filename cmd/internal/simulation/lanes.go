@@ -2,14 +2,13 @@ package simulation
 
 import (
 	"cmp"
-	"container/heap"
 	"slices"
 )
 
 // lanes collects the lanes of a result.
 type lanes struct {
 	byIndex map[int32]*Lane
-	free    free // the lanes without a pod, of a Job that is not Indexed
+	free    []int32 // the lanes without a pod, of a Job that is not Indexed, in their order
 }
 
 // of returns the lane of an index.
@@ -27,14 +26,19 @@ func (l *lanes) of(index int32) *Lane {
 
 // take returns the first free lane, or a new one.
 func (l *lanes) take() *Lane {
-	if len(l.free) > 0 {
-		return l.byIndex[heap.Pop(&l.free).(int32)]
+	if len(l.free) == 0 {
+		return l.of(int32(len(l.byIndex)))
 	}
-	return l.of(int32(len(l.byIndex)))
+	first := l.free[0]
+	l.free = l.free[1:]
+	return l.byIndex[first]
 }
 
 // release frees a lane that take has returned.
-func (l *lanes) release(lane *Lane) { heap.Push(&l.free, lane.Index) }
+func (l *lanes) release(lane *Lane) {
+	at, _ := slices.BinarySearch(l.free, lane.Index)
+	l.free = slices.Insert(l.free, at, lane.Index)
+}
 
 // all returns copies of the lanes in their order.
 func (l *lanes) all() []Lane {
@@ -44,19 +48,4 @@ func (l *lanes) all() []Lane {
 	}
 	slices.SortFunc(out, func(a, b Lane) int { return cmp.Compare(a.Index, b.Index) })
 	return out
-}
-
-// free is a heap.
-type free []int32
-
-func (f free) Len() int           { return len(f) }
-func (f free) Less(i, j int) bool { return f[i] < f[j] }
-func (f free) Swap(i, j int)      { f[i], f[j] = f[j], f[i] }
-func (f *free) Push(x any)        { *f = append(*f, x.(int32)) }
-
-func (f *free) Pop() any {
-	last := len(*f) - 1
-	x := (*f)[last]
-	*f = (*f)[:last]
-	return x
 }

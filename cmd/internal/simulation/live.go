@@ -85,8 +85,7 @@ func (p *play) continueFrom(job *batchv1.Job, pods []*corev1.Pod) error {
 		p.resume(pod)
 	}
 	if p.assumed != nil && p.assumed.capped {
-		room := int32(p.places.taken)
-		p.places.set(&room)
+		p.places.most = new(p.places.taken)
 	}
 	return nil
 }
@@ -139,7 +138,8 @@ func (p *play) resume(pod *corev1.Pod) {
 			p.counted = append(p.counted, pod.UID)
 		}
 	case pod.DeletionTimestamp != nil:
-		since := p.timeOf(pod.DeletionTimestamp.Add(-graceOf(pod)))
+		grace := ofSeconds(*cmp.Or(pod.DeletionGracePeriodSeconds, new(int64)))
+		since := p.timeOf(pod.DeletionTimestamp.Add(-grace))
 		l.pod().Terminating = &since
 		if stuck == "" {
 			p.stopping(l, max(0, int64(pod.DeletionTimestamp.Sub(p.start).Seconds())))
@@ -155,12 +155,9 @@ func (p *play) resume(pod *corev1.Pod) {
 	}
 }
 
-// graceOf returns the grace period with which a pod was deleted.
-func graceOf(pod *corev1.Pod) time.Duration {
-	if s := pod.DeletionGracePeriodSeconds; s != nil {
-		return time.Duration(min(max(0, *s), int64(longest/time.Second))) * time.Second
-	}
-	return 0
+// ofSeconds returns a period in the spec of a pod, as far as a scenario may contain it.
+func ofSeconds(n int64) time.Duration {
+	return time.Duration(min(max(0, n), int64(longest/time.Second))) * time.Second
 }
 
 // restartsOf returns the number of restarts of the first container of a pod, including a

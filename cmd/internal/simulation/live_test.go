@@ -81,27 +81,18 @@ func TestLive(t *testing.T) {
 		{"an index fails twice", indexed(3, 2, perIndex(2)), "pods: [{indexes: 1, exits: [1, 1, 0], durations: [5s]}]"},
 		{"an index fails for good", indexed(2, 2, perIndex(1)), "pods: [{indexes: 1, exits: [1]}]"},
 		{"the second pod of a Job fails", indexed(3, 1, nonIndexed), "pods: [{indexes: 1, exits: [3]}]"},
-		{"the Job fails", indexed(3, 3, nonIndexed, func(s *batchv1.JobSpec) { s.BackoffLimit = ptr(int32(1)) }), "pods: [{exits: [1]}]"},
+		{"the Job fails", indexed(3, 3, nonIndexed, func(s *batchv1.JobSpec) { s.BackoffLimit = new(int32(1)) }), "pods: [{exits: [1]}]"},
 		{"a rule fails the Job", indexed(2, 2, ignoreDisruptions), "pods: [{indexes: 0, exits: [42]}, {durations: [1h]}]"},
-		{"a pod takes long to stop", indexed(1, 1, func(s *batchv1.JobSpec) { s.ActiveDeadlineSeconds = ptr(int64(9)) }), "stopDelay: 25s"},
+		{"a pod takes long to stop", indexed(1, 1, func(s *batchv1.JobSpec) { s.ActiveDeadlineSeconds = new(int64(9)) }), "stopDelay: 25s"},
 		{"few places", indexed(4, 4), "capacity: 1"},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
-			s, err := ReadScenario([]byte(tc.scenario))
-			if err != nil {
-				t.Fatal(err)
-			}
-			want, err := Play(tc.job, s, Settings{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := scenarioOf(t, tc.scenario)
+			want := played(t, tc.job, s, Settings{})
 			for at := time.Duration(0); at <= time.Duration(want.Took); at += time.Second {
 				job, live := snapshot(t, tc.job, s, at)
 				before := job.DeepCopy()
-				got, err := Play(job, s, Settings{Live: live})
-				if err != nil {
-					t.Fatal(err)
-				}
+				got := played(t, job, s, Settings{Live: live})
 				if ended(got) != ended(want) {
 					t.Errorf("from %s on: got %s\nwant %s", at, ended(got), ended(want))
 				}
@@ -109,8 +100,8 @@ func TestLive(t *testing.T) {
 					t.Errorf("from %s on: it ended at %s, want about %s", at, took, want.Took)
 				}
 				live.Pods = slices.DeleteFunc(live.Pods, func(pod *corev1.Pod) bool { return len(pod.Finalizers) == 0 })
-				if got, err := Play(job, s, Settings{Live: live}); err != nil || ended(got) != ended(want) {
-					t.Errorf("from %s on, when the pods that have been counted are gone: got %v, %s\nwant %s", at, err, ended(got), ended(want))
+				if got := played(t, job, s, Settings{Live: live}); ended(got) != ended(want) {
+					t.Errorf("from %s on, when the pods that have been counted are gone: got %s\nwant %s", at, ended(got), ended(want))
 				}
 				if before.Status.String() != job.Status.String() {
 					t.Errorf("from %s on: the Job was changed", at)
@@ -127,10 +118,7 @@ func TestLiveCounts(t *testing.T) {
 	foreign := live.Pods[0].DeepCopy()
 	foreign.Name, foreign.UID, foreign.OwnerReferences[0].UID = "foreign", "foreign", "other"
 	live.Pods = append(live.Pods, foreign)
-	got, err := Play(job, Scenario{}, Settings{Live: live})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := played(t, job, Scenario{}, Settings{Live: live})
 	const want = `0: -29s--19s Succeeded
 1: -17s--7s Succeeded
 2: -5s-5s Succeeded
@@ -144,7 +132,7 @@ Complete CompletionsReached at 18s: 4 pods, 40s`
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.proceed = func(now Time, _ int) bool {
+	p.Continue = func(now Time, _ int) bool {
 		if now > 0 {
 			most = max(most, len(p.cluster.Pods()))
 		}
@@ -171,10 +159,7 @@ func TestLiveRestarts(t *testing.T) {
 	pod.Status.ContainerStatuses[0].State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}
 	pod.Status.ContainerStatuses[0].LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: 1, FinishedAt: crashed}
 	live.Pods[0] = pod
-	got, err := Play(job, s, Settings{Live: live})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := played(t, job, s, Settings{Live: live})
 	// The container is restarted at 6s and fails after 3s. It is restarted 20s later and succeeds after 3s.
 	if last := got.Lanes[0].Pods[0]; last.Restarts != 3 || *last.Ended != Time(32*time.Second) {
 		t.Errorf("got %d restarts and the end at %s, want 3 and 32s", last.Restarts, *last.Ended)
@@ -187,7 +172,7 @@ func TestLiveEnded(t *testing.T) {
 	pending := live.Pods[0].DeepCopy()
 	pending.Name, pending.UID, pending.Spec.NodeName, pending.Status = "late", "late", "", corev1.PodStatus{Phase: corev1.PodPending}
 	live.Pods = append(live.Pods, pending)
-	got, err := Play(job, Scenario{Capacity: ptr(int32(0))}, Settings{Live: live})
+	got, err := Play(job, Scenario{Capacity: new(int32(0))}, Settings{Live: live})
 	if err != nil || got.End != Complete || got.WaitsFor != "" {
 		t.Errorf("got %v, %v; want Complete", got, err)
 	}

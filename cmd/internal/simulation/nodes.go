@@ -27,9 +27,7 @@ func (p *play) lose(pods []*simPod) {
 	if toleration, ends := p.toleration(); ends {
 		p.after(unreachable+toleration, func() {
 			left := p.filter(pods, (*play).isActive)
-			for _, l := range left {
-				p.evict(l)
-			}
+			p.evict(left...)
 			p.addEventOf(left, "%s is evicted from its lost node, and stays terminating",
 				"%s are evicted from their lost nodes, and stay terminating")
 		})
@@ -59,7 +57,7 @@ func (p *play) toleration() (time.Duration, bool) {
 		if t.TolerationSeconds == nil {
 			continue
 		}
-		d := time.Duration(min(max(0, *t.TolerationSeconds), int64(longest/time.Second))) * time.Second
+		d := ofSeconds(*t.TolerationSeconds)
 		if !ends || d < least {
 			least, ends = d, true
 		}

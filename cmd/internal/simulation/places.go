@@ -2,23 +2,14 @@ package simulation
 
 // places tracks the capacity of the cluster; each running pod takes one place.
 type places struct {
-	limited bool
-	most    int
-	taken   int
-	queue   []*simPod // pods without a place, in the order of their creation
-}
-
-// set sets the capacity; nil is no limit.
-func (p *places) set(most *int32) {
-	p.limited = most != nil
-	if p.limited {
-		p.most = int(*most)
-	}
+	most  *int32 // the capacity; nil is no limit
+	taken int32
+	queue []*simPod // pods without a place, in the order of their creation
 }
 
 // admitted assigns free places to waiting pods, and returns these pods.
 func (p *places) admitted() (in []*simPod) {
-	for len(p.queue) > 0 && (!p.limited || p.taken < p.most) {
+	for len(p.queue) > 0 && (p.most == nil || p.taken < *p.most) {
 		l := p.queue[0]
 		p.queue = p.queue[1:]
 		if l.gone {

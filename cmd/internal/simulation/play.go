@@ -25,11 +25,9 @@ const (
 
 // play is a running simulation.
 type play struct {
+	Settings
 	scenario Scenario
 	indexes  []indexset.Set // the indexes of each behaviour
-	bounds   Bounds
-	proceed  func(now Time, pods int) bool
-	stored   func(Status) error
 
 	start      time.Time // all times are relative to it
 	cluster    *cluster.Cluster
@@ -42,7 +40,7 @@ type play struct {
 	changed    Time                // the time of the last change
 	steps      int
 	failure    error // the error that ends the simulation
-	stopped    bool  // proceed has returned false
+	stopped    bool  // Continue has returned false
 
 	indexed bool
 	failed  []*simPod // failed pods that no decision has matched with the pod failure policy
@@ -74,17 +72,16 @@ func newPlay(job *batchv1.Job, scenario Scenario, settings Settings) (*play, err
 		return nil, err
 	}
 	p := &play{
+		Settings: settings,
 		scenario: scenario,
-		bounds:   settings.Bounds.orDefault(),
-		proceed:  settings.Continue,
-		stored:   settings.Stored,
 		start:    epoch,
 		due:      true,
 		lives:    map[types.UID]*simPod{},
 		taken:    map[int32]int{},
 		result:   Result{Waits: []Wait{}, Conditions: []Condition{}, Happened: []Happening{}},
 	}
-	if err := p.bounds.checkEvents(len(scenario.Events)); err != nil {
+	p.Bounds = p.Bounds.orDefault()
+	if err := p.Bounds.checkEvents(len(scenario.Events)); err != nil {
 		return nil, err
 	}
 	if settings.Live != nil {
@@ -98,7 +95,7 @@ func newPlay(job *batchv1.Job, scenario Scenario, settings Settings) (*play, err
 		return nil, err
 	}
 	spec := &p.cluster.Job().Spec
-	if err := p.bounds.checkPods(spec, job.Status.Succeeded); err != nil {
+	if err := p.Bounds.checkPods(spec, job.Status.Succeeded); err != nil {
 		return nil, err
 	}
 	p.indexed = spec.CompletionMode != nil && *spec.CompletionMode == batchv1.IndexedCompletion
@@ -109,7 +106,7 @@ func newPlay(job *batchv1.Job, scenario Scenario, settings Settings) (*play, err
 		set, _ := behaviour.Indexes.set() // Check has validated it
 		p.indexes = append(p.indexes, set)
 	}
-	p.places.set(scenario.Capacity)
+	p.places.most = scenario.Capacity
 	if settings.Live != nil {
 		if settings.Live.Assume {
 			if p.assumed, err = assume(job, settings); err != nil {
@@ -194,12 +191,12 @@ func (p *play) fail(err error) {
 func (p *play) syncAll() {
 	for range mostSyncs {
 		if p.failure == nil {
-			p.failure = p.bounds.checkCost(p.now(), p.result.Totals.Pods, p.steps)
+			p.failure = p.Bounds.checkCost(p.now(), p.result.Totals.Pods, p.steps)
 		}
 		if !p.due || p.failure != nil {
 			return
 		}
-		if p.stopped = p.proceed != nil && !p.proceed(p.now(), p.result.Totals.Pods); p.stopped {
+		if p.stopped = p.Continue != nil && !p.Continue(p.now(), p.result.Totals.Pods); p.stopped {
 			return
 		}
 		p.due, p.refused = false, false

@@ -12,17 +12,16 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"pgregory.net/rapid"
 	"sigs.k8s.io/yaml"
 )
-
-func ptr[T any](v T) *T { return &v }
 
 func seconds(n int) metav1.Duration { return metav1.Duration{Duration: time.Duration(n) * time.Second} }
 
 // indexed returns an Indexed Job.
 func indexed(completions, parallelism int32, more ...func(*batchv1.JobSpec)) *batchv1.Job {
 	job := &batchv1.Job{Spec: batchv1.JobSpec{
-		Completions: &completions, Parallelism: &parallelism, CompletionMode: ptr(batchv1.IndexedCompletion),
+		Completions: &completions, Parallelism: &parallelism, CompletionMode: new(batchv1.IndexedCompletion),
 		Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
 			RestartPolicy: corev1.RestartPolicyNever,
 			Containers:    []corev1.Container{{Name: "main", Image: "image"}},
@@ -38,7 +37,7 @@ func perIndex(limit int32) func(*batchv1.JobSpec) {
 	return func(s *batchv1.JobSpec) { s.BackoffLimitPerIndex = &limit }
 }
 
-func nonIndexed(s *batchv1.JobSpec) { s.CompletionMode = ptr(batchv1.NonIndexedCompletion) }
+func nonIndexed(s *batchv1.JobSpec) { s.CompletionMode = new(batchv1.NonIndexedCompletion) }
 
 // ignoreDisruptions ignores pods that are evicted, and fails the Job on 42.
 func ignoreDisruptions(s *batchv1.JobSpec) {
@@ -48,6 +47,25 @@ func ignoreDisruptions(s *batchv1.JobSpec) {
 		{Action: batchv1.PodFailurePolicyActionFailJob, OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{
 			Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: []int32{42}}},
 	}}
+}
+
+func scenarioOf(t testing.TB, text string) Scenario {
+	t.Helper()
+	s, err := ReadScenario([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// played returns the result of a simulation that does not fail.
+func played(t rapid.TB, job *batchv1.Job, s Scenario, settings Settings) *Result {
+	t.Helper()
+	r, err := Play(job, s, settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
 }
 
 // drawn returns a result as lines, short enough for a table.
@@ -153,10 +171,7 @@ Interrupted  at 13s: 2 pods, 10s`},
 Complete CompletionsReached at 24s: 2 pods, 20s`},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
-			got, err := Play(indexed(2, 1), Scenario{}, Settings{Continue: tc.proceed})
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := played(t, indexed(2, 1), Scenario{}, Settings{Continue: tc.proceed})
 			if diff := cmp.Diff(tc.want, drawn(got)); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
@@ -166,13 +181,9 @@ Complete CompletionsReached at 24s: 2 pods, 20s`},
 
 // TestSameRandomValues checks that corresponding pods of two Jobs get the same random values.
 func TestSameRandomValues(t *testing.T) {
-	s := Scenario{Seed: 7, Pods: []Behaviour{{Chance: ptr(0.5), Spread: metav1.Duration{Duration: time.Hour}}}}
+	s := Scenario{Seed: 7, Pods: []Behaviour{{Chance: new(0.5), Spread: metav1.Duration{Duration: time.Hour}}}}
 	at := func(parallelism int32) (out []Time) {
-		got, err := Play(indexed(5, parallelism), s, Settings{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, lane := range got.Lanes {
+		for _, lane := range played(t, indexed(5, parallelism), s, Settings{}).Lanes {
 			out = append(out, *lane.Pods[0].Ended-*lane.Pods[0].Started)
 		}
 		return out
@@ -220,17 +231,16 @@ func TestReadScenario(t *testing.T) {
 var goName = regexp.MustCompile(`\bGo\b|json:|int32|uint64|float64|v1\.|simulation\.`)
 
 func TestPlayRejects(t *testing.T) {
-	negative := indexed(-1, 1)
 	for _, tc := range []struct {
 		job      *batchv1.Job
 		scenario Scenario
 		want     string
 	}{
-		{negative, Scenario{}, "spec.completions"},
+		{indexed(-1, 1), Scenario{}, "spec.completions"},
 		{indexed(1, 1), Scenario{Events: []Event{{}}}, "events[0]: the event does nothing"},
-		{indexed(2, 1), Scenario{Events: []Event{{Completions: ptr(int32(5))}}}, "events[0]: spec.completions"},
-		{indexed(2, 2), Scenario{Events: []Event{{Suspend: ptr(true)}, {Evict: "1-2"}}}, "events[1].evict: the Job has no index 2; its completions are 2"},
-		{indexed(2, 2), Scenario{Events: []Event{{At: seconds(9), Lose: "1"}, {At: seconds(5), Completions: ptr(int32(1)), Parallelism: ptr(int32(1))}}},
+		{indexed(2, 1), Scenario{Events: []Event{{Completions: new(int32(5))}}}, "events[0]: spec.completions"},
+		{indexed(2, 2), Scenario{Events: []Event{{Suspend: new(true)}, {Evict: "1-2"}}}, "events[1].evict: the Job has no index 2; its completions are 2"},
+		{indexed(2, 2), Scenario{Events: []Event{{At: seconds(9), Lose: "1"}, {At: seconds(5), Completions: new(int32(1)), Parallelism: new(int32(1))}}},
 			"events[0].lose: the Job has no index 1; its completions are 1"},
 		{indexed(2, 2, nonIndexed), Scenario{Events: []Event{{At: seconds(5), ForceDelete: "2"}}}, "events[0].forceDelete: there is no pod 2 at 5s; 2 have been created"},
 	} {

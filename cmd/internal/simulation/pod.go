@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/cluster"
@@ -118,10 +119,7 @@ func (p *play) scheduleExit(l *simPod, delay time.Duration) {
 		p.after(max(0, delay)+p.assumed.left(max(0, -delay)), func() { p.exit(l) })
 		return
 	}
-	duration := defaultDuration
-	if list := l.behaviour.Durations; len(list) > 0 {
-		duration = list[min(l.before, len(list)-1)].Duration
-	}
+	duration := nth(l.behaviour.Durations, l.before, metav1.Duration{Duration: defaultDuration}).Duration
 	if spread := l.behaviour.Spread.Duration; spread > 0 {
 		duration += time.Duration(l.random.Int64N(int64(spread)))
 	}
@@ -207,9 +205,11 @@ func crashDelayAfter(restarts int) time.Duration {
 	return min(crashDelay<<min(restarts-1, crashLonger), crashMost)
 }
 
-func (p *play) evict(l *simPod) {
-	p.cluster.Disrupt(l.uid)
-	p.cluster.Delete(l.uid, cluster.DefaultGrace)
+func (p *play) evict(pods ...*simPod) {
+	for _, l := range pods {
+		p.cluster.Disrupt(l.uid)
+		p.cluster.Delete(l.uid, cluster.DefaultGrace)
+	}
 }
 
 // stopping schedules the end of a deleted pod. On a lost node no kubelet stops it.

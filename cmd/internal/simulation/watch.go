@@ -98,36 +98,26 @@ func (p *play) ended(l *simPod, pod *corev1.Pod, at Time) {
 }
 
 func disrupted(pod *corev1.Pod) bool {
-	for _, c := range pod.Status.Conditions {
-		if c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue
+	})
 }
 
 // watchStatus records a status write, and the conditions that it changes.
 func (p *play) watchStatus(old, next *batchv1.JobStatus) {
-	if p.stored != nil {
-		if err := p.stored(Status{p.now(), old, next}); err != nil {
+	if p.Stored != nil {
+		if err := p.Stored(Status{p.now(), old, next}); err != nil {
 			p.fail(err)
 		}
 	}
 	for _, c := range next.Conditions {
-		if was := conditionOf(old, c.Type); was == nil || was.Status != c.Status || was.Reason != c.Reason {
+		if !slices.ContainsFunc(old.Conditions, func(was batchv1.JobCondition) bool {
+			return was.Type == c.Type && was.Status == c.Status && was.Reason == c.Reason
+		}) {
 			p.result.Conditions = append(p.result.Conditions,
 				Condition{p.now(), string(c.Type), string(c.Status), c.Reason, c.Message})
 		}
 	}
-}
-
-func conditionOf(s *batchv1.JobStatus, kind batchv1.JobConditionType) *batchv1.JobCondition {
-	for i := range s.Conditions {
-		if s.Conditions[i].Type == kind {
-			return &s.Conditions[i]
-		}
-	}
-	return nil
 }
 
 // decided records what a decision says of delays and of failed pods.
