@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -74,10 +75,8 @@ func (s Scenario) Check() error {
 		{"lostNodes.unreachableAfter", s.LostNodes.UnreachableAfter}, {"lostNodes.toleration", s.LostNodes.Toleration},
 		{"lostNodes.removedAfter", s.LostNodes.RemovedAfter}, {"lostNodes.collectedAfter", s.LostNodes.CollectedAfter},
 	} {
-		if f.value != nil {
-			if err := checkDuration(*f.value); err != nil {
-				return fmt.Errorf("%s: %w", f.name, err)
-			}
+		if err := checkDuration(f.name, f.value); err != nil {
+			return err
 		}
 	}
 	if err := checkCapacity(s.Capacity); err != nil {
@@ -96,12 +95,14 @@ func (s Scenario) Check() error {
 	return nil
 }
 
-func checkDuration(d metav1.Duration) error {
+func checkDuration(name string, d *metav1.Duration) error {
 	switch {
+	case d == nil:
+		return nil
 	case d.Duration < 0:
-		return fmt.Errorf("%s is negative", d.Duration)
+		return fmt.Errorf("%s: %s is negative", name, d.Duration)
 	case d.Duration > longest:
-		return fmt.Errorf("%s is longer than 10 years, %s", d.Duration, longest)
+		return fmt.Errorf("%s: %s is longer than 10 years, %s", name, d.Duration, longest)
 	}
 	return nil
 }
@@ -120,18 +121,12 @@ func (c Behaviour) check() error {
 	if c.Chance != nil && !(*c.Chance >= 0 && *c.Chance <= 1) {
 		return fmt.Errorf("chance: %v is not between 0 and 1", *c.Chance)
 	}
-	if c.StartDelay != nil {
-		if err := checkDuration(*c.StartDelay); err != nil {
-			return fmt.Errorf("startDelay: %w", err)
-		}
-	}
-	if err := checkDuration(c.Spread); err != nil {
-		return fmt.Errorf("spread: %w", err)
-	}
+	err := cmp.Or(checkDuration("startDelay", c.StartDelay), checkDuration("spread", &c.Spread))
 	for i, d := range c.Durations {
-		if err := checkDuration(d); err != nil {
-			return fmt.Errorf("durations[%d]: %w", i, err)
-		}
+		err = cmp.Or(err, checkDuration(fmt.Sprintf("durations[%d]", i), &d))
+	}
+	if err != nil {
+		return err
 	}
 	for i, code := range c.Exits {
 		if code < 0 || code > 255 {
@@ -155,8 +150,8 @@ func (e Event) targets() []target {
 }
 
 func (e Event) check() error {
-	if err := checkDuration(e.At); err != nil {
-		return fmt.Errorf(".at: %w", err)
+	if err := checkDuration(".at", &e.At); err != nil {
+		return err
 	}
 	if err := checkCapacity(e.Capacity); err != nil {
 		return fmt.Errorf(".%w", err)
