@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
@@ -48,7 +49,7 @@ func TestReadDocument(t *testing.T) {
 			}
 		})
 	}
-	broken := Source{Name: "f", Reader: brokenReader{}}
+	broken := Source{Name: "f", Reader: iotest.ErrReader(errors.New("no more"))}
 	if _, err := ReadDocument(broken, "a thing", nil); err == nil || err.Error() != "f: no more" {
 		t.Errorf("got %v, want f: no more", err)
 	}
@@ -61,10 +62,6 @@ func TestReadDocument(t *testing.T) {
 		t.Errorf("got %v, want f:1: a: only as a whole", err)
 	}
 }
-
-type brokenReader struct{}
-
-func (brokenReader) Read([]byte) (int, error) { return 0, errors.New("no more") }
 
 // TestOneLongLine looks up fields of JSON on a single line: the text is parsed once.
 func TestOneLongLine(t *testing.T) {

@@ -160,26 +160,21 @@ func read(sources []Source, want string, readers map[string]reader, reads func(g
 				kind, read = o.Kind+"."+group, nil
 			}
 			kinds[kind]++
-			err := o.check(want)
 			group, _, found := strings.Cut(o.APIVersion, "/")
 			if !found {
 				group = ""
 			}
-			if err == nil && read == nil && reads != nil && reads(group, o.Kind) {
-				if err = in.addObject(o); err != nil {
-					in.Unreadable = append(in.Unreadable, err)
+			err := o.check(want)
+			switch {
+			case err != nil:
+			case read != nil:
+				if err = o.checkVersion(); err == nil {
+					err = read(in, o)
 				}
-				continue
-			}
-			if err == nil && read == nil {
+			case reads != nil && reads(group, o.Kind):
+				err = in.addObject(o)
+			default:
 				in.Skipped[kind]++
-				continue
-			}
-			if err == nil {
-				err = o.checkVersion()
-			}
-			if err == nil {
-				err = read(in, o)
 			}
 			if err != nil {
 				in.Unreadable = append(in.Unreadable, err)
@@ -200,10 +195,8 @@ func (in *Input) addComplete(o object) error {
 	if err := o.complete(); err != nil {
 		return err
 	}
-	return in.addJob(o)
+	return in.addManifest(o, o.manifest())
 }
-
-func (in *Input) addJob(o object) error { return in.addManifest(o, o.manifest()) }
 
 func (in *Input) addWritten(o object) error { return in.addManifest(o, o.written()) }
 

@@ -410,15 +410,25 @@ func TestReadError(t *testing.T) {
 }
 
 func TestUnknownFields(t *testing.T) {
-	in, err := read(strings.NewReplacer(
-		"{completions: 3}", "{completions: 3, backOffLimit: 1, template: {spec: {novelty: 1}}, podFailurePolicy: {rules: [{action: Ignore, name: x, nam: y}]}}",
-		"status: {}", "status: {activ: 1}").Replace(jobYAML))
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := []string{"spec.backOffLimit", "spec.podFailurePolicy.rules[0].nam", "spec.podFailurePolicy.rules[0].name", "spec.template.spec.novelty", "status.activ"}
-	if diff := cmp.Diff(want, in.Jobs[0].Unknown); diff != "" {
-		t.Errorf("unknown fields (-want +got):\n%s", diff)
+	for _, tc := range []struct {
+		reason, job string
+		want        []string
+	}{
+		{"misspelt, or from another release", strings.NewReplacer(
+			"{completions: 3}", "{completions: 3, backOffLimit: 1, template: {spec: {novelty: 1}}, podFailurePolicy: {rules: [{action: Ignore, name: x, nam: y}]}}",
+			"status: {}", "status: {activ: 1}").Replace(jobYAML),
+			[]string{"spec.backOffLimit", "spec.podFailurePolicy.rules[0].nam", "spec.podFailurePolicy.rules[0].name", "spec.template.spec.novelty", "status.activ"}},
+		// Keys are case-sensitive, as for kubectl.
+		{"a key that differs from a field of the API only in case", strings.Replace(jobJSON, `"metadata"`, `"Kind":"JobList","Items":[],"metadata"`, 1),
+			[]string{"Kind", "Items"}},
+	} {
+		in, err := read(tc.job)
+		if err != nil {
+			t.Fatalf("%s: %v", tc.reason, err)
+		}
+		if diff := cmp.Diff(tc.want, in.Jobs[0].Unknown); diff != "" {
+			t.Errorf("%s: unknown fields (-want +got):\n%s", tc.reason, diff)
+		}
 	}
 }
 
@@ -447,18 +457,6 @@ func TestPodWithItems(t *testing.T) {
 	in, err := read(jobJSON + strings.Replace(pod(podJSON, "p"), `"spec"`, `"items":5,"spec"`, 1))
 	if err != nil || len(in.Pods) != 1 || in.Pods[0].Name != "p" {
 		t.Errorf("got %v, want pod p", err)
-	}
-}
-
-// TestCaseOfKeys checks that keys are case-sensitive, as for kubectl: a key that differs from
-// a field of the API only in case is unknown.
-func TestCaseOfKeys(t *testing.T) {
-	in, err := read(strings.Replace(jobJSON, `"metadata"`, `"Kind":"JobList","Items":[],"metadata"`, 1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]string{"Kind", "Items"}, in.Jobs[0].Unknown); diff != "" {
-		t.Errorf("unknown fields (-want +got):\n%s", diff)
 	}
 }
 
