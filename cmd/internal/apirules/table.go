@@ -2,6 +2,7 @@ package apirules
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -114,11 +115,11 @@ func always(values ...string) check {
 	}
 }
 
-// number checks a number that is set, and not 0.
-func number(valid func(int64) string) check {
+// number checks the bounds of a number that is set, and not 0.
+func number(least, most int64, message string) check {
 	return func(path *field.Path, value any) field.ErrorList {
-		if n, ok := value.(int64); ok && n != 0 && valid(n) != "" {
-			return field.ErrorList{field.Invalid(path, n, valid(n))}
+		if n, ok := value.(int64); ok && n != 0 && (n < least || n > most) {
+			return field.ErrorList{field.Invalid(path, n, message)}
 		}
 		return nil
 	}
@@ -128,19 +129,9 @@ var (
 	label    = text(validation.IsDNS1123Label)
 	domain   = text(validation.IsDNS1123Subdomain)
 	named    = both(required, label)
-	port     = number(func(n int64) string { return strings.Join(validation.IsValidPortNum(int(n)), "") })
-	atLeast0 = number(func(n int64) string {
-		if n < 0 {
-			return "must be greater than or equal to 0"
-		}
-		return ""
-	})
-	one = number(func(n int64) string {
-		if n != 1 {
-			return "must be 1"
-		}
-		return ""
-	})
+	port     = number(1, 65535, validation.InclusiveRangeError(1, 65535))
+	atLeast0 = number(0, math.MaxInt64, "must be greater than or equal to 0")
+	one      = number(1, 1, "must be 1")
 )
 
 func forbidden(message string) check {
@@ -177,8 +168,6 @@ func distinct(name string, err func(*field.Path, any) *field.Error) check {
 		return errs
 	}
 }
-
-func duplicate(path *field.Path, value any) *field.Error { return field.Duplicate(path, value) }
 
 func notUnique(path *field.Path, value any) *field.Error {
 	return field.Invalid(path, value, "must be unique")

@@ -41,13 +41,13 @@ const (
 
 var templateRows = []row{
 	{"containers", required},
-	{"containers", distinct("name", duplicate)},
+	{"containers", distinct("name", field.Duplicate)},
 	{every + "name", named},
 	{every + "image", required},
 	{every + "imagePullPolicy", oneOf("Always", "IfNotPresent", "Never")},
 	{every + "terminationMessagePolicy", oneOf("File", "FallbackToLogsOnError")},
 	{every + "ports[].name", text(validation.IsValidPortName)},
-	{every + "ports", distinct("name", duplicate)},
+	{every + "ports", distinct("name", field.Duplicate)},
 	{every + "ports[].containerPort", both(required, port)},
 	{every + "ports[].hostPort", port},
 	{every + "ports[].protocol", oneOf("SCTP", "TCP", "UDP")},
