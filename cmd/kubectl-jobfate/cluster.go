@@ -50,8 +50,7 @@ func (p *program) connect(s selection) (*cluster, error) {
 		c.namespace = metav1.NamespaceAll
 	}
 	// Jobs are read without a Go type, because the types lack the names of rules.
-	untyped, err := dynamic.NewForConfig(config)
-	if err != nil {
+	if c.untyped, err = dynamic.NewForConfig(config); err != nil {
 		return nil, err
 	}
 	binary := rest.CopyConfig(config)
@@ -61,14 +60,12 @@ func (p *program) connect(s selection) (*cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.jobs = newTable("jobs", untyped.Resource(batchv1.SchemeGroupVersion.WithResource("jobs")).
-		Namespace(c.namespace), keepJob)
-	c.untyped = untyped
-	c.jobs.labels, c.jobs.fields = s.narrowed()
-	c.jobs.keep = func(object runtime.Object) (*kubefile.Manifest, bool, error) {
-		m, _, err := keepJob(object)
+	jobs := c.untyped.Resource(batchv1.SchemeGroupVersion.WithResource("jobs")).Namespace(c.namespace)
+	c.jobs = newTable("jobs", jobs, func(object runtime.Object) (*kubefile.Manifest, bool, error) {
+		m, err := readJob(object.(*unstructured.Unstructured))
 		return m, err == nil && s.selects(m.Job), err
-	}
+	})
+	c.jobs.labels, c.jobs.fields = s.narrowed()
 	c.pods = newTable("pods", typed.CoreV1().Pods(c.namespace), keepPod)
 	c.events = newTable("events", typed.CoreV1().Events(c.namespace), keepEvent)
 	c.nodes = newTable("nodes", typed.CoreV1().Nodes(), keepNode)
@@ -97,8 +94,7 @@ func (p *program) read(ctx context.Context, s selection, e extent) (cli.Objects,
 	if missing := s.missing(in.Jobs); missing != "" {
 		return cli.Objects{}, notFound(missing)
 	}
-	switch {
-	case e == onlyJobs || len(in.Jobs) == 0:
+	if e == onlyJobs || len(in.Jobs) == 0 {
 		return in, nil
 	}
 	c.pods.labels = c.podLabels(in.Jobs)
@@ -232,20 +228,19 @@ func (t *table[T]) notes() []cli.Note {
 	return []cli.Note{cli.NewNote("NotUpToDate", "%s may be stale: %v", t.resource, t.failure)}
 }
 
-// keepJob reads a Job, including fields that the Go types lack.
-func keepJob(object runtime.Object) (*kubefile.Manifest, bool, error) {
-	job := object.(*unstructured.Unstructured)
+// readJob reads a Job, including fields that the Go types lack.
+func readJob(job *unstructured.Unstructured) (*kubefile.Manifest, error) {
 	text, err := job.MarshalJSON()
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	at := kubefile.Place{File: "job/" + job.GetName()}
 	in, err := kubefile.Read(kubefile.Source{Name: at.File, Reader: bytes.NewReader(text)})
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	in.Jobs[0].At = at
-	return in.Jobs[0], true, nil
+	return in.Jobs[0], nil
 }
 
 // keepPod drops the parts of a pod that no answer depends on. Protobuf, unlike JSON, brings messages of

@@ -254,41 +254,35 @@ func (s *stage) put(text []byte) {
 			s.put(item)
 		}
 	case "Job":
-		as(s, text, func(job *batchv1.Job) error {
-			made := job.DeepCopy()
-			made.Spec.Selector, made.Spec.Template.Labels = nil, nil
-			_, err := s.client.BatchV1().Jobs(job.Namespace).Create(s.Context(), made, metav1.CreateOptions{})
-			return err
-		})
+		as(s, text, s.client.BatchV1().Jobs, func(job *batchv1.Job) { job.Spec.Selector, job.Spec.Template.Labels = nil, nil })
 	case "Pod":
-		as(s, text, func(pod *corev1.Pod) error {
-			_, err := s.client.CoreV1().Pods(pod.Namespace).Create(s.Context(), pod.DeepCopy(), metav1.CreateOptions{})
-			return err
-		})
+		as(s, text, s.client.CoreV1().Pods, func(*corev1.Pod) {})
 	case "Event":
-		as(s, text, func(event *corev1.Event) error {
-			_, err := s.client.CoreV1().Events(event.Namespace).Create(s.Context(), event.DeepCopy(), metav1.CreateOptions{})
-			return err
-		})
+		as(s, text, s.client.CoreV1().Events, func(*corev1.Event) {})
 	default:
 		s.Fatalf("the test cannot create a %s", head.Kind)
 	}
 }
 
-// as creates the object in the text, and updates it to that text, except for the resource version.
+// as creates the object in the text, changed, and updates it to that text, except for the resource version.
 func as[T any, P interface {
 	*T
 	kube.Object
-}](s *stage, text []byte, create func(P) error) {
+}, C interface {
+	Create(context.Context, P, metav1.CreateOptions) (P, error)
+}](s *stage, text []byte, client func(namespace string) C, change func(P)) {
 	s.Helper()
-	var object T
-	p := P(&object)
-	if err := json.Unmarshal(text, p); err != nil {
-		s.Fatal(err)
+	var object, made T
+	for _, p := range []P{&object, &made} {
+		if err := json.Unmarshal(text, p); err != nil {
+			s.Fatal(err)
+		}
+		p.SetResourceVersion("")
+		p.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{}) // the server adds it
 	}
-	p.SetResourceVersion("")
-	p.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{}) // the server adds it
-	if err := create(p); err != nil {
+	p := P(&object)
+	change(&made)
+	if _, err := client(p.GetNamespace()).Create(s.Context(), &made, metav1.CreateOptions{}); err != nil {
 		s.Fatal(err)
 	}
 	if !kube.Edit(s.server, p.GetNamespace(), p.GetName(), func(stored P) {

@@ -70,7 +70,7 @@ func (o *objects) read(ctx context.Context, c *cluster) error {
 		switch {
 		case apierrors.IsNotFound(err), meta.IsNoMatchError(err):
 			continue
-		case err != nil && refused(err):
+		case refused(err):
 			denied[next.GroupKind] = true
 			o.notes = append(o.notes, cli.NewNote("NotPermitted",
 				"causes that depend on %s cannot be found: %v", next.Kind, err))

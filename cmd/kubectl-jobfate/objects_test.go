@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"io"
 	"net/http"
 	"slices"
@@ -10,7 +9,6 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -83,13 +81,7 @@ func TestOwners(t *testing.T) {
 		}
 	}
 	s.want(1, []string{"other", "nothing"}, `!jobs.batch "nothing" not found`)
-	s.server.Intercept(func(r *kube.Request) kube.Verdict {
-		s.note(r)
-		if r.UserAgent == userAgent && r.Resource.Resource == "jobsets" {
-			return kube.Verdict{Err: apierrors.NewForbidden(r.Resource.GroupResource(), "sweep", errors.New("no"))}
-		}
-		return kube.Verdict{}
-	})
+	s.forbid("no", "jobsets")
 	s.requests = nil
 	s.want(0, []string{"jobset/sweep"}, "NotPermitted: causes that depend on JobSet cannot be found: ")
 	var uids []string

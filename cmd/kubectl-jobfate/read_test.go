@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/jobfate/jobfate/jobtest/kube"
 )
@@ -125,13 +126,23 @@ func TestPages(t *testing.T) {
 	s.take("list jobs metadata.name=a", pods, pods+" continued", pods+" continued", "list events")
 }
 
+// fail answers requests of the plugin with the error that of returns, if it does.
+func (s *stage) fail(of func(schema.GroupVersionResource) error) {
+	s.server.Intercept(func(r *kube.Request) (v kube.Verdict) {
+		if s.note(r); r.UserAgent == userAgent {
+			v.Err = of(r.Resource)
+		}
+		return v
+	})
+}
+
 // forbid refuses requests of the plugin for some resources.
 func (s *stage) forbid(why string, resources ...string) {
-	s.server.Intercept(func(r *kube.Request) kube.Verdict {
-		if r.UserAgent == userAgent && slices.Contains(resources, r.Resource.Resource) {
-			return kube.Verdict{Err: apierrors.NewForbidden(r.Resource.GroupResource(), "", errors.New(why))}
+	s.fail(func(of schema.GroupVersionResource) error {
+		if !slices.Contains(resources, of.Resource) {
+			return nil
 		}
-		return kube.Verdict{}
+		return apierrors.NewForbidden(of.GroupResource(), "", errors.New(why))
 	})
 }
 
@@ -155,11 +166,11 @@ func TestForbidden(t *testing.T) {
 		s.want(1, []string{}, "!kubectl jobfate: "+resource)
 		s.want(1, []string{"simulate", "resize"}, "!kubectl jobfate simulate: "+resource)
 	}
-	s.server.Intercept(func(r *kube.Request) kube.Verdict {
-		if r.UserAgent == userAgent && r.Resource.Resource == "events" {
-			return kube.Verdict{Err: apierrors.NewInternalError(errors.New("broken"))}
+	s.fail(func(of schema.GroupVersionResource) error {
+		if of.Resource == "events" {
+			return apierrors.NewInternalError(errors.New("broken"))
 		}
-		return kube.Verdict{}
+		return nil
 	})
 	s.want(1, []string{"resize"}, "!broken")
 }

@@ -17,6 +17,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/jobfate/jobfate/jobtest/kube"
 )
@@ -227,12 +228,7 @@ func TestWatchSurvivesAnOutage(t *testing.T) {
 			job := s.create(newJob("a"))
 			w := s.watch("a")
 			w.printed(5*time.Second, "CreatingPods: ")
-			s.server.Intercept(func(r *kube.Request) kube.Verdict {
-				if r.UserAgent == userAgent {
-					return kube.Verdict{Err: failure}
-				}
-				return kube.Verdict{}
-			})
+			s.fail(func(schema.GroupVersionResource) error { return failure })
 			s.server.CloseWatches(func(*kube.Request) bool { return true })
 			time.Sleep(time.Minute)
 			// The client treats a cut connection as a watch without changes.
