@@ -96,16 +96,8 @@ func unusual(what string) bool { return strings.ContainsAny(what, ":,") }
 
 // purpose returns the purpose of a request.
 func purpose(r *vectors.Request) string {
-	patch := string(r.Patch)
-	switch {
-	case r.Verb != jobfate.PatchPod.String():
+	if r.Verb != jobfate.PatchPod.String() {
 		return r.Verb
-	case strings.Contains(patch, `"$patch":"delete"`):
-		return "release"
-	case strings.Contains(patch, `"ownerReferences"`):
-		return "adopt"
-	case strings.Contains(patch, `"resourceVersion"`):
-		return "untrack"
 	}
-	return "strip"
+	return vectors.PurposeOf(r.Patch)
 }

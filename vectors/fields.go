@@ -26,19 +26,11 @@ func (f fields) add(field, item string) {
 }
 
 // differ returns the names of the fields that differ.
-func (f fields) differ(other fields) (names []string) {
-	for _, name := range slices.Sorted(maps.Keys(f)) {
-		if !slices.Equal(f[name], other[name]) {
-			names = append(names, name)
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(other)) {
-		if f[name] == nil {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
+func (f fields) differ(other fields) []string {
+	all := maps.Clone(f)
+	maps.Copy(all, other)
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(all)),
+		func(name string) bool { return slices.Equal(f[name], other[name]) })
 }
 
 // fieldsOf returns the fields of an outcome.

@@ -13,11 +13,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jobfate/jobfate"
-	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/vectors"
 )
 
-// maxBytes is the maximum number of bytes of all vectors. After enough failures the other cases are skipped.
+// maxBytes is the maximum number of bytes of all vectors. After enough failures the other vectors are skipped.
 const (
 	maxBytes = 3_000_000
 	enough   = 10
@@ -25,7 +24,7 @@ const (
 
 // TestFunctions checks the result of jobfate for every case of a function.
 func TestFunctions(t *testing.T) {
-	found, failed := map[string]bool{}, 0
+	found, failed := map[string]bool{}, failures(0)
 	for line, err := range vectors.Lines[vectors.Call]("functions/*.jsonl") {
 		if err != nil {
 			t.Fatal(err)
@@ -34,14 +33,9 @@ func TestFunctions(t *testing.T) {
 		found[c.Function] = true
 		got, err := c.Run()
 		if err != nil {
-			t.Errorf("%s(%s): %v", c.Function, c.In, err)
-		} else if told := c.Difference(got); told != "" {
-			t.Error(told)
+			failed.add(t, c.Function, fmt.Sprintf("%v, of %s", err, c.In))
 		} else {
-			continue
-		}
-		if failed++; failed == enough {
-			t.Fatalf("%d cases have failed; the others are skipped", failed)
+			failed.add(t, c.Function, c.Difference(got))
 		}
 	}
 	for name := range vectors.Functions {
@@ -54,7 +48,7 @@ func TestFunctions(t *testing.T) {
 // TestDialogues checks the requests and results of a Machine in every dialogue, and that
 // every verb is in some dialogue.
 func TestDialogues(t *testing.T) {
-	failed, shown := 0, map[string]bool{}
+	failed, shown := failures(0), map[string]bool{}
 	for line, err := range vectors.Lines[vectors.Dialogue]("dialogues/*.jsonl") {
 		if err != nil {
 			t.Fatal(err)
@@ -62,12 +56,7 @@ func TestDialogues(t *testing.T) {
 		for _, what := range line.Case.Shows {
 			shown[what] = true
 		}
-		if problem := line.Case.Replay(); problem != "" {
-			t.Errorf("%s: %s", line.Case.ID, problem)
-			if failed++; failed == enough {
-				t.Fatalf("%d dialogues have failed; the others are skipped", failed)
-			}
-		}
+		failed.add(t, line.Case.ID, line.Case.Replay())
 	}
 	for v := jobfate.GetJob; v <= jobfate.PatchStatus; v++ {
 		if v != jobfate.PatchPod && !shown[v.String()] {
@@ -84,7 +73,7 @@ func TestDialogues(t *testing.T) {
 // TestCases checks the writes of jobfate in every case, and that README.md shows the outcome of one
 // of them.
 func TestCases(t *testing.T) {
-	ids, failed := map[string]bool{}, 0
+	ids, failed := map[string]bool{}, failures(0)
 	id, shown := shownCase(t)
 	found := false
 	for c, line := range cases(t) {
@@ -93,9 +82,7 @@ func TestCases(t *testing.T) {
 			t.Errorf("two cases have the id %s", c.ID)
 		}
 		ids[c.ID] = true
-		if failed += check(t, c); failed == enough {
-			t.Fatalf("%d cases have failed; the others are skipped", failed)
-		}
+		failed.add(t, c.ID, difference(t, c))
 	}
 	if !found {
 		t.Errorf("no case %q has the outcome in README.md:\n%s", id, shown)
@@ -156,14 +143,19 @@ func cases(t *testing.T) func(func(*vectors.Case, []byte) bool) {
 	}
 }
 
-// check returns the number of failures of a case: 0 or 1.
-func check(t *testing.T, c *vectors.Case) int {
-	problem := difference(t, c)
+// failures is the number of vectors that have failed.
+type failures int
+
+// add reports the problem of a vector, if it has one.
+func (n *failures) add(t *testing.T, id, problem string) {
+	t.Helper()
 	if problem == "" {
-		return 0
+		return
 	}
-	t.Errorf("%s: %s", c.ID, problem)
-	return 1
+	t.Errorf("%s: %s", id, problem)
+	if *n++; *n == enough {
+		t.Fatalf("%d vectors have failed; the others are skipped", *n)
+	}
 }
 
 // difference describes how jobfate differs from a case; empty if it does not.
@@ -190,12 +182,9 @@ func decides(t *testing.T, c *vectors.Case) string {
 	if text(t, s.Pending) != "{}" || text(t, c.Faults) != "{}" {
 		return ""
 	}
-	record := backoff.Record{Failures: s.Backoff.Failures}
+	record := s.Backoff.Record()
 	if !s.Backoff.InDoubt {
 		record.Job = s.Job.UID
-	}
-	if s.Backoff.LastFailure != nil {
-		record.LastFailure = *s.Backoff.LastFailure
 	}
 	d, err := jobfate.Decide(jobfate.Snapshot{
 		Job: s.Job, Pods: s.Pods, Now: s.Now, Backoff: record, LastStatus: s.LastStatus,

@@ -14,6 +14,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate"
 )
 
 var noon = time.Date(2026, time.January, 1, 12, 0, 0, 0, time.UTC)
@@ -21,17 +23,16 @@ var noon = time.Date(2026, time.January, 1, 12, 0, 0, 0, time.UTC)
 // theCase returns a case with pods in several states, and what jobfate does with it.
 func theCase(t *testing.T, changes ...func(*Case)) (*Case, *Outcome) {
 	t.Helper()
-	four, three, limit, none := int32(4), int32(3), int32(1), ""
-	mode, start := batchv1.IndexedCompletion, metav1.NewTime(noon.Add(-time.Minute))
 	labels := map[string]string{"app": "job"}
 	job := &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job", UID: "job-uid", ResourceVersion: "7"},
 		Spec: batchv1.JobSpec{
-			CompletionMode: &mode, Completions: &four, Parallelism: &three, BackoffLimitPerIndex: &limit,
-			Selector: &metav1.LabelSelector{MatchLabels: labels},
-			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}},
+			CompletionMode: new(batchv1.IndexedCompletion), Completions: new(int32(4)), Parallelism: new(int32(3)),
+			BackoffLimitPerIndex: new(int32(1)),
+			Selector:             &metav1.LabelSelector{MatchLabels: labels},
+			Template:             corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}},
 		},
-		Status: batchv1.JobStatus{StartTime: &start, FailedIndexes: &none},
+		Status: batchv1.JobStatus{StartTime: new(metav1.NewTime(noon.Add(-time.Minute))), FailedIndexes: new("")},
 	}
 	pod := func(name, index string, phase corev1.PodPhase, code int32, ago time.Duration) *corev1.Pod {
 		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
@@ -110,7 +111,7 @@ func TestDifference_namesTheRule(t *testing.T) {
 	notIndexed := job(func(j *batchv1.Job) {
 		j.Spec.CompletionMode, j.Spec.BackoffLimitPerIndex, j.Status.FailedIndexes = nil, nil, nil
 	})
-	suspended := job(func(j *batchv1.Job) { j.Spec.Suspend = ptr(true) })
+	suspended := job(func(j *batchv1.Job) { j.Spec.Suspend = new(true) })
 	healthy := func(c *Case) { c.Snapshot.Pods = pods(c)[1:2] }
 	condition := func(kind batchv1.JobConditionType, reason string) func(*Outcome) {
 		return func(o *Outcome) {
@@ -144,7 +145,7 @@ func TestDifference_namesTheRule(t *testing.T) {
 		{"a creation while the Job backs off", []func(*Case){notIndexed, func(c *Case) { c.Snapshot.Pods = pods(c)[:2] }},
 			added(Write{Verb: Create, New: &NewPod{}}), "the vector says that a pod without an index is created, it is not", "KEP-3850 § Risks, backoff delay"},
 		{"a creation while a pod terminates", []func(*Case){notIndexed, healthy, func(c *Case) {
-			c.Snapshot.Job.Spec.PodReplacementPolicy = ptr(batchv1.Failed)
+			c.Snapshot.Job.Spec.PodReplacementPolicy = new(batchv1.Failed)
 			c.Snapshot.Pods[0].DeletionTimestamp = c.Snapshot.Job.Status.StartTime
 		}}, added(Write{Verb: Create, New: &NewPod{}}), "the vector says that a pod without an index is created, it is not", "API, JobSpec.podReplacementPolicy"},
 		{"no creation for a Job without indexes", []func(*Case){notIndexed, healthy}, dropped(Create),
@@ -196,12 +197,12 @@ func TestDifference_namesTheRule(t *testing.T) {
 		{"completions", nil, condition(batchv1.JobSuccessCriteriaMet, "CompletionsReached"),
 			"SuccessCriteriaMet True CompletionsReached is stored", "API, JobSpec.completions"},
 
-		{"a failed index", nil, status(func(s *batchv1.JobStatus) { s.FailedIndexes = ptr("0") }),
+		{"a failed index", nil, status(func(s *batchv1.JobStatus) { s.FailedIndexes = new("0") }),
 			`status.failedIndexes is "", the vector says "0"`, "KEP-3850 § Failures per index"},
 		{"an index that a rule fails", []func(*Case){job(func(j *batchv1.Job) {
 			j.Spec.PodFailurePolicy = &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{Action: batchv1.PodFailurePolicyActionFailIndex,
 				OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: []int32{3}}}}}
-		})}, status(func(s *batchv1.JobStatus) { s.FailedIndexes = ptr("") }), `status.failedIndexes is "0", the vector says ""`, "KEP-3850 § FailIndex"},
+		})}, status(func(s *batchv1.JobStatus) { s.FailedIndexes = new("") }), `status.failedIndexes is "0", the vector says ""`, "KEP-3850 § FailIndex"},
 		{"completed indexes", nil, status(func(s *batchv1.JobStatus) { s.CompletedIndexes = "" }),
 			`status.completedIndexes is "2", the vector says nothing`, "KEP-2307 § Indexed Jobs"},
 		{"the number of completed indexes", nil, status(func(s *batchv1.JobStatus) { s.Succeeded = 4 }),
@@ -214,9 +215,9 @@ func TestDifference_namesTheRule(t *testing.T) {
 			"status.failed is nothing, the vector says 5", "KEP-2307 § Algorithm, step 4"},
 		{"active pods", nil, status(func(s *batchv1.JobStatus) { s.Active = 5 }),
 			"status.active is 2, the vector says 5", "API, JobStatus.active"},
-		{"ready pods", nil, status(func(s *batchv1.JobStatus) { s.Ready = ptr(int32(5)) }),
+		{"ready pods", nil, status(func(s *batchv1.JobStatus) { s.Ready = new(int32(5)) }),
 			"status.ready is 0, the vector says 5", "API, JobStatus.ready"},
-		{"terminating pods", nil, status(func(s *batchv1.JobStatus) { s.Terminating = ptr(int32(5)) }),
+		{"terminating pods", nil, status(func(s *batchv1.JobStatus) { s.Terminating = new(int32(5)) }),
 			"status.terminating is 0, the vector says 5", "API, JobStatus.terminating"},
 		{"no status", nil, dropped(Status), "the status is stored, the vector says it is not",
 			"docs/architecture.md § A sync"},
@@ -236,7 +237,7 @@ func TestDifference_namesTheRule(t *testing.T) {
 			"requeueMs is 6s, the vector says 10s", "KEP-3850 § Risks, fast updates"},
 		{"the delay of the Job", []func(*Case){notIndexed, func(c *Case) { c.Snapshot.Pods = pods(c)[:2] }}, func(o *Outcome) { o.Requeue = 10_000 },
 			"requeueMs is 6s, the vector says 10s", "KEP-3850 § Risks, backoff delay"},
-		{"the deadline as a timer", []func(*Case){healthy, job(func(j *batchv1.Job) { j.Spec.ActiveDeadlineSeconds = ptr(int64(90)) })}, func(o *Outcome) { o.Requeue = 0 },
+		{"the deadline as a timer", []func(*Case){healthy, job(func(j *batchv1.Job) { j.Spec.ActiveDeadlineSeconds = new(int64(90)) })}, func(o *Outcome) { o.Requeue = 0 },
 			"requeueMs is 30s, the vector says nothing", "API, JobSpec.activeDeadlineSeconds"},
 		{"a timer while writes are not observed", []func(*Case){func(c *Case) { c.Snapshot.Pending.Status = true }}, func(o *Outcome) { o.Requeue = 0 },
 			"requeueMs is 1s, the vector says nothing", "docs/architecture.md § A sync"},
@@ -323,6 +324,17 @@ func TestDifference_tellsTheInput(t *testing.T) {
 	}
 }
 
+// goOn carries out a step, and adds it to the dialogue.
+func goOn(t *testing.T, d *Dialogue, m *jobfate.Machine, s Step) Step {
+	t.Helper()
+	got, err := d.Play(m, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Steps = append(d.Steps, got)
+	return got
+}
+
 // A wrong expectation in a step of a dialogue is reported with what happened in the sync.
 func TestReplay_tellsTheStep(t *testing.T) {
 	c, _ := theCase(t)
@@ -333,16 +345,9 @@ func TestReplay_tellsTheStep(t *testing.T) {
 		for _, pod := range c.Snapshot.Pods {
 			d.Pods[pod.Name], begin.Pods = pod, append(begin.Pods, pod.Name)
 		}
-		d.Steps = []Step{{Begin: begin}, {Requests: []Request{}}}
 		m := d.Machine()
-		if _, err := d.Play(m, d.Steps[0]); err != nil {
-			t.Fatal(err)
-		}
-		step, err := d.Play(m, d.Steps[1])
-		if err != nil {
-			t.Fatal(err)
-		}
-		d.Steps[1] = step
+		goOn(t, d, m, Step{Begin: begin})
+		goOn(t, d, m, Step{})
 		if told := d.Replay(); told != "" {
 			t.Fatalf("%s: the same dialogue differs: %s", name, told)
 		}
@@ -391,15 +396,7 @@ func TestReplay_tellsTheSyncBefore(t *testing.T) {
 	stored.ResourceVersion = "8"
 	d := &Dialogue{Jobs: map[string]*batchv1.Job{"7": c.Snapshot.Job, "8": stored}, Pods: map[string]*corev1.Pod{}}
 	m := d.Machine()
-	play := func(s Step) Step {
-		t.Helper()
-		got, err := d.Play(m, s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		d.Steps = append(d.Steps, got)
-		return got
-	}
+	play := func(s Step) Step { return goOn(t, d, m, s) }
 	begin := Step{Begin: &Begin{Now: noon, Job: "7", JobsVersion: "9", PodsVersion: "9", Barrier: "1"}}
 	play(begin)
 	for next := play(Step{}); next.Result == nil; next = play(Step{}) {
@@ -530,5 +527,3 @@ func page(t *testing.T, path string) string {
 	}
 	return string(text)
 }
-
-func ptr[T any](v T) *T { return &v }

@@ -35,9 +35,7 @@ func (v *vector) detects(n int) (detects bool) {
 	mutant.On, mutant.Left = n, 10*v.effort
 	defer func() {
 		mutant.On = 0
-		if problem := recover(); problem != nil {
-			detects = true
-		}
+		detects = recover() != nil || detects
 	}()
 	return v.differs()
 }
