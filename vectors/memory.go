@@ -6,7 +6,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate"
-	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/internal/memory"
 )
@@ -35,9 +34,3 @@ func (c *Case) remember(of *jobfate.Machine) {
 	}
 	*inside.Memory(of) = m
 }
-
-// remembered returns the failures that a Machine remembers.
-func remembered(by *jobfate.Machine) backoff.Record { return inside.Memory(by).Backoff }
-
-// decided reports whether a sync has come to a decision.
-func decided(d jobfate.Decision) bool { return d.Facts() != nil }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/tracking"
 )
@@ -206,7 +207,7 @@ func VerbOf(r tracking.Relation) Verb {
 // outcome returns the outcome of the sync.
 func (r *run) outcome(result jobfate.Result) (*Outcome, error) {
 	d := result.Decision
-	if !decided(d) {
+	if d.Facts() == nil { // the sync has come to no decision
 		return nil, result.Err
 	}
 	out := &Outcome{Writes: r.writes.InOrder(), Action: d.Action, Finished: result.Ended, Left: Left(d.Deferred)}
@@ -214,7 +215,7 @@ func (r *run) outcome(result jobfate.Result) (*Outcome, error) {
 		out.Requeue = d.Requeue.Milliseconds()
 	}
 	if jobstatus.Finished(r.Snapshot.Job) == nil { // the record of a finished Job is deleted
-		out.Backoff = BackoffOf(remembered(r.machine))
+		out.Backoff = BackoffOf(inside.Memory(r.machine).Backoff)
 	}
 	for _, e := range result.Events {
 		// skip the events about single pods
