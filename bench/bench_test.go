@@ -103,17 +103,13 @@ func TestTableIsComplete(t *testing.T) {
 // Both sides of a comparison end with the same status.
 func TestSidesDoTheSame(t *testing.T) {
 	for _, s := range jobStates {
-		w, err := newWorld(s, 40)
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := newWorld(s, 40)
 		for name, w := range map[string]*world{"regular": w, "per index": w.withLimitPerIndex(), "more completions": w.withCompletions(1000)} {
 			if name == "more completions" && s.name != running.name && s.name != backingOff.name {
 				continue // the real controller would create pods
 			}
 			if name == "more completions" {
-				parallelism := int32(40)
-				w.job.Spec.Parallelism = &parallelism
+				w.job.Spec.Parallelism = new(int32(40))
 			}
 			out := real.Sync(w.input())
 			if out.Err != nil || out.Panic != nil {
@@ -154,10 +150,7 @@ func TestRealSync(t *testing.T) {
 	runtime.LockOSThread() // the clock measures this thread
 	defer runtime.UnlockOSThread()
 	for _, s := range jobStates {
-		w, err := newWorld(s, 30)
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := newWorld(s, 30)
 		for range 2 { // a second sync is like the first
 			if took, err := w.realSync().run(1); err != nil || took <= 0 {
 				t.Errorf("%s: took %v, %v, want some time", s.name, took, err)
@@ -252,8 +245,7 @@ func TestLife(t *testing.T) {
 		}
 	}
 	l := newFedLife(3, false)
-	suspend := true
-	l.job.Spec.Suspend = &suspend
+	l.job.Spec.Suspend = new(true)
 	if err := l.live(); !errors.Is(err, errStuck) {
 		t.Errorf("a suspended Job: got %v, want %v", err, errStuck)
 	}

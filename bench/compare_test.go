@@ -113,10 +113,7 @@ func TestMoveOf_chance(t *testing.T) {
 func TestCompare_measured(t *testing.T) {
 	runtime.LockOSThread() // the clock measures this thread
 	defer runtime.UnlockOSThread()
-	w, err := newWorld(running, 50)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := newWorld(running, 50)
 	same := w.jobfate()
 	slow := side{run: func(times int) (time.Duration, error) {
 		took, err := same.run(4 * times)

@@ -22,10 +22,7 @@ func drawCost(m meter, z scale) ([]byte, error) {
 		{name: "Machine: fed one event"},
 	}}
 	for _, n := range steps(10, z.pods[len(z.pods)-1]) {
-		w, err := newWorld(running, n)
-		if err != nil {
-			return nil, err
-		}
+		w := newWorld(running, n)
 		event, err := eventSide(running, asItIs, n)
 		if err != nil {
 			return nil, err

@@ -128,8 +128,7 @@ func (w *world) countedHalf() *world {
 		if pod.Status.Phase == corev1.PodSucceeded {
 			pod = pod.DeepCopy()
 			pod.Finalizers, pods[i] = nil, pod
-			index, _ := strconv.Atoi(pod.Annotations[batchv1.JobCompletionIndexAnnotation])
-			done.Add(int32(index))
+			done.Add(int32(indexOf(pod)))
 		}
 	}
 	set := done.Set()
@@ -139,10 +138,7 @@ func (w *world) countedHalf() *world {
 
 // eventSide feeds two states of one pod alternately.
 func eventSide(s jobState, change func(*world) *world, n int) (side, error) {
-	w, err := newWorld(s, n)
-	if err != nil {
-		return side{}, err
-	}
+	w := newWorld(s, n)
 	w = change(w)
 	f, err := newFedMachine(w)
 	if err != nil {
@@ -184,10 +180,7 @@ func endRows(m meter, z scale, emit emit) error {
 		jobState jobState
 		change   func(*world) *world
 	}{{"dense", running, asItIs}, {"scattered", half, (*world).countedHalf}} {
-		w, err := newWorld(tc.jobState, n)
-		if err != nil {
-			return err
-		}
+		w := newWorld(tc.jobState, n)
 		ends := &endSide{world: tc.change(w)}
 		if err := ends.begin(); err != nil {
 			return err
@@ -273,10 +266,7 @@ func (e *endSide) texts() {
 func machineMemoryRows(_ meter, z scale, emit emit) error {
 	for _, s := range []jobState{running, backingOff} {
 		n := z.pods[len(z.pods)-1]
-		w, err := newWorld(s, n)
-		if err != nil {
-			return err
-		}
+		w := newWorld(s, n)
 		w = w.withLimitPerIndex()
 		kept, err := keptBy(w)
 		if err != nil {
@@ -285,10 +275,7 @@ func machineMemoryRows(_ meter, z scale, emit emit) error {
 		what := fmt.Sprintf("bytes per pod in a Machine, %s pods, %s, per index", many(n), s.name)
 		emit(amount(what, "B", "%.1f", float64(kept)/float64(n), atMost(120, "≤ 120")))
 	}
-	w, err := newWorld(running, 1)
-	if err != nil {
-		return err
-	}
+	w := newWorld(running, 1)
 	kept, err := keptBy(w)
 	if err != nil {
 		return err

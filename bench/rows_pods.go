@@ -85,10 +85,7 @@ func decisionRows(m meter, z scale, emit emit) error {
 }
 
 func measureState(m meter, s jobState, n int) (result, error) {
-	w, err := newWorld(s, n)
-	if err != nil {
-		return nil, err
-	}
+	w := newWorld(s, n)
 	sides := []side{w.floor(), w.jobfate(), w.realSync()}
 	if s.perIndex {
 		p := w.withLimitPerIndex()
@@ -108,10 +105,7 @@ func perIndexRows(m meter, z scale, emit emit) error {
 			{running, atMost(1.01, "≤ 1.01")},
 			{backingOff, atMost(1.10, "≤ 1.10")},
 		} {
-			w, err := newWorld(tc.jobState, n)
-			if err != nil {
-				return err
-			}
+			w := newWorld(tc.jobState, n)
 			// A difference of one percent requires more runs.
 			r, err := meter{runs: 5 * m.runs}.measure(w.jobfate(), w.withLimitPerIndex().jobfate())
 			if err != nil {
@@ -129,12 +123,9 @@ func perIndexRows(m meter, z scale, emit emit) error {
 func completionRows(m meter, z scale, emit emit) error {
 	n := z.pods[min(1, len(z.pods)-1)]
 	for _, s := range []jobState{running, backingOff} {
-		few, err := newWorld(s, n)
-		if err != nil {
-			return err
-		}
+		few := newWorld(s, n)
 		few = few.withLimitPerIndex()
-		few.job.Spec.Completions = pointer(int32(100_000))
+		few.job.Spec.Completions = new(int32(100_000))
 		lots := few.withCompletions(z.completed)
 		r, err := meter{runs: 3 * m.runs}.measure(few.jobfate(), lots.jobfate(), lots.realSync())
 		if err != nil {
@@ -148,5 +139,3 @@ func completionRows(m meter, z scale, emit emit) error {
 	}
 	return nil
 }
-
-func pointer[T any](v T) *T { return &v }

@@ -37,23 +37,20 @@ func newCollection(s indexset.Set) *collection {
 	return c
 }
 
-// singles is the set of a Job in which every second index is done.
-func singles(n int) indexset.Set {
+// spaced returns n intervals at equal distances, of which these are the first index and the last of the first.
+func spaced(n int, distance, first, last int32) indexset.Set {
 	var b indexset.Builder
 	for i := range int32(n) {
-		b.Add(2 * i)
+		b.AddRange(distance*i+first, distance*i+last)
 	}
 	return b.Set()
 }
 
+// singles is the set of a Job in which every second index is done.
+func singles(n int) indexset.Set { return spaced(n, 2, 0, 0) }
+
 // ranges is the set of a Job in which every fourth index is not done.
-func ranges(n int) indexset.Set {
-	var b indexset.Builder
-	for i := range int32(n) {
-		b.AddRange(4*i, 4*i+2)
-	}
-	return b.Set()
-}
+func ranges(n int) indexset.Set { return spaced(n, 4, 0, 2) }
 
 // random is a set with intervals of one to four indexes at random distances.
 func random(n int) indexset.Set {
@@ -291,15 +288,15 @@ func farRows(m meter, z scale, emit emit) error {
 func validationRows(m meter, z scale, emit emit) error {
 	n := z.intervals[len(z.intervals)-1]
 	old := newJob(4 * n)
-	old.Spec.BackoffLimitPerIndex = pointer(int32(1))
-	old.Spec.MaxFailedIndexes = pointer(int32(n))
-	old.Spec.Parallelism = pointer(int32(10))
-	old.Status.FailedIndexes = pointer("")
+	old.Spec.BackoffLimitPerIndex = new(int32(1))
+	old.Spec.MaxFailedIndexes = new(int32(n))
+	old.Spec.Parallelism = new(int32(10))
+	old.Status.FailedIndexes = new("")
 	job := old.DeepCopy()
 	completed := singles(n).Intersection(indexset.Range(0, int32(2*n)))
 	job.Status.CompletedIndexes = completed.String()
 	job.Status.Succeeded = int32(completed.Len())
-	job.Status.FailedIndexes = pointer(failedBeside(n).String())
+	job.Status.FailedIndexes = new(spaced(n, 4, 1, 1).String()) // beside the completed ones
 	for what, errs := range map[string]int{
 		"jobfate": len(validation.StatusUpdate(job, old)), "the API server": len(apiserver.AcceptStatus(old, job)),
 	} {
@@ -317,13 +314,4 @@ func validationRows(m meter, z scale, emit emit) error {
 	what := fmt.Sprintf("validate a status, 2 × %s intervals", many(n))
 	emit(faster(r, 0, 1, what, "API server", target{}))
 	return nil
-}
-
-// failedBeside returns n intervals that do not overlap with singles(n).
-func failedBeside(n int) indexset.Set {
-	var b indexset.Builder
-	for i := range int32(n) {
-		b.Add(4*i + 1)
-	}
-	return b.Set()
 }

@@ -12,10 +12,7 @@ import (
 // smallRows measure the most common Job, which has one pod: the decision to create the pod, and a
 // sync after an event.
 func smallRows(m meter, _ scale, emit emit) error {
-	w, err := newWorld(running, 1)
-	if err != nil {
-		return err
-	}
+	w := newWorld(running, 1)
 	fresh := &world{job: w.job.DeepCopy()}
 	fresh.job.Status = batchv1.JobStatus{}
 	first := firstSync{world: fresh, stored: *fresh.job}

@@ -37,9 +37,8 @@ func floor(pods []*corev1.Pod) (n int) {
 func (w *world) floor() side { return timed(func() { sink += floor(w.pods) }) }
 
 // jobfate decides and then settles the status, because the real controller does both in one sync.
-func (w *world) jobfate() side { return decisions(w.snapshot()) }
-
-func decisions(s jobfate.Snapshot) side {
+func (w *world) jobfate() side {
+	s := w.snapshot()
 	return side{run: func(times int) (time.Duration, error) {
 		start := clock()
 		for range times {

@@ -102,7 +102,7 @@ func span(d time.Duration) string {
 func many(n int) string {
 	switch n {
 	case 1_000, 10_000, 100_000, 1_000_000:
-		return [...]string{"10³", "10⁴", "10⁵", "10⁶"}[len(fmt.Sprint(n))-4]
+		return raised(len(fmt.Sprint(n)) - 1)
 	}
 	return fmt.Sprint(n)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand"
 	"strconv"
@@ -46,23 +47,20 @@ type world struct {
 // newWorld makes an Indexed Job with n completions and n pods. The pods are laid out as in the cache
 // of a client: each is decoded on its own, so pods share no strings, and their order in memory is
 // not the order of the list.
-func newWorld(s jobState, n int) (*world, error) {
+func newWorld(s jobState, n int) *world {
 	w := &world{job: newJob(n), pods: make([]*corev1.Pod, n)}
 	for _, i := range rand.New(rand.NewSource(1)).Perm(n) {
 		pod := newPod(w.job, i)
 		s.pod(i, pod)
 		data, err := pod.Marshal()
-		if err != nil {
-			return nil, err
-		}
 		w.pods[i] = new(corev1.Pod)
-		if err := w.pods[i].Unmarshal(data); err != nil {
-			return nil, err
+		if err := cmp.Or(err, w.pods[i].Unmarshal(data)); err != nil {
+			panic(err) // all of these pods can be encoded
 		}
 	}
 	s.status(n, w.pods, &w.job.Status)
 	rand.New(rand.NewSource(2)).Shuffle(n, func(i, j int) { w.pods[i], w.pods[j] = w.pods[j], w.pods[i] })
-	return w, nil
+	return w
 }
 
 const (
@@ -71,15 +69,13 @@ const (
 )
 
 func newJob(n int) *batchv1.Job {
-	count, limit, mode := int32(n), int32(1<<30), batchv1.IndexedCompletion
-	replace, suspend := batchv1.TerminatingOrFailed, false
-	start, none := metav1.NewTime(now.Add(-time.Hour)), int32(0)
 	labels := map[string]string{batchv1.ControllerUidLabel: jobUID, batchv1.JobNameLabel: "job"}
 	return &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "job", UID: jobUID, ResourceVersion: "1"},
 		Spec: batchv1.JobSpec{
-			Completions: &count, Parallelism: &count, CompletionMode: &mode, BackoffLimit: &limit,
-			PodReplacementPolicy: &replace, Suspend: &suspend,
+			Completions: new(int32(n)), Parallelism: new(int32(n)), CompletionMode: new(batchv1.IndexedCompletion),
+			BackoffLimit: new(int32(1 << 30)), PodReplacementPolicy: new(batchv1.TerminatingOrFailed),
+			Suspend:  new(false),
 			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{batchv1.ControllerUidLabel: jobUID}},
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: metav1.ObjectMeta{Labels: labels},
@@ -87,7 +83,7 @@ func newJob(n int) *batchv1.Job {
 			},
 		},
 		Status: batchv1.JobStatus{
-			StartTime: &start, Ready: &none, Terminating: &none,
+			StartTime: new(metav1.NewTime(now.Add(-time.Hour))), Ready: new(int32), Terminating: new(int32),
 			UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{},
 		},
 	}
@@ -96,9 +92,8 @@ func newJob(n int) *batchv1.Job {
 // withLimitPerIndex returns the world with a backoff limit per index, and with the same pods at the
 // same addresses.
 func (w *world) withLimitPerIndex() *world {
-	job, limit, none := w.job.DeepCopy(), int32(1<<30), ""
-	job.Spec.BackoffLimitPerIndex = &limit
-	job.Status.FailedIndexes = &none
+	job := w.job.DeepCopy()
+	job.Spec.BackoffLimitPerIndex, job.Status.FailedIndexes = new(int32(1<<30)), new("")
 	return &world{job: job, pods: w.pods}
 }
 
