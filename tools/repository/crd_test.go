@@ -53,45 +53,31 @@ func TestTypesFitIntoACRD(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	read := func(name string) string {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(text)
-	}
 	// The module has the requirements of examples/jobgroup.
-	mod := read(filepath.Join(root, "examples/jobgroup/go.mod"))
+	mod := readPage(t, "examples/jobgroup/go.mod")
 	write("go.mod", strings.ReplaceAll(strings.ReplaceAll(mod, "=> ../../", "=> "+top+"/"), "=> ../..\n", "=> "+top+"\n"))
-	write("go.sum", read(filepath.Join(root, "examples/jobgroup/go.sum")))
+	write("go.sum", readPage(t, "examples/jobgroup/go.sum"))
 	write("types.go", crdTypes)
-	run := func(args ...string) string {
-		cmd := exec.Command("go", args...)
-		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod")
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
+	run := func(dir, mod, name string, args ...string) {
+		cmd := exec.Command(name, args...)
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOFLAGS=-mod="+mod)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", cmd, err, out)
 		}
-		return string(out)
 	}
 	tool := filepath.Join(dir, "controller-gen")
-	build := exec.Command("go", "build", "-o", tool, "sigs.k8s.io/controller-tools/cmd/controller-gen")
-	build.Dir = filepath.Join(top, "tools")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	generate := exec.Command(tool, "object", "crd", "paths=.", "output:crd:dir=.")
-	generate.Dir, generate.Env = dir, append(os.Environ(), "GOFLAGS=-mod=mod")
-	if out, err := generate.CombinedOutput(); err != nil {
-		t.Fatalf("controller-gen: %v\n%s", err, out)
-	}
-	run("build", "-o", os.DevNull, ".")
+	run(filepath.Join(top, "tools"), "readonly", "go", "build", "-o", tool, "sigs.k8s.io/controller-tools/cmd/controller-gen")
+	run(dir, "mod", tool, "object", "crd", "paths=.", "output:crd:dir=.")
+	run(dir, "mod", "go", "build", "-o", os.DevNull, ".")
 	crds, _ := filepath.Glob(filepath.Join(dir, "*.yaml"))
 	if len(crds) != 1 {
 		t.Fatalf("the CRDs are %v", crds)
 	}
-	schema := read(crds[0])
+	text, err := os.ReadFile(crds[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema := string(text)
 	for _, field := range []string{"budgets", "charges", "onMessagePatterns", "notBefore", "used", "onStatus", "onPodConditions", "base", "factor", "lastFailure", "done"} {
 		if !strings.Contains(schema, " "+field+":\n") {
 			t.Errorf("the schema has no field %s", field)
