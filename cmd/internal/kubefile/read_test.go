@@ -63,6 +63,7 @@ func TestRead(t *testing.T) {
 		{"the outputs of kubectl one behind the other", []string{jobYAML + pod(podYAML, "p") + pod(podYAML, "q")}, "f1: document 1",
 			[]string{"p f1: document 2", "q f1: document 3"}},
 		{"a key that overrides a merged one", []string{"x: &x {completions: 1}\n" + strings.Replace(jobYAML, "{c", "{<<: *x, c", 1)}, "f1: document 1", nil},
+		{"a pod with a field of lists", []string{jobJSON + strings.Replace(p, `"spec"`, `"items":5,"spec"`, 1)}, "f1: document 1", []string{"p f1: document 2"}},
 		{"an empty List", []string{jobJSON + fmt.Sprintf(listJSON, "")}, "f1: document 1", nil},
 		{"typed lists, whose items need not say what they are", []string{
 			`{"apiVersion":"v1","kind":"PodList","items":[{"metadata":{"name":"p"},"spec":{},"status":{}}]}`,
@@ -449,14 +450,6 @@ func TestUnknownBesideWrong(t *testing.T) {
 	}
 	if m.Job.Spec.Parallelism == nil || *m.Job.Spec.Parallelism != 2 {
 		t.Errorf("got %v, want the parallelism", m.Job.Spec)
-	}
-}
-
-// TestPodWithItems checks that a pod with a field of lists is not lost.
-func TestPodWithItems(t *testing.T) {
-	in, err := read(jobJSON + strings.Replace(pod(podJSON, "p"), `"spec"`, `"items":5,"spec"`, 1))
-	if err != nil || len(in.Pods) != 1 || in.Pods[0].Name != "p" {
-		t.Errorf("got %v, want pod p", err)
 	}
 }
 
