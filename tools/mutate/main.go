@@ -52,8 +52,7 @@ func main() {
 		sources = append(sources, load(dir, why))
 	}
 	if *folder != "" {
-		path, err := filepath.Abs(*folder)
-		check(err)
+		path := must(filepath.Abs(*folder))
 		switches(path, switchPackage, sources)
 		check(os.WriteFile(filepath.Join(path, "names.txt"), []byte(namesOf(sources)), 0o600))
 		return
@@ -90,8 +89,7 @@ func namesOf(sources []*source) (names string) {
 // readReasons returns the mutants that survivors.txt explains, by package. There, each is on a line
 // of its own, and the reason follows.
 func readReasons(file string) map[string][]string {
-	text, err := os.ReadFile(file)
-	check(err)
+	text := must(os.ReadFile(file))
 	why := map[string][]string{}
 	for section := range strings.SplitSeq("\n"+string(text), "\n## ") {
 		pkg, list, _ := strings.Cut(section, "\n")
@@ -197,6 +195,12 @@ func run(dir string, args ...string) error {
 		return fmt.Errorf("%s: %w\n%s", cmd, err, output)
 	}
 	return nil
+}
+
+// must returns a value if there is no error.
+func must[T any](v T, err error) T {
+	check(err)
+	return v
 }
 
 // check ends the command if there is an error.

@@ -38,22 +38,17 @@ type mutant struct {
 
 // load makes the mutants of a package, except in functions that survivors.txt leaves out.
 func load(dir string, why map[string][]string) *source {
-	pkg, err := build.ImportDir(dir, 0)
-	check(err)
+	pkg := must(build.ImportDir(dir, 0))
 	p := &source{dir: dir, name: filepath.Clean(dir)}
 	if p.name == "." {
 		p.name = pkg.Name
 	}
 	p.why = why[p.name]
 	for _, name := range pkg.GoFiles {
-		path, err := filepath.Abs(filepath.Join(dir, name))
-		check(err)
-		text, err := os.ReadFile(path)
-		check(err)
-		p.path = path
+		p.path = must(filepath.Abs(filepath.Join(dir, name)))
+		text := must(os.ReadFile(p.path))
 		p.text, p.fset = " "+string(text), token.NewFileSet()
-		file, err := parser.ParseFile(p.fset, p.path, text, parser.SkipObjectResolution)
-		check(err)
+		file := must(parser.ParseFile(p.fset, p.path, text, parser.SkipObjectResolution))
 		for _, decl := range file.Decls {
 			p.function = "-"
 			ast.Inspect(decl, p.mutate)

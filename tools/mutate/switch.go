@@ -50,8 +50,7 @@ func switches(folder, path string, sources []*source) {
 		}
 	}
 	if path != switchPackage {
-		file, err := filepath.Abs("internal/mutant/mutant.go")
-		check(err)
+		file := must(filepath.Abs("internal/mutant/mutant.go"))
 		overlay[file] = filepath.Join(folder, "mutant.go")
 		check(os.WriteFile(overlay[file], []byte(testSwitchText), 0o600))
 	}
@@ -62,9 +61,7 @@ func switches(folder, path string, sources []*source) {
 // testSwitch returns the path of a package that exists only in the overlay: the mutant of a run of tests is that
 // of an environment variable. All modules below the main one can import it.
 func testSwitch() string {
-	text, err := os.ReadFile("go.mod")
-	check(err)
-	return modfile.ModulePath(text) + "/internal/mutant"
+	return modfile.ModulePath(must(os.ReadFile("go.mod"))) + "/internal/mutant"
 }
 
 const testSwitchText = `package mutant
@@ -83,19 +80,15 @@ func Is(n int) bool { return n == on }
 func exportsOf(sources []*source) map[string]string {
 	list := exec.Command("go", "list", "-export", "-deps", "-f", "{{.ImportPath}}\t{{.Export}}", switchPackage)
 	for _, s := range sources {
-		pkg, err := build.ImportDir(s.dir, 0)
-		check(err)
-		for _, path := range pkg.Imports {
+		for _, path := range must(build.ImportDir(s.dir, 0)).Imports {
 			if path != "C" {
 				list.Args = append(list.Args, path)
 			}
 		}
 	}
 	list.Dir, list.Stderr = switchModule, os.Stderr
-	out, err := list.Output()
-	check(err)
 	exports := map[string]string{}
-	for line := range strings.Lines(string(out)) {
+	for line := range strings.Lines(string(must(list.Output()))) {
 		path, file, _ := strings.Cut(strings.TrimSpace(line), "\t")
 		exports[path] = file
 	}
@@ -123,20 +116,14 @@ func newCopier(dir string, exports map[string]string) *copier {
 	c.Importer = importer.ForCompiler(c.fset, "gc", func(path string) (io.ReadCloser, error) {
 		return os.Open(exports[path])
 	})
-	pkg, err := build.ImportDir(dir, 0)
-	check(err)
-	for _, name := range pkg.GoFiles {
-		path, err := filepath.Abs(filepath.Join(dir, name))
-		check(err)
-		text, err := os.ReadFile(path)
-		check(err)
+	for _, name := range must(build.ImportDir(dir, 0)).GoFiles {
+		path := must(filepath.Abs(filepath.Join(dir, name)))
+		text := must(os.ReadFile(path))
 		c.texts[path] = string(text)
-		c.files[path], err = parser.ParseFile(c.fset, path, text, parser.SkipObjectResolution)
-		check(err)
+		c.files[path] = must(parser.ParseFile(c.fset, path, text, parser.SkipObjectResolution))
 	}
 	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}}
-	of, err := c.Check(dir, c.fset, slices.Collect(maps.Values(c.files)), info)
-	check(err)
+	of := must(c.Check(dir, c.fset, slices.Collect(maps.Values(c.files)), info))
 	for expr, is := range info.Types {
 		from, to := c.fset.Position(expr.Pos()), c.fset.Position(expr.End())
 		name := types.TypeString(is.Type, func(p *types.Package) string {
