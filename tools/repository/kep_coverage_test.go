@@ -78,21 +78,6 @@ func sheet(t *testing.T, file string, columns int) (rows [][]string) {
 	return rows
 }
 
-// tableRows returns the rows of the tables with the given number of columns, without headings.
-func tableRows(text string, columns int) (rows [][]string) {
-	for line := range strings.Lines(text) {
-		cells := strings.Split(strings.TrimSuffix(strings.TrimPrefix(line, "| "), " |\n"), " | ")
-		switch {
-		case !strings.HasPrefix(line, "|") || len(cells) != columns:
-		case cells[0] == "---":
-			rows = rows[:len(rows)-1] // the heading
-		default:
-			rows = append(rows, cells)
-		}
-	}
-	return rows
-}
-
 // The first paragraph of docs/divergences.md counts the kinds of differences, and its list and what
 // follows link to every part of the page except the one about tests.
 func TestDivergences_parts(t *testing.T) {
