@@ -15,9 +15,6 @@ type lanes struct {
 func (l *lanes) of(index int32) *Lane {
 	lane := l.byIndex[index]
 	if lane == nil {
-		if l.byIndex == nil {
-			l.byIndex = map[int32]*Lane{}
-		}
 		lane = &Lane{Index: index, Pods: []Pod{}, Waits: []Wait{}}
 		l.byIndex[index] = lane
 	}

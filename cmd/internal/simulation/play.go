@@ -78,6 +78,7 @@ func newPlay(job *batchv1.Job, scenario Scenario, settings Settings) (*play, err
 		due:      true,
 		lives:    map[types.UID]*simPod{},
 		taken:    map[int32]int{},
+		lanes:    lanes{byIndex: map[int32]*Lane{}},
 		result:   Result{Waits: []Wait{}, Conditions: []Condition{}, Happened: []Happening{}},
 	}
 	p.Bounds = p.Bounds.orDefault()
