@@ -24,9 +24,9 @@ const (
 
 // A source is a package of the repository.
 type source struct {
-	dir     string // relative to the root of the repository
-	module  string // the folder of its module
-	files   []*ast.File
+	dir     string          // relative to the root of the repository
+	module  string          // the folder of its module
+	files   []*ast.File     // without comments
 	imports map[string]bool // folders of the repository
 	tests   map[string]bool // those that only its tests import
 }
@@ -66,7 +66,7 @@ func read(t *testing.T) (sources map[string]*source, fset *token.FileSet) {
 }
 
 func (s *source) add(fset *token.FileSet, name string) error {
-	file, err := parser.ParseFile(fset, name, nil, parser.ParseComments|parser.SkipObjectResolution)
+	file, err := parser.ParseFile(fset, name, nil, parser.SkipObjectResolution)
 	if err != nil {
 		return err
 	}
