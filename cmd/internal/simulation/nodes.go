@@ -47,19 +47,14 @@ func (p *play) toleration() (time.Duration, bool) {
 	if d := p.scenario.LostNodes.Toleration; d != nil {
 		return d.Duration, true
 	}
-	taint := corev1.Taint{Key: corev1.TaintNodeUnreachable, Effect: corev1.TaintEffectNoExecute}
-	least, tolerated, ends := time.Duration(0), false, false
+	least, tolerated, ends := longest, false, false
 	for _, t := range p.cluster.Job().Spec.Template.Spec.Tolerations {
-		if !tolerates(t, taint) {
+		if !toleratesUnreachable(t) {
 			continue
 		}
 		tolerated = true
-		if t.TolerationSeconds == nil {
-			continue
-		}
-		d := ofSeconds(*t.TolerationSeconds)
-		if !ends || d < least {
-			least, ends = d, true
+		if s := t.TolerationSeconds; s != nil {
+			least, ends = min(least, ofSeconds(*s)), true
 		}
 	}
 	if !tolerated {
@@ -68,12 +63,13 @@ func (p *play) toleration() (time.Duration, bool) {
 	return least, ends
 }
 
-// tolerates reports whether a toleration matches a taint without a value.
-func tolerates(t corev1.Toleration, taint corev1.Taint) bool {
-	if t.Effect != "" && t.Effect != taint.Effect || t.Key != "" && t.Key != taint.Key {
+// toleratesUnreachable reports whether a toleration matches the taint of an unreachable node, which has no value.
+func toleratesUnreachable(t corev1.Toleration) bool {
+	if t.Effect != "" && t.Effect != corev1.TaintEffectNoExecute ||
+		t.Key != "" && t.Key != corev1.TaintNodeUnreachable {
 		return false
 	}
-	return t.Operator == corev1.TolerationOpExists || t.Key != "" && t.Value == taint.Value
+	return t.Operator == corev1.TolerationOpExists || t.Key != "" && t.Value == ""
 }
 
 // removeNodes removes the nodes of lost pods. Pod garbage collection then fails
