@@ -328,7 +328,8 @@ func (f *facts) textRunning() string {
 	of := textIf(f.Completions != nil, fmt.Sprintf(" of %d", *cmp.Or(f.Completions, new(int32))))
 	return fmt.Sprintf("%s active, parallelism %d, %d%s succeeded%s", count(f.Active, "pod"),
 		f.Parallelism,
-		f.Succeeded, of, textIf(n > 0, fmt.Sprintf(", %d failed", n)))
+		f.Succeeded, of, textIf(n > 0, fmt.Sprintf(", %d failed", n))) +
+		textIf(f.Completions == nil && f.Succeeded > 0, ", so no further pod is created")
 }
 
 // unobserved counts the writes that are in flight.

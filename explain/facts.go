@@ -276,9 +276,13 @@ func (f *facts) past(t time.Time, ago time.Duration) bool {
 	return !t.IsZero() && f.Now.Sub(t) >= ago
 }
 
-// lastChange returns the latest time in the Job and its pods, at most now.
+// lastChange returns the latest time in the Job, its pods and its Workload, at most now. It is now if the spec has
+// changed since at a time that nothing shows.
 func (f *facts) lastChange() time.Time {
-	last := f.created
+	if f.changedUnseen() {
+		return f.Now
+	}
+	last := latest(f.created, f.resumed())
 	see := func(t *metav1.Time) { last = latest(last, cmp.Or(t, &metav1.Time{}).Time) }
 	job := f.Job
 	see(&job.CreationTimestamp)
@@ -303,6 +307,32 @@ func (f *facts) lastChange() time.Time {
 		}
 	}
 	return earliest(last, f.Now)
+}
+
+// resumed returns when Kueue or the Job controller last said that the Job was admitted or resumed; zero if neither did.
+func (f *facts) resumed() (at time.Time) {
+	if e := lastEvent(f.events[f.Job.UID], reasonIs("Started", "Resumed")); e != nil {
+		at = timeOf(e)
+	}
+	return latest(at, f.admitted())
+}
+
+// changedUnseen reports whether the spec has changed and nothing shows when: kubectl hides the managed fields. Of a
+// suspended Job the change is that it was resumed, which the status shows once the controller has acted.
+func (f *facts) changedUnseen() bool {
+	job, first := f.Job, int64(1)
+	if job.DeletionTimestamp != nil {
+		first++ // the deletion counts as a change of the spec
+	}
+	i := slices.IndexFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool { return c.Type == batchv1.JobSuspended })
+	switch {
+	case len(job.ManagedFields) > 0:
+		return false
+	case i < 0:
+		return job.Generation > first
+	}
+	c := &job.Status.Conditions[i]
+	return c.Status == corev1.ConditionTrue && !f.Suspended && !f.resumed().After(c.LastTransitionTime.Time)
 }
 
 func latest(times ...time.Time) time.Time   { return slices.MaxFunc(times, time.Time.Compare) }
@@ -393,8 +423,11 @@ func (f *facts) queued() string {
 	}
 	_, says := f.workloadSays()
 	stopped := f.stoppedByKueue()
-	if queue == "" && says == "" {
+	switch {
+	case queue == "" && says == "":
 		return ""
+	case !f.admitted().IsZero():
+		return "Kueue resumes the Job: " + says
 	}
 	return joined("; ", joined(" until ", "Kueue holds the Job suspended", queue), oneLine(says),
 		textIf(says == "" && stopped != "", "Kueue stopped it: "+oneLine(stopped))) + f.textDeletes()

@@ -45,6 +45,26 @@ func (f *facts) lastFailed() (last *record) {
 	return last
 }
 
+// decisive returns the pod whose failure was one too many for the backoff limit; nil if no failed pod is known.
+func (f *facts) decisive() *record {
+	var failed []*record
+	for _, r := range f.pods {
+		if r.Failed && r.Valid && !r.Ignored() {
+			failed = append(failed, r)
+		}
+	}
+	if len(failed) == 0 {
+		return f.lastFailed()
+	}
+	slices.SortStableFunc(failed, func(a, b *record) int { return a.Finish().Compare(b.Finish()) })
+	gone := int(max(f.Failed, f.Job.Status.Failed)) - len(failed) // failures whose pods are not given came first
+	at := max(0, min(int(f.Limit.PerJob)-gone, len(failed)-1))
+	for at > 0 && failed[at-1].Finish().Equal(failed[at].Finish()) {
+		at--
+	}
+	return failed[at]
+}
+
 // lastSuccess returns when a pod of the Job last succeeded; zero if none did.
 func (f *facts) lastSuccess() (at time.Time) {
 	for _, r := range f.pods {
@@ -97,7 +117,7 @@ func (f *facts) failureReason() string {
 // that failed last, or one whose containers failed and were restarted; nil if none is known.
 func (f *facts) culprit() (r *record) {
 	reason := f.failureReason()
-	failed := f.lastFailed()
+	failed := either(reason == batchv1.JobReasonBackoffLimitExceeded, f.decisive(), f.lastFailed())
 	for _, p := range f.pods {
 		switch {
 		case strings.HasPrefix(reason, batchv1.JobReasonPodFailurePolicy) && p.FailsJob():
@@ -158,7 +178,9 @@ func (f *facts) limit(reason string) string {
 		if restarts := f.Restarts; f.CountRestarts && restarts > 0 {
 			text += fmt.Sprintf(" and %d container restarts", restarts)
 		}
-		return fmt.Sprintf("%s, spec.backoffLimit is %d", text, f.Limit.PerJob)
+		return fmt.Sprintf("%s, spec.backoffLimit is %d", text, f.Limit.PerJob) +
+			textIf(f.CountRestarts && f.Restarts == 0 && failures <= f.Limit.PerJob,
+				" and counts container restarts, too, those of pods that are gone")
 	case batchv1.JobReasonDeadlineExceeded:
 		if seconds := job.Spec.ActiveDeadlineSeconds; seconds != nil {
 			return fmt.Sprintf("spec.activeDeadlineSeconds is %d", *seconds) +
@@ -185,6 +207,9 @@ type fault struct {
 	exited          *corev1.ContainerStateTerminated // nil if no container says
 	evicted         bool                             // the pod used too much of a resource of its node
 	disrupted       bool                             // the pod has the condition DisruptionTarget
+	late            bool                             // the kubelet ended the pod at the deadline of the pod
+	deleted         bool                             // the pod was deleted, and nothing else is known
+	hidden          bool                             // a rule that ignores disruptions comes after the one that matched
 }
 
 // faultOf says how a pod of the Job failed.
@@ -193,7 +218,18 @@ func (f *facts) faultOf(r *record) fault {
 	if r.Lost {
 		is.text = "its node is lost, it should have terminated " + f.ago(r.Pod.DeletionTimestamp.Time) + ", " + is.text
 	}
+	is.hidden = f.ignoredLater(r.Match())
 	return is
+}
+
+// ignoredLater reports whether a rule that ignores disruptions comes after the rule that matched.
+func (f *facts) ignoredLater(m failurepolicy.Match) bool {
+	policy := f.Job.Spec.PodFailurePolicy
+	return m.Matched() && policy != nil && m.Rule < len(policy.Rules) &&
+		slices.ContainsFunc(policy.Rules[m.Rule+1:], func(rule batchv1.PodFailurePolicyRule) bool {
+			return rule.Action == batchv1.PodFailurePolicyActionIgnore && slices.ContainsFunc(rule.OnPodConditions,
+				func(c batchv1.PodFailurePolicyOnPodConditionsPattern) bool { return c.Type == corev1.DisruptionTarget })
+		})
 }
 
 // faultOf says how a pod failed, from its status: the reason and the message, the first container
@@ -218,8 +254,10 @@ func faultOf(pod *corev1.Pod) (is fault) {
 		disrupted = joined(": ", joined(" by ", "disrupted", c.Reason), textIf(why != message, why))
 	}
 	is.evicted, is.disrupted = pod.Status.Reason == "Evicted", disrupted != ""
-	is.text = cmp.Or(joined(", ", joined(": ", pod.Status.Reason, message), exited, disrupted),
-		textIf(pod.DeletionTimestamp != nil, "deleted"), "the pod gives no reason")
+	is.late = pod.Status.Reason == batchv1.JobReasonDeadlineExceeded // the kubelet's reason has the same name
+	is.text = joined(", ", joined(": ", pod.Status.Reason, message), exited, disrupted)
+	is.deleted = is.text == "" && pod.DeletionTimestamp != nil
+	is.text = cmp.Or(is.text, either(is.deleted, "deleted", "the pod gives no reason"))
 	return is
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -16,11 +17,12 @@ import (
 
 // The names that other controllers use on Jobs.
 const (
-	kueueGroup    = "kueue.x-k8s.io"
-	kueueQueue    = "kueue.x-k8s.io/queue-name" // a label; once an annotation
-	kueueWorkload = "kueue.x-k8s.io/prebuilt-workload-name"
-	multiKueue    = "kueue.x-k8s.io/multikueue" // in spec.managedBy
-	replicatedJob = "jobset.sigs.k8s.io/replicatedjob-name"
+	kueueGroup     = "kueue.x-k8s.io"
+	kueueQueue     = "kueue.x-k8s.io/queue-name" // a label; once an annotation
+	kueueWorkload  = "kueue.x-k8s.io/prebuilt-workload-name"
+	multiKueue     = "kueue.x-k8s.io/multikueue" // in spec.managedBy
+	replicatedJob  = "jobset.sigs.k8s.io/replicatedjob-name"
+	restartAttempt = "jobset.sigs.k8s.io/restart-attempt"
 )
 
 // kind says how this package reads the objects of one kind.
@@ -91,6 +93,10 @@ func jobSetSays(f *facts, of owner, failed bool) string {
 	most, _ := o.number("spec", "failurePolicy", "maxRestarts")
 	all, _ := o.number("status", "restarts")
 	used, _ := o.number("status", "restartsCountTowardsMax") // omitted if 0
+	attempt, err := strconv.ParseInt(f.Job.Labels[restartAttempt], 10, 64)
+	if err == nil && attempt < all {
+		return fmt.Sprintf("%s deletes this Job: it is of restart attempt %d, and the set is at %d", of, attempt, all)
+	}
 	reason := f.failureReason()
 	for i, r := range o.list("spec", "failurePolicy", "rules") {
 		patterns, _ := r["onJobFailureMessagePatterns"].([]any) // may match; the default is likelier
@@ -182,7 +188,7 @@ func (f *facts) held() (by owner, how string) {
 	}
 	if top := len(f.owners) - 1; how == "" && top >= 0 && kindOf(f.owners[0]).keeps {
 		by = f.owners[top]
-		how = either(by.object == nil, "it is not given", "it decides when its Jobs resume")
+		how = either(by.object == nil, "it is not given", "it decides when its Jobs resume, and is not suspended")
 	}
 	return by, how
 }
@@ -223,7 +229,9 @@ const (
 	workloadNever   = "never"   // it asks for more than there is
 	workloadCheck   = "check"   // an admission check is not ready
 	workloadEvicted = "evicted" // it has run before
+	workloadUnready = "unready" // it has run before, and its pods were not ready in time
 	workloadStopped = "stopped" // its queue is stopped, or does not exist
+	workloadLate    = "late"    // it is admitted, and the Job should have been resumed
 )
 
 // workloadSays returns the state of the Workload, and what it says; empty without one.
@@ -249,7 +257,12 @@ func (f *facts) workloadSays() (state, text string) {
 				check.text("state"), check.text("message"))
 		}
 	}
+	at := f.admitted()
 	switch {
+	case !at.IsZero():
+		top := append([]owner{{}}, f.owners...)[len(f.owners)] // what Kueue resumes, if it is not the Job
+		late := f.overdue(at) && (top.object == nil || suspended(top.object) != "")
+		return textIf(late, workloadLate), name + " was admitted " + f.ago(at)
 	case reserved.text("reason") == "ExceedsMaxQuota" || strings.Contains(message, "> maximum capacity"):
 		return workloadNever, name + ": " + message
 	case reserved.text("status") == "False" && (strings.Contains(message, "is stopped") ||
@@ -257,13 +270,22 @@ func (f *facts) workloadSays() (state, text string) {
 		strings.Contains(message, "is inactive")):
 		return workloadStopped, name + ": " + message
 	case evicted.text("status") == "True":
-		return workloadEvicted, joined(": ", name+" was evicted", evicted.text("reason"), evicted.text("message"),
+		return either(evicted.text("reason") == "PodsReadyTimeout", workloadUnready, workloadEvicted), joined(": ", name+" was evicted", evicted.text("reason"), evicted.text("message"),
 			textIf(reserved.text("status") == "False" && message != evicted.text("message"), message),
 			textIf(requeued.After(f.Now), "it is queued again at "+f.clock(requeued)))
 	case reserved.text("status") == "False":
 		return "", joined(": ", name, reserved.text("reason"), message)
 	}
 	return "", ""
+}
+
+// admitted returns since when the Workload is admitted; zero if it is not, is evicted, or is not given.
+func (f *facts) admitted() (at time.Time) {
+	w := f.workload()
+	if c := w.condition("Admitted"); c.text("status") == "True" && w.condition("Evicted").text("status") != "True" {
+		at = c.time("lastTransitionTime")
+	}
+	return at
 }
 
 // stopped returns the last event in which Kueue says why it has stopped the Job.

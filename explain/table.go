@@ -1,12 +1,6 @@
 package explain
 
-import (
-	"slices"
-	"strings"
-
-	batchv1 "k8s.io/api/batch/v1"
-	"k8s.io/apimachinery/pkg/util/duration"
-)
+import batchv1 "k8s.io/api/batch/v1"
 
 // Advice that several rows give.
 const (
@@ -47,6 +41,14 @@ var causes = []row{
 		advice: "Raise the request or the limit of the resource that the message names, or use less of it. RERUN",
 		job:    failed(func(c *found) bool { return c.signs.evicted })},
 	{code: CauseFailed, attention: AttentionLost, group: groupEnd,
+		means: "the Job has failed, and the kubelet ended the pod that failed last at the pod's own deadline",
+		advice: "Raise activeDeadlineSeconds of the pod template, or see what took long: kubectl logs -n NAMESPACE POD. " +
+			"RERUN", job: failed(func(c *found) bool { return c.signs.late })},
+	{code: CauseFailed, attention: AttentionLost, group: groupEnd,
+		means: "the Job has failed, the pod that failed last was disrupted, and a rule that ignores this comes too late",
+		advice: "A later rule of spec.podFailurePolicy ignores DisruptionTarget, but the first rule that matches a pod " +
+			"decides: put that rule first. RERUN", job: failed(func(c *found) bool { return c.signs.disrupted && c.signs.hidden })},
+	{code: CauseFailed, attention: AttentionLost, group: groupEnd,
 		means:  "the Job has failed, and the pod that failed last was disrupted",
 		advice: "With a rule of spec.podFailurePolicy that ignores DisruptionTarget, this is no failure. RERUN",
 		job:    failed(func(c *found) bool { return c.signs.disrupted })},
@@ -69,7 +71,7 @@ var causes = []row{
 			"RECREATE.", job: failed(func(*found) bool { return true })},
 	{code: CauseTTLOverdue, attention: AttentionWait, group: groupEnd,
 		means:  "the Job has ended, and spec.ttlSecondsAfterFinished passed two minutes ago or more",
-		advice: "Look for a finalizer on the Job, and check that the controller for finished Jobs is running.",
+		advice: "Check that the controller for finished Jobs is running, and may delete Jobs.",
 		job:    func(r *reading) found { return of(r.ttlOverdue()) }},
 	{code: JobFinished, group: groupEnd, means: "the Job has succeeded",
 		job: func(r *reading) found { return found{reason: finished(r.Job)} }},
@@ -123,17 +125,26 @@ var causes = []row{
 		advice: "Lower the requests or the parallelism, or raise the quota of the ClusterQueue.",
 		job:    held(workloadNever)},
 	{code: CauseQueueStopped, attention: AttentionHeld, group: groupSuspended,
-		means:  "the LocalQueue or ClusterQueue of Kueue's Workload is stopped, inactive or missing",
-		advice: "Start or create the queue that the message names, or give the Job another one.",
-		job:    held(workloadStopped)},
+		means: "the LocalQueue or ClusterQueue of Kueue's Workload is stopped, inactive or missing",
+		advice: "Start or create the queue that the message names, or give the Job another one. The condition Active " +
+			"of a queue says why it is inactive.",
+		job: held(workloadStopped)},
 	{code: CauseAdmissionCheck, attention: AttentionHeld, group: groupSuspended,
 		means:  "Kueue has reserved quota, and an admission check is not ready",
 		advice: "Look at the controller of the admission check; Kueue resumes the Job when all checks are Ready.",
 		job:    held(workloadCheck)},
 	{code: CauseEvicted, attention: AttentionHeld, group: groupSuspended,
+		means: "Kueue has evicted the Job, because its pods were not ready in time",
+		advice: "See why the pods were not ready: kubectl get events -n NAMESPACE. Kueue admits the Job again; if it is " +
+			"resumed by hand, Kueue suspends it again.", job: held(workloadUnready)},
+	{code: CauseEvicted, attention: AttentionHeld, group: groupSuspended,
 		means:  "Kueue has evicted or preempted the Job, and admits it again when there is quota",
 		advice: "Wait, or raise its priority or the quota. If you resume the Job by hand, Kueue suspends it again.",
 		job:    held(workloadEvicted)},
+	{code: CauseQueuedByKueue, attention: AttentionStuck, group: groupSuspended,
+		means: "Kueue admitted the Job's Workload two minutes ago or more, and has not resumed the Job",
+		advice: "Look at Kueue's controller, and at the events of the Job: kubectl describe job -n NAMESPACE JOB. The " +
+			"API server may reject its change of the Job.", job: held(workloadLate)},
 	{code: CauseQueuedByKueue, attention: AttentionHeld, group: groupSuspended,
 		means: "Kueue has suspended the Job until it is admitted",
 		advice: "Read the conditions of the Job's Workload and the quota of its ClusterQueue. If you resume the Job " +
@@ -141,7 +152,11 @@ var causes = []row{
 	{code: CauseOwnerSuspended, attention: AttentionHeld, group: groupSuspended,
 		means: "the owner of the Job keeps it suspended",
 		advice: "Set spec.suspend of OBJECT to false, or wait until its controller does. If you resume only the " +
-			"Job, that controller suspends it again.", job: ownerSuspended},
+			"Job, that controller suspends it again.", job: ownerSuspended(true)},
+	{code: CauseOwnerSuspended, attention: AttentionHeld, group: groupSuspended,
+		means: "the owner of the Job is not suspended itself, or is not given, and has not resumed the Job",
+		advice: "See what OBJECT waits for, and whether its controller is running. If you resume only the Job, that " +
+			"controller suspends it again.", job: ownerSuspended(false)},
 	{code: JobSuspended, attention: AttentionHeld, group: groupSuspended, means: "spec.suspend is true",
 		advice: "Resume the Job: kubectl patch job -n NAMESPACE JOB --type=merge -p '{\"spec\":{\"suspend\":false}}'.",
 		job:    decided(JobSuspended)},
@@ -397,8 +412,8 @@ var causes = []row{
 		job: creation(CauseBackoffUnknown, false)},
 	{code: CauseCreationOverdue, attention: AttentionStuck, group: groupCreation,
 		means: "pods should have been created two minutes ago or more",
-		advice: "Look for FailedCreate events (kubectl describe job -n NAMESPACE JOB), an exhausted quota, an " +
-			"admission webhook, or a controller that is not running.", job: creation(CauseCreationOverdue, false)},
+		advice: "Check that the controller that manages the Job is running. If it is, look for FailedCreate events: " +
+			"kubectl describe job -n NAMESPACE JOB.", job: creation(CauseCreationOverdue, false)},
 	{code: CauseTerminationOverdue, attention: AttentionStuck,
 		means: "pods have not terminated in time, and the Job goes on without them", advice: terminationAdvice,
 		job: terminationOverdue(true)},
@@ -430,9 +445,13 @@ var causes = []row{
 			"ignores, the last less than twenty minutes ago",
 		advice: "Read why: kubectl logs -n NAMESPACE POD -c CONTAINER. Such failures count towards no limit, so that " +
 			"they never fail the Job.", job: ignored},
+	{code: JobBackingOff, attention: AttentionWait,
+		means: "pods are replaced after a delay, and the last one that counts as failed was deleted",
+		advice: "Find out who deletes pods: a user, or a drain of node NODE. A pod that is deleted while it runs counts as " +
+			"failed. The delay ends by itself.", job: backingOff(true)},
 	{code: JobBackingOff, attention: AttentionWait, means: "failed pods are replaced after a delay",
 		advice: "Read why the pod failed: kubectl logs -n NAMESPACE POD -c CONTAINER. The delay ends by itself.",
-		job:    backingOff},
+		job:    backingOff(false)},
 	{code: JobAwaitingTermination, attention: AttentionWait,
 		means: "pods that are being deleted are replaced once they have terminated",
 		job:   decided(JobAwaitingTermination)},
@@ -442,138 +461,4 @@ var causes = []row{
 		means: "pods were created or scheduled less than ten minutes ago, and their containers do not run yet",
 		pod:   starting, last: true},
 	{code: JobRunning, means: "the wanted number of pods is active, and all of them run", job: running},
-}
-
-// decided returns the finder for a reason of the decision.
-func decided(code Code) func(*reading) found {
-	return func(r *reading) (c found) {
-		if r.reason.Code == code {
-			c.reason = r.reason
-		}
-		return c
-	}
-}
-
-// running finds that the decision calls the Job running, and that no pod contradicts it.
-func running(r *reading) (c found) {
-	if len(r.symptoms) == 0 {
-		return decided(JobRunning)(r)
-	}
-	return c
-}
-
-// backingOff finds that the next pod waits, and which failure its delay follows, if that pod is known.
-func backingOff(r *reading) found {
-	c := decided(JobBackingOff)(r)
-	i := slices.IndexFunc(r.pods, func(p *record) bool {
-		if !r.PerIndex() {
-			return p.Failed && p.Valid && p.Finish().Equal(r.Record.LastFailure)
-		}
-		last := r.Predecessor(p.Index)
-		return last != nil && last.Pod == p.Pod && r.DelayOf(p.Index) == r.Wait
-	})
-	if i < 0 || c.reason.Text == "" {
-		return c
-	}
-	last, fault := r.pods[i], r.faultOf(r.pods[i])
-	c.pod, c.container, c.evidence = last.Pod.Name, fault.container, []string{"pod/" + last.Pod.Name}
-	c.reason.Text += ", " + duration.HumanDuration(r.retry().Sub(last.Finish())) + " after " + r.named(last) +
-		" failed: " + fault.text
-	return c
-}
-
-// failed returns the finder for a Job that has failed in the given way.
-func failed(in func(*found) bool) func(*reading) found {
-	return func(r *reading) found {
-		if end := finished(r.Job); end.Code == "" || hasSucceeded(r.Job) {
-			return found{}
-		}
-		if c := r.whyFailed(); in(&c) {
-			return c
-		}
-		return found{}
-	}
-}
-
-// whyFailed says why the Job fails and, if it ran out of time, what its active pods were doing.
-func (r *reading) whyFailed() found {
-	c := r.textFailed()
-	if r.failureReason() == batchv1.JobReasonDeadlineExceeded && len(r.symptoms) > 0 {
-		shown := r.symptoms[0].found(r.facts)
-		c.text, c.evidence = c.text+"; "+shown.text, shown.evidence
-		c.pods, c.pod, c.container, c.node = shown.pods, shown.pod, shown.container, shown.node
-	}
-	return c
-}
-
-// ending returns the finder for a Job that is about to fail, or to succeed.
-func ending(fails bool) func(*reading) found {
-	return func(r *reading) (c found) {
-		if r.reason.Code != JobEnding || (r.Ending.Type == batchv1.JobFailureTarget) != fails {
-			return c
-		}
-		if !fails {
-			return found{reason: r.reason}
-		}
-		c = r.whyFailed()
-		c.reason = Reason{Code: JobEnding, Until: r.reason.Until, Text: "the Job fails: " + c.text + r.textDeletes() +
-			also("", r.TerminatingAfter, "pod", " terminating")}
-		return c
-	}
-}
-
-// creation returns the finder for a reason why missing pods are not created.
-func creation(code Code, mild bool) func(*reading) found {
-	return func(r *reading) (c found) {
-		if r.creation.Code == code && r.creation.mild == mild {
-			c.text, c.pods = r.creation.Text, r.creation.pods
-		}
-		return c
-	}
-}
-
-// refused returns the finder for a refusal of pods by the API server whose message has one of the
-// parts; without parts, any.
-func refused(parts ...string) func(*reading) found {
-	return func(r *reading) (c found) {
-		if r.refusal != "" && mentions(r.refusal, parts...) {
-			c.text, c.evidence = r.creation.Text, []string{r.eventText(r.refusedBy)}
-		}
-		return c
-	}
-}
-
-func terminationOverdue(mild bool) func(*reading) found {
-	return func(r *reading) (c found) {
-		if t := r.terminationOverdue(); t.mild == mild {
-			c.text, c.pods = t.Text, t.pods
-			c.node = r.nodeOf(t.pods)
-		}
-		return c
-	}
-}
-
-// held returns the finder for a state of Kueue's Workload that keeps the Job suspended.
-func held(state string) func(*reading) found {
-	return func(r *reading) (c found) {
-		if r.reason.Code == JobSuspended && r.workload == state && r.says != "" {
-			c.text = "Kueue holds the Job suspended: " + oneLine(r.says) + r.textDeletes()
-			c.evidence = []string{strings.ToLower(r.facts.workload().text("kind")) + "/" +
-				r.facts.workload().text("metadata", "name")}
-		}
-		return c
-	}
-}
-
-func ownerSuspended(r *reading) (c found) {
-	if r.reason.Code != JobSuspended {
-		return c
-	}
-	by, how := r.held()
-	if how == "" {
-		return c
-	}
-	c.text, c.object = r.reason.Text+" by "+by.String()+": "+how, strings.ToLower(by.kind)+"/"+by.name
-	c.evidence = []string{c.object}
-	return c
 }
