@@ -230,6 +230,29 @@ func probeFailing(p *podFacts) (s sign) {
 	return s
 }
 
+// unready finds a container that is not ready, of a pod whose readiness others wait for.
+func unready(p *podFacts) (s sign) {
+	ready := condition(p.Pod, corev1.PodReady)
+	if !p.f.mustBeReady() || ready.Status != corev1.ConditionFalse ||
+		!p.f.past(ready.LastTransitionTime.Time, longPatience) {
+		return s
+	}
+	e := lastEvent(p.events, func(e *corev1.Event) bool {
+		return e.Reason == "Unhealthy" && mentions(e.Message, "Readiness probe")
+	})
+	for _, c := range p.all {
+		if c.State.Running != nil && !c.Ready {
+			s = sign{text: c.String() + " has not been ready since " + p.f.clock(ready.LastTransitionTime.Time),
+				container: c.Name}
+			if e != nil && c.in(e) {
+				s.text, s.event = s.text+": "+oneLine(e.Message), e
+			}
+			return s
+		}
+	}
+	return s
+}
+
 // restarted finds a container that was restarted recently, and may recover.
 func restarted(p *podFacts) (s sign) {
 	for _, c := range p.all {

@@ -177,10 +177,11 @@ func (f *facts) deletionOverdue() Reason {
 	if job.DeletionTimestamp == nil || len(job.Finalizers) == 0 {
 		return Reason{}
 	}
-	return when(f.overdue(job.DeletionTimestamp.Time), CauseDeletionOverdue,
+	pods := textIf(slices.Contains(job.Finalizers, metav1.FinalizerDeleteDependents), f.terminationOverdue().Text)
+	return when(f.overdue(job.DeletionTimestamp.Time), CauseDeletionOverdue, joined("; ",
 		"the Job should have been deleted "+f.ago(job.DeletionTimestamp.Time)+
 			", but has "+either(len(job.Finalizers) > 1, "the finalizers ", "the finalizer ")+
-			strings.Join(job.Finalizers, ", "))
+			strings.Join(job.Finalizers, ", "), pods))
 }
 
 // refusal returns the event with which the API server refuses to create the missing pods; nil if
@@ -324,7 +325,8 @@ func (f *facts) changedUnseen() bool {
 	if job.DeletionTimestamp != nil {
 		first++ // the deletion counts as a change of the spec
 	}
-	i := slices.IndexFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool { return c.Type == batchv1.JobSuspended })
+	i := slices.IndexFunc(job.Status.Conditions,
+		func(c batchv1.JobCondition) bool { return c.Type == batchv1.JobSuspended })
 	switch {
 	case len(job.ManagedFields) > 0:
 		return false

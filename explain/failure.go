@@ -209,6 +209,7 @@ type fault struct {
 	disrupted       bool                             // the pod has the condition DisruptionTarget
 	late            bool                             // the kubelet ended the pod at the deadline of the pod
 	deleted         bool                             // the pod was deleted, and nothing else is known
+	rejected        bool                             // the kubelet has not run the pod
 	hidden          bool                             // a rule that ignores disruptions comes after the one that matched
 }
 
@@ -227,9 +228,13 @@ func (f *facts) ignoredLater(m failurepolicy.Match) bool {
 	policy := f.Job.Spec.PodFailurePolicy
 	return m.Matched() && policy != nil && m.Rule < len(policy.Rules) &&
 		slices.ContainsFunc(policy.Rules[m.Rule+1:], func(rule batchv1.PodFailurePolicyRule) bool {
-			return rule.Action == batchv1.PodFailurePolicyActionIgnore && slices.ContainsFunc(rule.OnPodConditions,
-				func(c batchv1.PodFailurePolicyOnPodConditionsPattern) bool { return c.Type == corev1.DisruptionTarget })
+			return rule.Action == batchv1.PodFailurePolicyActionIgnore &&
+				slices.ContainsFunc(rule.OnPodConditions, onDisruption)
 		})
+}
+
+func onDisruption(c batchv1.PodFailurePolicyOnPodConditionsPattern) bool {
+	return c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue
 }
 
 // faultOf says how a pod failed, from its status: the reason and the message, the first container
@@ -257,6 +262,7 @@ func faultOf(pod *corev1.Pod) (is fault) {
 	is.late = pod.Status.Reason == batchv1.JobReasonDeadlineExceeded // the kubelet's reason has the same name
 	is.text = joined(", ", joined(": ", pod.Status.Reason, message), exited, disrupted)
 	is.deleted = is.text == "" && pod.DeletionTimestamp != nil
+	is.rejected = pod.Status.Reason != "" && !is.evicted && !is.disrupted && len(pod.Status.ContainerStatuses) == 0
 	is.text = cmp.Or(is.text, either(is.deleted, "deleted", "the pod gives no reason"))
 	return is
 }

@@ -28,17 +28,17 @@ func running(r *reading) (c found) {
 	return c
 }
 
-// backingOff returns the finder for a next pod that waits. It says which failure the delay follows, if that pod is
-// known, which was deleted or not.
-func backingOff(deleted bool) func(*reading) found {
+// backingOff returns the finder for a next pod that waits, after a pod that failed in the given way.
+func backingOff(in func(fault) bool) func(*reading) found {
 	return func(r *reading) found {
-		if c := r.backingOff(); c.signs.deleted == deleted {
+		if c := r.backingOff(); in(c.signs) {
 			return c
 		}
 		return found{}
 	}
 }
 
+// backingOff finds that the next pod waits, and which failure its delay follows, if that pod is known.
 func (r *reading) backingOff() found {
 	c := decided(JobBackingOff)(r)
 	i := slices.IndexFunc(r.pods, func(p *record) bool {

@@ -78,6 +78,14 @@ func jobSetHeld(o object) string {
 		"its startup policy starts this Job after others: "+starting.text("message")))
 }
 
+// mustBeReady reports whether an owner creates other Jobs only once the pods of this one are Ready (JobSet
+// pkg/controllers/startup_policy.go allReplicasStarted).
+func (f *facts) mustBeReady() bool {
+	return slices.ContainsFunc(f.owners, func(o owner) bool {
+		return o.object.condition("StartupPolicyInProgress").text("status") == "True"
+	})
+}
+
 // jobSetSays follows the failure policy of a JobSet (api/jobset/v1alpha2, FailurePolicy).
 func jobSetSays(f *facts, of owner, failed bool) string {
 	o := of.object
@@ -270,7 +278,8 @@ func (f *facts) workloadSays() (state, text string) {
 		strings.Contains(message, "is inactive")):
 		return workloadStopped, name + ": " + message
 	case evicted.text("status") == "True":
-		return either(evicted.text("reason") == "PodsReadyTimeout", workloadUnready, workloadEvicted), joined(": ", name+" was evicted", evicted.text("reason"), evicted.text("message"),
+		state = either(evicted.text("reason") == "PodsReadyTimeout", workloadUnready, workloadEvicted)
+		return state, joined(": ", name+" was evicted", evicted.text("reason"), evicted.text("message"),
 			textIf(reserved.text("status") == "False" && message != evicted.text("message"), message),
 			textIf(requeued.After(f.Now), "it is queued again at "+f.clock(requeued)))
 	case reserved.text("status") == "False":

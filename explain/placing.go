@@ -3,6 +3,9 @@ package explain
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -121,14 +124,24 @@ func volumeUnbound(p *podFacts) (s sign) {
 		return s
 	}
 	text, e := p.schedulerSays()
-	if !mentions(text, "PersistentVolumeClaims", "persistentvolumeclaim") {
+	refused := mentions(text, "PersistentVolumeClaims", "persistentvolumeclaim")
+	if !refused && !p.f.overdue(p.since) {
 		return s
 	}
-	s = sign{text: oneLine(text), event: e}
+	s = sign{text: textIf(refused, oneLine(text)), event: e}
 	for _, name := range p.f.claims(p.Pod) {
 		claim := p.f.find("PersistentVolumeClaim", p.Namespace, name)
 		if claim != nil && claim.text("status", "phase") == "Bound" {
 			continue
+		}
+		// The scheduler has chosen a node, and says nothing while it waits for the volume.
+		chosen := claim.text("metadata", "annotations", "volume.kubernetes.io/selected-node")
+		switch {
+		case refused:
+		case chosen == "":
+			continue
+		default:
+			s.text = "a volume is being made for node " + chosen
 		}
 		about := p.f.about("PersistentVolumeClaim", p.Namespace, name)
 		if claim == nil && about == nil {
@@ -210,38 +223,94 @@ func notScheduledYet(p *podFacts) (s sign) {
 	return s
 }
 
-// unschedulable returns the finder for a pod that no node can take, where most nodes give one of the
-// reasons; without reasons, any.
-func unschedulable(reasons ...string) func(*podFacts) sign {
+// unschedulable returns the finder for a pod that no node can take, where the decisive reason has one of the parts;
+// without parts, any.
+func unschedulable(parts ...string) func(*podFacts) sign {
 	return func(p *podFacts) (s sign) {
 		if p.node != "" || notScheduledYet(p).text != "" {
 			return s
 		}
 		text, e := p.schedulerSays()
-		if text == "" || !mentions(mainReason(text), reasons...) {
+		if text == "" || !mentions(decisive(text), parts...) {
 			return s
 		}
 		return sign{text: oneLine(text), event: e}
 	}
 }
 
-// mainReason returns the reason that most nodes give in a message of the scheduler such as
-// "0/5 nodes are available: 3 Insufficient cpu, 2 node(s) were unschedulable. preemption: …". It is the
-// whole message if it has another form.
-func mainReason(message string) string {
+// deviceMissing finds that nodes lack a resource that a plugin offers: its name has a domain.
+func deviceMissing(p *podFacts) (s sign) {
+	if text, _ := p.schedulerSays(); strings.Contains(decisive(text), "/") {
+		s = unschedulable("Insufficient ")(p)
+	}
+	return s
+}
+
+// broken matches the keys of taints that say that a node is not ready, or short of something. Such a taint goes when
+// the node is well.
+var broken = regexp.MustCompile(`^node\.(cloudprovider\.)?kubernetes\.io/|not-ready$|agent-not`)
+
+// taintKey matches a taint in a message of the scheduler up to 1.36; later messages do not name it.
+var taintKey = regexp.MustCompile(`taint\(?s?\)? \{([^:}]+)`)
+
+// nodesBroken finds that the taints of the nodes, apart from those of control planes, say that the nodes are not well.
+func nodesBroken(p *podFacts) (s sign) {
+	s = unschedulable("taint")(p)
+	taints, well := map[string][]string{}, false
+	see := func(key, node string) {
+		if key != "node-role.kubernetes.io/control-plane" && key != "node-role.kubernetes.io/master" {
+			taints[key], well = append(taints[key], node), well || !broken.MatchString(key)
+		}
+	}
+	for _, m := range taintKey.FindAllStringSubmatch(s.text, -1) {
+		see(m[1], "")
+	}
+	if len(taints) == 0 {
+		for _, name := range slices.Sorted(maps.Keys(p.f.nodes)) {
+			for _, t := range p.f.nodes[name].Spec.Taints {
+				if t.Effect != corev1.TaintEffectPreferNoSchedule && t.Key != corev1.TaintNodeUnschedulable {
+					see(t.Key, name)
+				}
+			}
+		}
+	}
+	if s.text == "" || well || len(taints) == 0 {
+		return sign{}
+	}
+	for _, key := range slices.Sorted(maps.Keys(taints)) {
+		if nodes := slices.Compact(taints[key]); nodes[0] != "" {
+			s.text += "; " + joined(", ", nodes...) + " " + either(len(nodes) > 1, "have", "has") + " the taint " + key
+		}
+	}
+	return s
+}
+
+// filters has parts of the reasons of the scheduler in the order of the plugins that give them
+// (pkg/scheduler/apis/config/v1/default_plugins.go). A node is asked until one refuses.
+var filters = [...]string{"requested node name", "were unschedulable", "taint", "node affinity/selector", "free ports",
+	"Insufficient ", "Too many pods", "volume", "CSI driver", "PersistentVolume", "available disk", "free storage",
+	"pv(s)", "ReadWriteOncePod", "topology spread constraints", "affinity rules", "allocate all claims"}
+
+// decisive returns the reason of the nodes that came closest to take the pod, in a message of the scheduler such as
+// "0/5 nodes are available: 3 node(s) had untolerated taint(s), 2 Insufficient cpu. preemption: …": the last filter
+// refused them. Of reasons of the same filter, and of those that no filter is known to give, it is that of most nodes.
+// It is the whole message if that has another form.
+func decisive(message string) string {
 	list, _, _ := strings.Cut(message, ". ")
 	_, list, found := strings.Cut(list, "nodes are available: ")
 	if !found {
 		return message
 	}
-	most, main := 0, message
+	best, main := [2]int{-2}, message
 	for part := range strings.SplitSeq(list, ", ") {
-		n, why := 0, ""
+		n := 0
 		if _, err := fmt.Sscanf(part, "%d", &n); err != nil {
 			continue
 		}
-		if _, why, _ = strings.Cut(part, " "); n > most {
-			most, main = n, why
+		_, why, _ := strings.Cut(part, " ")
+		last := slices.IndexFunc(filters[:], func(f string) bool { return strings.Contains(why, f) })
+		if rank := [2]int{last, n}; slices.Compare(rank[:], best[:]) > 0 {
+			best, main = rank, why
 		}
 	}
 	return main
@@ -249,7 +318,7 @@ func mainReason(message string) string {
 
 func noScheduler(p *podFacts) (s sign) {
 	if p.node == "" && p.scheduled.Type == "" && p.Status.Phase == corev1.PodPending &&
-		p.f.overdue(p.CreationTimestamp.Time) {
+		p.Status.NominatedNodeName == "" && p.f.overdue(p.CreationTimestamp.Time) {
 		s.text = "schedulerName is " + cmp.Or(p.Spec.SchedulerName, corev1.DefaultSchedulerName)
 		if e := lastEvent(p.events, func(*corev1.Event) bool { return true }); e != nil {
 			s.event, s.text = e, s.text+"; its last event is "+e.Reason+": "+oneLine(e.Message)

@@ -66,7 +66,7 @@ func (t *template) containers() []object {
 func (f *facts) isWell(pod *corev1.Pod) bool {
 	if pod.Status.Phase != corev1.PodRunning || pod.Status.Reason != "" || len(f.events[pod.UID]) > 0 ||
 		len(pod.Spec.SchedulingGates) > 0 || f.notReady(pod.Spec.NodeName) != "" || f.nodeMissing(pod) ||
-		len(pod.Status.InitContainerStatuses) > 0 {
+		len(pod.Status.InitContainerStatuses) > 0 || f.mustBeReady() {
 		return false
 	}
 	for i := range pod.Status.ContainerStatuses {

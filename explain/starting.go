@@ -40,8 +40,14 @@ func (p *podFacts) warning() (best *corev1.Event) {
 		}
 		return 2
 	}
+	var after time.Time
 	for _, e := range slices.Backward(p.events) {
+		at := timeOf(e).Truncate(time.Second)
 		switch {
+		case at.Before(after):
+			return best
+		case e.Reason == "Scheduled":
+			after = at // other components write whole seconds, so what they say in the same second may be earlier
 		case progress(e):
 			return best
 		case e.Type != corev1.EventTypeWarning || e.Reason == "FailedToRetrieveImagePullSecret" ||
@@ -61,7 +67,8 @@ func startFailing(reasons []string, parts ...string) func(*podFacts) sign {
 			return s
 		}
 		e := p.warning()
-		if e == nil || len(reasons) > 0 && !slices.Contains(reasons, e.Reason) || !mentions(e.Message, parts...) {
+		if e == nil || momentOf(e).Count == 1 && !p.f.past(p.since, time.Minute) || // it may be over
+			len(reasons) > 0 && !slices.Contains(reasons, e.Reason) || !mentions(e.Message, parts...) {
 			return s
 		}
 		return sign{text: joined(": ", e.Reason, oneLine(e.Message)) + p.f.exists(p.Namespace, e.Message), event: e}
@@ -138,6 +145,8 @@ func unexplained(p *podFacts) (s sign) {
 func (p *podFacts) doing() string {
 	phase := "its phase is " + cmp.Or(string(p.Status.Phase), "not set")
 	switch {
+	case p.node == "" && p.Status.NominatedNodeName != "":
+		return phase + ", and the scheduler has chosen node " + p.Status.NominatedNodeName + " for it"
 	case p.node == "":
 		return phase + ", and it has no node"
 	case p.hasEnded():

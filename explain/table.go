@@ -22,6 +22,7 @@ const (
 	groupEnd
 	groupSuspended
 	groupCreation
+	groupBackoff
 )
 
 // causes is the table of causes, in the order of their rank. Causes that make the rest meaningless
@@ -42,12 +43,13 @@ var causes = []row{
 		job:    failed(func(c *found) bool { return c.signs.evicted })},
 	{code: CauseFailed, attention: AttentionLost, group: groupEnd,
 		means: "the Job has failed, and the kubelet ended the pod that failed last at the pod's own deadline",
-		advice: "Raise activeDeadlineSeconds of the pod template, or see what took long: kubectl logs -n NAMESPACE POD. " +
-			"RERUN", job: failed(func(c *found) bool { return c.signs.late })},
+		advice: "Raise activeDeadlineSeconds of the pod template, or see what took long: kubectl logs -n NAMESPACE " +
+			"POD. RERUN", job: failed(func(c *found) bool { return c.signs.late })},
 	{code: CauseFailed, attention: AttentionLost, group: groupEnd,
-		means: "the Job has failed, the pod that failed last was disrupted, and a rule that ignores this comes too late",
-		advice: "A later rule of spec.podFailurePolicy ignores DisruptionTarget, but the first rule that matches a pod " +
-			"decides: put that rule first. RERUN", job: failed(func(c *found) bool { return c.signs.disrupted && c.signs.hidden })},
+		means: "the Job has failed, the pod that failed last was disrupted, and a rule that ignores this comes late",
+		advice: "A later rule of spec.podFailurePolicy ignores DisruptionTarget, but the first rule that matches a " +
+			"pod decides: put that rule first. RERUN",
+		job: failed(func(c *found) bool { return c.signs.disrupted && c.signs.hidden })},
 	{code: CauseFailed, attention: AttentionLost, group: groupEnd,
 		means:  "the Job has failed, and the pod that failed last was disrupted",
 		advice: "With a rule of spec.podFailurePolicy that ignores DisruptionTarget, this is no failure. RERUN",
@@ -135,16 +137,16 @@ var causes = []row{
 		job:    held(workloadCheck)},
 	{code: CauseEvicted, attention: AttentionHeld, group: groupSuspended,
 		means: "Kueue has evicted the Job, because its pods were not ready in time",
-		advice: "See why the pods were not ready: kubectl get events -n NAMESPACE. Kueue admits the Job again; if it is " +
-			"resumed by hand, Kueue suspends it again.", job: held(workloadUnready)},
+		advice: "See why the pods were not ready: kubectl get events -n NAMESPACE. Kueue admits the Job again; if it " +
+			"is resumed by hand, Kueue suspends it again.", job: held(workloadUnready)},
 	{code: CauseEvicted, attention: AttentionHeld, group: groupSuspended,
 		means:  "Kueue has evicted or preempted the Job, and admits it again when there is quota",
 		advice: "Wait, or raise its priority or the quota. If you resume the Job by hand, Kueue suspends it again.",
 		job:    held(workloadEvicted)},
 	{code: CauseQueuedByKueue, attention: AttentionStuck, group: groupSuspended,
 		means: "Kueue admitted the Job's Workload two minutes ago or more, and has not resumed the Job",
-		advice: "Look at Kueue's controller, and at the events of the Job: kubectl describe job -n NAMESPACE JOB. The " +
-			"API server may reject its change of the Job.", job: held(workloadLate)},
+		advice: "Look at Kueue's controller, and at the events of the Job: kubectl describe job -n NAMESPACE JOB. " +
+			"The API server may reject its change of the Job.", job: held(workloadLate)},
 	{code: CauseQueuedByKueue, attention: AttentionHeld, group: groupSuspended,
 		means: "Kueue has suspended the Job until it is admitted",
 		advice: "Read the conditions of the Job's Workload and the quota of its ClusterQueue. If you resume the Job " +
@@ -253,35 +255,45 @@ var causes = []row{
 		advice: "Raise the maximum size of a node group that fits, lower the requests, or wait until other pods end.",
 		pod:    scaleUpRefused},
 	{code: CauseUnschedulable, attention: AttentionStuck, cannot: "cannot be scheduled",
-		means: "most nodes lack a resource",
-		advice: "Add nodes, lower the requests, or wait until other pods end. A request above what any node has " +
-			"never fits.", pod: unschedulable("Insufficient ", "Too many pods")},
+		means:  "nodes that could take the pods lack a device, or another resource that a plugin offers",
+		advice: "Add such nodes, or wait until other pods end. If a node should have it, look at its device plugin.",
+		pod:    deviceMissing},
 	{code: CauseUnschedulable, attention: AttentionStuck, cannot: "cannot be scheduled",
-		means:  "most nodes have a taint",
+		means: "nodes that could take the pods lack a resource",
+		advice: "Add nodes, lower the requests, or wait until other pods end. A request above what any node has " +
+			"never fits.", pod: unschedulable("Insufficient ")},
+	{code: CauseUnschedulable, attention: AttentionStuck, cannot: "cannot be scheduled",
+		means:  "nodes that could take the pods run as many pods as they may",
+		advice: "Add nodes, or wait until other pods end.", pod: unschedulable("Too many pods")},
+	{code: CauseUnschedulable, attention: AttentionStuck, cannot: "cannot be scheduled",
+		means:  "nodes have a taint, and it says that they are not ready or short of something",
+		advice: "Repair the nodes: the taint goes when they are well. A toleration would not help.", pod: nodesBroken},
+	{code: CauseUnschedulable, attention: AttentionStuck, cannot: "cannot be scheduled",
+		means:  "nodes have a taint",
 		advice: "Add a toleration for the taint to the pod template, or add nodes without it." + templateAdvice,
 		pod:    unschedulable("taint")},
 	{code: CauseUnschedulable, attention: AttentionStuck, cannot: "cannot be scheduled",
-		means: "most nodes do not match the node selector or affinity",
+		means: "nodes do not match the node selector or affinity",
 		advice: "Label nodes as the nodeSelector or nodeAffinity of the pod template says, or change it." +
 			templateAdvice, pod: unschedulable("node affinity/selector", "requested node name")},
 	{code: CauseUnschedulable, attention: AttentionStuck, cannot: "cannot be scheduled",
-		means: "most nodes violate a pod affinity, anti-affinity or spread constraint",
+		means: "nodes violate a pod affinity, anti-affinity or spread constraint",
 		advice: "Change the podAffinity or topologySpreadConstraints of the pod template, or add nodes." +
 			templateAdvice, pod: unschedulable("affinity rules", "anti-affinity", "topology spread constraints")},
 	{code: CauseUnschedulable, attention: AttentionStuck, cannot: "cannot be scheduled",
-		means:  "most nodes cannot have a volume of the pods",
+		means:  "nodes cannot have a volume of the pods",
 		advice: "Look at the volumes in the message: their zone, their number on a node, their access mode.",
 		pod: unschedulable("volume", "CSI driver", "PersistentVolume", "available disk", "free storage", "pv(s)",
 			"ReadWriteOncePod")},
 	{code: CauseUnschedulable, attention: AttentionStuck, cannot: "cannot be scheduled",
-		means: "most nodes are cordoned", advice: "Uncordon a node: kubectl uncordon, or add nodes.",
+		means: "nodes are cordoned", advice: "Uncordon a node: kubectl uncordon, or add nodes.",
 		pod: unschedulable("were unschedulable")},
 	{code: CauseUnschedulable, attention: AttentionStuck, cannot: "cannot be scheduled",
-		means:  "most nodes have a host port in use",
+		means:  "nodes have a host port in use",
 		advice: "Remove hostPort from the pod template, or add nodes." + templateAdvice,
 		pod:    unschedulable("free ports")},
 	{code: CauseUnschedulable, attention: AttentionStuck, cannot: "cannot be scheduled",
-		means:  "most nodes lack a device that a ResourceClaim asks for",
+		means:  "nodes lack a device that a ResourceClaim asks for",
 		advice: "Add nodes with such devices, wait until other pods end, or change the requests of the ResourceClaim.",
 		pod:    unschedulable("allocate all claims", "esourceclaim", "resource claim", "device class")},
 	{code: CauseUnschedulable, attention: AttentionStuck, cannot: "cannot be scheduled",
@@ -328,6 +340,10 @@ var causes = []row{
 		advice: "Create the Secret, the ConfigMap or the key that the message names; the kubelet tries again.",
 		pod:    waiting(configReasons, "not found", "couldn't find key")},
 	{code: CauseContainerConfig, attention: AttentionStuck, cannot: "cannot create a container",
+		means:  "the container runtime does not create a container in time",
+		advice: "Look at the container runtime and the disk of node NODE. A pod that is deleted is replaced.",
+		pod:    waiting(configReasons, "context deadline exceeded", "is reserved for")},
+	{code: CauseContainerConfig, attention: AttentionStuck, cannot: "cannot create a container",
 		means:  "a container cannot be created (CreateContainerConfigError and the like)",
 		advice: "Fix what the message names; the kubelet tries again. " + describeAdvice, pod: waiting(configReasons)},
 	{code: CauseRestartRule, attention: AttentionStuck,
@@ -343,6 +359,10 @@ var causes = []row{
 		means: "the startup or liveness probe of a container fails, so that it does not start or is restarted",
 		advice: "Give the probe more time (failureThreshold, periodSeconds), or fix what it checks: kubectl logs " +
 			"-n NAMESPACE POD -c CONTAINER." + templateAdvice, pod: probeFailing},
+	{code: CauseProbe, attention: AttentionStuck, cannot: "must be ready before the owner creates its next Jobs",
+		means:  "containers have not been ready for ten minutes, and the startup policy of the JobSet waits for them",
+		advice: "See what the readiness probe checks: kubectl logs -n NAMESPACE POD -c CONTAINER.",
+		pod:    unready},
 	{code: CauseCrashLoop, attention: AttentionStuck, cannot: "cannot keep a container running",
 		means:  "a container is restarted again and again, because it uses too much memory",
 		advice: "Raise MEMORY of container CONTAINER, or make it use less." + templateAdvice,
@@ -445,13 +465,22 @@ var causes = []row{
 			"ignores, the last less than twenty minutes ago",
 		advice: "Read why: kubectl logs -n NAMESPACE POD -c CONTAINER. Such failures count towards no limit, so that " +
 			"they never fail the Job.", job: ignored},
-	{code: JobBackingOff, attention: AttentionWait,
+	{code: JobBackingOff, attention: AttentionWait, group: groupBackoff,
 		means: "pods are replaced after a delay, and the last one that counts as failed was deleted",
-		advice: "Find out who deletes pods: a user, or a drain of node NODE. A pod that is deleted while it runs counts as " +
-			"failed. The delay ends by itself.", job: backingOff(true)},
-	{code: JobBackingOff, attention: AttentionWait, means: "failed pods are replaced after a delay",
+		advice: "Find out who deletes pods: a user, or a drain of node NODE. A pod that is deleted while it runs " +
+			"counts as failed. The delay ends by itself.", job: backingOff(func(f fault) bool { return f.deleted })},
+	{code: JobBackingOff, attention: AttentionWait, group: groupBackoff,
+		means: "pods are replaced after a delay, and the kubelet has rejected the last one that failed",
+		advice: "The pod has not run, so it has no log. Fix what the message names, or look at node NODE. The delay " +
+			"ends by itself.", job: backingOff(func(f fault) bool { return f.rejected })},
+	{code: JobBackingOff, attention: AttentionWait, group: groupBackoff,
+		means: "pods are replaced after a delay, and a container of the last one could not be started",
+		advice: "Check the command, the security context and the mounts of container CONTAINER: it has not run, so " +
+			"it has no log." + templateAdvice, job: backingOff(func(f fault) bool { return notStarted(f.exited) })},
+	{code: JobBackingOff, attention: AttentionWait, group: groupBackoff,
+		means:  "failed pods are replaced after a delay",
 		advice: "Read why the pod failed: kubectl logs -n NAMESPACE POD -c CONTAINER. The delay ends by itself.",
-		job:    backingOff(false)},
+		job:    backingOff(func(fault) bool { return true })},
 	{code: JobAwaitingTermination, attention: AttentionWait,
 		means: "pods that are being deleted are replaced once they have terminated",
 		job:   decided(JobAwaitingTermination)},
