@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/jobfate/jobfate/e2e/server"
+	"github.com/jobfate/jobfate/e2e/world"
 )
 
 // creation is a line of cmd/testdata/creations/cases.tsv: a change of a manifest, "old => new" in its text, and
@@ -27,9 +28,7 @@ const anyFields = "?"
 func creations(t *testing.T) (all []creation) {
 	t.Helper()
 	text, err := os.ReadFile("../../cmd/testdata/creations/cases.tsv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	world.Must(t, err)
 	for _, line := range strings.Split(strings.TrimSpace(string(text)), "\n")[1:] {
 		f := append(strings.Split(line, "\t"), "", "")
 		all = append(all, creation{f[0], f[1], strings.ReplaceAll(f[2], `\n`, "\n"), f[3]})
@@ -131,9 +130,7 @@ func (k tool) command() string {
 func (c creation) text(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile("../../cmd/testdata/creations/" + c.file + ".yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	world.Must(t, err)
 	out := string(text)
 	old, now, _ := strings.Cut(c.by, " => ")
 	if !strings.Contains(out, old) {
@@ -146,20 +143,11 @@ func (c creation) text(t *testing.T) string {
 func (k tool) create(command string, texts []string) (all []verdict) {
 	k.Helper()
 	file := k.write("all.yaml", strings.Join(texts, "---\n"))
-	text, err := exec.CommandContext(k.Context(), command, "validate", "-o", "json", file).Output()
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
-		k.Fatal(err)
+	jobs, _ := k.output(command, "validate", "-o", "json", file)
+	if len(jobs) != len(texts) {
+		k.Fatalf("%d Jobs of %d", len(jobs), len(texts))
 	}
-	var out struct {
-		Jobs []struct {
-			Errors []struct{ Field, Message string }
-		}
-	}
-	if err := json.Unmarshal(text, &out); err != nil || len(out.Jobs) != len(texts) {
-		k.Fatalf("%v, %d Jobs of %d: %s", err, len(out.Jobs), len(texts), exit.Stderr)
-	}
-	for _, job := range out.Jobs {
+	for _, job := range jobs {
 		var v verdict
 		for _, e := range job.Errors {
 			if strings.HasPrefix(e.Message, "unknown field") {

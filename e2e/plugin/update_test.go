@@ -18,6 +18,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"sigs.k8s.io/yaml"
+
+	"github.com/jobfate/jobfate/e2e/world"
 )
 
 // change changes a Job of testdata/updates.
@@ -149,8 +151,7 @@ func TestValidate_updates(t *testing.T) {
 		if state.created {
 			how = "create"
 		}
-		text := strings.Replace(manifestOf(t, state.file), "name: "+state.file+"\n", "name: "+name+"\n", 1)
-		k.mustRun(how, "-f", k.write(name+".yaml", text))
+		k.mustRun(how, "-f", k.write(name+".yaml", manifestOf(t, name)))
 		job := k.job(name)
 		if state.status != "" {
 			k.must(yaml.Unmarshal([]byte(state.status), &job.Status))
@@ -163,10 +164,7 @@ func TestValidate_updates(t *testing.T) {
 		t.Run(c.job+"/"+c.reason, func(t *testing.T) {
 			t.Parallel()
 			k := k.of(t)
-			state := states[c.job]
-			text := strings.Replace(manifestOf(t, state.file), "name: "+state.file+"\n", "name: "+c.job+"\n", 1)
-			changed := c.change(t, text)
-			file := k.write("manifest.yaml", changed)
+			file := k.write("manifest.yaml", c.change(t, manifestOf(t, c.job)))
 			answers := k.validate(c.job, file)
 			k.compare(answers, "apply", file, c.want)
 			k.compare(answers, "replace", file, "")
@@ -236,17 +234,11 @@ func (c change) change(t *testing.T, text string) string {
 		return strings.Replace(text, old, now, 1)
 	}
 	job, err := yaml.YAMLToJSON([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	world.Must(t, err)
 	patch, err := yaml.YAMLToJSON([]byte(c.by))
-	if err != nil {
-		t.Fatal(err)
-	}
+	world.Must(t, err)
 	changed, err := strategicpatch.StrategicMergePatch(job, patch, batchv1.Job{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	world.Must(t, err)
 	return string(changed)
 }
 
@@ -323,9 +315,7 @@ func manifests(t *testing.T) (all []manifest) {
 			}
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		world.Must(t, err)
 	}
 	return all
 }
@@ -364,13 +354,13 @@ func plainManifest(t *testing.T, file string, object map[string]any) manifest {
 	return m
 }
 
+// manifestOf returns the manifest of a Job of states.
 func manifestOf(t *testing.T, name string) string {
 	t.Helper()
-	text, err := os.ReadFile("testdata/updates/" + name + ".yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
+	file := states[name].file
+	text, err := os.ReadFile("testdata/updates/" + file + ".yaml")
+	world.Must(t, err)
+	return strings.Replace(string(text), "name: "+file+"\n", "name: "+name+"\n", 1)
 }
 
 // tool runs kubectl and the plugin.
@@ -397,9 +387,7 @@ func (k tool) newNamespace() string {
 
 func (k tool) must(err error) {
 	k.Helper()
-	if err != nil {
-		k.Fatal(err)
-	}
+	world.Must(k.T, err)
 }
 
 func (k tool) write(name, text string) string {
@@ -463,28 +451,38 @@ func (k tool) validate(name, file string, more ...string) map[string]verdict {
 	return k.answers(binary, append([]string{"--kubeconfig", kubeconfig, "-n", k.namespace, "validate", name, "-f", file, "-o", "json"}, more...)...)
 }
 
-// answers runs a program, and returns its answers by command.
-func (k tool) answers(program string, args ...string) map[string]verdict {
+// answer is what validate says about a Job in JSON.
+type answer struct {
+	By       string
+	Accepted bool
+	Errors   []struct{ Rule, Field, Message string }
+}
+
+// output runs a program that validates, and returns what it says and its exit status.
+func (k tool) output(program string, args ...string) ([]answer, int) {
 	k.Helper()
 	cmd := exec.CommandContext(k.Context(), program, args...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
 	text, err := cmd.Output()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		k.Fatal(err)
 	}
-	var out struct {
-		Jobs []struct {
-			By       string
-			Accepted bool
-			Errors   []struct{ Rule, Field, Message string }
-		}
-	}
+	var out struct{ Jobs []answer }
 	if err := json.Unmarshal(text, &out); err != nil {
-		k.Fatalf("%v: %s%s", err, text, exit.Stderr)
+		k.Fatalf("%v: %s%s", err, text, &stderr)
 	}
+	return out.Jobs, cmd.ProcessState.ExitCode()
+}
+
+// answers runs a program, and returns its answers by command.
+func (k tool) answers(program string, args ...string) map[string]verdict {
+	k.Helper()
+	jobs, status := k.output(program, args...)
 	all := map[string]verdict{}
-	for _, job := range out.Jobs {
-		v := verdict{status: cmd.ProcessState.ExitCode()}
+	for _, job := range jobs {
+		v := verdict{status: status}
 		for _, e := range job.Errors {
 			if e.Rule == "Conflict" {
 				e.Message = "Conflict: " + e.Message
