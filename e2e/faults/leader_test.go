@@ -48,7 +48,7 @@ func TestLeadersChange(t *testing.T) {
 	t.Run("frozen", func(t *testing.T) {
 		same := func(a, b observe.State) string { return gocmp.Diff(outcomeOf(a), outcomeOf(b)) }
 		r := startReplicas(t)
-		compareDisturbedBy(t, r.side(), small(), same, func(over <-chan struct{}) { r.changes(t, random, over, freeze) })
+		compareDisturbedBy(t, r.side(), small(), same, func(over <-chan struct{}) { r.changes(t, random, over, (*server.Controller).Freeze) })
 	})
 }
 
@@ -56,8 +56,6 @@ func kill(c *server.Controller) error {
 	c.Kill()
 	return nil
 }
-
-func freeze(c *server.Controller) error { return c.Freeze() }
 
 // outcome is the part of a final state that does not depend on the number of created pods.
 type outcome struct {

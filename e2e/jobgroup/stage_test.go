@@ -231,7 +231,5 @@ func (s *stage) noFinalizerLeft() {
 
 func (s *stage) must(err error) {
 	s.t.Helper()
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	world.Must(s.t, err)
 }

@@ -63,16 +63,12 @@ func (s *stage) create(name string, index int) {
 		},
 		Spec: s.owner.Spec.Template.Spec,
 	}, metav1.CreateOptions{})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 }
 
 func (s *stage) delete(name string) {
 	s.t.Helper()
-	if err := api.Client.CoreV1().Pods(s.namespace).Delete(s.t.Context(), name, metav1.DeleteOptions{}); err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, api.Client.CoreV1().Pods(s.namespace).Delete(s.t.Context(), name, metav1.DeleteOptions{}))
 }
 
 func (s *stage) when(what, name string, holds func(*corev1.Pod) bool) *corev1.Pod {

@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/jobfate/jobfate/e2e/server"
+	"github.com/jobfate/jobfate/e2e/world"
 )
 
 const (
@@ -32,17 +33,13 @@ func TestManifests(t *testing.T) {
 	t.Parallel()
 	for _, folder := range []string{"all-namespaces", "one-namespace"} {
 		objects, err := api.Apply(t.Context(), "", deploy+folder)
-		if err != nil {
-			t.Fatal(err)
-		}
+		world.Must(t, err)
 		for _, object := range objects {
 			if object.GetKind() != "Deployment" {
 				continue
 			}
 			var d appsv1.Deployment
-			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &d); err != nil {
-				t.Fatal(err)
-			}
+			world.Must(t, runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &d))
 			only := slices.Contains(d.Spec.Template.Spec.Containers[0].Args, "--namespaces=default")
 			if only != (folder == "one-namespace") {
 				t.Errorf("%s: the arguments are %q", folder, d.Spec.Template.Spec.Containers[0].Args)
@@ -67,16 +64,12 @@ func TestRightsAreThose(t *testing.T) {
 		t.Fatal(err)
 	}
 	config, err := api.Account(t.Context(), namespace, "jobfate-controller")
-	if err != nil {
-		t.Fatal(err)
-	}
+	world.Must(t, err)
 	client := kubernetes.NewForConfigOrDie(config)
 	granted, allowed := rules(t, "jobfate-controller"), rules(t, "nobody")
 	for _, name := range []string{"jobfate-controller", "jobfate-metrics-server"} {
 		role, err := api.Client.RbacV1().ClusterRoles().Get(t.Context(), name, metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		world.Must(t, err)
 		for _, rule := range role.Rules {
 			for _, verb := range rule.Verbs {
 				allowed[verb+" "+strings.Join(rule.Resources, ",")] = true
@@ -111,9 +104,7 @@ const elsewhere = "kube-public"
 func rules(t *testing.T, account string) map[string]bool {
 	t.Helper()
 	config, err := api.Account(t.Context(), namespace, account)
-	if err != nil {
-		t.Fatal(err)
-	}
+	world.Must(t, err)
 	review, err := kubernetes.NewForConfigOrDie(config).AuthorizationV1().SelfSubjectRulesReviews().Create(t.Context(),
 		&authorizationv1.SelfSubjectRulesReview{Spec: authorizationv1.SelfSubjectRulesReviewSpec{Namespace: elsewhere}}, metav1.CreateOptions{})
 	if err != nil || review.Status.Incomplete {
@@ -138,9 +129,7 @@ func TestMetricsAreProtected(t *testing.T) {
 		"--metrics-bind-address=" + address, "--metrics-secure"}})
 	scrape := func(token string) (int, error) {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+address+"/metrics", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		world.Must(t, err)
 		if token != "" {
 			request.Header.Set("Authorization", "Bearer "+token)
 		}
@@ -161,9 +150,7 @@ func TestMetricsAreProtected(t *testing.T) {
 		})
 	}
 	reader, err := api.Account(t.Context(), namespace, "prometheus")
-	if err != nil {
-		t.Fatal(err)
-	}
+	world.Must(t, err)
 	wants(http.StatusUnauthorized, "")
 	wants(http.StatusForbidden, reader.BearerToken)
 	binding := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "prometheus"},

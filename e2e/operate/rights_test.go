@@ -9,6 +9,7 @@ import (
 	"github.com/jobfate/jobfate/e2e/observe"
 	"github.com/jobfate/jobfate/e2e/proxy"
 	"github.com/jobfate/jobfate/e2e/server"
+	"github.com/jobfate/jobfate/e2e/world"
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
@@ -29,9 +30,7 @@ func TestPermissionsAreUsed(t *testing.T) {
 		w.When("the Job is suspended or resumed", func(s observe.State) bool { return (len(s.Active()) == 0) == suspend })
 	}
 	rights, err := proxy.ClusterRights("../../controller/jobfate-controller/deploy/all-namespaces/rbac.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	world.Must(t, err)
 	// The API server checks the first on behalf of the controller, with the admission plugin
 	// OwnerReferencesPermissionEnforcement. The second is for servers that cannot fill a cache
 	// by a watch.

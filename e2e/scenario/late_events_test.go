@@ -39,10 +39,7 @@ func hold(p *proxy.Proxy, resource string) (release func()) {
 	list := p.Add(proxy.Rule{Call: proxy.Call{Verb: "list", Resource: resource}, Probability: 1, Do: proxy.Drop})
 	watch := p.Add(proxy.Rule{Call: proxy.Call{Verb: "watch", Resource: resource}, Probability: 1, Do: proxy.Drop})
 	p.CutWatches()
-	return func() {
-		p.Remove(list)
-		p.Remove(watch)
-	}
+	return func() { p.Remove(list, watch) }
 }
 
 // beginClock makes the controller run another Job, and observe all its writes so far. The

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/jobfate/jobfate/e2e/server"
+	"github.com/jobfate/jobfate/e2e/world"
 )
 
 // Actions of users, and checks that they have no effect.
@@ -21,9 +22,7 @@ func without(pods, others []*corev1.Pod) []*corev1.Pod {
 // standAside stops a controller until the test ends. Such a test must not run in parallel.
 func standAside(t *testing.T, c *server.Controller) {
 	t.Helper()
-	if err := c.Stop(); err != nil {
-		t.Fatal(err)
-	}
+	world.Must(t, c.Stop())
 	t.Cleanup(func() {
 		if err := c.Start(); err != nil {
 			t.Error(err)

@@ -66,9 +66,7 @@ func TestDecide(t *testing.T) {
 		{"0@1 Complete, 1@2 Complete", 80, "Complete 2 0,1", ""},
 	} {
 		status, p, err := group.plan(newJobs(step.jobs), noon.Add(time.Duration(step.now)*time.Second))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		group.Status = status
 		if got := fmt.Sprintf("%s %d %s", status.Phase, status.Restarts, status.Succeeded); got != step.status {
 			t.Errorf("%q: status %q, want %q", step.jobs, got, step.status)
