@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"time"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -28,9 +27,6 @@ const (
 	namespace, account = "system", "controller-manager"
 	// webhookPort is a port of an address that no other process uses.
 	webhookPort = 9443
-
-	startTime = time.Minute
-	pollTime  = 50 * time.Millisecond
 )
 
 // startManager builds JobSet's manager, applies the permissions and webhooks of its manifests, and
@@ -111,8 +107,6 @@ featureGates: {InPlaceRestart: true, RestartJob: true, ElasticJobSet: true}
 // awaitWebhooks creates a JobSet and a pod as a dry run, and retries until both pass the webhooks.
 // The manager does not report when it serves all of them.
 func awaitWebhooks(ctx context.Context, s *server.Server, controller *server.Controller) error {
-	ctx, cancel := context.WithTimeout(ctx, startTime)
-	defer cancel()
 	client, err := jobSets(s, metav1.NamespaceDefault)
 	if err != nil {
 		return err
@@ -120,13 +114,13 @@ func awaitWebhooks(ctx context.Context, s *server.Server, controller *server.Con
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "probe", Labels: map[string]string{jobset.JobSetNameKey: "probe"}}}
 	pod.Spec.Containers = containers
 	dry := metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
-	err = poll(ctx, controller, func() error {
-		if _, err := client.Create(ctx, plain(set(replicated("probe", 1))), dry); err != nil {
+	err = server.Await(ctx, func(ctx context.Context) error {
+		if _, err := client.Create(ctx, untyped(set(replicated("probe", 1))), dry); err != nil {
 			return err
 		}
 		_, err := s.Client.CoreV1().Pods(metav1.NamespaceDefault).Create(ctx, pod, dry)
 		return err
-	})
+	}, controller.Process)
 	if err != nil {
 		return fmt.Errorf("JobSet's webhooks are not ready: %w", err)
 	}

@@ -7,7 +7,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"time"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -62,20 +61,21 @@ leaderElection: {leaderElect: false}
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, startTime)
-	defer cancel()
+	await := func(c *server.Controller, try func(context.Context, *server.Server) error) error {
+		return server.Await(ctx, func(ctx context.Context) error { return try(ctx, s) }, c.Process)
+	}
 	// The manager ends if the API server does not serve its kinds yet.
-	if err := poll(ctx, manager, func() error { return listTrainer(ctx, s) }); err != nil {
+	if err := await(manager, listTrainer); err != nil {
 		return nil, err
 	}
 	controller, err := s.Program(ctx, program, trainNamespace, trainAccount, server.Options{Name: "trainer", Args: []string{"--config=" + config}})
 	if err != nil {
 		return nil, err
 	}
-	if err := poll(ctx, controller, func() error { return mountCerts(ctx, s) }); err != nil {
+	if err := await(controller, mountCerts); err != nil {
 		return nil, fmt.Errorf("the certificates of Trainer: %w", err)
 	}
-	if err := poll(ctx, controller, func() error { return tryTrainer(ctx, s) }); err != nil {
+	if err := await(controller, tryTrainer); err != nil {
 		return nil, fmt.Errorf("the webhooks of Trainer: %w", err)
 	}
 	return controller, nil
@@ -170,22 +170,4 @@ func tryTrainer(ctx context.Context, s *server.Server) error {
 	dry := metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
 	_, err = client.Resource(runtimeResource).Namespace(metav1.NamespaceDefault).Create(ctx, untyped(framework("torch")), dry)
 	return err
-}
-
-// poll retries a function until it succeeds. It polls because no event reports the change.
-func poll(ctx context.Context, controller *server.Controller, try func() error) error {
-	for {
-		last := try()
-		if last == nil {
-			return nil
-		}
-		if err := controller.Err(); err != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("%w\n%s", last, controller.Log("", 40))
-		case <-time.After(pollTime):
-		}
-	}
 }

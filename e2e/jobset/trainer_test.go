@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
+	"github.com/jobfate/jobfate/e2e/server"
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 	"github.com/jobfate/jobfate/stories/script"
 )
@@ -169,14 +170,12 @@ func snapshots(kind string) testCase {
 		_, err = maps.Get(s.t.Context(), snapshot, metav1.GetOptions{})
 		s.must(err)
 		s.must(s.trainJobs.Delete(s.t.Context(), setName, metav1.DeleteOptions{}))
-		ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)
-		defer cancel()
-		s.must(poll(ctx, trainManager, func() error {
+		s.must(server.Await(s.t.Context(), func(ctx context.Context) error {
 			if _, err := maps.Get(ctx, snapshot, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 				return fmt.Errorf("the snapshot exists: %w", err)
 			}
 			return nil
-		}))
+		}, trainManager.Process))
 		s.untilOnly()
 	}}
 }

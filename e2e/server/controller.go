@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -86,7 +87,7 @@ func (s *Server) BuiltIn(ctx context.Context, o Options) (*Controller, error) {
 	// The metrics server generates a certificate and requires none.
 	o = o.withDefaults("built-in").serving("https",
 		"--bind-address=ADDRESS", "--secure-port=8080", "--authorization-always-allow-paths=/metrics")
-	return s.manager(ctx, o.Name, "job-controller", o,
+	return s.manager(ctx, "job-controller", o,
 		"--controllers=job-controller",
 		"--concurrent-job-syncs="+strconv.Itoa(o.Workers),
 		"--kube-api-qps="+strconv.Itoa(o.QPS),
@@ -143,34 +144,30 @@ func (s *Server) example(ctx context.Context, dir string, o Options, manifests [
 	if err != nil {
 		return nil, err
 	}
-	args = append(args, "--leader-elect=false", "--metrics-bind-address=0", "--health-probe-bind-address=0")
+	o.Args = slices.Concat(args,
+		[]string{"--leader-elect=false", "--metrics-bind-address=0", "--health-probe-bind-address=0"}, o.Args)
 	for _, object := range objects {
 		if object.GetKind() == "ServiceAccount" {
-			return s.controller(ctx, o.Name, program, object.GetNamespace(), object.GetName(), o, args...)
+			return s.Program(ctx, program, object.GetNamespace(), object.GetName(), o)
 		}
 	}
 	return nil, fmt.Errorf("none of %v is a ServiceAccount", manifests)
 }
 
-// Program starts a controller of another project as a service account. It ignores the options
-// for limits and workers.
-func (s *Server) Program(ctx context.Context, program, namespace, account string, o Options) (*Controller, error) {
-	return s.controller(ctx, o.Name, program, namespace, account, o)
-}
-
 // manager starts a kube-controller-manager for one of its controllers, as the service account
 // for which Kubernetes has a role.
-func (s *Server) manager(ctx context.Context, name, account string, o Options, args ...string) (*Controller, error) {
+func (s *Server) manager(ctx context.Context, account string, o Options, args ...string) (*Controller, error) {
 	program, err := s.builds.of(controllerManager, func() (string, error) { return build(ctx, controllerManager) })
 	if err != nil {
 		return nil, err
 	}
-	args = append(args, "--leader-elect=false", "--secure-port=0")
-	return s.controller(ctx, name, program, "kube-system", account, o, args...)
+	o.Args = slices.Concat(args, []string{"--leader-elect=false", "--secure-port=0"}, o.Args)
+	return s.Program(ctx, program, "kube-system", account, o)
 }
 
-func (s *Server) controller(ctx context.Context, name, program, namespace, account string, o Options,
-	args ...string) (*Controller, error) {
+// Program starts a program as a service account, with the arguments of the options. It ignores those for limits and
+// workers.
+func (s *Server) Program(ctx context.Context, program, namespace, account string, o Options) (*Controller, error) {
 	config, err := s.Account(ctx, namespace, account)
 	if err != nil {
 		return nil, err
@@ -178,13 +175,12 @@ func (s *Server) controller(ctx context.Context, name, program, namespace, accou
 	if o.Via != nil {
 		config = o.Via(config)
 	}
-	file, err := s.Kubeconfig(name, config)
+	file, err := s.Kubeconfig(o.Name, config)
 	if err != nil {
 		return nil, err
 	}
-	args = append([]string{"--kubeconfig=" + file}, args...)
-	c := &Controller{dir: s.dir, program: program, metrics: o.metrics, args: append(args, o.Args...),
-		Process: &Process{Name: name}}
+	c := &Controller{dir: s.dir, program: program, metrics: o.metrics,
+		args: append([]string{"--kubeconfig=" + file}, o.Args...), Process: &Process{Name: o.Name}}
 	if err := c.Start(); err != nil {
 		return nil, err
 	}

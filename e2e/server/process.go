@@ -2,6 +2,8 @@ package server
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -96,6 +98,31 @@ func (p *Process) Err() error {
 	default:
 	}
 	return nil
+}
+
+// Await retries until a function succeeds. It gives up after two minutes, or if one of the processes has ended; the
+// first is the one that is to become ready.
+func Await(ctx context.Context, try func(context.Context) error, processes ...*Process) error {
+	ctx, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	for {
+		last := try(ctx)
+		if last == nil {
+			return nil
+		}
+		var ended []error
+		for _, p := range processes {
+			ended = append(ended, p.Err())
+		}
+		if err := errors.Join(ended...); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w\n%s", last, processes[0].Log("", 40))
+		case <-time.After(pollTime):
+		}
+	}
 }
 
 // Log returns the last lines of the log that contain a text.

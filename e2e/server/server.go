@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// startTime is the longest time until the API server is ready.
+	// startTime is the longest time until a process is ready.
 	startTime = 2 * time.Minute
 	// pollTime is the interval at which readiness is checked. No event reports it.
 	pollTime = 50 * time.Millisecond
@@ -43,7 +43,7 @@ type Server struct {
 	builds     programs
 
 	mu          sync.Mutex
-	controllers []*Controller
+	controllers []*Controller // the garbage collector too
 }
 
 // Start builds what is missing, and starts etcd, kube-apiserver and the garbage collector. It
@@ -78,7 +78,7 @@ func (s *Server) start(ctx context.Context) (err error) {
 	if err := s.startAPI(ctx); err != nil {
 		return err
 	}
-	s.collector, err = s.manager(ctx, "garbage-collector", "generic-garbage-collector", Options{},
+	s.collector, err = s.manager(ctx, "generic-garbage-collector", Options{Name: "garbage-collector"},
 		"--controllers=garbage-collector-controller")
 	return err
 }
@@ -150,26 +150,10 @@ func (s *Server) startAPI(ctx context.Context, more ...string) error {
 		return err
 	}
 	s.api = api
-	return s.awaitAPI(ctx)
-}
-
-func (s *Server) awaitAPI(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, startTime)
-	defer cancel()
-	var last error
-	for {
-		if last = s.ready(ctx); last == nil {
-			return nil
-		}
-		if err := errors.Join(s.etcd.Err(), s.api.Err()); err != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("the API server is not ready: %w\n%s", last, s.api.Log("", 40))
-		case <-time.After(pollTime):
-		}
+	if err := Await(ctx, s.ready, s.api, s.etcd); err != nil {
+		return fmt.Errorf("the API server is not ready: %w", err)
 	}
+	return nil
 }
 
 // ready checks whether the server is ready. The client can be created only when the server has
@@ -207,29 +191,20 @@ func (s *Server) Restart(ctx context.Context, flags ...string) error {
 // awaitCollector waits until the garbage collector is running. It ends by itself if the server
 // is not ready within ten seconds after its start.
 func (s *Server) awaitCollector(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, startTime)
-	defer cancel()
-	for s.collector.Log("all resource monitors have synced", 1) == "" {
-		if err := s.collector.Err(); err != nil {
-			return err
+	return Await(ctx, func(context.Context) error {
+		if s.collector.Log("all resource monitors have synced", 1) == "" {
+			return errors.New("the garbage collector is not ready")
 		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("the garbage collector is not ready: %s", s.collector.Log("", 10))
-		case <-time.After(pollTime):
-		}
-	}
-	return nil
+		return nil
+	}, s.collector.Process)
 }
 
 // Stop ends all processes.
 func (s *Server) Stop() error {
 	var errs []error
-	for _, c := range append(s.controllers, s.collector) {
-		if c != nil && c.Process != nil {
-			errs = append(errs, c.Err())
-			c.Kill()
-		}
+	for _, c := range s.controllers {
+		errs = append(errs, c.Err())
+		c.Kill()
 	}
 	for _, p := range []*Process{s.api, s.etcd} {
 		if p != nil {
