@@ -149,23 +149,14 @@ var jobSetResource = jobset.GroupVersion.WithResource("jobsets")
 
 // jobSets returns a client for the JobSets of a namespace.
 func jobSets(s *server.Server, namespace string) (dynamic.ResourceInterface, error) {
-	client, err := dynamicClient(s)
+	client, err := s.Dynamic()
 	if err != nil {
 		return nil, err
 	}
 	return client.Resource(jobSetResource).Namespace(namespace), nil
 }
 
-// plain converts a JobSet for the dynamic client.
-func plain(js *jobset.JobSet) *unstructured.Unstructured {
-	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(js)
-	if err != nil {
-		panic(err) // every JobSet can be written as JSON
-	}
-	return &unstructured.Unstructured{Object: object}
-}
-
-// typed is the inverse of plain.
+// typed is the inverse of untyped, for JobSets.
 func typed(object *unstructured.Unstructured) (*jobset.JobSet, error) {
 	js := &jobset.JobSet{}
 	return js, runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, js)

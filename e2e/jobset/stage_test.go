@@ -88,7 +88,7 @@ func newStage(ctx context.Context, t *testing.T, by side) *stage {
 	if s.sets, err = jobSets(api, namespace); err != nil {
 		t.Fatal(err)
 	}
-	client, err := dynamicClient(api)
+	client, err := api.Dynamic()
 	if err != nil {
 		t.Fatal(err)
 	}

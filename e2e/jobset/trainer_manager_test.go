@@ -13,7 +13,6 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/dynamic"
 
 	"github.com/jobfate/jobfate/e2e/server"
 )
@@ -142,7 +141,7 @@ func mountCerts(ctx context.Context, s *server.Server) error {
 
 // listTrainer lists the objects of Trainer's kinds.
 func listTrainer(ctx context.Context, s *server.Server) error {
-	client, err := dynamicClient(s)
+	client, err := s.Dynamic()
 	if err != nil {
 		return err
 	}
@@ -154,16 +153,9 @@ func listTrainer(ctx context.Context, s *server.Server) error {
 	return nil
 }
 
-// dynamicClient returns a client for custom resources, which have no protobuf encoding.
-func dynamicClient(s *server.Server) (dynamic.Interface, error) {
-	config := s.Config()
-	config.ContentType = ""
-	return dynamic.NewForConfig(config)
-}
-
 // tryTrainer creates a runtime as a dry run.
 func tryTrainer(ctx context.Context, s *server.Server) error {
-	client, err := dynamicClient(s)
+	client, err := s.Dynamic()
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/dynamic"
 
 	"github.com/jobfate/jobfate/e2e/server"
 	"github.com/jobfate/jobfate/e2e/world"
@@ -90,9 +89,7 @@ func runSuite(t *testing.T, name, code string) (batchv1.JobStatus, string) {
 	namespace, err := api.Namespace(t.Context(), name)
 	must(t, err)
 	kubelet.Start(t.Context(), api.Client, namespace, kubelet.Always(kubelet.Succeed()))
-	config := api.Config()
-	config.ContentType = ""
-	client, err := dynamic.NewForConfig(config)
+	client, err := api.Dynamic()
 	must(t, err)
 	suites := client.Resource(schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "suites"}).Namespace(namespace)
 	suite := &unstructured.Unstructured{Object: map[string]any{
@@ -104,7 +101,7 @@ func runSuite(t *testing.T, name, code string) (batchv1.JobStatus, string) {
 	_, err = suites.Create(t.Context(), suite, metav1.CreateOptions{})
 	must(t, err)
 
-	cmd := exec.CommandContext(t.Context(), program)
+	cmd, config := exec.CommandContext(t.Context(), program), api.Config()
 	cmd.Env = append(os.Environ(), "HOST="+config.Host, "TOKEN="+config.BearerToken, "CA="+config.CAFile, "NAMESPACE="+namespace)
 	output, _ := cmd.CombinedOutput() // it prints its error
 	suite, err = suites.Get(t.Context(), "suite", metav1.GetOptions{})

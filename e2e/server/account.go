@@ -68,9 +68,7 @@ func (s *Server) Apply(ctx context.Context, namespace string, files ...string) (
 	}
 	// The kinds of the server are read again, because a manifest may have added some.
 	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(s.Client.Discovery()))
-	config := rest.CopyConfig(s.Config())
-	config.ContentType = ""
-	client, err := dynamic.NewForConfig(config)
+	client, err := s.Dynamic()
 	if err != nil {
 		return nil, err
 	}
@@ -95,6 +93,13 @@ func (s *Server) Apply(ctx context.Context, namespace string, files ...string) (
 		}
 	}
 	return objects, nil
+}
+
+// Dynamic returns a client with all permissions for custom resources, which have no protobuf encoding.
+func (s *Server) Dynamic() (dynamic.Interface, error) {
+	config := s.Config()
+	config.ContentType = ""
+	return dynamic.NewForConfig(config)
 }
 
 // served waits until the API server serves a new kind, which is a moment after it has stored the definition.

@@ -89,9 +89,7 @@ func unused(t *testing.T, used proxy.Counts) {
 
 func clientOf(t *testing.T, namespace string) dynamic.ResourceInterface {
 	t.Helper()
-	config := api.Config()
-	config.ContentType = ""
-	client, err := dynamic.NewForConfig(config)
+	client, err := api.Dynamic()
 	must(t, err)
 	return client.Resource(schema.GroupVersionResource{Group: "jobfate.dev", Version: "v1alpha1", Resource: "suites"}).Namespace(namespace)
 }
