@@ -4,10 +4,8 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"slices"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobfate/jobfate/e2e/proxy"
@@ -144,16 +142,4 @@ func clean(ctx context.Context, api *server.Server, namespace string) error {
 		}
 		stays = pod.Name
 	}
-}
-
-func complete(job *batchv1.Job) bool {
-	return slices.ContainsFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
-		return c.Type == batchv1.JobComplete && c.Status == "True"
-	})
-}
-
-func failed(job *batchv1.Job) bool {
-	return slices.ContainsFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
-		return c.Type == batchv1.JobFailed && c.Status == "True"
-	})
 }

@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
@@ -74,13 +75,15 @@ func (s *stage) watch(ctx context.Context) {
 			job := o.(*batchv1.Job)
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			if failed(job) {
+			end := jobstatus.Finished(job)
+			if end == nil {
+				return
+			}
+			if end.Type == batchv1.JobFailed {
 				s.failures = fmt.Errorf("Job %s has failed: %v", job.Name, job.Status.Conditions)
 			}
-			if failed(job) || complete(job) {
-				s.jobs[job.Name].complete = true
-				s.notify()
-			}
+			s.jobs[job.Name].complete = true
+			s.notify()
 		},
 	})
 	factory.Start(ctx.Done())
