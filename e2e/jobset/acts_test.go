@@ -21,7 +21,7 @@ import (
 // create creates the JobSet. The controller of this side runs its Jobs.
 func (s *stage) create(js *jobset.JobSet) {
 	s.t.Helper()
-	_, err := s.sets.Create(s.t.Context(), plain(s.managed(js)), metav1.CreateOptions{})
+	_, err := s.sets.Create(s.t.Context(), untyped(s.managed(js)), metav1.CreateOptions{})
 	s.must(err)
 	s.until("the JobSet exists", func() bool { return s.set != nil })
 }
@@ -48,7 +48,7 @@ func (s *stage) update(change func(*jobset.JobSet)) {
 			return err
 		}
 		change(js)
-		_, err = s.sets.Update(s.t.Context(), plain(js), metav1.UpdateOptions{})
+		_, err = s.sets.Update(s.t.Context(), untyped(js), metav1.UpdateOptions{})
 		return err
 	}))
 }

@@ -64,7 +64,7 @@ var rest = []testCase{
 		s.untilGone()
 	}},
 	{"the same JobSet applied again and again", e2e, func(s *stage) {
-		js := plain(s.managed(leaderAndWorkers()))
+		js := untyped(s.managed(leaderAndWorkers()))
 		unstructured.RemoveNestedField(js.Object, "status")
 		unstructured.RemoveNestedField(js.Object, "metadata", "creationTimestamp")
 		apply := func() int64 {

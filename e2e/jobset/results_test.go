@@ -58,24 +58,17 @@ func results(cases []testCase, played map[string]*result) (table, summary string
 	for _, c := range cases {
 		r := played[c.name]
 		from[c.from]++
-		theirs += count(r.builtIn)
-		own += count(r.ours)
-		fmt.Fprintf(&b, "%s\t%s\t%s\t%s\t%s\n", c.from, c.name, word(r.builtIn), word(r.ours), strings.Join(r.lives, "; "))
+		fmt.Fprintf(&b, "%s\t%s\t%s\t%s\t%s\n", c.from, c.name, verdict(r.builtIn, &theirs), verdict(r.ours, &own), strings.Join(r.lives, "; "))
 	}
 	return b.String(), fmt.Sprintf("%d cases, %d from integration and %d from end-to-end tests: %d pass with the built-in controller, %d with jobfate.\n",
 		len(cases), from["integration"], from["e2e"], theirs, own)
 }
 
-func count(passed bool) int {
-	if passed {
-		return 1
+// verdict says whether a case has passed, and counts those that have.
+func verdict(passed bool, n *int) string {
+	if !passed {
+		return "fail"
 	}
-	return 0
-}
-
-func word(passed bool) string {
-	if passed {
-		return "pass"
-	}
-	return "fail"
+	*n++
+	return "pass"
 }
