@@ -10,6 +10,7 @@ import (
 	"io"
 	"log"
 	"maps"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -131,9 +132,9 @@ func (p *Proxy) Lag(resource string, by time.Duration) {
 
 // Add adds a rule.
 func (p *Proxy) Add(r Rule) *Handle {
+	h := &Handle{rule: r, random: rand.New(rand.NewPCG(r.Seed, r.Seed))}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	h := newHandle(r)
 	p.rules = append(p.rules, h)
 	return h
 }

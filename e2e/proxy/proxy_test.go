@@ -15,11 +15,11 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// behind is a server that answers every request with an empty pod, and counts the requests. A
+// start starts a proxy in front of a server that answers every request with an empty pod, and counts the requests. A
 // watch lasts until it is cut.
-func behind(t *testing.T) (*rest.Config, *atomic.Int32) {
+func start(t *testing.T) (*Proxy, kubernetes.Interface, *atomic.Int32) {
 	var seen atomic.Int32
-	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	p, client := startBefore(t, func(w http.ResponseWriter, r *http.Request) {
 		seen.Add(1)
 		w.Header().Set("Content-Type", "application/json")
 		if r.URL.Query().Has("watch") {
@@ -29,20 +29,22 @@ func behind(t *testing.T) (*rest.Config, *atomic.Int32) {
 			return
 		}
 		w.Write([]byte(`{"kind":"Pod","apiVersion":"v1"}`))
-	}))
-	t.Cleanup(s.Close)
-	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
-	return &rest.Config{Host: s.URL, TLSClientConfig: rest.TLSClientConfig{CAData: ca}}, &seen
+	})
+	return p, client, &seen
 }
 
-func start(t *testing.T) (*Proxy, kubernetes.Interface, *atomic.Int32) {
-	config, seen := behind(t)
+// startBefore starts a proxy in front of a server.
+func startBefore(t *testing.T, server http.HandlerFunc) (*Proxy, kubernetes.Interface) {
+	s := httptest.NewTLSServer(server)
+	t.Cleanup(s.Close)
+	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
+	config := &rest.Config{Host: s.URL, TLSClientConfig: rest.TLSClientConfig{CAData: ca}}
 	p, err := Start(config)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(p.Close)
-	return p, kubernetes.NewForConfigOrDie(p.Config(config)), seen
+	return p, kubernetes.NewForConfigOrDie(p.Config(config))
 }
 
 func create(t *testing.T, c kubernetes.Interface) error {
@@ -169,23 +171,14 @@ func TestCutWatchesAndPartition(t *testing.T) {
 // A watch that lags passes on all events, in order and late.
 func TestLag(t *testing.T) {
 	const lag = 300 * time.Millisecond
-	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	p, client := startBefore(t, func(w http.ResponseWriter, _ *http.Request) {
 		for _, line := range []string{"one\n", "two\n"} {
 			_, _ = w.Write([]byte(line))
 			w.(http.Flusher).Flush()
 			time.Sleep(50 * time.Millisecond)
 		}
-	}))
-	t.Cleanup(server.Close)
-	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
-	config := &rest.Config{Host: server.URL, TLSClientConfig: rest.TLSClientConfig{CAData: ca}}
-	p, err := Start(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(p.Close)
+	})
 	p.Lag("pods", lag)
-	client := kubernetes.NewForConfigOrDie(p.Config(config))
 	for resource, late := range map[string]bool{"pods": true, "services": false} {
 		began := time.Now()
 		body, err := client.CoreV1().RESTClient().Get().Resource(resource).Namespace("ns").Param("watch", "1").DoRaw(t.Context())

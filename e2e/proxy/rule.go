@@ -76,10 +76,6 @@ type Handle struct {
 	met, hits int
 }
 
-func newHandle(r Rule) *Handle {
-	return &Handle{rule: r, random: rand.New(rand.NewPCG(r.Seed, r.Seed))}
-}
-
 // due counts a request that the rule matches, and reports whether to disturb it.
 func (h *Handle) due() bool {
 	h.met++
