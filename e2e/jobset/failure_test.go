@@ -51,33 +51,31 @@ var failure = []testCase{
 }
 
 var messages = []testCase{
-	{"FailJobSet for another message: restart", integration, func(s *stage) {
-		s.create(leaderAndWorkers(podFailurePolicy, restartsOnce(onMessage(rule(jobset.FailJobSet, ""), "rule at index 1$"))))
+	{"FailJobSet for another message: restart", integration, onMessage("", "rule at index 1$", false)},
+	{"FailJobSet for the reason and another message: restart", integration,
+		onMessage(batchv1.JobReasonPodFailurePolicy, "rule at index 1$", false)},
+	{"FailJobSet for the reason and the message", integration, onMessage(batchv1.JobReasonPodFailurePolicy,
+		"^Container main for pod .* failed with exit code 42 matching FailJob rule at index 0$", true)},
+	{"FailJobSet for the reason and a part of the message", integration,
+		onMessage(batchv1.JobReasonPodFailurePolicy, "exit code 42", true)},
+}
+
+// onMessage is a case in which a rule fails the JobSet for a reason and a pattern of the message of the failed Job: the
+// leader fails, and the JobSet fails, or is restarted.
+func onMessage(reason, pattern string, fails bool) func(*stage) {
+	return func(s *stage) {
+		failJobSet := rule(jobset.FailJobSet, reason)
+		failJobSet.OnJobFailureMessagePatterns = []string{pattern}
+		s.create(leaderAndWorkers(podFailurePolicy, restartsOnce(failJobSet)))
 		s.untilReady(1, everyone...)
 		s.become(kubelet.Fail(policyExit), leader)
-		s.untilRestarted(1, 1, everyone...)
-	}},
-	{"FailJobSet for the reason and another message: restart", integration, func(s *stage) {
-		s.create(leaderAndWorkers(podFailurePolicy, restartsOnce(onMessage(rule(jobset.FailJobSet, batchv1.JobReasonPodFailurePolicy), "rule at index 1$"))))
-		s.untilReady(1, everyone...)
-		s.become(kubelet.Fail(policyExit), leader)
-		s.untilRestarted(1, 1, everyone...)
-	}},
-	{"FailJobSet for the reason and the message", integration, func(s *stage) {
-		s.create(leaderAndWorkers(podFailurePolicy, restartsOnce(onMessage(rule(jobset.FailJobSet, batchv1.JobReasonPodFailurePolicy),
-			"^Container main for pod .* failed with exit code 42 matching FailJob rule at index 0$"))))
-		s.untilReady(1, everyone...)
-		s.become(kubelet.Fail(policyExit), leader)
+		if !fails {
+			s.untilRestarted(1, 1, everyone...)
+			return
+		}
 		s.untilCondition(byRule)
 		s.wantRestarts(0, 0)
-	}},
-	{"FailJobSet for the reason and a part of the message", integration, func(s *stage) {
-		s.create(leaderAndWorkers(podFailurePolicy, restartsOnce(onMessage(rule(jobset.FailJobSet, batchv1.JobReasonPodFailurePolicy), "exit code 42"))))
-		s.untilReady(1, everyone...)
-		s.become(kubelet.Fail(policyExit), leader)
-		s.untilCondition(byRule)
-		s.wantRestarts(0, 0)
-	}},
+	}
 }
 
 var restarts = []testCase{

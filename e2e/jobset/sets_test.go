@@ -108,12 +108,6 @@ func rule(action jobset.FailurePolicyAction, reason string, targets ...string) j
 	return r
 }
 
-// onMessage adds a pattern of the message of the failed Job to a rule.
-func onMessage(r jobset.FailurePolicyRule, pattern string) jobset.FailurePolicyRule {
-	r.OnJobFailureMessagePatterns = []string{pattern}
-	return r
-}
-
 // policyExit is the exit code with which podFailurePolicy fails a Job.
 const policyExit = 42
 
