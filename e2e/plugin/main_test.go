@@ -96,12 +96,3 @@ func eventually(w *world.World, status int, args []string, parts ...string) {
 	}
 	run(w, status, args, parts...)
 }
-
-// account returns the kubeconfig of a service account with the given rules.
-func account(w *world.World, name string, allowed map[string][]string) string {
-	w.T.Helper()
-	config := role(w, name, allowed)
-	file, err := api.Kubeconfig(w.Namespace+"-"+name, config)
-	w.Must(err)
-	return file
-}

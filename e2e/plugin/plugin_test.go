@@ -11,10 +11,8 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 
 	"github.com/jobfate/jobfate/e2e/observe"
 	"github.com/jobfate/jobfate/e2e/world"
@@ -61,10 +59,8 @@ func TestListOrder(t *testing.T) {
 		"ended": func(spec *batchv1.JobSpec) { spec.ActiveDeadlineSeconds = new(int64(1)) },
 	} {
 		spec := three()
-		spec.Template.Spec = corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "main", Image: "image"}}}
 		change(&spec)
-		_, err := w.Client.BatchV1().Jobs(w.Namespace).Create(t.Context(), &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{})
-		w.Must(err)
+		w.CreateJob(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec})
 	}
 	eventually(w, 5, []string{"--exit-status"},
 		"Failed      DeadlineExceeded: ", "Suspended   the Job is suspended\n1 other Job needs no attention (--all lists them).\n")
@@ -139,8 +135,8 @@ func TestPermissions(t *testing.T) {
 	runAs(w, account(w, "nothing", nil), 1, nil, "kubectl jobfate: jobs.batch is forbidden: User")
 }
 
-// role gives a service account the permission to read kinds, by their groups.
-func role(w *world.World, name string, allowed map[string][]string) *rest.Config {
+// account returns the kubeconfig of a service account that may read kinds, by their groups.
+func account(w *world.World, name string, allowed map[string][]string) string {
 	w.T.Helper()
 	config, err := api.Account(w.T.Context(), w.Namespace, name)
 	w.Must(err)
@@ -156,7 +152,9 @@ func role(w *world.World, name string, allowed map[string][]string) *rest.Config
 		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: name, Namespace: w.Namespace}},
 	}, metav1.CreateOptions{})
 	w.Must(err)
-	return config
+	file, err := api.Kubeconfig(w.Namespace+"-"+name, config)
+	w.Must(err)
+	return file
 }
 
 // The findings about a change match the answer of the API server.
