@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/conformance/real"
@@ -54,6 +55,16 @@ func decide(t *trial) (*caller, error) {
 		}
 	}
 	return c, c.finish()
+}
+
+// mustDecide fails the test if jobfate makes no decision.
+func mustDecide(t rapid.TB, c *trial) *caller {
+	t.Helper()
+	us, err := decide(c)
+	if err != nil {
+		t.Fatalf("jobfate makes no decision: %v\n%s", err, describe(c))
+	}
+	return us
 }
 
 // memory returns the memory of the Machine from the syncs before the trial.

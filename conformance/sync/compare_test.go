@@ -61,14 +61,8 @@ func (c *trial) hold() func() {
 	return gates.RUnlock
 }
 
-// fataler is a test, or a random trial of a test.
-type fataler interface {
-	Helper()
-	Fatalf(format string, args ...any)
-}
-
 // compare runs both sides of a trial. It fails if they differ in more than the divergences.
-func compare(t fataler, c *trial, r *reach) {
+func compare(t rapid.TB, c *trial, r *reach) {
 	t.Helper()
 	defer c.hold()()
 	if c.impossible != "" {
@@ -76,10 +70,7 @@ func compare(t fataler, c *trial, r *reach) {
 		r.excused("impossible-input")
 		return
 	}
-	us, err := decide(c)
-	if err != nil {
-		t.Fatalf("jobfate makes no decision: %v\n%s", err, describe(c))
-	}
+	us := mustDecide(t, c)
 	accepted(t, c, us)
 	them := newRun(c)
 	r.note(c, us)
@@ -112,7 +103,7 @@ var semantic = func() conversion.Equalities {
 }()
 
 // refuses fails unless jobfate rejects the input with an error that names the field.
-func refuses(t fataler, c *trial) {
+func refuses(t rapid.TB, c *trial) {
 	t.Helper()
 	_, err := decide(c)
 	if err == nil || !strings.Contains(err.Error(), c.impossible) {
@@ -121,7 +112,7 @@ func refuses(t fataler, c *trial) {
 }
 
 // accepted fails unless the API server accepts every status of jobfate.
-func accepted(t fataler, c *trial, us *caller) {
+func accepted(t rapid.TB, c *trial, us *caller) {
 	t.Helper()
 	job := c.snapshot.Job
 	for i, status := range []*batchv1.JobStatus{us.decision.Status, us.settlement.Status} {

@@ -73,10 +73,7 @@ func TestConditions(t *testing.T) {
 		{"the Job is suspended", newTrial(onJob(func(j *batchv1.Job) { j.Spec.Suspend = ptr(true) }))},
 		{"the Job is resumed", newTrial(conditions(batchv1.JobSuspended, corev1.ConditionTrue))},
 	} {
-		us, err := decide(c.trial)
-		if err != nil {
-			t.Fatal(err)
-		}
+		us := mustDecide(t, c.trial)
 		// The second status of a sync has all that the first has.
 		statuses := newRun(c.trial).outcome.Statuses
 		theirs, ours := texts(c.when, statuses[len(statuses)-1].Status), texts(c.when, us.out.Statuses[len(us.out.Statuses)-1].Status)

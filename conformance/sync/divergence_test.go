@@ -72,11 +72,7 @@ func TestDivergences(t *testing.T) {
 	var got []string
 	for _, d := range divergent() {
 		t.Run(d.name, func(t *testing.T) {
-			us, err := decide(d.trial)
-			if err != nil {
-				t.Fatalf("jobfate makes no decision: %v", err)
-			}
-			them := newRun(d.trial)
+			us, them := mustDecide(t, d.trial), newRun(d.trial)
 			both := sides(d.name, d.trial, them.outcome, us.out)
 			got = append(got, both)
 			if diff := cmp.Diff(strings.TrimSpace(want[d.name]), strings.TrimSpace(both)); diff != "" && !*rewrite {
@@ -261,12 +257,8 @@ func TestDivergence_order(t *testing.T) {
 		if want := "for pod ns/" + first; !strings.Contains(message(r.outcome), want) {
 			t.Errorf("the real controller, given %s first: got %q, want %q in it", first, message(r.outcome), want)
 		}
-		us, err := decide(c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if want := "for pod ns/a"; !strings.Contains(message(us.out), want) {
-			t.Errorf("jobfate: got %q, want %q in it", message(us.out), want)
+		if got, want := message(mustDecide(t, c).out), "for pod ns/a"; !strings.Contains(got, want) {
+			t.Errorf("jobfate: got %q, want %q in it", got, want)
 		}
 		slices.Reverse(c.snapshot.Pods)
 	}
@@ -294,12 +286,8 @@ func TestDivergence_guardedPatches(t *testing.T) {
 	if got := string(real.Sync(c.input()).Calls[0].Patch); got != plain {
 		t.Errorf("the real controller: got %s, want %s", got, plain)
 	}
-	us, err := decide(c)
-	if err != nil {
-		t.Fatal(err)
-	}
 	const want = `{"metadata":{"$deleteFromPrimitiveList/finalizers":["batch.kubernetes.io/job-tracking"],"resourceVersion":"1","uid":"a"}}`
-	if got := us.out.Deletions[0].Patch; got != want {
+	if got := mustDecide(t, c).out.Deletions[0].Patch; got != want {
 		t.Errorf("jobfate: got %s, want %s", got, want)
 	}
 	orphan := newTrial(pod("a", corev1.PodRunning, orphaned))
@@ -307,10 +295,7 @@ func TestDivergence_guardedPatches(t *testing.T) {
 	if got := string(real.Sync(orphan.input()).Calls[0].Patch); strings.Contains(got, version) {
 		t.Errorf("the real controller adopts with %s, which names a version", got)
 	}
-	if us, err = decide(orphan); err != nil {
-		t.Fatal(err)
-	}
-	if got := us.out.Claims[0].Patch; !strings.Contains(got, version) {
+	if got := mustDecide(t, orphan).out.Claims[0].Patch; !strings.Contains(got, version) {
 		t.Errorf("jobfate adopts with %s, want %s in it", got, version)
 	}
 }
@@ -361,16 +346,7 @@ func TestDivergence_options(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			us, err := decide(tt.trial)
-			if err != nil {
-				t.Fatal(err)
-			}
-			// The trial of FillFreeSlots has a limit per index.
-			if them := newRun(tt.trial); !same(them.outcome, us.out) {
-				if names, diff := explain(us, them); diff != "" || !slices.Equal(names, []string{"per-index-record"}) {
-					t.Errorf("without the option, explained by %v (-real +jobfate):\n%s", names, diff)
-				}
-			}
+			sameOnBothSides(t, tt.trial, "per-index-record") // the trial of FillFreeSlots has a limit per index
 			without, _ := jobfate.Decide(tt.trial.snapshot)
 			with, _ := jobfate.Decide(tt.trial.snapshot, tt.option)
 			if !tt.changes(without, with) {

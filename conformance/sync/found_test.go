@@ -68,11 +68,7 @@ func TestFound(t *testing.T) {
 // deletion, and after the status is stored.
 func TestFinalizerIsRemovedTwice(t *testing.T) {
 	c := newTrial(size(2, 1), pod("a", corev1.PodSucceeded), pod("b", corev1.PodRunning))
-	us, err := decide(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for side, o := range map[string]outcome{"the real controller": newRun(c).outcome, "jobfate": us.out} {
+	for side, o := range map[string]outcome{"the real controller": newRun(c).outcome, "jobfate": mustDecide(t, c).out} {
 		removals := 0
 		for _, call := range slices.Concat(o.Deletions, o.Strips) {
 			if call.Pod == "b" && call.Kind != real.Delete {

@@ -35,10 +35,7 @@ func TestDivergence_startTimeOfASuspendedJob(t *testing.T) {
 	if st := switched(c, nil, off).Statuses()[0]; st.StartTime == nil {
 		t.Error("the real controller removes the start time with the gate off")
 	}
-	us, err := decide(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	us := mustDecide(t, c)
 	if diff := cmp.Diff(newRun(c).outcome, us.out); diff != "" {
 		t.Errorf("with the gate on (-real +jobfate):\n%s", diff)
 	}
@@ -49,10 +46,7 @@ func TestDivergence_startTimeOfASuspendedJob(t *testing.T) {
 	for _, kept := range []*metav1.Time{ptr(at(-60)), nil} {
 		resumed := newTrial(conditions(batchv1.JobSuspended, corev1.ConditionTrue),
 			onJob(func(j *batchv1.Job) { j.Status.StartTime = kept }))
-		us, err := decide(resumed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		us := mustDecide(t, resumed)
 		them := switched(resumed, nil, off).Statuses()[0].StartTime
 		if want := ptr(at(0)); !them.Equal(want) || !us.decision.Status.StartTime.Equal(want) {
 			t.Errorf("resumed with start time %v: the real controller writes %v, jobfate %v, want %v",
@@ -135,13 +129,7 @@ func TestDivergence_workloads(t *testing.T) {
 			if diff := cmp.Diff(last, on.Statuses()[len(on.Statuses())-1]); diff != "" {
 				t.Errorf("the gate changes the status (-off +on):\n%s", diff)
 			}
-			us, err := decide(c.trial)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(off, us.out); diff != "" {
-				t.Errorf("with the gate off (-real +jobfate):\n%s", diff)
-			}
+			sameOnBothSides(t, c.trial) // with the gate off
 		})
 	}
 }

@@ -25,11 +25,7 @@ import (
 // except.
 func sameOnBothSides(t *testing.T, c *trial, except ...string) outcome {
 	t.Helper()
-	us, err := decide(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	them := newRun(c)
+	us, them := mustDecide(t, c), newRun(c)
 	if same(them.outcome, us.out) {
 		return us.out
 	}
@@ -78,13 +74,7 @@ func TestKEP3850_statusWritesOfAFailure(t *testing.T) {
 	} {
 		sides := map[string]func(*trial) outcome{
 			"the real controller": func(c *trial) outcome { return newRun(c).outcome },
-			"jobfate": func(c *trial) outcome {
-				us, err := decide(c)
-				if err != nil {
-					t.Fatal(err)
-				}
-				return us.out
-			},
+			"jobfate":             func(c *trial) outcome { return mustDecide(t, c).out },
 		}
 		for _, side := range slices.Sorted(maps.Keys(sides)) {
 			if got := statusWrites(test.trial(), sides[side]); got != test.want {
@@ -246,10 +236,7 @@ func TestKEP2307_noBoundOnTheTimeOfRemovals(t *testing.T) {
 	if o := them.outcome; len(o.Strips) != 500 || o.Requeue != 0 {
 		t.Errorf("Kubernetes: %d finalizers removed, requeue after %s; want 500 and no timer for the last", len(o.Strips), o.Requeue)
 	}
-	us, err := decide(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	us := mustDecide(t, c)
 	names, diff := explain(us, them)
 	if diff != "" || !slices.Equal(names, []string{"work-left"}) || us.out.Requeue != time.Second {
 		t.Errorf("jobfate requeues after %s, explained by %v; want 1s and work-left (-real +jobfate):\n%s", us.out.Requeue, names, diff)

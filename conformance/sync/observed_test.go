@@ -33,11 +33,7 @@ func TestDivergence_creationFirstObservedWhileItIsDeleted(t *testing.T) {
 	if created := real.Sync(in).Created(); len(created) != 0 {
 		t.Errorf("while it waits, the real controller creates %d pods, want none", len(created))
 	}
-	us, err := decide(c) // the pod is observed
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(us.out.Creations) != 1 {
-		t.Errorf("jobfate creates %d pods, want 1", len(us.out.Creations))
+	if n := len(mustDecide(t, c).out.Creations); n != 1 { // the pod is observed
+		t.Errorf("jobfate creates %d pods, want 1", n)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate/conformance/apiserver"
 	"github.com/jobfate/jobfate/conformance/real"
@@ -208,8 +209,11 @@ func answer(c *vectors.Case) error {
 	return nil
 }
 
-// errorRecorder is a fataler that records the error.
-type errorRecorder struct{ err error }
+// errorRecorder is a test that records the error.
+type errorRecorder struct {
+	rapid.TB
+	err error
+}
 
 func (*errorRecorder) Helper() {}
 

@@ -39,9 +39,8 @@ func goalsOf(t *trial) (all []string) {
 	if t.impossible != "" {
 		return []string{"refused " + t.impossible}
 	}
-	unhold := t.hold()
+	defer t.hold()()
 	us, err := decide(t)
-	unhold()
 	if err != nil {
 		return nil
 	}
@@ -97,9 +96,8 @@ func actionsOf(t *trial, us *caller) []string {
 // actionPairs returns the pairs of jobfate's actions in a trial. There are none if jobfate rejects
 // the input.
 func actionPairs(t *trial) (pairs []string) {
-	unhold := t.hold()
+	defer t.hold()()
 	us, err := decide(t)
-	unhold()
 	if err != nil {
 		return nil
 	}
