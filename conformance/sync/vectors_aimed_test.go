@@ -17,9 +17,7 @@ import (
 func aimed() (all []*vectors.Case) {
 	for _, table := range [][][]func(*trial){delays(), finishTimes(), records(), limits(), annotations(), owners(), deadlines()} {
 		for _, change := range table {
-			c := caseOf(newTrial(change...))
-			withFewLabels(c)
-			all = append(all, c)
+			all = append(all, withFewLabels(newTrial(change...)))
 		}
 	}
 	return all

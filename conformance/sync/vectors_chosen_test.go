@@ -1,8 +1,6 @@
 package sync
 
 import (
-	"time"
-
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
@@ -13,18 +11,13 @@ import (
 // order of pods, times or indexes.
 func chosen() (all []*vectors.Case) {
 	add := func(set func(*vectors.Case), change ...func(*trial)) {
-		c := caseOf(newTrial(change...))
+		c := withFewLabels(newTrial(change...))
 		if set != nil {
 			set(c)
 		}
-		withFewLabels(c)
 		all = append(all, c)
 	}
 	fewChanges := func(c *trial) { c.limits.MaxCreateDelete = 2 }
-	throttled := func(c *vectors.Case) {
-		c.Options.Throttle = vectors.Throttle{EveryMs: 60_000, Share: 0.5}
-		c.Snapshot.LastStatus = c.Snapshot.Now.Add(-10 * time.Second)
-	}
 	// The pods that became ready last are deleted first.
 	for _, order := range [][3]int{{-30, -20, -10}, {-10, -20, -30}, {-20, -10, -30}} {
 		for keep := range int32(2) {

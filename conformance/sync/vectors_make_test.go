@@ -75,9 +75,7 @@ func (m *maker) addLast() {
 	}
 	for _, d := range divergent() {
 		if d.undrawn {
-			c := caseOf(d.trial)
-			withFewLabels(c)
-			m.add(treeOf(c))
+			m.add(treeOf(withFewLabels(d.trial)))
 		}
 	}
 }
@@ -111,16 +109,13 @@ const (
 func (m *maker) consider(seed int) {
 	drawn := trials.Example(seed)
 	if len(m.few(goalsOf(drawn))) > 0 || m.round == 1 && seed < first {
-		c := caseOfTree(treeOf(caseOf(drawn)))
-		withFewLabels(c)
-		m.take(c)
+		m.take(withFewLabels(drawn))
 	}
 	if seed%10 > 0 || drawn.impossible != "" {
 		return
 	}
 	for _, set := range variations {
-		c := caseOfTree(treeOf(caseOf(drawn)))
-		withFewLabels(c)
+		c := withFewLabels(drawn)
 		set(c)
 		m.take(c)
 	}
@@ -135,8 +130,8 @@ func (m *maker) refuse(c *vectors.Case) {
 	}))
 }
 
-// considerWhole adds a trial as a case if it has a pair of actions that no case of considerWhole has yet. The
-// case keeps everything that its outcome depends on.
+// considerWhole adds a trial as a case if it has a pair of actions that no case of considerWhole has yet, and
+// if it can be a case. The case keeps everything that its outcome depends on.
 func (m *maker) considerWhole(seed int) {
 	drawn := trials.Example(seed)
 	if drawn.impossible != "" {
@@ -146,19 +141,9 @@ func (m *maker) considerWhole(seed int) {
 	if len(pairs) == 0 {
 		return
 	}
-	if c := caseOfTree(treeOf(caseOf(drawn))); m.addWhole(c) {
-		for _, pair := range pairs {
-			m.count[pair] += m.round
-		}
-	}
-}
-
-// addWhole adds a case that keeps everything its outcome depends on. It reports whether the trial can
-// be a case.
-func (m *maker) addWhole(c *vectors.Case) bool {
-	withFewLabels(c)
+	c := withFewLabels(drawn)
 	if !validJob(c) || answer(c) != nil {
-		return false
+		return
 	}
 	divergences, whole := c.Divergences, text(c.Jobfate)
 	m.add(minimise(c, func(c *vectors.Case) bool {
@@ -167,7 +152,9 @@ func (m *maker) addWhole(c *vectors.Case) bool {
 		}
 		return validJob(c) && answer(c) == nil && slices.Equal(c.Divergences, divergences)
 	}))
-	return true
+	for _, pair := range pairs {
+		m.count[pair] += m.round
+	}
 }
 
 // few returns the goals that few cases reach.
@@ -175,8 +162,9 @@ func (m *maker) few(goals []string) []string {
 	return slices.DeleteFunc(goals, func(goal string) bool { return m.count[goal] >= m.round })
 }
 
-// withFewLabels removes the labels that no selector needs.
-func withFewLabels(c *vectors.Case) {
+// withFewLabels converts a trial to a case without the labels that no selector needs.
+func withFewLabels(t *trial) *vectors.Case {
+	c := caseOfTree(treeOf(caseOf(t)))
 	drop := func(labels map[string]string) {
 		maps.DeleteFunc(labels, func(key, _ string) bool {
 			return slices.Contains([]string{batchv1.JobNameLabel, "controller-uid", "job-name"}, key)
@@ -187,6 +175,7 @@ func withFewLabels(c *vectors.Case) {
 	for _, pod := range c.Snapshot.Pods {
 		drop(pod.Labels)
 	}
+	return c
 }
 
 // variations set options that Kubernetes does not have.
@@ -201,10 +190,12 @@ var variations = []func(*vectors.Case){
 	func(c *vectors.Case) { c.Options.WithoutFailurePolicy = true },
 	func(c *vectors.Case) { c.Options.MaxRemovals = 1 },
 	func(c *vectors.Case) { c.Snapshot.Backoff.InDoubt = true },
-	func(c *vectors.Case) {
-		c.Options.Throttle = vectors.Throttle{EveryMs: 60_000, Share: 0.5}
-		c.Snapshot.LastStatus = c.Snapshot.Now.Add(-10 * time.Second)
-	},
+	throttled,
+}
+
+func throttled(c *vectors.Case) {
+	c.Options.Throttle = vectors.Throttle{EveryMs: 60_000, Share: 0.5}
+	c.Snapshot.LastStatus = c.Snapshot.Now.Add(-10 * time.Second)
 }
 
 // withoutExtras removes the options that variations set.
