@@ -16,6 +16,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/conversion"
 	"pgregory.net/rapid"
 
@@ -29,7 +30,6 @@ var decisions = flag.Int("decisions", 104_000, "the number of trials of TestSync
 // TestSync compares one sync with one decision, for many trials. It prints what the trials reached.
 // The long run uses other seeds to find more.
 func TestSync(t *testing.T) {
-	flag.Parse()
 	fixture.Checks(t, *decisions)
 	var all reach
 	rapid.Check(t, func(t *rapid.T) { compare(t, drawTrial(t), &all) })
@@ -67,7 +67,7 @@ func compare(t rapid.TB, c *trial, r *reach) {
 	defer c.hold()()
 	if c.impossible != "" {
 		refuses(t, c)
-		r.excused("impossible-input")
+		r.excuses.add("impossible-input")
 		return
 	}
 	us := mustDecide(t, c)
@@ -84,7 +84,7 @@ func compare(t rapid.TB, c *trial, r *reach) {
 			diff, used, cmp.Diff(them.outcome, us.out), describe(c))
 	}
 	for _, name := range used {
-		r.excused(name)
+		r.excuses.add(name)
 	}
 }
 
@@ -162,7 +162,7 @@ func (r *run) free() {
 	finished := isFinished(r.in.Job)
 	for _, pod := range r.in.Pods {
 		switch {
-		case controllerOf(pod) == nil && selects(r.in.Job, pod) && (finished || r.in.Job.DeletionTimestamp != nil || pod.DeletionTimestamp != nil):
+		case metav1.GetControllerOf(pod) == nil && selects(r.in.Job, pod) && (finished || r.in.Job.DeletionTimestamp != nil || pod.DeletionTimestamp != nil):
 		case controls(r.in.Job, pod) && finished && !(selects(r.in.Job, pod) && slices.Contains(r.in.Stripped, pod.UID)):
 		default:
 			continue

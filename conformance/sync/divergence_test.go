@@ -44,12 +44,6 @@ func uncounted(succeeded, failed []types.UID) func(*trial) {
 	})
 }
 
-func suspendedCondition(status corev1.ConditionStatus, reason string) func(*trial) {
-	return onJob(func(j *batchv1.Job) {
-		j.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobSuspended, Status: status, Reason: reason}}
-	})
-}
-
 // conditions adds conditions of one type.
 func conditions(kind batchv1.JobConditionType, statuses ...corev1.ConditionStatus) func(*trial) {
 	return onJob(func(j *batchv1.Job) {
@@ -156,8 +150,10 @@ func divergent() []divergence {
 			})),
 		},
 		{
-			name:  "resume-start-time",
-			trial: newTrial(suspendedCondition(corev1.ConditionFalse, "Other")),
+			name: "resume-start-time",
+			trial: newTrial(onJob(func(j *batchv1.Job) {
+				j.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobSuspended, Status: corev1.ConditionFalse, Reason: "Other"}}
+			})),
 		},
 		{
 			name: "stuck-succeeded",

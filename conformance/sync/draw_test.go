@@ -33,13 +33,6 @@ func chance(t *rapid.T, percent int, label string) bool {
 
 func ptr[T any](v T) *T { return &v }
 
-// edited returns a cluster in which only pods are tampered with.
-func edited() jobtest.Mix {
-	m := jobtest.Usual()
-	m.Edited = 20
-	return m
-}
-
 // drawTrial draws a snapshot with jobtest, adds features that are rare there, and draws limits,
 // switched-off features and faults.
 func drawTrial(t *rapid.T) *trial {
@@ -47,8 +40,8 @@ func drawTrial(t *rapid.T) *trial {
 	switch {
 	case chance(t, 25, "wild"):
 		mix = jobtest.Wild()
-	case chance(t, 25, "edited"):
-		mix = edited()
+	case chance(t, 25, "edited"): // only pods are tampered with
+		mix.Edited = 20
 	}
 	c := &trial{snapshot: decidetest.Inputs(mix).Draw(t, "snapshot")}
 	s := &c.snapshot
@@ -166,15 +159,12 @@ func drawConditions(t *rapid.T, s *jobfate.Snapshot) {
 			Type: kind, Status: status, Reason: reason, Message: "as drawn", LastProbeTime: at, LastTransitionTime: at,
 		})
 	}
-	has := func(kind batchv1.JobConditionType) bool {
-		return slices.ContainsFunc(st.Conditions, func(c batchv1.JobCondition) bool { return c.Type == kind })
-	}
 	for _, kind := range []batchv1.JobConditionType{batchv1.JobFailureTarget, batchv1.JobSuccessCriteriaMet, batchv1.JobFailed, batchv1.JobComplete} {
-		if !has(kind) && chance(t, 2, "not "+string(kind)) {
+		if condition(st, kind) == nil && chance(t, 2, "not "+string(kind)) {
 			add(kind, rapid.SampledFrom([]corev1.ConditionStatus{corev1.ConditionFalse, corev1.ConditionUnknown}).Draw(t, "status"), "NotYet")
 		}
 	}
-	if !has(batchv1.JobSuspended) && chance(t, 3, "strange Suspended") {
+	if condition(st, batchv1.JobSuspended) == nil && chance(t, 3, "strange Suspended") {
 		add(batchv1.JobSuspended, rapid.SampledFrom([]corev1.ConditionStatus{corev1.ConditionFalse, corev1.ConditionUnknown, corev1.ConditionTrue}).Draw(t, "status"), "Other")
 	}
 	if chance(t, 2, "finished") {

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 
 	"github.com/jobfate/jobfate/conformance/real"
 	"github.com/jobfate/jobfate/indexset"
@@ -67,7 +68,7 @@ func firstClassification(d *dispute) (changed bool) {
 		return false
 	}
 	for i, pod := range d.them.in.Pods {
-		if !d.finalized(pod) || !terminal(pod) {
+		if !d.finalized(pod) || !podutil.IsPodTerminal(pod) {
 			continue
 		}
 		phase := pod.Status.Phase
@@ -316,7 +317,7 @@ func (d *dispute) settled() indexset.Set {
 		set = set.Union(parseIndexes(job, *failed))
 	}
 	for _, p := range d.them.in.Pods {
-		if d.ours(p) && !terminal(p) && p.DeletionTimestamp == nil {
+		if d.ours(p) && !podutil.IsPodTerminal(p) && p.DeletionTimestamp == nil {
 			if index := builtin.IndexOf(p); index >= 0 {
 				set = set.Union(indexset.Of(index))
 			}

@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 
 	"github.com/jobfate/jobfate/conformance/apiserver"
 	"github.com/jobfate/jobfate/conformance/real"
@@ -72,15 +73,19 @@ func withoutKept(d *dispute) bool {
 	if len(d.kept) == 0 {
 		return false
 	}
+	d.dropStrips(func(c call) bool { return slices.Contains(d.kept, d.pod(c.Pod).UID) })
+	return true
+}
+
+// dropStrips drops removals of finalizers that an excuse has made fail.
+func (d *dispute) dropStrips(drop func(call) bool) {
 	o := &d.them.outcome
 	n := len(o.Strips)
-	o.Strips = slices.DeleteFunc(o.Strips, func(c call) bool { return slices.Contains(d.kept, d.pod(c.Pod).UID) })
-	d.unlisted = d.unlisted || len(o.Strips) != n
-	if len(o.Strips) == 0 {
+	if o.Strips = slices.DeleteFunc(o.Strips, drop); len(o.Strips) == 0 {
 		o.Strips = nil
 	}
+	d.unlisted = d.unlisted || len(o.Strips) != n
 	o.Failed = slices.ContainsFunc(slices.Concat(o.Deletions, o.Creations, o.Strips, o.Statuses), call.failed)
-	return true
 }
 
 // withoutNewOverlap removes completed indexes from the failed ones.
@@ -157,18 +162,12 @@ func withoutUnlisted(d *dispute) bool {
 	if len(d.hidden) == 0 || d.them.claimFailed() {
 		return false
 	}
-	o := &d.them.outcome
-	n := len(o.Strips)
-	o.Strips = slices.DeleteFunc(o.Strips, func(c call) bool {
+	d.dropStrips(func(c call) bool {
 		if d.hidden[c.Pod] {
 			d.revertHandled(d.pod(c.Pod))
 		}
 		return d.hidden[c.Pod]
 	})
-	d.unlisted = len(o.Strips) != n
-	if len(o.Strips) == 0 {
-		o.Strips = nil
-	}
 	var uids []types.UID
 	for name := range d.hidden {
 		uids = append(uids, d.pod(name).UID)
@@ -183,7 +182,6 @@ func withoutUnlisted(d *dispute) bool {
 		*st = *vectors.Normal(st)
 		return changed
 	})
-	o.Failed = slices.ContainsFunc(slices.Concat(o.Deletions, o.Creations, o.Strips, o.Statuses), call.failed)
 	return changed || d.unlisted
 }
 
@@ -207,7 +205,7 @@ func readyAfterFailure(d *dispute) bool {
 	var wrong int32
 	for _, c := range d.them.outcome.Deletions {
 		switch {
-		case !ready(d.pod(c.Pod)):
+		case !podutil.IsPodReady(d.pod(c.Pod)):
 		case c.Kind == real.Delete && c.failed():
 			wrong++
 		case c.Kind == real.StripToDelete && c.gone():

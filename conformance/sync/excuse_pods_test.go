@@ -12,35 +12,31 @@ import (
 
 // The relation of a pod to a Job, in the simplest form.
 
-func controllerOf(pod *corev1.Pod) *metav1.OwnerReference { return metav1.GetControllerOf(pod) }
-
 func selects(job *batchv1.Job, pod *corev1.Pod) bool {
 	selector, err := metav1.LabelSelectorAsSelector(job.Spec.Selector)
 	return err == nil && selector.Matches(labels.Set(pod.Labels))
 }
 
 func controls(job *batchv1.Job, pod *corev1.Pod) bool {
-	owner := controllerOf(pod)
+	owner := metav1.GetControllerOf(pod)
 	return owner != nil && owner.UID == job.UID && owner.Name == job.Name
 }
 
-func owned(job *batchv1.Job, pod *corev1.Pod) bool { return controls(job, pod) && selects(job, pod) }
-
 func adoptable(job *batchv1.Job, pod *corev1.Pod) bool {
-	return controllerOf(pod) == nil && selects(job, pod) && job.DeletionTimestamp == nil && pod.DeletionTimestamp == nil
+	return metav1.GetControllerOf(pod) == nil && selects(job, pod) && job.DeletionTimestamp == nil && pod.DeletionTimestamp == nil
 }
 
 // ours reports whether the Job has the pod after the claims: it owns the pod, or adopts it and the pod
 // is not gone.
 func (d *dispute) ours(pod *corev1.Pod) bool {
 	job := d.them.in.Job
-	return owned(job, pod) || adoptable(job, pod) && !apierrors.IsNotFound(d.fail.Adopt[pod.Name])
+	return controls(job, pod) && selects(job, pod) || adoptable(job, pod) && !apierrors.IsNotFound(d.fail.Adopt[pod.Name])
 }
 
 // finalized reports whether the Job has the pod, and the pod has the finalizer or gets it by
 // adoption.
 func (d *dispute) finalized(pod *corev1.Pod) bool {
-	return d.ours(pod) && (builtin.HasFinalizer(pod) || controllerOf(pod) == nil)
+	return d.ours(pod) && (builtin.HasFinalizer(pod) || metav1.GetControllerOf(pod) == nil)
 }
 
 // tracked reports whether the pod has the finalizer and is not counted yet.
@@ -60,20 +56,10 @@ func valid(job *batchv1.Job, pod *corev1.Pod) bool {
 	return index >= 0 && index < *job.Spec.Completions
 }
 
-func terminal(pod *corev1.Pod) bool {
-	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
-}
-
 // failed reports whether the pod counts as failed by its phase.
 func (d *dispute) failed(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodFailed ||
 		pod.Status.Phase != corev1.PodSucceeded && pod.DeletionTimestamp != nil && !d.onlyFailedReplaced()
-}
-
-func ready(pod *corev1.Pod) bool {
-	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
-	})
 }
 
 // replacePod puts a changed copy of a pod into the input.
@@ -84,10 +70,8 @@ func (d *dispute) replacePod(i int, change func(*corev1.Pod)) {
 }
 
 func (d *dispute) pod(name string) *corev1.Pod {
-	for _, p := range d.them.in.Pods {
-		if p.Name == name {
-			return p
-		}
+	if i := slices.IndexFunc(d.them.in.Pods, func(p *corev1.Pod) bool { return p.Name == name }); i >= 0 {
+		return d.them.in.Pods[i]
 	}
 	return nil
 }

@@ -79,14 +79,10 @@ type dispute struct {
 	kept     []types.UID // the pods of keepVerdict
 }
 
-func newDispute(us *caller, direct *run) *dispute {
-	return &dispute{trial: us.trial, us: us, direct: direct, stored: vectors.Normal(&us.snapshot.Job.Status)}
-}
-
 // explain returns the smallest set of divergences that explains the difference, and the part of the
 // difference that they do not explain.
 func explain(us *caller, direct *run) (names []string, diff string) {
-	d := newDispute(us, direct)
+	d := &dispute{trial: us.trial, us: us, direct: direct, stored: vectors.Normal(&us.snapshot.Job.Status)}
 	if direct.claimFailed() {
 		d.planned = d.plannedAction()
 	}
@@ -223,5 +219,5 @@ func isTrue(st *batchv1.JobStatus, kind batchv1.JobConditionType) bool {
 }
 
 func isFinished(job *batchv1.Job) bool {
-	return isTrue(&job.Status, batchv1.JobComplete) || isTrue(&job.Status, batchv1.JobFailed)
+	return ended(&job.Status)
 }

@@ -139,10 +139,8 @@ func newOutcome(in *real.Input, out *real.Output) outcome {
 		c.Patch = o.guarded(in, c)
 		o.add(c)
 	}
-	for i, d := range out.Requeues {
-		if i == 0 || d < o.Requeue {
-			o.Requeue = d
-		}
+	if len(out.Requeues) > 0 {
+		o.Requeue = slices.Min(out.Requeues)
 	}
 	if out.Memory.Backoff != nil {
 		o.Backoff = record(out.Memory.Backoff.Failures, out.Memory.Backoff.LastFailure)

@@ -9,6 +9,8 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 
+	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/conformance/real"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -37,16 +39,11 @@ func (c *counts) add(name string) {
 // note counts the features of a trial and of its decision.
 func (r *reach) note(c *trial, us *caller) {
 	r.trials++
-	var has []string
-	for _, f := range traits {
-		if f.in(c) {
-			has = append(has, f.name)
-		}
-	}
+	has := traitsOf(c)
 	for i, a := range has {
 		r.features.add(a)
 		for _, b := range has[i+1:] {
-			r.pairs.add(a + " × " + b)
+			r.pairs.add(pair(a, b))
 		}
 	}
 	for _, kind := range conditionTypes {
@@ -65,14 +62,12 @@ func (r *reach) note(c *trial, us *caller) {
 		}
 	}
 	if len(c.snapshot.Pods) > 1 {
-		r.excused("order")
+		r.excuses.add("order")
 	}
 	if slices.ContainsFunc(slices.Concat(us.out.Deletions, us.out.Strips), func(c call) bool { return c.Patch != "" }) {
-		r.excused("guarded-patches")
+		r.excuses.add("guarded-patches")
 	}
 }
-
-func (r *reach) excused(name string) { r.excuses.add(name) }
 
 func (r *reach) print(w io.Writer) {
 	fmt.Fprintf(w, "decisions compared: %d, of which %d needed an excuse\n", r.trials, r.differed)
@@ -116,7 +111,7 @@ func (r *reach) check(t *testing.T) {
 			if !excludes(a.name, b.name) {
 				// A small part of the number for independent features.
 				floor := r.features[a.name] * r.features[b.name] / r.trials / 50
-				atLeast(max(1, int(float64(floor)/scale)), r.pairs[a.name+" × "+b.name], a.name+" × "+b.name)
+				atLeast(max(1, int(float64(floor)/scale)), r.pairs[pair(a.name, b.name)], pair(a.name, b.name))
 			}
 		}
 	}
@@ -184,12 +179,7 @@ var actions = []struct {
 	{"create", func(_ *trial, us *caller) bool { return len(us.decision.Create) > 0 }},
 	{"create for an index", func(c *trial, us *caller) bool { return len(us.decision.Create) > 0 && indexed(c.snapshot.Job) }},
 	{"create a replacement", func(_ *trial, us *caller) bool {
-		for _, creation := range us.decision.Create {
-			if creation.Replaces != nil {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(us.decision.Create, func(c jobfate.Creation) bool { return c.Replaces != nil })
 	}},
 	{"delete, because the Job ends", deletes("JobEnds")},
 	{"delete, because of suspension", deletes("Suspended")},
@@ -217,34 +207,19 @@ var actions = []struct {
 
 func deletes(cause string) func(*trial, *caller) bool {
 	return func(_ *trial, us *caller) bool {
-		for _, d := range us.decision.Delete {
-			if string(d.Cause) == cause {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(us.decision.Delete, func(d jobfate.Deletion) bool { return d.Cause == cause })
 	}
 }
 
 func claims(as tracking.Relation) func(*trial, *caller) bool {
 	return func(_ *trial, us *caller) bool {
-		for _, c := range us.decision.Claim {
-			if c.Relation == as {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(us.decision.Claim, func(c jobfate.Claim) bool { return c.Relation == as })
 	}
 }
 
 func emits(reason string) func(*trial, *caller) bool {
 	return func(_ *trial, us *caller) bool {
-		for _, e := range us.out.Events {
-			if e.Reason == reason {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(us.out.Events, func(e real.Event) bool { return e.Reason == reason })
 	}
 }
 

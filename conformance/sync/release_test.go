@@ -5,6 +5,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 
 	"github.com/jobfate/jobfate/conformance/kubernetes"
 )
@@ -32,7 +33,7 @@ func activeWhileBackingOff(d *dispute) bool {
 	}
 	var active int32
 	for _, pod := range d.them.in.Pods {
-		if d.ours(pod) && !terminal(pod) && pod.DeletionTimestamp == nil {
+		if d.ours(pod) && !podutil.IsPodTerminal(pod) && pod.DeletionTimestamp == nil {
 			active++
 		}
 	}

@@ -60,10 +60,8 @@ func trialOf(c *vectors.Case) *trial {
 		fail: real.Faults{
 			Adopt: errorsOf(c.Faults.Adopt), Release: errorsOf(c.Faults.Release), StripToDelete: errorsOf(c.Faults.Untrack),
 			Delete: errorsOf(c.Faults.Delete), Create: errorsOf(c.Faults.Create), Status: errorsOf(c.Faults.Status), Strip: errorsOf(c.Faults.Strip),
+			Get: errorOf(c.Faults.Get),
 		},
-	}
-	if c.Faults.Get != "" {
-		t.fail.Get = errorOf(c.Faults.Get)
 	}
 	s, pending := &t.snapshot, &c.Snapshot.Pending
 	s.Now, s.Job, s.Pods = c.Snapshot.Now, c.Snapshot.Job.DeepCopy(), c.Snapshot.Pods
@@ -89,6 +87,7 @@ func faultOf(err error) string {
 	return vectors.Internal
 }
 
+// errorOf returns nil for no fault.
 func errorOf(fault string) error {
 	return map[string]error{vectors.NotFound: real.ErrNotFound, vectors.Conflict: real.ErrConflict, vectors.Internal: real.ErrInternal}[fault]
 }
