@@ -13,6 +13,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate"
@@ -103,26 +104,21 @@ func (j *jobfateSide) Sync(client *cluster.Client) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	for batch := j.machine.Next(); len(batch) > 0; batch = j.machine.Next() {
-		for _, r := range batch {
-			if j.like.has(guardedPatch) && r.Verb == jobfate.PatchPod {
-				r.Patch = guard.ReplaceAll(r.Patch, nil)
-			}
-			object, err := client.Do(r)
-			switch {
-			case err != nil:
-			case r.Verb == jobfate.PatchStatus:
-				l.wrote()
-				j.wrote[&l.jobs] = strconv.Itoa(l.Version())
-			case r.Verb == jobfate.CreatePod || r.Verb == jobfate.PatchPod:
-				j.wrote[&l.pods] = strconv.Itoa(l.Version())
-			}
-			if err := j.machine.Answer(r, object, err); err != nil {
-				return 0, err
-			}
+	result := j.machine.Run(func(r jobfate.Request) (runtime.Object, error) {
+		if j.like.has(guardedPatch) && r.Verb == jobfate.PatchPod {
+			r.Patch = guard.ReplaceAll(r.Patch, nil)
 		}
-	}
-	result := j.machine.Result()
+		object, err := client.Do(r)
+		switch {
+		case err != nil:
+		case r.Verb == jobfate.PatchStatus:
+			l.wrote()
+			j.wrote[&l.jobs] = strconv.Itoa(l.Version())
+		case r.Verb == jobfate.CreatePod || r.Verb == jobfate.PatchPod:
+			j.wrote[&l.pods] = strconv.Itoa(l.Version())
+		}
+		return object, err
+	})
 	for _, d := range result.Decision.Delete {
 		if d.Cause == jobfate.CauseJobEnds && j.like.has(inFlightAtEnd) {
 			delete(inside.Memory(j.machine).Deleted, d.Pod.UID)

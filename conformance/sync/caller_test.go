@@ -46,15 +46,7 @@ func decide(t *trial) (*caller, error) {
 	if err != nil {
 		return nil, err
 	}
-	for batch := c.machine.Next(); len(batch) > 0; batch = c.machine.Next() {
-		for _, r := range batch {
-			object, err := c.answer(r)
-			if err := c.machine.Answer(r, object, err); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return c, c.finish()
+	return c, c.finish(c.machine.Run(c.answer))
 }
 
 // mustDecide fails the test if jobfate makes no decision.
@@ -89,8 +81,7 @@ func (t *trial) memory() memory.Memory {
 }
 
 // finish puts the result of the sync into the outcome.
-func (c *caller) finish() error {
-	result := c.machine.Result()
+func (c *caller) finish(result jobfate.Result) error {
 	if c.decision = result.Decision; c.decision.Facts() == nil {
 		return result.Err // the second decision failed
 	}
