@@ -1,15 +1,14 @@
 package functions
 
 import (
-	"encoding/json"
 	"flag"
-	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
 
+	"github.com/jobfate/jobfate/conformance/fixture"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -57,10 +56,4 @@ func pick[T any](d draw, values ...T) T { return values[d.IntN(len(values))] }
 
 func ptr[T any](v T) *T { return &v }
 
-func text(v any) string {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Sprint(v)
-	}
-	return string(b)
-}
+var text = fixture.Text

@@ -13,6 +13,7 @@ import (
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/conformance/fixture"
 	"github.com/jobfate/jobfate/conformance/real"
 	"github.com/jobfate/jobfate/tracking"
 	"github.com/jobfate/jobfate/vectors"
@@ -48,17 +49,6 @@ func own(job *batchv1.Job, p *corev1.Pod, n int) {
 	p.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(job, batchv1.SchemeGroupVersion.WithKind("Job"))}
 }
 
-// sorted sorts pods in the order of jobfate. The real controller gets them in the same order.
-func sorted(pods []*corev1.Pod, indexed bool) []*corev1.Pod {
-	slices.SortStableFunc(pods, func(a, b *corev1.Pod) int {
-		if indexed && builtin.IndexOf(a) != builtin.IndexOf(b) {
-			return int(builtin.IndexOf(a)) - int(builtin.IndexOf(b))
-		}
-		return 0
-	})
-	return pods
-}
-
 // jobfate and the Job controller delete the same surplus pods, in the same order. The
 // controller's sort is stable up to twelve pods.
 func TestActivePodsForRemoval(t *testing.T) {
@@ -77,7 +67,7 @@ func TestActivePodsForRemoval(t *testing.T) {
 			}
 			pods = append(pods, p)
 		}
-		pods = sorted(pods, indexed)
+		pods = fixture.InOrder(job, pods) // which the real controller gets too
 		want := *job.Spec.Parallelism
 		if indexed {
 			want = min(want, *job.Spec.Completions)
@@ -148,7 +138,7 @@ func TestFirstPendingIndexes(t *testing.T) {
 			}
 			pods = append(pods, p)
 		}
-		pods = sorted(pods, true)
+		pods = fixture.InOrder(job, pods) // which the real controller gets too
 		count := int(min(*job.Spec.Parallelism, n-int32(completed.Len()))) - active
 		if *job.Spec.PodReplacementPolicy == batchv1.Failed {
 			count -= terminating

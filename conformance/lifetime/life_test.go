@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/cluster"
+	"github.com/jobfate/jobfate/conformance/fixture"
 	"github.com/jobfate/jobfate/conformance/real"
 	"github.com/jobfate/jobfate/jobtest"
 )
@@ -233,7 +234,7 @@ func (l *life) upTo(w *watch) string {
 
 // seen returns the pods that the watch shows, in the order of jobfate.
 func (l *life) seen() []*corev1.Pod {
-	return inOrder(l.job, slices.Collect(maps.Values(l.shown)))
+	return fixture.InOrder(l.job, slices.Collect(maps.Values(l.shown)))
 }
 
 // watch adds a change to the watches, and lets the kubelet act on it.

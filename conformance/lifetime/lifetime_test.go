@@ -1,11 +1,9 @@
 package lifetime
 
 import (
-	"encoding/json"
 	"flag"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,6 +19,7 @@ import (
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/cluster"
 	"github.com/jobfate/jobfate/conformance/apiserver"
+	"github.com/jobfate/jobfate/conformance/fixture"
 	"github.com/jobfate/jobfate/conformance/real"
 	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/jobtest"
@@ -31,21 +30,10 @@ const defaultChecks = 2500
 
 // TestMain raises the number of lifetimes from rapid's 100, unless a flag sets it.
 func TestMain(m *testing.M) {
-	flag.Parse()
 	// Without flags the lifetimes are the same in each run, so that a failure is due to the
 	// latest change.
-	for name, value := range map[string]string{"rapid.checks": strconv.Itoa(defaultChecks), "rapid.seed": "1"} {
-		chosen := false
-		flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == name })
-		if chosen {
-			continue
-		}
-		if err := flag.Set(name, value); err != nil {
-			panic(err)
-		}
-	}
-
-	os.Exit(m.Run())
+	fixture.Default(map[string]string{"rapid.checks": strconv.Itoa(defaultChecks), "rapid.seed": "1"})
+	m.Run()
 }
 
 const mostSteps = 60
@@ -401,13 +389,7 @@ func (r reach) print(t *testing.T) {
 
 func equal(a, b any) bool { return equality.Semantic.DeepEqual(a, b) }
 
-func text(v any) string {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err.Error()
-	}
-	return string(b)
-}
+var text = fixture.Text
 
 func pods(w *world) string {
 	var lines []string

@@ -1,7 +1,6 @@
 package lifetime
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/cluster"
+	"github.com/jobfate/jobfate/conformance/fixture"
 	"github.com/jobfate/jobfate/jobtest/referee"
 	"github.com/jobfate/jobfate/tracking"
 )
@@ -100,27 +100,14 @@ func (w *world) watch(s cluster.Step) {
 // seen returns the pods that the cache shows, ordered by index and UID. That is the order of
 // jobfate. The real controller uses the order of its cache, so it gets the pods in this order too.
 func (w *world) seen() []*corev1.Pod {
-	return inOrder(w.Job(), w.cache.View().Pods)
+	return fixture.InOrder(w.Job(), w.cache.View().Pods)
 }
 
-func inOrder(job *batchv1.Job, pods []*corev1.Pod) []*corev1.Pod {
-	indexed := isIndexed(job)
-	slices.SortFunc(pods, func(a, b *corev1.Pod) int {
-		if indexed {
-			if c := cmp.Compare(builtin.IndexOf(a), builtin.IndexOf(b)); c != 0 {
-				return c
-			}
+func (w *world) shown(uid types.UID) *corev1.Pod {
+	for _, p := range w.cache.View().Pods {
+		if p.UID == uid {
+			return p
 		}
-		return cmp.Compare(a.UID, b.UID)
-	})
-	return pods
-}
-
-func (w *world) shown(uid types.UID) *corev1.Pod { return find(w.seen(), uid) }
-
-func find(pods []*corev1.Pod, uid types.UID) *corev1.Pod {
-	if i := slices.IndexFunc(pods, func(p *corev1.Pod) bool { return p.UID == uid }); i >= 0 {
-		return pods[i]
 	}
 	return nil
 }

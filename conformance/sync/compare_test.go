@@ -1,7 +1,6 @@
 package sync
 
 import (
-	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -172,14 +171,6 @@ func (r *run) free() {
 		}
 	}
 	r.outcome.finish()
-}
-
-func text(v any) string {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err.Error()
-	}
-	return string(b)
 }
 
 // describe prints a trial.

@@ -12,6 +12,7 @@ import (
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/conformance/apiserver"
+	"github.com/jobfate/jobfate/conformance/fixture"
 	"github.com/jobfate/jobfate/conformance/real"
 	"github.com/jobfate/jobfate/tracking"
 )
@@ -87,20 +88,8 @@ func (t *trial) input() real.Input {
 	return in
 }
 
-// inOrder returns the pods in the order that jobfate follows: by index for an
-// Indexed Job, then by UID.
-func inOrder(s *jobfate.Snapshot) []*corev1.Pod {
-	pods := slices.Clone(s.Pods)
-	slices.SortFunc(pods, func(a, b *corev1.Pod) int {
-		if indexed(s.Job) {
-			if c := cmp.Compare(builtin.IndexOf(a), builtin.IndexOf(b)); c != 0 {
-				return c
-			}
-		}
-		return cmp.Compare(a.UID, b.UID)
-	})
-	return pods
-}
+// inOrder returns the pods in the order that jobfate follows.
+func inOrder(s *jobfate.Snapshot) []*corev1.Pod { return fixture.InOrder(s.Job, slices.Clone(s.Pods)) }
 
 func indexed(job *batchv1.Job) bool {
 	return job.Spec.CompletionMode != nil && *job.Spec.CompletionMode == batchv1.IndexedCompletion

@@ -3,7 +3,6 @@ package validation_test
 import (
 	"flag"
 	"fmt"
-	"os"
 	"reflect"
 	"regexp"
 	"slices"
@@ -16,8 +15,10 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate/conformance/apiserver"
+	"github.com/jobfate/jobfate/conformance/fixture"
 )
 
 const defaultChecks = 6000
@@ -25,15 +26,8 @@ const defaultChecks = 6000
 // TestMain raises the number of checks from rapid's 100, so that they take about 15 seconds, unless a
 // flag sets it.
 func TestMain(m *testing.M) {
-	flag.Parse()
-	chosen := false
-	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "rapid.checks" })
-	if !chosen {
-		if err := flag.Set("rapid.checks", strconv.Itoa(defaultChecks)); err != nil {
-			panic(err)
-		}
-	}
-	os.Exit(m.Run())
+	fixture.Default(map[string]string{"rapid.checks": strconv.Itoa(defaultChecks)})
+	m.Run()
 }
 
 // line is the compared part of an error.
@@ -82,20 +76,15 @@ func badValue(value any) string {
 }
 
 // compare fails unless both lists have equal errors in the same order.
-func compare(t failer, what string, got, want field.ErrorList) {
+func compare(t rapid.TB, what string, got, want field.ErrorList) {
 	t.Helper()
 	if w, g := lines(want), lines(got); !slices.Equal(w, g) {
 		t.Fatalf("%s (-API server +jobfate):\n%s", what, cmp.Diff(w, g))
 	}
 }
 
-type failer interface {
-	Helper()
-	Fatalf(format string, args ...any)
-}
-
 // unchanged fails if a function has changed its input.
-func unchanged(t failer, what string, before, after *batchv1.Job) {
+func unchanged(t rapid.TB, what string, before, after *batchv1.Job) {
 	t.Helper()
 	if !reflect.DeepEqual(before, after) {
 		t.Fatalf("%s changed its input (-before +after):\n%s", what, cmp.Diff(before, after))

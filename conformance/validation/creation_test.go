@@ -109,7 +109,7 @@ func owner(name string) metav1.OwnerReference {
 const rejected = "rejected"
 
 // compareCreation compares the answers to a creation, and returns that of the API server.
-func compareCreation(t failer, j *batchv1.Job) (verdict string) {
+func compareCreation(t rapid.TB, j *batchv1.Job) (verdict string) {
 	t.Helper()
 	before := j.DeepCopy()
 	stored, want, err := realCreation(j)
@@ -175,7 +175,7 @@ func causes(err error) []metav1.StatusCause {
 
 // compared returns the errors that are compared. Those with the same field may have any order. The
 // random suffix of a name is replaced.
-func compared(t failer, reasons []metav1.StatusCause, suffix string) []line {
+func compared(t rapid.TB, reasons []metav1.StatusCause, suffix string) []line {
 	var errs field.ErrorList
 	for _, c := range reasons {
 		if suffix != "" {

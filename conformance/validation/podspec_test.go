@@ -46,7 +46,7 @@ func TestDefaultPodSpec_everyField(t *testing.T) {
 	compareDefaults(t, spec)
 }
 
-func compareDefaults(t failer, spec *corev1.PodSpec) {
+func compareDefaults(t rapid.TB, spec *corev1.PodSpec) {
 	t.Helper()
 	job := &batchv1.Job{}
 	job.Spec.Template.Spec = *spec
