@@ -2,7 +2,6 @@ package lifetime
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -19,15 +18,19 @@ const mostRounds = 400
 // end runs the Job to its end with jobfate alone. Caches catch up, no request fails, pods end, and
 // time passes.
 func (l *lifetime) end(t *rapid.T) {
-	w := l.world
-	if w.Job() == nil {
+	if w := l.world; w.Job() == nil {
 		l.reach["end: deleted"]++
 		w.cache.ShowAll()
-		if err := l.checkEnded(); err != nil {
-			t.Fatalf("%v\n%s", err, strings.Join(l.story, "\n"))
-		}
-		return
+	} else {
+		l.finish(t)
 	}
+	if err := l.checkEnded(); err != nil {
+		t.Fatalf("%v\n%s", err, l.story)
+	}
+}
+
+func (l *lifetime) finish(t *rapid.T) {
+	w := l.world
 	if rapid.Bool().Draw(t, "restart before the end") {
 		w.restart()
 		w.inDoubt = true
@@ -48,9 +51,6 @@ func (l *lifetime) end(t *rapid.T) {
 		l.reach["end: by deletion"]++
 		l.world.DeleteJob(metav1.DeletePropagationForeground)
 		l.rounds(t, false)
-	}
-	if err := l.checkEnded(); err != nil {
-		t.Fatalf("%v\n%s", err, strings.Join(l.story, "\n"))
 	}
 }
 
@@ -87,12 +87,12 @@ func (l *lifetime) rounds(t *rapid.T, fails bool) bool {
 		}
 		o, d, err := jobfateSyncs(w, l.settings, noFaults())
 		if err != nil || o.refused != nil {
-			t.Fatalf("jobfate: %v, rejected %v\n%s", err, o.refused, strings.Join(l.story, "\n"))
+			t.Fatalf("jobfate: %v, rejected %v\n%s", err, o.refused, l.story)
 		}
 		l.say("alone: %s; %s", explain.Of(d).Job().Text, describeOutcome(o))
 		l.reach["steps alone"]++
 		if err := o.world.judge.verdict; err != nil {
-			t.Fatalf("%v\n%s", err, strings.Join(l.story, "\n"))
+			t.Fatalf("%v\n%s", err, l.story)
 		}
 		l.world = o.world
 		l.world.CollectGarbage()

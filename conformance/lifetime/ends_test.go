@@ -3,7 +3,6 @@ package lifetime
 import (
 	mathbits "math/bits"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -36,7 +35,7 @@ func TestEnds(t *testing.T) {
 		}
 		why := p.explain(t, want)
 		if why == "" {
-			t.Fatalf("jobfate: %+v\n%s\nKubernetes: %+v\n%s", endOf(got), got, endOf(want), want)
+			t.Fatalf("jobfate: %+v\n%s\nKubernetes: %+v\n%s", endOf(got), got.story, endOf(want), want.story)
 		}
 		r["ends differ: "+why]++
 	})
@@ -67,18 +66,12 @@ func (p *plan) explain(t *rapid.T, want *life) string {
 
 // live returns the life of the Job of a plan.
 func (p *plan) live(t *rapid.T, controller lifeController) *life {
-	l, err := newLife(p, controller)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := newLife(t, p, controller)
 	if !l.run(48 * time.Hour) {
-		t.Fatalf("%T: the Job does not end\n%s", controller, l)
+		t.Fatalf("%T: the Job does not end\n%s", controller, l.story)
 	}
 	return l
 }
-
-// String returns what has happened.
-func (l *life) String() string { return strings.Join(l.story, "\n") }
 
 // ending is how a Job ends.
 type ending struct {

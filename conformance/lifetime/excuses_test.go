@@ -10,6 +10,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
@@ -289,9 +290,7 @@ func failedDeletion(c *comparison) verdict {
 			continue
 		}
 		for _, pod := range c.before.seen() {
-			failed = failed || pod.Name == call.Pod && slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
-				return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
-			})
+			failed = failed || pod.Name == call.Pod && podutil.IsPodReady(pod)
 		}
 	}
 	switch {

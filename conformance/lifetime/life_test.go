@@ -12,6 +12,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate/cluster"
 	"github.com/jobfate/jobfate/conformance/fixture"
@@ -33,7 +34,7 @@ type life struct {
 	next       time.Time // when the next sync is due; zero if none is
 	failures   int       // of syncs since the last success
 	written    []statusWrite
-	story      []string
+	story      story
 }
 
 // A statusWrite is a status that the controller has stored.
@@ -97,10 +98,10 @@ func (l *life) wrote() { l.written = append(l.written, statusWrite{l.Now, &l.Job
 // mostTurns is above the turns of any life that makes progress.
 const mostTurns = 200_000
 
-func newLife(p *plan, controller lifeController) (*life, error) {
+func newLife(t rapid.TB, p *plan, controller lifeController) *life {
 	c, err := cluster.New(p.job, jobtest.Noon())
 	if err != nil {
-		return nil, err
+		t.Fatal(err)
 	}
 	l := &life{
 		Cluster: c, plan: p, controller: controller, next: c.Now,
@@ -115,7 +116,7 @@ func newLife(p *plan, controller lifeController) (*life, error) {
 			}
 		})
 	}
-	return l, nil
+	return l
 }
 
 // at adds an act at a time after now.

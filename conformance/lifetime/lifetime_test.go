@@ -90,8 +90,13 @@ type lifetime struct {
 	world    *world
 	settings settings
 	faulty   int // percent of syncs in which writes fail
-	story    []string
+	story    story
 }
+
+// A story says what has happened, one event in a line.
+type story []string
+
+func (s story) String() string { return strings.Join(s, "\n") }
 
 func newLifetime(t *rapid.T, r reach) *lifetime {
 	c, err := cluster.New(jobtest.LivelyJobs().Draw(t, "job"), jobtest.Noon())
@@ -277,7 +282,7 @@ func (l *lifetime) afterTheEnd(t *rapid.T) {
 			continue
 		}
 		if got, want := strip[pod.UID], real.StripsOrphan(pod, w.Job()); got != want {
-			t.Fatalf("the Job has ended; jobfate removes the finalizer of %s: %t, Kubernetes: %t\n%s", pod.UID, got, want, strings.Join(l.story, "\n"))
+			t.Fatalf("the Job has ended; jobfate removes the finalizer of %s: %t, Kubernetes: %t\n%s", pod.UID, got, want, l.story)
 		}
 	}
 	if out, _ := kubernetesSyncs(w, l.settings, noFaults()); len(out.statuses)+len(out.created)+len(out.deleted) > 0 || d.Status != nil {
@@ -318,7 +323,7 @@ func (l *lifetime) describe(c *comparison) string {
 	var b strings.Builder
 	spec := c.before.Job().Spec
 	spec.Template, spec.Selector = corev1.PodTemplateSpec{}, nil
-	fmt.Fprintf(&b, "spec %s\nstory:\n%s\n", text(spec), strings.Join(l.story, "\n"))
+	fmt.Fprintf(&b, "spec %s\nstory:\n%s\n", text(spec), l.story)
 	fmt.Fprintf(&b, "now %v, settings %+v, faults %+v\nstatus before %s\nin flight %s\nmemory %s\n", c.before.Now, c.settings, c.faults, text(c.before.Job().Status), inFlight(c.before), text(c.before.memory))
 	for _, pod := range c.before.seen() {
 		fmt.Fprintf(&b, "  seen   %s %s\n", describe(pod), text(pod.Status))

@@ -39,8 +39,8 @@ func TestProgress_whileCreationsGoOn(t *testing.T) {
 				job: job, seed: 7, delay: test.delay, succeeds: test.succeeds, attempts: int(many),
 				slowest: test.slowest, limits: real.Limits{MaxCreateDelete: test.atOnce},
 			}
-			us, them := mustLive(t, p, newJobfateSide(p, 0)), &kubernetesSide{limits: p.limits}
-			kubernetes := mustLive(t, p, them)
+			us, them := newLife(t, p, newJobfateSide(p, 0)), &kubernetesSide{limits: p.limits}
+			kubernetes := newLife(t, p, them)
 			for _, l := range []*life{us, kubernetes} {
 				if l.run(hour) || len(l.Pods()) == 0 || len(l.Pods()) >= int(many) {
 					t.Fatalf("%T has created %d pods, want the creations to go on", l.controller, len(l.Pods()))
@@ -64,14 +64,6 @@ func TestProgress_whileCreationsGoOn(t *testing.T) {
 				len(us.written), len(kubernetes.written), len(us.Pods()), len(kubernetes.Pods()), them.skips, them.syncs)
 		})
 	}
-}
-
-func mustLive(t *testing.T, p *plan, controller lifeController) *life {
-	l, err := newLife(p, controller)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return l
 }
 
 // writesBefore returns the number of syncs before a time that have stored a status. A sync that counts

@@ -214,17 +214,13 @@ func (k *kubernetesSide) carryOut(l *life, c real.Call, pod *corev1.Pod) {
 		}
 	case real.WriteStatus:
 		var stored batchv1.JobStatus // its times have no fractions of a second
-		must(json.Unmarshal([]byte(text(c.Status)), &stored))
+		if err := json.Unmarshal([]byte(text(c.Status)), &stored); err != nil {
+			panic(err)
+		}
 		l.SetStatus(stored)
 		l.wrote()
 		k.memory.Wrote.Jobs = l.Job().ResourceVersion
 	default:
 		panic(fmt.Sprintf("a life without orphans has the call %s", c.Kind))
-	}
-}
-
-func must(err error) {
-	if err != nil {
-		panic(err)
 	}
 }

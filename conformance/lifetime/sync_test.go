@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -174,9 +175,7 @@ func (j *jobfateSync) Sync(client *cluster.Client) (time.Duration, error) {
 	}
 	j.world.memory, j.world.inDoubt = inside.Memory(j.machine).Backoff, false
 	if j.machine.Result().Ended {
-		for _, e := range d.Settle(j.counted...).Events {
-			j.events = append(j.events, real.Event{Type: e.Type, Reason: e.Reason, Message: e.Message})
-		}
+		j.addEvents(d.Settle(j.counted...).Events)
 	}
 	return d.Requeue, nil
 }
@@ -276,19 +275,16 @@ func snapshot(w *world) jobfate.Snapshot {
 		Job: w.Job(), Pods: w.seen(), Now: w.Now, Backoff: w.memory,
 		InFlight: jobfate.InFlight{Creations: len(w.created), Deletions: len(w.deleted)},
 	}
-	for uid := range w.stripped {
-		s.InFlight.Stripped = append(s.InFlight.Stripped, uid)
-	}
+	s.InFlight.Stripped = slices.Sorted(maps.Keys(w.stripped))
 	if w.inDoubt {
 		s.Backoff.Job = ""
 	}
-	slices.Sort(s.InFlight.Stripped)
 	return s
 }
 
 func (o *outcome) addEvents(events []jobfate.Event) {
 	for _, e := range events {
-		o.events = append(o.events, real.Event{Type: string(e.Type), Reason: e.Reason, Message: e.Message})
+		o.events = append(o.events, real.Event{Type: e.Type, Reason: e.Reason, Message: e.Message})
 	}
 }
 

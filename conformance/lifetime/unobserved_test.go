@@ -3,7 +3,7 @@ package lifetime
 import (
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
+	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 
 	"github.com/jobfate/jobfate/cluster"
 	"github.com/jobfate/jobfate/conformance/real"
@@ -68,16 +68,10 @@ func (c *comparison) unobserved() (add counts) {
 		case cluster.IsActive(pod):
 			add.active--
 			add.terminating++
-			if isReady(pod) {
+			if podutil.IsPodReady(pod) {
 				add.ready--
 			}
 		}
 	}
 	return add
-}
-
-func isReady(pod *corev1.Pod) bool {
-	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
-	})
 }
