@@ -9,7 +9,6 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	batchv1listers "k8s.io/client-go/listers/batch/v1"
@@ -19,27 +18,13 @@ import (
 	"k8s.io/kubernetes/pkg/controller"
 )
 
-// A jobCache lists one Job, or none.
-type jobCache struct {
-	batchv1listers.JobLister
-	job *batchv1.Job
-}
-
-func (c jobCache) Jobs(namespace string) batchv1listers.JobNamespaceLister {
-	return namespacedJobCache{jobCache: c, namespace: namespace}
-}
-
-type namespacedJobCache struct {
-	batchv1listers.JobNamespaceLister
-	jobCache
-	namespace string
-}
-
-func (c namespacedJobCache) Get(name string) (*batchv1.Job, error) {
-	if c.job == nil || c.job.Namespace != c.namespace || c.job.Name != name {
-		return nil, apierrors.NewNotFound(batchv1.Resource("jobs"), name)
+// listerOf lists one Job, or none.
+func listerOf(job *batchv1.Job) batchv1listers.JobLister {
+	jobs := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{})
+	if job != nil {
+		must(jobs.Add(job))
 	}
-	return c.job, nil
+	return batchv1listers.NewJobLister(jobs)
 }
 
 // A podCache finds pods by their controller. It keeps the order of the input. A real cache would

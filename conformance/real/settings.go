@@ -1,6 +1,7 @@
 package real
 
 import (
+	"cmp"
 	"slices"
 
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -12,17 +13,17 @@ import (
 // apply sets the package variables that a sync of the input depends on, and returns a function that
 // restores them.
 func (in *Input) apply() (restore func()) {
+	limit := in.Limits
 	undo := []func(){
 		// The default handlers log, and sleep so that they log at most one error per
 		// millisecond.
 		override(&utilruntime.ErrorHandlers, nil),
+		override(&job.MaxUncountedPods, cmp.Or(limit.MaxUncounted, job.MaxUncountedPods)),
+		override(&job.MaxPodCreateDeletePerSync, cmp.Or(limit.MaxCreateDelete, job.MaxPodCreateDeletePerSync)),
+		override(&job.DefaultJobPodFailureBackOff, cmp.Or(limit.Base, job.DefaultJobPodFailureBackOff)),
+		override(&job.MaxJobPodFailureBackOff, cmp.Or(limit.Cap, job.MaxJobPodFailureBackOff)),
+		override(&job.SyncJobBatchPeriod, cmp.Or(limit.BatchPeriod, job.SyncJobBatchPeriod)),
 	}
-	limit := in.Limits
-	undo = appendOverride(undo, &job.MaxUncountedPods, limit.MaxUncounted)
-	undo = appendOverride(undo, &job.MaxPodCreateDeletePerSync, limit.MaxCreateDelete)
-	undo = appendOverride(undo, &job.DefaultJobPodFailureBackOff, limit.Base)
-	undo = appendOverride(undo, &job.MaxJobPodFailureBackOff, limit.Cap)
-	undo = appendOverride(undo, &job.SyncJobBatchPeriod, limit.BatchPeriod)
 	if len(in.Off)+len(in.On) > 0 {
 		undo = append(undo, override[featuregate.FeatureGate](&feature.DefaultFeatureGate,
 			switchedGates{feature.DefaultFeatureGate, in.Off, in.On}))
@@ -45,15 +46,6 @@ func override[T any](variable *T, value T) func() {
 	old := *variable
 	*variable = value
 	return func() { *variable = old }
-}
-
-// appendOverride overrides the variable unless the value is zero.
-func appendOverride[T comparable](undo []func(), variable *T, value T) []func() {
-	var zero T
-	if value == zero {
-		return undo
-	}
-	return append(undo, override(variable, value))
 }
 
 // switchedGates holds the feature gates with some of them switched. The gates themselves cannot be

@@ -2,6 +2,7 @@ package real
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 
@@ -54,7 +55,7 @@ func StripsOrphan(pod *corev1.Pod, j *batchv1.Job) bool {
 	s := newServer(&in)
 	c := new(job.Controller)
 	*podControl.in(c) = controller.RealPodControl{KubeClient: client{s: s}}
-	*jobLister.in(c) = jobCache{job: j}
+	*jobLister.in(c) = listerOf(j)
 	if err := handleSingleOrphanPod(c, quiet, pod); err != nil {
 		panic(err) // the input has no fault
 	}
@@ -96,7 +97,7 @@ func newRun(in *Input) *run {
 	}
 	*expectations.in(c) = gatedExpectations{r.expectations, &r.server.gate}
 	*finalizerExpectations.in(c) = newUIDTrackingExpectations()
-	*jobLister.in(c) = jobCache{job: in.Job}
+	*jobLister.in(c) = listerOf(in.Job)
 	*podIndexer.in(c) = podCache{job: in.Job, pods: in.Pods}
 	*queue.in(c) = &r.timers
 	*recorder.in(c) = &r.events
@@ -142,10 +143,7 @@ func (r *run) memory() Memory {
 		creations, deletions := e.GetExpectations()
 		m.Creations, m.Deletions = int(creations), int(deletions)
 	}
-	for uid := range getExpectedUIDs(*finalizerExpectations.in(r.controller), r.key) {
-		m.Stripped = append(m.Stripped, uid)
-	}
-	slices.Sort(m.Stripped)
+	m.Stripped = slices.Sorted(maps.Keys(getExpectedUIDs(*finalizerExpectations.in(r.controller), r.key)))
 	store := *podBackoffStore.in(r.controller)
 	if _, found, err := store.store.GetByKey(r.key); found {
 		must(err)
