@@ -103,7 +103,7 @@ func integrationOverlay(temp string, r release) (file string, err error) {
 	if err := o.show(filepath.Join(r.dir, "test", "integration", "job"), to, "_test.go"); err != nil {
 		return "", err
 	}
-	changes := []func([]byte) ([]byte, error){replaceImport(builtIn, standIn)}
+	changes := []func([]byte) ([]byte, error){replaceOnce(strconv.Quote(builtIn), strconv.Quote(standIn))}
 	for _, line := range racing {
 		changes = append(changes, replaceOnce("\t"+line+"\n", "\t"+line+"\n\tjob.ResourceVersion = \"\"\n"))
 	}
@@ -141,11 +141,6 @@ func showController(o *overlay, from, to string) error {
 		}
 	}
 	return nil
-}
-
-// replaceImport returns a change of a file that replaces one import with another.
-func replaceImport(from, to string) func([]byte) ([]byte, error) {
-	return replaceOnce(strconv.Quote(from), strconv.Quote(to))
 }
 
 // replaceOnce returns a change of a file that replaces a text. The text must occur exactly once.

@@ -34,14 +34,7 @@ func readMod(ctx context.Context, dir string) (mod goMod, err error) {
 type modfile struct {
 	lines []string
 	has   map[string]bool // the required paths
-	sums  []byte
-}
-
-func newModfile() *modfile {
-	return &modfile{
-		lines: []string{"module " + ours + "/conformance", "go 1.26.0"},
-		has:   map[string]bool{},
-	}
+	sums  []byte          // the text of go.sum
 }
 
 // local requires a module of this repository, and replaces it with its folder.
@@ -60,19 +53,6 @@ func (m *modfile) require(path, version string) {
 	}
 }
 
-// replace replaces a module of Kubernetes with a released version. Kubernetes requires its own
-// libraries as v0.0.0, and replaces them with folders of its repository.
-func (m *modfile) replace(path, version string) {
-	m.lines = append(m.lines, "replace "+path+" => "+path+" "+version)
-}
-
-// trust adds the checksums of a module of this repository.
-func (m *modfile) trust(dir string) error {
-	sums, err := os.ReadFile(filepath.Join(dir, "go.sum"))
-	m.sums = append(m.sums, sums...)
-	return err
-}
-
 // write writes the file and a go.sum beside it.
 func (m *modfile) write(temp string) (file string, err error) {
 	file = filepath.Join(temp, "go.mod")
@@ -85,17 +65,18 @@ func (m *modfile) write(temp string) (file string, err error) {
 // releaseModfile writes a go.mod that requires a release of Kubernetes, and what this module and others of
 // this repository require. The go command chooses the versions of the other modules.
 func releaseModfile(ctx context.Context, temp string, r release, others ...string) (file string, err error) {
-	m := newModfile()
+	m := &modfile{lines: []string{"module " + ours + "/conformance", "go 1.26.0"}, has: map[string]bool{}}
 	theirs, err := readMod(ctx, r.dir)
 	if err != nil {
 		return "", err
 	}
-	library := "v0." + strings.TrimPrefix(r.version, "1.")
 	m.require("k8s.io/kubernetes", "v"+r.version)
+	// Kubernetes requires its own libraries as v0.0.0, and replaces them with folders of its repository.
+	library := "v0." + strings.TrimPrefix(r.version, "1.")
 	libraries := map[string]bool{}
 	for _, l := range theirs.Replace {
 		libraries[l.Old.Path] = true
-		m.replace(l.Old.Path, library)
+		m.lines = append(m.lines, "replace "+l.Old.Path+" => "+l.Old.Path+" "+library)
 	}
 	for _, name := range append([]string{"conformance"}, others...) {
 		dir := filepath.Join(r.module, "..", name)
@@ -118,9 +99,11 @@ func releaseModfile(ctx context.Context, temp string, r release, others ...strin
 				m.local(l.Old.Path, filepath.Join(dir, l.New.Path))
 			}
 		}
-		if err := m.trust(dir); err != nil {
+		sums, err := os.ReadFile(filepath.Join(dir, "go.sum"))
+		if err != nil {
 			return "", err
 		}
+		m.sums = append(m.sums, sums...)
 	}
 	return m.write(temp)
 }

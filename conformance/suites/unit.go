@@ -3,27 +3,18 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 )
 
 // runUnit reports the unit tests of the pinned release.
 func runUnit(ctx context.Context, r release) (*report, error) {
-	temp, err := os.MkdirTemp("", "suites")
+	_, overlay, done, err := prepare(ctx, r, r.version)
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(temp)
-	o := newOverlay(temp)
-	if err := showUnit(o, r); err != nil {
-		return nil, err
-	}
-	file, err := o.write()
-	if err != nil {
-		return nil, err
-	}
-	return unitReport(ctx, file, r)
+	defer done()
+	return unitReport(ctx, overlay, r)
 }
 
 // showUnit shows Kubernetes' package of the Job controller as ./suites/unit, with the functions of
