@@ -2,6 +2,7 @@ package real_test
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -77,9 +78,7 @@ func TestCreatedPodIsThatOfRealPodControl(t *testing.T) {
 	}
 	got := out.Created()[0]
 	labels := map[string]string{batchv1.JobCompletionIndexAnnotation: "0"}
-	for k, v := range job.Spec.Template.Labels {
-		labels[k] = v
-	}
+	maps.Copy(labels, job.Spec.Template.Labels)
 	yes := true
 	want := metav1.ObjectMeta{
 		GenerateName: "job-0-",

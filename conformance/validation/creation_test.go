@@ -15,7 +15,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/registry/rest"
-	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	"k8s.io/kubernetes/pkg/apis/batch"
 	"k8s.io/kubernetes/pkg/registry/batch/job"
 	"pgregory.net/rapid"
@@ -146,10 +145,7 @@ func compareCreation(t rapid.TB, j *batchv1.Job) (verdict string) {
 // realCreation does what the API server does with a request to create a Job, up to the storage. It
 // returns the Job to store, and why it is rejected.
 func realCreation(j *batchv1.Job) (stored *batch.Job, reasons []metav1.StatusCause, err error) {
-	stored = &batch.Job{}
-	if err := legacyscheme.Scheme.Convert(realDefault(j), stored, nil); err != nil {
-		panic(err)
-	}
+	stored = converted(realDefault(j))
 	rest.FillObjectMetaSystemFields(stored)
 	if stored.Name == "" && stored.GenerateName != "" {
 		stored.Name = job.Strategy.GenerateName(stored.GenerateName)

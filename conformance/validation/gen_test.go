@@ -1,6 +1,7 @@
 package validation_test
 
 import (
+	"maps"
 	"math"
 	"strings"
 	"time"
@@ -410,9 +411,7 @@ func (g *gen) changeTemplate(t *corev1.PodTemplateSpec) {
 		func() { t.Annotations = map[string]string{"new": "x"} },
 		func() {
 			labels := map[string]string{"new": "x"}
-			for k, v := range t.Labels {
-				labels[k] = v
-			}
+			maps.Copy(labels, t.Labels)
 			t.Labels = labels
 		},
 		func() { t.Name = "named" },

@@ -74,7 +74,7 @@ var limits = func() []limit {
 		j.Spec.Template.Labels = map[string]string{key: "x"}
 	})
 	keyed("key of a matched label", func(_ *gen, j *batchv1.Job, key string) {
-		manual(j, map[string]string{key: "x"}, &metav1.LabelSelector{MatchLabels: map[string]string{key: "x"}})
+		manual(j, map[string]string{key: "x"})
 	})
 	keyed("key of a match expression", func(g *gen, j *batchv1.Job, key string) { exclude(g, j, key, "x") })
 	keyed("type of a pod condition", func(_ *gen, j *batchv1.Job, key string) {
@@ -88,7 +88,7 @@ func nameLimits() []limit {
 		{"name", labelLength, func(g *gen, j *batchv1.Job, n int) { j.Name = g.domain(n) }},
 		{"name without generated labels", domainLength, func(g *gen, j *batchv1.Job, n int) {
 			j.Name = g.domain(n)
-			manual(j, map[string]string{"app": "x"}, &metav1.LabelSelector{MatchLabels: map[string]string{"app": "x"}})
+			manual(j, map[string]string{"app": "x"})
 		}},
 		{"generateName", domainLength, func(g *gen, j *batchv1.Job, n int) {
 			j.Name, j.GenerateName = "", g.domain(n)
@@ -106,8 +106,7 @@ func nameLimits() []limit {
 			j.Spec.Template.Labels = map[string]string{"app": g.text(n)}
 		}},
 		{"value of a matched label", labelLength, func(g *gen, j *batchv1.Job, n int) {
-			set := map[string]string{"app": g.text(n)}
-			manual(j, set, &metav1.LabelSelector{MatchLabels: set})
+			manual(j, map[string]string{"app": g.text(n)})
 		}},
 		{"value of a match expression", labelLength, func(g *gen, j *batchv1.Job, n int) {
 			exclude(g, j, "app", g.text(n))
@@ -230,8 +229,9 @@ func indexLimits() []limit {
 
 // The functions below change a Job so that a limit applies.
 
-func manual(j *batchv1.Job, labels map[string]string, selector *metav1.LabelSelector) {
-	j.Spec.ManualSelector, j.Spec.Template.Labels, j.Spec.Selector = p(true), labels, selector
+func manual(j *batchv1.Job, labels map[string]string) {
+	j.Spec.ManualSelector, j.Spec.Template.Labels = p(true), labels
+	j.Spec.Selector = &metav1.LabelSelector{MatchLabels: labels}
 }
 
 // exclude adds an expression to the selector that matches the generated labels.

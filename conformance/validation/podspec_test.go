@@ -12,8 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/kubernetes/pkg/api/legacyscheme"
-	"k8s.io/kubernetes/pkg/apis/batch"
 	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate/validation"
@@ -53,11 +51,7 @@ func compareDefaults(t rapid.TB, spec *corev1.PodSpec) {
 	before := job.DeepCopy()
 	ours := &batchv1.Job{}
 	ours.Spec.Template.Spec = *validation.DefaultPodSpec(spec)
-	stored := &batch.Job{}
-	if err := legacyscheme.Scheme.Convert(realDefault(job), stored, nil); err != nil {
-		panic(err)
-	}
-	if diff := cmp.Diff(onTheWire(published(stored)).Spec.Template, onTheWire(ours).Spec.Template); diff != "" {
+	if diff := cmp.Diff(onTheWire(published(converted(realDefault(job)))).Spec.Template, onTheWire(ours).Spec.Template); diff != "" {
 		t.Fatalf("DefaultPodSpec (-API server +jobfate):\n%s", diff)
 	}
 	unchanged(t, "DefaultPodSpec", before, job)

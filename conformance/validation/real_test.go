@@ -13,10 +13,10 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	"k8s.io/kubernetes/pkg/apis/batch"
-	_ "k8s.io/kubernetes/pkg/apis/batch/install"
 	batchvalidation "k8s.io/kubernetes/pkg/apis/batch/validation"
-	_ "k8s.io/kubernetes/pkg/apis/core/install"
 	"k8s.io/kubernetes/pkg/registry/batch/job"
+
+	"github.com/jobfate/jobfate/conformance/apiserver"
 )
 
 var ctx = context.Background()
@@ -35,10 +35,13 @@ func onTheWire(j *batchv1.Job) *batchv1.Job {
 	return decoded
 }
 
-// internal converts a Job to the internal version of the API server, without defaults.
-func internal(j *batchv1.Job) *batch.Job {
+// internal returns a Job as the API server decodes it, in its internal version and without defaults.
+func internal(j *batchv1.Job) *batch.Job { return converted(onTheWire(j)) }
+
+// converted converts a Job to the internal version.
+func converted(j *batchv1.Job) *batch.Job {
 	out := &batch.Job{}
-	if err := legacyscheme.Scheme.Convert(onTheWire(j), out, nil); err != nil {
+	if err := legacyscheme.Scheme.Convert(j, out, nil); err != nil {
 		panic(err)
 	}
 	return out
@@ -54,18 +57,11 @@ func published(j *batch.Job) *batchv1.Job {
 }
 
 // realDefault returns a Job with the defaults of the API server.
-func realDefault(j *batchv1.Job) *batchv1.Job {
-	out := onTheWire(j)
-	legacyscheme.Scheme.Default(out)
-	return out
-}
+func realDefault(j *batchv1.Job) *batchv1.Job { return apiserver.Default(onTheWire(j)) }
 
 // realPrepare returns a new Job as the API server prepares it for validation.
 func realPrepare(j *batchv1.Job) *batch.Job {
-	out := &batch.Job{}
-	if err := legacyscheme.Scheme.Convert(realDefault(j), out, nil); err != nil {
-		panic(err)
-	}
+	out := converted(realDefault(j))
 	job.Strategy.PrepareForCreate(ctx, out)
 	return out
 }
