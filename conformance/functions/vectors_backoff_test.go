@@ -1,7 +1,6 @@
 package functions
 
 import (
-	"encoding/json"
 	"math"
 	"strconv"
 	"time"
@@ -100,11 +99,7 @@ var aboutBackoff = []subject{
 		},
 		aimed: sidecars(),
 		kubernetes: func(in, ours []byte) any {
-			var out vectors.Time
-			if err := json.Unmarshal(ours, &out); err != nil {
-				panic(err) // jobfate has written it
-			}
-			if out.Time.IsZero() {
+			if decoded[vectors.Time](ours).Time.IsZero() {
 				return nil // the pod has not finished; getFinishedTime is not called for it
 			}
 			return asks(func(in vectors.OnePod, out *vectors.Time) { out.Time = real.FinishedTime(in.Pod).UTC() })(in, ours)
@@ -158,17 +153,10 @@ var aboutBackoff = []subject{
 // waits returns the divergence that explains a different delay: either the delay of the controller
 // overflows, or the base is above the cap.
 func waits(in []byte) string {
-	if base, limit := settings(delayOf(in).Delays); base <= limit {
+	if base, limit := settings(decoded[vectors.Delays](in)); base <= limit {
 		return "saturation"
 	}
 	return "base-above-cap"
-}
-
-func delayOf(in []byte) (d vectors.Delay) {
-	if err := json.Unmarshal(in, &d); err != nil {
-		panic(err) // jobfate has read it
-	}
-	return d
 }
 
 // settings returns the base and the cap, with defaults.
@@ -188,7 +176,7 @@ func settings(d vectors.Delays) (base, limit time.Duration) {
 // failures.
 func ifItDoubles(asks func(in, ours []byte) any) func(in, ours []byte) any {
 	return func(in, ours []byte) any {
-		if d := delayOf(in); d.Factor != 0 && d.Factor != 2 || d.Failures < 0 {
+		if d := decoded[vectors.Delay](in); d.Factor != 0 && d.Factor != 2 || d.Failures < 0 {
 			return nil
 		}
 		return asks(in, ours)

@@ -1,6 +1,7 @@
 package functions
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -104,9 +105,12 @@ func successRules() (all []any) {
 // changingFields are fields that an update may change, always or only while a Job is suspended, and
 // fields that it may not change.
 var changingFields = func() []choice {
-	named := func(name string, more object) object {
-		return with(object{"name": name, "image": "i"}, settingsOf(more)...)
+	merged := func(a, b object) object {
+		out := maps.Clone(a)
+		maps.Copy(out, b)
+		return out
 	}
+	named := func(name string, more object) object { return merged(object{"name": name, "image": "i"}, more) }
 	cpu := object{"resources": object{"requests": object{"cpu": "1"}}}
 	node := object{"nodeAffinity": object{"requiredDuringSchedulingIgnoredDuringExecution": object{"nodeSelectorTerms": []object{{"matchExpressions": []object{{"key": "k", "operator": "Exists"}}}}}}}
 	spread := object{"podAntiAffinity": object{"requiredDuringSchedulingIgnoredDuringExecution": []object{{"topologyKey": "k"}}}}
@@ -134,7 +138,7 @@ var changingFields = func() []choice {
 		{"spec.template.spec.nodeSelector", values(object{"zone": "b"})},
 		{"spec.template.spec.tolerations", values([]object{{"key": "k", "operator": "Exists"}})},
 		{"spec.template.spec.schedulingGates", values([]object{{"name": "gate"}})},
-		{"spec.template.spec.affinity", values(object{}, node, spread, with(node, settingsOf(spread)...))},
+		{"spec.template.spec.affinity", values(object{}, node, spread, merged(node, spread))},
 		{"spec.template.spec.containers", values[any](nil, []object{named("main", cpu)}, []object{named("other", nil)}, []object{named("main", object{"image": "j"})},
 			[]object{named("main", nil), named("more", nil)}, []object{named("other", cpu)})},
 		{"spec.template.spec.initContainers", values([]object{named("init", nil)})},
@@ -145,13 +149,6 @@ var changingFields = func() []choice {
 		{"spec.template.spec.priorityClassName", values("high")},
 	}
 }()
-
-func settingsOf(o object) (all []setting) {
-	for key, value := range o {
-		all = append(all, setting{key, value})
-	}
-	return all
-}
 
 // jobsWithStatus returns Jobs whose status is updated. They cover the specs that the rules
 // distinguish, with old statuses.

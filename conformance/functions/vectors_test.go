@@ -51,17 +51,18 @@ var subjects = map[string][]subject{"backoff": aboutBackoff, "indexes": aboutInd
 // asks returns a function that takes the input and the output of jobfate as JSON.
 func asks[In, Out any](f func(in In, out *Out)) func(in, ours []byte) any {
 	return func(in, ours []byte) any {
-		var i In
-		var o Out
-		if err := json.Unmarshal(in, &i); err != nil {
-			panic(err) // jobfate has read it
-		}
-		if err := json.Unmarshal(ours, &o); err != nil {
-			panic(err) // jobfate has written it
-		}
-		f(i, &o)
-		return o
+		out := decoded[Out](ours)
+		f(decoded[In](in), &out)
+		return out
 	}
+}
+
+// decoded decodes JSON that jobfate has read, or that was written here.
+func decoded[T any](data []byte) (v T) {
+	if err := json.Unmarshal(data, &v); err != nil {
+		panic(err)
+	}
+	return v
 }
 
 // always returns a divergence that does not depend on the input.
@@ -95,12 +96,8 @@ func (s *subject) call(t *testing.T, in json.RawMessage) *vectors.Call {
 }
 
 // shrink removes parts of an input as long as the function returns the same.
-func (s *subject) shrink(t *testing.T, in any) any {
-	t.Helper()
-	var tree map[string]any
-	if err := json.Unmarshal([]byte(text(in)), &tree); err != nil {
-		t.Fatal(err)
-	}
+func (s *subject) shrink(in any) any {
+	tree := decoded[map[string]any]([]byte(text(in)))
 	returns := func() string {
 		out, err := vectors.Functions[s.name]([]byte(text(tree)))
 		if err != nil {
@@ -144,7 +141,7 @@ func TestMakeVectors(t *testing.T) {
 					continue
 				}
 				d.size = 9
-				add(s.shrink(t, s.draw(d)))
+				add(s.shrink(s.draw(d)))
 			}
 			for _, in := range s.aimed {
 				add(in)

@@ -1,7 +1,6 @@
 package functions
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -90,10 +89,7 @@ type choice struct {
 
 // with returns a copy of a Job with settings.
 func with(job object, settings ...setting) object {
-	out := object{}
-	if err := json.Unmarshal([]byte(text(job)), &out); err != nil {
-		panic(err) // the value was built here
-	}
+	out := decoded[object]([]byte(text(job)))
 	for _, s := range settings {
 		at, keys := out, strings.Split(s.path, ".")
 		for _, key := range keys[:len(keys)-1] {
@@ -126,13 +122,7 @@ func toReplace(job object, settings ...setting) (string, any) {
 	return function, vectors.Replacement{Old: jobOf(job), Job: jobOf(with(job, settings...))}
 }
 
-func jobOf(o object) *batchv1.Job {
-	job := new(batchv1.Job)
-	if err := json.Unmarshal([]byte(text(o)), job); err != nil {
-		panic(err) // the value was built here
-	}
-	return job
-}
+func jobOf(o object) *batchv1.Job { return decoded[*batchv1.Job]([]byte(text(o))) }
 
 // answerOf returns the errors of jobfate.
 func answerOf(function string, in any) string {
@@ -208,10 +198,7 @@ var newJobs = func() []object {
 // storedJobs returns Jobs to update: waiting, running, and suspended in several ways.
 func storedJobs() (all []object) {
 	for i, job := range newJobs {
-		stored := object{}
-		if err := json.Unmarshal([]byte(text(validation.PrepareCreate(jobOf(job)))), &stored); err != nil {
-			panic(err) // the value was built here
-		}
+		stored := decoded[object]([]byte(text(validation.PrepareCreate(jobOf(job)))))
 		stored = with(stored, setting{"metadata.resourceVersion", "1"}, setting{"metadata.creationTimestamp", nil},
 			setting{"spec.template.metadata.creationTimestamp", nil})
 		all = append(all, stored)
