@@ -43,7 +43,8 @@ func policyOf(set *v1alpha2.JobSet) *group.Policy {
 			OnMessagePatterns: r.OnJobFailureMessagePatterns, Templates: r.TargetReplicatedJobs, Steps: []group.Step{steps[r.Action]}})
 	}
 	// "If no matching rule is found, the RestartJobSet action is applied."
-	return &group.Policy{Budgets: p.Budgets, Rules: append(p.Rules, group.Rule{Steps: []group.Step{steps[v1alpha2.RestartJobSet]}})}
+	p.Rules = append(p.Rules, group.Rule{Steps: []group.Step{steps[v1alpha2.RestartJobSet]}})
+	return p
 }
 
 // decision is the compared part of both decisions: the action, the Job that causes it, and the counts so far.
@@ -268,7 +269,7 @@ func TestGroup(t *testing.T) {
 func (h *history) step(t *testing.T, seen map[string]int) bool {
 	var jobs []*batchv1.Job
 	var failures []group.Failure
-	seconds, same, granular, rules := map[time.Time]int{}, false, false, map[int]bool{}
+	seconds, same, granular, matching := map[time.Time]int{}, false, false, map[int]bool{}
 	for m, job := range h.failed {
 		f, ok := group.FailureOf(job, m, h.state.Attempt(m))
 		if !ok {
@@ -281,13 +282,9 @@ func (h *history) step(t *testing.T, seen map[string]int) bool {
 		f.Attempt = 0
 		for i, rule := range h.rules {
 			d, err := rule.Decide(group.State{}, []group.Failure{f}, f.At)
-			rules[i] = rules[i] || err == nil && d.Rule == 0
-		}
-	}
-	matching := 0
-	for _, matches := range rules {
-		if matches {
-			matching++
+			if err == nil && d.Rule == 0 {
+				matching[i] = true
+			}
 		}
 	}
 	slices.SortFunc(jobs, func(a, b *batchv1.Job) int { return strings.Compare(a.Name, b.Name) })
@@ -298,7 +295,7 @@ func (h *history) step(t *testing.T, seen map[string]int) bool {
 		t.Fatal(err)
 	}
 	ours, got := h.ours(t, failures)
-	for what, holds := range map[string]bool{"several rules match": matching > 1, "several failures": len(failures) > 1,
+	for what, holds := range map[string]bool{"several rules match": len(matching) > 1, "several failures": len(failures) > 1,
 		"used-up budget": ours.reason == constants.ReachedMaxRestartsReason, "failures of the same second": same, ours.reason: true} {
 		if holds {
 			seen[what]++

@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -49,12 +50,9 @@ func last(t *testing.T, out real.Output) *batchv1.JobStatus {
 }
 
 func has(status *batchv1.JobStatus, kind batchv1.JobConditionType) bool {
-	for _, c := range status.Conditions {
-		if c.Type == kind && c.Status == corev1.ConditionTrue {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(status.Conditions, func(c batchv1.JobCondition) bool {
+		return c.Type == kind && c.Status == corev1.ConditionTrue
+	})
 }
 
 // refused fails the test unless the API server has rejected a status with the reason.
