@@ -42,8 +42,6 @@ type die struct{ *rand.Rand }
 
 func pick[T any](d die, values ...T) T { return values[d.IntN(len(values))] }
 
-func ptr[T any](v T) *T { return &v }
-
 var (
 	kinds = []batchv1.JobConditionType{
 		batchv1.JobComplete, batchv1.JobFailed, batchv1.JobFailureTarget, batchv1.JobSuccessCriteriaMet,
@@ -56,13 +54,13 @@ var (
 func (d die) job() *batchv1.Job {
 	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "job"}}
 	job.Spec = batchv1.JobSpec{
-		Parallelism: ptr(d.Int32N(8)), Completions: ptr(d.Int32N(12)), BackoffLimit: ptr(d.Int32N(4)),
-		CompletionMode: ptr(pick(d, batchv1.IndexedCompletion, batchv1.NonIndexedCompletion)),
-		Suspend:        ptr(d.IntN(4) == 0),
+		Parallelism: new(d.Int32N(8)), Completions: new(d.Int32N(12)), BackoffLimit: new(d.Int32N(4)),
+		CompletionMode: new(pick(d, batchv1.IndexedCompletion, batchv1.NonIndexedCompletion)),
+		Suspend:        new(d.IntN(4) == 0),
 	}
 	job.Status = batchv1.JobStatus{
 		Active: d.Int32N(8), Succeeded: d.Int32N(12), Failed: d.Int32N(4),
-		CompletedIndexes: d.indexes(), FailedIndexes: ptr(d.indexes()),
+		CompletedIndexes: d.indexes(), FailedIndexes: new(d.indexes()),
 	}
 	for range d.IntN(4) {
 		job.Status.Conditions = append(job.Status.Conditions, batchv1.JobCondition{

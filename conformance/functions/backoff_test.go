@@ -51,7 +51,7 @@ func (d draw) pod(name string) *corev1.Pod {
 	for i := range d.upTo(2) {
 		c := corev1.Container{Name: fmt.Sprint("i", i)}
 		if d.percent(60) {
-			c.RestartPolicy = ptr(pick(d, corev1.ContainerRestartPolicyAlways, corev1.ContainerRestartPolicyAlways, corev1.ContainerRestartPolicyNever))
+			c.RestartPolicy = new(pick(d, corev1.ContainerRestartPolicyAlways, corev1.ContainerRestartPolicyAlways, corev1.ContainerRestartPolicyNever))
 		}
 		p.Spec.InitContainers = append(p.Spec.InitContainers, c)
 		if d.percent(90) {
@@ -66,9 +66,9 @@ func (d draw) pod(name string) *corev1.Pod {
 		})
 	}
 	if d.percent(30) {
-		p.DeletionTimestamp = ptr(d.instant())
+		p.DeletionTimestamp = new(d.instant())
 		if d.percent(80) {
-			p.DeletionGracePeriodSeconds = ptr(pick[int64](d, 30, 0, 1, 3600))
+			p.DeletionGracePeriodSeconds = new(pick[int64](d, 30, 0, 1, 3600))
 		}
 	}
 	p.Status.Phase = pick(d, corev1.PodFailed, corev1.PodRunning, corev1.PodPending, corev1.PodSucceeded, corev1.PodUnknown)
@@ -211,7 +211,7 @@ func TestCounts(t *testing.T) {
 func TestRestarts(t *testing.T) {
 	each(t, 4, func(t *testing.T, d draw, reached func(string)) {
 		job := &batchv1.Job{}
-		job.Spec.BackoffLimit = ptr(int32(d.upTo(8)))
+		job.Spec.BackoffLimit = new(int32(d.upTo(8)))
 		job.Spec.Template.Spec.RestartPolicy = corev1.RestartPolicyOnFailure
 		var pods []*corev1.Pod
 		var sum int64

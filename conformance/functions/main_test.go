@@ -54,6 +54,4 @@ func (d draw) upTo(most int) int { return d.IntN(min(most, 1+most*d.size/9) + 1)
 
 func pick[T any](d draw, values ...T) T { return values[d.IntN(len(values))] }
 
-func ptr[T any](v T) *T { return &v }
-
 var text = fixture.Text

@@ -28,16 +28,16 @@ func (d draw) job(indexed bool) *batchv1.Job {
 	spec.Template.Labels = labels
 	spec.Template.Spec.RestartPolicy = corev1.RestartPolicyNever
 	spec.Template.Spec.Containers = []corev1.Container{{Name: "c0"}}
-	spec.CompletionMode = ptr(batchv1.NonIndexedCompletion)
-	spec.Parallelism = ptr(int32(d.upTo(8)))
-	spec.BackoffLimit = ptr[int32](1000)
-	spec.PodReplacementPolicy = ptr(batchv1.TerminatingOrFailed)
-	spec.Suspend = ptr(false)
+	spec.CompletionMode = new(batchv1.NonIndexedCompletion)
+	spec.Parallelism = new(int32(d.upTo(8)))
+	spec.BackoffLimit = new(int32(1000))
+	spec.PodReplacementPolicy = new(batchv1.TerminatingOrFailed)
+	spec.Suspend = new(false)
 	if indexed {
-		spec.CompletionMode = ptr(batchv1.IndexedCompletion)
-		spec.Completions = ptr(int32(1 + d.upTo(9)))
+		spec.CompletionMode = new(batchv1.IndexedCompletion)
+		spec.Completions = new(int32(1 + d.upTo(9)))
 	}
-	job.Status.StartTime = ptr(metav1.NewTime(noon))
+	job.Status.StartTime = new(metav1.NewTime(noon))
 	return job
 }
 
@@ -107,14 +107,14 @@ func TestFirstPendingIndexes(t *testing.T) {
 		job.Status.CompletedIndexes, job.Status.Succeeded = completed.String(), int32(completed.Len())
 		var theirFailed *real.Intervals
 		if d.percent(50) {
-			job.Spec.BackoffLimitPerIndex, job.Status.FailedIndexes = ptr[int32](2), ptr(failed.String())
-			theirFailed = ptr(intervals(failed))
+			job.Spec.BackoffLimitPerIndex, job.Status.FailedIndexes = new(int32(2)), new(failed.String())
+			theirFailed = new(intervals(failed))
 			if completed.Len()+failed.Len() >= int(n) {
 				return // the Job ends
 			}
 		}
 		if d.percent(50) {
-			job.Spec.PodReplacementPolicy = ptr(batchv1.Failed)
+			job.Spec.PodReplacementPolicy = new(batchv1.Failed)
 		}
 		var pods []*corev1.Pod
 		active, terminating := 0, 0
@@ -131,7 +131,7 @@ func TestFirstPendingIndexes(t *testing.T) {
 			p.Annotations = map[string]string{batchv1.JobCompletionIndexAnnotation: strconv.Itoa(index)}
 			active++
 			if d.percent(30) {
-				p.DeletionTimestamp = ptr(metav1.NewTime(noon))
+				p.DeletionTimestamp = new(metav1.NewTime(noon))
 				p.Finalizers = nil // or else it fails
 				active--
 				terminating++
@@ -179,7 +179,7 @@ func (d draw) orphan(p *corev1.Pod, job *batchv1.Job) vectors.Orphan {
 		p.Finalizers = pick(d, nil, []string{"example.com/other"})
 	}
 	if d.percent(25) {
-		job.Spec.ManagedBy = ptr(pick(d, batchv1.JobControllerName, "example.com/other"))
+		job.Spec.ManagedBy = new(pick(d, batchv1.JobControllerName, "example.com/other"))
 	}
 	for range d.IntN(3) {
 		job.Status.Conditions = append(job.Status.Conditions, batchv1.JobCondition{

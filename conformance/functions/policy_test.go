@@ -33,7 +33,7 @@ func (d draw) failurePolicy() *batchv1.PodFailurePolicy {
 				r.OnExitCodes.Operator = "Unknown"
 			}
 			if d.percent(40) {
-				r.OnExitCodes.ContainerName = ptr(pick(d, "c0", "c1", "i0", "none"))
+				r.OnExitCodes.ContainerName = new(pick(d, "c0", "c1", "i0", "none"))
 			}
 		}
 		if r.OnExitCodes == nil || d.percent(10) {
@@ -75,10 +75,10 @@ func (d draw) successPolicy() vectors.SuccessPolicy {
 			if d.percent(50) { // few enough to be met
 				named = named.Intersection(completed).Union(indexset.Of(d.Int32N(n)))
 			}
-			r.SucceededIndexes = ptr(d.ungrouped(named))
+			r.SucceededIndexes = new(d.ungrouped(named))
 		}
 		if r.SucceededIndexes == nil || d.percent(40) {
-			r.SucceededCount = ptr(int32(d.upTo(12)))
+			r.SucceededCount = new(int32(d.upTo(12)))
 		}
 		if d.percent(5) {
 			r = batchv1.SuccessPolicyRule{}

@@ -210,7 +210,7 @@ var targets = []backoff.Target{"", backoff.TargetJob, backoff.TargetIndex, "Othe
 
 // drafts returns the drafts with all combinations of a few values.
 func drafts() (all []any) {
-	for _, limit := range []*int32{nil, ptr(int32(-1)), ptr(int32(0)), ptr(int32(3))} {
+	for _, limit := range []*int32{nil, new(int32(-1)), new(int32(0)), new(int32(3))} {
 		for _, target := range targets {
 			all = append(all, backoff.Draft{BackoffLimit: limit, BackoffLimitTarget: target})
 			for _, other := range targets {
@@ -240,7 +240,7 @@ var numerals = []string{"", "-1", "+1", "01", " 1", "1.0", "x", "0", "7", strcon
 
 // sidecars returns pods with init containers in all orders. Those that always restart finished last.
 func sidecars() (all []any) {
-	always := ptr(corev1.ContainerRestartPolicyAlways)
+	always := new(corev1.ContainerRestartPolicyAlways)
 	for _, policies := range [][]*corev1.ContainerRestartPolicy{{nil, always}, {always, nil}, {always, always}, {always, always, always}, {nil, always, nil, always}} {
 		for longest := range policies {
 			p := &corev1.Pod{}

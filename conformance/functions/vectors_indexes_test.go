@@ -81,7 +81,7 @@ var aboutIndexes = []subject{
 			}
 			out.First, out.Min, out.Max = firstOf(a), nil, nil
 			if len(a) > 0 {
-				out.Min, out.Max = ptr(int32(a[0].First)), ptr(int32(a[len(a)-1].Last))
+				out.Min, out.Max = new(int32(a[0].First)), new(int32(a[len(a)-1].Last))
 			}
 		}),
 		aimed: twoSets(),
@@ -115,7 +115,7 @@ func serverOn(in vectors.IndexText) string {
 	const path = "spec.successPolicy.rules[0].succeededIndexes"
 	mode := batchv1.IndexedCompletion
 	job := &batchv1.Job{}
-	job.Spec.CompletionMode, job.Spec.Completions, job.Spec.Parallelism = &mode, &in.Completions, ptr(int32(1))
+	job.Spec.CompletionMode, job.Spec.Completions, job.Spec.Parallelism = &mode, &in.Completions, new(int32(1))
 	job.Spec.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededIndexes: &in.Text}}}
 	_, errs := apiserver.Create(job)
 	for _, err := range errs {

@@ -29,7 +29,7 @@ var aboutPods = []subject{{
 	kubernetes: asks(func(in vectors.Marks, out *vectors.Index) {
 		out.Index = nil
 		if index := real.CompletionIndex(in.Annotations); index >= 0 {
-			out.Index = ptr(int32(min(index, math.MaxInt32)))
+			out.Index = new(int32(min(index, math.MaxInt32)))
 		}
 	}),
 }, {

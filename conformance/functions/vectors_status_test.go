@@ -46,34 +46,34 @@ var aboutStatus = []subject{
 
 // spec draws a spec with any of the fields that bound the number of pods.
 func (d draw) spec(s *batchv1.JobSpec, indexed bool) {
-	s.Parallelism = pick(d, nil, ptr[int32](0), ptr[int32](1), ptr(int32(d.upTo(6))), ptr(int32(d.upTo(6))))
+	s.Parallelism = pick(d, nil, new(int32(0)), new(int32(1)), new(int32(d.upTo(6))), new(int32(d.upTo(6))))
 	if indexed {
-		s.CompletionMode, s.Completions = ptr(batchv1.IndexedCompletion), ptr(int32(d.upTo(8)))
+		s.CompletionMode, s.Completions = new(batchv1.IndexedCompletion), new(int32(d.upTo(8)))
 	} else if d.percent(60) {
-		s.Completions = ptr(int32(d.upTo(8)))
+		s.Completions = new(int32(d.upTo(8)))
 	}
-	s.BackoffLimit = pick(d, nil, ptr[int32](0), ptr(int32(d.upTo(4))), ptr[int32](math.MaxInt32))
+	s.BackoffLimit = pick(d, nil, new(int32(0)), new(int32(d.upTo(4))), new(int32(math.MaxInt32)))
 	if indexed && d.percent(60) {
-		s.BackoffLimitPerIndex = ptr(int32(d.IntN(4)))
-		s.MaxFailedIndexes = pick(d, nil, ptr(int32(d.IntN(4))))
+		s.BackoffLimitPerIndex = new(int32(d.IntN(4)))
+		s.MaxFailedIndexes = pick(d, nil, new(int32(d.IntN(4))))
 	}
 	if d.percent(35) {
 		s.PodFailurePolicy = d.failurePolicy()
 	}
 	if indexed && d.percent(35) {
-		rule := batchv1.SuccessPolicyRule{SucceededCount: ptr(int32(d.IntN(5)))}
+		rule := batchv1.SuccessPolicyRule{SucceededCount: new(int32(d.IntN(5)))}
 		if d.percent(60) {
-			rule.SucceededIndexes = ptr(d.indexes(*s.Completions).String())
+			rule.SucceededIndexes = new(d.indexes(*s.Completions).String())
 		}
 		if d.percent(20) && rule.SucceededIndexes != nil {
 			rule.SucceededCount = nil
 		}
 		s.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{rule}}
 	}
-	s.PodReplacementPolicy = pick(d, nil, ptr(batchv1.Failed), ptr(batchv1.TerminatingOrFailed))
-	s.Suspend = pick(d, nil, nil, nil, ptr(false), ptr(true))
-	s.ActiveDeadlineSeconds = pick(d, nil, nil, ptr[int64](60))
-	s.TTLSecondsAfterFinished = pick(d, nil, ptr[int32](0), ptr[int32](90))
+	s.PodReplacementPolicy = pick(d, nil, new(batchv1.Failed), new(batchv1.TerminatingOrFailed))
+	s.Suspend = pick(d, nil, nil, nil, new(false), new(true))
+	s.ActiveDeadlineSeconds = pick(d, nil, nil, new(int64(60)))
+	s.TTLSecondsAfterFinished = pick(d, nil, new(int32(0)), new(int32(90)))
 	s.Template.Spec.RestartPolicy = pick(d, corev1.RestartPolicyNever, corev1.RestartPolicyNever, corev1.RestartPolicyOnFailure)
 }
 
@@ -83,19 +83,19 @@ func (d draw) started() *batchv1.Job {
 	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job", UID: "uid", ResourceVersion: "7", Generation: int64(d.IntN(3))}}
 	d.spec(&job.Spec, indexed)
 	if d.percent(10) {
-		job.DeletionTimestamp = ptr(metav1.NewTime(noon))
+		job.DeletionTimestamp = new(metav1.NewTime(noon))
 	}
 	st := &job.Status
 	if d.percent(70) {
 		st.Active, st.Succeeded, st.Failed = int32(d.IntN(4)), int32(d.IntN(3)), int32(d.IntN(3))
-		st.Terminating = pick(d, nil, ptr(int32(d.IntN(3))))
-		st.Ready = pick(d, nil, ptr(int32(d.IntN(3))))
+		st.Terminating = pick(d, nil, new(int32(d.IntN(3))))
+		st.Ready = pick(d, nil, new(int32(d.IntN(3))))
 	}
 	if indexed && d.percent(60) {
 		completed := d.indexes(*job.Spec.Completions)
 		st.CompletedIndexes, st.Succeeded = completed.String(), int32(completed.Len())
 		if job.Spec.BackoffLimitPerIndex != nil {
-			st.FailedIndexes = ptr(d.indexes(*job.Spec.Completions).String())
+			st.FailedIndexes = new(d.indexes(*job.Spec.Completions).String())
 		}
 	}
 	if d.percent(50) {
@@ -182,20 +182,20 @@ func podsToCount() (all []any) {
 		}
 	}
 	add(func(j *batchv1.Job, p *corev1.Pod) {
-		j.Spec.PodFailurePolicy, j.DeletionTimestamp = failsJob, ptr(metav1.NewTime(noon))
+		j.Spec.PodFailurePolicy, j.DeletionTimestamp = failsJob, new(metav1.NewTime(noon))
 	})
 	add(func(j *batchv1.Job, p *corev1.Pod) {
 		j.Status.Failed, j.Status.Succeeded = math.MaxInt32-1, math.MaxInt32
 	})
 	// A counter above the number of indexes, and damaged lists of indexes.
 	add(func(j *batchv1.Job, p *corev1.Pod) {
-		j.Spec.CompletionMode, j.Spec.Completions = ptr(batchv1.IndexedCompletion), ptr[int32](5)
-		j.Status.Succeeded, j.Status.CompletedIndexes, j.Status.FailedIndexes = 4, "1,x,3-9", ptr("2,y")
+		j.Spec.CompletionMode, j.Spec.Completions = new(batchv1.IndexedCompletion), new(int32(5))
+		j.Status.Succeeded, j.Status.CompletedIndexes, j.Status.FailedIndexes = 4, "1,x,3-9", new("2,y")
 		p.Annotations = map[string]string{batchv1.JobCompletionIndexAnnotation: "2"}
 	})
 	add(func(j *batchv1.Job, p *corev1.Pod) {
-		j.Spec.CompletionMode, j.Spec.Completions, j.Spec.BackoffLimitPerIndex = ptr(batchv1.IndexedCompletion), ptr[int32](5), ptr[int32](0)
-		j.Status.CompletedIndexes, j.Status.FailedIndexes = "1,x,3", ptr("0,y")
+		j.Spec.CompletionMode, j.Spec.Completions, j.Spec.BackoffLimitPerIndex = new(batchv1.IndexedCompletion), new(int32(5)), new(int32(0))
+		j.Status.CompletedIndexes, j.Status.FailedIndexes = "1,x,3", new("0,y")
 		p.Annotations = map[string]string{batchv1.JobCompletionIndexAnnotation: "2"}
 	})
 	return all
@@ -208,7 +208,7 @@ func podsToTrack() (all []any) {
 			for _, change := range []func(*batchv1.Job, *corev1.Pod){
 				func(*batchv1.Job, *corev1.Pod) {},
 				func(_ *batchv1.Job, p *corev1.Pod) { p.Finalizers = []string{batchv1.JobTrackingFinalizer} },
-				func(_ *batchv1.Job, p *corev1.Pod) { p.DeletionTimestamp = ptr(metav1.NewTime(noon)) },
+				func(_ *batchv1.Job, p *corev1.Pod) { p.DeletionTimestamp = new(metav1.NewTime(noon)) },
 				func(_ *batchv1.Job, p *corev1.Pod) { p.Annotations = nil },
 				func(_ *batchv1.Job, p *corev1.Pod) { p.Annotations[batchv1.JobCompletionIndexAnnotation] = "3" },
 				func(j *batchv1.Job, _ *corev1.Pod) {
@@ -231,7 +231,7 @@ func podsToTrack() (all []any) {
 				p.Finalizers, p.ResourceVersion, p.Status.Phase = nil, "8", phase
 				p.Status.Conditions = []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}}
 				if p.Annotations = map[string]string{}; indexed {
-					job.Spec.CompletionMode, job.Spec.Completions = ptr(batchv1.IndexedCompletion), ptr[int32](3)
+					job.Spec.CompletionMode, job.Spec.Completions = new(batchv1.IndexedCompletion), new(int32(3))
 					p.Annotations[batchv1.JobCompletionIndexAnnotation] = "1"
 				}
 				change(job, p)
@@ -295,7 +295,7 @@ func pairsOfStatuses() (all []any) {
 		}
 	}
 	return append(all,
-		vectors.TwoStatuses{A: &batchv1.JobStatus{Ready: ptr[int32](0)}, B: &batchv1.JobStatus{}}, vectors.TwoStatuses{A: &batchv1.JobStatus{FailedIndexes: ptr("")}, B: &batchv1.JobStatus{}},
+		vectors.TwoStatuses{A: &batchv1.JobStatus{Ready: new(int32(0))}, B: &batchv1.JobStatus{}}, vectors.TwoStatuses{A: &batchv1.JobStatus{FailedIndexes: new("")}, B: &batchv1.JobStatus{}},
 		vectors.TwoStatuses{A: &batchv1.JobStatus{Conditions: []batchv1.JobCondition{}}, B: &batchv1.JobStatus{}})
 }
 

@@ -38,7 +38,7 @@ func (l *lifetime) finish(t *rapid.T) {
 	}
 	if chance(t, 70, "resume") {
 		err := w.EditJob(func(spec *batchv1.JobSpec) {
-			spec.Suspend, spec.Parallelism = ptr(false), ptr(max(1, *spec.Parallelism))
+			spec.Suspend, spec.Parallelism = new(false), new(max(1, *spec.Parallelism))
 		})
 		if err != nil {
 			t.Fatal(err)

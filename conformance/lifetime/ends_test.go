@@ -115,14 +115,14 @@ func drawPlan(t *rapid.T) *plan {
 	p.slowest = seconds(pick(t, "slowest", 2, 10, 40))
 	change := func(after time.Duration, how func(*batchv1.JobSpec)) { p.edits = append(p.edits, edit{after, how}) }
 	if chance(t, 30, "suspend") {
-		change(seconds(among(t, 60, "at")), func(s *batchv1.JobSpec) { s.Suspend = ptr(true) })
+		change(seconds(among(t, 60, "at")), func(s *batchv1.JobSpec) { s.Suspend = new(true) })
 	}
 	if chance(t, 30, "scale") {
 		n := int32(1 + among(t, 4, "parallelism"))
 		change(seconds(among(t, 60, "at")), func(s *batchv1.JobSpec) { s.Parallelism = &n })
 	}
 	change(seconds(200), func(s *batchv1.JobSpec) {
-		s.Suspend, s.Parallelism = ptr(false), ptr(max(1, *s.Parallelism))
+		s.Suspend, s.Parallelism = new(false), new(max(1, *s.Parallelism))
 	})
 	if chance(t, 20, "small caps") {
 		p.limits = real.Limits{MaxUncounted: 1 + among(t, 4, "uncounted cap"), MaxCreateDelete: 1 + among(t, 3, "changes cap")}

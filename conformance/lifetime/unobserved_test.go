@@ -44,7 +44,7 @@ func (n counts) to(w *world, sign int32) {
 	st.Active += sign * n.active
 	for field, by := range map[**int32]int32{&st.Ready: n.ready, &st.Terminating: n.terminating} {
 		if *field != nil {
-			*field = ptr(**field + sign*by)
+			*field = new(**field + sign*by)
 		}
 	}
 	w.SetStatus(st)

@@ -193,5 +193,3 @@ func terminal(j *batchv1.Job) bool {
 func decided(st *batchv1.JobStatus) bool {
 	return isTrue(st, batchv1.JobSuccessCriteriaMet) || isTrue(st, batchv1.JobFailureTarget)
 }
-
-func ptr[T any](v T) *T { return &v }

@@ -26,7 +26,7 @@ func TestConditions(t *testing.T) {
 		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}}
 	}
 	onDisruption := onJob(func(j *batchv1.Job) {
-		j.Spec.PodReplacementPolicy = ptr(batchv1.Failed)
+		j.Spec.PodReplacementPolicy = new(batchv1.Failed)
 		j.Spec.PodFailurePolicy = &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{
 			Action: batchv1.PodFailurePolicyActionFailJob,
 			OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{{
@@ -56,7 +56,7 @@ func TestConditions(t *testing.T) {
 		}), pod("a", corev1.PodRunning, func(p *corev1.Pod) {
 			p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", RestartCount: 2}}
 		}))},
-		{"the deadline is exceeded", newTrial(onJob(func(j *batchv1.Job) { j.Spec.ActiveDeadlineSeconds = ptr(int64(30)) }))},
+		{"the deadline is exceeded", newTrial(onJob(func(j *batchv1.Job) { j.Spec.ActiveDeadlineSeconds = new(int64(30)) }))},
 		{"a rule matches an exit code", newTrial(size(1, 1), rule(batchv1.PodFailurePolicyActionIgnore), rule(batchv1.PodFailurePolicyActionFailJob),
 			onJob(func(j *batchv1.Job) { j.Spec.PodFailurePolicy.Rules[0].OnExitCodes.Values = []int32{2} }), failed("a"))},
 		{"a rule matches an exit code of an init container", newTrial(size(1, 1), rule(batchv1.PodFailurePolicyActionFailJob), failed("a", inInit))},
@@ -65,12 +65,12 @@ func TestConditions(t *testing.T) {
 			failed("a", index(1)), failed("b", index(0)))},
 		{"a rule matches two pods without index: the one with the lowest UID", newTrial(size(2, 2), rule(batchv1.PodFailurePolicyActionFailJob), failed("b"), failed("a"))},
 		{"an index has failed", newTrial(size(1, 1), limitPerIndex(0), failed("a", index(0)))},
-		{"too many indexes have failed", newTrial(size(1, 2), limitPerIndex(0), onJob(func(j *batchv1.Job) { j.Spec.MaxFailedIndexes = ptr(int32(0)) }), failed("a", index(0)))},
+		{"too many indexes have failed", newTrial(size(1, 2), limitPerIndex(0), onJob(func(j *batchv1.Job) { j.Spec.MaxFailedIndexes = new(int32(0)) }), failed("a", index(0)))},
 		{"all pods have succeeded", newTrial(size(1, 1), pod("a", corev1.PodSucceeded))},
 		{"all indexes have succeeded", newTrial(size(1, 1), onJob(byIndex), pod("a", corev1.PodSucceeded, index(0)))},
-		{"a success policy names indexes", newTrial(size(1, 2), succeeded(nil, ptr("0")), pod("a", corev1.PodSucceeded, index(0)))},
-		{"a success policy counts indexes", newTrial(size(1, 2), succeeded(ptr(int32(1)), nil), pod("a", corev1.PodSucceeded, index(0)))},
-		{"the Job is suspended", newTrial(onJob(func(j *batchv1.Job) { j.Spec.Suspend = ptr(true) }))},
+		{"a success policy names indexes", newTrial(size(1, 2), succeeded(nil, new("0")), pod("a", corev1.PodSucceeded, index(0)))},
+		{"a success policy counts indexes", newTrial(size(1, 2), succeeded(new(int32(1)), nil), pod("a", corev1.PodSucceeded, index(0)))},
+		{"the Job is suspended", newTrial(onJob(func(j *batchv1.Job) { j.Spec.Suspend = new(true) }))},
 		{"the Job is resumed", newTrial(conditions(batchv1.JobSuspended, corev1.ConditionTrue))},
 	} {
 		us := mustDecide(t, c.trial)

@@ -125,7 +125,7 @@ func divergent() []divergence {
 		},
 		{
 			name:  "saturation",
-			trial: newTrial(onJob(func(j *batchv1.Job) { j.Spec.ActiveDeadlineSeconds = ptr(int64(1 << 62)) })),
+			trial: newTrial(onJob(func(j *batchv1.Job) { j.Spec.ActiveDeadlineSeconds = new(int64(1 << 62)) })),
 		},
 		{
 			name: "in-flight-end",
@@ -140,13 +140,13 @@ func divergent() []divergence {
 		{
 			name: "start-time",
 			trial: newTrial(onJob(func(j *batchv1.Job) {
-				j.Spec.Suspend, j.Status.StartTime, j.Status.Succeeded = ptr(true), nil, 1
+				j.Spec.Suspend, j.Status.StartTime, j.Status.Succeeded = new(true), nil, 1
 			})),
 		},
 		{
 			name: "completion-time",
 			trial: newTrial(onJob(func(j *batchv1.Job) {
-				j.Status.StartTime, j.Status.Succeeded = ptr(at(30)), 1
+				j.Status.StartTime, j.Status.Succeeded = new(at(30)), 1
 			})),
 		},
 		{
@@ -225,7 +225,7 @@ func divergent() []divergence {
 		},
 		{
 			name: "early-events",
-			trial: newTrial(onJob(func(j *batchv1.Job) { j.Spec.Suspend = ptr(true) }),
+			trial: newTrial(onJob(func(j *batchv1.Job) { j.Spec.Suspend = new(true) }),
 				func(c *trial) { c.fail.Status = map[int]error{0: real.ErrInternal} }),
 		},
 		{
@@ -314,7 +314,7 @@ func TestDivergence_options(t *testing.T) {
 		},
 		{
 			"FailLostPods", newTrial(size(1, 1), rule(batchv1.PodFailurePolicyActionCount), pod("a", corev1.PodRunning, func(p *corev1.Pod) {
-				p.Spec.NodeName, p.DeletionTimestamp = "lost", ptr(at(-3600))
+				p.Spec.NodeName, p.DeletionTimestamp = "lost", new(at(-3600))
 			})),
 			jobfate.FailLostPods(time.Hour), func(without, with jobfate.Decision) bool {
 				return *without.Status.Terminating == 1 && len(without.Create) == 0 && *with.Status.Terminating == 0 && len(with.Create) == 1

@@ -31,8 +31,6 @@ func chance(t *rapid.T, percent int, label string) bool {
 	return 100*n >= 128*(100-percent)
 }
 
-func ptr[T any](v T) *T { return &v }
-
 // drawTrial draws a snapshot with jobtest, adds features that are rare there, and draws limits,
 // switched-off features and faults.
 func drawTrial(t *rapid.T) *trial {
@@ -73,13 +71,13 @@ func drawTrial(t *rapid.T) *trial {
 // to end, and then create no pod.
 func avoidEnd(t *rapid.T, s *jobfate.Snapshot) {
 	spec, st := &s.Job.Spec, &s.Job.Status
-	spec.BackoffLimit, spec.ActiveDeadlineSeconds, spec.Suspend = ptr(int32(100)), nil, ptr(false)
-	spec.Parallelism = ptr(int32(rapid.IntRange(3, 9).Draw(t, "parallelism")))
+	spec.BackoffLimit, spec.ActiveDeadlineSeconds, spec.Suspend = new(int32(100)), nil, new(false)
+	spec.Parallelism = new(int32(rapid.IntRange(3, 9).Draw(t, "parallelism")))
 	if spec.Completions != nil && *spec.Completions < 100 {
 		*spec.Completions += 4
 	}
 	if spec.BackoffLimitPerIndex != nil {
-		spec.BackoffLimitPerIndex = ptr(int32(5))
+		spec.BackoffLimitPerIndex = new(int32(5))
 		spec.MaxFailedIndexes = nil
 	}
 	s.Job.DeletionTimestamp, st.Conditions = nil, nil
@@ -142,10 +140,10 @@ func drawTimes(t *rapid.T, s *jobfate.Snapshot) {
 		s.Now = s.Now.Add(time.Duration(rapid.IntRange(1, 999).Draw(t, "milliseconds")) * time.Millisecond)
 	}
 	if s.Job.Status.StartTime != nil && chance(t, 4, "start in the future") {
-		s.Job.Status.StartTime = ptr(metav1.NewTime(jobtest.Noon().Add(30 * time.Second)))
+		s.Job.Status.StartTime = new(metav1.NewTime(jobtest.Noon().Add(30 * time.Second)))
 	}
 	if s.Job.Spec.ActiveDeadlineSeconds != nil && chance(t, 3, "endless deadline") {
-		s.Job.Spec.ActiveDeadlineSeconds = ptr(rapid.SampledFrom([]int64{9_223_372_036, 9_223_372_037, 1 << 62, 1<<63 - 1}).Draw(t, "deadline"))
+		s.Job.Spec.ActiveDeadlineSeconds = new(rapid.SampledFrom([]int64{9_223_372_036, 9_223_372_037, 1 << 62, 1<<63 - 1}).Draw(t, "deadline"))
 	}
 }
 
@@ -277,10 +275,10 @@ var impossibles = []struct {
 	field string
 	make  func(*jobfate.Snapshot)
 }{
-	{"spec.parallelism", func(s *jobfate.Snapshot) { s.Job.Spec.Parallelism = ptr(int32(-1)) }},
-	{"spec.backoffLimit", func(s *jobfate.Snapshot) { s.Job.Spec.BackoffLimit = ptr(int32(-1)) }},
-	{"spec.activeDeadlineSeconds", func(s *jobfate.Snapshot) { s.Job.Spec.ActiveDeadlineSeconds = ptr(int64(-1)) }},
-	{"spec.completionMode", func(s *jobfate.Snapshot) { s.Job.Spec.CompletionMode = ptr(batchv1.CompletionMode("Other")) }},
+	{"spec.parallelism", func(s *jobfate.Snapshot) { s.Job.Spec.Parallelism = new(int32(-1)) }},
+	{"spec.backoffLimit", func(s *jobfate.Snapshot) { s.Job.Spec.BackoffLimit = new(int32(-1)) }},
+	{"spec.activeDeadlineSeconds", func(s *jobfate.Snapshot) { s.Job.Spec.ActiveDeadlineSeconds = new(int64(-1)) }},
+	{"spec.completionMode", func(s *jobfate.Snapshot) { s.Job.Spec.CompletionMode = new(batchv1.CompletionMode("Other")) }},
 	{"spec.template.metadata.labels", func(s *jobfate.Snapshot) { s.Job.Spec.Template.Labels = map[string]string{"other": "label"} }},
 	{"spec.selector", func(s *jobfate.Snapshot) {
 		s.Job.Spec.Selector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "k", Operator: "Other"}}}

@@ -149,7 +149,7 @@ func orphansWithoutReference(d *dispute) (changed bool) {
 // because they are still above any limit.
 func withinRange(d *dispute) (changed bool) {
 	if s := d.them.in.Job.Spec.ActiveDeadlineSeconds; s != nil && *s > longest-slack {
-		d.them.in.Job.Spec.ActiveDeadlineSeconds = ptr(min(*s, longest) - slack)
+		d.them.in.Job.Spec.ActiveDeadlineSeconds = new(min(*s, longest) - slack)
 		changed = true
 	}
 	for i, pod := range d.them.in.Pods {
@@ -379,6 +379,6 @@ func (d *dispute) count(st *batchv1.JobStatus, sign int32) bool {
 	if st.Terminating == nil {
 		return creations > 0
 	}
-	st.Terminating = ptr(*st.Terminating + sign*deletions)
+	st.Terminating = new(*st.Terminating + sign*deletions)
 	return creations+deletions > 0
 }

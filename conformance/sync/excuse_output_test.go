@@ -255,7 +255,7 @@ func keepStartTime(d *dispute) bool {
 	}
 	start := d.stored.StartTime
 	if start == nil {
-		start = ptr(metav1.NewTime(d.snapshot.Now))
+		start = new(metav1.NewTime(d.snapshot.Now))
 	}
 	return d.each(func(st *batchv1.JobStatus) bool {
 		now := condition(st, batchv1.JobSuspended)
@@ -278,7 +278,7 @@ func startAtEnd(d *dispute) bool {
 		if !ended(st) || st.StartTime != nil {
 			return false
 		}
-		st.StartTime = ptr(metav1.NewTime(d.snapshot.Now))
+		st.StartTime = new(metav1.NewTime(d.snapshot.Now))
 		return true
 	})
 }

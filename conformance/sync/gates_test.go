@@ -30,7 +30,7 @@ func switched(c *trial, on, off []featuregate.Feature) real.Output {
 // suspended Job. jobfate removes it, as with the gate on, and the API server also accepts that with
 // the gate off.
 func TestDivergence_startTimeOfASuspendedJob(t *testing.T) {
-	c := newTrial(onJob(func(j *batchv1.Job) { j.Spec.Suspend = ptr(true) }))
+	c := newTrial(onJob(func(j *batchv1.Job) { j.Spec.Suspend = new(true) }))
 	off := []featuregate.Feature{features.MutableSchedulingDirectivesForSuspendedJobs}
 	if st := switched(c, nil, off).Statuses()[0]; st.StartTime == nil {
 		t.Error("the real controller removes the start time with the gate off")
@@ -43,12 +43,12 @@ func TestDivergence_startTimeOfASuspendedJob(t *testing.T) {
 		t.Errorf("jobfate: got start time %s, want none", st.StartTime)
 	}
 	// When the Job is resumed, both sides set a new start time.
-	for _, kept := range []*metav1.Time{ptr(at(-60)), nil} {
+	for _, kept := range []*metav1.Time{new(at(-60)), nil} {
 		resumed := newTrial(conditions(batchv1.JobSuspended, corev1.ConditionTrue),
 			onJob(func(j *batchv1.Job) { j.Status.StartTime = kept }))
 		us := mustDecide(t, resumed)
 		them := switched(resumed, nil, off).Statuses()[0].StartTime
-		if want := ptr(at(0)); !them.Equal(want) || !us.decision.Status.StartTime.Equal(want) {
+		if want := new(at(0)); !them.Equal(want) || !us.decision.Status.StartTime.Equal(want) {
 			t.Errorf("resumed with start time %v: the real controller writes %v, jobfate %v, want %v",
 				kept, them, us.decision.Status.StartTime, want)
 		}
@@ -65,7 +65,7 @@ func TestDivergence_startTimeOfASuspendedJob(t *testing.T) {
 func TestDivergence_workloads(t *testing.T) {
 	fresh := onJob(func(j *batchv1.Job) { j.Status.StartTime = nil })
 	owned := onJob(func(j *batchv1.Job) {
-		j.OwnerReferences = []metav1.OwnerReference{{APIVersion: "a.b/v1", Kind: "Set", Name: "set", UID: "set", Controller: ptr(true)}}
+		j.OwnerReferences = []metav1.OwnerReference{{APIVersion: "a.b/v1", Kind: "Set", Name: "set", UID: "set", Controller: new(true)}}
 	})
 	member := func(group string) func(*trial) {
 		return onJob(func(j *batchv1.Job) {
@@ -73,14 +73,14 @@ func TestDivergence_workloads(t *testing.T) {
 		})
 	}
 	grouped := onJob(func(j *batchv1.Job) {
-		j.Spec.Template.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: ptr("own")}
+		j.Spec.Template.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: new("own")}
 	})
 	gang := onJob(func(j *batchv1.Job) { // the types of 1.36 lack the field
 		if err := json.Unmarshal([]byte(`{"scheduling": {"schedulingPolicy": {"gang": {"minCount": 2}}}}`), &j.Spec); err != nil {
 			panic(err)
 		}
 	})
-	suspended := onJob(func(j *batchv1.Job) { j.Spec.Suspend = ptr(true) })
+	suspended := onJob(func(j *batchv1.Job) { j.Spec.Suspend = new(true) })
 	both, one := []real.Kind{real.CreateWorkload, real.CreatePodGroup}, []real.Kind{real.CreatePodGroup}
 	from37, one37 := both, one
 	if kubernetes.Minor() < 37 {

@@ -89,10 +89,10 @@ func hideConditionsAgain(d *dispute) bool {
 // FailureTarget; the API server stores them all. jobfate finds the existing one.
 func TestDivergence_hiddenConditionIsAppendedAgain(t *testing.T) {
 	c := newTrial(size(1, 1), conditions(batchv1.JobFailureTarget, corev1.ConditionFalse, corev1.ConditionTrue),
-		pod("a", corev1.PodRunning, func(p *corev1.Pod) { p.DeletionTimestamp = ptr(at(-1)) }),
+		pod("a", corev1.PodRunning, func(p *corev1.Pod) { p.DeletionTimestamp = new(at(-1)) }),
 		onJob(func(j *batchv1.Job) {
-			j.Spec.PodReplacementPolicy = ptr(batchv1.Failed)
-			j.Status.Failed, j.Status.Terminating = 7, ptr(int32(1))
+			j.Spec.PodReplacementPolicy = new(batchv1.Failed)
+			j.Status.Failed, j.Status.Terminating = 7, new(int32(1))
 		}))
 	for _, call := range mustDecide(t, c).out.Statuses {
 		if n := len(call.Status.Conditions); n > 2 {

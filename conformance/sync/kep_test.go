@@ -68,7 +68,7 @@ func TestKEP3850_statusWritesOfAFailure(t *testing.T) {
 			return newTrial(size(1, 1), onJob(func(j *batchv1.Job) { byIndex(j); j.Status.Active = 1 }), pod("a", corev1.PodFailed, index(0)))
 		}, 3},
 		"backoffLimitPerIndex": {func() *trial {
-			return newTrial(size(1, 1), limitPerIndex(3), onJob(func(j *batchv1.Job) { j.Status.Active, j.Status.FailedIndexes = 1, ptr("") }),
+			return newTrial(size(1, 1), limitPerIndex(3), onJob(func(j *batchv1.Job) { j.Status.Active, j.Status.FailedIndexes = 1, new("") }),
 				pod("a", corev1.PodFailed, index(0), failures(0)))
 		}, 4},
 	} {
@@ -181,7 +181,7 @@ func TestKEP3850_highestCount(t *testing.T) {
 func TestKEP3850_failedIndexesFailTheJob(t *testing.T) {
 	o := sameOnBothSides(t, newTrial(size(2, 2), limitPerIndex(0), onJob(func(j *batchv1.Job) {
 		j.Spec.MaxFailedIndexes = nil
-		j.Status.CompletedIndexes, j.Status.FailedIndexes, j.Status.Succeeded, j.Status.Failed = "0", ptr("1"), 1, 1
+		j.Status.CompletedIndexes, j.Status.FailedIndexes, j.Status.Succeeded, j.Status.Failed = "0", new("1"), 1, 1
 	})))
 	if last := o.Statuses[len(o.Statuses)-1].Status; !isTrue(last, batchv1.JobFailed) || condition(last, batchv1.JobFailed).Reason != batchv1.JobReasonFailedIndexes {
 		t.Errorf("status %s, want Failed with FailedIndexes", text(last))
@@ -268,7 +268,7 @@ func TestKEP4443_metricOfActions(t *testing.T) {
 // sides the pod counts as failed, and the replacement waits 10 s.
 func TestBlog_replacementWaitsForTheBackoff(t *testing.T) {
 	o := sameOnBothSides(t, newTrial(size(1, 1), pod("a", corev1.PodRunning, func(p *corev1.Pod) {
-		p.DeletionTimestamp, p.DeletionGracePeriodSeconds = ptr(at(30)), ptr(int64(30))
+		p.DeletionTimestamp, p.DeletionGracePeriodSeconds = new(at(30)), new(int64(30))
 	})))
 	if len(o.Creations) != 0 || o.Requeue != 10*time.Second {
 		t.Errorf("%d creations, requeue after %s; want none and 10s", len(o.Creations), o.Requeue)

@@ -12,7 +12,7 @@ import (
 // A pod that the controller has created is first observed while it is being deleted. To the real
 // controller it is not the pod that it waits for, so it creates no other one. jobfate replaces the pod.
 func TestDivergence_creationFirstObservedWhileItIsDeleted(t *testing.T) {
-	deleted := func(p *corev1.Pod) { p.DeletionTimestamp, p.DeletionGracePeriodSeconds = ptr(at(0)), ptr[int64](0) }
+	deleted := func(p *corev1.Pod) { p.DeletionTimestamp, p.DeletionGracePeriodSeconds = new(at(0)), new(int64(0)) }
 	for _, test := range []struct {
 		name   string
 		change []func(*corev1.Pod)

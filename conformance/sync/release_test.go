@@ -62,7 +62,7 @@ func noStartWhileSuspended(d *dispute) bool {
 // policy-alone has no excuse, because the API server rejects such a Job, so no trial has one.
 func TestReleases(t *testing.T) {
 	older, newer := kubernetes.Minor() < 36, kubernetes.Minor() >= 37
-	terminating := func(p *corev1.Pod) { p.DeletionTimestamp = ptr(at(0)) }
+	terminating := func(p *corev1.Pod) { p.DeletionTimestamp = new(at(0)) }
 	for _, c := range []struct {
 		divergence string
 		trial      *trial
@@ -73,10 +73,10 @@ func TestReleases(t *testing.T) {
 	}{
 		{"backing-off-active", newTrial(size(2, 2), pod("a", corev1.PodRunning), pod("b", corev1.PodFailed, finished(1, 0))),
 			func(o outcome) int { return int(o.Statuses[0].Status.Active) }, older, 1, 0},
-		{"suspended-start-time", newTrial(onJob(func(j *batchv1.Job) { j.Spec.Suspend = ptr(true) })),
+		{"suspended-start-time", newTrial(onJob(func(j *batchv1.Job) { j.Spec.Suspend = new(true) })),
 			func(o outcome) int { return starts(o.Statuses[0].Status) }, older, 0, 1},
 		{"policy-alone", newTrial(size(1, 1), rule(batchv1.PodFailurePolicyActionIgnore), pod("a", corev1.PodRunning, terminating),
-			onJob(func(j *batchv1.Job) { j.Spec.PodReplacementPolicy = ptr(batchv1.TerminatingOrFailed) })),
+			onJob(func(j *batchv1.Job) { j.Spec.PodReplacementPolicy = new(batchv1.TerminatingOrFailed) })),
 			func(o outcome) int { return len(o.Statuses[0].Status.UncountedTerminatedPods.Failed) }, newer, 0, 1},
 	} {
 		want := c.want

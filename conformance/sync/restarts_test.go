@@ -12,7 +12,7 @@ import (
 // the restart policy Never restarts do not count and do not delay the finish time of a pod that fails
 // later; with OnFailure each restart of each container counts.
 func TestRestartsInPlace(t *testing.T) {
-	limit := onJob(func(j *batchv1.Job) { j.Spec.BackoffLimit = ptr(int32(3)) })
+	limit := onJob(func(j *batchv1.Job) { j.Spec.BackoffLimit = new(int32(3)) })
 	onFailure := onJob(func(j *batchv1.Job) { j.Spec.Template.Spec.RestartPolicy = corev1.RestartPolicyOnFailure })
 	// restarted has two containers, each restarted n times. Their earlier runs have ended at noon.
 	restarted := func(n int32) func(*corev1.Pod) {

@@ -17,8 +17,8 @@ import (
 func TestDivergence_deadlineOfADeletedJobThatIsResumed(t *testing.T) {
 	resumed := func(change ...func(*trial)) *trial {
 		c := newTrial(conditions(batchv1.JobSuspended, corev1.ConditionTrue), onJob(func(j *batchv1.Job) {
-			j.DeletionTimestamp, j.Finalizers = ptr(at(-10)), []string{"example.com/keep"}
-			j.Spec.ActiveDeadlineSeconds, j.Status.StartTime = ptr[int64](60), nil
+			j.DeletionTimestamp, j.Finalizers = new(at(-10)), []string{"example.com/keep"}
+			j.Spec.ActiveDeadlineSeconds, j.Status.StartTime = new(int64(60)), nil
 		}))
 		for _, f := range change {
 			f(c)
@@ -32,7 +32,7 @@ func TestDivergence_deadlineOfADeletedJobThatIsResumed(t *testing.T) {
 		}
 	}
 	stored := mustDecide(t, resumed()).decision.Status
-	if stored == nil || !stored.StartTime.Equal(ptr(at(0))) || len(stored.Conditions) != 1 {
+	if stored == nil || !stored.StartTime.Equal(new(at(0))) || len(stored.Conditions) != 1 {
 		t.Fatalf("jobfate stores %+v, want the start time alone", stored)
 	}
 	c := resumed(late, func(c *trial) { c.snapshot.Job.Status = *stored.DeepCopy() })

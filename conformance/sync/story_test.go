@@ -32,7 +32,7 @@ func newTrial(change ...func(*trial)) *trial {
 	job := &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{Namespace: jobtest.Namespace, Name: jobtest.JobName, UID: jobtest.JobUID, ResourceVersion: "7"},
 		Spec: batchv1.JobSpec{
-			Parallelism: ptr(int32(0)), Completions: ptr(int32(1)),
+			Parallelism: new(int32(0)), Completions: new(int32(1)),
 			Selector: &metav1.LabelSelector{MatchLabels: labels},
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: metav1.ObjectMeta{Labels: labels},
@@ -42,7 +42,7 @@ func newTrial(change ...func(*trial)) *trial {
 				},
 			},
 		},
-		Status: batchv1.JobStatus{StartTime: ptr(at(-60)), Ready: ptr(int32(0)), Terminating: ptr(int32(0))},
+		Status: batchv1.JobStatus{StartTime: new(at(-60)), Ready: new(int32(0)), Terminating: new(int32(0))},
 	}
 	c := &trial{}
 	c.snapshot.Job, c.snapshot.Now = apiserver.Default(job), jobtest.Noon()
@@ -60,7 +60,7 @@ func onJob(f func(*batchv1.Job)) func(*trial) {
 	return func(c *trial) { f(c.snapshot.Job) }
 }
 
-func byIndex(j *batchv1.Job) { j.Spec.CompletionMode = ptr(batchv1.IndexedCompletion) }
+func byIndex(j *batchv1.Job) { j.Spec.CompletionMode = new(batchv1.IndexedCompletion) }
 
 func limitPerIndex(n int32) func(*trial) {
 	return onJob(func(j *batchv1.Job) { byIndex(j); j.Spec.BackoffLimitPerIndex = &n })
@@ -71,7 +71,7 @@ func rule(action batchv1.PodFailurePolicyAction) func(*trial) {
 	return onJob(func(j *batchv1.Job) {
 		if j.Spec.PodFailurePolicy == nil {
 			j.Spec.PodFailurePolicy = &batchv1.PodFailurePolicy{}
-			j.Spec.PodReplacementPolicy = ptr(batchv1.Failed)
+			j.Spec.PodReplacementPolicy = new(batchv1.Failed)
 		}
 		j.Spec.PodFailurePolicy.Rules = append(j.Spec.PodFailurePolicy.Rules, batchv1.PodFailurePolicyRule{
 			Action: action,

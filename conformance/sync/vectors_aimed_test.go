@@ -71,7 +71,7 @@ func finishTimes() (all [][]func(*trial)) {
 	sidecars := func(statuses ...corev1.ContainerStatus) func(*corev1.Pod) {
 		return func(p *corev1.Pod) {
 			for _, s := range statuses {
-				p.Spec.InitContainers = append(p.Spec.InitContainers, corev1.Container{Name: s.Name, RestartPolicy: ptr(corev1.ContainerRestartPolicyAlways)})
+				p.Spec.InitContainers = append(p.Spec.InitContainers, corev1.Container{Name: s.Name, RestartPolicy: new(corev1.ContainerRestartPolicyAlways)})
 			}
 			p.Spec.InitContainers = append(p.Spec.InitContainers, corev1.Container{Name: "init"})
 			p.Status.InitContainerStatuses = append(statuses, container("init", -1))
@@ -84,7 +84,7 @@ func finishTimes() (all [][]func(*trial)) {
 	}
 	deleted := func(seconds int, grace int64) func(*corev1.Pod) {
 		return func(p *corev1.Pod) {
-			p.DeletionTimestamp, p.DeletionGracePeriodSeconds = ptr(at(seconds)), &grace
+			p.DeletionTimestamp, p.DeletionGracePeriodSeconds = new(at(seconds)), &grace
 		}
 	}
 	none := containers()
@@ -146,7 +146,7 @@ func limits() (all [][]func(*trial)) {
 		return onJob(func(j *batchv1.Job) { j.Spec.BackoffLimit = n })
 	}
 	failed := func(n int32) func(*trial) { return onJob(func(j *batchv1.Job) { j.Status.Failed = n }) }
-	for _, n := range []*int32{nil, ptr(int32(0)), ptr(int32(1)), ptr(int32(5))} {
+	for _, n := range []*int32{nil, new(int32(0)), new(int32(1)), new(int32(5))} {
 		most := int32(6)
 		if n != nil {
 			most = *n
@@ -169,7 +169,7 @@ func limits() (all [][]func(*trial)) {
 	for _, phase := range []corev1.PodPhase{corev1.PodRunning, corev1.PodPending} {
 		for _, n := range []int32{0, 1, 3} {
 			for _, r := range [][2]int32{{0, 0}, {1, 0}, {0, 1}, {1, 1}, {2, 1}, {1, 2}} {
-				all = append(all, []func(*trial){size(2, 9), onFailure, limit(ptr(n)), pod("a", phase, restarts(r[0], r[1]))})
+				all = append(all, []func(*trial){size(2, 9), onFailure, limit(new(n)), pod("a", phase, restarts(r[0], r[1]))})
 			}
 		}
 	}
@@ -209,9 +209,9 @@ func owners() (all [][]func(*trial)) {
 	noController := func(p *corev1.Pod) { p.OwnerReferences[0].Controller = nil }
 	unlabelled := func(p *corev1.Pod) { p.Labels = map[string]string{"a": "b"} }
 	uncounted := func(p *corev1.Pod) { p.Finalizers = nil }
-	deleted := func(p *corev1.Pod) { p.DeletionTimestamp = ptr(at(20)) }
+	deleted := func(p *corev1.Pod) { p.DeletionTimestamp = new(at(20)) }
 	as := func(_ *corev1.Pod) {}
-	deleting := onJob(func(j *batchv1.Job) { j.DeletionTimestamp, j.Finalizers = ptr(at(-1)), []string{"example.com/f"} })
+	deleting := onJob(func(j *batchv1.Job) { j.DeletionTimestamp, j.Finalizers = new(at(-1)), []string{"example.com/f"} })
 	complete, failed := conditions(batchv1.JobComplete, corev1.ConditionTrue), conditions(batchv1.JobFailed, corev1.ConditionTrue)
 	for _, job := range []func(*trial){size(1, 3), deleting, complete, failed} {
 		for _, owner := range []func(*corev1.Pod){as, orphaned, other, noController} {
@@ -222,7 +222,7 @@ func owners() (all [][]func(*trial)) {
 	}
 	selector := func(s metav1.LabelSelector) func(*trial) {
 		return onJob(func(j *batchv1.Job) {
-			j.Spec.ManualSelector, j.Spec.Selector = ptr(true), &s
+			j.Spec.ManualSelector, j.Spec.Selector = new(true), &s
 			j.Spec.Template.Labels = map[string]string{"a": "1", "b": "2", "c": "3", "d.e/f": "4", "g": "5", "empty": ""}
 		})
 	}
@@ -251,7 +251,7 @@ func owners() (all [][]func(*trial)) {
 // deadlines returns Jobs that are close to their deadline, and that end for one of several reasons.
 func deadlines() (all [][]func(*trial)) {
 	deadline := func(seconds int64, start int) func(*trial) {
-		return onJob(func(j *batchv1.Job) { j.Spec.ActiveDeadlineSeconds, j.Status.StartTime = &seconds, ptr(at(start)) })
+		return onJob(func(j *batchv1.Job) { j.Spec.ActiveDeadlineSeconds, j.Status.StartTime = &seconds, new(at(start)) })
 	}
 	for _, d := range []struct {
 		seconds int64
@@ -259,7 +259,7 @@ func deadlines() (all [][]func(*trial)) {
 	}{{60, -60}, {60, -59}, {60, -61}, {1, 0}, {1, 30}, {0, 0}, {math.MaxInt32, -60}} {
 		all = append(all, []func(*trial){size(1, 3), deadline(d.seconds, d.start), pod("a", corev1.PodRunning, isReady)},
 			[]func(*trial){size(1, 3), deadline(d.seconds, d.start), pod("a", corev1.PodFailed)},
-			[]func(*trial){size(1, 3), deadline(d.seconds, d.start), onJob(func(j *batchv1.Job) { j.Spec.Suspend = ptr(true) }), pod("a", corev1.PodRunning, isReady)},
+			[]func(*trial){size(1, 3), deadline(d.seconds, d.start), onJob(func(j *batchv1.Job) { j.Spec.Suspend = new(true) }), pod("a", corev1.PodRunning, isReady)},
 			[]func(*trial){size(1, 1), deadline(d.seconds, d.start), pod("a", corev1.PodSucceeded)})
 	}
 	for most := range int32(3) {
@@ -271,11 +271,11 @@ func deadlines() (all [][]func(*trial)) {
 	}
 	for _, done := range []string{"", "0", "0,1", "0-2", "0-3"} {
 		all = append(all, []func(*trial){size(1, 4), limitPerIndex(0), onJob(func(j *batchv1.Job) {
-			j.Status.CompletedIndexes, j.Status.FailedIndexes = done, ptr("3")
+			j.Status.CompletedIndexes, j.Status.FailedIndexes = done, new("3")
 		})})
 		for _, rule := range []batchv1.SuccessPolicyRule{
-			{SucceededIndexes: ptr("0,1")}, {SucceededCount: ptr(int32(2))}, {SucceededIndexes: ptr("1-3"), SucceededCount: ptr(int32(1))},
-			{SucceededIndexes: ptr("1-3"), SucceededCount: ptr(int32(2))},
+			{SucceededIndexes: new("0,1")}, {SucceededCount: new(int32(2))}, {SucceededIndexes: new("1-3"), SucceededCount: new(int32(1))},
+			{SucceededIndexes: new("1-3"), SucceededCount: new(int32(2))},
 		} {
 			all = append(all, []func(*trial){size(1, 4), onJob(byIndex), onJob(func(j *batchv1.Job) {
 				j.Status.CompletedIndexes = done
@@ -285,7 +285,7 @@ func deadlines() (all [][]func(*trial)) {
 	}
 	for _, suspend := range []bool{false, true} {
 		for _, status := range []corev1.ConditionStatus{"", corev1.ConditionFalse, corev1.ConditionTrue} {
-			for _, started := range []*metav1.Time{nil, ptr(at(-60))} {
+			for _, started := range []*metav1.Time{nil, new(at(-60))} {
 				all = append(all, []func(*trial){size(1, 3), onJob(func(j *batchv1.Job) {
 					j.Spec.Suspend, j.Status.StartTime = &suspend, started
 					if status != "" {

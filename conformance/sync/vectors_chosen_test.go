@@ -43,12 +43,12 @@ func chosen() (all []*vectors.Case) {
 	}
 	// The option Throttle does not delay changes that users wait for: suspension, the end, the
 	// first status.
-	add(throttled, size(4, 9), onJob(func(j *batchv1.Job) { j.Spec.Suspend = ptr(true) }), pod("a", corev1.PodSucceeded))
+	add(throttled, size(4, 9), onJob(func(j *batchv1.Job) { j.Spec.Suspend = new(true) }), pod("a", corev1.PodSucceeded))
 	add(throttled, size(4, 9), onJob(func(j *batchv1.Job) { j.Status.StartTime = nil }), pod("a", corev1.PodSucceeded))
 	add(throttled, size(4, 1), onJob(func(j *batchv1.Job) { j.Status.Succeeded = 1 }))
 	add(throttled, size(9, 9), pod("a", corev1.PodSucceeded))
 	// A completed index changes only one of the two lists.
-	add(nil, onJob(func(j *batchv1.Job) { j.Status.FailedIndexes = ptr("1,2") }), size(0, 5), limitPerIndex(0), pod("a", corev1.PodSucceeded, index(0)))
+	add(nil, onJob(func(j *batchv1.Job) { j.Status.FailedIndexes = new("1,2") }), size(0, 5), limitPerIndex(0), pod("a", corev1.PodSucceeded, index(0)))
 	return all
 }
 

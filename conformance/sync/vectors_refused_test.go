@@ -13,18 +13,18 @@ import (
 
 // wrongInputs are changes of a case that make jobfate reject it, with the field in the error.
 var wrongInputs = append([]wrongInput{
-	{"spec.parallelism", refuse(func(j *batchv1.Job) { j.Spec.Parallelism = ptr(int32(-1)) })},
-	{"spec.completions", refuse(func(j *batchv1.Job) { j.Spec.Completions = ptr(int32(-1)) })},
+	{"spec.parallelism", refuse(func(j *batchv1.Job) { j.Spec.Parallelism = new(int32(-1)) })},
+	{"spec.completions", refuse(func(j *batchv1.Job) { j.Spec.Completions = new(int32(-1)) })},
 	{"spec.completions", refuse(func(j *batchv1.Job) {
 		byIndex(j)
-		j.Spec.Completions, j.Spec.Parallelism = nil, ptr(int32(2))
+		j.Spec.Completions, j.Spec.Parallelism = nil, new(int32(2))
 	})},
-	{"spec.backoffLimit", refuse(func(j *batchv1.Job) { j.Spec.BackoffLimit = ptr(int32(-1)) })},
-	{"spec.backoffLimitPerIndex", refuse(func(j *batchv1.Job) { j.Spec.BackoffLimitPerIndex = ptr(int32(-1)) })},
-	{"spec.maxFailedIndexes", refuse(func(j *batchv1.Job) { j.Spec.MaxFailedIndexes = ptr(int32(-1)) })},
-	{"spec.activeDeadlineSeconds", refuse(func(j *batchv1.Job) { j.Spec.ActiveDeadlineSeconds = ptr(int64(-1)) })},
-	{"spec.completionMode", refuse(func(j *batchv1.Job) { j.Spec.CompletionMode = ptr(batchv1.CompletionMode("Other")) })},
-	{"spec.managedBy", refuse(func(j *batchv1.Job) { j.Spec.ManagedBy = ptr("example.com/other") })},
+	{"spec.backoffLimit", refuse(func(j *batchv1.Job) { j.Spec.BackoffLimit = new(int32(-1)) })},
+	{"spec.backoffLimitPerIndex", refuse(func(j *batchv1.Job) { j.Spec.BackoffLimitPerIndex = new(int32(-1)) })},
+	{"spec.maxFailedIndexes", refuse(func(j *batchv1.Job) { j.Spec.MaxFailedIndexes = new(int32(-1)) })},
+	{"spec.activeDeadlineSeconds", refuse(func(j *batchv1.Job) { j.Spec.ActiveDeadlineSeconds = new(int64(-1)) })},
+	{"spec.completionMode", refuse(func(j *batchv1.Job) { j.Spec.CompletionMode = new(batchv1.CompletionMode("Other")) })},
+	{"spec.managedBy", refuse(func(j *batchv1.Job) { j.Spec.ManagedBy = new("example.com/other") })},
 	{"spec.selector", refuse(func(j *batchv1.Job) {
 		j.Spec.Selector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "k", Operator: "Other"}}}
 	})},
@@ -32,8 +32,8 @@ var wrongInputs = append([]wrongInput{
 	{"status.active", refuse(func(j *batchv1.Job) { j.Status.Active = -1 })},
 	{"status.succeeded", refuse(func(j *batchv1.Job) { j.Status.Succeeded = -1 })},
 	{"status.failed", refuse(func(j *batchv1.Job) { j.Status.Failed = -1 })},
-	{"status.ready", refuse(func(j *batchv1.Job) { j.Status.Ready = ptr(int32(-1)) })},
-	{"status.terminating", refuse(func(j *batchv1.Job) { j.Status.Terminating = ptr(int32(-1)) })},
+	{"status.ready", refuse(func(j *batchv1.Job) { j.Status.Ready = new(int32(-1)) })},
+	{"status.terminating", refuse(func(j *batchv1.Job) { j.Status.Terminating = new(int32(-1)) })},
 	{"status.conditions", refuse(func(j *batchv1.Job) {
 		for _, kind := range []batchv1.JobConditionType{batchv1.JobSuccessCriteriaMet, batchv1.JobFailureTarget} {
 			j.Status.Conditions = append(j.Status.Conditions, batchv1.JobCondition{Type: kind, Status: corev1.ConditionTrue})

@@ -45,7 +45,7 @@ func TestFullLists(t *testing.T) {
 }
 
 func TestSaturation(t *testing.T) {
-	job := newJob(t, 0, 1, func(s *batchv1.JobSpec) { s.ActiveDeadlineSeconds = ptr(int64(math.MaxInt64/1_000_000_000 + 1)) })
+	job := newJob(t, 0, 1, func(s *batchv1.JobSpec) { s.ActiveDeadlineSeconds = new(int64(math.MaxInt64/1_000_000_000 + 1)) })
 	if st := last(t, sync(real.Input{Job: job})); !has(st, batchv1.JobFailed) {
 		t.Errorf("conditions %v, want Failed although the deadline is in 292 years", st.Conditions)
 	}

@@ -62,5 +62,3 @@ func refused(t *testing.T, out real.Output, reason string) {
 		t.Errorf("got the error %v, want %q in it", out.Err, reason)
 	}
 }
-
-func ptr[T any](v T) *T { return &v }

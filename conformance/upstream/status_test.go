@@ -37,7 +37,7 @@ func TestFirstClassification(t *testing.T) {
 func TestCanonicalIndexes(t *testing.T) {
 	for _, damaged := range []string{"5,1", "2,2", "1-5,3"} {
 		job := newJob(t, 1, 10, indexed)
-		job.Status.CompletedIndexes, job.Status.Ready, job.Status.Terminating = damaged, ptr(int32(0)), ptr(int32(0))
+		job.Status.CompletedIndexes, job.Status.Ready, job.Status.Terminating = damaged, new(int32(0)), new(int32(0))
 		out := real.Sync(real.Input{Job: job, Now: at(0).Time})
 		if got := fmt.Sprint(out.Panic); got != "counter cannot decrease in value" {
 			t.Errorf("completedIndexes %q: panic %s, want that of the counter", damaged, got)
@@ -58,7 +58,7 @@ func TestHiddenCondition(t *testing.T) {
 func TestStartTime(t *testing.T) {
 	// A user deleted the pod, the Job was suspended while the pod was terminating, and then the
 	// pod succeeded.
-	job := newJob(t, 1, 1, func(s *batchv1.JobSpec) { s.Suspend = ptr(true) })
+	job := newJob(t, 1, 1, func(s *batchv1.JobSpec) { s.Suspend = new(true) })
 	job.Status.StartTime = nil
 	job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobSuspended, Status: corev1.ConditionTrue, Reason: "JobSuspended", Message: "Job suspended"}}
 	pod := newPod(job, "a", corev1.PodSucceeded, func(p *corev1.Pod) { p.DeletionTimestamp = at(-5) })
@@ -80,7 +80,7 @@ func TestStuckSucceeded(t *testing.T) {
 
 func TestFailedDeletion(t *testing.T) {
 	job := newJob(t, 0, 1)
-	job.Status.Active, job.Status.Ready = 1, ptr(int32(1))
+	job.Status.Active, job.Status.Ready = 1, new(int32(1))
 	out := sync(real.Input{
 		Job:  job,
 		Pods: []*corev1.Pod{newPod(job, "a", corev1.PodRunning, ready)},

@@ -70,7 +70,7 @@ func TestSettleMetric(t *testing.T) {
 }
 
 func TestEarlyEvents(t *testing.T) {
-	job := newJob(t, 1, 1, func(s *batchv1.JobSpec) { s.Suspend = ptr(true) })
+	job := newJob(t, 1, 1, func(s *batchv1.JobSpec) { s.Suspend = new(true) })
 	out := sync(real.Input{Job: job, Fail: real.Faults{Status: map[int]error{0: real.ErrConflict}}})
 	if len(out.Events) != 1 || out.Events[0].Reason != "Suspended" || len(out.Statuses()) != 0 {
 		t.Errorf("events %v, %d statuses stored; want Suspended although no status is stored", out.Events, len(out.Statuses()))

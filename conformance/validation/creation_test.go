@@ -102,7 +102,7 @@ func (g *gen) plain() *batchv1.Job {
 }
 
 func owner(name string) metav1.OwnerReference {
-	return metav1.OwnerReference{APIVersion: "a.b/v1", Kind: "Owner", Name: name, UID: "owner", Controller: p(true)}
+	return metav1.OwnerReference{APIVersion: "a.b/v1", Kind: "Owner", Name: name, UID: "owner", Controller: new(true)}
 }
 
 const rejected = "rejected"

@@ -95,7 +95,7 @@ func TestUpdate(t *testing.T) {
 		old.ResourceVersion = "1"
 		old.Status = g.status(&old.Spec)
 		if !g.chance(3, "may run") {
-			old.Status.Active, old.Spec.Suspend = 0, p(true)
+			old.Status.Active, old.Spec.Suspend = 0, new(true)
 			old.Status.StartTime = rapid.SampledFrom(times()).Draw(t, "last start")
 		}
 		changed := old.DeepCopy()

@@ -80,8 +80,6 @@ func choose[T any](g *gen, name string, good []T, bad ...T) T {
 // chance returns true with a probability of one in n.
 func (g *gen) chance(n int, name string) bool { return rapid.IntRange(0, n-1).Draw(g.T, name) == 0 }
 
-func p[T any](v T) *T { return &v }
-
 // ps returns pointers to the values, after a nil.
 func ps[T any](values ...T) []*T {
 	out := []*T{nil}
@@ -120,7 +118,7 @@ func (g *gen) selector(j *batchv1.Job) {
 	j.Spec.ManualSelector = choose(g, "manualSelector", ps(false))
 	switch {
 	case g.needs("manual") || g.chance(5, "manual"):
-		j.Spec.ManualSelector = p(true)
+		j.Spec.ManualSelector = new(true)
 		j.Spec.Template.Labels = map[string]string{"app": "x"}
 		j.Spec.Selector = choose(g, "selector", []*metav1.LabelSelector{
 			{MatchLabels: map[string]string{"app": "x"}},
@@ -156,25 +154,25 @@ func badSelectors() []*metav1.LabelSelector {
 func (g *gen) spec(s *batchv1.JobSpec) {
 	indexed := g.needs("indexed") || g.chance(2, "indexed")
 	if indexed {
-		s.CompletionMode = choose(g, "completionMode", []*batchv1.CompletionMode{p(batchv1.IndexedCompletion)}, p(batchv1.CompletionMode("Other")), p(batchv1.NonIndexedCompletion), nil)
+		s.CompletionMode = choose(g, "completionMode", []*batchv1.CompletionMode{new(batchv1.IndexedCompletion)}, new(batchv1.CompletionMode("Other")), new(batchv1.NonIndexedCompletion), nil)
 	} else {
-		s.CompletionMode = choose(g, "completionMode", ps(batchv1.NonIndexedCompletion), p(batchv1.CompletionMode("Other")), p(batchv1.CompletionMode("")), p(batchv1.IndexedCompletion))
+		s.CompletionMode = choose(g, "completionMode", ps(batchv1.NonIndexedCompletion), new(batchv1.CompletionMode("Other")), new(batchv1.CompletionMode("")), new(batchv1.IndexedCompletion))
 	}
 	if indexed {
 		completions := ps[int32](0, 5, 5, 6, 100_000, 100_001, math.MaxInt32)[1:]
 		if g.needs("many") {
 			completions = completions[5:]
 		}
-		s.Completions = choose(g, "completions", completions, nil, p[int32](-1))
-		s.Parallelism = choose(g, "parallelism", ps[int32](0, 1, 5, 6, 10_000), p[int32](-1), p[int32](10_001), p[int32](100_000), p[int32](100_001))
-		s.BackoffLimitPerIndex = choose(g, "backoffLimitPerIndex", ps[int32](0, 1), p[int32](-1))
+		s.Completions = choose(g, "completions", completions, nil, new(int32(-1)))
+		s.Parallelism = choose(g, "parallelism", ps[int32](0, 1, 5, 6, 10_000), new(int32(-1)), new(int32(10_001)), new(int32(100_000)), new(int32(100_001)))
+		s.BackoffLimitPerIndex = choose(g, "backoffLimitPerIndex", ps[int32](0, 1), new(int32(-1)))
 		if g.needs("many") {
-			s.BackoffLimitPerIndex = p[int32](1)
+			s.BackoffLimitPerIndex = new(int32(1))
 		}
 	} else {
-		s.Completions = choose(g, "completions", ps[int32](0, 1, 5, math.MaxInt32), p[int32](-1))
-		s.Parallelism = choose(g, "parallelism", ps[int32](0, 1, 5, 100_001), p[int32](-1))
-		s.BackoffLimitPerIndex = choose(g, "backoffLimitPerIndex", ps[int32](), p[int32](0), p[int32](3))
+		s.Completions = choose(g, "completions", ps[int32](0, 1, 5, math.MaxInt32), new(int32(-1)))
+		s.Parallelism = choose(g, "parallelism", ps[int32](0, 1, 5, 100_001), new(int32(-1)))
+		s.BackoffLimitPerIndex = choose(g, "backoffLimitPerIndex", ps[int32](), new(int32(0)), new(int32(3)))
 	}
 	some := []*int32{nil}
 	if indexed && s.BackoffLimitPerIndex != nil {
@@ -183,19 +181,19 @@ func (g *gen) spec(s *batchv1.JobSpec) {
 			some = ps[int32](0, 10_000)[1:]
 		}
 	}
-	s.MaxFailedIndexes = choose(g, "maxFailedIndexes", some, nil, p[int32](-1), p[int32](2), p[int32](7), p[int32](10_001), p[int32](100_000), p[int32](100_001))
-	s.ActiveDeadlineSeconds = choose(g, "activeDeadlineSeconds", ps[int64](0, 1), p[int64](-1))
-	s.BackoffLimit = choose(g, "backoffLimit", ps[int32](0, 6), p[int32](-1))
-	s.TTLSecondsAfterFinished = choose(g, "ttl", ps[int32](0, 60), p[int32](-1))
+	s.MaxFailedIndexes = choose(g, "maxFailedIndexes", some, nil, new(int32(-1)), new(int32(2)), new(int32(7)), new(int32(10_001)), new(int32(100_000)), new(int32(100_001)))
+	s.ActiveDeadlineSeconds = choose(g, "activeDeadlineSeconds", ps[int64](0, 1), new(int64(-1)))
+	s.BackoffLimit = choose(g, "backoffLimit", ps[int32](0, 6), new(int32(-1)))
+	s.TTLSecondsAfterFinished = choose(g, "ttl", ps[int32](0, 60), new(int32(-1)))
 	s.Suspend = choose(g, "suspend", ps(true, false))
-	s.ManagedBy = choose(g, "managedBy", ps("kubernetes.io/job-controller", "a.b/c"), p(""), p("nodomain"), p("UP.er/x"), p("a/b c"), p("a/"+long), p(strings.Repeat(long, 4)+"/x"))
+	s.ManagedBy = choose(g, "managedBy", ps("kubernetes.io/job-controller", "a.b/c"), new(""), new("nodomain"), new("UP.er/x"), new("a/b c"), new("a/"+long), new(strings.Repeat(long, 4)+"/x"))
 	if g.needs("failure") || g.chance(2, "failure policy") {
 		s.PodFailurePolicy = g.failurePolicy(s.BackoffLimitPerIndex != nil)
 	}
 	if s.PodFailurePolicy != nil {
-		s.PodReplacementPolicy = choose(g, "replacement", ps(batchv1.Failed), p(batchv1.TerminatingOrFailed), p(batchv1.PodReplacementPolicy("Other")))
+		s.PodReplacementPolicy = choose(g, "replacement", ps(batchv1.Failed), new(batchv1.TerminatingOrFailed), new(batchv1.PodReplacementPolicy("Other")))
 	} else {
-		s.PodReplacementPolicy = choose(g, "replacement", ps(batchv1.Failed, batchv1.TerminatingOrFailed), p(batchv1.PodReplacementPolicy("Other")), p(batchv1.PodReplacementPolicy("")))
+		s.PodReplacementPolicy = choose(g, "replacement", ps(batchv1.Failed, batchv1.TerminatingOrFailed), new(batchv1.PodReplacementPolicy("Other")), new(batchv1.PodReplacementPolicy("")))
 	}
 	if indexed && (g.needs("success") || g.chance(2, "success policy")) || !indexed && g.breaks("success") {
 		s.SuccessPolicy = g.successPolicy()
@@ -244,7 +242,7 @@ func (g *gen) exitCodes() *batchv1.PodFailurePolicyOnExitCodesRequirement {
 		many[i] = int32(i + 1)
 	}
 	return &batchv1.PodFailurePolicyOnExitCodesRequirement{
-		ContainerName: choose(g, "container", ps("main", "init"), p("other"), p("")),
+		ContainerName: choose(g, "container", ps("main", "init"), new("other"), new("")),
 		Operator:      choose(g, "operator", []batchv1.PodFailurePolicyOnExitCodesOperator{"In", "NotIn"}, "", "Other"),
 		Values:        choose(g, "values", [][]int32{{1}, {1, 2}, {-1, 300}, many[:255]}, nil, []int32{}, []int32{0, 1}, []int32{1, 1}, []int32{2, 1}, []int32{3, 1, 1, 0}, many),
 	}
@@ -268,15 +266,15 @@ func (g *gen) successPolicy() *batchv1.SuccessPolicy {
 	policy := &batchv1.SuccessPolicy{Rules: make([]batchv1.SuccessPolicyRule, n)}
 	for i := range policy.Rules {
 		if i > 1 {
-			policy.Rules[i].SucceededCount = p[int32](0)
+			policy.Rules[i].SucceededCount = new(int32(0))
 			continue
 		}
 		policy.Rules[i] = batchv1.SuccessPolicyRule{
 			SucceededIndexes: choose(g, "indexes", ps("", "0", "1,3", "0-2,4"), indexLists(g)...),
-			SucceededCount:   choose(g, "count", ps[int32](0), nil, p[int32](-1), p[int32](1), p[int32](4), p[int32](7)),
+			SucceededCount:   choose(g, "count", ps[int32](0), nil, new(int32(-1)), new(int32(1)), new(int32(4)), new(int32(7))),
 		}
 		if policy.Rules[i].SucceededIndexes == nil && policy.Rules[i].SucceededCount == nil && !g.breaks("indexes and count") {
-			policy.Rules[i].SucceededCount = p[int32](0)
+			policy.Rules[i].SucceededCount = new(int32(0))
 		}
 	}
 	return policy
@@ -352,8 +350,8 @@ func (g *gen) status(s *batchv1.JobSpec) batchv1.JobStatus {
 		pods = pods[:1]
 	}
 	st.Active = choose(g, "active", pods, -1, 2)
-	st.Ready = choose(g, "ready", []*int32{nil, p[int32](0), p(st.Active)}, p[int32](-1), p[int32](2), p[int32](4))
-	st.Terminating = choose(g, "terminating", ps(pods...), p[int32](-1), p[int32](2))
+	st.Ready = choose(g, "ready", []*int32{nil, new(int32(0)), new(st.Active)}, new(int32(-1)), new(int32(2)), new(int32(4)))
+	st.Terminating = choose(g, "terminating", ps(pods...), new(int32(-1)), new(int32(2)))
 	st.Succeeded = choose(g, "succeeded", []int32{0, 1, 2}, -1)
 	st.Failed = choose(g, "failed", []int32{0, 1, 2}, -1)
 	g.uncounted(&st, finished)
@@ -391,7 +389,7 @@ func (g *gen) statusIndexes(st *batchv1.JobStatus, s *batchv1.JobSpec) {
 		wild = append(wild, *list)
 	}
 	st.CompletedIndexes = choose(g, "completedIndexes", completed, wild...)
-	st.FailedIndexes = choose(g, "failedIndexes", failed, append(indexLists(g), p(""), nil)...)
+	st.FailedIndexes = choose(g, "failedIndexes", failed, append(indexLists(g), new(""), nil)...)
 }
 
 // changeTemplate changes a field of a template.
@@ -442,8 +440,8 @@ func (g *gen) changeSpec(j *batchv1.Job) {
 		func() { g.changeTemplate(&j.Spec.Template) },
 		func() { g.changeTemplate(&j.Spec.Template); g.changeTemplate(&j.Spec.Template) },
 		func() { j.Spec.Completions = spec.Completions },
-		func() { j.Spec.Completions, j.Spec.Parallelism = p[int32](6), p[int32](6) },
-		func() { j.Spec.Completions, j.Spec.Parallelism = p[int32](1), nil },
+		func() { j.Spec.Completions, j.Spec.Parallelism = new(int32(6)), new(int32(6)) },
+		func() { j.Spec.Completions, j.Spec.Parallelism = new(int32(1)), nil },
 		func() { j.Spec.Parallelism = spec.Parallelism },
 		func() { j.Spec.CompletionMode = spec.CompletionMode },
 		func() { j.Spec.PodFailurePolicy = spec.PodFailurePolicy },

@@ -122,10 +122,10 @@ func nameLimits() []limit {
 			j.Finalizers = []string{"orphan", g.domain(n) + "/x"}
 		}},
 		{"managedBy", labelLength, func(g *gen, j *batchv1.Job, n int) {
-			j.Spec.ManagedBy = p("a.b/" + g.dashes(n-len("a.b/")))
+			j.Spec.ManagedBy = new("a.b/" + g.dashes(n-len("a.b/")))
 		}},
 		{"managedBy, the domain", labelLength, func(g *gen, j *batchv1.Job, n int) {
-			j.Spec.ManagedBy = p(g.domain(n-len("/x")) + "/x")
+			j.Spec.ManagedBy = new(g.domain(n-len("/x")) + "/x")
 		}},
 	}
 }
@@ -156,12 +156,12 @@ func countLimits() []limit {
 		{"rules of a success policy", 20, func(_ *gen, j *batchv1.Job, n int) {
 			rules := make([]batchv1.SuccessPolicyRule, n)
 			for i := range rules {
-				rules[i].SucceededCount = p[int32](1)
+				rules[i].SucceededCount = new(int32(1))
 			}
 			successPolicy(j, 5, rules...)
 		}},
 		{listLength, 64 * 1024, func(_ *gen, j *batchv1.Job, n int) {
-			successPolicy(j, math.MaxInt32, batchv1.SuccessPolicyRule{SucceededIndexes: p(indexList(n))})
+			successPolicy(j, math.MaxInt32, batchv1.SuccessPolicyRule{SucceededIndexes: new(indexList(n))})
 		}},
 	}
 }
@@ -171,32 +171,32 @@ func indexLimits() []limit {
 	all := []limit{
 		{"parallelism of an Indexed Job", 100_000, func(_ *gen, j *batchv1.Job, n int) {
 			indexed(j, 5)
-			j.Spec.Parallelism = p(int32(n))
+			j.Spec.Parallelism = new(int32(n))
 		}},
 		{"maxFailedIndexes and completions", 7, func(_ *gen, j *batchv1.Job, n int) {
-			perIndex(j, 7, p(int32(n)))
+			perIndex(j, 7, new(int32(n)))
 		}},
 		{"maxFailedIndexes", 100_000, func(_ *gen, j *batchv1.Job, n int) {
-			perIndex(j, 100_000, p(int32(n)))
+			perIndex(j, 100_000, new(int32(n)))
 		}},
 		{"completions without maxFailedIndexes", 100_000, func(_ *gen, j *batchv1.Job, n int) {
 			perIndex(j, int32(n), nil)
 		}},
 		{"parallelism with many completions", 10_000, func(_ *gen, j *batchv1.Job, n int) {
-			perIndex(j, 100_001, p[int32](3))
-			j.Spec.Parallelism = p(int32(n))
+			perIndex(j, 100_001, new(int32(3)))
+			j.Spec.Parallelism = new(int32(n))
 		}},
 		{"maxFailedIndexes with many completions", 10_000, func(_ *gen, j *batchv1.Job, n int) {
-			perIndex(j, 100_001, p(int32(n)))
+			perIndex(j, 100_001, new(int32(n)))
 		}},
 		{"succeededCount and completions", 7, func(_ *gen, j *batchv1.Job, n int) {
-			successPolicy(j, 7, batchv1.SuccessPolicyRule{SucceededCount: p(int32(n))})
+			successPolicy(j, 7, batchv1.SuccessPolicyRule{SucceededCount: new(int32(n))})
 		}},
 		{"succeededCount and succeededIndexes", 3, func(_ *gen, j *batchv1.Job, n int) {
-			successPolicy(j, 7, batchv1.SuccessPolicyRule{SucceededIndexes: p("1-2,5"), SucceededCount: p(int32(n))})
+			successPolicy(j, 7, batchv1.SuccessPolicyRule{SucceededIndexes: new("1-2,5"), SucceededCount: new(int32(n))})
 		}},
 		{"last of succeededIndexes", 6, func(_ *gen, j *batchv1.Job, n int) {
-			successPolicy(j, 7, batchv1.SuccessPolicyRule{SucceededIndexes: p(strconv.Itoa(n))})
+			successPolicy(j, 7, batchv1.SuccessPolicyRule{SucceededIndexes: new(strconv.Itoa(n))})
 		}},
 	}
 	// These must not be negative, so n is how far they are below zero.
@@ -208,7 +208,7 @@ func indexLimits() []limit {
 		{"completions", func(s *batchv1.JobSpec, value int32) { s.Completions = &value }},
 		{"backoffLimit", func(s *batchv1.JobSpec, value int32) { s.BackoffLimit = &value }},
 		{"ttl", func(s *batchv1.JobSpec, value int32) { s.TTLSecondsAfterFinished = &value }},
-		{"activeDeadlineSeconds", func(s *batchv1.JobSpec, value int32) { s.ActiveDeadlineSeconds = p(int64(value)) }},
+		{"activeDeadlineSeconds", func(s *batchv1.JobSpec, value int32) { s.ActiveDeadlineSeconds = new(int64(value)) }},
 	} {
 		all = append(all, limit{"negative " + count.name, 0, func(_ *gen, j *batchv1.Job, n int) {
 			count.put(&j.Spec, int32(-n))
@@ -217,20 +217,20 @@ func indexLimits() []limit {
 	return append(all,
 		limit{"negative backoffLimitPerIndex", 0, func(_ *gen, j *batchv1.Job, n int) {
 			perIndex(j, 5, nil)
-			j.Spec.BackoffLimitPerIndex = p(int32(-n))
+			j.Spec.BackoffLimitPerIndex = new(int32(-n))
 		}},
 		limit{"negative maxFailedIndexes", 0, func(_ *gen, j *batchv1.Job, n int) {
-			perIndex(j, 5, p(int32(-n)))
+			perIndex(j, 5, new(int32(-n)))
 		}},
 		limit{"negative succeededCount", 0, func(_ *gen, j *batchv1.Job, n int) {
-			successPolicy(j, 5, batchv1.SuccessPolicyRule{SucceededCount: p(int32(-n))})
+			successPolicy(j, 5, batchv1.SuccessPolicyRule{SucceededCount: new(int32(-n))})
 		}})
 }
 
 // The functions below change a Job so that a limit applies.
 
 func manual(j *batchv1.Job, labels map[string]string) {
-	j.Spec.ManualSelector, j.Spec.Template.Labels = p(true), labels
+	j.Spec.ManualSelector, j.Spec.Template.Labels = new(true), labels
 	j.Spec.Selector = &metav1.LabelSelector{MatchLabels: labels}
 }
 
@@ -245,12 +245,12 @@ func exclude(g *gen, j *batchv1.Job, key, value string) {
 }
 
 func indexed(j *batchv1.Job, completions int32) {
-	j.Spec.CompletionMode, j.Spec.Completions = p(batchv1.IndexedCompletion), &completions
+	j.Spec.CompletionMode, j.Spec.Completions = new(batchv1.IndexedCompletion), &completions
 }
 
 func perIndex(j *batchv1.Job, completions int32, maxFailed *int32) {
 	indexed(j, completions)
-	j.Spec.BackoffLimitPerIndex, j.Spec.MaxFailedIndexes = p[int32](1), maxFailed
+	j.Spec.BackoffLimitPerIndex, j.Spec.MaxFailedIndexes = new(int32(1)), maxFailed
 }
 
 func successPolicy(j *batchv1.Job, completions int32, rules ...batchv1.SuccessPolicyRule) {

@@ -15,7 +15,7 @@ import (
 func plainJob() *batchv1.Job {
 	j := &batchv1.Job{}
 	j.Name, j.Namespace, j.UID, j.ResourceVersion = "job", "ns", "uid", "1"
-	j.Spec.CompletionMode = p(batchv1.IndexedCompletion)
+	j.Spec.CompletionMode = new(batchv1.IndexedCompletion)
 	j.Spec.Template.Spec.RestartPolicy = corev1.RestartPolicyNever
 	j.Spec.Template.Spec.Containers = []corev1.Container{container("main")}
 	return j
@@ -25,8 +25,8 @@ func plainJob() *batchv1.Job {
 // them anyway.
 func TestSuccessPolicyWithoutCompletionsPanics(t *testing.T) {
 	j := plainJob()
-	j.Spec.Parallelism = p[int32](3)
-	j.Spec.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededIndexes: p("0")}}}
+	j.Spec.Parallelism = new(int32(3))
+	j.Spec.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededIndexes: new("0")}}}
 	if errs, err := realCreate(realPrepare(j)); err == nil {
 		t.Errorf("the API server says %v, want a panic", errs)
 	}
@@ -40,7 +40,7 @@ func TestSuccessPolicyWithoutCompletionsPanics(t *testing.T) {
 // policy is Never." Nothing checks the restart policy.
 func TestPerIndexWithOnFailureIsAccepted(t *testing.T) {
 	j := plainJob()
-	j.Spec.Completions, j.Spec.BackoffLimitPerIndex = p[int32](3), p[int32](1)
+	j.Spec.Completions, j.Spec.BackoffLimitPerIndex = new(int32(3)), new(int32(1))
 	j.Spec.Template.Spec.RestartPolicy = corev1.RestartPolicyOnFailure
 	want, err := realCreate(realPrepare(j))
 	if err != nil || len(lines(want)) != 0 {
@@ -53,13 +53,13 @@ func TestPerIndexWithOnFailureIsAccepted(t *testing.T) {
 // change. It rejects a change of FailureTarget itself only because the condition must not be disabled.
 func TestFailureTargetIsDemandedWhenFailedIndexesChange(t *testing.T) {
 	old := validation.PrepareCreate(plainJob())
-	old.Spec.Completions, old.Spec.BackoffLimitPerIndex = p[int32](3), p[int32](1)
+	old.Spec.Completions, old.Spec.BackoffLimitPerIndex = new(int32(3)), new(int32(1))
 	old.Status.StartTime = times()[0]
 	old.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue}}
 	for name, edit := range map[string]func(*batchv1.JobStatus){
 		"nothing":       func(*batchv1.JobStatus) {},
 		"failed":        func(s *batchv1.JobStatus) { s.Failed = 1 },
-		"failedIndexes": func(s *batchv1.JobStatus) { s.FailedIndexes = p("1") },
+		"failedIndexes": func(s *batchv1.JobStatus) { s.FailedIndexes = new("1") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			changed := old.DeepCopy()
