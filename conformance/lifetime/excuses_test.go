@@ -46,6 +46,13 @@ const (
 	everything
 )
 
+func everythingIf(holds bool) verdict {
+	if holds {
+		return everything
+	}
+	return no
+}
+
 // explain returns the names of the excuses, or false.
 func (c *comparison) explain() ([]string, bool) {
 	var names []string
@@ -187,20 +194,16 @@ func stuckSucceeded(c *comparison) verdict {
 	if !isIndexed(c.before.Job()) || *spec.Completions == *spec.Parallelism || c.want.refused == nil {
 		return no
 	}
-	if completed, _ := indexset.ParseDamaged(st.CompletedIndexes, *spec.Completions); int(st.Succeeded) > completed.Len() {
-		return everything
-	}
-	return no
+	completed, _ := indexset.ParseDamaged(st.CompletedIndexes, *spec.Completions)
+	return everythingIf(int(st.Succeeded) > completed.Len())
 }
 
 // Kubernetes writes a completion time before the start time.
 func completionTime(c *comparison) verdict {
-	for _, st := range c.want.statuses {
-		if st.CompletionTime != nil && st.StartTime != nil && st.CompletionTime.Before(st.StartTime) && c.want.refused != nil {
-			return everything
-		}
+	early := func(st *batchv1.JobStatus) bool {
+		return st.CompletionTime != nil && st.StartTime != nil && st.CompletionTime.Before(st.StartTime)
 	}
-	return no
+	return everythingIf(c.want.refused != nil && slices.ContainsFunc(c.want.statuses, early))
 }
 
 // Kubernetes ends a Job with success before all writes are observed.
@@ -208,12 +211,8 @@ func inFlightEnd(c *comparison) verdict {
 	if len(c.before.created)+len(c.before.deleted) == 0 || decided(&c.before.Job().Status) {
 		return no
 	}
-	for _, st := range c.want.statuses {
-		if isTrue(st, batchv1.JobSuccessCriteriaMet) && !isTrue(&c.got.world.Job().Status, batchv1.JobSuccessCriteriaMet) {
-			return everything
-		}
-	}
-	return no
+	met := func(st *batchv1.JobStatus) bool { return isTrue(st, batchv1.JobSuccessCriteriaMet) }
+	return everythingIf(slices.ContainsFunc(c.want.statuses, met) && !met(&c.got.world.Job().Status))
 }
 
 // Kubernetes removes the finalizer of a pod that fails the Job, without storing the verdict.
@@ -248,10 +247,7 @@ func fullLists(c *comparison) verdict {
 			held++
 		}
 	}
-	if held < c.settings.limits.MaxUncounted {
-		return no
-	}
-	return everything
+	return everythingIf(held >= c.settings.limits.MaxUncounted)
 }
 
 // A recorded pod is observed in another phase.
@@ -266,19 +262,11 @@ func firstClassification(c *comparison) verdict {
 			return pod != nil && pod.Status.Phase == phase && builtin.HasFinalizer(pod) && !c.before.stripped[uid]
 		}
 	}
-	if slices.ContainsFunc(u.Failed, flipped(corev1.PodSucceeded)) || slices.ContainsFunc(u.Succeeded, flipped(corev1.PodFailed)) {
-		return everything
-	}
-	return no
+	return everythingIf(slices.ContainsFunc(u.Failed, flipped(corev1.PodSucceeded)) || slices.ContainsFunc(u.Succeeded, flipped(corev1.PodFailed)))
 }
 
 // A pod has changed before its finalizer could be removed for its deletion.
-func guardedPatches(c *comparison) verdict {
-	if c.got.stale {
-		return everything
-	}
-	return no
-}
+func guardedPatches(c *comparison) verdict { return everythingIf(c.got.stale) }
 
 // The deletion of a ready pod failed, and Kubernetes reports one ready pod too few. Or the
 // pod was already gone when the controller was about to remove its finalizer, and Kubernetes
@@ -297,10 +285,8 @@ func failedDeletion(c *comparison) verdict {
 	case !failed:
 		return no
 	case c.want.refused != nil:
-		if st := c.want.statuses[0]; *st.Ready > st.Active {
-			return everything
-		}
-		return no
+		st := c.want.statuses[0]
+		return everythingIf(*st.Ready > st.Active)
 	}
 	st := c.want.world.Job().Status
 	st.Ready = c.got.world.Job().Status.Ready
