@@ -3,6 +3,7 @@ package validation_test
 import (
 	"maps"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -201,19 +202,15 @@ func (g *gen) spec(s *batchv1.JobSpec) {
 }
 
 func (g *gen) failurePolicy(perIndex bool) *batchv1.PodFailurePolicy {
-	policy := &batchv1.PodFailurePolicy{}
 	rules := []int{0, 1, 2, 20}
 	if g.needs("rule") {
 		rules = rules[1:3]
 	}
 	n := choose(g, "rules", rules, 21)
 	if n > 2 {
-		for range n {
-			policy.Rules = append(policy.Rules, batchv1.PodFailurePolicyRule{Action: batchv1.PodFailurePolicyActionIgnore,
-				OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: []int32{1}}})
-		}
-		return policy
+		return &batchv1.PodFailurePolicy{Rules: slices.Repeat([]batchv1.PodFailurePolicyRule{onCodes(1)}, n)}
 	}
+	policy := &batchv1.PodFailurePolicy{}
 	for range n {
 		policy.Rules = append(policy.Rules, g.failureRule(perIndex))
 	}
@@ -250,10 +247,7 @@ func (g *gen) exitCodes() *batchv1.PodFailurePolicyOnExitCodesRequirement {
 
 func (g *gen) podConditions() []batchv1.PodFailurePolicyOnPodConditionsPattern {
 	n := choose(g, "patterns", []int{1, 2, 20}, 0, 21)
-	patterns := make([]batchv1.PodFailurePolicyOnPodConditionsPattern, n)
-	for i := range patterns {
-		patterns[i] = batchv1.PodFailurePolicyOnPodConditionsPattern{Type: "DisruptionTarget", Status: corev1.ConditionTrue}
-	}
+	patterns := slices.Repeat([]batchv1.PodFailurePolicyOnPodConditionsPattern{{Type: "DisruptionTarget", Status: corev1.ConditionTrue}}, n)
 	if n > 0 {
 		patterns[0].Type = choose(g, "type", []corev1.PodConditionType{"DisruptionTarget", "a.b/c"}, "", "-bad", "a/b/c", "/x", corev1.PodConditionType(long), "BAD/x", corev1.PodConditionType(strings.Repeat(long, 4)+"/x"))
 		patterns[0].Status = choose(g, "status", []corev1.ConditionStatus{"True", "False", "Unknown"}, "", "Other")

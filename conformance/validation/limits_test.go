@@ -2,6 +2,7 @@ package validation_test
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -134,10 +135,7 @@ func nameLimits() []limit {
 func countLimits() []limit {
 	return []limit{
 		{"rules of a failure policy", 20, func(_ *gen, j *batchv1.Job, n int) {
-			failurePolicy(j, make([]batchv1.PodFailurePolicyRule, n)...)
-			for i := range j.Spec.PodFailurePolicy.Rules {
-				j.Spec.PodFailurePolicy.Rules[i] = onCodes(1)
-			}
+			failurePolicy(j, slices.Repeat([]batchv1.PodFailurePolicyRule{onCodes(1)}, n)...)
 		}},
 		{"exit codes", 255, func(_ *gen, j *batchv1.Job, n int) {
 			codes := make([]int32, n)
@@ -147,18 +145,10 @@ func countLimits() []limit {
 			failurePolicy(j, onCodes(codes...))
 		}},
 		{"pod conditions", 20, func(_ *gen, j *batchv1.Job, n int) {
-			patterns := make([]batchv1.PodFailurePolicyOnPodConditionsPattern, n)
-			for i := range patterns {
-				patterns[i].Type = "DisruptionTarget"
-			}
-			onConditions(j, patterns)
+			onConditions(j, slices.Repeat([]batchv1.PodFailurePolicyOnPodConditionsPattern{{Type: "DisruptionTarget"}}, n))
 		}},
 		{"rules of a success policy", 20, func(_ *gen, j *batchv1.Job, n int) {
-			rules := make([]batchv1.SuccessPolicyRule, n)
-			for i := range rules {
-				rules[i].SucceededCount = new(int32(1))
-			}
-			successPolicy(j, 5, rules...)
+			successPolicy(j, 5, slices.Repeat([]batchv1.SuccessPolicyRule{{SucceededCount: new(int32(1))}}, n)...)
 		}},
 		{listLength, 64 * 1024, func(_ *gen, j *batchv1.Job, n int) {
 			successPolicy(j, math.MaxInt32, batchv1.SuccessPolicyRule{SucceededIndexes: new(indexList(n))})
