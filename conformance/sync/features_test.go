@@ -49,10 +49,15 @@ var specFeatures = []feature{
 	{"other batch period", func(c *trial) bool { return c.limits.BatchPeriod > 0 }},
 }
 
-// gateFeatures need a release with the gates.
-var gateFeatures = []feature{
-	{"per-index backoff off", func(c *trial) bool { return c.noPerIndex }},
-	{"replacement policy off", func(c *trial) bool { return c.noReplace }},
+// gateFeatures returns the features of a release with the gates.
+func gateFeatures() []feature {
+	if !gated {
+		return nil
+	}
+	return []feature{
+		{"per-index backoff off", func(c *trial) bool { return c.noPerIndex }},
+		{"replacement policy off", func(c *trial) bool { return c.noReplace }},
+	}
 }
 
 // ruleFeatures returns the actions, operators and conditions of failure policies.

@@ -99,15 +99,9 @@ func (r *reach) check(t *testing.T) {
 			t.Errorf("%s: reached %d times in %d trials, want at least %.0f", name, n, r.trials, float64(floor)*scale)
 		}
 	}
-	demanded := slices.Clone(traits)
-	if !gated {
-		demanded = slices.DeleteFunc(demanded, func(f feature) bool {
-			return slices.ContainsFunc(gateFeatures, func(g feature) bool { return g.name == f.name })
-		})
-	}
-	for i, a := range demanded {
+	for i, a := range traits {
 		atLeast(200, r.features[a.name], a.name)
-		for _, b := range demanded[i+1:] {
+		for _, b := range traits[i+1:] {
 			if !excludes(a.name, b.name) {
 				// A small part of the number for independent features.
 				floor := r.features[a.name] * r.features[b.name] / r.trials / 50
@@ -157,7 +151,7 @@ func divergences() []string {
 }
 
 // traits lists the features of trials. A trial has the feature of a pod if it has such a pod.
-var traits = slices.Concat(specFeatures, gateFeatures, ruleFeatures(), statusFeatures, podFeatures)
+var traits = slices.Concat(specFeatures, gateFeatures(), ruleFeatures(), statusFeatures, podFeatures)
 
 type feature struct {
 	name string
