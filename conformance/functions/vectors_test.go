@@ -13,8 +13,8 @@ import (
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
-	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/jobfate/jobfate/conformance/schema"
 	"github.com/jobfate/jobfate/conformance/shrink"
 	"github.com/jobfate/jobfate/vectors"
 )
@@ -156,22 +156,8 @@ func TestMakeVectors(t *testing.T) {
 // TestVectors checks every case of the folder vectors/functions against the schema there,
 // against jobfate and against the functions of Kubernetes.
 func TestVectors(t *testing.T) {
-	schema, err := jsonschema.NewCompiler().Compile(filepath.Join(vectorsDir, "schema.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	found := map[*subject]int{}
-	for line, err := range vectors.Lines[vectors.Call](filepath.Join(vectorsDir, "*.jsonl")) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		value, err := jsonschema.UnmarshalJSON(bytes.NewReader(line.Text))
-		if err == nil {
-			err = schema.Validate(value)
-		}
-		if err != nil {
-			t.Fatalf("%s: %v\n%s", line.File, err, line.Text)
-		}
+	for line := range schema.Lines[vectors.Call](t, vectorsDir) {
 		list := subjects[strings.TrimSuffix(filepath.Base(line.File), ".jsonl")]
 		at := slices.IndexFunc(list, func(s subject) bool { return s.name == line.Case.Function })
 		if at < 0 {

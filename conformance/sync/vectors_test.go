@@ -1,14 +1,12 @@
 package sync
 
 import (
-	"bytes"
-	"path/filepath"
 	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/jobfate/jobfate/conformance/schema"
 	"github.com/jobfate/jobfate/vectors"
 )
 
@@ -16,16 +14,8 @@ import (
 // controller, except that cases in which a gate is off need a release with the gate. It also checks
 // that each divergence has a case.
 func TestVectors(t *testing.T) {
-	schema, err := jsonschema.NewCompiler().Compile(filepath.Join(vectorsDir, "schema.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	var shown []string
-	for line, err := range vectors.Lines[vectors.Case](filepath.Join(vectorsDir, "*.jsonl")) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		validate(t, schema, line.File, line.Text)
+	for line := range schema.Lines[vectors.Case](t, vectorsDir) {
 		if o := line.Case.Options; gated || !o.WithoutPerIndex && !o.WithoutReplacement {
 			reproduce(t, line.Case)
 		}
@@ -41,26 +31,7 @@ func TestVectors(t *testing.T) {
 // TestDialogues checks every dialogue of the folder vectors against the schema. Kubernetes has no
 // counterpart of a Machine.
 func TestDialogues(t *testing.T) {
-	schema, err := jsonschema.NewCompiler().Compile(filepath.Join(vectorsDir, "dialogues", "schema.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line, err := range vectors.Lines[vectors.Dialogue](filepath.Join(vectorsDir, "dialogues", "*.jsonl")) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		validate(t, schema, line.File, line.Text)
-	}
-}
-
-func validate(t *testing.T, schema *jsonschema.Schema, file string, line []byte) {
-	t.Helper()
-	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(line))
-	if err == nil {
-		err = schema.Validate(value)
-	}
-	if err != nil {
-		t.Fatalf("%s: %v\n%s", file, err, line)
+	for range schema.Lines[vectors.Dialogue](t, vectorsDir+"/dialogues") {
 	}
 }
 
