@@ -65,8 +65,7 @@ func TestUpdate(t *testing.T) {
 	old := create(t, bare())
 	old.Status.Active = 1
 	job := old.DeepCopy()
-	parallelism := int32(5)
-	job.Spec.Parallelism = &parallelism
+	job.Spec.Parallelism = new(int32(5))
 	job.Status.Active = 2
 	stored, errs := apiserver.Update(old, job)
 	if len(errs) > 0 {
@@ -77,7 +76,7 @@ func TestUpdate(t *testing.T) {
 			*stored.Spec.Parallelism, stored.Generation, stored.Status.Active, old.Generation+1)
 	}
 
-	job.Spec.Completions = &parallelism
+	job.Spec.Completions = new(int32(5))
 	if _, errs := apiserver.Update(old, job); !strings.Contains(fmt.Sprint(errs), "spec.completions") {
 		t.Errorf("another number of completions: got errors %v", errs)
 	}
@@ -91,8 +90,7 @@ func TestUpdateStatus(t *testing.T) {
 		StartTime:               &metav1.Time{Time: noon},
 		UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{Failed: []types.UID{}},
 	}
-	parallelism := int32(5)
-	job.Spec.Parallelism = &parallelism
+	job.Spec.Parallelism = new(int32(5))
 	stored, errs := apiserver.UpdateStatus(old, job)
 	if len(errs) > 0 {
 		t.Fatalf("refused: %v", errs)
@@ -119,10 +117,7 @@ func TestAcceptStatus(t *testing.T) {
 		want   string
 	}{
 		{"nothing", func(*batchv1.JobStatus) {}, ""},
-		{"more ready than active", func(s *batchv1.JobStatus) {
-			one := int32(1)
-			s.Ready = &one
-		}, "status.ready: Invalid value: 1: cannot set more ready pods than active"},
+		{"more ready than active", func(s *batchv1.JobStatus) { s.Ready = new(int32(1)) }, "status.ready: Invalid value: 1: cannot set more ready pods than active"},
 		{"a failed Job without FailureTarget", func(s *batchv1.JobStatus) {
 			s.StartTime = &metav1.Time{Time: time.Unix(0, 0)}
 			s.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue}}

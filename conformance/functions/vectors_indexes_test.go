@@ -113,9 +113,8 @@ func firstOf(x real.Intervals) (out []int32) {
 // serverOn returns the API server's error about the indexes of a success policy.
 func serverOn(in vectors.IndexText) string {
 	const path = "spec.successPolicy.rules[0].succeededIndexes"
-	mode := batchv1.IndexedCompletion
 	job := &batchv1.Job{}
-	job.Spec.CompletionMode, job.Spec.Completions, job.Spec.Parallelism = &mode, &in.Completions, new(int32(1))
+	job.Spec.CompletionMode, job.Spec.Completions, job.Spec.Parallelism = new(batchv1.IndexedCompletion), &in.Completions, new(int32(1))
 	job.Spec.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededIndexes: &in.Text}}}
 	_, errs := apiserver.Create(job)
 	for _, err := range errs {

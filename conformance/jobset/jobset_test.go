@@ -22,12 +22,11 @@ import (
 // of its pod failure policy with this index. It has two rules: exit codes 2 and 3 fail the Job.
 func failedBy(t *testing.T, rule int32, options ...jobfate.Option) *batchv1.Job {
 	t.Helper()
-	one, none := int32(1), int32(0)
 	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "set-workers-0", Labels: map[string]string{
 		v1alpha2.ReplicatedJobNameKey: "workers", v1alpha2.JobIndexKey: "0",
 	}}}
 	job.Spec = batchv1.JobSpec{
-		Completions: &one, Parallelism: &one, BackoffLimit: &none, PodFailurePolicy: &batchv1.PodFailurePolicy{},
+		Completions: new(int32(1)), Parallelism: new(int32(1)), BackoffLimit: new(int32), PodFailurePolicy: &batchv1.PodFailurePolicy{},
 		Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
 			RestartPolicy: corev1.RestartPolicyNever,
 			Containers:    []corev1.Container{{Name: "main", Image: "image"}},

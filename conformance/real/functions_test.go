@@ -125,8 +125,7 @@ func TestPolicyFunctions(t *testing.T) {
 		}
 	}
 
-	indexes := "0-2"
-	policy := &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededIndexes: &indexes}}}
+	policy := &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededIndexes: new("0-2")}}}
 	if got := real.MatchSuccessPolicy(policy, 5, real.Intervals{{0, 1}}); got != "" {
 		t.Errorf("0,1 of 0-2: got %q, want no match", got)
 	}
@@ -138,8 +137,7 @@ func TestPolicyFunctions(t *testing.T) {
 func TestPodFunctions(t *testing.T) {
 	job := newJob(t, size(3, 6), indexed, func(s *batchv1.JobSpec) {
 		s.Template.Spec.RestartPolicy = corev1.RestartPolicyOnFailure
-		limit := int32(2)
-		s.BackoffLimit = &limit
+		s.BackoffLimit = new(int32(2))
 	})
 	restarted := func(n int32) []*corev1.Pod {
 		return []*corev1.Pod{newPod(job, "a", corev1.PodRunning, func(p *corev1.Pod) {

@@ -79,7 +79,6 @@ func TestCreatedPodIsThatOfRealPodControl(t *testing.T) {
 	got := out.Created()[0]
 	labels := map[string]string{batchv1.JobCompletionIndexAnnotation: "0"}
 	maps.Copy(labels, job.Spec.Template.Labels)
-	yes := true
 	want := metav1.ObjectMeta{
 		GenerateName: "job-0-",
 		Labels:       labels,
@@ -90,7 +89,7 @@ func TestCreatedPodIsThatOfRealPodControl(t *testing.T) {
 		Finalizers: []string{batchv1.JobTrackingFinalizer},
 		OwnerReferences: []metav1.OwnerReference{{
 			APIVersion: "batch/v1", Kind: "Job", Name: "job", UID: "job-uid",
-			Controller: &yes, BlockOwnerDeletion: &yes,
+			Controller: new(true), BlockOwnerDeletion: new(true),
 		}},
 	}
 	if diff := cmp.Diff(want, got.ObjectMeta); diff != "" {
@@ -305,8 +304,7 @@ func TestFaults(t *testing.T) {
 }
 
 func TestEventsMetricsAndTimers(t *testing.T) {
-	seconds := int64(100)
-	job := newJob(t, size(1, 1), indexed, func(s *batchv1.JobSpec) { s.ActiveDeadlineSeconds = &seconds })
+	job := newJob(t, size(1, 1), indexed, func(s *batchv1.JobSpec) { s.ActiveDeadlineSeconds = new(int64(100)) })
 	job.Status.StartTime = timeAt(0)
 	job.Status.Active = 1
 	in := real.Input{Job: job, Now: at(10), Pods: []*corev1.Pod{newPod(job, "a", corev1.PodRunning, index(0))}}
@@ -392,9 +390,8 @@ func TestStripsOrphan(t *testing.T) {
 	j := newJob(t)
 	finished := j.DeepCopy()
 	finished.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}
-	elsewhere := "example.com/other"
 	external := finished.DeepCopy()
-	external.Spec.ManagedBy = &elsewhere
+	external.Spec.ManagedBy = new("example.com/other")
 	for _, tt := range []struct {
 		name string
 		pod  *corev1.Pod

@@ -126,14 +126,13 @@ func TestKEP3850_finishTime(t *testing.T) {
 		return corev1.ContainerStatus{Name: name, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{FinishedAt: at(seconds)}}}
 	}
 	unready := []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse, LastTransitionTime: at(20)}}
-	always := corev1.ContainerRestartPolicyAlways
 	for name, test := range map[string]struct {
 		pod *corev1.Pod
 		kep int
 		is  int
 	}{
 		"the main container runs beside a sidecar that has finished": {&corev1.Pod{
-			Spec: corev1.PodSpec{InitContainers: []corev1.Container{{Name: "side", RestartPolicy: &always}}, Containers: []corev1.Container{{Name: "main"}}},
+			Spec: corev1.PodSpec{InitContainers: []corev1.Container{{Name: "side", RestartPolicy: new(corev1.ContainerRestartPolicyAlways)}}, Containers: []corev1.Container{{Name: "main"}}},
 			Status: corev1.PodStatus{Phase: corev1.PodFailed, Conditions: unready, InitContainerStatuses: []corev1.ContainerStatus{ended("side", 3)},
 				ContainerStatuses: []corev1.ContainerStatus{{Name: "main"}}},
 		}, 20, 3},

@@ -9,9 +9,8 @@ import (
 )
 
 func TestSuccessPolicyPanic(t *testing.T) {
-	indexed := batch.IndexedCompletion
 	job := &batch.Job{ObjectMeta: metav1.ObjectMeta{Name: "job", Namespace: "ns"}, Spec: batch.JobSpec{
-		CompletionMode: &indexed, Parallelism: new(int32(3)),
+		CompletionMode: new(batch.IndexedCompletion), Parallelism: new(int32(3)),
 		SuccessPolicy: &batch.SuccessPolicy{Rules: []batch.SuccessPolicyRule{{SucceededIndexes: new("0")}}},
 	}}
 	defer func() {

@@ -119,8 +119,7 @@ func TestFunctions(t *testing.T) {
 // A Job with parallelism 8 and completions 4 has a PodSet of 4 pods. After its first success Kueue
 // reclaims all of them, with three pods still running.
 func TestFewerCompletionsThanParallelism(t *testing.T) {
-	eight, four := int32(8), int32(4)
-	job := &batchv1.Job{Spec: batchv1.JobSpec{Parallelism: &eight, Completions: &four}, Status: batchv1.JobStatus{Active: 3, Succeeded: 1}}
+	job := &batchv1.Job{Spec: batchv1.JobSpec{Parallelism: new(int32(8)), Completions: new(int32(4))}, Status: batchv1.JobStatus{Active: 3, Succeeded: 1}}
 	sets, err := (*kueue.Job)(job).PodSets(quiet, nil)
 	if err != nil || len(sets) != 1 {
 		t.Fatal(sets, err)
