@@ -14,15 +14,6 @@ import (
 	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
-func decideOn(t *testing.T, in Snapshot) Decision {
-	t.Helper()
-	o, err := decideWith(in, *configure(nil))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return o
-}
-
 func toJSON(v any) string {
 	text, err := json.MarshalIndent(v, "", " ")
 	if err != nil {
@@ -33,9 +24,9 @@ func toJSON(v any) string {
 
 // With any value of Creations, between none and all of the pods count as created.
 func TestClose_impossibleCounts(t *testing.T) {
-	job := specJob(t, "completions: 4\nparallelism: 4")
-	s := Snapshot{Job: job, Pods: []*corev1.Pod{podIn(job, 1, corev1.PodRunning)}, Now: job.CreationTimestamp.Time}
-	d := decideOn(t, s)
+	s := newScene(t, "completions: 4\nparallelism: 4")
+	s.pod("a", 1, corev1.PodRunning, 0)
+	d := s.outcome(t)
 	if len(d.Create) != 3 {
 		t.Fatalf("%d to create, want 3", len(d.Create))
 	}
@@ -56,33 +47,31 @@ func TestClose_impossibleCounts(t *testing.T) {
 
 // What the caps leave waits for the retry of what has failed.
 func TestClose_retriesBeforeTheRest(t *testing.T) {
-	job := specJob(t, "completions: 9\nparallelism: 4")
 	for _, action := range []Undone{{Creations: 1}, {Deletions: []types.UID{"pod-1"}}} {
-		s := Snapshot{Job: job.DeepCopy(), Now: job.CreationTimestamp.Time}
+		s := newScene(t, "completions: 9\nparallelism: 4")
+		s.config.ChangesCap = 2
 		for i := range 9 * len(action.Deletions) { // too many
-			s.Pods = append(s.Pods, podIn(job, i+1, corev1.PodRunning))
+			s.pod(fmt.Sprint("pod-", i+1), i+1, corev1.PodRunning, 0)
 		}
-		d, err := decideWith(s, *configure([]Option{MaxChanges(2)}))
-		Same(t, "error", err, nil)
+		d := s.outcome(t)
 		Same(t, "Requeue, and with a failure", []any{d.Requeue, d.Revise(action).Requeue}, []any{time.Second, time.Duration(0)})
 	}
 }
 
 // A pod that the cache shows, although its creation is in flight, terminates once it is deleted.
 func TestClose_creationInFlightIsShown(t *testing.T) {
-	job := specJob(t, "completions: 1")
-	job.Status.Conditions = []batchv1.JobCondition{Yes(batchv1.JobFailureTarget)}
-	pod := podIn(job, 1, corev1.PodRunning)
-	d := decideOn(t, Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time,
-		InFlight: InFlight{Creations: 1, Pods: []PodInFlight{{UID: pod.UID}}}})
+	s := newScene(t, "completions: 1")
+	s.condition(batchv1.JobFailureTarget)
+	pod := s.pod("a", 1, corev1.PodRunning, 0)
+	s.InFlight = InFlight{Creations: 1, Pods: []PodInFlight{{UID: pod.UID}}}
+	d := s.outcome(t)
 	Same(t, "pods to delete", len(d.Delete), 1)
 	Same(t, "pods after that", d.made.after, counts{Terminating: 1})
 }
 
 // Creations that were not tried do not count as failed. A negative Untried counts as 0.
 func TestClose_failedCreations(t *testing.T) {
-	job := specJob(t, "completions: 4\nparallelism: 4")
-	d := decideOn(t, Snapshot{Job: job, Now: job.CreationTimestamp.Time})
+	d := newScene(t, "completions: 4\nparallelism: 4").outcome(t)
 	for _, test := range []struct {
 		done Undone
 		want string
@@ -105,10 +94,10 @@ func TestClose_failedCreations(t *testing.T) {
 // Indexed Job, adds nothing to it.
 func TestSettle_succeededOfIndexedJobs(t *testing.T) {
 	for _, limit := range []string{"", "\nbackoffLimitPerIndex: 1"} {
-		job := specJob(t, "completions: 2\nparallelism: 2\ncompletionMode: Indexed"+limit)
-		pod := podIn(job, 1, corev1.PodSucceeded)
-		job.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Succeeded: []types.UID{pod.UID}}
-		d := decideOn(t, Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time})
+		s := newScene(t, "completions: 2\nparallelism: 2"+indexed+limit)
+		pod := s.pod("a", 1, corev1.PodSucceeded, 0)
+		s.Job.Status.UncountedTerminatedPods = Lists(UIDs(pod.UID), nil)
+		d := s.outcome(t)
 		st := d.Settle(UIDsOf(d.Strip)...).Status
 		if st == nil || st.Succeeded != 1 || st.CompletedIndexes != "0" || len(st.UncountedTerminatedPods.Succeeded) != 0 {
 			t.Errorf("settled%s: %s, want 1 succeeded, index 0 completed and an empty list", limit, toJSON(st))
@@ -123,19 +112,19 @@ func TestSettle_aStuckCounterIsNotTooManySucceededPods(t *testing.T) {
 		batchv1.IndexedCompletion:    {"Completed"},
 		batchv1.NonIndexedCompletion: {"TooManySucceededPods", "Completed"},
 	} {
-		job := specJob(t, "completions: 1\nparallelism: 3")
-		job.Spec.CompletionMode = &mode
-		job.Status.Succeeded = 3
+		s := newScene(t, "completions: 1\nparallelism: 3")
+		s.Job.Spec.CompletionMode = &mode
+		s.Job.Status.Succeeded = 3
 		if mode == batchv1.IndexedCompletion {
-			job.Status.CompletedIndexes = "0"
+			s.Job.Status.CompletedIndexes = "0"
 		}
-		s := decideOn(t, Snapshot{Job: job, Now: job.CreationTimestamp.Time}).Settle()
+		settled := s.outcome(t).Settle()
 		var got []string
-		for _, e := range s.Events {
+		for _, e := range settled.Events {
 			got = append(got, e.Reason)
 		}
-		if !s.Finished || s.Status.Succeeded != 3 || !slices.Equal(got, want) {
-			t.Errorf("%s: finished %t, events %v, status %s; want the end with %v and 3 succeeded", mode, s.Finished, got, toJSON(s.Status), want)
+		if !settled.Finished || settled.Status.Succeeded != 3 || !slices.Equal(got, want) {
+			t.Errorf("%s: finished %t, events %v, status %s; want the end with %v and 3 succeeded", mode, settled.Finished, got, toJSON(settled.Status), want)
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -14,13 +13,9 @@ import (
 // The facts say why no pod is created: the pod that failed at 12:00:30 was the second failure, so
 // its replacement waits for 20 s.
 func ExampleDecision_Facts() {
-	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "train", UID: "job-uid"}}
+	job := trainJob()
 	job.Status.Failed = 1
-	noon := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "train-b", UID: "b",
-		Finalizers:      []string{batchv1.JobTrackingFinalizer},
-		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(job, batchv1.SchemeGroupVersion.WithKind("Job"))}}}
-	pod.Status.Phase = corev1.PodFailed
+	pod := trainPod(job, corev1.PodFailed)
 	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{State: corev1.ContainerState{
 		Terminated: &corev1.ContainerStateTerminated{ExitCode: 1, FinishedAt: metav1.NewTime(noon.Add(30 * time.Second))}}}}
 
@@ -30,7 +25,7 @@ func ExampleDecision_Facts() {
 	f := d.Facts()
 	fmt.Println("wanted", f.Want, "active", f.Active, "failed", f.Failed)
 	fmt.Println("failures in a row", f.Record.Failures, "wait", f.Wait)
-	fmt.Println("the pod counts as failed:", f.Pod("b").Failed, f.Pod("unknown") == nil)
+	fmt.Println("the pod counts as failed:", f.Pod(pod.UID).Failed, f.Pod("unknown") == nil)
 	// Output:
 	// wanted 1 active 0 failed 2
 	// failures in a row 2 wait 15s
@@ -39,8 +34,7 @@ func ExampleDecision_Facts() {
 
 // A creation fails: the revised decision counts one active pod less.
 func ExampleDecision_Revise() {
-	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "train", UID: "job-uid"}}
-	d, _ := jobfate.Decide(jobfate.Snapshot{Job: job, Now: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)})
+	d, _ := jobfate.Decide(jobfate.Snapshot{Job: trainJob(), Now: noon})
 	fmt.Println(len(d.Create), "to create, then", d.Status.Active, "active")
 	fmt.Println("or", d.Revise(jobfate.Undone{Creations: 1}).Status.Active, "active")
 	// Output:

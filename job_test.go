@@ -40,7 +40,7 @@ func podIn(job *batchv1.Job, n int, phase corev1.PodPhase) *corev1.Pod {
 	fresh := job.DeepCopy()
 	fresh.Status, fresh.DeletionTimestamp = batchv1.JobStatus{}, nil
 	fresh.Spec.Suspend, fresh.Spec.Parallelism = &suspend, &parallelism
-	o, err := decideWith(Snapshot{Job: fresh, Now: job.CreationTimestamp.Time}, *configure(nil))
+	o, err := Decide(Snapshot{Job: fresh, Now: job.CreationTimestamp.Time})
 	if err != nil {
 		panic(err)
 	}
@@ -64,11 +64,4 @@ func podIn(job *batchv1.Job, n int, phase corev1.PodPhase) *corev1.Pod {
 		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", State: state}}
 	}
 	return pod
-}
-
-// decideWith decides on a snapshot with a configuration.
-func decideWith(s Snapshot, c config) (Decision, error) {
-	var t tally
-	t.replaceAll(s.Pods)
-	return t.decide(s, &c)
 }

@@ -18,9 +18,7 @@ import (
 // batch, unanswered.
 func upTo(t *testing.T, m *Machine, v View, s *server, verb Verb) []Request {
 	t.Helper()
-	if err := m.Begin(v); err != nil {
-		t.Fatal(err)
-	}
+	begin(t, m, v)
 	for batch := m.Next(); len(batch) > 0; batch = m.Next() {
 		if batch[0].Verb == verb {
 			return batch
@@ -58,7 +56,7 @@ func TestAbandoned_answers(t *testing.T) {
 func TestLiveRead_fails(t *testing.T) {
 	job := train(1)
 	for name, how := range map[string]answers{
-		"the list is refused":      func(Request) (runtime.Object, error) { return nil, errConflict },
+		"the list is refused":      refusal(errConflict),
 		"the answer is not a list": func(Request) (runtime.Object, error) { return job, nil },
 		"the answer is nil":        func(Request) (runtime.Object, error) { return (*corev1.PodList)(nil), nil },
 	} {
@@ -81,8 +79,8 @@ func TestLiveRead_fails(t *testing.T) {
 	// A failed read by name does not resolve a creation.
 	m, s := newMachine(), &server{job: job}
 	m.config.Names = func(prefix string) string { return prefix + "abcde" }
-	run(t, m, fresh(job), s.except(CreatePod, func(Request) (runtime.Object, error) { return nil, errTimeout }))
-	Same(t, "requests", run(t, m, fresh(job), s.except(GetPod, func(Request) (runtime.Object, error) { return nil, errTimeout })),
+	run(t, m, fresh(job), s.except(CreatePod, refusal(errTimeout)))
+	Same(t, "requests", run(t, m, fresh(job), s.except(GetPod, refusal(errTimeout))),
 		[]string{"get pod train-abcde"})
 	if len(m.memory.Lost) != 1 || !errors.Is(m.Result().Err, errTimeout) {
 		t.Errorf("lost %v, error %v", m.memory.Lost, m.Result().Err)
@@ -122,7 +120,7 @@ func TestInputError_sendsNothing(t *testing.T) {
 	job := train(2)
 	m, s := newMachine(), &server{job: job}
 	m.config.Names = func(prefix string) string { return prefix + "abcde" }
-	run(t, m, fresh(job), s.except(CreatePod, func(Request) (runtime.Object, error) { return nil, errTimeout }))
+	run(t, m, fresh(job), s.except(CreatePod, refusal(errTimeout)))
 	var input *InputError
 	if err := m.Begin(fresh(job, nil)); !errors.As(err, &input) {
 		t.Errorf("Begin: %v, want an InputError", err)
@@ -161,13 +159,18 @@ func TestClone(t *testing.T) {
 
 func TestString(t *testing.T) {
 	for r, want := range map[string]string{
-		DeletePod.String():                            "delete pod",
-		Verb(8).String():                              "Verb(8)",
-		Verb(99).String():                             "Verb(99)",
-		(&memory.Memory{}).String():                   "nothing pending",
-		(&memory.Memory{Known: "7"}).String():         "waiting to observe version 7 of the Job",
-		(&memory.Memory{Lost: []string{""}}).String(): "waiting to observe 1 creations without an answer",
+		DeletePod.String():                                            "delete pod",
+		Verb(8).String():                                              "Verb(8)",
+		Verb(99).String():                                             "Verb(99)",
+		(&memory.Memory{}).String():                                   "nothing pending",
+		(&memory.Memory{Known: "7"}).String():                         "waiting to observe version 7 of the Job",
+		(&memory.Memory{Lost: []string{""}}).String():                 "waiting to observe 1 creations without an answer",
+		(&memory.Memory{Job: "job", Known: "7", Shown: "7"}).String(): "nothing pending",
 		(&memory.Memory{Deleted: map[types.UID]string{"": ""}, ReadFirst: true}).String(): "waiting to observe a status write without an answer, 1 deletions",
+		(&memory.Memory{
+			Known: "8", Shown: "7", ReadFirst: true, Created: make([]memory.Created, 1), Deleted: map[types.UID]string{"a": "", "b": ""},
+			Stripped: map[types.UID]memory.Stripped{"a": {}}, Lost: make([]string, 1),
+		}).String(): "waiting to observe version 8 of the Job, a status write without an answer, 1 creations, 2 deletions, 1 removed finalizers, 1 creations without an answer",
 	} {
 		if r != want {
 			t.Errorf("got %q, want %q", r, want)

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	. "github.com/jobfate/jobfate/internal/podtest"
@@ -40,23 +39,17 @@ func (w *world) sync(t *testing.T, now time.Time, podsVersion string, pods ...*c
 		case CreatePod:
 			w.made = append(w.made, object.(*corev1.Pod))
 		case PatchStatus:
-			w.stored = append(w.stored, countsOf(w))
+			st := &w.job.Status
+			w.stored = append(w.stored, fmt.Sprintf("active %d ready %d terminating %d failed %d", st.Active, *st.Ready, *st.Terminating, st.Failed))
 		}
 		return object, err
 	})
-}
-
-func countsOf(w *world) string {
-	st := &w.job.Status
-	return fmt.Sprintf("active %d ready %d terminating %d failed %d", st.Active, *st.Ready, *st.Terminating, st.Failed)
 }
 
 func ready(pod *corev1.Pod) {
 	pod.Status.Phase = corev1.PodRunning
 	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
 }
-
-func terminates(pod *corev1.Pod) { pod.DeletionTimestamp = &metav1.Time{Time: noon} }
 
 // at returns the pod as it is after some changes.
 func (w *world) at(pod *corev1.Pod, changes ...func(*corev1.Pod)) *corev1.Pod {
@@ -84,7 +77,7 @@ func TestCounts_whileCreationsAreUnobserved(t *testing.T) {
 // A created pod that was read by name after its end, or after its deletion began, is not active any
 // more, though the cache does not show it yet. It is not replaced before the cache does.
 func TestCounts_ofAPodThatWasReadAfterItsEnd(t *testing.T) {
-	for name, change := range map[string]func(*corev1.Pod){"failed": fails, "being deleted": terminates} {
+	for name, change := range map[string]func(*corev1.Pod){"failed": fails, "being deleted": deleted} {
 		w := newWorld(2)
 		w.sync(t, noon, "1000")
 		w.pods = []*corev1.Pod{w.at(w.made[0], change), w.made[1]}
@@ -145,7 +138,7 @@ func TestCounts_whileDeletionsAreUnobserved(t *testing.T) {
 		w.sync(t, noon, upTo, running...)
 		Same(t, "order of the finalizers in flight", slices.IsSorted(w.m.Result().Decision.Facts().InFlight.Stripped), true)
 	}
-	w.sync(t, noon, "9000", w.at(running[0], stripped, terminates), w.at(running[1], stripped, terminates))
+	w.sync(t, noon, "9000", w.at(running[0], Released, deleted), w.at(running[1], Released, deleted))
 	w.sync(t, noon, "9000")
 	Same(t, "statuses", w.stored, []string{
 		"active 2 ready 0 terminating 0 failed 0",

@@ -40,7 +40,8 @@ func podOf(job *batchv1.Job, uid, version string, changes ...func(*corev1.Pod)) 
 	return pod
 }
 
-func succeeded(pod *corev1.Pod) { pod.Status.Phase = corev1.PodSucceeded }
+func succeeded(pod *corev1.Pod)  { pod.Status.Phase = corev1.PodSucceeded }
+func unlabelled(pod *corev1.Pod) { pod.Labels = nil }
 
 // fresh returns a view of caches that are up to date.
 func fresh(job *batchv1.Job, pods ...*corev1.Pod) View {
@@ -55,6 +56,18 @@ func unversioned(v View) View {
 
 // answers answers requests.
 type answers func(Request) (runtime.Object, error)
+
+// refusal answers every request with an error.
+func refusal(err error) answers {
+	return func(Request) (runtime.Object, error) { return nil, err }
+}
+
+func begin(t testing.TB, m *Machine, v View) {
+	t.Helper()
+	if err := m.Begin(v); err != nil {
+		t.Fatalf("Begin: %v", err)
+	}
+}
 
 // text describes a request.
 func text(r Request) string {
@@ -74,9 +87,7 @@ func text(r Request) string {
 // run runs a sync, and returns its requests.
 func run(t testing.TB, m *Machine, v View, how answers) (asked []string) {
 	t.Helper()
-	if err := m.Begin(v); err != nil {
-		t.Fatalf("Begin: %v", err)
-	}
+	begin(t, m, v)
 	return drive(t, m, how)
 }
 

@@ -29,8 +29,7 @@ func podAt(version string, change ...func(*corev1.Pod)) []*corev1.Pod {
 	return []*corev1.Pod{pod}
 }
 
-func deleted(p *corev1.Pod)  { p.DeletionTimestamp = &metav1.Time{Time: noon} }
-func stripped(p *corev1.Pod) { p.Finalizers = nil }
+func deleted(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: noon} }
 
 // viewOf returns a view whose caches are fresh.
 func viewOf(job *batchv1.Job, pods []*corev1.Pod, podsVersion string) View {
@@ -47,13 +46,6 @@ func remembering(of memory.Memory) (*Machine, *Snapshot) {
 		return usual(seen)
 	}
 	return m, in
-}
-
-func begin(t *testing.T, m *Machine, v View) {
-	t.Helper()
-	if err := m.Begin(v); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // A write is in flight until the view shows its effect, and forgotten when every later
@@ -82,8 +74,8 @@ func TestMemory_forgetsWhatIsObserved(t *testing.T) {
 		{"deleted, the pod itself not shown yet", removed, nil, "2", InFlight{Deletions: 1, Pods: []PodInFlight{{UID: "a", Deleted: true}}}, false},
 		{"deleted, gone", removed, nil, "4", InFlight{}, true},
 		{"finalizer removed, shown with it", freed, podAt("5"), "5", InFlight{Stripped: []types.UID{"a"}}, false},
-		{"finalizer removed, shown without it by a cache that is not complete", freed, podAt("6", stripped), "5", InFlight{}, false},
-		{"finalizer removed, shown without it", freed, podAt("6", stripped), "6", InFlight{}, true},
+		{"finalizer removed, shown without it by a cache that is not complete", freed, podAt("6", Released), "5", InFlight{}, false},
+		{"finalizer removed, shown without it", freed, podAt("6", Released), "6", InFlight{}, true},
 		{"finalizer removed, and put back by others", freed, podAt("7"), "6", InFlight{}, true},
 		{"finalizer removed, the pod itself not shown yet", freed, nil, "4", InFlight{}, false},
 		{"finalizer removed, gone from a cache that is not complete", freed, nil, "5", InFlight{}, false},
@@ -107,15 +99,13 @@ func TestMemory_forgetsWhatIsObserved(t *testing.T) {
 // a later view does not show it. The patch of its finalizer may have had no answer, and the cache
 // may not be complete up to the creation.
 func TestMemory_createdPodThatHasStopped(t *testing.T) {
-	runs, ended, deleted := podAt("6")[0], podAt("6")[0], podAt("6")[0]
-	ended.Status.Phase, deleted.DeletionTimestamp = corev1.PodSucceeded, &metav1.Time{Time: noon}
 	active := []PodInFlight{{UID: "a"}}
 	for name, test := range map[string]struct {
-		pod  *corev1.Pod
+		pods []*corev1.Pod
 		want []PodInFlight
-	}{"ended": {ended, nil}, "deleted": {deleted, nil}, "running": {runs, active}} {
+	}{"ended": {podAt("6", succeeded), nil}, "deleted": {podAt("6", deleted), nil}, "running": {podAt("6"), active}} {
 		m, in := remembering(memory.Memory{Job: "job", Created: []memory.Created{{UID: "a", Name: "a", Version: "5", At: noon}}})
-		begin(t, m, viewOf(jobAt("1"), []*corev1.Pod{test.pod}, "4"))
+		begin(t, m, viewOf(jobAt("1"), test.pods, "4"))
 		begin(t, m, viewOf(jobAt("1"), nil, "4"))
 		Same(t, name+": in flight", in.InFlight, InFlight{Creations: 1, Pods: test.want})
 	}
@@ -162,18 +152,6 @@ func TestMemory_status(t *testing.T) {
 	}
 }
 
-func TestMemory_String(t *testing.T) {
-	for want, m := range map[string]memory.Memory{
-		"nothing pending": {Job: "job", Known: "7", Shown: "7"},
-		"waiting to observe version 8 of the Job, a status write without an answer, 1 creations, 2 deletions, 1 removed finalizers, 1 creations without an answer": {
-			Known: "8", Shown: "7", ReadFirst: true, Created: make([]memory.Created, 1), Deleted: map[types.UID]string{"a": "", "b": ""},
-			Stripped: map[types.UID]memory.Stripped{"a": {}}, Lost: make([]string, 1),
-		},
-	} {
-		Same(t, "the machine", m.String(), want)
-	}
-}
-
 // Requests that Next never returned were never sent, so none of them is lost.
 func TestAbandoned_beforeNext(t *testing.T) {
 	m := newMachine()
@@ -186,20 +164,6 @@ func TestAbandoned_beforeNext(t *testing.T) {
 	Same(t, "requests", []string{text(m.Next()[0])}, []string{"create pod train-"})
 }
 
-// Every request names its object, including those of the first sync of a process.
-func TestRequests_nameTheirObject(t *testing.T) {
-	for name, view := range map[string]View{"fresh": fresh(train(1)), "read live": unversioned(fresh(train(1)))} {
-		s := &server{job: train(1)}
-		run(t, newMachine(), view, func(r Request) (runtime.Object, error) {
-			named := r.Name != "" || r.Verb == CreatePod || r.Verb == ListPods
-			if r.Namespace != "ns" || !named {
-				t.Errorf("%s: %s has name %q, namespace %q", name, r.Verb, r.Name, r.Namespace)
-			}
-			return s.answer(r)
-		})
-	}
-}
-
 // A live read has shown that a Job is gone: the Machine creates no pod for it if the cache still
 // shows it, and forgets nothing of the next Job of that name.
 func TestGone_isRemembered(t *testing.T) {
@@ -209,7 +173,7 @@ func TestGone_isRemembered(t *testing.T) {
 		learn func(*testing.T, *Machine, *server) // that the Job is gone
 	}{
 		"after a status write without an answer": {learn: func(t *testing.T, m *Machine, s *server) {
-			run(t, m, fresh(train(2)), s.except(PatchStatus, func(Request) (runtime.Object, error) { return nil, errTimeout }))
+			run(t, m, fresh(train(2)), s.except(PatchStatus, refusal(errTimeout)))
 			s.job = nil
 			Same(t, "requests", run(t, m, fresh(train(2)), s.answer), []string{"get the Job"})
 		}},
@@ -318,7 +282,7 @@ func TestFreshness(t *testing.T) {
 // the finalizer. The pods are then read live.
 func TestFreshness_ofAForeignStatus(t *testing.T) {
 	job := train(2)
-	failed := podOf(job, "a", "11", func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed })
+	failed := podOf(job, "a", "11", fails)
 	for _, test := range []struct {
 		name   string
 		status func(*batchv1.JobStatus)
@@ -353,7 +317,7 @@ func TestFreshness_ofAForeignStatus(t *testing.T) {
 // has shown an older one again.
 func TestFreshness_ofItsOwnStatus(t *testing.T) {
 	job := train(2)
-	failed := podOf(job, "a", "11", func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed })
+	failed := podOf(job, "a", "11", fails)
 	m, s := newMachine(), &server{job: job}
 	run(t, m, fresh(job, failed), func(r Request) (runtime.Object, error) {
 		stored, err := s.answer(r)
@@ -400,7 +364,7 @@ func TestFreshness_ofAForeignStatusAfterAFailedRead(t *testing.T) {
 	v := fresh(s.job)
 	v.JobsVersion, v.PodsVersion = "3000", "2999"
 	for range 2 {
-		asked := run(t, m, v, s.except(ListPods, func(Request) (runtime.Object, error) { return nil, errTimeout }))
+		asked := run(t, m, v, s.except(ListPods, refusal(errTimeout)))
 		Same(t, "requests", asked, []string{"get the Job", "list the pods"})
 	}
 }

@@ -23,13 +23,14 @@ var errTimeout = errors.New("the connection broke")
 
 // Every request has the namespace, and those about the Job its name, also in the first sync.
 func TestRequests_nameTheJob(t *testing.T) {
-	for _, barrier := range []string{"100", ""} { // cached, live
-		job := train(1)
-		v, s := fresh(job), &server{job: job}
-		v.Barrier = barrier
+	job, open := train(1), fresh(train(1))
+	open.Barrier = ""
+	for name, v := range map[string]View{"cached": fresh(job), "read live": unversioned(fresh(job)), "without a barrier": open} {
+		s := &server{job: job}
 		run(t, newMachine(), v, func(r Request) (runtime.Object, error) {
-			if r.Namespace != job.Namespace || (r.Verb == GetJob || r.Verb == PatchStatus) && r.Name != job.Name {
-				t.Errorf("barrier %q: %s: namespace %q, name %q", barrier, r.Verb, r.Namespace, r.Name)
+			ofJob := r.Verb != CreatePod && r.Verb != ListPods
+			if r.Namespace != job.Namespace || ofJob && r.Name != job.Name {
+				t.Errorf("%s: %s: namespace %q, name %q", name, r.Verb, r.Namespace, r.Name)
 			}
 			return s.answer(r)
 		})
@@ -146,7 +147,7 @@ func TestCreation_lostAndTheNameIsTaken(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m, s := newMachine(), &server{job: job, pods: []*corev1.Pod{taken}}
 			m.config.Names = func(prefix string) string { return prefix + "abcde" }
-			run(t, m, fresh(job), s.except(CreatePod, func(Request) (runtime.Object, error) { return nil, errTimeout }))
+			run(t, m, fresh(job), s.except(CreatePod, refusal(errTimeout)))
 			asked := run(t, m, fresh(s.job), s.answer)
 			Same(t, "requests", asked, []string{"get pod train-abcde", "create pod train-abcde", "patch the status"})
 			if len(m.memory.Created) != 1 || m.memory.Created[0].UID == taken.UID {
@@ -161,9 +162,7 @@ func TestStatus_lost(t *testing.T) {
 	job := train(1)
 	m := newMachine()
 	s := &server{job: job}
-	run(t, m, fresh(job, podOf(job, "a", "11")), s.except(PatchStatus, func(Request) (runtime.Object, error) {
-		return nil, apierrors.NewTimeoutError("no answer", 3)
-	}))
+	run(t, m, fresh(job, podOf(job, "a", "11")), s.except(PatchStatus, refusal(apierrors.NewTimeoutError("no answer", 3))))
 	if r := m.Result(); r.Err == nil || r.RetryAfter != 3*time.Second || m.memory.Sure {
 		t.Errorf("the result is %+v, Sure = %t; want an error, 3s and false", r, m.memory.Sure)
 	}
@@ -317,9 +316,7 @@ func TestAbandoned(t *testing.T) {
 	second := m.Next()
 	object, _ = s.answer(second[0])
 	_ = m.Answer(second[0], object, nil)
-	if err := m.Begin(fresh(train(3))); err != nil {
-		t.Fatal(err)
-	}
+	begin(t, m, fresh(train(3)))
 	if len(m.memory.Created) != 2 || len(m.memory.Lost) != 1 {
 		t.Errorf("%d created, %d lost; want 2 and 1", len(m.memory.Created), len(m.memory.Lost))
 	}

@@ -53,10 +53,10 @@ func TestAdoption_refusedReleasesOthers(t *testing.T) {
 	job := train(1)
 	for name, read := range map[string]answers{
 		"gone":           func(r Request) (runtime.Object, error) { return nil, notFound(r) },
-		"cannot be read": func(Request) (runtime.Object, error) { return nil, errTimeout },
+		"cannot be read": refusal(errTimeout),
 	} {
 		m, s := newMachine(), &server{job: job}
-		odd := podOf(job, "b", "12", func(p *corev1.Pod) { p.Labels = nil })
+		odd := podOf(job, "b", "12", unlabelled)
 		asked := run(t, m, fresh(job, podOf(job, "a", "11", Ownerless), odd), s.except(GetJob, read))
 		Same(t, name, asked, []string{"get the Job", "patch pod train-b"})
 		if m.Result().Err == nil || len(m.memory.Stripped) != 1 {
@@ -154,11 +154,9 @@ func TestAdoption_andDeletion(t *testing.T) {
 // A failed claim ends the sync.
 func TestClaim_fails(t *testing.T) {
 	job := train(1)
-	for _, relation := range []func(*corev1.Pod){Ownerless, func(p *corev1.Pod) { p.Labels = nil }} {
+	for _, relation := range []func(*corev1.Pod){Ownerless, unlabelled} {
 		m, s := newMachine(), &server{job: job}
-		asked := run(t, m, fresh(job, podOf(job, "a", "11", relation)), s.except(PatchPod, func(Request) (runtime.Object, error) {
-			return nil, errConflict
-		}))
+		asked := run(t, m, fresh(job, podOf(job, "a", "11", relation)), s.except(PatchPod, refusal(errConflict)))
 		if last := asked[len(asked)-1]; last != "patch pod train-a" || !apierrors.IsConflict(m.Result().Err) {
 			t.Errorf("requests %v, error %v; want none after the claim, and the conflict", asked, m.Result().Err)
 		}
@@ -169,8 +167,8 @@ func TestClaim_fails(t *testing.T) {
 // another pod has its name. An adoption that is invalid fails.
 func TestClaim_isInvalid(t *testing.T) {
 	job := train(1)
-	released, invalid := func(p *corev1.Pod) { p.Labels = nil }, apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "train-b", nil)
-	for want, relation := range map[string]func(*corev1.Pod){"patch the status": released, "patch pod train-b": Ownerless} {
+	invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "train-b", nil)
+	for want, relation := range map[string]func(*corev1.Pod){"patch the status": unlabelled, "patch pod train-b": Ownerless} {
 		m, s := newMachine(), &server{job: job, pods: []*corev1.Pod{podOf(job, "a", "11", Ownerless), podOf(job, "b", "12", relation)}}
 		asked := run(t, m, fresh(job, s.pods...), s.except(PatchPod, func(r Request) (runtime.Object, error) {
 			if r.Name == "train-b" {
@@ -189,7 +187,7 @@ func TestClaim_isInvalid(t *testing.T) {
 func TestClaim_isRemembered(t *testing.T) {
 	job := train(1)
 	m, s := newMachine(), &server{job: job}
-	asked := run(t, m, fresh(job, podOf(job, "a", "11", func(p *corev1.Pod) { p.Labels = nil })), s.answer)
+	asked := run(t, m, fresh(job, podOf(job, "a", "11", unlabelled)), s.answer)
 	Same(t, "requests", asked, []string{"patch pod train-a", "create pod train-", "patch the status"})
 	if _, a := m.memory.Stripped["a"]; len(m.memory.Stripped) != 1 || !a {
 		t.Errorf("the machine remembers %v, want a", m.memory.Stripped)
@@ -372,7 +370,7 @@ func TestOrphans(t *testing.T) {
 	another := train(1)
 	another.UID, another.Spec.Selector = "another", &metav1.LabelSelector{MatchLabels: map[string]string{"job": "another"}}
 	pods := []*corev1.Pod{
-		podOf(job, "a", "11"), podOf(job, "b", "12", func(p *corev1.Pod) { p.Finalizers = nil }),
+		podOf(job, "a", "11"), podOf(job, "b", "12", Released),
 		podOf(another, "c", "13"), podOf(job, "d", "14", Ownerless),
 	}
 	for name, test := range map[string]struct {
@@ -497,10 +495,10 @@ func TestStripped_goneWithTheFinalizer(t *testing.T) {
 		changes []func(*corev1.Pod)
 		gone    bool
 	}{
-		"not being deleted":       {[]func(*corev1.Pod){stripped, grace(0)}, false},
-		"being deleted":           {[]func(*corev1.Pod){deleted, stripped, grace(0)}, true},
-		"no grace period":         {[]func(*corev1.Pod){deleted, stripped}, true},
-		"within its grace period": {[]func(*corev1.Pod){deleted, stripped, grace(30)}, false},
+		"not being deleted":       {[]func(*corev1.Pod){Released, grace(0)}, false},
+		"being deleted":           {[]func(*corev1.Pod){deleted, Released, grace(0)}, true},
+		"no grace period":         {[]func(*corev1.Pod){deleted, Released}, true},
+		"within its grace period": {[]func(*corev1.Pod){deleted, Released, grace(30)}, false},
 		"another finalizer":       {[]func(*corev1.Pod){deleted, another, grace(0)}, false},
 	} {
 		job := train(2)
@@ -533,9 +531,7 @@ func TestErrors_areJoined(t *testing.T) {
 func TestCreation_badRequest(t *testing.T) {
 	job := train(1)
 	m, s := newMachine(), &server{job: job}
-	run(t, m, fresh(job), s.except(CreatePod, func(Request) (runtime.Object, error) {
-		return nil, apierrors.NewBadRequest("no")
-	}))
+	run(t, m, fresh(job), s.except(CreatePod, refusal(apierrors.NewBadRequest("no"))))
 	if len(m.memory.Lost) > 0 || len(m.memory.Created) > 0 {
 		t.Errorf("the machine remembers the creations %v and %v, want none", m.memory.Lost, m.memory.Created)
 	}

@@ -67,7 +67,7 @@ func TestDecide_listsAreTheCallers(t *testing.T) {
 func TestSettle_keepsWhatTheCallerAdds(t *testing.T) {
 	s := newScene(t, "parallelism: 1\ncompletions: 2")
 	s.pod("a", 1, corev1.PodFailed, 0)
-	d := decideOn(t, s.Snapshot)
+	d := s.outcome(t)
 	d.Status.Conditions = append(d.Status.Conditions, Yes("Checked"))
 	settled := d.Settle("a").Status
 	if n := len(settled.Conditions); n != 1 || settled.Conditions[0].Type != "Checked" || settled.Failed != 1 {
@@ -88,7 +88,7 @@ func TestCounts_shownWritesInFlight(t *testing.T) {
 		s.InFlight.Pods = append(s.InFlight.Pods, PodInFlight{UID: pod.UID, Deleted: pod.Name != "created"})
 	}
 	s.InFlight.Creations, s.InFlight.Deletions = 2, 3
-	Same(t, "counts", decideOn(t, s.Snapshot).made.after, counts{Active: 2, Ready: 1, Terminating: 2})
+	Same(t, "counts", s.outcome(t).made.after, counts{Active: 2, Ready: 1, Terminating: 2})
 }
 
 // Ending is how the Job ends, and EndStored says that the status says so already.
@@ -104,7 +104,7 @@ func TestFacts_ending(t *testing.T) {
 	} {
 		s := newScene(t, "parallelism: 1\ncompletions: 1")
 		tc.change(s)
-		f := decideOn(t, s.Snapshot).Facts()
+		f := s.outcome(t).Facts()
 		Same(t, name+": ending", f.Ending.Type, tc.ending)
 		Same(t, name+": has a status", f.Ending.Status == corev1.ConditionTrue, tc.ending != "")
 		Same(t, name+": is stored", f.EndStored, tc.stored)
@@ -115,7 +115,7 @@ func TestFacts_ending(t *testing.T) {
 func TestFacts_predecessor(t *testing.T) {
 	s := newScene(t, "parallelism: 2\ncompletions: 2\nbackoffLimitPerIndex: 1"+indexed)
 	failed := s.pod("a", 1, corev1.PodFailed, 0)
-	f := decideOn(t, s.Snapshot).Facts()
+	f := s.outcome(t).Facts()
 	if r := f.Predecessor(0); r == nil || r.Pod != failed {
 		t.Errorf("the predecessor of index 0 is %v, want pod a", r)
 	}

@@ -115,9 +115,9 @@ func TestRest_untilAChange(t *testing.T) {
 		{"a pod, in what does not count", fed(func(pod *corev1.Pod) { pod.Labels = map[string]string{"job": "train", "own": ""} }), true},
 		{"a pod is ready", fed(ready), false},
 		{"a pod ends", fed(succeeded), false},
-		{"a pod is being deleted", fed(terminates), false},
-		{"a pod without finalizer", fed(func(pod *corev1.Pod) { pod.Finalizers = nil }), false},
-		{"a pod with other labels", fed(func(pod *corev1.Pod) { pod.Labels = nil }), false},
+		{"a pod is being deleted", fed(deleted), false},
+		{"a pod without finalizer", fed(Released), false},
+		{"a pod with other labels", fed(unlabelled), false},
 		{"a pod without a controller", fed(Ownerless), false},
 		{"a container has restarted", fed(func(pod *corev1.Pod) {
 			pod.Status.ContainerStatuses = []corev1.ContainerStatus{{RestartCount: 1}}
@@ -231,7 +231,7 @@ func TestRest_showsTheNewPods(t *testing.T) {
 func TestRest_isNotThatOfAnotherStatus(t *testing.T) {
 	s := newScene(t, "parallelism: 1\ncompletions: 2"+indexed)
 	s.pod("a", 1, corev1.PodRunning, 0)
-	s.Job.Status = decideOn(t, s.Snapshot).made.status
+	s.Job.Status = s.outcome(t).made.status
 	var c tally
 	c.replaceAll(s.Pods)
 	first, between := s.Snapshot, s.Snapshot

@@ -72,7 +72,9 @@ func (s *scene) condition(kind batchv1.JobConditionType) {
 // outcome decides on the scene.
 func (s *scene) outcome(t *testing.T) Decision {
 	t.Helper()
-	o, err := decideWith(s.Snapshot, s.config)
+	var all tally
+	all.replaceAll(s.Pods)
+	o, err := all.decide(s.Snapshot, &s.config)
 	if err != nil {
 		t.Fatal(err)
 	}

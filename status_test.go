@@ -76,9 +76,6 @@ func TestEnd_deletesPodsBeforeWritesAreObserved(t *testing.T) {
 
 // The status counts the pods as they are once the plan is carried out.
 func TestStatus_countsWhatThePlanLeaves(t *testing.T) {
-	ready := func(pod *corev1.Pod) {
-		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
-	}
 	for spec, want := range map[string]string{
 		"parallelism: 3\ncompletions: 5":                "active 3, ready 2, terminating 0",
 		"parallelism: 1\ncompletions: 5":                "active 1, ready 1, terminating 1",

@@ -13,7 +13,6 @@ import (
 	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/indexset"
 	. "github.com/jobfate/jobfate/internal/podtest"
-	"github.com/jobfate/jobfate/tracking"
 )
 
 func podNamed(name string) *corev1.Pod {
@@ -22,29 +21,29 @@ func podNamed(name string) *corev1.Pod {
 	return pod
 }
 
-func namesOf(t *tally) string {
+func expect(t *testing.T, what string, tally *tally, want string) {
+	t.Helper()
 	var names []string
-	for _, pod := range t.pods() {
+	for _, pod := range tally.pods() {
 		if pod != nil {
 			names = append(names, pod.Name)
 		}
 	}
 	slices.Sort(names)
-	return strings.Join(names, " ")
+	Same(t, what+": pods", strings.Join(names, " "), want)
 }
 
-func expect(t *testing.T, what string, tally *tally, want string) {
-	t.Helper()
-	Same(t, what+": pods", namesOf(tally), want)
+// decideOn decides on the pods of the Tally, as those of the Job of package podtest.
+func decideOn(tally *tally) (Decision, error) {
+	job := Job()
+	job.Spec.Template.Labels = job.Spec.Selector.MatchLabels
+	return tally.decide(Snapshot{Job: job, Now: Noon()}, defaults)
 }
 
 // activeOf has a Tally read its pods, and returns how many are active.
 func activeOf(t *testing.T, tally *tally) int {
 	t.Helper()
-	job := Job()
-	job.Spec.Template.Labels = job.Spec.Selector.MatchLabels
-	config := *configure(nil)
-	o, err := tally.decide(Snapshot{Job: job, Now: job.CreationTimestamp.Add(1)}, &config)
+	o, err := decideOn(tally)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,9 +86,7 @@ func TestTally_invalidList(t *testing.T) {
 	for _, pods := range [][]*corev1.Pod{{a, b, nil}, {a, b, a}} {
 		tally.replaceAll(pods)
 		var input *InputError
-		job := Job()
-		job.Spec.Template.Labels = job.Spec.Selector.MatchLabels
-		if _, err := tally.decide(Snapshot{Job: job, Now: job.CreationTimestamp.Add(1)}, defaults); !errors.As(err, &input) {
+		if _, err := decideOn(&tally); !errors.As(err, &input) {
 			t.Errorf("%v: got the error %v, want an InputError", pods, err)
 		}
 	}
@@ -169,33 +166,27 @@ func TestTally_changedFailurePolicy(t *testing.T) {
 	job.Spec.PodFailurePolicy = rules(batchv1.PodFailurePolicyActionFailJob, "").ToAPI()
 	failed := batchv1.Failed // whether pods that terminate have failed does not depend on the policy then
 	job.Spec.PodReplacementPolicy = &failed
+	ignore, fail := rules(batchv1.PodFailurePolicyActionIgnore, ""), rules(batchv1.PodFailurePolicyActionFailJob, "")
+	named := func(name string) []Option {
+		return []Option{FailurePolicy(rules(batchv1.PodFailurePolicyActionFailJob, name)), GranularReasons()}
+	}
 	for _, test := range []struct {
 		reason        string
-		before, after config
+		before, after []Option
 		first, second string // the reason why the Job fails; empty if it does not
 	}{
-		{"a policy in place of the Job's", config{},
-			config{Options: tracking.Options{FailurePolicy: rules(batchv1.PodFailurePolicyActionIgnore, "")}}, "PodFailurePolicy", ""},
-		{"another policy", config{Options: tracking.Options{FailurePolicy: rules(batchv1.PodFailurePolicyActionIgnore, "")}},
-			config{Options: tracking.Options{FailurePolicy: rules(batchv1.PodFailurePolicyActionFailJob, "")}}, "", "PodFailurePolicy"},
-		{"the same policy with other names", config{Granular: true, Options: tracking.Options{FailurePolicy: rules(batchv1.PodFailurePolicyActionFailJob, "Old")}},
-			config{Granular: true, Options: tracking.Options{FailurePolicy: rules(batchv1.PodFailurePolicyActionFailJob, "New")}}, "PodFailurePolicy_Old", "PodFailurePolicy_New"},
-		{"names of the Job's rules", config{Granular: true},
-			config{Granular: true, Options: tracking.Options{RuleNames: []string{"New"}}}, "PodFailurePolicy_0", "PodFailurePolicy_New"},
-		{"other names", config{Granular: true, Options: tracking.Options{RuleNames: []string{"Old"}}},
-			config{Granular: true, Options: tracking.Options{RuleNames: []string{"New"}}}, "PodFailurePolicy_Old",
-			"PodFailurePolicy_New"},
-		{"no names", config{Granular: true, Options: tracking.Options{RuleNames: []string{"Old"}}}, config{Granular: true},
-			"PodFailurePolicy_Old", "PodFailurePolicy_0"},
-		{"no policy", config{}, config{Options: tracking.Options{WithoutPolicy: true}}, "PodFailurePolicy", ""},
+		{"a policy in place of the Job's", nil, []Option{FailurePolicy(ignore)}, "PodFailurePolicy", ""},
+		{"another policy", []Option{FailurePolicy(ignore)}, []Option{FailurePolicy(fail)}, "", "PodFailurePolicy"},
+		{"the same policy with other names", named("Old"), named("New"), "PodFailurePolicy_Old", "PodFailurePolicy_New"},
+		{"names of the Job's rules", []Option{GranularReasons()}, []Option{RuleNames("New")}, "PodFailurePolicy_0", "PodFailurePolicy_New"},
+		{"other names", []Option{RuleNames("Old")}, []Option{RuleNames("New")}, "PodFailurePolicy_Old", "PodFailurePolicy_New"},
+		{"no names", []Option{RuleNames("Old")}, []Option{GranularReasons()}, "PodFailurePolicy_Old", "PodFailurePolicy_0"},
+		{"no policy", nil, []Option{WithoutFailurePolicy()}, "PodFailurePolicy", ""},
 	} {
 		var tally tally
 		tally.replaceAll([]*corev1.Pod{Pod("failed", Failed)})
 		for sync, want := range []string{test.first, test.second} {
-			c := configure(nil)
-			with := []config{test.before, test.after}[sync]
-			c.Options, c.Granular = with.Options, with.Granular
-			o, err := tally.decide(Snapshot{Job: job, Now: Noon()}, c)
+			o, err := tally.decide(Snapshot{Job: job, Now: Noon()}, configure([][]Option{test.before, test.after}[sync]))
 			if err != nil {
 				t.Fatal(err)
 			}
