@@ -363,7 +363,7 @@ func TestStatusElsewhere(t *testing.T) {
 	Same(t, "requests before it is observed", run(t, m, v, s.answer), nil)
 }
 
-// Pods whose Job is gone lose their finalizer, if they have not changed since. The Job is
+// KEP-2307 § Deleted Jobs: pods whose Job is gone lose their finalizer, if they have not changed since. The Job is
 // read live first, because a cache that shows no Job may be stale.
 func TestOrphans(t *testing.T) {
 	job := train(1)
@@ -403,6 +403,9 @@ func TestOrphans(t *testing.T) {
 				if test.fails != nil {
 					return nil, test.fails
 				}
+				if r.Namespace != job.Namespace || r.Name == "" {
+					t.Errorf("%s: namespace %q, name %q", r.Verb, r.Namespace, r.Name)
+				}
 				if r.Verb == PatchPod && !strings.Contains(string(r.Patch), `"resourceVersion"`) {
 					t.Errorf("the patch names no version: %s", r.Patch)
 				}
@@ -417,6 +420,9 @@ func TestOrphans(t *testing.T) {
 	if all := OrphansIn(pods, []*batchv1.Job{job, another}); len(all) != 0 {
 		t.Errorf("with all Jobs OrphansIn returns %d, want none: the last pod is selected", len(all))
 	}
+	if all := OrphansIn([]*corev1.Pod{ofReplicaSet(pods[0])}, nil); len(all) != 0 {
+		t.Errorf("of another kind OrphansIn returns %d, want none", len(all))
+	}
 	one := func() *Machine { return OrphansIn(pods[3:], nil)[0] }
 	o := one()
 	if r := o.Next(); o.Answer(Request{ID: r[0].ID + 1}, nil, nil) == nil || o.Answer(r[0], nil, nil) != nil || o.Answer(r[0], nil, nil) == nil {
@@ -427,6 +433,16 @@ func TestOrphans(t *testing.T) {
 	if o.Next(); !errors.Is(o.Result().Err, errNoAnswer) {
 		t.Errorf("without an answer: error %v, want %v", o.Result().Err, errNoAnswer)
 	}
+	if err := o.Begin(fresh(job)); err == nil || len(o.Next()) > 0 {
+		t.Errorf("a Machine of OrphansIn begins a sync: %v", err)
+	}
+}
+
+// ofReplicaSet returns a copy of a pod whose controller is of another kind.
+func ofReplicaSet(pod *corev1.Pod) *corev1.Pod {
+	pod = pod.DeepCopy()
+	pod.OwnerReferences[0].Kind = "ReplicaSet"
+	return pod
 }
 
 // A change of a pod concerns its controllers before and after, or else all Jobs of the
@@ -439,7 +455,7 @@ func TestRouteOf(t *testing.T) {
 	bare := podOf(job, "a", "1", Ownerless, Released)
 	labelled := podOf(job, "a", "1", Ownerless, func(p *corev1.Pod) { p.Finalizers, p.Labels = nil, map[string]string{"a": "b"} })
 	strange := podOf(job, "a", "1", Ownerless, func(p *corev1.Pod) { p.Labels = map[string]string{"a": "b"} })
-	foreign := podOf(job, "a", "1", func(p *corev1.Pod) { p.OwnerReferences[0].Kind = "ReplicaSet" })
+	foreign := ofReplicaSet(owned)
 	other := train(1)
 	other.Name, other.Spec.Selector = "other", &metav1.LabelSelector{MatchLabels: map[string]string{"a": "c"}}
 	bad := train(1)
@@ -454,6 +470,7 @@ func TestRouteOf(t *testing.T) {
 		"gone":                                   {owned, nil, "[ns/train]"},
 		"given away":                             {owned, given, "[ns/train ns/next]"},
 		"orphaned":                               {owned, free, "[ns/train]"},
+		"orphaned, and selected by no Job":       {owned, strange, "[ns/train ns/]"},
 		"adopted":                                {free, owned, "[ns/train]"},
 		"new, without a controller":              {nil, bare, "[ns/train]"},
 		"with the finalizer":                     {free, free, "[ns/train]"},

@@ -35,8 +35,10 @@ func allocated(f func()) (count, bytes uint64) {
 // at most 128 bytes for each pod.
 func TestDecide_allocations(t *testing.T) {
 	const n = 1000
-	for at, tc := range atRest {
-		s := restingJob(t, at, n)
+	for _, tc := range atRest {
+		s := largeJob(n, tc.perIndex, tc.state)
+		tc.spec(&s.Job.Spec)
+		s = settled(t, s)
 		count, bytes := allocated(func() { decidetest.MustDecide(t, s) })
 		if count > n/16+48 {
 			t.Errorf("%s: got %d allocations, want at most %d", tc.name, count, n/16+48)
@@ -110,15 +112,13 @@ var atRest = []struct {
 	{"backing off, per index", true, failedJustNow, asItIs},
 	{"half completed", true, everySecondSucceeded, asItIs},
 	{"complete", false, func(_ int, pod *corev1.Pod) { pod.Status.Phase = corev1.PodSucceeded }, asItIs},
-	{"not indexed", false, running, notIndexed},
+	{"not indexed", false, running, func(s *batchv1.JobSpec) { s.CompletionMode = nil }},
 	{"pod failure policy", true, failedJustNow, withFailurePolicy},
 	{"success policy", false, everySecondSucceeded, withSuccessPolicy},
 	{"a custom label", false, running, func(s *batchv1.JobSpec) { s.Selector.MatchLabels[batchv1.JobNameLabel] = "job" }},
 }
 
 func asItIs(*batchv1.JobSpec) {}
-
-func notIndexed(s *batchv1.JobSpec) { s.CompletionMode = nil }
 
 func withFailurePolicy(s *batchv1.JobSpec) {
 	s.PodFailurePolicy = &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{
@@ -141,13 +141,6 @@ func everySecondSucceeded(i int, pod *corev1.Pod) {
 	if i%2 == 0 {
 		pod.Status.Phase = corev1.PodSucceeded
 	}
-}
-
-func restingJob(t *testing.T, at int, n int) jobfate.Snapshot {
-	t.Helper()
-	s := largeJob(n, atRest[at].perIndex, atRest[at].state)
-	atRest[at].spec(&s.Job.Spec)
-	return settled(t, s)
 }
 
 // Explaining one index does not explain the others.

@@ -12,10 +12,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate"
-	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/decidetest"
 )
 
@@ -47,13 +45,19 @@ func drive(t *testing.T, m *jobfate.Machine, job *batchv1.Job) (asked []jobfate.
 	return asked
 }
 
+// fresh returns a view whose caches are up to date.
+func fresh(job *batchv1.Job) jobfate.View {
+	return jobfate.View{Job: job, Now: job.CreationTimestamp.Time, JobsVersion: "1", PodsVersion: "1", Barrier: "1"}
+}
+
 // requests returns the requests of one sync of a new Machine.
 func requests(t *testing.T, job *batchv1.Job, pods ...*corev1.Pod) ([]jobfate.Request, jobfate.Result) {
 	t.Helper()
 	m := jobfate.NewMachine()
 	job = job.DeepCopy()
 	job.ResourceVersion = "7"
-	view := jobfate.View{Job: job, Pods: pods, Now: job.CreationTimestamp.Time, JobsVersion: "1", PodsVersion: "1", Barrier: "1"}
+	view := fresh(job)
+	view.Pods = pods
 	if err := m.Begin(view); err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +166,7 @@ func TestMachine_freesAfterTheEnd(t *testing.T) {
 // Begin returns an error for an invalid view and for a Job of another manager.
 func TestMachine_begin(t *testing.T) {
 	job := decidetest.SpecJob(t, "completions: 1")
-	view := jobfate.View{Job: job, Now: job.CreationTimestamp.Time, JobsVersion: "1", PodsVersion: "1", Barrier: "1"}
+	view := fresh(job)
 	managed := view
 	managed.Job = job.DeepCopy()
 	managed.Job.Spec.ManagedBy = ptrTo("example.com/other")
@@ -202,7 +206,6 @@ func TestMachine_begin(t *testing.T) {
 // is one only if the caches have versions: the Machine would wait forever to observe its first
 // status write.
 func TestMachine_beginNamesTheField(t *testing.T) {
-	view := jobfate.View{Now: jobtest.Noon(), JobsVersion: "1", PodsVersion: "1", Barrier: "1"}
 	for name, test := range map[string]struct {
 		change func(*jobfate.View)
 		want   string // the field, or empty for no error
@@ -212,8 +215,7 @@ func TestMachine_beginNamesTheField(t *testing.T) {
 		"a version of the status":                  {func(v *jobfate.View) { v.Job.ResourceVersion, v.StatusVersion = "", "7" }, ""},
 		"no versions of the caches: it reads live": {func(v *jobfate.View) { v.Job.ResourceVersion, v.JobsVersion, v.PodsVersion = "", "", "" }, ""},
 	} {
-		v := view
-		v.Job = decidetest.SpecJob(t, "completions: 1").DeepCopy()
+		v := fresh(decidetest.SpecJob(t, "completions: 1").DeepCopy())
 		test.change(&v)
 		err, got := jobfate.NewMachine().Begin(v), ""
 		var input *jobfate.InputError
@@ -224,7 +226,7 @@ func TestMachine_beginNamesTheField(t *testing.T) {
 			t.Errorf("%s: got %v, want an error about %q", name, err, test.want)
 		}
 	}
-	view.Job = decidetest.SpecJob(t, "completions: 1").DeepCopy()
+	view := fresh(decidetest.SpecJob(t, "completions: 1").DeepCopy())
 	view.Job.ResourceVersion, view.Job.Spec.ManagedBy = "", ptrTo("example.com/other")
 	if err := jobfate.NewMachine().Begin(view); !errors.Is(err, jobfate.ErrNotManaged) {
 		t.Errorf("a Job of another controller: got %v, want %v", err, jobfate.ErrNotManaged)
@@ -235,7 +237,7 @@ func TestMachine_beginNamesTheField(t *testing.T) {
 func TestMachine_names(t *testing.T) {
 	job := decidetest.SpecJob(t, "completions: 1")
 	m := jobfate.NewMachine(jobfate.Names(func(prefix string) string { return prefix + "12345" }))
-	if err := m.Begin(jobfate.View{Job: job, Now: job.CreationTimestamp.Time, JobsVersion: "1", PodsVersion: "1", Barrier: "1"}); err != nil {
+	if err := m.Begin(fresh(job)); err != nil {
 		t.Fatal(err)
 	}
 	if got := m.Next(); len(got) != 1 || got[0].Pod.Name != "job-12345" {
@@ -243,56 +245,11 @@ func TestMachine_names(t *testing.T) {
 	}
 }
 
-// KEP-2307 § Deleted Jobs: orphans lose their finalizer once a live read has shown that their
-// Job is gone.
-func TestOrphansIn(t *testing.T) {
-	job := decidetest.SpecJob(t, "completions: 1")
-	pod := decidetest.PodIn(job, 1, corev1.PodRunning)
-	pods := []*corev1.Pod{pod, decidetest.WithoutFinalizers(pod)}
-	gone := jobfate.OrphansIn(pods, nil)
-	if len(gone) != 1 {
-		t.Fatalf("there are %d, want 1", len(gone))
-	}
-	asked := drive(t, gone[0], nil)
-	if len(asked) != 2 || asked[0].Verb != jobfate.GetJob || asked[1].Verb != jobfate.PatchPod || gone[0].Result().Err != nil {
-		t.Errorf("asks %+v, error %v; want a read and a patch", asked, gone[0].Result().Err)
-	}
-	there := jobfate.OrphansIn(pods, nil)[0]
-	if asked := drive(t, there, job); len(asked) != 1 || there.Result().Err == nil {
-		t.Errorf("the Job is there: asks %+v, error %v", asked, there.Result().Err)
-	}
-	if n := len(jobfate.OrphansIn(pods, []*batchv1.Job{job})); n != 0 {
-		t.Errorf("the cache shows the Job: there are %d, want none", n)
-	}
-	if err := there.Begin(jobfate.View{Job: job, Now: job.CreationTimestamp.Time}); err == nil || len(there.Next()) > 0 {
-		t.Errorf("a Machine of OrphansIn begins a sync: %v", err)
-	}
-	pod.OwnerReferences[0].Kind = "CronTab"
-	if n := len(jobfate.OrphansIn(pods, nil)); n != 0 {
-		t.Errorf("another kind: there are %d, want none", n)
-	}
-}
-
-func TestRouteOf(t *testing.T) {
-	job := decidetest.SpecJob(t, "completions: 1")
-	pod := decidetest.PodIn(job, 1, corev1.PodRunning)
-	free := pod.DeepCopy()
-	free.OwnerReferences = nil
-	jobs := func(string) []*batchv1.Job { return nil }
-	name := types.NamespacedName{Namespace: job.Namespace, Name: job.Name}
-	if got := jobfate.RouteOf(pod, free, jobs); !slices.Equal(got, []types.NamespacedName{name, {Namespace: job.Namespace}}) {
-		t.Errorf("got %v, want the owner before, and the empty name of orphans", got)
-	}
-	if got := jobfate.RouteOf(nil, pod, jobs); !slices.Equal(got, []types.NamespacedName{name}) {
-		t.Errorf("got %v, want the owner", got)
-	}
-}
-
 // The options of a sync do not apply to the next one.
 func TestMachine_optionsOfASync(t *testing.T) {
 	job := decidetest.SpecJob(t, "completions: 3\nparallelism: 3")
 	job.ResourceVersion = "7"
-	view := jobfate.View{Job: job, Now: job.CreationTimestamp.Time, JobsVersion: "1", PodsVersion: "1", Barrier: "1"}
+	view := fresh(job)
 	m := jobfate.NewMachine(jobfate.MaxChanges(2))
 	for i, test := range []struct {
 		opts []jobfate.Option
@@ -319,7 +276,7 @@ func TestMachine_zero(t *testing.T) {
 	}
 	m.Feed("pod", nil)
 	job := decidetest.SpecJob(t, "completions: 1")
-	if err := m.Begin(jobfate.View{Job: job, Now: job.CreationTimestamp.Time, JobsVersion: "1", PodsVersion: "1", Barrier: "1"}); err != nil {
+	if err := m.Begin(fresh(job)); err != nil {
 		t.Fatal(err)
 	}
 	if got := m.Next(); len(got) != 1 || got[0].Verb != jobfate.CreatePod && got[0].Verb != jobfate.PatchStatus {

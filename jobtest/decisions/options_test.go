@@ -16,7 +16,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"pgregory.net/rapid"
 
@@ -32,18 +31,6 @@ import (
 
 // These tests check the effect of options on one decision. ManagedBy is tested in
 // input_test.go, and the effects over several syncs in the folder stories.
-
-// Objects of typed clients and caches have an empty kind. If that meant the default, the pods
-// would be owned by a Job that does not exist, and would be garbage collected.
-func TestOptions_noOwnerKind(t *testing.T) {
-	job := decidetest.SpecJob(t, "completions: 1")
-	for _, kind := range []schema.GroupVersionKind{{}, {Group: "example.com", Version: "v1"}} {
-		d, err := jobfate.Decide(jobfate.Snapshot{Job: job, Now: jobtest.Noon()}, jobfate.OwnerKind(kind))
-		if err == nil || !strings.Contains(err.Error(), "OwnerKind.kind") || !d.Idle() {
-			t.Errorf("%v: got %v and %v, want an error that names OwnerKind.kind", kind, d, err)
-		}
-	}
-}
 
 // With custom keys, the pods have those keys and no others. A pod with the finalizer of
 // Kubernetes is not counted, and a note says so. TestOwnKeys of jobtest/chaos shows that
@@ -115,11 +102,7 @@ func TestOptions_withFailurePolicy(t *testing.T) {
 	} {
 		job := decidetest.SpecJob(t, spec)
 		d := decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{decidetest.PodIn(job, 1, corev1.PodFailed)}, Now: job.CreationTimestamp.Time}, test.opts...)
-		got := ""
-		if len(d.Status.Conditions) > 0 {
-			got = d.Status.Conditions[0].Reason
-		}
-		if got != test.want {
+		if got := reasonOf(d); got != test.want {
 			t.Errorf("%d options: the reason is %q, want %q", len(test.opts), got, test.want)
 		}
 	}
@@ -130,6 +113,14 @@ func TestOptions_withFailurePolicy(t *testing.T) {
 	if explain.Of(d).Job().Code != explain.JobAwaitingTermination {
 		t.Errorf("a terminating pod with a policy: %s, want %s", explain.Of(d).Job().Code, explain.JobAwaitingTermination)
 	}
+}
+
+// reasonOf returns the reason of the first condition; empty if there is none.
+func reasonOf(d jobfate.Decision) string {
+	if len(d.Status.Conditions) == 0 {
+		return ""
+	}
+	return d.Status.Conditions[0].Reason
 }
 
 // With WithoutFailurePolicy, every decision is the same as for a Job without a policy, and the
@@ -253,11 +244,7 @@ func TestReasonOfTheCondition(t *testing.T) {
 		pod := decidetest.PodIn(job, 1, corev1.PodFailed)
 		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}}
 		d := decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time}, opts...)
-		got := ""
-		if len(d.Status.Conditions) > 0 {
-			got = d.Status.Conditions[0].Reason
-		}
-		if got != test.want {
+		if got := reasonOf(d); got != test.want {
 			t.Errorf("%s: the reason is %q, want %q", name, got, test.want)
 		}
 	}
@@ -408,7 +395,7 @@ func TestOptions_invalid(t *testing.T) {
 			t.Errorf("Decide returns %v, want an error about %s", err, option)
 		}
 		m := jobfate.NewMachine(opt)
-		err = m.Begin(jobfate.View{Job: job, Now: jobtest.Noon(), JobsVersion: "1", PodsVersion: "1", Barrier: "1"})
+		err = m.Begin(fresh(job))
 		if !errors.As(err, &invalid) || invalid.Fields[0].Field != option {
 			t.Errorf("Begin returns %v, want an error about %s", err, option)
 		}

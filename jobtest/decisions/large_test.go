@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/rand"
 	"strconv"
-	"testing"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -61,58 +60,4 @@ func failedJustNow(i int, pod *corev1.Pod) {
 	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
 		ExitCode: 1, FinishedAt: metav1.NewTime(time.Date(2026, 1, 1, 11, 59, 58, 0, time.UTC)),
 	}}}}
-}
-
-// floor is a lower bound for every decision: it reads each pod once.
-func floor(pods []*corev1.Pod) (n int) {
-	for _, pod := range pods {
-		if pod.DeletionTimestamp == nil && pod.Status.Phase == corev1.PodRunning {
-			n++
-		}
-		for _, f := range pod.Finalizers {
-			if f == batchv1.JobTrackingFinalizer {
-				n++
-			}
-		}
-		i, err := strconv.Atoi(pod.Annotations[batchv1.JobCompletionIndexAnnotation])
-		if err == nil {
-			n += i & 1
-		}
-	}
-	return n
-}
-
-var sink int
-
-func BenchmarkDecide(b *testing.B) {
-	for _, n := range []int{1_000, 10_000, 100_000} {
-		for _, c := range []struct {
-			name     string
-			perIndex bool
-			state    func(int, *corev1.Pod)
-		}{
-			{"running/regular", false, running},
-			{"running/per-index", true, running},
-			{"backing-off/per-index", true, failedJustNow},
-			{"backing-off/regular", false, failedJustNow},
-		} {
-			s := largeJob(n, c.perIndex, c.state)
-			b.Run(fmt.Sprintf("%s/%d", c.name, n), func(b *testing.B) {
-				b.ReportAllocs()
-				var spent, least time.Duration
-				for range b.N {
-					t0 := time.Now()
-					sink = floor(s.Pods)
-					t1 := time.Now()
-					if _, err := jobfate.Decide(s); err != nil {
-						b.Fatal(err)
-					}
-					least += t1.Sub(t0)
-					spent += time.Since(t1)
-				}
-				b.ReportMetric(float64(spent)/float64(b.N)/float64(n), "ns/pod")
-				b.ReportMetric(float64(spent)/float64(least), "x-floor")
-			})
-		}
-	}
 }
