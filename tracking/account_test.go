@@ -252,16 +252,3 @@ func TestKEP3850_oneFailedPodWaits(t *testing.T) {
 }
 
 func policy() *failurepolicy.Spec { return failurepolicy.FromAPI(ExitCodePolicy()) }
-
-// Lists of the same length are read, and are not damaged.
-func TestClassifierOf_uncountedLists(t *testing.T) {
-	job := Job()
-	job.Status.UncountedTerminatedPods = Lists(UIDs("a"), UIDs("b"))
-	c, err := tracking.ClassifierOf(job, tracking.Keys{}, tracking.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := c.Uncounted
-	Same(t, "uncounted pods", got.Listed, map[types.UID]bool{"a": false, "b": true})
-	Same(t, "damaged", got.Damaged, false)
-}

@@ -7,6 +7,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/failurepolicy"
 	. "github.com/jobfate/jobfate/internal/podtest"
@@ -189,26 +190,22 @@ func TestClassify_options(t *testing.T) {
 
 // Pods of a Job without indexes have none, whatever their annotations say.
 func TestClassify_withoutIndexes(t *testing.T) {
-	c, err := tracking.ClassifierOf(Job(), names, tracking.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := c.Classify(Pod("a", Failed, Index("3"), Failures("2")), tracking.Owned, false, &tracking.Classes{})
+	r := classifierOf(t, Job()).Classify(Pod("a", Failed, Index("3"), Failures("2")), tracking.Owned, false, &tracking.Classes{})
 	Same(t, "Index", r.Index, tracking.NoIndex)
 	Same(t, "Counts", r.Counts, tracking.Counts{})
 	Same(t, "Match", r.Match(), failurepolicy.Match{Rule: -1})
 }
 
+// Lists of the same length are read, and are not damaged.
 func TestClassifierOf_uncounted(t *testing.T) {
 	job := Job()
-	job.Spec.CompletionMode, job.Spec.Completions = PtrTo(batchv1.IndexedCompletion), PtrTo[int32](2)
+	indexed(2)(job)
 	job.Status.UncountedTerminatedPods = Lists(UIDs("a"), UIDs("b"))
-	c, err := tracking.ClassifierOf(job, names, tracking.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := classifierOf(t, job)
+	Same(t, "uncounted pods", c.Uncounted.Listed, map[types.UID]bool{"a": false, "b": true})
+	Same(t, "damaged", c.Uncounted.Damaged, false)
 	Same(t, "succeeded", c.Uncounted.Succeeded, UIDs("a"))
 	Same(t, "failed", c.Uncounted.Failed, UIDs("b"))
-	a := tracking.AccountOf(c, tracking.AccountInputs{}, Pod("a", Succeeded, Index("0")), Pod("b", Failed, Index("1")))
+	a := tracking.AccountOf(*c, tracking.AccountInputs{}, Pod("a", Succeeded, Index("0")), Pod("b", Failed, Index("1")))
 	Same(t, "recorded of listed pods", a.Recorded, 0)
 }

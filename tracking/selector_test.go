@@ -47,10 +47,7 @@ func TestSelector_ofManyLabels(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := tracking.ClassifierOf(job, names, tracking.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := classifierOf(t, job)
 		set := drawn.Draw(t, "labels")
 		if rapid.Bool().Draw(t, "those of the selector too") {
 			maps.Copy(set, job.Spec.Selector.MatchLabels)

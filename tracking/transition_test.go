@@ -77,8 +77,7 @@ func TestEnterTracking(t *testing.T) {
 // rule ignores do not count.
 func TestEnterTracking_indexed(t *testing.T) {
 	job := Job()
-	mode, completions := batchv1.IndexedCompletion, int32(5)
-	job.Spec.CompletionMode, job.Spec.Completions = &mode, &completions
+	indexed(5)(job)
 	job.Spec.PodFailurePolicy = &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{
 		Action:          batchv1.PodFailurePolicyActionIgnore,
 		OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}},

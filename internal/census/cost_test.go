@@ -202,14 +202,15 @@ func TestIsSparse(t *testing.T) {
 // A long list of copies is read into a new census, a short one is not.
 func TestDiffers(t *testing.T) {
 	for _, tc := range []struct {
-		pods, copies int
-		want         bool
-	}{{100, 100, true}, {100, 51, true}, {100, 50, false}, {99, 99, false}} {
+		pods, copies, nils int
+		want               bool
+	}{{100, 100, 0, true}, {100, 51, 0, true}, {100, 51, 1, true}, {100, 50, 0, false}, {100, 0, 0, false}, {99, 99, 0, false}} {
 		pods := somePods(tc.pods)
 		c, _ := censusOf(t, Job(), tracking.Options{}, pods...)
 		for i := range tc.copies {
 			pods[i] = pods[i].DeepCopy()
 		}
-		Same(t, fmt.Sprintf("%d of %d pods are copies: it differs", tc.copies, tc.pods), c.Differs(pods), tc.want)
+		pods = append(pods, make([]*corev1.Pod, tc.nils)...)
+		Same(t, fmt.Sprintf("%d of %d pods are copies, %d nil: it differs", tc.copies, tc.pods, tc.nils), c.Differs(pods), tc.want)
 	}
 }

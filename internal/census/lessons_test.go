@@ -4,7 +4,6 @@ package census_test
 // kubernetes/kubernetes. A comment describes the defect first.
 
 import (
-	"fmt"
 	"math"
 	"testing"
 
@@ -139,30 +138,6 @@ func TestLesson_k99865_k115349_successIsASet(t *testing.T) {
 	Same(t, "counted", c.Counted().String(), "0")
 }
 
-// The index annotation was edited: index 0 ran twice, index 1 never.
-func TestLesson_k140839_indexConflict(t *testing.T) {
-	key := batchv1.JobCompletionIndexAnnotation
-	for _, tc := range []struct {
-		pod      *corev1.Pod
-		index    int32
-		conflict bool
-	}{
-		{Pod("a", Index("1"), Label(key, "1")), 1, false},
-		{Pod("a", Index("0"), Label(key, "1")), 0, true},
-		{Pod("a", Index("x"), Label(key, "1")), tracking.NoIndex, true},
-		{Pod("a", Label(key, "1")), tracking.NoIndex, true},
-		{Pod("a", Index("1")), 1, false},
-		{Pod("a"), tracking.NoIndex, false},
-		{Pod("a", Index("01"), Label(key, "1")), 1, false},
-		{Pod("a", Index("-1"), Label(key, "-1")), tracking.NoIndex, false},
-		{Pod("a", Index("2147483648")), math.MaxInt32, false},
-		{Pod("a", Index("9223372036854775808")), tracking.NoIndex, false},
-	} {
-		Same(t, fmt.Sprintf("index of %v", tc.pod.Annotations), names.IndexOf(tc.pod), tc.index)
-		Same(t, fmt.Sprintf("conflict of %v and %v", tc.pod.Annotations, tc.pod.Labels), names.IndexConflict(tc.pod), tc.conflict)
-	}
-}
-
 // Fields without their defaults caused panics.
 func TestLesson_k121147_k122235_nothingPanics(t *testing.T) {
 	empty := &corev1.Pod{}
@@ -172,8 +147,6 @@ func TestLesson_k121147_k122235_nothingPanics(t *testing.T) {
 	Same(t, "removed", []bool{c.Remove("other"), c.Remove(""), c.Remove("")}, []bool{false, true, false})
 	newCensus(tracking.Classifier{Indexed: true, Limit: perIndex(0), Completions: -1}, -1).IndexResults(indexset.Set{}, indexset.Set{})
 
-	Same(t, "index of nil", names.IndexOf(nil), tracking.NoIndex)
-	Same(t, "conflict of nil", names.IndexConflict(nil), false)
 }
 
 // With parallelism above one, several pods can fail in one sync. Not all were counted.

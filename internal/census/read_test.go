@@ -137,17 +137,3 @@ func TestInOrder_spread(t *testing.T) {
 		Same(t, fmt.Sprintf("indexes below %d: in the order of Before", spread), slices.Equal(got, want), true)
 	}
 }
-
-// A long list of copies is read into a new census.
-func TestDiffers(t *testing.T) {
-	pods := clones([]*corev1.Pod{Pod("uid")}, 200)
-	c := take(tracking.Classifier{}, pods...)
-	copies := slices.Clone(pods)
-	for i := range copies[:101] {
-		copies[i] = pods[i].DeepCopy()
-	}
-	Same(t, "the same objects", c.Differs(pods), false)
-	Same(t, "copies of most, and a nil", c.Differs(append(copies, nil)), true)
-	Same(t, "copies, but not of most", c.Differs(append(copies[:50:50], pods[50:]...)), false)
-	Same(t, "a short list", c.Differs(copies[:99]), false)
-}
