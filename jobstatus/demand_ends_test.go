@@ -56,8 +56,6 @@ func indexedPods(format string, first, end int) (texts []string) {
 
 // TestDemandOf_ends: the bounds of Jobs of which some pods have ended, or that end in several ways.
 func TestDemandOf_ends(t *testing.T) {
-	exactly := func(n int64) jobstatus.Range { return jobstatus.Range{Least: n, Most: n} }
-	between := func(least, most int64) jobstatus.Range { return jobstatus.Range{Least: least, Most: most} }
 	byStatus, none := []string(nil), []string{}
 	failIndex, failJob := rules(batchv1.PodFailurePolicyActionFailIndex), rules(batchv1.PodFailurePolicyActionFailJob)
 	ignore, counts := rules(batchv1.PodFailurePolicyActionIgnore), rules(batchv1.PodFailurePolicyActionCount)
@@ -122,9 +120,7 @@ func TestDemandOf_ends(t *testing.T) {
 		{"without a limit per index there are no failed indexes", demandJob(indexed, sized(1, 1, 0), indexes("", "0")), byStatus, exactly(1), exactly(1)},
 		{"without a limit per index maxFailedIndexes says nothing", demandJob(indexed, sized(3, 2, 3), maxFailed(0)), byStatus,
 			between(1, 2), between(2, 5)},
-		{"the completions of an Indexed Job default to 1 too", demandJob(perIndex(1), func(j *batchv1.Job) {
-			j.Spec.Parallelism, j.Spec.Completions = nil, nil
-		}), byStatus, exactly(1), between(1, 2)},
+		{"the completions of an Indexed Job default to 1 too", demandJob(perIndex(1), withoutNumbers), byStatus, exactly(1), between(1, 2)},
 		{"of two pods of an index the one with more failures leaves fewer retries", demandJob(perIndex(2), sized(2, 3, 100), counted(1, 0, 0)),
 			[]string{"Running index=2 failures=2 deleted", "Running index=2 failures=1 deleted"}, between(2, 4), between(4, 8)},
 		{"the same in another order", demandJob(perIndex(2), sized(2, 3, 100), counted(1, 0, 0)),

@@ -4,13 +4,11 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate/indexset"
@@ -153,34 +151,28 @@ func (g *model) job(p state) (*batchv1.Job, []*corev1.Pod) {
 	if g.spec.BackoffLimitPerIndex != nil {
 		job.Status.FailedIndexes = PtrTo(g.set(p.lost).String())
 	}
-	pods := []*corev1.Pod{}
-	add := func(index, failures int32, phase corev1.PodPhase) {
-		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
-			Name: "pod", UID: types.UID(fmt.Sprint("pod-", len(pods))),
-			Finalizers:      []string{batchv1.JobTrackingFinalizer},
-			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(job, batchv1.SchemeGroupVersion.WithKind("Job"))},
-			Annotations:     map[string]string{batchv1.JobIndexFailureCountAnnotation: strconv.Itoa(int(failures))},
-		}}
+	var texts []string
+	add := func(phase string, index, failures int32) {
+		text := fmt.Sprint(phase, " failures=", failures)
 		if index >= 0 {
-			pod.Annotations[batchv1.JobCompletionIndexAnnotation] = strconv.Itoa(int(index))
+			text += fmt.Sprint(" index=", index)
 		}
-		pod.Status.Phase = phase
-		pods = append(pods, pod)
+		texts = append(texts, text)
 	}
 	for _, index := range p.running {
 		failures := int32(0)
 		if index >= 0 {
 			failures = p.tries[index]
 		}
-		add(index, failures, corev1.PodRunning)
+		add("Running", index, failures)
 	}
 	for index, waits := range p.waiting {
 		if waits {
-			add(int32(index), p.tries[index]-1, corev1.PodFailed)
+			add("Failed", int32(index), p.tries[index]-1)
 			job.Status.Failed--
 		}
 	}
-	return job, pods
+	return job, demandPods(job, texts...)
 }
 
 func drawModel(t *rapid.T) *model {

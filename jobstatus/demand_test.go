@@ -26,8 +26,9 @@ func demandJob(changes ...func(*batchv1.Job)) *batchv1.Job {
 	return job
 }
 
-func workQueue(job *batchv1.Job) { job.Spec.Completions = nil }
-func indexed(job *batchv1.Job)   { job.Spec.CompletionMode = PtrTo(batchv1.IndexedCompletion) }
+func withoutNumbers(job *batchv1.Job) { job.Spec.Parallelism, job.Spec.Completions = nil, nil }
+func workQueue(job *batchv1.Job)      { job.Spec.Completions = nil }
+func indexed(job *batchv1.Job)        { job.Spec.CompletionMode = PtrTo(batchv1.IndexedCompletion) }
 
 func perIndex(retries int32) func(*batchv1.Job) {
 	return func(job *batchv1.Job) {
@@ -40,10 +41,6 @@ func counted(active, succeeded, failed int32) func(*batchv1.Job) {
 	return func(job *batchv1.Job) {
 		job.Status.Active, job.Status.Succeeded, job.Status.Failed = active, succeeded, failed
 	}
-}
-
-func oneSuccess(job *batchv1.Job) {
-	job.Spec.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededCount: PtrTo[int32](1)}}}
 }
 
 func suspendedSpec(job *batchv1.Job) { job.Spec.Suspend = PtrTo(true) }
@@ -74,10 +71,11 @@ func now(conditions ...batchv1.JobConditionType) func(*batchv1.Job) {
 	}
 }
 
+func exactly(n int64) jobstatus.Range           { return jobstatus.Range{Least: n, Most: n} }
+func between(least, most int64) jobstatus.Range { return jobstatus.Range{Least: least, Most: most} }
+
 func TestDemandOf_byStatus(t *testing.T) {
 	none := jobstatus.Range{}
-	exactly := func(n int64) jobstatus.Range { return jobstatus.Range{Least: n, Most: n} }
-	between := func(least, most int64) jobstatus.Range { return jobstatus.Range{Least: least, Most: most} }
 	for _, tc := range []struct {
 		reason  string
 		job     *batchv1.Job
@@ -86,7 +84,7 @@ func TestDemandOf_byStatus(t *testing.T) {
 	}{
 		{"four failures end the Job, three do not", demandJob(), between(1, 5), between(4, 13)},
 		{"parallelism and completions default to 1 if both are absent",
-			demandJob(func(j *batchv1.Job) { j.Spec.Parallelism, j.Spec.Completions = nil, nil }), exactly(1), between(1, 4)},
+			demandJob(withoutNumbers), exactly(1), between(1, 4)},
 		{"one completion is left", demandJob(counted(1, 9, 0)), exactly(1), between(1, 4)},
 		{"fewer completions are left than parallelism", demandJob(counted(2, 8, 1)), exactly(2), between(2, 4)},
 		{"the backoff limit is used up", demandJob(counted(5, 0, 3)), exactly(5), between(5, 10)},
@@ -104,20 +102,14 @@ func TestDemandOf_byStatus(t *testing.T) {
 			j.Spec.Completions = PtrTo[int32](3)
 			j.Status.CompletedIndexes, j.Status.FailedIndexes = "0", PtrTo("1")
 		}), exactly(1), exactly(1)},
-		{"maxFailedIndexes may be exceeded", demandJob(perIndex(0), func(j *batchv1.Job) { j.Spec.MaxFailedIndexes = PtrTo[int32](1) }),
-			between(1, 5), between(2, 10)},
-		{"a FailIndex rule fails an index at the first failure", demandJob(perIndex(5), rules(batchv1.PodFailurePolicyActionFailIndex), func(j *batchv1.Job) {
-			j.Spec.MaxFailedIndexes = PtrTo[int32](1)
-		}), between(1, 5), between(2, 60)},
+		{"maxFailedIndexes may be exceeded", demandJob(perIndex(0), maxFailed(1)), between(1, 5), between(2, 10)},
+		{"a FailIndex rule fails an index at the first failure", demandJob(perIndex(5), rules(batchv1.PodFailurePolicyActionFailIndex), maxFailed(1)),
+			between(1, 5), between(2, 60)},
 		{"completions scaled down below the completed indexes", demandJob(indexed, editedSpec, counted(1, 9, 0), func(j *batchv1.Job) {
 			j.Spec.Completions, j.Status.CompletedIndexes = PtrTo[int32](10), "0-8,10-19"
 		}), exactly(1), between(1, 4)},
-		{"a success policy ends the Job early", demandJob(indexed, func(j *batchv1.Job) {
-			j.Spec.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededIndexes: PtrTo("0-2"), SucceededCount: PtrTo[int32](2)}}}
-		}), between(1, 5), between(2, 13)},
-		{"after these successes no index is left to start", demandJob(indexed, func(j *batchv1.Job) {
-			j.Spec.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededCount: PtrTo[int32](2)}}}
-		}), between(1, 5), between(2, 9)},
+		{"a success policy ends the Job early", demandJob(indexed, successOf(2, "0-2")), between(1, 5), between(2, 13)},
+		{"after these successes no index is left to start", demandJob(indexed, successOf(2, "")), between(1, 5), between(2, 9)},
 
 		{"a FailJob rule ends the Job at the first pod", demandJob(rules(batchv1.PodFailurePolicyActionFailJob)), between(1, 5), between(1, 13)},
 		{"a container restart may end the Job at the first pod", demandJob(func(j *batchv1.Job) {
@@ -203,47 +195,42 @@ func demandPods(job *batchv1.Job, texts ...string) []*corev1.Pod {
 }
 
 func TestDemandOf_byPods(t *testing.T) {
-	two := func(j *batchv1.Job) {
-		j.Spec.Parallelism, j.Spec.Completions = PtrTo[int32](2), PtrTo[int32](2)
-	}
+	two := sized(2, 2, 3)
 	for _, tc := range []struct {
 		reason  string
 		job     *batchv1.Job
 		pods    []string
 		inTotal jobstatus.Range
 	}{
-		{"pods that the status lacks", demandJob(two), []string{"Running", "Pending"}, jobstatus.Range{Least: 2, Most: 5}},
-		{"pods that have ended are not counted yet", demandJob(two), []string{"Running", "Succeeded"}, jobstatus.Range{Least: 1, Most: 4}},
-		{"a failed pod is not counted yet", demandJob(two), []string{"Running", "Failed"}, jobstatus.Range{Least: 2, Most: 4}},
-		{"pods of other owners do not count", demandJob(two), []string{"Running foreign", "Running"}, jobstatus.Range{Least: 2, Most: 5}},
-		{"a pod without a finalizer is not counted when it ends", demandJob(two), []string{"Running stripped", "Running"}, jobstatus.Range{Least: 3, Most: 6}},
-		{"no pods", demandJob(two, counted(2, 0, 0)), nil, jobstatus.Range{Least: 2, Most: 5}},
-		{"an index has no retry left", demandJob(two, perIndex(1)), []string{"Running index=0 failures=1", "Running index=1 failures=0"},
-			jobstatus.Range{Least: 2, Most: 3}},
-		{"a failed pod waits for its replacement", demandJob(two, perIndex(1)), []string{"Failed index=0 failures=0", "Running index=1 failures=1"},
-			jobstatus.Range{Least: 2, Most: 2}},
+		{"pods that the status lacks", demandJob(two), []string{"Running", "Pending"}, between(2, 5)},
+		{"pods that have ended are not counted yet", demandJob(two), []string{"Running", "Succeeded"}, between(1, 4)},
+		{"a failed pod is not counted yet", demandJob(two), []string{"Running", "Failed"}, between(2, 4)},
+		{"pods of other owners do not count", demandJob(two), []string{"Running foreign", "Running"}, between(2, 5)},
+		{"a pod without a finalizer is not counted when it ends", demandJob(two), []string{"Running stripped", "Running"}, between(3, 6)},
+		{"no pods", demandJob(two, counted(2, 0, 0)), nil, between(2, 5)},
+		{"an index has no retry left", demandJob(two, perIndex(1)), []string{"Running index=0 failures=1", "Running index=1 failures=0"}, between(2, 3)},
+		{"a failed pod waits for its replacement", demandJob(two, perIndex(1)), []string{"Failed index=0 failures=0", "Running index=1 failures=1"}, exactly(2)},
 		{"an ignored failure does not count towards the limit of its index", demandJob(two, perIndex(0), rules(batchv1.PodFailurePolicyActionIgnore)),
-			[]string{"Failed index=0 failures=0 code=42", "Running index=1 failures=0"}, jobstatus.Range{Least: 2, Most: math.MaxInt64}},
-		{"the index of an ignored failure takes a pod to fail", demandJob(two, perIndex(0), rules(batchv1.PodFailurePolicyActionIgnore),
-			func(j *batchv1.Job) { j.Spec.MaxFailedIndexes = PtrTo[int32](0) }),
-			[]string{"Failed index=0 failures=0 code=42", "Succeeded index=1"}, jobstatus.Range{Least: 1, Most: math.MaxInt64}},
+			[]string{"Failed index=0 failures=0 code=42", "Running index=1 failures=0"}, between(2, math.MaxInt64)},
+		{"the index of an ignored failure takes a pod to fail", demandJob(two, perIndex(0), rules(batchv1.PodFailurePolicyActionIgnore), maxFailed(0)),
+			[]string{"Failed index=0 failures=0 code=42", "Succeeded index=1"}, between(1, math.MaxInt64)},
 		{"a FailJob verdict: only a sync that has not observed it creates pods", demandJob(two, rules(batchv1.PodFailurePolicyActionFailJob)),
-			[]string{"Failed code=42"}, jobstatus.Range{Least: 0, Most: 1}},
+			[]string{"Failed code=42"}, between(0, 1)},
 		{"scaled down and up: an index may be counted whose pod has no finalizer any more", demandJob(two, indexed, editedSpec),
-			[]string{"Running index=0", "Succeeded index=1 stripped"}, jobstatus.Range{Least: 1, Most: 5}},
+			[]string{"Running index=0", "Succeeded index=1 stripped"}, between(1, 5)},
 		{"scaled down and up: so may an index that has failed", demandJob(two, perIndex(0), editedSpec),
-			[]string{"Running index=0", "Failed index=1 stripped"}, jobstatus.Range{Least: 1, Most: 2}},
+			[]string{"Running index=0", "Failed index=1 stripped"}, between(1, 2)},
 		{"scaled down and up: it takes one more index to fail the Job", demandJob(two, perIndex(1), editedSpec,
 			func(j *batchv1.Job) { j.Spec.Completions, j.Spec.MaxFailedIndexes = PtrTo[int32](3), PtrTo[int32](1) }),
-			[]string{"Failed index=0 failures=1 stripped", "Running index=1 failures=1"}, jobstatus.Range{Least: 1, Most: 5}},
-		{"scaled down and up: such a success satisfies the success policy", demandJob(two, indexed, editedSpec, oneSuccess),
-			[]string{"Failed index=0", "Succeeded index=1 stripped"}, jobstatus.Range{Least: 0, Most: 4}},
+			[]string{"Failed index=0 failures=1 stripped", "Running index=1 failures=1"}, between(1, 5)},
+		{"scaled down and up: such a success satisfies the success policy", demandJob(two, indexed, editedSpec, successOf(1, "")),
+			[]string{"Failed index=0", "Succeeded index=1 stripped"}, between(0, 4)},
 		{"scaled down and up: a failure that can be retried does not end the index", demandJob(two, perIndex(1), editedSpec),
-			[]string{"Running index=0", "Failed index=1 stripped"}, jobstatus.Range{Least: 2, Most: 4}},
+			[]string{"Running index=0", "Failed index=1 stripped"}, between(2, 4)},
 		{"scaled down and up: nor does a failure that is ignored", demandJob(two, perIndex(0), editedSpec, rules(batchv1.PodFailurePolicyActionIgnore)),
-			[]string{"Running index=0", "Failed index=1 code=42 stripped"}, jobstatus.Range{Least: 2, Most: math.MaxInt64}},
+			[]string{"Running index=0", "Failed index=1 code=42 stripped"}, between(2, math.MaxInt64)},
 		{"a pod beyond the completions is deleted and does not count", demandJob(two, indexed),
-			[]string{"Running index=0", "Running index=5"}, jobstatus.Range{Least: 3, Most: 6}},
+			[]string{"Running index=0", "Running index=5"}, between(3, 6)},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			Same(t, "in total", jobstatus.DemandOf(tc.job, demandPods(tc.job, tc.pods...)).InTotal, tc.inTotal)
@@ -254,9 +241,9 @@ func TestDemandOf_byPods(t *testing.T) {
 // Parallelism has been lowered to 1. A controller that has not observed that a pod has
 // succeeded deletes the other one, and replaces it while it terminates.
 func TestDemandOf_surplus(t *testing.T) {
-	job := demandJob(editedSpec, func(j *batchv1.Job) { j.Spec.Parallelism, j.Spec.Completions = PtrTo[int32](1), PtrTo[int32](2) })
+	job := demandJob(editedSpec, sized(1, 2, 3))
 	pods := demandPods(job, "Running", "Succeeded")
-	Same(t, "at once", jobstatus.DemandOf(job, pods).AtOnce, jobstatus.Range{Least: 1, Most: 2})
+	Same(t, "at once", jobstatus.DemandOf(job, pods).AtOnce, between(1, 2))
 	replaceFailed(job)
-	Same(t, "at once, if only failed pods are replaced", jobstatus.DemandOf(job, pods).AtOnce, jobstatus.Range{Least: 1, Most: 1})
+	Same(t, "at once, if only failed pods are replaced", jobstatus.DemandOf(job, pods).AtOnce, exactly(1))
 }

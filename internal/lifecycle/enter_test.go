@@ -43,7 +43,8 @@ func TestEnterInterim(t *testing.T) {
 	}
 }
 
-// The terminal condition "follows with the same reason and message".
+// The terminal condition "follows with the same reason and message". In k#123775, k#109485 and k#119160 Jobs finished
+// while pods were active, terminating or uncounted.
 func TestEnterTerminal(t *testing.T) {
 	terminal := func(c batchv1.JobConditionType) batchv1.JobCondition {
 		return batchv1.JobCondition{Type: c, Status: "True", Reason: "R", Message: "M", LastProbeTime: After(0), LastTransitionTime: After(0)}
@@ -93,6 +94,7 @@ func TestEnterTerminal(t *testing.T) {
 			batchv1.JobStatus{UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{Failed: []types.UID{"a"}}, Conditions: []batchv1.JobCondition{target}}, failing, 0, nil,
 		},
 		{"the interim condition is missing", batchv1.JobStatus{Conditions: []batchv1.JobCondition{met}}, failing, 0, nil},
+		{"there is no condition", batchv1.JobStatus{}, failing, 0, nil},
 		{"the interim condition is False", batchv1.JobStatus{Conditions: []batchv1.JobCondition{No(batchv1.JobFailureTarget)}}, failing, 0, nil},
 	} {
 		want := tc.want
@@ -130,7 +132,7 @@ func drawRunning(t *rapid.T) *batchv1.Job {
 }
 
 // accepted fails the test if the API server would reject the status.
-func accepted(t *rapid.T, what string, job, old *batchv1.Job) {
+func accepted(t interface{ Errorf(string, ...any) }, what string, job, old *batchv1.Job) {
 	if errs := validation.StatusUpdate(job, old); len(errs) > 0 {
 		t.Errorf("%s: the API server rejects it: %v", what, errs.ToAggregate())
 	}

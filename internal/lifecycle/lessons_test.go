@@ -9,7 +9,6 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/indexset"
@@ -69,32 +68,10 @@ func TestLesson_k134521_suspendResumeSuspend(t *testing.T) {
 		old := job.DeepCopy()
 		old.Spec.Suspend = &suspend // the user changes the spec first
 		lifecycle.Suspend(&next.Status, suspend, After(i).Time)
-		if errs := validation.StatusUpdate(next, old); len(errs) > 0 {
-			t.Errorf("step %d, suspend %v: the API server rejects it: %v", i, suspend, errs.ToAggregate())
-		}
+		accepted(t, fmt.Sprintf("step %d, suspend %v", i, suspend), next, old)
 		Same(t, "has a start time", next.Status.StartTime != nil, !suspend)
 		job = next
 	}
-}
-
-// Jobs finished while pods were active, terminating or uncounted.
-func TestLesson_k123775_k109485_k119160_notBeforeAllIsDone(t *testing.T) {
-	status := func() *batchv1.JobStatus {
-		return &batchv1.JobStatus{Conditions: []batchv1.JobCondition{Yes(batchv1.JobFailureTarget)}}
-	}
-	active, uncounted := status(), status()
-	active.Active, active.Ready = 1, PtrTo[int32](1)
-	uncounted.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Failed: []types.UID{"a"}}
-	Same(t, "active", lifecycle.EnterTerminal(active, failing, 0, Noon()), false)
-	Same(t, "terminating", lifecycle.EnterTerminal(status(), failing, 1, Noon()), false)
-	Same(t, "uncounted", lifecycle.EnterTerminal(uncounted, failing, 0, Noon()), false)
-	Same(t, "no interim condition", lifecycle.EnterTerminal(&batchv1.JobStatus{}, failing, 0, Noon()), false)
-	Same(t, "done", lifecycle.EnterTerminal(status(), failing, 0, Noon()), true)
-	// Completions are not reached before a creation is observed.
-	facts := lifecycle.Facts{Completions: PtrTo[int32](1), Succeeded: 1}
-	Same(t, "unobserved", lifecycle.Decide(&facts).Ended(), false)
-	facts.Settled = true
-	Same(t, "seen", lifecycle.Decide(&facts).Ended(), true)
 }
 
 // An index in both sets counted twice: a Job of 2 indexes ended although index 1 had never
