@@ -159,14 +159,9 @@ func TestFinishTime(t *testing.T) {
 
 var yearZero = metav1.Date(0, time.May, 1, 0, 0, 0, 0, time.UTC)
 
-func TestFinishTimeOfNoPod(t *testing.T) {
-	if got := backoff.FinishTime(nil); !got.IsZero() {
-		t.Errorf("FinishTime(nil) = %v, want the zero time", got)
-	}
-}
-
-// A pod that has not finished has no finish time, even if one of its containers has.
+// A pod that has not finished has no finish time, even if one of its containers has, and neither has no pod.
 func TestFinishTimeOfAPodThatHasNotFinished(t *testing.T) {
+	Same(t, "FinishTime(nil)", backoff.FinishTime(nil), time.Time{})
 	for _, phase := range []corev1.PodPhase{corev1.PodPending, corev1.PodRunning, corev1.PodUnknown, ""} {
 		for what, change := range map[string]func(*corev1.Pod){
 			"created":             func(p *corev1.Pod) { p.Status.Conditions = nil },

@@ -4,7 +4,6 @@ package backoff_test
 // thread of kubernetes/kubernetes.
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"testing"
@@ -86,16 +85,8 @@ func TestRestartDoesNotForgetTheDelay_k114650(t *testing.T) {
 		With(nil, seconds(0)).
 		With(seconds(1), seconds(2)).
 		With(nil, seconds(3))
-	stored, err := json.Marshal(record)
-	if err != nil {
-		t.Fatalf("Marshal: %v", err)
-	}
-	var loaded backoff.Record
-	if err := json.Unmarshal(stored, &loaded); err != nil {
-		t.Fatalf("Unmarshal: %v", err)
-	}
 	rebuilt := backoff.Record{Job: "uid"}.With(seconds(1), seconds(3, 0, 2))
-	for name, got := range map[string]backoff.Record{"loaded": loaded, "rebuilt": rebuilt} {
+	for name, got := range map[string]backoff.Record{"loaded": stored(t, record), "rebuilt": rebuilt} {
 		Same(t, name+" record", got, record)
 		Same(t, name+" record: remain", remaining(got, at(3).Time), 20*time.Second)
 	}

@@ -153,6 +153,7 @@ func TestConvert_targetInPodFailurePolicy(t *testing.T) {
 		{spec: `{"podFailurePolicy": {"backoffLimitTarget": "index"}}`, err: "podFailurePolicy.backoffLimitTarget: "},
 		{spec: `{"backoffLimit": -3, "backoffLimitTarget": "Index"}`, err: "backoffLimit: "},
 		{spec: `{"backoffLimit": -1}`, err: "backoffLimit: "},
+		{spec: `{"backoffLimitTarget": "Pod"}`, err: `backoffLimitTarget: unknown target "Pod"`},
 	} {
 		var draft backoff.Draft
 		if err := json.Unmarshal([]byte(tc.spec), &draft); err != nil {
@@ -171,28 +172,20 @@ func TestConvert_targetInPodFailurePolicy(t *testing.T) {
 	}
 }
 
-// A limit that the API server rejects is an error in both directions.
-func TestDraft_negative(t *testing.T) {
-	for field, f := range map[string]backoff.Fields{
-		"backoffLimit":         {BackoffLimit: PtrTo[int32](-1)},
-		"backoffLimitPerIndex": {BackoffLimitPerIndex: PtrTo[int32](-3)},
+// A limit that the API server rejects is an error in both directions. KEP-3850, Use enum field: "it does not allow to
+// set both .spec.backoffLimit and .spec.backoffLimitPerIndex to control the downgrade".
+func TestDraft_errorsNameTheField(t *testing.T) {
+	for _, tc := range []struct {
+		fields backoff.Fields
+		field  string
+	}{
+		{backoff.Fields{BackoffLimit: PtrTo[int32](-1)}, "backoffLimit"},
+		{backoff.Fields{BackoffLimitPerIndex: PtrTo[int32](-3)}, "backoffLimitPerIndex"},
+		{backoff.Fields{BackoffLimit: PtrTo[int32](4), BackoffLimitPerIndex: PtrTo[int32](2)}, "backoffLimit"},
 	} {
-		if _, err := f.Draft(); err == nil || !strings.HasPrefix(err.Error(), field+": ") {
-			t.Errorf("error %v, want one that names %s", err, field)
+		if _, err := tc.fields.Draft(); err == nil || !strings.HasPrefix(err.Error(), tc.field+": ") {
+			t.Errorf("error %v, want one that names %s", err, tc.field)
 		}
-	}
-}
-
-func TestConvertErrorsNameTheField(t *testing.T) {
-	_, err := backoff.Convert(backoff.Draft{BackoffLimitTarget: "Pod"})
-	if err == nil || !strings.HasPrefix(err.Error(), `backoffLimitTarget: unknown target "Pod"`) {
-		t.Errorf(`Convert(target "Pod"): error %v, want one that names backoffLimitTarget`, err)
-	}
-	// KEP-3850, Use enum field: "it does not allow to set both .spec.backoffLimit
-	// and .spec.backoffLimitPerIndex to control the downgrade".
-	_, err = backoff.Fields{BackoffLimit: PtrTo[int32](4), BackoffLimitPerIndex: PtrTo[int32](2)}.Draft()
-	if err == nil || !strings.HasPrefix(err.Error(), "backoffLimit: ") {
-		t.Errorf("Draft of both limits: error %v, want one that names backoffLimit", err)
 	}
 }
 

@@ -283,17 +283,6 @@ func TestZeroMatch(t *testing.T) {
 	}
 }
 
-// k#121147: a nil policy made the controller panic.
-func TestNilPolicyMatchesNothing_k121147(t *testing.T) {
-	var p *failurepolicy.Spec
-	if m := p.Match(podThatExited(exited("main", 1))); m.Matched() || !m.Counts() {
-		t.Errorf("nil policy: %+v, want no match, and the failure to count", m)
-	}
-	if m := (&failurepolicy.Spec{}).Match(nil); m.Matched() {
-		t.Errorf("nil pod: %+v, want no match", m)
-	}
-}
-
 // k#115688: a Failed pod whose containers all exited with 0 matches no rule on
 // exit codes, whatever the operator.
 func TestFailedPodWhoseContainersExited0_k115688(t *testing.T) {
@@ -320,11 +309,14 @@ func TestMatch_moreExitCodesThanTheServerTakes(t *testing.T) {
 	}
 }
 
-// A Match without a rule has the position -1.
-func TestMatch_none(t *testing.T) {
+// A Match without a rule has the position -1. k#121147: a nil policy made the controller panic.
+func TestMatch_none_k121147(t *testing.T) {
 	var none *failurepolicy.Spec
 	spec := &failurepolicy.Spec{Rules: []failurepolicy.Rule{{Action: ignore, OnExitCodes: in("", 1)}}}
-	for _, got := range []failurepolicy.Match{none.Match(podThatExited(exited("main", 1))), spec.Match(nil), spec.Match(podThatExited(exited("main", 2)))} {
+	for _, got := range []failurepolicy.Match{
+		none.Match(podThatExited(exited("main", 1))), (&failurepolicy.Spec{}).Match(nil), spec.Match(nil), spec.Match(podThatExited(exited("main", 2))),
+	} {
 		Same(t, "match", got, failurepolicy.Match{Rule: -1})
+		Same(t, "matched, and counts", []bool{got.Matched(), got.Counts()}, []bool{false, true})
 	}
 }

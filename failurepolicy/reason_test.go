@@ -61,33 +61,35 @@ func TestReasonWithoutAMatch(t *testing.T) {
 	}
 }
 
-func TestFind(t *testing.T) {
-	spec := func(names ...string) *failurepolicy.Spec {
-		s := &failurepolicy.Spec{}
-		for _, name := range names {
-			s.Rules = append(s.Rules, failurepolicy.Rule{Name: name})
-		}
-		return s
+// rulesNamed returns a policy whose rules have these names.
+func rulesNamed(names ...string) *failurepolicy.Spec {
+	s := &failurepolicy.Spec{}
+	for _, name := range names {
+		s.Rules = append(s.Rules, failurepolicy.Rule{Name: name})
 	}
+	return s
+}
+
+func TestFind(t *testing.T) {
 	for name, tc := range map[string]struct {
 		spec   *failurepolicy.Spec
 		reason string
 		want   int
 	}{
-		"by name":                         {spec("A", "B"), "PodFailurePolicy_B", 1},
-		"by position":                     {spec("A", "", ""), "PodFailurePolicy_2", 2},
-		"named after its own position":    {spec("A", "1"), "PodFailurePolicy_1", 1},
-		"named after another position":    {spec("1", "", "A"), "PodFailurePolicy_1", 0},
-		"the position of a named rule":    {spec("A", "B"), "PodFailurePolicy_1", 1},
-		"the first of two names":          {spec("", "A", "A"), "PodFailurePolicy_A", 1},
-		"no rule of that name":            {spec("A", "B"), "PodFailurePolicy_C", -1},
-		"no rule at that position":        {spec("A", "B"), "PodFailurePolicy_2", -1},
-		"a number that is not a position": {spec("A", "B"), "PodFailurePolicy_01", -1},
-		"a number that is a name":         {spec("A", "01"), "PodFailurePolicy_01", 1},
-		"the plain reason":                {spec("", "B"), "PodFailurePolicy", -1},
-		"another reason":                  {spec("A", "B"), "DeadlineExceeded", -1},
-		"a prefix with nothing after it":  {spec("", "B"), "PodFailurePolicy_", -1},
-		"no rules":                        {spec(), "PodFailurePolicy_0", -1},
+		"by name":                         {rulesNamed("A", "B"), "PodFailurePolicy_B", 1},
+		"by position":                     {rulesNamed("A", "", ""), "PodFailurePolicy_2", 2},
+		"named after its own position":    {rulesNamed("A", "1"), "PodFailurePolicy_1", 1},
+		"named after another position":    {rulesNamed("1", "", "A"), "PodFailurePolicy_1", 0},
+		"the position of a named rule":    {rulesNamed("A", "B"), "PodFailurePolicy_1", 1},
+		"the first of two names":          {rulesNamed("", "A", "A"), "PodFailurePolicy_A", 1},
+		"no rule of that name":            {rulesNamed("A", "B"), "PodFailurePolicy_C", -1},
+		"no rule at that position":        {rulesNamed("A", "B"), "PodFailurePolicy_2", -1},
+		"a number that is not a position": {rulesNamed("A", "B"), "PodFailurePolicy_01", -1},
+		"a number that is a name":         {rulesNamed("A", "01"), "PodFailurePolicy_01", 1},
+		"the plain reason":                {rulesNamed("", "B"), "PodFailurePolicy", -1},
+		"another reason":                  {rulesNamed("A", "B"), "DeadlineExceeded", -1},
+		"a prefix with nothing after it":  {rulesNamed("", "B"), "PodFailurePolicy_", -1},
+		"no rules":                        {rulesNamed(), "PodFailurePolicy_0", -1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, ok := tc.spec.Find(tc.reason, "")
@@ -156,10 +158,7 @@ func checkRule(t rapid.TB, names []string, reason, message string, rule uint16) 
 	if got, ok := failurepolicy.RuleOf(reason, message); ok != wantOK || got != want {
 		t.Errorf("RuleOf(%q, %q) = %+v, %t, want %+v, %t", reason, message, got, ok, want, wantOK)
 	}
-	spec := &failurepolicy.Spec{}
-	for _, name := range names {
-		spec.Rules = append(spec.Rules, failurepolicy.Rule{Name: name})
-	}
+	spec := rulesNamed(names...)
 	at, atOK := slowFind(names, want, wantOK)
 	if got, ok := spec.Find(reason, message); ok != atOK || got != at {
 		t.Errorf("%q: Find(%q, %q) = %d, %t, want %d, %t", names, reason, message, got, ok, at, atOK)
@@ -267,7 +266,7 @@ func TestFind_ofAnyController(t *testing.T) {
 
 func TestFind_message(t *testing.T) {
 	message := "Pod ns/pod has condition X matching FailJob rule at index 1"
-	spec := &failurepolicy.Spec{Rules: []failurepolicy.Rule{{Name: "1"}, {Name: "B"}}}
+	spec := rulesNamed("1", "B")
 	for _, tc := range []struct {
 		reason string
 		spec   *failurepolicy.Spec
@@ -277,7 +276,7 @@ func TestFind_message(t *testing.T) {
 	}{
 		{"the message has a position, not a name", spec, "PodFailurePolicy", message, 1},
 		{"a name takes precedence over a position", spec, "PodFailurePolicy_1", message, 0},
-		{"a position beyond the rules", &failurepolicy.Spec{Rules: spec.Rules[:1]}, "PodFailurePolicy", message, -1},
+		{"a position beyond the rules", rulesNamed("1"), "PodFailurePolicy", message, -1},
 		{"another reason", spec, "BackoffLimitExceeded", message, -1},
 		{"no position", spec, "PodFailurePolicy", "", -1},
 		{"nothing", spec, "", "", -1},

@@ -104,14 +104,13 @@ func TestStory1(t *testing.T) {
 // KEP-4443, Story 2: "one of two exit codes: Exit code 2 [...] should not be
 // retried. Exit code 3 [...] should be restarted."
 func TestStory2(t *testing.T) {
-	spec := decode(t, story2)
-	policy := spec
+	policy := decode(t, story2)
 	for code, want := range map[int32]string{2: "PodFailurePolicy_ExitCode2", 3: "PodFailurePolicy_ExitCode3"} {
 		m := policy.Match(podThatExited(exited("main", code)))
 		if got := reasonOf(m); m.Action != failJob || got != want {
 			t.Errorf("exit code %d: action %q, reason %q, want %q, %q", code, m.Action, got, failJob, want)
 		}
-		if got, ok := spec.Find(want, ""); !ok || got != m.Rule {
+		if got, ok := policy.Find(want, ""); !ok || got != m.Rule {
 			t.Errorf("Find(%q) = %d, %v, want %d", want, got, ok, m.Rule)
 		}
 	}
