@@ -35,20 +35,17 @@ func runCreate(t *testing.T, cases []createCase) {
 	}
 }
 
+func manualSelector(j *batchv1.Job) {
+	j.Spec.ManualSelector, j.Spec.Template.Labels = ptr(true), map[string]string{"app": "x"}
+	j.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "x"}}
+}
+
 func TestCreateAccepts(t *testing.T) {
 	runCreate(t, []createCase{
 		{name: "the minimum that a user must write", edit: func(*batchv1.Job) {}},
 		{name: "indexed", edit: indexedJob(5)},
 		{name: "no completions and no pods", edit: func(j *batchv1.Job) { j.Spec.Completions, j.Spec.Parallelism = ptr[int32](0), ptr[int32](0) }},
-		{
-			name: "manual selector",
-			edit: func(j *batchv1.Job) {
-				j.UID = ""
-				j.Spec.ManualSelector = ptr(true)
-				j.Spec.Template.Labels = map[string]string{"app": "x"}
-				j.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "x"}}
-			},
-		},
+		{name: "manual selector", edit: func(j *batchv1.Job) { manualSelector(j); j.UID = "" }},
 		{name: "finalizers that need no domain", edit: func(j *batchv1.Job) { j.Finalizers = []string{"kubernetes", "orphan", "a.b/c"} }},
 		{name: "another finalizer that needs no domain", edit: func(j *batchv1.Job) { j.Finalizers = []string{"foregroundDeletion"} }},
 		{name: "managed by another controller", edit: func(j *batchv1.Job) { j.Spec.ManagedBy = ptr("acme.io/" + strings.Repeat("a", 55)) }},
@@ -63,10 +60,6 @@ func TestCreateNameIsALabel(t *testing.T) {
 	const inTemplate = "spec.template.labels: Invalid value: must be no more than 63 bytes"
 	// The words depend on the release of apimachinery.
 	inJob := "metadata.labels: Invalid value: " + validation.IsValidLabelValue(strings.Repeat("a", 64))[0]
-	manual := func(j *batchv1.Job) {
-		j.Spec.ManualSelector, j.Spec.Template.Labels = ptr(true), map[string]string{"app": "x"}
-		j.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "x"}}
-	}
 	for _, c := range []struct {
 		name   string
 		length int
@@ -81,7 +74,7 @@ func TestCreateNameIsALabel(t *testing.T) {
 			edit: func(j *batchv1.Job) { j.Spec.Template.Labels = map[string]string{"app": "x"} },
 			want: []string{inJob, inTemplate},
 		},
-		{name: "without generated labels", length: 253, edit: manual},
+		{name: "without generated labels", length: 253, edit: manualSelector},
 		{name: "Indexed", length: 61, edit: indexedJob(10)},
 		{
 			name: "Indexed, too long for a host name", length: 62, edit: indexedJob(10),
@@ -128,12 +121,6 @@ func TestCreateLimitsOfIndexedJobs(t *testing.T) {
 			j.Spec.Parallelism, j.Spec.MaxFailedIndexes = ptr(parallelism), maxFailed
 		}
 	}
-	without := func(completions, parallelism int32) func(*batchv1.Job) {
-		return func(j *batchv1.Job) {
-			indexedJob(completions)(j)
-			j.Spec.Parallelism = ptr(parallelism)
-		}
-	}
 	const manyParallel = "spec.parallelism: Invalid value: must be less than or equal to 10000 when completions are above 100000 and used with backoff limit per index"
 	const manyFailed = "spec.maxFailedIndexes: Invalid value: must be less than or equal to 10000 when completions are above 100000 and used with backoff limit per index"
 	runCreate(t, []createCase{
@@ -171,11 +158,11 @@ func TestCreateLimitsOfIndexedJobs(t *testing.T) {
 		{
 			name: "without a limit per index only the parallelism counts",
 			why:  "However, in case when backoffLimitPerIndex is used we propose these limits to be hard.",
-			edit: without(math.MaxInt32, 100_000),
+			edit: sized(math.MaxInt32, 100_000),
 		},
 		{
 			name: "too many pods at a time without a limit per index",
-			edit: without(math.MaxInt32, 100_001),
+			edit: sized(math.MaxInt32, 100_001),
 			want: []string{"spec.parallelism: Invalid value: must be less than or equal to 100000 when completion mode is Indexed"},
 		},
 		{

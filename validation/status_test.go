@@ -335,7 +335,7 @@ func TestStatusUpdateSuspendAndResume(t *testing.T) {
 
 // An elastic Indexed Job that was scaled down loses succeeded indexes.
 func TestStatusUpdateScaledDown(t *testing.T) {
-	elastic := func(j *batchv1.Job) { j.Spec.Completions, j.Spec.Parallelism = ptr[int32](3), ptr[int32](3) }
+	elastic := scaled(3, ptr[int32](3))
 	was := batchv1.JobStatus{Succeeded: 5, CompletedIndexes: "0-4"}
 	wantErrors(t, StatusUpdate(withStatus(batchv1.JobStatus{Succeeded: 3, CompletedIndexes: "0-2"}, elastic), withStatus(was, elastic)))
 	// Indexes past the end may stay until the controller cuts them.

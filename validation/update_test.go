@@ -96,45 +96,33 @@ func TestUpdateImmutableFields(t *testing.T) {
 	})
 }
 
+// scaled is an edit of completions and parallelism.
+func scaled(completions int32, parallelism *int32) func(*batchv1.Job) {
+	return func(j *batchv1.Job) { j.Spec.Completions, j.Spec.Parallelism = &completions, parallelism }
+}
+
 func TestUpdateCompletions(t *testing.T) {
 	const missing = "spec.completions: Required value: when completion mode is Indexed"
 	const tandem = "spec.completions: Invalid value: can only be modified in tandem with spec.parallelism"
-	both := func(completions int32, parallelism *int32) func(*batchv1.Job) {
-		return func(j *batchv1.Job) { j.Spec.Completions, j.Spec.Parallelism = &completions, parallelism }
-	}
 	runUpdate(t, []updateCase{
-		{name: "not indexed", edit: both(2, ptr[int32](2)), want: []string{"spec.completions: Invalid value: field is immutable"}},
-		{name: "elastic, up", old: indexedJob(5), edit: both(7, ptr[int32](7))},
-		{name: "elastic, down", old: indexedJob(5), edit: both(2, ptr[int32](2))},
-		{name: "completions alone", old: indexedJob(5), edit: both(7, ptr[int32](5)), want: []string{tandem}},
-		{name: "parallelism alone", old: indexedJob(5), edit: both(5, ptr[int32](2))},
+		{name: "not indexed", edit: scaled(2, ptr[int32](2)), want: []string{"spec.completions: Invalid value: field is immutable"}},
+		{name: "elastic, up", old: indexedJob(5), edit: scaled(7, ptr[int32](7))},
+		{name: "elastic, down", old: indexedJob(5), edit: scaled(2, ptr[int32](2))},
+		{name: "completions alone", old: indexedJob(5), edit: scaled(7, ptr[int32](5)), want: []string{tandem}},
+		{name: "parallelism alone", old: indexedJob(5), edit: scaled(5, ptr[int32](2))},
+		// The completions must equal the parallelism of the same update, not the one before it.
+		{name: "to the old parallelism, which changes too", old: sized(5, 3), edit: scaled(3, ptr[int32](4)), want: []string{tandem}},
+		{name: "to the old parallelism, swapped with it", old: sized(5, 3), edit: scaled(3, ptr[int32](5)), want: []string{tandem}},
+		{name: "to the parallelism, which stays", old: sized(5, 3), edit: scaled(3, ptr[int32](3))},
+		{name: "to the new parallelism", old: sized(5, 3), edit: scaled(4, ptr[int32](4))},
 		// The API server panics on these two; it always sees the default, 1.
-		{name: "to one, without parallelism", old: indexedJob(5), edit: both(1, nil)},
-		{name: "to two, without parallelism", old: indexedJob(5), edit: both(2, nil), want: []string{tandem}},
+		{name: "to one, without parallelism", old: indexedJob(5), edit: scaled(1, nil)},
+		{name: "to two, without parallelism", old: indexedJob(5), edit: scaled(2, nil), want: []string{tandem}},
 		{
 			name: "completions removed, reported by both checks of the spec", old: indexedJob(5),
 			edit: func(j *batchv1.Job) { j.Spec.Completions = nil },
 			want: []string{missing}, want136: times(2, missing),
 		},
-	})
-}
-
-// "can only be modified in tandem with spec.parallelism": the completions must equal the
-// parallelism of the same update, not the one before it.
-func TestUpdateCompletions_toTheOldParallelism(t *testing.T) {
-	const tandem = "spec.completions: Invalid value: can only be modified in tandem with spec.parallelism"
-	old := func(j *batchv1.Job) {
-		indexedJob(5)(j)
-		j.Spec.Parallelism = ptr[int32](3)
-	}
-	to := func(completions, parallelism int32) func(*batchv1.Job) {
-		return func(j *batchv1.Job) { j.Spec.Completions, j.Spec.Parallelism = &completions, &parallelism }
-	}
-	runUpdate(t, []updateCase{
-		{name: "to the old parallelism, which changes too", old: old, edit: to(3, 4), want: []string{tandem}},
-		{name: "to the old parallelism, swapped with it", old: old, edit: to(3, 5), want: []string{tandem}},
-		{name: "to the parallelism, which stays", old: old, edit: to(3, 3)},
-		{name: "to the new parallelism", old: old, edit: to(4, 4)},
 	})
 }
 
@@ -148,12 +136,9 @@ func TestUpdateCompletions_longHostname(t *testing.T) {
 			j.Spec.Template.Labels[label] = longest
 		}
 	}
-	to := func(n int32) func(*batchv1.Job) {
-		return func(j *batchv1.Job) { j.Spec.Completions, j.Spec.Parallelism = &n, &n }
-	}
 	runUpdate(t, []updateCase{
-		{name: "63 bytes", old: old, edit: to(9)},
-		{name: "64 bytes", old: old, edit: to(11),
+		{name: "63 bytes", old: old, edit: scaled(9, ptr[int32](9))},
+		{name: "64 bytes", old: old, edit: scaled(11, ptr[int32](11)),
 			want: []string{"metadata.name: Invalid value: will not able to create pod with invalid DNS label: " + longest + "-10"}},
 	})
 }
@@ -204,40 +189,28 @@ func TestUpdateTemplate(t *testing.T) {
 	tolerate := func(j *batchv1.Job) {
 		j.Spec.Template.Spec.Tolerations = []corev1.Toleration{{Key: "k", Operator: corev1.TolerationOpExists}}
 	}
+	suspendedWith := func(status batchv1.JobStatus) func(*batchv1.Job) {
+		return func(j *batchv1.Job) { suspendedNew(j); j.Status = status }
+	}
 	cpu := corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")}}
 	runUpdate(t, []updateCase{
 		{name: "a Job that is not suspended", edit: tolerate, want: []string{frozen}},
 		{name: "a suspended Job that never started", old: suspendedNew, edit: tolerate},
-		{name: "a suspended Job that the controller has not stopped", old: func(j *batchv1.Job) { suspendedNew(j); j.Status.StartTime = &start }, edit: tolerate, want: []string{frozen}},
+		{
+			name: "a suspended Job that the controller has not stopped",
+			old:  suspendedWith(batchv1.JobStatus{StartTime: &start}), edit: tolerate, want: []string{frozen},
+		},
 		{
 			name: "a suspended Job that the controller has not stopped since it ran again",
-			old: func(j *batchv1.Job) {
-				suspendedNew(j)
-				j.Status.StartTime = &start
-				j.Status.Conditions = []batchv1.JobCondition{
-					{Type: batchv1.JobSuspended, Status: corev1.ConditionFalse},
-					{Type: batchv1.JobFailureTarget, Status: corev1.ConditionTrue},
-				}
-			},
+			old: suspendedWith(batchv1.JobStatus{StartTime: &start, Conditions: []batchv1.JobCondition{
+				{Type: suspendedCond, Status: corev1.ConditionFalse}, {Type: target, Status: corev1.ConditionTrue},
+			}}),
 			edit: tolerate, want: []string{frozen},
 		},
-		{
-			name: "a stopped Job",
-			old: func(j *batchv1.Job) {
-				suspendedNew(j)
-				j.Status.StartTime = &start
-				j.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobSuspended, Status: corev1.ConditionTrue}}
-			},
-			edit: tolerate,
-		},
+		{name: "a stopped Job", old: suspendedWith(batchv1.JobStatus{StartTime: &start, Conditions: is(suspendedCond)}), edit: tolerate},
 		{
 			name: "a stopped Job whose pods still run",
-			old: func(j *batchv1.Job) {
-				suspendedNew(j)
-				j.Status.Active = 1
-				j.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobSuspended, Status: corev1.ConditionTrue}}
-			},
-			edit: tolerate, want: []string{frozen},
+			old:  suspendedWith(batchv1.JobStatus{Active: 1, Conditions: is(suspendedCond)}), edit: tolerate, want: []string{frozen},
 		},
 		{
 			name: "scheduling directives, labels, annotations and resources", old: suspendedNew,
