@@ -22,19 +22,8 @@ func TestBuilder(t *testing.T) {
 	b.Add(-1)
 	b.Add(math.MaxInt32)
 	second := b.Set()
-	for _, tt := range []struct {
-		what string
-		got  Set
-		want string
-	}{
-		{"first", first, "1-3,5"},
-		{"after more was added", second, "1-6"},
-	} {
-		wellFormed(t, tt.what, tt.got)
-		if tt.got.String() != tt.want {
-			t.Errorf("%s: got %q, want %q", tt.what, tt.got, tt.want)
-		}
-	}
+	reads(t, "first", first, "1-3,5")
+	reads(t, "after more was added", second, "1-6")
 }
 
 func TestBuilderMatchesOracle(t *testing.T) {

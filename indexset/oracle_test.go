@@ -93,6 +93,14 @@ func wellFormed(t rapid.TB, what string, s Set) {
 	}
 }
 
+// reads fails the test unless a set has canonical intervals and a text.
+func reads(t rapid.TB, what string, got Set, want string) {
+	t.Helper()
+	if wellFormed(t, what, got); got.String() != want {
+		t.Errorf("%s: got %q, want %q", what, got, want)
+	}
+}
+
 // slowOrdered returns what the API server reads from a text: a set or the text of an error.
 // It requires small completions and integers of 64 bits.
 func slowOrdered(s string, completions int32) (oracle, string) {

@@ -63,10 +63,7 @@ func TestParse(t *testing.T) {
 			t.Errorf("Parse(%q): %v", text, err)
 			continue
 		}
-		wellFormed(t, text, s)
-		if s.String() != text {
-			t.Errorf("Parse(%q).String(): got %q", text, s)
-		}
+		reads(t, "Parse", s, text)
 	}
 
 	const (
@@ -227,13 +224,10 @@ func TestParseOrdered(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.reason, func(t *testing.T) {
 			got, err := ParseOrdered(tt.text, tt.completions)
-			wellFormed(t, tt.text, got)
 			if tt.err == "" && err != nil || tt.err != "" && (err == nil || err.Error() != tt.err) {
 				t.Fatalf("ParseOrdered(%q, %d): got error %v, want %q", tt.text, tt.completions, err, tt.err)
 			}
-			if got.String() != tt.want {
-				t.Errorf("ParseOrdered(%q, %d): got %q, want %q", tt.text, tt.completions, got, tt.want)
-			}
+			reads(t, fmt.Sprintf("ParseOrdered(%q, %d)", tt.text, tt.completions), got, tt.want)
 		})
 	}
 }
@@ -281,9 +275,7 @@ func TestParseDamaged(t *testing.T) {
 		t.Run(tt.reason, func(t *testing.T) {
 			got, damage := ParseDamaged(tt.text, tt.completions)
 			check(t, tt.text, got, slowDamaged(tt.text, tt.completions))
-			if got.String() != tt.want {
-				t.Errorf("ParseDamaged(%q, %d): got %q, want %q", tt.text, tt.completions, got, tt.want)
-			}
+			reads(t, fmt.Sprintf("ParseDamaged(%q, %d)", tt.text, tt.completions), got, tt.want)
 			where := ""
 			if damage != nil {
 				where = fmt.Sprintf("offset %d: %s", damage.Offset, damage.Reason)
@@ -322,9 +314,9 @@ func TestLessons(t *testing.T) {
 				t.Errorf("%s: ParseOrdered: got %v, want %s", tt.lesson, err, tt.server)
 			}
 			got, damage := ParseDamaged(tt.text, 10)
-			wellFormed(t, tt.text, got)
-			if got.String() != tt.damaged || got.Len() < 0 {
-				t.Errorf("%s: ParseDamaged: got %q of Len %d, want %q", tt.lesson, got, got.Len(), tt.damaged)
+			reads(t, tt.lesson+": ParseDamaged", got, tt.damaged)
+			if got.Len() < 0 {
+				t.Errorf("%s: ParseDamaged: got Len %d", tt.lesson, got.Len())
 			}
 			for i := range int32(10) {
 				if want := MustParse(tt.damaged).Contains(i); got.Contains(i) != want {

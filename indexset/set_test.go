@@ -1,6 +1,7 @@
 package indexset
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -48,11 +49,7 @@ func TestOf(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.reason, func(t *testing.T) {
-			got := Of(tt.indexes...)
-			wellFormed(t, "Of", got)
-			if got.String() != tt.want {
-				t.Errorf("Of(%v): got %q, want %q", tt.indexes, got, tt.want)
-			}
+			reads(t, fmt.Sprintf("Of(%v)", tt.indexes), Of(tt.indexes...), tt.want)
 		})
 	}
 }
@@ -74,16 +71,10 @@ func TestRange(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.reason, func(t *testing.T) {
-			got := Range(tt.first, tt.last)
-			wellFormed(t, "Range", got)
-			if got.String() != tt.want {
-				t.Errorf("Range(%d, %d): got %q, want %q", tt.first, tt.last, got, tt.want)
-			}
+			reads(t, fmt.Sprintf("Range(%d, %d)", tt.first, tt.last), Range(tt.first, tt.last), tt.want)
 			var b Builder
 			b.AddRange(tt.first, tt.last)
-			if built := b.Set(); !built.Equal(got) {
-				t.Errorf("AddRange(%d, %d): got %v, want %v", tt.first, tt.last, built, got)
-			}
+			reads(t, fmt.Sprintf("AddRange(%d, %d)", tt.first, tt.last), b.Set(), tt.want)
 		})
 	}
 }
@@ -118,10 +109,7 @@ func TestWholeRangeIsOneInterval(t *testing.T) {
 		{"clip off the last", all.Clip(Max), text},
 	}
 	for _, tt := range tests {
-		wellFormed(t, tt.what, tt.got)
-		if tt.got.String() != tt.want {
-			t.Errorf("%s: got %q, want %q", tt.what, tt.got, tt.want)
-		}
+		reads(t, tt.what, tt.got, tt.want)
 	}
 	if got := all.IntersectionLen(s); got != math.MaxInt32-1 {
 		t.Errorf("IntersectionLen: got %d, want %d", got, math.MaxInt32-1)
