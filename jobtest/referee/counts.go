@@ -8,8 +8,10 @@ import (
 
 // checkActive checks that a status has no more active pods than the controller has observed or
 // created. A pod that it has just created exists, unless another client removed its
-// finalizer. Pods that it has deleted are no longer active, even if its cache lags.
+// finalizer. Pods that it has deleted are no longer active, even if its cache lags. Writes that
+// the view shows need no assumption any more.
 func (g *Ghost) checkActive(s *cluster.Step) *Violation {
+	g.observe(s.View)
 	most, deleted := int32(0), int32(0)
 	if g.Behind || g.StateLost {
 		return nil

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/cluster"
 	"github.com/jobfate/jobfate/jobtest"
@@ -38,9 +39,7 @@ func (c creating) Sync(client *cluster.Client) (time.Duration, error) {
 // referee reports.
 func judged(t *testing.T, rules referee.Rules, c creating) *referee.Violation {
 	t.Helper()
-	one := int32(1)
-	job := &batchv1.Job{Spec: batchv1.JobSpec{Completions: &one, Parallelism: &one}}
-	job.Spec.Template.Spec = corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "main", Image: "image"}}}
+	job := jobOf(types.NamespacedName{})
 	world, err := cluster.New(job, jobtest.Noon())
 	if err != nil {
 		t.Fatal(err)

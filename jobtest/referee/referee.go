@@ -71,7 +71,9 @@ func (r Rules) See(g *Ghost, s *cluster.Step) *Violation {
 			other := before.Clone()
 			ghost = &other
 		}
-		v := r.checkWith(ghost, s, &view)
+		step := *s
+		step.View, step.Read, step.Earlier = &view, nil, nil
+		v := r.check(ghost, &step)
 		if v == nil {
 			*g = *ghost
 			return nil
@@ -83,19 +85,12 @@ func (r Rules) See(g *Ghost, s *cluster.Step) *Violation {
 	return found
 }
 
-// checkWith judges a step by one of the views of the controller.
-func (r Rules) checkWith(g *Ghost, s *cluster.Step, view *cluster.View) *Violation {
-	step := *s
-	step.View, step.Read, step.Earlier = view, nil, nil
-	return r.check(g, &step)
-}
-
 func (r Rules) check(g *Ghost, s *cluster.Step) *Violation {
 	switch {
 	case s.Refused != nil:
 		return violated("S11", "the API server rejects the status: %v", s.Refused)
 	case s.Pod == nil && s.OldPod == nil:
-		return r.checkJob(g, s)
+		return g.checkJob(s)
 	case s.Request == nil:
 		g.recordOthers(s)
 		return nil
@@ -105,7 +100,7 @@ func (r Rules) check(g *Ghost, s *cluster.Step) *Violation {
 	return r.checkWrite(g, s)
 }
 
-func (r Rules) checkJob(g *Ghost, s *cluster.Step) *Violation {
+func (g *Ghost) checkJob(s *cluster.Step) *Violation {
 	switch {
 	case s.Job == nil:
 		return nil
@@ -119,26 +114,14 @@ func (r Rules) checkJob(g *Ghost, s *cluster.Step) *Violation {
 		g.spec(s.Job)
 		return nil
 	}
-	if v := g.checkCharges(s); v != nil {
-		return v
+	for _, check := range []func(*cluster.Step) *Violation{
+		g.checkCharges, checkStatus, g.checkIndexes, g.checkEnd, g.checkActive, g.checkKnown, g.checkLeft,
+	} {
+		if v := check(s); v != nil {
+			return v
+		}
 	}
-	if v := checkStatus(s.OldJob, &s.OldJob.Status, &s.Job.Status); v != nil {
-		return v
-	}
-	if v := g.checkIndexes(s); v != nil {
-		return v
-	}
-	if v := g.checkEnd(s); v != nil {
-		return v
-	}
-	g.observe(s.View)
-	if v := g.checkActive(s); v != nil {
-		return v
-	}
-	if v := g.checkKnown(s); v != nil {
-		return v
-	}
-	return r.checkLeft(g, s)
+	return nil
 }
 
 // recordOthers records a change of a pod that the controller did not make.

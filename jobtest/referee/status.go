@@ -215,11 +215,11 @@ func (g *Ghost) checkIgnored(s *cluster.Step, pods []*corev1.Pod, charged []type
 }
 
 // checkStatus checks the change from one status to another.
-func checkStatus(job *batchv1.Job, old, now *batchv1.JobStatus) *Violation {
+func checkStatus(s *cluster.Step) *Violation {
 	for _, check := range []func(*batchv1.Job, *batchv1.JobStatus, *batchv1.JobStatus) *Violation{
 		counters, indexes, ends, terminal, suspension,
 	} {
-		if v := check(job, old, now); v != nil {
+		if v := check(s.OldJob, &s.OldJob.Status, &s.Job.Status); v != nil {
 			return v
 		}
 	}
@@ -334,7 +334,7 @@ func terminal(_ *batchv1.Job, old, now *batchv1.JobStatus) *Violation {
 
 // checkLeft checks that a Job does not end while one of its pods is running or uncounted. A
 // pod that a user added or edited may have changed too late to be observed.
-func (r Rules) checkLeft(g *Ghost, s *cluster.Step) *Violation {
+func (g *Ghost) checkLeft(s *cluster.Step) *Violation {
 	if !Ended(s.Job) {
 		return nil
 	}

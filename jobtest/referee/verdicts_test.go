@@ -208,11 +208,9 @@ func TestVerdicts(t *testing.T) {
 			k.Disrupt("pod-2")
 			k.End("pod-1", 1)
 		}, ""},
-		{"a pod whose end was not observed may lose its finalizer", func() batchv1.JobSpec {
-			s := indexed(2)
+		{"a pod whose end was not observed may lose its finalizer", all(indexed(2), func(s *batchv1.JobSpec) {
 			s.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededCount: ptr[int32](1)}}}
-			return s
-		}(), referee.Rules{}, func(k *refereed) {
+		}), referee.Rules{}, func(k *refereed) {
 			k.End("pod-1", 0)
 			k.cache.ShowAll()
 			k.End("pod-2", 1)
