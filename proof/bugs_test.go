@@ -71,6 +71,17 @@ func storesWrongly(how func(jobfate.Snapshot, *batchv1.JobStatus)) func() cluste
 	}
 }
 
+// listsToo returns a caller that also lists some other pods as failed.
+func listsToo(which func(*corev1.Pod) bool) func() cluster.Controller {
+	return storesWrongly(func(in jobfate.Snapshot, s *batchv1.JobStatus) {
+		for _, pod := range in.Pods {
+			if u := s.UncountedTerminatedPods; which(pod) && u != nil && !slices.Contains(u.Failed, pod.UID) {
+				u.Failed = append(u.Failed, pod.UID)
+			}
+		}
+	})
+}
+
 func with(b buggy) func() cluster.Controller {
 	return func() cluster.Controller {
 		next := b
@@ -159,22 +170,8 @@ var planted = []bug{
 		}
 		return a, err
 	}})},
-	{"a pod without the finalizer is listed again", "P1", storesWrongly(func(in jobfate.Snapshot, s *batchv1.JobStatus) {
-		for _, pod := range in.Pods {
-			u := s.UncountedTerminatedPods
-			if pod.Status.Phase == corev1.PodFailed && !hasFinalizer(pod) && u != nil && !slices.Contains(u.Failed, pod.UID) {
-				u.Failed = append(u.Failed, pod.UID)
-			}
-		}
-	})},
-	{"a running pod is counted", "P1", storesWrongly(func(in jobfate.Snapshot, s *batchv1.JobStatus) {
-		for _, pod := range in.Pods {
-			u := s.UncountedTerminatedPods
-			if pod.Status.Phase == corev1.PodRunning && hasFinalizer(pod) && u != nil && !slices.Contains(u.Failed, pod.UID) {
-				u.Failed = append(u.Failed, pod.UID)
-			}
-		}
-	})},
+	{"a pod without the finalizer is listed again", "P1", listsToo(func(pod *corev1.Pod) bool { return pod.Status.Phase == corev1.PodFailed && !hasFinalizer(pod) })},
+	{"a running pod is counted", "P1", listsToo(func(pod *corev1.Pod) bool { return pod.Status.Phase == corev1.PodRunning && hasFinalizer(pod) })},
 	{"finalizers are removed before the status is stored", "P2", func() cluster.Controller {
 		b := &buggy{Caller: cluster.NewCaller()}
 		var client *cluster.Client

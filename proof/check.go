@@ -84,15 +84,13 @@ func (f *Follower) step(w *world, action string, actor int, given [3]int16, chan
 	for i, before := range w.pods {
 		after := *before
 		change(&after)
-		if after.out {
-			w.pods[i] = f.intern(&after)
-			if !before.out {
-				f.Out["kept"]++
-			}
-			continue
-		}
 		w.pods[i] = f.intern(&after)
-		f.check(w, check{action, before, w.pods[i], actor, given})
+		switch {
+		case !after.out:
+			f.check(w, check{action, before, w.pods[i], actor, given})
+		case !before.out:
+			f.Out["kept"]++
+		}
 	}
 }
 
@@ -119,7 +117,7 @@ func (f *Follower) check(w *world, k check) {
 	}
 	s := f.frame(w, k)
 	a := f.p.actions[k.action]
-	if a.holds(s) == 0 {
+	if !a.holds(s) {
 		f.refuseStep(w, k, s, "not true: "+strings.Join(a.wrong(s), ", "))
 		return
 	}

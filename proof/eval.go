@@ -20,7 +20,6 @@ type formula func(*frame) int16
 // compiler compiles expressions. Each name has its place in a list of the frame.
 type compiler struct {
 	consts, variables, given map[string]int
-	assumed                  map[string]int // assumptions are constants too
 }
 
 func places(all []Var) map[string]int {
@@ -48,10 +47,6 @@ func (c *compiler) compile(e expr) (formula, error) {
 		if args[i], err = c.compile(x); err != nil {
 			return nil, err
 		}
-	}
-	two := func(f func(a, b int16) int16) formula {
-		a, b := args[0], args[1]
-		return func(s *frame) int16 { return f(a(s), b(s)) }
 	}
 	chain := func(holds func(a, b int16) bool) formula {
 		return func(s *frame) int16 {
@@ -104,7 +99,7 @@ func (c *compiler) compile(e expr) (formula, error) {
 			return sum
 		}, nil
 	case "-":
-		return two(func(a, b int16) int16 { return a - b }), nil
+		return func(s *frame) int16 { return args[0](s) - args[1](s) }, nil
 	case "=":
 		return chain(func(a, b int16) bool { return a == b }), nil
 	case "<=":
@@ -133,10 +128,6 @@ func (c *compiler) word(word string) (formula, error) {
 	if at, ok := c.consts[word]; ok {
 		return func(s *frame) int16 { return s.consts[at] }, nil
 	}
-	if at, ok := c.assumed[word]; ok {
-		at += len(c.consts)
-		return func(s *frame) int16 { return s.consts[at] }, nil
-	}
 	if n, err := strconv.Atoi(word); err == nil {
 		return func(*frame) int16 { return int16(n) }, nil
 	}
@@ -152,8 +143,7 @@ type program struct {
 
 type compiled struct {
 	*Action
-	holds formula
-	parts []clause // for the report of a step that is refused
+	parts []clause // their texts are for the report of a step that is refused
 }
 
 type clause struct {
@@ -163,44 +153,35 @@ type clause struct {
 
 // compile compiles the model.
 func (m *Model) compile() (*program, error) {
-	c := compiler{consts: places(m.Consts), variables: places(m.Variables()), assumed: map[string]int{}}
-	for i, a := range m.Assumptions {
-		c.assumed[a.Name] = i
-	}
-	p := &program{Model: m, actions: map[string]*compiled{}}
 	if err := m.checkOrder(); err != nil {
 		return nil, err
 	}
-	var err error
-	parts := func(name string, e expr) (out []clause) {
-		for _, x := range flat(e) {
-			f, wrong := c.compile(x)
-			if wrong != nil && err == nil {
-				err = fmt.Errorf("%s: %w", name, wrong)
-			}
-			text := x.String()
-			if name != "" && e.head() != "and" {
-				text = name
-			}
-			out = append(out, clause{text, f})
-		}
-		return out
+	c := compiler{consts: places(m.Consts), variables: places(m.Variables())}
+	for i, a := range m.Assumptions {
+		c.consts[a.Name] = len(m.Consts) + i // assumptions are constants too
 	}
+	p := &program{Model: m, actions: map[string]*compiled{}}
 	for i := range m.Actions {
-		a := &m.Actions[i]
+		a := &compiled{Action: &m.Actions[i]}
 		c.given = places(a.Given)
-		all := parts(a.Name, a.formula)
-		p.actions[a.Name] = &compiled{a, conjunction(all), all}
+		for _, x := range flat(a.formula) {
+			f, err := c.compile(x)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", a.Name, err)
+			}
+			a.parts = append(a.parts, clause{x.String(), f})
+		}
+		p.actions[a.Name] = a
 	}
 	c.given = nil
 	for _, n := range m.Invariant {
-		f, wrong := c.compile(n.formula)
-		if wrong != nil {
-			return nil, fmt.Errorf("%s: %w", n.Name, wrong)
+		f, err := c.compile(n.formula)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", n.Name, err)
 		}
 		p.invariant = append(p.invariant, clause{n.Name, f})
 	}
-	return p, err
+	return p, nil
 }
 
 // checkOrder returns an error if the places of the variables are not those of the model.
@@ -218,16 +199,14 @@ func (m *Model) checkOrder() error {
 	return nil
 }
 
-// conjunction reports whether all clauses hold.
-func conjunction(all []clause) formula {
-	return func(s *frame) int16 {
-		for i := range all {
-			if all[i].holds(s) == 0 {
-				return 0
-			}
+// holds reports whether all parts of an action hold.
+func (a *compiled) holds(s *frame) bool {
+	for i := range a.parts {
+		if a.parts[i].holds(s) == 0 {
+			return false
 		}
-		return 1
 	}
+	return true
 }
 
 // flat returns the parts of a conjunction.

@@ -61,7 +61,7 @@ func (p *program) isStep(s *frame) bool {
 	for _, a := range p.actions {
 		for n := range 27 {
 			s.given[0], s.given[1], s.given[2] = int16(n%3), int16(n/3%3), int16(n/9%2)
-			if a.holds(s) != 0 {
+			if a.holds(s) {
 				return true
 			}
 			if len(a.Given) == 0 {
@@ -132,7 +132,7 @@ func TestEvaluation(t *testing.T) {
 			for i := range frame.given {
 				frame.given[i] = int16(dice.IntN(2))
 			}
-			holds := a.holds(frame) != 0
+			holds := a.holds(frame)
 			if !holds && asked >= 10 {
 				continue // half of them are steps, if that many are found
 			}

@@ -75,7 +75,7 @@ func (f *Follower) mayLook(w *world, at int, e *cluster.Event) bool {
 	for _, before := range w.pods {
 		after := *before
 		f.lookAt(&after, at, v, given, e)
-		if !after.out && f.p.actions["look"].holds(f.frame(w, check{"look", before, &after, at, given})) == 0 {
+		if !after.out && !f.p.actions["look"].holds(f.frame(w, check{"look", before, &after, at, given})) {
 			return false
 		}
 	}

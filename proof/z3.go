@@ -81,21 +81,15 @@ func (m *Model) Induct(ctx context.Context, without string) ([]Open, error) {
 	var s script
 	m.declareStep(&s)
 	var before []expr
-	type goal struct {
-		name    string
-		formula expr
-	}
-	var goals []goal
+	var goals []Named
 	for _, c := range m.Invariant {
 		if c.Name == without {
 			continue
 		}
 		before = append(before, c.formula, ofOther(c.formula))
-		goals = append(goals, goal{c.Name, all(m.after(c.formula), ofOther(m.after(c.formula)))})
+		goals = append(goals, Named{Name: c.Name, formula: all(m.after(c.formula), ofOther(m.after(c.formula)))})
 	}
-	for _, p := range m.Properties {
-		goals = append(goals, goal{p.Name, p.formula})
-	}
+	goals = append(goals, m.Properties...)
 	start := all(m.init, m.starting, ofOther(m.starting))
 	s.question("init", "the invariant", start, not(all(before...)))
 	for _, f := range before {
@@ -106,7 +100,7 @@ func (m *Model) Induct(ctx context.Context, without string) ([]Open, error) {
 		s.declare(a.Given, "")
 		s.assert(a.formula)
 		for _, g := range goals {
-			s.question(a.Name, g.name, not(g.formula))
+			s.question(a.Name, g.Name, not(g.formula))
 		}
 		s.line("(pop)")
 	}
