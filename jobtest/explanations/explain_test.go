@@ -21,6 +21,19 @@ import (
 	"github.com/jobfate/jobfate/jobtest/decidetest"
 )
 
+// explained returns the explanation of the decision on job and its pods when the Job is created.
+func explained(t *testing.T, job *batchv1.Job, pods ...*corev1.Pod) explain.Explanation {
+	t.Helper()
+	return explain.Of(decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Pods: pods, Now: job.CreationTimestamp.Time}))
+}
+
+// named returns the n-th pod of job, with that name and UID.
+func named(name string, job *batchv1.Job, n int, phase corev1.PodPhase) *corev1.Pod {
+	pod := decidetest.PodIn(job, n, phase)
+	pod.Name, pod.UID = name, types.UID(name)
+	return pod
+}
+
 // The explanation of an index says how its last failed pod failed.
 func TestExplanation_fault(t *testing.T) {
 	job := decidetest.SpecJob(t, "completions: 1\ncompletionMode: Indexed\nbackoffLimitPerIndex: 3")
@@ -71,7 +84,7 @@ func TestExplanation_fault(t *testing.T) {
 		pod := decidetest.PodIn(job, 1, corev1.PodFailed)
 		pod.Status.ContainerStatuses = nil
 		test.change(pod)
-		r := explain.Of(decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time})).Index(0)
+		r := explained(t, job, pod).Index(0)
 		if r.LastFailure.Fault != test.want || r.LastFailure.Pod != pod.Name || r.Failures != 1 {
 			t.Errorf("got %q of pod %q and %d failures, want %q of %q and 1", r.LastFailure.Fault, r.LastFailure.Pod, r.Failures, test.want, pod.Name)
 		}
@@ -82,19 +95,14 @@ func TestExplanation_fault(t *testing.T) {
 // the order of the pods.
 func TestExplanation_duplicatePods(t *testing.T) {
 	job := decidetest.SpecJob(t, "completions: 1\ncompletionMode: Indexed")
-	pod := func(n int, phase corev1.PodPhase) *corev1.Pod {
-		pod := decidetest.PodIn(job, 1, phase)
-		pod.Name, pod.UID = fmt.Sprintf("job-p%d", n), types.UID(fmt.Sprintf("uid-%d", n))
-		return pod
-	}
 	for stays, phases := range map[string][]corev1.PodPhase{
 		"job-p1": {corev1.PodRunning, corev1.PodPending, corev1.PodPending},
 		"job-p2": {corev1.PodPending, corev1.PodRunning, corev1.PodPending},
 		"job-p3": {corev1.PodPending, corev1.PodPending, corev1.PodRunning},
 	} {
-		pods := []*corev1.Pod{pod(1, phases[0]), pod(2, phases[1]), pod(3, phases[2])}
+		pods := []*corev1.Pod{named("job-p1", job, 1, phases[0]), named("job-p2", job, 1, phases[1]), named("job-p3", job, 1, phases[2])}
 		for range 2 {
-			r := explain.Of(decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Pods: pods, Now: job.CreationTimestamp.Time})).Index(0)
+			r := explained(t, job, pods...).Index(0)
 			if want := "active, pod " + stays; r.Code != explain.IndexActive || r.Text != want {
 				t.Errorf("got %s: %s, want %s", r.Code, r.Text, want)
 			}
@@ -107,9 +115,8 @@ func TestExplanation_duplicatePods(t *testing.T) {
 // the first of two in the same state.
 func TestExplanation_whichOfTwoPods(t *testing.T) {
 	job := decidetest.SpecJob(t, "completions: 1\ncompletionMode: Indexed\npodReplacementPolicy: Failed")
-	pod := func(uid types.UID, changes ...func(*corev1.Pod)) *corev1.Pod {
-		pod := decidetest.PodIn(job, 1, corev1.PodRunning)
-		pod.Name, pod.UID = "pod-"+string(uid), uid
+	pod := func(name string, changes ...func(*corev1.Pod)) *corev1.Pod {
+		pod := named("pod-"+name, job, 1, corev1.PodRunning)
 		for _, change := range changes {
 			change(pod)
 		}
@@ -141,12 +148,11 @@ func TestExplanation_whichOfTwoPods(t *testing.T) {
 // If all active pods of an index are deleted, the explanation is about the first.
 func TestExplanation_duplicatePodsThatGo(t *testing.T) {
 	job := decidetest.SpecJob(t, "completions: 1\ncompletionMode: Indexed\nsuspend: true")
-	pods := []*corev1.Pod{decidetest.PodIn(job, 1, corev1.PodRunning), decidetest.PodIn(job, 1, corev1.PodRunning), decidetest.PodIn(job, 1, corev1.PodRunning)}
-	for i, pod := range pods {
-		pod.Name, pod.UID = fmt.Sprintf("job-p%d", i), types.UID(fmt.Sprintf("uid-%d", i))
+	pods := []*corev1.Pod{
+		named("job-p0", job, 1, corev1.PodRunning), named("job-p1", job, 1, corev1.PodRunning), named("job-p2", job, 1, corev1.PodRunning),
 	}
 	for range 2 {
-		r := explain.Of(decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Pods: pods, Now: job.CreationTimestamp.Time})).Index(0)
+		r := explained(t, job, pods...).Index(0)
 		if want := "deleting pod job-p0, because another pod of the index is active"; r.Code != explain.IndexRemoving || r.Text != want {
 			t.Errorf("got %s: %s, want %s: %s", r.Code, r.Text, explain.IndexRemoving, want)
 		}
@@ -157,13 +163,12 @@ func TestExplanation_duplicatePodsThatGo(t *testing.T) {
 // The reasons for deletions are named once each.
 func TestExplanation_deletionsForSeveralReasons(t *testing.T) {
 	job := decidetest.SpecJob(t, "completions: 2\nparallelism: 2\ncompletionMode: Indexed")
-	pods := []*corev1.Pod{decidetest.PodIn(job, 1, corev1.PodRunning), decidetest.PodIn(job, 1, corev1.PodRunning),
-		decidetest.PodIn(job, 1, corev1.PodRunning), decidetest.PodIn(job, 2, corev1.PodRunning)}
-	for i, pod := range pods {
-		pod.Name, pod.UID = fmt.Sprintf("job-p%d", i), types.UID(fmt.Sprintf("uid-%d", i))
+	pods := []*corev1.Pod{
+		named("job-p0", job, 1, corev1.PodRunning), named("job-p1", job, 1, corev1.PodRunning),
+		named("job-p2", job, 1, corev1.PodRunning), named("job-p3", job, 2, corev1.PodRunning),
 	}
 	*job.Spec.Parallelism = 1
-	r := explain.Of(decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Pods: pods, Now: job.CreationTimestamp.Time})).Job()
+	r := explained(t, job, pods...).Job()
 	if want := "deleting 3 of 4 active pods, because another pod of the index is active, or the Job needs fewer"; r.Text != want {
 		t.Errorf("got %s, want %s", r.Text, want)
 	}
@@ -173,8 +178,7 @@ func TestExplanation_deletionsForSeveralReasons(t *testing.T) {
 func TestExplanation_LastFailure(t *testing.T) {
 	job := decidetest.SpecJob(t, "completions: 5\npodFailurePolicy: {rules: [{action: Count, onExitCodes: {operator: In, values: [7]}}]}")
 	pod := func(n int, exit int32, after time.Duration) *corev1.Pod {
-		pod := decidetest.PodIn(job, 1, corev1.PodFailed)
-		pod.Name, pod.UID = fmt.Sprintf("job-p%d", n), types.UID(fmt.Sprintf("uid-%d", n))
+		pod := named(fmt.Sprintf("job-p%d", n), job, 1, corev1.PodFailed)
 		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
 			ExitCode: exit, FinishedAt: metav1.NewTime(job.CreationTimestamp.Add(after))}}}}
 		return pod
@@ -224,9 +228,9 @@ func TestExplanation_stoppedUnrun(t *testing.T) {
 		StartTime: &job.CreationTimestamp, CompletedIndexes: "0", Succeeded: 1, FailedIndexes: &failed, Failed: 1,
 		Conditions: []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue, Reason: "R"}},
 	}
-	d := decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Now: job.CreationTimestamp.Time})
+	e := explained(t, job)
 	for index, want := range []string{"index 0: completed", "index 1: failed", "index 2: not run, because the Job is Failed"} {
-		if got := explain.Of(d).Index(int32(index)).String(); got != want {
+		if got := e.Index(int32(index)).String(); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}
@@ -248,9 +252,8 @@ func TestExplanation_backsOffAsAWhole(t *testing.T) {
 func TestExplanation_whichFailedPod(t *testing.T) {
 	job := decidetest.SpecJob(t, "completions: 1\ncompletionMode: Indexed")
 	noon := job.CreationTimestamp.Time
-	pod := func(uid types.UID, failures string, after time.Duration) *corev1.Pod {
-		pod := decidetest.PodIn(job, 1, corev1.PodFailed)
-		pod.Name, pod.UID = string(uid), uid
+	pod := func(name, failures string, after time.Duration) *corev1.Pod {
+		pod := named(name, job, 1, corev1.PodFailed)
 		pod.Annotations[batchv1.JobIndexFailureCountAnnotation] = failures
 		pod.Status.ContainerStatuses[0].State.Terminated.FinishedAt = metav1.NewTime(noon.Add(after))
 		return pod
@@ -292,8 +295,7 @@ podFailurePolicy:
   - {action: FailIndex, onExitCodes: {operator: In, values: [42]}}
   - {action: Ignore, onExitCodes: {operator: In, values: [43]}}`)
 	pod := func(name string, code int32, failures, ignored string) *corev1.Pod {
-		pod := decidetest.PodIn(job, 1, corev1.PodFailed)
-		pod.Name, pod.UID = name, types.UID(name)
+		pod := named(name, job, 1, corev1.PodFailed)
 		pod.Annotations[batchv1.JobIndexFailureCountAnnotation] = failures
 		pod.Annotations[batchv1.JobIndexIgnoredFailureCountAnnotation] = ignored
 		pod.Status.ContainerStatuses[0].State.Terminated.ExitCode = code
@@ -317,8 +319,7 @@ podFailurePolicy:
 		{"the limit, beside ignored failures", []*corev1.Pod{pod("limit", 1, "2", "4")}, "limit failed after 3 failures, the limit is 2"},
 	} {
 		for range 2 {
-			d := decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Pods: test.pods, Now: job.CreationTimestamp.Time})
-			index := explain.Of(d).Index(0)
+			index := explained(t, job, test.pods...).Index(0)
 			if got := index.Pod + " " + index.Text; got != test.want {
 				t.Errorf("%s: got %q, want %q", test.name, got, test.want)
 			}
@@ -329,8 +330,7 @@ podFailurePolicy:
 	// Nothing says why an index failed whose pod is gone.
 	job.Status.FailedIndexes = new(string)
 	*job.Status.FailedIndexes = "0"
-	d := decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod("plain", 1, "0", "0")}, Now: job.CreationTimestamp.Time})
-	if got := explain.Of(d).Index(0).Text; got != "failed" {
+	if got := explained(t, job, pod("plain", 1, "0", "0")).Index(0).Text; got != "failed" {
 		t.Errorf("without the pod that failed the index: got %q, want %q", got, "failed")
 	}
 }
@@ -381,7 +381,7 @@ func TestExplanation_waitsForTheTerminating(t *testing.T) {
 		deleted(1, corev1.PodFailed, time.Hour), deleted(2, corev1.PodRunning, 20*time.Second),
 		deleted(3, corev1.PodRunning, 30*time.Second), deleted(4, corev1.PodRunning, 10*time.Second),
 	}
-	for _, r := range explain.Of(decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Pods: pods, Now: noon})).Waits() {
+	for _, r := range explained(t, job, pods...).Waits() {
 		if r.Code == explain.WaitTermination && r.Until.Equal(noon.Add(30*time.Second)) {
 			return
 		}
