@@ -231,7 +231,7 @@ func unschedulable(parts ...string) func(*podFacts) sign {
 			return s
 		}
 		text, e := p.schedulerSays()
-		if text == "" || !mentions(decisive(text), parts...) {
+		if text == "" || !mentions(p.decisive(text), parts...) {
 			return s
 		}
 		return sign{text: oneLine(text), event: e}
@@ -240,7 +240,7 @@ func unschedulable(parts ...string) func(*podFacts) sign {
 
 // deviceMissing finds that nodes lack a resource that a plugin offers: its name has a domain.
 func deviceMissing(p *podFacts) (s sign) {
-	if text, _ := p.schedulerSays(); strings.Contains(decisive(text), "/") {
+	if text, _ := p.schedulerSays(); strings.Contains(p.decisive(text), "/") {
 		s = unschedulable("Insufficient ")(p)
 	}
 	return s
@@ -258,7 +258,7 @@ func nodesBroken(p *podFacts) (s sign) {
 	s = unschedulable("taint")(p)
 	taints, well := map[string][]string{}, false
 	see := func(key, node string) {
-		if key != "node-role.kubernetes.io/control-plane" && key != "node-role.kubernetes.io/master" {
+		if !controlPlane(key) {
 			taints[key], well = append(taints[key], node), well || !broken.MatchString(key)
 		}
 	}
@@ -286,34 +286,51 @@ func nodesBroken(p *podFacts) (s sign) {
 }
 
 // filters has parts of the reasons of the scheduler in the order of the plugins that give them
-// (pkg/scheduler/apis/config/v1/default_plugins.go). A node is asked until one refuses.
-var filters = [...]string{"requested node name", "were unschedulable", "taint", "node affinity/selector", "free ports",
+// (pkg/scheduler/apis/config/v1/default_plugins.go). A node is asked until one refuses. The first ones do not look at
+// what runs on the node.
+var filters = [...]string{"requested node name", "taint", "were unschedulable", "node affinity/selector", "free ports",
 	"Insufficient ", "Too many pods", "volume", "CSI driver", "PersistentVolume", "available disk", "free storage",
 	"pv(s)", "ReadWriteOncePod", "topology spread constraints", "affinity rules", "allocate all claims"}
 
+const firstFilters = 4
+
 // decisive returns the reason of the nodes that came closest to take the pod, in a message of the scheduler such as
 // "0/5 nodes are available: 3 node(s) had untolerated taint(s), 2 Insufficient cpu. preemption: …": the last filter
-// refused them. Of reasons of the same filter, and of those that no filter is known to give, it is that of most nodes.
-// It is the whole message if that has another form.
-func decisive(message string) string {
+// refused them. Of the reasons of the first filters, and of one filter, it is that of most nodes; nodes of the control
+// plane do not count. It is the whole message if that has another form.
+func (p *podFacts) decisive(message string) string {
 	list, _, _ := strings.Cut(message, ". ")
 	_, list, found := strings.Cut(list, "nodes are available: ")
 	if !found {
 		return message
 	}
-	best, main := [2]int{-2}, message
+	best, main := [3]int{-1}, message
 	for part := range strings.SplitSeq(list, ", ") {
 		n := 0
 		if _, err := fmt.Sscanf(part, "%d", &n); err != nil {
 			continue
 		}
 		_, why, _ := strings.Cut(part, " ")
-		last := slices.IndexFunc(filters[:], func(f string) bool { return strings.Contains(why, f) })
-		if rank := [2]int{last, n}; slices.Compare(rank[:], best[:]) > 0 {
+		filter := slices.IndexFunc(filters[:], func(f string) bool { return strings.Contains(why, f) })
+		switch key := taintKey.FindStringSubmatch(why); {
+		case key != nil && controlPlane(key[1]):
+			n = 0
+		case key == nil && strings.Contains(why, "taint"):
+			for _, node := range p.f.nodes {
+				if slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return controlPlane(t.Key) }) {
+					n--
+				}
+			}
+		}
+		if rank := [3]int{max(0, filter-firstFilters+1), n, filter}; slices.Compare(rank[:], best[:]) > 0 {
 			best, main = rank, why
 		}
 	}
 	return main
+}
+
+func controlPlane(taint string) bool {
+	return taint == "node-role.kubernetes.io/control-plane" || taint == "node-role.kubernetes.io/master"
 }
 
 func noScheduler(p *podFacts) (s sign) {
