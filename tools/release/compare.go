@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"go/types"
+	"log"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,38 +15,28 @@ import (
 )
 
 // compare writes what has changed in the API since the last release, or since another commit.
-func (r *release) compare(since string) error {
-	tags, err := output(r.path("repository"), "git", "tag", "-l", "v*", "--sort=-v:refname")
-	if err != nil {
-		return err
-	}
+func (r *release) compare(since string) {
+	tags := must(output(r.path("repository"), "git", "tag", "-l", "v*", "--sort=-v:refname"))
 	if since == "" {
 		since, _, _ = strings.Cut(tags, "\n")
 	}
 	if since == "" {
 		fmt.Println("API: this is the first release")
-		return nil
+		return
 	}
 	before := r.path("before")
-	if err := r.git("worktree", "add", "-q", "--detach", before, since); err != nil {
-		return err
-	}
+	check(r.git("worktree", "add", "-q", "--detach", before, since))
 	var text strings.Builder
 	for _, m := range imported {
-		changes, err := changes(filepath.Join(before, m.module), r.path("repository", m.module), m.packages)
-		if err != nil {
-			return err
-		}
+		changes := must(changes(filepath.Join(before, m.module), r.path("repository", m.module), m.packages))
 		fmt.Fprintf(&text, "# The module %s, since %s\n\n%s\n", library(m.module), since, changes)
 		patch := strings.TrimSuffix(r.version, semver.Prerelease(r.version)) != semver.MajorMinor(r.version)+".0"
 		if patch && changes != "" {
-			return fmt.Errorf("a patch version must not change the API:\n%s", text.String())
+			log.Fatalf("a patch version must not change the API:\n%s", text.String())
 		}
 	}
-	if err := os.WriteFile(r.path("files", "api.txt"), []byte(text.String()), 0o644); err != nil {
-		return err
-	}
-	return r.git("worktree", "remove", before)
+	check(os.WriteFile(r.path("files", "api.txt"), []byte(text.String()), 0o644))
+	check(r.git("worktree", "remove", before))
 }
 
 // changes returns what differs in the API of some packages of a module, in two folders.

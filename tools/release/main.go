@@ -16,7 +16,6 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -65,56 +64,49 @@ func main() {
 	)
 	flag.Parse()
 	r := &release{version: *version}
-	err := r.make(*folder, *since, strings.Split(*platforms, ","), *worktree)
-	if err == nil && *rehearse {
-		err = r.rehearse(strings.Fields(*newest))
+	r.make(*folder, *since, strings.Split(*platforms, ","), *worktree)
+	if *rehearse {
+		r.rehearse(strings.Fields(*newest))
 	}
+}
+
+// check ends the command if there is an error.
+func check(err error) {
 	if err != nil {
 		log.Fatal(err)
 	}
 }
 
+// must returns a value if there is no error.
+func must[T any](v T, err error) T {
+	check(err)
+	return v
+}
+
 // make makes the release.
-func (r *release) make(folder, since string, platforms []string, worktree bool) (err error) {
+func (r *release) make(folder, since string, platforms []string, worktree bool) {
 	if semver.Canonical(r.version) != r.version || r.version == "" {
-		return fmt.Errorf("-version %q is not a version such as v0.1.0", r.version)
+		log.Fatalf("-version %q is not a version such as v0.1.0", r.version)
 	}
 	if folder == "" {
-		return errors.New("-out is missing")
+		log.Fatal("-out is missing")
 	}
-	if r.folder, err = filepath.Abs(folder); err != nil {
-		return err
-	}
+	r.folder = must(filepath.Abs(folder))
 	for _, folder := range []string{"", "files"} {
-		if err := os.Mkdir(r.path(folder), 0o755); err != nil {
-			return err
-		}
+		check(os.Mkdir(r.path(folder), 0o755))
 	}
-	root, err := output("", "git", "rev-parse", "--show-toplevel")
-	if err != nil {
-		return err
+	root := must(output("", "git", "rev-parse", "--show-toplevel"))
+	r.goproxy = must(output("", "go", "env", "GOPROXY"))
+	r.clone(root, worktree)
+	r.notes()
+	r.compare(since)
+	for i, folder := range modules {
+		log.SetPrefix(fmt.Sprintf("module %q: ", folder))
+		r.add(i)
 	}
-	if r.goproxy, err = output("", "go", "env", "GOPROXY"); err != nil {
-		return err
-	}
-	if err := r.clone(root, worktree); err != nil {
-		return err
-	}
-	if err := r.notes(); err != nil {
-		return err
-	}
-	if err := r.compare(since); err != nil {
-		return err
-	}
-	for i := range modules {
-		if err := r.add(i); err != nil {
-			return fmt.Errorf("module %q: %w", modules[i], err)
-		}
-	}
-	if err := r.tag(); err != nil {
-		return err
-	}
-	return r.build(platforms)
+	log.SetPrefix("")
+	r.tag()
+	r.build(platforms)
 }
 
 func (r *release) path(elements ...string) string {
@@ -135,75 +127,48 @@ func (r *release) git(args ...string) error {
 }
 
 // clone clones the repository and adds the commit that the other steps amend.
-func (r *release) clone(root string, worktree bool) (err error) {
-	if _, err := output("", "git", "clone", "-q", "--no-local", root, r.path("repository")); err != nil {
-		return err
-	}
-	if r.date, err = output(r.path("repository"), "git", "log", "-1", "--format=%cI"); err != nil {
-		return err
-	}
-	if err := r.git("checkout", "-q", "--detach"); err != nil {
-		return err
-	}
-	if err := r.git("--work-tree="+root, "add", "-A"); err != nil {
-		return err
-	}
+func (r *release) clone(root string, worktree bool) {
+	must(output("", "git", "clone", "-q", "--no-local", root, r.path("repository")))
+	r.date = must(output(r.path("repository"), "git", "log", "-1", "--format=%cI"))
+	check(r.git("checkout", "-q", "--detach"))
+	check(r.git("--work-tree="+root, "add", "-A"))
 	if r.git("diff", "--cached", "--quiet") != nil && !worktree {
-		return errors.New("the working tree has changes that are not committed")
+		log.Fatal("the working tree has changes that are not committed")
 	}
-	if err := r.git("commit", "-q", "--allow-empty", "-m", "Release "+r.version); err != nil {
-		return err
-	}
-	return r.git("reset", "-q", "--hard")
+	check(r.git("commit", "-q", "--allow-empty", "-m", "Release "+r.version))
+	check(r.git("reset", "-q", "--hard"))
 }
 
 // notes writes the section of the changelog about the version.
-func (r *release) notes() error {
-	text, err := os.ReadFile(r.path("repository", "CHANGELOG.md"))
-	if err != nil {
-		return err
-	}
+func (r *release) notes() {
+	text := must(os.ReadFile(r.path("repository", "CHANGELOG.md")))
 	_, below, found := strings.Cut(string(text), "\n## "+strings.TrimPrefix(r.version, "v")+"\n\n")
 	if !found {
-		return fmt.Errorf("CHANGELOG.md has no section about %s", r.version)
+		log.Fatalf("CHANGELOG.md has no section about %s", r.version)
 	}
 	section, _, _ := strings.Cut(below, "\n## ")
-	return os.WriteFile(r.path("files", "notes.md"), []byte(section), 0o644)
+	check(os.WriteFile(r.path("files", "notes.md"), []byte(section), 0o644))
 }
 
 // add makes a module require the modules before it in the version of the release, instead of
 // replacing them with folders, and puts it into the proxy.
-func (r *release) add(i int) error {
+func (r *release) add(i int) {
 	folder, m := modules[i], r.module(modules[i])
 	own := r.path("repository", folder)
-	if err := r.require(own, modules[:i]); err != nil {
-		return err
-	}
-	if err := r.git("commit", "-qa", "--allow-empty", "--amend", "--no-edit"); err != nil {
-		return err
-	}
+	r.require(own, modules[:i])
+	check(r.git("commit", "-qa", "--allow-empty", "--amend", "--no-edit"))
 	var archive bytes.Buffer
-	if err := zip.CreateFromVCS(&archive, m, r.path("repository"), "HEAD", folder); err != nil {
-		return err
-	}
-	mod, err := os.ReadFile(filepath.Join(own, "go.mod"))
-	if err != nil {
-		return err
-	}
+	check(zip.CreateFromVCS(&archive, m, r.path("repository"), "HEAD", folder))
+	mod := must(os.ReadFile(filepath.Join(own, "go.mod")))
 	info := fmt.Sprintf(`{"Version":%q,"Time":%q}`, r.version, r.date)
 	at := r.path("proxy", m.Path, "@v")
-	if err := os.MkdirAll(at, 0o755); err != nil {
-		return err
-	}
+	check(os.MkdirAll(at, 0o755))
 	for name, content := range map[string][]byte{
 		"list": []byte(r.version + "\n"), r.version + ".info": []byte(info), r.version + ".mod": mod,
 		r.version + ".zip": archive.Bytes(),
 	} {
-		if err := os.WriteFile(filepath.Join(at, name), content, 0o644); err != nil {
-			return err
-		}
+		check(os.WriteFile(filepath.Join(at, name), content, 0o644))
 	}
-	return nil
 }
 
 func (r *release) module(folder string) module.Version {
@@ -212,24 +177,12 @@ func (r *release) module(folder string) module.Version {
 
 // require rewrites the go.mod and go.sum of a module. required are the modules that are in the
 // proxy.
-func (r *release) require(folder string, required []string) error {
-	text, err := os.ReadFile(filepath.Join(folder, "go.mod"))
-	if err != nil {
-		return err
-	}
-	mod, err := modfile.Parse("go.mod", text, nil)
-	if err != nil {
-		return err
-	}
+func (r *release) require(folder string, required []string) {
+	mod := must(modfile.Parse("go.mod", must(os.ReadFile(filepath.Join(folder, "go.mod"))), nil))
 	for _, replace := range mod.Replace {
-		if err := mod.DropReplace(replace.Old.Path, replace.Old.Version); err != nil {
-			return err
-		}
+		check(mod.DropReplace(replace.Old.Path, replace.Old.Version))
 	}
-	sums, err := os.OpenFile(filepath.Join(folder, "go.sum"), os.O_APPEND|os.O_WRONLY, 0)
-	if err != nil {
-		return err
-	}
+	sums := must(os.OpenFile(filepath.Join(folder, "go.sum"), os.O_APPEND|os.O_WRONLY, 0))
 	defer sums.Close()
 	for _, folder := range required {
 		m := r.module(folder)
@@ -237,53 +190,33 @@ func (r *release) require(folder string, required []string) error {
 		for _, old := range mod.Require {
 			used = used || old.Mod.Path == m.Path
 		}
-		if !used {
-			continue
-		}
-		if err := mod.AddRequire(m.Path, r.version); err != nil {
-			return err
-		}
-		if err := r.sum(sums, m); err != nil {
-			return err
+		if used {
+			check(mod.AddRequire(m.Path, r.version))
+			r.sum(sums, m)
 		}
 	}
 	mod.Cleanup()
-	if text, err = mod.Format(); err != nil {
-		return err
-	}
+	text := must(mod.Format())
 	if bytes.Contains(text, []byte(" v0.0.0\n")) {
-		return fmt.Errorf("go.mod still requires v0.0.0:\n%s", text)
+		log.Fatalf("go.mod still requires v0.0.0:\n%s", text)
 	}
-	return os.WriteFile(filepath.Join(folder, "go.mod"), text, 0o644)
+	check(os.WriteFile(filepath.Join(folder, "go.mod"), text, 0o644))
 }
 
 // sum writes the lines of a go.sum for a module of the proxy.
-func (r *release) sum(w io.Writer, m module.Version) error {
+func (r *release) sum(w io.Writer, m module.Version) {
 	file := r.path("proxy", m.Path, "@v", m.Version)
-	all, err := dirhash.HashZip(file+".zip", dirhash.Hash1)
-	if err != nil {
-		return err
-	}
-	mod, err := dirhash.Hash1([]string{"go.mod"}, func(string) (io.ReadCloser, error) { return os.Open(file + ".mod") })
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(w, "%s %s %s\n%s %s/go.mod %s\n", m.Path, m.Version, all, m.Path, m.Version, mod)
-	return err
+	all := must(dirhash.HashZip(file+".zip", dirhash.Hash1))
+	open := func(string) (io.ReadCloser, error) { return os.Open(file + ".mod") }
+	mod := must(dirhash.Hash1([]string{"go.mod"}, open))
+	must(fmt.Fprintf(w, "%s %s %s\n%s %s/go.mod %s\n", m.Path, m.Version, all, m.Path, m.Version, mod))
 }
 
 // tag tags the modules in the clone, as the go command looks for them.
-func (r *release) tag() error {
+func (r *release) tag() {
 	for _, folder := range modules {
-		tag := r.version
-		if folder != "" {
-			tag = folder + "/" + r.version
-		}
-		if err := r.git("tag", tag); err != nil {
-			return err
-		}
+		check(r.git("tag", strings.TrimPrefix(folder+"/"+r.version, "/")))
 	}
-	return nil
 }
 
 // output runs a command and returns its standard output without the last line break.

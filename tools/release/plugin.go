@@ -1,8 +1,7 @@
 package main
 
 import (
-	"errors"
-	"fmt"
+	"log"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -41,41 +40,32 @@ type manifest struct {
 
 // plug installs the plugin as krew does: it reads the manifest, compares the checksum, unpacks the
 // archive and runs the program, by the name by which kubectl finds it.
-func (r *release) plug() error {
-	text, err := os.ReadFile(r.path("files", "jobfate.yaml"))
-	if err != nil {
-		return err
-	}
+func (r *release) plug() {
+	text := must(os.ReadFile(r.path("files", "jobfate.yaml")))
 	var m manifest
-	if err := yaml.UnmarshalStrict(text, &m); err != nil {
-		return err
-	}
+	check(yaml.UnmarshalStrict(text, &m))
 	const longest = 50 // krew's index accepts no longer description
 	if m.APIVersion != "krew.googlecontainertools.github.com/v1alpha2" || m.Kind != "Plugin" ||
 		m.Metadata.Name != "jobfate" || m.Spec.Version != r.version ||
 		m.Spec.ShortDescription == "" || len(m.Spec.ShortDescription) > longest {
-		return fmt.Errorf("krew would refuse\n%s", text)
+		log.Fatalf("krew would refuse\n%s", text)
 	}
 	for _, p := range m.Spec.Platforms {
 		if p.Selector.MatchLabels.OS != runtime.GOOS || p.Selector.MatchLabels.Arch != runtime.GOARCH {
 			continue
 		}
 		archive := r.path("files", filepath.Base(p.URI))
-		if sum, err := checksum(archive); err != nil || sum != p.SHA256 {
-			return fmt.Errorf("the checksum of %s is %s, not %s: %w", archive, sum, p.SHA256, err)
+		if sum := checksum(archive); sum != p.SHA256 {
+			log.Fatalf("the checksum of %s is %s, not %s", archive, sum, p.SHA256)
 		}
 		folder := r.path("plugin")
-		if err := os.Mkdir(folder, 0o755); err != nil {
-			return err
+		check(os.Mkdir(folder, 0o755))
+		must(output(folder, "tar", "xzf", archive))
+		out := must(outputOf(exec.Command(filepath.Join(folder, p.Bin), "--version")))
+		if p.Bin != "kubectl-jobfate" || !strings.HasPrefix(out, "kubectl jobfate "+r.version+" ") {
+			log.Fatalf("%s is not %s: %s", p.Bin, r.version, out)
 		}
-		if _, err := output(folder, "tar", "xzf", archive); err != nil {
-			return err
-		}
-		out, err := outputOf(exec.Command(filepath.Join(folder, p.Bin), "--version"))
-		if err == nil && (p.Bin != "kubectl-jobfate" || !strings.HasPrefix(out, "kubectl jobfate "+r.version+" ")) {
-			err = fmt.Errorf("%s is not %s: %s", p.Bin, r.version, out)
-		}
-		return err
+		return
 	}
-	return errors.New("the manifest has no archive for this platform")
+	log.Fatal("the manifest has no archive for this platform")
 }

@@ -29,39 +29,24 @@ var imported = []struct {
 // rehearse uses the release as its users do, from nothing but its proxy and the public one: each
 // package in a program of its own, with the oldest Go and the oldest libraries, and with the
 // newest; and every go get and go install of the documents.
-func (r *release) rehearse(newest []string) error {
-	if err := r.plug(); err != nil {
-		return err
-	}
+func (r *release) rehearse(newest []string) {
+	r.plug()
 	var work errgroup.Group
 	work.SetLimit(2)
 	for _, m := range imported {
-		mod, err := os.ReadFile(r.path("repository", m.module, "go.mod"))
-		if err != nil {
-			return err
-		}
-		parsed, err := modfile.ParseLax("go.mod", mod, nil)
-		if err != nil {
-			return err
-		}
-		oldest := "go" + parsed.Go.Version
+		mod := must(os.ReadFile(r.path("repository", m.module, "go.mod")))
+		oldest := "go" + must(modfile.ParseLax("go.mod", mod, nil)).Go.Version
 		for _, p := range m.packages {
 			work.Go(func() error { return r.use(user{m.module, p, oldest, nil}) })
 			work.Go(func() error { return r.use(user{m.module, p, "local", newest}) })
 		}
 	}
-	lines, err := r.lines()
-	if err != nil {
-		return err
-	}
+	lines := r.lines()
 	for i, line := range lines {
 		work.Go(func() error { return r.follow(fmt.Sprint("documented-", i), line) })
 	}
-	if err := work.Wait(); err != nil {
-		return err
-	}
+	check(work.Wait())
 	fmt.Printf("%d programs and %d lines of the documents use the release\n", r.used.Load(), len(lines))
-	return nil
 }
 
 // user is a program that imports one of our packages.
@@ -116,17 +101,11 @@ func (r *release) required(u user) (upgrades []string) {
 var documented = regexp.MustCompile(`\bgo (?:-C (\S+) )?((?:get|install) [^\s` + "`" + `#]+)`)
 
 // lines returns each go get and go install of the documents.
-func (r *release) lines() (lines [][]string, err error) {
-	names, err := output(r.path("repository"), "git", "ls-files", "*.md", "*/doc.go", "doc.go")
-	if err != nil {
-		return nil, err
-	}
+func (r *release) lines() (lines [][]string) {
+	names := must(output(r.path("repository"), "git", "ls-files", "*.md", "*/doc.go", "doc.go"))
 	seen := map[string]bool{}
 	for name := range strings.SplitSeq(names, "\n") {
-		text, err := os.ReadFile(r.path("repository", name))
-		if err != nil {
-			return nil, err
-		}
+		text := must(os.ReadFile(r.path("repository", name)))
 		for _, line := range documented.FindAllStringSubmatch(string(text), -1) {
 			if !seen[line[0]] {
 				seen[line[0]] = true
@@ -134,7 +113,7 @@ func (r *release) lines() (lines [][]string, err error) {
 			}
 		}
 	}
-	return lines, nil
+	return lines
 }
 
 // follow runs a line of the documents: in an empty folder or, if it names a folder, in the clone.
