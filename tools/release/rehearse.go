@@ -33,17 +33,18 @@ func (r *release) rehearse(newest []string) {
 	r.plug()
 	var work errgroup.Group
 	work.SetLimit(2)
+	do := func(f func()) { work.Go(func() error { f(); return nil }) }
 	for _, m := range imported {
 		mod := must(os.ReadFile(r.path("repository", m.module, "go.mod")))
 		oldest := "go" + must(modfile.ParseLax("go.mod", mod, nil)).Go.Version
 		for _, p := range m.packages {
-			work.Go(func() error { return r.use(user{m.module, p, oldest, nil}) })
-			work.Go(func() error { return r.use(user{m.module, p, "local", newest}) })
+			do(func() { r.use(user{m.module, p, oldest, nil}) })
+			do(func() { r.use(user{m.module, p, "local", newest}) })
 		}
 	}
 	lines := r.lines()
 	for i, line := range lines {
-		work.Go(func() error { return r.follow(fmt.Sprint("documented-", i), line) })
+		do(func() { r.follow(fmt.Sprint("documented-", i), line) })
 	}
 	check(work.Wait())
 	fmt.Printf("%d programs and %d lines of the documents use the release\n", r.used.Load(), len(lines))
@@ -59,37 +60,26 @@ type user struct {
 // library returns the import path of a folder.
 func library(folder string) string { return strings.TrimSuffix(ours+"/"+folder, "/") }
 
-func (r *release) use(u user) error {
+func (r *release) use(u user) {
 	folder := filepath.Join("users", u.toolchain, library(u.pkg))
-	run, err := r.empty(folder, u.toolchain)
-	if err != nil {
-		return err
-	}
-	if err := run("mod", "init", "example.com/user"); err != nil {
-		return err
-	}
+	run := r.empty(folder, u.toolchain)
+	run("mod", "init", "example.com/user")
 	program := fmt.Sprintf("package main\n\nimport _ %q\n\nfunc main() {}\n", library(u.pkg))
-	if err := os.WriteFile(r.path(folder, "main.go"), []byte(program), 0o644); err != nil {
-		return err
-	}
-	steps := [][]string{{"get", library(u.module)}}
+	check(os.WriteFile(r.path(folder, "main.go"), []byte(program), 0o644))
+	run("get", library(u.module))
 	if len(u.upgrades) > 0 {
-		steps = append(steps, append([]string{"get"}, r.required(u)...))
+		run(append([]string{"get"}, r.required(u)...)...)
 	}
-	steps = append(steps, []string{"mod", "tidy"}, []string{"build", "-o", os.DevNull, "."}, []string{"mod", "vendor"},
-		[]string{"build", "-o", os.DevNull, "."})
-	for _, step := range steps {
-		if err := run(step...); err != nil {
-			return err
-		}
-	}
+	run("mod", "tidy")
+	run("build", "-o", os.DevNull, ".")
+	run("mod", "vendor")
+	run("build", "-o", os.DevNull, ".")
 	r.used.Add(1)
-	return nil
 }
 
 // required returns the upgrades of a user that our module requires.
 func (r *release) required(u user) (upgrades []string) {
-	mod, _ := os.ReadFile(r.path("repository", u.module, "go.mod")) // without it, use has failed
+	mod := must(os.ReadFile(r.path("repository", u.module, "go.mod")))
 	for _, upgrade := range u.upgrades {
 		if path, _, _ := strings.Cut(upgrade, "@"); strings.Contains(string(mod), path+" v") {
 			upgrades = append(upgrades, upgrade)
@@ -117,40 +107,29 @@ func (r *release) lines() (lines [][]string) {
 }
 
 // follow runs a line of the documents: in an empty folder or, if it names a folder, in the clone.
-func (r *release) follow(name string, line []string) error {
+func (r *release) follow(name string, line []string) {
 	folder, arguments := filepath.Join("users", name), strings.Fields(line[2])
 	if line[1] != "" {
 		folder = filepath.Join("repository", line[1])
 	}
-	run, err := r.empty(folder, "local")
-	if err != nil {
-		return err
-	}
+	run := r.empty(folder, "local")
 	if arguments[0] == "get" {
-		if err := run("mod", "init", "example.com/user"); err != nil {
-			return err
-		}
+		run("mod", "init", "example.com/user")
 	}
-	return run(arguments...)
+	run(arguments...)
 }
 
 // empty makes an empty folder, unless it is there, and returns a function that runs a version of the go command there.
-func (r *release) empty(folder, toolchain string) (run func(...string) error, err error) {
+func (r *release) empty(folder, toolchain string) (run func(...string)) {
 	folder = r.path(folder)
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return nil, err
-	}
+	check(os.MkdirAll(folder, 0o755))
 	root := exec.Command("go", "env", "GOROOT")
 	root.Env = append(os.Environ(), "GOTOOLCHAIN="+toolchain)
-	goroot, err := outputOf(root)
-	if err != nil {
-		return nil, err
-	}
-	return func(args ...string) error {
+	goroot := must(outputOf(root))
+	return func(args ...string) {
 		c := exec.Command(filepath.Join(goroot, "bin", "go"), args...)
 		c.Dir = folder
 		c.Env = r.env("GOTOOLCHAIN=local", "GOFLAGS=-modcacherw -trimpath", "GOROOT="+goroot)
-		_, err := outputOf(c)
-		return err
-	}, nil
+		must(outputOf(c))
+	}
 }
