@@ -432,8 +432,8 @@ var causes = []row{
 		job: creation(CauseBackoffUnknown, false)},
 	{code: CauseCreationOverdue, attention: AttentionStuck, group: groupCreation,
 		means: "pods should have been created two minutes ago or more",
-		advice: "Check that the controller that manages the Job is running. If it is, a quota or an admission webhook " +
-			"may reject the pods: look for FailedCreate events (kubectl describe job -n NAMESPACE JOB).",
+		advice: "Check that the controller that manages the Job is running. If it is, a quota or an admission " +
+			"webhook may reject the pods: look for FailedCreate events (kubectl describe job -n NAMESPACE JOB).",
 		job: creation(CauseCreationOverdue, false)},
 	{code: CauseTerminationOverdue, attention: AttentionStuck,
 		means: "pods have not terminated in time, and the Job goes on without them", advice: terminationAdvice,

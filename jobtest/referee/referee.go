@@ -2,6 +2,7 @@ package referee
 
 import (
 	"fmt"
+	"maps"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -143,13 +144,12 @@ func (g *Ghost) recordOthers(s *cluster.Step) {
 // holds state of a Job.
 func tampered(old, pod *corev1.Pod) bool {
 	return hasFinalizer(old) != hasFinalizer(pod) ||
-		len(old.Annotations) != len(pod.Annotations) ||
-		anyDiffers(old.Annotations, pod.Annotations) || anyDiffers(old.Labels, pod.Labels)
+		!maps.Equal(old.Annotations, pod.Annotations) || anyDiffers(old.Labels, pod.Labels)
 }
 
 func anyDiffers(a, b map[string]string) bool {
 	for key, value := range a {
-		if b[key] != value {
+		if now, has := b[key]; !has || now != value {
 			return true
 		}
 	}
