@@ -175,6 +175,9 @@ func (f *facts) filled(advice string, c found) string {
 	if f.Job.Namespace == "" {
 		advice = strings.ReplaceAll(advice, " -n NAMESPACE", "")
 	}
+	if c.container == "" {
+		advice = strings.ReplaceAll(advice, "POD -c CONTAINER", "POD --all-containers")
+	}
 	recreate, rerun := recreateAdvice, rerunAdvice
 	if len(f.owners) > 0 {
 		recreate = "change the template in " + f.owners[len(f.owners)-1].String() + ", which creates the Job"

@@ -38,6 +38,8 @@ const (
 	CauseEvicted Code = "EvictedByKueue"
 	// CauseQueuedByKueue: Kueue keeps the Job suspended.
 	CauseQueuedByKueue Code = "QueuedByKueue"
+	// CauseOwnerDeletes: the owner of the Job deletes it.
+	CauseOwnerDeletes Code = "DeletedByOwner"
 	// CauseOwnerSuspended: the owner of the Job keeps it suspended.
 	CauseOwnerSuspended Code = "SuspendedByOwner"
 	// CauseQuota: a quota rejects new pods.

@@ -389,7 +389,34 @@ func (f *facts) endOverdue(due time.Time) string {
 	}
 	waits := f.EndStored && f.Active+f.Terminating > 0
 	return textIf(f.Ending.Type != "" && !waits && f.overdue(due),
-		"the Job should have "+f.ends("succeeded", "failed")+" "+f.ago(due)+": "+f.Ending.Reason)
+		"the Job should have "+f.ends("succeeded", "failed")+" "+f.ago(due)+": "+f.Ending.Reason+f.textLeft())
+}
+
+// textLeft says how many pods the status has recorded, but whose finalizers were not removed.
+func (f *facts) textLeft() string {
+	n := 0
+	for _, r := range f.pods {
+		if r.Listed && f.Keys.HasFinalizer(r.Pod) {
+			n++
+		}
+	}
+	return also("", n, "pod", either(n == 1, " is", " are")+" recorded and still "+either(n == 1, "has", "have")+
+		" the finalizer "+f.Keys.Finalizer)
+}
+
+// finalizersLeft finds pods of a Job that has ended which cannot be deleted, because the controller has not removed its
+// finalizer.
+func finalizersLeft(r *reading) (c found) {
+	since := r.Now
+	for _, p := range r.pods {
+		if at := p.Pod.DeletionTimestamp; jobstatus.Finished(r.Job) != nil && at != nil && r.overdue(at.Time) &&
+			r.Keys.HasFinalizer(p.Pod) {
+			since, c.pods = earliest(since, at.Time), append(c.pods, p.Pod.Name)
+		}
+	}
+	c.text = textIf(len(c.pods) > 0, count(len(c.pods), "pod")+" should have been deleted "+r.ago(since)+
+		", and the finalizer "+r.Keys.Finalizer+" was not removed")
+	return c
 }
 
 // goneAt returns when a Job that has ended is deleted; zero if it is kept, or has not ended.

@@ -11,6 +11,8 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate/jobstatus"
 )
 
 // How this package reads objects other than Jobs, pods, Events and Nodes. No other file depends on their kinds.
@@ -34,12 +36,15 @@ type kind struct {
 	keeps bool
 	// says returns what the object does about a Job that has failed, is about to fail, or is active.
 	says func(f *facts, of owner, failed bool) string
+	// deletes says why the object deletes a Job; empty if it does not.
+	deletes func(job *batchv1.Job, of owner) string
 }
 
 // kinds lists the kinds that [Reads] reports.
 var kinds = []kind{
 	{group: "batch", name: "CronJob", says: cronJobSays},
-	{group: "jobset.x-k8s.io", name: "JobSet", held: jobSetHeld, keeps: true, says: jobSetSays},
+	{group: "jobset.x-k8s.io", name: "JobSet", held: jobSetHeld, keeps: true, says: jobSetSays,
+		deletes: jobSetDeletes},
 	{group: "trainer.kubeflow.org", name: "TrainJob", held: suspended, keeps: true},
 	{group: kueueGroup, name: "Workload"},
 	{group: "scheduling.k8s.io", name: "PodGroup"},
@@ -101,9 +106,8 @@ func jobSetSays(f *facts, of owner, failed bool) string {
 	most, _ := o.number("spec", "failurePolicy", "maxRestarts")
 	all, _ := o.number("status", "restarts")
 	used, _ := o.number("status", "restartsCountTowardsMax") // omitted if 0
-	attempt, err := strconv.ParseInt(f.Job.Labels[restartAttempt], 10, 64)
-	if err == nil && attempt < all {
-		return fmt.Sprintf("%s deletes this Job: it is of restart attempt %d, and the set is at %d", of, attempt, all)
+	if text := jobSetDeletes(f.Job, of); text != "" {
+		return text
 	}
 	reason := f.failureReason()
 	for i, r := range o.list("spec", "failurePolicy", "rules") {
@@ -126,6 +130,33 @@ func jobSetSays(f *facts, of owner, failed bool) string {
 		return fmt.Sprintf("%s restarts: restart %d of %d", of, used+1, most)
 	}
 	return fmt.Sprintf("%s fails, too: it has used %d of %d restarts", of, used, most)
+}
+
+// jobSetDeletes follows the JobSet controller (pkg/controllers/jobset_controller.go reconcile): it deletes Jobs of
+// earlier attempts, and active Jobs once the set has ended.
+func jobSetDeletes(job *batchv1.Job, of owner) string {
+	at, _ := of.object.number("status", "restarts")
+	if attempt, err := strconv.ParseInt(job.Labels[restartAttempt], 10, 64); err == nil && attempt < at {
+		return fmt.Sprintf("%s deletes this Job: it is of restart attempt %d, and the set is at %d", of, attempt, at)
+	}
+	for _, end := range []string{"Failed", "Completed"} {
+		if of.object.condition(end).text("status") == "True" && jobstatus.Finished(job) == nil {
+			return fmt.Sprintf("%s is %s, and deletes the Jobs that are active", of, end)
+		}
+	}
+	return ""
+}
+
+// deletedByOwner finds that an owner deletes the Job.
+func deletedByOwner(r *reading) (c found) {
+	for _, o := range r.owners {
+		if k := kindOf(o); k.deletes != nil && r.goesOn() {
+			if text := k.deletes(r.Job, o); text != "" {
+				return found{text: text, object: strings.ToLower(o.kind) + "/" + o.name}
+			}
+		}
+	}
+	return c
 }
 
 // holds reports whether a list of a rule is empty or has the text.
