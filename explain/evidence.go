@@ -156,6 +156,7 @@ type world struct {
 	names   map[key]object
 	uids    map[types.UID]object
 	nextRun func(schedule, timeZone string, after time.Time) time.Time // see [Evidence]; perhaps nil
+	taints  map[string][]string                                        // by key, the nodes that keep pods away
 }
 
 func newWorld(evidence []Evidence) (w world) {
@@ -166,7 +167,7 @@ func newWorld(evidence []Evidence) (w world) {
 		return *evidence[0].ready
 	}
 	w = world{map[types.UID][]*corev1.Event{}, map[key][]*corev1.Event{}, map[string]*corev1.Node{}, nil,
-		map[key]object{}, map[types.UID]object{}, nil}
+		map[key]object{}, map[types.UID]object{}, nil, map[string][]string{}}
 	for _, given := range evidence {
 		if given.NextRun != nil {
 			w.nextRun = given.NextRun
@@ -190,6 +191,14 @@ func newWorld(evidence []Evidence) (w world) {
 				if o.uid() != "" {
 					w.uids[o.uid()] = o
 				}
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.nodes)) {
+		for _, t := range w.nodes[name].Spec.Taints {
+			of := w.taints[t.Key]
+			if t.Effect != corev1.TaintEffectPreferNoSchedule && (len(of) == 0 || of[len(of)-1] != name) {
+				w.taints[t.Key] = append(of, name)
 			}
 		}
 	}

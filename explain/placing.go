@@ -195,7 +195,7 @@ func scaleUpRefused(p *podFacts) (s sign) {
 		return s
 	}
 	text, _ := p.schedulerSays()
-	return sign{text: oneLine(text) + "; " + oneLine(e.Message), event: e}
+	return sign{text: strings.TrimSuffix(oneLine(text), ".") + "; " + oneLine(e.Message), event: e}
 }
 
 // notScheduledYet finds a pod that will get a node soon: it has just been refused, a node is being
@@ -253,36 +253,43 @@ var broken = regexp.MustCompile(`^node\.(cloudprovider\.)?kubernetes\.io/|not-re
 // taintKey matches a taint in a message of the scheduler up to 1.36; later messages do not name it.
 var taintKey = regexp.MustCompile(`taint\(?s?\)? \{([^:}]+)`)
 
+// controlPlane has the taints of control planes.
+var controlPlane = []string{"node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"}
+
 // nodesBroken finds that the taints of the nodes, apart from those of control planes, say that the nodes are not well.
 func nodesBroken(p *podFacts) (s sign) {
 	s = unschedulable("taint")(p)
-	taints, well := map[string][]string{}, false
-	see := func(key, node string) {
-		if !controlPlane(key) {
-			taints[key], well = append(taints[key], node), well || !broken.MatchString(key)
+	if s.text == "" {
+		return s
+	}
+	taints := p.f.taints
+	if named := taintKey.FindAllStringSubmatch(s.text, -1); named != nil {
+		taints = map[string][]string{}
+		for _, m := range named {
+			taints[m[1]] = nil
 		}
 	}
-	for _, m := range taintKey.FindAllStringSubmatch(s.text, -1) {
-		see(m[1], "")
-	}
-	if len(taints) == 0 {
-		for _, name := range slices.Sorted(maps.Keys(p.f.nodes)) {
-			for _, t := range p.f.nodes[name].Spec.Taints {
-				if t.Effect != corev1.TaintEffectPreferNoSchedule && t.Key != corev1.TaintNodeUnschedulable {
-					see(t.Key, name)
-				}
-			}
-		}
-	}
-	if s.text == "" || well || len(taints) == 0 {
-		return sign{}
-	}
+	found := false
 	for _, key := range slices.Sorted(maps.Keys(taints)) {
-		if nodes := slices.Compact(taints[key]); nodes[0] != "" {
-			s.text += "; " + joined(", ", nodes...) + " " + either(len(nodes) > 1, "have", "has") + " the taint " + key
+		switch nodes := taints[key]; {
+		case slices.Contains(controlPlane, key) || key == corev1.TaintNodeUnschedulable:
+			continue
+		case !broken.MatchString(key):
+			return sign{}
+		case nodes != nil:
+			s.text = strings.TrimSuffix(s.text, ".") + "; " + list(nodes) +
+				either(len(nodes) > 1, " have", " has") + " the taint " + key
 		}
+		found = true
 	}
-	return s
+	return either(found, s, sign{})
+}
+
+// list renders the first names of a list.
+func list(names []string) string {
+	const most = 5
+	return strings.Join(names[:min(most, len(names))], ", ") +
+		textIf(len(names) > most, fmt.Sprintf(" and %d others", len(names)-most))
 }
 
 // filters has parts of the reasons of the scheduler in the order of the plugins that give them
@@ -312,13 +319,14 @@ func (p *podFacts) decisive(message string) string {
 		}
 		_, why, _ := strings.Cut(part, " ")
 		filter := slices.IndexFunc(filters[:], func(f string) bool { return strings.Contains(why, f) })
-		switch key := taintKey.FindStringSubmatch(why); {
-		case key != nil && controlPlane(key[1]):
-			n = 0
-		case key == nil && strings.Contains(why, "taint"):
-			for _, node := range p.f.nodes {
-				if slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return controlPlane(t.Key) }) {
-					n--
+		if strings.Contains(why, "taint") {
+			key := taintKey.FindStringSubmatch(why)
+			for _, of := range controlPlane {
+				switch {
+				case key == nil:
+					n -= len(p.f.taints[of])
+				case key[1] == of:
+					n = 0
 				}
 			}
 		}
@@ -327,10 +335,6 @@ func (p *podFacts) decisive(message string) string {
 		}
 	}
 	return main
-}
-
-func controlPlane(taint string) bool {
-	return taint == "node-role.kubernetes.io/control-plane" || taint == "node-role.kubernetes.io/master"
 }
 
 func noScheduler(p *podFacts) (s sign) {
