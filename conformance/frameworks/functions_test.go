@@ -53,16 +53,6 @@ func compute(job *batchv1.Job) string {
 	return ""
 }
 
-var (
-	fewerSuccesses = frameworks.Class{Name: "fewer successes than completions", Holds: func(job *batchv1.Job) bool {
-		n := job.Spec.Completions
-		return frameworks.Has(job, batchv1.JobComplete) && n != nil && job.Status.Succeeded < *n
-	}}
-	countedEarly = frameworks.Class{Name: "counted before the end", Holds: func(job *batchv1.Job) bool {
-		return !jobstatus.OutcomeOf(job).Terminal() && job.Status.Succeeded >= *job.Spec.Completions
-	}}
-)
-
 func TestFunctions(t *testing.T) {
 	frameworks.Compare(t, []frameworks.Function{
 		{
@@ -95,14 +85,19 @@ func TestFunctions(t *testing.T) {
 				{Name: "complete after many failures", Holds: func(job *batchv1.Job) bool {
 					return frameworks.Has(job, batchv1.JobComplete) && job.Status.Failed > *job.Spec.BackoffLimit
 				}},
-				fewerSuccesses,
+				{Name: "fewer successes than completions", Holds: func(job *batchv1.Job) bool {
+					n := job.Spec.Completions
+					return frameworks.Has(job, batchv1.JobComplete) && n != nil && job.Status.Succeeded < *n
+				}},
 				{Name: "failed within the limit", Holds: func(job *batchv1.Job) bool {
 					return frameworks.Has(job, batchv1.JobFailureTarget) && job.Status.Failed <= *job.Spec.BackoffLimit
 				}},
 				{Name: "work queue", Holds: func(job *batchv1.Job) bool {
 					return !jobstatus.OutcomeOf(job).Terminal() && job.Spec.Completions == nil
 				}},
-				countedEarly,
+				{Name: "counted before the end", Holds: func(job *batchv1.Job) bool {
+					return !jobstatus.OutcomeOf(job).Terminal() && job.Status.Succeeded >= *job.Spec.Completions
+				}},
 			},
 		},
 		{
@@ -113,7 +108,10 @@ func TestFunctions(t *testing.T) {
 				return fmt.Sprint(jobstatus.OutcomeOf(job).Phase == jobstatus.Complete)
 			},
 			Classes: []frameworks.Class{
-				fewerSuccesses,
+				{Name: "fewer successes than completions", Holds: func(job *batchv1.Job) bool {
+					n := job.Spec.Completions
+					return frameworks.Has(job, batchv1.JobComplete) && n != nil && job.Status.Succeeded < *n
+				}},
 				{Name: "work queue", Holds: func(job *batchv1.Job) bool { return job.Spec.Completions == nil }},
 				{Name: "failed with enough successes", Holds: func(job *batchv1.Job) bool {
 					return frameworks.Has(job, batchv1.JobFailed) && job.Status.Succeeded == *job.Spec.Completions
@@ -121,7 +119,9 @@ func TestFunctions(t *testing.T) {
 				{Name: "more successes than completions", Holds: func(job *batchv1.Job) bool {
 					return frameworks.Has(job, batchv1.JobComplete) && job.Status.Succeeded > *job.Spec.Completions
 				}},
-				countedEarly,
+				{Name: "counted before the end", Holds: func(job *batchv1.Job) bool {
+					return !jobstatus.OutcomeOf(job).Terminal() && job.Status.Succeeded >= *job.Spec.Completions
+				}},
 			},
 		},
 	})
