@@ -456,7 +456,7 @@ func (f *facts) queued() string {
 	case queue == "" && says == "":
 		return ""
 	case !f.admitted().IsZero():
-		return "Kueue resumes the Job: " + says
+		return textIf(!f.ownerResumed(), "Kueue resumes the Job: "+oneLine(says))
 	}
 	return joined("; ", joined(" until ", "Kueue holds the Job suspended", queue), oneLine(says),
 		textIf(says == "" && stopped != "", "Kueue stopped it: "+oneLine(stopped))) + f.textDeletes()

@@ -299,9 +299,7 @@ func (f *facts) workloadSays() (state, text string) {
 	at := f.admitted()
 	switch {
 	case !at.IsZero():
-		top := append([]owner{{}}, f.owners...)[len(f.owners)] // what Kueue resumes, if it is not the Job
-		late := f.overdue(at) && (top.object == nil || suspended(top.object) != "")
-		return textIf(late, workloadLate), name + " was admitted " + f.ago(at)
+		return textIf(f.overdue(at) && !f.ownerResumed(), workloadLate), name + " was admitted " + f.ago(at)
 	case reserved.text("reason") == "ExceedsMaxQuota" || strings.Contains(message, "> maximum capacity"):
 		return workloadNever, name + ": " + message
 	case reserved.text("status") == "False" && (strings.Contains(message, "is stopped") ||
@@ -326,6 +324,12 @@ func (f *facts) admitted() (at time.Time) {
 		at = c.time("lastTransitionTime")
 	}
 	return at
+}
+
+// ownerResumed reports whether Kueue has resumed the topmost owner, so that the owner must resume the Job.
+func (f *facts) ownerResumed() bool {
+	top := len(f.owners) - 1
+	return top >= 0 && f.owners[top].object != nil && suspended(f.owners[top].object) == ""
 }
 
 // stopped returns the last event in which Kueue says why it has stopped the Job.
