@@ -223,8 +223,10 @@ func probeFailing(p *podFacts) (s sign) {
 			return sign{text: joined(": "+
 				"", c.String(), oneLine(e.Message)) + textIf(c.RestartCount > 0, ";"+p.restarts(c)),
 				container: c.Name, event: e}
-		case c.role == "sidecar" && c.Started != nil && !started && c.State.Running != nil && c.RestartCount >= 3:
-			return sign{text: c.String() + " has not started" + p.restarts(c), container: c.Name}
+		case c.role == "sidecar" && c.Started != nil && !started && c.State.Running != nil &&
+			(c.RestartCount >= 3 || p.f.past(c.State.Running.StartedAt.Time, longPatience)):
+			return sign{text: c.String() + " has not started since " + p.f.clock(c.State.Running.StartedAt.Time) +
+				p.restarts(c), container: c.Name}
 		}
 	}
 	return s
