@@ -84,10 +84,24 @@ func jobSetHeld(o object) string {
 }
 
 // mustBeReady reports whether an owner creates other Jobs only once the pods of this one are Ready (JobSet
-// pkg/controllers/startup_policy.go allReplicasStarted).
+// pkg/controllers/startup_policy.go allReplicasStarted, depends_on.go dependencyReachedStatus).
 func (f *facts) mustBeReady() bool {
 	return slices.ContainsFunc(f.owners, func(o owner) bool {
-		return o.object.condition("StartupPolicyInProgress").text("status") == "True"
+		return o.object.condition("StartupPolicyInProgress").text("status") == "True" ||
+			slices.ContainsFunc(o.object.list("spec", "replicatedJobs"), func(r object) bool {
+				return !hasStarted(o.object, r.text("name")) &&
+					slices.ContainsFunc(r.list("dependsOn"), func(d object) bool {
+						return d.text("status") == "Ready" && d.text("name") == f.Job.Labels[replicatedJob]
+					})
+			})
+	})
+}
+
+// hasStarted reports whether Jobs of a ReplicatedJob of a JobSet have begun.
+func hasStarted(set object, name string) bool {
+	return slices.ContainsFunc(set.list("status", "replicatedJobsStatus"), func(r object) bool {
+		return r.text("name") == name && slices.ContainsFunc([]string{"active", "ready", "succeeded", "failed"},
+			func(count string) bool { n, _ := r.number(count); return n > 0 })
 	})
 }
 

@@ -366,7 +366,7 @@ var causes = []row{
 		advice: "Give the probe more time (failureThreshold, periodSeconds), or fix what it checks: kubectl logs " +
 			"-n NAMESPACE POD -c CONTAINER." + templateAdvice, pod: probeFailing},
 	{code: CauseProbe, attention: AttentionStuck, cannot: "must be ready before the owner creates its next Jobs",
-		means:  "containers have not been ready for ten minutes, and the startup policy of the JobSet waits for them",
+		means:  "containers have not been ready for ten minutes, and startupPolicy or dependsOn of a JobSet waits",
 		advice: "See what the readiness probe checks: kubectl logs -n NAMESPACE POD -c CONTAINER.",
 		pod:    unready},
 	{code: CauseCrashLoop, attention: AttentionStuck, cannot: "cannot keep a container running",
