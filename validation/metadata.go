@@ -1,6 +1,7 @@
 package validation
 
 import (
+	"cmp"
 	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -15,6 +16,23 @@ import (
 func newMetadata(job *batchv1.Job) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(&job.ObjectMeta, true, apivalidation.NameIsDNSSubdomain, metadataPath)
 	return append(errs, finalizers(job.Finalizers)...)
+}
+
+// updated returns the Job of an update as the API server validates it: fields of the metadata that no update changes are
+// those of the old Job.
+func updated(job, old *batchv1.Job) *batchv1.Job {
+	next := *orEmpty(job)
+	next.Generation, next.UID = old.Generation, cmp.Or(next.UID, old.UID)
+	if !old.CreationTimestamp.IsZero() {
+		next.CreationTimestamp = old.CreationTimestamp
+	}
+	if old.DeletionTimestamp != nil {
+		next.DeletionTimestamp = old.DeletionTimestamp
+	}
+	if next.DeletionGracePeriodSeconds == nil {
+		next.DeletionGracePeriodSeconds = old.DeletionGracePeriodSeconds
+	}
+	return &next
 }
 
 // changedMetadata checks the change of the metadata in an update, as a Job.

@@ -13,8 +13,9 @@ import (
 // if a field that they depend on has changed, because a spec may change under a valid
 // status.
 func StatusUpdate(job, old *batchv1.Job) field.ErrorList {
-	job, old = orEmpty(job), orEmpty(old)
-	errs := changedMetadata(job, old)
+	old = orEmpty(old)
+	job = updated(job, old)
+	errs := release{}.reported(append(commonFields(job, old), changedMetadata(job, old)...))
 	c := &change{now: viewOf(&job.Status, &old.Spec), was: viewOf(&old.Status, &old.Spec)}
 	for _, rule := range statusRules {
 		if rule.when != nil && !rule.when(c) {

@@ -1,21 +1,20 @@
 package validation
 
 import (
-	"cmp"
-
 	batchv1 "k8s.io/api/batch/v1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // Update returns what the API server would reject when job replaces old. It does not read the status of
-// job, because the API server keeps the old status. A job without a UID keeps that of old.
+// job, because the API server keeps the old status, nor the generation and the times of creation and deletion, which
+// it keeps too. A job without a UID keeps that of old.
 //
 // With [Release136] it validates the new spec twice, as 1.36 does: once as a Job and once as an
 // update.
 func Update(job, old *batchv1.Job, opts ...Option) field.ErrorList {
-	next, old := *orEmpty(job), orEmpty(old)
-	job, next.UID = &next, cmp.Or(next.UID, old.UID)
+	old = orEmpty(old)
+	job = updated(job, old)
 	release, rules := releaseOf(opts), rulesForUpdateOf(old)
 	errs := commonFields(job, old)
 	if release.is136 {

@@ -56,7 +56,30 @@ func TestUpdateMutableFields(t *testing.T) {
 			},
 		},
 		{name: "the status, which is not read", edit: func(j *batchv1.Job) { j.Status.Active = -1 }},
+		{name: "what a manifest lacks", old: beingDeleted, edit: asManifest},
 	})
+}
+
+// beingDeleted sets what the API server adds to the metadata, asManifest removes it.
+func beingDeleted(j *batchv1.Job) {
+	j.Generation, j.CreationTimestamp, j.DeletionTimestamp = 3, *at(-2), at(-1)
+	j.DeletionGracePeriodSeconds, j.Finalizers = ptr[int64](0), []string{metav1.FinalizerDeleteDependents}
+}
+
+func asManifest(j *batchv1.Job) {
+	j.UID, j.Generation, j.CreationTimestamp = "", 0, metav1.Time{}
+	j.DeletionTimestamp, j.DeletionGracePeriodSeconds = nil, nil
+}
+
+func TestStatusUpdateOfAManifest(t *testing.T) {
+	old := prepared(func(j *batchv1.Job) { j.ResourceVersion = "1" }, beingDeleted)
+	job := old.DeepCopy()
+	asManifest(job)
+	job.Status.Active = 1
+	wantErrors(t, StatusUpdate(job, old))
+	job.DeletionGracePeriodSeconds, job.GenerateName = ptr[int64](30), "a/b"
+	wantErrors(t, StatusUpdate(job, old), "metadata.generateName: Invalid value: may not contain '/'",
+		"metadata.deletionGracePeriodSeconds: Invalid value: field is immutable")
 }
 
 func TestUpdateImmutableFields(t *testing.T) {

@@ -1,11 +1,17 @@
 package validation_test
 
 import (
+	"slices"
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/kubernetes/pkg/apis/batch"
+	"k8s.io/kubernetes/pkg/registry/batch/job"
 
 	"github.com/jobfate/jobfate/validation"
 )
@@ -88,5 +94,43 @@ func TestGeneratedLabelsReachTheJob(t *testing.T) {
 		if len(labels) != 5 || labels[batchv1.ControllerUidLabel] != "uid" {
 			t.Errorf("%s: the labels are %v, want app and the four generated ones", name, labels)
 		}
+	}
+}
+
+// The API server fills in what a request leaves out of the metadata, and keeps what it may not change
+// (k8s.io/apiserver/pkg/registry/rest/update.go BeforeUpdate).
+func TestMetadataOfUpdates(t *testing.T) {
+	old := validation.PrepareCreate(plainJob())
+	old.Generation, old.CreationTimestamp, old.DeletionTimestamp = 3, *times()[0], times()[1]
+	old.DeletionGracePeriodSeconds, old.Finalizers = new(int64(0)), []string{metav1.FinalizerDeleteDependents}
+	for name, edit := range map[string]func(*batchv1.Job){
+		"nothing":              func(*batchv1.Job) {},
+		"no creation time":     func(j *batchv1.Job) { j.CreationTimestamp = metav1.Time{} },
+		"another generation":   func(j *batchv1.Job) { j.Generation = -1 },
+		"not deleted":          func(j *batchv1.Job) { j.DeletionTimestamp, j.DeletionGracePeriodSeconds = nil, nil },
+		"another grace period": func(j *batchv1.Job) { j.DeletionGracePeriodSeconds = new(int64(30)) },
+		"no UID":               func(j *batchv1.Job) { j.UID = "" },
+		"another UID":          func(j *batchv1.Job) { j.UID = "other" },
+		"generateName":         func(j *batchv1.Job) { j.GenerateName = "a/b" },
+		"no version":           func(j *batchv1.Job) { j.ResourceVersion = "" },
+		"a label":              func(j *batchv1.Job) { j.Labels = map[string]string{"-": "x"} },
+		"a finalizer":          func(j *batchv1.Job) { j.Finalizers = []string{"x"} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			changed := old.DeepCopy()
+			edit(changed)
+			want, err := realUpdate(changed, old)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := causes(apierrors.NewInvalid(batch.Kind("Job"), "", validation.Update(changed, old, asReleased()...)))
+			compare(t, "Update", errorsOf(got), errorsOf(want))
+			changed.Status.Active = 1
+			want = causes(rest.BeforeUpdate(job.StatusStrategy, requestFor(old.Namespace), internal(changed), internal(old)))
+			got = causes(apierrors.NewInvalid(batch.Kind("Job"), "", validation.StatusUpdate(changed, old)))
+			if w, g := slices.Compact(lines(errorsOf(want))), lines(errorsOf(got)); !slices.Equal(w, g) {
+				t.Errorf("StatusUpdate: the API server says %v, jobfate %v", w, g)
+			}
+		})
 	}
 }

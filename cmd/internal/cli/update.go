@@ -197,6 +197,9 @@ func identified[T kubefile.Object](next, live T) T {
 	out.SetGeneration(live.GetGeneration())
 	out.SetCreationTimestamp(live.GetCreationTimestamp())
 	out.SetDeletionTimestamp(live.GetDeletionTimestamp())
+	if out.GetDeletionGracePeriodSeconds() == nil {
+		out.SetDeletionGracePeriodSeconds(live.GetDeletionGracePeriodSeconds())
+	}
 	return out
 }
 
