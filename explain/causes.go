@@ -10,6 +10,8 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/jobfate/jobfate"
 )
 
 // Cause says why a Job makes no progress, or that it does.
@@ -66,8 +68,8 @@ func (e Explanation) Causes() []Cause {
 		return nil
 	}
 	code, deleting := e.Prospect().Code, f.Job.DeletionTimestamp != nil
-	lost := code == ProspectOutOfReach && !deleting
-	all := f.causes(either(code == ProspectFailure || lost, AttentionLost, AttentionNone))
+	lost, fails := code == ProspectOutOfReach && !deleting, code == ProspectFailure && f.reason.Code != JobDeleting
+	all := f.causes(either(fails || lost, AttentionLost, AttentionNone))
 	if lost {
 		all[0].Text += "; the Job can only fail"
 	}
@@ -82,6 +84,8 @@ type found struct {
 	// The names that complete the advice: of one of the pods, a container of it, its node, and another
 	// object.
 	pod, container, node, object string
+	// how is the advice on the way in which a pod failed.
+	how string
 	// signs is how a pod failed.
 	signs fault
 	// reason replaces code and text: that of the decision.
@@ -155,7 +159,7 @@ func (f *facts) cause(r row, c found, least Attention) Cause {
 	if reason.Text == "" {
 		reason = Reason{Code: r.code, Text: c.text}
 	}
-	advice := f.filled(r.advice, c)
+	advice := f.filled(strings.Replace(r.advice, "HOW", c.how, 1), c)
 	attention := max(r.attention, least)
 	if attention >= AttentionLost || r.attention == AttentionHeld {
 		says := f.ownersSay(f.failureReason() != "")
@@ -194,19 +198,24 @@ func (f *facts) filled(advice string, c found) string {
 			pairs = append(pairs, name, value)
 		}
 	}
-	memory := "the memory limit"
-	for i := range f.Job.Spec.Template.Spec.Containers {
-		of := &f.Job.Spec.Template.Spec.Containers[i]
+	spec := &f.Job.Spec.Template.Spec
+	memory := "the memory limit of container " + either(plainName.MatchString(c.container), c.container, "CONTAINER")
+	if all := cmp.Or(spec.Resources, &corev1.ResourceRequirements{}).Limits.Memory(); !all.IsZero() {
+		memory = "the memory limit of the pod (" + all.String() + ")"
+	}
+	for i := range spec.Containers {
+		of := &spec.Containers[i]
 		if limit := of.Resources.Limits.Memory(); of.Name == c.container && !limit.IsZero() {
-			memory += " (" + limit.String() + ")"
+			memory = "the memory limit (" + limit.String() + ") of container " + of.Name
 		}
 	}
 	return strings.NewReplacer(append(pairs, "MEMORY", memory)...).Replace(advice)
 }
 
 // Unmanaged explains a Job that another controller manages, for which
-// [jobfate.Decide] returns [jobfate.ErrNotManaged]. A nil Job has no cause.
-func Unmanaged(job *batchv1.Job) Cause {
+// [jobfate.Decide] returns [jobfate.ErrNotManaged]. A nil Job has no cause. Of the evidence, only a Workload of MultiKueue
+// matters.
+func Unmanaged(job *batchv1.Job, evidence ...Evidence) Cause {
 	if job == nil {
 		return Cause{}
 	}
@@ -223,10 +232,14 @@ func Unmanaged(job *batchv1.Job) Cause {
 			"suspended here, " +
 			"and runs it in a worker cluster once it is admitted"}, Attention: AttentionHeld, Advice: multiKueueAdvice}
 	case manager == multiKueue:
+		f := &facts{Facts: &jobfate.Facts{Job: job}, world: newWorld(evidence)}
+		w := f.workload()
 		return Cause{Reason: Reason{Code: CauseMultiKueue,
-			Text: fmt.Sprintf("MultiKueue runs the Job in a worker cluster; by the status %d pods are active, "+
-				"%d succeeded, "+
-				"%d failed", job.Status.Active, job.Status.Succeeded, job.Status.Failed)}, Advice: multiKueueAdvice}
+			Text: fmt.Sprintf("MultiKueue runs the Job in %s; by the status %s active, %d succeeded, %d failed",
+				joined(" ", either(w.text("status", "clusterName") == "", "a worker cluster", "worker cluster"),
+					w.text("status", "clusterName")),
+				count(job.Status.Active, "pod")+either(job.Status.Active == 1, " is", " are"),
+				job.Status.Succeeded, job.Status.Failed) + textIf(w.unready() != "", "; "+w.unready())}, Advice: multiKueueAdvice}
 	}
 	return Cause{Reason: Reason{Code: CauseManagedElsewhere, Text: "the controller " + manager + " manages the Job"},
 		Advice: elsewhereAdvice}

@@ -142,7 +142,7 @@ status:
 status:
   phase: Failed
   containerStatuses: [{name: main, state: {terminated: {exitCode: 1, finishedAt: "2026-05-01T12:20:00Z"}}}]`)},
-		explain.CauseCreationOverdue, "1 pod should have been created 9m50s ago", explain.AttentionStuck, ""},
+		explain.CauseCreationOverdue, "1 pod should have been created 9m40s ago", explain.AttentionStuck, ""},
 	{"a pod on a lost node, which is not replaced", []string{theJob("", "podReplacementPolicy: Failed",
 		"active: 2\nterminating: 1"), aNode, aPod(1, strings.Replace(running, "worker-1", "worker-2", 1)), aPod(2, strings.Replace(running, "worker-1", "worker-2", 1)),
 		aPod(0, "deletionTimestamp: \"2026-05-01T12:18:00Z\"\ndeletionGracePeriodSeconds: 30\nfinalizers: example.com/keep\n"+running)},
@@ -294,6 +294,13 @@ func TestUnmanaged(t *testing.T) {
 	for _, s := range []scene{
 		{"MultiKueue", []string{theJob("", "managedBy: kueue.x-k8s.io/multikueue", "active: 3")},
 			explain.CauseMultiKueue, "MultiKueue runs the Job in a worker cluster; by the status 3 pods are active, 0 succeeded, 0 failed", explain.AttentionNone, ""},
+		{"MultiKueue, with its Workload", []string{theJob("", "managedBy: kueue.x-k8s.io/multikueue", "active: 1"),
+			`kind: Workload
+apiVersion: kueue.x-k8s.io/v1beta2
+metadata: {name: job-train, namespace: ml, ownerReferences: [{kind: Job, name: train, uid: job-uid}]}
+status: {clusterName: west, admissionChecks: [{name: multikueue, state: Retry, message: the cluster is not reachable}]}`},
+			explain.CauseMultiKueue, "MultiKueue runs the Job in worker cluster west; by the status 1 pod is active, 0 succeeded, 0 failed; " +
+				"admission check multikueue of Workload job-train is Retry: the cluster is not reachable", explain.AttentionNone, ""},
 		{"MultiKueue, not admitted", []string{theJob("", "managedBy: kueue.x-k8s.io/multikueue\nsuspend: true", "")},
 			explain.CauseMultiKueue, "MultiKueue manages the Job, which is suspended here, and runs it in a worker cluster once it is admitted", explain.AttentionHeld, ""},
 		{"another controller", []string{theJob("", "managedBy: example.com/trainer", "")},
@@ -304,7 +311,8 @@ func TestUnmanaged(t *testing.T) {
 			`conditions: [{type: Failed, status: "True", reason: R, message: M}]`)},
 			explain.JobFinished, "the Job is Failed: R: M", explain.AttentionLost, ""},
 	} {
-		got := explain.Unmanaged(read(t, s.objects...).Job)
+		g := read(t, s.objects...)
+		got := explain.Unmanaged(g.Job, g.Evidence)
 		if got.Code != s.code || got.Text != s.text || got.Attention != s.needs {
 			t.Errorf("%s: got %s (%s): %s\nwant %s (%s): %s", s.reason, got.Code, got.Attention, got.Text, s.code, s.needs, s.text)
 		}

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -95,11 +96,14 @@ func crashing(is func(*podFacts, container) bool) func(*podFacts) sign {
 		main := slices.ContainsFunc(p.all,
 			func(c container) bool { return c.role == "container" && c.State.Running != nil })
 		for _, c := range p.all {
-			if main && c.role != "container" {
+			if main && c.role != "container" && !p.f.CountRestarts {
 				continue // it is a sidecar, without which the pod can finish
 			}
-			if w := c.State.Waiting; (w != nil && w.Reason == crashLoop || p.loops(c)) && is(p, c) &&
-				!notStarted(c.LastTerminationState.Terminated) {
+			w, last := c.State.Waiting, c.LastTerminationState.Terminated
+			backsOff := w != nil && w.Reason == crashLoop &&
+				(c.RestartCount >= 3 || last == nil || p.f.overdue(c.ended()))
+			if (backsOff || p.loops(c)) && is(p, c) &&
+				!notStarted(last) {
 				return sign{text: joined(": "+
 					"", c.String(), textIf(w != nil, crashLoop)) + p.restarts(c), container: c.Name}
 			}
@@ -215,6 +219,9 @@ func probeFailing(p *podFacts) (s sign) {
 			e.Reason == "Killing" && mentions(e.Message, "failed liveness probe", "failed startup probe")
 	})
 	for _, c := range p.all {
+		if e != nil && p.mayRetry(c, e) {
+			e = nil
+		}
 		started := c.Started != nil && *c.Started
 		again := c.RestartCount > 0 && c.LastTerminationState.Terminated != nil &&
 			!p.f.past(c.ended(), longPatience)
@@ -230,6 +237,20 @@ func probeFailing(p *podFacts) (s sign) {
 		}
 	}
 	return s
+}
+
+// mayRetry reports whether the startup probe of a container in its first run has failed, and may still succeed.
+func (p *podFacts) mayRetry(c container, e *corev1.Event) bool {
+	if !c.in(e) || e.Reason != "Unhealthy" || !mentions(e.Message, "Startup probe") || c.RestartCount > 0 {
+		return false
+	}
+	own, job := &p.Spec, &p.f.Job.Spec.Template.Spec
+	for _, of := range slices.Concat(own.Containers, own.InitContainers, job.Containers, job.InitContainers) {
+		if probe := of.StartupProbe; of.Name == c.Name && probe != nil {
+			return momentOf(e).Count < int(cmp.Or(probe.FailureThreshold, 3))
+		}
+	}
+	return false
 }
 
 // unready finds a container that is not ready, of a pod whose readiness others wait for.

@@ -103,7 +103,7 @@ func (f *facts) decided() Reason {
 	case r.Code != "":
 	case f.InFlight.Status:
 		r.Code, r.Text = JobStale, "waiting for the last status write to be observed"
-	case f.Ending.Type != "":
+	case f.Ending.Type != "" && !f.deletedFirst():
 		r.Code, r.Text = JobEnding, f.textEnding()
 	case f.Job.DeletionTimestamp != nil:
 		r.Code, r.Text = JobDeleting, "the Job is being deleted"
@@ -148,6 +148,14 @@ var deletionReasons = map[string]string{
 	jobfate.CauseDuplicate: "another pod of the index is active",
 	jobfate.CauseBeyond:    "the index is not below completions",
 	jobfate.CauseNoIndex:   "the index is missing",
+}
+
+// deletedFirst reports whether the Job was deleted before it was decided that it fails, most likely because its pods are
+// deleted, too.
+func (f *facts) deletedFirst() bool {
+	at := f.Job.DeletionTimestamp
+	end := jobstatus.OutcomeOf(f.Job)
+	return at != nil && f.Ending.Type == batchv1.JobFailureTarget && (!f.EndStored || !end.Since.Before(at.Time))
 }
 
 // whyDeleted completes the sentence "pods are deleted, because …".
@@ -264,6 +272,9 @@ func (e Explanation) Prospect() Reason {
 			fmt.Sprintf(
 				"no: the Job is being deleted, and %s cannot reach the %d successes that are still needed",
 				count(f.Active, "pod"), need)),
+		when(need > f.ActiveAfter && f.Timed && f.retry().After(f.Deadline) && f.Job.Spec.SuccessPolicy == nil,
+			ProspectOutOfReach, fmt.Sprintf("no: the next pod is created at %s, and the deadline is at %s",
+				f.clock(f.retry()), f.clock(f.Deadline))),
 		when(f.Completions == nil && need > 0, ProspectPossible, "yes: one pod must succeed, and all must finish"),
 		when(f.Completions == nil, ProspectPossible, "yes: a pod has succeeded, the others must finish"),
 		when(failed, ProspectPossible,
@@ -289,7 +300,8 @@ func (f *facts) conditions() string {
 	) +
 		textIf(f.PerIndex(), "; at most "+count(f.Limit.PerIndex, "failure")+" per index") +
 		textIf(limited, fmt.Sprintf("; at most %s, %d so far", count(limit, "failure"), failed)) +
-		textIf(limited && f.CountRestarts, fmt.Sprintf(", or as many container restarts, %d so far",
+		textIf(limited && f.CountRestarts, fmt.Sprintf(", and %s, %d so far",
+			either(limit <= 1, "no container restart", fmt.Sprintf("fewer than %d container restarts", limit)),
 			f.Restarts)) +
 		textIf(!limited && !f.PerIndex(), fmt.Sprintf("; no limit on failures, %d so far", failed)) +
 		textIf(!failsAt.IsZero(), "; before the deadline at "+f.clock(failsAt))
@@ -298,7 +310,8 @@ func (f *facts) conditions() string {
 // finished says how a Job has ended; it is zero if the Job has not.
 func finished(job *batchv1.Job) Reason {
 	end := jobstatus.OutcomeOf(job)
-	return when(end.Terminal(), JobFinished, fmt.Sprintf("the Job is %s: %s: %s", end.Phase, end.Reason, end.Message))
+	return when(end.Terminal(), JobFinished,
+		joined(": ", fmt.Sprintf("the Job is %s", end.Phase), end.Reason, end.Message))
 }
 
 // retry is when the next pod that is backing off may be created; zero if none is.

@@ -14,7 +14,8 @@ type Row struct {
 // Rows returns the rows of the table of causes, in their order.
 func Rows() (rows []Row) {
 	for i := range causes {
-		advice := strings.NewReplacer("RECREATE", "delete the Job and create it again", "MEMORY", "the memory limit")
+		advice := strings.NewReplacer("RECREATE", recreateAdvice, "RERUN", rerunAdvice,
+			"MEMORY", "the memory limit of container CONTAINER", "HOW", "Do what Failed says of such a pod.")
 		rows = append(rows, Row{causes[i].code, causes[i].means, advice.Replace(causes[i].advice)})
 	}
 	return rows

@@ -153,22 +153,32 @@ func (f *facts) podsMissing(change time.Time) Reason {
 			either(pods == 0, "none", fmt.Sprint(pods))+" of them "+either(pods > 1, "were", "was")+" given")
 }
 
-// backoffUnknown finds that the status counts failures, but no pod shows when they happened. The
-// managed fields show whether the status has changed since; kubectl hides them.
+// backoffUnknown finds that the status counts failures whose pods were not given, so that the next pod may wait for
+// longer. If none was given, only the managed fields show whether the status has changed since; kubectl hides them.
 func (f *facts) backoffUnknown(change time.Time) Reason {
-	job, longest := f.Job, f.Delays.Delay(math.MaxInt32)
-	failed := job.Status.Failed
+	job, given, longest := f.Job, f.failedGiven(), f.Delays.Delay(math.MaxInt32)
+	over := len(job.ManagedFields) > 0 && f.overdue(change.Add(longest))
+	wait, text := "for up to "+duration.HumanDuration(longest), "none of the pods was given"
+	if given > 0 {
+		until := f.lastFailed().Finish().Add(f.Delays.Delay(f.Failed))
+		over = !until.After(f.Now)
+		wait, text = "until "+f.clock(until), fmt.Sprintf("only %d of the pods %s", given, either(given == 1, "was",
+			"were")+" given")
+	}
+	return when(len(f.decision.Create) > 0 && f.Failed > given && !over &&
+		(len(f.pods) == 0 || !f.PerIndex()), CauseBackoffUnknown,
+		count(f.Failed, "failure")+" counted, and "+text+": the controller may wait "+wait+" before it creates "+
+			count(len(f.decision.Create), "pod"))
+}
+
+// failedGiven returns the number of pods given that count as failed.
+func (f *facts) failedGiven() (n int32) {
 	for _, r := range f.pods {
-		if r.Failed {
-			failed = 0
+		if r.Failed && r.Valid && !r.Ignored() {
+			n++
 		}
 	}
-	over := len(job.ManagedFields) > 0 && f.overdue(change.Add(longest))
-	return when(len(f.decision.Create) > 0 && failed > 0 && !over &&
-		(len(f.pods) == 0 || !f.PerIndex()), CauseBackoffUnknown,
-		count(failed, "failure")+
-			" counted, and none of the pods was given: the controller may wait for up to "+
-			duration.HumanDuration(longest)+" before it creates "+count(len(f.decision.Create), "pod"))
+	return n
 }
 
 // deletionOverdue finds that finalizers keep the Job from being deleted.
@@ -212,7 +222,8 @@ func (f *facts) createdAfter(t time.Time) bool {
 // the end of their backoff.
 func (f *facts) creationOverdue(change time.Time) Reason {
 	if !f.PerIndex() && f.Record.Failures > 0 {
-		change = latest(change, f.Record.LastFailure.Add(f.Delays.Delay(f.Record.Failures)))
+		failures := either(f.failedGiven() < f.Failed, f.Failed, f.Record.Failures)
+		change = latest(change, f.Record.LastFailure.Add(f.Delays.Delay(failures)))
 	}
 	first, n := f.Now, 0
 	for i := range f.decision.Create {
@@ -266,7 +277,7 @@ func (f *facts) foreignFinalizers(pod *corev1.Pod) string {
 }
 
 // ago says how long ago something was.
-func (f *facts) ago(t time.Time) string { return duration.HumanDuration(f.Now.Sub(t)) + " ago" }
+func (f *facts) ago(t time.Time) string { return duration.HumanDuration(max(0, f.Now.Sub(t))) + " ago" }
 
 // overdue reports whether a step that was due at this time is late enough to be a cause.
 // The zero time is never overdue.

@@ -36,13 +36,27 @@ func (e Explanation) LastFailure() Failure {
 	return e.facts.failure(e.facts.lastFailed())
 }
 
-func (f *facts) lastFailed() (last *record) {
+func (f *facts) lastFailed() *record { return f.lastOf(func(*record) bool { return true }) }
+
+// lastOf returns the pod that failed last of those for which is holds.
+func (f *facts) lastOf(is func(*record) bool) (last *record) {
 	for _, r := range f.pods {
-		if r.Failed && r.Valid && (last == nil || r.Finish().After(last.Finish())) {
+		if r.Failed && r.Valid && is(r) && (last == nil || r.Finish().After(last.Finish())) {
 			last = r
 		}
 	}
 	return last
+}
+
+// stopped reports whether a pod failed because it was deleted after the Job had failed.
+func (f *facts) stopped(r *record) bool {
+	since := jobstatus.OutcomeOf(f.Job).Since
+	for _, c := range f.Job.Status.Conditions {
+		if c.Type == batchv1.JobFailureTarget && c.Status == corev1.ConditionTrue {
+			since = c.LastTransitionTime.Time
+		}
+	}
+	return r.Pod.DeletionTimestamp != nil && !since.IsZero() && !r.Finish().Before(since)
 }
 
 // decisive returns the pod whose failure was one too many for the backoff limit; nil if no failed pod is known.
@@ -116,13 +130,21 @@ func (f *facts) failureReason() string {
 // culprit returns the pod that shows why the Job fails: the one that a FailJob rule matched, the one
 // that failed last, or one whose containers failed and were restarted; nil if none is known.
 func (f *facts) culprit() (r *record) {
-	reason := f.failureReason()
-	failed := either(reason == batchv1.JobReasonBackoffLimitExceeded, f.decisive(), f.lastFailed())
+	reason, byIndex := f.failureReason(), false
+	failed := f.lastOf(func(r *record) bool { return !f.stopped(r) })
+	switch reason {
+	case batchv1.JobReasonBackoffLimitExceeded:
+		failed = f.decisive()
+	case batchv1.JobReasonMaxFailedIndexesExceeded, batchv1.JobReasonFailedIndexes:
+		indexes := either(f.FailedIndexes.Len() > 0, f.FailedIndexes, jobstatus.Indexes(f.Job).Failed)
+		failed = f.lastOf(func(r *record) bool { return indexes.Contains(r.Index) })
+		byIndex = true
+	}
 	for _, p := range f.pods {
 		switch {
 		case strings.HasPrefix(reason, batchv1.JobReasonPodFailurePolicy) && p.FailsJob():
 			return p
-		case failed == nil && !p.Succeeded && faultOf(p.Pod).exited != nil:
+		case failed == nil && !byIndex && !p.Succeeded && !f.stopped(p) && faultOf(p.Pod).exited != nil:
 			r = cmp.Or(r, p)
 		}
 	}
@@ -148,8 +170,11 @@ func (f *facts) textFailed() found {
 	c.evidence = []string{"pod/" + r.Pod.Name}
 	c.signs = fault
 	rule := f.ruleText(r)
-	c.text = joined("; ", f.named(r)+": "+fault.text, rule,
-		joined(": ", reason, either(limit == "" && rule == "", message, limit)))
+	how, why := f.named(r)+": "+fault.text, joined(": ", reason, either(limit == "" && rule == "", message, limit))
+	c.text = joined("; ", how, rule, why)
+	if reason == batchv1.JobReasonDeadlineExceeded {
+		c.text = joined("; ", why, how, rule)
+	}
 	return c
 }
 

@@ -28,18 +28,8 @@ func running(r *reading) (c found) {
 	return c
 }
 
-// backingOff returns the finder for a next pod that waits, after a pod that failed in the given way.
-func backingOff(in func(fault) bool) func(*reading) found {
-	return func(r *reading) found {
-		if c := r.backingOff(); in(c.signs) {
-			return c
-		}
-		return found{}
-	}
-}
-
 // backingOff finds that the next pod waits, and which failure its delay follows, if that pod is known.
-func (r *reading) backingOff() found {
+func backingOff(r *reading) found {
 	c := decided(JobBackingOff)(r)
 	i := slices.IndexFunc(r.pods, func(p *record) bool {
 		if !r.PerIndex() {
@@ -48,28 +38,24 @@ func (r *reading) backingOff() found {
 		last := r.Predecessor(p.Index)
 		return last != nil && last.Pod == p.Pod && r.DelayOf(p.Index) == r.Wait
 	})
-	if i < 0 || c.reason.Text == "" {
+	if c.how = "Read the events: " + describeJob; i < 0 || c.reason.Text == "" {
 		return c
 	}
 	last, fault := r.pods[i], r.faultOf(r.pods[i])
 	c.pod, c.container, c.evidence = last.Pod.Name, fault.container, []string{"pod/" + last.Pod.Name}
 	c.node, c.signs = last.Pod.Spec.NodeName, fault
+	c.how = r.adviceOn(&c)
 	c.reason.Text += ", " + duration.HumanDuration(r.retry().Sub(last.Finish())) + " after " + r.named(last) +
 		" failed: " + fault.text
 	return c
 }
 
-// failed returns the finder for a Job that has failed in the given way.
-func failed(in func(*found) bool) func(*reading) found {
-	return func(r *reading) found {
-		if end := finished(r.Job); end.Code == "" || hasSucceeded(r.Job) {
-			return found{}
-		}
-		if c := r.whyFailed(); in(&c) {
-			return c
-		}
+// failed finds that the Job has failed, and why.
+func failed(r *reading) found {
+	if end := finished(r.Job); end.Code == "" || hasSucceeded(r.Job) {
 		return found{}
 	}
+	return r.whyFailed()
 }
 
 // whyFailed says why the Job fails and, if it ran out of time, what its active pods were doing.
@@ -83,20 +69,24 @@ func (r *reading) whyFailed() found {
 	return c
 }
 
-// ending returns the finder for a Job that is about to fail, or to succeed.
-func ending(fails bool) func(*reading) found {
-	return func(r *reading) (c found) {
-		if r.reason.Code != JobEnding || (r.Ending.Type == batchv1.JobFailureTarget) != fails {
-			return c
-		}
-		if !fails {
-			return found{reason: r.reason}
-		}
-		c = r.whyFailed()
-		c.reason = Reason{Code: JobEnding, Until: r.reason.Until, Text: "the Job fails: " + c.text + r.textDeletes() +
-			also("", r.TerminatingAfter, "pod", " terminating")}
+// ending finds that the Job is about to fail, and why.
+func ending(r *reading) (c found) {
+	if r.reason.Code != JobEnding || r.Ending.Type != batchv1.JobFailureTarget {
 		return c
 	}
+	c = r.whyFailed()
+	c.how = r.adviceOn(&c)
+	c.reason = Reason{Code: JobEnding, Until: r.reason.Until, Text: "the Job fails: " + c.text + r.textDeletes() +
+		also("", r.TerminatingAfter, "pod", " terminating")}
+	return c
+}
+
+// succeeding finds that the Job is about to succeed.
+func succeeding(r *reading) found {
+	if r.reason.Code == JobEnding && r.Ending.Type != batchv1.JobFailureTarget {
+		return found{reason: r.reason}
+	}
+	return found{}
 }
 
 // creation returns the finder for a reason why missing pods are not created.

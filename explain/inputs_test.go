@@ -269,6 +269,19 @@ func TestInputs_eachRow(t *testing.T) {
 	}
 }
 
+// A pod above completions has a note once it has finished.
+func TestNotes_scaledDown(t *testing.T) {
+	job := theJob("", "completionMode: Indexed\ncompletions: 1\nparallelism: 1", "active: 1")
+	for phase, want := range map[string]bool{"Running": false, "Succeeded": true} {
+		pod := aPod(1, "deletionTimestamp: \"2026-05-01T12:30:20Z\"\n"+strings.Replace(running, "phase: Running", "phase: "+phase, 1))
+		notes := explained(t, job, aPod(0, running), pod).Notes()
+		got := slices.ContainsFunc(notes, func(n explain.Reason) bool { return n.Code == explain.NoteNotCounted })
+		if got != want {
+			t.Errorf("%s: got %v, want a note: %t", phase, notes, want)
+		}
+	}
+}
+
 // A selector that matches the pods of another Job has a note, and its own alone has none.
 func TestNotes_selectorShared(t *testing.T) {
 	other := strings.ReplaceAll(aPod(0, running), "name: train, uid: job-uid", "name: other, uid: other-uid")

@@ -121,7 +121,7 @@ func (f *facts) uncounted() []Reason {
 				"exited with 0")
 		}
 		switch {
-		case !r.Valid && (r.Succeeded || r.Failed):
+		case !r.Valid && (r.Succeeded || r.Failed) && !r.Terminating:
 			misplaced++
 			firstMisplaced = cmp.Or(firstMisplaced, r.Pod.Name)
 		case r.Succeeded && !r.Finalized && (!indexed || !completed.Contains(r.Index)):

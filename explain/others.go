@@ -287,6 +287,17 @@ const (
 	workloadLate    = "late"    // it is admitted, and the Job should have been resumed
 )
 
+// unready says which admission check of a Workload is not Ready; empty if all are.
+func (o object) unready() string {
+	for _, check := range o.list("status", "admissionChecks") {
+		if check.text("state") != "Ready" {
+			return joined(": ", "admission check "+check.text("name")+" of "+o.name()+" is "+
+				check.text("state"), check.text("message"))
+		}
+	}
+	return ""
+}
+
 // workloadSays returns the state of the Workload, and what it says; empty without one.
 func (f *facts) workloadSays() (state, text string) {
 	w := f.workload()
@@ -304,11 +315,8 @@ func (f *facts) workloadSays() (state, text string) {
 	reserved, evicted := w.condition("QuotaReserved"), w.condition("Evicted")
 	requeued := w.time("status", "requeueState", "requeueAt")
 	message := reserved.text("message")
-	for _, check := range w.list("status", "admissionChecks") {
-		if check.text("state") != "Ready" && reserved.text("status") == "True" {
-			return workloadCheck, joined(": ", "admission check "+check.text("name")+" of "+name+" is "+
-				check.text("state"), check.text("message"))
-		}
+	if check := w.unready(); check != "" && reserved.text("status") == "True" {
+		return workloadCheck, check
 	}
 	at := f.admitted()
 	switch {

@@ -66,6 +66,9 @@ func (p *podFacts) schedulerSays() (string, *corev1.Event) {
 }
 
 func gated(p *podFacts) (s sign) {
+	if !p.f.overdue(p.CreationTimestamp.Time) {
+		return s
+	}
 	var gates []string
 	for _, gate := range p.Spec.SchedulingGates {
 		who := gateOwner(gate.Name)
@@ -115,6 +118,14 @@ func gangIncomplete(p *podFacts) (s sign) {
 		return sign{text: gang}
 	}
 	return s
+}
+
+// volumeLost finds that the volume of a claim is gone (pkg/controller/volume/persistentvolume/pv_controller.go).
+func volumeLost(p *podFacts) sign {
+	if s := volumeUnbound(p); mentions(s.text, " is Lost") {
+		return s
+	}
+	return sign{}
 }
 
 // volumeUnbound finds a PersistentVolumeClaim that keeps the pod from being scheduled

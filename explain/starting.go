@@ -75,8 +75,17 @@ func startFailing(reasons []string, parts ...string) func(*podFacts) sign {
 	}
 }
 
+// began returns when the pod was scheduled or, if that was later, when the kubelet last began to pull an image: it may
+// have waited for the registry.
+func (p *podFacts) began() time.Time {
+	if e := lastEvent(p.events, reasonIs("Pulling")); e != nil {
+		return latest(p.since, timeOf(e))
+	}
+	return p.since
+}
+
 func startOverdue(p *podFacts) (s sign) {
-	if p.Status.Phase == corev1.PodPending && p.node != "" && !p.started() && p.f.past(p.since, longPatience) {
+	if p.Status.Phase == corev1.PodPending && p.node != "" && !p.started() && p.f.past(p.began(), longPatience) {
 		s.text = "no container has started on node " + p.node + " in " + duration.HumanDuration(p.f.Now.Sub(p.since))
 		if e := lastEvent(p.events, func(*corev1.Event) bool { return true }); e != nil {
 			s.event, s.text = e, s.text+"; its last event, "+p.f.ago(timeOf(e))+", is "+joined(": "+
@@ -122,7 +131,7 @@ func resizing(p *podFacts) (s sign) {
 
 // starting finds a pod that has yet to run, and says what it does.
 func starting(p *podFacts) (s sign) {
-	if p.runs() || p.hasEnded() || p.f.past(p.since, longPatience) {
+	if p.runs() || p.hasEnded() || p.f.past(p.began(), longPatience) {
 		return s
 	}
 	return sign{text: p.doing()}
@@ -130,7 +139,7 @@ func starting(p *podFacts) (s sign) {
 
 // unexplained finds a pod that does not run, though nothing says why.
 func unexplained(p *podFacts) (s sign) {
-	if p.runs() || !p.hasEnded() && !p.f.past(p.since, longPatience) {
+	if p.runs() || !p.hasEnded() && !p.f.past(p.began(), longPatience) {
 		return s
 	}
 	s.text = p.doing() + textIf(!p.since.IsZero(), ", "+p.f.lasting(p.since))

@@ -1,10 +1,9 @@
 package explain
 
-import batchv1 "k8s.io/api/batch/v1"
+import "slices"
 
 // Advice that several rows give.
 const (
-	failedAdvice     = "Read its log: kubectl logs -n NAMESPACE POD -c CONTAINER. RERUN"
 	recreateAdvice   = "delete the Job and create it again"
 	rerunAdvice      = "A Job that has failed does not run again: " + recreateAdvice + "."
 	multiKueueAdvice = "Read the Workload: it shows whether the Job is admitted, and names the worker cluster that " +
@@ -22,55 +21,17 @@ const (
 	groupEnd
 	groupSuspended
 	groupCreation
-	groupBackoff
 )
 
 // causes is the table of causes, in the order of their rank. Causes that make the rest meaningless
 // come first, then causes that end or hold the Job, then causes that keep pods from being created or
 // from running, then the reasons for the decision. If several rows apply to a pod, the first counts.
-var causes = []row{
+var causes = slices.Concat([]row{
 	{code: CauseDeletionOverdue, attention: AttentionStuck,
 		means: "the Job was deleted two minutes ago or more, and finalizers keep it",
 		advice: "Ask the owner of the finalizer to remove it. With foregroundDeletion the Job waits for its pods: " +
 			"look at those that are left.", job: func(r *reading) found { return of(r.deletionOverdue().Text) }},
-	{code: CauseFailed, attention: AttentionLost, group: groupEnd,
-		means:  "the Job has failed, and a container was out of memory",
-		advice: "Raise MEMORY of container CONTAINER, or make it use less. " + failedAdvice,
-		job:    failed(func(c *found) bool { return c.signs.exited != nil && c.signs.exited.Reason == "OOMKilled" })},
-	{code: CauseFailed, attention: AttentionLost, group: groupEnd,
-		means:  "the Job has failed, and the kubelet evicted the pod that failed last",
-		advice: "Raise the request or the limit of the resource that the message names, or use less of it. RERUN",
-		job:    failed(func(c *found) bool { return c.signs.evicted })},
-	{code: CauseFailed, attention: AttentionLost, group: groupEnd,
-		means: "the Job has failed, and the kubelet ended the pod that failed last at the pod's own deadline",
-		advice: "Raise activeDeadlineSeconds of the pod template, or see what took long: kubectl logs -n NAMESPACE " +
-			"POD. RERUN", job: failed(func(c *found) bool { return c.signs.late })},
-	{code: CauseFailed, attention: AttentionLost, group: groupEnd,
-		means: "the Job has failed, the pod that failed last was disrupted, and a rule that ignores this comes late",
-		advice: "A later rule of spec.podFailurePolicy ignores DisruptionTarget, but the first rule that matches a " +
-			"pod decides: put that rule first. RERUN",
-		job: failed(func(c *found) bool { return c.signs.disrupted && c.signs.hidden })},
-	{code: CauseFailed, attention: AttentionLost, group: groupEnd,
-		means:  "the Job has failed, and the pod that failed last was disrupted",
-		advice: "With a rule of spec.podFailurePolicy that ignores DisruptionTarget, this is no failure. RERUN",
-		job:    failed(func(c *found) bool { return c.signs.disrupted })},
-	{code: CauseFailed, attention: AttentionLost, group: groupEnd,
-		means: "the Job has failed, and a container could not be started",
-		advice: "Check the command, the security context and the mounts of container CONTAINER: it has not run, so " +
-			"it has no log. RERUN", job: failed(func(c *found) bool { return notStarted(c.signs.exited) })},
-	{code: CauseFailed, attention: AttentionLost, group: groupEnd,
-		means: "the Job has failed, and the pod that failed last says how", advice: failedAdvice,
-		job: failed(func(c *found) bool { return c.container != "" })},
-	{code: CauseFailed, attention: AttentionLost, group: groupEnd,
-		means:  "the Job has failed at its deadline, and no container says how",
-		advice: "Raise spec.activeDeadlineSeconds, or see what took long: kubectl describe job -n NAMESPACE JOB. RERUN",
-		job: func(r *reading) found {
-			return failed(func(*found) bool { return r.failureReason() == batchv1.JobReasonDeadlineExceeded })(r)
-		}},
-	{code: CauseFailed, attention: AttentionLost, group: groupEnd,
-		means: "the Job has failed, and no container says how",
-		advice: "Read the events: kubectl describe job -n NAMESPACE JOB. A Job that has failed does not run again: " +
-			"RECREATE.", job: failed(func(*found) bool { return true })},
+}, failedRows(), []row{
 	{code: CauseTTLOverdue, attention: AttentionWait, group: groupEnd,
 		means:  "the Job has ended, and spec.ttlSecondsAfterFinished passed two minutes ago or more",
 		advice: "Check that the controller for finished Jobs is running, and may delete Jobs.",
@@ -113,9 +74,9 @@ var causes = []row{
 			"the pods.", job: func(r *reading) found { return of(r.endOverdue(r.change)) }},
 	{code: JobEnding, attention: AttentionLost,
 		means:  "it is decided that the Job fails; pods must still terminate or be counted",
-		advice: "Read the log: kubectl logs -n NAMESPACE POD -c CONTAINER. RERUN", job: ending(true)},
+		advice: "HOW RERUN", job: ending},
 	{code: JobEnding, means: "it is decided that the Job succeeds; pods must still terminate or be counted",
-		job: ending(false)},
+		job: succeeding},
 	{code: JobDeleting, attention: AttentionHeld, means: "the Job is being deleted", job: decided(JobDeleting)},
 	{code: CauseOwnerDeletes, attention: AttentionHeld,
 		means:  "the JobSet of the Job deletes it, because the set has ended, or has restarted",
@@ -253,6 +214,10 @@ var causes = []row{
 		advice: "Let the PodGroup need no more pods than the Job runs at once (spec.parallelism), and see whether " +
 			"all of them fit.", pod: gangIncomplete},
 	{code: CauseVolumeUnbound, attention: AttentionStuck, cannot: "cannot be scheduled without a volume",
+		means:  "the PersistentVolume of a PersistentVolumeClaim of the pods is gone",
+		advice: "Restore the PersistentVolume, or delete the claim and create it again: its data is lost then.",
+		pod:    volumeLost},
+	{code: CauseVolumeUnbound, attention: AttentionStuck, cannot: "cannot be scheduled without a volume",
 		means: "a PersistentVolumeClaim of the pods does not exist, or is not bound",
 		advice: "Create the PersistentVolumeClaim, or fix its storage class or size: kubectl describe pvc -n " +
 			"NAMESPACE.", pod: volumeUnbound},
@@ -321,6 +286,19 @@ var causes = []row{
 		advice: "Wait, or use credentials or a mirror with a higher limit.",
 		pod:    waiting(imageReasons, "toomanyrequests", "429 Too Many")},
 	{code: CauseImagePull, attention: AttentionStuck, cannot: "cannot pull an image",
+		means:  "the registry answers with an error of its own",
+		advice: "Nothing in the Job is at fault: look at the registry. The kubelet tries again.",
+		pod: waiting(imageReasons, "500 Internal Server Error", "502 Bad Gateway", "503 Service Unavailable",
+			"504 Gateway Time")},
+	{code: CauseImagePull, attention: AttentionStuck, cannot: "cannot pull an image",
+		means:  "a node has no space for the image",
+		advice: "Free space on node NODE, or delete the pod so that another node is chosen.",
+		pod:    waiting(imageReasons, "no space left on device")},
+	{code: CauseImagePull, attention: AttentionStuck, cannot: "cannot pull an image",
+		means:  "pulling an image was interrupted",
+		advice: "Wait: the kubelet tries again. If it repeats, look at the network and the disk of node NODE.",
+		pod:    waiting(imageReasons, "context canceled", "unexpected EOF")},
+	{code: CauseImagePull, attention: AttentionStuck, cannot: "cannot pull an image",
 		means:  "an image does not exist for the platform of the node",
 		advice: "Build the image for this platform, or select other nodes." + templateAdvice,
 		pod:    waiting(imageReasons, "no match for platform", "no matching manifest")},
@@ -371,7 +349,7 @@ var causes = []row{
 		pod:    unready},
 	{code: CauseCrashLoop, attention: AttentionStuck, cannot: "cannot keep a container running",
 		means:  "a container is restarted again and again, because it uses too much memory",
-		advice: "Raise MEMORY of container CONTAINER, or make it use less." + templateAdvice,
+		advice: "Raise MEMORY, or make it use less." + templateAdvice,
 		pod:    crashing(outOfMemory)},
 	{code: CauseCrashLoop, attention: AttentionStuck, cannot: "cannot keep an init container running",
 		means: "an init container is restarted again and again",
@@ -472,22 +450,8 @@ var causes = []row{
 			"ignores, the last less than twenty minutes ago",
 		advice: "Read why: kubectl logs -n NAMESPACE POD -c CONTAINER. Such failures count towards no limit, so that " +
 			"they never fail the Job.", job: ignored},
-	{code: JobBackingOff, attention: AttentionWait, group: groupBackoff,
-		means: "pods are replaced after a delay, and the last one that counts as failed was deleted",
-		advice: "Find out who deletes pods: a user, or a drain of node NODE. A pod that is deleted while it runs " +
-			"counts as failed. The delay ends by itself.", job: backingOff(func(f fault) bool { return f.deleted })},
-	{code: JobBackingOff, attention: AttentionWait, group: groupBackoff,
-		means: "pods are replaced after a delay, and the kubelet has rejected the last one that failed",
-		advice: "The pod has not run, so it has no log. Fix what the message names, or look at node NODE. The delay " +
-			"ends by itself.", job: backingOff(func(f fault) bool { return f.rejected })},
-	{code: JobBackingOff, attention: AttentionWait, group: groupBackoff,
-		means: "pods are replaced after a delay, and a container of the last one could not be started",
-		advice: "Check the command, the security context and the mounts of container CONTAINER: it has not run, so " +
-			"it has no log." + templateAdvice, job: backingOff(func(f fault) bool { return notStarted(f.exited) })},
-	{code: JobBackingOff, attention: AttentionWait, group: groupBackoff,
-		means:  "failed pods are replaced after a delay",
-		advice: "Read why the pod failed: kubectl logs -n NAMESPACE POD -c CONTAINER. The delay ends by itself.",
-		job:    backingOff(func(fault) bool { return true })},
+	{code: JobBackingOff, attention: AttentionWait, means: "failed pods are replaced after a delay",
+		advice: "HOW The delay ends by itself.", job: backingOff},
 	{code: JobAwaitingTermination, attention: AttentionWait,
 		means: "pods that are being deleted are replaced once they have terminated",
 		job:   decided(JobAwaitingTermination)},
@@ -497,4 +461,4 @@ var causes = []row{
 		means: "pods were created or scheduled less than ten minutes ago, and their containers do not run yet",
 		pod:   starting, last: true},
 	{code: JobRunning, means: "the wanted number of pods is active, and all of them run", job: running},
-}
+})

@@ -23,7 +23,7 @@ var writers = []struct{ component, kind, reasons string }{
 	{"default-scheduler", "Warning", "FailedScheduling"},
 	{"attachdetach-controller", "Normal", "SuccessfulAttachVolume"},
 	{"attachdetach-controller", "Warning", "FailedAttachVolume"},
-	{"persistentvolume-controller", "Warning", "ProvisioningFailed"},
+	{"persistentvolume-controller", "Warning", "ClaimLost ProvisioningFailed"},
 	{"resource_claim", "Warning", "FailedResourceClaimCreation"},
 	{"node-controller", "Warning", "NodeNotReady"},
 	{"job-controller", "Normal", "SuccessfulCreate Suspended"},
@@ -51,7 +51,7 @@ func writeEvent(o map[string]any, at string) {
 				return
 			}
 			o["source"], o["firstTimestamp"], o["lastTimestamp"] = map[string]any{"component": w.component}, at, at
-			o["count"] = 1
+			o["count"] = cmp.Or(o["count"], any(1))
 			return
 		}
 	}

@@ -154,7 +154,7 @@ func (x *Explain) decide(in Objects, evidence why.Evidence, m *kubefile.Manifest
 	e := why.Of(d, evidence)
 	causes := e.Causes()
 	if x.managedBy == "" && manager != "" {
-		causes = elsewhere(m.Job, causes)
+		causes = elsewhere(m.Job, causes, evidence)
 	}
 	if x.saved && x.at == nil && strings.HasSuffix(string(causes[0].Code), "Overdue") {
 		causes[0].Advice += " If the file was saved earlier, give its time with --now."
@@ -173,16 +173,23 @@ func (x *Explain) decide(in Objects, evidence why.Evidence, m *kubefile.Manifest
 
 // elsewhere adds the cause that another controller manages the Job, as the first one. The
 // Job needs as much attention as if that controller decided like the Job controller.
-func elsewhere(job *batchv1.Job, causes []why.Cause) []why.Cause {
-	first := why.Unmanaged(job)
+func elsewhere(job *batchv1.Job, causes []why.Cause, evidence why.Evidence) []why.Cause {
+	first := why.Unmanaged(job, evidence)
 	if slices.Contains(ended, causes[0].Code) || causes[0].Code == why.CauseManagerSilent {
 		return causes
 	}
-	if first.Code == why.CauseManagedElsewhere {
-		first.Attention = causes[0].Attention
+	switch held := causes[0]; {
+	case first.Code == why.CauseManagedElsewhere:
+		first.Attention = held.Attention
+	case slices.Contains(queued, held.Code): // what Kueue says of the Workload holds here, too
+		first.Text, first.Advice, first.Evidence = first.Text+"; "+held.Text, held.Advice, held.Evidence
 	}
 	return append([]why.Cause{first}, causes...)
 }
+
+// queued lists the causes by which Kueue holds a Job.
+var queued = []why.Code{why.CauseDeactivated, why.CauseInadmissible, why.CauseQueueStopped, why.CauseAdmissionCheck,
+	why.CauseEvicted, why.CauseQueuedByKueue}
 
 // managerOf returns the name of the controller that manages the Job. It is empty if that is the Job
 // controller.

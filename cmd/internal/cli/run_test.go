@@ -201,6 +201,9 @@ func TestMultiKueue(t *testing.T) {
 	if got.Status != exitOK || !strings.HasPrefix(got.Stdout, "MultiKueue: MultiKueue runs the Job in a worker cluster") || strings.Contains(got.Stdout, "Next") {
 		t.Errorf("got status %d and\n%s", got.Status, got.Stdout)
 	}
+	held := runWith(`{apiVersion: batch/v1, kind: Job, metadata: {name: train, uid: u, labels: {kueue.x-k8s.io/queue-name: gpu}},
+  spec: {managedBy: kueue.x-k8s.io/multikueue, suspend: true, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}}}, status: {}}`, "explain")
+	checkPart(t, "held by Kueue", held.Stdout, "once it is admitted; Kueue holds the Job suspended until its queue gpu admits it")
 	// With --managed-by MultiKueue there is a decision.
 	checkPart(t, "asked as MultiKueue", runWith(input, "explain", "--now", "2023-08-21T10:03:01Z", "--managed-by", "kueue.x-k8s.io/multikueue").Stdout, "Ending: the Job fails")
 }
