@@ -213,8 +213,8 @@ func (f *facts) filled(advice string, c found) string {
 }
 
 // Unmanaged explains a Job that another controller manages, for which
-// [jobfate.Decide] returns [jobfate.ErrNotManaged]. A nil Job has no cause. Of the evidence, only a Workload of MultiKueue
-// matters.
+// [jobfate.Decide] returns [jobfate.ErrNotManaged]. A nil Job has no cause. Of the evidence, only Kueue's
+// Workload matters.
 func Unmanaged(job *batchv1.Job, evidence ...Evidence) Cause {
 	if job == nil {
 		return Cause{}
@@ -233,13 +233,13 @@ func Unmanaged(job *batchv1.Job, evidence ...Evidence) Cause {
 			"and runs it in a worker cluster once it is admitted"}, Attention: AttentionHeld, Advice: multiKueueAdvice}
 	case manager == multiKueue:
 		f := &facts{Facts: &jobfate.Facts{Job: job}, world: newWorld(evidence)}
-		w := f.workload()
-		return Cause{Reason: Reason{Code: CauseMultiKueue,
-			Text: fmt.Sprintf("MultiKueue runs the Job in %s; by the status %s active, %d succeeded, %d failed",
-				joined(" ", either(w.text("status", "clusterName") == "", "a worker cluster", "worker cluster"),
-					w.text("status", "clusterName")),
-				count(job.Status.Active, "pod")+either(job.Status.Active == 1, " is", " are"),
-				job.Status.Succeeded, job.Status.Failed) + textIf(w.unready() != "", "; "+w.unready())}, Advice: multiKueueAdvice}
+		w, active := f.workload(), job.Status.Active
+		cluster := w.text("status", "clusterName")
+		return Cause{Reason: Reason{Code: CauseMultiKueue, Text: joined("; ", "MultiKueue runs the Job in "+
+			either(cluster == "", "a worker cluster", "worker cluster "+cluster),
+			fmt.Sprintf("by the status %s active, %d succeeded, %d failed", count(active, "pod")+
+				either(active == 1, " is", " are"), job.Status.Succeeded, job.Status.Failed),
+			w.unready())}, Advice: multiKueueAdvice}
 	}
 	return Cause{Reason: Reason{Code: CauseManagedElsewhere, Text: "the controller " + manager + " manages the Job"},
 		Advice: elsewhereAdvice}

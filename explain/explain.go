@@ -150,7 +150,7 @@ var deletionReasons = map[string]string{
 	jobfate.CauseNoIndex:   "the index is missing",
 }
 
-// deletedFirst reports whether the Job was deleted before it was decided that it fails, most likely because its pods are
+// deletedFirst reports whether the Job was deleted before it was decided that it fails: its pods were
 // deleted, too.
 func (f *facts) deletedFirst() bool {
 	at := f.Job.DeletionTimestamp

@@ -18,8 +18,8 @@ func newMetadata(job *batchv1.Job) field.ErrorList {
 	return append(errs, finalizers(job.Finalizers)...)
 }
 
-// updated returns the Job of an update as the API server validates it: fields of the metadata that no update changes are
-// those of the old Job.
+// updated returns the Job of an update as the API server validates it: what no update changes in the metadata
+// is that of the old Job.
 func updated(job, old *batchv1.Job) *batchv1.Job {
 	next := *orEmpty(job)
 	next.Generation, next.UID = old.Generation, cmp.Or(next.UID, old.UID)
