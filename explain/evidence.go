@@ -80,6 +80,16 @@ func (o object) number(path ...string) (int64, bool) {
 	return 0, false
 }
 
+// numbers returns the numbers of a list.
+func (o object) numbers(name string) (all []int64) {
+	items, _ := o[name].([]any)
+	for _, item := range items {
+		n, _ := object{"": item}.number("")
+		all = append(all, n)
+	}
+	return all
+}
+
 // list returns the objects of the list at a path.
 func (o object) list(path ...string) (all []object) {
 	last := len(path) - 1

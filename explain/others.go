@@ -4,27 +4,23 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/jobfate/jobfate/jobstatus"
 )
 
-// How this package reads objects other than Jobs, pods, Events and Nodes. No other file depends on their kinds.
+// How this package reads objects other than Jobs, pods, Events and Nodes. Only this file and jobset.go depend on their
+// kinds.
 
 // The names that other controllers use on Jobs.
 const (
-	kueueGroup     = "kueue.x-k8s.io"
-	kueueQueue     = "kueue.x-k8s.io/queue-name" // a label; once an annotation
-	kueueWorkload  = "kueue.x-k8s.io/prebuilt-workload-name"
-	multiKueue     = "kueue.x-k8s.io/multikueue" // in spec.managedBy
-	replicatedJob  = "jobset.sigs.k8s.io/replicatedjob-name"
-	restartAttempt = "jobset.sigs.k8s.io/restart-attempt"
+	kueueGroup    = "kueue.x-k8s.io"
+	kueueQueue    = "kueue.x-k8s.io/queue-name" // a label; once an annotation
+	kueueWorkload = "kueue.x-k8s.io/prebuilt-workload-name"
+	multiKueue    = "kueue.x-k8s.io/multikueue" // in spec.managedBy
 )
 
 // kind says how this package reads the objects of one kind.
@@ -77,90 +73,6 @@ func kindOf(o owner) kind {
 // suspended says that an object with spec.suspend is suspended.
 func suspended(o object) string { return textIf(o.is("spec", "suspend"), "spec.suspend is true") }
 
-func jobSetHeld(o object) string {
-	starting := o.condition("StartupPolicyInProgress")
-	return cmp.Or(suspended(o), textIf(starting.text("status") == "True",
-		"its startup policy starts this Job after others: "+starting.text("message")))
-}
-
-// mustBeReady reports whether an owner creates other Jobs only once the pods of this one are Ready (JobSet
-// pkg/controllers/startup_policy.go allReplicasStarted, depends_on.go dependencyReachedStatus).
-func (f *facts) mustBeReady() bool {
-	return slices.ContainsFunc(f.owners, func(o owner) bool {
-		return o.object.condition("StartupPolicyInProgress").text("status") == "True" ||
-			slices.ContainsFunc(o.object.list("spec", "replicatedJobs"), func(r object) bool {
-				return !hasStarted(o.object, r.text("name")) &&
-					slices.ContainsFunc(r.list("dependsOn"), func(d object) bool {
-						return d.text("status") == "Ready" && d.text("name") == f.Job.Labels[replicatedJob]
-					})
-			})
-	})
-}
-
-// hasStarted reports whether Jobs of a ReplicatedJob of a JobSet have begun.
-func hasStarted(set object, name string) bool {
-	return slices.ContainsFunc(set.list("status", "replicatedJobsStatus"), func(r object) bool {
-		return r.text("name") == name && slices.ContainsFunc([]string{"active", "ready", "succeeded", "failed"},
-			func(count string) bool { n, _ := r.number(count); return n > 0 })
-	})
-}
-
-// jobSetSays follows the failure policy of a JobSet (api/jobset/v1alpha2, FailurePolicy).
-func jobSetSays(f *facts, of owner, failed bool) string {
-	o := of.object
-	switch {
-	case !failed:
-		return ""
-	case o == nil:
-		return of.String() + ", which is not given, decides whether the Job runs again"
-	}
-	if c := o.condition("Failed"); c.text("status") == "True" {
-		return of.String() + " has failed: " + joined(": ", c.text("reason"), c.text("message"))
-	}
-	most, _ := o.number("spec", "failurePolicy", "maxRestarts")
-	all, _ := o.number("status", "restarts")
-	used, _ := o.number("status", "restartsCountTowardsMax") // omitted if 0
-	if text := jobSetDeletes(f.Job, of); text != "" {
-		return text
-	}
-	reason := f.failureReason()
-	for i, r := range o.list("spec", "failurePolicy", "rules") {
-		patterns, _ := r["onJobFailureMessagePatterns"].([]any) // may match; the default is likelier
-		if len(patterns) > 0 || !holds(r["onJobFailureReasons"], reason) ||
-			!holds(r["targetReplicatedJobs"], f.Job.Labels[replicatedJob]) {
-			continue
-		}
-		name := cmp.Or(r.text("name"), fmt.Sprint(i))
-		switch r.text("action") {
-		case "FailJobSet":
-			return of.String() + " fails, too, by rule " + name + " of its failure policy"
-		case "RestartJobSetAndIgnoreMaxRestarts", "RestartJobAndIgnoreMaxRestarts":
-			return fmt.Sprintf("%s restarts by rule %s of its failure policy, without a limit: %d restarts so far",
-				of, name, all)
-		}
-		break
-	}
-	if used < most {
-		return fmt.Sprintf("%s restarts: restart %d of %d", of, used+1, most)
-	}
-	return fmt.Sprintf("%s fails, too: it has used %d of %d restarts", of, used, most)
-}
-
-// jobSetDeletes follows the JobSet controller (pkg/controllers/jobset_controller.go reconcile): it deletes Jobs of
-// earlier attempts, and active Jobs once the set has ended.
-func jobSetDeletes(job *batchv1.Job, of owner) string {
-	at, _ := of.object.number("status", "restarts")
-	if attempt, err := strconv.ParseInt(job.Labels[restartAttempt], 10, 64); err == nil && attempt < at {
-		return fmt.Sprintf("%s deletes this Job: it is of restart attempt %d, and the set is at %d", of, attempt, at)
-	}
-	for _, end := range []string{"Failed", "Completed"} {
-		if of.object.condition(end).text("status") == "True" && jobstatus.Finished(job) == nil {
-			return fmt.Sprintf("%s is %s, and deletes the Jobs that are active", of, end)
-		}
-	}
-	return ""
-}
-
 // deletedByOwner finds that an owner deletes the Job.
 func deletedByOwner(r *reading) (c found) {
 	for _, o := range r.owners {
@@ -171,12 +83,6 @@ func deletedByOwner(r *reading) (c found) {
 		}
 	}
 	return c
-}
-
-// holds reports whether a list of a rule is empty or has the text.
-func holds(list any, text string) bool {
-	all, _ := list.([]any)
-	return len(all) == 0 || slices.Contains(all, any(text))
 }
 
 // cronJobSays says when a CronJob creates its next Job, and what that means for this one if it is active. Like its

@@ -123,9 +123,8 @@ var causes = slices.Concat([]row{
 		advice: "Set spec.suspend of OBJECT to false, or wait until its controller does. If you resume only the " +
 			"Job, that controller suspends it again.", job: ownerSuspended(true)},
 	{code: CauseOwnerSuspended, attention: AttentionHeld, group: groupSuspended,
-		means: "the owner of the Job is not suspended itself, or is not given, and has not resumed the Job",
-		advice: "See what OBJECT waits for, and whether its controller is running. If you resume only the Job, that " +
-			"controller suspends it again.", job: ownerSuspended(false)},
+		means:  "the owner of the Job is not suspended itself, or is not given, and has not resumed the Job",
+		advice: "See what OBJECT waits for, and whether its controller is running.", job: ownerSuspended(false)},
 	{code: JobSuspended, attention: AttentionHeld, group: groupSuspended, means: "spec.suspend is true",
 		advice: "Resume the Job: kubectl patch job -n NAMESPACE JOB --type=merge -p '{\"spec\":{\"suspend\":false}}'.",
 		job:    decided(JobSuspended)},
