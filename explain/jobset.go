@@ -64,7 +64,7 @@ func jobSetSays(f *facts, of owner, failed bool) string {
 	}
 	for _, end := range []string{"Failed", "Completed"} {
 		if c := o.condition(end); c.text("status") == "True" {
-			return of.String() + " has " + strings.ToLower(end) + ": " + joined(": ", c.text("reason"), c.text("message"))
+			return joined(": ", of.String()+" has "+strings.ToLower(end), c.text("reason"), c.text("message"))
 		}
 	}
 	if text := jobSetDeletes(f.Job, of); text != "" {
