@@ -52,8 +52,11 @@ func (p *Policy) Check(members []Member, path *field.Path) (errs field.ErrorList
 }
 
 // CheckMembers returns what is wrong with the members of a group: two of the same name would share
-// their restarts. path returns the path to the name of a member.
+// their restarts. path returns the path to the name of a member; nil is the position of the member.
 func CheckMembers(members []Member, path func(member int) *field.Path) (errs field.ErrorList) {
+	if path == nil {
+		path = (*field.Path)(nil).Index
+	}
 	seen := make(map[string]bool, len(members))
 	for i, m := range members {
 		if m.Name != "" && seen[m.Name] {

@@ -104,4 +104,7 @@ func TestCheckMembers(t *testing.T) {
 		got[0].Error() != `spec.jobs[4].name: Duplicate value: "a"` {
 		t.Errorf("got %v", got)
 	}
+	if got := group.CheckMembers([]group.Member{member("a", ""), member("a", "")}, nil); len(got) != 1 || got[0].Error() != `[1]: Duplicate value: "a"` {
+		t.Errorf("without paths: got %v", got)
+	}
 }
