@@ -143,11 +143,16 @@ func (p *Plan) Phase() string {
 // Message says what has changed, and because of which failure, for a condition or an event. It is empty
 // if nothing has.
 func (p *Plan) Message() string {
-	if p.Action == "" {
-		if p.Changed && p.State.Phase == Failed {
-			return fmt.Sprint("members left failed: ", p.Left.Len())
-		}
+	switch {
+	case p.Action != "":
+	case !p.Changed:
 		return ""
+	case p.State.Phase == Failed:
+		return fmt.Sprint("members left failed: ", p.Left.Len())
+	case p.State.Phase == Complete:
+		return "all members have succeeded"
+	default:
+		return "resumed"
 	}
 	text := fmt.Sprintf("%s: Job %s failed: %s: %s", p.Action, p.Failure.Name, p.Failure.Reason, p.Failure.Message)
 	text = strings.TrimRight(text, ": ") // the message may be empty

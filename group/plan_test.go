@@ -85,14 +85,14 @@ func TestMakePlan(t *testing.T) {
 		{`{rules: [{onClasses: [Infra], steps: [{action: RestartMember}]}]}`, `0 0 Failed Infra: Restarting store RestartMember: Job a-0 failed: Because
 			0 0@1 Failed Other: Failed store no rule matches, FailGroup: Job a-0 failed: Because`},
 		{`{}`, `0 0 Complete, 1 Running: Running
-			0 0 Complete, 1 Complete: Complete store
+			0 0 Complete, 1 Complete: Complete store all members have succeeded
 			0 0 Complete: Complete`},
 		{`{rules: [{steps: [{action: CompleteGroup}]}]}`, `0 0 Failed, 1 Running: Complete store CompleteGroup: Job a-0 failed: Because
 			0 0 Failed, 1 Running: Complete delete a-1`},
 		{`{rules: [{steps: [{action: SuspendGroup, backoff: {}}]}]}`, `0 0 Failed: Suspended store SuspendGroup: Job a-0 failed: Because
 			1 0 Failed: Suspended delete a-0 wait 9s
 			1 : Suspended wait 9s
-			10 : Running store
+			10 : Running store resumed
 			10 : Running create a-0 create a-1`},
 	} {
 		policy, state := policyOf(t, story.policy), group.State{}

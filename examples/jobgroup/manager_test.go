@@ -72,7 +72,7 @@ func TestManagerRunsGroups(t *testing.T) {
 		}
 		time.Sleep(2 * time.Hour)
 		must(t, users.Get(t.Context(), client.ObjectKeyFromObject(group), group))
-		if got := group.Status; got.Phase != "Complete" || got.Restarts != 1 {
+		if got := group.Status; got.Phase != "Complete" || got.Restarts != 1 || got.Message != "all members have succeeded" {
 			t.Errorf("in the end: got %+v, want it complete after a restart", got)
 		}
 		for _, job := range kube.List[*batchv1.Job](s, "default") {
