@@ -32,7 +32,7 @@
 // The [State] counts restarts. Their sum for a member is its attempt, [State.Attempt]. The caller
 // creates each Job with the attempt that it belongs to, for example in an annotation, and passes
 // it back in the [Failure]. A failure of an earlier attempt changes nothing. A failure of a later
-// attempt is an error: the state is old.
+// attempt, and for [MakePlan] any Job of a later attempt, is an [OldStateError].
 //
 // A call decides about one failure. The caller
 //
@@ -59,8 +59,15 @@
 // # Where the state lives
 //
 // Store the state in the status of an object that lives as long as the budgets should last: the
-// custom resource, not a Job, and not an object that is recreated or that a TTL deletes. If the
-// state is lost, all budgets are full again.
+// custom resource, not a Job, and not an object that is recreated or that a TTL deletes.
+//
+// A state that was lost, or restored from a backup, has forgotten what was charged, which members were left and
+// that the group has ended. While a Job of a later attempt exists, [MakePlan] returns an [OldStateError], and
+// nothing is decided. A cache that lags looks the same, so first read the state and the Jobs live. If the error
+// stays, there are two ways to go on:
+//
+//   - Add the difference of the attempts to the restarts of the member in [State.Members]. Its Job stays.
+//   - Delete the Jobs of later attempts. They are created again, for the attempt of the state.
 //
 // The state is JSON of at most [StateSize] bytes. It has the version of its format, so that during
 // a rolling upgrade an old library refuses the state of a new one, instead of losing a part of it.

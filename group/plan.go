@@ -51,6 +51,9 @@ type Plan struct {
 //
 // Members without a Job get one, so Jobs must not be deleted by others before the group has ended, for
 // example by a TTL. The failure of a Job that is being deleted does not count.
+//
+// The error is one of [Decider.Decide], and the plan is then empty. It is an *OldStateError too if any Job is of a
+// later attempt than the state has, and the group has not ended.
 func MakePlan(policy *Policy, state State, jobs []Job, now time.Time) (Plan, error) {
 	next := state
 	if !state.Group.notBefore().After(now) {
@@ -69,6 +72,9 @@ func MakePlan(policy *Policy, state State, jobs []Job, now time.Time) (Plan, err
 		d.State = state
 		return Plan{Decision: d}, err
 	}
+	if old := state.later(jobs); old != nil && next.Phase != Complete && next.Phase != Failed {
+		return Plan{Decision: Decision{State: state, Rule: -1, Step: -1}}, old
+	}
 	p := Plan{Decision: d}
 	p.Changed = d.Changed || next.Phase != state.Phase
 	p.count(jobs)
@@ -82,6 +88,16 @@ func MakePlan(policy *Policy, state State, jobs []Job, now time.Time) (Plan, err
 		p.follow(jobs, now)
 	}
 	return p, nil
+}
+
+// later returns an error about a Job of a later attempt than the state has, or nil.
+func (s *State) later(jobs []Job) *OldStateError {
+	for _, j := range jobs {
+		if attempt := s.Attempt(j.Member); j.Job != nil && j.Attempt > attempt {
+			return &OldStateError{Member: j.Member, Attempt: j.Attempt, State: attempt}
+		}
+	}
+	return nil
 }
 
 // count counts the Jobs by their outcome.

@@ -1,6 +1,7 @@
 package group_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -107,8 +108,47 @@ func TestMakePlan(t *testing.T) {
 			state = stored(t, p.State)
 		}
 	}
-	if p, err := group.MakePlan(nil, group.State{}, jobsOf("0@1 Failed"), noon); err == nil || p.Changed || p.Create != nil {
-		t.Errorf("an old state: %+v", p)
+}
+
+// "any Job is of a later attempt than the state has": then nothing is decided, whatever the Job does. The package
+// comment says two ways to go on.
+func TestMakePlan_oldState(t *testing.T) {
+	policy := policyOf(t, `{rules: [{steps: [{action: RestartGroup}]}]}`)
+	one := group.State{Group: group.Part{Restarts: 1}}
+	suspended := group.State{Phase: group.Suspended, Group: group.Part{Restarts: 1, NotBefore: &times(9)[0]}}
+	for _, tc := range []struct {
+		state group.State
+		jobs  string
+	}{
+		{group.State{}, "0@3 Running, 1 Failed"}, {group.State{}, "0@3 Complete, 1 Complete"}, {group.State{}, "0@3 Failed"},
+		{group.State{}, "0@3 Complete gone"}, {one, "1@2 Running"}, {suspended, "0@3 Running"},
+	} {
+		p, err := group.MakePlan(policy, tc.state, jobsOf(tc.jobs), noon)
+		if old := new(group.OldStateError); !errors.As(err, &old) || textOf(p.State) != textOf(tc.state) || planText(&p) != strings.TrimSpace(p.Phase()) || p.Rule != -1 {
+			t.Errorf("%s after %s: %s, %v, want an *OldStateError and no plan", tc.jobs, textOf(tc.state), planText(&p), err)
+		}
+	}
+	ended := group.State{Phase: group.Failed}
+	if p, err := group.MakePlan(policy, ended, jobsOf("0@3 Running"), noon); err != nil || planText(&p) != "Failed delete a-0" {
+		t.Errorf("a group that has ended: %s, %v, want its Jobs deleted", planText(&p), err)
+	}
+
+	state, jobs := group.State{Members: map[string]group.Part{}}, jobsOf("0@3 Running, 1@2 Complete")
+	for range jobs { // the attempts of the state are raised: the Jobs stay
+		old := new(group.OldStateError)
+		if _, err := group.MakePlan(policy, state, jobs, noon); !errors.As(err, &old) {
+			t.Fatalf("%s: %v, want an *OldStateError", textOf(state), err)
+		}
+		part := state.Members[old.Member.Name]
+		part.Restarts += int32(old.Attempt - old.State)
+		state.Members[old.Member.Name] = part
+	}
+	if p, err := group.MakePlan(policy, state, jobs, noon); err != nil || planText(&p) != "Running" {
+		t.Errorf("raised attempts: %s, %v, want the group running", planText(&p), err)
+	}
+	// The Jobs of later attempts are deleted: they are created again.
+	if p, err := group.MakePlan(policy, one, jobsOf("1@1 Running"), noon); err != nil || planText(&p) != "Running create a-0" {
+		t.Errorf("a Job deleted: %s, %v, want it created again", planText(&p), err)
 	}
 }
 

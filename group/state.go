@@ -65,15 +65,15 @@ func (e *UnknownVersionError) Error() string {
 	return fmt.Sprintf("the state has version %d, and this library knows %d", e.Version, StateVersion)
 }
 
-// OldStateError says that a failure belongs to an attempt after that of the state: the state is an
-// old one, from a cache that lags or from a backup.
+// OldStateError says that a Job or its failure belongs to an attempt after that of the state: the state
+// is an old one, from a cache that lags or from a backup, or it was lost. The package comment says what to do.
 type OldStateError struct {
 	Member         Member
 	Attempt, State int64
 }
 
 func (e *OldStateError) Error() string {
-	return fmt.Sprintf("a Job of member %q failed in attempt %d, and the state has attempt %d: the state is old",
+	return fmt.Sprintf("a Job of member %q is of attempt %d, and the state has attempt %d: the state is old",
 		e.Member.Name, e.Attempt, e.State)
 }
 

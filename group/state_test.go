@@ -333,7 +333,7 @@ func TestDecide_nilPolicyAndErrors(t *testing.T) {
 	}{
 		"rules[0].steps: Required value: at least one step":                                        {wrong, 0, f},
 		"the state has version 7, and this library knows 1":                                        {nil, 7, f},
-		`a Job of member "a-0" failed in attempt 1, and the state has attempt 0: the state is old`: {nil, 0, later},
+		`a Job of member "a-0" is of attempt 1, and the state has attempt 0: the state is old`: {nil, 0, later},
 	} {
 		d, err := group.Decide(in.policy, group.State{Version: in.version}, in.failures, noon)
 		if err == nil || err.Error() != want || d.Changed || d.Rule != -1 || d.Step != -1 {
