@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/go-logr/logr"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
@@ -42,6 +44,53 @@ func start(t *testing.T, s *kube.Server) (stop func()) {
 		cancel()
 		must(t, <-ended)
 	}
+}
+
+// A status that was lost after a restart is reported. Once the Jobs of later attempts are deleted, the group goes on.
+func TestManagerReportsALostStatus(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := kube.New(kube.Options{Kinds: []kube.Kind{{GroupVersionKind: groupVersion.WithKind("JobGroup"), Status: true}}})
+		live.Start(t, s.Config(), live.PodsOnly(), live.Pods(
+			live.Fail(3).After(time.Minute).ForJob("restart-job-simulations-1").Times(1),
+			live.Succeed().After(time.Hour),
+		))
+		users, err := client.New(s.Config(), client.Options{Scheme: testScheme()})
+		must(t, err)
+		defer start(t, s)()
+		sample := readSample(t, "restart-job")
+		sample.Namespace = "default"
+		sample.Spec.Jobs[0].Replicas = 2
+		must(t, users.Create(t.Context(), sample))
+		time.Sleep(90 * time.Second) // the Job is of attempt 1
+		key := client.ObjectKeyFromObject(sample)
+		must(t, users.Get(t.Context(), key, sample))
+		sample.Status = Status{}
+		must(t, users.Status().Update(t.Context(), sample))
+		time.Sleep(time.Minute)
+		must(t, users.Get(t.Context(), key, sample))
+		const want = `a Job of member "restart-job-simulations-1" is of attempt 1, and the state has attempt 0: the state is old; ` +
+			"delete the Jobs of later attempts to go on"
+		if got := sample.Status; got.Phase != "OldState" || got.Message != want {
+			t.Errorf("a lost status: got %+v, want the phase OldState and the message %s", got, want)
+		}
+		if !slices.ContainsFunc(kube.List[*corev1.Event](s, "default"), func(e *corev1.Event) bool {
+			return e.InvolvedObject.Kind == "JobGroup" && e.Reason == "OldState" && e.Message == want
+		}) {
+			t.Error("there is no event about the lost status")
+		}
+		later := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "restart-job-simulations-1"}}
+		must(t, users.Delete(t.Context(), later, client.PropagationPolicy(metav1.DeletePropagationBackground)))
+		time.Sleep(10 * time.Minute)
+		must(t, users.Get(t.Context(), key, sample))
+		if got := sample.Status; got.Phase != "Running" || got.Message != "" {
+			t.Errorf("without the Job: got %+v, want the group running, and no message", got)
+		}
+		time.Sleep(2 * time.Hour)
+		must(t, users.Get(t.Context(), key, sample))
+		if got := sample.Status; got.Phase != "Complete" {
+			t.Errorf("in the end: got %+v, want it complete", got)
+		}
+	})
 }
 
 // One process runs groups and their Jobs, across a restart of the process. A rule of the group

@@ -21,6 +21,8 @@ const (
 	managedBy         = "jobfate.dev/jobgroup"  // the name in spec.managedBy of the Jobs
 	groupLabel        = "jobfate.dev/job-group" // the name of the group
 	attemptAnnotation = "jobfate.dev/attempt"   // the attempt that a Job was created for
+
+	oldState = "OldState" // the phase and the reason of events if the status was lost, or is that of a backup
 )
 
 // members returns the members of a group.
@@ -52,6 +54,9 @@ func (g *JobGroup) plan(list []batchv1.Job, now time.Time) (Status, group.Plan, 
 		jobs[i] = group.Job{Member: m, Job: byName[m.Name], Attempt: attemptOf(byName[m.Name])}
 	}
 	p, err := group.MakePlan(&g.Spec.FailurePolicy, s.Failures, jobs, now)
+	if s.Phase == oldState {
+		s.Message = ""
+	}
 	s.Failures, s.Restarts, s.Succeeded = p.State, p.State.Restarts(), indexset.TextOf(p.Succeeded)
 	s.Phase, s.Message = p.Phase(), cmp.Or(p.Message(), s.Message)
 	if p.Action != "" {

@@ -28,18 +28,36 @@ type groupController struct {
 // API server rejects wrong writes, because a status write names the resource version of the group, and a
 // deletion names the UID of the Job. The next change of the cache triggers another call.
 func (c *groupController) Reconcile(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
+	old := new(group.OldStateError)
 	g, p, err := c.delete(ctx, c.client, r.NamespacedName)
-	if err == nil && len(p.Create) > 0 {
+	if err == nil && len(p.Create) > 0 || errors.As(err, &old) {
 		// A stale cache may lack a restart of the group, or a Job from before the restart.
 		g, p, err = c.delete(ctx, c.live, r.NamespacedName)
 	}
 	if err == nil {
 		err = c.create(ctx, &g, p.Create)
+	} else if errors.As(err, &old) {
+		err = c.report(ctx, &g, old)
 	}
-	if old := new(group.OldStateError); apierrors.IsConflict(err) || errors.As(err, &old) {
+	if apierrors.IsConflict(err) {
 		err = nil
 	}
 	return reconcile.Result{RequeueAfter: p.Wait}, err
+}
+
+// report says that the status of a group was lost, or is that of a backup. It returns an error, so that the group is
+// reconciled again.
+func (c *groupController) report(ctx context.Context, g *JobGroup, old *group.OldStateError) error {
+	status := g.Status
+	status.Phase, status.Message = oldState, old.Error()+"; delete the Jobs of later attempts to go on"
+	if !reflect.DeepEqual(status, g.Status) {
+		g.Status = status
+		if err := c.client.Status().Update(ctx, g); err != nil {
+			return err
+		}
+	}
+	c.recorder.Eventf(g, nil, "Warning", oldState, "Decide", "%s", status.Message)
+	return old
 }
 
 func (c *groupController) create(ctx context.Context, g *JobGroup, members []group.Member) error {

@@ -74,7 +74,8 @@ type Template struct {
 
 // Status is the observed state of a group.
 type Status struct {
-	// Phase is Running, Restarting while Jobs of earlier attempts exist, or a phase of Failures.
+	// Phase is Running, Restarting while Jobs of earlier attempts exist, OldState while Jobs of later attempts than
+	// those of Failures exist, or a phase of Failures.
 	Phase   string `json:"phase,omitempty"`
 	Message string `json:"message,omitempty"`
 	// Restarts is the number of restarts of the group, its templates and its Jobs.
