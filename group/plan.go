@@ -10,6 +10,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/indexset"
 )
 
@@ -22,6 +23,9 @@ type Job struct {
 	Attempt int64
 	// Class is the class of the Job's failure, if the caller gives it one.
 	Class string
+	// PodFailurePolicy is that of the Job, with the names of its rules, for OnRuleNames: the built-in Job controller
+	// does not put the name into the reason. It may be nil.
+	PodFailurePolicy *failurepolicy.Spec
 }
 
 // Plan is the next step of the caller: to store a state, or to delete and create Jobs. It is complete:
@@ -63,6 +67,9 @@ func MakePlan(policy *Policy, state State, jobs []Job, now time.Time) (Plan, err
 	for _, j := range jobs {
 		f, failed := FailureOf(j.Job, j.Member, j.Attempt)
 		f.Class = j.Class
+		if rule, ok := j.PodFailurePolicy.Find(f.Reason, f.Message); ok {
+			f.RuleName = cmp.Or(j.PodFailurePolicy.Rules[rule].Name, f.RuleName)
+		}
 		if failed && j.Job.DeletionTimestamp == nil && next.Phase == "" {
 			failures = append(failures, f)
 		}

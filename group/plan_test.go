@@ -10,6 +10,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/group"
 )
 
@@ -161,6 +162,30 @@ func TestMakePlan_changesNothing(t *testing.T) {
 	}
 	if p, err := group.MakePlan(nil, group.State{}, nil, noon); err != nil || p.Changed || p.State.Phase != "" {
 		t.Errorf("no members: %s, %v, want the state as it was", textOf(p.State), err)
+	}
+}
+
+// "OnRuleNames lists rules of the Job's pod failure policy: the names of rules, or the position of a rule whose name is
+// not known". The built-in controller writes the position only.
+func TestMakePlan_ruleNames(t *testing.T) {
+	const message = "Pod ns/p failed matching FailJob rule at index "
+	rules := &failurepolicy.Spec{Rules: []failurepolicy.Rule{{}, {Name: "Gpu"}}}
+	for _, tc := range []struct {
+		reason, message string
+		rules           *failurepolicy.Spec
+		want            string
+	}{
+		{"PodFailurePolicy", message + "1", rules, "Gpu"}, {"PodFailurePolicy", message + "1", nil, "1"},
+		{"PodFailurePolicy", message + "0", rules, "0"}, {"PodFailurePolicy", message + "7", rules, "7"},
+		{"PodFailurePolicy_Gpu", message + "1", nil, "Gpu"}, {"PodFailurePolicy_1", message + "1", rules, "Gpu"},
+		{"BackoffLimitExceeded", message + "1", rules, ""},
+	} {
+		job := group.Job{Member: members[0], Job: jobWith(batchv1.JobFailed, tc.reason, tc.message), PodFailurePolicy: tc.rules}
+		policy := &group.Policy{Rules: []group.Rule{{OnRuleNames: []string{tc.want}, Steps: []group.Step{{Action: group.RestartMember}}}}}
+		p, err := group.MakePlan(policy, group.State{}, []group.Job{job}, noon)
+		if err != nil || p.Failure.RuleName != tc.want || p.Rule != 0 {
+			t.Errorf("%s, %s: the rule %q, %v, want %q", tc.reason, tc.message, p.Failure.RuleName, err, tc.want)
+		}
 	}
 }
 

@@ -60,7 +60,7 @@ type Rule struct {
 	// name the rule of the pod failure policy, such as PodFailurePolicy_0.
 	OnReasons []string `json:"onReasons,omitempty"`
 	// OnRuleNames lists rules of the Job's pod failure policy: the names of rules, or the position
-	// of a rule without a name.
+	// of a rule whose name is not known.
 	OnRuleNames []string `json:"onRuleNames,omitempty"`
 	// OnClasses lists classes, which the caller gives to failures.
 	OnClasses []string `json:"onClasses,omitempty"`

@@ -331,8 +331,8 @@ func TestDecide_nilPolicyAndErrors(t *testing.T) {
 		version  int32
 		failures []group.Failure
 	}{
-		"rules[0].steps: Required value: at least one step":                                        {wrong, 0, f},
-		"the state has version 7, and this library knows 1":                                        {nil, 7, f},
+		"rules[0].steps: Required value: at least one step":                                    {wrong, 0, f},
+		"the state has version 7, and this library knows 1":                                    {nil, 7, f},
 		`a Job of member "a-0" is of attempt 1, and the state has attempt 0: the state is old`: {nil, 0, later},
 	} {
 		d, err := group.Decide(in.policy, group.State{Version: in.version}, in.failures, noon)
