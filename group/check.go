@@ -17,9 +17,9 @@ import (
 const maxWindowMax = 100
 
 // Check returns what is wrong with a policy for a group with these members, at a path; nil for none.
-// With members it also finds rules that they cannot meet, and steps that they cannot take: a member
-// without a name cannot be restarted alone or have a budget of its own, and one without a template
-// has no template to restart. With nil the members are not known yet.
+// With members it also finds templates and members of rules that the group does not have, and steps that
+// cannot be taken: a member without a name cannot be restarted alone or have a budget of its own, and one
+// without a template has no template to restart. With nil the members are not known yet.
 func (p *Policy) Check(members []Member, path *field.Path) (errs field.ErrorList) {
 	if p == nil {
 		return nil
@@ -35,9 +35,13 @@ func (p *Policy) Check(members []Member, path *field.Path) (errs field.ErrorList
 		seen[p.Budgets[i].Name] = true
 		errs = append(errs, p.Budgets[i].check(at)...)
 	}
-	names := map[string]bool{}
+	names, always := map[string]bool{}, false
 	for i := range p.Rules {
 		at := path.Child("rules").Index(i)
+		if always {
+			errs = append(errs, field.Invalid(at, p.Rules[i].Name, "is behind a rule that matches all failures"))
+		}
+		always = always || p.Rules[i].matchesAll()
 		if name := p.Rules[i].Name; names[name] && name != "" {
 			errs = append(errs, field.Duplicate(at.Child("name"), name))
 		}
@@ -90,6 +94,12 @@ func (b *Budget) check(path *field.Path) (errs field.ErrorList) {
 		errs = append(errs, field.Invalid(path.Child("renew"), b.Renew, "is for budgets of templates and members"))
 	}
 	return errs
+}
+
+// matchesAll reports whether a rule has no requirement.
+func (r *Rule) matchesAll() bool {
+	lists := [...][]string{r.OnReasons, r.OnRuleNames, r.OnClasses, r.OnMessagePatterns, r.Templates, r.Members}
+	return r.OnExitCodes == nil && !slices.ContainsFunc(lists[:], func(l []string) bool { return len(l) > 0 })
 }
 
 // check checks the requirements of a rule.
@@ -195,8 +205,11 @@ func (r *Rule) checkTargets(members []Member, path *field.Path) (errs field.Erro
 		}
 	}
 	for i, name := range r.Members {
+		at := path.Child("members").Index(i)
 		if !slices.ContainsFunc(members, func(m Member) bool { return m.Name == name }) {
-			errs = append(errs, field.NotFound(path.Child("members").Index(i), name))
+			errs = append(errs, field.NotFound(at, name))
+		} else if !slices.ContainsFunc(members, func(m Member) bool { return m.Name == name && r.targets(m) }) {
+			errs = append(errs, field.Invalid(at, name, "is not a member of these templates"))
 		}
 	}
 	return errs

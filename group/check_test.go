@@ -25,7 +25,7 @@ func TestCheck(t *testing.T) {
 		"charged twice":     {`{budgets: [{name: x, max: 1}], rules: [{steps: [{action: Leave, charges: [x, x]}]}]}`, noMembers, `spec.rules[0].steps[0].charges[1]: Duplicate value: "x"`},
 		"two of a name":     {`{budgets: [{name: x, max: 1}, {name: x, max: 2}]}`, noMembers, `spec.budgets[1].name: Duplicate value: "x"`},
 		"no name":           {`{budgets: [{max: 1}]}`, noMembers, `spec.budgets[0].name: Required value: steps charge a budget by its name`},
-		"two rules of a name": {`{rules: [{name: x, steps: [{action: Leave}]}, {name: x, steps: [{action: Leave}]}]}`, noMembers,
+		"two rules of a name": {`{rules: [{name: x, onReasons: [X], steps: [{action: Leave}]}, {name: x, steps: [{action: Leave}]}]}`, noMembers,
 			`spec.rules[1].name: Duplicate value: "x"`},
 		"an unknown scope": {`{budgets: [{name: x, per: Pod, max: 1}]}`, noMembers, `spec.budgets[0].per: Unsupported value: "Pod": supported values: "Group", "Member", "Template"`},
 		"a negative max":   {`{budgets: [{name: x, max: -1}]}`, noMembers, `spec.budgets[0].max: Invalid value: -1: must be greater than or equal to 0`},
@@ -67,6 +67,14 @@ func TestCheck(t *testing.T) {
 			`spec.rules[0].templates[1]: Not found: "b"`},
 		"a member that the group does not have": {`{rules: [{members: [a-0, a-1], steps: [{action: RestartGroup}]}]}`, "a-0:a",
 			`spec.rules[0].members[1]: Not found: "a-1"`},
+		"a member of another template": {`{rules: [{templates: [b], members: [b-0, a-0], steps: [{action: RestartGroup}]}]}`, "a-0:a b-0:b",
+			`spec.rules[0].members[1]: Invalid value: "a-0": is not a member of these templates`},
+		"behind a rule for all failures": {`{rules: [{steps: [{action: Leave}]}, {name: x, members: [a-0], steps: [{action: RestartGroup}]}, {steps: [{action: Leave}]}]}`, noMembers,
+			"spec.rules[1]: Invalid value: \"x\": is behind a rule that matches all failures\n" +
+				"spec.rules[2]: Invalid value: \"\": is behind a rule that matches all failures"},
+		"behind rules for some failures": {`{rules: [{onReasons: [X], steps: [{action: Leave}]}, {onRuleNames: [X], steps: [{action: Leave}]}, {onClasses: [X], steps: [{action: Leave}]},
+			{onMessagePatterns: [X], steps: [{action: Leave}]}, {onExitCodes: {operator: In, values: [1]}, steps: [{action: Leave}]},
+			{templates: [a], steps: [{action: Leave}]}, {members: [a-0], steps: [{action: Leave}]}, {steps: [{action: Leave}]}]}`, "a-0:a", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var p group.Policy

@@ -129,14 +129,17 @@ func GroupPolicies() *rapid.Generator[*group.Policy] {
 		reasons := rapid.SampledFrom([][]string{nil, {"BackoffLimitExceeded"}, {"PodFailurePolicy"}})
 		templates := rapid.SampledFrom([][]string{nil, {"a"}, {"b"}})
 		for range rapid.IntRange(1, 3).Draw(t, "rules") {
-			p.Rules = append(p.Rules, group.Rule{
+			rule := group.Rule{
 				OnReasons: reasons.Draw(t, "reasons"),
 				Templates: templates.Draw(t, "templates"),
 				Steps: []group.Step{
 					{Action: group.RestartMember, Charges: []string{"alone"}, Backoff: &backoff.Policy{}},
 					{Action: wider.Draw(t, "wider"), Charges: []string{"together"}},
 					{Action: last.Draw(t, "last")},
-				}})
+				}}
+			if p.Rules = append(p.Rules, rule); rule.OnReasons == nil && rule.Templates == nil {
+				break // nothing may be behind a rule that matches all failures
+			}
 		}
 		return p
 	})

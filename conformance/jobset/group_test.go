@@ -41,6 +41,9 @@ func policyOf(set *v1alpha2.JobSet) *group.Policy {
 	for _, r := range policy.Rules {
 		p.Rules = append(p.Rules, group.Rule{Name: r.Name, OnReasons: r.OnJobFailureReasons,
 			OnMessagePatterns: r.OnJobFailureMessagePatterns, Templates: r.TargetReplicatedJobs, Steps: []group.Step{steps[r.Action]}})
+		if len(r.OnJobFailureReasons)+len(r.OnJobFailureMessagePatterns)+len(r.TargetReplicatedJobs) == 0 {
+			return p // group refuses rules behind one that matches all failures
+		}
 	}
 	// "If no matching rule is found, the RestartJobSet action is applied."
 	p.Rules = append(p.Rules, group.Rule{Steps: []group.Step{steps[v1alpha2.RestartJobSet]}})
