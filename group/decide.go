@@ -22,8 +22,8 @@ type Decision struct {
 	Rule, Step int
 	// Failure is the failure that the decision is about.
 	Failure Failure
-	// NotBefore is when the Jobs that are restarted may be created, or the group be resumed; zero if
-	// they may at once.
+	// NotBefore is when this step lets the Jobs that it restarts be created, or the group be resumed; zero if
+	// at once. An earlier restart may be delayed longer: [State.NotBefore] has the latest of all.
 	NotBefore time.Time
 	// Open is the number of failures that have not been decided yet: call Decide again.
 	Open int
