@@ -136,7 +136,10 @@ func (s *state) close(o *outcome, p plan, undone Undone) Decision {
 		}
 		m.handled(account.Handled)
 		d.Strip, d.Backoff, d.Events = account.Strip, p.record, s.suspensionEvents(suspension)
-		if inputs.KeepFailsJob {
+		switch {
+		case s.config.RemovalsCap > 0 && account.Deferred > 0:
+			d.Backoff = s.recorded(account.Strip)
+		case inputs.KeepFailsJob:
 			d.Backoff = s.record(true)
 		}
 	}
@@ -154,6 +157,9 @@ func (o *outcome) untilRest(left Deferred, undone Undone) time.Duration {
 	}
 	if len(undone.Deletions) > 0 {
 		left.Delete = 0
+	}
+	if o.putOff && o.state.config.RemovalsCap > 0 { // the throttle says when the rest is recorded
+		left.Strip = 0
 	}
 	ends := o.end.Ended() && o.account.Full && o.after.Active == 0 && o.after.Terminating == 0
 	if !ends && left == (Deferred{}) {

@@ -11,7 +11,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/jobfate/jobfate/backoff"
 	. "github.com/jobfate/jobfate/internal/podtest"
+	"github.com/jobfate/jobfate/tracking"
 )
 
 func toJSON(v any) string {
@@ -126,5 +128,48 @@ func TestSettle_aStuckCounterIsNotTooManySucceededPods(t *testing.T) {
 		if !settled.Finished || settled.Status.Succeeded != 3 || !slices.Equal(got, want) {
 			t.Errorf("%s: finished %t, events %v, status %s; want the end with %v and 3 succeeded", mode, settled.Finished, got, toJSON(settled.Status), want)
 		}
+	}
+}
+
+// MaxRemovals only divides the work: a pod that it leaves is added to the record once, when the status records it,
+// whatever the order.
+func TestClose_capDoesNotChangeTheBackoff(t *testing.T) {
+	for caps := range 4 {
+		s := newScene(t, "completions: 4\nparallelism: 4\nbackoffLimit: 100")
+		s.config.RemovalsCap = caps
+		for i, finished := range []int{20, 30, 10, 5} {
+			s.pod(fmt.Sprint("pod-", i), 0, corev1.PodFailed, finished)
+		}
+		s.Now = s.at(31)
+		for range 10 {
+			d := s.outcome(t)
+			Same(t, fmt.Sprint(caps, ": failures that the delay counts"), d.Facts().Record.Failures, int32(4))
+			s.Backoff = d.Backoff
+			var gone []types.UID
+			for _, pod := range d.Strip {
+				pod.Finalizers, gone = nil, append(gone, pod.UID)
+			}
+			for _, status := range []*batchv1.JobStatus{d.Status, d.Settle(gone...).Status} {
+				if status != nil {
+					s.Job.Status = *status
+				}
+			}
+		}
+		Same(t, fmt.Sprint(caps), s.Backoff, backoff.Record{Job: s.Job.UID, Failures: 4, LastFailure: s.at(30)})
+		Same(t, "status.failed", s.Job.Status.Failed, int32(4))
+	}
+}
+
+// MaxRemovals asks for no sync while the throttle delays the status write.
+func TestClose_throttleBesideACap(t *testing.T) {
+	for share, want := range map[float64]time.Duration{0.4: time.Second, 1: 19 * time.Second} {
+		s := newScene(t, "completions: 3\nparallelism: 2")
+		s.config.RemovalsCap, s.config.Throttle = 1, tracking.Throttle{Every: 20 * time.Second, Share: share}
+		s.Job.Status.StartTime, s.LastStatus = s.stored(0), s.at(0)
+		s.pod("a", 0, corev1.PodSucceeded, 1)
+		s.pod("b", 0, corev1.PodSucceeded, 1)
+		s.pod("c", 0, corev1.PodRunning, 0)
+		d := s.outcome(t)
+		Same(t, fmt.Sprint(share), []any{d.Requeue, d.Status != nil}, []any{want, share < 1})
 	}
 }

@@ -22,9 +22,9 @@ type Snapshot struct {
 	// Backoff is the Backoff of the last decision, if its status was stored. A record that does not
 	// name the Job may lack failures. Pass the zero Record if another controller runs the Job or
 	// the caller has just started, and clear Backoff.Job if the last status write had no answer:
-	// Decide then also counts the failures of counted pods that still exist. The delay is then
-	// correct unless pods that failed since the last success, or the pod of that success, have been
-	// deleted.
+	// Decide then also counts the failures of counted pods that still exist; those that are being deleted count
+	// as one, because they may not be counted. The delay is then correct unless pods that failed since the last
+	// success, or the pod of that success, have been deleted.
 	Backoff backoff.Record
 	// LastStatus is when the caller last stored a status of the Job. Only
 	// Throttle needs it.

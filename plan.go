@@ -4,10 +4,12 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/failurepolicy"
+	"github.com/jobfate/jobfate/internal/census"
 	"github.com/jobfate/jobfate/internal/lifecycle"
 )
 
@@ -122,16 +124,30 @@ func (s *state) failJob() *lifecycle.Verdict {
 //
 // kept says that pods with a FailJob verdict keep their finalizer. They are left out, because they
 // too would be added at every sync.
-//
-// In doubt, an earlier status write may already have counted these pods together with the pods that
-// the record was rebuilt from. The last failure is then the later of the two.
 func (s *state) record(kept bool) backoff.Record {
 	if s.spec.PerIndex() {
 		return s.known
 	}
-	change := s.census.BackoffChange(kept)
+	return s.with(s.census.BackoffChange(kept))
+}
+
+// recorded returns the backoff record with only the pods added that lose their finalizer now. Those that MaxRemovals
+// leaves would be added at every sync. Those that MaxUncounted leaves are, as in the Job controller.
+func (s *state) recorded(strip []*corev1.Pod) backoff.Record {
+	if s.spec.PerIndex() {
+		return s.known
+	}
+	return s.with(s.census.BackoffChangeOf(strip))
+}
+
+// with returns the known backoff record after a change.
+//
+// In doubt, an earlier status write may already have counted these pods together with the pods that
+// the record was rebuilt from, and with MaxRemovals, pods are recorded in the order of their UIDs. The last failure
+// is then the later of the two.
+func (s *state) with(change census.BackoffChange) backoff.Record {
 	record := change.With(s.known)
-	if s.inDoubt() && !change.Succeeded && record.LastFailure.Before(s.known.LastFailure) {
+	if (s.inDoubt() || s.config.RemovalsCap > 0) && !change.Succeeded && record.LastFailure.Before(s.known.LastFailure) {
 		record.LastFailure = s.known.LastFailure
 	}
 	return record

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/backoff"
@@ -145,6 +146,24 @@ func (c *Census) BackoffChange(kept bool) BackoffChange {
 		return c.backoffChange(newSuccess, newFailure)
 	}
 	return c.backoffChange(newSuccess, newFailure, newVerdict)
+}
+
+// BackoffChangeOf returns the effect of those of the pods that no status has recorded yet.
+func (c *Census) BackoffChangeOf(pods []*corev1.Pod) (change BackoffChange) {
+	for _, pod := range pods {
+		if r := c.Of(pod.UID); r.group() == newSuccess {
+			change.Succeeded = true
+			if at := r.Finish(); at.After(change.LastSuccess) {
+				change.LastSuccess = at
+			}
+		}
+	}
+	for _, pod := range pods {
+		if r := c.Of(pod.UID); (r.group() == newFailure || r.group() == newVerdict) && change.counts(r.Finish()) {
+			change.fail(r.Finish(), 1)
+		}
+	}
+	return change
 }
 
 func (c *Census) backoffChange(success group, failures ...group) (change BackoffChange) {

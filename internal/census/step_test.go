@@ -48,6 +48,13 @@ func (o *inputs) fresh(t *rapid.T) *census.Census {
 var queries = []func(*census.Census) string{
 	func(c *census.Census) string { return fmt.Sprintf("%+v", countersOf(c)) },
 	func(c *census.Census) string {
+		var tracked []*corev1.Pod
+		for _, r := range c.TrackedInOrder() {
+			tracked = append(tracked, r.Pod)
+		}
+		if all, of := c.BackoffChange(false), c.BackoffChangeOf(tracked); all != of {
+			return fmt.Sprintf("BackoffChange is %v, of all tracked pods %v", all, of)
+		}
 		return fmt.Sprint("kept ", c.BackoffChange(true), " rebuilt ", c.Rebuilt("job"))
 	},
 	func(c *census.Census) string {
