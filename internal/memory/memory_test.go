@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -95,6 +96,20 @@ func TestObserve_creationOfAPodThatWasDeletedOrFreed(t *testing.T) {
 		if p := m.Observe(none, "9"); len(p.Created) > 0 {
 			t.Errorf("%s: %d creations are not observed, want none", name, len(p.Created))
 		}
+	}
+}
+
+// What is not observed is listed by UID.
+func TestObserve_byUID(t *testing.T) {
+	uids := []types.UID{"a", "b", "c", "d", "e", "f", "g", "h"}
+	var m Memory
+	for _, uid := range slices.Backward(uids) {
+		m.Delete(uid, "10")
+		m.Strip(uid, "10", nil)
+	}
+	p := m.Observe(func(types.UID) *corev1.Pod { return &corev1.Pod{} }, "9")
+	if !slices.Equal(p.Deleted, uids) || !slices.Equal(p.Stripped, uids) {
+		t.Errorf("got %v and %v, want %v twice", p.Deleted, p.Stripped, uids)
 	}
 }
 
