@@ -420,6 +420,13 @@ func TestOrphans(t *testing.T) {
 	if all := OrphansIn(pods, []*batchv1.Job{job, another}); len(all) != 0 {
 		t.Errorf("with all Jobs OrphansIn returns %d, want none: the last pod is selected", len(all))
 	}
+	theirs, manager := train(1), "example.com/other"
+	theirs.Spec.ManagedBy = &manager
+	for name, want := range map[string]int{"": 1, manager: 0} {
+		if all := OrphansIn(pods[3:], []*batchv1.Job{theirs}, ManagedBy(name)); len(all) != want {
+			t.Errorf("a Job of %s selects the pod: as %q OrphansIn returns %d, want %d", manager, name, len(all), want)
+		}
+	}
 	if all := OrphansIn([]*corev1.Pod{ofReplicaSet(pods[0])}, nil); len(all) != 0 {
 		t.Errorf("of another kind OrphansIn returns %d, want none", len(all))
 	}
@@ -460,7 +467,11 @@ func TestRouteOf(t *testing.T) {
 	other.Name, other.Spec.Selector = "other", &metav1.LabelSelector{MatchLabels: map[string]string{"a": "c"}}
 	bad := train(1)
 	bad.Name, bad.Spec.Selector = "bad", &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "?"}}}
-	jobs := func(string) []*batchv1.Job { return []*batchv1.Job{job, other, bad} }
+	theirs, manager := train(1), "example.com/other"
+	theirs.Name, theirs.Spec.ManagedBy = "theirs", &manager
+	theirs.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"a": "theirs"}}
+	adoptable := podOf(job, "a", "1", Ownerless, func(p *corev1.Pod) { p.Labels = map[string]string{"a": "theirs"} })
+	jobs := func(string) []*batchv1.Job { return []*batchv1.Job{job, other, bad, theirs} }
 	for name, test := range map[string]struct {
 		before, after *corev1.Pod
 		want          string
@@ -475,6 +486,7 @@ func TestRouteOf(t *testing.T) {
 		"new, without a controller":              {nil, bare, "[ns/train]"},
 		"with the finalizer":                     {free, free, "[ns/train]"},
 		"with the finalizer, selected by no Job": {strange, strange, "[ns/]"},
+		"of a Job of another controller":         {nil, adoptable, "[ns/theirs ns/]"},
 		"without the finalizer, unchanged":       {bare, bare, "[]"},
 		"with other labels":                      {bare, labelled, "[]"},
 		"with labels that a Job selects":         {labelled, bare, "[ns/train]"},
@@ -484,6 +496,7 @@ func TestRouteOf(t *testing.T) {
 	} {
 		Same(t, name, fmt.Sprint(RouteOf(test.before, test.after, jobs)), test.want)
 	}
+	Same(t, "to that controller", fmt.Sprint(RouteOf(nil, adoptable, jobs, ManagedBy(manager))), "[ns/theirs]")
 }
 
 // If a pod was gone before its adoption, the machine decides again without it, and does not

@@ -21,8 +21,8 @@ var (
 // OrphansIn returns Machines that remove the finalizer from the orphans among the pods. No Job will
 // count an orphan, so its finalizer would block its deletion. OrphansIn returns one Machine for
 // each owner that is not among the Jobs, and one for each pod that has no controller and that no
-// Job selects. Pass the Jobs that the cache holds. The Machine reads a Job that is not among them
-// live before it frees the pods.
+// Job of this controller selects. Pass the Jobs that the cache holds, also those of other controllers.
+// The Machine reads a Job that is not among them live before it frees the pods.
 //
 // The Machine of a Job frees the other orphans: pods without a controller that the Job
 // selects and must not adopt, because the Job or the pod is being deleted or the Job has
@@ -38,7 +38,10 @@ func OrphansIn(pods []*corev1.Pod, jobs []*batchv1.Job, opts ...Option) (all []*
 		switch {
 		case !config.Controller.Frees(pod, nil):
 		case owner == nil:
-			if !slices.ContainsFunc(jobs, func(job *batchv1.Job) bool { return tracking.Selects(job, pod) }) {
+			mayAdopt := func(job *batchv1.Job) bool {
+				return config.Controller.Manages(job) && tracking.Selects(job, pod)
+			}
+			if !slices.ContainsFunc(jobs, mayAdopt) {
 				all = append(all, freeing(config, nil, pod).Machine)
 			}
 		case slices.ContainsFunc(jobs, func(job *batchv1.Job) bool { return job.UID == owner.UID }):
@@ -93,10 +96,10 @@ func (s *sync) handleFree(batch []*exchange) step {
 
 // RouteOf returns the names of the Jobs that a change of a pod concerns: the Jobs that
 // control it before and after the change or, if it has no controller, the Jobs of its
-// namespace that select it. If there are none and the pod has the finalizer, RouteOf
-// returns an empty name: the pod is an orphan. Before is nil for a new pod, after is nil
-// for a deleted pod. The function jobs returns the Jobs of a namespace that the cache
-// holds.
+// namespace that select it. If this controller manages none of these and the pod has the
+// finalizer, RouteOf adds an empty name: the pod is an orphan. Before is nil for a new pod,
+// after is nil for a deleted pod. The function jobs returns the Jobs of a namespace that
+// the cache holds.
 //
 // As in the Job controller, a pod without a controller concerns no Job when it is deleted, nor when
 // it had none before, has no finalizer and keeps its labels. [Machine.Feed] needs these changes too:
@@ -117,14 +120,14 @@ func RouteOf(before, after *corev1.Pod, jobs func(namespace string) []*batchv1.J
 	if after == nil || controllerOf(after) != nil || !matters(as, before, after) {
 		return names
 	}
-	selected := false
+	mayAdopt := false
 	for _, job := range jobs(after.Namespace) {
 		if tracking.Selects(job, after) {
-			selected = true
+			mayAdopt = mayAdopt || as.Manages(job)
 			add(job.Namespace, job.Name)
 		}
 	}
-	if !selected && as.Keys.HasFinalizer(after) {
+	if !mayAdopt && as.Keys.HasFinalizer(after) {
 		add(after.Namespace, "")
 	}
 	return names

@@ -11,7 +11,7 @@ import (
 )
 
 // orphanKey identifies the pods that a deleted Job has left behind. Without a name and a UID, it
-// identifies the pods of a namespace that have no controller and match no Job's selector.
+// identifies the pods of a namespace that have no controller and that no Job of this controller selects.
 type orphanKey struct {
 	types.NamespacedName
 	job types.UID

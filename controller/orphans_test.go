@@ -56,7 +56,8 @@ func TestFree(t *testing.T) {
 		"the Job was made again":      {leftBehind, newJob(func(job *batchv1.Job) { job.UID = "next" }), []runtime.Object{newPod(job, "pod", "5")}, false, []string{"patch pods"}},
 		"the Job is there":            {leftBehind, job, []runtime.Object{newPod(job, "pod", "5")}, true, nil},
 		"no controller":               {alone, nil, []runtime.Object{newPod(job, "pod", "5", ownerless)}, false, []string{"patch pods"}},
-		"a Job may adopt it":          {alone, nil, []runtime.Object{newPod(job, "pod", "5", ownerless), newJob(builtIn)}, false, nil},
+		"a Job may adopt it":          {alone, nil, []runtime.Object{newPod(job, "pod", "5", ownerless), job}, false, nil},
+		"another's Job may adopt it":  {alone, nil, []runtime.Object{newPod(job, "pod", "5", ownerless), newJob(builtIn)}, false, []string{"patch pods"}},
 		"the Job has been seen since": {leftBehind, nil, []runtime.Object{newPod(job, "pod", "5"), job}, false, nil},
 		"there is nothing to free":    {leftBehind, nil, nil, false, nil},
 	} {

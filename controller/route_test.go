@@ -36,7 +36,7 @@ func TestPodChanged(t *testing.T) {
 		"of a Job that is gone, without finalizer": {nil, nil, newPod(job, "pod", "5", stripped), nil},
 		"of another kind":                          {job, nil, newPod(job, "pod", "5", other), nil},
 		"one that may be adopted":                  {job, nil, newPod(job, "pod", "5", ownerless), []string{batched}},
-		"one that another controller may adopt":    {newJob(builtIn), nil, newPod(job, "pod", "5", ownerless), nil},
+		"one that another controller may adopt":    {newJob(builtIn), nil, newPod(job, "pod", "5", ownerless), []string{alone}},
 		"one that may not be adopted":              {job, nil, newPod(job, "pod", "5", ownerless, elsewhere), []string{alone}},
 		"orphaned":                                 {job, pod, newPod(job, "pod", "6", ownerless), []string{batched}},
 		"without an owner, as before":              {job, newPod(job, "pod", "5", ownerless, stripped), newPod(job, "pod", "6", ownerless, stripped), nil},

@@ -207,3 +207,19 @@ func TestOrphans(t *testing.T) {
 		reached(fmt.Sprintf("freed: %t, Job: %t", want, in.Job != nil))
 	})
 }
+
+// A pod whose Job the controller does not manage, or that only such a Job selects, is freed as in Kubernetes.
+func TestOrphansIn_besideAnotherController(t *testing.T) {
+	each(t, 20, func(t *testing.T, d draw, reached func(string)) {
+		job := d.job(false)
+		p := d.pod("")
+		own(job, p, 0)
+		in := d.orphan(p, job)
+		job.Spec.ManagedBy = new("example.com/other")
+		got, want := len(jobfate.OrphansIn([]*corev1.Pod{p}, []*batchv1.Job{job})) > 0, real.StripsOrphan(p, job)
+		if got != want {
+			t.Errorf("jobfate %t, Kubernetes %t\npod %s\njob %s", got, want, text(p), text(job))
+		}
+		reached(fmt.Sprintf("freed: %t, controller: %t", want, metav1.GetControllerOf(in.Pod) != nil))
+	})
+}

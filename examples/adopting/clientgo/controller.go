@@ -74,7 +74,7 @@ func (c *Controller) podChanged(before, after any) {
 	}
 	was, _ := before.(*corev1.Pod)
 	is, _ := after.(*corev1.Pod)
-	for _, name := range jobfate.RouteOf(was, is, c.jobsIn) {
+	for _, name := range jobfate.RouteOf(was, is, c.jobsIn, jobfate.ManagedBy(c.Name)) {
 		c.queue.AddAfter(name.String(), time.Second) // one status write for many pods
 	}
 }

@@ -43,7 +43,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	r.Client, r.Live = mgr.GetClient(), mgr.GetAPIReader()
 	r.Jobs, r.Pods = jobs.(cache.SharedIndexInformer).GetIndexer(), pods.(cache.SharedIndexInformer).GetIndexer()
 	wake := handler.EnqueueRequestsFromMapFunc(func(_ context.Context, pod client.Object) (all []reconcile.Request) {
-		for _, name := range jobfate.RouteOf(nil, pod.(*corev1.Pod), r.jobsIn) {
+		for _, name := range jobfate.RouteOf(nil, pod.(*corev1.Pod), r.jobsIn, jobfate.ManagedBy(r.Name)) {
 			all = append(all, reconcile.Request{NamespacedName: name})
 		}
 		return all
