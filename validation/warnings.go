@@ -33,13 +33,19 @@ func Warnings(job *batchv1.Job) []string {
 // both lists completely.
 const SafeIndexesSize = 600_000
 
-// Advice returns warnings that the API server does not give. All come from KEP-3850:
-// completions above the limit up to which every index may be listed; a status that may
-// grow too large to store; and backoffLimitPerIndex with a restart policy other than
+// Advice returns warnings that the API server does not give. One is about a template without
+// labels: the built-in controller creates no pod of such a Job, unless it is Indexed. The others
+// come from KEP-3850: completions above the limit up to which every index may be listed; a status
+// that may grow too large to store; and backoffLimitPerIndex with a restart policy other than
 // Never, which the KEP excludes and the API server accepts.
 func Advice(job *batchv1.Job) []string {
 	spec := &orEmpty(job).Spec
 	if !indexed(spec) {
+		const builtin = batchv1.JobControllerName
+		if deref(spec.ManualSelector, false) && spec.Selector != nil && len(spec.Template.Labels) == 0 &&
+			deref(spec.ManagedBy, builtin) == builtin {
+			return []string{"spec.template.metadata.labels: the built-in controller creates no pod without labels"}
+		}
 		return nil
 	}
 	var advice []string

@@ -7,6 +7,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // starting checks that there is one text for each beginning, in order.
@@ -55,6 +56,22 @@ func TestAdvice(t *testing.T) {
 	onFailure := prepared(perIndex(5), func(j *batchv1.Job) { j.Spec.Template.Spec.RestartPolicy = corev1.RestartPolicyOnFailure })
 	wantErrors(t, Create(onFailure))
 	starting(t, Advice(onFailure), restart)
+}
+
+// Without manualSelector the API server generates labels, and an index is a label.
+func TestAdvice_withoutLabels(t *testing.T) {
+	bare := func(j *batchv1.Job) {
+		j.Spec.ManualSelector, j.Spec.Selector, j.Spec.Template.Labels = ptr(true), &metav1.LabelSelector{}, nil
+	}
+	managedBy := func(name string) func(*batchv1.Job) { return func(j *batchv1.Job) { j.Spec.ManagedBy = &name } }
+	const none = "spec.template.metadata.labels: the built-in controller creates no pod without labels"
+	starting(t, Advice(prepared(bare)), none)
+	starting(t, Advice(prepared(bare, managedBy(batchv1.JobControllerName))), none)
+	starting(t, Advice(prepared(bare, managedBy("example.com/other"))))
+	starting(t, Advice(prepared(bare, indexedJob(1))))
+	starting(t, Advice(prepared(bare, func(j *batchv1.Job) { j.Spec.Selector = nil }))) // the API server requires one
+	starting(t, Advice(prepared(bare, func(j *batchv1.Job) { j.Spec.ManualSelector = ptr(false) })))
+	starting(t, Advice(prepared(bare, func(j *batchv1.Job) { j.Spec.Template.Labels = map[string]string{"a": "b"} })))
 }
 
 // Only OnFailure gets the advice about restarts. Other rules reject Always and a missing
