@@ -156,7 +156,7 @@ func (r *run) sync() {
 
 // free adds the orphans whose finalizer the controller removes outside a sync. The controller does
 // that for every orphan. jobfate does it only for the orphans in its snapshot, which the Job
-// selects.
+// selects and may not adopt: the divergence selected-orphan.
 func (r *run) free() {
 	finished := isFinished(r.in.Job)
 	for _, pod := range r.in.Pods {

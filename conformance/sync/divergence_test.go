@@ -13,6 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate"
@@ -296,6 +298,53 @@ func TestDivergence_guardedPatches(t *testing.T) {
 	}
 }
 
+// Kubernetes counts the pods of a Job whose template has no labels, but creates none.
+func TestDivergence_noLabels(t *testing.T) {
+	c := newTrial(size(1, 2), pod("a", corev1.PodSucceeded), onJob(func(j *batchv1.Job) {
+		j.Spec.ManualSelector, j.Spec.Selector, j.Spec.Template.Labels = new(true), &metav1.LabelSelector{}, nil
+	}))
+	them := newRun(c)
+	if err := fmt.Sprint(them.out.Err); err != "unable to create pods, no labels" || len(them.outcome.PodEvents) > 0 {
+		t.Errorf("the real controller: error %s, events %v", err, them.outcome.PodEvents)
+	}
+	const counted = "strip a\nstatus active=%d ready=0 terminating=0 succeeded=0 failed=0 uncounted=[a][] start=-60s\n" +
+		"status active=%[1]d ready=0 terminating=0 succeeded=1 failed=0 start=-60s\n"
+	if got := formatOutcome(c, them.outcome); !strings.HasPrefix(got, fmt.Sprintf(counted, 0)) {
+		t.Errorf("the real controller: got\n%s", got)
+	}
+	if got := formatOutcome(c, mustDecide(t, c).out); !strings.HasPrefix(got, "create job-00000\n"+fmt.Sprintf(counted, 1)) {
+		t.Errorf("jobfate: got\n%s", got)
+	}
+}
+
+// Another pod has the name of the first created one.
+func TestDivergence_nameTaken(t *testing.T) {
+	c := newTrial(size(1, 1), func(c *trial) {
+		c.fail.Create = map[int]error{0: apierrors.NewAlreadyExists(corev1.Resource("pods"), "job-00000")}
+	})
+	const theirs, ours = "create job-00000 fails\ncount the sync", "create job-00000 fails\ncreate job-00001\nstatus active=1 "
+	them := newRun(c).outcome
+	if got := formatOutcome(c, them); !strings.HasPrefix(got, theirs) || !them.Failed || them.PodEvents[0].Reason != "FailedCreate" {
+		t.Errorf("the real controller: failed=%v, events %v, got\n%s", them.Failed, them.PodEvents, got)
+	}
+	if got := formatOutcome(c, mustDecide(t, c).out); !strings.HasPrefix(got, ours) {
+		t.Errorf("jobfate: got\n%s", got)
+	}
+}
+
+// A pod without a controller has the finalizer, and the Job may adopt it.
+func TestDivergence_selectedOrphan(t *testing.T) {
+	c := newTrial(size(1, 1), pod("a", corev1.PodRunning, orphaned))
+	job, pods := c.snapshot.Job, c.snapshot.Pods
+	if !real.StripsOrphan(pods[0], job) {
+		t.Error("the real controller leaves the finalizer")
+	}
+	if all := jobfate.OrphansIn(pods, []*batchv1.Job{job}); len(all) != 0 {
+		t.Errorf("jobfate: OrphansIn returns %d, want none", len(all))
+	}
+	sameOnBothSides(t, c) // the Job adopts the pod
+}
+
 // The options that improve a decision: without them the sides are equal.
 func TestDivergence_options(t *testing.T) {
 	throttled := newTrial(size(4, 4), pod("a", corev1.PodFailed), func(c *trial) {
@@ -376,7 +425,7 @@ func TestDivergencesAreListed(t *testing.T) {
 	if diff := cmp.Diff(listed, divergences()); diff != "" {
 		t.Errorf("divergences (-docs/divergences.md +code):\n%s", diff)
 	}
-	tested := []string{"order", "impossible-input", "guarded-patches"}
+	tested := slices.Clone(apart)
 	for _, d := range divergent() {
 		tested = append(tested, d.name)
 	}

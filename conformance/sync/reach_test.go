@@ -131,16 +131,19 @@ var ends = []string{
 	"MaxFailedIndexesExceeded", "FailedIndexes",
 }
 
-// rare lists the divergences that occur at most a few times in 100,000 random trials. A run may miss
-// them; TestDivergences shows all divergences.
-var rare = []string{"adopted-and-deleted", "base-above-cap", "remembered-backoff", "whole-status"}
+// rare lists the divergences that occur at most a few times in 100,000 random trials, or in none. A run
+// may miss them; other tests show all divergences.
+var rare = []string{"adopted-and-deleted", "base-above-cap", "remembered-backoff", "whole-status", "no-labels", "name-taken", "selected-orphan"}
 
 // floors has the floors of divergences that need more than a few trials.
 var floors = map[string]int{"hidden-condition": 100}
 
-// divergences returns the names of the divergences that have an excuse.
+// apart lists the divergences that no excuse shows, or that apply to every trial. Each has a test of its own.
+var apart = []string{"guarded-patches", "order", "impossible-input", "no-labels", "name-taken", "selected-orphan"}
+
+// divergences returns the names of all divergences that are not copied.
 func divergences() []string {
-	names := []string{"guarded-patches", "order", "impossible-input", "whole-status", "remembered-backoff"}
+	names := append(slices.Clone(apart), "whole-status", "remembered-backoff")
 	for _, e := range excuses {
 		if e.name != whetherWritten && !slices.Contains(names, e.name) {
 			names = append(names, e.name)
