@@ -27,6 +27,8 @@
 // the labels, which include those that the API server generates, the container names in a
 // failure policy, the length of the pods' host names, and which parts may change. The API server
 // may still reject a template that passes, for example because of its containers or volumes.
+// [Update] compares whole templates. The API server first drops the fields of alpha features that
+// are off, so it accepts an update of an immutable template that only sets such a field.
 //
 // The checks set no defaults. A nil field counts as absent. If the API server always
 // defaults a field before validation, a rule uses the default or is skipped. No input

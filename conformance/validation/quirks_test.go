@@ -97,6 +97,33 @@ func TestGeneratedLabelsReachTheJob(t *testing.T) {
 	}
 }
 
+// The API server drops a field of the template whose gate is off, and annotations that it no longer reads,
+// before it compares the template with the old one.
+func TestFieldsThatAreDropped(t *testing.T) {
+	old := validation.PrepareCreate(plainJob())
+	old.Spec.Template.Spec, old.CreationTimestamp = *validation.DefaultPodSpec(&old.Spec.Template.Spec), *times()[0]
+	for name, edit := range map[string]func(*corev1.PodTemplateSpec){
+		"a field": func(s *corev1.PodTemplateSpec) {
+			s.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{StopSignal: new(corev1.SIGUSR1)}
+		},
+		"an annotation": func(s *corev1.PodTemplateSpec) {
+			s.Annotations = map[string]string{"pod.beta.kubernetes.io/init-containers": "[]"}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			changed := old.DeepCopy()
+			edit(&changed.Spec.Template)
+			want, err := realUpdate(changed, old)
+			if err != nil || len(want) > 0 {
+				t.Errorf("the API server says %v, %v, want nothing", want, err)
+			}
+			if got := validation.Update(changed, old); len(got) != 1 || got[0].Field != "spec.template" {
+				t.Errorf("jobfate says %v, want only that the template is immutable", got)
+			}
+		})
+	}
+}
+
 // The API server fills in what a request leaves out of the metadata, and keeps what it may not change
 // (k8s.io/apiserver/pkg/registry/rest/update.go BeforeUpdate).
 func TestMetadataOfUpdates(t *testing.T) {
