@@ -53,8 +53,11 @@ func (p *podFacts) unplaced() bool {
 }
 
 // schedulerSays returns what the scheduler said last about the pod, and the event if that is newer than
-// the condition or there is no condition.
+// the condition or there is no condition. It does not look at a pod with scheduling gates.
 func (p *podFacts) schedulerSays() (string, *corev1.Event) {
+	if len(p.Spec.SchedulingGates) > 0 {
+		return "", nil
+	}
 	e := lastEvent(p.events, func(e *corev1.Event) bool { return e.Reason == "FailedScheduling" && !addsNoNode(e) })
 	if p.unplaced() && p.scheduled.Message != "" {
 		return p.scheduled.Message, e
