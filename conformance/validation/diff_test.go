@@ -149,7 +149,8 @@ func TestStatusUpdate(t *testing.T) {
 			t.Fatalf("%v", err)
 		}
 		seen.note(want)
-		compare(t, "StatusUpdate", got, want)
+		got = errorsOf(causes(apierrors.NewInvalid(batch.Kind("Job"), "", got)))
+		compare(t, "StatusUpdate", got, errorsOf(realStatusRequest(changed, old)))
 	})
 	seen.demand(t, append(statusMessages, stepMessages...))
 }

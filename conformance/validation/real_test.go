@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
@@ -85,6 +87,25 @@ func realUpdate(j, old *batchv1.Job) (reasons []metav1.StatusCause, err error) {
 func requestFor(namespace string) context.Context {
 	ctx := request.WithNamespace(context.Background(), namespace)
 	return request.WithRequestInfo(ctx, &request.RequestInfo{APIGroup: "batch", APIVersion: "v1", Resource: "jobs"})
+}
+
+// realStatusRequest does what the API server does with a request to update the status of a Job, up to the
+// storage, and returns why it is rejected. An error that it returns twice counts once.
+func realStatusRequest(j, old *batchv1.Job) (reasons []metav1.StatusCause) {
+	err := rest.BeforeUpdate(supportedStatus{job.StatusStrategy}, requestFor(old.Namespace), internal(j), internal(old))
+	for _, c := range causes(err) {
+		if !slices.Contains(reasons, c) {
+			reasons = append(reasons, c)
+		}
+	}
+	return reasons
+}
+
+// supportedStatus is the strategy of statuses, with the text of the supported releases.
+type supportedStatus struct{ rest.RESTUpdateStrategy }
+
+func (s supportedStatus) ValidateUpdate(ctx context.Context, now, old runtime.Object) field.ErrorList {
+	return asSupported(s.RESTUpdateStrategy.ValidateUpdate(ctx, now, old), now.(*batch.Job))
 }
 
 func realStatusUpdate(j, old *batchv1.Job) (field.ErrorList, error) {
