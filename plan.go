@@ -147,7 +147,8 @@ func (s *state) recorded(strip []*corev1.Pod) backoff.Record {
 // is then the later of the two.
 func (s *state) with(change census.BackoffChange) backoff.Record {
 	record := change.With(s.known)
-	if (s.inDoubt() || s.config.RemovalsCap > 0) && !change.Succeeded && record.LastFailure.Before(s.known.LastFailure) {
+	unordered := s.inDoubt() || s.config.RemovalsCap > 0
+	if unordered && !change.Succeeded && record.LastFailure.Before(s.known.LastFailure) {
 		record.LastFailure = s.known.LastFailure
 	}
 	return record
