@@ -118,6 +118,11 @@ var knownBugs = []bug{
 			d.Strip = nil
 		}
 	})},
+	{name: "the finalizer stays on pods that a Job leaves without a controller", property: "L3", controller: looking(func(v *cluster.View) {
+		if v.Job == nil {
+			v.Pods = slices.DeleteFunc(slices.Clone(v.Pods), func(p *corev1.Pod) bool { return metav1.GetControllerOfNoCopy(p) == nil })
+		}
+	})},
 	{name: "k124798, pods of another controller are touched", property: "S15", controller: looking(changed(func(job *batchv1.Job, p *corev1.Pod) {
 		for i := range p.OwnerReferences {
 			p.OwnerReferences[i].UID, p.OwnerReferences[i].Name = job.UID, job.Name

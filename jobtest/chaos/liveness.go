@@ -328,12 +328,12 @@ func (r *run) probe(at, promised time.Time) {
 // ended reports whether the Job has ended, or is gone.
 func (r *run) ended() bool { return referee.Ended(r.c.Job()) }
 
-// checkFinalizers returns a violation if a pod of a Job that has ended or is gone has the finalizer
-// (L3).
+// checkFinalizers returns a violation if a pod of a Job that has ended or is gone, or a pod without a
+// controller, has the finalizer (L3).
 func checkFinalizers(k tracking.Keys, pods []*corev1.Pod) *referee.Violation {
 	for _, pod := range pods {
 		owner := metav1.GetControllerOfNoCopy(pod)
-		if owner != nil && cluster.OwnedByJob(owner) && k.HasFinalizer(pod) {
+		if (owner == nil || cluster.OwnedByJob(owner)) && k.HasFinalizer(pod) {
 			return &referee.Violation{Property: "L3", Text: podLine(k, pod) + " keeps its finalizer"}
 		}
 	}

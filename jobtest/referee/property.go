@@ -27,7 +27,7 @@ var meanings = map[string]string{
 	"S21":   "a status leaves out no pod that the controller has created, deleted or observed",
 	"L1":    "once faults stop, the Job reaches its desired state and no more requests are sent",
 	"L2":    "once faults stop and all pods terminate, the Job ends",
-	"L3":    "a Job that has ended or is gone leaves no finalizer on its pods",
+	"L3":    "a Job that has ended or is gone leaves no finalizer on its pods, nor on those without a controller",
 	"L4":    "a rejected write is not sent again unchanged",
 	"L5":    "if the Job waits only for a time, the controller syncs when it has come",
 	"C1":    "each Job is created once",
