@@ -91,7 +91,8 @@ import (
 // [Machine.Feed], and begin with a View that is Fed.
 //
 // A pod whose Job is gone, or that has no controller and that no Job selects, keeps its
-// finalizer, which blocks its deletion. [OrphansIn] returns Machines that remove it.
+// finalizer, which blocks its deletion. [OrphansIn] returns Machines that remove it. When a Job is
+// gone from the cache, queue the pods of its namespace without a controller too: see [RouteOf].
 //
 // # What the Machine takes care of
 //

@@ -22,7 +22,8 @@ var (
 // count an orphan, so its finalizer would block its deletion. OrphansIn returns one Machine for
 // each owner that is not among the Jobs, and one for each pod that has no controller and that no
 // Job of this controller selects. Pass the Jobs that the cache holds, also those of other controllers.
-// The Machine reads a Job that is not among them live before it frees the pods.
+// The Machine reads a Job that is not among them live before it frees the pods. When a Job is gone,
+// pass the pods without a controller too: see [RouteOf].
 //
 // The Machine of a Job frees the other orphans: pods without a controller that the Job
 // selects and must not adopt, because the Job or the pod is being deleted or the Job has
@@ -100,6 +101,10 @@ func (s *sync) handleFree(batch []*exchange) step {
 // finalizer, RouteOf adds an empty name: the pod is an orphan. Before is nil for a new pod,
 // after is nil for a deleted pod. The function jobs returns the Jobs of a namespace that
 // the cache holds.
+//
+// When a Job is gone from the cache, or has another UID, queue its name and the empty name. A pod
+// that has lost its owner while the cache still showed the Job concerned only that Job, and may
+// never change again.
 //
 // As in the Job controller, a pod without a controller concerns no Job when it is deleted, nor when
 // it had none before, has no finalizer and keeps its labels. [Machine.Feed] needs these changes too:

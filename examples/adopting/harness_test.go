@@ -113,6 +113,44 @@ func runUnderFaults(t *testing.T, seed uint64, run start) {
 	})
 }
 
+// A user deletes a Job without its pods. They lose their owner while the cache still shows the Job,
+// and do not change again. Each still loses the finalizer.
+func TestOrphans(t *testing.T) {
+	for name, run := range map[string]start{"client-go": startClientGo, "Reconciler": startReconciler} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := kube.New(kube.Options{})
+				users, err := kubernetes.NewForConfig(s.Config())
+				if err != nil {
+					t.Fatal(err)
+				}
+				jobs := users.BatchV1().Jobs("default")
+				_, errCreate := jobs.Create(t.Context(), newJob(), metav1.CreateOptions{})
+				defer begin(t, s, run)()
+				time.Sleep(time.Minute)
+				s.Intercept(func(r *kube.Request) (v kube.Verdict) {
+					if r.Verb == "patch" {
+						v.Err = apierrors.NewInternalError(errors.New("something broke"))
+					}
+					return v
+				})
+				orphan := metav1.DeletePropagationOrphan
+				errDelete := jobs.Delete(t.Context(), "train", metav1.DeleteOptions{PropagationPolicy: &orphan})
+				for gc := (kube.Collector{Server: s}); gc.Step(); {
+					synctest.Wait()
+				}
+				s.Intercept(nil)
+				time.Sleep(time.Minute)
+				_, exists := kube.Get[*batchv1.Job](s, "default", "train")
+				if err := errors.Join(errCreate, errDelete); err != nil || exists {
+					t.Fatalf("the Job exists: %v, error %v", exists, err)
+				}
+				checkFinalizers(t, s, 2)
+			})
+		})
+	}
+}
+
 // begin starts a controller, and returns a function that stops it.
 func begin(t *testing.T, s *kube.Server, run start) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
@@ -147,7 +185,17 @@ func checkEnd(t *testing.T, s *kube.Server, job *batchv1.Job, failed int) {
 	if got := fmt.Sprint(st.Succeeded, st.CompletedIndexes, st.Failed); got != fmt.Sprint(5, "0-4", failed) {
 		t.Errorf("succeeded, completed, failed: %s, want 5, 0-4 and %d", got, failed)
 	}
-	for _, pod := range kube.List[*corev1.Pod](s, "default") {
+	checkFinalizers(t, s, 5+failed)
+}
+
+// checkFinalizers fails the test if there are not as many pods, or one has a finalizer.
+func checkFinalizers(t *testing.T, s *kube.Server, pods int) {
+	t.Helper()
+	all := kube.List[*corev1.Pod](s, "default")
+	if len(all) != pods {
+		t.Errorf("%d pods, want %d", len(all), pods)
+	}
+	for _, pod := range all {
 		for _, f := range pod.Finalizers {
 			t.Errorf("pod %s keeps the finalizer %s", pod.Name, f)
 		}

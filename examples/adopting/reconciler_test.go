@@ -18,26 +18,26 @@ import (
 // The Reconciler of docs/adopting.md, in a manager, under faults.
 func TestReconciler(t *testing.T) {
 	for seed := range uint64(30) {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			runUnderFaults(t, seed, func(t *testing.T, ctx context.Context, s *kube.Server) (err error) {
-				for ctx.Err() == nil { // a process that fails to start is started again
-					time.Sleep(100 * time.Millisecond)
-					var mgr ctrl.Manager
-					mgr, err = ctrl.NewManager(s.Config(), ctrl.Options{
-						Scheme: scheme.Scheme, Metrics: server.Options{BindAddress: "0"},
-						Controller: config.Controller{SkipNameValidation: new(true), UsePriorityQueue: new(false)},
-					})
-					if err != nil {
-						continue
-					}
-					if err = (&reconciler.Reconciler{Name: manager}).SetupWithManager(mgr); err == nil {
-						err = startUntil(ctx, mgr)
-					}
-				}
-				return err
-			})
-		})
+		t.Run(fmt.Sprint(seed), func(t *testing.T) { runUnderFaults(t, seed, startReconciler) })
 	}
+}
+
+func startReconciler(_ *testing.T, ctx context.Context, s *kube.Server) (err error) {
+	for ctx.Err() == nil { // a process that fails to start is started again
+		time.Sleep(100 * time.Millisecond)
+		var mgr ctrl.Manager
+		mgr, err = ctrl.NewManager(s.Config(), ctrl.Options{
+			Scheme: scheme.Scheme, Metrics: server.Options{BindAddress: "0"},
+			Controller: config.Controller{SkipNameValidation: new(true), UsePriorityQueue: new(false)},
+		})
+		if err != nil {
+			continue
+		}
+		if err = (&reconciler.Reconciler{Name: manager}).SetupWithManager(mgr); err == nil {
+			err = startUntil(ctx, mgr)
+		}
+	}
+	return err
 }
 
 // startUntil runs a manager until the context ends and its caches are filled. A manager that

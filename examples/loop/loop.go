@@ -30,7 +30,7 @@ func Sync(ctx context.Context, api API, m *jobfate.Machine, v jobfate.View) (tim
 	return result.Requeue, errors.Join(err, result.Err)
 }
 
-// Free removes the finalizer from pods whose Job is gone.
+// Free removes the finalizer from orphans. [jobfate.RouteOf] says when there may be some.
 func Free(ctx context.Context, api API, pods []*corev1.Pod, jobs []*batchv1.Job) error {
 	var errs []error
 	for _, orphans := range jobfate.OrphansIn(pods, jobs) {

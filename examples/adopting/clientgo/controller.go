@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"log"
+	"strings"
 	"sync"
 	"time"
 
@@ -39,22 +40,16 @@ func (c *Controller) Run(ctx context.Context, workers int) error {
 	defer factory.Shutdown()
 	jobs, pods := factory.Batch().V1().Jobs().Informer(), factory.Core().V1().Pods().Informer()
 	c.jobs, c.pods = jobs.GetIndexer(), pods.GetIndexer()
-	c.queue = workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[string]())
-	defer c.queue.ShutDown()
-	_, errJobs := jobs.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc: c.jobChanged, UpdateFunc: func(_, job any) { c.jobChanged(job) }, DeleteFunc: c.jobChanged})
-	_, errPods := pods.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc: func(pod any) { c.podChanged(nil, pod) }, UpdateFunc: c.podChanged,
-		DeleteFunc: func(pod any) { c.podChanged(pod, nil) }})
 	// The barrier: all writes of an earlier process are older than this list.
 	list, err := c.Client.CoreV1().Pods("").List(ctx, metav1.ListOptions{Limit: 1})
-	if err := errors.Join(errJobs, errPods, pods.AddIndexers(cache.Indexers{"job": jobOfPod}), err); err != nil {
+	if err := errors.Join(err, c.watch(jobs, pods)); err != nil {
 		return err
 	}
 	c.barrier = list.ResourceVersion
+	c.queue = workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[string]())
+	context.AfterFunc(ctx, c.queue.ShutDown)
 	factory.Start(ctx.Done())
 	factory.WaitForCacheSync(ctx.Done())
-	context.AfterFunc(ctx, c.queue.ShutDown)
 	var wait sync.WaitGroup
 	for range workers {
 		wait.Go(func() { c.work(context.WithoutCancel(ctx)) }) // a sync that has begun is finished
@@ -63,9 +58,18 @@ func (c *Controller) Run(ctx context.Context, workers int) error {
 	return nil
 }
 
+func (c *Controller) watch(jobs, pods cache.SharedIndexInformer) error {
+	_, errJobs := jobs.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc: c.jobChanged, UpdateFunc: func(_, job any) { c.jobChanged(job) }, DeleteFunc: c.jobChanged})
+	_, errPods := pods.AddEventHandler(cache.ResourceEventHandlerFuncs{UpdateFunc: c.podChanged,
+		AddFunc: func(pod any) { c.podChanged(nil, pod) }, DeleteFunc: func(pod any) { c.podChanged(pod, nil) }})
+	return errors.Join(errJobs, errPods, pods.AddIndexers(cache.Indexers{"job": jobOfPod}))
+}
+
 func (c *Controller) jobChanged(job any) {
 	key, _ := cache.DeletionHandlingMetaNamespaceKeyFunc(job)
 	c.queue.Add(key)
+	c.queue.AddAfter(strings.SplitAfter(key, "/")[0], time.Second) // a deleted Job may leave pods without a controller
 }
 
 func (c *Controller) podChanged(before, after any) {

@@ -48,8 +48,12 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		}
 		return all
 	})
-	return errors.Join(r.Pods.AddIndexers(cache.Indexers{"job": jobOfPod}),
-		ctrl.NewControllerManagedBy(mgr).For(&batchv1.Job{}).Watches(&corev1.Pod{}, wake).Complete(r))
+	// a deleted Job leaves pods without a controller
+	left := handler.EnqueueRequestsFromMapFunc(func(_ context.Context, job client.Object) []reconcile.Request {
+		return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: job.GetNamespace()}}}
+	})
+	return errors.Join(r.Pods.AddIndexers(cache.Indexers{"job": jobOfPod}), ctrl.NewControllerManagedBy(mgr).
+		For(&batchv1.Job{}).Watches(&batchv1.Job{}, left).Watches(&corev1.Pod{}, wake).Complete(r))
 }
 
 // Reconcile handles one Job or, with an empty name, the pods without a controller.

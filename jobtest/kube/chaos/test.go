@@ -39,7 +39,8 @@ type Config struct {
 	// others one.
 	Jobs func(seed uint64) []*batchv1.Job
 	// Requests are additional requests with which Reconcile is called before it is called for a
-	// Job, in the form namespace/name. By default Jobs are in the namespaces default and other.
+	// Job, in the form namespace/name. By default Jobs are in the namespaces default and other. To
+	// test what queues them, ignore those that are not queued, as examples/adopting/clientgo does.
 	Requests []string
 	// Rules holds the settings of the controller that the referee needs.
 	Rules referee.Rules
