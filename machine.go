@@ -155,7 +155,9 @@ type View struct {
 	// Barrier is the resource version of a consistent list of pods (limit 1 is enough)
 	// that the process requested after it acquired its lease. While the caches are
 	// older, the Machine reads live. Without a Barrier, its first sync reads live. It also
-	// reads live while the pods are older than a status that another process has stored.
+	// reads live while the pods are older than a status that another process has stored with
+	// another failed, succeeded or uncounted list, but not if only other fields changed. So if two
+	// leaders are active, a pod that the other one deletes may count as failed.
 	Barrier string
 	// StatusVersion is the resource version of the object that holds the status, if
 	// that is not the Job.
@@ -303,7 +305,7 @@ func (m *Machine) Clone() *Machine {
 }
 
 // Idle reports whether the Machine waits for no write to be observed. The caller may then
-// drop it.
+// drop it, if no later View is older than the last one.
 func (m *Machine) Idle() bool { return m.memory.Idle() }
 
 // String lists the writes that are not observed yet.
