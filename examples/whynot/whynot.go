@@ -36,7 +36,7 @@ func Job(d jobfate.Decision) Answer {
 		a.Code, a.Text = "WaitingForOwnWrite", "the cache does not show the last status write"
 	case f.Ending.Type == batchv1.JobSuccessCriteriaMet:
 		a.Code, a.Text = "Ending", fmt.Sprintf("succeeds by %s: %s", f.Ending.Reason, f.Ending.Message)
-	case f.Ending.Type == batchv1.JobFailureTarget:
+	case f.Ending.Type == batchv1.JobFailureTarget && !deletedFirst(f, end):
 		a.Code, a.Text = "Ending", fmt.Sprintf("fails by %s: %s", f.Ending.Reason, f.Ending.Message)
 	case f.Job.DeletionTimestamp != nil:
 		a.Code, a.Text = "Deleting", "the Job is being deleted"
@@ -63,6 +63,12 @@ func Job(d jobfate.Decision) Answer {
 		a.Code, a.Text = "Running", fmt.Sprintf("%d pods are active, parallelism is %d", f.Active, f.Parallelism)
 	}
 	return a
+}
+
+// deletedFirst reports whether a Job that fails was deleted before that was decided: its pods were deleted, too.
+func deletedFirst(f *jobfate.Facts, end jobstatus.Outcome) bool {
+	at := f.Job.DeletionTimestamp
+	return at != nil && (!f.EndStored || !end.Since.Before(at.Time))
 }
 
 // retry returns when the next pod that backs off may be created; zero if none does.
