@@ -88,15 +88,15 @@ func Backoff(p backoff.Policy) Option {
 }
 
 // MaxUncounted sets how many UIDs the uncounted lists may hold. The default, also with 0, is
-// 500. As in the Job controller, failed pods that do not fit count for the backoff in each sync until they do, so a low
-// number makes delays longer; [MaxRemovals] does not.
+// 500. Failed pods that do not fit are added to the backoff again in each sync, as in the Job controller, so a low
+// number makes delays longer. [MaxRemovals] does not.
 func MaxUncounted(n int) Option {
 	return Option{func(c *config) { c.UncountedCap = n }}
 }
 
 // MaxChanges sets how many pods one decision may create, and how many surplus pods it may
-// delete. The default, also with 0, is 500. So many of the lowest indexes without a pod are considered: with a low
-// number, one that backs off keeps later ones waiting, unless [FillFreeSlots] is set.
+// delete. The default, also with 0, is 500. Only that many of the lowest indexes without a pod are checked, so with a
+// low number an index that backs off blocks later ones, unless [FillFreeSlots] is set.
 func MaxChanges(n int) Option {
 	return Option{func(c *config) { c.ChangesCap = n }}
 }

@@ -239,7 +239,7 @@ func Unmanaged(job *batchv1.Job, evidence ...Evidence) Cause {
 			either(cluster == "", "a worker cluster", "worker cluster "+cluster),
 			fmt.Sprintf("by the status %s active, %d succeeded, %d failed", count(active, "pod")+
 				either(active == 1, " is", " are"), job.Status.Succeeded, job.Status.Failed),
-			w.unready())}, Advice: multiKueueAdvice}
+			w.pendingCheck())}, Advice: multiKueueAdvice}
 	}
 	return Cause{Reason: Reason{Code: CauseManagedElsewhere, Text: "the controller " + manager + " manages the Job"},
 		Advice: elsewhereAdvice}

@@ -34,7 +34,7 @@ var mishaps = []mishap{
 		"Check the command, the security context and the mounts of container CONTAINER: it has not run, so it has " +
 			"no log.",
 		func(_ *reading, c *found) bool { return notStarted(c.signs.exited) }},
-	{"this is by its deadline",
+	{"it reached its deadline",
 		"Raise spec.activeDeadlineSeconds, or see what took long: " + describeJob,
 		func(r *reading, _ *found) bool { return r.failureReason() == batchv1.JobReasonDeadlineExceeded }},
 	{"a container says how", logAdvice, func(_ *reading, c *found) bool { return c.container != "" }},

@@ -193,8 +193,8 @@ const (
 	workloadLate    = "late"    // it is admitted, and the Job should have been resumed
 )
 
-// unready says which admission check of a Workload is not Ready; empty if all are.
-func (o object) unready() string {
+// pendingCheck says which admission check of a Workload is not Ready; empty if all are.
+func (o object) pendingCheck() string {
 	for _, check := range o.list("status", "admissionChecks") {
 		if check.text("state") != "Ready" {
 			return joined(": ", "admission check "+check.text("name")+" of "+o.name()+" is "+
@@ -221,7 +221,7 @@ func (f *facts) workloadSays() (state, text string) {
 	reserved, evicted := w.condition("QuotaReserved"), w.condition("Evicted")
 	requeued := w.time("status", "requeueState", "requeueAt")
 	message := reserved.text("message")
-	if check := w.unready(); check != "" && reserved.text("status") == "True" {
+	if check := w.pendingCheck(); check != "" && reserved.text("status") == "True" {
 		return workloadCheck, check
 	}
 	at := f.admitted()
