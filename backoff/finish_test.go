@@ -264,14 +264,3 @@ func checkPod(t rapid.TB, pod *corev1.Pod) {
 func TestPodAgainstOracle(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) { checkPod(t, podsWithTimes().Draw(t, "pod")) })
 }
-
-func BenchmarkFinishTime(b *testing.B) {
-	pod := fallenBack(func(p *corev1.Pod) {
-		p.Status.ContainerStatuses = []corev1.ContainerStatus{finished("a", at(2))}
-		p.Status.InitContainerStatuses = []corev1.ContainerStatus{finished("init", at(1)), finished("sidecar", at(4))}
-	})
-	b.ReportAllocs()
-	for range b.N {
-		backoff.FinishTime(pod)
-	}
-}

@@ -144,11 +144,3 @@ func TestMatchDoesNotAllocate(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkMatch(b *testing.B) {
-	policy, pods := largeSpec(), podsOfEachKind()
-	b.ReportAllocs()
-	for i := range b.N {
-		policy.Match(pods[i%len(pods)])
-	}
-}

@@ -147,10 +147,3 @@ func TestAcceptStatus(t *testing.T) {
 		t.Error("Update accepts an old Job that cannot be encoded as JSON")
 	}
 }
-
-func BenchmarkAcceptStatus(b *testing.B) {
-	job := create(b, bare())
-	for b.Loop() {
-		apiserver.AcceptStatus(job, job)
-	}
-}

@@ -411,33 +411,6 @@ func TestStripsOrphan(t *testing.T) {
 	}
 }
 
-func BenchmarkSync(b *testing.B) {
-	idle := newJob(b, size(10, 50), indexed)
-	b.Run("Busy", func(b *testing.B) {
-		in := busy(b)
-		for b.Loop() {
-			real.Sync(in)
-		}
-	})
-	b.Run("Create", func(b *testing.B) {
-		for b.Loop() {
-			real.Sync(real.Input{Job: idle, Now: at(0)})
-		}
-	})
-	b.Run("CreateValidate", func(b *testing.B) {
-		for b.Loop() {
-			real.Sync(real.Input{Job: idle, Now: at(0), Validate: true})
-		}
-	})
-	b.Run("Waiting", func(b *testing.B) {
-		j := newJob(b, size(2, 8), indexed, perIndex(1))
-		pods := backingOff(j, 2)
-		for b.Loop() {
-			real.Sync(real.Input{Job: j, Pods: pods, Now: at(0)})
-		}
-	})
-}
-
 // The controller skips a sync while a cache is older than one of its writes, as with its default
 // feature gates.
 func TestStale(t *testing.T) {
