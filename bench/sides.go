@@ -65,11 +65,8 @@ func uidsOf(pods []*corev1.Pod) []types.UID {
 
 // realSync runs the real controller.
 func (w *world) realSync() side {
-	watch, err := real.NewStopwatch(w.input(), clock)
+	watch := real.NewStopwatch(w.input(), clock)
 	return side{leavesGarbage: true, run: func(times int) (total time.Duration, _ error) {
-		if err != nil {
-			return 0, err
-		}
 		for range times {
 			took, err := watch.Sync()
 			if err != nil {

@@ -31,25 +31,30 @@ func listerOf(job *batchv1.Job) batchv1listers.JobLister {
 // return the pods in any order, and the Job controller would append those without a controller.
 type podCache struct {
 	cache.Indexer
-	job  *batchv1.Job
-	pods []*corev1.Pod
+	key   string // of the pods of the Job
+	found []any
 }
 
-// ByIndex returns both kinds of pods for the key of the Job: those that it controls, and those
-// without a controller. For the key of the pods without a controller it returns nothing.
-func (c podCache) ByIndex(_, key string) ([]any, error) {
-	orphan := controller.PodControllerIndexKey(c.job.Namespace, nil)
-	if key == orphan {
-		return nil, nil
-	}
-	found := make([]any, 0, len(c.pods))
-	for _, p := range c.pods {
+// newPodCache returns a cache with both kinds of pods for the key of the Job: those that it controls, and
+// those without a controller. For the key of the pods without a controller it has nothing.
+func newPodCache(job *batchv1.Job, pods []*corev1.Pod) podCache {
+	owner := metav1.NewControllerRef(job, batchv1.SchemeGroupVersion.WithKind("Job"))
+	key, orphan := controller.PodControllerIndexKey(job.Namespace, owner), controller.PodControllerIndexKey(job.Namespace, nil)
+	c := podCache{key: key, found: make([]any, 0, len(pods))}
+	for _, p := range pods {
 		switch controller.PodControllerIndexKey(p.Namespace, metav1.GetControllerOfNoCopy(p)) {
 		case key, orphan:
-			found = append(found, p)
+			c.found = append(c.found, p)
 		}
 	}
-	return found, nil
+	return c
+}
+
+func (c podCache) ByIndex(_, key string) ([]any, error) {
+	if key != c.key {
+		return nil, nil
+	}
+	return c.found, nil
 }
 
 // timers is a queue that records the delays of AddAfter.

@@ -14,10 +14,7 @@ func sinceStart() time.Duration { return time.Since(began) }
 // A Stopwatch runs the same controller as Sync, and leaves no state behind.
 func TestStopwatch(t *testing.T) {
 	in := real.Input{Job: newJob(t, size(2, 8), indexed, perIndex(1)), Now: at(0)}
-	watch, err := real.NewStopwatch(in, sinceStart)
-	if err != nil {
-		t.Fatal(err)
-	}
+	watch := real.NewStopwatch(in, sinceStart)
 	want := mustSync(t, in)
 	for range 2 {
 		took, err := watch.Sync()
@@ -34,11 +31,7 @@ func TestStopwatch_panic(t *testing.T) {
 	job := newJob(t, size(1, 3), indexed)
 	job.Status.CompletedIndexes = "2,2"
 	job.Status.Succeeded = 2
-	watch, err := real.NewStopwatch(real.Input{Job: job, Now: at(0)}, sinceStart)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := watch.Sync(); err == nil {
+	if _, err := real.NewStopwatch(real.Input{Job: job, Now: at(0)}, sinceStart).Sync(); err == nil {
 		t.Error("the controller panics on such a status: got no error")
 	}
 }

@@ -30,7 +30,7 @@ func Sync(in Input) Output {
 	registerMetrics()
 	resetCounters()
 
-	r := newRun(&in)
+	r := newRun(&in, newPodCache(in.Job, in.Pods))
 	var out Output
 	out.Panic, out.Err = r.sync()
 
@@ -66,7 +66,7 @@ func StripsOrphan(pod *corev1.Pod, j *batchv1.Job) bool {
 func CreationsLeft(in Input, pod *corev1.Pod) int {
 	syncMu.Lock()
 	defer syncMu.Unlock()
-	r := newRun(&in)
+	r := newRun(&in, newPodCache(in.Job, in.Pods))
 	addPod(r.controller, logr.Discard(), pod)
 	return r.memory().Creations
 }
@@ -82,7 +82,7 @@ type run struct {
 	podEvents    eventRecorder
 }
 
-func newRun(in *Input) *run {
+func newRun(in *Input, pods podCache) *run {
 	r := &run{
 		controller:   new(job.Controller),
 		key:          cache.MetaObjectToName(in.Job).String(),
@@ -98,7 +98,7 @@ func newRun(in *Input) *run {
 	*expectations.in(c) = gatedExpectations{r.expectations, &r.server.gate}
 	*finalizerExpectations.in(c) = newUIDTrackingExpectations()
 	*jobLister.in(c) = listerOf(in.Job)
-	*podIndexer.in(c) = podCache{job: in.Job, pods: in.Pods}
+	*podIndexer.in(c) = pods
 	*queue.in(c) = &r.timers
 	*recorder.in(c) = &r.events
 	*clockOf.in(c) = clocktesting.NewFakeClock(in.Now)
