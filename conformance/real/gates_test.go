@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/component-base/featuregate"
 	"k8s.io/kubernetes/pkg/features"
 
@@ -16,7 +17,8 @@ import (
 
 func TestGatesOff(t *testing.T) {
 	j := newJob(t, size(2, 2), indexed, perIndex(5))
-	in := real.Input{Job: j, Pods: backingOff(j, 1), Now: at(100)}
+	failed := newPod(j, "a", corev1.PodFailed, index(0), failures(0), exit(1, 0))
+	in := real.Input{Job: j, Pods: []*corev1.Pod{failed}, Now: at(100)}
 	if s := lastStatus(t, mustSync(t, in)); s.FailedIndexes == nil || s.Terminating == nil {
 		t.Errorf("all gates on: failedIndexes %v, terminating %v, want both", s.FailedIndexes, s.Terminating)
 	}

@@ -10,10 +10,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/kubernetes/pkg/controller/job"
 
+	"github.com/jobfate/jobfate/conformance/apiserver"
 	"github.com/jobfate/jobfate/conformance/real"
 )
 
@@ -408,6 +410,23 @@ func TestStripsOrphan(t *testing.T) {
 		if got := real.StripsOrphan(tt.pod, tt.job); got != tt.want {
 			t.Errorf("%s: got %v, want %v", tt.name, got, tt.want)
 		}
+	}
+}
+
+// A status that the harness rejects gets the error of the API server.
+func TestValidateRefusesLikeTheServer(t *testing.T) {
+	job := newJob(t, size(1, 2))
+	bad := job.DeepCopy()
+	bad.Status.Active = -1
+	errs := apiserver.AcceptStatus(job, bad)
+	if len(errs) == 0 {
+		t.Fatal("the server accepts a negative number of active pods")
+	}
+	// The controller keeps the negative count of the old status.
+	bad.Status.Failed = -1
+	out := real.Sync(real.Input{Job: bad, Live: job, Now: at(0), Validate: true})
+	if !apierrors.IsInvalid(out.Err) {
+		t.Errorf("got error %v, want Invalid", out.Err)
 	}
 }
 

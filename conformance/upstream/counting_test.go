@@ -45,9 +45,12 @@ func TestFullLists(t *testing.T) {
 }
 
 func TestSaturation(t *testing.T) {
-	job := newJob(t, 0, 1, func(s *batchv1.JobSpec) { s.ActiveDeadlineSeconds = new(int64(math.MaxInt64/1_000_000_000 + 1)) })
-	if st := last(t, sync(real.Input{Job: job})); !has(st, batchv1.JobFailed) {
-		t.Errorf("conditions %v, want Failed although the deadline is in 292 years", st.Conditions)
+	const longest = math.MaxInt64 / 1_000_000_000 // in 292 years
+	for seconds, fails := range map[int64]bool{longest: false, longest + 1: true} {
+		job := newJob(t, 0, 1, func(s *batchv1.JobSpec) { s.ActiveDeadlineSeconds = &seconds })
+		if st := last(t, sync(real.Input{Job: job})); has(st, batchv1.JobFailed) != fails {
+			t.Errorf("a deadline after %d s: conditions %v, want Failed: %t", seconds, st.Conditions, fails)
+		}
 	}
 }
 

@@ -18,6 +18,9 @@ func TestDisjointIndexes(t *testing.T) {
 		newPod(job, "b", corev1.PodFailed, index(0), exit(1, 0)),
 	}})
 	refused(t, out, "failedIndexes and completedIndexes overlap at index: 0")
+	if len(out.Calls) != 1 {
+		t.Errorf("calls %v, want only the status that is rejected: the Job is stuck", out.Calls)
+	}
 }
 
 func TestFirstClassification(t *testing.T) {
@@ -26,11 +29,17 @@ func TestFirstClassification(t *testing.T) {
 	out := sync(real.Input{Job: job, Pods: []*corev1.Pod{newPod(job, "a", corev1.PodFailed, exit(1, 0))}})
 	refused(t, out, "uncountedTerminatedPods.failed[0]: Duplicate value")
 
-	job = newJob(t, 1, 1)
-	job.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Failed: []types.UID{"a"}}
-	out = sync(real.Input{Job: job, Pods: []*corev1.Pod{newPod(job, "a", corev1.PodSucceeded)}})
-	if st := last(t, out); !has(st, batchv1.JobComplete) || st.Succeeded != 0 || st.Failed != 1 {
-		t.Errorf("%d succeeded, %d failed, conditions %v; want Complete with one failed pod and none that succeeded", st.Succeeded, st.Failed, st.Conditions)
+	for _, c := range []struct {
+		change    []func(*batchv1.JobSpec)
+		succeeded int32
+	}{{nil, 0}, {[]func(*batchv1.JobSpec){indexed}, 1}} {
+		job = newJob(t, 1, 1, c.change...)
+		job.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Failed: []types.UID{"a"}}
+		out = sync(real.Input{Job: job, Pods: []*corev1.Pod{newPod(job, "a", corev1.PodSucceeded, index(0))}})
+		if st := last(t, out); !has(st, batchv1.JobComplete) || st.Succeeded != c.succeeded || st.Failed != 1 {
+			t.Errorf("%d succeeded, %d failed, conditions %v; want Complete with one failed pod and %d that succeeded",
+				st.Succeeded, st.Failed, st.Conditions, c.succeeded)
+		}
 	}
 }
 
@@ -39,8 +48,8 @@ func TestCanonicalIndexes(t *testing.T) {
 		job := newJob(t, 1, 10, indexed)
 		job.Status.CompletedIndexes, job.Status.Ready, job.Status.Terminating = damaged, new(int32(0)), new(int32(0))
 		out := real.Sync(real.Input{Job: job, Now: at(0).Time})
-		if got := fmt.Sprint(out.Panic); got != "counter cannot decrease in value" {
-			t.Errorf("completedIndexes %q: panic %s, want that of the counter", damaged, got)
+		if got := fmt.Sprint(out.Panic); got != "counter cannot decrease in value" || len(out.Statuses()) == 0 {
+			t.Errorf("completedIndexes %q: panic %s after %d statuses, want that of the counter after one", damaged, got, len(out.Statuses()))
 		}
 	}
 }

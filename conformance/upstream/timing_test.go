@@ -13,7 +13,8 @@ import (
 func TestLeastDelay(t *testing.T) {
 	job := newJob(t, 2, 2, limitPerIndex(1))
 	out := sync(real.Input{Job: job, Pods: []*corev1.Pod{newPod(job, "a", corev1.PodFailed, index(0), failures(0), exit(1, 0))}})
-	if len(out.Created()) != 1 || len(out.Requeues) != 0 {
+	created := out.Created()
+	if len(created) != 1 || created[0].Annotations[batchv1.JobCompletionIndexAnnotation] != "1" || len(out.Requeues) != 0 {
 		t.Errorf("created %v, timers %v; want only index 1, and no timer for index 0", out.Done(real.Create), out.Requeues)
 	}
 }
