@@ -31,10 +31,10 @@ func Create(job *batchv1.Job) (*batchv1.Job, field.ErrorList) {
 	if err != nil {
 		return nil, undecodable(err)
 	}
-	obj := decode(received)
+	obj := Internal(Default(received))
 	registry.Strategy.PrepareForCreate(context.Background(), obj)
 	errs := registry.Strategy.Validate(context.Background(), obj)
-	return encode(obj), errs
+	return External(obj), errs
 }
 
 // Warnings returns the warnings of the API server when it creates the Job, except those about the
@@ -42,7 +42,7 @@ func Create(job *batchv1.Job) (*batchv1.Job, field.ErrorList) {
 func Warnings(job *batchv1.Job) []string {
 	bare := job.DeepCopy()
 	bare.Spec.Template.Spec.Containers, bare.Spec.Template.Spec.InitContainers = nil, nil
-	return registry.Strategy.WarningsOnCreate(context.Background(), decode(bare))
+	return registry.Strategy.WarningsOnCreate(context.Background(), Internal(Default(bare)))
 }
 
 // RuleOfJob reports whether an error comes from a rule of the Job. Other errors below spec.template
@@ -99,7 +99,7 @@ func update(strategy rest.RESTUpdateStrategy, oldJob, job *batchv1.Job) (*batchv
 	if err != nil {
 		return nil, undecodable(err)
 	}
-	old, obj := decode(oldJob), decode(job)
+	old, obj := Internal(Default(oldJob)), Internal(Default(job))
 	// A client that sends no resource version replaces any version. The strategies still
 	// require one.
 	if old.ResourceVersion == "" {
@@ -110,7 +110,7 @@ func update(strategy rest.RESTUpdateStrategy, oldJob, job *batchv1.Job) (*batchv
 	}
 	strategy.PrepareForUpdate(context.Background(), obj, old)
 	errs := strategy.ValidateUpdate(context.Background(), obj, old)
-	return encode(obj), errs
+	return External(obj), errs
 }
 
 // sent returns the Job as the server decodes it.
@@ -133,15 +133,15 @@ func undecodable(err error) field.ErrorList {
 	return field.ErrorList{field.InternalError(nil, err)}
 }
 
-// decode returns the Job in the internal version, which the strategies use.
-func decode(job *batchv1.Job) *batch.Job {
+// Internal returns the Job in the internal version, which the strategies use.
+func Internal(job *batchv1.Job) *batch.Job {
 	var internal batch.Job
-	convert(Default(job), &internal)
+	convert(job, &internal)
 	return &internal
 }
 
-// encode returns the Job in the version that clients use.
-func encode(internal *batch.Job) *batchv1.Job {
+// External returns the Job in the version that clients use.
+func External(internal *batch.Job) *batchv1.Job {
 	var job batchv1.Job
 	convert(internal, &job)
 	return job.DeepCopy()

@@ -115,7 +115,7 @@ func compareCreation(t rapid.TB, j *batchv1.Job) (verdict string) {
 	ours := onTheWire(j)
 	ours.UID = stored.UID
 	prepared := validation.PrepareCreate(ours)
-	got := causes(apierrors.NewInvalid(batch.Kind("Job"), "", validation.Create(prepared, asReleased()...)))
+	got := answer(validation.Create(prepared, asReleased()...))
 	unchanged(t, "compareCreation", before, j)
 	if err != nil {
 		// It has a success policy and no completions: success-policy-panic in docs/divergences.md.
@@ -145,7 +145,7 @@ func compareCreation(t rapid.TB, j *batchv1.Job) (verdict string) {
 // realCreation does what the API server does with a request to create a Job, up to the storage. It
 // returns the Job to store, and why it is rejected.
 func realCreation(j *batchv1.Job) (stored *batch.Job, reasons []metav1.StatusCause, err error) {
-	stored = converted(realDefault(j))
+	stored = apiserver.Internal(realDefault(j))
 	rest.FillObjectMetaSystemFields(stored)
 	if stored.Name == "" && stored.GenerateName != "" {
 		stored.Name = job.Strategy.GenerateName(stored.GenerateName)
@@ -155,6 +155,11 @@ func realCreation(j *batchv1.Job) (stored *batch.Job, reasons []metav1.StatusCau
 		return nil
 	})
 	return stored, reasons, err
+}
+
+// answer returns the errors in the answer of an API server that rejects a Job because of them.
+func answer(errs field.ErrorList) []metav1.StatusCause {
+	return causes(apierrors.NewInvalid(batch.Kind("Job"), "", errs))
 }
 
 // causes returns the errors in the answer of an API server.

@@ -11,12 +11,11 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
-	"k8s.io/kubernetes/pkg/apis/batch"
 	"k8s.io/kubernetes/pkg/registry/batch/job"
 	"pgregory.net/rapid"
 
+	"github.com/jobfate/jobfate/conformance/apiserver"
 	"github.com/jobfate/jobfate/conformance/kubernetes"
 	"github.com/jobfate/jobfate/validation"
 )
@@ -40,7 +39,7 @@ func TestPrepareCreate(t *testing.T) {
 		drawn := g.job()
 		drawn.Status = g.status(&drawn.Spec)
 		before := drawn.DeepCopy()
-		want, got := published(realPrepare(drawn)), onTheWire(validation.PrepareCreate(drawn))
+		want, got := apiserver.External(realPrepare(drawn)), onTheWire(validation.PrepareCreate(drawn))
 		want.Spec.Template.Spec = corev1.PodSpec{}
 		got.Spec.Template.Spec = corev1.PodSpec{}
 		if !reflect.DeepEqual(want, got) {
@@ -121,7 +120,7 @@ func TestUpdate(t *testing.T) {
 		if len(lines(want)) == 0 && metavalidation.LabelSelectorHasInvalidLabelValue(old.Spec.Selector) {
 			seen[selectorKept]++
 		}
-		compare(t, "Update", errorsOf(causes(apierrors.NewInvalid(batch.Kind("Job"), "", got))), want)
+		compare(t, "Update", errorsOf(answer(got)), want)
 	})
 	generated := slices.Concat(generatedMessages, missingMessages)
 	if kubernetes.Minor() <= 36 {
@@ -149,7 +148,7 @@ func TestStatusUpdate(t *testing.T) {
 			t.Fatalf("%v", err)
 		}
 		seen.note(want)
-		got = errorsOf(causes(apierrors.NewInvalid(batch.Kind("Job"), "", got)))
+		got = errorsOf(answer(got))
 		compare(t, "StatusUpdate", got, errorsOf(realStatusRequest(changed, old)))
 	})
 	seen.demand(t, append(statusMessages, stepMessages...))

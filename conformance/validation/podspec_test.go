@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"pgregory.net/rapid"
 
+	"github.com/jobfate/jobfate/conformance/apiserver"
 	"github.com/jobfate/jobfate/validation"
 )
 
@@ -51,7 +52,7 @@ func compareDefaults(t rapid.TB, spec *corev1.PodSpec) {
 	before := job.DeepCopy()
 	ours := &batchv1.Job{}
 	ours.Spec.Template.Spec = *validation.DefaultPodSpec(spec)
-	if diff := cmp.Diff(onTheWire(published(converted(realDefault(job)))).Spec.Template, onTheWire(ours).Spec.Template); diff != "" {
+	if diff := cmp.Diff(onTheWire(apiserver.External(apiserver.Internal(realDefault(job)))).Spec.Template, onTheWire(ours).Spec.Template); diff != "" {
 		t.Fatalf("DefaultPodSpec (-API server +jobfate):\n%s", diff)
 	}
 	unchanged(t, "DefaultPodSpec", before, job)

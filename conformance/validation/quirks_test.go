@@ -5,11 +5,10 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"k8s.io/kubernetes/pkg/apis/batch"
 
+	"github.com/jobfate/jobfate/conformance/apiserver"
 	"github.com/jobfate/jobfate/validation"
 )
 
@@ -85,7 +84,7 @@ func TestGeneratedLabelsReachTheJob(t *testing.T) {
 	j := plainJob()
 	j.Spec.Template.Labels = map[string]string{"app": "x"}
 	for name, labels := range map[string]map[string]string{
-		"API server": published(realPrepare(j)).Labels,
+		"API server": apiserver.External(realPrepare(j)).Labels,
 		"jobfate":    validation.PrepareCreate(j).Labels,
 	} {
 		if len(labels) != 5 || labels[batchv1.ControllerUidLabel] != "uid" {
@@ -147,10 +146,10 @@ func TestMetadataOfUpdates(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := causes(apierrors.NewInvalid(batch.Kind("Job"), "", validation.Update(changed, old, asReleased()...)))
+			got := answer(validation.Update(changed, old, asReleased()...))
 			compare(t, "Update", errorsOf(got), errorsOf(want))
 			changed.Status.Active = 1
-			got = causes(apierrors.NewInvalid(batch.Kind("Job"), "", validation.StatusUpdate(changed, old)))
+			got = answer(validation.StatusUpdate(changed, old))
 			compare(t, "StatusUpdate", errorsOf(got), errorsOf(realStatusRequest(changed, old)))
 		})
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
-	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	"k8s.io/kubernetes/pkg/apis/batch"
 	batchvalidation "k8s.io/kubernetes/pkg/apis/batch/validation"
 	"k8s.io/kubernetes/pkg/registry/batch/job"
@@ -38,32 +38,14 @@ func onTheWire(j *batchv1.Job) *batchv1.Job {
 }
 
 // internal returns a Job as the API server decodes it, in its internal version and without defaults.
-func internal(j *batchv1.Job) *batch.Job { return converted(onTheWire(j)) }
-
-// converted converts a Job to the internal version.
-func converted(j *batchv1.Job) *batch.Job {
-	out := &batch.Job{}
-	if err := legacyscheme.Scheme.Convert(j, out, nil); err != nil {
-		panic(err)
-	}
-	return out
-}
-
-// published converts a Job from the internal version.
-func published(j *batch.Job) *batchv1.Job {
-	out := &batchv1.Job{}
-	if err := legacyscheme.Scheme.Convert(j, out, nil); err != nil {
-		panic(err)
-	}
-	return out
-}
+func internal(j *batchv1.Job) *batch.Job { return apiserver.Internal(onTheWire(j)) }
 
 // realDefault returns a Job with the defaults of the API server.
 func realDefault(j *batchv1.Job) *batchv1.Job { return apiserver.Default(onTheWire(j)) }
 
 // realPrepare returns a new Job as the API server prepares it for validation.
 func realPrepare(j *batchv1.Job) *batch.Job {
-	out := converted(realDefault(j))
+	out := apiserver.Internal(realDefault(j))
 	job.Strategy.PrepareForCreate(ctx, out)
 	return out
 }
@@ -114,38 +96,16 @@ func realStatusUpdate(j, old *batchv1.Job) (field.ErrorList, error) {
 	return tolerant(func() field.ErrorList { return asSupported(job.StatusStrategy.ValidateUpdate(ctx, now, was), now) })
 }
 
-// realStatus validates one status, with all options on that make the validation stricter.
+// realStatus validates one status, with all options on that make the validation stricter, and with the one
+// that is always on from 1.37 on.
 func realStatus(j *batchv1.Job) field.ErrorList {
 	now := internal(j)
+	var options batchvalidation.JobStatusValidationOptions
+	for name, option := range reflect.ValueOf(&options).Elem().Fields() {
+		option.SetBool(strings.HasPrefix(name.Name, "Reject") || name.Name == "AllowForSuccessCriteriaMetInExtendedScope")
+	}
 	nothingToDo := now.Spec.Suspend != nil && *now.Spec.Suspend && now.Spec.Completions != nil && *now.Spec.Completions == 0
-	options := batchvalidation.JobStatusValidationOptions{
-		RejectDecreasingSucceededCounter:             true,
-		RejectDecreasingFailedCounter:                true,
-		RejectDisablingTerminalCondition:             true,
-		RejectInvalidCompletedIndexes:                true,
-		RejectInvalidFailedIndexes:                   true,
-		RejectFailedIndexesOverlappingCompleted:      true,
-		RejectCompletedIndexesForNonIndexedJob:       true,
-		RejectFailedIndexesForNoBackoffLimitPerIndex: true,
-		RejectFailedJobWithoutFailureTarget:          true,
-		RejectCompleteJobWithoutSuccessCriteriaMet:   true,
-		RejectFinishedJobWithActivePods:              true,
-		RejectFinishedJobWithoutStartTime:            !nothingToDo,
-		RejectFinishedJobWithUncountedTerminatedPods: true,
-		RejectStartTimeUpdateForUnsuspendedJob:       true,
-		RejectCompletionTimeBeforeStartTime:          true,
-		RejectMutatingCompletionTime:                 true,
-		RejectCompleteJobWithoutCompletionTime:       true,
-		RejectNotCompleteJobWithCompletionTime:       true,
-		RejectCompleteJobWithFailedCondition:         true,
-		RejectCompleteJobWithFailureTargetCondition:  true,
-		RejectMoreReadyThanActivePods:                true,
-		RejectFinishedJobWithTerminatingPods:         true,
-	}
-	// From 1.37 on this is always allowed.
-	if allow := reflect.ValueOf(&options).Elem().FieldByName("AllowForSuccessCriteriaMetInExtendedScope"); allow.IsValid() {
-		allow.SetBool(true)
-	}
+	options.RejectFinishedJobWithoutStartTime = !nothingToDo
 	return asSupported(batchvalidation.ValidateJobStatusUpdate(now, now.DeepCopy(), options), now)
 }
 
