@@ -18,6 +18,7 @@ type lives struct {
 	*search
 	next graph
 	back graph
+	free graph // back, without the steps that create a pod
 
 	running               []int64 // pods that are active in the state
 	leastPeak, mostPeak   []int64 // pods at once
@@ -33,7 +34,9 @@ const (
 
 func livesOf(x *search) *lives {
 	l := &lives{search: x}
-	l.next, l.back = x.graphs(l.standing)
+	l.next = l.stepsThat(l.standing)
+	l.back = l.next.reversed()
+	l.free = l.stepsThat(func(from, to uint32) bool { return l.standing(from, to) && !l.creates(from, to) }).reversed()
 	l.running = make([]int64, len(x.states))
 	for n := range x.states {
 		for _, pod := range l.podsOf(uint32(n)) {
@@ -49,12 +52,11 @@ func livesOf(x *search) *lives {
 	return l
 }
 
-// graphs returns the successors and predecessors of each state, by the steps for which keep
-// is true.
-func (x *search) graphs(keep func(from, to uint32) bool) (next, back graph) {
-	all := x.steps()
-	next = graph{first: make([]uint32, 1, len(all.first))}
-	for n := range uint32(len(x.states)) {
+// stepsThat returns the successors of each state, by the steps for which keep is true.
+func (l *lives) stepsThat(keep func(from, to uint32) bool) graph {
+	all := l.steps()
+	next := graph{first: make([]uint32, 1, len(all.first))}
+	for n := range uint32(len(l.states)) {
 		for _, to := range all.of(n) {
 			if keep(n, to) {
 				next.to = append(next.to, to)
@@ -62,7 +64,7 @@ func (x *search) graphs(keep func(from, to uint32) bool) (next, back graph) {
 		}
 		next.first = append(next.first, uint32(len(next.to)))
 	}
-	return next, next.reversed()
+	return next
 }
 
 // standing reports whether a step changes neither the UID nor the spec of the Job.
@@ -103,28 +105,29 @@ func (l *lives) atRest() (rest []uint32) {
 	return rest
 }
 
-// reach calls found for each state from which one of the given states is reachable through
-// states for which may is true, including the given states.
-func (l *lives) reach(to []uint32, may func(uint32) bool, found func(uint32)) {
-	seen := make([]bool, len(l.states))
-	l.back.walk(to, func(n uint32) bool {
-		if seen[n] || !may(n) {
-			return false
-		}
-		seen[n] = true
-		found(n)
-		return true
-	})
-}
-
 func (l *lives) filled(v int64) []int64 {
 	return slices.Repeat([]int64{v}, len(l.states))
+}
+
+// raise raises a value of the states from which one of the given states is reachable.
+func (l *lives) raise(values []int64, to []uint32, value int64) {
+	l.back.walk(to, func(n uint32) bool {
+		rises := values[n] < value
+		values[n] = value
+		return rises
+	})
 }
 
 func (l *lives) peaks(rest []uint32) {
 	l.leastPeak, l.mostPeak = l.filled(without), l.filled(0)
 	for peak := int64(MaxPods); peak >= 0; peak-- {
-		l.reach(rest, func(n uint32) bool { return l.running[n] <= peak }, func(n uint32) { l.leastPeak[n] = peak })
+		l.back.walk(rest, func(n uint32) bool {
+			falls := l.running[n] <= peak && l.leastPeak[n] > peak
+			if falls {
+				l.leastPeak[n] = peak
+			}
+			return falls
+		})
 	}
 	for peak := int64(1); peak <= MaxPods; peak++ {
 		var at []uint32
@@ -133,84 +136,55 @@ func (l *lives) peaks(rest []uint32) {
 				at = append(at, uint32(n))
 			}
 		}
-		l.reach(at, func(uint32) bool { return true }, func(n uint32) { l.mostPeak[n] = peak })
+		l.raise(l.mostPeak, at, peak)
 	}
 }
 
 // leastCreated computes the least number of creations on a path to rest.
 func (l *lives) leastCreated(rest []uint32) {
 	l.leastAfter = l.filled(without)
-	queue := rest
-	for created := int64(0); len(queue) > 0; created++ {
-		var later []uint32
-		l.reachFree(queue, func(n uint32) bool {
+	for created, queue := int64(0), rest; len(queue) > 0; created++ {
+		var later []uint32 // the states before one more creation
+		l.free.walk(queue, func(n uint32) bool {
 			if l.leastAfter[n] != without {
 				return false
 			}
 			l.leastAfter[n] = created
+			for _, before := range l.back.of(n) {
+				if l.creates(before, n) {
+					later = append(later, before)
+				}
+			}
 			return true
-		}, func(before uint32) { later = append(later, before) })
+		})
 		queue = later
 	}
 }
 
-// reachFree goes backwards over steps that create no pod, through states for which take is
-// true. It calls paid for the states before a creation.
-func (l *lives) reachFree(queue []uint32, take func(uint32) bool, paid func(uint32)) {
-	queue = slices.DeleteFunc(slices.Clone(queue), func(n uint32) bool { return !take(n) })
-	for len(queue) > 0 {
-		n := queue[len(queue)-1]
-		queue = queue[:len(queue)-1]
-		for _, before := range l.back.of(n) {
-			switch {
-			case l.creates(before, n):
-				paid(before)
-			case take(before):
-				queue = append(queue, before)
-			}
-		}
-	}
-}
-
-// mostCreated computes the largest number of creations on any path. Each layer has the
+// mostCreated computes the largest number of creations on any path. Each round raises it for the
 // states from which one more creation is possible.
 func (l *lives) mostCreated() {
 	l.mostAfter = l.filled(0)
-	layer := l.filled(0) // all states
 	for created := int64(1); ; created++ {
 		var at []uint32
-		for n := range l.states {
-			for _, to := range l.next.of(uint32(n)) {
-				if layer[to] == created-1 && l.creates(uint32(n), to) {
-					at = append(at, uint32(n))
-					break
-				}
+		for n := range uint32(len(l.states)) {
+			if slices.ContainsFunc(l.next.of(n), func(to uint32) bool { return l.mostAfter[to] == created-1 && l.creates(n, to) }) {
+				at = append(at, n)
 			}
 		}
-		size := 0
-		l.reach(at, func(uint32) bool { return true }, func(n uint32) { layer[n] = created; size++ })
-		if size == 0 {
+		if len(at) == 0 {
 			return
 		}
-		for n := range layer {
-			if layer[n] == created {
-				l.mostAfter[n] = created
-			}
-		}
-		if created > int64(len(l.states)) || l.repeats(layer, created) {
-			for n := range layer {
-				if layer[n] == created {
+		l.raise(l.mostAfter, at, created)
+		if !slices.Contains(l.mostAfter, created-1) { // the same states as in the last round, so creations never end
+			for n := range l.mostAfter {
+				if l.mostAfter[n] == created {
 					l.mostAfter[n] = endless
 				}
 			}
 			return
 		}
 	}
-}
-
-// repeats reports whether a layer equals the previous one, so that creations never end.
-func (l *lives) repeats(layer []int64, created int64) bool {
-	return !slices.Contains(layer, created-1)
 }
 
 func (l *lives) lifeOf(n int) jobstatus.Demand {
