@@ -189,19 +189,9 @@ type demandingKind struct {
 	kindOfJob
 }
 
-func retries(n int32) func(*batchv1.JobSpec) {
-	return func(s *batchv1.JobSpec) { s.BackoffLimit = ptr(n) }
-}
-
 func retriesPerIndex(n int32) func(*batchv1.JobSpec) {
 	return func(s *batchv1.JobSpec) { s.BackoffLimitPerIndex = ptr(n) }
 }
-
-func maxFailed(n int32) func(*batchv1.JobSpec) {
-	return func(s *batchv1.JobSpec) { s.MaxFailedIndexes = ptr(n) }
-}
-
-func workQueue(s *batchv1.JobSpec) { s.Completions = nil }
 
 func oneSuccess(s *batchv1.JobSpec) {
 	s.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededCount: ptr[int32](1)}}}

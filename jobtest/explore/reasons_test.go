@@ -17,7 +17,6 @@ import (
 	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/jobstatus"
-	"github.com/jobfate/jobfate/jobtest"
 )
 
 // A decision, its explanation and the pods agree on why an index or the Job failed, in every
@@ -44,16 +43,12 @@ func TestReasons(t *testing.T) {
 			if k.name == "two leaders" {
 				c.Pods, c.Faults, c.Kinds = 2, 2, []Kind{OtherLeader}
 			}
-			c.New = func() Searchable {
-				caller := jobtest.NewCaller()
-				inside.Decide(caller.Machine, func(in jobfate.Snapshot, own jobfate.Option, _ inside.Usual) (jobfate.Decision, error) {
-					if err := checkReasons(in, reached); err != nil {
-						t.Error(err)
-					}
-					return jobfate.Decide(in, own)
-				})
-				return FromCaller(caller)
-			}
+			c = deciding(c, func(in jobfate.Snapshot, own jobfate.Option, _ inside.Usual) (jobfate.Decision, error) {
+				if err := checkReasons(in, reached); err != nil {
+					t.Error(err)
+				}
+				return jobfate.Decide(in, own)
+			})
 			if r, err := Search(c); err != nil || r.Found != nil {
 				t.Fatalf("found %v (%v)", r.Found, err)
 			}

@@ -100,6 +100,18 @@ func parallelism(n int32) func(*batchv1.JobSpec) {
 	return func(s *batchv1.JobSpec) { s.Parallelism = ptr(n) }
 }
 
+func retries(n int32) func(*batchv1.JobSpec) {
+	return func(s *batchv1.JobSpec) { s.BackoffLimit = ptr(n) }
+}
+
+func maxFailed(n int32) func(*batchv1.JobSpec) {
+	return func(s *batchv1.JobSpec) { s.MaxFailedIndexes = ptr(n) }
+}
+
+func workQueue(s *batchv1.JobSpec) { s.Completions = nil }
+
+func deadline(s *batchv1.JobSpec) { s.ActiveDeadlineSeconds = ptr[int64](100) }
+
 func scale(n int32) func(*batchv1.JobSpec) {
 	return func(s *batchv1.JobSpec) { s.Parallelism, s.Completions = ptr(n), ptr(n) }
 }
@@ -114,9 +126,9 @@ const (
 var kindsOfJob = []kindOfJob{
 	plain("regular"),
 	plain("regular, only failed replaced", onlyFailed),
-	plain("work queue", func(s *batchv1.JobSpec) { s.Completions = nil }),
+	plain("work queue", workQueue),
 	plain("one at a time", parallelism(1)),
-	plain("no retry", func(s *batchv1.JobSpec) { s.BackoffLimit = ptr[int32](0) }),
+	plain("no retry", retries(0)),
 	coded("regular, FailJob", withPolicy(failJob)),
 	coded("regular, Ignore", withPolicy(ignore)),
 	plain("indexed", indexed),
@@ -131,12 +143,11 @@ var kindsOfJob = []kindOfJob{
 	plain("per index, one at a time", perIndex, parallelism(1)),
 	coded("per index, FailIndex", perIndex, withPolicy(failIndex)),
 	coded("per index, Ignore", perIndex, withPolicy(ignore)),
-	plain("per index, maxFailedIndexes",
-		perIndex, func(s *batchv1.JobSpec) { s.MaxFailedIndexes = ptr[int32](0) }),
+	plain("per index, maxFailedIndexes", perIndex, maxFailed(0)),
 	plain("per index, success policy", perIndex, withSuccess),
 	coded("per index, success policy, FailIndex, only failed replaced",
 		perIndex, onlyFailed, withSuccess, withPolicy(failIndex)),
-	plain("deadline", indexed, func(s *batchv1.JobSpec) { s.ActiveDeadlineSeconds = ptr[int64](100) }),
+	plain("deadline", indexed, deadline),
 	edited("suspended and resumed", []func(*batchv1.JobSpec){suspend(true), suspend(false)}),
 	edited("per index, suspended and resumed",
 		[]func(*batchv1.JobSpec){suspend(true), suspend(false)}, perIndex),

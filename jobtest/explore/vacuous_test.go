@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -34,7 +35,7 @@ func TestNotVacuous(t *testing.T) {
 			return c
 		}},
 		{"the same, and a Job ends while an unobserved pod is running", "S6 S19", func() Config {
-			c := two(func(s *batchv1.JobSpec) { s.ActiveDeadlineSeconds = ptr[int64](100) })
+			c := two(deadline)
 			c.Faults, c.Kinds, c.AnyTime, c.FalseVersions = 1, []Kind{KillAfter}, true, true
 			return c
 		}},
@@ -60,9 +61,7 @@ func TestNotVacuous(t *testing.T) {
 			return amended(two(), func(_ jobfate.Snapshot, d *jobfate.Decision) { d.Backoff.Failures = 0 })
 		}},
 		{"finalizers are never removed (k#108645)", "L1", func() Config {
-			c := amended(two(), keepsFinalizers)
-			c.Job.Spec.Parallelism, c.Job.Spec.Completions = ptr[int32](1), ptr[int32](1)
-			return c
+			return amended(two(scale(1)), keepsFinalizers)
 		}},
 		{"a pod that fails the Job is counted before the verdict is stored", "S18", func() Config {
 			c := amended(two(withPolicy(failJob)), bugs.ForgetVerdict)
@@ -70,25 +69,14 @@ func TestNotVacuous(t *testing.T) {
 			return c
 		}},
 		{"the status counts only the pods of a stale cache", "S21", func() Config {
-			c := two()
-			c.New = func() Searchable {
-				caller := jobtest.NewCaller()
-				inside.Decide(caller.Machine, bugs.ForgetUnobserved)
-				return FromCaller(caller)
-			}
-			return c
+			return deciding(two(), bugs.ForgetUnobserved)
 		}},
-		{"the same, and a suspended Job reports its deleted pods as active", "S21", func() Config {
-			c := two()
-			c.Edits = []func(*batchv1.JobSpec){func(s *batchv1.JobSpec) { s.Suspend = ptr(true) }}
-			c.New = func() Searchable {
-				caller := jobtest.NewCaller()
-				inside.Decide(caller.Machine, func(in jobfate.Snapshot, config jobfate.Option, _ inside.Usual) (jobfate.Decision, error) {
-					in.InFlight.Pods = nil
-					return jobfate.Decide(in, config)
-				})
-				return FromCaller(caller)
-			}
+		{"a suspended Job reports its deleted pods as active", "S21", func() Config {
+			c := deciding(two(), func(in jobfate.Snapshot, o jobfate.Option, _ inside.Usual) (jobfate.Decision, error) {
+				in.InFlight.Pods = slices.DeleteFunc(slices.Clone(in.InFlight.Pods), func(p jobfate.PodInFlight) bool { return p.Deleted })
+				return jobfate.Decide(in, o)
+			})
+			c.Edits = []func(*batchv1.JobSpec){suspend(true)}
 			return c
 		}},
 		{"status of 0 active while pods are created (k#139428)", "S10", func() Config {
@@ -174,9 +162,14 @@ func two(changes ...func(*batchv1.JobSpec)) Config {
 }
 
 func amended(c Config, amend func(jobfate.Snapshot, *jobfate.Decision)) Config {
+	return deciding(c, inside.Amended(amend))
+}
+
+// deciding lets the caller decide with a function.
+func deciding(c Config, how inside.Decider) Config {
 	c.New = func() Searchable {
 		caller := jobtest.NewCaller()
-		inside.Amend(caller.Machine, amend)
+		inside.Decide(caller.Machine, how)
 		return FromCaller(caller)
 	}
 	return c
