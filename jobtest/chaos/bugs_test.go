@@ -20,6 +20,7 @@ import (
 	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/internal/bugs"
+	"github.com/jobfate/jobfate/jobtest/internal/story"
 	"github.com/jobfate/jobfate/jobtest/referee"
 	"github.com/jobfate/jobfate/tracking"
 )
@@ -86,7 +87,7 @@ var knownBugs = []bug{
 		if d.Status != nil {
 			same := d.Status.DeepCopy()
 			same.Ready, same.Terminating = s.Job.Status.Ready, s.Job.Status.Terminating
-			if statusLine(same) == statusLine(&s.Job.Status) {
+			if story.Status(same) == story.Status(&s.Job.Status) {
 				d.Status = nil
 			}
 		}
@@ -303,7 +304,7 @@ func sparing(which func(jobfate.Snapshot, jobfate.Deletion) bool) func() cluster
 			}
 			return true
 		})
-		if d.Status = st; statusLine(st) == statusLine(&s.Job.Status) {
+		if d.Status = st; story.Status(st) == story.Status(&s.Job.Status) {
 			d.Status = nil
 		}
 	})

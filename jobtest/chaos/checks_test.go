@@ -112,8 +112,7 @@ func TestLargeJobs(t *testing.T) {
 		}
 	})
 	t.Run("a life", func(t *testing.T) {
-		l := newScriptedRun(Config{Seed: 1, Job: job(3*int32(pods()), 1)}.orDefault(), nil)
-		if l.run(); l.broken != nil {
+		if l := runScript(Config{Seed: 1, Job: job(3*int32(pods()), 1)}.orDefault(), false); l.broken != nil {
 			t.Error(l.broken)
 		}
 	})

@@ -68,16 +68,14 @@ func Crashes(cfg Config, pairs int) CrashReport {
 	if cfg.Job.Spec.BackoffLimitPerIndex == nil {
 		cfg.Job.Spec.Template.Finalizers = append(cfg.Job.Spec.Template.Finalizers, "example.com/keep")
 	}
-	undisturbed := newScriptedRun(cfg, nil)
-	undisturbed.run()
+	undisturbed := runScript(cfg, false)
 	report := CrashReport{Writes: undisturbed.writes, Violation: undisturbed.broken}
 	if report.Violation != nil {
-		report.Story = fmt.Sprintf("%v\n%s", report.Violation, logLife(cfg, nil))
+		report.Story = fmt.Sprintf("%v\n%s", report.Violation, logLife(cfg))
 		return report
 	}
 	try := func(crashes ...crash) bool {
-		l := newScriptedRun(cfg, crashes)
-		l.run()
+		l := runScript(cfg, false, crashes...)
 		report.Runs++
 		if len(crashes) > 1 {
 			report.Pairs++
@@ -90,7 +88,7 @@ func Crashes(cfg Config, pairs int) CrashReport {
 					crashes, got, want)}
 		}
 		if l.broken != nil {
-			report.Violation, report.Story = l.broken, fmt.Sprintf("%v\n%s", l.broken, logLife(cfg, crashes))
+			report.Violation, report.Story = l.broken, fmt.Sprintf("%v\n%s", l.broken, logLife(cfg, crashes...))
 		}
 		return l.broken == nil
 	}
@@ -139,7 +137,7 @@ type scriptedRun struct {
 	plans   map[string]podPlan // by the name of the pod in the script
 	names   map[types.UID]string
 	made    map[string]int // the number of pods so far, by index
-	events  []event
+	events  []event        // of users
 	log     runLog
 }
 
@@ -151,16 +149,18 @@ type podPlan struct {
 	deleted      bool // a user deletes it before it ends
 }
 
-// event is something that a user does to the Job.
+// event is something that happens to the Job or to a pod.
 type event struct {
-	at  time.Time
-	how func(*batchv1.JobSpec)
+	at     time.Time
+	happen func()
 }
 
-func newScriptedRun(cfg Config, crashes []crash) *scriptedRun {
+// runScript runs a Job with some crashes, and logs the run or not.
+func runScript(cfg Config, logged bool, crashes ...crash) *scriptedRun {
 	l := &scriptedRun{cfg: cfg, crashes: crashes, plans: map[string]podPlan{}, names: map[types.UID]string{},
 		made: map[string]int{}, doomed: map[types.UID]bool{}}
-	l.log.keys = cfg.keys()
+	l.log.keys, l.log.On = cfg.keys(), logged
+	l.run()
 	return l
 }
 
@@ -224,7 +224,7 @@ func (l *scriptedRun) checkEnd() {
 		l.broken = checkFinalizers(l.cfg.keys(), l.c.Pods())
 	case *job.Spec.Parallelism > 0 && !*job.Spec.Suspend:
 		l.broken = &referee.Violation{Property: "L2",
-			Text: fmt.Sprintf("no more events are due, but the Job has not ended: %s", statusLine(&job.Status))}
+			Text: fmt.Sprintf("no more events are due, but the Job has not ended: %s", story.Status(&job.Status))}
 	}
 }
 
@@ -232,7 +232,9 @@ func (l *scriptedRun) checkEnd() {
 func (l *scriptedRun) scriptUsers() {
 	d := dice(l.cfg.Seed, 7)
 	now := l.c.Now
-	set := func(to bool) func(*batchv1.JobSpec) { return func(s *batchv1.JobSpec) { s.Suspend = &to } }
+	set := func(to bool) func() {
+		return func() { _ = l.c.EditJob(func(s *batchv1.JobSpec) { s.Suspend = &to }) } // rejected after the end of the Job
+	}
 	if l.cfg.Job.Spec.Suspend != nil && *l.cfg.Job.Spec.Suspend {
 		l.events = append(l.events, event{now.Add(5 * time.Second), set(false)})
 	} else if d.Chance(20, "suspended") {
@@ -253,8 +255,8 @@ func (l *scriptedRun) moveOn(requeue time.Time) bool {
 		sooner(e.at)
 	}
 	for _, pod := range l.c.Pods() {
-		if at, ok := l.due(pod); ok {
-			sooner(at)
+		if e := l.nextOf(pod); e.happen != nil {
+			sooner(e.at)
 		}
 	}
 	if next.IsZero() {
@@ -264,48 +266,36 @@ func (l *scriptedRun) moveOn(requeue time.Time) bool {
 		l.c.Now = next
 	}
 	for len(l.events) > 0 && !l.events[0].at.After(l.c.Now) {
-		_ = l.c.EditJob(l.events[0].how) // rejected after the end of the Job
+		l.events[0].happen()
 		l.events = l.events[1:]
 	}
 	for _, pod := range l.c.Pods() {
-		if at, ok := l.due(pod); ok && !at.After(l.c.Now) {
-			l.happen(pod)
+		if e := l.nextOf(pod); e.happen != nil && !e.at.After(l.c.Now) {
+			e.happen()
 		}
 	}
 	return true
 }
 
-// due returns the time of the next event of a pod.
-func (l *scriptedRun) due(pod *corev1.Pod) (time.Time, bool) {
-	f := l.plans[l.names[pod.UID]]
-	made := pod.CreationTimestamp.Time
+// nextOf returns the next event of a pod; the zero event if it has ended.
+func (l *scriptedRun) nextOf(pod *corev1.Pod) event {
+	f, made := l.plans[l.names[pod.UID]], pod.CreationTimestamp.Time
+	ends := func(code int32) func() { return func() { l.c.End(pod.UID, code) } }
 	switch {
 	case cluster.HasEnded(pod):
-		return time.Time{}, false
-	case pod.DeletionTimestamp != nil:
-		return pod.DeletionTimestamp.Time, true
-	case pod.Status.Phase != corev1.PodRunning:
-		return made.Add(f.starts), true
-	}
-	return made.Add(f.ends), true
-}
-
-func (l *scriptedRun) happen(pod *corev1.Pod) {
-	f := l.plans[l.names[pod.UID]]
-	switch {
+		return event{}
 	case pod.DeletionTimestamp != nil && f.deleted:
-		l.c.End(pod.UID, f.code)
+		return event{pod.DeletionTimestamp.Time, ends(f.code)}
 	case pod.DeletionTimestamp != nil:
-		l.c.End(pod.UID, 137)
+		return event{pod.DeletionTimestamp.Time, ends(137)}
 	case pod.Status.Phase != corev1.PodRunning:
-		l.c.Start(pod.UID)
+		return event{made.Add(f.starts), func() { l.c.Start(pod.UID) }}
 	case f.lost:
-		l.c.Lose(pod.UID)
+		return event{made.Add(f.ends), func() { l.c.Lose(pod.UID) }}
 	case f.deleted:
-		l.c.Delete(pod.UID, 5)
-	default:
-		l.c.End(pod.UID, f.code)
+		return event{made.Add(f.ends), func() { l.c.Delete(pod.UID, 5) }}
 	}
+	return event{made.Add(f.ends), ends(f.code)}
 }
 
 func (l *scriptedRun) watch(s cluster.Step) {
@@ -347,11 +337,6 @@ func (l *scriptedRun) end() string {
 	if l.c == nil || l.c.Job() == nil {
 		return "no Job"
 	}
-	st := l.c.Job().Status.DeepCopy()
-	conditions := ""
-	for _, c := range st.Conditions {
-		conditions += fmt.Sprintf(" %s=%s(%s)", c.Type, c.Status, c.Reason)
-	}
 	var pods []string
 	for _, pod := range l.c.Pods() {
 		line := l.names[pod.UID] + " " + string(pod.Status.Phase)
@@ -361,13 +346,9 @@ func (l *scriptedRun) end() string {
 		pods = append(pods, line)
 	}
 	slices.Sort(pods)
-	st.Conditions, st.StartTime, st.CompletionTime = nil, nil, nil
-	return statusLine(st) + conditions + "; pods " + strings.Join(pods, ", ")
+	return story.Status(&l.c.Job().Status) + "; pods " + strings.Join(pods, ", ")
 }
 
-func logLife(cfg Config, crashes []crash) string {
-	l := newScriptedRun(cfg, crashes)
-	l.log.On = true
-	l.run()
-	return strings.Join(l.log.Lines(story.Longest), "\n")
+func logLife(cfg Config, crashes ...crash) string {
+	return strings.Join(runScript(cfg, true, crashes...).log.Lines(story.Longest), "\n")
 }

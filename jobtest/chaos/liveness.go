@@ -14,6 +14,7 @@ import (
 	"github.com/jobfate/jobfate/cluster"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/internal/driver"
+	"github.com/jobfate/jobfate/jobtest/internal/story"
 	"github.com/jobfate/jobfate/jobtest/referee"
 	"github.com/jobfate/jobfate/tracking"
 )
@@ -189,7 +190,7 @@ func (r *run) settle() {
 				r.checkActive()
 				if job := r.c.Job(); job != nil && job.DeletionTimestamp == nil && referee.Due(job) {
 					r.violate("L1", "the Job has succeeded, but its status does not say so: %s",
-						statusLine(&job.Status))
+						story.Status(&job.Status))
 				}
 				return
 			}
@@ -229,7 +230,7 @@ func (r *run) checkCounts() {
 	st := &job.Status
 	if st.Active != active || st.Ready == nil || *st.Ready != ready || st.Terminating == nil ||
 		*st.Terminating != leaving {
-		r.violate("L1", "the status says %s, but %d pods are active, %d ready, %d terminating", statusLine(st),
+		r.violate("L1", "the status says %s, but %d pods are active, %d ready, %d terminating", story.Status(st),
 			active, ready, leaving)
 	}
 }
@@ -258,7 +259,7 @@ func (r *run) checkActive() {
 	}
 	if active > wanted {
 		r.violate("L1", "the controller sends no more requests, but %d pods are active instead of %d: %s",
-			active, wanted, specLine(job))
+			active, wanted, story.Spec(job))
 	}
 }
 
@@ -334,7 +335,7 @@ func checkFinalizers(k tracking.Keys, pods []*corev1.Pod) *referee.Violation {
 	for _, pod := range pods {
 		owner := metav1.GetControllerOfNoCopy(pod)
 		if (owner == nil || cluster.OwnedByJob(owner)) && k.HasFinalizer(pod) {
-			return &referee.Violation{Property: "L3", Text: podLine(k, pod) + " keeps its finalizer"}
+			return &referee.Violation{Property: "L3", Text: story.Pod(k, pod) + " keeps its finalizer"}
 		}
 	}
 	return nil

@@ -48,7 +48,7 @@ func (t *runLog) logChange(s *cluster.Step) {
 		by = "creates "
 	} else if s.Request != nil && s.OldPod != nil {
 		by = string(s.Request.Verb) + "  "
-		if removesFinalizer(s.Request) {
+		if story.RemovesFinalizer(s.Request) {
 			by = "removes a finalizer  "
 		}
 	}
@@ -58,20 +58,20 @@ func (t *runLog) logChange(s *cluster.Step) {
 		if by == "" {
 			by = "there is "
 		}
-		t.Say("%s%s", by, podLine(t.keys, s.Pod))
+		t.Say("%s%s", by, story.Pod(t.keys, s.Pod))
 	case s.Pod == nil && s.OldPod != nil:
-		t.Say("%s%s -> gone", by, podLine(t.keys, s.OldPod))
+		t.Say("%s%s -> gone", by, story.Pod(t.keys, s.OldPod))
 	case s.Pod != nil:
-		t.Say("%s%s -> %s", by, podLine(t.keys, s.OldPod),
-			strings.TrimPrefix(podLine(t.keys, s.Pod), string(s.Pod.UID)+" "))
+		t.Say("%s%s -> %s", by, story.Pod(t.keys, s.OldPod),
+			strings.TrimPrefix(story.Pod(t.keys, s.Pod), string(s.Pod.UID)+" "))
 	case s.Job == nil:
 		t.Say("the Job is gone")
 	case s.Request != nil:
-		t.Say("stores the status %s", statusLine(&s.Job.Status))
+		t.Say("stores the status %s", story.Status(&s.Job.Status))
 	case s.OldJob == nil || s.OldJob.UID != s.Job.UID:
-		t.Say("the Job: %s", specLine(s.Job))
+		t.Say("the Job: %s", story.Spec(s.Job))
 	default:
-		t.Say("the Job: %s", specChange(s.OldJob, s.Job))
+		t.Say("the Job: %s", story.Change(s.OldJob, s.Job))
 	}
 }
 
@@ -86,7 +86,7 @@ func (t *runLog) logView(l *leader, at *slot, v *cluster.View) {
 	by := viewer{l.n, at}
 	last, now := t.shown[by], loggedView{"no Job", v.Pods}
 	if v.Job != nil {
-		now.job = string(v.Job.UID) + " with status " + statusLine(&v.Job.Status)
+		now.job = string(v.Job.UID) + " with status " + story.Status(&v.Job.Status)
 	}
 	t.shown[by] = now
 	job := now.job
@@ -114,7 +114,7 @@ func (t *runLog) logView(l *leader, at *slot, v *cluster.View) {
 	}
 	t.Say("controller %d sees %s", l.n, job)
 	for _, pod := range fresh {
-		t.Say("  %s", podLine(t.keys, pod))
+		t.Say("  %s", story.Pod(t.keys, pod))
 	}
 	t.Indent(1)
 }
@@ -129,11 +129,11 @@ func (t *runLog) logRequest(q *cluster.Request, err error, effect bool) {
 	case err != nil && effect:
 		t.Say("the answer is: %v", err)
 	case err != nil:
-		t.Say("asks to %s: %v", requestLine(t.keys, q), err)
+		t.Say("asks to %s: %v", story.Request(t.keys, q), err)
 	case !effect && !writes(q):
-		t.Say("asks to %s", requestLine(t.keys, q))
+		t.Say("asks to %s", story.Request(t.keys, q))
 	case !effect:
-		t.Say("asks to %s, which changes nothing", requestLine(t.keys, q))
+		t.Say("asks to %s, which changes nothing", story.Request(t.keys, q))
 	}
 }
 

@@ -51,6 +51,11 @@ func (s observer) Sync(client *cluster.Client) (time.Duration, error) {
 	return after, err
 }
 
+// writes reports whether a request is a write.
+func writes(q *cluster.Request) bool {
+	return q.Verb != cluster.Get && q.Verb != cluster.ListJobs && q.Verb != cluster.List && q.Verb != cluster.GetPod
+}
+
 // checkRejection records the requests that the API server rejects without a fault. The next
 // sync, on a fresh view, must not send the same request again (L4).
 func (r *run) checkRejection(q *cluster.Request, err error) {

@@ -27,13 +27,13 @@ func (r *run) objects() []string {
 	}
 	lines := []string{"at the end:"}
 	for _, job := range r.c.Jobs() {
-		lines = append(lines, "  "+specLine(job), "  status "+statusLine(&job.Status))
+		lines = append(lines, "  "+story.Spec(job), "  status "+story.Status(&job.Status))
 	}
 	for i, pod := range r.c.Pods() {
 		if i == most {
 			return append(lines, fmt.Sprintf("  and %d more pods", len(r.c.Pods())-most))
 		}
-		lines = append(lines, "  "+podLine(r.keys(), pod))
+		lines = append(lines, "  "+story.Pod(r.keys(), pod))
 	}
 	return lines
 }

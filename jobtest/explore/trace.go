@@ -5,8 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
-
+	"github.com/jobfate/jobfate/jobtest/internal/story"
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
 
@@ -133,15 +132,7 @@ func (x *search) describeController(before, after *state) string {
 }
 
 func (x *search) requestText(p *position) string {
-	r := p.request
-	if i := placeOf(r); i >= 0 {
-		text := string(r.Verb) + " " + string(uids[i])
-		if len(r.Patch) > 0 {
-			text += " " + string(r.Patch)
-		}
-		return text
-	}
-	return string(r.Verb)
+	return story.Request(x.Rules.Keys.WithDefaults(), p.request)
 }
 
 func (x *search) describeFault(before *state, m move) string {
@@ -192,22 +183,7 @@ func (x *search) jobText(n uint16) string {
 		return "no Job"
 	}
 	job := x.jobs.values[n]
-	st := job.Status
-	text := fmt.Sprintf("Job active=%d succeeded=%d failed=%d", st.Active, st.Succeeded, st.Failed)
-	if st.CompletedIndexes != "" {
-		text += " completed=" + st.CompletedIndexes
-	}
-	if st.FailedIndexes != nil && *st.FailedIndexes != "" {
-		text += " failedIndexes=" + *st.FailedIndexes
-	}
-	if u := st.UncountedTerminatedPods; u != nil && len(u.Failed)+len(u.Succeeded) > 0 {
-		text += fmt.Sprintf(" uncounted=%v/%v", u.Succeeded, u.Failed)
-	}
-	for _, c := range st.Conditions {
-		if c.Status == corev1.ConditionTrue {
-			text += " " + string(c.Type)
-		}
-	}
+	text := "Job " + story.Status(&job.Status)
 	if job.DeletionTimestamp != nil {
 		text += " deleted"
 	}
@@ -218,19 +194,5 @@ func (x *search) podText(n uint16, i int) string {
 	if n == 0 {
 		return string(uids[i]) + " gone"
 	}
-	pod := x.pods.values[n]
-	text := string(uids[i]) + " " + string(pod.Status.Phase)
-	if index, ok := pod.Annotations[x.Rules.Keys.WithDefaults().Index]; ok {
-		text += " index " + index
-	}
-	if pod.DeletionTimestamp != nil {
-		text += " deleted"
-	}
-	if len(pod.OwnerReferences) == 0 {
-		text += " orphaned"
-	}
-	if len(pod.Finalizers) > 0 {
-		text += " tracked"
-	}
-	return text
+	return story.Pod(x.Rules.Keys.WithDefaults(), x.pods.values[n])
 }

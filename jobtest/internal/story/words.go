@@ -1,4 +1,4 @@
-package chaos
+package story
 
 import (
 	"encoding/json"
@@ -16,8 +16,8 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// podLine describes a pod on one line.
-func podLine(k tracking.Keys, pod *corev1.Pod) string {
+// Pod describes a pod on one line.
+func Pod(k tracking.Keys, pod *corev1.Pod) string {
 	if pod == nil {
 		return "nothing"
 	}
@@ -60,8 +60,8 @@ func podLine(k tracking.Keys, pod *corev1.Pod) string {
 	return strings.Join(words, " ")
 }
 
-// statusLine describes a status without its times and messages.
-func statusLine(st *batchv1.JobStatus) string {
+// Status describes a status without its times and messages.
+func Status(st *batchv1.JobStatus) string {
 	short := *st
 	short.Conditions, short.StartTime, short.CompletionTime = nil, nil, nil
 	text, _ := json.Marshal(&short) // a status always encodes
@@ -78,22 +78,20 @@ func statusLine(st *batchv1.JobStatus) string {
 	return line
 }
 
-// specLine describes the fields of a spec that matter here.
-func specLine(job *batchv1.Job) string {
+// Spec describes the fields of a spec that matter here.
+func Spec(job *batchv1.Job) string {
 	short := job.Spec
 	short.Template, short.Selector, short.ManualSelector = corev1.PodTemplateSpec{}, nil, nil
 	text, _ := json.Marshal(&short) // a spec always encodes
-	line := strings.ReplaceAll(string(text),
-		`"template":{"metadata":{"creationTimestamp":null},"spec":{"containers":null}},`, "")
-	line = strings.ReplaceAll(line, `"template":{"metadata":{},"spec":{"containers":null}},`, "")
+	line := strings.Replace(string(text), `"template":{"metadata":{},"spec":{"containers":null}},`, "", 1)
 	if job.DeletionTimestamp != nil {
 		line += " deleted"
 	}
 	return string(job.UID) + " " + line + " restartPolicy " + string(job.Spec.Template.Spec.RestartPolicy)
 }
 
-// specChange describes what another client has changed in a Job.
-func specChange(old, now *batchv1.Job) string {
+// Change describes what another client has changed in a Job.
+func Change(old, now *batchv1.Job) string {
 	var was, is map[string]json.RawMessage
 	for job, fields := range map[*batchv1.Job]*map[string]json.RawMessage{old: &was, now: &is} {
 		text, _ := json.Marshal(job.Spec) // a spec always encodes,
@@ -113,21 +111,21 @@ func specChange(old, now *batchv1.Job) string {
 	if old.DeletionTimestamp == nil && now.DeletionTimestamp != nil {
 		changes = append(changes, "it is being deleted")
 	}
-	if text := statusLine(&now.Status); text != statusLine(&old.Status) {
+	if text := Status(&now.Status); text != Status(&old.Status) {
 		changes = append(changes, "its status is "+text)
 	}
 	return strings.Join(changes, ", ")
 }
 
-// requestLine describes a request.
-func requestLine(k tracking.Keys, q *cluster.Request) string {
+// Request describes a request.
+func Request(k tracking.Keys, q *cluster.Request) string {
 	of := string(q.UID)
 	if of == "" {
 		of = q.Name
 	}
 	switch {
 	case q.Verb == cluster.Create:
-		return "create " + podLine(k, q.Pod)
+		return "create " + Pod(k, q.Pod)
 	case q.Verb == cluster.Delete:
 		return "delete " + of
 	case q.Verb == cluster.Get:
@@ -140,17 +138,14 @@ func requestLine(k tracking.Keys, q *cluster.Request) string {
 		return "read " + of + " live"
 	case q.Verb == cluster.Status:
 		return "store the status"
-	case removesFinalizer(q):
+	case RemovesFinalizer(q):
 		return "remove the finalizer of " + of
 	}
 	return fmt.Sprintf("patch %s with %s", of, q.Patch)
 }
 
-func writes(q *cluster.Request) bool {
-	return q.Verb != cluster.Get && q.Verb != cluster.ListJobs && q.Verb != cluster.List && q.Verb != cluster.GetPod
-}
-
-func removesFinalizer(q *cluster.Request) bool {
+// RemovesFinalizer reports whether a request only removes the finalizer of a pod.
+func RemovesFinalizer(q *cluster.Request) bool {
 	return q.Edit == nil && strings.Contains(string(q.Patch), `"$deleteFromPrimitiveList/finalizers":`) &&
 		!strings.Contains(string(q.Patch), "ownerReferences")
 }
