@@ -101,7 +101,7 @@ func toPatch(t *testing.T, x *search) state {
 	for range 100 {
 		if s.at == 0 {
 			if n := s.pods[0].stored; n != 0 {
-				s.storePod(0, x.podNumber(cluster.EndPod(x.pod(n, versionOther), 0, x.now)))
+				s.storePod(0, x.podNumber(cluster.EndPod(x.pod(n, versionOther), 0, noon)))
 			}
 			s = x.show(&s, s.lagging())
 			x.beginMove(&s, func(_ move, next state, _ *referee.Violation) { s = next })

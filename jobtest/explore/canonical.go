@@ -9,12 +9,17 @@ import (
 // noon is the time of all states.
 var noon = time.Date(2030, time.January, 1, 12, 0, 0, 0, time.UTC)
 
-// once returns the value of a key, and computes it once.
-func once[K comparable, V any](known map[K]V, key K, compute func() V) V {
-	v, ok := known[key]
+// computed holds values by their keys, and computes each once. The zero value is empty.
+type computed[K comparable, V any] map[K]V
+
+func (c *computed[K, V]) get(key K, compute func() V) V {
+	v, ok := (*c)[key]
 	if !ok {
 		v = compute()
-		known[key] = v
+		if *c == nil {
+			*c = computed[K, V]{}
+		}
+		(*c)[key] = v
 	}
 	return v
 }
@@ -44,7 +49,7 @@ func (x *search) ofLastingJob(n uint32) uint32 {
 	if !ok {
 		return n
 	}
-	return once(x.lasting, n, func() uint32 { return x.memoryNumber(keeper.ofLastingJob()) })
+	return x.lasting.get(n, func() uint32 { return x.memoryNumber(keeper.ofLastingJob()) })
 }
 
 type forgottenKey struct {
@@ -72,7 +77,7 @@ func (x *search) used(s *state) uint8 {
 // forget makes the ghost forget the pods that are no longer referenced.
 func (x *search) forget(s *state) uint32 {
 	key := forgottenKey{s.ghost, x.used(s)}
-	return once(x.forgotten, key, func() uint32 {
+	return x.forgotten.get(key, func() uint32 {
 		g := x.ghosts.values[key.ghost].Clone()
 		for i, uid := range uids {
 			if key.used&(1<<i) == 0 {
@@ -89,7 +94,7 @@ func (x *search) jobMentions(n uint16) uint8 {
 	if n == 0 {
 		return 0
 	}
-	return once(x.mentions, n, func() uint8 {
+	return x.mentions.get(n, func() uint8 {
 		if u := x.jobs.values[n].Status.UncountedTerminatedPods; u != nil {
 			return mentioned(encoded(u))
 		}
@@ -98,7 +103,7 @@ func (x *search) jobMentions(n uint16) uint8 {
 }
 
 func (x *search) memoryMentions(n uint32) uint8 {
-	return once(x.remembers, n, func() uint8 { return mentioned(x.memories.values[n].Key()) })
+	return x.remembers.get(n, func() uint8 { return mentioned(x.memories.values[n].Key()) })
 }
 
 type agedKey struct {
@@ -124,7 +129,7 @@ func (x *search) aged(s *state, by time.Duration) state {
 }
 
 func (x *search) agedMemoryOf(n uint32, by time.Duration) uint32 {
-	return once(x.agedMemory, agedKey{n, by}, func() uint32 {
+	return x.agedMemory.get(agedKey{n, by}, func() uint32 {
 		c := x.memories.values[n].Clone()
 		c.Age(by, x.limit)
 		return x.memoryNumber(c)
@@ -136,7 +141,7 @@ func (x *search) agedJob(n uint16, by time.Duration) uint16 {
 	if n == 0 {
 		return 0
 	}
-	return once(x.agedJobs, agedKey{uint32(n), by},
+	return x.agedJobs.get(agedKey{uint32(n), by},
 		func() uint16 { return x.jobNumber(x.ageJob(x.jobs.values[n], by)) })
 }
 
@@ -144,7 +149,7 @@ func (x *search) agedPod(n uint16, by time.Duration) uint16 {
 	if n == 0 {
 		return 0
 	}
-	return once(x.agedPods, agedKey{uint32(n), by},
+	return x.agedPods.get(agedKey{uint32(n), by},
 		func() uint16 { return x.podNumber(x.agePod(x.pods.values[n], by)) })
 }
 
@@ -156,7 +161,7 @@ type editKey struct {
 // edited returns the Job after an edit of its spec, and computes it once. It is zero if the
 // API server rejects the edit.
 func (x *search) edited(n uint16, which uint8) uint16 {
-	return once(x.editedJobs, editKey{n, which}, func() uint16 {
+	return x.editedJobs.get(editKey{n, which}, func() uint16 {
 		next, err := cluster.EditJob(x.job(n, versionOther), x.Edits[which])
 		if err != nil {
 			return 0

@@ -212,7 +212,7 @@ func asText(r *cluster.Request) string {
 
 // created returns the pod that a creation stores in a place.
 func (x *search) created(r *cluster.Request, place int) *corev1.Pod {
-	pod := cluster.NewPod(r.Pod, place, metav1.NewTime(x.now))
+	pod := cluster.NewPod(r.Pod, place, metav1.NewTime(noon))
 	pod.ResourceVersion = versionOwn
 	return pod
 }

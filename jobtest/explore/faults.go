@@ -107,7 +107,7 @@ func (x *search) jobFault(s *state, m move, yield visitor) {
 	}
 	next := *s
 	next.faults--
-	next.storeJob(x.jobNumber(cluster.DeleteJob(x.job(s.job, versionOther), policy, x.now)), unknown)
+	next.storeJob(x.jobNumber(cluster.DeleteJob(x.job(s.job, versionOther), policy, noon)), unknown)
 	yield(m, next, x.see(&next, nil, s.job, -1, 0))
 }
 
@@ -122,11 +122,11 @@ func (x *search) podFault(s *state, m move, yield visitor) {
 	next.storePod(i, x.life(old, key, func(p *corev1.Pod) *corev1.Pod {
 		switch Kind(m.detail) {
 		case Delete:
-			return cluster.DeletePod(p, cluster.DefaultGrace, x.now)
+			return cluster.DeletePod(p, cluster.DefaultGrace, noon)
 		case Force:
-			return cluster.DeletePod(p, 0, x.now)
+			return cluster.DeletePod(p, 0, noon)
 		case Disrupt:
-			return cluster.DisruptPod(p, x.now)
+			return cluster.DisruptPod(p, noon)
 		case LoseNode:
 			return x.lost(p)
 		case Orphan:
@@ -147,8 +147,8 @@ func (x *search) lost(p *corev1.Pod) *corev1.Pod {
 	if cluster.HasEnded(p) {
 		return p
 	}
-	if p = cluster.FailPod(cluster.DisruptPod(p, x.now)); p == nil {
+	if p = cluster.FailPod(cluster.DisruptPod(p, noon)); p == nil {
 		return nil
 	}
-	return cluster.DeletePod(p, 0, x.now)
+	return cluster.DeletePod(p, 0, noon)
 }

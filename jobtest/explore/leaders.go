@@ -27,7 +27,7 @@ func (x *search) park(s *state) uint32 {
 }
 
 func (x *search) parkedNumber(p parked) uint32 {
-	return once(x.parkedNumbers, p, func() uint32 {
+	return x.parkedNumbers.get(p, func() uint32 {
 		x.parked = append(x.parked, p)
 		return uint32(len(x.parked) - 1)
 	})
@@ -102,7 +102,7 @@ type ghostKey struct {
 // ghostOf returns a ghost with its facts about the leader that continues. That leader does not know
 // the failures that the other one has counted.
 func (x *search) ghostOf(ghost uint32, behind, inDoubt bool) uint32 {
-	return once(x.leaderGhosts, ghostKey{ghost, behind, inDoubt}, func() uint32 {
+	return x.leaderGhosts.get(ghostKey{ghost, behind, inDoubt}, func() uint32 {
 		g := x.ghosts.values[ghost].Clone()
 		g.Behind, g.InDoubt = behind, inDoubt
 		g.Forgive()

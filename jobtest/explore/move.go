@@ -177,18 +177,18 @@ func (x *search) podMoves(s *state, i int, yield visitor) {
 	switch {
 	case cluster.HasEnded(pod):
 		if len(pod.Finalizers) == 0 && x.freePlaces(s) == 0 {
-			do(move{kind: reap}, func(p *corev1.Pod) *corev1.Pod { return cluster.DeletePod(p, 0, x.now) })
+			do(move{kind: reap}, func(p *corev1.Pod) *corev1.Pod { return cluster.DeletePod(p, 0, noon) })
 		}
 	case pod.DeletionTimestamp != nil && pod.Spec.NodeName == "":
 		do(move{kind: end, detail: 255}, cluster.FailPod)
 	default:
 		if x.Runs && pod.Status.Phase != corev1.PodRunning && pod.DeletionTimestamp == nil {
-			do(move{kind: start}, func(p *corev1.Pod) *corev1.Pod { return cluster.StartPod(p, x.now) })
+			do(move{kind: start}, func(p *corev1.Pod) *corev1.Pod { return cluster.StartPod(p, noon) })
 			break
 		}
 		for n, code := range x.Codes {
 			do(move{kind: end, detail: uint8(n)},
-				func(p *corev1.Pod) *corev1.Pod { return cluster.EndPod(p, code, x.now) })
+				func(p *corev1.Pod) *corev1.Pod { return cluster.EndPod(p, code, noon) })
 		}
 	}
 	jobOf := func(uid types.UID) *batchv1.Job {
@@ -197,12 +197,12 @@ func (x *search) podMoves(s *state, i int, yield visitor) {
 		}
 		return nil
 	}
-	if next := cluster.CollectPod(pod, jobOf, x.now); next != pod {
+	if next := cluster.CollectPod(pod, jobOf, noon); next != pod {
 		m := move{kind: collect}
 		if next != nil && len(next.OwnerReferences) == 0 {
 			m.detail = 1
 		}
-		do(m, func(p *corev1.Pod) *corev1.Pod { return cluster.CollectPod(p, jobOf, x.now) })
+		do(m, func(p *corev1.Pod) *corev1.Pod { return cluster.CollectPod(p, jobOf, noon) })
 	}
 }
 
@@ -217,7 +217,7 @@ func (x *search) freePlaces(s *state) (n int) {
 
 // life returns the version of a pod after a move, and computes it once.
 func (x *search) life(version uint16, m move, f func(*corev1.Pod) *corev1.Pod) uint16 {
-	return once(x.lives, lifeKey{version, m}, func() uint16 { return x.podNumber(f(x.pod(version, versionOther))) })
+	return x.lives.get(lifeKey{version, m}, func() uint16 { return x.podNumber(f(x.pod(version, versionOther))) })
 }
 
 type lifeKey struct {

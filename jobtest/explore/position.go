@@ -96,12 +96,12 @@ func (x *search) begin(s *state) uint32 {
 		}
 	}
 	key.asNew = lagging != 0 && lagging&^s.since == 0 && !s.behind && !key.podPast
-	return once(x.begins, key, func() uint32 { return x.step(x.view(key), key, nil) })
+	return x.begins.get(key, func() uint32 { return x.step(x.view(key), key, nil) })
 }
 
 // view returns the content of the caches.
 func (x *search) view(key syncInput) cluster.View {
-	v := cluster.View{Now: x.now, JobsVersion: versionLater, PodsVersion: versionAll, Barrier: versionFloor}
+	v := cluster.View{Now: noon, JobsVersion: versionLater, PodsVersion: versionAll, Barrier: versionFloor}
 	if key.job != 0 {
 		setJob(&v, x.job(key.job, seenVersion(key.behind)))
 	}
@@ -153,22 +153,22 @@ type versioned struct {
 // job and pod return versions of objects with a resource version. Callers must not change
 // them.
 func (x *search) job(n uint16, version string) *batchv1.Job {
-	return withVersion(x.versionedJobs, &x.jobs, versioned{n, version},
+	return withVersion(&x.versionedJobs, &x.jobs, versioned{n, version},
 		func(job *batchv1.Job) { job.ResourceVersion = version })
 }
 
 func (x *search) pod(n uint16, version string) *corev1.Pod {
-	return withVersion(x.versionedPods, &x.pods, versioned{n, version},
+	return withVersion(&x.versionedPods, &x.pods, versioned{n, version},
 		func(pod *corev1.Pod) { pod.ResourceVersion = version })
 }
 
 // withVersion returns a copy of an object with a resource version, and makes it once. It
 // returns nil for the number zero.
-func withVersion[T any](known map[versioned]*T, all *table[*T], key versioned, set func(*T)) *T {
+func withVersion[T any](known *computed[versioned, *T], all *table[*T], key versioned, set func(*T)) *T {
 	if key.n == 0 {
 		return nil
 	}
-	return once(known, key, func() *T {
+	return known.get(key, func() *T {
 		object := *all.values[key.n]
 		set(&object)
 		return &object

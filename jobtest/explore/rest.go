@@ -30,7 +30,7 @@ func (x *search) checkRequeue(s *state) *referee.Violation {
 	if p == nil {
 		return nil
 	}
-	return once(x.late, x.begin(s), func() *referee.Violation {
+	return x.late.get(x.begin(s), func() *referee.Violation {
 		wait := p.after - time.Second
 		if p.after == 0 {
 			wait = x.Old

@@ -31,7 +31,6 @@ type Result struct {
 // search is a search in progress.
 type search struct {
 	Config
-	now   time.Time
 	limit time.Time // the earliest time
 	err   error
 
@@ -48,24 +47,24 @@ type search struct {
 	unanswered  bool   // the answer to the request being served is lost
 
 	// Results that were already computed.
-	versionedJobs map[versioned]*batchv1.Job
-	versionedPods map[versioned]*corev1.Pod
-	begins        map[syncInput]uint32
-	jobEffects    map[jobEffect]effect
-	podAnswers    map[podEffect]answer
-	verdicts      map[seen]verdict
-	lives         map[lifeKey]uint16
-	editedJobs    map[editKey]uint16
-	agedJobs      map[agedKey]uint16
-	agedPods      map[agedKey]uint16
-	agedMemory    map[agedKey]uint32
-	mentions      map[uint16]uint8
-	remembers     map[uint32]uint8
-	forgotten     map[forgottenKey]uint32
-	lasting       map[uint32]uint32
-	parkedNumbers map[parked]uint32
-	leaderGhosts  map[ghostKey]uint32
-	late          map[uint32]*referee.Violation // by position
+	versionedJobs computed[versioned, *batchv1.Job]
+	versionedPods computed[versioned, *corev1.Pod]
+	begins        computed[syncInput, uint32]
+	jobEffects    computed[jobEffect, effect]
+	podAnswers    computed[podEffect, answer]
+	verdicts      computed[seen, verdict]
+	lives         computed[lifeKey, uint16]
+	editedJobs    computed[editKey, uint16]
+	agedJobs      computed[agedKey, uint16]
+	agedPods      computed[agedKey, uint16]
+	agedMemory    computed[agedKey, uint32]
+	mentions      computed[uint16, uint8]
+	remembers     computed[uint32, uint8]
+	forgotten     computed[forgottenKey, uint32]
+	lasting       computed[uint32, uint32]
+	parkedNumbers computed[parked, uint32]
+	leaderGhosts  computed[ghostKey, uint32]
+	late          computed[uint32, *referee.Violation] // by position
 
 	numbers map[state]uint32
 	states  []state
@@ -137,21 +136,13 @@ func newSearch(c Config) (*search, error) {
 		c.New = func() Searchable { return FromCaller(jobtest.NewCaller()) }
 	}
 	x := &search{
-		Config: c, now: noon, limit: noon.Add(-c.Old),
+		Config: c, limit: noon.Add(-c.Old),
 		jobs: newTable[*batchv1.Job](), pods: newTable[*corev1.Pod](), memories: newTable[Searchable](),
-		ghosts:        newTable[referee.Ghost](),
-		positions:     make([]*position, 1),
-		versionedJobs: map[versioned]*batchv1.Job{}, versionedPods: map[versioned]*corev1.Pod{},
-		begins: map[syncInput]uint32{}, jobEffects: map[jobEffect]effect{}, podAnswers: map[podEffect]answer{},
-		verdicts: map[seen]verdict{}, lives: map[lifeKey]uint16{},
-		editedJobs: map[editKey]uint16{},
-		agedJobs:   map[agedKey]uint16{}, agedPods: map[agedKey]uint16{}, agedMemory: map[agedKey]uint32{},
-		mentions: map[uint16]uint8{}, remembers: map[uint32]uint8{}, forgotten: map[forgottenKey]uint32{},
-		lasting: map[uint32]uint32{}, late: map[uint32]*referee.Violation{},
-		parkedNumbers: map[parked]uint32{}, leaderGhosts: map[ghostKey]uint32{}, parked: make([]parked, 1),
+		ghosts:    newTable[referee.Ghost](),
+		positions: make([]*position, 1), parked: make([]parked, 1),
 		numbers: map[state]uint32{},
 	}
-	cl, err := cluster.New(c.Job, x.now)
+	cl, err := cluster.New(c.Job, noon)
 	if err != nil {
 		return nil, err
 	}

@@ -78,7 +78,7 @@ type jobEffect struct {
 
 // stored returns the version of the Job after a status write.
 func (x *search) stored(job uint16, version string, r *cluster.Request, asks string) effect {
-	return once(x.jobEffects, jobEffect{job, version, asks}, func() effect {
+	return x.jobEffects.get(jobEffect{job, version, asks}, func() effect {
 		next, err := cluster.StoreStatus(x.job(job, version), r)
 		e := effect{err: err}
 		switch {
@@ -165,7 +165,7 @@ func (x *search) servePod(s *state, p *position) (answer, *referee.Violation) {
 
 // podAnswer returns the answer to a request for a pod, with the new version of the pod.
 func (x *search) podAnswer(pod uint16, is mark, r *cluster.Request, asks string) answer {
-	return once(x.podAnswers, podEffect{r.Verb, asks, pod, is}, func() (a answer) {
+	return x.podAnswers.get(podEffect{r.Verb, asks, pod, is}, func() (a answer) {
 		next, err := x.changed(x.pod(pod, is.version(false)), r)
 		switch {
 		case err == nil:
@@ -188,7 +188,7 @@ func (x *search) changed(pod *corev1.Pod, r *cluster.Request) (*corev1.Pod, erro
 	if r.Verb == cluster.Patch {
 		return cluster.PatchPod(pod, r.Patch)
 	}
-	return cluster.RequestDeletion(pod, r.Options, x.now)
+	return cluster.RequestDeletion(pod, r.Options, noon)
 }
 
 // named returns the place of the pod that is stored with a name; -1 if there is none. The
@@ -217,9 +217,9 @@ func (x *search) see(s *state, p *position, oldJob uint16, i int, oldPod uint16)
 	if p != nil {
 		key.at = s.at
 	}
-	v := once(x.verdicts, key, func() verdict {
+	v := x.verdicts.get(key, func() verdict {
 		ghost := x.ghosts.values[s.ghost].Clone()
-		step := cluster.Step{Now: x.now, Job: x.job(s.job, versionOther), OldJob: x.job(oldJob, versionOther)}
+		step := cluster.Step{Now: noon, Job: x.job(s.job, versionOther), OldJob: x.job(oldJob, versionOther)}
 		step.Pods = func() (pods []*corev1.Pod) {
 			for _, n := range key.pods {
 				if n != 0 {

@@ -24,13 +24,13 @@ func newTable[T any]() table[T] {
 	return table[T]{numbers: map[string]uint32{}, values: make([]T, 1)}
 }
 
-func (t *table[T]) number(key string, value func() T) uint32 {
+func (t *table[T]) number(key string, value T) uint32 {
 	if n, ok := t.numbers[key]; ok {
 		return n
 	}
 	n := uint32(len(t.values))
 	t.numbers[key] = n
-	t.values = append(t.values, value())
+	t.values = append(t.values, value)
 	return n
 }
 
@@ -44,7 +44,7 @@ func (x *search) jobNumber(job *batchv1.Job) uint16 {
 	copied.ResourceVersion = ""
 	// Only users change the spec, and every change increments the generation.
 	key := encoded(copied.ObjectMeta) + encoded(copied.Status)
-	return x.short(x.jobs.number(key, func() *batchv1.Job { return &copied }))
+	return x.short(x.jobs.number(key, &copied))
 }
 
 func (x *search) podNumber(pod *corev1.Pod) uint16 {
@@ -53,7 +53,7 @@ func (x *search) podNumber(pod *corev1.Pod) uint16 {
 	}
 	copied := *pod
 	copied.ResourceVersion = ""
-	return x.short(x.pods.number(encoded(&copied), func() *corev1.Pod { return &copied }))
+	return x.short(x.pods.number(encoded(&copied), &copied))
 }
 
 // short converts a number for a state. If there are too many versions, the search ends with
@@ -67,11 +67,11 @@ func (x *search) short(n uint32) uint16 {
 }
 
 func (x *search) ghostNumber(g referee.Ghost) uint32 {
-	return x.ghosts.number(g.Key(), func() referee.Ghost { return g })
+	return x.ghosts.number(g.Key(), g)
 }
 
 func (x *search) memoryNumber(c Searchable) uint32 {
-	return x.memories.number(c.Key(), func() Searchable { return c })
+	return x.memories.number(c.Key(), c)
 }
 
 func encoded(v any) string {
