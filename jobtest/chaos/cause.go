@@ -23,13 +23,13 @@ type unobservedWrite struct {
 // note records a creation whose pod the controller waits to observe in its cache.
 func (r *run) note(q *cluster.Request, a cluster.Answer, err error) {
 	w := unobservedWrite{step: r.Step}
-	switch {
+	switch effect := r.effectOf(q); {
 	case q.Verb != cluster.Create:
 		return
 	case err == nil:
 		w.uid, w.name = a.Pod.UID, string(a.Pod.UID)
-	case r.served == q: // it took effect, but the answer was lost
-		w.uid, w.name, w.answer = r.created, string(r.created), err.Error()
+	case effect != nil: // the answer was lost
+		w.uid, w.name, w.answer = effect.Pod.UID, string(effect.Pod.UID), err.Error()
 	case apierrors.IsAlreadyExists(err):
 		w.name, w.answer = "pod "+q.Pod.Name, err.Error()
 	default:
@@ -49,11 +49,11 @@ func (l *leader) observe(pods []*corev1.Pod) {
 type explainer interface{ Explain() string }
 
 // explain names the cause of a stall, as far as it is visible from outside.
-func (r *run) explain(out cluster.Outcome) {
+func (r *run) explain() {
 	if !r.log.On || len(r.leaders) == 0 {
 		return
 	}
-	l := r.leaders[0]
+	l, out := r.leaders[0], r.last
 	var causes []string
 	for _, o := range l.unobserved {
 		if o.uid != "" && r.c.Pod(o.uid) != nil {

@@ -36,7 +36,7 @@ func (s observer) Sync(client *cluster.Client) (time.Duration, error) {
 		answer, err := client.Send(q)
 		r.emitRequest(q, err)
 		r.note(q, answer, err)
-		r.log.logRequest(q, err, r.served == q && r.c.Version() != before)
+		r.log.logRequest(q, err, r.effectOf(q) != nil && r.c.Version() != before)
 		if r.faultless && !r.noPods && err != nil && !apierrors.IsNotFound(err) {
 			r.checkRejection(q, err)
 		}
@@ -81,7 +81,7 @@ func (r *run) violate(property, format string, args ...any) {
 			r.of = r.at.name
 		}
 		if property[0] == 'L' && r.c != nil {
-			r.explain(r.last)
+			r.explain()
 		}
 	}
 }

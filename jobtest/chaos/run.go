@@ -35,11 +35,9 @@ type run struct {
 	syncs     int
 	writes    int
 	log       runLog
-	last      cluster.Outcome  // of the last sync
-	cause     string           // of a stall
-	served    *cluster.Request // the last request that had an effect
-	change    *cluster.Step    // of the last request that has changed something
-	created   types.UID        // the last pod that a controller created
+	last      cluster.Outcome // of the last sync
+	cause     string          // of a stall
+	change    *cluster.Step   // of the last request that changed something, or whose status was refused
 	// If faultless is set: the requests that were rejected in the last sync, and in the current
 	// one.
 	refused, refusing map[string]bool
@@ -268,20 +266,22 @@ func (r *run) watch(s cluster.Step) {
 		r.updateKinds()
 	}
 	r.emitChange(&s)
-	if s.Refused != nil {
+	if s.Request != nil {
 		r.change = &s
 	}
-	if s.Request != nil && s.Refused == nil {
-		r.served, r.change = s.Request, &s
-		if s.OldPod == nil && s.Pod != nil {
-			r.created = s.Pod.UID
-		}
-	}
 	r.log.logChange(&s)
-	if of, v := r.judge(&s); v != nil && r.broken == nil {
+	if of, v := r.Rules.Judge(r.ledgers, &s); v != nil && r.broken == nil {
 		r.broken, r.of = v, of
 		r.log.Say("=> this violates %s", v.Property)
 	}
+}
+
+// effectOf returns what a request has changed, or nil.
+func (r *run) effectOf(q *cluster.Request) *cluster.Step {
+	if r.change == nil || r.change.Request != q || r.change.Refused != nil {
+		return nil
+	}
+	return r.change
 }
 
 // intercept runs actions before a request is served, and draws the fault of the request.

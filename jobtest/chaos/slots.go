@@ -8,7 +8,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/jobfate/jobfate/cluster"
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
 
@@ -60,14 +59,6 @@ func (r *run) slotOf(name types.NamespacedName) *slot {
 		}
 	}
 	return r.at
-}
-
-// judge passes a change to the referee.
-func (r *run) judge(s *cluster.Step) (types.NamespacedName, *referee.Violation) {
-	if len(r.slots) == 1 {
-		return r.at.name, r.Rules.See(r.at.ghost, s)
-	}
-	return r.Rules.Judge(r.ledgers, s)
 }
 
 // soonest returns the slot with the earliest requeue of a controller, and its time; zero if
