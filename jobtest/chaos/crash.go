@@ -233,7 +233,9 @@ func (l *scriptedRun) scriptUsers() {
 	d := dice(l.cfg.Seed, 7)
 	now := l.c.Now
 	set := func(to bool) func() {
-		return func() { _ = l.c.EditJob(func(s *batchv1.JobSpec) { s.Suspend = &to }) } // rejected after the end of the Job
+		return func() {
+			_ = l.c.EditJob(func(s *batchv1.JobSpec) { s.Suspend = &to }) // rejected after the end of the Job
+		}
 	}
 	if l.cfg.Job.Spec.Suspend != nil && *l.cfg.Job.Spec.Suspend {
 		l.events = append(l.events, event{now.Add(5 * time.Second), set(false)})

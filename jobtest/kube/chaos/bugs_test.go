@@ -3,8 +3,6 @@ package chaos_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -12,7 +10,6 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -24,18 +21,16 @@ import (
 	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/internal/memory"
 	engine "github.com/jobfate/jobfate/jobtest/chaos"
-	"github.com/jobfate/jobfate/jobtest/internal/bugs"
 	"github.com/jobfate/jobfate/jobtest/kube/chaos"
 )
 
-// planted are bugs of real Job controllers. The test injects each into the correct
-// Reconciler, and a schedule must find it.
+// planted are bugs of real Job controllers, in addition to those of package jobtest/chaos. The test
+// injects each into the correct Reconciler, and a schedule must find it.
 var planted = []struct {
 	name, property string
 	with           func(*chaos.Env, *reconciler)
 	cause          string // a text that the report must contain
 }{
-	{name: "a FailJob verdict is forgotten", property: "S1 S18", with: deciding(bugs.ForgetVerdict)},
 	{name: "a deferred status is never stored", property: "L1", with: deciding(func(in jobfate.Snapshot, d *jobfate.Decision) {
 		if d.Status != nil && d.Status.Active != in.Job.Status.Active && len(d.Strip) == 0 && len(d.Status.Conditions) == len(in.Job.Status.Conditions) {
 			d.Status = nil
@@ -62,7 +57,6 @@ var planted = []struct {
 		r.live = r.Client
 		r.beforeBegin = func(_ context.Context, _ *reconciler, _ *jobfate.Machine, v *jobfate.View) { v.Barrier = "1" }
 	}},
-	{name: "a creation is sent again and counted although its pod has finished", property: "S10 L1 L2", with: resending},
 	{name: "a decision is dropped after its buffers were reused", property: "L1 L2 S1", with: func(_ *chaos.Env, r *reconciler) {
 		n := 0
 		r.ask = func(_ context.Context, q *jobfate.Request) (runtime.Object, bool) {
@@ -166,37 +160,6 @@ func rewriting(bug func(map[string]any)) func(*chaos.Env, *reconciler) {
 			}
 			return nil, false
 		}
-	}
-}
-
-// resending chooses the names of pods, and after a lost answer sends the creation again in
-// a later sync. It treats AlreadyExists as a success, and then waits for a pod that no
-// cache will show.
-func resending(_ *chaos.Env, r *reconciler) {
-	made, lost := 0, ""
-	r.ask = func(_ context.Context, q *jobfate.Request) (runtime.Object, bool) {
-		if q.Verb == jobfate.CreatePod {
-			if q.Pod.Name = lost; lost == "" {
-				made++
-				q.Pod.Name = fmt.Sprintf("%smade-%d", q.Pod.GenerateName, made)
-			}
-		}
-		return nil, false
-	}
-	r.got = func(q jobfate.Request, o runtime.Object, err error) (runtime.Object, error) {
-		switch {
-		case q.Verb != jobfate.CreatePod:
-			return o, err
-		case apierrors.IsTimeout(err), errors.Is(err, context.DeadlineExceeded):
-			lost = q.Pod.Name
-			return nil, apierrors.NewForbidden(corev1.Resource("pods"), lost, err)
-		case apierrors.IsAlreadyExists(err):
-			pod := q.Pod.DeepCopy()
-			pod.UID, pod.ResourceVersion = "unknown", "999999"
-			o, err = pod, nil
-		}
-		lost = ""
-		return o, err
 	}
 }
 
