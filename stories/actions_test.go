@@ -1,11 +1,9 @@
 package stories
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
@@ -15,7 +13,6 @@ import (
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/cluster"
-	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/decidetest"
 	"github.com/jobfate/jobfate/tracking"
@@ -92,31 +89,6 @@ func TestActions_createdPodOfAPlainJob(t *testing.T) {
 	}
 }
 
-// KEP-3850: "x+1". The replacement has the failure counts of the pod that it replaces. Ignored
-// failures have their own count.
-func TestActions_failureCountsOfReplacements(t *testing.T) {
-	w := newWorld(t, "completions: 1\ncompletionMode: Indexed\nbackoffLimitPerIndex: 3\npodFailurePolicy: {rules: [{action: Ignore, onExitCodes: {operator: In, values: [9]}}]}")
-	for _, step := range []struct {
-		code int32
-		want string // failures and ignored failures
-	}{{1, "1 "}, {9, "1 1"}, {9, "1 2"}, {1, "2 2"}, {1, "3 2"}} {
-		w.runAll()
-		before := w.Pod(w.ofIndex(0))
-		w.exitIndexes(step.code, 0)
-		w.settle()
-		w.advance(10 * time.Minute)
-		d := mustDecide(t, w.snapshot())
-		if len(d.Create) != 1 {
-			t.Fatalf("after exit code %d: %s", step.code, explain.Of(d).Job().Text)
-		}
-		a := d.Create[0].Pod().Annotations
-		if got := a[batchv1.JobIndexFailureCountAnnotation] + " " + a[batchv1.JobIndexIgnoredFailureCountAnnotation]; got != step.want || d.Create[0].Replaces.UID != before.UID {
-			t.Errorf("after exit code %d the counts are %q, for %s; want %q for %s", step.code, got, d.Create[0].Replaces.Name, step.want, before.Name)
-		}
-		w.settle()
-	}
-}
-
 // Generated names: the API server keeps 58 characters of the prefix. The dash is omitted if
 // the API server would reject the name with it.
 func TestActions_names(t *testing.T) {
@@ -175,13 +147,17 @@ func TestActions_release(t *testing.T) {
 // Surplus pods are deleted in a fixed order: first those whose deletion loses the least.
 func TestActions_whichPodsGoFirst(t *testing.T) {
 	job := specJob(t, "completions: 20\nparallelism: 20\ntemplate: {spec: {restartPolicy: Never, initContainers: [{name: init}, {name: side, restartPolicy: Always}], containers: [{name: main}]}}")
-	made := 0
-	pod := func(phase corev1.PodPhase, change func(*corev1.Pod)) *corev1.Pod {
-		made++
-		pod := podIn(job, made, corev1.PodRunning)
+	var order []*corev1.Pod
+	pod := func(phase corev1.PodPhase, change func(*corev1.Pod)) {
+		pod := podIn(job, 50-len(order), corev1.PodRunning) // the UIDs say the opposite
 		pod.Status.Phase, pod.CreationTimestamp, pod.Status.Conditions = phase, atMinute(0), nil
 		change(pod)
-		return pod
+		order = append(order, pod)
+	}
+	twin := func() {
+		pod := order[len(order)-1].DeepCopy()
+		pod.UID += "-twin"
+		order = append(order, pod)
 	}
 	ready := func(minute int, restarts, sidecar int32) func(*corev1.Pod) {
 		return func(pod *corev1.Pod) {
@@ -191,23 +167,27 @@ func TestActions_whichPodsGoFirst(t *testing.T) {
 		}
 	}
 	as := func(*corev1.Pod) {}
-	order := []*corev1.Pod{
-		pod(corev1.PodRunning, func(pod *corev1.Pod) { pod.Spec.NodeName = ""; ready(1, 0, 0)(pod) }), // without a node
-		pod(corev1.PodPending, as),
-		pod(corev1.PodUnknown, as),
-		pod(corev1.PodRunning, as), // not ready
-		pod(corev1.PodRunning, func(pod *corev1.Pod) {
-			ready(1, 0, 0)(pod)
-			pod.Status.Conditions[0].LastTransitionTime = metav1.Time{}
-		}), // ready since an unknown time
-		pod(corev1.PodRunning, ready(9, 0, 0)), // ready for the shortest time
-		pod(corev1.PodRunning, ready(5, 7, 0)), // restarted
-		pod(corev1.PodRunning, ready(5, 0, 7)), // its sidecar was restarted
-		pod(corev1.PodRunning, func(pod *corev1.Pod) { ready(5, 0, 0)(pod); pod.CreationTimestamp = metav1.Time{} }),
-		pod(corev1.PodRunning, func(pod *corev1.Pod) { ready(5, 0, 0)(pod); pod.CreationTimestamp = atMinute(3) }), // younger
-		pod(corev1.PodRunning, ready(5, 0, 0)),
-		pod(corev1.PodRunning, ready(5, 0, 0)), // the UID decides
-	}
+	pod(corev1.PodRunning, func(pod *corev1.Pod) { pod.Spec.NodeName = ""; ready(1, 0, 0)(pod) }) // without a node
+	pod(corev1.PodPending, as)
+	pod(corev1.PodUnknown, as)
+	pod(corev1.PodRunning, as) // not ready
+	pod(corev1.PodRunning, func(pod *corev1.Pod) {
+		ready(1, 0, 0)(pod)
+		pod.Status.Conditions[0].LastTransitionTime = metav1.Time{}
+	}) // ready since an unknown time
+	pod(corev1.PodRunning, ready(9, 0, 0)) // ready for the shortest time
+	pod(corev1.PodRunning, ready(5, 7, 0)) // restarted
+	pod(corev1.PodRunning, ready(5, 0, 7)) // its sidecar was restarted
+	pod(corev1.PodRunning, func(pod *corev1.Pod) { ready(5, 0, 0)(pod); pod.CreationTimestamp = metav1.Time{} })
+	twin()                                                                                                     // the UID decides
+	pod(corev1.PodRunning, func(pod *corev1.Pod) { ready(5, 0, 0)(pod); pod.CreationTimestamp = atMinute(3) }) // younger
+	pod(corev1.PodRunning, ready(5, 0, 0))
+	twin()
+	pod(corev1.PodRunning, func(pod *corev1.Pod) {
+		ready(1, 0, 0)(pod)
+		scheduled := corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: atMinute(9)}
+		pod.Status.Conditions = slices.Insert(pod.Status.Conditions, 0, scheduled)
+	}) // only the Ready condition has the time
 	for parallelism := range len(order) {
 		job.Spec.Parallelism = ptrTo(int32(parallelism))
 		pods := slices.Clone(order)
@@ -219,50 +199,6 @@ func TestActions_whichPodsGoFirst(t *testing.T) {
 		d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: pods, Now: atMinute(30).Time})
 		if got := uidsOf(d.Delete); !slices.Equal(got, want) {
 			t.Errorf("parallelism %d: %v are deleted, want %v", parallelism, got, want)
-		}
-	}
-}
-
-// In an Indexed Job, pods without a valid index and all but one of the pods of an index are
-// deleted, whether or not there are surplus pods.
-func TestActions_misplacedPods(t *testing.T) {
-	job := specJob(t, "completions: 3\nparallelism: 3\ncompletionMode: Indexed")
-	pod := func(n int, index string, change func(*corev1.Pod)) *corev1.Pod {
-		pod := podIn(job, 1, corev1.PodRunning)
-		pod.Name, pod.UID = fmt.Sprintf("job-%d", n), types.UID(fmt.Sprintf("pod-%d", n))
-		pod.Annotations[batchv1.JobCompletionIndexAnnotation], pod.Labels[batchv1.JobCompletionIndexAnnotation] = index, index
-		change(pod)
-		return pod
-	}
-	as := func(*corev1.Pod) {}
-	pending := func(pod *corev1.Pod) { pod.Status.Phase = corev1.PodPending }
-	for _, test := range []struct {
-		name string
-		pods []*corev1.Pod
-		want map[types.UID]string
-	}{
-		{"all in place", []*corev1.Pod{pod(1, "0", as), pod(2, "1", as), pod(3, "2", as)}, map[types.UID]string{}},
-		{"a duplicate", []*corev1.Pod{pod(1, "0", as), pod(2, "0", pending)}, map[types.UID]string{"pod-2": jobfate.CauseDuplicate}},
-		{"three of one index", []*corev1.Pod{pod(1, "1", pending), pod(2, "1", as), pod(3, "1", pending)},
-			map[types.UID]string{"pod-1": jobfate.CauseDuplicate, "pod-3": jobfate.CauseDuplicate}},
-		{"beyond", []*corev1.Pod{pod(1, "0", as), pod(2, "3", as), pod(3, "2147483648", as)},
-			map[types.UID]string{"pod-2": jobfate.CauseBeyond, "pod-3": jobfate.CauseBeyond}},
-		{"no index", []*corev1.Pod{pod(1, "", as), pod(2, "0", func(pod *corev1.Pod) { pod.Annotations = nil })},
-			map[types.UID]string{"pod-1": jobfate.CauseNoIndex, "pod-2": jobfate.CauseNoIndex}},
-		{"misplaced and surplus pods", []*corev1.Pod{pod(1, "0", as), pod(2, "1", as), pod(3, "2", pending), pod(4, "x", as)},
-			map[types.UID]string{"pod-3": jobfate.CauseTooMany, "pod-4": jobfate.CauseNoIndex}},
-	} {
-		job := job.DeepCopy()
-		if test.name == "misplaced and surplus pods" {
-			job.Spec.Parallelism = ptrTo[int32](2)
-		}
-		d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: test.pods, Now: job.CreationTimestamp.Time})
-		got := map[types.UID]string{}
-		for _, del := range d.Delete {
-			got[del.Pod.UID] = del.Cause
-		}
-		if diff := cmp.Diff(test.want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", test.name, diff)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -141,9 +142,11 @@ func TestBlog_indexesExecuteDespiteFailures(t *testing.T) {
 				t.Errorf("the pods are created at\n%s\nwant\n%s\n%s", strings.Join(got, "\n"), strings.Join(test.want, "\n"), strings.Join(w.log, "\n"))
 			}
 			// "The output ends with a status similar to: ..."
-			want := `active=0 ready=0 terminating=0 succeeded=6 failed=4 completedIndexes="0,3-7" failedIndexes="1,2" uncounted=0 Failed=True:FailedIndexes FailureTarget=True:FailedIndexes`
-			if got := shape(&w.Job().Status); got != want {
-				t.Errorf("the status is\n%s\nwant\n%s", got, want)
+			want := []string{"startTime: 12:00:00", "active: 0", "ready: 0", "terminating: 0", "succeeded: 6", "failed: 4",
+				`completedIndexes: "0,3-7"`, `failedIndexes: "1,2"`,
+				`FailureTarget: True FailedIndexes "Job has failed indexes"`, `Failed: True FailedIndexes "Job has failed indexes"`}
+			if diff := cmp.Diff(want, showStatus(&w.Job().Status)); diff != "" {
+				t.Errorf("the status (-want +got):\n%s", diff)
 			}
 			if o := jobstatus.OutcomeOf(w.Job()); o.Phase != jobstatus.Failed || o.Reason != "FailedIndexes" || o.Message != "Job has failed indexes" {
 				t.Errorf("the outcome is %+v", o)
@@ -157,27 +160,5 @@ func TestBlog_indexesExecuteDespiteFailures(t *testing.T) {
 				t.Errorf("the pods are %v", phases)
 			}
 		})
-	}
-}
-
-// "if the per-index backoff was disabled, then the buggy indexes would retry until
-// the global backoffLimit was exceeded, and then the entire Job would be marked
-// failed, before some of the higher indexes are started."
-func TestBlog_withoutPerIndexBackoff(t *testing.T) {
-	w := newWorld(t, "completions: 8\nparallelism: 2\ncompletionMode: Indexed\nbackoffLimit: 2")
-	for range 3 {
-		w.runAll()
-		for _, pod := range w.alive() {
-			code := int32(0)
-			if i := builtin.IndexOf(pod); i == 1 || i == 2 {
-				code = 1
-			}
-			w.End(pod.UID, code)
-		}
-		w.pass()
-	}
-	w.pass()
-	if o := jobstatus.OutcomeOf(w.Job()); o.Reason != "BackoffLimitExceeded" || strings.Contains(w.Job().Status.CompletedIndexes, "7") {
-		t.Errorf("the outcome is %s, completed %q; want BackoffLimitExceeded before index 7", o.Reason, w.Job().Status.CompletedIndexes)
 	}
 }

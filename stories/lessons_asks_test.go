@@ -119,34 +119,6 @@ func unfinishedIndexes(t *testing.T) {
 	}
 }
 
-// "Why is there no pod?"
-func whyNoPod(t *testing.T) {
-	for _, test := range []struct {
-		name, spec string
-		happens    func(*world)
-		code       explain.Code
-		text       string
-	}{
-		{"suspended", "completions: 1\nsuspend: true", func(*world) {}, explain.JobSuspended, "the Job is suspended"},
-		{"backing off", "completions: 1", func(w *world) { w.runAll(); w.End("pod-1", 1) }, explain.JobBackingOff, "backing off until 12:00:10Z after 1 failure"},
-		{"stale", "completions: 1", func(w *world) { w.Lag("pods,jobs"); w.sync() }, explain.JobStale, "waiting for the last status write to be observed"},
-		{"pods not observed", "completions: 1", func(w *world) { w.Lag("pods"); w.sync() }, explain.JobInFlight, "waiting to observe 1 creation and 0 deletions"},
-		{"terminating", "completions: 1\npodReplacementPolicy: Failed", func(w *world) { w.runAll(); w.Delete("pod-1", 30) }, explain.JobAwaitingTermination, "replacements wait for 1 pod to terminate"},
-		{"at parallelism", "completions: 3\nparallelism: 1", func(w *world) { w.runAll() }, explain.JobRunning, "1 pod active, parallelism 1, 0 of 3 succeeded"},
-		{"parallelism 0", "completions: 3\nparallelism: 0", func(w *world) { w.settle() }, explain.JobNoParallelism, "the Job's parallelism is 0"},
-		{"done", "completions: 1", func(w *world) { w.settle(); w.End("pod-1", 0); w.settle() }, explain.JobFinished, "the Job is Complete: CompletionsReached: Reached expected number of succeeded pods"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			w := newWorld(t, test.spec)
-			test.happens(w)
-			d := mustDecide(t, w.snapshot())
-			if explain.Of(d).Job().Code != test.code || explain.Of(d).Job().Text != test.text || len(d.Create) != 0 {
-				t.Errorf("%s: %q, %d to create; want %s: %q", explain.Of(d).Job().Code, explain.Of(d).Job().Text, len(d.Create), test.code, test.text)
-			}
-		})
-	}
-}
-
 // A decided Job is not terminal yet.
 func decidedVersusTerminal(t *testing.T) {
 	w := newWorld(t, "completions: 2\nparallelism: 2\nbackoffLimit: 0")

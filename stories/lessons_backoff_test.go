@@ -48,17 +48,6 @@ func leastDelay(t *testing.T) {
 	}
 }
 
-// An activeDeadlineSeconds above 9.2×10^9 overflowed and failed the Job at once.
-func farDeadline(t *testing.T) {
-	for _, seconds := range []int64{9_300_000_000, math.MaxInt64} {
-		w := newWorld(t, fmt.Sprintf("completions: 1\nactiveDeadlineSeconds: %d", seconds))
-		w.settle()
-		if w.made != 1 || explain.Of(w.last).Job().Code != explain.JobRunning || w.last.Requeue <= 0 {
-			t.Errorf("deadline %d: %d pods, %s, requeue %s; want one pod, Running", seconds, w.made, explain.Of(w.last).Job().Code, w.last.Requeue)
-		}
-	}
-}
-
 // With annotations that are MaxInt32, negative or not a number, the counts of the replacement
 // never fall, and its delay remains.
 func editedAnnotations(t *testing.T) {

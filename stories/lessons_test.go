@@ -14,7 +14,7 @@ import (
 
 // TestLessons checks defects that the Job controller and projects derived from it have had. kN
 // is issue or pull request N of kubernetes/kubernetes. "seen" was observed with the controller
-// of 1.37. The comment of each function describes the defect first. More are in testdata/lessons.txt.
+// of 1.37. The comment of each function describes the defect first. More are in testdata/lessons.txt and explain.txt.
 func TestLessons(t *testing.T) {
 	for name, test := range map[string]func(*testing.T){
 		// Statuses that the API server rejects (below).
@@ -39,7 +39,6 @@ func TestLessons(t *testing.T) {
 		"seen_damaged_intervals":                                  damagedIntervals,
 		// Backoff, policy, deadline (lessons_backoff_test.go).
 		"seen_the_least_delay_is_always_returned":        leastDelay,
-		"seen_a_deadline_far_away":                       farDeadline,
 		"edited_annotations":                             editedAnnotations,
 		"k70251_k92245_k60735_requeues_are_not_failures": requeuesAreNotFailures,
 		"k70251_per_index_requeues_are_not_failures":     requeuesAreNotFailuresPerIndex,
@@ -54,7 +53,6 @@ func TestLessons(t *testing.T) {
 		"jobset1091_armada4713_matchers":                 matchers,
 		"k94012_k114651_k88718_enhancements3922_delays":  otherDelays,
 		"k109131_unfinished_indexes":                     unfinishedIndexes,
-		"k90124_k108188_why_is_there_no_pod":             whyNoPod,
 		"jobset928_decided_versus_terminal":              decidedVersusTerminal,
 		"kueue13163_kueue12670_pods_held":                podsHeld,
 		"karmada6964_karmada7844_outcome":                outcome,

@@ -18,41 +18,6 @@ func atMinute(minute int) metav1.Time {
 	return metav1.NewTime(time.Date(2026, 1, 1, 11, minute, 0, 0, time.UTC))
 }
 
-// If one of two pods is surplus, the controller deletes the one whose deletion loses less,
-// regardless of their order.
-func TestRemoval_choice(t *testing.T) {
-	readySince := func(since metav1.Time) func(*corev1.Pod) {
-		return func(pod *corev1.Pod) {
-			pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: since}}
-		}
-	}
-	phase := func(phase corev1.PodPhase) func(*corev1.Pod) {
-		return func(pod *corev1.Pod) { pod.Status.Phase, pod.Status.Conditions = phase, nil }
-	}
-	createdAt := func(created metav1.Time) func(*corev1.Pod) {
-		return func(pod *corev1.Pod) { pod.CreationTimestamp, pod.Status.Conditions = created, nil }
-	}
-	scheduledLately := func(pod *corev1.Pod) {
-		readySince(atMinute(1))(pod)
-		scheduled := corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: atMinute(9)}
-		pod.Status.Conditions = slices.Insert(pod.Status.Conditions, 0, scheduled)
-	}
-	for _, test := range []struct {
-		name         string
-		lesser, more func(*corev1.Pod)
-	}{
-		{"pending, and of an unknown phase", phase(corev1.PodPending), phase(corev1.PodUnknown)},
-		{"of an unknown phase, and running", phase(corev1.PodUnknown), phase(corev1.PodRunning)},
-		{"ready, since an unknown time", readySince(metav1.Time{}), readySince(atMinute(9))},
-		{"ready for a shorter time", readySince(atMinute(9)), readySince(atMinute(1))},
-		{"only the Ready condition has the time", readySince(atMinute(5)), scheduledLately},
-		{"created, at an unknown time", createdAt(metav1.Time{}), createdAt(atMinute(3))},
-		{"created later", createdAt(atMinute(3)), createdAt(atMinute(2))},
-	} {
-		wantRemoved(t, specJob(t, "completions: 2\nparallelism: 1"), test.name, test.lesser, test.more)
-	}
-}
-
 // wantRemoved checks that the lesser of two running pods is deleted.
 func wantRemoved(t *testing.T, job *batchv1.Job, name string, lesser, more func(*corev1.Pod)) {
 	t.Helper()
@@ -91,25 +56,11 @@ template:
 	wantRemoved(t, job, "sidecars", sidecar(0, 3), sidecar(2, 2))
 }
 
-// If everything is equal, including an unknown creation time, the UID decides.
-func TestRemoval_allEqual(t *testing.T) {
-	job := specJob(t, "completions: 3\nparallelism: 1")
-	var pods []*corev1.Pod
-	for n := range 3 {
-		pod := podIn(job, 3-n, corev1.PodRunning)
-		pod.CreationTimestamp, pod.Status.Conditions = metav1.Time{}, nil
-		pods = append(pods, pod)
-	}
-	d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: pods, Now: atMinute(30).Time})
-	if got, want := uidsOf(d.Delete), []types.UID{"pod-1", "pod-2"}; !slices.Equal(got, want) {
-		t.Errorf("%v are deleted, want %v", got, want)
-	}
-}
-
-// Misplaced pods are deleted in the order of the Job controller: from the lowest index up, but
-// pods beyond completions before the duplicates of the highest index. No pod is deleted twice,
-// and no pod is created in the same sync.
-func TestRemoval_orderOfMisplaced(t *testing.T) {
+// In an Indexed Job, pods without a valid index and all but one of the pods of an index are deleted, whether or not
+// there are surplus pods, in the order of the Job controller: from the lowest index up, but pods beyond completions
+// before the duplicates of the highest index. No pod is deleted twice, and no pod is created in the same sync.
+func TestRemoval_misplaced(t *testing.T) {
+	const running, pending = corev1.PodRunning, corev1.PodPending
 	job := specJob(t, "completions: 3\nparallelism: 3\ncompletionMode: Indexed")
 	pod := func(uid types.UID, index string, phase corev1.PodPhase) *corev1.Pod {
 		pod := podIn(job, 1, phase)
@@ -117,27 +68,39 @@ func TestRemoval_orderOfMisplaced(t *testing.T) {
 		pod.Annotations[batchv1.JobCompletionIndexAnnotation], pod.Labels[batchv1.JobCompletionIndexAnnotation] = index, index
 		return pod
 	}
+	unmarked := pod("b", "0", running)
+	unmarked.Annotations = nil
 	for _, test := range []struct {
 		name        string
 		parallelism int32
 		pods        []*corev1.Pod
-		want        []types.UID
+		want        []string
 	}{
+		{"all in place", 3, []*corev1.Pod{pod("a", "0", running), pod("b", "1", running), pod("c", "2", running)}, nil},
+		{"a duplicate, and an index without a pod", 3, []*corev1.Pod{pod("a", "0", running), pod("b", "0", pending)},
+			[]string{"b: " + jobfate.CauseDuplicate}},
+		{"three of one index", 3, []*corev1.Pod{pod("a", "1", pending), pod("b", "1", running), pod("c", "1", pending)},
+			[]string{"a: " + jobfate.CauseDuplicate, "c: " + jobfate.CauseDuplicate}},
+		{"beyond", 3, []*corev1.Pod{pod("a", "0", running), pod("b", "2147483648", running), pod("c", "4", running), pod("d", "3", running)},
+			[]string{"d: " + jobfate.CauseBeyond, "c: " + jobfate.CauseBeyond, "b: " + jobfate.CauseBeyond}},
 		{"beyond before the highest", 3, []*corev1.Pod{
-			pod("a", "0", corev1.PodPending), pod("b", "0", corev1.PodRunning), pod("c", "1", corev1.PodPending), pod("d", "1", corev1.PodRunning),
-			pod("e", "3", corev1.PodRunning),
-		}, []types.UID{"a", "e", "c"}},
-		{"only beyond", 3, []*corev1.Pod{pod("a", "4", corev1.PodRunning), pod("b", "3", corev1.PodRunning)}, []types.UID{"b", "a"}},
-		{"a duplicate, and an index without a pod", 3, []*corev1.Pod{pod("a", "0", corev1.PodRunning), pod("b", "0", corev1.PodPending)}, []types.UID{"b"}},
+			pod("a", "0", pending), pod("b", "0", running), pod("c", "1", pending), pod("d", "1", running), pod("e", "3", running),
+		}, []string{"a: " + jobfate.CauseDuplicate, "e: " + jobfate.CauseBeyond, "c: " + jobfate.CauseDuplicate}},
+		{"no index", 3, []*corev1.Pod{pod("a", "", running), unmarked},
+			[]string{"a: " + jobfate.CauseNoIndex, "b: " + jobfate.CauseNoIndex}},
 		{"misplaced pods do not count as surplus too", 2, []*corev1.Pod{
-			pod("a", "x", corev1.PodPending), pod("b", "0", corev1.PodRunning), pod("c", "1", corev1.PodRunning), pod("d", "2", corev1.PodPending),
-		}, []types.UID{"a", "d"}},
+			pod("a", "x", pending), pod("b", "0", running), pod("c", "1", running), pod("d", "2", pending),
+		}, []string{"a: " + jobfate.CauseNoIndex, "d: " + jobfate.CauseTooMany}},
 	} {
 		job := job.DeepCopy()
 		job.Spec.Parallelism = &test.parallelism
 		d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: test.pods, Now: atMinute(30).Time})
-		if got := uidsOf(d.Delete); !slices.Equal(got, test.want) || len(d.Create) != 0 {
-			t.Errorf("%s: %v are deleted and %d are created, want %v, none", test.name, got, len(d.Create), test.want)
+		var got []string
+		for _, del := range d.Delete {
+			got = append(got, string(del.Pod.UID)+": "+del.Cause)
+		}
+		if !slices.Equal(got, test.want) || len(d.Create) != 0 {
+			t.Errorf("%s: %q are deleted and %d are created, want %q, none", test.name, got, len(d.Create), test.want)
 		}
 	}
 }

@@ -2,7 +2,6 @@ package stories
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -138,24 +137,4 @@ func showPods(pods []*corev1.Pod) (lines []string) {
 		lines = append(lines, line)
 	}
 	return lines
-}
-
-// shape returns a status as text without times and UIDs, so that equal ends have the same shape.
-func shape(st *batchv1.JobStatus) string {
-	var conditions []string
-	for _, c := range st.Conditions {
-		conditions = append(conditions, fmt.Sprintf("%s=%s:%s", c.Type, c.Status, c.Reason))
-	}
-	slices.Sort(conditions)
-	var lines []string
-	for _, f := range statusFields(st) {
-		if !strings.HasSuffix(f[0], "Time") && !strings.HasPrefix(f[0], "uncounted") && f[0][0] >= 'a' {
-			lines = append(lines, f[0]+"="+f[1])
-		}
-	}
-	var u int
-	if st.UncountedTerminatedPods != nil {
-		u = len(st.UncountedTerminatedPods.Succeeded) + len(st.UncountedTerminatedPods.Failed)
-	}
-	return fmt.Sprintf("%s uncounted=%d %s", strings.Join(lines, " "), u, strings.Join(conditions, " "))
 }
