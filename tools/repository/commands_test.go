@@ -9,10 +9,7 @@ import (
 	"testing"
 )
 
-var (
-	goTest   = regexp.MustCompile(`\bgo (?:-C (\S+) )?test ((?:\.\S* )+)[^` + "`" + `\n]*?-run '?([^\s'` + "`" + `]+)`)
-	testFunc = regexp.MustCompile(`(?m)^func ((?:Test|Example|Fuzz)\w*)\(`)
-)
+var goTest = regexp.MustCompile(`\bgo (?:-C (\S+) )?test ((?:\.\S* )+)[^` + "`" + `\n]*?-run '?([^\s'` + "`" + `]+)`)
 
 // A test that a document names runs: go test does not complain if -run matches no test.
 func TestCommandsOfDocs(t *testing.T) {
@@ -32,10 +29,11 @@ func TestCommandsOfDocs(t *testing.T) {
 			var tests []string
 			for arg := range strings.FieldsSeq(c[2]) {
 				dir, below := strings.CutSuffix(filepath.Join(c[1], arg), "...")
-				if s := sources[filepath.Clean(dir)]; !below && (s == nil || s.module != filepath.Join(".", c[1])) {
+				dir = filepath.Clean(dir)
+				if s := sources[dir]; !below && (s == nil || s.module != filepath.Join(".", c[1])) {
 					t.Errorf("%s: %s: %s is not a package of the module", name, c[0], arg)
 				}
-				tests = append(tests, testsIn(t, filepath.Join(root, dir), below)...)
+				tests = append(tests, testsIn(sources, dir, below)...)
 			}
 			if !regexp.MustCompile("(?m)" + run).MatchString(strings.Join(tests, "\n")) {
 				t.Errorf("%s: %s: no test has such a name", name, c[0])
@@ -46,23 +44,4 @@ func TestCommandsOfDocs(t *testing.T) {
 	if err != nil || found < 15 {
 		t.Error(err, found, "commands found")
 	}
-}
-
-// testsIn returns the names of the tests of a folder, or of all folders in it.
-func testsIn(t *testing.T, dir string, below bool) (names []string) {
-	t.Helper()
-	err := filepath.WalkDir(dir, func(name string, _ fs.DirEntry, err error) error {
-		if err != nil || !strings.HasSuffix(name, "_test.go") || !below && filepath.Dir(name) != dir {
-			return err
-		}
-		text, err := os.ReadFile(name)
-		for _, f := range testFunc.FindAllStringSubmatch(string(text), -1) {
-			names = append(names, f[1])
-		}
-		return err
-	})
-	if err != nil {
-		t.Error(err)
-	}
-	return names
 }

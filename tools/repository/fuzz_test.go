@@ -26,10 +26,11 @@ func TestCorpora(t *testing.T) {
 			listed[dir+" "+name] = row[3] != ""
 		}
 	}
+	sources, _ := read(t)
 	total := 0
 	for _, dir := range fuzzed {
 		targets := map[string]bool{}
-		for _, name := range testsIn(t, filepath.Join(root, dir), false) {
+		for _, name := range testsIn(sources, dir, false) {
 			if !strings.HasPrefix(name, "Fuzz") {
 				continue
 			}

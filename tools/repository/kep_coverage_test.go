@@ -3,8 +3,6 @@ package repository
 import (
 	"fmt"
 	"go/ast"
-	"go/parser"
-	"go/token"
 	"os"
 	"path"
 	"path/filepath"
@@ -18,7 +16,7 @@ import (
 // docs/kep-coverage.md counts them. A requirement that is met only in part names its departure, and
 // the test of that departure.
 func TestKEPCoverage(t *testing.T) {
-	tree := declarations{}
+	sources, _ := read(t)
 	const departed = "docs/kep-departures.tsv"
 	departures := map[string]string{} // the test of each
 	for _, row := range sheet(t, departed, 5) {
@@ -26,7 +24,7 @@ func TestKEPCoverage(t *testing.T) {
 			t.Errorf("%s lists %s twice", departed, row[0])
 		}
 		departures[row[0]] = row[4]
-		tree.expect(t, departed, "`"+row[4]+"`", true)
+		expectDeclared(t, sources, departed, "`"+row[4]+"`", true)
 	}
 	const coverage, atLeast, departuresAtLeast = "docs/kep-coverage.tsv", 187, 18
 	if len(departures) < departuresAtLeast {
@@ -41,8 +39,8 @@ func TestKEPCoverage(t *testing.T) {
 		}
 		listed[document+requirement] = true
 		counts[document]++
-		tree.expect(t, coverage, functions, false)
-		tree.expect(t, coverage, tests, true)
+		expectDeclared(t, sources, coverage, functions, false)
+		expectDeclared(t, sources, coverage, tests, true)
 		if departure == "" {
 			continue
 		}
@@ -98,12 +96,8 @@ func TestDivergences_parts(t *testing.T) {
 
 var quoted = regexp.MustCompile("`([^`]+)`")
 
-// declarations has the names declared in each folder, separately for tests. A method has the name
-// Type.Method.
-type declarations map[string]map[bool]map[string]bool
-
-// expect reports each name in a cell that is not declared, and cells without a name.
-func (d declarations) expect(t *testing.T, page, cell string, inTest bool) {
+// expectDeclared reports each name in a cell that is not declared, and cells without a name.
+func expectDeclared(t *testing.T, sources map[string]*source, page, cell string, inTest bool) {
 	t.Helper()
 	names := quoted.FindAllStringSubmatch(cell, -1)
 	if len(names) == 0 {
@@ -123,34 +117,10 @@ func (d declarations) expect(t *testing.T, page, cell string, inTest bool) {
 		if dir == "jobfate" {
 			dir = "."
 		}
-		if !d.in(t, dir)[inTest][ident] {
+		if s := sources[dir]; s == nil || !s.declared[inTest][ident] {
 			t.Errorf("%s names %s, which is not declared in the folder %s", page, name, dir)
 		}
 	}
-}
-
-func (d declarations) in(t *testing.T, dir string) map[bool]map[string]bool {
-	t.Helper()
-	if d[dir] != nil {
-		return d[dir]
-	}
-	d[dir] = map[bool]map[string]bool{false: {}, true: {}}
-	files, err := filepath.Glob(filepath.Join(root, dir, "*.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range files {
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, decl := range file.Decls {
-			for _, ident := range declared(decl) {
-				d[dir][strings.HasSuffix(name, "_test.go")][ident] = true
-			}
-		}
-	}
-	return d[dir]
 }
 
 // declared returns the names that a declaration declares.

@@ -29,6 +29,8 @@ type source struct {
 	files   []*ast.File     // without comments
 	imports map[string]bool // folders of the repository
 	tests   map[string]bool // those that only its tests import
+	// declared has the names declared in its tests (true) and elsewhere. A method has the name Type.Method.
+	declared map[bool]map[string]bool
 }
 
 // read parses the packages of all modules, by folder.
@@ -52,7 +54,8 @@ func read(t *testing.T) (sources map[string]*source, fset *token.FileSet) {
 		case filepath.Ext(name) == ".go":
 			s := sources[dir]
 			if s == nil {
-				s = &source{dir: dir, module: modules[dir], imports: map[string]bool{}, tests: map[string]bool{}}
+				s = &source{dir: dir, module: modules[dir], imports: map[string]bool{}, tests: map[string]bool{},
+					declared: map[bool]map[string]bool{false: {}, true: {}}}
 				sources[dir] = s
 			}
 			return s.add(fset, name)
@@ -70,8 +73,8 @@ func (s *source) add(fset *token.FileSet, name string) error {
 	if err != nil {
 		return err
 	}
-	imports := s.tests
-	if !strings.HasSuffix(name, "_test.go") {
+	imports, inTest := s.tests, strings.HasSuffix(name, "_test.go")
+	if !inTest {
 		imports = s.imports
 		s.files = append(s.files, file)
 	}
@@ -83,7 +86,27 @@ func (s *source) add(fset *token.FileSet, name string) error {
 			imports[dir] = true
 		}
 	}
+	for _, decl := range file.Decls {
+		for _, ident := range declared(decl) {
+			s.declared[inTest][ident] = true
+		}
+	}
 	return nil
+}
+
+// testsIn returns the names of the tests of a folder, or of all folders in it.
+func testsIn(sources map[string]*source, dir string, below bool) (names []string) {
+	for at, s := range sources {
+		if at != dir && !(below && (dir == "." || strings.HasPrefix(at, dir+"/"))) {
+			continue
+		}
+		for name := range s.declared[true] {
+			if strings.HasPrefix(name, "Test") || strings.HasPrefix(name, "Example") || strings.HasPrefix(name, "Fuzz") {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
 }
 
 // public reports whether a package is part of the API of the main module.

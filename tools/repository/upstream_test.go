@@ -23,7 +23,8 @@ func TestUpstreamReports(t *testing.T) {
 		name, _, _ := strings.Cut(strings.TrimPrefix(row, "| "), " | ")
 		known = append(known, name)
 	}
-	tree, named := declarations{}, map[string]bool{}
+	sources, _ := read(t)
+	named := map[string]bool{}
 	pages, err := filepath.Glob(root + "/docs/upstream/*.md")
 	if err != nil || len(pages) < 2 {
 		t.Fatalf("%d pages, %v", len(pages), err)
@@ -47,10 +48,10 @@ func TestUpstreamReports(t *testing.T) {
 			t.Errorf("%s has no command that runs its test", file)
 			continue
 		}
-		tree.expect(t, file, "`conformance/upstream."+test[1]+"`", true)
+		expectDeclared(t, sources, file, "`conformance/upstream."+test[1]+"`", true)
 		named[test[1]] = true
 	}
-	for name := range tree.in(t, "conformance/upstream")[true] {
+	for name := range sources["conformance/upstream"].declared[true] {
 		if strings.HasPrefix(name, "Test") && !named[name] {
 			t.Errorf("conformance/upstream.%s has no page", name)
 		}
