@@ -26,16 +26,12 @@ func TestStatusAndMessages(t *testing.T) {
 		{reason: "unknown format", args: []string{"explain", "-o", "xml"}, status: exitUsage, stderr: `invalid value "xml" for flag -o: want text, json or yaml`},
 		{reason: "an invalid time", args: []string{"explain", "-now", "noon"}, status: exitUsage, stderr: `invalid value "noon" for flag -now`},
 		{reason: "standard input twice", args: []string{"explain", "-", "-"}, status: exitUsage, stderr: "standard input (-) is given twice"},
-		{reason: "no such file", args: []string{"explain", "nowhere.yaml"}, status: exitInput, stderr: "nowhere.yaml"},
 		{reason: "a folder: the files in it", args: []string{"explain", filepath.Dir(job)}, stdout: "BackingOff: the next indexes without a pod are backing off, the first until 10:00:13Z, 10s after pod "},
-		{reason: "a folder without YAML or JSON", args: []string{"explain", filepath.Dir(samples)}, status: exitInput, stderr: "jobfate explain: " + filepath.Dir(samples) + ": is a directory\n"},
 		{reason: "the outputs of kubectl one behind the other", args: []string{"explain"}, stdin: readFile(t, job) + readFile(t, pods), stdout: "BackingOff: the next indexes without a pod are backing off, the first until 10:00:13Z, 10s after pod "},
-		{reason: "several documents", args: []string{"explain", "-"}, stdin: "---\n" + readFile(t, pods) + "---\n" + readFile(t, job), stdout: "BackingOff: the next indexes without a pod are backing off, the first until 10:00:13Z, 10s after pod "},
-		{reason: "an empty input", args: []string{"explain"}, status: exitInput, stderr: "jobfate explain: standard input: the input is empty; want a Job and its pods\n"},
-		{reason: "pods alone", args: []string{"explain", pods}, status: exitInput, stderr: "pods.yaml: the input has no Job"},
 		{reason: "everything given twice", args: []string{"explain", job, pods, pods, job}, stdout: "BackingOff: the next indexes without a pod are backing off, the first until 10:00:13Z, 10s after pod "},
 		{reason: "a Job that was created again in between", stdin: strings.Replace(readFile(t, job), "\n  uid: 5b2e", "\n  uid: 0000", 1), args: []string{"explain", job, "-"}, status: exitInput,
 			stderr: "standard input: document 1 is a second Job job-backoff-limit-per-index-execute-all; the first is " + job + ": document 1"},
+		{reason: "a file named with -f, before another", args: []string{"explain", "-f", job, pods}, stdout: "BackingOff: the next indexes without a pod are backing off, the first until 10:00:13Z, 10s after pod "},
 		{reason: "flags after files", args: []string{"explain", job, "-o", "json", pods}, stdout: `"code": "BackingOff"`},
 		{reason: "everything after -- is a file", args: []string{"explain", "--", "-o"}, status: exitInput, stderr: "jobfate explain: -o: no such file or directory\n"},
 		{reason: "another controller's Job, asked of a third", args: []string{"explain", "--managed-by", "me", elsewhere}, status: exitInput,
@@ -234,17 +230,6 @@ func TestOutputThatCannotBeWritten(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestFileFlag names files with -f, before and after others.
-func TestFileFlag(t *testing.T) {
-	files := sampleFiles(t, "finished")
-	want := runWith("", append([]string{"explain"}, files...)...)
-	got := runWith("", append([]string{"explain", "-f", files[0]}, files[1:]...)...)
-	if got != want || got.Status != exitOK {
-		t.Errorf("explain -f: got %+v, want %+v", got, want)
-	}
-	checkPart(t, "validate -f", runWith("", "validate", "-f", simulated("job")).Stdout, "accepted")
 }
 
 // TestOldFile checks that an overdue step in a file is not blamed on the controller alone: the file
