@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"encoding/json"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
-	"sigs.k8s.io/yaml"
 )
 
 // hostile are texts that control a terminal, or that look like other texts.
@@ -160,25 +158,16 @@ func TestHostileTextsAreShown(t *testing.T) {
 // text without loss.
 func TestHostileTextsRoundTrip(t *testing.T) {
 	for _, text := range hostile {
-		value := map[string]any{"text": text, "list": []any{text, "a" + text + "b"}, "a" + text: 1}
-		var fromJSON, fromYAML any
-		if err := json.Unmarshal([]byte(toJSON(value)), &fromJSON); err != nil {
-			t.Errorf("%q: %v in %s", text, err, toJSON(value))
-		}
+		value := any(map[string]any{"text": text, "list": []any{text, "a" + text + "b"}, "a" + text: true})
 		asYAML, err := toYAML(value)
-		if err == nil {
-			err = yaml.Unmarshal([]byte(asYAML), &fromYAML)
-		}
 		if err != nil {
-			t.Errorf("%q: %v in %s", text, err, asYAML)
+			t.Errorf("%q: %v", text, err)
 			continue
 		}
-		want := map[string]any{"text": text, "list": []any{text, "a" + text + "b"}, "a" + text: 1.0}
-		if diff := cmp.Diff(any(want), fromYAML); diff != "" {
-			t.Errorf("%q in YAML (-want +got):\n%s", text, diff)
-		}
-		if diff := cmp.Diff(any(want), fromJSON); diff != "" {
-			t.Errorf("%q in JSON (-want +got):\n%s", text, diff)
+		for format, got := range map[string]any{"JSON": fromJSON[any](t, toJSON(value)), "YAML": fromYAML[any](t, asYAML)} {
+			if diff := cmp.Diff(value, got); diff != "" {
+				t.Errorf("%q in %s (-want +got):\n%s", text, format, diff)
+			}
 		}
 		for _, out := range []string{toJSON(value), asYAML} {
 			var b bytes.Buffer

@@ -183,18 +183,6 @@ func TestSARIF(t *testing.T) {
 		t.Errorf("got status %d, want %d", got.Status, exitNo)
 	}
 	checkGolden(t, "validate-wrong.sarif", got.Stdout)
-	log := fromJSON[sarifLog](t, got.Stdout)
-	if log.Version != "2.1.0" || len(log.Runs) != 1 || len(log.Runs[0].Results) != 11 {
-		t.Errorf("got %+v, want version 2.1.0 and 11 results", log)
-	}
-	last := 0
-	for _, r := range log.Runs[0].Results {
-		at := r.Locations[0].Physical
-		if at.Region.Line < last || at.Region.Column < 1 || r.RuleID == "" || r.Level != "error" && r.Level != "warning" {
-			t.Errorf("got %+v, want results in the order of the file, with a rule and a level", r)
-		}
-		last = at.Region.Line
-	}
 	for file, want := range map[string]string{"a b.yaml": "a%20b.yaml", "/tmp/ü.yaml": "file:///tmp/%C3%BC.yaml", "a/b.yaml": "a/b.yaml"} {
 		if got := uri(file); got != want {
 			t.Errorf("%s: got %s, want %s", file, got, want)

@@ -96,14 +96,3 @@ func TestTimes(t *testing.T) {
 		checkPart(t, status, runWith(input, "explain").Stdout, "\nJob b/a, 0 pods, "+want)
 	}
 }
-
-// TestKubectlGet explains what kubectl get job,pods,events and kubectl get all
-// print: one List of many kinds.
-func TestKubectlGet(t *testing.T) {
-	list := strings.Replace(edit(t, "suspended"), `"items": [`, `"items": [{"apiVersion":"v1","kind":"Event"},{"apiVersion":"v1","kind":"Service"},{"apiVersion":"apps/v1","kind":"Deployment"},`, 1)
-	got := runWith(list, "explain", "--now", "2023-08-21T10:00:00Z")
-	if got.Status != exitOK || !strings.HasPrefix(got.Stdout, "Suspended: the Job is suspended") {
-		t.Errorf("got status %d, %s%s", got.Status, got.Stdout, got.Stderr)
-	}
-	checkPart(t, "notes", got.Stdout, "Notes:\n  OtherKinds: objects of other kinds were skipped: Deployment, Service")
-}

@@ -105,7 +105,6 @@ func TestSimulateLive(t *testing.T) {
 		{reason: "the time", args: files("indexes-backing-off"), stdout: "All times are relative to 2023-08-21T10:00:09Z."},
 		{reason: "as JSON", args: files("indexes-backing-off", "-o", "json"), stdout: `"from": "2023-08-21T10:00:09Z"`},
 		{reason: "as a picture", args: files("indexes-backing-off", "-o", "svg"), stdout: "index 1 backs off, 0s to 4s"},
-		{reason: "many runs", args: files("indexes-backing-off", "--runs", "3"), stdout: "3 runs: 3 complete"},
 		{reason: "another value from now on", args: files("indexes-backing-off", "--against-set", "spec.parallelism=8"), stdout: "time      23s                          13s\n"},
 		{reason: "the assumption comes first", args: files("indexes-backing-off"), stdout: assumed + "\n\nComplete after 23s: "},
 		{reason: "the assumption, many runs", args: files("indexes-backing-off", "--runs", "3"), stdout: assumed + "\n\n3 runs: 3 complete"},
@@ -145,8 +144,6 @@ status: {phase: Pending}
 		{reason: "before the Job, which has no pods", args: []string{"--now", "2023-08-21T09:00:00Z"}, status: exitInput,
 			stdin:  strings.Replace(active, "uid: u", "uid: u, creationTimestamp: 2023-08-21T10:00:00Z", 1) + "status: {failed: 1}\n",
 			stderr: "standard input:1: at 2023-08-21T09:00:00Z the Job or one of its pods did not exist yet"},
-		{reason: "four seconds ago", args: append([]string{"--now", "-4s"}, sampleFiles(t, "indexes-backing-off")...), stdout: "All times are relative to 2023-08-21T10:00:05Z."},
-		{reason: "no time", args: []string{job, "--now", "noon"}, status: exitUsage, stderr: `invalid value "noon" for flag -now`},
 	})
 	for _, args := range [][]string{files("indexes-backing-off", "--from-creation"), {simulated("job")}, files("indexes-backing-off", "--scenario", simulated("retry"))} {
 		if got := runWith("", append([]string{"simulate"}, args...)...); got.Status != exitOK || strings.Contains(got.Stdout, "Assumed") {

@@ -61,7 +61,6 @@ func TestSimulateMessages(t *testing.T) {
 		{reason: "an invalid seed", args: []string{"--seed", "-1", job}, status: exitUsage, stderr: `invalid value "-1" for flag -seed: want a number from 0`},
 		{reason: "an invalid limit", args: []string{"--limit", "-5s", job}, status: exitUsage, stderr: `invalid value "-5s" for flag -limit: want more than 0`},
 		{reason: "from standard input", stdin: readFile(t, job), stdout: "Complete after"},
-		{reason: "two Jobs in one file", stdin: readFile(t, job) + "---\n" + readFile(t, job), status: exitInput, stderr: "is a second Job; the first is"},
 		{reason: "a Job that the API server rejects", stdin: readFile(t, job) + "  backoffLimit: -1\n", status: exitInput,
 			stderr: "standard input:22: spec.backoffLimit"},
 		{reason: "the same with runs", stdin: readFile(t, job) + "  backoffLimit: -1\n", args: []string{"--runs", "2"}, status: exitInput,

@@ -30,6 +30,8 @@ func TestUpdate(t *testing.T) {
 			[]string{replace + "accepted"}},
 		{"more parallelism in it", live, edited(t, live, "parallelism: 10\n  podR", "parallelism: 7\n  podR"), "replace", exitOK, []string{replace + "accepted"}},
 		{"a field less", live, edited(t, job, "  parallelism: 10\n", ""), "apply", exitOK, []string{apply + "accepted, 0 errors, 0 warnings"}},
+		{"a default written out", live, edited(t, job, "image: registry", "imagePullPolicy: IfNotPresent\n        image: registry"), "apply", exitOK, []string{apply + "accepted, 0 errors, 0 warnings"}},
+		{"no name", live, edited(t, job, "  name: elastic\n", "  labels: {}\n"), "apply", exitNo, []string{"error: metadata.name: Required value: kubectl apply needs a name\n"}},
 		{"a field less that apply must keep", live, edited(t, job, "  completions: 10\n", ""), "apply", exitNo,
 			[]string{"error: spec.completions: Required value: when completion mode is Indexed\n"}},
 		{"the same without the annotation", noAnnotation, edited(t, job, "  completions: 10\n", ""), "apply", exitOK,
