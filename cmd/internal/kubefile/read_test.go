@@ -1,13 +1,10 @@
 package kubefile_test
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
-	"testing/iotest"
-	"unicode/utf16"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -139,7 +136,7 @@ func TestRefused(t *testing.T) {
 		{"binary", []string{"\x7fELF\x02\x01\x01\x00\x00"}, "f1: this is binary data; want UTF-8 text"},
 		{"a control character", []string{"kind: \"\x07\"\n"}, "f1: document 1: control characters are not allowed"},
 		{"text that is not UTF-8", []string{"# a\nkind: \xfc\n"}, "f1: line 2, column 7: this is not UTF-8 text"},
-		{"half a character of UTF-16", []string{utf16le(jobYAML) + "a"}, "f1: the UTF-16 text has half of a character"},
+		{"half a character of UTF-16", []string{"\xFF\xFEa"}, "f1: the UTF-16 text has half of a character"},
 		{"an alias that repeats itself", []string{"kind: Job\na: &a [*a]\n"}, "f1: document 1: anchor 'a' value contains itself"},
 		{"aliases that repeat too much", []string{nestedAliases(12)}, "f1: document 1: document contains excessive aliasing"},
 		{"aliases that repeat too much, in an item of a list", []string{"apiVersion: v1\nkind: List\nitems:\n  - kind: A\n  - " + strings.ReplaceAll(nestedAliases(12), "\n", "\n    ") + "\n"}, "f1: document 1: document contains excessive aliasing"},
@@ -170,23 +167,6 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// utf16le returns a text as UTF-16, little-endian with a byte order mark, as Windows writes it.
-func utf16le(text string) string {
-	out := []byte("\xFF\xFE")
-	for _, unit := range utf16.Encode([]rune(text)) {
-		out = append(out, byte(unit), byte(unit>>8))
-	}
-	return string(out)
-}
-
-func utf16be(text string) string {
-	out := []byte(utf16le(text))
-	for i := 0; i < len(out); i += 2 {
-		out[i], out[i+1] = out[i+1], out[i]
-	}
-	return string(out)
-}
-
 // nestedAliases returns aliases of aliases, each ten times as long as the one before.
 func nestedAliases(n int) string {
 	text := "a0: &a0 [x]\n"
@@ -194,28 +174,6 @@ func nestedAliases(n int) string {
 		text += fmt.Sprintf("a%d: &a%d [%s*a%d]\n", i+1, i+1, strings.Repeat(fmt.Sprintf("*a%d, ", i), 9), i)
 	}
 	return text
-}
-
-// TestEncodings reads one snapshot in each encoding and with each kind of line end. No
-// document may be lost.
-func TestEncodings(t *testing.T) {
-	snapshot := strings.Replace(jobYAML, "name: a", "name: a, labels: {x: \U0001F600}", 1) + "---\n" + pod(podYAML, "p") + "---\n" + pod(podYAML, "q")
-	long := strings.Repeat("#", 2046) + "\U0001F600\n" + snapshot // the pair is cut by the first look at it
-	for name, text := range map[string]string{
-		"UTF-16, long": utf16le(long), "UTF-16, long and odd": utf16le("#" + long), "UTF-8": snapshot, "UTF-8 with a mark": "\uFEFF" + snapshot, "UTF-16": utf16le(snapshot), "UTF-16, big-endian": utf16be(snapshot),
-		"CR LF": strings.ReplaceAll(snapshot, "\n", "\r\n"), "CR": strings.ReplaceAll(snapshot, "\n", "\r"),
-		"CR before one pod":     strings.Replace(snapshot, "\n---\n", "\r---\r", 1),
-		"the end of a document": strings.ReplaceAll(snapshot, "---", "...\n---"),
-	} {
-		in, err := read(text)
-		if err != nil {
-			t.Errorf("%s: got error %v, want none", name, err)
-			continue
-		}
-		if len(in.Pods) != 2 || in.Pods[1].Name != "q" || in.PodsAt[1].String() != "f1: document 3" || in.Jobs[0].Job.Labels["x"] != "\U0001F600" {
-			t.Errorf("%s: got pods %v of Job %v, want p and q", name, in.Pods, in.Jobs[0].Job)
-		}
-	}
 }
 
 func TestOtherKinds(t *testing.T) {
@@ -402,14 +360,6 @@ func TestListsOfOtherTools(t *testing.T) {
 	}
 }
 
-func TestReadError(t *testing.T) {
-	broken := errors.New("the disk is broken")
-	_, err := kubefile.Read(kubefile.Source{Name: "f", Reader: iotest.ErrReader(broken)})
-	if !errors.Is(err, broken) || err.Error() != "f: the disk is broken" {
-		t.Errorf("got error %v, want it to name f", err)
-	}
-}
-
 func TestUnknownFields(t *testing.T) {
 	for _, tc := range []struct {
 		reason, job string
@@ -486,22 +436,6 @@ func TestRuleNames_besideAnnotation(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"Broken"}, in.Jobs[0].RuleNames); diff != "" {
 		t.Errorf("names (-want +got):\n%s", diff)
-	}
-}
-
-// TestLongInput reads lines and files that are longer than any buffer.
-func TestLongInput(t *testing.T) {
-	const n = 2000
-	var pods []string
-	for i := range n {
-		pods = append(pods, pod(podJSON, strings.Repeat("p", 1000)+fmt.Sprint(i)))
-	}
-	in, err := read(jobYAML+"---\n"+fmt.Sprintf(listJSON, strings.Join(pods, ",")), fmt.Sprintf("# %s\n", strings.Repeat("x", 1<<20))+pod(podYAML, "last"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := len(in.Pods); got != n+1 {
-		t.Errorf("got %d pods, want %d", got, n+1)
 	}
 }
 

@@ -60,6 +60,16 @@ func TestRead_twoMarks(t *testing.T) {
 	}
 }
 
+// The beginning, which is read first, may end within a character.
+func TestRead_cutCharacter(t *testing.T) {
+	for n := range 4 {
+		want := strings.Repeat("#", 2044+n) + "\U0001F600"
+		if got, err := Read(strings.NewReader(encoded(want, binary.LittleEndian)), 0); string(got) != want || err != nil {
+			t.Errorf("after %d characters: got %q, %v, want the pair", 2044+n, got, err)
+		}
+	}
+}
+
 func TestRead_refused(t *testing.T) {
 	const text = "kind: Job\n"
 	little := encoded(text, binary.LittleEndian)
