@@ -142,12 +142,7 @@ func (x *Explain) now(env Environment) time.Time {
 // from the pods. A controller that remembers failed pods that no longer exist may wait longer.
 func (x *Explain) decide(in Objects, evidence why.Evidence, m *kubefile.Manifest, now time.Time) (*report, error) {
 	manager := cmp.Or(x.managedBy, managerOf(m.Job))
-	opts := []jobfate.Option{jobfate.ManagedBy(manager)}
-	if m.RuleNames != nil {
-		opts = append(opts, jobfate.RuleNames(m.RuleNames...))
-	}
-	snapshot := jobfate.Snapshot{Job: m.Job, Pods: in.Pods, Now: now}
-	d, err := jobfate.Decide(snapshot, opts...)
+	d, err := jobfate.Decide(jobfate.Snapshot{Job: m.Job, Pods: in.Pods, Now: now}, optionsFor(m, manager)...)
 	if err != nil {
 		return nil, locate(err, m, in.Pods, in.PodsAt)
 	}
@@ -169,6 +164,15 @@ func (x *Explain) decide(in Objects, evidence why.Evidence, m *kubefile.Manifest
 		d, e, causes = jobfate.Decision{}, why.Explanation{}, causes[:1]
 	}
 	return newReport(in, m, now, d, e, causes), nil
+}
+
+// optionsFor returns the options of decisions on a Job, made as the named controller.
+func optionsFor(m *kubefile.Manifest, manager string) []jobfate.Option {
+	opts := []jobfate.Option{jobfate.ManagedBy(manager)}
+	if m.RuleNames != nil {
+		opts = append(opts, jobfate.RuleNames(m.RuleNames...))
+	}
+	return opts
 }
 
 // elsewhere adds the cause that another controller manages the Job, as the first one. The

@@ -13,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/cmd/internal/kubefile"
 	"github.com/jobfate/jobfate/cmd/internal/simulation"
 	why "github.com/jobfate/jobfate/explain"
@@ -192,11 +191,10 @@ func (s *Simulate) timelines(before string) ([]timeline, error) {
 		r := &recorder{changes: s.runs == 0 && (s.format == "json" || s.format == "yaml"),
 			lines: s.runs == 0 && s.format == "text"}
 		result, err := simulation.Play(part.Job, s.scenario, simulation.Settings{
-			RuleNames: part.RuleNames,
-			Options:   []jobfate.Option{jobfate.ManagedBy(managerOf(part.Job))},
-			Live:      part.live,
-			Bounds:    s.bounds,
-			Stored:    r.stored,
+			Options: optionsFor(part.Manifest, managerOf(part.Job)),
+			Live:    part.live,
+			Bounds:  s.bounds,
+			Stored:  r.stored,
 			Continue: func(now simulation.Time, pods int) bool {
 				s.progress.show("%s%s simulated, %s", before, now, podCount(pods))
 				return !s.caught()

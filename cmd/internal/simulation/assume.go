@@ -30,7 +30,7 @@ type assumption struct {
 // assume derives from the pods of an existing Job what its pods will do. A pod that explain calls
 // stuck stays as it is. The others run as long as those that have succeeded.
 func assume(job *batchv1.Job, s Settings) (*assumption, error) {
-	d, err := jobfate.Decide(jobfate.Snapshot{Job: job, Pods: s.Live.Pods, Now: s.Live.Now}, s.options()...)
+	d, err := jobfate.Decide(jobfate.Snapshot{Job: job, Pods: s.Live.Pods, Now: s.Live.Now}, s.Options...)
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,6 @@
 package simulation
 
 import (
-	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -14,8 +13,6 @@ import (
 
 // Settings configure the controller and the bounds of a simulation.
 type Settings struct {
-	// RuleNames lists the names of the rules of the pod failure policy.
-	RuleNames []string
 	// Options are passed to each decision.
 	Options []jobfate.Option
 	// Live is set for an existing Job. The simulation continues from this state.
@@ -44,14 +41,7 @@ type controller struct {
 
 // newController returns a controller.
 func newController(c *cluster.Cluster, s Settings, decided func(jobfate.Decision)) *controller {
-	return &controller{cluster: c, cache: c.NewCache(true), caller: cluster.NewCaller(s.options()...), decided: decided}
-}
-
-func (s Settings) options() []jobfate.Option {
-	if s.RuleNames == nil {
-		return s.Options
-	}
-	return append(slices.Clone(s.Options), jobfate.RuleNames(s.RuleNames...))
+	return &controller{cluster: c, cache: c.NewCache(true), caller: cluster.NewCaller(s.Options...), decided: decided}
 }
 
 // sync syncs once. It returns when to sync again; the zero time means after the next change.

@@ -256,7 +256,7 @@ func TestUnstored(t *testing.T) {
 	labels := map[string]string{batchv1.ControllerUidLabel: "x", "controller-uid": "x", "mine": "y"}
 	job.Spec.Template.Labels = labels
 	job.Name, job.UID, job.Status.Succeeded = "a", "x", 1
-	got, err := Play(job, Scenario{}, Settings{RuleNames: []string{}})
+	got, err := Play(job, Scenario{}, Settings{})
 	if err != nil || got.End != Complete || len(labels) != 3 {
 		t.Errorf("got %v, %v and labels %v, want it to complete and all labels", got, err, labels)
 	}
