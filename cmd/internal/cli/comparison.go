@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"text/tabwriter"
@@ -64,10 +65,7 @@ func (t timeline) outcomeAt(outcomes []indexOutcome, i int) indexOutcome {
 // outcomesOf returns the outcomes of the indexes, up to the last index that had a pod.
 func outcomesOf(t timeline) []indexOutcome {
 	completed, _ := indexset.Parse(t.Status.CompletedIndexes) // the simulated API server has validated it
-	var failed indexset.Set
-	if text := t.Status.FailedIndexes; text != nil {
-		failed, _ = indexset.Parse(*text)
-	}
+	failed, _ := indexset.Parse(*cmp.Or(t.Status.FailedIndexes, new("")))
 	var out []indexOutcome
 	for _, lane := range t.Lanes {
 		for len(out) <= int(lane.Index) {

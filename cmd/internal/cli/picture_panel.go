@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -93,13 +94,8 @@ func (n *panel) drawLane(i int, lane simulation.Lane) {
 // drawPod draws the phases of a pod: until it runs, until it ends or its node is lost, and
 // until a pod on a lost node is removed.
 func (n *panel) drawPod(y, height float64, pod simulation.Pod) {
-	ended, started := n.t.Took, n.t.Took
-	if pod.Ended != nil {
-		ended, started = *pod.Ended, *pod.Ended
-	}
-	if pod.Started != nil {
-		started = *pod.Started
-	}
+	ended := *cmp.Or(pod.Ended, &n.t.Took)
+	started := *cmp.Or(pod.Started, &ended)
 	if ended < 0 {
 		return // before the simulation
 	}

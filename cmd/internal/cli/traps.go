@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -142,18 +143,15 @@ func endlessRestart(job *batchv1.Job) (out []finding) {
 		if init >= 0 {
 			path = fmt.Sprintf("spec.template.spec.initContainers[%d].", init)
 		}
-		policy := ""
-		if c.RestartPolicy != nil {
-			policy = string(*c.RestartPolicy)
-		}
-		switch always := policy == string(corev1.ContainerRestartPolicyAlways); {
+		policy := *cmp.Or(c.RestartPolicy, new(corev1.ContainerRestartPolicy))
+		switch always := policy == corev1.ContainerRestartPolicyAlways; {
 		case always && init >= 0: // a sidecar
 			continue
 		case always:
 			out = append(out, finding{Field: path + "restartPolicy",
 				Message: "the container is restarted after exit code 0 too, so the pod never succeeds"})
 		case limited:
-		case policy == string(corev1.ContainerRestartPolicyOnFailure):
+		case policy == corev1.ContainerRestartPolicyOnFailure:
 			out = append(out,
 				finding{Field: path + "restartPolicy", Message: "a container that always fails " + endless})
 		}

@@ -44,10 +44,7 @@ func (e *BoundError) Error() string { return e.text }
 
 // checkPods returns an error if the Job needs too many pods at once.
 func (b Bounds) checkPods(spec *batchv1.JobSpec, succeeded int32) error {
-	want := int32(1)
-	if spec.Parallelism != nil {
-		want = *spec.Parallelism
-	}
+	want := *cmp.Or(spec.Parallelism, new(int32(1)))
 	if spec.Completions != nil {
 		want = min(want, *spec.Completions-succeeded)
 	}

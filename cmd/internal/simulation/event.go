@@ -144,9 +144,8 @@ func (p *play) editJob(e Event) error {
 // set sets a field of the spec if the event has a value for it.
 func set[T any](p *play, field **T, value *T, name string) {
 	if value != nil {
-		v := *value
-		*field = &v
-		p.addEvent("%s is set to %v", name, v)
+		*field = new(*value)
+		p.addEvent("%s is set to %v", name, *value)
 	}
 }
 

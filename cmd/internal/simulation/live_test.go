@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -61,12 +62,9 @@ func underOtherUIDs(job *batchv1.Job, pods []*corev1.Pod) *batchv1.Job {
 }
 
 func ended(r *Result) string {
-	failed := ""
-	if r.Status.FailedIndexes != nil {
-		failed = *r.Status.FailedIndexes
-	}
 	return fmt.Sprintf("%s %s: succeeded %d, failed %d, completed %q, failed indexes %q",
-		r.End, r.Reason, r.Status.Succeeded, r.Status.Failed, r.Status.CompletedIndexes, failed)
+		r.End, r.Reason, r.Status.Succeeded, r.Status.Failed, r.Status.CompletedIndexes,
+		*cmp.Or(r.Status.FailedIndexes, new("")))
 }
 
 // TestLive interrupts Jobs and continues from their status and pods. They end in the same way,

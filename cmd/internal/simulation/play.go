@@ -266,9 +266,7 @@ func (p *play) finish(end End) *Result {
 	r := &p.result
 	r.End, r.Took = end, p.now()
 	job := p.cluster.Job()
-	if n := job.Spec.Completions; n != nil {
-		r.Completions = *n
-	}
+	r.Completions = *cmp.Or(job.Spec.Completions, new(int32))
 	r.Status = *job.Status.DeepCopy()
 	if c := jobstatus.Finished(job); c != nil {
 		r.Reason, r.Message = c.Reason, c.Message

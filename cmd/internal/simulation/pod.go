@@ -222,9 +222,8 @@ func (p *play) stopping(l *simPod, grace int64) {
 		case l.pod().Started == nil: // pod garbage collection
 			p.cluster.Edit(l.uid, func(pod *corev1.Pod) { pod.Status.Phase = corev1.PodFailed })
 		default:
-			code := int32(terminated)
-			l.pod().ExitCode = &code
-			p.cluster.End(l.uid, code)
+			l.pod().ExitCode = new(int32(terminated))
+			p.cluster.End(l.uid, terminated)
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"time"
@@ -124,16 +125,10 @@ type Restart struct {
 // Ran returns how long the pod ran; until is used if it has not ended. A pod stops running when
 // its node is lost.
 func (p Pod) Ran(until Time) Time {
-	switch {
-	case p.Started == nil:
+	if p.Started == nil {
 		return 0
-	case p.Ended != nil:
-		until = *p.Ended
 	}
-	if p.Lost != nil {
-		until = *p.Lost
-	}
-	return until - *p.Started
+	return *cmp.Or(p.Lost, p.Ended, &until) - *p.Started
 }
 
 // Wait is a time in which the Job or an index backs off.
