@@ -28,26 +28,17 @@ func cacheUpdates(a *action) int {
 	return 0
 }
 
-// of returns the action of an event.
-func of(e jobtest.Event) action {
-	return action{Name: e.Name, Step: e.Step, Aside: e.Aside,
-		Do: func(r *run) bool { return e.HappenIn(r.scene()) }}
-}
-
 // eventActions returns the events of package jobtest that happen in schedules.
 func eventActions() (all []action) {
 	pods, tampered, jobs := jobtest.Events()
 	for _, e := range slices.Concat(pods, tampered, jobs) {
 		if e.Step+e.Aside > 0 {
-			all = append(all, of(e))
+			all = append(all, action{Name: e.Name, Step: e.Step, Aside: e.Aside, Do: func(r *run) bool {
+				return e.HappenIn(&jobtest.Scene{Cluster: r.c, Dice: r, Keys: r.keys()})
+			}})
 		}
 	}
 	return all
-}
-
-// scene is where the events of the Job in focus happen.
-func (r *run) scene() *jobtest.Scene {
-	return &jobtest.Scene{Cluster: r.c, Dice: r, Keys: r.keys()}
 }
 
 // collectActions are garbage collection, and the creation of the Job after its deletion.
