@@ -34,7 +34,6 @@ type bug struct {
 
 var knownBugs = []bug{
 	// Callers that violate the assumptions of the Machine.
-	{name: "the memory of pending writes is lost", property: "S1 S5 S6", controller: forgetful},
 	{name: "a View claims to be newer than it is", property: "S1", controller: looking(func(v *cluster.View) {
 		v.JobsVersion, v.PodsVersion = "999999", "999999"
 	})},
@@ -95,7 +94,7 @@ var knownBugs = []bug{
 
 	// Counting.
 	{name: "k105200, a stale pod is counted again", property: "S1", controller: forgetful},
-	{name: "KEP-2307, finalizers are removed before the status is stored", property: "S2", controller: func() cluster.Controller { return &hasty{} }},
+	{name: "KEP-2307, finalizers are removed before the status is stored", property: "S2", controller: hasty},
 	{name: "k104666, UIDs leave the list while pods have the finalizer", property: "S1", controller: spoiled(func(_ jobfate.Snapshot, st *batchv1.JobStatus) {
 		if u := st.UncountedTerminatedPods; u != nil && len(u.Failed) > 1 {
 			st.Failed += int32(len(u.Failed) - 1)
@@ -153,7 +152,7 @@ var knownBugs = []bug{
 	// Staleness, duplicates, scaling.
 	{name: "k130333, k137210, a decision on a stale Job", property: "S5 S6 S7", controller: forgetful},
 	{name: "a creation is sent again and counted although its pod has finished", property: "L1 L2", controller: resending},
-	{name: "k131917, k142142, memory is keyed by the name", property: "L2", controller: func() cluster.Controller { return &byName{Caller: jobtest.NewCaller()} }},
+	{name: "k131917, k142142, memory is keyed by the name", property: "L2", controller: byName},
 	{name: "k140839, two pods run for one index", property: "S5 S6", controller: looking(changed(func(_ *batchv1.Job, p *corev1.Pod) {
 		if p.Annotations[batchv1.JobCompletionIndexAnnotation] == "1" {
 			p.Annotations[batchv1.JobCompletionIndexAnnotation] = "0"
@@ -179,12 +178,11 @@ var knownBugs = []bug{
 	// Backoff, policy, deadline.
 	{name: "seen, no timer for indexes that back off", property: "L2 L5", controller: waiting(func(time.Duration) time.Duration { return 0 })},
 	{name: "k110239, k107226, one timer overwrites another", property: "L5", controller: waiting(func(d time.Duration) time.Duration { return 2 * d })},
-	{name: "annotations, a replacement forgets the failures", property: "S13", controller: asking(func(q *cluster.Request) bool {
+	{name: "annotations, a replacement forgets the failures", property: "S13", controller: asking(func(q *cluster.Request) {
 		if q.Verb == cluster.Create && q.Pod.Annotations[batchv1.JobIndexFailureCountAnnotation] != "" {
 			q.Pod = q.Pod.DeepCopy()
 			q.Pod.Annotations[batchv1.JobIndexFailureCountAnnotation] = "0"
 		}
-		return true
 	})},
 	{name: "k70251, k92245, k60735, requeues count as failures", property: "S1", controller: spoiled(func(s jobfate.Snapshot, st *batchv1.JobStatus) {
 		if len(s.Pods) > 0 {
@@ -229,18 +227,17 @@ var knownBugs = []bug{
 			d.Status.Conditions = nil
 		}
 	})},
-	{name: "the end is changed", property: "S1 S8 S11", controller: func() cluster.Controller { return &restless{*jobtest.NewCaller()} }},
+	{name: "the end is changed", property: "S1 S8 S11", controller: restless},
 	{name: "a rejected status is sent again and again", property: "L4 S11", controller: spoiled(func(_ jobfate.Snapshot, st *batchv1.JobStatus) { st.Active = -1 })},
 	{name: "a status is written in each sync", property: "L1", controller: amended(func(s jobfate.Snapshot, d *jobfate.Decision) {
 		if d.Status == nil && !referee.Ended(s.Job) {
 			d.Status = s.Job.Status.DeepCopy()
 		}
 	})},
-	{name: "patches have no UID", property: "S15", controller: asking(func(q *cluster.Request) bool {
+	{name: "patches have no UID", property: "S15", controller: asking(func(q *cluster.Request) {
 		if q.Verb == cluster.Patch {
 			q.Patch = []byte(strings.ReplaceAll(string(q.Patch), `"uid":"`+string(q.UID)+`",`, ""))
 		}
-		return true
 	})},
 }
 
@@ -341,7 +338,7 @@ func resending() cluster.Controller {
 	made, lost, sent := 0, "", ""
 	return &wrong{
 		Caller: jobtest.NewCaller(),
-		ask: func(q *cluster.Request) bool {
+		ask: func(q *cluster.Request) {
 			if q.Verb == cluster.Create {
 				if sent = lost; sent == "" {
 					made++
@@ -350,7 +347,6 @@ func resending() cluster.Controller {
 				q.Pod = q.Pod.DeepCopy()
 				q.Pod.Name = sent
 			}
-			return true
 		},
 		answer: func(q *cluster.Request, a cluster.Answer, err error) (cluster.Answer, error) {
 			switch {
@@ -369,20 +365,15 @@ func resending() cluster.Controller {
 	}
 }
 
-// hasty removes finalizers as soon as it has decided.
-type hasty struct{ caller *cluster.Caller }
-
-// Sync implements cluster.Controller.
-func (h *hasty) Sync(client *cluster.Client) (time.Duration, error) {
-	if h.caller == nil {
-		h.caller = jobtest.NewCaller()
-	}
-	inside.Amend(h.caller.Machine, func(_ jobfate.Snapshot, d *jobfate.Decision) {
-		for _, pod := range d.Strip {
-			_, _ = client.PatchPod(pod, tracking.Keys{}.StripPatch(pod))
+// hasty is a caller that removes finalizers before it does anything else.
+func hasty() cluster.Controller {
+	caller := jobtest.NewCaller()
+	return syncing(func(client *cluster.Client) (time.Duration, error) {
+		if err := bugs.StripFirst(client); err != nil {
+			return 0, err
 		}
+		return caller.Sync(client)
 	})
-	return h.caller.Sync(client)
 }
 
 // amnesiac is a caller that restarts for every sync.
@@ -395,43 +386,38 @@ func withoutCounted(v *cluster.View) {
 	v.Pods = slices.DeleteFunc(v.Pods, func(p *corev1.Pod) bool { return cluster.HasEnded(p) && !tracking.Keys{}.HasFinalizer(p) })
 }
 
-// byName waits to observe the pods that it created, even if they belong to an earlier Job
-// of that name.
-type byName struct {
-	*cluster.Caller
-	unseen []types.UID
-}
-
-// Sync implements cluster.Controller.
-func (b *byName) Sync(client *cluster.Client) (time.Duration, error) {
-	b.unseen = slices.DeleteFunc(b.unseen, func(uid types.UID) bool {
-		return slices.ContainsFunc(client.Pods, func(p *corev1.Pod) bool { return p.UID == uid })
-	})
-	if len(b.unseen) > 0 {
-		return 0, nil
-	}
-	seen := *client
-	seen.Send = func(q *cluster.Request) (cluster.Answer, error) {
-		a, err := client.Send(q)
+// byName is a caller that waits to observe the pods that it created, even if they belong to an
+// earlier Job of that name.
+func byName() cluster.Controller {
+	var unseen []types.UID
+	caller := &wrong{Caller: jobtest.NewCaller(), answer: func(q *cluster.Request, a cluster.Answer, err error) (cluster.Answer, error) {
 		if q.Verb == cluster.Create && err == nil {
-			b.unseen = append(b.unseen, a.Pod.UID)
+			unseen = append(unseen, a.Pod.UID)
 		}
 		return a, err
-	}
-	return b.Caller.Sync(&seen)
+	}}
+	return syncing(func(client *cluster.Client) (time.Duration, error) {
+		unseen = slices.DeleteFunc(unseen, func(uid types.UID) bool {
+			return slices.ContainsFunc(client.Pods, func(p *corev1.Pod) bool { return p.UID == uid })
+		})
+		if len(unseen) > 0 {
+			return 0, nil
+		}
+		return caller.Sync(client)
+	})
 }
 
-// restless keeps writing after the Job has ended.
-type restless struct{ cluster.Caller }
-
-// Sync implements cluster.Controller.
-func (r *restless) Sync(client *cluster.Client) (time.Duration, error) {
-	if client.Job != nil && referee.Ended(client.Job) {
-		job := client.Job.DeepCopy()
-		job.Status.Failed++
-		if _, err := client.UpdateStatus(job); err != nil {
-			return 0, err
+// restless is a caller that keeps writing after the Job has ended.
+func restless() cluster.Controller {
+	caller := jobtest.NewCaller()
+	return syncing(func(client *cluster.Client) (time.Duration, error) {
+		if client.Job != nil && referee.Ended(client.Job) {
+			job := client.Job.DeepCopy()
+			job.Status.Failed++
+			if _, err := client.UpdateStatus(job); err != nil {
+				return 0, err
+			}
 		}
-	}
-	return r.Caller.Sync(client)
+		return caller.Sync(client)
+	})
 }

@@ -28,7 +28,7 @@ func TestCrashesOfLivesWithoutEnd(t *testing.T) {
 		"no requeue":              {waiting(func(time.Duration) time.Duration { return 0 }), "L2"},
 		"no finalizer is removed": {amended(func(_ jobfate.Snapshot, d *jobfate.Decision) { d.Strip = nil }), "L2"},
 		"always suspended":        {spec(func(s *batchv1.JobSpec) { s.Suspend = ptr(true) }), "L2"},
-		"finalizers come back":    {func() cluster.Controller { return &leaving{*jobtest.NewCaller()} }, "L3"},
+		"finalizers come back":    {leaving, "L3"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			found := map[string]int{}
@@ -44,21 +44,21 @@ func TestCrashesOfLivesWithoutEnd(t *testing.T) {
 	}
 }
 
-// leaving adds the finalizer to a pod again when the Job has ended.
-type leaving struct{ cluster.Caller }
-
-// Sync implements cluster.Controller.
-func (l *leaving) Sync(client *cluster.Client) (time.Duration, error) {
-	if client.Job == nil || !referee.Ended(client.Job) {
-		return l.Caller.Sync(client)
-	}
-	for _, pod := range client.Pods {
-		if !(tracking.Keys{}).HasFinalizer(pod) && pod.DeletionTimestamp == nil {
-			_, err := client.PatchPod(pod, []byte(`{"metadata":{"uid":"`+string(pod.UID)+`","finalizers":["`+batchv1.JobTrackingFinalizer+`"]}}`))
-			return 0, err
+// leaving is a caller that adds the finalizer to a pod again when the Job has ended.
+func leaving() cluster.Controller {
+	caller := jobtest.NewCaller()
+	return syncing(func(client *cluster.Client) (time.Duration, error) {
+		if client.Job == nil || !referee.Ended(client.Job) {
+			return caller.Sync(client)
 		}
-	}
-	return 0, nil
+		for _, pod := range client.Pods {
+			if !(tracking.Keys{}).HasFinalizer(pod) && pod.DeletionTimestamp == nil {
+				_, err := client.PatchPod(pod, []byte(`{"metadata":{"uid":"`+string(pod.UID)+`","finalizers":["`+batchv1.JobTrackingFinalizer+`"]}}`))
+				return 0, err
+			}
+		}
+		return 0, nil
+	})
 }
 
 // TestCrashesOfJobsAtRest checks that a Job with a parallelism of 0 need not end.
@@ -136,7 +136,7 @@ func TestRejections(t *testing.T) {
 			r.c.Watch = nil
 			for _, n := range c.asked {
 				l := r.leaders[0]
-				l.controller = rejected(n)
+				l.controller = writing(n)
 				l.cache.ShowAll()
 				r.sync(l)
 			}
@@ -147,18 +147,17 @@ func TestRejections(t *testing.T) {
 	}
 }
 
-// rejected writes a status with this number of failed pods.
-type rejected int32
-
-// Sync implements cluster.Controller.
-func (n rejected) Sync(client *cluster.Client) (time.Duration, error) {
-	if n == 0 {
-		return 0, nil
+// writing writes a status with this number of failed pods; nothing if it is 0.
+func writing(failed int32) syncing {
+	return func(client *cluster.Client) (time.Duration, error) {
+		if failed == 0 {
+			return 0, nil
+		}
+		job := client.Job.DeepCopy()
+		job.Status.Failed = failed
+		_, err := client.UpdateStatus(job)
+		return 0, err
 	}
-	job := client.Job.DeepCopy()
-	job.Status.Failed = int32(n)
-	_, err := client.UpdateStatus(job)
-	return 0, err
 }
 
 // TestNegativeSteps runs an invalid Job for no steps.
@@ -179,12 +178,11 @@ func TestBarePods(t *testing.T) {
 		"nothing":       func(p *corev1.Pod) { *p = corev1.Pod{} },
 	} {
 		t.Run(name, func(t *testing.T) {
-			controller := asking(func(q *cluster.Request) bool {
+			controller := asking(func(q *cluster.Request) {
 				if q.Verb == cluster.Create {
 					q.Pod = q.Pod.DeepCopy()
 					strip(q.Pod)
 				}
-				return true
 			})
 			for seed := range uint64(bare()) {
 				r := Run(Config{Seed: seed, Controller: controller, Mode: Liveness, Retries: -1})

@@ -48,9 +48,8 @@ func lifeWith(t *testing.T, keys tracking.Keys, names *strings.Replacer, seed ui
 		caller := jobtest.NewCaller(jobfate.Keys(keys))
 		return &wrong{
 			Caller: caller,
-			ask: func(q *cluster.Request) bool {
+			ask: func(q *cluster.Request) {
 				add(q.Verb, q.Namespace, q.Name, q.UID, encoded(renamed(q.Pod, names)), string(q.Patch), encoded(q.Options))
-				return true
 			},
 			after: func(requeue time.Duration) time.Duration {
 				r := caller.Machine.Result()
@@ -91,12 +90,11 @@ func TestOwnKeys_judged(t *testing.T) {
 			return c
 		}},
 		{"the failure count of an index starts again", "S13", func() cluster.Controller {
-			return &wrong{Caller: caller(), ask: func(q *cluster.Request) bool {
+			return &wrong{Caller: caller(), ask: func(q *cluster.Request) {
 				if q.Verb == cluster.Create && q.Pod.Annotations[ownKeys.FailureCount] != "" {
 					q.Pod = q.Pod.DeepCopy()
 					q.Pod.Annotations[ownKeys.FailureCount] = "0"
 				}
-				return true
 			}}
 		}},
 	} {

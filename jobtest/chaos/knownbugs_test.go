@@ -22,7 +22,7 @@ type wrong struct {
 	*cluster.Caller
 	before func(*wrong)
 	view   func(*cluster.View)
-	ask    func(*cluster.Request) bool // false: the request is not sent
+	ask    func(*cluster.Request)
 	answer func(*cluster.Request, cluster.Answer, error) (cluster.Answer, error)
 	after  func(time.Duration) time.Duration
 }
@@ -39,8 +39,8 @@ func (w *wrong) Sync(client *cluster.Client) (time.Duration, error) {
 	}
 	seen.Send = func(q *cluster.Request) (cluster.Answer, error) {
 		sent := *q
-		if w.ask != nil && !w.ask(&sent) {
-			return cluster.Answer{Job: client.Job, Pod: &corev1.Pod{}}, nil
+		if w.ask != nil {
+			w.ask(&sent)
 		}
 		a, err := client.Send(&sent)
 		if w.answer != nil {
@@ -55,6 +55,12 @@ func (w *wrong) Sync(client *cluster.Client) (time.Duration, error) {
 	return wait, err
 }
 
+// syncing is a controller that is a function.
+type syncing func(*cluster.Client) (time.Duration, error)
+
+// Sync implements cluster.Controller.
+func (s syncing) Sync(client *cluster.Client) (time.Duration, error) { return s(client) }
+
 // amended is a caller with changed decisions.
 func amended(how func(jobfate.Snapshot, *jobfate.Decision)) func() cluster.Controller {
 	return func() cluster.Controller {
@@ -65,7 +71,7 @@ func amended(how func(jobfate.Snapshot, *jobfate.Decision)) func() cluster.Contr
 }
 
 // asking is a caller with changed requests.
-func asking(how func(*cluster.Request) bool) func() cluster.Controller {
+func asking(how func(*cluster.Request)) func() cluster.Controller {
 	return func() cluster.Controller { return &wrong{Caller: jobtest.NewCaller(), ask: how} }
 }
 
@@ -76,7 +82,7 @@ func looking(how func(*cluster.View)) func() cluster.Controller {
 
 // rewriting is a caller with changed status patches.
 func rewriting(how func(map[string]any)) func() cluster.Controller {
-	return asking(func(q *cluster.Request) bool {
+	return asking(func(q *cluster.Request) {
 		if q.Verb == cluster.Status {
 			var p map[string]any
 			if json.Unmarshal(q.Patch, &p) == nil {
@@ -84,7 +90,6 @@ func rewriting(how func(map[string]any)) func() cluster.Controller {
 				q.Patch, _ = json.Marshal(p)
 			}
 		}
-		return true
 	})
 }
 

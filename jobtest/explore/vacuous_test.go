@@ -15,7 +15,6 @@ import (
 	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/internal/bugs"
-	"github.com/jobfate/jobfate/tracking"
 )
 
 // The search finds known bugs. Otherwise a search without a violation would prove nothing.
@@ -211,14 +210,10 @@ func confident(c Searchable, client *cluster.Client) (time.Duration, error) {
 	return c.Sync(&seen)
 }
 
-// hasty removes the finalizer of each ended pod before it does anything else.
+// hasty removes finalizers before it does anything else.
 func hasty(c Searchable, client *cluster.Client) (time.Duration, error) {
-	for _, pod := range client.Pods {
-		if cluster.HasEnded(pod) && len(pod.Finalizers) > 0 {
-			if _, err := client.PatchPod(pod, tracking.Keys{}.StripPatch(pod)); err != nil {
-				return 0, err
-			}
-		}
+	if err := bugs.StripFirst(client); err != nil {
+		return 0, err
 	}
 	return c.Sync(client)
 }

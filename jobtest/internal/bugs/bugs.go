@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/cluster"
 	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/tracking"
@@ -47,6 +48,18 @@ func ForgetVerdict(s jobfate.Snapshot, d *jobfate.Decision) {
 func ForgetUnobserved(s jobfate.Snapshot, o jobfate.Option, _ inside.Usual) (jobfate.Decision, error) {
 	s.InFlight.Pods = nil
 	return jobfate.Decide(s, o)
+}
+
+// StripFirst removes the finalizer of each ended pod, whether or not the status records the pod.
+func StripFirst(client *cluster.Client) error {
+	for _, pod := range client.Pods {
+		if cluster.HasEnded(pod) && (tracking.Keys{}).HasFinalizer(pod) {
+			if _, err := client.PatchPod(pod, tracking.Keys{}.StripPatch(pod)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // ForgetInFlight makes a Machine forget its writes in flight.
