@@ -1,7 +1,6 @@
 package chaos_test
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/jobfate/jobfate"
@@ -30,26 +29,15 @@ func (r *reconciler) carriedOut(d *jobfate.Decision) bool {
 	})
 }
 
-// auditAction returns an error text if a sync is counted as creating or deleting pods but
-// sent no such request.
-func auditAction(action string, d *jobfate.Decision, asked []jobfate.Request) string {
-	sent := func(verb jobfate.Verb, of func(jobfate.Request) bool) bool {
-		return slices.ContainsFunc(asked, func(q jobfate.Request) bool { return q.Verb == verb && of(q) })
+// audit reports a sync that is counted as creating or deleting pods but sent no such request.
+func (r *reconciler) audit(action string, d *jobfate.Decision) {
+	creates := func(q jobfate.Request) bool { return q.Verb == jobfate.CreatePod }
+	deletes := func(q jobfate.Request) bool {
+		return (q.Verb == jobfate.DeletePod || q.Verb == jobfate.PatchPod) &&
+			slices.ContainsFunc(d.Delete, func(x jobfate.Deletion) bool { return x.Pod.UID == q.UID })
 	}
-	var acted bool
-	switch {
-	case action == "pods_created" && len(d.Create) > 0:
-		acted = sent(jobfate.CreatePod, func(jobfate.Request) bool { return true })
-	case action == "pods_deleted" && len(d.Delete) > 0:
-		surplus := func(q jobfate.Request) bool {
-			return slices.ContainsFunc(d.Delete, func(x jobfate.Deletion) bool { return x.Pod.UID == q.UID })
-		}
-		acted = sent(jobfate.DeletePod, surplus) || sent(jobfate.PatchPod, surplus)
-	default:
-		return ""
+	if action == "pods_created" && len(d.Create) > 0 && !slices.ContainsFunc(r.asked, creates) ||
+		action == "pods_deleted" && len(d.Delete) > 0 && !slices.ContainsFunc(r.asked, deletes) {
+		r.env.Fail("a sync counts as %s, but sent no such request", action)
 	}
-	if acted {
-		return ""
-	}
-	return fmt.Sprintf("a sync counts as %s, but sent no such request", action)
 }

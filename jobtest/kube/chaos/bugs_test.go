@@ -55,7 +55,7 @@ var planted = []struct {
 	})},
 	{name: "a restart trusts caches that are older than the last creation", property: "S1 S5 S6 S19 S21", with: func(_ *chaos.Env, r *reconciler) {
 		r.live = r.Client
-		r.beforeBegin = func(_ context.Context, _ *reconciler, _ *jobfate.Machine, v *jobfate.View) { v.Barrier = "1" }
+		r.beforeBegin = func(_ context.Context, _ *jobfate.Machine, v *jobfate.View) { v.Barrier = "1" }
 	}},
 	{name: "a decision is dropped after its buffers were reused", property: "L1 L2 S1", with: func(_ *chaos.Env, r *reconciler) {
 		n := 0
@@ -101,7 +101,7 @@ var planted = []struct {
 	}},
 	{name: "a delete event is handled between the list and its use", property: "S1 S11", with: racing},
 	{name: "the version of the cache is read after its pods", property: "S1 S5 S6 S7", with: func(_ *chaos.Env, r *reconciler) {
-		r.beforeBegin = func(ctx context.Context, r *reconciler, m *jobfate.Machine, v *jobfate.View) {
+		r.beforeBegin = func(ctx context.Context, m *jobfate.Machine, v *jobfate.View) {
 			_ = r.live.Get(ctx, types.NamespacedName{Namespace: "default", Name: "job"}, &batchv1.Job{}) // any request
 			_, v.PodsVersion = r.versions()
 		}
@@ -145,7 +145,7 @@ func deciding(bug func(jobfate.Snapshot, *jobfate.Decision)) func(*chaos.Env, *r
 
 func looking(bug func(*jobfate.View)) func(*chaos.Env, *reconciler) {
 	return func(_ *chaos.Env, r *reconciler) {
-		r.beforeBegin = func(_ context.Context, _ *reconciler, _ *jobfate.Machine, v *jobfate.View) { bug(v) }
+		r.beforeBegin = func(_ context.Context, _ *jobfate.Machine, v *jobfate.View) { bug(v) }
 	}
 }
 
@@ -173,7 +173,7 @@ func racing(env *chaos.Env, r *reconciler) {
 			gone[pod.UID] = true
 		}
 	}})
-	r.beforeBegin = func(ctx context.Context, r *reconciler, m *jobfate.Machine, v *jobfate.View) {
+	r.beforeBegin = func(ctx context.Context, m *jobfate.Machine, v *jobfate.View) {
 		_ = r.live.Get(ctx, types.NamespacedName{Namespace: "default", Name: "job"}, &batchv1.Job{}) // any request
 		maps.DeleteFunc(inside.Memory(m).Stripped, func(uid types.UID, _ memory.Stripped) bool { return gone[uid] })
 	}

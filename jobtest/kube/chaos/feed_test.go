@@ -44,7 +44,7 @@ func TestFeed(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		r.beforeBegin = func(_ context.Context, _ *reconciler, m *jobfate.Machine, v *jobfate.View) {
+		r.beforeBegin = func(_ context.Context, m *jobfate.Machine, v *jobfate.View) {
 			if v.Job == nil {
 				return
 			}

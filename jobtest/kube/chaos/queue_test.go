@@ -23,12 +23,11 @@ import (
 // fill. The queue has goroutines, and must be shut down with the process.
 type queueing struct {
 	*reconciler
-	env   *chaos.Env
 	queue workqueue.TypedDelayingInterface[types.NamespacedName]
 }
 
 func newQueueing(t *testing.T, env *chaos.Env) reconcile.Reconciler {
-	q := &queueing{newReconciler(env), env, workqueue.NewTypedDelayingQueue[types.NamespacedName]()}
+	q := &queueing{newReconciler(env), workqueue.NewTypedDelayingQueue[types.NamespacedName]()}
 	context.AfterFunc(env.Context(), q.queue.ShutDown)
 	changed := cache.ResourceEventHandlerFuncs{AddFunc: q.changed, UpdateFunc: func(_, now any) { q.changed(now) }, DeleteFunc: q.changed}
 	_, errJobs := env.Informer(&batchv1.Job{}).AddEventHandler(changed)

@@ -26,38 +26,32 @@ func TestExample(t *testing.T) {
 // fields inject bugs.
 type reconciler struct {
 	*jobReconciler
-	versions func() (jobs, pods string)
-	options  []jobfate.Option
+	env     *chaos.Env
+	options []jobfate.Option
 
 	send func(context.Context, jobfate.Request) (runtime.Object, error)
 
 	key    func(types.NamespacedName) types.NamespacedName // the key under which a Machine is kept
 	decide inside.Decider
 	// Functions by which a bug changes the view, the requests, the answers and the result.
-	beforeBegin func(ctx context.Context, r *reconciler, m *jobfate.Machine, v *jobfate.View)
+	beforeBegin func(ctx context.Context, m *jobfate.Machine, v *jobfate.View)
 	ask         func(ctx context.Context, q *jobfate.Request) (runtime.Object, bool)
 	got         func(q jobfate.Request, o runtime.Object, err error) (runtime.Object, error)
 	last        func(jobfate.Result) (reconcile.Result, error)
 
 	asked  []jobfate.Request // the requests of the sync
 	action func(jobfate.Result) string
-	synced func(action string, result jobfate.Result, asked []jobfate.Request)
 }
 
 func newReconciler(env *chaos.Env) *reconciler {
-	r := &reconciler{
-		jobReconciler: newJobReconciler(env).(*jobReconciler),
-		versions: func() (string, string) {
-			return env.Jobs.LastStoreSyncResourceVersion(), env.Pods.LastStoreSyncResourceVersion()
-		},
-	}
+	r := &reconciler{jobReconciler: newJobReconciler(env).(*jobReconciler), env: env}
 	r.send, r.action = r.jobReconciler.send, r.actionOf
-	r.synced = func(action string, result jobfate.Result, asked []jobfate.Request) {
-		if wrong := auditAction(action, &result.Decision, asked); wrong != "" {
-			env.Fail("%s", wrong)
-		}
-	}
 	return r
+}
+
+// versions returns the versions of the caches.
+func (r *reconciler) versions() (jobs, pods string) {
+	return r.env.Jobs.LastStoreSyncResourceVersion(), r.env.Pods.LastStoreSyncResourceVersion()
 }
 
 // machineOf returns the Machine of a Job.
@@ -95,7 +89,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	}
 	m := r.machineOf(request.NamespacedName)
 	if r.beforeBegin != nil {
-		r.beforeBegin(ctx, r, m, &v)
+		r.beforeBegin(ctx, m, &v)
 	}
 	var all batchv1.JobList
 	if err := r.List(ctx, &all, client.InNamespace(request.Namespace)); err != nil {
@@ -116,7 +110,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		return reconcile.Result{}, err
 	}
 	result := m.Run(send)
-	r.synced(r.action(result), result, r.asked)
+	r.audit(r.action(result), &result.Decision)
 	if r.last != nil {
 		return r.last(result)
 	}

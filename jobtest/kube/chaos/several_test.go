@@ -34,7 +34,7 @@ var crossJobBugs = []struct {
 	{"all Jobs share a backoff record", "S12 L5", func(_ *chaos.Env, r *reconciler) {
 		var shared backoff.Record
 		var current *jobfate.Machine
-		r.beforeBegin = func(_ context.Context, _ *reconciler, m *jobfate.Machine, _ *jobfate.View) {
+		r.beforeBegin = func(_ context.Context, m *jobfate.Machine, _ *jobfate.View) {
 			if current != nil {
 				shared = inside.Memory(current).Backoff
 			}
@@ -72,7 +72,7 @@ var byLabel = looking(func(v *jobfate.View) {
 // stripsOthers removes the finalizer from all pods in the namespace that other Jobs
 // control.
 func stripsOthers(_ *chaos.Env, r *reconciler) {
-	r.beforeBegin = func(ctx context.Context, r *reconciler, _ *jobfate.Machine, v *jobfate.View) {
+	r.beforeBegin = func(ctx context.Context, _ *jobfate.Machine, v *jobfate.View) {
 		if v.Job == nil {
 			return
 		}
@@ -116,7 +116,7 @@ func expecting(key func(types.NamespacedName) string) func(*chaos.Env, *reconcil
 			}
 			return o, err
 		}
-		r.beforeBegin = func(_ context.Context, r *reconciler, m *jobfate.Machine, _ *jobfate.View) {
+		r.beforeBegin = func(_ context.Context, m *jobfate.Machine, _ *jobfate.View) {
 			for name, other := range r.machines {
 				if other == m {
 					current = name
