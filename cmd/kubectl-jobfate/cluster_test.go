@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -18,9 +16,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 
 	"github.com/jobfate/jobfate/cmd/internal/cli"
@@ -227,70 +225,56 @@ func (s *stage) load(sample string) {
 		if err != nil {
 			s.Fatal(err)
 		}
-		for decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), 4096); ; {
-			var document json.RawMessage
-			if err := decoder.Decode(&document); err == io.EOF {
-				break
-			} else if err != nil {
-				s.Fatalf("%s: %v", file, err)
-			}
-			s.put(document)
+		for document := range strings.SplitSeq(string(text), "\n---\n") {
+			s.put([]byte(document))
 		}
 	}
 }
 
 func (s *stage) put(text []byte) {
 	s.Helper()
-	var head struct {
-		Kind  string
-		Items []json.RawMessage
-	}
-	if err := json.Unmarshal(text, &head); err != nil {
+	object, _, err := scheme.Codecs.UniversalDeserializer().Decode(text, nil, nil)
+	if err != nil {
 		s.Fatal(err)
 	}
-	switch head.Kind {
-	case "List":
-		for _, item := range head.Items {
-			s.put(item)
+	switch o := object.(type) {
+	case *corev1.List:
+		for _, item := range o.Items {
+			s.put(item.Raw)
 		}
-	case "Job":
-		as(s, text, s.client.BatchV1().Jobs, func(job *batchv1.Job) { job.Spec.Selector, job.Spec.Template.Labels = nil, nil })
-	case "Pod":
-		as(s, text, s.client.CoreV1().Pods, func(*corev1.Pod) {})
-	case "Event":
-		as(s, text, s.client.CoreV1().Events, func(*corev1.Event) {})
+	case *batchv1.Job:
+		as(s, o, s.client.BatchV1().Jobs(o.Namespace), func(job *batchv1.Job) { job.Spec.Selector, job.Spec.Template.Labels = nil, nil })
+	case *corev1.Pod:
+		as(s, o, s.client.CoreV1().Pods(o.Namespace), func(*corev1.Pod) {})
+	case *corev1.Event:
+		as(s, o, s.client.CoreV1().Events(o.Namespace), func(*corev1.Event) {})
 	default:
-		s.Fatalf("the test cannot create a %s", head.Kind)
+		s.Fatalf("the test cannot create a %T", o)
 	}
 }
 
-// as creates the object in the text, changed, and updates it to that text, except for the resource version.
+// as creates an object, changed, and updates it to what it is, except for the resource version.
 func as[T any, P interface {
 	*T
 	kube.Object
+	DeepCopy() *T
 }, C interface {
 	Create(context.Context, P, metav1.CreateOptions) (P, error)
-}](s *stage, text []byte, client func(namespace string) C, change func(P)) {
+}](s *stage, object P, client C, change func(P)) {
 	s.Helper()
-	var object, made T
-	for _, p := range []P{&object, &made} {
-		if err := json.Unmarshal(text, p); err != nil {
-			s.Fatal(err)
-		}
-		p.SetResourceVersion("")
-		p.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{}) // the server adds it
-	}
-	p := P(&object)
-	change(&made)
-	if _, err := client(p.GetNamespace()).Create(s.Context(), &made, metav1.CreateOptions{}); err != nil {
+	object.SetResourceVersion("")
+	object.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{}) // the server adds it
+	made := P(object.DeepCopy())
+	change(made)
+	if _, err := client.Create(s.Context(), made, metav1.CreateOptions{}); err != nil {
 		s.Fatal(err)
 	}
-	if !kube.Edit(s.server, p.GetNamespace(), p.GetName(), func(stored P) {
+	if !kube.Edit(s.server, object.GetNamespace(), object.GetName(), func(stored P) {
 		version := stored.GetResourceVersion()
-		*stored = object
+		*stored = *object
 		stored.SetResourceVersion(version)
 	}) {
-		s.Fatalf("%s is not on the server", p.GetName())
+		s.Fatalf("%s is not on the server", object.GetName())
 	}
 }
 
