@@ -149,13 +149,19 @@ func TestPodsWithoutAController(t *testing.T) {
 	s.want(0, []string{"--all", "-o", "yaml"}, "claims:\n  - action: adopt\n    pod: a-2\n")
 }
 
+// manual creates a Job with a manual selector.
+func (s *stage) manual(name string) *batchv1.Job {
+	s.Helper()
+	job := newJob(name)
+	job.Spec.ManualSelector, job.Spec.Selector = new(true), &metav1.LabelSelector{MatchLabels: map[string]string{"app": "a"}}
+	job.Spec.Template.Labels = map[string]string{"app": "a"}
+	return s.create(job)
+}
+
 // TestManualSelector checks that all pods are read if one of the Jobs has a manual selector.
 func TestManualSelector(t *testing.T) {
 	s := newStage(t)
-	job := newJob("manual")
-	job.Spec.ManualSelector, job.Spec.Selector = new(true), &metav1.LabelSelector{MatchLabels: map[string]string{"app": "a"}}
-	job.Spec.Template.Labels = map[string]string{"app": "a"}
-	job = s.create(job)
+	job := s.manual("manual")
 	s.pod(job, "manual-1")
 	s.pod(s.create(newJob("usual")), "usual-1")
 	s.want(0, []string{"manual"}, "Job default/manual, 1 pod,")

@@ -56,6 +56,14 @@ func (s *stage) owned(owner *unstructured.Unstructured, name string) {
 	s.create(job)
 }
 
+// unschedulable sets what the scheduler says of a pod that fits no node.
+func (s *stage) unschedulable(pod, message string) {
+	kube.Edit(s.server, "default", pod, func(pod *corev1.Pod) {
+		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse,
+			Reason: corev1.PodReasonUnschedulable, Message: message}}
+	})
+}
+
 // TestOwners checks that the owner of a Job is read, and selects its Jobs.
 func TestOwners(t *testing.T) {
 	s := newWorld(t)
@@ -105,11 +113,7 @@ func TestClaims(t *testing.T) {
 	s.pod(job, "a-1")
 	s.pod(job, "a-2")
 	for _, name := range []string{"a-1", "a-2"} {
-		kube.Edit(s.server, "default", name, func(pod *corev1.Pod) {
-			pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse,
-				Reason:  corev1.PodReasonUnschedulable, // and the message of the plugin VolumeBinding
-				Message: "0/3 nodes are available: pod has unbound immediate PersistentVolumeClaims."}}
-		})
+		s.unschedulable(name, "0/3 nodes are available: pod has unbound immediate PersistentVolumeClaims.") // as VolumeBinding says
 	}
 	s.want(0, []string{"a"}, "VolumeUnbound: ", "PersistentVolumeClaim data is Pending")
 	pods := "list pods " + batchv1.ControllerUidLabel + "=" + string(job.UID)
@@ -135,10 +139,7 @@ func TestVersions(t *testing.T) {
 		job.Spec.Template.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimName: new("gpu")},
 			{Name: "other", ResourceClaimTemplateName: new("other")}}
 		s.pod(s.create(job), "a-1")
-		kube.Edit(s.server, "default", "a-1", func(pod *corev1.Pod) {
-			pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse,
-				Reason: corev1.PodReasonUnschedulable, Message: "0/3 nodes are available: 3 cannot allocate all claims."}}
-		})
+		s.unschedulable("a-1", "0/3 nodes are available: 3 cannot allocate all claims.")
 		s.want(0, []string{"a"}, "Job default/a")
 		if path := "/apis/" + in.String() + "/namespaces/default/resourceclaims/gpu"; s.accepts[path] == "" {
 			t.Errorf("got the requests %v, want one to %s", s.requests, path)

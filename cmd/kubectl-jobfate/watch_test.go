@@ -151,14 +151,8 @@ func TestWatch_list(t *testing.T) {
 		s.suspended("elsewhere", "b", nil)
 		w.printed(2*time.Second, "\nelsewhere   b      0/2                      1s    Suspended   ")
 		// A Job with a manual selector requires a new list of pods.
-		job := newJob("a")
-		job.Spec.ManualSelector, job.Spec.Selector = new(true), &metav1.LabelSelector{MatchLabels: map[string]string{"app": "a"}}
-		job.Spec.Template.Labels = map[string]string{"app": "a"}
-		job = s.create(job)
-		pod := s.pod(job, "a-1")
-		kube.Edit(s.server, "default", pod.Name, func(pod *corev1.Pod) {
-			pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: "no room"}}
-		})
+		s.pod(s.manual("a"), "a-1")
+		s.unschedulable("a-1", "no room")
 		w.printed(2*time.Minute+5*time.Second, "Unschedulable   1 of 1 active pod cannot be scheduled: no room\nelsewhere   b ")
 		w.stop()
 		w.ended(130, "")
