@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -12,51 +11,43 @@ import (
 
 // TestFollowOmitsRepetitions checks which views are printed if views follow each other.
 func TestFollowOmitsRepetitions(t *testing.T) {
-	for format, want := range map[string]string{"text": "%sSuspended: ", "json": "{\n  \"job\":", "yaml": "---\nalso:"} {
+	for format, begin := range map[string][3]string{ // of the views that are printed
+		"text": {"Suspended: ", "\nSuspended: ", "\nBackoffUnknown: "},
+		"json": {"{\n  \"job\":", "{\n  \"job\":", "{\n  \"job\":"},
+		"yaml": {"---\nalso:", "---\nalso:", "---\nalso:"},
+	} {
 		in, env := oneJob(), testEnvironment()
-		in.Jobs[0].Job.Spec.Suspend = new(true)
+		job, now := in.Jobs[0].Job, env.Clock()
 		var out bytes.Buffer
-		env.Stdout = &out
+		env.Stdout, env.Clock = &out, func() time.Time { return now }
 		env = env.Safe()
-		now := env.Clock()
-		env.Clock = func() time.Time { return now }
 		x := &Explain{}
 		x.format = format
 		f := x.Follow(env, nil)
-		show := func(changed bool) string {
-			t.Helper()
+		for _, step := range []struct {
+			reason  string
+			change  func()
+			changed bool   // in the cluster, not only the time
+			want    string // its beginning; empty: nothing is printed
+		}{
+			{"the first", func() { job.Spec.Suspend = new(true) }, false, begin[0]},
+			{"only the time has changed", func() { now = now.Add(time.Hour) }, true, ""},
+			{"the status has changed", func() { job.Status.Failed = 1 }, true, begin[1]},
+			{"the same reason as time goes on", func() { job.Status.Failed = 2 }, false, ""},
+			{"another reason", func() { job.Spec.Suspend = nil }, false, begin[2]},
+		} {
+			step.change()
 			v, err := x.One(env, in)
 			if err != nil {
 				t.Fatal(err)
 			}
 			out.Reset()
-			if err := f.Show(v, changed); err != nil {
+			if err := f.Show(v, step.changed); err != nil {
 				t.Fatal(err)
 			}
-			return out.String()
-		}
-		first, between := want, want
-		if format == "text" {
-			first, between = fmt.Sprintf(want, ""), fmt.Sprintf(want, "\n")
-		}
-		if got := show(false); !strings.HasPrefix(got, first) {
-			t.Errorf("%s, first: got %q, want %q", format, got, first)
-		}
-		now = now.Add(time.Hour)
-		if got := show(true); got != "" {
-			t.Errorf("%s, only the time has changed: got %q, want nothing", format, got)
-		}
-		in.Jobs[0].Job.Status.Failed = 1
-		if got := show(true); !strings.HasPrefix(got, between) {
-			t.Errorf("%s, the status has changed: got %q, want %q", format, got, between)
-		}
-		in.Jobs[0].Job.Status.Failed = 2
-		if got := show(false); got != "" {
-			t.Errorf("%s, the same reason as time goes on: got %q, want nothing", format, got)
-		}
-		in.Jobs[0].Job.Spec.Suspend = nil
-		if got := show(false); !strings.Contains(got, "CreationOverdue") && !strings.Contains(got, "CreatingPods") {
-			t.Errorf("%s, another reason: got %q, want it", format, got)
+			if got := out.String(); !strings.HasPrefix(got, step.want) || step.want == "" && got != "" {
+				t.Errorf("%s, %s: got %q, want %q", format, step.reason, got, step.want)
+			}
 		}
 	}
 }
