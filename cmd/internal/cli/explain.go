@@ -144,7 +144,8 @@ func (x *Explain) decide(in Objects, evidence why.Evidence, m *kubefile.Manifest
 	manager := cmp.Or(x.managedBy, managerOf(m.Job))
 	d, err := jobfate.Decide(jobfate.Snapshot{Job: m.Job, Pods: in.Pods, Now: now}, optionsFor(m, manager)...)
 	if err != nil {
-		return nil, locate(err, m, in.Pods, in.PodsAt)
+		return nil, locate(err,
+			func(err error, name string) error { return locateOne(err, name, m, in.Pods, in.PodsAt) })
 	}
 	e := why.Of(d, evidence)
 	causes := e.Causes()

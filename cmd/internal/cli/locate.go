@@ -14,16 +14,13 @@ import (
 	"github.com/jobfate/jobfate/cmd/internal/kubefile"
 )
 
-// locate adds the file and line of each field in an error.
-func locate(err error, m *kubefile.Manifest, pods []*corev1.Pod, podsAt []kubefile.Place) error {
-	var located []error
-	for _, e := range fieldErrors(err) {
-		located = append(located, locateOne(e, m, pods, podsAt))
+// locate adds to an error where its field is, or where each of its fields is. one does that for a field.
+func locate(err error, one func(err error, name string) error) error {
+	fields := fieldErrors(err)
+	if fields == nil {
+		return one(err, fieldIn(err))
 	}
-	if located == nil {
-		return fmt.Errorf("%s: %w", m.At.At(fieldIn(err)), err)
-	}
-	return errors.Join(located...)
+	return errors.Join(mapped(fields, func(e *field.Error) error { return one(e, e.Field) })...)
 }
 
 // fieldErrors returns the errors about single fields in an error of a decision or of the
@@ -50,7 +47,12 @@ var (
 	nameOfRule = regexp.MustCompile(`^RuleNames(\[\d+\])$`)
 )
 
-func locateOne(e *field.Error, m *kubefile.Manifest, pods []*corev1.Pod, podsAt []kubefile.Place) error {
+// locateOne adds the file and the line of a field of a Job or of one of its pods.
+func locateOne(err error, name string, m *kubefile.Manifest, pods []*corev1.Pod, podsAt []kubefile.Place) error {
+	var e *field.Error
+	if !errors.As(err, &e) {
+		return fmt.Errorf("%s: %w", m.At.At(name), err)
+	}
 	if match := podField.FindStringSubmatch(e.Field); match != nil {
 		if i, err := strconv.Atoi(match[1]); err == nil && i < len(podsAt) {
 			return fmt.Errorf("%s: pod %s: %s: %s", podsAt[i].At(match[2]), pods[i].Name, match[2], e.ErrorBody())

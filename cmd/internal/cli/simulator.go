@@ -234,31 +234,23 @@ func (s *Simulate) locate(err error, job part) error {
 	if errors.As(err, &bound) {
 		err = fmt.Errorf("%w (%s)", err, boundFlags[bound.Field])
 	}
-	fields := fieldErrors(err)
-	if fields == nil || strings.HasPrefix(err.Error(), "events") {
+	if strings.HasPrefix(err.Error(), "events") {
 		return s.locateOne(err, fieldIn(err), job)
 	}
-	var located []error
-	for _, e := range fields {
-		located = append(located, s.locateOne(e, e.Field, job))
-	}
-	return errors.Join(located...)
+	return locate(err, func(err error, name string) error { return s.locateOne(err, name, job) })
 }
 
 // locateOne adds the position of a field to an error: in the arguments, the scenario or a
 // Job.
 func (s *Simulate) locateOne(err error, name string, job part) error {
-	var e *field.Error
 	switch {
 	case strings.HasPrefix(name, "events"):
 		return fmt.Errorf("%s: %w", s.scenarioAt.At(name), err)
 	case job.isSet(name, err):
 		of, _ := job.sets.over(name)
 		return fmt.Errorf("%s: %w", of.arguments(), err)
-	case errors.As(err, &e):
-		return locateOne(e, job.Manifest, job.pods, job.podsAt)
 	}
-	return fmt.Errorf("%s: %w", job.At.At(name), err)
+	return locateOne(err, name, job.Manifest, job.pods, job.podsAt)
 }
 
 // isSet reports whether an error about a field comes from the overrides: one of them sets the field, or the API
