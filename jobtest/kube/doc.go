@@ -70,8 +70,8 @@
 //     and metadata. An error may list a cause once that the API server lists twice.
 //   - Subresources except status, the binding of pods and the finalize of namespaces: no
 //     eviction, logs or scale.
-//   - Periodic bookmarks (see [Server.Bookmark]); the seconds that the API server waits
-//     for a future resource version; the expiry of events.
+//   - Periodic bookmarks; the seconds that the API server waits for a future resource
+//     version; the expiry of events.
 //   - Foreground deletion of owners that form a cycle.
 //   - Lists and watches during concurrent writes: each is consistent at one point in time.
 package kube

@@ -11,6 +11,9 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	optionscheme "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme"
+	optionvalidation "k8s.io/apimachinery/pkg/apis/meta/internalversion/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
@@ -47,31 +50,28 @@ func (s *Server) serveGet(r *Request) (answer, error) {
 	return s.show(http.StatusOK, r, v, nil)
 }
 
-// selection has the selectors of a request.
+// selection has the options of a list, a watch or the deletion of a collection.
 type selection struct {
+	internalversion.ListOptions
 	namespace string
-	labels    labels.Selector
-	fields    fields.Selector
 	k         *kind
 }
 
 func (r *Request) selection() (selection, error) {
-	sel := selection{namespace: r.Namespace, labels: labels.Everything(), fields: fields.Everything(), k: r.kind}
-	var err error
-	if text := r.Query.Get("labelSelector"); text != "" {
-		if sel.labels, err = labels.Parse(text); err != nil {
-			return sel, apierrors.NewBadRequest(err.Error())
-		}
+	sel := selection{namespace: r.Namespace, k: r.kind, ListOptions: internalversion.ListOptions{
+		LabelSelector: labels.Everything(), FieldSelector: fields.Everything()}}
+	err := optionscheme.ParameterCodec.DecodeParameters(r.Query, metav1.SchemeGroupVersion, &sel.ListOptions)
+	if err != nil {
+		return sel, apierrors.NewBadRequest(err.Error())
 	}
-	if text := r.Query.Get("fieldSelector"); text != "" {
-		if sel.fields, err = fields.ParseSelector(text); err != nil {
-			return sel, apierrors.NewBadRequest(err.Error())
-		}
-		known := r.kind.fieldsOf(r.kind.empty())
-		for _, requirement := range sel.fields.Requirements() {
-			if !known.Has(requirement.Field) {
-				return sel, r.kind.unknownField(requirement.Field)
-			}
+	sel.Watch = r.Verb == "watch"
+	if errs := optionvalidation.ValidateListOptions(&sel.ListOptions, true); len(errs) > 0 {
+		return sel, apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "ListOptions"}, "", errs)
+	}
+	known := r.kind.fieldsOf(r.kind.empty())
+	for _, requirement := range sel.FieldSelector.Requirements() {
+		if !known.Has(requirement.Field) {
+			return sel, r.kind.unknownField(requirement.Field)
 		}
 	}
 	return sel, nil
@@ -105,13 +105,13 @@ func (k *kind) fieldsOf(o Object) fields.Set {
 	return set
 }
 
-func (sel *selection) empty() bool { return sel.labels.Empty() && sel.fields.Empty() }
+func (sel *selection) empty() bool { return sel.LabelSelector.Empty() && sel.FieldSelector.Empty() }
 
 func (sel *selection) has(v *version) bool {
 	return v != nil &&
 		(sel.namespace == "" || sel.namespace == v.obj.GetNamespace()) &&
-		(sel.labels.Empty() || sel.labels.Matches(labels.Set(v.obj.GetLabels()))) &&
-		(sel.fields.Empty() || sel.fields.Matches(sel.k.fieldsOf(v.obj)))
+		sel.LabelSelector.Matches(labels.Set(v.obj.GetLabels())) &&
+		(sel.FieldSelector.Empty() || sel.FieldSelector.Matches(sel.k.fieldsOf(v.obj)))
 }
 
 // page is a page of a list.
@@ -120,35 +120,24 @@ type page struct {
 	Revision int64  `json:"rv"`
 	Start    string `json:"start"`
 
-	limit int
-	past  bool // the list is of an earlier revision
+	past bool // the list is of an earlier revision
 }
 
-func (s *Server) page(r *Request) (page, error) {
+func (s *Server) page(sel *selection) (page, error) {
 	p := page{Revision: s.revision}
-	if text := r.Query.Get("limit"); text != "" {
-		limit, err := strconv.ParseInt(text, 10, 32)
-		if err != nil {
-			return p, apierrors.NewBadRequest(err.Error())
-		}
-		p.limit = max(0, int(limit))
+	if sel.Continue != "" {
+		return p, p.resume(sel.Continue, sel.k.compacted)
 	}
-	asked, match := r.Query.Get("resourceVersion"), metav1.ResourceVersionMatch(r.Query.Get("resourceVersionMatch"))
-	if errs := listErrors(r, asked, match); len(errs) > 0 {
-		return p, apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "ListOptions"}, "", errs)
-	}
-	if text := r.Query.Get("continue"); text != "" {
-		return p, p.resume(text, r.kind.compacted)
-	}
-	wanted, err := parseRevision(asked)
+	wanted, err := parseRevision(sel.ResourceVersion)
 	switch {
 	case err != nil:
 		return p, apierrors.NewBadRequest("invalid resource version: " + err.Error())
 	case wanted > s.revision:
 		return p, tooLargeVersion(wanted, s.revision)
-	case wanted > 0 && (match == metav1.ResourceVersionMatchExact || match == "" && p.limit > 0):
+	case wanted > 0 && (sel.ResourceVersionMatch == metav1.ResourceVersionMatchExact ||
+		sel.ResourceVersionMatch == "" && sel.Limit > 0):
 		p.Revision, p.past = wanted, true
-		if wanted < r.kind.compacted {
+		if wanted < sel.k.compacted {
 			return p, gone("The resourceVersion for the provided list is too old.")
 		}
 	}
@@ -164,34 +153,6 @@ func parseRevision(text string) (int64, error) {
 		return 0, field.Invalid(field.NewPath("resourceVersion"), text, err.Error())
 	}
 	return int64(revision), nil
-}
-
-func listErrors(r *Request, asked string, match metav1.ResourceVersionMatch) field.ErrorList {
-	var errs field.ErrorList
-	path := field.NewPath("resourceVersionMatch")
-	if match != "" {
-		if asked == "" {
-			errs = append(errs, field.Forbidden(path,
-				"resourceVersionMatch is forbidden unless resourceVersion is provided"))
-		}
-		if r.Query.Get("continue") != "" {
-			errs = append(errs, field.Forbidden(path, "resourceVersionMatch is forbidden when continue is provided"))
-		}
-		if match != metav1.ResourceVersionMatchExact && match != metav1.ResourceVersionMatchNotOlderThan {
-			errs = append(errs, field.NotSupported(path, match,
-				[]string{string(metav1.ResourceVersionMatchExact),
-					string(metav1.ResourceVersionMatchNotOlderThan), ""}))
-		}
-		if match == metav1.ResourceVersionMatchExact && asked == "0" {
-			errs = append(errs, field.Forbidden(path,
-				`resourceVersionMatch "exact" is forbidden for resourceVersion "0"`))
-		}
-	}
-	if r.Query.Get("sendInitialEvents") != "" {
-		errs = append(errs, field.Forbidden(field.NewPath("sendInitialEvents"),
-			"sendInitialEvents is forbidden for list"))
-	}
-	return errs
 }
 
 func (p *page) resume(token string, compacted int64) error {
@@ -221,7 +182,7 @@ func (s *Server) serveList(r *Request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	p, err := s.page(r)
+	p, err := s.page(&sel)
 	if err != nil {
 		return answer{}, err
 	}
@@ -237,7 +198,7 @@ func (s *Server) serveList(r *Request) (answer, error) {
 		if !sel.has(objects[id]) {
 			continue
 		}
-		if p.limit > 0 && len(found) == p.limit {
+		if sel.Limit > 0 && int64(len(found)) == sel.Limit {
 			next = from + i
 			break
 		}

@@ -10,8 +10,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	watchapi "k8s.io/apimachinery/pkg/watch"
 )
 
@@ -19,12 +17,11 @@ import (
 // client reads.
 type watch struct {
 	*Request
-	ctx       context.Context
-	sel       selection
-	bookmarks bool
-	timeout   <-chan time.Time
-	woken     chan struct{}
-	closed    chan struct{}
+	ctx     context.Context
+	sel     selection
+	timeout <-chan time.Time
+	woken   chan struct{}
+	closed  chan struct{}
 
 	// Guarded by the server's lock.
 	seen  int64  // events up to this revision are rendered
@@ -37,34 +34,30 @@ func (s *Server) serveWatch(ctx context.Context, r *Request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	asked, initial := r.Query.Get("resourceVersion"), r.Query.Get("sendInitialEvents")
-	if errs := watchErrors(r, initial); len(errs) > 0 {
-		return answer{}, apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "ListOptions"}, "", errs)
-	}
-	revision, err := parseRevision(asked)
+	revision, err := parseRevision(sel.ResourceVersion)
 	if err != nil {
 		return answer{}, internal(err.Error())
 	}
 	w := &watch{
-		Request:   r,
-		ctx:       ctx,
-		sel:       sel,
-		bookmarks: isTrue(r.Query.Get("allowWatchBookmarks")),
-		woken:     make(chan struct{}, 1),
-		closed:    make(chan struct{}),
-		seen:      revision,
+		Request: r,
+		ctx:     ctx,
+		sel:     sel,
+		woken:   make(chan struct{}, 1),
+		closed:  make(chan struct{}),
+		seen:    revision,
 	}
+	initial := sel.SendInitialEvents != nil && *sel.SendInitialEvents
 	switch {
-	case isTrue(initial) && revision > s.revision:
+	case initial && revision > s.revision:
 		w.fail(tooLargeVersion(revision, s.revision))
-	case isTrue(initial) || initial == "" && revision == 0:
+	case initial || sel.SendInitialEvents == nil && revision == 0:
 		w.seen = s.revision
 		for _, key := range r.kind.keys {
 			if v := r.kind.objects[key]; sel.has(v) {
 				w.emit(Event{Type: watchapi.Added, Revision: v.revision, Object: v.obj, now: v})
 			}
 		}
-		if isTrue(initial) && w.bookmarks {
+		if initial && sel.AllowWatchBookmarks {
 			w.bookmark(map[string]string{metav1.InitialEventsAnnotationKey: "true"})
 		}
 	case revision == 0:
@@ -73,35 +66,11 @@ func (s *Server) serveWatch(ctx context.Context, r *Request) (answer, error) {
 		w.fail(gone("too old resource version: " + strconv.FormatInt(revision, 10) + " (" +
 			strconv.FormatInt(r.kind.compacted, 10) + ")"))
 	}
-	if seconds, err := strconv.Atoi(r.Query.Get("timeoutSeconds")); err == nil && seconds > 0 {
-		w.timeout = time.After(time.Duration(seconds) * time.Second)
+	if seconds := sel.TimeoutSeconds; seconds != nil && *seconds > 0 {
+		w.timeout = time.After(time.Duration(*seconds) * time.Second)
 	}
 	s.watches[w] = struct{}{}
 	return answer{code: http.StatusOK, watch: w}, nil
-}
-
-func watchErrors(r *Request, initial string) field.ErrorList {
-	var errs field.ErrorList
-	path := field.NewPath("resourceVersionMatch")
-	match := metav1.ResourceVersionMatch(r.Query.Get("resourceVersionMatch"))
-	if initial != "" && match != metav1.ResourceVersionMatchNotOlderThan {
-		errs = append(errs, field.Forbidden(path,
-			"sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"))
-	}
-	if match != "" {
-		if initial == "" {
-			errs = append(errs, field.Forbidden(path,
-				"resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"))
-		}
-		if match != metav1.ResourceVersionMatchNotOlderThan {
-			errs = append(errs, field.NotSupported(path, match,
-				[]string{string(metav1.ResourceVersionMatchNotOlderThan)}))
-		}
-		if r.Query.Get("continue") != "" {
-			errs = append(errs, field.Forbidden(path, "resourceVersionMatch is forbidden when continue is provided"))
-		}
-	}
-	return errs
 }
 
 // Deliver sets a function that replaces each event of a watch on its way to the client: it
@@ -120,20 +89,6 @@ func (s *Server) CloseWatches(which func(*Request) bool) {
 	for w := range s.watches {
 		if which == nil || which(w.Request) {
 			w.ended = true
-			w.wake()
-		}
-	}
-}
-
-// Bookmark sends a bookmark to every watch that allows them. The API server does
-// so about once a minute.
-func (s *Server) Bookmark() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for w := range s.watches {
-		if w.bookmarks {
-			w.collect()
-			w.bookmark(nil)
 			w.wake()
 		}
 	}
@@ -182,7 +137,7 @@ func (w *watch) expire() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w.collect()
-	if w.bookmarks {
+	if w.sel.AllowWatchBookmarks {
 		w.bookmark(nil)
 	}
 	w.ended = true
