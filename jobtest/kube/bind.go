@@ -52,10 +52,8 @@ func (s *Server) serveBind(r *Request) (answer, error) {
 	if _, err := r.kind.store(old, next, r); err != nil {
 		return answer{}, err
 	}
-	return answer{code: http.StatusCreated, body: statusJSON(&metav1.Status{
-		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusSuccess,
-		Code: http.StatusCreated,
-	})}, nil
+	return answer{code: http.StatusCreated, body: statusJSON(metav1.Status{
+		Status: metav1.StatusSuccess, Code: http.StatusCreated})}, nil
 }
 
 func targetErrors(target corev1.ObjectReference) (errs field.ErrorList) {

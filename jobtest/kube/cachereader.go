@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -30,7 +29,7 @@ type Cache struct {
 	s      *Server
 	scheme *runtime.Scheme
 
-	mu      sync.Mutex
+	// Guarded by the server's lock.
 	views   map[*kind]*view
 	indexes map[schema.GroupVersionKind]map[string]client.IndexerFunc
 }
@@ -91,18 +90,12 @@ func (v *view) show(e Event) {
 
 // lock locks the server and returns the view of a kind. The caller must unlock.
 func (c *Cache) lock(gvk schema.GroupVersionKind) (*view, error) {
-	c.mu.Lock()
 	c.s.mu.Lock()
 	if k := c.s.kindOf(gvk); k != nil {
 		return c.views[k], nil
 	}
-	c.unlock()
-	return nil, &meta.NoKindMatchError{GroupKind: gvk.GroupKind(), SearchedVersions: []string{gvk.Version}}
-}
-
-func (c *Cache) unlock() {
 	c.s.mu.Unlock()
-	c.mu.Unlock()
+	return nil, &meta.NoKindMatchError{GroupKind: gvk.GroupKind(), SearchedVersions: []string{gvk.Version}}
 }
 
 // Lagging returns the events of a kind that the cache does not show yet, in order.
@@ -111,7 +104,7 @@ func (c *Cache) Lagging(gvk schema.GroupVersionKind) []Event {
 	if err != nil {
 		return nil
 	}
-	defer c.unlock()
+	defer c.s.mu.Unlock()
 	return v.lagging()
 }
 
@@ -131,7 +124,7 @@ func (c *Cache) next(gvk schema.GroupVersionKind, take func(*view, Event)) (Even
 	if err != nil {
 		return Event{}, false
 	}
-	defer c.unlock()
+	defer c.s.mu.Unlock()
 	lagging := v.lagging()
 	if len(lagging) == 0 {
 		return Event{}, false
@@ -155,7 +148,7 @@ func (c *Cache) Show(gvk schema.GroupVersionKind, namespace, name string) bool {
 	if err != nil {
 		return false
 	}
-	defer c.unlock()
+	defer c.s.mu.Unlock()
 	shown := false
 	for _, e := range v.lagging() {
 		if keyOf(e.Object) == key(namespace, name) {
@@ -169,8 +162,6 @@ func (c *Cache) Show(gvk schema.GroupVersionKind, namespace, name string) bool {
 // CatchUp makes the cache up to date for the given kinds, or for all kinds if none is
 // given. It also repairs dropped events, as a new list does.
 func (c *Cache) CatchUp(kinds ...schema.GroupVersionKind) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.s.mu.Lock()
 	defer c.s.mu.Unlock()
 	for k := range c.views {
@@ -187,7 +178,7 @@ func (c *Cache) Jump(gvk schema.GroupVersionKind, revision int64) error {
 	if err != nil {
 		return err
 	}
-	defer c.unlock()
+	defer c.s.mu.Unlock()
 	if revision < v.compacted || revision > c.s.revision {
 		return fmt.Errorf("revision %d of %s is not known: the known revisions are %d to %d", revision,
 			gvk.Kind, v.compacted, c.s.revision)
@@ -196,27 +187,14 @@ func (c *Cache) Jump(gvk schema.GroupVersionKind, revision int64) error {
 	return nil
 }
 
-// Revision returns the revision up to which the cache shows every event of a kind.
-func (c *Cache) Revision(gvk schema.GroupVersionKind) int64 {
-	v, err := c.lock(gvk)
-	if err != nil {
-		return 0
-	}
-	defer c.unlock()
-	if lagging := v.lagging(); len(lagging) > 0 {
-		return lagging[0].Revision - 1
-	}
-	return c.s.revision
-}
-
 // IndexField implements [client.FieldIndexer].
 func (c *Cache) IndexField(_ context.Context, obj client.Object, field string, extract client.IndexerFunc) error {
 	gvk, err := apiutil.GVKForObject(obj, c.scheme)
 	if err != nil {
 		return err
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.s.mu.Lock()
+	defer c.s.mu.Unlock()
 	if c.indexes[gvk] == nil {
 		c.indexes[gvk] = map[string]client.IndexerFunc{}
 	}
@@ -234,7 +212,7 @@ func (c *Cache) Get(_ context.Context, id client.ObjectKey, out client.Object, _
 	if err != nil {
 		return err
 	}
-	defer c.unlock()
+	defer c.s.mu.Unlock()
 	found := v.objects[key(id.Namespace, id.Name)]
 	if found == nil {
 		return apierrors.NewNotFound(v.groupResource(), id.Name)
@@ -286,7 +264,7 @@ func (c *Cache) List(_ context.Context, out client.ObjectList, opts ...client.Li
 	if err != nil {
 		return err
 	}
-	defer c.unlock()
+	defer c.s.mu.Unlock()
 	var items []runtime.Object
 	for _, id := range slices.Sorted(maps.Keys(v.objects)) {
 		found := v.objects[id]

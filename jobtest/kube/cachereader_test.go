@@ -85,7 +85,7 @@ func TestCacheSteps(t *testing.T) {
 func TestCacheWrongAndRepaired(t *testing.T) {
 	s := kube.New(kube.Options{})
 	cache, c := lagging(t, s)
-	start := cache.Revision(configMapKind)
+	start := s.Revision()
 	history(t, c)
 	end := s.Revision()
 	for _, test := range []struct {

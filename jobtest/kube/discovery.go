@@ -30,14 +30,6 @@ func (s *Server) discover(hr *http.Request) ([]byte, bool) {
 	case path == "/apis":
 		found = metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"},
 			Groups: s.groups()}
-	case len(parts) == 2 && parts[0] == "apis":
-		i := slices.IndexFunc(s.groups(), func(g metav1.APIGroup) bool { return g.Name == parts[1] })
-		if i < 0 {
-			return nil, false
-		}
-		group := s.groups()[i]
-		group.TypeMeta = metav1.TypeMeta{Kind: "APIGroup", APIVersion: "v1"}
-		found = group
 	case len(parts) == 2 && parts[0] == "api":
 		found = s.resources(schema.GroupVersion{Version: parts[1]})
 	case len(parts) == 3 && parts[0] == "apis":

@@ -5,17 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"reflect"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/mergepatch"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	kjson "sigs.k8s.io/json"
 )
 
 func (s *Server) servePatch(r *Request) (answer, error) {
@@ -50,17 +47,11 @@ func (k *kind) checkPatch(contentType string) error {
 	case patch == types.StrategicMergePatchType:
 		return nil
 	}
-	return routeError(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType,
-		"415: Unsupported Media Type")
+	return generic(http.StatusUnsupportedMediaType, "415: Unsupported Media Type")
 }
 
 // patched returns the object after the patch.
 func (r *Request) patched(old *version) (Object, error) {
-	if !r.kind.custom && r.kind.stored == nil && r.ContentType == string(types.MergePatchType) {
-		if next, ok := r.mergeParts(old); ok {
-			return next, nil
-		}
-	}
 	text, err := r.patch(r.kind.appendJSON(nil, old, false))
 	if err != nil {
 		return nil, err
@@ -72,39 +63,6 @@ func (r *Request) patched(old *version) (Object, error) {
 	}
 	return next, nil
 }
-
-// mergeParts applies a merge patch only to the parts that it names: metadata, spec and
-// status. This is faster, because most patches are small and most objects are not. It
-// reports false for patches that need the general code.
-func (r *Request) mergeParts(old *version) (Object, bool) {
-	var patch map[string]json.RawMessage
-	if json.Unmarshal(r.Body, &patch) != nil {
-		return nil, false
-	}
-	next := old.obj.DeepCopyObject().(Object)
-	for name, change := range patch {
-		part := reflect.ValueOf(next).Elem().FieldByName(parts[name])
-		if !part.IsValid() {
-			return nil, false
-		}
-		now, err := json.Marshal(part.Addr().Interface())
-		if err != nil {
-			return nil, false
-		}
-		merged, err := jsonpatch.MergePatch(now, change)
-		if err != nil {
-			return nil, false
-		}
-		part.SetZero()
-		if kjson.UnmarshalCaseSensitivePreserveInts(merged, part.Addr().Interface()) != nil {
-			return nil, false
-		}
-	}
-	return next, true
-}
-
-// parts lists the fields of Go types that mergeParts can patch separately.
-var parts = map[string]string{"metadata": "ObjectMeta", "spec": "Spec", "status": "Status"}
 
 // patch applies the patch in the body to the JSON of an object.
 func (r *Request) patch(text []byte) ([]byte, error) {
@@ -120,8 +78,7 @@ func (r *Request) patch(text []byte) ([]byte, error) {
 		}
 		patched, err := patch.Apply(text)
 		if err != nil {
-			return nil, apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "",
-				schema.GroupResource{}, "", err.Error(), 0, false)
+			return nil, generic(http.StatusUnprocessableEntity, err.Error())
 		}
 		return patched, nil
 	case types.MergePatchType:
@@ -147,8 +104,7 @@ func (r *Request) patch(text []byte) ([]byte, error) {
 			errors.Is(err, mergepatch.ErrUnsupportedStrategicMergePatchFormat):
 			return nil, apierrors.NewBadRequest(err.Error())
 		default:
-			return nil, apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "",
-				schema.GroupResource{}, "", err.Error(), 0, false)
+			return nil, generic(http.StatusUnprocessableEntity, err.Error())
 		}
 	}
 }

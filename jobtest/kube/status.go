@@ -8,6 +8,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -15,31 +16,27 @@ import (
 // failure returns the answer for an API error.
 func failure(err apierrors.APIStatus) answer {
 	status := err.Status()
-	status.Kind, status.APIVersion = "Status", "v1"
 	if status.Status == "" {
 		status.Status = metav1.StatusFailure
 	}
 	if status.Code == 0 {
 		status.Code = http.StatusInternalServerError
 	}
-	return answer{code: int(status.Code), body: statusJSON(&status)}
+	return answer{code: int(status.Code), body: statusJSON(status)}
 }
 
-func statusJSON(status *metav1.Status) []byte {
-	text, err := json.Marshal(status)
-	if err != nil {
-		return []byte(`{"kind":"Status","apiVersion":"v1","status":"Failure","code":500}`)
-	}
+func statusJSON(status metav1.Status) []byte {
+	status.Kind, status.APIVersion = "Status", "v1"
+	text, _ := json.Marshal(status) // strings and numbers
 	return text
 }
 
 // success returns the answer to the deletion of an object.
 func success(k *kind, name string, uid types.UID) answer {
 	gr := k.groupResource()
-	return answer{code: http.StatusOK, body: statusJSON(&metav1.Status{
-		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
-		Status:   metav1.StatusSuccess,
-		Details:  &metav1.StatusDetails{Name: name, Group: gr.Group, Kind: gr.Resource, UID: uid},
+	return answer{code: http.StatusOK, body: statusJSON(metav1.Status{
+		Status:  metav1.StatusSuccess,
+		Details: &metav1.StatusDetails{Name: name, Group: gr.Group, Kind: gr.Resource, UID: uid},
 	})}
 }
 
@@ -78,24 +75,18 @@ func tooLargeVersion(wanted, has int64) error {
 	return err
 }
 
-// routeError returns the error of a request that is not about a kind.
-func routeError(code int32, reason metav1.StatusReason, message string) error {
-	return &apierrors.StatusError{ErrStatus: metav1.Status{
-		Status: metav1.StatusFailure, Code: code, Reason: reason, Message: message, Details: &metav1.StatusDetails{}}}
+// generic returns an error that is not about an object. The code decides about the reason and
+// whether the client sees the message.
+func generic(code int, message string) error {
+	return apierrors.NewGenericServerResponse(code, "", schema.GroupResource{}, "", message, 0, false)
 }
 
-func noResource() error {
-	return routeError(http.StatusNotFound, metav1.StatusReasonNotFound,
-		"the server could not find the requested resource")
-}
+func noResource() error { return generic(http.StatusNotFound, "") }
 
-func noMethod() error {
-	return routeError(http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed,
-		"the server does not allow this method on the requested resource")
-}
+func noMethod() error { return generic(http.StatusMethodNotAllowed, "") }
 
 func notAcceptable() error {
-	return routeError(http.StatusNotAcceptable, metav1.StatusReasonNotAcceptable,
+	return generic(http.StatusNotAcceptable,
 		"406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, "+
 			"application/vnd.kubernetes.protobuf")
 }

@@ -161,11 +161,6 @@ func readBody(hr *http.Request) ([]byte, error) {
 		return nil, nil
 	}
 	defer hr.Body.Close()
-	if hr.ContentLength > 0 {
-		body := make([]byte, hr.ContentLength)
-		_, err := io.ReadFull(hr.Body, body)
-		return body, err
-	}
 	return io.ReadAll(hr.Body)
 }
 

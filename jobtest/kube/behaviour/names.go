@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 )
 
@@ -106,9 +107,8 @@ func (n *names) render(text []byte, show []string, now time.Time) (string, error
 
 // bookmark reports whether an event is a plain bookmark, which may arrive at any time.
 func bookmark(event map[string]any) bool {
-	object, _ := event["object"].(map[string]any)
-	metadata, _ := object["metadata"].(map[string]any)
-	return event["type"] == "BOOKMARK" && metadata["annotations"] == nil
+	_, annotated, _ := unstructured.NestedFieldNoCopy(event, "object", "metadata", "annotations")
+	return event["type"] == "BOOKMARK" && !annotated
 }
 
 // learn records the objects of an answer.
@@ -215,14 +215,8 @@ func uniqueCauses(status map[string]any) {
 	if status["reason"] != "Invalid" || len(causes) == 0 {
 		return
 	}
-	var unique []any
-	for _, cause := range causes {
-		if !slices.ContainsFunc(unique, func(u any) bool { return reflect.DeepEqual(u, cause) }) {
-			unique = append(unique, cause)
-		}
-	}
-	slices.SortFunc(unique, func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
-	details["causes"] = unique
+	slices.SortFunc(causes, func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+	details["causes"] = slices.CompactFunc(causes, reflect.DeepEqual)
 	delete(status, "message")
 }
 
