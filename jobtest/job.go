@@ -9,6 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
+
+	"github.com/jobfate/jobfate/validation"
 )
 
 // Mix sets the shares of unusual input that a generator makes, in percent.
@@ -74,7 +76,7 @@ func drawJob(d Dice, m Mix) *batchv1.Job {
 		job.Spec.ActiveDeadlineSeconds = ptr(pick[int64](d, "deadline seconds", 100, 3600, 1, 30, 60, 0))
 	}
 	if !d.Chance(m.Undefaulted, "undefaulted") {
-		setDefaults(job)
+		job.Spec = validation.Default(job).Spec
 	}
 	return job
 }
@@ -220,27 +222,4 @@ func drawIndexes(d Dice, n int32, label string) []int32 {
 // join lists the indexes one by one. The API accepts that, although it is not canonical.
 func join(indexes []int32) string {
 	return strings.Trim(strings.ReplaceAll(fmt.Sprint(indexes), " ", ","), "[]")
-}
-
-// setDefaults sets the defaults of the API server.
-func setDefaults(job *batchv1.Job) {
-	spec := &job.Spec
-	if spec.Suspend == nil {
-		spec.Suspend = ptr(false)
-	}
-	if spec.ManualSelector == nil {
-		spec.ManualSelector = ptr(false)
-	}
-	if spec.BackoffLimit == nil {
-		spec.BackoffLimit = ptr[int32](6)
-		if spec.BackoffLimitPerIndex != nil {
-			spec.BackoffLimit = ptr[int32](math.MaxInt32)
-		}
-	}
-	if spec.PodReplacementPolicy == nil {
-		spec.PodReplacementPolicy = ptr(batchv1.TerminatingOrFailed)
-		if spec.PodFailurePolicy != nil {
-			spec.PodReplacementPolicy = ptr(batchv1.Failed)
-		}
-	}
 }

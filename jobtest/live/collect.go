@@ -34,7 +34,8 @@ var (
 
 // collector is a garbage collector of Jobs and pods, because envtest and package kube have
 // none. It can run next to another garbage collector, because every deletion has a UID
-// precondition.
+// precondition. It has informers of its own: those of the manager leave a goroutine behind
+// when they stop, and then the bubble of a test panics.
 type collector struct {
 	client    client.Client // without a cache
 	metadata  metadata.Interface
