@@ -152,11 +152,18 @@ func TestAddKind_conflict(t *testing.T) {
 		c, users := newSweepCluster(t)
 		mgr := c.manager(t, users.Scheme())
 		must(t, AddKind(mgr, sweeps, Options{}))
-		var conflicts atomic.Int32
+		var sent, stored atomic.Int32
 		c.beforeEach(func(r *kube.Request) {
-			if r.Subresource == "status" && conflicts.Load() < 3 {
-				n := conflicts.Add(1)
-				kube.Edit(c.Server, "default", "sweep", func(s kube.Object) { s.SetAnnotations(map[string]string{"n": fmt.Sprint(n)}) })
+			if r.Subresource == "status" && sent.Add(1) <= 3 {
+				edit := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{"n":"%d"}}}`, sent.Load()))
+				if err := users.Patch(t.Context(), &Sweep{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sweep"}}, edit); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+		c.Observe(func(change kube.Change) {
+			if r := change.Request; r != nil && r.UserAgent == agent && r.Subresource == "status" {
+				stored.Add(1)
 			}
 		})
 		stop := run(t, mgr)
@@ -165,8 +172,8 @@ func TestAddKind_conflict(t *testing.T) {
 		c.work()
 		stop()
 		must(t, users.Get(t.Context(), client.ObjectKeyFromObject(sweep), sweep))
-		if conflicts.Load() != 3 || sweep.Status.Job.Succeeded != 2 || len(kube.List[*corev1.Pod](c.Server, "default")) != 2 {
-			t.Errorf("after %d conflicts: %+v, want 2 pods counted after 3", conflicts.Load(), sweep.Status.Job)
+		if conflicts := sent.Load() - stored.Load(); conflicts != 3 || sweep.Status.Job.Succeeded != 2 || len(kube.List[*corev1.Pod](c.Server, "default")) != 2 {
+			t.Errorf("after %d conflicts: %+v, want 2 pods counted after 3", conflicts, sweep.Status.Job)
 		}
 	})
 }
