@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	batchinformers "k8s.io/client-go/informers/batch/v1"
 	"k8s.io/client-go/tools/cache"
+	ctrlcache "sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -116,12 +117,7 @@ func (j jobs) putStatus(ctx context.Context, r jobfate.Request) (*batchv1.Job, e
 
 func (j jobs) informer(namespace string) (cache.SharedIndexInformer, error) {
 	informer := batchinformers.NewFilteredJobInformer(j, namespace, 0, byNamespace, consistent)
-	return informer, informer.SetTransform(func(obj any) (any, error) {
-		if job, ok := obj.(*batchv1.Job); ok {
-			job.ManagedFields = nil
-		}
-		return obj, nil
-	})
+	return informer, informer.SetTransform(ctrlcache.TransformStripManagedFields())
 }
 
 func (jobs) reference(job *batchv1.Job) runtime.Object { return job }

@@ -24,6 +24,13 @@ func (r *Request) reply(to *Answer) (answer, error) {
 	if len(to.Objects) == 0 && r.Verb == "delete" {
 		return success(r.kind, r.Name, ""), nil
 	}
+	if r.Verb != "list" {
+		if len(to.Objects) == 0 {
+			return answer{}, r.kind.notFound(r.Name)
+		}
+		v, err := versionOf(to.Objects[0])
+		return r.kind.s.show(http.StatusOK, r, v, err)
+	}
 	sel, err := r.selection()
 	if err != nil {
 		return answer{}, err
@@ -34,15 +41,9 @@ func (r *Request) reply(to *Answer) (answer, error) {
 		if err != nil {
 			return answer{}, err
 		}
-		if r.Verb != "list" {
-			return r.kind.s.show(http.StatusOK, r, v, nil)
-		}
 		if sel.has(v) {
 			found = append(found, v)
 		}
-	}
-	if r.Verb != "list" {
-		return answer{}, r.kind.notFound(r.Name)
 	}
 	text, err := r.renderList(metav1.ListMeta{ResourceVersion: to.Version}, found)
 	return answer{code: http.StatusOK, body: text}, err

@@ -226,26 +226,16 @@ func (c *Cache) Get(_ context.Context, id client.ObjectKey, out client.Object, _
 	return nil
 }
 
-// as returns a version as an object of a Go type, and converts it once.
+// as returns a version as an object of a Go type.
 func (v *view) as(found *version, want reflect.Type) (client.Object, error) {
 	if reflect.TypeOf(found.obj) == want {
 		return found.obj, nil
-	}
-	if obj := found.others[want]; obj != nil {
-		return obj, nil
 	}
 	obj, ok := reflect.New(want.Elem()).Interface().(client.Object)
 	if !ok {
 		return nil, fmt.Errorf("%s is not an object", want)
 	}
-	if err := json.Unmarshal(v.appendJSON(nil, found, false), obj); err != nil {
-		return nil, err
-	}
-	if found.others == nil {
-		found.others = map[reflect.Type]Object{}
-	}
-	found.others[want] = obj
-	return obj, nil
+	return obj, json.Unmarshal(v.appendJSON(nil, found, false), obj)
 }
 
 // List implements [client.Reader].

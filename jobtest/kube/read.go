@@ -68,9 +68,8 @@ func (r *Request) selection() (selection, error) {
 	if errs := optionvalidation.ValidateListOptions(&sel.ListOptions, true); len(errs) > 0 {
 		return sel, apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "ListOptions"}, "", errs)
 	}
-	known := r.kind.fieldsOf(r.kind.empty())
 	for _, requirement := range sel.FieldSelector.Requirements() {
-		if !known.Has(requirement.Field) {
+		if !r.kind.fieldsOf(r.kind.empty()).Has(requirement.Field) {
 			return sel, r.kind.unknownField(requirement.Field)
 		}
 	}

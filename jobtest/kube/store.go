@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strconv"
 
@@ -21,8 +20,6 @@ type version struct {
 	// body is its JSON without kind, API version and resource version; it begins
 	// with the metadata.
 	body []byte
-	// others holds the same object in the Go types in which caches were read.
-	others map[reflect.Type]Object
 }
 
 // Event is a change of an object, in the history of its kind.

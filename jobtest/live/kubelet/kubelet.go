@@ -10,13 +10,13 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
+	ctrlcache "sigs.k8s.io/controller-runtime/pkg/cache"
 )
 
 // workers is the number of pods that are processed concurrently.
@@ -78,7 +78,7 @@ type record struct {
 // all.
 func Start(ctx context.Context, client kubernetes.Interface, namespace string, script Script) *Kubelet {
 	factory := informers.NewSharedInformerFactoryWithOptions(client, 0,
-		informers.WithNamespace(namespace), informers.WithTransform(strip))
+		informers.WithNamespace(namespace), informers.WithTransform(ctrlcache.TransformStripManagedFields()))
 	k := &Kubelet{
 		client: client, script: script,
 		pods:     factory.Core().V1().Pods().Informer(),
@@ -118,14 +118,6 @@ func (k *Kubelet) Become(l Life, pods ...*corev1.Pod) {
 		r.life, r.since = l, time.Now()
 		k.queue.Add(targetOf(pod))
 	}
-}
-
-// strip drops unused fields that take most of the memory.
-func strip(o any) (any, error) {
-	if m, err := meta.Accessor(o); err == nil {
-		m.SetManagedFields(nil)
-	}
-	return o, nil
 }
 
 func targetOf(pod *corev1.Pod) target {
