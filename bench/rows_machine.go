@@ -86,12 +86,13 @@ func eventRows(m meter, z scale, emit emit) error {
 		name     string
 		jobState jobState
 		change   func(*world) *world
-		target   time.Duration
+		event    target
+		growth   target // beside the fewest pods
 	}{
-		{"running", running, asItIs, 20 * time.Microsecond},
-		{"running, per index", running, (*world).withLimitPerIndex, 20 * time.Microsecond},
-		{"failed and backing off, per index", backingOff, (*world).withLimitPerIndex, 0},
-		{"every second completed", half, (*world).countedHalf, 0},
+		{"running", running, asItIs, atMost(20e3, "≤ 20 µs"), atMost(3e3, "≤ 3 µs")},
+		{"running, per index", running, (*world).withLimitPerIndex, atMost(20e3, "≤ 20 µs"), atMost(3e3, "≤ 3 µs")},
+		{"failed and backing off, per index", backingOff, (*world).withLimitPerIndex, target{}, target{}},
+		{"every second completed", half, (*world).countedHalf, target{}, target{}},
 	} {
 		var sides []side
 		for _, n := range []int{fewest, most} {
@@ -106,14 +107,8 @@ func eventRows(m meter, z scale, emit emit) error {
 			return fmt.Errorf("%s: %w", tc.name, err)
 		}
 		what := fmt.Sprintf("one event and a sync, %s pods, %s", many(most), tc.name)
-		more := r.least(1) - r.least(0)
-		event, growth := row{what: what + ": least", ours: span(r.least(1))},
-			row{what: what + ": least, more than with " + many(fewest), ours: span(more)}
-		if tc.target > 0 {
-			event = event.with(atMost(float64(tc.target), "≤ 20 µs"), float64(r.least(1)))
-			growth = growth.with(atMost(float64(3*time.Microsecond), "≤ 3 µs"), float64(more))
-		}
-		emit(event, growth)
+		emit(absolute(what+": least", r.least(1), tc.event),
+			absolute(what+": least, more than with "+many(fewest), r.least(1)-r.least(0), tc.growth))
 	}
 	return nil
 }
@@ -190,10 +185,8 @@ func endRows(m meter, z scale, emit emit) error {
 			return fmt.Errorf("%s: %w", tc.name, err)
 		}
 		what := fmt.Sprintf("a pod ends and is counted, %s pods, %s", many(n), tc.name)
-		least := r.least(0) - r.least(1)
 		emit(slower(r, 0, 1, what, "the texts of the status", target{}),
-			row{what: what + ": least, beside the texts",
-				ours: span(least)}.with(atMost(float64(100*time.Microsecond), "≤ 100 µs"), float64(least)))
+			absolute(what+": least, beside the texts", r.least(0)-r.least(1), atMost(100e3, "≤ 100 µs")))
 	}
 	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"math/rand"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/RoaringBitmap/roaring/v2"
 	"github.com/bits-and-blooms/bitset"
@@ -106,19 +105,13 @@ func codecRows(m meter, z scale, emit emit) error {
 			}
 			parsing := allocated(c.parse)
 			formatting := allocated(func() { sink += len(c.ours.String()) })
-			emit(absolute(parse, r.least(0), goals[2]),
-				absolute(format, r.least(2), goals[3]),
+			emit(absolute(parse+": least", r.least(0), goals[2]),
+				absolute(format+": least", r.least(2), goals[3]),
 				amount(parse+": allocations", "allocs", "%.0f", float64(parsing.count), goals[4]),
 				amount(format+": allocations", "allocs", "%.0f", float64(formatting.count), goals[5]))
 		}
 	}
 	return nil
-}
-
-// absolute makes a row whose target is a duration. The row has the minimum of the runs, because
-// other work on the machine can only make a run longer.
-func absolute(what string, least time.Duration, t target) row {
-	return row{what: what + ": least", ours: span(least)}.with(t, float64(least))
 }
 
 func (c *collection) parse() {

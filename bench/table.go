@@ -71,6 +71,12 @@ func amount(what, unit, format string, x float64, t target) row {
 	return row{what: what, ours: fmt.Sprintf(format, x), samples: []float64{x}, unit: unit}.with(t, x)
 }
 
+// absolute makes a row with a time, and a target for its nanoseconds. The row has the minimum of the runs, because
+// other work on the machine can only make a run longer.
+func absolute(what string, least time.Duration, t target) row {
+	return row{what: what, ours: span(least)}.with(t, float64(least))
+}
+
 // slower makes a row with the time of jobfate as a multiple of the time of the reference.
 func slower(r result, ours, theirs int, what, beside string, t target) row {
 	x := r.ratio(ours, theirs)
