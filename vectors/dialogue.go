@@ -207,7 +207,7 @@ func resultOf(m *jobfate.Machine) *Result {
 	r := m.Result()
 	out := &Result{
 		Requeue: r.Requeue.Milliseconds(), RetryAfter: r.RetryAfter.Milliseconds(),
-		Failed: r.Err != nil, Gone: r.Gone, Ended: r.Ended, Metrics: countsOf(r.Metrics),
+		Failed: r.Err != nil, Gone: r.Gone, Ended: r.Ended, Metrics: CountsOf(r.Metrics),
 		Left: Left(r.Decision.Deferred),
 	}
 	for _, e := range r.Events {

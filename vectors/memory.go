@@ -13,8 +13,8 @@ import (
 // The caches have observed the version shown. Pending writes have a higher version.
 const shown, pending = "1000", "2000"
 
-// remember gives a Machine the memory of the syncs before the case.
-func (c *Case) remember(of *jobfate.Machine) {
+// Remember gives a Machine the memory of the syncs before the case.
+func (c *Case) Remember(of *jobfate.Machine) {
 	s := &c.Snapshot
 	m := memory.Memory{Job: s.Job.UID, Backoff: s.Backoff.record(), Sure: !s.Backoff.InDoubt, LastStatus: s.LastStatus,
 		Counted: memory.CountedBy(&s.Job.Status),

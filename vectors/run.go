@@ -27,7 +27,7 @@ import (
 // snapshot.
 func (c *Case) Run() (*Outcome, error) {
 	r := run{Case: c, machine: jobfate.NewMachine(c.JobfateOptions()...), patched: map[types.UID]int{}}
-	c.remember(r.machine)
+	c.Remember(r.machine)
 	s := &c.Snapshot
 	err := r.machine.Begin(jobfate.View{Job: Stored(s.Job), Pods: s.Pods, Now: s.Now, JobsVersion: shown,
 		PodsVersion: shown, Barrier: shown})
@@ -223,12 +223,12 @@ func (r *run) outcome(result jobfate.Result) (*Outcome, error) {
 			out.Events = append(out.Events, Event{e.Type, e.Reason, e.Message})
 		}
 	}
-	out.Metrics = countsOf(result.Metrics)
+	out.Metrics = CountsOf(result.Metrics)
 	return out, nil
 }
 
-// countsOf adds up the increments of each counter, by its name and labels.
-func countsOf(metrics []jobfate.Metric) (counts map[string]int64) {
+// CountsOf adds up the increments of each counter, by its name and labels.
+func CountsOf(metrics []jobfate.Metric) (counts map[string]int64) {
 	for _, m := range metrics {
 		var labels []string
 		for _, name := range slices.Sorted(maps.Keys(m.Labels)) {

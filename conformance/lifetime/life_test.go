@@ -176,7 +176,11 @@ func (l *life) turn() {
 	for due(first(l.jobs.events, event.when)) {
 		e := l.jobs.events[0]
 		l.jobs.events = l.jobs.events[1:]
-		l.enqueue(l.afterJob(l.job, e.job))
+		if e.job.Generation == l.job.Generation { // the real controller then waits for the batch period
+			l.enqueue(time.Second)
+		} else {
+			l.enqueue(0)
+		}
 		l.job = e.job
 	}
 	for due(first(l.pods.events, event.when)) {
@@ -198,14 +202,6 @@ func (l *life) turn() {
 		return
 	}
 	l.enqueue(min(time.Second<<min(l.failures-1, 10), time.Minute)) // as in Kubernetes
-}
-
-// afterJob returns the delay with which the real controller enqueues a Job that has changed.
-func (l *life) afterJob(old, job *batchv1.Job) time.Duration {
-	if old.Generation == job.Generation {
-		return time.Second
-	}
-	return 0
 }
 
 // enqueue makes a sync due after some time, unless one is due earlier. A work queue does the same.

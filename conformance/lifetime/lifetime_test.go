@@ -394,7 +394,7 @@ func (r reach) print(t *testing.T) {
 
 func equal(a, b any) bool { return equality.Semantic.DeepEqual(a, b) }
 
-var text = fixture.Text
+var text, isTrue = fixture.Text, fixture.IsTrue
 
 func pods(w *world) string {
 	var lines []string

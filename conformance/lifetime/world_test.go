@@ -180,12 +180,6 @@ func (w *world) stored() []*corev1.Pod {
 
 func isIndexed(j *batchv1.Job) bool { return *j.Spec.CompletionMode == batchv1.IndexedCompletion }
 
-func isTrue(st *batchv1.JobStatus, t batchv1.JobConditionType) bool {
-	return slices.ContainsFunc(st.Conditions, func(c batchv1.JobCondition) bool {
-		return c.Type == t && c.Status == corev1.ConditionTrue
-	})
-}
-
 func terminal(j *batchv1.Job) bool {
 	return isTrue(&j.Status, batchv1.JobComplete) || isTrue(&j.Status, batchv1.JobFailed)
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/conformance/real"
 	"github.com/jobfate/jobfate/internal/inside"
-	"github.com/jobfate/jobfate/internal/memory"
 	"github.com/jobfate/jobfate/tracking"
 	"github.com/jobfate/jobfate/vectors"
 )
@@ -34,13 +33,14 @@ type caller struct {
 	gone              []types.UID // pods that have lost their finalizer and are counted
 }
 
-// The caches show everything up to version shown. Writes in flight have the version inFlight.
+// The caches show everything up to version shown. Writes in flight have the version inFlight, as in a case.
 const shown, inFlight = "1000", "2000"
 
 // decide lets a Machine sync once.
 func decide(t *trial) (*caller, error) {
-	c := &caller{trial: t, machine: jobfate.NewMachine(t.options()...)}
-	*inside.Memory(c.machine) = t.memory()
+	as := caseOf(t)
+	c := &caller{trial: t, machine: jobfate.NewMachine(as.JobfateOptions()...)}
+	as.Remember(c.machine)
 	s := &t.snapshot
 	err := c.machine.Begin(jobfate.View{Job: vectors.Stored(s.Job), Pods: s.Pods, Now: s.Now, JobsVersion: shown, PodsVersion: shown, Barrier: shown})
 	if err != nil {
@@ -57,27 +57,6 @@ func mustDecide(t rapid.TB, c *trial) *caller {
 		t.Fatalf("jobfate makes no decision: %v\n%s", err, describe(c))
 	}
 	return us
-}
-
-// memory returns the memory of the Machine from the syncs before the trial.
-func (t *trial) memory() memory.Memory {
-	s := &t.snapshot
-	m := memory.Memory{Job: s.Job.UID, Backoff: s.Backoff, Sure: true, LastStatus: s.LastStatus,
-		Counted: memory.CountedBy(&s.Job.Status),
-		Deleted: map[types.UID]string{}, Stripped: map[types.UID]memory.Stripped{}}
-	for i := range s.InFlight.Creations {
-		m.Created = append(m.Created, memory.Created{UID: types.UID(fmt.Sprint("created-", i)), Version: inFlight, At: s.Now})
-	}
-	for i := range s.InFlight.Deletions {
-		m.Deleted[types.UID(fmt.Sprint("deleted-", i))] = inFlight
-	}
-	for _, uid := range s.InFlight.Stripped {
-		m.Stripped[uid] = memory.Stripped{Without: inFlight}
-	}
-	if s.InFlight.Status {
-		m.Known = inFlight
-	}
-	return m
 }
 
 // finish puts the result of the sync into the outcome.
@@ -97,7 +76,9 @@ func (c *caller) finish(result jobfate.Result) error {
 	}
 	c.out.Action, c.out.Finished, c.out.Failed = c.decision.Action, result.Ended, result.Err != nil
 	c.out.Metrics = map[string]float64{}
-	c.count(result.Metrics)
+	for name, n := range vectors.CountsOf(result.Metrics) {
+		c.out.Metrics[name] = float64(n)
+	}
 	for _, e := range result.Events {
 		list := &c.out.Events
 		if strings.HasSuffix(e.Reason, "Create") || strings.HasSuffix(e.Reason, "Delete") {
@@ -107,17 +88,6 @@ func (c *caller) finish(result jobfate.Result) error {
 	}
 	c.out.finish()
 	return nil
-}
-
-func (c *caller) count(metrics []jobfate.Metric) {
-	for _, m := range metrics {
-		var labels []string
-		for name, value := range m.Labels {
-			labels = append(labels, fmt.Sprintf("%s=%q", name, value))
-		}
-		slices.Sort(labels)
-		c.out.Metrics[m.Name+"{"+strings.Join(labels, ",")+"}"] += float64(m.Add)
-	}
 }
 
 // answer records a request, and answers it.

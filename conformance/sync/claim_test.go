@@ -54,7 +54,7 @@ func TestDivergence_adoptionOfAPodThatIsGone(t *testing.T) {
 	if them.Failed || len(them.Creations) != 2 {
 		t.Errorf("the real controller: got %d creations and failed=%v, want 2 and no failure", len(them.Creations), them.Failed)
 	}
-	first, err := jobfate.Decide(c.snapshot, c.options()...)
+	first, err := jobfate.Decide(c.snapshot, caseOf(c).JobfateOptions()...)
 	if err != nil {
 		t.Fatal(err)
 	}

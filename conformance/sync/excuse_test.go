@@ -6,7 +6,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/jobfate/jobfate/vectors"
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -210,12 +209,6 @@ func condition(st *batchv1.JobStatus, kind batchv1.JobConditionType) *batchv1.Jo
 		}
 	}
 	return nil
-}
-
-func isTrue(st *batchv1.JobStatus, kind batchv1.JobConditionType) bool {
-	return slices.ContainsFunc(st.Conditions, func(c batchv1.JobCondition) bool {
-		return c.Type == kind && c.Status == corev1.ConditionTrue
-	})
 }
 
 func isFinished(job *batchv1.Job) bool {

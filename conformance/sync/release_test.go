@@ -66,36 +66,28 @@ func TestReleases(t *testing.T) {
 	for _, c := range []struct {
 		divergence string
 		trial      *trial
-		what       func(outcome) int
+		what       func(outcome) any
 		differs    bool
-		want       int // of jobfate and 1.36
-		other      int
+		want       any // of jobfate and 1.36
+		other      any
 	}{
 		{"backing-off-active", newTrial(size(2, 2), pod("a", corev1.PodRunning), pod("b", corev1.PodFailed, finished(1, 0))),
-			func(o outcome) int { return int(o.Statuses[0].Status.Active) }, older, 1, 0},
+			func(o outcome) any { return int(o.Statuses[0].Status.Active) }, older, 1, 0},
 		{"suspended-start-time", newTrial(onJob(func(j *batchv1.Job) { j.Spec.Suspend = new(true) })),
-			func(o outcome) int { return starts(o.Statuses[0].Status) }, older, 0, 1},
+			func(o outcome) any { return o.Statuses[0].Status.StartTime != nil }, older, false, true},
 		{"policy-alone", newTrial(size(1, 1), rule(batchv1.PodFailurePolicyActionIgnore), pod("a", corev1.PodRunning, terminating),
 			onJob(func(j *batchv1.Job) { j.Spec.PodReplacementPolicy = new(batchv1.TerminatingOrFailed) })),
-			func(o outcome) int { return len(o.Statuses[0].Status.UncountedTerminatedPods.Failed) }, newer, 0, 1},
+			func(o outcome) any { return len(o.Statuses[0].Status.UncountedTerminatedPods.Failed) }, newer, 0, 1},
 	} {
 		want := c.want
 		if c.differs {
 			want = c.other
 		}
 		if got := c.what(newRun(c.trial).outcome); got != want {
-			t.Errorf("%s: the real controller of %s: got %d, want %d", c.divergence, kubernetes.Version(), got, want)
+			t.Errorf("%s: the real controller of %s: got %v, want %v", c.divergence, kubernetes.Version(), got, want)
 		}
 		if got := c.what(mustDecide(t, c.trial).out); got != c.want {
-			t.Errorf("%s: jobfate: got %d, want %d", c.divergence, got, c.want)
+			t.Errorf("%s: jobfate: got %v, want %v", c.divergence, got, c.want)
 		}
 	}
-}
-
-// starts returns the number of start times of a status: 0 or 1.
-func starts(st *batchv1.JobStatus) int {
-	if st.StartTime == nil {
-		return 0
-	}
-	return 1
 }

@@ -16,14 +16,11 @@ import (
 // the Job fails at its deadline, as with the real controller if the start time is stored.
 func TestDivergence_deadlineOfADeletedJobThatIsResumed(t *testing.T) {
 	resumed := func(change ...func(*trial)) *trial {
-		c := newTrial(conditions(batchv1.JobSuspended, corev1.ConditionTrue), onJob(func(j *batchv1.Job) {
+		suspended := conditions(batchv1.JobSuspended, corev1.ConditionTrue)
+		return newTrial(append([]func(*trial){suspended, onJob(func(j *batchv1.Job) {
 			j.DeletionTimestamp, j.Finalizers = new(at(-10)), []string{"example.com/keep"}
 			j.Spec.ActiveDeadlineSeconds, j.Status.StartTime = new(int64(60)), nil
-		}))
-		for _, f := range change {
-			f(c)
-		}
-		return c
+		})}, change...)...)
 	}
 	late := func(c *trial) { c.snapshot.Now = c.snapshot.Now.Add(time.Hour) }
 	for name, change := range map[string]func(*trial){"resumed": func(*trial) {}, "an hour later": late} {

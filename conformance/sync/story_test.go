@@ -21,7 +21,7 @@ import (
 var (
 	finished, index, failures = fixture.Exit, fixture.Index, fixture.Failures
 	ignored, isReady          = fixture.Ignored, fixture.Ready
-	text                      = fixture.Text
+	text, isTrue              = fixture.Text, fixture.IsTrue
 )
 
 func at(seconds int) metav1.Time { return *fixture.At(seconds) }

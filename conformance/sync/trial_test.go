@@ -10,7 +10,6 @@ import (
 	"k8s.io/component-base/featuregate"
 
 	"github.com/jobfate/jobfate"
-	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/conformance/apiserver"
 	"github.com/jobfate/jobfate/conformance/fixture"
 	"github.com/jobfate/jobfate/conformance/real"
@@ -40,24 +39,6 @@ const (
 
 // gated says that the compared release has these gates.
 var gated = real.HasGate(perIndexGate) && real.HasGate(replacementGate)
-
-// options returns the options of jobfate for the limits and features.
-func (t *trial) options() []jobfate.Option {
-	opts := []jobfate.Option{
-		jobfate.MaxUncounted(t.limits.MaxUncounted), jobfate.MaxChanges(t.limits.MaxCreateDelete),
-		jobfate.Backoff(backoff.Policy{Base: t.limits.Base, Cap: t.limits.Cap}),
-	}
-	if t.limits.BatchPeriod != 0 {
-		opts = append(opts, jobfate.BatchPeriod(t.limits.BatchPeriod))
-	}
-	if t.noPerIndex {
-		opts = append(opts, jobfate.WithoutPerIndexBackoff())
-	}
-	if t.noReplace {
-		opts = append(opts, jobfate.WithoutReplacementPolicy())
-	}
-	return opts
-}
 
 // input returns the input of the real controller.
 func (t *trial) input() real.Input {

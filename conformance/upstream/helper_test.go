@@ -1,19 +1,17 @@
 package upstream
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/jobfate/jobfate/conformance/fixture"
 	"github.com/jobfate/jobfate/conformance/real"
 )
 
 var (
-	at, indexed, limitPerIndex           = fixture.At, fixture.Indexed, fixture.PerIndex
+	at, has, indexed, limitPerIndex      = fixture.At, fixture.IsTrue, fixture.Indexed, fixture.PerIndex
 	newPod, index, failures, exit, ready = fixture.Pod, fixture.Index, fixture.Failures, fixture.Exit, fixture.Ready
 )
 
@@ -47,12 +45,6 @@ func last(t *testing.T, out real.Output) *batchv1.JobStatus {
 		t.Fatalf("no status was stored: error %v", out.Err)
 	}
 	return all[len(all)-1]
-}
-
-func has(status *batchv1.JobStatus, kind batchv1.JobConditionType) bool {
-	return slices.ContainsFunc(status.Conditions, func(c batchv1.JobCondition) bool {
-		return c.Type == kind && c.Status == corev1.ConditionTrue
-	})
 }
 
 // refused fails the test unless the API server has rejected a status with the reason.
