@@ -39,7 +39,8 @@ type podCache struct {
 // those without a controller. For the key of the pods without a controller it has nothing.
 func newPodCache(job *batchv1.Job, pods []*corev1.Pod) podCache {
 	owner := metav1.NewControllerRef(job, batchv1.SchemeGroupVersion.WithKind("Job"))
-	key, orphan := controller.PodControllerIndexKey(job.Namespace, owner), controller.PodControllerIndexKey(job.Namespace, nil)
+	key := controller.PodControllerIndexKey(job.Namespace, owner)
+	orphan := controller.PodControllerIndexKey(job.Namespace, nil)
 	c := podCache{key: key, found: make([]any, 0, len(pods))}
 	for _, p := range pods {
 		switch controller.PodControllerIndexKey(p.Namespace, metav1.GetControllerOfNoCopy(p)) {

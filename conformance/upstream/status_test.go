@@ -49,7 +49,8 @@ func TestCanonicalIndexes(t *testing.T) {
 		job.Status.CompletedIndexes, job.Status.Ready, job.Status.Terminating = damaged, new(int32(0)), new(int32(0))
 		out := real.Sync(real.Input{Job: job, Now: at(0).Time})
 		if got := fmt.Sprint(out.Panic); got != "counter cannot decrease in value" || len(out.Statuses()) == 0 {
-			t.Errorf("completedIndexes %q: panic %s after %d statuses, want that of the counter after one", damaged, got, len(out.Statuses()))
+			t.Errorf("completedIndexes %q: panic %s after %d statuses, want that of the counter after one",
+				damaged, got, len(out.Statuses()))
 		}
 	}
 }

@@ -52,7 +52,8 @@ func compareDefaults(t rapid.TB, spec *corev1.PodSpec) {
 	before := job.DeepCopy()
 	ours := &batchv1.Job{}
 	ours.Spec.Template.Spec = *validation.DefaultPodSpec(spec)
-	if diff := cmp.Diff(onTheWire(apiserver.External(apiserver.Internal(realDefault(job)))).Spec.Template, onTheWire(ours).Spec.Template); diff != "" {
+	theirs := apiserver.External(apiserver.Internal(realDefault(job)))
+	if diff := cmp.Diff(onTheWire(theirs).Spec.Template, onTheWire(ours).Spec.Template); diff != "" {
 		t.Fatalf("DefaultPodSpec (-API server +jobfate):\n%s", diff)
 	}
 	unchanged(t, "DefaultPodSpec", before, job)

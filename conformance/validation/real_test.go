@@ -104,7 +104,8 @@ func realStatus(j *batchv1.Job) field.ErrorList {
 	for name, option := range reflect.ValueOf(&options).Elem().Fields() {
 		option.SetBool(strings.HasPrefix(name.Name, "Reject") || name.Name == "AllowForSuccessCriteriaMetInExtendedScope")
 	}
-	nothingToDo := now.Spec.Suspend != nil && *now.Spec.Suspend && now.Spec.Completions != nil && *now.Spec.Completions == 0
+	suspend, completions := now.Spec.Suspend, now.Spec.Completions
+	nothingToDo := suspend != nil && *suspend && completions != nil && *completions == 0
 	options.RejectFinishedJobWithoutStartTime = !nothingToDo
 	return asSupported(batchvalidation.ValidateJobStatusUpdate(now, now.DeepCopy(), options), now)
 }
