@@ -160,6 +160,18 @@ func (p *problems) ruleNames(own *batchv1.PodFailurePolicy, c *config) {
 	*p = append(*p, named.CheckNames(path.Index)...)
 }
 
+// check validates the pods. Those that a Machine lists are different.
+func (f *InFlight) check() (errs field.ErrorList) {
+	seen := make(map[types.UID]bool, len(f.Pods))
+	for i, pod := range f.Pods {
+		if seen[pod.UID] {
+			errs = append(errs, field.Duplicate(field.NewPath("inFlight", "pods").Index(i).Child("uid"), pod.UID))
+		}
+		seen[pod.UID] = true
+	}
+	return errs
+}
+
 // checkPods validates the pods.
 func checkPods(pods []*corev1.Pod) (errs field.ErrorList) {
 	path, seen := field.NewPath("pods"), make(map[types.UID]bool, len(pods))

@@ -58,7 +58,7 @@ func (o *outcome) ending() lifecycle.End {
 // are not carried out. A Machine does this itself.
 func (d Decision) Revise(undone Undone) Decision {
 	if !d.made.planned() {
-		return d
+		return d.clone()
 	}
 	return d.made.state.close(&outcome{}, d.made.plan, undone).detached()
 }

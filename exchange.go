@@ -24,6 +24,7 @@ type exchange struct {
 	Request
 	adopts bool   // the patch adopts the pod; every other one removes the finalizer
 	seen   string // the version of the pod when the request was made
+	named  string // the name of the pod to create; empty if the API server generates it
 	object runtime.Object
 	err    error // errNoAnswer until it is answered
 }
@@ -93,7 +94,7 @@ func (x *exchange) failure(doing string) error {
 // meta returns the metadata of the object in the answer; nil if there is none. Clients may
 // return a typed nil.
 func (x *exchange) meta() metav1.Object {
-	if x.object == nil || reflect.ValueOf(x.object).IsNil() {
+	if x.object == nil || isNil(x.object) {
 		return nil
 	}
 	object, err := meta.Accessor(x.object)
@@ -103,15 +104,25 @@ func (x *exchange) meta() metav1.Object {
 	return object
 }
 
-// job returns the Job in the answer to a GetJob; nil if there is none.
+// isNil reports whether an interface holds a nil pointer.
+func isNil(v any) bool {
+	p := reflect.ValueOf(v)
+	return p.Kind() == reflect.Pointer && p.IsNil()
+}
+
+// job returns the Job in the answer to a GetJob; nil if there is none. An object of another type, such
+// as one without its spec, does not say that the Job is gone.
 func (x *exchange) job() (*batchv1.Job, error) {
 	if err := x.failure("reading the Job"); err != nil {
 		return nil, err
 	}
-	if job, ok := x.object.(*batchv1.Job); ok && x.meta() != nil {
+	if x.err != nil || x.object == nil || isNil(x.object) {
+		return nil, nil
+	}
+	if job, ok := x.object.(*batchv1.Job); ok && job.UID != "" {
 		return job, nil
 	}
-	return nil, nil
+	return nil, fmt.Errorf("reading the Job: the answer is a %T, want a *v1.Job with a UID", x.object)
 }
 
 // take remembers the answers to a batch, and which of its requests have an unknown result.
@@ -130,7 +141,7 @@ func (s *sync) take(batch []*exchange) {
 func (s *sync) lose(x *exchange) {
 	switch x.Verb {
 	case CreatePod:
-		s.Lose(x.Pod.Name)
+		s.Lose(x.named)
 	case PatchStatus:
 		s.Sure, s.ReadFirst = false, true
 	}

@@ -24,7 +24,8 @@ type Snapshot struct {
 	// the caller has just started, and clear Backoff.Job if the last status write had no answer:
 	// Decide then also counts the failures of counted pods that still exist; those that are being deleted count
 	// as one, because they may not be counted. The delay is then correct unless pods that failed since the last
-	// success, or the pod of that success, have been deleted.
+	// success, or the pod of that success, have been deleted, or one failed in the second of that success: finish
+	// times are whole seconds.
 	Backoff backoff.Record
 	// LastStatus is when the caller last stored a status of the Job. Only
 	// Throttle needs it.
@@ -41,8 +42,8 @@ type InFlight struct {
 	// Creations and Deletions are the numbers of such pods. While there are any, the decision
 	// neither creates nor deletes pods, unless the Job ends.
 	Creations, Deletions int
-	// Pods lists the pods of these creations and deletions, as far as they are known. The
-	// status counts a created pod as active and a deleted one as terminating.
+	// Pods lists the pods of these creations and deletions, as far as they are known, each once.
+	// The status counts a created pod as active and a deleted one as terminating.
 	Pods []PodInFlight
 	// Stripped lists the UIDs of the pods whose finalizer was removed.
 	Stripped []types.UID
@@ -62,6 +63,9 @@ type PodInFlight struct {
 // names the fields if the snapshot or an option is invalid, and [ErrNotManaged] (use
 // errors.Is) if another controller manages the Job. Retrying does not help with either.
 func Decide(s Snapshot, opts ...Option) (Decision, error) {
+	if errs := s.InFlight.check(); len(errs) > 0 {
+		return Decision{}, &InputError{errs}
+	}
 	var t tally
 	t.replaceAll(s.Pods)
 	d, err := t.decide(s, configure(opts))

@@ -50,8 +50,8 @@ import (
 // concurrently, but call Answer from one goroutine at a time. Pass what the client returned
 // unchanged, a timeout included: the Machine distinguishes requests that the API server
 // rejected from requests that it may have carried out. A read answered with neither an object
-// nor an error counts as NotFound. You may abandon a sync after any request. This process or
-// another one can then begin a new sync.
+// nor an error counts as NotFound, and an object of another type is an error. You may abandon
+// a sync after any request. This process or another one can then begin a new sync.
 //
 // The result describes the sync. Sync again when the Job or one of its pods changes, and
 // after result.Requeue if that is set. If result.Err is set, also retry soon, but not
@@ -252,11 +252,15 @@ func (m *Machine) Next() (requests []Request) {
 }
 
 // Answer takes the object and the error that the client returned for a request. Pass both
-// unchanged. The Machine does not keep the object. An answer to a request that Next has not
+// unchanged, and do not change the object or decode another answer into it: the Machine reads it in
+// Next, and decides on the Job and the pods that were read. An answer to a request that Next has not
 // just returned, or a second answer, is an error and does no harm.
 func (m *Machine) Answer(r Request, object runtime.Object, err error) error {
 	if s := m.sync; s != nil && len(s.batch) > 0 {
 		if at := r.ID - s.batch[0].ID; at < uint64(len(s.batch)) && !s.batch[at].answered() {
+			if err != nil && isNil(err) {
+				err = fmt.Errorf("the client returned a nil %T as an error", err)
+			}
 			s.batch[at].object, s.batch[at].err = object, err
 			return nil
 		}

@@ -2,11 +2,14 @@ package jobfate
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -67,19 +70,36 @@ func TestLiveRead_fails(t *testing.T) {
 		}
 	}
 
-	// An answer without the Job says that it is gone.
-	for name, object := range map[string]runtime.Object{"no object": nil, "a nil Job": (*batchv1.Job)(nil), "a Job without a UID": &batchv1.Job{}, "a pod": podOf(job, "a", "11")} {
+	// An answer without an object says that the Job is gone. One with another object is an error.
+	partial := &metav1.PartialObjectMetadata{ObjectMeta: job.ObjectMeta}
+	for name, test := range map[string]struct {
+		object runtime.Object
+		gone   bool
+	}{
+		"no object": {nil, true}, "a nil Job": {(*batchv1.Job)(nil), true},
+		"a Job without a UID": {&batchv1.Job{}, false}, "a pod": {podOf(job, "a", "11"), false}, "only the metadata": {partial, false},
+	} {
 		m, s := newMachine(), &server{job: job}
-		Same(t, name, run(t, m, unversioned(fresh(job)), s.except(GetJob, func(Request) (runtime.Object, error) { return object, nil })), []string{"get the Job"})
-		if r := m.Result(); !r.Gone || r.Requeue != 0 {
-			t.Errorf("%s: gone %t, requeue %s; want gone, and no other sync", name, r.Gone, r.Requeue)
+		Same(t, name, run(t, m, unversioned(fresh(job)), s.except(GetJob, func(Request) (runtime.Object, error) { return test.object, nil })), []string{"get the Job"})
+		if r := m.Result(); r.Gone != test.gone || r.Requeue != 0 || (r.Err == nil) != test.gone {
+			t.Errorf("%s: gone %t, requeue %s, error %v; want gone %t, and no other sync", name, r.Gone, r.Requeue, r.Err, test.gone)
 		}
+	}
+
+	// A nil pointer as an error is an error without an answer: the request may have been carried out.
+	wrong, api := newMachine(), &server{job: job}
+	run(t, wrong, fresh(job), api.except(CreatePod, func(Request) (runtime.Object, error) { return nil, (*apierrors.StatusError)(nil) }))
+	if err := wrong.Result().Err; len(wrong.memory.Lost) != 1 || err == nil || !strings.Contains(err.Error(), "nil *errors.StatusError") {
+		t.Errorf("a nil error: lost %v, error %v", wrong.memory.Lost, err)
 	}
 
 	// A failed read by name does not resolve a creation.
 	m, s := newMachine(), &server{job: job}
 	m.config.Names = func(prefix string) string { return prefix + "abcde" }
-	run(t, m, fresh(job), s.except(CreatePod, refusal(errTimeout)))
+	run(t, m, fresh(job), s.except(CreatePod, func(r Request) (runtime.Object, error) {
+		r.Pod.Name = "another" // the caller owns the request
+		return nil, errTimeout
+	}))
 	Same(t, "requests", run(t, m, fresh(job), s.except(GetPod, refusal(errTimeout))),
 		[]string{"get pod train-abcde"})
 	if len(m.memory.Lost) != 1 || !errors.Is(m.Result().Err, errTimeout) {
@@ -92,10 +112,12 @@ func TestWait_withoutBatchPeriod(t *testing.T) {
 	job, next := train(1), train(1)
 	next.UID = "next"
 	m, s := newMachine(), &server{job: job}
-	m.config.BatchPeriod = 0
 	run(t, m, fresh(job), s.answer)
-	run(t, m, fresh(next), s.answer)
-	Same(t, "Requeue", m.Result().Requeue, time.Second)
+	for _, period := range []time.Duration{0, -1} {
+		m.config.BatchPeriod = period
+		run(t, m, fresh(next), s.answer)
+		Same(t, "Requeue", m.Result().Requeue, time.Second)
+	}
 }
 
 // A status that was stored before the sync was abandoned is remembered: an older Job is not decided on.

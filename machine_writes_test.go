@@ -427,6 +427,9 @@ func TestOrphans(t *testing.T) {
 			t.Errorf("a Job of %s selects the pod: as %q OrphansIn returns %d, want %d", manager, name, len(all), want)
 		}
 	}
+	if all := OrphansIn(pods[:1], []*batchv1.Job{nil}); len(all) != 1 {
+		t.Errorf("with a nil Job OrphansIn returns %d, want 1", len(all))
+	}
 	if all := OrphansIn([]*corev1.Pod{ofReplicaSet(pods[0])}, nil); len(all) != 0 {
 		t.Errorf("of another kind OrphansIn returns %d, want none", len(all))
 	}

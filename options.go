@@ -1,6 +1,7 @@
 package jobfate
 
 import (
+	"slices"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -124,8 +125,9 @@ func Throttle(t tracking.Throttle) Option {
 // FailurePolicy replaces the pod failure policy of the Job's spec. Use it for rules that the API
 // cannot express: rules with a name or with a matcher. The names appear in reasons only with
 // GranularReasons. RuleNames does not apply to these rules. A name that
-// failurepolicy.Spec.CheckNames rejects is an error. With nil, the policy of the spec applies. If
-// both this and [WithoutFailurePolicy] are given, the last one applies.
+// failurepolicy.Spec.CheckNames rejects is an error. With nil, the policy of the spec applies. The
+// policy must not change while a Machine has it: pass another one to Begin. If both this and
+// [WithoutFailurePolicy] are given, the last one applies.
 func FailurePolicy(s *failurepolicy.Spec) Option {
 	return Option{func(c *config) { c.FailurePolicy, c.WithoutPolicy = s, false }}
 }
@@ -135,6 +137,7 @@ func FailurePolicy(s *failurepolicy.Spec) Option {
 // are more names than rules. If the Job has no policy, the names have no effect. [GranularReasons] says which
 // frameworks cannot handle such reasons.
 func RuleNames(names ...string) Option {
+	names = slices.Clone(names)
 	return Option{func(c *config) { c.RuleNames, c.Granular = names, true }}
 }
 
@@ -215,6 +218,9 @@ func FailLostPods(after time.Duration) Option {
 // sets the phase Failed if it ends a pod itself: by eviction, at a shutdown or at the deadline of the
 // pod. The same pod would be Succeeded if it had been deleted. A program that exits with 0 before it
 // is done, because of SIGTERM, counts as succeeded in both cases.
+//
+// Do not switch the option off, or go back to the built-in controller, while such a pod has the
+// finalizer: it would count as failed too, and the API server would refuse the status.
 func SucceedOnExitZero() Option {
 	return Option{func(c *config) { c.ExitZero = true }}
 }

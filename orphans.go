@@ -33,19 +33,22 @@ var (
 // retry soon, unless the Job of the pods turns out to exist.
 func OrphansIn(pods []*corev1.Pod, jobs []*batchv1.Job, opts ...Option) (all []*Machine) {
 	config := configure(opts)
+	var selecting []*tracking.Classifier   // of the Jobs, once a pod has no controller
 	at := map[types.NamespacedName]*sync{} // by namespace and UID of the controller
 	for _, pod := range pods {
 		owner := controllerOf(pod)
 		switch {
 		case !config.Controller.Frees(pod, nil):
 		case owner == nil:
-			mayAdopt := func(job *batchv1.Job) bool {
-				return config.Controller.Manages(job) && tracking.Selects(job, pod)
+			if selecting == nil {
+				selecting = classifiers(config, jobs)
 			}
-			if !slices.ContainsFunc(jobs, mayAdopt) {
+			if !slices.ContainsFunc(selecting, func(of *tracking.Classifier) bool {
+				return of.Namespace() == pod.Namespace && of.Selects(pod.Labels)
+			}) {
 				all = append(all, freeing(config, nil, pod).Machine)
 			}
-		case slices.ContainsFunc(jobs, func(job *batchv1.Job) bool { return job.UID == owner.UID }):
+		case slices.ContainsFunc(jobs, func(job *batchv1.Job) bool { return job != nil && job.UID == owner.UID }):
 		default:
 			key := types.NamespacedName{Namespace: pod.Namespace, Name: string(owner.UID)}
 			if s := at[key]; s != nil {
@@ -54,6 +57,21 @@ func OrphansIn(pods []*corev1.Pod, jobs []*batchv1.Job, opts ...Option) (all []*
 			}
 			at[key] = freeing(config, owner, pod)
 			all = append(all, at[key].Machine)
+		}
+	}
+	return all
+}
+
+// classifiers returns those of the Jobs that the controller manages and that have a valid selector, so
+// that a selector is compiled once for all pods.
+func classifiers(config *config, jobs []*batchv1.Job) []*tracking.Classifier {
+	all := make([]*tracking.Classifier, 0, len(jobs))
+	for _, job := range jobs {
+		if !config.Controller.Manages(job) || job.Spec.Selector == nil {
+			continue
+		}
+		if of, err := tracking.ClassifierOf(job, config.Controller.Keys, tracking.Options{}); err == nil {
+			all = append(all, &of)
 		}
 	}
 	return all

@@ -193,3 +193,18 @@ func TestBackoff_afterARestart(t *testing.T) {
 		s.expect(t, name, test.want)
 	}
 }
+
+// A deleted pod that is listed twice is terminating once; the second one is an error.
+func TestInFlight_twice(t *testing.T) {
+	job := train(1)
+	in := Snapshot{Job: job, Pods: []*corev1.Pod{podOf(job, "a", "1")}, Now: noon, InFlight: InFlight{
+		Deletions: 1, Pods: []PodInFlight{{UID: "a", Deleted: true}, {UID: "a", Deleted: true}}}}
+	if _, err := Decide(in); err == nil || err.Error() != `inFlight.pods[1].uid: Duplicate value: "a"` {
+		t.Errorf("the error is %v, want one about the second pod", err)
+	}
+	in.InFlight.Pods = in.InFlight.Pods[:1]
+	d, err := Decide(in)
+	if err != nil || d.Status.Active != 0 || *d.Status.Terminating != 1 {
+		t.Errorf("got %+v, %v, want one terminating pod", d.Status, err)
+	}
+}

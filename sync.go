@@ -111,7 +111,7 @@ func (s *sync) end(err error) step {
 
 // wait ends the sync and requeues it, so that the caches can catch up.
 func (s *sync) wait() step {
-	s.result.Requeue = cmp.Or(s.config.BatchPeriod, time.Second)
+	s.result.Requeue = cmp.Or(max(s.config.BatchPeriod, 0), time.Second)
 	return s.end(nil)
 }
 

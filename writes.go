@@ -119,7 +119,7 @@ func (s *sync) askCreations() (batch []*exchange) {
 		if s.config.Names != nil {
 			pod.Name = s.config.Names(pod.GenerateName)
 		}
-		batch = append(batch, &exchange{Request: Request{Verb: CreatePod, Pod: pod}})
+		batch = append(batch, &exchange{named: pod.Name, Request: Request{Verb: CreatePod, Pod: pod}})
 	}
 	return batch
 }

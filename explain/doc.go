@@ -16,5 +16,8 @@
 // pods, what they need, the owners of the Job, and overdue steps. One ordered table says for each
 // cause what it requires, what it means and what to do.
 //
+// Texts contain names and messages of the input as they are: a program that prints them to a terminal
+// must escape control characters, as the command does.
+//
 // The package reads a decision, its snapshot and the evidence, and changes none of them.
 package explain

@@ -16,7 +16,7 @@ const maxReasonLength = 128
 
 // CheckNames returns errors for the names of the rules: a name that an earlier rule has, a name
 // that is the index of another rule, because the index identifies a rule without a name, and a
-// name that makes no valid reason. path returns the path to the name of a rule.
+// name that makes no valid reason. path returns the path to the name of a rule; nil is the position of the rule.
 //
 // The reason, PodFailurePolicy_{name}, must have the syntax of a reason and at most 128
 // characters. It cannot be a reason of the Job controller, because none of those has the prefix.
@@ -28,6 +28,9 @@ const maxReasonLength = 128
 func (s *Spec) CheckNames(path func(rule int) *field.Path) (errs field.ErrorList) {
 	if s == nil {
 		return nil
+	}
+	if path == nil {
+		path = (*field.Path)(nil).Index
 	}
 	seen := make(map[string]bool, len(s.Rules))
 	for i := range s.Rules {

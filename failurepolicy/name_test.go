@@ -18,6 +18,15 @@ func nameErrors(name string) (details []string) {
 	return details
 }
 
+// Without a path, an error has the position of the rule.
+func TestSpec_positions(t *testing.T) {
+	spec := Spec{Rules: []Rule{{}, {Name: "a b", OnStatus: &StatusRequirement{}}}}
+	_, errs := spec.Prepare(nil)
+	if errs = append(errs, spec.CheckNames(nil)...); len(errs) != 2 || errs[0].Field != "[1]" || errs[1].Field != "[1]" {
+		t.Errorf("got %v, want two errors at [1]", errs)
+	}
+}
+
 func TestSpec_CheckNames_syntax(t *testing.T) {
 	const syntax = "must make a valid reason"
 	longest := strings.Repeat("a", 128-len("PodFailurePolicy_"))

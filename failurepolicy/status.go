@@ -21,11 +21,14 @@ type StatusRequirement struct {
 
 // Prepare returns the policy in which OnStatus is the Matcher of each rule that has it. Match is then
 // fast. It returns errors for patterns that are not valid, and for requirements without a reason and a
-// pattern. path returns the path to OnStatus of a rule. s does not change.
+// pattern. path returns the path to OnStatus of a rule; nil is the position of the rule. s does not change.
 func (s *Spec) Prepare(path func(rule int) *field.Path) (*Spec, field.ErrorList) {
 	out := s.DeepCopy()
 	if out == nil {
 		return nil, nil
+	}
+	if path == nil {
+		path = (*field.Path)(nil).Index
 	}
 	var errs field.ErrorList
 	for i := range out.Rules {

@@ -49,8 +49,12 @@ func ordered(times []metav1.Time) []metav1.Time {
 	return slices.SortedFunc(slices.Values(times), func(a, b metav1.Time) int { return a.Compare(b.Time) })
 }
 
-// latest is the last time that has a text in RFC 3339.
-var latest = time.Date(9999, time.December, 31, 23, 59, 59, 0, time.UTC)
+// earliest and latest are the first and the last time that a State can hold: the zero time has no
+// text in an object of the API, and RFC 3339 ends with the year 9999.
+var (
+	earliest = time.Time{}.Add(time.Second)
+	latest   = time.Date(9999, time.December, 31, 23, 59, 59, 0, time.UTC)
+)
 
 // stored returns a time as a State holds it: in UTC, in whole seconds, rounded up.
 func stored(t time.Time) time.Time {
@@ -58,7 +62,10 @@ func stored(t time.Time) time.Time {
 	if up.Before(t) {
 		up = up.Add(time.Second)
 	}
-	if up.After(latest) {
+	switch {
+	case up.Before(earliest):
+		return earliest
+	case up.After(latest):
 		return latest
 	}
 	return up

@@ -56,8 +56,8 @@ type Plan struct {
 // Members without a Job get one, so Jobs must not be deleted by others before the group has ended, for
 // example by a TTL. The failure of a Job that is being deleted does not count.
 //
-// The error is one of [Decider.Decide], and the plan is then empty. It is an *OldStateError too if any Job is of a
-// later attempt than the state has, and the group has not ended.
+// The error is one of [NewDecider] or [Decider.Decide], and the plan is then empty. It is an *OldStateError
+// too if any Job is of a later attempt than the state has, and the group has not ended.
 func MakePlan(policy *Policy, state State, jobs []Job, now time.Time) (Plan, error) {
 	next := state
 	if !state.Group.notBefore().After(now) {

@@ -9,7 +9,7 @@ import (
 )
 
 // StateSize returns the number of bytes of JSON that the state of a group with these members can
-// have at most. It is exact: a state of this size exists. It leaves out members and templates that
+// have at most, under a policy that [Policy.Check] accepts. It leaves out members and templates that
 // the group no longer has, and entries from an earlier policy.
 func StateSize(policy *Policy, members []Member) int {
 	full := State{Version: StateVersion, Phase: Suspended, Templates: map[string]Part{}, Members: map[string]Part{}}
@@ -59,7 +59,7 @@ func (b *Budget) full() Use {
 	if b.window() <= 0 {
 		return Use{Count: max(b.Max, 0)}
 	}
-	return Use{Times: slices.Repeat([]metav1.Time{{Time: latest}}, max(int(b.Max), 0))}
+	return Use{Times: slices.Repeat([]metav1.Time{{Time: latest}}, min(max(int(b.Max), 0), maxWindowMax))}
 }
 
 // isZero reports whether nothing was decided about a part.

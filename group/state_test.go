@@ -58,8 +58,7 @@ func TestState_format(t *testing.T) {
 	}
 }
 
-// StateSize is exact: the state has that size once all budgets are used up, and all counters are at
-// their largest.
+// The state has the size StateSize once all budgets are used up, and all counters are at their largest.
 func TestStateSize(t *testing.T) {
 	policy := policyOf(t, `{budgets: [{name: one, per: Member, max: 1}, {name: hourly, per: Template, max: 3, window: 1h}, {name: "<b>", max: 2}],
 		rules: [{steps: [{action: RestartMember, charges: [one]}, {action: RestartTemplate, charges: [hourly]}, {action: SuspendGroup, charges: ["<b>"]}, {action: Leave}]}]}`)
@@ -87,6 +86,27 @@ func TestStateSize(t *testing.T) {
 	}
 	if got, want := group.StateSize(nil, members), len(`{"version":1,"phase":"Suspended"}`); got != want {
 		t.Errorf("without a policy: %d, want %d", got, want)
+	}
+	refused := policyOf(t, `{budgets: [{name: x, max: 2, window: 1h}], rules: [{steps: [{action: RestartGroup, charges: [x]}]}]}`)
+	refused.Budgets[0].Max = most
+	if got := group.StateSize(refused, members); got > 3000 {
+		t.Errorf("of a policy that Check refuses: %d, want at most that of the largest budget with a window", got)
+	}
+}
+
+// The API server accepts condition times of the year 0, and stores no zero time: a list of times with null would
+// make the state invalid.
+func TestDecide_firstYears(t *testing.T) {
+	hourly := policyOf(t, `{budgets: [{name: x, max: 2, window: 1h}], rules: [{steps: [{action: RestartGroup, charges: [x]}]}]}`)
+	for _, year := range []int{-1, 0, 1} {
+		first := group.Failure{Member: member("a-0", "a"), At: time.Date(year, time.January, 1, 0, 0, 0, 0, time.UTC)}
+		d, err := group.Decide(hourly, group.State{}, []group.Failure{first}, noon)
+		if text := textOf(d.State); err != nil || d.Action != group.RestartGroup || strings.Contains(text, "null") {
+			t.Errorf("year %d: %s, %v", year, text, err)
+		}
+		if again := stored(t, d.State); textOf(again) != textOf(d.State) {
+			t.Errorf("year %d: stored as %s", year, textOf(again))
+		}
 	}
 }
 

@@ -20,9 +20,9 @@ import (
 // matter.
 //
 // The damage is nil if s is what String writes for indexes below completions. Otherwise it
-// is the first difference from that, even in the part that is not parsed. If s is
-// canonical but extends beyond completions, as after an Indexed Job was scaled down, the
-// damage names the fragment that was cut.
+// is the error of Parse, which may be in the part that is not parsed. If s is canonical but
+// extends beyond completions, as after an Indexed Job was scaled down, the damage names the
+// first fragment that was cut.
 func ParseDamaged(s string, completions int32) (set Set, damage *SyntaxError) {
 	set, damage = parse(s)
 	if damage == nil && set.isBelow(completions) {

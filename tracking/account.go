@@ -1,6 +1,7 @@
 package tracking
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 
@@ -166,7 +167,8 @@ func (s Settled) AddTo(status batchv1.JobStatus, indexed bool) batchv1.JobStatus
 // Settle returns the lists without the given pods, which have lost their finalizer, and
 // what the counters gain by that.
 func (a Account) Settle(gone []types.UID) Settled {
-	return settle(a.Lists.Succeeded, a.Lists.Failed, sets.New(gone...).Has)
+	lists := cmp.Or(a.Lists, &batchv1.UncountedTerminatedPods{})
+	return settle(lists.Succeeded, lists.Failed, sets.New(gone...).Has)
 }
 
 func settle(succeeded, failed []types.UID, gone func(types.UID) bool) Settled {

@@ -155,6 +155,7 @@ func TestKEP2307_settle(t *testing.T) {
 	} {
 		Same(t, fmt.Sprintf("without %v", tc.gone), a.Settle(tc.gone), tc.want)
 	}
+	Same(t, "no account", tracking.Account{}.Settle(UIDs("a")), tracking.Settled{Lists: Lists(nil, nil)})
 }
 
 // Above 500 pods, UIDs were dropped while the pods still carried the finalizer.

@@ -85,7 +85,8 @@ func (k Keys) Gauge(pod *corev1.Pod) bool {
 }
 
 // IndexOf returns the completion index in the pod's annotation, or NoIndex if it is
-// missing or invalid. An index above the largest int32 is read as the largest int32.
+// missing, invalid or above the largest int64. An index above the largest int32 is read as
+// the largest int32.
 func (k Keys) IndexOf(pod *corev1.Pod) int32 {
 	if pod == nil {
 		return NoIndex

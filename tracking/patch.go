@@ -11,7 +11,7 @@ import (
 // The patches are strategic merge patches. Each names the pod's UID, so that it fails on
 // another pod of the same name. StripPatch and ReleasePatch do not name the resource
 // version, because they are right for every version of the pod and the kubelet updates pods
-// often.
+// often. There is no patch of a nil pod.
 
 type podPatchMeta struct {
 	UID              types.UID `json:"uid"`
@@ -23,11 +23,8 @@ type podPatchMeta struct {
 
 // StripPatch returns the strategic merge patch that removes the finalizer from a pod. The
 // patch names the UID, so it fails on another pod with the same name. For a nil pod it
-// returns nil.
+// returns nil, as the other patches do.
 func (k Keys) StripPatch(pod *corev1.Pod) []byte {
-	if pod == nil {
-		return nil
-	}
 	return encode(pod, podPatchMeta{DeleteFinalizers: []string{k.WithDefaults().Finalizer}})
 }
 
@@ -61,11 +58,16 @@ func (k Keys) ReleasePatch(pod *corev1.Pod, owner types.UID) []byte {
 
 // encodeAt encodes a patch for one version of a pod.
 func encodeAt(pod *corev1.Pod, meta podPatchMeta) []byte {
-	meta.ResourceVersion = pod.ResourceVersion
+	if pod != nil {
+		meta.ResourceVersion = pod.ResourceVersion
+	}
 	return encode(pod, meta)
 }
 
 func encode(pod *corev1.Pod, meta podPatchMeta) []byte {
+	if pod == nil {
+		return nil
+	}
 	meta.UID = pod.UID
 	b, _ := json.Marshal(map[string]podPatchMeta{"metadata": meta}) // cannot fail: there are only strings and booleans
 	return b

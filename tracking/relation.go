@@ -45,11 +45,11 @@ func (r Relation) String() string {
 func (r Relation) Own() bool { return r == Owned || r == Adoptable }
 
 // Relation returns the relation of the pod to the Job. Every pod is foreign to the zero
-// Classifier, and to that of a Job without a UID. The API server never stores a Job without
-// a selector. If a Job made by hand has none, the controller reference alone decides, and no
-// pod is adopted or released.
+// Classifier, and to that of a Job without a UID; a nil pod is foreign to all. The API server never
+// stores a Job without a selector. If a Job made by hand has none, the controller reference alone
+// decides, and no pod is adopted or released.
 func (c *Classifier) Relation(pod *corev1.Pod) Relation {
-	if c.job.uid == "" || pod.Namespace != c.job.namespace {
+	if pod == nil || c.job.uid == "" || pod.Namespace != c.job.namespace {
 		return Foreign
 	}
 	ref, selected := metav1.GetControllerOfNoCopy(pod), c.Selects(pod.Labels)
@@ -84,7 +84,7 @@ func (c *Classifier) Selects(set labels.Set) bool { return c.selector.matches(se
 
 // Selects reports whether a Job has a selector that matches a pod of its namespace.
 func Selects(job *batchv1.Job, pod *corev1.Pod) bool {
-	if job == nil || job.Spec.Selector == nil || job.Namespace != pod.Namespace {
+	if job == nil || pod == nil || job.Spec.Selector == nil || job.Namespace != pod.Namespace {
 		return false
 	}
 	s, err := compileSelector(job.Spec.Selector, label{batchv1.ControllerUidLabel, string(job.UID)})

@@ -72,6 +72,8 @@ func TestRelation(t *testing.T) {
 		}
 		Same(t, tc.reason+": Relation", classifierOf(t, job).Relation(Pod("uid", tc.pod...)), tc.want)
 	}
+	Same(t, "no pod: Relation", classifierOf(t, Job()).Relation(nil), tracking.Foreign)
+	Same(t, "no pod: Selects", tracking.Selects(Job(), nil), false)
 }
 
 func TestRelation_names(t *testing.T) {

@@ -93,7 +93,7 @@ func TestCreateNameIsALabel(t *testing.T) {
 				repeated = slices.Repeat(c.want, 2) // both labels have the name
 				slices.Sort(repeated)
 			}
-			wantErrors(t, Create(PrepareCreate(job), Release136()), repeated...)
+			wantErrors(t, Create(PrepareCreate(job), Release136(), nil), repeated...)
 		})
 	}
 }

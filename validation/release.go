@@ -16,7 +16,9 @@ type release struct{ is136 bool }
 
 func releaseOf(opts []Option) (r release) {
 	for _, opt := range opts {
-		opt(&r)
+		if opt != nil {
+			opt(&r)
+		}
 	}
 	return r
 }
