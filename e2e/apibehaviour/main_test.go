@@ -12,8 +12,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/kubernetes"
 
 	"github.com/jobfate/jobfate/e2e/server"
 	"github.com/jobfate/jobfate/jobtest/kube/behaviour"
@@ -33,36 +31,9 @@ const (
 
 func TestMain(m *testing.M) {
 	os.Exit(server.Run(m, &api, 0, func(ctx context.Context, s *server.Server) error {
-		return define(ctx, s.Client)
+		_, err := s.Apply(ctx, "", "apibehaviour/testdata/crds.yaml")
+		return err
 	}))
-}
-
-// define creates the custom resources of the scripts.
-func define(ctx context.Context, client kubernetes.Interface) error {
-	for plural, kind := range map[string]string{"widgets": "Widget", "gadgets": "Gadget"} {
-		subresources := "{}"
-		if plural == "widgets" {
-			subresources = `{"status": {}}`
-		}
-		definition := fmt.Sprintf(`{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-			"metadata": {"name": "%[1]s.example.com"},
-			"spec": {"group": "example.com", "scope": "Namespaced", "names": {"plural": %[1]q, "kind": %[2]q},
-			"versions": [{"name": "v1", "served": true, "storage": true, "subresources": %[3]s,
-			"schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}}}]}}`, plural, kind, subresources)
-		rest := client.Discovery().RESTClient()
-		if err := rest.Post().AbsPath("/apis/apiextensions.k8s.io/v1/customresourcedefinitions").
-			SetHeader("Content-Type", "application/json").SetHeader("Accept", "application/json").
-			Body([]byte(definition)).Do(ctx).Error(); err != nil {
-			return fmt.Errorf("defining %s: %w", plural, err)
-		}
-		err := wait.PollUntilContextTimeout(ctx, pollTime, settleTime, true, func(ctx context.Context) (bool, error) {
-			return rest.Get().AbsPath("/apis/example.com/v1/namespaces/default/"+plural).Do(ctx).Error() == nil, nil
-		})
-		if err != nil {
-			return fmt.Errorf("waiting for %s: %w", plural, err)
-		}
-	}
-	return nil
 }
 
 func TestScripts(t *testing.T) {

@@ -1,10 +1,7 @@
 package faults
 
 import (
-	"maps"
 	"slices"
-	"strconv"
-	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -12,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/e2e/world"
+	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 	"github.com/jobfate/jobfate/stories/script"
 )
@@ -40,8 +38,8 @@ func checkCounts(w *world.World) {
 		if int(got.Succeeded) != want.succeeded {
 			w.T.Errorf("the status has %d succeeded, want %d", got.Succeeded, want.succeeded)
 		}
-		if completed := expand(w, got.CompletedIndexes); !slices.Equal(completed, want.indexes) {
-			w.T.Errorf("the status has completed indexes %v, want %v", completed, want.indexes)
+		if got.CompletedIndexes != want.indexes.String() {
+			w.T.Errorf("the status has completed indexes %s, want %s", got.CompletedIndexes, want.indexes)
 		}
 	}
 }
@@ -49,13 +47,13 @@ func checkCounts(w *world.World) {
 // charged is what the status of a Job must count.
 type charged struct {
 	succeeded, failed int
-	doubtful          int   // pods that may count as failed
-	indexes           []int // that succeeded, in order
+	doubtful          int          // pods that may count as failed
+	indexes           indexset.Set // that succeeded
 }
 
 func charge(job *batchv1.Job, ends map[types.UID]kubelet.Ended) charged {
 	var c charged
-	indexes := map[int]bool{}
+	var indexes []int32
 	for _, end := range ends {
 		switch {
 		case end.Doubtful:
@@ -64,14 +62,13 @@ func charge(job *batchv1.Job, ends map[types.UID]kubelet.Ended) charged {
 		case end.Phase != corev1.PodSucceeded: // a pod that is deleted fails, even if it has not ended
 			c.failed++
 		case script.Index(end.Pod) >= 0:
-			indexes[script.Index(end.Pod)] = true
+			indexes = append(indexes, int32(script.Index(end.Pod)))
 		default:
 			c.succeeded++
 		}
 	}
-	if len(indexes) > 0 {
-		c.succeeded, c.indexes = len(indexes), slices.Sorted(maps.Keys(indexes))
-	}
+	c.indexes = indexset.Of(indexes...)
+	c.succeeded += c.indexes.Len()
 	return c
 }
 
@@ -82,26 +79,4 @@ func ignored(job *batchv1.Job, end kubelet.Ended) bool {
 		slices.ContainsFunc(job.Spec.PodFailurePolicy.Rules, func(r batchv1.PodFailurePolicyRule) bool {
 			return r.Action == batchv1.PodFailurePolicyActionIgnore
 		})
-}
-
-// expand lists the indexes of a text such as "1,3-5".
-func expand(w *world.World, text string) (indexes []int) {
-	w.T.Helper()
-	for part := range strings.SplitSeq(text, ",") {
-		if text == "" {
-			break
-		}
-		first, last, isRange := strings.Cut(part, "-")
-		if !isRange {
-			last = first
-		}
-		from, err := strconv.Atoi(first)
-		w.Must(err)
-		to, err := strconv.Atoi(last)
-		w.Must(err)
-		for index := from; index <= to; index++ {
-			indexes = append(indexes, index)
-		}
-	}
-	return indexes
 }

@@ -10,10 +10,9 @@ import (
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
-	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/jobfate/jobfate/e2e/observe"
 	"github.com/jobfate/jobfate/e2e/proxy"
@@ -82,7 +81,9 @@ type replicas struct {
 }
 
 func startReplicas(t *testing.T) *replicas {
-	r := &replicas{holder: heldBy(t)}
+	holder, err := heldBy(t.Context())
+	world.Must(t, err)
+	r := &replicas{holder: holder}
 	for i := range r.controllers {
 		p, side := throughProxy(t, fmt.Sprintf("replica-%d", i),
 			"--qps=60", "--burst=60", // so low that the Jobs last for all leader changes
@@ -100,16 +101,15 @@ func (r *replicas) side() world.Side {
 }
 
 // heldBy returns the holder of the lease, which may be a replica of an earlier test.
-func heldBy(t *testing.T) string {
-	lease, err := api.Client.CoordinationV1().Leases(leaseNamespace).Get(t.Context(), leaseName, metav1.GetOptions{})
+func heldBy(ctx context.Context) (string, error) {
+	lease, err := api.Client.CoordinationV1().Leases(leaseNamespace).Get(ctx, leaseName, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return ""
+		return "", nil
 	}
-	world.Must(t, err)
-	if lease.Spec.HolderIdentity == nil {
-		return ""
+	if err != nil || lease.Spec.HolderIdentity == nil {
+		return "", err
 	}
-	return *lease.Spec.HolderIdentity
+	return *lease.Spec.HolderIdentity, nil
 }
 
 // changes ends one leader after another in the given way.
@@ -161,21 +161,12 @@ func (r *replicas) change(ctx context.Context, seed uint64, end func(*server.Con
 
 // awaitLeader waits until another process holds the lease.
 func (r *replicas) awaitLeader(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, takeover)
-	defer cancel()
-	w, err := api.Client.CoordinationV1().Leases(leaseNamespace).Watch(ctx, metav1.ListOptions{
-		FieldSelector: fields.OneTermEqualSelector("metadata.name", leaseName).String(),
-	})
-	if err != nil {
-		return err
-	}
-	defer w.Stop()
-	for event := range w.ResultChan() {
-		lease, ok := event.Object.(*coordinationv1.Lease)
-		if ok && lease.Spec.HolderIdentity != nil && *lease.Spec.HolderIdentity != "" && *lease.Spec.HolderIdentity != r.holder {
-			r.holder = *lease.Spec.HolderIdentity
-			return nil
+	return wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, takeover, true, func(ctx context.Context) (bool, error) {
+		holder, err := heldBy(ctx)
+		if holder == "" || holder == r.holder {
+			return false, err
 		}
-	}
-	return errors.New("no other process has taken the lease")
+		r.holder = holder
+		return true, nil
+	})
 }

@@ -70,8 +70,7 @@ func newStageWith(t *testing.T, script kubelet.Script, o server.Options) *stage 
 	world.Must(t, err)
 	o.Name, o.Args = "jobgroup-"+namespace, append(o.Args, "--namespace="+namespace)
 	controller := world.Run(t, api.JobGroups, o)
-	client, err := api.Dynamic()
-	world.Must(t, err)
+	client := api.Dynamic()
 	s := &stage{
 		t: t, namespace: namespace, controller: controller,
 		client:  client.Resource(groups).Namespace(namespace),

@@ -107,14 +107,11 @@ featureGates: {InPlaceRestart: true, RestartJob: true, ElasticJobSet: true}
 // awaitWebhooks creates a JobSet and a pod as a dry run, and retries until both pass the webhooks.
 // The manager does not report when it serves all of them.
 func awaitWebhooks(ctx context.Context, s *server.Server, controller *server.Controller) error {
-	client, err := jobSets(s, metav1.NamespaceDefault)
-	if err != nil {
-		return err
-	}
+	client := s.Dynamic().Resource(jobSetResource).Namespace(metav1.NamespaceDefault)
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "probe", Labels: map[string]string{jobset.JobSetNameKey: "probe"}}}
 	pod.Spec.Containers = containers
 	dry := metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
-	err = server.Await(ctx, func(ctx context.Context) error {
+	err := server.Await(ctx, func(ctx context.Context) error {
 		if _, err := client.Create(ctx, untyped(set(replicated("probe", 1))), dry); err != nil {
 			return err
 		}

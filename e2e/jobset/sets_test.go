@@ -8,10 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/dynamic"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
-
-	"github.com/jobfate/jobfate/e2e/server"
 )
 
 // setName is the name of the JobSet in every case.
@@ -140,15 +137,6 @@ func perIndex(most ...int32) func(*jobset.JobSetSpec) {
 }
 
 var jobSetResource = jobset.GroupVersion.WithResource("jobsets")
-
-// jobSets returns a client for the JobSets of a namespace.
-func jobSets(s *server.Server, namespace string) (dynamic.ResourceInterface, error) {
-	client, err := s.Dynamic()
-	if err != nil {
-		return nil, err
-	}
-	return client.Resource(jobSetResource).Namespace(namespace), nil
-}
 
 // typed is the inverse of untyped, for JobSets.
 func typed(object *unstructured.Unstructured) (*jobset.JobSet, error) {

@@ -85,15 +85,9 @@ func newStage(ctx context.Context, t *testing.T, by side) *stage {
 		jobs:    map[string]*batchv1.Job{}, pods: map[string]*corev1.Pod{}, services: map[string]*corev1.Service{},
 		created: map[string][]types.UID{},
 	}
-	if s.sets, err = jobSets(api, namespace); err != nil {
-		t.Fatal(err)
-	}
-	client, err := api.Dynamic()
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := api.Dynamic()
 	setFactory := dynamicinformer.NewFilteredDynamicSharedInformerFactory(client, 0, namespace, nil)
-	s.trainJobs = client.Resource(trainJobResource).Namespace(namespace)
+	s.sets, s.trainJobs = client.Resource(jobSetResource).Namespace(namespace), client.Resource(trainJobResource).Namespace(namespace)
 	factory := informers.NewSharedInformerFactoryWithOptions(api.Client, 0, informers.WithNamespace(namespace))
 	watched := []cache.SharedIndexInformer{
 		setFactory.ForResource(jobSetResource).Informer(), factory.Batch().V1().Jobs().Informer(),

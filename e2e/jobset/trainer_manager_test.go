@@ -141,10 +141,7 @@ func mountCerts(ctx context.Context, s *server.Server) error {
 
 // listTrainer lists the objects of Trainer's kinds.
 func listTrainer(ctx context.Context, s *server.Server) error {
-	client, err := s.Dynamic()
-	if err != nil {
-		return err
-	}
+	client := s.Dynamic()
 	for _, resource := range []schema.GroupVersionResource{trainJobResource, runtimeResource, clusterRuntimeResource} {
 		if _, err := client.Resource(resource).List(ctx, metav1.ListOptions{}); err != nil {
 			return err
@@ -155,11 +152,7 @@ func listTrainer(ctx context.Context, s *server.Server) error {
 
 // tryTrainer creates a runtime as a dry run.
 func tryTrainer(ctx context.Context, s *server.Server) error {
-	client, err := s.Dynamic()
-	if err != nil {
-		return err
-	}
 	dry := metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
-	_, err = client.Resource(runtimeResource).Namespace(metav1.NamespaceDefault).Create(ctx, untyped(framework("torch")), dry)
+	_, err := s.Dynamic().Resource(runtimeResource).Namespace(metav1.NamespaceDefault).Create(ctx, untyped(framework("torch")), dry)
 	return err
 }

@@ -89,9 +89,7 @@ func runSuite(t *testing.T, name, code string) (batchv1.JobStatus, string) {
 	namespace, err := api.Namespace(t.Context(), name)
 	must(t, err)
 	kubelet.Start(t.Context(), api.Client, namespace, kubelet.Always(kubelet.Succeed()))
-	client, err := api.Dynamic()
-	must(t, err)
-	suites := client.Resource(schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "suites"}).Namespace(namespace)
+	suites := api.Dynamic().Resource(schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "suites"}).Namespace(namespace)
 	suite := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "example.com/v1", "kind": "Suite", "metadata": map[string]any{"name": "suite"},
 		"spec": map[string]any{"job": map[string]any{"completions": int64(2), "parallelism": int64(2), "template": map[string]any{"spec": map[string]any{

@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,20 +19,17 @@ import (
 	"github.com/jobfate/jobfate/e2e/world"
 )
 
-// creation is a line of cmd/testdata/creations/cases.tsv: a change of a manifest, "old => new" in its text, and
-// the fields that the API server rejects.
-type creation struct{ reason, file, by, want string }
-
 // anyFields stands for fields that the case does not name.
 const anyFields = "?"
 
-func creations(t *testing.T) (all []creation) {
+// creations reads the changes of cmd/testdata/creations/cases.tsv. They change the text of a manifest.
+func creations(t *testing.T) (all []change) {
 	t.Helper()
 	text, err := os.ReadFile("../../cmd/testdata/creations/cases.tsv")
 	world.Must(t, err)
 	for _, line := range strings.Split(strings.TrimSpace(string(text)), "\n")[1:] {
 		f := append(strings.Split(line, "\t"), "", "")
-		all = append(all, creation{f[0], f[1], strings.ReplaceAll(f[2], `\n`, "\n"), f[3]})
+		all = append(all, change{f[0], f[1], cmp.Or(strings.ReplaceAll(f[2], `\n`, "\n"), " => "), f[3]})
 	}
 	return all
 }
@@ -44,22 +42,22 @@ func TestValidate_creations(t *testing.T) {
 	}
 	var texts []string
 	for _, c := range cases {
-		texts = append(texts, c.text(t))
+		texts = append(texts, c.created(t))
 	}
 	for i, n := 0, len(cases); i < 2*n; i++ { // two changes at once
 		c, other := cases[i%n], cases[(31*i+17)%n]
 		old, now, _ := strings.Cut(other.by, " => ")
 		text := strings.Replace(texts[i%n], old, now, 1)
 		var object any
-		if c.file == other.file && text != texts[i%n] && yaml.UnmarshalStrict([]byte(text), &object) == nil {
+		if c.job == other.job && text != texts[i%n] && yaml.UnmarshalStrict([]byte(text), &object) == nil {
 			texts = append(texts, text)
-			cases = append(cases, creation{c.reason + " and " + other.reason, c.file, "", anyFields})
+			cases = append(cases, change{c.reason + " and " + other.reason, c.job, "", anyFields})
 		}
 	}
 	t.Logf("%d manifests", len(cases))
 	answers := k.create(k.command(), texts)
 	for i, c := range cases {
-		t.Run(c.file+"/"+c.reason, func(t *testing.T) {
+		t.Run(c.job+"/"+c.reason, func(t *testing.T) {
 			k := k.of(t)
 			got := k.post(texts[i])
 			if got.strict { // the API server looks no further
@@ -106,7 +104,7 @@ func TestValidate_texts(t *testing.T) {
 		t.Run(c.reason, func(t *testing.T) {
 			t.Parallel()
 			k := k.of(t)
-			file := k.write("job.yaml", creation{file: "job", by: c.by}.text(t))
+			file := k.write("job.yaml", change{job: "job", by: c.by}.created(t))
 			if text, err := k.run("create", "--dry-run=server", "-f", file); (err == nil) != c.kubectl {
 				t.Errorf("kubectl: got %v: %s", err, text)
 			}
@@ -127,16 +125,12 @@ func (k tool) command() string {
 	return path
 }
 
-func (c creation) text(t *testing.T) string {
+// created returns a manifest of cmd/testdata/creations with the change.
+func (c change) created(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile("../../cmd/testdata/creations/" + c.file + ".yaml")
+	text, err := os.ReadFile("../../cmd/testdata/creations/" + c.job + ".yaml")
 	world.Must(t, err)
-	out := string(text)
-	old, now, _ := strings.Cut(c.by, " => ")
-	if !strings.Contains(out, old) {
-		t.Fatalf("%s: the manifest has no %q", c.reason, old)
-	}
-	return strings.Replace(out, old, now, 1)
+	return c.change(t, string(text))
 }
 
 // create validates all manifests at once.

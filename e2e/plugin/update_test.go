@@ -22,12 +22,12 @@ import (
 	"github.com/jobfate/jobfate/e2e/world"
 )
 
-// change changes a Job of testdata/updates.
+// change changes a manifest, as those of testdata/updates.
 type change struct {
 	reason string
 	job    string // the file
 	by     string // a strategic merge patch of the manifest; or "old text => new text" in the file
-	want   string // the fields that kubectl apply may not change
+	want   string // the fields that the API server rejects
 }
 
 var changes = []change{
@@ -188,7 +188,7 @@ func TestValidate_updates(t *testing.T) {
 func TestValidate_cronJobUpdates(t *testing.T) {
 	k := newTool(t)
 	command := k.command()
-	text := creation{file: "cron", by: "  jobTemplate: =>   startingDeadlineSeconds: 60\n  timeZone: UTC\n  jobTemplate:"}.text(t)
+	text := change{job: "cron", by: "  jobTemplate: =>   startingDeadlineSeconds: 60\n  timeZone: UTC\n  jobTemplate:"}.created(t)
 	k.mustRun("apply", "-f", k.write("cron.yaml", text))
 	cron, err := api.Client.BatchV1().CronJobs(k.namespace).Get(t.Context(), "cron", metav1.GetOptions{})
 	k.must(err)
@@ -229,7 +229,7 @@ func (c change) change(t *testing.T, text string) string {
 	t.Helper()
 	if old, now, found := strings.Cut(c.by, " => "); found {
 		if !strings.Contains(text, old) {
-			t.Fatalf("the manifest has no %q", old)
+			t.Fatalf("%s: the manifest has no %q", c.reason, old)
 		}
 		return strings.Replace(text, old, now, 1)
 	}
@@ -366,12 +366,12 @@ func manifestOf(t *testing.T, name string) string {
 // tool runs kubectl and the plugin.
 type tool struct {
 	*testing.T
-	kubectl, home, namespace string
+	home, namespace string
 }
 
 func newTool(t *testing.T) tool {
 	t.Helper()
-	k := tool{T: t, kubectl: kubectl, home: t.TempDir()}
+	k := tool{T: t, home: t.TempDir()}
 	k.namespace = k.newNamespace()
 	return k
 }
@@ -400,7 +400,7 @@ func (k tool) write(name, text string) string {
 // run runs kubectl, and returns what it prints as an error.
 func (k tool) run(args ...string) (string, error) {
 	k.Helper()
-	cmd := exec.CommandContext(k.Context(), k.kubectl, append([]string{"--kubeconfig", kubeconfig, "-n", k.namespace}, args...)...)
+	cmd := exec.CommandContext(k.Context(), kubectl, append([]string{"--kubeconfig", kubeconfig, "-n", k.namespace}, args...)...)
 	cmd.Env = append(os.Environ(), "HOME="+k.home)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr

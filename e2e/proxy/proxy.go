@@ -1,12 +1,9 @@
 package proxy
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"encoding/pem"
-	"fmt"
 	"io"
 	"log"
 	"maps"
@@ -19,7 +16,6 @@ import (
 	"sync"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 )
 
@@ -33,14 +29,8 @@ type Proxy struct {
 	answers map[Call]map[int]int
 	lags    map[string]time.Duration // by resource
 	rules   []*Handle
-	cut     bool
 	next    int
-	open    map[int]openCall // the requests in flight
-}
-
-type openCall struct {
-	watch  bool
-	cancel context.CancelFunc
+	watches map[int]context.CancelFunc
 }
 
 // Start starts a proxy in front of a server.
@@ -54,7 +44,7 @@ func Start(target *rest.Config) (*Proxy, error) {
 		return nil, err
 	}
 	p := &Proxy{counts: Counts{}, answers: map[Call]map[int]int{}, lags: map[string]time.Duration{},
-		open: map[int]openCall{}}
+		watches: map[int]context.CancelFunc{}}
 	quiet := log.New(io.Discard, "", 0) // connections are cut on purpose
 	p.behind = &httputil.ReverseProxy{
 		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(host) },
@@ -75,7 +65,7 @@ func Start(target *rest.Config) (*Proxy, error) {
 
 // Close cuts all connections and ends the proxy.
 func (p *Proxy) Close() {
-	p.Partition()
+	p.server.Listener.Close() // so that no client comes back
 	p.server.CloseClientConnections()
 	p.server.Close()
 }
@@ -155,34 +145,13 @@ func (p *Proxy) Hits(h *Handle) int {
 }
 
 // CutWatches ends all watches, and returns their number. The clients start new ones.
-func (p *Proxy) CutWatches() int { return p.end(func(c openCall) bool { return c.watch }) }
-
-// Partition cuts all connections, and all requests until Heal.
-func (p *Proxy) Partition() {
-	p.mu.Lock()
-	p.cut = true
-	p.mu.Unlock()
-	p.end(func(openCall) bool { return true })
-}
-
-// Heal ends a partition.
-func (p *Proxy) Heal() {
+func (p *Proxy) CutWatches() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.cut = false
-}
-
-func (p *Proxy) end(which func(openCall) bool) int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	n := 0
-	for _, c := range p.open {
-		if which(c) {
-			c.cancel()
-			n++
-		}
+	for _, cancel := range p.watches {
+		cancel()
 	}
-	return n
+	return len(p.watches)
 }
 
 // ServeHTTP counts a request, disturbs it if a rule applies, and passes it on.
@@ -190,95 +159,36 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	call := callOf(r)
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	id, fault, cut := p.admit(call, cancel)
+	id, fault := p.admit(call, cancel)
 	defer p.leave(id)
-	if cut {
-		panic(http.ErrAbortHandler)
-	}
 	r = r.WithContext(ctx)
 	if fault == nil {
 		p.behind.ServeHTTP(w, r)
 		return
 	}
-	switch fault.kind {
-	case refuse:
-		answer(w, fault.code, "the proxy answers instead of the server")
-	case drop:
-		panic(http.ErrAbortHandler)
-	case loseReply:
-		p.behind.ServeHTTP(httptest.NewRecorder(), r)
-		panic(http.ErrAbortHandler)
-	case loseLate:
-		p.behind.ServeHTTP(httptest.NewRecorder(), r)
-		answer(w, fault.code, "the proxy has lost the answer")
-	case before:
-		fault.call()
-		p.behind.ServeHTTP(w, r)
-	case inspect:
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			panic(http.ErrAbortHandler)
-		}
-		fault.look(body)
-		r.Body = io.NopCloser(bytes.NewReader(body))
-		p.behind.ServeHTTP(w, r)
-	case after:
-		answer := httptest.NewRecorder()
-		p.behind.ServeHTTP(answer, r)
-		fault.call()
-		maps.Copy(w.Header(), answer.Header())
-		w.WriteHeader(answer.Code)
-		_, _ = answer.Body.WriteTo(w) // the client may be gone
-	case slow:
-		select {
-		case <-time.After(fault.delay):
-			p.behind.ServeHTTP(w, r)
-		case <-ctx.Done():
-			panic(http.ErrAbortHandler)
-		}
-	}
+	fault(w, r, p.behind)
 }
 
 // admit counts a call and returns the fault for it.
-func (p *Proxy) admit(call Call, cancel context.CancelFunc) (id int, fault *Fault, cut bool) {
+func (p *Proxy) admit(call Call, cancel context.CancelFunc) (id int, fault Fault) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.counts[call]++
 	p.next++
-	p.open[p.next] = openCall{call.Verb == "watch", cancel}
+	if call.Verb == "watch" {
+		p.watches[p.next] = cancel
+	}
 	for _, h := range p.rules {
 		// Each rule counts each request that it matches.
 		if h.rule.Call.matches(call) && h.due() && fault == nil {
-			fault = &h.rule.Do
+			fault = h.rule.Do
 		}
 	}
-	return p.next, fault, p.cut
+	return p.next, fault
 }
 
 func (p *Proxy) leave(id int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.open, id)
-}
-
-// answer writes an error as the API server does.
-func answer(w http.ResponseWriter, code int, message string) {
-	reasons := map[int]metav1.StatusReason{
-		409: metav1.StatusReasonConflict,
-		429: metav1.StatusReasonTooManyRequests,
-		500: metav1.StatusReasonInternalError,
-		504: metav1.StatusReasonTimeout,
-	}
-	status := metav1.Status{
-		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
-		Status:   metav1.StatusFailure, Code: int32(code), Reason: reasons[code], Message: message,
-	}
-	w.Header().Set("Content-Type", "application/json")
-	if code == http.StatusTooManyRequests {
-		w.Header().Set("Retry-After", "1")
-	}
-	w.WriteHeader(code)
-	if err := json.NewEncoder(w).Encode(status); err != nil {
-		panic(fmt.Sprintf("writing an answer: %v", err))
-	}
+	delete(p.watches, id)
 }

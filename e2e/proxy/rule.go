@@ -1,8 +1,17 @@
 package proxy
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
 	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Rule disturbs some of the requests. If several rules match a request, the first added one
@@ -20,54 +29,105 @@ type Rule struct {
 	Do Fault
 }
 
-// Fault is a disturbance of a request.
-type Fault struct {
-	kind  kind
-	code  int
-	delay time.Duration
-	call  func()
-	look  func(body []byte)
-}
-
-type kind uint8
-
-const (
-	refuse    kind = iota // answered with an error; does not reach the server
-	drop                  // the connection is cut; does not reach the server
-	loseReply             // the server carries it out, and the connection is cut
-	loseLate              // the server carries it out, and the answer is a time-out
-	slow                  // reaches the server later
-	before                // something else happens first
-	after                 // the server carries it out, something else happens, then the answer is passed on
-	inspect               // the body is passed to a function first
-)
+// Fault is a disturbance of a request: it answers, or passes the request on to the server.
+type Fault func(w http.ResponseWriter, r *http.Request, server http.Handler)
 
 var (
 	// Conflict is the answer 409 in place of the server's.
-	Conflict = Fault{kind: refuse, code: 409}
+	Conflict = refuse(http.StatusConflict)
 	// TooMany is the answer 429. Clients of Kubernetes retry by themselves.
-	TooMany = Fault{kind: refuse, code: 429}
+	TooMany = refuse(http.StatusTooManyRequests)
 	// Internal is the answer 500.
-	Internal = Fault{kind: refuse, code: 500}
-	// Drop cuts the connection before the request reaches the server.
-	Drop = Fault{kind: drop}
-	// LoseReply lets the server carry out the request, and cuts the connection.
-	LoseReply = Fault{kind: loseReply}
-	// TimeOut lets the server carry out the request, and answers with a time-out (504).
-	TimeOut = Fault{kind: loseLate, code: 504}
+	Internal = refuse(http.StatusInternalServerError)
 )
 
+func refuse(code int) Fault {
+	return func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
+		answer(w, code, "the proxy answers instead of the server")
+	}
+}
+
+// Drop cuts the connection before the request reaches the server.
+func Drop(http.ResponseWriter, *http.Request, http.Handler) { panic(http.ErrAbortHandler) }
+
+// LoseReply lets the server carry out the request, and cuts the connection.
+func LoseReply(_ http.ResponseWriter, r *http.Request, server http.Handler) {
+	server.ServeHTTP(httptest.NewRecorder(), r)
+	panic(http.ErrAbortHandler)
+}
+
+// TimeOut lets the server carry out the request, and answers with a time-out (504).
+func TimeOut(w http.ResponseWriter, r *http.Request, server http.Handler) {
+	server.ServeHTTP(httptest.NewRecorder(), r)
+	answer(w, http.StatusGatewayTimeout, "the proxy has lost the answer")
+}
+
 // Delay delays a request.
-func Delay(d time.Duration) Fault { return Fault{kind: slow, delay: d} }
+func Delay(d time.Duration) Fault {
+	return func(w http.ResponseWriter, r *http.Request, server http.Handler) {
+		select {
+		case <-time.After(d):
+			server.ServeHTTP(w, r)
+		case <-r.Context().Done():
+			panic(http.ErrAbortHandler)
+		}
+	}
+}
 
 // Before calls a function and then passes the request on.
-func Before(f func()) Fault { return Fault{kind: before, call: f} }
+func Before(f func()) Fault {
+	return func(w http.ResponseWriter, r *http.Request, server http.Handler) {
+		f()
+		server.ServeHTTP(w, r)
+	}
+}
 
 // After lets the server carry out the request, calls a function, and then passes the answer on.
-func After(f func()) Fault { return Fault{kind: after, call: f} }
+func After(f func()) Fault {
+	return func(w http.ResponseWriter, r *http.Request, server http.Handler) {
+		answer := httptest.NewRecorder()
+		server.ServeHTTP(answer, r)
+		f()
+		maps.Copy(w.Header(), answer.Header())
+		w.WriteHeader(answer.Code)
+		_, _ = answer.Body.WriteTo(w) // the client may be gone
+	}
+}
 
 // Inspect calls a function with the body of the request, and then passes the request on.
-func Inspect(f func(body []byte)) Fault { return Fault{kind: inspect, look: f} }
+func Inspect(f func(body []byte)) Fault {
+	return func(w http.ResponseWriter, r *http.Request, server http.Handler) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			panic(http.ErrAbortHandler)
+		}
+		f(body)
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		server.ServeHTTP(w, r)
+	}
+}
+
+// answer writes an error as the API server does.
+func answer(w http.ResponseWriter, code int, message string) {
+	reasons := map[int]metav1.StatusReason{
+		http.StatusConflict:            metav1.StatusReasonConflict,
+		http.StatusTooManyRequests:     metav1.StatusReasonTooManyRequests,
+		http.StatusInternalServerError: metav1.StatusReasonInternalError,
+		http.StatusGatewayTimeout:      metav1.StatusReasonTimeout,
+	}
+	status := metav1.Status{
+		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
+		Status:   metav1.StatusFailure, Code: int32(code), Reason: reasons[code], Message: message,
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if code == http.StatusTooManyRequests {
+		w.Header().Set("Retry-After", "1")
+	}
+	w.WriteHeader(code)
+	if err := json.NewEncoder(w).Encode(status); err != nil {
+		panic(fmt.Sprintf("writing an answer: %v", err))
+	}
+}
 
 // Handle is a rule that was added.
 type Handle struct {

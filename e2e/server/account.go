@@ -1,16 +1,13 @@
 package server
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"time"
 
-	"golang.org/x/sys/unix"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,13 +16,11 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/cli-runtime/pkg/resource"
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
-	"sigs.k8s.io/kustomize/api/krusty"
-	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
 // kinds lists the kinds of manifests in the order in which they are applied: namespaces and custom
@@ -68,10 +63,7 @@ func (s *Server) Apply(ctx context.Context, namespace string, files ...string) (
 	}
 	// The kinds of the server are read again, because a manifest may have added some.
 	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(s.Client.Discovery()))
-	client, err := s.Dynamic()
-	if err != nil {
-		return nil, err
-	}
+	client := s.Dynamic()
 	for i, object := range objects {
 		kind := object.GroupVersionKind()
 		mapping, err := mapper.RESTMapping(kind.GroupKind(), kind.Version)
@@ -96,10 +88,10 @@ func (s *Server) Apply(ctx context.Context, namespace string, files ...string) (
 }
 
 // Dynamic returns a client with all permissions for custom resources, which have no protobuf encoding.
-func (s *Server) Dynamic() (dynamic.Interface, error) {
+func (s *Server) Dynamic() *dynamic.DynamicClient {
 	config := s.Config()
 	config.ContentType = ""
-	return dynamic.NewForConfig(config)
+	return dynamic.NewForConfigOrDie(config)
 }
 
 // served waits until the API server serves a new kind, which is a moment after it has stored the definition.
@@ -125,26 +117,23 @@ func served(ctx context.Context, client dynamic.Interface, definition *unstructu
 	return nil
 }
 
-func kustomized(folder string) ([]byte, error) {
-	all, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), folder)
-	if err != nil {
-		return nil, err
-	}
-	return all.AsYaml()
-}
-
-func readManifests(files []string) ([]*unstructured.Unstructured, error) {
-	var objects []*unstructured.Unstructured
+func readManifests(files []string) (objects []*unstructured.Unstructured, err error) {
 	for _, file := range files {
-		file, err := absolute(file)
+		path, err := absolute(file)
 		if err != nil {
 			return nil, err
 		}
-		found, err := readManifest(file)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
+		read := resource.FilenameOptions{Filenames: []string{path}}
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			read = resource.FilenameOptions{Kustomize: path} // as kubectl apply -k
 		}
-		objects = append(objects, found...)
+		found, err := resource.NewLocalBuilder().Unstructured().FilenameParam(false, &read).Flatten().Do().Infos()
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		for _, info := range found {
+			objects = append(objects, info.Object.(*unstructured.Unstructured))
+		}
 	}
 	rank := func(object *unstructured.Unstructured) int {
 		if i := slices.Index(kinds, object.GetKind()); i >= 0 {
@@ -154,28 +143,4 @@ func readManifests(files []string) ([]*unstructured.Unstructured, error) {
 	}
 	slices.SortStableFunc(objects, func(a, b *unstructured.Unstructured) int { return rank(a) - rank(b) })
 	return objects, nil
-}
-
-// readManifest reads the objects of a file or, as kubectl apply -k, of a folder.
-func readManifest(file string) ([]*unstructured.Unstructured, error) {
-	content, err := os.ReadFile(file)
-	if errors.Is(err, unix.EISDIR) {
-		content, err = kustomized(file)
-	}
-	if err != nil {
-		return nil, err
-	}
-	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(content), 4096)
-	var objects []*unstructured.Unstructured
-	for {
-		object := &unstructured.Unstructured{}
-		if err := decoder.Decode(&object.Object); errors.Is(err, io.EOF) {
-			return objects, nil
-		} else if err != nil {
-			return nil, err
-		}
-		if len(object.Object) > 0 { // not a document of comments alone
-			objects = append(objects, object)
-		}
-	}
 }

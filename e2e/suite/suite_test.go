@@ -3,7 +3,6 @@ package suite
 
 import (
 	"os"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/dynamic"
 
-	"github.com/jobfate/jobfate/e2e/proxy"
 	"github.com/jobfate/jobfate/e2e/server"
 	"github.com/jobfate/jobfate/e2e/world"
 	"github.com/jobfate/jobfate/jobstatus"
@@ -42,7 +40,7 @@ func TestSuite(t *testing.T) {
 		}
 		return kubelet.Run()
 	})
-	suites := clientOf(t, namespace)
+	suites := api.Dynamic().Resource(schema.GroupVersionResource{Group: "jobfate.dev", Version: "v1alpha1", Resource: "suites"}).Namespace(namespace)
 	_, err = suites.Create(t.Context(), sample(t), metav1.CreateOptions{})
 	must(t, err)
 
@@ -69,29 +67,15 @@ func TestSuite(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "the number of shards cannot change") {
 		t.Errorf("another number of shards: got %v, want it refused", err)
 	}
-	unused(t, p.Counts())
-}
 
-// unused compares the permissions of the cluster role with the requests.
-func unused(t *testing.T, used proxy.Counts) {
-	t.Helper()
 	// These permissions are for other API servers, which check owner references or cannot fill
 	// a cache by a watch, and for creations and status writes without an answer.
-	unasked := []string{"update suites/finalizers", "list suites", "get suites", "get pods", "patch events"}
-	rights, err := proxy.ClusterRights(deploy + "/rbac.yaml")
-	must(t, err)
-	for _, right := range rights {
-		if used.Of(right) == 0 && !slices.Contains(unasked, right.String()) {
-			t.Errorf("the permission for %s is not used; used are:\n%s", right, used)
-		}
+	used := p.Counts()
+	unused, err := used.Unused(deploy+"/rbac.yaml",
+		"update suites/finalizers", "list suites", "get suites", "get pods", "patch events")
+	if err != nil || unused != "" {
+		t.Errorf("permissions are not used: %v\n%s; used are:\n%s", err, unused, used)
 	}
-}
-
-func clientOf(t *testing.T, namespace string) dynamic.ResourceInterface {
-	t.Helper()
-	client, err := api.Dynamic()
-	must(t, err)
-	return client.Resource(schema.GroupVersionResource{Group: "jobfate.dev", Version: "v1alpha1", Resource: "suites"}).Namespace(namespace)
 }
 
 func sample(t *testing.T) *unstructured.Unstructured {
