@@ -48,16 +48,27 @@ func TestMetrics_noCreations(t *testing.T) {
 	}
 }
 
-// Without the replacement policy, every pod counts as new.
-func TestMetrics_reasonWithoutReplacementPolicy(t *testing.T) {
-	job := specJob(t, "completions: 1\npodReplacementPolicy: Failed")
-	job.Status = batchv1.JobStatus{StartTime: &job.CreationTimestamp, Failed: 1}
-	for reason, opts := range map[string][]jobfate.Option{
-		"recreate_failed": nil,
-		"new":             {jobfate.WithoutReplacementPolicy()},
+// The replacement policy decides as what a pod counts that replaces a failed one. Without it the failure policy
+// decides, as in the defaults of the API server: with a failure policy, only failed pods are replaced. Without the
+// feature, every pod counts as new.
+func TestMetrics_reason(t *testing.T) {
+	failed := batchv1.Failed
+	for _, test := range []struct {
+		replacement *batchv1.PodReplacementPolicy
+		failure     *batchv1.PodFailurePolicy
+		opts        []jobfate.Option
+		want        string
+	}{
+		{&failed, nil, nil, "recreate_failed"},
+		{&failed, nil, []jobfate.Option{jobfate.WithoutReplacementPolicy()}, "new"},
+		{nil, &batchv1.PodFailurePolicy{}, nil, "recreate_failed"},
+		{nil, nil, nil, "recreate_terminating_or_failed"},
 	} {
-		d := mustDecide(t, jobfate.Snapshot{Job: job, Now: job.CreationTimestamp.Time}, opts...)
-		if want := `job_pods_creation_total{reason="` + reason + `",status="succeeded"} +1`; len(d.Metrics) != 1 || metricText(d.Metrics[0]) != want {
+		job := specJob(t, "completions: 1")
+		job.Spec.PodReplacementPolicy, job.Spec.PodFailurePolicy = test.replacement, test.failure
+		job.Status = batchv1.JobStatus{StartTime: &job.CreationTimestamp, Failed: 1}
+		d := mustDecide(t, jobfate.Snapshot{Job: job, Now: job.CreationTimestamp.Time}, test.opts...)
+		if want := `job_pods_creation_total{reason="` + test.want + `",status="succeeded"} +1`; len(d.Metrics) != 1 || metricText(d.Metrics[0]) != want {
 			t.Errorf("got %v, want %s", d.Metrics, want)
 		}
 	}
@@ -79,20 +90,6 @@ func TestMetrics_reasonBesideATerminatingPod(t *testing.T) {
 		d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time, Backoff: backoff.Record{Job: job.UID}})
 		if len(d.Metrics) != 1 || metricText(d.Metrics[0]) != want {
 			t.Errorf("terminating %t: metrics %v, want %s", terminating, d.Metrics, want)
-		}
-	}
-}
-
-// Without a replacement policy, the failure policy decides, as in the defaults of the API
-// server: with a failure policy, only failed pods are replaced.
-func TestMetrics_reasonByDefault(t *testing.T) {
-	for reason, policy := range map[string]*batchv1.PodFailurePolicy{"recreate_failed": {}, "recreate_terminating_or_failed": nil} {
-		job := specJob(t, "completions: 1")
-		job.Spec.PodFailurePolicy, job.Spec.PodReplacementPolicy = policy, nil
-		job.Status = batchv1.JobStatus{StartTime: &job.CreationTimestamp, Failed: 1}
-		d := mustDecide(t, jobfate.Snapshot{Job: job, Now: job.CreationTimestamp.Time})
-		if want := `job_pods_creation_total{reason="` + reason + `",status="succeeded"} +1`; len(d.Metrics) != 1 || metricText(d.Metrics[0]) != want {
-			t.Errorf("got %v, want %s", d.Metrics, want)
 		}
 	}
 }
