@@ -127,7 +127,7 @@ func TestFindings(t *testing.T) {
 		{"a CronJob whose Jobs are rejected", strings.NewReplacer("name: nightly", "name: "+strings.Repeat("a", 52), "parallelism: -1", "completionMode: Indexed", "completoins: 3", "completions: 30").Replace(cron), nil, exitOK,
 			[]string{":4:3: warning: metadata.name: the API server accepts the CronJob, but not its Jobs: Invalid value: ", "-29000000-29\n"}},
 		{"an unknown field of a CronJob", strings.NewReplacer("  schedule", "  sched: 1\n  schedule", "  metadata:", "").Replace(cron), nil, exitNo, []string{":6:3: error: spec.sched: unknown field"}},
-		{"a field of a CronJob of the wrong type", strings.Replace(cron, "'@daily'", "5", 1), nil, exitNo, []string{":6:3: error: spec.schedule: cannot unmarshal number into string\n"}},
+		{"a field of a CronJob of the wrong type", strings.Replace(cron, "'@daily'", "5", 1), nil, exitNo, []string{":6:3: error: spec.schedule: cannot unmarshal number into string; quote it: \"5\"\n"}},
 		{"a CronJob without a template", "apiVersion: batch/v1\nkind: CronJob\nmetadata:\n  name: a\nspec: {}\n", nil, exitNo, []string{":5:1: error: spec.schedule: Required value\n", ":5:1: error: spec.jobTemplate.spec.template.spec.containers: Required value\n"}},
 		{"a misspelt field", jobWith("  backofflimit: 2\n"), []string{"--loose"}, exitOK, []string{"standard input:6:3: warning: spec.backofflimit: unknown field; did you mean spec.backoffLimit?\n"}},
 		{"the same, strictly", jobWith("  backofflimit: 2\n"), nil, exitNo, []string{"standard input:6:3: error: spec.backofflimit: ", "rejected, 1 error"}},

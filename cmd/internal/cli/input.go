@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -135,10 +136,14 @@ func withFiles(env Environment, names []string, f func([]kubefile.Source) error)
 		s.Reader = limitedReader{file, limit}
 		if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
 			s.Size = int(min(info.Size(), limit.left))
+		} else if err == nil && info.IsDir() {
+			s.Reader = limitedReader{failedReader{errEmptyFolder}, limit}
 		}
 	}
 	return f(sources)
 }
+
+var errEmptyFolder = errors.New("the folder has no file *.yaml, *.yml or *.json; folders within it are not read")
 
 // withFolders replaces each folder by the YAML and JSON files in it, as kubectl does, unless there
 // are none.

@@ -40,7 +40,7 @@ func (p Place) Position(field string) (line, column int) {
 	}
 	line, column = p.position(p.part)
 	root := p.parse(p.part)
-	at := find(root, root, p.path+"."+field)
+	at, _ := find(root, root, p.path+"."+field)
 	if at.Line > 1 {
 		column = 1
 	}
@@ -53,9 +53,42 @@ func (p Place) At(field string) string {
 	return strings.TrimSuffix(fmt.Sprintf("%s:%d", p.File, line), ":0")
 }
 
-// find follows a path from node n as far as possible, and returns the last key or item. The
+// written returns the text of a scalar field as it was written; otherwise if it is not known.
+func (p Place) written(field, otherwise string) string {
+	if p.file == nil {
+		return otherwise
+	}
+	root := p.parse(p.part)
+	if _, n := find(root, root, p.path+"."+field); n.Kind == yamlnode.ScalarNode && n.Value != "" {
+		return n.Value
+	}
+	return otherwise
+}
+
+// Unreadable is the error about a part of the input that cannot be read.
+type Unreadable struct {
+	error
+	at Place
+}
+
+// Unreadable returns an error about what is at this place.
+func (p Place) Unreadable(err error) error { return Unreadable{err, p} }
+
+var lineOf = regexp.MustCompile(`(?s)^(?::|.*?\bline )(\d+):`)
+
+// Position returns the file and the line that the error names, or the line at which the part begins. It is 1 if
+// nothing has been read.
+func (u Unreadable) Position() (name string, line int) {
+	line, _ = u.at.Position("")
+	if found := lineOf.FindStringSubmatch(strings.TrimPrefix(u.Error(), u.at.File)); found != nil {
+		line, _ = strconv.Atoi(found[1])
+	}
+	return u.at.File, max(1, line)
+}
+
+// find follows a path from node n as far as possible, and returns the last key or item, with its value. The
 // key of a map may contain dots: the longest matching key wins, and the last of equal ones.
-func find(at, n *yamlnode.Node, path string) *yamlnode.Node {
+func find(at, n *yamlnode.Node, path string) (key, value *yamlnode.Node) {
 	if n.Kind == yamlnode.AliasNode {
 		n = n.Alias
 	}
@@ -65,7 +98,7 @@ func find(at, n *yamlnode.Node, path string) *yamlnode.Node {
 		int(i) < len(n.Content) {
 		return find(n.Content[i], n.Content[i], path[len(index):])
 	}
-	name, value := "", (*yamlnode.Node)(nil)
+	name := ""
 	for i := 0; n.Kind == yamlnode.MappingNode && i < len(n.Content); i += 2 {
 		key := n.Content[i]
 		rest, fits := strings.CutPrefix(path, key.Value)
@@ -74,7 +107,7 @@ func find(at, n *yamlnode.Node, path string) *yamlnode.Node {
 		}
 	}
 	if value == nil {
-		return at
+		return at, n
 	}
 	return find(at, value, path[len(name):])
 }
@@ -159,7 +192,7 @@ var flowStyle = regexp.MustCompile(`^\s*\{\s*[^\s"}]`)
 func objects(s Source, want string) (all []object, wrong []error) {
 	text, err := textfile.Read(s, s.Size)
 	if err != nil {
-		return nil, []error{fmt.Errorf("%s: %w", s.Name, err)}
+		return nil, []error{Place{File: s.Name}.Unreadable(fmt.Errorf("%s: %w", s.Name, err))}
 	}
 	f := &file{Source: s, text: text}
 	for _, document := range f.documents() {
@@ -169,20 +202,22 @@ func objects(s Source, want string) (all []object, wrong []error) {
 		}
 		err := read(document)
 		if err != nil {
-			wrong = append(wrong, err)
+			wrong = append(wrong, Place{File: s.Name, file: f, part: document}.Unreadable(err))
 		}
 		if errors.Is(err, errAliases) {
 			break
 		}
 	}
 	if f.count == 0 {
-		wrong = append(wrong, fmt.Errorf("%s: the input is empty; want %s", s.Name, want))
+		err := fmt.Errorf("%s: the input is empty; want %s", s.Name, want)
+		wrong = append(wrong, Place{File: s.Name}.Unreadable(err))
 	}
 	for _, o := range f.objects {
 		if o.pod != nil || o.json[0] == '{' {
 			all = append(all, o)
 		} else {
-			wrong = append(wrong, o.at.insteadOf(fmt.Errorf("%s is not an object; want %s", o.at, want)))
+			err := o.at.insteadOf(fmt.Errorf("%s is not an object; want %s", o.at, want))
+			wrong = append(wrong, o.at.Unreadable(err))
 		}
 	}
 	f.objects = nil // places refer to the file

@@ -1,6 +1,7 @@
 package kubefile
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -60,7 +61,7 @@ func (m *Manifest) WithCron(c *batchv1.CronJob) *Manifest {
 	out, cron, template := *m, *m.Cron, c.Spec.JobTemplate.DeepCopy()
 	cron.CronJob = c
 	out.Cron, out.Job = &cron, &batchv1.Job{ObjectMeta: template.ObjectMeta, Spec: template.Spec}
-	out.Job.Name, out.Job.Namespace = c.Name, c.Namespace
+	out.Job.Name, out.Job.GenerateName, out.Job.Namespace = c.Name, c.GenerateName, c.Namespace
 	return &out
 }
 
@@ -251,13 +252,43 @@ func (o object) problems(decode func([]byte) error) (found []Problem, rest json.
 			}
 			part, _ = json.Marshal(items)
 		}
-		if len(found) > known {
+		if len(found) > known || around(string(part)) == nil {
 			return part
 		}
-		message := cmp.Or(Unrendered(string(part)), parserNoise.ReplaceAllString(err.Error(), ""))
-		found = append(found, Problem{strings.TrimPrefix(path, "."), message})
+		if again := plainNumber(part); again != nil && around(string(again)) == nil {
+			return again
+		}
+		path = strings.TrimPrefix(path, ".")
+		found = append(found, Problem{path, o.message(path, part, err)})
 		return json.RawMessage("null")
 	}
 	rest = narrow("", "", o.json, "")
+	if len(found) == 0 && !bytes.Equal(rest, o.json) {
+		_ = decode(rest) // as kubectl sends it
+	}
 	return found, rest
+}
+
+// plainNumber returns a number as kubectl sends it, which decodes it into a float64 unless it is an integer: 3.0 becomes
+// 3. It returns nil for what is not a number.
+func plainNumber(part []byte) []byte {
+	var number float64
+	if bytes.Equal(part, []byte("null")) || json.Unmarshal(part, &number) != nil {
+		return nil
+	}
+	again, _ := json.Marshal(number) // cannot fail
+	return again
+}
+
+// message says why a field cannot be read.
+func (o object) message(path string, part []byte, err error) string {
+	find := Unrendered
+	if part[0] == '"' {
+		find = UnrenderedValue
+	}
+	message := parserNoise.ReplaceAllString(err.Error(), "")
+	if strings.HasSuffix(message, "into string") && strings.ContainsAny(string(part[:1]), "-0123456789tf") {
+		message += "; quote it: " + strconv.Quote(o.at.written(path, string(part)))
+	}
+	return cmp.Or(find(string(part)), message)
 }

@@ -100,9 +100,27 @@ func (o object) check(want string) error {
 	return nil
 }
 
+// misnamed reports whether Kubernetes does not know the kind of the object, although it looks like a Job or a CronJob:
+// by its API group, or as "job" does.
+func (o object) misnamed() bool {
+	group, _, _ := strings.Cut(o.APIVersion, "/")
+	fold := strings.EqualFold(o.Kind, "Job") || strings.EqualFold(o.Kind, "CronJob")
+	known := o.Kind == "Job" || o.Kind == "CronJob" || strings.HasSuffix(o.Kind, "List")
+	return !known && o.foreign() == "" && (group == "batch" || fold)
+}
+
 // checkVersion fails unless the object has the version of its kind that this package reads.
 func (o object) checkVersion() error {
 	version := "v1"
+	if o.misnamed() {
+		want := "a Job or a CronJob"
+		for _, kind := range []string{"Job", "CronJob"} {
+			if strings.EqualFold(o.Kind, kind) {
+				want = "the kind " + kind
+			}
+		}
+		return fmt.Errorf("%s is a %s of apiVersion %q; want %s", o.at, o.Kind, o.APIVersion, want)
+	}
 	if o.Kind == "Job" || o.Kind == "CronJob" {
 		version = "batch/v1"
 	}

@@ -49,7 +49,7 @@ type Input struct {
 	Nodes   []*corev1.Node
 	Objects []*unstructured.Unstructured // of the other kinds to read
 	Skipped Kinds                        // the objects of all others
-	// Unreadable says which parts of the input were left out because they cannot be read.
+	// Unreadable says which parts of the input were left out because they cannot be read. Each is an [Unreadable].
 	Unreadable []error
 }
 
@@ -82,7 +82,7 @@ func (k Kinds) String() string {
 type reader func(*Input, object) error
 
 // Read reads Jobs and their pods. What cannot be read is left out: Input.Unreadable says why. It
-// fails if there is no Job, and its errors name the sources.
+// fails if there is no Job, and its errors name the sources; the Input then only says why.
 func Read(sources ...Source) (*Input, error) { return ReadWith(nil, sources...) }
 
 // ReadWith is Read, and keeps the objects of the other kinds that reads reports. The group of a kind is empty for
@@ -109,7 +109,8 @@ func ReadStart(sources ...Source) (*Input, error) {
 		return nil, err
 	}
 	if in.dropCopies(); len(in.Jobs) > 1 {
-		return nil, fmt.Errorf("%s is a second Job; the first is %s", in.Jobs[1].At, in.Jobs[0].At)
+		second := in.Jobs[1].At
+		return nil, second.Unreadable(fmt.Errorf("%s is a second Job; the first is %s", second, in.Jobs[0].At))
 	}
 	return in, nil
 }
@@ -145,7 +146,7 @@ func ReadDocument(s Source, want string, decode func([]byte) error) (Place, erro
 }
 
 // read reads each object with the reader for its kind, and counts the objects of other kinds. There
-// must be at least one Job.
+// must be at least one Job; otherwise the input only says what is Unreadable.
 func read(sources []Source, want string, readers map[string]reader, reads func(group, kind string) bool) (*Input,
 	error) {
 	in, kinds := &Input{Skipped: Kinds{}}, Kinds{}
@@ -171,13 +172,15 @@ func read(sources []Source, want string, readers map[string]reader, reads func(g
 				if err = o.checkVersion(); err == nil {
 					err = read(in, o)
 				}
+			case o.misnamed():
+				err = o.checkVersion()
 			case reads != nil && reads(group, o.Kind):
 				err = in.addObject(o)
 			default:
 				in.Skipped[kind]++
 			}
 			if err != nil {
-				in.Unreadable = append(in.Unreadable, err)
+				in.Unreadable = append(in.Unreadable, o.at.Unreadable(err))
 			}
 		}
 	}
@@ -185,10 +188,13 @@ func read(sources []Source, want string, readers map[string]reader, reads func(g
 	case len(in.Jobs) > 0:
 		return in, nil
 	case in.Unreadable != nil:
-		return nil, in.Err()
+		return in, in.Err()
 	}
 	only := strings.TrimSuffix(", only "+kinds.String(), ", only ")
-	return nil, fmt.Errorf("%s: the input has no Job%s; want %s", strings.Join(names, ", "), only, want)
+	err := fmt.Errorf("%s: the input has no Job%s; want %s", strings.Join(names, ", "), only, want)
+	first := Place{File: strings.Join(names[:min(1, len(names))], "")}
+	in.Unreadable = []error{first.Unreadable(err)}
+	return in, err
 }
 
 func (in *Input) addComplete(o object) error {

@@ -9,13 +9,23 @@ import (
 )
 
 // placeholder matches what Helm, other templates, kustomize or envsubst would replace.
-var placeholder = regexp.MustCompile(`\{\{.*?\}\}|\{%.*?%\}|\$\{\w+\}`)
+var placeholder = regexp.MustCompile(placeholders)
+
+const placeholders = `\{\{.*?\}\}|\{%.*?%\}|\$\{\w[^{}\n]*\}|<no value>`
+
+// variable also matches the variables of a shell, and those of kustomize, which look like those of Kubernetes itself.
+var variable = regexp.MustCompile(placeholders + `|\$\w+|\$\(\w+\)`)
 
 // onlyPlaceholders matches the rest of a line that has nothing else, with comments.
 var onlyPlaceholders = regexp.MustCompile(`(?m)^[ \t-]*(?:(?:\{\{.*?\}\}|\{%.*?%\})[ \t]*)+$`)
 
 // Unrendered says that a text has a placeholder; empty if it has none.
-func Unrendered(text string) string {
+func Unrendered(text string) string { return unrendered(placeholder, text) }
+
+// UnrenderedValue is Unrendered for the value of a field that cannot contain a dollar sign.
+func UnrenderedValue(text string) string { return unrendered(variable, text) }
+
+func unrendered(placeholder *regexp.Regexp, text string) string {
 	found := placeholder.FindString(text)
 	if found == "" {
 		return ""
