@@ -42,7 +42,8 @@ func TestTraps(t *testing.T) {
 		want       []string // the field and the beginning of the message; none: no trap
 	}{
 		{"BackoffLimitBeforeIndexes", perIndex + "  backoffLimit: 6\n", []string{"10:3: warning: spec.backoffLimit: the Job fails after more than 6 failures of all indexes together, although the limits per index allow 40"}},
-		{"BackoffLimitBeforeIndexes", perIndex + "  backoffLimit: 40\n", nil},
+		{"BackoffLimitBeforeIndexes", perIndex + "  backoffLimit: 38\n", []string{"after more than 38 failures of all indexes together, although the limits per index allow 40"}},
+		{"BackoffLimitBeforeIndexes", perIndex + "  backoffLimit: 39\n", nil},
 		{"BackoffLimitBeforeIndexes", perIndex + "  backoffLimit: 34\n  maxFailedIndexes: 5\n", []string{"spec.backoffLimit: the Job fails after more than 34 failures of all indexes together, although the limits per index allow 35"}},
 		{"BackoffLimitBeforeIndexes", perIndex + "  backoffLimit: 35\n  maxFailedIndexes: 5\n", nil},
 		{"BackoffLimitBeforeIndexes", perIndex, nil},
@@ -65,6 +66,11 @@ func TestTraps(t *testing.T) {
 		{"EndlessIgnore", policy(exit("Ignore", "In", "42")) + "  activeDeadlineSeconds: 60\n", nil},
 		{"EndlessIgnore", policy(on("Ignore", "{type: DisruptionTarget}")), nil},
 		{"EndlessIgnore", policy(exit("Count", "In", "42")), nil},
+		{"EndlessIgnore", policy(exit("FailJob", "NotIn", "0"), exit("Ignore", "In", "42")), nil},
+		{"ImpossibleExitCode", policy(exit("Count", "In", "-1, 3, 256")), []string{"values[0]: a container on Linux exits with 0 to 255, never with -1", "values[2]: a container on Linux exits with 0 to 255, never with 256"}},
+		{"ImpossibleExitCode", policy(exit("Count", "In", "1, 255"), on("Ignore", "{type: A}")), nil},
+		{"ImpossibleExitCode", policy(exit("Count", "In", "256")) + pod("Never\n      os: {name: windows}", "tty: true"), nil},
+		{"ImpossibleExitCode", policy(exit("Count", "In", "256")) + pod("Never\n      nodeSelector: {kubernetes.io/os: windows}", "tty: true"), nil},
 		{"EndlessRestart", pod("Never", ruled), []string{"10:75: warning: spec.template.spec.containers[0].restartPolicyRules[0]: a container that always exits this way (In [42]) is restarted in place forever, because no limit counts that; set activeDeadlineSeconds"}},
 		{"EndlessRestart", "  activeDeadlineSeconds: 60\n" + pod("Never", ruled), nil},
 		{"EndlessRestart", pod("Never\n      activeDeadlineSeconds: 60", ruled), nil},
@@ -101,6 +107,9 @@ func TestTraps(t *testing.T) {
 func TestEveryTrapIsTested(t *testing.T) {
 	source := readFile(t, "findings_test.go")
 	for _, trap := range trapTable {
+		if trap.short == "" {
+			t.Errorf("%s has no description", trap.rule)
+		}
 		if !strings.Contains(source, fmt.Sprintf("{%q, ", trap.rule)) {
 			t.Errorf("TestTraps has no %s", trap.rule)
 		}
@@ -128,6 +137,17 @@ func TestFindings(t *testing.T) {
 			[]string{":4:3: warning: metadata.name: the API server accepts the CronJob, but not its Jobs: Invalid value: ", "-29000000-29\n"}},
 		{"an unknown field of a CronJob", strings.NewReplacer("  schedule", "  sched: 1\n  schedule", "  metadata:", "").Replace(cron), nil, exitNo, []string{":6:3: error: spec.sched: unknown field"}},
 		{"a field of a CronJob of the wrong type", strings.Replace(cron, "'@daily'", "5", 1), nil, exitNo, []string{":6:3: error: spec.schedule: cannot unmarshal number into string; quote it: \"5\"\n"}},
+		{"words that YAML takes for a bool", strings.Replace(jobWith(""), "  name: a\n", "  name: a\n  labels: {country: no, on: 'yes', size: 1e3}\n", 1), nil, exitNo,
+			[]string{":5:12: error: metadata.labels.country: cannot unmarshal bool into string; quote it: \"no\"\n", "metadata.labels.size: cannot unmarshal number into string; quote it: \"1e3\"\n", "2 errors"}},
+		{"a bool in JSON", `{"apiVersion":"batch/v1","kind":"Job","metadata":{"name":true}}`, nil, exitNo, []string{"error: metadata.name: cannot unmarshal bool into string; quote it: \"true\"\n"}},
+		{"an object where a text is wanted", strings.Replace(jobWith(""), "image: b", "image: {a: b}", 1), nil, exitNo, []string{".image: cannot unmarshal object into string\n"}},
+		{"a whole number with a fraction in JSON, which kubectl sends without", `{"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"a"},"spec":{"completions":3.0,"parallelism":1e0,"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"a","image":"b"}]}}}}`, nil, exitOK, []string{"Job a accepted, 0 errors, 0 warnings"}},
+		{"a fraction", jobWith("  completions: 3.5\n"), nil, exitNo, []string{"error: spec.completions: cannot unmarshal number 3.5 into int32\n"}},
+		{"a CronJob with a generated name", strings.NewReplacer("name: nightly", "generateName: a-", "parallelism: -1", "parallelism: 1", "completoins", "completions").Replace(cron), nil, exitOK, []string{"CronJob none accepted, 0 errors, 0 warnings"}},
+		{"a schedule without a date", strings.NewReplacer("'@daily'", "0 0 31 2 *", "parallelism: -1", "parallelism: 1", "completoins", "completions").Replace(cron), nil, exitOK, []string{":6:3: warning: spec.schedule: it matches no date, so the CronJob creates no Job\n"}},
+		{"the same, suspended, to create Jobs from it by hand", strings.NewReplacer("'@daily'", "0 0 31 2 *\n  suspend: true", "parallelism: -1", "parallelism: 1", "completoins", "completions").Replace(cron), nil, exitOK, []string{"0 errors, 0 warnings"}},
+		{"a schedule on leap days, a deadline of a controller's interval", strings.NewReplacer("'@daily'", "0 0 29 2 *\n  startingDeadlineSeconds: 10", "parallelism: -1", "parallelism: 1", "completoins", "completions").Replace(cron), nil, exitOK, []string{"0 errors, 0 warnings"}},
+		{"a short deadline", strings.NewReplacer("'@daily'", "'@daily'\n  startingDeadlineSeconds: 9", "parallelism: -1", "parallelism: 1", "completoins", "completions").Replace(cron), nil, exitOK, []string{":7:3: warning: spec.startingDeadlineSeconds: the CronJob may not be scheduled: its controller checks things every 10 seconds\n"}},
 		{"a CronJob without a template", "apiVersion: batch/v1\nkind: CronJob\nmetadata:\n  name: a\nspec: {}\n", nil, exitNo, []string{":5:1: error: spec.schedule: Required value\n", ":5:1: error: spec.jobTemplate.spec.template.spec.containers: Required value\n"}},
 		{"a misspelt field", jobWith("  backofflimit: 2\n"), []string{"--loose"}, exitOK, []string{"standard input:6:3: warning: spec.backofflimit: unknown field; did you mean spec.backoffLimit?\n"}},
 		{"the same, strictly", jobWith("  backofflimit: 2\n"), nil, exitNo, []string{"standard input:6:3: error: spec.backofflimit: ", "rejected, 1 error"}},
@@ -146,6 +166,14 @@ func TestFindings(t *testing.T) {
 		{"a key twice in an item of a list", "apiVersion: v1\nkind: List\nitems:\n- " + strings.ReplaceAll(strings.TrimSpace(jobWith("  suspend: true\n  suspend: no\n")), "\n", "\n  ") + "\n", nil, exitNo, []string{":10:5: error: spec.suspend: the field occurs twice"}},
 		{"placeholders", strings.Replace(jobWith("  suspend: ${HELD}\n"), "image: b", "image: 'b:{{ .Tag }}', args: ['${HOME}']", 1), nil, exitNo,
 			[]string{":6:3: error: spec.suspend: \"${HELD}\" is a placeholder: render the template first", ".image: \"{{ .Tag }}\" is a placeholder", "1 error, 1 warning"}},
+		{"variables of a shell, of kustomize and of Flux", strings.NewReplacer("image: b", "image: 'b:$TAG', volumeMounts: [{name: $(A), mountPath: /a, subPathExpr: $(POD)}], args: [$HOME]", "name: a\n", "name: a-$ITEM\n").Replace(jobWith("  parallelism: $PAR\n  completions: '${N:-1}'\n")), nil, exitNo,
+			[]string{"metadata.name: \"$ITEM\" is a placeholder", "spec.parallelism: \"$PAR\" is a placeholder", "spec.completions: \"${N:-1}\" is a placeholder", ".image: \"$TAG\" is a placeholder", "2 errors, 2 warnings"}},
+		{"a variable of kustomize in an image", strings.Replace(jobWith(""), "image: b", "image: $(IMAGE)", 1), nil, exitOK, []string{".image: \"$(IMAGE)\" is a placeholder", "1 warning"}},
+		{"what Helm renders for a value that is missing", strings.Replace(jobWith(""), "image: b", "image: b/<no value>", 1), nil, exitOK, []string{".image: \"<no value>\" is a placeholder", "1 warning"}},
+		{"a kind in the wrong case, after a Job", elastic + "---\napiVersion: batch/v1\nkind: Cronjob\n", nil, exitInput, []string{`standard input: document 2 is a Cronjob of apiVersion "batch/v1"; want the kind CronJob`}},
+		{"a label with another UID", strings.Replace(jobWith(""), "    spec:\n", "    metadata: {labels: {controller-uid: 00000000-0000-0000-0000-000000000000}}\n    spec:\n", 1), nil, exitNo,
+			[]string{":7:25: error: spec.template.metadata.labels[controller-uid]: Invalid value: the API server sets this label to the UID of the new Job, unless spec.manualSelector is true; leave it out\n", "1 error"}},
+		{"a selector", jobWith("  selector: {matchLabels: {a: b}}\n"), nil, exitNo, []string{"error: spec.selector: Invalid value: `selector` not auto-generated; leave it out, or set spec.manualSelector\n"}},
 	} {
 		checkParts(t, tc.reason, runWith(tc.stdin, append([]string{"validate"}, tc.args...)...), tc.status, tc.want)
 	}
@@ -183,6 +211,41 @@ func TestSARIF(t *testing.T) {
 		t.Errorf("got status %d, want %d", got.Status, exitNo)
 	}
 	checkGolden(t, "validate-wrong.sarif", got.Stdout)
+	log := fromJSON[sarifLog](t, got.Stdout)
+	for _, r := range log.Runs[0].Tool.Driver.Rules {
+		if r.Short.Text == "" || strings.Contains(r.Short.Text, "unknown error") {
+			t.Errorf("got %+v, want a description", r)
+		}
+	}
+	for _, tc := range []struct {
+		reason, stdin string
+		args          []string
+		want          string // the positions of what cannot be read
+	}{
+		{"a document", jobWith("") + "---\n\nkind: Job\nspec: [\n", []string{"-"}, "standard%20input:14"},
+		{"a missing file", jobWith(""), []string{"-", "nowhere.yaml"}, "nowhere.yaml:1"},
+		{"the same alone", "", []string{"nowhere.yaml"}, "nowhere.yaml:1"},
+		{"no Job", "a: 1\n---\nkind: Job\napiVersion: batch/v2\n", nil, "standard%20input:1 standard%20input:3"},
+		{"only other kinds", "kind: ConfigMap\napiVersion: v1\n", nil, "standard%20input:1"},
+		{"tabs", "kind: Job\n\tspec: {}\n", nil, "standard%20input:2"},
+		{"JSON", "{\n  \"a\": 1,}", nil, "standard%20input:2"},
+		{"no old Job", jobWith(""), []string{"--old", "nowhere.yaml"}, "nowhere.yaml:1"},
+		{"two old Jobs", jobWith(""), []string{"--old", tempFile(t, "old.yaml", jobWith("")+"---\n"+jobWith(""))}, "old.yaml:12"},
+		{"two new Jobs", jobWith("") + "---\n" + jobWith(""), []string{"--old", manifest("elastic.yaml")}, "standard%20input:12"},
+	} {
+		got := runWith(tc.stdin, append([]string{"validate", "-o", "sarif"}, tc.args...)...)
+		var at []string
+		for _, r := range fromJSON[sarifLog](t, got.Stdout).Runs[0].Results {
+			p := r.Locations[0].Physical
+			at = append(at, fmt.Sprintf("%s:%d", p.Artifact.URI, p.Region.Line))
+			if r.RuleID != "Unreadable" || r.Level != "error" || p.Region.Column != 1 || !strings.Contains(got.Stderr, strings.TrimSpace(r.Message.Text)) {
+				t.Errorf("%s: got %+v, want the error %s", tc.reason, r, got.Stderr)
+			}
+		}
+		if got.Status != exitInput || !strings.HasSuffix(strings.Join(at, " "), tc.want) {
+			t.Errorf("%s: got status %d, %s, want %d, %s", tc.reason, got.Status, at, exitInput, tc.want)
+		}
+	}
 	for file, want := range map[string]string{"a b.yaml": "a%20b.yaml", "/tmp/ü.yaml": "file:///tmp/%C3%BC.yaml", "a/b.yaml": "a/b.yaml"} {
 		if got := uri(file); got != want {
 			t.Errorf("%s: got %s, want %s", file, got, want)

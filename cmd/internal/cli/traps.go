@@ -5,16 +5,20 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/jobfate/jobfate/cmd/internal/apirules"
 )
 
 // A trap is a policy that the API server accepts, and whose effect differs from what users expect.
 type trap struct {
-	rule string
-	find func(*batchv1.Job) []finding
+	rule  string
+	short string // what it is about, for programs that show a list of rules
+	find  func(*batchv1.Job) []finding
 }
 
 // trapTable has the traps in the order in which they are reported. find gets Jobs with
@@ -22,16 +26,19 @@ type trap struct {
 var trapTable = []trap{
 	// The limit of the Job counts the failures of all indexes. Above it the Job fails, even
 	// if its indexes have retries left.
-	{"BackoffLimitBeforeIndexes", backoffLimitBeforeIndexes},
+	{"BackoffLimitBeforeIndexes", "The backoffLimit ends the Job before its indexes fail",
+		backoffLimitBeforeIndexes},
 	// The first rule that matches a pod applies, in the order of the rules.
-	{"ShadowedRule", shadowedRules},
+	{"ShadowedRule", "An earlier rule of the pod failure policy matches the same pods", shadowedRules},
+	// An exit code on Linux has 8 bits.
+	{"ImpossibleExitCode", "No container exits with a code of the pod failure policy", impossibleExitCodes},
 	// Ignored failures count towards no limit, so the pod is replaced forever.
-	{"EndlessIgnore", endlessIgnore},
+	{"EndlessIgnore", "A pod that always fails in an ignored way is replaced forever", endlessIgnore},
 	// Restarts in place are not failures of the pod (KEP-5307). With the restart policy OnFailure of the pod
 	// the backoffLimit counts them.
-	{"EndlessRestart", endlessRestart},
+	{"EndlessRestart", "A container may be restarted in place forever", endlessRestart},
 	// The gate of the field is off by default in Kubernetes 1.37 (KEP-5547).
-	{"DroppedField", droppedField},
+	{"DroppedField", "The API server drops an alpha field by default", droppedField},
 }
 
 // traps returns the traps of a Job.
@@ -64,7 +71,11 @@ func backoffLimitBeforeIndexes(job *batchv1.Job) []finding {
 	if spec.MaxFailedIndexes != nil {
 		failed = min(failed, int64(*spec.MaxFailedIndexes))
 	}
-	if most := completions*perIndex + failed; int64(*spec.BackoffLimit) < most {
+	most, enough := completions*perIndex+failed, completions*perIndex+failed
+	if failed == completions {
+		enough-- // the last of them all fails the last index, and so ends the Job anyway
+	}
+	if int64(*spec.BackoffLimit) < enough {
 		return []finding{{Field: "spec.backoffLimit", Message: fmt.Sprintf(
 			"the Job fails after more than %d failures of all indexes together, although the limits per "+
 				"index allow %d; without backoffLimit only the limits per index count",
@@ -83,15 +94,66 @@ func rulesOf(job *batchv1.Job) []batchv1.PodFailurePolicyRule {
 func shadowedRules(job *batchv1.Job) (out []finding) {
 	rules := rulesOf(job)
 	for i := range rules {
-		first := slices.IndexFunc(rules[:i],
-			func(earlier batchv1.PodFailurePolicyRule) bool { return covers(&earlier, &rules[i]) })
-		if first >= 0 {
+		if first := shadowOf(rules, i); first >= 0 {
 			out = append(out, finding{Field: fmt.Sprintf("spec.podFailurePolicy.rules[%d]", i), Message: fmt.Sprintf(
 				"it never takes effect: rule %d (%s) matches every pod that it matches", first, rules[first].Action)})
 		}
 	}
 	return out
 }
+
+// shadowOf returns the first rule that matches every pod that rule i matches; -1 if there is none.
+func shadowOf(rules []batchv1.PodFailurePolicyRule, i int) int {
+	return slices.IndexFunc(rules[:i],
+		func(earlier batchv1.PodFailurePolicyRule) bool { return covers(&earlier, &rules[i]) })
+}
+
+func impossibleExitCodes(job *batchv1.Job) (out []finding) {
+	pod := &job.Spec.Template.Spec
+	os := corev1.OSName(pod.NodeSelector[corev1.LabelOSStable])
+	if pod.OS != nil && pod.OS.Name == corev1.Windows || os == corev1.Windows {
+		return nil
+	}
+	for i, rule := range rulesOf(job) {
+		if rule.OnExitCodes == nil {
+			continue
+		}
+		for n, code := range rule.OnExitCodes.Values {
+			if code < 0 || code > 255 {
+				out = append(out, finding{
+					Field:   fmt.Sprintf("spec.podFailurePolicy.rules[%d].onExitCodes.values[%d]", i, n),
+					Message: fmt.Sprintf("a container on Linux exits with 0 to 255, never with %d", code)})
+			}
+		}
+	}
+	return out
+}
+
+// cronTraps returns the traps of a CronJob outside its template.
+func cronTraps(c *batchv1.CronJob) (out []finding) {
+	zone := ""
+	if c.Spec.TimeZone != nil {
+		zone = *c.Spec.TimeZone
+	}
+	// The schedules repeat within a few years, so that the time of the check does not matter.
+	anyTime := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	suspended := c.Spec.Suspend != nil && *c.Spec.Suspend
+	if !suspended && apirules.NextRun(c.Spec.Schedule, zone, anyTime).IsZero() {
+		out = append(out, finding{Rule: neverScheduled, Field: "spec.schedule",
+			Message: "it matches no date, so the CronJob creates no Job"})
+	}
+	if deadline := c.Spec.StartingDeadlineSeconds; deadline != nil && *deadline < 10 {
+		out = append(out, finding{Rule: shortStart, Field: "spec.startingDeadlineSeconds",
+			Message: "the CronJob may not be scheduled: its controller checks things every 10 seconds"})
+	}
+	return out
+}
+
+// The rules of cronTraps.
+const (
+	neverScheduled = "NeverScheduled"
+	shortStart     = "ShortStartingDeadline"
+)
 
 // covers reports whether a rule matches every pod that another one matches.
 func covers(a, b *batchv1.PodFailurePolicyRule) bool {
@@ -121,8 +183,10 @@ func endlessIgnore(job *batchv1.Job) (out []finding) {
 	if job.Spec.ActiveDeadlineSeconds != nil || job.Spec.Template.Spec.RestartPolicy != corev1.RestartPolicyNever {
 		return nil
 	}
-	for i, rule := range rulesOf(job) {
-		if rule.Action == batchv1.PodFailurePolicyActionIgnore && rule.OnExitCodes != nil {
+	rules := rulesOf(job)
+	for i, rule := range rules {
+		ignores := rule.Action == batchv1.PodFailurePolicyActionIgnore && rule.OnExitCodes != nil
+		if ignores && shadowOf(rules, i) < 0 {
 			out = append(out, finding{Field: fmt.Sprintf("spec.podFailurePolicy.rules[%d].action", i),
 				Message: "a pod that always fails this way " +
 					"is replaced forever, because no limit counts it; set activeDeadlineSeconds, or ignore only " +

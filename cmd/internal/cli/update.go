@@ -172,7 +172,7 @@ func live[T kubefile.Object](old *kubefile.Manifest, next T) T {
 		_ = utiljson.Unmarshal(configured(old, "default"), out) // it is the old object with an annotation
 	}
 	created := out.GetUID() == ""
-	out.SetUID(cmp.Or(out.GetUID(), next.GetUID(), placeholder))
+	out.SetUID(cmp.Or(out.GetUID(), next.GetUID(), newUID))
 	out.SetResourceVersion(cmp.Or(out.GetResourceVersion(), next.GetResourceVersion(), "1"))
 	out.SetNamespace(cmp.Or(out.GetNamespace(), "default"))
 	if job, is := any(out).(*batchv1.Job); is {

@@ -13,6 +13,7 @@ import (
 // e2e/plugin compares the answers with those of the API server to the real kubectl.
 func TestUpdate(t *testing.T) {
 	live, job := readFile(t, manifest("elastic-live.yaml")), readFile(t, manifest("elastic.yaml"))
+	const large = "  completionMode: Indexed\n  completions: 100001\n  parallelism: "
 	const apply, replace = "kubectl apply: Job elastic ", "kubectl replace: Job elastic "
 	noAnnotation := live[:strings.Index(live, "  annotations:")] + live[strings.Index(live, "  creationTimestamp:"):]
 	old127 := strings.ReplaceAll(strings.ReplaceAll(live, "        batch.kubernetes.io/", "        old.example.com/"), "      batch.kubernetes.io/controller-uid", "      controller-uid")
@@ -55,6 +56,11 @@ func TestUpdate(t *testing.T) {
 		{"an older version", live, edited(t, live, `resourceVersion: "41285"`, `resourceVersion: "41284"`), "both", exitNo,
 			[]string{"metadata.resourceVersion: the object has been modified; please apply your changes to the latest version and try again\n", apply + "rejected, 1 error", replace + "rejected, 1 error"}},
 		{"another Job of the same name", live, edited(t, live, "\n  uid: 5b2e0047", "\n  uid: 5b2e0048"), "replace", exitNo, []string{"error: metadata.uid: Precondition failed: UID in precondition: 5b2e0048-"}},
+		{"a name of which the API server warns only when the Job is created", strings.Replace(jobWith(""), ": a", ": a.b", 1), strings.Replace(jobWith("  parallelism: 2\n"), ": a", ": a.b", 1), "apply", exitOK,
+			[]string{"Job a.b accepted, 0 errors, 0 warnings"}},
+		{"a spec of which it warns, unchanged", jobWith(large + "20000\n"), strings.Replace(jobWith(large+"20000\n"), ": a\n", ": a\n  labels: {a: b}\n", 1), "apply", exitOK,
+			[]string{"warning: spec.completions: 100001 is above 100000", "0 errors, 1 warning"}},
+		{"the same, changed", jobWith(large + "20000\n"), jobWith(large + "20001\n"), "apply", exitOK, []string{"warning: spec: In Indexed Jobs with a number of completions higher", "0 errors, 2 warnings"}},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			got := runWith(tc.job, "validate", "--by", tc.by, "--old", tempFile(t, "old.yaml", tc.old))

@@ -1,13 +1,16 @@
 package cli
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/jobfate/jobfate/cmd/internal/apirules"
@@ -28,23 +31,27 @@ Reports what the API server would reject in Jobs, and its warnings.
 CronJobs are checked with their template, and --old may name one. Objects of other kinds are skipped, and counted in
 a note.
 
-Without a file, and for the file -, it reads the standard input. A new Job may lack what
-the API server fills in: namespace, UID, defaults, selector and labels. Of the pod template
-the command checks names, images, containers, ports, volumes, resources and restart rules;
-docs/command.md names what it does not check.
+Without a file, and for the file -, it reads the standard input. A folder means its YAML and
+JSON files, without those in folders within it. A new Job may lack what the API server fills in:
+namespace, UID, defaults, selector and labels. It gets a UID of its own, so the selector and the
+labels that kubectl get prints are rejected.
+
+Of the pod template the command checks the most common fields: names, images, variables, ports,
+volumes, resources, probes and restart rules. kubectl apply --dry-run=server checks all of it;
+docs/command.md has examples of the rest.
 
 For an update it prints the answers to kubectl apply (without --server-side) and to kubectl
 replace, which differ: only kubectl apply keeps what the file does not mention, such as the
 selector that the API server has generated. The old Job is the output of kubectl get or,
 without a UID, a manifest from which kubectl apply has created the Job.
 
-The names of rules of a pod failure policy are checked as KEP-4443 proposes. There are
-warnings for everything that the API server warns about, for numbers of completions and
-sizes of the status that the KEPs advise against, for placeholders of templates, and for
-policies that do not do what they seem to do. An unknown field is an error, as for kubectl,
-and so is a field that occurs twice; --loose makes them warnings.
+The names of rules of a pod failure policy are checked as KEP-4443 proposes. There are the
+warnings of the API server about a Job, but not those about its pod template; and warnings for
+numbers of completions and sizes of the status that the KEPs advise against, for placeholders of
+templates, and for policies and schedules that do not do what they seem to do. An unknown field
+is an error, as for kubectl, and so is a field that occurs twice; --loose makes them warnings.
 
--o sarif is for the code scanning of CI systems (SARIF 2.1.0).
+-o sarif is for the code scanning of CI systems (SARIF 2.1.0), and has what cannot be read as errors.
 
 Exit status: 0 accepted, 1 a part of the input cannot be read, 2 wrong usage, 3 rejected. What
 can be read is checked. For an update the answer to kubectl apply decides, or to the command
@@ -101,27 +108,31 @@ func validateFiles(env Environment, args []string) error {
 		in, err = kubefile.ReadManifests(sources...)
 		return err
 	})
-	if err != nil {
+	switch {
+	case err == nil:
+		return c.Print(env, before, in)
+	case in != nil:
+		return c.unchecked(env, err, in.Unreadable)
+	}
+	return c.unchecked(env, err, []error{err})
+}
+
+// unchecked returns the error for which no Job was checked. A log for a CI system has it too.
+func (c *Validate) unchecked(env Environment, err error, unreadable []error) error {
+	if c.format != "sarif" {
 		return err
 	}
-	return c.Print(env, before, in)
+	return cmp.Or(env.print(toJSON(verdicts{}.sarif(unreadable))), err)
 }
 
 // Print prints what the API server would reject in Jobs or, if there is an old Job, in its
 // update by a Job. If anything is rejected, the error carries the exit status.
 func (c *Validate) Print(env Environment, old *kubefile.Manifest, in *kubefile.Input) error {
-	switch {
-	case c.by != both && (old == nil || c.status):
+	if c.by != both && (old == nil || c.status) {
 		return Misused("--by is for an update of the spec")
-	case c.status && slices.ContainsFunc(in.Jobs, isCron):
-		return fmt.Errorf("%s is a CronJob; --status checks Jobs", in.Jobs[slices.IndexFunc(in.Jobs, isCron)].Whole())
-	case old == nil:
-	case len(in.Jobs) > 1:
-		return fmt.Errorf("%s is a second %s; want only the %s that updates %s", in.Jobs[1].At, kindOf(in.Jobs[1]),
-			kindOf(old), old.Job.Name)
-	case kindOf(in.Jobs[0]) != kindOf(old):
-		return fmt.Errorf("%s is a %s; want the %s that updates %s", in.Jobs[0].Whole(), kindOf(in.Jobs[0]),
-			kindOf(old), old.Job.Name)
+	}
+	if err := c.unfit(old, in); err != nil {
+		return c.unchecked(env, err, append(slices.Clip(in.Unreadable), err))
 	}
 	all := verdicts{Jobs: []verdict{}, Skipped: in.Skipped, Unreadable: messages(in.Unreadable)}
 	refused := false
@@ -131,7 +142,7 @@ func (c *Validate) Print(env Environment, old *kubefile.Manifest, in *kubefile.I
 	}
 	print := func() error { return c.print(env, all, all.text) }
 	if c.format == "sarif" {
-		print = func() error { return env.print(toJSON(all.sarif())) }
+		print = func() error { return env.print(toJSON(all.sarif(in.Unreadable))) }
 	}
 	switch err := print(); {
 	case err != nil:
@@ -140,6 +151,25 @@ func (c *Validate) Print(env Environment, old *kubefile.Manifest, in *kubefile.I
 		return in.Err()
 	case refused:
 		return answer(exitNo)
+	}
+	return nil
+}
+
+// unfit returns an error if the command cannot check one of the Jobs.
+func (c *Validate) unfit(old *kubefile.Manifest, in *kubefile.Input) error {
+	cron, first := slices.IndexFunc(in.Jobs, isCron), in.Jobs[0]
+	switch {
+	case c.status && cron >= 0:
+		at := in.Jobs[cron].Whole()
+		return at.Unreadable(fmt.Errorf("%s is a CronJob; --status checks Jobs", at))
+	case old == nil:
+	case len(in.Jobs) > 1:
+		second := in.Jobs[1]
+		return second.At.Unreadable(fmt.Errorf("%s is a second %s; want only the %s that updates %s", second.At,
+			kindOf(second), kindOf(old), old.Job.Name))
+	case kindOf(first) != kindOf(old):
+		return first.Whole().Unreadable(fmt.Errorf("%s is a %s; want the %s that updates %s", first.Whole(),
+			kindOf(first), kindOf(old), old.Job.Name))
 	}
 	return nil
 }
@@ -208,7 +238,8 @@ func (c *Validate) check(out *verdict, m, old *kubefile.Manifest) {
 	}
 	out.refuseAll(c.errors(m, old))
 	if !c.status {
-		out.hints(named(m.Job))
+		job := created(m)
+		out.hints(job, validation.Warnings(job))
 		return
 	}
 	if reflect.DeepEqual(m.Job.Status, batchv1.JobStatus{}) {
@@ -225,6 +256,7 @@ func (c *Validate) check(out *verdict, m, old *kubefile.Manifest) {
 func checkUpdate(out *verdict, w way, m, old *kubefile.Manifest) {
 	was := live(old, m.Object())
 	next := w.update(m, was)
+	changed := false
 	job, _ := next.object.(*batchv1.Job)
 	switch {
 	case next.object == nil:
@@ -232,14 +264,17 @@ func checkUpdate(out *verdict, w way, m, old *kubefile.Manifest) {
 		out.refuse(next.refused.Rule, next.refused.Field, next.refused.Message)
 		return
 	case isCron(m):
-		after := m.WithCron(next.object.(*batchv1.CronJob))
+		was, cron := was.(*batchv1.CronJob), next.object.(*batchv1.CronJob)
+		after := m.WithCron(cron)
+		changed = !equality.Semantic.DeepEqual(was.Spec, cron.Spec)
 		if job = named(after.Job); !next.same {
-			checkCron(out, after, was.(*batchv1.CronJob))
+			checkCron(out, after, was)
 			out.refuseAll(slices.Concat(specErrors(after.Job), templateErrors(after.Job),
 				validation.RuleNames(namedPolicy(m), policyPath)))
 		}
 	case !next.same:
 		was := was.(*batchv1.Job)
+		changed = !equality.Semantic.DeepEqual(was.Spec, job.Spec)
 		errs := append(validation.Update(job, was), templateErrors(job)...)
 		policy := failurepolicy.FromAPI(job.Spec.PodFailurePolicy, old.RuleNames...)
 		if m.Job.Spec.PodFailurePolicy != nil {
@@ -258,7 +293,12 @@ func checkUpdate(out *verdict, w way, m, old *kubefile.Manifest) {
 				", so kubectl apply keeps the fields that the file no longer has")
 		out.outer = false
 	}
-	out.hints(job)
+	var repeated []string // the API server warns again if the spec changes, but not about the name
+	if changed {
+		repeated = slices.DeleteFunc(validation.Warnings(job),
+			func(text string) bool { return strings.HasPrefix(text, "metadata.name:") })
+	}
+	out.hints(job, repeated)
 }
 
 // errors returns what the API server would reject in a new Job or a status.
@@ -271,7 +311,7 @@ func (c *Validate) errors(m, old *kubefile.Manifest) field.ErrorList {
 		return validation.Status(m.Job)
 	}
 	errs := append(templateErrors(m.Job), validation.RuleNames(namedPolicy(m), policyPath)...)
-	if job := validation.PrepareCreate(named(m.Job)); m.Cron == nil {
+	if job := validation.PrepareCreate(created(m)); m.Cron == nil {
 		return append(validation.Create(job), errs...)
 	}
 	return append(specErrors(m.Job), errs...)
@@ -310,7 +350,12 @@ func checkCron(out *verdict, m *kubefile.Manifest, old *batchv1.CronJob) {
 	if len(errs) > 0 {
 		return
 	}
-	job := named(m.Job)
+	out.outer = true
+	for _, f := range cronTraps(cron) {
+		out.warn(f.Rule, f.Field, f.Message)
+	}
+	out.outer = false
+	job := created(m)
 	job.Name += "-29000000"
 	known := specErrors(job)
 	for _, err := range validation.Create(validation.PrepareCreate(job)) {
@@ -328,18 +373,27 @@ func namedPolicy(m *kubefile.Manifest) *failurepolicy.Spec {
 	return failurepolicy.FromAPI(m.Job.Spec.PodFailurePolicy, m.RuleNames...)
 }
 
-// placeholder is used as the UID of a new Job, which only the API server knows.
-const placeholder = "00000000-0000-0000-0000-000000000000"
+// newUID stands for the UID of a new Job, which only the API server knows. No output shows it.
+const newUID = "9f3c41a6-7d52-4b0e-8a17-c6e1d2b4f058"
 
-// named returns a Job with the namespace, name and UID that a new Job has when the API server
-// validates it.
+// created returns the Job of a manifest with the namespace, name and UID that it has when the API server validates it:
+// a UID of its own, even if the manifest has one. A Job of a cluster keeps its UID.
+func created(m *kubefile.Manifest) *batchv1.Job {
+	job := named(m.Job)
+	if m.Fields() != nil {
+		job.UID = newUID
+	}
+	return job
+}
+
+// named returns a Job with a namespace, a name and a UID.
 func named(job *batchv1.Job) *batchv1.Job {
 	job = validation.GenerateName(job)
 	if job.Namespace == "" {
 		job.Namespace = "default"
 	}
 	if job.UID == "" {
-		job.UID = placeholder
+		job.UID = newUID
 	}
 	return job
 }

@@ -125,9 +125,9 @@ func (v *verdict) warnText(rule, text string) {
 	v.warn(rule, name, message)
 }
 
-// hints adds the warnings about the spec of a Job.
-func (v *verdict) hints(job *batchv1.Job) {
-	for _, text := range validation.Warnings(job) {
+// hints adds the warnings of the API server, and others about the spec of a Job.
+func (v *verdict) hints(job *batchv1.Job, warnings []string) {
+	for _, text := range warnings {
 		v.warnText("APIWarning", text)
 	}
 	for _, f := range traps(validation.Default(job)) {
@@ -147,7 +147,7 @@ func (v *verdict) advice(job *batchv1.Job) {
 // the Job.
 func (v *verdict) oddities(odd kubefile.Oddities, object reflect.Type, known []string, loose bool) {
 	for _, p := range odd.Problems {
-		v.refuse("Unreadable", p.Field, p.Message)
+		v.refuse(unreadableRule, p.Field, p.Message)
 	}
 	add := v.refuse
 	if loose || v.Line == 0 {
@@ -179,7 +179,11 @@ var ownText = []string{"annotations", "args", "command", "value"}
 func (v *verdict) unrendered(value any, path string) {
 	switch value := value.(type) {
 	case string:
-		if text := kubefile.Unrendered(value); text != "" {
+		find := kubefile.Unrendered
+		if path == "metadata.name" || strings.HasSuffix(path, ".image") {
+			find = kubefile.UnrenderedValue
+		}
+		if text := find(value); text != "" {
 			v.warn("Unrendered", path, text)
 		}
 	case []any:
@@ -281,6 +285,13 @@ func count(n int, what string) string {
 // body returns the text of an error without its field, and without a composite value, which
 // would be too long.
 func body(err *field.Error) string {
+	switch {
+	case strings.Contains(err.Detail, newUID):
+		return err.Type.String() + ": the API server sets this label to the UID of the new Job, unless " +
+			"spec.manualSelector is true; leave it out"
+	case err.Detail == "`selector` not auto-generated":
+		return err.Type.String() + ": " + err.Detail + "; leave it out, or set spec.manualSelector"
+	}
 	value := reflect.ValueOf(err.BadValue)
 	if value.Kind() == reflect.Pointer {
 		value = value.Elem()

@@ -269,8 +269,8 @@ func (o object) problems(decode func([]byte) error) (found []Problem, rest json.
 	return found, rest
 }
 
-// plainNumber returns a number as kubectl sends it, which decodes it into a float64 unless it is an integer: 3.0 becomes
-// 3. It returns nil for what is not a number.
+// plainNumber returns a number as kubectl sends it: 3.0 becomes 3, because kubectl decodes what is not an integer into
+// a float64. It returns nil for what is not a number.
 func plainNumber(part []byte) []byte {
 	var number float64
 	if bytes.Equal(part, []byte("null")) || json.Unmarshal(part, &number) != nil {
