@@ -9,8 +9,8 @@ const (
 	multiKueueAdvice = "Read the Workload: it shows whether the Job is admitted, and names the worker cluster that " +
 		"then has the Job and its pods."
 	elsewhereAdvice   = "Look at that controller; the built-in Job controller ignores this Job."
-	terminationAdvice = "Look at node NODE: if it is gone, delete the pod with --force. If a finalizer remains, ask " +
-		"its owner to remove it."
+	terminationAdvice = "Look at node NODE: if it is gone, delete the Node object, so that the pod ends. If a " +
+		"finalizer remains, ask its owner to remove it."
 	templateAdvice = " The pod template is immutable: RECREATE."
 	describeAdvice = "Read the events: kubectl describe pod -n NAMESPACE POD."
 )

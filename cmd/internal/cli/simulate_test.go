@@ -47,6 +47,8 @@ func TestSimulateMessages(t *testing.T) {
 			stdout: "4      succeeded at 23s, 1 pod  no such index\n"},
 		{reason: "many differences", args: []string{"--against", simulated("other-job"), "-"}, stdin: strings.Replace(readFile(t, job), "completions: 6", "completions: 60", 1),
 			stdout: "and 34 more (--full shows them)\n"},
+		{reason: "a Job with an unknown field", args: []string{"-"}, stdin: strings.Replace(readFile(t, job), "completions: 6", "completion: 6", 1), status: exitInput,
+			stderr: "standard input:6: unknown field \"spec.completion\"\n"},
 		{reason: "a scenario with an unknown field", args: []string{job, "--scenario", "-"}, stdin: "pods:\n- exits: [1]\n- exits: [0]\n  exit: 3\n", status: exitInput,
 			stderr: "standard input:4: pods[1].exit: unknown field \"exit\"\n"},
 		{reason: "a scenario with a wrong type", args: []string{job, "--scenario", "-"}, stdin: "pods:\n- exits: [1]\n- exits:\n  - 0\n  - a\n", status: exitInput,

@@ -362,8 +362,14 @@ func (s *Simulate) setLimit() error {
 func (s *Simulate) start(in *kubefile.Input) (part, error) {
 	m := in.Jobs[0]
 	out := part{Manifest: m, pods: in.Pods, podsAt: in.PodsAt}
-	if s.fromCreation {
-		return out, nil
+	var unknown []error
+	for _, field := range m.Unknown {
+		if m.Job.UID == "" && !expected.MatchString(field) { // a stored Job may have fields of a newer release
+			unknown = append(unknown, fmt.Errorf("%s: unknown field %q", m.At.At(field), field))
+		}
+	}
+	if s.fromCreation || unknown != nil {
+		return out, errors.Join(unknown...)
 	}
 	pods, err := simulation.PodsOf(m.Job, in.Pods)
 	if err != nil {

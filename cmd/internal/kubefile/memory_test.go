@@ -132,7 +132,7 @@ func memoryOf(t *testing.T, input string) (memory int, wrong string) {
 }
 
 // largePod returns a pod of about 10 kB.
-func largePod(t *testing.T) (asJSON, asYAML string) {
+func largePod(t testing.TB) (asJSON, asYAML string) {
 	var env []string
 	for i := range 100 {
 		env = append(env, fmt.Sprintf(`{"name":"VARIABLE_%d","value":"a value as long as values of variables often are, or longer, %d"}`, i, i))
@@ -144,4 +144,24 @@ func largePod(t *testing.T) (asJSON, asYAML string) {
 		t.Fatal(err)
 	}
 	return asJSON, string(converted)
+}
+
+// BenchmarkRead reads a List of 10,000 pods of 10 kB.
+func BenchmarkRead(b *testing.B) {
+	pod, podYAML := largePod(b)
+	item := "- " + strings.TrimSuffix(strings.ReplaceAll(podYAML, "\n", "\n  "), "  ")
+	for format, text := range map[string]string{
+		"JSON": fmt.Sprintf(listJSON, jobJSON+strings.Repeat(","+pod, 10_000)),
+		"YAML": jobYAML + "---\napiVersion: v1\nitems:\n" + strings.Repeat(item, 10_000) + "kind: List\n",
+	} {
+		b.Run(format, func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				in, err := kubefile.Read(kubefile.Source{Name: "f", Reader: strings.NewReader(text), Size: len(text)})
+				if err != nil || len(in.Pods) != 10_000 {
+					b.Fatalf("got %v, want 10,000 pods", err)
+				}
+			}
+		})
+	}
 }

@@ -148,6 +148,7 @@ func (p *play) resume(pod *corev1.Pod) {
 		l.lost = stuck == explain.CauseNodeLost // if it is deleted, no kubelet stops it
 	case l.pod().Started != nil:
 		p.scheduleExit(l, time.Duration(runs))
+		p.limit(l, -time.Duration(*l.pod().Started))
 	case l.placed:
 		p.startSoon(l)
 	default:

@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -41,26 +42,21 @@ func (p *play) lose(pods []*simPod) {
 	}
 }
 
-// toleration returns how long the pods tolerate an unreachable node. It returns false if they tolerate
-// it forever.
+// toleration returns how long the pods tolerate an unreachable node, by the first toleration that
+// matches its taint. It returns false if they tolerate it forever.
 func (p *play) toleration() (time.Duration, bool) {
 	if d := p.scenario.LostNodes.Toleration; d != nil {
 		return d.Duration, true
 	}
-	least, tolerated, ends := longest, false, false
-	for _, t := range p.cluster.Job().Spec.Template.Spec.Tolerations {
-		if !toleratesUnreachable(t) {
-			continue
-		}
-		tolerated = true
-		if s := t.TolerationSeconds; s != nil {
-			least, ends = min(least, ofSeconds(*s)), true
-		}
-	}
-	if !tolerated {
+	all := p.cluster.Job().Spec.Template.Spec.Tolerations
+	switch first := slices.IndexFunc(all, toleratesUnreachable); {
+	case first < 0:
 		return defaultToleration, true
+	case all[first].TolerationSeconds == nil:
+		return 0, false
+	default:
+		return ofSeconds(*all[first].TolerationSeconds), true
 	}
-	return least, ends
 }
 
 // toleratesUnreachable reports whether a toleration matches the taint of an unreachable node, which has no value.

@@ -83,8 +83,11 @@ func (p *play) behaviourOf(l *simPod) Behaviour {
 	return Behaviour{}
 }
 
-// schedule queues a pod, which runs as soon as the cluster has capacity.
+// schedule queues a pod, which runs as soon as the cluster has capacity. Nothing removes scheduling gates.
 func (p *play) schedule(l *simPod) {
+	if len(p.cluster.Pod(l.uid).Spec.SchedulingGates) > 0 {
+		return
+	}
 	p.places.queue = append(p.places.queue, l)
 	p.admit()
 }
@@ -99,6 +102,22 @@ func (p *play) admit() {
 func (p *play) startSoon(l *simPod) {
 	delay := or(l.behaviour.StartDelay, or(p.scenario.StartDelay, defaultDelay))
 	p.after(delay, func() { p.startPod(l) })
+	p.limit(l, 0)
+}
+
+// limit ends a pod that is longer on its node than the deadline in its template, as the kubelet does. It
+// has been there for the given time.
+func (p *play) limit(l *simPod, since time.Duration) {
+	deadline := p.cluster.Pod(l.uid).Spec.ActiveDeadlineSeconds
+	if deadline == nil {
+		return
+	}
+	p.after(max(0, ofSeconds(*deadline)-since), func() {
+		if pod := p.cluster.Pod(l.uid); pod != nil && cluster.IsActive(pod) && !l.lost {
+			l.pod().ExitCode = new(int32(terminated))
+			p.cluster.End(l.uid, terminated)
+		}
+	})
 }
 
 func (p *play) startPod(l *simPod) {

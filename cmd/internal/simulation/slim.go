@@ -45,6 +45,8 @@ func slimSpec(spec *corev1.PodSpec) corev1.PodSpec {
 		NodeName:                      spec.NodeName,
 		Tolerations:                   spec.Tolerations,
 		TerminationGracePeriodSeconds: spec.TerminationGracePeriodSeconds,
+		ActiveDeadlineSeconds:         spec.ActiveDeadlineSeconds,
+		SchedulingGates:               spec.SchedulingGates,
 	}
 }
 
