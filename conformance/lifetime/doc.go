@@ -24,7 +24,8 @@
 // feature gates, because its cache is older than its own writes. TestEnds and TestProgress compare
 // whole lives with the default gates: each controller has a world of its own, with watches that
 // stall, and both worlds follow one plan. The end of the Job must be the same, or become the same
-// when jobfate imitates Kubernetes in an entry of docs/divergences.md.
+// when jobfate imitates Kubernetes in an entry of docs/divergences.md. TestHandover moves each Job
+// between the two, at any write, and counts its pods.
 //
 // By default the tests run for about a minute. The flag -rapid.checks sets the number of
 // lifetimes: TestEnds runs 10,000 in half a minute.

@@ -34,6 +34,7 @@ type life struct {
 	next       time.Time // when the next sync is due; zero if none is
 	failures   int       // of syncs since the last success
 	written    []statusWrite
+	writes     int // how many more writes the controller may send before it is killed; any number if negative
 	story      story
 }
 
@@ -108,7 +109,11 @@ func newLife(t rapid.TB, p *plan, controller lifeController) *life {
 		job: c.Job(), shown: map[types.UID]*corev1.Pod{}, made: map[int]int{},
 		jobs: watch{stalls: p.stalls["jobs"]}, pods: watch{stalls: p.stalls["pods"]},
 	}
-	c.Watch = l.watch
+	l.writes = -1
+	writes := []cluster.Verb{cluster.Create, cluster.Delete, cluster.Patch, cluster.Status}
+	c.Watch, c.Intercept = l.watch, func(q *cluster.Request) cluster.Fault {
+		return cluster.Fault{Killed: slices.Contains(writes, q.Verb) && l.killed()}
+	}
 	for _, e := range p.edits {
 		l.at(e.at, func() {
 			if job := l.Job(); job != nil && !terminal(job) {
@@ -117,6 +122,15 @@ func newLife(t rapid.TB, p *plan, controller lifeController) *life {
 		})
 	}
 	return l
+}
+
+// killed reports whether the controller is killed before its next write.
+func (l *life) killed() bool {
+	if l.writes > 0 {
+		l.writes--
+		return false
+	}
+	return l.writes == 0
 }
 
 // at adds an act at a time after now.

@@ -190,6 +190,9 @@ func (k *kubernetesSide) sync(l *life) ([]time.Duration, error) {
 	}
 	k.memory = out.Memory
 	for _, c := range out.Calls {
+		if l.killed() {
+			break
+		}
 		if c.Err == nil {
 			k.carryOut(l, c, byName[c.Pod])
 		}
