@@ -57,12 +57,19 @@ func realCreate(j *batch.Job) (field.ErrorList, error) {
 // realUpdate does what the API server does with a request to update a Job, up to the storage, and
 // returns why it is rejected.
 func realUpdate(j, old *batchv1.Job) (reasons []metav1.StatusCause, err error) {
-	now, was := internal(j), internal(old)
+	now, was := withDefaults(j), withDefaults(old)
 	_, err = tolerant(func() field.ErrorList {
 		reasons = causes(rest.BeforeUpdate(job.Strategy, requestFor(j.Namespace), now, was))
 		return nil
 	})
 	return reasons, err
+}
+
+// withDefaults returns a Job whose pod template has the defaults, with which the API server compares it.
+func withDefaults(j *batchv1.Job) *batch.Job {
+	out := onTheWire(j)
+	out.Spec.Template = realDefault(j).Spec.Template
+	return apiserver.Internal(out)
 }
 
 // requestFor returns the context of a request for a Job in a namespace.

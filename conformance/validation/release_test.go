@@ -64,7 +64,7 @@ func errorsOf(reasons []metav1.StatusCause) (errs field.ErrorList) {
 		kind := field.ErrorType(c.Type)
 		detail := strings.TrimPrefix(strings.TrimPrefix(c.Message, kind.String()), ": ")
 		if strings.HasPrefix(detail, "{") {
-			detail = detail[strings.LastIndex(detail, ": "):]
+			detail = detail[strings.LastIndex(detail, ": ")+len(": "):]
 		}
 		errs = append(errs, &field.Error{Type: kind, Field: c.Field, Detail: supportedWords(detail)})
 	}
