@@ -241,3 +241,13 @@ func newJobIn(namespace, name string) *batchv1.Job {
 	job.Namespace = namespace
 	return job
 }
+
+// A test that edits objects of no kind would prove nothing.
+func TestEdit_noKind(t *testing.T) {
+	defer func() {
+		if why := recover(); why != "kube: kube.Object is the type of no built-in kind" {
+			t.Errorf("Edit of an interface: %v, want a panic that names it", why)
+		}
+	}()
+	kube.Edit(kube.New(kube.Options{}), "default", "a", func(kube.Object) {})
+}
