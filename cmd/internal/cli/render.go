@@ -49,7 +49,7 @@ func (r *report) text(p paint, all bool) string {
 	b := &page{paint: p, all: all}
 	b.first(r.Reason)
 	write(b, "Job %s, %s%s, at %s.\n",
-		p.text(bold, r.Job.Namespace+"/"+r.Job.Name), podCount(r.Pods), r.times(), r.Now.Format(time.RFC3339))
+		p.text(bold, r.Job.Namespace+"/"+r.Job.Name), podCount(r.own), r.times(), r.Now.Format(time.RFC3339))
 	if r.Prospect.Code == "" {
 		return b.String() // nothing is decided
 	}

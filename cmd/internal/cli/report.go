@@ -93,6 +93,7 @@ type report struct {
 
 	indexed bool
 	groups  []why.IndexReason
+	own     int // the number of its pods
 }
 
 type jobRef struct {
@@ -282,6 +283,10 @@ func newReport(in Objects, m *kubefile.Manifest, now time.Time, d jobfate.Decisi
 		Notes:       notes(in, m, e),
 		indexed:     isIndexed(job),
 		groups:      e.Groups(),
+		own:         len(in.Pods),
+	}
+	if f := d.Facts(); f != nil {
+		r.own -= len(f.Others())
 	}
 	if last := newFailure(e.LastFailure(), policy); last.FailedPod != "" {
 		r.LastFailure = &last

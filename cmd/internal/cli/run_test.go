@@ -123,7 +123,7 @@ func TestExplainEdited(t *testing.T) {
 			status: exitInput, want: []string{"standard input:22: spec.selector: Invalid value"}},
 		{reason: "pods of another Job are ignored, with a note", sample: "backing-off",
 			edits: []string{"      kind: Job\n      name: crawl\n      uid: 5b2e0032-", "      kind: Job\n      name: crawl\n      uid: 00000000-"},
-			want:  []string{"Notes:\n  ForeignPodsIgnored: 3 pods of other owners were given, and ignored"}},
+			want:  []string{", 0 pods, created", "Notes:\n  ForeignPodsIgnored: 3 pods of other owners were given, and ignored"}},
 		{reason: "pods without an owner are adopted", sample: "backing-off",
 			edits: []string{"      controller: true\n", "      controller: false\n"},
 			want:  []string{"  adopt pod crawl-7pn4s\n"}},
