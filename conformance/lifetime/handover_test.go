@@ -14,7 +14,7 @@ import (
 	"github.com/jobfate/jobfate/cluster"
 )
 
-// TestHandover moves Jobs between jobfate and the real controller, as docs/adopting.md says they may be moved. Each
+// TestHandover moves Jobs between jobfate and the real controller, as docs/divergences.md says they may be moved. Each
 // takes over from what is stored, whatever the last write of the other was.
 func TestHandover(t *testing.T) {
 	r := reach{}
