@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/jobfate/jobfate/internal/lifecycle"
 	"github.com/jobfate/jobfate/internal/memory"
 	"github.com/jobfate/jobfate/tracking"
 )
@@ -71,6 +72,9 @@ func (s *sync) snapshot() Snapshot {
 func (s *sync) inFlight() InFlight {
 	p := &s.pending
 	f := InFlight{Status: s.behind, Creations: len(p.Created), Deletions: len(p.Deleted), Stripped: p.Stripped}
+	if lifecycle.True(s.view.Job.Status.Conditions, batchv1.JobSuccessCriteriaMet, batchv1.JobFailureTarget) != nil {
+		f.Deletions = 0 // they are for the end
+	}
 	for _, c := range p.Created {
 		if !c.Stopped {
 			f.Pods = append(f.Pods, PodInFlight{UID: c.UID})
@@ -174,5 +178,5 @@ func (s *sync) handleClaims(batch []*exchange) step {
 		s.readLive(memory.Without(s.tally.pods(), func(pod *corev1.Pod) bool { return missed[pod.UID] }))
 		return decideNow
 	}
-	return stripFirst
+	return storeVerdict
 }

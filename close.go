@@ -36,15 +36,18 @@ type outcome struct {
 	// after counts the pods once the plan is carried out.
 	after counts
 	// changed says that status differs from the status of the Job. putOff says that the
-	// throttle delays the status write.
-	changed, putOff bool
+	// throttle delays the status write. announces says that the decision only stores the interim condition.
+	changed, putOff, announces bool
 }
 
 // counts are numbers of pods.
 type counts struct{ Active, Ready, Terminating int32 }
 
-// planned reports whether there is a plan to carry out.
+// planned reports whether there is a plan.
 func (o *outcome) planned() bool { return o != nil && o.plan.work.action != "" }
+
+// final reports whether neither a failed write nor the removal of finalizers changes the outcome.
+func (o *outcome) final() bool { return !o.planned() || o.announces }
 
 // ending returns how the Job ends, even while pods may exist that are not counted.
 func (o *outcome) ending() lifecycle.End {
@@ -57,7 +60,7 @@ func (o *outcome) ending() lifecycle.End {
 // Revise returns the decision that holds if some of the creations and deletions of this one
 // are not carried out. A Machine does this itself.
 func (d Decision) Revise(undone Undone) Decision {
-	if !d.made.planned() {
+	if d.made.final() {
 		return d.clone()
 	}
 	return d.made.state.close(&outcome{}, d.made.plan, undone).detached()

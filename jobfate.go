@@ -40,9 +40,9 @@ type InFlight struct {
 	// Status says that Job is older than the last status write. The decision then waits.
 	Status bool
 	// Creations and Deletions are the numbers of such pods. While there are any, the decision
-	// neither creates nor deletes pods, unless the Job ends.
+	// neither creates nor deletes pods, unless the Job ends. Leave out pods that were deleted because the Job ends.
 	Creations, Deletions int
-	// Pods lists the pods of these creations and deletions, as far as they are known, each once.
+	// Pods lists the pods that were created or deleted, as far as they are known, each once.
 	// The status counts a created pod as active and a deleted one as terminating.
 	Pods []PodInFlight
 	// Stripped lists the UIDs of the pods whose finalizer was removed.

@@ -162,6 +162,7 @@ func TestCounts_whileTheDeletionsAtTheEndAreUnobserved(t *testing.T) {
 	}
 	Same(t, "statuses", w.stored, []string{
 		"active 2 ready 0 terminating 0 failed 0",
+		"active 1 ready 1 terminating 0 failed 0", // the verdict
 		"active 0 ready 0 terminating 1 failed 0",
 		"active 0 ready 0 terminating 1 failed 2", // the deleted pod counts as failed
 	})

@@ -5,6 +5,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 
@@ -16,15 +17,7 @@ import (
 // Job is suspended or resumed.
 func (s *state) statusAfter(p *plan, after counts, end lifecycle.End,
 	account *tracking.Account) (st batchv1.JobStatus, suspension bool) {
-	st = s.Job.Status // a shallow copy: fields are replaced, what they point to is not changed
-	st.StartTime = p.start
-	st.Active = after.Active
-	st.Ready = &after.Ready
-	st.Terminating = &after.Terminating
-	if s.config.WithoutReplacement {
-		st.Terminating = nil
-	}
-	st = account.AddTo(st, s.spec.Indexed)
+	st = account.AddTo(s.statusWith(p.start, after), s.spec.Indexed)
 	if s.spec.Indexed {
 		s.putIndexes(&st)
 	}
@@ -33,6 +26,18 @@ func (s *state) statusAfter(p *plan, after counts, end lifecycle.End,
 	}
 	lifecycle.EnterInterim(&st, end, s.Now)
 	return st, suspension
+}
+
+// statusWith returns the status of the Job with another start time and other numbers of pods. It is a shallow copy:
+// fields may be replaced, but what they point to must not be changed.
+func (s *state) statusWith(start *metav1.Time, pods counts) batchv1.JobStatus {
+	st := s.Job.Status
+	st.StartTime = start
+	st.Active, st.Ready, st.Terminating = pods.Active, &pods.Ready, &pods.Terminating
+	if s.config.WithoutReplacement {
+		st.Terminating = nil
+	}
+	return st
 }
 
 // putIndexes sets the indexes of an Indexed Job in a status.
@@ -74,7 +79,7 @@ type Settled struct {
 // Machine does this itself.
 func (d Decision) Settle(gone ...types.UID) (out Settled) {
 	o := d.made
-	if !o.planned() || o.putOff && d.Status == nil {
+	if o.final() || o.putOff && d.Status == nil {
 		return out
 	}
 	s, before := o.state, o.status

@@ -45,6 +45,7 @@ const (
 	decideNow
 	checkJob
 	claimPods
+	storeVerdict
 	stripFirst
 	deletePods
 	createPods
@@ -69,6 +70,7 @@ var steps = [over]struct {
 	decideNow:    {(*sync).decide, nil},
 	checkJob:     {(*sync).askBeforeAdoption, (*sync).handleBeforeAdoption},
 	claimPods:    {(*sync).askClaims, (*sync).handleClaims},
+	storeVerdict: {(*sync).askVerdict, (*sync).handleVerdict},
 	stripFirst:   {(*sync).askStripFirst, (*sync).handleStripFirst},
 	deletePods:   {(*sync).askDeletions, (*sync).handleDeletions},
 	createPods:   {(*sync).askCreations, (*sync).handleCreations},

@@ -40,6 +40,36 @@ const mostCollisions = 3
 
 func (s *sync) keys() tracking.Keys { return s.config.Controller.Keys }
 
+// askVerdict stores the interim condition before the first pod is deleted for it: what shows the verdict may be gone in
+// the next sync. If it cannot be stored yet, the deletions wait.
+func (s *sync) askVerdict() []*exchange {
+	if !s.result.Decision.made.deletesUnannounced() {
+		return nil
+	}
+	s.setDecision(s.result.Decision.VerdictFirst())
+	if s.result.Decision.made.announces {
+		return s.patchStatus(s.result.Decision.Status)
+	}
+	return nil
+}
+
+// handleVerdict decides again, on the Job as it is stored now.
+func (s *sync) handleVerdict(batch []*exchange) step {
+	if s.handleStatus(batch) == over {
+		return over
+	}
+	d := &s.result.Decision
+	job := *s.view.Job
+	job.Status = *d.Status
+	if s.view.StatusVersion == "" {
+		job.ResourceVersion = s.writes.version
+	} else {
+		s.view.StatusVersion = s.writes.version
+	}
+	s.view.Job, s.Backoff = &job, d.Backoff
+	return decideNow
+}
+
 // askStripFirst removes the finalizer from pods whose deletion does not count (KEP-2307
 // § Deleted Pods). The patch names the resource version, because a pod that has changed may
 // have finished and must then be counted.

@@ -1,0 +1,48 @@
+package jobfate
+
+import (
+	batchv1 "k8s.io/api/batch/v1"
+
+	"github.com/jobfate/jobfate/internal/lifecycle"
+)
+
+// VerdictFirst returns the decision to carry out so that no verdict is forgotten. Usually that is d.
+//
+// But while d deletes pods because the Job ends, and the status of the Job does not have the interim condition, it is a
+// decision that deletes nothing and stores the condition, with the numbers of pods before the deletions. Then decide
+// again, on the Job as it is stored. While creations or deletions are unobserved, the condition cannot be stored, and
+// the deletions wait.
+//
+// What shows a verdict may be gone in the next sync: restarts end with their containers, and pods are deleted. A
+// Machine does this itself.
+func (d Decision) VerdictFirst() Decision {
+	switch o := d.made; {
+	case !o.deletesUnannounced():
+		return d.clone()
+	case o.plan.settled:
+		return o.state.announcement(o.plan)
+	default:
+		p := o.plan
+		p.work.delete = nil
+		return o.state.close(&outcome{}, p, Undone{}).detached()
+	}
+}
+
+// deletesUnannounced reports whether pods are deleted because the Job ends, although the status of the Job does not
+// have the interim condition.
+func (o *outcome) deletesUnannounced() bool {
+	return o.planned() && o.plan.end.Ended() && !o.plan.end.Decided && len(o.plan.work.delete) > 0
+}
+
+// announcement returns the decision that stores the interim condition of a plan, and counts nothing: the next decision
+// does, on the Job as it is stored.
+func (s *state) announcement(p plan) Decision {
+	p.work.delete = nil
+	before, listed := s.counts(), &s.spec.Uncounted
+	st := s.statusWith(p.start, before)
+	// The API server rejects lists with duplicates.
+	st.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Succeeded: listed.Succeeded, Failed: listed.Failed}
+	lifecycle.EnterInterim(&st, p.end, s.Now)
+	return Decision{Status: st.DeepCopy(), Backoff: s.known, Requeue: s.config.BatchPeriod, Action: p.work.action,
+		made: &outcome{state: s, plan: p, after: before, status: st, changed: true, announces: true}}
+}
