@@ -34,15 +34,20 @@ func (o *outcome) deletesUnannounced() bool {
 	return o.planned() && o.plan.end.Ended() && !o.plan.end.Decided && len(o.plan.work.delete) > 0
 }
 
-// announcement returns the decision that stores the interim condition of a plan, and counts nothing: the next decision
-// does, on the Job as it is stored.
+// announcement returns the decision that stores the interim condition of a plan, with the indexes that it may depend
+// on. It records no pod: the next decision does, on the Job as it is stored.
 func (s *state) announcement(p plan) Decision {
 	p.work.delete = nil
 	before, listed := s.counts(), &s.spec.Uncounted
 	st := s.statusWith(p.start, before)
 	// The API server rejects lists with duplicates.
 	st.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Succeeded: listed.Succeeded, Failed: listed.Failed}
+	if s.spec.Indexed {
+		s.putIndexes(&st)
+	}
 	lifecycle.EnterInterim(&st, p.end, s.Now)
+	var m metrics
+	m.indexesFinished(s)
 	return Decision{Status: st.DeepCopy(), Backoff: s.known, Requeue: s.config.BatchPeriod, Action: p.work.action,
-		made: &outcome{state: s, plan: p, after: before, status: st, changed: true, announces: true}}
+		Metrics: m, made: &outcome{state: s, plan: p, after: before, status: st, changed: true, announces: true}}
 }

@@ -59,6 +59,7 @@ func (s *sync) handleVerdict(batch []*exchange) step {
 		return over
 	}
 	d := &s.result.Decision
+	s.report(nil, d.Metrics)
 	job := *s.view.Job
 	job.Status = *d.Status
 	if s.view.StatusVersion == "" {
