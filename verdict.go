@@ -16,28 +16,26 @@ import (
 // What shows a verdict may be gone in the next sync: restarts end with their containers, and pods are deleted. A
 // Machine does this itself.
 func (d Decision) VerdictFirst() Decision {
-	switch o := d.made; {
-	case !o.deletesUnannounced():
+	if !d.deletesUnannounced() {
 		return d.clone()
-	case o.plan.settled:
-		return o.state.announcement(o.plan)
-	default:
-		p := o.plan
-		p.work.delete = nil
-		return o.state.close(&outcome{}, p, Undone{}).detached()
 	}
+	s, p := d.made.state, d.made.plan
+	p.work.delete = nil
+	if !p.settled {
+		return s.close(&outcome{}, p, Undone{}).detached()
+	}
+	return s.announcement(p)
 }
 
-// deletesUnannounced reports whether pods are deleted because the Job ends, although the status of the Job does not
-// have the interim condition.
-func (o *outcome) deletesUnannounced() bool {
-	return o.planned() && o.plan.end.Ended() && !o.plan.end.Decided && len(o.plan.work.delete) > 0
+// deletesUnannounced reports whether pods are deleted because the Job ends, although its status does not have the
+// interim condition.
+func (d *Decision) deletesUnannounced() bool {
+	return len(d.Delete) > 0 && d.Delete[0].Cause == CauseJobEnds && d.made != nil && !d.made.plan.end.Decided
 }
 
-// announcement returns the decision that stores the interim condition of a plan, with the indexes that it may depend
+// announcement returns the decision that stores the interim condition of a plan without deletions, with the indexes that it may depend
 // on. It records no pod: the next decision does, on the Job as it is stored.
 func (s *state) announcement(p plan) Decision {
-	p.work.delete = nil
 	before, listed := s.counts(), &s.spec.Uncounted
 	st := s.statusWith(p.start, before)
 	// The API server rejects lists with duplicates.

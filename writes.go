@@ -43,7 +43,7 @@ func (s *sync) keys() tracking.Keys { return s.config.Controller.Keys }
 // askVerdict stores the interim condition before the first pod is deleted for it: what shows the verdict may be gone in
 // the next sync. If it cannot be stored yet, the deletions wait.
 func (s *sync) askVerdict() []*exchange {
-	if !s.result.Decision.made.deletesUnannounced() {
+	if !s.result.Decision.deletesUnannounced() {
 		return nil
 	}
 	s.setDecision(s.result.Decision.VerdictFirst())

@@ -22,6 +22,14 @@ func ForgetVerdict(s jobfate.Snapshot, d *jobfate.Decision) {
 	if s.InFlight.Status {
 		return
 	}
+	if len(d.Delete) > 0 && d.Delete[0].Cause == jobfate.CauseJobEnds { // the deletions wait for the verdict
+		var undone jobfate.Undone
+		for _, deletion := range d.Delete {
+			undone.Deletions = append(undone.Deletions, deletion.Pod.UID)
+		}
+		*d = d.Revise(undone)
+		d.Delete = nil
+	}
 	policy := failurepolicy.FromAPI(s.Job.Spec.PodFailurePolicy)
 	for _, pod := range s.Pods {
 		counted := slices.Contains(d.Strip, pod) || slices.Contains(s.InFlight.Stripped, pod.UID)
