@@ -28,6 +28,7 @@ import (
 func (c *Case) Run() (*Outcome, error) {
 	r := run{Case: c, machine: jobfate.NewMachine(c.JobfateOptions()...), patched: map[types.UID]int{}}
 	c.Remember(r.machine)
+	inside.DeleteFirst(r.machine)
 	s := &c.Snapshot
 	err := r.machine.Begin(jobfate.View{Job: Stored(s.Job), Pods: s.Pods, Now: s.Now, JobsVersion: shown,
 		PodsVersion: shown, Barrier: shown})

@@ -41,6 +41,7 @@ func decide(t *trial) (*caller, error) {
 	as := caseOf(t)
 	c := &caller{trial: t, machine: jobfate.NewMachine(as.JobfateOptions()...)}
 	as.Remember(c.machine)
+	inside.DeleteFirst(c.machine)
 	s := &t.snapshot
 	err := c.machine.Begin(jobfate.View{Job: vectors.Stored(s.Job), Pods: s.Pods, Now: s.Now, JobsVersion: shown, PodsVersion: shown, Barrier: shown})
 	if err != nil {

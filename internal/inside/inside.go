@@ -4,6 +4,7 @@ package inside
 
 import (
 	"reflect"
+	"slices"
 	"unsafe"
 
 	"github.com/jobfate/jobfate"
@@ -37,6 +38,21 @@ func Amended(how func(jobfate.Snapshot, *jobfate.Decision)) Decider {
 		}
 		return d, err
 	}
+}
+
+// DeleteFirst makes a Machine carry out each decision as it is, like the Job controller: pods are deleted because the Job
+// ends before the interim condition is stored. It is for comparisons of decisions, and for a planted bug.
+func DeleteFirst(m *jobfate.Machine) {
+	Decide(m, func(s jobfate.Snapshot, _ jobfate.Option, usual Usual) (jobfate.Decision, error) {
+		d, err := usual(s)
+		d.Delete = slices.Clone(d.Delete)
+		for i := range d.Delete {
+			if d.Delete[i].Cause == jobfate.CauseJobEnds {
+				d.Delete[i].Cause = "" // the Machine waits for no verdict
+			}
+		}
+		return d, err
+	})
 }
 
 // field returns the address of a field of a Machine. It panics if the field has another type.
