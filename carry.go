@@ -9,7 +9,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/jobfate/jobfate/internal/lifecycle"
 	"github.com/jobfate/jobfate/internal/memory"
 	"github.com/jobfate/jobfate/tracking"
 )
@@ -71,10 +70,8 @@ func (s *sync) snapshot() Snapshot {
 // inFlight returns the writes that the view does not show.
 func (s *sync) inFlight() InFlight {
 	p := &s.pending
-	f := InFlight{Status: s.behind, Creations: len(p.Created), Deletions: len(p.Deleted), Stripped: p.Stripped}
-	if lifecycle.True(s.view.Job.Status.Conditions, batchv1.JobSuccessCriteriaMet, batchv1.JobFailureTarget) != nil {
-		f.Deletions = 0 // they are for the end
-	}
+	f := InFlight{Status: s.behind, Creations: len(p.Created), Deletions: len(p.Deleted) - p.ForEnd,
+		Stripped: p.Stripped}
 	for _, c := range p.Created {
 		if !c.Stopped {
 			f.Pods = append(f.Pods, PodInFlight{UID: c.UID})

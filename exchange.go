@@ -23,6 +23,7 @@ var errNoAnswer = errors.New("the request was not answered")
 type exchange struct {
 	Request
 	adopts bool   // the patch adopts the pod; every other one removes the finalizer
+	forEnd bool   // the pod is deleted because the Job ends
 	seen   string // the version of the pod when the request was made
 	named  string // the name of the pod to create; empty if the API server generates it
 	object runtime.Object
@@ -152,7 +153,7 @@ func (s *sync) absorb(x *exchange) {
 	switch object, effect := x.meta(), x.effect(); {
 	case s.Job == "" || effect == unknown: // orphans have no Job
 	case x.Verb == DeletePod && effect != refused:
-		s.Delete(x.UID, x.seen)
+		s.Delete(x.UID, memory.Deleted{Version: x.seen, ForEnd: x.forEnd})
 	case effect != done:
 	case x.Verb == PatchPod && !x.adopts:
 		s.Strip(x.UID, x.seen, object)

@@ -170,7 +170,7 @@ func TestClone(t *testing.T) {
 	if len(m.memory.Created) != 1 {
 		t.Error("the clone has changed the original")
 	}
-	m.memory.Deleted, m.memory.Stripped = map[types.UID]string{"a": "11"}, map[types.UID]memory.Stripped{"a": {}}
+	m.memory.Deleted, m.memory.Stripped = map[types.UID]memory.Deleted{"a": {Version: "11"}}, map[types.UID]memory.Stripped{"a": {}}
 	c = m.Clone()
 	delete(c.memory.Deleted, "a")
 	delete(c.memory.Stripped, "a")
@@ -188,9 +188,9 @@ func TestString(t *testing.T) {
 		(&memory.Memory{Known: "7"}).String():                         "waiting to observe version 7 of the Job",
 		(&memory.Memory{Lost: []string{""}}).String():                 "waiting to observe 1 creations without an answer",
 		(&memory.Memory{Job: "job", Known: "7", Shown: "7"}).String(): "nothing pending",
-		(&memory.Memory{Deleted: map[types.UID]string{"": ""}, ReadFirst: true}).String(): "waiting to observe a status write without an answer, 1 deletions",
+		(&memory.Memory{Deleted: map[types.UID]memory.Deleted{"": {}}, ReadFirst: true}).String(): "waiting to observe a status write without an answer, 1 deletions",
 		(&memory.Memory{
-			Known: "8", Shown: "7", ReadFirst: true, Created: make([]memory.Created, 1), Deleted: map[types.UID]string{"a": "", "b": ""},
+			Known: "8", Shown: "7", ReadFirst: true, Created: make([]memory.Created, 1), Deleted: map[types.UID]memory.Deleted{"a": {}, "b": {}},
 			Stripped: map[types.UID]memory.Stripped{"a": {}}, Lost: make([]string, 1),
 		}).String(): "waiting to observe version 8 of the Job, a status write without an answer, 1 creations, 2 deletions, 1 removed finalizers, 1 creations without an answer",
 	} {

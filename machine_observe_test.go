@@ -52,7 +52,7 @@ func remembering(of memory.Memory) (*Machine, *Snapshot) {
 // view shows it.
 func TestMemory_forgetsWhatIsObserved(t *testing.T) {
 	created := memory.Memory{Created: []memory.Created{{UID: "a", Name: "a", Version: "5", At: noon}}}
-	removed := memory.Memory{Deleted: map[types.UID]string{"a": "3"}}
+	removed := memory.Memory{Deleted: map[types.UID]memory.Deleted{"a": {Version: "3"}}}
 	freed := memory.Memory{Stripped: map[types.UID]memory.Stripped{"a": {Version: "5", Without: "6"}}}
 	goneWithIt := memory.Memory{Stripped: map[types.UID]memory.Stripped{"a": {Version: "5"}}}
 	for _, test := range []struct {

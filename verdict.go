@@ -30,8 +30,11 @@ func (d Decision) VerdictFirst() Decision {
 // deletesUnannounced reports whether pods are deleted because the Job ends, although its status does not have the
 // interim condition.
 func (d *Decision) deletesUnannounced() bool {
-	return len(d.Delete) > 0 && d.Delete[0].Cause == CauseJobEnds && d.made != nil && !d.made.plan.end.Decided
+	return d.forEnd() && d.made != nil && !d.made.plan.end.Decided
 }
+
+// forEnd reports whether the pods are deleted because the Job ends.
+func (d *Decision) forEnd() bool { return len(d.Delete) > 0 && d.Delete[0].Cause == CauseJobEnds }
 
 // announcement returns the decision that stores the interim condition of a plan without deletions, with the indexes that it may depend
 // on. It records no pod: the next decision does, on the Job as it is stored.

@@ -108,8 +108,10 @@ func (s *sync) handleStripFirst(batch []*exchange) step {
 }
 
 func (s *sync) askDeletions() (batch []*exchange) {
+	forEnd := s.result.Decision.forEnd()
 	for _, pod := range s.toDelete(func(d *Deletion) bool { return !s.writes.concluded[d.Pod.UID] }) {
 		x := about(pod, DeletePod)
+		x.forEnd = forEnd
 		x.Options.Preconditions = metav1.NewUIDPreconditions(string(pod.UID))
 		batch = append(batch, x)
 	}
@@ -131,7 +133,7 @@ func (s *sync) concludeDeletion(x *exchange) {
 	case done:
 		s.event(corev1.EventTypeNormal, "SuccessfulDelete", "Deleted pod: "+x.Name)
 	case missing:
-		s.Delete(x.UID, x.seen) // also if the patch found it gone
+		s.Delete(x.UID, memory.Deleted{Version: x.seen, ForEnd: x.forEnd}) // also if the patch found it gone
 	default:
 		s.writes.kept = append(s.writes.kept, x.UID)
 		if x.Verb == DeletePod {

@@ -18,13 +18,13 @@ func (c *Case) Remember(of *jobfate.Machine) {
 	s := &c.Snapshot
 	m := memory.Memory{Job: s.Job.UID, Backoff: s.Backoff.record(), Sure: !s.Backoff.InDoubt, LastStatus: s.LastStatus,
 		Counted: memory.CountedBy(&s.Job.Status),
-		Deleted: map[types.UID]string{}, Stripped: map[types.UID]memory.Stripped{}}
+		Deleted: map[types.UID]memory.Deleted{}, Stripped: map[types.UID]memory.Stripped{}}
 	for i := range s.Pending.Creations {
 		m.Created = append(m.Created, memory.Created{UID: types.UID(fmt.Sprint("created-", i)),
 			Version: pending, At: s.Now})
 	}
 	for i := range s.Pending.Deletions {
-		m.Deleted[types.UID(fmt.Sprint("deleted-", i))] = pending
+		m.Deleted[types.UID(fmt.Sprint("deleted-", i))] = memory.Deleted{Version: pending}
 	}
 	for _, uid := range s.Pending.Stripped {
 		m.Stripped[uid] = memory.Stripped{Without: pending}

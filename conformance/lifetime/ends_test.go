@@ -7,6 +7,7 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate/conformance/real"
@@ -24,6 +25,9 @@ func TestEnds(t *testing.T) {
 		them := &kubernetesSide{limits: p.limits}
 		got, want := p.live(t, newJobfateSide(p, 0)), p.live(t, them)
 		r["lives"]++
+		if got.verdicts > 0 {
+			r["lives with deletions for a verdict"]++
+		}
 		r["syncs of Kubernetes"] += them.syncs
 		if r["syncs that Kubernetes skips as stale"] += them.skips; them.skips > 0 {
 			r["lives in which Kubernetes skips a sync"]++
@@ -40,7 +44,8 @@ func TestEnds(t *testing.T) {
 		r["ends differ: "+why]++
 	})
 	r.print(t)
-	for _, name := range []string{"syncs that Kubernetes skips as stale", "ends equal", "ends differ: unobserved-counts"} {
+	for _, name := range []string{"syncs that Kubernetes skips as stale", "ends equal", "ends differ: unobserved-counts",
+		"ends differ: stored-verdict", "lives with deletions for a verdict"} {
 		if r[name] == 0 {
 			t.Errorf("no life reached: %s", name)
 		}
@@ -69,6 +74,9 @@ func (p *plan) live(t *rapid.T, controller lifeController) *life {
 	l := newLife(t, p, controller)
 	if !l.run(48 * time.Hour) {
 		t.Fatalf("%T: the Job does not end\n%s", controller, l.story)
+	}
+	if l.violation != "" {
+		t.Fatalf("%s\n%s", l.violation, l.story)
 	}
 	return l
 }
@@ -116,6 +124,13 @@ func drawPlan(t *rapid.T) *plan {
 	change := func(after time.Duration, how func(*batchv1.JobSpec)) { p.edits = append(p.edits, edit{after, how}) }
 	if chance(t, 30, "suspend") {
 		change(seconds(among(t, 60, "at")), func(s *batchv1.JobSpec) { s.Suspend = new(true) })
+	}
+	if chance(t, 30, "edit that changes nothing") {
+		change(seconds(among(t, 60, "at")), func(s *batchv1.JobSpec) { s.TTLSecondsAfterFinished = new(int32(86400)) })
+	}
+	if s := &p.job.Spec; s.PodFailurePolicy == nil && s.BackoffLimitPerIndex == nil && chance(t, 20, "restarts") {
+		s.Template.Spec.RestartPolicy = corev1.RestartPolicyOnFailure
+		s.BackoffLimit = new(int32(among(t, 4, "restarts that are allowed")))
 	}
 	if chance(t, 30, "scale") {
 		n := int32(1 + among(t, 4, "parallelism"))

@@ -34,7 +34,9 @@ type life struct {
 	next       time.Time // when the next sync is due; zero if none is
 	failures   int       // of syncs since the last success
 	written    []statusWrite
-	writes     int // how many more writes the controller may send before it is killed; any number if negative
+	writes     int    // how many more writes the controller may send before it is killed; any number if negative
+	verdicts   int    // the deletions of pods for a verdict
+	violation  string // of a property
 	story      story
 }
 
@@ -333,6 +335,6 @@ func (l *life) stop(uid types.UID) {
 	case pod.Spec.NodeName == "":
 		l.Edit(uid, func(p *corev1.Pod) { p.Status.Phase, p.DeletionGracePeriodSeconds = corev1.PodFailed, new(int64) })
 	default:
-		l.End(uid, 137)
+		l.End(uid, 137*int32(l.plan.seed%2)) // some programs end well when they are told to
 	}
 }

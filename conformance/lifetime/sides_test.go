@@ -44,10 +44,12 @@ const (
 	inFlightAtEnd
 	// Set no timer for indexes that back off if others get a pod.
 	delayOfOthers
+	// Delete the pods of a Job that ends before its verdict is stored.
+	verdictUnstored
 )
 
 // likenesses has their names in docs/divergences.md.
-var likenesses = []string{"unobserved-counts", "work-left", "guarded-patches", "in-flight-end", "least-delay"}
+var likenesses = []string{"unobserved-counts", "work-left", "guarded-patches", "in-flight-end", "least-delay", "stored-verdict"}
 
 func (l likeness) has(d likeness) bool { return l&d != 0 }
 
@@ -66,6 +68,9 @@ var guard = regexp.MustCompile(`"resourceVersion":"[0-9]*",`)
 
 func newJobfateSide(p *plan, like likeness) *jobfateSide {
 	m := jobfate.NewMachine(settings{limits: p.limits}.options()...)
+	if like.has(verdictUnstored) {
+		inside.DeleteFirst(m)
+	}
 	return &jobfateSide{like: like, machine: m, wrote: map[*watch]string{}}
 }
 
@@ -108,6 +113,7 @@ func (j *jobfateSide) Sync(client *cluster.Client) (time.Duration, error) {
 		if j.like.has(guardedPatch) && r.Verb == jobfate.PatchPod {
 			r.Patch = guard.ReplaceAll(r.Patch, nil)
 		}
+		j.checkVerdict(l, r)
 		object, err := client.Do(r)
 		switch {
 		case err != nil:
@@ -120,7 +126,7 @@ func (j *jobfateSide) Sync(client *cluster.Client) (time.Duration, error) {
 		return object, err
 	})
 	for _, d := range result.Decision.Delete {
-		if d.Cause == jobfate.CauseJobEnds && j.like.has(inFlightAtEnd) {
+		if ends := d.Cause == jobfate.CauseJobEnds || d.Cause == ""; ends && j.like.has(inFlightAtEnd) {
 			delete(inside.Memory(j.machine).Deleted, d.Pod.UID)
 		}
 	}
@@ -133,6 +139,26 @@ func (j *jobfateSide) Sync(client *cluster.Client) (time.Duration, error) {
 		return 0, result.Err
 	}
 	return result.Requeue, result.Err
+}
+
+// checkVerdict checks S22: no pod is deleted because the Job ends before the verdict is stored.
+func (j *jobfateSide) checkVerdict(l *life, r jobfate.Request) {
+	if r.Verb != jobfate.DeletePod || j.like.has(verdictUnstored) {
+		return
+	}
+	ends := func(d jobfate.Deletion) bool { return d.Cause == jobfate.CauseJobEnds && d.Pod.UID == r.UID }
+	if !slices.ContainsFunc(j.machine.Result().Decision.Delete, ends) {
+		return
+	}
+	l.verdicts++
+	if !slices.ContainsFunc(l.Job().Status.Conditions, isInterim) {
+		l.violation = "S22: " + r.Name + " is deleted for a verdict that is not stored"
+	}
+}
+
+func isInterim(c batchv1.JobCondition) bool {
+	return c.Status == corev1.ConditionTrue &&
+		(c.Type == batchv1.JobFailureTarget || c.Type == batchv1.JobSuccessCriteriaMet)
 }
 
 // kubernetesSide is the real controller with its default gates, which reads the watches of its life.

@@ -130,13 +130,13 @@ const upTo, later = "999999999", "1000000000"
 func (w *world) remembered() memory.Memory {
 	m := memory.Memory{
 		Job: w.Job().UID, Backoff: w.memory, Sure: !w.inDoubt, Counted: memory.CountedBy(&w.Job().Status),
-		Deleted: map[types.UID]string{}, Stripped: map[types.UID]memory.Stripped{},
+		Deleted: map[types.UID]memory.Deleted{}, Stripped: map[types.UID]memory.Stripped{},
 	}
 	for uid := range w.created {
 		m.Created = append(m.Created, memory.Created{UID: uid, Version: later, At: w.Now})
 	}
 	for uid := range w.deleted {
-		m.Deleted[uid] = later
+		m.Deleted[uid] = memory.Deleted{Version: later}
 	}
 	for uid := range w.stripped {
 		m.Stripped[uid] = memory.Stripped{Without: later}

@@ -3,6 +3,7 @@ package upstream
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -28,6 +29,27 @@ func TestKeptVerdict(t *testing.T) {
 	next := sync(real.Input{Job: job, Pods: []*corev1.Pod{b}})
 	if len(next.Done(real.Delete)) != 0 || len(next.Statuses()) > 0 && has(last(t, next), batchv1.JobFailureTarget) {
 		t.Errorf("deleted %v, want pod b to continue as if no rule had matched", next.Done(real.Delete))
+	}
+}
+
+func TestStoredVerdict(t *testing.T) {
+	job := newJob(t, 2, 1, func(s *batchv1.JobSpec) {
+		s.BackoffLimit = new(int32(2))
+		s.Template.Spec.RestartPolicy = corev1.RestartPolicyOnFailure
+	})
+	a, b := newPod(job, "a", corev1.PodRunning), newPod(job, "b", corev1.PodRunning)
+	a.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", RestartCount: 3}}
+	out := sync(real.Input{Job: job, Pods: []*corev1.Pod{a, b}, Fail: real.Faults{Delete: map[string]error{"b": real.ErrInternal}}})
+	if st := last(t, out); has(st, batchv1.JobFailureTarget) || !slices.Equal(out.Done(real.Delete), []string{"a"}) {
+		t.Fatalf("deleted %v, conditions %v; want a deleted without FailureTarget", out.Done(real.Delete), st.Conditions)
+	}
+	// Only running pods have restarts that count.
+	job.Status = *last(t, out)
+	a.Status.Phase = corev1.PodSucceeded
+	a.DeletionTimestamp = at(0)
+	next := sync(real.Input{Job: job, Pods: []*corev1.Pod{a, b}})
+	if st := last(t, next); has(st, batchv1.JobFailureTarget) || st.Succeeded != 1 {
+		t.Errorf("succeeded %d, conditions %v; want the Job to go on", st.Succeeded, st.Conditions)
 	}
 }
 

@@ -44,9 +44,8 @@ type Memory struct {
 	Counted Counted
 	// Created, Deleted and Stripped hold the pods that were created, were deleted, or have lost
 	// their finalizer. A pod is forgotten when every view that may still be used shows the write.
-	// Deleted has the versions before the deletions.
 	Created  []Created
-	Deleted  map[types.UID]string
+	Deleted  map[types.UID]Deleted
 	Stripped map[types.UID]Stripped
 	// Lost lists the names of the creations without an answer. A name is empty if the API
 	// server generates it.
@@ -86,6 +85,12 @@ type Created struct {
 	// Stopped says that a read by name, or a cache, has shown that the pod has ended or is being
 	// deleted. While no cache shows the pod, it still holds back other creations, but is not active.
 	Stopped bool
+}
+
+// Deleted is a pod that was deleted at a version, or is gone. ForEnd says that it was deleted because the Job ends.
+type Deleted struct {
+	Version string
+	ForEnd  bool
 }
 
 // Stripped is a pod whose finalizer was removed. Version is its version before that, Without
@@ -204,12 +209,12 @@ func (m *Memory) stop(shown func(types.UID) *corev1.Pod) {
 	}
 }
 
-// Delete remembers a pod that was deleted at a version or is gone. Its creation was observed.
-func (m *Memory) Delete(uid types.UID, seen string) {
+// Delete remembers a pod that was deleted. Its creation was observed.
+func (m *Memory) Delete(uid types.UID, d Deleted) {
 	if m.Deleted == nil {
-		m.Deleted = map[types.UID]string{}
+		m.Deleted = map[types.UID]Deleted{}
 	}
-	m.Deleted[uid] = seen
+	m.Deleted[uid] = d
 }
 
 // ForgetCreation forgets the creation of a pod that was observed. A cache may show the pod before
@@ -242,6 +247,7 @@ func (m *Memory) Strip(uid types.UID, seen string, pod metav1.Object) {
 type Pending struct {
 	Created           []Created
 	Deleted, Stripped []types.UID
+	ForEnd            int // how many of Deleted were deleted because the Job ends
 }
 
 // Observe returns the writes that the pods of a view do not show, and forgets the writes
@@ -255,13 +261,16 @@ func (m *Memory) Observe(shown func(types.UID) *corev1.Pod, version string) (p P
 	})
 	m.stop(shown)
 	p.Created = Without(m.Created, func(c Created) bool { return shown(c.UID) != nil })
-	for uid, before := range m.Deleted {
+	for uid, d := range m.Deleted {
 		switch pod := shown(uid); {
-		case pod == nil && !Older(version, before),
+		case pod == nil && !Older(version, d.Version),
 			pod != nil && pod.DeletionTimestamp != nil && !Older(version, pod.ResourceVersion):
 			delete(m.Deleted, uid)
 		case pod == nil || pod.DeletionTimestamp == nil:
 			p.Deleted = append(p.Deleted, uid)
+			if d.ForEnd {
+				p.ForEnd++
+			}
 		}
 	}
 	for uid, s := range m.Stripped {

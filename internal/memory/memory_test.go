@@ -86,7 +86,7 @@ func TestIsForeign(t *testing.T) {
 func TestObserve_creationOfAPodThatWasDeletedOrFreed(t *testing.T) {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "a", ResourceVersion: "10"}}
 	for name, write := range map[string]func(*Memory){
-		"deleted": func(m *Memory) { m.Delete("a", "10") },
+		"deleted": func(m *Memory) { m.Delete("a", Deleted{Version: "10"}) },
 		"freed":   func(m *Memory) { m.Strip("a", "10", pod) },
 	} {
 		var m Memory
@@ -104,12 +104,12 @@ func TestObserve_byUID(t *testing.T) {
 	uids := []types.UID{"a", "b", "c", "d", "e", "f", "g", "h"}
 	var m Memory
 	for _, uid := range slices.Backward(uids) {
-		m.Delete(uid, "10")
+		m.Delete(uid, Deleted{Version: "10", ForEnd: uid < "d"})
 		m.Strip(uid, "10", nil)
 	}
 	p := m.Observe(func(types.UID) *corev1.Pod { return &corev1.Pod{} }, "9")
-	if !slices.Equal(p.Deleted, uids) || !slices.Equal(p.Stripped, uids) {
-		t.Errorf("got %v and %v, want %v twice", p.Deleted, p.Stripped, uids)
+	if !slices.Equal(p.Deleted, uids) || !slices.Equal(p.Stripped, uids) || p.ForEnd != 3 {
+		t.Errorf("got %v (%d for the end) and %v, want %v (3) twice", p.Deleted, p.ForEnd, p.Stripped, uids)
 	}
 }
 

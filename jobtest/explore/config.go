@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobfate/jobfate/cluster"
 	"github.com/jobfate/jobfate/internal/inside"
+	"github.com/jobfate/jobfate/internal/memory"
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
 
@@ -198,8 +199,8 @@ func (c caller) rest() {
 	}
 	// The caches of a search never go back in time, so the versions of these pods do not
 	// matter.
-	for uid := range m.Deleted {
-		m.Deleted[uid] = versionFloor
+	for uid, d := range m.Deleted {
+		m.Deleted[uid] = memory.Deleted{Version: versionFloor, ForEnd: d.ForEnd}
 	}
 	for uid, s := range m.Stripped {
 		s.Version = versionFloor
