@@ -23,7 +23,7 @@ type Decision struct {
 	// rest of the decision assumes that all claims succeed.
 	Claim []Claim
 	// Delete lists the pods to delete. Those with StripFirst lose their finalizer before the
-	// deletion, so that they do not count.
+	// deletion, so that they do not count. See [Decision.VerdictFirst].
 	Delete []Deletion
 	// Create lists the pods to create. Create and Delete are never both set.
 	Create []Creation

@@ -41,3 +41,20 @@ func ExampleDecision_Revise() {
 	// 1 to create, then 1 active
 	// or 0 active
 }
+
+// The deadline of a Job has passed, so its pod is deleted. First the status says that the Job fails.
+func ExampleDecision_VerdictFirst() {
+	job := trainJob()
+	seconds, start := int64(60), metav1.NewTime(noon.Add(-time.Hour))
+	job.Spec.ActiveDeadlineSeconds, job.Status.StartTime = &seconds, &start
+	s := jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{trainPod(job, corev1.PodRunning)}, Now: noon}
+	for range 2 {
+		d, _ := jobfate.Decide(s)
+		d = d.VerdictFirst()
+		fmt.Println("delete:", len(d.Delete), "active:", d.Status.Active, d.Status.Conditions[0].Reason)
+		job.Status = *d.Status // stored
+	}
+	// Output:
+	// delete: 0 active: 1 DeadlineExceeded
+	// delete: 1 active: 0 DeadlineExceeded
+}

@@ -98,6 +98,7 @@ import (
 //
 // The Machine records a pod in the status before it removes the finalizer, and moves the
 // pod from the uncounted list to the counter after the finalizer is removed (KEP-2307).
+// It stores the interim condition before it deletes the first pod because the Job ends.
 // It remembers each write until the caches show it, so it neither repeats the write nor
 // decides without it. It creates pods in batches of 1, 2, 4 and so on, and stops after the
 // first failure. Before the first adoption of a sync it reads the Job live. After a status
