@@ -2,7 +2,9 @@ package decisions
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -54,9 +56,54 @@ func checkDecision(t fatal, s jobfate.Snapshot) {
 		}
 		decidetest.Explanation(d)
 		checkStatuses(t, s.Job, d, decidetest.Settle(d, d.Strip...))
+		checkVerdictFirst(t, s, d, opts)
 		half := d.Revise(jobfate.Undone{Creations: len(d.Create) / 2})
 		checkStatuses(t, s.Job, half, decidetest.Settle(half, half.Strip[:len(half.Strip)/2]...))
 	}
+}
+
+// checkVerdictFirst checks that a verdict that is stored first changes the order of the writes, and nothing else: the
+// decision on the Job as it is then stored leads to the same status, and deletes and counts the same pods.
+func checkVerdictFirst(t fatal, s jobfate.Snapshot, d jobfate.Decision, opts []jobfate.Option) {
+	first := d.VerdictFirst()
+	checkStatuses(t, s.Job, first, jobfate.Settled{})
+	ends := len(d.Delete) > 0 && d.Delete[0].Cause == jobfate.CauseJobEnds
+	if !ends || d.Facts().EndStored {
+		if len(first.Delete) != len(d.Delete) || len(first.Strip) != len(d.Strip) {
+			t.Fatalf("nothing has to be stored first, but %d and %d pods become %d and %d", len(d.Delete), len(d.Strip),
+				len(first.Delete), len(first.Strip))
+		}
+		return
+	}
+	if len(first.Delete) > 0 {
+		t.Fatalf("%d pods are deleted before the verdict is stored", len(first.Delete))
+	}
+	unobserved := s.InFlight.Creations > 0 || s.InFlight.Deletions > 0
+	if unobserved || d.Deferred.Strip > 0 { // the deletions wait, or the new indexes have used up a cap
+		return
+	}
+	s.Job = s.Job.DeepCopy()
+	s.Job.Status = *first.Status
+	next, err := jobfate.Decide(s, opts...)
+	if err != nil {
+		t.Fatalf("after the verdict: %v", err)
+	}
+	writes := func(d jobfate.Decision, before ...jobfate.Metric) string {
+		return decidetest.ToJSON([]any{d.Delete, d.Strip, d.Backoff, d.Events, sum(before, d.Metrics),
+			decidetest.Settle(d, d.Strip...), d.Facts().Status})
+	}
+	if got, want := writes(next, first.Metrics...), writes(d); got != want {
+		t.Fatalf("once the verdict is stored:\n%s\nwithout that:\n%s", got, want)
+	}
+}
+
+// sum adds the increments up by the counter.
+func sum(all ...[]jobfate.Metric) map[string]int64 {
+	counts := map[string]int64{}
+	for _, m := range slices.Concat(all...) {
+		counts[fmt.Sprint(m.Name, m.Labels)] += m.Add
+	}
+	return counts
 }
 
 func checkStatuses(t fatal, job *batchv1.Job, d jobfate.Decision, s jobfate.Settled) {
