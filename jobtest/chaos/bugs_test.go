@@ -212,6 +212,14 @@ var knownBugs = []bug{
 		}
 	})},
 	{name: "seen, a pod that fails the Job is counted before the verdict is stored", property: "S18", controller: amended(bugs.ForgetVerdict)},
+	{name: "seen, the pods of a Job that ends are deleted before the verdict is stored", property: "S22", controller: deletingFirst},
+	{name: "seen, a Job ends for another reason than it was stored", property: "S22", controller: rewriting(atEnd(func(st map[string]any) {
+		for _, c := range st["conditions"].([]any) {
+			if c := c.(map[string]any); c["type"] == "Failed" {
+				c["reason"] = "Other"
+			}
+		}
+	}))},
 	{name: "pods are created while the Job is suspended", property: "S7", controller: spec(func(s *batchv1.JobSpec) { s.Suspend = new(bool) })},
 	{name: "pods are not deleted when the Job is suspended", property: "L1", controller: sparing(func(s jobfate.Snapshot, _ jobfate.Deletion) bool {
 		return *s.Job.Spec.Suspend
@@ -374,6 +382,12 @@ func hasty() cluster.Controller {
 		}
 		return caller.Sync(client)
 	})
+}
+
+// deletingFirst is a caller that deletes the pods of a Job that ends before the interim condition is stored.
+func deletingFirst() cluster.Controller {
+	caller := jobtest.NewCaller()
+	return syncing(func(client *cluster.Client) (time.Duration, error) { return caller.Sync(bugs.DeleteFirst(client)) })
 }
 
 // amnesiac is a caller that restarts for every sync.

@@ -64,6 +64,9 @@ func TestSchedules(t *testing.T) {
 	t.Logf("%d schedules, %d syncs, %d writes\n%s", schedules(), sum.Syncs, sum.Writes, &sum.Reach)
 	floor := schedules() / 5000
 	for _, p := range sum.Reach.Pairs() {
+		if p.Policy == verdictPending || p.Event == deletionLost {
+			continue // see TestSchedules_verdicts
+		}
 		if p.Times < floor && !slices.Contains(never[p.Event], p.Policy) {
 			t.Errorf("%q happened with %q %d times, want at least %d", p.Event, p.Policy, p.Times, floor)
 		}
@@ -115,7 +118,7 @@ func TestJobs(t *testing.T) {
 			has[kind]++
 		}
 	}
-	for i := range policies {
+	for i := range policies[:len(policies)-1] { // the last one is no feature of a Job
 		if has[i] < 10 {
 			t.Errorf("%d of 500 Jobs use %s", has[i], policies[i].name)
 		}

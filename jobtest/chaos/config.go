@@ -53,6 +53,8 @@ type Config struct {
 	// Without has the names of actions and faults that must not happen. The names are the
 	// Events of [Reach.Pairs]; others are ignored.
 	Without []string
+	// Except, if set, reports whether a run goes on after a violation that the referee has found.
+	Except func(*referee.Violation) bool
 	// Observe, if set, is called for every event that concerns the first Job.
 	Observe func(*cluster.Event)
 	// Retries is the maximum number of further runs that shorten the story of a violation.

@@ -23,6 +23,7 @@ func (s observer) Sync(client *cluster.Client) (time.Duration, error) {
 	r := s.r
 	r.refused, r.refusing = r.refusing, nil
 	r.acting.observe(client.Pods)
+	r.acting.pods, r.at.pending = client.Pods, false
 	begin := r.event(cluster.Began, r.acting)
 	begin.View = &client.View
 	r.emit(begin)

@@ -37,7 +37,16 @@ var policies = [...]policy{
 	{"OnFailure", func(s *batchv1.JobSpec) bool {
 		return s.Template.Spec.RestartPolicy == corev1.RestartPolicyOnFailure
 	}},
+	{verdictPending, func(*batchv1.JobSpec) bool { return false }},
 }
+
+// verdictPending is counted like a feature of the Job: a controller has decided how the Job ends, and has
+// pods to delete for that, but no interim condition is stored.
+const verdictPending = "verdict pending"
+
+// deletionLost is counted like an action, for a pending verdict: the cache of the controller lacks a
+// deletion that had no answer.
+const deletionLost = "a lost deletion is not observed"
 
 func isIndexed(s *batchv1.JobSpec) bool {
 	return s.CompletionMode != nil && *s.CompletionMode == batchv1.IndexedCompletion
@@ -110,5 +119,5 @@ func events() []string {
 	for i := range driver.Faults {
 		names = append(names, driver.Faults[i].Name)
 	}
-	return names
+	return append(names, deletionLost)
 }

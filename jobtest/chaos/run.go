@@ -2,10 +2,13 @@ package chaos
 
 import (
 	"cmp"
+	"encoding/json"
 	"slices"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/cluster"
@@ -56,6 +59,7 @@ type leader struct {
 	lost       bool              // the answer to the current request is lost
 	rereads    bool              // it reads its caches during a sync
 	unobserved []unobservedWrite // creations that its cache has not shown
+	pods       []*corev1.Pod     // in its cache when its sync began
 	// The Jobs whose last status write was answered. The leader is in doubt about the
 	// others.
 	sure map[*slot]bool
@@ -153,15 +157,46 @@ func (r *run) choose(weight func(*action) int) {
 		if kinds == nil {
 			kinds = r.kinds
 		}
-		r.count(i, kinds)
+		r.count(i, kinds, true)
 		return true
 	})
 }
 
-// count counts an action or a fault for each feature that the Job uses now.
-func (r *run) count(i int, kinds []int) {
+// count counts an action or a fault for each feature that the Job uses now, and for a pending verdict if it may concern
+// that.
+func (r *run) count(i int, kinds []int, verdict bool) {
 	for _, kind := range kinds {
 		r.reach.counts[i][kind]++
+	}
+	if verdict && r.at.pending && !referee.Decided(r.c.Job()) {
+		r.reach.counts[i][len(policies)-1]++
+	}
+}
+
+// noteVerdict records that a request acts on a verdict, or stores it while there are pods to delete.
+func (r *run) noteVerdict(q *cluster.Request) {
+	job, pods := r.c.Job(), r.c.Pods()
+	if referee.Decided(job) {
+		return
+	}
+	own := func(p *corev1.Pod) bool { return metav1.IsControlledBy(p, job) && cluster.IsActive(p) }
+	switch q.Verb {
+	case cluster.Delete:
+		r.at.pending = r.at.pending || slices.ContainsFunc(pods, func(p *corev1.Pod) bool {
+			return p.Name == q.Name && own(p) && r.keys().HasFinalizer(p)
+		})
+	case cluster.Status:
+		var sent batchv1.Job
+		if q.Job != nil {
+			sent.Status = q.Job.Status
+		} else if json.Unmarshal(q.Patch, &sent) != nil {
+			return
+		}
+		r.at.pending = r.at.pending || referee.Decided(&sent) && slices.ContainsFunc(pods, own)
+	}
+	lost := func(p *corev1.Pod) bool { return r.at.unanswered[p.UID] && cluster.IsActive(p) }
+	if r.at.pending && slices.ContainsFunc(r.acting.pods, lost) {
+		r.count(len(actions)+len(driver.Faults), nil, true)
 	}
 }
 
@@ -261,6 +296,9 @@ func (r *run) watch(s cluster.Step) {
 		if s.Request.Verb == cluster.Status {
 			r.acting.sure[r.slotOf(s.Name())] = !r.acting.lost
 		}
+		if s.Request.Verb == cluster.Delete && r.acting.lost {
+			r.at.unanswered[s.OldPod.UID] = true
+		}
 	}
 	if s.Pod == nil && s.OldPod == nil && s.Refused == nil && (s.Request == nil || s.Job == nil) {
 		r.updateKinds()
@@ -270,7 +308,7 @@ func (r *run) watch(s cluster.Step) {
 		r.change = &s
 	}
 	r.log.logChange(&s)
-	if of, v := r.Rules.Judge(r.ledgers, &s); v != nil && r.broken == nil {
+	if of, v := r.Rules.Judge(r.ledgers, &s); v != nil && r.broken == nil && (r.Except == nil || !r.Except(v)) {
 		r.broken, r.of = v, of
 		r.log.Say("=> this violates %s", v.Property)
 	}
@@ -300,11 +338,12 @@ func (r *run) intercept(q *cluster.Request) cluster.Fault {
 	}
 	r.updateCaches()
 	r.updateGhosts(r.acting)
+	r.noteVerdict(q)
 	i := r.Fault(request)
 	if i < 0 {
 		return cluster.Fault{}
 	}
-	r.count(len(actions)+i, r.kinds)
+	r.count(len(actions)+i, r.kinds, q.Verb == cluster.Status || q.Verb == cluster.Delete)
 	fault := driver.Faults[i].Of(request)
 	r.acting.lost = fault.Lost
 	if fault.Lost && (q.Verb == cluster.Status || q.Verb == cluster.Patch) {

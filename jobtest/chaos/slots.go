@@ -14,14 +14,16 @@ import (
 // slot is one of the Jobs of a run. It stays the same when the Job is deleted and created
 // again.
 type slot struct {
-	name  types.NamespacedName
-	job   *batchv1.Job // as the run creates it
-	ghost *referee.Ghost
+	name       types.NamespacedName
+	job        *batchv1.Job // as the run creates it
+	ghost      *referee.Ghost
+	pending    bool               // the last sync has acted on a verdict, or tried to store it
+	unanswered map[types.UID]bool // the pods whose deletion had no answer
 }
 
 // addSlot adds the slot of a new Job.
 func (r *run) addSlot(name types.NamespacedName, job *batchv1.Job) {
-	s := &slot{name: name, job: job, ghost: &referee.Ghost{}}
+	s := &slot{name: name, job: job, ghost: &referee.Ghost{}, unanswered: map[types.UID]bool{}}
 	r.c.Focus(name)
 	s.ghost.Started(r.c.Job())
 	r.slots, r.ledgers[name] = append(r.slots, s), s.ghost

@@ -151,8 +151,15 @@ func (j *judging) delete(d jobfate.Deletion) {
 	if pod := j.stored(d.Pod.UID); pod != nil {
 		next := cluster.DeletePod(pod, cluster.DefaultGrace, j.s.Now)
 		j.put(pod, next)
-		j.see(cluster.Step{OldPod: pod, Pod: next, Request: &cluster.Request{Verb: cluster.Delete,
-			Options: metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(pod.UID))}}})
+		step := cluster.Step{OldPod: pod, Pod: next, Request: &cluster.Request{Verb: cluster.Delete,
+			Options: metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(pod.UID))}}}
+		if d.Cause == jobfate.CauseJobEnds {
+			// A Machine stores the interim condition before it deletes the pod.
+			ends := *j.job
+			ends.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailureTarget, Status: corev1.ConditionTrue}}
+			step.Job, step.OldJob = &ends, &ends
+		}
+		j.see(step)
 	}
 }
 

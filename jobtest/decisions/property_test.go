@@ -17,7 +17,7 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// The writes of a decision have the properties that the referee checks, S1 to S21, and a decision
+// The writes of a decision have the properties that the referee checks, S1 to S22, and a decision
 // says what a write does not show.
 func TestProperties(t *testing.T) {
 	for name, snapshots := range snapshotsOf {

@@ -26,7 +26,6 @@ func (c creating) Sync(client *cluster.Client) (time.Duration, error) {
 	job := c.find(client)
 	pod := &corev1.Pod{}
 	pod.Namespace, pod.GenerateName, pod.Labels = job.Namespace, "a-", job.Spec.Template.Labels
-	pod.Finalizers = []string{batchv1.JobTrackingFinalizer}
 	pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(job, c.owner)}
 	made, err := client.CreatePod(pod)
 	if err != nil {

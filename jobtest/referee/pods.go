@@ -78,7 +78,7 @@ func (r Rules) checkWrite(g *Ghost, s *cluster.Step) *Violation {
 	if s.Request.Verb == cluster.Delete && !s.Lost {
 		g.Deleted[old.UID] = true
 	}
-	return nil
+	return g.checkDeletion(s)
 }
 
 // seenOrStored returns the pod that was seen, or else the stored one.

@@ -25,6 +25,7 @@ var meanings = map[string]string{
 	"S19":   "no pod is still running after its Job has ended",
 	"S20":   "a suspended Job has no start time",
 	"S21":   "a status leaves out no pod that the controller has created, deleted or observed",
+	"S22":   "a verdict is stored before a pod is deleted for it, and stands",
 	"L1":    "once faults stop, the Job reaches its desired state and no more requests are sent",
 	"L2":    "once faults stop and all pods terminate, the Job ends",
 	"L3":    "a Job that has ended or is gone leaves no finalizer on its pods, nor on those without a controller",

@@ -117,6 +117,7 @@ func (g *Ghost) checkJob(s *cluster.Step) *Violation {
 	}
 	for _, check := range []func(*cluster.Step) *Violation{
 		g.checkCharges, checkStatus, g.checkIndexes, g.checkEnd, g.checkActive, g.checkKnown, g.checkLeft,
+		checkKept,
 	} {
 		if v := check(s); v != nil {
 			return v

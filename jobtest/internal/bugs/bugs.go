@@ -3,6 +3,7 @@
 package bugs
 
 import (
+	"encoding/json"
 	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -56,6 +57,30 @@ func ForgetVerdict(s jobfate.Snapshot, d *jobfate.Decision) {
 func ForgetUnobserved(s jobfate.Snapshot, o jobfate.Option, _ inside.Usual) (jobfate.Decision, error) {
 	s.InFlight.Pods = nil
 	return jobfate.Decide(s, o)
+}
+
+// DeleteFirst deletes the pods of a Job that ends before the interim condition is stored: it withholds the status with
+// the condition that the Machine stores before it deletes the pods, and answers as if it was stored.
+func DeleteFirst(client *cluster.Client) *cluster.Client {
+	hasty := *client
+	hasty.Send = func(q *cluster.Request) (cluster.Answer, error) {
+		var sent batchv1.Job
+		if q.Verb != cluster.Status || client.Job == nil || json.Unmarshal(q.Patch, &sent) != nil ||
+			sent.Status.Active == 0 || decided(client.Job) || !decided(&sent) {
+			return client.Send(q)
+		}
+		job := *client.Job
+		job.ResourceVersion, job.Status = sent.ResourceVersion, sent.Status
+		return cluster.Answer{Job: &job}, nil
+	}
+	return &hasty
+}
+
+func decided(job *batchv1.Job) bool {
+	return slices.ContainsFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
+		interim := c.Type == batchv1.JobSuccessCriteriaMet || c.Type == batchv1.JobFailureTarget
+		return interim && c.Status == corev1.ConditionTrue
+	})
 }
 
 // StripFirst removes the finalizer of each ended pod, whether or not the status records the pod.
