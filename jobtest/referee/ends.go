@@ -52,15 +52,15 @@ type ending struct {
 	view *cluster.View
 }
 
-// unrecorded counts the pods that were observed in a phase and are in no status. There may be
-// more than fit in one status. A terminating pod may count as failed.
+// unrecorded counts the pods that were observed in a phase and are in no status, or may be counted
+// again. There may be more than fit in one status. A terminating pod may count as failed.
 func (e *ending) unrecorded(phase corev1.PodPhase) (n int32) {
 	for _, pod := range e.view.Pods {
-		_, charged := e.Charged[pod.UID]
+		as, charged := e.Charged[pod.UID]
 		ignored := phase == corev1.PodFailed && Action(e.view.Job, pod) == batchv1.PodFailurePolicyActionIgnore
 		is := pod.Status.Phase == phase ||
 			phase == corev1.PodFailed && pod.DeletionTimestamp != nil && pod.Status.Phase != corev1.PodSucceeded
-		if is && !charged && !ignored && concerns(pod, e.view.Job) {
+		if is && (!charged || as == released) && !ignored && concerns(pod, e.view.Job) {
 			n++
 		}
 	}

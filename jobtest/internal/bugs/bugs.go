@@ -62,16 +62,21 @@ func ForgetUnobserved(s jobfate.Snapshot, o jobfate.Option, _ inside.Usual) (job
 // DeleteFirst deletes the pods of a Job that ends before the interim condition is stored: it withholds the status with
 // the condition that the Machine stores before it deletes the pods, and answers as if it was stored.
 func DeleteFirst(client *cluster.Client) *cluster.Client {
-	hasty := *client
+	hasty, job, withheld := *client, client.Job, false
 	hasty.Send = func(q *cluster.Request) (cluster.Answer, error) {
 		var sent batchv1.Job
-		if q.Verb != cluster.Status || client.Job == nil || json.Unmarshal(q.Patch, &sent) != nil ||
-			sent.Status.Active == 0 || decided(client.Job) || !decided(&sent) {
-			return client.Send(q)
+		if !withheld && q.Verb == cluster.Status && job != nil && !decided(job) &&
+			json.Unmarshal(q.Patch, &sent) == nil && decided(&sent) && sent.Status.Active > 0 {
+			withheld = true
+			next := *job
+			next.ResourceVersion, next.Status = sent.ResourceVersion, sent.Status
+			return cluster.Answer{Job: &next}, nil
 		}
-		job := *client.Job
-		job.ResourceVersion, job.Status = sent.ResourceVersion, sent.Status
-		return cluster.Answer{Job: &job}, nil
+		a, err := client.Send(q)
+		if q.Verb == cluster.Get && err == nil {
+			job = a.Job
+		}
+		return a, err
 	}
 	return &hasty
 }
