@@ -69,7 +69,11 @@ func TestNotVacuous(t *testing.T) {
 		}},
 		{"the pods of a Job that ends are deleted before the verdict is stored", "S22", func() Config {
 			c := two(withPolicy(failJob))
-			c.Codes, c.New = []int32{0, 42}, changing(deletingFirst)
+			c.Codes, c.New = []int32{0, 42}, func() Searchable {
+				caller := jobtest.NewCaller()
+				inside.DeleteFirst(caller.Machine)
+				return FromCaller(caller)
+			}
 			return c
 		}},
 		{"the status counts only the pods of a stale cache", "S21", func() Config {
@@ -213,11 +217,6 @@ func confident(c Searchable, client *cluster.Client) (time.Duration, error) {
 		return a, err
 	}
 	return c.Sync(&seen)
-}
-
-// deletingFirst deletes the pods of a Job that ends before the interim condition is stored.
-func deletingFirst(c Searchable, client *cluster.Client) (time.Duration, error) {
-	return c.Sync(bugs.DeleteFirst(client))
 }
 
 // hasty removes finalizers before it does anything else.

@@ -3,7 +3,6 @@
 package bugs
 
 import (
-	"encoding/json"
 	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -57,35 +56,6 @@ func ForgetVerdict(s jobfate.Snapshot, d *jobfate.Decision) {
 func ForgetUnobserved(s jobfate.Snapshot, o jobfate.Option, _ inside.Usual) (jobfate.Decision, error) {
 	s.InFlight.Pods = nil
 	return jobfate.Decide(s, o)
-}
-
-// DeleteFirst deletes the pods of a Job that ends before the interim condition is stored: it withholds the status with
-// the condition that the Machine stores before it deletes the pods, and answers as if it was stored.
-func DeleteFirst(client *cluster.Client) *cluster.Client {
-	hasty, job, withheld := *client, client.Job, false
-	hasty.Send = func(q *cluster.Request) (cluster.Answer, error) {
-		var sent batchv1.Job
-		if !withheld && q.Verb == cluster.Status && job != nil && !decided(job) &&
-			json.Unmarshal(q.Patch, &sent) == nil && decided(&sent) && sent.Status.Active > 0 {
-			withheld = true
-			next := *job
-			next.ResourceVersion, next.Status = sent.ResourceVersion, sent.Status
-			return cluster.Answer{Job: &next}, nil
-		}
-		a, err := client.Send(q)
-		if q.Verb == cluster.Get && err == nil {
-			job = a.Job
-		}
-		return a, err
-	}
-	return &hasty
-}
-
-func decided(job *batchv1.Job) bool {
-	return slices.ContainsFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
-		interim := c.Type == batchv1.JobSuccessCriteriaMet || c.Type == batchv1.JobFailureTarget
-		return interim && c.Status == corev1.ConditionTrue
-	})
 }
 
 // StripFirst removes the finalizer of each ended pod, whether or not the status records the pod.
