@@ -127,7 +127,7 @@ func reasonOf(d jobfate.Decision) string {
 // names of rules have no effect (KEP-4443 § Business logic).
 func TestOptions_withoutFailurePolicy(t *testing.T) {
 	policies, differ := 0, 0
-	rapid.Check(t, func(t *rapid.T) {
+	checkAlso(t, 20, func(t *rapid.T) {
 		s := snapshotsOf["wild"].Draw(t, "snapshot")
 		if s.Job.Spec.PodFailurePolicy == nil {
 			return
@@ -281,7 +281,7 @@ func TestRuleNames_besideTheField(t *testing.T) {
 // With FailLostPods and SucceedOnExitZero, a decision is that on pods whose phases say so.
 func TestOptions_pods(t *testing.T) {
 	seen := map[string]int{}
-	rapid.Check(t, func(t *rapid.T) {
+	checkAlso(t, 40, func(t *rapid.T) {
 		kind := rapid.SampledFrom(slices.Sorted(maps.Keys(snapshotsOf))).Draw(t, "kind")
 		s, after := snapshotsOf[kind].Draw(t, "snapshot"), rapid.SampledFrom([]time.Duration{1, time.Minute}).Draw(t, "after")
 		said, next := s, time.Duration(math.MaxInt64)
