@@ -27,7 +27,7 @@ func specJob(t *testing.T, spec string) *batchv1.Job {
 		t.Fatalf("%v in\n%s", err, spec)
 	}
 	job.Spec.Template.Spec = corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "main"}}}
-	job = validation.PrepareCreate(job)
+	job = validation.Prepared(job)
 	if errs := validation.Create(job); len(errs) > 0 {
 		t.Fatalf("the API server rejects the Job: %v", errs.ToAggregate())
 	}

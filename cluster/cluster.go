@@ -121,7 +121,7 @@ func (c *Cluster) CreateJob(job *batchv1.Job) error {
 	c.jobsMade++
 	job.UID, job.ResourceVersion = types.UID(fmt.Sprintf("%s%d", jobUID, c.jobsMade)), ""
 	job.CreationTimestamp, job.DeletionTimestamp = stamp(c.Now), nil
-	job = validation.PrepareCreate(job)
+	job = validation.Prepared(job)
 	if errs := validation.Create(job); len(errs) > 0 {
 		return errs.ToAggregate()
 	}

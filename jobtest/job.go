@@ -76,7 +76,7 @@ func drawJob(d Dice, m Mix) *batchv1.Job {
 		job.Spec.ActiveDeadlineSeconds = ptr(pick[int64](d, "deadline seconds", 100, 3600, 1, 30, 60, 0))
 	}
 	if !d.Chance(m.Undefaulted, "undefaulted") {
-		job.Spec = validation.Default(job).Spec
+		job.Spec = validation.Defaulted(job).Spec
 	}
 	return job
 }

@@ -87,13 +87,13 @@ func TestCreateNameIsALabel(t *testing.T) {
 			if c.edit != nil {
 				c.edit(job)
 			}
-			wantErrors(t, Create(PrepareCreate(job)), c.want...)
+			wantErrors(t, Create(Prepared(job)), c.want...)
 			repeated := c.want
 			if slices.Contains(c.want, inTemplate) {
 				repeated = slices.Repeat(c.want, 2) // both labels have the name
 				slices.Sort(repeated)
 			}
-			wantErrors(t, Create(PrepareCreate(job), Release136(), nil), repeated...)
+			wantErrors(t, Create(Prepared(job), Release136(), Option{}), repeated...)
 		})
 	}
 }
@@ -104,7 +104,7 @@ func TestCreateTemplateLabels(t *testing.T) {
 	job := written()
 	job.Labels = map[string]string{"own": "x"}
 	job.Spec.Template.Labels = map[string]string{strings.Repeat("k", 64): "x", "value": strings.Repeat("v", 64)}
-	wantErrors(t, Create(PrepareCreate(job)),
+	wantErrors(t, Create(Prepared(job)),
 		"spec.template.labels: Invalid value: name part must be no more than 63 bytes",
 		"spec.template.labels: Invalid value: must be no more than 63 bytes")
 }
@@ -276,7 +276,7 @@ func TestCreateMetadataAndSelector(t *testing.T) {
 		},
 		{
 			name: "no UID",
-			edit: func(j *batchv1.Job) { *j = *GenerateSelector(written()); j.UID = "" },
+			edit: func(j *batchv1.Job) { *j = *WithGeneratedSelector(written()); j.UID = "" },
 			want: []string{
 				"metadata.uid: Required value",
 				"spec.template.metadata.labels[controller-uid]: Invalid value: must be ''",
@@ -334,7 +334,7 @@ func TestCreateHostname(t *testing.T) {
 		job := written()
 		job.Name = name
 		indexedJob(completions)(job)
-		return PrepareCreate(job)
+		return Prepared(job)
 	}
 	longest := strings.Repeat("a", 61)
 	wantErrors(t, Create(named(longest, 10)))

@@ -14,16 +14,15 @@ const (
 	defaultBackoffLimit = 6
 )
 
-// PrepareCreate does what the API server does with a new Job before it validates it:
-// [GenerateName], [Default], [GenerateSelector], an empty status, and generation 1. It does
-// not set the defaults of the pod template, see [DefaultPodSpec]. The caller sets the
-// namespace and the UID.
+// Prepared returns a copy of a new Job as the API server validates it: after [WithGeneratedName],
+// [Defaulted] and [WithGeneratedSelector], with an empty status and generation 1. It does not set the
+// defaults of the pod template, see [DefaultedPodSpec]. The caller sets the namespace and the UID.
 //
 // A Job without labels gets the labels of its template. In the API server both then share
-// one map, so the Job also gets the generated labels. PrepareCreate does the same with a
+// one map, so the Job also gets the generated labels. Prepared does the same with a
 // separate map.
-func PrepareCreate(job *batchv1.Job) *batchv1.Job {
-	prepared := GenerateSelector(Default(GenerateName(job)))
+func Prepared(job *batchv1.Job) *batchv1.Job {
+	prepared := WithGeneratedSelector(Defaulted(WithGeneratedName(job)))
 	if prepared == nil {
 		return nil
 	}
@@ -42,10 +41,10 @@ const (
 	suffix        = "xxxxx"
 )
 
-// GenerateName returns a copy of the Job with the name that the API server generates from
+// WithGeneratedName returns a copy of the Job with the name that the API server generates from
 // generateName, if the Job has no name. The name ends in xxxxx instead of random letters and
 // digits. Whether the API server accepts it does not depend on them.
-func GenerateName(job *batchv1.Job) *batchv1.Job {
+func WithGeneratedName(job *batchv1.Job) *batchv1.Job {
 	made := job.DeepCopy()
 	if made != nil && made.Name == "" && made.GenerateName != "" {
 		made.Name = made.GenerateName[:min(len(made.GenerateName), longestPrefix)] + suffix
@@ -53,9 +52,9 @@ func GenerateName(job *batchv1.Job) *batchv1.Job {
 	return made
 }
 
-// Default returns a copy of the Job with the defaults of batch/v1. It does not set the
-// defaults of the pod template, see [DefaultPodSpec].
-func Default(job *batchv1.Job) *batchv1.Job {
+// Defaulted returns a copy of the Job with the defaults of batch/v1. It does not set the
+// defaults of the pod template, see [DefaultedPodSpec].
+func Defaulted(job *batchv1.Job) *batchv1.Job {
 	made := job.DeepCopy()
 	if made == nil {
 		return nil
@@ -101,11 +100,11 @@ func defaultPatterns(out []batchv1.PodFailurePolicyOnPodConditionsPattern) {
 	}
 }
 
-// GenerateSelector returns a copy of the Job with the selector and the pod template labels
+// WithGeneratedSelector returns a copy of the Job with the selector and the pod template labels
 // that the API server generates for a new Job from its UID and name. It keeps existing
 // values; [Create] rejects them if they are wrong. It does not change a Job with
 // manualSelector.
-func GenerateSelector(job *batchv1.Job) *batchv1.Job {
+func WithGeneratedSelector(job *batchv1.Job) *batchv1.Job {
 	made := job.DeepCopy()
 	if made == nil || deref(made.Spec.ManualSelector, false) {
 		return made

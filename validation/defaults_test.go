@@ -13,7 +13,7 @@ import (
 	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
-func TestDefault(t *testing.T) {
+func TestDefaulted(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		edit func(*batchv1.Job)
@@ -62,7 +62,7 @@ func TestDefault(t *testing.T) {
 				PodReplacementPolicy: ptr(batchv1.TerminatingOrFailed),
 			}
 			c.want(&want)
-			Same(t, "Default", Default(job).Spec, want)
+			Same(t, "Defaulted", Defaulted(job).Spec, want)
 		})
 	}
 }
@@ -70,7 +70,7 @@ func TestDefault(t *testing.T) {
 func TestDefaultPatterns(t *testing.T) {
 	job := &batchv1.Job{}
 	withRules(batchv1.PodFailurePolicyRule{OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{onCondition("A", ""), onCondition("B", "False")}})(job)
-	got := Default(job).Spec.PodFailurePolicy.Rules[0].OnPodConditions
+	got := Defaulted(job).Spec.PodFailurePolicy.Rules[0].OnPodConditions
 	want := []batchv1.PodFailurePolicyOnPodConditionsPattern{onCondition("A", corev1.ConditionTrue), onCondition("B", "False")}
 	Same(t, "patterns", got, want)
 	Same(t, "the pattern of the input", job.Spec.PodFailurePolicy.Rules[0].OnPodConditions[0].Status, "")
@@ -78,7 +78,7 @@ func TestDefaultPatterns(t *testing.T) {
 
 // The API reference says of generateName: "the value may be truncated by the length of the
 // suffix required to make the value unique on the server".
-func TestGenerateName(t *testing.T) {
+func TestWithGeneratedName(t *testing.T) {
 	prefix := strings.Repeat("a", 253)
 	for _, c := range []struct{ name, generateName, own, want string }{
 		{"neither", "", "", ""},
@@ -93,14 +93,14 @@ func TestGenerateName(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			job := written()
 			job.Name, job.GenerateName = c.own, c.generateName
-			got := GenerateName(job)
+			got := WithGeneratedName(job)
 			if got.Name != c.want || got.GenerateName != c.generateName {
 				t.Errorf("got name %q, generateName %q; want %q, %q", got.Name, got.GenerateName, c.want, c.generateName)
 			}
 			Same(t, "the name of the input", job.Name, c.own)
 		})
 	}
-	Same(t, "GenerateName(nil)", GenerateName(nil), nil)
+	Same(t, "WithGeneratedName(nil)", WithGeneratedName(nil), nil)
 }
 
 func TestCreateGenerateName(t *testing.T) {
@@ -123,7 +123,7 @@ func TestCreateGenerateName(t *testing.T) {
 			if c.edit != nil {
 				c.edit(job)
 			}
-			got := said(Create(PrepareCreate(job)))
+			got := said(Create(Prepared(job)))
 			if c.want == "" && len(got) > 0 || c.want != "" && (len(got) != 1 || !strings.HasPrefix(got[0], c.want)) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
@@ -151,19 +151,19 @@ func TestGenerateNameWithSlash(t *testing.T) {
 	wantErrors(t, Create(job), "metadata.namespace: Required value")
 }
 
-func TestGenerateSelector(t *testing.T) {
+func TestWithGeneratedSelector(t *testing.T) {
 	generated := map[string]string{
 		"controller-uid": "uid", "job-name": "job",
 		"batch.kubernetes.io/controller-uid": "uid", "batch.kubernetes.io/job-name": "job",
 	}
-	bare := GenerateSelector(written())
+	bare := WithGeneratedSelector(written())
 	Same(t, "labels", bare.Spec.Template.Labels, generated)
 	Same(t, "selector", bare.Spec.Selector, &metav1.LabelSelector{MatchLabels: map[string]string{"batch.kubernetes.io/controller-uid": "uid"}})
 
 	own := written()
 	own.Spec.Template.Labels = map[string]string{"job-name": "mine", "app": "x"}
 	own.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "x"}}
-	got := GenerateSelector(own)
+	got := WithGeneratedSelector(own)
 	if got.Spec.Template.Labels["job-name"] != "mine" || got.Spec.Template.Labels["app"] != "x" {
 		t.Errorf("labels became %v, want those of the user kept", got.Spec.Template.Labels)
 	}
@@ -171,30 +171,30 @@ func TestGenerateSelector(t *testing.T) {
 
 	Same(t, "the labels of the input", own.Spec.Template.Labels, map[string]string{"job-name": "mine", "app": "x"})
 	own.Spec.ManualSelector = ptr(true)
-	Same(t, "with manualSelector", GenerateSelector(own), own)
+	Same(t, "with manualSelector", WithGeneratedSelector(own), own)
 }
 
 // A Job without labels gets the labels of its template, including the generated ones.
-func TestPrepareCreateLabels(t *testing.T) {
+func TestPrepared_labels(t *testing.T) {
 	job := written()
 	job.Spec.Template.Labels = map[string]string{"app": "x"}
-	got := PrepareCreate(job)
+	got := Prepared(job)
 	if diff := cmp.Diff(got.Spec.Template.Labels, got.Labels); diff != "" || len(got.Labels) != 5 {
 		t.Errorf("labels of the Job are %v, want the 5 of its template %v", got.Labels, got.Spec.Template.Labels)
 	}
-	if len(Default(job).Labels) != 1 {
-		t.Errorf("labels by default are %v, want the one of the template", Default(job).Labels)
+	if len(Defaulted(job).Labels) != 1 {
+		t.Errorf("labels by default are %v, want the one of the template", Defaulted(job).Labels)
 	}
 	own := map[string]string{"own": "y"}
 	job.Labels = own
-	Same(t, "the labels of a Job with its own", PrepareCreate(job).Labels, own)
-	Same(t, "the labels of a Job whose template has none", PrepareCreate(written()).Labels, nil)
+	Same(t, "the labels of a Job with its own", Prepared(job).Labels, own)
+	Same(t, "the labels of a Job whose template has none", Prepared(written()).Labels, nil)
 }
 
-func TestPrepareCreateClearsTheStatus(t *testing.T) {
+func TestPrepared_clearsTheStatus(t *testing.T) {
 	job := written()
 	job.Status.Active = 3
-	got := PrepareCreate(job)
+	got := Prepared(job)
 	if diff := cmp.Diff(batchv1.JobStatus{}, got.Status); diff != "" || got.Generation != 1 {
 		t.Errorf("generation %d, status (-want +got):\n%s", got.Generation, diff)
 	}

@@ -6,11 +6,11 @@
 //
 // # What to call
 //
-//   - [Create] for a new Job, after [PrepareCreate], which does what the API server does
-//     first: [GenerateName], [Default], then [GenerateSelector].
+//   - [Create] for a new Job. Pass it the copy that [Prepared] returns, with what the API server sets
+//     first: [WithGeneratedName], [Defaulted], then [WithGeneratedSelector].
 //   - [JobSpec] for the spec of a Job in another object, with its path there.
 //   - [Update] for a change of metadata and spec. The API server compares two Jobs with all
-//     defaults, so a manifest needs [Default] and [DefaultPodSpec] first.
+//     defaults, so a manifest needs [Defaulted] and [DefaultedPodSpec] first. See the example.
 //   - [StatusUpdate] for a change of the status. As in the API server, most rules apply
 //     only if a field that they depend on has changed: an invalid status may stay as it
 //     is.

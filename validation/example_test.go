@@ -18,13 +18,57 @@ func ExampleCreate() {
 	job.Namespace, job.Name, job.UID = "default", "pi", "a-uid"
 	job.Spec.CompletionMode = ptr(batchv1.IndexedCompletion)
 	job.Spec.MaxFailedIndexes = ptr[int32](5)
-	for _, err := range validation.Create(validation.PrepareCreate(job)) {
+	for _, err := range validation.Create(validation.Prepared(job)) {
 		fmt.Println(err)
 	}
 	// Output:
 	// spec.backoffLimitPerIndex: Required value: when maxFailedIndexes is specified
 	// spec.maxFailedIndexes: Invalid value: 5: must be less than or equal to completions
 	// spec.template.spec.restartPolicy: Required value: valid values: "OnFailure", "Never"
+}
+
+// Prepared shows what the API server makes of a manifest. The manifest stays as it is.
+func ExamplePrepared() {
+	manifest := &batchv1.Job{}
+	manifest.Namespace, manifest.GenerateName, manifest.UID = "default", "pi-", "a-uid"
+	job := validation.Prepared(manifest)
+	fmt.Println(job.Name, *job.Spec.BackoffLimit, job.Spec.Selector.MatchLabels)
+	fmt.Println(manifest.Spec.Selector)
+
+	// One step after the other:
+	fmt.Println(validation.WithGeneratedName(manifest).Name)
+	fmt.Println(*validation.Defaulted(manifest).Spec.Parallelism)
+	fmt.Println(validation.WithGeneratedSelector(manifest).Spec.Selector.MatchLabels)
+	// Output:
+	// pi-xxxxx 6 map[batch.kubernetes.io/controller-uid:a-uid]
+	// nil
+	// pi-xxxxx
+	// 1
+	// map[batch.kubernetes.io/controller-uid:a-uid]
+}
+
+// Two versions of a manifest. Both need all defaults before they are compared: the old one states
+// two defaults that the new one leaves out.
+func ExampleUpdate() {
+	withDefaults := func(manifest *batchv1.Job) *batchv1.Job {
+		job := validation.WithGeneratedSelector(validation.Defaulted(manifest))
+		job.Spec.Template.Spec = *validation.DefaultedPodSpec(&job.Spec.Template.Spec)
+		return job
+	}
+	old := &batchv1.Job{}
+	old.Namespace, old.Name, old.UID, old.ResourceVersion = "default", "pi", "a-uid", "1"
+	old.Spec.Template.Spec.RestartPolicy = corev1.RestartPolicyNever
+	old.Spec.Template.Spec.Containers = []corev1.Container{{Name: "pi", Image: "perl:5.34"}}
+	job := old.DeepCopy()
+	old.Spec.Completions = ptr[int32](1)
+	old.Spec.Template.Spec.DNSPolicy = corev1.DNSClusterFirst
+	job.Spec.BackoffLimit = ptr[int32](0)
+	job.Spec.CompletionMode = ptr(batchv1.IndexedCompletion)
+	for _, err := range validation.Update(withDefaults(job), withDefaults(old)) {
+		fmt.Println(err)
+	}
+	// Output:
+	// spec.completionMode: Invalid value: "Indexed": field is immutable
 }
 
 // If an index is both completed and failed, the API server rejects every further change of

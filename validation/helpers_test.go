@@ -24,7 +24,7 @@ func written() *batchv1.Job {
 
 // prepared returns a valid Job, edited, as the API server checks it.
 func prepared(edits ...func(*batchv1.Job)) *batchv1.Job {
-	job := PrepareCreate(written())
+	job := Prepared(written())
 	for _, edit := range edits {
 		edit(job)
 	}

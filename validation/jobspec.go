@@ -10,7 +10,7 @@ import (
 // JobSpec returns what the API server would reject in the spec of a new Job, with the path at which an
 // object holds it, such as spec.template.spec in a custom resource. It is for templates of Jobs: what
 // depends on the name, the namespace or the UID of the Job, such as the generated selector, is not
-// checked. Pass the spec with its defaults, see [PrepareCreate].
+// checked. Pass the spec with its defaults, see [Prepared].
 func JobSpec(spec *batchv1.JobSpec, path *field.Path) field.ErrorList {
 	if spec == nil {
 		spec = &batchv1.JobSpec{}

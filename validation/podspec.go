@@ -10,10 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// DefaultPodSpec returns a copy of the spec of a pod template with the defaults of the API
+// DefaultedPodSpec returns a copy of the spec of a pod template with the defaults of the API
 // server. Set them in a manifest before you compare it with an object that the API server
 // returned, as in [Update]. The defaults that only pods have are not set.
-func DefaultPodSpec(spec *corev1.PodSpec) *corev1.PodSpec {
+func DefaultedPodSpec(spec *corev1.PodSpec) *corev1.PodSpec {
 	made := spec.DeepCopy()
 	if made == nil {
 		return nil

@@ -10,7 +10,7 @@ import (
 
 // conformance/validation compares the defaults with those of the API server, in templates in which
 // any field is set.
-func TestDefaultPodSpec(t *testing.T) {
+func TestDefaultedPodSpec(t *testing.T) {
 	spec := &corev1.PodSpec{
 		RestartPolicy: corev1.RestartPolicyNever,
 		Containers: []corev1.Container{{
@@ -40,18 +40,18 @@ func TestDefaultPodSpec(t *testing.T) {
 			{Name: "secret", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{DefaultMode: ptr[int32](0o644)}}},
 		},
 	}
-	got := DefaultPodSpec(spec)
+	got := DefaultedPodSpec(spec)
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("DefaultPodSpec (-want +got):\n%s", diff)
+		t.Errorf("DefaultedPodSpec (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(before, spec); diff != "" {
 		t.Errorf("the input changed (-before +after):\n%s", diff)
 	}
-	if diff := cmp.Diff(got, DefaultPodSpec(got)); diff != "" {
+	if diff := cmp.Diff(got, DefaultedPodSpec(got)); diff != "" {
 		t.Errorf("the defaults of a template with defaults (-want +got):\n%s", diff)
 	}
-	if got := DefaultPodSpec(nil); got != nil {
-		t.Errorf("DefaultPodSpec(nil) is %v", got)
+	if got := DefaultedPodSpec(nil); got != nil {
+		t.Errorf("DefaultedPodSpec(nil) is %v", got)
 	}
 }
 
@@ -62,18 +62,18 @@ func TestDefaultPullPolicy(t *testing.T) {
 		"busybox@sha256:" + hex64: corev1.PullIfNotPresent, "busybox:latest@sha256:" + hex64: corev1.PullAlways,
 		"": corev1.PullIfNotPresent, "Busybox": corev1.PullIfNotPresent, hex64: corev1.PullIfNotPresent,
 	} {
-		if got := DefaultPodSpec(&corev1.PodSpec{Containers: []corev1.Container{{Image: image}}}).Containers[0].ImagePullPolicy; got != want {
+		if got := DefaultedPodSpec(&corev1.PodSpec{Containers: []corev1.Container{{Image: image}}}).Containers[0].ImagePullPolicy; got != want {
 			t.Errorf("image %q: got %s, want %s", image, got, want)
 		}
 	}
 }
 
 // The API server keeps a pull policy, and reads serviceAccount as an alias of serviceAccountName.
-func TestDefaultPodSpec_whatIsSet(t *testing.T) {
+func TestDefaultedPodSpec_whatIsSet(t *testing.T) {
 	for _, tc := range []struct{ name, alias, want string }{
 		{"", "", ""}, {"a", "", "a"}, {"", "b", "b"}, {"a", "b", "a"},
 	} {
-		got := DefaultPodSpec(&corev1.PodSpec{ServiceAccountName: tc.name, DeprecatedServiceAccount: tc.alias,
+		got := DefaultedPodSpec(&corev1.PodSpec{ServiceAccountName: tc.name, DeprecatedServiceAccount: tc.alias,
 			Containers: []corev1.Container{{Image: "busybox:1", ImagePullPolicy: corev1.PullNever}}})
 		if got.ServiceAccountName != tc.want || got.DeprecatedServiceAccount != tc.want {
 			t.Errorf("name %q, alias %q: got %q and %q, want %q", tc.name, tc.alias, got.ServiceAccountName,

@@ -174,7 +174,7 @@ func anythingGoes(t rapid.TB, job, old *batchv1.Job) {
 	t.Helper()
 	wasJob, wasOld := job.DeepCopy(), old.DeepCopy()
 	createHolds(t, job)
-	createHolds(t, PrepareCreate(job))
+	createHolds(t, Prepared(job))
 	Update(job, old)
 	Status(job)
 	Warnings(job)
@@ -190,10 +190,10 @@ func anythingGoes(t rapid.TB, job, old *batchv1.Job) {
 		}
 	}
 	// A second call changes nothing.
-	once := Default(job)
-	Same(t, "Default twice", Default(once), once)
-	once = GenerateSelector(once)
-	Same(t, "GenerateSelector twice", GenerateSelector(once), once)
+	once := Defaulted(job)
+	Same(t, "Defaulted twice", Defaulted(once), once)
+	once = WithGeneratedSelector(once)
+	Same(t, "WithGeneratedSelector twice", WithGeneratedSelector(once), once)
 }
 
 func TestAnythingGoes(t *testing.T) {
@@ -214,7 +214,7 @@ func TestNilAndZeroJobs(t *testing.T) {
 			t.Errorf("%s accepts the zero Job", name)
 		}
 	}
-	if Default(none) != nil || GenerateSelector(none) != nil || PrepareCreate(none) != nil {
+	if Defaulted(none) != nil || WithGeneratedSelector(none) != nil || Prepared(none) != nil {
 		t.Error("a nil Job became a Job")
 	}
 	if diff := cmp.Diff(Warnings(zero), Warnings(none)) + cmp.Diff(Advice(zero), Advice(none)); diff != "" {

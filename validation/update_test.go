@@ -82,6 +82,18 @@ func TestStatusUpdateOfAManifest(t *testing.T) {
 		"metadata.deletionGracePeriodSeconds: Invalid value: field is immutable")
 }
 
+// The Job of a custom resource has no selector, so Update needs the generated one of both versions.
+func TestUpdate_customResource(t *testing.T) {
+	old := written()
+	old.ResourceVersion = "1"
+	job := old.DeepCopy()
+	job.Spec.BackoffLimit = ptr[int32](2)
+	asStored := func(job *batchv1.Job) *batchv1.Job { return WithGeneratedSelector(Defaulted(job)) }
+	wantErrors(t, Update(asStored(job), asStored(old)))
+	job.Spec.ManagedBy = ptr("example.com/other")
+	wantErrors(t, Update(asStored(job), asStored(old)), "spec.managedBy: Invalid value: field is immutable")
+}
+
 func TestUpdateImmutableFields(t *testing.T) {
 	const (
 		resourceVersion = "metadata.resourceVersion: Invalid value: must be specified for an update"

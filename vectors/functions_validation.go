@@ -64,7 +64,7 @@ func InvalidOf(errs field.ErrorList) (out []Invalid) {
 }
 
 func createJob(in NewJob) Created {
-	prepared := validation.PrepareCreate(in.Job)
+	prepared := validation.Prepared(in.Job)
 	out := Created{
 		Errors: InvalidOf(validation.Create(prepared)), Warnings: validation.Warnings(prepared),
 		Advice: validation.Advice(prepared),
@@ -102,7 +102,7 @@ type Refused struct {
 }
 
 func updateJob(in Replacement) Refused {
-	return Refused{Errors: InvalidOf(validation.Update(validation.Default(in.Job), validation.Default(in.Old)))}
+	return Refused{Errors: InvalidOf(validation.Update(validation.Defaulted(in.Job), validation.Defaulted(in.Old)))}
 }
 
 func updateStatus(in Replacement) Refused {

@@ -198,7 +198,7 @@ var newJobs = func() []object {
 // storedJobs returns Jobs to update: waiting, running, and suspended in several ways.
 func storedJobs() (all []object) {
 	for i, job := range newJobs {
-		stored := decoded[object]([]byte(text(validation.PrepareCreate(jobOf(job)))))
+		stored := decoded[object]([]byte(text(validation.Prepared(jobOf(job)))))
 		stored = with(stored, setting{"metadata.resourceVersion", "1"}, setting{"metadata.creationTimestamp", nil},
 			setting{"spec.template.metadata.creationTimestamp", nil})
 		all = append(all, stored)

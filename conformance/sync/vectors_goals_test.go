@@ -185,7 +185,7 @@ func sketch(o *vectors.Outcome) string {
 // validJob reports whether the API server would create the Job of a case. It returns true for cases
 // about invalid Jobs.
 func validJob(c *vectors.Case) bool {
-	return c.Refused != "" || len(validation.Create(validation.PrepareCreate(c.Snapshot.Job))) == 0
+	return c.Refused != "" || len(validation.Create(validation.Prepared(c.Snapshot.Job))) == 0
 }
 
 type group struct {

@@ -114,7 +114,7 @@ func compareCreation(t rapid.TB, j *batchv1.Job) (verdict string) {
 	stored, want, err := realCreation(j)
 	ours := onTheWire(j)
 	ours.UID = stored.UID
-	prepared := validation.PrepareCreate(ours)
+	prepared := validation.Prepared(ours)
 	got := answer(validation.Create(prepared, asReleased()...))
 	unchanged(t, "compareCreation", before, j)
 	if err != nil {

@@ -20,32 +20,32 @@ import (
 	"github.com/jobfate/jobfate/validation"
 )
 
-func TestDefault(t *testing.T) {
+func TestDefaulted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		drawn := newGen(t, fields).job()
 		before := drawn.DeepCopy()
-		want, got := realDefault(drawn), onTheWire(validation.Default(drawn))
+		want, got := realDefault(drawn), onTheWire(validation.Defaulted(drawn))
 		want.Spec.Template.Spec = got.Spec.Template.Spec // the pod's own defaults
 		if !reflect.DeepEqual(want, got) {
-			t.Fatalf("Default (-API server +jobfate):\n%s", cmp.Diff(want, got))
+			t.Fatalf("Defaulted (-API server +jobfate):\n%s", cmp.Diff(want, got))
 		}
-		unchanged(t, "Default", before, drawn)
+		unchanged(t, "Defaulted", before, drawn)
 	})
 }
 
-func TestPrepareCreate(t *testing.T) {
+func TestPrepared(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := newGen(t, fields)
 		drawn := g.job()
 		drawn.Status = g.status(&drawn.Spec)
 		before := drawn.DeepCopy()
-		want, got := apiserver.External(realPrepare(drawn)), onTheWire(validation.PrepareCreate(drawn))
+		want, got := apiserver.External(realPrepare(drawn)), onTheWire(validation.Prepared(drawn))
 		want.Spec.Template.Spec = corev1.PodSpec{}
 		got.Spec.Template.Spec = corev1.PodSpec{}
 		if !reflect.DeepEqual(want, got) {
-			t.Fatalf("PrepareCreate (-API server +jobfate):\n%s", cmp.Diff(want, got))
+			t.Fatalf("Prepared (-API server +jobfate):\n%s", cmp.Diff(want, got))
 		}
-		unchanged(t, "PrepareCreate", before, drawn)
+		unchanged(t, "Prepared", before, drawn)
 	})
 }
 
@@ -58,11 +58,11 @@ func TestCreate(t *testing.T) {
 		if err != nil {
 			// The only panic after defaulting: a success policy without completions.
 			seen[panics]++
-			_ = validation.Create(validation.PrepareCreate(drawn))
+			_ = validation.Create(validation.Prepared(drawn))
 			return
 		}
 		seen.note(want)
-		compare(t, "Create after PrepareCreate", validation.Create(validation.PrepareCreate(drawn), asReleased()...), want)
+		compare(t, "Create after Prepared", validation.Create(validation.Prepared(drawn), asReleased()...), want)
 	})
 	seen.demand(t, slices.Concat(specMessages, generatedMessages))
 }
@@ -89,7 +89,7 @@ func TestUpdate(t *testing.T) {
 		g := newGen(t, fields)
 		old := g.job()
 		if !g.chance(8, "old not prepared") {
-			old = validation.PrepareCreate(old)
+			old = validation.Prepared(old)
 		}
 		old.ResourceVersion = "1"
 		old.Status = g.status(&old.Spec)
@@ -169,7 +169,7 @@ func TestStatus(t *testing.T) {
 // the old one in a few fields only.
 func statusChange(t *rapid.T) (changed, old *batchv1.Job) {
 	g := newGen(t, fields)
-	old = validation.PrepareCreate(g.job())
+	old = validation.Prepared(g.job())
 	old.ResourceVersion = "1"
 	old.Status = newGen(t, statusFields).status(&old.Spec)
 	changed = old.DeepCopy()

@@ -18,9 +18,9 @@ import (
 	"github.com/jobfate/jobfate/validation"
 )
 
-// TestDefaultPodSpec compares templates in which any field of the API may be set. A default that
+// TestDefaultedPodSpec compares templates in which any field of the API may be set. A default that
 // is missing in package validation, or that a new release adds, is a difference.
-func TestDefaultPodSpec(t *testing.T) {
+func TestDefaultedPodSpec(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := filler{T: t, rarely: rapid.SampledFrom([]int{1, 3, 10, 40}).Draw(t, "rarely")}
 		drawn := &corev1.PodSpec{}
@@ -31,7 +31,7 @@ func TestDefaultPodSpec(t *testing.T) {
 
 // In this template every pointer, list and map is set, and nothing else, so every default that
 // depends on nothing else applies. It has a volume of each kind, and one of none.
-func TestDefaultPodSpec_everyField(t *testing.T) {
+func TestDefaultedPodSpec_everyField(t *testing.T) {
 	spec := &corev1.PodSpec{}
 	outline(reflect.ValueOf(spec).Elem(), 0)
 	spec.SecurityContext, spec.TerminationGracePeriodSeconds = nil, nil
@@ -51,12 +51,12 @@ func compareDefaults(t rapid.TB, spec *corev1.PodSpec) {
 	job.Spec.Template.Spec = *spec
 	before := job.DeepCopy()
 	ours := &batchv1.Job{}
-	ours.Spec.Template.Spec = *validation.DefaultPodSpec(spec)
+	ours.Spec.Template.Spec = *validation.DefaultedPodSpec(spec)
 	theirs := apiserver.External(apiserver.Internal(realDefault(job)))
 	if diff := cmp.Diff(onTheWire(theirs).Spec.Template, onTheWire(ours).Spec.Template); diff != "" {
-		t.Fatalf("DefaultPodSpec (-API server +jobfate):\n%s", diff)
+		t.Fatalf("DefaultedPodSpec (-API server +jobfate):\n%s", diff)
 	}
-	unchanged(t, "DefaultPodSpec", before, job)
+	unchanged(t, "DefaultedPodSpec", before, job)
 }
 
 // TestImagePullPolicy compares the default for images that are and are not valid.

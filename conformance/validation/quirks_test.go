@@ -32,7 +32,7 @@ func TestSuccessPolicyWithoutCompletionsPanics(t *testing.T) {
 	if errs, err := realCreate(realPrepare(j)); err == nil {
 		t.Errorf("the API server says %v, want a panic", errs)
 	}
-	got := validation.Create(validation.PrepareCreate(j))
+	got := validation.Create(validation.Prepared(j))
 	if len(got) != 1 || got[0].Type != field.ErrorTypeRequired || got[0].Field != "spec.completions" {
 		t.Errorf("jobfate says %v, want an error that completions are required", got)
 	}
@@ -48,13 +48,13 @@ func TestPerIndexWithOnFailureIsAccepted(t *testing.T) {
 	if err != nil || len(lines(want)) != 0 {
 		t.Errorf("the API server says %v, %v, want nothing", want, err)
 	}
-	compare(t, "Create", validation.Create(validation.PrepareCreate(j), asReleased()...), want)
+	compare(t, "Create", validation.Create(validation.Prepared(j), asReleased()...), want)
 }
 
 // The API server requires FailureTarget of a failed Job if the condition Failed or failedIndexes
 // change. It rejects a change of FailureTarget itself only because the condition must not be disabled.
 func TestFailureTargetIsDemandedWhenFailedIndexesChange(t *testing.T) {
-	old := validation.PrepareCreate(plainJob())
+	old := validation.Prepared(plainJob())
 	old.Spec.Completions, old.Spec.BackoffLimitPerIndex = new(int32(3)), new(int32(1))
 	old.Status.StartTime = times()[0]
 	old.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue}}
@@ -85,7 +85,7 @@ func TestGeneratedLabelsReachTheJob(t *testing.T) {
 	j.Spec.Template.Labels = map[string]string{"app": "x"}
 	for name, labels := range map[string]map[string]string{
 		"API server": apiserver.External(realPrepare(j)).Labels,
-		"jobfate":    validation.PrepareCreate(j).Labels,
+		"jobfate":    validation.Prepared(j).Labels,
 	} {
 		if len(labels) != 5 || labels[batchv1.ControllerUidLabel] != "uid" {
 			t.Errorf("%s: the labels are %v, want app and the four generated ones", name, labels)
@@ -96,8 +96,8 @@ func TestGeneratedLabelsReachTheJob(t *testing.T) {
 // The API server drops a field of the template whose gate is off, and annotations that it no longer reads,
 // before it compares the template with the old one.
 func TestFieldsThatAreDropped(t *testing.T) {
-	old := validation.PrepareCreate(plainJob())
-	old.Spec.Template.Spec, old.CreationTimestamp = *validation.DefaultPodSpec(&old.Spec.Template.Spec), *times()[0]
+	old := validation.Prepared(plainJob())
+	old.Spec.Template.Spec, old.CreationTimestamp = *validation.DefaultedPodSpec(&old.Spec.Template.Spec), *times()[0]
 	for name, edit := range map[string]func(*corev1.PodTemplateSpec){
 		"a field": func(s *corev1.PodTemplateSpec) {
 			s.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{StopSignal: new(corev1.SIGUSR1)}
@@ -123,7 +123,7 @@ func TestFieldsThatAreDropped(t *testing.T) {
 // The API server fills in what a request leaves out of the metadata, and keeps what it may not change
 // (k8s.io/apiserver/pkg/registry/rest/update.go BeforeUpdate).
 func TestMetadataOfUpdates(t *testing.T) {
-	old := validation.PrepareCreate(plainJob())
+	old := validation.Prepared(plainJob())
 	old.Generation, old.CreationTimestamp, old.DeletionTimestamp = 3, *times()[0], times()[1]
 	old.DeletionGracePeriodSeconds, old.Finalizers = new(int64(0)), []string{metav1.FinalizerDeleteDependents}
 	for name, edit := range map[string]func(*batchv1.Job){

@@ -107,7 +107,7 @@ func sum(all ...[]jobfate.Metric) map[string]int64 {
 }
 
 func checkStatuses(t fatal, job *batchv1.Job, d jobfate.Decision, s jobfate.Settled) {
-	stored := validation.Default(job)
+	stored := validation.Defaulted(job)
 	stored.ResourceVersion = "1"
 	if len(validation.Status(stored)) > 0 || len(validation.StatusUpdate(stored, stored)) > 0 {
 		return

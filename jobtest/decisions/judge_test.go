@@ -28,7 +28,7 @@ type judging struct {
 // judge returns the first violation of a property. The decision assumes that the claims succeed,
 // so the referee sees the other writes as if the snapshot had been taken after them.
 func (r run) judge() *referee.Violation {
-	j := &judging{run: r, job: validation.Default(r.s.Job), pods: slices.Clone(r.s.Pods)}
+	j := &judging{run: r, job: validation.Defaulted(r.s.Job), pods: slices.Clone(r.s.Pods)}
 	j.view = cluster.View{Now: r.s.Now, Job: j.job, Pods: slices.Clone(r.s.Pods)}
 	j.ghost.Started(j.job)
 	j.ghost.Forgive() // the backoff record need not know these failures

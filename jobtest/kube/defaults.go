@@ -45,7 +45,7 @@ func defaultRequests(r *corev1.ResourceRequirements) {
 // defaultPodSpec sets the defaults of the spec of a pod or a pod template. The API server always
 // shows the service account under both names.
 func defaultPodSpec(spec *corev1.PodSpec) {
-	*spec = *validation.DefaultPodSpec(spec)
+	*spec = *validation.DefaultedPodSpec(spec)
 	spec.ServiceAccountName, spec.DeprecatedServiceAccount =
 		cmp.Or(spec.ServiceAccountName, spec.DeprecatedServiceAccount),
 		cmp.Or(spec.DeprecatedServiceAccount, spec.ServiceAccountName)

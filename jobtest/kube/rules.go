@@ -21,14 +21,14 @@ import (
 var jobRules = rules{
 	defaults: func(o Object) {
 		job := o.(*batchv1.Job)
-		*job = *validation.Default(job)
+		*job = *validation.Defaulted(job)
 		defaultPodSpec(&job.Spec.Template.Spec)
 	},
 	// The defaults come last, because the source of the labels depends on which labels were
 	// set.
 	create: func(o Object) {
 		job := o.(*batchv1.Job)
-		*job = *validation.PrepareCreate(job)
+		*job = *validation.Prepared(job)
 	},
 	validate: func(o Object) field.ErrorList {
 		job := o.(*batchv1.Job)

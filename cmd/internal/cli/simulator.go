@@ -261,7 +261,7 @@ func (p part) isSet(name string, err error) bool {
 	if len(p.sets) == 0 || !strings.HasPrefix(name, "spec.") || !errors.As(err, &e) {
 		return found
 	}
-	given := validation.Create(validation.PrepareCreate(named(p.given)))
+	given := validation.Create(validation.Prepared(named(p.given)))
 	return !slices.ContainsFunc(given, func(g *field.Error) bool { return g.Error() == e.Error() })
 }
 

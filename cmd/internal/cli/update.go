@@ -177,7 +177,7 @@ func live[T kubefile.Object](old *kubefile.Manifest, next T) T {
 	out.SetNamespace(cmp.Or(out.GetNamespace(), "default"))
 	if job, is := any(out).(*batchv1.Job); is {
 		if job = defaulted(named(job)); created {
-			job = validation.GenerateSelector(job)
+			job = validation.WithGeneratedSelector(job)
 		}
 		return any(job).(T)
 	}
@@ -206,8 +206,8 @@ func identified[T kubefile.Object](next, live T) T {
 // defaulted returns a Job with all defaults. The API server shows a service account under both
 // names.
 func defaulted(job *batchv1.Job) *batchv1.Job {
-	job = validation.Default(job)
-	spec := validation.DefaultPodSpec(&job.Spec.Template.Spec)
+	job = validation.Defaulted(job)
+	spec := validation.DefaultedPodSpec(&job.Spec.Template.Spec)
 	spec.ServiceAccountName = cmp.Or(spec.ServiceAccountName, spec.DeprecatedServiceAccount)
 	spec.DeprecatedServiceAccount = spec.ServiceAccountName
 	job.Spec.Template.Spec = *spec

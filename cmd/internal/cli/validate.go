@@ -311,7 +311,7 @@ func (c *Validate) errors(m, old *kubefile.Manifest) field.ErrorList {
 		return validation.Status(m.Job)
 	}
 	errs := append(templateErrors(m.Job), validation.RuleNames(namedPolicy(m), policyPath)...)
-	if job := validation.PrepareCreate(created(m)); m.Cron == nil {
+	if job := validation.Prepared(created(m)); m.Cron == nil {
 		return append(validation.Create(job), errs...)
 	}
 	return append(specErrors(m.Job), errs...)
@@ -321,14 +321,14 @@ func (c *Validate) errors(m, old *kubefile.Manifest) field.ErrorList {
 // the Job.
 func templateErrors(job *batchv1.Job) field.ErrorList {
 	template := job.Spec.Template.DeepCopy()
-	template.Spec = *validation.DefaultPodSpec(&template.Spec)
+	template.Spec = *validation.DefaultedPodSpec(&template.Spec)
 	return apirules.Template(template, field.NewPath("spec", "template"))
 }
 
 // specErrors returns what the API server would reject in the template of a CronJob. There it sets no default
 // completions.
 func specErrors(job *batchv1.Job) field.ErrorList {
-	spec := validation.Default(job).Spec
+	spec := validation.Defaulted(job).Spec
 	spec.Completions = job.Spec.Completions
 	return validation.JobSpec(&spec, field.NewPath("spec"))
 }
@@ -358,7 +358,7 @@ func checkCron(out *verdict, m *kubefile.Manifest, old *batchv1.CronJob) {
 	job := created(m)
 	job.Name += "-29000000"
 	known := specErrors(job)
-	for _, err := range validation.Create(validation.PrepareCreate(job)) {
+	for _, err := range validation.Create(validation.Prepared(job)) {
 		if !slices.ContainsFunc(known, func(k *field.Error) bool { return k.Error() == err.Error() }) {
 			out.warn("JobRejected", err.Field, "the API server accepts the CronJob, but not its Jobs: "+body(err))
 		}
@@ -388,7 +388,7 @@ func created(m *kubefile.Manifest) *batchv1.Job {
 
 // named returns a Job with a namespace, a name and a UID.
 func named(job *batchv1.Job) *batchv1.Job {
-	job = validation.GenerateName(job)
+	job = validation.WithGeneratedName(job)
 	if job.Namespace == "" {
 		job.Namespace = "default"
 	}

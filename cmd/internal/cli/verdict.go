@@ -130,7 +130,7 @@ func (v *verdict) hints(job *batchv1.Job, warnings []string) {
 	for _, text := range warnings {
 		v.warnText("APIWarning", text)
 	}
-	for _, f := range traps(validation.Default(job)) {
+	for _, f := range traps(validation.Defaulted(job)) {
 		v.warn(f.Rule, f.Field, f.Message)
 	}
 	v.advice(job)
