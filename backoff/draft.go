@@ -8,15 +8,16 @@ import (
 )
 
 // Draft is a backoff limit in the form of the early draft of KEP-3850: a limit, and a
-// target that says whether it counts the failures of the Job or of each index. Some
-// frameworks still use this form. It is decoded from the JSON of a spec.
+// target that says whether it counts the failures of the Job or of each index. The KEP rejected
+// this form, Kubernetes never had it, and no framework is known to use it. Draft is for specs that
+// follow the draft, and is decoded from their JSON.
 type Draft struct {
 	// BackoffLimit is 6 when nil.
 	BackoffLimit *int32 `json:"backoffLimit,omitempty"`
 	// BackoffLimitTarget is TargetJob when empty.
 	BackoffLimitTarget Target `json:"backoffLimitTarget,omitempty"`
-	// PodFailurePolicy may hold the target, as in the draft. If the target is set in both places,
-	// they must be equal.
+	// PodFailurePolicy holds the target in the draft, BackoffLimitTarget in the alternative that the
+	// KEP rejects. If both are set, they must be equal.
 	PodFailurePolicy *DraftPolicy `json:"podFailurePolicy,omitempty"`
 }
 
