@@ -139,17 +139,20 @@ func (s *sync) askClaims() (batch []*exchange) {
 	return batch
 }
 
-// claimPatch returns the strategic merge patch that adopts, releases or frees a pod.
+// claimPatch returns the strategic merge patch that adopts, releases or frees a pod. Another relation
+// has none: the API server refuses the request, and the pod stays as it is.
 func (s *sync) claimPatch(claim Claim) []byte {
 	switch claim.Relation {
 	case tracking.Adoptable:
 		return s.keys().AdoptPatch(claim.Pod, s.config.Controller.Reference(s.view.Job))
 	case tracking.Releasable:
 		return s.keys().ReleasePatch(claim.Pod, s.Job)
+	case tracking.Orphaned:
+		// The patch applies only to the pod as it was read: meanwhile another Job may have
+		// adopted it, and may be about to count it.
+		return s.keys().StripPatchAt(claim.Pod)
 	}
-	// The patch applies only to the pod as it was read: meanwhile another Job may have
-	// adopted it, and may be about to count it.
-	return s.keys().StripPatchAt(claim.Pod)
+	return nil
 }
 
 // handleClaims decides again without the pods that could not be adopted because they are gone: they

@@ -29,9 +29,11 @@ const (
 	// Job no longer selects are also orphaned: the Job does not release them, because
 	// garbage collection needs the owner reference.
 	Orphaned
+
+	relations // their number
 )
 
-var relationNames = [...]string{"foreign", "owned", "adoptable", "releasable", "orphaned"}
+var relationNames = [relations]string{"foreign", "owned", "adoptable", "releasable", "orphaned"}
 
 // String names the relation.
 func (r Relation) String() string {
