@@ -120,6 +120,9 @@ func (s *sync) handleFree(batch []*exchange) step {
 // after is nil for a deleted pod. The function jobs returns the Jobs of a namespace that
 // the cache holds.
 //
+// Queue the names with a delay: the Job controller waits 1 s, so that one status write counts all
+// pods that end meanwhile.
+//
 // When a Job is gone from the cache, or has another UID, queue its name and the empty name. A pod
 // that has lost its owner while the cache still showed the Job concerned only that Job, and may
 // never change again.

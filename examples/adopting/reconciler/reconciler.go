@@ -15,8 +15,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -33,6 +35,8 @@ type Reconciler struct {
 	machines   sync.Map      // *jobfate.Machine, by the name of its Job
 }
 
+type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+
 // SetupWithManager adds the Reconciler to a manager that has not started.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	jobs, errJobs := mgr.GetCache().GetInformer(context.Background(), &batchv1.Job{})
@@ -42,18 +46,25 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	}
 	r.Client, r.Live = mgr.GetClient(), mgr.GetAPIReader()
 	r.Jobs, r.Pods = jobs.(cache.SharedIndexInformer).GetIndexer(), pods.(cache.SharedIndexInformer).GetIndexer()
-	wake := handler.EnqueueRequestsFromMapFunc(func(_ context.Context, pod client.Object) (all []reconcile.Request) {
-		for _, name := range jobfate.RouteOf(nil, pod.(*corev1.Pod), r.jobsIn, jobfate.ManagedBy(r.Name)) {
-			all = append(all, reconcile.Request{NamespacedName: name})
-		}
-		return all
-	})
+	wake := handler.Funcs{
+		CreateFunc: func(_ context.Context, e event.CreateEvent, q queue) { r.podChanged(q, nil, e.Object) },
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) { r.podChanged(q, e.ObjectOld, e.ObjectNew) },
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q queue) { r.podChanged(q, e.Object, nil) },
+	}
 	// a deleted Job leaves pods without a controller
 	left := handler.EnqueueRequestsFromMapFunc(func(_ context.Context, job client.Object) []reconcile.Request {
 		return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: job.GetNamespace()}}}
 	})
 	return errors.Join(r.Pods.AddIndexers(cache.Indexers{"job": jobOfPod}), ctrl.NewControllerManagedBy(mgr).
 		For(&batchv1.Job{}).Watches(&batchv1.Job{}, left).Watches(&corev1.Pod{}, wake).Complete(r))
+}
+
+func (r *Reconciler) podChanged(q queue, before, after client.Object) {
+	was, _ := before.(*corev1.Pod)
+	is, _ := after.(*corev1.Pod)
+	for _, name := range jobfate.RouteOf(was, is, r.jobsIn, jobfate.ManagedBy(r.Name)) {
+		q.AddAfter(reconcile.Request{NamespacedName: name}, time.Second) // one status write for many pods
+	}
 }
 
 // Reconcile handles one Job or, with an empty name, the pods without a controller.
