@@ -157,6 +157,28 @@ func TestOptions_withoutFailurePolicy(t *testing.T) {
 	}
 }
 
+// KEP-3850 § Feature Enablement: "Does enabling the feature change any default behavior? No." A Job without
+// the field is decided in the same way when the feature is off.
+func TestOptions_withoutPerIndexBackoff(t *testing.T) {
+	without, differ := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		s := snapshotsOf["wild"].Draw(t, "snapshot")
+		diff := cmp.Diff(decideAll(t, s), decideAll(t, s, jobfate.WithoutPerIndexBackoff()))
+		switch {
+		case s.Job.Spec.BackoffLimitPerIndex != nil && diff != "":
+			differ++
+		case s.Job.Spec.BackoffLimitPerIndex == nil:
+			without++
+			if diff != "" {
+				t.Fatalf("-on +off\n%s", diff)
+			}
+		}
+	})
+	if without == 0 || differ == 0 {
+		t.Errorf("%d Jobs without the field, %d with it and another decision without the feature", without, differ)
+	}
+}
+
 // Names of rules in options are validated. The error names the option and the rule, and the
 // decision is empty.
 func TestOptions_namesOfRules(t *testing.T) {
