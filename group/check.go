@@ -154,6 +154,10 @@ func (p *Policy) checkSteps(r *Rule, members []Member, path *field.Path) (errs f
 			always = always && b.Wait
 			scopes = append(scopes, b.scope())
 		}
+		if p.emptiesAll(step) {
+			errs = append(errs, field.Invalid(at.Child("charges"), step.Charges,
+				fmt.Sprintf("%s empties all these budgets: charge one without renew, or none", step.Action)))
+		}
 		if step.Backoff != nil {
 			errs = append(errs, checkBackoff(step.Backoff, effect, at.Child("backoff"))...)
 		}
@@ -166,6 +170,17 @@ func (p *Policy) checkSteps(r *Rule, members []Member, path *field.Path) (errs f
 		}
 	}
 	return errs
+}
+
+// emptiesAll reports whether a step empties all budgets that it charges: it could be taken again and again. It is
+// enough to look at one step, as all restarts of the group empty the same budgets: those that another step would
+// empty for it, it empties itself.
+func (p *Policy) emptiesAll(step *Step) bool {
+	kept := func(name string) bool {
+		b := p.budget(name)
+		return b == nil || !b.Renew || b.scope() == PerGroup
+	}
+	return effects[step.Action].counts == PerGroup && len(step.Charges) > 0 && !slices.ContainsFunc(step.Charges, kept)
 }
 
 // lacks says why a step is not possible for a member.

@@ -1,6 +1,7 @@
 package group_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -39,7 +40,9 @@ func TestCheck(t *testing.T) {
 			`spec.rules[0].onExitCodes.values[0]: Invalid value: 0: is not the exit code of a failure`},
 		"a window without room": {`{budgets: [{name: x, max: 0, window: 1h}]}`, noMembers,
 			`spec.budgets[0].max: Invalid value: 0: must be from 1 to 100 with a window, because the state has the time of each`},
-		"renewed group":    {`{budgets: [{name: x, max: 1, renew: true}]}`, noMembers, `spec.budgets[0].renew: Invalid value: true: is for budgets of templates and members`},
+		"renewed group": {`{budgets: [{name: x, max: 1, renew: true}]}`, noMembers, `spec.budgets[0].renew: Invalid value: true: is for budgets of templates and members`},
+		"a step that renews its only budget": {`{budgets: [{name: x, per: Member, max: 1, renew: true}], rules: [{steps: [{action: RestartGroup, charges: [x]}]}]}`, noMembers,
+			`spec.rules[0].steps[0].charges: Invalid value: ["x"]: RestartGroup empties all these budgets: charge one without renew, or none`},
 		"a wrong pattern":  {`{rules: [{onMessagePatterns: [ok, "(" ], steps: [{action: Leave}]}]}`, noMembers, "spec.rules[0].onMessagePatterns[1]: Invalid value: \"(\": error parsing regexp: missing closing ): `(`"},
 		"a wrong operator": {`{rules: [{onExitCodes: {operator: Is, values: [1]}, steps: [{action: Leave}]}]}`, noMembers, `spec.rules[0].onExitCodes.operator: Unsupported value: "Is": supported values: "In", "NotIn"`},
 		"no exit codes":    {`{rules: [{onExitCodes: {operator: In, values: []}, steps: [{action: Leave}]}]}`, noMembers, `spec.rules[0].onExitCodes.values: Required value: at least one exit code`},
@@ -95,6 +98,54 @@ func TestCheck(t *testing.T) {
 				t.Errorf("NewDecider: %v", err)
 			}
 		})
+	}
+}
+
+// "A step that restarts or suspends the group must charge a budget without Renew, or none, because it empties the
+// others". A case has a rule for each template, its steps, and what each step charges.
+func TestCheck_renewedByItself(t *testing.T) {
+	budgets := policyOf(t, `{budgets: [{name: t, per: Template, max: 1, renew: true}, {name: m, per: Member, max: 2, renew: true},
+		{name: zero, per: Member, max: 0, renew: true}, {name: waits, per: Member, max: 1, window: 1h, wait: true, renew: true},
+		{name: kept, per: Template, max: 1}, {name: hourly, max: 1, window: 1h}, {name: all, max: 9}]}`).Budgets
+	for name, tc := range map[string]struct{ rules, want string }{
+		"restart":                      {"RestartGroup t", "rules[0].steps[0].charges"},
+		"suspension":                   {"SuspendGroup m", "rules[0].steps[0].charges"},
+		"window":                       {"RestartGroup waits", "rules[0].steps[0].charges"},
+		"without a unit":               {"RestartGroup zero", "rules[0].steps[0].charges"},
+		"several budgets":              {"RestartMember t, RestartGroup m t", "rules[0].steps[1].charges"},
+		"two templates in turn":        {"RestartGroup t; RestartGroup t", "rules[0].steps[0].charges rules[1].steps[0].charges"},
+		"two budgets in turn":          {"RestartGroup t; SuspendGroup m", "rules[0].steps[0].charges rules[1].steps[0].charges"},
+		"an unknown budget":            {"RestartGroup t unknown", "rules[0].steps[0].charges[1]"},
+		"one is kept":                  {"RestartGroup t m kept", ""},
+		"one is kept, with a window":   {"SuspendGroup hourly m", ""},
+		"two that keep one":            {"RestartGroup t all; SuspendGroup m kept", ""},
+		"members, then the group":      {"RestartMember m, RestartGroup all", ""},
+		"members, and the group free":  {"RestartGroup; RestartMember m", ""},
+		"restarts that empty nothing":  {"RestartMember t, RestartTemplate m", ""},
+		"steps that are not restarts":  {"Leave m; CompleteGroup m; FailGroup t", ""},
+		"two templates, then for free": {"RestartTemplate t, SuspendGroup; RestartTemplate m, RestartGroup", ""},
+	} {
+		p := group.Policy{Budgets: budgets}
+		for i, rule := range strings.Split(tc.rules, "; ") {
+			p.Rules = append(p.Rules, group.Rule{Templates: []string{fmt.Sprint(i)}})
+			for step := range strings.SplitSeq(rule, ", ") {
+				words := strings.Fields(step)
+				p.Rules[i].Steps = append(p.Rules[i].Steps, group.Step{Action: group.Action(words[0]), Charges: words[1:]})
+			}
+		}
+		var fields []string
+		for _, err := range p.Check(nil, nil) {
+			fields = append(fields, err.Field)
+		}
+		if got := strings.Join(fields, " "); got != tc.want {
+			t.Errorf("%s: errors at %q, want %q", name, got, tc.want)
+		}
+	}
+	// A budget of the group may not have renew, and no restart empties it.
+	shared := &group.Policy{Budgets: []group.Budget{{Name: "x", Max: 1, Renew: true}},
+		Rules: []group.Rule{{Steps: []group.Step{{Action: group.RestartGroup, Charges: []string{"x"}}}}}}
+	if errs := shared.Check(nil, nil); len(errs) != 1 || errs[0].Field != "budgets[0].renew" {
+		t.Errorf("a budget of the group: %v, want an error of its renew alone", errs)
 	}
 }
 

@@ -22,6 +22,9 @@
 //	  - {action: RestartMember, charges: [alone]}
 //	  - {action: RestartGroup, charges: [together]}
 //
+// A restart or suspension of the group empties the budgets with renew: with "renew: true", the budget alone of the
+// example allows two restarts of each Job before the group is restarted, and two after it.
+//
 // If there are several failures, the first rule that matches any of them decides, and of the
 // failures that it matches, the earliest. Failures of the same time are ordered by the name of the
 // member. The order of the arguments has no effect, so controllers with differently ordered caches

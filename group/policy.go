@@ -37,8 +37,9 @@ type Budget struct {
 	Window *metav1.Duration `json:"window,omitempty"`
 	// Wait says that a step is taken even if the window has no unit left: the restart then waits until it has one.
 	Wait bool `json:"wait,omitempty"`
-	// Renew says that a restart of the group empties the budget. It is for budgets of templates and
-	// members.
+	// Renew says that a restart or suspension of the group empties the budget: each template or member then has all
+	// its units again. It is for budgets of templates and members. A step that restarts or suspends the group must
+	// charge a budget without Renew, or none, because it empties the others.
 	Renew bool `json:"renew,omitempty"`
 }
 
