@@ -25,6 +25,10 @@
 // A restart or suspension of the group empties the budgets with renew: with "renew: true", the budget alone of the
 // example allows two restarts of each Job before the group is restarted, and two after it.
 //
+// The number of restarts has a bound if all steps that restart charge a budget without a window, and those that
+// restart or suspend the group one that has no renew either: then no more restarts are possible than these budgets
+// have units, those with renew again after each restart or suspension of the group.
+//
 // If there are several failures, the first rule that matches any of them decides, and of the
 // failures that it matches, the earliest. Failures of the same time are ordered by the name of the
 // member. The order of the arguments has no effect, so controllers with differently ordered caches
