@@ -229,8 +229,8 @@ func Unmanaged(job *batchv1.Job, evidence ...Evidence) Cause {
 		return Cause{Reason: end, Attention: AttentionLost, Advice: rerunAdvice}
 	case manager == multiKueue && suspended:
 		return Cause{Reason: Reason{Code: CauseMultiKueue, Text: "MultiKueue manages the Job, which is " +
-			"suspended here, " +
-			"and runs it in a worker cluster once it is admitted"}, Attention: AttentionHeld, Advice: multiKueueAdvice}
+			"suspended here, and runs it in a worker cluster once it is admitted"},
+			Attention: AttentionHeld, Advice: multiKueueAdvice}
 	case manager == multiKueue:
 		f := &facts{Facts: &jobfate.Facts{Job: job}, world: newWorld(evidence)}
 		w, active := f.workload(), job.Status.Active

@@ -32,14 +32,6 @@ var scenes = []scene{
 		aPod(1, waitingFor("ImagePullBackOff", `Back-off pulling image "registry.example/train:v2"`)),
 		aPod(2, waitingFor("ImagePullBackOff", `Back-off pulling image "registry.example/train:v2"`))),
 		explain.CauseImagePull, `2 of 3 active pods cannot pull an image: container main: ImagePullBackOff: Back-off pulling image "registry.example/train:v2"`, explain.AttentionStuck, "train-1, train-2"},
-	{"the image of an init container", append([]string{plainJob()},
-		aPod(0, `---
-spec: {nodeName: worker-1, initContainers: [{name: fetch}]}
-status:
-  phase: Pending
-  initContainerStatuses: [{name: fetch, state: {waiting: {reason: ErrImagePull, message: unauthorized}}}]
-  containerStatuses: [{name: main, state: {waiting: {reason: PodInitializing}}}]`)),
-		explain.CauseImagePull, "1 of 1 active pod cannot pull an image: init container fetch: ErrImagePull: unauthorized", explain.AttentionStuck, "train-0"},
 	{"a Secret that is missing", append([]string{plainJob()}, threePods(waitingFor("CreateContainerConfigError", `secret "db" not found`))...),
 		explain.CauseContainerConfig, `3 of 3 active pods cannot create a container: container main: CreateContainerConfigError: secret "db" not found`, explain.AttentionStuck, "train-0, train-2"},
 	{"a container that the runtime refuses", append([]string{plainJob()}, threePods(waitingFor("CreateContainerError", "context deadline exceeded"))...),
@@ -47,16 +39,6 @@ status:
 	{"a command that is not in the image, with several lines of text",
 		append([]string{plainJob()}, threePods(waitingFor("RunContainerError", "exec: \"trane\":\n\n    not found"))...),
 		explain.CauseContainerStart, `3 of 3 active pods cannot start a container: container main: RunContainerError: exec: "trane": not found`, explain.AttentionStuck, "train-0, train-2"},
-	{"a container that crashes", []string{theJob("", "", "active: 1"), aPod(0, `---
-spec: {nodeName: worker-1}
-status:
-  phase: Running
-  containerStatuses:
-  - name: main
-    restartCount: 7
-    state: {waiting: {reason: CrashLoopBackOff, message: "back-off 5m0s restarting failed container=main pod=train-0_ml(pod-0)"}}
-    lastState: {terminated: {exitCode: 137, reason: OOMKilled}}`)},
-		explain.CauseCrashLoop, "1 of 1 active pod cannot keep a container running: container main: CrashLoopBackOff after exit code 137 (SIGKILL), OOMKilled, 7 restarts", explain.AttentionStuck, "train-0"},
 	{"no node has a GPU left", append([]string{plainJob()}, threePods(unscheduled("Unschedulable",
 		"0/5 nodes are available: 5 Insufficient nvidia.com/gpu."))...),
 		explain.CauseUnschedulable, "3 of 3 active pods cannot be scheduled: 0/5 nodes are available: 5 Insufficient nvidia.com/gpu.", explain.AttentionStuck, "train-0, train-2"},
@@ -80,10 +62,6 @@ status:
 	{"a sidecar that crashes beside a container that runs", []string{oneActive(), aPod(0, strings.Replace(running, "  containerStatuses",
 		"  initContainerStatuses: [{name: proxy, state: {waiting: {reason: CrashLoopBackOff}}}]\n  containerStatuses", 1))},
 		explain.JobRunning, "1 pod active, parallelism 1, 0 of 3 succeeded", explain.AttentionNone, ""},
-	{"a gate", append([]string{plainJob()}, threePods(`---
-spec: {schedulingGates: [{name: kueue.x-k8s.io/topology}]}
-status: {phase: Pending, conditions: [{type: PodScheduled, status: "False", reason: SchedulingGated, message: Scheduling is blocked due to non-empty scheduling gates}]}`)...),
-		explain.CauseSchedulingGated, "3 of 3 active pods must wait for a scheduling gate: kueue.x-k8s.io/topology (Kueue removes it)", explain.AttentionStuck, "train-0, train-2"},
 	{"a scheduler that is not there", append([]string{plainJob()}, threePods("---\nspec: {schedulerName: volcano}\nstatus: {phase: Pending}")...),
 		explain.CauseNoScheduler, "3 of 3 active pods got no response from a scheduler: schedulerName is volcano", explain.AttentionStuck, "train-0, train-2"},
 	{"a node that does not answer", append([]string{plainJob(), aNode}, threePods(running)...),
@@ -101,21 +79,6 @@ status: {phase: Pending, conditions: [{type: PodScheduled, status: "False", reas
 		explain.CausePodsStarting, "1 of 3 active pods must still start: container main waits: ContainerCreating", explain.AttentionNone, "train-0"},
 	{"the same without events", []string{plainJob(), aPod(0, waitingFor("ContainerCreating", "")), aPod(1, running), aPod(2, running)},
 		explain.CausePodStartOverdue, "1 of 3 active pods should have started: no container has started on node worker-1 in 29m", explain.AttentionStuck, "train-0"},
-	{"a sidecar that does not stop", []string{plainJob(), aPod(1, running), aPod(2, running), aPod(0, `---
-spec: {nodeName: worker-1, initContainers: [{name: proxy, restartPolicy: Always}]}
-status:
-  phase: Running
-  initContainerStatuses: [{name: proxy, state: {running: {startedAt: "2026-05-01T12:00:05Z"}}}]
-  containerStatuses: [{name: main, state: {terminated: {exitCode: 0, finishedAt: "2026-05-01T12:10:00Z"}}}]`)},
-		explain.CauseSidecarRunning, "1 of 3 active pods cannot finish: container proxy is still running, though the others finished 20m ago", explain.AttentionStuck, "train-0"},
-	{"a proxy that is a plain container", []string{plainJob(), aPod(1, running), aPod(2, running), aPod(0, `---
-spec: {nodeName: worker-1}
-status:
-  phase: Running
-  containerStatuses:
-  - {name: main, state: {terminated: {exitCode: 0, finishedAt: "2026-05-01T12:10:00Z"}}}
-  - {name: istio-proxy, state: {running: {startedAt: "2026-05-01T12:00:05Z"}}}`)},
-		explain.CauseContainerRunning, "1 of 3 active pods cannot finish: container istio-proxy is still running, though the others finished 20m ago", explain.AttentionStuck, "train-0"},
 
 	{"a quota that still rejects pods", []string{theJob("", "", "active: 1"), aPod(0, running),
 		anEvent(aboutJob, "FailedCreate", "exceeded quota: compute", "12:25:00")},
@@ -128,21 +91,6 @@ status:
 		normal(anEvent(aboutJob, "SuccessfulCreate", "Created pod", "12:29:00"))}, explain.JobCreating, "creating 2 pods", explain.AttentionNone, ""},
 	{"no evidence of why pods are missing", []string{theJob("", "", "")},
 		explain.CauseCreationOverdue, "3 pods should have been created 30m ago", explain.AttentionStuck, ""},
-	{"an init container has just failed", []string{oneActive(), aPod(0, `---
-status:
-  phase: Failed
-  initContainerStatuses: [{name: fetch, state: {terminated: {exitCode: 1, finishedAt: "2026-05-01T12:29:59Z"}}}]`)},
-		explain.JobCreating, "creating 1 pod", explain.AttentionNone, ""},
-	{"a container has just been restarted", []string{theJob("", "parallelism: 1\nbackoffLimit: 1\ntemplate: {metadata: {labels: {batch.kubernetes.io/controller-uid: job-uid}}, spec: {restartPolicy: OnFailure}}", "active: 1"), aPod(0, `---
-status:
-  phase: Running
-  containerStatuses: [{name: main, restartCount: 2, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 1, finishedAt: "2026-05-01T12:29:59Z"}}}]`)},
-		explain.JobEnding, "the Job fails: pod train-0: container main, exit code 1, 2 restarts; BackoffLimitExceeded: 0 failures and 2 container restarts, spec.backoffLimit is 1; deleting 1 pod; 1 pod terminating", explain.AttentionLost, "train-0"},
-	{"pods that are missing after a backoff", []string{theJob("", "parallelism: 1", "failed: 1"), aPod(0, `---
-status:
-  phase: Failed
-  containerStatuses: [{name: main, state: {terminated: {exitCode: 1, finishedAt: "2026-05-01T12:20:00Z"}}}]`)},
-		explain.CauseCreationOverdue, "1 pod should have been created 9m40s ago", explain.AttentionStuck, ""},
 	{"a pod on a lost node, which is not replaced", []string{theJob("", "podReplacementPolicy: Failed",
 		"active: 2\nterminating: 1"), aNode, aPod(1, strings.Replace(running, "worker-1", "worker-2", 1)), aPod(2, strings.Replace(running, "worker-1", "worker-2", 1)),
 		aPod(0, "deletionTimestamp: \"2026-05-01T12:18:00Z\"\ndeletionGracePeriodSeconds: 30\nfinalizers: example.com/keep\n"+running)},

@@ -102,10 +102,9 @@ func crashing(is func(*podFacts, container) bool) func(*podFacts) sign {
 			w, last := c.State.Waiting, c.LastTerminationState.Terminated
 			backsOff := w != nil && w.Reason == crashLoop &&
 				(c.RestartCount >= 3 || last == nil || p.f.overdue(c.ended()))
-			if (backsOff || p.loops(c)) && is(p, c) &&
-				!notStarted(last) {
-				return sign{text: joined(": "+
-					"", c.String(), textIf(w != nil, crashLoop)) + p.restarts(c), container: c.Name}
+			if (backsOff || p.loops(c)) && is(p, c) && !notStarted(last) {
+				return sign{text: joined(": ", c.String(), textIf(w != nil, crashLoop)) + p.restarts(c),
+					container: c.Name}
 			}
 		}
 		return s
@@ -129,12 +128,12 @@ func (p *podFacts) loops(c container) bool {
 // restarts says how a container has ended and was restarted.
 func (p *podFacts) restarts(c container) string {
 	last := c.LastTerminationState.Terminated
+	times := textIf(c.RestartCount > 0, count(c.RestartCount, "restart"))
 	if last == nil {
-		return textIf(c.RestartCount > 0, " after "+count(c.RestartCount, "restart"))
+		return textIf(times != "", " after "+times)
 	}
-	return " after " + joined(": ", joined(", "+
-		"", exit(last), textIf(c.RestartCount > 0, count(c.RestartCount, "restart")),
-		textIf(!c.ended().IsZero(), "the last run ended "+p.f.ago(c.ended()))), oneLine(last.Message))
+	ago := textIf(!c.ended().IsZero(), "the last run ended "+p.f.ago(c.ended()))
+	return " after " + joined(": ", joined(", ", exit(last), times, ago), oneLine(last.Message))
 }
 
 // ended returns when the last run of a container ended or, if its state does not say, when the next run began.
@@ -197,8 +196,8 @@ func allRestarting(p *podFacts) (s sign) {
 	if c.Status != corev1.ConditionTrue || !p.f.overdue(c.LastTransitionTime.Time) {
 		return s
 	}
-	s.text = joined(": ", "all containers have been restarting "+
-		""+p.f.lasting(c.LastTransitionTime.Time), oneLine(c.Message))
+	s.text = joined(": ", "all containers have been restarting "+p.f.lasting(c.LastTransitionTime.Time),
+		oneLine(c.Message))
 	for _, c := range p.all {
 		if s.container == "" && c.LastTerminationState.Terminated != nil {
 			s.container = c.Name
@@ -227,9 +226,8 @@ func probeFailing(p *podFacts) (s sign) {
 			!p.f.past(c.ended(), longPatience)
 		switch {
 		case e != nil && c.in(e) && (!started && c.State.Running != nil || again) && c.State.Terminated == nil:
-			return sign{text: joined(": "+
-				"", c.String(), oneLine(e.Message)) + textIf(c.RestartCount > 0, ";"+p.restarts(c)),
-				container: c.Name, event: e}
+			text := joined(": ", c.String(), oneLine(e.Message)) + textIf(c.RestartCount > 0, ";"+p.restarts(c))
+			return sign{text: text, container: c.Name, event: e}
 		case c.role == "sidecar" && c.Started != nil && !started && c.State.Running != nil &&
 			(c.RestartCount >= 3 || p.f.past(c.State.Running.StartedAt.Time, longPatience)):
 			return sign{text: c.String() + " has not started since " + p.f.clock(c.State.Running.StartedAt.Time) +

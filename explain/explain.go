@@ -269,8 +269,7 @@ func (e Explanation) Prospect() Reason {
 		when(failed && rule < 0, ProspectOutOfReach,
 			"no: "+haveFailed+"; the Job fails when no other index is left to run"),
 		when(f.Job.DeletionTimestamp != nil && need > f.Active, ProspectOutOfReach,
-			fmt.Sprintf(
-				"no: the Job is being deleted, and %s cannot reach the %d successes that are still needed",
+			fmt.Sprintf("no: the Job is being deleted, and %s cannot reach the %d successes that are still needed",
 				count(f.Active, "pod"), need)),
 		when(need > f.ActiveAfter && f.Timed && f.retry().After(f.Deadline) && f.Job.Spec.SuccessPolicy == nil,
 			ProspectOutOfReach, fmt.Sprintf("no: the next pod is created at %s, and the deadline is at %s",
@@ -339,8 +338,7 @@ func (f *facts) textEnding() string {
 func (f *facts) textRunning() string {
 	n := f.FailedIndexes.Len()
 	of := textIf(f.Completions != nil, fmt.Sprintf(" of %d", *cmp.Or(f.Completions, new(int32))))
-	return fmt.Sprintf("%s active, parallelism %d, %d%s succeeded%s", count(f.Active, "pod"),
-		f.Parallelism,
+	return fmt.Sprintf("%s active, parallelism %d, %d%s succeeded%s", count(f.Active, "pod"), f.Parallelism,
 		f.Succeeded, of, textIf(n > 0, fmt.Sprintf(", %d failed", n))) +
 		textIf(f.Completions == nil && f.Succeeded > 0, ", so no further pod is created")
 }

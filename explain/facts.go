@@ -149,8 +149,7 @@ func (f *facts) podsMissing(change time.Time) Reason {
 	counted := int(status.Active) + terminating
 	return when(counted > pods && f.reason.Code != JobFinished && (pods == 0 || f.overdue(change)), CausePodsMissing,
 		"the status counts "+count(counted, "pod")+" as active"+textIf(terminating > 0, " or terminating")+
-			", but "+
-			either(pods == 0, "none", fmt.Sprint(pods))+" of them "+either(pods > 1, "were", "was")+" given")
+			", but "+either(pods == 0, "none", fmt.Sprint(pods))+" of them "+either(pods > 1, "were", "was")+" given")
 }
 
 // backoffUnknown finds that the status counts failures whose pods were not given, so that the next pod may wait for
@@ -261,8 +260,7 @@ func (f *facts) terminationOverdue() (c finding) {
 		says = joined(": ", e.Reason, oneLine(e.Message))
 	}
 	text := either(len(late) > 1, fmt.Sprintf("%s should have terminated, the first (%s) %s",
-		count(len(late), "pod"), who, ago),
-		who+" should have terminated "+ago)
+		count(len(late), "pod"), who, ago), who+" should have terminated "+ago)
 	c.Reason = Reason{Code: CauseTerminationOverdue, Text: joined("; ", text, f.notReady(first.Spec.NodeName),
 		textIf(finalizers != "", "the pod has the finalizer "+finalizers), says)}
 	c.mild = f.goesOn() && (!f.ReplaceFailedOnly || f.Suspended)

@@ -243,8 +243,7 @@ func (f *facts) state(indexes indexset.Set, p indexPods, t *template, grouped bo
 	case p.active != nil && shown.cannot != "":
 		s.Code = either(shown.attention == AttentionStuck, IndexStuck, either(shown.attention == AttentionNone,
 			IndexStarting, IndexWaiting))
-		s.Text = pods + " " + shown.cannot +
-			textIf(!grouped, ": "+says.text)
+		s.Text = pods + " " + shown.cannot + textIf(!grouped, ": "+says.text)
 	case p.active != nil:
 		s.Code, s.Text = IndexActive, "active"+textIf(!grouped, ", "+pods)
 	case p.creating:

@@ -20,6 +20,7 @@ import (
 type input struct {
 	file, title string
 	want        string // code and attention of the first cause
+	whole       string // the text of the first cause
 	text        []string
 	advice      []string
 	not         []string // codes that must not be among the causes: the input is a near miss
@@ -27,7 +28,7 @@ type input struct {
 }
 
 // readInputs reads the cases of testdata/causes. A case begins with a line "=== title". Lines of the form
-// "want: Code Attention", "text: a part", "advice: a part" and "not: Code" follow, and comments. Then
+// "want: Code Attention", "whole: the text", "text: a part", "advice: a part" and "not: Code" follow, and comments. Then
 // come objects, each after a line "---".
 func readInputs(t *testing.T) (all []input) {
 	t.Helper()
@@ -48,6 +49,8 @@ func readInputs(t *testing.T) (all []input) {
 				case line == "" || line[0] == '#':
 				case name == "want":
 					in.want = value
+				case name == "whole":
+					in.whole = value
 				case name == "text":
 					in.text = append(in.text, value)
 				case name == "advice":
@@ -208,6 +211,9 @@ func TestInputs(t *testing.T) {
 			first := all[0]
 			if got := string(first.Code) + " " + first.Attention.String(); got != in.want {
 				t.Errorf("got %s: %s\nwant %s", got, first.Text, in.want)
+			}
+			if in.whole != "" && first.Text != in.whole {
+				t.Errorf("got the text %q\nwant         %q", first.Text, in.whole)
 			}
 			for _, part := range in.text {
 				if !strings.Contains(first.Text, part) {

@@ -101,8 +101,8 @@ func ofAnnotations(pod *corev1.Pod, names tracking.Keys) []Reason {
 
 // inPlace says which number was used in place of a wrong one.
 func inPlace(used int32) string {
-	return either(used == tracking.NoIndex, "the pod was treated as one without an index", fmt.Sprintf("%d was "+
-		"used", used))
+	return either(used == tracking.NoIndex, "the pod was treated as one without an index",
+		fmt.Sprintf("%d was used", used))
 }
 
 // uncounted returns notes about pods of the Job that do not count by their phase, and about

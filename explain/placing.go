@@ -100,8 +100,8 @@ func claimMissing(p *podFacts) (s sign) {
 			return sign{text: "ResourceClaimTemplate " + *name + " is not among those given"}
 		}
 	}
-	if text, e := p.schedulerSays(); mentions(text, "resourceclaim") && mentions(text, "not found", "is being "+
-		"deleted") {
+	text, e := p.schedulerSays()
+	if mentions(text, "resourceclaim") && mentions(text, "not found", "is being deleted") {
 		return sign{text: oneLine(text), event: e}
 	}
 	return s

@@ -3,7 +3,6 @@ package explain
 import (
 	"cmp"
 	"fmt"
-
 	"slices"
 	"strings"
 	"time"

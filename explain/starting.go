@@ -88,8 +88,8 @@ func startOverdue(p *podFacts) (s sign) {
 	if p.Status.Phase == corev1.PodPending && p.node != "" && !p.started() && p.f.past(p.began(), longPatience) {
 		s.text = "no container has started on node " + p.node + " in " + duration.HumanDuration(p.f.Now.Sub(p.since))
 		if e := lastEvent(p.events, func(*corev1.Event) bool { return true }); e != nil {
-			s.event, s.text = e, s.text+"; its last event, "+p.f.ago(timeOf(e))+", is "+joined(": "+
-				"", e.Reason, oneLine(e.Message))
+			s.event, s.text = e, s.text+"; its last event, "+p.f.ago(timeOf(e))+", is "+
+				joined(": ", e.Reason, oneLine(e.Message))
 		}
 	}
 	return s
@@ -110,8 +110,8 @@ func initializing(p *podFacts) (s sign) {
 	for _, c := range p.all {
 		if running := c.State.Running; c.role == "init container" && running != nil &&
 			p.f.past(running.StartedAt.Time, longPatience) {
-			return sign{text: c.String() + " has been running " +
-				"" + p.f.lasting(running.StartedAt.Time), container: c.Name}
+			return sign{text: c.String() + " has been running " + p.f.lasting(running.StartedAt.Time),
+				container: c.Name}
 		}
 	}
 	return s
@@ -122,8 +122,8 @@ func resizing(p *podFacts) (s sign) {
 	for _, kind := range []corev1.PodConditionType{"PodResizePending", "PodResizeInProgress"} {
 		c := condition(p.Pod, kind)
 		if c.Status == corev1.ConditionTrue && (c.Reason != "" || p.f.overdue(c.LastTransitionTime.Time)) {
-			return sign{text: joined(": ", string(kind)+" "+
-				""+p.f.lasting(c.LastTransitionTime.Time), c.Reason, oneLine(c.Message))}
+			return sign{text: joined(": ", string(kind)+" "+p.f.lasting(c.LastTransitionTime.Time), c.Reason,
+				oneLine(c.Message))}
 		}
 	}
 	return s
@@ -144,8 +144,8 @@ func unexplained(p *podFacts) (s sign) {
 	}
 	s.text = p.doing() + textIf(!p.since.IsZero(), ", "+p.f.lasting(p.since))
 	if e := lastEvent(p.events, func(*corev1.Event) bool { return true }); e != nil {
-		s.event, s.text = e, s.text+"; its last event, "+p.f.ago(timeOf(e))+", is "+joined(": "+
-			"", e.Reason, oneLine(e.Message))
+		s.event, s.text = e, s.text+"; its last event, "+p.f.ago(timeOf(e))+", is "+
+			joined(": ", e.Reason, oneLine(e.Message))
 	}
 	return s
 }
