@@ -36,47 +36,89 @@ func (e Explanation) LastFailure() Failure {
 	return e.facts.failure(e.facts.lastFailed())
 }
 
-func (f *facts) lastFailed() *record { return f.lastOf(func(*record) bool { return true }) }
-
-// lastOf returns the pod that failed last of those for which is holds.
-func (f *facts) lastOf(is func(*record) bool) (last *record) {
+func (f *facts) lastFailed() (last *record) {
 	for _, r := range f.pods {
-		if r.Failed && r.Valid && is(r) && (last == nil || r.Finish().After(last.Finish())) {
+		if r.Failed && r.Valid && (last == nil || r.Finish().After(last.Finish())) {
 			last = r
 		}
 	}
 	return last
 }
 
-// stopped reports whether a pod failed because it was deleted after the Job had failed.
-func (f *facts) stopped(r *record) bool {
-	since := jobstatus.OutcomeOf(f.Job).Since
-	for _, c := range f.Job.Status.Conditions {
-		if c.Type == batchv1.JobFailureTarget && c.Status == corev1.ConditionTrue {
-			since = c.LastTransitionTime.Time
-		}
+// failedAt returns when a pod failed. Of a pod that was deleted it is the time of the request, which does not depend on
+// the clock of its node.
+func failedAt(r *record) time.Time {
+	if at := r.Pod.DeletionTimestamp; at != nil {
+		return at.Add(-time.Duration(*cmp.Or(r.Pod.DeletionGracePeriodSeconds, new(int64))) * time.Second)
 	}
-	return r.Pod.DeletionTimestamp != nil && !since.IsZero() && !r.Finish().Before(since)
+	return r.Finish()
 }
 
-// decisive returns the pod whose failure was one too many for the backoff limit; nil if no failed pod is known.
-func (f *facts) decisive() *record {
-	var failed []*record
-	for _, r := range f.pods {
-		if r.Failed && r.Valid && !r.Ignored() {
-			failed = append(failed, r)
+func byFailure(a, b *record) int { return failedAt(a).Compare(failedAt(b)) }
+
+// failures returns the failed pods for which is holds, in the order in which they failed: those that were not
+// deleted, and those whose deletion may have made the Job fail. The Job's controller deletes the active pods of a Job
+// that fails, and they count as failed, too. given is the number of all.
+func (f *facts) failures(is func(*record) bool) (own, deleted []*record, given int) {
+	var since time.Time // zero if it is not stored that the Job fails: the controller first deletes its pods
+	for _, c := range f.Job.Status.Conditions {
+		at := c.LastTransitionTime.Time
+		if fails := c.Type == batchv1.JobFailureTarget || c.Type == batchv1.JobFailed; fails &&
+			c.Status == corev1.ConditionTrue && (since.IsZero() || at.Before(since)) {
+			since = at
 		}
 	}
-	if len(failed) == 0 {
-		return f.lastFailed()
+	byController := map[string]bool{}
+	for _, e := range f.events[f.Job.UID] {
+		byController[strings.TrimPrefix(oneLine(e.Message), "Deleted pod: ")] = true
 	}
-	slices.SortStableFunc(failed, func(a, b *record) int { return a.Finish().Compare(b.Finish()) })
-	gone := int(max(f.Failed, f.Job.Status.Failed)) - len(failed) // failures whose pods are not given came first
-	at := max(0, min(int(f.Limit.PerJob)-gone, len(failed)-1))
-	for at > 0 && failed[at-1].Finish().Equal(failed[at].Finish()) {
-		at--
+	for _, r := range slices.SortedStableFunc(slices.Values(f.pods), byFailure) {
+		switch {
+		case !r.Failed || !r.Valid || !is(r):
+			continue
+		case r.Pod.DeletionTimestamp == nil:
+			own = append(own, r)
+		case (since.IsZero() || failedAt(r).Before(since)) && !byController[r.Pod.Name]:
+			deleted = append(deleted, r)
+		}
+		given++
 	}
-	return failed[at]
+	return own, deleted, given
+}
+
+// decisive returns the pod whose failure was one too many, of the given total of which as many as needed make the Job
+// fail; nil if no such pod is known. Deleted pods count only as far as the others are too few. The controller deletes
+// last, but it may store the condition long after: when it has succeeded to delete all active pods.
+func (f *facts) decisive(total, needed int, is func(*record) bool) *record {
+	own, deleted, given := f.failures(is)
+	gone := total - given // failures whose pods are not given came first,
+	if f.EndStored || f.reason.Code == JobFinished {
+		gone = min(gone, max(0, gone-int(f.Parallelism))) // except those of pods that the controller has deleted
+	}
+	all := slices.Concat(own, deleted[:min(max(0, needed-gone-len(own)), len(deleted))])
+	if len(all) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(all, byFailure)
+	last := all[max(0, min(needed-1-gone, len(all)-1))]
+	return all[slices.IndexFunc(all, func(r *record) bool { return byFailure(r, last) == 0 })]
+}
+
+// restarted returns the pod whose containers were restarted most, if the restarts alone exceed the backoff limit. It
+// makes the Job fail, although the controller may have deleted it then.
+func (f *facts) restarted() (most *record) {
+	all, highest := int32(0), int32(0)
+	for _, r := range f.pods {
+		n := int32(0)
+		for _, c := range slices.Concat(r.Pod.Status.ContainerStatuses, r.Pod.Status.InitContainerStatuses) {
+			n += c.RestartCount
+		}
+		all += n
+		if n > highest {
+			most, highest = r, n
+		}
+	}
+	return either(f.CountRestarts && all >= max(1, f.Limit.PerJob), most, nil)
 }
 
 // lastSuccess returns when a pod of the Job last succeeded; zero if none did.
@@ -127,42 +169,59 @@ func (f *facts) failureReason() string {
 	return textIf(f.Ending.Type == batchv1.JobFailureTarget, f.Ending.Reason)
 }
 
-// culprit returns the pod that shows why the Job fails: the one that a FailJob rule matched, the one
-// that failed last, or one whose containers failed and were restarted; nil if none is known.
+// failureMessage returns the message with which the Job has failed or is going to.
+func (f *facts) failureMessage() string {
+	if end := jobstatus.OutcomeOf(f.Job); f.Ending.Message == "" || end.Terminal() {
+		return end.Message
+	}
+	return f.Ending.Message
+}
+
+// culprit returns the pod that shows why the Job fails: one that a FailJob rule matched, the one whose failure was one
+// too many, the one that failed last, or one whose containers failed and were restarted; nil if none is known.
 func (f *facts) culprit() (r *record) {
-	reason, byIndex := f.failureReason(), false
-	failed := f.lastOf(func(r *record) bool { return !f.stopped(r) })
-	switch reason {
-	case batchv1.JobReasonBackoffLimitExceeded:
-		failed = f.decisive()
-	case batchv1.JobReasonMaxFailedIndexesExceeded, batchv1.JobReasonFailedIndexes:
-		indexes := either(f.FailedIndexes.Len() > 0, f.FailedIndexes, jobstatus.Indexes(f.Job).Failed)
-		failed = f.lastOf(func(r *record) bool { return indexes.Contains(r.Index) })
-		byIndex = true
+	indexes := either(f.FailedIndexes.Len() > 0, f.FailedIndexes, jobstatus.Indexes(f.Job).Failed)
+	ofIndex := func(r *record) bool { return indexes.Contains(r.Index) }
+	reason, counts := f.failureReason(), func(*record) bool { return true }
+	switch {
+	case reason == batchv1.JobReasonBackoffLimitExceeded:
+		counts = func(r *record) bool { return !r.Ignored() }
+		if r = f.restarted(); r == nil {
+			r = f.decisive(int(max(f.Failed, f.Job.Status.Failed)), int(f.Limit.PerJob)+1, counts)
+		}
+	case reason == batchv1.JobReasonMaxFailedIndexesExceeded && f.Job.Spec.MaxFailedIndexes != nil:
+		return f.decisive(indexes.Len(), int(*f.Job.Spec.MaxFailedIndexes)+1, ofIndex)
+	case reason == batchv1.JobReasonFailedIndexes:
+		return f.decisive(indexes.Len(), indexes.Len(), ofIndex)
+	case strings.HasPrefix(reason, batchv1.JobReasonPodFailurePolicy):
+		own, deleted, _ := f.failures((*record).FailsJob)
+		for _, p := range either(len(own) > 0, own, deleted) {
+			if r = cmp.Or(r, p); strings.Contains(f.failureMessage(), " "+p.Pod.Namespace+"/"+p.Pod.Name+" ") {
+				return p
+			}
+		}
+		return r
+	}
+	if own, _, _ := f.failures(counts); r == nil && len(own) > 0 {
+		return slices.MaxFunc(own, byFailure)
 	}
 	for _, p := range f.pods {
-		switch {
-		case strings.HasPrefix(reason, batchv1.JobReasonPodFailurePolicy) && p.FailsJob():
+		if r == nil && p.Pod.DeletionTimestamp == nil && !p.Succeeded && faultOf(p.Pod).exited != nil {
 			return p
-		case failed == nil && !byIndex && !p.Succeeded && !f.stopped(p) && faultOf(p.Pod).exited != nil:
-			r = cmp.Or(r, p)
 		}
 	}
-	return cmp.Or(failed, r)
+	return r
 }
 
 // textFailed says why the Job has failed, or fails: which pod and how, and which limit.
 func (f *facts) textFailed() found {
-	reason, message := f.failureReason(), f.Ending.Message
-	if end := jobstatus.OutcomeOf(f.Job); message == "" || end.Terminal() {
-		message = end.Message
-	}
+	reason, message := f.failureReason(), f.failureMessage()
 	r := f.culprit()
 	c := found{text: reason}
 	limit := f.limit(reason)
 	if r == nil {
 		c.text = joined("; ", joined(": ", reason, message), limit,
-			textIf(max(f.Failed, f.Job.Status.Failed) > 0, "none of its failed pods was given"))
+			textIf(limit != "" && max(f.Failed, f.Job.Status.Failed) > 0, "none of its failed pods was given"))
 		return c
 	}
 	fault := f.faultOf(r)
@@ -269,7 +328,8 @@ func faultOf(pod *corev1.Pod) (is fault) {
 	message := strings.TrimSuffix(oneLine(pod.Status.Message), ".")
 	for _, c := range slices.Concat(pod.Status.ContainerStatuses, pod.Status.InitContainerStatuses) {
 		end := c.State.Terminated
-		if last := c.LastTerminationState.Terminated; (end == nil || end.ExitCode == 0 && end.Signal == 0) &&
+		killed := pod.DeletionTimestamp != nil && c.RestartCount > 0 // whatever the deletion ended, it failed before
+		if last := c.LastTerminationState.Terminated; (killed || end == nil || end.ExitCode == 0 && end.Signal == 0) &&
 			pod.Status.Phase != corev1.PodSucceeded && last != nil {
 			end = last
 		}

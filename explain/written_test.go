@@ -26,7 +26,7 @@ var writers = []struct{ component, kind, reasons string }{
 	{"persistentvolume-controller", "Warning", "ClaimLost ProvisioningFailed"},
 	{"resource_claim", "Warning", "FailedResourceClaimCreation"},
 	{"node-controller", "Warning", "NodeNotReady"},
-	{"job-controller", "Normal", "SuccessfulCreate Suspended"},
+	{"job-controller", "Normal", "SuccessfulCreate SuccessfulDelete Suspended"},
 	{"job-controller", "Warning", "FailedCreate"},
 	{"cronjob-controller", "Normal", "SuccessfulCreate"},
 	{"cronjob-controller", "Warning", "MissSchedule"},
