@@ -153,57 +153,6 @@ func TestCause(t *testing.T) {
 	}
 }
 
-// A state that is too recent, over, or about another object is no cause.
-func TestCause_none(t *testing.T) {
-	for _, s := range []scene{
-		{reason: "a pod that starts", objects: []string{plainJob(), creatingSince("12:29"), aPod(1, running), aPod(2, running)},
-			code: explain.CausePodsStarting},
-		{reason: "a pod that the scheduler has not looked at yet", objects: []string{plainJob(),
-			strings.Replace(aPod(0, "---\nstatus: {phase: Pending}"), "12:00:01Z", "12:29:59Z", 1), aPod(1, running), aPod(2, running)}, code: explain.CausePodsStarting},
-		{reason: "an init container that runs", objects: []string{plainJob(), aPod(1, running), aPod(2, running), aPod(0, `---
-spec: {nodeName: worker-1, initContainers: [{name: fetch}]}
-status:
-  phase: Pending
-  initContainerStatuses: [{name: fetch, state: {running: {startedAt: "2026-05-01T12:00:05Z"}}}]
-  containerStatuses: [{name: main, state: {waiting: {reason: PodInitializing}}}]`)}, code: explain.CauseInitializing},
-		{reason: "a sidecar within its grace period", objects: []string{plainJob(), aPod(1, running), aPod(2, running), aPod(0, `---
-spec: {nodeName: worker-1, terminationGracePeriodSeconds: 3600, initContainers: [{name: proxy, restartPolicy: Always}]}
-status:
-  phase: Running
-  initContainerStatuses: [{name: proxy, state: {running: {startedAt: "2026-05-01T12:00:05Z"}}}]
-  containerStatuses: [{name: main, state: {terminated: {exitCode: 0, finishedAt: "2026-05-01T12:10:00Z"}}}]`)}, code: explain.JobRunning},
-		{reason: "a node that is ready", objects: append([]string{plainJob(),
-			strings.Replace(aNode, "Ready, status: Unknown", `Ready, status: "True"`, 1)}, threePods(running)...), code: explain.JobRunning},
-		{reason: "another node that is not ready", objects: append([]string{plainJob(), strings.Replace(aNode, "worker-1", "worker-2", 1), strings.Replace(aNode, "Ready, status: Unknown", `Ready, status: "True"`, 1)}, threePods(running)...), code: explain.JobRunning},
-		{reason: "an event about a Job of the same name in another namespace", objects: []string{newJob("12:29:59Z"),
-			anEvent("{kind: Job, namespace: other, name: train}", "FailedCreate", quotaMessage, "12:29:59")}, code: explain.JobCreating},
-		{reason: "an event about an earlier Job", objects: []string{newJob("12:29:59Z"),
-			anEvent("{kind: Job, namespace: ml, name: train, uid: old-uid}", "FailedCreate", quotaMessage, "12:29:59")}, code: explain.JobCreating},
-		{reason: "a refusal that is over", objects: append([]string{plainJob(), anEvent(aboutJob, "FailedCreate", quotaMessage, "12:29:59")}, threePods(running)...), code: explain.JobRunning},
-		{reason: "an old refusal, followed by the creation of pods",
-			objects: []string{theJob("", "", "active: 2"), aPod(0, running), strings.Replace(aPod(1, running), "12:00:01Z", "12:29:55Z", 1),
-				anEvent(aboutJob, "FailedCreate", quotaMessage, "12:01:00")}, code: explain.JobCreating},
-		{reason: "a warning that a later event followed", objects: []string{plainJob(), creatingSince("12:28"), aPod(1, running), aPod(2, running),
-			anEvent(aboutPod, "FailedMount", "timed out", "12:29:00"),
-			normal(anEvent(aboutPod, "Pulling", "Pulling image", "12:29:01"))}, code: explain.CausePodsStarting},
-		{reason: "a warning about an earlier pod of that name", objects: []string{plainJob(), creatingSince("12:28"), aPod(1, running), aPod(2, running),
-			anEvent("{kind: Pod, namespace: ml, name: train-0, uid: old}", "FailedMount", "timed out", "12:29:00")}, code: explain.CausePodsStarting},
-		{reason: "a spec that was changed just now", objects: append([]string{theJob(`managedFields: [{manager: kubectl-edit, operation: Update, apiVersion: batch/v1, time: "2026-05-01T12:29:59Z"}]`, "parallelism: 4\ncompletions: 4", "active: 3")}, threePods(running)...), code: explain.JobCreating},
-		{reason: "Kueue has admitted the Job", objects: append([]string{theJob("labels: {kueue.x-k8s.io/queue-name: gpu}", "",
-			"active: 3")}, threePods(running)...), code: explain.JobRunning},
-		{reason: "pods of another Job", objects: []string{newJob("12:29:59Z"),
-			strings.Replace(aPod(0, "# of an earlier Job\n"+running), "kind: Job, name: train", "kind: Job, name: other", 1)}, code: explain.JobCreating},
-		{reason: "pods of an earlier Job beside its own", objects: append([]string{plainJob(),
-			strings.Replace(aPod(7, "# of an earlier Job\n"+running), "pod-7", "pod-x", 1)}, threePods(running)...), code: explain.JobRunning},
-	} {
-		t.Run(s.reason, func(t *testing.T) {
-			if got := explained(t, s.objects...).Cause(); got.Code != s.code {
-				t.Errorf("got %s: %s, want %s", got.Code, got.Text, s.code)
-			}
-		})
-	}
-}
-
 // Causes are in the order of their rank. The reason for the decision is among them.
 func TestCauses(t *testing.T) {
 	e := explained(t, theJob("", "parallelism: 4\ncompletions: 4", "active: 2\nterminating: 1"),
