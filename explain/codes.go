@@ -72,7 +72,7 @@ const (
 	CauseCreationRefused Code = "CreationRefused"
 	// CauseNodeLost: the node of active pods is not ready.
 	CauseNodeLost Code = "NodeLost"
-	// CauseNodeMissing: the node of active pods is not among the nodes given.
+	// CauseNodeMissing: the node of active pods is not among those of the cluster.
 	CauseNodeMissing Code = "NodeMissing"
 	// CauseSchedulingGated: pods have scheduling gates.
 	CauseSchedulingGated Code = "SchedulingGated"

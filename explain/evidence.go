@@ -20,9 +20,10 @@ import (
 type Evidence struct {
 	// Events lists the events of the Job, its pods, its owners, and the objects that its pods need.
 	Events []*corev1.Event
-	// Nodes show why a pod does not run or does not terminate. If there are any, a node that is not
-	// among them does not exist.
-	Nodes []*corev1.Node
+	// Nodes show why a pod does not run or does not terminate. AllNodes says that they are all of the cluster, so that
+	// any other does not exist.
+	Nodes    []*corev1.Node
+	AllNodes bool
 	// Objects lists the owners of the Job and the objects that its pods need: see [Reads]. They have Go types of
 	// the API, or are *unstructured.Unstructured. Events of events.k8s.io belong here, too.
 	Objects []runtime.Object
@@ -167,6 +168,8 @@ type world struct {
 	uids    map[types.UID]object
 	nextRun func(schedule, timeZone string, after time.Time) time.Time // see [Evidence]; perhaps nil
 	taints  map[string][]string                                        // by key, the nodes that keep pods away
+
+	allNodes bool // there is no node besides those given
 }
 
 func newWorld(evidence []Evidence) (w world) {
@@ -177,8 +180,9 @@ func newWorld(evidence []Evidence) (w world) {
 		return *evidence[0].ready
 	}
 	w = world{map[types.UID][]*corev1.Event{}, map[key][]*corev1.Event{}, map[string]*corev1.Node{}, nil,
-		map[key]object{}, map[types.UID]object{}, nil, map[string][]string{}}
+		map[key]object{}, map[types.UID]object{}, nil, map[string][]string{}, false}
 	for _, given := range evidence {
+		w.allNodes = w.allNodes || given.AllNodes
 		if given.NextRun != nil {
 			w.nextRun = given.NextRun
 		}

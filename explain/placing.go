@@ -19,11 +19,24 @@ func nodeLost(p *podFacts) (s sign) {
 	} else if p.Status.Phase == corev1.PodUnknown || p.Status.Reason == "NodeLost" {
 		s.text = joined(": ", joined(", on node ", "the pod's phase is "+string(p.Status.Phase), p.node),
 			oneLine(p.Status.Message))
-	} else if e := lastEvent(p.events, reasonIs("NodeNotReady")); e != nil && p.f.nodes[p.node] == nil &&
-		p.f.overdue(timeOf(e)) && condition(p.Pod, corev1.PodReady).Status == corev1.ConditionFalse {
-		s = sign{text: "node " + p.node + " was not ready " + p.f.ago(timeOf(e)) + p.evicted(timeOf(e)), event: e}
+	} else if since, e := p.markedNotReady(); p.f.nodes[p.node] == nil && p.f.overdue(since) {
+		s = sign{text: "node " + p.node + " was not ready " + p.f.ago(since) + p.evicted(since), event: e}
 	}
 	return s
+}
+
+// markedNotReady returns since when the pod has not been Ready because its node was not, with the event if it is given.
+// A kubelet that sets the condition Ready to False gives a reason; the controller that watches the node does not.
+func (p *podFacts) markedNotReady() (since time.Time, e *corev1.Event) {
+	c, e := condition(p.Pod, corev1.PodReady), lastEvent(p.events, reasonIs("NodeNotReady"))
+	switch {
+	case c.Status != corev1.ConditionFalse:
+	case e != nil:
+		since = timeOf(e)
+	case c.Reason == "" && condition(p.Pod, corev1.ContainersReady).Status == corev1.ConditionTrue:
+		since = c.LastTransitionTime.Time
+	}
+	return since, e
 }
 
 // evicted says when the taint of a node that is not ready evicts the pod: the admission plugin
@@ -42,7 +55,7 @@ func (p *podFacts) evicted(since time.Time) string {
 
 func nodeMissing(p *podFacts) (s sign) {
 	if p.f.nodeMissing(p.Pod) && p.f.overdue(p.since) {
-		s.text = fmt.Sprintf("node %s is not among the %s given", p.node, count(len(p.f.nodes), "node"))
+		s.text = fmt.Sprintf("node %s is not among the %s of the cluster", p.node, count(len(p.f.nodes), "node"))
 	}
 	return s
 }

@@ -65,6 +65,7 @@ func (t *template) containers() []object {
 func (f *facts) isWell(pod *corev1.Pod) bool {
 	if pod.Status.Phase != corev1.PodRunning || pod.Status.Reason != "" || len(f.events[pod.UID]) > 0 ||
 		len(pod.Spec.SchedulingGates) > 0 || f.notReady(pod.Spec.NodeName) != "" || f.nodeMissing(pod) ||
+		condition(pod, corev1.PodReady).Status == corev1.ConditionFalse ||
 		len(pod.Status.InitContainerStatuses) > 0 || f.mustBeReady() {
 		return false
 	}
@@ -83,7 +84,7 @@ func (f *facts) isWell(pod *corev1.Pod) bool {
 }
 
 func (f *facts) nodeMissing(pod *corev1.Pod) bool {
-	return pod.Spec.NodeName != "" && len(f.nodes) > 0 && f.nodes[pod.Spec.NodeName] == nil
+	return pod.Spec.NodeName != "" && f.allNodes && len(f.nodes) > 0 && f.nodes[pod.Spec.NodeName] == nil
 }
 
 // factsOf returns the facts of a pod.

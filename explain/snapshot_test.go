@@ -202,6 +202,13 @@ func (g *given) add(document string) error {
 	case "v1 Event":
 		g.Events = append(g.Events, &corev1.Event{})
 		return decode(g.Events[len(g.Events)-1])
+	case "v1 NodeList": // all of the cluster
+		var list corev1.NodeList
+		err := decode(&list)
+		for i := range list.Items {
+			g.Nodes, g.AllNodes = append(g.Nodes, &list.Items[i]), true
+		}
+		return err
 	case "v1 Node":
 		g.Nodes = append(g.Nodes, &corev1.Node{})
 		return decode(g.Nodes[len(g.Nodes)-1])

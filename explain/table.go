@@ -193,13 +193,13 @@ var causes = slices.Concat([]row{
 		job: refused()},
 
 	{code: CauseNodeLost, attention: AttentionStuck, cannot: "cannot be reached",
-		means: "the Node or an event says that the node of active pods has not been ready for two minutes, or " +
-			"the phase of the pods is Unknown",
+		means: "the Node, an event or active pods say that their node has not been ready for two minutes, or the " +
+			"phase of the pods is Unknown",
 		advice: "Look at node NODE; if it is gone, delete the Node object, so that its pods are replaced.",
 		pod:    nodeLost},
 	{code: CauseNodeMissing, attention: AttentionStuck, cannot: "may be on a node that is gone",
-		means: "nodes were given, and the node of active pods is not among them",
-		advice: "If the node is gone, its pods are deleted within minutes and replaced; delete a pod that stays: " +
+		means: "the node of active pods is not among those of the cluster (found only if all nodes were read)",
+		advice: "The pods are deleted within minutes and replaced. Delete a pod that stays, once its machine is off: " +
 			"kubectl delete pod -n NAMESPACE POD --force.", pod: nodeMissing},
 	{code: CauseSchedulingGated, attention: AttentionStuck, cannot: "must wait for a scheduling gate",
 		means:  "pods have scheduling gates",

@@ -210,8 +210,9 @@ func (c *cluster) objects() cli.Objects {
 	for _, pod := range in.Pods {
 		in.PodsAt = append(in.PodsAt, kubefile.Place{File: "pod/" + pod.Name})
 	}
-	return cli.Objects{Live: true, AllNamespaces: c.namespace == "", Input: in, Notes: slices.Concat(c.jobs.notes(),
-		c.pods.notes(), c.events.notes(), c.nodes.notes(), c.others.notes)}
+	return cli.Objects{Live: true, AllNodes: c.nodes.fields == "" && len(c.nodes.notes()) == 0,
+		AllNamespaces: c.namespace == "", Input: in, Notes: slices.Concat(c.jobs.notes(), c.pods.notes(),
+			c.events.notes(), c.nodes.notes(), c.others.notes)}
 }
 
 // notes says why the last request failed.

@@ -98,7 +98,7 @@ func TestMissingNode(t *testing.T) {
 		kube.Kubelet{Server: s.server}.Start("default", name)
 	}
 	s.now = func() time.Time { return time.Now().Add(time.Hour) }
-	s.want(0, []string{"a"}, "NodeMissing: ", "node node is not among the 1 node given")
+	s.want(0, []string{"a"}, "NodeMissing: ", "node node is not among the 1 node of the cluster")
 }
 
 // node creates a node.

@@ -23,6 +23,8 @@ type Objects struct {
 	Notes []Note
 	// Live says that the objects are those of a cluster, with all pods of the Jobs.
 	Live bool
+	// AllNodes says that the nodes are all of the cluster.
+	AllNodes bool
 	// AllNamespaces says that the objects may be those of several namespaces.
 	AllNamespaces bool
 }
@@ -40,7 +42,7 @@ func IsEvidence(group, kind string) bool { return why.Reads(group, kind) }
 
 // evidence returns the objects other than Jobs and pods.
 func (in Objects) evidence() why.Evidence {
-	e := why.Evidence{Events: in.Events, Nodes: in.Nodes, NextRun: apirules.NextRun}
+	e := why.Evidence{Events: in.Events, Nodes: in.Nodes, AllNodes: in.AllNodes, NextRun: apirules.NextRun}
 	for _, object := range in.Objects {
 		e.Objects = append(e.Objects, object)
 	}
