@@ -23,12 +23,13 @@ type input struct {
 	whole       string // the text of the first cause
 	text        []string
 	advice      []string
-	not         []string // codes that must not be among the causes: the input is a near miss
+	not         []string // codes that must not be among the causes and notes: the input is a near miss
+	note        string   // the text of a note
 	objects     []map[string]any
 }
 
 // readInputs reads the cases of testdata/causes. A case begins with a line "=== title". Lines of the form
-// "want: Code Attention", "whole: the text", "text: a part", "advice: a part" and "not: Code" follow, and comments. Then
+// "want: Code Attention", "whole: the text", "text: a part", "advice: a part", "note: the text" and "not: Code" follow, and comments. Then
 // come objects, each after a line "---".
 func readInputs(t *testing.T) (all []input) {
 	t.Helper()
@@ -55,6 +56,8 @@ func readInputs(t *testing.T) (all []input) {
 					in.text = append(in.text, value)
 				case name == "advice":
 					in.advice = append(in.advice, value)
+				case name == "note":
+					in.note = value
 				case name == "not":
 					in.not = append(in.not, value)
 				default:
@@ -224,6 +227,12 @@ func TestInputs(t *testing.T) {
 				if !strings.Contains(first.Advice, part) {
 					t.Errorf("got the advice %q, want %q in it", first.Advice, part)
 				}
+			}
+			for _, n := range e.Notes() {
+				all = append(all, explain.Cause{Reason: n})
+			}
+			if in.note != "" && !slices.ContainsFunc(all, func(c explain.Cause) bool { return c.Text == in.note }) {
+				t.Errorf("got the notes %v, want %q", e.Notes(), in.note)
 			}
 			for _, c := range all {
 				if slices.Contains(in.not, string(c.Code)) {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -32,8 +33,8 @@ const (
 	NoteIndexConflict Code = "IndexConflict"
 	// NoteStatusPutOff: the throttle delays the status write.
 	NoteStatusPutOff Code = "StatusPutOff"
-	// NoteNotCounted: a pod of the Job has finished and cannot be counted, because it
-	// has no tracking finalizer or no valid index.
+	// NoteNotCounted: a pod of the Job cannot be counted, because it has no tracking finalizer, or has finished
+	// without a valid index.
 	NoteNotCounted Code = "NotCounted"
 	// NoteCountedOtherwise: an option overrules the phase of a pod (FailLostPods, SucceedOnExitZero).
 	NoteCountedOtherwise Code = "CountedOtherwise"
@@ -105,14 +106,13 @@ func inPlace(used int32) string {
 		fmt.Sprintf("%d was used", used))
 }
 
-// uncounted returns notes about pods of the Job that do not count by their phase, and about
-// finished pods that cannot be counted: a pod without the finalizer looks as if it had been
-// counted, but the status does not count it.
+// uncounted returns notes about pods of the Job that do not count by their phase, and about pods that cannot be
+// counted: a finished pod without the finalizer looks as if it had been counted, but the status does not count it.
 func (f *facts) uncounted() []Reason {
-	indexed, completed := f.Indexed, f.Completed
-	var misplaced, lost int
-	var firstMisplaced, lastLost, silent, zero string
+	var misplaced, succeeded, failed, active []string
+	var silent, zero string
 	for _, r := range f.pods {
+		name := r.Pod.Name
 		switch {
 		case r.Lost:
 			silent = cmp.Or(silent, f.named(r)+" counts as failed: "+f.faultOf(r).text)
@@ -122,26 +122,39 @@ func (f *facts) uncounted() []Reason {
 		}
 		switch {
 		case !r.Valid && (r.Succeeded || r.Failed) && !r.Terminating:
-			misplaced++
-			firstMisplaced = cmp.Or(firstMisplaced, r.Pod.Name)
-		case r.Succeeded && !r.Finalized && (!indexed || !completed.Contains(r.Index)):
-			lost++
-			lastLost = r.Pod.Name
+			misplaced = append(misplaced, name)
+		case r.Finalized || r.Relation != tracking.Owned:
+		case r.Succeeded && !f.Completed.Contains(r.Index):
+			succeeded = append(succeeded, name)
+		case r.Failed && !r.Ignored() && r.Pod.DeletionTimestamp == nil: // surplus pods lose it, and are deleted
+			failed = append(failed, name)
+		case r.Active && f.goesOn() && f.deleted[r.Pod.UID] == "":
+			active = append(active, name)
 		}
 	}
-	if !indexed {
-		// those that the status may have counted, or still lists
-		lost -= int(f.Succeeded - f.Unrecorded)
-	}
+	listed := cmp.Or(f.Job.Status.UncountedTerminatedPods, &batchv1.UncountedTerminatedPods{})
 	return []Reason{
 		when(silent != "", NoteCountedOtherwise, silent),
 		when(zero != "", NoteCountedOtherwise, zero),
-		when(misplaced > 0, NoteNotCounted, count(misplaced, "pod")+
-			" finished without an index below completions and cannot be counted, such as "+firstMisplaced),
-		// A status that is not observed yet may count the others.
-		when(lost > 0 && !f.InFlight.Status, NoteNotCounted, count(lost, "pod")+
-			" succeeded without the finalizer "+f.Keys.Finalizer+" and cannot be counted, such as "+lastLost),
+		when(len(misplaced) > 0, NoteNotCounted, count(len(misplaced), "pod")+
+			" finished without an index below completions and cannot be counted, such as "+append(misplaced, "")[0]),
+		f.unfinalized(succeeded, either(f.Indexed, 0, int(f.Succeeded-f.Unrecorded)), "pod",
+			"%s succeeded without the finalizer %s and cannot be counted, such as %s"),
+		f.unfinalized(failed, int(f.Job.Status.Failed)+len(listed.Failed), "pod",
+			"%s failed without the finalizer %s and cannot be counted, such as %s"),
+		f.unfinalized(active, 0, "active pod", "%s without the finalizer %s cannot be counted, such as %s: add the "+
+			"finalizer, or delete the pod, so that it is replaced"),
 	}
+}
+
+// unfinalized returns a note about pods without the finalizer, except for as many as the status has counted or lists. A
+// status that is not observed yet may count the others.
+func (f *facts) unfinalized(pods []string, counted int, noun, format string) Reason {
+	n := len(pods) - max(0, counted)
+	if n <= 0 || f.InFlight.Status {
+		return Reason{}
+	}
+	return Reason{Code: NoteNotCounted, Text: fmt.Sprintf(format, count(n, noun), f.Keys.Finalizer, pods[len(pods)-1])}
 }
 
 // newerFields returns the names of the set fields of a spec that this version does not read. Such

@@ -16,7 +16,7 @@ import (
 	"github.com/jobfate/jobfate/explain"
 )
 
-// A finished pod that can never be counted has a note.
+// A pod that can never be counted has a note.
 func TestNotes_podsThatCannotBeCounted(t *testing.T) {
 	const tracking, other = batchv1.JobTrackingFinalizer, "example.com/tracking"
 	for _, test := range []struct {
@@ -38,6 +38,11 @@ func TestNotes_podsThatCannotBeCounted(t *testing.T) {
 			[]string{"2 pods succeeded without the finalizer batch.kubernetes.io/job-tracking and cannot be counted, such as b"}, ""},
 		{"no finalizer, not Indexed", false, "", 1, []*corev1.Pod{finished("a", ""), finished("b", "")},
 			[]string{"1 pod succeeded without the finalizer batch.kubernetes.io/job-tracking and cannot be counted, such as b"}, ""},
+		{"failed, and counted", false, "", 0, []*corev1.Pod{in(corev1.PodFailed, finished("a", ""))}, nil, ""},
+		{"failed", false, "", 0, []*corev1.Pod{in(corev1.PodFailed, finished("a", "")), in(corev1.PodFailed, finished("b", ""))},
+			[]string{"1 pod failed without the finalizer batch.kubernetes.io/job-tracking and cannot be counted, such as b"}, ""},
+		{"running", true, "", 0, []*corev1.Pod{in(corev1.PodRunning, finished("a", "0")), in(corev1.PodRunning, finished("b", "1", tracking))},
+			[]string{"1 active pod without the finalizer batch.kubernetes.io/job-tracking cannot be counted, such as a: add the finalizer, or delete the pod, so that it is replaced"}, ""},
 		{"no index", true, "", 0, []*corev1.Pod{finished("a", "", tracking), finished("b", "7", tracking)},
 			[]string{"2 pods finished without an index below completions and cannot be counted, such as a"}, ""},
 	} {
@@ -45,6 +50,7 @@ func TestNotes_podsThatCannotBeCounted(t *testing.T) {
 			three := int32(3)
 			job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "job", UID: "job-uid"}}
 			job.Spec.Completions, job.Status.CompletedIndexes, job.Status.Succeeded = &three, test.completed, test.succeeded
+			job.Spec.Parallelism, job.Status.Failed = &three, 1
 			if mode := batchv1.IndexedCompletion; test.indexed {
 				job.Spec.CompletionMode = &mode
 			}
@@ -74,6 +80,12 @@ func TestNotes_podsThatCannotBeCounted(t *testing.T) {
 			}
 		})
 	}
+}
+
+// in returns the pod in another phase.
+func in(phase corev1.PodPhase, pod *corev1.Pod) *corev1.Pod {
+	pod.Status.Phase = phase
+	return pod
 }
 
 // finished returns a pod of the Job that has succeeded.
