@@ -169,6 +169,10 @@ func TestRequeue_whileFinalizersAreLeft(t *testing.T) {
 			"strip a,b; SuccessCriteriaMet CompletionsReached; sync in 1s"},
 		{"the last pods do not fill the lists", 2, []string{"a", "b"}, func(s *scene) { s.config.UncountedCap = 3 },
 			"strip a,b; SuccessCriteriaMet CompletionsReached"},
+		{"the last pods fill the lists, and another one terminates, whose end starts a sync", 2, []string{"a", "b"}, func(s *scene) {
+			s.config.UncountedCap = 2
+			s.pod("c", 1, corev1.PodRunning, 0, s.deletedAt(0), Released)
+		}, "strip a,b; SuccessCriteriaMet CompletionsReached"},
 		{"the Job has ended", 2, []string{"a", "b"},
 			func(s *scene) { s.condition(batchv1.JobComplete); s.config.RemovalsCap = 1 }, "strip a; sync in 1s"},
 		{"the Job has ended, and nothing is left", 2, []string{"a"},

@@ -74,6 +74,20 @@ func TestEnd_deletesPodsBeforeWritesAreObserved(t *testing.T) {
 	s.expect(t, "past the deadline", "delete a")
 }
 
+// A created pod that is not observed may run, so a Job that has its completions waits for it. A surplus pod that
+// is deleted in the same sync does not run any more.
+func TestEnd_ofCompletionsWaitsForCreations(t *testing.T) {
+	s := newScene(t, "parallelism: 1\ncompletions: 1")
+	s.pod("a", 1, corev1.PodSucceeded, 0)
+	s.InFlight.Creations = 1
+	s.expect(t, "a creation is not observed", "strip a")
+	s.InFlight = InFlight{Deletions: 1}
+	s.expect(t, "a deletion is not observed", "strip a")
+	s.InFlight = InFlight{}
+	s.pod("b", 1, corev1.PodRunning, 0)
+	s.expect(t, "a surplus pod", "delete b; strip a,b; SuccessCriteriaMet CompletionsReached")
+}
+
 // The status counts the pods as they are once the plan is carried out.
 func TestStatus_countsWhatThePlanLeaves(t *testing.T) {
 	for spec, want := range map[string]string{
@@ -100,7 +114,22 @@ func TestThrottle_delaysOnlyCounting(t *testing.T) {
 		"a success":            {func(*scene) {}, "sync in 6s"},
 		"the Job is suspended": {func(s *scene) { *s.Job.Spec.Suspend = true }, "delete b,c; strip a"},
 		"the Job starts":       {func(s *scene) { s.Job.Status.StartTime = nil }, "strip a"},
-		"the Job fails":        {func(s *scene) { s.condition(batchv1.JobFailureTarget) }, "delete b,c; strip a,b,c; failed 2; FailureTarget"},
+		"the Job fails": {func(s *scene) {
+			s.Pods = s.Pods[:2] // few pods, which could wait
+			s.condition(batchv1.JobFailureTarget)
+		}, "delete b; strip a,b; failed 1; FailureTarget"},
+		"the Job is complete": {func(s *scene) {
+			s.Job.Status.Succeeded, s.Pods = 4, s.Pods[:1]
+		}, "strip a; SuccessCriteriaMet CompletionsReached"},
+		"the status lists a pod, and only its finalizer is left": {func(s *scene) {
+			s.Job.Status = s.outcome(t).made.status
+		}, "sync in 6s"},
+		"more pods are freed, but not recorded": {func(s *scene) {
+			s.Job.Spec.PodFailurePolicy = ExitCodePolicy()
+			for _, name := range []string{"d", "e"} {
+				s.pod(name, 1, corev1.PodFailed, 0).Status.ContainerStatuses[0].State.Terminated.ExitCode = ExitIgnore
+			}
+		}, "sync in 6s"},
 		"nothing has changed": {func(s *scene) {
 			s.Pods = s.Pods[1:]
 			s.Job.Status = s.outcome(t).made.status
@@ -134,6 +163,33 @@ func TestMetrics(t *testing.T) {
 			[]string{created("recreate_terminating_or_failed") + " 1"}},
 		{"a pod after a failure, policy Failed", "parallelism: 1\ncompletions: 1\npodReplacementPolicy: Failed", func(s *scene) { s.Job.Status.Failed = 1 },
 			[]string{created("recreate_failed") + " 1"}},
+		{"a pod after a failure, with a failure policy and no replacement policy", "parallelism: 1\ncompletions: 1", func(s *scene) {
+			s.Job.Status.Failed, s.Job.Spec.PodReplacementPolicy, s.Job.Spec.PodFailurePolicy = 1, nil, ExitCodePolicy()
+		}, []string{created("recreate_failed") + " 1"}},
+		{"a pod after a failure, with neither policy", "parallelism: 1\ncompletions: 1", func(s *scene) {
+			s.Job.Status.Failed, s.Job.Spec.PodReplacementPolicy = 1, nil
+		}, []string{created("recreate_terminating_or_failed") + " 1"}},
+		{"a pod beside a terminating one, policy Failed", "parallelism: 2\ncompletions: 2\npodReplacementPolicy: Failed", func(s *scene) {
+			s.pod("a", 1, corev1.PodRunning, 0, s.deletedAt(0))
+		}, []string{created("recreate_terminating_or_failed") + " 1"}},
+		{"a pod after a failure, without replacement policies", "parallelism: 1\ncompletions: 1", func(s *scene) {
+			s.Job.Status.Failed, s.config.WithoutReplacement = 1, true
+		}, []string{created("new") + " 1"}},
+		{"fewer active pods than before, as others were deleted", "parallelism: 3\ncompletions: 3", func(s *scene) {
+			s.pod("a", 1, corev1.PodRunning, 0)
+			s.pod("b", 1, corev1.PodRunning, 0)
+			s.InFlight.Pods = []PodInFlight{{UID: "a", Deleted: true}, {UID: "b", Deleted: true}}
+		}, nil},
+		{"an index that completes after the Job was scaled down", "parallelism: 0\ncompletions: 5\ncompletionMode: Indexed", func(s *scene) {
+			s.Job.Status.CompletedIndexes, s.Job.Status.Succeeded = "0,1,7-9", 5
+			s.pod("a", 3, corev1.PodSucceeded, 0)
+		}, []string{"job_finished_indexes_total backoffLimit=global status=succeeded 1",
+			"job_pods_finished_total completion_mode=Indexed result=succeeded 1"}},
+		{"an index that fails, beside one that the status lists as failed, although it has completed",
+			"parallelism: 0\ncompletions: 5\ncompletionMode: Indexed\nbackoffLimitPerIndex: 0", func(s *scene) {
+				s.Job.Status.CompletedIndexes, s.Job.Status.Succeeded, s.Job.Status.FailedIndexes = "0", 1, PtrTo("0")
+				s.pod("a", 2, corev1.PodFailed, 0)
+			}, []string{"job_finished_indexes_total backoffLimit=perIndex status=failed 1"}},
 		{"an index that has completed before and one that completes", "parallelism: 0\ncompletions: 5\ncompletionMode: Indexed", func(s *scene) {
 			s.Job.Status.CompletedIndexes, s.Job.Status.Succeeded = "0", 1
 			s.pod("a", 1, corev1.PodSucceeded, 0)
