@@ -112,6 +112,14 @@ func misreads(how func(*batchv1.JobSpec)) func() cluster.Controller {
 	}})
 }
 
+// relabel changes the pods that a caller sees.
+func relabel(v *cluster.View, how func(*corev1.Pod)) {
+	for i, pod := range v.Pods {
+		v.Pods[i] = pod.DeepCopy()
+		how(v.Pods[i])
+	}
+}
+
 func withoutVersion(patch []byte) []byte {
 	var p map[string]map[string]any
 	if json.Unmarshal(patch, &p) != nil {
@@ -170,8 +178,12 @@ var planted = []bug{
 		}
 		return a, err
 	}})},
-	{"a pod without the finalizer is listed again", "P1", listsToo(func(pod *corev1.Pod) bool { return pod.Status.Phase == corev1.PodFailed && !hasFinalizer(pod) })},
-	{"a running pod is counted", "P1", listsToo(func(pod *corev1.Pod) bool { return pod.Status.Phase == corev1.PodRunning && hasFinalizer(pod) })},
+	{"a pod without the finalizer is listed again", "P1", listsToo(func(pod *corev1.Pod) bool {
+		return pod.Status.Phase == corev1.PodFailed && !tracking.Keys{}.HasFinalizer(pod)
+	})},
+	{"a running pod is counted", "P1", listsToo(func(pod *corev1.Pod) bool {
+		return pod.Status.Phase == corev1.PodRunning && tracking.Keys{}.HasFinalizer(pod)
+	})},
 	{"finalizers are removed before the status is stored", "P2", func() cluster.Controller {
 		b := &buggy{Caller: cluster.NewCaller()}
 		var client *cluster.Client
@@ -200,6 +212,16 @@ var planted = []bug{
 			s.Completions = ptr[int32](1)
 		}
 	})},
+	{"pods are released that the Job selects", "P2", with(buggy{see: func(v *cluster.View) {
+		relabel(v, func(pod *corev1.Pod) { pod.Labels = nil })
+	}})},
+	{"the index of a pod is that of its label", "P2", with(buggy{see: func(v *cluster.View) {
+		relabel(v, func(pod *corev1.Pod) {
+			if key := batchv1.JobCompletionIndexAnnotation; pod.Labels[key] != "" {
+				pod.Annotations[key] = pod.Labels[key]
+			}
+		})
+	}})},
 	{"a status write without an answer is taken as stored", "P2", with(buggy{hear: isDone(cluster.Status)})},
 	{"failed is reset", "P3", sendsStatus(func(s map[string]any) { s["failed"] = 0 })},
 	{"succeeded is reset", "P3", sendsStatus(func(s map[string]any) { s["succeeded"] = 0 })},
@@ -289,12 +311,12 @@ func TestPlanted(t *testing.T) {
 	for _, bug := range planted {
 		t.Run(bug.name, func(t *testing.T) {
 			t.Parallel()
-			var limit int16
+			var o Options
 			if bug.property == "P9" {
-				limit = 1
+				o.Cap = 1
 			}
 			for seed := range uint64(4_000) {
-				if f := follow(p, limit, chaos.Config{Seed: seed, Controller: bug.controller}); f.Refused != nil {
+				if f := follow(p, o, chaos.Config{Seed: seed, Controller: bug.controller}); f.Refused != nil {
 					t.Logf("seed %d: %.300s", seed, f.Refused)
 					return
 				}

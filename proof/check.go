@@ -6,6 +6,9 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate/failurepolicy"
+	"github.com/jobfate/jobfate/jobtest/referee"
 )
 
 // Refusal is an event that is not a step of the model.
@@ -18,10 +21,11 @@ func (r *Refusal) Error() string { return r.Action + ": " + r.Text }
 
 // Counts counts what a Follower has checked.
 type Counts struct {
-	// Steps is the number of events, Checks that of pairs of states, each of one pod and one index.
-	Steps, Checks int64
+	// Steps is the number of events, Checks that of pairs of states, each of one pod and one index, and Pods that of
+	// pods.
+	Steps, Checks, Pods int64
 	// Actions counts the checked pairs by action, Out the pods that are not followed further by the
-	// assumption that was broken.
+	// assumption that was broken. Under growing it counts the Jobs that are followed without the invariant.
 	Actions, Out map[string]int64
 }
 
@@ -32,6 +36,7 @@ func (c *Counts) add(o *Counts) {
 	}
 	c.Steps += o.Steps
 	c.Checks += o.Checks
+	c.Pods += o.Pods
 	for name, n := range o.Actions {
 		c.Actions[name] += n
 	}
@@ -40,10 +45,20 @@ func (c *Counts) add(o *Counts) {
 	}
 }
 
-// Follower checks that each event in a cluster is a step of the model.
-type Follower struct {
+// Options holds the options of the controller that decide what it sees of a pod.
+type Options struct {
+	referee.Rules // the keys, and the phases by which pods count
 	// Cap is the number of pods that the uncounted lists may hold; 0 means 500.
 	Cap int16
+	// Policy replaces the failure policy of the Job.
+	Policy *failurepolicy.Spec
+	// These switch parts of the spec off.
+	WithoutPolicy, WithoutPerIndex, WithoutReplacement bool
+}
+
+// Follower checks that each event in a cluster is a step of the model.
+type Follower struct {
+	Options
 	// Versions says that resource versions are those of a real cluster: they never repeat.
 	Versions bool
 	Counts
@@ -86,25 +101,26 @@ func (f *Follower) step(w *world, action string, actor int, given [3]int16, chan
 		change(&after)
 		w.pods[i] = f.intern(&after)
 		switch {
-		case !after.out:
+		case after.out == "":
 			f.check(w, check{action, before, w.pods[i], actor, given})
-		case !before.out:
-			f.Out["kept"]++
+		case before.out == "":
+			f.Out[after.out]++
 		}
 	}
 }
 
 // stepOne makes a step that is about one pod.
 func (f *Follower) stepOne(w *world, uid types.UID, action string, actor int, change func(*pod)) {
-	at := w.find(uid)
-	if at < 0 || w.pods[at].out {
-		return
-	}
-	before, after := w.pods[at], *w.pods[at]
-	change(&after)
-	w.pods[at] = f.intern(&after)
-	if !after.out {
-		f.check(w, check{action, before, w.pods[at], actor, [3]int16{}})
+	for i, before := range w.pods {
+		if before.uid != uid || before.out != "" {
+			continue
+		}
+		after := *before
+		change(&after)
+		w.pods[i] = f.intern(&after)
+		if after.out == "" {
+			f.check(w, check{action, before, w.pods[i], actor, [3]int16{}})
+		}
 	}
 }
 
@@ -138,7 +154,7 @@ func (f *Follower) refuseStep(w *world, k check, s *frame, why string) {
 // frame returns the values of a step. c is the actor, and o the other process.
 func (f *Follower) frame(w *world, k check) *frame {
 	s := &frame{given: k.given[:]}
-	s.consts = append(s.consts, truth(w.indexed), truth(k.before.uid != ""), cmp.Or(f.Cap, 500))
+	s.consts = append(s.consts, truth(w.indexed), cmp.Or(f.Cap, 500))
 	for _, a := range f.p.Assumptions {
 		s.consts = append(s.consts, truth(a.Name != "growing" || !w.lowered))
 	}

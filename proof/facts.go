@@ -1,7 +1,7 @@
 package proof
 
 import (
-	"maps"
+	"cmp"
 	"slices"
 	"strconv"
 
@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/jobfate/jobfate/failurepolicy"
+	"github.com/jobfate/jobfate/tracking"
 )
 
 // policies caches the rules of specs.
@@ -24,7 +25,7 @@ type rules struct {
 	actions    map[*corev1.Pod]batchv1.PodFailurePolicyAction
 }
 
-func (p *policies) of(job *batchv1.Job) *rules {
+func (p *policies) of(job *batchv1.Job, o *Options) *rules {
 	if r := (*p)[job]; r != nil {
 		return r
 	}
@@ -35,12 +36,26 @@ func (p *policies) of(job *batchv1.Job) *rules {
 	if err != nil {
 		selector = labels.Nothing()
 	}
-	replace := job.Spec.PodReplacementPolicy
-	failedOnly := job.Spec.PodFailurePolicy != nil || replace != nil && *replace == batchv1.Failed
-	r := &rules{selector, failurepolicy.FromAPI(job.Spec.PodFailurePolicy), failedOnly,
-		map[*corev1.Pod]batchv1.PodFailurePolicyAction{}}
+	replace, policy := job.Spec.PodReplacementPolicy, o.policy(job)
+	failedOnly := policy != nil || !o.WithoutReplacement && replace != nil && *replace == batchv1.Failed
+	r := &rules{selector, policy, failedOnly, map[*corev1.Pod]batchv1.PodFailurePolicyAction{}}
 	(*p)[job] = r
 	return r
+}
+
+// policy returns the failure policy in force.
+func (o *Options) policy(job *batchv1.Job) *failurepolicy.Spec {
+	policy := cmp.Or(o.Policy, failurepolicy.FromAPI(job.Spec.PodFailurePolicy))
+	if policy == nil || o.WithoutPolicy {
+		return nil
+	}
+	next := &failurepolicy.Spec{}
+	for _, rule := range policy.Rules {
+		if !o.WithoutPerIndex || rule.Action != batchv1.PodFailurePolicyActionFailIndex {
+			next.Rules = append(next.Rules, rule)
+		}
+	}
+	return next
 }
 
 func (r *rules) selects(pod *corev1.Pod) bool { return r.selector.Matches(labels.Set(pod.Labels)) }
@@ -57,27 +72,24 @@ func (r *rules) action(pod *corev1.Pod) batchv1.PodFailurePolicyAction {
 	return action
 }
 
-func hasFinalizer(pod *corev1.Pod) bool {
-	return pod != nil && slices.Contains(pod.Finalizers, batchv1.JobTrackingFinalizer)
+// names returns the keys of the controller.
+func (o *Options) names() tracking.Keys { return o.Keys.WithDefaults() }
+
+func (o *Options) hasFinalizer(pod *corev1.Pod) bool {
+	return pod != nil && slices.Contains(pod.Finalizers, o.names().Finalizer)
 }
 
-func withoutFinalizer(pod *corev1.Pod) *corev1.Pod {
+func (o *Options) withoutFinalizer(pod *corev1.Pod) *corev1.Pod {
 	next := *pod
 	next.Finalizers = slices.DeleteFunc(slices.Clone(pod.Finalizers),
-		func(f string) bool { return f == batchv1.JobTrackingFinalizer })
+		func(f string) bool { return f == o.names().Finalizer })
 	return &next
 }
 
-func indexOf(pod *corev1.Pod) int32 {
-	n, err := strconv.ParseInt(pod.Annotations[batchv1.JobCompletionIndexAnnotation], 10, 32)
+func (o *Options) indexOf(pod *corev1.Pod) int32 {
+	n, err := strconv.ParseInt(pod.Annotations[o.names().Index], 10, 32)
 	if err != nil || n < 0 {
 		return -1
 	}
 	return int32(n)
-}
-
-// tampered reports whether a client has changed what only controllers may change.
-func tampered(old, now *corev1.Pod) bool {
-	return hasFinalizer(old) != hasFinalizer(now) || !maps.Equal(old.Annotations, now.Annotations) ||
-		!maps.Equal(old.Labels, now.Labels)
 }

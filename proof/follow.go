@@ -41,7 +41,7 @@ func (f *Follower) follow(before *world, e *cluster.Event) *world {
 	case cluster.Began:
 		f.abandon(w, at)
 		by := &w.by[at]
-		by.view, by.job, by.sent, by.waits = e.View, nil, false, e.Behind
+		by.view, by.now, by.job, by.sent, by.waits = e.View, e.View.Now, nil, false, e.Behind
 		if job := e.View.Job; job == nil || job.UID != w.uid {
 			by.view = nil
 		} else if f.Versions && older(job.ResourceVersion, by.known) {

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/cluster"
 	"github.com/jobfate/jobfate/jobtest/chaos"
 	"github.com/jobfate/jobfate/jobtest/effort"
@@ -33,7 +32,8 @@ func TestMain(m *testing.M) {
 	debug.SetGCPercent(400)
 	code := m.Run()
 	if total.Steps > 0 {
-		fmt.Printf("%d steps checked, as %d pairs of states, by action: %v\nnot followed further: %v\n", total.Steps, total.Checks, total.Actions, total.Out)
+		fmt.Printf("%d steps checked, as %d pairs of states, by action: %v\nof %d pods, not followed further: %v\n",
+			total.Steps, total.Checks, total.Actions, total.Pods, total.Out)
 	}
 	os.Exit(code)
 }
@@ -60,7 +60,7 @@ func TestRefinement(t *testing.T) {
 	p := compiledModel(t)
 	t.Run("searches", func(t *testing.T) { followSearches(t, p) })
 	t.Run("schedules", func(t *testing.T) { followSchedules(t, p) })
-	t.Run("schedules with a cap of 1", func(t *testing.T) { followCapped(t, p) })
+	t.Run("schedules with options", func(t *testing.T) { followOptions(t, p) })
 	if states() < manyStates {
 		return // too few to take the rare actions
 	}
@@ -103,26 +103,17 @@ func followSearches(t *testing.T, p *program) {
 
 func followSchedules(t *testing.T, p *program) {
 	for seed := range uint64(schedules()) {
-		f := follow(p, 0, chaos.Config{Seed: seed})
-		finish(t, fmt.Sprintf("seed %d", seed), f)
-	}
-}
-
-func followCapped(t *testing.T, p *program) {
-	for seed := range uint64(schedules() / 10) {
-		f := follow(p, 1, chaos.Config{Seed: seed, Controller: func() cluster.Controller {
-			return cluster.NewCaller(jobfate.MaxUncounted(1))
-		}})
+		f := follow(p, Options{}, chaos.Config{Seed: seed})
 		finish(t, fmt.Sprintf("seed %d", seed), f)
 	}
 }
 
 // follow follows a schedule. A cache that goes back in time breaks the assumption lasting.
-func follow(p *program, limit int16, c chaos.Config) *Follower {
+func follow(p *program, o Options, c chaos.Config) *Follower {
 	f := NewFollower(p)
-	f.Versions, f.Cap = true, limit
+	f.Versions, f.Options = true, o
 	var w *world
-	c.Retries, c.Without = -1, []string{"cache goes back in time"}
+	c.Retries, c.Without = -1, append(c.Without, "cache goes back in time")
 	c.Observe = func(e *cluster.Event) {
 		if f.Refused == nil {
 			f.Steps++

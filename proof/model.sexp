@@ -15,7 +15,6 @@
 
 (const
   (indexed Bool "the Job is Indexed")
-  (at Bool "the index of p is i")
   (cap Int "how many pods the uncounted lists may hold"))
 
 ; What the API server stores, and two facts about the past: n and killed.
@@ -63,6 +62,8 @@
   (over-p Bool "it saw p with the phase Succeeded or Failed")
   (fin-p Bool "it takes p as finished: the phase, or a deletion that counts as a failure")
   (good Bool "it takes p as succeeded")
+  (at Bool "it saw p with the index i")
+  (strays Bool "it saw that the Job controls p and does not select it: p is to be released")
   (counts Bool "p has a valid index, and no rule says to ignore its failure")
   (verdict Bool "it saw p fail by a FailJob rule"))
 
@@ -73,7 +74,7 @@
 (define S (+ sp sr))
 (define last (or deleting done scm))
 (define c.sure (and c.on c.cur))
-(define c.recorded (or c.listing (and indexed c.fin-p c.good (=> at c.compl))))
+(define c.recorded (or c.listing (and indexed c.fin-p c.good (=> c.at c.compl))))
 
 ; Each assumption can be dropped. The named property then fails: the test shows the shortest run. The
 ; first one is a rule of the Machine, the others are what it relies on.
@@ -88,6 +89,7 @@
 (assume once P1 "a pod that was counted is not adopted again")
 (assume kept P7 "no view shows a pod without its owner that was adopted again since")
 (assume growing P3 "completions are not lowered")
+(assume selecting P7 "a Job that is being deleted selects all its pods")
 
 (init
   (and alive (not deleting) (not ft) (not scm) (not done) (not inF) (not inS) (= lr 0)
@@ -113,7 +115,7 @@
 (action look "a controller decides on the content of its caches"
   (given (vF Int) (vS Int) (new Bool))
   (change c.on c.cur c.listing c.compl c.over c.dec c.sees c.adopts c.pcur c.over-p c.fin-p c.good
-    c.counts c.verdict c.mF c.mS c.mP c.knows c.met)
+    c.at c.strays c.counts c.verdict c.mF c.mS c.mP c.knows c.met)
   (then (and c.on+
     ; The rule of the Machine: if its last status was not this one, another process has stored it,
     ; and the pods must be as new as the Job (new).
@@ -129,12 +131,12 @@
     ; The pod of the view is the stored one or an earlier one.
     (=> c.sees+ (or c.adopts+ had))
     (=> c.adopts+ (and c.sees+ born))
-    (=> c.over-p+ ended)
+    (=> c.over-p+ (and c.fin-p+ ended))
     (=> c.pcur+ (= c.over-p+ ended))
-    (=> c.verdict+ c.over-p+)
+    (=> c.verdict+ (and c.fin-p+ (not c.strays+)))
     (=> complete (and
       (=> c.knows (or c.adopts+ (not c.sees+)))
-      (=> (and c.met tracked) (or (and c.sees+ (not c.adopts+)) (and lost (not kept))))
+      (=> (and c.met tracked) (or (and c.sees+ (not c.adopts+)) (and lost (not kept)) (not selecting)))
       ; Pods that are as new as the Job show what its status counts and lists.
       (=> (and new (>= fp 1) (= vF F)) (or c.adopts+ (not c.sees+)))
       (=> (and new (>= sp 1) (= vS S)) (or c.adopts+ (not c.sees+)))
@@ -156,12 +158,12 @@
     (=> c.dec+ (or ft last)))))
 
 (action list "a controller lists the pods live, and decides"
-  (change c.on c.sees c.adopts c.pcur c.over-p c.fin-p c.good c.counts c.verdict c.knows c.met)
+  (change c.on c.sees c.adopts c.pcur c.over-p c.fin-p c.good c.at c.strays c.counts c.verdict c.knows c.met)
   (then (and c.on+
     (=> c.sees+ (or c.adopts+ had))
     (=> c.adopts+ (and c.sees+ born (not own)))
-    (=> c.verdict+ c.over-p+)
-    (=> c.over-p+ ended)
+    (=> c.verdict+ (and c.fin-p+ (not c.strays+)))
+    (=> c.over-p+ (and c.fin-p+ ended))
     (=> c.pcur+ (= c.over-p+ ended))
     (=> live (and (= c.sees+ (or c.adopts+ tracked))
       (= c.knows+ (or c.knows (and had (not tracked))))
@@ -186,7 +188,7 @@
   (then (and (not c.sees+) c.knows+)))
 
 (action strip-first "a controller removes the finalizer of a running pod, to delete it"
-  (when (and c.on c.sees (not c.adopts) fin (not c.over-p) (=> versions c.pcur)))
+  (when (and c.on c.sees (not c.adopts) fin (not (or c.over-p c.fin-p)) (or (not c.strays) c.over) (=> versions c.pcur)))
   (change fin killed c.sees c.knows c.pcur o.pcur)
   (then (and (not fin+) killed+ (not c.pcur+) (not o.pcur+)
     (or (and (not c.sees+) c.knows+)
@@ -200,7 +202,7 @@
     ; p enters a list if the controller sees it as tracked and finished, and it counts. A Job that
     ; fails counts unfinished pods as failed.
     (not (and inF+ inS+))
-    (=> (and listed+ (not listed)) (and c.sees c.counts (or c.fin-p ft+)
+    (=> (and listed+ (not listed)) (and c.sees (not c.strays) c.counts (or c.fin-p ft+)
       (=> inS+ (and c.fin-p c.good (not indexed)))
       (=> inF+ (not (and c.fin-p c.good)))))
     ; p leaves its list, and then adds to the counter, if the controller does not see it as tracked.
@@ -231,12 +233,19 @@
   (then (and c.listing+)))
 
 (action strip "a controller removes the finalizer of a pod that the status records, or that needs no record"
-  (when (and c.on c.sees (not c.adopts) fin
+  (when (and c.on c.sees (not c.adopts) fin (or (not c.strays) c.over)
     (or c.fin-p c.dec)
     (or c.recorded c.over (not c.counts))
     (=> c.verdict c.dec)))
   (change fin c.sees c.knows c.pcur o.pcur)
   (then (and (not fin+) (not c.pcur+) (not o.pcur+)
+    (or (and (not c.sees+) c.knows+)
+        (and (= c.sees+ c.sees) (= c.knows+ c.knows))))))
+
+(action release "a controller removes its Job as the owner, and the finalizer, of a pod that the Job does not select"
+  (when (and c.on c.sees (not c.adopts) c.strays fin))
+  (change own lost fin c.sees c.knows c.pcur o.pcur)
+  (then (and (not own+) lost+ (not fin+) (not c.pcur+) (not o.pcur+)
     (or (and (not c.sees+) c.knows+)
         (and (= c.sees+ c.sees) (= c.knows+ c.knows))))))
 
@@ -262,7 +271,7 @@
   (change ended c.pcur o.pcur)
   (then (and ended+ (not c.pcur+) (not o.pcur+))))
 
-(action touch "the pod changes in another way, or its deletion begins"
+(action touch "the pod changes in another way, as in its labels and annotations, or its deletion begins"
   (when born)
   (change c.pcur o.pcur)
   (then (and (not c.pcur+) (not o.pcur+))))
@@ -357,8 +366,8 @@
     (=> c.dec (or ft last)))
   (saw-phase "a pod that was seen running, and has not changed since, is running"
     (=> (and c.on c.pcur (not c.over-p)) (not ended)))
-  (saw-failure "a pod that was seen to fail the Job was seen to end"
-    (=> c.verdict c.over-p))
+  (saw-failure "a pod that was seen to fail the Job was seen to end, and is not to be released"
+    (=> c.verdict (and c.fin-p (not c.strays))))
   (growing "completions were not lowered"
     (not scaled)))
 
@@ -367,8 +376,8 @@
 (property
   (P1 "a pod is counted at most once"
     (<= n+ 1))
-  (P2 "a pod of the Job that counts is recorded before a controller removes its finalizer, unless the Job is over, or the pod is running and the controller deletes it"
-    (=> (and fin (not fin+) own alive (not last) c.counts (or at (not indexed) (not c.good)))
+  (P2 "a pod of the Job that counts is recorded before a controller removes its finalizer, unless the Job is over, the pod is running and the controller deletes it, or the controller saw that the Job does not select it"
+    (=> (and fin (not fin+) own alive (not last) (not c.strays) c.counts (or c.at (not indexed) (not c.good)))
         (or (>= n 1) (and indexed comp) (and killed+ (not ended)))))
   (P3 "failed and succeeded never decrease"
     (and (>= F+ F) (>= S+ S)))
@@ -396,7 +405,7 @@
 (define at-rest (and (not tracked) (not listed)))
 
 ; A controller that has just read the Job and its pods, or whose caches show them as they are.
-(define c.informed (and c.sure alive (not done) (not c.adopts) (= c.sees tracked) (= c.listing listed) (= c.compl comp)))
+(define c.informed (and c.sure alive (not done) (not c.adopts) (not c.strays) (= c.sees tracked) (= c.listing listed) (= c.compl comp)))
 
 ; Each of these steps lowers the rank. set has the values after it.
 (due record "list a pod that has finished"
@@ -406,7 +415,7 @@
     (c.listing true) (c.mF F) (c.mS S) (c.mP true)))
 
 (due record-index "store the index of a pod that has succeeded"
-  (when (and c.informed tracked c.fin-p c.counts c.good indexed at (not comp)))
+  (when (and c.informed tracked c.fin-p c.counts c.good indexed c.at (not comp)))
   (by store)
   (set (comp true) (fail false) (o.cur false) (c.over (or c.over scm)) (c.dec (or c.dec ft scm))
     (c.compl true) (c.mF F) (c.mS S) (c.mP listed)))

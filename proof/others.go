@@ -12,11 +12,13 @@ import (
 
 // out stops following a pod.
 func (f *Follower) out(w *world, uid types.UID, why string) {
-	if i := w.find(uid); i >= 0 && !w.pods[i].out {
-		f.Out[why]++
-		next := *w.pods[i]
-		next.out = true
-		w.pods[i] = f.intern(&next)
+	for i, p := range w.pods {
+		if p.uid == uid && p.out == "" {
+			f.Out[why]++
+			next := *p
+			next.out = why
+			w.pods[i] = f.intern(&next)
+		}
 	}
 }
 
@@ -24,30 +26,27 @@ func (f *Follower) out(w *world, uid types.UID, why string) {
 func (f *Follower) addPod(w *world, job *batchv1.Job, stored *corev1.Pod, check bool) {
 	index := int32(-1)
 	if w.indexed {
-		index = indexOf(stored)
+		index = f.indexOf(stored)
 	}
 	p := w.unborn(index)
 	p.uid = stored.UID
 	at := w.find(stored.UID)
 	if at < 0 {
+		f.Pods++
 		at = len(w.pods)
 		w.pods = append(w.pods, nil)
 	}
 	w.pods[at] = f.intern(&p)
 	owned := controller(stored) == w.uid
 	action := "add"
-	if owned && hasFinalizer(stored) {
+	if owned && f.hasFinalizer(stored) {
 		action = "create"
 	} else if owned {
 		check = false
 	}
-	if owned && job != nil && !f.policy.of(job).selects(stored) {
-		p.out, check = true, false
-		f.Out["labels"]++
-	}
 	do := func(p *pod) {
 		s := &p.server
-		s[born], s[fin] = 1, truth(hasFinalizer(stored))
+		s[born], s[fin] = 1, truth(f.hasFinalizer(stored))
 		s[own], s[had] = truth(owned), truth(owned)
 		for at := range leaders {
 			p.of[at][pcur] = 0
@@ -57,7 +56,9 @@ func (f *Follower) addPod(w *world, job *batchv1.Job, stored *corev1.Pod, check 
 		f.stepOne(w, stored.UID, action, 0, do)
 	} else {
 		do(&p)
-		p.out = p.out || owned // it existed before, so its past is not known
+		if owned {
+			p.out = "its past is not known" // it existed before
+		}
 		w.pods[at] = f.intern(&p)
 	}
 	if cluster.HasEnded(stored) {
@@ -78,6 +79,20 @@ func (w *world) unborn(index int32) pod {
 		p.of[at][compl] = 0
 	}
 	return p
+}
+
+// addIndex adds the state of a pod for another index: only the index differs.
+func (f *Follower) addIndex(w *world, uid types.UID, index int32) {
+	from := w.find(uid)
+	if from < 0 || slices.ContainsFunc(w.pods, func(p *pod) bool { return p.uid == uid && p.index == index }) {
+		return
+	}
+	next, of := *w.pods[from], w.unborn(index)
+	next.index, next.server[comp], next.server[fail] = index, of.server[comp], of.server[fail]
+	for k := range leaders {
+		next.of[k][atIndex], next.of[k][compl] = 0, of.of[k][compl]
+	}
+	w.pods = append(w.pods, f.intern(&next))
 }
 
 // others checks what another client does.
@@ -151,15 +166,18 @@ func (f *Follower) changed(w *world, old, now *corev1.Pod) {
 		}
 	}
 	if now == nil {
-		if hasFinalizer(old) {
+		if f.hasFinalizer(old) {
 			f.out(w, uid, "untouched")
 		}
 		f.stepOne(w, uid, "vanish", 0, touched(func(p *pod) { p.server[own] = 0 }))
 		return
 	}
-	if tampered(old, now) {
+	if f.hasFinalizer(old) != f.hasFinalizer(now) {
 		f.out(w, uid, "untouched")
 		return
+	}
+	if w.indexed && f.indexOf(old) != f.indexOf(now) {
+		f.addIndex(w, uid, f.indexOf(now))
 	}
 	stays := true
 	if !cluster.HasEnded(old) && cluster.HasEnded(now) {

@@ -2,6 +2,7 @@ package proof
 
 import (
 	"slices"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -35,7 +36,8 @@ func (f *Follower) list(w *world, at int, e *cluster.Event) {
 	f.step(w, "list", at, [3]int16{}, func(p *pod) {
 		c, s := &p.of[at], &p.server
 		c[on] = 1
-		f.see(p, at, job, find(e.OldPods, p.uid))
+		f.see(p, at, job, find(e.OldPods, p.uid), w.by[at].now)
+		mustSelect(p, at)
 		c[pcur] = truth(find(e.OldPods, p.uid) != nil)
 		if s[had] != 0 {
 			c[met] = 1
@@ -75,7 +77,7 @@ func (f *Follower) mayLook(w *world, at int, e *cluster.Event) bool {
 	for _, before := range w.pods {
 		after := *before
 		f.lookAt(&after, at, v, given, e)
-		if !after.out && !f.p.actions["look"].holds(f.frame(w, check{"look", before, &after, at, given})) {
+		if after.out == "" && !f.p.actions["look"].holds(f.frame(w, check{"look", before, &after, at, given})) {
 			return false
 		}
 	}
@@ -93,9 +95,11 @@ func (f *Follower) lookAt(p *pod, at int, v *cluster.View, given [3]int16, e *cl
 	c[compl] = truth(f.has(v.Job.Status.CompletedIndexes, p.index))
 	c[over] = truth(isLast(v.Job))
 	c[dec] = c[over] | truth(isTrue(v.Job, batchv1.JobFailureTarget))
-	f.see(p, at, v.Job, shown)
-	// The assumption kept does not hold for this pod.
-	p.out = p.out || c[adopts] != 0 && c[met] != 0 && s[own]&s[fin] != 0
+	f.see(p, at, v.Job, shown, v.Now)
+	if c[adopts]&c[met]&s[own]&s[fin] != 0 && p.out == "" {
+		p.out = "kept"
+	}
+	mustSelect(p, at)
 	stored := find(e.OldPods, p.uid)
 	c[pcur] = truth(shown != nil && stored != nil && shown.ResourceVersion == stored.ResourceVersion)
 	isnew := given[2] != 0
@@ -111,22 +115,33 @@ func (f *Follower) lookAt(p *pod, at int, v *cluster.View, given [3]int16, e *cl
 	}
 }
 
+// mustSelect excludes a pod for which the assumption selecting does not hold.
+func mustSelect(p *pod, at int) {
+	if c, s := &p.of[at], &p.server; c[sees] == 0 && c[strays]&s[own]&s[fin] != 0 && p.out == "" {
+		p.out = "selecting"
+	}
+}
+
 // see sets what a process observes of a pod.
-func (f *Follower) see(p *pod, at int, job *batchv1.Job, shown *corev1.Pod) {
+func (f *Follower) see(p *pod, at int, job *batchv1.Job, shown *corev1.Pod, now time.Time) {
 	c := &p.of[at]
-	c[sees], c[adopts], c[overP], c[finP], c[good], c[counts], c[verdict] = 0, 0, 0, 0, 0, 0, 0
+	for _, v := range []int{sees, adopts, overP, finP, good, atIndex, strays, counts, verdict} {
+		c[v] = 0
+	}
 	if shown == nil || shown.Namespace != job.Namespace {
 		return
 	}
-	r := f.policy.of(job)
-	owner := controller(shown)
-	c[adopts] = truth(owner == "" && r.selects(shown) && shown.DeletionTimestamp == nil &&
-		job.DeletionTimestamp == nil && !isTrue(job, batchv1.JobComplete, batchv1.JobFailed))
-	c[sees] = c[adopts] | truth(owner == job.UID && hasFinalizer(shown) && !p.acked[at])
-	phase := shown.Status.Phase
+	r, owner := f.policy.of(job, &f.Options), controller(shown)
+	finished, deleted := isTrue(job, batchv1.JobComplete, batchv1.JobFailed), job.DeletionTimestamp != nil
+	c[adopts] = truth(owner == "" && r.selects(shown) && shown.DeletionTimestamp == nil && !deleted && !finished)
+	c[strays] = truth(owner == job.UID && !r.selects(shown))
+	// A Job that is being deleted leaves the pods alone that it does not select.
+	c[sees] = c[adopts] | truth(owner == job.UID && f.hasFinalizer(shown) && !p.acked[at] &&
+		(c[strays] == 0 || finished || !deleted))
+	counted := f.Counted(shown, now) // with the phase by which it counts
 	c[overP] = truth(cluster.HasEnded(shown))
-	c[finP] = c[overP] | truth(shown.DeletionTimestamp != nil && !r.failedOnly)
-	c[good] = truth(phase == corev1.PodSucceeded)
+	c[finP] = truth(cluster.HasEnded(counted) || shown.DeletionTimestamp != nil && !r.failedOnly)
+	c[good] = truth(counted.Status.Phase == corev1.PodSucceeded)
 	failed, succeeded := lists(job)
 	if c[finP] != 0 {
 		switch {
@@ -136,9 +151,14 @@ func (f *Follower) see(p *pod, at int, job *batchv1.Job, shown *corev1.Pod) {
 			c[good] = 1
 		}
 	}
+	index := int32(-1)
+	if indexed(job) {
+		index = f.indexOf(shown)
+		c[atIndex] = truth(index == p.index)
+	}
 	action := r.action(shown)
-	valid := !indexed(job) || p.index >= 0 && p.index < *job.Spec.Completions
+	valid := !indexed(job) || index >= 0 && index < *job.Spec.Completions
 	c[counts] = truth(valid && (c[good] != 0 || action != batchv1.PodFailurePolicyActionIgnore))
-	c[verdict] = truth(phase == corev1.PodFailed && c[good] == 0 && owner == job.UID && r.selects(shown) &&
+	c[verdict] = truth(counted.Status.Phase == corev1.PodFailed && c[good] == 0 && owner == job.UID && c[strays] == 0 &&
 		action == batchv1.PodFailurePolicyActionFailJob)
 }

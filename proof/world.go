@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -58,6 +59,8 @@ const (
 	overP
 	finP
 	good
+	atIndex
+	strays
 	counts
 	verdict
 	ofController
@@ -68,14 +71,15 @@ var order = struct{ server, controller []string }{
 	[]string{"alive", "deleting", "ft", "scm", "done", "inF", "inS", "lr", "fp", "fr", "sp", "sr", "comp", "fail",
 		"scaled", "born", "own", "had", "lost", "fin", "ended", "killed", "n"},
 	[]string{"knows", "met", "mF", "mS", "mP", "on", "cur", "listing", "compl", "over", "dec", "sees", "adopts",
-		"pcur", "over-p", "fin-p", "good", "counts", "verdict"},
+		"pcur", "over-p", "fin-p", "good", "at", "strays", "counts", "verdict"},
 }
 
 // leaders is how many processes there may be at a time.
 const leaders = 2
 
-// pod is the state of the model for one pod, and for the index of the pod. A pod without a UID was
-// not created yet: it stands for the index of no pod. Two states are equal if the values are.
+// pod is the state of the model for one pod and one index. A pod whose index annotation changes has a state for
+// each index. A pod without a UID was not created yet: it stands for the index of no pod. Two states are equal if
+// the values are.
 type pod struct {
 	uid    types.UID
 	index  int32
@@ -83,8 +87,8 @@ type pod struct {
 	of     [leaders][ofController]int16
 	// acked says that a process got the answer to the removal of the finalizer.
 	acked [leaders]bool
-	// out says that this pod breaks an assumption. It is not followed further.
-	out bool
+	// out is the assumption that this pod breaks, if any. It is then not followed further.
+	out string
 }
 
 // world is the state of the model for all pods and processes. Worlds are immutable.
@@ -98,7 +102,8 @@ type world struct {
 
 // process holds what a process decides on.
 type process struct {
-	id    int // 0: none
+	id    int       // 0: none
+	now   time.Time // when its sync began
 	view  *cluster.View
 	job   *batchv1.Job // nil until it has read or used one in this sync
 	known string       // the newest version of the Job that it has read or stored

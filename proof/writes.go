@@ -83,15 +83,13 @@ func (f *Follower) patch(w *world, at int, e *cluster.Event) {
 	switch old, now := e.OldPod, e.Pod; {
 	case old != nil && now != nil && controller(old) == "" && controller(now) != "":
 		f.adopted(w, at, e)
-	case old != nil && (now == nil || hasFinalizer(old) && !hasFinalizer(now)):
-		if now != nil && controller(old) == w.uid && controller(now) == "" {
-			f.out(w, old.UID, "released")
-			return
-		}
+	case old != nil && (now == nil || f.hasFinalizer(old) && !f.hasFinalizer(now)):
 		f.stripped(w, at, old.UID, ok, e)
-		f.changed(w, withoutFinalizer(old), now)
+		if old = f.withoutFinalizer(old); now == nil || controller(old) == controller(now) {
+			f.changed(w, old, now)
+		}
 	case old != nil && old != now:
-		if ok && !hasFinalizer(old) {
+		if ok && !f.hasFinalizer(old) {
 			f.learn(w, at, r.UID)
 		}
 		f.changed(w, old, now)
@@ -145,14 +143,19 @@ func (f *Follower) stripped(w *world, at int, uid types.UID, ok bool, e *cluster
 	switch {
 	case before.of[at][on]&before.of[at][sees] == 0:
 		action = "free" // without a decision: as the controller of orphans
-	case before.of[at][overP] == 0 && bytes.Contains(e.Request.Patch, []byte(`"resourceVersion"`)):
+	case bytes.Contains(e.Request.Patch, []byte("ownerReferences")):
+		action = "release"
+	case before.of[at][overP]|before.of[at][finP] == 0 && bytes.Contains(e.Request.Patch, []byte(`"resourceVersion"`)):
 		action = "strip-first"
 	}
 	f.stepOne(w, uid, action, at, func(p *pod) {
 		c, o, s := &p.of[at], &p.of[1-at], &p.server
 		s[fin], c[pcur], o[pcur] = 0, 0, 0
-		if action == "strip-first" {
+		switch action {
+		case "strip-first":
 			s[killed] = 1
+		case "release":
+			s[own], s[lost] = 0, 1
 		}
 		if ok && action != "free" {
 			c[sees], c[knows] = 0, 1

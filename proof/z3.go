@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os/exec"
+	"slices"
 	"strings"
 )
 
@@ -75,15 +76,15 @@ func (m *Model) declareStep(s *script) {
 // Open is a question to z3 with an unexpected answer.
 type Open struct{ Action, Goal, Answer string }
 
-// Induct asks z3 whether the invariant without the clause named without holds at the beginning, and
-// whether each action keeps it and has the properties. It returns what is not proven.
-func (m *Model) Induct(ctx context.Context, without string) ([]Open, error) {
+// Induct asks z3 whether the invariant without the named clauses holds at the beginning, and whether
+// each action keeps it and has the properties. It returns what is not proven.
+func (m *Model) Induct(ctx context.Context, without ...string) ([]Open, error) {
 	var s script
 	m.declareStep(&s)
 	var before []expr
 	var goals []Named
 	for _, c := range m.Invariant {
-		if c.Name == without {
+		if slices.Contains(without, c.Name) {
 			continue
 		}
 		before = append(before, c.formula, ofOther(c.formula))
