@@ -92,8 +92,8 @@ func (d *dialogue) send(q *cluster.Request) (cluster.Answer, error) {
 		return cluster.Answer{Pod: pod}, nil
 	case cluster.Get:
 		d.status, d.mark = a.job, a.mark
-		if a.mark == firstWrite {
-			d.own = secondWrite // also if the answer to the first was lost
+		if a.mark == firstWrite || a.mark == secondWrite {
+			d.own = a.mark + 1 // also if the answer to that write was lost
 		}
 		job := d.job(a.job, d.version())
 		d.reads(func(v *cluster.View) { setJob(v, job) })
@@ -107,7 +107,7 @@ func (d *dialogue) send(q *cluster.Request) (cluster.Answer, error) {
 		if e.err != nil {
 			return cluster.Answer{}, e.err
 		}
-		d.status, d.mark, d.own = e.version, d.own, secondWrite
+		d.status, d.mark, d.own = e.version, d.own, min(d.own+1, thirdWrite)
 		return cluster.Answer{Job: d.job(d.status, d.version())}, nil
 	}
 	if d.ignoresPods {

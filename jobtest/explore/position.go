@@ -22,9 +22,10 @@ const (
 	versionOwn    = "6"  // of a pod after a request of the controller
 	versionFirst  = "7"  // of the Job after the first status of a sync
 	versionSecond = "8"  // and after the second
-	versionAll    = "9"  // of a cache of pods that shows everything
-	versionRead   = "10" // of objects that were read live
-	versionOther  = "11" // of anything else
+	versionThird  = "9"  // and after the third
+	versionAll    = "10" // of a cache of pods that shows everything
+	versionRead   = "11" // of objects that were read live
+	versionOther  = "12" // of anything else
 )
 
 // syncInput is what a controller observes and remembers when a sync begins.

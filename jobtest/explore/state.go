@@ -28,7 +28,7 @@ type place struct {
 }
 
 // mark says which version of an object is stored, relative to the current sync: the version
-// in the cache when the sync began, the first or second status of the sync, a version that
+// in the cache when the sync began, the first, second or third status of the sync, a version that
 // it has read live, that of a pod which it has patched, or one that it does not know.
 type mark uint8
 
@@ -37,6 +37,7 @@ const (
 	asSeen
 	firstWrite
 	secondWrite
+	thirdWrite
 	asRead
 	asPatched
 )
@@ -51,6 +52,8 @@ func (m mark) version(behind bool) string {
 		return versionFirst
 	case secondWrite:
 		return versionSecond
+	case thirdWrite:
+		return versionThird
 	case asRead:
 		return versionRead
 	case asPatched:
