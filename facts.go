@@ -149,7 +149,9 @@ func (f *Facts) Predecessor(index int32) *tracking.PodRecord {
 }
 
 // DelayOf returns how long an index must wait for its next pod.
-func (f *Facts) DelayOf(index int32) time.Duration { return f.state.indexDelay(index) }
+func (f *Facts) DelayOf(index int32) time.Duration {
+	return f.state.delayAfter(f.state.census.Predecessor(index))
+}
 
 // SuccessRule returns the first rule of the success policy that completed indexes meet; negative if
 // they meet none.

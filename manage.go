@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/internal/census"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -68,25 +69,25 @@ func (s *state) creations(most int, record backoff.Record) (create []Creation, w
 		}
 	}
 	var from *blueprint // made only if a pod is created: it copies the template
-	add := func(index int32) {
+	add := func(index int32, failed *census.Record) {
 		if from == nil {
 			from = s.blueprint()
 		}
-		create = append(create, from.creation(index, s.census.Predecessor(index)))
+		create = append(create, from.creation(index, failed))
 	}
 	if !s.spec.Indexed {
 		for range most {
-			add(tracking.NoIndex)
+			add(tracking.NoIndex, nil)
 		}
 	}
 	picked := 0
-	for index := range s.census.Vacant() {
+	for index, failed := range s.census.Vacant() {
 		if picked == most {
 			break
 		}
-		delay := s.indexDelay(index)
+		delay := s.delayAfter(failed)
 		if delay == 0 {
-			add(index)
+			add(index, failed)
 		} else {
 			wait = soonest(wait, max(delay, s.config.BatchPeriod))
 		}
@@ -97,10 +98,9 @@ func (s *state) creations(most int, record backoff.Record) (create []Creation, w
 	return create, wait
 }
 
-// indexDelay returns how long an index must wait for its next pod (KEP-3850 §
-// Exponential backoff delay per index).
-func (s *state) indexDelay(index int32) time.Duration {
-	failed := s.census.Predecessor(index)
+// delayAfter returns how long an index must wait for the pod that replaces a failed one (KEP-3850 §
+// Exponential backoff delay per index). The first pod of an index, which replaces nil, does not wait.
+func (s *state) delayAfter(failed *census.Record) time.Duration {
 	if failed == nil {
 		return 0
 	}

@@ -101,7 +101,7 @@ func (t *tally) readStatus(status *batchv1.JobStatus, of *tracking.Classifier) (
 	stored.completed = read("status.completedIndexes", status.CompletedIndexes, &t.completed)
 	if of.PerIndex() && status.FailedIndexes != nil {
 		stored.failed = read("status.failedIndexes", *status.FailedIndexes, &t.failed)
-		if stored.failed.indexes().IntersectionLen(stored.completed.indexes()) > 0 {
+		if t.overlap(stored.completed, stored.failed) {
 			stored.repaired("status.failedIndexes contained completed indexes")
 		}
 	}

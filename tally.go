@@ -26,6 +26,8 @@ type tally struct {
 
 	census            *census.Census // nil at first
 	completed, failed indexTexts
+	// apart has the completed and the failed indexes of a status that do not overlap.
+	apart [2]*indexText
 
 	atRest *state // of the last decision; nil if the Job is not at rest
 }
@@ -114,7 +116,7 @@ func (t *tally) listed() []*corev1.Pod {
 // clone returns an independent copy. The pods are shared.
 func (t *tally) clone() tally {
 	return tally{list: t.list, changes: slices.Clone(t.changes), census: t.census.Clone(),
-		completed: t.completed, failed: t.failed}
+		completed: t.completed, failed: t.failed, apart: t.apart}
 }
 
 // read validates a snapshot, whose pods it ignores, and updates the census.
@@ -234,6 +236,19 @@ func (k *indexTexts) parse(text string, completions int32) *indexText {
 		k.read = &indexText{text, completions, set, damage}
 	}
 	return k.read
+}
+
+// overlap reports whether completed and failed indexes overlap. Most statuses have those of the last one.
+func (t *tally) overlap(completed, failed *indexText) bool {
+	pair := [2]*indexText{completed, failed}
+	if pair == t.apart {
+		return false
+	}
+	if failed.indexes().IntersectionLen(completed.indexes()) > 0 {
+		return true
+	}
+	t.apart = pair
+	return false
 }
 
 // write caches the set of a text that a decision asks to store.

@@ -1,6 +1,7 @@
 package census_test
 
 import (
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -240,7 +241,12 @@ func TestRandom_vacant(t *testing.T) {
 				want = append(want, i)
 			}
 		}
-		Same(t, "vacant", slices.Collect(c.Vacant()), want)
+		var vacant []int32
+		for index, failed := range c.Vacant() {
+			vacant = append(vacant, index)
+			Same(t, fmt.Sprint("predecessor of ", index), failed, c.Predecessor(index))
+		}
+		Same(t, "vacant", vacant, want)
 		Same(t, "number", c.Vacancies(), len(want))
 		distinct := len(w.indexes(w.filter(active, w.valid)))
 		Same(t, "misplaced", c.Misplaced(), distinct != len(w.filter(active)))

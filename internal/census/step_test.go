@@ -63,7 +63,13 @@ var queries = []func(*census.Census) string{
 	func(c *census.Census) string { return fmt.Sprint("active ", records(c.ActiveInOrder())) },
 	func(c *census.Census) string { return fmt.Sprint("tracked ", records(c.TrackedInOrder())) },
 	func(c *census.Census) string {
-		return fmt.Sprint("vacant ", slices.Collect(c.Vacant()), c.Vacancies(), c.Misplaced())
+		out := "vacant"
+		for index, failed := range c.Vacant() {
+			if out += fmt.Sprint(" ", index); failed != nil {
+				out += fmt.Sprint(" after ", failed.Pod.UID)
+			}
+		}
+		return fmt.Sprint(out, " ", c.Vacancies(), c.Misplaced())
 	},
 	func(c *census.Census) string {
 		out := fmt.Sprint("predecessors ", records(c.Predecessors()))

@@ -70,19 +70,47 @@ func (c *Census) Vacancies() int {
 	return c.vacancies
 }
 
-// Vacant yields the vacant indexes in increasing order.
-func (c *Census) Vacant() iter.Seq[int32] {
-	return func(yield func(int32) bool) {
+// Vacant yields the vacant indexes in increasing order, each with its [Census.Predecessor]. The caller
+// reads the finish times of those pods, so they are loaded together.
+func (c *Census) Vacant() iter.Seq2[int32, *Record] {
+	return func(yield func(int32, *Record) bool) {
 		if c.indexed == nil {
 			return
 		}
 		c.findVacant()
-		for interval := range c.vacant.all() {
-			for i := interval.First; i <= interval.Last; i++ { // cannot overflow: Last is below math.MaxInt32
-				if !yield(i) {
+		for next := range c.vacantStrides() {
+			loadFinishes(next)
+			for _, v := range next {
+				if !yield(v.index, v.failed) {
 					return
 				}
 			}
 		}
+	}
+}
+
+// vacancy is a vacant index with its predecessor.
+type vacancy struct {
+	index  int32
+	failed *Record
+}
+
+// vacantStrides yields the vacant indexes in increasing order, at most stride of them at a time. The
+// slice is valid until the next one.
+func (c *Census) vacantStrides() iter.Seq[[]vacancy] {
+	return func(yield func([]vacancy) bool) {
+		next := make([]vacancy, 0, stride)
+		for interval := range c.vacant.all() {
+			for i := interval.First; i <= interval.Last; i++ { // cannot overflow: Last is below math.MaxInt32
+				if len(next) == stride {
+					if !yield(next) {
+						return
+					}
+					next = next[:0]
+				}
+				next = append(next, vacancy{i, c.failed.at(i)}) // no vacant index is done or has an active pod
+			}
+		}
+		yield(next)
 	}
 }
