@@ -26,8 +26,6 @@ type tally struct {
 
 	census            *census.Census // nil at first
 	completed, failed indexTexts
-	// apart has the completed and the failed indexes of a status that do not overlap.
-	apart [2]*indexText
 
 	atRest *state // of the last decision; nil if the Job is not at rest
 }
@@ -116,7 +114,7 @@ func (t *tally) listed() []*corev1.Pod {
 // clone returns an independent copy. The pods are shared.
 func (t *tally) clone() tally {
 	return tally{list: t.list, changes: slices.Clone(t.changes), census: t.census.Clone(),
-		completed: t.completed, failed: t.failed, apart: t.apart}
+		completed: t.completed, failed: t.failed}
 }
 
 // read validates a snapshot, whose pods it ignores, and updates the census.
@@ -209,6 +207,7 @@ type indexText struct {
 	completions int32
 	set         indexset.Set
 	damage      *indexset.SyntaxError
+	apart       *indexText // completed indexes that these failed ones do not overlap; nil if not known
 }
 
 // indexes returns the set; none if there is no text.
@@ -233,27 +232,32 @@ func (k *indexTexts) known(text string, completions int32) *indexText {
 func (k *indexTexts) parse(text string, completions int32) *indexText {
 	if k.read = k.known(text, completions); k.read == nil && text != "" {
 		set, damage := indexset.ParseDamaged(text, completions)
-		k.read = &indexText{text, completions, set, damage}
+		k.read = &indexText{text, completions, set, damage, nil}
 	}
 	return k.read
 }
 
 // overlap reports whether completed and failed indexes overlap. Most statuses have those of the last one.
 func (t *tally) overlap(completed, failed *indexText) bool {
-	pair := [2]*indexText{completed, failed}
-	if pair == t.apart {
+	if failed == nil || failed.apart == completed {
 		return false
 	}
-	if failed.indexes().IntersectionLen(completed.indexes()) > 0 {
+	if failed.set.IntersectionLen(completed.indexes()) > 0 {
 		return true
 	}
-	t.apart = pair
+	next := *failed
+	next.apart = completed
+	for _, known := range [...]**indexText{&t.failed.written, &t.failed.read} {
+		if *known == failed {
+			*known = &next
+		}
+	}
 	return false
 }
 
 // write caches the set of a text that a decision asks to store.
 func (k *indexTexts) write(text string, completions int32, set indexset.Set) {
 	if k.written = k.known(text, completions); k.written == nil && text != "" {
-		k.written = &indexText{text, completions, set, nil}
+		k.written = &indexText{text, completions, set, nil, nil}
 	}
 }

@@ -130,7 +130,7 @@ func TestTally_knowsWhatItHasWritten(t *testing.T) {
 	completed, failed := c.completed.written, c.failed.written
 	s.Job.Status = *d.Status
 	if _, err := c.decide(s.Snapshot, &s.config); err != nil || completed == nil || c.completed.read != completed ||
-		failed == nil || c.failed.read != failed {
+		failed == nil || c.failed.read != c.failed.written || !c.failed.read.set.Equal(failed.set) || c.failed.read.apart != completed {
 		t.Errorf("error %v; read %+v and %+v, want what was written: %+v and %+v", err, c.completed.read, c.failed.read, completed, failed)
 	}
 }
