@@ -82,23 +82,31 @@ func (f *fedMachine) sync(view jobfate.View) (status *batchv1.JobStatus, err err
 // eventRows measure one event and a sync that finds nothing to do.
 func eventRows(m meter, z scale, emit emit) error {
 	fewest, most := z.pods[0], z.pods[len(z.pods)-1]
+	fast, flat, fair := atMost(20e3, "≤ 20 µs"), atMost(3e3, "≤ 3 µs"), atMost(100e3, "≤ 100 µs")
+	perIndex := (*world).withLimitPerIndex
 	for _, tc := range []struct {
 		name     string
 		jobState jobState
 		change   func(*world) *world
 		event    target
 		growth   target // beside the fewest pods
+		cold     bool   // other work has emptied the processor's caches before each event
 	}{
-		{"running", running, asItIs, atMost(20e3, "≤ 20 µs"), atMost(3e3, "≤ 3 µs")},
-		{"running, per index", running, (*world).withLimitPerIndex, atMost(20e3, "≤ 20 µs"), atMost(3e3, "≤ 3 µs")},
-		{"failed and backing off, per index", backingOff, (*world).withLimitPerIndex, target{}, target{}},
-		{"every second completed", half, (*world).countedHalf, target{}, target{}},
+		{"running", running, asItIs, fast, flat, false},
+		{"running, per index", running, perIndex, fast, flat, false},
+		{"failed and backing off, per index", backingOff, perIndex, fair, target{}, false},
+		{"failed and backing off, per index, cold", backingOff, perIndex, target{}, target{}, true},
+		{"a third each backing off, completed, failed", backingOff, (*world).inThirds, fair, target{}, false},
+		{"every second completed", half, (*world).countedHalf, target{}, target{}, false},
 	} {
 		var sides []side
 		for _, n := range []int{fewest, most} {
 			s, err := eventSide(tc.jobState, tc.change, n)
 			if err != nil {
 				return fmt.Errorf("%s, %d pods: %w", tc.name, n, err)
+			}
+			if tc.cold {
+				s = cold(s)
 			}
 			sides = append(sides, s)
 		}
@@ -131,6 +139,46 @@ func (w *world) countedHalf() *world {
 	return &world{job: job, pods: pods}
 }
 
+// inThirds returns a world with a limit per index: of three indexes, one backs off, and one each is
+// counted as completed and as failed.
+func (w *world) inThirds() *world {
+	w = w.withLimitPerIndex()
+	var pods []*corev1.Pod
+	var done, failed indexset.Builder
+	for _, pod := range w.pods {
+		switch i := indexOf(pod); i % 3 {
+		case 0:
+			pods = append(pods, pod)
+		case 1:
+			done.Add(int32(i))
+		case 2:
+			failed.Add(int32(i))
+		}
+	}
+	status := &w.job.Status
+	status.CompletedIndexes, status.Succeeded = done.Set().String(), int32(done.Set().Len())
+	*status.FailedIndexes, status.Failed = failed.Set().String(), int32(failed.Set().Len())
+	return &world{job: w.job, pods: pods}
+}
+
+// cold returns a side that empties the processor's caches each time, which is not measured.
+func cold(s side) side {
+	other := make([]byte, 96<<20)
+	return side{run: func(times int) (sum time.Duration, err error) {
+		for range times {
+			for i := 0; i < len(other); i += 64 {
+				other[i]++
+			}
+			took, err := s.run(1)
+			if err != nil {
+				return 0, err
+			}
+			sum += took
+		}
+		return sum / time.Duration(times), nil
+	}}
+}
+
 // eventSide feeds two states of one pod alternately.
 func eventSide(s jobState, change func(*world) *world, n int) (side, error) {
 	w := newWorld(s, n)
@@ -139,7 +187,7 @@ func eventSide(s jobState, change func(*world) *world, n int) (side, error) {
 	if err != nil {
 		return side{}, err
 	}
-	states := make([][2]*corev1.Pod, min(n, 64))
+	states := make([][2]*corev1.Pod, min(len(w.pods), 64))
 	for i := range states {
 		states[i] = [2]*corev1.Pod{w.pods[i], w.pods[i].DeepCopy()}
 	}
