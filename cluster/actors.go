@@ -7,6 +7,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -105,7 +106,9 @@ func (c *Cluster) SetStatus(status batchv1.JobStatus) {
 func EditJob(job *batchv1.Job, how func(*batchv1.JobSpec)) (*batchv1.Job, error) {
 	next := job.DeepCopy()
 	how(&next.Spec)
-	next.Generation++
+	if !equality.Semantic.DeepEqual(next.Spec, job.Spec) {
+		next.Generation++
+	}
 	if errs := validation.Update(next, job); len(errs) > 0 {
 		return nil, errs.ToAggregate()
 	}
@@ -136,6 +139,7 @@ func DeleteJob(job *batchv1.Job, policy metav1.DeletionPropagation, now time.Tim
 	next := job.DeepCopy()
 	at := stamp(now)
 	next.DeletionTimestamp, next.DeletionGracePeriodSeconds = &at, new(int64)
+	next.Generation++
 	next.Finalizers = append(next.Finalizers, finalizer)
 	return next
 }
