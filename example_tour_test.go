@@ -73,7 +73,7 @@ func Example_validation() {
 // What a Job's status says: its outcome, its indexes, the pods that it may still need.
 func Example_jobstatus() {
 	job, _, _ := tour()
-	demand := jobstatus.DemandOf(job, nil).InTotal // as far as the status knows
+	demand := jobstatus.DemandOf(job).InTotal // as far as the status knows
 	fmt.Println(jobstatus.OutcomeOf(job).Phase, "with", demand.Least, "to", demand.Most, "pods to go")
 	// Output: Running with 2 to 4 pods to go
 }

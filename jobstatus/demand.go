@@ -44,15 +44,22 @@ type Range struct {
 	Most  int64
 }
 
-// DemandOf returns the demand of a Job for the rest of its life, with its current spec. A
-// Job that is suspended, being deleted, or decided gets no more pods. To find out what a
-// suspended Job needs once it is resumed, pass a copy that is not suspended. A nil Job has
-// no demand.
+// DemandOf returns the demand of a Job for the rest of its life, with its current spec, as of the last
+// status write. It may be too high for a work queue with a success, and if failures have used up part
+// of a limit per index. A nil Job has no demand. See [DemandWithPods].
+func DemandOf(job *batchv1.Job) Demand {
+	if job == nil {
+		return Demand{}
+	}
+	return newSupply(job, false, nil, tracking.Keys{}).demand()
+}
+
+// DemandWithPods is DemandOf with the pods that the Job controls; nil means that there are none, and
+// pods of other owners are ignored. The zero keys are those of Kubernetes; pass those of a custom
+// resource whose pods use others.
 //
-// Pass the pods that the Job controls; pods of other owners are ignored. If the pods are unknown,
-// pass nil. The demand is then as of the last status write. It may be too high for a work queue
-// with a success, and if failures have used up part of a limit per index. For a custom resource
-// whose pods use other keys than those of Kubernetes, pass its keys too.
+// A Job that is suspended, being deleted, or decided gets no more pods. To find out what a suspended
+// Job needs once it is resumed, pass a copy that is not suspended.
 //
 // The bounds hold however the pods end and whatever the API server rejects, and each bound can be
 // reached. There are two exceptions: with a success policy, and after the spec was edited, an upper
@@ -69,16 +76,15 @@ type Range struct {
 //   - A pod loses its finalizer or its owner. It is replaced without having been counted.
 //   - A controller that is killed, or gets no answer to a creation, may create another pod.
 //
-// DemandOf has no clock, so it assumes that a deadline may pass at any time.
-func DemandOf(job *batchv1.Job, pods []*corev1.Pod, of ...tracking.Keys) Demand {
+// There is no clock, so a deadline is assumed to pass at any time.
+func DemandWithPods(job *batchv1.Job, pods []*corev1.Pod, keys tracking.Keys) Demand {
 	if job == nil {
 		return Demand{}
 	}
-	var names tracking.Keys
-	if len(of) > 0 {
-		names = of[0]
-	}
-	s := newSupply(job, pods, names)
+	return newSupply(job, true, pods, keys).demand()
+}
+
+func (s *supply) demand() Demand {
 	most := s.mostCreated()
 	least := min(s.leastCreated(), most) // a status may contradict its spec
 	d := Demand{

@@ -160,9 +160,9 @@ func TestDemandOf_ends(t *testing.T) {
 		t.Run(tc.reason, func(t *testing.T) {
 			var got jobstatus.Demand
 			if tc.pods == nil {
-				got = jobstatus.DemandOf(tc.job, nil)
+				got = jobstatus.DemandOf(tc.job)
 			} else {
-				got = jobstatus.DemandOf(tc.job, demandPods(tc.job, tc.pods...))
+				got = byPods(tc.job, demandPods(tc.job, tc.pods...))
 			}
 			Same(t, "demand", got, jobstatus.Demand{AtOnce: tc.atOnce, InTotal: tc.inTotal, Unbounded: tc.inTotal.Most == math.MaxInt64})
 		})
@@ -170,10 +170,10 @@ func TestDemandOf_ends(t *testing.T) {
 }
 
 // The pods of a custom resource may have a finalizer of its own.
-func TestDemandOf_keys(t *testing.T) {
+func TestDemandWithPods_keys(t *testing.T) {
 	job := demandJob(sized(1, 1, 0))
 	pods := demandPods(job, "Failed")
 	pods[0].Finalizers = []string{"example.com/tracking"}
-	Same(t, "in total, with the keys", jobstatus.DemandOf(job, pods, tracking.Keys{Finalizer: "example.com/tracking"}).InTotal, jobstatus.Range{})
-	Same(t, "in total, without", jobstatus.DemandOf(job, pods).InTotal, jobstatus.Range{Least: 1, Most: 1})
+	Same(t, "in total, with the keys", jobstatus.DemandWithPods(job, pods, tracking.Keys{Finalizer: "example.com/tracking"}).InTotal, jobstatus.Range{})
+	Same(t, "in total, without", byPods(job, pods).InTotal, jobstatus.Range{Least: 1, Most: 1})
 }

@@ -229,7 +229,7 @@ func demandIsThatOfTheModel(t *rapid.T) {
 		p = all[rapid.IntRange(0, len(all)-1).Draw(t, "move")]
 	}
 	job, pods := g.job(p)
-	want, got := g.demand(p), jobstatus.DemandOf(job, pods)
+	want, got := g.demand(p), byPods(job, pods)
 	// A failed pod that waits for its replacement is not counted. A controller that
 	// creates pods may not have observed it, which the model does not consider.
 	waits := slices.Contains(p.waiting[:], true)
@@ -241,7 +241,7 @@ func demandIsThatOfTheModel(t *rapid.T) {
 		Same(t, "demand", got, exact)
 	}
 	holds(t, got, want)
-	byStatus := jobstatus.DemandOf(job, nil)
+	byStatus := jobstatus.DemandOf(job)
 	if waits { // the status counts the failed pod as running
 		byStatus.AtOnce.Least, byStatus.InTotal.Least = 0, 0
 	}

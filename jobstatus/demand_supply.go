@@ -61,10 +61,10 @@ type supply struct {
 	retries map[int32]int64
 }
 
-func newSupply(job *batchv1.Job, pods []*corev1.Pod, k tracking.Keys) *supply {
+func newSupply(job *batchv1.Job, byPod bool, pods []*corev1.Pod, k tracking.Keys) *supply {
 	// The controller reference alone decides which pods count, not the selector.
 	c, _ := tracking.ClassifierOf(job, k, tracking.Options{})
-	s := &supply{Classifier: c, byPod: pods != nil}
+	s := &supply{Classifier: c, byPod: byPod}
 	s.readSpec(&job.Spec)
 	outcome, suspend := OutcomeOf(job), job.Spec.Suspend != nil && *job.Spec.Suspend
 	s.edited = job.Generation > 1

@@ -12,6 +12,7 @@ import (
 
 	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobstatus"
+	"github.com/jobfate/jobfate/tracking"
 )
 
 // demandJob returns a Job with a parallelism of 5, completions of 10 and a backoff limit of
@@ -69,6 +70,10 @@ func now(conditions ...batchv1.JobConditionType) func(*batchv1.Job) {
 			job.Status.Conditions = append(job.Status.Conditions, Yes(c))
 		}
 	}
+}
+
+func byPods(job *batchv1.Job, pods []*corev1.Pod) jobstatus.Demand {
+	return jobstatus.DemandWithPods(job, pods, tracking.Keys{})
 }
 
 func exactly(n int64) jobstatus.Range           { return jobstatus.Range{Least: n, Most: n} }
@@ -132,7 +137,7 @@ func TestDemandOf_byStatus(t *testing.T) {
 		{"no Job", nil, none, none},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
-			Same(t, "demand", jobstatus.DemandOf(tc.job, nil), jobstatus.Demand{AtOnce: tc.atOnce, InTotal: tc.inTotal})
+			Same(t, "demand", jobstatus.DemandOf(tc.job), jobstatus.Demand{AtOnce: tc.atOnce, InTotal: tc.inTotal})
 		})
 	}
 }
@@ -152,7 +157,7 @@ func TestDemandOf_unbounded(t *testing.T) {
 		{"suspended", demandJob(ignore, suspendedSpec), false},
 		{"decided", demandJob(ignore, now(batchv1.JobFailureTarget)), false},
 	} {
-		d := jobstatus.DemandOf(tc.job, nil)
+		d := jobstatus.DemandOf(tc.job)
 		if d.Unbounded != tc.want || (d.InTotal.Most == math.MaxInt64) != tc.want {
 			t.Errorf("%s: got %+v, want unbounded %t", tc.reason, d, tc.want)
 		}
@@ -161,8 +166,7 @@ func TestDemandOf_unbounded(t *testing.T) {
 
 // demandPods returns pods of the Job. Each text describes a pod: its phase, and "index=N",
 // "failures=N", "code=42", "deleted", "foreign" or "stripped".
-func demandPods(job *batchv1.Job, texts ...string) []*corev1.Pod {
-	pods := []*corev1.Pod{}
+func demandPods(job *batchv1.Job, texts ...string) (pods []*corev1.Pod) {
 	for i, text := range texts {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 			Name: "pod", UID: types.UID("pod-" + string(rune('a'+i))), Finalizers: []string{batchv1.JobTrackingFinalizer},
@@ -194,7 +198,7 @@ func demandPods(job *batchv1.Job, texts ...string) []*corev1.Pod {
 	return pods
 }
 
-func TestDemandOf_byPods(t *testing.T) {
+func TestDemandWithPods(t *testing.T) {
 	two := sized(2, 2, 3)
 	for _, tc := range []struct {
 		reason  string
@@ -208,6 +212,7 @@ func TestDemandOf_byPods(t *testing.T) {
 		{"pods of other owners do not count", demandJob(two), []string{"Running foreign", "Running"}, between(2, 5)},
 		{"a pod without a finalizer is not counted when it ends", demandJob(two), []string{"Running stripped", "Running"}, between(3, 6)},
 		{"no pods", demandJob(two, counted(2, 0, 0)), nil, between(2, 5)},
+		{"no pods any more, which the status does not know yet", demandJob(workQueue, counted(3, 2, 0)), nil, exactly(0)},
 		{"an index has no retry left", demandJob(two, perIndex(1)), []string{"Running index=0 failures=1", "Running index=1 failures=0"}, between(2, 3)},
 		{"a failed pod waits for its replacement", demandJob(two, perIndex(1)), []string{"Failed index=0 failures=0", "Running index=1 failures=1"}, exactly(2)},
 		{"an ignored failure does not count towards the limit of its index", demandJob(two, perIndex(0), rules(batchv1.PodFailurePolicyActionIgnore)),
@@ -233,17 +238,17 @@ func TestDemandOf_byPods(t *testing.T) {
 			[]string{"Running index=0", "Running index=5"}, between(3, 6)},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
-			Same(t, "in total", jobstatus.DemandOf(tc.job, demandPods(tc.job, tc.pods...)).InTotal, tc.inTotal)
+			Same(t, "in total", byPods(tc.job, demandPods(tc.job, tc.pods...)).InTotal, tc.inTotal)
 		})
 	}
 }
 
 // Parallelism has been lowered to 1. A controller that has not observed that a pod has
 // succeeded deletes the other one, and replaces it while it terminates.
-func TestDemandOf_surplus(t *testing.T) {
+func TestDemandWithPods_surplus(t *testing.T) {
 	job := demandJob(editedSpec, sized(1, 2, 3))
 	pods := demandPods(job, "Running", "Succeeded")
-	Same(t, "at once", jobstatus.DemandOf(job, pods).AtOnce, between(1, 2))
+	Same(t, "at once", byPods(job, pods).AtOnce, between(1, 2))
 	replaceFailed(job)
-	Same(t, "at once, if only failed pods are replaced", jobstatus.DemandOf(job, pods).AtOnce, exactly(1))
+	Same(t, "at once, if only failed pods are replaced", byPods(job, pods).AtOnce, exactly(1))
 }

@@ -5,8 +5,8 @@
 // FailureTarget or SuccessCriteriaMet, says how it ends. The terminal condition, Failed or
 // Complete, follows when no pod is active, terminating or uncounted any more.
 //
-// [Indexes] and [IndexesFinished] return the indexes that are done. [PodsHeld] and
-// [DemandOf] are for queues that reserve resources for a Job: they return the pods that it
+// [Indexes] and [IndexesFinished] return the indexes that are done. [PodsHeld], [DemandOf] and
+// [DemandWithPods] are for queues that reserve resources for a Job: they return the pods that it
 // holds and may still need. [ExpiresAt] returns when a Job may be deleted.
 //
 // [Patch] makes the patch that writes a status, and [Equal] compares two statuses.

@@ -55,7 +55,7 @@ func ExampleDemandOf() {
 	five, ten, three := int32(5), int32(10), int32(3)
 	job := &batchv1.Job{Spec: batchv1.JobSpec{Parallelism: &five, Completions: &ten, BackoffLimit: &three}}
 	report := func() {
-		d := jobstatus.DemandOf(job, nil)
+		d := jobstatus.DemandOf(job)
 		fmt.Printf("reserve %d; %d to %d pods in total\n", d.AtOnce.Most, d.InTotal.Least, d.InTotal.Most)
 	}
 	report()

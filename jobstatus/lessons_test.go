@@ -13,6 +13,7 @@ import (
 	"github.com/jobfate/jobfate/indexset"
 	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobstatus"
+	"github.com/jobfate/jobfate/tracking"
 )
 
 // FailureTarget=False ended the Job. Here a condition counts only if its status is True.
@@ -82,5 +83,6 @@ func TestLesson_k121011_nothingPanics(t *testing.T) {
 	Same(t, "Finished", jobstatus.Finished(nil), nil)
 	Same(t, "Patch", jobstatus.Patch("", "", nil), nil)
 	Same(t, "OutcomeOf", jobstatus.OutcomeOf(nil), jobstatus.Outcome{Phase: jobstatus.Running})
-	Same(t, "DemandOf", jobstatus.DemandOf(nil, nil), jobstatus.Demand{})
+	Same(t, "DemandOf", jobstatus.DemandOf(nil), jobstatus.Demand{})
+	Same(t, "DemandWithPods", jobstatus.DemandWithPods(nil, nil, tracking.Keys{}), jobstatus.Demand{})
 }

@@ -61,7 +61,7 @@ func TestOutcomeOf_theVerdictOutranksTheSuspension(t *testing.T) {
 				what := string(first.condition) + " and " + string(other.condition)
 				Same(t, what, got.Phase, first.phase)
 				Same(t, what+": decided", got.Decided(), true)
-				Same(t, what+": demand", jobstatus.DemandOf(job, nil), jobstatus.Demand{})
+				Same(t, what+": demand", jobstatus.DemandOf(job), jobstatus.Demand{})
 			}
 		}
 	}

@@ -151,10 +151,9 @@ func statusesHold(t rapid.TB, old, next *batchv1.JobStatus) {
 }
 
 // demandHolds: no bound overflows, and no lower bound is above an upper one. "A Job that is
-// suspended, being deleted, or decided gets no more pods." "pods of other owners are ignored."
-func demandHolds(t rapid.TB, job *batchv1.Job, pods []*corev1.Pod) {
+// suspended, being deleted, or decided gets no more pods."
+func demandHolds(t rapid.TB, job *batchv1.Job, d jobstatus.Demand) {
 	t.Helper()
-	d := jobstatus.DemandOf(job, pods)
 	for _, r := range []jobstatus.Range{d.AtOnce, d.InTotal} {
 		if r.Least < 0 || r.Most < r.Least {
 			t.Errorf("got %+v", d)
@@ -172,12 +171,19 @@ func demandHolds(t rapid.TB, job *batchv1.Job, pods []*corev1.Pod) {
 			t.Errorf("%s, deleted %t, and gets more pods: %+v", phase, job.DeletionTimestamp != nil, d)
 		}
 	}
-	if pods == nil {
-		return
+}
+
+// podsHold: "nil means that there are none, and pods of other owners are ignored."
+func podsHold(t rapid.TB, job *batchv1.Job, pods []*corev1.Pod) {
+	t.Helper()
+	d := byPods(job, pods)
+	demandHolds(t, job, d)
+	if len(pods) == 0 {
+		Same(t, "demand, without pods", byPods(job, []*corev1.Pod{}), byPods(job, nil))
 	}
 	foreign := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "foreign"}, Status: corev1.PodStatus{Phase: corev1.PodRunning}}
 	others := append(slices.Clone(pods), foreign, nil)
-	Same(t, "demand, with a pod of another owner", jobstatus.DemandOf(job, others), d)
+	Same(t, "demand, with a pod of another owner", byPods(job, others), d)
 	if byUID := map[string]bool{}; !slices.ContainsFunc(pods, func(pod *corev1.Pod) bool {
 		again := pod != nil && byUID[string(pod.UID)]
 		if pod != nil {
@@ -186,7 +192,7 @@ func demandHolds(t rapid.TB, job *batchv1.Job, pods []*corev1.Pod) {
 		return again
 	}) {
 		slices.Reverse(others)
-		Same(t, "demand, pods in another order", jobstatus.DemandOf(job, others), d)
+		Same(t, "demand, pods in another order", byPods(job, others), d)
 	}
 }
 
@@ -200,7 +206,8 @@ func jobHolds(t rapid.TB, job *batchv1.Job, pods []*corev1.Pod, old *batchv1.Job
 	outcomeHolds(t, job)
 	indexesHold(t, job)
 	statusesHold(t, old, &job.Status)
-	demandHolds(t, job, pods)
+	demandHolds(t, job, jobstatus.DemandOf(job))
+	podsHold(t, job, pods)
 	if diff := cmp.Diff(wasJob, job) + cmp.Diff(wasPods, pods) + cmp.Diff(wasOld, old); diff != "" {
 		t.Errorf("the input changed (-before +after):\n%s", diff)
 	}

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/jobstatus"
+	"github.com/jobfate/jobfate/tracking"
 )
 
 // OneJob is the input of readStatus.
@@ -105,7 +106,10 @@ type Bounds struct {
 }
 
 func demand(in JobAndPods) Demand {
-	d := jobstatus.DemandOf(in.Job, in.Pods)
+	d := jobstatus.DemandOf(in.Job)
+	if in.Pods != nil { // absent pods are unknown
+		d = jobstatus.DemandWithPods(in.Job, in.Pods, tracking.Keys{})
+	}
 	out := Demand{Bounds{d.AtOnce.Least, &d.AtOnce.Most}, Bounds{d.InTotal.Least, &d.InTotal.Most}}
 	if d.Unbounded {
 		out.InTotal.Most = nil

@@ -38,7 +38,7 @@ func Admit(quota int32, jobs []*batchv1.Job) []*batchv1.Job {
 // Prefer the pod replacement policy Failed: a Job then never holds more pods than its
 // parallelism.
 func Holds(job *batchv1.Job) int64 {
-	return jobstatus.DemandOf(job, nil).AtOnce.Most
+	return jobstatus.DemandOf(job).AtOnce.Most
 }
 
 // resumed returns a copy of the Job that is not suspended.

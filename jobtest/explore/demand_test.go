@@ -11,6 +11,7 @@ import (
 	"github.com/jobfate/jobfate/internal/lifecycle"
 	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/jobtest/effort"
+	"github.com/jobfate/jobfate/tracking"
 )
 
 // unaware reports whether the controller acts on a stale spec, or does not know that the
@@ -103,7 +104,7 @@ func (l *lives) demandCases() map[demandInput]*demandCase {
 			continue
 		}
 		job := l.jobs.values[v.job]
-		all[v] = &demandCase{uint32(n), jobstatus.DemandOf(job, l.podsOf(uint32(n))), jobstatus.DemandOf(job, nil), got}
+		all[v] = &demandCase{uint32(n), jobstatus.DemandWithPods(job, l.podsOf(uint32(n)), tracking.Keys{}), jobstatus.DemandOf(job), got}
 	}
 	return all
 }
@@ -351,9 +352,9 @@ func TestDemand_unbounded(t *testing.T) {
 			l, _ := searchLives(t, c)
 			l.check(t, false)
 			job := l.jobs.values[l.states[0].job].DeepCopy()
-			demand := jobstatus.DemandOf(job, nil)
+			demand := jobstatus.DemandOf(job)
 			job.Spec.PodFailurePolicy = nil
-			bounded := jobstatus.DemandOf(job, nil)
+			bounded := jobstatus.DemandOf(job)
 			if got := l.lifeOf(0).InTotal.Most; !demand.Unbounded || bounded.Unbounded || got <= bounded.InTotal.Most {
 				t.Errorf("a life has %d pods; the demand is %+v, and without the rule %+v", got, demand, bounded)
 			}

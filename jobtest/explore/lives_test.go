@@ -74,8 +74,7 @@ func (l *lives) standing(from, to uint32) bool {
 }
 
 // podsOf returns the stored pods of the Job.
-func (l *lives) podsOf(n uint32) []*corev1.Pod {
-	pods := []*corev1.Pod{} // not nil, which would mean unknown
+func (l *lives) podsOf(n uint32) (pods []*corev1.Pod) {
 	s := &l.states[n]
 	for i := range s.pods {
 		if p := s.pods[i].stored; p != 0 && s.job != 0 && metav1.IsControlledBy(l.pods.values[p], l.jobs.values[s.job]) {

@@ -17,6 +17,7 @@ import (
 	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/jobstatus"
+	"github.com/jobfate/jobfate/tracking"
 )
 
 // A decision, its explanation and the pods agree on why an index or the Job failed, in every
@@ -222,7 +223,7 @@ func (o failureOracle) checkDemand(reached map[string]int) error {
 		}
 	}
 	ends := done.Len() == int(*spec.Completions)
-	least := jobstatus.DemandOf(o.job, o.pods).InTotal.Least
+	least := jobstatus.DemandWithPods(o.job, o.pods, tracking.Keys{}).InTotal.Least
 	switch {
 	case ends && !runs && least != 0, !ends && least == 0:
 		return fmt.Errorf("at least %d more pods run, but the indexes that have ended are %s", least, done)
