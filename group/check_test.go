@@ -149,6 +149,17 @@ func TestCheck_renewedByItself(t *testing.T) {
 	}
 }
 
+// "With nil the members are not known yet": a group without members has no templates.
+func TestCheck_withoutMembers(t *testing.T) {
+	p := policyOf(t, `{rules: [{templates: [a], steps: [{action: RestartGroup}]}]}`)
+	if errs := p.Check(nil, nil); len(errs) > 0 {
+		t.Errorf("members that are not known: %v", errs)
+	}
+	if got := texts(p.Check([]group.Member{}, nil)); len(got) != 1 || got[0] != `rules[0].templates[0]: Not found: "a"` {
+		t.Errorf("no members: %v, want one error", got)
+	}
+}
+
 func texts(errs field.ErrorList) (list []string) {
 	for _, err := range errs {
 		list = append(list, err.Error())

@@ -30,7 +30,9 @@ func TestDeepCopy(t *testing.T) {
 	if (*group.Policy)(nil).DeepCopy() != nil || (*group.State)(nil).DeepCopy() != nil {
 		t.Error("the copy of nil is not nil")
 	}
-	p := policyOf(t, `{budgets: [{name: x, max: 1, window: 1h}], rules: [{onReasons: [A], steps: [{action: RestartGroup, charges: [x], backoff: {}}]}]}`)
+	p := policyOf(t, `{budgets: [{name: x, max: 1, window: 1h}], rules: [{onReasons: [A], onRuleNames: [A], onClasses: [A], onMessagePatterns: [A],
+		onExitCodes: {operator: In, values: [1], containerName: A}, templates: [A], members: [A], steps: [{action: RestartGroup, charges: [x], backoff: {}}]}]}`)
+	sharesNothing(t, reflect.ValueOf(p).Elem(), reflect.ValueOf(p.DeepCopy()).Elem())
 	for _, pair := range [][2]any{{&p.Budgets[0], p.Budgets[0].DeepCopy()}, {&p.Rules[0], p.Rules[0].DeepCopy()}, {&p.Rules[0].Steps[0], p.Rules[0].Steps[0].DeepCopy()}} {
 		if !reflect.DeepEqual(pair[0], pair[1]) {
 			t.Errorf("%s is copied as %s", textOf(pair[0]), textOf(pair[1]))
@@ -41,7 +43,8 @@ func TestDeepCopy(t *testing.T) {
 		t.Errorf("got the copy %s", textOf(rule))
 	}
 	used := group.Use{Times: times(1, 2)}
-	part := group.Part{Restarts: 1, Used: map[string]group.Use{"x": used}}
+	part := group.Part{Restarts: 1, NotBefore: &times(1)[0], Left: new(int64), Used: map[string]group.Use{"x": used}}
+	sharesNothing(t, reflect.ValueOf(part), reflect.ValueOf(*part.DeepCopy()))
 	if u, c := used.DeepCopy(), part.DeepCopy(); !reflect.DeepEqual(*u, used) || !reflect.DeepEqual(*c, part) ||
 		&u.Times[0] == &used.Times[0] || &c.Used["x"].Times[0] == &used.Times[0] {
 		t.Errorf("%+v, %+v", u, c)
@@ -49,7 +52,7 @@ func TestDeepCopy(t *testing.T) {
 }
 
 // sharesNothing fails the test if two values refer to the same memory, apart from that of times and texts.
-func sharesNothing(t *rapid.T, a, b reflect.Value) {
+func sharesNothing(t rapid.TB, a, b reflect.Value) {
 	t.Helper()
 	switch a.Kind() {
 	case reflect.Pointer:
@@ -80,7 +83,7 @@ func sharesNothing(t *rapid.T, a, b reflect.Value) {
 	}
 }
 
-func different(t *rapid.T, a, b reflect.Value) {
+func different(t rapid.TB, a, b reflect.Value) {
 	t.Helper()
 	if a.Pointer() == b.Pointer() {
 		t.Fatalf("both have the same %s", a.Type())

@@ -84,9 +84,12 @@ func TestMakePlan(t *testing.T) {
 			0 1 Running: Running
 			0 0 Failed, 1 Complete: Failed store members left failed: 1
 			0 0 Failed, 1 Complete: Failed`},
+		{`{rules: [{steps: [{action: Leave}]}]}`, `0 0 Failed, 1 Complete: Running store Leave: Job a-0 failed: Because
+			0 0 Failed, 1 Complete: Failed store members left failed: 1`},
 		{`{rules: [{onClasses: [Infra], steps: [{action: RestartMember}]}]}`, `0 0 Failed Infra: Restarting store RestartMember: Job a-0 failed: Because
 			0 0@1 Failed Other: Failed store no rule matches, FailGroup: Job a-0 failed: Because`},
 		{`{}`, `0 0 Complete, 1 Running: Running
+			0 0 Complete, 1 SuccessCriteriaMet: Running
 			0 0 Complete, 1 Complete: Complete store all members have succeeded
 			0 0 Complete: Complete`},
 		{`{rules: [{steps: [{action: CompleteGroup}]}]}`, `0 0 Failed, 1 Running: Complete store CompleteGroup: Job a-0 failed: Because
@@ -129,9 +132,15 @@ func TestMakePlan_oldState(t *testing.T) {
 			t.Errorf("%s after %s: %s, %v, want an *OldStateError and no plan", tc.jobs, textOf(tc.state), planText(&p), err)
 		}
 	}
+	if _, err := group.MakePlan(policy, group.State{}, []group.Job{{Member: members[0], Attempt: 3}}, noon); err != nil {
+		t.Errorf("a Job that does not exist is of no attempt: %v", err)
+	}
 	ended := group.State{Phase: group.Failed}
 	if p, err := group.MakePlan(policy, ended, jobsOf("0@3 Running"), noon); err != nil || planText(&p) != "Failed delete a-0" {
 		t.Errorf("a group that has ended: %s, %v, want its Jobs deleted", planText(&p), err)
+	}
+	if p, err := group.MakePlan(policy, ended, jobsOf("0@3 Failed, 1 Running"), noon); err != nil || planText(&p) != "Failed delete a-1" {
+		t.Errorf("a group that has ended, with failures: %s, %v, want its Jobs deleted", planText(&p), err)
 	}
 
 	state, jobs := group.State{Members: map[string]group.Part{}}, jobsOf("0@3 Running, 1@2 Complete")
@@ -154,11 +163,15 @@ func TestMakePlan_oldState(t *testing.T) {
 }
 
 // A plan that is an error returns the state that it was given, which may be that of a group that would be
-// resumed. A group without members does not end.
+// resumed. A group without members does not end. The first state of one without failures has a version too.
 func TestMakePlan_changesNothing(t *testing.T) {
 	suspended := group.State{Phase: group.Suspended, Group: group.Part{Restarts: 1}}
 	if p, err := group.MakePlan(nil, suspended, jobsOf("0@2 Failed"), noon); err == nil || p.State.Phase != group.Suspended {
 		t.Errorf("an old state: %s, %v, want the state as it was", textOf(p.State), err)
+	}
+	p, err := group.MakePlan(nil, group.State{}, jobsOf("0 Complete, 1 Complete"), noon)
+	if err != nil || textOf(p.State) != `{"version":1,"phase":"Complete"}` {
+		t.Errorf("the first state that is stored is that of the end: %s, %v", textOf(p.State), err)
 	}
 	if p, err := group.MakePlan(nil, group.State{}, nil, noon); err != nil || p.Changed || p.State.Phase != "" {
 		t.Errorf("no members: %s, %v, want the state as it was", textOf(p.State), err)

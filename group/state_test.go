@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate/group"
@@ -168,6 +169,13 @@ func TestDecide_withoutNotBefore(t *testing.T) {
 	if d = decideAll(t, `{rules: [{steps: [{action: RestartGroup}]}]}`, a); d.State.Group.NotBefore != nil {
 		t.Errorf("a restart at once: not before %v, want none", d.State.Group.NotBefore)
 	}
+	const once = `{budgets: [{name: x, max: 1}], rules: [{steps: [{action: RestartMember, charges: [x], backoff: {base: 5m}}, `
+	if d = decideAll(t, once+`{action: RestartMember}]}]}`, a, a); textOf(d.State.Members["a-0"]) != `{"restarts":2}` {
+		t.Errorf("a restart at once after one with a delay: %s, want no time", textOf(d.State))
+	}
+	if d = decideAll(t, once+`{action: Leave}]}]}`, a, a); !d.State.NotBefore(members[0]).Equal(at(300)) || !d.State.Left(members[0]) {
+		t.Errorf("a member that is left after a delay: %s, want the time of its last restart", textOf(d.State))
+	}
 }
 
 // "a restart of the group empties the budget", and only those with Renew.
@@ -177,6 +185,138 @@ func TestDecide_renew(t *testing.T) {
 		rules: [{steps: [{action: RestartMember, charges: [all, renewed, shared]}, {action: RestartGroup, charges: [shared]}]}]}`, a, a)
 	if got := textOf(d.State); got != `{"version":1,"group":{"restarts":1,"used":{"shared":{"count":2}}},"members":{"a-0":{"restarts":1,"used":{"all":{"count":1}}}}}` {
 		t.Errorf("got %s", got)
+	}
+}
+
+// "Decide never changes a State": neither its maps, nor its lists, nor what is behind the end of a list.
+func TestDecide_inputUnchanged(t *testing.T) {
+	p := policyOf(t, `{budgets: [{name: x, max: 3, window: 1h}, {name: m, per: Member, max: 9, renew: true},
+		{name: t, per: Template, max: 9, renew: true}], rules: [{onClasses: [Leave], steps: [{action: Leave, charges: [x, m, t]}]},
+		{onClasses: [Template], steps: [{action: RestartTemplate, charges: [x, m, t]}]},
+		{onClasses: [Member], steps: [{action: RestartMember, charges: [x, m, t]}]}, {steps: [{action: RestartGroup, charges: [x]}]}]}`)
+	list := times(-10, -20, -30) // not in order; the last one is behind the end
+	used := func(name string) map[string]group.Part {
+		return map[string]group.Part{name: {Restarts: 1, Used: map[string]group.Use{"m": {Count: 1}, "t": {Count: 1}}}}
+	}
+	state := group.State{Templates: used("a"), Members: used("a-0")}
+	state.Group.Used = map[string]group.Use{"x": {Times: list[:2]}}
+	before := textOf(state)
+	for _, class := range []string{"Leave", "Template", "Member", "Group"} {
+		f := group.Failure{Member: members[0], Attempt: 2, At: noon, Class: class}
+		if d, err := group.Decide(p, state, []group.Failure{f}, noon); err != nil || !d.Changed || d.Step != 0 {
+			t.Fatalf("%s: %s, %v", class, textOf(d), err)
+		}
+		if diff := cmp.Diff(times(-10, -20, -30), list) + cmp.Diff(before, textOf(state)); diff != "" {
+			t.Errorf("%s has changed the state that it was given:\n%s", class, diff)
+		}
+	}
+}
+
+// "The Decider does not refer to the policy."
+func TestNewDecider_policyChanges(t *testing.T) {
+	p := policyOf(t, `{budgets: [{name: x, max: 1}], rules: [{steps: [{action: RestartGroup, charges: [x]}]}]}`)
+	d, err := group.NewDecider(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Budgets[0].Max, p.Rules[0].Steps[0].Action = 0, group.Leave
+	if got, err := d.Decide(group.State{}, []group.Failure{{Member: members[0]}}, noon); err != nil || got.Action != group.RestartGroup {
+		t.Errorf("%s, %v, want the step of the policy that it was made of", textOf(got), err)
+	}
+}
+
+// A state may have the charges of another policy, or odd ones: "A budget whose per changes, or that gets or loses its
+// window, starts again", and Max applies at once.
+func TestDecide_changedBudgets(t *testing.T) {
+	for name, tc := range map[string]struct {
+		budget string
+		used   group.Use
+		want   group.Use // after the step; empty if it cannot be taken
+	}{
+		"one more":                        {`max: 2`, group.Use{Count: 1}, group.Use{Count: 2}},
+		"a smaller max":                   {`max: 2`, group.Use{Count: 5}, group.Use{}},
+		"a count below zero":              {`max: 2`, group.Use{Count: -5}, group.Use{Count: 1}},
+		"no window any more":              {`max: 1`, group.Use{Times: times(-9)}, group.Use{Count: 1}},
+		"a new window":                    {`max: 1, window: 1h`, group.Use{Count: 9}, group.Use{Times: times(0)}},
+		"a smaller max in a window":       {`max: 1, window: 1h, wait: true`, group.Use{Times: times(-9, -8)}, group.Use{Times: times(3592)}},
+		"the window ends now":             {`max: 2, window: 1h`, group.Use{Times: times(-3600, -1000)}, group.Use{Times: times(-1000, 0)}},
+		"the window ends in a second":     {`max: 2, window: 1h`, group.Use{Times: times(-3599, -1000)}, group.Use{}},
+		"a smaller window":                {`max: 1, window: 1m`, group.Use{Times: times(-61)}, group.Use{Times: times(0)}},
+		"a charge after that of the step": {`max: 2, window: 1m`, group.Use{Times: times(30)}, group.Use{Times: times(0, 30)}},
+	} {
+		p := policyOf(t, `{budgets: [{name: x, `+tc.budget+`}], rules: [{steps: [{action: SuspendGroup, charges: [x]}]}]}`)
+		state := group.State{Group: group.Part{Used: map[string]group.Use{"x": tc.used}}}
+		d, err := group.Decide(p, state, []group.Failure{{At: noon}}, noon)
+		got := d.State.Group.Used["x"]
+		if d.Action == group.FailGroup {
+			got = group.Use{}
+		}
+		if diff := cmp.Diff(tc.want, got); err != nil || diff != "" {
+			t.Errorf("%s: %s, %v\n%s", name, textOf(d), err, diff)
+		}
+	}
+	// x was a budget of members: what was charged to it is dropped when another budget of the member is charged.
+	p := policyOf(t, `{budgets: [{name: x, max: 1}, {name: z, per: Member, max: 2}], rules: [
+		{steps: [{action: RestartMember, charges: [x, z]}]}]}`)
+	state := group.State{Members: map[string]group.Part{"a-0": {Used: map[string]group.Use{"x": {Count: 1}, "z": {Count: 1}}}}}
+	d, err := group.Decide(p, state, []group.Failure{{Member: members[0]}}, noon)
+	const want = `{"version":1,"group":{"used":{"x":{"count":1}}},"members":{"a-0":{"restarts":1,"used":{"z":{"count":2}}}}}`
+	if got := textOf(d.State); err != nil || got != want {
+		t.Errorf("another per: %s, %v\nwant %s", got, err, want)
+	}
+}
+
+// A time is the same in every zone: JSON has one, and reading a state gives times the zone of the machine. Decisions
+// are in UTC.
+func TestDecide_zones(t *testing.T) {
+	east, west := time.FixedZone("east", 7*3600), time.FixedZone("west", -5*3600)
+	hourly := policyOf(t, `{budgets: [{name: x, max: 2, window: 1h, wait: true}], rules: [{steps: [{action: RestartGroup, charges: [x]}]}]}`)
+	decide := func(used []metav1.Time, failures ...group.Failure) group.Decision {
+		state := group.State{Group: group.Part{Used: map[string]group.Use{"x": {Times: used}}}}
+		d, err := group.Decide(hourly, state, failures, noon.In(east))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	first, second := metav1.NewTime(at(-100).In(east)), metav1.NewTime(at(-50).In(west)) // as texts, the second is earlier
+	want := decide(times(-100, -50), group.Failure{At: noon})
+	got := decide([]metav1.Time{second, first}, group.Failure{At: noon.In(west)})
+	if got.NotBefore != want.NotBefore || got.NotBefore != at(3500) {
+		t.Errorf("not before %v, want %v", got.NotBefore, at(3500))
+	}
+	if diff := cmp.Diff(want.State, got.State); diff != "" || got.State.Group.Used["x"].Times[1].Location() != time.UTC {
+		t.Errorf("another state: %s", diff)
+	}
+	// The zero time in another zone is no time either.
+	if got := decide(nil, group.Failure{At: time.Time{}.In(east)}).State.Group.Used["x"].Times; !cmp.Equal(got, times(0)) {
+		t.Errorf("no time: charged at %v, want now", got)
+	}
+	// Of failures of the same time, the name decides.
+	got = decide(nil, group.Failure{Member: members[1], At: noon.In(west)}, group.Failure{Member: members[0], At: noon})
+	if got.Failure.Name != "a-0" {
+		t.Errorf("the failure of %s decides, want that of a-0", got.Failure.Name)
+	}
+}
+
+// "OnExitCodes is a requirement on the container that failed the Job."
+func TestDecide_onExitCodes(t *testing.T) {
+	for _, tc := range []struct {
+		on, container string
+		code          int32
+		want          int // the rule
+	}{
+		{`{operator: In, values: [2, 3]}`, "main", 3, 0}, {`{operator: In, values: [2, 3]}`, "", 4, -1},
+		{`{operator: NotIn, values: [2]}`, "main", 3, 0}, {`{operator: NotIn, values: [2]}`, "main", 2, -1},
+		{`{operator: NotIn, values: [2]}`, "main", 0, -1},
+		{`{operator: In, values: [2], containerName: main}`, "main", 2, 0}, {`{operator: In, values: [2], containerName: main}`, "other", 2, -1},
+		{`{operator: NotIn, values: [2], containerName: main}`, "", 3, -1},
+	} {
+		p := policyOf(t, `{rules: [{onExitCodes: `+tc.on+`, steps: [{action: Leave}]}]}`)
+		f := group.Failure{Member: members[0], Container: tc.container, ExitCode: tc.code}
+		if d, err := group.Decide(p, group.State{}, []group.Failure{f}, noon); err != nil || d.Rule != tc.want {
+			t.Errorf("%s, exit code %d of %q: rule %d, %v, want %d", tc.on, tc.code, tc.container, d.Rule, err, tc.want)
+		}
 	}
 }
 
@@ -193,6 +333,14 @@ func TestDecide_farFuture(t *testing.T) {
 	}
 	if got := state.NotBefore(group.Member{}); got.Year() != 9999 {
 		t.Errorf("not before %s", got)
+	}
+	last := time.Date(9999, time.December, 31, 23, 59, 58, 0, time.UTC)
+	for _, failed := range []time.Time{last, last.Add(time.Second), last.Add(time.Second + 1), last.Add(time.Hour)} {
+		d, err := group.Decide(p, group.State{}, []group.Failure{{At: failed}}, failed)
+		want := min(failed.Sub(last), time.Second)
+		if got := d.State.Group.Used["x"].Times; err != nil || len(got) != 1 || got[0].Sub(last) != want {
+			t.Errorf("a failure at %v: charged at %v, %v", failed, got, err)
+		}
 	}
 }
 
