@@ -183,13 +183,25 @@ func TestFindings(t *testing.T) {
 // are, too.
 func TestRenamedRule(t *testing.T) {
 	job := jobWith(policy("{name: First, action: Count, onExitCodes: {operator: In, values: [3]}}", "{action: Count, onExitCodes: {operator: In, values: [4]}}"))
-	for _, tc := range []struct{ reason, job, want string }{
-		{"the same names", job, "accepted, 0 errors"},
-		{"another name", strings.Replace(job, "First", "Second", 1), `standard input:8:8: error: spec.podFailurePolicy.rules[0].name: Invalid value: "Second": field is immutable`},
-		{"a removed name", strings.Replace(job, "name: First, ", "", 1), `standard input:8:7: error: spec.podFailurePolicy.rules[0].name: Invalid value: "": field is immutable`},
-		{"an added name", strings.Replace(job, "- {action", "- {name: Other, action", 1), `standard input:9:8: error: spec.podFailurePolicy.rules[1].name: Invalid value: "Other": field is immutable`},
+	live := edited(t, job, "metadata:\n", "metadata:\n  namespace: default\n  uid: u\n", "spec:\n  p", "spec:\n  selector: {matchLabels: {u: u}}\n  p",
+		"template:\n", "template:\n    metadata: {labels: {u: u}}\n") // not a manifest, but the Job in a cluster
+	for _, tc := range []struct {
+		reason, job string
+		status      int
+		want        string
+	}{
+		{"the same names", job, exitOK, "kubectl apply: Job a accepted, 0 errors, "},
+		{"another name", strings.Replace(job, "First", "Second", 1), exitNo, `standard input:8:8: error: spec.podFailurePolicy.rules[0].name: Invalid value: "Second": field is immutable`},
+		{"a removed name", strings.Replace(job, "name: First, ", "", 1), exitNo, `standard input:8:7: error: spec.podFailurePolicy.rules[0].name: Invalid value: "": field is immutable`},
+		{"an added name", strings.Replace(job, "- {action", "- {name: Other, action", 1), exitNo, `standard input:9:8: error: spec.podFailurePolicy.rules[1].name: Invalid value: "Other": field is immutable`},
 	} {
-		checkPart(t, tc.reason, runWith(tc.job, "validate", "--loose", "--old", tempFile(t, "old.yaml", job)).Stdout, tc.want)
+		for _, old := range []string{job, live} {
+			got := runWith(tc.job, "validate", "--loose", "--by", "apply", "--old", tempFile(t, "old.yaml", old))
+			checkParts(t, tc.reason, got, tc.status, []string{tc.want})
+			if errors := strings.Count(got.Stdout, ": error: "); errors != strings.Count(tc.want, ": error: ") {
+				t.Errorf("%s: got %d errors in\n%s", tc.reason, errors, got.Stdout)
+			}
+		}
 	}
 }
 

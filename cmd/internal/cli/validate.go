@@ -275,16 +275,11 @@ func checkUpdate(out *verdict, w way, m, old *kubefile.Manifest) {
 	case !next.same:
 		was := was.(*batchv1.Job)
 		changed = !equality.Semantic.DeepEqual(was.Spec, job.Spec)
-		errs := append(validation.Update(job, was), templateErrors(job)...)
-		policy := failurepolicy.FromAPI(job.Spec.PodFailurePolicy, old.RuleNames...)
-		if m.Job.Spec.PodFailurePolicy != nil {
-			policy = namedPolicy(m)
-		}
-		if old.RuleNames != nil { // otherwise the cluster may drop names
-			errs = append(errs, validation.RuleNamesUpdate(policy, namedPolicy(old), policyPath)...)
-		}
-		out.refuseAll(append(errs, validation.RuleNames(policy, policyPath)...))
+		out.refuseAll(slices.Concat(validation.Update(job, was), templateErrors(job), renamed(m, old),
+			validation.RuleNames(namedPolicy(m), policyPath)))
 		out.addDifferences(m, was, job)
+	default: // but for the names of rules, which the comparison leaves out
+		out.refuseAll(renamed(m, old))
 	}
 	if _, found := was.GetAnnotations()[corev1.LastAppliedConfigAnnotation]; !found && w.name == "apply" {
 		out.outer = true
@@ -299,6 +294,15 @@ func checkUpdate(out *verdict, w way, m, old *kubefile.Manifest) {
 			func(text string) bool { return strings.HasPrefix(text, "metadata.name:") })
 	}
 	out.hints(job, repeated)
+}
+
+// renamed returns what the API server would reject in the names of rules, if the old Job shows that it stores them. A
+// manifest without the policy keeps it.
+func renamed(m, old *kubefile.Manifest) field.ErrorList {
+	if old.RuleNames == nil || m.Job.Spec.PodFailurePolicy == nil {
+		return nil
+	}
+	return validation.RuleNamesUpdate(namedPolicy(m), namedPolicy(old), policyPath)
 }
 
 // errors returns what the API server would reject in a new Job or a status.
