@@ -25,7 +25,7 @@ type scene struct {
 
 const quotaMessage = `Error creating: pods "train-x" is forbidden: exceeded quota: compute, requested: pods=1, used: pods=10, limited: pods=10`
 
-// scenes are about the whole text of a cause and the pods that it names; testdata/causes has each cause.
+// scenes are about the whole text of a cause and the pods that it names; testdata/causes has each cause, and other texts.
 var scenes = []scene{
 	{"an image that is not in the registry", append([]string{plainJob()},
 		aPod(0, running),
@@ -66,8 +66,6 @@ var scenes = []scene{
 		explain.CauseNoScheduler, "3 of 3 active pods got no response from a scheduler: schedulerName is volcano", explain.AttentionStuck, "train-0, train-2"},
 	{"a node that does not answer", append([]string{plainJob(), aNode}, threePods(running)...),
 		explain.CauseNodeLost, "3 of 3 active pods cannot be reached: node worker-1 has been NotReady since 12:05:00Z", explain.AttentionStuck, "train-0, train-2"},
-	{"a node that has not answered for a short time", append([]string{plainJob(), strings.Replace(aNode, "12:05:00Z", "12:29:57Z", 1)}, threePods(running)...),
-		explain.JobRunning, "3 pods active, parallelism 3, 0 of 3 succeeded", explain.AttentionNone, ""},
 	{"a phase that is not known", []string{theJob("", "", "active: 1"),
 		aPod(0, "---\nspec: {nodeName: worker-9}\nstatus: {phase: Unknown, reason: NodeLost, message: Node worker-9 which was running pod train-0 is unresponsive}")},
 		explain.CauseNodeLost, "1 of 1 active pod cannot be reached: the pod's phase is Unknown, on node worker-9: Node worker-9 which was running pod train-0 is unresponsive", explain.AttentionStuck, "train-0"},
@@ -79,18 +77,6 @@ var scenes = []scene{
 		explain.CausePodsStarting, "1 of 3 active pods must still start: container main waits: ContainerCreating", explain.AttentionNone, "train-0"},
 	{"the same without events", []string{plainJob(), aPod(0, waitingFor("ContainerCreating", "")), aPod(1, running), aPod(2, running)},
 		explain.CausePodStartOverdue, "1 of 3 active pods should have started: no container has started on node worker-1 in 29m", explain.AttentionStuck, "train-0"},
-
-	{"a quota that still rejects pods", []string{theJob("", "", "active: 1"), aPod(0, running),
-		anEvent(aboutJob, "FailedCreate", "exceeded quota: compute", "12:25:00")},
-		explain.CauseQuota, "2 pods cannot be created, as of 5m ago: exceeded quota: compute", explain.AttentionStuck, ""},
-	{"a quota that has rejected pods", []string{theJob("", "", "active: 1"),
-		strings.Replace(aPod(0, running), "creationTimestamp: \"2026-05-01T12:00:", "creationTimestamp: \"2026-05-01T12:29:", 1),
-		anEvent(aboutJob, "FailedCreate", quotaMessage, "12:25:00")}, explain.JobCreating, "creating 2 pods", explain.AttentionNone, ""},
-	{"a quota that rejected pods, according to the events", []string{theJob("", "", "active: 1"), aPod(0, running),
-		anEvent(aboutJob, "FailedCreate", quotaMessage, "12:25:00"),
-		normal(anEvent(aboutJob, "SuccessfulCreate", "Created pod", "12:29:00"))}, explain.JobCreating, "creating 2 pods", explain.AttentionNone, ""},
-	{"no evidence of why pods are missing", []string{theJob("", "", "")},
-		explain.CauseCreationOverdue, "3 pods should have been created 30m ago", explain.AttentionStuck, ""},
 	{"a pod on a lost node, which is not replaced", []string{theJob("", "podReplacementPolicy: Failed",
 		"active: 2\nterminating: 1"), aNode, aPod(1, strings.Replace(running, "worker-1", "worker-2", 1)), aPod(2, strings.Replace(running, "worker-1", "worker-2", 1)),
 		aPod(0, "deletionTimestamp: \"2026-05-01T12:18:00Z\"\ndeletionGracePeriodSeconds: 30\nfinalizers: example.com/keep\n"+running)},
@@ -101,37 +87,9 @@ var scenes = []scene{
 	{"a finalizer of others keeps a Job that is deleted", []string{theJob(`deletionTimestamp: "2026-05-01T12:10:00Z"`, "parallelism: 1", ""),
 		aPod(0, "deletionTimestamp: \"2026-05-01T12:18:00Z\"\nfinalizers: example.com/keep\n---\nstatus: {phase: Failed}")},
 		explain.CauseTerminationOverdue, "pod train-0 should have terminated 12m ago; the pod has the finalizer example.com/keep", explain.AttentionStuck, "train-0"},
-
-	{"Kueue", []string{theJob("labels: {kueue.x-k8s.io/queue-name: gpu}", "suspend: true", "")},
-		explain.CauseQueuedByKueue, "Kueue holds the Job suspended until its queue gpu admits it", explain.AttentionHeld, ""},
-	{"Kueue, with a workload of its own", []string{theJob("labels: {kueue.x-k8s.io/prebuilt-workload-name: group-1}", "suspend: true", "")},
-		explain.CauseQueuedByKueue, "Kueue holds the Job suspended until its workload group-1 is admitted", explain.AttentionHeld, ""},
 	{"the pods of a Job that was recreated", []string{theJob("", "", "active: 3"), aPod(0, "# of an earlier Job\n"+running),
 		aPod(1, "# of an earlier Job\n"+running)},
 		explain.CauseRecreated, "an earlier Job named train owns 2 pods; this Job was created 30m ago and has no pods", explain.AttentionStuck, "train-0, train-1"},
-	{"the pods of a Job that has just been recreated", []string{newJob("12:29:57Z"), aPod(0, "# of an earlier Job\n"+running)},
-		explain.JobCreating, "creating 3 pods", explain.AttentionNone, ""},
-	{"no pods, though some terminate", []string{theJob("", "podReplacementPolicy: Failed", "terminating: 3")},
-		explain.CausePodsMissing, "the status counts 3 pods as active or terminating, but none of them was given", explain.AttentionStuck, ""},
-	{"failures without pods, long ago", []string{theJob("managedFields: [{manager: m, operation: Update, time: \"2026-05-01T12:10:00Z\"}]", "parallelism: 1", "failed: 4")},
-		explain.CauseCreationOverdue, "1 pod should have been created 20m ago", explain.AttentionStuck, ""},
-
-	{"complete", []string{theJob("", "", `conditions: [{type: Complete, status: "True", reason: CompletionsReached, message: Reached expected number of succeeded pods}]`)},
-		explain.JobFinished, "the Job is Complete: CompletionsReached: Reached expected number of succeeded pods", explain.AttentionNone, ""},
-	{"failed", []string{theJob("", "", `conditions: [{type: Failed, status: "True", reason: DeadlineExceeded, message: Job was active longer than specified deadline}]`)},
-		explain.CauseFailed, "DeadlineExceeded: Job was active longer than specified deadline", explain.AttentionLost, ""},
-	{"failing", append([]string{theJob("", "activeDeadlineSeconds: 1799", "active: 3")}, threePods(running)...),
-		explain.JobEnding, "the Job fails: DeadlineExceeded: Job was active longer than specified deadline; spec.activeDeadlineSeconds is 1799, started at 12:00:00Z; deleting 3 pods; 3 pods terminating", explain.AttentionLost, ""},
-	{"suspended, with pods that could not start", append([]string{theJob("", "suspend: true", "active: 3")},
-		threePods(unscheduled("Unschedulable", "no"))...),
-		explain.JobSuspended, "the Job is suspended; deleting 3 pods", explain.AttentionHeld, ""},
-	{"too many pods, of which one runs", append([]string{theJob("", "parallelism: 1", "active: 3")}, aPod(0, running),
-		aPod(1, unscheduled("Unschedulable", "no")), aPod(2, unscheduled("Unschedulable", "no"))),
-		explain.JobRemoving, "deleting 2 of 3 active pods, because the Job needs fewer", explain.AttentionNone, ""},
-	{"pods that have just become missing", []string{newJob("12:29:59Z")}, explain.JobCreating, "creating 3 pods", explain.AttentionNone, ""},
-	{"an index has failed", []string{theJob("", "completionMode: Indexed\nparallelism: 1\nbackoffLimitPerIndex: 0",
-		"active: 1\nfailedIndexes: \"1\""), aPod(0, running)},
-		explain.JobRunning, "1 pod active, parallelism 1, 0 of 3 succeeded, 1 failed; the Job can only fail", explain.AttentionLost, ""},
 }
 
 // Each scene has its cause first.
