@@ -24,12 +24,12 @@ type input struct {
 	text        []string
 	advice      []string
 	not         []string // codes that must not be among the causes and notes: the input is a near miss
-	note        string   // the text of a note
+	also        []string // texts of notes, lines of indexes and of totals
 	objects     []map[string]any
 }
 
 // readInputs reads the cases of testdata/causes. A case begins with a line "=== title". Lines of the form
-// "want: Code Attention", "whole: the text", "text: a part", "advice: a part", "note: the text" and "not: Code" follow, and comments. Then
+// "want: Code Attention", "whole: the text", "text: a part", "advice: a part", "also: a note, or the line of an index or of the totals" and "not: Code" follow, and comments. Then
 // come objects, each after a line "---".
 func readInputs(t *testing.T) (all []input) {
 	t.Helper()
@@ -56,8 +56,8 @@ func readInputs(t *testing.T) (all []input) {
 					in.text = append(in.text, value)
 				case name == "advice":
 					in.advice = append(in.advice, value)
-				case name == "note":
-					in.note = value
+				case name == "also":
+					in.also = append(in.also, value)
 				case name == "not":
 					in.not = append(in.not, value)
 				default:
@@ -228,11 +228,17 @@ func TestInputs(t *testing.T) {
 					t.Errorf("got the advice %q, want %q in it", first.Advice, part)
 				}
 			}
+			lines := []string{e.Totals().String()}
 			for _, n := range e.Notes() {
-				all = append(all, explain.Cause{Reason: n})
+				all, lines = append(all, explain.Cause{Reason: n}), append(lines, n.Text)
 			}
-			if in.note != "" && !slices.ContainsFunc(all, func(c explain.Cause) bool { return c.Text == in.note }) {
-				t.Errorf("got the notes %v, want %q", e.Notes(), in.note)
+			for i := range e.Indexes() {
+				lines = append(lines, i.String())
+			}
+			for _, line := range in.also {
+				if !slices.Contains(lines, line) {
+					t.Errorf("got the lines %q\nwant %q", lines, line)
+				}
 			}
 			for _, c := range all {
 				if slices.Contains(in.not, string(c.Code)) {
