@@ -10,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 var noon = time.Date(2026, time.May, 1, 12, 0, 0, 0, time.UTC)
@@ -84,11 +86,21 @@ func text(r Request) string {
 	return r.Verb.String() + " " + name
 }
 
-// run runs a sync, and returns its requests.
+// run runs a sync, and returns its requests. It checks that the Machine changes neither the view nor an answer.
 func run(t testing.TB, m *Machine, v View, how answers) (asked []string) {
 	t.Helper()
+	var given Inputs
+	given.AddView(v.Job, v.Pods)
 	begin(t, m, v)
-	return drive(t, m, how)
+	asked = drive(t, m, func(r Request) (runtime.Object, error) {
+		object, err := how(r)
+		given.Add(object)
+		return object, err
+	})
+	if changed := given.Changed(); changed != "" {
+		t.Errorf("after %q, %s", asked, changed)
+	}
+	return asked
 }
 
 func drive(t testing.TB, m interface {

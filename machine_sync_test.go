@@ -400,3 +400,26 @@ func TestCreations_collide(t *testing.T) {
 		}
 	}
 }
+
+// A creation whose name is in use stays in front of the others: when a quota leaves room for one pod, the lowest
+// index gets it.
+func TestCreations_collideInOrder(t *testing.T) {
+	job, mode := train(3), batchv1.IndexedCompletion
+	job.Spec.CompletionMode = &mode
+	m, s := newMachine(), &server{job: job}
+	var tried, made []string
+	run(t, m, fresh(job), s.except(CreatePod, func(r Request) (runtime.Object, error) {
+		index := r.Pod.Annotations[batchv1.JobCompletionIndexAnnotation]
+		tried = append(tried, index)
+		switch {
+		case len(tried) == 1:
+			return nil, apierrors.NewAlreadyExists(corev1.Resource("pods"), "train-0-x")
+		case len(made) == 1:
+			return nil, apierrors.NewForbidden(corev1.Resource("pods"), "", errors.New("exceeded quota"))
+		}
+		made = append(made, index)
+		return s.answer(r)
+	}))
+	Same(t, "the indexes that were tried", tried, []string{"0", "0", "1"})
+	Same(t, "the index that has a pod", made, []string{"0"})
+}

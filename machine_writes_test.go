@@ -151,6 +151,26 @@ func TestAdoption_andDeletion(t *testing.T) {
 	}
 }
 
+// A Machine keeps the pods that it was fed. It changes none of them, whatever it does with them.
+func TestFeed_podsStayAsTheyAre(t *testing.T) {
+	m, s := newMachine(), &server{job: suspended(train(2))}
+	run(t, m, fresh(s.job), s.answer)
+	var given Inputs
+	for _, pod := range []*corev1.Pod{podOf(s.job, "a", "11", Ownerless), podOf(s.job, "b", "12"), podOf(s.job, "c", "13", succeeded),
+		podOf(s.job, "d", "14", unlabelled)} {
+		given.Add(pod)
+		m.Feed("", pod)
+	}
+	for range 2 {
+		v := fresh(s.job)
+		v.Fed, v.JobsVersion, v.PodsVersion = true, "9000", "9000"
+		asked := run(t, m, v, s.answer)
+		if changed := given.Changed(); changed != "" || len(asked) == 0 {
+			t.Errorf("after %q, %s", asked, changed)
+		}
+	}
+}
+
 // A failed claim ends the sync.
 func TestClaim_fails(t *testing.T) {
 	job := train(1)
@@ -361,6 +381,30 @@ func TestStatusElsewhere(t *testing.T) {
 	v = fresh(job, podOf(job, "new", "2002"))
 	v.StatusVersion = "78" // older than the answer
 	Same(t, "requests before it is observed", run(t, m, v, s.answer), nil)
+}
+
+// A live read returns the version of the status, so that of the view does not count any more.
+func TestStatusElsewhere_afterALiveRead(t *testing.T) {
+	m, s := newMachine(), &server{job: train(1)}
+	s.job.ResourceVersion = "2500"
+	v := unversioned(fresh(train(1)))
+	v.StatusVersion = "77"
+	Same(t, "requests", run(t, m, v, s.answer), []string{"get the Job", "list the pods", "create pod train-", "patch the status"})
+	if len(s.statuses) != 1 || !strings.Contains(s.statuses[0], `"resourceVersion":"2500"`) {
+		t.Errorf("the statuses are %v, want one for version 2500", s.statuses)
+	}
+}
+
+// The version of the Job says nothing of a status that is elsewhere: the Machine adopts without deciding again, and
+// stores the status at the version of the view.
+func TestStatusElsewhere_andAnAdoption(t *testing.T) {
+	m, s := newMachine(), &server{job: train(1)}
+	v := fresh(s.job, podOf(s.job, "a", "11", Ownerless))
+	v.StatusVersion = "77"
+	Same(t, "requests", run(t, m, v, s.answer), []string{"get the Job", "patch pod train-a", "patch the status"})
+	if len(s.statuses) != 1 || !strings.Contains(s.statuses[0], `"resourceVersion":"77"`) {
+		t.Errorf("the statuses are %v, want one for version 77", s.statuses)
+	}
 }
 
 // KEP-2307 § Deleted Jobs: pods whose Job is gone lose their finalizer, if they have not changed since. The Job is

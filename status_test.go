@@ -238,15 +238,17 @@ func TestBackoff_afterARestart(t *testing.T) {
 		"more failures are remembered":           {backoff.Record{Failures: 3, LastFailure: time.Unix(100, 0)}, "failed 2; sync in 36s"},
 		"fewer failures of that time than known": {backoff.Record{Failures: 1, LastFailure: time.Unix(100, 0)}, "failed 2; sync in 16s"},
 	} {
-		s := newScene(t, "parallelism: 1\ncompletions: 5")
-		s.Job.Status.Failed = 2
-		s.pod("a", 1, corev1.PodFailed, 99, Released)
-		s.pod("b", 1, corev1.PodFailed, 100, Released)
-		s.Now, s.Backoff = s.at(104), test.remembered
-		if at := test.remembered.LastFailure; !at.IsZero() {
-			s.Backoff.LastFailure = s.at(int(at.Unix()))
+		for _, zone := range []*time.Location{time.UTC, time.FixedZone("CET", 3600)} { // that of a record read from JSON
+			s := newScene(t, "parallelism: 1\ncompletions: 5")
+			s.Job.Status.Failed = 2
+			s.pod("a", 1, corev1.PodFailed, 99, Released)
+			s.pod("b", 1, corev1.PodFailed, 100, Released)
+			s.Now, s.Backoff = s.at(104), test.remembered
+			if at := test.remembered.LastFailure; !at.IsZero() {
+				s.Backoff.LastFailure = s.at(int(at.Unix())).In(zone)
+			}
+			s.expect(t, fmt.Sprintf("%s, in %s", name, zone), test.want)
 		}
-		s.expect(t, name, test.want)
 	}
 }
 

@@ -72,9 +72,53 @@ func TestTally_feed(t *testing.T) {
 	if got := activeOf(t, &tally); got != 1 || tally.pod("uid-a") != nil {
 		t.Errorf("fed after a decision: %d pods are active, want 1; Pod must not find a", got)
 	}
+	tally.feed("", podNamed("f"))
 	tally.replaceAll([]*corev1.Pod{nil, podNamed("d")})
 	tally.feed("e", podNamed("e"))
 	expect(t, "a list replaces what was fed", &tally, "d e")
+}
+
+// A list belongs to the caller: pods that are fed later leave it as it is.
+func TestTally_listOfTheCaller(t *testing.T) {
+	a, b := podNamed("a"), podNamed("b")
+	list := []*corev1.Pod{a, b}
+	for _, feed := range []*corev1.Pod{nil, podNamed("a")} {
+		var tally tally
+		tally.replaceAll(list)
+		tally.feed("a", feed)
+		tally.pods()
+		activeOf(t, &tally)
+		Same(t, "the list", list, []*corev1.Pod{a, b})
+	}
+}
+
+// What one of two clones is fed and reads is not that of the other one, whichever goes first.
+func TestTally_clones(t *testing.T) {
+	for _, read := range []bool{false, true} {
+		for _, cloneFirst := range []bool{false, true} {
+			var tally tally
+			tally.replaceAll([]*corev1.Pod{podNamed("a"), podNamed("b")})
+			if read {
+				activeOf(t, &tally)
+			}
+			tally.feed("", podNamed("c"))
+			tally.feed("", podNamed("c")) // of four changes that there is room for, the third
+			tally.feed("", podNamed("c"))
+			clone := tally.clone()
+			change := []func(){func() { tally.feed("", podNamed("d")) }, func() { clone.feed("a", nil) }}
+			if cloneFirst {
+				slices.Reverse(change)
+			}
+			for _, f := range change {
+				f()
+			}
+			what := fmt.Sprintf("read %t, the clone first %t", read, cloneFirst)
+			Same(t, what+": active pods of the clone", activeOf(t, &clone), 2)
+			Same(t, what+": active pods", activeOf(t, &tally), 4)
+			expect(t, what+", the clone", &clone, "b c")
+			expect(t, what, &tally, "a b c d")
+		}
+	}
 }
 
 // Invalid pods are an error, also in a list that follows another, and change nothing.

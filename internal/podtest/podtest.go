@@ -3,12 +3,14 @@
 package podtest
 
 import (
+	"fmt"
 	"reflect"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/indexset"
@@ -197,6 +199,36 @@ func UIDs(uids ...types.UID) []types.UID { return uids }
 // Lists returns uncounted lists.
 func Lists(succeeded, failed []types.UID) *batchv1.UncountedTerminatedPods {
 	return &batchv1.UncountedTerminatedPods{Succeeded: succeeded, Failed: failed}
+}
+
+// Inputs holds objects that the code under test gets and must not change.
+type Inputs []input
+
+type input struct{ object, before runtime.Object }
+
+// Add adds an object as it is now. It ignores nil.
+func (in *Inputs) Add(object runtime.Object) {
+	if v := reflect.ValueOf(object); v.IsValid() && !v.IsNil() {
+		*in = append(*in, input{object, object.DeepCopyObject()})
+	}
+}
+
+// AddView adds a Job and its pods.
+func (in *Inputs) AddView(job *batchv1.Job, pods []*corev1.Pod) {
+	in.Add(job)
+	for _, pod := range pods {
+		in.Add(pod)
+	}
+}
+
+// Changed describes the first object that has changed since it was added; empty if none has.
+func (in Inputs) Changed() string {
+	for _, o := range in {
+		if !reflect.DeepEqual(o.object, o.before) {
+			return fmt.Sprintf("an object of the caller has changed:\n got  %+v\n want %+v", o.object, o.before)
+		}
+	}
+	return ""
 }
 
 // Same fails the test when got is not want.
