@@ -82,6 +82,39 @@ func TestIsForeign(t *testing.T) {
 	}
 }
 
+// A status of another process has other counters, or other UIDs in its lists. Nil and empty lists are the same.
+func TestIsForeign_lists(t *testing.T) {
+	lists := func(succeeded, failed []types.UID) *batchv1.UncountedTerminatedPods {
+		return &batchv1.UncountedTerminatedPods{Succeeded: succeeded, Failed: failed}
+	}
+	a, b, none := []types.UID{"a"}, []types.UID{"b"}, []types.UID{}
+	own := batchv1.JobStatus{Succeeded: 1, Failed: 2, UncountedTerminatedPods: lists(a, b)}
+	for name, test := range map[string]struct {
+		own, shown batchv1.JobStatus
+		want       bool
+	}{
+		"the same":           {own, *own.DeepCopy(), false},
+		"another success":    {own, batchv1.JobStatus{Succeeded: 1, Failed: 2, UncountedTerminatedPods: lists(b, b)}, true},
+		"another failure":    {own, batchv1.JobStatus{Succeeded: 1, Failed: 2, UncountedTerminatedPods: lists(a, a)}, true},
+		"the lists swapped":  {own, batchv1.JobStatus{Succeeded: 1, Failed: 2, UncountedTerminatedPods: lists(b, a)}, true},
+		"more successes":     {own, batchv1.JobStatus{Succeeded: 2, Failed: 2, UncountedTerminatedPods: lists(a, b)}, true},
+		"more failures":      {own, batchv1.JobStatus{Succeeded: 1, Failed: 3, UncountedTerminatedPods: lists(a, b)}, true},
+		"counters swapped":   {own, batchv1.JobStatus{Succeeded: 2, Failed: 1, UncountedTerminatedPods: lists(a, b)}, true},
+		"no lists":           {own, batchv1.JobStatus{Succeeded: 1, Failed: 2}, true},
+		"empty lists":        {batchv1.JobStatus{}, batchv1.JobStatus{UncountedTerminatedPods: lists(none, nil)}, false},
+		"lists for none":     {batchv1.JobStatus{}, batchv1.JobStatus{UncountedTerminatedPods: lists(nil, a)}, true},
+		"an uncounted field": {own, batchv1.JobStatus{Succeeded: 1, Failed: 2, Active: 5, UncountedTerminatedPods: lists(a, b)}, false},
+	} {
+		m := Memory{Job: "job", Known: "5", Counted: CountedBy(&test.own)}
+		job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{UID: "job"}, Status: test.shown}
+		for version, want := range map[string]bool{"5": test.want, "6": test.want, "4": false} { // a stale Job is no sign
+			if got := m.IsForeign(job, version); got != want {
+				t.Errorf("%s, version %s: IsForeign = %t, want %t", name, version, got, want)
+			}
+		}
+	}
+}
+
 // The creation of a pod that was deleted or freed since was observed, even if a view is older.
 func TestObserve_creationOfAPodThatWasDeletedOrFreed(t *testing.T) {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "a", ResourceVersion: "10"}}
@@ -125,6 +158,12 @@ func TestFresh(t *testing.T) {
 		{"", "", Caches{"5", "4", "5"}, false},
 		{"6", "", Caches{"5", "5", "5"}, false},
 		{"", "6", Caches{"5", "5", "5"}, false},
+		// the newer of the floor and the barrier counts
+		{"4", "4", Caches{"4", "5", "5"}, false},
+		{"4", "4", Caches{"5", "4", "5"}, false},
+		{"6", "7", Caches{"6", "6", "5"}, false},
+		{"7", "6", Caches{"6", "6", "5"}, false},
+		{"6", "7", Caches{"6", "7", "5"}, true},
 		// without a barrier, caches that were used before
 		{"5", "5", Caches{"5", "5", ""}, true},
 		{"", "5", Caches{"5", "5", ""}, false},
@@ -135,6 +174,32 @@ func TestFresh(t *testing.T) {
 		m := Memory{JobsFloor: test.jobsFloor, PodsFloor: test.podsFloor}
 		if got := m.Fresh(test.caches, &batchv1.Job{}, "5"); got != test.want {
 			t.Errorf("floors %q and %q, %+v: Fresh = %t, want %t", m.JobsFloor, m.PodsFloor, test.caches, got, test.want)
+		}
+	}
+}
+
+// A status of another process asks for pods as new as that status, and for no older ones than without it.
+func TestFresh_ofAForeignStatus(t *testing.T) {
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{UID: "job"}, Status: batchv1.JobStatus{Failed: 1}}
+	for _, test := range []struct {
+		podsFloor, barrier, status, pods string
+		want                             bool
+	}{
+		{"5", "5", "7", "6", false},
+		{"5", "5", "7", "7", true},
+		{"9", "5", "7", "8", false},
+		{"9", "5", "7", "9", true},
+		{"5", "9", "7", "8", false},
+		{"5", "9", "7", "9", true},
+	} {
+		m := Memory{Job: "job", JobsFloor: "5", PodsFloor: test.podsFloor}
+		if got := m.Fresh(Caches{"20", test.pods, test.barrier}, job, test.status); got != test.want {
+			t.Errorf("%+v: Fresh = %t", test, got)
+		}
+		m.Counted = CountedBy(&job.Status)
+		want := !Older(test.pods, Newest(test.podsFloor, test.barrier))
+		if got := m.Fresh(Caches{"20", test.pods, test.barrier}, job, test.status); got != want {
+			t.Errorf("%+v, our own: Fresh = %t", test, got)
 		}
 	}
 }
