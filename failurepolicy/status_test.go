@@ -62,6 +62,17 @@ rules:
 	if spec.Rules[0].Matcher != nil {
 		t.Error("Prepare has changed the policy")
 	}
+	prepared.Rules[3].OnPodConditions[0].Type = "Changed"
+	if spec.Rules[3].OnPodConditions[0].Type != corev1.DisruptionTarget {
+		t.Error("the policy shares conditions with the prepared one")
+	}
+	spec.Rules[0].OnStatus.Reasons[0], spec.Rules[1].OnStatus.MessagePatterns[0] = "Changed", "Changed"
+	if got, want := prepared.Match(evicted).Explain(), `rule 0 (Evicted) on reason "Evicted"`; got != want {
+		t.Errorf("after a change of the policy the prepared one says %q, want %q", got, want)
+	}
+	if prepared.Rules[1].OnStatus.MessagePatterns[0] == "Changed" {
+		t.Error("the prepared policy shares patterns with the policy")
+	}
 	if none, errs := (*failurepolicy.Spec)(nil).Prepare(onStatusPath); none != nil || errs != nil {
 		t.Errorf("nil: %v, %v", none, errs)
 	}

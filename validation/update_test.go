@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 // runUpdate changes a valid stored Job and checks the errors.
@@ -23,11 +25,17 @@ func runUpdate(t *testing.T, cases []updateCase) {
 			}
 			job := old.DeepCopy()
 			c.edit(job)
+			var given Inputs
+			given.AddView(job, nil)
+			given.AddView(old, nil)
 			wantErrors(t, Update(job, old), c.want...)
 			if c.want136 == nil {
 				c.want136 = c.want
 			}
 			wantErrors(t, Update(job, old, Release136()), c.want136...)
+			if changed := given.Changed(); changed != "" {
+				t.Error("Update writes into its input:", changed)
+			}
 		})
 	}
 }
