@@ -20,7 +20,12 @@ type Caller struct {
 	// Feeding says to pass all pods to the Machine once, and from then on only the changed
 	// ones.
 	Feeding bool
-	shown   map[string]*corev1.Pod // the pods that the Machine was fed, by name
+	// StatusElsewhere says to act as if another object held the status: the version of the Job in a cache does not say
+	// that of the status.
+	StatusElsewhere bool
+
+	shown map[string]*corev1.Pod // the pods that the Machine was fed, by name
+	given func(runtime.Object)   // what Guard has returned for this sync
 	// Order returns the order in which to send the n requests of a batch. If it is nil,
 	// they are sent in their order.
 	Order func(n int) []int
@@ -32,6 +37,9 @@ type Caller struct {
 	// Check, if set, is called at the end of each sync with the pods that the Machine was fed,
 	// by name; they are nil without Feeding.
 	Check func(d jobfate.Decision, fed map[string]*corev1.Pod)
+	// Guard, if set, is called before each sync with its view. What it returns, if anything, is called with
+	// the object of each answer, before the Machine gets it, and with nil at the end of the sync.
+	Guard func(v *View) func(answer runtime.Object)
 }
 
 var errAgain = errors.New("something failed")
@@ -44,7 +52,7 @@ func NewCaller(options ...jobfate.Option) *Caller {
 // Clone returns a caller with the same memory. The two share only immutable data.
 func (c *Caller) Clone() *Caller {
 	return &Caller{Machine: c.Machine.Clone(), Options: c.Options, Progress: c.Progress, Feeding: c.Feeding,
-		shown: c.shown, Check: c.Check}
+		StatusElsewhere: c.StatusElsewhere, shown: c.shown, Check: c.Check, Guard: c.Guard}
 }
 
 // Explain says what the caller is waiting to observe; empty if nothing.
@@ -59,6 +67,11 @@ func (c *Caller) Explain() string {
 func (c *Caller) Sync(client *Client) (time.Duration, error) {
 	if err := c.releaseOrphans(client); err != nil {
 		return 0, err
+	}
+	if c.Guard != nil {
+		if c.given = c.Guard(&client.View); c.given != nil {
+			defer c.given(nil)
+		}
 	}
 	if err := c.Machine.Begin(c.viewOf(&client.View), c.Options...); err != nil {
 		return 0, err
@@ -79,6 +92,10 @@ func (c *Caller) Sync(client *Client) (time.Duration, error) {
 func (c *Caller) viewOf(v *View) jobfate.View {
 	view := jobfate.View{Job: v.Job, Pods: v.Pods, Now: v.Now, JobsVersion: v.JobsVersion,
 		PodsVersion: v.PodsVersion, Barrier: v.Barrier}
+	if c.StatusElsewhere && v.Job != nil {
+		job := *v.Job
+		view.Job, view.StatusVersion, job.ResourceVersion = &job, job.ResourceVersion, "1"
+	}
 	if !c.Feeding {
 		return view
 	}
@@ -136,6 +153,9 @@ func (c *Caller) exchange(client *Client, r jobfate.Request) bool {
 	case errors.Is(err, ErrGivenUp):
 		return false
 	case !errors.Is(err, ErrNoAnswer):
+		if c.given != nil && object != nil {
+			c.given(object)
+		}
 		_ = c.Machine.Answer(r, object, err) // fails only for an unknown request
 	}
 	return true

@@ -2,21 +2,46 @@ package jobtest
 
 import (
 	"fmt"
+	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/cluster"
+	"github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/internal/slowpath"
 )
 
 // NewCaller returns a reference controller that checks itself: it panics if its Machine decides
-// differently from [jobfate.Decide] on the same view, or uses pods that it was not fed.
+// differently from [jobfate.Decide] on the same view, uses pods that it was not fed, or changes an object that it was
+// given.
 func NewCaller(options ...jobfate.Option) *cluster.Caller {
 	c := cluster.NewCaller(options...)
 	slowpath.Check(c.Machine)
-	c.Check = checkFed
+	c.Check, c.Guard = checkFed, guard(new(atomic.Uint32))
 	return c
+}
+
+// guarded is the share of the syncs that are guarded: one of so many. Copying the objects takes time.
+const guarded = 8
+
+// guard panics if a Machine changes an object of the caller's caches, or an answer.
+func guard(syncs *atomic.Uint32) func(*cluster.View) func(runtime.Object) {
+	return func(v *cluster.View) func(runtime.Object) {
+		if syncs.Add(1)%guarded != 0 {
+			return nil
+		}
+		var given podtest.Inputs
+		given.AddView(v.Job, v.Pods)
+		return func(answer runtime.Object) {
+			if answer != nil {
+				given.Add(answer)
+			} else if changed := given.Changed(); changed != "" {
+				panic("the Machine writes into its input: " + changed)
+			}
+		}
+	}
 }
 
 // checkFed panics if a Machine has decided on pods of the cache that it was not fed.

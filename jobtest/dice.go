@@ -119,7 +119,16 @@ func w[T any](of int, value T) weight[T] { return weight[T]{of, value} }
 
 func ptr[T any](v T) *T { return &v }
 
-// instant draws a time near noon: at most the given number of seconds before it or after it.
+// elsewhere is another zone than UTC, as in times that JSON or the local clock gives.
+var elsewhere = time.FixedZone("CET", 60*60)
+
+// instant draws a time near noon: at most the given number of seconds before it or after it. Every third time is
+// elsewhere, which no decision may depend on.
 func instant(d Dice, before, after int, label string) metav1.Time {
-	return metav1.NewTime(noon.Add(time.Duration(d.Between(-before, after, label)) * time.Second))
+	n := d.Between(-before, after, label)
+	at := noon.Add(time.Duration(n) * time.Second)
+	if (n+len(label))%3 == 0 {
+		at = at.In(elsewhere)
+	}
+	return metav1.NewTime(at)
 }

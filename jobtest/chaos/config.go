@@ -70,7 +70,7 @@ func (c Config) orDefault() Config {
 		dice := dice(c.Seed, 5)
 		caller := func() *cluster.Caller {
 			caller := jobtest.NewCaller()
-			caller.Order, caller.Feeding = dice.Perm, c.Seed%2 == 1
+			caller.Order, caller.Feeding, caller.StatusElsewhere = dice.Perm, c.Seed%2 == 1, c.Seed%5 == 0
 			return caller
 		}
 		several := len(c.Beside) > 0

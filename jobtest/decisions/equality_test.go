@@ -184,6 +184,7 @@ func FuzzTally(f *testing.F) {
 func livesAreLikeDecide(t *rapid.T) {
 	caller := jobtest.NewCaller(drawOptions(t)...)
 	caller.Feeding = rapid.Bool().Draw(t, "feeding")
+	caller.StatusElsewhere = rapid.Bool().Draw(t, "status elsewhere")
 	jobtest.Lead(t, caller)
 }
 
