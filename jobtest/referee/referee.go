@@ -116,7 +116,7 @@ func (g *Ghost) checkJob(s *cluster.Step) *Violation {
 		return nil
 	}
 	for _, check := range []func(*cluster.Step) *Violation{
-		g.checkCharges, checkStatus, g.checkIndexes, g.checkEnd, g.checkActive, g.checkKnown, g.checkLeft,
+		checkStatus, g.checkCharges, g.checkIndexes, g.checkEnd, g.checkActive, g.checkKnown, g.checkLeft,
 		checkKept,
 	} {
 		if v := check(s); v != nil {
