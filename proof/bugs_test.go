@@ -265,6 +265,15 @@ var planted = []bug{
 		}
 	})},
 	{"the lists have no cap", "P9", func() cluster.Controller { return cluster.NewCaller() }},
+	{"pods are deleted before the verdict is stored", "P10", func() cluster.Controller {
+		caller := cluster.NewCaller()
+		inside.Amend(caller.Machine, func(_ jobfate.Snapshot, d *jobfate.Decision) {
+			for i := range d.Delete {
+				d.Delete[i].Cause = jobfate.CauseTooMany // no verdict is stored for these first
+			}
+		})
+		return caller
+	}},
 	{"an adoption does not name the version of the pod", "the assumption versions", with(buggy{send: func(r *cluster.Request) {
 		if r.Verb == cluster.Patch && strings.Contains(string(r.Patch), "ownerReferences") {
 			r.Patch = withoutVersion(r.Patch)

@@ -114,7 +114,7 @@ func (f *Follower) sent(w *world, at int, e *cluster.Event) {
 		f.patch(w, at, e)
 	default:
 		if e.OldPod != nil {
-			f.changed(w, e.OldPod, e.Pod)
+			f.deleted(w, at, e)
 		}
 	}
 }

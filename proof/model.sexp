@@ -17,7 +17,7 @@
   (indexed Bool "the Job is Indexed")
   (cap Int "how many pods the uncounted lists may hold"))
 
-; What the API server stores, and two facts about the past: n and killed.
+; What the API server stores, and three facts about the past: n, killed and condemned.
 (server
   (alive Bool "the Job exists")
   (deleting Bool "the Job is being deleted")
@@ -41,6 +41,7 @@
   (fin Bool "p has the tracking finalizer")
   (ended Bool "p has the phase Succeeded or Failed")
   (killed Bool "a controller removed the finalizer to delete p")
+  (condemned Bool "a controller has deleted p because the Job ends")
   (n Int "how often p was counted: how often it entered a list"))
 
 ; What one controller knows. From knows to mP it remembers from sync to sync.
@@ -55,7 +56,7 @@
   (listing Bool "the status that it decides on, or has stored, lists p")
   (compl Bool "that status has i in completedIndexes")
   (over Bool "that Job is being deleted or has ended or has SuccessCriteriaMet")
-  (dec Bool "that Job is over, or has FailureTarget")
+  (interim Bool "that Job has FailureTarget or SuccessCriteriaMet")
   (sees Bool "p is tracked, as far as it knows: has the finalizer and belongs to the Job, or is to be adopted")
   (adopts Bool "p is still to be adopted")
   (pcur Bool "p has not changed since the controller saw it")
@@ -73,6 +74,7 @@
 (define F (+ fp fr))
 (define S (+ sp sr))
 (define last (or deleting done scm))
+(define c.dec (or c.over c.interim))
 (define c.sure (and c.on c.cur))
 (define c.recorded (or c.listing (and indexed c.fin-p c.good (=> c.at c.compl))))
 
@@ -94,11 +96,11 @@
 (init
   (and alive (not deleting) (not ft) (not scm) (not done) (not inF) (not inS) (= lr 0)
     (= fp 0) (= fr 0) (= sp 0) (= sr 0) (not comp) (not fail) (not scaled)
-    (not born) (not own) (not had) (not lost) (not fin) (not ended) (not killed) (= n 0) (>= cap 1)))
+    (not born) (not own) (not had) (not lost) (not fin) (not ended) (not killed) (not condemned) (= n 0) (>= cap 1)))
 
 ; A controller that has just started, also at the beginning.
 (initial-controller
-  (and (not c.on) (not c.cur) (not c.listing) (not c.compl) (not c.over) (not c.dec) (not c.sees) (not c.verdict) (= c.mF 0) (= c.mS 0) (not c.mP)
+  (and (not c.on) (not c.cur) (not c.listing) (not c.compl) (not c.over) (not c.interim) (not c.sees) (not c.verdict) (= c.mF 0) (= c.mS 0) (not c.mP)
     (not c.knows) (not c.met)))
 
 ; ---- what a controller does ----
@@ -114,7 +116,7 @@
 
 (action look "a controller decides on the content of its caches"
   (given (vF Int) (vS Int) (new Bool))
-  (change c.on c.cur c.listing c.compl c.over c.dec c.sees c.adopts c.pcur c.over-p c.fin-p c.good
+  (change c.on c.cur c.listing c.compl c.over c.interim c.sees c.adopts c.pcur c.over-p c.fin-p c.good
     c.at c.strays c.counts c.verdict c.mF c.mS c.mP c.knows c.met)
   (then (and c.on+
     ; The rule of the Machine: if its last status was not this one, another process has stored it,
@@ -127,7 +129,7 @@
     (=> c.listing+ (>= n 1))
     (=> c.compl+ (or comp scaled))
     (=> c.over+ last)
-    (=> c.dec+ (or ft last))
+    (=> c.interim+ (or ft scm))
     ; The pod of the view is the stored one or an earlier one.
     (=> c.sees+ (or c.adopts+ had))
     (=> c.adopts+ (and c.sees+ born))
@@ -150,12 +152,12 @@
       (and complete new c.listing+))))))
 
 (action get "a controller reads the Job live"
-  (change c.on c.cur c.listing c.compl c.over c.dec)
+  (change c.on c.cur c.listing c.compl c.over c.interim)
   (then (and (not c.on+)
     (=> live (and (= c.cur+ alive) (= c.listing+ listed) (= c.compl+ comp)))
     (=> (not live) (and (=> c.listing+ (>= n 1)) (=> c.compl+ (or comp scaled))))
     (=> c.over+ last)
-    (=> c.dec+ (or ft last)))))
+    (=> c.interim+ (or ft scm)))))
 
 (action list "a controller lists the pods live, and decides"
   (change c.on c.sees c.adopts c.pcur c.over-p c.fin-p c.good c.at c.strays c.counts c.verdict c.knows c.met)
@@ -187,6 +189,11 @@
   (change c.sees c.knows)
   (then (and (not c.sees+) c.knows+)))
 
+(action condemn "a controller deletes a pod because the Job ends. The pod keeps its finalizer"
+  (when (and c.on c.sees (not c.adopts) c.interim))
+  (change condemned c.pcur o.pcur)
+  (then (and condemned+ (not c.pcur+) (not o.pcur+))))
+
 (action strip-first "a controller removes the finalizer of a running pod, to delete it"
   (when (and c.on c.sees (not c.adopts) fin (not (or c.over-p c.fin-p)) (or (not c.strays) c.over) (=> versions c.pcur)))
   (change fin killed c.sees c.knows c.pcur o.pcur)
@@ -197,7 +204,7 @@
 (action store "a controller stores a status"
   (when (and c.on alive (not done) (not c.adopts) (=> versions c.cur)))
   (change ft scm done inF inS lr fp fr sp sr comp fail n
-    c.on c.cur c.listing c.compl c.over c.dec c.mF c.mS c.mP o.cur)
+    c.on c.cur c.listing c.compl c.over c.interim c.mF c.mS c.mP o.cur)
   (then (and
     ; p enters a list if the controller sees it as tracked and finished, and it counts. A Job that
     ; fails counts unfinished pods as failed.
@@ -222,14 +229,14 @@
     (=> done+ (and (not listed+) (= lr+ 0) (not c.sees) (or ft+ scm+)))
     (not o.cur+)
     (or (and truthful (= c.on+ c.on) c.cur+ (= c.listing+ (or c.listing listed+)) (= c.compl+ (or c.compl comp+))
-          (= c.over+ (or c.over scm+ done+)) (= c.dec+ (or c.dec ft+ scm+ done+))
+          (= c.over+ (or c.over scm+ done+)) (= c.interim+ (or c.interim ft+ scm+))
           (= c.mF+ F+) (= c.mS+ S+) (= c.mP+ listed+))
         (and (not c.on+) (not c.cur+) (= c.listing+ c.listing) (= c.compl+ c.compl) (= c.over+ c.over)
-          (= c.dec+ c.dec) (= c.mF+ c.mF) (= c.mS+ c.mS) (= c.mP+ c.mP))))))
+          (= c.interim+ c.interim) (= c.mF+ c.mF) (= c.mS+ c.mS) (= c.mP+ c.mP))))))
 
 (action lie "a status write is answered as done, and was not"
   (when (and c.on (not truthful) (not c.adopts)))
-  (change c.listing c.compl c.over c.dec)
+  (change c.listing c.compl c.over c.interim)
   (then (and c.listing+)))
 
 (action strip "a controller removes the finalizer of a pod that the status records, or that needs no record"
@@ -303,7 +310,7 @@
 
 (action meddle "somebody else writes the status"
   (when (and alive (not sole)))
-  (change inF inS fp fr sp sr comp fail c.cur o.cur)
+  (change ft scm inF inS fp fr sp sr comp fail c.cur o.cur)
   (then (and (not c.cur+) (not o.cur+) (>= fp+ 0) (>= sp+ 0) (>= fr+ 0) (>= sr+ 0))))
 
 (action tamper "somebody else changes the finalizer"
@@ -362,12 +369,14 @@
     (=> c.compl comp))
   (saw-end "a Job that was seen as over is"
     (=> c.over last))
-  (saw-verdict "so is a verdict"
-    (=> c.dec (or ft last)))
+  (saw-interim "so is an interim condition"
+    (=> c.interim (or ft scm)))
   (saw-phase "a pod that was seen running, and has not changed since, is running"
     (=> (and c.on c.pcur (not c.over-p)) (not ended)))
   (saw-failure "a pod that was seen to fail the Job was seen to end, and is not to be released"
     (=> c.verdict (and c.fin-p (not c.strays))))
+  (condemned "while a pod was deleted because the Job ends, the Job has an interim condition"
+    (=> condemned (or ft scm)))
   (growing "completions were not lowered"
     (not scaled)))
 
@@ -392,7 +401,9 @@
   (P8 "the counters and lists are sums over the pods: each adds what it was counted"
     (= n+ (+ fp+ sp+ (ite inF+ 1 0) (ite inS+ 1 0))))
   (P9 "the lists hold at most cap pods"
-    (<= (+ lr+ (ite listed+ 1 0)) cap)))
+    (<= (+ lr+ (ite listed+ 1 0)) cap))
+  (P10 "from before a controller deletes a tracked pod because the Job ends, the Job has an interim condition"
+    (=> condemned+ (or ft+ scm+))))
 
 ; ---- why counting comes to an end ----
 
@@ -411,13 +422,13 @@
 (due record "list a pod that has finished"
   (when (and c.informed tracked c.fin-p c.counts (not listed) (< lr cap) (not (and indexed c.good))))
   (by store)
-  (set (inF (not c.good)) (inS c.good) (n (+ n 1)) (o.cur false) (c.over (or c.over scm)) (c.dec (or c.dec ft scm))
+  (set (inF (not c.good)) (inS c.good) (n (+ n 1)) (o.cur false) (c.over (or c.over scm)) (c.interim (or c.interim ft scm))
     (c.listing true) (c.mF F) (c.mS S) (c.mP true)))
 
 (due record-index "store the index of a pod that has succeeded"
   (when (and c.informed tracked c.fin-p c.counts c.good indexed c.at (not comp)))
   (by store)
-  (set (comp true) (fail false) (o.cur false) (c.over (or c.over scm)) (c.dec (or c.dec ft scm))
+  (set (comp true) (fail false) (o.cur false) (c.over (or c.over scm)) (c.interim (or c.interim ft scm))
     (c.compl true) (c.mF F) (c.mS S) (c.mP listed)))
 
 (due remove "remove the finalizer of a pod that is recorded, or needs no record"
@@ -429,7 +440,7 @@
   (when (and c.informed (not tracked) listed))
   (by store)
   (set (inF false) (inS false) (fp (+ fp (ite inF 1 0))) (sp (+ sp (ite inS 1 0))) (o.cur false)
-    (c.over (or c.over scm)) (c.dec (or c.dec ft scm))
+    (c.over (or c.over scm)) (c.interim (or c.interim ft scm))
     (c.mF (+ F (ite inF 1 0))) (c.mS (+ S (ite inS 1 0))) (c.mP false)))
 
 ; As long as a pod that has finished is not at rest, one of these steps is possible, unless the lists

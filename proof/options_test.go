@@ -108,7 +108,7 @@ func optional(seed uint64, o *Options, options ...jobfate.Option) chaos.Config {
 // all of them: it ends 1 in 20 schedules early.
 func followOptions(t *testing.T, p *program) {
 	drawn := map[string]int{}
-	for seed := range uint64(schedules() / 3) {
+	for seed := range uint64(schedules() / 4) {
 		dice := rand.New(rand.NewPCG(seed, 7))
 		var o Options
 		var options []jobfate.Option
@@ -121,7 +121,7 @@ func followOptions(t *testing.T, p *program) {
 		finish(t, fmt.Sprintf("seed %d", seed), follow(p, o, optional(seed, &o, options...)))
 	}
 	for _, s := range settings {
-		if drawn[s.name] < schedules()/30 {
+		if drawn[s.name] < schedules()/60 {
 			t.Errorf("%s was drawn %d times", s.name, drawn[s.name])
 		}
 	}

@@ -138,7 +138,7 @@ func (f *Follower) editJob(w *world, old, now *batchv1.Job) {
 				f.addUnborn(w, old, i)
 				last := *w.pods[len(w.pods)-1]
 				for at := range leaders {
-					for _, k := range []int{mF, mS, on, cur, over, dec} {
+					for _, k := range []int{mF, mS, on, cur, over, interim} {
 						last.of[at][k] = w.pods[0].of[at][k]
 					}
 				}

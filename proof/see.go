@@ -26,7 +26,7 @@ func (f *Follower) get(w *world, at int, job *batchv1.Job) {
 		c, s := &p.of[at], &p.server
 		c[on], c[cur], c[listing], c[compl] = 0, s[alive], s[inF]|s[inS], s[comp]
 		c[over] = truth(isLast(job))
-		c[dec] = c[over] | s[ft]
+		c[interim] = s[ft] | s[scm]
 	})
 }
 
@@ -94,7 +94,7 @@ func (f *Follower) lookAt(p *pod, at int, v *cluster.View, given [3]int16, e *cl
 	c[mP] = c[listing]
 	c[compl] = truth(f.has(v.Job.Status.CompletedIndexes, p.index))
 	c[over] = truth(isLast(v.Job))
-	c[dec] = c[over] | truth(isTrue(v.Job, batchv1.JobFailureTarget))
+	c[interim] = truth(isTrue(v.Job, batchv1.JobFailureTarget, batchv1.JobSuccessCriteriaMet))
 	f.see(p, at, v.Job, shown, v.Now)
 	if c[adopts]&c[met]&s[own]&s[fin] != 0 && p.out == "" {
 		p.out = "kept"

@@ -37,6 +37,7 @@ const (
 	fin
 	ended
 	killed
+	condemned
 	counted
 	ofServer
 )
@@ -52,7 +53,7 @@ const (
 	listing
 	compl
 	over
-	dec
+	interim
 	sees
 	adopts
 	pcur
@@ -69,8 +70,8 @@ const (
 // order lists the names of these variables in the model.
 var order = struct{ server, controller []string }{
 	[]string{"alive", "deleting", "ft", "scm", "done", "inF", "inS", "lr", "fp", "fr", "sp", "sr", "comp", "fail",
-		"scaled", "born", "own", "had", "lost", "fin", "ended", "killed", "n"},
-	[]string{"knows", "met", "mF", "mS", "mP", "on", "cur", "listing", "compl", "over", "dec", "sees", "adopts",
+		"scaled", "born", "own", "had", "lost", "fin", "ended", "killed", "condemned", "n"},
+	[]string{"knows", "met", "mF", "mS", "mP", "on", "cur", "listing", "compl", "over", "interim", "sees", "adopts",
 		"pcur", "over-p", "fin-p", "good", "at", "strays", "counts", "verdict"},
 }
 

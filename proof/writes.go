@@ -36,7 +36,7 @@ func (f *Follower) status(w *world, at int, e *cluster.Event) {
 		listed := s[inF] | s[inS]
 		c[cur], c[listing], c[compl] = 1, c[listing]|listed, c[compl]|s[comp]
 		c[over] |= s[scm] | s[done]
-		c[dec] |= s[ft] | s[scm] | s[done]
+		c[interim] |= s[ft] | s[scm]
 		c[mF], c[mS], c[mP] = s[fp]+s[fr], s[sp]+s[sr], listed
 	})
 	if !e.Answered || e.Err != nil {
@@ -130,6 +130,17 @@ func (f *Follower) adopted(w *world, at int, e *cluster.Event) {
 			c[adopts], c[met] = 0, 1
 		}
 	})
+}
+
+// deleted checks a deletion. Of a pod that the process sees as tracked, it is one because the Job ends: before any
+// other deletion the process removes the finalizer.
+func (f *Follower) deleted(w *world, at int, e *cluster.Event) {
+	if i := w.find(e.OldPod.UID); i >= 0 && w.pods[i].of[at][on]&w.pods[i].of[at][sees] != 0 {
+		f.stepOne(w, e.OldPod.UID, "condemn", at, func(p *pod) {
+			p.server[condemned], p.of[at][pcur], p.of[1-at][pcur] = 1, 0, 0
+		})
+	}
+	f.changed(w, e.OldPod, e.Pod)
 }
 
 // stripped checks the removal of a finalizer.
