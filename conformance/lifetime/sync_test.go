@@ -118,6 +118,7 @@ type jobfateSync struct {
 
 func jobfateSyncs(before *world, h settings, f faults) (*outcome, jobfate.Decision, error) {
 	j := &jobfateSync{outcome: &outcome{world: before.judged()}, before: before, settings: h, faults: f, machine: jobfate.NewMachine(h.options()...)}
+	inside.DeleteFirst(j.machine) // single decisions are compared
 	err := j.world.Run(j, j.world.cache).Err
 	return j.outcome, j.decision, err
 }
