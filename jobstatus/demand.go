@@ -20,7 +20,7 @@ import (
 //     running pods; in total that plus the remaining failures
 //   - with backoffLimitPerIndex: at once the lesser of parallelism and the unfinished indexes; in
 //     total a pod for each of these plus its remaining retries
-//   - that is suspended, being deleted or decided: the running pods
+//   - that is being deleted or decided, or whose suspension was observed: the running pods
 //
 // The lower bounds assume the end that needs the fewest pods: success, one failure above the limit,
 // a FailJob rule, or a deadline. With the policy TerminatingOrFailed the terminating pods are
@@ -46,7 +46,7 @@ type Range struct {
 
 // DemandOf returns the demand of a Job for the rest of its life, with its current spec, as of the last
 // status write. It may be too high for a work queue with a success, and if failures have used up part
-// of a limit per index. A nil Job has no demand. See [DemandWithPods].
+// of a limit per index. A nil Job has no demand. What [DemandWithPods] says holds here too.
 func DemandOf(job *batchv1.Job) Demand {
 	if job == nil {
 		return Demand{}
@@ -61,13 +61,24 @@ func DemandOf(job *batchv1.Job) Demand {
 // A Job that is suspended, being deleted, or decided gets no more pods. To find out what a suspended
 // Job needs once it is resumed, pass a copy that is not suspended.
 //
+// Until the Job controller has observed that a Job is suspended, it may still create pods, and the
+// upper bounds include them. No status says which spec it was written for: a Job that was resumed and
+// suspended again has the condition of the suspension before. So the upper bounds include them
+// unless metadata.generation shows that the Job was not resumed before. A caller that knows that the
+// suspension was observed, see [Suspension], uses the lower bounds: then they are the pods that run.
+//
+// A generation of 1 means that the spec was never edited, and 0 that this is unknown. With a fake that
+// does not raise the generation, a suspended Job looks as if it had never been resumed, and the
+// bounds lack pods from before an edit.
+//
 // The bounds hold however the pods end and whatever the API server rejects, and each bound can be
 // reached. There are two exceptions: with a success policy, and after the spec was edited, an upper
 // bound may be too high. The bounds do not account for actions of others:
 //
 //   - The spec is edited, or the Job is deleted. A controller that has not observed this
-//     yet continues as before for a moment. For a Job that is being suspended, the bounds
-//     include this.
+//     yet continues as before for a moment. For a Job that is suspended, the bounds include this.
+//     For one that is resumed they assume that its suspension was observed before; if not, AtOnce
+//     still holds with the pod replacement policy Failed.
 //   - An Indexed Job is scaled down and up again, and a pod that ended beyond the
 //     completions is gone by then. A controller that still observes the pod with its
 //     finalizer counts it, and creates no other pod for its index.

@@ -59,6 +59,20 @@ const unbounded = math.MaxInt64 / 2
 
 // mostCreated returns how many pods may still be created.
 func (s *supply) mostCreated() int64 {
+	most := s.mostFollowing()
+	if s.closed || most == unbounded {
+		return most
+	}
+	return most + s.recreated()
+}
+
+// recreated returns how many pods a controller may create in place of those that it deletes for
+// suspensions before the last one. Deleted pods do not count.
+func (s *supply) recreated() int64 { return s.lag * min(s.parallelism, s.remaining()) }
+
+// mostFollowing returns how many pods a controller may still create if it does not delete pods for a
+// suspension before.
+func (s *supply) mostFollowing() int64 {
 	switch {
 	case s.closed, s.remaining() == 0:
 		return 0
@@ -143,7 +157,7 @@ func (s *supply) mostAtOnce(created int64) int64 {
 	want := min(s.parallelism, s.remaining())
 	most := max(s.running(), want)
 	if !s.ReplaceFailedOnly {
-		most = max(s.active, want+s.surplus()) + s.terminating
+		most = max(s.active, want+s.surplus()) + s.terminating + s.recreated()
 	}
 	return min(most, s.running()+created)
 }

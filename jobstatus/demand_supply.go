@@ -30,8 +30,10 @@ type supply struct {
 	// closed says that no further pod is created, mayStop that creations may stop at any time:
 	// by a deadline, or when the controller observes that the Job is suspended.
 	closed, mayStop bool
-	// edited says that the spec has changed since the Job was created.
+	// edited says that the spec has changed since the Job was created. A controller that lags may have
+	// to suspend and resume the Job as often as lag says before it observes the last suspension.
 	edited bool
+	lag    int64
 
 	// The pods and indexes that have ended, according to the status and the pods.
 	succeeded, failed int64
@@ -66,11 +68,14 @@ func newSupply(job *batchv1.Job, byPod bool, pods []*corev1.Pod, k tracking.Keys
 	c, _ := tracking.ClassifierOf(job, k, tracking.Options{})
 	s := &supply{Classifier: c, byPod: byPod}
 	s.readSpec(&job.Spec)
-	outcome, suspend := OutcomeOf(job), job.Spec.Suspend != nil && *job.Spec.Suspend
 	s.edited = job.Generation > 1
-	s.mayStop = suspend || job.Spec.ActiveDeadlineSeconds != nil
-	s.closed = s.parallelism == 0 || outcome.Decided() || job.DeletionTimestamp != nil ||
-		suspend && (job.Generation == 1 || outcome.Phase == Suspended)
+	s.mayStop = isSuspended(job) || job.Spec.ActiveDeadlineSeconds != nil
+	s.closed = s.parallelism == 0 || OutcomeOf(job).Decided() || job.DeletionTimestamp != nil ||
+		Suspension{}.After(job).Observed()
+	if isSuspended(job) {
+		// of the edits before the last suspension, at most every second one resumed the Job
+		s.lag = max(0, (job.Generation-2)/2)
+	}
 	s.readPods(job, nil)
 	if s.byPod {
 		// The controller has observed what the status records, so it creates no more

@@ -46,6 +46,9 @@ func counted(active, succeeded, failed int32) func(*batchv1.Job) {
 
 func suspendedSpec(job *batchv1.Job) { job.Spec.Suspend = PtrTo(true) }
 func editedSpec(job *batchv1.Job)    { job.Generation = 2 }
+
+func generation(n int64) func(*batchv1.Job) { return func(job *batchv1.Job) { job.Generation = n } }
+
 func replaceFailed(job *batchv1.Job) { job.Spec.PodReplacementPolicy = PtrTo(batchv1.Failed) }
 
 func terminating(n int32) func(*batchv1.Job) {
@@ -129,6 +132,16 @@ func TestDemandOf_byStatus(t *testing.T) {
 		{"parallelism 0", demandJob(func(j *batchv1.Job) { j.Spec.Parallelism = PtrTo[int32](0) }, counted(2, 1, 0)), exactly(2), exactly(2)},
 		{"suspended", demandJob(suspendedSpec, editedSpec, now(batchv1.JobSuspended), terminating(3)), exactly(3), exactly(3)},
 		{"suspended from the start", demandJob(suspendedSpec), none, none},
+		{"suspended again: the condition may be that of the suspension before",
+			demandJob(suspendedSpec, generation(3), now(batchv1.JobSuspended), terminating(1)), between(1, 6), between(1, 14)},
+		{"suspended again, and nothing is known of the spec", demandJob(suspendedSpec, generation(0), now(batchv1.JobSuspended)),
+			between(0, 5), between(0, 13)},
+		{"suspended twice: pods may be deleted for the first time, and created again",
+			demandJob(suspendedSpec, generation(4), replaceFailed), between(0, 5), between(0, 18)},
+		{"suspended twice: they may be replaced before they are gone", demandJob(suspendedSpec, generation(5)), between(0, 10), between(0, 18)},
+		{"suspended three times", demandJob(suspendedSpec, generation(6)), between(0, 15), between(0, 23)},
+		{"suspended twice: only the completions that are left", demandJob(suspendedSpec, generation(4), counted(0, 9, 0)), between(0, 2), between(0, 5)},
+		{"suspended and resumed: the suspension is assumed to be observed", demandJob(generation(5)), between(1, 5), between(4, 13)},
 		{"being suspended: pods may still be created", demandJob(suspendedSpec, editedSpec), between(0, 5), between(0, 13)},
 		{"resumed", demandJob(editedSpec, now(batchv1.JobSuspended)), between(1, 5), between(4, 13)},
 		{"being deleted", demandJob(counted(2, 0, 0), func(j *batchv1.Job) { j.DeletionTimestamp = PtrTo(After(0)) }), exactly(2), exactly(2)},
@@ -155,6 +168,7 @@ func TestDemandOf_unbounded(t *testing.T) {
 		{"all pods of a work queue run already", demandJob(ignore, workQueue, counted(3, 2, 0)), false},
 		{"nothing left to do", demandJob(ignore, counted(0, 10, 0)), false},
 		{"suspended", demandJob(ignore, suspendedSpec), false},
+		{"suspended twice", demandJob(ignore, suspendedSpec, generation(4)), true},
 		{"decided", demandJob(ignore, now(batchv1.JobFailureTarget)), false},
 	} {
 		d := jobstatus.DemandOf(tc.job)

@@ -7,7 +7,8 @@
 //
 // [Indexes] and [IndexesFinished] return the indexes that are done. [PodsHeld], [DemandOf] and
 // [DemandWithPods] are for queues that reserve resources for a Job: they return the pods that it
-// holds and may still need. [ExpiresAt] returns when a Job may be deleted.
+// holds and may still need. [Suspension] knows whether a suspended Job may still get pods.
+// [ExpiresAt] returns when a Job may be deleted.
 //
 // [Patch] makes the patch that writes a status, and [Equal] compares two statuses.
 package jobstatus

@@ -11,7 +11,8 @@ import (
 
 // PodsHeld returns how many pods of the Job still hold resources according to its status:
 // the active and the terminating pods. A queue may take back the rest of its quota if the Job
-// gets no more pods: it is suspended or ends. For a Job that runs see [DemandOf].
+// gets no more pods: its end is decided, or its [Suspension] is known to be observed. For other
+// Jobs see [DemandOf].
 func PodsHeld(job *batchv1.Job) int32 {
 	if job == nil {
 		return 0

@@ -85,4 +85,5 @@ func TestLesson_k121011_nothingPanics(t *testing.T) {
 	Same(t, "OutcomeOf", jobstatus.OutcomeOf(nil), jobstatus.Outcome{Phase: jobstatus.Running})
 	Same(t, "DemandOf", jobstatus.DemandOf(nil), jobstatus.Demand{})
 	Same(t, "DemandWithPods", jobstatus.DemandWithPods(nil, nil, tracking.Keys{}), jobstatus.Demand{})
+	Same(t, "Suspension", jobstatus.Suspension{}.After(nil), jobstatus.Suspension{})
 }

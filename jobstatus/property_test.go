@@ -167,7 +167,8 @@ func demandHolds(t rapid.TB, job *batchv1.Job, d jobstatus.Demand) {
 	}
 	if phase, _ := slowOutcome(job.Status.Conditions); phase != "Running" || job.DeletionTimestamp != nil {
 		exactly := jobstatus.Range{Least: d.InTotal.Least, Most: d.InTotal.Least}
-		if (phase != "Suspended" || job.DeletionTimestamp != nil) && (d.AtOnce != exactly || d.InTotal != exactly || d.Unbounded) {
+		observed := jobstatus.Suspension{}.After(job).Observed()
+		if (phase != "Suspended" || observed || job.DeletionTimestamp != nil) && (d.AtOnce != exactly || d.InTotal != exactly || d.Unbounded) {
 			t.Errorf("%s, deleted %t, and gets more pods: %+v", phase, job.DeletionTimestamp != nil, d)
 		}
 	}

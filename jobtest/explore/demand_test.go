@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/jobfate/jobfate/internal/lifecycle"
 	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/jobtest/effort"
 	"github.com/jobfate/jobfate/tracking"
@@ -45,11 +45,25 @@ func (l *lives) observesGone(n uint32) bool {
 	return false
 }
 
-// suspending reports whether the Job is being suspended. The demand covers a controller
-// that does not know of it yet.
-func (l *lives) suspending(n uint32) bool {
-	job := l.jobs.values[l.states[n].job]
-	return *job.Spec.Suspend && job.Generation > 1 && lifecycle.True(job.Status.Conditions, batchv1.JobSuspended) == nil
+// suspended reports whether the Job is suspended. The demand covers a controller that does not
+// know of it yet, also if it knows of the suspension before.
+func (l *lives) suspended(n uint32) bool { return *l.jobs.values[l.states[n].job].Spec.Suspend }
+
+// onlySuspends reports whether all edits suspend or resume the Job.
+func (l *lives) onlySuspends() bool {
+	first := l.jobs.values[l.states[0].job].Spec
+	return !slices.ContainsFunc(l.Edits, func(edit func(*batchv1.JobSpec)) bool {
+		spec := *first.DeepCopy()
+		edit(&spec)
+		spec.Suspend = first.Suspend
+		return !equality.Semantic.DeepEqual(spec, first)
+	})
+}
+
+// waitsForDeletions reports whether the Job replaces only pods that are gone.
+func (l *lives) waitsForDeletions() bool {
+	policy := l.jobs.values[l.states[0].job].Spec.PodReplacementPolicy
+	return policy != nil && *policy == batchv1.Failed
 }
 
 // demandInput is the input of DemandOf in a state.
@@ -91,14 +105,23 @@ type demandCase struct {
 	lives         jobstatus.Demand
 }
 
-// demandCases returns the demand and the actual bounds for each input.
+// demandCases returns the demand and the actual bounds for each input. AtOnce.Most covers a
+// controller that has not observed that its Job is resumed.
 func (l *lives) demandCases() map[demandInput]*demandCase {
 	all := map[demandInput]*demandCase{}
+	resumes := l.onlySuspends() && l.waitsForDeletions()
 	for n := range l.states {
-		if l.states[n].job == 0 || l.unaware(uint32(n)) && !l.suspending(uint32(n)) || l.observesGone(uint32(n)) {
+		unaware := l.states[n].job != 0 && l.unaware(uint32(n)) && !l.suspended(uint32(n))
+		if l.states[n].job == 0 || unaware && !resumes || l.observesGone(uint32(n)) {
 			continue
 		}
 		got, v := l.lifeOf(n), l.inputOf(uint32(n))
+		if unaware {
+			got = jobstatus.Demand{
+				AtOnce:  jobstatus.Range{Least: endless, Most: got.AtOnce.Most},
+				InTotal: jobstatus.Range{Least: endless},
+			}
+		}
 		if at := all[v]; at != nil {
 			at.lives = widest(at.lives, got)
 			continue
@@ -114,8 +137,10 @@ func (l *lives) demandCases() map[demandInput]*demandCase {
 func (l *lives) check(t *testing.T, replaced bool) map[demandInput]*demandCase {
 	t.Helper()
 	faults, all := 0, l.demandCases()
+	suspends, waits := l.onlySuspends(), l.waitsForDeletions()
 	for _, at := range all {
-		edited := l.states[at.state].edits > 0 // the status may lack pods from before
+		// The status may lack pods from before an edit.
+		edited := l.states[at.state].edits > 0 && !(suspends && l.suspended(at.state))
 		for _, b := range []struct {
 			what  string
 			holds bool
@@ -124,7 +149,7 @@ func (l *lives) check(t *testing.T, replaced bool) map[demandInput]*demandCase {
 			{"AtOnce.Most", replaced || at.demand.AtOnce.Most >= at.lives.AtOnce.Most},
 			{"InTotal.Least", at.demand.InTotal.Least <= at.lives.InTotal.Least},
 			{"InTotal.Most", at.demand.InTotal.Most >= at.lives.InTotal.Most},
-			{"AtOnce.Most by the status", replaced || edited || at.rough.AtOnce.Most >= at.lives.AtOnce.Most},
+			{"AtOnce.Most by the status", replaced || edited && !(suspends && waits) || at.rough.AtOnce.Most >= at.lives.AtOnce.Most},
 			{"InTotal.Most by the status", edited || at.rough.InTotal.Most >= at.lives.InTotal.Most},
 		} {
 			if !b.holds {
@@ -360,4 +385,74 @@ func TestDemand_unbounded(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestDemand_suspended resumes and suspends a Job again and again, whether its controller has observed
+// the edit before or not.
+func TestDemand_suspended(t *testing.T) {
+	on, off := suspend(true), suspend(false)
+	again := []func(*batchv1.JobSpec){off, on, off, on}
+	kinds := []demandingKind{
+		{1, edited("started suspended", again, suspend(true), retries(0), onlyFailed)},
+		{1, edited("started", again[1:], retries(0), onlyFailed)},
+		{1, edited("started, replaced at once", again[1:], retries(0))},
+		{2, edited("two pods", again[:2], suspend(true), retries(0), onlyFailed)},
+		{1, edited("refused", again[:2], suspend(true), retries(0), onlyFailed)},
+		{1, edited("retry", again[:2], suspend(true), retries(1), onlyFailed)},
+		{1, edited("replaced at once", again, suspend(true), retries(0))},
+		{1, edited("work queue", again, suspend(true), retries(0), onlyFailed, workQueue)},
+		{1, edited("per index", again, suspend(true), onlyFailed, perIndex, retriesPerIndex(0))},
+	}
+	for _, k := range kinds[:3+many()*(len(kinds)-3)] {
+		t.Run(k.name, func(t *testing.T) {
+			t.Parallel()
+			c := k.make(k.n)
+			c.Pods = int(k.n) + 1
+			if k.name == "refused" {
+				c.Faults, c.Kinds = 1, []Kind{Refuse}
+			}
+			l, complete := searchLives(t, c)
+			cases, observed := l.check(t, false), l.checkSuspensions(t)
+			if !complete || len(cases) == 0 || observed == 0 {
+				t.Errorf("%d states, %d cases, %d observed, complete: %v", len(l.states), len(cases), observed, complete)
+			}
+			t.Logf("%d states", len(l.states))
+		})
+	}
+}
+
+// checkSuspensions checks what is known to a queue that sees some of the versions of the Job, in all
+// states. It returns how often a suspension is known to be observed.
+func (l *lives) checkSuspensions(t *testing.T) (observed int) {
+	t.Helper()
+	type knowledge struct {
+		state uint32
+		jobstatus.Suspension
+	}
+	next, faults := l.steps(), 0
+	seen, queue := map[knowledge]bool{}, []knowledge{{}}
+	for len(queue) > 0 {
+		at := queue[len(queue)-1]
+		queue = queue[:len(queue)-1]
+		job := l.jobs.values[l.states[at.state].job]
+		if job == nil || seen[at] {
+			continue
+		}
+		seen[at] = true
+		shown := at.After(job)
+		for _, to := range next.of(at.state) {
+			queue = append(queue, knowledge{to, at.Suspension}, knowledge{to, shown})
+		}
+		if !shown.Observed() {
+			continue
+		}
+		observed++
+		if most := l.lifeOf(int(at.state)).AtOnce.Most; l.mostAfter[at.state] > 0 || most > jobstatus.DemandOf(job).AtOnce.Least {
+			if faults++; faults < 4 {
+				t.Errorf("the suspension is said to be observed, but there are up to %d pods\n%s",
+					most, strings.Join(l.objects(&l.states[at.state]), "\n"))
+			}
+		}
+	}
+	return observed
 }
