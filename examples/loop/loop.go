@@ -31,9 +31,9 @@ func Sync(ctx context.Context, api API, m *jobfate.Machine, v jobfate.View) (tim
 }
 
 // Free removes the finalizer from orphans. [jobfate.RouteOf] says when there may be some.
-func Free(ctx context.Context, api API, pods []*corev1.Pod, jobs []*batchv1.Job) error {
+func Free(ctx context.Context, api API, pods []*corev1.Pod, jobs []*batchv1.Job, opts ...jobfate.Option) error {
 	var errs []error
-	for _, orphans := range jobfate.OrphansIn(pods, jobs) {
+	for _, orphans := range jobfate.OrphansIn(pods, jobs, opts...) {
 		errs = append(errs, carryOut(ctx, api, orphans), orphans.Result().Err)
 	}
 	return errors.Join(errs...)

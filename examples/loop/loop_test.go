@@ -10,29 +10,37 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/cluster"
 	"github.com/jobfate/jobfate/examples/loop"
 	"github.com/jobfate/jobfate/jobtest/chaos"
 	"github.com/jobfate/jobfate/jobtest/effort"
+	"github.com/jobfate/jobfate/jobtest/referee"
 	"github.com/jobfate/jobfate/tracking"
 )
 
 // onCluster runs the loop on the simulated cluster.
-type onCluster struct{ machine *jobfate.Machine }
+type onCluster struct {
+	machine *jobfate.Machine
+	opts    []jobfate.Option
+	updates bool // statuses are stored with updates instead of patches
+}
 
-func newOnCluster() *onCluster { return &onCluster{jobfate.NewMachine()} }
+func newOnCluster(opts ...jobfate.Option) *onCluster {
+	return &onCluster{machine: jobfate.NewMachine(opts...), opts: opts}
+}
 
 func (o *onCluster) Sync(c *cluster.Client) (time.Duration, error) {
 	ctx, giveUp := context.WithCancel(context.Background())
 	defer giveUp()
-	api := client{c, giveUp}
+	api := client{c, giveUp, o.updates}
 	var jobs []*batchv1.Job
 	if c.Job != nil {
 		jobs = append(jobs, c.Job)
 	}
-	if err := loop.Free(ctx, api, c.Pods, jobs); err != nil {
+	if err := loop.Free(ctx, api, c.Pods, jobs, o.opts...); err != nil {
 		return 0, err
 	}
 	return loop.Sync(ctx, api, o.machine, jobfate.View{
@@ -43,15 +51,31 @@ func (o *onCluster) Sync(c *cluster.Client) (time.Duration, error) {
 // client is the client of the simulated cluster, which can abandon a sync.
 type client struct {
 	*cluster.Client
-	giveUp func()
+	giveUp  func()
+	updates bool
 }
 
-func (c client) Send(_ context.Context, r jobfate.Request) (runtime.Object, error) {
-	object, err := c.Do(r)
+func (c client) Send(_ context.Context, r jobfate.Request) (object runtime.Object, err error) {
+	if c.updates && r.Verb == jobfate.PatchStatus {
+		object, err = c.update(r)
+	} else {
+		object, err = c.Do(r)
+	}
 	if errors.Is(err, cluster.ErrGivenUp) {
 		c.giveUp()
 	}
 	return object, err
+}
+
+// update stores the status as a controller does whose objects have it elsewhere.
+func (c client) update(r jobfate.Request) (runtime.Object, error) {
+	job := &batchv1.Job{Status: *r.Status}
+	job.Namespace, job.Name, job.ResourceVersion = r.Namespace, r.Name, r.ResourceVersion
+	job, err := c.UpdateStatus(job)
+	if job == nil {
+		return nil, err
+	}
+	return job, err
 }
 
 // wrongOrder makes the same decisions, but removes the finalizers before it stores the status. That
@@ -139,6 +163,25 @@ var schedules = effort.Flag("schedules", "number of random schedules", 200, 1000
 func TestLoopUnderFire(t *testing.T) {
 	for seed := range uint64(schedules()) {
 		report := chaos.Run(chaos.Config{Seed: seed, Mode: chaos.Mode(seed % 2), Controller: func() cluster.Controller { return newOnCluster() }})
+		if report.Violation != nil {
+			t.Fatal(report.Story)
+		}
+	}
+}
+
+// TestOwnKindUnderFire does the same for a custom resource, which the simulated cluster stores as a Job:
+// its pods have an owner of that kind, and its status is stored with an update.
+func TestOwnKindUnderFire(t *testing.T) {
+	kind := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Suite"}
+	keys := tracking.Keys{Finalizer: "example.com/counted"}
+	for seed := range uint64(schedules()) {
+		report := chaos.Run(chaos.Config{Seed: seed, Mode: chaos.Mode(seed % 2),
+			Rules: referee.Rules{Owner: kind.GroupKind(), Keys: keys},
+			Controller: func() cluster.Controller {
+				o := newOnCluster(jobfate.OwnerKind(kind), jobfate.Keys(keys))
+				o.updates = true
+				return o
+			}})
 		if report.Violation != nil {
 			t.Fatal(report.Story)
 		}
