@@ -111,7 +111,8 @@ func MaxRemovals(n int) Option {
 }
 
 // BatchPeriod sets the time until the next sync while the last status write is not observed or a
-// cap has left work, and the least such time for a Job that backs off. The default is 1 s.
+// cap has left work, and the least such time for a Job that backs off. The default is 1 s. It does not
+// delay the events of pods: that is for the caller's queue, see [RouteOf].
 func BatchPeriod(d time.Duration) Option {
 	return Option{func(c *config) { c.BatchPeriod = d }}
 }
