@@ -94,7 +94,7 @@ var settings = []setting{
 func optional(seed uint64, o *Options, options ...jobfate.Option) chaos.Config {
 	c := chaos.Config{Seed: seed, Rules: o.Rules, Controller: func() cluster.Controller {
 		caller := jobtest.NewCaller(options...)
-		caller.Feeding = seed%2 == 1
+		caller.Feeding, caller.StatusElsewhere = seed%2 == 1, seed%5 == 0
 		return caller
 	}}
 	if o.LostAfter > 0 { // some pods never end
