@@ -25,6 +25,7 @@ import (
 	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/decidetest"
+	"github.com/jobfate/jobfate/jobtest/effort"
 	"github.com/jobfate/jobfate/jobtest/referee"
 	"github.com/jobfate/jobfate/tracking"
 )
@@ -127,7 +128,7 @@ func reasonOf(d jobfate.Decision) string {
 // names of rules have no effect (KEP-4443 § Business logic).
 func TestOptions_withoutFailurePolicy(t *testing.T) {
 	policies, differ := 0, 0
-	checkAlso(t, 20, func(t *rapid.T) {
+	effort.Check(t, 20, func(t *rapid.T) {
 		s := snapshotsOf["wild"].Draw(t, "snapshot")
 		if s.Job.Spec.PodFailurePolicy == nil {
 			return
@@ -303,7 +304,7 @@ func TestRuleNames_besideTheField(t *testing.T) {
 // With FailLostPods and SucceedOnExitZero, a decision is that on pods whose phases say so.
 func TestOptions_pods(t *testing.T) {
 	seen := map[string]int{}
-	checkAlso(t, 40, func(t *rapid.T) {
+	effort.Check(t, 40, func(t *rapid.T) {
 		kind := rapid.SampledFrom(slices.Sorted(maps.Keys(snapshotsOf))).Draw(t, "kind")
 		s, after := snapshotsOf[kind].Draw(t, "snapshot"), rapid.SampledFrom([]time.Duration{1, time.Minute}).Draw(t, "after")
 		said, next := s, time.Duration(math.MaxInt64)

@@ -2,7 +2,6 @@ package decisions
 
 import (
 	"strings"
-	"testing"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -73,20 +72,6 @@ func drawRun(t *rapid.T, snapshots *rapid.Generator[jobfate.Snapshot]) run {
 var snapshotsOf = map[string]*rapid.Generator[jobfate.Snapshot]{
 	"usual": decidetest.Inputs(jobtest.Usual()), "wild": decidetest.Inputs(jobtest.Wild()), "lived": decidetest.Lived(),
 	"lived, read live": jobtest.Lived(),
-}
-
-// checkAlso checks a property on random inputs, and on a number of inputs that are the same in each run. What the
-// property counts does not depend on chance then, nor on -short.
-func checkAlso(t *testing.T, fixed int, property func(*rapid.T)) {
-	t.Helper()
-	inputs := rapid.Custom(func(t *rapid.T) bool {
-		property(t)
-		return true
-	})
-	for seed := range fixed {
-		inputs.Example(seed)
-	}
-	rapid.Check(t, property)
 }
 
 // everything is a decision with its results and explanation.

@@ -2,7 +2,10 @@ package effort
 
 import (
 	"flag"
+	"slices"
 	"testing"
+
+	"pgregory.net/rapid"
 )
 
 func TestFlag_overridesBothDefaults(t *testing.T) {
@@ -20,5 +23,16 @@ func TestFlag_overridesBothDefaults(t *testing.T) {
 		if got := size(); got != tc.want {
 			t.Errorf("with -long=%t -size=%s: got %d, want %d", tc.long, tc.set, got, tc.want)
 		}
+	}
+}
+
+// Check tries the same fixed inputs in each run.
+func TestCheck_fixedInputs(t *testing.T) {
+	drawn := func() (all []int) {
+		Check(t, 5, func(t *rapid.T) { all = append(all, rapid.IntRange(0, 1<<40).Draw(t, "n")) })
+		return all[:5]
+	}
+	if a, b := drawn(), drawn(); !slices.Equal(a, b) {
+		t.Errorf("%v, then %v", a, b)
 	}
 }

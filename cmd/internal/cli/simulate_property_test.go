@@ -16,6 +16,7 @@ import (
 	"github.com/jobfate/jobfate/cmd/internal/simulation"
 	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/jobtest"
+	"github.com/jobfate/jobfate/jobtest/effort"
 )
 
 func drawDuration(t *rapid.T, most int, label string) *metav1.Duration {
@@ -102,7 +103,7 @@ func drawScenario(t *rapid.T) simulation.Scenario {
 func TestSimulationAddsUp(t *testing.T) {
 	ends := map[simulation.End]int{}
 	var last batchv1.JobStatus
-	rapid.Check(t, func(rt *rapid.T) {
+	effort.Check(t, 30, func(rt *rapid.T) {
 		job, scenario := jobtest.Jobs(jobtest.Usual()).Draw(rt, "job"), drawScenario(rt)
 		var rec recorder
 		play := func() (timeline, error) {
