@@ -1,21 +1,31 @@
 package effort
 
 import (
-	"testing"
+	"fmt"
 
 	"pgregory.net/rapid"
 )
 
 // Check checks a property on random inputs, and on a number of fixed inputs, which are the same in
 // each run. So what the property counts depends neither on chance nor on -short.
-func Check(t *testing.T, fixed int, property func(*rapid.T)) {
+func Check(t rapid.TB, fixed int, property func(*rapid.T)) {
 	t.Helper()
-	inputs := rapid.Custom(func(t *rapid.T) bool {
-		property(t)
-		return true
-	})
 	for seed := range fixed {
-		inputs.Example(seed)
+		rapid.Custom(func(in *rapid.T) bool {
+			defer func() {
+				r := recover()
+				if r == nil {
+					return
+				}
+				// Example tries other inputs if the property panics. It may reject an input, not fail.
+				if fmt.Sprintf("%T", r) != "rapid.invalidData" {
+					t.Errorf("the fixed input %d: %v", seed, r)
+				}
+				panic(r)
+			}()
+			property(in)
+			return true
+		}).Example(seed)
 	}
 	rapid.Check(t, property)
 }

@@ -2,7 +2,9 @@ package effort
 
 import (
 	"flag"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -34,5 +36,42 @@ func TestCheck_fixedInputs(t *testing.T) {
 	}
 	if a, b := drawn(), drawn(); !slices.Equal(a, b) {
 		t.Errorf("%v, then %v", a, b)
+	}
+}
+
+// recorded is a test that notes its errors and goes on.
+type recorded struct {
+	*testing.T
+	errors []string
+}
+
+func (r *recorded) Errorf(format string, args ...any) {
+	r.errors = append(r.errors, fmt.Sprintf(format, args...))
+}
+
+// A property that fails for a fixed input fails the test. One that rejects an input does not.
+func TestCheck_fails(t *testing.T) {
+	tries := 0
+	fail := func(t *rapid.T) {
+		rapid.Bool().Draw(t, "any")
+		if tries++; tries == 2 {
+			t.Fatalf("failed")
+		}
+	}
+	reject := func(t *rapid.T) {
+		rapid.Bool().Draw(t, "any")
+		if tries++; tries == 2 {
+			rapid.Int().Filter(func(int) bool { return false }).Draw(t, "none")
+		}
+	}
+	for _, c := range []struct {
+		property func(*rapid.T)
+		want     string
+	}{{fail, "the fixed input 1: failed"}, {reject, ""}} {
+		r := &recorded{T: t}
+		tries = 0
+		if Check(r, 3, c.property); strings.Join(r.errors, "\n") != c.want {
+			t.Errorf("got %q, want %q", r.errors, c.want)
+		}
 	}
 }
