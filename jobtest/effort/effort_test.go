@@ -45,6 +45,8 @@ type recorded struct {
 	errors []string
 }
 
+func (r *recorded) Failed() bool { return len(r.errors) > 0 }
+
 func (r *recorded) Errorf(format string, args ...any) {
 	r.errors = append(r.errors, fmt.Sprintf(format, args...))
 }
