@@ -10,13 +10,14 @@ import (
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/group"
 	"github.com/jobfate/jobfate/jobtest"
+	"github.com/jobfate/jobfate/jobtest/effort"
 	"github.com/jobfate/jobfate/validation"
 )
 
 // Each value has the property that its generator promises: canonical or damaged, failed, valid.
 func TestValues(t *testing.T) {
 	seen := map[string]int{}
-	rapid.Check(t, func(t *rapid.T) {
+	effort.Check(t, 50, func(t *rapid.T) {
 		set := jobtest.Sets(20).Draw(t, "set")
 		if last, ok := set.Max(); ok && last >= 20 {
 			t.Fatalf("the set %v is not below 20", set)

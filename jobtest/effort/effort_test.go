@@ -10,8 +10,9 @@ import (
 	"pgregory.net/rapid"
 )
 
+var size = Flag("size", "how many", 3, 30)
+
 func TestFlag_overridesBothDefaults(t *testing.T) {
-	size := Flag("size", "how many", 3, 30)
 	defer func() { *long = false }()
 	for _, tc := range []struct {
 		long bool
