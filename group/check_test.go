@@ -1,7 +1,6 @@
 package group_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -102,48 +101,37 @@ func TestCheck(t *testing.T) {
 }
 
 // "A step that restarts or suspends the group must charge a budget without Renew, or none, because it empties the
-// others". A case has a rule for each template, its steps, and what each step charges.
+// others".
 func TestCheck_renewedByItself(t *testing.T) {
-	budgets := policyOf(t, `{budgets: [{name: t, per: Template, max: 1, renew: true}, {name: m, per: Member, max: 2, renew: true},
-		{name: zero, per: Member, max: 0, renew: true}, {name: waits, per: Member, max: 1, window: 1h, wait: true, renew: true},
-		{name: kept, per: Template, max: 1}, {name: hourly, max: 1, window: 1h}, {name: all, max: 9}]}`).Budgets
-	for name, tc := range map[string]struct{ rules, want string }{
-		"restart":                      {"RestartGroup t", "rules[0].steps[0].charges"},
-		"suspension":                   {"SuspendGroup m", "rules[0].steps[0].charges"},
-		"window":                       {"RestartGroup waits", "rules[0].steps[0].charges"},
-		"without a unit":               {"RestartGroup zero", "rules[0].steps[0].charges"},
-		"several budgets":              {"RestartMember t, RestartGroup m t", "rules[0].steps[1].charges"},
-		"two templates in turn":        {"RestartGroup t; RestartGroup t", "rules[0].steps[0].charges rules[1].steps[0].charges"},
-		"two budgets in turn":          {"RestartGroup t; SuspendGroup m", "rules[0].steps[0].charges rules[1].steps[0].charges"},
-		"an unknown budget":            {"RestartGroup t unknown", "rules[0].steps[0].charges[1]"},
-		"one is kept":                  {"RestartGroup t m kept", ""},
-		"one is kept, with a window":   {"SuspendGroup hourly m", ""},
-		"two that keep one":            {"RestartGroup t all; SuspendGroup m kept", ""},
-		"members, then the group":      {"RestartMember m, RestartGroup all", ""},
-		"members, and the group free":  {"RestartGroup; RestartMember m", ""},
-		"restarts that empty nothing":  {"RestartMember t, RestartTemplate m", ""},
-		"steps that are not restarts":  {"Leave m; CompleteGroup m; FailGroup t", ""},
-		"two templates, then for free": {"RestartTemplate t, SuspendGroup; RestartTemplate m, RestartGroup", ""},
+	for rules, want := range map[string]string{ // the fields with errors
+		"RestartGroup template+": "rules[0].steps[0].charges",
+		"SuspendGroup member+":   "rules[0].steps[0].charges",
+		"RestartGroup hourly+":   "rules[0].steps[0].charges",
+		"RestartGroup none+":     "rules[0].steps[0].charges",
+		"RestartMember template+, RestartGroup member+ template+": "rules[0].steps[1].charges",
+		// Two templates, or a template and a member, that renew each other.
+		"RestartGroup template+; RestartGroup template+":                                 "rules[0].steps[0].charges rules[1].steps[0].charges",
+		"RestartGroup template+; SuspendGroup member+":                                   "rules[0].steps[0].charges rules[1].steps[0].charges",
+		"RestartGroup template+ unknown":                                                 "rules[0].steps[0].charges[1]",
+		"RestartGroup template+ member+ template":                                        "",
+		"SuspendGroup hourly member+":                                                    "", // at most once in an hour
+		"RestartGroup template+ nine; SuspendGroup member+ template":                     "",
+		"RestartMember member+, RestartGroup nine":                                       "",
+		"RestartGroup; RestartMember member+":                                            "", // the rule 0 is free, as it says
+		"RestartTemplate template+, SuspendGroup; RestartTemplate member+, RestartGroup": "",
+		"RestartMember template+, RestartTemplate member+":                               "", // these empty nothing
+		"Leave member+; CompleteGroup member+; FailGroup template+":                      "",
 	} {
-		p := group.Policy{Budgets: budgets}
-		for i, rule := range strings.Split(tc.rules, "; ") {
-			p.Rules = append(p.Rules, group.Rule{Templates: []string{fmt.Sprint(i)}})
-			for step := range strings.SplitSeq(rule, ", ") {
-				words := strings.Fields(step)
-				p.Rules[i].Steps = append(p.Rules[i].Steps, group.Step{Action: group.Action(words[0]), Charges: words[1:]})
-			}
-		}
 		var fields []string
-		for _, err := range p.Check(nil, nil) {
+		for _, err := range (&group.Policy{Budgets: budgetsOf(t), Rules: rulesOf(rules)}).Check(nil, nil) {
 			fields = append(fields, err.Field)
 		}
-		if got := strings.Join(fields, " "); got != tc.want {
-			t.Errorf("%s: errors at %q, want %q", name, got, tc.want)
+		if got := strings.Join(fields, " "); got != want {
+			t.Errorf("%s: errors at %q, want %q", rules, got, want)
 		}
 	}
 	// A budget of the group may not have renew, and no restart empties it.
-	shared := &group.Policy{Budgets: []group.Budget{{Name: "x", Max: 1, Renew: true}},
-		Rules: []group.Rule{{Steps: []group.Step{{Action: group.RestartGroup, Charges: []string{"x"}}}}}}
+	shared := &group.Policy{Budgets: []group.Budget{{Name: "x", Max: 1, Renew: true}}, Rules: rulesOf("RestartGroup x")}
 	if errs := shared.Check(nil, nil); len(errs) != 1 || errs[0].Field != "budgets[0].renew" {
 		t.Errorf("a budget of the group: %v, want an error of its renew alone", errs)
 	}

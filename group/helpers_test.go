@@ -2,6 +2,8 @@ package group_test
 
 import (
 	"encoding/json"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -27,6 +29,27 @@ func policyOf(t testing.TB, text string) *group.Policy {
 		t.Fatal(err)
 	}
 	return &p
+}
+
+// budgetsOf returns budgets, with renew if the name has a +.
+func budgetsOf(t testing.TB) []group.Budget {
+	return policyOf(t, `{budgets: [{name: none, max: 0}, {name: one, max: 1}, {name: two, max: 2}, {name: nine, max: 9},
+		{name: hourly, max: 1, window: 1h}, {name: template, per: Template, max: 2}, {name: template+, per: Template, max: 1, renew: true},
+		{name: member, per: Member, max: 2}, {name: member+, per: Member, max: 2, renew: true}, {name: none+, per: Member, max: 0, renew: true},
+		{name: hourly+, per: Member, max: 1, window: 1h, wait: true, renew: true}]}`).Budgets
+}
+
+// rulesOf reads rules for the classes 0, 1, …: their steps, and what each step charges. "RestartMember x y, Leave; FailGroup"
+// are two.
+func rulesOf(text string) (rules []group.Rule) {
+	for i, steps := range strings.Split(text, "; ") {
+		rules = append(rules, group.Rule{OnClasses: []string{strconv.Itoa(i)}})
+		for step := range strings.SplitSeq(steps, ", ") {
+			words := strings.Fields(step)
+			rules[i].Steps = append(rules[i].Steps, group.Step{Action: group.Action(words[0]), Charges: words[1:]})
+		}
+	}
+	return rules
 }
 
 // stored returns the state that is read after one was written.

@@ -241,6 +241,8 @@ func TestDecide_changedBudgets(t *testing.T) {
 		"a smaller max in a window":       {`max: 1, window: 1h, wait: true`, group.Use{Times: times(-9, -8)}, group.Use{Times: times(3592)}},
 		"the window ends now":             {`max: 2, window: 1h`, group.Use{Times: times(-3600, -1000)}, group.Use{Times: times(-1000, 0)}},
 		"the window ends in a second":     {`max: 2, window: 1h`, group.Use{Times: times(-3599, -1000)}, group.Use{}},
+		"the last unit of the largest":    {`max: 2147483647`, group.Use{Count: math.MaxInt32 - 1}, group.Use{Count: math.MaxInt32}},
+		"no unit of the largest is left":  {`max: 2147483647`, group.Use{Count: math.MaxInt32}, group.Use{}},
 		"a smaller window":                {`max: 1, window: 1m`, group.Use{Times: times(-61)}, group.Use{Times: times(0)}},
 		"a charge after that of the step": {`max: 2, window: 1m`, group.Use{Times: times(30)}, group.Use{Times: times(0, 30)}},
 	} {
