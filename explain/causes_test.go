@@ -7,9 +7,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/explain"
 )
 
@@ -108,6 +110,17 @@ func TestCause(t *testing.T) {
 				t.Error("the Job is stuck, and there is no advice")
 			}
 		})
+	}
+}
+
+// A caller may keep the time of the last failure in another time zone.
+func TestCause_recordInAnotherZone(t *testing.T) {
+	g := read(t, theJob("", "parallelism: 1", "failed: 1"), strings.Replace(failedPod(0, "9"), "finalizers: [batch.kubernetes.io/job-tracking]", "", 1))
+	g.Backoff = backoff.Record{Job: g.Job.UID, Failures: 1, LastFailure: now.Add(-time.Second).In(time.FixedZone("", 3600))}
+	e, err := g.explain()
+	must(t, err)
+	if got := e.Cause(); got.Code != explain.JobBackingOff || got.Pod != "train-0" {
+		t.Errorf("got %s: %s, of pod %q, want train-0", got.Code, got.Text, got.Pod)
 	}
 }
 

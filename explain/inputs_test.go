@@ -24,12 +24,12 @@ type input struct {
 	text        []string
 	advice      []string
 	not         []string // codes that must not be among the causes and notes: the input is a near miss
-	also        []string // texts of notes, lines of indexes and of totals
+	also        []string // texts of notes and waits, lines of the timeline, of indexes and of totals
 	objects     []map[string]any
 }
 
 // readInputs reads the cases of testdata/causes. A case begins with a line "=== title". Lines of the form
-// "want: Code Attention", "whole: the text", "text: a part", "advice: a part", "also: a note, or the line of an index or of the totals" and "not: Code" follow, and comments. Then
+// "want: Code Attention", "whole: the text", "text: a part", "advice: a part", "also: a line" and "not: Code" follow, and comments. Then
 // come objects, each after a line "---".
 func readInputs(t *testing.T) (all []input) {
 	t.Helper()
@@ -231,6 +231,12 @@ func TestInputs(t *testing.T) {
 			lines := []string{e.Totals().String()}
 			for _, n := range e.Notes() {
 				all, lines = append(all, explain.Cause{Reason: n}), append(lines, n.Text)
+			}
+			for _, w := range e.Waits() {
+				lines = append(lines, w.Text)
+			}
+			for _, m := range e.Timeline(8) {
+				lines = append(lines, fmt.Sprintf("%s %s, %d times at %d", m.Object, m.Reason, m.Count, m.Pods))
 			}
 			for i := range e.Indexes() {
 				lines = append(lines, i.String())

@@ -90,7 +90,10 @@ func explainAll(t *testing.T, in input, g given) bool {
 	e.Notes()
 	e.Prospect()
 	e.LastFailure()
-	e.Timeline(8)
+	first := e.Timeline(8)
+	if diff := gocmp.Diff(first, e.Timeline(8)); diff != "" {
+		t.Errorf("%s: %s: the second timeline differs: %s", in.file, in.title, diff)
+	}
 	_ = slices.Collect(e.Indexes())
 	after, err := json.Marshal(g.Evidence.Objects)
 	must(t, err)
