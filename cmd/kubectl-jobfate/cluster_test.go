@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -194,6 +195,9 @@ func (s *stage) run(args ...string) (status int, stdout, stderr string) {
 	return status, out.stdout.String(), out.stderr.String()
 }
 
+// cause matches the code of a cause, with which the explanation of a Job begins. The codes of notes begin with Not.
+var cause = regexp.MustCompile(`^([A-MO-Z]|No[^t])\w*: `)
+
 // want runs the plugin, and checks the exit status and parts of the output. A part that
 // begins with "!", and all parts after it, must be in stderr.
 func (s *stage) want(status int, args []string, parts ...string) {
@@ -207,8 +211,8 @@ func (s *stage) want(status int, args []string, parts ...string) {
 		if after, ok := strings.CutPrefix(part, "!"); ok {
 			text, part = stderr, after
 		}
-		if !strings.Contains(text, part) {
-			s.Errorf("%q: got %q, want it to contain %q", args, text, part)
+		if cause.MatchString(part) && text == stdout && !strings.HasPrefix(text, part) || !strings.Contains(text, part) {
+			s.Errorf("%q: got %q, want it to contain %q, a cause at its beginning", args, text, part)
 		}
 	}
 }

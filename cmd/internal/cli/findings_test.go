@@ -101,7 +101,7 @@ func TestTraps(t *testing.T) {
 	}
 	// The API server itself rejects this Job.
 	got := runWith(jobWith("  completionMode: Indexed\n  completions: 10\n  parallelism: 10\n  maxFailedIndexes: 1\n"), "validate")
-	checkPart(t, "a limit of failed indexes without one per index", got.Stdout, "error: spec.backoffLimitPerIndex: Required value: when maxFailedIndexes is specified")
+	checkParts(t, "a limit of failed indexes without one per index", got, exitNo, []string{"error: spec.backoffLimitPerIndex: Required value: when maxFailedIndexes is specified", "rejected, 1 error"})
 }
 
 func TestEveryTrapIsTested(t *testing.T) {

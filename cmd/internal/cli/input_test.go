@@ -1,22 +1,26 @@
 package cli
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 )
 
 func TestInputLimit(t *testing.T) {
-	text := readFile(t, manifest("elastic.yaml")) + "status: {}\n"
-	file := tempFile(t, "job.yaml", text+strings.Repeat("# a comment\n", 100))
+	text := edited(t, readFile(t, manifest("elastic.yaml")), "metadata:\n", "metadata:\n  uid: u\n") + "status: {}\n"
+	large := text + strings.Repeat("# a comment\n", 100)
+	file, size := tempFile(t, "job.yaml", large), strconv.Itoa(len(large))
 	for _, tc := range []struct {
-		reason, limit, stdin, want string
+		reason, limit, stdin string
+		status               int
+		want                 string // part of stderr; empty if that is
 	}{
-		{"a file of the size of the limit", "1580", "", ""},
-		{"of more", "1k", "", file + ": the input is larger than 1k; raise the limit with --max-input"},
-		{"all files together", "1600", text, "standard input: the input is larger than 1600; raise the limit with --max-input"},
-		{"no quantity", "many", "", `invalid value "many" for flag -max-input: want a quantity, as in 1Gi`},
-		{"no bytes at all", "0", "", `invalid value "0" for flag -max-input`},
+		{"a file of the size of the limit", size, "", exitOK, ""},
+		{"of more", "1k", "", exitInput, file + ": the input is larger than 1k; raise the limit with --max-input"},
+		{"all files together", size, text, exitInput, "standard input: the input is larger than " + size + "; raise the limit with --max-input"},
+		{"no quantity", "many", "", exitUsage, `invalid value "many" for flag -max-input: want a quantity, as in 1Gi`},
+		{"no bytes at all", "0", "", exitUsage, `invalid value "0" for flag -max-input`},
 	} {
 		for _, command := range []string{"validate", "explain"} {
 			files := []string{file}
@@ -24,8 +28,8 @@ func TestInputLimit(t *testing.T) {
 				files = append(files, "-")
 			}
 			got := runWith(tc.stdin, append([]string{command, "--max-input", tc.limit}, files...)...)
-			if tc.want == "" && strings.Contains(got.Stderr, "limit") || !strings.Contains(got.Stderr, tc.want) {
-				t.Errorf("%s, %s: got %q, want %q", command, tc.reason, got.Stderr, tc.want)
+			if got.Status != tc.status || (tc.want == "") != (got.Stderr == "") || !strings.Contains(got.Stderr, tc.want) {
+				t.Errorf("%s, %s: got status %d and %q, want %d and %q", command, tc.reason, got.Status, got.Stderr, tc.status, tc.want)
 			}
 		}
 	}

@@ -41,12 +41,12 @@ report    1/1           90s        40s     Finished     the Job is Complete: Com
 	for _, name := range []string{"b", "c", "d"} {
 		seven += "\n---\napiVersion: batch/v1\nkind: Job\nmetadata: {name: " + name + "}\nspec: {}\nstatus: {}\n"
 	}
-	checkPart(t, "none of seven", runWith(seven, "explain", "--job", "other").Stderr, "default/import, b, 2 more\n")
+	checkParts(t, "none of seven", runWith(seven, "explain", "--job", "other"), exitInput, []string{"default/import, b, 2 more\n"})
 	if all := fromJSON[overview](t, runWith(input, "explain", "-o", "json").Stdout); len(all.Jobs) != 4 {
 		t.Errorf("got %d Jobs, want 4", len(all.Jobs))
 	}
 	twins := strings.Replace(docs[0], "namespace: default", "namespace: test", 1) + "\n---\n" + docs[0]
-	checkPart(t, "two Jobs of the same name", runWith(twins, "explain", "--job", "report").Stderr, "the input has 2 Jobs named report; add the namespace, as in --job test/report")
+	checkParts(t, "two Jobs of the same name", runWith(twins, "explain", "--job", "report"), exitInput, []string{"the input has 2 Jobs named report; add the namespace, as in --job test/report"})
 }
 
 // TestTable aligns what is not in one namespace, has not started, has no completions, or must be escaped.

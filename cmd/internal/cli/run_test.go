@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -76,12 +77,15 @@ func checkParts(t *testing.T, what string, got result, status int, parts []strin
 	}
 }
 
+// checkPart checks that a text has a part. A number at its beginning is the whole number: "1 error" is no part of
+// "11 errors".
 func checkPart(t *testing.T, what, got, part string) {
 	t.Helper()
 	if part == "" && got != "" {
 		t.Errorf("%s: got %q, want nothing", what, got)
 	}
-	if !strings.Contains(got, part) {
+	if whole := regexp.MustCompile(`^\b\d`).FindString(part) != ""; !strings.Contains(got, part) ||
+		whole && !regexp.MustCompile(`(^|\D)`+regexp.QuoteMeta(part)).MatchString(got) {
 		t.Errorf("%s: got %q, want it to contain %q", what, got, part)
 	}
 }

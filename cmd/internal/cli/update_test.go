@@ -77,7 +77,7 @@ func TestUpdate(t *testing.T) {
 		}
 	}
 	cron := "apiVersion: batch/v1\nkind: CronJob\nmetadata:\n  name: elastic\nspec:\n  jobTemplate: {spec: {}}\n"
-	checkPart(t, "a CronJob", runWith(cron, "validate", "--old", old).Stderr, "standard input: document 1 is a CronJob; want the Job that updates elastic")
+	checkParts(t, "a CronJob", runWith(cron, "validate", "--old", old), exitInput, []string{"standard input: document 1 is a CronJob; want the Job that updates elastic"})
 }
 
 // The answers are those of ValidateCronJobUpdate of Kubernetes 1.37.2, also for old CronJobs that the API server no
