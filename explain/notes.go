@@ -123,7 +123,7 @@ func (f *facts) uncounted() []Reason {
 		switch {
 		case !r.Valid && (r.Succeeded || r.Failed) && !r.Terminating:
 			misplaced = append(misplaced, name)
-		case r.Finalized || r.Relation != tracking.Owned:
+		case r.Finalized:
 		case r.Succeeded && !f.Completed.Contains(r.Index):
 			succeeded = append(succeeded, name)
 		case r.Failed && !r.Ignored() && r.Pod.DeletionTimestamp == nil: // surplus pods lose it, and are deleted
