@@ -51,9 +51,6 @@ func plainJob() string { return theJob("", "", "active: 3") }
 // oneActive returns a Job with one active pod, which is all that it runs at once.
 func oneActive() string { return theJob("", "parallelism: 1", "active: 1") }
 
-// newJob returns a Job without pods that was created and started at another time.
-func newJob(at string) string { return strings.ReplaceAll(theJob("", "", ""), "12:00:00Z", at) }
-
 // aPod returns a pod of the Job as kubectl prints it, created at 12:00. More is YAML: lines
 // of the metadata, then after "---" lines of the pod.
 func aPod(n int, more string) string {
@@ -122,11 +119,6 @@ func unscheduled(reason, message string) string {
 status:
   phase: Pending
   conditions: [{type: PodScheduled, status: "False", lastTransitionTime: "2026-05-01T12:00:02Z", reason: ` + reason + `, message: "` + message + `"}]`
-}
-
-// creatingSince returns the first pod, created and scheduled in a minute, whose container is being created.
-func creatingSince(minute string) string {
-	return strings.NewReplacer("12:00:01Z", minute+":01Z", "12:00:02Z", minute+":02Z").Replace(aPod(0, waitingFor("ContainerCreating", "")))
 }
 
 const noCPU = "0/5 nodes are available: 5 Insufficient cpu."
