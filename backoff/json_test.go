@@ -17,7 +17,7 @@ func TestPolicy_JSON(t *testing.T) {
 		`{"base":"10s","factor":1.5}`:     {Base: 10 * time.Second, Factor: 1.5},
 		`{"base":"1m30s","cap":"1h0m0s"}`: {Base: 90 * time.Second, Cap: time.Hour},
 	} {
-		var got backoff.Policy
+		got := backoff.Policy{Base: 1, Cap: 2, Factor: 3} // nothing of what was there before stays
 		if err := json.Unmarshal([]byte(text), &got); err != nil || got != want {
 			t.Errorf("%s is %+v, %v, want %+v", text, got, err, want)
 		}

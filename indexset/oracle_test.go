@@ -73,8 +73,8 @@ func (o oracle) text() string {
 func check(t rapid.TB, what string, got Set, want oracle) {
 	t.Helper()
 	wellFormed(t, what, got)
-	if !slices.Equal(got.ivs, want.intervals()) {
-		t.Fatalf("%s: got %v, want %v", what, got, want.text())
+	if !slices.Equal(got.ivs, want.intervals()) || got.Len() != len(want.sorted()) {
+		t.Fatalf("%s: got %v, %d indexes, want %v", what, got, got.Len(), want.text())
 	}
 }
 

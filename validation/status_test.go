@@ -328,6 +328,14 @@ func TestStatusUpdateSuspendAndResume(t *testing.T) {
 	wantErrors(t, StatusUpdate(withStatus(resumed), withStatus(stopped)))
 	wantErrors(t, StatusUpdate(withStatus(notYet, suspendedNew), withStatus(resumed, suspendedNew)))
 	wantErrors(t, StatusUpdate(withStatus(resumed), withStatus(notYet)))
+	// It is no resume if the condition is gone, or unknown.
+	gone := edited(resumed, func(s *batchv1.JobStatus) { s.Conditions = nil })
+	unknown := edited(resumed, func(s *batchv1.JobStatus) {
+		s.Conditions = []batchv1.JobCondition{{Type: suspendedCond, Status: corev1.ConditionUnknown}}
+	})
+	for _, now := range []batchv1.JobStatus{gone, unknown} {
+		wantErrors(t, StatusUpdate(withStatus(now), withStatus(stopped)), "status.startTime: Invalid value: field is immutable for unsuspended job once set")
+	}
 	// A new start time without a recorded resume.
 	again := edited(resumed, func(s *batchv1.JobStatus) { s.StartTime = at(6) })
 	wantErrors(t, StatusUpdate(withStatus(again), withStatus(resumed)), "status.startTime: Invalid value: field is immutable for unsuspended job once set")

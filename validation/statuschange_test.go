@@ -57,6 +57,8 @@ func TestUncountedChanged(t *testing.T) {
 		{"failed", empty, some, true},
 		{"moved", some, uncounted([]types.UID{"a"}, nil), true},
 		{"same", some, uncounted(nil, []types.UID{"a"}), false},
+		{"another failure", some, uncounted(nil, []types.UID{"b"}), true},
+		{"another success", uncounted([]types.UID{"a"}, nil), uncounted([]types.UID{"b"}, nil), true},
 	} {
 		got := uncountedChanged(&change{now: view{JobStatus: &c.now}, was: view{JobStatus: &c.was}})
 		Same(t, c.name+": changed", got, c.want)

@@ -267,6 +267,8 @@ func TestUpdateTemplate(t *testing.T) {
 				template.Spec.InitContainers[0].Resources = cpu
 			},
 		},
+		{name: "resources of a container", old: suspendedNew, edit: func(j *batchv1.Job) { j.Spec.Template.Spec.Containers[0].Resources = cpu }},
+		{name: "resources of an init container", old: suspendedNew, edit: func(j *batchv1.Job) { j.Spec.Template.Spec.InitContainers[0].Resources = cpu }},
 		{name: "image", old: suspendedNew, edit: func(j *batchv1.Job) { j.Spec.Template.Spec.Containers[0].Image = "other" }, want: []string{frozenSpec}},
 		{name: "service account", old: suspendedNew, edit: func(j *batchv1.Job) { j.Spec.Template.Spec.ServiceAccountName = "account" }, want: []string{frozenSpec}},
 		{

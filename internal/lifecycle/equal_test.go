@@ -3,6 +3,7 @@ package lifecycle_test
 import (
 	"reflect"
 	"testing"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -69,6 +70,16 @@ func TestEqual_everyField(t *testing.T) {
 	}
 	if !lifecycle.Equal(FullStatus(), FullStatus()) {
 		t.Error("two copies of a status are not Equal")
+	}
+	// The same status, with all times in another zone.
+	elsewhere := FullStatus()
+	for _, l := range all {
+		if at, ok := l.reach(reflect.ValueOf(elsewhere).Elem()).Addr().Interface().(*metav1.Time); ok {
+			at.Time = at.In(time.FixedZone("CET", 3600))
+		}
+	}
+	if !lifecycle.Equal(elsewhere, FullStatus()) {
+		t.Error("the same status in another zone is not Equal")
 	}
 }
 
