@@ -1,0 +1,183 @@
+package jobfate
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate/internal/memory"
+	. "github.com/jobfate/jobfate/internal/podtest"
+)
+
+// idle makes a Machine decide that nothing is to be done.
+func idle(m *Machine) {
+	m.decider = func(Snapshot, Option, func(Snapshot) (Decision, error)) (Decision, error) { return Decision{}, nil }
+}
+
+// A live read answers what was in doubt, and raises the floors to the newest version that is known.
+func TestLiveRead_whatIsRemembered(t *testing.T) {
+	for _, test := range []struct{ floor, barrier, read, want string }{
+		{"5000", "1", "2000", "5000"}, {"1", "6000", "2000", "6000"}, {"1", "1", "2000", "2000"},
+	} {
+		m, s := newMachine(), &server{job: train(1)}
+		idle(m)
+		s.job.ResourceVersion = test.read
+		m.memory = memory.Memory{Job: s.job.UID, JobsFloor: test.floor, PodsFloor: test.floor, ReadFirst: true, Lost: []string{""},
+			Known: "9000", Created: []memory.Created{{UID: "a", Name: "a", Version: "1500", At: noon}}}
+		v := fresh(train(1))
+		v.Barrier = test.barrier
+		run(t, m, v, s.except(ListPods, func(Request) (runtime.Object, error) {
+			return &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: test.read}}, nil
+		}))
+		Same(t, "the floors of Jobs and pods", []string{m.memory.JobsFloor, m.memory.PodsFloor}, []string{test.want, test.want})
+		if m.memory.ReadFirst || len(m.memory.Lost)+len(m.memory.Created) > 0 || m.memory.Known != "9000" {
+			t.Errorf("the Machine remembers %+v, want no read to do, nothing lost or created, and version 9000", m.memory)
+		}
+	}
+}
+
+// An older Job in the cache does not make the Machine forget that it has shown a newer one, and the time of the last status
+// is part of the snapshot.
+func TestBegin_olderJob(t *testing.T) {
+	m, in := remembering(memory.Memory{Job: "job", Known: "20", Shown: "20", LastStatus: noon.Add(-time.Minute)})
+	begin(t, m, viewOf(jobAt("10"), nil, "1"))
+	Same(t, "the newest version in the cache", m.memory.Shown, "20")
+	Same(t, "the last status", in.LastStatus, noon.Add(-time.Minute))
+}
+
+// What a sync leaves in the memory: the record, the time of the status, the pods that were gone, and the newest floor.
+func TestSync_whatIsRemembered(t *testing.T) {
+	m, s := newMachine(), &server{job: train(2)}
+	pod := podOf(s.job, "a", "11", fails)
+	run(t, m, fresh(s.job, pod), s.except(PatchPod, func(r Request) (runtime.Object, error) { return nil, notFound(r) }))
+	Same(t, "the pod that was gone", m.memory.Stripped, map[types.UID]memory.Stripped{"a": {Version: "11"}})
+	Same(t, "the last status", m.memory.LastStatus, noon)
+	Same(t, "the record", m.memory.Backoff, m.Result().Decision.Backoff)
+	Same(t, "its failures", m.memory.Backoff.Failures, int32(1))
+
+	m, s = newMachine(), &server{job: train(1)}
+	v := fresh(s.job, podOf(s.job, "a", "11", Ownerless))
+	v.PodsVersion = "9999"
+	run(t, m, v, s.answer)
+	Same(t, "the floor after an adoption at an older version", m.memory.PodsFloor, "9999")
+	if metrics := strings.Join(metricsOf(m.Result().Metrics), "; "); metrics != "" {
+		t.Errorf("an adoption has the metrics %s", metrics)
+	}
+}
+
+// A status write that is not answered, or whose answer is not used, brings the record in doubt.
+func TestStatus_bringsTheRecordInDoubt(t *testing.T) {
+	for name, how := range map[string]func(*Machine, *server, Request){
+		"lost": func(m *Machine, _ *server, r Request) { _ = m.Answer(r, nil, errTimeout) },
+		"answered": func(m *Machine, s *server, r Request) {
+			object, err := s.answer(r)
+			_ = m.Answer(r, object, err)
+		},
+	} {
+		m, s := newMachine(), &server{job: train(1)}
+		m.memory.Job, m.memory.Sure = s.job.UID, true
+		batch := upTo(t, m, fresh(s.job, podOf(s.job, "a", "11", runs)), s, PatchStatus)
+		how(m, s, batch[0])
+		m.Abandon()
+		Same(t, name+": sure", m.memory.Sure, false)
+	}
+}
+
+// The batches of creations double. Of those that a quota stops, only the ones that were tried count as failed.
+func TestCreations_batchesAndMetrics(t *testing.T) {
+	m, s := newMachine(), &server{job: train(10)}
+	var sizes []int
+	begin(t, m, fresh(s.job))
+	for batch := m.Next(); len(batch) > 0; batch = m.Next() {
+		sizes = append(sizes, len(batch))
+		for _, r := range batch {
+			object, err := s.answer(r)
+			_ = m.Answer(r, object, err)
+		}
+	}
+	Same(t, "the sizes, and that of the status", sizes, []int{1, 2, 4, 3, 1})
+
+	m, n := newMachine(), 0
+	run(t, m, fresh(train(10)), s.except(CreatePod, func(r Request) (runtime.Object, error) {
+		if n++; n == 2 {
+			return nil, apierrors.NewForbidden(corev1.Resource("pods"), "", errNoAnswer)
+		}
+		return s.answer(r)
+	}))
+	Same(t, "metrics", strings.Join(metricsOf(m.Result().Metrics), "; "),
+		"job_pods_creation_total reason=new status=failed 1; job_pods_creation_total reason=new status=succeeded 2")
+}
+
+// After a request timeout of the API server, a request may have been carried out.
+func TestCreation_requestTimeout(t *testing.T) {
+	m, s := newMachine(), &server{job: train(1)}
+	timeout := &apierrors.StatusError{ErrStatus: metav1.Status{Code: 408, Reason: metav1.StatusReasonTimeout}}
+	run(t, m, fresh(s.job), s.except(CreatePod, refusal(timeout)))
+	Same(t, "lost creations", len(m.memory.Lost), 1)
+}
+
+// The caller owns a request: changing its status changes no decision.
+func TestRequest_statusIsTheCallers(t *testing.T) {
+	m, s := newMachine(), &server{job: train(1)}
+	run(t, m, fresh(s.job), func(r Request) (runtime.Object, error) {
+		object, err := s.answer(r)
+		if r.Status != nil {
+			r.Status.Active = 99
+		}
+		return object, err
+	})
+	Same(t, "active pods in the decision", m.Result().Decision.Status.Active, int32(1))
+}
+
+// The options of a sync apply to no other sync, and to no other Machine.
+func TestBegin_optionsOfOneSync(t *testing.T) {
+	creates := func(m *Machine, opts ...Option) int {
+		if err := m.Begin(fresh(train(2)), opts...); err != nil {
+			t.Fatal(err)
+		}
+		return len(m.Result().Decision.Create)
+	}
+	m := NewMachine()
+	Same(t, "pods to create: with, without, and by another", []int{creates(m, MaxChanges(1)), creates(m), creates(NewMachine())}, []int{1, 2, 2})
+}
+
+// A clone decides on the pods that the original has read, as the original would, and goes on with its numbers.
+func TestClone_pods(t *testing.T) {
+	m, s := newMachine(), &server{job: train(2)}
+	watched := 0
+	m.decider = func(in Snapshot, _ Option, usual func(Snapshot) (Decision, error)) (Decision, error) {
+		watched++
+		return usual(in)
+	}
+	run(t, m, fresh(s.job, podOf(s.job, "a", "11", runs), podOf(s.job, "b", "12", runs)), s.answer)
+	c := m.Clone()
+	v := fresh(s.job)
+	v.Fed, v.JobsVersion, v.PodsVersion = true, "9000", "9000"
+	before := watched
+	begin(t, c, v)
+	Same(t, "active pods", c.Result().Decision.Facts().Active, int32(2))
+	Same(t, "decisions that were watched", watched-before, 1)
+	Same(t, "the number of the last request", c.lastID >= m.lastID && m.lastID > 0, true)
+}
+
+// Pods of one UID in two namespaces have two Jobs.
+func TestOrphansIn_namespaces(t *testing.T) {
+	a, b := podOf(train(1), "a", "11"), podOf(train(1), "b", "12")
+	b.Namespace = "other"
+	Same(t, "Machines", len(OrphansIn([]*corev1.Pod{a, b}, nil)), 2)
+}
+
+// The labels of a template take precedence over those that the API server would have added.
+func TestCreate_labelsOfTheTemplate(t *testing.T) {
+	s := newScene(t, "parallelism: 1\ncompletions: 1")
+	s.Job.Spec.Selector, s.Job.Spec.Template.Labels = nil, map[string]string{batchv1.JobNameLabel: "mine"}
+	labels := s.outcome(t).Create[0].Pod().Labels
+	Same(t, "labels", []string{labels[batchv1.JobNameLabel], labels[batchv1.ControllerUidLabel]}, []string{"mine", string(s.Job.UID)})
+}
