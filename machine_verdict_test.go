@@ -180,7 +180,6 @@ func TestVerdict_inAnotherObject(t *testing.T) {
 
 // Callers of Decide store the verdict first in the same way.
 func TestVerdictFirst(t *testing.T) {
-	s := verdictScene(t)
 	for name, test := range map[string]struct {
 		change    func(*scene)
 		deletions int // to carry out
@@ -193,7 +192,7 @@ func TestVerdictFirst(t *testing.T) {
 		"the Job does not end":       {func(s *scene) { s.Pods = s.Pods[1:] }, 0, false},
 		"the Job ended, one is left": {func(s *scene) { s.condition(batchv1.JobFailed) }, 0, false},
 	} {
-		s = verdictScene(t)
+		s := verdictScene(t)
 		test.change(s)
 		d := s.outcome(t)
 		first := d.VerdictFirst()

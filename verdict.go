@@ -36,8 +36,8 @@ func (d *Decision) deletesUnannounced() bool {
 // forEnd reports whether the pods are deleted because the Job ends.
 func (d *Decision) forEnd() bool { return len(d.Delete) > 0 && d.Delete[0].Cause == CauseJobEnds }
 
-// announcement returns the decision that stores the interim condition of a plan without deletions, with the indexes that it may depend
-// on. It records no pod: the next decision does, on the Job as it is stored.
+// announcement returns the decision that stores the interim condition of a plan without deletions, with the indexes
+// that it may depend on. It records no pod: the next decision does, on the Job as it is stored.
 func (s *state) announcement(p plan) Decision {
 	before, listed := s.counts(), &s.spec.Uncounted
 	st := s.statusWith(p.start, before)

@@ -40,8 +40,8 @@ func Amended(how func(jobfate.Snapshot, *jobfate.Decision)) Decider {
 	}
 }
 
-// DeleteFirst makes a Machine carry out each decision as it is, like the Job controller: pods are deleted because the Job
-// ends before the interim condition is stored. It is for comparisons of decisions, and for a planted bug.
+// DeleteFirst makes a Machine carry out each decision as it is, like the Job controller: pods are deleted because the
+// Job ends before the interim condition is stored. It is for comparisons of decisions, and for a planted bug.
 func DeleteFirst(m *jobfate.Machine) {
 	Decide(m, func(s jobfate.Snapshot, _ jobfate.Option, usual Usual) (jobfate.Decision, error) {
 		d, err := usual(s)
