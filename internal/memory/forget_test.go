@@ -19,7 +19,7 @@ func full() Memory {
 	return Memory{
 		Job: "job", Gone: "gone", Backoff: backoff.Record{Job: "job", Failures: 1}, Sure: true, ReadFirst: true,
 		LastStatus: time.Unix(9, 0), Key: types.NamespacedName{Namespace: "ns", Name: "train"}, Known: "7", Shown: "6",
-		Counted: Counted{Succeeded: 1, Failed: 2}, Created: []Created{{UID: "a"}}, Deleted: map[types.UID]string{"b": "1"},
+		Counted: Counted{Succeeded: 1, Failed: 2}, Created: []Created{{UID: "a"}}, Deleted: map[types.UID]Deleted{"b": {Version: "1"}},
 		Stripped: map[types.UID]Stripped{"c": {Version: "1"}}, Lost: []string{"x"}, JobsFloor: "3", PodsFloor: "4",
 	}
 }
@@ -51,7 +51,7 @@ func TestIdle(t *testing.T) {
 		"a newer Job":         {Memory{Known: "7", Shown: "8"}, true, "nothing"},
 		"a status":            {Memory{ReadFirst: true}, false, "a status write without an answer"},
 		"a creation":          {Memory{Created: make([]Created, 1)}, false, "1 creations"},
-		"a deletion":          {Memory{Deleted: map[types.UID]string{"a": ""}}, false, "1 deletions"},
+		"a deletion":          {Memory{Deleted: map[types.UID]Deleted{"a": {Version: ""}}}, false, "1 deletions"},
 		"a removed finalizer": {Memory{Stripped: map[types.UID]Stripped{"a": {}}}, false, "1 removed finalizers"},
 		"a lost creation":     {Memory{Lost: []string{""}}, false, "1 creations without an answer"},
 	} {
@@ -66,7 +66,7 @@ func TestClone_sharesNothingThatChanges(t *testing.T) {
 	changes := map[string]func(*Memory){
 		"a creation":           func(m *Memory) { m.Create(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "new"}}, time.Time{}) },
 		"a forgotten creation": func(m *Memory) { m.ForgetCreation("a") },
-		"a deletion":           func(m *Memory) { m.Delete("new", "1") },
+		"a deletion":           func(m *Memory) { m.Delete("new", Deleted{Version: "1"}) },
 		"a removed finalizer":  func(m *Memory) { m.Strip("new", "1", nil) },
 		"a lost creation":      func(m *Memory) { m.Lose("new") },
 		"another one":          func(m *Memory) { m.Lose("other") },
@@ -202,7 +202,7 @@ func TestObserve_deletionsAndFinalizers(t *testing.T) {
 	} {
 		m := Memory{Stripped: map[types.UID]Stripped{"a": {"10", test.without}}}
 		if test.without == "deletion" {
-			m = Memory{Deleted: map[types.UID]string{"a": "10"}}
+			m = Memory{Deleted: map[types.UID]Deleted{"a": {Version: "10"}}}
 		}
 		p := m.Observe(func(types.UID) *corev1.Pod { return test.pod }, test.version)
 		if (len(p.Deleted)+len(p.Stripped) > 0) != test.pending || (len(m.Deleted)+len(m.Stripped) > 0) != test.remembers {
