@@ -33,9 +33,10 @@ func TestLiveRead_whatIsRemembered(t *testing.T) {
 			Known: "9000", Created: []memory.Created{{UID: "a", Name: "a", Version: "1500", At: noon}}}
 		v := fresh(train(1))
 		v.Barrier = test.barrier
-		run(t, m, v, s.except(ListPods, func(Request) (runtime.Object, error) {
+		asked := run(t, m, v, s.except(ListPods, func(Request) (runtime.Object, error) {
 			return &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: test.read}}, nil
 		}))
+		Same(t, "requests", asked, []string{"get the Job", "list the pods"})
 		Same(t, "the floors of Jobs and pods", []string{m.memory.JobsFloor, m.memory.PodsFloor}, []string{test.want, test.want})
 		if m.memory.ReadFirst || len(m.memory.Lost)+len(m.memory.Created) > 0 || m.memory.Known != "9000" {
 			t.Errorf("the Machine remembers %+v, want no read to do, nothing lost or created, and version 9000", m.memory)
