@@ -23,16 +23,20 @@ func NewCaller(options ...jobfate.Option) *cluster.Caller {
 	return c
 }
 
-// guarded is the share of the syncs that are guarded in full: one of so many. In the others a change behind a pointer
-// goes unnoticed, as copying all of the objects takes time.
-const guarded = 32
+// One of so many syncs is guarded, and one of so many in full: in the others a change behind a pointer goes unnoticed.
+// Copying the objects takes time.
+const guarded, inFull = 8, 64
 
 // guard panics if a Machine changes an object of the caller's caches, or an answer.
 func guard(syncs *atomic.Uint32) func(*cluster.View) func(runtime.Object) {
 	return func(v *cluster.View) func(runtime.Object) {
+		n := syncs.Add(1)
+		if n%guarded != 0 {
+			return nil
+		}
 		given := make(podtest.Inputs, 0, len(v.Pods)+4)
 		add := given.AddFields
-		if syncs.Add(1)%guarded == 0 {
+		if n%inFull == 0 {
 			add = given.Add
 		}
 		add(v.Job)
