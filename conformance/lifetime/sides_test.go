@@ -126,7 +126,7 @@ func (j *jobfateSide) Sync(client *cluster.Client) (time.Duration, error) {
 		return object, err
 	})
 	for _, d := range result.Decision.Delete {
-		if ends := d.Cause == jobfate.CauseJobEnds || d.Cause == ""; ends && j.like.has(inFlightAtEnd) {
+		if inside.ForEnd(d) && j.like.has(inFlightAtEnd) {
 			delete(inside.Memory(j.machine).Deleted, d.Pod.UID)
 		}
 	}

@@ -265,7 +265,7 @@ func (j *jobfateSync) delete(client *cluster.Client, r jobfate.Request) error {
 		j.broken = err
 		return err
 	}
-	ends := slices.ContainsFunc(j.machine.Result().Decision.Delete, func(d jobfate.Deletion) bool { return d.Pod.UID == r.UID && d.Cause == jobfate.CauseJobEnds })
+	ends := slices.ContainsFunc(j.machine.Result().Decision.Delete, func(d jobfate.Deletion) bool { return d.Pod.UID == r.UID && inside.ForEnd(d) })
 	j.noteDeletion(r.UID, there && (j.settings.endsInFlight || !ends))
 	return err
 }

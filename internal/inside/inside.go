@@ -55,6 +55,9 @@ func DeleteFirst(m *jobfate.Machine) {
 	})
 }
 
+// ForEnd reports whether a pod is deleted because the Job ends, also after DeleteFirst.
+func ForEnd(d jobfate.Deletion) bool { return d.Cause == jobfate.CauseJobEnds || d.Cause == "" }
+
 // field returns the address of a field of a Machine. It panics if the field has another type.
 func field[T any](m *jobfate.Machine, name string) *T {
 	f := reflect.ValueOf(m).Elem().FieldByName(name)
