@@ -1,7 +1,6 @@
 package lifetime
 
 import (
-	"flag"
 	"fmt"
 	"maps"
 	"slices"
@@ -44,6 +43,7 @@ type reach map[string]int
 func TestLifetimes(t *testing.T) {
 	r := reach{}
 	rapid.Check(t, func(t *rapid.T) {
+		r["lifetimes"]++
 		l := newLifetime(t, r)
 		l.live(t)
 		l.end(t)
@@ -55,8 +55,8 @@ func TestLifetimes(t *testing.T) {
 // demand fails the test for each feature that a run of the usual length should reach and did not:
 // the lifetimes would not have tested it.
 func (r reach) demand(t *testing.T) {
-	if checks, _ := strconv.Atoi(flag.Lookup("rapid.checks").Value.String()); checks < defaultChecks {
-		t.Logf("%d lifetimes are too few to reach all features", checks)
+	if n := r["lifetimes"]; n < defaultChecks {
+		t.Logf("%d lifetimes are too few to reach all features", n)
 		return
 	}
 	names := []string{"small caps", "tampered lifetimes", "end: alone", "end: by deletion", "end: backoff rebuilt", "event: controller restarts"}
