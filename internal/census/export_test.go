@@ -34,9 +34,6 @@ func (c *Census) Predecessors() (all []*Record) {
 	return all
 }
 
-// Before reports whether a pod comes before another.
-func (r *Record) Before(o *Record) bool { return r.compare(o) < 0 }
-
 // checkIndexed returns the invariants about indexes that do not hold.
 func (c *Census) checkIndexed(fresh *Census) (errs []error) {
 	for name, n := range map[string][2]*numbers{
