@@ -30,7 +30,9 @@ func TestLeaveTracking(t *testing.T) {
 	pods := []*corev1.Pod{Pod("r"), Pod("s", Succeeded), Pod("f", Failed), Pod("d", Deleted), Pod("free", Released)}
 	leave := names.LeaveTracking(job, pods)
 	Same(t, "pods", patched(leave), []types.UID{"r", "s", "f", "d"})
-	Same(t, "the patch of a pod", string(leave.Pods[0].Patch), string(names.StripPatch(pods[0])))
+	for _, p := range leave.Pods {
+		Same(t, "the patch of "+p.Pod.Name, string(p.Patch), string(names.StripPatch(p.Pod)))
+	}
 	Same(t, "status", string(leave.Status), `{"metadata":{"resourceVersion":"12","uid":"job-uid"},"status":{"uncountedTerminatedPods":null}}`)
 	Same(t, "job", string(leave.Job), `{"metadata":{"annotations":{"batch.kubernetes.io/job-tracking":null},"uid":"job-uid"}}`)
 	Same(t, "the Job", job, before)
@@ -46,7 +48,7 @@ func TestLeaveTracking(t *testing.T) {
 func TestEnterTracking(t *testing.T) {
 	pods := []*corev1.Pod{
 		Pod("r", Released), Pod("s", Succeeded, Released), Pod("f", Failed, Released), Pod("d", Deleted, Released),
-		Pod("migrated"), Pod("migrated, ended", Succeeded),
+		Pod("migrated"), Pod("migrated, ended", Succeeded), Pod("p", Released),
 	}
 	for name, c := range map[string]struct {
 		status batchv1.JobStatus
@@ -66,8 +68,10 @@ func TestEnterTracking(t *testing.T) {
 			Same(t, name, enter, tracking.Transition{})
 			continue
 		}
-		Same(t, name+": pods", patched(enter), []types.UID{"r"})
-		Same(t, name+": the patch of a pod", string(enter.Pods[0].Patch), `{"metadata":{"uid":"r","resourceVersion":"7","finalizers":["batch.kubernetes.io/job-tracking"]}}`)
+		Same(t, name+": pods", patched(enter), []types.UID{"r", "p"})
+		for _, p := range enter.Pods {
+			Same(t, name+": the patch of "+p.Pod.Name, string(p.Patch), `{"metadata":{"uid":"`+string(p.Pod.UID)+`","resourceVersion":"7","finalizers":["batch.kubernetes.io/job-tracking"]}}`)
+		}
 		Same(t, name+": status", string(enter.Status), `{"metadata":{"resourceVersion":"12","uid":"job-uid"},"status":`+c.want+`}`)
 		Same(t, name+": job", enter.Job, nil)
 	}
