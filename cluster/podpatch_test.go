@@ -1,6 +1,7 @@
 package cluster_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -8,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -36,23 +38,29 @@ func deleting(p *corev1.Pod) {
 
 // The API server accepts these patches of a Job controller.
 func TestPatchPod(t *testing.T) {
+	mine := []types.UID{"mine"}
 	for _, test := range []struct {
 		name, patch string
 		pod         func(*corev1.Pod)
-		owners      int
+		owners      []types.UID
 		finalizers  int
 	}{
-		{"an orphan is adopted", adoption, orphaned, 1, 1},
-		{"an orphan that is being deleted is adopted, as its finalizer is not new", adoption, deleting, 1, 1},
-		{"the owner changes", strings.Replace(adoption, `[{`, `[{"$patch":"delete","uid":"other"},{`, 1), func(*corev1.Pod) {}, 1, 1},
-		{"directives for the order of lists", `{"metadata":{"$setElementOrder/finalizers":["x"],"$setElementOrder/ownerReferences":[{"uid":"u"}],"finalizers":["x"]}}`, orphaned, 0, 2},
-		{"a finalizer is removed", `{"metadata":{"uid":"u","$deleteFromPrimitiveList/finalizers":["batch.kubernetes.io/job-tracking"]}}`, deleting, 0, 0},
+		{"an orphan is adopted", adoption, orphaned, mine, 1},
+		{"an orphan that is being deleted is adopted, as its finalizer is not new", adoption, deleting, mine, 1},
+		{"the owner changes", strings.Replace(adoption, `[{`, `[{"$patch":"delete","uid":"other"},{`, 1), func(*corev1.Pod) {}, mine, 1},
+		{"directives for the order of lists", `{"metadata":{"$setElementOrder/finalizers":["x"],"$setElementOrder/ownerReferences":[{"uid":"u"}],"finalizers":["x"]}}`, orphaned, nil, 2},
+		{"a finalizer is removed", `{"metadata":{"uid":"u","$deleteFromPrimitiveList/finalizers":["batch.kubernetes.io/job-tracking"]}}`, deleting, nil, 0},
 	} {
 		pod := podToPatch(test.pod)
 		before := pod.DeepCopy()
 		got, err := cluster.PatchPod(pod, []byte(test.patch))
-		if err != nil || len(got.OwnerReferences) != test.owners || len(got.Finalizers) != test.finalizers {
-			t.Errorf("%s: got %+v (%v), want %d owners and %d finalizers", test.name, got, err, test.owners, test.finalizers)
+		must(t, err)
+		var owners []types.UID
+		for _, ref := range got.OwnerReferences {
+			owners = append(owners, ref.UID)
+		}
+		if !slices.Equal(owners, test.owners) || len(got.Finalizers) != test.finalizers {
+			t.Errorf("%s: got %+v, want the owners %v and %d finalizers", test.name, got, test.owners, test.finalizers)
 		}
 		if diff := cmp.Diff(before, pod); diff != "" {
 			t.Errorf("%s: the pod itself has changed:\n%s", test.name, diff)
