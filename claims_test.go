@@ -22,7 +22,8 @@ func TestClaimPatch_everyRelation(t *testing.T) {
 	job := train(1)
 	s := &sync{Machine: newMachine(), Memory: &memory.Memory{Job: job.UID}, config: configure(nil), view: fresh(job)}
 	pod := podOf(job, "a", "7")
-	for r := tracking.Relation(0); !strings.HasPrefix(r.String(), "Relation("); r++ {
+	r := tracking.Relation(0)
+	for ; !strings.HasPrefix(r.String(), "Relation("); r++ {
 		parts, known := want[r]
 		Same(t, r.String()+" is in the table", known, true)
 		patch := string(s.claimPatch(Claim{pod, r}))
@@ -31,5 +32,6 @@ func TestClaimPatch_everyRelation(t *testing.T) {
 		}
 		Same(t, r.String()+" has a patch", patch != "", len(parts) > 0)
 	}
+	Same(t, "relations", int(r), len(want))
 	Same(t, "the patch of an unknown relation", string(s.claimPatch(Claim{pod, 77})), "")
 }

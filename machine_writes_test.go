@@ -256,8 +256,10 @@ func TestDeletions(t *testing.T) {
 			r := m.Result()
 			Same(t, "active pods", r.Decision.made.status.Active, test.active)
 			event := ""
-			if e := r.Events[0].Reason; strings.HasSuffix(e, "Delete") {
-				event = e
+			for _, e := range r.Events {
+				if strings.HasSuffix(e.Reason, "Delete") {
+					event += e.Reason
+				}
 			}
 			if event != test.reason || (r.Err != nil) != (test.deleted == 0) {
 				t.Errorf("events %v, error %v; want %q", r.Events, r.Err, test.reason)

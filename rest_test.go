@@ -137,7 +137,8 @@ func TestRest_untilAChange(t *testing.T) {
 			t.Fatal(err)
 		}
 		test.change(&c, &in, &with)
-		d, _ := c.decide(in, with)
+		d, err := c.decide(in, with)
+		Same(t, test.name+": an error", err != nil, in.Now.IsZero())
 		Same(t, test.name+": the same decision", d.made == first.made, test.again)
 		if test.again && (!d.Facts().Now.Equal(in.Now) || d.Backoff != first.Backoff || d.Action != first.Action || !d.Idle()) {
 			t.Errorf("%s: got %+v at %s, want %+v at %s", test.name, d, d.Facts().Now, first, in.Now)
