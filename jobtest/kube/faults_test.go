@@ -214,9 +214,10 @@ func TestCompact(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.Compact(s.Revision())
-		for range 3 {
-			if e := <-open.ResultChan(); e.Type == watch.Error {
-				t.Errorf("the open watch failed: %v", e.Object)
+		for _, want := range []string{"b", "c", "a"} {
+			e := <-open.ResultChan()
+			if m, ok := e.Object.(*corev1.ConfigMap); !ok || m.Name != want {
+				t.Errorf("the open watch got %s %v, want %s", e.Type, e.Object, want)
 			}
 		}
 		late, err := maps.Watch(t.Context(), metav1.ListOptions{ResourceVersion: versions[1]})
