@@ -98,10 +98,21 @@ func TestRunIsAFunctionOfItsSeed(t *testing.T) {
 
 // TestWithout turns actions off.
 func TestWithout(t *testing.T) {
-	r := Run(Config{Seed: 1, Without: []string{"pod starts", "killed before a write"}})
-	for _, p := range r.Reach.Pairs() {
-		if (p.Event == "pod starts" || p.Event == "killed before a write") && p.Times > 0 {
-			t.Errorf("%s happened %d times", p.Event, p.Times)
+	off := []string{"pod starts", "killed before a write"}
+	happen := func(without []string) map[string]int {
+		times := map[string]int{}
+		for seed := range uint64(20) {
+			r := Run(Config{Seed: seed, Without: without})
+			for _, p := range r.Reach.Pairs() {
+				times[p.Event] += p.Times
+			}
+		}
+		return times
+	}
+	on, without := happen(nil), happen(off)
+	for _, event := range off {
+		if on[event] == 0 || without[event] > 0 {
+			t.Errorf("%s happened %d times, and %d times when it was off", event, on[event], without[event])
 		}
 	}
 }

@@ -66,8 +66,8 @@ func TestCrashesOfJobsAtRest(t *testing.T) {
 	job := Job(1)
 	job.Spec = batchv1.JobSpec{Template: job.Spec.Template, Completions: ptr[int32](2), Parallelism: new(int32)}
 	job.Spec.Template.Spec.RestartPolicy = corev1.RestartPolicyNever
-	if r := Crashes(Config{Seed: 1, Job: job}, 0); r.Violation != nil {
-		t.Errorf("with a parallelism of 0: %v", r.Violation)
+	if r := Crashes(Config{Seed: 1, Job: job}, 0); r.Violation != nil || r.Runs == 0 {
+		t.Errorf("with a parallelism of 0: %v in %d runs", r.Violation, r.Runs)
 	}
 }
 
