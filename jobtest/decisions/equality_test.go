@@ -197,23 +197,22 @@ func FuzzMachine_isLikeDecide(f *testing.F) {
 // After a pod without a UID is fed, Begin returns an error, as for a list with such a pod,
 // until a valid pod with its name is fed.
 func TestFeed_withoutUID(t *testing.T) {
-	m, job := jobfate.NewMachine(), decidetest.SpecJob(t, "completions: 1")
+	job := decidetest.SpecJob(t, "completions: 1")
 	view := jobfate.View{Job: job, Now: jobtest.Noon(), Fed: true, JobsVersion: "9", PodsVersion: "9", Barrier: "9"}
-	m.Feed("a", &corev1.Pod{})
 	pod := decidetest.PodIn(job, 1, corev1.PodRunning)
 	broken := pod.DeepCopy()
 	broken.UID = ""
 	for _, tc := range []struct {
 		pod   *corev1.Pod
 		wrong bool
-	}{{broken, true}, {broken, true}, {pod, false}} {
-		m = jobfate.NewMachine()
+	}{{&corev1.Pod{}, true}, {broken, true}, {pod, false}} {
+		m := jobfate.NewMachine()
 		m.Feed(pod.Name, tc.pod)
 		if err := m.Begin(view); (err != nil) != tc.wrong {
 			t.Errorf("Begin: %v, want an error: %t", err, tc.wrong)
 		}
 	}
-	m = jobfate.NewMachine()
+	m := jobfate.NewMachine()
 	m.Feed(pod.Name, broken)
 	if err := m.Begin(view); err == nil {
 		t.Fatal("a pod without a UID was accepted")

@@ -137,10 +137,17 @@ func TestMachine_podPatches(t *testing.T) {
 		if got := patches(asked)[test.pod.Name]; got != test.want {
 			t.Errorf("%s: the patch is\n%s\nwant\n%s", test.name, got, test.want)
 		}
+		deletions := 0
 		for _, r := range asked {
-			if r.Verb == jobfate.DeletePod && (*r.Options.Preconditions.UID != test.pod.UID || r.Name != test.pod.Name) {
+			if r.Verb != jobfate.DeletePod {
+				continue
+			}
+			if deletions++; *r.Options.Preconditions.UID != test.pod.UID || r.Name != test.pod.Name {
 				t.Errorf("%s: the deletion of %s has the preconditions %v", test.name, r.Name, r.Options.Preconditions)
 			}
+		}
+		if (deletions == 1) != (test.job == stopped) {
+			t.Errorf("%s: %d deletions in %v", test.name, deletions, asked)
 		}
 	}
 }
