@@ -116,23 +116,39 @@ func TestCaller_removedOrphanIsNotCounted(t *testing.T) {
 	}
 }
 
-// An adoption decided on a stale view does not add the finalizer to a counted pod again.
-// (Found by chaos.)
+// A process that starts with a stale cache does not add the finalizer to a counted pod again: it
+// reads the pods. Nor does one that has read them before another counts the pod: its patch is
+// refused. (Found by chaos.)
 func TestCaller_noAdoptionOnAStaleView(t *testing.T) {
-	c := newCluster(t, 3)
-	live, caller := c.NewCache(true), newCaller()
-	c.Run(caller, live)
-	uid := c.Pods()[0].UID
-	c.End(uid, 0)
-	c.Edit(uid, func(p *corev1.Pod) { p.OwnerReferences = nil })
-	old := c.NewCache(false)
-	c.Run(caller, live)
-	if got := len(c.Pod(uid).Finalizers); got != 0 {
-		t.Fatalf("the pod has %d finalizers after it was counted, want none", got)
-	}
-	out := c.Run(newCaller(), old)
-	if len(c.Pod(uid).Finalizers) != 0 {
-		t.Errorf("adopted again: %v, finalizers %v; want none", out.Err, c.Pod(uid).Finalizers)
+	for _, counted := range []string{"before the read", "after the read"} {
+		c := newCluster(t, 3)
+		live, caller := c.NewCache(true), newCaller()
+		c.Run(caller, live)
+		uid := c.Pods()[0].UID
+		c.End(uid, 0)
+		c.Edit(uid, func(p *corev1.Pod) { p.OwnerReferences = nil })
+		old := c.NewCache(false)
+		count := func() {
+			c.Run(caller, live)
+			if got := len(c.Pod(uid).Finalizers); got != 0 {
+				t.Fatalf("the pod has %d finalizers after it was counted, want none", got)
+			}
+		}
+		if counted == "before the read" {
+			count()
+		} else {
+			c.Intercept = func(q *cluster.Request) cluster.Fault {
+				if q.Verb == cluster.Patch {
+					c.Intercept = nil
+					count()
+				}
+				return cluster.Fault{}
+			}
+		}
+		out := c.Run(newCaller(), old)
+		if len(c.Pod(uid).Finalizers) != 0 || apierrors.IsConflict(out.Err) != (counted == "after the read") {
+			t.Errorf("counted %s: %v, finalizers %v; want none", counted, out.Err, c.Pod(uid).Finalizers)
+		}
 	}
 }
 
