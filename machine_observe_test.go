@@ -169,7 +169,6 @@ func TestAbandoned_beforeNext(t *testing.T) {
 func TestGone_isRemembered(t *testing.T) {
 	adoptable := podOf(train(2), "a", "11", Ownerless)
 	for name, test := range map[string]struct {
-		pods  []*corev1.Pod
 		learn func(*testing.T, *Machine, *server) // that the Job is gone
 	}{
 		"after a status write without an answer": {learn: func(t *testing.T, m *Machine, s *server) {
