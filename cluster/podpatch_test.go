@@ -54,7 +54,10 @@ func TestPatchPod(t *testing.T) {
 		pod := podToPatch(test.pod)
 		before := pod.DeepCopy()
 		got, err := cluster.PatchPod(pod, []byte(test.patch))
-		must(t, err)
+		if err != nil {
+			t.Errorf("%s: %v", test.name, err)
+			continue
+		}
 		var owners []types.UID
 		for _, ref := range got.OwnerReferences {
 			owners = append(owners, ref.UID)
