@@ -90,16 +90,20 @@ func TestMachine_statusPatch(t *testing.T) {
 	if want := []string{"patch the status", "patch pod", "patch the status"}; !slices.Equal(verbs, want) {
 		t.Fatalf("requests %v, want %v", verbs, want)
 	}
-	want := `{"metadata":{"resourceVersion":"7","uid":"job-1"},"status":{"active":null,"completedIndexes":null,"completionTime":null,` +
-		`"conditions":[{"type":"SuccessCriteriaMet","status":"True","lastProbeTime":"2026-01-01T12:00:00Z",` +
-		`"lastTransitionTime":"2026-01-01T12:00:00Z","reason":"CompletionsReached","message":"Reached expected number of succeeded pods"}],` +
-		`"failed":null,"failedIndexes":null,"ready":0,"startTime":"2026-01-01T12:00:00Z","succeeded":null,"terminating":0,` +
-		`"uncountedTerminatedPods":{"failed":null,"succeeded":["pod-1"]}}}`
-	if statuses[0] != want {
-		t.Errorf("got\n%s\nwant\n%s", statuses[0], want)
+	met := `{"type":"SuccessCriteriaMet","status":"True","lastProbeTime":"2026-01-01T12:00:00Z",` +
+		`"lastTransitionTime":"2026-01-01T12:00:00Z","reason":"CompletionsReached","message":"Reached expected number of succeeded pods"}`
+	want := []string{
+		`{"metadata":{"resourceVersion":"7","uid":"job-1"},"status":{"active":null,"completedIndexes":null,"completionTime":null,` +
+			`"conditions":[` + met + `],` +
+			`"failed":null,"failedIndexes":null,"ready":0,"startTime":"2026-01-01T12:00:00Z","succeeded":null,"terminating":0,` +
+			`"uncountedTerminatedPods":{"failed":null,"succeeded":["pod-1"]}}}`,
+		`{"metadata":{"resourceVersion":"8","uid":"job-1"},"status":{"active":null,"completedIndexes":null,"completionTime":"2026-01-01T12:00:00Z",` +
+			`"conditions":[` + met + `,` + strings.Replace(met, "SuccessCriteriaMet", "Complete", 1) + `],` +
+			`"failed":null,"failedIndexes":null,"ready":0,"startTime":"2026-01-01T12:00:00Z","succeeded":1,"terminating":0,` +
+			`"uncountedTerminatedPods":{"failed":null,"succeeded":null}}}`,
 	}
-	if !strings.HasPrefix(statuses[1], `{"metadata":{"resourceVersion":"8","uid":"job-1"},"status":{"active":null,`) || !strings.Contains(statuses[1], `"succeeded":1,`) {
-		t.Errorf("settled: %s", statuses[1])
+	if diff := cmp.Diff(want, statuses); diff != "" {
+		t.Errorf("the patches (-want +got):\n%s", diff)
 	}
 	if !slices.Equal(versions, []string{"7", "8"}) {
 		t.Errorf("the requests name the versions %q, want 7 and 8, as the patches do", versions)
