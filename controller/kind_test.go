@@ -114,7 +114,11 @@ func TestAddKind(t *testing.T) {
 		must(t, users.Status().Patch(t.Context(), sweep, note))
 		c.create(t, "job")
 		time.Sleep(3 * time.Second)
-		for _, pod := range kube.List[*corev1.Pod](c.Server, "default") {
+		pods := kube.List[*corev1.Pod](c.Server, "default")
+		if len(pods) != 4 {
+			t.Errorf("%d pods, want 3 of the Sweep and 1 of the Job", len(pods))
+		}
+		for _, pod := range pods {
 			owner, finalizer := metav1.GetControllerOf(pod), batchv1.JobTrackingFinalizer
 			if owner.Kind == "Sweep" {
 				finalizer = "example.com/counted"
@@ -137,10 +141,19 @@ func TestAddKind(t *testing.T) {
 		if job.Status.CompletionTime == nil {
 			t.Errorf("the Job beside it: %+v, want it complete", job.Status)
 		}
+		events := 0
 		for _, event := range kube.List[*corev1.Event](c.Server, "default") {
-			if about := event.InvolvedObject; about.Name == "sweep" && (about.Kind != "Sweep" || about.APIVersion != "example.com/v1" || about.UID != sweep.UID) {
+			about := event.InvolvedObject
+			if about.Name != "sweep" {
+				continue
+			}
+			events++
+			if about.Kind != "Sweep" || about.APIVersion != "example.com/v1" || about.UID != sweep.UID {
 				t.Errorf("an event is about %+v, want the Sweep", about)
 			}
+		}
+		if events == 0 {
+			t.Error("no event is about the Sweep")
 		}
 		c.noErrors(t)
 	})

@@ -3,11 +3,14 @@ package controller
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/tracking"
@@ -50,16 +53,45 @@ func TestMetrics(t *testing.T) {
 
 // Every metric of a decision is registered, with its labels.
 func TestMetricsOfDecisions(t *testing.T) {
+	job := newJob(started, func(job *batchv1.Job) {
+		job.Spec.CompletionMode = new(batchv1.IndexedCompletion)
+		job.Spec.PodFailurePolicy = &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{
+			Action: batchv1.PodFailurePolicyActionFailJob,
+			OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{
+				Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: []int32{3},
+			},
+		}}}
+	})
+	index0 := func(pod *corev1.Pod) { pod.Annotations = map[string]string{batchv1.JobCompletionIndexAnnotation: "0"} }
+	seen := map[string]bool{syncsTotal: true, trackedTotal: true} // they are no part of a decision
+	for what, pods := range map[string][]*corev1.Pod{
+		"no pod yet": nil,
+		"failed":     {newPod(job, "pod", "5", failedWith3, index0)},
+		"succeeded":  {newPod(job, "pod", "5", succeeded, index0)},
+	} {
+		d, err := jobfate.Decide(jobfate.Snapshot{Job: job, Pods: pods, Now: noon}, jobfate.ManagedBy(managedBy))
+		must(t, err)
+		metrics := slices.Concat(d.Metrics, d.Settle("pod-uid").Metrics)
+		if len(metrics) == 0 {
+			t.Errorf("%s: no metrics", what)
+		}
+		metricsAreRegistered(t, metrics, seen)
+	}
+	for _, c := range counters {
+		if !seen[c.name] {
+			t.Errorf("no decision has the metric %s", c.name)
+		}
+	}
+}
+
+// metricsAreRegistered adds metrics to new counters, reads them and marks their names.
+func metricsAreRegistered(t *testing.T, metrics []jobfate.Metric, seen map[string]bool) {
+	t.Helper()
 	m, err := newMetrics(prometheus.NewRegistry(), tracking.Keys{})
 	must(t, err)
-	job := newJob(started)
-	d, err := jobfate.Decide(jobfate.Snapshot{Job: job, Now: noon}, jobfate.ManagedBy(managedBy))
-	must(t, err)
-	if len(d.Metrics) == 0 {
-		t.Fatal("the decision to create a pod has no metrics")
-	}
-	m.add(d.Metrics)
-	for _, metric := range d.Metrics {
+	m.add(metrics)
+	for _, metric := range metrics {
+		seen[metric.Name] = true
 		counter, err := m.counters[metric.Name].GetMetricWith(metric.Labels)
 		if err != nil {
 			t.Fatal(fmt.Errorf("%s: %w", metric.Name, err))

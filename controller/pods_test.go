@@ -127,13 +127,8 @@ func TestPodCache_fed(t *testing.T) {
 		if got != fed {
 			t.Errorf("%s: read only the changes: %t, want %t", what, got, fed)
 		}
-		var keys []string
-		for _, name := range names {
-			if r.pods[name] != nil {
-				keys = append(keys, name)
-			}
-		}
-		wantList(t, what, keys, names)
+		slices.Sort(names)
+		wantList(t, what, slices.Sorted(maps.Keys(r.pods)), names)
 	}
 	want("the first time", false, "a", "b")
 	want("nothing has changed", true, "a", "b")

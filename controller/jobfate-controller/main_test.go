@@ -25,7 +25,7 @@ func TestManifestsNameTheLease(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := "--managed-by=" + s.ManagedBy; !strings.Contains(string(deployment), want) {
+	if want := " --managed-by=" + s.ManagedBy + " "; !strings.Contains(string(deployment), want) {
 		t.Errorf("deploy/deployment.yaml: want %q in it", want)
 	}
 }
