@@ -38,6 +38,7 @@ func TestCorpora(t *testing.T) {
 			if !listed[dir+" "+name] {
 				t.Errorf("%s does not say what %s of %s checks", targetsFile, name, dir)
 			}
+			delete(listed, dir+" "+name)
 			files, _ := filepath.Glob(filepath.Join(root, dir, "testdata/fuzz", name, "*"))
 			if len(files) == 0 {
 				t.Errorf("%s of %s has no corpus", name, dir)
@@ -52,6 +53,9 @@ func TestCorpora(t *testing.T) {
 				t.Errorf("%s belongs to no fuzz target", corpus)
 			}
 		}
+	}
+	for name := range listed {
+		t.Errorf("%s: there is no fuzz target %s", targetsFile, name)
 	}
 	if total > 300_000 {
 		t.Errorf("the corpora have %d bytes, want at most 300,000", total)
