@@ -83,12 +83,15 @@ func TestDeployment(t *testing.T) {
 func TestPermissions(t *testing.T) {
 	all := readManifests(t)
 	account := rbacv1.Subject{Kind: "ServiceAccount", Name: "jobgroup-controller", Namespace: "jobgroup"}
+	to := func(kind string) rbacv1.RoleRef {
+		return rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: kind, Name: "jobgroup-controller"}
+	}
 	cluster, _ := all["ClusterRoleBinding jobgroup-controller"].(*rbacv1.ClusterRoleBinding)
-	if cluster == nil || cluster.RoleRef.Name != "jobgroup-controller" || !slices.Equal(cluster.Subjects, []rbacv1.Subject{account}) {
+	if cluster == nil || cluster.RoleRef != to("ClusterRole") || !slices.Equal(cluster.Subjects, []rbacv1.Subject{account}) {
 		t.Errorf("the cluster role is bound by %+v", cluster)
 	}
 	binding, _ := all["RoleBinding jobgroup-controller"].(*rbacv1.RoleBinding)
-	if binding == nil || binding.RoleRef.Name != "jobgroup-controller" || !slices.Equal(binding.Subjects, []rbacv1.Subject{account}) {
+	if binding == nil || binding.RoleRef != to("Role") || !slices.Equal(binding.Subjects, []rbacv1.Subject{account}) {
 		t.Errorf("the role is bound by %+v", binding)
 	}
 	role, _ := all["Role jobgroup-controller"].(*rbacv1.Role)
@@ -96,10 +99,18 @@ func TestPermissions(t *testing.T) {
 		t.Fatal("there is no Role")
 	}
 	lease := register(&flag.FlagSet{}).LeaderElectionID
+	var verbs []string // of the own lease
 	for _, rule := range role.Rules {
 		// RBAC cannot restrict the creation of an object by its name.
-		if named := slices.Equal(rule.ResourceNames, []string{lease}); !named && !slices.Equal(rule.Verbs, []string{"create"}) {
+		named := slices.Equal(rule.ResourceNames, []string{lease})
+		if !named && !slices.Equal(rule.Verbs, []string{"create"}) {
 			t.Errorf("%v of %v is for %v, want it only for %s", rule.Verbs, rule.Resources, rule.ResourceNames, lease)
 		}
+		if named {
+			verbs = append(verbs, rule.Verbs...)
+		}
+	}
+	if want := []string{"get", "update"}; !slices.Equal(verbs, want) {
+		t.Errorf("of the lease %s: got %v, want %v", lease, verbs, want)
 	}
 }
