@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/jobfate/jobfate/conformance/apiserver"
 )
@@ -137,13 +138,14 @@ func TestAcceptStatus(t *testing.T) {
 	}
 	bad := bare()
 	bad.CreationTimestamp.Time = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
-	if _, errs := apiserver.Create(bad); len(errs) == 0 {
-		t.Error("Create accepts a Job that cannot be encoded as JSON")
+	internal := func(errs field.ErrorList) bool { return len(errs) == 1 && errs[0].Type == field.ErrorTypeInternal }
+	if _, errs := apiserver.Create(bad); !internal(errs) {
+		t.Errorf("Create of a Job that cannot be encoded as JSON: got %v, want an internal error", errs)
 	}
-	if _, errs := apiserver.Update(create(t, bare()), bad); len(errs) == 0 {
-		t.Error("Update accepts a Job that cannot be encoded as JSON")
+	if _, errs := apiserver.Update(create(t, bare()), bad); !internal(errs) {
+		t.Errorf("Update to a Job that cannot be encoded as JSON: got %v, want an internal error", errs)
 	}
-	if _, errs := apiserver.Update(bad, bare()); len(errs) == 0 {
-		t.Error("Update accepts an old Job that cannot be encoded as JSON")
+	if _, errs := apiserver.Update(bad, bare()); !internal(errs) {
+		t.Errorf("Update of a Job that cannot be encoded as JSON: got %v, want an internal error", errs)
 	}
 }
