@@ -74,12 +74,18 @@ func TestDivergences(t *testing.T) {
 			if diff := cmp.Diff(strings.TrimSpace(want[d.name]), strings.TrimSpace(both)); diff != "" && !*rewrite {
 				t.Errorf("%s (-want +got):\n%s", pinned, diff)
 			}
+			delete(want, d.name)
 			names, diff := explain(us, them)
 			if diff != "" || !slices.Contains(names, d.name) {
 				t.Errorf("explained by %v, want %s; left of the difference:\n%s", names, d.name, diff)
 			}
 			accepted(t, d.trial, us)
 		})
+	}
+	for name := range want {
+		if !*rewrite {
+			t.Errorf("%s: no test has the divergence %q", pinned, name)
+		}
 	}
 	if *rewrite {
 		if err := os.WriteFile(pinned, []byte(strings.Join(got, "\n")), 0o644); err != nil {
