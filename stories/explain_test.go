@@ -40,7 +40,7 @@ func TestExplanation_staleIndexedJob(t *testing.T) {
 	w.Lag("pods,jobs")
 	w.sync()
 	d := mustDecide(t, w.snapshot())
-	if r := explain.Of(d).Index(0); explain.Of(d).Job().Code != explain.JobStale || strings.Contains(r.Text, "not an index") {
+	if r := explain.Of(d).Index(0); explain.Of(d).Job().Code != explain.JobStale || r.Code != explain.IndexPending {
 		t.Errorf("%s, and index 0: %q", explain.Of(d).Job().Code, r.Text)
 	}
 	// The results in the stale status still hold.
