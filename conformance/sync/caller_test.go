@@ -29,7 +29,6 @@ type caller struct {
 	created, statuses int // the numbers of requests so far
 	claimFailed       bool
 	statusFailed      bool        // the write of the decision's status failed
-	freed             []types.UID // pods freed by claims
 	gone              []types.UID // pods that have lost their finalizer and are counted
 }
 
