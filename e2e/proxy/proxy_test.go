@@ -4,6 +4,7 @@ import (
 	"encoding/pem"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -107,7 +108,7 @@ func TestSeedDeterminesFaults(t *testing.T) {
 	if len(first) == 0 || len(first) == 20 {
 		t.Errorf("of 20 requests with probability 0.3 %d were disturbed", len(first))
 	}
-	if len(first) != len(second) {
+	if !slices.Equal(first, second) {
 		t.Errorf("the same seed disturbed %v, then %v", first, second)
 	}
 }
