@@ -42,8 +42,8 @@ func mostRestarts(p *group.Policy, members []group.Member) (n int64, bounded boo
 	return fewestUnits(p, members, restarts, groups+1)
 }
 
-// fewestUnits returns the fewest units of budgets without a window of which each of these steps charges one, if budgets
-// with renew are filled so many times. It tries all sets of budgets.
+// fewestUnits returns the size of the smallest set of budgets without a window such that each of these steps charges one
+// of them. A budget with renew counts as often as it is filled. It tries all sets of budgets.
 func fewestUnits(p *group.Policy, members []group.Member, of func(group.Step) bool, filled int64) (least int64, possible bool) {
 	for set := range 1 << len(p.Budgets) {
 		var sum int64

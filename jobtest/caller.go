@@ -23,8 +23,8 @@ func NewCaller(options ...jobfate.Option) *cluster.Caller {
 	return c
 }
 
-// One of so many syncs is guarded, and one of so many in full: in the others a change behind a pointer goes unnoticed.
-// Copying the objects takes time.
+// One sync of 8 is guarded, because copying the objects takes time. Only one of 64 is guarded in full: the others do
+// not notice a change behind a pointer.
 const guarded, inFull = 8, 64
 
 // guard panics if a Machine changes an object of the caller's caches, or an answer.

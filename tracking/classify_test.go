@@ -121,7 +121,7 @@ func TestClassifierOf_withoutFeatures(t *testing.T) {
 	Same(t, "replaces failed pods only", of.ReplaceFailedOnly, true)
 }
 
-// Removals alone fill an Account, and what is left is deferred.
+// An Account is full once it has removed as many finalizers as it may. The other pods are deferred.
 func TestAccount_fullByRemovals(t *testing.T) {
 	of, _ := tracking.ClassifierOf(Job(), tracking.Keys{}, tracking.Options{})
 	pods := []*corev1.Pod{Pod("a", Failed), Pod("b", Failed)}

@@ -9,8 +9,8 @@ import "github.com/jobfate/jobfate/cluster"
 
 // checkDeletion checks that the interim condition is stored when the controller deletes a pod because
 // the Job ends. Only these pods keep their finalizers, since they must still be counted (KEP-2307 §
-// Deleted Pods). The controller may have removed the finalizer of a pod before somebody orphaned it
-// and it was adopted with a new one.
+// Deleted Pods). The controller may also have removed the finalizer of a pod that another client
+// then orphaned, and that got a new one when it was adopted.
 func (g *Ghost) checkDeletion(s *cluster.Step) *Violation {
 	pod, job := s.OldPod, s.Job
 	switch {
