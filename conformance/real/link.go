@@ -53,6 +53,12 @@ func slotOf[T any](name string) slot[T] {
 	return slot[T](f.Offset)
 }
 
+// has reports whether the controller of this release has a field.
+func has(name string) bool {
+	_, ok := reflect.TypeFor[job.Controller]().FieldByName(name)
+	return ok
+}
+
 // in returns the field of c.
 func (s slot[T]) in(c *job.Controller) *T {
 	return (*T)(unsafe.Add(unsafe.Pointer(c), s))

@@ -7,6 +7,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apilabels "k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -18,24 +19,27 @@ import (
 	"k8s.io/kubernetes/pkg/controller/util/consistency"
 )
 
-// This file differs between releases of Kubernetes. The package suites has the files for other
-// releases.
+// This file differs between releases of Kubernetes. The package suites changes it for other releases.
 //
-// With the gate WorkloadWithJob on, the controller looks up the Workload and the PodGroup of a Job
-// in two caches, which are empty here, and creates both. The Workload of a Job's own controller is in a third.
+// With the gate WorkloadWithJob on, the controller looks up the Workload and the PodGroup of a Job, until 1.37
+// with indexes and then by their names. It finds neither here, and creates both. It finds one Workload, that of the
+// Job's own controller.
 
 var (
 	workloadLister   = slotOf[schedulinglisters.WorkloadLister]("workloadLister")
-	workloadIndexer  = slotOf[cache.Indexer]("workloadIndexer")
-	podGroupIndexer  = slotOf[cache.Indexer]("podGroupIndexer")
+	podGroupLister   = slotOf[schedulinglisters.PodGroupLister]("podGroupLister")
 	consistencyStore = slotOf[consistency.ConsistencyStore]("consistencyStore")
 )
 
 // setWorkloads sets fields that only newer releases have.
 func setWorkloads(c *job.Controller, in *Input) {
 	*workloadLister.in(c) = parents{job: in.Job}
-	*workloadIndexer.in(c) = emptyCache{}
-	*podGroupIndexer.in(c) = emptyCache{}
+	*podGroupLister.in(c) = noGroups{}
+	for _, until37 := range []string{"workloadIndexer", "podGroupIndexer"} {
+		if has(until37) {
+			*slotOf[cache.Indexer](until37).in(c) = emptyCache{}
+		}
+	}
 	*consistencyStore.in(c) = newConsistencyStore(in)
 }
 
@@ -112,7 +116,21 @@ type emptyCache struct{ cache.Indexer }
 
 func (emptyCache) ByIndex(string, string) ([]any, error) { return nil, nil }
 
-// parents finds one Workload, of the Job's own controller. It has the group "parent".
+// noGroups finds no PodGroup.
+type noGroups struct {
+	schedulinglisters.PodGroupLister
+	schedulinglisters.PodGroupNamespaceLister
+}
+
+func (n noGroups) PodGroups(string) schedulinglisters.PodGroupNamespaceLister { return n }
+
+func (noGroups) List(apilabels.Selector) ([]*schedulingv1beta1.PodGroup, error) { return nil, nil }
+
+func (noGroups) Get(name string) (*schedulingv1beta1.PodGroup, error) {
+	return nil, apierrors.NewNotFound(schedulingv1beta1.Resource("podgroups"), name)
+}
+
+// parents finds one Workload, "parent", of the Job's own controller. It has the group "parent".
 type parents struct {
 	schedulinglisters.WorkloadLister
 	schedulinglisters.WorkloadNamespaceLister
@@ -129,4 +147,12 @@ func (p parents) List(apilabels.Selector) ([]*schedulingv1beta1.Workload, error)
 		APIGroup: kind.Group, Kind: kind.Kind, Name: owner.Name}
 	w.Spec.PodGroupTemplates = []schedulingv1beta1.PodGroupTemplate{{Name: "parent"}}
 	return []*schedulingv1beta1.Workload{w}, nil
+}
+
+func (p parents) Get(name string) (*schedulingv1beta1.Workload, error) {
+	if name != "parent" {
+		return nil, apierrors.NewNotFound(schedulingv1beta1.Resource("workloads"), name)
+	}
+	all, err := p.List(nil)
+	return all[0], err
 }

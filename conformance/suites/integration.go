@@ -121,10 +121,8 @@ func integrationOverlay(temp string, r release) (file string, err error) {
 			return "", err
 		}
 	}
-	if r.minor() == 36 {
-		if err := o.change(filepath.Join(to, "controller.go"), olderScheduling); err != nil {
-			return "", err
-		}
+	if err := o.adapt(r, "suites/integration/controller"); err != nil {
+		return "", err
 	}
 	return o.write()
 }
@@ -155,7 +153,7 @@ func replaceOnce(from, to string) func([]byte) ([]byte, error) {
 
 // provideEtcd builds etcd in the folder in which the tests look for it.
 func provideEtcd(ctx context.Context, temp, module string) error {
-	out, err := goCommand(ctx, filepath.Join(module, "..", "e2e"), "tool", "-n", etcdTool)
+	out, err := toolchain("").output(ctx, filepath.Join(module, "..", "e2e"), "tool", "-n", etcdTool)
 	if err != nil {
 		return err
 	}

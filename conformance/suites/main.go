@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"os/signal"
 	"slices"
 	"strings"
@@ -133,8 +132,8 @@ func runReleases(ctx context.Context, own release, what string, args []string) e
 			return err
 		}
 		defer done()
-		cmd := exec.CommandContext(ctx, "go", slices.Concat([]string{"test"}, r.flags(overlay), args[1:])...)
-		cmd.Dir, cmd.Stdout, cmd.Stderr = r.module, os.Stdout, os.Stderr
+		cmd := r.toolchain.command(ctx, r.module, slices.Concat([]string{"test"}, r.flags(overlay), args[1:])...)
+		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 		return cmd.Run()
 	}
 	flag.Usage()

@@ -2,7 +2,7 @@ package main
 
 import (
 	"context"
-	"encoding/json"
+	"go/version"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,25 +10,6 @@ import (
 
 // ours is the module path of this repository, and the prefix of the paths of its modules.
 const ours = "github.com/jobfate/jobfate"
-
-// goMod has the fields of the output of go mod edit -json that are used here.
-type goMod struct {
-	Require []struct {
-		Path, Version string
-		Indirect      bool
-	}
-	Replace []struct {
-		Old, New struct{ Path, Version string }
-	}
-}
-
-func readMod(ctx context.Context, dir string) (mod goMod, err error) {
-	text, err := goCommand(ctx, dir, "mod", "edit", "-json")
-	if err != nil {
-		return mod, err
-	}
-	return mod, json.Unmarshal(text, &mod)
-}
 
 // modfile is a temporary go.mod for this module.
 type modfile struct {
@@ -62,14 +43,22 @@ func (m *modfile) write(temp string) (file string, err error) {
 	return file, os.WriteFile(filepath.Join(temp, "go.sum"), m.sums, 0o600)
 }
 
+// missing lists the versions that a release requires and that a module proxy may not have, and the versions that
+// are used instead.
+var missing = []string{"sigs.k8s.io/structured-merge-diff/v7 v7.0.1 => sigs.k8s.io/structured-merge-diff/v7 v7.0.0"}
+
 // releaseModfile writes a go.mod that requires a release of Kubernetes, and what this module and others of
 // this repository require. The go command chooses the versions of the other modules.
 func releaseModfile(ctx context.Context, temp string, r release, others ...string) (file string, err error) {
-	m := &modfile{lines: []string{"module " + ours + "/conformance", "go 1.26.0"}, has: map[string]bool{}}
-	theirs, err := readMod(ctx, r.dir)
+	theirs, err := r.toolchain.readMod(ctx, temp, filepath.Join(r.dir, "go.mod"))
 	if err != nil {
 		return "", err
 	}
+	m := &modfile{lines: []string{"module " + ours + "/conformance"}, has: map[string]bool{}}
+	for _, replacement := range missing {
+		m.lines = append(m.lines, "replace "+replacement)
+	}
+	newest := theirs.Go
 	m.require("k8s.io/kubernetes", "v"+r.version)
 	// Kubernetes requires its own libraries as v0.0.0, and replaces them with folders of its repository.
 	library := "v0." + strings.TrimPrefix(r.version, "1.")
@@ -80,9 +69,12 @@ func releaseModfile(ctx context.Context, temp string, r release, others ...strin
 	}
 	for _, name := range append([]string{"conformance"}, others...) {
 		dir := filepath.Join(r.module, "..", name)
-		mod, err := readMod(ctx, dir)
+		mod, err := r.toolchain.readMod(ctx, temp, filepath.Join(dir, "go.mod"))
 		if err != nil {
 			return "", err
+		}
+		if version.Compare("go"+mod.Go, "go"+newest) > 0 {
+			newest = mod.Go
 		}
 		for _, q := range mod.Require {
 			switch {
@@ -105,5 +97,6 @@ func releaseModfile(ctx context.Context, temp string, r release, others ...strin
 		}
 		m.sums = append(m.sums, sums...)
 	}
+	m.lines = append(m.lines, "go "+newest)
 	return m.write(temp)
 }

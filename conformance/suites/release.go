@@ -3,21 +3,21 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
 
 // release is a release of Kubernetes whose tests are run.
 type release struct {
-	version string // for example 1.37.2
-	dir     string // the folder of k8s.io/kubernetes in the module cache
-	module  string // the folder of this module
-	modfile string // the go.mod to use; empty: that of this module
+	version   string // for example 1.37.2
+	dir       string // the folder of k8s.io/kubernetes in the module cache
+	module    string // the folder of this module
+	modfile   string // the go.mod to use; empty: that of this module
+	toolchain toolchain
 }
 
 // pinned returns the release that this module requires.
@@ -26,21 +26,15 @@ func pinned(ctx context.Context) (release, error) {
 	if err != nil {
 		return release{}, err
 	}
-	return download(ctx, module, module, "k8s.io/kubernetes")
+	return download(ctx, "", module, module, "k8s.io/kubernetes")
 }
 
 // download makes sure that a release is in the module cache. The go command runs in dir, and resolves
 // name there.
-func download(ctx context.Context, module, dir, name string) (release, error) {
-	text, err := goCommand(ctx, dir, "mod", "download", "-json", name)
-	if err != nil {
-		return release{}, err
-	}
+func download(ctx context.Context, tool toolchain, module, dir, name string) (release, error) {
 	var found struct{ Version, Dir string }
-	if err := json.Unmarshal(text, &found); err != nil {
-		return release{}, fmt.Errorf("go mod download: %w", err)
-	}
-	return release{version: strings.TrimPrefix(found.Version, "v"), dir: found.Dir, module: module}, nil
+	err := tool.read(ctx, dir, &found, "mod", "download", "-json", name)
+	return release{version: strings.TrimPrefix(found.Version, "v"), dir: found.Dir, module: module, toolchain: tool}, err
 }
 
 // minor returns the minor version: 37 for 1.37.2.
@@ -55,7 +49,8 @@ func (r release) minor() int {
 
 // test runs go test with the release.
 func (r release) test(ctx context.Context, overlay string, args ...string) ([]result, error) {
-	return runTests(ctx, r.module, append(r.flags(overlay), args...)...)
+	args = slices.Concat([]string{"test", "-json", "-vet=off", "-count=1"}, r.flags(overlay), args)
+	return runTests(r.toolchain.command(ctx, r.module, args...))
 }
 
 // flags returns the flags with which go test compiles the release, and the tests know its version.
@@ -82,17 +77,4 @@ func moduleRoot() (string, error) {
 			return "", fmt.Errorf("the working directory is not in the conformance module")
 		}
 	}
-}
-
-// goCommand runs go in a folder and returns what it prints.
-func goCommand(ctx context.Context, dir string, args ...string) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Dir = dir
-	var errs bytes.Buffer
-	cmd.Stderr = &errs
-	out, err := cmd.Output()
-	if err != nil {
-		return nil, fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, errs.String())
-	}
-	return out, nil
 }

@@ -222,7 +222,12 @@ func otherRelease(ctx context.Context, temp, module, version string) (release, e
 	if err := os.WriteFile(filepath.Join(temp, "go.mod"), []byte("module temp\n"), 0o600); err != nil {
 		return release{}, err
 	}
-	r, err := download(ctx, module, temp, "k8s.io/kubernetes@v"+version)
+	name := "k8s.io/kubernetes@v" + version
+	tool, err := toolchainFor(ctx, temp, name)
+	if err != nil {
+		return release{}, err
+	}
+	r, err := download(ctx, tool, module, temp, name)
 	if err != nil {
 		return r, err
 	}
@@ -254,27 +259,57 @@ func prepare(ctx context.Context, own release, version string) (r release, overl
 // releaseOverlay writes the overlay for the tests of this module and for the unit tests.
 func releaseOverlay(temp string, r release) (file string, err error) {
 	o := newOverlay(temp)
-	path := filepath.Join(r.module, "real", "workloads.go")
 	switch {
 	case r.minor() < 36:
+		path := filepath.Join(r.module, "real", "workloads.go")
 		o.Files[path] = filepath.Join(r.module, "suites", "older", "workloads.go")
 		err = o.enable(path)
 		o.Files[filepath.Join(r.module, "sync", "gates_test.go")] = "" // tests newer gates
 	case r.minor() == 36:
-		err = errors.Join(
-			o.change(path, olderScheduling),
-			o.enable(filepath.Join(r.module, "real", "gates_test.go")))
+		err = o.enable(filepath.Join(r.module, "real", "gates_test.go"))
+	}
+	if err == nil {
+		err = showUnit(o, r)
+	}
+	if err == nil {
+		err = o.adapt(r, "real", "suites/unit")
 	}
 	if err != nil {
-		return "", err
-	}
-	if err := showUnit(o, r); err != nil {
 		return "", err
 	}
 	return o.write()
 }
 
-// olderScheduling changes a file to the version of the scheduling API in 1.36.
-func olderScheduling(text []byte) ([]byte, error) {
-	return bytes.ReplaceAll(text, []byte("1beta1"), []byte("1alpha2")), nil
+// adaptations lists texts in files of this module that a release needs in other words.
+var adaptations = []struct {
+	from, to int // the first and the last minor version; 0: no limit
+	folder   string
+	file     string
+	old, new string
+}{
+	{36, 36, "real", "workloads.go", "1beta1", "1alpha2"}, // the scheduling API
+	{36, 36, "suites/integration/controller", "controller.go", "1beta1", "1alpha2"},
+	{38, 0, "real", "workloads.go", "k8s.io/kubernetes/pkg/controller/util/consistency", "k8s.io/client-go/util/consistency"},
+	{38, 0, "suites/unit", "workloads.go", "_, group, err :=", "group, err :="},
+	// The garbage collector waited for the pods, and the PodGroup as well.
+	{38, 0, "suites/unit", "workloads.go", "\t\tpod.OwnerReferences = append(pod.OwnerReferences, metav1.OwnerReference(*g))\n", ""},
+}
+
+// adapt changes the files of some folders for a release.
+func (o *overlay) adapt(r release, folders ...string) error {
+	for _, a := range adaptations {
+		if r.minor() < a.from || a.to != 0 && r.minor() > a.to || !slices.Contains(folders, a.folder) {
+			continue
+		}
+		err := o.change(filepath.Join(r.module, a.folder, a.file), func(text []byte) ([]byte, error) {
+			if !bytes.Contains(text, []byte(a.old)) {
+				return nil, fmt.Errorf("%q does not occur", a.old)
+			}
+			return bytes.ReplaceAll(text, []byte(a.old), []byte(a.new)), nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -35,11 +34,9 @@ const (
 // event is a line of go test -json.
 type event struct{ Action, Test, Output string }
 
-// runTests runs go test with the given arguments in a folder, and returns the results
-// of the tests that have no subtests, in the order of their names.
-func runTests(ctx context.Context, dir string, args ...string) ([]result, error) {
-	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-json", "-vet=off", "-count=1"}, args...)...)
-	cmd.Dir = dir
+// runTests runs go test -json, and returns the results of the tests that have no subtests, in the order of
+// their names.
+func runTests(cmd *exec.Cmd) ([]result, error) {
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
 	out, err := cmd.StdoutPipe()

@@ -42,7 +42,7 @@ func TestIntegration_compiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := goCommand(t.Context(), r.module, "build", "-overlay", overlay, "-mod=mod", "-modfile", r.modfile, "./suites/integration/controller"); err != nil {
+	if _, err := toolchain("").output(t.Context(), r.module, "build", "-overlay", overlay, "-mod=mod", "-modfile", r.modfile, "./suites/integration/controller"); err != nil {
 		t.Error(err)
 	}
 }
