@@ -200,16 +200,22 @@ func withUnobserved(d *dispute) bool {
 	return d.each(func(st *batchv1.JobStatus) bool { return d.count(st, 1) })
 }
 
-// readyAfterFailure counts a ready pod as ready if and only if it still exists.
+// readyAfterFailure counts a ready pod whose deletion failed as ready.
 func readyAfterFailure(d *dispute) bool {
+	return d.addReady(+1, func(c call) bool { return c.Kind == real.Delete && c.failed() })
+}
+
+// notReadyWhenGone does not count a pod as ready that was gone when its finalizer should be removed.
+func notReadyWhenGone(d *dispute) bool {
+	return d.addReady(-1, func(c call) bool { return c.Kind == real.StripToDelete && c.gone() })
+}
+
+// addReady adds to the number of ready pods for each ready pod with such a call.
+func (d *dispute) addReady(n int32, such func(call) bool) bool {
 	var wrong int32
 	for _, c := range d.them.outcome.Deletions {
-		switch {
-		case !podutil.IsPodReady(d.pod(c.Pod)):
-		case c.Kind == real.Delete && c.failed():
-			wrong++
-		case c.Kind == real.StripToDelete && c.gone():
-			wrong--
+		if such(c) && podutil.IsPodReady(d.pod(c.Pod)) {
+			wrong += n
 		}
 	}
 	return wrong != 0 && d.each(func(st *batchv1.JobStatus) bool {
@@ -349,24 +355,47 @@ func untilRefused(d *dispute) bool {
 	return true
 }
 
-// creationMetric counts a failed creation only as failed. If the status was not stored, it counts no
-// creation.
-func creationMetric(d *dispute) (changed bool) {
-	o := &d.them.outcome
-	for name, n := range maps.Clone(o.Metrics) {
-		if !strings.HasPrefix(name, "job_pods_creation_total") {
-			continue
-		}
-		if d.firstStatusFailed() {
-			d.setMetric(name, 0)
-			changed = true
-		} else if reason, failed := strings.CutSuffix(name, `,status="failed"}`); failed {
-			created := reason + `,status="succeeded"}`
-			d.setMetric(created, o.Metrics[created]-n)
-			changed = true
+// earlyMetric counts no creation if the status was not stored.
+func earlyMetric(d *dispute) (changed bool) {
+	if !d.firstStatusFailed() {
+		return false
+	}
+	var created float64
+	for _, c := range d.them.outcome.Creations {
+		if c.Err == "" {
+			created++
 		}
 	}
+	return d.eachCreationMetric(func(name string, n float64) {
+		if strings.HasSuffix(name, `,status="succeeded"}`) {
+			d.setMetric(name, n-created)
+		} else {
+			d.setMetric(name, 0)
+		}
+	})
+}
+
+// creationMetric counts a failed creation only as failed.
+func creationMetric(d *dispute) (changed bool) {
+	d.eachCreationMetric(func(name string, n float64) {
+		if reason, failed := strings.CutSuffix(name, `,status="failed"}`); failed {
+			created := reason + `,status="succeeded"}`
+			d.setMetric(created, d.them.outcome.Metrics[created]-n)
+			changed = true
+		}
+	})
 	return changed
+}
+
+// eachCreationMetric calls f for each counter of creations, and reports whether there is one.
+func (d *dispute) eachCreationMetric(f func(name string, n float64)) (found bool) {
+	for name, n := range maps.Clone(d.them.outcome.Metrics) {
+		if strings.HasPrefix(name, "job_pods_creation_total") {
+			f(name, n)
+			found = true
+		}
+	}
+	return found
 }
 
 // firstStatusFailed reports whether the first status write failed, so that no finalizer was removed.

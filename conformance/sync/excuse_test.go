@@ -7,6 +7,8 @@ import (
 	"github.com/jobfate/jobfate/vectors"
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate/conformance/kubernetes"
 )
 
 // An excuse implements a divergence of docs/divergences.md, under the same name. It makes the real
@@ -14,13 +16,24 @@ import (
 // function reports whether it changed anything.
 type excuse struct {
 	name   string
+	until  int // the last minor version of Kubernetes with the divergence; 0: all that are compared
 	input  func(*dispute) bool
 	output func(*dispute) bool
+}
+
+// in reports whether a minor version of Kubernetes has the divergence.
+func (e excuse) in(minor int) bool { return e.until == 0 || minor <= e.until }
+
+// hasEnded reports whether the compared release no longer has a divergence.
+func hasEnded(divergence string) bool {
+	return slices.ContainsFunc(excuses, func(e excuse) bool { return e.name == divergence && !e.in(kubernetes.Minor()) })
 }
 
 // excuses are applied in this order. guarded-patches and order are missing because they apply to
 // every trial (see guarded and inOrder).
 var excuses = []excuse{
+	{name: "backing-off-active", until: 35, output: activeWhileBackingOff},
+	{name: "suspended-start-time", until: 35, output: noStartWhileSuspended},
 	{name: "hidden-condition", input: showConditions, output: hideConditionsAgain},
 	{name: "canonical-indexes", input: canonicalIndexes},
 	{name: "uncounted-lists", input: uncountedLists},
@@ -36,7 +49,8 @@ var excuses = []excuse{
 	{name: "unobserved-counts", input: withoutUnobserved, output: withUnobserved},
 	{name: whetherWritten, input: writeAlways},
 	{name: "per-index-record", output: unchangedRecord},
-	{name: "failed-deletion", output: readyAfterFailure},
+	{name: "failed-deletion", until: 37, output: readyAfterFailure},
+	{name: "gone-deletion", output: notReadyWhenGone},
 	{name: "indexed-succeeded-list", output: succeededFromIndexes},
 	{name: "stuck-succeeded", output: keepSucceeded},
 	{name: "resume-start-time", output: keepStartTime},
@@ -45,7 +59,8 @@ var excuses = []excuse{
 	{name: "least-delay", output: leastDelay},
 	{name: "saturation", output: untilDeadline},
 	{name: "work-left", output: requeueForRest},
-	{name: "creation-metric", output: creationMetric},
+	{name: "creation-metric", until: 37, output: creationMetric},
+	{name: "early-metric", output: earlyMetric},
 	{name: "terminating-namespace", output: untilRefused},
 	{name: "settle-metric", output: settleMetric},
 	{name: "early-events", output: earlyEvents},
@@ -119,16 +134,15 @@ func explain(us *caller, direct *run) (names []string, diff string) {
 func (d *dispute) attempt(without []string) (used []string, all bool) {
 	d.them, d.hidden = &run{in: d.trial.input()}, map[string]bool{}
 	d.unlisted, d.kept = false, nil
-	excuses := slices.Concat(releaseExcuses(), excuses)
 	for _, e := range excuses {
-		if e.input != nil && !slices.Contains(without, e.name) && e.input(d) {
+		if e.in(kubernetes.Minor()) && e.input != nil && !slices.Contains(without, e.name) && e.input(d) {
 			used = append(used, e.name)
 		}
 	}
 	d.them.sync()
 	d.answered = d.them.statuses()
 	for _, e := range excuses {
-		if e.output != nil && !slices.Contains(without, e.name) && e.output(d) && !slices.Contains(used, e.name) {
+		if e.in(kubernetes.Minor()) && e.output != nil && !slices.Contains(without, e.name) && e.output(d) && !slices.Contains(used, e.name) {
 			used = append(used, e.name)
 		}
 	}

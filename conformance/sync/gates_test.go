@@ -60,8 +60,8 @@ func TestDivergence_startTimeOfASuspendedJob(t *testing.T) {
 // With WorkloadWithJob on, the real controller creates a Workload and a PodGroup for a new Job, and the
 // pods name the PodGroup: in 1.36 for an Indexed Job whose pods all run at once, from 1.37
 // on for every Job without a controller and without a group of its own, whatever its spec.scheduling. A Job with a
-// controller gets a PodGroup if its annotation names a group of the controller's Workload. Nothing else changes, and
-// jobfate creates neither.
+// controller gets a PodGroup if its annotation names a group of the controller's Workload; from 1.38 on it waits until
+// there is such a group, and spec.scheduling gives it both. Nothing else changes, and jobfate creates neither.
 func TestDivergence_workloads(t *testing.T) {
 	fresh := onJob(func(j *batchv1.Job) { j.Status.StartTime = nil })
 	owned := onJob(func(j *batchv1.Job) {
@@ -69,7 +69,7 @@ func TestDivergence_workloads(t *testing.T) {
 	})
 	member := func(group string) func(*trial) {
 		return onJob(func(j *batchv1.Job) {
-			j.Annotations = map[string]string{"scheduling.k8s.io/group-template-name": group}
+			j.Annotations = map[string]string{"scheduling.k8s.io/workload-name": "parent", "scheduling.k8s.io/group-template-name": group}
 		})
 	}
 	grouped := onJob(func(j *batchv1.Job) {
@@ -82,10 +82,14 @@ func TestDivergence_workloads(t *testing.T) {
 	})
 	suspended := onJob(func(j *batchv1.Job) { j.Spec.Suspend = new(true) })
 	both, one := []real.Kind{real.CreateWorkload, real.CreatePodGroup}, []real.Kind{real.CreatePodGroup}
-	from37, one37 := both, one
+	from37, one37, from38 := both, one, both
 	if kubernetes.Minor() < 37 {
 		from37, one37 = nil, nil
 	}
+	if kubernetes.Minor() < 38 {
+		from38 = nil
+	}
+	const unknown = "another group of its controller's Workload"
 	for _, c := range []struct {
 		name  string
 		trial *trial
@@ -99,11 +103,18 @@ func TestDivergence_workloads(t *testing.T) {
 		{"started", newTrial(size(2, 2), gang), nil},
 		{"with a controller", newTrial(size(2, 2), fresh, owned), nil},
 		{"a group of its controller's Workload", newTrial(size(2, 2), fresh, owned, member("parent")), one37},
-		{"another group of its controller's Workload", newTrial(size(2, 2), fresh, owned, member("other")), nil},
+		{"with a controller, a gang", newTrial(size(2, 2), fresh, owned, gang), from38},
+		{unknown, newTrial(size(2, 2), fresh, owned, member("other")), nil},
 		{"with a group of its own", newTrial(size(2, 2), onJob(byIndex), fresh, grouped), nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			off, on := newRun(c.trial).outcome, switched(c.trial, []featuregate.Feature{features.WorkloadWithJob}, nil)
+			if c.name == unknown && kubernetes.Minor() >= 38 {
+				if on.Err == nil || len(on.Created()) != 0 {
+					t.Errorf("the real controller with the gate on: error %v, %d pods, want an error and none", on.Err, len(on.Created()))
+				}
+				return
+			}
 			var objects []real.Kind
 			for _, call := range on.Calls {
 				if call.Kind == real.CreateWorkload || call.Kind == real.CreatePodGroup {

@@ -10,19 +10,8 @@ import (
 	"github.com/jobfate/jobfate/conformance/kubernetes"
 )
 
-// The package suites also compares other releases. docs/compatibility.md lists the divergences that the
-// supported ones do not have, under the names below.
-
-// releaseExcuses returns the divergences that only the compared release has.
-func releaseExcuses() []excuse {
-	if kubernetes.Minor() >= 36 {
-		return nil
-	}
-	return []excuse{
-		{name: "backing-off-active", output: activeWhileBackingOff},
-		{name: "suspended-start-time", output: noStartWhileSuspended},
-	}
-}
+// The package suites also compares other releases. docs/compatibility.md lists the divergences of those before
+// 1.36, under the names below.
 
 // activeWhileBackingOff sets the number of active pods of a Job that waits for a delay before it
 // creates more. The controller writes 0.
