@@ -7,6 +7,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 
 	"github.com/jobfate/jobfate/conformance/fixture"
+	"github.com/jobfate/jobfate/conformance/kubernetes"
 	"github.com/jobfate/jobfate/conformance/real"
 )
 
@@ -22,6 +23,9 @@ func newJob(t *testing.T, parallelism, completions int32, change ...func(*batchv
 	stored.ResourceVersion, stored.Status.StartTime = "1", at(-60)
 	return stored
 }
+
+// fixedIn reports whether the compared release has a fix that came with a minor version.
+func fixedIn(minor int) bool { return kubernetes.Minor() >= minor }
 
 // failJob is a pod failure policy that fails the Job when a container exits with 42.
 func failJob(s *batchv1.JobSpec) {
