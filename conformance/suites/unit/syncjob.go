@@ -22,8 +22,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
+	componentmetrics "k8s.io/component-base/metrics"
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/controller"
+	"k8s.io/kubernetes/pkg/controller/job/metrics"
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
@@ -123,7 +125,20 @@ func (l *jobSync) run() error {
 	for _, e := range slices.Concat(l.decision.Events, settled.Events) {
 		l.recorder.Event(l.job, e.Type, e.Reason, e.Message)
 	}
+	for _, m := range slices.Concat(l.decision.Metrics, settled.Metrics) {
+		if counter := counters[m.Name]; counter != nil {
+			counter.With(m.Labels).Add(float64(m.Add))
+		}
+	}
 	return errors.Join(failed, left)
+}
+
+// counters holds the counters that the tests read after a sync.
+var counters = map[string]*componentmetrics.CounterVec{
+	"job_finished_indexes_total": metrics.JobFinishedIndexesTotal,
+	"job_pods_creation_total":    metrics.JobPodsCreationTotal,
+	"job_pods_finished_total":    metrics.JobPodsFinished,
+	"jobs_finished_total":        metrics.JobFinishedNum,
 }
 
 // wait ends a sync without a decision: the Job has ended, or is older than its last status write.
