@@ -134,9 +134,9 @@ func FailurePolicy(s *failurepolicy.Spec) Option {
 }
 
 // RuleNames names the rules of the Job's own pod failure policy, in their order. An empty name leaves a rule without a
-// name. RuleNames switches on granular reasons. A name that failurepolicy.Spec.CheckNames rejects is an error, and so
-// are more names than rules. If the Job has no policy, the names have no effect. [GranularReasons] says which
-// frameworks cannot handle such reasons.
+// name. A name that the Job's own policy has, see failurepolicy.FromAPI, takes precedence. RuleNames switches on
+// granular reasons. A name that failurepolicy.Spec.CheckNames rejects is an error, and so are more names than rules. If
+// the Job has no policy, the names have no effect. [GranularReasons] says which frameworks cannot handle such reasons.
 func RuleNames(names ...string) Option {
 	names = slices.Clone(names)
 	return Option{func(c *config) { c.RuleNames, c.Granular = names, true }}

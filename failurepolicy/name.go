@@ -2,6 +2,7 @@ package failurepolicy
 
 import (
 	"fmt"
+	"reflect"
 	"regexp"
 	"strconv"
 
@@ -57,4 +58,14 @@ func (s *Spec) CheckNames(path func(rule int) *field.Path) (errs field.ErrorList
 		}
 	}
 	return errs
+}
+
+// nameIn returns the name in a rule of the API. Releases of k8s.io/api before KEP-4443 have no field for it, so it is
+// found by reflection: whoever builds with a newer release gets the names.
+func nameIn(rule any) string {
+	name := reflect.Indirect(reflect.ValueOf(rule).Elem().FieldByName("Name"))
+	if name.Kind() != reflect.String {
+		return ""
+	}
+	return name.String()
 }

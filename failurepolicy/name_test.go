@@ -90,3 +90,25 @@ func TestSpec_CheckNames_index(t *testing.T) {
 		}
 	}
 }
+
+// KEP-4443: "Add an optional `name` field to `PodFailurePolicyRule`". The KEP has a string; many optional fields of the
+// API are pointers.
+func TestNameIn(t *testing.T) {
+	name := "Broken"
+	for _, c := range []struct {
+		reason string
+		rule   any
+		want   string
+	}{
+		{"no such field", &struct{ Action string }{"FailJob"}, ""},
+		{"a name", &struct{ Action, Name string }{"FailJob", name}, name},
+		{"the field is not set", &struct{ Name string }{}, ""},
+		{"a pointer", &struct{ Name *string }{&name}, name},
+		{"the pointer is nil", &struct{ Name *string }{}, ""},
+		{"no text", &struct{ Name int }{1}, ""},
+	} {
+		if got := nameIn(c.rule); got != c.want {
+			t.Errorf("%s: got the name %q, want %q", c.reason, got, c.want)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package failurepolicy
 
 import (
+	"cmp"
 	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -44,8 +45,9 @@ type Rule struct {
 }
 
 // FromAPI returns the policy of a Job with the given names: names[i] is the name of rule
-// i. Rules beyond the list have no name, and surplus names are ignored. A nil policy gives
-// a nil Spec. The result shares nothing with p.
+// i. Rules beyond the list have no name, and surplus names are ignored. A name in p, which needs
+// a release of k8s.io/api with KEP-4443, comes before that in names. A nil policy gives a nil Spec.
+// The result shares nothing with p.
 func FromAPI(p *batchv1.PodFailurePolicy, names ...string) *Spec {
 	if p == nil {
 		return nil
@@ -55,11 +57,12 @@ func FromAPI(p *batchv1.PodFailurePolicy, names ...string) *Spec {
 		s.Rules = make([]Rule, len(p.Rules))
 	}
 	for i, r := range p.Rules {
-		s.Rules[i] = Rule{Action: r.Action, OnExitCodes: r.OnExitCodes.DeepCopy(),
-			OnPodConditions: slices.Clone(r.OnPodConditions)}
+		given := ""
 		if i < len(names) {
-			s.Rules[i].Name = names[i]
+			given = names[i]
 		}
+		s.Rules[i] = Rule{Name: cmp.Or(nameIn(&p.Rules[i]), given), Action: r.Action,
+			OnExitCodes: r.OnExitCodes.DeepCopy(), OnPodConditions: slices.Clone(r.OnPodConditions)}
 	}
 	return s
 }

@@ -3,6 +3,7 @@ package failurepolicy_test
 import (
 	"encoding/json"
 	"math/rand"
+	"reflect"
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -167,6 +168,22 @@ func TestFromAPI(t *testing.T) {
 			Same(t, "ToAPI", got.ToAPI(), api)
 		})
 	}
+}
+
+// A name in the API comes before that of the caller. Whether it arrives depends on the release of k8s.io/api that this
+// is built with.
+func TestFromAPI_namesOfTheAPI(t *testing.T) {
+	var api batchv1.PodFailurePolicy
+	text := `{"rules": [{"name": "Field", "action": "FailJob"}, {"action": "Ignore"}]}`
+	if err := json.Unmarshal([]byte(text), &api); err != nil {
+		t.Fatal(err)
+	}
+	want := "Caller"
+	if _, found := reflect.TypeFor[batchv1.PodFailurePolicyRule]().FieldByName("Name"); found {
+		want = "Field"
+	}
+	Same(t, "FromAPI", failurepolicy.FromAPI(&api, "Caller", "Second"),
+		&failurepolicy.Spec{Rules: []failurepolicy.Rule{{Name: want, Action: failJob}, {Name: "Second", Action: ignore}}})
 }
 
 func TestNilSpec(t *testing.T) {
