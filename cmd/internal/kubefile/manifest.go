@@ -118,7 +118,7 @@ var strict = serializer.NewSerializerWithOptions(serializer.DefaultMetaFactory, 
 // namedPolicy has the names of rules, which the API types lack.
 type namedPolicy struct {
 	Spec struct {
-		PodFailurePolicy failurepolicy.Spec `json:"podFailurePolicy"`
+		PodFailurePolicy *failurepolicy.Spec `json:"podFailurePolicy"`
 	} `json:"spec"`
 }
 
@@ -126,12 +126,13 @@ type namedPolicy struct {
 func (o object) manifest() *Manifest {
 	m := &Manifest{Job: &batchv1.Job{}, At: o.at}
 	if _, _, err := strict.Decode(o.json, nil, m.Job); err == nil && o.duplicates == nil {
-		return m // no field is unknown, and no rule has a name
+		m.RuleNames = ruleNames(failurepolicy.FromAPI(m.Job.Spec.PodFailurePolicy)) // nil until the API has names
+		return m
 	}
 	var named namedPolicy
 	m.Job = &batchv1.Job{}
 	m.Oddities = o.strictly(m.Job, &named)
-	m.RuleNames = named.names()
+	m.RuleNames = ruleNames(named.Spec.PodFailurePolicy)
 	return m
 }
 
@@ -157,9 +158,12 @@ func (o object) strictly(into runtime.Object, more any) (out Oddities) {
 	return out
 }
 
-// names returns the names of the rules; nil if no rule has one.
-func (p namedPolicy) names() (names []string) {
-	for _, rule := range p.Spec.PodFailurePolicy.Rules {
+// ruleNames returns the names of the rules; nil if no rule has one.
+func ruleNames(policy *failurepolicy.Spec) (names []string) {
+	if policy == nil {
+		return nil
+	}
+	for _, rule := range policy.Rules {
 		names = append(names, rule.Name)
 	}
 	if strings.Join(names, "") == "" {
@@ -196,7 +200,7 @@ func (o object) template() *Manifest {
 			m.Cron.Problems = append(m.Cron.Problems, p)
 		}
 	}
-	m.RuleNames = named.Spec.JobTemplate.names()
+	m.RuleNames = ruleNames(named.Spec.JobTemplate.Spec.PodFailurePolicy)
 	return m.WithCron(m.Cron.CronJob)
 }
 
