@@ -74,18 +74,25 @@ func ExampleInputError() {
 	// spec.backoffLimit -1
 }
 
-// A rule with a name fails the Job, and the reason of the condition contains the name
-// (KEP-4443).
+// A rule with a name fails the Job, and the reason of the condition contains the name (KEP-4443). The Go types lack the
+// name, so the policy is read from the unstructured Job.
 func ExampleGranularReasons() {
 	job := trainJob()
 	job.Spec.Template.Spec.RestartPolicy = corev1.RestartPolicyNever
-	policy := &failurepolicy.Spec{Rules: []failurepolicy.Rule{{
-		Name:   "OutOfMemory",
-		Action: batchv1.PodFailurePolicyActionFailJob,
-		OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{
-			Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: []int32{137},
-		},
-	}}}
+	stored := map[string]any{"spec": map[string]any{"podFailurePolicy": map[string]any{"rules": []any{map[string]any{
+		"name": "OutOfMemory", "action": "FailJob",
+		"onExitCodes": map[string]any{"operator": "In", "values": []any{int64(137)}},
+	}}}}}
+	var named struct {
+		Spec struct {
+			PodFailurePolicy *failurepolicy.Spec `json:"podFailurePolicy"`
+		} `json:"spec"`
+	}
+	err := runtime.DefaultUnstructuredConverter.FromUnstructured(stored, &named)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
 	pod := trainPod(job, corev1.PodFailed)
 	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{
 		Name:  "main",
@@ -93,7 +100,7 @@ func ExampleGranularReasons() {
 	}}
 
 	d, err := jobfate.Decide(jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: noon},
-		jobfate.FailurePolicy(policy), jobfate.GranularReasons())
+		jobfate.FailurePolicy(named.Spec.PodFailurePolicy), jobfate.GranularReasons())
 	if err != nil {
 		fmt.Println(err)
 		return

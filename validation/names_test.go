@@ -4,15 +4,22 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/jobfate/jobfate/failurepolicy"
 )
 
+// named returns the policy of an unstructured Job, the only form that has names while the Go types lack them.
 func named(names ...string) *failurepolicy.Spec {
+	rules := make([]any, len(names))
+	for i, name := range names {
+		rules[i] = map[string]any{"name": name}
+	}
 	spec := &failurepolicy.Spec{}
-	for _, name := range names {
-		spec.Rules = append(spec.Rules, failurepolicy.Rule{Name: name})
+	err := runtime.DefaultUnstructuredConverter.FromUnstructured(map[string]any{"rules": rules}, spec)
+	if err != nil {
+		panic(err)
 	}
 	return spec
 }

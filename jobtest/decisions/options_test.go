@@ -277,26 +277,30 @@ func TestReasonOfTheCondition(t *testing.T) {
 // types drop them. Names of the field win over those of RuleNames, whatever the order of the options.
 func TestRuleNames_besideTheField(t *testing.T) {
 	rules := "{rules: [{name: Field, action: FailJob, onExitCodes: {operator: In, values: [1]}}]}"
-	read := &unstructured.Unstructured{}
-	if err := yaml.Unmarshal([]byte("spec: {podFailurePolicy: "+rules+"}"), &read.Object); err != nil {
+	converter, named := runtime.DefaultUnstructuredConverter, map[string]any{}
+	stored, err := converter.ToUnstructured(decidetest.SpecJob(t, "completions: 1\npodFailurePolicy: "+rules))
+	if err := errors.Join(err, yaml.Unmarshal([]byte(rules), &named),
+		unstructured.SetNestedMap(stored, named, "spec", "podFailurePolicy")); err != nil {
 		t.Fatal(err)
 	}
-	field, _, err := unstructured.NestedMap(read.Object, "spec", "podFailurePolicy")
-	policy := &failurepolicy.Spec{}
-	if err := errors.Join(err, runtime.DefaultUnstructuredConverter.FromUnstructured(field, policy)); err != nil {
+	job, policy := &batchv1.Job{}, &failurepolicy.Spec{}
+	field, _, err := unstructured.NestedMap(stored, "spec", "podFailurePolicy")
+	if err := errors.Join(err, converter.FromUnstructured(stored, job), converter.FromUnstructured(field, policy)); err != nil {
 		t.Fatal(err)
 	}
-	job := decidetest.SpecJob(t, "completions: 1\npodFailurePolicy: "+rules)
 	s := jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{decidetest.PodIn(job, 1, corev1.PodFailed)}, Now: job.CreationTimestamp.Time}
 	ofField, ofCaller := jobfate.FailurePolicy(policy), jobfate.RuleNames("Caller")
-	for want, opts := range map[string][][]jobfate.Option{
-		"PodFailurePolicy_Caller": {{ofCaller}},
-		"PodFailurePolicy_Field":  {{ofCaller, ofField}, {ofField, ofCaller}},
+	for name, opts := range map[string][]jobfate.Option{
+		"with GranularReasons": {ofField, jobfate.GranularReasons()},
+		"after RuleNames":      {ofCaller, ofField},
+		"before RuleNames":     {ofField, ofCaller},
 	} {
-		for _, o := range opts {
-			if got := decidetest.MustDecide(t, s, o...).Status.Conditions[0].Reason; got != want {
-				t.Errorf("%d options: the reason is %q, want %q", len(o), got, want)
-			}
+		d := decidetest.MustDecide(t, s, opts...)
+		if got := reasonOf(d); got != "PodFailurePolicy_Field" {
+			t.Errorf("%s: the reason is %q, want PodFailurePolicy_Field", name, got)
+		}
+		if got := explain.Of(d).LastFailure().Match.Name; got != "Field" {
+			t.Errorf("%s: the explanation has the name %q, want Field", name, got)
 		}
 	}
 }
