@@ -2,6 +2,7 @@ package functions
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"testing"
@@ -158,6 +159,25 @@ func TestFirstPendingIndexes(t *testing.T) {
 			t.Errorf("%d missing; jobfate %v, Kubernetes %v\nspec %s\nstatus %s\npods %s", count, ours, theirs, text(job.Spec), text(job.Status), text(pods))
 		}
 		reached(fmt.Sprintf("created: %d", min(len(theirs), 4)))
+	})
+}
+
+// jobfate and the Job controller read the same completion index, up to the largest one of an API object.
+func TestIndexOf(t *testing.T) {
+	each(t, 1, func(t *testing.T, d draw, reached func(string)) {
+		mark := d.number(pick(d, d.Int64N(20), math.MaxInt32-1+d.Int64N(4), d.Int64()))
+		switch d.IntN(6) {
+		case 0:
+			mark = pick(d, "", "x", " 1", "1.0", "1e3", "0x1", "1_0", "9223372036854775808")
+		case 1:
+			mark = "-" + mark
+		}
+		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{batchv1.JobCompletionIndexAnnotation: mark}}}
+		want := min(real.CompletionIndex(p.Annotations), math.MaxInt32)
+		if got := builtin.IndexOf(p); int(got) != want {
+			t.Errorf("%q: jobfate %d, Kubernetes %d", mark, got, want)
+		}
+		reached(fmt.Sprintf("an index: %t", want >= 0))
 	})
 }
 
