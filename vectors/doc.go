@@ -1,6 +1,3 @@
 // Package vectors defines the format of the cases in this folder, and runs jobfate on them. README.md
-// explains the fields.
-//
-// The cases contain the behaviour of the real controller. When jobfate differs from a case, a table
-// names the rule that the difference is about.
+// explains the fields. The cases contain the behaviour of the real controller too.
 package vectors

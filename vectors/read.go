@@ -9,33 +9,33 @@ import (
 	"path/filepath"
 )
 
-// Line is a line of a file: a [Case], or a [Call].
-type Line[T any] struct {
-	File string // the path of the file
+// Line is a line of a file.
+type Line struct {
+	File string // the name of the file
 	Text []byte
-	Case *T
+	Case *Case
 }
 
-// Lines reads the lines of all files whose names match a pattern. It ends after the first error, for
-// example for a field that T does not have. It is an error if no file matches.
-func Lines[T any](pattern string) iter.Seq2[Line[T], error] {
-	return func(yield func(Line[T], error) bool) {
-		files, err := filepath.Glob(pattern)
+// Lines reads the lines of all files in a folder. It ends after the first error, for example for a
+// field that a case does not have. It is an error if the folder has no files.
+func Lines(folder string) iter.Seq2[Line, error] {
+	return func(yield func(Line, error) bool) {
+		files, err := filepath.Glob(filepath.Join(folder, "*.jsonl"))
 		if err == nil && len(files) == 0 {
-			err = fmt.Errorf("there is no file %s", pattern)
+			err = fmt.Errorf("there are no vectors in %s", folder)
 		}
 		if err != nil {
-			yield(Line[T]{}, err)
+			yield(Line{}, err)
 			return
 		}
 		for _, file := range files {
 			data, err := os.ReadFile(file)
 			if err != nil {
-				yield(Line[T]{}, err)
+				yield(Line{}, err)
 				return
 			}
 			for text := range bytes.Lines(data) {
-				line := Line[T]{file, bytes.TrimSuffix(text, []byte("\n")), new(T)}
+				line := Line{filepath.Base(file), bytes.TrimSuffix(text, []byte("\n")), new(Case)}
 				strict := json.NewDecoder(bytes.NewReader(text))
 				strict.DisallowUnknownFields()
 				if err = strict.Decode(line.Case); err != nil {

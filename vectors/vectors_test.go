@@ -3,10 +3,8 @@ package vectors_test
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -16,93 +14,28 @@ import (
 	"github.com/jobfate/jobfate/vectors"
 )
 
-// maxBytes is the maximum number of bytes of all vectors. After enough failures the other vectors are skipped.
-const (
-	maxBytes = 3_000_000
-	enough   = 10
-)
-
-// TestFunctions checks the result of jobfate for every case of a function.
-func TestFunctions(t *testing.T) {
-	found, failed := map[string]bool{}, failures(0)
-	for line, err := range vectors.Lines[vectors.Call]("functions/*.jsonl") {
+// TestCases checks the writes of jobfate in every case, and that README.md shows the outcome of one
+// of them.
+func TestCases(t *testing.T) {
+	ids := map[string]bool{}
+	id, shown := shownCase(t)
+	found := false
+	for line, err := range vectors.Lines(".") {
 		if err != nil {
 			t.Fatal(err)
 		}
 		c := line.Case
-		found[c.Function] = true
-		got, err := c.Run()
-		if err != nil {
-			failed.add(t, c.Function, fmt.Sprintf("%v, of %s", err, c.In))
-		} else {
-			failed.add(t, c.Function, c.Difference(got))
-		}
-	}
-	for name := range vectors.Functions {
-		if !found[name] {
-			t.Errorf("there is no case for %s", name)
-		}
-	}
-}
-
-// TestDialogues checks the requests and results of a Machine in every dialogue, and that
-// every verb is in some dialogue.
-func TestDialogues(t *testing.T) {
-	failed, shown := failures(0), map[string]bool{}
-	for line, err := range vectors.Lines[vectors.Dialogue]("dialogues/*.jsonl") {
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, what := range line.Case.Shows {
-			shown[what] = true
-		}
-		failed.add(t, line.Case.ID, line.Case.Replay())
-	}
-	for v := jobfate.GetJob; v <= jobfate.PatchStatus; v++ {
-		if v != jobfate.PatchPod && !shown[v.String()] {
-			t.Errorf("no dialogue has the request %s", v)
-		}
-	}
-	for _, what := range []string{"adopt", "release", "strip", "untrack", "orphans"} {
-		if !shown[what] {
-			t.Errorf("no dialogue shows %s", what)
-		}
-	}
-}
-
-// TestCases checks the writes of jobfate in every case, and that README.md shows the outcome of one
-// of them.
-func TestCases(t *testing.T) {
-	ids, failed := map[string]bool{}, failures(0)
-	id, shown := shownCase(t)
-	found := false
-	for c, line := range cases(t) {
-		found = found || c.ID == id && bytes.Contains(line, append([]byte(`"jobfate":`), shown...))
+		found = found || c.ID == id && bytes.Contains(line.Text, append([]byte(`"jobfate":`), shown...))
 		if ids[c.ID] {
 			t.Errorf("two cases have the id %s", c.ID)
 		}
 		ids[c.ID] = true
-		failed.add(t, c.ID, difference(t, c))
+		if problem := difference(t, c); problem != "" {
+			t.Errorf("%s: %s\nthe case: %s", c.ID, problem, line.Text)
+		}
 	}
 	if !found {
 		t.Errorf("no case %q has the outcome in README.md:\n%s", id, shown)
-	}
-}
-
-// TestSize checks that the files have no more vectors than are needed to detect mistakes: make vectors chooses them.
-func TestSize(t *testing.T) {
-	files, err := filepath.Glob("*/*.jsonl")
-	more, other := filepath.Glob("*.jsonl")
-	size := int64(0)
-	for _, file := range append(files, more...) {
-		info, err := os.Stat(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		size += info.Size()
-	}
-	if err := errors.Join(err, other); err != nil || size == 0 || size > maxBytes {
-		t.Errorf("%v, %d bytes of vectors; want at most %d", err, size, maxBytes)
 	}
 }
 
@@ -125,39 +58,6 @@ func shownCase(t *testing.T) (id string, outcome []byte) {
 	return id, shown.Bytes()
 }
 
-// cases returns an iterator over the cases of all files with their lines.
-func cases(t *testing.T) func(func(*vectors.Case, []byte) bool) {
-	t.Helper()
-	return func(yield func(*vectors.Case, []byte) bool) {
-		for line, err := range vectors.Lines[vectors.Case]("*.jsonl") {
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !strings.HasPrefix(line.Case.ID, strings.TrimSuffix(line.File, ".jsonl")+"-") {
-				t.Errorf("%s is in %s", line.Case.ID, line.File)
-			}
-			if !yield(line.Case, line.Text) {
-				return
-			}
-		}
-	}
-}
-
-// failures is the number of vectors that have failed.
-type failures int
-
-// add reports the problem of a vector, if it has one.
-func (n *failures) add(t *testing.T, id, problem string) {
-	t.Helper()
-	if problem == "" {
-		return
-	}
-	t.Errorf("%s: %s", id, problem)
-	if *n++; *n == enough {
-		t.Fatalf("%d vectors have failed; the others are skipped", *n)
-	}
-}
-
 // difference describes how jobfate differs from a case; empty if it does not.
 func difference(t *testing.T, c *vectors.Case) string {
 	got, err := c.Run()
@@ -169,8 +69,8 @@ func difference(t *testing.T, c *vectors.Case) string {
 	case err != nil:
 		return err.Error()
 	}
-	if told := c.Difference(got); told != "" {
-		return told
+	if text(t, c.Jobfate) != text(t, got) {
+		return "-want +got:\n" + cmp.Diff(c.Jobfate, got)
 	}
 	return decides(t, c)
 }
@@ -199,7 +99,7 @@ func decides(t *testing.T, c *vectors.Case) string {
 	if got.Backoff = vectors.BackoffOf(d.Backoff); ended(d) {
 		got.Backoff = want.Backoff // the Machine drops it when the Job has ended
 	}
-	if want, got := text(t, want), text(t, got); want != got {
+	if text(t, want) != text(t, got) {
 		return "Decide, -want +got:\n" + cmp.Diff(want, got)
 	}
 	return ""

@@ -37,14 +37,6 @@ func Create(job *batchv1.Job) (*batchv1.Job, field.ErrorList) {
 	return External(obj), errs
 }
 
-// Warnings returns the warnings of the API server when it creates the Job, except those about the
-// pod template.
-func Warnings(job *batchv1.Job) []string {
-	bare := job.DeepCopy()
-	bare.Spec.Template.Spec.Containers, bare.Spec.Template.Spec.InitContainers = nil, nil
-	return registry.Strategy.WarningsOnCreate(context.Background(), Internal(Default(bare)))
-}
-
 // RuleOfJob reports whether an error comes from a rule of the Job. Other errors below spec.template
 // come from the validation of pods, which package validation does not contain.
 func RuleOfJob(err *field.Error) bool {

@@ -17,7 +17,6 @@ import (
 	"github.com/jobfate/jobfate/conformance/fixture"
 	"github.com/jobfate/jobfate/conformance/real"
 	"github.com/jobfate/jobfate/tracking"
-	"github.com/jobfate/jobfate/vectors"
 )
 
 // job draws a started Job.
@@ -181,8 +180,8 @@ func TestIndexOf(t *testing.T) {
 	})
 }
 
-// orphan changes what decides whether a pod of a Job is an orphan.
-func (d draw) orphan(p *corev1.Pod, job *batchv1.Job) vectors.Orphan {
+// orphan changes what decides whether a pod of a Job is an orphan. It returns the Job, or nil if it is gone.
+func (d draw) orphan(p *corev1.Pod, job *batchv1.Job) *batchv1.Job {
 	switch d.IntN(8) {
 	case 0:
 		p.OwnerReferences = nil
@@ -208,9 +207,9 @@ func (d draw) orphan(p *corev1.Pod, job *batchv1.Job) vectors.Orphan {
 		})
 	}
 	if d.percent(25) {
-		job = nil
+		return nil
 	}
-	return vectors.Orphan{Pod: p, Job: job}
+	return job
 }
 
 // jobfate and the Job controller remove the finalizer from the same orphans.
@@ -219,12 +218,12 @@ func TestOrphans(t *testing.T) {
 		job := d.job(false)
 		p := d.pod("")
 		own(job, p, 0)
-		in := d.orphan(p, job)
-		got, want := tracking.Controller{}.Frees(in.Pod, in.Job), real.StripsOrphan(in.Pod, in.Job)
+		job = d.orphan(p, job)
+		got, want := tracking.Controller{}.Frees(p, job), real.StripsOrphan(p, job)
 		if got != want {
-			t.Errorf("jobfate %t, Kubernetes %t\npod %s\njob %s", got, want, text(in.Pod), text(in.Job))
+			t.Errorf("jobfate %t, Kubernetes %t\npod %s\njob %s", got, want, text(p), text(job))
 		}
-		reached(fmt.Sprintf("freed: %t, Job: %t", want, in.Job != nil))
+		reached(fmt.Sprintf("freed: %t, Job: %t", want, job != nil))
 	})
 }
 
@@ -234,12 +233,12 @@ func TestOrphansIn_besideAnotherController(t *testing.T) {
 		job := d.job(false)
 		p := d.pod("")
 		own(job, p, 0)
-		in := d.orphan(p, job)
+		d.orphan(p, job)
 		job.Spec.ManagedBy = new("example.com/other")
 		got, want := len(jobfate.OrphansIn([]*corev1.Pod{p}, []*batchv1.Job{job})) > 0, real.StripsOrphan(p, job)
 		if got != want {
 			t.Errorf("jobfate %t, Kubernetes %t\npod %s\njob %s", got, want, text(p), text(job))
 		}
-		reached(fmt.Sprintf("freed: %t, controller: %t", want, metav1.GetControllerOf(in.Pod) != nil))
+		reached(fmt.Sprintf("freed: %t, controller: %t", want, metav1.GetControllerOf(p) != nil))
 	})
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/internal/lifecycle"
-	"github.com/jobfate/jobfate/vectors"
 )
 
 // failurePolicy draws rules of all kinds, including kinds that a future release may add.
@@ -62,12 +61,10 @@ func TestFailurePolicy(t *testing.T) {
 	})
 }
 
-// successPolicy draws a policy, and the indexes that have succeeded. The rules have indexes that the
-// API server accepts, which need not be canonical.
-func (d draw) successPolicy() vectors.SuccessPolicy {
-	n := int32(1 + d.upTo(30))
-	completed := d.indexes(n)
-	in := vectors.SuccessPolicy{Policy: &batchv1.SuccessPolicy{}, Completions: n, Completed: completed.String()}
+// successPolicy draws a policy for some completions, and for the indexes that have succeeded. The rules
+// have indexes that the API server accepts, which need not be canonical.
+func (d draw) successPolicy(n int32, completed indexset.Set) *batchv1.SuccessPolicy {
+	policy := &batchv1.SuccessPolicy{}
 	for range d.upTo(3) {
 		var r batchv1.SuccessPolicyRule
 		if d.percent(65) {
@@ -83,15 +80,16 @@ func (d draw) successPolicy() vectors.SuccessPolicy {
 		if d.percent(5) {
 			r = batchv1.SuccessPolicyRule{}
 		}
-		in.Policy.Rules = append(in.Policy.Rules, r)
+		policy.Rules = append(policy.Rules, r)
 	}
-	return in
+	return policy
 }
 
 func TestSuccessPolicy(t *testing.T) {
 	each(t, 1, func(t *testing.T, d draw, reached func(string)) {
-		in := d.successPolicy()
-		policy, n, completed := in.Policy, in.Completions, indexset.MustParse(in.Completed)
+		n := int32(1 + d.upTo(30))
+		completed := d.indexes(n)
+		policy := d.successPolicy(n, completed)
 		if d.percent(5) {
 			policy = nil
 		}

@@ -156,6 +156,19 @@ func divergences() []string {
 // traits lists the features of trials. A trial has the feature of a pod if it has such a pod.
 var traits = slices.Concat(specFeatures, gateFeatures(), ruleFeatures(), statusFeatures, podFeatures)
 
+// traitsOf returns the names of the features of a trial, in the order of the table.
+func traitsOf(t *trial) (names []string) {
+	for _, f := range traits {
+		if f.in(t) {
+			names = append(names, f.name)
+		}
+	}
+	return names
+}
+
+// pair returns the name of a pair of features.
+func pair(a, b string) string { return a + " × " + b }
+
 type feature struct {
 	name string
 	in   func(*trial) bool
