@@ -2,7 +2,6 @@
 // a time, and checks whether a test fails. A mistake that no test detects has survived.
 //
 //	go -C tools run ./mutate [flags] PACKAGE ...
-//	go -C tools run ./mutate -switch FOLDER PACKAGE ...
 //
 // The packages are folders of the main module, as ./backoff. A mutant runs the tests of its
 // package and, if it survives them, those of the root, stories, vectors, jobtest/explanations and
@@ -44,21 +43,14 @@ var work = filepath.Join(os.TempDir(), fmt.Sprint("mutate-", os.Getpid()))
 func main() {
 	least := flag.Float64("min", 95, "the least `percentage` of mutants killed, of each package")
 	tests := flag.String("tests", "", "test with the tests of this `folder` alone, as ./vectors")
-	folder := flag.String("switch", "", "instead of testing, write a copy with all mutants to this `folder`")
 	flag.Parse()
 	check(os.Chdir(".."))
 	why, sources := readReasons("tools/mutate/survivors.txt"), []*source(nil)
 	for _, dir := range flag.Args() {
 		sources = append(sources, load(dir, why))
 	}
-	if *folder != "" {
-		path := must(filepath.Abs(*folder))
-		switches(path, switchPackage, sources)
-		check(os.WriteFile(filepath.Join(path, "names.txt"), []byte(namesOf(sources)), 0o600))
-		return
-	}
 	check(os.Mkdir(work, 0o700))
-	switches(work, testSwitch(), sources)
+	switches(work, sources)
 	ok := true
 	for _, p := range sources {
 		for _, folder := range slices.Compact(strings.Fields(cmp.Or(*tests, p.dir+everything))) {
@@ -72,18 +64,6 @@ func main() {
 	if !ok {
 		os.Exit(1)
 	}
-}
-
-// namesOf returns the names of the mutants with a number, one on each line, in the order of their numbers.
-func namesOf(sources []*source) (names string) {
-	for _, s := range sources {
-		for _, m := range s.mutants {
-			if m.number > 0 {
-				names += s.name + " " + m.name + "\n"
-			}
-		}
-	}
-	return names
 }
 
 // readReasons returns the mutants that survivors.txt explains, by package. There, each is on a line

@@ -22,21 +22,22 @@ import (
 	"golang.org/x/mod/modfile"
 )
 
-// switchPackage has the function Is, which reports whether a mutant is switched on. It belongs to the module in
-// the folder switchModule.
-const (
-	switchPackage = "github.com/jobfate/jobfate/vectors/mutant"
-	switchModule  = "vectors"
-)
-
 // switches writes copies of the packages that have all mutants, each behind a switch, so that one compilation
 // serves all of them. The folder gets the files, and overlay.json, which puts them in place of the originals. The
-// mutants get their numbers, from 1 on; those that do not compile behind a switch have none. The copies import the
-// package with the switches under the given path.
-func switches(folder, path string, sources []*source) {
-	overlay, exports, last := map[string]string{}, exportsOf(sources), 0
+// mutants get their numbers, from 1 on; those that do not compile behind a switch have none.
+func switches(folder string, sources []*source) {
+	list, file := filepath.Join(folder, "overlay.json"), must(filepath.Abs("internal/mutant/mutant.go"))
+	overlay := map[string]string{file: filepath.Join(folder, "mutant.go")}
+	write := func() {
+		data, err := json.Marshal(map[string]any{"Replace": overlay})
+		check(errors.Join(err, os.WriteFile(list, data, 0o600)))
+	}
+	check(os.WriteFile(overlay[file], []byte(switchText), 0o600))
+	write()
+	path, last := switchPackage(), 0
+	exports := exportsOf(sources, path, list)
 	for _, s := range sources {
-		c, parts := newCopier(s.dir, exports), map[string][]part{}
+		c, parts := newCopier(s.dir, path, exports), map[string][]part{}
 		for _, m := range s.mutants {
 			if c.compiles(m) {
 				last++
@@ -46,25 +47,19 @@ func switches(folder, path string, sources []*source) {
 		}
 		for file := range parts {
 			overlay[file] = filepath.Join(folder, fmt.Sprint(len(overlay), ".go"))
-			check(os.WriteFile(overlay[file], []byte(c.switched(file, path, parts[file]...)), 0o600))
+			check(os.WriteFile(overlay[file], []byte(c.switched(file, parts[file]...)), 0o600))
 		}
 	}
-	if path != switchPackage {
-		file := must(filepath.Abs("internal/mutant/mutant.go"))
-		overlay[file] = filepath.Join(folder, "mutant.go")
-		check(os.WriteFile(overlay[file], []byte(testSwitchText), 0o600))
-	}
-	data, err := json.Marshal(map[string]any{"Replace": overlay})
-	check(errors.Join(err, os.WriteFile(filepath.Join(folder, "overlay.json"), data, 0o600)))
+	write()
 }
 
-// testSwitch returns the path of a package that exists only in the overlay: the mutant of a run of tests is that
-// of an environment variable. All modules below the main one can import it.
-func testSwitch() string {
+// switchPackage returns the path of a package that exists only in the overlay. Its function Is reports whether a
+// mutant is switched on: that of an environment variable. All modules below the main one can import it.
+func switchPackage() string {
 	return modfile.ModulePath(must(os.ReadFile("go.mod"))) + "/internal/mutant"
 }
 
-const testSwitchText = `package mutant
+const switchText = `package mutant
 
 import (
 	"os"
@@ -76,9 +71,10 @@ var on, _ = strconv.Atoi(os.Getenv("MUTANT"))
 func Is(n int) bool { return n == on }
 `
 
-// exportsOf returns the files with the types of the packages and of all that they import.
-func exportsOf(sources []*source) map[string]string {
-	list := exec.Command("go", "list", "-export", "-deps", "-f", "{{.ImportPath}}\t{{.Export}}", switchPackage)
+// exportsOf returns the files with the types of all that the packages import, and of the switches.
+func exportsOf(sources []*source, switches, overlay string) map[string]string {
+	list := exec.Command("go", "list", "-export", "-deps", "-overlay", overlay,
+		"-f", "{{.ImportPath}}\t{{.Export}}", switches)
 	for _, s := range sources {
 		for _, path := range must(build.ImportDir(s.dir, 0)).Imports {
 			if path != "C" {
@@ -86,7 +82,7 @@ func exportsOf(sources []*source) map[string]string {
 			}
 		}
 	}
-	list.Dir, list.Stderr = switchModule, os.Stderr
+	list.Stderr = os.Stderr
 	exports := map[string]string{}
 	for line := range strings.Lines(string(must(list.Output()))) {
 		path, file, _ := strings.Cut(strings.TrimSpace(line), "\t")
@@ -98,11 +94,12 @@ func exportsOf(sources []*source) map[string]string {
 // copier makes the copy of a package.
 type copier struct {
 	types.Config
-	dir   string
-	fset  *token.FileSet
-	texts map[string]string // of the files, by path
-	files map[string]*ast.File
-	kinds map[place]string // the types of the expressions
+	dir      string
+	switches string // the path of the package with the switches
+	fset     *token.FileSet
+	texts    map[string]string // of the files, by path
+	files    map[string]*ast.File
+	kinds    map[place]string // the types of the expressions
 }
 
 type place struct {
@@ -110,9 +107,9 @@ type place struct {
 	from, to int
 }
 
-func newCopier(dir string, exports map[string]string) *copier {
-	c := &copier{dir: dir, fset: token.NewFileSet(), texts: map[string]string{}, files: map[string]*ast.File{},
-		kinds: map[place]string{}}
+func newCopier(dir, switches string, exports map[string]string) *copier {
+	c := &copier{dir: dir, switches: switches, fset: token.NewFileSet(), texts: map[string]string{},
+		files: map[string]*ast.File{}, kinds: map[place]string{}}
 	c.Importer = importer.ForCompiler(c.fset, "gc", func(path string) (io.ReadCloser, error) {
 		return os.Open(exports[path])
 	})
@@ -139,7 +136,7 @@ func newCopier(dir string, exports map[string]string) *copier {
 
 // compiles reports whether the package compiles with the switch of a mutant.
 func (c *copier) compiles(m *mutant) bool {
-	text := c.switched(m.path, switchPackage, c.part(m, 1))
+	text := c.switched(m.path, c.part(m, 1))
 	file, err := parser.ParseFile(c.fset, m.path, text, parser.SkipObjectResolution)
 	if err != nil {
 		return false
@@ -182,9 +179,8 @@ func (c *copier) part(m *mutant, number int) part {
 	return p
 }
 
-// switched returns a file with these parts, which imports the switches under a path. Two parts are nested or
-// disjoint.
-func (c *copier) switched(path, switches string, parts ...part) string {
+// switched returns a file with these parts, which imports the switches. Two parts are nested or disjoint.
+func (c *copier) switched(path string, parts ...part) string {
 	// A text at an offset. Those after a part come first, the inner part before the outer one; then those before a
 	// part, the outer part first. Parts with the same place are nested in their order.
 	type insert struct {
@@ -193,7 +189,7 @@ func (c *copier) switched(path, switches string, parts ...part) string {
 	}
 	name := c.files[path].Name
 	end := c.fset.Position(name.End()).Offset
-	inserts := []insert{{end, 0, 0, fmt.Sprintf("; import %q", switches)}}
+	inserts := []insert{{end, 0, 0, fmt.Sprintf("; import %q", c.switches)}}
 	for i, p := range parts {
 		inserts = append(inserts, insert{p.from, -p.to, i, p.before}, insert{p.to, -p.from - 1<<40, -i, p.after})
 	}
