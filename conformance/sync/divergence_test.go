@@ -28,8 +28,6 @@ import (
 type divergence struct {
 	name  string // the heading in docs/divergences.md
 	trial *trial
-	// undrawn says that no random trial shows the divergence.
-	undrawn bool
 }
 
 var rewrite = flag.Bool("rewrite", false, "rewrite testdata/divergences.txt")
@@ -205,13 +203,13 @@ func divergent() []divergence {
 			trial: newTrial(size(2, 2), limitPerIndex(1), pod("a", corev1.PodFailed, index(0), failures(0))),
 		},
 		{
-			name: "base-above-cap", undrawn: true,
+			name: "base-above-cap",
 			trial: newTrial(size(1, 1), pod("a", corev1.PodFailed), func(c *trial) {
 				c.limits.Base, c.limits.Cap = 60*time.Second, 40*time.Second
 			}),
 		},
 		{
-			name: "adopted-and-deleted", undrawn: true,
+			name: "adopted-and-deleted",
 			trial: newTrial(size(0, 3), pod("a", corev1.PodRunning, func(p *corev1.Pod) {
 				p.Finalizers, p.OwnerReferences[0].Controller = nil, nil
 			})),
