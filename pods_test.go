@@ -39,6 +39,8 @@ func TestPods(t *testing.T) {
 		{"completions null, without a success", "parallelism: 3", []func(*scene){running("a")}, "create 2"},
 		{"completions null, one success and no active pod", "parallelism: 3", []func(*scene){succeeded},
 			"strip done; SuccessCriteriaMet CompletionsReached"},
+		{"parallelism defaults to 1, and completions only if both are unset", "completions: 2",
+			[]func(*scene){succeeded, func(s *scene) { s.Job.Spec.Parallelism = nil }}, "create 1; strip done"},
 		{"suspend: pods are deleted, and none is created", "parallelism: 3\nsuspend: true",
 			[]func(*scene){running("a")}, "delete a"},
 		{"parallelism 0 deletes all", "parallelism: 0\ncompletions: 3", []func(*scene){running("a", "b")}, "delete a,b"},
@@ -82,6 +84,8 @@ func TestPods(t *testing.T) {
 		{"a cap that is reached exactly", "parallelism: 0\ncompletions: 5", []func(*scene){running("a", "b"), capped}, "delete a,b"},
 		{"a cap that is not reached", "parallelism: 5\ncompletions: 2",
 			[]func(*scene){capped}, "create 2"},
+		{"a cap spares no pod of a suspended Job", "parallelism: 3\ncompletions: 5\nsuspend: true",
+			[]func(*scene){running("a", "b", "c"), capped}, "delete a,b,c"},
 		{"a cap on deletions leaves the rest to the next sync", "parallelism: 0\ncompletions: 5", []func(*scene){running("a", "b", "c"), capped},
 			"delete a,b; sync in 1s"},
 
@@ -123,7 +127,7 @@ func TestLeft(t *testing.T) {
 	}
 }
 
-// A Job that is ending or being deleted is not suspended.
+// A Job that is ending or being deleted is not suspended, and no Job is while a pod may exist that is not observed.
 func TestSuspend_notAtTheEnd(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*scene)
@@ -132,6 +136,7 @@ func TestSuspend_notAtTheEnd(t *testing.T) {
 		"suspended":                     {func(*scene) {}, true},
 		"suspended when it fails":       {func(s *scene) { s.condition(batchv1.JobFailureTarget) }, false},
 		"suspended when it is complete": {func(s *scene) { s.pod("done", 1, corev1.PodSucceeded, 0) }, false},
+		"suspended, a creation pending": {func(s *scene) { s.InFlight.Creations = 1 }, false},
 		"suspended while deleted":       {func(s *scene) { s.Job.DeletionTimestamp = s.stored(0) }, false},
 	} {
 		s := newScene(t, "parallelism: 1\ncompletions: 1\nsuspend: true")

@@ -21,6 +21,12 @@ func TestRequeue_isTheSoonest(t *testing.T) {
 			}
 		}
 	}
+	tripled := func(of func(*scene)) func(*scene) { // the delays: 5 s, 15 s, 45 s
+		return func(s *scene) {
+			s.config = *configure([]Option{BatchPeriod(3 * time.Second), Backoff(backoff.Policy{Base: 5 * time.Second, Factor: 3})})
+			of(s)
+		}
+	}
 	const perIndex = "parallelism: 3\ncompletions: 3\nbackoffLimitPerIndex: 5" + indexed
 	const deadline = "parallelism: 1\ncompletions: 1\nactiveDeadlineSeconds: 10"
 	runs := func(s *scene) { s.Job.Status.StartTime = s.stored(0); s.pod("a", 1, corev1.PodRunning, 0) }
@@ -34,6 +40,8 @@ func TestRequeue_isTheSoonest(t *testing.T) {
 		{"the index that is ready first, between two others", perIndex, 5, failed(4, 0, 2), 5 * time.Second},
 		{"an index, less than a batch period before it is ready", perIndex, 8, failed(2, 0, 2), 3 * time.Second},
 		{"the Job, less than a batch period before it is ready", "parallelism: 1\ncompletions: 3", 8, failed(0), 3 * time.Second},
+		{"the Job, with other delays", "parallelism: 1\ncompletions: 3", 1, tripled(failed(0, 0)), 14 * time.Second},
+		{"an index, with other delays", perIndex, 1, tripled(failed(0)), 4 * time.Second},
 		{"less than a batch period before the deadline", deadline, 8, runs, 2 * time.Second},
 		{"at the deadline", deadline, 10, runs, 0},
 		{"after the deadline", deadline, 15, runs, 0},
@@ -57,7 +65,8 @@ func TestRequeue_isTheSoonest(t *testing.T) {
 	}
 }
 
-// What the throttle puts off is not yet in the record, and sends neither events nor metrics.
+// What the throttle puts off is not yet in the record, and sends neither events nor metrics. Created pods are metrics
+// at once.
 func TestThrottle_putsOffTheRecordToo(t *testing.T) {
 	s := newScene(t, "parallelism: 2\ncompletions: 3")
 	s.Job.Status.StartTime, s.LastStatus, s.Now = s.stored(0), s.at(0), s.at(4)
@@ -67,4 +76,8 @@ func TestThrottle_putsOffTheRecordToo(t *testing.T) {
 	Same(t, "the record", d.Backoff, backoff.Record{Job: s.Job.UID})
 	Same(t, "the record that the delay follows", d.Facts().Record, backoff.Record{Job: s.Job.UID, Failures: 1, LastFailure: s.at(2)})
 	Same(t, "events and metrics", len(d.Events)+len(d.Metrics), 0)
+
+	s.Pods[0].Status.Phase = corev1.PodSucceeded
+	d = s.expect(t, "a success", "create 2; sync in 6s")
+	Same(t, "metrics of pods", metricsOf(d.Metrics), []string{"job_pods_creation_total reason=new status=succeeded 2"})
 }

@@ -146,6 +146,17 @@ func TestRest_untilAChange(t *testing.T) {
 	}
 }
 
+// A decision with two kinds of actions and without a status is not idle.
+func TestIdle_withTwoKindsOfActions(t *testing.T) {
+	for name, d := range map[string]Decision{
+		"a claim and a creation":     {Claim: []Claim{{}}, Create: []Creation{{}}},
+		"a claim and a deletion":     {Claim: []Claim{{}}, Delete: []Deletion{{}}},
+		"a creation and a finalizer": {Create: []Creation{{}}, Strip: []*corev1.Pod{nil}},
+	} {
+		Same(t, name, d.Idle(), false)
+	}
+}
+
 // A decision that leaves work for the next sync is made again, because the next one leaves it too.
 func TestRest_isNotWithDeferredWork(t *testing.T) {
 	job, pods := atRest()

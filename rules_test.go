@@ -104,6 +104,11 @@ func TestDelay_ofAnIndexAndTheSuccessOfAnother(t *testing.T) {
 		remembered := map[string]int32{"": 1}[limit] // with a limit per index the pods carry the counts
 		Same(t, "failures remembered for the whole Job with the limit"+limit, s.outcome(t).Backoff.Failures, remembered)
 	}
+
+	s := newScene(t, "parallelism: 2\ncompletions: 2\nbackoffLimitPerIndex: 3"+indexed)
+	s.Backoff.Failures, s.Backoff.LastFailure = 3, s.at(0)
+	d := s.expect(t, "failures of the whole Job delay no index", "create index 0,1")
+	Same(t, "the record, which counts if the limit per index is switched off", d.Backoff, s.Backoff)
 }
 
 // KEP-2307 § Deleted Pods: "if the Job controller deletes the Pod (when the user decreases

@@ -6,6 +6,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobfate/jobfate/backoff"
 	. "github.com/jobfate/jobfate/internal/podtest"
@@ -70,6 +71,8 @@ func TestSettle_andReviseShareNothing(t *testing.T) {
 func TestStatus_startTime(t *testing.T) {
 	s := newScene(t, "parallelism: 1\ncompletions: 1")
 	Same(t, "the start", s.outcome(t).Status.StartTime.Time.Equal(s.Now), true)
+	s.Job.Status.StartTime = &metav1.Time{} // the API server writes it as null
+	Same(t, "the start with a zero time", s.outcome(t).Status.StartTime.Time.Equal(s.Now), true)
 	s.Job.Status.StartTime, s.Now = s.stored(2), s.at(9)
 	Same(t, "the start later", s.outcome(t).Status.StartTime.Time.Equal(s.at(2)), true)
 }

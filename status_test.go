@@ -236,6 +236,7 @@ func TestBackoff_afterARestart(t *testing.T) {
 		"a later failure is remembered":          {backoff.Record{Failures: 1, LastFailure: time.Unix(103, 0)}, "failed 2; sync in 9s"},
 		"an earlier failure is remembered":       {backoff.Record{Failures: 5, LastFailure: time.Unix(50, 0)}, "failed 2; sync in 16s"},
 		"more failures are remembered":           {backoff.Record{Failures: 3, LastFailure: time.Unix(100, 0)}, "failed 2; sync in 36s"},
+		"that of an earlier Job of this name":    {backoff.Record{Job: "other", Failures: 5, LastFailure: time.Unix(103, 0)}, "failed 2; sync in 16s"},
 		"fewer failures of that time than known": {backoff.Record{Failures: 1, LastFailure: time.Unix(100, 0)}, "failed 2; sync in 16s"},
 	} {
 		for _, zone := range []*time.Location{time.UTC, time.FixedZone("CET", 3600)} { // that of a record read from JSON
