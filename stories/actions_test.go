@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
@@ -215,4 +216,16 @@ func TestActions_countersSaturate(t *testing.T) {
 	if s := decidetest.Settle(d, d.Strip...); s.Status.Failed != most {
 		t.Errorf("settled: failed is %d, want %d", s.Status.Failed, most)
 	}
+}
+
+// atMinute is a time before the noon of the tests.
+func atMinute(minute int) metav1.Time {
+	return metav1.NewTime(time.Date(2026, 1, 1, 11, minute, 0, 0, time.UTC))
+}
+
+func uidsOf(deletions []jobfate.Deletion) (uids []types.UID) {
+	for _, d := range deletions {
+		uids = append(uids, d.Pod.UID)
+	}
+	return uids
 }

@@ -53,17 +53,3 @@ func (w *world) runAll() {
 	}
 	w.settle()
 }
-
-// pass settles, waits for a delay if there is one, and ends terminating pods.
-func (w *world) pass() {
-	w.settle()
-	if !w.next.IsZero() {
-		w.wait()
-	}
-	for _, pod := range w.alive() {
-		if pod.DeletionTimestamp != nil {
-			w.End(pod.UID, 143)
-		}
-	}
-	w.settle()
-}

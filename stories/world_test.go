@@ -131,6 +131,16 @@ func (w *world) recordMetric(m jobfate.Metric) {
 	w.metrics[name] += m.Add
 }
 
+// metricText returns a metric as name{label="value"} with its increment.
+func metricText(m jobfate.Metric) string {
+	var labels []string
+	for name, value := range m.Labels {
+		labels = append(labels, fmt.Sprintf("%s=%q", name, value))
+	}
+	slices.Sort(labels)
+	return fmt.Sprintf("%s{%s} %+d", m.Name, strings.Join(labels, ","), m.Add)
+}
+
 func (w *world) isCrashed() bool { return w.lastFault == crashBefore || w.lastFault == crashAfter }
 
 // watch fails the test if the API server rejects a status. jobfate must never write such a

@@ -30,8 +30,8 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// These tests check the effect of options on one decision. ManagedBy is tested in
-// input_test.go, and the effects over several syncs in the folder stories.
+// These tests check the effect of options on one decision. ManagedBy is tested in input_test.go, and the caps and
+// delays in the root.
 
 // With custom keys, the pods have those keys and no others. A pod with the finalizer of
 // Kubernetes is not counted, and a note says so. TestOwnKeys of jobtest/chaos shows that
