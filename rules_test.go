@@ -7,6 +7,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	. "github.com/jobfate/jobfate/internal/podtest"
@@ -209,6 +210,30 @@ func TestCreate_hostnames(t *testing.T) {
 			Same(t, fmt.Sprintf("%s: hostname of pod %d", mode, i), c.Pod().Spec.Hostname, want[i])
 		}
 	}
+}
+
+// With the option OwnerKind, a caller runs custom resources as Jobs.
+func TestCreate_ownerKind(t *testing.T) {
+	s := newScene(t, "parallelism: 1\ncompletions: 1")
+	s.config = *configure([]Option{OwnerKind(schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Simulation"})})
+	of := s.outcome(t).Create[0].Pod().OwnerReferences[0]
+	Same(t, "the owner", []string{of.APIVersion, of.Kind, string(of.UID)}, []string{"example.com/v1", "Simulation", string(s.Job.UID)})
+}
+
+// Misplaced pods go in the order of the Job controller: pods beyond the completions before the duplicates of the highest
+// index.
+func TestDelete_misplacedInOrder(t *testing.T) {
+	s := newScene(t, "parallelism: 3\ncompletions: 3"+indexed)
+	s.pod("a", 1, corev1.PodPending, 0)
+	s.pod("b", 1, corev1.PodRunning, 0)
+	s.pod("c", 2, corev1.PodPending, 0)
+	s.pod("d", 2, corev1.PodRunning, 0)
+	s.pod("e", 1, corev1.PodRunning, 0, Index("3"))
+	var got []string
+	for _, d := range s.outcome(t).Delete {
+		got = append(got, d.Pod.Name+": "+d.Cause)
+	}
+	Same(t, "deletions", got, []string{"a: " + CauseDuplicate, "e: " + CauseBeyond, "c: " + CauseDuplicate})
 }
 
 // Of two surplus pods that are alike, the one that was created later goes, also within one second.
