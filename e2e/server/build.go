@@ -3,13 +3,10 @@ package server
 import (
 	"bytes"
 	"context"
-	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 
@@ -46,49 +43,14 @@ func (p *programs) of(what string, build func() (string, error)) (path string, e
 	return path, err
 }
 
-// build builds the program of a tool line of e2e/go.mod, or finds it in Go's build cache, and
-// returns its path.
-func build(ctx context.Context, tool string) (string, error) {
-	return goCommand(ctx, ".", "tool", "-n", tool)
+// build builds the program of a tool line of the go.mod in a folder, or finds it in Go's build cache,
+// and returns its path.
+func build(ctx context.Context, dir, tool string) (string, error) {
+	return goCommand(ctx, dir, "tool", "-n", tool)
 }
-
-// release is the release of Kubernetes whose API server runs; empty for that of e2e/go.mod.
-var release = flag.String("kubernetes", "", "run the API server of this `release` of Kubernetes, such as 1.34.4")
-
-// buildAPIServer builds the API server; that of another release in a module that requires nothing else.
-func buildAPIServer(ctx context.Context, temp string) (string, error) {
-	if *release == "" {
-		return build(ctx, apiServer)
-	}
-	own, err := absolute("go.mod")
-	if err != nil {
-		return "", err
-	}
-	text, err := os.ReadFile(own)
-	if err != nil {
-		return "", err
-	}
-	lines := []string{"module server", "go 1.26", "require k8s.io/kubernetes v" + *release}
-	library := " v0." + strings.TrimPrefix(*release, "1.")
-	for _, match := range kubernetesLibrary.FindAllSubmatch(text, -1) {
-		lines = append(lines, "replace "+string(match[1])+library)
-	}
-	dir := filepath.Join(temp, "kube-apiserver-"+*release)
-	if err := errors.Join(os.Mkdir(dir, 0o700),
-		os.WriteFile(filepath.Join(dir, "go.mod"), []byte(strings.Join(lines, "\n")+"\n"), 0o600)); err != nil {
-		return "", err
-	}
-	if _, err := goCommand(ctx, dir, "build", "-mod=mod", "-o", "kube-apiserver", apiServer); err != nil {
-		return "", err
-	}
-	return filepath.Join(dir, "kube-apiserver"), nil
-}
-
-// kubernetesLibrary matches a replacement in e2e/go.mod, without its version.
-var kubernetesLibrary = regexp.MustCompile(`(?m)^\t(k8s\.io/\S+ => k8s\.io/\S+) v\S+$`)
 
 // Kubectl builds kubectl, or finds it in Go's build cache, and returns its path.
-func Kubectl(ctx context.Context) (string, error) { return build(ctx, kubectl) }
+func Kubectl(ctx context.Context) (string, error) { return build(ctx, ".", kubectl) }
 
 // BuildMain does the same for the main package of a folder with its own module; its path is
 // absolute or relative to e2e. It prints the path of the program that go run leaves in the
@@ -113,6 +75,9 @@ func goCommand(ctx context.Context, dir string, args ...string) (string, error) 
 	var out, errs bytes.Buffer
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir
+	if *release != "" {
+		cmd.Env = append(os.Environ(), "GOTOOLCHAIN=auto") // it may need a newer Go
+	}
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Run(); err != nil {
 		return "", fmt.Errorf("go %s in %s: %w\n%s", strings.Join(args, " "), cmd.Dir, err, errs.String())

@@ -157,7 +157,9 @@ func (s *Server) example(ctx context.Context, dir string, o Options, manifests [
 // manager starts a kube-controller-manager for one of its controllers, as the service account
 // for which Kubernetes has a role.
 func (s *Server) manager(ctx context.Context, account string, o Options, args ...string) (*Controller, error) {
-	program, err := s.builds.of(controllerManager, func() (string, error) { return build(ctx, controllerManager) })
+	program, err := s.builds.of(controllerManager, func() (string, error) {
+		return build(ctx, s.tools, controllerManager)
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -39,6 +39,7 @@ type Server struct {
 	etcd       *Process
 	api        *Process
 	collector  *Controller
+	tools      string // the folder of the go.mod whose tool lines are the programs of Kubernetes
 	apiProgram string
 	builds     programs
 
@@ -69,7 +70,10 @@ func (s *Server) start(ctx context.Context) (err error) {
 	if err := s.startEtcd(ctx); err != nil {
 		return err
 	}
-	if s.apiProgram, err = buildAPIServer(ctx, s.dir); err != nil {
+	if s.tools, err = programsOf(ctx, *release); err != nil {
+		return err
+	}
+	if s.apiProgram, err = build(ctx, s.tools, apiServer); err != nil {
 		return err
 	}
 	if err := s.writeKeys(); err != nil {
@@ -86,7 +90,7 @@ func (s *Server) start(ctx context.Context) (err error) {
 // startEtcd uses Unix sockets, which no other process can take. The data need not survive a
 // crash of the machine, so nothing is synced to disk.
 func (s *Server) startEtcd(ctx context.Context) error {
-	program, err := build(ctx, etcd)
+	program, err := build(ctx, ".", etcd)
 	if err != nil {
 		return err
 	}
