@@ -20,21 +20,21 @@ var (
 // overview).
 func Create(job *batchv1.Job, opts ...Option) field.ErrorList {
 	job = orEmpty(job)
-	return releaseOf(opts).reported(withPaths(job, wholeJob(job, selectorRules{prefixedLabels: true})))
+	r := releaseOf(opts)
+	return r.reported(withPaths(job, r.check(creationRules, job, nil)))
 }
 
-// wholeJob applies all checks of a new Job.
-func wholeJob(job *batchv1.Job, opts selectorRules) field.ErrorList {
-	errs := newMetadata(job)
-	errs = append(errs, generatedSelector(job, opts)...)
-	errs = append(errs, specAndSelector(&job.Spec, opts)...)
-	errs = append(errs, podHostname(job)...)
-	return errs
+// creationRules lists the rules for a new Job, in the order in which they are reported.
+var creationRules = []jobRule{
+	{name: "metadata", check: newMetadata},
+	{name: "selector and labels are generated", check: generatedSelector},
+	{name: "spec", check: specAndSelector},
+	{name: "host names of the pods", check: podHostname},
 }
 
 // podHostname checks the longest host name of a pod of an Indexed Job, "<job>-<last index>".
 // If it is not a valid DNS label, the Job could never create that pod.
-func podHostname(job *batchv1.Job) field.ErrorList {
+func podHostname(job, _ *batchv1.Job) field.ErrorList {
 	completions := job.Spec.Completions
 	if !indexed(&job.Spec) || completions == nil || *completions <= 0 {
 		return nil

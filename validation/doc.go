@@ -1,8 +1,8 @@
 // Package validation applies the API server's validation of Jobs to the published batch/v1
 // types: for creation, for an update, and for an update of the status. Field paths, error
 // types, messages and their order are those of Kubernetes 1.37 with its default feature
-// gates, or of 1.36 with [Release136]. A controller or a test can thus find out before a write whether the API server
-// would reject it, and why. It reads no pods.
+// gates, or of the release that an [Option] names. A controller or a test can thus find out before a write whether
+// the API server would reject it, and why. It reads no pods.
 //
 // # What to call
 //

@@ -13,7 +13,7 @@ import (
 )
 
 // newMetadata checks the metadata of a Job on its own.
-func newMetadata(job *batchv1.Job) field.ErrorList {
+func newMetadata(job, _ *batchv1.Job) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(&job.ObjectMeta, true, apivalidation.NameIsDNSSubdomain, metadataPath)
 	return append(errs, finalizers(job.Finalizers)...)
 }

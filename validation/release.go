@@ -1,31 +1,61 @@
 package validation
 
-import "k8s.io/apimachinery/pkg/util/validation/field"
+import (
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
 
-// Option changes how [Create] and [Update] validate. Without options they validate as the newest
-// supported release of Kubernetes, 1.37. The zero Option changes nothing.
-type Option struct{ set func(*release) }
+// Option chooses the release of Kubernetes as which [Create], [Update] and [StatusUpdate] validate. Without
+// one it is 1.37. The zero Option changes nothing.
+type Option struct{ release release }
 
-// Release136 validates as Kubernetes 1.36: an error that is found several times is returned as often, and an
-// update checks the labels and the selector that the API server generates.
-func Release136() Option {
-	return Option{func(r *release) { r.is136 = true }}
-}
+// Release validates as a minor version of Kubernetes: Release(36) as 1.36. Versions below 36 count as 36.
+func Release(minor int) Option { return Option{release: max(oldest, release(minor))} }
 
-type release struct{ is136 bool }
+// Release136 is Release(36): an error that is found several times is returned as often, and an update checks
+// the labels and the selector that the API server generates.
+func Release136() Option { return Release(36) }
 
-func releaseOf(opts []Option) (r release) {
+// release is a minor version of Kubernetes.
+type release int
+
+const (
+	oldest         release = 36
+	defaultRelease release = 37
+)
+
+func releaseOf(opts []Option) release {
+	chosen := defaultRelease
 	for _, opt := range opts {
-		if opt.set != nil {
-			opt.set(&r)
+		if opt.release != 0 {
+			chosen = opt.release
 		}
 	}
-	return r
+	return chosen
 }
 
-// reported returns the errors that the release reports of those that it finds.
+// jobRule is a rule for a Job. check returns nothing if the Job follows the rule, or if the rule does not
+// apply to it. old is the Job that it replaces; nil for a new one.
+type jobRule struct {
+	name        string
+	check       func(job, old *batchv1.Job) field.ErrorList
+	from, until release // the first and the last release with the rule; zero: no limit
+}
+
+// check returns the errors of the rules that the release has.
+func (r release) check(rules []jobRule, job, old *batchv1.Job) field.ErrorList {
+	var errs field.ErrorList
+	for _, rule := range rules {
+		if r >= rule.from && (rule.until == 0 || r <= rule.until) {
+			errs = append(errs, rule.check(job, old)...)
+		}
+	}
+	return errs
+}
+
+// reported returns the errors that the release reports of those that it finds: from 1.37 on each once.
 func (r release) reported(found field.ErrorList) field.ErrorList {
-	if r.is136 {
+	if r <= 36 || len(found) < 2 {
 		return found
 	}
 	var errs field.ErrorList

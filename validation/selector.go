@@ -26,13 +26,16 @@ type selectorRules struct {
 	allowInvalidValues bool // match expressions may have values that are not label values
 }
 
-// rulesForUpdateOf returns the rules for an update of old. No update fails because of
-// selectors or labels that the stored Job already has.
+// selectorRulesFor returns the rules for an update of old, or for a new Job if it is nil. No update fails
+// because of selectors or labels that the stored Job already has.
 //
 // The API server also allows invalid values in the selector if the pod affinity of the old template
 // has invalid values. This package does not: a selector is immutable, so such an update is
 // rejected either way.
-func rulesForUpdateOf(old *batchv1.Job) selectorRules {
+func selectorRulesFor(old *batchv1.Job) selectorRules {
+	if old == nil {
+		return selectorRules{prefixedLabels: true}
+	}
 	_, hadName := old.Spec.Template.Labels[batchv1.JobNameLabel]
 	_, hadUID := old.Spec.Template.Labels[batchv1.ControllerUidLabel]
 	return selectorRules{
@@ -56,7 +59,7 @@ type label struct{ key, value string }
 
 // generatedSelector checks that selector and labels are as the API server
 // generates them, unless the user manages them with manualSelector.
-func generatedSelector(job *batchv1.Job, opts selectorRules) field.ErrorList {
+func generatedSelector(job, old *batchv1.Job) field.ErrorList {
 	if deref(job.Spec.ManualSelector, false) || job.Spec.Selector == nil {
 		return nil // a missing selector is reported with the spec
 	}
@@ -66,7 +69,7 @@ func generatedSelector(job *batchv1.Job, opts selectorRules) field.ErrorList {
 		errs = append(errs, field.Required(metadataPath.Child("uid"), ""))
 	}
 	expected := labels.Set{}
-	for _, l := range generatedLabels(job, opts.prefixedLabels) {
+	for _, l := range generatedLabels(job, selectorRulesFor(old).prefixedLabels) {
 		errs = append(errs, templateLabel(job.Spec.Template.Labels, l)...)
 		expected[l.key] = l.value
 	}

@@ -31,12 +31,12 @@ var specRules = []specRule{
 	{"restartPolicy suits a Job", restartPolicy},
 }
 
-func specAndSelector(spec *batchv1.JobSpec, opts selectorRules) field.ErrorList {
+func specAndSelector(job, old *batchv1.Job) field.ErrorList {
 	var errs field.ErrorList
 	for _, rule := range specRules {
-		errs = append(errs, rule.check(spec)...)
+		errs = append(errs, rule.check(&job.Spec)...)
 	}
-	return append(errs, selectorAndTemplate(spec, opts)...)
+	return append(errs, selectorAndTemplate(&job.Spec, selectorRulesFor(old))...)
 }
 
 func nonNegativeCounts(spec *batchv1.JobSpec) field.ErrorList {

@@ -12,10 +12,11 @@ import (
 // that of old. Like the API server it reads the spec from old, and most rules apply only
 // if a field that they depend on has changed, because a spec may change under a valid
 // status.
-func StatusUpdate(job, old *batchv1.Job) field.ErrorList {
+func StatusUpdate(job, old *batchv1.Job, opts ...Option) field.ErrorList {
 	old = orEmpty(old)
 	job = updated(job, old)
-	errs := release{}.reported(append(commonFields(job, old), changedMetadata(job, old)...))
+	r := releaseOf(opts)
+	errs := append(commonFields(job, old), changedMetadata(job, old)...)
 	c := &change{now: viewOf(&job.Status, &old.Spec), was: viewOf(&old.Status, &old.Spec)}
 	for _, rule := range statusRules {
 		if rule.when != nil && !rule.when(c) {
@@ -27,7 +28,7 @@ func StatusUpdate(job, old *batchv1.Job) field.ErrorList {
 			errs = append(errs, rule.step(c)...)
 		}
 	}
-	return errs
+	return r.reported(errs)
 }
 
 // Status returns everything that is wrong with the status of a Job by itself, with all

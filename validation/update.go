@@ -10,51 +10,41 @@ import (
 // job, because the API server keeps the old status, nor the generation and the times of creation and deletion, which
 // it keeps too. A job without a UID keeps that of old.
 //
-// With [Release136] it validates the new spec twice, as 1.36 does: once as a Job and once as an
-// update.
+// As 1.36 it validates the new spec twice: once as a Job and once as an update.
 func Update(job, old *batchv1.Job, opts ...Option) field.ErrorList {
 	old = orEmpty(old)
 	job = updated(job, old)
-	release, rules := releaseOf(opts), rulesForUpdateOf(old)
-	errs := commonFields(job, old)
-	if release.is136 {
-		errs = append(errs, wholeJob(job, rules)...)
-	}
-	errs = append(errs, changedMetadata(job, old)...)
-	errs = append(errs, specAndSelector(&job.Spec, rules)...)
-	for _, rule := range updateRules {
-		errs = append(errs, rule.check(job, old)...)
-	}
-	if !release.is136 {
-		errs = append(errs, podHostname(job)...)
-	}
-	return release.reported(errs)
+	r := releaseOf(opts)
+	return r.reported(r.check(updateRules, job, old))
 }
 
-// updateRule compares the new Job with the old one.
-type updateRule struct {
-	name  string
-	check func(job, old *batchv1.Job) field.ErrorList
-}
-
-// updateRules lists the rules for a change of the spec, in the order in which they are
-// reported. Fields without a rule may change freely: parallelism,
-// activeDeadlineSeconds, backoffLimit, maxFailedIndexes, suspend,
-// ttlSecondsAfterFinished, podReplacementPolicy and manualSelector.
-var updateRules = []updateRule{
-	{"completions", changedCompletions},
+// updateRules lists the rules for an update, in the order in which they are reported. Fields of the spec
+// without a rule of their own may change freely: parallelism, activeDeadlineSeconds, backoffLimit,
+// maxFailedIndexes, suspend, ttlSecondsAfterFinished, podReplacementPolicy and manualSelector.
+var updateRules = []jobRule{
+	{name: "fields of objects of all kinds", check: commonFields},
+	{name: "the new Job by itself", check: byItself, until: 36},
+	{name: "metadata", check: changedMetadata},
+	{name: "spec", check: specAndSelector},
+	{name: "completions", check: changedCompletions},
 	fixed("selector", func(s *batchv1.JobSpec) any { return s.Selector }),
-	{"template", changedTemplate},
+	{name: "template", check: changedTemplate},
 	fixed("completionMode", func(s *batchv1.JobSpec) any { return s.CompletionMode }),
 	fixed("podFailurePolicy", func(s *batchv1.JobSpec) any { return s.PodFailurePolicy }),
 	fixed("backoffLimitPerIndex", func(s *batchv1.JobSpec) any { return s.BackoffLimitPerIndex }),
 	fixed("managedBy", func(s *batchv1.JobSpec) any { return s.ManagedBy }),
 	fixed("successPolicy", func(s *batchv1.JobSpec) any { return s.SuccessPolicy }),
+	{name: "host names of the pods", check: podHostname, from: 37},
+}
+
+// byItself applies the rules for a new Job, as 1.36 does in an update too.
+func byItself(job, old *batchv1.Job) field.ErrorList {
+	return release(36).check(creationRules, job, old)
 }
 
 // fixed is the rule that a field of the spec does not change.
-func fixed(name string, value func(*batchv1.JobSpec) any) updateRule {
-	return updateRule{name, func(job, old *batchv1.Job) field.ErrorList {
+func fixed(name string, value func(*batchv1.JobSpec) any) jobRule {
+	return jobRule{name: name, check: func(job, old *batchv1.Job) field.ErrorList {
 		return immutable(name, value(&job.Spec), value(&old.Spec))
 	}}
 }

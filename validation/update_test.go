@@ -365,6 +365,9 @@ func TestRuleTablesHaveNames(t *testing.T) {
 	for _, rule := range specRules {
 		note("spec: " + rule.name)
 	}
+	for _, rule := range creationRules {
+		note("creation: " + rule.name)
+	}
 	for _, rule := range updateRules {
 		note("update: " + rule.name)
 	}

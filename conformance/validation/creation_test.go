@@ -115,7 +115,7 @@ func compareCreation(t rapid.TB, j *batchv1.Job) (verdict string) {
 	ours := onTheWire(j)
 	ours.UID = stored.UID
 	prepared := validation.Prepared(ours)
-	got := answer(validation.Create(prepared, asReleased()...))
+	got := answer(validation.Create(prepared, asReleased()))
 	unchanged(t, "compareCreation", before, j)
 	if err != nil {
 		wantKnownPanic(t, j, err)

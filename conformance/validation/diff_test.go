@@ -62,7 +62,7 @@ func TestCreate(t *testing.T) {
 			return
 		}
 		seen.note(want)
-		compare(t, "Create after Prepared", validation.Create(validation.Prepared(drawn), asReleased()...), want)
+		compare(t, "Create after Prepared", validation.Create(validation.Prepared(drawn), asReleased()), want)
 	})
 	seen.demand(t, slices.Concat(specMessages, generatedMessages))
 }
@@ -71,7 +71,7 @@ func TestCreateNotPrepared(t *testing.T) {
 	seen := reach{}
 	rapid.Check(t, func(t *rapid.T) {
 		drawn := newGen(t, fields).job()
-		got := validation.Create(drawn, asReleased()...)
+		got := validation.Create(drawn, asReleased())
 		want, err := realCreate(internal(drawn))
 		if err != nil {
 			seen[panics]++
@@ -104,7 +104,7 @@ func TestUpdate(t *testing.T) {
 		changed.Status = g.status(&old.Spec) // does not matter here
 
 		was, now := old.DeepCopy(), changed.DeepCopy()
-		got := validation.Update(onTheWire(changed), onTheWire(old), asReleased()...)
+		got := validation.Update(onTheWire(changed), onTheWire(old), asReleased())
 		unchanged(t, "Update", was, old)
 		unchanged(t, "Update", now, changed)
 		reasons, err := realUpdate(changed, old)
@@ -140,7 +140,7 @@ func TestStatusUpdate(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		changed, old := statusChange(t)
 		was, now := old.DeepCopy(), changed.DeepCopy()
-		got := validation.StatusUpdate(changed, old)
+		got := validation.StatusUpdate(changed, old, asReleased())
 		unchanged(t, "StatusUpdate", was, old)
 		unchanged(t, "StatusUpdate", now, changed)
 		want, err := realStatusUpdate(changed, old)

@@ -48,7 +48,7 @@ func TestPerIndexWithOnFailureIsAccepted(t *testing.T) {
 	if err != nil || len(lines(want)) != 0 {
 		t.Errorf("the API server says %v, %v, want nothing", want, err)
 	}
-	compare(t, "Create", validation.Create(validation.Prepared(j), asReleased()...), want)
+	compare(t, "Create", validation.Create(validation.Prepared(j), asReleased()), want)
 }
 
 // The API server requires FailureTarget of a failed Job if the condition Failed or failedIndexes
@@ -73,7 +73,7 @@ func TestFailureTargetIsDemandedWhenFailedIndexesChange(t *testing.T) {
 			if demanded := len(lines(want)) > 0; demanded != (name == "failedIndexes") {
 				t.Errorf("the API server says %v", want)
 			}
-			compare(t, "StatusUpdate", validation.StatusUpdate(changed, old), want)
+			compare(t, "StatusUpdate", validation.StatusUpdate(changed, old, asReleased()), want)
 		})
 	}
 }
@@ -146,10 +146,10 @@ func TestMetadataOfUpdates(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := answer(validation.Update(changed, old, asReleased()...))
+			got := answer(validation.Update(changed, old, asReleased()))
 			compare(t, "Update", errorsOf(got), errorsOf(want))
 			changed.Status.Active = 1
-			got = answer(validation.StatusUpdate(changed, old))
+			got = answer(validation.StatusUpdate(changed, old, asReleased()))
 			compare(t, "StatusUpdate", errorsOf(got), errorsOf(realStatusRequest(changed, old)))
 		})
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -20,6 +19,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate/conformance/apiserver"
+	"github.com/jobfate/jobfate/conformance/kubernetes"
 )
 
 var ctx = context.Background()
@@ -80,15 +80,13 @@ func requestFor(namespace string) context.Context {
 }
 
 // realStatusRequest does what the API server does with a request to update the status of a Job, up to the
-// storage, and returns why it is rejected. An error that it returns twice counts once.
-func realStatusRequest(j, old *batchv1.Job) (reasons []metav1.StatusCause) {
-	err := rest.BeforeUpdate(supportedStatus{job.StatusStrategy}, requestFor(old.Namespace), internal(j), internal(old))
-	for _, c := range causes(err) {
-		if !slices.Contains(reasons, c) {
-			reasons = append(reasons, c)
-		}
+// storage, and returns why it is rejected.
+func realStatusRequest(j, old *batchv1.Job) []metav1.StatusCause {
+	var strategy rest.RESTUpdateStrategy = job.StatusStrategy
+	if kubernetes.Minor() < 36 {
+		strategy = supportedStatus{strategy}
 	}
-	return reasons
+	return causes(rest.BeforeUpdate(strategy, requestFor(old.Namespace), internal(j), internal(old)))
 }
 
 // supportedStatus is the strategy of statuses, with the text of the supported releases.

@@ -13,13 +13,8 @@ import (
 
 // The package suites also compares the validation in other releases.
 
-// asReleased returns the options with which jobfate validates as the compared release.
-func asReleased() []validation.Option {
-	if kubernetes.Minor() <= 36 {
-		return []validation.Option{validation.Release136()}
-	}
-	return nil
-}
+// asReleased is the option with which jobfate validates as the compared release.
+func asReleased() validation.Option { return validation.Release(kubernetes.Minor()) }
 
 // once returns the errors of a strategy as the API server returns them: from 1.37 on each once.
 func once(errs field.ErrorList) field.ErrorList {
