@@ -21,7 +21,7 @@ var (
 func Create(job *batchv1.Job, opts ...Option) field.ErrorList {
 	job = orEmpty(job)
 	r := releaseOf(opts)
-	return r.reported(withPaths(job, r.check(creationRules, job, nil)))
+	return r.reported(withPaths(job, r.check(creationRules, job, nil)), job, nil)
 }
 
 // creationRules lists the rules for a new Job, in the order in which they are reported.
@@ -29,6 +29,7 @@ var creationRules = []jobRule{
 	{name: "metadata", check: newMetadata},
 	{name: "selector and labels are generated", check: generatedSelector},
 	{name: "spec", check: specAndSelector},
+	{name: "delegation annotations come in pairs", check: delegationOfJob, from: 38},
 	{name: "host names of the pods", check: podHostname},
 }
 

@@ -9,7 +9,8 @@ import (
 // one it is 1.37. The zero Option changes nothing.
 type Option struct{ release release }
 
-// Release validates as a minor version of Kubernetes: Release(36) as 1.36. Versions below 36 count as 36.
+// Release validates as a minor version of Kubernetes: Release(38) as 1.38.0-beta.0. Versions below 36 count as 36,
+// and those above 38 as 38.
 func Release(minor int) Option { return Option{release: max(oldest, release(minor))} }
 
 // Release136 is Release(36): an error that is found several times is returned as often, and an update checks
@@ -53,8 +54,12 @@ func (r release) check(rules []jobRule, job, old *batchv1.Job) field.ErrorList {
 	return errs
 }
 
-// reported returns the errors that the release reports of those that it finds: from 1.37 on each once.
-func (r release) reported(found field.ErrorList) field.ErrorList {
+// reported returns the errors that the release reports of those that it finds: from 1.37 on each once, and from
+// 1.38 on with those of generated rules. old is nil for a new Job.
+func (r release) reported(found field.ErrorList, job, old *batchv1.Job) field.ErrorList {
+	if r >= 38 {
+		found = withGenerated(found, job, old)
+	}
 	if r <= 36 || len(found) < 2 {
 		return found
 	}

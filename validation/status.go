@@ -28,7 +28,7 @@ func StatusUpdate(job, old *batchv1.Job, opts ...Option) field.ErrorList {
 			errs = append(errs, rule.step(c)...)
 		}
 	}
-	return r.reported(errs)
+	return r.reported(errs, job, old)
 }
 
 // Status returns everything that is wrong with the status of a Job by itself, with all

@@ -15,7 +15,7 @@ func Update(job, old *batchv1.Job, opts ...Option) field.ErrorList {
 	old = orEmpty(old)
 	job = updated(job, old)
 	r := releaseOf(opts)
-	return r.reported(r.check(updateRules, job, old))
+	return r.reported(r.check(updateRules, job, old), job, old)
 }
 
 // updateRules lists the rules for an update, in the order in which they are reported. Fields of the spec
@@ -34,6 +34,7 @@ var updateRules = []jobRule{
 	fixed("backoffLimitPerIndex", func(s *batchv1.JobSpec) any { return s.BackoffLimitPerIndex }),
 	fixed("managedBy", func(s *batchv1.JobSpec) any { return s.ManagedBy }),
 	fixed("successPolicy", func(s *batchv1.JobSpec) any { return s.SuccessPolicy }),
+	{name: "delegation annotations come in pairs", check: delegationOfJob, from: 38},
 	{name: "host names of the pods", check: podHostname, from: 37},
 }
 

@@ -69,7 +69,7 @@ func badValue(value any) string {
 		}
 		v = v.Elem()
 	}
-	if v.Kind() == reflect.Struct || !v.IsValid() {
+	if kind := v.Kind(); kind == reflect.Struct || kind == reflect.Invalid || kind == reflect.Slice {
 		return "…"
 	}
 	return fmt.Sprint(v.Interface())

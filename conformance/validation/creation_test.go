@@ -72,8 +72,6 @@ func drawCreation(t *rapid.T) creation {
 			made.job.GenerateName = choose(g, "name", []string{"gen-", "a", "a."},
 				"", "-", ".", "a.-", "Bad_", "a/-", "a"+strings.Repeat("ü", 40))
 		}
-		made.job.OwnerReferences = choose(g, "owners", [][]metav1.OwnerReference{nil, {owner("A")}},
-			[]metav1.OwnerReference{{}}, []metav1.OwnerReference{owner("A"), owner("B")})
 	}
 	made.job.UID = "" // the API server sets it
 	near := rapid.SampledFrom([]int{1, 1, 1, 2, 0}).Draw(t, "limits")
@@ -99,10 +97,6 @@ func (g *gen) plain() *batchv1.Job {
 	j.Annotations = choose(g, "annotations", []map[string]string{nil, {"k": "v"}})
 	g.template(&j.Spec.Template)
 	return j
-}
-
-func owner(name string) metav1.OwnerReference {
-	return metav1.OwnerReference{APIVersion: "a.b/v1", Kind: "Owner", Name: name, UID: "owner", Controller: new(true)}
 }
 
 const rejected = "rejected"

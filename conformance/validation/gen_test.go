@@ -26,7 +26,7 @@ type gen struct {
 // fields lists the fields that may get invalid values. If the name begins with one of the groups below,
 // the Job gets that group, so that the field exists.
 var fields = []string{
-	"name", "namespace", "uid", "labels", "annotations", "finalizers", "selector", "manual/selector",
+	"name", "namespace", "uid", "labels", "annotations", "finalizers", "owners", "selector", "manual/selector",
 	"completionMode", "indexed/completionMode", "completions", "indexed/completions", "parallelism", "indexed/parallelism",
 	"backoffLimitPerIndex", "indexed/backoffLimitPerIndex", "maxFailedIndexes", "indexed/maxFailedIndexes", "indexed/many/parallelism", "indexed/many/maxFailedIndexes",
 	"activeDeadlineSeconds", "backoffLimit", "ttl", "managedBy", "replacement", "failure/replacement", "failure/template/restartPolicy",
@@ -105,10 +105,26 @@ func (g *gen) job() *batchv1.Job {
 	j.Namespace = choose(g, "namespace", []string{"ns"}, "", "Bad_Ns")
 	j.UID = choose(g, "uid", []types.UID{"uid-1"}, "")
 	j.Labels = choose(g, "labels", labelSets(), map[string]string{"-bad": "x"}, map[string]string{"a": "-bad"}, map[string]string{long: long})
-	j.Annotations = choose(g, "annotations", []map[string]string{nil, {"k": "v"}}, map[string]string{"-bad": "x"})
+	j.Annotations = g.annotations()
 	j.Finalizers = choose(g, "finalizers", [][]string{nil, {"orphan"}, {"foregroundDeletion"}, {"kubernetes"}, {"a.b/c"}}, []string{"unknown"}, []string{"a.b/c", "x y"})
+	j.OwnerReferences = g.owners()
 	g.selector(j)
 	return j
+}
+
+// annotations draws annotations. From 1.38 on the API server rejects a delegation annotation without the other.
+func (g *gen) annotations() map[string]string {
+	const workload, template = "scheduling.k8s.io/workload-name", "scheduling.k8s.io/group-template-name"
+	return choose(g, "annotations", []map[string]string{nil, {"k": "v"}, {workload: "w", template: "t"}}, map[string]string{"-bad": "x"},
+		map[string]string{workload: "w"}, map[string]string{template: "t"}, map[string]string{workload: "", template: ""}, map[string]string{workload: "w", template: ""})
+}
+
+func (g *gen) owners() []metav1.OwnerReference {
+	owner := func(name string) metav1.OwnerReference {
+		return metav1.OwnerReference{APIVersion: "a.b/v1", Kind: "Owner", Name: name, UID: "owner", Controller: new(true)}
+	}
+	return choose(g, "owners", [][]metav1.OwnerReference{nil, {owner("A")}},
+		[]metav1.OwnerReference{{}}, []metav1.OwnerReference{owner("A"), owner("B")}, []metav1.OwnerReference{owner("A"), {Kind: "Owner"}})
 }
 
 func labelSets() []map[string]string {
@@ -447,6 +463,10 @@ func (g *gen) changeSpec(j *batchv1.Job) {
 		func() { j.Name = "other" },
 		func() { j.UID = rapid.SampledFrom([]types.UID{"", "other"}).Draw(g.T, "new uid") },
 		func() { j.ResourceVersion = "" },
+		func() { j.Annotations = (&gen{T: g.T, wild: true}).annotations() },
+		func() { j.OwnerReferences = (&gen{T: g.T, wild: true}).owners() },
+		func() { j.Spec.MaxFailedIndexes = spec.MaxFailedIndexes },
+		func() { j.DeletionTimestamp, j.DeletionGracePeriodSeconds = times()[0], new(int64(1)) },
 		func() { j.Finalizers = append(j.Finalizers, "unknown") },
 		func() { delete(j.Spec.Template.Labels, batchv1.JobNameLabel) },
 		func() { delete(j.Spec.Template.Labels, batchv1.ControllerUidLabel) },

@@ -1,12 +1,16 @@
 package validation_test
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/jobfate/jobfate/conformance/kubernetes"
+)
 
 // The messages of the API server's rules for Jobs, one per line. Each is truncated after the part that
 // distinguishes it from the others. N stands for a number, and … for a quoted text. A test fails if
 // its objects never cause one of these messages.
 
-var specMessages = list(`
+var specMessages = append(messagesFrom38(), list(`
 	FieldValueInvalid metadata.name: will not able to create pod with invalid DNS
 	FieldValueInvalid metadata.finalizers[N]: name is neither
 	FieldValueInvalid spec.parallelism: must be greater than or equal to N
@@ -16,7 +20,7 @@ var specMessages = list(`
 	FieldValueInvalid spec.ttlSecondsAfterFinished: must be greater than or equal to N
 	FieldValueInvalid spec.backoffLimitPerIndex: must be greater than or equal to N
 	FieldValueInvalid spec.maxFailedIndexes: must be greater than or equal to N
-	FieldValueRequired spec.backoffLimitPerIndex: when maxFailedIndexes
+	FieldValueRequired spec.backoffLimitPerIndex:
 	FieldValueRequired spec.managedBy:
 	FieldValueInvalid spec.managedBy: must be a domain-prefixed path
 	FieldValueInvalid spec.managedBy: a lowercase RFC N subdomain
@@ -80,7 +84,18 @@ var specMessages = list(`
 	FieldValueInvalid spec.template.metadata.labels: ¤selector¤ does not match
 	accepted
 	panics
-`)
+`)...)
+
+// messagesFrom38 returns the messages of rules that 1.38 has added.
+func messagesFrom38() []string {
+	if kubernetes.Minor() < 38 {
+		return nil
+	}
+	return list(`
+		FieldValueRequired metadata.annotations[scheduling.kNs.io/workload-name]: must be set
+		FieldValueRequired metadata.annotations[scheduling.kNs.io/group-template-name]: must be set
+	`)
+}
 
 // generatedMessages are about what the API server generates for a new Job. Until 1.36 it also checks
 // that in updates.

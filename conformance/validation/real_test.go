@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/api/operation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -51,8 +52,22 @@ func realPrepare(j *batchv1.Job) *batch.Job {
 	return out
 }
 
+// realCreate validates a new Job as rest.BeforeCreate does after PrepareForCreate.
 func realCreate(j *batch.Job) (field.ErrorList, error) {
-	return tolerant(func() field.ErrorList { return once(job.Strategy.Validate(ctx, j)) })
+	return tolerant(func() field.ErrorList { return once(declared(j, job.Strategy.Validate(ctx, j))) })
+}
+
+// declared adds the errors of the declarative validation to those of the handwritten one. It finds the methods by
+// their names because their types are newer than 1.36, which does not validate Jobs declaratively.
+func declared(j *batch.Job, errs field.ErrorList) field.ErrorList {
+	strategy := reflect.ValueOf(job.Strategy)
+	validate, config := strategy.MethodByName("ValidateDeclaratively"), strategy.MethodByName("DeclarativeValidationConfig")
+	if !validate.IsValid() {
+		return errs
+	}
+	objects := []reflect.Value{reflect.ValueOf(requestFor(j.Namespace)), reflect.ValueOf(j), reflect.Zero(reflect.TypeFor[runtime.Object]())}
+	args := append(objects, reflect.ValueOf(errs), reflect.ValueOf(operation.Create), config.Call(objects)[0])
+	return validate.Call(args)[0].Interface().(field.ErrorList)
 }
 
 // realUpdate does what the API server does with a request to update a Job, up to the storage, and
