@@ -263,6 +263,7 @@ func TestDemandWithPods_surplus(t *testing.T) {
 	job := demandJob(editedSpec, sized(1, 2, 3))
 	pods := demandPods(job, "Running", "Succeeded")
 	Same(t, "at once", byPods(job, pods).AtOnce, between(1, 2))
+	Same(t, "at once, if the other pod has failed", byPods(job, demandPods(job, "Running", "Failed")).AtOnce, between(1, 2))
 	replaceFailed(job)
 	Same(t, "at once, if only failed pods are replaced", byPods(job, pods).AtOnce, exactly(1))
 }

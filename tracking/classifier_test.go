@@ -158,7 +158,9 @@ func TestClassify_options(t *testing.T) {
 	lost := func(pod *corev1.Pod) { pod.Spec.NodeName, pod.DeletionTimestamp = "lost", PtrTo(After(0)) }
 	is := func(status corev1.ConditionStatus) Edit {
 		return func(pod *corev1.Pod) {
-			pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: status}}
+			pod.Status.Conditions = []corev1.PodCondition{
+				{Type: corev1.PodScheduled, Status: corev1.ConditionTrue}, {Type: corev1.PodReady, Status: status},
+			}
 		}
 	}
 	type what struct{ Succeeded, Failed, Terminating, Lost bool }

@@ -105,6 +105,17 @@ func TestAccount_whenAPodStopsWaiting(t *testing.T) {
 	}
 }
 
+// An index whose pod goes is vacant, and those of the pods beside it are not.
+func TestVacant_betweenPods(t *testing.T) {
+	c, _ := censusOf(t, largeJob(5), tracking.Options{}, Pod("a", Index("2")), Pod("b", Index("3")), Pod("c", Index("4")))
+	before := c.Vacancies()
+	c.Remove("b")
+	Same(t, "vacant", c.Vacancies(), before+1)
+	if err := c.Check(); err != nil {
+		t.Error(err)
+	}
+}
+
 // Without ReplaceFailedOnly the index of a terminating pod is vacant, also after the vacant indexes were read.
 func TestVacant_terminatingPod(t *testing.T) {
 	for policy, want := range map[batchv1.PodReplacementPolicy]int{batchv1.TerminatingOrFailed: 9, batchv1.Failed: 8} {

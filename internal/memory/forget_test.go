@@ -54,6 +54,7 @@ func TestIdle(t *testing.T) {
 		"a deletion":          {Memory{Deleted: map[types.UID]Deleted{"a": {Version: ""}}}, false, "1 deletions"},
 		"a removed finalizer": {Memory{Stripped: map[types.UID]Stripped{"a": {}}}, false, "1 removed finalizers"},
 		"a lost creation":     {Memory{Lost: []string{""}}, false, "1 creations without an answer"},
+		"two creations":       {Memory{Created: make([]Created, 1), Lost: []string{""}}, false, "1 creations without an answer"},
 	} {
 		if got := test.memory.Idle(); got != test.want || !strings.HasSuffix(test.memory.String(), test.says) {
 			t.Errorf("%s: Idle = %t, %s; want %t and %q", name, got, test.memory.String(), test.want, test.says)
