@@ -65,8 +65,8 @@ func TestRequeue_isTheSoonest(t *testing.T) {
 	}
 }
 
-// What the throttle puts off is not yet in the record, and sends neither events nor metrics. Created pods are metrics
-// at once.
+// What the throttle puts off is not yet in the record, and sends neither events nor metrics. It puts off neither the
+// metrics of created pods nor the deadline.
 func TestThrottle_putsOffTheRecordToo(t *testing.T) {
 	s := newScene(t, "parallelism: 2\ncompletions: 3")
 	s.Job.Status.StartTime, s.LastStatus, s.Now = s.stored(0), s.at(0), s.at(4)
@@ -80,4 +80,6 @@ func TestThrottle_putsOffTheRecordToo(t *testing.T) {
 	s.Pods[0].Status.Phase = corev1.PodSucceeded
 	d = s.expect(t, "a success", "create 2; sync in 6s")
 	Same(t, "metrics of pods", metricsOf(d.Metrics), []string{"job_pods_creation_total reason=new status=succeeded 2"})
+	s.Job.Spec.ActiveDeadlineSeconds = PtrTo(int64(7))
+	s.expect(t, "the deadline comes first", "create 2; sync in 3s")
 }
