@@ -188,20 +188,6 @@ func TestOwnKindUnderFire(t *testing.T) {
 	}
 }
 
-// TestLoopKilledAtEveryWrite kills the loop before and after each of its writes. The outcome of
-// the Job must not change.
-func TestLoopKilledAtEveryWrite(t *testing.T) {
-	for seed := range uint64(10) {
-		report := chaos.Crashes(chaos.Config{Seed: seed, Controller: func() cluster.Controller { return newOnCluster() }}, 0)
-		if report.Violation != nil {
-			t.Fatal(report.Story)
-		}
-		if report.Runs < 2*report.Writes {
-			t.Errorf("seed %d: %d runs for %d writes, want two for each", seed, report.Runs, report.Writes)
-		}
-	}
-}
-
 // The referee reports the wrong order of steps.
 func TestWrongOrderIsReported(t *testing.T) {
 	for seed := range uint64(100) {

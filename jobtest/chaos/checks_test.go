@@ -9,67 +9,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/cluster"
-	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/effort"
 	"github.com/jobfate/jobfate/jobtest/internal/driver"
-	"github.com/jobfate/jobfate/jobtest/referee"
-	"github.com/jobfate/jobfate/tracking"
 )
-
-// TestCrashesOfLivesWithoutEnd uses controllers with which Jobs never end, with or without
-// a crash. Crashes must report that, although all runs stall in the same way.
-func TestCrashesOfLivesWithoutEnd(t *testing.T) {
-	for name, c := range map[string]struct {
-		controller func() cluster.Controller
-		want       string
-	}{
-		"no requeue":              {waiting(func(time.Duration) time.Duration { return 0 }), "L2"},
-		"no finalizer is removed": {amended(func(_ jobfate.Snapshot, d *jobfate.Decision) { d.Strip = nil }), "L2"},
-		"always suspended":        {spec(func(s *batchv1.JobSpec) { s.Suspend = ptr(true) }), "L2"},
-		"finalizers come back":    {leaving, "L3"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			found := map[string]int{}
-			for seed := uint64(0); seed < 40 && found[c.want] < 5; seed++ {
-				if v := Crashes(Config{Seed: seed, Controller: c.controller}, 0).Violation; v != nil {
-					found[v.Property]++
-				}
-			}
-			if found[c.want] < 5 {
-				t.Errorf("40 lives violate %v, want %s at least five times", found, c.want)
-			}
-		})
-	}
-}
-
-// leaving is a caller that adds the finalizer to a pod again when the Job has ended.
-func leaving() cluster.Controller {
-	caller := jobtest.NewCaller()
-	return syncing(func(client *cluster.Client) (time.Duration, error) {
-		if client.Job == nil || !referee.Ended(client.Job) {
-			return caller.Sync(client)
-		}
-		for _, pod := range client.Pods {
-			if !(tracking.Keys{}).HasFinalizer(pod) && pod.DeletionTimestamp == nil {
-				_, err := client.PatchPod(pod, []byte(`{"metadata":{"uid":"`+string(pod.UID)+`","finalizers":["`+batchv1.JobTrackingFinalizer+`"]}}`))
-				return 0, err
-			}
-		}
-		return 0, nil
-	})
-}
-
-// TestCrashesOfJobsAtRest checks that a Job with a parallelism of 0 need not end.
-func TestCrashesOfJobsAtRest(t *testing.T) {
-	job := Job(1)
-	job.Spec = batchv1.JobSpec{Template: job.Spec.Template, Completions: ptr[int32](2), Parallelism: new(int32)}
-	job.Spec.Template.Spec.RestartPolicy = corev1.RestartPolicyNever
-	if r := Crashes(Config{Seed: 1, Job: job}, 0); r.Violation != nil || r.Runs == 0 {
-		t.Errorf("with a parallelism of 0: %v in %d runs", r.Violation, r.Runs)
-	}
-}
 
 var manual = effort.Flag("manual", "number of random schedules with a selector of the user", 30, 100)
 
@@ -103,19 +46,12 @@ func TestLargeJobs(t *testing.T) {
 		job.Spec = batchv1.JobSpec{Template: job.Spec.Template, Completions: &completions, Parallelism: &parallelism, BackoffLimit: ptr[int32](math.MaxInt32)}
 		return job
 	}
-	t.Run("one after another", func(t *testing.T) {
-		for seed := range uint64(large()) {
-			r := Run(Config{Seed: seed, Job: job(int32(pods()), 1), Mode: Liveness, Without: []string{"parallelism changed"}, Retries: -1})
-			if r.Violation != nil {
-				t.Errorf("seed %d: %v", seed, r.Violation)
-			}
+	for seed := range uint64(large()) {
+		r := Run(Config{Seed: seed, Job: job(int32(pods()), 1), Mode: Liveness, Without: []string{"parallelism changed"}, Retries: -1})
+		if r.Violation != nil {
+			t.Errorf("seed %d: %v", seed, r.Violation)
 		}
-	})
-	t.Run("a life", func(t *testing.T) {
-		if l := runScript(Config{Seed: 1, Job: job(3*int32(pods()), 1)}.orDefault(), false); l.broken != nil {
-			t.Error(l.broken)
-		}
-	})
+	}
 }
 
 // TestRejections sends a status that the API server rejects, and then the same or another

@@ -9,9 +9,6 @@
 // [Liveness] mode the faults then stop, and the Job must end. A violation is reported as a
 // story: the steps that led to it, shrunk.
 //
-// [Crashes] is systematic: it runs a Job to its end once, and then again for every write,
-// with the controller killed before or after that write. The end must be the same.
-//
 // A run is a function of its seed and uses neither goroutines nor clocks, so a seed that
 // finds a violation always finds it.
 package chaos

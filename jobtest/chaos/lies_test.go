@@ -14,6 +14,7 @@ import (
 	"github.com/jobfate/jobfate/cluster"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/referee"
+	"github.com/jobfate/jobfate/tracking"
 )
 
 // livenessLies has a controller for each clause of L1 to L5 that violates just that, without faults. With the reference
@@ -102,4 +103,21 @@ func TestLies(t *testing.T) {
 			t.Errorf("no life violates it: %q", said)
 		})
 	}
+}
+
+// leaving is a caller that adds the finalizer to a pod again when the Job has ended.
+func leaving() cluster.Controller {
+	caller := jobtest.NewCaller()
+	return syncing(func(client *cluster.Client) (time.Duration, error) {
+		if client.Job == nil || !referee.Ended(client.Job) {
+			return caller.Sync(client)
+		}
+		for _, pod := range client.Pods {
+			if !(tracking.Keys{}).HasFinalizer(pod) && pod.DeletionTimestamp == nil {
+				_, err := client.PatchPod(pod, []byte(`{"metadata":{"uid":"`+string(pod.UID)+`","finalizers":["`+batchv1.JobTrackingFinalizer+`"]}}`))
+				return 0, err
+			}
+		}
+		return 0, nil
+	})
 }

@@ -35,7 +35,6 @@ var meanings = map[string]string{
 	"C2":    "the controller writes only to its object and to objects that it controls",
 	"C3":    "the end is the same as without faults",
 	"C4":    "once faults stop, everything ends and no more writes are sent",
-	"crash": "a crash does not change how the Job ends",
 	"chaos": "the test kit supports the requests of the controller",
 	"own":   "a condition of the test itself",
 	"Job":   "the Job under test is valid",
