@@ -1,8 +1,8 @@
 package operate
 
 import (
+	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -19,16 +19,18 @@ import (
 // flag -kubernetes=1.34.4 runs a server that is older, and not only emulates it.
 func TestOlderServers(t *testing.T) {
 	const managed, restartRules, resources = "spec.managedBy", "restart rules", "resources of a suspended Job"
+	own, err := api.Minor()
+	world.Must(t, err)
 	defer restore(t)
 	for _, release := range []struct {
-		minor string
+		minor int
 		lacks []string
-	}{{"34", []string{managed, restartRules, resources}}, {"35", []string{resources}}, {"36", nil}} {
-		if !emulates(t, release.minor) {
+	}{{34, []string{managed, restartRules, resources}}, {35, []string{resources}}, {36, nil}} {
+		if !emulates(own, release.minor) {
 			continue
 		}
-		world.Must(t, api.Restart(t.Context(), "--emulated-version=1."+release.minor))
-		name := "minor-" + release.minor
+		world.Must(t, api.Restart(t.Context(), fmt.Sprintf("--emulated-version=1.%d", release.minor)))
+		name := fmt.Sprintf("minor-%d", release.minor)
 		c := world.Start(t, api, server.Options{Name: name})
 		w := newWorld(t, c, kubelet.Succeed())
 		w.Create(at(3))
@@ -36,24 +38,15 @@ func TestOlderServers(t *testing.T) {
 		line := c.Log("lacks features", 1)
 		for _, feature := range []string{managed, restartRules, resources} {
 			if got, want := strings.Contains(line, feature), slices.Contains(release.lacks, feature); got != want {
-				t.Errorf("1.%s lacks %s: logged %t, want %t: %s", release.minor, feature, got, want, line)
+				t.Errorf("1.%d lacks %s: logged %t, want %t: %s", release.minor, feature, got, want, line)
 			}
 		}
 		c.Kill()
 	}
 }
 
-// emulates reports whether the server can emulate 1.minor: it emulates its own minor version and the three before.
-func emulates(t *testing.T, minor string) bool {
-	t.Helper()
-	version, err := api.Client.Discovery().ServerVersion()
-	world.Must(t, err)
-	own, err := strconv.Atoi(version.Minor)
-	world.Must(t, err)
-	other, err := strconv.Atoi(minor)
-	world.Must(t, err)
-	return other <= own && own-other <= 3
-}
+// emulates reports whether a server can emulate a minor version: its own, and the three before.
+func emulates(own, minor int) bool { return own-3 <= minor && minor <= own }
 
 func restore(t *testing.T) {
 	if err := api.Restart(t.Context()); err != nil {
@@ -65,7 +58,9 @@ func restore(t *testing.T) {
 // spec.managedBy, so the built-in controller runs the Jobs. The version of the server does not
 // show that: jobfate's controller starts and ignores the Jobs.
 func TestJobManagedByGateIsOff(t *testing.T) {
-	if !emulates(t, "34") {
+	own, err := api.Minor()
+	world.Must(t, err)
+	if !emulates(own, 34) {
 		t.Skip("the gate is always on from 1.35 on")
 	}
 	world.Must(t, api.Restart(t.Context(), "--emulated-version=1.34", "--feature-gates=JobManagedBy=false"))

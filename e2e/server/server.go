@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"time"
 
@@ -223,6 +224,15 @@ func (s *Server) Stop() error {
 		s.unlock()
 	}
 	return errors.Join(errs...)
+}
+
+// Minor returns the minor version of the server, or the one that it emulates: 37 for 1.37.2.
+func (s *Server) Minor() (int, error) {
+	version, err := s.Client.Discovery().ServerVersion()
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(version.Minor)
 }
 
 // Dir returns the folder of the logs.
