@@ -8,7 +8,8 @@
 //
 //   - [Create] for a new Job. Pass it the copy that [Prepared] returns, with what the API server sets
 //     first: [WithGeneratedName], [Defaulted], then [WithGeneratedSelector].
-//   - [JobSpec] for the spec of a Job in another object, with its path there.
+//   - [JobSpec] for the spec of a Job in another object, with its path there, and [JobTemplate] for the template
+//     of a CronJob.
 //   - [Update] for a change of metadata and spec. The API server compares two Jobs with all
 //     defaults, so a manifest needs [Defaulted] and [DefaultedPodSpec] first. See the example.
 //   - [StatusUpdate] for a change of the status. As in the API server, most rules apply

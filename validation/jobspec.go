@@ -1,8 +1,6 @@
 package validation
 
 import (
-	"strings"
-
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -11,17 +9,58 @@ import (
 // object holds it, such as spec.template.spec in a custom resource. It is for templates of Jobs: what
 // depends on the name, the namespace or the UID of the Job, such as the generated selector, is not
 // checked. Pass the spec with its defaults, see [Prepared].
-func JobSpec(spec *batchv1.JobSpec, path *field.Path) field.ErrorList {
-	if spec == nil {
-		spec = &batchv1.JobSpec{}
+func JobSpec(spec *batchv1.JobSpec, path *field.Path, opts ...Option) field.ErrorList {
+	job := &batchv1.Job{}
+	if spec != nil {
+		job.Spec = *spec
 	}
+	errs := releaseOf(opts).reported(specByItself(job, nil), job, nil)
+	for _, err := range errs {
+		err.Field = path.String() + err.Field[len(specPath.String()):]
+	}
+	return errs
+}
+
+// JobTemplate returns what the API server would reject in the template of a CronJob, whose path is spec.jobTemplate:
+// see [JobSpec]. old is the template that it replaces; nil in a new CronJob. The API server sets the defaults of
+// [Defaulted], except for completions.
+func JobTemplate(template, old *batchv1.JobTemplateSpec, path *field.Path, opts ...Option) field.ErrorList {
+	job, was := jobOf(template), (*batchv1.Job)(nil)
+	if old != nil {
+		was = jobOf(old)
+	}
+	r := releaseOf(opts)
+	errs := r.reported(r.check(templateRules, job, was), job, was)
+	for _, err := range errs {
+		err.Field = path.Child(err.Field).String()
+	}
+	return errs
+}
+
+// jobOf returns the Job of a template, without a name.
+func jobOf(template *batchv1.JobTemplateSpec) *batchv1.Job {
+	if template == nil {
+		return &batchv1.Job{}
+	}
+	return &batchv1.Job{ObjectMeta: template.ObjectMeta, Spec: template.Spec}
+}
+
+// templateRules lists the rules for a template, in the order in which they are reported.
+var templateRules = []jobRule{
+	{name: "spec", check: specByItself},
+	{name: "delegation annotations come in pairs", check: delegationOfJob, from: 38},
+	{name: "the selector is generated", check: noSelector},
+}
+
+// noSelector rejects a selector in a template.
+func noSelector(job, _ *batchv1.Job) field.ErrorList {
 	var errs field.ErrorList
-	for _, rule := range specRules {
-		for _, err := range rule.check(spec) {
-			at := *err
-			at.Field = path.String() + strings.TrimPrefix(err.Field, specPath.String())
-			errs = append(errs, &at)
-		}
+	if job.Spec.Selector != nil {
+		errs = append(errs, field.Invalid(specPath.Child("selector"), job.Spec.Selector, "`selector` will be auto-generated"))
+	}
+	if deref(job.Spec.ManualSelector, false) {
+		errs = append(errs, field.NotSupported(specPath.Child("manualSelector"), *job.Spec.ManualSelector,
+			[]string{"nil", "false"}))
 	}
 	return errs
 }

@@ -5,8 +5,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Option chooses the release of Kubernetes as which [Create], [Update] and [StatusUpdate] validate. Without
-// one it is 1.37. The zero Option changes nothing.
+// Option chooses the release of Kubernetes as which a function of this package validates. Without one it is
+// 1.37. The zero Option changes nothing.
 type Option struct{ release release }
 
 // Release validates as a minor version of Kubernetes: Release(38) as 1.38.0-beta.0. Versions below 36 count as 36,

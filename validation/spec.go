@@ -32,11 +32,16 @@ var specRules = []specRule{
 }
 
 func specAndSelector(job, old *batchv1.Job) field.ErrorList {
+	return append(specByItself(job, old), selectorAndTemplate(&job.Spec, selectorRulesFor(old))...)
+}
+
+// specByItself applies the rules that do not depend on the selector.
+func specByItself(job, _ *batchv1.Job) field.ErrorList {
 	var errs field.ErrorList
 	for _, rule := range specRules {
 		errs = append(errs, rule.check(&job.Spec)...)
 	}
-	return append(errs, selectorAndTemplate(&job.Spec, selectorRulesFor(old))...)
+	return errs
 }
 
 func nonNegativeCounts(spec *batchv1.JobSpec) field.ErrorList {

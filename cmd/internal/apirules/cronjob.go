@@ -17,7 +17,7 @@ import (
 // longestName is the limit for the name of a CronJob: the controller appends 11 characters to name a Job.
 const longestName = 52
 
-// CronJob returns what the API server would reject in a new CronJob, outside the spec of its Jobs. The
+// CronJob returns what the API server would reject in a new CronJob, outside the template of its Jobs. The
 // CronJob must have a namespace.
 func CronJob(c *batchv1.CronJob) field.ErrorList {
 	metadata := field.NewPath("metadata")
@@ -28,7 +28,7 @@ func CronJob(c *batchv1.CronJob) field.ErrorList {
 	return append(errs, cronJobSpec(&c.Spec, nil)...)
 }
 
-// CronJobUpdate returns what the API server would reject when c replaces old, outside the spec of
+// CronJobUpdate returns what the API server would reject when c replaces old, outside the template of
 // its Jobs. All of the spec may change. An update may keep what a new CronJob may not have: a long
 // name, a time zone in the schedule, and an unknown time zone.
 func CronJobUpdate(c, old *batchv1.CronJob) field.ErrorList {
@@ -44,16 +44,7 @@ func cronJobSpec(s, old *batchv1.CronJobSpec) field.ErrorList {
 	if old == nil || !reflect.DeepEqual(old.TimeZone, s.TimeZone) {
 		errs = append(errs, timeZone(s.TimeZone, spec.Child("timeZone"))...)
 	}
-	errs = append(errs, table(fieldsOf(s), spec, cronJobRows)...)
-	template := spec.Child("jobTemplate", "spec")
-	if job := &s.JobTemplate.Spec; job.Selector != nil {
-		errs = append(errs,
-			field.Invalid(template.Child("selector"), job.Selector, "`selector` will be auto-generated"))
-	}
-	if manual := s.JobTemplate.Spec.ManualSelector; manual != nil && *manual {
-		errs = append(errs, field.NotSupported(template.Child("manualSelector"), *manual, []string{"nil", "false"}))
-	}
-	return errs
+	return append(errs, table(fieldsOf(s), spec, cronJobRows)...)
 }
 
 var cronJobRows = []row{

@@ -269,7 +269,7 @@ func checkUpdate(out *verdict, w way, m, old *kubefile.Manifest) {
 		changed = !equality.Semantic.DeepEqual(was.Spec, cron.Spec)
 		if job = named(after.Job); !next.same {
 			checkCron(out, after, was)
-			out.refuseAll(slices.Concat(specErrors(after.Job), templateErrors(after.Job),
+			out.refuseAll(slices.Concat(specErrors(after.Job, was), templateErrors(after.Job),
 				validation.RuleNames(namedPolicy(m), policyPath)))
 		}
 	case !next.same:
@@ -318,7 +318,7 @@ func (c *Validate) errors(m, old *kubefile.Manifest) field.ErrorList {
 	if job := validation.Prepared(created(m)); m.Cron == nil {
 		return append(validation.Create(job), errs...)
 	}
-	return append(specErrors(m.Job), errs...)
+	return append(specErrors(m.Job, nil), errs...)
 }
 
 // templateErrors returns what the API server would reject in the pod template of a Job, besides the rules of
@@ -329,12 +329,16 @@ func templateErrors(job *batchv1.Job) field.ErrorList {
 	return apirules.Template(template, field.NewPath("spec", "template"))
 }
 
-// specErrors returns what the API server would reject in the template of a CronJob. There it sets no default
-// completions.
-func specErrors(job *batchv1.Job) field.ErrorList {
-	spec := validation.Defaulted(job).Spec
-	spec.Completions = job.Spec.Completions
-	return validation.JobSpec(&spec, field.NewPath("spec"))
+// specErrors returns what the API server would reject in the template of a CronJob, which job has, apart from the pod
+// template. There it sets no default completions. old is nil for a new CronJob.
+func specErrors(job *batchv1.Job, old *batchv1.CronJob) field.ErrorList {
+	template, was := &batchv1.JobTemplateSpec{}, (*batchv1.JobTemplateSpec)(nil)
+	template.ObjectMeta, template.Spec = job.ObjectMeta, validation.Defaulted(job).Spec
+	template.Spec.Completions = job.Spec.Completions
+	if old != nil {
+		was = &old.Spec.JobTemplate
+	}
+	return validation.JobTemplate(template, was, nil)
 }
 
 // checkCron checks the fields of a new CronJob, or of one that replaces old. It warns if the API server accepts it
@@ -361,7 +365,8 @@ func checkCron(out *verdict, m *kubefile.Manifest, old *batchv1.CronJob) {
 	out.outer = false
 	job := created(m)
 	job.Name += "-29000000"
-	known := specErrors(job)
+	known := specErrors(job, old)
+	job.Spec.Selector, job.Spec.ManualSelector = nil, nil // both are rejected in a template
 	for _, err := range validation.Create(validation.Prepared(job)) {
 		if !slices.ContainsFunc(known, func(k *field.Error) bool { return k.Error() == err.Error() }) {
 			out.warn("JobRejected", err.Field, "the API server accepts the CronJob, but not its Jobs: "+body(err))
