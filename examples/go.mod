@@ -8,7 +8,6 @@ require (
 	github.com/jobfate/jobfate/jobtest v0.0.0
 	k8s.io/api v0.34.0
 	k8s.io/apimachinery v0.34.0
-	pgregory.net/rapid v1.3.0
 )
 
 require (
@@ -25,6 +24,7 @@ require (
 	gopkg.in/inf.v0 v0.9.1 // indirect
 	k8s.io/klog/v2 v2.130.1 // indirect
 	k8s.io/utils v0.0.0-20250604170112-4c0f3b243397 // indirect
+	pgregory.net/rapid v1.3.0 // indirect
 	sigs.k8s.io/json v0.0.0-20241014173422-cfa47c3a1cc8 // indirect
 	sigs.k8s.io/randfill v1.0.0 // indirect
 	sigs.k8s.io/structured-merge-diff/v6 v6.3.0 // indirect
