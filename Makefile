@@ -75,7 +75,7 @@ bench:
 	@go -C bench run . -data $(abspath $(DATA))
 
 # Compares the speed with that of the last commit, or of the commit where a branch left main, and
-# fails if a row is slower by more than its noise: make compare BASE=v0.1.0.
+# fails if benchstat finds a row slower: make compare BASE=v0.1.0.
 compare: export BASE := $(BASE)
 compare:
 	.ci/compare long

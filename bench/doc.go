@@ -3,9 +3,8 @@
 // prints one table. With -svg it draws the cost against the number of pods instead.
 //
 //	go run . [-runs 11] [-rows regexp] [-scale full] [-data file] [-svg file]
-//	go run . -compare base.txt [-fail] change.txt
 //
-// With -compare it compares the rows of two commits that -data has recorded: .ci/compare.
+// With -data it appends the samples of the rows to a file, for benchstat: .ci/compare.
 //
 // The sides of a row run in turns, and a figure is the median of its runs. Only the ratios
 // are meaningful: each is the median of the ratios of consecutive runs. Times are the CPU

@@ -2,12 +2,10 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"regexp"
-	"time"
 )
 
 func main() {
@@ -15,19 +13,12 @@ func main() {
 	only := flag.String("rows", "", "measure only the groups of rows whose title matches")
 	size := flag.String("scale", "full", "the pods and intervals of the rows: full, medium or short")
 	data := flag.String("data", "", "append the samples of the rows to this file")
-	base := flag.String("compare", "", "compare this file of samples with that in the argument instead")
-	fail := flag.Bool("fail", false, "with -compare: fail if a row is slower by more than its noise")
 	svg := flag.String("svg", "", "draw how the cost grows with the pods into this file instead")
 	flag.Parse()
 	var err error
-	switch {
-	case *base != "":
-		if err = compare(os.Stdout, *base, flag.Arg(0)); errors.Is(err, errSlower) && !*fail {
-			err = nil
-		}
-	case *svg != "":
+	if *svg != "" {
 		err = draw(*runs, *svg)
-	default:
+	} else {
 		err = run(*runs, *only, *size, *data)
 	}
 	if err != nil {
@@ -54,7 +45,6 @@ func run(runs int, only, size, data string) error {
 		return fmt.Errorf("there is no scale %q", size)
 	}
 	var samples bytes.Buffer
-	fmt.Fprintf(&samples, "start %s\n", time.Now().UTC().Format("2006-01-02T15:04:05.000000Z"))
 	fmt.Println(header)
 	for _, g := range groups {
 		if !wanted.MatchString(g.title) {
