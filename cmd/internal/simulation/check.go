@@ -41,7 +41,8 @@ var wants = map[string]string{
 
 var (
 	decoderPrefix = regexp.MustCompile(`^(error unmarshaling JSON: |while decoding JSON: |json: )+`)
-	wrongType     = regexp.MustCompile(`^cannot unmarshal (.+) into Go (?:struct field \S+|value) of type (\S+)$`)
+	// Before the type comes the field, which Go 1.27 writes in another form.
+	wrongType = regexp.MustCompile(`^cannot unmarshal (.+?) into .+ of type (\S+)$`)
 )
 
 // inWords returns an error of the decoder without the names of Go types.
