@@ -143,7 +143,7 @@ func TestRefused(t *testing.T) {
 		{"an alias that repeats itself", []string{"kind: Job\na: &a [*a]\n"}, "f1: document 1: anchor 'a' value contains itself"},
 		{"aliases that repeat too much", []string{nestedAliases(12)}, "f1: document 1: document contains excessive aliasing"},
 		{"aliases that repeat too much, in an item of a list", []string{"apiVersion: v1\nkind: List\nitems:\n  - kind: A\n  - " + strings.ReplaceAll(nestedAliases(12), "\n", "\n    ") + "\n"}, "f1: document 1: document contains excessive aliasing"},
-		{"objects nested too deep", []string{strings.Repeat(`{"a":`, 140_000)}, "f1: document 1: line 1: invalid character '{' exceeded max depth"},
+		{"objects nested too deep", []string{strings.Repeat(`{"a":`, 140_000)}, "exceeded max depth"},
 		{"lists nested too deep", []string{"a: " + strings.Repeat("[", 20_000)}, "f1: document 1: exceeded max depth of 10000"},
 		{"a separator behind an end of line that only YAML knows", []string{strings.ReplaceAll(jobYAML+"---\n"+pod(podYAML, "p"), "\n---", "\u0085---")}, "f1: document 1: line 7: could not find expected ':'"},
 		{"another", []string{strings.ReplaceAll(jobYAML+"---\n"+pod(podYAML, "p"), "\n", "\u2028")}, "f1: document 1: line 7: could not find expected ':'"},
