@@ -1,5 +1,5 @@
 // Package controller is a Job controller to import. It decides like the Job controller of
-// Kubernetes, and runs next to it, on clusters of version 1.32 or later.
+// Kubernetes, and runs next to it, on clusters of version 1.35 or later.
 //
 //	mgr, err := controller.NewManager(config, controller.Options{ManagedBy: "example.com/jobs"})
 //	if err != nil {

@@ -59,7 +59,7 @@ var controllerReasons = []string{
 	batchv1.JobReasonMaxFailedIndexesExceeded,
 	batchv1.JobReasonFailedIndexes,
 	batchv1.JobReasonSuccessPolicy,
-	"CompletionsReached", // its constant is younger than the oldest supported k8s.io/api
+	batchv1.JobReasonCompletionsReached,
 	"JobSuspended",
 	"JobResumed",
 }

@@ -344,18 +344,3 @@ func TestCreateHostname(t *testing.T) {
 		"metadata.name: Invalid value: will not able to create pod with invalid DNS label: a.b-0")
 	wantErrors(t, Create(named("a.b", 0))) // no index, no host name
 }
-
-// The words of labels changed after 1.34.
-func TestLabelWords(t *testing.T) {
-	for _, c := range []struct{ in, want string }{
-		{"must be no more than 63 characters", "must be no more than 63 bytes"},
-		{"prefix part must be no more than 253 characters", "prefix part must be no more than 253 bytes"},
-		{"name part must be no more than 63 bytes", "name part must be no more than 63 bytes"},
-		{"a qualified name must consist of", "a valid label key must consist of"},
-		{"must consist of characters", "must consist of characters"},
-	} {
-		if got := labelWords(c.in); got != c.want {
-			t.Errorf("labelWords(%q) = %q, want %q", c.in, got, c.want)
-		}
-	}
-}

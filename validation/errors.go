@@ -3,7 +3,6 @@ package validation
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -33,17 +32,7 @@ func supportedValue[T ~string](path *field.Path, value T, supported []T) field.E
 func qualifiedName(path *field.Path, value string) field.ErrorList {
 	var errs field.ErrorList
 	for _, msg := range validation.IsQualifiedName(value) {
-		errs = append(errs, field.Invalid(path, value, labelWords(msg)))
+		errs = append(errs, field.Invalid(path, value, msg))
 	}
 	return errs
-}
-
-// labelWords rewrites a message about a label's key or value in the words of 1.37. Older
-// releases say "characters" instead of "bytes", and "qualified name" instead of "label key".
-func labelWords(msg string) string {
-	msg = strings.Replace(msg, "a qualified name must", "a valid label key must", 1)
-	if head, ok := strings.CutSuffix(msg, " characters"); ok && strings.Contains(head, "must be no more than ") {
-		return head + " bytes"
-	}
-	return msg
 }

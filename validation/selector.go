@@ -103,7 +103,7 @@ func templateLabels(spec *batchv1.JobSpec) field.ErrorList {
 		errs = append(errs, qualifiedName(path, key)...)
 		value := spec.Template.Labels[key]
 		for _, msg := range validation.IsValidLabelValue(value) {
-			errs = append(errs, field.Invalid(path, value, labelWords(msg)))
+			errs = append(errs, field.Invalid(path, value, msg))
 		}
 	}
 	return errs
@@ -118,10 +118,7 @@ func selectorAndTemplate(spec *batchv1.JobSpec, opts selectorRules) field.ErrorL
 		errs = append(errs, field.Required(path, ""))
 	} else {
 		form := metavalidation.LabelSelectorValidationOptions{AllowInvalidLabelValueInSelector: opts.allowInvalidValues}
-		for _, err := range metavalidation.ValidateLabelSelector(spec.Selector, form, path) {
-			err.Detail = labelWords(err.Detail)
-			errs = append(errs, err)
-		}
+		errs = append(errs, metavalidation.ValidateLabelSelector(spec.Selector, form, path)...)
 	}
 	if mismatch(spec.Selector, spec.Template.Labels) {
 		errs = append(errs, field.Invalid(specPath.Child("template", "metadata", "labels"), spec.Template.Labels,

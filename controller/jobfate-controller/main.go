@@ -1,6 +1,6 @@
 // Jobfate-controller runs Jobs whose spec.managedBy names it, with the module
 // github.com/jobfate/jobfate/controller. It runs beside the Job controller of
-// Kubernetes, on any cluster from 1.32 on.
+// Kubernetes, on any cluster from 1.35 on.
 package main
 
 import (

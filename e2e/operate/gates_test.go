@@ -16,7 +16,7 @@ import (
 )
 
 // On the API servers of older releases the controller logs which features they lack, and runs Jobs. The
-// flag -kubernetes=1.34.4 runs a server that is older, and not only emulates it.
+// flag -kubernetes=1.35.4 runs a server that is older, and not only emulates it.
 func TestOlderServers(t *testing.T) {
 	const managed, restartRules, resources = "spec.managedBy", "restart rules", "resources of a suspended Job"
 	own, err := api.Minor()
@@ -25,7 +25,7 @@ func TestOlderServers(t *testing.T) {
 	for _, release := range []struct {
 		minor int
 		lacks []string
-	}{{34, []string{managed, restartRules, resources}}, {35, []string{resources}}, {36, nil}} {
+	}{{35, []string{resources}}, {36, nil}} {
 		if !emulates(own, release.minor) {
 			continue
 		}
@@ -54,9 +54,9 @@ func restore(t *testing.T) {
 	}
 }
 
-// A current API server whose gate JobManagedBy is switched off by emulation drops
-// spec.managedBy, so the built-in controller runs the Jobs. The version of the server does not
-// show that: jobfate's controller starts and ignores the Jobs.
+// Up to 1.34 the gate JobManagedBy can be off. The API server then drops spec.managedBy, so the
+// built-in controller runs the Jobs. The version of the server does not show that: jobfate's
+// controller starts and ignores the Jobs.
 func TestJobManagedByGateIsOff(t *testing.T) {
 	own, err := api.Minor()
 	world.Must(t, err)

@@ -12,7 +12,7 @@ import (
 
 // release is the release of Kubernetes whose programs run, except kubectl; empty for that of e2e/go.mod.
 var release = flag.String("kubernetes", "",
-	"run the API server and the built-in controllers of this `release` of Kubernetes, such as 1.34.4")
+	"run the API server and the built-in controllers of this `release` of Kubernetes, such as 1.35.4")
 
 // programsOf returns the folder of a go.mod whose tool lines are the programs of a release. For a release other
 // than that of e2e/go.mod it is in the user's cache, where it stays: Go's build cache knows packages by their folder.

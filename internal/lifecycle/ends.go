@@ -103,9 +103,8 @@ var ends = []row{
 		when(hasFailedIndexes, batchv1.JobReasonFailedIndexes, "Job has failed indexes")},
 	// Success comes last: a Job that can fail does not succeed.
 	{"SuccessPolicy", batchv1.JobSuccessCriteriaMet, successPolicy},
-	// The API package has a constant for this reason from 1.31 on.
 	{"Completions", batchv1.JobSuccessCriteriaMet,
-		when(hasCompletions, "CompletionsReached", "Reached expected number of succeeded pods")},
+		when(hasCompletions, batchv1.JobReasonCompletionsReached, "Reached expected number of succeeded pods")},
 }
 
 // Decide returns how the Job ends; the zero End if it does not.
