@@ -65,7 +65,7 @@ func Example_tracking() {
 func Example_validation() {
 	job, _, _ := tour()
 	next := job.DeepCopy()
-	next.Status.CompletedIndexes, next.Status.FailedIndexes = "0", ptrTo("0,1")
+	next.Status.CompletedIndexes, next.Status.FailedIndexes = "0", new("0,1")
 	fmt.Println(validation.StatusUpdate(next, job).ToAggregate())
 	// Output: status.failedIndexes: Invalid value: "0,1": failedIndexes and completedIndexes overlap at index: 0
 }
@@ -93,8 +93,8 @@ func Example() {
 func tour() (*batchv1.Job, *corev1.Pod, time.Time) {
 	now := time.Date(2026, 5, 1, 12, 0, 4, 0, time.UTC)
 	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "train", UID: "job-uid", ResourceVersion: "7"}}
-	job.Spec.Completions, job.Spec.Parallelism, job.Spec.BackoffLimitPerIndex = ptrTo[int32](2), ptrTo[int32](2), ptrTo[int32](1)
-	job.Spec.CompletionMode = ptrTo(batchv1.IndexedCompletion)
+	job.Spec.Completions, job.Spec.Parallelism, job.Spec.BackoffLimitPerIndex = new(int32(2)), new(int32(2)), new(int32(1))
+	job.Spec.CompletionMode = new(batchv1.IndexedCompletion)
 	job.Spec.PodFailurePolicy = &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{
 		Action:      batchv1.PodFailurePolicyActionFailIndex,
 		OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: []int32{42}},
@@ -112,5 +112,3 @@ func tour() (*batchv1.Job, *corev1.Pod, time.Time) {
 	}}}
 	return job, pod, now
 }
-
-func ptrTo[T any](v T) *T { return &v }

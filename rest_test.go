@@ -160,7 +160,7 @@ func TestIdle_withTwoKindsOfActions(t *testing.T) {
 // A decision that leaves work for the next sync is made again, because the next one leaves it too.
 func TestRest_isNotWithDeferredWork(t *testing.T) {
 	job, pods := atRest()
-	job.Spec.Completions = PtrTo(int32(4))
+	job.Spec.Completions = new(int32(4))
 	job.Status.UncountedTerminatedPods.Succeeded = []types.UID{"a"} // by an edit: the pod runs, and fills the list
 	var c tally
 	c.replaceAll(append(pods, podOf(job, "c", "13", succeeded)))
@@ -249,7 +249,7 @@ func TestRest_isNotThatOfAnotherStatus(t *testing.T) {
 	first, between := s.Snapshot, s.Snapshot
 	between.Job = s.Job.DeepCopy()
 	between.Job.Status.CompletedIndexes, between.Job.Status.Succeeded = "1", 1
-	between.Job.Spec.Suspend = PtrTo(true)
+	between.Job.Spec.Suspend = new(true)
 	for _, in := range []Snapshot{first, between, first} {
 		d, err := c.decide(in, defaults)
 		if err != nil || d.Idle() != (in.Job == first.Job) {

@@ -187,7 +187,7 @@ func TestMetrics(t *testing.T) {
 			"job_pods_finished_total completion_mode=Indexed result=succeeded 1"}},
 		{"an index that fails, beside one that the status lists as failed, although it has completed",
 			"parallelism: 0\ncompletions: 5\ncompletionMode: Indexed\nbackoffLimitPerIndex: 0", func(s *scene) {
-				s.Job.Status.CompletedIndexes, s.Job.Status.Succeeded, s.Job.Status.FailedIndexes = "0", 1, PtrTo("0")
+				s.Job.Status.CompletedIndexes, s.Job.Status.Succeeded, s.Job.Status.FailedIndexes = "0", 1, new("0")
 				s.pod("a", 2, corev1.PodFailed, 0)
 			}, []string{"job_finished_indexes_total backoffLimit=perIndex status=failed 1"}},
 		{"an index that has completed before and one that completes", "parallelism: 0\ncompletions: 5\ncompletionMode: Indexed", func(s *scene) {

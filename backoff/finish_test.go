@@ -42,12 +42,12 @@ func fallenBack(change func(*corev1.Pod)) *corev1.Pod {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			CreationTimestamp:          at(1),
-			DeletionTimestamp:          PtrTo(at(5)),
-			DeletionGracePeriodSeconds: PtrTo(int64(30)),
+			DeletionTimestamp:          new(at(5)),
+			DeletionGracePeriodSeconds: new(int64(30)),
 		},
 		Spec: corev1.PodSpec{InitContainers: []corev1.Container{
 			{Name: "init"},
-			{Name: "sidecar", RestartPolicy: PtrTo(corev1.ContainerRestartPolicyAlways)},
+			{Name: "sidecar", RestartPolicy: new(corev1.ContainerRestartPolicyAlways)},
 		}},
 		Status: corev1.PodStatus{Phase: corev1.PodFailed, Conditions: []corev1.PodCondition{
 			{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, LastTransitionTime: at(8)},
@@ -107,7 +107,7 @@ func TestFinishTime(t *testing.T) {
 			p.Status.InitContainerStatuses = []corev1.ContainerStatus{finished("init", at(9)), running("unheard-of")}
 		}, at(2)},
 		"an init container with another restart policy is ordinary": {func(p *corev1.Pod) {
-			p.Spec.InitContainers[1].RestartPolicy = PtrTo(corev1.ContainerRestartPolicy("Never"))
+			p.Spec.InitContainers[1].RestartPolicy = new(corev1.ContainerRestartPolicy("Never"))
 			p.Status.ContainerStatuses = []corev1.ContainerStatus{finished("a", at(2))}
 			p.Status.InitContainerStatuses = []corev1.ContainerStatus{finished("sidecar", at(9))}
 		}, at(2)},
@@ -131,10 +131,10 @@ func TestFinishTime(t *testing.T) {
 			p.Status.Conditions, p.DeletionGracePeriodSeconds = nil, nil
 		}, at(5)},
 		"deleted, absurd grace period": {func(p *corev1.Pod) {
-			p.Status.Conditions, p.DeletionGracePeriodSeconds = nil, PtrTo(int64(math.MaxInt64))
+			p.Status.Conditions, p.DeletionGracePeriodSeconds = nil, new(int64(math.MaxInt64))
 		}, metav1.NewTime(at(5).Add(-9223372036 * time.Second))},
 		"deleted, absurd negative grace period": {func(p *corev1.Pod) {
-			p.Status.Conditions, p.DeletionGracePeriodSeconds = nil, PtrTo(int64(math.MinInt64))
+			p.Status.Conditions, p.DeletionGracePeriodSeconds = nil, new(int64(math.MinInt64))
 		}, metav1.NewTime(at(5).Add(9223372036 * time.Second))},
 
 		// KEP-3850: "When none of the above conditions is satisfied to compute
@@ -144,7 +144,7 @@ func TestFinishTime(t *testing.T) {
 		}, at(1)},
 		"grace period without deletion": {func(p *corev1.Pod) {
 			p.Status.Conditions, p.DeletionTimestamp = nil, nil
-			p.DeletionGracePeriodSeconds = PtrTo(int64(600))
+			p.DeletionGracePeriodSeconds = new(int64(600))
 		}, at(1)},
 		"an empty pod": {func(p *corev1.Pod) { *p = corev1.Pod{} }, metav1.Time{}},
 		"deleted, still runs": {func(p *corev1.Pod) {
@@ -230,14 +230,14 @@ func podsWithTimes() *rapid.Generator[*corev1.Pod] {
 		pod.CreationTimestamp = finishTimes().Draw(t, "created")
 		pod.Status.Phase = rapid.SampledFrom([]corev1.PodPhase{corev1.PodFailed, corev1.PodFailed, corev1.PodSucceeded, corev1.PodRunning, corev1.PodPending}).Draw(t, "phase")
 		if rapid.Bool().Draw(t, "deleted") {
-			pod.DeletionTimestamp = PtrTo(finishTimes().Draw(t, "deletion"))
+			pod.DeletionTimestamp = new(finishTimes().Draw(t, "deletion"))
 			pod.DeletionGracePeriodSeconds = rapid.Ptr(rapid.Int64Range(-30, 30), true).Draw(t, "grace")
 		}
 		for i := range rapid.IntRange(0, 3).Draw(t, "inits") {
 			pod.Spec.InitContainers = append(pod.Spec.InitContainers, corev1.Container{
 				Name: fmt.Sprintf("init%d", rapid.IntRange(0, i).Draw(t, "name")), // names may repeat
 				RestartPolicy: rapid.SampledFrom([]*corev1.ContainerRestartPolicy{
-					nil, PtrTo(corev1.ContainerRestartPolicyAlways), PtrTo(corev1.ContainerRestartPolicy("Never")),
+					nil, new(corev1.ContainerRestartPolicyAlways), new(corev1.ContainerRestartPolicy("Never")),
 				}).Draw(t, "restart"),
 			})
 		}

@@ -50,7 +50,7 @@ func TestEditedAnnotations(t *testing.T) {
 // Requeues of the Job were counted as failures. Here the limit depends only on the number of
 // failed pods.
 func TestLimitDependsOnFailuresAlone_k70251_k92245_k60735(t *testing.T) {
-	limit := backoff.LimitOf(&batchv1.JobSpec{BackoffLimit: PtrTo[int32](2)})
+	limit := backoff.LimitOf(&batchv1.JobSpec{BackoffLimit: new(int32(2))})
 	for failed, want := range map[int32]bool{0: false, 1: false, 2: false, 3: true, math.MaxInt32: true} {
 		for sync := range 3 {
 			Same(t, fmt.Sprintf("sync %d: JobExceeded(%d) with limit 2", sync, failed), limit.JobExceeded(failed), want)
@@ -97,8 +97,8 @@ func TestFinishTimeNeverFallsBackToNow_k118413(t *testing.T) {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			CreationTimestamp:          at(1),
-			DeletionTimestamp:          PtrTo(at(40)),
-			DeletionGracePeriodSeconds: PtrTo(int64(30)),
+			DeletionTimestamp:          new(at(40)),
+			DeletionGracePeriodSeconds: new(int64(30)),
 		},
 		Status: corev1.PodStatus{
 			Phase:             corev1.PodFailed,

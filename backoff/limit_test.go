@@ -24,14 +24,14 @@ func TestLimitOf(t *testing.T) {
 	}{
 		"nil":           {nil, backoff.Limit{Target: backoff.TargetJob, PerJob: 6}},
 		"not defaulted": {&batchv1.JobSpec{}, backoff.Limit{Target: backoff.TargetJob, PerJob: 6}},
-		"zero":          {&batchv1.JobSpec{BackoffLimit: PtrTo[int32](0)}, backoff.Limit{Target: backoff.TargetJob}},
+		"zero":          {&batchv1.JobSpec{BackoffLimit: new(int32(0))}, backoff.Limit{Target: backoff.TargetJob}},
 		// KEP-3850: "when .spec.backoffLimitPerIndex is specified, then we default
 		// .spec.backoffLimit to max int32 value".
-		"per index": {&batchv1.JobSpec{BackoffLimitPerIndex: PtrTo[int32](1)},
+		"per index": {&batchv1.JobSpec{BackoffLimitPerIndex: new(int32(1))},
 			backoff.Limit{Target: backoff.TargetIndex, PerJob: math.MaxInt32, PerIndex: 1}},
 		// KEP-3850: "We allow to specify custom .spec.backoffLimit and
 		// .spec.backoffLimitPerIndex."
-		"both": {&batchv1.JobSpec{BackoffLimit: PtrTo[int32](9), BackoffLimitPerIndex: PtrTo[int32](0)},
+		"both": {&batchv1.JobSpec{BackoffLimit: new(int32(9)), BackoffLimitPerIndex: new(int32(0))},
 			backoff.Limit{Target: backoff.TargetIndex, PerJob: 9}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -60,7 +60,7 @@ func TestIndexExhausted(t *testing.T) {
 // second failure, in each of them, the specified .spec.backoffLimitPerIndex was
 // exceeded, so the retries were stopped."
 func TestBackoffLimitPerIndexOfOneRetriesOnce(t *testing.T) {
-	limit := backoff.LimitOf(&batchv1.JobSpec{BackoffLimitPerIndex: PtrTo[int32](1)})
+	limit := backoff.LimitOf(&batchv1.JobSpec{BackoffLimitPerIndex: new(int32(1))})
 	pod := tracking.Counts{}
 	pods := 1
 	for !limit.IndexExhausted(pod.Failures) {
@@ -103,11 +103,11 @@ func TestConvert(t *testing.T) {
 		back  backoff.Draft
 	}{
 		"nothing":        {backoff.Draft{}, backoff.Fields{}, backoff.Draft{BackoffLimitTarget: "Job"}},
-		"job":            {backoff.Draft{BackoffLimit: PtrTo[int32](3), BackoffLimitTarget: "Job"}, backoff.Fields{BackoffLimit: PtrTo[int32](3)}, backoff.Draft{BackoffLimit: PtrTo[int32](3), BackoffLimitTarget: "Job"}},
-		"job by default": {backoff.Draft{BackoffLimit: PtrTo[int32](3)}, backoff.Fields{BackoffLimit: PtrTo[int32](3)}, backoff.Draft{BackoffLimit: PtrTo[int32](3), BackoffLimitTarget: "Job"}},
-		"index":          {backoff.Draft{BackoffLimit: PtrTo[int32](3), BackoffLimitTarget: "Index"}, backoff.Fields{BackoffLimitPerIndex: PtrTo[int32](3)}, backoff.Draft{BackoffLimit: PtrTo[int32](3), BackoffLimitTarget: "Index"}},
-		"index, default limit": {backoff.Draft{BackoffLimitTarget: "Index"}, backoff.Fields{BackoffLimitPerIndex: PtrTo[int32](6)},
-			backoff.Draft{BackoffLimit: PtrTo[int32](6), BackoffLimitTarget: "Index"}},
+		"job":            {backoff.Draft{BackoffLimit: new(int32(3)), BackoffLimitTarget: "Job"}, backoff.Fields{BackoffLimit: new(int32(3))}, backoff.Draft{BackoffLimit: new(int32(3)), BackoffLimitTarget: "Job"}},
+		"job by default": {backoff.Draft{BackoffLimit: new(int32(3))}, backoff.Fields{BackoffLimit: new(int32(3))}, backoff.Draft{BackoffLimit: new(int32(3)), BackoffLimitTarget: "Job"}},
+		"index":          {backoff.Draft{BackoffLimit: new(int32(3)), BackoffLimitTarget: "Index"}, backoff.Fields{BackoffLimitPerIndex: new(int32(3))}, backoff.Draft{BackoffLimit: new(int32(3)), BackoffLimitTarget: "Index"}},
+		"index, default limit": {backoff.Draft{BackoffLimitTarget: "Index"}, backoff.Fields{BackoffLimitPerIndex: new(int32(6))},
+			backoff.Draft{BackoffLimit: new(int32(6)), BackoffLimitTarget: "Index"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := backoff.Convert(tc.draft)
@@ -127,11 +127,11 @@ func TestConvert(t *testing.T) {
 // The API server sets backoffLimit to MaxInt32 by default if backoffLimitPerIndex is set.
 // Draft treats it like nil.
 func TestDraftOfDefaultedFields(t *testing.T) {
-	got, err := backoff.Fields{BackoffLimit: PtrTo[int32](math.MaxInt32), BackoffLimitPerIndex: PtrTo[int32](2)}.Draft()
+	got, err := backoff.Fields{BackoffLimit: new(int32(math.MaxInt32)), BackoffLimitPerIndex: new(int32(2))}.Draft()
 	if err != nil {
 		t.Fatalf("Draft: %v", err)
 	}
-	Same(t, "Draft", got, backoff.Draft{BackoffLimit: PtrTo[int32](2), BackoffLimitTarget: "Index"})
+	Same(t, "Draft", got, backoff.Draft{BackoffLimit: new(int32(2)), BackoffLimitTarget: "Index"})
 }
 
 // "We propose the addition of a new enum field in PodFailurePolicy called
@@ -143,12 +143,12 @@ func TestConvert_targetInPodFailurePolicy(t *testing.T) {
 		err  string // the beginning of the error
 	}{
 		{spec: `{"backoffLimit": 3, "podFailurePolicy": {"rules": [{"action": "FailIndex"}], "backoffLimitTarget": "Index"}}`,
-			want: backoff.Fields{BackoffLimitPerIndex: PtrTo[int32](3)}},
-		{spec: `{"backoffLimit": 3, "podFailurePolicy": {"backoffLimitTarget": "Job"}}`, want: backoff.Fields{BackoffLimit: PtrTo[int32](3)}},
-		{spec: `{"backoffLimit": 3, "podFailurePolicy": {}}`, want: backoff.Fields{BackoffLimit: PtrTo[int32](3)}},
-		{spec: `{"podFailurePolicy": {"backoffLimitTarget": "Index"}}`, want: backoff.Fields{BackoffLimitPerIndex: PtrTo[int32](6)}},
-		{spec: `{"backoffLimitTarget": "Index", "podFailurePolicy": {"rules": []}}`, want: backoff.Fields{BackoffLimitPerIndex: PtrTo[int32](6)}},
-		{spec: `{"backoffLimitTarget": "Index", "podFailurePolicy": {"backoffLimitTarget": "Index"}}`, want: backoff.Fields{BackoffLimitPerIndex: PtrTo[int32](6)}},
+			want: backoff.Fields{BackoffLimitPerIndex: new(int32(3))}},
+		{spec: `{"backoffLimit": 3, "podFailurePolicy": {"backoffLimitTarget": "Job"}}`, want: backoff.Fields{BackoffLimit: new(int32(3))}},
+		{spec: `{"backoffLimit": 3, "podFailurePolicy": {}}`, want: backoff.Fields{BackoffLimit: new(int32(3))}},
+		{spec: `{"podFailurePolicy": {"backoffLimitTarget": "Index"}}`, want: backoff.Fields{BackoffLimitPerIndex: new(int32(6))}},
+		{spec: `{"backoffLimitTarget": "Index", "podFailurePolicy": {"rules": []}}`, want: backoff.Fields{BackoffLimitPerIndex: new(int32(6))}},
+		{spec: `{"backoffLimitTarget": "Index", "podFailurePolicy": {"backoffLimitTarget": "Index"}}`, want: backoff.Fields{BackoffLimitPerIndex: new(int32(6))}},
 		{spec: `{"backoffLimitTarget": "Job", "podFailurePolicy": {"backoffLimitTarget": "Index"}}`, err: "podFailurePolicy.backoffLimitTarget: "},
 		{spec: `{"podFailurePolicy": {"backoffLimitTarget": "index"}}`, err: "podFailurePolicy.backoffLimitTarget: "},
 		{spec: `{"backoffLimit": -3, "backoffLimitTarget": "Index"}`, err: "backoffLimit: "},
@@ -179,9 +179,9 @@ func TestDraft_errorsNameTheField(t *testing.T) {
 		fields backoff.Fields
 		field  string
 	}{
-		{backoff.Fields{BackoffLimit: PtrTo[int32](-1)}, "backoffLimit"},
-		{backoff.Fields{BackoffLimitPerIndex: PtrTo[int32](-3)}, "backoffLimitPerIndex"},
-		{backoff.Fields{BackoffLimit: PtrTo[int32](4), BackoffLimitPerIndex: PtrTo[int32](2)}, "backoffLimit"},
+		{backoff.Fields{BackoffLimit: new(int32(-1))}, "backoffLimit"},
+		{backoff.Fields{BackoffLimitPerIndex: new(int32(-3))}, "backoffLimitPerIndex"},
+		{backoff.Fields{BackoffLimit: new(int32(4)), BackoffLimitPerIndex: new(int32(2))}, "backoffLimit"},
 	} {
 		if _, err := tc.fields.Draft(); err == nil || !strings.HasPrefix(err.Error(), tc.field+": ") {
 			t.Errorf("error %v, want one that names %s", err, tc.field)
@@ -192,7 +192,7 @@ func TestDraft_errorsNameTheField(t *testing.T) {
 func TestConvertSharesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		draft := backoff.Draft{
-			BackoffLimit:       PtrTo(rapid.Int32Range(0, math.MaxInt32-1).Draw(t, "limit")),
+			BackoffLimit:       new(rapid.Int32Range(0, math.MaxInt32-1).Draw(t, "limit")),
 			BackoffLimitTarget: rapid.SampledFrom([]backoff.Target{"", "Job", "Index"}).Draw(t, "target"),
 		}
 		limit := *draft.BackoffLimit

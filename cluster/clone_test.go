@@ -19,10 +19,10 @@ var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 func newStage(t *testing.T, pods int32) (*cluster.Cluster, *cluster.Cache) {
 	t.Helper()
 	job := &batchv1.Job{}
-	job.Spec.Completions, job.Spec.Parallelism = ptr(pods), ptr(pods)
+	job.Spec.Completions, job.Spec.Parallelism = new(pods), new(pods)
 	job.Spec.Template.Spec = corev1.PodSpec{
 		RestartPolicy:  corev1.RestartPolicyNever,
-		InitContainers: []corev1.Container{{Name: "init"}, {Name: "sidecar", RestartPolicy: ptr(corev1.ContainerRestartPolicyAlways)}},
+		InitContainers: []corev1.Container{{Name: "init"}, {Name: "sidecar", RestartPolicy: new(corev1.ContainerRestartPolicyAlways)}},
 		Containers:     []corev1.Container{{Name: "main"}},
 	}
 	c, err := cluster.New(job, noon)

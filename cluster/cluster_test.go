@@ -14,8 +14,6 @@ import (
 	"github.com/jobfate/jobfate/internal/slowpath"
 )
 
-func ptr[T any](v T) *T { return &v }
-
 func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
@@ -71,7 +69,7 @@ func TestNewCacheAt_catchesUp(t *testing.T) {
 // the rest.
 func TestPatchStatus(t *testing.T) {
 	job := &batchv1.Job{Status: batchv1.JobStatus{
-		Active: 2, Ready: ptr[int32](1), Terminating: ptr[int32](1),
+		Active: 2, Ready: new(int32(1)), Terminating: new(int32(1)),
 		UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{Failed: nil, Succeeded: nil},
 	}}
 	stored := newCluster(t, 3).Job()
@@ -163,7 +161,7 @@ func TestCaller_adoptedPodIsDeletedAtOnce(t *testing.T) {
 		uid := c.Pods()[0].UID
 		c.Start(uid)
 		c.Edit(uid, func(p *corev1.Pod) { p.OwnerReferences = nil })
-		must(t, c.EditJob(func(spec *batchv1.JobSpec) { spec.Suspend = ptr(true) }))
+		must(t, c.EditJob(func(spec *batchv1.JobSpec) { spec.Suspend = new(true) }))
 		patches := 0
 		c.Intercept = func(q *cluster.Request) cluster.Fault {
 			if q.Verb == cluster.Patch {

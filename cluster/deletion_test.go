@@ -16,7 +16,7 @@ func TestDeletionWithoutGrace(t *testing.T) {
 	c, _ := newStage(t, 1)
 	sent := named("a")
 	dying(sent)
-	sent.DeletionGracePeriodSeconds = ptr[int64](30)
+	sent.DeletionGracePeriodSeconds = new(int64(30))
 	uid := c.Add(sent).UID
 	if pod := c.Pod(uid); pod.DeletionTimestamp != nil || pod.DeletionGracePeriodSeconds != nil {
 		t.Errorf("the new pod is deleted at %v with a grace of %v, want neither", pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds)

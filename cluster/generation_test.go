@@ -18,7 +18,7 @@ func TestGeneration(t *testing.T) {
 		}
 	}
 	expect("a new Job", 1)
-	suspend := func(spec *batchv1.JobSpec) { spec.Suspend = ptr(true) }
+	suspend := func(spec *batchv1.JobSpec) { spec.Suspend = new(true) }
 	must(t, c.EditJob(suspend))
 	expect("another spec", 2)
 	must(t, c.EditJob(suspend))

@@ -23,7 +23,7 @@ const adoption = `{"metadata":{"uid":"u","ownerReferences":[{"apiVersion":"batch
 func podToPatch(how func(*corev1.Pod)) *corev1.Pod {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Name: "x", UID: "u", Labels: map[string]string{"a": "b"}, Finalizers: []string{batchv1.JobTrackingFinalizer},
-		OwnerReferences: []metav1.OwnerReference{{Kind: "Job", UID: "other", Controller: ptr(true)}},
+		OwnerReferences: []metav1.OwnerReference{{Kind: "Job", UID: "other", Controller: new(true)}},
 	}}
 	how(pod)
 	return pod
@@ -33,7 +33,7 @@ func orphaned(p *corev1.Pod) { p.OwnerReferences = nil }
 
 func deleting(p *corev1.Pod) {
 	at := metav1.NewTime(noon)
-	p.OwnerReferences, p.DeletionTimestamp, p.DeletionGracePeriodSeconds = nil, &at, ptr[int64](30)
+	p.OwnerReferences, p.DeletionTimestamp, p.DeletionGracePeriodSeconds = nil, &at, new(int64(30))
 }
 
 // The API server accepts these patches of a Job controller.

@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/failurepolicy"
-	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 // slowMatch: "The rules are evaluated in order. Once a rule matches a Pod
@@ -141,7 +140,7 @@ func anySpec(choose chooser) *failurepolicy.Spec {
 		what := choose(8) // each bit is a requirement
 		if what&1 != 0 {
 			r.OnExitCodes = &batchv1.PodFailurePolicyOnExitCodesRequirement{
-				ContainerName: pick(choose, nil, PtrTo("main"), PtrTo("init"), PtrTo("")),
+				ContainerName: pick(choose, nil, new("main"), new("init"), new("")),
 				Operator:      pick(choose, batchv1.PodFailurePolicyOnExitCodesOpIn, batchv1.PodFailurePolicyOnExitCodesOpNotIn, "", "Above"),
 				Values:        several(choose, 4, func() int32 { return anyCode(choose) }),
 			}

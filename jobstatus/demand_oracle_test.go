@@ -149,7 +149,7 @@ func (g *model) job(p state) (*batchv1.Job, []*corev1.Pod) {
 		job.Status.CompletedIndexes = g.set(p.done).String()
 	}
 	if g.spec.BackoffLimitPerIndex != nil {
-		job.Status.FailedIndexes = PtrTo(g.set(p.lost).String())
+		job.Status.FailedIndexes = new(g.set(p.lost).String())
 	}
 	var texts []string
 	add := func(phase string, index, failures int32) {
@@ -178,7 +178,7 @@ func (g *model) job(p state) (*batchv1.Job, []*corev1.Pod) {
 func drawModel(t *rapid.T) *model {
 	draw := func(least, most int32, label string) int32 { return rapid.Int32Range(least, most).Draw(t, label) }
 	g := &model{known: map[string]jobstatus.Demand{}}
-	g.spec.Parallelism, g.spec.BackoffLimit = PtrTo(draw(0, 3, "parallelism")), PtrTo(draw(0, 2, "backoffLimit"))
+	g.spec.Parallelism, g.spec.BackoffLimit = new(draw(0, 3, "parallelism")), new(draw(0, 2, "backoffLimit"))
 	kind := rapid.SampledFrom([]string{"work queue", "regular", "indexed", "per index"}).Draw(t, "kind")
 	if kind == "work queue" {
 		return g
@@ -188,24 +188,24 @@ func drawModel(t *rapid.T) *model {
 	if kind == "regular" {
 		return g
 	}
-	g.spec.CompletionMode = PtrTo(batchv1.IndexedCompletion)
+	g.spec.CompletionMode = new(batchv1.IndexedCompletion)
 	if kind == "per index" {
-		g.spec.BackoffLimitPerIndex = PtrTo(draw(0, 1, "backoffLimitPerIndex"))
+		g.spec.BackoffLimitPerIndex = new(draw(0, 1, "backoffLimitPerIndex"))
 		if rapid.Bool().Draw(t, "limited") {
-			g.spec.BackoffLimit = PtrTo[int32](100)
+			g.spec.BackoffLimit = new(int32(100))
 		}
 		if rapid.Bool().Draw(t, "maxFailedIndexes") {
-			g.spec.MaxFailedIndexes = PtrTo(draw(0, 2, "maxFailedIndexes"))
+			g.spec.MaxFailedIndexes = new(draw(0, 2, "maxFailedIndexes"))
 		}
 	}
 	for range draw(0, 2, "rules") {
 		rule := batchv1.SuccessPolicyRule{}
 		if rapid.Bool().Draw(t, "indexes") {
 			_, named := drawIndexes(t, "succeededIndexes")
-			rule.SucceededIndexes = PtrTo(named.Union(indexset.Of(0)).String())
+			rule.SucceededIndexes = new(named.Union(indexset.Of(0)).String())
 		}
 		if rule.SucceededIndexes == nil || rapid.Bool().Draw(t, "count") {
-			rule.SucceededCount = PtrTo(draw(1, 3, "succeededCount"))
+			rule.SucceededCount = new(draw(1, 3, "succeededCount"))
 		}
 		if g.spec.SuccessPolicy == nil {
 			g.spec.SuccessPolicy = &batchv1.SuccessPolicy{}

@@ -20,7 +20,7 @@ import (
 func demandJob(changes ...func(*batchv1.Job)) *batchv1.Job {
 	job := Stored()
 	job.Generation = 1
-	job.Spec.Parallelism, job.Spec.Completions, job.Spec.BackoffLimit = PtrTo[int32](5), PtrTo[int32](10), PtrTo[int32](3)
+	job.Spec.Parallelism, job.Spec.Completions, job.Spec.BackoffLimit = new(int32(5)), new(int32(10)), new(int32(3))
 	for _, change := range changes {
 		change(job)
 	}
@@ -29,7 +29,7 @@ func demandJob(changes ...func(*batchv1.Job)) *batchv1.Job {
 
 func withoutNumbers(job *batchv1.Job) { job.Spec.Parallelism, job.Spec.Completions = nil, nil }
 func workQueue(job *batchv1.Job)      { job.Spec.Completions = nil }
-func indexed(job *batchv1.Job)        { job.Spec.CompletionMode = PtrTo(batchv1.IndexedCompletion) }
+func indexed(job *batchv1.Job)        { job.Spec.CompletionMode = new(batchv1.IndexedCompletion) }
 
 func perIndex(retries int32) func(*batchv1.Job) {
 	return func(job *batchv1.Job) {
@@ -44,12 +44,12 @@ func counted(active, succeeded, failed int32) func(*batchv1.Job) {
 	}
 }
 
-func suspendedSpec(job *batchv1.Job) { job.Spec.Suspend = PtrTo(true) }
+func suspendedSpec(job *batchv1.Job) { job.Spec.Suspend = new(true) }
 func editedSpec(job *batchv1.Job)    { job.Generation = 2 }
 
 func generation(n int64) func(*batchv1.Job) { return func(job *batchv1.Job) { job.Generation = n } }
 
-func replaceFailed(job *batchv1.Job) { job.Spec.PodReplacementPolicy = PtrTo(batchv1.Failed) }
+func replaceFailed(job *batchv1.Job) { job.Spec.PodReplacementPolicy = new(batchv1.Failed) }
 
 func terminating(n int32) func(*batchv1.Job) {
 	return func(job *batchv1.Job) { job.Status.Terminating = &n }
@@ -107,14 +107,14 @@ func TestDemandOf_byStatus(t *testing.T) {
 
 		{"each index runs once, or twice", demandJob(perIndex(1)), between(1, 5), between(10, 20)},
 		{"an index that has failed needs no pod", demandJob(perIndex(0), counted(1, 1, 1), func(j *batchv1.Job) {
-			j.Spec.Completions = PtrTo[int32](3)
-			j.Status.CompletedIndexes, j.Status.FailedIndexes = "0", PtrTo("1")
+			j.Spec.Completions = new(int32(3))
+			j.Status.CompletedIndexes, j.Status.FailedIndexes = "0", new("1")
 		}), exactly(1), exactly(1)},
 		{"maxFailedIndexes may be exceeded", demandJob(perIndex(0), maxFailed(1)), between(1, 5), between(2, 10)},
 		{"a FailIndex rule fails an index at the first failure", demandJob(perIndex(5), rules(batchv1.PodFailurePolicyActionFailIndex), maxFailed(1)),
 			between(1, 5), between(2, 60)},
 		{"completions scaled down below the completed indexes", demandJob(indexed, editedSpec, counted(1, 9, 0), func(j *batchv1.Job) {
-			j.Spec.Completions, j.Status.CompletedIndexes = PtrTo[int32](10), "0-8,10-19"
+			j.Spec.Completions, j.Status.CompletedIndexes = new(int32(10)), "0-8,10-19"
 		}), exactly(1), between(1, 4)},
 		{"a success policy ends the Job early", demandJob(indexed, successOf(2, "0-2")), between(1, 5), between(2, 13)},
 		{"after these successes no index is left to start", demandJob(indexed, successOf(2, "")), between(1, 5), between(2, 9)},
@@ -123,13 +123,13 @@ func TestDemandOf_byStatus(t *testing.T) {
 		{"a container restart may end the Job at the first pod", demandJob(func(j *batchv1.Job) {
 			j.Spec.Template.Spec.RestartPolicy = corev1.RestartPolicyOnFailure
 		}), between(1, 5), between(1, 13)},
-		{"a deadline may end the Job before any pod", demandJob(func(j *batchv1.Job) { j.Spec.ActiveDeadlineSeconds = PtrTo[int64](1) }), between(0, 5), between(0, 13)},
+		{"a deadline may end the Job before any pod", demandJob(func(j *batchv1.Job) { j.Spec.ActiveDeadlineSeconds = new(int64(1)) }), between(0, 5), between(0, 13)},
 
 		{"terminating pods are not replaced before they have failed", demandJob(replaceFailed, counted(2, 0, 0), terminating(2)), between(4, 5), between(4, 15)},
 		{"terminating pods are replaced at once", demandJob(counted(5, 0, 0), terminating(2)), exactly(7), between(7, 15)},
 		{"surplus pods are deleted", demandJob(editedSpec, counted(7, 0, 0), replaceFailed), exactly(7), between(7, 15)},
 
-		{"parallelism 0", demandJob(func(j *batchv1.Job) { j.Spec.Parallelism = PtrTo[int32](0) }, counted(2, 1, 0)), exactly(2), exactly(2)},
+		{"parallelism 0", demandJob(func(j *batchv1.Job) { j.Spec.Parallelism = new(int32(0)) }, counted(2, 1, 0)), exactly(2), exactly(2)},
 		{"suspended", demandJob(suspendedSpec, editedSpec, now(batchv1.JobSuspended), terminating(3)), exactly(3), exactly(3)},
 		{"suspended from the start", demandJob(suspendedSpec), none, none},
 		{"suspended again: the condition may be that of the suspension before",
@@ -144,7 +144,7 @@ func TestDemandOf_byStatus(t *testing.T) {
 		{"suspended and resumed: the suspension is assumed to be observed", demandJob(generation(5)), between(1, 5), between(4, 13)},
 		{"being suspended: pods may still be created", demandJob(suspendedSpec, editedSpec), between(0, 5), between(0, 13)},
 		{"resumed", demandJob(editedSpec, now(batchv1.JobSuspended)), between(1, 5), between(4, 13)},
-		{"being deleted", demandJob(counted(2, 0, 0), func(j *batchv1.Job) { j.DeletionTimestamp = PtrTo(After(0)) }), exactly(2), exactly(2)},
+		{"being deleted", demandJob(counted(2, 0, 0), func(j *batchv1.Job) { j.DeletionTimestamp = new(After(0)) }), exactly(2), exactly(2)},
 		{"decided", demandJob(counted(1, 0, 4), terminating(2), now(batchv1.JobFailureTarget)), exactly(3), exactly(3)},
 		{"ended", demandJob(counted(0, 10, 0), now(batchv1.JobSuccessCriteriaMet, batchv1.JobComplete)), none, none},
 		{"no Job", nil, none, none},
@@ -198,7 +198,7 @@ func demandPods(job *batchv1.Job, texts ...string) (pods []*corev1.Pod) {
 				pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main",
 					State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 42}}}}
 			case "deleted":
-				pod.DeletionTimestamp = PtrTo(After(0))
+				pod.DeletionTimestamp = new(After(0))
 			case "foreign":
 				pod.OwnerReferences[0].UID = "another"
 			case "stripped":
@@ -240,7 +240,7 @@ func TestDemandWithPods(t *testing.T) {
 		{"scaled down and up: so may an index that has failed", demandJob(two, perIndex(0), editedSpec),
 			[]string{"Running index=0", "Failed index=1 stripped"}, between(1, 2)},
 		{"scaled down and up: it takes one more index to fail the Job", demandJob(two, perIndex(1), editedSpec,
-			func(j *batchv1.Job) { j.Spec.Completions, j.Spec.MaxFailedIndexes = PtrTo[int32](3), PtrTo[int32](1) }),
+			func(j *batchv1.Job) { j.Spec.Completions, j.Spec.MaxFailedIndexes = new(int32(3)), new(int32(1)) }),
 			[]string{"Failed index=0 failures=1 stripped", "Running index=1 failures=1"}, between(1, 5)},
 		{"scaled down and up: such a success satisfies the success policy", demandJob(two, indexed, editedSpec, successOf(1, "")),
 			[]string{"Failed index=0", "Succeeded index=1 stripped"}, between(0, 4)},

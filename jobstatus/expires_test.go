@@ -39,12 +39,12 @@ func TestExpiresAt(t *testing.T) {
 			return later
 		}()), at(100 + finished)},
 		{"the completion time does not count", with(job(100, Yes(batchv1.JobComplete)), func(j *batchv1.Job) {
-			j.Status.CompletionTime = PtrTo(After(50))
+			j.Status.CompletionTime = new(After(50))
 		}), at(100 + finished)},
 		{"decided but not finished", job(100, Yes(batchv1.JobFailureTarget)), time.Time{}},
 		{"a condition that is not True", job(100, No(batchv1.JobComplete)), time.Time{}},
 		{"no TTL", WithConditions(Yes(batchv1.JobComplete)), time.Time{}},
-		{"being deleted", with(job(100, Yes(batchv1.JobComplete)), func(j *batchv1.Job) { j.DeletionTimestamp = PtrTo(After(0)) }), time.Time{}},
+		{"being deleted", with(job(100, Yes(batchv1.JobComplete)), func(j *batchv1.Job) { j.DeletionTimestamp = new(After(0)) }), time.Time{}},
 		{"no time in the condition", job(100, func() batchv1.JobCondition {
 			c := Yes(batchv1.JobComplete)
 			c.LastTransitionTime = metav1.Time{}

@@ -46,7 +46,7 @@ func TestLesson_conditionsInAnyOrder(t *testing.T) {
 // An index in both sets counted twice: a Job of 2 indexes ended although index 1 had never
 // run.
 func TestLesson_indexesAreInOneSet(t *testing.T) {
-	sets := jobstatus.Indexes(indexedJob(2, "0", PtrTo("0")))
+	sets := jobstatus.Indexes(indexedJob(2, "0", new("0")))
 	Same(t, "unfinished", sets.Unfinished, indexset.Of(1))
 }
 
@@ -54,7 +54,7 @@ func TestLesson_indexesAreInOneSet(t *testing.T) {
 // within completions and disjoint.
 func TestLesson_damagedIndexes(t *testing.T) {
 	for _, text := range []string{"5,1", "2,2", "1-5,3", "9-3", "1-2-3", "-4", "x", ",", "0-2147483646", "7,99999999999"} {
-		job := indexedJob(10, text, PtrTo("0-2147483646"))
+		job := indexedJob(10, text, new("0-2147483646"))
 		sets := jobstatus.Indexes(job)
 		if sets.Completed.IntersectionLen(sets.Failed) > 0 || !sets.Finished.Equal(indexset.Range(0, 9)) || !sets.Unfinished.IsEmpty() {
 			t.Errorf("%q: completed %v, failed %v, finished %v, unfinished %v", text, sets.Completed, sets.Failed, sets.Finished, sets.Unfinished)
@@ -66,8 +66,8 @@ func TestLesson_damagedIndexes(t *testing.T) {
 // kueue#13163, #12670: a queue needs to know how many pods a Job still holds, and how many
 // of its indexes are finished.
 func TestLesson_kueue_quota(t *testing.T) {
-	job := indexedJob(10, "0-3", PtrTo("3-5"))
-	job.Status.Active, job.Status.Terminating = 2, PtrTo[int32](1)
+	job := indexedJob(10, "0-3", new("3-5"))
+	job.Status.Active, job.Status.Terminating = 2, new(int32(1))
 	Same(t, "held", jobstatus.PodsHeld(job), int32(3))
 	Same(t, "finished", jobstatus.IndexesFinished(job), 6)
 }

@@ -230,7 +230,7 @@ func drawStatus(t *rapid.T, label string) *batchv1.JobStatus {
 		u.Succeeded = nil
 	}
 	if some("zeros") {
-		st.Ready, st.FailedIndexes = PtrTo[int32](0), PtrTo("")
+		st.Ready, st.FailedIndexes = new(int32(0)), new("")
 	}
 	return st
 }
@@ -240,7 +240,7 @@ func drawJob(t *rapid.T) *batchv1.Job {
 	numbers := rapid.SampledFrom([]int32{math.MinInt32, -1, 0, 1, 2, 5, 7, 9, math.MaxInt32 - 1, math.MaxInt32})
 	maybe := func(label string) *int32 {
 		if rapid.Bool().Draw(t, label+" is set") {
-			return PtrTo(numbers.Draw(t, label))
+			return new(numbers.Draw(t, label))
 		}
 		return nil
 	}
@@ -251,7 +251,7 @@ func drawJob(t *rapid.T) *batchv1.Job {
 	s.BackoffLimitPerIndex, s.MaxFailedIndexes = maybe("backoffLimitPerIndex"), maybe("maxFailedIndexes")
 	s.TTLSecondsAfterFinished = maybe("ttl")
 	if rapid.IntRange(0, 4).Draw(t, "deleted") == 0 {
-		job.DeletionTimestamp = PtrTo(After(0))
+		job.DeletionTimestamp = new(After(0))
 	}
 	if rapid.Bool().Draw(t, "indexed") {
 		indexed(job)
@@ -261,7 +261,7 @@ func drawJob(t *rapid.T) *batchv1.Job {
 	}
 	if rapid.Bool().Draw(t, "success policy") {
 		s.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{
-			{SucceededCount: maybe("count")}, {SucceededIndexes: PtrTo("0-3,9"), SucceededCount: maybe("count of indexes")},
+			{SucceededCount: maybe("count")}, {SucceededIndexes: new("0-3,9"), SucceededCount: maybe("count of indexes")},
 		}}
 	}
 	*st = *drawStatus(t, "now")
@@ -270,7 +270,7 @@ func drawJob(t *rapid.T) *batchv1.Job {
 	_, completed := drawIndexes(t, "completed")
 	_, failed := drawIndexes(t, "failed indexes")
 	st.CompletedIndexes = rapid.SampledFrom([]string{"", "1-2147483646", "x,3-1", completed.String(), completed.String(), completed.String()}).Draw(t, "completed text")
-	st.FailedIndexes = PtrTo(rapid.SampledFrom([]string{"", failed.String(), failed.String()}).Draw(t, "failed text"))
+	st.FailedIndexes = new(rapid.SampledFrom([]string{"", failed.String(), failed.String()}).Draw(t, "failed text"))
 	return job
 }
 

@@ -117,8 +117,6 @@ type weight[T any] struct {
 
 func w[T any](of int, value T) weight[T] { return weight[T]{of, value} }
 
-func ptr[T any](v T) *T { return &v }
-
 // elsewhere is another zone than UTC, as in times that JSON or the local clock gives.
 var elsewhere = time.FixedZone("CET", 60*60)
 

@@ -159,7 +159,7 @@ var tamperings = []Event{
 			other.Namespace, other.GenerateName, other.Labels = p.Namespace, "foreign-", p.Labels
 			other.Annotations, other.Spec.NodeName = p.Annotations, ""
 			other.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet",
-				Name: "other", UID: "other", Controller: ptr(true)}}
+				Name: "other", UID: "other", Controller: new(true)}}
 			if s.Chance(50, "finalizer") {
 				other.Finalizers = []string{s.Keys.Finalizer}
 			}
@@ -195,38 +195,38 @@ var tamperings = []Event{
 // jobEvents lists the changes of the Job by users and other controllers.
 var jobEvents = []Event{
 	{Name: "parallelism changed", Life: 9, Step: 3, Aside: 1, job: true,
-		do: edits(func(s *Scene, spec *batchv1.JobSpec) { spec.Parallelism = ptr(int32(s.Among(6, "parallelism"))) })},
+		do: edits(func(s *Scene, spec *batchv1.JobSpec) { spec.Parallelism = new(int32(s.Among(6, "parallelism"))) })},
 	{Name: "completions changed", Life: 9, Step: 3, Aside: 1, job: true,
 		can: has(func(s *batchv1.JobSpec) bool {
 			return s.CompletionMode != nil && *s.CompletionMode == batchv1.IndexedCompletion
 		}),
 		do: edits(func(s *Scene, spec *batchv1.JobSpec) {
 			n := int32(s.Among(6, "completions"))
-			spec.Parallelism, spec.Completions = ptr(n), ptr(n)
+			spec.Parallelism, spec.Completions = new(n), new(n)
 		})},
 	{Name: "suspended", Life: 3, Step: 2, Aside: 1, job: true,
 		can: has(func(s *batchv1.JobSpec) bool { return !*s.Suspend }),
-		do:  edits(func(_ *Scene, spec *batchv1.JobSpec) { spec.Suspend = ptr(true) })},
+		do:  edits(func(_ *Scene, spec *batchv1.JobSpec) { spec.Suspend = new(true) })},
 	{Name: "resumed", Life: 6, Step: 6, Aside: 1, job: true,
 		can: has(func(s *batchv1.JobSpec) bool { return *s.Suspend }),
-		do:  edits(func(_ *Scene, spec *batchv1.JobSpec) { spec.Suspend = ptr(false) })},
+		do:  edits(func(_ *Scene, spec *batchv1.JobSpec) { spec.Suspend = new(false) })},
 	{Name: "deadline changed", Life: 3, Step: 2, Aside: 1, job: true, do: edits(func(s *Scene, spec *batchv1.JobSpec) {
-		spec.ActiveDeadlineSeconds = pick(s, "deadline", nil, ptr[int64](1), ptr[int64](20), ptr[int64](60),
-			ptr[int64](600), ptr[int64](math.MaxInt32))
+		spec.ActiveDeadlineSeconds = pick(s, "deadline", nil, new(int64(1)), new(int64(20)), new(int64(60)),
+			new(int64(600)), new(int64(math.MaxInt32)))
 	})},
 	{Name: "deadline made huge", Step: 1, job: true, do: edits(func(_ *Scene, spec *batchv1.JobSpec) {
-		spec.ActiveDeadlineSeconds = ptr[int64](math.MaxInt64)
+		spec.ActiveDeadlineSeconds = new(int64(math.MaxInt64))
 	})},
 	{Name: "backoffLimit changed", Life: 3, job: true, do: edits(func(s *Scene, spec *batchv1.JobSpec) {
-		spec.BackoffLimit = ptr(pick[int32](s, "backoffLimit", 0, 1, 3, math.MaxInt32))
+		spec.BackoffLimit = new(pick[int32](s, "backoffLimit", 0, 1, 3, math.MaxInt32))
 	})},
 	{Name: "maxFailedIndexes changed", Life: 3, job: true,
 		can: has(func(s *batchv1.JobSpec) bool { return s.MaxFailedIndexes != nil }),
 		do: edits(func(s *Scene, spec *batchv1.JobSpec) {
-			spec.MaxFailedIndexes = ptr(int32(s.Among(5, "maxFailedIndexes")))
+			spec.MaxFailedIndexes = new(int32(s.Among(5, "maxFailedIndexes")))
 		})},
 	{Name: "replacement policy changed", Life: 3, job: true, do: edits(func(s *Scene, spec *batchv1.JobSpec) {
-		spec.PodReplacementPolicy = ptr(pick(s, "replacement", batchv1.Failed, batchv1.TerminatingOrFailed))
+		spec.PodReplacementPolicy = new(pick(s, "replacement", batchv1.Failed, batchv1.TerminatingOrFailed))
 	})},
 	{Name: "false condition put in front", Step: 1, job: true,
 		can: func(s *Scene, _ *corev1.Pod) bool { return len(s.Job().Status.Conditions) == 0 },

@@ -62,7 +62,7 @@ func drawJob(d Dice, m Mix) *batchv1.Job {
 		},
 	}
 	if d.Chance(m.Deleted, "job deleted") {
-		job.DeletionTimestamp = ptr(instant(d, 5, 0, "job deletion"))
+		job.DeletionTimestamp = new(instant(d, 5, 0, "job deletion"))
 		job.Finalizers = []string{"foregroundDeletion"}
 	}
 	drawSize(d, job)
@@ -70,10 +70,10 @@ func drawJob(d Dice, m Mix) *batchv1.Job {
 	drawLimits(d, job)
 	drawPolicies(d, job)
 	if d.Chance(14, "suspend") {
-		job.Spec.Suspend = ptr(true)
+		job.Spec.Suspend = new(true)
 	}
 	if d.Chance(25, "deadline") {
-		job.Spec.ActiveDeadlineSeconds = ptr(pick[int64](d, "deadline seconds", 100, 3600, 1, 30, 60, 0))
+		job.Spec.ActiveDeadlineSeconds = new(pick[int64](d, "deadline seconds", 100, 3600, 1, 30, 60, 0))
 	}
 	if !d.Chance(m.Undefaulted, "undefaulted") {
 		job.Spec = validation.Defaulted(job).Spec
@@ -84,17 +84,17 @@ func drawJob(d Dice, m Mix) *batchv1.Job {
 func drawSize(d Dice, job *batchv1.Job) {
 	spec := &job.Spec
 	if d.Chance(62, "indexed") {
-		spec.CompletionMode = ptr(batchv1.IndexedCompletion)
-		spec.Completions = ptr(weighted(d, "completions", w(11, small(d, 6, "n")), w[int32](1, math.MaxInt32)))
+		spec.CompletionMode = new(batchv1.IndexedCompletion)
+		spec.Completions = new(weighted(d, "completions", w(11, small(d, 6, "n")), w[int32](1, math.MaxInt32)))
 	} else {
-		spec.CompletionMode = ptr(batchv1.NonIndexedCompletion)
+		spec.CompletionMode = new(batchv1.NonIndexedCompletion)
 		if d.Chance(70, "has completions") {
-			spec.Completions = ptr(small(d, 6, "completions"))
+			spec.Completions = new(small(d, 6, "completions"))
 		}
 	}
-	spec.Parallelism = ptr(weighted(d, "parallelism", w(12, small(d, 6, "m")), w[int32](2, 0), w[int32](1, 9)))
+	spec.Parallelism = new(weighted(d, "parallelism", w(12, small(d, 6, "m")), w[int32](2, 0), w[int32](1, 9)))
 	if spec.Completions != nil && d.Chance(20, "elastic") && *spec.Completions < 100 {
-		spec.Parallelism = ptr(*spec.Completions)
+		spec.Parallelism = new(*spec.Completions)
 	}
 }
 
@@ -105,7 +105,7 @@ func drawTemplate(d Dice, job *batchv1.Job) {
 	}
 	if d.Chance(20, "sidecar") {
 		spec.InitContainers = append(spec.InitContainers,
-			corev1.Container{Name: "sidecar", Image: "image", RestartPolicy: ptr(corev1.ContainerRestartPolicyAlways)})
+			corev1.Container{Name: "sidecar", Image: "image", RestartPolicy: new(corev1.ContainerRestartPolicyAlways)})
 	}
 	if d.Chance(20, "second container") {
 		spec.Containers = append(spec.Containers, corev1.Container{Name: "other", Image: "image"})
@@ -125,14 +125,14 @@ func drawLimits(d Dice, job *batchv1.Job) {
 	spec := &job.Spec
 	indexed := *spec.CompletionMode == batchv1.IndexedCompletion
 	if d.Chance(70, "has backoffLimit") {
-		spec.BackoffLimit = ptr(weighted(d, "backoffLimit", w(4, small(d, 5, "limit")), w[int32](1, 0),
+		spec.BackoffLimit = new(weighted(d, "backoffLimit", w(4, small(d, 5, "limit")), w[int32](1, 0),
 			w[int32](1, math.MaxInt32)))
 	}
 	if indexed && d.Chance(55, "per index") {
-		spec.BackoffLimitPerIndex = ptr(small(d, 3, "backoffLimitPerIndex"))
+		spec.BackoffLimitPerIndex = new(small(d, 3, "backoffLimitPerIndex"))
 		large := *spec.Completions > 100_000
 		if large || d.Chance(45, "has maxFailedIndexes") {
-			spec.MaxFailedIndexes = ptr(min(small(d, 3, "maxFailedIndexes"), *spec.Completions))
+			spec.MaxFailedIndexes = new(min(small(d, 3, "maxFailedIndexes"), *spec.Completions))
 		}
 	}
 }
@@ -143,10 +143,10 @@ func drawPolicies(d Dice, job *batchv1.Job) {
 	case d.Chance(40, "failure policy"):
 		spec.PodFailurePolicy = drawFailurePolicy(d, spec.BackoffLimitPerIndex != nil)
 		if d.Chance(50, "replacement said") {
-			spec.PodReplacementPolicy = ptr(batchv1.Failed)
+			spec.PodReplacementPolicy = new(batchv1.Failed)
 		}
 	case d.Chance(70, "replacement"):
-		spec.PodReplacementPolicy = ptr(pick(d, "replacement policy", batchv1.TerminatingOrFailed, batchv1.Failed))
+		spec.PodReplacementPolicy = new(pick(d, "replacement policy", batchv1.TerminatingOrFailed, batchv1.Failed))
 	}
 	if spec.PodFailurePolicy == nil && spec.BackoffLimitPerIndex == nil && d.Chance(25, "OnFailure") {
 		spec.Template.Spec.RestartPolicy = corev1.RestartPolicyOnFailure
@@ -171,7 +171,7 @@ func drawFailurePolicy(d Dice, perIndex bool) *batchv1.PodFailurePolicy {
 				Values: pick(d, "values", []int32{42}, []int32{1}, []int32{1, 42}, []int32{2, 3}),
 			}
 			if d.Chance(40, "named container") {
-				rule.OnExitCodes.ContainerName = ptr("main")
+				rule.OnExitCodes.ContainerName = new("main")
 			}
 		} else {
 			rule.OnPodConditions = []batchv1.PodFailurePolicyOnPodConditionsPattern{{
@@ -196,12 +196,12 @@ func drawSuccessPolicy(d Dice, completions int32) *batchv1.SuccessPolicy {
 		if completions > 0 && d.Chance(60, "named indexes") {
 			indexes := drawIndexes(d, min(completions, 8), "success indexes")
 			if len(indexes) > 0 {
-				rule.SucceededIndexes = ptr(join(indexes))
+				rule.SucceededIndexes = new(join(indexes))
 				count = len(indexes)
 			}
 		}
 		if rule.SucceededIndexes == nil || d.Chance(40, "with count") {
-			rule.SucceededCount = ptr(min(small(d, 4, "succeededCount"), int32(count)))
+			rule.SucceededCount = new(min(small(d, 4, "succeededCount"), int32(count)))
 		}
 		p.Rules = append(p.Rules, rule)
 	}

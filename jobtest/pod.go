@@ -85,9 +85,9 @@ func drawState(d Dice, pod *corev1.Pod) {
 	pod.Status.Phase = weighted(d, "phase", w(3, corev1.PodRunning), w(2, corev1.PodPending),
 		w(2, corev1.PodSucceeded), w(4, corev1.PodFailed), w(1, corev1.PodUnknown), w(1, corev1.PodPhase("")))
 	if d.Chance(22, "deleted") {
-		pod.DeletionTimestamp = ptr(instant(d, 100, 30, "deletion"))
+		pod.DeletionTimestamp = new(instant(d, 100, 30, "deletion"))
 		if d.Chance(80, "grace") {
-			pod.DeletionGracePeriodSeconds = ptr(pick[int64](d, "grace seconds", 30, 0, 5))
+			pod.DeletionGracePeriodSeconds = new(pick[int64](d, "grace seconds", 30, 0, 5))
 		}
 	}
 	if pod.Status.Phase != corev1.PodPending || d.Chance(30, "assigned") {

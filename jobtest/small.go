@@ -27,22 +27,22 @@ func drawLively(d Dice) *batchv1.Job {
 // of a Job long. The API server accepts it.
 func SmallSpec(d Dice, template corev1.PodTemplateSpec, most int) batchv1.JobSpec {
 	spec := batchv1.JobSpec{Template: template}
-	spec.Parallelism = ptr(int32(1 + d.Among(max(1, most-1), "parallelism")))
+	spec.Parallelism = new(int32(1 + d.Among(max(1, most-1), "parallelism")))
 	spec.Template.Spec.RestartPolicy = corev1.RestartPolicyNever
 	n := int32(1 + d.Among(most, "completions"))
 	if d.Chance(65, "indexed") {
-		spec.CompletionMode, spec.Completions = ptr(batchv1.IndexedCompletion), &n
+		spec.CompletionMode, spec.Completions = new(batchv1.IndexedCompletion), &n
 		if d.Chance(35, "elastic") {
-			spec.Parallelism = ptr(n)
+			spec.Parallelism = new(n)
 		}
 		if d.Chance(55, "per index") {
-			spec.BackoffLimitPerIndex = ptr(pick[int32](d, "backoffLimitPerIndex", 1, 0, 0, 2, 3))
+			spec.BackoffLimitPerIndex = new(pick[int32](d, "backoffLimitPerIndex", 1, 0, 0, 2, 3))
 			if d.Chance(40, "has maxFailedIndexes") {
-				spec.MaxFailedIndexes = ptr(min(n, int32(d.Among(3, "maxFailedIndexes"))))
+				spec.MaxFailedIndexes = new(min(n, int32(d.Among(3, "maxFailedIndexes"))))
 			}
 		}
 		if d.Chance(30, "success policy") {
-			rule := batchv1.SuccessPolicyRule{SucceededCount: ptr(int32(1 + d.Among(int(n), "succeededCount")))}
+			rule := batchv1.SuccessPolicyRule{SucceededCount: new(int32(1 + d.Among(int(n), "succeededCount")))}
 			if d.Chance(50, "named index") {
 				index := strconv.Itoa(d.Among(int(n), "succeededIndexes"))
 				rule = batchv1.SuccessPolicyRule{SucceededIndexes: &index}
@@ -53,21 +53,21 @@ func SmallSpec(d Dice, template corev1.PodTemplateSpec, most int) batchv1.JobSpe
 		spec.Completions = &n
 	}
 	if d.Chance(50, "has backoffLimit") {
-		spec.BackoffLimit = ptr(pick[int32](d, "backoffLimit", 2, 0, 1, 3, 3, math.MaxInt32))
+		spec.BackoffLimit = new(pick[int32](d, "backoffLimit", 2, 0, 1, 3, 3, math.MaxInt32))
 	}
 	if d.Chance(42, "failure policy") {
 		spec.PodFailurePolicy = drawFailurePolicy(d, spec.BackoffLimitPerIndex != nil)
 	} else {
 		if d.Chance(50, "replacement") {
-			spec.PodReplacementPolicy = ptr(pick(d, "policy", batchv1.Failed, batchv1.TerminatingOrFailed))
+			spec.PodReplacementPolicy = new(pick(d, "policy", batchv1.Failed, batchv1.TerminatingOrFailed))
 		}
 		if d.Chance(25, "OnFailure") {
 			spec.Template.Spec.RestartPolicy = corev1.RestartPolicyOnFailure
 		}
 	}
 	if d.Chance(15, "deadline") {
-		spec.ActiveDeadlineSeconds = ptr(pick[int64](d, "deadline seconds", 600, 5, 30, 100, 3600))
+		spec.ActiveDeadlineSeconds = new(pick[int64](d, "deadline seconds", 600, 5, 30, 100, 3600))
 	}
-	spec.Suspend = ptr(d.Chance(10, "suspend"))
+	spec.Suspend = new(d.Chance(10, "suspend"))
 	return spec
 }

@@ -36,15 +36,15 @@ func drawStatus(d Dice, m Mix, job *batchv1.Job, pods []*corev1.Pod) {
 		return
 	}
 	if !isSuspended(job) || d.Chance(30, "started") {
-		st.StartTime = ptr(instant(d, 120, 0, "start"))
+		st.StartTime = new(instant(d, 120, 0, "start"))
 	}
 	st.Active = small(d, 4, "active")
 	st.Failed = small(d, 4, "failed")
 	if d.Chance(85, "ready known") {
-		st.Ready = ptr(min(small(d, 4, "ready"), st.Active))
+		st.Ready = new(min(small(d, 4, "ready"), st.Active))
 	}
 	if d.Chance(85, "terminating known") {
-		st.Terminating = ptr(small(d, 2, "terminating"))
+		st.Terminating = new(small(d, 2, "terminating"))
 	}
 	drawFinished(d, m, job)
 	drawUncounted(d, m, job, pods)
@@ -84,13 +84,13 @@ func drawFinished(d Dice, m Mix, job *batchv1.Job) {
 	st.CompletedIndexes = completed.Set().String()
 	st.Succeeded = int32(completed.Set().Len())
 	if job.Spec.BackoffLimitPerIndex != nil && d.Chance(90, "failedIndexes known") {
-		st.FailedIndexes = ptr(failed.Set().String())
+		st.FailedIndexes = new(failed.Set().String())
 	}
 	if d.Chance(m.Damaged, "completedIndexes damaged") {
 		st.CompletedIndexes = drawDamaged(d, "damaged completedIndexes")
 	}
 	if st.FailedIndexes != nil && d.Chance(m.Damaged, "failedIndexes damaged") {
-		st.FailedIndexes = ptr(drawDamaged(d, "damaged failedIndexes"))
+		st.FailedIndexes = new(drawDamaged(d, "damaged failedIndexes"))
 	}
 	if d.Chance(m.Damaged/2, "succeeded damaged") {
 		st.Succeeded = small(d, 6, "succeeded")

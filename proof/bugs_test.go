@@ -209,7 +209,7 @@ var planted = []bug{
 	})},
 	{"completions are read as one", "P2", misreads(func(s *batchv1.JobSpec) {
 		if s.CompletionMode != nil && *s.CompletionMode == batchv1.IndexedCompletion {
-			s.Completions = ptr[int32](1)
+			s.Completions = new(int32(1))
 		}
 	})},
 	{"pods are released that the Job selects", "P2", with(buggy{see: func(v *cluster.View) {

@@ -14,8 +14,6 @@ import (
 	"github.com/jobfate/jobfate/jobtest/explore"
 )
 
-func ptr[T any](v T) *T { return &v }
-
 var (
 	states    = effort.Flag("states", "the states of one search, times those of its scope", 20, manyStates)
 	schedules = effort.Flag("schedules", "how many random schedules to follow", 300, 4_000)

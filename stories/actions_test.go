@@ -51,7 +51,7 @@ template:
 				"note": "z", "batch.kubernetes.io/job-completion-index": "0", "batch.kubernetes.io/job-index-failure-count": "0",
 			},
 			Finalizers:      []string{"example.com/own", "batch.kubernetes.io/job-tracking"},
-			OwnerReferences: []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: "job", UID: "job-1", Controller: ptrTo(true), BlockOwnerDeletion: ptrTo(true)}},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: "job", UID: "job-1", Controller: new(true), BlockOwnerDeletion: new(true)}},
 		},
 		Spec: corev1.PodSpec{
 			RestartPolicy:  corev1.RestartPolicyNever,
@@ -79,7 +79,7 @@ template:
 // the labels of the template.
 func TestActions_createdPodOfAPlainJob(t *testing.T) {
 	job := specJob(t, "completions: 1\ntemplate: {metadata: {labels: {app: x}}, spec: {restartPolicy: Never, containers: [{name: main}]}}")
-	job.Spec.ManualSelector, job.Spec.Selector = ptrTo(true), &metav1.LabelSelector{MatchLabels: map[string]string{"app": "x"}}
+	job.Spec.ManualSelector, job.Spec.Selector = new(true), &metav1.LabelSelector{MatchLabels: map[string]string{"app": "x"}}
 	job.Spec.Template.Labels = map[string]string{"app": "x"}
 	pod := mustDecide(t, jobfate.Snapshot{Job: job, Now: jobtest.Noon()}).Create[0].Pod()
 	if diff := cmp.Diff(map[string]string{"app": "x"}, pod.Labels); diff != "" {
@@ -190,7 +190,7 @@ func TestActions_whichPodsGoFirst(t *testing.T) {
 		pod.Status.Conditions = slices.Insert(pod.Status.Conditions, 0, scheduled)
 	}) // only the Ready condition has the time
 	for parallelism := range len(order) {
-		job.Spec.Parallelism = ptrTo(int32(parallelism))
+		job.Spec.Parallelism = new(int32(parallelism))
 		pods := slices.Clone(order)
 		slices.Reverse(pods)
 		var want []types.UID

@@ -14,5 +14,3 @@ var (
 	toJSON     = decidetest.ToJSON
 	mustDecide = decidetest.MustDecide
 )
-
-func ptrTo[T any](v T) *T { return &v }

@@ -64,7 +64,7 @@ func TestLimits_sizeOfTheIndexFields(t *testing.T) {
 				}
 			}
 			job.Status = batchv1.JobStatus{
-				StartTime: &job.CreationTimestamp, Succeeded: int32(len(completed)), FailedIndexes: ptrTo(strings.Join(failed, ",")),
+				StartTime: &job.CreationTimestamp, Succeeded: int32(len(completed)), FailedIndexes: new(strings.Join(failed, ",")),
 				CompletedIndexes: strings.Join(completed, ","),
 			}
 			if test.from > 0 {

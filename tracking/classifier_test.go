@@ -64,15 +64,15 @@ func TestClassifiesAs(t *testing.T) {
 		{"nothing", func(*input) {}, true},
 		{"another copy of the Job", func(in *input) { in.job = in.job.DeepCopy() }, true},
 		{"the finalizer has its default name", func(in *input) { in.keys.Finalizer = batchv1.JobTrackingFinalizer }, true},
-		{"parallelism", func(in *input) { in.job.Spec.Parallelism = PtrTo[int32](7) }, true},
+		{"parallelism", func(in *input) { in.job.Spec.Parallelism = new(int32(7)) }, true},
 		{"the lists", func(in *input) { in.job.Status.UncountedTerminatedPods = Lists(nil, UIDs("a")) }, true},
 		{"the same options", func(in *input) {
 			in.options = tracking.Options{FailurePolicy: code(1, ""), RuleNames: []string{"A"}}
 		}, true},
 		{"another annotation", func(in *input) { in.keys.Index = "example.com/index" }, false},
 		{"no indexes", func(in *input) { in.job.Spec.CompletionMode = nil }, false},
-		{"more completions", func(in *input) { in.job.Spec.Completions = PtrTo[int32](4) }, false},
-		{"another limit", func(in *input) { in.job.Spec.BackoffLimitPerIndex = PtrTo[int32](2) }, false},
+		{"more completions", func(in *input) { in.job.Spec.Completions = new(int32(4)) }, false},
+		{"another limit", func(in *input) { in.job.Spec.BackoffLimitPerIndex = new(int32(2)) }, false},
 		{"restarts count", func(in *input) { in.job.Spec.Template.Spec.RestartPolicy = "OnFailure" }, false},
 		{"another UID", func(in *input) { in.job.UID = "other" }, false},
 		{"another namespace", func(in *input) { in.job.Namespace = "other" }, false},
@@ -155,7 +155,7 @@ func TestClassify_options(t *testing.T) {
 			}
 		}
 	}
-	lost := func(pod *corev1.Pod) { pod.Spec.NodeName, pod.DeletionTimestamp = "lost", PtrTo(After(0)) }
+	lost := func(pod *corev1.Pod) { pod.Spec.NodeName, pod.DeletionTimestamp = "lost", new(After(0)) }
 	is := func(status corev1.ConditionStatus) Edit {
 		return func(pod *corev1.Pod) {
 			pod.Status.Conditions = []corev1.PodCondition{
@@ -183,7 +183,7 @@ func TestClassify_options(t *testing.T) {
 		{"without a node", Pod("a", Deleted), time.Second, what{Terminating: true}},
 	} {
 		job := Job()
-		job.Spec.PodReplacementPolicy = PtrTo(batchv1.Failed)
+		job.Spec.PodReplacementPolicy = new(batchv1.Failed)
 		c, _ := tracking.ClassifierOf(job, names, tracking.Options{ExitZero: true, LostAfter: tc.after, Now: After(10).Time})
 		r := c.Classify(tc.pod, tracking.Owned, false, &tracking.Classes{})
 		Same(t, tc.reason, what{r.Succeeded, r.Failed, r.Terminating, r.Lost}, tc.want)

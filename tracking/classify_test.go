@@ -113,7 +113,7 @@ func TestMatch_namesItsPod(t *testing.T) {
 // policy is switched off.
 func TestClassifierOf_withoutFeatures(t *testing.T) {
 	job := Job()
-	job.Spec.BackoffLimit, job.Spec.BackoffLimitPerIndex = PtrTo[int32](3), PtrTo[int32](1)
+	job.Spec.BackoffLimit, job.Spec.BackoffLimitPerIndex = new(int32(3)), new(int32(1))
 	of, _ := tracking.ClassifierOf(job, tracking.Keys{}, tracking.Options{WithoutPerIndex: true})
 	Same(t, "the limit", of.Limit, backoff.Limit{Target: backoff.TargetJob, PerJob: 3})
 	job.Spec.PodFailurePolicy = ExitCodePolicy()
@@ -159,7 +159,7 @@ func TestCount_failedIndexThatCompletes(t *testing.T) {
 	job := Job()
 	indexed(5)(job)
 	perIndex(1)(job)
-	job.Status.FailedIndexes = PtrTo("1,2")
+	job.Status.FailedIndexes = new("1,2")
 	st := tracking.Keys{}.Count(job, []*corev1.Pod{Pod("a", Succeeded, Index("2"))}).Status
 	Same(t, "completed; failed", st.CompletedIndexes+"; "+*st.FailedIndexes, "2; 1")
 }

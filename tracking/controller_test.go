@@ -23,13 +23,13 @@ func TestManages(t *testing.T) {
 		want      bool
 	}{
 		{"", nil, true},
-		{"", PtrTo("kubernetes.io/job-controller"), true},
-		{"", PtrTo("example.com/queue"), false},
-		{"", PtrTo(""), false},
+		{"", new("kubernetes.io/job-controller"), true},
+		{"", new("example.com/queue"), false},
+		{"", new(""), false},
 		{"kubernetes.io/job-controller", nil, true},
 		{"example.com/queue", nil, false},
-		{"example.com/queue", PtrTo("example.com/queue"), true},
-		{"example.com/queue", PtrTo("example.com/other"), false},
+		{"example.com/queue", new("example.com/queue"), true},
+		{"example.com/queue", new("example.com/other"), false},
 	} {
 		job := Job()
 		job.Spec.ManagedBy = tc.managedBy
@@ -39,7 +39,7 @@ func TestManages(t *testing.T) {
 
 func TestReference(t *testing.T) {
 	Same(t, "reference", tracking.Controller{}.Reference(Job()), metav1.OwnerReference{
-		APIVersion: "batch/v1", Kind: "Job", Name: "job", UID: "job-uid", Controller: PtrTo(true), BlockOwnerDeletion: PtrTo(true),
+		APIVersion: "batch/v1", Kind: "Job", Name: "job", UID: "job-uid", Controller: new(true), BlockOwnerDeletion: new(true),
 	})
 	own := tracking.Controller{Kind: schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Run"}}
 	Same(t, "own kind", own.Reference(Job()).APIVersion+" "+own.Reference(Job()).Kind, "example.com/v1 Run")
@@ -99,7 +99,7 @@ func TestLesson_k124798_otherOwners(t *testing.T) {
 		t.Error("Frees = true for a pod of another controller")
 	}
 	job := Job()
-	job.Spec.ManagedBy = PtrTo("example.com/queue")
+	job.Spec.ManagedBy = new("example.com/queue")
 	if (tracking.Controller{}).Manages(job) {
 		t.Error("Manages = true for a Job of another controller")
 	}
@@ -130,7 +130,7 @@ func TestLesson_k121147_k122235_nothingPanics(t *testing.T) {
 	Same(t, "entering without a Job", names.EnterTracking(nil, []*corev1.Pod{nil}), tracking.Transition{})
 	Same(t, "entering with a nil pod", len(names.EnterTracking(Job(), []*corev1.Pod{nil}).Pods), 0)
 	job := Job()
-	job.Spec.CompletionMode, job.Spec.Completions = PtrTo(batchv1.IndexedCompletion), nil
+	job.Spec.CompletionMode, job.Spec.Completions = new(batchv1.IndexedCompletion), nil
 	Same(t, "entering without completions", len(names.EnterTracking(job, []*corev1.Pod{Pod("s", Succeeded, Released, Index("0"))}).Pods), 0)
 }
 

@@ -19,7 +19,7 @@ import (
 
 func indexed(completions int32) func(*batchv1.Job) {
 	return func(job *batchv1.Job) {
-		job.Spec.CompletionMode, job.Spec.Completions = PtrTo(batchv1.IndexedCompletion), &completions
+		job.Spec.CompletionMode, job.Spec.Completions = new(batchv1.IndexedCompletion), &completions
 	}
 }
 
@@ -107,12 +107,12 @@ func TestCount(t *testing.T) {
 			"+0 +0 [] [g]", "g", "+0 +1 [] []"},
 		{"a pod with a FailJob verdict that the status has is counted", []func(*batchv1.Job){rule(batchv1.PodFailurePolicyActionFailJob, 1), has(batchv1.JobFailureTarget)}, []*corev1.Pod{Pod("f", Failed), Pod("r")},
 			"+0 +0 [] [f r]", "f r", "+0 +2 [] []"},
-		{"a pod with a FailJob verdict of a Job that is being deleted is counted", []func(*batchv1.Job){rule(batchv1.PodFailurePolicyActionFailJob, 1), func(j *batchv1.Job) { j.DeletionTimestamp = PtrTo(After(0)) }},
+		{"a pod with a FailJob verdict of a Job that is being deleted is counted", []func(*batchv1.Job){rule(batchv1.PodFailurePolicyActionFailJob, 1), func(j *batchv1.Job) { j.DeletionTimestamp = new(After(0)) }},
 			[]*corev1.Pod{Pod("f", Failed), Pod("r")}, "+0 +0 [] [f]", "f r", "+0 +1 [] []"},
 		{"a Job that succeeds strips its running pods uncounted", []func(*batchv1.Job){has(batchv1.JobSuccessCriteriaMet)}, []*corev1.Pod{Pod("s", Succeeded), Pod("r")},
 			"+0 +0 [s] []", "r s", "+1 +0 [] []"},
 		{"a deleted pod counts as failed", nil, []*corev1.Pod{Pod("d", Deleted)}, "+0 +0 [] [d]", "d", "+0 +1 [] []"},
-		{"a deleted pod does not count before it has terminated, if only failed pods are replaced", []func(*batchv1.Job){func(j *batchv1.Job) { j.Spec.PodReplacementPolicy = PtrTo(batchv1.Failed) }}, []*corev1.Pod{Pod("d", Deleted)},
+		{"a deleted pod does not count before it has terminated, if only failed pods are replaced", []func(*batchv1.Job){func(j *batchv1.Job) { j.Spec.PodReplacementPolicy = new(batchv1.Failed) }}, []*corev1.Pod{Pod("d", Deleted)},
 			"+0 +0 [] []", "", "+0 +0 [] []"},
 		{"a Job that has ended strips all pods and keeps its status", []func(*batchv1.Job){has(batchv1.JobFailed), uncounted(nil, []types.UID{"f"})}, []*corev1.Pod{Pod("f", Failed), Pod("r"), Pod("free", Released)},
 			"+0 +0 [] [f]", "f r", "+0 +0 [] [f]"},
@@ -124,7 +124,7 @@ func TestCount(t *testing.T) {
 			"+0 +0 [] [f]", "f", "+0 +1 [] []"},
 		{"a Job that has ended strips a pod that is passed twice once", []func(*batchv1.Job){has(batchv1.JobFailed)}, []*corev1.Pod{Pod("f", Failed), Pod("f", Failed)},
 			"+0 +0", "f", "+0 +0"},
-		{"failed indexes stay when their pods are gone", []func(*batchv1.Job){indexed(3), perIndex(1), func(j *batchv1.Job) { j.Status.FailedIndexes = PtrTo("2") }}, nil,
+		{"failed indexes stay when their pods are gone", []func(*batchv1.Job){indexed(3), perIndex(1), func(j *batchv1.Job) { j.Status.FailedIndexes = new("2") }}, nil,
 			"+0 +0 [] [] failed 2", "", "+0 +0 [] [] failed 2"},
 		{"the indexes of an Indexed Job are its counter, whatever its lists say", []func(*batchv1.Job){indexed(3), uncounted([]types.UID{"gone"}, nil), func(j *batchv1.Job) { j.Status.CompletedIndexes, j.Status.Succeeded = "1", 1 }}, nil,
 			"+1 +0 [] [] completed 1", "", "+1 +0 [] [] completed 1"},

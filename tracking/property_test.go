@@ -344,13 +344,13 @@ func drawTracked(t *rapid.T) (*batchv1.Job, []*corev1.Pod) {
 		}
 	}
 	if few("only failed pods are replaced") {
-		job.Spec.PodReplacementPolicy = PtrTo(batchv1.Failed)
+		job.Spec.PodReplacementPolicy = new(batchv1.Failed)
 	}
 	if few("managed by another") {
-		job.Spec.ManagedBy = PtrTo("example.com/other")
+		job.Spec.ManagedBy = new("example.com/other")
 	}
 	if few("deleted") {
-		job.DeletionTimestamp = PtrTo(After(0))
+		job.DeletionTimestamp = new(After(0))
 	}
 	if few("annotated") {
 		job.Annotations = map[string]string{batchv1.JobTrackingFinalizer: ""}

@@ -25,7 +25,7 @@ func classifierOf(t interface{ Fatalf(string, ...any) }, job *batchv1.Job) *trac
 }
 
 func TestRelation(t *testing.T) {
-	deletedJob := func(job *batchv1.Job) { job.DeletionTimestamp = PtrTo(After(0)) }
+	deletedJob := func(job *batchv1.Job) { job.DeletionTimestamp = new(After(0)) }
 	finishedJob := has(batchv1.JobFailed)
 	notFinishedJob := func(job *batchv1.Job) {
 		job.Status.Conditions = []batchv1.JobCondition{Condition(batchv1.JobFailed, corev1.ConditionFalse), Condition(batchv1.JobFailureTarget, corev1.ConditionTrue)}
@@ -146,7 +146,7 @@ func TestRandom_relation(t *testing.T) {
 		flip := rapid.Bool()
 		job, pod := Job(), Pod("uid", Label("app", rapid.SampledFrom([]string{"job", "job", "x"}).Draw(t, "label")))
 		if flip.Draw(t, "job deleted") {
-			job.DeletionTimestamp = PtrTo(After(0))
+			job.DeletionTimestamp = new(After(0))
 		}
 		if oneIn(t, 4, "no selector") {
 			job.Spec.Selector = nil
@@ -170,7 +170,7 @@ func TestRandom_relation(t *testing.T) {
 			ref := metav1.OwnerReference{Name: rapid.SampledFrom([]string{"job", "job", "other"}).Draw(t, "name"),
 				UID: rapid.SampledFrom([]types.UID{"job-uid", "job-uid", "other"}).Draw(t, "owner")}
 			if flip.Draw(t, "controller set") {
-				ref.Controller = PtrTo(rapid.IntRange(0, 2).Draw(t, "controller") > 0)
+				ref.Controller = new(rapid.IntRange(0, 2).Draw(t, "controller") > 0)
 			}
 			pod.OwnerReferences = append(pod.OwnerReferences, ref)
 		}
@@ -183,7 +183,7 @@ func TestRandom_relation(t *testing.T) {
 func TestLesson_k108645_k109429_k141329_orphansStayOrphanedUntilFreed(t *testing.T) {
 	for name, state := range map[string]func(*batchv1.Job){
 		"finished": has(batchv1.JobComplete),
-		"deleted":  func(job *batchv1.Job) { job.DeletionTimestamp = PtrTo(After(0)) },
+		"deleted":  func(job *batchv1.Job) { job.DeletionTimestamp = new(After(0)) },
 	} {
 		job := Job()
 		state(job)

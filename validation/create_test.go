@@ -36,7 +36,7 @@ func runCreate(t *testing.T, cases []createCase) {
 }
 
 func manualSelector(j *batchv1.Job) {
-	j.Spec.ManualSelector, j.Spec.Template.Labels = ptr(true), map[string]string{"app": "x"}
+	j.Spec.ManualSelector, j.Spec.Template.Labels = new(true), map[string]string{"app": "x"}
 	j.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "x"}}
 }
 
@@ -44,11 +44,11 @@ func TestCreateAccepts(t *testing.T) {
 	runCreate(t, []createCase{
 		{name: "the minimum that a user must write", edit: func(*batchv1.Job) {}},
 		{name: "indexed", edit: indexedJob(5)},
-		{name: "no completions and no pods", edit: func(j *batchv1.Job) { j.Spec.Completions, j.Spec.Parallelism = ptr[int32](0), ptr[int32](0) }},
+		{name: "no completions and no pods", edit: func(j *batchv1.Job) { j.Spec.Completions, j.Spec.Parallelism = new(int32(0)), new(int32(0)) }},
 		{name: "manual selector", edit: func(j *batchv1.Job) { manualSelector(j); j.UID = "" }},
 		{name: "finalizers that need no domain", edit: func(j *batchv1.Job) { j.Finalizers = []string{"kubernetes", "orphan", "a.b/c"} }},
 		{name: "another finalizer that needs no domain", edit: func(j *batchv1.Job) { j.Finalizers = []string{"foregroundDeletion"} }},
-		{name: "managed by another controller", edit: func(j *batchv1.Job) { j.Spec.ManagedBy = ptr("acme.io/" + strings.Repeat("a", 55)) }},
+		{name: "managed by another controller", edit: func(j *batchv1.Job) { j.Spec.ManagedBy = new("acme.io/" + strings.Repeat("a", 55)) }},
 		{name: "OnFailure", edit: func(j *batchv1.Job) { j.Spec.Template.Spec.RestartPolicy = corev1.RestartPolicyOnFailure }},
 	})
 }
@@ -118,15 +118,15 @@ func TestCreateLimitsOfIndexedJobs(t *testing.T) {
 	with := func(completions, parallelism int32, maxFailed *int32) func(*batchv1.Job) {
 		return func(j *batchv1.Job) {
 			perIndex(completions)(j)
-			j.Spec.Parallelism, j.Spec.MaxFailedIndexes = ptr(parallelism), maxFailed
+			j.Spec.Parallelism, j.Spec.MaxFailedIndexes = new(parallelism), maxFailed
 		}
 	}
 	const manyParallel = "spec.parallelism: Invalid value: must be less than or equal to 10000 when completions are above 100000 and used with backoff limit per index"
 	const manyFailed = "spec.maxFailedIndexes: Invalid value: must be less than or equal to 10000 when completions are above 100000 and used with backoff limit per index"
 	runCreate(t, []createCase{
-		{name: "all at the first limits", why: first, edit: with(100_000, 100_000, ptr[int32](100_000))},
+		{name: "all at the first limits", why: first, edit: with(100_000, 100_000, new(int32(100_000)))},
 		{name: "up to the first limits maxFailedIndexes is optional", why: first, edit: with(100_000, 100_000, nil)},
-		{name: "all at the second limits", why: second, edit: with(math.MaxInt32, 10_000, ptr[int32](10_000))},
+		{name: "all at the second limits", why: second, edit: with(math.MaxInt32, 10_000, new(int32(10_000)))},
 		{
 			name: "parallelism above the first limit", why: first,
 			edit: with(100_000, 100_001, nil),
@@ -134,11 +134,11 @@ func TestCreateLimitsOfIndexedJobs(t *testing.T) {
 		},
 		{
 			name: "maxFailedIndexes above completions", why: "It can be null or up to completions.",
-			edit: with(5, 1, ptr[int32](6)),
+			edit: with(5, 1, new(int32(6))),
 			want: []string{"spec.maxFailedIndexes: Invalid value: must be less than or equal to completions"},
 		},
-		{name: "parallelism above the second limit", why: second, edit: with(100_001, 10_001, ptr[int32](10_000)), want: []string{manyParallel}},
-		{name: "maxFailedIndexes above the second limit", why: second, edit: with(100_001, 10_000, ptr[int32](10_001)), want: []string{manyFailed}},
+		{name: "parallelism above the second limit", why: second, edit: with(100_001, 10_001, new(int32(10_000))), want: []string{manyParallel}},
+		{name: "maxFailedIndexes above the second limit", why: second, edit: with(100_001, 10_000, new(int32(10_001))), want: []string{manyFailed}},
 		{
 			name: "no maxFailedIndexes with many completions",
 			why:  "It is required and must be less than or equal to 10^4 when is completions greater than 10^5.",
@@ -147,7 +147,7 @@ func TestCreateLimitsOfIndexedJobs(t *testing.T) {
 		},
 		{
 			name: "everything above every limit", why: second,
-			edit: with(100_001, 100_001, ptr[int32](100_002)),
+			edit: with(100_001, 100_001, new(int32(100_002))),
 			want: []string{
 				"spec.parallelism: Invalid value: must be less than or equal to 100000 when completion mode is Indexed",
 				"spec.maxFailedIndexes: Invalid value: must be less than or equal to completions",
@@ -174,7 +174,7 @@ func TestCreateLimitsOfIndexedJobs(t *testing.T) {
 			name: "a limit per index needs indexes",
 			why:  "It can only be set when Job's completionMode=Indexed",
 			edit: func(j *batchv1.Job) {
-				j.Spec.BackoffLimitPerIndex, j.Spec.MaxFailedIndexes = ptr[int32](1), ptr[int32](1)
+				j.Spec.BackoffLimitPerIndex, j.Spec.MaxFailedIndexes = new(int32(1)), new(int32(1))
 			},
 			want: []string{
 				"spec.backoffLimitPerIndex: Invalid value: requires indexed completion mode",
@@ -184,7 +184,7 @@ func TestCreateLimitsOfIndexedJobs(t *testing.T) {
 		{
 			name: "maxFailedIndexes alone",
 			why:  "It can only be specified when backoffLimitPerIndex is set.",
-			edit: func(j *batchv1.Job) { indexedJob(5)(j); j.Spec.MaxFailedIndexes = ptr[int32](1) },
+			edit: func(j *batchv1.Job) { indexedJob(5)(j); j.Spec.MaxFailedIndexes = new(int32(1)) },
 			want: []string{"spec.backoffLimitPerIndex: Required value: when maxFailedIndexes is specified"},
 		},
 	})
@@ -196,10 +196,10 @@ func TestCreateSpec(t *testing.T) {
 			name: "negative counts, in order",
 			edit: func(j *batchv1.Job) {
 				perIndex(-1)(j)
-				minus := ptr[int32](-2)
+				minus := new(int32(-2))
 				j.Spec.Parallelism, j.Spec.BackoffLimit, j.Spec.BackoffLimitPerIndex = minus, minus, minus
 				j.Spec.TTLSecondsAfterFinished, j.Spec.MaxFailedIndexes = minus, minus
-				j.Spec.ActiveDeadlineSeconds = ptr[int64](-1)
+				j.Spec.ActiveDeadlineSeconds = new(int64(-1))
 			},
 			want: []string{
 				"spec.parallelism: Invalid value: must be greater than or equal to 0",
@@ -211,27 +211,27 @@ func TestCreateSpec(t *testing.T) {
 				"spec.maxFailedIndexes: Invalid value: must be greater than or equal to 0",
 			},
 		},
-		{name: "managedBy empty", edit: func(j *batchv1.Job) { j.Spec.ManagedBy = ptr("") }, want: []string{"spec.managedBy: Required value"}},
+		{name: "managedBy empty", edit: func(j *batchv1.Job) { j.Spec.ManagedBy = new("") }, want: []string{"spec.managedBy: Required value"}},
 		{
 			name: "managedBy without domain",
-			edit: func(j *batchv1.Job) { j.Spec.ManagedBy = ptr("me") },
+			edit: func(j *batchv1.Job) { j.Spec.ManagedBy = new("me") },
 			want: []string{`spec.managedBy: Invalid value: must be a domain-prefixed path (such as "acme.io/foo")`},
 		},
 		{
 			name: "managedBy of 64 bytes",
-			edit: func(j *batchv1.Job) { j.Spec.ManagedBy = ptr("acme.io/" + strings.Repeat("a", 56)) },
+			edit: func(j *batchv1.Job) { j.Spec.ManagedBy = new("acme.io/" + strings.Repeat("a", 56)) },
 			want: []string{"spec.managedBy: Too long: may not be more than 63 bytes"},
 		},
 		{
 			name: "unknown completion mode, which is not treated as NonIndexed",
 			edit: func(j *batchv1.Job) {
-				j.Spec.CompletionMode, j.Spec.BackoffLimitPerIndex = ptr(batchv1.CompletionMode("Other")), ptr[int32](1)
+				j.Spec.CompletionMode, j.Spec.BackoffLimitPerIndex = new(batchv1.CompletionMode("Other")), new(int32(1))
 			},
 			want: []string{`spec.completionMode: Unsupported value: supported values: "NonIndexed", "Indexed"`},
 		},
 		{
 			name: "unknown replacement policy",
-			edit: func(j *batchv1.Job) { j.Spec.PodReplacementPolicy = ptr(batchv1.PodReplacementPolicy("Other")) },
+			edit: func(j *batchv1.Job) { j.Spec.PodReplacementPolicy = new(batchv1.PodReplacementPolicy("Other")) },
 			want: []string{`spec.podReplacementPolicy: Unsupported value: supported values: "Failed", "TerminatingOrFailed"`},
 		},
 		{
@@ -258,7 +258,7 @@ func TestCreateSpec(t *testing.T) {
 			name: "OnFailure with a failure policy",
 			edit: func(j *batchv1.Job) {
 				j.Spec.Template.Spec.RestartPolicy = corev1.RestartPolicyOnFailure
-				j.Spec.PodFailurePolicy, j.Spec.PodReplacementPolicy = &batchv1.PodFailurePolicy{}, ptr(batchv1.Failed)
+				j.Spec.PodFailurePolicy, j.Spec.PodReplacementPolicy = &batchv1.PodFailurePolicy{}, new(batchv1.Failed)
 			},
 			want: []string{`spec.template.spec.restartPolicy: Invalid value: only "Never" is supported when podFailurePolicy is specified`},
 		},

@@ -64,7 +64,7 @@ func Defaulted(job *batchv1.Job) *batchv1.Job {
 	}
 	spec := &made.Spec
 	if spec.Completions == nil && spec.Parallelism == nil {
-		spec.Completions = ptr[int32](1)
+		spec.Completions = new(int32(1))
 	}
 	setDefault(&spec.Parallelism, defaultParallelism)
 	setDefault(&spec.CompletionMode, batchv1.NonIndexedCompletion)
@@ -138,5 +138,3 @@ func setDefault[T any](out **T, value T) {
 		*out = &value
 	}
 }
-
-func ptr[T any](v T) *T { return &v }

@@ -22,34 +22,34 @@ func TestDefaulted(t *testing.T) {
 		{name: "nothing set", edit: func(*batchv1.Job) {}, want: func(*batchv1.JobSpec) {}},
 		{
 			name: "parallelism alone leaves completions open",
-			edit: func(j *batchv1.Job) { j.Spec.Parallelism = ptr[int32](3) },
-			want: func(s *batchv1.JobSpec) { s.Parallelism, s.Completions = ptr[int32](3), nil },
+			edit: func(j *batchv1.Job) { j.Spec.Parallelism = new(int32(3)) },
+			want: func(s *batchv1.JobSpec) { s.Parallelism, s.Completions = new(int32(3)), nil },
 		},
-		{name: "completions alone", edit: func(j *batchv1.Job) { j.Spec.Completions = ptr[int32](3) }, want: func(s *batchv1.JobSpec) { s.Completions = ptr[int32](3) }},
+		{name: "completions alone", edit: func(j *batchv1.Job) { j.Spec.Completions = new(int32(3)) }, want: func(s *batchv1.JobSpec) { s.Completions = new(int32(3)) }},
 		{
 			// KEP-3850: "we default .spec.backoffLimit to max int32 value".
 			name: "with a limit per index the Job has no limit",
-			edit: func(j *batchv1.Job) { j.Spec.BackoffLimitPerIndex = ptr[int32](0) },
+			edit: func(j *batchv1.Job) { j.Spec.BackoffLimitPerIndex = new(int32(0)) },
 			want: func(s *batchv1.JobSpec) {
-				s.BackoffLimitPerIndex, s.BackoffLimit = ptr[int32](0), ptr[int32](math.MaxInt32)
+				s.BackoffLimitPerIndex, s.BackoffLimit = new(int32(0)), new(int32(math.MaxInt32))
 			},
 		},
 		{
 			name: "a failure policy defaults the replacement policy to Failed",
 			edit: func(j *batchv1.Job) { j.Spec.PodFailurePolicy = &batchv1.PodFailurePolicy{} },
 			want: func(s *batchv1.JobSpec) {
-				s.PodFailurePolicy, s.PodReplacementPolicy = &batchv1.PodFailurePolicy{}, ptr(batchv1.Failed)
+				s.PodFailurePolicy, s.PodReplacementPolicy = &batchv1.PodFailurePolicy{}, new(batchv1.Failed)
 			},
 		},
 		{
 			name: "set fields are kept",
 			edit: func(j *batchv1.Job) {
-				j.Spec.Suspend, j.Spec.ManualSelector, j.Spec.BackoffLimit = ptr(true), ptr(true), ptr[int32](0)
-				j.Spec.CompletionMode, j.Spec.PodReplacementPolicy = ptr(batchv1.IndexedCompletion), ptr(batchv1.Failed)
+				j.Spec.Suspend, j.Spec.ManualSelector, j.Spec.BackoffLimit = new(true), new(true), new(int32(0))
+				j.Spec.CompletionMode, j.Spec.PodReplacementPolicy = new(batchv1.IndexedCompletion), new(batchv1.Failed)
 			},
 			want: func(s *batchv1.JobSpec) {
-				s.Suspend, s.ManualSelector, s.BackoffLimit = ptr(true), ptr(true), ptr[int32](0)
-				s.CompletionMode, s.PodReplacementPolicy = ptr(batchv1.IndexedCompletion), ptr(batchv1.Failed)
+				s.Suspend, s.ManualSelector, s.BackoffLimit = new(true), new(true), new(int32(0))
+				s.CompletionMode, s.PodReplacementPolicy = new(batchv1.IndexedCompletion), new(batchv1.Failed)
 			},
 		},
 	} {
@@ -57,9 +57,9 @@ func TestDefaulted(t *testing.T) {
 			job := &batchv1.Job{}
 			c.edit(job)
 			want := batchv1.JobSpec{
-				Parallelism: ptr[int32](1), Completions: ptr[int32](1), BackoffLimit: ptr[int32](6),
-				CompletionMode: ptr(batchv1.NonIndexedCompletion), Suspend: ptr(false), ManualSelector: ptr(false),
-				PodReplacementPolicy: ptr(batchv1.TerminatingOrFailed),
+				Parallelism: new(int32(1)), Completions: new(int32(1)), BackoffLimit: new(int32(6)),
+				CompletionMode: new(batchv1.NonIndexedCompletion), Suspend: new(false), ManualSelector: new(false),
+				PodReplacementPolicy: new(batchv1.TerminatingOrFailed),
 			}
 			c.want(&want)
 			Same(t, "Defaulted", Defaulted(job).Spec, want)
@@ -170,7 +170,7 @@ func TestWithGeneratedSelector(t *testing.T) {
 	Same(t, "what the selector matches", got.Spec.Selector.MatchLabels, map[string]string{"app": "x", "batch.kubernetes.io/controller-uid": "uid"})
 
 	Same(t, "the labels of the input", own.Spec.Template.Labels, map[string]string{"job-name": "mine", "app": "x"})
-	own.Spec.ManualSelector = ptr(true)
+	own.Spec.ManualSelector = new(true)
 	Same(t, "with manualSelector", WithGeneratedSelector(own), own)
 }
 

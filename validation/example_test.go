@@ -11,13 +11,11 @@ import (
 	"github.com/jobfate/jobfate/validation"
 )
 
-func ptr[T any](v T) *T { return &v }
-
 func ExampleCreate() {
 	job := &batchv1.Job{}
 	job.Namespace, job.Name, job.UID = "default", "pi", "a-uid"
-	job.Spec.CompletionMode = ptr(batchv1.IndexedCompletion)
-	job.Spec.MaxFailedIndexes = ptr[int32](5)
+	job.Spec.CompletionMode = new(batchv1.IndexedCompletion)
+	job.Spec.MaxFailedIndexes = new(int32(5))
 	for _, err := range validation.Create(validation.Prepared(job)) {
 		fmt.Println(err)
 	}
@@ -60,10 +58,10 @@ func ExampleUpdate() {
 	old.Spec.Template.Spec.RestartPolicy = corev1.RestartPolicyNever
 	old.Spec.Template.Spec.Containers = []corev1.Container{{Name: "pi", Image: "perl:5.34"}}
 	job := old.DeepCopy()
-	old.Spec.Completions = ptr[int32](1)
+	old.Spec.Completions = new(int32(1))
 	old.Spec.Template.Spec.DNSPolicy = corev1.DNSClusterFirst
-	job.Spec.BackoffLimit = ptr[int32](0)
-	job.Spec.CompletionMode = ptr(batchv1.IndexedCompletion)
+	job.Spec.BackoffLimit = new(int32(0))
+	job.Spec.CompletionMode = new(batchv1.IndexedCompletion)
 	for _, err := range validation.Update(withDefaults(job), withDefaults(old)) {
 		fmt.Println(err)
 	}
@@ -76,12 +74,12 @@ func ExampleUpdate() {
 func ExampleStatusUpdate() {
 	old := &batchv1.Job{}
 	old.Namespace, old.Name, old.UID, old.ResourceVersion = "default", "pi", "a-uid", "1"
-	old.Spec.CompletionMode = ptr(batchv1.IndexedCompletion)
-	old.Spec.Completions, old.Spec.BackoffLimitPerIndex = ptr[int32](10), ptr[int32](1)
+	old.Spec.CompletionMode = new(batchv1.IndexedCompletion)
+	old.Spec.Completions, old.Spec.BackoffLimitPerIndex = new(int32(10)), new(int32(1))
 	old.Status.Failed = 2
 
 	job := old.DeepCopy()
-	job.Status.CompletedIndexes, job.Status.FailedIndexes = "0-4", ptr("4,7")
+	job.Status.CompletedIndexes, job.Status.FailedIndexes = "0-4", new("4,7")
 	job.Status.Failed = 1
 	job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue}}
 	for _, err := range validation.StatusUpdate(job, old) {
@@ -106,11 +104,11 @@ func ExampleRuleNames() {
 
 func ExampleIndexesSize() {
 	spec := batchv1.JobSpec{
-		CompletionMode:       ptr(batchv1.IndexedCompletion),
-		Completions:          ptr[int32](100_000),
-		Parallelism:          ptr[int32](1_000),
-		BackoffLimitPerIndex: ptr[int32](3),
-		MaxFailedIndexes:     ptr[int32](100),
+		CompletionMode:       new(batchv1.IndexedCompletion),
+		Completions:          new(int32(100_000)),
+		Parallelism:          new(int32(1_000)),
+		BackoffLimitPerIndex: new(int32(3)),
+		MaxFailedIndexes:     new(int32(100)),
 	}
 	fmt.Printf("%+v\n", validation.IndexesSize(&spec))
 	// Output:

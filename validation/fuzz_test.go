@@ -80,7 +80,7 @@ func specOf(completions int32, shape uint64) batchv1.JobSpec {
 		BackoffLimitPerIndex: optional(&b, b.small()), Suspend: optional(&b, b.flag()),
 	}
 	if b.flag() {
-		spec.CompletionMode = ptr(batchv1.IndexedCompletion)
+		spec.CompletionMode = new(batchv1.IndexedCompletion)
 	}
 	if b.flag() {
 		spec.SuccessPolicy = &batchv1.SuccessPolicy{}

@@ -34,8 +34,8 @@ func prepared(edits ...func(*batchv1.Job)) *batchv1.Job {
 // indexedJob is an edit: an Indexed Job with these completions.
 func indexedJob(completions int32) func(*batchv1.Job) {
 	return func(job *batchv1.Job) {
-		job.Spec.CompletionMode = ptr(batchv1.IndexedCompletion)
-		job.Spec.Completions = ptr(completions)
+		job.Spec.CompletionMode = new(batchv1.IndexedCompletion)
+		job.Spec.Completions = new(completions)
 	}
 }
 
@@ -43,7 +43,7 @@ func indexedJob(completions int32) func(*batchv1.Job) {
 func perIndex(completions int32) func(*batchv1.Job) {
 	return func(job *batchv1.Job) {
 		indexedJob(completions)(job)
-		job.Spec.BackoffLimitPerIndex = ptr[int32](1)
+		job.Spec.BackoffLimitPerIndex = new(int32(1))
 	}
 }
 

@@ -17,7 +17,7 @@ func TestJobSpec(t *testing.T) {
 	if errs := JobSpec(&spec, path); len(errs) > 0 {
 		t.Errorf("a valid spec: %v", errs)
 	}
-	spec.Parallelism, spec.BackoffLimitPerIndex = ptr(int32(-1)), ptr(int32(2))
+	spec.Parallelism, spec.BackoffLimitPerIndex = new(int32(-1)), new(int32(2))
 	spec.Template.Spec.RestartPolicy = "Sometimes"
 	spec.Template.Labels = map[string]string{"a b": "c"}
 	spec.Selector = nil // it is generated

@@ -24,7 +24,7 @@ func TestDefaultedPodSpec(t *testing.T) {
 	before := spec.DeepCopy()
 	want := &corev1.PodSpec{
 		RestartPolicy: corev1.RestartPolicyNever, DNSPolicy: corev1.DNSClusterFirst, SchedulerName: "default-scheduler",
-		SecurityContext: &corev1.PodSecurityContext{}, TerminationGracePeriodSeconds: ptr[int64](30),
+		SecurityContext: &corev1.PodSecurityContext{}, TerminationGracePeriodSeconds: new(int64(30)),
 		Containers: []corev1.Container{{
 			Name: "main", Image: "registry.example.com/resize:1", ImagePullPolicy: corev1.PullIfNotPresent,
 			TerminationMessagePath: "/dev/termination-log", TerminationMessagePolicy: corev1.TerminationMessageReadFile,
@@ -37,7 +37,7 @@ func TestDefaultedPodSpec(t *testing.T) {
 		}},
 		Volumes: []corev1.Volume{
 			{Name: "none", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
-			{Name: "secret", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{DefaultMode: ptr[int32](0o644)}}},
+			{Name: "secret", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{DefaultMode: new(int32(0o644))}}},
 		},
 	}
 	got := DefaultedPodSpec(spec)

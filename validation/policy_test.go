@@ -12,7 +12,7 @@ import (
 func withRules(rules ...batchv1.PodFailurePolicyRule) func(*batchv1.Job) {
 	return func(j *batchv1.Job) {
 		j.Spec.PodFailurePolicy = &batchv1.PodFailurePolicy{Rules: rules}
-		j.Spec.PodReplacementPolicy = ptr(batchv1.Failed)
+		j.Spec.PodReplacementPolicy = new(batchv1.Failed)
 	}
 }
 
@@ -118,44 +118,44 @@ func TestCreateSuccessPolicy(t *testing.T) {
 	rule := func(indexes *string, count *int32) batchv1.SuccessPolicyRule {
 		return batchv1.SuccessPolicyRule{SucceededIndexes: indexes, SucceededCount: count}
 	}
-	one := rule(nil, ptr[int32](1))
+	one := rule(nil, new(int32(1)))
 	const parsing = rule0 + ".succeededIndexes: Invalid value: error parsing succeededIndexes: "
 	runCreate(t, []createCase{
-		{name: "by count and by indexes", edit: policy(rule(ptr("0,2-4"), ptr[int32](4)), rule(ptr(""), nil), one)},
+		{name: "by count and by indexes", edit: policy(rule(new("0,2-4"), new(int32(4))), rule(new(""), nil), one)},
 		{name: "not indexed", edit: func(j *batchv1.Job) { j.Spec.SuccessPolicy = &batchv1.SuccessPolicy{} }, want: []string{"spec.successPolicy: Invalid value: requires indexed completion mode"}},
 		{name: "no rules", edit: policy(), want: []string{"spec.successPolicy.rules: Required value: at least one rules must be specified when the successPolicy is specified"}},
 		{name: "20 rules", edit: policy(times(20, one)...)},
 		{name: "21 rules", edit: policy(times(21, one)...), want: []string{"spec.successPolicy.rules: Too many: must have at most 20 items"}},
 		{name: "an empty rule", edit: policy(rule(nil, nil)), want: []string{rule0 + ": Required value: at least one of succeededCount or succeededIndexes must be specified"}},
-		{name: "count of all completions", edit: policy(rule(nil, ptr[int32](5)))},
-		{name: "negative count", edit: policy(rule(nil, ptr[int32](-1))), want: []string{rule0 + ".succeededCount: Invalid value: must be greater than or equal to 0"}},
+		{name: "count of all completions", edit: policy(rule(nil, new(int32(5))))},
+		{name: "negative count", edit: policy(rule(nil, new(int32(-1)))), want: []string{rule0 + ".succeededCount: Invalid value: must be greater than or equal to 0"}},
 		{
-			name: "count above everything", edit: policy(rule(ptr("0-2"), ptr[int32](6))),
+			name: "count above everything", edit: policy(rule(new("0-2"), new(int32(6)))),
 			want: []string{
 				rule0 + ".succeededCount: Invalid value: must be less than or equal to 5 (the number of specified completions)",
 				rule0 + ".succeededCount: Invalid value: must be less than or equal to 3 (the number of indexes in the specified succeededIndexes field)",
 			},
 		},
-		{name: "order", edit: policy(rule(ptr("2,1"), nil)), want: []string{parsing + "non-increasing order, previous: 2, current: 1"}},
-		{name: "out of range", edit: policy(rule(ptr("4-5"), nil)), want: []string{parsing + `too large index: "5"`}},
-		{name: "three parts", edit: policy(rule(ptr("1-2-3"), nil)), want: []string{parsing + `the fragment "1-2-3" violates the requirement that an index interval can have at most two parts separated by '-'`}},
+		{name: "order", edit: policy(rule(new("2,1"), nil)), want: []string{parsing + "non-increasing order, previous: 2, current: 1"}},
+		{name: "out of range", edit: policy(rule(new("4-5"), nil)), want: []string{parsing + `too large index: "5"`}},
+		{name: "three parts", edit: policy(rule(new("1-2-3"), nil)), want: []string{parsing + `the fragment "1-2-3" violates the requirement that an index interval can have at most two parts separated by '-'`}},
 		{
-			name: "a list that cannot be parsed holds no index", edit: policy(rule(ptr("x"), ptr[int32](1))),
+			name: "a list that cannot be parsed holds no index", edit: policy(rule(new("x"), new(int32(1)))),
 			want: []string{
 				parsing + `cannot convert string to integer for index: "x"`,
 				rule0 + ".succeededCount: Invalid value: must be less than or equal to 0 (the number of indexes in the specified succeededIndexes field)",
 			},
 		},
 		{
-			name: "64 KiB and one byte", edit: policy(rule(ptr(strings.Repeat("0", 64*1024)+"1"), nil)),
+			name: "64 KiB and one byte", edit: policy(rule(new(strings.Repeat("0", 64*1024)+"1"), nil)),
 			want: []string{rule0 + ".succeededIndexes: Too long: may not be more than 65536 bytes"},
 		},
-		{name: "64 KiB", edit: policy(rule(ptr(strings.Repeat("0", 64*1024-1)+"1"), nil))},
+		{name: "64 KiB", edit: policy(rule(new(strings.Repeat("0", 64*1024-1)+"1"), nil))},
 		{
 			// The API server panics here.
 			name: "without completions nothing is compared with them",
 			edit: func(j *batchv1.Job) {
-				policy(rule(ptr("7"), ptr[int32](-1)), rule(ptr("x"), nil))(j)
+				policy(rule(new("7"), new(int32(-1))), rule(new("x"), nil))(j)
 				j.Spec.Completions = nil
 			},
 			want: []string{

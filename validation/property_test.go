@@ -38,7 +38,7 @@ func maybe[T any](t *rapid.T, name string, values ...T) *T {
 	if rapid.Bool().Draw(t, "no "+name) {
 		return nil
 	}
-	return ptr(drawn(t, name, values...))
+	return new(drawn(t, name, values...))
 }
 
 func count(t *rapid.T, name string) *int32 {

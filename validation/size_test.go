@@ -14,11 +14,11 @@ const mi = 1 << 20
 
 func sizeOf(completions, parallelism int32, perIndex bool, maxFailed *int32) Size {
 	spec := batchv1.JobSpec{
-		CompletionMode: ptr(batchv1.IndexedCompletion), Completions: &completions, Parallelism: &parallelism,
+		CompletionMode: new(batchv1.IndexedCompletion), Completions: &completions, Parallelism: &parallelism,
 		MaxFailedIndexes: maxFailed,
 	}
 	if perIndex {
-		spec.BackoffLimitPerIndex = ptr[int32](1)
+		spec.BackoffLimitPerIndex = new(int32(1))
 	}
 	return IndexesSize(&spec)
 }
@@ -26,7 +26,7 @@ func sizeOf(completions, parallelism int32, perIndex bool, maxFailed *int32) Siz
 // KEP-3850, Risks, "The Job object too big".
 func TestIndexesSizeOfTheKEP(t *testing.T) {
 	first := sizeOf(100_000, 100_000, true, nil)
-	second := sizeOf(math.MaxInt32, 10_000, true, ptr[int32](10_000))
+	second := sizeOf(math.MaxInt32, 10_000, true, new(int32(10_000)))
 	regular := sizeOf(100_000, 100_000, false, nil)
 	for _, c := range []struct {
 		sentence string
@@ -95,7 +95,7 @@ func TestIndexesSizeIsReached(t *testing.T) {
 	_, f = encode(0, 100_000, repeat("ff."))
 	near("every third not failed", len(f), first.Failed)
 
-	second := sizeOf(math.MaxInt32, 10_000, true, ptr[int32](10_000))
+	second := sizeOf(math.MaxInt32, 10_000, true, new(int32(10_000)))
 	c, f = encode(math.MaxInt32-60_002, math.MaxInt32, repeat("cc.ccf"))
 	near("pairs between gaps", len(c), second.Completed)
 	near("failed gaps", len(f), second.Failed)
@@ -119,7 +119,7 @@ func TestIndexesSizeOfEveryOutcome(t *testing.T) {
 		outcomes := int64(math.Pow(3, float64(completions)))
 		for parallelism := int64(0); parallelism <= completions; parallelism++ {
 			for maxFailed := int64(0); maxFailed <= completions; maxFailed++ {
-				size := sizeOf(int32(completions), int32(parallelism), true, ptr(int32(maxFailed)))
+				size := sizeOf(int32(completions), int32(parallelism), true, new(int32(maxFailed)))
 				regular := sizeOf(int32(completions), int32(parallelism), false, nil)
 				for n := range outcomes {
 					checkOutcome(t, outcomeOf(n, completions), parallelism, maxFailed, size, regular)
@@ -175,12 +175,12 @@ func checkOutcome(t *testing.T, outcome string, parallelism, maxFailed int64, si
 
 func TestIndexesSizeOfNothing(t *testing.T) {
 	for name, spec := range map[string]*batchv1.JobSpec{
-		"not indexed":          {Completions: ptr[int32](5)},
-		"no completions":       {CompletionMode: ptr(batchv1.IndexedCompletion)},
-		"zero completions":     {CompletionMode: ptr(batchv1.IndexedCompletion), Completions: ptr[int32](0)},
-		"negative completions": {CompletionMode: ptr(batchv1.IndexedCompletion), Completions: ptr[int32](-1)},
+		"not indexed":          {Completions: new(int32(5))},
+		"no completions":       {CompletionMode: new(batchv1.IndexedCompletion)},
+		"zero completions":     {CompletionMode: new(batchv1.IndexedCompletion), Completions: new(int32(0))},
+		"negative completions": {CompletionMode: new(batchv1.IndexedCompletion), Completions: new(int32(-1))},
 	} {
 		Same(t, name, IndexesSize(spec), Size{})
 	}
-	Same(t, "one index with negative limits", sizeOf(1, -5, true, ptr[int32](-5)), Size{Completed: 2, Both: 2})
+	Same(t, "one index with negative limits", sizeOf(1, -5, true, new(int32(-5))), Size{Completed: 2, Both: 2})
 }

@@ -37,7 +37,7 @@ const (
 // Three valid statuses.
 
 func running() batchv1.JobStatus {
-	return batchv1.JobStatus{StartTime: at(0), Active: 2, Ready: ptr[int32](1), Terminating: ptr[int32](1), Succeeded: 1, Failed: 1}
+	return batchv1.JobStatus{StartTime: at(0), Active: 2, Ready: new(int32(1)), Terminating: new(int32(1)), Succeeded: 1, Failed: 1}
 }
 
 func completed() batchv1.JobStatus {
@@ -74,8 +74,8 @@ var statusCases = []statusCase{
 	{rule: "NegativeCount", was: batchv1.JobStatus{}, now: batchv1.JobStatus{Active: -1}, want: "status.active: Invalid value: must be greater than or equal to 0"},
 	{rule: "NegativeCount", was: batchv1.JobStatus{Succeeded: -1}, now: batchv1.JobStatus{Succeeded: -1}, want: "status.succeeded: Invalid value: must be greater than or equal to 0"},
 	{rule: "NegativeCount", was: batchv1.JobStatus{Failed: -1}, now: batchv1.JobStatus{Failed: -1}, want: "status.failed: Invalid value: must be greater than or equal to 0"},
-	{rule: "NegativeCount", now: batchv1.JobStatus{Ready: ptr[int32](-1)}, want: "status.ready: Invalid value: must be greater than or equal to 0"},
-	{rule: "NegativeCount", now: batchv1.JobStatus{Terminating: ptr[int32](-1)}, want: "status.terminating: Invalid value: must be greater than or equal to 0"},
+	{rule: "NegativeCount", now: batchv1.JobStatus{Ready: new(int32(-1))}, want: "status.ready: Invalid value: must be greater than or equal to 0"},
+	{rule: "NegativeCount", now: batchv1.JobStatus{Terminating: new(int32(-1))}, want: "status.terminating: Invalid value: must be greater than or equal to 0"},
 	{rule: "EmptyOrDuplicateUncountedPod", now: uncounted([]types.UID{""}, nil), want: "status.uncountedTerminatedPods.succeeded[0]: Invalid value: must not be empty"},
 	{rule: "EmptyOrDuplicateUncountedPod", now: uncounted(nil, []types.UID{"a", "a"}), want: "status.uncountedTerminatedPods.failed[1]: Duplicate value"},
 	{
@@ -133,26 +133,26 @@ var statusCases = []statusCase{
 	},
 	{rule: "InvalidCompletedIndexes", now: batchv1.JobStatus{CompletedIndexes: "5"}, want: `status.completedIndexes: Invalid value: error parsing completedIndexes: too large index: "5"`},
 	{rule: "InvalidCompletedIndexes", now: batchv1.JobStatus{CompletedIndexes: "3,1"}, want: `status.completedIndexes: Invalid value: error parsing completedIndexes: non-increasing order, previous: 3, current: 1`},
-	{rule: "InvalidFailedIndexes", now: batchv1.JobStatus{FailedIndexes: ptr("x")}, want: `status.failedIndexes: Invalid value: error parsing failedIndexes: cannot convert string to integer for index: "x"`},
+	{rule: "InvalidFailedIndexes", now: batchv1.JobStatus{FailedIndexes: new("x")}, want: `status.failedIndexes: Invalid value: error parsing failedIndexes: cannot convert string to integer for index: "x"`},
 	{
 		rule: "CompletedIndexesForNonIndexedJob", now: batchv1.JobStatus{CompletedIndexes: "0"},
 		spec: func(j *batchv1.Job) {
-			j.Spec.CompletionMode, j.Spec.BackoffLimitPerIndex = ptr(batchv1.NonIndexedCompletion), nil
+			j.Spec.CompletionMode, j.Spec.BackoffLimitPerIndex = new(batchv1.NonIndexedCompletion), nil
 		},
 		want: "status.completedIndexes: Invalid value: cannot set non-empty completedIndexes when non-indexed completion mode",
 	},
 	{
-		rule: "FailedIndexesForNoBackoffLimitPerIndex", now: batchv1.JobStatus{FailedIndexes: ptr("")},
+		rule: "FailedIndexesForNoBackoffLimitPerIndex", now: batchv1.JobStatus{FailedIndexes: new("")},
 		spec: func(j *batchv1.Job) { j.Spec.BackoffLimitPerIndex = nil },
 		want: "status.failedIndexes: Invalid value: cannot set non-null failedIndexes when backoffLimitPerIndex is null",
 	},
 	{
 		// An index that is both completed and failed blocks all later updates of the lists.
-		rule: "FailedIndexesOverlappingCompleted", now: batchv1.JobStatus{CompletedIndexes: "0-3", FailedIndexes: ptr("2,4")},
+		rule: "FailedIndexesOverlappingCompleted", now: batchv1.JobStatus{CompletedIndexes: "0-3", FailedIndexes: new("2,4")},
 		want: "status.failedIndexes: Invalid value: failedIndexes and completedIndexes overlap at index: 2",
 	},
 	{
-		rule: "FinishedJobWithTerminatingPods", was: running(), now: edited(hasFailed(), func(s *batchv1.JobStatus) { s.Terminating = ptr[int32](1) }),
+		rule: "FinishedJobWithTerminatingPods", was: running(), now: edited(hasFailed(), func(s *batchv1.JobStatus) { s.Terminating = new(int32(1)) }),
 		want: "status.terminating: Invalid value: terminating>0 is invalid for finished job",
 	},
 	{
@@ -170,7 +170,7 @@ var statusCases = []statusCase{
 		was:  edited(completed(), func(s *batchv1.JobStatus) { s.Conditions = is(complete) }),
 		now:  edited(completed(), func(s *batchv1.JobStatus) { s.Conditions = is(complete) }),
 		spec: func(j *batchv1.Job) {
-			j.Spec.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededCount: ptr[int32](1)}}}
+			j.Spec.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededCount: new(int32(1))}}}
 		},
 		want: conditionsWrong + "cannot set Complete=True for Job with SuccessPolicy unless SuccessCriteriaMet=True",
 	},
@@ -307,11 +307,11 @@ func TestStatusAccepts(t *testing.T) {
 // k#132144: no completions and suspended.
 func TestStatusSuspendedWithNothingToDo(t *testing.T) {
 	done := edited(completed(), func(s *batchv1.JobStatus) { s.StartTime = nil })
-	nothing := func(j *batchv1.Job) { j.Spec.Completions, j.Spec.Suspend = ptr[int32](0), ptr(true) }
+	nothing := func(j *batchv1.Job) { j.Spec.Completions, j.Spec.Suspend = new(int32(0)), new(true) }
 	wantErrors(t, Status(withStatus(done, nothing)))
 	wantErrors(t, StatusUpdate(withStatus(done, nothing), withStatus(batchv1.JobStatus{}, nothing)))
 	for name, edit := range map[string]func(*batchv1.Job){
-		"not suspended": func(j *batchv1.Job) { j.Spec.Completions = ptr[int32](0) },
+		"not suspended": func(j *batchv1.Job) { j.Spec.Completions = new(int32(0)) },
 		"work to do":    suspendedNew,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -343,7 +343,7 @@ func TestStatusUpdateSuspendAndResume(t *testing.T) {
 
 // An elastic Indexed Job that was scaled down loses succeeded indexes.
 func TestStatusUpdateScaledDown(t *testing.T) {
-	elastic := scaled(3, ptr[int32](3))
+	elastic := scaled(3, new(int32(3)))
 	was := batchv1.JobStatus{Succeeded: 5, CompletedIndexes: "0-4"}
 	wantErrors(t, StatusUpdate(withStatus(batchv1.JobStatus{Succeeded: 3, CompletedIndexes: "0-2"}, elastic), withStatus(was, elastic)))
 	// Indexes past the end may stay until the controller cuts them.
@@ -391,7 +391,7 @@ func TestStatusUpdateChecksMetadata(t *testing.T) {
 }
 
 func TestStatusDeterministic(t *testing.T) {
-	job := withStatus(batchv1.JobStatus{Active: -1, CompletedIndexes: "x", FailedIndexes: ptr("y"), Conditions: is(complete, failed)})
+	job := withStatus(batchv1.JobStatus{Active: -1, CompletedIndexes: "x", FailedIndexes: new("y"), Conditions: is(complete, failed)})
 	first := said(Status(job))
 	for range 10 {
 		Same(t, "the errors, in their order", said(Status(job)), first)

@@ -75,11 +75,11 @@ func TestStatusRules_whenOneFactChanges(t *testing.T) {
 		"completionTime":   func(s *batchv1.JobStatus) { s.CompletionTime = at(9) },
 		"startTime":        func(s *batchv1.JobStatus) { s.StartTime = at(9) },
 		"active":           func(s *batchv1.JobStatus) { s.Active = 1 },
-		"ready":            func(s *batchv1.JobStatus) { s.Ready = ptr[int32](0) },
-		"terminating":      func(s *batchv1.JobStatus) { s.Terminating = ptr[int32](0) },
+		"ready":            func(s *batchv1.JobStatus) { s.Ready = new(int32(0)) },
+		"terminating":      func(s *batchv1.JobStatus) { s.Terminating = new(int32(0)) },
 		"uncounted":        func(s *batchv1.JobStatus) { *s = uncounted(nil, nil) },
 		"completedIndexes": func(s *batchv1.JobStatus) { s.CompletedIndexes = "1" },
-		"failedIndexes":    func(s *batchv1.JobStatus) { s.FailedIndexes = ptr("") },
+		"failedIndexes":    func(s *batchv1.JobStatus) { s.FailedIndexes = new("") },
 		"succeeded":        func(s *batchv1.JobStatus) { s.Succeeded = 1 },
 	}
 	const finished = "complete failed "
@@ -130,7 +130,7 @@ func TestSameTime(t *testing.T) {
 		want bool
 	}{
 		{nil, nil, true}, {nil, &metav1.Time{}, true}, {&noon, nil, false}, {&noon, &noon, true}, {&noon, &elsewhere, true},
-		{&noon, &later, true}, {&noon, ptr(After(1)), false},
+		{&noon, &later, true}, {&noon, new(After(1)), false},
 	} {
 		Same(t, fmt.Sprint(c.a, " and ", c.b), []bool{sameTime(c.a, c.b), sameTime(c.b, c.a)}, []bool{c.want, c.want})
 	}

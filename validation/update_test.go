@@ -56,10 +56,10 @@ func TestUpdateMutableFields(t *testing.T) {
 			old:  perIndex(5),
 			edit: func(j *batchv1.Job) {
 				s := &j.Spec
-				s.Parallelism, s.BackoffLimit, s.TTLSecondsAfterFinished, s.MaxFailedIndexes = ptr[int32](2), ptr[int32](3), ptr[int32](4), ptr[int32](5)
-				s.ActiveDeadlineSeconds = ptr[int64](6)
-				s.Suspend, s.ManualSelector = ptr(true), ptr(true)
-				s.PodReplacementPolicy = ptr(batchv1.Failed)
+				s.Parallelism, s.BackoffLimit, s.TTLSecondsAfterFinished, s.MaxFailedIndexes = new(int32(2)), new(int32(3)), new(int32(4)), new(int32(5))
+				s.ActiveDeadlineSeconds = new(int64(6))
+				s.Suspend, s.ManualSelector = new(true), new(true)
+				s.PodReplacementPolicy = new(batchv1.Failed)
 				j.Labels, j.Annotations = map[string]string{"a": "b"}, map[string]string{"c": "d"}
 			},
 		},
@@ -71,7 +71,7 @@ func TestUpdateMutableFields(t *testing.T) {
 // beingDeleted sets what the API server adds to the metadata, asManifest removes it.
 func beingDeleted(j *batchv1.Job) {
 	j.Generation, j.CreationTimestamp, j.DeletionTimestamp = 3, *at(-2), at(-1)
-	j.DeletionGracePeriodSeconds, j.Finalizers = ptr[int64](0), []string{metav1.FinalizerDeleteDependents}
+	j.DeletionGracePeriodSeconds, j.Finalizers = new(int64(0)), []string{metav1.FinalizerDeleteDependents}
 }
 
 func asManifest(j *batchv1.Job) {
@@ -85,7 +85,7 @@ func TestStatusUpdateOfAManifest(t *testing.T) {
 	asManifest(job)
 	job.Status.Active = 1
 	wantErrors(t, StatusUpdate(job, old))
-	job.DeletionGracePeriodSeconds, job.GenerateName = ptr[int64](30), "a/b"
+	job.DeletionGracePeriodSeconds, job.GenerateName = new(int64(30)), "a/b"
 	wantErrors(t, StatusUpdate(job, old), "metadata.generateName: Invalid value: may not contain '/'",
 		"metadata.deletionGracePeriodSeconds: Invalid value: field is immutable")
 }
@@ -95,10 +95,10 @@ func TestUpdate_customResource(t *testing.T) {
 	old := written()
 	old.ResourceVersion = "1"
 	job := old.DeepCopy()
-	job.Spec.BackoffLimit = ptr[int32](2)
+	job.Spec.BackoffLimit = new(int32(2))
 	asStored := func(job *batchv1.Job) *batchv1.Job { return WithGeneratedSelector(Defaulted(job)) }
 	wantErrors(t, Update(asStored(job), asStored(old)))
-	job.Spec.ManagedBy = ptr("example.com/other")
+	job.Spec.ManagedBy = new("example.com/other")
 	wantErrors(t, Update(asStored(job), asStored(old)), "spec.managedBy: Invalid value: field is immutable")
 }
 
@@ -112,27 +112,27 @@ func TestUpdateImmutableFields(t *testing.T) {
 		{name: "resource version removed", edit: func(j *batchv1.Job) { j.ResourceVersion = "" }, want: []string{resourceVersion}, want136: times(2, resourceVersion)},
 		{name: "UID removed: the Job keeps its UID", edit: func(j *batchv1.Job) { j.UID = "" }},
 		{
-			name: "UID changed", edit: func(j *batchv1.Job) { j.UID = "other"; j.Spec.ManualSelector = ptr(true) },
+			name: "UID changed", edit: func(j *batchv1.Job) { j.UID = "other"; j.Spec.ManualSelector = new(true) },
 			want: []string{"metadata.uid: Invalid value: field is immutable"}, want136: times(2, "metadata.uid: Invalid value: field is immutable"),
 		},
 		{name: "finalizer", edit: func(j *batchv1.Job) { j.Finalizers = []string{"x"} }, want: []string{finalizer}, want136: times(2, finalizer)},
-		{name: "an invalid spec", edit: func(j *batchv1.Job) { j.Spec.Parallelism = ptr[int32](-1) }, want: []string{negative}, want136: times(2, negative)},
+		{name: "an invalid spec", edit: func(j *batchv1.Job) { j.Spec.Parallelism = new(int32(-1)) }, want: []string{negative}, want136: times(2, negative)},
 		{name: "selector", edit: func(j *batchv1.Job) { j.Spec.Selector.MatchLabels["job-name"] = "job" }, want: []string{"spec.selector: Invalid value: field is immutable"}},
 		{
 			name: "completion mode",
-			old:  indexedJob(5), edit: func(j *batchv1.Job) { j.Spec.CompletionMode = ptr(batchv1.NonIndexedCompletion) },
+			old:  indexedJob(5), edit: func(j *batchv1.Job) { j.Spec.CompletionMode = new(batchv1.NonIndexedCompletion) },
 			want: []string{"spec.completionMode: Invalid value: field is immutable"},
 		},
 		{name: "failure policy", edit: withRules(), want: []string{"spec.podFailurePolicy: Invalid value: field is immutable"}},
 		{
-			name: "backoff limit per index", old: indexedJob(5), edit: func(j *batchv1.Job) { j.Spec.BackoffLimitPerIndex = ptr[int32](1) },
+			name: "backoff limit per index", old: indexedJob(5), edit: func(j *batchv1.Job) { j.Spec.BackoffLimitPerIndex = new(int32(1)) },
 			want: []string{"spec.backoffLimitPerIndex: Invalid value: field is immutable"},
 		},
-		{name: "managedBy", edit: func(j *batchv1.Job) { j.Spec.ManagedBy = ptr("a.b/c") }, want: []string{"spec.managedBy: Invalid value: field is immutable"}},
+		{name: "managedBy", edit: func(j *batchv1.Job) { j.Spec.ManagedBy = new("a.b/c") }, want: []string{"spec.managedBy: Invalid value: field is immutable"}},
 		{
 			name: "success policy", old: indexedJob(5),
 			edit: func(j *batchv1.Job) {
-				j.Spec.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededCount: ptr[int32](1)}}}
+				j.Spec.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededCount: new(int32(1))}}}
 			},
 			want: []string{"spec.successPolicy: Invalid value: field is immutable"},
 		},
@@ -148,16 +148,16 @@ func TestUpdateCompletions(t *testing.T) {
 	const missing = "spec.completions: Required value: when completion mode is Indexed"
 	const tandem = "spec.completions: Invalid value: can only be modified in tandem with spec.parallelism"
 	runUpdate(t, []updateCase{
-		{name: "not indexed", edit: scaled(2, ptr[int32](2)), want: []string{"spec.completions: Invalid value: field is immutable"}},
-		{name: "elastic, up", old: indexedJob(5), edit: scaled(7, ptr[int32](7))},
-		{name: "elastic, down", old: indexedJob(5), edit: scaled(2, ptr[int32](2))},
-		{name: "completions alone", old: indexedJob(5), edit: scaled(7, ptr[int32](5)), want: []string{tandem}},
-		{name: "parallelism alone", old: indexedJob(5), edit: scaled(5, ptr[int32](2))},
+		{name: "not indexed", edit: scaled(2, new(int32(2))), want: []string{"spec.completions: Invalid value: field is immutable"}},
+		{name: "elastic, up", old: indexedJob(5), edit: scaled(7, new(int32(7)))},
+		{name: "elastic, down", old: indexedJob(5), edit: scaled(2, new(int32(2)))},
+		{name: "completions alone", old: indexedJob(5), edit: scaled(7, new(int32(5))), want: []string{tandem}},
+		{name: "parallelism alone", old: indexedJob(5), edit: scaled(5, new(int32(2)))},
 		// The completions must equal the parallelism of the same update, not the one before it.
-		{name: "to the old parallelism, which changes too", old: sized(5, 3), edit: scaled(3, ptr[int32](4)), want: []string{tandem}},
-		{name: "to the old parallelism, swapped with it", old: sized(5, 3), edit: scaled(3, ptr[int32](5)), want: []string{tandem}},
-		{name: "to the parallelism, which stays", old: sized(5, 3), edit: scaled(3, ptr[int32](3))},
-		{name: "to the new parallelism", old: sized(5, 3), edit: scaled(4, ptr[int32](4))},
+		{name: "to the old parallelism, which changes too", old: sized(5, 3), edit: scaled(3, new(int32(4))), want: []string{tandem}},
+		{name: "to the old parallelism, swapped with it", old: sized(5, 3), edit: scaled(3, new(int32(5))), want: []string{tandem}},
+		{name: "to the parallelism, which stays", old: sized(5, 3), edit: scaled(3, new(int32(3)))},
+		{name: "to the new parallelism", old: sized(5, 3), edit: scaled(4, new(int32(4)))},
 		// The API server panics on these two; it always sees the default, 1.
 		{name: "to one, without parallelism", old: indexedJob(5), edit: scaled(1, nil)},
 		{name: "to two, without parallelism", old: indexedJob(5), edit: scaled(2, nil), want: []string{tandem}},
@@ -180,8 +180,8 @@ func TestUpdateCompletions_longHostname(t *testing.T) {
 		}
 	}
 	runUpdate(t, []updateCase{
-		{name: "63 bytes", old: old, edit: scaled(9, ptr[int32](9))},
-		{name: "64 bytes", old: old, edit: scaled(11, ptr[int32](11)),
+		{name: "63 bytes", old: old, edit: scaled(9, new(int32(9)))},
+		{name: "64 bytes", old: old, edit: scaled(11, new(int32(11))),
 			want: []string{"metadata.name: Invalid value: will not able to create pod with invalid DNS label: " + longest + "-10"}},
 	})
 }
@@ -216,14 +216,14 @@ func TestUpdateOfOldJobs(t *testing.T) {
 			name: "with an invalid value in its selector",
 			old: func(j *batchv1.Job) {
 				j.Spec.Selector.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: "a", Operator: metav1.LabelSelectorOpNotIn, Values: []string{"-bad"}}}
-				j.Spec.ManualSelector = ptr(true)
+				j.Spec.ManualSelector = new(true)
 			},
 			edit: func(*batchv1.Job) {},
 		},
 	})
 }
 
-func suspendedNew(j *batchv1.Job) { j.Spec.Suspend = ptr(true) }
+func suspendedNew(j *batchv1.Job) { j.Spec.Suspend = new(true) }
 
 func TestUpdateTemplate(t *testing.T) {
 	const frozen = "spec.template: Invalid value: field is immutable"
@@ -274,7 +274,7 @@ func TestUpdateTemplate(t *testing.T) {
 		{
 			name: "security context", old: suspendedNew,
 			edit: func(j *batchv1.Job) {
-				j.Spec.Template.Spec.SecurityContext = &corev1.PodSecurityContext{RunAsUser: ptr[int64](1)}
+				j.Spec.Template.Spec.SecurityContext = &corev1.PodSecurityContext{RunAsUser: new(int64(1))}
 			},
 			want: []string{frozenSpec},
 		},

@@ -26,7 +26,7 @@ func starting(t *testing.T, got []string, want ...string) {
 func sized(completions, parallelism int32) func(*batchv1.Job) {
 	return func(j *batchv1.Job) {
 		indexedJob(completions)(j)
-		j.Spec.Parallelism = ptr(parallelism)
+		j.Spec.Parallelism = new(parallelism)
 	}
 }
 
@@ -38,17 +38,17 @@ func TestWarnings(t *testing.T) {
 	starting(t, Warnings(prepared(sized(100_001, 10_001))), many)
 	starting(t, Warnings(prepared(sized(100_001, 10_001), func(j *batchv1.Job) { j.Name = "a.b" })),
 		"metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended: [must not contain dots]", many)
-	starting(t, Warnings(prepared(func(j *batchv1.Job) { j.Spec.Completions, j.Spec.Parallelism = ptr[int32](100_001), ptr[int32](10_001) })))
+	starting(t, Warnings(prepared(func(j *batchv1.Job) { j.Spec.Completions, j.Spec.Parallelism = new(int32(100_001)), new(int32(10_001)) })))
 }
 
 func TestAdvice(t *testing.T) {
 	const high, size, restart = "spec.completions: 100001 is above 100000", "status: completedIndexes and failedIndexes may take ", "spec.backoffLimitPerIndex: "
 	starting(t, Advice(written()))
-	starting(t, Advice(prepared(func(j *batchv1.Job) { j.Spec.Completions = ptr[int32](100_001) }))) // it lists no indexes
+	starting(t, Advice(prepared(func(j *batchv1.Job) { j.Spec.Completions = new(int32(100_001)) }))) // it lists no indexes
 	starting(t, Advice(prepared(sized(100_000, 100_000))))
 	starting(t, Advice(prepared(sized(100_001, 10_000))), high)
 	// KEP-3850 accepts a Job with all values at the limits.
-	starting(t, Advice(prepared(perIndex(100_000), func(j *batchv1.Job) { j.Spec.Parallelism = ptr[int32](100_000) })))
+	starting(t, Advice(prepared(perIndex(100_000), func(j *batchv1.Job) { j.Spec.Parallelism = new(int32(100_000)) })))
 	// A regular Job may have parallelism 10^5 at any completions.
 	starting(t, Advice(prepared(sized(1_000_000, 100_000))), "spec.completions: 1000000 is above 100000", size+"1400014 bytes together, more than the 600000")
 	// "It can only be set when Job's completionMode=Indexed, and the Pod's restart
@@ -61,7 +61,7 @@ func TestAdvice(t *testing.T) {
 // Without manualSelector the API server generates labels, and an index is a label.
 func TestAdvice_withoutLabels(t *testing.T) {
 	bare := func(j *batchv1.Job) {
-		j.Spec.ManualSelector, j.Spec.Selector, j.Spec.Template.Labels = ptr(true), &metav1.LabelSelector{}, nil
+		j.Spec.ManualSelector, j.Spec.Selector, j.Spec.Template.Labels = new(true), &metav1.LabelSelector{}, nil
 	}
 	managedBy := func(name string) func(*batchv1.Job) { return func(j *batchv1.Job) { j.Spec.ManagedBy = &name } }
 	const none = "spec.template.metadata.labels: the built-in controller creates no pod without labels"
@@ -70,7 +70,7 @@ func TestAdvice_withoutLabels(t *testing.T) {
 	starting(t, Advice(prepared(bare, managedBy("example.com/other"))))
 	starting(t, Advice(prepared(bare, indexedJob(1))))
 	starting(t, Advice(prepared(bare, func(j *batchv1.Job) { j.Spec.Selector = nil }))) // the API server requires one
-	starting(t, Advice(prepared(bare, func(j *batchv1.Job) { j.Spec.ManualSelector = ptr(false) })))
+	starting(t, Advice(prepared(bare, func(j *batchv1.Job) { j.Spec.ManualSelector = new(false) })))
 	starting(t, Advice(prepared(bare, func(j *batchv1.Job) { j.Spec.Template.Labels = map[string]string{"a": "b"} })))
 }
 
@@ -119,24 +119,24 @@ func TestLimits(t *testing.T) {
 		limit int
 		set   func(*batchv1.JobSpec, int)
 	}{
-		"MaxIndexedParallelism": {MaxIndexedParallelism, func(s *batchv1.JobSpec, n int) { s.Parallelism = ptr(int32(n)) }},
+		"MaxIndexedParallelism": {MaxIndexedParallelism, func(s *batchv1.JobSpec, n int) { s.Parallelism = new(int32(n)) }},
 		"MaxFailedIndexes": {MaxFailedIndexes, func(s *batchv1.JobSpec, n int) {
-			s.BackoffLimitPerIndex, s.MaxFailedIndexes = ptr[int32](1), ptr(int32(n))
-			s.Completions = ptr[int32](HighCompletions)
+			s.BackoffLimitPerIndex, s.MaxFailedIndexes = new(int32(1)), new(int32(n))
+			s.Completions = new(int32(HighCompletions))
 		}},
 		"HighCompletions": {HighCompletions, func(s *batchv1.JobSpec, n int) {
-			s.Completions, s.BackoffLimitPerIndex = ptr(int32(n)), ptr[int32](1)
+			s.Completions, s.BackoffLimitPerIndex = new(int32(n)), new(int32(1))
 		}},
 		"HighCompletionsParallelism": {HighCompletionsParallelism, func(s *batchv1.JobSpec, n int) {
-			s.Completions, s.BackoffLimitPerIndex = ptr[int32](HighCompletions+1), ptr[int32](1)
-			s.MaxFailedIndexes, s.Parallelism = ptr[int32](1), ptr(int32(n))
+			s.Completions, s.BackoffLimitPerIndex = new(int32(HighCompletions+1)), new(int32(1))
+			s.MaxFailedIndexes, s.Parallelism = new(int32(1)), new(int32(n))
 		}},
 		"HighCompletionsFailedIndexes": {HighCompletionsFailedIndexes, func(s *batchv1.JobSpec, n int) {
-			s.Completions, s.BackoffLimitPerIndex = ptr[int32](HighCompletions+1), ptr[int32](1)
-			s.MaxFailedIndexes = ptr(int32(n))
+			s.Completions, s.BackoffLimitPerIndex = new(int32(HighCompletions+1)), new(int32(1))
+			s.MaxFailedIndexes = new(int32(n))
 		}},
 	} {
-		spec := batchv1.JobSpec{CompletionMode: ptr(batchv1.IndexedCompletion), Completions: ptr[int32](5), Parallelism: ptr[int32](1)}
+		spec := batchv1.JobSpec{CompletionMode: new(batchv1.IndexedCompletion), Completions: new(int32(5)), Parallelism: new(int32(1))}
 		c.set(&spec, c.limit)
 		if errs := indexedLimits(&spec); len(errs) > 0 {
 			t.Errorf("%s: at the limit: %v", name, errs)

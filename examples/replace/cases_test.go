@@ -18,21 +18,19 @@ import (
 	"github.com/jobfate/jobfate/jobstatus"
 )
 
-func ptr[T any](v T) *T { return &v }
-
 // sized returns a Job with pods for this many completions.
 func sized(parallelism, completions int32, status batchv1.JobStatus) *batchv1.Job {
 	job := &batchv1.Job{Status: status}
 	job.Namespace, job.Name, job.UID, job.ResourceVersion = "default", "job", "uid", "1"
-	job.Spec.Parallelism, job.Spec.Completions, job.Spec.BackoffLimit = &parallelism, &completions, ptr[int32](6)
+	job.Spec.Parallelism, job.Spec.Completions, job.Spec.BackoffLimit = &parallelism, &completions, new(int32(6))
 	return job
 }
 
 // indexed makes a Job Indexed; with failed indexes it has a backoff limit per index.
 func indexed(job *batchv1.Job, completed, failed string) *batchv1.Job {
-	job.Spec.CompletionMode, job.Status.CompletedIndexes = ptr(batchv1.IndexedCompletion), completed
+	job.Spec.CompletionMode, job.Status.CompletedIndexes = new(batchv1.IndexedCompletion), completed
 	if failed != "" {
-		job.Spec.BackoffLimitPerIndex, job.Status.FailedIndexes = ptr[int32](0), &failed
+		job.Spec.BackoffLimitPerIndex, job.Status.FailedIndexes = new(int32(0)), &failed
 	}
 	return job
 }
@@ -88,7 +86,7 @@ func TestKueueReclaimable(t *testing.T) {
 		return batchv1.JobStatus{Active: active, Succeeded: succeeded, Failed: failed}
 	}
 	retried := indexed(sized(8, 8, status(7, 1, 1)), "0", "")
-	retried.Spec.BackoffLimitPerIndex = ptr[int32](1)
+	retried.Spec.BackoffLimitPerIndex = new(int32(1))
 	for name, tc := range map[string]struct {
 		job                   *batchv1.Job
 		reclaimable, reserved int64
@@ -235,14 +233,14 @@ func TestJobSetReasons(t *testing.T) {
 func TestKarmadaStatus(t *testing.T) {
 	noon := time.Date(2026, time.January, 23, 2, 31, 44, 0, time.UTC)
 	at := func(seconds int) *metav1.Time {
-		return ptr(metav1.NewTime(noon.Add(time.Duration(seconds) * time.Second)))
+		return new(metav1.NewTime(noon.Add(time.Duration(seconds) * time.Second)))
 	}
 	stored := sized(3, 3, batchv1.JobStatus{Active: 3, StartTime: at(0)})
 	for name, tc := range map[string]struct {
 		status batchv1.JobStatus
 		want   string
 	}{
-		"the same start time":             {batchv1.JobStatus{Active: 2, Ready: ptr[int32](1), StartTime: at(0)}, ""},
+		"the same start time":             {batchv1.JobStatus{Active: 2, Ready: new(int32(1)), StartTime: at(0)}, ""},
 		"an earlier start (karmada#7135)": {batchv1.JobStatus{Active: 3, StartTime: at(-1)}, "field is immutable for unsuspended job once set"},
 		"no start time":                   {batchv1.JobStatus{Active: 3}, "field is immutable for unsuspended job once set"},
 		"Failed alone (karmada#7844)": {batchv1.JobStatus{StartTime: at(0), Failed: 3, Conditions: with(condition(batchv1.JobFailed, corev1.ConditionTrue)).Conditions},

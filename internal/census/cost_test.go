@@ -17,7 +17,7 @@ import (
 // largeJob is an Indexed Job of 1,000 completions. A limit of 0 means none per index.
 func largeJob(limitPerIndex int32) *batchv1.Job {
 	job := Job()
-	job.Spec.CompletionMode, job.Spec.Completions = PtrTo(batchv1.IndexedCompletion), PtrTo[int32](1000)
+	job.Spec.CompletionMode, job.Spec.Completions = new(batchv1.IndexedCompletion), new(int32(1000))
 	if limitPerIndex > 0 {
 		job.Spec.BackoffLimitPerIndex = &limitPerIndex
 	}

@@ -16,13 +16,13 @@ import (
 func (w world) job() *batchv1.Job {
 	job := Job()
 	if w.Indexed {
-		job.Spec.CompletionMode, job.Spec.Completions = PtrTo(batchv1.IndexedCompletion), &w.Completions
+		job.Spec.CompletionMode, job.Spec.Completions = new(batchv1.IndexedCompletion), &w.Completions
 	}
 	if w.PerIndex {
 		job.Spec.BackoffLimitPerIndex = &w.Limit
 	}
 	if w.ReplaceFailedOnly {
-		job.Spec.PodReplacementPolicy = PtrTo(batchv1.Failed)
+		job.Spec.PodReplacementPolicy = new(batchv1.Failed)
 	}
 	if w.WithPolicy {
 		job.Spec.PodFailurePolicy = ExitCodePolicy()
@@ -40,10 +40,10 @@ func TestRandom_count(t *testing.T) {
 			job.Status.Conditions = []batchv1.JobCondition{Condition(ending, corev1.ConditionTrue)}
 		}
 		if oneIn(t, 5, "deleting") {
-			job.DeletionTimestamp = PtrTo(After(0))
+			job.DeletionTimestamp = new(After(0))
 		}
 		completed, failed := drawSet(t, "completed"), drawSet(t, "failed")
-		job.Status.CompletedIndexes, job.Status.FailedIndexes = completed.String(), PtrTo(failed.String())
+		job.Status.CompletedIndexes, job.Status.FailedIndexes = completed.String(), new(failed.String())
 
 		c := take(classifierOf(t, job), w.Pods...)
 		results := c.IndexResults(lifecycle.ReadIndexes(&job.Status, w.Completions))

@@ -19,7 +19,7 @@ import (
 func indexedCensus(t *testing.T, limit int32, pods ...*corev1.Pod) *Census {
 	t.Helper()
 	job := largeJob(0)
-	job.Spec.Completions, job.Spec.BackoffLimitPerIndex = PtrTo[int32](9), &limit
+	job.Spec.Completions, job.Spec.BackoffLimitPerIndex = new(int32(9)), &limit
 	if limit < 0 {
 		job.Spec.BackoffLimitPerIndex = nil
 	}
@@ -120,7 +120,7 @@ func TestVacant_betweenPods(t *testing.T) {
 func TestVacant_terminatingPod(t *testing.T) {
 	for policy, want := range map[batchv1.PodReplacementPolicy]int{batchv1.TerminatingOrFailed: 9, batchv1.Failed: 8} {
 		job := largeJob(5)
-		job.Spec.Completions, job.Spec.PodReplacementPolicy = PtrTo[int32](9), &policy
+		job.Spec.Completions, job.Spec.PodReplacementPolicy = new(int32(9)), &policy
 		c, _ := censusOf(t, job, tracking.Options{}, Pod("a", Index("2")))
 		Same(t, "vacant beside an active pod", c.Vacancies(), 8)
 		c.Add(Pod("a", Index("2"), Deleted), false)
@@ -173,7 +173,7 @@ func TestRestarts_ofNewVersions(t *testing.T) {
 	}
 	job := Job()
 	job.Spec.Template.Spec.RestartPolicy = corev1.RestartPolicyOnFailure
-	lost := func(pod *corev1.Pod) { pod.DeletionTimestamp, pod.Spec.NodeName = PtrTo(After(0)), "node" }
+	lost := func(pod *corev1.Pod) { pod.DeletionTimestamp, pod.Spec.NodeName = new(After(0)), "node" }
 	c, _ := censusOf(t, job, tracking.Options{LostAfter: time.Second, Now: After(5).Time}, Pod("a", restarted(2)), Pod("b", restarted(3), lost))
 	Same(t, "restarts", c.Restarts, int64(2))
 	c.Add(Pod("a", restarted(4)), false)
@@ -189,7 +189,7 @@ func TestUntilLost_again(t *testing.T) {
 		}
 		return &c
 	}
-	deleted := func(pod *corev1.Pod) { pod.DeletionTimestamp, pod.Spec.NodeName = PtrTo(After(0)), "node" }
+	deleted := func(pod *corev1.Pod) { pod.DeletionTimestamp, pod.Spec.NodeName = new(After(0)), "node" }
 	c := New(of(4), 0)
 	c.Add(Pod("a", deleted), false)
 	for _, step := range []struct {

@@ -323,7 +323,7 @@ func drawPod(t *rapid.T, uid string) *corev1.Pod {
 	}).Draw(t, "phase")))
 	if oneIn(t, 3, "deleted") {
 		Deleted(pod)
-		pod.DeletionGracePeriodSeconds = PtrTo(rapid.Int64Range(0, 3).Draw(t, "grace"))
+		pod.DeletionGracePeriodSeconds = new(rapid.Int64Range(0, 3).Draw(t, "grace"))
 	}
 	if oneIn(t, 5, "released") {
 		Released(pod)

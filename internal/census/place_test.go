@@ -26,7 +26,7 @@ func TestPut_newVersion(t *testing.T) {
 		"failed, of another name": {{Index("0"), Failed}, {Index("0"), Failed, renamed}},
 		"without its finalizer":   {{Index("0"), Failed}, {Index("0"), Failed, Released}},
 	} {
-		for _, limit := range []*int32{nil, PtrTo[int32](3)} {
+		for _, limit := range []*int32{nil, new(int32(3))} {
 			job := Job()
 			job.Spec.CompletionMode, job.Spec.Completions, job.Spec.BackoffLimitPerIndex = &indexed, &completions, limit
 			c := newCensus(classifierOf(t, job), 0)
@@ -88,7 +88,7 @@ func TestRebuilt_successAfterADeletedPod(t *testing.T) {
 // UntilLost is the time until the next pod counts as lost; pods that are lost, or never will be, have none.
 func TestUntilLost(t *testing.T) {
 	deletedAt := func(seconds int, node string) Edit {
-		return func(pod *corev1.Pod) { pod.DeletionTimestamp, pod.Spec.NodeName = PtrTo(After(seconds)), node }
+		return func(pod *corev1.Pod) { pod.DeletionTimestamp, pod.Spec.NodeName = new(After(seconds)), node }
 	}
 	next, now, later := Pod("a", deletedAt(12, "n")), Pod("b", deletedAt(10, "n")), Pod("c", deletedAt(15, "n"))
 	never := Pod("d", deletedAt(12, ""))

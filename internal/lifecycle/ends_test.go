@@ -23,12 +23,12 @@ var on = map[string]func(*lifecycle.Facts){
 	"BackoffLimit": func(f *lifecycle.Facts) { f.Failed = 7 },
 	"Deadline":     func(f *lifecycle.Facts) { f.PastDeadline = true },
 	"MaxFailedIndexes": func(f *lifecycle.Facts) {
-		f.MaxFailedIndexes, f.FailedIndexes = PtrTo[int32](0), indexset.Of(0)
+		f.MaxFailedIndexes, f.FailedIndexes = new(int32(0)), indexset.Of(0)
 	},
 	"FailedIndexes": func(f *lifecycle.Facts) { f.FailedIndexes, f.Completed = indexset.Of(0), indexset.Of(1, 2, 3) },
 	"SuccessPolicy": func(f *lifecycle.Facts) {
 		f.SuccessPolicy = lifecycle.NewSuccessPolicy(&batchv1.SuccessPolicy{
-			Rules: []batchv1.SuccessPolicyRule{{SucceededCount: PtrTo[int32](4)}, {SucceededCount: PtrTo[int32](2)}},
+			Rules: []batchv1.SuccessPolicyRule{{SucceededCount: new(int32(4))}, {SucceededCount: new(int32(2))}},
 		}, 4)
 	},
 	"Completions": func(f *lifecycle.Facts) { f.Settled, f.Succeeded = true, 4 },
@@ -39,7 +39,7 @@ var on = map[string]func(*lifecycle.Facts){
 func factsOf(rows []string) *lifecycle.Facts {
 	f := &lifecycle.Facts{
 		Conditions:  []batchv1.JobCondition{No(batchv1.JobFailureTarget), No(batchv1.JobSuccessCriteriaMet), No(batchv1.JobComplete)},
-		Completions: PtrTo[int32](4), Completed: indexset.Of(1, 2), Succeeded: 3, Failed: 6,
+		Completions: new(int32(4)), Completed: indexset.Of(1, 2), Succeeded: 3, Failed: 6,
 		Limit: backoff.Limit{Target: backoff.TargetIndex, PerJob: 6},
 	}
 	for _, row := range rows {
@@ -107,7 +107,7 @@ func TestEnds_isACopy(t *testing.T) {
 
 func TestDecide_rows(t *testing.T) {
 	perIndex := backoff.Limit{Target: backoff.TargetIndex, PerJob: 6}
-	two := PtrTo[int32](2)
+	two := new(int32(2))
 	for _, tc := range []struct {
 		reason string
 		facts  lifecycle.Facts
@@ -146,14 +146,14 @@ func TestDecide_rows(t *testing.T) {
 		{"not enough", lifecycle.Facts{Succeeded: 1, Completions: two, Settled: true, Limit: perIndex}, ""},
 		{"without completions any success is enough", lifecycle.Facts{Succeeded: 1, Settled: true, Limit: perIndex}, "Completions"},
 		{"without completions and success", lifecycle.Facts{Settled: true, Limit: perIndex}, ""},
-		{"completions of 0", lifecycle.Facts{Completions: PtrTo[int32](0), Settled: true, Limit: perIndex}, "Completions"},
+		{"completions of 0", lifecycle.Facts{Completions: new(int32(0)), Settled: true, Limit: perIndex}, "Completions"},
 		{
 			"a success policy is for Jobs with indexes",
-			lifecycle.Facts{Completed: indexset.Of(0), SuccessPolicy: lifecycle.NewSuccessPolicy(&batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededCount: PtrTo[int32](1)}}}, 0)}, "",
+			lifecycle.Facts{Completed: indexset.Of(0), SuccessPolicy: lifecycle.NewSuccessPolicy(&batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededCount: new(int32(1))}}}, 0)}, "",
 		},
 		{
 			"the first rule of a success policy",
-			lifecycle.Facts{Completed: indexset.Of(0), SuccessPolicy: lifecycle.NewSuccessPolicy(&batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededCount: PtrTo[int32](1)}}}, 2)}, "SuccessPolicy",
+			lifecycle.Facts{Completed: indexset.Of(0), SuccessPolicy: lifecycle.NewSuccessPolicy(&batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededCount: new(int32(1))}}}, 2)}, "SuccessPolicy",
 		},
 		{"the zero Facts", lifecycle.Facts{}, ""},
 	} {
@@ -210,7 +210,7 @@ func TestRandom_decide(t *testing.T) {
 			Failed: rapid.Int32Range(0, 3).Draw(t, "failures"), Restarts: rapid.Int64Range(0, 3).Draw(t, "restarts"),
 			Limit:        backoff.Limit{Target: backoff.TargetJob, PerJob: rapid.Int32Range(0, 3).Draw(t, "limit")},
 			PastDeadline: rapid.IntRange(0, 9).Draw(t, "past deadline") == 0,
-			Completions:  PtrTo(int32(8)), Completed: completedSet, FailedIndexes: failedSet.Difference(completedSet),
+			Completions:  new(int32(8)), Completed: completedSet, FailedIndexes: failedSet.Difference(completedSet),
 			Succeeded: rapid.Int32Range(0, 8).Draw(t, "succeeded"), Settled: flip.Draw(t, "settled"), Active: rapid.Int32Range(0, 1).Draw(t, "active"),
 		}
 		if flip.Draw(t, "has conditions") {
@@ -223,7 +223,7 @@ func TestRandom_decide(t *testing.T) {
 			f.Limit.Target = backoff.TargetIndex
 		}
 		if flip.Draw(t, "has a maximum") {
-			f.MaxFailedIndexes = PtrTo(rapid.Int32Range(0, 4).Draw(t, "maximum"))
+			f.MaxFailedIndexes = new(rapid.Int32Range(0, 4).Draw(t, "maximum"))
 		}
 		var rules []slowRule
 		if flip.Draw(t, "has a success policy") {

@@ -58,29 +58,29 @@ func TestEnterTerminal(t *testing.T) {
 		want        *batchv1.JobStatus // nil: the Job does not end yet
 	}{
 		{
-			"success", batchv1.JobStatus{StartTime: PtrTo(After(-5)), Conditions: []batchv1.JobCondition{met}}, succeeding, 0,
-			&batchv1.JobStatus{StartTime: PtrTo(After(-5)), CompletionTime: PtrTo(After(0)), Conditions: []batchv1.JobCondition{met, terminal(batchv1.JobComplete)}},
+			"success", batchv1.JobStatus{StartTime: new(After(-5)), Conditions: []batchv1.JobCondition{met}}, succeeding, 0,
+			&batchv1.JobStatus{StartTime: new(After(-5)), CompletionTime: new(After(0)), Conditions: []batchv1.JobCondition{met, terminal(batchv1.JobComplete)}},
 		},
 		{
-			"failure", batchv1.JobStatus{StartTime: PtrTo(After(-5)), Conditions: []batchv1.JobCondition{target}}, failing, 0,
-			&batchv1.JobStatus{StartTime: PtrTo(After(-5)), Conditions: []batchv1.JobCondition{target, terminal(batchv1.JobFailed)}},
+			"failure", batchv1.JobStatus{StartTime: new(After(-5)), Conditions: []batchv1.JobCondition{target}}, failing, 0,
+			&batchv1.JobStatus{StartTime: new(After(-5)), Conditions: []batchv1.JobCondition{target, terminal(batchv1.JobFailed)}},
 		},
 		{
 			"it never started", batchv1.JobStatus{Conditions: []batchv1.JobCondition{met}}, succeeding, 0,
-			&batchv1.JobStatus{StartTime: PtrTo(After(0)), CompletionTime: PtrTo(After(0)), Conditions: []batchv1.JobCondition{met, terminal(batchv1.JobComplete)}},
+			&batchv1.JobStatus{StartTime: new(After(0)), CompletionTime: new(After(0)), Conditions: []batchv1.JobCondition{met, terminal(batchv1.JobComplete)}},
 		},
 		{
-			"the clock went back", batchv1.JobStatus{StartTime: PtrTo(After(5)), Conditions: []batchv1.JobCondition{met}}, succeeding, 0,
-			&batchv1.JobStatus{StartTime: PtrTo(After(5)), CompletionTime: PtrTo(After(5)), Conditions: []batchv1.JobCondition{met, terminal(batchv1.JobComplete)}},
+			"the clock went back", batchv1.JobStatus{StartTime: new(After(5)), Conditions: []batchv1.JobCondition{met}}, succeeding, 0,
+			&batchv1.JobStatus{StartTime: new(After(5)), CompletionTime: new(After(5)), Conditions: []batchv1.JobCondition{met, terminal(batchv1.JobComplete)}},
 		},
 		{
 			"a completion time without a completion can never change again",
-			batchv1.JobStatus{StartTime: PtrTo(After(-5)), CompletionTime: PtrTo(After(-3)), Conditions: []batchv1.JobCondition{met}}, succeeding, 0,
-			&batchv1.JobStatus{StartTime: PtrTo(After(-5)), CompletionTime: PtrTo(After(-3)), Conditions: []batchv1.JobCondition{met, terminal(batchv1.JobComplete)}},
+			batchv1.JobStatus{StartTime: new(After(-5)), CompletionTime: new(After(-3)), Conditions: []batchv1.JobCondition{met}}, succeeding, 0,
+			&batchv1.JobStatus{StartTime: new(After(-5)), CompletionTime: new(After(-3)), Conditions: []batchv1.JobCondition{met, terminal(batchv1.JobComplete)}},
 		},
 		{
-			"a condition that was False", batchv1.JobStatus{StartTime: PtrTo(After(0)), Conditions: []batchv1.JobCondition{No(batchv1.JobFailed), target}}, failing, 0,
-			&batchv1.JobStatus{StartTime: PtrTo(After(0)), Conditions: []batchv1.JobCondition{terminal(batchv1.JobFailed), target}},
+			"a condition that was False", batchv1.JobStatus{StartTime: new(After(0)), Conditions: []batchv1.JobCondition{No(batchv1.JobFailed), target}}, failing, 0,
+			&batchv1.JobStatus{StartTime: new(After(0)), Conditions: []batchv1.JobCondition{terminal(batchv1.JobFailed), target}},
 		},
 		{"the Job does not end", batchv1.JobStatus{Conditions: []batchv1.JobCondition{target}}, lifecycle.End{}, 0, nil},
 		{"a pod is active", batchv1.JobStatus{Active: 1, Conditions: []batchv1.JobCondition{target}}, failing, 0, nil},
@@ -112,7 +112,7 @@ func TestEnterTerminal(t *testing.T) {
 // not True.
 func drawRunning(t *rapid.T) *batchv1.Job {
 	job := Stored()
-	job.Spec = batchv1.JobSpec{Suspend: PtrTo(rapid.Bool().Draw(t, "suspend")), Completions: PtrTo(rapid.Int32Range(0, 2).Draw(t, "completions"))}
+	job.Spec = batchv1.JobSpec{Suspend: new(rapid.Bool().Draw(t, "suspend")), Completions: new(rapid.Int32Range(0, 2).Draw(t, "completions"))}
 	for _, c := range ConditionTypes() {
 		switch {
 		case rapid.IntRange(0, 3).Draw(t, "condition") == 0:
@@ -122,7 +122,7 @@ func drawRunning(t *rapid.T) *batchv1.Job {
 		}
 	}
 	if rapid.Bool().Draw(t, "started") {
-		job.Status.StartTime = PtrTo(After(rapid.IntRange(-3, 3).Draw(t, "start")))
+		job.Status.StartTime = new(After(rapid.IntRange(-3, 3).Draw(t, "start")))
 	}
 	job.Status.Active = rapid.Int32Range(0, 1).Draw(t, "active")
 	if rapid.Bool().Draw(t, "uncounted") {

@@ -95,9 +95,9 @@ func TestEqual(t *testing.T) {
 		{"no lists and empty lists", &batchv1.JobStatus{}, &batchv1.JobStatus{UncountedTerminatedPods: none}, true},
 		{"empty lists, one of them not nil", &batchv1.JobStatus{UncountedTerminatedPods: none}, &batchv1.JobStatus{UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{Failed: []types.UID{}}}, true},
 		{"no conditions", &batchv1.JobStatus{}, &batchv1.JobStatus{Conditions: []batchv1.JobCondition{}}, true},
-		{"no failed indexes, and no list of them", &batchv1.JobStatus{FailedIndexes: PtrTo("")}, &batchv1.JobStatus{}, false},
-		{"zero and unknown", &batchv1.JobStatus{Ready: PtrTo[int32](0)}, &batchv1.JobStatus{}, false},
-		{"the same time in two zones", &batchv1.JobStatus{StartTime: PtrTo(After(0))}, &batchv1.JobStatus{StartTime: PtrTo(metav1.NewTime(Noon().Local()))}, true},
+		{"no failed indexes, and no list of them", &batchv1.JobStatus{FailedIndexes: new("")}, &batchv1.JobStatus{}, false},
+		{"zero and unknown", &batchv1.JobStatus{Ready: new(int32(0))}, &batchv1.JobStatus{}, false},
+		{"the same time in two zones", &batchv1.JobStatus{StartTime: new(After(0))}, &batchv1.JobStatus{StartTime: new(metav1.NewTime(Noon().Local()))}, true},
 		{"another UID in the list", &batchv1.JobStatus{UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{Failed: []types.UID{"a"}}}, &batchv1.JobStatus{UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{Failed: []types.UID{"b"}}}, false},
 		{"conditions in another order", &batchv1.JobStatus{Conditions: []batchv1.JobCondition{Yes("A"), Yes("B")}}, &batchv1.JobStatus{Conditions: []batchv1.JobCondition{Yes("B"), Yes("A")}}, false},
 	} {

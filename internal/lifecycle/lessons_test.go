@@ -61,7 +61,7 @@ func TestLesson_k132144_zeroCompletionsWhileSuspended(t *testing.T) {
 // Resuming changed the start time in a way that the API server rejected.
 func TestLesson_k134521_suspendResumeSuspend(t *testing.T) {
 	job := Stored()
-	job.Status.StartTime = PtrTo(After(-60))
+	job.Status.StartTime = new(After(-60))
 	for i, suspend := range []bool{true, false, false, true, true, false} {
 		next := job.DeepCopy()
 		next.Spec.Suspend = &suspend
@@ -78,7 +78,7 @@ func TestLesson_k134521_suspendResumeSuspend(t *testing.T) {
 // run.
 func TestLesson_endIsDecidedOnTheUnion(t *testing.T) {
 	facts := lifecycle.Facts{
-		Completions: PtrTo[int32](2), Limit: backoff.Limit{Target: backoff.TargetIndex, PerJob: 6},
+		Completions: new(int32(2)), Limit: backoff.Limit{Target: backoff.TargetIndex, PerJob: 6},
 		Completed: indexset.Of(0), FailedIndexes: indexset.Of(0).Difference(indexset.Of(0)),
 	}
 	Same(t, "index 1 has not run", lifecycle.Decide(&facts).Ended(), false)
@@ -103,6 +103,6 @@ func TestLesson_k121011_nothingPanics(t *testing.T) {
 	Same(t, "Finished", lifecycle.Finished(nil), nil)
 	Same(t, "a zero end", lifecycle.End{}.Terminal(), batchv1.JobFailed)
 	Same(t, "a policy for no completions", lifecycle.NewSuccessPolicy(&batchv1.SuccessPolicy{
-		Rules: []batchv1.SuccessPolicyRule{{}, {SucceededCount: PtrTo[int32](-1)}, {SucceededIndexes: PtrTo("-")}},
+		Rules: []batchv1.SuccessPolicyRule{{}, {SucceededCount: new(int32(-1))}, {SucceededIndexes: new("-")}},
 	}, -1<<31).Match(indexset.Of(0)), -1)
 }

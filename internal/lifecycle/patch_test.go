@@ -24,7 +24,7 @@ func TestPatch_golden(t *testing.T) {
 		},
 		{
 			"zero is not unset if the API distinguishes them",
-			&batchv1.JobStatus{Active: 1, Ready: PtrTo[int32](0), FailedIndexes: PtrTo(""), StartTime: PtrTo(After(0)), UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{Failed: []types.UID{"a"}}},
+			&batchv1.JobStatus{Active: 1, Ready: new(int32(0)), FailedIndexes: new(""), StartTime: new(After(0)), UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{Failed: []types.UID{"a"}}},
 			`{"metadata":{"resourceVersion":"42","uid":"job-uid"},"status":{"active":1,"completedIndexes":null,"completionTime":null,"conditions":null,"failed":null,` +
 				`"failedIndexes":"","ready":0,"startTime":"2026-05-01T12:00:00Z","succeeded":null,"terminating":null,"uncountedTerminatedPods":{"failed":["a"],"succeeded":null}}}`,
 		},

@@ -54,7 +54,7 @@ func TestSuccessPolicy(t *testing.T) {
 
 // A later change of the spec does not change the parsed policy.
 func TestSuccessPolicy_sharesNothing(t *testing.T) {
-	spec := &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededIndexes: PtrTo("0"), SucceededCount: PtrTo[int32](1)}}}
+	spec := &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededIndexes: new("0"), SucceededCount: new(int32(1))}}}
 	p := lifecycle.NewSuccessPolicy(spec, 3)
 	*spec.Rules[0].SucceededIndexes, *spec.Rules[0].SucceededCount = "1", 3
 	Same(t, "Match", p.Match(indexset.Of(0)), 0)
@@ -98,10 +98,10 @@ func drawPolicy(t *rapid.T) (*batchv1.SuccessPolicy, []slowRule) {
 		var s slowRule
 		if rapid.Bool().Draw(t, "names indexes") {
 			m, set := drawIndexes(t, "named")
-			rule.SucceededIndexes, s.named = PtrTo(set.String()), m
+			rule.SucceededIndexes, s.named = new(set.String()), m
 		}
 		if rapid.Bool().Draw(t, "has a count") {
-			rule.SucceededCount = PtrTo(rapid.Int32Range(0, 9).Draw(t, "count"))
+			rule.SucceededCount = new(rapid.Int32Range(0, 9).Draw(t, "count"))
 			s.count = rule.SucceededCount
 		}
 		p.Rules, slow = append(p.Rules, rule), append(slow, s)

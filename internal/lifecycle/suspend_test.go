@@ -40,7 +40,7 @@ func TestSuspend(t *testing.T) {
 		change  bool
 	}{
 		{
-			"suspended", batchv1.JobStatus{StartTime: PtrTo(After(-5))}, true,
+			"suspended", batchv1.JobStatus{StartTime: new(After(-5))}, true,
 			batchv1.JobStatus{Conditions: []batchv1.JobCondition{suspended(0)}}, true,
 		},
 		{
@@ -49,28 +49,28 @@ func TestSuspend(t *testing.T) {
 		},
 		{
 			"still suspended, and another client has set a start time",
-			batchv1.JobStatus{StartTime: PtrTo(After(-5)), Conditions: []batchv1.JobCondition{suspended(-5)}}, true,
-			batchv1.JobStatus{StartTime: PtrTo(After(-5)), Conditions: []batchv1.JobCondition{suspended(-5)}}, false,
+			batchv1.JobStatus{StartTime: new(After(-5)), Conditions: []batchv1.JobCondition{suspended(-5)}}, true,
+			batchv1.JobStatus{StartTime: new(After(-5)), Conditions: []batchv1.JobCondition{suspended(-5)}}, false,
 		},
 		{
 			"resumed", batchv1.JobStatus{Conditions: []batchv1.JobCondition{Yes("Other"), suspended(-5)}}, false,
-			batchv1.JobStatus{StartTime: PtrTo(After(0)), Conditions: []batchv1.JobCondition{Yes("Other"), resumed(0)}}, true,
+			batchv1.JobStatus{StartTime: new(After(0)), Conditions: []batchv1.JobCondition{Yes("Other"), resumed(0)}}, true,
 		},
 		{
-			"no condition, and not suspended", batchv1.JobStatus{StartTime: PtrTo(After(-5))}, false,
-			batchv1.JobStatus{StartTime: PtrTo(After(-5))}, false,
+			"no condition, and not suspended", batchv1.JobStatus{StartTime: new(After(-5))}, false,
+			batchv1.JobStatus{StartTime: new(After(-5))}, false,
 		},
 		{
-			"still not suspended", batchv1.JobStatus{StartTime: PtrTo(After(-5)), Conditions: []batchv1.JobCondition{resumed(-5)}}, false,
-			batchv1.JobStatus{StartTime: PtrTo(After(-5)), Conditions: []batchv1.JobCondition{resumed(-5)}}, false,
+			"still not suspended", batchv1.JobStatus{StartTime: new(After(-5)), Conditions: []batchv1.JobCondition{resumed(-5)}}, false,
+			batchv1.JobStatus{StartTime: new(After(-5)), Conditions: []batchv1.JobCondition{resumed(-5)}}, false,
 		},
 		{
-			"suspended again", batchv1.JobStatus{StartTime: PtrTo(After(-5)), Conditions: []batchv1.JobCondition{resumed(-5)}}, true,
+			"suspended again", batchv1.JobStatus{StartTime: new(After(-5)), Conditions: []batchv1.JobCondition{resumed(-5)}}, true,
 			batchv1.JobStatus{Conditions: []batchv1.JobCondition{suspended(0)}}, true,
 		},
 		{
-			"another client wrote the condition: the start time stays", batchv1.JobStatus{StartTime: PtrTo(After(-5)), Conditions: []batchv1.JobCondition{No(batchv1.JobSuspended)}}, false,
-			batchv1.JobStatus{StartTime: PtrTo(After(-5)), Conditions: []batchv1.JobCondition{resumed(0)}}, true,
+			"another client wrote the condition: the start time stays", batchv1.JobStatus{StartTime: new(After(-5)), Conditions: []batchv1.JobCondition{No(batchv1.JobSuspended)}}, false,
+			batchv1.JobStatus{StartTime: new(After(-5)), Conditions: []batchv1.JobCondition{resumed(0)}}, true,
 		},
 		{
 			"another reason", batchv1.JobStatus{Conditions: []batchv1.JobCondition{edited(func(c *batchv1.JobCondition) { c.Reason = "R" })}}, true,
@@ -92,8 +92,8 @@ func TestSuspend(t *testing.T) {
 func TestRandom_suspendAndResume(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		job := Stored()
-		job.Status.StartTime = PtrTo(After(0))
-		wantStart := PtrTo(Noon())
+		job.Status.StartTime = new(After(0))
+		wantStart := new(Noon())
 		was := false
 		now := Noon()
 		for range rapid.IntRange(1, 8).Draw(t, "syncs") {
@@ -108,7 +108,7 @@ func TestRandom_suspendAndResume(t *testing.T) {
 			case suspend && !was:
 				want, wantStart = true, nil
 			case !suspend && was:
-				want, wantStart = true, PtrTo(now)
+				want, wantStart = true, new(now)
 			}
 			Same(t, "change", change, want)
 			var start *time.Time

@@ -28,7 +28,7 @@ func TestPatch_everyField(t *testing.T) {
 
 // Completed and failed indexes come from their own fields.
 func TestReadIndexes(t *testing.T) {
-	completed, failed := lifecycle.ReadIndexes(&batchv1.JobStatus{CompletedIndexes: "0,2", FailedIndexes: PtrTo("1,5")}, 5)
+	completed, failed := lifecycle.ReadIndexes(&batchv1.JobStatus{CompletedIndexes: "0,2", FailedIndexes: new("1,5")}, 5)
 	Same(t, "completed; failed", completed.String()+"; "+failed.String(), "0,2; 1")
 	completed, failed = lifecycle.ReadIndexes(&batchv1.JobStatus{CompletedIndexes: "0,2"}, 5)
 	Same(t, "completed; failed", completed.String()+"; "+failed.String(), "0,2; ")

@@ -16,9 +16,6 @@ import (
 	"github.com/jobfate/jobfate/indexset"
 )
 
-// PtrTo returns a pointer to a copy of v.
-func PtrTo[T any](v T) *T { return &v }
-
 // Noon is the present time of the tests.
 func Noon() time.Time { return time.Date(2026, time.May, 1, 12, 0, 0, 0, time.UTC) }
 

@@ -204,7 +204,7 @@ var knownBugs = []bug{
 		})(v)
 	})},
 	{name: "k115844, k125695, a terminating pod is replaced", property: "S6", controller: spec(func(s *batchv1.JobSpec) {
-		s.PodReplacementPolicy, s.PodFailurePolicy = ptr(batchv1.TerminatingOrFailed), nil
+		s.PodReplacementPolicy, s.PodFailurePolicy = new(batchv1.TerminatingOrFailed), nil
 	})},
 	{name: "KEP-3329, a rule other than the first match decides", property: "S2 S14", controller: spec(func(s *batchv1.JobSpec) {
 		if s.PodFailurePolicy != nil {
@@ -251,7 +251,7 @@ var knownBugs = []bug{
 
 // plain removes the backoff limit per index, and lets many pods fail.
 func plain(s *batchv1.JobSpec) {
-	*s = batchv1.JobSpec{Template: s.Template, Completions: ptr[int32](3), Parallelism: s.Parallelism, BackoffLimit: ptr[int32](6)}
+	*s = batchv1.JobSpec{Template: s.Template, Completions: new(int32(3)), Parallelism: s.Parallelism, BackoffLimit: new(int32(6))}
 }
 
 // stale is a caller whose live reads return the content of its caches.

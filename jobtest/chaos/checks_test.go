@@ -21,7 +21,7 @@ var manual = effort.Flag("manual", "number of random schedules with a selector o
 func TestManualSelector(t *testing.T) {
 	r := firstOf(manual(), func(seed uint64) Config {
 		job := Job(seed)
-		job.Spec.ManualSelector = ptr(true)
+		job.Spec.ManualSelector = new(true)
 		job.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}
 		if seed%2 == 1 {
 			job.Spec.Selector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: metav1.LabelSelectorOpExists}}}
@@ -43,7 +43,7 @@ var (
 func TestLargeJobs(t *testing.T) {
 	job := func(completions, parallelism int32) *batchv1.Job {
 		job := Job(1)
-		job.Spec = batchv1.JobSpec{Template: job.Spec.Template, Completions: &completions, Parallelism: &parallelism, BackoffLimit: ptr[int32](math.MaxInt32)}
+		job.Spec = batchv1.JobSpec{Template: job.Spec.Template, Completions: &completions, Parallelism: &parallelism, BackoffLimit: new(int32(math.MaxInt32))}
 		return job
 	}
 	for seed := range uint64(large()) {
@@ -98,7 +98,7 @@ func writing(failed int32) syncing {
 
 // TestNegativeSteps runs an invalid Job for no steps.
 func TestNegativeSteps(t *testing.T) {
-	job := &batchv1.Job{Spec: batchv1.JobSpec{Completions: ptr[int32](-1)}}
+	job := &batchv1.Job{Spec: batchv1.JobSpec{Completions: new(int32(-1))}}
 	if v := Run(Config{Job: job, Steps: -5}).Violation; v == nil || v.Property != "Job" {
 		t.Errorf("the violation is %v, want that the Job is invalid", v)
 	}

@@ -22,5 +22,3 @@ func Job(seed uint64) *batchv1.Job {
 func dice(seed, part uint64) jobtest.Seeded {
 	return jobtest.Seeded{Rand: rand.New(rand.NewPCG(seed, part))}
 }
-
-func ptr[T any](v T) *T { return &v }

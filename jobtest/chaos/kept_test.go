@@ -25,13 +25,13 @@ func endingJob(seed uint64) *batchv1.Job {
 	dice, job := dice(seed, 7), Job(seed)
 	n := int32(2 + dice.IntN(3))
 	job.Spec = batchv1.JobSpec{Template: job.Spec.Template, Parallelism: &n, Completions: &n}
-	job.Spec.BackoffLimit = ptr(int32(dice.IntN(3)))
+	job.Spec.BackoffLimit = new(int32(dice.IntN(3)))
 	job.Spec.Template.Spec.RestartPolicy = corev1.RestartPolicyOnFailure
 	if dice.Chance(30, "indexed") {
-		job.Spec.CompletionMode = ptr(batchv1.IndexedCompletion)
+		job.Spec.CompletionMode = new(batchv1.IndexedCompletion)
 	}
 	if dice.Chance(30, "deadline") {
-		job.Spec.ActiveDeadlineSeconds = ptr[int64](5)
+		job.Spec.ActiveDeadlineSeconds = new(int64(5))
 	}
 	return job
 }

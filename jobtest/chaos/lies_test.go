@@ -35,9 +35,9 @@ var livenessLies = []struct {
 	{"L2", "the Job has not ended", nil, amended(func(_ jobfate.Snapshot, d *jobfate.Decision) { d.Strip = nil })},
 	{"L3", "keeps its finalizer", nil, leaving},
 	{"L4", "is sent again unchanged", nil, insisting},
-	{"L5", "has set no requeue", func(s *batchv1.JobSpec) { s.ActiveDeadlineSeconds = ptr[int64](5) },
+	{"L5", "has set no requeue", func(s *batchv1.JobSpec) { s.ActiveDeadlineSeconds = new(int64(5)) },
 		waiting(func(time.Duration) time.Duration { return 0 })},
-	{"L5", "has set a requeue for", func(s *batchv1.JobSpec) { s.ActiveDeadlineSeconds = ptr[int64](5) },
+	{"L5", "has set a requeue for", func(s *batchv1.JobSpec) { s.ActiveDeadlineSeconds = new(int64(5)) },
 		waiting(func(d time.Duration) time.Duration { return 2 * d })},
 	{"L5", "already sends requests", nil, waiting(func(d time.Duration) time.Duration { return 2 * d })},
 }
@@ -80,7 +80,7 @@ func insisting() cluster.Controller {
 func TestLies(t *testing.T) {
 	life := func(seed uint64, spec func(*batchv1.JobSpec), controller func() cluster.Controller) *referee.Violation {
 		job := Job(seed)
-		job.Spec = batchv1.JobSpec{Template: job.Spec.Template, Completions: ptr[int32](2), Parallelism: ptr[int32](2)}
+		job.Spec = batchv1.JobSpec{Template: job.Spec.Template, Completions: new(int32(2)), Parallelism: new(int32(2))}
 		job.Spec.Template.Spec.RestartPolicy = corev1.RestartPolicyNever
 		if spec != nil {
 			spec(&job.Spec)

@@ -85,7 +85,7 @@ func (r *run) resume() {
 		return
 	}
 	_ = r.c.EditJob(func(s *batchv1.JobSpec) { // rejected after the end of the Job
-		s.Suspend, s.Parallelism = new(bool), ptr(max(1, *s.Parallelism))
+		s.Suspend, s.Parallelism = new(bool), new(max(1, *s.Parallelism))
 	})
 	if job.DeletionTimestamp == nil {
 		return
@@ -155,7 +155,7 @@ func (r *run) deadline() {
 func (r *run) rest() {
 	r.beginStep("faultless")
 	if r.Chance(30, "suspended") {
-		_ = r.c.EditJob(func(s *batchv1.JobSpec) { s.Suspend = ptr(true) }) // rejected after the end
+		_ = r.c.EditJob(func(s *batchv1.JobSpec) { s.Suspend = new(true) }) // rejected after the end
 	}
 	r.settle()
 }

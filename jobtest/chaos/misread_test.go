@@ -15,10 +15,10 @@ var misread = []bug{
 			s.BackoffLimit = new(int32)
 		}
 	})},
-	{name: "backoffLimit is never reached", property: "S17", controller: spec(func(s *batchv1.JobSpec) { s.BackoffLimit = ptr[int32](1 << 30) })},
+	{name: "backoffLimit is never reached", property: "S17", controller: spec(func(s *batchv1.JobSpec) { s.BackoffLimit = new(int32(1 << 30)) })},
 	{name: "completions are read as 1", property: "S17", controller: spec(func(s *batchv1.JobSpec) {
 		if s.Completions != nil && *s.Completions > 1 {
-			s.Completions = ptr[int32](1)
+			s.Completions = new(int32(1))
 		}
 	})},
 	{name: "completions are forgotten", property: "S5 S17", controller: spec(func(s *batchv1.JobSpec) {
@@ -28,7 +28,7 @@ var misread = []bug{
 	})},
 	{name: "the deadline is read as 1", property: "S17", controller: spec(func(s *batchv1.JobSpec) {
 		if s.ActiveDeadlineSeconds != nil {
-			s.ActiveDeadlineSeconds = ptr[int64](1)
+			s.ActiveDeadlineSeconds = new(int64(1))
 		}
 	})},
 	{name: "the deadline is ignored", property: "S17", controller: spec(func(s *batchv1.JobSpec) { s.ActiveDeadlineSeconds = nil })},

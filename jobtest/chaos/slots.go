@@ -96,7 +96,7 @@ func Jobs(seed uint64) []*batchv1.Job {
 	case 1:
 		jobs[1].Name = "job-b"
 		for _, job := range jobs {
-			job.Spec.ManualSelector = ptr(true)
+			job.Spec.ManualSelector = new(true)
 			job.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "both"}}
 			job.Spec.Template.Labels = map[string]string{"app": "both"}
 		}

@@ -126,14 +126,14 @@ func withFailurePolicy(s *batchv1.JobSpec) {
 		{Action: batchv1.PodFailurePolicyActionFailJob, OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{
 			Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: []int32{42, 43}}},
 		{Action: batchv1.PodFailurePolicyActionCount, OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{
-			ContainerName: ptrTo("main"), Operator: batchv1.PodFailurePolicyOnExitCodesOpNotIn, Values: []int32{7}}},
+			ContainerName: new("main"), Operator: batchv1.PodFailurePolicyOnExitCodesOpNotIn, Values: []int32{7}}},
 	}}
 }
 
 func withSuccessPolicy(s *batchv1.JobSpec) {
 	s.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{
-		{SucceededIndexes: ptrTo("1,3-5"), SucceededCount: ptrTo(int32(2))},
-		{SucceededCount: ptrTo(*s.Completions)},
+		{SucceededIndexes: new("1,3-5"), SucceededCount: new(int32(2))},
+		{SucceededCount: new(*s.Completions)},
 	}}
 }
 

@@ -129,12 +129,12 @@ func checkStatuses(t fatal, job *batchv1.Job, d jobfate.Decision, s jobfate.Sett
 // unset, at the end of their range, or contradictory.
 func garble(t *rapid.T, s jobfate.Snapshot) jobfate.Snapshot {
 	number := func(label string) *int32 {
-		return rapid.SampledFrom([]*int32{nil, ptrTo[int32](-1), ptrTo[int32](0), ptrTo[int32](1), ptrTo[int32](3), ptrTo[int32](math.MaxInt32 - 1), ptrTo[int32](math.MaxInt32)}).Draw(t, label)
+		return rapid.SampledFrom([]*int32{nil, new(int32(-1)), new(int32(0)), new(int32(1)), new(int32(3)), new(int32(math.MaxInt32 - 1)), new(int32(math.MaxInt32))}).Draw(t, label)
 	}
 	instant := func(label string) *metav1.Time {
 		at := []time.Time{s.Now, s.Now.Add(time.Hour), time.Unix(1<<40, 0), time.Unix(-1<<40, 0)}
 		if i := rapid.IntRange(-1, len(at)-1).Draw(t, label); i >= 0 {
-			return ptrTo(metav1.NewTime(at[i]))
+			return new(metav1.NewTime(at[i]))
 		}
 		return nil
 	}
@@ -150,9 +150,9 @@ func garble(t *rapid.T, s jobfate.Snapshot) jobfate.Snapshot {
 		case 3:
 			spec.MaxFailedIndexes = number("maxFailedIndexes")
 		case 4:
-			spec.CompletionMode = rapid.SampledFrom([]*batchv1.CompletionMode{nil, ptrTo[batchv1.CompletionMode]("x"), ptrTo(batchv1.IndexedCompletion)}).Draw(t, "mode")
+			spec.CompletionMode = rapid.SampledFrom([]*batchv1.CompletionMode{nil, new(batchv1.CompletionMode("x")), new(batchv1.IndexedCompletion)}).Draw(t, "mode")
 		case 5:
-			spec.ActiveDeadlineSeconds = rapid.SampledFrom([]*int64{nil, ptrTo[int64](0), ptrTo[int64](math.MaxInt64), ptrTo[int64](-1)}).Draw(t, "deadline")
+			spec.ActiveDeadlineSeconds = rapid.SampledFrom([]*int64{nil, new(int64(0)), new(int64(math.MaxInt64)), new(int64(-1))}).Draw(t, "deadline")
 		case 6:
 			spec.Selector, spec.Template = nil, corev1.PodTemplateSpec{}
 		case 7:
@@ -162,7 +162,7 @@ func garble(t *rapid.T, s jobfate.Snapshot) jobfate.Snapshot {
 		case 9:
 			st.Succeeded, st.Failed = rapid.Int32().Draw(t, "succeeded"), rapid.Int32().Draw(t, "failed")
 		case 10:
-			st.FailedIndexes, st.CompletedIndexes = ptrTo(rapid.StringMatching("[0-9,-]{0,8}").Draw(t, "failedIndexes")), rapid.StringMatching("[0-9,-]{0,8}").Draw(t, "completedIndexes")
+			st.FailedIndexes, st.CompletedIndexes = new(rapid.StringMatching("[0-9,-]{0,8}").Draw(t, "failedIndexes")), rapid.StringMatching("[0-9,-]{0,8}").Draw(t, "completedIndexes")
 		case 11:
 			c := batchv1.JobCondition{
 				Type:   rapid.SampledFrom([]batchv1.JobConditionType{batchv1.JobSuspended, batchv1.JobFailureTarget, batchv1.JobSuccessCriteriaMet, batchv1.JobComplete, "x"}).Draw(t, "condition"),
@@ -172,7 +172,7 @@ func garble(t *rapid.T, s jobfate.Snapshot) jobfate.Snapshot {
 		case 12:
 			spec.PodFailurePolicy = &batchv1.PodFailurePolicy{Rules: make([]batchv1.PodFailurePolicyRule, 2)}
 		case 13:
-			spec.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededCount: number("succeededCount"), SucceededIndexes: ptrTo("9-3")}, {}}}
+			spec.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededCount: number("succeededCount"), SucceededIndexes: new("9-3")}, {}}}
 		case 14:
 			for _, pod := range s.Pods {
 				pod.Annotations, pod.CreationTimestamp, pod.DeletionTimestamp = nil, metav1.Time{}, instant("deletion")

@@ -36,7 +36,7 @@ func TestInput_rejected(t *testing.T) {
 		{"no time", func(s *jobfate.Snapshot) { s.Now = time.Time{} }, "now: Required value: timestamps in the status are set to it"},
 		{"no name", func(s *jobfate.Snapshot) { s.Job.Name = "" }, "metadata.name: Required value: pods are named after the Job"},
 		{"no UID", func(s *jobfate.Snapshot) { s.Job.UID = "" }, "metadata.uid: Required value: pods are recognised by the UID of their Job"},
-		{"managed by another controller", func(s *jobfate.Snapshot) { s.Job.Spec.ManagedBy = ptrTo("kueue.x-k8s.io/multikueue") },
+		{"managed by another controller", func(s *jobfate.Snapshot) { s.Job.Spec.ManagedBy = new("kueue.x-k8s.io/multikueue") },
 			"spec.managedBy: the Job is managed by another controller: kueue.x-k8s.io/multikueue"},
 		{"nil pod", func(s *jobfate.Snapshot) { s.Pods[1] = nil }, "pods[1]: Required value: the pod is nil"},
 		{"pod without UID", func(s *jobfate.Snapshot) { s.Pods[1].UID = "" }, "pods[1].metadata.uid: Required value: pods are counted by their UID"},
@@ -48,22 +48,22 @@ func TestInput_rejected(t *testing.T) {
 				pod.UID, pod.OwnerReferences[0].UID = "same", "other"
 			}
 		}, `pods[1].metadata.uid: Duplicate value: "same"`},
-		{"unknown mode", func(s *jobfate.Snapshot) { s.Job.Spec.CompletionMode = ptrTo[batchv1.CompletionMode]("Sometimes") },
+		{"unknown mode", func(s *jobfate.Snapshot) { s.Job.Spec.CompletionMode = new(batchv1.CompletionMode("Sometimes")) },
 			`spec.completionMode: Unsupported value: "Sometimes": supported values: "Indexed", "NonIndexed"`},
-		{"empty mode", func(s *jobfate.Snapshot) { s.Job.Spec.CompletionMode = ptrTo[batchv1.CompletionMode]("") },
+		{"empty mode", func(s *jobfate.Snapshot) { s.Job.Spec.CompletionMode = new(batchv1.CompletionMode("")) },
 			`spec.completionMode: Unsupported value: "": supported values: "Indexed", "NonIndexed"`},
 		{"indexed without completions", func(s *jobfate.Snapshot) { s.Job.Spec.Completions = nil }, "spec.completions: Required value: when completion mode is Indexed"},
-		{"negative parallelism", func(s *jobfate.Snapshot) { s.Job.Spec.Parallelism = ptrTo[int32](-1) },
+		{"negative parallelism", func(s *jobfate.Snapshot) { s.Job.Spec.Parallelism = new(int32(-1)) },
 			"spec.parallelism: Invalid value: -1: must be greater than or equal to 0"},
-		{"negative completions", func(s *jobfate.Snapshot) { s.Job.Spec.Completions = ptrTo[int32](math.MinInt32) },
+		{"negative completions", func(s *jobfate.Snapshot) { s.Job.Spec.Completions = new(int32(math.MinInt32)) },
 			"spec.completions: Invalid value: -2147483648: must be greater than or equal to 0"},
 		{"negative limits", func(s *jobfate.Snapshot) {
-			s.Job.Spec.BackoffLimit, s.Job.Spec.BackoffLimitPerIndex, s.Job.Spec.MaxFailedIndexes = ptrTo[int32](-1), ptrTo[int32](-2), ptrTo[int32](-3)
+			s.Job.Spec.BackoffLimit, s.Job.Spec.BackoffLimitPerIndex, s.Job.Spec.MaxFailedIndexes = new(int32(-1)), new(int32(-2)), new(int32(-3))
 		}, "[spec.backoffLimit: Invalid value: -1: must be greater than or equal to 0, spec.backoffLimitPerIndex: Invalid value: -2: must be greater than or equal to 0, spec.maxFailedIndexes: Invalid value: -3: must be greater than or equal to 0]"},
-		{"negative deadline", func(s *jobfate.Snapshot) { s.Job.Spec.ActiveDeadlineSeconds = ptrTo[int64](-7) },
+		{"negative deadline", func(s *jobfate.Snapshot) { s.Job.Spec.ActiveDeadlineSeconds = new(int64(-7)) },
 			"spec.activeDeadlineSeconds: Invalid value: -7: must be greater than or equal to 0"},
 		{"negative counters", func(s *jobfate.Snapshot) {
-			s.Job.Status = batchv1.JobStatus{Active: -1, Succeeded: -2, Failed: -3, Ready: ptrTo[int32](-4), Terminating: ptrTo[int32](-5)}
+			s.Job.Status = batchv1.JobStatus{Active: -1, Succeeded: -2, Failed: -3, Ready: new(int32(-4)), Terminating: new(int32(-5))}
 		}, "[status.active: Invalid value: -1: must be greater than or equal to 0, status.succeeded: Invalid value: -2: must be greater than or equal to 0, status.failed: Invalid value: -3: must be greater than or equal to 0, status.ready: Invalid value: -4: must be greater than or equal to 0, status.terminating: Invalid value: -5: must be greater than or equal to 0]"},
 		{"both ends decided", func(s *jobfate.Snapshot) {
 			s.Job.Status.Conditions = []batchv1.JobCondition{
@@ -75,7 +75,7 @@ func TestInput_rejected(t *testing.T) {
 		}, `spec.selector: Invalid value: ...: "Perhaps" is not a valid label selector operator`},
 		{"a selector that does not match the template", func(s *jobfate.Snapshot) { s.Job.Spec.Template.Labels = map[string]string{"app": "x"} },
 			"spec.template.metadata.labels: Invalid value: ...: the selector does not match them"},
-		{"several", func(s *jobfate.Snapshot) { s.Job.Name = ""; s.Job.Spec.Parallelism = ptrTo[int32](-1); s.Pods[0] = nil },
+		{"several", func(s *jobfate.Snapshot) { s.Job.Name = ""; s.Job.Spec.Parallelism = new(int32(-1)); s.Pods[0] = nil },
 			"[metadata.name: Required value: pods are named after the Job, spec.parallelism: Invalid value: -1: must be greater than or equal to 0, pods[0]: Required value: the pod is nil]"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -98,7 +98,7 @@ func TestInput_rejected(t *testing.T) {
 func TestInput_errorsHaveOneShape(t *testing.T) {
 	job := decidetest.SpecJob(t, "completions: 2")
 	bad := job.DeepCopy()
-	bad.Name, bad.Spec.Completions = "", ptrTo[int32](-1)
+	bad.Name, bad.Spec.Completions = "", new(int32(-1))
 	for _, test := range []struct {
 		name string
 		s    jobfate.Snapshot
@@ -188,10 +188,10 @@ func TestInput_defaults(t *testing.T) {
 		labels map[string]string
 	}{
 		{"nothing", batchv1.JobSpec{}, 1, nil},
-		{"indexed, both unset", batchv1.JobSpec{CompletionMode: ptrTo(batchv1.IndexedCompletion)}, 1, nil},
-		{"only completions", batchv1.JobSpec{Completions: ptrTo[int32](4)}, 1, nil},
-		{"only parallelism", batchv1.JobSpec{Parallelism: ptrTo[int32](4)}, 4, nil},
-		{"suspend and policy unset", batchv1.JobSpec{Completions: ptrTo[int32](2), Parallelism: ptrTo[int32](2)}, 2, nil},
+		{"indexed, both unset", batchv1.JobSpec{CompletionMode: new(batchv1.IndexedCompletion)}, 1, nil},
+		{"only completions", batchv1.JobSpec{Completions: new(int32(4))}, 1, nil},
+		{"only parallelism", batchv1.JobSpec{Parallelism: new(int32(4))}, 4, nil},
+		{"suspend and policy unset", batchv1.JobSpec{Completions: new(int32(2)), Parallelism: new(int32(2))}, 2, nil},
 		{"existing labels stay", batchv1.JobSpec{Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "x", batchv1.JobNameLabel: "mine"}}}}, 1,
 			map[string]string{"app": "x", batchv1.JobNameLabel: "mine"}},
 	} {
@@ -224,9 +224,9 @@ func TestInput_defaults(t *testing.T) {
 		perIndex *int32
 		failed   int32
 		ends     bool
-	}{{nil, 6, false}, {nil, 7, true}, {ptrTo[int32](0), 1000, false}} {
+	}{{nil, 6, false}, {nil, 7, true}, {new(int32(0)), 1000, false}} {
 		job := bare.DeepCopy()
-		job.Spec = batchv1.JobSpec{CompletionMode: ptrTo(batchv1.IndexedCompletion), Completions: ptrTo[int32](5), BackoffLimitPerIndex: test.perIndex}
+		job.Spec = batchv1.JobSpec{CompletionMode: new(batchv1.IndexedCompletion), Completions: new(int32(5)), BackoffLimitPerIndex: test.perIndex}
 		job.Status.Failed = test.failed
 		if d := decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Now: jobtest.Noon()}); len(d.Status.Conditions) > 0 != test.ends {
 			t.Errorf("per index %v, %d failed: conditions %v, want the end %t", test.perIndex, test.failed, d.Status.Conditions, test.ends)
@@ -253,10 +253,10 @@ func TestInput_tolerated(t *testing.T) {
 			[]explain.Reason{{Code: explain.NoteStatusRepaired, Text: "status.completedIndexes: at offset 2: an index has digits only"}}},
 		{"completedIndexes past completions", func(s *jobfate.Snapshot) { s.Job.Status.CompletedIndexes = "0,7" },
 			[]explain.Reason{{Code: explain.NoteStatusRepaired, Text: "status.completedIndexes: at offset 2: completions are 3"}}},
-		{"damaged failedIndexes", func(s *jobfate.Snapshot) { s.Job.Status.FailedIndexes = ptrTo("3-1") },
+		{"damaged failedIndexes", func(s *jobfate.Snapshot) { s.Job.Status.FailedIndexes = new("3-1") },
 			[]explain.Reason{{Code: explain.NoteStatusRepaired, Text: "status.failedIndexes: at offset 0: an interval ends after it starts"}}},
 		{"an index completed and failed", func(s *jobfate.Snapshot) {
-			s.Job.Status.CompletedIndexes, s.Job.Status.FailedIndexes = "0,1", ptrTo("1,2")
+			s.Job.Status.CompletedIndexes, s.Job.Status.FailedIndexes = "0,1", new("1,2")
 		}, []explain.Reason{{Code: explain.NoteStatusRepaired, Text: "status.failedIndexes contained completed indexes"}}},
 		{"a UID twice", func(s *jobfate.Snapshot) {
 			s.Job.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Failed: []types.UID{"pod-2", "pod-2"}}

@@ -123,7 +123,7 @@ func TestMachine_podPatches(t *testing.T) {
 	odd := decidetest.PodIn(job, 1, corev1.PodRunning)
 	odd.Labels = map[string]string{"other": "label"}
 	stopped := job.DeepCopy()
-	stopped.Spec.Parallelism = ptrTo[int32](0)
+	stopped.Spec.Parallelism = new(int32(0))
 	const free = `{"metadata":{"uid":"pod-1","resourceVersion":"1","$deleteFromPrimitiveList/finalizers":["batch.kubernetes.io/job-tracking"]}}`
 	for _, test := range []struct {
 		name string
@@ -180,7 +180,7 @@ func TestMachine_begin(t *testing.T) {
 	view := fresh(job)
 	managed := view
 	managed.Job = job.DeepCopy()
-	managed.Job.Spec.ManagedBy = ptrTo("example.com/other")
+	managed.Job.Spec.ManagedBy = new("example.com/other")
 	if err := jobfate.NewMachine().Begin(managed); !errors.Is(err, jobfate.ErrNotManaged) {
 		t.Errorf("managed elsewhere: got %v", err)
 	}
@@ -238,7 +238,7 @@ func TestMachine_beginNamesTheField(t *testing.T) {
 		}
 	}
 	view := fresh(decidetest.SpecJob(t, "completions: 1").DeepCopy())
-	view.Job.ResourceVersion, view.Job.Spec.ManagedBy = "", ptrTo("example.com/other")
+	view.Job.ResourceVersion, view.Job.Spec.ManagedBy = "", new("example.com/other")
 	if err := jobfate.NewMachine().Begin(view); !errors.Is(err, jobfate.ErrNotManaged) {
 		t.Errorf("a Job of another controller: got %v, want %v", err, jobfate.ErrNotManaged)
 	}

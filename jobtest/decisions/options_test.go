@@ -328,7 +328,7 @@ func TestOptions_pods(t *testing.T) {
 				if rapid.IntRange(0, 3).Draw(t, "silent") > 0 {
 					pod.Status.Phase, pod.Status.Conditions = corev1.PodRunning, nil
 				}
-				pod.Spec.NodeName, pod.DeletionTimestamp = "node", ptrTo(metav1.NewTime(s.Now.Add(time.Duration(seconds)*time.Second)))
+				pod.Spec.NodeName, pod.DeletionTimestamp = "node", new(metav1.NewTime(s.Now.Add(time.Duration(seconds)*time.Second)))
 			}
 			counted, what := referee.Rules{LostAfter: after, ExitZero: true}.Counted(pod, s.Now), ""
 			switch was := pod.Status.Phase; {

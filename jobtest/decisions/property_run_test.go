@@ -94,8 +94,6 @@ func decideAll(t *rapid.T, s jobfate.Snapshot, opts ...jobfate.Option) everythin
 	}
 }
 
-func ptrTo[T any](v T) *T { return &v }
-
 // ownPods returns the pods that the Job owns or adopts.
 func ownPods(s jobfate.Snapshot) (own []*corev1.Pod) {
 	of, err := tracking.ClassifierOf(s.Job, builtin, tracking.Options{})

@@ -16,7 +16,7 @@ func TestSearch_errors(t *testing.T) {
 		change func(*Config)
 	}{
 		{"Job is nil", func(c *Config) { c.Job = nil }},
-		{"completions", func(c *Config) { c.Job.Spec.Completions = ptr[int32](-1) }},
+		{"completions", func(c *Config) { c.Job.Spec.Completions = new(int32(-1)) }},
 		{"Pods is 0", func(c *Config) { c.Pods = 0 }},
 		{"Pods is 6", func(c *Config) { c.Pods = 6 }},
 		{"Faults is -1", func(c *Config) { c.Faults = -1 }},

@@ -216,11 +216,11 @@ type demandingKind struct {
 }
 
 func retriesPerIndex(n int32) func(*batchv1.JobSpec) {
-	return func(s *batchv1.JobSpec) { s.BackoffLimitPerIndex = ptr(n) }
+	return func(s *batchv1.JobSpec) { s.BackoffLimitPerIndex = new(n) }
 }
 
 func oneSuccess(s *batchv1.JobSpec) {
-	s.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededCount: ptr[int32](1)}}}
+	s.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededCount: new(int32(1))}}}
 }
 
 // rule sets a pod failure policy with one rule, for exit code 42.

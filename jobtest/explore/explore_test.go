@@ -156,7 +156,7 @@ func TestUpdatedStatus(t *testing.T) {
 // of a sidecar.
 func TestSidecarsAge(t *testing.T) {
 	c := jobOf(1, func(s *batchv1.JobSpec) {
-		s.Template.Spec.InitContainers = []corev1.Container{{Name: "side", Image: "image", RestartPolicy: ptr(corev1.ContainerRestartPolicyAlways)}}
+		s.Template.Spec.InitContainers = []corev1.Container{{Name: "side", Image: "image", RestartPolicy: new(corev1.ContainerRestartPolicyAlways)}}
 	})
 	c.Pods = 2
 	searched(t, c)

@@ -14,8 +14,6 @@ import (
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
 
-func ptr[T any](v T) *T { return &v }
-
 // kindOfJob is a kind of Job to search, with a configuration for each size.
 type kindOfJob struct {
 	name string
@@ -27,21 +25,21 @@ type kindOfJob struct {
 func jobOf(n int32, change func(*batchv1.JobSpec)) Config {
 	job := &batchv1.Job{}
 	s := &job.Spec
-	s.Completions, s.Parallelism, s.BackoffLimit = ptr(n), ptr(n), ptr[int32](1)
+	s.Completions, s.Parallelism, s.BackoffLimit = new(n), new(n), new(int32(1))
 	s.Template.Spec = corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever,
 		Containers: []corev1.Container{{Name: "main", Image: "image"}}}
 	change(s)
 	return Config{Job: job, Codes: []int32{0, 1}}
 }
 
-func indexed(s *batchv1.JobSpec) { s.CompletionMode = ptr(batchv1.IndexedCompletion) }
+func indexed(s *batchv1.JobSpec) { s.CompletionMode = new(batchv1.IndexedCompletion) }
 
 func perIndex(s *batchv1.JobSpec) {
 	indexed(s)
-	s.BackoffLimit, s.BackoffLimitPerIndex = nil, ptr[int32](1)
+	s.BackoffLimit, s.BackoffLimitPerIndex = nil, new(int32(1))
 }
 
-func onlyFailed(s *batchv1.JobSpec) { s.PodReplacementPolicy = ptr(batchv1.Failed) }
+func onlyFailed(s *batchv1.JobSpec) { s.PodReplacementPolicy = new(batchv1.Failed) }
 
 // withPolicy ignores disruptions, and applies an action to exit code 42.
 func withPolicy(action batchv1.PodFailurePolicyAction) func(*batchv1.JobSpec) {
@@ -59,7 +57,7 @@ func withPolicy(action batchv1.PodFailurePolicyAction) func(*batchv1.JobSpec) {
 }
 
 func withSuccess(s *batchv1.JobSpec) {
-	s.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededIndexes: ptr("0")}}}
+	s.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededIndexes: new("0")}}}
 }
 
 func all(changes ...func(*batchv1.JobSpec)) func(*batchv1.JobSpec) {
@@ -93,27 +91,27 @@ func edited(name string, edits []func(*batchv1.JobSpec), changes ...func(*batchv
 }
 
 func suspend(is bool) func(*batchv1.JobSpec) {
-	return func(s *batchv1.JobSpec) { s.Suspend = ptr(is) }
+	return func(s *batchv1.JobSpec) { s.Suspend = new(is) }
 }
 
 func parallelism(n int32) func(*batchv1.JobSpec) {
-	return func(s *batchv1.JobSpec) { s.Parallelism = ptr(n) }
+	return func(s *batchv1.JobSpec) { s.Parallelism = new(n) }
 }
 
 func retries(n int32) func(*batchv1.JobSpec) {
-	return func(s *batchv1.JobSpec) { s.BackoffLimit = ptr(n) }
+	return func(s *batchv1.JobSpec) { s.BackoffLimit = new(n) }
 }
 
 func maxFailed(n int32) func(*batchv1.JobSpec) {
-	return func(s *batchv1.JobSpec) { s.MaxFailedIndexes = ptr(n) }
+	return func(s *batchv1.JobSpec) { s.MaxFailedIndexes = new(n) }
 }
 
 func workQueue(s *batchv1.JobSpec) { s.Completions = nil }
 
-func deadline(s *batchv1.JobSpec) { s.ActiveDeadlineSeconds = ptr[int64](100) }
+func deadline(s *batchv1.JobSpec) { s.ActiveDeadlineSeconds = new(int64(100)) }
 
 func scale(n int32) func(*batchv1.JobSpec) {
-	return func(s *batchv1.JobSpec) { s.Parallelism, s.Completions = ptr(n), ptr(n) }
+	return func(s *batchv1.JobSpec) { s.Parallelism, s.Completions = new(n), new(n) }
 }
 
 const (

@@ -91,7 +91,7 @@ func TestNotVacuous(t *testing.T) {
 			c := amended(two(), func(_ jobfate.Snapshot, d *jobfate.Decision) {
 				if d.Status != nil {
 					st := d.Status.DeepCopy()
-					st.Active, st.Ready = 0, ptr[int32](1)
+					st.Active, st.Ready = 0, new(int32(1))
 					d.Status = st
 				}
 			})

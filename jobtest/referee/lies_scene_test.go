@@ -36,7 +36,7 @@ type (
 // newScene returns a scene with a Job of three completions and a parallelism of three.
 func newScene(changes specs) *scene {
 	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "job", UID: "job"}}
-	job.Spec = batchv1.JobSpec{Completions: ptr[int32](3), Parallelism: ptr[int32](3),
+	job.Spec = batchv1.JobSpec{Completions: new(int32(3)), Parallelism: new(int32(3)),
 		Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"of": "job"}}}
 	for _, change := range changes {
 		change(&job.Spec)
@@ -242,7 +242,7 @@ func after(failures int) edits {
 
 func ownedBy(kind, uid string) edits {
 	return func(p *corev1.Pod) {
-		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: kind, Name: "other", UID: types.UID(uid), Controller: ptr(true)}}
+		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: kind, Name: "other", UID: types.UID(uid), Controller: new(true)}}
 	}
 }
 

@@ -20,11 +20,11 @@ const (
 // The specs of the Jobs.
 var (
 	plain    specs
-	indexed3 = specs{func(s *batchv1.JobSpec) { s.CompletionMode = ptr(batchv1.IndexedCompletion) }}
-	perIndex = append(indexed3[:1:1], func(s *batchv1.JobSpec) { s.BackoffLimitPerIndex = ptr[int32](1) })
-	maxOne   = append(perIndex[:2:2], func(s *batchv1.JobSpec) { s.MaxFailedIndexes = ptr[int32](1) })
-	limit1   = specs{func(s *batchv1.JobSpec) { s.BackoffLimit = ptr[int32](1) }}
-	deadline = specs{func(s *batchv1.JobSpec) { s.ActiveDeadlineSeconds = ptr[int64](10) }}
+	indexed3 = specs{func(s *batchv1.JobSpec) { s.CompletionMode = new(batchv1.IndexedCompletion) }}
+	perIndex = append(indexed3[:1:1], func(s *batchv1.JobSpec) { s.BackoffLimitPerIndex = new(int32(1)) })
+	maxOne   = append(perIndex[:2:2], func(s *batchv1.JobSpec) { s.MaxFailedIndexes = new(int32(1)) })
+	limit1   = specs{func(s *batchv1.JobSpec) { s.BackoffLimit = new(int32(1)) }}
+	deadline = specs{func(s *batchv1.JobSpec) { s.ActiveDeadlineSeconds = new(int64(10)) }}
 	failJob  = specs{func(s *batchv1.JobSpec) { s.PodFailurePolicy = failOn1 }}
 	atATime  = func(n int32) specs { return specs{func(s *batchv1.JobSpec) { s.Parallelism = &n }} }
 	queue    = specs{func(s *batchv1.JobSpec) { s.Completions = nil }}
@@ -33,12 +33,12 @@ var (
 			OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}}}}}
 	}}
 	twoSuffice = append(indexed3[:1:1], func(s *batchv1.JobSpec) {
-		s.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededCount: ptr[int32](2)}}}
+		s.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededCount: new(int32(2))}}}
 	})
 	restarting = append(limit1[:1:1], func(s *batchv1.JobSpec) { s.Template.Spec.RestartPolicy = corev1.RestartPolicyOnFailure })
 )
 
-func suspend(s *batchv1.JobSpec) { s.Suspend = ptr(true) }
+func suspend(s *batchv1.JobSpec) { s.Suspend = new(true) }
 
 // unobserved is a status that another client stores and the caches lack.
 func unobserved(k *scene, changes ...statuses) {

@@ -12,14 +12,12 @@ import (
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
 
-func ptr[T any](v T) *T { return &v }
-
 // TestQuietLife runs a Job with one failure per index to its end.
 func TestQuietLife(t *testing.T) {
 	job := &batchv1.Job{}
-	job.Spec.Completions, job.Spec.Parallelism = ptr[int32](3), ptr[int32](2)
-	job.Spec.CompletionMode = ptr(batchv1.IndexedCompletion)
-	job.Spec.BackoffLimitPerIndex = ptr[int32](1)
+	job.Spec.Completions, job.Spec.Parallelism = new(int32(3)), new(int32(2))
+	job.Spec.CompletionMode = new(batchv1.IndexedCompletion)
+	job.Spec.BackoffLimitPerIndex = new(int32(1))
 	job.Spec.Template.Spec = corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "main", Image: "image"}}}
 	c, err := cluster.New(job, jobtest.Noon())
 	if err != nil {

@@ -63,7 +63,7 @@ var failOn1 = &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{
 }}}
 
 func indexed(n int32) batchv1.JobSpec {
-	return batchv1.JobSpec{Completions: &n, Parallelism: &n, CompletionMode: ptr(batchv1.IndexedCompletion)}
+	return batchv1.JobSpec{Completions: &n, Parallelism: &n, CompletionMode: new(batchv1.IndexedCompletion)}
 }
 
 func all(s batchv1.JobSpec, change func(*batchv1.JobSpec)) batchv1.JobSpec {
@@ -93,8 +93,8 @@ func (o orphaner) Sync(client *cluster.Client) (time.Duration, error) {
 // The referee accepts what a controller may do, and reports what it must not do.
 func TestVerdicts(t *testing.T) {
 	two, perIndex, ignoring := indexed(2), indexed(1), indexed(2)
-	perIndex.BackoffLimitPerIndex = ptr[int32](3)
-	ignoring.BackoffLimit = ptr[int32](0)
+	perIndex.BackoffLimitPerIndex = new(int32(3))
+	ignoring.BackoffLimit = new(int32(0))
 	ignoring.PodFailurePolicy = &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{
 		Action: batchv1.PodFailurePolicyActionIgnore, OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}},
 	}}}
@@ -186,7 +186,7 @@ func TestVerdicts(t *testing.T) {
 			}})
 		}, ""},
 		{"failedIndexes is ignored without a limit per index", two, referee.Rules{}, func(k *refereed) {
-			k.SetStatus(batchv1.JobStatus{FailedIndexes: ptr("1")})
+			k.SetStatus(batchv1.JobStatus{FailedIndexes: new("1")})
 		}, ""},
 		{"the failure count is lost with a pod that the controller deletes", perIndex, referee.Rules{}, func(k *refereed) {
 			k.End("pod-1", 1)
@@ -209,7 +209,7 @@ func TestVerdicts(t *testing.T) {
 			k.End("pod-1", 1)
 		}, ""},
 		{"a pod whose end was not observed may lose its finalizer", all(indexed(2), func(s *batchv1.JobSpec) {
-			s.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededCount: ptr[int32](1)}}}
+			s.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededCount: new(int32(1))}}}
 		}), referee.Rules{}, func(k *refereed) {
 			k.End("pod-1", 0)
 			k.cache.ShowAll()
@@ -316,30 +316,30 @@ func TestVerdicts(t *testing.T) {
 			k.Delete("pod-2", 30)
 			k.Now = k.Now.Add(20 * time.Second)
 		}, ""},
-		{"a deletion is news too, and the clock may have gone back", batchv1.JobSpec{Completions: ptr[int32](2), Parallelism: ptr[int32](2)}, referee.Rules{}, func(k *refereed) {
+		{"a deletion is news too, and the clock may have gone back", batchv1.JobSpec{Completions: new(int32(2)), Parallelism: new(int32(2))}, referee.Rules{}, func(k *refereed) {
 			k.End("pod-2", 1)
 			k.sync()
 			k.Now = k.Now.Add(-time.Hour)
 			k.Delete("pod-1", 0)
 			k.Now = k.Now.Add(time.Hour + time.Second)
 		}, ""},
-		{"a pod that is orphaned again after its adoption may be deleted", all(perIndex, func(s *batchv1.JobSpec) { s.ActiveDeadlineSeconds = ptr[int64](100) }), referee.Rules{}, func(k *refereed) {
+		{"a pod that is orphaned again after its adoption may be deleted", all(perIndex, func(s *batchv1.JobSpec) { s.ActiveDeadlineSeconds = new(int64(100)) }), referee.Rules{}, func(k *refereed) {
 			k.orphan("pod-1")
 			k.Now = k.Now.Add(100 * time.Second)
 			k.cache.ShowAll()
 			k.Run(orphaner{k}, k.cache)
 		}, ""},
 		{"a success policy may name indexes one by one", all(indexed(4), func(s *batchv1.JobSpec) {
-			s.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededIndexes: ptr("0,1,2")}}}
+			s.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededIndexes: new("0,1,2")}}}
 		}), referee.Rules{}, func(k *refereed) {
 			k.End("pod-1", 0)
 			k.End("pod-2", 0)
 			k.End("pod-3", 0)
 		}, ""},
 		{"a success policy with a count of 0 is met by the first success", all(indexed(3), func(s *batchv1.JobSpec) {
-			s.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededCount: ptr[int32](0)}}}
+			s.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededCount: new(int32(0))}}}
 		}), referee.Rules{}, func(k *refereed) { k.End("pod-3", 0) }, ""},
-		{"failures that no status records yet exceed a limit", all(indexed(4), func(s *batchv1.JobSpec) { s.BackoffLimit = ptr[int32](1) }), referee.Rules{}, func(k *refereed) {
+		{"failures that no status records yet exceed a limit", all(indexed(4), func(s *batchv1.JobSpec) { s.BackoffLimit = new(int32(1)) }), referee.Rules{}, func(k *refereed) {
 			inside.Decide(k.caller.Machine, func(s jobfate.Snapshot, o jobfate.Option, _ inside.Usual) (jobfate.Decision, error) {
 				return jobfate.Decide(s, o, jobfate.MaxUncounted(1))
 			})
@@ -356,7 +356,7 @@ func TestVerdicts(t *testing.T) {
 			k.SetStatus(*status)
 		}, ""},
 		{"a pod charged as succeeded does not fail the Job regardless of its current phase", batchv1.JobSpec{
-			Completions: ptr[int32](3), Parallelism: ptr[int32](2), PodFailurePolicy: failOn1,
+			Completions: new(int32(3)), Parallelism: new(int32(2)), PodFailurePolicy: failOn1,
 		}, referee.Rules{}, func(k *refereed) {
 			k.End("pod-1", 1)
 			status := k.Job().Status.DeepCopy()
