@@ -126,7 +126,7 @@ func TestLeft(t *testing.T) {
 		Same(t, fmt.Sprintf("%s, %d pods: Deferred", test.spec, test.pods), s.outcome(t).Deferred, test.want)
 	}
 	s := newScene(t, "parallelism: 5\ncompletions: 5\nbackoffLimitPerIndex: 0"+indexed)
-	s.config.ChangesCap, s.Job.Status.FailedIndexes = 2, PtrTo("0,3")
+	s.config.ChangesCap, s.Job.Status.FailedIndexes = 2, new("0,3")
 	Same(t, "two indexes have failed: Deferred", s.outcome(t).Deferred, Deferred{Create: 1})
 }
 

@@ -80,6 +80,6 @@ func TestThrottle_putsOffTheRecordToo(t *testing.T) {
 	s.Pods[0].Status.Phase = corev1.PodSucceeded
 	d = s.expect(t, "a success", "create 2; sync in 6s")
 	Same(t, "metrics of pods", metricsOf(d.Metrics), []string{"job_pods_creation_total reason=new status=succeeded 2"})
-	s.Job.Spec.ActiveDeadlineSeconds = PtrTo(int64(7))
+	s.Job.Spec.ActiveDeadlineSeconds = new(int64(7))
 	s.expect(t, "the deadline comes first", "create 2; sync in 3s")
 }

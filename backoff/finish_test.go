@@ -92,7 +92,7 @@ func TestFinishTime(t *testing.T) {
 			p.Status.InitContainerStatuses = []corev1.ContainerStatus{running("sidecar")}
 		}, at(7)},
 		"first of two sidecars still runs": {func(p *corev1.Pod) {
-			p.Spec.InitContainers[0].RestartPolicy = PtrTo(corev1.ContainerRestartPolicyAlways)
+			p.Spec.InitContainers[0].RestartPolicy = new(corev1.ContainerRestartPolicyAlways)
 			p.Status.InitContainerStatuses = []corev1.ContainerStatus{running("sidecar"), finished("init", at(9))}
 		}, at(7)},
 		"sidecar without a status": {func(p *corev1.Pod) {

@@ -58,7 +58,7 @@ func TestDelegationAnnotations(t *testing.T) {
 func TestDelegationAnnotations_order(t *testing.T) {
 	job := prepared(indexedJob(1), func(j *batchv1.Job) {
 		j.Annotations = map[string]string{workloadName: "w"}
-		j.Name, j.Spec.ManualSelector, j.Spec.Selector = "a.b", ptr(true), nil
+		j.Name, j.Spec.ManualSelector, j.Spec.Selector = "a.b", new(true), nil
 	})
 	var got []string
 	for _, err := range Create(job, Release(38)) {

@@ -17,7 +17,7 @@ func TestGeneratedRules(t *testing.T) {
 	missing := func(detail string) string { return "spec.backoffLimitPerIndex: Required value: " + detail }
 	const mode = `spec.completionMode: Unsupported value: supported values: "NonIndexed", "Indexed"`
 	edit := func(j *batchv1.Job) {
-		j.Spec.MaxFailedIndexes, j.Spec.CompletionMode = ptr[int32](1), ptr(batchv1.CompletionMode("Other"))
+		j.Spec.MaxFailedIndexes, j.Spec.CompletionMode = new(int32(1)), new(batchv1.CompletionMode("Other"))
 	}
 	job := prepared(edit)
 	for minor, want := range map[int][]string{
@@ -36,7 +36,7 @@ func TestGeneratedRules(t *testing.T) {
 // k8s.io/apimachinery/pkg/api/validate/dependentrequired.go). Then the handwritten error stays.
 func TestGeneratedRules_update(t *testing.T) {
 	type limits struct{ perIndex, max *int32 }
-	one, two := ptr[int32](1), ptr[int32](2)
+	one, two := new(int32(1)), new(int32(2))
 	const handwritten = "spec.backoffLimitPerIndex: Required value: when maxFailedIndexes is specified"
 	const generated = "spec.backoffLimitPerIndex: Required value: must be set when maxFailedIndexes is set"
 	const fixed = "spec.backoffLimitPerIndex: Invalid value: field is immutable"
@@ -66,7 +66,7 @@ func TestGeneratedRules_update(t *testing.T) {
 func TestGeneratedRules_metadata(t *testing.T) {
 	old := prepared(func(j *batchv1.Job) { j.ResourceVersion = "1" })
 	job := old.DeepCopy()
-	job.UID, job.DeletionGracePeriodSeconds, job.Finalizers = "other", ptr[int64](1), []string{"x"}
+	job.UID, job.DeletionGracePeriodSeconds, job.Finalizers = "other", new(int64(1)), []string{"x"}
 	job.Status.Active = -1
 	last := func(errs field.ErrorList, n int) (texts []string) {
 		for _, err := range errs[len(errs)-n:] {

@@ -51,9 +51,9 @@ func TestJobTemplate(t *testing.T) {
 	wantErrors(t, JobTemplate(template, nil, path, Release(38)))
 	old := template.DeepCopy()
 	template.Annotations = map[string]string{workloadName: "w"}
-	template.Spec.Parallelism, template.Spec.MaxFailedIndexes = ptr[int32](-1), ptr[int32](1)
-	template.Spec.CompletionMode = ptr(batchv1.CompletionMode("Other"))
-	template.Spec.ManualSelector, template.Spec.Selector = ptr(true), &metav1.LabelSelector{}
+	template.Spec.Parallelism, template.Spec.MaxFailedIndexes = new(int32(-1)), new(int32(1))
+	template.Spec.CompletionMode = new(batchv1.CompletionMode("Other"))
+	template.Spec.ManualSelector, template.Spec.Selector = new(true), &metav1.LabelSelector{}
 	spec := []string{
 		"spec.jobTemplate.spec.parallelism: Invalid value: must be greater than or equal to 0",
 		"spec.jobTemplate.spec.backoffLimitPerIndex: Required value: when maxFailedIndexes is specified",
