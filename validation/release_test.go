@@ -4,7 +4,6 @@ import (
 	"slices"
 	"testing"
 
-	batchv1 "k8s.io/api/batch/v1"
 	"pgregory.net/rapid"
 
 	. "github.com/jobfate/jobfate/internal/podtest"
@@ -40,12 +39,4 @@ func TestRelease_sameFields(t *testing.T) {
 		}
 		Same(t, "what is rejected", fields(Release(38)), fields(Release(37)))
 	})
-}
-
-// A Job that no rule rejects has no error in any release.
-func TestRelease_accepts(t *testing.T) {
-	job := prepared(perIndex(5), func(j *batchv1.Job) { j.ResourceVersion = "1" })
-	for minor := range 50 {
-		wantErrors(t, slices.Concat(Create(job, Release(minor)), Update(job, job, Release(minor)), StatusUpdate(job, job, Release(minor))))
-	}
 }

@@ -13,7 +13,7 @@ import (
 // The main module has at most 3 MB and this many lines of Go, in explain, in group, and in all
 // other packages.
 func TestSize(t *testing.T) {
-	most := map[string]int{"explain": 6_450, "group": 4_100, "": 34_000}
+	most := map[string]int{"explain": 6_450, "group": 4_100, "": 34_400}
 	files, err := zip.CheckDir(root)
 	if err != nil {
 		t.Fatal(err)
