@@ -56,7 +56,8 @@ var templateRules = []jobRule{
 func noSelector(job, _ *batchv1.Job) field.ErrorList {
 	var errs field.ErrorList
 	if job.Spec.Selector != nil {
-		errs = append(errs, field.Invalid(specPath.Child("selector"), job.Spec.Selector, "`selector` will be auto-generated"))
+		errs = append(errs, field.Invalid(specPath.Child("selector"), job.Spec.Selector,
+			"`selector` will be auto-generated"))
 	}
 	if deref(job.Spec.ManualSelector, false) {
 		errs = append(errs, field.NotSupported(specPath.Child("manualSelector"), *job.Spec.ManualSelector,

@@ -34,7 +34,8 @@ func pinned(ctx context.Context) (release, error) {
 func download(ctx context.Context, tool toolchain, module, dir, name string) (release, error) {
 	var found struct{ Version, Dir string }
 	err := tool.read(ctx, dir, &found, "mod", "download", "-json", name)
-	return release{version: strings.TrimPrefix(found.Version, "v"), dir: found.Dir, module: module, toolchain: tool}, err
+	version := strings.TrimPrefix(found.Version, "v")
+	return release{version: version, dir: found.Dir, module: module, toolchain: tool}, err
 }
 
 // minor returns the minor version: 37 for 1.37.2.

@@ -279,10 +279,10 @@ var adaptations = []struct {
 }{
 	{36, 36, "real", "workloads.go", "1beta1", "1alpha2"}, // the scheduling API
 	{36, 36, "suites/integration/controller", "controller.go", "1beta1", "1alpha2"},
-	{38, 0, "real", "workloads.go", "k8s.io/kubernetes/pkg/controller/util/consistency", "k8s.io/client-go/util/consistency"},
+	{38, 0, "real", "workloads.go", "kubernetes/pkg/controller/util/consistency", "client-go/util/consistency"},
 	{38, 0, "suites/unit", "workloads.go", "_, group, err :=", "group, err :="},
-	// The garbage collector waited for the pods, and the PodGroup as well.
-	{38, 0, "suites/unit", "workloads.go", "\t\tpod.OwnerReferences = append(pod.OwnerReferences, metav1.OwnerReference(*g))\n", ""},
+	// Pods have no reference to the PodGroup: the two would wait for each other when they are deleted.
+	{38, 0, "suites/unit", "workloads.go", "pod.OwnerReferences = append(pod.OwnerReferences, metav1.OwnerReference(*g))", ""},
 }
 
 // adapt changes the files of some folders for a release.
