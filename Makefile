@@ -54,6 +54,7 @@ soak:
 	go -C conformance test ./sync -timeout 0 -decisions 5000000
 	.ci/fuzz 10000000x
 	go -C e2e test ./restart -timeout 0 -jobs 600,3000 -workers 1,5
+	go -C e2e test ./scenario ./metrics ./operate -timeout 0 -kubernetes 1.38.0-beta.0
 	$(MAKE) suites releases
 
 # Runs Kubernetes' own tests of the Job controller, each three times, in an hour. The results
