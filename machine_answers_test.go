@@ -65,9 +65,10 @@ func TestLiveRead_fails(t *testing.T) {
 	} {
 		m, s := newMachine(), &server{job: job}
 		Same(t, name, run(t, m, unversioned(fresh(job)), s.except(ListPods, how)), []string{"get the Job", "list the pods"})
-		if m.Result().Err == nil {
-			t.Errorf("%s: there is no error", name)
+		if err := m.Result().Err; err == nil || errors.Is(err, errConflict) != (name == "the list is refused") {
+			t.Errorf("%s: the error is %v", name, err)
 		}
+		Same(t, name+": the version of the Job", m.memory.Known, "10")
 	}
 
 	// An answer without an object says that the Job is gone. One with another object is an error.

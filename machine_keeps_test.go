@@ -1,6 +1,7 @@
 package jobfate
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -23,14 +24,15 @@ func idle(m *Machine) {
 
 // A live read answers what was in doubt, and raises the floors to the newest version that is known.
 func TestLiveRead_whatIsRemembered(t *testing.T) {
-	for _, test := range []struct{ floor, barrier, read, want string }{
-		{"5000", "1", "2000", "5000"}, {"1", "6000", "2000", "6000"}, {"1", "1", "2000", "2000"},
+	for _, test := range []struct{ floor, barrier, read, want, known, knows string }{
+		{"5000", "1", "2000", "5000", "9000", "9000"}, {"1", "6000", "2000", "6000", "9000", "9000"},
+		{"1", "1", "2000", "2000", "1500", "2000"},
 	} {
 		m, s := newMachine(), &server{job: train(1)}
 		idle(m)
 		s.job.ResourceVersion = test.read
 		m.memory = memory.Memory{Job: s.job.UID, JobsFloor: test.floor, PodsFloor: test.floor, ReadFirst: true, Lost: []string{""},
-			Known: "9000", Created: []memory.Created{{UID: "a", Name: "a", Version: "1500", At: noon}}}
+			Known: test.known, Created: []memory.Created{{UID: "a", Name: "a", Version: "1500", At: noon}}}
 		v := fresh(train(1))
 		v.Barrier = test.barrier
 		asked := run(t, m, v, s.except(ListPods, func(Request) (runtime.Object, error) {
@@ -38,8 +40,9 @@ func TestLiveRead_whatIsRemembered(t *testing.T) {
 		}))
 		Same(t, "requests", asked, []string{"get the Job", "list the pods"})
 		Same(t, "the floors of Jobs and pods", []string{m.memory.JobsFloor, m.memory.PodsFloor}, []string{test.want, test.want})
-		if m.memory.ReadFirst || len(m.memory.Lost)+len(m.memory.Created) > 0 || m.memory.Known != "9000" {
-			t.Errorf("the Machine remembers %+v, want no read to do, nothing lost or created, and version 9000", m.memory)
+		Same(t, "the versions of the Job: known, and shown by its cache", []string{m.memory.Known, m.memory.Shown}, []string{test.knows, ""})
+		if m.memory.ReadFirst || len(m.memory.Lost)+len(m.memory.Created) > 0 {
+			t.Errorf("the Machine remembers %+v, want no read to do, and nothing lost or created", m.memory)
 		}
 	}
 }
@@ -116,12 +119,14 @@ func TestCreations_batchesAndMetrics(t *testing.T) {
 		"job_pods_creation_total reason=new status=failed 1; job_pods_creation_total reason=new status=succeeded 2")
 }
 
-// After a request timeout of the API server, a request may have been carried out.
+// After a request timeout or an error of the API server, a request may have been carried out.
 func TestCreation_requestTimeout(t *testing.T) {
-	m, s := newMachine(), &server{job: train(1)}
-	timeout := &apierrors.StatusError{ErrStatus: metav1.Status{Code: 408, Reason: metav1.StatusReasonTimeout}}
-	run(t, m, fresh(s.job), s.except(CreatePod, refusal(timeout)))
-	Same(t, "lost creations", len(m.memory.Lost), 1)
+	for code, lost := range map[int32]int{408: 1, 499: 0, 500: 1} {
+		m, s := newMachine(), &server{job: train(1)}
+		err := &apierrors.StatusError{ErrStatus: metav1.Status{Code: code}}
+		run(t, m, fresh(s.job), s.except(CreatePod, refusal(err)))
+		Same(t, fmt.Sprint("lost creations, code ", code), len(m.memory.Lost), lost)
+	}
 }
 
 // The caller owns a request: changing its status changes no decision.

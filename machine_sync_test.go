@@ -248,6 +248,18 @@ func TestAnotherJob(t *testing.T) {
 	Same(t, "requests when it is gone", asked[:2], []string{"get the Job", "list the pods"})
 	Same(t, "the Job that the machine remembers", m.memory.Job, next.UID)
 
+	Same(t, "requests when only the cache has no Job", run(t, m, View{Now: noon}, s.answer), []string{"get the Job"})
+	if r := m.Result(); r.Gone || r.Requeue == 0 || m.memory.Job != next.UID {
+		t.Errorf("gone %t, requeue %s, remembers %s; want %s and another sync", r.Gone, r.Requeue, m.memory.Job, next.UID)
+	}
+	another := train(1)
+	another.UID = "another"
+	other := m.Clone()
+	run(t, other, View{Now: noon}, (&server{job: another}).answer)
+	if r := other.Result(); !r.Gone || r.Requeue == 0 || !other.Idle() {
+		t.Errorf("another Job of the name: gone %t, requeue %s, %s; want gone, and another sync", r.Gone, r.Requeue, other)
+	}
+
 	s.job = nil
 	Same(t, "requests when there is no Job", run(t, m, View{Now: noon}, s.answer), []string{"get the Job"})
 	if !m.Result().Gone || !m.Idle() {
@@ -346,14 +358,19 @@ func TestNext_withoutAnswers(t *testing.T) {
 // A terminating namespace ends creations without an error or an event.
 func TestNamespaceEnds(t *testing.T) {
 	m, s := newMachine(), &server{job: train(3)}
+	n := 0
 	asked := run(t, m, fresh(train(3)), s.except(CreatePod, func(r Request) (runtime.Object, error) {
+		if n++; n == 1 {
+			return s.answer(r)
+		}
 		err := apierrors.NewForbidden(corev1.Resource("pods"), "", errors.New("the namespace is being terminated"))
 		err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
 		return nil, err
 	}))
-	Same(t, "requests", asked, []string{"create pod train-", "patch the status"})
-	if r := m.Result(); r.Err != nil || len(r.Events) != 0 {
-		t.Errorf("error %v, events %v; want none", r.Err, r.Events)
+	Same(t, "requests", asked, []string{"create pod train-", "create pod train-", "create pod train-", "patch the status"})
+	Same(t, "active pods in the status", m.result.Decision.made.status.Active, 1)
+	if r := m.Result(); r.Err != nil || len(r.Events) != 1 {
+		t.Errorf("error %v, events %v; want the event of one creation", r.Err, r.Events)
 	}
 }
 

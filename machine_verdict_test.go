@@ -121,6 +121,23 @@ func TestVerdict_isStoredBeforeTheFirstDeletion(t *testing.T) {
 	Same(t, "failed pods in the metrics", r.Metrics[len(r.Metrics)-1].Add, int64(2))
 }
 
+// The metrics have the indexes that are stored with the verdict, once.
+func TestVerdict_countsItsIndexes(t *testing.T) {
+	w := newWorld(3)
+	mode, none := batchv1.IndexedCompletion, int32(0)
+	w.job.Spec.CompletionMode, w.job.Spec.BackoffLimitPerIndex, w.job.Spec.MaxFailedIndexes = &mode, &none, &none
+	w.sync(t, noon, "1000")
+	asked := w.requests(t, w.view(w.at(w.made[0], fails), w.at(w.made[1], ready), w.at(w.made[2], ready)), succeeds)
+	Same(t, "verbs", verbs(asked[:3]), "patch the status, delete pod, delete pod")
+	var counted []string
+	for _, metric := range metricsOf(w.m.Result().Metrics) {
+		if strings.HasPrefix(metric, "job_finished_indexes_total") {
+			counted = append(counted, metric)
+		}
+	}
+	Same(t, "metrics", counted, []string{"job_finished_indexes_total backoffLimit=perIndex status=failed 1"})
+}
+
 func verbs(asked []string) string {
 	for i, request := range asked {
 		asked[i] = strings.TrimSuffix(request, " "+request[strings.LastIndex(request, " ")+1:])

@@ -22,7 +22,7 @@ func TestOrphans(t *testing.T) {
 	another.UID, another.Spec.Selector = "another", &metav1.LabelSelector{MatchLabels: map[string]string{"job": "another"}}
 	pods := []*corev1.Pod{
 		podOf(job, "a", "11"), podOf(job, "b", "12", Released),
-		podOf(another, "c", "13"), podOf(job, "d", "14", Ownerless),
+		podOf(another, "c", "13"), podOf(job, "d", "14", Ownerless), podOf(job, "e", "15"),
 	}
 	for name, test := range map[string]struct {
 		from  []*corev1.Pod
@@ -32,6 +32,7 @@ func TestOrphans(t *testing.T) {
 		err   bool
 	}{
 		"the Job is gone":         {from: pods[:3], want: []string{"get the Job", "patch pod train-a"}},
+		"the Job of two is gone":  {from: []*corev1.Pod{pods[0], pods[4]}, want: []string{"get the Job", "patch pod train-a", "patch pod train-e"}},
 		"another Job of its name": {from: pods[:3], live: another, want: []string{"get the Job", "patch pod train-a"}},
 		"the Job exists":          {from: pods[:3], live: job, want: []string{"get the Job"}, err: true},
 		"no controller":           {want: []string{"patch pod train-d"}},
@@ -43,7 +44,7 @@ func TestOrphans(t *testing.T) {
 			s := &server{job: test.live}
 			from := test.from
 			if from == nil {
-				from = pods[3:]
+				from = pods[3:4]
 			}
 			all := OrphansIn(from, []*batchv1.Job{another})
 			if len(all) != 1 {
@@ -63,8 +64,8 @@ func TestOrphans(t *testing.T) {
 				return s.answer(r)
 			})
 			Same(t, "requests", asked, test.want)
-			if err := o.Result().Err; (err != nil) != test.err {
-				t.Errorf("the error is %v", err)
+			if err := o.Result().Err; (err != nil) != test.err || !o.Idle() {
+				t.Errorf("the error is %v, and %s", err, o)
 			}
 		})
 	}
@@ -74,7 +75,7 @@ func TestOrphans(t *testing.T) {
 	theirs, manager := train(1), "example.com/other"
 	theirs.Spec.ManagedBy = &manager
 	for name, want := range map[string]int{"": 1, manager: 0} {
-		if all := OrphansIn(pods[3:], []*batchv1.Job{theirs}, ManagedBy(name)); len(all) != want {
+		if all := OrphansIn(pods[3:4], []*batchv1.Job{theirs}, ManagedBy(name)); len(all) != want {
 			t.Errorf("a Job of %s selects the pod: as %q OrphansIn returns %d, want %d", manager, name, len(all), want)
 		}
 	}
@@ -84,7 +85,7 @@ func TestOrphans(t *testing.T) {
 	if all := OrphansIn([]*corev1.Pod{ofReplicaSet(pods[0])}, nil); len(all) != 0 {
 		t.Errorf("of another kind OrphansIn returns %d, want none", len(all))
 	}
-	one := func() *Machine { return OrphansIn(pods[3:], nil)[0] }
+	one := func() *Machine { return OrphansIn(pods[3:4], nil)[0] }
 	o := one()
 	if r := o.Next(); o.Answer(Request{ID: r[0].ID + 1}, nil, nil) == nil || o.Answer(r[0], nil, nil) != nil || o.Answer(r[0], nil, nil) == nil {
 		t.Error("an unknown or second answer is accepted, or the first one is not")

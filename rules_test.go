@@ -238,13 +238,18 @@ func TestDelete_misplacedInOrder(t *testing.T) {
 
 // Of two surplus pods that are alike, the one that was created later goes, also within one second.
 func TestDelete_comparesFractionsOfASecond(t *testing.T) {
-	s := newScene(t, "parallelism: 1\ncompletions: 3")
-	for i, name := range []string{"a", "b"} {
-		s.pod(name, 1, corev1.PodRunning, 0, func(pod *corev1.Pod) {
-			pod.CreationTimestamp.Time = s.created.Add(time.Duration(2-i) * time.Millisecond)
-		})
+	for _, young := range []string{"a", "b"} {
+		s := newScene(t, "parallelism: 1\ncompletions: 3")
+		for _, name := range []string{"a", "b"} {
+			s.pod(name, 1, corev1.PodRunning, 0, func(pod *corev1.Pod) {
+				pod.CreationTimestamp.Time = s.created
+				if name == young {
+					pod.CreationTimestamp.Time = s.created.Add(time.Millisecond)
+				}
+			})
+		}
+		s.expect(t, young+" is younger", "delete "+young)
 	}
-	s.expect(t, "a is younger than b", "delete a")
 }
 
 // Of two surplus pods that are alike, the one whose container has restarted more often goes. As in
