@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
@@ -72,6 +73,10 @@ func TestEnterTerminal(t *testing.T) {
 		{
 			"the clock went back", batchv1.JobStatus{StartTime: new(After(5)), Conditions: []batchv1.JobCondition{met}}, succeeding, 0,
 			&batchv1.JobStatus{StartTime: new(After(5)), CompletionTime: new(After(5)), Conditions: []batchv1.JobCondition{met, terminal(batchv1.JobComplete)}},
+		},
+		{
+			"a zero time is none", batchv1.JobStatus{StartTime: &metav1.Time{}, CompletionTime: &metav1.Time{}, Conditions: []batchv1.JobCondition{met}}, succeeding, 0,
+			&batchv1.JobStatus{StartTime: PtrTo(After(0)), CompletionTime: PtrTo(After(0)), Conditions: []batchv1.JobCondition{met, terminal(batchv1.JobComplete)}},
 		},
 		{
 			"a completion time without a completion can never change again",

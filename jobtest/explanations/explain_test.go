@@ -220,7 +220,7 @@ func TestExplanation_LastFailure_beyondCompletions(t *testing.T) {
 	}
 }
 
-// An index that never had a pod is stopped when its Job ends.
+// An index that never had a pod is stopped when its Job ends. Other numbers are no indexes.
 func TestExplanation_stoppedUnrun(t *testing.T) {
 	job := decidetest.SpecJob(t, "completions: 3\ncompletionMode: Indexed\nbackoffLimitPerIndex: 0")
 	failed := "1"
@@ -229,8 +229,11 @@ func TestExplanation_stoppedUnrun(t *testing.T) {
 		Conditions: []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue, Reason: "R"}},
 	}
 	e := explained(t, job)
-	for index, want := range []string{"index 0: completed", "index 1: failed", "index 2: not run, because the Job is Failed"} {
-		if got := e.Index(int32(index)).String(); got != want {
+	for index, want := range map[int32]string{
+		-1: "not an index of the Job", 0: "index 0: completed", 1: "index 1: failed", 2: "index 2: not run, because the Job is Failed",
+		3: "index 3: not an index of the Job",
+	} {
+		if got := e.Index(index).String(); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}
@@ -335,6 +338,42 @@ podFailurePolicy:
 	}
 }
 
+// The reason names what the caps leave, and what is not observed. Its times are in UTC, whatever zone the clock shows.
+func TestExplanation_reasonOfTheJob(t *testing.T) {
+	cet := time.FixedZone("CET", 3600)
+	for _, test := range []struct {
+		spec   string
+		pods   []corev1.PodPhase
+		change func(*jobfate.Snapshot)
+		opts   []jobfate.Option
+		want   string
+	}{
+		{spec: "completions: 12\nparallelism: 12", opts: []jobfate.Option{jobfate.MaxChanges(4)}, want: "creating 4 pods; 8 more pods to create"},
+		{spec: "completions: 2\nparallelism: 0", pods: []corev1.PodPhase{corev1.PodRunning, corev1.PodRunning}, opts: []jobfate.Option{jobfate.MaxChanges(1)},
+			want: "deleting 1 of 2 active pods, because the Job needs fewer; 1 more pod to delete"},
+		{spec: "completions: 5\nparallelism: 0", pods: []corev1.PodPhase{corev1.PodSucceeded, corev1.PodSucceeded, corev1.PodSucceeded},
+			opts: []jobfate.Option{jobfate.MaxUncounted(1)}, want: "the Job's parallelism is 0; 2 more finalizers to remove"},
+		{spec: "completions: 3\nparallelism: 3\nbackoffLimit: 0", pods: []corev1.PodPhase{corev1.PodFailed, corev1.PodRunning},
+			change: func(s *jobfate.Snapshot) { s.InFlight.Creations = 1 },
+			want: "the Job fails: BackoffLimitExceeded: Job has reached the specified backoff limit; deleting 1 pod; " +
+				"the condition is set once all pods are observed and deleted"},
+		{spec: "completions: 1", pods: []corev1.PodPhase{corev1.PodFailed}, change: func(s *jobfate.Snapshot) { s.Now = s.Now.In(cet) },
+			want: "backing off until 12:00:10Z after 1 failure"},
+	} {
+		job := decidetest.SpecJob(t, test.spec)
+		s := jobfate.Snapshot{Job: job, Now: job.CreationTimestamp.Time}
+		for i, phase := range test.pods {
+			s.Pods = append(s.Pods, decidetest.PodIn(job, i+1, phase))
+		}
+		if test.change != nil {
+			test.change(&s)
+		}
+		if got := explain.Of(decidetest.MustDecide(t, s, test.opts...)).Job().Text; got != test.want {
+			t.Errorf("got %s\nwant %s", got, test.want)
+		}
+	}
+}
+
 // The zero explanation, and the explanation of an error, are empty.
 func TestExplanation_none(t *testing.T) {
 	d, err := jobfate.Decide(jobfate.Snapshot{})
@@ -343,6 +382,9 @@ func TestExplanation_none(t *testing.T) {
 	}
 	if r := explain.Of(d).Index(0); r.Code != explain.IndexUnknown {
 		t.Errorf("index 0 is %s, want %s", r.Code, explain.IndexUnknown)
+	}
+	if e := explain.Of(d); e.Prospect() != (explain.Reason{}) || e.Waits() != nil {
+		t.Errorf("the prospect is %v, and it waits for %v", e.Prospect(), e.Waits())
 	}
 }
 
