@@ -64,5 +64,6 @@ func TestDelegationAnnotations_order(t *testing.T) {
 	for _, err := range Create(job, Release(38)) {
 		got = append(got, err.Field)
 	}
-	Same(t, "fields", got, []string{"spec.selector", "spec.template.metadata.labels", "metadata.annotations[" + groupTemplateName + "]", "metadata.name"})
+	annotation := "metadata.annotations[" + groupTemplateName + "]"
+	Same(t, "fields", got, []string{"spec.selector", "spec.template.metadata.labels", annotation, "metadata.name"})
 }

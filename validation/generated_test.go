@@ -56,7 +56,8 @@ func TestGeneratedRules_update(t *testing.T) {
 // Generated rules show no value. Releases of apimachinery before 0.37 find other errors in owner references, which
 // stay as they are.
 func TestGeneratedRules_metadata(t *testing.T) {
-	kind, owner, selector := metadataPath.Child("ownerReferences").Index(0).Child("kind"), metadataPath.Child("ownerReferences", "name"), specPath.Child("selector")
+	owners, selector := metadataPath.Child("ownerReferences"), specPath.Child("selector")
+	kind, owner := owners.Index(0).Child("kind"), owners.Child("name")
 	found := func() field.ErrorList {
 		return field.ErrorList{field.Required(kind, "must not be empty"), field.Invalid(owner, "", "must not be empty"),
 			field.Invalid(metadataPath.Child("uid"), "x", "field is immutable"), field.Required(selector, "")}
