@@ -76,7 +76,7 @@ func TestEnterTerminal(t *testing.T) {
 		},
 		{
 			"a zero time is none", batchv1.JobStatus{StartTime: &metav1.Time{}, CompletionTime: &metav1.Time{}, Conditions: []batchv1.JobCondition{met}}, succeeding, 0,
-			&batchv1.JobStatus{StartTime: PtrTo(After(0)), CompletionTime: PtrTo(After(0)), Conditions: []batchv1.JobCondition{met, terminal(batchv1.JobComplete)}},
+			&batchv1.JobStatus{StartTime: new(After(0)), CompletionTime: new(After(0)), Conditions: []batchv1.JobCondition{met, terminal(batchv1.JobComplete)}},
 		},
 		{
 			"a completion time without a completion can never change again",
