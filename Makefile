@@ -51,7 +51,7 @@ soak:
 	go -C examples/adopting test . -timeout 0 -run TestReconcilerSchedules -chaos.schedules 100000
 	go -C controller test . -timeout 0 -run '^TestSchedules$$' -chaos.schedules 100000
 	go -C examples/jobgroup test . -timeout 0 -run '^TestSchedules$$' -chaos.schedules 100000
-	go -C conformance test ./sync -timeout 0 -decisions 5000000
+	go -C conformance test ./sync -timeout 0 -decisions 5000000 -lives 100000
 	.ci/fuzz 10000000x
 	go -C e2e test ./restart -timeout 0 -jobs 600,3000 -workers 1,5
 	go -C e2e test ./scenario ./metrics ./operate -timeout 0 -kubernetes 1.38.0-beta.0

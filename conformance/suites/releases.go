@@ -113,7 +113,7 @@ func (c *comparison) tests() [][]string {
 	var more [][]string
 	if c.minor() >= 36 {
 		// These releases have the rules and the gates that these tests are about.
-		sync, validation = "^(TestSync|TestReleases|TestVectors|TestDivergence.*)$", "."
+		sync, validation = "^(TestSync|TestLived|TestReleases|TestVectors|TestDivergence.*)$", "."
 		more = [][]string{{"./lifetime"}, {"./real"}}
 	}
 	return append([][]string{

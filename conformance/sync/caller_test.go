@@ -13,6 +13,7 @@ import (
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/conformance/real"
 	"github.com/jobfate/jobfate/internal/inside"
+	"github.com/jobfate/jobfate/internal/memory"
 	"github.com/jobfate/jobfate/tracking"
 	"github.com/jobfate/jobfate/vectors"
 )
@@ -40,6 +41,7 @@ func decide(t *trial) (*caller, error) {
 	as := caseOf(t)
 	c := &caller{trial: t, machine: jobfate.NewMachine(as.JobfateOptions()...)}
 	as.Remember(c.machine)
+	c.namePodsInFlight()
 	inside.DeleteFirst(c.machine)
 	s := &t.snapshot
 	err := c.machine.Begin(jobfate.View{Job: vectors.Stored(s.Job), Pods: s.Pods, Now: s.Now, JobsVersion: shown, PodsVersion: shown, Barrier: shown})
@@ -47,6 +49,29 @@ func decide(t *trial) (*caller, error) {
 		return nil, err
 	}
 	return c, c.finish(c.machine.Run(c.answer))
+}
+
+// namePodsInFlight gives the writes that the Machine remembers the UIDs of the pods, which a case does not have. A created
+// pod without one has ended, as a read by name has shown; its UID stays made up.
+func (c *caller) namePodsInFlight() {
+	in, m := &c.snapshot.InFlight, inside.Memory(c.machine)
+	if len(in.Pods) == 0 {
+		return
+	}
+	for i := range m.Created {
+		m.Created[i].Stopped = true
+	}
+	clear(m.Deleted)
+	created := 0
+	for _, pod := range in.Pods {
+		if pod.Deleted {
+			// Deletions leaves out those because the Job ends; which ones makes no difference.
+			m.Deleted[pod.UID] = memory.Deleted{Version: inFlight, ForEnd: len(m.Deleted) >= in.Deletions}
+			continue
+		}
+		m.Created[created].UID, m.Created[created].Stopped = pod.UID, false
+		created++
+	}
 }
 
 // mustDecide fails the test if jobfate makes no decision.

@@ -7,6 +7,8 @@
 // the writes in their order, the events, the metrics, the time of the next sync, and the
 // remembered state. The two outcomes must be equal.
 //
+// The snapshots are drawn (TestSync), or those of a Machine in a simulated life (TestLived), or written by hand.
+//
 // If they are not, an entry of docs/divergences.md must account for the whole difference. In
 // the code such an entry is an excuse in the table excuses: it changes the input or the
 // output of the real controller exactly as the entry says. Then the outcomes must be equal.

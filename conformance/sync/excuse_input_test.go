@@ -317,7 +317,7 @@ func (d *dispute) settled() indexset.Set {
 		set = set.Union(parseIndexes(job, *failed))
 	}
 	for _, p := range d.them.in.Pods {
-		if d.ours(p) && !podutil.IsPodTerminal(p) && p.DeletionTimestamp == nil {
+		if d.ours(p) && active(p) {
 			if index := builtin.IndexOf(p); index >= 0 {
 				set = set.Union(indexset.Of(index))
 			}
@@ -329,21 +329,33 @@ func (d *dispute) settled() indexset.Set {
 // phantom is the pod that seeInFlight adds.
 const phantom = "phantom"
 
-// seeInFlight adds an active pod in place of the writes in flight, so that the controller does not end
-// the Job. The pod is not counted.
+// seeInFlight adds a pod in place of the writes in flight, so that the controller does not end the Job: an active one,
+// or a terminating one for deletions because the Job ends. The pod is not counted.
 func seeInFlight(d *dispute) bool {
 	in := &d.them.in
-	if in.Creations+in.Deletions == 0 || isTrue(d.stored, batchv1.JobSuccessCriteriaMet) || !d.endsByCompletions() {
-		return false
-	}
-	in.Pods = append(in.Pods, &corev1.Pod{
+	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: in.Job.Namespace, Name: phantom, UID: phantom, Labels: in.Job.Spec.Template.Labels,
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(in.Job, batchv1.SchemeGroupVersion.WithKind("Job"))},
 		},
 		Status: corev1.PodStatus{Phase: corev1.PodRunning},
-	})
+	}
+	_, _, terminating := d.unobserved()
+	switch {
+	case in.Creations+in.Deletions > 0 && !isTrue(d.stored, batchv1.JobSuccessCriteriaMet) && d.endsByCompletions():
+	case isDecided(d.stored) && terminating > 0 && d.endsNow():
+		pod.DeletionTimestamp = new(metav1.NewTime(in.Now))
+	default:
+		return false
+	}
+	in.Pods = append(in.Pods, pod)
 	return true
+}
+
+// endsNow reports whether the controller, with the current input, stores the end of the Job.
+func (d *dispute) endsNow() bool {
+	d.them.sync()
+	return slices.ContainsFunc(d.them.outcome.Statuses, func(c call) bool { return ended(c.Status) })
 }
 
 // endsByCompletions reports whether the controller, with the current input, ends the Job because it
@@ -374,11 +386,45 @@ func withoutUnobserved(d *dispute) bool {
 
 // count adds the creations and deletions in flight to a status, or subtracts them.
 func (d *dispute) count(st *batchv1.JobStatus, sign int32) bool {
-	creations, deletions := int32(d.snapshot.InFlight.Creations), int32(d.snapshot.InFlight.Deletions)
-	st.Active += sign * creations
-	if st.Terminating == nil {
-		return creations > 0
+	add, ready, terminating := d.unobserved()
+	st.Active += sign * add
+	if st.Ready != nil {
+		st.Ready = new(*st.Ready + sign*ready)
 	}
-	st.Terminating = new(*st.Terminating + sign*deletions)
-	return creations+deletions > 0
+	if st.Terminating == nil {
+		return add != 0
+	}
+	st.Terminating = new(*st.Terminating + sign*terminating)
+	return add != 0 || terminating != 0
+}
+
+// unobserved returns what the writes in flight add to the counts of the cache.
+func (d *dispute) unobserved() (running, ready, terminating int32) {
+	in := &d.snapshot.InFlight
+	if len(in.Pods) == 0 {
+		return int32(in.Creations), 0, int32(in.Deletions)
+	}
+	for _, pod := range in.Pods {
+		i := slices.IndexFunc(d.snapshot.Pods, func(p *corev1.Pod) bool { return p.UID == pod.UID && d.ours(p) })
+		switch {
+		case i < 0 && pod.Deleted:
+			terminating++
+		case i < 0:
+			running++
+		case pod.Deleted && active(d.snapshot.Pods[i]) && !d.deletesAgain(d.snapshot.Pods[i]):
+			running--
+			terminating++
+			if podutil.IsPodReady(d.snapshot.Pods[i]) {
+				ready--
+			}
+		}
+	}
+	return running, ready, terminating
+}
+
+// deletesAgain reports whether the controller deletes a pod in this sync, and so counts it as terminating.
+func (d *dispute) deletesAgain(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(d.direct.outcome.Deletions, func(c call) bool {
+		return c.Kind == real.Delete && c.Pod == pod.Name && !c.failed()
+	})
 }

@@ -185,13 +185,18 @@ func withoutUnlisted(d *dispute) bool {
 	return changed || d.unlisted
 }
 
-// unseeInFlight subtracts the phantom from the number of active pods.
+// unseeInFlight subtracts the phantom from the number of active or terminating pods.
 func unseeInFlight(d *dispute) bool {
-	if d.pod(phantom) == nil {
+	pod := d.pod(phantom)
+	if pod == nil {
 		return false
 	}
 	return d.each(func(st *batchv1.JobStatus) bool {
-		st.Active--
+		if active(pod) {
+			st.Active--
+		} else {
+			st.Terminating = new(*st.Terminating - 1)
+		}
 		return true
 	})
 }

@@ -8,6 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 )
 
 // The relation of a pod to a Job, in the simplest form.
@@ -61,6 +62,9 @@ func (d *dispute) failed(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodFailed ||
 		pod.Status.Phase != corev1.PodSucceeded && pod.DeletionTimestamp != nil && !d.onlyFailedReplaced()
 }
+
+// active reports whether the pod has not ended and is not being deleted.
+func active(pod *corev1.Pod) bool { return !podutil.IsPodTerminal(pod) && pod.DeletionTimestamp == nil }
 
 // replacePod puts a changed copy of a pod into the input.
 func (d *dispute) replacePod(i int, change func(*corev1.Pod)) {

@@ -1,11 +1,15 @@
 package sync
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/conformance/real"
 )
 
@@ -35,5 +39,43 @@ func TestDivergence_creationFirstObservedWhileItIsDeleted(t *testing.T) {
 	}
 	if n := len(mustDecide(t, c).out.Creations); n != 1 { // the pod is observed
 		t.Errorf("jobfate creates %d pods, want 1", n)
+	}
+}
+
+// The last pod of a Job that fails was deleted for that, and the cache shows neither its creation nor its deletion. The
+// real controller ends the Job. jobfate does once it has observed the deletion.
+func TestDivergence_deletionForTheEndIsNotObserved(t *testing.T) {
+	failing := conditions(batchv1.JobFailureTarget, corev1.ConditionTrue)
+	c := newTrial(size(1, 1), failing, onJob(func(j *batchv1.Job) { j.Status.Terminating = new(int32(1)) }), func(c *trial) {
+		c.snapshot.InFlight.Pods = []jobfate.PodInFlight{{UID: "unseen", Deleted: true}}
+	})
+	us, them := mustDecide(t, c), newRun(c)
+	if !them.outcome.Finished || us.out.Finished {
+		t.Errorf("the real controller ends the Job: %v, want true; jobfate: %v, want false", them.outcome.Finished, us.out.Finished)
+	}
+	names, diff := explain(us, them)
+	if want := []string{"in-flight-end", "unobserved-counts"}; !slices.Equal(names, want) {
+		t.Errorf("explained by %v, want %v; left of the difference:\n%s", names, want, diff)
+	}
+	if o := sameOnBothSides(t, newTrial(size(1, 1), failing)); !o.Finished {
+		t.Error("once the deletion is observed, the Job does not end")
+	}
+}
+
+// The cache still shows a ready pod that was deleted. The real controller counts it as ready, jobfate as terminating.
+func TestDivergence_deletionOfACachedPodIsNotObserved(t *testing.T) {
+	c := newTrial(size(0, 1), pod("a", corev1.PodRunning, isReady), func(c *trial) {
+		c.snapshot.InFlight.Deletions = 1
+		c.snapshot.InFlight.Pods = []jobfate.PodInFlight{{UID: "a", Deleted: true}}
+	})
+	us, them := mustDecide(t, c), newRun(c)
+	if got, want := formatOutcome(c, them.outcome), "status active=1 ready=1 terminating=0 "; !strings.HasPrefix(got, want) {
+		t.Errorf("the real controller: got\n%s\nwant %s", got, want)
+	}
+	if got, want := formatOutcome(c, us.out), "status active=0 ready=0 terminating=1 "; !strings.HasPrefix(got, want) {
+		t.Errorf("jobfate: got\n%s\nwant %s", got, want)
+	}
+	if names, diff := explain(us, them); !slices.Equal(names, []string{"unobserved-counts"}) {
+		t.Errorf("explained by %v, want unobserved-counts; left of the difference:\n%s", names, diff)
 	}
 }
