@@ -1,32 +1,13 @@
-// Package lifetime runs the same Jobs through their lives with jobfate and with the Job
-// controller of Kubernetes, and compares them after each step. It contains only tests.
+// Package lifetime runs the same Jobs to their end with jobfate and with the Job controller of Kubernetes, and compares
+// the ends. It contains only tests. Package sync compares single decisions.
 //
-// A lifetime is a Job, its pods and up to sixty steps. In each step something happens: the kubelet
-// reports a status, a user edits an object, time passes, a cache catches up. Then jobfate and the
-// real controller each sync the Job on their own copy of the world. Afterwards the two worlds must
-// be equal: the Job as the API server stores it, every pod, the unobserved writes, the backoff
-// record, the next sync and the events. In this way the worlds reach states that no generator of
-// snapshots would draw.
+// Each controller has a world of its own, a cluster of package cluster, and both follow one plan: what the user and the
+// pods do, and when the watches stall. The real controller has its default feature gates, so it skips a sync while its
+// cache is older than its own writes. Both write their statuses through the validation of the API server.
 //
-// Both write their statuses through the validation of the API server. It must never reject a
-// status of jobfate. If it rejects one of the real controller, the status is not stored, as
-// in a cluster.
+// In TestEnds the end of the Job must be the same, or become the same when jobfate imitates Kubernetes in an entry of
+// docs/divergences.md. TestProgress compares how often each stores a status. TestHandover moves each Job between the
+// two, at any write, and counts its pods.
 //
-// A difference is accepted only if an entry of docs/divergences.md names it and the
-// condition of that entry holds. The lifetime then continues with the world of jobfate.
-//
-// The world is a cluster of package cluster, and the events are a life of package
-// jobtest. After the last step jobfate alone runs the Job to its end. The referee of jobtest
-// checks that each pod was counted once, that no finalizer is left, and that the counters
-// are right.
-//
-// TestLifetimes compares single syncs, even those that the real controller skips with its default
-// feature gates, because its cache is older than its own writes. TestEnds and TestProgress compare
-// whole lives with the default gates: each controller has a world of its own, with watches that
-// stall, and both worlds follow one plan. The end of the Job must be the same, or become the same
-// when jobfate imitates Kubernetes in an entry of docs/divergences.md. TestHandover moves each Job
-// between the two, at any write, and counts its pods.
-//
-// By default the tests run for about a minute. The flag -rapid.checks sets the number of
-// lifetimes: TestEnds runs 10,000 in half a minute.
+// The flag -rapid.checks sets the number of lives: TestEnds runs 10,000 in half a minute.
 package lifetime

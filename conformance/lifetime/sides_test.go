@@ -67,7 +67,7 @@ func (l likeness) String() string {
 var guard = regexp.MustCompile(`"resourceVersion":"[0-9]*",`)
 
 func newJobfateSide(p *plan, like likeness) *jobfateSide {
-	m := jobfate.NewMachine(settings{limits: p.limits}.options()...)
+	m := jobfate.NewMachine(jobfate.MaxUncounted(p.limits.MaxUncounted), jobfate.MaxChanges(p.limits.MaxCreateDelete))
 	if like.has(verdictUnstored) {
 		inside.DeleteFirst(m)
 	}

@@ -28,7 +28,7 @@
 // the module controller.
 //
 // In releases, the unit tests, the random decisions of the package sync, the random statuses, creations and
-// updates of the package validation, and from 1.36 on the lives of the package lifetime run once for each
-// release, with a temporary go.mod. The overlay replaces files of this module that compile only with the
+// updates of the package validation, and from 1.36 on the lives of the packages sync and lifetime run once for
+// each release, with a temporary go.mod. The overlay replaces files of this module that compile only with the
 // pinned release, and adds tests of gates that it no longer has.
 package main

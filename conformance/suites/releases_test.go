@@ -30,7 +30,7 @@ func TestReadComparison(t *testing.T) {
 	}
 	lives := comparison{release: release{version: "1.37.2"}}
 	const skips = "7442 syncs that Kubernetes skips as stale"
-	if err := lives.read([]result{{test: "TestEnds", output: "lifetime_test.go:398:     " + skips + "\n"}}); err != nil || lives.stale != skips {
+	if err := lives.read([]result{{test: "TestEnds", output: "main_test.go:33:     " + skips + "\n"}}); err != nil || lives.stale != skips {
 		t.Errorf("TestEnds: got %q, error %v, want %q", lives.stale, err, skips)
 	}
 	if err := lives.read([]result{{test: "TestEnds", output: "PASS"}}); err == nil {
