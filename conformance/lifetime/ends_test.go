@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"pgregory.net/rapid"
 
+	"github.com/jobfate/jobfate/conformance/fixture"
 	"github.com/jobfate/jobfate/conformance/real"
 	"github.com/jobfate/jobfate/jobtest"
 )
@@ -58,6 +59,7 @@ func TestEnds(t *testing.T) {
 // Restarts exceed the limit while the watch of Jobs lags behind an edit. Kubernetes deletes the pods, its status
 // conflicts, and the restarts end with the pods: the Job completes. jobfate stores the verdict before it deletes a pod.
 func TestEnds_verdictThatKubernetesDrops(t *testing.T) {
+	fixture.Checks(t, 20) // the plan is always the same
 	rapid.Check(t, func(t *rapid.T) {
 		job := jobtest.LivelyJobs().Draw(t, "metadata")
 		n, limit, seed := int32(3), int32(1), uint64(4) // with an even seed pods that are told to stop exit with 0
