@@ -105,6 +105,9 @@ func explain(us *caller, direct *run) (names []string, diff string) {
 		if name := d.refusal(); name != "" {
 			return []string{name}, ""
 		}
+		if diff := cmp.Diff(d.them.outcome.beforeStatus(), d.us.out.beforeStatus()); diff != "" {
+			return used, diff
+		}
 		return d.withoutStatusFaults(used, cmp.Diff(d.them.outcome, d.us.out))
 	}
 	var without []string
