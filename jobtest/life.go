@@ -6,7 +6,6 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate/cluster"
@@ -41,7 +40,7 @@ func Lead(t *rapid.T, controller cluster.Controller) {
 	for range (rapidDice{t}).Among(40, "steps") {
 		life.Happen(t, c, out.At)
 		c.CollectGarbage()
-		life.CatchUp(t, cache)
+		life.catchUp(t, cache)
 		if cache.View().Job == nil {
 			return
 		}
@@ -69,9 +68,9 @@ func (l Life) Happen(t *rapid.T, c *cluster.Cluster, due time.Time) string {
 	return ""
 }
 
-// CatchUp makes a cache catch up with the Job and the pods that do not lag. The Job lags less often, because a controller
-// waits for its own status. CatchUp returns the pods with which the cache has caught up.
-func (l Life) CatchUp(t *rapid.T, cache *cluster.Cache) (shown []types.UID) {
+// catchUp makes a cache catch up with the Job and the pods that do not lag. The Job lags less often, because a controller
+// waits for its own status.
+func (l Life) catchUp(t *rapid.T, cache *cluster.Cache) {
 	lags := func(percent int) bool { return percent > 0 && (rapidDice{t}).Chance(percent, "unseen") }
 	lagging, versions := cache.Lagging()
 	if versions > 0 && !lags(l.Lag/2) {
@@ -82,24 +81,8 @@ func (l Life) CatchUp(t *rapid.T, cache *cluster.Cache) (shown []types.UID) {
 	for _, uid := range slices.Clone(lagging) {
 		if !lags(l.Lag) {
 			cache.ShowPod(uid)
-			shown = append(shown, uid)
 		}
 	}
-	return shown
-}
-
-// Happenings returns the names of the events in lives: those of pods, of tampered pods and
-// all others.
-func Happenings() (pods, tampered, others []string) {
-	others = []string{"time passes", "the requeue is due"}
-	for to, events := range map[*[]string][]Event{&pods: podEvents, &tampered: tamperings, &others: jobEvents} {
-		for _, e := range events {
-			if e.Life > 0 {
-				*to = append(*to, e.Name)
-			}
-		}
-	}
-	return pods, tampered, others
 }
 
 // builtIn holds the names that the built-in Job controller uses on pods.
