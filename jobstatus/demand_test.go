@@ -7,7 +7,6 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	. "github.com/jobfate/jobfate/internal/podtest"
@@ -182,27 +181,22 @@ func TestDemandOf_unbounded(t *testing.T) {
 // "failures=N", "code=42", "deleted", "foreign" or "stripped".
 func demandPods(job *batchv1.Job, texts ...string) (pods []*corev1.Pod) {
 	for i, text := range texts {
-		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
-			Name: "pod", UID: types.UID("pod-" + string(rune('a'+i))), Finalizers: []string{batchv1.JobTrackingFinalizer},
-			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(job, batchv1.SchemeGroupVersion.WithKind("Job"))},
-			Annotations:     map[string]string{},
-		}}
+		pod := Pod("pod-"+string(rune('a'+i)), ControlledBy(job.UID))
 		for _, word := range strings.Fields(text) {
 			key, value, _ := strings.Cut(word, "=")
 			switch key {
 			case "index":
-				pod.Annotations[batchv1.JobCompletionIndexAnnotation] = value
+				Index(value)(pod)
 			case "failures":
-				pod.Annotations[batchv1.JobIndexFailureCountAnnotation] = value
+				Failures(value)(pod)
 			case "code":
-				pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main",
-					State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 42}}}}
+				Exit(42, After(0))(pod)
 			case "deleted":
-				pod.DeletionTimestamp = new(After(0))
+				Deleted(pod)
 			case "foreign":
-				pod.OwnerReferences[0].UID = "another"
+				ControlledBy("another")(pod)
 			case "stripped":
-				pod.Finalizers = nil
+				Released(pod)
 			default:
 				pod.Status.Phase = corev1.PodPhase(word)
 			}
@@ -233,6 +227,8 @@ func TestDemandWithPods(t *testing.T) {
 			[]string{"Failed index=0 failures=0 code=42", "Running index=1 failures=0"}, between(2, math.MaxInt64)},
 		{"the index of an ignored failure takes a pod to fail", demandJob(two, perIndex(0), rules(batchv1.PodFailurePolicyActionIgnore), maxFailed(0)),
 			[]string{"Failed index=0 failures=0 code=42", "Succeeded index=1"}, between(1, math.MaxInt64)},
+		{"one of two failures too many has failed its index", demandJob(perIndex(1), sized(3, 2, 0)),
+			[]string{"Failed index=0 failures=1", "Failed index=1 failures=0"}, exactly(0)},
 		{"a FailJob verdict: only a sync that has not observed it creates pods", demandJob(two, rules(batchv1.PodFailurePolicyActionFailJob)),
 			[]string{"Failed code=42"}, between(0, 1)},
 		{"scaled down and up: an index may be counted whose pod has no finalizer any more", demandJob(two, indexed, editedSpec),

@@ -118,8 +118,8 @@ func TestKEP2307_account(t *testing.T) {
 		{
 			sentence:   "the policy applies to running pods of a Job that fails",
 			classifier: withPolicy, inputs: tracking.AccountInputs{Ending: batchv1.JobFailureTarget},
-			pods: []*corev1.Pod{Pod("r", Exit(ExitIgnore, After(0)), Phase(corev1.PodRunning))},
-			want: "succeeded[] failed[] +0 +0 strip[r] handledmap[Ignore:1] recorded 0 full false",
+			pods: []*corev1.Pod{Pod("f", Exit(ExitIgnore, After(0))), Pod("r", Exit(ExitIgnore, After(0)), Phase(corev1.PodRunning))},
+			want: "succeeded[] failed[] +0 +0 strip[f r] handledmap[Ignore:2] recorded 0 full false",
 		},
 		{
 			sentence: "full lists take no further pod, but listed pods still lose their finalizer",

@@ -184,8 +184,12 @@ func TestCreateLimitsOfIndexedJobs(t *testing.T) {
 		{
 			name: "maxFailedIndexes alone",
 			why:  "It can only be specified when backoffLimitPerIndex is set.",
-			edit: func(j *batchv1.Job) { indexedJob(5)(j); j.Spec.MaxFailedIndexes = new(int32(1)) },
-			want: []string{"spec.backoffLimitPerIndex: Required value: when maxFailedIndexes is specified"},
+			edit: func(j *batchv1.Job) { j.Spec.MaxFailedIndexes = new(int32(-1)) },
+			want: []string{
+				"spec.maxFailedIndexes: Invalid value: must be greater than or equal to 0",
+				"spec.backoffLimitPerIndex: Required value: when maxFailedIndexes is specified",
+				"spec.maxFailedIndexes: Invalid value: requires indexed completion mode",
+			},
 		},
 	})
 }

@@ -37,7 +37,7 @@ const (
 // Three valid statuses.
 
 func running() batchv1.JobStatus {
-	return batchv1.JobStatus{StartTime: at(0), Active: 2, Ready: new(int32(1)), Terminating: new(int32(1)), Succeeded: 1, Failed: 1}
+	return batchv1.JobStatus{StartTime: at(0), Active: 2, Ready: new(int32(2)), Terminating: new(int32(1)), Succeeded: 1, Failed: 1}
 }
 
 func completed() batchv1.JobStatus {
@@ -127,7 +127,7 @@ var statusCases = []statusCase{
 	{
 		rule: "FinishedJobWithUncountedTerminatedPods", was: running(),
 		now: edited(hasFailed(), func(s *batchv1.JobStatus) {
-			s.UncountedTerminatedPods = uncounted([]types.UID{"a"}, []types.UID{"b"}).UncountedTerminatedPods
+			s.UncountedTerminatedPods = uncounted([]types.UID{"a"}, nil).UncountedTerminatedPods
 		}),
 		want: "status.uncountedTerminatedPods: Invalid value: must be empty for finished job",
 	},
@@ -142,7 +142,7 @@ var statusCases = []statusCase{
 		want: "status.completedIndexes: Invalid value: cannot set non-empty completedIndexes when non-indexed completion mode",
 	},
 	{
-		rule: "FailedIndexesForNoBackoffLimitPerIndex", now: batchv1.JobStatus{FailedIndexes: new("")},
+		rule: "FailedIndexesForNoBackoffLimitPerIndex", now: batchv1.JobStatus{FailedIndexes: new("x")},
 		spec: func(j *batchv1.Job) { j.Spec.BackoffLimitPerIndex = nil },
 		want: "status.failedIndexes: Invalid value: cannot set non-null failedIndexes when backoffLimitPerIndex is null",
 	},
@@ -188,6 +188,11 @@ var statusCases = []statusCase{
 	},
 	{rule: "DecreasingFailedCounter", was: batchv1.JobStatus{Failed: 2}, now: batchv1.JobStatus{Failed: 1}, want: "status.failed: Invalid value: cannot decrease the failed counter"},
 	{rule: "DecreasingSucceededCounter", was: batchv1.JobStatus{Succeeded: 2}, now: batchv1.JobStatus{Succeeded: 1}, want: "status.succeeded: Invalid value: cannot decrease the succeeded counter"},
+	{
+		rule: "DecreasingSucceededCounter", was: batchv1.JobStatus{Succeeded: 2}, now: batchv1.JobStatus{Succeeded: 1},
+		spec: func(j *batchv1.Job) { *j.Spec.CompletionMode, j.Spec.Parallelism = batchv1.NonIndexedCompletion, j.Spec.Completions },
+		want: "status.succeeded: Invalid value: cannot decrease the succeeded counter",
+	},
 	{
 		rule: "MutatingCompletionTime", was: completed(), now: edited(completed(), func(s *batchv1.JobStatus) { s.CompletionTime = at(10) }),
 		want: "status.completionTime: Invalid value: field is immutable",
